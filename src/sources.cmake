@@ -65,6 +65,7 @@ set(SRC_DATA_PARTS
   src/data/parts/folds.c
   src/data/parts/forms.c
   src/data/parts/kinds.c
+  src/data/parts/label_sets.c
   src/data/parts/schema.c
   src/data/parts/scratch.c
   src/data/parts/split.c
@@ -91,6 +92,7 @@ set(SRC_DATA_PICTURES
   src/data/pictures/folder.c
   src/data/pictures/idx.c
   src/data/pictures/images.c
+  src/data/pictures/labels_file.c
   src/data/pictures/packed.c
   src/data/pictures/picture.c
   src/data/pictures/picture_files.c
@@ -298,15 +300,18 @@ set(SRC_MODELS
 set(SRC_TRAIN
   src/train/batch_ring.c
   src/train/batch_sync.c
-  src/train/classes.c
-  src/train/ranks.c
-  src/train/confusion.c
+  src/train/measures/classes.c
+  src/train/measures/ranks.c
+  src/train/measures/confusion.c
   src/train/eval.c
-  src/train/eval_totals.c
+  src/train/measures/eval_sums.c
+  src/train/measures/eval_totals.c
   src/train/evaluate.c
   src/train/exchange.c
   src/train/export.c
   src/train/feed.c
+  src/train/calibrate.c
+  src/train/measures/calibration.c
   src/train/chat.c
   src/train/generate.c
   src/train/text_model.c

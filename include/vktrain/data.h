@@ -110,7 +110,11 @@ typedef enum vkt_data_kind {
     VKT_DATA_KIND_PICTURES = 2, /* [H, W, C] pixels, which can be augmented */
     VKT_DATA_KIND_TEXT = 4,     /* windows of tokens */
 } vkt_data_kind;
-typedef enum vkt_task { VKT_TASK_CLASSIFY, VKT_TASK_REGRESS } vkt_task;
+typedef enum vkt_task {
+    VKT_TASK_CLASSIFY,  /* one class */
+    VKT_TASK_REGRESS,   /* a number, or several */
+    VKT_TASK_MULTILABEL /* any of the classes: none, one, several */
+} vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
     VKT_STANDARDIZE_AUTO, /* IDX: global; other images: channel; tables: feature */
@@ -133,11 +137,12 @@ typedef enum vkt_picture_color {
 
 /* Options that a source supports; a source without the bit refuses the option. */
 typedef enum vkt_source_takes {
-    VKT_TAKES_REGRESS = 1,   /* labels that are numbers to predict: data.task regress */
-    VKT_TAKES_COLUMN = 2,    /* the name of the label's column: data.label */
-    VKT_TAKES_TEST_PATH = 4, /* a test file of its own: data.test_path */
-    VKT_TAKES_LABELS = 8,    /* a CSV of labels: data.labels */
-    VKT_TAKES_SIZE = 16,     /* a size that pictures are brought to: data.size */
+    VKT_TAKES_REGRESS = 1,     /* labels that are numbers to predict: data.task regress */
+    VKT_TAKES_COLUMN = 2,      /* the name of the label's column: data.label */
+    VKT_TAKES_TEST_PATH = 4,   /* a test file of its own: data.test_path */
+    VKT_TAKES_LABELS = 8,      /* a CSV of labels: data.labels */
+    VKT_TAKES_SIZE = 16,       /* a size that pictures are brought to: data.size */
+    VKT_TAKES_MULTILABEL = 32, /* several labels of an example: data.task multilabel */
 } vkt_source_takes;
 
 typedef struct vkt_source_info {
@@ -203,7 +208,11 @@ typedef struct vkt_data_desc {
                            a missing cell;   text: a file, folder or pattern as for   vkt_pack, a
                            shard   (ours or llm.c's) or a folder of shards */
     const char *test_path; /* csv: a separate test file, or NULL */
-    const char *label;     /* csv: label column, by name or 0-based position, "last"; NULL: last */
+    const char *label;     /* csv: label column, by name or 0-based position, "last"; NULL: last.
+                              Task REGRESS: several with commas between them. images with `labels`:
+                              of that file; NULL or "last": found by its name, for REGRESS all of
+                              its columns of numbers */
+    char separator;        /* MULTILABEL: between the labels of a cell; 0: | */
     const char *header;    /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first
                               line    "rows,inputs,class names" */
     char delimiter;        /* csv: 0 = found from the first lines (, ; | tab) */
@@ -260,6 +269,7 @@ typedef struct vkt_data_desc {
 typedef struct vkt_table_advice {
     const char *label, *why;  /* data.label, and why this column */
     bool numbers;             /* data.task: its many different numbers are to be predicted */
+    bool several;             /* data.task multilabel: its cells are as a|b */
     bool blanks;              /* data.missing: cells are blank */
     const char *ignore;       /* data.ignore; NULL: none */
     const char *embed;        /* data.embed; NULL: none */
@@ -331,9 +341,11 @@ typedef struct vkt_dataset_info {
     vkt_task task;
     uint32_t input_rank, input_shape[4]; /* of one example: [784] or [28, 28, 1] (H, W, C) */
     uint32_t n_inputs;                   /* product of input_shape */
-    uint32_t n_outputs;                  /* classes, or regression targets (1) */
-    const char *const *class_names;      /* [n_outputs], NULL for regression */
-    uint64_t n[VKT_N_SPLITS];            /* examples per split */
+    uint32_t n_outputs;                  /* classes, or regression targets */
+    uint32_t n_labels; /* vkt_labels of an example: 1; n_outputs of REGRESS and MULTILABEL */
+    const char *const *class_names;  /* [n_outputs], NULL for regression */
+    const char *const *target_names; /* [n_outputs] of regression; else NULL */
+    uint64_t n[VKT_N_SPLITS];        /* examples per split */
     bool has_labels;
     const char *source;       /* one line for logs: what was read from where */
     const char *const *notes; /* [n_notes] tables: a line for each column that is unusual: how its
@@ -357,15 +369,16 @@ VKT_API const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 /* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by
  * ds. */
 VKT_API const char *vkt_dataset_schema(const vkt_dataset *ds);
-/* Examples of a split per class: out [n_outputs]. Classification only. */
+/* Examples of a split per class: out [n_outputs]. Not of regression, nor of text. */
 VKT_API void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
 /* Says in the log what a set holds: its classes and their counts, a warning where they are
  * uneven, and one that names examples of validation or test which training has too (by a
  * hash of their content): *n_shared their number, 0 for text, where nobody looks. Reads every
  * example that lies in memory. */
 VKT_API vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared);
-/* One example, preprocessed: x [n_inputs] f32; y: class index in y->u, or standardised target in
- * y->f. FORMAT, IO: its picture can't be read. */
+/* One example, preprocessed: x [n_inputs] f32; y [n_labels]: class index in y->u, or standardised
+ * targets in y[k].f, or of MULTILABEL in y[k].f 1 for each label that it has, else 0. FORMAT, IO:
+ * its picture can't be read. */
 typedef union vkt_label {
     uint32_t u;
     float f;
@@ -378,9 +391,9 @@ VKT_API const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uin
  * VKT_NO_TOKEN where a target does not count (past the end, or marked so in the data). */
 VKT_API void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i,
                                 uint32_t *tokens, uint32_t *targets);
-/* Regression: units of the target per standardised unit, and its mean. 1 and 0 for classification.
- */
-VKT_API void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean);
+/* Regression: units of target k per standardised unit, and its mean. 1 and 0 of other tasks. */
+VKT_API void vkt_dataset_target_scale(const vkt_dataset *ds, uint32_t k, double *scale,
+                                      double *mean);
 /* Hash of the inputs' bytes, labels and split, to tell on resume that the data has changed. */
 VKT_API uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds);
 
@@ -396,7 +409,7 @@ typedef struct vkt_batch {
         uint32_t *tokens; /* text: [batch, context] */
     };
     union {
-        vkt_label *y;      /* [batch] */
+        vkt_label *y;      /* [batch, n_labels] */
         uint32_t *targets; /* text: [batch, context]; VKT_NO_TOKEN: does not count */
     };
     uint32_t *order, *segments; /* text: vkt_token_order of the tokens, [batch * context] and

@@ -27,8 +27,16 @@ typedef enum vkt_loss_kind {
     VKT_LOSS_KIND_CROSS_ENTROPY,
     VKT_LOSS_KIND_FOCAL,
     VKT_LOSS_KIND_MSE,
-    VKT_LOSS_KIND_HUBER
+    VKT_LOSS_KIND_HUBER,
+    VKT_LOSS_KIND_BCE
 } vkt_loss_kind;
+/* How the score is chosen from which on a label, or the second of two classes, is predicted. */
+typedef enum vkt_threshold_choice {
+    VKT_THRESHOLD_AUTO, /* until vkt_config_finish: F1 of several labels, else none */
+    VKT_THRESHOLD_NONE, /* one half */
+    VKT_THRESHOLD_F1,
+    VKT_THRESHOLD_COST
+} vkt_threshold_choice;
 /* A measure against a lack of device memory: taken when it must be, never, or always. */
 typedef enum vkt_saving { VKT_SAVING_AUTO, VKT_SAVING_NONE, VKT_SAVING_ALWAYS } vkt_saving;
 
@@ -82,10 +90,13 @@ typedef struct vkt_config {
     uint32_t sample_tokens;    /* of each, at most */
     float sample_temperature;  /* vkt_sampler.temperature */
     const char *sample_prompt; /* NULL: the beginning of a text */
-    uint32_t keep;             /* best checkpoints kept */
+    bool temperature;          /* fitted on validation examples, for the probabilities of classes */
+    vkt_threshold_choice threshold;
+    float miss_cost;      /* of COST: a missed label in units of one that is wrongly predicted */
+    uint32_t keep;        /* best checkpoints kept */
     const char *metric;   /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
-                             "average_precision", "ece", "loss", "mae", "rmse", "r2"; "auto" until
-                             vkt_config_finish */
+                             "average_precision", "micro_f1", "ece", "loss", "mae", "rmse", "r2";
+                             "auto" until vkt_config_finish */
     int metric_sign;      /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source;   /* recipe path or built-in name */
     bool no_rewrite;      /* graphs without fusions: of the run, not of the recipe */

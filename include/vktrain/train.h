@@ -25,7 +25,7 @@ extern "C" {
 enum { VKT_FEED_SLOTS = 2 };
 typedef struct vkt_feed {
     vkt_tensor *x; /* [batch, the data set's input_shape] f32 */
-    vkt_tensor *y; /* classes [batch] u32; regression [batch, 1] f32 */
+    vkt_tensor *y; /* classes [batch] u32; else [batch, n_labels] f32 */
     vkt_tensor *w; /* [batch] f32: see vkt_batch.w */
 } vkt_feed;
 /* desc: its slots and n_slots are not read. The feed borrows graph and data set: destroy it before
@@ -92,7 +92,9 @@ typedef struct vkt_train_result {
     double valid_rmse, valid_r2, test_rmse, test_r2; /* regression, in units of the target */
     double valid_metric, test_metric;                /* of `metric` */
     double valid_perplexity, valid_bits_per_byte;    /* of valid_loss, text; else NAN */
-    double sample_gap; /* full minus sampled validation metric; NAN if not sampled */
+    double temperature;         /* fitted on the validation examples; 0: none was */
+    double ece[2], test_ece[2]; /* calibration error without and with it; NAN: none */
+    double sample_gap;          /* full minus sampled validation metric; NAN if not sampled */
     double norm_p50, norm_p90, norm_p99; /* percentiles of the unclipped gradient norm */
     uint64_t n_clipped, n_skipped;       /* updates of the whole run, resumed parts too */
     uint64_t n_overflows; /* fp16: skipped for the loss scale to fall; not among n_skipped */
@@ -138,19 +140,34 @@ typedef struct vkt_eval_desc {
     bool raw; /* of a run with train.ema: the weights themselves, not their average */
     int tta;
 } vkt_eval_desc;
+/* The errors in one of the numbers to predict, in its own units. */
+typedef struct vkt_eval_target {
+    char *name;
+    double mae, rmse, r2;
+} vkt_eval_target;
 typedef struct vkt_eval_result {
     uint64_t n;
-    double loss, accuracy;            /* accuracy NAN for regression; loss exact over n examples */
-    double mae, rmse, r2;             /* regression, in units of the target; else NAN */
+    double loss, accuracy;    /* accuracy NAN for regression, of several labels that all are right;
+                                 loss exact over n examples */
+    double mae, rmse, r2;     /* regression, in units of the target, means over several; else NAN */
+    uint32_t n_targets;       /* of a regression; else 0 */
+    vkt_eval_target *targets; /* [n_targets] */
+    bool several;             /* labels of an example: counts are of positives */
     double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN */
     uint32_t context;                 /* text: tokens that the model saw at a time; else 0 */
     uint32_t n_classes;
-    double balanced_accuracy, macro_f1; /* NAN for regression */
+    double balanced_accuracy, macro_f1; /* NAN for regression; balanced_accuracy if several */
+    double micro_f1;                    /* several; else NAN */
     double top5; /* share whose class is among the five likeliest; NAN of fewer than six classes */
     double ece;  /* expected calibration error, 15 bins of confidence; NAN where no classes */
+    double temperature;    /* that predictions divide logits by; 0: none was fitted */
+    double calibrated_ece; /* with it; NAN: none */
+    float *threshold; /* [n_classes] from which on predictions take a label, or [1] the second of
+                         two classes; NULL: one half, or the likeliest class */
     double roc_auc, average_precision;     /* NAN too where more than 2^24 scores would be sorted */
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
     double *class_precision, *class_recall, *class_f1; /* [n_classes]; NAN: nothing to divide by */
+    double *class_ap; /* [n_classes] average precision against the rest; NAN: not measured */
     char **class_names;
 } vkt_eval_result;
 VKT_API vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
@@ -159,12 +176,15 @@ VKT_API void vkt_eval_result_finish(vkt_eval_result *r);
 /* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP
  * pictures and folders of them: see vkt_dataset_open_schema. Calls fn per example. */
 typedef struct vkt_prediction {
-    const char *input;              /* file */
-    uint64_t index;                 /* example in the file */
-    bool alone;                     /* the file holds nothing else: a picture */
-    uint32_t n;                     /* classes, or 1 */
-    const float *value;             /* probabilities, or the target in its own units */
-    const char *const *class_names; /* NULL for regression */
+    const char *input;               /* file */
+    uint64_t index;                  /* example in the file */
+    bool alone;                      /* the file holds nothing else: a picture */
+    uint32_t n;                      /* classes, or numbers of a regression */
+    const float *value;              /* [n] probabilities, or the targets in their own units */
+    const char *const *class_names;  /* NULL for regression */
+    const char *const *target_names; /* NULL but for regression */
+    const float *threshold; /* [n] several labels: from which on each is predicted; else NULL */
+    uint32_t predicted;     /* classes: the one that is predicted */
 } vkt_prediction;
 typedef struct vkt_predict_desc {
     vkt_gpu_desc gpu;
@@ -187,7 +207,7 @@ typedef struct vkt_predictor_info {
         kind; /* of a table X is [n, n_inputs], of pictures u8 [n, H, W] or [n, H, W, C] */
     vkt_task task;
     uint32_t input_rank, input_shape[4], n_inputs;
-    uint32_t n_outputs;             /* classes, or 1 */
+    uint32_t n_outputs;             /* classes, or numbers of a regression */
     const char *const *class_names; /* [n_outputs], NULL for regression */
 } vkt_predictor_info;
 /* Blocks: opens the device and compiles kernels. ARG: a language model. */
@@ -198,6 +218,8 @@ VKT_API const vkt_predictor_info *vkt_predictor_get_info(const vkt_predictor *p)
 /* out [n, n_outputs]: probabilities, or the target in its own units, of each of x's n examples.
  * FORMAT: x is not what the model was trained on, or has NaN where training allowed none. */
 VKT_API vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out);
+/* What `out` [n_outputs] of one example says, names and thresholds with it; input NULL. */
+VKT_API vkt_prediction vkt_predictor_prediction(const vkt_predictor *p, const float *out);
 
 /* The same with a batch of its own: the most examples that go through the model at a time, however
  * few they are. 0: the run's for evaluation. */

@@ -12,6 +12,13 @@ uint64_t vkt__hash(const void *data, size_t n, uint64_t seed)
     return h;
 }
 
+bool vkt__same_word(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if ((*a | 32) != (*b | 32)) return false;
+    return *a == *b;
+}
+
 /* Greedy with one point to come back to: the last '*' and what it has swallowed so far. */
 bool vkt__glob(const char *pattern, const char *name)
 {

@@ -43,10 +43,15 @@ const char *vkt_dataset_schema(const vkt_dataset *ds)
 
 void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out)
 {
-    VKT_ASSERT(ds->schema.task == VKT_TASK_CLASSIFY && !is_text(ds));
-    memset(out, 0, ds->schema.n_outputs * sizeof *out);
-    for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++)
-        out[vkt__dataset_label(ds, split, i).u]++;
+    uint32_t n = ds->schema.n_outputs;
+    VKT_ASSERT(ds->schema.task != VKT_TASK_REGRESS && !is_text(ds));
+    memset(out, 0, n * sizeof *out);
+    for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++) {
+        const vkt_label *y = vkt__dataset_label(ds, split, i);
+        if (ds->schema.task == VKT_TASK_CLASSIFY) out[y->u]++;
+        for (uint32_t c = 0; ds->schema.task == VKT_TASK_MULTILABEL && c < n; c++)
+            out[c] += y[c].f > 0;
+    }
 }
 
 vkt_status vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
@@ -79,7 +84,7 @@ vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t 
 {
     vkt__scratch scratch = { 0 };
     VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && !is_text(ds));
-    *y = vkt__dataset_label(ds, split, i);
+    memcpy(y, vkt__dataset_label(ds, split, i), vkt__n_labels(&ds->schema) * sizeof *y);
     vkt_status st = vkt__dataset_fill(ds, split, i, NULL, &scratch, x);
     vkt__scratch_finish(&scratch);
     return st;
@@ -99,10 +104,12 @@ void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i, uint
     vkt__corpus_window(ds->corpus, split, i, 0, tokens, targets, NULL);
 }
 
-void vkt_dataset_target_scale(const vkt_dataset *ds, double *scale, double *mean)
+void vkt_dataset_target_scale(const vkt_dataset *ds, uint32_t k, double *scale, double *mean)
 {
-    *scale = ds->schema.target_scale;
-    *mean = ds->schema.target_mean;
+    bool numbers = ds->schema.task == VKT_TASK_REGRESS;
+    VKT_ASSERT(!numbers || k < ds->schema.n_targets);
+    *scale = numbers ? ds->schema.targets[k].scale : 1;
+    *mean = numbers ? ds->schema.targets[k].mean : 0;
 }
 
 uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
@@ -122,7 +129,9 @@ uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
                         : vkt__hash(p->pixels, n, h);
         if (p->files) h = vkt__hash(vkt__files_hash(p->files), p->n * sizeof(uint64_t), h);
         if (p->values) h = vkt__hash(p->values, n * sizeof *p->values, h);
-        if (p->labels) h = vkt__hash(p->labels, p->n * sizeof *p->labels, h);
+        if (p->labels)
+            h = vkt__hash(p->labels, (size_t)p->n * vkt__n_labels(&ds->schema) * sizeof *p->labels,
+                          h);
     }
     for (int i = 0; i < VKT_N_SPLITS; i++) {
         h = vkt__hash(&ds->info.n[i], sizeof ds->info.n[i], h);

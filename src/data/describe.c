@@ -91,10 +91,14 @@ static void report_counts(const vkt_dataset *ds)
             vkt__str_printf(&list, "%s%s %llu", c ? ", " : "", vkt__show(ds->schema.classes[c]).s,
                             (unsigned long long)count[c]);
     }
-    vkt_log(VKT_LOG_INFO, "data", "%u classes of %llu to %llu training examples: %s%s", n,
-            (unsigned long long)count[low], (unsigned long long)count[high], list.data,
-            n > CLASSES_SHOWN ? ", ..." : "");
-    if ((double)count[high] > uneven * (double)count[low])
+    bool several = ds->schema.task == VKT_TASK_MULTILABEL;
+    vkt_log(VKT_LOG_INFO, "data", "%u %s of %llu to %llu training examples: %s%s", n,
+            several ? "labels" : "classes", (unsigned long long)count[low],
+            (unsigned long long)count[high], list.data, n > CLASSES_SHOWN ? ", ..." : "");
+    if (several && count[low] == 0)
+        vkt_log(VKT_LOG_WARN, "data", "label '%s' has no training example: it can't be learned",
+                vkt__show(ds->schema.classes[low]).s);
+    if (!several && (double)count[high] > uneven * (double)count[low])
         vkt_log(VKT_LOG_WARN, "data",
                 "'%s' has %.1f times as many training examples as '%s': accuracy hides the rare "
                 "classes; see checkpoint.metric macro_f1, loss.class_weight, data.sampling",
@@ -111,6 +115,6 @@ vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared)
     for (uint32_t i = 0; i < ds->info.n_notes; i++)
         vkt_log(VKT_LOG_INFO, "data", "%s", ds->info.notes[i]);
     if (!ds->info.has_labels || ds->info.kind == VKT_DATA_KIND_TEXT) return VKT_OK;
-    if (ds->schema.task == VKT_TASK_CLASSIFY) report_counts(ds);
+    if (ds->schema.task != VKT_TASK_REGRESS) report_counts(ds);
     return report_duplicates(ds, n_shared);
 }

@@ -224,7 +224,7 @@ static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const u
 {
     vkt_status st;
     const vkt_dataset *ds = l->desc.data;
-    uint32_t batch = l->desc.batch;
+    uint32_t batch = l->desc.batch, n_labels = vkt__n_labels(&ds->schema);
     const float *cw = l->class_weight;
     double sum = 0;
     uint32_t n_left_out = 0;
@@ -236,12 +236,12 @@ static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const u
             "none of the %u examples of a batch can be read: is the data still there? %s", n_valid,
             vkt__last_failure());
     for (uint32_t i = 0; i < l->rows; i++) {
-        vkt_label y = vkt__dataset_label(ds, l->desc.split, list[l->row + i]);
+        const vkt_label *y = vkt__dataset_label(ds, l->desc.split, list[l->row + i]);
         uint32_t other = list[batch - 1 - l->row - i];
-        b->y[i] = y;
-        if (b->y2) b->y2[i] = vkt__dataset_label(ds, l->desc.split, other);
+        memcpy(b->y + (size_t)i * n_labels, y, n_labels * sizeof *y);
+        if (b->y2) b->y2[i] = *vkt__dataset_label(ds, l->desc.split, other);
         double rest = b->y2 && share[i] > 0 ? 1 - (double)share[i] : 0;
-        sum += (double)share[i] * (cw ? (double)cw[y.u] : 1);
+        sum += (double)share[i] * (cw ? (double)cw[y->u] : 1);
         if (rest > 0) sum += rest * (cw ? (double)cw[b->y2[i].u] : 1);
     }
     float w = l->desc.weight > 0 ? l->desc.weight : sum > 0 ? (float)(1 / sum) : 0;

@@ -50,7 +50,13 @@ static vkt_status finish_open(vkt_dataset *ds)
     memcpy(ds->info.input_shape, s->input_shape, sizeof s->input_shape);
     ds->info.n_inputs = s->n_inputs;
     ds->info.n_outputs = s->n_outputs;
+    ds->info.n_labels = vkt__n_labels(s);
     ds->info.class_names = s->classes;
+    if (s->task == VKT_TASK_REGRESS) {
+        const char **names = vkt__arena_alloc(&ds->arena, s->n_targets * sizeof *names);
+        for (uint32_t k = 0; k < s->n_targets; k++) names[k] = s->targets[k].name;
+        ds->info.target_names = names;
+    }
 fail:
     return st;
 }
@@ -87,6 +93,11 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
         return vkt__fail(VKT_E_ARG, "data",
                          "'%s' has classes: data.task regress needs data.source %s", s->name,
                          vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
+    if (desc->task == VKT_TASK_MULTILABEL && !(s->takes & VKT_TAKES_MULTILABEL))
+        return vkt__fail(VKT_E_ARG, "data",
+                         "'%s' has one class for each example: data.task multilabel needs "
+                         "data.source %s",
+                         s->name, vkt_source_names(VKT_TAKES_MULTILABEL, names, sizeof names));
     return VKT_OK;
 }
 
@@ -97,7 +108,7 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     const vkt__source_row *source = vkt__source_named(desc->source);
     ds->schema.task = desc->task;
-    ds->schema.target_scale = 1;
+    ds->schema.separator = desc->separator ? desc->separator : '|';
     ds->info.has_labels = true;
     ds->info.n_targets = 1;
     VKT_TRY(check_desc(desc));
@@ -127,6 +138,25 @@ static vkt_status all_in_test(vkt_dataset *ds)
     VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "the examples", &ds->index[VKT_SPLIT_TEST]));
     for (uint32_t i = 0; i < n; i++) ds->index[VKT_SPLIT_TEST][i] = i;
     ds->info.n[VKT_SPLIT_TEST] = n;
+fail:
+    return st;
+}
+
+/* Pictures of folders and arrays have classes or nothing: of other tasks they are without labels.
+ */
+static vkt_status no_labels(vkt_dataset *ds)
+{
+    vkt_status st = VKT_OK;
+    vkt__part *part = &ds->part[0];
+    size_t bytes = vkt__n_labels(&ds->schema) * sizeof *part->labels;
+    if (ds->schema.task == VKT_TASK_CLASSIFY || ds->schema.kind != VKT_DATA_KIND_PICTURES ||
+        !part->labels)
+        return VKT_OK;
+    free(part->labels);
+    part->labels = NULL;
+    ds->info.has_labels = false;
+    VKT_TRY(vkt__data_alloc(part->n, bytes, "labels", &part->labels));
+    memset(part->labels, 0, part->n * bytes);
 fail:
     return st;
 }
@@ -161,6 +191,7 @@ vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
     ds->info.n_targets = 1;
     if (n > 0) VKT_TRY(open_paths(ds, paths, n));
+    VKT_TRY(no_labels(ds));
     if (ds->schema.kind != VKT_DATA_KIND_TEXT) VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
     *out = ds;
@@ -179,6 +210,7 @@ vkt_status vkt__dataset_open_arrays(const char *schema_json, const vkt_arrays *a
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
     ds->info.n_targets = 1;
     VKT_TRY(vkt__arrays_reopen(ds, arrays));
+    VKT_TRY(no_labels(ds));
     VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
     *out = ds;
@@ -198,8 +230,9 @@ static vkt_status examples_part(vkt_dataset *ds, const vkt_inputs *in, size_t n_
     for (size_t i = 0; i < n_in; i++) n += in[i].n;
     VKT_ASSERT(n < UINT32_MAX);
     part->n = (uint32_t)n;
-    VKT_TRY(vkt__data_alloc(n, sizeof *part->labels, "labels", &part->labels));
-    memset(part->labels, 0, n * sizeof *part->labels);
+    size_t label_bytes = vkt__n_labels(&ds->schema) * sizeof *part->labels;
+    VKT_TRY(vkt__data_alloc(n, label_bytes, "labels", &part->labels));
+    memset(part->labels, 0, n * label_bytes);
     VKT_TRY(vkt__data_alloc(n, row, "the inputs", &to));
     if (pictures)
         part->pixels = to;

@@ -59,7 +59,7 @@ static vkt_status init_classes(const vkt_dataset *ds, vkt_split split, uint64_t 
         at += (uint32_t)count[c];
     }
     for (uint64_t i = 0; i < ds->info.n[split]; i++)
-        out->members[place[vkt__dataset_label(ds, split, i).u]++] = (uint32_t)i;
+        out->members[place[vkt__dataset_label(ds, split, i)->u]++] = (uint32_t)i;
 fail:
     free(count);
     free(place);

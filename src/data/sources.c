@@ -24,7 +24,8 @@ static const vkt__source_row rows[] = {
                 .help = "a CSV file",
                 .path = "the CSV file",
                 .kinds = VKT_DATA_KIND_TABLE,
-                .takes = VKT_TAKES_REGRESS | VKT_TAKES_COLUMN | VKT_TAKES_TEST_PATH },
+                .takes = VKT_TAKES_REGRESS | VKT_TAKES_COLUMN | VKT_TAKES_TEST_PATH |
+                         VKT_TAKES_MULTILABEL },
       .open = vkt__csv_open,
       .reopen = vkt__csv_open_schema,
       .is = vkt__csv_is },
@@ -32,7 +33,8 @@ static const vkt__source_row rows[] = {
                 .help = "a folder of pictures, with a folder for each class",
                 .path = "the folder of pictures",
                 .kinds = VKT_DATA_KIND_PICTURES,
-                .takes = VKT_TAKES_LABELS | VKT_TAKES_SIZE },
+                .takes =
+                    VKT_TAKES_LABELS | VKT_TAKES_SIZE | VKT_TAKES_REGRESS | VKT_TAKES_MULTILABEL },
       .open = vkt__pictures_open,
       .reopen = vkt__pictures_open_schema,
       .reopens_many = true,

@@ -18,7 +18,6 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
     enum { TABLE = 65521 }; /* prime: examples do not repeat each other */
     s->kind = VKT_DATA_KIND_TABLE;
     s->task = VKT_TASK_CLASSIFY;
-    s->target_scale = 1;
     for (uint32_t i = 0; i < rank; i++) n_inputs *= shape[i];
     s->input_rank = rank;
     memcpy(s->input_shape, shape, rank * sizeof *shape);
@@ -49,6 +48,7 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
                                     .n_inputs = n_inputs,
                                     .n_outputs = n_classes,
                                     .n_targets = 1,
+                                    .n_labels = 1,
                                     .class_names = s->classes,
                                     .has_labels = true,
                                     .source = "synthetic" };

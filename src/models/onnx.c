@@ -402,10 +402,11 @@ static void value_info(vkt__str *graph, uint32_t field, const char *name, vkt_sh
     vkt__str_finish(&info);
 }
 
-static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *info)
+static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *info,
+                             double temperature)
 {
     vkt_status st = VKT_OK;
-    bool classify = info->task == VKT_TASK_CLASSIFY;
+    bool classify = info->task != VKT_TASK_REGRESS;
     vkt_shape shape = { .rank = info->input_rank + 1, .d = { 1 } };
     for (uint32_t i = 0; i < info->input_rank; i++) shape.d[i + 1] = info->input_shape[i];
     vkt_tensor *x = vkt_input(e->g, shape, VKT_F32, "input");
@@ -414,10 +415,13 @@ static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *
     e->named = vkt__arena_alloc(&e->arena, (e->g->n_tensors + 1) * sizeof *e->named);
     for (size_t i = 0; i < e->g->n_nodes; i++) VKT_TRY(emit(e, e->g->nodes[i]));
     const char *out = node(e, "Identity", IN(name_of(e, y)), classify ? "logits" : "value");
-    if (classify) {
-        attr_int(e, "axis", -1);
-        node(e, "Softmax", IN(out), "probabilities");
-    }
+    const char *scaled = out;
+    if (temperature > 0)
+        scaled = node(e, "Div", IN(out, constant(e, (float)temperature)), extra(e));
+    if (info->task == VKT_TASK_CLASSIFY) attr_int(e, "axis", -1);
+    if (classify)
+        node(e, info->task == VKT_TASK_CLASSIFY ? "Softmax" : "Sigmoid", IN(scaled),
+             "probabilities");
     for (size_t i = 0; i < e->weights->n_model; i++) {
         const vkt__st_tensor *t = &e->weights->model[i];
         uint64_t count = 1;
@@ -434,7 +438,7 @@ fail:
 }
 
 vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__weights *w,
-                           const char *path)
+                           double temperature, const char *path)
 {
     vkt_status st;
     exporter e = { .g = vkt__graph_new(vkt_model_gpu(m)), .weights = w };
@@ -447,7 +451,7 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
                       (unsigned long long)vkt_model_count(m));
         goto fail;
     }
-    VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data)));
+    VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data), temperature));
     vkt__pb_int(&model, 1, IR_VERSION);
     vkt__pb_text(&model, 2, "vktrain");
     vkt__pb_text(&model, 3, VKT_VERSION);

@@ -6,11 +6,12 @@
 #include "vktrain/data.h"
 
 /* Input "input" [N, ...] f32, standardised as in training (images channels last); outputs "logits"
- * and "probabilities" for classes, "value" (standardised) for numbers. Opset 21. metadata_props
- * hold the data's schema. w: host copies of m's, data: what it was trained on. UNSUPPORTED names
- * the op that ONNX, or this export, does not know; FORMAT: more than the 2 GiB that a protocol
- * buffer may have. */
+ * and "probabilities" for classes (of several labels each one's own, by a sigmoid), "value"
+ * (standardised) for numbers. Opset 21. metadata_props hold the data's schema. temperature: of
+ * classes, that logits are divided by before their softmax; 0: none. w: host copies of m's, data:
+ * what it was trained on. UNSUPPORTED names the op that ONNX, or this export, does not know;
+ * FORMAT: more than the 2 GiB that a protocol buffer may have. */
 vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__weights *w,
-                           const char *path);
+                           double temperature, const char *path);
 
 #endif

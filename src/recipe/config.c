@@ -207,6 +207,11 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
     if (d->task == VKT_TASK_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
         return vkt__config_refuse(c, "data.task", "regress needs %s data",
                                   vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
+    if (d->task == VKT_TASK_MULTILABEL && !(s->takes & VKT_TAKES_MULTILABEL))
+        return vkt__config_refuse(c, "data.task", "multilabel needs %s data",
+                                  vkt_source_names(VKT_TAKES_MULTILABEL, names, sizeof names));
+    if (d->separator && d->task != VKT_TASK_MULTILABEL)
+        return vkt__config_refuse(c, "data.separator", "only for data.task: multilabel");
     if (d->standardize == VKT_STANDARDIZE_IMAGENET && s->kinds != VKT_DATA_KIND_PICTURES)
         return vkt__config_refuse(c, "data.standardize", "imagenet is only for RGB images");
     for (size_t i = 0; i < VKT_COUNT(rows); i++)
@@ -242,10 +247,16 @@ static vkt_status check_text(const vkt_config *c, bool text)
 
 static vkt_status finish_loss(vkt_config *c)
 {
-    bool regress = c->data.task == VKT_TASK_REGRESS, focal = c->loss == VKT_LOSS_KIND_FOCAL;
+    bool regress = c->data.task == VKT_TASK_REGRESS, focal = c->loss == VKT_LOSS_KIND_FOCAL,
+         several = c->data.task == VKT_TASK_MULTILABEL;
     bool of_numbers = c->loss == VKT_LOSS_KIND_MSE || c->loss == VKT_LOSS_KIND_HUBER;
     if (c->loss == VKT_LOSS_KIND_AUTO)
-        c->loss = regress ? VKT_LOSS_KIND_MSE : VKT_LOSS_KIND_CROSS_ENTROPY;
+        c->loss = regress   ? VKT_LOSS_KIND_MSE
+                  : several ? VKT_LOSS_KIND_BCE
+                            : VKT_LOSS_KIND_CROSS_ENTROPY;
+    else if ((c->loss == VKT_LOSS_KIND_BCE) != several)
+        return vkt__config_refuse(c, "loss.kind",
+                                  "data.task: multilabel has bce, and no other has");
     else if (of_numbers != regress)
         return vkt__config_refuse(c, "loss.kind", "%s",
                                   regress ? "data.task: regress has mse and huber"
@@ -278,17 +289,20 @@ static vkt_status finish_data(vkt_config *c)
         return vkt__config_refuse(c, "data.path", "is missing: %s", s.path);
     VKT_TRY(check_text(c, vkt__config_is_text(c)));
     VKT_TRY(check_takes(c, &s));
-    if (d->task == VKT_TASK_REGRESS && c->sampling == VKT_SAMPLING_BALANCED)
-        return vkt__config_refuse(c, "data.sampling", "balanced is only for classes");
-    if (d->task == VKT_TASK_REGRESS && c->label_smoothing != 0)
-        return vkt__config_refuse(c, "loss.label_smoothing",
-                                  "only for classes, not for data.task: regress");
-    if (d->task == VKT_TASK_REGRESS && c->class_weight != VKT_CLASS_WEIGHT_NONE)
-        return vkt__config_refuse(c, "loss.class_weight",
-                                  "only for classes, not for data.task: regress");
-    if (d->task == VKT_TASK_REGRESS && c->ignore_index >= 0)
-        return vkt__config_refuse(c, "loss.ignore_index",
-                                  "only for classes, not for data.task: regress");
+    bool several = d->task == VKT_TASK_MULTILABEL, regress = d->task == VKT_TASK_REGRESS;
+    const struct {
+        bool given;
+        const char *option;
+    } rows[] = { { c->sampling == VKT_SAMPLING_BALANCED, "data.sampling" },
+                 { c->label_smoothing != 0, "loss.label_smoothing" },
+                 { c->ignore_index >= 0, "loss.ignore_index" },
+                 { c->class_weight != VKT_CLASS_WEIGHT_NONE && regress, "loss.class_weight" },
+                 { c->augment.mixup > 0 && several, "data.augment.mixup" },
+                 { c->augment.cutmix > 0 && (several || regress), "data.augment.cutmix" } };
+    for (size_t i = 0; i < VKT_COUNT(rows) && (regress || several); i++)
+        if (rows[i].given)
+            return vkt__config_refuse(c, rows[i].option, "only for classes, not for data.task: %s",
+                                      regress ? "regress" : "multilabel");
 fail:
     return st;
 }
@@ -321,20 +335,42 @@ static vkt_status finish_schedule(vkt_config *c)
 
 static vkt_status finish_metric(vkt_config *c)
 {
-    bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c);
-    if (!strcmp(c->metric, "auto")) c->metric = regress || text ? "loss" : "accuracy";
+    bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c),
+         several = c->data.task == VKT_TASK_MULTILABEL;
+    if (!strcmp(c->metric, "auto"))
+        c->metric = regress || text ? "loss" : several ? "average_precision" : "accuracy";
     const vkt__measure *m = vkt__measure_named(c->metric);
     VKT_ASSERT(m);
-    if (regress && (m->of == VKT__OF_HITS || m->of == VKT__OF_CLASSES))
+    if (regress && m->of != VKT__OF_ALL && m->of != VKT__OF_NUMBERS)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured with data.task: regress", c->metric);
-    if (text && m->of == VKT__OF_CLASSES)
+    if (text && m->of != VKT__OF_ALL && m->of != VKT__OF_HITS && m->of != VKT__OF_NUMBERS)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured on text: accuracy and loss are", c->metric);
+    if (several && m->of == VKT__OF_ONE)
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is not measured with data.task: multilabel", c->metric);
+    if (!several && m->of == VKT__OF_LABELS)
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is measured with data.task: multilabel only", c->metric);
     if (!regress && m->of == VKT__OF_NUMBERS)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is measured with data.task: regress only", c->metric);
     if (!c->metric_sign) c->metric_sign = m->sign;
+    return VKT_OK;
+}
+
+static vkt_status finish_calibration(vkt_config *c)
+{
+    bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c);
+    if (c->threshold == VKT_THRESHOLD_AUTO)
+        c->threshold = c->data.task == VKT_TASK_MULTILABEL ? VKT_THRESHOLD_F1 : VKT_THRESHOLD_NONE;
+    if (c->threshold != VKT_THRESHOLD_NONE && (regress || text))
+        return vkt__config_refuse(c, "calibration.threshold",
+                                  "only for two classes and several labels");
+    if (c->threshold != VKT_THRESHOLD_COST && c->miss_cost != 1)
+        return vkt__config_refuse(c, "calibration.miss_cost",
+                                  "only for calibration.threshold: cost");
     return VKT_OK;
 }
 
@@ -399,6 +435,7 @@ vkt_status vkt__config_check(vkt_config *c)
     finish_rule(c);
     VKT_TRY(finish_schedule(c));
     VKT_TRY(finish_metric(c));
+    VKT_TRY(finish_calibration(c));
     uint64_t total = c->schedule.steps + (c->schedule.warmup_included ? 0 : c->schedule.warmup);
     if (!c->eval_batch) c->eval_batch = (uint32_t)VKT_MIN(4ull * c->batch, 1u << 22);
     if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);

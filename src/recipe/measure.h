@@ -6,7 +6,9 @@
 typedef enum vkt__measured {
     VKT__OF_ALL,     /* every task */
     VKT__OF_HITS,    /* classes, and the tokens of text */
-    VKT__OF_CLASSES, /* classes that are counted: not text */
+    VKT__OF_CLASSES, /* classes that are counted: not text; several labels of an example too */
+    VKT__OF_ONE,     /* one class of each example */
+    VKT__OF_LABELS,  /* several labels of an example */
     VKT__OF_NUMBERS, /* regression */
 } vkt__measured;
 typedef struct vkt__measure {

@@ -50,6 +50,7 @@ static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
                                         { 0 } };
 static const vkt__choice tasks[] = { { "classify", VKT_TASK_CLASSIFY },
                                      { "regress", VKT_TASK_REGRESS },
+                                     { "multilabel", VKT_TASK_MULTILABEL },
                                      { 0 } };
 static const vkt__choice standards[] = { { "auto", VKT_STANDARDIZE_AUTO },
                                          { "none", VKT_STANDARDIZE_NONE },
@@ -64,11 +65,13 @@ static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
 static const vkt__choice precisions[] = {
     { "fp32", VKT_F32 }, { "bf16", VKT_BF16 }, { "fp16", VKT_F16 }, { 0 }
 };
-static const vkt__choice losses[] = {
-    { "auto", VKT_LOSS_KIND_AUTO },   { "cross_entropy", VKT_LOSS_KIND_CROSS_ENTROPY },
-    { "focal", VKT_LOSS_KIND_FOCAL }, { "mse", VKT_LOSS_KIND_MSE },
-    { "huber", VKT_LOSS_KIND_HUBER }, { 0 }
-};
+static const vkt__choice losses[] = { { "auto", VKT_LOSS_KIND_AUTO },
+                                      { "cross_entropy", VKT_LOSS_KIND_CROSS_ENTROPY },
+                                      { "focal", VKT_LOSS_KIND_FOCAL },
+                                      { "mse", VKT_LOSS_KIND_MSE },
+                                      { "huber", VKT_LOSS_KIND_HUBER },
+                                      { "bce", VKT_LOSS_KIND_BCE },
+                                      { 0 } };
 static const vkt__choice bases[] = { { "auto", VKT_QUANT_AUTO }, { "f32", VKT_QUANT_F32 },
                                      { "f16", VKT_QUANT_F16 },   { "bf16", VKT_QUANT_BF16 },
                                      { "q8_0", VKT_QUANT_Q8_0 }, { "q4_0", VKT_QUANT_Q4_0 },
@@ -76,15 +79,27 @@ static const vkt__choice bases[] = { { "auto", VKT_QUANT_AUTO }, { "f32", VKT_QU
 static const vkt__choice weightings[] = { { "none", VKT_CLASS_WEIGHT_NONE },
                                           { "balanced", VKT_CLASS_WEIGHT_BALANCED },
                                           { 0 } };
+static const vkt__choice thresholds[] = { { "auto", VKT_THRESHOLD_AUTO },
+                                          { "none", VKT_THRESHOLD_NONE },
+                                          { "f1", VKT_THRESHOLD_F1 },
+                                          { "cost", VKT_THRESHOLD_COST },
+                                          { 0 } };
 static const vkt__choice forms[] = { { "playbook", VKT_OPTIM_FORM_PLAYBOOK },
                                      { "torch", VKT_OPTIM_FORM_TORCH },
                                      { 0 } };
-static const vkt__choice metrics[] = {
-    { "auto", 0 },     { "accuracy", 0 }, { "balanced_accuracy", 0 },
-    { "macro_f1", 0 }, { "roc_auc", 0 },  { "average_precision", 0 },
-    { "ece", 0 },      { "loss", 0 },     { "mae", 0 },
-    { "rmse", 0 },     { "r2", 0 },       { 0 }
-};
+static const vkt__choice metrics[] = { { "auto", 0 },
+                                       { "accuracy", 0 },
+                                       { "balanced_accuracy", 0 },
+                                       { "macro_f1", 0 },
+                                       { "roc_auc", 0 },
+                                       { "average_precision", 0 },
+                                       { "micro_f1", 0 },
+                                       { "ece", 0 },
+                                       { "loss", 0 },
+                                       { "mae", 0 },
+                                       { "rmse", 0 },
+                                       { "r2", 0 },
+                                       { 0 } };
 static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
 
 static const vkt__choice recomputes[] = {
@@ -162,8 +177,12 @@ static const vkt__option options[] = {
       NULL, NULL },
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
       "csv: file of the test set (default: split off from data.path)", NULL, NULL },
-    { "data.label", VKT__OPT_STRING, AT(data.label), "last", 0, 0, "",
-      "csv: label column, by name or 0-based position", NULL, NULL },
+    { "data.label", VKT__OPT_WORDS, AT(data.label), "last", 0, 0, "",
+      "csv: label column, by name or 0-based position; with task regress also several, as [a, b]. "
+      "images: column of the file data.labels",
+      NULL, NULL },
+    { "data.separator", VKT__OPT_CHAR, AT(data.separator), "auto", 0, 0, "",
+      "multilabel: the character between the labels of a cell; auto: |", NULL, NULL },
     { "data.header", VKT__OPT_STRING, AT(data.header), "auto", 0, 0, "",
       "csv: whether the first line names the columns", headers, NULL },
     { "data.delimiter", VKT__OPT_CHAR, AT(data.delimiter), "auto", 0, 0, "",
@@ -208,14 +227,17 @@ static const vkt__option options[] = {
       "of texts: a category of its own); drop: leave out the row",
       missings, NULL },
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",
-      "what to predict: a class (classify) or a number (regress)", tasks, NULL },
+      "what to predict: a class (classify), numbers (regress) or any of several labels, as a|b "
+      "(multilabel)",
+      tasks, NULL },
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
       "scale inputs to mean 0 and standard deviation 1; auto: by feature for tables, by channel "
       "for images, global for IDX; imagenet: by the mean and deviation of ImageNet's RGB pictures, "
       "which auto takes with an `init` that was trained on them",
       standards, NULL },
     { "data.labels", VKT__OPT_STRING, AT(data.labels), NULL, 0, 0, "",
-      "images: CSV file with file,label[,split] (default: the folders' names are the classes)",
+      "images: CSV file with file,label[,split], or with numbers to predict in place of the label "
+      "(default: the folders' names are the classes)",
       NULL, NULL },
     { "data.size", VKT__OPT_STRING, AT(data.size), "auto", 0, 0, "pixels",
       "images: size to resize to, such as 64 or 48x64 (height x width); auto: the images' own "
@@ -315,7 +337,8 @@ static const vkt__option options[] = {
       "loss that is trained; auto: cross-entropy for classes, mean squared error (mse) for "
       "numbers. "
       "focal: cross-entropy in which examples that are right already count less (evaluations show "
-      "the cross-entropy); huber: squared error near the label, absolute error far from it",
+      "the cross-entropy); huber: squared error near the label, absolute error far from it; "
+      "bce: binary cross-entropy, which task multilabel has",
       losses, NULL },
     { "loss.gamma", VKT__OPT_F32, AT(loss_gamma), "2", 0, 10, "",
       "focal: exponent of the factor (1 - probability of the label)^gamma", NULL, NULL },
@@ -459,12 +482,27 @@ static const vkt__option options[] = {
       "0: always the likeliest token",
       NULL, NULL },
 
+    { "calibration.temperature", VKT__OPT_BOOL, AT(temperature), "true", 0, 1, "",
+      "classes: whether a temperature is fitted on the validation examples at the end, by which "
+      "predictions divide the logits, so that probabilities are as often right as they say",
+      NULL, NULL },
+    { "calibration.threshold", VKT__OPT_ENUM, AT(threshold), "auto", 0, 0, "",
+      "several labels, or two classes: how the probability from which on a label (or the second "
+      "class) is predicted is chosen on the validation examples; f1: the highest F1; cost: the "
+      "lowest cost; none: one half; auto: f1 for several labels, none for classes",
+      thresholds, NULL },
+    { "calibration.miss_cost", VKT__OPT_F32, AT(miss_cost), "1", 1e-3, 1e6, "",
+      "threshold cost: cost of a label that is missed, in units of one that is wrongly predicted",
+      NULL, NULL },
+
     { "checkpoint.keep", VKT__OPT_U32, AT(keep), "3", 1, 1000, "",
       "best checkpoints to keep, besides the last one", NULL, NULL },
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
-      "validation metric that selects the best checkpoint; auto: accuracy for classes, loss for "
+      "validation metric that selects the best checkpoint; auto: accuracy for classes, "
+      "average_precision for several labels, loss for "
       "numbers and text. roc_auc and average_precision: with two classes, those of the second; "
-      "with more, the mean over one class against the rest. ece: expected calibration error, in 15 "
+      "with more, or several labels, the mean over one class against the rest. ece: expected "
+      "calibration error, in 15 "
       "bins of confidence. mae, rmse and r2 are in the label's "
       "own units",
       metrics, "eval.metric" },

@@ -9,6 +9,14 @@ const ask = document.getElementById("ask");
 const result = make("div", { role: "status" });
 const percent = p => (100 * p).toFixed(p > 0.0995 || p === 0 ? 1 : 2) + "%";
 
+/* A class, a number, a list of labels, or numbers by name. */
+function lines(predicted) {
+  const text = v => typeof v === "number" ? String(+v.toPrecision(6)) : String(v);
+  if (Array.isArray(predicted)) return [predicted.join(", ") || "none of the labels"];
+  if (typeof predicted !== "object" || predicted === null) return [text(predicted)];
+  return Object.entries(predicted).map(([name, v]) => name + ": " + text(v));
+}
+
 /* The first prediction of an answer, or what is wrong. */
 function show(answer) {
   result.replaceChildren();
@@ -18,7 +26,7 @@ function show(answer) {
   }
   for (const w of answer.warnings || []) result.append(make("p", { className: "note" }, make("b", {}, "Note "), w));
   const first = answer.predictions[0];
-  result.append(make("p", { className: "answer" }, typeof first.predicted === "number" ? String(+first.predicted.toPrecision(6)) : String(first.predicted)));
+  for (const line of lines(first.predicted)) result.append(make("p", { className: "answer" }, line));
   if (!first.classes) return;
   const bars = make("ul", { className: "bars" });
   for (const c of first.classes) {

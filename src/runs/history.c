@@ -71,6 +71,7 @@ static const struct {
     { "accuracy", offsetof(vkt_history_eval, accuracy) },
     { "balanced_accuracy", offsetof(vkt_history_eval, balanced_accuracy) },
     { "macro_f1", offsetof(vkt_history_eval, macro_f1) },
+    { "micro_f1", offsetof(vkt_history_eval, micro_f1) },
     { "roc_auc", offsetof(vkt_history_eval, roc_auc) },
     { "average_precision", offsetof(vkt_history_eval, average_precision) },
     { "ece", offsetof(vkt_history_eval, ece) },

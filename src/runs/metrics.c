@@ -26,6 +26,7 @@ static const column columns[] = {
     { "bits_per_byte", AT(bits_per_byte) },
     { "balanced_accuracy", AT(balanced_accuracy) },
     { "macro_f1", AT(macro_f1) },
+    { "micro_f1", AT(micro_f1) },
     { "roc_auc", AT(roc_auc) },
     { "average_precision", AT(average_precision) },
     { "ece", AT(ece) },
@@ -286,39 +287,100 @@ static void class_cell(vkt__str *s, const vkt__predictions *p, uint32_t k)
     if (k < p->n_outputs) vkt__str_csv(s, p->class_names[k]);
 }
 
+static void add_number(vkt__str *s, float v)
+{
+    char number[32];
+    vkt__str_printf(s, "%s", vkt__double_text((double)v, true, number));
+}
+
+/* A heading of a column that stands for one output. */
+static void add_heading(vkt__str *s, const char *what, const char *name)
+{
+    vkt__str text = { 0 };
+    vkt__str_printf(&text, "%s(%s)", what, name);
+    vkt__str_add(s, ",", 1);
+    vkt__str_csv(s, text.data);
+    vkt__str_finish(&text);
+}
+
+static void add_headings(vkt__str *s, const vkt__predictions *p)
+{
+    bool one = p->class_names || p->n_outputs == 1;
+    vkt__str_printf(s, "index%s%s", one ? ",target,predicted" : "",
+                    p->class_names ? ",correct" : "");
+    for (uint32_t k = 0; k < p->n_outputs; k++) {
+        if (p->class_names) add_heading(s, "p", p->class_names[k]);
+        if (one) continue;
+        add_heading(s, "target", p->target_names[k]);
+        add_heading(s, "predicted", p->target_names[k]);
+    }
+    vkt__str_add(s, "\n", 1);
+}
+
+static void add_numbers(vkt__str *s, const vkt__predictions *p, const float *v, const float *target)
+{
+    for (uint32_t k = 0; k < p->n_outputs; k++) {
+        vkt__str_add(s, ",", 1);
+        if (target) add_number(s, target[k]);
+        vkt__str_add(s, ",", 1);
+        add_number(s, v[k]);
+    }
+}
+
+/* The labels of which v is at least the threshold, with | between them. */
+static void add_set(vkt__str *s, const vkt__predictions *p, const float *v, const float *threshold)
+{
+    vkt__str set = { 0 };
+    for (uint32_t k = 0; k < p->n_outputs; k++)
+        if (v[k] >= (threshold ? threshold[k] : 0.5f))
+            vkt__str_printf(&set, "%s%s", set.len ? "|" : "", p->class_names[k]);
+    if (set.len) vkt__str_csv(s, set.data);
+    vkt__str_finish(&set);
+}
+
+static void add_sets(vkt__str *s, const vkt__predictions *p, const float *v, const float *target)
+{
+    bool correct = true;
+    for (uint32_t k = 0; k < p->n_outputs && target; k++)
+        correct &= (target[k] > 0) == (v[k] >= (p->threshold ? p->threshold[k] : 0.5f));
+    vkt__str_add(s, ",", 1);
+    if (target) add_set(s, p, target, NULL);
+    vkt__str_add(s, ",", 1);
+    add_set(s, p, v, p->threshold);
+    vkt__str_printf(s, ",%s", !target ? "" : correct ? "1" : "0");
+}
+
+static void add_class(vkt__str *s, const vkt__predictions *p, const float *v, uint64_t i)
+{
+    uint32_t top = 0;
+    for (uint32_t k = 1; k < p->n_outputs; k++)
+        if (v[k] > v[top]) top = k;
+    if (p->threshold && p->n_outputs == 2) top = v[1] >= p->threshold[1];
+    vkt__str_add(s, ",", 1);
+    if (p->target) class_cell(s, p, p->target[i]);
+    vkt__str_add(s, ",", 1);
+    class_cell(s, p, top);
+    vkt__str_printf(s, ",%s", !p->target ? "" : p->target[i] == top ? "1" : "0");
+}
+
 vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p)
 {
     vkt__str s = { 0 };
-    char number[32];
-    vkt__str_printf(&s,
-                    p->class_names ? "index,target,predicted,correct" : "index,target,predicted");
-    for (uint32_t k = 0; p->class_names && k < p->n_outputs; k++) {
-        vkt__str cell_text = { 0 };
-        vkt__str_printf(&cell_text, "p(%s)", p->class_names[k]);
-        vkt__str_add(&s, ",", 1);
-        vkt__str_csv(&s, cell_text.data);
-        vkt__str_finish(&cell_text);
-    }
-    vkt__str_add(&s, "\n", 1);
+    add_headings(&s, p);
     for (uint64_t i = 0; i < p->n; i++) {
-        const float *v = p->value + i * p->n_outputs;
-        vkt__str_printf(&s, "%llu,", (unsigned long long)(p->index ? p->index[i] : i));
-        if (!p->class_names) {
-            if (p->target_value)
-                vkt__str_printf(&s, "%s",
-                                vkt__double_text((double)p->target_value[i], true, number));
-            vkt__str_printf(&s, ",%s\n", vkt__double_text((double)v[0], true, number));
-            continue;
+        const float *v = p->value + i * p->n_outputs,
+                    *target = p->target_value ? p->target_value + i * p->n_outputs : NULL;
+        vkt__str_printf(&s, "%llu", (unsigned long long)(p->index ? p->index[i] : i));
+        if (!p->class_names)
+            add_numbers(&s, p, v, target);
+        else if (p->several)
+            add_sets(&s, p, v, target);
+        else
+            add_class(&s, p, v, i);
+        for (uint32_t k = 0; p->class_names && k < p->n_outputs; k++) {
+            vkt__str_add(&s, ",", 1);
+            add_number(&s, v[k]);
         }
-        uint32_t top = 0;
-        for (uint32_t k = 1; k < p->n_outputs; k++)
-            if (v[k] > v[top]) top = k;
-        if (p->target) class_cell(&s, p, p->target[i]);
-        vkt__str_add(&s, ",", 1);
-        class_cell(&s, p, top);
-        vkt__str_printf(&s, ",%s", !p->target ? "" : p->target[i] == top ? "1" : "0");
-        for (uint32_t k = 0; k < p->n_outputs; k++)
-            vkt__str_printf(&s, ",%s", vkt__double_text((double)v[k], true, number));
         vkt__str_add(&s, "\n", 1);
     }
     vkt_status st = vkt__file_replace(path, s.data, s.len);

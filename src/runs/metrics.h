@@ -9,7 +9,7 @@
 typedef struct vkt__metrics_row {
     uint64_t step;     /* steps done when it was measured */
     const char *split; /* NULL: a training step; else an evaluation of "valid", "test", ... */
-    double loss, accuracy, balanced_accuracy, macro_f1, roc_auc, average_precision, ece;
+    double loss, accuracy, balanced_accuracy, macro_f1, micro_f1, roc_auc, average_precision, ece;
     double mae, rmse, r2;             /* of a regression, in units of the target */
     double perplexity, bits_per_byte; /* of text */
     double grad_norm, clip, lr, items_per_s, input_wait, update_ok;
@@ -38,14 +38,20 @@ void vkt__metrics_close(vkt__metrics **m);
 /* What a model said about examples. */
 typedef struct vkt__predictions {
     uint64_t n;
-    uint32_t n_outputs;        /* classes; 1 for regression */
-    const uint64_t *index;     /* [n] example in its split; NULL: 0.. */
-    const float *value;        /* [n, n_outputs] probabilities, or the target in its own units */
-    const uint32_t *target;    /* [n] class; NULL: no labels */
-    const float *target_value; /* [n] regression; NULL: no labels */
-    const char *const *class_names; /* [n_outputs]; NULL: regression */
+    uint32_t n_outputs;     /* classes, or numbers of a regression */
+    bool several;           /* any of the classes is right: target_value is 1 for those */
+    const float *threshold; /* [n_outputs] several: from which on each is predicted; of two classes
+                               in [1] for the second; NULL: one half, the likeliest class */
+    const uint64_t *index;  /* [n] example in its split; NULL: 0.. */
+    const float *value;     /* [n, n_outputs] probabilities, or the target in its own units */
+    const uint32_t *target; /* [n] class; NULL: no labels */
+    const float *target_value;       /* [n, n_outputs] regression, several; NULL: no labels */
+    const char *const *class_names;  /* [n_outputs]; NULL: regression */
+    const char *const *target_names; /* [n_outputs] of regression; else NULL */
 } vkt__predictions;
-/* index,target,predicted,correct,p(CLASS)... or index,target,predicted. Replaces the file whole. */
+/* index,target,predicted,correct,p(CLASS)...; several: with a|b as target and predicted; or
+ * index,target,predicted, of several numbers index,target(NAME),predicted(NAME),... Replaces the
+ * file whole. */
 vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p);
 /* RUN/predictions/step-00001200.csv */
 vkt_status vkt__predictions_save(const char *run_dir, uint64_t step, const vkt__predictions *p);

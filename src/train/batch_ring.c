@@ -37,7 +37,7 @@ void vkt__ring_create(vkt_gpu *gpu, const vkt_dataset_info *d, vkt__ring *l, uin
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
     uint64_t bytes = 0;
     l->x_at = take(&bytes, (uint64_t)batch * d->n_inputs * 4);
-    l->y_at = take(&bytes, (uint64_t)n_targets * 4);
+    l->y_at = take(&bytes, (uint64_t)(text ? n_targets : batch * d->n_labels) * 4);
     l->w_at = take(&bytes, (uint64_t)n_targets * 4);
     l->y2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
     l->w2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;
@@ -46,7 +46,7 @@ void vkt__ring_create(vkt_gpu *gpu, const vkt_dataset_info *d, vkt__ring *l, uin
     l->segments_at = l->sorts ? take(&bytes, (d->n_outputs + 1ull) * 4) : 0;
     l->documents_at = l->masks ? take(&bytes, (uint64_t)n_targets * 4) : 0;
     in->x = vkt_input(l->graph, x, text ? VKT_U32 : VKT_F32, text ? "tokens" : "x");
-    in->y = vkt_input(l->graph, classify ? vkt_shape1(n_targets) : vkt_shape2(batch, 1),
+    in->y = vkt_input(l->graph, classify ? vkt_shape1(n_targets) : vkt_shape2(batch, d->n_labels),
                       classify ? VKT_U32 : VKT_F32, "y");
     in->w = vkt_input(l->graph, vkt_shape1(n_targets), VKT_F32, "weight");
     in->step = vkt_step(l->graph);

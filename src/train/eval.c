@@ -4,7 +4,7 @@
 
 #include "data/open.h"
 #include "recipe/relocate.h"
-#include "train/classes.h"
+#include "train/measures/classes.h"
 #include "train/predictions.h"
 #include "train/trained_session.h"
 
@@ -14,11 +14,13 @@ static void take_scores(const vkt__eval_sums *sums, vkt_eval_result *out)
     out->class_precision = vkt__alloc(bytes);
     out->class_recall = vkt__alloc(bytes);
     out->class_f1 = vkt__alloc(bytes);
+    out->class_ap = vkt__alloc(bytes);
     for (uint32_t c = 0; c < sums->n_classes; c++) {
         vkt__class_scores s = vkt__class_scores_of(sums, c);
         out->class_precision[c] = s.precision;
         out->class_recall[c] = s.recall;
         out->class_f1[c] = s.f1;
+        out->class_ap[c] = sums->class_ap ? sums->class_ap[c] : NAN;
     }
 }
 
@@ -72,36 +74,57 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
         (text || info->task != VKT_TASK_CLASSIFY || info->n_outputs > VKT__CONFUSION_CLASSES)) {
         st = vkt__fail(VKT_E_ARG, "eval",
                        "there is no confusion matrix of %s: it supports at most %u classes",
-                       text                              ? "a language model"
-                       : info->task != VKT_TASK_CLASSIFY ? "numbers"
-                                                         : "so many classes",
+                       text                                ? "a language model"
+                       : info->task == VKT_TASK_REGRESS    ? "numbers"
+                       : info->task == VKT_TASK_MULTILABEL ? "several labels"
+                                                           : "so many classes",
                        VKT__CONFUSION_CLASSES);
         goto fail;
     }
     if (desc->predictions) c = vkt__collected_create(info, info->n[split]);
+    c.p.threshold = o.session->calibration.threshold;
     VKT_TRY(vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? vkt__collect : NULL,
                           &c));
     if (desc->predictions) VKT_TRY(vkt__predictions_write(desc->predictions, &c.p));
     if (desc->confusion) VKT_TRY(vkt__confusion_write(&sums, info->class_names, desc->confusion));
     out->n = sums.n;
     out->loss = sums.loss / (double)sums.n;
-    bool classify = info->task == VKT_TASK_CLASSIFY;
-    out->accuracy = classify ? (double)sums.correct / (double)sums.n : NAN;
+    vkt__error_scores errors = vkt__eval_errors(&sums);
+    out->accuracy = vkt__eval_accuracy(&sums);
     out->perplexity = vkt__eval_perplexity(&sums);
     out->bits_per_byte = vkt__eval_bits_per_byte(&sums);
     out->context = info->context;
-    out->mae = classify ? NAN : sums.abs_error / (double)sums.n;
-    out->rmse = classify ? NAN : vkt__eval_rmse(&sums);
-    out->r2 = classify ? NAN : vkt__eval_r2(&sums);
+    out->mae = errors.mae;
+    out->rmse = errors.rmse;
+    out->r2 = errors.r2;
+    out->n_targets = sums.n_targets;
+    out->targets = vkt__alloc((sums.n_targets + 1) * sizeof *out->targets);
+    for (uint32_t k = 0; k < sums.n_targets; k++) {
+        const char *name = info->target_names[k];
+        errors = vkt__eval_errors_of(&sums, k);
+        out->targets[k] = (vkt_eval_target) { .name = strcpy(vkt__alloc(strlen(name) + 1), name),
+                                              .mae = errors.mae,
+                                              .rmse = errors.rmse,
+                                              .r2 = errors.r2 };
+    }
     out->roc_auc = sums.roc_auc;
     out->average_precision = sums.average_precision;
-    out->ece = vkt__eval_ece(&sums);
+    out->ece = vkt__eval_ece(&sums.raw);
+    out->temperature = o.session->calibration.temperature;
+    out->calibrated_ece = vkt__eval_ece(&sums.calibrated);
+    if (o.session->calibration.threshold) {
+        const vkt__calibration *by = &o.session->calibration;
+        out->threshold = vkt__alloc(by->n * sizeof *out->threshold);
+        memcpy(out->threshold, by->threshold, by->n * sizeof *out->threshold);
+    }
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
     out->class_correct = sums.class_correct;
-    out->top5 = sums.n_classes > 5 ? (double)sums.among5 / (double)sums.n : NAN;
-    out->balanced_accuracy = classify ? vkt__balanced_accuracy(&sums) : NAN;
-    out->macro_f1 = classify ? vkt__macro_f1(&sums) : NAN;
+    out->top5 = sums.n_classes > 5 && !sums.several ? (double)sums.among5 / (double)sums.n : NAN;
+    out->several = sums.several;
+    out->balanced_accuracy = vkt__balanced_accuracy(&sums);
+    out->macro_f1 = vkt__macro_f1(&sums);
+    out->micro_f1 = vkt__micro_f1(&sums);
     take_scores(&sums, out);
     sums.class_count = sums.class_correct = NULL;
     out->class_names = vkt__alloc((sums.n_classes + 1) * sizeof *out->class_names);
@@ -124,5 +147,9 @@ void vkt_eval_result_finish(vkt_eval_result *r)
     free(r->class_precision);
     free(r->class_recall);
     free(r->class_f1);
+    free(r->class_ap);
+    free(r->threshold);
+    for (uint32_t k = 0; k < r->n_targets; k++) free(r->targets[k].name);
+    free(r->targets);
     *r = (vkt_eval_result) { 0 };
 }

@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "data/pictures/augment.h"
-#include "train/eval_totals.h"
+#include "train/measures/eval_totals.h"
 #include "train/evaluate.h"
-#include "train/ranks.h"
+#include "train/measures/ranks.h"
 
 typedef struct {
     vkt__session *s;
@@ -13,12 +13,13 @@ typedef struct {
     vkt__ranks ranks; /* without room: not measured */
     vkt__example_fn fn;
     void *user;
-    double scale, mean; /* of a regression target */
-    float *row;         /* [n_outputs] in the target's own units */
-    float *mean_of;     /* [n_outputs] test-time augmentation: sum of the views so far */
-    uint32_t n_seen;    /* views of the example at hand */
-    bool bad;           /* one of them could not be read */
-    uint32_t end;       /* text: the token between documents, which is no text */
+    double *scale, *mean; /* [n_outputs] of regression targets */
+    float *row;           /* [n_outputs] in the targets' own units, or calibrated */
+    vkt_label *labels;    /* [n_labels] the same of the labels */
+    float *mean_of;       /* [n_outputs] test-time augmentation: sum of the views so far */
+    uint32_t n_seen;      /* views of the example at hand */
+    bool bad;             /* one of them could not be read */
+    uint32_t end;         /* text: the token between documents, which is no text */
 } pass;
 
 static void take_windows(pass *p, uint32_t slot)
@@ -53,27 +54,6 @@ static void count_class(vkt__eval_sums *s, uint32_t target, uint32_t predicted, 
     if (s->confusion) s->confusion[(size_t)target * s->n_classes + predicted]++;
 }
 
-/* Bins are open below: a probability of exactly k / VKT__BINS lies in bin k - 1. */
-void vkt__eval_add_confidence(vkt__eval_sums *s, float p, bool hit)
-{
-    if (!(p >= 0 && p <= 1)) return; /* no number: the loss says so */
-    uint32_t k = (uint32_t)fmax(ceil((double)p * VKT__BINS) - 1, 0);
-    s->bin[k].n++;
-    s->bin[k].correct += hit;
-    s->bin[k].confidence += (double)p;
-}
-
-/* The targets' mean and squares by Welford's updates: their sum of squares would lose what is small
- * against a large mean. */
-void vkt__eval_add_error(vkt__eval_sums *s, double predicted, double target)
-{
-    double error = predicted - target, from_mean = target - s->target_mean;
-    s->abs_error += fabs(error);
-    s->square_error += error * error;
-    s->target_mean += from_mean / (double)s->n;
-    s->target_square += from_mean * (target - s->target_mean);
-}
-
 static bool is_among(const float *out, uint32_t n, uint32_t target, uint32_t most)
 {
     uint32_t before = 0;
@@ -82,35 +62,75 @@ static bool is_among(const float *out, uint32_t n, uint32_t target, uint32_t mos
     return before < most;
 }
 
-static void take_class(pass *p, const float *out, uint32_t y, bool hit)
+/* The calibrated probabilities into row. */
+static void take_class(pass *p, const float *out, vkt_label y, bool hit)
 {
+    const vkt__calibration *c = &p->s->calibration;
     uint32_t n_out = p->s->info->n_outputs, top = largest(out, n_out);
-    p->sums->correct += hit;
-    if (y < n_out) {
-        count_class(p->sums, y, hit ? y : top, hit);
-        p->sums->among5 += is_among(out, n_out, y, 5);
+    vkt__eval_add_confidence(&p->sums->raw, out[top], hit);
+    if (y.u < n_out && p->ranks.cap) vkt__ranks_add(&p->ranks, out, y.u);
+    memcpy(p->row, out, n_out * sizeof *out);
+    if (c->temperature > 0) {
+        vkt__calibration_apply(c, p->row, n_out);
+        vkt__eval_add_confidence(&p->sums->calibrated, p->row[top], hit);
     }
-    vkt__eval_add_confidence(p->sums, out[top], hit);
-    if (y < n_out && p->ranks.cap) vkt__ranks_add(&p->ranks, out, y);
+    if (c->threshold) {
+        top = vkt__calibration_class(c, p->row, n_out);
+        hit = top == y.u;
+    }
+    p->sums->correct += hit;
+    if (y.u >= n_out) return;
+    count_class(p->sums, y.u, hit ? y.u : top, hit);
+    p->sums->among5 += is_among(out, n_out, y.u, 5);
 }
 
-static void take_one(pass *p, uint32_t index, const float *out, vkt_label y, double loss, bool hit)
+/* Into row and labels, in units of the targets. */
+static void take_numbers(pass *p, const float *out, const vkt_label *y)
+{
+    for (uint32_t k = 0; k < p->sums->n_targets; k++) {
+        p->row[k] = (float)((double)out[k] * p->scale[k] + p->mean[k]);
+        p->labels[k].f = (float)((double)y[k].f * p->scale[k] + p->mean[k]);
+        vkt__eval_add_error(p->sums, k, (double)p->row[k], (double)p->labels[k].f);
+    }
+}
+
+static void take_one(pass *p, uint32_t index, const float *out, const vkt_label *y, double loss,
+                     bool hit)
 {
     p->sums->n++;
     p->sums->loss += loss;
     if (p->s->info->task == VKT_TASK_CLASSIFY) {
-        take_class(p, out, y.u, hit);
-    } else {
-        p->row[0] = (float)((double)out[0] * p->scale + p->mean);
-        y.f = (float)((double)y.f * p->scale + p->mean);
-        vkt__eval_add_error(p->sums, (double)p->row[0], (double)y.f);
+        take_class(p, out, *y, hit);
         out = p->row;
+    } else if (p->s->info->task == VKT_TASK_MULTILABEL) {
+        vkt__eval_add_labels(p->sums, out, y, p->s->calibration.threshold);
+        if (p->ranks.cap) vkt__ranks_add_labels(&p->ranks, out, y);
+    } else {
+        take_numbers(p, out, y);
+        out = p->row;
+        y = p->labels;
     }
     if (p->fn) p->fn(p->user, index, out, y);
 }
 
+/* The loss of the views' mean: cross-entropy of the class or of each label, or the squared error.
+ */
+static double loss_of_mean(const pass *p, const vkt_label *y)
+{
+    const vkt_dataset_info *info = p->s->info;
+    double sum = 0;
+    if (info->task == VKT_TASK_CLASSIFY)
+        return y->u < info->n_outputs ? -log(fmax((double)p->mean_of[y->u], 1e-38)) : 0;
+    for (uint32_t k = 0; k < info->n_labels; k++) {
+        double v = (double)p->mean_of[k], error = v - (double)y[k].f;
+        sum += info->task == VKT_TASK_REGRESS ? error * error
+                                              : -log(fmax(y[k].f > 0 ? v : 1 - v, 1e-38));
+    }
+    return sum / info->n_labels;
+}
+
 /* A view of an example, which is taken when all of its views are there. */
-static void take_view(pass *p, uint32_t index, const float *out, vkt_label y, bool read)
+static void take_view(pass *p, uint32_t index, const float *out, const vkt_label *y, bool read)
 {
     uint32_t n_out = p->s->info->n_outputs, views = p->s->views;
     if (p->n_seen == 0) memset(p->mean_of, 0, n_out * sizeof *p->mean_of);
@@ -119,23 +139,23 @@ static void take_view(pass *p, uint32_t index, const float *out, vkt_label y, bo
     if (++p->n_seen < views) return;
     p->n_seen = 0;
     if (p->bad) return;
-    bool known = y.u < n_out;
-    double loss = known ? -log(fmax((double)p->mean_of[y.u], 1e-38)) : 0;
-    take_one(p, index, p->mean_of, y, loss, known && largest(p->mean_of, n_out) == y.u);
+    bool hit = p->s->info->task == VKT_TASK_CLASSIFY && largest(p->mean_of, n_out) == y->u;
+    take_one(p, index, p->mean_of, y, loss_of_mean(p, y), hit);
 }
 
 static void take_batch(pass *p, uint32_t slot)
 {
     const vkt__ring *l = &p->s->eval;
     const vkt_batch *b = &l->slots[slot];
-    uint32_t n_out = p->s->info->n_outputs;
+    const vkt_dataset_info *info = p->s->info;
     for (uint32_t i = 0; i < b->n_valid; i++) {
-        const float *out = l->out[slot] + (size_t)i * n_out;
+        const float *out = l->out[slot] + (size_t)i * info->n_outputs;
+        const vkt_label *y = b->y + (size_t)i * info->n_labels;
         bool read = b->w[i] > 0; /* else its picture could not be read: said by the loader */
         if (p->s->views > 1)
-            take_view(p, b->index[i], out, b->y[i], read);
+            take_view(p, b->index[i], out, y, read);
         else if (read)
-            take_one(p, b->index[i], out, b->y[i], (double)l->loss[slot][i], l->hit[slot][i] > 0);
+            take_one(p, b->index[i], out, y, (double)l->loss[slot][i], l->hit[slot][i] > 0);
     }
 }
 
@@ -166,10 +186,46 @@ static vkt_status begin_ranks(pass *p, const vkt_dataset *data, vkt_split split,
     const char *metric = p->s->config->metric;
     uint64_t n = limit ? VKT_MIN(limit, info->n[split]) : info->n[split];
     bool asked = !strcmp(metric, "roc_auc") || !strcmp(metric, "average_precision");
-    if (p->sums->n_classes < 2 || !info->has_labels ||
-        (!asked && vkt__ranks_scores(n, p->sums->n_classes) > VKT__RANKED_SCORES))
+    bool several = p->sums->several;
+    if (p->sums->n_classes < (several ? 1 : 2) || !info->has_labels ||
+        (!asked && vkt__ranks_scores(n, p->sums->n_classes, several) > VKT__RANKED_SCORES))
         return VKT_OK;
-    return vkt__ranks_create(n, p->sums->n_classes, &p->ranks);
+    return vkt__ranks_create(n, p->sums->n_classes, several, &p->ranks);
+}
+
+static void begin_sums(pass *p, const vkt_dataset *data)
+{
+    const vkt_dataset_info *info = p->s->info;
+    bool text = info->kind == VKT_DATA_KIND_TEXT, numbers = info->task == VKT_TASK_REGRESS;
+    vkt__eval_sums *s = p->sums;
+    *s = (vkt__eval_sums) { .n_classes = text || numbers ? 0 : info->n_outputs,
+                            .n_targets = numbers ? info->n_outputs : 0,
+                            .several = info->task == VKT_TASK_MULTILABEL,
+                            .roc_auc = NAN,
+                            .average_precision = NAN };
+    s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);
+    s->class_correct = vkt__alloc((s->n_classes + 1) * sizeof *s->class_correct);
+    s->class_predicted = vkt__alloc((s->n_classes + 1) * sizeof *s->class_predicted);
+    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several)
+        s->confusion = vkt__alloc((size_t)s->n_classes * s->n_classes * sizeof *s->confusion);
+    s->error = vkt__alloc((s->n_targets + 1) * sizeof *s->error);
+    p->row = vkt__alloc(info->n_outputs * sizeof *p->row);
+    p->mean_of = vkt__alloc(info->n_outputs * sizeof *p->mean_of);
+    p->labels = vkt__alloc((s->n_targets + 1) * sizeof *p->labels);
+    p->scale = vkt__alloc((s->n_targets + 1) * sizeof *p->scale);
+    p->mean = vkt__alloc((s->n_targets + 1) * sizeof *p->mean);
+    for (uint32_t k = 0; k < s->n_targets; k++)
+        vkt_dataset_target_scale(data, k, &p->scale[k], &p->mean[k]);
+}
+
+static void finish_pass(pass *p)
+{
+    vkt__ranks_finish(&p->ranks);
+    free(p->row);
+    free(p->mean_of);
+    free(p->labels);
+    free(p->scale);
+    free(p->mean);
 }
 
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
@@ -182,22 +238,10 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     uint32_t waiting = UINT32_MAX; /* the slot in flight */
     pass p = { .s = s, .sums = sums, .fn = fn, .user = user };
     vkt_comm *shared = fn ? NULL : s->comm;
-    bool text = s->info->kind == VKT_DATA_KIND_TEXT,
-         classes = s->info->task == VKT_TASK_CLASSIFY && !text;
+    bool text = s->info->kind == VKT_DATA_KIND_TEXT;
     if (text) p.end = vkt_tokenizer_get_info(s->info->tokenizer)->end;
     if (!data) data = s->data;
-    *sums = (vkt__eval_sums) { .n_classes = classes ? s->info->n_outputs : 0,
-                               .roc_auc = NAN,
-                               .average_precision = NAN };
-    sums->class_count = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_count);
-    sums->class_correct = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_correct);
-    sums->class_predicted = vkt__alloc((sums->n_classes + 1) * sizeof *sums->class_predicted);
-    if (sums->n_classes && sums->n_classes <= VKT__CONFUSION_CLASSES)
-        sums->confusion =
-            vkt__alloc((size_t)sums->n_classes * sums->n_classes * sizeof *sums->confusion);
-    p.row = vkt__alloc(s->info->n_outputs * sizeof *p.row);
-    p.mean_of = vkt__alloc(s->info->n_outputs * sizeof *p.mean_of);
-    vkt_dataset_target_scale(data, &p.scale, &p.mean);
+    begin_sums(&p, data);
     vkt_loader_desc desc = { .data = data,
                              .split = split,
                              .batch = shared ? l->batch * shared->size : l->batch,
@@ -230,57 +274,17 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         waiting = slot;
     }
     if (shared) VKT_TRY(vkt__eval_total(shared, sums, &p.ranks));
-    if (p.ranks.cap)
-        VKT_TRY(vkt__ranks_measure(&p.ranks, &sums->roc_auc, &sums->average_precision));
+    if (p.ranks.cap) {
+        sums->class_ap = vkt__alloc(sums->n_classes * sizeof *sums->class_ap);
+        VKT_TRY(
+            vkt__ranks_measure(&p.ranks, &sums->roc_auc, &sums->average_precision, sums->class_ap));
+    }
 fail:
     if (st != VKT_OK) {
         vkt__gpu_settle(s->gpu);
         vkt__eval_sums_finish(sums);
     }
     vkt_loader_destroy(&loader);
-    vkt__ranks_finish(&p.ranks);
-    free(p.row);
-    free(p.mean_of);
+    finish_pass(&p);
     return st;
-}
-
-void vkt__eval_sums_finish(vkt__eval_sums *sums)
-{
-    free(sums->class_count);
-    free(sums->class_correct);
-    free(sums->class_predicted);
-    free(sums->confusion);
-    sums->class_count = sums->class_correct = sums->class_predicted = sums->confusion = NULL;
-}
-
-double vkt__eval_perplexity(const vkt__eval_sums *sums)
-{
-    return sums->n_bytes ? exp(sums->loss / (double)sums->n) : NAN;
-}
-
-double vkt__eval_bits_per_byte(const vkt__eval_sums *sums)
-{
-    return sums->n_bytes ? sums->loss / log(2) / (double)sums->n_bytes : NAN;
-}
-
-double vkt__eval_rmse(const vkt__eval_sums *sums)
-{
-    return sqrt(sums->square_error / (double)sums->n);
-}
-
-double vkt__eval_ece(const vkt__eval_sums *sums)
-{
-    double gap = 0, n = 0;
-    for (uint32_t k = 0; k < VKT__BINS; k++) {
-        gap += fabs((double)sums->bin[k].correct - sums->bin[k].confidence);
-        n += (double)sums->bin[k].n;
-    }
-    return n > 0 ? gap / n : NAN;
-}
-
-double vkt__eval_r2(const vkt__eval_sums *sums)
-{
-    if (sums->n < 2) return NAN;
-    if (sums->target_square > 0) return 1 - sums->square_error / sums->target_square;
-    return sums->square_error > 0 ? 0 : 1;
 }

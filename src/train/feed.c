@@ -20,8 +20,8 @@ enum { X, Y, W, STEP, N_INPUTS };
 /* The inputs one after the other, each at a multiple of 256; returns the bytes of all. */
 static uint64_t lay_out(const vkt_dataset_info *d, uint32_t batch, uint64_t at[N_INPUTS])
 {
-    const uint64_t bytes[N_INPUTS] = { 4ull * batch * d->n_inputs, 4ull * batch, 4ull * batch,
-                                       vkt_step_block_bytes() };
+    const uint64_t bytes[N_INPUTS] = { 4ull * batch * d->n_inputs, 4ull * batch * d->n_labels,
+                                       4ull * batch, vkt_step_block_bytes() };
     uint64_t end = 0;
     for (int i = 0; i < N_INPUTS; i++) {
         at[i] = end;
@@ -36,7 +36,7 @@ static void make_inputs(vkt_graph *g, const vkt_dataset_info *d, uint32_t batch,
     vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
     in->x = vkt_input(g, x, VKT_F32, "x");
-    in->y = vkt_input(g, classify ? vkt_shape1(batch) : vkt_shape2(batch, 1),
+    in->y = vkt_input(g, classify ? vkt_shape1(batch) : vkt_shape2(batch, d->n_labels),
                       classify ? VKT_U32 : VKT_F32, "y");
     in->w = vkt_input(g, vkt_shape1(batch), VKT_F32, "weight");
 }

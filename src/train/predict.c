@@ -14,10 +14,23 @@ typedef struct {
     const char *input;
     uint64_t base; /* added to the index */
     int tta;
+    const vkt__session *session;
     vkt_prediction p;
 } forwarded;
 
-static void forward(void *user, uint64_t index, const float *out, vkt_label y)
+/* out of one example with all that it takes to read it. */
+static void say(const vkt__session *s, const float *out, vkt_prediction *p)
+{
+    bool several = s->info->task == VKT_TASK_MULTILABEL;
+    p->n = s->info->n_outputs;
+    p->value = out;
+    p->class_names = s->info->class_names;
+    p->target_names = s->info->target_names;
+    p->threshold = several ? s->calibration.threshold : NULL;
+    p->predicted = several ? 0 : vkt__calibration_class(&s->calibration, out, p->n);
+}
+
+static void forward(void *user, uint64_t index, const float *out, const vkt_label *y)
 {
     forwarded *f = user;
     const char *file = vkt_dataset_file(f->data, VKT_SPLIT_TEST, index);
@@ -25,7 +38,7 @@ static void forward(void *user, uint64_t index, const float *out, vkt_label y)
     f->p.input = file ? file : f->input;
     f->p.index = file ? 0 : f->base + index;
     f->p.alone = file != NULL;
-    f->p.value = out;
+    say(f->session, out, &f->p);
     f->fn(f->user, &f->p);
 }
 
@@ -56,8 +69,7 @@ static vkt_status predict_data(vkt__opened *o, const vkt_dataset *data, bool alo
     }
     f->data = data;
     f->base = base;
-    f->p.n = info->n_outputs;
-    f->p.class_names = info->class_names;
+    f->session = o->session;
     VKT_TRY(vkt__evaluate(o->session, data, VKT_SPLIT_TEST, 0, &sums, forward, f));
     vkt__eval_sums_finish(&sums);
 fail:
@@ -197,6 +209,13 @@ void vkt_predictor_close(vkt_predictor **p)
     *p = NULL;
 }
 
+vkt_prediction vkt_predictor_prediction(const vkt_predictor *p, const float *out)
+{
+    vkt_prediction one = { 0 };
+    say(p->o.session, out, &one);
+    return one;
+}
+
 const vkt_predictor_info *vkt_predictor_get_info(const vkt_predictor *p)
 {
     return &p->info;
@@ -207,7 +226,7 @@ typedef struct {
     uint32_t n_outputs;
 } rows_out;
 
-static void keep_row(void *user, uint64_t index, const float *out, vkt_label y)
+static void keep_row(void *user, uint64_t index, const float *out, const vkt_label *y)
 {
     const rows_out *r = user;
     (void)y;

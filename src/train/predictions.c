@@ -1,29 +1,30 @@
 /* predictions.h */
 #include "train/predictions.h"
 
-void vkt__collect(void *user, uint64_t index, const float *out, vkt_label y)
+void vkt__collect(void *user, uint64_t index, const float *out, const vkt_label *y)
 {
     vkt__collected *c = user;
     uint64_t n = c->p.n++;
     c->index[n] = index;
     memcpy(c->value + n * c->p.n_outputs, out, c->p.n_outputs * sizeof *out);
-    if (c->classify)
-        c->target[n] = y.u;
-    else
-        c->target_value[n] = y.f;
+    if (c->classify) c->target[n] = y->u;
+    for (uint32_t k = 0; !c->classify && k < c->n_labels; k++)
+        c->target_value[n * c->n_labels + k] = y[k].f;
 }
 
 vkt__collected vkt__collected_create(const vkt_dataset_info *info, uint64_t n)
 {
-    vkt__collected c = { .classify = info->task == VKT_TASK_CLASSIFY };
+    vkt__collected c = { .classify = info->task == VKT_TASK_CLASSIFY, .n_labels = info->n_labels };
     c.index = vkt__alloc(n * sizeof *c.index);
     c.value = vkt__alloc(n * info->n_outputs * sizeof *c.value);
     c.target = vkt__alloc(n * sizeof *c.target);
-    c.target_value = vkt__alloc(n * sizeof *c.target_value);
+    c.target_value = vkt__alloc(n * info->n_labels * sizeof *c.target_value);
     c.p = (vkt__predictions) { .n_outputs = info->n_outputs,
                                .index = c.index,
                                .value = c.value,
-                               .class_names = info->class_names };
+                               .several = info->task == VKT_TASK_MULTILABEL,
+                               .class_names = info->class_names,
+                               .target_names = info->target_names };
     if (info->has_labels && c.classify) c.p.target = c.target;
     if (info->has_labels && !c.classify) c.p.target_value = c.target_value;
     return c;

@@ -44,6 +44,14 @@ uint32_t vkt__session_pack(const vkt__session *s)
     return s->config->pack_steps ? s->config->pack_steps : VKT_MAX((s->train.n_slots - 1) / 2, 1);
 }
 
+static vkt_tensor *class_weights(vkt__session *s, vkt_graph *g)
+{
+    if (!s->class_weight) return NULL;
+    vkt_tensor *cw = vkt_input(g, vkt_shape1(s->info->n_outputs), VKT_F32, "class weights");
+    vkt_bind(cw, VKT_ALL_SLOTS, s->class_weight, 0);
+    return cw;
+}
+
 /* The training loss of classes. Cross-entropy is linear in the target: a blend's is that of its two
  * labels, weighted. */
 static vkt_loss class_loss(vkt__session *s, const vkt__ring_inputs *in, vkt_tensor *logits)
@@ -51,11 +59,7 @@ static vkt_loss class_loss(vkt__session *s, const vkt__ring_inputs *in, vkt_tens
     const vkt_config *c = s->config;
     vkt_graph *g = s->train.graph;
     bool focal = c->loss == VKT_LOSS_KIND_FOCAL;
-    vkt_tensor *cw = NULL;
-    if (s->class_weight) {
-        cw = vkt_input(g, vkt_shape1(s->info->n_outputs), VKT_F32, "class weights");
-        vkt_bind(cw, VKT_ALL_SLOTS, s->class_weight, 0);
-    }
+    vkt_tensor *cw = class_weights(s, g);
     vkt_xent_desc desc = { .smoothing = c->label_smoothing,
                            .ignore_index = { c->ignore_index >= 0, (uint32_t)c->ignore_index } };
     vkt_loss loss =
@@ -68,11 +72,14 @@ static vkt_loss class_loss(vkt__session *s, const vkt__ring_inputs *in, vkt_tens
     return loss;
 }
 
+/* Of numbers, or of several labels, whose weights of y = 1 may be `positive`. */
 static vkt_loss number_loss(const vkt_config *c, vkt_graph *g, const vkt__ring_inputs *in,
-                            vkt_tensor *out)
+                            vkt_tensor *out, vkt_tensor *positive)
 {
     vkt_element_loss_desc desc = { VKT_LOSS_MSE, in->w, NULL, c->loss_delta };
     if (c->loss == VKT_LOSS_KIND_HUBER) desc.kind = VKT_LOSS_HUBER;
+    if (c->loss == VKT_LOSS_KIND_BCE) desc.kind = VKT_LOSS_BCE;
+    desc.positive = positive;
     return vkt_element_losses(g, out, in->y, &desc);
 }
 
@@ -96,7 +103,7 @@ static vkt_status build_train(vkt__session *s)
         loss = class_loss(s, &in, logits);
         hits = vkt_sum(l->graph, loss.hit);
     } else {
-        loss = number_loss(c, l->graph, &in, logits);
+        loss = number_loss(c, l->graph, &in, logits, class_weights(s, l->graph));
     }
     vkt_tensor *total = vkt_sum(l->graph, loss.loss);
     vkt_tensor *scale = vkt_optim_loss_scale(s->optim, l->graph);
@@ -146,9 +153,10 @@ static vkt_status build_eval(vkt__session *s)
         if (reads_out) out = vkt_softmax(l->graph, out);
         l->hit_at = vkt__ring_result(l, loss.hit, &at);
     } else {
-        loss = number_loss(c, l->graph, &in, out);
+        loss = number_loss(c, l->graph, &in, out, NULL);
         if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_E_SHAPE;
-        out = vkt_copy(l->graph, out);
+        out = s->info->task == VKT_TASK_MULTILABEL ? vkt_activate(l->graph, out, VKT_ACT_SIGMOID)
+                                                   : vkt_copy(l->graph, out);
     }
     l->loss_at = vkt__ring_result(l, loss.loss, &at);
     if (reads_out) l->out_at = vkt__ring_result(l, out, &at);
@@ -263,7 +271,16 @@ char *vkt__session_explain(const vkt__session *s)
 
 /* ---- the session ---- */
 
-/* balanced: n / (C * count): the classes weigh the same in the mean loss. */
+/* balanced: n / (C * count): the classes weigh the same in the mean loss; of several labels
+ * (n - count) / count, as much for the examples that have one as for all others. */
+static double balanced_weight(const vkt__session *s, uint64_t count)
+{
+    double n = (double)s->info->n[VKT_SPLIT_TRAIN];
+    if (!count) return 0;
+    return s->info->task == VKT_TASK_MULTILABEL ? (n - (double)count) / (double)count
+                                                : n / ((double)s->info->n_outputs * (double)count);
+}
+
 static vkt_status make_class_weights(vkt__session *s)
 {
     uint32_t n = s->info->n_outputs;
@@ -276,11 +293,9 @@ static vkt_status make_class_weights(vkt__session *s)
     s->class_weight_host = vkt__alloc(n * sizeof(float));
     vkt_dataset_class_counts(s->data, VKT_SPLIT_TRAIN, count);
     for (uint32_t i = 0; i < n; i++)
-        s->class_weight_host[i] =
-            c->class_weight == VKT_CLASS_WEIGHT_LIST ? c->class_weights[i]
-            : count[i]
-                ? (float)((double)s->info->n[VKT_SPLIT_TRAIN] / ((double)n * (double)count[i]))
-                : 0;
+        s->class_weight_host[i] = c->class_weight == VKT_CLASS_WEIGHT_LIST
+                                      ? c->class_weights[i]
+                                      : (float)balanced_weight(s, count[i]);
     free(count);
     vkt_status st = vkt_buffer_create(
         s->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "class weights" },
@@ -288,6 +303,18 @@ static vkt_status make_class_weights(vkt__session *s)
     return st == VKT_OK
                ? vkt_buffer_write(s->gpu, s->class_weight, 0, s->class_weight_host, (uint64_t)n * 4)
                : st;
+}
+
+static vkt_status check_threshold(const vkt__session *s)
+{
+    if (s->config->threshold == VKT_THRESHOLD_NONE || s->info->task != VKT_TASK_CLASSIFY ||
+        s->info->n_outputs == 2)
+        return VKT_OK;
+    return vkt__fail(
+        VKT_E_ARG, "train",
+        "calibration.threshold is for two classes and for several labels, but the data "
+        "has %u classes: set it to none",
+        s->info->n_outputs);
 }
 
 /* train.freeze is a group of rate 0 before all others. */
@@ -327,6 +354,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     s->config = c;
     s->data = data;
     s->info = vkt_dataset_get_info(data);
+    s->calibration = vkt__calibration_none(s->info->task, s->info->n_outputs);
     vkt_model_desc desc = { .layers = c->layers,
                             .n_layers = c->n_layers,
                             .n_outputs = s->info->n_outputs,
@@ -341,8 +369,9 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         VKT_TRY(make_optim(s));
-        if (c->class_weight != VKT_CLASS_WEIGHT_NONE && s->info->task == VKT_TASK_CLASSIFY)
+        if (c->class_weight != VKT_CLASS_WEIGHT_NONE && s->info->task != VKT_TASK_REGRESS)
             VKT_TRY(make_class_weights(s));
+        VKT_TRY(check_threshold(s));
         VKT_TRY(build_train(s));
     }
     VKT_TRY(build_eval(s));
@@ -484,7 +513,8 @@ vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
                                .shuffle = true,
                                .seed = c->seed,
                                .weight = (float)(1 / step_examples(c)),
-                               .class_weight = s->class_weight_host,
+                               .class_weight =
+                                   s->info->task == VKT_TASK_CLASSIFY ? s->class_weight_host : NULL,
                                .augment = &c->augment,
                                .sampling = c->sampling,
                                .stop_on_bad = c->data.bad_files == VKT_BAD_FILES_STOP,
@@ -540,6 +570,7 @@ void vkt__session_destroy(vkt__session **ps)
     vkt__ring_destroy(s->gpu, &s->eval);
     vkt_buffer_destroy(s->gpu, &s->class_weight);
     free(s->class_weight_host);
+    vkt__calibration_finish(&s->calibration);
     vkt_optim_destroy(&s->optim);
     vkt_model_destroy(&s->model);
     free(s);

@@ -6,6 +6,7 @@
 
 #include "models/weights.h"
 #include "train/batch_ring.h"
+#include "train/measures/calibration.h"
 #include "train/exchange.h"
 #include "train/samples.h"
 #include "vktrain/train.h"
@@ -19,6 +20,7 @@ typedef struct vkt__session {
     vkt_optim *optim;         /* NULL: evaluation only */
     vkt_buffer *class_weight; /* [n_outputs] f32, or NULL */
     float *class_weight_host;
+    vkt__calibration calibration; /* what evaluations do to probabilities */
     vkt__ring train, eval;
     vkt_graph *update; /* accumulation: the step after its micro-batches; else NULL */
     vkt_comm *comm;    /* of several ranks, which share the session's evaluations; else NULL */

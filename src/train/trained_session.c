@@ -1,4 +1,5 @@
 /* trained_session.h */
+#include "train/calibrate.h"
 #include "train/trained_session.h"
 
 void vkt__opened_finish(vkt__opened *o)
@@ -32,6 +33,7 @@ vkt_status vkt__opened_session(vkt__opened *o, uint32_t batch, bool raw)
     VKT_TRY(vkt__weights_create(o->session->model, NULL, &w));
     VKT_TRY(vkt__trained_fill(&o->model, w.model, w.n_model, raw));
     VKT_TRY(vkt__weights_upload(o->gpu, o->session->model, NULL, &w));
+    if (o->model.ckpt && !raw) VKT_TRY(vkt__calibration_load(o->session, o->model.ckpt->dir));
 fail:
     vkt__weights_finish(&w);
     return st;

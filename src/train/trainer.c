@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "runs/sample_files.h"
 #include "recipe/relocate.h"
-#include "train/classes.h"
+#include "train/measures/classes.h"
 #include "train/one_core.h"
 #include "train/trainer_eval.h"
 #include "train/trainer_ranks.h"
@@ -489,7 +489,9 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     vkt__trainer t = {
         .recipe = c, .fit = *c, .desc = desc, .result = out, .last_value = NAN, .saved = UINT64_MAX
     };
-    *out = (vkt_train_result) { .test_loss = NAN,
+    *out = (vkt_train_result) { .ece = { NAN, NAN },
+                                .test_ece = { NAN, NAN },
+                                .test_loss = NAN,
                                 .test_accuracy = NAN,
                                 .test_mae = NAN,
                                 .test_rmse = NAN,

@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "base/os.h"
-#include "train/classes.h"
+#include "train/measures/classes.h"
 #include "train/predictions.h"
 #include "train/trainer_eval.h"
 #include "train/trainer_ranks.h"
@@ -94,26 +94,24 @@ vkt_split vkt__trainer_split(const vkt__trainer *t)
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
                              vkt_status *st)
 {
-    bool classify = t->info->task == VKT_TASK_CLASSIFY;
-    double n = (double)e->n;
+    vkt__error_scores errors = vkt__eval_errors(e);
     if (!vkt__ranks_lead(t)) return;
     vkt__metrics_row row = vkt__metrics_row_empty(t->done, split);
-    row.loss = e->loss / n;
-    row.accuracy = classify ? (double)e->correct / n : NAN;
-    if (!classify) {
-        row.mae = e->abs_error / n;
-        row.rmse = vkt__eval_rmse(e);
-        row.r2 = vkt__eval_r2(e);
-    }
+    row.loss = e->loss / (double)e->n;
+    row.accuracy = vkt__eval_accuracy(e);
+    row.mae = errors.mae;
+    row.rmse = errors.rmse;
+    row.r2 = errors.r2;
     row.perplexity = vkt__eval_perplexity(e);
     row.bits_per_byte = vkt__eval_bits_per_byte(e);
     row.n = e->n;
     row.seconds = t->before_s + vkt__now() - t->began;
-    row.balanced_accuracy = classify ? vkt__balanced_accuracy(e) : NAN;
-    row.macro_f1 = classify ? vkt__macro_f1(e) : NAN;
+    row.balanced_accuracy = vkt__balanced_accuracy(e);
+    row.macro_f1 = vkt__macro_f1(e);
+    row.micro_f1 = vkt__micro_f1(e);
     row.roc_auc = e->roc_auc;
     row.average_precision = e->average_precision;
-    row.ece = vkt__eval_ece(e);
+    row.ece = vkt__eval_ece(&e->raw);
     row.n_classes = e->n_classes;
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
@@ -123,11 +121,17 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     const struct {
         const char *name;
         double value;
-    } shown[] = { { "loss", row.loss },       { "accuracy", row.accuracy },
-                  { "mae", row.mae },         { "rmse", row.rmse },
-                  { "r2", row.r2 },           { "macro_f1", row.macro_f1 },
-                  { "roc_auc", row.roc_auc }, { "average_precision", row.average_precision },
-                  { "ece", row.ece },         { "bits_per_byte", row.bits_per_byte } };
+    } shown[] = { { "loss", row.loss },
+                  { "accuracy", row.accuracy },
+                  { "mae", row.mae },
+                  { "rmse", row.rmse },
+                  { "r2", row.r2 },
+                  { "macro_f1", row.macro_f1 },
+                  { "micro_f1", row.micro_f1 },
+                  { "roc_auc", row.roc_auc },
+                  { "average_precision", row.average_precision },
+                  { "ece", row.ece },
+                  { "bits_per_byte", row.bits_per_byte } };
     char name[VKT_COUNT(shown)][64];
     vkt__tfscalar tags[VKT_COUNT(shown)];
     for (size_t i = 0; i < VKT_COUNT(shown); i++) {
@@ -203,9 +207,8 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = vkt__eval_metric(&e, t->c->metric);
     t->last_eval_loss = e.loss / (double)e.n;
-    t->last_eval_mae = t->info->task == VKT_TASK_CLASSIFY ? NAN : e.abs_error / (double)e.n;
-    t->last_eval_accuracy =
-        t->info->task == VKT_TASK_CLASSIFY ? (double)e.correct / (double)e.n : NAN;
+    t->last_eval_mae = vkt__eval_errors(&e).mae;
+    t->last_eval_accuracy = vkt__eval_accuracy(&e);
     if (t->desc->no_checkpoints)
         note_best(t, t->last_value);
     else

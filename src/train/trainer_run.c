@@ -6,8 +6,9 @@
 
 #include "base/os.h"
 #include "runs/sample_files.h"
-#include "train/classes.h"
+#include "train/measures/classes.h"
 #include "models/initial.h"
+#include "train/calibrate.h"
 #include "train/trainer_eval.h"
 #include "train/trainer_ranks.h"
 #include "train/trainer_run.h"
@@ -334,22 +335,39 @@ fail:
     return st;
 }
 
+/* Fits the best checkpoint's calibration, which lies beside its weights from then on. Only on
+ * examples that select: never on those of the test. */
+static vkt_status calibrate(vkt__trainer *t, vkt_split split)
+{
+    vkt_status st = VKT_OK;
+    const vkt__calibration *c = &t->s->calibration;
+    if (split == VKT_SPLIT_VALID) VKT_TRY(vkt__calibrate(t->s, split));
+    t->result->temperature = c->temperature;
+    if (vkt__ranks_lead(t) && c->n_examples)
+        st = vkt__calibration_write(t->result->best_checkpoint, c, t->info->class_names);
+fail:
+    return st;
+}
+
 /* The best checkpoint in retrospect, on the full validation set and on the test set. */
 vkt_status vkt__trainer_conclude(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
     vkt_train_result *r = t->result;
     vkt__eval_sums e = { 0 };
-    bool classify = t->info->task == VKT_TASK_CLASSIFY;
     vkt_split split = vkt__trainer_split(t);
     if (vkt__ranks_lead(t)) VKT_TRY(load_best(t));
     VKT_TRY(vkt__ranks_share_weights(t));
+    VKT_TRY(calibrate(t, split));
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
+    r->ece[0] = vkt__eval_ece(&e.raw);
+    r->ece[1] = vkt__eval_ece(&e.calibrated);
     r->valid_loss = e.loss / (double)e.n;
-    r->valid_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
-    r->valid_mae = classify ? NAN : e.abs_error / (double)e.n;
-    r->valid_rmse = classify ? NAN : vkt__eval_rmse(&e);
-    r->valid_r2 = classify ? NAN : vkt__eval_r2(&e);
+    r->valid_accuracy = vkt__eval_accuracy(&e);
+    vkt__error_scores errors = vkt__eval_errors(&e);
+    r->valid_mae = errors.mae;
+    r->valid_rmse = errors.rmse;
+    r->valid_r2 = errors.r2;
     r->valid_metric = vkt__eval_metric(&e, t->c->metric);
     r->valid_perplexity = vkt__eval_perplexity(&e);
     r->valid_bits_per_byte = vkt__eval_bits_per_byte(&e);
@@ -364,10 +382,13 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     if (t->info->n[VKT_SPLIT_TEST]) {
         VKT_TRY(vkt__evaluate(t->s, NULL, VKT_SPLIT_TEST, 0, &e, NULL, NULL));
         r->test_loss = e.loss / (double)e.n;
-        r->test_accuracy = classify ? (double)e.correct / (double)e.n : NAN;
-        r->test_mae = classify ? NAN : e.abs_error / (double)e.n;
-        r->test_rmse = classify ? NAN : vkt__eval_rmse(&e);
-        r->test_r2 = classify ? NAN : vkt__eval_r2(&e);
+        errors = vkt__eval_errors(&e);
+        r->test_ece[0] = vkt__eval_ece(&e.raw);
+        r->test_ece[1] = vkt__eval_ece(&e.calibrated);
+        r->test_accuracy = vkt__eval_accuracy(&e);
+        r->test_mae = errors.mae;
+        r->test_rmse = errors.rmse;
+        r->test_r2 = errors.r2;
         r->test_metric = vkt__eval_metric(&e, t->c->metric);
         t->record.test_loss = r->test_loss;
         t->record.test_accuracy = r->test_accuracy;

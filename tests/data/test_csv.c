@@ -191,7 +191,7 @@ static void csv_regression(void **state)
     vkt_label y;
     assert_int_equal(info->n_outputs, 1);
     assert_null(info->class_names);
-    vkt_dataset_target_scale(ds, &scale, &mean);
+    vkt_dataset_target_scale(ds, 0, &scale, &mean);
     REQUIRE_NEAR(mean, 30, 1e-12);
     REQUIRE_NEAR(scale, sqrt((400 + 100 + 900) / 3.0), 1e-12);
     vkt_dataset_example(ds, VKT_SPLIT_TRAIN, 2, x, &y);

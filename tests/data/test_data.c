@@ -42,7 +42,7 @@ static void idx_good(void **state)
     /* Test image 4 is image 0 shifted by 28 levels. */
     REQUIRE_NEAR((x[1] - first[1]) / (first[2] - first[1]), 28.0 / 3, 1e-4);
     double scale, mean;
-    vkt_dataset_target_scale(ds, &scale, &mean);
+    vkt_dataset_target_scale(ds, 0, &scale, &mean);
     assert_true(scale == 1 && mean == 0);
     vkt_dataset_destroy(&ds);
     assert_null(ds);

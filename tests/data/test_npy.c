@@ -240,7 +240,7 @@ static void numbers_to_predict(void **state)
     };
     REQUIRE_OK(vkt_dataset_open(&d, &ds));
     csv = open_csv("1,10,0.5\n2,NaN,1.5\n3,30,2.5\n4,40,3.5\n", d);
-    vkt_dataset_target_scale(ds, &scale, &mean);
+    vkt_dataset_target_scale(ds, 0, &scale, &mean);
     assert_true(mean == 2);
     for (uint64_t i = 0; i < 4; i++) {
         const float *want = inputs(csv, VKT_SPLIT_TRAIN, i, 2);

@@ -83,15 +83,19 @@ static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
     vkt_dataset a = { 0 }, b = { 0 };
     const char *json;
     vkt_data_desc d = { .source = "csv",
-                        .task = how & 1 ? VKT_TASK_REGRESS : VKT_TASK_CLASSIFY,
+                        .task = how & 1    ? VKT_TASK_REGRESS
+                                : how & 32 ? VKT_TASK_MULTILABEL
+                                           : VKT_TASK_CLASSIFY,
                         .header = headers[how >> 1 & 3],
                         .missing = (vkt_missing)((how >> 3 & 3) % 3),
                         .valid_fraction = how & 32 ? 0.3 : 0,
-                        .label = how & 64 ? "0" : NULL,
+                        .label = !(how & 64) ? NULL
+                                 : how & 1   ? "0, 2"
+                                             : "0",
                         .ignore = (how & 24) == 24 ? "1" : NULL,
                         .standardize = how & 128 ? VKT_STANDARDIZE_GLOBAL : VKT_STANDARDIZE_AUTO };
     a.schema.task = d.task;
-    a.schema.target_scale = 1;
+    a.schema.separator = '|';
     if (vkt__table_open(&a, &d, data, n, "fuzz", NULL, 0, NULL) == VKT_OK) {
         VKT_ASSERT(vkt__schema_print(&a.schema, &a.arena, &json) == VKT_OK);
         VKT_ASSERT(vkt__schema_parse(json, &b.arena, &b.schema) == VKT_OK);
@@ -101,8 +105,8 @@ static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
                        a.schema.n_inputs == b.schema.n_inputs);
             size_t n_values = (size_t)a.part[0].n * a.schema.n_inputs;
             VKT_ASSERT(memcmp(a.part[0].values, b.part[0].values, n_values * sizeof(float)) == 0);
-            VKT_ASSERT(
-                memcmp(a.part[0].labels, b.part[0].labels, a.part[0].n * sizeof(vkt_label)) == 0);
+            VKT_ASSERT(memcmp(a.part[0].labels, b.part[0].labels,
+                              a.part[0].n * vkt__n_labels(&a.schema) * sizeof(vkt_label)) == 0);
         }
     }
     for (vkt_dataset *ds = &a;; ds = &b) {
@@ -144,7 +148,6 @@ static void fuzz_json_rows(const uint8_t *data, size_t n)
     bool told = false;
     char *copy = vkt__alloc(n);
     memcpy(copy, data, n); /* nothing behind its end */
-    a.schema.target_scale = 1;
     VKT_ASSERT(vkt__table_open(&a, &d, csv, sizeof csv - 1, "fuzz", NULL, 0, NULL) == VKT_OK);
     if (vkt__json_rows(&a.schema, copy, n, "fuzz", 1, &told, &out) == VKT_OK && out.len)
         vkt__table_open_schema(&b, out.data, out.len, "fuzz", NULL);

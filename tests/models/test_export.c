@@ -121,7 +121,7 @@ static void onnx_of_linear_layers(void **state)
                                     &text);
     assert_string_equal(text.data,
                         "Reshape; Gemm transB=1; Relu; LayerNormalization axis=-1; Sigmoid; Mul; "
-                        "Add; Gemm transB=1; Identity; Softmax axis=-1; input; logits; "
+                        "Add; Gemm transB=1; Identity; Div; Softmax axis=-1; input; logits; "
                         "probabilities; ");
     assert_int_equal(n_weights, 7); /* six tensors and the shape of the flattening */
     vkt__str_finish(&text);
@@ -145,7 +145,7 @@ static void onnx_of_image_layers(void **state)
                               "AveragePool kernel_shape=3,3 strides=1,1 pads=1,1,1,1 "
                               "count_include_pad=1; " LAST FIRST
                               "MaxPool kernel_shape=2,2 strides=2,2 pads=0,0,0,0; " LAST
-                              "Reshape; Transpose perm=0,2,1; Reshape; Gemm transB=1; Identity; "
+                              "Reshape; Transpose perm=0,2,1; Reshape; Gemm transB=1; Identity; Div; "
                               "Softmax axis=-1; input; logits; probabilities; ");
     assert_int_equal(n_weights, 9); /* filter, four of the norm, two of the linear, two shapes */
     vkt__str_finish(&text);

@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "train/classes.h"
+#include "train/measures/classes.h"
 
 #define DIR "test_classes_tmp"
 

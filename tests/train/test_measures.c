@@ -5,8 +5,9 @@
 #include "testing.h"
 
 #include "recipe/measure.h"
-#include "train/classes.h"
-#include "train/ranks.h"
+#include "train/measures/calibration.h"
+#include "train/measures/classes.h"
+#include "train/measures/ranks.h"
 
 /* Sums of at most 60 terms of double. */
 #define TOLERANCE (60 * 2.3e-16)
@@ -32,7 +33,7 @@ static void classes(void **state)
         vkt__ranks r;
         vkt__eval_sums e = { 0 };
         double auc, ap;
-        REQUIRE_OK(vkt__ranks_create(n, n_classes, &r));
+        REQUIRE_OK(vkt__ranks_create(n, n_classes, false, &r));
         for (uint32_t i = 0; i < n; i++) {
             float p[8];
             uint32_t top = 0;
@@ -40,11 +41,11 @@ static void classes(void **state)
                 p[j] = (float)json_number_value(json_array_get(score, i * n_classes + j));
                 if (p[j] > p[top]) top = j;
             }
-            vkt__eval_add_confidence(&e, p[top],
+            vkt__eval_add_confidence(&e.raw, p[top],
                                      top == json_integer_value(json_array_get(target, i)));
             vkt__ranks_add(&r, p, (uint32_t)json_integer_value(json_array_get(target, i)));
         }
-        REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap));
+        REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, NULL));
         REQUIRE_NEAR(auc, number(c, "roc_auc"), TOLERANCE);
         REQUIRE_NEAR(ap, number(c, "average_precision"), TOLERANCE);
         REQUIRE_NEAR(vkt__eval_metric(&e, "ece"), number(c, "ece"), TOLERANCE);
@@ -61,7 +62,7 @@ static void orders(void **state)
     for (int how = 0; how < 3; how++) {
         vkt__ranks r;
         double auc, ap, expected = 0;
-        REQUIRE_OK(vkt__ranks_create(N, 2, &r));
+        REQUIRE_OK(vkt__ranks_create(N, 2, false, &r));
         for (uint32_t i = 0; i < N; i++) {
             float v = how == 0 ? (float)i / N : how == 1 ? 1 - (float)i / N : 0.25f;
             uint32_t at = i * 7 % N; /* in another order */
@@ -69,7 +70,7 @@ static void orders(void **state)
             vkt__ranks_add(&r, (float[]) { 1 - v, v }, at >= N - YES);
         }
         for (uint32_t i = 1; i <= YES; i++) expected += (double)i / (N - YES + i) / YES;
-        REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap));
+        REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, NULL));
         REQUIRE_NEAR(auc, how == 0 ? 1 : how == 1 ? 0 : 0.5, 0);
         REQUIRE_NEAR(ap, how == 0 ? 1 : how == 1 ? expected : 0.25, N * 2.3e-16);
         vkt__ranks_finish(&r);
@@ -81,14 +82,14 @@ static void what_can_not_be_ranked(void **state)
     (void)state;
     vkt__ranks r;
     double auc, ap;
-    REQUIRE_OK(vkt__ranks_create(2, 2, &r)); /* one class only */
+    REQUIRE_OK(vkt__ranks_create(2, 2, false, &r)); /* one class only */
     vkt__ranks_add(&r, (float[]) { 0.5f, 0.5f }, 1);
     vkt__ranks_add(&r, (float[]) { 0.25f, 0.75f }, 1);
-    REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap));
+    REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, NULL));
     assert_true(isnan(auc) && isnan(ap));
     r.target[0] = 0;
     r.score[0] = NAN; /* a model that diverged */
-    REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap));
+    REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, NULL));
     assert_true(isnan(auc) && isnan(ap));
     vkt__ranks_finish(&r);
 }
@@ -103,10 +104,11 @@ static void numbers(void **state)
     {
         const json_t *target = json_object_get(c, "target"),
                      *predicted = json_object_get(c, "predicted");
-        vkt__eval_sums e = { 0 };
+        vkt__error_sums error = { 0 };
+        vkt__eval_sums e = { .n_targets = 1, .error = &error };
         for (size_t i = 0; i < json_array_size(target); i++) {
             e.n++;
-            vkt__eval_add_error(&e, json_number_value(json_array_get(predicted, i)),
+            vkt__eval_add_error(&e, 0, json_number_value(json_array_get(predicted, i)),
                                 json_number_value(json_array_get(target, i)));
         }
         /* Relative to a mean of 1e6 what is left of a spread of 1 has ten digits. */
@@ -115,9 +117,95 @@ static void numbers(void **state)
         REQUIRE_NEAR(vkt__eval_metric(&e, "r2"), number(c, "r2"),
                      1e-9 * fmax(fabs(number(c, "r2")), 1e-3));
     }
-    vkt__eval_sums one = { .n = 1 };
-    vkt__eval_add_error(&one, 1, 2);
-    assert_true(isnan(vkt__eval_r2(&one)) && vkt__eval_rmse(&one) == 1);
+    vkt__error_sums error[2] = { 0 };
+    vkt__eval_sums one = { .n = 1, .n_targets = 1, .error = error };
+    vkt__eval_add_error(&one, 0, 1, 2);
+    assert_true(isnan(vkt__eval_errors(&one).r2) && vkt__eval_errors(&one).rmse == 1);
+    assert_true(isnan(vkt__eval_accuracy(&one)));
+    one.n_targets = 2; /* several targets: means over them */
+    vkt__eval_add_error(&one, 1, 5, 2);
+    assert_true(vkt__eval_errors(&one).mae == 2 && vkt__eval_errors_of(&one, 1).mae == 3);
+}
+
+static float *floats(const json_t *a)
+{
+    float *out = vkt__alloc((json_array_size(a) + 1) * sizeof *out);
+    for (size_t i = 0; i < json_array_size(a); i++)
+        out[i] = (float)json_number_value(json_array_get(a, i));
+    return out;
+}
+
+/* Several labels of an example, and thresholds fitted to them. */
+static void labels(void **state)
+{
+    (void)state;
+    enum { N = 80, C = 3 };
+    const json_t *c = json_object_get(file, "labels");
+    float *p = floats(json_object_get(c, "score")), *y = floats(json_object_get(c, "target")), t;
+    uint64_t counts[3][C] = { 0 };
+    double auc, ap, class_ap[C];
+    vkt__eval_sums e = { .n = N,
+                         .n_classes = C,
+                         .several = true,
+                         .class_count = counts[0],
+                         .class_correct = counts[1],
+                         .class_predicted = counts[2] };
+    vkt__ranks r;
+    assert_int_equal(json_array_size(json_object_get(c, "score")), N * C);
+    REQUIRE_OK(vkt__ranks_create(N, C, true, &r));
+    for (uint32_t i = 0; i < N; i++) {
+        vkt_label set[C];
+        for (uint32_t k = 0; k < C; k++) set[k].f = y[i * C + k];
+        vkt__eval_add_labels(&e, p + i * C, set, NULL);
+        vkt__ranks_add_labels(&r, p + i * C, set);
+    }
+    REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, class_ap));
+    REQUIRE_NEAR(auc, number(c, "roc_auc"), TOLERANCE);
+    REQUIRE_NEAR(ap, number(c, "average_precision"), TOLERANCE);
+    REQUIRE_NEAR(vkt__eval_metric(&e, "accuracy"), number(c, "accuracy"), TOLERANCE);
+    REQUIRE_NEAR(vkt__eval_metric(&e, "macro_f1"), number(c, "macro_f1"), TOLERANCE);
+    REQUIRE_NEAR(vkt__eval_metric(&e, "micro_f1"), number(c, "micro_f1"), TOLERANCE);
+    assert_true(isnan(vkt__balanced_accuracy(&e)) && isnan(vkt__eval_ece(&e.raw)));
+    for (uint32_t k = 0; k < C; k++) {
+        const json_t *one = json_array_get(json_object_get(c, "each"), k);
+        REQUIRE_NEAR(class_ap[k], number(one, "average_precision"), TOLERANCE);
+        REQUIRE_OK(vkt__fit_threshold(p + k, y + k, N, C, VKT__BY_F1, 1, &t));
+        REQUIRE_NEAR((double)t, number(one, "threshold"), 6e-8);
+        REQUIRE_OK(vkt__fit_threshold(p + k, y + k, N, C, VKT__BY_COST, 4, &t));
+        REQUIRE_NEAR((double)t, number(one, "threshold_cost_4"), 6e-8);
+    }
+    REQUIRE_OK(vkt__fit_threshold(p, y, 0, C, VKT__BY_F1, 1, &t)); /* nothing to fit */
+    assert_true(t == 0.5f);
+    vkt__ranks_finish(&r);
+    free(p);
+    free(y);
+}
+
+static void temperatures(void **state)
+{
+    (void)state;
+    const json_t *all = json_object_get(file, "temperatures"), *c;
+    size_t k;
+    assert_int_equal(json_array_size(all), 3);
+    json_array_foreach(all, k, c)
+    {
+        float *p = floats(json_object_get(c, "score")), sum = 0;
+        const json_t *target = json_object_get(c, "target");
+        uint32_t n = (uint32_t)json_array_size(target),
+                 n_classes = (uint32_t)number(c, "n_classes");
+        uint32_t *y = vkt__alloc(n * sizeof *y);
+        for (uint32_t i = 0; i < n; i++)
+            y[i] = (uint32_t)json_integer_value(json_array_get(target, i));
+        vkt__calibration cal = { .temperature = vkt__fit_temperature(p, y, n, n_classes) };
+        /* The minimum is flat: scipy's is within the root of its own tolerance. */
+        REQUIRE_NEAR(cal.temperature, number(c, "temperature"), 1e-5 * cal.temperature);
+        vkt__calibration_apply(&cal, p, n_classes);
+        for (uint32_t i = 0; i < n_classes; i++) sum += p[i];
+        REQUIRE_NEAR((double)sum, 1, 1e-6);
+        REQUIRE_NEAR((double)p[0], number(c, "first"), 1e-5);
+        free(p);
+        free(y);
+    }
 }
 
 static void names(void **state)
@@ -130,9 +218,13 @@ static void names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(classes), cmocka_unit_test(orders),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(classes),
+                                        cmocka_unit_test(orders),
                                         cmocka_unit_test(what_can_not_be_ranked),
-                                        cmocka_unit_test(numbers), cmocka_unit_test(names) };
+                                        cmocka_unit_test(numbers),
+                                        cmocka_unit_test(labels),
+                                        cmocka_unit_test(temperatures),
+                                        cmocka_unit_test(names) };
     file = json_load_file(VKT_TEST_DIR "/golden/measures.json", 0, NULL);
     if (!file) return 1;
     int failed = cmocka_run_group_tests_name("measures", tests, NULL, NULL);

@@ -9,7 +9,9 @@ import json
 import pathlib
 
 import numpy as np
-from sklearn.metrics import average_precision_score, mean_absolute_error, mean_squared_error, r2_score, roc_auc_score
+from scipy.optimize import minimize_scalar
+from sklearn.metrics import (accuracy_score, average_precision_score, f1_score, mean_absolute_error, mean_squared_error,
+                             precision_recall_curve, r2_score, roc_auc_score)
 
 rng = np.random.default_rng(17)
 
@@ -43,6 +45,44 @@ def numbers(name, target, predicted):
             "r2": r2_score(target, predicted)}
 
 
+def labels(n, k):
+    """Several labels of an example; the thresholds of the highest F1, and of the lowest cost where a miss costs 4."""
+    more = np.random.default_rng(23)
+    target = (more.random((n, k)) < [0.5, 0.3, 0.15]).astype(int)
+    p = (1 / (1 + np.exp(-more.standard_normal((n, k)) - 1.5 * target + 1))).astype(np.float32)
+    said, each = p >= 0.5, []
+    for c in range(k):
+        precision, recall, at = precision_recall_curve(target[:, c], p[:, c])
+        f1 = 2 * precision * recall / (precision + recall)
+        cost = [4 * (target[:, c] & (p[:, c] < t)).sum() + ((1 - target[:, c]) & (p[:, c] >= t)).sum() for t in at]
+        middle = lambda t: float((t.astype(float) + p[p[:, c] < t, c].max(initial=0).astype(float)) / 2)  # the next score below
+        each.append({"average_precision": average_precision_score(target[:, c], p[:, c]),
+                     "threshold": middle(at[np.argmax(f1[:-1])]), "threshold_cost_4": middle(at[np.argmin(cost)])})
+    return {"target": target.ravel().tolist(), "score": p.astype(float).ravel().tolist(), "each": each,
+            "roc_auc": roc_auc_score(target, p, average="macro"),
+            "average_precision": average_precision_score(target, p, average="macro"), "accuracy": accuracy_score(target, said),
+            "macro_f1": f1_score(target, said, average="macro"), "micro_f1": f1_score(target, said, average="micro")}
+
+
+def temperature(n, k, heat):
+    """Probabilities that are too sure (heat above 1) or not sure enough."""
+    more = np.random.default_rng(29)
+    z = more.standard_normal((n, k)) * 2
+    target = np.array([more.choice(k, p=np.exp(v) / np.exp(v).sum()) for v in z])
+    p = np.exp(heat * z) / np.exp(heat * z).sum(axis=1, keepdims=True)
+    p = p.astype(np.float32)
+    logs = np.log(p.astype(float))
+
+    def scaled(t):
+        q = np.exp(logs / t)
+        return q / q.sum(axis=1, keepdims=True)
+
+    best = minimize_scalar(lambda t: -np.log(scaled(t)[np.arange(n), target]).mean(), bounds=(0.25, 10), method="bounded",
+                           options={"xatol": 1e-10}).x
+    return {"n_classes": k, "target": target.tolist(), "score": p.astype(float).ravel().tolist(), "temperature": best,
+            "first": scaled(best)[0, 0]}
+
+
 y = rng.normal(20, 5, 40)
 far = 1e6 + rng.normal(0, 1, 40)  # a small spread about a large mean
 same = np.full(5, 3.25)
@@ -54,5 +94,7 @@ out = {
                 numbers("all the same, met", same, same)],
 }
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/measures.json"
+out["temperatures"] = [temperature(60, 2, 2.5), temperature(60, 4, 0.5), temperature(40, 3, 12)]
 lines = [f'"{kind}": [\n' + ",\n".join(json.dumps(c) for c in cases) + "\n]" for kind, cases in out.items()]
+lines.append('"labels": ' + json.dumps(labels(80, 3)))
 path.write_text("{" + ",\n".join(lines) + "}\n")

@@ -34,30 +34,97 @@ static const cli_flag flags[] = {
 
 static void print_json(const eval_options *o, const vkt_eval_result *r, const char *split)
 {
-    json_t *classes = json_array();
+    json_t *classes = json_array(), *targets = json_array(), *thresholds = json_array();
+    for (uint32_t i = 0; i < r->n_classes && r->threshold; i++)
+        json_array_append_new(thresholds, cli_json_number((double)r->threshold[i]));
     for (uint32_t i = 0; i < r->n_classes && r->class_count; i++)
-        json_array_append_new(classes, json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "name",
-                                                 r->class_names ? r->class_names[i] : "", "n",
-                                                 (json_int_t)r->class_count[i], "correct",
-                                                 (json_int_t)r->class_correct[i], "precision",
-                                                 cli_json_number(r->class_precision[i]), "recall",
-                                                 cli_json_number(r->class_recall[i]), "f1",
-                                                 cli_json_number(r->class_f1[i])));
-    cli_json_print(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-                             "s:o, s:o, s:o, s:I, s:o}",
-                             "checkpoint", o->common.args[0], o->data ? "data" : "split",
-                             o->data ? o->data : split, "n", (json_int_t)r->n, "loss",
-                             cli_json_number(r->loss), "accuracy", cli_json_number(r->accuracy),
-                             "top5_accuracy", cli_json_number(r->top5), "balanced_accuracy",
-                             cli_json_number(r->balanced_accuracy), "macro_f1",
-                             cli_json_number(r->macro_f1), "roc_auc", cli_json_number(r->roc_auc),
-                             "average_precision", cli_json_number(r->average_precision), "ece",
-                             cli_json_number(r->ece), "mae", cli_json_number(r->mae), "rmse",
-                             cli_json_number(r->rmse), "r2", cli_json_number(r->r2), "perplexity",
-                             cli_json_number(r->perplexity), "bits_per_byte",
-                             cli_json_number(r->bits_per_byte), "context", (json_int_t)r->context,
-                             "classes", classes),
-                   JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        json_array_append_new(
+            classes,
+            json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "name",
+                      r->class_names ? r->class_names[i] : "", "n", (json_int_t)r->class_count[i],
+                      "correct", (json_int_t)r->class_correct[i], "precision",
+                      cli_json_number(r->class_precision[i]), "recall",
+                      cli_json_number(r->class_recall[i]), "f1", cli_json_number(r->class_f1[i]),
+                      "average_precision", cli_json_number(r->class_ap[i])));
+    for (uint32_t k = 0; k < r->n_targets; k++)
+        json_array_append_new(targets, json_pack("{s:s, s:o, s:o, s:o}", "name", r->targets[k].name,
+                                                 "mae", cli_json_number(r->targets[k].mae), "rmse",
+                                                 cli_json_number(r->targets[k].rmse), "r2",
+                                                 cli_json_number(r->targets[k].r2)));
+    cli_json_print(
+        json_pack(
+            "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+            "s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
+            "checkpoint", o->common.args[0], o->data ? "data" : "split", o->data ? o->data : split,
+            "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
+            cli_json_number(r->accuracy), "top5_accuracy", cli_json_number(r->top5),
+            "balanced_accuracy", cli_json_number(r->balanced_accuracy), "macro_f1",
+            cli_json_number(r->macro_f1), "micro_f1", cli_json_number(r->micro_f1), "roc_auc",
+            cli_json_number(r->roc_auc), "average_precision", cli_json_number(r->average_precision),
+            "ece", cli_json_number(r->ece), "mae", cli_json_number(r->mae), "rmse",
+            cli_json_number(r->rmse), "r2", cli_json_number(r->r2), "perplexity",
+            cli_json_number(r->perplexity), "bits_per_byte", cli_json_number(r->bits_per_byte),
+            "context", (json_int_t)r->context, "classes", classes, "targets", targets,
+            "temperature", cli_json_number(r->temperature > 0 ? r->temperature : NAN),
+            "calibrated_ece", cli_json_number(r->calibrated_ece), "thresholds", thresholds),
+        JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+}
+
+/* Several labels of an example: how many have each, how many of them were found. */
+static void print_classes(const vkt_eval_result *r)
+{
+    static const cli_column class_col[] = { { "class", false, 32 },       { "examples", true, 0 },
+                                            { "correct", true, 0 },       { "precision", true, 0 },
+                                            { "recall", true, 0 },        { "F1", true, 0 },
+                                            { "avg. precision", true, 0 } },
+                            label_col[] = { { "label", false, 32 },       { "examples", true, 0 },
+                                            { "found", true, 0 },         { "precision", true, 0 },
+                                            { "recall", true, 0 },        { "F1", true, 0 },
+                                            { "avg. precision", true, 0 } };
+    const cli_column *col = r->several ? label_col : class_col;
+    enum { COLUMNS = CLI_COUNT(class_col), NUMBERS = COLUMNS - 1 };
+    char(*text)[NUMBERS][24] = cli_zeros(r->n_classes, sizeof *text);
+    const char **cell = cli_zeros(COLUMNS * (size_t)r->n_classes, sizeof *cell);
+    for (uint32_t i = 0; i < r->n_classes; i++) {
+        const double score[] = { r->class_precision[i], r->class_recall[i], r->class_f1[i],
+                                 r->class_ap[i] };
+        snprintf(text[i][0], 24, "%s", cli_count(r->class_count[i]));
+        snprintf(text[i][1], 24, "%s", cli_count(r->class_correct[i]));
+        for (uint32_t k = 0; k < CLI_COUNT(score); k++)
+            snprintf(text[i][2 + k], 24, "%s",
+                     !isfinite(score[k]) ? "-"
+                     : k == 3            ? cli_number(score[k])
+                                         : cli_percent(score[k]));
+        cell[COLUMNS * i] = r->class_names ? r->class_names[i] : "";
+        for (uint32_t k = 0; k < NUMBERS; k++) cell[COLUMNS * i + 1 + k] = text[i][k];
+    }
+    putchar('\n');
+    cli_table(stdout, col, COLUMNS, cell, r->n_classes);
+    free(text);
+    free(cell);
+}
+
+static void print_targets(const vkt_eval_result *r)
+{
+    static const cli_column col[] = { { "target", false, 32 },
+                                      { "mean absolute error", true, 0 },
+                                      { "RMSE", true, 0 },
+                                      { "R2", true, 0 } };
+    enum { COLUMNS = CLI_COUNT(col) };
+    char(*text)[COLUMNS - 1][24] = cli_zeros(r->n_targets, sizeof *text);
+    const char **cell = cli_zeros(COLUMNS * (size_t)r->n_targets, sizeof *cell);
+    for (uint32_t i = 0; i < r->n_targets; i++) {
+        const double score[] = { r->targets[i].mae, r->targets[i].rmse, r->targets[i].r2 };
+        cell[COLUMNS * i] = r->targets[i].name;
+        for (uint32_t k = 0; k < COLUMNS - 1; k++) {
+            snprintf(text[i][k], 24, "%s", isfinite(score[k]) ? cli_number(score[k]) : "-");
+            cell[COLUMNS * i + 1 + k] = text[i][k];
+        }
+    }
+    putchar('\n');
+    cli_table(stdout, col, COLUMNS, cell, r->n_targets);
+    free(text);
+    free(cell);
 }
 
 static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)
@@ -66,41 +133,29 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
            cli_color(stdout, CLI_PLAIN), cli_count(r->n),
            r->context ? cli_text("tokens in windows of %u", r->context) : "examples",
            cli_number(r->loss));
-    if (isfinite(r->accuracy)) printf(", accuracy %s", cli_percent(r->accuracy));
+    if (isfinite(r->accuracy))
+        printf(", %s %s", r->several ? "all labels right" : "accuracy", cli_percent(r->accuracy));
     if (isfinite(r->top5)) printf(", top-5 %s", cli_percent(r->top5));
     if (isfinite(r->perplexity)) printf(", perplexity %s", cli_number(r->perplexity));
     if (isfinite(r->bits_per_byte)) printf(", %s bits per byte", cli_number(r->bits_per_byte));
     if (isfinite(r->balanced_accuracy))
         printf(", balanced %s, macro F1 %s", cli_percent(r->balanced_accuracy),
                cli_percent(r->macro_f1));
+    if (r->several)
+        printf(", macro F1 %s, micro F1 %s", cli_percent(r->macro_f1), cli_percent(r->micro_f1));
     if (isfinite(r->roc_auc))
         printf(", ROC-AUC %s, average precision %s", cli_number(r->roc_auc),
                cli_number(r->average_precision));
     if (isfinite(r->ece)) printf(", calibration error %s", cli_percent(r->ece));
+    if (isfinite(r->calibrated_ece))
+        printf(" (%s with the temperature %s)", cli_percent(r->calibrated_ece),
+               cli_number(r->temperature));
     if (isfinite(r->mae))
-        printf(", mean absolute error %s, RMSE %s, R2 %s", cli_number(r->mae), cli_number(r->rmse),
-               cli_number(r->r2));
+        printf(", mean absolute error %s, RMSE %s, R2 %s%s", cli_number(r->mae),
+               cli_number(r->rmse), cli_number(r->r2), r->n_targets > 1 ? " (means)" : "");
     putchar('\n');
-    if (!r->n_classes || !r->class_count || o->common.quiet) return;
-    static const cli_column col[] = { { "class", false, 32 }, { "examples", true, 0 },
-                                      { "correct", true, 0 }, { "precision", true, 0 },
-                                      { "recall", true, 0 },  { "F1", true, 0 } };
-    enum { COLUMNS = CLI_COUNT(col), NUMBERS = COLUMNS - 1 };
-    char(*text)[NUMBERS][24] = cli_zeros(r->n_classes, sizeof *text);
-    const char **cell = cli_zeros(COLUMNS * (size_t)r->n_classes, sizeof *cell);
-    for (uint32_t i = 0; i < r->n_classes; i++) {
-        const double score[] = { r->class_precision[i], r->class_recall[i], r->class_f1[i] };
-        snprintf(text[i][0], 24, "%s", cli_count(r->class_count[i]));
-        snprintf(text[i][1], 24, "%s", cli_count(r->class_correct[i]));
-        for (uint32_t k = 0; k < 3; k++)
-            snprintf(text[i][2 + k], 24, "%s", isfinite(score[k]) ? cli_percent(score[k]) : "-");
-        cell[COLUMNS * i] = r->class_names ? r->class_names[i] : "";
-        for (uint32_t k = 0; k < NUMBERS; k++) cell[COLUMNS * i + 1 + k] = text[i][k];
-    }
-    putchar('\n');
-    cli_table(stdout, col, COLUMNS, cell, r->n_classes);
-    free(text);
-    free(cell);
+    if (r->n_targets > 1 && !o->common.quiet) print_targets(r);
+    if (r->n_classes && r->class_count && !o->common.quiet) print_classes(r);
 }
 
 /* --confusion writes a table and a picture. */

@@ -21,9 +21,10 @@ static const cli_flag flags[] = {
     { "-o", CLI_TEXT, AT(out), "FILE.yaml", "the data's name", "recipe to write; - for stdout" },
     { "--force", CLI_BOOL, AT(force), NULL, NULL, "overwrite an existing file" },
     { "--label", CLI_TEXT, AT(label), "COLUMN", "last", "CSV: column to predict" },
-    { "--task", CLI_CHOICE, AT(task), "auto|classify|regress|text", "auto",
-      "tables: predict a class or a number; auto: decided by the values of the labels; text: read "
-      "the file or folder as text, whatever its name" },
+    { "--task", CLI_CHOICE, AT(task), "auto|classify|regress|text|multilabel", "auto",
+      "tables: predict a class, a number, or any of several labels (cells as a|b); auto: decided "
+      "by "
+      "the values of the labels; text: read the file or folder as text, whatever its name" },
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
       "set an option of the recipe (see `vktrain train --help`), such as data.size=32; it decides "
       "how the data is read, too; may be repeated" },
@@ -76,6 +77,8 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
         d->info = *vkt_dataset_get_info(ds);
         for (uint32_t k = 0; k < d->info.n_notes; k++) note(d, d->info.notes[k]);
         size_t n = 0;
+        for (uint32_t k = d->n_sets = 0; d->info.class_names && k < d->info.n_outputs; k++)
+            d->n_sets += strchr(d->info.class_names[k], '|') != NULL;
         for (uint32_t k = 0;
              d->info.class_names && k < d->info.n_outputs && n < sizeof d->classes - 1; k++)
             n += (size_t)snprintf(d->classes + n, sizeof d->classes - n, "%s%s", k ? ", " : "",
@@ -110,7 +113,7 @@ static vkt_status open_table(const init_options *o, const vkt_source_info *s, in
     if (st == VKT_OK) {
         if (!o->label) snprintf(d->label_text, sizeof d->label_text, "%s", a->label);
         d->label = o->label ? o->label : d->label_text;
-        snprintf(d->why, sizeof d->why, "%s", a->why);
+        snprintf(d->why, sizeof d->why, "%s", o->label ? "as given" : a->why);
         snprintf(d->ignore_text, sizeof d->ignore_text, "%s", a->ignore ? a->ignore : "");
         if (a->ignore && strlen(a->ignore) < sizeof d->ignore_text) d->ignore = d->ignore_text;
         snprintf(d->embed_text, sizeof d->embed_text, "%s", a->embed ? a->embed : "");
@@ -118,20 +121,35 @@ static vkt_status open_table(const init_options *o, const vkt_source_info *s, in
         d->most_values = a->most_values;
         d->blanks = a->blanks;
         for (uint32_t i = 0; i < a->n_notes; i++) note(d, a->notes[i]);
-        bool regress = o->task == 2 || (o->task != 1 && a->numbers);
-        st = try_open(o, s->name, regress ? VKT_TASK_REGRESS : VKT_TASK_CLASSIFY, d);
+        bool many = o->label && strchr(o->label, ','),
+             several = o->task == 4 || (!o->task && a->several),
+             regress = o->task == 2 || (!o->task && (a->numbers || many));
+        st = try_open(o, s->name,
+                      several   ? VKT_TASK_MULTILABEL
+                      : regress ? VKT_TASK_REGRESS
+                                : VKT_TASK_CLASSIFY,
+                      d);
     }
     vkt_table_advice_destroy(&a);
     vkt_config_destroy(&c);
     return st;
 }
 
+/* Classes as "a|b" are sets of labels. */
+static bool has_sets(const init_data *d)
+{
+    return d->n_sets > 1 && 10 * d->n_sets >= d->info.n_outputs;
+}
+
 static vkt_status open_examples(const init_options *o, const vkt_source_info *s, init_data *d)
 {
     bool numbers = s->takes & VKT_TAKES_REGRESS;
     char first[sizeof last_error];
+    if (o->task == 4) return try_open(o, s->name, VKT_TASK_MULTILABEL, d);
     vkt_status st =
         numbers && o->task == 2 ? VKT_E_ARG : try_open(o, s->name, VKT_TASK_CLASSIFY, d);
+    if (st == VKT_OK && !o->task && s->takes & VKT_TAKES_MULTILABEL && has_sets(d))
+        return try_open(o, s->name, VKT_TASK_MULTILABEL, d);
     if (!numbers || o->task == 1 || (st == VKT_OK && !too_many_classes(d))) return st;
     bool classes = st == VKT_OK;
     memcpy(first, last_error, sizeof first);
@@ -301,7 +319,11 @@ static int write_file(const init_options *o, init_data *d, const char *name)
         printf("%s: %s, %s training examples, %s", path, d->source,
                cli_count(d->info.n[VKT_SPLIT_TRAIN]),
                d->task == VKT_TASK_CLASSIFY ? cli_text("%u classes", d->info.n_outputs)
-                                            : "a number to predict");
+               : d->task == VKT_TASK_MULTILABEL
+                   ? cli_text("%u labels, of which an example has none, one or several (a|b)",
+                              d->info.n_outputs)
+               : d->info.n_outputs > 1 ? cli_text("%u numbers to predict", d->info.n_outputs)
+                                       : "a number to predict");
     if (d->label)
         printf("\nlabel: '%s' (%s%s)", d->label, d->why,
                strcmp(d->why, "as given") ? "; --label takes another" : "");
@@ -337,7 +359,7 @@ static int run(void *options)
         answer[strcspn(answer, "\r\n")] = 0;
         path = *answer ? answer : "digits";
     }
-    static const char *const tasks[] = { "auto", "classify", "regress" };
+    static const char *const tasks[] = { "auto", "classify", "regress", "text", "multilabel" };
     for (size_t i = 0; i < o->set.n; i++) {
         const char *set = o->set.item[i];
         if (strncmp(set, "model", 5) == 0) {
@@ -345,8 +367,9 @@ static int run(void *options)
             return CLI_USAGE;
         }
         if (strncmp(set, "data.label=", 11) == 0) o->label = set + 11;
-        for (int t = 1; t < 3; t++)
-            if (strncmp(set, "data.task=", 10) == 0 && strcmp(set + 10, tasks[t]) == 0) o->task = t;
+        for (int t = 1; t < 5; t++)
+            if (t != 3 && strncmp(set, "data.task=", 10) == 0 && strcmp(set + 10, tasks[t]) == 0)
+                o->task = t;
     }
     vkt_status st = look(o, path, &d);
     if (st != VKT_OK) return cli_exit_code(st);

@@ -15,7 +15,8 @@ typedef struct predict_options {
 #define AT(field) offsetof(predict_options, field)
 static const cli_flag flags[] = {
     { "--top", CLI_UINT, AT(top), "K", "3",
-      "number of classes to print, likeliest first (text and JSON)" },
+      "number of classes to print, likeliest first (text and JSON); of several labels all that are "
+      "predicted are printed" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print one JSON object per line" },
     { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with a column for each class" },
@@ -32,30 +33,59 @@ static const char *class_name(const vkt_prediction *p, uint32_t i)
     return p->class_names ? p->class_names[i] : "";
 }
 
+/* The labels that are predicted, as the data has them: a|b. */
+static void csv_label_set(const vkt_prediction *p)
+{
+    size_t bytes = 1;
+    for (uint32_t i = 0; i < p->n; i++) bytes += strlen(class_name(p, i)) + 1;
+    char *all = cli_zeros(bytes, 1), *at = all;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (prediction_has(p, i)) at += sprintf(at, "%s%s", at > all ? "|" : "", class_name(p, i));
+    cli_csv(stdout, all);
+    free(all);
+}
+
+static void csv_heading(const vkt_prediction *p)
+{
+    printf("input,index");
+    if (p->class_names || p->n == 1) printf(",predicted");
+    for (uint32_t i = 0; i < p->n && (p->class_names || p->n > 1); i++) {
+        putchar(',');
+        cli_csv(stdout, p->class_names ? cli_text("p(%s)", class_name(p, i)) : p->target_names[i]);
+    }
+    putchar('\n');
+}
+
 static void print_csv(const vkt_prediction *p, bool first)
 {
-    if (first) {
-        printf("input,index,predicted");
-        for (uint32_t i = 0; p->class_names && i < p->n; i++) {
-            putchar(',');
-            cli_csv(stdout, cli_text("p(%s)", class_name(p, i)));
-        }
-        putchar('\n');
-    }
+    if (first) csv_heading(p);
     cli_csv(stdout, p->input);
-    printf(",%llu,", (unsigned long long)p->index);
-    if (p->class_names)
-        cli_csv(stdout, class_name(p, prediction_ranked(p->value, p->n, 0)));
-    else
-        printf("%.9g", (double)p->value[0]);
-    for (uint32_t i = 0; p->class_names && i < p->n; i++) printf(",%.6g", (double)p->value[i]);
+    printf(",%llu", (unsigned long long)p->index);
+    if (p->class_names) {
+        putchar(',');
+        if (p->threshold)
+            csv_label_set(p);
+        else
+            cli_csv(stdout, class_name(p, p->predicted));
+    }
+    for (uint32_t i = 0; i < p->n; i++)
+        printf(p->class_names ? ",%.6g" : ",%.9g", (double)p->value[i]);
     putchar('\n');
+}
+
+/* How many of the likeliest are shown: of several labels all that are predicted. */
+static uint32_t n_shown(const vkt_prediction *p, uint32_t top)
+{
+    uint32_t n = 0;
+    if (!p->threshold) return top < p->n ? top : p->n;
+    for (uint32_t i = 0; i < p->n; i++) n += prediction_has(p, i);
+    return n;
 }
 
 static void print_json(const vkt_prediction *p, uint32_t top)
 {
     json_t *j = json_pack("{s:s, s:I}", "input", p->input, "index", (json_int_t)p->index);
-    prediction_json(j, p->value, p->n, p->class_names, top);
+    prediction_json(j, p, top);
     cli_json_print(j, JSON_COMPACT | JSON_REAL_PRECISION(6));
 }
 
@@ -63,9 +93,18 @@ static void print_text(const vkt_prediction *p, uint32_t top)
 {
     cli_put(stdout, p->input);
     if (!p->alone) printf("[%llu]", (unsigned long long)p->index);
-    if (!p->class_names) printf("  %.6g", (double)p->value[0]);
-    for (uint32_t i = 0; p->class_names && i < top && i < p->n; i++) {
-        uint32_t k = prediction_ranked(p->value, p->n, i);
+    for (uint32_t i = 0; !p->class_names && i < p->n; i++) {
+        printf("  ");
+        if (p->n > 1) {
+            cli_put(stdout, p->target_names[i]);
+            putchar(' ');
+        }
+        printf("%.6g", (double)p->value[i]);
+    }
+    uint32_t n = p->class_names ? n_shown(p, top) : 0;
+    if (p->threshold && !n) printf("  none of the %u labels", p->n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = prediction_ranked(p, i);
         printf("  %s", i ? "" : cli_color(stdout, CLI_BOLD));
         cli_put(stdout, class_name(p, k));
         printf("%s %.1f%%", i ? "" : cli_color(stdout, CLI_PLAIN), 100 * (double)p->value[k]);
@@ -108,7 +147,7 @@ static int run(void *options)
 const cli_command cmd_predict = {
     .name = "predict",
     .args = "RUN|CHECKPOINT INPUT...",
-    .summary = "predict classes with probabilities, or numbers",
+    .summary = "predict classes or labels with probabilities, or numbers",
     .details =
         "INPUT is a CSV file with the columns of the training data (the label may be missing, the "
         "delimiter may differ), a file of JSON lines ({\"COLUMN\": VALUE, ...}), an IDX file of "

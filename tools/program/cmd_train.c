@@ -281,6 +281,15 @@ static void print_scores(const vkt_train_result *r)
         row("test", "loss %s%s%s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy),
             regression_text(r->test_mae, r->test_rmse, r->test_r2),
             chosen_text(r->metric, r->test_metric));
+    if (isfinite(r->ece[1]))
+        row("calibration",
+            "temperature %s, fitted on valid: calibration error %s instead of %s%s; predictions "
+            "use it",
+            cli_number(r->temperature), cli_percent(r->ece[1]), cli_percent(r->ece[0]),
+            isfinite(r->test_ece[1])
+                ? cli_text(" (test: %s instead of %s)", cli_percent(r->test_ece[1]),
+                           cli_percent(r->test_ece[0]))
+                : "");
 }
 
 static void print_gradient(const vkt_config *c, const vkt_train_result *r)

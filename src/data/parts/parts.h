@@ -57,13 +57,24 @@ typedef struct vkt__column {
     uint32_t fill_category;  /* the most frequent one */
 } vkt__column;
 
+/* What a number to predict is: of a table a column of the file, of which the first is also the
+ * label of other tasks. */
+typedef struct vkt__target {
+    const char *name;
+    uint32_t position;
+    vkt__form form;     /* how it is written */
+    double mean, scale; /* of regression: value = standardised * scale + mean */
+} vkt__target;
+
 typedef struct vkt__schema {
     vkt_data_kind kind;
     vkt_task task;
     uint32_t input_rank, input_shape[4], n_inputs, n_outputs;
     const char **classes; /* [n_outputs] names; NULL for regression */
-    double target_mean, target_scale;
-    bool crop; /* pictures: the middle of the model's aspect ratio; else stretched to it */
+    vkt__target *targets; /* [n_targets] n_outputs of regression; of a table 1 for other tasks */
+    uint32_t n_targets;
+    char separator; /* MULTILABEL: between the labels of a cell */
+    bool crop;      /* pictures: the middle of the model's aspect ratio; else stretched to it */
     /* pictures: (v / 255 - mean) / std */
     uint32_t n_pixel;               /* 1, C or n_inputs */
     double *pixel_mean, *pixel_std; /* [n_pixel] */
@@ -71,9 +82,7 @@ typedef struct vkt__schema {
     bool header, class_numbers;
     char delimiter;
     vkt_missing missing;
-    uint32_t n_file_columns, label_position;
-    const char *label_name;
-    vkt__form label_form; /* of a number to predict */
+    uint32_t n_file_columns;
     const char **ignored; /* [n_ignored] names of columns that are left out */
     uint32_t n_ignored;
     const char **class_values; /* [n_outputs] as labels are written: rising numbers if
@@ -92,6 +101,24 @@ bool vkt__schema_place(vkt__schema *s);
 /* JSON text of the schema, in the arena. */
 vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out);
 vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *out);
+
+/* vkt_labels of an example. */
+static inline uint32_t vkt__n_labels(const vkt__schema *s)
+{
+    return s->task == VKT_TASK_CLASSIFY ? 1 : s->n_outputs;
+}
+/* The column of the file, by its position, is a label's. */
+bool vkt__schema_is_label(const vkt__schema *s, uint32_t position);
+
+/* ---- label_sets.c: cells of several labels, "a|b" ---- */
+
+/* The classes of the cells [n], sorted, into the arena: the schema's. FORMAT: there is none. */
+vkt_status vkt__label_sets_fit(const char *const *cells, uint32_t n, const char *name,
+                               vkt__arena *arena, vkt__schema *s);
+/* out [n_outputs]: 1 for each label of the cell, else 0. FORMAT: one is no class; where: the line's
+ * beginning. */
+vkt_status vkt__label_set_read(const vkt__schema *s, const char *cell, const char *where,
+                               vkt_label *out);
 
 /* ---- scratch.c: memory ---- */
 
@@ -118,7 +145,7 @@ typedef struct vkt__part {
     uint8_t *pixels;      /* [n, n_inputs], or NULL */
     float *values;        /* [n, n_inputs], or NULL */
     vkt__files *files;    /* [n], or NULL */
-    vkt_label *labels;    /* [n] */
+    vkt_label *labels;    /* [n, n_labels] */
     vkt__map map;         /* where pixels lie, if not in memory of their own */
     const uint64_t *hash; /* [n] of each example, in the map; or NULL */
 } vkt__part;
@@ -136,9 +163,12 @@ struct vkt_dataset {
     vkt__corpus *corpus;             /* text: what the examples are windows of; else NULL */
 };
 
-static inline vkt_label vkt__dataset_label(const vkt_dataset *ds, vkt_split split, uint64_t i)
+/* [n_labels] */
+static inline const vkt_label *vkt__dataset_label(const vkt_dataset *ds, vkt_split split,
+                                                  uint64_t i)
 {
-    return ds->part[ds->of_part[split]].labels[ds->index[split][i]];
+    return ds->part[ds->of_part[split]].labels +
+           (size_t)ds->index[split][i] * vkt__n_labels(&ds->schema);
 }
 
 /* The draw that augments an example: which augmentation, and where in the endless stream. */

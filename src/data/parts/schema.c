@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "data/parts/parts.h"
 
-static const char *const task_names[] = { "classify", "regress" };
+static const char *const task_names[] = { "classify", "regress", "multilabel" };
 static const char *const fit_names[] = { "stretch", "crop" };
 static const char *const missing_names[] = { "error", "mean", "drop" };
 
@@ -31,6 +31,13 @@ bool vkt__schema_place(vkt__schema *s)
     s->n_inputs = (uint32_t)inputs;
     s->embed_rows = (uint32_t)rows;
     return true;
+}
+
+bool vkt__schema_is_label(const vkt__schema *s, uint32_t position)
+{
+    for (uint32_t k = 0; k < s->n_targets; k++)
+        if (s->targets[k].position == position) return true;
+    return false;
 }
 
 /* ---- writing ---- */
@@ -69,6 +76,23 @@ static json_t *column_json(const vkt__column *c)
     return o;
 }
 
+/* One target is written as it was before there could be several. */
+static void labels_json(json_t *o, const vkt__schema *s)
+{
+    json_t *all = json_array();
+    for (uint32_t k = 0; k < s->n_targets; k++) {
+        const vkt__target *t = &s->targets[k];
+        json_t *one = s->n_targets > 1 ? json_object() : o;
+        json_object_set_new(one, "label", json_string(t->name));
+        json_object_set_new(one, "label_position", json_integer(t->position));
+        if (t->form != VKT__FORM_PLAIN)
+            json_object_set_new(one, "label_form", json_string(vkt__form_name(t->form)));
+        if (one != o) json_array_append_new(all, one);
+    }
+    if (s->n_targets > 1) json_object_set(o, "labels", all);
+    json_decref(all);
+}
+
 static json_t *table_json(const vkt__schema *s)
 {
     json_t *o = json_object(), *columns = json_array();
@@ -77,10 +101,7 @@ static json_t *table_json(const vkt__schema *s)
     json_object_set_new(o, "delimiter", json_string(delimiter));
     json_object_set_new(o, "missing", json_string(missing_names[s->missing]));
     json_object_set_new(o, "file_columns", json_integer(s->n_file_columns));
-    json_object_set_new(o, "label", json_string(s->label_name));
-    json_object_set_new(o, "label_position", json_integer(s->label_position));
-    if (s->label_form != VKT__FORM_PLAIN)
-        json_object_set_new(o, "label_form", json_string(vkt__form_name(s->label_form)));
+    labels_json(o, s);
     if (s->n_ignored) json_object_set_new(o, "ignored", strings(s->ignored, s->n_ignored));
     if (s->task == VKT_TASK_CLASSIFY) {
         json_object_set_new(o, "class_values", strings(s->class_values, s->n_outputs));
@@ -100,6 +121,23 @@ static void text_json(json_t *o, const vkt__schema *s)
     json_object_set_new(o, "tokenizer", json_loads(s->tokenizer, 0, NULL));
 }
 
+/* Of a table with one target, its name is the label's column. */
+static void targets_json(json_t *o, const vkt__schema *s)
+{
+    json_t *all = json_array();
+    if (s->n_targets == 1 && s->kind == VKT_DATA_KIND_TABLE) {
+        json_object_set_new(o, "target_mean", json_real(s->targets->mean));
+        json_object_set_new(o, "target_scale", json_real(s->targets->scale));
+    } else {
+        for (uint32_t k = 0; k < s->n_targets; k++)
+            json_array_append_new(all,
+                                  json_pack("{s:s, s:f, s:f}", "name", s->targets[k].name, "mean",
+                                            s->targets[k].mean, "scale", s->targets[k].scale));
+        json_object_set(o, "targets", all);
+    }
+    json_decref(all);
+}
+
 static void examples_json(json_t *o, const vkt__schema *s)
 {
     json_t *shape = json_array();
@@ -107,11 +145,13 @@ static void examples_json(json_t *o, const vkt__schema *s)
         json_array_append_new(shape, json_integer(s->input_shape[i]));
     json_object_set_new(o, "task", json_string(task_names[s->task]));
     json_object_set_new(o, "input_shape", shape);
-    if (s->task == VKT_TASK_CLASSIFY) {
+    if (s->task == VKT_TASK_REGRESS)
+        targets_json(o, s);
+    else
         json_object_set_new(o, "classes", strings(s->classes, s->n_outputs));
-    } else {
-        json_object_set_new(o, "target_mean", json_real(s->target_mean));
-        json_object_set_new(o, "target_scale", json_real(s->target_scale));
+    if (s->task == VKT_TASK_MULTILABEL) {
+        char separator[2] = { s->separator, 0 };
+        json_object_set_new(o, "separator", json_string(separator));
     }
     if (s->kind == VKT_DATA_KIND_PICTURES) {
         json_object_set_new(o, "pixel_mean", reals(s->pixel_mean, s->n_pixel));
@@ -298,6 +338,30 @@ static void read_class_values(reader *r, const json_t *o, vkt__schema *s)
     }
 }
 
+/* Where the labels stand; means and scales are read already. */
+static void read_labels(reader *r, const json_t *o, vkt__schema *s)
+{
+    const json_t *all = json_object_get(o, "labels");
+    if (s->task != VKT_TASK_REGRESS) {
+        s->n_targets = 1;
+        s->targets = vkt__arena_alloc(r->arena, sizeof *s->targets);
+    }
+    if (all ? json_array_size(all) != s->n_targets || s->n_targets < 2 : s->n_targets != 1) {
+        bad(r, "labels", "as many as there are targets");
+        return;
+    }
+    for (uint32_t k = 0; k < s->n_targets; k++) {
+        const json_t *one = all ? json_array_get(all, k) : o;
+        vkt__target *t = &s->targets[k];
+        t->name = get_string(r, one, "label");
+        t->position = get_uint(r, one, "label_position", 0, s->n_file_columns - 1);
+        t->form = get_form(r, one, "label_form");
+        if (vkt__form_is_date(t->form)) bad(r, "label_form", "a form of numbers");
+        for (uint32_t i = 0; i < k; i++)
+            if (s->targets[i].position == t->position) bad(r, "label_position", "of one label");
+    }
+}
+
 static void read_table(reader *r, const json_t *o, vkt__schema *s)
 {
     if (!json_is_object(o)) {
@@ -311,10 +375,7 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
     s->header = get_bool(r, o, "header");
     s->missing = (vkt_missing)get_name(r, o, "missing", missing_names, 3);
     s->n_file_columns = get_uint(r, o, "file_columns", 2, UINT32_MAX);
-    s->label_name = get_string(r, o, "label");
-    s->label_position = get_uint(r, o, "label_position", 0, s->n_file_columns - 1);
-    s->label_form = get_form(r, o, "label_form");
-    if (vkt__form_is_date(s->label_form)) bad(r, "label_form", "a form of numbers");
+    read_labels(r, o, s);
     if (json_object_get(o, "ignored")) s->ignored = get_strings(r, o, "ignored", &s->n_ignored);
     if (s->task == VKT_TASK_CLASSIFY) read_class_values(r, o, s);
     const json_t *columns = get_array(r, o, "columns", &s->n_columns);
@@ -324,7 +385,7 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
         read_column(r, json_array_get(columns, i), s, c);
         bool same_date = i > 0 && c->position == c[-1].position && c->part > c[-1].part &&
                          c->form == c[-1].form && c[-1].part;
-        if (c->position == s->label_position ||
+        if (vkt__schema_is_label(s, c->position) ||
             (i > 0 && c->position <= c[-1].position && !same_date))
             bad(r, "position", "rising, and not the label's");
     }
@@ -344,7 +405,6 @@ static void read_images(reader *r, const json_t *o, vkt__schema *s)
     if (json_object_get(o, "fit"))
         s->crop = get_name(r, o, "fit", fit_names, 2) == VKT_PICTURE_FIT_CROP;
     for (uint32_t i = 0; i < n; i++) positive(r, s->pixel_std[i], "pixel_std");
-    if (s->task != VKT_TASK_CLASSIFY) bad(r, "task", "classify for images");
     if (s->input_rank != 3) bad(r, "input_shape", "[H, W, C]");
 }
 
@@ -363,6 +423,32 @@ static void read_shape(reader *r, const json_t *o, vkt__schema *s)
     s->n_inputs = (uint32_t)inputs;
 }
 
+static void read_targets(reader *r, const json_t *o, vkt__schema *s)
+{
+    const json_t *all = json_object_get(o, "targets");
+    s->n_outputs = s->n_targets = 1;
+    if (all) get_array(r, o, "targets", &s->n_targets);
+    s->n_outputs = s->n_targets = VKT_MAX(s->n_targets, 1);
+    s->targets = vkt__arena_alloc(r->arena, s->n_targets * sizeof *s->targets);
+    for (uint32_t k = 0; k < s->n_targets; k++) {
+        const json_t *one = all ? json_array_get(all, k) : o;
+        vkt__target *t = &s->targets[k];
+        const char *scale = all ? "scale" : "target_scale";
+        t->name = all ? get_string(r, one, "name") : "";
+        t->mean = get_real(r, one, all ? "mean" : "target_mean");
+        t->scale = positive(r, get_real(r, one, scale), scale);
+    }
+}
+
+static void read_label_sets(reader *r, const json_t *o, vkt__schema *s)
+{
+    const char *separator = get_string(r, o, "separator");
+    if (strlen(separator) != 1) bad(r, "separator", "one character");
+    s->separator = separator[0];
+    for (uint32_t i = 1; i < s->n_outputs; i++)
+        if (strcmp(s->classes[i - 1], s->classes[i]) >= 0) bad(r, "classes", "in rising order");
+}
+
 static void read_text(reader *r, const json_t *o, vkt__schema *s)
 {
     const json_t *tokenizer = json_object_get(o, "tokenizer");
@@ -379,7 +465,7 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s
 {
     json_error_t error;
     reader r = { .arena = arena };
-    *s = (vkt__schema) { .target_scale = 1 };
+    *s = (vkt__schema) { 0 };
     json_t *o = json_loads(json, 0, &error);
     if (!o)
         return vkt__fail(VKT_E_FORMAT, "data", "schema: line %d: %s: it is not JSON", error.line,
@@ -390,15 +476,13 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s
         json_decref(o);
         return r.st;
     }
-    s->task = (vkt_task)get_name(&r, o, "task", task_names, 2);
+    s->task = (vkt_task)get_name(&r, o, "task", task_names, VKT_COUNT(task_names));
     read_shape(&r, o, s);
-    if (s->task == VKT_TASK_CLASSIFY) {
+    if (s->task == VKT_TASK_REGRESS)
+        read_targets(&r, o, s);
+    else
         s->classes = get_strings(&r, o, "classes", &s->n_outputs);
-    } else {
-        s->n_outputs = 1;
-        s->target_mean = get_real(&r, o, "target_mean");
-        s->target_scale = positive(&r, get_real(&r, o, "target_scale"), "target_scale");
-    }
+    if (s->task == VKT_TASK_MULTILABEL) read_label_sets(&r, o, s);
     if (json_object_get(o, "pixel_mean"))
         read_images(&r, o, s);
     else

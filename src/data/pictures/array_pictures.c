@@ -28,7 +28,8 @@ static vkt_status make_part(vkt_dataset *ds, const vkt__arrays *a, uint8_t **blo
     uint32_t n = a->x.shape[0];
     VKT_TRY(vkt__data_alloc(n, sizeof *part->labels, "labels", &part->labels));
     memset(part->labels, 0, n * sizeof *part->labels);
-    if (a->has_y) VKT_TRY(vkt__array_labels(&ds->schema, a, NULL, n, part->labels));
+    if (a->has_y && ds->schema.task == VKT_TASK_CLASSIFY)
+        VKT_TRY(vkt__array_labels(&ds->schema, a, NULL, n, part->labels));
     part->n = n;
     part->pixels = memmove(*block, a->x.data, (size_t)a->x.n_bytes);
     *block = NULL;

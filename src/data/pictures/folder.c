@@ -1,11 +1,9 @@
 /* folder.h: walking folders. A walk keeps the identity of each folder above, so that a link that
  * leads back up ends it there. */
-#include "base/number.h"
 #include "data/parts/parts.h"
 #include "data/pictures/folder.h"
-#include "data/tables/csv.h"
 
-enum { MAX_DEPTH = 32, LABELS_LIMIT = 1 << 30 };
+enum { MAX_DEPTH = 32 };
 
 typedef struct walk {
     vkt__folder *out;
@@ -15,20 +13,13 @@ typedef struct walk {
     uint64_t above[MAX_DEPTH][2];
 } walk;
 
-static bool same_word(const char *a, const char *b)
-{
-    for (; *a && *b; a++, b++)
-        if ((*a | 32) != (*b | 32)) return false;
-    return *a == *b;
-}
-
 static const char *extension(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot ? dot + 1 : "";
 }
 
-static void add(vkt__folder *f, const char *path, uint32_t label, uint8_t split)
+void vkt__folder_add(vkt__folder *f, const char *path, uint32_t label, uint8_t split)
 {
     if (f->n == f->cap) f->item = vkt__grow(f->item, f->n, &f->cap, sizeof *f->item);
     f->item[f->n++] = (vkt__found) { path, label, split };
@@ -37,7 +28,7 @@ static void add(vkt__folder *f, const char *path, uint32_t label, uint8_t split)
 static void add_file(walk *w, const char *path, const char *name)
 {
     if (vkt__picture_name(name)) {
-        add(w->out, vkt__arena_strdup(w->arena, path), w->label, w->split);
+        vkt__folder_add(w->out, vkt__arena_strdup(w->arena, path), w->label, w->split);
         return;
     }
     if (!w->out->n_other++)
@@ -78,8 +69,7 @@ fail:
     return st;
 }
 
-/* The class of that name, new unless the classes are closed; `hint`: where to look first. */
-static vkt_status find_class(vkt__folder *f, vkt__arena *arena, const char *name, const char *where,
+vkt_status vkt__folder_class(vkt__folder *f, vkt__arena *arena, const char *name, const char *where,
                              uint32_t hint, uint32_t *out)
 {
     size_t bad;
@@ -129,7 +119,7 @@ static vkt_status scan_classes(walk *w, const char *dir)
             continue;
         }
         if (strcmp(names[i], "__MACOSX") == 0) continue;
-        VKT_TRY(find_class(w->out, w->arena, names[i], dir, hint, &w->label));
+        VKT_TRY(vkt__folder_class(w->out, w->arena, names[i], dir, hint, &w->label));
         hint = w->label + 1;
         VKT_TRY(collect(w, path.data, inner, 1));
     }
@@ -147,6 +137,16 @@ static const struct {
                     { "val", VKT_SPLIT_VALID },
                     { "test", VKT_SPLIT_TEST },
                     { "validation", VKT_SPLIT_VALID } };
+
+bool vkt__folder_split_named(const char *name, uint8_t *out)
+{
+    for (size_t i = 0; i < VKT_COUNT(split_names); i++) {
+        if (!vkt__same_word(name, split_names[i].name)) continue;
+        *out = (uint8_t)split_names[i].split;
+        return true;
+    }
+    return false;
+}
 
 static const char *split_folder(vkt__arena *arena, const char *root, size_t i)
 {
@@ -170,139 +170,14 @@ fail:
     return st;
 }
 
-/* ---- a CSV of labels ---- */
-
-typedef struct columns {
-    size_t file, label, split; /* split SIZE_MAX: none */
-    bool header;
-} columns;
-
-static bool one_of(const char *cell, const char *const *words)
-{
-    for (; *words; words++)
-        if (same_word(cell, *words)) return true;
-    return false;
-}
-
-static vkt_status find_columns(const vkt__csv *csv, const char *name, columns *out)
-{
-    static const char *const files[] = { "file", "filename", "file_name", "path", "image", NULL };
-    static const char *const labels[] = { "label", "class", "category", NULL };
-    static const char *const splits[] = { "split", "set", NULL };
-    *out = (columns) { SIZE_MAX, SIZE_MAX, SIZE_MAX, false };
-    for (size_t i = 0; i < csv->n_columns; i++) {
-        const char *cell = vkt__csv_cell(csv, 0, i);
-        if (one_of(cell, files)) out->file = i;
-        if (one_of(cell, labels)) out->label = i;
-        if (one_of(cell, splits)) out->split = i;
-    }
-    out->header = out->file != SIZE_MAX || out->label != SIZE_MAX;
-    if (out->header && (out->file == SIZE_MAX || out->label == SIZE_MAX))
-        return vkt__fail(
-            VKT_E_FORMAT, "data", "'%s': its first line has no %s column: name one '%s'", name,
-            out->file == SIZE_MAX ? "file" : "label", out->file == SIZE_MAX ? "file" : "label");
-    if (out->header) return VKT_OK;
-    if (csv->n_columns < 2)
-        return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' has one column: lines of file,label[,split] are expected", name);
-    *out = (columns) { 0, 1, csv->n_columns > 2 ? 2 : SIZE_MAX, false };
-    return VKT_OK;
-}
-
-/* Numbers by value, before texts by their bytes. */
-static int by_label(const void *a, const void *b)
-{
-    const char *s = *(const char *const *)a, *t = *(const char *const *)b;
-    double x, y;
-    bool p = vkt__number(s, &x), q = vkt__number(t, &y);
-    if (p && q && x < y) return -1;
-    if (p && q && x > y) return 1;
-    if (p != q) return p ? -1 : 1;
-    return strcmp(s, t);
-}
-
-static vkt_status split_of(const char *cell, const char *name, uint32_t line, uint8_t *out)
-{
-    for (size_t i = 0; i < VKT_COUNT(split_names); i++) {
-        if (!same_word(cell, split_names[i].name)) continue;
-        *out = (uint8_t)split_names[i].split;
-        return VKT_OK;
-    }
-    return vkt__fail(VKT_E_FORMAT, "data",
-                     "'%s' line %u: split '%s' is not one of train, valid, test", name, line,
-                     vkt__show(cell).s);
-}
-
-static vkt_status take_rows(const char *root, const char *name, const vkt__csv *csv,
-                            vkt__arena *arena, vkt__folder *out)
-{
-    vkt_status st = VKT_OK;
-    columns c;
-    uint64_t id[2];
-    size_t n = 0;
-    const char **labels = NULL;
-    VKT_TRY(find_columns(csv, name, &c));
-    VKT_TRY(vkt__data_alloc(csv->n_rows, sizeof *labels, "labels", &labels));
-    for (size_t r = c.header; r < csv->n_rows; r++) labels[n++] = vkt__csv_cell(csv, r, c.label);
-    if (n) qsort(labels, n, sizeof *labels, by_label);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t unused;
-        if (i && strcmp(labels[i], labels[i - 1]) == 0) continue;
-        VKT_TRY(find_class(out, arena, labels[i], name, out->n_classes ? out->n_classes - 1 : 0,
-                           &unused));
-    }
-    out->closed = true;
-    for (size_t r = c.header; r < csv->n_rows; r++) {
-        uint32_t label;
-        uint8_t split = VKT_N_SPLITS;
-        if (c.split != SIZE_MAX)
-            VKT_TRY(split_of(vkt__csv_cell(csv, r, c.split), name, csv->line[r], &split));
-        if (split < VKT_N_SPLITS) out->own[split] = true;
-        const char *cell = vkt__csv_cell(csv, r, c.label);
-        const char **found =
-            bsearch(&cell, out->classes, out->n_classes, sizeof *out->classes, by_label);
-        VKT_ASSERT(found);
-        label = (uint32_t)(found - out->classes);
-        const char *path = vkt__arena_printf(arena, "%s/%s", root, vkt__csv_cell(csv, r, c.file));
-        if (vkt__path_look(path, id) == VKT__FILE)
-            add(out, path, label, split);
-        else if (!out->n_absent++)
-            vkt_log(VKT_LOG_WARN, "data", "'%s' line %u: there is no picture '%s'", name,
-                    csv->line[r], path);
-    }
-fail:
-    free(labels);
-    return st;
-}
-
-static vkt_status scan_labels(const char *root, const char *path, vkt__arena *arena,
-                              vkt__folder *out)
-{
-    vkt_status st = VKT_OK;
-    char *bytes = NULL;
-    size_t n;
-    vkt__csv csv = { 0 };
-    VKT_TRY(vkt__file_read(path, LABELS_LIMIT, &bytes, &n));
-    VKT_TRY(vkt__csv_parse(bytes, n, path, 0, false, &csv));
-    VKT_TRY(take_rows(root, path, &csv, arena, out));
-fail:
-    vkt__csv_finish(&csv);
-    free(bytes);
-    return st;
-}
-
-/* ---- both ---- */
-
-/* "photos/" as "photos": files are named by what was given. */
-static const char *without_slash(const char *path, vkt__arena *arena)
+const char *vkt__folder_root(const char *path, vkt__arena *arena)
 {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--;
     return vkt__arena_printf(arena, "%.*s", (int)n, path);
 }
 
-vkt_status vkt__folder_scan(const char *root, const char *labels, vkt__arena *arena,
-                            vkt__folder *out)
+vkt_status vkt__folder_scan(const char *root, vkt_task task, vkt__arena *arena, vkt__folder *out)
 {
     *out = (vkt__folder) { .has_labels = true };
     walk w = { .out = out, .arena = arena, .split = VKT_N_SPLITS };
@@ -310,8 +185,12 @@ vkt_status vkt__folder_scan(const char *root, const char *labels, vkt__arena *ar
         return vkt__fail(VKT_E_IO, "data",
                          "'%s' is not a folder: give the folder that holds one folder per class",
                          root);
-    root = without_slash(root, arena);
-    if (labels) return scan_labels(root, labels, arena, out);
+    root = vkt__folder_root(root, arena);
+    if (task != VKT_TASK_CLASSIFY)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "'%s': folders name one class for each picture: data.task %s needs a CSV "
+                         "of the pictures' files and labels: data.labels",
+                         root, task == VKT_TASK_REGRESS ? "regress" : "multilabel");
     return split_folder(arena, root, 0) ? scan_splits(&w, root) : scan_classes(&w, root);
 }
 
@@ -330,7 +209,7 @@ vkt_status vkt__folder_scan_classes(const char *root, const char *const *classes
     walk w = { .out = out, .arena = arena, .split = VKT_SPLIT_TEST };
     uint64_t id[2];
     out->n_classes = n_classes;
-    root = without_slash(root, arena);
+    root = vkt__folder_root(root, arena);
     const char *test = vkt__arena_printf(arena, "%s/test", root);
     if (vkt__is_dir(test) && holds_a_class(test, classes, n_classes, arena)) root = test;
     out->has_labels = holds_a_class(root, classes, n_classes, arena);
@@ -342,5 +221,6 @@ vkt_status vkt__folder_scan_classes(const char *root, const char *const *classes
 void vkt__folder_finish(vkt__folder *f)
 {
     free(f->item);
+    free(f->value);
     *f = (vkt__folder) { 0 };
 }

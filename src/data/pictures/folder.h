@@ -7,18 +7,21 @@
 
 typedef struct vkt__found {
     const char *path;
-    uint32_t label; /* index of its class */
+    uint32_t label; /* index of its class; of other tasks the row of `value` */
     uint8_t split;  /* a vkt_split, or VKT_N_SPLITS: to be dealt by the seed */
 } vkt__found;
 
-/* Order: by split folder (train, valid, test), class name and path, each by its bytes; with a CSV,
- * as its rows. */
+/* Order: by split folder (train, valid, test), class name and path, each by its bytes; of a CSV of
+ * labels as its rows. */
 typedef struct vkt__folder {
     vkt__found *item; /* [n], owned */
     size_t n, cap;
     const char **classes; /* [n_classes]; in the arena */
     uint32_t n_classes;
     size_t cap_classes;
+    double *value; /* [rows of the CSV, n_values] of tasks without one class: numbers, or 1 for each
+                      label; owned */
+    uint32_t n_values;
     bool closed;                                  /* classes are given: others are refused */
     bool has_labels;                              /* false: no subfolder is a class */
     bool own[VKT_N_SPLITS];                       /* the split has a folder (or rows) of its own */
@@ -28,14 +31,21 @@ typedef struct vkt__folder {
 } vkt__folder;
 
 /* root/CLASS/.., or root/{train,valid|val,test}/CLASS/.., each nested as it likes; names that begin
- * with a dot are passed over. labels: a CSV of file (below root), label and, if there is a third
- * column, split; NULL: none. Texts go to the arena. IO, FORMAT. */
-vkt_status vkt__folder_scan(const char *root, const char *labels, vkt__arena *arena,
-                            vkt__folder *out);
+ * with a dot are passed over. Texts go to the arena. IO, FORMAT; ARG: another task than CLASSIFY.
+ */
+vkt_status vkt__folder_scan(const char *root, vkt_task task, vkt__arena *arena, vkt__folder *out);
 /* For a model that knows its classes: root's test folder, if it has one, else root. Where no
  * subfolder bears a class's name, all pictures below root, has_labels false. */
 vkt_status vkt__folder_scan_classes(const char *root, const char *const *classes,
                                     uint32_t n_classes, vkt__arena *arena, vkt__folder *out);
 void vkt__folder_finish(vkt__folder *f);
+void vkt__folder_add(vkt__folder *f, const char *path, uint32_t label, uint8_t split);
+/* The class of that name, new unless the classes are closed; `hint`: where to look first. */
+vkt_status vkt__folder_class(vkt__folder *f, vkt__arena *arena, const char *name, const char *where,
+                             uint32_t hint, uint32_t *out);
+/* "photos/" as "photos": files are named by what was given. */
+const char *vkt__folder_root(const char *path, vkt__arena *arena);
+/* "train", "val", ..: a split; false: it is none. */
+bool vkt__folder_split_named(const char *name, uint8_t *out);
 
 #endif

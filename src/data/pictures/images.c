@@ -244,6 +244,7 @@ vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *const *paths, si
     } else {
         labels = labels_beside(&ds->arena, path);
     }
+    if (ds->schema.task != VKT_TASK_CLASSIFY) labels = NULL; /* which are classes */
     ds->info.has_labels = labels != NULL;
     VKT_TRY(read_part(images, labels, &ds->part[0], shape));
     VKT_TRY(check_shape(&ds->schema, shape, images));

@@ -148,6 +148,11 @@ vkt_status vkt__packed_open_schema(vkt_dataset *ds, const char *const *paths, si
     vkt__schema pack = { 0 };
     uint64_t first = 0;
     VKT_ASSERT(n == 1);
+    if (ds->schema.task != VKT_TASK_CLASSIFY)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "'%s' is a pack of images with classes, which this model does not have: "
+                         "give it the pictures themselves",
+                         path);
     VKT_TRY(vkt__file_map(path, &ds->part[0].map));
     VKT_TRY(vkt__packed_parse(ds->part[0].map.data, ds->part[0].map.n, path, &f));
     char *json = vkt__arena_alloc(&ds->arena, (size_t)f.json_bytes + 1);
@@ -256,6 +261,11 @@ vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char 
     char *aside = NULL;
     if (ds->schema.kind != VKT_DATA_KIND_PICTURES)
         return vkt__fail(VKT_E_ARG, "data", "'%s' holds no images to pack", ds->info.source);
+    if (ds->schema.task != VKT_TASK_CLASSIFY)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "'%s': a pack holds one class for each image: not with data.task regress "
+                         "or multilabel",
+                         ds->info.source);
     for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
     VKT_TRY(vkt__data_alloc(total, sizeof *w.hash, "the tables", &w.hash));
     VKT_TRY(vkt__data_alloc(total, sizeof *w.label, "the tables", &w.label));

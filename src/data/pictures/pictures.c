@@ -1,12 +1,16 @@
 /* Folders of pictures as a data set: every file is read once and checked by its header and hashed,
  * none is decoded but to fit the constants. Those that can't be read are counted and left out, or
  * refused, as the recipe says. */
+#include <math.h>
+
 #include "data/parts/parts.h"
 #include "data/pictures/constants.h"
 #include "data/pictures/folder.h"
+#include "data/pictures/labels_file.h"
 #include "data/pictures/picture.h"
 #include "data/pictures/picture_files.h"
 #include "data/pictures/pictures.h"
+#include "data/tables/column_stats.h"
 
 enum { SHOWN = 3 };      /* bad files that are named */
 enum { LONG_SIDE = 64 }; /* data.size median: at most, so that the model trains on any device */
@@ -175,12 +179,18 @@ static vkt_status make_part(vkt_dataset *ds, const vkt__folder *f, const survey 
 {
     vkt_status st;
     vkt__part *part = &ds->part[0];
+    vkt_task task = ds->schema.task;
+    size_t n_labels = vkt__n_labels(&ds->schema);
     const char **path = NULL;
     VKT_TRY(vkt__data_alloc(s->n, sizeof *path, "the list of pictures", &path));
-    VKT_TRY(vkt__data_alloc(s->n, sizeof *part->labels, "labels", &part->labels));
+    VKT_TRY(vkt__data_alloc(s->n, n_labels * sizeof *part->labels, "labels", &part->labels));
+    memset(part->labels, 0, s->n * n_labels * sizeof *part->labels);
     for (uint32_t i = 0; i < s->n; i++) {
-        path[i] = f->item[s->from[i]].path;
-        part->labels[i].u = f->item[s->from[i]].label;
+        const vkt__found *item = &f->item[s->from[i]];
+        path[i] = item->path;
+        if (task == VKT_TASK_CLASSIFY) part->labels[i].u = item->label;
+        for (size_t k = 0; k < n_labels && f->value && task == VKT_TASK_MULTILABEL; k++)
+            part->labels[i * n_labels + k].f = (float)f->value[item->label * n_labels + k];
     }
     VKT_TRY(vkt__files_create(s->n, path, keep_bytes, &part->files));
     if (s->n) memcpy(vkt__files_hash(part->files), s->hash, s->n * sizeof *s->hash);
@@ -189,6 +199,53 @@ static vkt_status make_part(vkt_dataset *ds, const vkt__folder *f, const survey 
 fail:
     free(path);
     return st;
+}
+
+/* Mean and deviation of each number over the training pictures, and all standardised by them. */
+static vkt_status fit_targets(vkt_dataset *ds, const vkt__folder *f, const survey *s)
+{
+    vkt_status st;
+    vkt__schema *schema = &ds->schema;
+    vkt__part *part = &ds->part[0];
+    uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
+    size_t width = schema->n_targets;
+    double *v = NULL;
+    VKT_TRY(vkt__data_alloc(n, sizeof *v, "targets", &v));
+    for (size_t k = 0; k < width; k++) {
+        vkt__target *t = &schema->targets[k];
+        for (uint64_t i = 0; i < n; i++) {
+            uint32_t at = ds->index[VKT_SPLIT_TRAIN][i];
+            v[i] = f->value[f->item[s->from[at]].label * width + k];
+        }
+        vkt__stats of = vkt__stats_of(v, n);
+        t->mean = of.mean;
+        t->scale = vkt__stats_deviation(&of);
+        bool finite = isfinite(of.mean) && isfinite(of.sq);
+        for (uint32_t i = 0; i < part->n && finite; i++) {
+            double raw = f->value[f->item[s->from[i]].label * width + k];
+            part->labels[i * width + k].f = (float)((raw - t->mean) / t->scale);
+            finite = isfinite(part->labels[i * width + k].f);
+        }
+        if (finite) continue;
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "the numbers of '%s' are too large to standardise: rescale them",
+                       vkt__show(t->name).s);
+        break;
+    }
+fail:
+    free(v);
+    return st;
+}
+
+/* Of tasks without one class: there is at least one picture to train on. */
+static vkt_status check_pictures(const vkt__folder *f, const survey *s, const char *labels)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint8_t split = f->item[s->from[i]].split;
+        if (split == VKT_SPLIT_TRAIN || split == VKT_N_SPLITS) return VKT_OK;
+    }
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s': no row has a picture to train on%s", labels,
+                     s->n_bad ? " that can be read" : "");
 }
 
 static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, const survey *s,
@@ -242,7 +299,10 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
     vkt__folder f = { 0 };
     survey s = { 0 };
     uint8_t *fixed = NULL;
-    VKT_TRY(vkt__folder_scan(desc->path, desc->labels, &ds->arena, &f));
+    vkt__schema *schema = &ds->schema;
+    bool classes = schema->task == VKT_TASK_CLASSIFY;
+    VKT_TRY(desc->labels ? vkt__labels_file_read(desc, schema, &ds->arena, &f)
+                         : vkt__folder_scan(desc->path, schema->task, &ds->arena, &f));
     report_others(desc->path, &f);
     if (f.n > UINT32_MAX - 1) {
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has %zu pictures, too many", desc->path, f.n);
@@ -250,23 +310,27 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
     }
     VKT_TRY(examine(&f, desc->bad_files == VKT_BAD_FILES_STOP, &s));
     VKT_TRY(make_part(ds, &f, &s, (uint64_t)desc->keep_mib << 20));
-    VKT_TRY(check_classes(ds, &f, &s, desc->path));
+    VKT_TRY(classes ? check_classes(ds, &f, &s, desc->path) : check_pictures(&f, &s, desc->labels));
     VKT_TRY(choose_shape(ds, desc, &s));
-    ds->schema.classes = f.classes;
-    ds->schema.n_outputs = f.n_classes;
+    if (classes) {
+        schema->classes = f.classes;
+        schema->n_outputs = f.n_classes;
+    }
     VKT_TRY(vkt__data_alloc(s.n, 1, "the split", &fixed));
     for (uint32_t i = 0; i < s.n; i++) fixed[i] = f.item[s.from[i]].split;
     VKT_TRY(vkt__split(ds, desc, fixed, f.own));
+    if (schema->task == VKT_TASK_REGRESS) VKT_TRY(fit_targets(ds, &f, &s));
     VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
     ds->info.source = vkt__arena_printf(
-        &ds->arena, "images %s: %u pictures%s%s as %ux%ux%u, %u classes, split by %s", desc->path,
-        s.n,
-        s.many_sizes || s.h != ds->schema.input_shape[0] || s.w != ds->schema.input_shape[1]
-            ? ", resized"
-            : "",
+        &ds->arena, "images %s: %u pictures%s%s as %ux%ux%u, %u %s, split by %s", desc->path, s.n,
+        s.many_sizes || s.h != schema->input_shape[0] || s.w != schema->input_shape[1] ? ", resized"
+                                                                                       : "",
         s.n_bad ? vkt__arena_printf(&ds->arena, ", %u left out,", s.n_bad) : "",
-        ds->schema.input_shape[0], ds->schema.input_shape[1], ds->schema.input_shape[2],
-        f.n_classes, f.own[VKT_SPLIT_TRAIN] ? (desc->labels ? "labels" : "folders") : "seed");
+        schema->input_shape[0], schema->input_shape[1], schema->input_shape[2], schema->n_outputs,
+        classes                               ? "classes"
+        : schema->task == VKT_TASK_MULTILABEL ? "labels"
+                                              : "numbers to predict",
+        f.own[VKT_SPLIT_TRAIN] ? (desc->labels ? "labels" : "folders") : "seed");
 fail:
     free(fixed);
     survey_finish(&s);
@@ -335,8 +399,9 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
     vkt_status st;
     vkt__folder f = { 0 };
     survey s = { 0 };
-    VKT_TRY(
-        vkt__folder_scan_classes(path, ds->schema.classes, ds->schema.n_outputs, &ds->arena, &f));
+    bool classes = ds->schema.task == VKT_TASK_CLASSIFY; /* which alone folders can name */
+    VKT_TRY(vkt__folder_scan_classes(path, ds->schema.classes, classes ? ds->schema.n_outputs : 0,
+                                     &ds->arena, &f));
     report_others(path, &f);
     VKT_TRY(examine(&f, false, &s));
     if (s.n == 0) {

@@ -10,19 +10,12 @@ typedef struct advice {
     vkt__arena arena;
 } advice;
 
-static bool same_word(const char *a, const char *b)
-{
-    for (; *a && *b; a++, b++)
-        if ((*a | 32) != (*b | 32)) return false;
-    return *a == *b;
-}
-
 static bool named_label(const char *name)
 {
-    static const char *const words[] = { "label", "class",   "target",   "outcome",
-                                         "y",     "classes", "category", "species" };
+    static const char *const words[] = { "label",   "class",    "target",  "outcome", "y",
+                                         "classes", "category", "species", "tags",    "labels" };
     for (size_t i = 0; i < VKT_COUNT(words); i++)
-        if (same_word(name, words[i])) return true;
+        if (vkt__same_word(name, words[i])) return true;
     return false;
 }
 
@@ -58,6 +51,15 @@ static bool to_predict(const vkt__look *k, uint32_t n)
     return number && k->n_distinct > 20 && (k->n_distinct > n / 20 || !k->whole);
 }
 
+/* One cell in ten holds several labels. */
+static bool has_sets(const vkt__csv *csv, bool header, size_t label)
+{
+    size_t n = csv->n_rows - header, n_sets = 0;
+    for (size_t r = header; r < csv->n_rows; r++)
+        n_sets += strchr(vkt__csv_cell(csv, r, label), '|') != NULL;
+    return n_sets > 1 && 10 * n_sets >= n;
+}
+
 /* From so many different values on a text is embedded. */
 enum { EMBED_FROM = 33 };
 
@@ -69,7 +71,8 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
     const char **notes = vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *notes);
     a->out.label = handle(csv, header, label, &a->arena);
     a->out.numbers = to_predict(&looks[label], n_rows);
-    a->out.blanks = looks[label].n_blank > 0;
+    a->out.several = looks[label].form == VKT__FORM_TEXT && has_sets(csv, header, label);
+    a->out.blanks = looks[label].n_blank > 0 && !a->out.several; /* such a one has no label */
     for (size_t c = 0; c < csv->n_columns; c++) {
         if (c == label) continue;
         const char *it = handle(csv, header, c, &a->arena),

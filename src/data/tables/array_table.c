@@ -104,8 +104,8 @@ vkt_status vkt__array_labels(const vkt__schema *s, const vkt__arrays *a, const u
     if (s->task == VKT_TASK_CLASSIFY) return class_labels(s, a, rows, n, out);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = rows ? rows[i] : i;
-        VKT_TRY(scaled(a, "y", row, vkt__npy_number(&a->y, row), s->target_mean, s->target_scale,
-                       &out[i].f));
+        VKT_TRY(scaled(a, "y", row, vkt__npy_number(&a->y, row), s->targets->mean,
+                       s->targets->scale, &out[i].f));
     }
 fail:
     return st;
@@ -155,8 +155,9 @@ static void lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__array
     s->delimiter = ',';
     s->missing = desc->missing;
     s->n_file_columns = n + 1;
-    s->label_position = n;
-    s->label_name = "y";
+    s->n_targets = 1;
+    s->targets = vkt__arena_alloc(&ds->arena, sizeof *s->targets);
+    *s->targets = (vkt__target) { .name = "y", .position = n, .scale = 1 };
     s->n_inputs = s->n_columns = s->input_shape[0] = n;
     s->input_rank = 1;
     s->columns = vkt__arena_alloc(&ds->arena, n * sizeof *s->columns);
@@ -215,8 +216,8 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__arrays *a, const uint32
                        "'%s': y holds targets that are infinite or too large: rescale them",
                        a->name);
     s->n_outputs = 1;
-    s->target_mean = t.mean;
-    s->target_scale = vkt__stats_deviation(&t);
+    s->targets->mean = t.mean;
+    s->targets->scale = vkt__stats_deviation(&t);
 fail:
     free(v);
     return st;
@@ -292,10 +293,19 @@ vkt_status vkt__array_table_open_schema(vkt_dataset *ds, const vkt__arrays *a)
     const vkt__schema *s = &ds->schema;
     vkt__part *part = &ds->part[0];
     uint32_t *rows = NULL;
+    size_t label_bytes = vkt__n_labels(s) * sizeof *part->labels;
     VKT_TRY(check_columns(s, a));
+    if (a->has_y && (s->task == VKT_TASK_MULTILABEL || s->n_targets > 1)) {
+        st =
+            vkt__fail(VKT_E_ARG, "data",
+                      "'%s' has one y for each row, but the model has %u outputs: give X alone, or "
+                      "CSV",
+                      a->name, s->n_outputs);
+        goto fail;
+    }
     VKT_TRY(keep_rows(s, a, &rows, &part->n));
-    VKT_TRY(vkt__data_alloc(part->n, sizeof *part->labels, "labels", &part->labels));
-    memset(part->labels, 0, part->n * sizeof *part->labels);
+    VKT_TRY(vkt__data_alloc(part->n, label_bytes, "labels", &part->labels));
+    memset(part->labels, 0, part->n * label_bytes);
     if (a->has_y) VKT_TRY(vkt__array_labels(s, a, rows, part->n, part->labels));
     VKT_TRY(fill_inputs(s, a, rows, part));
     ds->info.n_dropped = a->x.shape[0] - part->n;

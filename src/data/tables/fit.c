@@ -100,7 +100,7 @@ static vkt_status find_label(const vkt__csv *csv, bool header, const char *label
     return st;
 }
 
-/* Marks the columns of a list "a, b, 3": by name, else by position. */
+/* The columns of a list "a, b, 3" [n_columns]: by name, else by position. */
 static vkt_status mark_columns(const vkt__csv *csv, bool header, const char *option,
                                const char *list, bool *marked)
 {
@@ -158,10 +158,43 @@ static vkt_status choose_embedded(const vkt_data_desc *desc, const vkt__csv *csv
     vkt_status st = VKT_OK;
     if (desc->embed) VKT_TRY(mark_columns(csv, s->header, "data.embed", desc->embed, embed));
     for (uint32_t c = 0; c < csv->n_columns && st == VKT_OK; c++)
-        if (embed[c] && (!used[c] || c == s->label_position))
+        if (embed[c] && (!used[c] || vkt__schema_is_label(s, c)))
             st = vkt__fail(VKT_E_ARG, "data", "data.embed: column %u of '%s' is no input: it is %s",
                            c, csv->name, used[c] ? "the label" : "left out");
 fail:
+    return st;
+}
+
+/* Whether data.label names several columns: it has a comma and is no column's name. */
+static bool several_labels(const vkt_data_desc *desc, const vkt__csv *csv, bool header)
+{
+    if (desc->task != VKT_TASK_REGRESS || !desc->label || !strchr(desc->label, ',')) return false;
+    for (size_t c = 0; header && c < csv->n_columns; c++)
+        if (strcmp(vkt__csv_cell(csv, 0, c), desc->label) == 0) return false;
+    return true;
+}
+
+/* The columns of the labels, in the file's order. */
+static vkt_status find_labels(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__csv *csv)
+{
+    vkt_status st = VKT_OK;
+    vkt__schema *s = &ds->schema;
+    bool *marked = vkt__alloc(csv->n_columns);
+    s->targets = vkt__arena_alloc(&ds->arena, csv->n_columns * sizeof *s->targets);
+    if (several_labels(desc, csv, s->header)) {
+        VKT_TRY(mark_columns(csv, s->header, "data.label", desc->label, marked));
+    } else {
+        uint32_t at;
+        VKT_TRY(find_label(csv, s->header, desc->label, &at));
+        marked[at] = true;
+    }
+    for (uint32_t c = 0; c < csv->n_columns; c++)
+        if (marked[c]) s->targets[s->n_targets++] = (vkt__target) { .position = c, .scale = 1 };
+    if (s->n_targets == csv->n_columns)
+        st = vkt__fail(VKT_E_ARG, "data", "'%s': data.label leaves no column as an input",
+                       csv->name);
+fail:
+    free(marked);
     return st;
 }
 
@@ -181,7 +214,7 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
     s->header = strcmp(how, "yes") == 0 ||
                 (strcmp(how, "auto") == 0 && vkt__table_has_header(csv, desc->label));
     if (s->header) VKT_TRY(check_names(csv));
-    VKT_TRY(find_label(csv, s->header, desc->label, &s->label_position));
+    VKT_TRY(find_labels(ds, desc, csv));
     s->delimiter = csv->delimiter;
     s->missing = desc->missing;
     s->n_file_columns = (uint32_t)csv->n_columns;
@@ -196,8 +229,9 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
         const char *cell = s->header ? vkt__csv_cell(csv, 0, c) : "";
         const char *name = vkt__csv_missing(cell) ? vkt__arena_printf(&ds->arena, "column %u", c)
                                                   : vkt__arena_strdup(&ds->arena, cell);
-        if (c == s->label_position)
-            s->label_name = name;
+        if (vkt__schema_is_label(s, c))
+            for (uint32_t k = 0; k < s->n_targets; k++)
+                s->targets[k].name = s->targets[k].position == c ? name : s->targets[k].name;
         else if (!used[c])
             s->ignored[s->n_ignored++] = name;
         else
@@ -221,7 +255,7 @@ static void take_forms(vkt_dataset *ds, vkt__look *looks)
     uint32_t n = s->n_columns, n_notes = 0;
     bool fill = s->missing == VKT_MISSING_MEAN;
     vkt__column *from = vkt__alloc(n * sizeof *from);
-    const char **notes = vkt__arena_alloc(&ds->arena, (n + 1) * sizeof *notes);
+    const char **notes = vkt__arena_alloc(&ds->arena, (n + s->n_targets) * sizeof *notes);
     memcpy(from, s->columns, n * sizeof *from);
     s->n_columns = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -239,11 +273,12 @@ static void take_forms(vkt_dataset *ds, vkt__look *looks)
             s->columns[s->n_columns++] = from[i];
         }
     }
-    const vkt__look *label = &looks[s->label_position];
-    if (s->task == VKT_TASK_REGRESS && label->form < VKT__FORM_YEAR_FIRST) {
-        const char *note = vkt__look_note(label, s->label_name, false, false, &ds->arena);
-        s->label_form = label->form;
-        if (note && s->label_form) notes[n_notes++] = note;
+    for (uint32_t t = 0; t < s->n_targets && s->task == VKT_TASK_REGRESS; t++) {
+        const vkt__look *label = &looks[s->targets[t].position];
+        if (label->form >= VKT__FORM_YEAR_FIRST) continue;
+        const char *note = vkt__look_note(label, s->targets[t].name, false, false, &ds->arena);
+        s->targets[t].form = label->form;
+        if (note && label->form) notes[n_notes++] = note;
     }
     ds->info.notes = notes;
     ds->info.n_notes = n_notes;
@@ -264,7 +299,7 @@ fail:
 
 static vkt__table own_table(const vkt__schema *s, const vkt__csv *csv)
 {
-    vkt__table t = { .csv = csv, .first_row = s->header, .label = s->label_position };
+    vkt__table t = { .csv = csv, .first_row = s->header, .labelled = true };
     vkt__table_columns(s, &t);
     return t;
 }
@@ -290,13 +325,20 @@ static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
     const char **values = NULL;
     double v;
     bool whole = true;
-    if (t->csv->n_classes && s->label_position == s->n_file_columns - 1) {
+    const vkt__target *label = s->targets;
+    if (t->csv->n_classes && label->position == s->n_file_columns - 1 &&
+        s->task == VKT_TASK_CLASSIFY) {
         named_classes(ds, t->csv);
         return VKT_OK;
     }
     VKT_TRY(vkt__data_alloc(t->n, sizeof *values, "labels", &values));
     for (uint32_t i = 0; i < t->n; i++)
-        values[i] = vkt__csv_cell(t->csv, t->rows[i], s->label_position);
+        values[i] = vkt__csv_cell(t->csv, t->rows[i], label->position);
+    if (s->task == VKT_TASK_MULTILABEL) {
+        VKT_TRY(vkt__label_sets_fit(values, t->n, t->csv->name, &ds->arena, s));
+        s->class_values = s->classes;
+        goto fail;
+    }
     uint32_t n = unique(values, t->n, by_text, NULL);
     s->class_numbers = true;
     for (uint32_t i = 0; i < n; i++) {
@@ -308,12 +350,12 @@ static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
         st = vkt__fail(
             VKT_E_FORMAT, "data",
             "'%s': label column '%s' is '%s' everywhere: there is nothing to learn; set data.label",
-            t->csv->name, vkt__show(s->label_name).s, vkt__show(values[0]).s);
+            t->csv->name, vkt__show(label->name).s, vkt__show(values[0]).s);
     else if (n > 20 && (n > t->n / 2 || (s->class_numbers && !whole)))
         st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s': label column '%s' has %u different values in %u rows: too many for "
                        "classes; set data.task: regress, or data.label",
-                       t->csv->name, vkt__show(s->label_name).s, n, t->n);
+                       t->csv->name, vkt__show(label->name).s, n, t->n);
     if (st != VKT_OK) goto fail;
     s->n_outputs = n;
     s->classes = s->class_values = keep_strings(&ds->arena, values, n);
@@ -407,39 +449,56 @@ fail:
     return st;
 }
 
-static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t)
+static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t, vkt__target *of)
 {
     vkt_status st;
-    vkt__schema *s = &ds->schema;
     double *v = NULL;
     uint64_t n = 0;
     VKT_TRY(vkt__data_alloc(ds->info.n[VKT_SPLIT_TRAIN], sizeof *v, "targets", &v));
     /* A target that is no number is reported by vkt__table_labels. */
     for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++)
         n += vkt__form_value(
-            s->label_form, VKT__DATE_WHOLE,
-            vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][i]], s->label_position),
-            &v[n]);
+            of->form, VKT__DATE_WHOLE,
+            vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][i]], of->position), &v[n]);
     vkt__stats a = vkt__stats_of(v, n);
     if (!isfinite(a.sq) || !isfinite(a.mean)) {
         st =
             vkt__fail(VKT_E_FORMAT, "data",
                       "'%s': the targets in column '%s' are too large to standardise: rescale them",
-                      t->csv->name, vkt__show(s->label_name).s);
+                      t->csv->name, vkt__show(of->name).s);
         goto fail;
     }
-    s->n_outputs = 1;
-    s->target_mean = a.mean;
-    s->target_scale = vkt__stats_deviation(&a);
+    of->mean = a.mean;
+    of->scale = vkt__stats_deviation(&a);
 fail:
     free(v);
     return st;
 }
 
-static vkt_status fill_part(const vkt__schema *s, const vkt__table *t, vkt__part *part)
+static vkt_status fit_targets(vkt_dataset *ds, const vkt__table *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__schema *s = &ds->schema;
+    s->n_outputs = s->n_targets;
+    for (uint32_t k = 0; k < s->n_targets; k++) VKT_TRY(fit_target(ds, t, &s->targets[k]));
+fail:
+    return st;
+}
+
+/* The number of labels is known by now. */
+static vkt_status fill_labels(const vkt__schema *s, const vkt__table *t, vkt__part *part)
 {
     vkt_status st;
+    VKT_TRY(vkt__data_alloc(t->n, (uint64_t)vkt__n_labels(s) * sizeof *part->labels, "labels",
+                            &part->labels));
     VKT_TRY(vkt__table_labels(s, t, part->labels));
+fail:
+    return st;
+}
+
+static vkt_status fill_inputs(const vkt__schema *s, const vkt__table *t, vkt__part *part)
+{
+    vkt_status st;
     VKT_TRY(vkt__data_alloc(t->n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
     VKT_TRY(vkt__table_inputs(s, t, part->values));
 fail:
@@ -449,10 +508,8 @@ fail:
 static vkt_status start_part(const vkt__schema *s, vkt__table *t, vkt__part *part)
 {
     vkt_status st;
-    VKT_TRY(vkt__table_keep(s, t));
-    VKT_TRY(vkt__data_alloc(t->n, sizeof *part->labels, "labels", &part->labels));
+    st = vkt__table_keep(s, t);
     part->n = t->n;
-fail:
     return st;
 }
 
@@ -468,6 +525,16 @@ static vkt_status parse(const void *bytes, size_t n, const char *name, const vkt
 fail:
     free(text);
     return st;
+}
+
+/* "'a'", or "'a', 'b'". */
+static const char *label_names(const vkt__schema *s, vkt__arena *arena)
+{
+    const char *all = "";
+    for (uint32_t k = 0; k < s->n_targets; k++)
+        all = vkt__arena_printf(arena, "%s%s'%s'", all, k ? ", " : "",
+                                vkt__show(s->targets[k].name).s);
+    return all;
 }
 
 vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const void *bytes, size_t n,
@@ -490,20 +557,24 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
         VKT_TRY(start_part(s, &test, &ds->part[1]));
         ds->of_part[VKT_SPLIT_TEST] = 1;
     }
-    if (s->task == VKT_TASK_CLASSIFY) {
+    if (s->task != VKT_TASK_REGRESS) {
         VKT_TRY(fit_classes(ds, &t));
-        VKT_TRY(vkt__table_labels(s, &t, ds->part[0].labels)); /* the split needs them */
+        VKT_TRY(fill_labels(s, &t, &ds->part[0])); /* the split needs them */
     }
     VKT_TRY(vkt__table_split(ds, desc, &t));
-    if (s->task == VKT_TASK_REGRESS) VKT_TRY(fit_target(ds, &t));
+    if (s->task == VKT_TASK_REGRESS) {
+        VKT_TRY(fit_targets(ds, &t));
+        VKT_TRY(fill_labels(s, &t, &ds->part[0]));
+    }
     VKT_TRY(fit_columns(ds, &t, desc->standardize));
-    VKT_TRY(fill_part(s, &t, &ds->part[0]));
-    if (test_bytes) VKT_TRY(fill_part(s, &test, &ds->part[1]));
+    VKT_TRY(fill_inputs(s, &t, &ds->part[0]));
+    if (test_bytes) VKT_TRY(fill_labels(s, &test, &ds->part[1]));
+    if (test_bytes) VKT_TRY(fill_inputs(s, &test, &ds->part[1]));
     ds->info.n_dropped = t.n_dropped + test.n_dropped;
     ds->info.source = vkt__arena_printf(
-        &ds->arena, "%s%s: %u rows, %u columns, label '%s'%s%s",
+        &ds->arena, "%s%s: %u rows, %u columns, label %s%s%s",
         strcmp(desc->source, name) ? "csv " : "", name, t.n, s->n_file_columns,
-        vkt__show(s->label_name).s, test_bytes ? ", test set " : "", test_bytes ? test_name : "");
+        label_names(s, &ds->arena), test_bytes ? ", test set " : "", test_bytes ? test_name : "");
 fail:
     vkt__table_finish(&t);
     vkt__table_finish(&test);

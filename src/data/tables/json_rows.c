@@ -56,7 +56,9 @@ static const char *unknown_key(const vkt__schema *s, const json_t *row)
     json_t *v;
     json_object_foreach((json_t *)row, key, v)
     {
-        bool known = strcmp(key, s->label_name) == 0;
+        bool known = false;
+        for (uint32_t i = 0; !known && i < s->n_targets; i++)
+            known = strcmp(key, s->targets[i].name) == 0;
         for (uint32_t i = 0; !known && i < s->n_columns; i++)
             known = strcmp(key, s->columns[i].name) == 0;
         for (uint32_t i = 0; !known && i < s->n_ignored; i++)

@@ -219,13 +219,6 @@ const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, bool
     return out;
 }
 
-static bool same_word(const char *a, const char *b)
-{
-    for (; *a && *b; a++, b++)
-        if ((*a | 32) != (*b | 32)) return false;
-    return *a == *b;
-}
-
 /* "column 0": it has no name, as the names of R's rows. */
 static bool named_id(const char *name)
 {
@@ -233,8 +226,8 @@ static bool named_id(const char *name)
                                          "rowid", "row_id", "uuid", "Unnamed: 0" };
     size_t n = strlen(name);
     for (size_t i = 0; i < VKT_COUNT(words); i++)
-        if (same_word(name, words[i])) return true;
-    return (n > 3 && same_word(name + n - 3, "_id")) || strcmp(name, "column 0") == 0;
+        if (vkt__same_word(name, words[i])) return true;
+    return (n > 3 && vkt__same_word(name + n - 3, "_id")) || strcmp(name, "column 0") == 0;
 }
 
 const char *vkt__look_useless(const vkt__look *k, const char *name, vkt__arena *arena)

@@ -80,7 +80,7 @@ vkt_status vkt__table_split(vkt_dataset *ds, const vkt_data_desc *desc, const vk
                *name = desc->group ? desc->group : desc->time;
     if (!name) return vkt__split_by_column(ds, desc, &(vkt__split_by) { 0 });
     VKT_TRY(find_column(t, ds->schema.header, option, name, &column));
-    if (column == ds->schema.label_position) {
+    if (vkt__schema_is_label(&ds->schema, column)) {
         st = vkt__fail(VKT_E_ARG, "data", "%s: '%s' is the label", option, vkt__show(name).s);
         goto fail;
     }

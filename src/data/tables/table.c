@@ -66,9 +66,14 @@ static vkt_status match_names(const vkt__schema *s, bool said, vkt__table *t)
                 t->csv->name, t->csv->line[0], vkt__show(s->columns[i].name).s);
         t->column[i] = (uint32_t)at;
     }
-    t->label = find_column(t->csv, s->label_name, s->label_position);
     t->first_row = 1;
-    used += t->label >= 0;
+    t->labelled = true;
+    for (uint32_t k = 0; k < s->n_targets; k++) {
+        int64_t at = find_column(t->csv, s->targets[k].name, s->targets[k].position);
+        used += at >= 0;
+        t->labelled = t->labelled && at >= 0;
+        t->label[k] = at >= 0 ? (uint32_t)at : 0;
+    }
     for (uint32_t i = 0; i < s->n_ignored; i++) used += find_name(t->csv, s->ignored[i]) >= 0;
     for (size_t i = 0; s->n_ignored && i < t->csv->n_columns; i++) /* ignored without a name */
         used += vkt__csv_missing(vkt__csv_cell(t->csv, 0, i));
@@ -82,16 +87,17 @@ static vkt_status match_names(const vkt__schema *s, bool said, vkt__table *t)
 static vkt_status match_positions(const vkt__schema *s, vkt__table *t)
 {
     size_t n = t->csv->n_columns;
-    if (n != s->n_file_columns && n + 1 != s->n_file_columns)
+    if (n != s->n_file_columns && n + s->n_targets != s->n_file_columns)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has %zu columns; the schema needs %u, or %u without the label",
-                         t->csv->name, n, s->n_file_columns, s->n_file_columns - 1);
-    bool labelled = n == s->n_file_columns;
+                         t->csv->name, n, s->n_file_columns, s->n_file_columns - s->n_targets);
+    t->labelled = n == s->n_file_columns;
     for (uint32_t i = 0; i < s->n_columns; i++) {
-        uint32_t at = s->columns[i].position;
-        t->column[i] = at - (!labelled && at > s->label_position);
+        uint32_t at = t->column[i] = s->columns[i].position;
+        for (uint32_t k = 0; k < s->n_targets && !t->labelled; k++)
+            t->column[i] -= at > s->targets[k].position;
     }
-    t->label = labelled ? (int64_t)s->label_position : -1;
+    for (uint32_t k = 0; k < s->n_targets; k++) t->label[k] = s->targets[k].position;
     return VKT_OK;
 }
 
@@ -106,16 +112,19 @@ vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need
                             const vkt__table_part *part, vkt__table *out)
 {
     vkt_status st = VKT_OK;
-    vkt__table t = { .csv = csv, .label = -1 };
+    vkt__table t = { .csv = csv };
     VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *t.column, "columns", &t.column));
+    VKT_TRY(vkt__data_alloc(s->n_targets, sizeof *t.label, "labels", &t.label));
     bool later = part && part->later,
          header = later ? part->header
                         : s->header && csv->n_classes == 0 &&
                               (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
     VKT_TRY(header ? match_names(s, later, &t) : match_positions(s, &t));
-    if (need_label && t.label < 0) {
+    if (need_label && !t.labelled) {
+        uint32_t k = 0;
+        while (header && k + 1 < s->n_targets && find_name(csv, s->targets[k].name) >= 0) k++;
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name,
-                       vkt__show(s->label_name).s);
+                       vkt__show(s->targets[k].name).s);
         goto fail;
     }
     *out = t;
@@ -130,20 +139,33 @@ void vkt__table_columns(const vkt__schema *s, vkt__table *t)
     free(t->column);
     t->column = vkt__alloc(s->n_columns * sizeof *t->column);
     for (uint32_t i = 0; i < s->n_columns; i++) t->column[i] = s->columns[i].position;
+    free(t->label);
+    t->label = vkt__alloc(s->n_targets * sizeof *t->label);
+    for (uint32_t k = 0; k < s->n_targets; k++) t->label[k] = s->targets[k].position;
 }
 
 void vkt__table_finish(vkt__table *t)
 {
     free(t->column);
+    free(t->label);
     free(t->rows);
     *t = (vkt__table) { 0 };
+}
+
+/* A blank cell of several labels is one without any. */
+static bool label_missing(const vkt__schema *s, const char *cell)
+{
+    return vkt__csv_missing(cell) && (s->task != VKT_TASK_MULTILABEL || *cell);
 }
 
 /* The name of the first missing cell's column in the row, NULL if none is missing. */
 static const char *missing_in(const vkt__schema *s, const vkt__table *t, size_t row, bool *is_label)
 {
-    *is_label = t->label >= 0 && vkt__csv_missing(vkt__csv_cell(t->csv, row, (size_t)t->label));
-    if (*is_label) return s->label_name;
+    for (uint32_t k = 0; k < s->n_targets && t->labelled; k++) {
+        *is_label = label_missing(s, vkt__csv_cell(t->csv, row, t->label[k]));
+        if (*is_label) return s->targets[k].name;
+    }
+    *is_label = false;
     for (uint32_t i = 0; i < s->n_columns; i++)
         if (vkt__csv_missing(vkt__csv_cell(t->csv, row, t->column[i]))) return s->columns[i].name;
     return NULL;
@@ -174,7 +196,7 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
     if (t->n_dropped && s->missing == VKT_MISSING_MEAN)
         vkt_log(VKT_LOG_WARN, "data",
                 "'%s': %llu rows have no label in column '%s': they are left out", csv->name,
-                (unsigned long long)t->n_dropped, vkt__show(s->label_name).s);
+                (unsigned long long)t->n_dropped, vkt__show(s->targets->name).s);
     if (t->n == 0)
         return vkt__fail(
             VKT_E_FORMAT, "data",
@@ -236,27 +258,52 @@ static vkt_status scaled(const vkt__csv *csv, uint32_t row, const char *column, 
                      csv->name, csv->line[row], v, vkt__show(column).s, mean, std);
 }
 
+static vkt_status class_label(const vkt__schema *s, const vkt__table *t, uint32_t row,
+                              vkt_label *out)
+{
+    const char *cell = vkt__csv_cell(t->csv, row, t->label[0]);
+    out->u = find_class(s, cell);
+    if (out->u < s->n_outputs) return VKT_OK;
+    return vkt__fail(VKT_E_FORMAT, "data",
+                     "'%s' line %u: class '%s' is not among the %u classes of the training data",
+                     t->csv->name, t->csv->line[row], vkt__show(cell).s, s->n_outputs);
+}
+
+static vkt_status number_labels(const vkt__schema *s, const vkt__table *t, uint32_t row,
+                                vkt_label *out)
+{
+    vkt_status st = VKT_OK;
+    for (uint32_t k = 0; k < s->n_targets; k++) {
+        const vkt__target *of = &s->targets[k];
+        const char *cell = vkt__csv_cell(t->csv, row, t->label[k]);
+        double v;
+        if (!vkt__form_value(of->form, VKT__DATE_WHOLE, cell, &v))
+            return not_a_number(t->csv, row, of->name, of->form, cell);
+        VKT_TRY(scaled(t->csv, row, of->name, v, of->mean, of->scale, &out[k].f));
+    }
+fail:
+    return st;
+}
+
+static vkt_status label_set(const vkt__schema *s, const vkt__table *t, uint32_t row, vkt_label *out)
+{
+    char where[300];
+    snprintf(where, sizeof where, "'%.250s' line %u", t->csv->name, t->csv->line[row]);
+    return vkt__label_set_read(s, vkt__csv_cell(t->csv, row, t->label[0]), where, out);
+}
+
 vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_label *out)
 {
+    vkt_status st = VKT_OK;
+    uint32_t n = vkt__n_labels(s);
     for (uint32_t i = 0; i < t->n; i++) {
-        const char *cell = vkt__csv_cell(t->csv, t->rows[i], (size_t)t->label);
-        double v;
-        if (s->task == VKT_TASK_CLASSIFY) {
-            out[i].u = find_class(s, cell);
-            if (out[i].u == s->n_outputs)
-                return vkt__fail(
-                    VKT_E_FORMAT, "data",
-                    "'%s' line %u: class '%s' is not among the %u classes of the training data",
-                    t->csv->name, t->csv->line[t->rows[i]], vkt__show(cell).s, s->n_outputs);
-        } else {
-            if (!vkt__form_value(s->label_form, VKT__DATE_WHOLE, cell, &v))
-                return not_a_number(t->csv, t->rows[i], s->label_name, s->label_form, cell);
-            vkt_status st = scaled(t->csv, t->rows[i], s->label_name, v, s->target_mean,
-                                   s->target_scale, &out[i].f);
-            if (st != VKT_OK) return st;
-        }
+        vkt_label *to = out + (size_t)i * n;
+        VKT_TRY(s->task == VKT_TASK_CLASSIFY  ? class_label(s, t, t->rows[i], to)
+                : s->task == VKT_TASK_REGRESS ? number_labels(s, t, t->rows[i], to)
+                                              : label_set(s, t, t->rows[i], to));
     }
-    return VKT_OK;
+fail:
+    return st;
 }
 
 /* The cell's category, a blank's is the column's own; n_categories: it is none. */
@@ -368,11 +415,12 @@ static vkt_status parse_like(const vkt__schema *s, const char *text, size_t n, c
     return VKT_OK;
 }
 
-/* A column of labels that is there but empty is none. */
-static bool no_label_at_all(const vkt__table *t)
+/* Columns of labels that are there but empty are none. */
+static bool no_label_at_all(const vkt__schema *s, const vkt__table *t)
 {
     for (size_t r = t->first_row; r < t->csv->n_rows; r++)
-        if (!vkt__csv_missing(vkt__csv_cell(t->csv, r, (size_t)t->label))) return false;
+        for (uint32_t k = 0; k < s->n_targets; k++)
+            if (!vkt__csv_missing(vkt__csv_cell(t->csv, r, t->label[k]))) return false;
     return true;
 }
 
@@ -393,18 +441,19 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
         of->delimiter = csv.delimiter;
         of->header = t.first_row > 0;
     }
-    if (t.label >= 0 && (of || no_label_at_all(&t))) t.label = -1;
+    t.labelled = t.labelled && !of && !no_label_at_all(s, &t);
     VKT_TRY(vkt__table_keep(s, &t));
     part->n = t.n;
-    VKT_TRY(vkt__data_alloc(t.n, sizeof *part->labels, "labels", &part->labels));
-    memset(part->labels, 0, t.n * sizeof *part->labels);
-    ds->info.has_labels = t.label >= 0;
+    size_t label_bytes = vkt__n_labels(s) * sizeof *part->labels;
+    VKT_TRY(vkt__data_alloc(t.n, label_bytes, "labels", &part->labels));
+    memset(part->labels, 0, t.n * label_bytes);
+    ds->info.has_labels = t.labelled;
     ds->info.n_dropped = t.n_dropped;
-    if (t.label >= 0) VKT_TRY(vkt__table_labels(s, &t, part->labels));
+    if (t.labelled) VKT_TRY(vkt__table_labels(s, &t, part->labels));
     VKT_TRY(vkt__data_alloc(t.n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
     VKT_TRY(vkt__table_inputs(s, &t, part->values));
     ds->info.source = vkt__arena_printf(&ds->arena, "csv %s: %u rows%s", name, t.n,
-                                        t.label >= 0 ? "" : ", no labels");
+                                        t.labelled ? "" : ", no labels");
 fail:
     free(text);
     vkt__table_finish(&t);

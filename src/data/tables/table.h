@@ -9,7 +9,8 @@ typedef struct vkt__table {
     const vkt__csv *csv;
     size_t first_row;  /* after the header */
     uint32_t *column;  /* [n_columns] file column of each schema column */
-    int64_t label;     /* file column, -1: none */
+    bool labelled;     /* it has the labels */
+    uint32_t *label;   /* [n_targets] their file columns */
     uint32_t *rows, n; /* [n] rows that are kept */
     uint64_t n_dropped;
 } vkt__table;
@@ -26,7 +27,7 @@ bool vkt__table_has_header(const vkt__csv *csv, const char *label);
  * whole. */
 vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label,
                             const vkt__table_part *part, vkt__table *out);
-/* Fills column [n_columns] of the file that the schema was fitted on. */
+/* Fills column [n_columns] and label of the file that the schema was fitted on. */
 void vkt__table_columns(const vkt__schema *s, vkt__table *t);
 void vkt__table_finish(vkt__table *t);
 /* Applies the missing policy; fills rows. */

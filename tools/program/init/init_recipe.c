@@ -80,12 +80,19 @@ static void write_data(FILE *f, const init_data *d)
                    "category of their own\n");
     for (size_t i = 0; i < d->n_notes && i < INIT_MOST_NOTES; i++)
         fprintf(f, "  # %s\n", d->notes[i]);
-    if (!classes) fprintf(f, "  task: regress\n");
+    bool several = d->task == VKT_TASK_MULTILABEL;
+    if (several)
+        fprintf(f,
+                "  task: multilabel        # each example has none, one or several labels: a|b\n");
+    else if (!classes)
+        fprintf(f, "  task: regress\n");
     fprintf(f, "  # %llu training, %llu validation, %llu test examples of %u inputs\n",
             (unsigned long long)d->info.n[VKT_SPLIT_TRAIN],
             (unsigned long long)d->info.n[VKT_SPLIT_VALID],
             (unsigned long long)d->info.n[VKT_SPLIT_TEST], d->info.n_inputs);
-    if (classes) fprintf(f, "  # %u classes: %.150s\n", d->info.n_outputs, d->classes);
+    if (classes || several)
+        fprintf(f, "  # %u %s: %.150s\n", d->info.n_outputs, several ? "labels" : "classes",
+                d->classes);
     fprintf(f,
             "  valid_fraction: 0.1     # not trained on: selects the checkpoint, judges what you "
             "tune\n");
@@ -168,10 +175,9 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
                "  - linear: 128\n"
                "  - relu\n"
                "  - dropout: 0.4\n"
-               "  - linear                # one output a class\n"
-               "loss:\n"
-               "  label_smoothing: 0.1\n"
-               "optim:\n"
+               "  - linear                # as many outputs as the data needs\n");
+    if (d->task == VKT_TASK_CLASSIFY) fprintf(f, "loss:\n  label_smoothing: 0.1\n");
+    fprintf(f, "optim:\n"
                "  rule: adamw\n"
                "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
                "  weight_decay: 0.05\n"

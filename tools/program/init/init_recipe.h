@@ -12,6 +12,7 @@ typedef struct init_data {
     vkt_task task;
     vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
     char classes[200];
+    uint32_t n_sets; /* classes written as a|b */
     /* tables */
     const char *ignore, *embed; /* NULL: none */
     uint32_t most_values;       /* different ones of a column of embed */

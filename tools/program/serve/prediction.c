@@ -4,32 +4,63 @@
 #include "prediction.h"
 #include "print.h"
 
-/* Small counts, so by repeated search. */
-uint32_t prediction_ranked(const float *value, uint32_t n, uint32_t rank)
+bool prediction_has(const vkt_prediction *p, uint32_t label)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    return p->value[label] >= p->threshold[label];
+}
+
+/* Small counts, so by repeated search. */
+static uint32_t likeliest(const vkt_prediction *p, uint32_t rank)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
         uint32_t before = 0;
-        for (uint32_t k = 0; k < n; k++)
-            before += value[k] > value[i] || (value[k] == value[i] && k < i);
+        for (uint32_t k = 0; k < p->n; k++)
+            before += p->value[k] > p->value[i] || (p->value[k] == p->value[i] && k < i);
         if (before == rank) return i;
     }
     return 0;
 }
 
-void prediction_json(json_t *to, const float *value, uint32_t n, const char *const *names,
-                     uint32_t top)
+uint32_t prediction_ranked(const vkt_prediction *p, uint32_t rank)
 {
-    json_t *classes = json_array();
-    if (!names) {
-        json_object_set_new(to, "predicted", cli_json_number((double)value[0]));
-        json_decref(classes);
-        return;
+    uint32_t before = 0;
+    if (p->threshold || likeliest(p, 0) == p->predicted) return likeliest(p, rank);
+    if (rank == 0) return p->predicted;
+    while (likeliest(p, before) != p->predicted) before++;
+    return likeliest(p, rank <= before ? rank - 1 : rank);
+}
+
+static json_t *labels_json(const vkt_prediction *p)
+{
+    json_t *labels = json_array();
+    for (uint32_t i = 0; i < p->n; i++) {
+        uint32_t k = prediction_ranked(p, i);
+        if (prediction_has(p, k)) json_array_append_new(labels, json_string(p->class_names[k]));
     }
-    json_object_set_new(to, "predicted", json_string(names[prediction_ranked(value, n, 0)]));
-    for (uint32_t i = 0; i < top && i < n; i++) {
-        uint32_t k = prediction_ranked(value, n, i);
-        json_array_append_new(classes, json_pack("{s:s, s:o}", "class", names[k], "p",
-                                                 cli_json_number((double)value[k])));
+    return labels;
+}
+
+static json_t *numbers_json(const vkt_prediction *p)
+{
+    if (p->n == 1) return cli_json_number((double)p->value[0]);
+    json_t *all = json_object();
+    for (uint32_t i = 0; i < p->n; i++)
+        json_object_set_new(all, p->target_names[i], cli_json_number((double)p->value[i]));
+    return all;
+}
+
+void prediction_json(json_t *to, const vkt_prediction *p, uint32_t top)
+{
+    json_object_set_new(to, "predicted",
+                        !p->class_names ? numbers_json(p)
+                        : p->threshold  ? labels_json(p)
+                                        : json_string(p->class_names[p->predicted]));
+    if (!p->class_names) return;
+    json_t *classes = json_array();
+    for (uint32_t i = 0; i < p->n && (i < top || p->threshold); i++) {
+        uint32_t k = prediction_ranked(p, i);
+        json_array_append_new(classes, json_pack("{s:s, s:o}", "class", p->class_names[k], "p",
+                                                 cli_json_number((double)p->value[k])));
     }
     json_object_set_new(to, "classes", classes);
 }

@@ -2,14 +2,16 @@
 #ifndef VKT_TOOLS_PREDICTION_H
 #define VKT_TOOLS_PREDICTION_H
 
-#include <stdint.h>
+#include "vktrain/train.h"
 
-/* Which of n values is the rank-th largest (of equals the first). */
-uint32_t prediction_ranked(const float *value, uint32_t n, uint32_t rank);
-/* Adds "predicted" and, with names, "classes" [{"class", "p"}], the `top` likeliest, to an object.
- * names [n], NULL: value[0] is a number in its own units. */
+/* Several labels: this one is predicted. */
+bool prediction_has(const vkt_prediction *p, uint32_t label);
+/* The rank-th class to show: the one that is predicted, then the likeliest others (of equals the
+ * first); of several labels the rank-th likeliest. */
+uint32_t prediction_ranked(const vkt_prediction *p, uint32_t rank);
+/* Adds "predicted" to an object: a class's name, a list of labels, a number or an object of numbers
+ * by name; and, with classes, "classes" [{"class", "p"}], the `top` likeliest. */
 struct json_t;
-void prediction_json(struct json_t *to, const float *value, uint32_t n, const char *const *names,
-                     uint32_t top);
+void prediction_json(struct json_t *to, const vkt_prediction *p, uint32_t top);
 
 #endif

@@ -63,7 +63,9 @@ static json_t *facts(serve_predictor *p, const char *checkpoint)
     const vkt_predictor_info *m = p->info;
     json_t *o = json_pack("{s:s, s:s, s:s}", "model", checkpoint, "kind",
                           m->kind == VKT_DATA_KIND_TABLE ? "table" : "pictures", "task",
-                          m->task == VKT_TASK_CLASSIFY ? "classify" : "regress");
+                          m->task == VKT_TASK_CLASSIFY  ? "classify"
+                          : m->task == VKT_TASK_REGRESS ? "regress"
+                                                        : "multilabel");
     if (m->class_names) json_object_set_new(o, "classes", texts(m->class_names, m->n_outputs));
     if (m->kind == VKT_DATA_KIND_TABLE) {
         json_object_set_new(o, "columns", columns_json(p));
@@ -173,8 +175,8 @@ static void answer(const serve_predictor *p, asked *a, const float *out)
     json_t *o = json_object(), *all = json_array();
     for (uint64_t i = 0; i < a->in.n; i++) {
         json_t *one = json_object();
-        prediction_json(one, out + i * p->info->n_outputs, p->info->n_outputs, p->info->class_names,
-                        p->top);
+        vkt_prediction of = vkt_predictor_prediction(p->model, out + i * p->info->n_outputs);
+        prediction_json(one, &of, p->top);
         json_array_append_new(all, one);
     }
     json_object_set_new(o, "predictions", all);

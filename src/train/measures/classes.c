@@ -2,7 +2,7 @@
  * f1_score(average="macro", zero_division=0). */
 #include <math.h>
 
-#include "train/classes.h"
+#include "train/measures/classes.h"
 
 vkt__class_scores vkt__class_scores_of(const vkt__eval_sums *e, uint32_t c)
 {
@@ -16,6 +16,7 @@ vkt__class_scores vkt__class_scores_of(const vkt__eval_sums *e, uint32_t c)
 double vkt__balanced_accuracy(const vkt__eval_sums *e)
 {
     double sum = 0, n = 0;
+    if (e->several) return NAN;
     for (uint32_t c = 0; c < e->n_classes; c++) {
         if (!e->class_count[c]) continue;
         sum += vkt__class_scores_of(e, c).recall;
@@ -36,18 +37,28 @@ double vkt__macro_f1(const vkt__eval_sums *e)
     return n > 0 ? sum / n : NAN;
 }
 
+double vkt__micro_f1(const vkt__eval_sums *e)
+{
+    double hit = 0, n = 0;
+    for (uint32_t c = 0; c < e->n_classes && e->several; c++) {
+        hit += (double)e->class_correct[c];
+        n += (double)(e->class_count[c] + e->class_predicted[c]);
+    }
+    return n > 0 ? 2 * hit / n : NAN;
+}
+
 double vkt__eval_metric(const vkt__eval_sums *e, const char *name)
 {
-    double n = (double)e->n;
-    if (!strcmp(name, "accuracy")) return (double)e->correct / n;
+    if (!strcmp(name, "accuracy")) return vkt__eval_accuracy(e);
     if (!strcmp(name, "balanced_accuracy")) return vkt__balanced_accuracy(e);
     if (!strcmp(name, "macro_f1")) return vkt__macro_f1(e);
     if (!strcmp(name, "roc_auc")) return e->roc_auc;
     if (!strcmp(name, "average_precision")) return e->average_precision;
-    if (!strcmp(name, "ece")) return vkt__eval_ece(e);
-    if (!strcmp(name, "mae")) return e->abs_error / n;
-    if (!strcmp(name, "rmse")) return vkt__eval_rmse(e);
-    if (!strcmp(name, "r2")) return vkt__eval_r2(e);
+    if (!strcmp(name, "ece")) return vkt__eval_ece(&e->raw);
+    if (!strcmp(name, "micro_f1")) return vkt__micro_f1(e);
+    if (!strcmp(name, "mae")) return vkt__eval_errors(e).mae;
+    if (!strcmp(name, "rmse")) return vkt__eval_errors(e).rmse;
+    if (!strcmp(name, "r2")) return vkt__eval_errors(e).r2;
     VKT_ASSERT(!strcmp(name, "loss"));
-    return e->loss / n;
+    return e->loss / (double)e->n;
 }

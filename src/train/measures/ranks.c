@@ -1,11 +1,16 @@
 /* ranks.h: the scores of one class at a time, sorted, with whose they are in the lowest bit. */
 #include <math.h>
 
-#include "train/ranks.h"
+#include "train/measures/ranks.h"
 
-uint64_t vkt__ranks_scores(uint64_t n, uint32_t n_classes)
+uint64_t vkt__ranks_scores(uint64_t n, uint32_t n_classes, bool several)
 {
-    return n * (n_classes == 2 ? 1 : n_classes);
+    return n * (n_classes == 2 && !several ? 1 : n_classes);
+}
+
+static uint32_t n_marks(const vkt__ranks *r)
+{
+    return r->several ? r->n_classes : 1;
 }
 
 static vkt_status no_memory(uint64_t n)
@@ -15,15 +20,16 @@ static vkt_status no_memory(uint64_t n)
                      (unsigned long long)n);
 }
 
-vkt_status vkt__ranks_create(uint64_t n, uint32_t n_classes, vkt__ranks *out)
+vkt_status vkt__ranks_create(uint64_t n, uint32_t n_classes, bool several, vkt__ranks *out)
 {
-    uint64_t n_scores = vkt__ranks_scores(n, n_classes);
+    uint64_t n_scores = vkt__ranks_scores(n, n_classes, several);
     *out = (vkt__ranks) { .cap = n,
                           .n_classes = n_classes,
-                          .n_scores = n_classes == 2 ? 1 : n_classes };
+                          .several = several,
+                          .n_scores = n_classes == 2 && !several ? 1 : n_classes };
     if (n_scores > SIZE_MAX / sizeof *out->score - 1) return no_memory(n_scores);
     out->score = malloc((size_t)(n_scores + 1) * sizeof *out->score);
-    out->target = malloc((size_t)(n + 1) * sizeof *out->target);
+    out->target = malloc((size_t)(n + 1) * n_marks(out) * sizeof *out->target);
     if (out->score && out->target) return VKT_OK;
     vkt__ranks_finish(out);
     return no_memory(n_scores);
@@ -42,6 +48,19 @@ void vkt__ranks_add(vkt__ranks *r, const float *probability, uint32_t target)
     memcpy(r->score + r->n * r->n_scores, r->n_scores == 1 ? probability + 1 : probability,
            r->n_scores * sizeof *r->score);
     r->target[r->n++] = target;
+}
+
+void vkt__ranks_add_labels(vkt__ranks *r, const float *probability, const vkt_label *y)
+{
+    VKT_ASSERT(r->n < r->cap && r->several);
+    memcpy(r->score + r->n * r->n_scores, probability, r->n_scores * sizeof *r->score);
+    for (uint32_t c = 0; c < r->n_classes; c++) r->target[r->n * r->n_classes + c] = y[c].f > 0;
+    r->n++;
+}
+
+static bool is_of(const vkt__ranks *r, uint64_t i, uint32_t class)
+{
+    return r->several ? r->target[i * r->n_classes + class] != 0 : r->target[i] == class;
 }
 
 /* By 11 bits at a time, the lowest first. Three passes: the result is in `other`. */
@@ -69,7 +88,7 @@ static bool keys_of(const vkt__ranks *r, uint32_t column, uint32_t class, uint32
         float p = r->score[i * r->n_scores + column];
         if (!(p >= 0)) return false;
         memcpy(&key[i], &p, sizeof p);
-        key[i] = key[i] << 1 | (r->target[i] == class);
+        key[i] = key[i] << 1 | is_of(r, i, class);
     }
     return true;
 }
@@ -93,23 +112,26 @@ static void measure_class(const uint32_t *key, uint64_t n, uint64_t n_yes, doubl
     *auc = (double)u2 / 2 / ((double)n_yes * (double)n_no);
 }
 
-vkt_status vkt__ranks_measure(const vkt__ranks *r, double *roc_auc, double *average_precision)
+vkt_status vkt__ranks_measure(const vkt__ranks *r, double *roc_auc, double *average_precision,
+                              double *class_ap)
 {
     double auc_sum = 0, ap_sum = 0, n_measured = 0;
     *roc_auc = *average_precision = NAN;
     uint32_t *key = malloc((size_t)(2 * r->n + 1) * sizeof *key);
     if (!key) return no_memory(2 * r->n);
+    for (uint32_t c = 0; class_ap && c < r->n_classes; c++) class_ap[c] = NAN;
     for (uint32_t column = 0; column < r->n_scores; column++) {
-        uint32_t class = r->n_scores == 1 ? 1 : column;
+        uint32_t class = r->n_scores == 1 && !r->several ? 1 : column;
         uint64_t n_yes = 0;
         double auc, ap;
-        for (uint64_t i = 0; i < r->n; i++) n_yes += r->target[i] == class;
+        for (uint64_t i = 0; i < r->n; i++) n_yes += is_of(r, i, class);
         if (n_yes == 0 || n_yes == r->n) continue;
         if (!keys_of(r, column, class, key)) goto done;
         sort(key, key + r->n, r->n);
         measure_class(key + r->n, r->n, n_yes, &auc, &ap);
         auc_sum += auc;
         ap_sum += ap;
+        if (class_ap) class_ap[class] = ap;
         n_measured++;
     }
     *roc_auc = auc_sum / n_measured;

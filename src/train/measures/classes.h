@@ -2,7 +2,7 @@
 #ifndef VKT_TRAIN_CLASSES_H
 #define VKT_TRAIN_CLASSES_H
 
-#include "train/evaluate.h"
+#include "train/measures/eval_sums.h"
 
 /* NAN where there is nothing to divide by: recall of a class without examples, precision of one
  * that was never predicted. */
@@ -10,10 +10,13 @@ typedef struct vkt__class_scores {
     double precision, recall, f1; /* f1: 0 where one of the two is 0 or NAN, and the class occurs */
 } vkt__class_scores;
 vkt__class_scores vkt__class_scores_of(const vkt__eval_sums *e, uint32_t c);
-/* Mean recall of the classes that have examples. */
+/* Mean recall of the classes that have examples. NAN: several labels of an example. */
 double vkt__balanced_accuracy(const vkt__eval_sums *e);
 /* Mean F1 of the classes that have examples or were predicted. */
 double vkt__macro_f1(const vkt__eval_sums *e);
+
+/* F1 of all classes' counts together, of several labels of an example. NAN: one, or none. */
+double vkt__micro_f1(const vkt__eval_sums *e);
 
 /* The value of a checkpoint.metric (recipe/measure.h has the names) out of an evaluation. */
 double vkt__eval_metric(const vkt__eval_sums *e, const char *name);

@@ -4,6 +4,7 @@
 #define VKT_TRAIN_RANKS_H
 
 #include "base/words.h"
+#include "vktrain/data.h"
 
 /* Unless the metric is requested, at most this many scores are kept and sorted: 64 MiB. */
 #define VKT__RANKED_SCORES (UINT64_C(1) << 24)
@@ -11,18 +12,22 @@
 typedef struct vkt__ranks {
     uint64_t n, cap; /* examples there are, and room for */
     uint32_t n_classes, n_scores;
+    bool several;     /* labels of an example: target [cap, n_classes] is 1 for each that it has */
     float *score;     /* [cap, n_scores] of two classes that of the second, else of each */
     uint32_t *target; /* [cap] */
 } vkt__ranks;
 
-uint64_t vkt__ranks_scores(uint64_t n, uint32_t n_classes); /* how many would be kept */
-vkt_status vkt__ranks_create(uint64_t n, uint32_t n_classes, vkt__ranks *out);
+uint64_t vkt__ranks_scores(uint64_t n, uint32_t n_classes, bool several); /* that would be kept */
+vkt_status vkt__ranks_create(uint64_t n, uint32_t n_classes, bool several, vkt__ranks *out);
 void vkt__ranks_finish(vkt__ranks *r);
 void vkt__ranks_add(vkt__ranks *r, const float *probability, uint32_t target);
+void vkt__ranks_add_labels(vkt__ranks *r, const float *probability, const vkt_label *y);
 /* Of two classes: of the second against the first; of more: each against all others, the mean over
  * the classes of which there are examples and others. NAN: no such class, or a score is no number.
+ * class_ap [n_classes] (may be NULL): average precision of each, NAN where it was not measured.
  * Equal scores are one threshold. Source: scikit-learn's roc_auc_score(multi_class="ovr") and
  * average_precision_score, both with average="macro". */
-vkt_status vkt__ranks_measure(const vkt__ranks *r, double *roc_auc, double *average_precision);
+vkt_status vkt__ranks_measure(const vkt__ranks *r, double *roc_auc, double *average_precision,
+                              double *class_ap);
 
 #endif

@@ -1,13 +1,13 @@
 /* eval_totals.h. Everything is added in the order of the ranks, so that all have the same bits. */
-#include "train/eval_totals.h"
+#include "train/measures/eval_totals.h"
 
 /* Means and squared deviations merged: Chan et al. 1979. */
-static vkt_status merge_targets(vkt_comm *c, vkt__eval_sums *s)
+static vkt_status merge_target(vkt_comm *c, uint64_t examples, vkt__error_sums *s)
 {
     typedef struct part {
         double n, mean, square;
     } part;
-    part mine = { (double)s->n, s->target_mean, s->target_square }, all = { 0 },
+    part mine = { (double)examples, s->target_mean, s->target_square }, all = { 0 },
          *parts = vkt__alloc(c->size * sizeof *parts);
     vkt_status st = vkt__comm_all_gather(c, &mine, parts, sizeof mine);
     for (uint32_t r = 0; r < c->size && st == VKT_OK; r++) {
@@ -39,7 +39,7 @@ static vkt_status add_counts(vkt_comm *c, uint64_t *count, size_t n)
     return st;
 }
 
-static vkt_status add_bins(vkt_comm *c, vkt__eval_sums *s)
+static vkt_status add_bins(vkt_comm *c, vkt__reliability *s)
 {
     double v[3 * VKT__BINS];
     for (uint32_t k = 0; k < VKT__BINS; k++) {
@@ -69,8 +69,8 @@ static vkt_status gather_scores(vkt_comm *c, vkt__ranks *r)
         most = VKT_MAX(most, n[k]);
         total += n[k];
     }
-    uint64_t scores = most * r->n_scores * sizeof *r->score, targets = most * sizeof *r->target,
-             bytes = scores + targets;
+    size_t target_bytes = (r->several ? r->n_classes : 1) * sizeof *r->target;
+    uint64_t scores = most * r->n_scores * sizeof *r->score, bytes = scores + most * target_bytes;
     mine = calloc(1, bytes + 1);
     parts = bytes < INT32_MAX ? malloc(bytes * c->size + 1) : NULL;
     if (!mine || !parts) {
@@ -79,13 +79,13 @@ static vkt_status gather_scores(vkt_comm *c, vkt__ranks *r)
         goto fail;
     }
     memcpy(mine, r->score, r->n * r->n_scores * sizeof *r->score);
-    memcpy(mine + scores, r->target, r->n * sizeof *r->target);
+    memcpy(mine + scores, r->target, r->n * target_bytes);
     VKT_TRY(vkt__comm_all_gather(c, mine, parts, bytes));
-    VKT_TRY(vkt__ranks_create(total, r->n_classes, &all));
+    VKT_TRY(vkt__ranks_create(total, r->n_classes, r->several, &all));
     for (uint32_t k = 0; k < c->size; k++) {
         const char *part = parts + k * bytes;
         memcpy(all.score + all.n * all.n_scores, part, n[k] * all.n_scores * sizeof *all.score);
-        memcpy(all.target + all.n, part + scores, n[k] * sizeof *all.target);
+        memcpy((char *)all.target + all.n * target_bytes, part + scores, n[k] * target_bytes);
         all.n += n[k];
     }
     vkt__ranks_finish(r);
@@ -101,20 +101,25 @@ vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
 {
     vkt_status st = VKT_OK;
     double v[] = { (double)s->n, (double)s->correct, (double)s->n_bytes, s->loss,
-                   s->abs_error, s->square_error,    (double)s->among5 };
-    VKT_TRY(merge_targets(c, s));
+                   (double)s->among5 };
+    for (uint32_t k = 0; k < s->n_targets; k++) {
+        double errors[] = { s->error[k].absolute, s->error[k].square };
+        VKT_TRY(merge_target(c, s->n, &s->error[k]));
+        VKT_TRY(vkt__comm_sum_doubles(c, errors, VKT_COUNT(errors)));
+        s->error[k].absolute = errors[0];
+        s->error[k].square = errors[1];
+    }
     VKT_TRY(vkt__comm_sum_doubles(c, v, VKT_COUNT(v)));
     s->n = (uint64_t)v[0];
     s->correct = (uint64_t)v[1];
     s->n_bytes = (uint64_t)v[2];
     s->loss = v[3];
-    s->abs_error = v[4];
-    s->square_error = v[5];
-    s->among5 = (uint64_t)v[6];
+    s->among5 = (uint64_t)v[4];
     VKT_TRY(add_counts(c, s->class_count, s->n_classes));
     VKT_TRY(add_counts(c, s->class_correct, s->n_classes));
     VKT_TRY(add_counts(c, s->class_predicted, s->n_classes));
-    if (s->n_classes) VKT_TRY(add_bins(c, s));
+    if (s->n_classes) VKT_TRY(add_bins(c, &s->raw));
+    if (s->n_classes) VKT_TRY(add_bins(c, &s->calibrated));
     if (s->confusion) VKT_TRY(add_counts(c, s->confusion, (size_t)s->n_classes * s->n_classes));
     if (scores->cap) VKT_TRY(gather_scores(c, scores));
 fail:

@@ -3,8 +3,8 @@
 #define VKT_TRAIN_EVAL_TOTALS_H
 
 #include "comm/comm.h"
-#include "train/eval_sums.h"
-#include "train/ranks.h"
+#include "train/measures/eval_sums.h"
+#include "train/measures/ranks.h"
 
 /* sums become those of all ranks' examples, counts exact. scores: of this rank's examples, which
  * become all of them; without room: none are measured. OOM_HOST; COMM. */

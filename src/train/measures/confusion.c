@@ -4,7 +4,7 @@
 #include "base/os.h"
 #include "formats/letters.h"
 #include "formats/png.h"
-#include "train/classes.h"
+#include "train/measures/classes.h"
 
 /* ---- CSV ---- */
 

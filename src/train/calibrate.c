@@ -1,0 +1,112 @@
+/* calibrate.h */
+#include "train/calibrate.h"
+#include "train/measures/ranks.h"
+
+typedef struct said {
+    uint32_t n_outputs;
+    bool several; /* labels of an example */
+    uint64_t n;
+    float *p, *is;    /* [n, n_outputs]; is: several labels, or two classes */
+    uint32_t *target; /* [n] classes */
+} said;
+
+static void keep(void *user, uint64_t index, const float *out, const vkt_label *y)
+{
+    said *s = user;
+    (void)index;
+    memcpy(s->p + s->n * s->n_outputs, out, s->n_outputs * sizeof *out);
+    if (!s->several) s->target[s->n] = y->u;
+    for (uint32_t k = 0; k < s->n_outputs && s->is; k++)
+        s->is[s->n * s->n_outputs + k] = s->several ? y[k].f : (float)(y->u == k);
+    s->n++;
+}
+
+static vkt_status fit_thresholds(const vkt_config *c, const said *s, vkt__calibration *out)
+{
+    vkt_status st = VKT_OK;
+    vkt__threshold_by by = c->threshold == VKT_THRESHOLD_COST ? VKT__BY_COST : VKT__BY_F1;
+    if (!out->threshold) out->threshold = vkt__alloc(s->n_outputs * sizeof *out->threshold);
+    for (uint32_t k = 0; k < s->n_outputs; k++) {
+        out->threshold[k] = 0.5f;
+        if (s->several || k == 1)
+            VKT_TRY(vkt__fit_threshold(s->p + k, s->is + k, s->n, s->n_outputs, by,
+                                       (double)c->miss_cost, &out->threshold[k]));
+    }
+fail:
+    return st;
+}
+
+static vkt_status fit(vkt__session *s, vkt_split split, bool temperature, bool thresholds)
+{
+    vkt_status st = VKT_OK;
+    uint32_t n_out = s->info->n_outputs;
+    uint64_t most = VKT_MAX(VKT__RANKED_SCORES / n_out, 1), n = VKT_MIN(s->info->n[split], most);
+    bool several = s->info->task == VKT_TASK_MULTILABEL;
+    vkt__calibration *c = &s->calibration;
+    vkt__eval_sums sums = { 0 };
+    said all = { .n_outputs = n_out, .several = several };
+    all.p = vkt__alloc(n * n_out * sizeof *all.p);
+    all.target = vkt__alloc(n * sizeof *all.target);
+    if (thresholds) all.is = vkt__alloc(n * n_out * sizeof *all.is);
+    vkt__calibration_finish(c);
+    *c = vkt__calibration_none(s->info->task, n_out);
+    VKT_TRY(vkt__evaluate(s, NULL, split, n, &sums, keep, &all));
+    if (all.n < VKT__CALIBRATION_EXAMPLES) goto fail; /* some could not be read */
+    c->n_examples = all.n;
+    if (temperature) c->temperature = vkt__fit_temperature(all.p, all.target, all.n, n_out);
+    for (uint64_t i = 0; i < all.n && temperature; i++)
+        vkt__calibration_apply(c, all.p + i * n_out, n_out);
+    if (thresholds) VKT_TRY(fit_thresholds(s->config, &all, c));
+fail:
+    vkt__eval_sums_finish(&sums);
+    free(all.p);
+    free(all.is);
+    free(all.target);
+    return st;
+}
+
+/* What the first rank has found. */
+static vkt_status share(vkt__session *s)
+{
+    vkt_status st = VKT_OK;
+    vkt__calibration *c = &s->calibration;
+    struct {
+        double temperature;
+        uint64_t n_examples;
+        uint32_t n, thresholds;
+    } head = { c->temperature, c->n_examples, c->n, c->threshold != NULL };
+    VKT_TRY(vkt__comm_broadcast(s->comm, &head, sizeof head));
+    if (s->comm->rank > 0) {
+        vkt__calibration_finish(c);
+        *c = (vkt__calibration) { .temperature = head.temperature,
+                                  .n = head.n,
+                                  .n_examples = head.n_examples };
+        if (head.thresholds) c->threshold = vkt__alloc(c->n * sizeof *c->threshold);
+    }
+    if (head.thresholds)
+        VKT_TRY(vkt__comm_broadcast(s->comm, c->threshold, c->n * sizeof *c->threshold));
+fail:
+    return st;
+}
+
+vkt_status vkt__calibrate(vkt__session *s, vkt_split split)
+{
+    vkt_status st = VKT_OK;
+    const vkt_config *c = s->config;
+    bool classes = s->info->task == VKT_TASK_CLASSIFY, temperature = classes && c->temperature,
+         thresholds = c->threshold != VKT_THRESHOLD_NONE && (!classes || s->info->n_outputs == 2);
+    if (s->info->task == VKT_TASK_REGRESS || s->info->kind == VKT_DATA_KIND_TEXT) return VKT_OK;
+    if (s->info->n[split] < VKT__CALIBRATION_EXAMPLES || (!temperature && !thresholds))
+        return VKT_OK;
+    if (!s->comm || s->comm->rank == 0) st = fit(s, split, temperature, thresholds);
+    if (s->comm && st == VKT_OK) st = share(s);
+    return st;
+}
+
+vkt_status vkt__calibration_load(vkt__session *s, const char *checkpoint)
+{
+    vkt__calibration_finish(&s->calibration);
+    if (s->info->task == VKT_TASK_REGRESS || s->info->kind == VKT_DATA_KIND_TEXT) return VKT_OK;
+    return vkt__calibration_read(checkpoint, s->info->task, s->info->n_outputs,
+                                 s->info->class_names, &s->calibration);
+}

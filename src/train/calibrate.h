@@ -1,0 +1,16 @@
+/* A session's calibration, fitted on what its model says about a split. */
+#ifndef VKT_TRAIN_CALIBRATE_H
+#define VKT_TRAIN_CALIBRATE_H
+
+#include "train/evaluate.h"
+
+enum { VKT__CALIBRATION_EXAMPLES = 100 }; /* of fewer nothing can be said */
+
+/* Fits what config's calibration says into s->calibration, of which evaluations take it from then
+ * on; nothing of fewer examples than VKT__CALIBRATION_EXAMPLES. Of several ranks each calls it, and
+ * all have the same. The device must not be training. */
+vkt_status vkt__calibrate(vkt__session *s, vkt_split split);
+/* The calibration of a checkpoint folder, if it has one. */
+vkt_status vkt__calibration_load(vkt__session *s, const char *checkpoint);
+
+#endif

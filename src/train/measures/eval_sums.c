@@ -1,0 +1,103 @@
+/* eval_sums.h */
+#include <math.h>
+
+#include "train/measures/eval_sums.h"
+
+/* Bins are open below: a probability of exactly k / VKT__BINS lies in bin k - 1. */
+void vkt__eval_add_confidence(vkt__reliability *s, float p, bool hit)
+{
+    if (!(p >= 0 && p <= 1)) return; /* no number: the loss says so */
+    uint32_t k = (uint32_t)fmax(ceil((double)p * VKT__BINS) - 1, 0);
+    s->bin[k].n++;
+    s->bin[k].correct += hit;
+    s->bin[k].confidence += (double)p;
+}
+
+/* The targets' mean and squares by Welford's updates: their sum of squares would lose what is small
+ * against a large mean. */
+void vkt__eval_add_error(vkt__eval_sums *s, uint32_t k, double predicted, double target)
+{
+    vkt__error_sums *e = &s->error[k];
+    double error = predicted - target, from_mean = target - e->target_mean;
+    e->absolute += fabs(error);
+    e->square += error * error;
+    e->target_mean += from_mean / (double)s->n;
+    e->target_square += from_mean * (target - e->target_mean);
+}
+
+void vkt__eval_add_labels(vkt__eval_sums *s, const float *out, const vkt_label *y,
+                          const float *threshold)
+{
+    bool all = true;
+    for (uint32_t c = 0; c < s->n_classes; c++) {
+        bool is = y[c].f > 0, said = out[c] >= (threshold ? threshold[c] : 0.5f);
+        s->class_count[c] += is;
+        s->class_predicted[c] += said;
+        s->class_correct[c] += is && said;
+        all = all && is == said;
+    }
+    s->correct += all;
+}
+
+void vkt__eval_sums_finish(vkt__eval_sums *sums)
+{
+    free(sums->class_count);
+    free(sums->class_correct);
+    free(sums->class_predicted);
+    free(sums->confusion);
+    free(sums->class_ap);
+    free(sums->error);
+    sums->class_count = sums->class_correct = sums->class_predicted = sums->confusion = NULL;
+    sums->class_ap = NULL;
+    sums->error = NULL;
+}
+
+double vkt__eval_perplexity(const vkt__eval_sums *sums)
+{
+    return sums->n_bytes ? exp(sums->loss / (double)sums->n) : NAN;
+}
+
+double vkt__eval_bits_per_byte(const vkt__eval_sums *sums)
+{
+    return sums->n_bytes ? sums->loss / log(2) / (double)sums->n_bytes : NAN;
+}
+
+double vkt__eval_ece(const vkt__reliability *r)
+{
+    double gap = 0, n = 0;
+    for (uint32_t k = 0; k < VKT__BINS; k++) {
+        gap += fabs((double)r->bin[k].correct - r->bin[k].confidence);
+        n += (double)r->bin[k].n;
+    }
+    return n > 0 ? gap / n : NAN;
+}
+
+double vkt__eval_accuracy(const vkt__eval_sums *sums)
+{
+    return sums->n_targets ? NAN : (double)sums->correct / (double)sums->n;
+}
+
+vkt__error_scores vkt__eval_errors_of(const vkt__eval_sums *sums, uint32_t k)
+{
+    const vkt__error_sums *e = &sums->error[k];
+    double n = (double)sums->n;
+    vkt__error_scores out = { e->absolute / n, sqrt(e->square / n), NAN };
+    if (sums->n >= 2 && e->target_square > 0)
+        out.r2 = 1 - e->square / e->target_square;
+    else if (sums->n >= 2)
+        out.r2 = e->square > 0 ? 0 : 1;
+    return out;
+}
+
+vkt__error_scores vkt__eval_errors(const vkt__eval_sums *sums)
+{
+    vkt__error_scores out = { 0, 0, 0 };
+    double n = sums->n_targets ? (double)sums->n_targets : NAN;
+    for (uint32_t k = 0; k < sums->n_targets; k++) {
+        vkt__error_scores one = vkt__eval_errors_of(sums, k);
+        out.mae += one.mae;
+        out.rmse += one.rmse;
+        out.r2 += one.r2;
+    }
+    return (vkt__error_scores) { out.mae / n, out.rmse / n, out.r2 / n };
+}

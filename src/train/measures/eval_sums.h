@@ -1,0 +1,70 @@
+/* What an evaluation adds up. */
+#ifndef VKT_TRAIN_EVAL_SUMS_H
+#define VKT_TRAIN_EVAL_SUMS_H
+
+#include "base/words.h"
+#include "vktrain/data.h"
+
+enum { VKT__BINS = 15 }; /* of confidence: as many as Guo et al. 2017 (arXiv 1706.04599) */
+
+/* Of one target of a regression, in its own units: errors, absolute and squared; the targets' mean
+ * and sum of squared deviations from it. */
+typedef struct vkt__error_sums {
+    double absolute, square, target_mean, target_square;
+} vkt__error_sums;
+
+/* Of classes: how often the likeliest one is right, by its probability: bin k of it from
+ * k / VKT__BINS up to its end. */
+typedef struct vkt__reliability {
+    struct {
+        uint64_t n, correct;
+        double confidence; /* sum */
+    } bin[VKT__BINS];
+} vkt__reliability;
+
+/* Sums over examples, or for text over the targets that count; counts per class for classifiers. */
+typedef struct vkt__eval_sums {
+    uint64_t n, correct;
+    uint64_t among5;  /* classes: the target is one of the five likeliest */
+    uint64_t n_bytes; /* text: of the targets' tokens */
+    double loss;
+    uint32_t n_targets;                /* of a regression; else 0 */
+    vkt__error_sums *error;            /* [n_targets] */
+    double roc_auc, average_precision; /* of classes, see ranks.h; NAN: not measured */
+    double *class_ap; /* [n_classes] average precision of each; NULL: not measured */
+    bool several;     /* labels of an example: correct counts examples with all of them right, class
+                         counts are of positives, and there is no confusion */
+    vkt__reliability raw, calibrated; /* of classes; calibrated: where there is a temperature */
+    uint32_t n_classes;
+    uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
+    uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
+} vkt__eval_sums;
+void vkt__eval_sums_finish(vkt__eval_sums *sums);
+/* exp of the mean loss; and the loss of a byte of text in bits, by which models of different
+ * tokenizers compare. NAN where the sums are not of text. */
+double vkt__eval_perplexity(const vkt__eval_sums *sums);
+double vkt__eval_bits_per_byte(const vkt__eval_sums *sums);
+/* Adds the error in target k of one example of a regression; n counts it already. */
+void vkt__eval_add_error(vkt__eval_sums *sums, uint32_t k, double predicted, double target);
+/* Adds an example of several labels: out, y [n_classes]; a label is predicted from a probability of
+ * threshold[c] on, NULL: of one half. n counts it already. */
+void vkt__eval_add_labels(vkt__eval_sums *sums, const float *out, const vkt_label *y,
+                          const float *threshold);
+/* Adds the probability that one example's likeliest class was given. */
+void vkt__eval_add_confidence(vkt__reliability *r, float p, bool hit);
+/* Expected calibration error: how far confidence and accuracy are apart, over the bins, each by its
+ * share of the examples. NAN where there are no classes. Source: Guo et al. 2017, equation 3. */
+double vkt__eval_ece(const vkt__reliability *r);
+/* Share of the examples that are right; of several labels: in all of them. NAN: a regression. */
+double vkt__eval_accuracy(const vkt__eval_sums *sums);
+/* Of a regression, in units of the target: the mean absolute error; the root of the mean squared
+ * one; and the share of the targets' variance that is explained (NAN of fewer than two examples; of
+ * targets that are all the same 1 if each was met, else 0). Of several targets each one's, and the
+ * means over them. NAN: no regression. Source of the conventions: scikit-learn's r2_score. */
+typedef struct vkt__error_scores {
+    double mae, rmse, r2;
+} vkt__error_scores;
+vkt__error_scores vkt__eval_errors_of(const vkt__eval_sums *sums, uint32_t k);
+vkt__error_scores vkt__eval_errors(const vkt__eval_sums *sums);
+
+#endif

@@ -1,0 +1,200 @@
+/* data: several labels of an example, and several numbers to predict: tables and pictures, what is
+ * read, kept in the schema, and refused. */
+#define DIR "test_labels_tmp"
+#include "data_files.h"
+
+#define STB_IMAGE_WRITE_STATIC
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#include <stb_image_write.h>
+
+#define ROOT DIR "/pictures"
+#define SETS .task = VKT_TASK_MULTILABEL
+
+/* Example i of the split has exactly the labels of `want`, a bit for each. */
+static void require_set(const vkt_dataset *ds, vkt_split split, uint64_t i, uint32_t want)
+{
+    float x[64];
+    vkt_label y[8];
+    uint32_t n = vkt_dataset_get_info(ds)->n_labels;
+    assert_int_equal(n, vkt_dataset_get_info(ds)->n_outputs);
+    REQUIRE_OK(vkt_dataset_example(ds, split, i, x, y));
+    for (uint32_t c = 0; c < n; c++) assert_true(y[c].f == (float)(want >> c & 1));
+}
+
+static void sets_of_a_table(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = open_csv("a,tags\n1,rock| live\n2,\n3,jazz|rock|rock\n4,|live|\n",
+                               (vkt_data_desc) { SETS, .label = "tags" }),
+                *again;
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    uint64_t count[3];
+    assert_int_equal(info->n_outputs, 3);
+    assert_string_equal(info->class_names[0], "jazz");
+    assert_string_equal(info->class_names[2], "rock");
+    const uint32_t want[] = { 6, 0, 5, 2 };
+    for (uint32_t i = 0; i < 4; i++) require_set(ds, VKT_SPLIT_TRAIN, i, want[i]);
+    vkt_dataset_class_counts(ds, VKT_SPLIT_TRAIN, count);
+    assert_true(count[0] == 1 && count[1] == 2 && count[2] == 2);
+    again = open_with(ds, CSV);
+    for (uint32_t i = 0; i < 4; i++) require_set(again, VKT_SPLIT_TEST, i, want[i]);
+    vkt_dataset_destroy(&again);
+    put(DIR "/new.csv", "a\n7\n", 4);
+    again = open_with(ds, DIR "/new.csv");
+    assert_false(vkt_dataset_get_info(again)->has_labels);
+    require_set(again, VKT_SPLIT_TEST, 0, 0);
+    vkt_dataset_destroy(&again);
+    put(DIR "/new.csv", "a,tags\n7,rock\n8,rocck|jazz\n", 27);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/new.csv", &again),
+                   VKT_E_FORMAT);
+    REQUIRE_LOGGED("line 3: label 'rocck' is not among the 3 labels");
+    REQUIRE_LOGGED("did you mean 'rock'");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_dataset_destroy(&ds);
+    ds = open_csv("a,b\n1,x y\n2,y\n", (vkt_data_desc) { SETS, .separator = ' ' });
+    require_set(ds, VKT_SPLIT_TRAIN, 0, 3);
+    again = open_with(ds, CSV);
+    require_set(again, VKT_SPLIT_TEST, 1, 2);
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&ds);
+    put_csv("a,b\n1,\n2,\n");
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, SETS }, VKT_E_FORMAT, CSV,
+           "no example has a label");
+    refuse(&(vkt_data_desc) { .source = "digits", SETS }, VKT_E_ARG, "digits",
+           "data.task multilabel needs data.source csv or images");
+}
+
+/* A batch holds the labels of each example side by side, padding weighs nothing. */
+static void sets_of_a_batch(void **state)
+{
+    (void)state;
+    enum { BATCH = 3 };
+    vkt_dataset *ds = open_csv("a,t\n1,x|y\n2,y\n3,\n4,x\n", (vkt_data_desc) { SETS });
+    float x[BATCH], w[BATCH];
+    vkt_label y[BATCH * 2];
+    vkt_batch slot = { .x = x, .y = y, .w = w };
+    vkt_loader *l;
+    uint32_t at;
+    REQUIRE_OK(vkt_loader_create(
+        &(vkt_loader_desc) {
+            .data = ds, .batch = BATCH, .n_slots = 1, .slots = &slot, .weight = 1 },
+        &l));
+    const float want[2][BATCH * 2] = { { 1, 1, 0, 1, 0, 0 }, { 1, 0, 1, 1, 1, 1 } };
+    for (int b = 0; b < 2; b++) {
+        REQUIRE_OK(vkt_loader_next(l, &at, NULL));
+        assert_int_equal(at, 0);
+        for (int i = 0; i < BATCH * 2; i++) assert_true(y[i].f == want[b][i]);
+        for (int i = 0; i < BATCH; i++) assert_true(w[i] == (float)(b == 0 || i == 0));
+        vkt_loader_release(l, at);
+    }
+    vkt_loader_destroy(&l);
+    vkt_dataset_destroy(&ds);
+}
+
+static void numbers_of_a_table(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = open_csv("p,a,q\n1,5,\"1.000,5\"\n3,6,\"2.000,5\"\n5,9,\"3.000,5\"\n",
+                               (vkt_data_desc) { .label = "q, p", .task = VKT_TASK_REGRESS }),
+                *again;
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    double scale, mean;
+    float x[2];
+    vkt_label y[2];
+    assert_true(info->n_outputs == 2 && info->n_labels == 2 && info->n_inputs == 1);
+    assert_string_equal(info->target_names[0], "p"); /* in the file's order */
+    assert_string_equal(info->target_names[1], "q");
+    const double first[] = { 1, 1000.5 }, middle[] = { 3, 2000.5 };
+    again = open_with(ds, CSV);
+    for (int of = 0; of < 2; of++) {
+        vkt_dataset *one = of ? again : ds;
+        REQUIRE_OK(vkt_dataset_example(one, of ? VKT_SPLIT_TEST : VKT_SPLIT_TRAIN, 0, x, y));
+        for (uint32_t k = 0; k < 2; k++) {
+            vkt_dataset_target_scale(one, k, &scale, &mean);
+            REQUIRE_NEAR(mean, middle[k], 1e-9);
+            REQUIRE_NEAR((double)y[k].f * scale + mean, first[k], 1e-4);
+        }
+    }
+    vkt_dataset_destroy(&again);
+    put(DIR "/new.csv", "q,a\n1,2\n", 8); /* one of the two is there: nothing to compare with */
+    again = open_with(ds, DIR "/new.csv");
+    assert_false(vkt_dataset_get_info(again)->has_labels);
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&ds);
+    put_csv("p,q\n1,2\n3,4\n");
+    const vkt_data_desc d = { .source = "csv", .path = CSV, .task = VKT_TASK_REGRESS };
+    vkt_data_desc bad = d;
+    bad.label = "p,q";
+    refuse(&bad, VKT_E_ARG, CSV, "data.label leaves no column as an input");
+    bad.label = "p,qq";
+    refuse(&bad, VKT_E_ARG, "'qq' is not a column", "did you mean 'q'");
+}
+
+static vkt_data_desc pictures(const char *labels, vkt_task task)
+{
+    put(DIR "/labels.csv", labels, strlen(labels));
+    return (vkt_data_desc) {
+        .source = "images", .path = ROOT, .labels = DIR "/labels.csv", .task = task
+    };
+}
+
+static void labels_of_pictures(void **state)
+{
+    (void)state;
+    const vkt_task sets = VKT_TASK_MULTILABEL, numbers = VKT_TASK_REGRESS;
+    vkt_dataset *ds, *again;
+    vkt_data_desc d;
+    float x[64];
+    vkt_label y[2];
+    double scale, mean;
+    REQUIRE_OK(vkt__mkdirs(ROOT));
+    for (int i = 0; i < 4; i++) {
+        char path[64];
+        uint8_t pixels[12];
+        memset(pixels, 40 * i, sizeof pixels);
+        snprintf(path, sizeof path, ROOT "/%d.png", i);
+        assert_true(stbi_write_png(path, 4, 3, 1, pixels, 4));
+    }
+    d = pictures("file,tags\n0.png,b|a\n1.png,\n2.png,c\n3.png,a\n", sets);
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    const uint32_t want[] = { 3, 0, 4, 1 };
+    for (uint32_t i = 0; i < 4; i++) require_set(ds, VKT_SPLIT_TRAIN, i, want[i]);
+    again = open_with(ds, ROOT); /* a folder names no labels */
+    assert_false(vkt_dataset_get_info(again)->has_labels);
+    require_set(again, VKT_SPLIT_TEST, 3, 0);
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&ds);
+
+    d = pictures("file,split,age,size\n0.png,train,10,1\n1.png,train,30,1\n2.png,test,70,2\n",
+                 numbers);
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    assert_string_equal(vkt_dataset_get_info(ds)->target_names[0], "age");
+    vkt_dataset_target_scale(ds, 0, &scale, &mean);
+    assert_true(mean == 20 && scale == 10); /* of the training pictures */
+    REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TEST, 0, x, y));
+    REQUIRE_NEAR((double)y[0].f * scale + mean, 70, 1e-4);
+    again = open_with(ds, ROOT "/0.png");
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&ds);
+    d.label = "size";
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    assert_int_equal(vkt_dataset_get_info(ds)->n_outputs, 1);
+    vkt_dataset_destroy(&ds);
+    d.label = "sizes";
+    refuse(&d, VKT_E_ARG, "'sizes' is not a column of labels", "did you mean 'size'");
+    d = pictures("file,age\n0.png,old\n", numbers);
+    refuse(&d, VKT_E_FORMAT, "labels.csv' line 2", "'old' is not a number to predict");
+    refuse(&(vkt_data_desc) { .source = "images", .path = ROOT, .task = numbers }, VKT_E_ARG, ROOT,
+           "needs a CSV of the pictures' files and labels: data.labels");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(sets_of_a_table),
+                                        cmocka_unit_test(sets_of_a_batch),
+                                        cmocka_unit_test(numbers_of_a_table),
+                                        cmocka_unit_test(labels_of_pictures) };
+    if (vkt__mkdirs(DIR) != VKT_OK) return 1;
+    return cmocka_run_group_tests_name("labels", tests, NULL, NULL);
+}

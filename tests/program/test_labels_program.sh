@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Several labels of an example and several numbers to predict, from init to predict; what is calibrated on the validation
+# examples, and used from then on.   test_labels_program.sh VKTRAIN
+set -uo pipefail
+. "$(dirname "$0")/../support/refusals.sh"
+fail() { echo "$test: FAILED: $*"; cat log; bad=$((bad + 1)); }
+python3 -c '
+import random
+random.seed(7)
+names = {"rock": (1, 0, 1, 0), "live": (0, 1, -1, -0.5), "jazz": (-1, 1, 0, -1)}
+out, two = open("songs.csv", "w"), open("two.csv", "w")
+out.write("a,b,c,tags\n"), two.write("a,b,c,price,weight\n")
+for _ in range(600):
+    x = [random.gauss(0, 1) for _ in range(3)]
+    has = [n for n, (p, q, r, s) in names.items() if p * x[0] + q * x[1] + r * x[2] + s + random.gauss(0, 0.3) > 0]
+    out.write(",".join("%.4f" % v for v in x) + "," + "|".join(has) + "\n")
+    two.write(",".join("%.4f" % v for v in x) + ",%.2f,%.5f\n" % (1000 + 100 * x[0], 0.01 * x[1]))'
+works init songs.csv -o songs.yaml
+grep -q "3 labels, of which an example has none, one or several" out && grep -q "^  task: multilabel" songs.yaml || fail "init says what it saw"
+steps="--quiet --set train.steps=300 --set eval.every=100 --set train.batch=32"
+works train songs.yaml --run songs --set data.valid_fraction=0.3 $steps
+python3 -c '
+import json
+c = json.load(open("songs/best/calibration.json"))
+assert c["examples"] >= 100 and sorted(c["thresholds"]) == ["jazz", "live", "rock"], c
+assert all(0 < t < 1 and t != 0.5 for t in c["thresholds"].values()), c'|| fail "thresholds are fitted"
+works eval songs --json --predictions said.csv
+python3 -c '
+import csv, json
+e, c = json.load(open("out")), json.load(open("songs/best/calibration.json"))["thresholds"]
+assert e["macro_f1"] > 0.8 and e["micro_f1"] > 0.8 and e["average_precision"] > 0.85 and e["accuracy"] > 0.5, e
+rows = list(csv.DictReader(open("said.csv")))
+right = 0
+for r in rows:
+    assert r["predicted"] == "|".join(n for n in sorted(c) if float(r["p(%s)" % n]) >= c[n] - 1e-6), r
+    right += r["target"] == r["predicted"]
+    assert int(r["correct"]) == (r["target"] == r["predicted"]), r
+assert len(rows) == e["n"] and abs(right / len(rows) - e["accuracy"]) < 1e-9' || fail "what eval measures is what it predicts"
+works predict songs songs.csv --csv
+cp out all.csv
+python3 -c '
+import csv
+rows = list(csv.DictReader(open("all.csv")))
+wanted = [r["tags"] for r in csv.DictReader(open("songs.csv"))]
+same = sum(sorted(w.split("|")) == sorted(r["predicted"].split("|")) for w, r in zip(wanted, rows))
+assert len(rows) == 600 and same > 300, same' || fail "predict prints the labels"
+sed -i 's/"rock"/"roll"/' songs/best/calibration.json
+refused 4 "calibration.json' is damaged, or of another model" predict songs songs.csv
+works train songs.yaml --run plain --set calibration.threshold=none $steps
+[ ! -e plain/best/calibration.json ] || fail "none is none"
+refused 2 "calibration.miss_cost: only for calibration.threshold: cost" train songs.yaml --set calibration.miss_cost=3
+refused 2 "data.task: multilabel has bce" train songs.yaml --set loss.kind=cross_entropy
+refused 2 "label_smoothing: only for classes" train songs.yaml --set loss.label_smoothing=0.1
+refused 2 "balanced_accuracy is not measured with data.task: multilabel" train songs.yaml --set checkpoint.metric=balanced_accuracy
+works train songs.yaml --run weighed --set loss.class_weight=balanced --set checkpoint.metric=macro_f1 $steps
+# Several numbers, each in its own units.
+works init two.csv --label price,weight -o two.yaml
+grep -q "2 numbers to predict" out || fail "init of two numbers"
+works train two.yaml --run two $steps
+works eval two --json
+python3 -c '
+import json
+e = {t["name"]: t for t in json.load(open("out"))["targets"]}
+assert sorted(e) == ["price", "weight"] and 0 < e["price"]["mae"] < 30 and 0 < e["weight"]["mae"] < 0.003, e
+assert e["price"]["r2"] > 0.9 and e["weight"]["r2"] > 0.9, e' || fail "errors by column"
+works predict two two.csv
+head -1 out | grep -q "price [0-9.]*  weight [-0-9.e]*$" || fail "both numbers"
+# Two classes: a temperature, and a threshold by cost, by which more of the dear ones are found.
+sed -e 's/|.*//; 1!s/,\(rock\|live\|jazz\)$/,yes/; 1!s/,$/,no/' songs.csv >sold.csv
+works init sold.csv -o sold.yaml
+works train sold.yaml --run sold --set data.valid_fraction=0.3 --set calibration.threshold=cost --set calibration.miss_cost=20 $steps
+works train sold.yaml --run even --set data.valid_fraction=0.3 $steps
+python3 -c '
+import json
+c, e = (json.load(open(r + "/best/calibration.json")) for r in ("sold", "even"))
+assert 0.25 <= c["temperature"] == e["temperature"] <= 10 and "thresholds" not in e and c["thresholds"]["yes"] < 0.5, (c, e)' || fail "temperature and cost"
+works eval sold; grep -q "calibration error .*% (.*% with the temperature [0-9.]*)" out || fail "eval says both calibration errors"
+found() { "$program" predict "$1" sold.csv --csv 2>log | cut -d, -f3 | grep -c yes; }
+[ "$(found sold)" -gt "$(found even)" ] || fail "a miss that costs 20 is made more rarely"
+conclude
