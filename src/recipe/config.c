@@ -297,8 +297,8 @@ static vkt_status finish_data(vkt_config *c)
                  { c->label_smoothing != 0, "loss.label_smoothing" },
                  { c->ignore_index >= 0, "loss.ignore_index" },
                  { c->class_weight != VKT_CLASS_WEIGHT_NONE && regress, "loss.class_weight" },
-                 { c->augment.mixup > 0 && several, "data.augment.mixup" },
-                 { c->augment.cutmix > 0 && (several || regress), "data.augment.cutmix" } };
+                 { c->augment.mixup > 0, "data.augment.mixup" },
+                 { c->augment.cutmix > 0, "data.augment.cutmix" } };
     for (size_t i = 0; i < VKT_COUNT(rows) && (regress || several); i++)
         if (rows[i].given)
             return vkt__config_refuse(c, rows[i].option, "only for classes, not for data.task: %s",

@@ -503,8 +503,7 @@ static const vkt__option options[] = {
       "numbers and text. roc_auc and average_precision: with two classes, those of the second; "
       "with more, or several labels, the mean over one class against the rest. ece: expected "
       "calibration error, in 15 "
-      "bins of confidence. mae, rmse and r2 are in the label's "
-      "own units",
+      "bins of confidence. mae, rmse and r2: in units of the label",
       metrics, "eval.metric" },
     { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",
       "whether a larger (max) or a smaller (min) metric is better; auto: known from the metric",

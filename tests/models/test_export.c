@@ -123,7 +123,7 @@ static void onnx_of_linear_layers(void **state)
                         "Reshape; Gemm transB=1; Relu; LayerNormalization axis=-1; Sigmoid; Mul; "
                         "Add; Gemm transB=1; Identity; Div; Softmax axis=-1; input; logits; "
                         "probabilities; ");
-    assert_int_equal(n_weights, 7); /* six tensors and the shape of the flattening */
+    assert_int_equal(n_weights, 8); /* six tensors, the shape of the flattening, the temperature */
     vkt__str_finish(&text);
 }
 
@@ -139,15 +139,16 @@ static void onnx_of_image_layers(void **state)
                                     "  - avg_pool: {size: 3, stride: 1, pad: 1}\n"
                                     "  - max_pool\n  - flatten\n  - linear\n",
                                     &text);
-    assert_string_equal(text.data,
-                        FIRST "Conv kernel_shape=3,3 strides=1,1 pads=1,1,1,1 dilations=1,1 "
-                              "group=1; " LAST FIRST "BatchNormalization; " LAST "Relu; " FIRST
-                              "AveragePool kernel_shape=3,3 strides=1,1 pads=1,1,1,1 "
-                              "count_include_pad=1; " LAST FIRST
-                              "MaxPool kernel_shape=2,2 strides=2,2 pads=0,0,0,0; " LAST
-                              "Reshape; Transpose perm=0,2,1; Reshape; Gemm transB=1; Identity; Div; "
-                              "Softmax axis=-1; input; logits; probabilities; ");
-    assert_int_equal(n_weights, 9); /* filter, four of the norm, two of the linear, two shapes */
+    assert_string_equal(text.data, FIRST
+                        "Conv kernel_shape=3,3 strides=1,1 pads=1,1,1,1 dilations=1,1 "
+                        "group=1; " LAST FIRST "BatchNormalization; " LAST "Relu; " FIRST
+                        "AveragePool kernel_shape=3,3 strides=1,1 pads=1,1,1,1 "
+                        "count_include_pad=1; " LAST FIRST
+                        "MaxPool kernel_shape=2,2 strides=2,2 pads=0,0,0,0; " LAST
+                        "Reshape; Transpose perm=0,2,1; Reshape; Gemm transB=1; Identity; Div; "
+                        "Softmax axis=-1; input; logits; probabilities; ");
+    assert_int_equal(n_weights,
+                     10); /* filter, four of the norm, two of the linear, two shapes, T */
     vkt__str_finish(&text);
 }
 
