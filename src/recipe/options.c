@@ -178,9 +178,8 @@ static const vkt__option options[] = {
     { "data.test_path", VKT__OPT_STRING, AT(data.test_path), NULL, 0, 0, "",
       "csv: file of the test set (default: split off from data.path)", NULL, NULL },
     { "data.label", VKT__OPT_WORDS, AT(data.label), "last", 0, 0, "",
-      "csv: label column, by name or 0-based position; with task regress also several, as [a, b]. "
-      "images: column of the file data.labels",
-      NULL, NULL },
+      "csv: label column, by name or 0-based position; task regress: also several, as [a, b]", NULL,
+      NULL },
     { "data.separator", VKT__OPT_CHAR, AT(data.separator), "auto", 0, 0, "",
       "multilabel: the character between the labels of a cell; auto: |", NULL, NULL },
     { "data.header", VKT__OPT_STRING, AT(data.header), "auto", 0, 0, "",
@@ -227,17 +226,15 @@ static const vkt__option options[] = {
       "of texts: a category of its own); drop: leave out the row",
       missings, NULL },
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",
-      "what to predict: a class (classify), numbers (regress) or any of several labels, as a|b "
-      "(multilabel)",
-      tasks, NULL },
+      "what to predict: a class (classify), numbers (regress) or labels as a|b (multilabel)", tasks,
+      NULL },
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
       "scale inputs to mean 0 and standard deviation 1; auto: by feature for tables, by channel "
       "for images, global for IDX; imagenet: by the mean and deviation of ImageNet's RGB pictures, "
       "which auto takes with an `init` that was trained on them",
       standards, NULL },
     { "data.labels", VKT__OPT_STRING, AT(data.labels), NULL, 0, 0, "",
-      "images: CSV file with file,label[,split], or with numbers to predict in place of the label "
-      "(default: the folders' names are the classes)",
+      "images: CSV of file,label[,split], or numbers for the label (default: folders are classes)",
       NULL, NULL },
     { "data.size", VKT__OPT_STRING, AT(data.size), "auto", 0, 0, "pixels",
       "images: size to resize to, such as 64 or 48x64 (height x width); auto: the images' own "
@@ -483,27 +480,25 @@ static const vkt__option options[] = {
       NULL, NULL },
 
     { "calibration.temperature", VKT__OPT_BOOL, AT(temperature), "true", 0, 1, "",
-      "classes: whether a temperature is fitted on the validation examples at the end, by which "
-      "predictions divide the logits, so that probabilities are as often right as they say",
+      "classes: whether a temperature, by which predictions divide the logits so that "
+      "probabilities "
+      "are as often right as they say, is fitted on the validation examples at the end",
       NULL, NULL },
     { "calibration.threshold", VKT__OPT_ENUM, AT(threshold), "auto", 0, 0, "",
-      "several labels, or two classes: how the probability from which on a label (or the second "
-      "class) is predicted is chosen on the validation examples; f1: the highest F1; cost: the "
-      "lowest cost; none: one half; auto: f1 for several labels, none for classes",
+      "several labels, or two classes: the probability from which on a label (the second class) is "
+      "predicted; f1, cost: of the best F1 or cost in validation; none: 1/2; auto: f1 for labels",
       thresholds, NULL },
     { "calibration.miss_cost", VKT__OPT_F32, AT(miss_cost), "1", 1e-3, 1e6, "",
       "threshold cost: cost of a label that is missed, in units of one that is wrongly predicted",
       NULL, NULL },
-
     { "checkpoint.keep", VKT__OPT_U32, AT(keep), "3", 1, 1000, "",
       "best checkpoints to keep, besides the last one", NULL, NULL },
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
       "validation metric that selects the best checkpoint; auto: accuracy for classes, "
-      "average_precision for several labels, loss for "
-      "numbers and text. roc_auc and average_precision: with two classes, those of the second; "
-      "with more, or several labels, the mean over one class against the rest. ece: expected "
-      "calibration error, in 15 "
-      "bins of confidence. mae, rmse and r2: in units of the label",
+      "average_precision for several labels, else loss. roc_auc and average_precision: with two "
+      "classes, those of the second; with more, or several labels, the mean over one class against "
+      "the rest. ece: expected calibration error, in 15 bins of confidence. mae, rmse and r2: in "
+      "units of the label",
       metrics, "eval.metric" },
     { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",
       "whether a larger (max) or a smaller (min) metric is better; auto: known from the metric",
