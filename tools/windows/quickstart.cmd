@@ -12,16 +12,22 @@ if not defined zip (
 )
 echo == unpacking %zip%
 tar -xf "%zip%"
-if errorlevel 1 goto failed
+if not "%errorlevel%"=="0" goto failed
 :ready
 echo == devices
 vktrain.exe devices
-if errorlevel 1 goto failed
+if not "%errorlevel%"=="0" goto failed
 set recipe=%1
 if not defined recipe set recipe=digits
 echo == vktrain train %recipe%
-if "%~1"=="" (vktrain.exe train digits) else (vktrain.exe train %*)
-if errorlevel 1 goto failed
+if not "%~1"=="" goto named
+vktrain.exe train digits
+if not "%errorlevel%"=="0" goto failed
+goto next
+:named
+vktrain.exe train %*
+if not "%errorlevel%"=="0" goto failed
+:next
 echo.
 echo The program is "%cd%\vktrain.exe". What next:
 echo   vktrain runs                      the table of runs
