@@ -2,6 +2,7 @@
  * samples, time, configuration. */
 #include <math.h>
 
+#include "base/os.h"
 #include "recipe/config.h"
 #include "recipe/measure.h"
 #include "report/findings.h"
@@ -59,6 +60,7 @@ static void summary(vkt__page *p, vkt__run_view *r)
 {
     vkt__arena *a = &r->arena;
     const vkt__run_record *x = &r->rec;
+    bool diff = vkt__file_exists(CELL("%s/uncommitted.diff", r->dir));
     const char *rows[][2] = {
         { "run", r->dir },
         { "status", x->error ? CELL("%s: %s", text_or(x->status), x->error) : text_or(x->status) },
@@ -76,12 +78,15 @@ static void summary(vkt__page *p, vkt__run_view *r)
         { "device", text_or(x->device) },
         { "driver", text_or(x->driver) },
         { "recipe", text_or(x->source) },
-        { "recipe's commit", x->commit
-                                 ? CELL("%s%s", x->commit,
-                                        !x->changes   ? ", changes unknown"
-                                        : *x->changes ? ", with changes that are not committed"
-                                                      : "")
-                                 : "-" },
+        { "recipe's commit",
+          x->commit
+              ? CELL("%s%s", x->commit,
+                     !x->changes ? ", changes unknown"
+                     : *x->changes
+                         ? diff ? ", with changes that are not committed: see uncommitted.diff"
+                                : ", with changes that are not committed"
+                         : "")
+              : "-" },
         { "started, finished (UTC)", CELL("%s, %s", text_or(x->started), text_or(x->finished)) },
         { "command", text_or(x->command) },
     };

@@ -125,19 +125,69 @@ static bool find_top(const char *recipe, char top[PATH])
     return false;
 }
 
+/* Whether the checkout's own settings name programs that git would run on its files: then it is not
+ * asked what has changed. To read the settings runs none. */
+static bool runs_filters(const char *top)
+{
+    static const char *const scopes[] = { "--local", "--worktree" };
+    char found[64];
+    for (size_t i = 0; i < VKT_COUNT(scopes); i++) {
+        const char *argv[] = { "git",        "-C",           top,          "config", scopes[i],
+                               "--includes", "--get-regexp", "^filter[.]", NULL };
+        if (vkt__run_program(argv, found, sizeof found) && *found) return true;
+    }
+    return false;
+}
+
 void vkt__git_checkout_of(const char *recipe, vkt__git_checkout *out)
 {
     char top[PATH];
     *out = (vkt__git_checkout) { 0 };
     if (!recipe || !vkt__file_exists(recipe) || vkt__is_dir(recipe) || !find_top(recipe, top) ||
-        !vkt__git_head(top, out->commit))
+        !vkt__git_head(top, out->commit) || runs_filters(top))
         return;
-    const char *argv[] = { "git", "-c",     "core.fsmonitor=false", "--no-optional-locks",  "-C",
-                           top,   "status", "--porcelain",          "--untracked-files=no", NULL };
+    const char *argv[] = {
+        "git",    "-c",          "core.fsmonitor=false", "--no-optional-locks",       "-C", top,
+        "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty", NULL
+    };
     out->known = vkt__run_program(argv, out->changes, sizeof out->changes);
     size_t bad;
     if (!out->known || !vkt__utf8_ok(out->changes, strlen(out->changes), &bad)) {
         out->known = out->known && !*out->changes;
         out->changes[0] = 0;
     }
+}
+
+vkt_status vkt__git_keep_diff(const char *recipe, const vkt__git_checkout *c, const char *dir)
+{
+    enum { MOST = 1 << 20 };
+    static const char cut[] = "\nvktrain: cut here, the changes have more than 1 MiB\n";
+    vkt_status st = VKT_OK;
+    vkt__arena a = { 0 };
+    char top[PATH];
+    const char *path = vkt__arena_printf(&a, "%s/uncommitted.diff", dir);
+    if (c->known && *c->changes && find_top(recipe, top) && !vkt__file_exists(path) &&
+        !vkt__file_exists(vkt__arena_printf(&a, "%s/../uncommitted.diff", dir))) {
+        char *text = vkt__arena_alloc(&a, MOST + sizeof cut);
+        const char *argv[] = { "git",
+                               "-c",
+                               "core.fsmonitor=false",
+                               "--no-optional-locks",
+                               "--no-pager",
+                               "-C",
+                               top,
+                               "diff",
+                               "--no-ext-diff",
+                               "--no-textconv",
+                               "--no-color",
+                               "--ignore-submodules=dirty",
+                               "HEAD",
+                               NULL };
+        bool got = vkt__run_program(argv, text, MOST);
+        size_t n = strlen(text);
+        if (n + 1 == MOST) n += (size_t)snprintf(text + n, sizeof cut, "%s", cut);
+        if (got && n) st = vkt__file_replace(path, text, n);
+    }
+    vkt__arena_finish(&a);
+    return st;
 }

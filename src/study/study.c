@@ -102,6 +102,7 @@ static vkt_status prepare(vkt_study *s)
     VKT_TRY(kinds[s->kind].check(s));
     VKT_TRY(check_devices(s));
     VKT_TRY(vkt__study_open(s));
+    if (!p->old) VKT_TRY(vkt__git_keep_diff(d->recipe, &p->checkout, s->dir));
 fail:
     free(data);
     return st;

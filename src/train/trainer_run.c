@@ -232,6 +232,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     vkt__git_checkout_of(c->source, &t->checkout);
     r->commit = *t->checkout.commit ? t->checkout.commit : NULL;
     r->changes = t->checkout.known ? t->checkout.changes : NULL;
+    if (!there) VKT_TRY(vkt__git_keep_diff(c->source, &t->checkout, t->run->dir));
     r->device = t->device;
     r->driver = t->driver;
     r->data = t->info->source;

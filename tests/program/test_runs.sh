@@ -108,9 +108,17 @@ if command -v git >/dev/null; then
     echo '# changed' >>repo/deep/mine.yaml
     (cd repo/deep && train mine.yaml "$work/dirty")
     [ "$(tracked dirty)" = "$head ' M deep/mine.yaml\n'" ] || fail "a change: $(tracked dirty)"
+    grep -q '^+# changed' dirty/uncommitted.diff && [ ! -e clean/uncommitted.diff ] || fail "the changes are no diff in the run's folder"
     git -C repo worktree add -q ../linked
     train linked/deep/mine.yaml linked-run
     [ "$(tracked linked-run)" = "$head ''" ] || fail "a linked worktree: $(tracked linked-run)"
+    # Programs that the checkout's settings name are not run: filters are what git can't be told to leave out.
+    (cd repo && git config diff.external "touch $work/ran; false" && git config core.fsmonitor "touch $work/ran; false")
+    (cd repo/deep && train mine.yaml "$work/external") && grep -q '^+# changed' external/uncommitted.diff || fail "a diff where an external one is set"
+    (cd repo && git config filter.evil.clean "touch $work/ran; cat" && echo '* filter=evil' >.git/info/attributes && touch deep/mine.yaml)
+    (cd repo/deep && train mine.yaml "$work/filter")
+    [ "$(tracked filter)" = "$head None" ] && [ ! -e filter/uncommitted.diff ] || fail "a checkout with a filter: $(tracked filter)"
+    [ ! -e ran ] || fail "a program of the checkout's settings ran"
     # What .git says is data: no path out of it, no nonsense taken for a commit.
     echo 'ref: refs/../../../secret' >repo/.git/HEAD
     train repo/deep/mine.yaml odd

@@ -112,7 +112,7 @@ refused 2 'with other options' study search digits --space space.yaml --trials 4
 refused 2 'has 4 trials of its search already' study search digits --space space.yaml --trials 3 --steps 60 --seeds 1 --set eval.every=5 --study straight --resume
 
 # ---- the table of runs has a row for a study, its trials where they are asked for
-"$program" runs . >out 2>log && grep -qE '^\./straight +search +6 of 6 +done' out && ! grep -q trial-0000 out && grep -q 'runs --trials' out ||
+"$program" runs . >out 2>log && grep -qE '^\./straight +search +digits +digits +6 of 6 +done' out && grep -q '^  .*study search digits .*--study straight' out && ! grep -q trial-0000 out && grep -q 'runs --trials' out ||
     fail "studies in the table of runs: $(cat out log)"
 for asked in ". --trials" ". --sort -best" ". --csv" straight; do
     # shellcheck disable=SC2086

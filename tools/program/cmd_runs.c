@@ -103,9 +103,10 @@ static json_t *study_row(const char *dir)
 
 static void print_studies(const json_t *rows)
 {
-    static const cli_column col[] = { { "study", false, 60 }, { "kind", false, 0 },
-                                      { "ended", true, 0 },   { "status", false, 0 },
-                                      { "best", true, 0 },    { "note", false, 40 } };
+    static const cli_column col[] = { { "study", false, 40 }, { "kind", false, 0 },
+                                      { "name", false, 20 },  { "recipe", false, 28 },
+                                      { "trials", true, 0 },  { "status", false, 0 },
+                                      { "best", true, 0 },    { "note", false, 32 } };
     size_t n = json_array_size(rows), i;
     const char **cell = cli_zeros(n * CLI_COUNT(col) + 1, sizeof *cell);
     char(*made)[2][64] = cli_zeros(n + 1, sizeof *made);
@@ -120,6 +121,8 @@ static void print_studies(const json_t *rows)
                  json_is_number(best) ? cli_number(json_number_value(best)) : "-");
         const char *cells[] = { text_of(line, "study"),
                                 text_of(line, "kind"),
+                                text_of(line, "name"),
+                                text_of(line, "recipe"),
                                 made[i][0],
                                 text_of(line, "status"),
                                 made[i][1],
@@ -129,6 +132,13 @@ static void print_studies(const json_t *rows)
     cli_table(stdout, col, CLI_COUNT(col), cell, n);
     free(cell);
     free(made);
+    puts("\nhow each was begun");
+    json_array_foreach((json_t *)rows, i, line)
+    {
+        fputs("  ", stdout);
+        cli_put(stdout, *text_of(line, "command") ? text_of(line, "command") : "(not recorded)");
+        putchar('\n');
+    }
 }
 
 /* The studies that rows of the table are trials of, each once: their trials are beside one another
@@ -155,8 +165,7 @@ static json_t *studies_of(const runs_options *o, table *t, bool apart)
 
 static void studies(const runs_options *o, table *t)
 {
-    json_t *rows = studies_of(o, t, false), *line;
-    size_t i;
+    json_t *rows = studies_of(o, t, false);
     if (o->json) {
         json_t *all = json_pack("{sO}", "studies", rows);
         json_dumpf(all, stdout, JSON_INDENT(1));
@@ -164,8 +173,6 @@ static void studies(const runs_options *o, table *t)
         json_decref(all);
     } else if (json_array_size(rows)) {
         print_studies(rows);
-        printf("\nhow each was begun\n");
-        json_array_foreach(rows, i, line) printf("  %s\n", text_of(line, "command"));
     } else {
         fprintf(stderr, "no studies there\n");
     }
