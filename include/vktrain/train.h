@@ -194,6 +194,7 @@ typedef struct vkt_predict_desc {
     int tta;
     void (*fn)(void *user, const vkt_prediction *p);
     void *user;
+    bool uncalibrated; /* the model's own probabilities: no temperature, no thresholds */
 } vkt_predict_desc;
 VKT_API vkt_status vkt_predict(const vkt_predict_desc *desc);
 

@@ -36,6 +36,12 @@ fail:
     return st;
 }
 
+void vkt__calibration_reset(vkt__session *s)
+{
+    vkt__calibration_finish(&s->calibration);
+    s->calibration = vkt__calibration_none(s->info->task, s->info->n_outputs);
+}
+
 static vkt_status fit(vkt__session *s, vkt_split split, bool temperature, bool thresholds)
 {
     vkt_status st = VKT_OK;
@@ -48,8 +54,7 @@ static vkt_status fit(vkt__session *s, vkt_split split, bool temperature, bool t
     all.p = vkt__alloc(n * n_out * sizeof *all.p);
     all.target = vkt__alloc(n * sizeof *all.target);
     if (thresholds) all.is = vkt__alloc(n * n_out * sizeof *all.is);
-    vkt__calibration_finish(c);
-    *c = vkt__calibration_none(s->info->task, n_out);
+    vkt__calibration_reset(s);
     VKT_TRY(vkt__evaluate(s, NULL, split, n, &sums, keep, &all));
     if (all.n < VKT__CALIBRATION_EXAMPLES) goto fail; /* some could not be read */
     c->n_examples = all.n;

@@ -10,6 +10,8 @@ enum { VKT__CALIBRATION_EXAMPLES = 100 }; /* of fewer nothing can be said */
  * on; nothing of fewer examples than VKT__CALIBRATION_EXAMPLES. Of several ranks each calls it, and
  * all have the same. The device must not be training. */
 vkt_status vkt__calibrate(vkt__session *s, vkt_split split);
+/* Back to the model's own probabilities. */
+void vkt__calibration_reset(vkt__session *s);
 /* The calibration of a checkpoint folder, if it has one. */
 vkt_status vkt__calibration_load(vkt__session *s, const char *checkpoint);
 

@@ -4,7 +4,7 @@
 #include "data/open.h"
 #include "data/pictures/picture.h"
 #include "recipe/options.h"
-#include "train/evaluate.h"
+#include "train/calibrate.h"
 #include "train/trained_session.h"
 
 typedef struct {
@@ -14,6 +14,7 @@ typedef struct {
     const char *input;
     uint64_t base; /* added to the index */
     int tta;
+    bool uncalibrated;
     const vkt__session *session;
     vkt_prediction p;
 } forwarded;
@@ -66,6 +67,7 @@ static vkt_status predict_data(vkt__opened *o, const vkt_dataset *data, bool alo
         VKT_TRY(
             vkt__opened_session(o, (uint32_t)VKT_MIN(most, o->model.config->eval_batch), false));
         VKT_TRY(vkt__evaluate_views(o->session, f->tta));
+        if (f->uncalibrated) vkt__calibration_reset(o->session);
     }
     f->data = data;
     f->base = base;
@@ -125,7 +127,11 @@ vkt_status vkt_predict(const vkt_predict_desc *d)
     VKT_TRY(open_model(&o, &d->gpu, d->checkpoint));
     for (size_t i = 0, n; i < d->n_inputs; i += n) {
         vkt_dataset *data = NULL;
-        forwarded f = { .fn = d->fn, .user = d->user, .tta = d->tta, .input = d->inputs[i] };
+        forwarded f = { .fn = d->fn,
+                        .user = d->user,
+                        .tta = d->tta,
+                        .uncalibrated = d->uncalibrated,
+                        .input = d->inputs[i] };
         VKT_TRY(vkt__dataset_rows(o.model.schema, d->inputs[i], &rows));
         if (rows) {
             n = 1;

@@ -75,6 +75,8 @@ import json
 c, e = (json.load(open(r + "/best/calibration.json")) for r in ("sold", "even"))
 assert 0.25 <= c["temperature"] == e["temperature"] <= 10 and "thresholds" not in e and c["thresholds"]["yes"] < 0.5, (c, e)' || fail "temperature and cost"
 works eval sold; grep -q "calibration error .*% (.*% with the temperature [0-9.]*)" out || fail "eval says both calibration errors"
+works predict sold sold.csv --csv --uncalibrated
+tail -n +2 out | awk -F, '{ said = $3 == "yes"; if (said != ($5 > 0.5)) bad++ } END { exit bad > 0 || NR < 600 }' || fail "--uncalibrated takes the likelier class"
 found() { "$program" predict "$1" sold.csv --csv 2>log | cut -d, -f3 | grep -c yes; }
 [ "$(found sold)" -gt "$(found even)" ] || fail "a miss that costs 20 is made more rarely"
 conclude

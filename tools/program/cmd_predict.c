@@ -7,7 +7,7 @@
 
 typedef struct predict_options {
     cli_options common;
-    bool json, csv;
+    bool json, csv, uncalibrated;
     uint32_t top;
     const char *tta;
 } predict_options;
@@ -19,6 +19,8 @@ static const cli_flag flags[] = {
       "predicted are printed" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print one JSON object per line" },
     { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
+    { "--uncalibrated", CLI_BOOL, AT(uncalibrated), NULL, NULL,
+      "the model's own probabilities, without the temperature and thresholds that the run fitted" },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with a column for each class" },
     { 0 },
 };
@@ -138,6 +140,7 @@ static int run(void *options)
                               .checkpoint = o->common.args[0],
                               .inputs = o->common.args + 1,
                               .n_inputs = o->common.n_args - 1,
+                              .uncalibrated = o->uncalibrated,
                               .fn = on_prediction,
                               .user = &s };
     if (!cli_tta("predict", o->tta, &desc.tta)) return CLI_USAGE;
