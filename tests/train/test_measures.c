@@ -176,6 +176,13 @@ static void labels(void **state)
     }
     REQUIRE_OK(vkt__fit_threshold(p, y, 0, C, VKT__BY_F1, 1, &t)); /* nothing to fit */
     assert_true(t == 0.5f);
+    /* Of two that are equally good the lower one; examples of one score stay together. */
+    const float two[] = { 0.9f, 0.8f, 0.7f, 0.6f }, ends[] = { 1, 0, 0, 1 };
+    REQUIRE_OK(vkt__fit_threshold(two, ends, 4, 1, VKT__BY_F1, 1, &t));
+    assert_true(t == 0.3f);
+    const float same[] = { 0.5f, 0.5f, 0.2f }, first[] = { 1, 0, 0 };
+    REQUIRE_OK(vkt__fit_threshold(same, first, 3, 1, VKT__BY_F1, 1, &t));
+    REQUIRE_NEAR((double)t, 0.35, 1e-7);
     vkt__ranks_finish(&r);
     free(p);
     free(y);
