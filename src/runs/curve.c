@@ -43,14 +43,52 @@ void vkt__smooth(const double *v, size_t n, double alpha, double *out)
     }
 }
 
-/* Standard error of the median of a window, from the spread of its values around it. */
-static double median_error(const double *v, size_t n, double median)
+/* A window of a curve: its median, and that one's standard error; of the logarithms, too, which
+ * tell where noise grows with the loss. */
+typedef struct window {
+    double median, error, log_error; /* log_error INFINITY: not all values are above 0 */
+} window;
+enum { MOST_WINDOWS = 64, BESIDE = 3 };
+/* Standard errors that a rise is. */
+#define ERRORS 5
+
+/* From the spread of its values around the median; d [n] is room. */
+static double median_error(const double *v, size_t n, double median, bool logs, double *d)
 {
-    double *d = vkt__alloc(n * sizeof *d);
-    for (size_t i = 0; i < n; i++) d[i] = fabs(v[i] - median);
-    double e = 1.2533 * 1.4826 * vkt__median(d, n) / sqrt((double)n);
+    for (size_t i = 0; i < n; i++) {
+        if (logs && !(v[i] > 0)) return INFINITY;
+        d[i] = fabs(logs ? log(v[i] / median) : v[i] - median);
+    }
+    return 1.2533 * 1.4826 * vkt__median(d, n) / sqrt((double)n);
+}
+
+/* Consecutive windows. The spread of a few values is often far too small by chance, so none has a
+ * smaller error than those around it usually have. */
+static size_t read_windows(const double *v, size_t n, size_t width, window *out)
+{
+    double error[MOST_WINDOWS], log_error[MOST_WINDOWS], *d = vkt__alloc(width * sizeof *d);
+    size_t count = VKT_MIN(n / width, MOST_WINDOWS);
+    for (size_t k = 0; k < count; k++) {
+        const double *at = v + k * width;
+        out[k].median = vkt__median(at, width);
+        error[k] = median_error(at, width, out[k].median, false, d);
+        log_error[k] = median_error(at, width, out[k].median, true, d);
+    }
+    for (size_t k = 0; k < count; k++) {
+        size_t from = k > BESIDE ? k - BESIDE : 0, near = VKT_MIN(k + BESIDE + 1, count) - from;
+        out[k].error = fmax(error[k], vkt__median(error + from, near));
+        out[k].log_error = fmax(log_error[k], vkt__median(log_error + from, near));
+    }
     free(d);
-    return e;
+    return count;
+}
+
+/* Whether window b lies above window a by more than their errors explain. */
+static bool lies_above(const window *b, const window *a)
+{
+    double error = hypot(a->error, b->error), log_error = hypot(a->log_error, b->log_error);
+    return b->median - a->median > ERRORS * error ||
+           (a->median > 0 && log(b->median / a->median) > ERRORS * log_error);
 }
 
 /* A spike of a few steps in the first EARLY, which the medians of windows don't see: how far a
@@ -90,20 +128,18 @@ vkt__rise vkt__curve_rise(const double *v, size_t n)
         if (!isfinite(v[i]))
             return (vkt__rise) { .rises = true, .by = INFINITY, .fall = NAN, .from = i, .to = i };
     if (n < 20) return r;
-    size_t window = VKT_MAX(n / 25, 5), low_at = 0;
-    double low = vkt__median(v, window), first = low, worst = 0;
-    double low_error = median_error(v, window, low);
-    for (size_t at = window; at + window <= n; at += window) {
-        double m = vkt__median(v + at, window), e = median_error(v + at, window, m);
-        /* By how many standard errors of the difference it lies above. */
-        double share = (m - low) / fmax(4 * sqrt(e * e + low_error * low_error), 1e-300);
-        if (m > low && share > 1 && m - low > worst) {
+    window w[MOST_WINDOWS];
+    size_t width = VKT_MAX(n / 25, 5), count = read_windows(v, n, width, w), low_at = 0;
+    double low = w[0].median, first = low, worst = 0;
+    for (size_t k = 1; k < count; k++) {
+        double m = w[k].median;
+        if (m - low > worst && lies_above(&w[k], &w[low_at])) {
             worst = m - low;
             r.before = first - low;
-            r.from = low_at;
-            r.to = at + window - 1;
+            r.from = low_at * width;
+            r.to = (k + 1) * width - 1;
         }
-        if (m < low) low = m, low_at = at, low_error = e;
+        if (m < low) low = m, low_at = k;
     }
     r.by = worst;
     r.fall = first - low;

@@ -15,7 +15,8 @@ void vkt__smooth(const double *v, size_t n, double alpha, double *out);
 
 /* Whether a loss rose while it should have fallen. Medians of consecutive windows are compared with
  * the lowest one before: their distance must exceed a tenth of the whole fall, a hundredth of the
- * first median, and four standard errors (of a median: 1.2533 * 1.4826 * MAD / sqrt(window)).
+ * first median, and five standard errors (of a median: 1.2533 * 1.4826 * MAD / sqrt(window), and
+ * at least the usual one of the windows around it), by their values or by their logarithms.
  * Spikes of single steps count within the first 20 only: there they tell of an unstable start. */
 typedef struct vkt__rise {
     bool rises;

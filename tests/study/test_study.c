@@ -176,6 +176,26 @@ static void a_rise_is_told_from_noise(void **state)
     assert_false(vkt__curve_rise(v, 0).rises);
 }
 
+/* Short runs on few examples: each window has five values, whose spread says little. */
+static void short_noisy_runs_rarely_rise(void **state)
+{
+    (void)state;
+    enum { STEPS = 120 };
+    double v[STEPS];
+    int rises = 0, seen = 0;
+    for (uint64_t seed = 0; seed < 1000; seed++) {
+        for (int i = 0; i < STEPS; i++)
+            v[i] = (0.23 + 1.3 * exp(-i / 20.0)) *
+                   (1 + 0.2 * vkt_rand_normal(seed, VKT_RNG_TEST, (uint64_t)i));
+        rises += vkt__curve_rise(v, STEPS).rises;
+        for (int i = 80; i < STEPS; i++) v[i] += 0.5;
+        seen += vkt__curve_rise(v, STEPS).rises;
+    }
+    print_message("of 1000 short noisy curves %d rise, of those that do %d are seen\n", rises,
+                  seen);
+    assert_true(rises <= 12 && seen >= 980);
+}
+
 /* Steps 1 to 5 of an unstable start that recovers: less than a window of the medians. */
 static void an_early_spike_is_seen(void **state)
 {
@@ -497,6 +517,7 @@ int main(void)
         cmocka_unit_test(halton_is_stratified),
         cmocka_unit_test(a_rise_is_told_from_noise),
         cmocka_unit_test(an_early_spike_is_seen),
+        cmocka_unit_test(short_noisy_runs_rarely_rise),
         cmocka_unit_test(guessing_is_not_stable),
         cmocka_unit_test(a_difference_is_shown_by_disjoint_ranges),
         cmocka_unit_test(all_early_evaluations_are_read),
