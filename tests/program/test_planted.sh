@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Each finding of a report on a real run that has what it is about, and none of them on a healthy one: data, recipes and
-# settings that are planted here, trained in a second or two each. usage: test_planted.sh PROGRAM
+# Each finding of a report on a real run that has what it is about, and none of them on a healthy one, and what studies say of
+# rates and of recipes that are alike: 31 runs and studies whose data, recipes and settings are planted here, trained in a
+# second or two each; nine of the runs are healthy. usage: test_planted.sh PROGRAM
 set -euo pipefail
 
 program=$(realpath "${1:?the program}")
@@ -25,6 +26,19 @@ finds()
     for f in $want $also; do rest=${rest/ $f / }; done
     [[ $rest == " " ]] || fail "$run: found:$rest"
     also=
+}
+
+# says STUDY PATTERN ARGS...: a study that says so, and not the words in `never`
+never=
+says()
+{
+    local study=$1 want=$2
+    shift 2
+    "$program" study "$@" --study "$study" --quiet >out 2>log || fail "$study: the study"
+    tr -s ' \n' ' ' <out >said
+    grep -q "$want" said || { cp out log; fail "$study: does not say '$want'"; }
+    [ -z "$never" ] || ! grep -q "$never" said || { cp out log; fail "$study: says '$never'"; }
+    never=
 }
 
 # table NAME: CSV of 12 features and a class of three, learnable but for some noise
@@ -73,6 +87,26 @@ for name, n in ("train", 1200), ("t10k", 200):
     open(f"bars/{name}-images-idx3-ubyte", "wb").write(struct.pack(">IIII", 2051, n, 16, 16) + b"".join(picture(i % 4) for i in range(n)))
     open(f"bars/{name}-labels-idx1-ubyte", "wb").write(struct.pack(">II", 2049, n) + bytes(i % 4 for i in range(n)))
 P
+# A number that is a line in eight others, and one that is mostly noise.
+python3 - <<'P'
+import random
+random.seed(5)
+w = [random.gauss(0, 1) for _ in range(8)]
+for name, noise, n in ("line", 0.3, 800), ("blur", 3, 120):
+    with open(f"{name}.csv", "w") as f:
+        print(",".join(f"x{i}" for i in range(8)) + ",y", file=f)
+        for _ in range(n):
+            x = [random.gauss(0, 1) for _ in range(8)]
+            print(",".join(f"{v:.4f}" for v in x) + f",{sum(a * b for a, b in zip(w, x)) + noise * random.gauss(0, 1):.4f}", file=f)
+P
+cat >line.yaml <<'Y'
+name: line
+data: {source: csv, path: line.csv, label: y, task: regress, valid_fraction: 0.2}
+model: [linear: 32, relu, linear]
+optim: {rule: adam, lr: 0.003}
+train: {steps: 400, batch: 32}
+eval: {every: 20}
+Y
 cat >stride.yaml <<'Y'
 name: stride
 data: {source: idx, path: bars}
@@ -93,11 +127,32 @@ Y
 finds healthy "" digits
 finds healthy-table "" table.yaml
 finds healthy-stride "" stride.yaml
+finds healthy-line "" line.yaml # its second batch happens to have odd examples
+finds healthy-warmup "" line.yaml schedule.kind=cosine schedule.warmup=40 optim.rule=adamw
+finds healthy-momentum "" digits optim.rule=momentum optim.lr=0.02 schedule.warmup=50
+finds healthy-small-batches "" table.yaml optim.rule=sgd optim.lr=0.05 train.batch=8
+finds healthy-large-batches "" digits train.batch=256
+finds plateaued "" digits train.steps=1500 eval.every=100 # longer than it needs is no fault
 also="at-chance overfitting best-not-last noisy" # what a rate of 8 leaves is no better than guessing
 finds unstable instability digits optim.rule=momentum optim.lr=8 optim.momentum=0.99 train.nan_patience=1000000
 also="overfitting best-not-last noisy at-chance"
 finds strided instability stride.yaml optim.lr=0.2 optim.momentum=0.99
+also="improving overfitting best-not-last noisy"
+finds unstable-early instability table.yaml optim.rule=momentum optim.momentum=0.95 optim.lr=0.5 schedule.kind=cosine
+also="overfitting best-not-last noisy"
+finds spiked instability digits optim.rule=adam optim.lr=0.1 schedule.kind=cosine
+also="at-chance overfitting best-not-last noisy"
+finds diverged instability digits optim.rule=sgd optim.lr=10000 train.nan_patience=1000000
+also=improving
+finds at-chance at-chance digits optim.lr=0.000000001
+finds underfitted improving digits optim.lr=0.0003 train.steps=80 eval.every=5 schedule.kind=constant
+finds underfitted-line improving line.yaml optim.lr=0.0003 train.steps=200 eval.every=10
+also="best-not-last overfitting"
+finds noisy noisy table.yaml optim.rule=sgd optim.lr=0.5 train.batch=2
+also=best-not-last
+finds overfitted-line overfitting line.yaml data.path=blur.csv train.steps=600 optim.lr=0.01
 finds clipped clipped digits optim.clip=0.02
+finds clipped-momentum clipped table.yaml optim.rule=momentum optim.lr=0.05 optim.clip=0.05
 finds unshuffled periodicity table.yaml data.path=sorted.csv data.sampling=in-order train.steps=1000 eval.every=7
 also="at-chance instability" # the pictures are noise
 finds slow input-bound digits data.source=images data.path=pictures data.size=8x8 data.color=grey data.keep=0 \
@@ -107,4 +162,10 @@ finds rare rare-class table.yaml data.path=rare.csv
 also=best-not-last # 30 validation examples: what the best one lost may be noise
 finds overfitted "overfitting noisy" table.yaml data.path=noise.csv 'optim.lr=0.01' train.steps=600
 finds skewed sample-skew table.yaml data.path=plain.csv data.test_path=skewed.csv data.valid_fraction=0 eval.sample=100
+rises='unstable: \|unstable early: \|unstable later: '
+never=$rises
+says rates 'stable: training loss falls throughout' lr table.yaml --steps 120 --points 4 --seeds 1
+says stride-rates "$rises" lr stride.yaml --set optim.momentum=0.99 --steps 120 --points 4 --from 0.02 --to 0.4 --seeds 1
+never='better than the recipe'
+says alike 'no difference is shown' clip table.yaml --steps 120 --seeds 3
 echo "test_planted: passed"
