@@ -150,6 +150,23 @@ static const char batch_warning[] =
     "regularisation, tuned for another size; choose it with `vktrain study batch-size`, and leave "
     "it out";
 
+/* A comparison of a metaparameter's values is fair where all of them get the same points and
+ * budgets. */
+static void say_unfair(vkt_study *s, const vkt__space *space)
+{
+    const vkt_study_desc *d = s->priv->desc;
+    for (size_t i = 0; i < space->n && (d->tpe || d->prune); i++)
+        if (space->axis[i].role == VKT__ROLE_SCIENTIFIC) {
+            vkt__study_advise(s,
+                              "to compare values of %s fairly search with --sampler halton and "
+                              "without --prune: %s",
+                              space->axis[i].key,
+                              d->tpe ? "a model gives most trials to what was good early"
+                                     : "trials that end early are judged by their first steps");
+            return;
+        }
+}
+
 static vkt_status check_isolated(const vkt_study *s, const vkt__space *space)
 {
     const char *key = s->priv->desc->isolate, *names[VKT__MAX_AXES];
@@ -353,6 +370,7 @@ static vkt_status conclude(search *w)
     check_boundary(s, &w->space, w->order, w->n);
     if (tunes_batch(&w->space)) vkt__study_advise(s, "%s", batch_warning);
     vkt__study_effects(s, &w->space, w->order, w->n);
+    say_unfair(s, &w->space);
     tell_infeasible(s, w->order, w->n);
 fail:
     return st;

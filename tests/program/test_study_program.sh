@@ -161,6 +161,7 @@ optim.beta2: {fixed: 0.99}
 Y
 roles=(study search digits --space roles.yaml --steps 60 --seeds 1 --set eval.every=2)
 "$program" "${roles[@]}" --trials 4 --study model --quiet >out 2>log || fail "a search with roles"
+! grep -q 'values of optim.rule fairly' out || { cp out log; fail "a fair comparison is called unfair"; }
 grep -q 'optim.rule  *adam  *2 ' out && grep -q 'optim.rule  *nesterov  *2 ' out || { cp out log; fail "the scientific metaparameter is not shown"; }
 finished model >before
 for again in 1 2; do
@@ -186,6 +187,7 @@ assert sum(p["trials"] for p in rule["parts"]) == 12 and 0 <= rule["importance"]
 assert key["optim.lr", "optim.rule=nesterov"]["high"] == 10 and a["columns"][1:3] == ["optim.rule", "optim.lr"]
 P
 tr -s ' \n' ' ' <out | grep -q 'trials were pruned: the search took' || { cp out log; fail "pruned trials are not told"; }
+tr -s ' \n' ' ' <out | grep -q 'to compare values of optim.rule fairly search with --sampler halton and without --prune' || { cp out log; fail "a comparison that is not fair"; }
 "$program" report model >out 2>log || fail "the report of a pruned search"
 
 # ---- a best rate at the range's end says so, and where to go on

@@ -49,7 +49,9 @@ static const cli_flag flags[] = {
       "tpe goes on from any search" },
     { "--prune", CLI_BOOL, AT(prune), NULL, NULL,
       "search: end trials early that are not among the best third after 1/27, 1/9 and 1/3 of their "
-      "steps (successive halving)" },
+      "steps (successive halving); to compare values of a scientific metaparameter, leave it out "
+      "and "
+      "keep halton: then all get the same points and steps" },
     { "--isolate", CLI_TEXT, AT(isolate), "KEY", "the first of the space",
       "search: show this metaparameter with the best values of the others; those with the role "
       "scientific are shown anyway" },
