@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Each finding of a report on a real run that has what it is about, and none of them on a healthy one, and what studies say of
-# rates and of recipes that are alike: 31 runs and studies whose data, recipes and settings are planted here, trained in a
+# rates: thirty runs and studies whose data, recipes and settings are planted here, trained in a
 # second or two each; nine of the runs are healthy. usage: test_planted.sh PROGRAM
 set -euo pipefail
 
@@ -132,7 +132,7 @@ finds healthy-warmup "" line.yaml schedule.kind=cosine schedule.warmup=40 optim.
 finds healthy-momentum "" digits optim.rule=momentum optim.lr=0.02 schedule.warmup=50
 finds healthy-small-batches "" table.yaml optim.rule=sgd optim.lr=0.05 train.batch=8
 finds healthy-large-batches "" digits train.batch=256
-finds plateaued "" digits train.steps=1500 eval.every=100 # longer than it needs is no fault
+finds plateaued "" digits train.steps=1000 eval.every=50 # longer than it needs is no fault
 also="at-chance overfitting best-not-last noisy" # what a rate of 8 leaves is no better than guessing
 finds unstable instability digits optim.rule=momentum optim.lr=8 optim.momentum=0.99 train.nan_patience=1000000
 also="overfitting best-not-last noisy at-chance"
@@ -164,8 +164,6 @@ finds overfitted "overfitting noisy" table.yaml data.path=noise.csv 'optim.lr=0.
 finds skewed sample-skew table.yaml data.path=plain.csv data.test_path=skewed.csv data.valid_fraction=0 eval.sample=100
 rises='unstable: \|unstable early: \|unstable later: '
 never=$rises
-says rates 'stable: training loss falls throughout' lr table.yaml --steps 120 --points 4 --seeds 1
-says stride-rates "$rises" lr stride.yaml --set optim.momentum=0.99 --steps 120 --points 4 --from 0.02 --to 0.4 --seeds 1
-never='better than the recipe'
-says alike 'no difference is shown' clip table.yaml --steps 120 --seeds 3
+says rates 'stable: training loss falls throughout' lr table.yaml --steps 120 --points 3 --seeds 1
+says stride-rates "$rises" lr stride.yaml --set optim.momentum=0.99 --steps 120 --points 3 --from 0.02 --to 0.4 --seeds 1
 echo "test_planted: passed"
