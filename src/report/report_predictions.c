@@ -188,6 +188,44 @@ const char *const *vkt__run_class_names(vkt__run_view *r, size_t *n)
     return names;
 }
 
+/* What was predicted against what was wanted, of each number of a regression: on the line it is
+ * right. Columns of pairs, target and predicted. */
+static void scatter(vkt__page *p, vkt__run_view *r, const vkt__csv *csv)
+{
+    vkt__arena *a = &r->arena;
+    size_t n = csv->n_rows - 1;
+    enum { MOST = 17 }; /* of eight numbers */
+    bool pairs = csv->n_columns >= 3 && csv->n_columns % 2 == 1 && csv->n_columns <= MOST;
+    if (!pairs || n < 2) return;
+    if (csv->n_columns > 3 && !strcmp(vkt__csv_cell(csv, 0, 3), "correct")) return;
+    for (size_t c = 1; c + 1 < csv->n_columns; c += 2) {
+        double *x = vkt__arena_alloc(a, n * sizeof *x), *y = vkt__arena_alloc(a, n * sizeof *y),
+               *ends = vkt__arena_alloc(a, 2 * sizeof *ends);
+        ends[0] = INFINITY, ends[1] = -INFINITY;
+        for (size_t i = 0; i < n; i++) {
+            x[i] = vkt__number_or_nan(vkt__csv_cell(csv, i + 1, c));
+            y[i] = vkt__number_or_nan(vkt__csv_cell(csv, i + 1, c + 1));
+            ends[0] = fmin(ends[0], x[i]);
+            ends[1] = fmax(ends[1], x[i]);
+        }
+        vkt__plot *plot = vkt__arena_alloc(a, sizeof *plot);
+        const char *name = csv->n_columns > 3 ? vkt__csv_cell(csv, 0, c) + strlen("target(") : "";
+        const char *which = *name ? CELL("%.*s: ", (int)strcspn(name, ")"), name) : "";
+        *plot = (vkt__plot) {
+            .title = CELL("%spredicted and target", which),
+            .x_label = "target",
+            .y_label = "predicted",
+            .about = CELL("%zu validation examples: on the line a prediction is right.", n),
+        };
+        vkt__plot_add(
+            plot,
+            &(vkt__series) {
+                .mark = VKT__LINE, .name = "right", .n = 2, .x = ends, .y = ends, .grey = true });
+        vkt__plot_add(plot, &(vkt__series) { .mark = VKT__DOTS, .n = n, .x = x, .y = y });
+        vkt__page_plot(p, plot, CELL("predicted-%zu", c / 2));
+    }
+}
+
 void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
 {
     char **names = NULL, *best;
@@ -204,6 +242,7 @@ void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
     class_table(p, r, have ? &csv : NULL);
     confusion(p, r);
     vkt__page_side_end(p);
+    if (have) scatter(p, r, &csv);
     if (some) predictions_table(p, r, names, n);
     if (have) vkt__csv_finish(&csv);
     vkt__names_free(names, n);

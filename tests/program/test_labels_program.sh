@@ -63,6 +63,9 @@ import json
 e = {t["name"]: t for t in json.load(open("out"))["targets"]}
 assert sorted(e) == ["price", "weight"] and 0 < e["price"]["mae"] < 30 and 0 < e["weight"]["mae"] < 0.003, e
 assert e["price"]["r2"] > 0.9 and e["weight"]["r2"] > 0.9, e' || fail "errors by column"
+works report two; works report songs
+[ "$(grep -o '[a-z]*: predicted and target' two/report.html | sort -u | tr '\n' ' ')" = "price: predicted and target weight: predicted and target " ] || fail "a scatter plot of each number"
+[ -s songs/report.html ] && ! grep -q "predicted and target" songs/report.html || fail "no scatter plot of labels"
 works predict two two.csv
 head -1 out | grep -q "price [0-9.]*  weight [-0-9.e]*$" || fail "both numbers"
 # Two classes: a temperature, and a threshold by cost, by which more of the dear ones are found.
