@@ -60,7 +60,7 @@ fail:
 
 bool vkt__comparison_shows(const vkt__comparison *c, uint32_t n)
 {
-    return n > 1 && fmin(c->recipe_high, c->candidate_high) < fmax(c->recipe_low, c->candidate_low);
+    return n > 2 && fmin(c->recipe_high, c->candidate_high) < fmax(c->recipe_low, c->candidate_low);
 }
 
 vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const *set, size_t n_set)
@@ -94,8 +94,9 @@ vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const
     for (size_t i = 0; i < n_set && c.holds; i++) vkt__study_apply(s, set[i]);
     if (!shown)
         vkt__study_advise(s, "%s; --seeds N compares on more seeds",
-                          s->priv->desc->repeats == 1 ? "one seed can't show a difference"
-                                                      : "the ranges overlap");
+                          s->priv->desc->repeats == 1   ? "one seed can't show a difference"
+                          : s->priv->desc->repeats == 2 ? "two seeds can't show a difference"
+                                                        : "the ranges overlap");
     s->command = vkt__study_command(s, s->apply, s->n_apply);
     return VKT_OK;
 }

@@ -132,7 +132,7 @@ typedef struct vkt__comparison {
     double candidate, candidate_low, candidate_high;
     bool holds; /* the candidate's median is at least as good */
 } vkt__comparison;
-/* Whether n seeds each show a difference: more than one, and disjoint ranges. */
+/* Whether n seeds each show a difference: three or more, and disjoint ranges. */
 bool vkt__comparison_shows(const vkt__comparison *c, uint32_t n);
 vkt_status vkt__study_compare(vkt_study *s, const char *const *set, size_t n_set,
                               vkt__comparison *out);
