@@ -59,7 +59,7 @@ run pack said.jsonl --tokenizer tok --out packed # what is saved is data again
 # ---- by OpenAI's API
 if ! "$program" --version --verbose | grep -q 'HTTP: no$'; then
   "$program" serve run --port 0 >address 2>log & pid=$!
-  for _ in $(seq 300); do grep -q answers address && break; sleep 0.1; done
+  for _ in $(seq 300); do grep -qs answers address && break; sleep 0.1; done
   port=$(sed -n 's#^http://127.0.0.1:\([0-9]*\)/.*#\1#p' address)
   python3 "$here/support/serve_clients.py" chat "${port:?no address}" $pid answers >said 2>&1 || { cat said; fail serve; }
   kill -INT $pid

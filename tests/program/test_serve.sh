@@ -3,7 +3,7 @@
 # test_serve.sh VKTRAIN
 set -uo pipefail
 . "$(dirname "$0")/../support/refusals.sh"
-clients=$(cd "$(dirname "$0")/../support" && pwd)/serve_clients.py
+clients=$source/support/serve_clients.py
 fail() { echo "$test: FAILED: $*"; cat log; bad=$((bad + 1)); }
 bad=0
 if "$program" --version --verbose | grep -q 'HTTP: no$'; then
@@ -20,8 +20,9 @@ refused 2 "serve: --port must be at most 65535" serve t --port 70000
 refused 4 "'nowhere'" serve nowhere
 # served MODEL ARGUMENT...: on a free port; $port, $pid
 served() {
+  rm -f address
   "$program" serve "$@" --port 0 >address 2>log & pid=$!
-  for _ in $(seq 300); do grep -q answers address && break; sleep 0.1; done
+  for _ in $(seq 300); do grep -qs answers address && break; sleep 0.1; done
   port=$(sed -n 's#^http://127.0.0.1:\([0-9]*\)/.*#\1#p' address)
   [ -n "$port" ] || fail "no address"
 }
