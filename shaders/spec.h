@@ -46,6 +46,8 @@
 #define VKT_SPEC_REST 29 /* K % STEPS */
 #define VKT_SPEC_VEC_A 30
 #define VKT_SPEC_VEC_B 31
+#define VKT_SPEC_TURN_A 81 /* 16-bit elements lie along k in shared memory, but not in their matrix */
+#define VKT_SPEC_TURN_B 82
 #define VKT_SPEC_ALONG 32
 #define VKT_SPEC_VEC 33
 

@@ -44,17 +44,26 @@ uvec4 load8(u32s x, u32x4s x4, uint vec, uint at, uint row, uint col, uint rows,
     return v;
 }
 
-/* Vector j of the slice that starts at k, of an operand that begins at element `at` and whose tile starts at row or column r0. */
-uvec4 load_a(uint j, uint at, uint r0, uint k)
+/* Vector i of this thread's, of the slice that starts at k, of an operand that begins at element `at` and whose tile starts at
+ * row or column r0. */
+uvec4 load_a(uint i, uint at, uint r0, uint k)
 {
-    uint r = j / A_LEN, c = j % A_LEN * 8;
+    uint tid = gl_LocalInvocationID.x, j = i * THREADS + tid, r = j / A_LEN, c = j % A_LEN * 8, steps = BK / A_LOADS;
+    if (TURN_A != 0) return load8(p.a, p.a4, VEC_A, at, k + tid % steps * A_LOADS + i, r0 + tid / steps * 8, p.K, p.M);
     return A_ALONG_K ? load8(p.a, p.a4, VEC_A, at, r0 + r, k + c, p.M, p.K) : load8(p.a, p.a4, VEC_A, at, k + r, r0 + c, p.K, p.M);
 }
 
-uvec4 load_b(uint j, uint at, uint r0, uint k)
+uvec4 load_b(uint i, uint at, uint r0, uint k)
 {
-    uint r = j / B_LEN, c = j % B_LEN * 8;
+    uint tid = gl_LocalInvocationID.x, j = i * THREADS + tid, r = j / B_LEN, c = j % B_LEN * 8, steps = BK / B_LOADS;
+    if (TURN_B != 0) return load8(p.b, p.b4, VEC_B, at, k + tid % steps * B_LOADS + i, r0 + tid / steps * 8, p.K, p.N);
     return B_ALONG_K ? load8(p.b, p.b4, VEC_B, at, r0 + r, k + c, p.N, p.K) : load8(p.b, p.b4, VEC_B, at, k + r, r0 + c, p.K, p.N);
+}
+
+/* Column c of 8 in two neighbouring steps. */
+uint turned(uvec4 x, uvec4 next, uint c)
+{
+    return c % 2 == 0 ? x[c / 2] & 0xffffu | next[c / 2] << 16 : x[c / 2] >> 16 | next[c / 2] & 0xffff0000u;
 }
 
 #define A_AT(i) widen1(p.a, i)
@@ -74,15 +83,29 @@ void main()
 
     [[unroll]] for (uint i = 0; i < FM * FN; i++) acc[i] = fragment_sums(0.0);
     for (uint k = steps.x; k < steps.y; k += BK) {
-        uvec4 next_a[A_LOADS], next_b[B_LOADS];
-        [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, at.x, tile.x, k);
-        [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, at.y, tile.y, k);
+        uvec4 next_a[A_LOADS + 1], next_b[B_LOADS + 1]; /* one more, for the index of a pair's second */
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i, at.x, tile.x, k);
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i, at.y, tile.y, k);
         barrier();
-        [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
+        if (TURN_A != 0) {
+            uint column = tid / (BK / A_LOADS) * 8, word = tid % (BK / A_LOADS) * A_LOADS / 2;
+            [[unroll]] for (uint c = 0; c < 8; c++)
+                [[unroll]] for (uint i = 0; i < A_LOADS; i += 2) {
+                    uint w = word + i / 2;
+                    sa[(column + c) * A_STRIDE + w / 4][w % 4] = turned(next_a[i], next_a[i + 1], c);
+                }
+        } else [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
             uint j = i * THREADS + tid;
             if (j < A_VECTORS) sa[j / A_LEN * A_STRIDE + j % A_LEN] = next_a[i];
         }
-        [[unroll]] for (uint i = 0; i < B_LOADS; i++) {
+        if (TURN_B != 0) {
+            uint column = tid / (BK / B_LOADS) * 8, word = tid % (BK / B_LOADS) * B_LOADS / 2;
+            [[unroll]] for (uint c = 0; c < 8; c++)
+                [[unroll]] for (uint i = 0; i < B_LOADS; i += 2) {
+                    uint w = word + i / 2;
+                    sb[(column + c) * B_STRIDE + w / 4][w % 4] = turned(next_b[i], next_b[i + 1], c);
+                }
+        } else [[unroll]] for (uint i = 0; i < B_LOADS; i++) {
             uint j = i * THREADS + tid;
             if (j < B_VECTORS) sb[j / B_LEN * B_STRIDE + j % B_LEN] = next_b[i];
         }
@@ -91,13 +114,13 @@ void main()
             fragment_a a[FM];
             fragment_b b;
             [[unroll]] for (uint i = 0; i < FM; i++) {
-                uint from = fragment_at(A_ALONG_K, A_STRIDE, share.x + i * CM, kk);
-                if (A_ALONG_K) coopMatLoad(a[i], sa, from, A_STRIDE, gl_CooperativeMatrixLayoutRowMajor);
+                uint from = fragment_at(A_LIES_ALONG_K, A_STRIDE, share.x + i * CM, kk);
+                if (A_LIES_ALONG_K) coopMatLoad(a[i], sa, from, A_STRIDE, gl_CooperativeMatrixLayoutRowMajor);
                 else coopMatLoad(a[i], sa, from, A_STRIDE, gl_CooperativeMatrixLayoutColumnMajor);
             }
             [[unroll]] for (uint j = 0; j < FN; j++) {
-                uint from = fragment_at(B_ALONG_K, B_STRIDE, share.y + j * CN, kk);
-                if (B_ALONG_K) coopMatLoad(b, sb, from, B_STRIDE, gl_CooperativeMatrixLayoutColumnMajor);
+                uint from = fragment_at(B_LIES_ALONG_K, B_STRIDE, share.y + j * CN, kk);
+                if (B_LIES_ALONG_K) coopMatLoad(b, sb, from, B_STRIDE, gl_CooperativeMatrixLayoutColumnMajor);
                 else coopMatLoad(b, sb, from, B_STRIDE, gl_CooperativeMatrixLayoutRowMajor);
                 [[unroll]] for (uint i = 0; i < FM; i++) acc[i * FN + j] = coopMatMulAdd(a[i], b, acc[i * FN + j]);
             }

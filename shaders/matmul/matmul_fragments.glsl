@@ -22,6 +22,8 @@ layout(constant_id = VKT_SPEC_CN) const uint CN = 16;
 layout(constant_id = VKT_SPEC_CK) const uint CK = 16;
 layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
 layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
+layout(constant_id = VKT_SPEC_TURN_A) const uint TURN_A = 0;
+layout(constant_id = VKT_SPEC_TURN_B) const uint TURN_B = 0;
 
 #define fragment_a coopmat<operand, gl_ScopeSubgroup, CM, CK, gl_MatrixUseA>
 #define fragment_b coopmat<operand, gl_ScopeSubgroup, CK, CN, gl_MatrixUseB>
@@ -29,9 +31,14 @@ layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
 
 const uint SUBGROUPS = (BM / WM) * (BN / WN), THREADS = SUBGROUPS * LANES, FM = WM / CM, FN = WN / CN;
 const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */
-/* Of 16-bit elements in shared memory, as rows lie: vectors of 8, padded by one. */
-const uint A_ROWS = A_ALONG_K ? BM : BK, A_LEN = (A_ALONG_K ? BK : BM) / 8, A_STRIDE = A_LEN + 1;
-const uint B_ROWS = B_ALONG_K ? BN : BK, B_LEN = (B_ALONG_K ? BK : BN) / 8, B_STRIDE = B_LEN + 1;
+const uint A_VECTORS = BM * BK / 8, A_LOADS = (A_VECTORS + THREADS - 1) / THREADS; /* of a tile, of a thread */
+const uint B_VECTORS = BN * BK / 8, B_LOADS = (B_VECTORS + THREADS - 1) / THREADS;
+/* Where the units' loads read what lies across k number by number, elements are turned on their way to shared memory: a thread
+ * loads 8 columns of its A_LOADS steps, which are an even number and leave nothing over. */
+const bool A_LIES_ALONG_K = TURN_A != 0 || LAYOUT != 2, B_LIES_ALONG_K = TURN_B != 0 || LAYOUT == 0;
+/* Of 16-bit elements in shared memory, as rows lie there: vectors of 8, padded by one. */
+const uint A_ROWS = A_LIES_ALONG_K ? BM : BK, A_LEN = (A_LIES_ALONG_K ? BK : BM) / 8, A_STRIDE = A_LEN + 1;
+const uint B_ROWS = B_LIES_ALONG_K ? BN : BK, B_LEN = (B_LIES_ALONG_K ? BK : BN) / 8, B_STRIDE = B_LEN + 1;
 const uint BAND = 8; /* rows of tiles walked together, for the L2 cache */
 
 shared float sc[SUBGROUPS * CM * CN];
@@ -56,8 +63,6 @@ uint fragment_at(bool along_k, uint stride, uint r, uint k)
     return along_k ? r * stride + k / 8 : k * stride + r / 8;
 }
 
-const uint A_VECTORS = A_ROWS * A_LEN, A_LOADS = (A_VECTORS + THREADS - 1) / THREADS; /* of a tile, of a thread */
-const uint B_VECTORS = B_ROWS * B_LEN, B_LOADS = (B_VECTORS + THREADS - 1) / THREADS;
 const uint ENDS = CM * CN / 2, ENDS_EACH = (ENDS + LANES - 1) / LANES; /* pairs of a fragment, of a lane */
 
 /* Ends the sums of product or slice s from row m, column n of C, fragment by fragment through the subgroup's own shared

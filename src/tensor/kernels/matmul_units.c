@@ -46,6 +46,30 @@ static bool has_registers(const vkt__mm_tile *t, const vkt_caps *caps)
            t->thread_rows * t->thread_columns <= 32 * caps->subgroup_min;
 }
 
+/* Whether an operand of `span` rows or columns to a tile is turned as it is staged: AMD's units
+ * load what does not lie along k number by number. Of CPU drivers, on which tests run, some tiles
+ * do it.
+ */
+static bool turns(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p, uint32_t span,
+                  bool along_k)
+{
+    uint32_t threads = vkt__mm_threads(t) * lanes_of(caps), vectors = span * t->steps / 8;
+    bool wanted = caps->klass == VKT_GPU_CLASS_AMD ||
+                  (caps->klass == VKT_GPU_CLASS_CPU && vectors == 4 * threads);
+    return wanted && vkt__mm_is_16bit(p) && !along_k && vectors % (2 * threads) == 0 &&
+           t->steps % (vectors / threads) == 0;
+}
+
+static bool turns_a(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+{
+    return turns(t, caps, p, t->rows, p->layout != VKT_LAYOUT_TN);
+}
+
+static bool turns_b(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+{
+    return turns(t, caps, p, t->columns, p->layout == VKT_LAYOUT_NT);
+}
+
 /* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
  * of a tile and a vector of padding a row fit shared memory, of f32 operands three times. */
 static bool fits(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
@@ -53,9 +77,10 @@ static bool fits(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product
     bool is_16bit = vkt__mm_is_16bit(p);
     const uint32_t *f = fragment_of(caps, p), pieces = is_16bit ? 1 : 3;
     if (!vkt__mm_has_units(caps, p)) return false;
-    uint32_t a = p->layout == VKT_LAYOUT_TN ? t->steps * (t->rows + 8) : t->rows * (t->steps + 8),
-             b = p->layout == VKT_LAYOUT_NT ? t->columns * (t->steps + 8)
-                                            : t->steps * (t->columns + 8);
+    uint32_t a = p->layout == VKT_LAYOUT_TN && !turns_a(t, caps, p) ? t->steps * (t->rows + 8)
+                                                                    : t->rows * (t->steps + 8),
+             b = p->layout != VKT_LAYOUT_NT && !turns_b(t, caps, p) ? t->steps * (t->columns + 8)
+                                                                    : t->columns * (t->steps + 8);
     bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
     uint32_t fragments = t->thread_rows / f[0] * (t->thread_columns / f[1]),
              most = is_16bit ? MOST_FRAGMENTS : MOST_FRAGMENTS_SPLIT, threads = vkt__mm_threads(t);
@@ -88,7 +113,9 @@ static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_laun
                                    { VKT_SPEC_CN, f[1] },
                                    { VKT_SPEC_CK, f[2] },
                                    { VKT_SPEC_VEC_A, loads_of(p, vkt__mm_row_a(p), j->a) },
-                                   { VKT_SPEC_VEC_B, loads_of(p, vkt__mm_row_b(p), j->b) } };
+                                   { VKT_SPEC_VEC_B, loads_of(p, vkt__mm_row_b(p), j->b) },
+                                   { VKT_SPEC_TURN_A, turns_a(t, j->caps, p) },
+                                   { VKT_SPEC_TURN_B, turns_b(t, j->caps, p) } };
     l->shader = shader_of(j->caps, p);
     l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t) * lanes_of(j->caps);
     vkt__mm_add(l, tile, VKT_COUNT(tile));
