@@ -33,6 +33,7 @@ set(SRC_GPU
   src/gpu/journal.c
   src/gpu/kernel.c
   src/gpu/memory_type.c
+  src/gpu/nvml.c
   src/gpu/slab.c
   src/gpu/stream.c
   src/gpu/submit.c

@@ -47,7 +47,7 @@ static void fill_info(vkt__bencher *b)
     i->os = vkt__machine_os(a);
     i->cpu = vkt__machine_cpu(a);
     i->memory = vkt__arena_printf(a, "%.1f GiB", (double)vkt__ram_bytes() / 1073741824);
-    i->clocks = vkt__machine_clocks(a);
+    i->clocks = vkt__machine_clocks(a, c, "");
     i->limits = vkt__machine_limits(a, c->vendor_id, c->device_id);
     i->shader_compiler = VKT_SHADER_COMPILER;
     i->power = vkt__arena_strdup(a, power);

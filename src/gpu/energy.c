@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "gpu/energy.h"
+#include "gpu/nvml.h"
 
 enum { MAX_CARDS = 16, MAX_SENSORS = 32, MAX_PACKAGES = 8, PATH = 512, SAMPLE_MS = 20 };
 /* How often counters are renewed: an interval must be many times as long. */
@@ -14,22 +15,12 @@ enum { MAX_CARDS = 16, MAX_SENSORS = 32, MAX_PACKAGES = 8, PATH = 512, SAMPLE_MS
 
 typedef enum source { NVML, HWMON_ENERGY, HWMON_POWER, RAPL } source;
 
-/* NVML's, by its header: 0 is success. */
-typedef struct nvml {
-    void *library;
-    void *device;
-    int (*init)(void);
-    int (*shutdown)(void);
-    int (*by_uuid)(const char *uuid, void **device);
-    int (*energy)(void *device, unsigned long long *mj);
-} nvml;
-
 struct vkt__energy {
     source from;
     char path[MAX_PACKAGES][PATH]; /* of counters */
     double range[MAX_PACKAGES];    /* RAPL: where they begin again at 0, J */
     size_t n;
-    nvml nv;
+    vkt__nvml *nv;
     double began, last[MAX_PACKAGES]; /* J */
     /* HWMON_POWER has no counter: a thread samples it. */
     vkt__thread *sampler;
@@ -57,35 +48,14 @@ static bool read_word(const char *path, char out[64])
 
 /* ---- NVML ---- */
 
-static void *find(const nvml *n, const char *name, void *out, size_t bytes)
-{
-    return vkt__library_find(n->library, name, out, bytes) ? out : NULL;
-}
-
 static bool open_nvml(vkt__energy *e, const vkt_caps *caps, const char *library)
 {
-    nvml *n = &e->nv;
-    char uuid[48] = "GPU-";
-    unsigned long long mj;
-    for (size_t i = 0, at = 4; i < 16; i++)
-        at += (size_t)snprintf(uuid + at, sizeof uuid - at, "%s%02x",
-                               i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", caps->uuid[i]);
-    n->library = vkt__library_open(library ? library : "libnvidia-ml.so.1");
-    if (!n->library) return false;
-    bool ok = find(n, "nvmlInit_v2", &n->init, sizeof n->init) &&
-              find(n, "nvmlShutdown", &n->shutdown, sizeof n->shutdown) &&
-              find(n, "nvmlDeviceGetHandleByUUID", &n->by_uuid, sizeof n->by_uuid) &&
-              find(n, "nvmlDeviceGetTotalEnergyConsumption", &n->energy, sizeof n->energy);
-    if (ok && n->init() == 0) {
-        if (n->by_uuid(uuid, &n->device) == 0 && n->energy(n->device, &mj) == 0) {
-            e->from = NVML;
-            e->n = 1;
-            return true;
-        }
-        n->shutdown();
-    }
-    vkt__library_close(&n->library);
-    return false;
+    e->nv = vkt__nvml_open(caps, library);
+    if (e->nv && isnan(vkt__nvml_joules(e->nv))) vkt__nvml_close(&e->nv);
+    if (!e->nv) return false;
+    e->from = NVML;
+    e->n = 1;
+    return true;
 }
 
 /* ---- sensors of a GPU's kernel driver ---- */
@@ -172,10 +142,7 @@ void vkt__energy_close(vkt__energy **e)
 {
     if (!*e) return;
     if ((*e)->sampler) end_sampling(*e);
-    if ((*e)->nv.library) {
-        (*e)->nv.shutdown();
-        vkt__library_close(&(*e)->nv.library);
-    }
+    vkt__nvml_close(&(*e)->nv);
     free(*e);
     *e = NULL;
 }
@@ -194,8 +161,7 @@ const char *vkt__energy_source(const vkt__energy *e)
 /* Of counter i, J. */
 static double counter(const vkt__energy *e, size_t i)
 {
-    unsigned long long mj;
-    if (e->from == NVML) return e->nv.energy(e->nv.device, &mj) == 0 ? 1e-3 * (double)mj : NAN;
+    if (e->from == NVML) return vkt__nvml_joules(e->nv);
     return 1e-6 * read_number(e->path[i]);
 }
 

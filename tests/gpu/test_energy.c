@@ -1,9 +1,13 @@
-/* The energy that a device takes, from sensors that are files of this test and from a library that
- * has NVML's names. */
+/* The energy that a device takes, and its clocks, from sensors that are files of this test and from
+ * a library that has NVML's names. */
 #include "testing.h"
 
+#include <math.h>
+
 #include "base/os.h"
+#include "bench/bench_machine.h"
 #include "gpu/energy.h"
+#include "gpu/nvml.h"
 
 #define DIR "te"
 #include "own_folder.h"
@@ -126,9 +130,41 @@ static void nvml_is_asked_by_uuid(void **state)
     vkt__sleep_ms(1050);
     REQUIRE_NEAR(vkt__energy_end(e, NULL), 7, 1e-9);
     vkt__energy_close(&e);
+    vkt__nvml *n = vkt__nvml_open(&caps, VKT_FAKE_NVML);
+    REQUIRE_NEAR(vkt__nvml_mhz(n, false), 2520, 1e-9);
+    REQUIRE_NEAR(vkt__nvml_mhz(n, true), 3105, 1e-9);
+    vkt__nvml_close(&n);
     d.nvml = "./no-nvml.so";
     assert_null(vkt__energy_open(&caps, &d));
 #endif
+}
+
+static void clocks_are_told_where_files_say_them(void **state)
+{
+    (void)state;
+    vkt__arena a = { 0 };
+    vkt_caps amd = { .klass = VKT_GPU_CLASS_AMD, .vendor_id = 0x1002, .device_id = 0x73bf },
+             arc = { .klass = VKT_GPU_CLASS_INTEL, .vendor_id = 0x8086, .device_id = 0xe20b };
+    assert_string_equal(vkt__machine_clocks(&a, &amd, "te"), "unknown");
+    put(CARD "0/device/vendor", "0x8086\n");
+    put(CARD "0/device/device", "0xe20b\n");
+    put(CARD "0/gt_max_freq_mhz", "2850\n");
+    put(CARD "1/device/vendor", "0x1002\n");
+    put(CARD "1/device/device", "0x73bf\n");
+    put(CARD "1/device/hwmon/hwmon3/freq1_input", "2512000000\n");
+    assert_string_equal(vkt__machine_clocks(&a, &amd, "te"),
+                        "GPU 2512 MHz before, at most unknown");
+    assert_string_equal(vkt__machine_clocks(&a, &arc, "te"),
+                        "GPU unknown before, at most 2850 MHz");
+    put("te/proc/cpuinfo", "processor : 0\ncpu MHz : 3200.5\n");
+    put("te/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "4900000\n");
+    put(CARD "0/gt_act_freq_mhz", "600\n");
+    assert_string_equal(vkt__machine_clocks(&a, &arc, "te"),
+                        "CPU 3200.5 MHz before, at most 4900 MHz, governor unknown; GPU 600 MHz "
+                        "before, at most 2850 MHz");
+    arc.klass = VKT_GPU_CLASS_CPU; /* a CPU driver has no card */
+    assert_null(strstr(vkt__machine_clocks(&a, &arc, "te"), "GPU"));
+    vkt__arena_finish(&a);
 }
 
 int main(void)
@@ -137,6 +173,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(packages_are_added_up, setup, teardown),
         cmocka_unit_test_setup_teardown(a_card_is_found_by_its_ids, setup, teardown),
         cmocka_unit_test(nvml_is_asked_by_uuid),
+        cmocka_unit_test_setup_teardown(clocks_are_told_where_files_say_them, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

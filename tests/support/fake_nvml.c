@@ -5,6 +5,8 @@ int nvmlInit_v2(void);
 int nvmlShutdown(void);
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **device);
 int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj);
+int nvmlDeviceGetClockInfo(void *device, int which, unsigned *mhz);
+int nvmlDeviceGetMaxClockInfo(void *device, int which, unsigned *mhz);
 
 int nvmlInit_v2(void)
 {
@@ -29,4 +31,16 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
     if (!device) return 2;
     *mj = now += 7000;
     return 0;
+}
+
+int nvmlDeviceGetClockInfo(void *device, int which, unsigned *mhz)
+{
+    *mhz = 2520;
+    return device && which == 1 ? 0 : 3;
+}
+
+int nvmlDeviceGetMaxClockInfo(void *device, int which, unsigned *mhz)
+{
+    *mhz = 3105;
+    return device && which == 1 ? 0 : 3;
 }
