@@ -42,7 +42,6 @@
 #define VKT_SPEC_LAYOUT 26 /* vkt_layout */
 #define VKT_SPEC_BF16 27 /* the 16-bit format: 0 f16, 1 bf16 */
 #define VKT_SPEC_C_PAIRS 28
-#define VKT_SPEC_C_FOURS 79 /* results are stored four at a time */
 #define VKT_SPEC_REST 29 /* K % STEPS */
 #define VKT_SPEC_VEC_A 30
 #define VKT_SPEC_VEC_B 31

@@ -39,16 +39,6 @@ void pixel_at(uint m, uint rows, uint cols, out uint image, out uint row, out ui
 /* Whether the sum before the activation may be asked for: a store that is masked off costs a CPU driver as much. */
 const bool MAY_KEEP = ACT != VKT_ACT_N_NONE;
 
-#ifndef PAIRS
-/* Elements i to i + 3, as below: i is a multiple of 4, and so are the addresses of elements. */
-void finish_four(uint i, vec4 sum)
-{
-    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) f32x4s(p.pre).v[i / 4] = sum;
-    [[unroll]] for (uint n = 0; n < 4; n++) sum[n] = act_fwd(ACT, sum[n]);
-    f32x4s(p.y).v[i / 4] = sum;
-}
-#endif
-
 /* Element i of the result; sum has its bias already. */
 void finish(uint i, float sum)
 {

@@ -12,7 +12,6 @@ layout(push_constant, scalar) uniform Push { conv_params p; };
 layout(constant_id = VKT_SPEC_DW) const uint DW = 0;
 layout(constant_id = VKT_SPEC_VEC_X) const uint VEC_X = 0;
 layout(constant_id = VKT_SPEC_VEC_W) const uint VEC_W = 0;
-layout(constant_id = VKT_SPEC_C_FOURS) const uint C_FOURS = 0; /* a group's output channels, y and pre are too */
 const bool A_ALONG_K = DW == 0, B_ALONG_K = false;
 #include "matmul/tile.glsl"
 
@@ -106,17 +105,10 @@ void main()
 
     [[unroll]] for (uint j = 0; j < GN; j++) {
         uint n = n0 + j * (BN / GN) + tx * 4;
-        vec4 bias = vec4(-0.0); /* which changes no sum */
-        if (C_FOURS != 0 && (p.flags & VKT_MM_BIAS) != 0)
-            [[unroll]] for (uint c = 0; c < 4; c++) bias[c] = p.bias.v[first_n + min(n + c, width - 1)];
         [[unroll]] for (uint i = 0; i < TM; i++) {
             uint m = m0 + i / 4 * (BM / GM) + ty * 4 + i % 4, first = (s * rows + m) * p.co + first_n + n;
             if (m >= rows) continue;
-            vec4 sums = acc[i * GN + j] + bias;
-            if (C_FOURS != 0) {
-                if (n < width) finish_four(first, sums);
-                continue;
-            }
+            vec4 sums = acc[i * GN + j];
             [[unroll]] for (uint c = 0; c < 4; c++) {
                 if (n + c >= width) continue;
                 if ((p.flags & VKT_MM_BIAS) != 0) sums[c] += p.bias.v[first_n + n + c];

@@ -71,34 +71,6 @@ float with_bias(uint n, float sum)
     return sum;
 }
 
-#if !defined PAIRS && !defined WIDE
-/* Ends elements i to i + 3, biases included: i is a multiple of 4, and so are the addresses of elements. */
-void finish_four(uint i, vec4 sum)
-{
-    vec4 v = vec4(0.0), r = vec4(0.0), c;
-    bool keep = MAY_KEEP && (p.flags & VKT_MM_PRE) != 0;
-    i /= 4;
-#ifdef HALF
-    if (C_PAIRS != 0) {
-        if (keep) u32x2s(p.aux2).v[i] = uvec2(narrow(sum.xy), narrow(sum.zw));
-        if (DERIVATIVE) v = vec4(widen(u32x2s(p.aux2).v[i].x), widen(u32x2s(p.aux2).v[i].y));
-        if (adds_r()) r = vec4(widen(u32x2s(p.r2).v[i].x), widen(u32x2s(p.r2).v[i].y));
-    } else
-#endif
-    {
-        if (keep) f32x4s(p.aux).v[i] = sum;
-        if (DERIVATIVE) v = f32x4s(p.aux).v[i];
-        if (adds_r()) r = f32x4s(p.r).v[i];
-    }
-    [[unroll]] for (uint n = 0; n < 4; n++) c[n] = act_end(sum[n], v[n]) + r[n];
-#ifdef HALF
-    if (C_PAIRS != 0) u32x2s(p.c2).v[i] = uvec2(narrow(c.xy), narrow(c.zw));
-    else
-#endif
-        f32x4s(p.c).v[i] = c;
-}
-#endif
-
 /* Ends the sum, bias included, of element i of C, which is f32. */
 void finish_biased(uint i, float sum)
 {

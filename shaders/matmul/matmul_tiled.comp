@@ -16,7 +16,6 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 
 layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
 layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
-layout(constant_id = VKT_SPEC_C_FOURS) const uint C_FOURS = 0; /* N and C's, aux's and R's addresses are multiples of four elements */
 layout(constant_id = VKT_SPEC_REST) const uint REST = 0; /* K is no multiple of BK */
 #ifdef HALF
 #define AT(from, i) widen1(from, i)
@@ -116,10 +115,6 @@ void main()
             uint m = m0 + i / 4 * (BM / GM) + ty * 4 + i % 4, row = (s * p.M + m) * p.N;
             if (m >= p.M) continue;
             vec4 sums = acc[i * GN + j] + bias;
-            if (C_FOURS != 0) {
-                if (n < p.N) finish_four(row + n, sums);
-                continue;
-            }
 #ifdef HALF
             [[unroll]] for (uint c = 0; c < 4; c += 2)
                 if (n + c < p.N) finish_pair_biased(row + n + c, vec2(sums[c], sums[c + 1]), n + c + 1 < p.N);

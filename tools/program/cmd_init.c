@@ -151,13 +151,14 @@ static vkt_status open_examples(const init_options *o, const vkt_source_info *s,
     if (st == VKT_OK && !o->task && s->takes & VKT_TAKES_MULTILABEL && has_sets(d))
         return try_open(o, s->name, VKT_TASK_MULTILABEL, d);
     if (!numbers || o->task == 1 || (st == VKT_OK && !too_many_classes(d))) return st;
+    vkt_status as_classes = st;
     bool classes = st == VKT_OK;
     memcpy(first, last_error, sizeof first);
     st = try_open(o, s->name, VKT_TASK_REGRESS, d);
     if (st == VKT_OK || o->task == 2) return st;
     if (classes) return try_open(o, s->name, VKT_TASK_CLASSIFY, d); /* of many names */
     memcpy(last_error, first, sizeof first);                        /* classes are the likelier */
-    return st;
+    return as_classes;
 }
 
 /* ---- text ---- */

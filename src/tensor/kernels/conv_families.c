@@ -145,19 +145,17 @@ static void launch_tiled(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__c
     const vkt__conv_geometry *q = j->q;
     bool dw = q->attr->conv.pass == VKT_CONV_DW;
     uint32_t pixels = q->n * q->oh * q->ow;
-    const vkt__constant spec[] = {
-        { VKT_SPEC_LANES, vkt__lanes(j->caps, threads_of(t), VKT__MANY) },
-        { VKT_SPEC_DW, dw },
-        { VKT_SPEC_BM, t->rows },
-        { VKT_SPEC_BN, t->columns },
-        { VKT_SPEC_BK, t->steps },
-        { VKT_SPEC_TM, t->thread_rows },
-        { VKT_SPEC_TN, t->thread_columns },
-        { VKT_SPEC_ROLLED, j->caps->klass == VKT_GPU_CLASS_INTEL },
-        { VKT_SPEC_VEC_X, q->ci % 4 == 0 && j->x % 16 == 0 },
-        { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && j->w % 16 == 0 },
-        { VKT_SPEC_C_FOURS, j->per_group % 4 == 0 && j->ends % 16 == 0 }
-    };
+    const vkt__constant spec[] = { { VKT_SPEC_LANES,
+                                     vkt__lanes(j->caps, threads_of(t), VKT__MANY) },
+                                   { VKT_SPEC_DW, dw },
+                                   { VKT_SPEC_BM, t->rows },
+                                   { VKT_SPEC_BN, t->columns },
+                                   { VKT_SPEC_BK, t->steps },
+                                   { VKT_SPEC_TM, t->thread_rows },
+                                   { VKT_SPEC_TN, t->thread_columns },
+                                   { VKT_SPEC_ROLLED, j->caps->klass == VKT_GPU_CLASS_INTEL },
+                                   { VKT_SPEC_VEC_X, q->ci % 4 == 0 && j->x % 16 == 0 },
+                                   { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && j->w % 16 == 0 } };
     l->spec[VKT__CONV_WORKGROUP].value = threads_of(t);
     add(l, spec, VKT_COUNT(spec));
     l->groups =

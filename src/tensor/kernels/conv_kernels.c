@@ -159,8 +159,7 @@ uint32_t vkt__conv_choose(const vkt_gpu *gpu, const vkt__conv_geometry *q)
 /* ---- launch ---- */
 
 vkt__conv_launch vkt__conv_prepare(uint32_t kernel, const vkt_caps *caps,
-                                   const vkt__conv_geometry *q, uint64_t n, uint64_t x, uint64_t w,
-                                   uint64_t ends)
+                                   const vkt__conv_geometry *q, uint64_t n, uint64_t x, uint64_t w)
 {
     const vkt__conv_tile *t = &tiles[kernel];
     const vkt_attr *a = q->attr;
@@ -169,7 +168,6 @@ vkt__conv_launch vkt__conv_prepare(uint32_t kernel, const vkt_caps *caps,
                               .n = n,
                               .x = x,
                               .w = w,
-                              .ends = ends,
                               .slices = VKT_MAX(a->conv.slices, 1),
                               .per_group = per_group(q) };
     vkt__conv_launch l = {

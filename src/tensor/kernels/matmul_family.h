@@ -24,7 +24,6 @@ typedef struct vkt__mm_job {
     const vkt_caps *caps;
     const vkt__product *p;
     uint64_t a, b;     /* addresses */
-    uint64_t ends;     /* those of C and of what has its shape, joined by | */
     uint64_t products; /* batched or slices: of each so many */
 } vkt__mm_job;
 

@@ -89,7 +89,7 @@ static void conv_record(vkt__rec *rec, const vkt_node *n)
     p.x4 = p.x;
     p.w4 = p.w;
     vkt__conv_launch l = vkt__conv_prepare(vkt__conv_choose(rec->gpu, &q), rec->caps, &q,
-                                           n->out[0]->count, p.x, p.w, p.y | p.pre);
+                                           n->out[0]->count, p.x, p.w);
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
 }
 

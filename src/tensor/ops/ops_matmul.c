@@ -142,8 +142,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     p.K = prod.K;
     p.slice = vkt__matmul_slice(p.K, slices);
     p.batch = prod.batch;
-    vkt__matmul_launch l = vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices,
-                                               act_of(n), p.a, p.b, p.c | p.aux | p.r);
+    vkt__matmul_launch l =
+        vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices, act_of(n), p.a, p.b);
     p.tiles = (uint32_t)l.groups;
     if (n->out[2]) l.groups += (n->out[2]->count + l.sums - 1) / l.sums;
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
