@@ -221,6 +221,7 @@ set(SRC_TENSOR_PLAN
   src/tensor/plan/unpacks.c
 )
 set(SRC_TENSOR_RUN
+  src/tensor/run/hand_over.c
   src/tensor/run/run.c
   src/tensor/run/timing.c
 )
@@ -301,6 +302,7 @@ set(SRC_MODELS
 set(SRC_TRAIN
   src/train/batch_ring.c
   src/train/batch_sync.c
+  src/train/buckets.c
   src/train/measures/classes.c
   src/train/measures/ranks.c
   src/train/measures/confusion.c

@@ -213,6 +213,7 @@ static vkt_status mpi_sum_start(vkt_comm *c, float *data, uint64_t n, vkt__comm_
 static vkt_status mpi_sum_test(vkt_comm *c, vkt__comm_job **job, bool *done)
 {
     vkt_status st = test_job(c, *job, done);
+    if (st == VKT_OK && !*done) st = vkt__mpi_alarmed(c);
     if (st != VKT_OK || !*done) return st;
     (*job)->used = false;
     *job = NULL;

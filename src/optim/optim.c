@@ -331,14 +331,30 @@ static vkt_tensor *squares(const vkt_optim *o, vkt_graph *g)
     return sum ? sum : vkt_fill(g, vkt_shape1(1), 0);
 }
 
+static vkt_status make_sums(vkt_optim *o, bool seen)
+{
+    vkt_status st = VKT_OK;
+    vkt_buffer_desc all = { 4 * o->count, VKT_MEM_DEVICE, "gradient sums" };
+    VKT_TRY(vkt_buffer_create(o->gpu, &all, &o->sum));
+    if (seen && !vkt__buffer_reads_fast(o->sum)) {
+        vkt_buffer_destroy(o->gpu, &o->sum);
+        all.mem = VKT_MEM_HOST;
+        VKT_TRY(vkt_buffer_create(o->gpu, &all, &o->sum));
+    }
+    VKT_TRY(vkt_buffer_create(o->gpu, &(vkt_buffer_desc) { 512, VKT_MEM_DEVICE, "loss sums" },
+                              &o->sums));
+fail:
+    return st;
+}
+
 vkt_status vkt_optim_accumulate(vkt_optim *o)
 {
-    vkt_status st = vkt_buffer_create(
-        o->gpu, &(vkt_buffer_desc) { 4 * o->count, VKT_MEM_DEVICE, "gradient sums" }, &o->sum);
-    return st == VKT_OK
-               ? vkt_buffer_create(o->gpu, &(vkt_buffer_desc) { 512, VKT_MEM_DEVICE, "loss sums" },
-                                   &o->sums)
-               : st;
+    return make_sums(o, false);
+}
+
+vkt_status vkt__optim_accumulate_seen(vkt_optim *o)
+{
+    return make_sums(o, true);
 }
 
 void vkt__optim_sums(vkt_optim *o, vkt_buffer **gradients, uint64_t *count, vkt_buffer **sums)
@@ -348,13 +364,22 @@ void vkt__optim_sums(vkt_optim *o, vkt_buffer **gradients, uint64_t *count, vkt_
     *sums = o->sums;
 }
 
-void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
+void vkt__optim_build_sums(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits,
+                           const vkt__range *parts, size_t n)
 {
-    vkt_shape one = vkt_shape1(1), all = vkt_shape1((uint32_t)o->count);
-    vkt__accumulate(g, bound(g, "gradient sums", all, VKT_F32, o->sum, 0),
-                    bound(g, "gradients", all, VKT_F32, o->grads, 0));
+    vkt_shape one = vkt_shape1(1);
+    for (size_t i = 0; i < n; i++) {
+        vkt_shape part = vkt_shape1((uint32_t)parts[i].count);
+        vkt__accumulate(g, bound(g, "gradient sums", part, VKT_F32, o->sum, 4 * parts[i].offset),
+                        bound(g, "gradients", part, VKT_F32, o->grads, 4 * parts[i].offset));
+    }
     vkt__accumulate(g, bound(g, "loss sum", one, VKT_F32, o->sums, 0), loss);
     if (hits) vkt__accumulate(g, bound(g, "hits sum", one, VKT_F32, o->sums, VKT__SUMS_HITS), hits);
+}
+
+void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
+{
+    vkt__optim_build_sums(o, g, loss, hits, &(vkt__range) { 0, o->count }, 1);
 }
 
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)

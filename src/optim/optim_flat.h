@@ -24,6 +24,16 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
  * gradients [*count] f32; the loss at byte 0 and hits at VKT__SUMS_HITS of `sums`, f32 each. */
 enum { VKT__SUMS_HITS = 256 };
 void vkt__optim_sums(vkt_optim *o, vkt_buffer **gradients, uint64_t *count, vkt_buffer **sums);
+/* vkt_optim_accumulate with the sums of gradients where the host reads them without a copy, which
+ * may be its own memory: for a step of one micro-batch, as more would read them over the bus. */
+vkt_status vkt__optim_accumulate_seen(vkt_optim *o);
+/* vkt_optim_build_sum, with the gradients in n parts that together are all: each can be summed up
+ * when backward has made it. Elements. */
+typedef struct vkt__range {
+    uint64_t offset, count;
+} vkt__range;
+void vkt__optim_build_sums(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits,
+                           const vkt__range *parts, size_t n);
 /* ARG and one line that names the field. */
 vkt_status vkt__optim_check(const vkt_optim_desc *desc);
 /* The row's constants. */
@@ -33,10 +43,6 @@ vkt_attr vkt__optim_attr(const vkt_optim_desc *desc);
 vkt__update_step vkt__optim_factors(const vkt_optim_desc *desc, double lr, uint64_t step);
 
 /* ---- groups ---- */
-
-typedef struct vkt__range {
-    uint64_t offset, count;
-} vkt__range;
 
 /* The groups by block, and the stretches of the flat buffer that are not frozen, as long as
  * possible. */

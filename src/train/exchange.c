@@ -1,29 +1,42 @@
 /* exchange.h: gradients leave in buckets, which are under way at the same time. */
 #include "base/os.h"
 #include "gpu/commands.h"
-#include "optim/optim_flat.h"
+#include "tensor/graph/graph.h"
+#include "train/buckets.h"
 #include "train/exchange.h"
 
-/* So that adding up one bucket overlaps with the way of the next; and no more than there are jobs.
- */
-enum { BUCKET = 1 << 20 };
+/* Elements. Smaller ones leave earlier, larger ones cost less by the message. */
+enum { BUCKET = 1 << 18 };
 
-static uint64_t bucket_of(uint64_t count)
+vkt_status vkt__exchange_build(vkt_optim *o, const vkt_model *model, uint32_t accumulate,
+                               vkt_tensor *loss, vkt_tensor *hits, vkt__buckets **out)
 {
-    uint64_t least = vkt__align(count / (VKT__COMM_JOBS - 2) + 1, 1024);
-    return VKT_MAX(least, (uint64_t)BUCKET);
+    vkt_status st = VKT_OK;
+    vkt_graph *g = loss->g;
+    vkt_buffer *gradients, *sums;
+    uint64_t count;
+    VKT_TRY(accumulate > 1 ? vkt_optim_accumulate(o) : vkt__optim_accumulate_seen(o));
+    vkt__optim_sums(o, &gradients, &count, &sums);
+    vkt__buckets *b = *out = vkt__buckets_create(model, BUCKET, VKT__COMM_JOBS - 2);
+    vkt__optim_build_sums(o, g, loss, hits, b->whole, b->n_whole);
+    for (uint32_t i = 0; i < b->n_pieces; i++)
+        vkt__graph_hand_over(g, gradients, 4 * b->pieces[i].offset, 4 * b->pieces[i].count);
+    vkt__graph_hand_over(g, sums, 0, sums->bytes);
+fail:
+    return st;
 }
 
-vkt_status vkt__exchange_create(vkt_comm *comm, vkt_gpu *gpu, vkt_optim *o, vkt_model *model,
-                                vkt__exchange **out)
+vkt_status vkt__exchange_create(const vkt__exchange_desc *d, vkt__exchange **out)
 {
     vkt__exchange *e = *out = vkt__alloc(sizeof *e);
-    e->comm = comm;
-    e->gpu = gpu;
-    vkt__optim_sums(o, &e->gradients, &e->count, &e->sums);
-    e->model = model;
-    e->states = vkt__alloc((2 * vkt_model_state_count(model) + 1) * sizeof *e->states);
-    e->own_states = e->states + vkt_model_state_count(model);
+    e->comm = d->comm;
+    e->gpu = d->gpu;
+    vkt__optim_sums(d->optim, &e->gradients, &e->count, &e->sums);
+    e->model = d->model;
+    e->graph = d->graph;
+    e->buckets = d->buckets;
+    e->states = vkt__alloc((2 * vkt_model_state_count(e->model) + 1) * sizeof *e->states);
+    e->own_states = e->states + vkt_model_state_count(e->model);
     e->copies = !vkt__buffer_reads_fast(e->gradients);
     e->host = e->copies ? malloc(e->count * sizeof *e->host) : e->gradients->host;
     if (e->host) return VKT_OK;
@@ -70,34 +83,73 @@ fail:
     return st;
 }
 
+/* Until the device has come to the ticket. Messages only get on while MPI is called: sums that are
+ * under way are looked after meanwhile. Once they are all there, the wait is the device's, which
+ * notices a hang. */
+static vkt_status wait_device(vkt__exchange *e, uint64_t ticket, uint32_t n_jobs)
+{
+    enum { IDLE_US = 100 };
+    vkt_status st = VKT_OK;
+    for (bool open = true; open && !vkt_ticket_done(e->gpu, ticket);) {
+        open = false;
+        for (uint32_t i = 0; i < n_jobs; i++) {
+            bool done;
+            if (!e->jobs[i]) continue;
+            VKT_TRY(vkt__comm_sum_test(e->comm, &e->jobs[i], &done));
+            open = open || !done;
+        }
+        if (open) vkt__sleep_us(IDLE_US);
+    }
+    VKT_TRY(vkt_ticket_wait(e->gpu, ticket));
+fail:
+    return st;
+}
+
+static vkt_status wait_job(vkt__exchange *e, uint32_t i)
+{
+    return e->jobs[i] ? vkt__comm_sum_wait(e->comm, &e->jobs[i]) : VKT_OK;
+}
+
+/* The buckets in their order; each is on its way while backward makes the next. */
+static vkt_status start_gradients(vkt__exchange *e)
+{
+    vkt_status st = VKT_OK;
+    double first = 0;
+    for (uint32_t i = 0; i < e->buckets->n_pieces; i++) {
+        vkt__range r = e->buckets->pieces[i];
+        VKT_TRY(wait_device(e, vkt__graph_handed(e->graph, i), i));
+        if (i == 0) first = vkt__now();
+        if (e->copies)
+            VKT_TRY(vkt_buffer_read(e->gpu, e->gradients, 4 * r.offset, e->host + r.offset,
+                                    4 * r.count));
+        VKT_TRY(vkt__comm_sum_start(e->comm, e->host + r.offset, r.count, &e->jobs[i]));
+    }
+    VKT_TRY(
+        wait_device(e, vkt__graph_handed(e->graph, e->buckets->n_pieces), e->buckets->n_pieces));
+    e->hidden += vkt__now() - first;
+fail:
+    return st;
+}
+
 vkt_status vkt__exchange_step(vkt__exchange *e)
 {
     vkt_status st = VKT_OK;
-    double start = vkt__now();
-    uint64_t bucket = bucket_of(e->count);
-    uint32_t n = 0;
+    uint32_t n = e->buckets->n_pieces;
     float *loss = &e->shared[VKT__SHARED_LOSS], *hits = &e->shared[VKT__SHARED_HITS];
+    VKT_TRY(start_gradients(e));
+    double start = vkt__now();
     VKT_TRY(vkt_buffer_read(e->gpu, e->sums, 0, loss, sizeof *loss));
     VKT_TRY(vkt_buffer_read(e->gpu, e->sums, VKT__SUMS_HITS, hits, sizeof *hits));
-    VKT_TRY(vkt__comm_sum_start(e->comm, e->shared, VKT__SHARED_N, &e->jobs[n++]));
-    for (uint64_t at = 0; at < e->count; at += bucket) {
-        uint64_t count = VKT_MIN(bucket, e->count - at);
-        if (e->copies)
-            VKT_TRY(vkt_buffer_read(e->gpu, e->gradients, 4 * at, e->host + at, 4 * count));
-        VKT_TRY(vkt__comm_sum_start(e->comm, e->host + at, count, &e->jobs[n++]));
-    }
+    VKT_TRY(vkt__comm_sum_start(e->comm, e->shared, VKT__SHARED_N, &e->jobs[n]));
     VKT_TRY(average_states(e));
-    VKT_TRY(vkt__comm_sum_wait(e->comm, &e->jobs[0]));
-    for (uint32_t i = 1; i < n; i++) {
-        uint64_t at = (i - 1) * bucket, count = VKT_MIN(bucket, e->count - at);
-        VKT_TRY(vkt__comm_sum_wait(e->comm, &e->jobs[i]));
-        if (e->copies)
-            VKT_TRY(vkt_buffer_write(e->gpu, e->gradients, 4 * at, e->host + at, 4 * count));
-    }
-    if (!e->copies) vkt__buffer_written(e->gpu, e->gradients);
+    for (uint32_t i = 0; i <= n; i++) VKT_TRY(wait_job(e, i));
+    if (e->copies)
+        VKT_TRY(vkt_buffer_write(e->gpu, e->gradients, 0, e->host, 4 * e->count));
+    else
+        vkt__buffer_written(e->gpu, e->gradients);
     VKT_TRY(vkt_buffer_write(e->gpu, e->sums, 0, loss, sizeof *loss));
     VKT_TRY(vkt_buffer_write(e->gpu, e->sums, VKT__SUMS_HITS, hits, sizeof *hits));
-fail:
     e->seconds += vkt__now() - start;
+fail:
     return st;
 }

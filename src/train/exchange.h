@@ -1,10 +1,14 @@
 /* What ranks exchange in a step: between the gradients of the last micro-batch and the update, the
- * sums of gradients, loss, hits and weights over all ranks, and who wants to stop. */
+ * sums of gradients, loss, hits and weights over all ranks, and who wants to stop. A bucket of
+ * gradients leaves when backward has made it, while the device goes on with the next. */
 #ifndef VKT_TRAIN_EXCHANGE_H
 #define VKT_TRAIN_EXCHANGE_H
 
 #include "comm/comm.h"
 #include "vktrain/optim.h"
+
+/* buckets.h */
+typedef struct vkt__buckets vkt__buckets;
 
 /* Sums over all ranks, in floats: whole numbers are exact below 2^24. */
 enum {
@@ -23,19 +27,36 @@ typedef struct vkt__exchange {
     vkt_buffer *gradients, *sums; /* the optimizer's */
     vkt_model *model;             /* whose running averages become the ranks' mean */
     float *states, *own_states;   /* [vkt_model_state_count] */
+    vkt_graph *graph;             /* that makes the gradients */
+    const vkt__buckets *buckets;
     uint64_t count;
     float *host; /* the gradients' memory where the host sees it, else a copy of them */
     bool copies;
     vkt__comm_job *jobs[VKT__COMM_JOBS];
     float shared[VKT__SHARED_N];
-    double seconds; /* in exchanges so far */
+    double seconds; /* in exchanges so far, after the device had made the last gradient */
+    double hidden;  /* and before that: between the first bucket's start and it */
 } vkt__exchange;
 
-/* o: after vkt_optim_accumulate. OOM_HOST. */
-vkt_status vkt__exchange_create(vkt_comm *comm, vkt_gpu *gpu, vkt_optim *o, vkt_model *model,
-                                vkt__exchange **out);
+/* The end of the graph of a micro-batch, before it is compiled: sums of gradients, loss and hits,
+ * which the host gets bucket by bucket; where they are read once only, in memory that needs no
+ * copy. accumulate: micro-batches of a step. *out is for vkt__exchange_create, and to be destroyed
+ * after the graph. OOM_DEVICE. */
+vkt_status vkt__exchange_build(vkt_optim *o, const vkt_model *model, uint32_t accumulate,
+                               vkt_tensor *loss, vkt_tensor *hits, vkt__buckets **out);
+
+typedef struct vkt__exchange_desc {
+    vkt_comm *comm;
+    vkt_gpu *gpu;
+    vkt_optim *optim; /* after vkt_optim_accumulate */
+    vkt_model *model;
+    vkt_graph *graph; /* that vkt__exchange_build has ended */
+    const vkt__buckets *buckets;
+} vkt__exchange_desc;
+/* OOM_HOST. */
+vkt_status vkt__exchange_create(const vkt__exchange_desc *desc, vkt__exchange **out);
 void vkt__exchange_destroy(vkt__exchange **e);
-/* The device is done with the step's last micro-batch. shared: this rank's values from
+/* The step's last micro-batch was submitted. shared: this rank's values from
  * VKT__SHARED_WEIGHT on; all ranks' sums afterwards. */
 vkt_status vkt__exchange_step(vkt__exchange *e);
 /* Bytes that this rank sends in a step. */

@@ -6,6 +6,7 @@
 #include "tensor/graph/graph.h"
 #include "tensor/plan/recompute.h"
 #include "train/batch_sync.h"
+#include "train/buckets.h"
 #include "train/session.h"
 #include "train/session_tune.h"
 
@@ -111,8 +112,13 @@ static vkt_status build_train(vkt__session *s)
     vkt_model_backward(s->model, l->graph, total);
     uint64_t at = 0;
     if (c->accumulate > 1 || c->ranks > 1) {
-        VKT_TRY(vkt_optim_accumulate(s->optim));
-        vkt_optim_build_sum(s->optim, l->graph, total, hits);
+        if (c->ranks > 1) {
+            VKT_TRY(
+                vkt__exchange_build(s->optim, s->model, c->accumulate, total, hits, &s->buckets));
+        } else {
+            VKT_TRY(vkt_optim_accumulate(s->optim));
+            vkt_optim_build_sum(s->optim, l->graph, total, hits);
+        }
         s->update = vkt__graph_new(s->gpu);
         vkt__ring_bind(l, vkt_step(s->update), l->step_at, false);
         vkt__ring_result(l, vkt_optim_build(s->optim, s->update, NULL, NULL), &at);
@@ -555,7 +561,8 @@ void vkt__session_fill_update(vkt__session *s, uint32_t slot, uint64_t step, dou
 vkt_status vkt__session_join(vkt__session *s, vkt_comm *comm)
 {
     s->comm = comm;
-    return vkt__exchange_create(comm, s->gpu, s->optim, s->model, &s->exchange);
+    vkt__exchange_desc d = { comm, s->gpu, s->optim, s->model, s->train.graph, s->buckets };
+    return vkt__exchange_create(&d, &s->exchange);
 }
 
 void vkt__session_destroy(vkt__session **ps)
@@ -565,6 +572,7 @@ void vkt__session_destroy(vkt__session **ps)
     vkt__gpu_settle(s->gpu);
     vkt__samples_destroy(&s->samples);
     vkt__exchange_destroy(&s->exchange);
+    vkt__buckets_destroy(&s->buckets);
     vkt_graph_destroy(&s->update);
     vkt__ring_destroy(s->gpu, &s->train);
     vkt__ring_destroy(s->gpu, &s->eval);

@@ -22,8 +22,9 @@ typedef struct vkt__session {
     float *class_weight_host;
     vkt__calibration calibration; /* what evaluations do to probabilities */
     vkt__ring train, eval;
-    vkt_graph *update; /* accumulation: the step after its micro-batches; else NULL */
-    vkt_comm *comm;    /* of several ranks, which share the session's evaluations; else NULL */
+    vkt_graph *update;     /* accumulation: the step after its micro-batches; else NULL */
+    vkt_comm *comm;        /* of several ranks, which share the session's evaluations; else NULL */
+    vkt__buckets *buckets; /* of several ranks' gradients */
     vkt__exchange *exchange; /* of the training graph's gradients; else NULL */
     vkt__samples *samples;   /* text, where config->samples; else NULL */
     uint64_t planned_bytes;

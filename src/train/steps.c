@@ -78,11 +78,10 @@ static vkt__flight *held(vkt__steps *t, uint32_t i)
 
 /* Of several ranks: the gradients of the step that f ends become those of all ranks, its numbers,
  * too. */
-static vkt_status exchange(vkt__steps *t, vkt__flight *f, uint64_t ticket)
+static vkt_status exchange(vkt__steps *t, vkt__flight *f)
 {
     vkt_status st = VKT_OK;
     vkt__exchange *e = t->s->exchange;
-    VKT_TRY(vkt_ticket_wait(t->s->gpu, ticket));
     e->shared[VKT__SHARED_WEIGHT] = (float)f->weight;
     e->shared[VKT__SHARED_COUNTED] = (float)f->n_counted;
     e->shared[VKT__SHARED_STOP] = t->stop;
@@ -107,7 +106,7 @@ static vkt_status flush(vkt__steps *t)
     for (uint32_t i = 0; i < n; i++) slots[i] = held(t, i)->slot;
     VKT_TRY(vkt_graph_submit_slots(t->s->train.graph, slots, n, &ticket));
     tell_submitted(t, *held(t, n - 1), ticket, false, since);
-    if (t->s->exchange && held(t, n - 1)->last) VKT_TRY(exchange(t, held(t, n - 1), ticket));
+    if (t->s->exchange && held(t, n - 1)->last) VKT_TRY(exchange(t, held(t, n - 1)));
     if (t->s->update && held(t, n - 1)->last) {
         since = mark(t);
         VKT_TRY(vkt_graph_submit(t->s->update, slots[n - 1], &ticket));

@@ -23,7 +23,7 @@ YAML
 cat >mixed.yaml <<'YAML'
 name: mixed
 data: {source: idx, path: pictures, valid_fraction: 0.2, augment: {mixup: 0.4, crop_padding: 1}}
-model: [flatten, linear]
+model: [flatten, linear: 800, relu, linear: 800, relu, linear] # of two buckets, one of two pieces
 train: {steps: 20, batch: 13, accumulate: 2}
 eval: {every: 20}
 checkpoint: {metric: roc_auc}
@@ -101,9 +101,13 @@ for _ in $(seq 600); do
   [ "$(find killed/checkpoints -name state.json 2>/dev/null | wc -l)" -lt 2 ] || break
   sleep 0.1
 done
-kill -KILL "$(pgrep -P "$(pgrep -P $job | head -n 1)" | tail -n 1)"
+processes=$(pgrep -P "$(pgrep -P $job | head -n 1)")
+kill -KILL "$(printf '%s\n' "$processes" | tail -n 1)"
 start=$SECONDS
 wait $job || code=$?
+left() { for p in $processes; do ! kill -0 "$p" 2>/dev/null || return 0; done; return 1; }
+while left && [ $((SECONDS - start)) -lt 30 ]; do sleep 0.1; done # the launcher may end before the ranks that it has ended
+! left || say "ranks are left behind: $processes"
 [ $code = 1 ] && [ $((SECONDS - start)) -lt 30 ] || say "a rank that is killed: exit code $code after $((SECONDS - start)) s"
 grep -q 'rank . (.*) is gone' err || { say "no word of the rank that was killed"; cat err >&2; }
 at=$(find killed/checkpoints -name state.json | sort | tail -n 1 | grep -o '[0-9]*/state' | grep -o '^[0-9]*')

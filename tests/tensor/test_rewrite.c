@@ -288,6 +288,47 @@ static void products_accumulate_to_the_same_bits(void **state)
     assert_memory_equal(got[0], got[1], sizeof got[0]);
 }
 
+/* x doubled three times, each result in memory of the caller's: the host can have the first before
+ * the second is made, also when the submissions were cut anew by what the first runs took. */
+static void memory_is_handed_over_when_it_is_final(void **state)
+{
+    (void)state;
+    enum { N = 64, STAGES = 3, RUNS = 5 };
+    vkt_buffer *buf;
+    float x[N];
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_graph_no_rewrite(g);
+    REQUIRE_OK(vkt_buffer_create(
+        gpu, &(vkt_buffer_desc) { (STAGES + 1) * 256, VKT_MEM_DEVICE, "test" }, &buf));
+    vkt_tensor *t = vkt_input(g, vkt_shape1(N), VKT_F32, "x");
+    vkt_bind(t, VKT_ALL_SLOTS, buf, 0);
+    for (uint32_t i = 1; i <= STAGES; i++) {
+        t = vkt_scale(g, t, 2);
+        vkt_bind(t, VKT_ALL_SLOTS, buf, 256 * i);
+    }
+    for (uint32_t i = 0; i < STAGES; i++) /* the last first: of the others, more than is written */
+        assert_int_equal(vkt__graph_hand_over(g, buf, 256 * (STAGES - i), 256), i);
+    assert_int_equal(vkt__graph_hand_over(g, buf, 256, 256 * STAGES), STAGES);
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+    for (uint32_t run = 0; run < RUNS; run++) {
+        uint64_t ticket, before = 0;
+        for (uint32_t i = 0; i < N; i++) x[i] = (float)(run + i);
+        REQUIRE_OK(vkt_buffer_write(gpu, buf, 0, x, sizeof x));
+        REQUIRE_OK(vkt_graph_submit(g, 0, &ticket));
+        for (uint32_t i = STAGES; i-- > 0; before = vkt__graph_handed(g, i))
+            assert_true(vkt__graph_handed(g, i) > before);
+        assert_int_equal(before, ticket);
+        assert_int_equal(vkt__graph_handed(g, STAGES), ticket);
+        for (uint32_t i = 1; i <= STAGES; i++) {
+            REQUIRE_OK(vkt_ticket_wait(gpu, vkt__graph_handed(g, STAGES - i)));
+            REQUIRE_OK(vkt_buffer_read(gpu, buf, 256 * i, x, sizeof x));
+            assert_true(x[1] == (float)(run + 1) * (float)(1 << i));
+        }
+    }
+    vkt_graph_destroy(&g);
+    vkt_buffer_destroy(gpu, &buf);
+}
+
 /* Sums that a step's scalars take over: of an odd number, of pairs, of several chunks of squares.
  */
 static void the_steps_scalars_keep_their_bits(void **state)
@@ -519,6 +560,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_device_computes_the_same_bits),
         cmocka_unit_test(products_accumulate_to_the_same_bits),
+        cmocka_unit_test(memory_is_handed_over_when_it_is_final),
         cmocka_unit_test(the_steps_scalars_keep_their_bits),
         cmocka_unit_test(the_twins_compute_the_same),
         cmocka_unit_test(rewrites_save_what_they_say),

@@ -10,6 +10,14 @@
 
 enum { VKT_MAX_PASSES = 16, VKT_MAX_CHUNKS = 64 };
 
+/* Memory that the host takes in every run as soon as it is final: see vkt__graph_hand_over. */
+typedef struct vkt__handed {
+    const vkt_buffer *buf;
+    uint64_t offset, bytes;
+    uint32_t level;  /* the last that writes it */
+    uint64_t ticket; /* of the newest run */
+} vkt__handed;
+
 struct vkt_graph {
     vkt_gpu *gpu;
     vkt__arena arena;
@@ -48,7 +56,10 @@ struct vkt_graph {
      * by the host, before the next level: see vkt__graph_sync. */
     vkt_status (*sync)(void *user, const vkt_node *n, uint32_t slot);
     void *sync_user;
-    bool *level_syncs;        /* [n_levels] or NULL */
+    bool *level_syncs;   /* [n_levels] or NULL */
+    bool *level_ends;    /* [n_levels] or NULL: a submission ends with the level */
+    vkt__handed *handed; /* [n_handed] */
+    uint32_t n_handed;
     double *level_ms;         /* [n_levels] estimated, then measured */
     uint32_t n_timed, n_cuts; /* timed runs of the segments as they are; times that they were cut */
 };
@@ -69,6 +80,16 @@ vkt_tensor *vkt__slice(vkt_tensor *t, uint32_t first, uint32_t n);
  * how often all examples are those of this graph. The running variances become those of all. */
 void vkt__graph_sync(vkt_graph *g, double times,
                      vkt_status (*fn)(void *user, const vkt_node *n, uint32_t slot), void *user);
+
+/* Before compiling: in every run a submission ends where the last node has written these bytes, so
+ * that the host can have them while the device goes on. Returns which one it is, from 0. */
+uint32_t vkt__graph_hand_over(vkt_graph *g, const vkt_buffer *buf, uint64_t offset, uint64_t bytes);
+/* Of the run that was submitted last: what to wait for before the bytes are read. */
+uint64_t vkt__graph_handed(const vkt_graph *g, uint32_t i);
+/* Of the runner, when the graph is planned: level_ends and level_syncs. */
+void vkt__graph_mark_ends(vkt_graph *g, bool (*syncs)(const vkt_node *n));
+/* Of the runner: levels up to `last` were submitted, and end with the ticket. */
+void vkt__graph_submitted(vkt_graph *g, uint32_t first, uint32_t last, uint64_t ticket);
 
 /* Of a compiled graph: how long it takes, by what was measured, as a share of its nodes' estimates
  * (vkt__node_ms). */

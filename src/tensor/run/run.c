@@ -63,7 +63,7 @@ static void cut(vkt_graph *g, double target_ms)
     double ms = 0;
     for (uint32_t l = 0; l < g->n_levels || l == 0; l++) {
         uint32_t parts = parts_of(g, l, target_ms);
-        bool joins = n && !(l && g->level_syncs && g->level_syncs[l - 1]) && parts == 1 &&
+        bool joins = n && !(l && g->level_ends && g->level_ends[l - 1]) && parts == 1 &&
                      list[n - 1].n_parts == 1 && ms + g->level_ms[l] <= target_ms;
         ms = joins ? ms + g->level_ms[l] : g->level_ms[l];
         if (joins) list[n - 1].last = l;
@@ -196,14 +196,6 @@ void vkt__graph_sync(vkt_graph *g, double times,
     }
 }
 
-static void mark_syncs(vkt_graph *g)
-{
-    if (!g->sync) return;
-    g->level_syncs = vkt__arena_alloc(&g->arena, (g->n_levels + 1) * sizeof *g->level_syncs);
-    for (size_t k = 0; k < g->n_nodes; k++)
-        if (syncs(g->nodes[k])) g->level_syncs[g->nodes[k]->level] = true;
-}
-
 /* The segment has been submitted: what of it the host has to do with. */
 static vkt_status sync_segment(vkt_graph *g, const vkt__segment *s, uint32_t slot, uint64_t ticket)
 {
@@ -238,7 +230,7 @@ vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
     g->label = vkt__arena_strdup(&g->arena, label);
     if (vkt__gpu_plans_only(g->gpu)) return VKT_OK;
     estimate(g);
-    mark_syncs(g);
+    vkt__graph_mark_ends(g, syncs);
     cut(g, vkt_gpu_caps(g->gpu)->submit_ms);
     make_kernels(g);
     VKT_TRY(record_all(g));
@@ -265,6 +257,7 @@ vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket)
             double ms = 1e3 * (vkt__now() - start);
             s->ms = g->n_timed ? VKT_MIN(s->ms, ms) : ms;
         }
+        vkt__graph_submitted(g, s->first, s->last, *ticket);
         VKT_TRY(sync_segment(g, s, slot, *ticket));
     }
     if (timed && ++g->n_timed == TIMED_RUNS) VKT_TRY(settle(g));
@@ -284,9 +277,12 @@ vkt_status vkt_graph_submit_slots(vkt_graph *g, const uint32_t *slots, uint32_t 
     VKT_ASSERT(n > 0 && n <= VKT_MAX_SLOTS);
     if (vkt_graph_is_short(g, (double)vkt_gpu_caps(g->gpu)->submit_ms / n)) {
         for (uint32_t i = 0; i < n; i++) cmds[i] = g->segments[0].cmd[slots[i]];
-        return vkt__submit_all(g->gpu, cmds, n, ticket);
+        VKT_TRY(vkt__submit_all(g->gpu, cmds, n, ticket));
+        vkt__graph_submitted(g, 0, g->n_levels, *ticket);
+        return VKT_OK;
     }
     for (uint32_t i = 0; i < n && st == VKT_OK; i++) st = vkt_graph_submit(g, slots[i], ticket);
+fail:
     return st;
 }
 
