@@ -474,6 +474,7 @@ set(SRC_PROGRAM
   tools/program/start_ranks.c
   tools/program/main.c
   tools/program/runs_print.c
+  tools/program/runs_studies.c
   tools/program/runs_table.c
 )
 # What `vktrain serve` is, where libmicrohttpd is.

@@ -119,6 +119,24 @@ for asked in ". --trials" ". --sort -best" ". --csv" straight; do
     "$program" runs $asked >out 2>log && grep -q 'straight/trial-0000' out || fail "trials in runs $asked: $(cat out log)"
 done
 
+# ---- the table of studies, for programs and for documents
+"$program" runs . --studies --csv >studies.csv 2>log && "$program" runs . --studies --json >studies.json 2>>log && "$program" runs . --studies --markdown >studies.md 2>>log ||
+    fail "runs --studies: $(cat log)"
+python3 - >log 2>&1 <<'P' || fail "runs --studies as CSV, JSON and markdown"
+import csv, json
+rows, objects = list(csv.DictReader(open("studies.csv"))), json.load(open("studies.json"))["studies"]
+assert [r["study"] for r in rows] == [o["study"] for o in objects] and len(rows) >= 2
+for row, o in zip(rows, objects):
+    print(row, o)
+    assert set(row) == set(o) and all(float(row[k]) == o[k] if isinstance(o[k], (int, float)) else row[k] == (o[k] or "") for k in o if k != "best")
+    assert abs(float(row["best"]) - o["best"]) < 1e-8 * abs(o["best"])
+lines = open("studies.md").read().splitlines()
+assert len(lines) == 2 + len(rows) and {line.replace("\\|", "").count("|") for line in lines} == {10}, lines
+assert all(r["study"] in line and r["command"].replace("|", "\\|") in line for r, line in zip(rows, lines[2:])), lines
+P
+refused 2 'not to that of --studies' runs . --studies --show optim.lr
+refused 2 'name trials of the studies' runs . --studies --compare
+
 # ---- more trials of the same search: the first ones are kept, the next points of the sequence come; resumed again, nothing is left to do
 cp -r straight more
 finished more >before

@@ -123,23 +123,30 @@ static void markdown_row(const char *const *cells, size_t n)
     puts("|");
 }
 
+void runs_print_markdown(const cli_column *col, size_t n_cols, const char *const *cell, size_t n)
+{
+    const char **titles = cli_zeros(n_cols, sizeof *titles);
+    for (size_t c = 0; c < n_cols; c++) titles[c] = col[c].title;
+    markdown_row(titles, n_cols);
+    for (size_t c = 0; c < n_cols; c++) titles[c] = col[c].right ? "--:" : "---";
+    markdown_row(titles, n_cols);
+    for (size_t i = 0; i < n; i++) markdown_row(cell + i * n_cols, n_cols);
+    free(titles);
+}
+
 void runs_print_text(const runs_options *o, table *t)
 {
     size_t n_cols = FIXED + (o->show.n < MAX_SHOWN ? o->show.n : MAX_SHOWN);
     cli_column col[FIXED + MAX_SHOWN];
     char(*text)[WIDTH] = cli_zeros((t->n + 1) * n_cols, sizeof *text);
-    const char **cell = cli_zeros((t->n + 1) * n_cols, sizeof *cell), *titles[FIXED + MAX_SHOWN];
+    const char **cell = cli_zeros((t->n + 1) * n_cols, sizeof *cell);
     memcpy(col, columns, sizeof columns);
     for (size_t s = FIXED; s < n_cols; s++)
         col[s] = (cli_column) { o->show.item[s - FIXED], true, 40 };
     for (size_t i = 0; i < t->n; i++) fill_row(o, &t->rows[i], text + i * n_cols);
     for (size_t i = 0; i < t->n * n_cols; i++) cell[i] = text[i];
     if (o->markdown) {
-        for (size_t c = 0; c < n_cols; c++) titles[c] = col[c].title;
-        markdown_row(titles, n_cols);
-        for (size_t c = 0; c < n_cols; c++) titles[c] = col[c].right ? "--:" : "---";
-        markdown_row(titles, n_cols);
-        for (size_t i = 0; i < t->n; i++) markdown_row(cell + i * n_cols, n_cols);
+        runs_print_markdown(col, n_cols, cell, t->n);
     } else {
         cli_table(stdout, col, n_cols, cell, t->n);
         for (size_t i = 0; i < t->n; i++)
