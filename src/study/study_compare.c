@@ -68,19 +68,23 @@ vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const
     vkt__comparison c;
     vkt_status st = vkt__study_compare(s, set, n_set, &c);
     if (st != VKT_OK || s->priv->desc->dry_run) return st;
-    const char *numbers = vkt__study_text(
-        s,
-        "%s %.4g (%.4g to %.4g) against %.4g (%.4g to %.4g), median and range over %u new seed%s",
-        s->metric, c.candidate, c.candidate_low, c.candidate_high, c.recipe, c.recipe_low,
-        c.recipe_high, s->priv->desc->repeats, s->priv->desc->repeats == 1 ? "" : "s");
-    bool shown = vkt__comparison_shows(&c, s->priv->desc->repeats);
+    uint32_t n = s->priv->desc->repeats;
+    const char *numbers =
+        n == 1 ? vkt__study_text(s, "%s %.4g against %.4g on one new seed", s->metric, c.candidate,
+                                 c.recipe)
+               : vkt__study_text(s,
+                                 "%s %.4g (%.4g to %.4g) against %.4g (%.4g to %.4g), median and "
+                                 "range over %u new seeds",
+                                 s->metric, c.candidate, c.candidate_low, c.candidate_high,
+                                 c.recipe, c.recipe_low, c.recipe_high, n);
+    bool shown = vkt__comparison_shows(&c, n);
     if (c.holds && shown)
         vkt__study_advise(s, "use %s: better than the recipe on validation: %s", what, numbers);
     else if (c.holds)
         vkt__study_advise(s,
-                          "%s may be used: its median is at least as good as the recipe's, but no "
+                          "%s may be used: %s is at least as good as the recipe's, but no "
                           "difference is shown on validation: %s",
-                          what, numbers);
+                          what, n == 1 ? "its result" : "its median", numbers);
     else if (shown)
         vkt__study_advise(s,
                           "keep the recipe: %s was best on one seed, but is worse on new seeds: "
@@ -94,9 +98,9 @@ vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const
     for (size_t i = 0; i < n_set && c.holds; i++) vkt__study_apply(s, set[i]);
     if (!shown)
         vkt__study_advise(s, "%s; --seeds N compares on more seeds",
-                          s->priv->desc->repeats == 1   ? "one seed can't show a difference"
-                          : s->priv->desc->repeats == 2 ? "two seeds can't show a difference"
-                                                        : "the ranges overlap");
+                          n == 1   ? "one seed can't show a difference"
+                          : n == 2 ? "two seeds can't show a difference"
+                                   : "the ranges overlap");
     s->command = vkt__study_command(s, s->apply, s->n_apply);
     return VKT_OK;
 }
