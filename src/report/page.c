@@ -250,7 +250,7 @@ static bool is_number(const char *s)
 void vkt__page_table(vkt__page *p, const char *caption, const char *const *columns, size_t n,
                      const char *const *cells, size_t rows)
 {
-    enum { LONG = 30 }; /* bytes that a cell has at most to stand in one line */
+    enum { LONG = 30, LONGER = 60 }; /* bytes of a cell: more than LONG wrap */
     bool *numbers = vkt__alloc(n * sizeof *numbers);
     for (size_t c = 1; c < n; c++) { /* the first names the row */
         size_t other = 0;
@@ -267,9 +267,10 @@ void vkt__page_table(vkt__page *p, const char *caption, const char *const *colum
         for (size_t c = 0; c < n; c++) {
             const char *cell = cells[r * n + c];
             vkt__str_printf(&p->html, "<td%s>",
-                            numbers[c]            ? " class=\"n\""
-                            : strlen(cell) > LONG ? " class=\"w\""
-                                                  : "");
+                            numbers[c]              ? " class=\"n\""
+                            : strlen(cell) > LONGER ? " class=\"w\""
+                            : strlen(cell) > LONG   ? " class=\"v\""
+                                                    : "");
             put_text(p, cell);
             vkt__str_printf(&p->html, "</td>");
         }

@@ -1,5 +1,6 @@
 /* vkt_report_machines: benchmark files of many machines as a page. */
 #include <math.h>
+#include <string.h>
 
 #include "base/os.h"
 #include "report/page.h"
@@ -22,8 +23,25 @@ static void machine_row(vkt__arena *a, const vkt_bench_machine *m, const char **
                                          : vkt__arena_printf(a, "%.4g", m->median[c]);
     cells[k++] = vkt__arena_printf(a, "%zu", m->n_files);
     cells[k++] = vkt__arena_printf(a, "%zu", m->n_flagged);
-    cells[k++] =
-        vkt__arena_printf(a, "%s; power: %s; %s; %s", i->settings, i->power, i->limits, i->date);
+    cells[k++] = vkt__arena_printf(a, "%s; power: %s%s%s; %s", i->settings, i->power,
+                                   *i->limits ? "; " : "", i->limits, i->date);
+}
+
+/* A table of n rows without the columns in which no machine has a value. */
+static void table(vkt__page *p, vkt__arena *a, const char *caption, const char *const *columns,
+                  const char *const *cells, size_t n)
+{
+    const char *named[COLUMNS], **kept = vkt__arena_alloc(a, (n * COLUMNS + 1) * sizeof *kept);
+    size_t at[COLUMNS], wide = 0, i;
+    for (size_t c = 0; c < COLUMNS; c++) {
+        for (i = 0; i < n; i++)
+            if (*cells[i * COLUMNS + c] && strcmp(cells[i * COLUMNS + c], "-")) break;
+        if (i == n) continue;
+        named[wide] = columns[c];
+        at[wide++] = c;
+    }
+    for (i = 0; i < n * wide; i++) kept[i] = cells[i / wide * COLUMNS + at[i % wide]];
+    vkt__page_table(p, caption, named, wide, kept, n);
 }
 
 vkt_status vkt_report_machines(const vkt_bench_machine *machines, size_t n, const char *path)
@@ -48,8 +66,8 @@ vkt_status vkt_report_machines(const vkt_bench_machine *machines, size_t n, cons
                 ? "Files without a score"
                 : vkt__arena_printf(&a, "Score version %u", machines[i].score_version);
         vkt__page_heading(&p, 2, "%s", what);
-        vkt__page_table(&p, vkt__arena_printf(&a, "%s: machines, the fastest first", what), columns,
-                        COLUMNS, cells + i * COLUMNS, end - i);
+        table(&p, &a, vkt__arena_printf(&a, "%s: machines, the fastest first", what), columns,
+              cells + i * COLUMNS, end - i);
     }
     vkt__page_end(&p);
     vkt_status st = vkt__file_replace(path, p.html.data, p.html.len);

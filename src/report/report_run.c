@@ -16,6 +16,11 @@ static const char *text_or(const char *s)
     return s && *s ? s : "-";
 }
 
+static const char *text_or_none(const char *s)
+{
+    return s && *s ? s : NULL;
+}
+
 static const char *number(vkt__arena *a, double v)
 {
     return isnan(v) ? "-" : CELL("%.5g", v);
@@ -28,16 +33,17 @@ static const char *count(vkt__arena *a, uint64_t n)
                     : CELL("%s,%03llu", count(a, n / 1000), (unsigned long long)(n % 1000));
 }
 
-/* Accuracy or mean absolute error: what the task has. */
+/* Accuracy or mean absolute error: what the task has. NULL: no loss is recorded. */
 static const char *figures(vkt__arena *a, double loss, double accuracy, double mae)
 {
+    if (isnan(loss)) return NULL;
     const char *text = CELL("loss %s", number(a, loss));
     if (!isnan(accuracy)) text = CELL("%s, accuracy %.2f%%", text, 100 * accuracy);
     return isnan(mae) ? text : CELL("%s, mae %s", text, number(a, mae));
 }
 
 /* Of the last evaluation of a split at a step (0: any): what a class counts alike, however rare,
- * and how classes are ranked; of numbers how far off they are. */
+ * and how classes are ranked; of numbers how far off they are. NULL: none of these. */
 static const char *measures(vkt__run_view *r, const char *split, uint64_t step)
 {
     vkt__arena *a = &r->arena;
@@ -47,7 +53,7 @@ static const char *measures(vkt__run_view *r, const char *split, uint64_t step)
             found = &r->h->evals[i];
     if (found && !isnan(found->rmse))
         return CELL("RMSE %s, R2 %s", number(a, found->rmse), number(a, found->r2));
-    if (!found || isnan(found->balanced_accuracy)) return "-";
+    if (!found || isnan(found->balanced_accuracy)) return NULL;
     const char *text = CELL("balanced accuracy %s, macro F1 %s",
                             number(a, found->balanced_accuracy), number(a, found->macro_f1));
     if (!isnan(found->ece)) text = CELL("%s, calibration error %s", text, number(a, found->ece));
@@ -56,6 +62,7 @@ static const char *measures(vkt__run_view *r, const char *split, uint64_t step)
                 number(a, found->average_precision));
 }
 
+/* What run.json says; a row of which it says nothing is left out. */
 static void summary(vkt__page *p, vkt__run_view *r)
 {
     vkt__arena *a = &r->arena;
@@ -64,20 +71,23 @@ static void summary(vkt__page *p, vkt__run_view *r)
     const char *rows[][2] = {
         { "run", r->dir },
         { "status", x->error ? CELL("%s: %s", text_or(x->status), x->error) : text_or(x->status) },
-        { "note", text_or(x->note) },
+        { "note", text_or_none(x->note) },
         { "steps",
           CELL("%llu of %llu", (unsigned long long)x->step, (unsigned long long)x->total) },
-        { "best checkpoint", CELL("valid %s %s at step %llu", text_or(x->metric),
-                                  number(a, x->best_metric), (unsigned long long)x->best_step) },
-        { "valid, full set", figures(a, x->valid_loss, x->valid_accuracy, x->valid_mae) },
+        { "best checkpoint",
+          isnan(x->best_metric)
+              ? NULL
+              : CELL("validation %s %s at step %llu", text_or(x->metric), number(a, x->best_metric),
+                     (unsigned long long)x->best_step) },
+        { "validation, full set", figures(a, x->valid_loss, x->valid_accuracy, x->valid_mae) },
         { "test", figures(a, x->test_loss, x->test_accuracy, x->test_mae) },
-        { "valid, more", measures(r, "valid", x->best_step) },
-        { "test, more", measures(r, "test", 0) },
+        { "validation, further measures", measures(r, "valid", x->best_step) },
+        { "test, further measures", measures(r, "test", 0) },
         { "parameters", count(a, x->n_params) },
-        { "data", text_or(x->data) },
-        { "device", text_or(x->device) },
-        { "driver", text_or(x->driver) },
-        { "recipe", text_or(x->source) },
+        { "data", text_or_none(x->data) },
+        { "device", text_or_none(x->device) },
+        { "driver", text_or_none(x->driver) },
+        { "recipe", text_or_none(x->source) },
         { "recipe's commit",
           x->commit
               ? CELL("%s%s", x->commit,
@@ -86,12 +96,13 @@ static void summary(vkt__page *p, vkt__run_view *r)
                          ? diff ? ", with changes that are not committed: see uncommitted.diff"
                                 : ", with changes that are not committed"
                          : "")
-              : "-" },
+              : NULL },
         { "started, finished (UTC)", CELL("%s, %s", text_or(x->started), text_or(x->finished)) },
-        { "command", text_or(x->command) },
+        { "command", text_or_none(x->command) },
     };
     vkt__page_table_begin(p, "As run.json has it", NULL, 0);
-    for (size_t i = 0; i < VKT_COUNT(rows); i++) vkt__page_pair(p, rows[i][0], rows[i][1]);
+    for (size_t i = 0; i < VKT_COUNT(rows); i++)
+        if (rows[i][1]) vkt__page_pair(p, rows[i][0], rows[i][1]);
     vkt__page_table_end(p);
 }
 
@@ -107,15 +118,14 @@ static void facts(vkt__page *p, vkt__run_view *r)
 {
     vkt__arena *a = &r->arena;
     const vkt__run_record *x = &r->rec;
-    bool best = x->metric && !isnan(x->best_metric), share = best && !strcmp(x->metric, "accuracy"),
-         test = !isnan(x->test_loss);
+    bool best = x->metric && !isnan(x->best_metric), share = best && !strcmp(x->metric, "accuracy");
     const char *const list[][2] = {
         { "best validation",
           best ? CELL("%s %s, step %llu", x->metric,
                       share ? CELL("%.2f%%", 100 * x->best_metric) : number(a, x->best_metric),
                       (unsigned long long)x->best_step)
                : NULL },
-        { "test", test ? figures(a, x->test_loss, x->test_accuracy, x->test_mae) : NULL },
+        { "test", figures(a, x->test_loss, x->test_accuracy, x->test_mae) },
         { "steps", CELL("%llu of %llu, %s", (unsigned long long)x->step,
                         (unsigned long long)x->total, text_or(x->status)) },
         { "time", isnan(x->seconds) ? NULL : duration(a, x->seconds) },

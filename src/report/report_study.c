@@ -5,28 +5,42 @@
 #include "base/format.h"
 #include "report/study_view.h"
 
+/* s->n: none has a value. */
+static size_t best_trial(const vkt__study_view *s)
+{
+    size_t best = s->n;
+    for (size_t i = 0; i < s->n; i++)
+        if (!isnan(s->t[i].best) &&
+            (best == s->n || s->sign * (s->t[i].best - s->t[best].best) > 0))
+            best = i;
+    return best;
+}
+
 static void study_facts(vkt__page *p, const vkt__study_view *s)
 {
-    size_t done = 0, bad = 0, pruned = 0;
-    double best = NAN;
-    char trials[80], value[80];
+    size_t done = 0, bad = 0, pruned = 0, best = best_trial(s);
+    char trials[80], value[120], started[40];
     for (size_t i = 0; i < s->n; i++) {
         done += !strcmp(s->t[i].state, "done");
         bad += !strcmp(s->t[i].state, "infeasible");
         pruned += !strcmp(s->t[i].state, "pruned");
-        if (!isnan(s->t[i].best) && (isnan(best) || s->sign * (s->t[i].best - best) > 0))
-            best = s->t[i].best;
     }
-    int len = snprintf(trials, sizeof trials, "%zu: %zu done, %zu infeasible", s->n, done, bad);
+    int len = snprintf(trials, sizeof trials, "%zu: %zu done", s->n, done);
+    if (bad) len += snprintf(trials + len, sizeof trials - (size_t)len, ", %zu infeasible", bad);
     if (pruned) snprintf(trials + len, sizeof trials - (size_t)len, ", %zu pruned", pruned);
-    vkt__format(value, sizeof value, "%.5g", best);
+    if (best < s->n)
+        vkt__format(value, sizeof value, "%.5g, %.60s", s->t[best].best, s->t[best].name);
+    /* 2026-01-02T03:04:05Z -> 2026-01-02 03:04 UTC */
+    const char *time = vkt__study_string(s->json, "started");
+    snprintf(started, sizeof started, "%.10s%s%.5s%s", time, strlen(time) > 16 ? " " : "",
+             strlen(time) > 16 ? time + 11 : "", strlen(time) > 16 ? " UTC" : "");
     const char *const list[][2] = {
         { "recipe", vkt__study_string(s->json, "recipe") },
         { "selects by", vkt__study_string(s->json, "metric") },
-        { "best trial", isnan(best) ? NULL : value },
+        { "best trial", best < s->n ? value : NULL },
         { "trials", trials },
         { "status", vkt__study_string(s->json, "status") },
-        { "started", vkt__study_string(s->json, "started") },
+        { "started", *time ? started : NULL },
     };
     vkt__page_facts(p, list, VKT_COUNT(list));
 }
@@ -132,6 +146,7 @@ static void trial_table(vkt__page *p, const vkt__study_view *s)
                                                           "ms per step" };
     char keys[VKT__MAX_AXES][64], text[32];
     size_t n = vkt__study_keys(s, true, keys), k = 0, rare[VKT__MAX_AXES], n_rare = 0;
+    size_t best = best_trial(s);
     bool any_why = false;
     vkt__str same = { 0 }, also = { 0 };
     vkt__arena a = { 0 };
@@ -155,7 +170,7 @@ static void trial_table(vkt__page *p, const vkt__study_view *s)
         const vkt__trial_view *t = &s->t[i];
         *at++ = t->name;
         *at++ = t->group;
-        *at++ = t->state;
+        *at++ = i == best ? vkt__arena_printf(&a, "%s, the best", t->state) : t->state;
         vkt__format(text, sizeof text, isnan(t->best) ? "-" : "%.5g", t->best);
         *at++ = vkt__arena_strdup(&a, text);
         vkt__format(text, sizeof text, isnan(t->step_ms) ? "-" : "%.3g", t->step_ms);
