@@ -324,6 +324,8 @@ set(SRC_TRAIN
   src/train/samples.c
   src/train/session.c
   src/train/session_tune.c
+  src/train/shares.c
+  src/train/rank_speed.c
   src/train/steps.c
   src/train/text_stream.c
   src/train/trained_session.c

@@ -73,6 +73,7 @@ typedef struct vkt_config {
     vkt_saving offload;    /* optimizer moments in the host's memory */
     vkt_saving recompute;  /* activations computed again in the backward pass */
     bool batch_norm_sync;  /* of several ranks: statistics of the whole batch */
+    const char *balance;   /* of several ranks: "equal", "measured" or their shares, "2,1" */
     const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
@@ -92,16 +93,17 @@ typedef struct vkt_config {
     const char *sample_prompt; /* NULL: the beginning of a text */
     bool temperature;          /* fitted on validation examples, for the probabilities of classes */
     vkt_threshold_choice threshold;
-    float miss_cost;      /* of COST: a missed label in units of one that is wrongly predicted */
-    uint32_t keep;        /* best checkpoints kept */
-    const char *metric;   /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
-                             "average_precision", "micro_f1", "ece", "loss", "mae", "rmse", "r2";
-                             "auto" until vkt_config_finish */
-    int metric_sign;      /* +1 larger is better, -1 smaller; 0: by the metric's name */
-    const char *source;   /* recipe path or built-in name */
-    bool no_rewrite;      /* graphs without fusions: of the run, not of the recipe */
-    bool samples;         /* n_samples counts: of the run too */
-    uint32_t rank, ranks; /* of the run too: its part of each batch is one of so many; 0: all */
+    float miss_cost;        /* of COST: a missed label in units of one that is wrongly predicted */
+    uint32_t keep;          /* best checkpoints kept */
+    const char *metric;     /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
+                               "average_precision", "micro_f1", "ece", "loss", "mae", "rmse", "r2";
+                               "auto" until vkt_config_finish */
+    int metric_sign;        /* +1 larger is better, -1 smaller; 0: by the metric's name */
+    const char *source;     /* recipe path or built-in name */
+    bool no_rewrite;        /* graphs without fusions: of the run, not of the recipe */
+    bool samples;           /* n_samples counts: of the run too */
+    uint32_t rank, ranks;   /* of the run too: its part of each batch is one of so many; 0: all */
+    const uint32_t *shares; /* [ranks] of the run too: how large these are; NULL: equal */
     struct vkt__config_private *priv;
 } vkt_config;
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/embedded.h"
+#include "base/number.h"
 #include "base/os.h"
 #include "recipe/config.h"
 #include "recipe/measure.h"
@@ -308,6 +309,34 @@ fail:
 }
 
 /* A rule may have a default of its own. */
+uint32_t vkt__balance_parse(const char *list, uint32_t *shares, uint32_t room)
+{
+    enum { MOST = 1000000 };
+    uint32_t n = 0;
+    for (const char *p = list; p; n++) {
+        char word[16];
+        uint64_t v = 0;
+        while (*p == ' ') p++;
+        snprintf(word, sizeof word, "%.*s", (int)VKT_MIN(strcspn(p, ", "), sizeof word - 1), p);
+        if (!vkt__parse_u64(word, &v) || v < 1 || v > MOST) return 0;
+        if (n < room) shares[n] = (uint32_t)v;
+        p = strchr(p, ',');
+        if (p) p++;
+    }
+    return n;
+}
+
+static vkt_status check_balance(const vkt_config *c)
+{
+    const char *b = c->balance;
+    if (!strcmp(b, "equal") || !strcmp(b, "measured") || vkt__balance_parse(b, NULL, 0))
+        return VKT_OK;
+    return vkt__config_refuse(c, "train.balance",
+                              "'%s' is neither equal, measured nor a list of whole numbers from 1 "
+                              "to 1000000, one for each rank, such as [2, 1]",
+                              b);
+}
+
 static void finish_rule(vkt_config *c)
 {
     const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
@@ -436,6 +465,7 @@ vkt_status vkt__config_check(vkt_config *c)
     VKT_TRY(finish_schedule(c));
     VKT_TRY(finish_metric(c));
     VKT_TRY(finish_calibration(c));
+    VKT_TRY(check_balance(c));
     uint64_t total = c->schedule.steps + (c->schedule.warmup_included ? 0 : c->schedule.warmup);
     if (!c->eval_batch) c->eval_batch = (uint32_t)VKT_MIN(4ull * c->batch, 1u << 22);
     if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);

@@ -12,6 +12,9 @@ vkt_status vkt__config_check(vkt_config *c);
 /* The recipe in a run.json, which another version may have written: *out is NULL where this one
  * can't read it, and nothing is said. OOM_HOST. */
 vkt_status vkt__config_of_run(const char *yaml, vkt_config **out);
+/* train.balance as a list of whole numbers from 1 to 1000000: how many there are, the first ones in
+ * shares [room]. 0: it is no such list. */
+uint32_t vkt__balance_parse(const char *list, uint32_t *shares, uint32_t room);
 bool vkt__config_was_set(const vkt_config *c, const char *option);
 /* Logs "recipe.yaml:7: OPTION: ..."; returns ARG. */
 vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)

@@ -442,6 +442,11 @@ static const vkt__option options[] = {
       "of several ranks: batch norm takes mean and variance of the whole batch, as one rank does, "
       "and not of each rank's part of it; two more messages for each such layer",
       NULL, NULL },
+    { "train.balance", VKT__OPT_WORDS, AT(balance), "equal", 0, 0, "",
+      "of several ranks, the parts of each batch. equal; measured: by the time of a step before "
+      "the "
+      "first one, which a resumed run keeps; [2, 1]: as listed, a whole number for each rank",
+      NULL, NULL },
     { "train.freeze", VKT__OPT_STRING, AT(freeze), NULL, 0, 0, "",
       "pattern of the parameters that are not trained, such as \"0.*\"", NULL, "freeze" },
     { "train.ema", VKT__OPT_F32, AT(optim.ema), "0", 0, 0.999999, "",
@@ -588,13 +593,4 @@ bool vkt_option(size_t i, vkt_option_info *out)
                                .unit = o->unit,
                                .help = o->uses || o->meaning ? help : o->help };
     return true;
-}
-
-bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *out)
-{
-    if (o->word)
-        *out = (vkt__choice) { o->word(i), i };
-    else
-        *out = o->choices ? o->choices[i] : (vkt__choice) { 0 };
-    return out->name != NULL;
 }

@@ -48,7 +48,14 @@ const vkt__option *vkt__options(size_t *n);
 int vkt__option_find(const char *name);
 
 /* The i-th choice of an option; false past the last one. */
-bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *out);
+static inline bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *out)
+{
+    if (o->word)
+        *out = (vkt__choice) { o->word(i), i };
+    else
+        *out = o->choices ? o->choices[i] : (vkt__choice) { 0 };
+    return out->name != NULL;
+}
 
 /* Sets one option from text. `where` opens error lines ("recipe.yaml:7"); quoted: the text was in
  * quotes, so it is no number. Not for STEPS and GROUPS. */

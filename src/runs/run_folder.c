@@ -58,6 +58,7 @@ static const field fields[] = {
     F(micro_batch, COUNT),
     F(eval_batch, COUNT),
     F(ranks, COUNT),
+    F(shares, TEXT),
     F(config, TEXT),
 };
 

@@ -22,6 +22,7 @@ typedef struct vkt__run_record {
     uint64_t n_shared;                 /* of validation and test: in training too */
     uint64_t step, total, best_step;
     uint64_t ranks;                   /* that train together; 0: one */
+    const char *shares;               /* of these, as train.balance lists them; NULL: equal */
     uint64_t micro_batch, eval_batch; /* to fit into memory; 0: as the recipe says */
     const char *metric;
     double best_metric, valid_loss, valid_accuracy, valid_mae, test_loss, test_accuracy, test_mae;

@@ -35,6 +35,7 @@ vkt_status vkt__exchange_create(const vkt__exchange_desc *d, vkt__exchange **out
     e->model = d->model;
     e->graph = d->graph;
     e->buckets = d->buckets;
+    e->share = d->share;
     e->states = vkt__alloc((2 * vkt_model_state_count(e->model) + 1) * sizeof *e->states);
     e->own_states = e->states + vkt_model_state_count(e->model);
     e->copies = !vkt__buffer_reads_fast(e->gradients);
@@ -61,8 +62,14 @@ uint64_t vkt__exchange_bytes(const vkt__exchange *e)
     return 2 * (e->count + VKT__SHARED_N) * sizeof(float) * (e->comm->size - 1) / e->comm->size;
 }
 
-/* Batch norm's running averages become the mean of the ranks' in every step, not only before an
- * evaluation: so an interruption changes nothing. Counters are each rank's own. */
+uint32_t vkt__exchange_sums(const vkt__exchange *e)
+{
+    return e->buckets->n_pieces + 1;
+}
+
+/* Batch norm's running averages become the mean of the ranks', by their shares of the batch, in
+ * every step, not only before an evaluation: so an interruption changes nothing. Counters are each
+ * rank's own. */
 static vkt_status average_states(vkt__exchange *e)
 {
     vkt_status st = VKT_OK;
@@ -73,8 +80,8 @@ static vkt_status average_states(vkt__exchange *e)
     memcpy(e->own_states, e->states, 4 * n);
     for (size_t i = 0; (p = vkt_model_state(e->model, i)); i++)
         if (p->dtype == VKT_U32) memset(e->states + p->offset, 0, p->count * 4);
+    for (uint64_t i = 0; i < n; i++) e->states[i] *= (float)e->share;
     VKT_TRY(vkt__comm_sum(e->comm, e->states, n));
-    for (uint64_t i = 0; i < n; i++) e->states[i] /= (float)e->comm->size;
     for (size_t i = 0; (p = vkt_model_state(e->model, i)); i++)
         if (p->dtype == VKT_U32)
             memcpy(e->states + p->offset, e->own_states + p->offset, p->count * 4);

@@ -29,6 +29,7 @@ typedef struct vkt__exchange {
     float *states, *own_states;   /* [vkt_model_state_count] */
     vkt_graph *graph;             /* that makes the gradients */
     const vkt__buckets *buckets;
+    double share;
     uint64_t count;
     float *host; /* the gradients' memory where the host sees it, else a copy of them */
     bool copies;
@@ -52,6 +53,7 @@ typedef struct vkt__exchange_desc {
     vkt_model *model;
     vkt_graph *graph; /* that vkt__exchange_build has ended */
     const vkt__buckets *buckets;
+    double share; /* of the batch: how much this rank's running averages count */
 } vkt__exchange_desc;
 /* OOM_HOST. */
 vkt_status vkt__exchange_create(const vkt__exchange_desc *desc, vkt__exchange **out);
@@ -61,5 +63,7 @@ void vkt__exchange_destroy(vkt__exchange **e);
 vkt_status vkt__exchange_step(vkt__exchange *e);
 /* Bytes that this rank sends in a step. */
 uint64_t vkt__exchange_bytes(const vkt__exchange *e);
+/* In so many sums. */
+uint32_t vkt__exchange_sums(const vkt__exchange *e);
 
 #endif

@@ -9,20 +9,7 @@
 #include "train/buckets.h"
 #include "train/session.h"
 #include "train/session_tune.h"
-
-/* ---- a rank's part of a batch ---- */
-
-/* Rows [row, row + rows) of a batch of n; all of it without ranks. */
-typedef struct {
-    uint32_t row, rows;
-} share;
-
-static share share_of(const vkt_config *c, uint32_t n)
-{
-    if (c->ranks < 2) return (share) { 0, n };
-    uint64_t begin = (uint64_t)n * c->rank / c->ranks, end = (uint64_t)n * (c->rank + 1) / c->ranks;
-    return (share) { (uint32_t)begin, (uint32_t)(end - begin) };
-}
+#include "train/shares.h"
 
 /* ---- the two graphs ---- */
 
@@ -95,7 +82,7 @@ static vkt_status build_train(vkt__session *s)
     l->sorts = s->info->kind == VKT_DATA_KIND_TEXT;
     l->masks = c->data.document_mask;
     l->plain = c->no_rewrite;
-    vkt__ring_create(s->gpu, s->info, l, share_of(c, c->batch).rows, n_train_slots(s),
+    vkt__ring_create(s->gpu, s->info, l, vkt__share_of(c, c->batch).rows, n_train_slots(s),
                      VKT_N_SCALARS * 4, "training", &in);
     if (c->recompute == VKT_SAVING_ALWAYS) vkt_graph_recompute(l->graph);
     vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
@@ -510,7 +497,7 @@ static double step_examples(const vkt_config *c)
 vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
 {
     const vkt_config *c = s->config;
-    share part = share_of(c, c->batch);
+    vkt__share part = vkt__share_of(c, c->batch);
     return (vkt_loader_desc) { .data = data,
                                .split = VKT_SPLIT_TRAIN,
                                .batch = c->batch,
@@ -533,7 +520,7 @@ static void fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, 
                  double weight)
 {
     const vkt_config *c = s->config;
-    share part = share_of(c, c->batch);
+    vkt__share part = vkt__share_of(c, c->batch);
     vkt_step_desc d = { .lr = lr,
                         .step = step,
                         .seed = c->seed,
@@ -561,7 +548,13 @@ void vkt__session_fill_update(vkt__session *s, uint32_t slot, uint64_t step, dou
 vkt_status vkt__session_join(vkt__session *s, vkt_comm *comm)
 {
     s->comm = comm;
-    vkt__exchange_desc d = { comm, s->gpu, s->optim, s->model, s->train.graph, s->buckets };
+    vkt__exchange_desc d = { comm,
+                             s->gpu,
+                             s->optim,
+                             s->model,
+                             s->train.graph,
+                             s->buckets,
+                             (double)s->train.batch / s->config->batch };
     return vkt__exchange_create(&d, &s->exchange);
 }
 

@@ -10,6 +10,7 @@
 #include "recipe/relocate.h"
 #include "train/measures/classes.h"
 #include "train/one_core.h"
+#include "train/rank_speed.h"
 #include "train/trainer_eval.h"
 #include "train/trainer_ranks.h"
 #include "train/trainer_run.h"
@@ -260,6 +261,7 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
         vkt__session_destroy(&t->s);
         VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
         VKT_TRY(vkt__ranks_fit(t, &again));
+        if (!again) VKT_TRY(vkt__ranks_time(t, &again));
     } while (again);
     VKT_TRY(vkt__session_reopen(&gpu, &t->s, &serial));
     if (serial) {
@@ -389,6 +391,7 @@ static vkt_status start_loader(vkt__trainer *t)
 static vkt_status work(vkt__trainer *t)
 {
     vkt_status st = loop(t);
+    vkt__ranks_say_exchange(t);
     vkt__trainer_fill_result(t);
     if (t->desc->no_checkpoints) {
         t->result->best_step = t->record.best_step;

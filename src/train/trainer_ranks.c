@@ -3,6 +3,7 @@
 
 #include "base/os.h"
 #include "nn/frozen.h"
+#include "train/rank_speed.h"
 #include "train/trainer_ranks.h"
 
 static vkt_comm *comm_of(const vkt__trainer *t)
@@ -33,7 +34,7 @@ vkt_status vkt__ranks_same_recipe(vkt__trainer *t)
         return vkt__fail(VKT_E_ARG, "train",
                          "train.batch %u has less than one example for each of %u ranks",
                          fit->batch, c->size);
-    return VKT_OK;
+    return vkt__ranks_given_shares(t);
 }
 
 vkt_status vkt__ranks_same_data(vkt__trainer *t)
@@ -264,18 +265,6 @@ fail:
     return st;
 }
 
-/* Before the first step: who does what, and what it costs in messages. */
-static void say_shares(const vkt__trainer *t, const vkt_comm *c)
-{
-    uint64_t batch = t->c->batch;
-    for (uint32_t r = 0; r < c->size; r++)
-        vkt_log(VKT_LOG_INFO, "train", "rank %u (%s): %llu of %llu examples", r, c->names[r],
-                (unsigned long long)(batch * (r + 1) / c->size - batch * r / c->size),
-                (unsigned long long)batch);
-    vkt_log(VKT_LOG_INFO, "train", "each rank sends %.2f MiB in a step, by %s",
-            (double)vkt__exchange_bytes(t->s->exchange) / 1048576, vkt_comm_library());
-}
-
 vkt_status vkt__ranks_follow(vkt__trainer *t)
 {
     vkt_comm *c = comm_of(t);
@@ -298,7 +287,7 @@ vkt_status vkt__ranks_follow(vkt__trainer *t)
     }
     VKT_TRY(vkt__ranks_share_weights(t));
     VKT_TRY(vkt__session_join(t->s, c));
-    say_shares(t, c);
+    VKT_TRY(vkt__ranks_say_shares(t));
 fail:
     return st;
 }

@@ -248,6 +248,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;
     r->metric = c->metric;
     r->ranks = c->ranks;
+    r->shares = t->record_shares;
     if (there && old.ranks != r->ranks)
         vkt_log(VKT_LOG_WARN, "train",
                 "the run was on %llu ranks and goes on with %u: not bit for bit",

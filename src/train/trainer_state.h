@@ -44,7 +44,10 @@ typedef struct vkt__trainer {
     vkt_loader *loader;
     vkt__weights host;
     vkt__steps steps;
-    bool tries_again; /* a device that is lost while it is opened is opened anew */
+    double *rank_ms;           /* [ranks] of a micro-batch, as timed before the first step */
+    bool measured;             /* the shares are those of a measurement */
+    const char *record_shares; /* as run.json keeps them; NULL: equal */
+    bool tries_again;          /* a device that is lost while it is opened is opened anew */
 
     /* Where it stands. */
     uint64_t total, first, done; /* steps in all; where this process began or went on; read back */

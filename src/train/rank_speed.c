@@ -1,0 +1,194 @@
+/* rank_speed.h */
+#include <stdio.h>
+
+#include "base/os.h"
+#include "gpu/commands.h"
+#include "recipe/config.h"
+#include "train/rank_speed.h"
+#include "train/shares.h"
+
+static vkt_comm *comm_of(const vkt__trainer *t)
+{
+    vkt_comm *c = t->desc->comm;
+    return c && c->size > 1 ? c : NULL;
+}
+
+/* ---- shares ---- */
+
+/* As train.balance lists them; NULL: equal ones. */
+static const char *shares_text(const vkt__trainer *t, vkt__arena *a)
+{
+    vkt__str s = { 0 };
+    const vkt_config *c = &t->fit;
+    if (!c->shares) return NULL;
+    for (uint32_t r = 0; r < c->ranks; r++) vkt__str_printf(&s, "%s%u", r ? "," : "", c->shares[r]);
+    const char *text = vkt__arena_strdup(a, s.data);
+    vkt__str_finish(&s);
+    return text;
+}
+
+/* Equal ones need no list. */
+static void take_shares(vkt__trainer *t, const uint32_t *shares)
+{
+    vkt_config *f = &t->fit;
+    bool equal = true;
+    for (uint32_t r = 0; r < f->ranks; r++) equal = equal && shares[r] == shares[0];
+    f->shares = equal ? NULL : shares;
+    t->record_shares = shares_text(t, &t->paths);
+}
+
+/* Of the run that is resumed, on rank 0, which has its folder. false: none are known. */
+static bool old_shares(vkt__trainer *t, uint32_t *shares)
+{
+    vkt__arena arena = { 0 };
+    vkt__run_record old;
+    const char *why, *dir = t->desc->run_dir;
+    uint32_t n = t->fit.ranks;
+    bool known = false;
+    if (t->desc->resume && dir && !vkt__is_absent(vkt__arena_printf(&arena, "%s/run.json", dir)) &&
+        vkt__run_load(dir, &arena, &old, &why) == VKT_OK && old.ranks == n) {
+        for (uint32_t r = 0; r < n; r++) shares[r] = 1;
+        known = !old.shares || vkt__balance_parse(old.shares, shares, n) == n;
+    }
+    vkt__arena_finish(&arena);
+    return known;
+}
+
+vkt_status vkt__ranks_given_shares(vkt__trainer *t)
+{
+    vkt_comm *c = comm_of(t);
+    const char *balance = t->fit.balance;
+    vkt_status st = VKT_OK;
+    if (!c || !strcmp(balance, "equal")) return VKT_OK;
+    /* [size] shares, and whether there are some */
+    uint32_t *shares = vkt__arena_alloc(&t->paths, (c->size + 1) * sizeof *shares);
+    if (strcmp(balance, "measured") != 0) {
+        uint32_t n = vkt__balance_parse(balance, shares, c->size);
+        if (n != c->size)
+            return vkt__fail(VKT_E_ARG, "train",
+                             "train.balance '%s' has %u shares, and there are %u ranks", balance, n,
+                             c->size);
+        take_shares(t, shares);
+        return VKT_OK;
+    }
+    if (c->rank == 0) shares[c->size] = old_shares(t, shares);
+    VKT_TRY(vkt__comm_broadcast(c, shares, (c->size + 1) * sizeof *shares));
+    t->measured = shares[c->size] != 0;
+    if (t->measured) take_shares(t, shares);
+fail:
+    return st;
+}
+
+/* ---- a step's time ---- */
+
+/* Milliseconds of a micro-batch: the shortest of several, as other programs only make it longer.
+ * Whatever lies in the batch; batch norm's running averages are put back. */
+static vkt_status time_step(vkt__trainer *t, double *ms)
+{
+    enum { LEAST = 2, MOST = 30 };
+    static const double ENOUGH_S = 0.3;
+    vkt_status st = VKT_OK;
+    vkt_graph *g = t->s->train.graph;
+    uint64_t bytes = 4 * vkt_model_state_count(t->s->model);
+    char *states = vkt__alloc(bytes + 1);
+    vkt_buffer *b = vkt_model_states(t->s->model);
+    if (bytes) VKT_TRY(vkt_buffer_read(t->gpu, b, 0, states, bytes));
+    double begin = vkt__now();
+    for (int i = 0; i < LEAST || (i < MOST && vkt__now() - begin < ENOUGH_S); i++) {
+        double start = vkt__now();
+        VKT_TRY(vkt_graph_run(g));
+        *ms = VKT_MAX(VKT_MIN(i ? *ms : 1e9, 1e3 * (vkt__now() - start)), 1e-6);
+    }
+    if (bytes) VKT_TRY(vkt_buffer_write(t->gpu, b, 0, states, bytes));
+fail:
+    free(states);
+    return st;
+}
+
+vkt_status vkt__ranks_time(vkt__trainer *t, bool *again)
+{
+    vkt_comm *c = comm_of(t);
+    vkt_status st = VKT_OK;
+    *again = false;
+    if (!c) return VKT_OK;
+    uint32_t *rows = vkt__arena_alloc(&t->paths, 2 * c->size * sizeof *rows),
+             *shares = rows + c->size;
+    double mine;
+    t->rank_ms = vkt__arena_alloc(&t->paths, c->size * sizeof *t->rank_ms);
+    for (uint32_t r = 0; r < c->size; r++) {
+        rows[r] = vkt__share_of_rank(t->c, t->c->batch, r).rows;
+        if (!rows[r])
+            return vkt__fail(VKT_E_ARG, "train",
+                             "train.balance leaves rank %u none of a batch of %u examples: let the "
+                             "shares differ less, or the batch be larger",
+                             r, t->c->batch);
+    }
+    VKT_TRY(vkt__comm_barrier(c)); /* all at the same time, as later */
+    VKT_TRY(time_step(t, &mine));
+    VKT_TRY(vkt__comm_all_gather(c, &mine, t->rank_ms, sizeof mine));
+    if (t->measured || strcmp(t->c->balance, "measured") != 0) return VKT_OK;
+    t->measured = true;
+    vkt__shares_by_speed(t->rank_ms, rows, c->size, shares);
+    take_shares(t, shares);
+    *again = t->fit.shares != NULL;
+    if (!*again) vkt_log(VKT_LOG_INFO, "train", "train.balance: the ranks are about equally fast");
+fail:
+    return st;
+}
+
+/* ---- the exchange ---- */
+
+/* Of a sum: seconds of a short one, and bytes a second that a rank sends of a long one. */
+static vkt_status time_exchange(vkt_comm *c, double *latency, double *rate)
+{
+    enum { SHORT = 16, LONG = 1 << 18, TIMES = 5 };
+    vkt_status st = VKT_OK;
+    double best[2] = { 1e9, 1e9 };
+    float *data = vkt__alloc(LONG * sizeof *data);
+    for (int i = 0; i < 2 * TIMES; i++) {
+        double start = vkt__now();
+        VKT_TRY(vkt__comm_sum(c, data, i < TIMES ? SHORT : LONG));
+        best[i >= TIMES] = VKT_MIN(best[i >= TIMES], vkt__now() - start);
+    }
+    *latency = best[0];
+    *rate = 8.0 * LONG * (c->size - 1) / c->size / VKT_MAX(best[1] - best[0], 1e-9);
+fail:
+    free(data);
+    return st;
+}
+
+vkt_status vkt__ranks_say_shares(vkt__trainer *t)
+{
+    vkt_comm *c = comm_of(t);
+    vkt_status st = VKT_OK;
+    double latency, rate, all = 0, longest = 0, n = t->c->accumulate;
+    if (!c) return VKT_OK;
+    for (uint32_t r = 0; r < c->size; r++) {
+        all += n * t->rank_ms[r];
+        longest = VKT_MAX(longest, n * t->rank_ms[r]);
+        vkt_log(VKT_LOG_INFO, "train", "rank %u (%s): %u of %u examples, in %.3g ms", r,
+                c->names[r], vkt__share_of_rank(t->c, t->c->batch, r).rows, t->c->batch,
+                t->rank_ms[r]);
+    }
+    VKT_TRY(time_exchange(c, &latency, &rate));
+    double bytes = (double)vkt__exchange_bytes(t->s->exchange),
+           ms = 1e3 * (bytes / rate + latency * vkt__exchange_sums(t->s->exchange));
+    vkt_log(VKT_LOG_INFO, "train",
+            "each rank sends %.2f MiB in a step, by %s: about %.3g ms at the %.3g GB/s and %.3g us "
+            "that were measured, %.0f%% efficiency if none of it overlapped with the backward pass",
+            bytes / 1048576, vkt_comm_library(), ms, rate / 1e9, 1e6 * latency,
+            100 * all / c->size / (longest + ms));
+fail:
+    return st;
+}
+
+void vkt__ranks_say_exchange(const vkt__trainer *t)
+{
+    const vkt__exchange *e = t->s ? t->s->exchange : NULL;
+    uint64_t n = t->done - t->first;
+    if (!e || !n || !comm_of(t)) return;
+    vkt_log(VKT_LOG_INFO, "train",
+            "exchange: %.3g ms a step during the backward pass, and %.3g ms after it, in which the "
+            "device waits",
+            1e3 * e->hidden / (double)n, 1e3 * e->seconds / (double)n);
+}

@@ -1,0 +1,21 @@
+/* How fast several ranks are: each one's step before the first real one, by which a batch may be
+ * shared, and what they exchange. Every call is OK at once where there is one rank. */
+#ifndef VKT_TRAIN_RANK_SPEED_H
+#define VKT_TRAIN_RANK_SPEED_H
+
+#include "train/trainer_state.h"
+
+/* Before the session is made: the shares that train.balance lists, or that a run which is resumed
+ * was measured to have, into t->fit. ARG. */
+vkt_status vkt__ranks_given_shares(vkt__trainer *t);
+/* Times this rank's session, which changes nothing of it. *again: train.balance is measured, and
+ * now t->fit has other shares, with which all build their sessions anew. ARG: a rank would have no
+ * example. */
+vkt_status vkt__ranks_time(vkt__trainer *t, bool *again);
+/* Before the first step, after vkt__session_join: who does what, what is exchanged, and how much of
+ * the ranks' time is left for training by what was measured. */
+vkt_status vkt__ranks_say_shares(vkt__trainer *t);
+/* After the last step: what the exchange took. */
+void vkt__ranks_say_exchange(const vkt__trainer *t);
+
+#endif
