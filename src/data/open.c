@@ -182,16 +182,18 @@ vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vk
     return vkt__dataset_open_inputs(schema_json, &path, 1, out);
 }
 
-vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
-                                    vkt_dataset **out)
+/* A data set by a model's schema: read puts all examples into part 0 from what the caller has. */
+typedef vkt_status read_fn(vkt_dataset *ds, const void *from);
+
+static vkt_status open_read(const char *schema_json, read_fn *read, const void *from,
+                            vkt_dataset **out)
 {
     vkt_status st;
     *out = NULL;
     vkt_dataset *ds = vkt__alloc(sizeof *ds);
     VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
     ds->info.n_targets = 1;
-    if (n > 0) VKT_TRY(open_paths(ds, paths, n));
-    VKT_TRY(no_labels(ds));
+    VKT_TRY(read(ds, from));
     if (ds->schema.kind != VKT_DATA_KIND_TEXT) VKT_TRY(all_in_test(ds));
     VKT_TRY(finish_open(ds));
     *out = ds;
@@ -201,33 +203,50 @@ fail:
     return st;
 }
 
+typedef struct path_list {
+    const char *const *path; /* [n] */
+    size_t n;
+} path_list;
+
+static vkt_status read_paths(vkt_dataset *ds, const void *from)
+{
+    const path_list *list = from;
+    vkt_status st = list->n ? open_paths(ds, list->path, list->n) : VKT_OK;
+    return st == VKT_OK ? no_labels(ds) : st;
+}
+
+vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
+                                    vkt_dataset **out)
+{
+    return open_read(schema_json, read_paths, &(path_list) { paths, n }, out);
+}
+
+static vkt_status read_arrays(vkt_dataset *ds, const void *from)
+{
+    vkt_status st = vkt__arrays_reopen(ds, from);
+    return st == VKT_OK ? no_labels(ds) : st;
+}
+
 vkt_status vkt__dataset_open_arrays(const char *schema_json, const vkt_arrays *arrays,
                                     vkt_dataset **out)
 {
-    vkt_status st;
-    *out = NULL;
-    vkt_dataset *ds = vkt__alloc(sizeof *ds);
-    VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
-    ds->info.n_targets = 1;
-    VKT_TRY(vkt__arrays_reopen(ds, arrays));
-    VKT_TRY(no_labels(ds));
-    VKT_TRY(all_in_test(ds));
-    VKT_TRY(finish_open(ds));
-    *out = ds;
-    return VKT_OK;
-fail:
-    vkt_dataset_destroy(&ds);
-    return st;
+    return open_read(schema_json, read_arrays, arrays, out);
 }
 
-static vkt_status examples_part(vkt_dataset *ds, const vkt_inputs *in, size_t n_in)
+typedef struct inputs_list {
+    const vkt_inputs *in; /* [n] */
+    size_t n;
+} inputs_list;
+
+static vkt_status read_examples(vkt_dataset *ds, const void *from)
 {
     vkt_status st;
+    const inputs_list *list = from;
     vkt__part *part = &ds->part[0];
     bool pictures = ds->schema.kind == VKT_DATA_KIND_PICTURES;
     uint64_t n = 0, row = (uint64_t)ds->schema.n_inputs * (pictures ? 1 : sizeof(float));
     uint8_t *to = NULL;
-    for (size_t i = 0; i < n_in; i++) n += in[i].n;
+    for (size_t i = 0; i < list->n; i++) n += list->in[i].n;
     VKT_ASSERT(n < UINT32_MAX);
     part->n = (uint32_t)n;
     size_t label_bytes = vkt__n_labels(&ds->schema) * sizeof *part->labels;
@@ -238,8 +257,8 @@ static vkt_status examples_part(vkt_dataset *ds, const vkt_inputs *in, size_t n_
         part->pixels = to;
     else
         part->values = (float *)(void *)to;
-    for (size_t i = 0; i < n_in; to += in[i++].n * row)
-        if (in[i].n) memcpy(to, in[i].data, (size_t)(in[i].n * row));
+    for (size_t i = 0; i < list->n; to += list->in[i++].n * row)
+        if (list->in[i].n) memcpy(to, list->in[i].data, (size_t)(list->in[i].n * row));
     ds->info.has_labels = false;
     ds->info.source = "inputs in memory";
 fail:
@@ -249,19 +268,7 @@ fail:
 vkt_status vkt__dataset_open_examples(const char *schema_json, const vkt_inputs *in, size_t n_in,
                                       vkt_dataset **out)
 {
-    vkt_status st;
-    *out = NULL;
-    vkt_dataset *ds = vkt__alloc(sizeof *ds);
-    VKT_TRY(vkt__schema_parse(schema_json, &ds->arena, &ds->schema));
-    ds->info.n_targets = 1;
-    VKT_TRY(examples_part(ds, in, n_in));
-    VKT_TRY(all_in_test(ds));
-    VKT_TRY(finish_open(ds));
-    *out = ds;
-    return VKT_OK;
-fail:
-    vkt_dataset_destroy(&ds);
-    return st;
+    return open_read(schema_json, read_examples, &(inputs_list) { in, n_in }, out);
 }
 
 vkt_status vkt__dataset_rows(const char *schema_json, const char *path, vkt__row_parts **out)

@@ -9,20 +9,6 @@
 
 enum { SIDE = 6, N = 12, BATCH = 4 };
 
-/* N colour images of SIDE x SIDE, all bytes random, 3 classes. */
-static vkt_dataset *noise(void)
-{
-    vkt_dataset *ds;
-    make_idx(DIR "/idx", N, 0);
-    size_t n = idx_images(bytes, N, SIDE, SIDE, 3);
-    for (size_t i = 20; i < n; i++) bytes[i] = (uint8_t)vkt_rand_u32(3, VKT_RNG_TEST, i);
-    REQUIRE_OK(vkt__remove_tree(DIR "/idx/train-images-idx3-ubyte.gz"));
-    put(DIR "/idx/train-images-idx4-ubyte", bytes, n);
-    REQUIRE_OK(vkt_dataset_open(
-        &(vkt_data_desc) { IDX_DESC, .standardize = VKT_STANDARDIZE_CHANNEL }, &ds));
-    return ds;
-}
-
 typedef float picture[SIDE][SIDE][3];
 
 static void augmented(const vkt_dataset *ds, vkt_augment a, uint64_t position, uint64_t i,
@@ -43,7 +29,7 @@ static void plain(const vkt_dataset *ds, uint64_t i, picture x)
 static void flip_and_shift(void **state)
 {
     (void)state;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     picture x, a;
     int seen[5][5] = { { 0 } }, flipped = 0;
     plain(ds, 5, x);
@@ -75,7 +61,7 @@ static void flip_and_shift(void **state)
 static void tones_and_holes(void **state)
 {
     (void)state;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     picture x, a;
     plain(ds, 2, x);
     double step = (double)ds->pixel_scale[0], least = 1e9, most = -1e9;
@@ -113,7 +99,7 @@ static void tones_and_holes(void **state)
 static void crops_are_inside_and_differ(void **state)
 {
     (void)state;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     picture x, a, b;
     int same = 0;
     plain(ds, 7, x);
@@ -187,7 +173,7 @@ static void mixup_blends_pairs(void **state)
     (void)state;
     enum { SIZE = SIDE * SIDE * 3 };
     static ring r;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     static float x[2][SIZE];
     vkt_augment a = { .mixup = 0.5f };
     const float cw[] = { 1, 2, 4 };
@@ -232,7 +218,7 @@ static void loader_resumes_to_the_same_pictures(void **state)
 {
     (void)state;
     static ring r, q;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     vkt_augment a = { 1, 0.5f, 0.5f, 0.1f, 0.1f, 0.5f, 2, 0.3f };
     vkt_loader *l = start(&r, (vkt_loader_desc) { .data = ds, .augment = &a, .n_threads = 2 }), *m;
     for (uint64_t k = 0; k < 9; k++) {
@@ -309,7 +295,7 @@ static void epochs_augment_differently(void **state)
     enum { EPOCHS = 8, PIXELS = SIDE * SIDE * 3 };
     static float seen[N][EPOCHS][PIXELS];
     uint32_t n[N] = { 0 };
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     vkt_augment a = { .flip = 0.5f, .crop_padding = 2 };
     uint32_t n_train = (uint32_t)vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN];
     vkt_loader *l = start(&r, (vkt_loader_desc) { .data = ds, .augment = &a, .n_threads = 1 });

@@ -11,19 +11,6 @@
 
 enum { SIDE = 6, N = 12, BATCH = 4, SIZE = SIDE * SIDE * 3, DRAWS = 128, SEED = 9 };
 
-static vkt_dataset *noise(void)
-{
-    vkt_dataset *ds;
-    make_idx(DIR "/idx", N, 0);
-    size_t n = idx_images(bytes, N, SIDE, SIDE, 3);
-    for (size_t i = 20; i < n; i++) bytes[i] = (uint8_t)vkt_rand_u32(3, VKT_RNG_TEST, i);
-    REQUIRE_OK(vkt__remove_tree(DIR "/idx/train-images-idx3-ubyte.gz"));
-    put(DIR "/idx/train-images-idx4-ubyte", bytes, n);
-    REQUIRE_OK(vkt_dataset_open(
-        &(vkt_data_desc) { IDX_DESC, .standardize = VKT_STANDARDIZE_CHANNEL }, &ds));
-    return ds;
-}
-
 static double draw(uint64_t position, uint64_t k)
 {
     return vkt_rand_uniform(SEED, VKT_RNG_AUGMENT, position * DRAWS + k);
@@ -69,7 +56,7 @@ static double between(const uint8_t *p, double x, double y, int c)
 static void rotation(void **state)
 {
     (void)state;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     uint8_t got[SIZE];
     double least = 30, most = -30;
     for (uint64_t p = 0; p < 50; p++) {
@@ -98,7 +85,7 @@ static void rotation(void **state)
 static void perspective(void **state)
 {
     (void)state;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     uint8_t got[SIZE];
     double e = SIDE - 1, corner[4][2] = { { 0, 0 }, { e, 0 }, { e, e }, { 0, e } };
     for (uint64_t p = 0; p < 50; p++) {
@@ -129,7 +116,7 @@ static void perspective(void **state)
 static void mirrors_and_colours(void **state)
 {
     (void)state;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     uint8_t got[SIZE];
     int turned = 0;
     for (uint64_t p = 0; p < 400; p++) {
@@ -229,7 +216,7 @@ static void rand_augment(void **state)
 static void cutmix_exchanges_a_box(void **state)
 {
     (void)state;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     static float x[BATCH * SIZE], plain[2][SIZE];
     vkt_label y[2 * BATCH];
     float w[2 * BATCH];
@@ -281,7 +268,7 @@ static void cutmix_exchanges_a_box(void **state)
 static void views_of_an_example(void **state)
 {
     (void)state;
-    vkt_dataset *ds = noise();
+    vkt_dataset *ds = noise_dataset(N, SIDE);
     static float x[BATCH * SIZE], plain[SIZE];
     vkt_label y[BATCH], own;
     float w[BATCH];

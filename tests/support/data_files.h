@@ -65,6 +65,20 @@ static inline void make_idx(const char *dir, uint32_t n, uint32_t n_test)
 
 #define IDX_DESC .source = "idx", .path = DIR "/idx"
 
+/* n colour images of side x side as an IDX data set, all bytes random, 3 classes. */
+static inline vkt_dataset *noise_dataset(uint32_t n, uint32_t side)
+{
+    vkt_dataset *ds;
+    make_idx(DIR "/idx", n, 0);
+    size_t size = idx_images(bytes, n, side, side, 3);
+    for (size_t i = 20; i < size; i++) bytes[i] = (uint8_t)vkt_rand_u32(3, VKT_RNG_TEST, i);
+    REQUIRE_OK(vkt__remove_tree(DIR "/idx/train-images-idx3-ubyte.gz"));
+    put(DIR "/idx/train-images-idx4-ubyte", bytes, size);
+    REQUIRE_OK(vkt_dataset_open(
+        &(vkt_data_desc) { IDX_DESC, .standardize = VKT_STANDARDIZE_CHANNEL }, &ds));
+    return ds;
+}
+
 /* Opening must fail with the status and a log line that has both texts. */
 static inline void refuse(const vkt_data_desc *desc, vkt_status want, const char *where,
                           const char *what)
