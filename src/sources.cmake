@@ -80,6 +80,7 @@ set(SRC_DATA_TABLES
   src/data/tables/json_rows.c
   src/data/tables/look.c
   src/data/tables/row_parts.c
+  src/data/tables/sentences.c
   src/data/tables/split_column.c
   src/data/tables/table.c
   src/data/tables/table_source.c

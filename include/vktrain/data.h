@@ -221,11 +221,14 @@ typedef struct vkt_data_desc {
     const char *ignore;    /* csv: those that are not; NULL: none */
     const char *embed; /* csv: those of which each different value is looked up in a table that is
                           learned, in place of an input for each; NULL: none */
+    const char *text;  /* csv: the column of sentences, which alone is the input: ids of up to
+                          `context` tokens; NULL: none */
     const char *group; /* csv: column whose rows of one value stay in one split, and no input */
     const char *time;  /* csv: column, no input, by whose order the split goes: validation after
                           training, test after validation; NULL, NULL: neither */
     const char *tokenizer; /* text: "bytes" (NULL), "chars" of the text itself, or as
-                              vkt_tokenizer_open */
+                              vkt_tokenizer_open. csv with `text`: NULL: trained on the column, of
+                              `vocab` tokens (0: 2000); not chars */
     uint32_t vocab;        /* text: ids that the model has; 0: those of the tokenizer */
     uint32_t context;      /* text: tokens of an example */
     bool document_mask;    /* text: attention stays within documents, and their positions begin at
@@ -265,15 +268,18 @@ typedef struct vkt_data_desc {
 } vkt_data_desc;
 
 /* What a recipe for a CSV file would best say, found from its cells; desc: path, and header,
- * delimiter and label where they are known. IO, FORMAT. Destroy it. */
+ * delimiter, label and text where they are known. IO, FORMAT. Destroy it. */
 typedef struct vkt_table_advice {
-    const char *label, *why;  /* data.label, and why this column */
-    bool numbers;             /* data.task: its many different numbers are to be predicted */
-    bool several;             /* data.task multilabel: its cells are as a|b */
-    bool blanks;              /* data.missing: cells are blank */
-    const char *ignore;       /* data.ignore; NULL: none */
-    const char *embed;        /* data.embed; NULL: none */
-    uint32_t most_values;     /* different values of the column of data.embed that has most */
+    const char *label, *why; /* data.label, and why this column */
+    bool numbers;            /* data.task: its many different numbers are to be predicted */
+    bool several;            /* data.task multilabel: its cells are as a|b */
+    bool blanks;             /* data.missing: cells are blank */
+    const char *ignore;      /* data.ignore; NULL: none */
+    const char *embed;       /* data.embed; NULL: none */
+    uint32_t most_values;    /* different values of the column of data.embed that has most */
+    const char *text;        /* data.text: its cells are sentences, and few columns are beside it */
+    const char *sentences;   /* the same where more are, which are the input instead */
+    uint32_t most_words;     /* of 19 in 20 of them */
     const char *const *notes; /* [n_notes] why each of them is left out, a line each */
     uint32_t n_notes;
 } vkt_table_advice;
@@ -292,7 +298,7 @@ typedef struct vkt_data_column {
     const char *name;
     uint32_t n_values; /* of a text: those that training saw; 0: a number or a date */
     const char *const *values;
-    bool date;
+    bool date, sentence;
     double usual; /* of a number: what stands for a missing one */
 } vkt_data_column;
 

@@ -91,6 +91,7 @@ bool vkt__dataset_column(const vkt_dataset *ds, uint32_t i, vkt_data_column *out
                                    .n_values = c->n_categories,
                                    .values = (const char *const *)c->categories,
                                    .date = c->part != 0,
+                                   .sentence = c->n_tokens > 0,
                                    .usual = c->fill };
         return true;
     }

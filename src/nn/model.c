@@ -32,11 +32,12 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->adapters.desc = desc->lora;
     m->n_plain = desc->n_plain;
     m->embed_rows = desc->embed_rows;
-    if (m->embed_rows && (desc->n_layers == 0 || strcmp(desc->layers[0].type, "embed"))) {
+    const char *first = desc->n_layers ? desc->layers[0].type : "";
+    if (m->embed_rows && strcmp(first, "embed") && strcmp(first, "sentence")) {
         st = vkt__fail(
             VKT_E_ARG, "model",
             "%s: data.embed names columns: begin the model with `- embed: 16`, a vector of "
-            "16 numbers for each of their values",
+            "16 numbers for each of their values; where data.text names one, with `- sentence`",
             m->source);
         goto fail;
     }

@@ -1,11 +1,13 @@
 /* The transformer layer: a whole language model, tokens [B, T] u32 -> logits [B, T, V]. Parameters
  * are named and laid out as Hugging Face's files have them (vkt__naming), so that these load as
- * they are. */
+ * they are. And the sentence layer, the same blocks for a column of sentences: ids of tokens [B, T]
+ * f32, below 0 where there is none -> [B, C]. */
 #include <math.h>
 #include <stdio.h>
 
 #include "nn/transformer.h"
 
+#include "nn/layer_list.h"
 #include "nn/layer_set.h"
 #include "nn/lora.h"
 #include "tensor/graph/graph.h"
@@ -129,13 +131,13 @@ static void add_table(planner *p, const char *name, uint32_t rows)
     vkt__model_set_table(p->m, p->last);
 }
 
-static vkt_status transformer_plan(vkt_model *m, vkt__layer *l)
+static vkt_status plan(vkt_model *m, vkt__layer *l, uint32_t n_vocab)
 {
     vkt__tshape s;
     vkt_status st;
     uint32_t n_tables;
     float *tables;
-    VKT_TRY(vkt__transformer_shape(l, vkt__model_n_outputs(m), &s));
+    VKT_TRY(vkt__transformer_shape(l, n_vocab, &s));
     VKT_TRY(vkt__rope_tables(l, &s, &n_tables, &tables));
     const vkt_transformer *t = &l->spec.transformer;
     planner p = { .m = m,
@@ -149,9 +151,26 @@ static vkt_status transformer_plan(vkt_model *m, vkt__layer *l)
     if (s.place != VKT_NORM_POST) add_norm(&p, "", s.names->last_norm);
     if (t->untied) add_table(&p, s.names->head, s.V);
     if (n_tables) vkt__model_set_constants(m, n_tables, vkt_shape2(s.P, s.R), tables);
-    l->out = vkt_shape2(s.T, s.V);
+    l->out = l->kind->is_whole ? vkt_shape2(s.T, s.V) : vkt_shape1(s.C);
 fail:
     return st;
+}
+
+static vkt_status transformer_plan(vkt_model *m, vkt__layer *l)
+{
+    return plan(m, l, vkt__model_n_outputs(m));
+}
+
+/* Rope, since rows that are looked up have no place for learned positions. */
+static vkt_status sentence_plan(vkt_model *m, vkt__layer *l)
+{
+    if (!m->embed_rows || m->n_plain)
+        return vkt__layer_error(l, "it must be the first layer, and data.text name the column");
+    uint32_t rows = m->embed_rows;
+    m->embed_rows = 0;
+    l->spec.transformer.positions = "rope";
+    l->spec.transformer.norm = "rmsnorm";
+    return plan(m, l, rows);
 }
 
 /* ---- building ---- */
@@ -331,6 +350,9 @@ static vkt_tensor *embed(vkt__tbuilder *b, vkt_tensor *tokens)
 {
     char name[128];
     snprintf(name, sizeof name, "%s.weight", b->s.names->embedding);
+    if (tokens->dtype == VKT_F32) /* a column of sentences */
+        return vkt_reshape(b->g, vkt_lookup(b->g, tokens, param(b, "", name), 0),
+                           vkt_shape3(tokens->shape.d[0], b->s.T, b->s.C));
     vkt_tensor *rows = b->s.learned ? NULL : vkt__model_rows(b->m, b->g, name, tokens);
     if (rows) return rows;
     vkt_embedding_in in = {
@@ -345,11 +367,17 @@ static vkt_tensor *embed(vkt__tbuilder *b, vkt_tensor *tokens)
     return vkt_embedding(b->g, &in);
 }
 
+static vkt_tensor *blocks(vkt__tbuilder *b, vkt_tensor *tokens)
+{
+    vkt_tensor *x = dropout(b, scaled(b, embed(b, tokens), b->l->spec.transformer.embedding_scale));
+    for (uint32_t i = 0; i < b->s.n_layers; i++) x = block(b, i, x);
+    return x;
+}
+
 vkt_tensor *vkt__transformer_body(vkt__tbuilder *b, vkt_tensor *tokens)
 {
     const vkt_transformer *t = &b->l->spec.transformer;
-    vkt_tensor *x = dropout(b, scaled(b, embed(b, tokens), t->embedding_scale));
-    for (uint32_t i = 0; i < b->s.n_layers; i++) x = block(b, i, x);
+    vkt_tensor *x = blocks(b, tokens);
     if (b->s.place != VKT_NORM_POST) x = norm(b, "", b->s.names->last_norm, x);
     /* The scores' divisor where there are fewer numbers. */
     return t->logit_divisor > 0 ? scaled(b, x, 1 / t->logit_divisor) : x;
@@ -377,7 +405,23 @@ static vkt_tensor *transformer_build(vkt_model *m, vkt_graph *g, const vkt__laye
     return vkt__transformer_head(&b, vkt__transformer_body(&b, x));
 }
 
+/* Tokens attend to those before them, so that none sees the padding behind; the sum over the tokens
+ * that there are, as a product with ones and zeros, is normalised, which makes it their mean. */
+static vkt_tensor *sentence_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                                  bool train)
+{
+    vkt__tbuilder b = { .m = m, .g = g, .l = l, .train = train };
+    const vkt__param *table = &m->params[l->w];
+    if (vkt__transformer_shape(l, table->pub.shape.d[0], &b.s) != VKT_OK) return g->inert;
+    uint32_t B = x->shape.d[0];
+    vkt_tensor *there = vkt_lookup(g, x, vkt_fill(g, vkt_shape2(b.s.V, 1), 1), 0);
+    there = vkt_reshape(g, there, vkt_shape3(B, 1, b.s.T));
+    vkt_tensor *sum = vkt_matmul_batched(g, VKT_LAYOUT_NN, there, blocks(&b, x), VKT_F32);
+    return norm(&b, "", b.s.names->last_norm, vkt_reshape(g, sum, vkt_shape2(B, b.s.C)));
+}
+
 const vkt__layer_kind vkt__transformer_kinds[] = {
     { "transformer", transformer_plan, transformer_build, .is_whole = true },
+    { "sentence", sentence_plan, sentence_build },
     { .name = NULL },
 };

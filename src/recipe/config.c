@@ -199,6 +199,7 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
                  { "data.columns", d->columns, VKT_TAKES_COLUMN },
                  { "data.ignore", d->ignore, VKT_TAKES_COLUMN },
                  { "data.embed", d->embed, VKT_TAKES_COLUMN },
+                 { "data.text", d->text, VKT_TAKES_COLUMN },
                  { "data.group", d->group, VKT_TAKES_COLUMN },
                  { "data.time", d->time, VKT_TAKES_COLUMN },
                  { "data.labels", d->labels, VKT_TAKES_LABELS },
@@ -225,8 +226,17 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
 static vkt_status check_text(const vkt_config *c, bool text)
 {
     const vkt_data_desc *d = &c->data;
-    if (d->tokenizer && !text)
-        return vkt__config_refuse(c, "data.tokenizer", "only for text and the novel");
+    if (d->tokenizer && !text && !d->text)
+        return vkt__config_refuse(c, "data.tokenizer",
+                                  "only for text, the novel and a column of data.text");
+    const struct {
+        bool given;
+        const char *option;
+    } beside[] = { { d->columns != NULL, "data.columns" }, { d->embed != NULL, "data.embed" } };
+    for (size_t i = 0; i < VKT_COUNT(beside) && d->text; i++)
+        if (beside[i].given)
+            return vkt__config_refuse(c, beside[i].option,
+                                      "not with data.text, whose column is the only input");
     if (c->sample_prompt && !text)
         return vkt__config_refuse(c, "samples.prompt", "only for text and the novel");
     if (d->document_mask && !text)

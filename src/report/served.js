@@ -69,6 +69,7 @@ function pictures() {
 function field(c) {
   if (c.values && c.values.length <= 200) return make("select", {}, make("option", { value: "" }, ""), ...c.values.map(v => make("option", { value: v }, v)));
   if (c.values) return make("input", { placeholder: c.values[0] });
+  if (c.sentence) return make("textarea", { rows: 3 });
   if (c.date) return make("input", { placeholder: "a date" });
   return make("input", { inputMode: "decimal", placeholder: c.usual == null ? "" : String(+c.usual.toPrecision(4)) });
 }
@@ -76,7 +77,7 @@ function field(c) {
 /* What stands in a field; null: nothing, or no number where the column has such (said by the server). */
 function value(c, text) {
   if (text === "") return null;
-  if (c.values || c.date) return text;
+  if (c.values || c.date || c.sentence) return text;
   const n = Number(text.replace(",", "."));
   return Number.isFinite(n) ? n : text;
 }

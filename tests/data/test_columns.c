@@ -224,6 +224,62 @@ static void columns_are_embedded(void **state)
     refuse(&d, VKT_E_ARG, "data.embed: 'tow' is not a column", "did you mean 'town'");
 }
 
+/* Each row as the ids of its tokens; those of validation and test make no token. */
+static void columns_of_sentences(void **state)
+{
+    (void)state;
+    char text[8192];
+    size_t n = (size_t)sprintf(text, "id,what,y\n");
+    for (int i = 0; i < 40; i++)
+        n += (size_t)sprintf(text + n, "%d,\"%s barks, and barks%s\",%c\n", i,
+                             i % 2 ? "the dog" : "a seal", i == 7 ? " and barks and barks" : "",
+                             "pq"[i % 2]);
+    vkt_data_desc d = { .text = "what", .context = 8, RAW };
+    vkt_dataset *ds = noted(text, d, "1 of 40 are longer than that: their ends are cut"), *other;
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_true(info->n_plain == 0 && info->n_inputs == 8 && info->embed_rows > 257);
+    const float *x = inputs(ds, VKT_SPLIT_TRAIN, 1, 8);
+    uint32_t rows = info->embed_rows, tokens = 0;
+    while (tokens < 8 && x[tokens] >= 0) tokens++;
+    assert_true(tokens > 2 && tokens < 8 && x[7] == -1 && x[0] < (float)rows);
+    float want[8];
+    memcpy(want, x, sizeof want);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 7, 8)[7] >= 0);
+    TEST_LOG_CAPTURE();
+    put_csv("what\n\"the dog barks, and barks\"\nZ\xc3\xbcrich\n");
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &other));
+    assert_memory_equal(inputs(other, VKT_SPLIT_TEST, 0, 8), want, sizeof want);
+    x = inputs(other, VKT_SPLIT_TEST, 1, 8); /* bytes that training did not see are tokens, too */
+    assert_true(x[6] >= 0 && x[7] == -1);
+    vkt_dataset_destroy(&other);
+    vkt_dataset_destroy(&ds);
+    put_csv(text);
+    d = (vkt_data_desc) { .source = "csv", .path = CSV, .text = "y", .context = 8 };
+    refuse(&d, VKT_E_ARG, "data.text must name one column", "neither the label");
+    d.text = "id, what";
+    refuse(&d, VKT_E_ARG, "data.text must name one column", "");
+    d.text = "waht";
+    refuse(&d, VKT_E_ARG, "data.text: 'waht' is not a column", "did you mean 'what'");
+    d.text = "what";
+    d.tokenizer = "chars";
+    refuse(&d, VKT_E_ARG, "data.tokenizer: chars is not for data.text", "");
+    d.tokenizer = "bytes";
+    d.vocab = 300;
+    refuse(&d, VKT_E_ARG, "data.vocab: with data.text", "");
+    d.vocab = 0;
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 8)[0] < 256);
+    vkt_dataset_destroy(&ds);
+    d.tokenizer = NULL; /* the last row, of words of its own, is for validation */
+    d.time = "id";
+    d.valid_fraction = 0.25;
+    sprintf(text + n, "40,zyx zyx zyx qqq qqq,p\n");
+    put_csv(text);
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    assert_int_equal(vkt_dataset_get_info(ds)->embed_rows, rows);
+    vkt_dataset_destroy(&ds);
+}
+
 /* What predict is given: another delimiter, and values that training did not see. */
 static void other_files(void **state)
 {
@@ -270,6 +326,21 @@ static void recipes_are_advised(void **state)
     for (int i = 0; i < 60; i++)
         n += (size_t)sprintf(text + n, "%d;%d,%d\n", i * 7 % 13, i * i % 41, i % 10);
     advice_is(text, "ziel", "the last column", true, "-", NULL);
+    /* Sentences are the input, but not beside many columns that could be. */
+    for (int wide = 0; wide < 2; wide++) {
+        n = (size_t)sprintf(text, wide ? "a,b,c,says,mood\n" : "says,mood\n");
+        for (int i = 0; i < 60; i++) {
+            if (wide) n += (size_t)sprintf(text + n, "%d,%d,%d,", i * 7 % 13, i % 4, i % 3);
+            n += (size_t)sprintf(text + n, "say it %d times again,%s\n", i, i % 2 ? "good" : "bad");
+        }
+        put_csv(text);
+        vkt_table_advice *a;
+        REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a));
+        if (wide) assert_null(a->text);
+        assert_string_equal(wide ? a->sentences : a->text, "says");
+        assert_true(a->most_words == 5 && !a->ignore == !wide);
+        vkt_table_advice_destroy(&a);
+    }
     /* Many classes by name stay classes. */
     n = (size_t)sprintf(text, "x,kind\n");
     for (int i = 0; i < 200; i++)
@@ -283,7 +354,8 @@ int main(void)
         cmocka_unit_test(forms_of_cells),       cmocka_unit_test(columns_of_numbers),
         cmocka_unit_test(columns_of_dates),     cmocka_unit_test(columns_with_blanks),
         cmocka_unit_test(columns_are_chosen),   cmocka_unit_test(other_files),
-        cmocka_unit_test(columns_are_embedded), cmocka_unit_test(recipes_are_advised),
+        cmocka_unit_test(columns_are_embedded), cmocka_unit_test(columns_of_sentences),
+        cmocka_unit_test(recipes_are_advised),
     };
     return cmocka_run_group_tests_name("columns", tests, setup, teardown);
 }

@@ -1,4 +1,5 @@
-/* Generation: scores from the caches are those of the whole text at once; sampling. */
+/* Generation: scores from the caches are those of the whole text at once; sampling. Sentences: what
+ * stands behind the last token does not count. */
 #include "testing.h"
 
 #include "tensor/graph/sample.h"
@@ -115,11 +116,60 @@ static void sampling(void **state)
     for (uint32_t k = 0; k < 100; k++) assert_int_equal(vkt_sample(&s, scores, N, NULL, 0, k), 1);
 }
 
+/* Two sentences, of three tokens and of none, in `places` places -> [2, 3]. */
+static void read_sentences(uint32_t places, uint32_t third, float *out)
+{
+    vkt_layer l[] = { { .type = "sentence",
+                        .init_scale = 8,
+                        .transformer = { .layers = 2, .heads = 2, .width = 16 } },
+                      { .type = "linear" } };
+    vkt_model_desc d = {
+        .layers = l, .n_layers = 2, .input = vkt_shape1(places), .n_outputs = 3, .embed_rows = V
+    };
+    vkt_model *m;
+    vkt_buffer *b;
+    float ids[2 * T];
+    for (uint32_t i = 0; i < 2 * T; i++) ids[i] = -1;
+    ids[0] = 4;
+    ids[1] = 11;
+    ids[2] = (float)third;
+    REQUIRE_OK(vkt_model_create(gpu, &d, &m));
+    REQUIRE_OK(vkt_model_init(m, 3));
+    REQUIRE_OK(
+        vkt_buffer_create(gpu, &(vkt_buffer_desc) { sizeof ids, VKT_MEM_DEVICE, "test" }, &b));
+    REQUIRE_OK(vkt_buffer_write(gpu, b, 0, ids, sizeof ids));
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_tensor *x = vkt_input(g, vkt_shape2(2, places), VKT_F32, "x");
+    vkt_bind(x, VKT_ALL_SLOTS, b, 0);
+    vkt_tensor *y = vkt_model_build(m, g, x, false);
+    vkt_keep(y, "y");
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "test" }));
+    REQUIRE_OK(vkt_graph_run(g));
+    REQUIRE_OK(vkt_tensor_read(y, 0, out, 6 * sizeof *out));
+    vkt_graph_destroy(&g);
+    vkt_buffer_destroy(gpu, &b);
+    vkt_model_destroy(&m);
+}
+
+static void what_is_behind_a_sentence_does_not_count(void **state)
+{
+    (void)state;
+    float few[6], many[6], other[6];
+    read_sentences(3, 20, few);
+    read_sentences(19, 20, many);
+    read_sentences(19, 21, other);
+    for (int i = 0; i < 6; i++)
+        REQUIRE_NEAR(many[i], few[i], vkt__tol(VKT_F32, 1000) * (1 + fabs((double)few[i])));
+    assert_true(fabs((double)many[0] - (double)other[0]) > 1e-3);
+    assert_true(many[3] == other[3] && fabs((double)many[0] - (double)many[3]) > 1e-3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caches_give_what_the_whole_text_gives),
         cmocka_unit_test(sampling),
+        cmocka_unit_test(what_is_behind_a_sentence_does_not_count),
     };
     vkt_gpu_desc desc = { .no_cache = true, .cap = getenv("VKT_TEST_CAP") };
     if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;

@@ -84,4 +84,24 @@ refused 2 "is for models of pictures" predict t new.csv --tta flips
 refused 2 "tta is '1', must be flips or a number from 2" eval p --tta 1
 sed 's/, augment: {crop_padding: 2}//' p.yaml >q.yaml; works train q.yaml --set train.steps=1 --run q --quiet
 refused 2 "use --tta flips" eval q --tta 4
+# a column of sentences: recognised, trained on, predicted from CSV and JSON lines
+python3 -c '
+import csv, random
+random.seed(3)
+things = {"food": "soup bread cheese apple salad", "tools": "hammer saw drill wrench pliers", "sky": "cloud moon star comet sun"}
+w = csv.writer(open("said.csv", "w"))
+w.writerow(["id", "says", "kind"])
+for i in range(240):
+    k = random.choice(sorted(things))
+    w.writerow([i * 7, "I saw the %s, and then %s %d times" % (*random.sample(things[k].split(), 2), i), k])'
+works init said.csv -o said.yaml
+grep -q '^  text: "says"' said.yaml && grep -q '  - sentence:' said.yaml || fail "sentences are not recognised"
+works train said.yaml --set train.steps=60 --set eval.every=30 --set optim.lr=0.01 --set schedule.warmup=0 --run words --quiet
+printf 'says\n"We ate soup, and then cheese"\nthe hammer and a saw\n' >says.csv
+printf '{"says": "We ate soup, and then cheese"}\n{"says": "the hammer and a saw"}\n' >says.jsonl
+"$program" predict words says.csv --csv 2>log | cut -d, -f2- >whole
+"$program" predict words says.jsonl --csv 2>log | cut -d, -f2- | cmp - whole || fail "sentences as JSON lines"
+[ "$(sed 1d whole | cut -d, -f2 | tr '\n' ' ')" = "food tools " ] || { cat whole; fail "what sentences are about"; }
+refused 2 "data.embed: not with data.text" train said.yaml --set data.embed=id
+refused 2 "and data.text name the column" train t.yaml --set data.embed=city --set 'model=[{sentence: {layers: 1, heads: 1, width: 8}}, linear]'
 exit $((bad > 0))

@@ -67,6 +67,8 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     if (d->label) c->data.label = d->label;
     c->data.ignore = d->ignore;
     c->data.embed = d->embed;
+    c->data.text = d->text;
+    if (d->text) c->data.context = d->context;
     if (d->blanks) c->data.missing = VKT_MISSING_MEAN;
     c->data.tokenizer = d->tokenizer;
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
@@ -99,6 +101,26 @@ static bool too_many_classes(const init_data *d)
     return d->info.n_outputs > 20 && d->info.n_outputs > n / 20;
 }
 
+/* Up to so many tokens: a word is two of them where there are few sentences. */
+enum { LEAST_CONTEXT = 16, MOST_CONTEXT = 256 };
+
+/* A column of sentences: found, or given by --set. */
+static void take_sentences(const init_options *o, const vkt_data_desc *given,
+                           const vkt_table_advice *a, init_data *d)
+{
+    const char *text = given->text ? given->text : given->columns ? NULL : a->text;
+    bool context = false;
+    if (!text) return;
+    snprintf(d->text_text, sizeof d->text_text, "%s", text);
+    d->text = d->text_text;
+    d->ignore = d->embed = NULL;
+    for (size_t i = 0; i < o->set.n; i++)
+        context = context || !strncmp(o->set.item[i], "data.context=", 13);
+    uint32_t tokens = (2 * a->most_words + a->most_words / 2 + 7) / 8 * 8;
+    tokens = tokens < LEAST_CONTEXT ? LEAST_CONTEXT : tokens;
+    d->context = context ? given->context : tokens > MOST_CONTEXT ? MOST_CONTEXT : tokens;
+}
+
 /* A table is looked at first: its label, its blanks and what is of no use in it. */
 static vkt_status open_table(const init_options *o, const vkt_source_info *s, init_data *d)
 {
@@ -119,6 +141,7 @@ static vkt_status open_table(const init_options *o, const vkt_source_info *s, in
         snprintf(d->embed_text, sizeof d->embed_text, "%s", a->embed ? a->embed : "");
         if (a->embed && strlen(a->embed) < sizeof d->embed_text) d->embed = d->embed_text;
         d->most_values = a->most_values;
+        take_sentences(o, &c->data, a, d);
         d->blanks = a->blanks;
         for (uint32_t i = 0; i < a->n_notes; i++) note(d, a->notes[i]);
         bool many = o->label && strchr(o->label, ','),

@@ -55,6 +55,7 @@ typedef struct vkt__column {
     bool embed;              /* one input in place of one a category: the row of the cell's own */
     uint32_t first_row;      /* embed: of its first category */
     uint32_t fill_category;  /* the most frequent one */
+    uint32_t n_tokens;       /* a sentence: inputs that are rows of its tokens; 0: it is none */
 } vkt__column;
 
 /* What a number to predict is: of a table a column of the file, of which the first is also the
@@ -90,7 +91,7 @@ typedef struct vkt__schema {
     vkt__column *columns;      /* [n_columns], by position */
     uint32_t n_columns;
     uint32_t n_plain, embed_rows; /* as in vkt_dataset_info */
-    /* text: task classify */
+    /* text: task classify; the last two also of a table's column of sentences */
     uint32_t context, vocab;
     const char *tokenizer; /* a tokenizer.json */
 } vkt__schema;

@@ -22,8 +22,8 @@ bool vkt__schema_place(vkt__schema *s)
             if (c->embed != (embed != 0)) continue;
             c->first_input = (uint32_t)inputs;
             c->first_row = (uint32_t)rows;
-            inputs += c->n_categories && !embed ? c->n_categories : 1;
-            rows += embed ? c->n_categories : 0;
+            inputs += c->n_tokens ? c->n_tokens : c->n_categories && !embed ? c->n_categories : 1;
+            rows += c->n_tokens ? s->vocab : embed ? c->n_categories : 0;
             if (inputs > INT32_MAX || rows >= MOST_ROWS) return false;
         }
         if (!embed) s->n_plain = (uint32_t)inputs;
@@ -61,6 +61,10 @@ static json_t *column_json(const vkt__column *c)
     json_t *o = json_object();
     json_object_set_new(o, "name", json_string(c->name));
     json_object_set_new(o, "position", json_integer(c->position));
+    if (c->n_tokens) {
+        json_object_set_new(o, "tokens", json_integer(c->n_tokens));
+        return o;
+    }
     if (c->form != VKT__FORM_PLAIN && !c->n_categories)
         json_object_set_new(o, "form", json_string(vkt__form_name(c->form)));
     if (c->part) json_object_set_new(o, "part", json_string(vkt__date_part_name(c->part)));
@@ -110,6 +114,10 @@ static json_t *table_json(const vkt__schema *s)
     for (uint32_t i = 0; i < s->n_columns; i++)
         json_array_append_new(columns, column_json(&s->columns[i]));
     json_object_set_new(o, "columns", columns);
+    if (s->tokenizer) {
+        json_object_set_new(o, "vocab", json_integer(s->vocab));
+        json_object_set_new(o, "tokenizer", json_loads(s->tokenizer, 0, NULL));
+    }
     return o;
 }
 
@@ -171,7 +179,7 @@ vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char
         text_json(o, s);
     else
         examples_json(o, s);
-    char *json = json_dumps(o, text ? JSON_COMPACT : JSON_INDENT(1));
+    char *json = json_dumps(o, s->tokenizer ? JSON_COMPACT : JSON_INDENT(1));
     json_decref(o);
     if (!json) return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for the schema");
     *out = vkt__arena_strdup(arena, json);
@@ -300,6 +308,13 @@ static void read_column(reader *r, const json_t *o, const vkt__schema *s, vkt__c
 {
     c->name = get_string(r, o, "name");
     c->position = get_uint(r, o, "position", 0, s->n_file_columns - 1);
+    if (json_object_get(o, "tokens")) {
+        c->form = VKT__FORM_TEXT;
+        c->embed = true;
+        c->n_tokens = get_uint(r, o, "tokens", 1, 1 << 20);
+        if (!s->tokenizer) bad(r, "tokens", "with a tokenizer");
+        return;
+    }
     if (!json_object_get(o, "categories")) {
         c->form = get_form(r, o, "form");
         c->part = get_part(r, o, c->form);
@@ -362,6 +377,17 @@ static void read_labels(reader *r, const json_t *o, vkt__schema *s)
     }
 }
 
+/* Of text, or of a table's column of sentences. */
+static void read_tokenizer(reader *r, const json_t *o, vkt__schema *s)
+{
+    const json_t *tokenizer = json_object_get(o, "tokenizer");
+    char *text = json_is_object(tokenizer) ? json_dumps(tokenizer, JSON_COMPACT) : NULL;
+    if (!text) bad(r, "tokenizer", "a tokenizer.json");
+    s->vocab = get_uint(r, o, "vocab", 1, 1 << 24);
+    s->tokenizer = vkt__arena_strdup(r->arena, text ? text : "");
+    free(text);
+}
+
 static void read_table(reader *r, const json_t *o, vkt__schema *s)
 {
     if (!json_is_object(o)) {
@@ -378,6 +404,7 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
     read_labels(r, o, s);
     if (json_object_get(o, "ignored")) s->ignored = get_strings(r, o, "ignored", &s->n_ignored);
     if (s->task == VKT_TASK_CLASSIFY) read_class_values(r, o, s);
+    if (json_object_get(o, "tokenizer")) read_tokenizer(r, o, s);
     const json_t *columns = get_array(r, o, "columns", &s->n_columns);
     s->columns = vkt__arena_alloc(r->arena, s->n_columns * sizeof *s->columns);
     for (uint32_t i = 0; i < s->n_columns; i++) {
@@ -451,14 +478,9 @@ static void read_label_sets(reader *r, const json_t *o, vkt__schema *s)
 
 static void read_text(reader *r, const json_t *o, vkt__schema *s)
 {
-    const json_t *tokenizer = json_object_get(o, "tokenizer");
-    char *text = json_is_object(tokenizer) ? json_dumps(tokenizer, JSON_COMPACT) : NULL;
-    if (!text) bad(r, "tokenizer", "a tokenizer.json");
     s->kind = VKT_DATA_KIND_TEXT;
     s->context = get_uint(r, o, "context", 1, 1 << 20);
-    s->vocab = get_uint(r, o, "vocab", 1, 1 << 24);
-    s->tokenizer = vkt__arena_strdup(r->arena, text ? text : "");
-    free(text);
+    read_tokenizer(r, o, s);
 }
 
 vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s)

@@ -60,19 +60,104 @@ static bool has_sets(const vkt__csv *csv, bool header, size_t label)
     return n_sets > 1 && 10 * n_sets >= n;
 }
 
+/* Words of the column's cells: their mean, and *most of 19 in 20 of them. */
+static double count_words(const vkt__csv *csv, bool header, size_t c, uint32_t *most)
+{
+    enum { MOST = 2048 };
+    uint32_t count[MOST] = { 0 };
+    uint64_t n = 0, total = 0, above = 0;
+    for (size_t r = header; r < csv->n_rows; r++) {
+        const char *p = vkt__csv_cell(csv, r, c);
+        uint32_t words = 0;
+        if (vkt__csv_missing(p)) continue;
+        for (p += strspn(p, " \t\n"); *p; p += strspn(p, " \t\n"), words++)
+            p += strcspn(p, " \t\n");
+        count[VKT_MIN(words, MOST - 1)]++;
+        total += words;
+        n++;
+    }
+    for (*most = MOST - 1; *most > 1 && 20 * (above + count[*most]) <= n; (*most)--)
+        above += count[*most];
+    return (double)total / (double)VKT_MAX(n, 1);
+}
+
+/* Sentences rather than names: so many words on average. A column of them is the input where there
+ * are few others that could be. */
+enum { SENTENCE_WORDS = 5, MOST_OTHERS = 2 };
+
+static void find_sentences(advice *a, const vkt__csv *csv, bool header, size_t label,
+                           const vkt__look *looks, const char *given)
+{
+    size_t n_others = 0, found = csv->n_columns;
+    double most = SENTENCE_WORDS;
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        uint32_t longest;
+        if (c == label) continue;
+        const char *name = header ? vkt__csv_cell(csv, 0, c) : "";
+        bool different = looks[c].form == VKT__FORM_TEXT && looks[c].n_distinct > 20 &&
+                         looks[c].n_distinct > looks[c].n / 3;
+        double words = different ? count_words(csv, header, c, &longest) : 0;
+        if (words < most) {
+            n_others += !different && !vkt__look_useless(&looks[c], name, &a->arena);
+            continue;
+        }
+        found = c;
+        most = words;
+        a->out.most_words = longest;
+    }
+    for (size_t c = 0; given && c < csv->n_columns; c++)
+        if (is_given(csv, header, given, c))
+            count_words(csv, header, found = c, &a->out.most_words);
+    if (found == csv->n_columns) return;
+    const char *it = handle(csv, header, found, &a->arena);
+    if (given || n_others <= MOST_OTHERS)
+        a->out.text = it;
+    else
+        a->out.sentences = it;
+}
+
+/* What is left out is said once: data.text takes its column alone. */
+static void advise_text(advice *a, const vkt__csv *csv, bool header, size_t label,
+                        const vkt__look *looks)
+{
+    vkt__str others = { 0 };
+    a->out.blanks = looks[label].n_blank > 0;
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        const char *it = handle(csv, header, c, &a->arena);
+        if (c == label) continue;
+        if (strcmp(it, a->out.text) != 0)
+            vkt__str_printf(&others, "%s'%s'", others.len ? ", " : "", vkt__show(it).s);
+        else
+            a->out.blanks |= looks[c].n_blank > 0;
+    }
+    if (others.len) {
+        const char **notes = vkt__arena_alloc(&a->arena, sizeof *notes);
+        notes[a->out.n_notes++] =
+            vkt__arena_printf(&a->arena, "left out, since the sentences of '%s' are the input: %s",
+                              vkt__show(a->out.text).s, others.data);
+        a->out.notes = notes;
+    }
+    vkt__str_finish(&others);
+}
+
 /* From so many different values on a text is embedded. */
 enum { EMBED_FROM = 33 };
 
 static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
-                   const vkt__look *looks)
+                   const vkt__look *looks, const char *given)
 {
     vkt__str ignore = { 0 }, embed = { 0 };
     uint32_t n_rows = looks[label].n + looks[label].n_blank;
+    find_sentences(a, csv, header, label, looks, given);
     const char **notes = vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *notes);
     a->out.label = handle(csv, header, label, &a->arena);
     a->out.numbers = to_predict(&looks[label], n_rows);
     a->out.several = looks[label].form == VKT__FORM_TEXT && has_sets(csv, header, label);
     a->out.blanks = looks[label].n_blank > 0 && !a->out.several; /* such a one has no label */
+    if (a->out.text) {
+        advise_text(a, csv, header, label, looks);
+        return;
+    }
     for (size_t c = 0; c < csv->n_columns; c++) {
         if (c == label) continue;
         const char *it = handle(csv, header, c, &a->arena),
@@ -88,7 +173,10 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
         if (!why) continue;
         vkt__str_printf(&ignore, "%s%s", ignore.len ? ", " : "", it);
         notes[a->out.n_notes++] =
-            vkt__arena_printf(&a->arena, "column '%s' is left out: %s", vkt__show(name).s, why);
+            vkt__arena_printf(&a->arena, "column '%s' is left out: %s%s", vkt__show(name).s, why,
+                              a->out.sentences && strcmp(it, a->out.sentences) == 0
+                                  ? "; --set data.text takes it, alone, as sentences"
+                                  : "");
     }
     a->out.notes = notes;
     if (ignore.len) a->out.ignore = vkt__arena_strdup(&a->arena, ignore.data);
@@ -121,7 +209,7 @@ vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
     VKT_TRY(vkt__data_alloc(csv.n_columns, sizeof *looks, "columns", &looks));
     for (size_t r = header; r < csv.n_rows; r++) rows[r - header] = (uint32_t)r;
     VKT_TRY(vkt__look_at(&csv, rows, (uint32_t)(csv.n_rows - header), label, looks));
-    advise(a, &csv, header, label, looks);
+    advise(a, &csv, header, label, looks, desc->text);
     *out = &a->out;
     a = NULL;
 fail:

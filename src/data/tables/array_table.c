@@ -275,7 +275,7 @@ fail:
 static vkt_status check_columns(const vkt__schema *s, const vkt__arrays *a)
 {
     uint32_t c = 0;
-    while (c < s->n_columns && !s->columns[c].n_categories) c++;
+    while (c < s->n_columns && s->columns[c].form != VKT__FORM_TEXT) c++;
     if (c < s->n_columns)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' holds numbers, but the model's column '%s' is text: give it as CSV",

@@ -8,6 +8,7 @@
 #include "data/tables/csv.h"
 #include "data/tables/fit.h"
 #include "data/tables/look.h"
+#include "data/tables/sentences.h"
 #include "data/tables/split_column.h"
 #include "data/tables/table.h"
 
@@ -140,7 +141,8 @@ static vkt_status choose_columns(const vkt_data_desc *desc, const vkt__csv *csv,
 {
     vkt_status st = VKT_OK;
     bool *ignored = vkt__alloc(csv->n_columns);
-    for (size_t c = 0; c < csv->n_columns; c++) used[c] = !desc->columns;
+    for (size_t c = 0; c < csv->n_columns; c++) used[c] = !desc->columns && !desc->text;
+    if (desc->text) VKT_TRY(mark_columns(csv, header, "data.text", desc->text, used));
     if (desc->columns) VKT_TRY(mark_columns(csv, header, "data.columns", desc->columns, used));
     if (desc->ignore) VKT_TRY(mark_columns(csv, header, "data.ignore", desc->ignore, ignored));
     if (desc->group) VKT_TRY(mark_columns(csv, header, "data.group", desc->group, ignored));
@@ -236,9 +238,17 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
             s->ignored[s->n_ignored++] = name;
         else
             s->columns[s->n_columns++] =
-                (vkt__column) { .name = name, .position = c, .embed = embed[c] };
+                (vkt__column) { .name = name,
+                                .position = c,
+                                .embed = embed[c] || desc->text,
+                                .n_tokens = desc->text ? desc->context : 0 };
     }
-    if (s->n_columns == 0)
+    if (desc->text && s->n_columns != 1)
+        st = vkt__fail(VKT_E_ARG, "data",
+                       "'%s': data.text must name one column, and neither the label nor one that "
+                       "is left out",
+                       csv->name);
+    else if (s->n_columns == 0)
         st = vkt__fail(VKT_E_ARG, "data",
                        "'%s': data.columns and data.ignore leave no column but the label",
                        csv->name);
@@ -261,7 +271,9 @@ static void take_forms(vkt_dataset *ds, vkt__look *looks)
     for (uint32_t i = 0; i < n; i++) {
         vkt__look *k = &looks[from[i].position];
         if (from[i].embed) k->form = VKT__FORM_TEXT; /* its numbers are names */
-        const char *note = vkt__look_note(k, from[i].name, fill, from[i].embed, &ds->arena);
+        const char *note = from[i].n_tokens
+                               ? NULL
+                               : vkt__look_note(k, from[i].name, fill, from[i].embed, &ds->arena);
         if (note) notes[n_notes++] = note;
         from[i].form = k->form;
         if (!vkt__form_is_date(k->form)) s->columns[s->n_columns++] = from[i];
@@ -394,6 +406,7 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
 {
     uint32_t n = 0, n_numbers = 0;
     bool blank = false;
+    if (c->n_tokens) return VKT_OK;
     for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++) {
         const char *cell =
             vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][i]], c->position);
@@ -566,6 +579,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
         VKT_TRY(fit_targets(ds, &t));
         VKT_TRY(fill_labels(s, &t, &ds->part[0]));
     }
+    VKT_TRY(vkt__sentences_fit(ds, desc, &(vkt__cells) { t.csv, t.rows, t.n, *t.column }));
     VKT_TRY(fit_columns(ds, &t, desc->standardize));
     VKT_TRY(fill_inputs(s, &t, &ds->part[0]));
     if (test_bytes) VKT_TRY(fill_labels(s, &test, &ds->part[1]));

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "data/parts/parts.h"
 #include "data/tables/csv.h"
+#include "data/tables/sentences.h"
 #include "data/tables/table.h"
 
 /* The first line is a header if it holds the label's name, or holds no number although some column
@@ -353,6 +354,8 @@ static vkt_status fill_column(const vkt__schema *s, const vkt__table *t, uint32_
     const vkt__column *c = &s->columns[j];
     uint64_t n_unseen = 0;
     const char *unseen = NULL;
+    const vkt__cells cells = { t->csv, t->rows, t->n, t->column[j] };
+    if (c->n_tokens) return vkt__sentences_fill(s, c, &cells, out);
     for (uint32_t i = 0; i < t->n; i++) {
         float *x = out + (size_t)i * s->n_inputs + c->first_input;
         const char *cell = vkt__csv_cell(t->csv, t->rows[i], t->column[j]);

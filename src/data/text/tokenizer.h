@@ -22,5 +22,9 @@ void vkt__tokenizer_pattern(vkt_tokenizer *t, const char *pattern);
 /* Makes the indices, compiles the patterns, checks that text can be encoded, hashes. n_merges of
  * `merges` are copied. */
 vkt_status vkt__tokenizer_finish(vkt_tokenizer *t, const vkt__merge *merges, size_t n_merges);
+/* vkt_tokenizer_train of texts [n] in memory, as whole documents each; fewer than n_vocab tokens
+ * where no further pair occurs twice. */
+vkt_status vkt__tokenizer_train_texts(const char *const *texts, size_t n_texts, uint32_t n_vocab,
+                                      vkt_tokenizer **out);
 
 #endif

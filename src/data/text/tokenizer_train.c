@@ -294,45 +294,82 @@ fail:
     return st;
 }
 
-vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_t n_vocab,
-                               vkt_tokenizer **out)
+/* The words are counted; *n: how many merges there are, up to `most`. */
+static vkt_status merge_words(words *ws, uint32_t most, uint32_t *n, vkt_tokenizer **out)
 {
-    vkt_status st = VKT_OK;
-    words ws = { 0 };
+    vkt_status st;
     vkt__merge *merges = NULL;
-    uint32_t n = 0, id[256];
+    uint32_t id[256];
     unsigned char byte[256];
-    *out = NULL;
+    *n = 0;
+    byte_order(id, byte);
+    for (size_t i = 0; i < ws->n; i++) {
+        word *w = &ws->word[i];
+        w->n_ids = w->n;
+        w->id = vkt__arena_alloc(&ws->arena, w->n * sizeof *w->id);
+        for (uint32_t k = 0; k < w->n; k++) w->id[k] = id[(unsigned char)w->bytes[k]];
+    }
+    VKT_TRY(vkt__data_alloc(most + 1, sizeof *merges, "the merges", &merges));
+    VKT_TRY(find_merges(ws, most, merges, n));
+    VKT_TRY(build(merges, *n, byte, out));
+fail:
+    if (st != VKT_OK) vkt_tokenizer_destroy(out);
+    free(merges);
+    return st;
+}
+
+static vkt_status start_words(uint32_t n_vocab, words *ws)
+{
     if (n_vocab < 257 || n_vocab > 1u << 20)
         return vkt__fail(VKT_E_ARG, "data",
                          "a vocabulary of %u tokens: it must have from 257 (the bytes and "
                          "<|endoftext|>) to 1048576",
                          n_vocab);
-    word_index(&ws);
-    VKT_TRY(vkt__splitter_create(vkt__pattern_gpt2, "GPT-2's pattern", &ws.splitter));
+    word_index(ws);
+    return vkt__splitter_create(vkt__pattern_gpt2, "GPT-2's pattern", &ws->splitter);
+}
+
+static void finish_words(words *ws)
+{
+    vkt__splitter_destroy(&ws->splitter);
+    vkt__arena_finish(&ws->arena);
+    free(ws->word);
+    free(ws->slot);
+}
+
+vkt_status vkt_tokenizer_train(const char *const *paths, size_t n_paths, uint32_t n_vocab,
+                               vkt_tokenizer **out)
+{
+    vkt_status st;
+    words ws = { 0 };
+    uint32_t n;
+    *out = NULL;
+    VKT_TRY(start_words(n_vocab, &ws));
     VKT_TRY(vkt__documents_read(&(vkt__source) { .path = paths, .n_paths = n_paths }, NULL,
                                 count_document, &ws));
-    byte_order(id, byte);
-    for (size_t i = 0; i < ws.n; i++) {
-        word *w = &ws.word[i];
-        w->n_ids = w->n;
-        w->id = vkt__arena_alloc(&ws.arena, w->n * sizeof *w->id);
-        for (uint32_t k = 0; k < w->n; k++) w->id[k] = id[(unsigned char)w->bytes[k]];
-    }
-    VKT_TRY(vkt__data_alloc(n_vocab, sizeof *merges, "the merges", &merges));
-    VKT_TRY(find_merges(&ws, n_vocab - 257, merges, &n));
+    VKT_TRY(merge_words(&ws, n_vocab - 257, &n, out));
     if (n < n_vocab - 257)
         vkt_log(VKT_LOG_WARN, "data",
                 "the text gives a vocabulary of %u tokens, not %u: no further pair of tokens "
                 "occurs twice",
                 n + 257, n_vocab);
-    VKT_TRY(build(merges, n, byte, out));
 fail:
-    if (st != VKT_OK) vkt_tokenizer_destroy(out);
-    vkt__splitter_destroy(&ws.splitter);
-    vkt__arena_finish(&ws.arena);
-    free(ws.word);
-    free(ws.slot);
-    free(merges);
+    finish_words(&ws);
+    return st;
+}
+
+vkt_status vkt__tokenizer_train_texts(const char *const *texts, size_t n_texts, uint32_t n_vocab,
+                                      vkt_tokenizer **out)
+{
+    vkt_status st;
+    words ws = { 0 };
+    uint32_t n;
+    *out = NULL;
+    VKT_TRY(start_words(n_vocab, &ws));
+    for (size_t i = 0; i < n_texts; i++)
+        VKT_TRY(vkt__split_text(&ws.splitter, 1, texts[i], strlen(texts[i]), count_word, &ws));
+    VKT_TRY(merge_words(&ws, n_vocab - 257, &n, out));
+fail:
+    finish_words(&ws);
     return st;
 }

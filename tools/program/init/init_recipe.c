@@ -70,6 +70,14 @@ static void write_data(FILE *f, const init_data *d)
         quoted(f, d->ignore);
         fputc('\n', f);
     }
+    if (d->text) {
+        fprintf(f, "  text: ");
+        quoted(f, d->text);
+        fprintf(f,
+                "   # sentences, by a tokenizer that is trained on them\n"
+                "  context: %-15u# tokens of a sentence that are read\n",
+                d->context);
+    }
     if (d->embed) {
         fprintf(f, "  embed: ");
         quoted(f, d->embed);
@@ -222,6 +230,39 @@ static void write_table(FILE *f, const init_data *d, const char *name)
                           .patience = 20 });
 }
 
+/* Sentences: a small transformer, and steps until nothing is gained. */
+static void write_sentences(FILE *f, const init_data *d, const char *name)
+{
+    bool small = d->info.n[VKT_SPLIT_TRAIN] < 20000;
+    write_head(f, d, name);
+    write_data(f, d);
+    fprintf(
+        f,
+        "model:\n"
+        "  - sentence:             # a transformer over the tokens, then their mean\n"
+        "      layers: %u\n"
+        "      heads: 4\n"
+        "      width: %u\n"
+        "      dropout: 0.2        # regularisation: raise it when the report says overfitting\n"
+        "  - dropout: 0.2\n"
+        "  - linear                # as many outputs as the data needs\n"
+        "optim:\n"
+        "  rule: adamw\n"
+        "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
+        "  weight_decay: 0.05      # regularisation, too\n"
+        "  clip: 1\n"
+        "schedule:\n"
+        "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
+        "  warmup: 100\n",
+        small ? 2U : 4U, small ? 64U : 128U);
+    write_run(f, d,
+              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
+                          .passes = 30,
+                          .least = 800,
+                          .most = 20000,
+                          .patience = 20 });
+}
+
 /* Digits and IDX files: the plainest model, which the README's guide measures and tunes. */
 static void write_plain(FILE *f, const init_data *d, const char *name)
 {
@@ -323,6 +364,8 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
         write_text(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_PICTURES && strcmp(d->source, "idx"))
         write_pictures(f, d, name);
+    else if (d->text)
+        write_sentences(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_TABLE && d->info.input_rank == 1)
         write_table(f, d, name);
     else

@@ -15,9 +15,11 @@ typedef struct init_data {
     uint32_t n_sets; /* classes written as a|b */
     /* tables */
     const char *ignore, *embed; /* NULL: none */
+    const char *text;           /* the column of sentences; NULL: none */
+    uint32_t context;           /* its tokens */
     uint32_t most_values;       /* different ones of a column of embed */
     bool blanks;
-    char why[40], label_text[300], ignore_text[2000], embed_text[2000];
+    char why[40], label_text[300], text_text[300], ignore_text[2000], embed_text[2000];
     char notes[INIT_MOST_NOTES][300]; /* what is unusual about columns, a line each */
     size_t n_notes;
 } init_data;

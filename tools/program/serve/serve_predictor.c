@@ -48,6 +48,8 @@ static json_t *columns_json(serve_predictor *p)
         p->names[p->n_names++] = c.name;
         if (c.n_values)
             json_object_set_new(o, "values", texts(c.values, c.n_values));
+        else if (c.sentence)
+            json_object_set_new(o, "sentence", json_true());
         else if (c.date)
             json_object_set_new(o, "date", json_true());
         else
