@@ -341,11 +341,67 @@ static void recipes_are_advised(void **state)
         assert_true(a->most_words == 5 && !a->ignore == !wide);
         vkt_table_advice_destroy(&a);
     }
+    /* The only column is the input, even if it counts the rows. */
+    n = (size_t)sprintf(text, "n,y\n");
+    for (int i = 0; i < 20; i++) n += (size_t)sprintf(text + n, "%d,%c\n", i, "pq"[i / 10]);
+    advice_is(text, "y", "by its name", false, "-", NULL);
     /* Many classes by name stay classes. */
     n = (size_t)sprintf(text, "x,kind\n");
     for (int i = 0; i < 200; i++)
         n += (size_t)sprintf(text + n, "%d,kind_%d\n", i * 7 % 13, i % 40);
     advice_is(text, "kind", "the last column", false, "-", NULL);
+}
+
+/* The odd files of a review: each is read rightly, or refused in a line that says where. */
+static void odd_files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t n; /* bytes; 0: to its end */
+        const char *where, *what;
+    } refused[] = {
+        { "a,y\n1,p\n\xe9t\xe9,q\n", 0, "line 3", "not UTF-8" },
+        { "\xff\xfe"
+          "a\0,\0y\0\n\0",
+          10, "line 1", "not UTF-8" },
+        { "a,y\n\"1,p\n2,q\n", 0, "line 2", "a quote opened here is never closed" },
+        { "a,y\n1,p\n2,q,3\n", 0, "line 3 has 3 cells", "where the line before has 2" },
+        { "a,a,y\n1,2,p\n3,4,q\n", 0, "line 1", "two columns are named 'a'" },
+        { "", 0, CSV, "is empty" },
+        { "a,y\n", 0, CSV, "has a header but no rows" },
+    };
+    static const char *const read[] = {
+        "\xef\xbb\xbfgr\xc3\xb6\xc3\x9f"
+        "e|y\r\n1.5|p\r\n2|q\r\n",
+        "gr\xc3\xb6\xc3\x9f"
+        "e\ty\r1.5\tp\r2\tq\r",
+        "\"gr\xc3\xb6\xc3\x9f"
+        "e\",y\n\"1.5\",\"p\"\n2,q",
+        "gr\xc3\xb6\xc3\x9f"
+        "e;y\n1,5;p\n2;q\n",
+    };
+    for (size_t i = 0; i < VKT_COUNT(refused); i++) {
+        vkt_table_advice *a = NULL;
+        size_t n = refused[i].n ? refused[i].n : strlen(refused[i].text);
+        put(CSV, refused[i].text, n);
+        refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, RAW }, VKT_E_FORMAT,
+               refused[i].where, refused[i].what);
+        if (i == 4) continue; /* names are looked at when it is opened */
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a), VKT_E_FORMAT);
+        REQUIRE_LOGGED(refused[i].what);
+    }
+    for (size_t i = 0; i < VKT_COUNT(read); i++) {
+        vkt_dataset *ds;
+        put_csv(read[i]);
+        REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "csv", .path = CSV, RAW }, &ds));
+        assert_non_null(strstr(vkt_dataset_schema(ds), "gr\xc3\xb6\xc3\x9f"
+                                                       "e"));
+        assert_true(inputs(ds, VKT_SPLIT_TRAIN, 0, 1)[0] == 1.5f);
+        assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 1)[0] == 2);
+        vkt_dataset_destroy(&ds);
+    }
 }
 
 int main(void)
@@ -355,7 +411,7 @@ int main(void)
         cmocka_unit_test(columns_of_dates),     cmocka_unit_test(columns_with_blanks),
         cmocka_unit_test(columns_are_chosen),   cmocka_unit_test(other_files),
         cmocka_unit_test(columns_are_embedded), cmocka_unit_test(columns_of_sentences),
-        cmocka_unit_test(recipes_are_advised),
+        cmocka_unit_test(recipes_are_advised),  cmocka_unit_test(odd_files),
     };
     return cmocka_run_group_tests_name("columns", tests, setup, teardown);
 }

@@ -178,6 +178,11 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
                                   ? "; --set data.text takes it, alone, as sentences"
                                   : "");
     }
+    /* Where none would be left, what there is is the input; opening says what is odd about it. */
+    if (a->out.n_notes == csv->n_columns - 1) {
+        ignore.len = 0;
+        a->out.n_notes = 0;
+    }
     a->out.notes = notes;
     if (ignore.len) a->out.ignore = vkt__arena_strdup(&a->arena, ignore.data);
     if (embed.len) a->out.embed = vkt__arena_strdup(&a->arena, embed.data);
@@ -202,6 +207,10 @@ vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
     bool header = desc->header && strcmp(desc->header, "auto") != 0
                       ? strcmp(desc->header, "yes") == 0
                       : vkt__table_has_header(&csv, given);
+    if (csv.n_rows == header) {
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has a header but no rows", csv.name);
+        goto fail;
+    }
     size_t label = find_label(&csv, header, &a->out.why);
     for (size_t c = 0; given && c < csv.n_columns; c++)
         if (is_given(&csv, header, given, c)) label = c, a->out.why = "as given";
