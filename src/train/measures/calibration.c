@@ -31,12 +31,14 @@ static double log_of(float p)
 
 void vkt__calibration_apply(const vkt__calibration *c, float *p, uint32_t n)
 {
-    double most = 0, sum = 0;
+    float most = 0; /* GCC 12 for 64-bit Arm ends with an internal error at fmax in double here */
+    double sum = 0;
     if (!(c->temperature > 0)) return;
-    for (uint32_t k = 0; k < n; k++) most = fmax(most, (double)p[k]);
+    for (uint32_t k = 0; k < n; k++)
+        if (p[k] > most) most = p[k];
     if (!(most > 0)) return;
     for (uint32_t k = 0; k < n; k++) {
-        double v = exp((log_of(p[k]) - log(most)) / c->temperature);
+        double v = exp((log_of(p[k]) - log((double)most)) / c->temperature);
         sum += v;
         p[k] = (float)v;
     }
