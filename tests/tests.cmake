@@ -33,6 +33,8 @@ if(VKT_TESTS)
     file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/objects.txt
       CONTENT "$<JOIN:$<TARGET_OBJECTS:vktrain>,\n>\n$<JOIN:$<TARGET_OBJECTS:program>,\n>\n")
     vkt_script(check_house null ${CMAKE_CURRENT_BINARY_DIR}/objects.txt ${CMAKE_CURRENT_BINARY_DIR}/house.dot)
+  endif()
+  if(VKT_PROGRAM AND NOT VKT_SANITIZE AND NOT CMAKE_CROSSCOMPILING) # it runs the program as this machine's
     vkt_script(report/test_pages null $<TARGET_FILE:program>)
   endif()
   if(NOT VKT_SANITIZE AND NOT WIN32)
