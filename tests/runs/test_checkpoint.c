@@ -1,35 +1,13 @@
 /* Checkpoints: written aside, found damaged, killed at any write, pruned. */
-#include "testing.h"
+#define DIR "test_checkpoint_tmp"
+#include "run_files.h"
 
 #include <jansson.h>
 
-#include "base/os.h"
 #include "runs/checkpoint_set.h"
 #include "runs/metrics.h"
 #include "runs/run_folder.h"
 #include "formats/tfevents.h"
-
-#define DIR "test_checkpoint_tmp"
-
-static int begin(void **state)
-{
-    (void)state;
-    TEST_LOG_CAPTURE();
-    return vkt__remove_tree(DIR) || vkt__mkdirs(DIR);
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return vkt__remove_tree(DIR);
-}
-
-static char *read_all(const char *path, size_t *n)
-{
-    char *data;
-    REQUIRE_OK(vkt__file_read(path, 1 << 30, &data, n));
-    return data;
-}
 
 /* ---- checkpoints ---- */
 

@@ -50,6 +50,20 @@ struct batch_norm_params vkt__batch_params(const vkt_node *n, const vkt_tensor *
     return p;
 }
 
+struct batch_norm_params vkt__batch_bwd_params(vkt__rec *rec, const vkt_node *n)
+{
+    struct batch_norm_params p = vkt__batch_params(n, n->in[1], false);
+    p.dy = vkt__addr(rec, n->in[0]);
+    p.x = vkt__addr(rec, n->in[1]);
+    p.mean = vkt__addr(rec, n->in[2]);
+    p.rstd = vkt__addr(rec, n->in[3]);
+    p.w = vkt__addr(rec, n->in[4]);
+    p.b = vkt__addr_or(rec, n->in[5], n->in[2]);
+    p.r = vkt__addr_or(rec, n->in[6], n->in[2]);
+    p.out0 = vkt__addr(rec, n->out[0]);
+    return p;
+}
+
 void vkt__batch_dispatch(vkt__rec *rec, vkt__shader kernel, vkt__shader pairs,
                          struct batch_norm_params *p, uint32_t act, uint32_t fixed)
 {

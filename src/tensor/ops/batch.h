@@ -8,6 +8,9 @@
 /* How x is cut in groups and chunks, and all else of the push struct but the addresses. sums: in
  * chunks whose sums are merged later, a function of shapes only; else for elementwise kernels. */
 struct batch_norm_params vkt__batch_params(const vkt_node *n, const vkt_tensor *x, bool sums);
+/* Of a backward op of x, whose inputs begin with dy, x, mean, rstd, w, sums of g, of g h; with the
+ * addresses of these and of dx. */
+struct batch_norm_params vkt__batch_bwd_params(vkt__rec *rec, const vkt_node *n);
 /* Rows that a chunk holds: from *begin to before the result. */
 uint64_t vkt__batch_chunk_rows(const struct batch_norm_params *p, uint64_t chunk, uint64_t *begin);
 uint64_t vkt__batch_rows_in(const struct batch_norm_params *p, uint64_t group);

@@ -118,15 +118,7 @@ static bool bwd_shape(vkt_node *n)
 
 static void bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[1], false);
-    p.dy = vkt__addr(rec, n->in[0]);
-    p.x = vkt__addr(rec, n->in[1]);
-    p.mean = vkt__addr(rec, n->in[2]);
-    p.rstd = vkt__addr(rec, n->in[3]);
-    p.w = vkt__addr(rec, n->in[4]);
-    p.b = vkt__addr_or(rec, n->in[5], n->in[2]);
-    p.r = vkt__addr_or(rec, n->in[6], n->in[2]);
-    p.out0 = vkt__addr(rec, n->out[0]);
+    struct batch_norm_params p = vkt__batch_bwd_params(rec, n);
     vkt__batch_dispatch(rec, VKT_SHADER_BATCH_NORM_BWD, VKT_SHADER_BATCH_NORM_BWD_PAIRS, &p, 0,
                         n->attr.batch.fixed);
 }

@@ -177,16 +177,8 @@ static bool bwd_shape(vkt_node *n)
 
 static void bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[1], false);
-    p.dy = vkt__addr(rec, n->in[0]);
-    p.x = vkt__addr(rec, n->in[1]);
-    p.mean = vkt__addr(rec, n->in[2]);
-    p.rstd = vkt__addr(rec, n->in[3]);
-    p.w = vkt__addr(rec, n->in[4]);
-    p.b = vkt__addr_or(rec, n->in[5], n->in[2]);
-    p.r = vkt__addr_or(rec, n->in[6], n->in[2]);
+    struct batch_norm_params p = vkt__batch_bwd_params(rec, n);
     p.place = vkt__addr(rec, n->in[7]);
-    p.out0 = vkt__addr(rec, n->out[0]);
     const uint32_t *x = n->in[1]->shape.d;
     dispatch(rec, n, VKT_SHADER_BATCH_NORM_POOL_BWD, VKT_SHADER_BATCH_NORM_POOL_BWD_PAIRS, &p,
              n->in[1], (uint64_t)x[0] * x[1]);
