@@ -25,6 +25,25 @@ static vkt_status save_record(const vkt__trainer *t)
     return st == VKT_E_IO ? VKT_OK : st;
 }
 
+/* `best` names the best one, and what is not to be kept is gone. Where a reader holds `best`, it
+ * names an older one until the next checkpoint, and nothing is removed. */
+static vkt_status sort_out(const vkt__trainer *t, const vkt__checkpoint_item *best)
+{
+    vkt_status st = VKT_OK;
+    if (best) {
+        vkt__log_quiet(true);
+        st = vkt__checkpoint_link_best(t->run->dir, best->name);
+        vkt__log_quiet(false);
+    }
+    if (st == VKT_E_IO) {
+        vkt_log(VKT_LOG_WARN, "train", "%s: it is written again at the next checkpoint",
+                vkt__last_failure());
+        return VKT_OK;
+    }
+    if (st != VKT_OK) return vkt__fail(st, "train", "%s", vkt__last_failure());
+    return vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL);
+}
+
 vkt_status vkt__trainer_save(vkt__trainer *t, double value)
 {
     vkt_status st = VKT_OK;
@@ -65,13 +84,12 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     t->saved = t->done;
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
     const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
+    VKT_TRY(sort_out(t, best));
     if (best) {
-        VKT_TRY(vkt__checkpoint_link_best(t->run->dir, best->name));
         t->record.best_step = best->step;
         t->record.best_metric = best->value;
         t->progress.best = best->step == t->done;
     }
-    VKT_TRY(vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL));
     t->record.step = t->done;
     t->record.seconds = t->before_s + vkt__now() - t->began;
     t->record.items_per_s = vkt__speed_all(&t->speed) * t->step_items;

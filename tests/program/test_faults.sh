@@ -141,5 +141,11 @@ ended 0 "warning: can't rename to 'run/run.json': Permission denied: it is writt
 same
 grep -q '"status": "done"' run/run.json || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: run.json is not of the end"; }
 
+# ---- `best`, too: it names the checkpoint before until the next one is written, and that is kept
+at=$(grep '^rename' order | grep -n '/best$' | sed -n '2s/:.*//p' || true)
+train io "rename:${at:-0}:EACCES"
+ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
+same
+
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]
