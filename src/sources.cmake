@@ -244,6 +244,7 @@ set(SRC_NN
   src/nn/layer_types.c
   src/nn/layers.c
   src/nn/layers_image.c
+  src/nn/layers_vision.c
   src/nn/lora.c
   src/nn/model.c
   src/nn/model_memory.c
@@ -298,6 +299,7 @@ set(SRC_MODELS
   src/models/language.c
   src/models/onnx.c
   src/models/peft.c
+  src/models/pretrained.c
   src/models/resolve.c
   src/models/trained.c
   src/models/weights.c

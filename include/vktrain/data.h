@@ -119,11 +119,12 @@ typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP
 typedef enum vkt_standardize {
     VKT_STANDARDIZE_AUTO, /* IDX: global; other images: channel; tables: feature */
     VKT_STANDARDIZE_NONE,
-    VKT_STANDARDIZE_GLOBAL,  /* one mean and deviation over all inputs of the training split */
-    VKT_STANDARDIZE_FEATURE, /* one per input column */
-    VKT_STANDARDIZE_CHANNEL, /* images: one per channel */
-    VKT_STANDARDIZE_IMAGENET /* RGB images: ImageNet's, as pretrained weights expect */
-} vkt_standardize;           /* A table's text columns are one-hot, 0 or 1 whatever this says. */
+    VKT_STANDARDIZE_GLOBAL,   /* one mean and deviation over all inputs of the training split */
+    VKT_STANDARDIZE_FEATURE,  /* one per input column */
+    VKT_STANDARDIZE_CHANNEL,  /* images: one per channel */
+    VKT_STANDARDIZE_IMAGENET, /* RGB images: ImageNet's, as pretrained weights expect */
+    VKT_STANDARDIZE_SYMMETRIC /* images: to -1..1, as some pretrained weights expect */
+} vkt_standardize;            /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
 typedef enum vkt_picture_fit { VKT_PICTURE_FIT_STRETCH, VKT_PICTURE_FIT_CROP } vkt_picture_fit;
 typedef enum vkt_bad_files { VKT_BAD_FILES_SKIP, VKT_BAD_FILES_STOP } vkt_bad_files;

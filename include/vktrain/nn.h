@@ -87,7 +87,10 @@ typedef struct vkt_layer {
     float momentum;                     /* batch_norm; 0: 0.1 */
     uint32_t virtual_batch;             /* batch_norm: examples of a ghost batch; 0: the batch */
     bool frozen;                        /* batch_norm: use the running averages in training too */
-    int line;                           /* line in the recipe, for error messages; 0: none */
+    uint32_t heads, hidden; /* vit_block, convnext_block, inverted_block; hidden 0: the type's */
+    bool squeeze;           /* inverted_block: squeeze and excitation */
+    const char *activation; /* inverted_block: an activation layer's type; NULL: "relu" */
+    int line;               /* line in the recipe, for error messages; 0: none */
 } vkt_layer;
 
 /* The options that a layer type takes, for parsers and help. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "models/pretrained.h"
 
 /* The files of a model, one of them open. */
 typedef struct {
@@ -93,13 +94,20 @@ static void source_close(source *s)
     vkt__arena_finish(&s->arena);
 }
 
-/* The tensor by its name, or without "transformer.": its place in s->open. *found false: none. */
+/* Another name that files have for a tensor: GPT-2's without "transformer.", timm's of a ConvNeXt;
+ * NULL: there is none. */
+static const char *other_name(vkt__arena *a, const char *name)
+{
+    return strncmp(name, "transformer.", 12) ? vkt__timm_name(a, name) : name + 12;
+}
+
+/* The tensor by one of its names: its place in s->open. *found false: none. */
 static vkt_status find(source *s, const char *name, size_t *at, bool *found)
 {
     vkt_status st = VKT_OK;
-    const char *names[] = { name, strncmp(name, "transformer.", 12) ? name : name + 12 };
+    const char *names[] = { name, other_name(&s->arena, name) };
     *found = false;
-    for (size_t k = 0; k < VKT_COUNT(names) && !*found; k++) {
+    for (size_t k = 0; k < VKT_COUNT(names) && names[k] && !*found; k++) {
         const char *file = s->map ? json_string_value(json_object_get(s->map, names[k])) : s->only;
         if (!file) continue;
         if (!s->open || strcmp(file, s->open_name) != 0) {
@@ -113,9 +121,18 @@ fail:
     return st;
 }
 
+static bool ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), n_end = strlen(end);
+    return n >= n_end && !strcmp(name + n - n_end, end);
+}
+
+/* But for ones behind the others: a gain [C] is also written [C, 1, 1]. */
 static bool same_shape(const vkt__st_tensor *a, const vkt_tensor_info *b)
 {
-    return a->rank == b->rank && !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape);
+    for (uint32_t i = 0; i < VKT_MAX(a->rank, b->rank); i++)
+        if ((i < a->rank ? a->shape[i] : 1) != (i < b->rank ? b->shape[i] : 1)) return false;
+    return true;
 }
 
 /* What a model has that a file does not give, and the other way round: told in one line. */
@@ -147,6 +164,30 @@ static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_ten
     return all ? VKT_E_FORMAT : VKT_OK;
 }
 
+/* A ViT's positions for pictures of another size. *done false: they are none, or don't fit. */
+static vkt_status take_positions(source *s, const vkt__st_tensor *t, size_t at, bool *done)
+{
+    vkt_status st = VKT_OK;
+    const vkt_tensor_info *have = vkt__safetensors_tensor(s->open, at);
+    float *data = NULL;
+    *done = false;
+    if (!ends_in(t->name, "pos_embed") || have->rank != 3 || t->rank != 3 || have->shape[0] != 1 ||
+        have->shape[2] != t->shape[2] || strcmp(t->dtype, "F32") != 0)
+        return VKT_OK;
+    data = malloc(have->shape[1] * have->shape[2] * sizeof *data);
+    if (!data) return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for tensor '%s'", t->name);
+    VKT_TRY(vkt__safetensors_read_f32(s->open, at, data));
+    *done = vkt__positions_resample(data, have->shape[1], t->data, t->shape[1], t->shape[2]);
+    if (*done)
+        vkt_log(VKT_LOG_INFO, "train",
+                "'%s' has %llu positions in '%s/%s', interpolated to this picture size's %llu",
+                t->name, (unsigned long long)have->shape[1], s->folder, s->open_name,
+                (unsigned long long)t->shape[1]);
+fail:
+    free(data);
+    return st;
+}
+
 static vkt_status take(source *s, const vkt__st_tensor *t, bool all, matched *m)
 {
     vkt_status st;
@@ -165,8 +206,12 @@ static vkt_status take(source *s, const vkt__st_tensor *t, bool all, matched *m)
     }
     const vkt_tensor_info *have = vkt__safetensors_tensor(s->open, at);
     bool f32 = !strcmp(t->dtype, "F32");
-    if (!same_shape(t, have) || (!f32 && strcmp(t->dtype, have->dtype) != 0))
-        return misfit(s, t, have, all, m);
+    if (!same_shape(t, have) || (!f32 && strcmp(t->dtype, have->dtype) != 0)) {
+        bool done = false;
+        if (!all) VKT_TRY(take_positions(s, t, at, &done));
+        m->n_taken += done;
+        return done ? VKT_OK : misfit(s, t, have, all, m);
+    }
     VKT_TRY(f32 ? vkt__safetensors_read_f32(s->open, at, t->data)
                 : vkt__safetensors_read(s->open, at, t->data));
     m->n_taken++;
@@ -223,14 +268,15 @@ fail:
 }
 
 /* Of one file: what it holds besides. */
-static void find_unused(const source *s, const vkt__st_tensor *t, size_t n, matched *m)
+static void find_unused(source *s, const vkt__st_tensor *t, size_t n, matched *m)
 {
     const vkt_tensor_info *have;
+    const char **other = vkt__arena_alloc(&s->arena, (n + 1) * sizeof *other);
+    for (size_t k = 0; k < n; k++) other[k] = other_name(&s->arena, t[k].name);
     for (size_t i = 0; s->open && (have = vkt__safetensors_tensor(s->open, i)); i++) {
         size_t k = 0;
         while (k < n && strcmp(t[k].name, have->name) != 0 &&
-               (strncmp(t[k].name, "transformer.", 12) != 0 ||
-                strcmp(t[k].name + 12, have->name) != 0))
+               (!other[k] || strcmp(other[k], have->name) != 0))
             k++;
         if (k < n) continue;
         vkt_log(VKT_LOG_DEBUG, "train", "the model has no tensor '%s' of '%s/%s': it is not used",
@@ -263,25 +309,6 @@ bool vkt__is_weights_file(const char *path)
     return n > 12 && !strcmp(path + n - 12, ".safetensors") && vkt__file_size(path) >= 0;
 }
 
-vkt_status vkt__import_is_imagenet(const char *path, bool *is)
-{
-    static const char *const heads[] = { "fc.weight",           "head.weight",
-                                         "head.fc.weight",      "classifier.weight",
-                                         "classifier.2.weight", "classifier.3.weight",
-                                         "heads.head.weight" };
-    vkt__safetensors *f = NULL;
-    size_t at;
-    *is = false;
-    vkt_status st = vkt__safetensors_open(path, &f);
-    for (size_t i = 0; i < VKT_COUNT(heads) && st == VKT_OK; i++)
-        if (vkt__safetensors_find(f, heads[i], &at)) {
-            const vkt_tensor_info *t = vkt__safetensors_tensor(f, at);
-            *is = *is || (t->rank == 2 && t->shape[0] == 1000);
-        }
-    vkt__safetensors_close(&f);
-    return st;
-}
-
 vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all)
 {
     vkt_status st;
@@ -306,12 +333,6 @@ fail:
 }
 
 /* ---- a whole model's ---- */
-
-static bool ends_in(const char *name, const char *end)
-{
-    size_t n = strlen(name), n_end = strlen(end);
-    return n >= n_end && !strcmp(name + n - n_end, end);
-}
 
 static const vkt__st_tensor *place_of(const vkt__st_tensor *t, size_t n, const char *name)
 {

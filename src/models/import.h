@@ -23,9 +23,6 @@ vkt_status vkt__adapter_refuse(const char *path);
 bool vkt__is_hf_folder(const char *path);
 /* A safetensors file that can be read, by its ending. */
 bool vkt__is_weights_file(const char *path);
-/* *is: the file ends in a classifier of ImageNet's 1000 classes, by the names of torchvision and
- * timm. */
-vkt_status vkt__import_is_imagenet(const char *path, bool *is);
 /* A folder that vkt__import_files reads. */
 bool vkt__is_weights_folder(const char *path);
 

@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "tensor/graph/graph.h"
 #include "tensor/ops/act.h"
+#include "tensor/ops/attention_twin.h"
 #include "formats/protobuf.h"
 
 enum { OPSET = 21, IR_VERSION = 10, FLOAT = 1, INT64 = 7 };
@@ -106,7 +107,7 @@ static const char *name_of(exporter *e, const vkt_tensor *t)
     const char *name = vkt__arena_printf(&e->arena, "t%zu", t->index);
     if (!t->view_of || e->named[t->index]) return name;
     /* The first dimension holds the batch, whatever its size. */
-    int64_t shape[4] = { -1 };
+    int64_t shape[VKT_MAX_RANK] = { -1 };
     e->named[t->index] = true;
     for (uint32_t i = 1; i < t->shape.rank; i++) shape[i] = t->shape.d[i];
     const char *from = name_of(e, t->view_of);
@@ -142,7 +143,13 @@ static bool emit_linear(exporter *e, const vkt_node *n, const char *const *in, c
 {
     vkt_act act = n->attr.matmul.act;
     const char *y = act ? extra(e) : out;
-    if (n->attr.matmul.layout != VKT_LAYOUT_NT || n->in[0]->dtype != VKT_F32) return false;
+    if (n->attr.matmul.batched && n->attr.matmul.layout == VKT_LAYOUT_NN && !act) {
+        node(e, "MatMul", IN(in[0], in[1]), out);
+        return true;
+    }
+    if (n->attr.matmul.batched || n->attr.matmul.layout != VKT_LAYOUT_NT ||
+        n->in[0]->dtype != VKT_F32)
+        return false;
     if (n->in[0]->shape.rank == 2) {
         attr_int(e, "transB", 1);
         node(e, "Gemm", *in[2] ? IN(in[0], in[1], in[2]) : IN(in[0], in[1]), y);
@@ -209,6 +216,55 @@ static bool emit_rmsnorm(exporter *e, const vkt_node *n, const char *const *in, 
     const char *root = node(e, "Sqrt", IN(sum), extra(e));
     const char *y = node(e, "Div", IN(in[0], root), extra(e));
     node(e, "Mul", IN(y, in[1]), out);
+    return true;
+}
+
+/* A part of qkv [3, N, H, T, D], without the first dimension. */
+static const char *part(exporter *e, const char *qkv, int64_t i)
+{
+    const char *which = constant_ints(e, &i, 1);
+    const char *one = node(e, "Gather", IN(qkv, which), extra(e));
+    return node(e, "Squeeze", IN(one, constant_ints(e, (int64_t[]) { 0 }, 1)), extra(e));
+}
+
+/* Of every token to all, from one tensor [N, T, 3 H D]; a zero in a shape keeps the dimension. */
+static bool emit_attention(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    int64_t heads = n->attr.attention.heads, D = n->attr.attention.head;
+    if (!n->attr.attention.full || n->attr.attention.window || n->attr.attention.cap > 0 ||
+        n->attr.attention.kv_heads != heads || n->in[VKT__ATT_K] || n->in[VKT__ATT_DOCS] ||
+        n->in[VKT__ATT_START])
+        return false;
+    const char *x =
+        node(e, "Reshape",
+             IN(in[VKT__ATT_Q], constant_ints(e, (int64_t[]) { 0, 0, 3, heads, D }, 5)), extra(e));
+    attr_ints(e, "perm", (int64_t[]) { 2, 0, 3, 1, 4 }, 5);
+    x = node(e, "Transpose", IN(x), extra(e));
+    const char *q = part(e, x, 0), *k = part(e, x, 1), *v = part(e, x, 2);
+    attr_ints(e, "perm", (int64_t[]) { 0, 1, 3, 2 }, 4);
+    k = node(e, "Transpose", IN(k), extra(e));
+    x = node(e, "MatMul", IN(q, k), extra(e));
+    x = node(e, "Mul", IN(x, constant(e, n->attr.attention.scale)), extra(e));
+    attr_int(e, "axis", -1);
+    x = node(e, "Softmax", IN(x), extra(e));
+    x = node(e, "MatMul", IN(x, v), extra(e));
+    attr_ints(e, "perm", (int64_t[]) { 0, 2, 1, 3 }, 4);
+    x = node(e, "Transpose", IN(x), extra(e));
+    node(e, "Reshape", IN(x, constant_ints(e, (int64_t[]) { 0, 0, heads * D }, 3)), out);
+    return true;
+}
+
+/* The graph is of one example, whose constants ONNX's operators repeat for as many as there are. */
+static bool emit_fill(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    (void)in;
+    vkt_shape s = n->out[0]->shape;
+    uint64_t dims[VKT_MAX_RANK], count = vkt_shape_count(s);
+    float *data = vkt__alloc(count * sizeof *data);
+    for (uint32_t i = 0; i < s.rank; i++) dims[i] = s.d[i];
+    for (uint64_t i = 0; i < count; i++) data[i] = n->attr.eltwise.s;
+    initializer(e, out, dims, s.rank, FLOAT, data, (size_t)count * sizeof *data);
+    free(data);
     return true;
 }
 
@@ -361,6 +417,8 @@ static const struct {
     { "group_norm", emit_group_norm },
     { "swap", emit_swap },
     { "lookup", emit_lookup },
+    { "attention", emit_attention },
+    { "fill", emit_fill },
 };
 
 static vkt_status emit(exporter *e, const vkt_node *n)

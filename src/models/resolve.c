@@ -3,6 +3,7 @@
 #include "base/os.h"
 #include "models/hf_folder.h"
 #include "models/import.h"
+#include "models/pretrained.h"
 #include "models/trained.h"
 #include "recipe/config.h"
 #include "recipe/options.h"
@@ -62,24 +63,24 @@ fail:
     return st;
 }
 
-/* Weights that were trained on ImageNet, as torchvision and timm ship them, expect its pixels: RGB,
- * by its mean and deviation. What the recipe sets stays. */
-static vkt_status imagenet_of_init(vkt_config *c)
+/* Weights that were trained on ImageNet, as torchvision and timm ship them, expect pixels as they
+ * were standardized there, in RGB. What the recipe sets stays. */
+static vkt_status pixels_of_init(vkt_config *c)
 {
     vkt_status st;
     vkt_source_info s;
-    bool is;
-    if (!vkt_source_find(c->data.source, &s) || s.kinds != VKT_DATA_KIND_PICTURES ||
-        c->data.standardize != VKT_STANDARDIZE_AUTO || !vkt__is_weights_file(c->init))
+    vkt_standardize how;
+    const char *why, *file = vkt__timm_file(&c->priv->arena, c->init);
+    if (!vkt_source_find(c->data.source, &s) || s.kinds != VKT_DATA_KIND_PICTURES) return VKT_OK;
+    if (file) c->init = file;
+    if (c->data.standardize != VKT_STANDARDIZE_AUTO || !vkt__is_weights_file(c->init))
         return VKT_OK;
-    VKT_TRY(vkt__import_is_imagenet(c->init, &is));
-    if (!is) return VKT_OK;
-    c->data.standardize = VKT_STANDARDIZE_IMAGENET;
+    VKT_TRY(vkt__pretrained_pixels(c->init, &how, &why));
+    if (how == VKT_STANDARDIZE_AUTO) return VKT_OK;
+    c->data.standardize = how;
     if (c->data.color == VKT_PICTURE_COLOR_AUTO) c->data.color = VKT_PICTURE_COLOR_RGB;
-    vkt_log(VKT_LOG_INFO, "train",
-            "'%s' was trained on ImageNet: pixels get its mean and deviation (data.standardize: "
-            "imagenet)",
-            c->init);
+    vkt_log(VKT_LOG_INFO, "train", "pixels for '%s' get data.standardize: %s (%s)", c->init,
+            how == VKT_STANDARDIZE_IMAGENET ? "imagenet" : "symmetric", why);
 fail:
     return st;
 }
@@ -99,7 +100,7 @@ vkt_status vkt_config_finish(vkt_config *c)
         if (c->data.source)
             VKT_TRY(vkt__is_hf_folder(c->init) ? vkt__hf_folder_apply(c) : init_of_run(c));
     } else if (c->init && c->data.source) {
-        VKT_TRY(imagenet_of_init(c));
+        VKT_TRY(pixels_of_init(c));
     }
     VKT_TRY(vkt__config_check(c));
 fail:

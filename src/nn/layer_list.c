@@ -106,6 +106,24 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
     return VKT_OK;
 }
 
+vkt_status vkt__model_plan_part(vkt_model *m, const vkt__layer *l, const vkt_layer *list, size_t n,
+                                vkt_shape in, vkt__layer_list *out, vkt_shape *shape)
+{
+    vkt__str prefix = { 0 };
+    vkt__str_printf(&prefix, "%s.", l->name);
+    vkt_layer *all = vkt__alloc(n * sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = list[i];
+        all[i].line = l->spec.line;
+        all[i].virtual_batch = l->spec.virtual_batch;
+        all[i].frozen = l->spec.frozen;
+    }
+    vkt_status st = vkt__model_plan_list(m, all, n, prefix.data, in, false, out, shape);
+    vkt__str_finish(&prefix);
+    free(all);
+    return st;
+}
+
 vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train)
 {

@@ -8,6 +8,9 @@
 vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
                                 vkt_shape in, bool is_whole, vkt__layer_list *out,
                                 vkt_shape *out_shape);
+/* The same of a block's own layers, whose names stand in it. */
+vkt_status vkt__model_plan_part(vkt_model *m, const vkt__layer *l, const vkt_layer *list, size_t n,
+                                vkt_shape in, vkt__layer_list *out, vkt_shape *shape);
 vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train);
 /* body(x) + shortcut(x), of a layer made of these two; x itself where it has no shortcut. */

@@ -10,9 +10,16 @@
 
 static const char *const inits[] = { "kaiming", "xavier", "normal", "zeros", NULL };
 
-#define EPS                                                                                        \
+#define EPS_OF(usual)                                                                              \
     {                                                                                              \
-        "eps", VKT_OPT_FLOAT, AT(eps), 1e-12, 1, "added to the variance (default: 1e-5)", NULL     \
+        "eps", VKT_OPT_FLOAT, AT(eps), 1e-12, 1, "added to the variance (default: " usual ")",     \
+            NULL                                                                                   \
+    }
+#define EPS EPS_OF("1e-5")
+#define HIDDEN(usual)                                                                              \
+    {                                                                                              \
+        "hidden", VKT_OPT_UINT, AT(hidden), 1, 1 << 20,                                            \
+            "channels inside the block (default: " usual ")", NULL                                 \
     }
 #define BIAS                                                                                       \
     {                                                                                              \
@@ -68,6 +75,7 @@ static const char *const places[] = { "pre", "post", "after", "both", NULL };
 static const char *const positions[] = { "learned", "rope", "none", NULL };
 #define WORD(id, word, ...) #word,
 static const char *const activations[] = { VKT__ACTS(WORD) VKT__GATES(WORD) NULL };
+static const char *const plain_activations[] = { VKT__ACTS(WORD) NULL };
 static const char *const rope_layouts[] = { "half", "interleaved", NULL };
 static const char *const rope_scalings[] = { "linear", "llama3", "yarn", "longrope", NULL };
 static const char *const names[] = { "gpt2", "llama", "phi3", "neox", NULL };
@@ -185,6 +193,52 @@ static const vkt_layer_type types[] = {
         FROZEN,
         { "p", VKT_OPT_FLOAT, AT(p), 0, 0.99,
           "probability of dropout between the convolutions (default: 0)", NULL } } },
+    { "tokens",
+      "the pixels of an image as tokens: a learned class token, then the pixels, each with a "
+      "learned "
+      "position (ViT)",
+      NULL,
+      { { 0 } } },
+    { "vit_block",
+      "x + attention(norm(x)), then x + mlp(norm(x)), every token attending to all (ViT)",
+      "heads",
+      { { "heads", VKT_OPT_UINT, AT(heads), 1, 1024,
+          "number of attention heads (default: one for each 64 channels)", NULL },
+        HIDDEN("4 x the channels"),
+        { "dropout", VKT_OPT_FLOAT, AT(p), 0, 0.99,
+          "probability of dropout at the end of each branch (default: 0)", NULL },
+        EPS_OF("1e-6") } },
+    { "class_token", "the first token alone, as a vector (ViT)", NULL, { { 0 } } },
+    { "convnext_block",
+      "x + s f(x), where f is a 7x7 convolution channel by channel, layernorm and an mlp, and s is "
+      "learned (ConvNeXt)",
+      NULL,
+      { { "kernel", VKT_OPT_UINT, AT(kernel), 1, 255,
+          "height and width of the filter, in pixels (default: 7)", NULL },
+        HIDDEN("4 x the channels"),
+        { "init_scale", VKT_OPT_FLOAT, AT(init_scale), 1e-12, 1e6, "initial s (default: 1e-6)",
+          NULL },
+        EPS_OF("1e-6") } },
+    { "inverted_block",
+      "f(x), or x + f(x) where the shape is kept; f is a 1x1 convolution, one channel by channel, "
+      "and a 1x1 one, with batch norm (MobileNetV3)",
+      "out",
+      { CHANNELS,
+        HIDDEN("the input channels, without the first convolution"),
+        { "kernel", VKT_OPT_UINT, AT(kernel), 1, 255,
+          "height and width of the middle filter, in pixels (default: 3)", NULL },
+        STRIDE("1"),
+        { "squeeze", VKT_OPT_BOOL, AT(squeeze), 0, 1,
+          "scale the channels by a function of their means, squeeze and excitation (default: "
+          "false)",
+          NULL },
+        { "activation", VKT_OPT_STRING, AT(activation), 0, 0,
+          "activation of the first two convolutions (default: relu)", plain_activations },
+        EPS_OF("1e-3"),
+        { "momentum", VKT_OPT_FLOAT, AT(momentum), 1e-6, 1,
+          "weight of the newest batch in the running averages (default: 0.01)", NULL },
+        VIRTUAL_BATCH,
+        FROZEN } },
     { "transformer",
       "a whole language model: from tokens to the logits of the next token",
       NULL,

@@ -194,25 +194,6 @@ static vkt_tensor *group_norm_build(vkt_model *m, vkt_graph *g, const vkt__layer
 
 /* ---- blocks of residual networks ---- */
 
-/* Plans a list of the block's own layers, whose names stand in it. */
-static vkt_status plan_list(vkt_model *m, const vkt__layer *l, const vkt_layer *list, size_t n,
-                            vkt_shape in, vkt__layer_list *out, vkt_shape *shape)
-{
-    vkt__str prefix = { 0 };
-    vkt__str_printf(&prefix, "%s.", l->name);
-    vkt_layer *all = vkt__alloc(n * sizeof *all);
-    for (size_t i = 0; i < n; i++) {
-        all[i] = list[i];
-        all[i].line = l->spec.line;
-        all[i].virtual_batch = l->spec.virtual_batch;
-        all[i].frozen = l->spec.frozen;
-    }
-    vkt_status st = vkt__model_plan_list(m, all, n, prefix.data, in, false, out, shape);
-    vkt__str_finish(&prefix);
-    free(all);
-    return st;
-}
-
 static vkt_layer conv(const char *name, uint32_t out, uint32_t kernel, uint32_t stride)
 {
     return (vkt_layer) { .type = "conv",
@@ -256,11 +237,13 @@ static vkt_status block_plan(vkt_model *m, vkt__layer *l)
     if (l->kind->bottleneck && out % 4)
         return vkt__layer_error(l, "%u output channels are not a multiple of 4", out);
     if (l->kind->bottleneck)
-        VKT_TRY(plan_list(m, l, bottleneck, VKT_COUNT(bottleneck), l->in, &l->body, &l->out));
+        VKT_TRY(vkt__model_plan_part(m, l, bottleneck, VKT_COUNT(bottleneck), l->in, &l->body,
+                                     &l->out));
     else
-        VKT_TRY(plan_list(m, l, basic, VKT_COUNT(basic), l->in, &l->body, &l->out));
+        VKT_TRY(vkt__model_plan_part(m, l, basic, VKT_COUNT(basic), l->in, &l->body, &l->out));
     if (changes(l, out))
-        VKT_TRY(plan_list(m, l, shortcut, VKT_COUNT(shortcut), l->in, &l->shortcut, &other));
+        VKT_TRY(
+            vkt__model_plan_part(m, l, shortcut, VKT_COUNT(shortcut), l->in, &l->shortcut, &other));
     if (l->spec.zero) vkt__model_zero_last(m, &l->body);
 fail:
     return st;
@@ -288,10 +271,11 @@ static vkt_status wide_block_plan(vkt_model *m, vkt__layer *l)
                                { .type = "dropout", .name = "dropout", .p = l->spec.p },
                                conv("conv2", out, 3, 1) },
                     shortcut[] = { conv("convShortcut", out, 1, stride) };
-    VKT_TRY(plan_list(m, l, pre, VKT_COUNT(pre), l->in, &l->pre, &shape));
-    VKT_TRY(plan_list(m, l, body, VKT_COUNT(body), shape, &l->body, &l->out));
+    VKT_TRY(vkt__model_plan_part(m, l, pre, VKT_COUNT(pre), l->in, &l->pre, &shape));
+    VKT_TRY(vkt__model_plan_part(m, l, body, VKT_COUNT(body), shape, &l->body, &l->out));
     if (changes(l, out))
-        VKT_TRY(plan_list(m, l, shortcut, VKT_COUNT(shortcut), shape, &l->shortcut, &shape));
+        VKT_TRY(
+            vkt__model_plan_part(m, l, shortcut, VKT_COUNT(shortcut), shape, &l->shortcut, &shape));
     if (l->spec.zero) vkt__model_zero_last(m, &l->body);
 fail:
     return st;

@@ -101,7 +101,7 @@ static float initial_value(const vkt__param *p, uint64_t seed, uint64_t i)
     }
     switch (p->init) {
     case VKT_INIT_ONES:
-        return 1;
+        return p->scale;
     case VKT_INIT_KAIMING:
         return (float)(p->scale * sqrt(2 / fan_in) * vkt_rand_normal(seed, VKT_RNG_INIT, i));
     case VKT_INIT_XAVIER:

@@ -216,6 +216,8 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
         return vkt__config_refuse(c, "data.separator", "only for data.task: multilabel");
     if (d->standardize == VKT_STANDARDIZE_IMAGENET && s->kinds != VKT_DATA_KIND_PICTURES)
         return vkt__config_refuse(c, "data.standardize", "imagenet is only for RGB images");
+    if (d->standardize == VKT_STANDARDIZE_SYMMETRIC && s->kinds != VKT_DATA_KIND_PICTURES)
+        return vkt__config_refuse(c, "data.standardize", "symmetric is only for images");
     for (size_t i = 0; i < VKT_COUNT(rows); i++)
         if (rows[i].given && !(s->takes & rows[i].takes))
             return vkt__config_refuse(c, rows[i].option, "only for %s",

@@ -52,13 +52,12 @@ static const vkt__choice tasks[] = { { "classify", VKT_TASK_CLASSIFY },
                                      { "regress", VKT_TASK_REGRESS },
                                      { "multilabel", VKT_TASK_MULTILABEL },
                                      { 0 } };
-static const vkt__choice standards[] = { { "auto", VKT_STANDARDIZE_AUTO },
-                                         { "none", VKT_STANDARDIZE_NONE },
-                                         { "global", VKT_STANDARDIZE_GLOBAL },
-                                         { "feature", VKT_STANDARDIZE_FEATURE },
-                                         { "channel", VKT_STANDARDIZE_CHANNEL },
-                                         { "imagenet", VKT_STANDARDIZE_IMAGENET },
-                                         { 0 } };
+static const vkt__choice standards[] = {
+    { "auto", VKT_STANDARDIZE_AUTO },           { "none", VKT_STANDARDIZE_NONE },
+    { "global", VKT_STANDARDIZE_GLOBAL },       { "feature", VKT_STANDARDIZE_FEATURE },
+    { "channel", VKT_STANDARDIZE_CHANNEL },     { "imagenet", VKT_STANDARDIZE_IMAGENET },
+    { "symmetric", VKT_STANDARDIZE_SYMMETRIC }, { 0 }
+};
 static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
                                      { "fast", VKT_MATH_FAST },
                                      { 0 } };
@@ -230,8 +229,8 @@ static const vkt__option options[] = {
       NULL },
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
       "scale inputs to mean 0 and standard deviation 1; auto: by feature for tables, by channel "
-      "for images, global for IDX; imagenet: by the mean and deviation of ImageNet's RGB pictures, "
-      "which auto takes with an `init` that was trained on them",
+      "for images, global for IDX; imagenet: by the mean and deviation of ImageNet's RGB pictures; "
+      "symmetric: pixels to -1..1; auto takes one of these two with an `init` that was trained so",
       standards, NULL },
     { "data.labels", VKT__OPT_STRING, AT(data.labels), NULL, 0, 0, "",
       "images: CSV of file,label[,split], or numbers for the label (default: folders are classes)",

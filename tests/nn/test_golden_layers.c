@@ -1,6 +1,7 @@
-/* Layers and blocks against tests/golden/layers.json (written by tools/golden/golden_layers.py):
- * outputs, gradients and running statistics of PyTorch by the twins in double; single-layer ONNX
- * models, their weights imported from a file, on the device. */
+/* Layers and blocks against tests/golden/layers.json and vision.json (written by
+ * tools/golden/golden_layers.py and golden_vision.py): outputs, gradients and running statistics of
+ * PyTorch by the twins in double; single-layer ONNX models, their weights imported from a file, on
+ * the device. */
 #include "testing.h"
 
 #include <jansson.h>
@@ -18,7 +19,7 @@
 #define WEIGHTS "test_golden_layers_tmp.safetensors"
 enum { MOST_BODY = 4, MOST_TENSORS = 32 };
 
-static json_t *file;
+static json_t *all_layers, *all_vision;
 
 static uint32_t whole(const json_t *j, const char *key)
 {
@@ -61,6 +62,8 @@ static vkt_layer layer_of(const json_t *j, vkt_layer *body)
         if (o->type == VKT_OPT_MAYBE)
             *(vkt_maybe *)(void *)at = (vkt_maybe) { true, (uint32_t)json_integer_value(value) };
         if (o->type == VKT_OPT_FLOAT) *(float *)(void *)at = (float)json_number_value(value);
+        if (o->type == VKT_OPT_BOOL) *(bool *)(void *)at = json_is_true(value);
+        if (o->type == VKT_OPT_STRING) *(const char **)(void *)at = json_string_value(value);
         if (o->type == VKT_OPT_NOT_BOOL) *(bool *)(void *)at = !json_is_true(value);
         if (o->type != VKT_OPT_BODY) continue;
         assert_true(json_array_size(value) <= MOST_BODY);
@@ -208,7 +211,7 @@ static void check_pytorch(const json_t *c)
     vkt_model_destroy(&k.m);
 }
 
-static size_t each(const char *of, void (*check)(const json_t *))
+static size_t each(const json_t *file, const char *of, void (*check)(const json_t *))
 {
     const json_t *cases = json_object_get(file, "cases");
     size_t n = 0;
@@ -224,7 +227,13 @@ static size_t each(const char *of, void (*check)(const json_t *))
 static void layers_are_pytorchs(void **state)
 {
     (void)state;
-    assert_int_equal(each("PyTorch", check_pytorch), 31);
+    assert_int_equal(each(all_layers, "PyTorch", check_pytorch), 31);
+}
+
+static void blocks_of_vision_models_are_pytorchs(void **state)
+{
+    (void)state;
+    assert_int_equal(each(all_vision, "PyTorch", check_pytorch), 7);
 }
 
 /* ---- ONNX, on the device ---- */
@@ -308,7 +317,7 @@ static void imported_onnx_layers_give_their_outputs(void **state)
     vkt_gpu_desc desc = test_gpu_desc("");
     vkt_log_set(NULL, NULL, VKT_LOG_ERROR); /* what the file lacks begins anew: counters */
     REQUIRE_OK(vkt_gpu_create(&desc, &gpu));
-    assert_int_equal(each("ONNX", check_onnx), 22);
+    assert_int_equal(each(all_layers, "ONNX", check_onnx), 22);
     vkt_gpu_destroy(&gpu);
     remove(WEIGHTS);
 }
@@ -316,10 +325,13 @@ static void imported_onnx_layers_give_their_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(layers_are_pytorchs),
+                                        cmocka_unit_test(blocks_of_vision_models_are_pytorchs),
                                         cmocka_unit_test(imported_onnx_layers_give_their_outputs) };
-    file = json_load_file(VKT_TEST_DIR "/golden/layers.json", 0, NULL);
-    if (!file) return 1;
+    all_layers = json_load_file(VKT_TEST_DIR "/golden/layers.json", 0, NULL);
+    all_vision = json_load_file(VKT_TEST_DIR "/golden/vision.json", 0, NULL);
+    if (!all_layers || !all_vision) return 1;
     int failed = cmocka_run_group_tests_name("golden_layers", tests, NULL, NULL);
-    json_decref(file);
+    json_decref(all_layers);
+    json_decref(all_vision);
     return failed;
 }

@@ -1,6 +1,6 @@
 """Writes tests/golden/resnet.json: names and shapes of the tensors of ResNet-18, -34 and -50 as torchvision and timm save them, from the
 architecture written here in plain PyTorch (He et al. 2015, the bottleneck's stride in its 3x3 convolution).
-Run: python3 tools/golden/golden_resnet.py (PyTorch). tools/compare/check_resnet.sh takes the models from here."""
+Run: python3 tools/golden/golden_resnet.py (PyTorch). tools/compare/check_pretrained.sh takes the models from here."""
 import json
 import pathlib
 

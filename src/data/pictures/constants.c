@@ -98,6 +98,8 @@ vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how)
     s->pixel_mean = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
     s->pixel_std = vkt__arena_alloc(&ds->arena, s->n_pixel * sizeof(double));
     for (uint32_t i = 0; i < s->n_pixel; i++) s->pixel_std[i] = 1;
+    if (how == VKT_STANDARDIZE_SYMMETRIC) s->pixel_mean[0] = s->pixel_std[0] = 0.5;
+    if (how == VKT_STANDARDIZE_SYMMETRIC) return VKT_OK;
     if (how == VKT_STANDARDIZE_IMAGENET) return imagenet(s);
     if (how == VKT_STANDARDIZE_NONE || ds->info.n[VKT_SPLIT_TRAIN] == 0) return VKT_OK;
     f.count = vkt__alloc(channels * sizeof *f.count);
