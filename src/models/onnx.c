@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "data/inputs.h"
 #include "tensor/graph/graph.h"
 #include "tensor/ops/act.h"
 #include "tensor/ops/attention_twin.h"
@@ -501,6 +502,15 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
     vkt_status st;
     exporter e = { .g = vkt__graph_new(vkt_model_gpu(m)), .weights = w };
     vkt__str model = { 0 };
+    vkt_data_column column;
+    if (vkt_dataset_get_info(data)->kind == VKT_DATA_KIND_TABLE &&
+        vkt__dataset_column(data, 0, &column, NULL) && column.sentence) {
+        st = vkt__fail(VKT_E_FORMAT, "export",
+                       "column '%s' holds sentences, and ONNX has no place for their tokenizer: "
+                       "export to .safetensors instead",
+                       vkt__show(column.name).s);
+        goto fail;
+    }
     if (vkt_model_count(m) > (1u << 29) - (1u << 20)) {
         st =
             vkt__fail(VKT_E_FORMAT, "export",

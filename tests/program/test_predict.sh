@@ -102,6 +102,7 @@ printf '{"says": "We ate soup, and then cheese"}\n{"says": "the hammer and a saw
 "$program" predict words says.csv --csv 2>log | cut -d, -f2- >whole
 "$program" predict words says.jsonl --csv 2>log | cut -d, -f2- | cmp - whole || fail "sentences as JSON lines"
 [ "$(sed 1d whole | cut -d, -f2 | tr '\n' ' ')" = "food tools " ] || { cat whole; fail "what sentences are about"; }
+refused 4 "column 'says' holds sentences, and ONNX has no place for their tokenizer" export words -o words.onnx
 refused 2 "data.embed: not with data.text" train said.yaml --set data.embed=id
 refused 2 "and data.text name the column" train t.yaml --set data.embed=city --set 'model=[{sentence: {layers: 1, heads: 1, width: 8}}, linear]'
 exit $((bad > 0))

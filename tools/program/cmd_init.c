@@ -69,6 +69,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     c->data.embed = d->embed;
     c->data.text = d->text;
     if (d->text) c->data.context = d->context;
+    if (d->text) c->data.vocab = d->vocab;
     if (d->blanks) c->data.missing = VKT_MISSING_MEAN;
     c->data.tokenizer = d->tokenizer;
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
@@ -114,6 +115,7 @@ static void take_sentences(const init_options *o, const vkt_data_desc *given,
     snprintf(d->text_text, sizeof d->text_text, "%s", text);
     d->text = d->text_text;
     d->ignore = d->embed = NULL;
+    d->vocab = given->tokenizer ? 0 : INIT_VOCAB;
     for (size_t i = 0; i < o->set.n; i++)
         context = context || !strncmp(o->set.item[i], "data.context=", 13);
     uint32_t tokens = (2 * a->most_words + a->most_words / 2 + 7) / 8 * 8;

@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-enum { INIT_MOST_NOTES = 100 };
+enum { INIT_MOST_NOTES = 100, INIT_VOCAB = 6000 };
 
 typedef struct init_data {
     const char *source, *path, *label; /* as the recipe has them; NULL: not there */
@@ -16,7 +16,7 @@ typedef struct init_data {
     /* tables */
     const char *ignore, *embed; /* NULL: none */
     const char *text;           /* the column of sentences; NULL: none */
-    uint32_t context;           /* its tokens */
+    uint32_t context, vocab;    /* its tokens; different ones, 0: as the tokenizer has */
     uint32_t most_values;       /* different ones of a column of embed */
     bool blanks;
     char why[40], label_text[300], text_text[300], ignore_text[2000], embed_text[2000];
