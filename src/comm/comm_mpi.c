@@ -14,6 +14,8 @@ const char *vkt_comm_library(void)
     int n = 0;
     if (!*name) MPI_Get_library_version(name, &n);
     name[strcspn(name, ",\n")] = 0;
+    for (char *p = name; *p; p++)
+        if (*p == '\t') *p = ' '; /* "MPICH Version:\t4.0.2" */
     return name;
 }
 
@@ -396,11 +398,14 @@ static vkt_status mpi_close(vkt_comm *c, vkt_status st)
 {
     vkt__mpi *m = c->state;
     bool fails = st != VKT_OK && st != VKT_E_INTERRUPTED, told = m->alarmed;
+    char own[sizeof m->alarm.text];
+    snprintf(own, sizeof own, "%s", vkt_last_error());
     if (m->jobs && c->size > 1) {
         if (fails && !told) vkt__mpi_alarm(c, st, vkt_last_error());
         if (!all_are_here(m, fails ? 10 : 1e9, !fails)) c->row->abort(c, 1);
         if (!fails && m->alarmed) st = vkt__mpi_alarmed(c);
-        if (fails && told) vkt__mpi_alarmed(c);
+        /* What all ranks find is said once. */
+        if (fails && told && strcmp(m->alarm.text, own) != 0) vkt__mpi_alarmed(c);
         vkt__mpi_watch_stop(c);
     }
     for (uint32_t i = 0; m->jobs && i < VKT__COMM_JOBS; i++) {

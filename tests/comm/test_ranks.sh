@@ -27,6 +27,9 @@ launch 3 fails
 [ $code = 9 ] || say "a rank that fails: exit code $code, not that of VKT_E_FORMAT"
 grep -q 'rank 2 (.*): planted' "$folder/err" || { say "rank 0 does not say which rank failed"; cat "$folder/err" >&2; }
 
+launch 3 alike
+[ $code = 1 ] && ! grep -q 'rank . (.*): found by all' "$folder/err" || { say "what all ranks find: $code"; cat "$folder/err" >&2; }
+
 launch 2 differs
 [ $code = 1 ] || say "texts that differ: exit code $code"
 grep -q "rank 1 (.*): its recipe is not that of rank 0: 'lr: 2' here, 'lr: 1' there" "$folder/err" || { say "no word of what differs"; cat "$folder/err" >&2; }

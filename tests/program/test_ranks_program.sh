@@ -90,6 +90,9 @@ done
 
 runs 3 again mlp.yaml
 same mlp-3 again step-00000040
+runs 3 halved mlp.yaml --set train.steps=20
+runs 3 halved mlp.yaml --resume --set train.steps=40
+same mlp-3 halved step-00000040
 [ "$(find again -name 'events*' | wc -l)" = 1 ] || say "more than one rank has written"
 
 # Unequal parts are the same training. Measured ones are kept by a run that is resumed.
