@@ -144,7 +144,6 @@ static void launch_tiled(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__c
 {
     const vkt__conv_geometry *q = j->q;
     bool dw = q->attr->conv.pass == VKT_CONV_DW;
-    uint32_t pixels = q->n * q->oh * q->ow;
     const vkt__constant spec[] = { { VKT_SPEC_LANES,
                                      vkt__lanes(j->caps, threads_of(t), VKT__MANY) },
                                    { VKT_SPEC_DW, dw },
@@ -158,9 +157,7 @@ static void launch_tiled(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__c
                                    { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && j->w % 16 == 0 } };
     l->spec[VKT__CONV_WORKGROUP].value = threads_of(t);
     add(l, spec, VKT_COUNT(spec));
-    l->groups =
-        dw ? depth_tiles(j, t->rows, t->columns)
-           : ceil_div(pixels, t->rows) * ceil_div(j->per_group, t->columns) * q->attr->conv.groups;
+    l->groups = (dw ? depth_tiles : pixel_tiles)(j, t->rows, t->columns);
 }
 
 const vkt__conv_family vkt__conv_tiled = { .shader = VKT_SHADER_CONV_TILED,
