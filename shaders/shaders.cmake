@@ -163,6 +163,8 @@ set(SHADERS_MATRIX_UNITS
   matmul/matmul_coopmat.bfloat16
   matmul/matmul_split.float16
   matmul/matmul_split.bfloat16
+  conv/conv_matrix.float16
+  conv/conv_matrix.bfloat16
   bench/bench_matrix.float16
   bench/bench_matrix.bfloat16
 )

@@ -474,7 +474,8 @@ typedef struct vkt_conv_shape {
     uint32_t n, h, w, c, oh, ow, co; /* [n, h, w, c] is the input, [n, oh, ow, co] the output; for
                                         VKT_CONV_DX these are dy and dx */
     uint32_t kh, kw, stride, pad, dilation, groups, slices;
-    uint32_t count; /* as in vkt_tune_shape */
+    vkt_dtype multiply; /* 16 bits: factors are rounded to it, VKT_F32: they are not */
+    uint32_t count;     /* as in vkt_tune_shape */
 } vkt_conv_shape;
 /* vkt_tune for convolutions. A choice is used for all convolutions with the same pass, filter and
  * groups whose positions and channels have the same powers of two. */

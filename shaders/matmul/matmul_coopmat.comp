@@ -13,8 +13,9 @@
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
 #include "matmul_fragments.glsl"
-
-shared uvec4 sa[A_ROWS * A_STRIDE], sb[B_ROWS * B_STRIDE];
+layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
+layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
+#include "matmul_stage.glsl"
 
 const uint PAIRS = 0, EIGHTS = 1, ODD = 2;
 
@@ -60,12 +61,6 @@ uvec4 load_b(uint i, uint at, uint r0, uint k)
     return B_ALONG_K ? load8(p.b, p.b4, VEC_B, at, r0 + r, k + c, p.N, p.K) : load8(p.b, p.b4, VEC_B, at, k + r, r0 + c, p.K, p.N);
 }
 
-/* Column c of 8 in two neighbouring steps. */
-uint turned(uvec4 x, uvec4 next, uint c)
-{
-    return c % 2 == 0 ? x[c / 2] & 0xffffu | next[c / 2] << 16 : x[c / 2] >> 16 | next[c / 2] & 0xffff0000u;
-}
-
 #define A_AT(i) widen1(p.a, i)
 #define B_AT(i) widen1(p.b, i)
 #define A_ELEM float
@@ -76,55 +71,19 @@ void main()
 {
     uint group;
     if (column_sums(group)) return;
-    uint tid = gl_LocalInvocationID.x, tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
+    uint tiles_m = (p.M + BM - 1) / BM, tiles_n = (p.N + BN - 1) / BN;
     uint s = group / (tiles_m * tiles_n);
     uvec2 steps = slice_steps(s), at = product_at(s), tile = tile_at(group % (tiles_m * tiles_n), tiles_m, tiles_n), share = share_at();
     if (steps.y < steps.x) return;
 
     [[unroll]] for (uint i = 0; i < FM * FN; i++) acc[i] = fragment_sums(0.0);
     for (uint k = steps.x; k < steps.y; k += BK) {
-        uvec4 next_a[A_LOADS + 1], next_b[B_LOADS + 1]; /* one more, for the index of a pair's second */
         [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i, at.x, tile.x, k);
         [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i, at.y, tile.y, k);
         barrier();
-        if (TURN_A != 0) {
-            uint column = tid / (BK / A_LOADS) * 8, word = tid % (BK / A_LOADS) * A_LOADS / 2;
-            [[unroll]] for (uint c = 0; c < 8; c++)
-                [[unroll]] for (uint i = 0; i < A_LOADS; i += 2) {
-                    uint w = word + i / 2;
-                    sa[(column + c) * A_STRIDE + w / 4][w % 4] = turned(next_a[i], next_a[i + 1], c);
-                }
-        } else [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
-            uint j = i * THREADS + tid;
-            if (j < A_VECTORS) sa[j / A_LEN * A_STRIDE + j % A_LEN] = next_a[i];
-        }
-        if (TURN_B != 0) {
-            uint column = tid / (BK / B_LOADS) * 8, word = tid % (BK / B_LOADS) * B_LOADS / 2;
-            [[unroll]] for (uint c = 0; c < 8; c++)
-                [[unroll]] for (uint i = 0; i < B_LOADS; i += 2) {
-                    uint w = word + i / 2;
-                    sb[(column + c) * B_STRIDE + w / 4][w % 4] = turned(next_b[i], next_b[i + 1], c);
-                }
-        } else [[unroll]] for (uint i = 0; i < B_LOADS; i++) {
-            uint j = i * THREADS + tid;
-            if (j < B_VECTORS) sb[j / B_LEN * B_STRIDE + j % B_LEN] = next_b[i];
-        }
+        publish();
         barrier();
-        [[unroll]] for (uint kk = 0; kk < BK; kk += CK) {
-            fragment_a a[FM];
-            fragment_b b;
-            [[unroll]] for (uint i = 0; i < FM; i++) {
-                uint from = fragment_at(A_LIES_ALONG_K, A_STRIDE, share.x + i * CM, kk);
-                if (A_LIES_ALONG_K) coopMatLoad(a[i], sa, from, A_STRIDE, gl_CooperativeMatrixLayoutRowMajor);
-                else coopMatLoad(a[i], sa, from, A_STRIDE, gl_CooperativeMatrixLayoutColumnMajor);
-            }
-            [[unroll]] for (uint j = 0; j < FN; j++) {
-                uint from = fragment_at(B_LIES_ALONG_K, B_STRIDE, share.y + j * CN, kk);
-                if (B_LIES_ALONG_K) coopMatLoad(b, sb, from, B_STRIDE, gl_CooperativeMatrixLayoutColumnMajor);
-                else coopMatLoad(b, sb, from, B_STRIDE, gl_CooperativeMatrixLayoutRowMajor);
-                [[unroll]] for (uint i = 0; i < FM; i++) acc[i * FN + j] = coopMatMulAdd(a[i], b, acc[i * FN + j]);
-            }
-        }
+        multiply_slice(share);
     }
-    finish_fragments(s, tile.x + share.x, tile.y + share.y);
+    finish_fragments(s, tile.x + share.x, tile.y + share.y, p.M, p.N);
 }

@@ -1,6 +1,6 @@
 /* What matmul kernels on matrix units share, included after matmul_end.glsl: tiles, their order, how sums leave. A
  * workgroup computes a BM x BN tile, BK steps of k at a time; each subgroup a WM x WN share as fragments of the device's
- * CM x CN x CK. VEC_A, VEC_B: rows and addresses are such that vectors can be loaded. */
+ * CM x CN x CK. */
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
 #ifdef BFLOAT16
@@ -20,8 +20,6 @@ layout(constant_id = VKT_SPEC_WN) const uint WN = 32;
 layout(constant_id = VKT_SPEC_CM) const uint CM = 16;
 layout(constant_id = VKT_SPEC_CN) const uint CN = 16;
 layout(constant_id = VKT_SPEC_CK) const uint CK = 16;
-layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
-layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
 layout(constant_id = VKT_SPEC_TURN_A) const uint TURN_A = 0;
 layout(constant_id = VKT_SPEC_TURN_B) const uint TURN_B = 0;
 
@@ -65,10 +63,14 @@ uint fragment_at(bool along_k, uint stride, uint r, uint k)
 
 const uint ENDS = CM * CN / 2, ENDS_EACH = (ENDS + LANES - 1) / LANES; /* pairs of a fragment, of a lane */
 
-/* Ends the sums of product or slice s from row m, column n of C, fragment by fragment through the subgroup's own shared
+#ifndef ROW_OF
+#define ROW_OF(row) (row)
+#endif
+
+/* Ends the sums of product or slice s from row m, column n of C [rows, cols], fragment by fragment through the subgroup's own shared
  * memory, as only the device knows where a fragment's elements are. acc has constant indices, so that it stays in registers,
- * and the code that ends an element is there once. */
-void finish_fragments(uint s, uint m, uint n)
+ * and the code that ends an element is there once. ROW_OF: the row in memory, if the kernel has another order of them. */
+void finish_fragments(uint s, uint m, uint n, uint rows, uint cols)
 {
     uint mine = gl_SubgroupID * CM * CN;
     [[dont_unroll]] for (uint f = 0; f < FM * FN; f++) {
@@ -78,13 +80,13 @@ void finish_fragments(uint s, uint m, uint n)
         subgroupBarrier();
         [[unroll]] for (uint j = 0; j < ENDS_EACH; j++) {
             uint e = (j * LANES + gl_SubgroupInvocationID) * 2, row = m + f / FN * CM + e / CN, col = n + f % FN * CN + e % CN;
-            if (e >= CM * CN || row >= p.M || col >= p.N) continue;
-            uint i = (s * p.M + row) * p.N + col;
+            if (e >= CM * CN || row >= rows || col >= cols) continue;
+            uint i = (s * rows + ROW_OF(row)) * cols + col;
 #ifdef HALF
-            finish_pair(i, uvec2(col, col + 1), vec2(sc[mine + e], sc[mine + e + 1]), col + 1 < p.N);
+            finish_pair(i, uvec2(col, col + 1), vec2(sc[mine + e], sc[mine + e + 1]), col + 1 < cols);
 #else
             finish(i, col, sc[mine + e]);
-            if (col + 1 < p.N) finish(i + 1, col + 1, sc[mine + e + 1]);
+            if (col + 1 < cols) finish(i + 1, col + 1, sc[mine + e + 1]);
 #endif
         }
     }

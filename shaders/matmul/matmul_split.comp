@@ -20,6 +20,8 @@
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
 #include "matmul_fragments.glsl"
+layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
+layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
 
 const uint PIECES = 3, A_PIECE = A_ROWS * A_STRIDE, B_PIECE = B_ROWS * B_STRIDE; /* vectors of a piece's tile */
 shared uvec4 sa[PIECES * A_PIECE], sb[PIECES * B_PIECE];
@@ -125,5 +127,5 @@ void main()
             }
         }
     }
-    finish_fragments(s, tile.x + share.x, tile.y + share.y);
+    finish_fragments(s, tile.x + share.x, tile.y + share.y, p.M, p.N);
 }

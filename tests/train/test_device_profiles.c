@@ -56,7 +56,8 @@ static void node_text(const vkt_node *n, char out[128])
         vkt__conv_geometry q = vkt__conv_geometry_of(n);
         snprintf(out, 128, "%s %ux%u/%u, %u x [%u, %u, %u] and [%u, %u, %u], %s", n->op->name,
                  q.attr->conv.kh, q.attr->conv.kw, q.attr->conv.stride, q.n, q.h, q.w, q.c, q.oh,
-                 q.ow, q.co, vkt_dtype_name(n->in[0]->dtype));
+                 q.ow, q.co,
+                 vkt_dtype_name(q.attr->conv.multiply ? q.attr->conv.multiply : n->in[0]->dtype));
     } else if (!strncmp(n->op->name, "attention", 9)) {
         const uint32_t *d = n->in[0]->shape.d;
         snprintf(out, 128, "%s %u x %u tokens, %u heads of %u", n->op->name, d[0], d[1],

@@ -7,7 +7,9 @@
 #include "tensor/graph/twin.h"
 #include "tensor/graph/value.h"
 #include "tensor/ops/ops.h"
+#include "tensor/ops/ops_conv.h"
 #include "tensor/graph/graph.h"
+#include "tensor/passes/passes.h"
 #include "vktrain/vktrain.h"
 
 enum { B = 24, C = 64, ODD = 7, MOST = C * C };
@@ -285,6 +287,38 @@ static int close_gpu(void **state)
     return 0;
 }
 
+/* Forward and both gradients, on a device that is taken for one with matrix units, and as it is. */
+static void convolutions_round_where_there_are_units(void **state)
+{
+    (void)state;
+    vkt_caps *caps = (vkt_caps *)(uintptr_t)vkt_gpu_caps(gpu);
+    const vkt_gpu_class klass = caps->klass;
+    for (int as_gpu = 0; as_gpu <= 1; as_gpu++) {
+        bool units = as_gpu && caps->coopmat && caps->coopmat_f16[0];
+        caps->klass = as_gpu ? VKT_GPU_CLASS_NVIDIA : klass;
+        vkt_graph *g = vkt__graph_new(gpu);
+        vkt_graph_precision(g, VKT_F16);
+        vkt_tensor *in[2] = { vkt_input(g, (vkt_shape) { 4, { 2, 9, 9, 8 } }, VKT_F32, "x"),
+                              vkt_input(g, (vkt_shape) { 4, { 3, 3, 8, 16 } }, VKT_F32, "w") },
+                   *d[2], *y = vkt_conv2d(g, in[0], in[1], NULL, &(vkt_conv_desc) { .pad = 1 });
+        vkt_backward(g, vkt_reshape(g, y, vkt_shape1((uint32_t)y->count)), in, 2, d);
+        vkt__pass_precision.run(g, true);
+        REQUIRE_OK(g->status);
+        uint32_t convs = 0;
+        for (size_t k = 0; k < g->n_nodes; k++) {
+            const vkt_node *n = g->nodes[k];
+            if (!vkt__is_conv(n)) continue;
+            assert_int_equal(n->attr.conv.multiply, units ? VKT_F16 : VKT_F32);
+            assert_int_equal(!strncmp(vkt__conv_kernel(gpu, n), "matrix", 6), units);
+            convs++;
+        }
+        assert_int_equal(convs, 3);
+        assert_int_equal(g->narrow.n_convs, units ? 3 : 0);
+        vkt_graph_destroy(&g);
+    }
+    caps->klass = klass;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +326,7 @@ int main(void)
         cmocka_unit_test(results_stay_near_fp32),
         cmocka_unit_test(devices_without_the_types_do_too),
         cmocka_unit_test(masters_are_saved_and_evaluation_repeats),
+        cmocka_unit_test(convolutions_round_where_there_are_units),
     };
     return cmocka_run_group_tests_name("precision", tests, open_gpu, close_gpu);
 }

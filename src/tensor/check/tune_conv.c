@@ -35,6 +35,7 @@ static void build(const vkt_conv_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32
                   candidate *c)
 {
     vkt_graph *g = c->g = vkt__graph_new(gpu);
+    vkt_dtype multiply = kernel && !vkt__conv_on_units(kernel) ? VKT_F32 : s->multiply;
     c->in[0] = vkt_input(g, (vkt_shape) { 4, { s->n, s->h, s->w, s->c } }, VKT_F32, "x");
     c->in[1] = s->pass == VKT_CONV_DW
                    ? vkt_input(g, (vkt_shape) { 4, { s->n, s->oh, s->ow, s->co } }, VKT_F32, "dy")
@@ -51,6 +52,7 @@ static void build(const vkt_conv_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32
                                                 .dilation = s->dilation,
                                                 .groups = s->groups,
                                                 .slices = s->slices,
+                                                .multiply = multiply,
                                                 .kernel = kernel } });
     vkt_keep(c->out, "y");
 }
@@ -213,6 +215,7 @@ static vkt_conv_shape shape_of(const vkt_node *n)
                               .dilation = n->attr.conv.dilation,
                               .groups = n->attr.conv.groups,
                               .slices = n->attr.conv.slices,
+                              .multiply = n->attr.conv.multiply,
                               .count = 1 };
 }
 

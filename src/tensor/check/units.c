@@ -1,5 +1,5 @@
-/* units.h. Operands are whole numbers from -2 to 2, and sums of 96 products of them are exact in
- * f32 in whatever order: any difference is an error. */
+/* units.h. Operands are whole numbers from -2 to 2, and sums of a hundred products of them are exact
+ * in f32 in whatever order: any difference from the twin is an error. */
 #include <stdio.h>
 
 #include "tensor/check/tune.h"
@@ -7,11 +7,21 @@
 #include "gpu/journal.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
 #include "tensor/kernels/class_sets.h"
+#include "tensor/ops/ops_conv.h"
 #include "tensor/ops/ops_matmul.h"
 
+/* A kernel and what it is tried with: a product, or a convolution with factors of a type. */
+typedef struct {
+    const vkt_op *op;
+    vkt_layout layout;
+    vkt_dtype type;
+    uint32_t kernel;
+} trial;
+
 /* More than one tile of each kernel, and no whole number of the largest. */
-enum { ROWS = 160, COLUMNS = 144, DEPTH = 96 };
+enum { ROWS = 160, COLUMNS = 144, DEPTH = 96, IMAGES = 2, SIDE = 10, CHANNELS = 16, TAPS = 3 };
 
 static int value_of(uint64_t i)
 {
@@ -37,64 +47,85 @@ static vkt_status fill(vkt_gpu *gpu, const vkt_tensor *a, const vkt_tensor *b, v
     return st;
 }
 
-static bool is_right(vkt_layout l, const float *c)
+static vkt_tensor *build(vkt_graph *g, const trial *t, vkt_tensor *in[2])
 {
-    for (uint64_t m = 0; m < ROWS; m++)
-        for (uint64_t n = 0; n < COLUMNS; n++) {
-            int sum = 0;
-            for (uint64_t k = 0; k < DEPTH; k++)
-                sum += value_of(l == VKT_LAYOUT_TN ? k * ROWS + m : m * DEPTH + k) *
-                       value_of((l == VKT_LAYOUT_NT ? n * DEPTH + k : k * COLUMNS + n) + 7);
-            if (c[m * COLUMNS + n] != (float)sum) return false;
-        }
-    return true;
+    vkt_layout l = t->layout;
+    vkt_attr a = { 0 };
+    if (t->op == &vkt__op_matmul) {
+        vkt_shape x = l == VKT_LAYOUT_TN ? vkt_shape2(DEPTH, ROWS) : vkt_shape2(ROWS, DEPTH),
+                  w = l == VKT_LAYOUT_NT ? vkt_shape2(COLUMNS, DEPTH) : vkt_shape2(DEPTH, COLUMNS);
+        in[0] = vkt_input(g, x, t->type, "a");
+        in[1] = vkt_input(g, w, t->type, "b");
+        a = (vkt_attr) { .matmul = { .layout = l, .out = VKT_F32, .kernel = t->kernel } };
+    } else {
+        vkt_shape w = { 4, { TAPS, TAPS, CHANNELS, COLUMNS } };
+        if (t->op == &vkt__op_conv2d_dw) w = (vkt_shape) { 4, { IMAGES, SIDE, SIDE, COLUMNS } };
+        in[0] = vkt_input(g, (vkt_shape) { 4, { IMAGES, SIDE, SIDE, CHANNELS } }, VKT_F32, "x");
+        in[1] = vkt_input(g, w, VKT_F32, "w");
+        a = (vkt_attr) { .conv = { .kh = TAPS,
+                                   .kw = TAPS,
+                                   .stride = 1,
+                                   .pad = TAPS / 2,
+                                   .dilation = 1,
+                                   .groups = 1,
+                                   .slices = 1,
+                                   .kernel = t->kernel,
+                                   .multiply = t->type } };
+    }
+    return vkt__op(g, t->op, in, 2, a);
 }
 
-static vkt_status run(vkt_gpu *gpu, const vkt__product *p, uint32_t kernel, bool *right)
+static bool is_right(const vkt_tensor *y, const float *got)
+{
+    const vkt_node *n = y->node;
+    double *in[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 };
+    bool right = true;
+    for (int k = 0; k < 2; k++) {
+        in[k] = vkt__alloc(n->in[k]->count * sizeof *in[k]);
+        for (uint64_t i = 0; i < n->in[k]->count; i++) in[k][i] = value_of(i + (k ? 7 : 0));
+    }
+    out[0] = vkt__alloc(y->count * sizeof *out[0]);
+    vkt__node_ref(n, in, out);
+    for (uint64_t i = 0; i < y->count && right; i++) right = got[i] == (float)out[0][i];
+    for (int k = 0; k < 2; k++) free(in[k]);
+    free(out[0]);
+    return right;
+}
+
+static vkt_status run(vkt_gpu *gpu, const trial *t, bool *right)
 {
     vkt_status st = VKT_OK;
-    vkt_layout l = p->layout;
     vkt_graph *g = vkt__graph_new(gpu);
     vkt_buffer *mem = NULL;
-    float *c = vkt__alloc(ROWS * COLUMNS * sizeof *c);
-    vkt_tensor *a = vkt_input(
-                   g, l == VKT_LAYOUT_TN ? vkt_shape2(DEPTH, ROWS) : vkt_shape2(ROWS, DEPTH), p->in,
-                   "a"),
-               *b = vkt_input(
-                   g, l == VKT_LAYOUT_NT ? vkt_shape2(COLUMNS, DEPTH) : vkt_shape2(DEPTH, COLUMNS),
-                   p->in, "b"),
-               *y = vkt__op(
-                   g, &vkt__op_matmul, (vkt_tensor *[]) { a, b }, 2,
-                   (vkt_attr) { .matmul = { .layout = l, .out = VKT_F32, .kernel = kernel } });
-    vkt_keep(y, "c");
-    VKT_TRY(fill(gpu, a, b, &mem));
-    vkt_bind(a, VKT_ALL_SLOTS, mem, 0);
-    vkt_bind(b, VKT_ALL_SLOTS, mem, bytes_of(a));
+    vkt_tensor *in[2], *y = build(g, t, in);
+    float *got = vkt__alloc(y->count * sizeof *got);
+    vkt_keep(y, "y");
+    VKT_TRY(fill(gpu, in[0], in[1], &mem));
+    vkt_bind(in[0], VKT_ALL_SLOTS, mem, 0);
+    vkt_bind(in[1], VKT_ALL_SLOTS, mem, bytes_of(in[0]));
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "matrix units" }));
     VKT_TRY(vkt_graph_run(g));
-    VKT_TRY(vkt_tensor_read(y, 0, c, ROWS * COLUMNS * sizeof *c));
-    *right = is_right(l, c);
+    VKT_TRY(vkt_tensor_read(y, 0, got, y->count * sizeof *got));
+    *right = is_right(y, got);
 fail:
     vkt_graph_destroy(&g);
     vkt_buffer_destroy(gpu, &mem);
-    free(c);
+    free(got);
     return st;
 }
 
 /* why: "" where it is right. */
-static vkt_status check_kernel(vkt_gpu *gpu, const vkt__product *p, uint32_t kernel, char why[256])
+static vkt_status check_kernel(vkt_gpu *gpu, const trial *t, const char *name, const char *key,
+                               char why[256])
 {
-    const char *name = vkt__matmul_kernel_name(kernel);
-    char key[40];
     bool right = false;
-    vkt__matmul_key(p, key);
     if (vkt__left_out(gpu, name, key)) {
         snprintf(why, 256, "it is no longer used, because a run crashed in it");
         return VKT_OK;
     }
     vkt__trying(gpu, name, key);
     vkt__log_quiet(true);
-    vkt_status st = run(gpu, p, kernel, &right);
+    vkt_status st = run(gpu, t, &right);
     vkt__log_quiet(false);
     vkt__tried(gpu);
     if (vkt__gpu_lost(gpu)) return vkt__lost_by(gpu, "units", name);
@@ -105,26 +136,66 @@ static vkt_status check_kernel(vkt_gpu *gpu, const vkt__product *p, uint32_t ker
     return VKT_OK;
 }
 
+static vkt_status dropped(vkt_gpu *gpu, const char *name, const char *what, vkt_dtype type,
+                          const char *why)
+{
+    vkt__gpu_drop_units(gpu);
+    vkt_log(VKT_LOG_WARN, "units",
+            "the device's matrix units are not used: kernel %s for %s %s: %s", name,
+            vkt_dtype_name(type), what, why);
+    return VKT_OK;
+}
+
+static vkt_status check_products(vkt_gpu *gpu, vkt_dtype type)
+{
+    vkt_status st = VKT_OK;
+    char why[256] = "", key[40];
+    for (int l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN; l++)
+        for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++) {
+            const vkt__product p = { (vkt_layout)l, ROWS, COLUMNS, DEPTH, type, VKT_F32, 0 };
+            const trial t = { &vkt__op_matmul, (vkt_layout)l, type, k };
+            const char *name = vkt__matmul_kernel_name(k);
+            if (!vkt__matmul_on_units(k) || !vkt__matmul_fits(k, vkt_gpu_caps(gpu), &p)) continue;
+            vkt__matmul_key(&p, key);
+            VKT_TRY(check_kernel(gpu, &t, name, key, why));
+            if (*why) return dropped(gpu, name, "products", type, why);
+        }
+fail:
+    return st;
+}
+
+static vkt_status check_convs(vkt_gpu *gpu, vkt_dtype type)
+{
+    static const vkt_op *const ops[] = { &vkt__op_conv2d, &vkt__op_conv2d_dw };
+    vkt_status st = VKT_OK;
+    char why[256] = "", key[40];
+    vkt_graph *g = NULL;
+    for (size_t o = 0; o < VKT_COUNT(ops); o++)
+        for (uint32_t k = 1; vkt__conv_kernel_name(k); k++) {
+            const trial t = { .op = ops[o], .type = type, .kernel = k };
+            const char *name = vkt__conv_kernel_name(k);
+            vkt_tensor *in[2];
+            g = vkt__graph_new(NULL);
+            vkt__conv_geometry q = vkt__conv_geometry_of(build(g, &t, in)->node);
+            bool tried = vkt__conv_on_units(k) && vkt__conv_fits(k, vkt_gpu_caps(gpu), &q);
+            vkt__conv_key(&q, key);
+            vkt_graph_destroy(&g);
+            if (tried) VKT_TRY(check_kernel(gpu, &t, name, key, why));
+            if (*why) return dropped(gpu, name, "convolutions", type, why);
+        }
+fail:
+    return st;
+}
+
 vkt_status vkt__units_check(vkt_gpu *gpu, vkt_dtype type)
 {
     vkt_status st = VKT_OK;
     const vkt_caps *caps = vkt_gpu_caps(gpu);
-    char why[256] = "";
     if (vkt__gpu_plans_only(gpu) || !vkt__is_of(VKT__UNITS, caps) || !caps->coopmat ||
         !vkt__gpu_first_time(gpu, 1u << type))
         return VKT_OK;
-    for (int l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN; l++)
-        for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++) {
-            const vkt__product p = { (vkt_layout)l, ROWS, COLUMNS, DEPTH, type, VKT_F32, 0 };
-            if (!vkt__matmul_on_units(k) || !vkt__matmul_fits(k, caps, &p)) continue;
-            VKT_TRY(check_kernel(gpu, &p, k, why));
-            if (!*why) continue;
-            vkt__gpu_drop_units(gpu);
-            vkt_log(VKT_LOG_WARN, "units",
-                    "the device's matrix units are not used: kernel %s for %s products: %s",
-                    vkt__matmul_kernel_name(k), vkt_dtype_name(type), why);
-            return VKT_OK;
-        }
+    VKT_TRY(check_products(gpu, type));
+    if (caps->coopmat) VKT_TRY(check_convs(gpu, type));
 fail:
     return st;
 }

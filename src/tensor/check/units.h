@@ -4,8 +4,8 @@
 
 #include "vktrain/tensor.h"
 
-/* Before products of this 16-bit type go there untimed, by the table: once for a device, each
- * kernel runs small products whose sums are exact. A kernel that fails, computes something else or
+/* Before products and convolutions of this 16-bit type go there untimed, by the table: once for a
+ * device, each kernel runs small ones whose sums are exact. A kernel that fails, computes something else or
  * is left out (gpu/journal.h) takes the device's matrix units away, with a line. Nothing happens
  * where the table does not know them. DEVICE: it was lost. */
 vkt_status vkt__units_check(vkt_gpu *gpu, vkt_dtype type);

@@ -37,6 +37,8 @@ struct vkt_op {
     bool at_use; /* it runs just before its result is read, again for the backward pass: the result
                     is large and quickly made (unpacks.c) */
     bool alike;  /* all of them but factors have 16 bits, or none has */
+    /* What mixed precision changes within node n, whose tensors stay f32; false, or NULL: nothing. */
+    bool (*narrow)(const vkt_gpu *gpu, vkt_node *n, vkt_dtype to);
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
     /* One vkt__dispatch, or several that neither read nor write what another writes. */
@@ -81,6 +83,7 @@ typedef union vkt_attr {
         vkt_act act;
         uint32_t kernel, slices;
         vkt_conv_pass pass; /* set by the row's shape rule */
+        vkt_dtype multiply; /* of 16 bits: x and w are rounded to it where they are multiplied */
     } conv;
     struct {
         uint32_t kh, kw, stride, pad, h, w; /* h, w: of dx */

@@ -23,6 +23,9 @@ const char *vkt__conv_kernel_name(uint32_t kernel);
 /* Of the kernels of its family; shaped for other devices than this one. */
 bool vkt__conv_is_first(uint32_t kernel);
 bool vkt__conv_is_foreign(uint32_t kernel, const vkt_caps *caps);
+/* Of those that multiply 16-bit roundings of their factors, as attr.conv.multiply asks for. */
+bool vkt__conv_on_units(uint32_t kernel);
+bool vkt__conv_fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q);
 /* The one that was named where it can run, else what was tuned, else the table's. */
 uint32_t vkt__conv_choose(const vkt_gpu *gpu, const vkt__conv_geometry *q);
 /* The one for a shape if nothing was tuned. */
@@ -30,7 +33,8 @@ uint32_t vkt__conv_table(const vkt_caps *caps, const vkt__conv_geometry *q);
 /* Whether tuning should time it: it can run, and may be the fastest on such a device. */
 bool vkt__conv_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q);
 /* Under which a choice is kept: "conv2d_dx 3x3/2 d1 g1 11 4 5", with logarithms of the positions,
- * of a group's input and of its output channels to base 2. */
+ * of a group's input and of its output channels to base 2, and the type of 16 bits that is
+ * multiplied. */
 const char *vkt__conv_key(const vkt__conv_geometry *q, char key[40]);
 
 /* In how many slices of the output's rows the gradient of a filter is summed; and their rows. */

@@ -1,8 +1,9 @@
 /* The families of convolution kernels: one invocation an element (conv_naive.comp), blocks and rows
  * of a subgroup's lanes for CPU drivers (conv_block.comp, conv_rows.comp), tiles through shared
- * memory for GPUs (conv_tiled.comp). */
+ * memory for GPUs (conv_tiled.comp), for their matrix units (conv_matrix.comp). */
 #include "tensor/graph/workgroup.h"
 #include "tensor/kernels/conv_family.h"
+#include "tensor/kernels/matmul_family.h"
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
 {
@@ -165,3 +166,60 @@ const vkt__conv_family vkt__conv_tiled = { .shader = VKT_SHADER_CONV_TILED,
                                            .classes = VKT__GPUS,
                                            .fits = fits_tiled,
                                            .launch = launch_tiled };
+
+/* ---- matrix ---- */
+
+/* As a product: what it multiplies, what lies along k. Its extents aren't looked at. */
+static vkt__product product_of(const vkt__conv_geometry *q)
+{
+    bool dw = q->attr->conv.pass == VKT_CONV_DW;
+    return (vkt__product) { .layout = dw ? VKT_LAYOUT_TN : VKT_LAYOUT_NN,
+                            .in = q->attr->conv.multiply,
+                            .out = VKT_F32 };
+}
+
+static vkt__mm_tile mm_tile(const vkt__conv_tile *t)
+{
+    return (vkt__mm_tile) { .name = t->name,
+                            .rows = t->rows,
+                            .columns = t->columns,
+                            .steps = t->steps,
+                            .thread_rows = t->thread_rows,
+                            .thread_columns = t->thread_columns };
+}
+
+/* Intel before Xe2, whose subgroups may have 8 lanes: half as many registers, and it spills. */
+static bool fits_matrix(const vkt__conv_tile *t, const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    const vkt__mm_tile tile = mm_tile(t);
+    const vkt__product p = product_of(q);
+    bool has_registers = caps->klass != VKT_GPU_CLASS_INTEL || caps->subgroup_min >= 16;
+    return p.in != VKT_F32 && q->attr->conv.groups == 1 && has_registers &&
+           vkt__mm_units_fit(&tile, caps, &p);
+}
+
+static void launch_matrix(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__conv_launch *l)
+{
+    const vkt__conv_geometry *q = j->q;
+    bool dw = q->attr->conv.pass == VKT_CONV_DW;
+    const vkt__mm_tile tile = mm_tile(t);
+    const vkt__product p = product_of(q);
+    vkt__constant units[VKT__MM_UNITS_SPEC];
+    const vkt__constant spec[] = { { VKT_SPEC_LAYOUT, p.layout },
+                                   { VKT_SPEC_DW, dw },
+                                   { VKT_SPEC_VEC_X, q->ci % 4 == 0 && j->x % 16 == 0 },
+                                   { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && j->w % 16 == 0 } };
+    l->shader = p.in == VKT_BF16 ? VKT_SHADER_CONV_MATRIX_BFLOAT16 : VKT_SHADER_CONV_MATRIX_FLOAT16;
+    l->spec[VKT__CONV_WORKGROUP].value = vkt__mm_units_spec(&tile, j->caps, &p, units);
+    add(l, units, VKT_COUNT(units));
+    add(l, spec, VKT_COUNT(spec));
+    l->groups = (dw ? depth_tiles : pixel_tiles)(j, t->rows, t->columns);
+}
+
+/* Which of its two shaders it is, the launch decides. */
+const vkt__conv_family vkt__conv_matrix = { .shader = VKT_SHADER_CONV_MATRIX_FLOAT16,
+                                            .dw_shader = VKT_SHADER_CONV_MATRIX_FLOAT16,
+                                            .classes = VKT__GPUS,
+                                            .units = true,
+                                            .fits = fits_matrix,
+                                            .launch = launch_matrix };

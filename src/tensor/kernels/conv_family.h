@@ -9,7 +9,8 @@
 typedef struct vkt__conv_family vkt__conv_family;
 
 /* rows, columns: of the tile, columns per lane in the families of CPU drivers. steps: of the sum at
- * a time; thread_rows, thread_columns: an invocation's share, as of matmul_tiled. */
+ * a time; thread_rows, thread_columns: an invocation's share, as of matmul_tiled, or a subgroup's.
+ */
 typedef struct vkt__conv_tile {
     const char *name;
     const vkt__conv_family *family;
@@ -27,6 +28,7 @@ typedef struct vkt__conv_job {
 struct vkt__conv_family {
     vkt__shader shader, dw_shader; /* the latter for the gradient of a filter */
     uint32_t classes;              /* the devices that it is shaped for, and timed on */
+    bool units;                    /* multiplies in 16 bits, and only where that is asked for */
     bool grouped_only;             /* timed only where there are groups, */
     const char *better;            /* or where this kernel does not fit; NULL: always */
     bool (*fits)(const vkt__conv_tile *t, const vkt_caps *caps, const vkt__conv_geometry *q);
@@ -34,7 +36,8 @@ struct vkt__conv_family {
     void (*launch)(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__conv_launch *l);
 };
 
-extern const vkt__conv_family vkt__conv_naive, vkt__conv_block, vkt__conv_rows, vkt__conv_tiled;
+extern const vkt__conv_family vkt__conv_naive, vkt__conv_block, vkt__conv_rows, vkt__conv_tiled,
+    vkt__conv_matrix;
 
 /* The place of the workgroup's size among the constants. */
 enum { VKT__CONV_WORKGROUP };

@@ -13,6 +13,10 @@ static const vkt__conv_tile tiles[] = {
     { "rows.64", &vkt__conv_rows, 64, 4, 0, 0, 0 },
     { "tiled.32", &vkt__conv_tiled, 32, 32, 16, 4, 4 },
     { "tiled.64", &vkt__conv_tiled, 64, 64, 16, 8, 4 },
+    { "matrix.32x32", &vkt__conv_matrix, 32, 32, 32, 16, 16 },
+    { "matrix.64x64", &vkt__conv_matrix, 64, 64, 32, 32, 32 },
+    { "matrix.64x64.16x16", &vkt__conv_matrix, 64, 64, 32, 16, 16 },
+    { "matrix.128x64", &vkt__conv_matrix, 128, 64, 32, 32, 32 },
 };
 enum { NAIVE = 1 };
 
@@ -30,6 +34,11 @@ bool vkt__conv_is_foreign(uint32_t kernel, const vkt_caps *caps)
 {
     const vkt__conv_family *f = tiles[kernel].family;
     return f && f->classes && !vkt__is_of(f->classes, caps);
+}
+
+bool vkt__conv_on_units(uint32_t kernel)
+{
+    return kernel > 0 && kernel < VKT_COUNT(tiles) && tiles[kernel].family->units;
 }
 
 /* ---- the table: a class gets the first kernel that fits, if its condition holds ---- */
@@ -58,30 +67,46 @@ static bool has_few_channels(const vkt_caps *caps, const vkt__conv_geometry *q)
     return per_group(q) < 8;
 }
 
-/* The larger tile gives every core of a mid-range device work (unmeasured: no GPU has run this
- * yet). */
-static bool fills_cores(const vkt_caps *caps, const vkt__conv_geometry *q)
+static uint64_t n_tiles(const vkt__conv_tile *t, const vkt__conv_geometry *q)
 {
-    (void)caps;
-    uint32_t slices = VKT_MAX(q->attr->conv.slices, 1);
-    uint64_t rows = q->attr->conv.pass == VKT_CONV_DW ? q->depth : (uint64_t)q->n * q->oh * q->ow,
-             n = ceil_div(rows, 64) * ceil_div(per_group(q), 64) * q->attr->conv.groups * slices;
-    return per_group(q) >= 48 && n >= 24;
+    uint64_t rows = q->attr->conv.pass == VKT_CONV_DW ? q->depth : (uint64_t)q->n * q->oh * q->ow;
+    return ceil_div(rows, t->rows) * ceil_div(per_group(q), t->columns) * q->attr->conv.groups *
+           VKT_MAX(q->attr->conv.slices, 1);
 }
 
+/* A filter's gradient has kh kw c rows: few of some. */
+static bool has_many_rows(const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    (void)caps;
+    return per_group(q) >= 48 && (q->attr->conv.pass != VKT_CONV_DW || q->depth >= 256);
+}
+
+static bool has_channels(const vkt_caps *caps, const vkt__conv_geometry *q)
+{
+    (void)caps;
+    return per_group(q) >= 48;
+}
+
+/* A larger tile where it gives every core of a mid-range device work, on matrix units where they
+ * are asked for (unmeasured: no GPU has run this yet). */
 static const struct {
     uint32_t classes;
     const char *kernel;
     bool (*when)(const vkt_caps *caps, const vkt__conv_geometry *q);
+    uint32_t least_tiles;
 } table[] = {
-    { VKT__CPUS, "naive", has_narrow_groups },
-    { VKT__CPUS, "rows.32", is_wide_gradient },
-    { VKT__CPUS, "rows.64", NULL },
-    { VKT__CPUS, "block", NULL },
-    { VKT__GPUS, "naive", has_few_channels },
-    { VKT__GPUS, "tiled.64", fills_cores },
-    { VKT__GPUS, "tiled.32", NULL },
-    { VKT__DEVICES, "naive", NULL },
+    { VKT__CPUS, "naive", has_narrow_groups, 0 },
+    { VKT__CPUS, "rows.32", is_wide_gradient, 0 },
+    { VKT__CPUS, "rows.64", NULL, 0 },
+    { VKT__CPUS, "block", NULL, 0 },
+    { VKT__GPUS, "naive", has_few_channels, 0 },
+    { VKT__UNITS, "matrix.128x64", has_many_rows, 128 },
+    { VKT__UNITS, "matrix.64x64", has_channels, 24 },
+    { VKT__UNITS, "matrix.64x64.16x16", has_channels, 24 },
+    { VKT__UNITS, "matrix.32x32", NULL, 0 },
+    { VKT__GPUS, "tiled.64", has_channels, 24 },
+    { VKT__GPUS, "tiled.32", NULL, 0 },
+    { VKT__DEVICES, "naive", NULL, 0 },
 };
 
 /* 0: there is none of this name. */
@@ -92,7 +117,7 @@ static uint32_t number_of(const char *name)
     return k;
 }
 
-static bool fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q)
+bool vkt__conv_fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q)
 {
     const vkt__conv_tile *t = &tiles[kernel];
     return !t->family->fits || t->family->fits(t, caps, q);
@@ -104,7 +129,9 @@ uint32_t vkt__conv_table(const vkt_caps *caps, const vkt__conv_geometry *q)
         if (!vkt__is_of(table[i].classes, caps)) continue;
         uint32_t kernel = number_of(table[i].kernel);
         VKT_ASSERT(kernel);
-        if (fits(kernel, caps, q) && (!table[i].when || table[i].when(caps, q))) return kernel;
+        if (!vkt__conv_fits(kernel, caps, q) || (table[i].when && !table[i].when(caps, q))) continue;
+        if (!table[i].least_tiles || n_tiles(&tiles[kernel], q) >= table[i].least_tiles)
+            return kernel;
     }
     VKT_ASSERT(!"the naive kernel fits everywhere");
     return 0;
@@ -121,9 +148,9 @@ bool vkt__conv_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__co
 {
     const vkt__conv_family *f = tiles[kernel].family;
     bool grouped = q->attr->conv.groups > 1;
-    if (!vkt__is_of(f->classes, caps) || !fits(kernel, caps, q)) return false;
+    if (!vkt__is_of(f->classes, caps) || !vkt__conv_fits(kernel, caps, q)) return false;
     if (f->grouped_only) return grouped;
-    return grouped || !f->better || !fits(number_of(f->better), caps, q);
+    return grouped || !f->better || !vkt__conv_fits(number_of(f->better), caps, q);
 }
 
 static uint32_t log2_of(uint64_t n)
@@ -139,9 +166,12 @@ const char *vkt__conv_key(const vkt__conv_geometry *q, char key[40])
         [VKT_CONV_FORWARD] = "conv2d", [VKT_CONV_DX] = "conv2d_dx", [VKT_CONV_DW] = "conv2d_dw"
     };
     const vkt_attr *a = q->attr;
-    snprintf(key, 40, "%s %ux%u/%u d%u g%u %u %u %u", names[q->attr->conv.pass], a->conv.kh,
+    snprintf(key, 40, "%s %ux%u/%u d%u g%u %u %u %u%s", names[q->attr->conv.pass], a->conv.kh,
              a->conv.kw, a->conv.stride, a->conv.dilation, a->conv.groups,
-             log2_of((uint64_t)q->n * q->oh * q->ow), log2_of(q->ci), log2_of(per_group(q)));
+             log2_of((uint64_t)q->n * q->oh * q->ow), log2_of(q->ci), log2_of(per_group(q)),
+             a->conv.multiply == VKT_F32    ? ""
+             : a->conv.multiply == VKT_BF16 ? " bf16"
+                                            : " f16");
     return key;
 }
 
@@ -150,10 +180,10 @@ uint32_t vkt__conv_choose(const vkt_gpu *gpu, const vkt__conv_geometry *q)
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     uint32_t kernel = q->attr->conv.kernel;
     char key[40];
-    if (kernel) return fits(kernel, caps, q) ? kernel : NAIVE;
+    if (kernel) return vkt__conv_fits(kernel, caps, q) ? kernel : NAIVE;
     const char *tuned = vkt__choice_get(gpu, vkt__conv_key(q, key));
     kernel = tuned ? number_of(tuned) : 0;
-    return kernel && fits(kernel, caps, q) ? kernel : vkt__conv_table(caps, q);
+    return kernel && vkt__conv_fits(kernel, caps, q) ? kernel : vkt__conv_table(caps, q);
 }
 
 /* ---- launch ---- */

@@ -47,6 +47,12 @@ extern const vkt__mm_family vkt__mm_naive, vkt__mm_block, vkt__mm_rows, vkt__mm_
 
 /* matmul_units.c: whether the device has units for such operands, and this build their shader. */
 bool vkt__mm_has_units(const vkt_caps *caps, const vkt__product *p);
+/* Whether a tile of it can be computed on them; its constants, but for how its operands are loaded.
+ * Returns a workgroup's threads. Convolutions ask too (conv_families.c). */
+bool vkt__mm_units_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p);
+enum { VKT__MM_UNITS_SPEC = 11 };
+uint32_t vkt__mm_units_spec(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p,
+                            vkt__constant spec[VKT__MM_UNITS_SPEC]);
 
 /* Constants that every kernel gets stand first, those that a family changes at these places. */
 enum { VKT__MM_WORKGROUP, VKT__MM_C_PAIRS };

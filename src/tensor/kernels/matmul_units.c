@@ -33,9 +33,10 @@ bool vkt__mm_has_units(const vkt_caps *caps, const vkt__product *p)
     return caps->coopmat && fragment_of(caps, p)[0];
 }
 
+/* Of Intel's as few as it has: sums, operands and what is staged fill a thread's registers. */
 static uint32_t lanes_of(const vkt_caps *caps)
 {
-    return vkt__lanes(caps, caps->subgroup, 64);
+    return vkt__lanes(caps, caps->subgroup, 128);
 }
 
 /* Whether a subgroup has registers for its share's sums. Intel: a quarter of a thread's 128, each
@@ -72,7 +73,7 @@ static bool turns_b(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__prod
 
 /* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
  * of a tile and a vector of padding a row fit shared memory, of f32 operands three times. */
-static bool fits(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+bool vkt__mm_units_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
     bool is_16bit = vkt__mm_is_16bit(p);
     const uint32_t *f = fragment_of(caps, p), pieces = is_16bit ? 1 : 3;
@@ -99,37 +100,46 @@ static uint32_t loads_of(const vkt__product *p, uint64_t row, uint64_t addr)
     return row % (is_16bit ? 8 : 4) == 0 && addr % 16 == 0;
 }
 
+uint32_t vkt__mm_units_spec(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p,
+                            vkt__constant spec[VKT__MM_UNITS_SPEC])
+{
+    const uint32_t *f = fragment_of(caps, p);
+    const vkt__constant tile[VKT__MM_UNITS_SPEC] = { { VKT_SPEC_LANES, lanes_of(caps) },
+                                                     { VKT_SPEC_BM, t->rows },
+                                                     { VKT_SPEC_BN, t->columns },
+                                                     { VKT_SPEC_BK, t->steps },
+                                                     { VKT_SPEC_WM, t->thread_rows },
+                                                     { VKT_SPEC_WN, t->thread_columns },
+                                                     { VKT_SPEC_CM, f[0] },
+                                                     { VKT_SPEC_CN, f[1] },
+                                                     { VKT_SPEC_CK, f[2] },
+                                                     { VKT_SPEC_TURN_A, turns_a(t, caps, p) },
+                                                     { VKT_SPEC_TURN_B, turns_b(t, caps, p) } };
+    memcpy(spec, tile, sizeof tile);
+    return vkt__mm_threads(t) * lanes_of(caps);
+}
+
 static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_launch *l)
 {
     const vkt__product *p = j->p;
-    const uint32_t *f = fragment_of(j->caps, p);
-    const vkt__constant tile[] = { { VKT_SPEC_LANES, lanes_of(j->caps) },
-                                   { VKT_SPEC_BM, t->rows },
-                                   { VKT_SPEC_BN, t->columns },
-                                   { VKT_SPEC_BK, t->steps },
-                                   { VKT_SPEC_WM, t->thread_rows },
-                                   { VKT_SPEC_WN, t->thread_columns },
-                                   { VKT_SPEC_CM, f[0] },
-                                   { VKT_SPEC_CN, f[1] },
-                                   { VKT_SPEC_CK, f[2] },
-                                   { VKT_SPEC_VEC_A, loads_of(p, vkt__mm_row_a(p), j->a) },
-                                   { VKT_SPEC_VEC_B, loads_of(p, vkt__mm_row_b(p), j->b) },
-                                   { VKT_SPEC_TURN_A, turns_a(t, j->caps, p) },
-                                   { VKT_SPEC_TURN_B, turns_b(t, j->caps, p) } };
+    vkt__constant tile[VKT__MM_UNITS_SPEC];
+    const vkt__constant loads[] = { { VKT_SPEC_VEC_A, loads_of(p, vkt__mm_row_a(p), j->a) },
+                                    { VKT_SPEC_VEC_B, loads_of(p, vkt__mm_row_b(p), j->b) } };
     l->shader = shader_of(j->caps, p);
-    l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t) * lanes_of(j->caps);
+    l->spec[VKT__MM_WORKGROUP].value = vkt__mm_units_spec(t, j->caps, p, tile);
     vkt__mm_add(l, tile, VKT_COUNT(tile));
+    vkt__mm_add(l, loads, VKT_COUNT(loads));
 }
 
 /* Which of a family's two shaders it is, the launch decides. */
 const vkt__mm_family vkt__mm_matrix = { .half = VKT_SHADER_MATMUL_COOPMAT_FLOAT16,
                                         .classes = VKT__GPUS,
                                         .width = 1,
-                                        .fits = fits,
+                                        .fits = vkt__mm_units_fit,
                                         .launch = launch };
 const vkt__mm_family vkt__mm_split = { .shader = VKT_SHADER_MATMUL_SPLIT_FLOAT16,
                                        .classes = VKT__GPUS,
                                        .width = 1,
                                        .splits = true,
-                                       .fits = fits,
+                                       .fits = vkt__mm_units_fit,
                                        .launch = launch };

@@ -8,6 +8,7 @@
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
 #include "tensor/ops/ops_conv.h"
 
 /* ---- geometry ---- */
@@ -93,6 +94,15 @@ static void conv_record(vkt__rec *rec, const vkt_node *n)
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
 }
 
+/* On matrix units if such a kernel is this device's choice. */
+static bool conv_narrow(const vkt_gpu *gpu, vkt_node *n, vkt_dtype to)
+{
+    vkt__conv_geometry q = vkt__conv_geometry_of(n);
+    n->attr.conv.multiply = to;
+    if (!vkt__conv_on_units(vkt__conv_choose(gpu, &q))) n->attr.conv.multiply = VKT_F32;
+    return n->attr.conv.multiply != VKT_F32;
+}
+
 bool vkt__is_conv(const vkt_node *n)
 {
     return n->op->record == conv_record;
@@ -138,6 +148,12 @@ static bool conv_shape(vkt_node *n)
     return true;
 }
 
+/* As it is multiplied. */
+static double factor(const vkt__conv_geometry *q, double x)
+{
+    return q->attr->conv.multiply == VKT_F32 ? x : vkt__round_to(q->attr->conv.multiply, x);
+}
+
 /* Element i of y, and the root of its terms' squares. */
 static double conv_element(const vkt__conv_geometry *q, double *const *in, uint64_t i,
                            double *scale)
@@ -151,7 +167,8 @@ static double conv_element(const vkt__conv_geometry *q, double *const *in, uint6
         if (!tap_at(q, row, t / kw, q->h, &y) || !tap_at(q, col, t % kw, q->w, &x)) continue;
         const double *from = in[0] + ((image * q->h + y) * q->w + x) * q->c + o / per_group * q->ci;
         for (uint32_t c = 0; c < q->ci; c++) {
-            double term = from[c] * in[1][((uint64_t)t * q->ci + c) * q->co + o];
+            double term =
+                factor(q, from[c]) * factor(q, in[1][((uint64_t)t * q->ci + c) * q->co + o]);
             sum += term;
             squares += term * term;
         }
@@ -266,8 +283,8 @@ static double conv_dw_element(const vkt__conv_geometry *q, double *const *in, ui
         if (!tap_at(q, (uint32_t)(line % q->oh), t / kw, q->h, &y)) continue;
         for (uint32_t col = 0; col < q->ow; col++) {
             if (!tap_at(q, col, t % kw, q->w, &x)) continue;
-            double term = in[0][((line / q->oh * q->h + y) * q->w + x) * q->c + c] *
-                          in[1][(line * q->ow + col) * q->co + o];
+            double term = factor(q, in[0][((line / q->oh * q->h + y) * q->w + x) * q->c + c]) *
+                          factor(q, in[1][(line * q->ow + col) * q->co + o]);
             sum += term;
             squares += term * term;
         }
@@ -390,24 +407,39 @@ static vkt_tensor *sample_dy(vkt_graph *g, uint32_t i)
         cases[i].co);
 }
 
-/* Case and kernel of sample i; false past the last. */
-static bool sample_of(uint32_t i, uint32_t *j, uint32_t *kernel, char name[64])
+/* Shape and attributes of sample i; false past the last. On matrix units in the types that the
+ * device's have, few cases: a CPU driver takes seconds to compile one. */
+static bool sample_of(const vkt_graph *g, uint32_t i, uint32_t *j, vkt_attr *a, char name[64])
 {
-    *j = i;
-    *kernel = 0;
-    if (i >= VKT_COUNT(cases)) {
-        *j = (i - VKT_COUNT(cases)) % FOR_EVERY_KERNEL;
-        *kernel = 1 + (uint32_t)(i - VKT_COUNT(cases)) / FOR_EVERY_KERNEL;
-        if (!vkt__conv_kernel_name(*kernel)) return false;
+    static const struct {
+        uint32_t j, type;
+    } on_units[] = { { 2, 0 }, { 4, 0 }, { 7, 0 }, { 4, 1 } };
+    const vkt_caps *caps = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
+    vkt_dtype types[2];
+    uint32_t n_types = 0, kernel = 0, each = VKT_COUNT(cases);
+    if (caps && caps->coopmat && caps->coopmat_bf16[0]) types[n_types++] = VKT_BF16;
+    if (caps && caps->coopmat && caps->coopmat_f16[0]) types[n_types++] = VKT_F16;
+    for (; i >= each; kernel++) {
+        if (!vkt__conv_kernel_name(kernel + 1)) return false;
+        i -= each;
+        each = !vkt__conv_on_units(kernel + 1) ? FOR_EVERY_KERNEL
+               : n_types == 2                  ? VKT_COUNT(on_units)
+                                               : n_types * (VKT_COUNT(on_units) - 1);
     }
-    snprintf(name, 64, "%s, kernel %u", cases[*j].name, *kernel);
+    bool units = vkt__conv_on_units(kernel);
+    *j = units ? on_units[i].j : i;
+    *a = case_attr(*j, kernel);
+    if (units) a->conv.multiply = types[on_units[i].type];
+    snprintf(name, 64, "%s, kernel %u%s%s", cases[*j].name, kernel, units ? " in " : "",
+             units ? vkt_dtype_name(a->conv.multiply) : "");
     return true;
 }
 
 static const char *conv_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static char name[64];
-    uint32_t j, kernel;
+    uint32_t j;
+    vkt_attr a;
     if (i < VKT__N_ACTS) {
         vkt_attr attr = case_attr(0, 0);
         attr.conv.act = (vkt_act)i;
@@ -417,8 +449,8 @@ static const char *conv_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         snprintf(name, sizeof name, i ? "bias %s" : "bias", vkt__acts[i].name);
         return name;
     }
-    if (!sample_of(i - VKT__N_ACTS, &j, &kernel, name)) return NULL;
-    vkt__op(g, op, (vkt_tensor *[]) { sample_x(g, j), sample_w(g, j) }, 2, case_attr(j, kernel));
+    if (!sample_of(g, i - VKT__N_ACTS, &j, &a, name)) return NULL;
+    vkt__op(g, op, (vkt_tensor *[]) { sample_x(g, j), sample_w(g, j) }, 2, a);
     return name;
 }
 
@@ -426,9 +458,10 @@ static const char *conv_dx_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
     static char name[64];
-    uint32_t j, kernel;
-    if (!sample_of(i, &j, &kernel, name)) return NULL;
-    conv_dx(g, sample_dy(g, j), sample_w(g, j), case_attr(j, kernel), cases[j].h, cases[j].w);
+    uint32_t j;
+    vkt_attr a;
+    if (!sample_of(g, i, &j, &a, name)) return NULL;
+    conv_dx(g, sample_dy(g, j), sample_w(g, j), a, cases[j].h, cases[j].w);
     return name;
 }
 
@@ -444,9 +477,9 @@ static const char *conv_flip_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 static const char *conv_dw_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static char name[64];
-    uint32_t j, kernel;
-    if (!sample_of(i / 2, &j, &kernel, name)) return NULL;
-    vkt_attr attr = case_attr(j, kernel);
+    uint32_t j;
+    vkt_attr attr;
+    if (!sample_of(g, i / 2, &j, &attr, name)) return NULL;
     attr.conv.slices = i % 2 && cases[j].n * cases[j].h >= 5 ? 3 : 1;
     vkt__op(g, op, (vkt_tensor *[]) { sample_x(g, j), sample_dy(g, j) }, 2, attr);
     return name;
@@ -460,6 +493,7 @@ const vkt_op vkt__op_conv2d = { .name = "conv2d",
                                 .shape = conv_shape,
                                 .record = conv_record,
                                 .grad = conv_grad,
+                                .narrow = conv_narrow,
                                 .kernel = vkt__conv_kernel,
                                 .ref = conv_ref,
                                 .cost = conv_cost,
@@ -470,6 +504,7 @@ const vkt_op vkt__op_conv2d_dx = { .name = "conv2d_dx",
                                    .n_out = 1,
                                    .shape = conv_shape,
                                    .record = conv_record,
+                                   .narrow = conv_narrow,
                                    .kernel = vkt__conv_kernel,
                                    .ref = conv_ref,
                                    .cost = conv_cost,
@@ -480,6 +515,7 @@ const vkt_op vkt__op_conv2d_dw = { .name = "conv2d_dw",
                                    .n_out = 1,
                                    .shape = conv_dw_shape,
                                    .record = conv_record,
+                                   .narrow = conv_narrow,
                                    .kernel = vkt__conv_kernel,
                                    .ref = conv_dw_ref,
                                    .cost = conv_cost,

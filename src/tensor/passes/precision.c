@@ -7,7 +7,8 @@
  * so that no two rows share a word; factors of products always have 16 bits: parameters by their
  * shadows, others by a cast, which every later reader that can then reads too; all else is fp32:
  * parameters and their gradients, logits, losses, softmax, statistics of norms, sums, the
- * gradient's norm, the optimizer. */
+ * gradient's norm, the optimizer. Convolutions, whose tensors stay fp32, round factors as they
+ * multiply them where the device has matrix units for that (a row's `narrow`). */
 #include "tensor/graph/view.h"
 #include "tensor/passes/passes.h"
 #include "tensor/passes/precision.h"
@@ -156,7 +157,10 @@ static uint32_t run(vkt_graph *g, bool training)
     g->narrow.n_tensors = (uint32_t)make_narrow(g, may, g->precision);
     free(may);
     narrow_factors(g);
-    return g->narrow.n_tensors + g->narrow.n_shadows + g->narrow.n_casts;
+    for (size_t k = 0; k < g->n_nodes && g->gpu; k++)
+        if (g->nodes[k]->op->narrow)
+            g->narrow.n_convs += g->nodes[k]->op->narrow(g->gpu, g->nodes[k], g->precision);
+    return g->narrow.n_tensors + g->narrow.n_shadows + g->narrow.n_casts + g->narrow.n_convs;
 }
 
 const vkt__pass vkt__pass_precision = { .name = "activations, gradients, weights in 16 bits",
@@ -172,10 +176,11 @@ void vkt__precision_explain(const vkt_graph *g, vkt__str *s)
     else
         vkt__str_printf(s,
                         "precision: %u activations and gradients in %s, %.1f KiB less memory; "
-                        "products read %u weights in 16 bits, %u tensors by casts\n",
+                        "products read %u weights in 16 bits, %u tensors by casts; %u "
+                        "convolutions round what they multiply, on matrix units\n",
                         g->narrow.n_tensors, vkt_dtype_name(g->precision),
                         (double)g->narrow.saved_bytes / 1024, g->narrow.n_shadows,
-                        g->narrow.n_casts);
+                        g->narrow.n_casts, g->narrow.n_convs);
 }
 
 /* ---- what callers ask for ---- */

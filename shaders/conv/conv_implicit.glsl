@@ -1,0 +1,120 @@
+/* The operands of a convolution, its transpose and the gradient of the filter as those of a product, for kernels that bring
+ * tiles of it through shared memory; included where `p` (conv_params) is declared. DW 0: rows are output
+ * pixels, columns output channels, k = (kh, kw, c). DW 1: rows are k, columns output channels, and the sum is over the pixels
+ * of slice s; w is dy, y is dw. A transpose over strides takes a phase's pixels and only the taps that these meet
+ * (conv_tile.glsl). What lies outside the image, the filter or the group is zero. VEC_X, VEC_W: four channels are one aligned
+ * vector. */
+#include "conv.glsl"
+#include "conv_tile.glsl"
+layout(constant_id = VKT_SPEC_DW) const uint DW = 0;
+layout(constant_id = VKT_SPEC_VEC_X) const uint VEC_X = 0;
+layout(constant_id = VKT_SPEC_VEC_W) const uint VEC_W = 0;
+
+tile here;                           /* DW 0 */
+taps down, across;                   /* those that are met */
+uint first_c, depth, width, first_n; /* of the group; of the sum, rows of w; columns; first column */
+
+/* Of step k: channel c, tap (kh, kw). */
+void step_at(uint k, out uint c, out uint kh, out uint kw)
+{
+    uint n = max(across.n, 1);
+    kh = div_small(div_small(k, p.ci, 1.0 / float(p.ci), c), n, 1.0 / float(n), kw);
+    if (PHASES) {
+        kh = down.first + kh * down.step;
+        kw = across.first + kw * across.step;
+    }
+}
+
+float one_input(uint image, uint row, uint col, uint k)
+{
+    uint c, kh, kw, y, x;
+    step_at(k, c, kh, kw);
+    if (k >= depth || !tap_at(row, kh, p.h, y) || !tap_at(col, kw, p.wd, x)) return 0.0;
+    return p.x.v[((image * p.h + y) * p.wd + x) * p.c + first_c + c];
+}
+
+/* Inputs k to k + 3 of a pixel. */
+vec4 inputs(uint image, uint row, uint col, uint k)
+{
+    if (VEC_X == 0) return vec4(one_input(image, row, col, k), one_input(image, row, col, k + 1),
+                                one_input(image, row, col, k + 2), one_input(image, row, col, k + 3));
+    uint c, kh, kw, y, x;
+    step_at(k, c, kh, kw);
+    if (k >= depth || !tap_at(row, kh, p.h, y) || !tap_at(col, kw, p.wd, x)) return vec4(0.0);
+    return p.x4.v[(((image * p.h + y) * p.wd + x) * p.c + first_c + c) / 4];
+}
+
+/* Pixel m of `here`. */
+void pixel_here(uint m, out uint image, out uint row, out uint col)
+{
+    pixel_at(m, here.rows, here.cols, image, row, col);
+    if (PHASES) {
+        row = here.py + row * here.step;
+        col = here.px + col * here.step;
+    }
+}
+
+/* Columns n to n + 3 of row `row` of w or dy, whose rows end at `end`. */
+vec4 weights(uint row, uint n, uint end)
+{
+    if (row >= end || n >= width) return vec4(0.0);
+    if (PHASES) {
+        uint c, kh, kw;
+        step_at(row, c, kh, kw);
+        row = (kh * p.kw + kw) * p.ci + c;
+    }
+    uint i = row * p.co + first_n + n;
+    if (VEC_W != 0) return p.w4.v[i / 4];
+    vec4 v = vec4(p.w.v[i], 0.0, 0.0, 0.0);
+    if (n + 1 < width) v.y = p.w.v[i + 1];
+    if (n + 2 < width) v.z = p.w.v[i + 2];
+    if (n + 3 < width) v.w = p.w.v[i + 3];
+    return v;
+}
+
+/* The workgroup's tile of `tall` rows by `wide` columns of the filter's gradient, and its slice s; false where it is past the
+ * last. */
+bool filter_tile(uint tall, uint wide, out tile t, out uint s)
+{
+    uint g = flat_group(), tiles_m = (depth + tall - 1) / tall, tiles_n = (width + wide - 1) / wide;
+    t = tile(g / (tiles_m * tiles_n) % p.groups, g / tiles_m % tiles_n * wide, g % tiles_m * tall, 0, 0, depth, 0, 0, 1);
+    s = g / (tiles_m * tiles_n) / p.groups;
+    return s == 0 || s * p.slice * p.ow < p.pixels;
+}
+
+/* Where this workgroup begins: its tile is `here`, its slice s, its steps from .x to before .y; false where there is none. */
+bool begin_tile(uint tall, uint wide, out uint s, out uvec2 steps)
+{
+    s = 0;
+    down = taps(0, 1, p.kh);
+    across = taps(0, 1, p.kw);
+    depth = p.kh * p.kw * p.ci;
+    width = p.co / p.groups;
+    if (DW != 0 ? !filter_tile(tall, wide, here, s) : !tile_at(tall, wide, here)) return false;
+    if (PHASES) {
+        down = taps_of(here.py, p.kh);
+        across = taps_of(here.px, p.kw);
+        depth = down.n * across.n * p.ci;
+    }
+    first_c = here.group * p.ci;
+    first_n = here.group * width;
+    uint begin = s * p.slice * p.ow;
+    steps = DW != 0 ? uvec2(begin, min(begin + p.slice * p.ow, p.pixels)) : uvec2(0, depth);
+    return true;
+}
+
+/* Row m of the result: of the filter, or of all pixels. */
+uint row_of(uint m)
+{
+    if (!PHASES) return m;
+    uint image, row, col;
+    pixel_here(m, image, row, col);
+    return (image * p.oh + row) * p.ow + col;
+}
+
+/* Ends the sum of element i, of output channel n. */
+void finish(uint i, uint n, float sum)
+{
+    if ((p.flags & VKT_MM_BIAS) != 0) sum += p.bias.v[n];
+    finish(i, sum);
+}

@@ -1,0 +1,58 @@
+/* A slice of 16-bit operands in shared memory and its products, for kernels on matrix units that bring the slice themselves
+ * (matmul_coopmat.comp, conv_matrix.comp); included after matmul_fragments.glsl. A thread brings A_LOADS vectors of eight
+ * elements of A and B_LOADS of B: vector i is the (i THREADS + tid)-th of the tile in its own order, rows of A_LEN or B_LEN
+ * vectors; where TURN_A or TURN_B, eight columns from tid / (BK / LOADS) * 8, of step tid % (BK / LOADS) * LOADS + i. */
+shared uvec4 sa[A_ROWS * A_STRIDE], sb[B_ROWS * B_STRIDE];
+uvec4 next_a[A_LOADS + 1], next_b[B_LOADS + 1]; /* this thread's; one more, for the index of a pair's second */
+
+/* Column c of 8 in two neighbouring steps. */
+uint turned(uvec4 x, uvec4 next, uint c)
+{
+    return c % 2 == 0 ? x[c / 2] & 0xffffu | next[c / 2] << 16 : x[c / 2] >> 16 | next[c / 2] & 0xffff0000u;
+}
+
+void publish()
+{
+    uint tid = gl_LocalInvocationID.x;
+    if (TURN_A != 0) {
+        uint column = tid / (BK / A_LOADS) * 8, word = tid % (BK / A_LOADS) * A_LOADS / 2;
+        [[unroll]] for (uint c = 0; c < 8; c++)
+            [[unroll]] for (uint i = 0; i < A_LOADS; i += 2) {
+                uint w = word + i / 2;
+                sa[(column + c) * A_STRIDE + w / 4][w % 4] = turned(next_a[i], next_a[i + 1], c);
+            }
+    } else [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
+        uint j = i * THREADS + tid;
+        if (j < A_VECTORS) sa[j / A_LEN * A_STRIDE + j % A_LEN] = next_a[i];
+    }
+    if (TURN_B != 0) {
+        uint column = tid / (BK / B_LOADS) * 8, word = tid % (BK / B_LOADS) * B_LOADS / 2;
+        [[unroll]] for (uint c = 0; c < 8; c++)
+            [[unroll]] for (uint i = 0; i < B_LOADS; i += 2) {
+                uint w = word + i / 2;
+                sb[(column + c) * B_STRIDE + w / 4][w % 4] = turned(next_b[i], next_b[i + 1], c);
+            }
+    } else [[unroll]] for (uint i = 0; i < B_LOADS; i++) {
+        uint j = i * THREADS + tid;
+        if (j < B_VECTORS) sb[j / B_LEN * B_STRIDE + j % B_LEN] = next_b[i];
+    }
+}
+
+void multiply_slice(uvec2 share)
+{
+    [[unroll]] for (uint kk = 0; kk < BK; kk += CK) {
+        fragment_a a[FM];
+        fragment_b b;
+        [[unroll]] for (uint i = 0; i < FM; i++) {
+            uint from = fragment_at(A_LIES_ALONG_K, A_STRIDE, share.x + i * CM, kk);
+            if (A_LIES_ALONG_K) coopMatLoad(a[i], sa, from, A_STRIDE, gl_CooperativeMatrixLayoutRowMajor);
+            else coopMatLoad(a[i], sa, from, A_STRIDE, gl_CooperativeMatrixLayoutColumnMajor);
+        }
+        [[unroll]] for (uint j = 0; j < FN; j++) {
+            uint from = fragment_at(B_LIES_ALONG_K, B_STRIDE, share.y + j * CN, kk);
+            if (B_LIES_ALONG_K) coopMatLoad(b, sb, from, B_STRIDE, gl_CooperativeMatrixLayoutColumnMajor);
+            else coopMatLoad(b, sb, from, B_STRIDE, gl_CooperativeMatrixLayoutRowMajor);
+            [[unroll]] for (uint i = 0; i < FM; i++) acc[i * FN + j] = coopMatMulAdd(a[i], b, acc[i * FN + j]);
+        }
+    }
+}
