@@ -1,5 +1,5 @@
-/* units.h. Operands are whole numbers from -2 to 2, and sums of a hundred products of them are exact
- * in f32 in whatever order: any difference from the twin is an error. */
+/* units.h. Operands are whole numbers from -2 to 2, and sums of a hundred products of them are
+ * exact in f32 in whatever order: any difference from the twin is an error. */
 #include <stdio.h>
 
 #include "tensor/check/tune.h"

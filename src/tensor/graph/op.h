@@ -37,7 +37,8 @@ struct vkt_op {
     bool at_use; /* it runs just before its result is read, again for the backward pass: the result
                     is large and quickly made (unpacks.c) */
     bool alike;  /* all of them but factors have 16 bits, or none has */
-    /* What mixed precision changes within node n, whose tensors stay f32; false, or NULL: nothing. */
+    /* What mixed precision changes within node n, whose tensors stay f32; false, or NULL: nothing.
+     */
     bool (*narrow)(const vkt_gpu *gpu, vkt_node *n, vkt_dtype to);
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);

@@ -129,7 +129,8 @@ uint32_t vkt__conv_table(const vkt_caps *caps, const vkt__conv_geometry *q)
         if (!vkt__is_of(table[i].classes, caps)) continue;
         uint32_t kernel = number_of(table[i].kernel);
         VKT_ASSERT(kernel);
-        if (!vkt__conv_fits(kernel, caps, q) || (table[i].when && !table[i].when(caps, q))) continue;
+        if (!vkt__conv_fits(kernel, caps, q) || (table[i].when && !table[i].when(caps, q)))
+            continue;
         if (!table[i].least_tiles || n_tiles(&tiles[kernel], q) >= table[i].least_tiles)
             return kernel;
     }
