@@ -20,7 +20,6 @@ else()
   list(APPEND SRC_BASE src/base/os_posix.c)
 endif()
 set(SRC_GPU
-  src/gpu/ahead.c
   src/gpu/buffer.c
   src/gpu/cache.c
   src/gpu/caps.c
@@ -33,7 +32,6 @@ set(SRC_GPU
   src/gpu/instance.c
   src/gpu/journal.c
   src/gpu/kernel.c
-  src/gpu/logical_device.c
   src/gpu/memory_type.c
   src/gpu/nvml.c
   src/gpu/slab.c

@@ -63,8 +63,6 @@ void vkt__gpu_hang_after(uint64_t submits);
 void vkt__gpu_wait_slice(uint32_t ms);
 /* For tests: the n-th pipeline created from now, on any gpu, fails to compile; 0: none. */
 void vkt__gpu_fail_pipeline(uint32_t n);
-/* For tests: kernels that other threads compiled while the queue ran the first ones. */
-uint32_t vkt__ahead_made(const vkt_gpu *gpu);
 /* While *stop is not 0, a wait for what does not get on ends after 5 s, the device being lost. */
 void vkt__gpu_stop_by(vkt_gpu *gpu, const atomic_int *stop);
 /* Peak memory counts from now on: after something was tried that did not fit. */

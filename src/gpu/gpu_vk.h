@@ -34,11 +34,7 @@ struct vkt__kernel {
     uint32_t n_spec;
     vkt__constant spec[VKT__MAX_CONSTANTS];
     VkPipeline pipeline;
-    bool ran;                     /* it was submitted */
-    const struct vkt__cmd *fresh; /* which has it in its list of those that had not been */
 };
-
-typedef struct vkt__ahead vkt__ahead;
 
 struct vkt__cmd {
     vkt_gpu *gpu;
@@ -48,9 +44,6 @@ struct vkt__cmd {
     VkPipeline bound;
     const char *label;
     double expected_ms;
-    vkt__kernel *
-        *fresh; /* of a late compiler: which have not run, in the order of their dispatches */
-    size_t n_fresh, cap_fresh;
 };
 
 /* What was submitted under a ticket. */
@@ -107,8 +100,6 @@ struct vkt_gpu {
     vkt_caps caps;
     VkPhysicalDeviceMemoryProperties mem_props;
     vkt__slab *slabs;
-    bool late_compiler;
-    vkt__ahead *ahead;
     vkt__kernel *kernels, *wishes; /* wishes: to be made, without a pipeline yet */
     vkt_buffer *staging;
     vkt_gpu_stats stats;
@@ -192,26 +183,7 @@ void vkt__cache_close(vkt_gpu *gpu);
 /* A file of the cache folder, which is done without where it can't be read: a warning says so. */
 bool vkt__cache_read(const char *path, size_t limit, char **file, size_t *n);
 
-/* logical_device.c */
-/* The device, its queue, command pool, timeline and layout, by phys and caps; close: also after a
- * failure. */
-vkt_status vkt__device_open(vkt_gpu *gpu);
-void vkt__device_close(vkt_gpu *gpu);
-
-/* ahead.c */
-bool vkt__late_compiler(const vkt_gpu *gpu);
-/* The submission of this ticket has these kernels that have not run before: those that come last
- * are compiled by other threads meanwhile. */
-void vkt__ahead_add(vkt_gpu *gpu, vkt__kernel *const *kernels, size_t n, uint64_t ticket);
-void vkt__ahead_finish(vkt_gpu *gpu);
-
 /* kernel.c */
-/* The shader's SPIR-V, out of the binary; to be freed. NULL: no memory. */
-uint32_t *vkt__spirv(vkt__shader shader);
-/* Creates k's pipeline; changes nothing else, so that several threads may. *call: what gave the
- * result. */
-VkResult vkt__pipeline_create(const vkt_gpu *gpu, vkt__kernel *k, const uint32_t *code,
-                              const char **call);
 void vkt__kernels_finish(vkt_gpu *gpu);
 
 /* slab.c */

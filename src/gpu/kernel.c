@@ -24,9 +24,9 @@ static bool gives_all(const uint32_t *w, size_t words, const vkt__constant *spec
     return true;
 }
 
-uint32_t *vkt__spirv(vkt__shader shader)
+/* The shader's SPIR-V, out of the binary; to be freed. NULL: no memory. */
+static uint32_t *spirv(const vkt__embedded_file *f)
 {
-    const vkt__embedded_file *f = &vkt__embedded_shaders[shader];
     uint32_t *code = vkt__alloc(f->bytes);
     uLongf n = f->bytes;
     int z = uncompress((Bytef *)code, &n, f->data, f->stored);
@@ -62,8 +62,9 @@ static vkt__kernel *add(vkt__kernel **list, vkt__shader shader, const vkt__const
     return *list = k;
 }
 
-VkResult vkt__pipeline_create(const vkt_gpu *gpu, vkt__kernel *k, const uint32_t *code,
-                              const char **call)
+/* Creates k's pipeline; changes nothing else, so that several threads may. *call: what gave the
+ * result. */
+static VkResult create(const vkt_gpu *gpu, vkt__kernel *k, const uint32_t *code, const char **call)
 {
     const vkt__embedded_file *f = &vkt__embedded_shaders[k->shader];
     uint32_t invocations = k->spec[0].value, lanes = lanes_of(&gpu->caps, k->spec, k->n_spec);
@@ -132,7 +133,7 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
         return vkt__fail(VKT_E_UNSUPPORTED, "gpu", "this build has no kernel '%s'", f->name);
     VKT_ASSERT(spec[0].value > 0 && spec[0].value <= gpu->caps.workgroup);
     vkt__kernel *list = NULL, *k = add(&list, shader, spec, n);
-    uint32_t *code = vkt__spirv(shader);
+    uint32_t *code = spirv(f);
     if (!code) {
         free(k);
         return vkt__fail(VKT_E_OOM_HOST, "gpu", "no memory to unpack the kernel '%s'", f->name);
@@ -140,7 +141,7 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
     VKT_ASSERT(gives_all(code, f->bytes / 4, spec, n));
     const char *call = "vkCreateComputePipelines";
     VkResult r = fail_left && --fail_left == 0 ? VK_ERROR_INITIALIZATION_FAILED
-                                               : vkt__pipeline_create(gpu, k, code, &call);
+                                               : create(gpu, k, code, &call);
     free(code);
     if (r != VK_SUCCESS) {
         st = vkt__vk_fail(gpu, r, call);
@@ -184,8 +185,7 @@ static void work(void *arg)
     for (size_t i; (i = atomic_fetch_add(&m->next, 1)) < m->n;) {
         vkt__kernel *k = m->kernels[i];
         uint32_t *code = m->codes[k->shader];
-        VkResult r =
-            code ? vkt__pipeline_create(m->gpu, k, code, &call) : VK_ERROR_OUT_OF_HOST_MEMORY;
+        VkResult r = code ? create(m->gpu, k, code, &call) : VK_ERROR_OUT_OF_HOST_MEMORY;
         if (r != VK_SUCCESS)
             k->pipeline = VK_NULL_HANDLE; /* vkt__kernel_get tries again, and tells */
         const char *none = NULL;
@@ -203,7 +203,7 @@ void vkt__kernels_make(vkt_gpu *gpu)
     size_t at = m.n, n = VKT_MIN(VKT_MIN(vkt__cpu_count(), m.n), MOST_THREADS);
     for (vkt__kernel *k = gpu->wishes; k; k = k->next) {
         m.kernels[--at] = k;
-        if (!m.codes[k->shader]) m.codes[k->shader] = vkt__spirv(k->shader);
+        if (!m.codes[k->shader]) m.codes[k->shader] = spirv(&vkt__embedded_shaders[k->shader]);
     }
     if (n > 1 && !fail_left && !gpu->lost) {
         for (size_t i = 1; i < n; i++)

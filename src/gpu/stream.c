@@ -38,23 +38,13 @@ void vkt__cmd_destroy(vkt_gpu *gpu, vkt__cmd **cmd)
     if (!*cmd) return;
     if ((*cmd)->queries && !gpu->hung) vkDestroyQueryPool(gpu->dev, (*cmd)->queries, NULL);
     if ((*cmd)->cb && !gpu->hung) vkFreeCommandBuffers(gpu->dev, gpu->pool, 1, &(*cmd)->cb);
-    free((*cmd)->fresh);
     free(*cmd);
     *cmd = NULL;
 }
 
-static void note_fresh(vkt__cmd *c, vkt__kernel *k)
-{
-    if (!c->gpu->late_compiler || k->ran || k->fresh == c) return;
-    c->fresh = vkt__grow(c->fresh, c->n_fresh, &c->cap_fresh, sizeof *c->fresh);
-    c->fresh[c->n_fresh++] = k;
-    k->fresh = c;
-}
-
-static void bind(vkt__cmd *c, vkt__kernel *k, const void *push, uint32_t push_bytes)
+static void bind(vkt__cmd *c, const vkt__kernel *k, const void *push, uint32_t push_bytes)
 {
     VKT_ASSERT(push_bytes <= 128);
-    note_fresh(c, k);
     if (c->bound != k->pipeline)
         vkCmdBindPipeline(c->cb, VK_PIPELINE_BIND_POINT_COMPUTE, k->pipeline);
     c->bound = k->pipeline;

@@ -67,10 +67,6 @@ vkt_status vkt__submit_all(vkt_gpu *gpu, vkt__cmd *const *cmds, uint32_t n, uint
     if (!hangs_now(gpu)) VKT_VK(vkQueueSubmit2(gpu->queue, 1, &info, VK_NULL_HANDLE));
     *ticket = ++gpu->submitted;
     note(gpu, cmds, n, *ticket);
-    for (uint32_t i = 0; i < n; i++) {
-        if (cmds[i]->n_fresh) vkt__ahead_add(gpu, cmds[i]->fresh, cmds[i]->n_fresh, *ticket);
-        cmds[i]->n_fresh = 0;
-    }
 fail:
     gpu->driver_cpu += vkt__thread_cpu() - start;
     return st;

@@ -26,7 +26,8 @@ static vkt_status save_record(const vkt__trainer *t)
 }
 
 /* `best` names the best one, and what is not to be kept is gone. Where a reader holds `best`, it
- * names an older one until the next checkpoint, and nothing is removed. */
+ * names an older one until the next checkpoint, and nothing is removed; at the last one that is an
+ * error. */
 static vkt_status sort_out(const vkt__trainer *t, const vkt__checkpoint_item *best)
 {
     vkt_status st = VKT_OK;
@@ -35,7 +36,7 @@ static vkt_status sort_out(const vkt__trainer *t, const vkt__checkpoint_item *be
         st = vkt__checkpoint_link_best(t->run->dir, best->name);
         vkt__log_quiet(false);
     }
-    if (st == VKT_E_IO) {
+    if (st == VKT_E_IO && t->done < t->total) {
         vkt_log(VKT_LOG_WARN, "train", "%s: it is written again at the next checkpoint",
                 vkt__last_failure());
         return VKT_OK;
