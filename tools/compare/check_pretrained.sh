@@ -36,6 +36,7 @@ for name in sys.argv[2:]:
         elif "tracked" in k: pass
         elif v.dim() == 1 and k.endswith("weight"): v.uniform_(0.5, 1)
         elif k.endswith("layer_scale"): v.uniform_(0.1, 0.3)
+        elif v.dim() == 4 and name.startswith("mobilenet"): v.normal_(0, (3 / v[0].numel()) ** 0.5)  # so that pictures still differ at the end
         elif k in ("cls_token", "pos_embed"): v.normal_(0, 0.5)
     save_file(model.state_dict(), f"{name}.safetensors")
 rng = np.random.default_rng(1)
@@ -86,5 +87,5 @@ for name in sys.argv[2:]:
     spread = np.ptp(spread, axis=0).max()
     print(f"{name}: {len(first)} tensors, {len(rows)} pictures, probabilities within {worst:.1e} of PyTorch's, ONNX Runtime's within {other:.1e} "
           f"(pictures differ by {spread:.1e})")
-    assert rows and worst < 1e-4 and other < 1e-4 and spread > 1e-3
+    assert rows and worst < 1e-4 and other < 1e-4 and spread > 100 * worst
 P
