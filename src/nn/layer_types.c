@@ -377,7 +377,10 @@ static const vkt_layer_type types[] = {
       "the first layer where data.text names a column of sentences: a small transformer over its "
       "tokens, each of which attends to those before it, with rope; then their mean, as a vector",
       NULL,
-      { { "layers", VKT_OPT_UINT, AT(transformer.layers), 1, 1000, "number of blocks", NULL },
+      { { "layers", VKT_OPT_UINT, AT(transformer.layers), 0, 1000,
+          "number of blocks; 0: the mean of the tokens' vectors alone, as in fastText (arXiv "
+          "1607.01759)",
+          NULL },
         { "heads", VKT_OPT_UINT, AT(transformer.heads), 1, 1024, "number of attention heads",
           NULL },
         { "width", VKT_OPT_UINT, AT(transformer.width), 4, 4096,

@@ -170,6 +170,7 @@ static vkt_status sentence_plan(vkt_model *m, vkt__layer *l)
     m->embed_rows = 0;
     l->spec.transformer.positions = "rope";
     l->spec.transformer.norm = "rmsnorm";
+    if (!l->spec.transformer.layers) l->spec.transformer.heads = 1; /* there is no attention */
     return plan(m, l, rows);
 }
 

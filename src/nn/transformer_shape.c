@@ -173,7 +173,7 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
     s->place = place_of(t->norm_place);
     s->P = VKT_MAX(t->context, s->T);
     if (is(t->rope_scaling, "longrope") && !is_long(s, t)) s->P = VKT_MIN(s->P, t->rope_context);
-    if (!s->n_layers || !s->H || !s->C)
+    if ((!s->n_layers && l->kind->is_whole) || !s->H || !s->C)
         return vkt__fail(VKT_E_ARG, "model", "%s: layers, heads and width are needed", l->where);
     s->D = t->head_dim ? t->head_dim : s->C / s->H;
     s->R = t->rotary ? t->rotary : s->D;

@@ -97,6 +97,7 @@ for i in range(240):
 works init said.csv -o said.yaml
 grep -q '^  text: "says"' said.yaml && grep -q '  - sentence:' said.yaml || fail "sentences are not recognised"
 works train said.yaml --set train.steps=60 --set eval.every=30 --set optim.lr=0.01 --set schedule.warmup=0 --run words --quiet
+works train said.yaml --set model.0.layers=1 --set train.steps=2 --run blocks --quiet # a transformer before the mean
 printf 'says\n"We ate soup, and then cheese"\nthe hammer and a saw\n' >says.csv
 printf '{"says": "We ate soup, and then cheese"}\n{"says": "the hammer and a saw"}\n' >says.jsonl
 "$program" predict words says.csv --csv 2>log | cut -d, -f2- >whole
