@@ -336,6 +336,11 @@ static void matrix_units_are_tried_before_they_are_used(void **state)
         assert_int_equal(before, 0); /* a CPU driver's are none of the table's */
         caps->klass = VKT_GPU_CLASS_NVIDIA;
         TEST_LOG_CAPTURE();
+        if (!caps->coopmat_bf16[0]) {
+            vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_INFO);
+            REQUIRE_OK(vkt__units_check(gpu, VKT_BF16));
+            REQUIRE_LOGGED("matrix units multiply fp16, not bf16");
+        }
         vkt__gpu_fail_pipeline(fails);
         REQUIRE_OK(vkt__units_check(gpu, VKT_F16));
         vkt__gpu_fail_pipeline(0);

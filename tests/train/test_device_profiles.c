@@ -2,12 +2,13 @@
  * convolution and attention of four recipes gets there where nothing was tuned, as in
  * tests/golden/kernels.txt. Whoever means to change a choice writes the file anew,
  * `test_device_profiles print > tests/golden/kernels.txt`, and shows what changed. And what is no
- * profile is refused. */
+ * profile is refused. `test_device_profiles costs` is for tools/estimate. */
 #define DIR "test_device_profiles_dir"
 #include "own_folder.h"
 
 #include "base/os.h"
 #include "data/synthetic.h"
+#include "tensor/graph/cost.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/record.h"
 #include "tensor/ops/ops_conv.h"
@@ -107,15 +108,17 @@ static void look_for_scalar(const vkt_node *n, const vkt_caps *c, const char *no
 
 /* ---- the models, planned ---- */
 
-/* The recipe, but a transformer's layers, which are alike, are 2: a twelfth of the time. */
-static void load(vkt_config *c, const char *recipe)
+/* The recipe, but where `few` a transformer's layers, which are alike, are 2: a twelfth of the
+ * time.
+ */
+static void load(vkt_config *c, const char *recipe, bool few)
 {
     const char *name, *description, *text = NULL, *at;
     vkt__str s = { 0 };
     for (size_t i = 0; vkt_recipe(i, &name, &description, &text); i++)
         if (!strcmp(name, recipe)) break;
     assert_string_equal(name, recipe);
-    at = strstr(text, "      layers: ");
+    at = few ? strstr(text, "      layers: ") : NULL;
     if (at) vkt__str_printf(&s, "%.*s      layers: 2\n", (int)(at - text), text);
     at = at ? strchr(at, '\n') + 1 : text;
     vkt__str_printf(&s, "%s", at);
@@ -137,6 +140,22 @@ static void collect(list *l, const vkt_graph *g, const vkt_caps *c, const char *
     }
 }
 
+/* What each op of a training step costs: a line of level, op, kernel, flops, bytes. */
+static void tell_costs(const vkt_graph *g, const char *device, size_t model)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const vkt_node *n = g->nodes[i];
+        vkt_cost c = vkt__node_cost(n);
+        vkt__str kernel = { 0 };
+        vkt__tell_kernel(n, &kernel);
+        printf("%s\t%s\t%s\t%u\t%s\t%s\t%.0f\t%.0f\n", device, models[model].recipe,
+               models[model].precision, n->level, n->op->name, kernel.len ? kernel.data : "",
+               c.flops, c.bytes);
+        vkt__str_finish(&kernel);
+    }
+}
+
+/* l: NULL to tell costs. */
 static void plan(list *l, size_t model, const char *device)
 {
     vkt_caps caps;
@@ -150,7 +169,7 @@ static void plan(list *l, size_t model, const char *device)
     caps.heap_bytes = caps.budget_bytes = 1ull << 40; /* what fits is another matter */
     REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
     REQUIRE_OK(vkt_config_create(&c));
-    load(c, models[model].recipe);
+    load(c, models[model].recipe, l != NULL);
     snprintf(set, sizeof set, "train.precision=%s", models[model].precision);
     REQUIRE_OK(vkt_config_set(c, set));
     REQUIRE_OK(vkt_config_finish(c));
@@ -160,8 +179,12 @@ static void plan(list *l, size_t model, const char *device)
     else
         REQUIRE_OK(vkt__dataset_synthetic(2, shape, 3, models[model].outputs, 5, &data));
     REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
-    collect(l, s->train.graph, vkt_gpu_caps(gpu), device);
-    collect(l, s->eval.graph, vkt_gpu_caps(gpu), device);
+    if (l) {
+        collect(l, s->train.graph, vkt_gpu_caps(gpu), device);
+        collect(l, s->eval.graph, vkt_gpu_caps(gpu), device);
+    } else {
+        tell_costs(s->train.graph, device, model);
+    }
     vkt__session_destroy(&s);
     vkt_dataset_destroy(&data);
     vkt_config_destroy(&c);
@@ -305,6 +328,11 @@ int main(int argc, char **argv)
         fputs(s.data, stdout);
         fputs(scalar, stderr);
         vkt__str_finish(&s);
+        return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "costs")) {
+        for (size_t m = 0; m < VKT_COUNT(models); m++)
+            for (size_t d = 0; d < VKT_COUNT(devices); d++) plan(NULL, m, devices[d]);
         return 0;
     }
     return cmocka_run_group_tests_name("device profiles", tests, setup, teardown);

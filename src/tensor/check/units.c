@@ -191,6 +191,11 @@ vkt_status vkt__units_check(vkt_gpu *gpu, vkt_dtype type)
 {
     vkt_status st = VKT_OK;
     const vkt_caps *caps = vkt_gpu_caps(gpu);
+    if (type == VKT_BF16 && vkt__is_of(VKT__UNITS, caps) && caps->coopmat &&
+        !caps->coopmat_bf16[0] && caps->coopmat_f16[0] && vkt__gpu_first_time(gpu, 1u << 31))
+        vkt_log(VKT_LOG_INFO, "units",
+                "this device's matrix units multiply fp16, not bf16: train.precision: fp16 would "
+                "use them");
     if (vkt__gpu_plans_only(gpu) || !vkt__is_of(VKT__UNITS, caps) || !caps->coopmat ||
         !vkt__gpu_first_time(gpu, 1u << type))
         return VKT_OK;

@@ -176,11 +176,13 @@ void vkt__precision_explain(const vkt_graph *g, vkt__str *s)
     else
         vkt__str_printf(s,
                         "precision: %u activations and gradients in %s, %.1f KiB less memory; "
-                        "products read %u weights in 16 bits, %u tensors by casts; %u "
-                        "convolutions round what they multiply, on matrix units\n",
+                        "products read %u weights in 16 bits, %u tensors by casts\n",
                         g->narrow.n_tensors, vkt_dtype_name(g->precision),
                         (double)g->narrow.saved_bytes / 1024, g->narrow.n_shadows,
-                        g->narrow.n_casts, g->narrow.n_convs);
+                        g->narrow.n_casts);
+    if (g->narrow.n_convs)
+        vkt__str_printf(s, "%u convolutions round what they multiply to %s, on matrix units\n",
+                        g->narrow.n_convs, vkt_dtype_name(g->precision));
 }
 
 /* ---- what callers ask for ---- */
