@@ -195,8 +195,7 @@ static const vkt_layer_type types[] = {
           "probability of dropout between the convolutions (default: 0)", NULL } } },
     { "tokens",
       "the pixels of an image as tokens: a learned class token, then the pixels, each with a "
-      "learned "
-      "position (ViT)",
+      "learned position (ViT)",
       NULL,
       { { 0 } } },
     { "vit_block",
