@@ -309,6 +309,7 @@ set(SRC_TRAIN
   src/train/measures/classes.c
   src/train/measures/ranks.c
   src/train/measures/confusion.c
+  src/train/measures/curve_files.c
   src/train/eval.c
   src/train/measures/eval_sums.c
   src/train/measures/eval_totals.c
@@ -395,7 +396,9 @@ set(SRC_REPORT
   src/report/report.c
   src/report/report_curves.c
   src/report/report_machines.c
+  src/report/report_measures.c
   src/report/report_predictions.c
+  src/report/run_table.c
   src/report/report_run.c
   src/report/report_runs.c
   src/report/report_samples.c

@@ -136,8 +136,10 @@ typedef struct vkt_eval_desc {
     vkt_split split;
     const char *predictions; /* CSV to write, or NULL */
     const char *confusion;   /* PATH for PATH.csv and PATH.png, or NULL */
-    uint32_t batch;          /* 0: the run's */
-    bool raw; /* of a run with train.ema: the weights themselves, not their average */
+    const char *curves; /* PATH for PATH-ranking.csv (points of the curves of ROC and of precision
+                           and recall) and PATH-reliability.csv, or NULL */
+    uint32_t batch;     /* 0: the run's */
+    bool raw;           /* of a run with train.ema: the weights themselves, not their average */
     int tta;
 } vkt_eval_desc;
 /* The errors in one of the numbers to predict, in its own units. */

@@ -3,36 +3,16 @@
 
 #include "base/number.h"
 #include "base/os.h"
-#include "data/tables/csv.h"
 #include "report/run_view.h"
 
-enum { PREDICTIONS_LIMIT = 16 << 20, MAX_EXAMPLES = 32, MAX_COLUMNS = 12 };
+enum { MAX_EXAMPLES = 32, MAX_COLUMNS = 12 };
 
 #define CELL(...) vkt__arena_printf(a, __VA_ARGS__)
-
-/* A table of the run's folder, with a row under its header; false, silently: there is none. One
- * that can't be read ends the page. */
-static bool read_table(vkt__run_view *r, const char *name, vkt__csv *out)
-{
-    char *data = NULL;
-    size_t n;
-    const char *path = vkt__arena_printf(&r->arena, "%s/%s", r->dir, name);
-    if (!vkt__file_exists(path)) return false;
-    vkt_status st = vkt__file_read(path, PREDICTIONS_LIMIT, &data, &n);
-    if (st == VKT_E_IO || st == VKT_E_OOM_HOST) r->st = st;
-    vkt__log_hold(true);
-    if (st == VKT_OK) st = vkt__csv_parse(data, n, path, ',', false, out);
-    vkt__log_hold(false);
-    free(data);
-    if (st == VKT_OK && out->n_rows > 1 && out->n_columns >= 3) return true;
-    if (st == VKT_OK) vkt__csv_finish(out);
-    return false;
-}
 
 /* predictions/step-N.csv: index, target, predicted, and for classes correct, p(NAME).. */
 static bool read_predictions(vkt__run_view *r, const char *name, vkt__csv *out)
 {
-    return read_table(r, vkt__arena_printf(&r->arena, "predictions/%s", name), out);
+    return vkt__run_table(r, vkt__arena_printf(&r->arena, "predictions/%s", name), out);
 }
 
 /* "p(shirt)" -> "shirt"; NULL where the column is none. */
@@ -101,7 +81,8 @@ static void confusion(vkt__page *p, vkt__run_view *r)
     double shade[MOST + 1];
     vkt__csv csv;
     size_t k = 0;
-    while (k < VKT_COUNT(splits) && !read_table(r, CELL("confusion-%s.csv", splits[k]), &csv)) k++;
+    while (k < VKT_COUNT(splits) && !vkt__run_table(r, CELL("confusion-%s.csv", splits[k]), &csv))
+        k++;
     if (k == VKT_COUNT(splits)) return;
     size_t n = csv.n_columns;
     if (n <= MOST + 1 && csv.n_rows == n) {
@@ -242,6 +223,7 @@ void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
     class_table(p, r, have ? &csv : NULL);
     confusion(p, r);
     vkt__page_side_end(p);
+    vkt__run_curves(p, r);
     if (have) scatter(p, r, &csv);
     if (some) predictions_table(p, r, names, n);
     if (have) vkt__csv_finish(&csv);

@@ -2,6 +2,7 @@
 #ifndef VKT_REPORT_RUN_VIEW_H
 #define VKT_REPORT_RUN_VIEW_H
 
+#include "data/tables/csv.h"
 #include "report/page.h"
 #include "runs/run_folder.h"
 
@@ -27,6 +28,13 @@ void vkt__run_plots(vkt__page *p, const vkt__run_view *r);
 void vkt__run_predictions(vkt__page *p, vkt__run_view *r);
 /* Names of the classes, from what was predicted; NULL, *n 0: not known. The arena's. */
 const char *const *vkt__run_class_names(vkt__run_view *r, size_t *n);
+/* A table of the run's folder, with a row under its header; false, silently: there is none. One
+ * that can't be read ends the page. */
+bool vkt__run_table(vkt__run_view *r, const char *name, vkt__csv *out);
+/* Curves of ROC, of precision and recall, and of how often what is said is right:
+ * report_measures.c.
+ */
+void vkt__run_curves(vkt__page *p, vkt__run_view *r);
 /* What a language model wrote, over time: report_samples.c. */
 void vkt__run_samples(vkt__page *p, const vkt__run_view *r);
 

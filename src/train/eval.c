@@ -81,12 +81,19 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
                        VKT__CONFUSION_CLASSES);
         goto fail;
     }
+    if (desc->curves && (text || info->task == VKT_TASK_REGRESS)) {
+        st = vkt__fail(VKT_E_ARG, "eval", "there are no curves of %s: they are for classes",
+                       text ? "a language model" : "numbers");
+        goto fail;
+    }
+    o.session->curves = desc->curves != NULL;
     if (desc->predictions) c = vkt__collected_create(info, info->n[split]);
     c.p.threshold = o.session->calibration.threshold;
     VKT_TRY(vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? vkt__collect : NULL,
                           &c));
     if (desc->predictions) VKT_TRY(vkt__predictions_write(desc->predictions, &c.p));
     if (desc->confusion) VKT_TRY(vkt__confusion_write(&sums, info->class_names, desc->confusion));
+    if (desc->curves) VKT_TRY(vkt__curves_write(&sums, info->class_names, desc->curves));
     out->n = sums.n;
     out->loss = sums.loss / (double)sums.n;
     vkt__error_scores errors = vkt__eval_errors(&sums);

@@ -278,6 +278,8 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         sums->class_ap = vkt__alloc(sums->n_classes * sizeof *sums->class_ap);
         VKT_TRY(
             vkt__ranks_measure(&p.ranks, &sums->roc_auc, &sums->average_precision, sums->class_ap));
+        if (s->curves)
+            VKT_TRY(vkt__ranks_curves(&p.ranks, sums->class_ap, &sums->point, &sums->n_points));
     }
 fail:
     if (st != VKT_OK) {

@@ -29,6 +29,7 @@ typedef struct vkt__session {
     vkt__samples *samples;   /* text, where config->samples; else NULL */
     uint64_t planned_bytes;
     double tuned_s;   /* spent on automatic tuning */
+    bool curves;      /* evaluations keep the points of classes' curves */
     uint32_t views;   /* evaluation: test-time augmentation by so many; 0 and 1: without */
     vkt_augment view; /* of the others than the first */
 } vkt__session;

@@ -306,13 +306,16 @@ vkt_status vkt__trainer_find_best(vkt__trainer *t)
     return st;
 }
 
-/* RUN/confusion-SPLIT.csv and .png */
-static vkt_status write_confusion(const vkt__trainer *t, const char *split, const vkt__eval_sums *e)
+/* RUN/confusion-SPLIT.csv and .png, RUN/SPLIT-ranking.csv, RUN/SPLIT-reliability.csv */
+static vkt_status write_classes(const vkt__trainer *t, const char *split, const vkt__eval_sums *e)
 {
     char path[1100];
     if (!vkt__ranks_lead(t)) return VKT_OK;
     snprintf(path, sizeof path, "%s/confusion-%s", t->run->dir, split);
-    return vkt__confusion_write(e, t->info->class_names, path);
+    vkt_status st = vkt__confusion_write(e, t->info->class_names, path);
+    snprintf(path, sizeof path, "%s/%s", t->run->dir, split);
+    if (st == VKT_OK) st = vkt__curves_write(e, t->info->class_names, path);
+    return st;
 }
 
 /* The best checkpoint onto the device. */
@@ -361,6 +364,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     if (vkt__ranks_lead(t)) VKT_TRY(load_best(t));
     VKT_TRY(vkt__ranks_share_weights(t));
     VKT_TRY(calibrate(t, split));
+    t->s->curves = true;
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));
     r->ece[0] = vkt__eval_ece(&e.raw);
     r->ece[1] = vkt__eval_ece(&e.calibrated);
@@ -376,7 +380,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
                         ? r->valid_metric - r->best_metric
                         : NAN;
-    VKT_TRY(write_confusion(t, vkt_split_name(split), &e));
+    VKT_TRY(write_classes(t, vkt_split_name(split), &e));
     vkt__eval_sums_finish(&e);
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
@@ -397,7 +401,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         t->record.test_mae = r->test_mae;
         vkt__trainer_write_eval(t, "test", &e, &st);
         VKT_TRY(st);
-        VKT_TRY(write_confusion(t, "test", &e));
+        VKT_TRY(write_classes(t, "test", &e));
     }
 fail:
     vkt__eval_sums_finish(&e);

@@ -251,12 +251,15 @@ check "predictions have a line an example" test "$(wc -l <p.csv)" -gt 100
 # What vktrain wrote it may write again; another file is not overwritten unasked.
 run eval "runs/first run" --predictions p.csv --confusion conf; code 0
 run eval "runs/first run" --predictions p.csv --confusion conf; code 0
+run eval "runs/first run" --curves c; code 0; run eval "runs/first run" --curves c; code 0
+check "points of curves by falling threshold" awk -F, 'NR > 1 && $1 == c && $4 >= t { bad = 1 } { c = $1; t = $4 } END { exit bad || NR < 100 }' c-ranking.csv
 run export "runs/first run" -o m.onnx; code 0; run export "runs/first run" -o m.onnx; code 0
 run report "runs/first run" -o r.html; code 0; run report "runs/first run" -o r.html; code 0
-echo mine | tee m.onnx p.csv conf.png r.html t.json b.json tok.json >/dev/null
+echo mine | tee m.onnx p.csv conf.png c-reliability.csv r.html t.json b.json tok.json >/dev/null
 run export "runs/first run" -o m.onnx; code 2; err "export: 'm.onnx' exists, and vktrain did not write it: --force overwrites it"
 run eval "runs/first run" --predictions p.csv; code 2; err "'p.csv' exists"
 run eval "runs/first run" --confusion conf; code 2; err "'conf.png' exists"
+run eval "runs/first run" --curves c; code 2; err "'c-reliability.csv' exists"
 run report "runs/first run" -o r.html; code 2; err "'r.html' exists"
 run profile digits -o t.json; code 2; err "'t.json' exists"
 run bench --json b.json; code 2; err "'b.json' exists"

@@ -60,7 +60,23 @@ report healthy
 page healthy/report.html
 grep -q 'Nothing to worry about' healthy/report.html || fail "findings on a healthy run: $(grep -o 'class="note"><b>[^<]*' healthy/report.html)"
 grep -q 'Confusion matrix of the valid set' healthy/report.html || fail "no confusion matrix"
-[ "$(grep -c '<figure' healthy/report.html)" = 6 ] && [ "$(grep -c '<svg' healthy/report.html)" = 12 ] || fail "plots of a run"
+[ "$(grep -c '<figure' healthy/report.html)" = 9 ] && [ "$(grep -c '<svg' healthy/report.html)" = 18 ] || fail "plots of a run"
+[ -s healthy/report-roc.png ] && [ -s healthy/report-precision-recall.png ] && [ -s healthy/report-reliability.png ] || fail "pictures of classes' curves"
+python3 - <<'P' || fail "curves are not those of the run's tables"
+import csv, json, re
+page, rows = open("healthy/report.html").read(), list(csv.DictReader(open("healthy/valid-ranking.csv")))
+plots = [json.loads(re.search(r'json">(.*?)</script>', f, re.S)[1]) for f in re.findall(r"<figure>.*?</figure>", page, re.S)]
+find = lambda y: next(p for p in plots if p["y"] == y)
+names = sorted({r["class"] for r in rows})
+assert len(names) == 8, names  # of ten digits those that are ranked worst
+for plot, x, y in (find("true positive rate"), "false_positive_rate", "recall"), (find("precision"), "recall", "precision"):
+    curves = [s for s in plot["s"] if s.get("n") in names]
+    assert len(curves) == 8, (len(curves), plot["s"][0].keys())
+    for s in curves:
+        of = [r for r in rows if r["class"] == s["n"]]
+        assert abs(s["y"][-1] - float(of[-1][y])) < 1e-4 and abs(s["x"][-1] - float(of[-1][x])) < 1e-4 and len(s["y"]) >= 2, s
+assert sum(int(r["examples"]) for r in csv.DictReader(open("healthy/valid-reliability.csv"))) == json.load(open("healthy/run.json"))["n_valid"]
+P
 for name in loss metric lr gradient-norm gradient-histogram throughput; do
     python3 -c 'import struct,sys; d=open(sys.argv[1],"rb").read(); assert d[:8]==b"\x89PNG\r\n\x1a\n" and struct.unpack(">II",d[16:24])==(1280,640)' \
         "healthy/report-$name.png" || fail "picture $name"

@@ -19,6 +19,50 @@ static double number(const json_t *o, const char *key)
     return json_number_value(json_object_get(o, key));
 }
 
+static void require_list(const json_t *o, const char *key, size_t at, double v)
+{
+    const json_t *a = json_array_get(json_object_get(o, key), at);
+    assert_non_null(a);
+    REQUIRE_NEAR(v, json_number_value(a), TOLERANCE);
+}
+
+static void require_curves(const json_t *c, const vkt__ranks *r, const double *class_ap)
+{
+    vkt__rank_point *p;
+    size_t n, at = 0;
+    const json_t *all = json_object_get(c, "curves"), *one;
+    size_t k;
+    REQUIRE_OK(vkt__ranks_curves(r, class_ap, &p, &n));
+    json_array_foreach(all, k, one)
+    {
+        size_t n_points = json_array_size(json_object_get(one, "recall"));
+        for (size_t i = 0; i < n_points; i++, at++) {
+            assert_true(at < n);
+            assert_int_equal(p[at].class, (uint32_t)number(one, "class"));
+            require_list(one, "threshold", i, (double)p[at].threshold);
+            require_list(one, "recall", i, p[at].recall);
+            require_list(one, "fpr", i, p[at].false_positive_rate);
+            require_list(one, "precision", i, p[at].precision);
+        }
+    }
+    assert_int_equal(at, n);
+    free(p);
+}
+
+/* The bins that are not empty. */
+static void require_reliability(const json_t *c, const vkt__reliability *r)
+{
+    size_t at = 0;
+    for (uint32_t k = 0; k < VKT__BINS; k++) {
+        double n = (double)r->bin[k].n;
+        if (n == 0) continue;
+        require_list(c, "confidence", at, r->bin[k].confidence / n);
+        require_list(c, "accuracy", at, (double)r->bin[k].correct / n);
+        at++;
+    }
+    assert_int_equal(at, json_array_size(json_object_get(c, "accuracy")));
+}
+
 static void classes(void **state)
 {
     (void)state;
@@ -32,7 +76,7 @@ static void classes(void **state)
                  n_classes = (uint32_t)number(c, "n_classes");
         vkt__ranks r;
         vkt__eval_sums e = { 0 };
-        double auc, ap;
+        double auc, ap, class_ap[8];
         REQUIRE_OK(vkt__ranks_create(n, n_classes, false, &r));
         for (uint32_t i = 0; i < n; i++) {
             float p[8];
@@ -45,9 +89,11 @@ static void classes(void **state)
                                      top == json_integer_value(json_array_get(target, i)));
             vkt__ranks_add(&r, p, (uint32_t)json_integer_value(json_array_get(target, i)));
         }
-        REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, NULL));
+        REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, class_ap));
         REQUIRE_NEAR(auc, number(c, "roc_auc"), TOLERANCE);
         REQUIRE_NEAR(ap, number(c, "average_precision"), TOLERANCE);
+        require_curves(c, &r, class_ap);
+        require_reliability(c, &e.raw);
         REQUIRE_NEAR(vkt__eval_metric(&e, "ece"), number(c, "ece"), TOLERANCE);
         vkt__ranks_finish(&r);
     }
@@ -75,6 +121,48 @@ static void orders(void **state)
         REQUIRE_NEAR(ap, how == 0 ? 1 : how == 1 ? expected : 0.25, N * 2.3e-16);
         vkt__ranks_finish(&r);
     }
+}
+
+/* Many points: fewer are kept, the ends among them, and none moves by more than is seen. Of more
+ * classes than there is room for, those that are ranked worst. */
+static void long_curves(void **state)
+{
+    (void)state;
+    enum { N = 20000, CLASSES = 11 };
+    vkt__ranks r;
+    vkt__rank_point *p;
+    size_t n;
+    double auc, ap, class_ap[CLASSES];
+    REQUIRE_OK(vkt__ranks_create(N, 2, false, &r));
+    for (uint32_t i = 0; i < N; i++) {
+        float v = (float)((uint64_t)i * 7919 % N) / N;
+        vkt__ranks_add(&r, (float[]) { 1 - v, v }, i % 3 == 0);
+    }
+    REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, class_ap));
+    REQUIRE_OK(vkt__ranks_curves(&r, class_ap, &p, &n));
+    assert_true(n > 400 && n < 1030);
+    assert_true(p[0].threshold == (float)(N - 1) / N && p[n - 1].threshold == 0);
+    assert_true(p[n - 1].recall == 1 && p[n - 1].false_positive_rate == 1);
+    for (size_t i = 1; i < n; i++) {
+        double found = p[i].recall - p[i - 1].recall,
+               wrong = p[i].false_positive_rate - p[i - 1].false_positive_rate;
+        assert_true(found >= 0 && wrong >= 0 && found < 2.0 / 512 && wrong < 2.0 / 512);
+    }
+    free(p);
+    vkt__ranks_finish(&r);
+    REQUIRE_OK(vkt__ranks_create(CLASSES * 2, CLASSES, false, &r));
+    for (uint32_t i = 0; i < CLASSES * 2; i++) {
+        float v[CLASSES] = { 0 };
+        v[i / 2 < 3 ? i / 2 : (i * 5) % CLASSES] = 1; /* the first three are always right */
+        vkt__ranks_add(&r, v, i / 2);
+    }
+    REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, class_ap));
+    REQUIRE_OK(vkt__ranks_curves(&r, class_ap, &p, &n));
+    uint32_t seen = 0;
+    for (size_t i = 0; i < n; i++) seen |= 1u << p[i].class;
+    for (uint32_t c = 0; c < CLASSES; c++) assert_int_equal(seen >> c & 1, c >= 3);
+    free(p);
+    vkt__ranks_finish(&r);
 }
 
 static void what_can_not_be_ranked(void **state)
@@ -228,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(classes),
                                         cmocka_unit_test(orders),
                                         cmocka_unit_test(what_can_not_be_ranked),
+                                        cmocka_unit_test(long_curves),
                                         cmocka_unit_test(numbers),
                                         cmocka_unit_test(labels),
                                         cmocka_unit_test(temperatures),

@@ -10,8 +10,9 @@ import pathlib
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from sklearn.calibration import calibration_curve
 from sklearn.metrics import (accuracy_score, average_precision_score, f1_score, mean_absolute_error, mean_squared_error,
-                             precision_recall_curve, r2_score, roc_auc_score)
+                             precision_recall_curve, r2_score, roc_auc_score, roc_curve)
 
 rng = np.random.default_rng(17)
 
@@ -35,7 +36,14 @@ def classes(name, n, k, occurring, levels):
         at = (top > b / n_bins) & (top <= (b + 1) / n_bins)
         if at.any():
             ece += at.mean() * abs(hit[at].mean() - top[at].mean())
-    return {"name": name, "n_classes": k, "ece": ece, "target": target.tolist(), "score": p.astype(float).ravel().tolist(),
+    curves = []
+    for c in ranked:  # by falling threshold, without the points that scikit-learn adds
+        fpr, tpr, at = (v[1:].tolist() for v in roc_curve(target == c, p[:, c], drop_intermediate=False))
+        precision, recall, again = (v[::-1].tolist() for v in precision_recall_curve(target == c, p[:, c]))
+        assert recall[1:][:len(tpr)] == tpr and again == at[:len(again)], name
+        curves.append({"class": c, "threshold": [float(v) for v in at], "recall": tpr, "fpr": fpr, "precision": precision[1:]})
+    right, said = calibration_curve(hit, top, n_bins=n_bins)
+    return {"name": name, "n_classes": k, "curves": curves, "confidence": said.tolist(), "accuracy": right.tolist(), "ece": ece, "target": target.tolist(), "score": p.astype(float).ravel().tolist(),
             "roc_auc": float(np.mean(auc)), "average_precision": float(np.mean(ap))}
 
 

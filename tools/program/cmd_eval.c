@@ -9,7 +9,7 @@ typedef struct eval_options {
     cli_options common;
     int split;
     bool json, raw;
-    const char *predictions, *data, *confusion, *tta;
+    const char *predictions, *data, *confusion, *curves, *tta;
     uint32_t batch;
 } eval_options;
 
@@ -24,6 +24,9 @@ static const cli_flag flags[] = {
       "write the model's prediction for each example" },
     { "--confusion", CLI_TEXT, AT(confusion), "PATH", NULL,
       "write the confusion matrix to PATH.csv and PATH.png" },
+    { "--curves", CLI_TEXT, AT(curves), "PATH", NULL,
+      "write the points of ROC and precision-recall curves to PATH-ranking.csv, and how often "
+      "probabilities are right to PATH-reliability.csv" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "batch size; 0: the same as in the run" },
     { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
     { "--raw", CLI_BOOL, AT(raw), NULL, NULL,
@@ -158,20 +161,27 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
     if (r->n_classes && r->class_count && !o->common.quiet) print_classes(r);
 }
 
-/* --confusion writes a table and a picture. */
-static int may_write_confusion(const eval_options *o)
+/* --confusion writes a table and a picture, --curves two tables. */
+static int may_write(const eval_options *o)
 {
+    const struct {
+        const char *path, *end;
+    } files[] = { { o->confusion, ".csv" },
+                  { o->confusion, ".png" },
+                  { o->curves, "-ranking.csv" },
+                  { o->curves, "-reliability.csv" } };
     int rc = CLI_OK;
-    if (o->confusion) rc = cli_may_write("eval", cli_text("%s.csv", o->confusion), o->common.force);
-    if (o->confusion && !rc)
-        rc = cli_may_write("eval", cli_text("%s.png", o->confusion), o->common.force);
+    for (size_t i = 0; i < CLI_COUNT(files) && !rc; i++)
+        if (files[i].path)
+            rc = cli_may_write("eval", cli_text("%s%s", files[i].path, files[i].end),
+                               o->common.force);
     return rc;
 }
 
 static int run(void *options)
 {
     const eval_options *o = options;
-    int may = may_write_confusion(o);
+    int may = may_write(o);
     if (may) return may;
     vkt_eval_desc desc = {
         .gpu = o->common.gpu,
@@ -180,6 +190,7 @@ static int run(void *options)
         .split = (vkt_split)o->split,
         .predictions = o->predictions,
         .confusion = o->confusion,
+        .curves = o->curves,
         .batch = o->batch,
         .raw = o->raw,
     };

@@ -24,6 +24,10 @@ double vkt__eval_metric(const vkt__eval_sums *e, const char *name);
 /* PATH.csv: a row a target class, a column a prediction, examples counted; PATH.png: the same in
  * colours, with the numbers where they fit. Nothing where there are too many classes for a matrix.
  */
+/* PATH-ranking.csv, a row a point of the curves of ROC and of precision and recall, and
+ * PATH-reliability.csv, a row a bin of the likeliest class's probability, the model's own and with
+ * the temperature. What was not measured is not written. IO. */
+vkt_status vkt__curves_write(const vkt__eval_sums *e, const char *const *names, const char *path);
 vkt_status vkt__confusion_write(const vkt__eval_sums *e, const char *const *names,
                                 const char *path);
 

@@ -46,9 +46,12 @@ void vkt__eval_sums_finish(vkt__eval_sums *sums)
     free(sums->class_predicted);
     free(sums->confusion);
     free(sums->class_ap);
+    free(sums->point);
     free(sums->error);
     sums->class_count = sums->class_correct = sums->class_predicted = sums->confusion = NULL;
     sums->class_ap = NULL;
+    sums->point = NULL;
+    sums->n_points = 0;
     sums->error = NULL;
 }
 

@@ -32,8 +32,10 @@ typedef struct vkt__eval_sums {
     vkt__error_sums *error;            /* [n_targets] */
     double roc_auc, average_precision; /* of classes, see ranks.h; NAN: not measured */
     double *class_ap; /* [n_classes] average precision of each; NULL: not measured */
-    bool several;     /* labels of an example: correct counts examples with all of them right, class
-                         counts are of positives, and there is no confusion */
+    size_t n_points;  /* of class_ap's curves, see vkt__ranks_curves; 0: not measured */
+    struct vkt__rank_point *point;
+    bool several; /* labels of an example: correct counts examples with all of them right, class
+                     counts are of positives, and there is no confusion */
     vkt__reliability raw, calibrated; /* of classes; calibrated: where there is a temperature */
     uint32_t n_classes;
     uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */

@@ -140,3 +140,59 @@ done:
     free(key);
     return VKT_OK;
 }
+
+/* ---- curves ---- */
+
+enum { CLEAR = 512 }; /* a step of a curve that is seen */
+
+/* key: sorted, of one class. */
+static void add_curve(const uint32_t *key, uint64_t n, uint64_t n_yes, uint32_t class,
+                      vkt__rank_point **out, size_t *n_out, size_t *cap)
+{
+    uint64_t yes = 0, no = 0, n_no = n - n_yes, last_yes = 0, last_no = 0;
+    for (uint64_t i = n, first; i > 0; i = first) {
+        for (first = i; first > 0 && key[first - 1] >> 1 == key[i - 1] >> 1; first--)
+            key[first - 1] & 1 ? yes++ : no++;
+        bool seen = (yes - last_yes) * CLEAR >= n_yes || (no - last_no) * CLEAR >= n_no;
+        if (!seen && first > 0 && i < n) continue;
+        uint32_t bits = key[i - 1] >> 1;
+        vkt__rank_point p = { .class = class,
+                              .recall = (double)yes / (double)n_yes,
+                              .false_positive_rate = (double)no / (double)n_no,
+                              .precision = (double)yes / (double)(yes + no) };
+        memcpy(&p.threshold, &bits, sizeof bits);
+        if (*n_out == *cap) *out = vkt__grow(*out, *n_out, cap, sizeof **out);
+        (*out)[(*n_out)++] = p;
+        last_yes = yes, last_no = no;
+    }
+}
+
+/* Whether fewer than VKT__CURVES classes are ranked worse than this one. */
+static bool among_worst(const vkt__ranks *r, const double *ap, uint32_t class)
+{
+    uint32_t before = 0;
+    for (uint32_t c = 0; c < r->n_classes && r->n_classes > VKT__CURVES; c++)
+        before += ap[c] < ap[class] || (ap[c] <= ap[class] && c < class);
+    return before < VKT__CURVES;
+}
+
+vkt_status vkt__ranks_curves(const vkt__ranks *r, const double *class_ap, vkt__rank_point **out,
+                             size_t *n)
+{
+    size_t cap = 0;
+    *out = NULL;
+    *n = 0;
+    uint32_t *key = malloc((size_t)(2 * r->n + 1) * sizeof *key);
+    if (!key) return no_memory(2 * r->n);
+    for (uint32_t column = 0; column < r->n_scores; column++) {
+        uint32_t class = r->n_scores == 1 && !r->several ? 1 : column;
+        uint64_t n_yes = 0;
+        if (isnan(class_ap[class]) || !among_worst(r, class_ap, class)) continue;
+        for (uint64_t i = 0; i < r->n; i++) n_yes += is_of(r, i, class);
+        if (!keys_of(r, column, class, key)) break;
+        sort(key, key + r->n, r->n);
+        add_curve(key + r->n, r->n, n_yes, class, out, n, &cap);
+    }
+    free(key);
+    return VKT_OK;
+}

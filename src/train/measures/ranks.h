@@ -22,6 +22,15 @@ vkt_status vkt__ranks_create(uint64_t n, uint32_t n_classes, bool several, vkt__
 void vkt__ranks_finish(vkt__ranks *r);
 void vkt__ranks_add(vkt__ranks *r, const float *probability, uint32_t target);
 void vkt__ranks_add_labels(vkt__ranks *r, const float *probability, const vkt_label *y);
+/* What a threshold makes of a class: as classes whose score is at least `threshold` it finds
+ * `recall` of its examples and takes `false_positive_rate` of the others for it; `precision` of
+ * what it finds are its examples. */
+typedef struct vkt__rank_point {
+    uint32_t class;
+    float threshold;
+    double recall, false_positive_rate, precision;
+} vkt__rank_point;
+
 /* Of two classes: of the second against the first; of more: each against all others, the mean over
  * the classes of which there are examples and others. NAN: no such class, or a score is no number.
  * class_ap [n_classes] (may be NULL): average precision of each, NAN where it was not measured.
@@ -29,5 +38,14 @@ void vkt__ranks_add_labels(vkt__ranks *r, const float *probability, const vkt_la
  * average_precision_score, both with average="macro". */
 vkt_status vkt__ranks_measure(const vkt__ranks *r, double *roc_auc, double *average_precision,
                               double *class_ap);
+/* The points of the ROC and the precision-recall curve of a class, by falling threshold: of two
+ * classes of the second; of up to VKT__CURVES each; of more those of the lowest class_ap
+ * [n_classes]. Of many points those that lie side by side are one: no curve is off by more than a
+ * 512th. Caller frees *out; NULL, *n 0: nothing could be measured. Source: scikit-learn's
+ * roc_curve(drop_intermediate=False) and precision_recall_curve, without the points that they add.
+ */
+enum { VKT__CURVES = 8 };
+vkt_status vkt__ranks_curves(const vkt__ranks *r, const double *class_ap, vkt__rank_point **out,
+                             size_t *n);
 
 #endif

@@ -22,8 +22,13 @@ static bool holds(const char *s, size_t n, const char *word)
 static bool is_ours(const char *s, size_t n)
 {
     static const char *const words[] = { "vktrain", "VKTPIC", "VKTTOK", "{\"crc32." };
-    static const char *const heads[] = { "index,target,predicted", "target \\ predicted",
-                                         "group,name,unit,better,", "curve,n,ms,q1,q3," };
+    static const char *const heads[] = { "index,target,predicted",
+                                         "target \\ predicted",
+                                         "group,name,unit,better,",
+                                         "curve,n,ms,q1,q3,",
+                                         "class,positives,examples,threshold,",
+                                         "from,to,examples,confidence,",
+                                         "column,shuffles,examples," };
     for (size_t i = 0; i < CLI_COUNT(words); i++)
         if (holds(s, n, words[i])) return true;
     for (size_t i = 0; i < CLI_COUNT(heads); i++)

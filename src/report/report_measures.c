@@ -1,0 +1,140 @@
+/* How a run's classes are ranked, and how often what it says is right: curves, from the tables that
+ * the trainer left at its end. */
+#include <math.h>
+
+#include "base/number.h"
+#include "report/run_view.h"
+
+#define CELL(...) vkt__arena_printf(a, __VA_ARGS__)
+
+/* valid-NAME.csv, or where there is none test-NAME.csv; *split which. */
+static bool read_split(vkt__run_view *r, const char *name, vkt__csv *out, const char **split)
+{
+    static const char *const splits[] = { "valid", "test" };
+    for (size_t k = 0; k < VKT_COUNT(splits); k++) {
+        *split = splits[k];
+        if (vkt__run_table(r, vkt__arena_printf(&r->arena, "%s-%s", splits[k], name), out))
+            return true;
+    }
+    return false;
+}
+
+/* Column `column` of rows [from, to), behind `room` places that the caller fills. */
+static double *numbers(vkt__arena *a, const vkt__csv *csv, size_t from, size_t to, size_t column,
+                       size_t room)
+{
+    double *v = vkt__arena_alloc(a, (to - from + room) * sizeof *v);
+    for (size_t i = from; i < to; i++)
+        v[i - from + room] = vkt__number_or_nan(vkt__csv_cell(csv, i, column));
+    return v;
+}
+
+static void diagonal(vkt__plot *plot, const char *name)
+{
+    static const double ends[] = { 0, 1 };
+    vkt__plot_add(
+        plot, &(vkt__series) {
+                  .mark = VKT__LINE, .name = name, .n = 2, .x = ends, .y = ends, .grey = true });
+}
+
+static vkt__plot *square(vkt__arena *a, const char *title, const char *x, const char *y,
+                         const char *about)
+{
+    vkt__plot *plot = vkt__arena_alloc(a, sizeof *plot);
+    *plot = (vkt__plot) {
+        .title = title, .x_label = x, .y_label = y, .about = about, .width = 480, .height = 400
+    };
+    return plot;
+}
+
+/* A class's points follow one another: its name, positives, examples, threshold, recall, false
+ * positive rate, precision. The corner (0, 0), where nothing is found, belongs to the ROC curve. */
+static void ranking(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, const char *split)
+{
+    vkt__arena *a = &r->arena;
+    enum { NAME, POSITIVES, EXAMPLES, THRESHOLD, RECALL, FALSE_POSITIVES, PRECISION, COLUMNS };
+    if (csv->n_columns != COLUMNS) return;
+    vkt__plot *roc = square(a, "ROC curve", "false positive rate", "true positive rate",
+                            CELL("By every threshold, %s set, best checkpoint.", split)),
+              *pr = square(a, "Precision and recall", "recall", "precision",
+                           CELL("By every threshold, %s set, best checkpoint.", split));
+    int color = 0;
+    double share = NAN;
+    diagonal(roc, "chance");
+    for (size_t from = 1, to; from < csv->n_rows; from = to, color++) {
+        const char *name = vkt__csv_cell(csv, from, NAME);
+        for (to = from; to < csv->n_rows && !strcmp(vkt__csv_cell(csv, to, NAME), name);) to++;
+        double *recall = numbers(a, csv, from, to, RECALL, 1),
+               *wrong = numbers(a, csv, from, to, FALSE_POSITIVES, 1),
+               *precision = numbers(a, csv, from, to, PRECISION, 0);
+        recall[0] = wrong[0] = 0;
+        share = vkt__number_or_nan(vkt__csv_cell(csv, from, POSITIVES)) /
+                vkt__number_or_nan(vkt__csv_cell(csv, from, EXAMPLES));
+        name = vkt__arena_strdup(a, name); /* the table goes first */
+        vkt__plot_add(roc, &(vkt__series) { .mark = VKT__LINE,
+                                            .name = name,
+                                            .n = to - from + 1,
+                                            .x = wrong,
+                                            .y = recall,
+                                            .color = color % VKT__N_COLORS });
+        vkt__plot_add(pr, &(vkt__series) { .mark = VKT__LINE,
+                                           .name = name,
+                                           .n = to - from,
+                                           .x = recall + 1,
+                                           .y = precision,
+                                           .color = color % VKT__N_COLORS });
+    }
+    if (color == 1) vkt__plot_rule(pr, share, false, "share of all examples");
+    vkt__page_plot(p, roc, "roc");
+    vkt__page_plot(p, pr, "precision-recall");
+}
+
+/* from, to, then examples, confidence and accuracy, and where there is a temperature these three
+ * with it. On the line it is right: below, the model is too sure. */
+static void reliability(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, const char *split)
+{
+    vkt__arena *a = &r->arena;
+    enum { EXAMPLES = 2, CONFIDENCE, ACCURACY, COLUMNS };
+    size_t n = csv->n_rows - 1;
+    bool both = csv->n_columns == COLUMNS + 3;
+    if (csv->n_columns != COLUMNS && !both) return;
+    vkt__plot *plot =
+        square(a, "Reliability", "probability of the likeliest class", "accuracy",
+               CELL("%s set, best checkpoint, in %zu bins: below the line the model is too sure.",
+                    split, n));
+    diagonal(plot, "as often as said");
+    for (size_t side = 0; side < (both ? 2 : 1); side++) {
+        size_t first = 3 * side;
+        const char **labels = vkt__arena_alloc(a, n * sizeof *labels);
+        double *count = numbers(a, csv, 1, csv->n_rows, EXAMPLES + first, 0),
+               *x = numbers(a, csv, 1, csv->n_rows, CONFIDENCE + first, 0),
+               *y = numbers(a, csv, 1, csv->n_rows, ACCURACY + first, 0);
+        for (size_t i = 0; i < n; i++) labels[i] = CELL("%.0f examples", count[i]);
+        vkt__plot_add(plot, &(vkt__series) { .mark = VKT__DOTS,
+                                             .name = side   ? "with the temperature"
+                                                     : both ? "the model's own"
+                                                            : "the model",
+                                             .n = n,
+                                             .x = x,
+                                             .y = y,
+                                             .color = (int)side,
+                                             .label = labels });
+    }
+    vkt__page_plot(p, plot, "reliability");
+}
+
+void vkt__run_curves(vkt__page *p, vkt__run_view *r)
+{
+    vkt__csv csv;
+    const char *split;
+    vkt__page_plots_begin(p);
+    if (read_split(r, "ranking.csv", &csv, &split)) {
+        ranking(p, r, &csv, split);
+        vkt__csv_finish(&csv);
+    }
+    if (read_split(r, "reliability.csv", &csv, &split)) {
+        reliability(p, r, &csv, split);
+        vkt__csv_finish(&csv);
+    }
+    vkt__page_plots_end(p);
+}
