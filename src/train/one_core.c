@@ -91,10 +91,12 @@ vkt_status vkt__session_reopen(const vkt_gpu_desc *desc, vkt__session **ps, vkt_
     *serial = NULL;
     VKT_TRY(vkt__one_core_wanted((*ps)->gpu, (*ps)->train.graph, (*ps)->train.readback[0], "step",
                                  &wanted));
-    if (!wanted) return VKT_OK;
-    vkt__session_destroy(ps);
-    VKT_TRY(vkt__one_core_open(desc, submit_ms, serial));
-    VKT_TRY(vkt__session_create(*serial, c, data, true, ps));
+    if (wanted) {
+        vkt__session_destroy(ps);
+        VKT_TRY(vkt__one_core_open(desc, submit_ms, serial));
+        VKT_TRY(vkt__session_create(*serial, c, data, true, ps));
+    }
+    VKT_TRY(vkt__session_prepare(*ps));
 fail:
     if (st != VKT_OK) {
         vkt__session_destroy(ps);

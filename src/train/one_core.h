@@ -20,7 +20,7 @@ vkt_status vkt__one_core_open(const vkt_gpu_desc *desc, uint32_t submit_ms, vkt_
 /* Where it is wanted for the steps of *s: opens the device again, serial, with the job anew on it.
  * desc: how the device was opened. *serial: that device, the caller's to destroy after *s, which no
  * longer uses the first one; NULL: nothing has changed. Before anything has run; says so in one
- * line. On failure *s is NULL. */
+ * line. The kernels are made then. On failure *s is NULL. */
 vkt_status vkt__session_reopen(const vkt_gpu_desc *desc, vkt__session **s, vkt_gpu **serial);
 
 #endif

@@ -92,6 +92,7 @@ static vkt_status time_step(vkt__trainer *t, double *ms)
     uint64_t bytes = 4 * vkt_model_state_count(t->s->model);
     char *states = vkt__alloc(bytes + 1);
     vkt_buffer *b = vkt_model_states(t->s->model);
+    VKT_TRY(vkt__session_prepare(t->s));
     if (bytes) VKT_TRY(vkt_buffer_read(t->gpu, b, 0, states, bytes));
     double begin = vkt__now();
     for (int i = 0; i < LEAST || (i < MOST && vkt__now() - begin < ENOUGH_S); i++) {

@@ -335,6 +335,23 @@ vkt_gpu_desc vkt__config_gpu(const vkt_config *c, const vkt_gpu_desc *asked)
     return d;
 }
 
+/* Without its kernels, which another device may have to make: vkt__session_prepare. */
+static vkt_status compile_later(vkt_graph *g, uint32_t n_slots, const char *label)
+{
+    vkt__graph_postpone(g);
+    return vkt_graph_compile(g, &(vkt_plan_desc) { .n_slots = n_slots, .label = label });
+}
+
+vkt_status vkt__session_prepare(vkt__session *s)
+{
+    vkt_status st = VKT_OK;
+    if (s->train.graph) VKT_TRY(vkt__graph_prepare(s->train.graph));
+    if (s->update) VKT_TRY(vkt__graph_prepare(s->update));
+    VKT_TRY(vkt__graph_prepare(s->eval.graph));
+fail:
+    return st;
+}
+
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
                                bool training, vkt__session **out)
 {
@@ -384,16 +401,9 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     VKT_TRY(st);
     VKT_TRY(vkt__ring_allocate(gpu, &s->train, "training"));
     VKT_TRY(vkt__ring_allocate(gpu, &s->eval, "evaluation"));
-    if (training)
-        VKT_TRY(vkt_graph_compile(
-            s->train.graph,
-            &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "training activations" }));
-    if (s->update)
-        VKT_TRY(vkt_graph_compile(
-            s->update, &(vkt_plan_desc) { .n_slots = s->train.n_slots, .label = "update" }));
-    VKT_TRY(
-        vkt_graph_compile(s->eval.graph, &(vkt_plan_desc) { .n_slots = s->eval.n_slots,
-                                                            .label = "evaluation activations" }));
+    if (training) VKT_TRY(compile_later(s->train.graph, s->train.n_slots, "training activations"));
+    if (s->update) VKT_TRY(compile_later(s->update, s->train.n_slots, "update"));
+    VKT_TRY(compile_later(s->eval.graph, s->eval.n_slots, "evaluation activations"));
     *out = s;
     s = NULL;
 fail:

@@ -39,9 +39,11 @@ typedef struct vkt__session {
 vkt_gpu_desc vkt__config_gpu(const vkt_config *c, const vkt_gpu_desc *asked);
 
 /* Builds everything and allocates all device memory of the run. training false: no optimizer and no
- * training graph. OOM_DEVICE with the table of what is needed, before anything is run. */
+ * training graph. OOM_DEVICE with the table of what is needed, before anything is run. Kernels are
+ * made by vkt__session_prepare, or as each graph first runs. */
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
                                bool training, vkt__session **out);
+vkt_status vkt__session_prepare(vkt__session *s);
 /* The same, but when it does not fit, with one measure after another until it does: *c's eval_batch
  * halves down to its batch; activations are recomputed; the optimizer's moments move to the host's
  * memory, where that is another one; then batch halves, while it is even, and accumulate doubles,

@@ -51,7 +51,8 @@ static void runs_have_the_same_bits(void **state)
     for (int serial = 0; serial < 2; serial++) vkt__remove_tree(dirs[serial]);
 }
 
-/* A session moves to the new device whole: it trains there, and the first device is free of it. */
+/* A session moves to the new device whole: it trains there, and the first device is free of it, and
+ * made none of its kernels, but for those that measure it. */
 static void a_session_is_opened_again(void **state)
 {
     (void)state;
@@ -68,12 +69,17 @@ static void a_session_is_opened_again(void **state)
     REQUIRE_OK(vkt_dataset_open(&c->data, &data));
     REQUIRE_OK(vkt_gpu_create(&desc, &gpu));
     REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+    assert_int_equal(vkt_gpu_get_stats(gpu).n_pipelines, 0);
     REQUIRE_OK(vkt__session_reopen(&desc, &s, &serial));
     assert_non_null(s);
+    assert_true(vkt_gpu_get_stats(s->gpu).n_pipelines > 3);
     assert_true(!serial || vkt_gpu_caps(gpu)->hands_over);
     assert_ptr_equal(s->gpu, serial ? serial : gpu);
     print_message(serial ? "one core runs the steps\n" : "nothing was to gain here\n");
-    if (serial) assert_int_equal(vkt_gpu_get_stats(gpu).bytes, 0);
+    if (serial) {
+        assert_int_equal(vkt_gpu_get_stats(gpu).bytes, 0);
+        assert_in_range(vkt_gpu_get_stats(gpu).n_pipelines, 0, 1);
+    }
     vkt__session_destroy(&s);
     vkt_gpu_destroy(&serial);
     vkt_gpu_destroy(&gpu);

@@ -52,6 +52,7 @@ struct vkt_graph {
     const char *label;
     struct vkt__segment *segments; /* in order; each is a submission (run.c) */
     uint32_t n_segments;
+    bool postponed, prepared; /* its kernels: made later; made and recorded */
     /* Batch norm over several devices: what nodes of some levels give is made that of all of them
      * by the host, before the next level: see vkt__graph_sync. */
     vkt_status (*sync)(void *user, const vkt_node *n, uint32_t slot);
@@ -91,6 +92,10 @@ void vkt__graph_mark_ends(vkt_graph *g, bool (*syncs)(const vkt_node *n));
 /* Of the runner: levels up to `last` were submitted, and end with the ticket. */
 void vkt__graph_submitted(vkt_graph *g, uint32_t first, uint32_t last, uint64_t ticket);
 
+/* Before compiling, which then makes no kernels: vkt__graph_prepare does, or the first run. */
+void vkt__graph_postpone(vkt_graph *g);
+/* Makes the kernels of a compiled graph and records it, where that is not done yet. */
+vkt_status vkt__graph_prepare(vkt_graph *g);
 /* Of a compiled graph: how long it takes, by what was measured, as a share of its nodes' estimates
  * (vkt__node_ms). */
 double vkt__graph_pace(const vkt_graph *g);

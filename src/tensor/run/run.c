@@ -209,6 +209,20 @@ fail:
     return st;
 }
 
+void vkt__graph_postpone(vkt_graph *g)
+{
+    g->postponed = true;
+}
+
+vkt_status vkt__graph_prepare(vkt_graph *g)
+{
+    if (g->status != VKT_OK || g->prepared || vkt__gpu_plans_only(g->gpu)) return g->status;
+    make_kernels(g);
+    g->status = record_all(g);
+    g->prepared = g->status == VKT_OK;
+    return g->status;
+}
+
 vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
 {
     vkt_status st = VKT_OK;
@@ -232,8 +246,7 @@ vkt_status vkt_graph_compile(vkt_graph *g, const vkt_plan_desc *desc)
     estimate(g);
     vkt__graph_mark_ends(g, syncs);
     cut(g, vkt_gpu_caps(g->gpu)->submit_ms);
-    make_kernels(g);
-    VKT_TRY(record_all(g));
+    if (!g->postponed) VKT_TRY(vkt__graph_prepare(g));
 fail:
     if (st != VKT_OK) g->status = st;
     return st;
@@ -246,6 +259,7 @@ vkt_status vkt_graph_submit(vkt_graph *g, uint32_t slot, uint64_t *ticket)
         return vkt__fail(VKT_E_UNSUPPORTED, "graph",
                          "'%s' can't be run: a device profile is only for planning", g->label);
     VKT_ASSERT(slot < g->n_slots && g->n_segments);
+    VKT_TRY(vkt__graph_prepare(g));
     bool timed = g->n_timed < TIMED_RUNS && g->n_levels > 0;
     if (timed) VKT_TRY(vkt_gpu_wait(g->gpu));
     for (uint32_t i = 0; i < g->n_segments; i++) {
