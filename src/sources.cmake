@@ -341,6 +341,7 @@ set(SRC_TRAIN
 )
 set(SRC_STUDY
   src/study/forest.c
+  src/study/gp.c
   src/study/space.c
   src/study/study.c
   src/study/batch_choice.c

@@ -25,6 +25,13 @@ typedef enum vkt_study_kind {
 } vkt_study_kind;
 VKT_API const char *vkt_study_kind_name(vkt_study_kind k); /* "search", "lr", ... */
 
+/* Where the points of a search come from; in the order of `--sampler`. */
+typedef enum vkt_study_sampler {
+    VKT_SAMPLER_HALTON, /* a quasi-random sequence */
+    VKT_SAMPLER_GP,     /* after a third of it a Gaussian process of the trials so far */
+    VKT_SAMPLER_TPE,    /* or densities of good and bad ones */
+} vkt_study_sampler;
+
 typedef enum vkt_trial_state {
     VKT_TRIAL_PLANNED, /* of a dry run */
     VKT_TRIAL_RUNNING,
@@ -136,9 +143,9 @@ typedef struct vkt_study_desc {
     uint64_t seed;       /* of the search's sequence */
     uint32_t repeats;    /* seeds on which the recommendation is compared with the recipe; 0: 3 */
     /* search */
-    const char *space;   /* YAML file */
-    uint32_t trials;     /* 0: 20 */
-    bool tpe;            /* points from a model of the trials so far, in place of the sequence */
+    const char *space; /* YAML file */
+    uint32_t trials;   /* 0: 20 */
+    vkt_study_sampler sampler;
     bool prune;          /* successive halving: stop trials that are not among the best at a rung */
     const char *isolate; /* option whose own effect is shown, over the best of the others; NULL:
                             the first of the space */

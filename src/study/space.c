@@ -412,6 +412,22 @@ static bool holds(const vkt__axis *x, const char *const *set, size_t n)
     return !x->when_key;
 }
 
+size_t vkt__axis_choice(const vkt__axis *x, double u)
+{
+    return VKT_MIN((size_t)(u * (double)x->n_choices), x->n_choices - 1);
+}
+
+bool vkt__axis_present(const vkt__space *space, const vkt__axis *x, const double *u)
+{
+    for (size_t a = 0; x->when_key && &space->axis[a] < x; a++) {
+        const vkt__axis *on = &space->axis[a];
+        if (strcmp(on->key, x->when_key) || isnan(u[a])) continue;
+        for (size_t v = 0; v < x->n_when; v++)
+            if (!strcmp(on->choice[vkt__axis_choice(on, u[a])], x->when[v])) return true;
+    }
+    return !x->when_key;
+}
+
 size_t vkt__space_point(const vkt__space *space, const double *u, vkt__arena *a, const char **set)
 {
     size_t n = 0;
@@ -420,8 +436,7 @@ size_t vkt__space_point(const vkt__space *space, const double *u, vkt__arena *a,
         char text[32];
         if (!holds(x, set, n)) continue;
         if (x->kind == VKT__AXIS_CHOICE) {
-            size_t k = VKT_MIN((size_t)(u[i] * (double)x->n_choices), x->n_choices - 1);
-            set[n++] = vkt__arena_printf(a, "%s=%s", x->key, x->choice[k]);
+            set[n++] = vkt__arena_printf(a, "%s=%s", x->key, x->choice[vkt__axis_choice(x, u[i])]);
             continue;
         }
         /* Few digits read better and are enough: 1 - v keeps its own where v is near 1. */

@@ -68,6 +68,10 @@ vkt_status vkt__space_parse(vkt__arena *a, const char *text, size_t n, const cha
 /* Values of a point u [space.n] of the unit cube: "key=value" into set [space.n]; returns how many
  * (conditions leave some out). */
 size_t vkt__space_point(const vkt__space *space, const double *u, vkt__arena *a, const char **set);
+/* Which of its choices a place on an axis of choices means. */
+size_t vkt__axis_choice(const vkt__axis *x, double u);
+/* Whether an axis is present where those before it lie at u [space.n]; NAN: not present. */
+bool vkt__axis_present(const vkt__space *space, const vkt__axis *x, const double *u);
 /* Where a value lies on its axis, 0..1; NAN for choices. */
 double vkt__axis_position(const vkt__axis *x, double value);
 /* The axis' value in a trial's settings "key=value" [n]; NULL: it is not among them, or another

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "study/gp.h"
 #include "study/space.h"
 #include "study/study_effects.h"
 #include "study/study_run.h"
@@ -155,14 +156,14 @@ static const char batch_warning[] =
 static void say_unfair(vkt_study *s, const vkt__space *space)
 {
     const vkt_study_desc *d = s->priv->desc;
-    for (size_t i = 0; i < space->n && (d->tpe || d->prune); i++)
+    for (size_t i = 0; i < space->n && (d->sampler || d->prune); i++)
         if (space->axis[i].role == VKT__ROLE_SCIENTIFIC) {
             vkt__study_advise(s,
                               "to compare values of %s fairly search with --sampler halton and "
                               "without --prune: %s",
                               space->axis[i].key,
-                              d->tpe ? "a model gives most trials to what was good early"
-                                     : "trials that end early are judged by their first steps");
+                              d->sampler ? "a model gives most trials to what was good early"
+                                         : "trials that end early are judged by their first steps");
             return;
         }
 }
@@ -248,37 +249,51 @@ static vkt_status run_sets(search *w, const vkt__trial_spec *spec, size_t n, boo
     return st;
 }
 
-/* The first `from` trials of the search, best first, as places: seen [from, space.n]. */
-static void locate(const search *w, double *seen)
+/* The trials so far, best first: places seen [done, space.n], and losses [done], INFINITY where a
+ * trial did not get to its end. */
+static void locate(const search *w, double *seen, double *loss)
 {
+    const vkt_study *s = w->s;
     size_t *order = vkt__alloc((w->done + 1) * sizeof *order);
     memcpy(order, w->order, w->done * sizeof *order);
-    sort(w->s, order, w->done);
+    sort(s, order, w->done);
     for (size_t i = 0; i < w->done; i++) {
-        const vkt_study_trial *t = &w->s->trials[order[i]];
+        const vkt_study_trial *t = &s->trials[order[i]];
         vkt__space_locate(&w->space, t->set, t->n_set, seen + i * w->space.n);
+        loss[i] = counts(t) ? -s->metric_sign * t->best : INFINITY;
     }
     free(order);
 }
 
-/* n more points: of the sequence, or after enough of it from the model. Of those at work at the
- * same time each is taken for the worst by the next. */
+/* The next point, after n trials, of which those at work have no loss yet. */
+static void next_point(const search *w, const double *seen, const double *loss, size_t n, double *u)
+{
+    const vkt_study_desc *d = w->s->priv->desc;
+    if (d->sampler == VKT_SAMPLER_TPE) /* takes those at work for the worst */
+        vkt__tpe_next(&w->space, seen, n, d->seed, n, u);
+    else if (d->sampler == VKT_SAMPLER_GP)
+        vkt__gp_next(&w->space, seen, loss, n, d->seed, n, u);
+}
+
+/* n more points: of the sequence, or after enough of it from the model. */
 static vkt_status run_points(search *w, size_t n, bool model)
 {
     vkt_study *s = w->s;
     vkt__trial_spec *spec = vkt__alloc((n + 1) * sizeof *spec);
-    double *seen = vkt__alloc(((w->done + n) * w->space.n + 1) * sizeof *seen);
-    if (model) locate(w, seen);
+    double *seen = vkt__alloc(((w->done + n) * (w->space.n + 1) + 1) * sizeof *seen),
+           *loss = seen + (w->done + n) * w->space.n;
+    if (model) locate(w, seen, loss);
     for (size_t i = 0; i < n; i++) {
         double u[VKT__MAX_AXES];
         uint64_t at = w->done + i;
         const char **set = vkt__arena_alloc(&s->priv->arena, (w->space.n + 1) * sizeof *set);
         if (model)
-            vkt__tpe_next(&w->space, seen, at, s->priv->desc->seed, at, u);
+            next_point(w, seen, loss, at, u);
         else
             vkt__space_halton(&w->space, s->priv->desc->seed, at, u);
         size_t k = vkt__space_point(&w->space, u, &s->priv->arena, set);
         vkt__space_locate(&w->space, set, k, seen + at * w->space.n);
+        loss[at] = NAN;
         spec[i] = (vkt__trial_spec) {
             .group = "search", .set = set, .n_set = k, .prune = s->priv->desc->prune
         };
@@ -337,7 +352,7 @@ fail:
 static size_t first_of_model(const search *w)
 {
     size_t explore = VKT_MAX(w->n / 3, (size_t)w->space.n_dims + 1);
-    return w->s->priv->desc->tpe ? VKT_MIN(explore, w->n) : w->n;
+    return w->s->priv->desc->sampler ? VKT_MIN(explore, w->n) : w->n;
 }
 
 static vkt_status run_all(search *w)

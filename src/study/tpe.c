@@ -28,11 +28,6 @@ static double uniform(source *s)
     return vkt_rand_uniform(s->seed, VKT_RNG_SAMPLE, s->counter++);
 }
 
-static size_t choice_at(const vkt__axis *x, double u)
-{
-    return VKT_MIN((size_t)(u * (double)x->n_choices), x->n_choices - 1);
-}
-
 static double normal_below(double z)
 {
     return 0.5 * erfc(-z / sqrt(2));
@@ -44,7 +39,7 @@ static double kernel(const vkt__axis *x, double at, double width, double u)
 {
     if (isnan(at)) return 1;
     if (x->kind == VKT__AXIS_CHOICE) {
-        bool same = choice_at(x, at) == choice_at(x, u);
+        bool same = vkt__axis_choice(x, at) == vkt__axis_choice(x, u);
         return OTHER_CHOICES + (same ? (1 - OTHER_CHOICES) * (double)x->n_choices : 0);
     }
     double z = (u - at) / width,
@@ -78,25 +73,13 @@ static double draw_axis(const vkt__axis *x, double at, double width, source *s)
     return at;
 }
 
-/* Whether the axis is present where the others before it lie at u. */
-static bool present(const vkt__space *space, const vkt__axis *x, const double *u)
-{
-    for (size_t a = 0; a < space->n && x->when_key; a++) {
-        const vkt__axis *on = &space->axis[a];
-        if (strcmp(on->key, x->when_key) || isnan(u[a])) continue;
-        for (size_t v = 0; v < x->n_when; v++)
-            if (!strcmp(on->choice[choice_at(on, u[a])], x->when[v])) return true;
-    }
-    return !x->when_key;
-}
-
 static void draw(const vkt__space *space, const density *d, source *s, double *u)
 {
     size_t i = (size_t)(uniform(s) * (double)(d->n + 1));
     for (size_t a = 0; a < space->n; a++) {
         double at = i < d->n ? d->at[i * space->n + a] : NAN;
-        u[a] =
-            present(space, &space->axis[a], u) ? draw_axis(&space->axis[a], at, d->width, s) : NAN;
+        const vkt__axis *x = &space->axis[a];
+        u[a] = vkt__axis_present(space, x, u) ? draw_axis(x, at, d->width, s) : NAN;
     }
 }
 

@@ -168,8 +168,15 @@ refused 4 'damaged' "${search[@]}" --study broken --resume
 
 # ---- for the last phase a model goes on from any search, and hopeless trials are pruned; resumed, the same
 refused 2 'are for search, not lr' study lr digits --prune --study none
-refused 2 "must be one of halton|tpe" "${search[@]}" --sampler tpee --study none
+refused 2 "must be one of halton|gp|tpe" "${search[@]}" --sampler tpee --study none
 refused 2 'lower eval.every' study search digits --space space.yaml --steps 60 --set eval.every=60 --prune --study none
+echo 'optim.lr: {log: [1.0e-6, 0.1]}' >rates.yaml # losses; the lower half learns nothing in so few steps
+"$program" study search digits --space rates.yaml --steps 40 --seeds 1 --set eval.every=20 --trials 12 --sampler gp --study process --quiet >out 2>log || fail "a search by a Gaussian process"
+python3 - process/study.json <<'P' || fail "the process' points are no better than the sequence's"
+import json, statistics, sys
+best = [t["best"] for t in json.load(open(sys.argv[1]))["trials"] if t["group"] == "search"]
+assert len(best) == 12 and statistics.median(best[4:]) < statistics.median(best[:4]), best
+P
 cat >roles.yaml <<'Y'
 optim.rule: {choice: [adam, nesterov], role: scientific}
 optim.lr:
@@ -183,7 +190,7 @@ roles=(study search digits --space roles.yaml --steps 60 --seeds 1 --set eval.ev
 grep -q 'optim.rule  *adam  *2 ' out && grep -q 'optim.rule  *nesterov  *2 ' out || { cp out log; fail "the scientific metaparameter is not shown"; }
 finished model >before
 for again in 1 2; do
-    "$program" "${roles[@]}" --trials 12 --sampler tpe --prune --study model --resume --quiet >out 2>log || fail "a model's points after a search"
+    "$program" "${roles[@]}" --trials 12 --sampler gp --prune --study model --resume --quiet >out 2>log || fail "a model's points after a search"
     finished model >now
     ! grep -vxFf now before >log || fail "a finished trial was run again for the model"
     cp now before

@@ -2,12 +2,12 @@
 """What `vktrain study lr` and `study search` recommend on five tables of R's mlbench, against a fine grid of learning rates
 and against Optuna's TPE.
 
-  tools/compare/mlbench.py VKTRAIN OUT [lr|search] [--tables NAME,...] [--seeds 11] [--repeats 10] [--samplers halton,tpe]
+  tools/compare/mlbench.py VKTRAIN OUT [lr|search] [--tables NAME,...] [--seeds 11] [--repeats 10] [--first 0] [--samplers gp]
 
 lr: a grid of rates a factor sqrt(2) apart, each on --seeds seeds, from a coarse one's best two octaves down and up, and on
 past it where its best is at an end; then three studies, of seeds 1 to 3 and of recipes whose rates differ, and the
-recommended rate on the same seeds. search: 24 trials of `study search` (quasi-random, and --sampler tpe), and 24 of Optuna's
-TPE on the same space and the same training runs, for --repeats seeds; the best setting of each is trained on three new
+recommended rate on the same seeds. search: 24 trials of `study search` (--sampler gp and others), and 24 of Optuna's TPE on the
+same space and the same training runs, for --repeats seeds from --first on; the best setting of each is trained on three new
 seeds. A run is a network with 32 hidden units, 200 steps of 32 examples, Adam; validation loss on 30% of the rows.
 Results go to OUT/results.json as they come; what is there is not run again. Needs Debian's r-base-core, r-cran-mlbench and
 (search) python3-optuna; the Vulkan driver is that of the environment."""
@@ -158,12 +158,12 @@ def search_once(b, table, samplers, r):
     return found
 
 
-def search(b, tables, samplers, repeats):
+def search(b, tables, samplers, first, repeats):
     """A repeat of all tables before the next: what an end before the last one leaves is balanced."""
     all_of = {table: [] for table in tables}
     for r in range(repeats):
         for table in tables:
-            all_of[table].append(search_once(b, table, samplers, r))
+            all_of[table].append(search_once(b, table, samplers, first + r))
         print(f"after {r + 1} of {repeats} seeds", flush=True)
         for table, found in all_of.items():
             for k, what in enumerate(("best of 24", "on new seeds")):
@@ -184,7 +184,8 @@ def main():
     p.add_argument("--tables", default=",".join(TABLES))
     p.add_argument("--seeds", type=int, default=11)
     p.add_argument("--repeats", type=int, default=10)
-    p.add_argument("--samplers", default="halton,tpe")
+    p.add_argument("--first", type=int, default=0)
+    p.add_argument("--samplers", default="gp")
     a = p.parse_args()
     b = Bench(a.program, a.out)
     tables = a.tables.split(",")
@@ -195,7 +196,7 @@ def main():
         if a.what != "search":
             lr(b, table, a.seeds)
     if a.what != "lr":
-        search(b, tables, a.samplers.split(","), a.repeats)
+        search(b, tables, a.samplers.split(","), a.first, a.repeats)
 
 
 main()

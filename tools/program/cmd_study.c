@@ -43,10 +43,12 @@ static const cli_flag flags[] = {
       "search: YAML file with the search space (below)" },
     { "--trials", CLI_UINT, AT(trials), "N", "20",
       "search: number of trials; with --resume more than before extend the search" },
-    { "--sampler", CLI_CHOICE, AT(sampler), "halton|tpe", "halton",
-      "search: halton (quasi-random: even, best to explore with), or tpe (after a third of the "
-      "trials, places that a model of them expects to be good: for the last phase); with --resume "
-      "tpe goes on from any search" },
+    { "--sampler", CLI_CHOICE, AT(sampler), "halton|gp|tpe", "halton",
+      "search: halton (quasi-random: even, best to explore with), or for the last phase, after a "
+      "third of the trials, places that a model of them expects to be good: gp (a Gaussian "
+      "process; "
+      "with few trials the best) or tpe (densities of good and bad ones; for hundreds of trials); "
+      "with --resume a model goes on from any search" },
     { "--prune", CLI_BOOL, AT(prune), NULL, NULL,
       "search: end trials early that are not among the best third after 1/27, 1/9 and 1/3 of their "
       "steps (successive halving); to compare values of a scientific metaparameter, leave it out "
@@ -406,7 +408,7 @@ static int run(void *options)
                          .repeats = o->seeds,
                          .space = o->space,
                          .trials = o->trials,
-                         .tpe = o->sampler == 1,
+                         .sampler = (vkt_study_sampler)o->sampler,
                          .prune = o->prune,
                          .isolate = o->isolate,
                          .from = o->from,
@@ -425,7 +427,7 @@ static int run(void *options)
                          .user = o };
     char *end;
     if (parse_kind(o->common.args[0], &d.kind)) return CLI_USAGE;
-    if (d.kind != VKT_STUDY_SEARCH && (d.tpe || o->prune)) {
+    if (d.kind != VKT_STUDY_SEARCH && (d.sampler || o->prune)) {
         cli_error("study: --sampler and --prune are for search, not %s",
                   vkt_study_kind_name(d.kind));
         return CLI_USAGE;
