@@ -79,6 +79,7 @@ set(SRC_DATA_TABLES
   src/data/tables/fit.c
   src/data/tables/json_rows.c
   src/data/tables/look.c
+  src/data/permute.c
   src/data/tables/row_parts.c
   src/data/tables/sentences.c
   src/data/tables/split_column.c
@@ -316,6 +317,7 @@ set(SRC_TRAIN
   src/train/evaluate.c
   src/train/exchange.c
   src/train/export.c
+  src/train/importance.c
   src/train/feed.c
   src/train/calibrate.c
   src/train/measures/calibration.c
@@ -336,7 +338,7 @@ set(SRC_TRAIN
   src/train/trainer.c
   src/train/trainer_ranks.c
   src/train/trainer_eval.c
-  src/train/speed.c
+  src/train/measures/speed.c
   src/train/trainer_run.c
 )
 set(SRC_STUDY

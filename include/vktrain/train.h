@@ -138,8 +138,10 @@ typedef struct vkt_eval_desc {
     const char *confusion;   /* PATH for PATH.csv and PATH.png, or NULL */
     const char *curves; /* PATH for PATH-ranking.csv (points of the curves of ROC and of precision
                            and recall) and PATH-reliability.csv, or NULL */
-    uint32_t batch;     /* 0: the run's */
-    bool raw;           /* of a run with train.ema: the weights themselves, not their average */
+    const char *importance; /* CSV of permutation importance to write, of tables, or NULL */
+    uint32_t shuffles;      /* of each column for it; 0: 10 */
+    uint32_t batch;         /* 0: the run's */
+    bool raw;               /* of a run with train.ema: the weights themselves, not their average */
     int tta;
 } vkt_eval_desc;
 /* The errors in one of the numbers to predict, in its own units. */
@@ -147,6 +149,13 @@ typedef struct vkt_eval_target {
     char *name;
     double mae, rmse, r2;
 } vkt_eval_target;
+/* How much a table's column matters: how far the loss rises and a score falls (accuracy; R2 of
+ * numbers; macro F1 of several labels) when it is shuffled among the rows: means and standard
+ * deviations over the shuffles. */
+typedef struct vkt_eval_column {
+    const char *name;
+    double loss_rise, loss_rise_std, score_fall, score_fall_std;
+} vkt_eval_column;
 typedef struct vkt_eval_result {
     uint64_t n;
     double loss, accuracy;    /* accuracy NAN for regression, of several labels that all are right;
@@ -171,6 +180,10 @@ typedef struct vkt_eval_result {
     double *class_precision, *class_recall, *class_f1; /* [n_classes]; NAN: nothing to divide by */
     double *class_ap; /* [n_classes] average precision against the rest; NAN: not measured */
     char **class_names;
+    uint32_t n_columns;       /* of `importance`; 0: not requested */
+    const char *column_score; /* which score falls */
+    uint64_t column_examples; /* that were taken */
+    vkt_eval_column *columns; /* [n_columns], the most important first */
 } vkt_eval_result;
 VKT_API vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
 VKT_API void vkt_eval_result_finish(vkt_eval_result *r);

@@ -123,6 +123,49 @@ static void reliability(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, con
     vkt__page_plot(p, plot, "reliability");
 }
 
+/* Of a table: column, shuffles, examples, then mean and deviation of the loss's rise and of a
+ * score's fall, the most important first. */
+static void importance(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, const char *split)
+{
+    vkt__arena *a = &r->arena;
+    enum {
+        NAME,
+        SHUFFLES,
+        EXAMPLES,
+        RISE,
+        RISE_STD,
+        FALL,
+        FALL_STD,
+        COLUMNS,
+        MOST = 40,
+        SHOWN = 3
+    };
+    size_t n = csv->n_rows - 1, shown = VKT_MIN(n, MOST);
+    if (csv->n_columns != COLUMNS) return;
+    const char *head = vkt__csv_cell(csv, 0, FALL),
+               *columns[SHOWN] = { "column", "loss rises by",
+                                   CELL(
+                                       "%.*s falls by",
+                                       (int)(strlen(head) - VKT_MIN(strlen(head), strlen("_fall"))),
+                                       head) },
+               **cells = vkt__arena_alloc(a, SHOWN * shown * sizeof *cells);
+    for (size_t i = 0; i < shown; i++) {
+        cells[SHOWN * i] = vkt__csv_cell(csv, i + 1, NAME);
+        for (size_t k = 0; k < 2; k++)
+            cells[SHOWN * i + 1 + k] =
+                CELL("%.4f \302\261 %.4f",
+                     vkt__number_or_nan(vkt__csv_cell(csv, i + 1, k ? FALL : RISE)),
+                     vkt__number_or_nan(vkt__csv_cell(csv, i + 1, k ? FALL_STD : RISE_STD)));
+    }
+    vkt__page_table(p,
+                    CELL("Importance of columns: how much worse the best checkpoint becomes when "
+                         "one is shuffled among %s rows of the %s set (%s times, mean and standard "
+                         "deviation)%s",
+                         vkt__csv_cell(csv, 1, EXAMPLES), split, vkt__csv_cell(csv, 1, SHUFFLES),
+                         n > shown ? CELL("; the first %zu of %zu", shown, n) : ""),
+                    columns, SHOWN, cells, shown);
+}
+
 void vkt__run_curves(vkt__page *p, vkt__run_view *r)
 {
     vkt__csv csv;
@@ -137,4 +180,8 @@ void vkt__run_curves(vkt__page *p, vkt__run_view *r)
         vkt__csv_finish(&csv);
     }
     vkt__page_plots_end(p);
+    if (read_split(r, "importance.csv", &csv, &split)) {
+        importance(p, r, &csv, split);
+        vkt__csv_finish(&csv);
+    }
 }

@@ -3,8 +3,10 @@
 #include <math.h>
 
 #include "data/open.h"
+#include "data/permute.h"
 #include "recipe/relocate.h"
 #include "train/measures/classes.h"
+#include "train/importance.h"
 #include "train/predictions.h"
 #include "train/trained_session.h"
 
@@ -22,6 +24,37 @@ static void take_scores(const vkt__eval_sums *sums, vkt_eval_result *out)
         out->class_f1[c] = s.f1;
         out->class_ap[c] = sums->class_ap ? sums->class_ap[c] : NAN;
     }
+}
+
+static vkt_status take_importance(vkt__opened *o, const vkt_eval_desc *desc, vkt_split split,
+                                  vkt_eval_result *out)
+{
+    enum { SHUFFLES = 10, MOST_ROWS = 10000 };
+    vkt_status st = VKT_OK;
+    vkt__importance m = { 0 };
+    uint32_t shuffles = desc->shuffles ? desc->shuffles : SHUFFLES;
+    uint64_t columns = vkt__permute_columns(o->data);
+    VKT_TRY(vkt__importance_measure(o->session, o->data, split, shuffles,
+                                    MOST_ROWS * columns * shuffles, &m));
+    if (!m.n) {
+        st = vkt__fail(VKT_E_ARG, "eval",
+                       "there is no importance of columns: it needs a table of at least two "
+                       "columns and 20 rows");
+        goto fail;
+    }
+    VKT_TRY(vkt__importance_write(&m, desc->importance));
+    out->n_columns = m.n;
+    out->column_score = m.score;
+    out->column_examples = m.examples;
+    out->columns = vkt__alloc(m.n * sizeof *out->columns);
+    for (uint32_t i = 0; i < m.n; i++) {
+        const char *name = m.column[i].name;
+        out->columns[i] = m.column[i];
+        out->columns[i].name = strcpy(vkt__alloc(strlen(name) + 1), name);
+    }
+fail:
+    vkt__importance_finish(&m);
+    return st;
 }
 
 /* The run's own data, which may lie where the run was started. */
@@ -94,6 +127,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     if (desc->predictions) VKT_TRY(vkt__predictions_write(desc->predictions, &c.p));
     if (desc->confusion) VKT_TRY(vkt__confusion_write(&sums, info->class_names, desc->confusion));
     if (desc->curves) VKT_TRY(vkt__curves_write(&sums, info->class_names, desc->curves));
+    if (desc->importance) VKT_TRY(take_importance(&o, desc, split, out));
     out->n = sums.n;
     out->loss = sums.loss / (double)sums.n;
     vkt__error_scores errors = vkt__eval_errors(&sums);
@@ -158,5 +192,7 @@ void vkt_eval_result_finish(vkt_eval_result *r)
     free(r->threshold);
     for (uint32_t k = 0; k < r->n_targets; k++) free(r->targets[k].name);
     free(r->targets);
+    for (uint32_t i = 0; i < r->n_columns; i++) free((void *)r->columns[i].name);
+    free(r->columns);
     *r = (vkt_eval_result) { 0 };
 }

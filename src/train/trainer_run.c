@@ -9,6 +9,7 @@
 #include "train/measures/classes.h"
 #include "models/initial.h"
 #include "train/calibrate.h"
+#include "train/importance.h"
 #include "train/trainer_eval.h"
 #include "train/trainer_ranks.h"
 #include "train/trainer_run.h"
@@ -354,6 +355,23 @@ fail:
     return st;
 }
 
+/* RUN/valid-importance.csv, of as many rows as cost little beside the training: it says how much
+ * each column matters, and reports show it. */
+static vkt_status write_importance(vkt__trainer *t, vkt_split split)
+{
+    enum { SHUFFLES = 5, BUDGET = 50000 };
+    vkt_status st = VKT_OK;
+    char path[1100];
+    vkt__importance m = { 0 };
+    if (split != VKT_SPLIT_VALID || !vkt__ranks_lead(t)) return VKT_OK;
+    VKT_TRY(vkt__importance_measure(t->s, t->s->data, split, SHUFFLES, BUDGET, &m));
+    snprintf(path, sizeof path, "%s/%s-importance.csv", t->run->dir, vkt_split_name(split));
+    if (m.n) VKT_TRY(vkt__importance_write(&m, path));
+fail:
+    vkt__importance_finish(&m);
+    return st;
+}
+
 /* The best checkpoint in retrospect, on the full validation set and on the test set. */
 vkt_status vkt__trainer_conclude(vkt__trainer *t)
 {
@@ -382,6 +400,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
                         : NAN;
     VKT_TRY(write_classes(t, vkt_split_name(split), &e));
     vkt__eval_sums_finish(&e);
+    VKT_TRY(write_importance(t, split));
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
     t->record.valid_mae = r->valid_mae;

@@ -9,7 +9,7 @@
 #include "runs/history.h"
 #include "runs/metrics.h"
 #include "runs/run_folder.h"
-#include "train/speed.h"
+#include "train/measures/speed.h"
 #include "train/evaluate.h"
 #include "train/steps.h"
 #include "formats/tfevents.h"

@@ -222,6 +222,8 @@ P
 refused 4 'nowhere' eval of-good --confusion nowhere/c.csv
 works "${train[@]}" --set data.source=csv --set data.path=table.csv --set data.task=regress --run of-table
 refused 2 'no confusion matrix' eval of-table --confusion t
+refused 2 'no curves of numbers' eval of-table --curves t
+refused 2 'no importance of columns' eval of-good --importance t.csv
 refused 2 'no confusion matrix' eval of-text --split valid --confusion t
 [ ! -e r0 ] || { echo "$test: FAILED: a refused run left a folder"; bad=$((bad + 1)); }
 conclude

@@ -63,7 +63,20 @@ import json
 e = {t["name"]: t for t in json.load(open("out"))["targets"]}
 assert sorted(e) == ["price", "weight"] and 0 < e["price"]["mae"] < 30 and 0 < e["weight"]["mae"] < 0.003, e
 assert e["price"]["r2"] > 0.9 and e["weight"]["r2"] > 0.9, e' || fail "errors by column"
+# What a column says that the target is made of: two times its variance, shuffled or not.
+works eval two --json --importance two-columns.csv
+cp out imp.json; works eval two --importance again.csv
+cmp two-columns.csv again.csv || fail "importance is a function of the seed"
+python3 -c '
+import csv, json
+rows = list(csv.DictReader(open("two-columns.csv")))
+of = {c["name"]: c for c in json.load(open("imp.json"))["importance"]}
+assert [r["column"] for r in rows][2] == "c" and len(rows) == 3 and rows[0]["shuffles"] == "10", rows
+assert all(0.7 < of[c]["score_fall"] < 1.4 and of[c]["score"] == "r2" and of[c]["score_fall_std"] > 0 for c in "ab"), of  # of the mean of two numbers
+assert abs(of["c"]["score_fall"]) < 0.05 and abs(of["c"]["loss_rise"]) < 0.05 < of["a"]["loss_rise"], of
+assert all(abs(float(r["loss_rise"]) - of[r["column"]]["loss_rise"]) < 1e-6 for r in rows)' || fail "importance of columns"
 works report two; works report songs
+grep -q "Importance of columns: .* rows of the valid set" two/report.html && grep -q "macro_f1 falls by" songs/report.html || fail "importance in the report"
 [ "$(grep -o '[a-z]*: predicted and target' two/report.html | sort -u | tr '\n' ' ')" = "price: predicted and target weight: predicted and target " ] || fail "a scatter plot of each number"
 [ -s songs/report.html ] && ! grep -q "predicted and target" songs/report.html || fail "no scatter plot of labels"
 works predict two two.csv

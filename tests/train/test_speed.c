@@ -2,7 +2,7 @@
 #include "testing.h"
 
 #include "train/shares.h"
-#include "train/speed.h"
+#include "train/measures/speed.h"
 
 /* A first step of 1.57 s, then 0.12 ms each, four at a time. */
 static void start_up_is_apart(void **state)

@@ -9,8 +9,8 @@ typedef struct eval_options {
     cli_options common;
     int split;
     bool json, raw;
-    const char *predictions, *data, *confusion, *curves, *tta;
-    uint32_t batch;
+    const char *predictions, *data, *confusion, *curves, *importance, *tta;
+    uint32_t batch, shuffles;
 } eval_options;
 
 #define AT(field) offsetof(eval_options, field)
@@ -27,6 +27,10 @@ static const cli_flag flags[] = {
     { "--curves", CLI_TEXT, AT(curves), "PATH", NULL,
       "write the points of ROC and precision-recall curves to PATH-ranking.csv, and how often "
       "probabilities are right to PATH-reliability.csv" },
+    { "--importance", CLI_OUT, AT(importance), "FILE.csv", NULL,
+      "of a table: write how much worse the model becomes when a column is shuffled among the "
+      "rows" },
+    { "--shuffles", CLI_UINT, AT(shuffles), "N", "10", "how often each column is shuffled" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "batch size; 0: the same as in the run" },
     { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
     { "--raw", CLI_BOOL, AT(raw), NULL, NULL,
@@ -38,6 +42,15 @@ static const cli_flag flags[] = {
 static void print_json(const eval_options *o, const vkt_eval_result *r, const char *split)
 {
     json_t *classes = json_array(), *targets = json_array(), *thresholds = json_array();
+    json_t *columns = json_array();
+    for (uint32_t i = 0; i < r->n_columns; i++)
+        json_array_append_new(
+            columns,
+            json_pack("{s:s, s:o, s:o, s:s, s:o, s:o}", "name", r->columns[i].name, "loss_rise",
+                      cli_json_number(r->columns[i].loss_rise), "loss_rise_std",
+                      cli_json_number(r->columns[i].loss_rise_std), "score", r->column_score,
+                      "score_fall", cli_json_number(r->columns[i].score_fall), "score_fall_std",
+                      cli_json_number(r->columns[i].score_fall_std)));
     for (uint32_t i = 0; i < r->n_classes && r->threshold; i++)
         json_array_append_new(thresholds, cli_json_number((double)r->threshold[i]));
     for (uint32_t i = 0; i < r->n_classes && r->class_count; i++)
@@ -57,7 +70,7 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
     cli_json_print(
         json_pack(
             "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-            "s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
+            "s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
             "checkpoint", o->common.args[0], o->data ? "data" : "split", o->data ? o->data : split,
             "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
             cli_json_number(r->accuracy), "top5_accuracy", cli_json_number(r->top5),
@@ -69,7 +82,8 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
             cli_json_number(r->perplexity), "bits_per_byte", cli_json_number(r->bits_per_byte),
             "context", (json_int_t)r->context, "classes", classes, "targets", targets,
             "temperature", cli_json_number(r->temperature > 0 ? r->temperature : NAN),
-            "calibrated_ece", cli_json_number(r->calibrated_ece), "thresholds", thresholds),
+            "calibrated_ece", cli_json_number(r->calibrated_ece), "thresholds", thresholds,
+            "importance", columns),
         JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
@@ -130,6 +144,28 @@ static void print_targets(const vkt_eval_result *r)
     free(cell);
 }
 
+static void print_columns(const vkt_eval_result *r)
+{
+    enum { COLUMNS = 3 };
+    const cli_column col[COLUMNS] = { { "column shuffled", false, 32 },
+                                      { "loss rises by", true, 0 },
+                                      { cli_text("%s falls by", r->column_score), true, 0 } };
+    const char **cell = cli_zeros(COLUMNS * (size_t)r->n_columns, sizeof *cell);
+    char(*text)[2][64] = cli_zeros(r->n_columns, sizeof *text);
+    for (uint32_t i = 0; i < r->n_columns; i++) {
+        const vkt_eval_column *c = &r->columns[i];
+        snprintf(text[i][0], 64, "%.4f +- %.4f", c->loss_rise, c->loss_rise_std);
+        snprintf(text[i][1], 64, "%.4f +- %.4f", c->score_fall, c->score_fall_std);
+        cell[COLUMNS * i] = c->name;
+        for (uint32_t k = 0; k < 2; k++) cell[COLUMNS * i + 1 + k] = text[i][k];
+    }
+    printf("\nof %s examples, mean and standard deviation of the shuffles\n",
+           cli_count(r->column_examples));
+    cli_table(stdout, col, COLUMNS, cell, r->n_columns);
+    free(text);
+    free(cell);
+}
+
 static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)
 {
     printf("%s%s%s: %s %s, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
@@ -159,6 +195,7 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
     putchar('\n');
     if (r->n_targets > 1 && !o->common.quiet) print_targets(r);
     if (r->n_classes && r->class_count && !o->common.quiet) print_classes(r);
+    if (r->n_columns && !o->common.quiet) print_columns(r);
 }
 
 /* --confusion writes a table and a picture, --curves two tables. */
@@ -191,6 +228,8 @@ static int run(void *options)
         .predictions = o->predictions,
         .confusion = o->confusion,
         .curves = o->curves,
+        .importance = o->importance,
+        .shuffles = o->shuffles,
         .batch = o->batch,
         .raw = o->raw,
     };

@@ -1,7 +1,7 @@
 /* speed.h */
 #include <math.h>
 
-#include "train/speed.h"
+#include "train/measures/speed.h"
 
 /* So few steps, or so short a time, say nothing. */
 enum { FEW = 16 };
