@@ -382,6 +382,7 @@ set(SRC_BENCH
   src/bench/bench_matrix.c
   src/bench/bench_ops.c
   src/bench/bench_ops_table.c
+  src/bench/bench_order.c
   src/bench/bench_rows.c
   src/bench/bench_scaling.c
   src/bench/bench_scaling_file.c

@@ -1,5 +1,4 @@
-/* The benchmark: what is measured in which order, what is measured once more, and the header of the
- * results. */
+/* The benchmark: what is measured, and the header of the results. */
 #include <math.h>
 #include <stdio.h>
 
@@ -64,111 +63,6 @@ static void fill_info(vkt__bencher *b)
         b->desc->step ? ", steps of " : "", b->desc->step ? b->desc->step : "");
 }
 
-/* ---- the order of things ---- */
-
-static void progress(vkt__bencher *b, const char *what)
-{
-    if (!b->desc->on_progress) return;
-    double elapsed = vkt__now() - b->began, left = b->weight_all - b->weight_done;
-    /* what was thought, corrected by what it has come to so far */
-    double scale = b->weight_done > 0 ? elapsed / b->weight_done : 1;
-    vkt_bench_progress p = { what, b->n_done, b->n_all, elapsed, b->n_done ? left * scale : NAN };
-    b->desc->on_progress(b->desc->user, &p);
-}
-
-/* ---- once more, where the baseline was faster ---- */
-
-static bool is_slower(const vkt_bench_desc *d, const vkt_bench_row *r)
-{
-    double speedup, noise;
-    return vkt_bench_judge(vkt_bench_find(d->baseline, r->group, r->name), r, d->tolerance,
-                           &speedup, &noise) == VKT_BENCH_SLOWER;
-}
-
-/* If an item fails, its row says so and the benchmark continues, after a lost device on a newly
- * opened one. DEVICE: it can't be opened. */
-static vkt_status measure(vkt__bencher *b, const vkt__bench_item *item)
-{
-    size_t first = b->out->n_rows;
-    uint32_t n_told = 0;
-    vkt__log_quiet(true);
-    vkt_status st = item->run(b, item);
-    char why[400];
-    const char *said = vkt__last_failure();
-    snprintf(why, sizeof why, "failed: %s", *said ? said : vkt_status_name(st));
-    vkt__log_quiet(false);
-    if (st == VKT_OK) return VKT_OK;
-    for (size_t i = first; i < b->out->n_rows; i++) {
-        vkt_bench_row *r = &b->out->rows[i];
-        if (isfinite(r->value) || r->refused) continue;
-        vkt__bench_refuse(b, r, true, "%s", why);
-        n_told++;
-    }
-    if (!n_told) {
-        bool taken = vkt_bench_find(b->out, item->group, item->name);
-        const char *name =
-            vkt__arena_printf(&b->out->priv->arena, "%s%s", item->name, taken ? ", the rest" : "");
-        vkt__bench_refuse(b, vkt__bench_row(b->out, item->group, name, "us", false), true, "%s",
-                          why);
-    }
-    if (!vkt__gpu_lost(b->gpu)) return VKT_OK;
-    if (!b->desc->gpu) return VKT_E_DEVICE;
-    if (b->reopened) vkt_gpu_destroy(&b->reopened);
-    st = vkt_gpu_create(b->desc->gpu, &b->reopened);
-    if (st != VKT_OK) return st;
-    b->gpu = b->reopened;
-    b->caps = vkt_gpu_caps(b->gpu);
-    return VKT_OK;
-}
-
-/* More than the ceiling and what two measurements of it may differ by. */
-static bool is_above(const vkt_bench_row *r)
-{
-    return !r->refused && r->percent > 105;
-}
-
-/* Rows from `first` on repeat earlier ones: the faster of two stays, a wrong result always; of what
- * was above a ceiling the later. */
-static void merge_rows(vkt_bench *b, size_t first)
-{
-    size_t n = b->n_rows;
-    b->n_rows = first;
-    for (size_t i = first; i < n; i++) {
-        vkt_bench_row now = b->rows[i],
-                      *old = (vkt_bench_row *)(uintptr_t)vkt_bench_find(b, now.group, now.name);
-        if (!old)
-            b->rows[b->n_rows++] = now;
-        else if (now.refused || is_above(old) || vkt_bench_speedup(old, &now) > 1)
-            *old = now;
-    }
-}
-
-/* of[i]: the first of the rows that item i made. */
-static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const size_t *of)
-{
-    vkt_status st = VKT_OK;
-    for (size_t i = 0; i < list->n; i++)
-        for (int k = 0; k < 2; k++) {
-            bool slower = false;
-            for (size_t r = of[i]; r < of[i + 1]; r++)
-                slower |= (b->desc->baseline && is_slower(b->desc, &b->out->rows[r])) ||
-                          is_above(&b->out->rows[r]);
-            if (!slower) break;
-            size_t n_rows = b->out->n_rows, n_left_out = b->out->n_left_out;
-            b->n_copy =
-                list->item[i].group == VKT_BENCH_CEILINGS && !strcmp(list->item[i].name, "copy")
-                    ? 0
-                    : b->n_copy;
-            progress(b,
-                     vkt__arena_printf(&b->out->priv->arena, "%s once more", list->item[i].name));
-            VKT_TRY(measure(b, &list->item[i]));
-            merge_rows(b->out, n_rows);
-            b->out->n_left_out = n_left_out;
-        }
-fail:
-    return st;
-}
-
 vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out)
 {
     static const char *const groups[] = { "ceilings", "ops", "steps" };
@@ -176,7 +70,6 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     vkt__bench_items list = { 0 };
     vkt__bencher b = { .gpu = gpu, .caps = caps, .desc = desc, .out = vkt__bench_create() };
-    size_t *of = NULL;
     *out = NULL;
     bool want[VKT_COUNT(groups)], any = false;
     for (size_t i = 0; i < VKT_COUNT(groups); i++) {
@@ -199,29 +92,7 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     vkt__bench_plan_ceilings(&b, &list, want[VKT_BENCH_CEILINGS]);
     if (want[VKT_BENCH_OPS]) VKT_TRY(vkt__bench_plan_ops(&b, &list));
     if (want[VKT_BENCH_STEPS]) VKT_TRY(vkt__bench_plan_steps(&b, &list));
-    for (size_t i = 0; i < list.n; i++) b.weight_all += list.item[i].weight;
-    b.n_all = (uint32_t)list.n;
-    b.began = vkt__now();
-    of = vkt__alloc((list.n + 1) * sizeof *of);
-    for (size_t i = 0; i < list.n; i++) {
-        of[i] = b.out->n_rows;
-        progress(&b, list.item[i].name);
-        double start = vkt__now();
-        st = measure(&b, &list.item[i]);
-        if (desc->on_rows) desc->on_rows(desc->user, b.out);
-        if (st != VKT_OK) break;
-        vkt_log(VKT_LOG_DEBUG, "bench", "%s: %.2f s, expected %.2f", list.item[i].name,
-                vkt__now() - start, list.item[i].weight);
-        b.weight_done += list.item[i].weight;
-        b.n_done++;
-    }
-    of[list.n] = b.out->n_rows;
-    if (!desc->once && st == VKT_OK) st = again(&b, &list, of);
-    for (size_t i = 0; i < b.out->n_rows && !desc->once; i++)
-        if (is_above(&b.out->rows[i]))
-            b.out->rows[i].flag = "above 105% of the ceiling, also when measured again: a cache "
-                                  "helped, or the ceiling was measured too low";
-    progress(&b, "done");
+    st = vkt__bench_measure(&b, &list);
     *out = b.out;
     if (st != VKT_OK)
         vkt__bench_left_out(b.out, "%u of %u items: the device was lost, and can't be opened again",
@@ -232,12 +103,10 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     vkt_gpu_destroy(&b.reopened);
     vkt__energy_close(&b.energy);
     free(list.item);
-    free(of);
     return st;
 fail:
     vkt__energy_close(&b.energy);
     free(list.item);
-    free(of);
     vkt_bench_destroy(&b.out);
     return st;
 }

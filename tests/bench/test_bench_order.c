@@ -1,0 +1,82 @@
+/* The order of a benchmark, with items that measure nothing: what is measured again, what stays,
+ * and what is flagged. */
+#include "testing.h"
+
+#include "bench/bench_rows.h"
+
+/* Percent of the ceiling at each call of an item; 0: the end. */
+static const double planned[][4] = {
+    { 60, 60, 60 },   /* once */
+    { 180, 70 },      /* a wrong moment: the later one counts, though it is slower */
+    { 180, 130, 90 }, /* twice more */
+    { 130, 120, 110 } /* and no more than that: flagged */
+};
+static uint32_t calls[VKT_COUNT(planned)];
+
+static vkt_status run(vkt__bencher *b, const vkt__bench_item *item)
+{
+    vkt_bench_row *r = vkt__bench_row(b->out, item->group, item->name, "us", false);
+    r->percent = planned[item->arg][calls[item->arg]++];
+    r->value = r->min = r->max = r->q1 = r->q3 = 1000 / r->percent;
+    r->runs = 9;
+    return VKT_OK;
+}
+
+static vkt_bench *measured(const vkt_bench_desc *desc)
+{
+    static const char *const names[] = { "at once", "a moment", "twice", "stays" };
+    vkt__bencher b = { .desc = desc, .out = vkt__bench_create() };
+    vkt__bench_items list = { 0 };
+    memset(calls, 0, sizeof calls);
+    for (uint32_t i = 0; i < VKT_COUNT(planned); i++)
+        vkt__bench_plan(&list, VKT_BENCH_OPS, names[i], 1, run, i, 0);
+    REQUIRE_OK(vkt__bench_measure(&b, &list));
+    assert_int_equal(b.out->n_rows, VKT_COUNT(planned));
+    free(list.item);
+    return b.out;
+}
+
+static void above_a_ceiling_is_measured_again_then_flagged(void **state)
+{
+    (void)state;
+    static const uint32_t times[] = { 1, 2, 3, 3 };
+    static const double last[] = { 60, 70, 90, 110 };
+    vkt_bench *out = measured(&(vkt_bench_desc) { 0 });
+    for (size_t i = 0; i < VKT_COUNT(planned); i++) {
+        assert_int_equal(calls[i], times[i]);
+        REQUIRE_NEAR(out->rows[i].percent, last[i], 0);
+        if (i < 3)
+            assert_null(out->rows[i].flag);
+        else
+            assert_non_null(strstr(out->rows[i].flag, "above 105% of the ceiling"));
+    }
+    vkt_bench_destroy(&out);
+    out = measured(&(vkt_bench_desc) { .once = true }); /* for tests: its times mean nothing */
+    for (size_t i = 0; i < VKT_COUNT(planned); i++) {
+        assert_int_equal(calls[i], 1);
+        assert_null(out->rows[i].flag);
+    }
+    vkt_bench_destroy(&out);
+}
+
+/* What was slower than the baseline: the fastest of up to three. */
+static void slower_than_the_baseline_is_measured_again(void **state)
+{
+    (void)state;
+    vkt_bench *baseline = measured(&(vkt_bench_desc) { .once = true }), *out;
+    vkt_bench_row *r = baseline->rows;
+    r->value = r->min = r->max = r->q1 = r->q3 = 1; /* us; of 60%: 16.7 */
+    out = measured(&(vkt_bench_desc) { .baseline = baseline, .tolerance = 0.05 });
+    assert_int_equal(calls[0], 3);
+    vkt_bench_destroy(&out);
+    vkt_bench_destroy(&baseline);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(above_a_ceiling_is_measured_again_then_flagged),
+        cmocka_unit_test(slower_than_the_baseline_is_measured_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
