@@ -18,6 +18,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <crt_externs.h>
+#endif
 
 #include "base/os.h"
 
@@ -525,7 +528,11 @@ void vkt__cond_broadcast(vkt__cond *c)
 
 /* ---- other programs ---- */
 
+#ifdef __APPLE__ /* a shared library of macOS has no environ */
+#define environ (*_NSGetEnviron())
+#else
 extern char **environ;
+#endif
 
 static bool spawn(const char *const *argv, int output, pid_t *pid)
 {
