@@ -102,6 +102,7 @@ set(SRC_DATA_PICTURES
   src/data/pictures/picture_ops.c
   src/data/pictures/pictures.c
   src/data/pictures/randaugment.c
+  src/data/pictures/webp.c
 )
 set(SRC_DATA_TEXT
   src/data/chat/chat_settings.c

@@ -334,11 +334,11 @@ VKT_API vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out
 /* Opens other files with a schema fitted before (constants, columns, classes are not refitted): the
  * examples are all in split VKT_TEST. labels may be absent from the files: then has_labels is false
  * and they read 0. path: a CSV; arrays as for npy, of which y may be absent (a .npy file is X
- * alone); IDX images (labels beside it, by name); a PNG, JPEG or BMP picture (one example without a
- * label: grey or RGB as the model asks by BT.601's luma, alpha over white, resized if its size is
- * another, which is logged; FORMAT where the schema is a table's); or a folder as for
- * vkt_dataset_open: its test files, else train; of pictures: its test folder, else itself, without
- * labels where no subfolder bears a class's name. */
+ * alone); IDX images (labels beside it, by name); a picture (PNG, JPEG, BMP, GIF, or WebP where
+ * libwebp is installed: one example without a label: grey or RGB as the model asks by BT.601's
+ * luma, alpha over white, resized if its size is another, which is logged; FORMAT where the schema
+ * is a table's); or a folder as for vkt_dataset_open: its test files, else train; of pictures: its
+ * test folder, else itself, without labels where no subfolder bears a class's name. */
 VKT_API vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path,
                                            vkt_dataset **out);
 VKT_API void vkt_dataset_destroy(vkt_dataset **ds);

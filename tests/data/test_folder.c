@@ -234,15 +234,15 @@ static void folder_is_pictures_whatever_is_wrong(void **state)
     clear();
     REQUIRE_OK(vkt__mkdirs(ROOT "/ant"));
     REQUIRE_OK(vkt__mkdirs(ROOT "/bee"));
-    put(ROOT "/ant/1.webp", "x", 1);
-    put(ROOT "/bee/1.WebP", "x", 1);
+    put(ROOT "/ant/1.tif", "x", 1);
+    put(ROOT "/bee/1.TIF", "x", 1);
     assert_int_equal(vkt_source_of(ROOT, &s), VKT_LIKE_CONTENT);
     assert_string_equal(s.name, "images");
     {
         vkt_dataset *ds;
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(vkt_dataset_open(&(vkt_data_desc) { IMAGES }, &ds), VKT_E_FORMAT);
-        REQUIRE_LOGGED("no picture that can be read, only 2 files of other types (.webp)");
+        REQUIRE_LOGGED("no picture that can be read, only 2 files of other types (.tif)");
     }
     clear();
     put(ROOT "/figure.png", "x", 1); /* an illustrated text */
@@ -282,7 +282,7 @@ static void folder_bad_files(void **state)
     vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
     assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 6);
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 5);
-    REQUIRE_LOGGED("skipped: '" ROOT "/ant/text.png' is not a PNG, JPEG or BMP picture");
+    REQUIRE_LOGGED("skipped: '" ROOT "/ant/text.png' is not a PNG, JPEG, BMP, GIF or WebP picture");
     REQUIRE_LOGGED("skipped: '" ROOT "/ant/zero.jpg' is empty");
     REQUIRE_LOGGED("skipped: '" ROOT "/bee/cut.png' is cut short");
     REQUIRE_LOGGED("skipped: 5 of 11 pictures can't be read");
@@ -294,7 +294,7 @@ static void folder_bad_files(void **state)
     REQUIRE_OK(vkt__remove_tree(ROOT "/loose.png"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/bee/notes.txt"));
     vkt_data_desc stop = { IMAGES, .bad_files = VKT_BAD_FILES_STOP };
-    refuse(&stop, VKT_E_FORMAT, "text.png", "is not a PNG, JPEG or BMP picture");
+    refuse(&stop, VKT_E_FORMAT, "text.png", "is not a PNG, JPEG, BMP, GIF or WebP picture");
     REQUIRE_OK(vkt__remove_tree(ROOT "/ant/text.png"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/ant/zero.jpg"));
     REQUIRE_OK(vkt__remove_tree(ROOT "/bee/cut.png"));

@@ -76,9 +76,20 @@ head -c 60 'good/größe/00.png' >'mixed/größe/c.png'
 echo 'readme' >mixed/notes.txt
 printf 'GIF89a' >'mixed/größe/d.gif'
 works "${train[@]}" --set data.path=mixed --run of-mixed
-says "skipped: 'mixed/größe/a.png' is empty" "skipped: 'mixed/größe/b.png' is not a PNG, JPEG or BMP" "'mixed/größe/c.png' is cut short" gif
+says "skipped: 'mixed/größe/a.png' is empty" "skipped: 'mixed/größe/b.png' is not a PNG, JPEG, BMP, GIF or WebP" "'mixed/größe/c.png' is cut short" "skipped: 4 of 40"
 refused 4 "'mixed/größe/a.png' is empty: get it again" "${train[@]}" --set data.path=mixed --set data.bad_files=stop --run r0
-refused 4 "'mixed/größe/b.png' is not a PNG, JPEG or BMP picture" predict of-good 'mixed/größe/b.png'
+refused 4 "'mixed/größe/b.png' is not a PNG, JPEG, BMP, GIF or WebP picture" predict of-good 'mixed/größe/b.png'
+tail -c +3 "$source/fuzz/seeds/data/animated.gif" >'two words.gif'
+works predict of-good 'two words.gif'
+tail -c +3 "$source/fuzz/seeds/data/lossy.webp" >lossy.webp
+mkdir nowebp && for f in libwebp.so.7 libwebp.so.6; do echo 'no library' >nowebp/$f; done
+(
+    export LD_LIBRARY_PATH=$PWD/nowebp
+    refused 4 "'lossy.webp' is a WebP picture, for which libwebp is needed: install it (libwebp7" predict of-good lossy.webp
+    echo "$n $bad" >counts
+)
+read -r n bad <counts
+if ldconfig -p | grep 'libwebp\.so\.[67]' >/dev/null; then works predict of-good lossy.webp; fi
 refused 4 "'mixed/größe/c.png' is cut short" predict of-good 'mixed/größe/c.png'
 # By the header, before anything is decoded: few bytes that promise gigabytes.
 python3 - <<'P'

@@ -154,7 +154,8 @@ const cli_command cmd_predict = {
     .details =
         "INPUT is a CSV file with the columns of the training data (the label may be missing, the "
         "delimiter may differ), a file of JSON lines ({\"COLUMN\": VALUE, ...}), an IDX file of "
-        "images, a PNG, JPEG or BMP picture, or a folder of pictures. CSV and JSON lines may be "
+        "images, a PNG, JPEG, BMP, GIF or WebP picture, or a folder of pictures. CSV and JSON "
+        "lines may be "
         "gzipped, and - reads them from standard input, in constant memory. Pictures are "
         "converted to grey or RGB as the model needs, transparent parts become white, and they are "
         "resized to the model's size. A run folder stands for its best checkpoint.",

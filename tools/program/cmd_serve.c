@@ -123,7 +123,8 @@ const cli_command cmd_serve = {
     .details =
         "Listens on 127.0.0.1 alone. The page at / takes a picture that is dropped on it, or a "
         "form "
-        "of the columns. POST /predict takes a PNG, JPEG or BMP file, or rows as JSON: an object "
+        "of the columns. POST /predict takes a PNG, JPEG, BMP, GIF or WebP file, or rows as JSON: "
+        "an object "
         "of "
         "columns' names, or a list of such. GET /model describes the model. Requests that wait are "
         "answered together. Language models speak OpenAI's API: /v1/chat/completions and "

@@ -17,14 +17,14 @@ static bool ends_in(const char *name, const char *const *ends)
 
 bool vkt__picture_name(const char *name)
 {
-    static const char *const ends[] = { "png", "jpg", "jpeg", "jpe", "bmp", NULL };
+    static const char *const ends[] = { "png", "jpg", "jpeg", "jpe", "bmp", "gif", "webp", NULL };
     return ends_in(name, ends);
 }
 
 bool vkt__picture_unread_name(const char *name)
 {
-    static const char *const ends[] = { "webp", "gif", "tif", "tiff", "heic", "heif", "avif",
-                                        "jxl",  "jp2", "ppm", "pgm",  "ico",  NULL };
+    static const char *const ends[] = { "tif", "tiff", "heic", "heif", "avif", "jxl",
+                                        "jp2", "ppm",  "pgm",  "ico",  NULL };
     return ends_in(name, ends);
 }
 

@@ -1,7 +1,9 @@
 /* exif.h. Source: EXIF 2.32 (JEITA CP-3451E), tag 0x0112 in the first directory of a TIFF, which is
- * a JPEG's APP1 segment or a PNG's eXIf chunk. Every offset is checked against what is left. */
+ * a JPEG's APP1 segment, a PNG's eXIf chunk or a WebP's EXIF chunk. Every offset is checked against
+ * what is left. */
 #include "base/words.h"
 #include "data/pictures/exif.h"
+#include "data/pictures/webp.h"
 
 static uint32_t number(const uint8_t *p, uint32_t bytes, bool little)
 {
@@ -60,6 +62,11 @@ uint32_t vkt__exif_orientation(const uint8_t *p, size_t n)
 {
     if (n >= 3 && memcmp(p, "\xff\xd8\xff", 3) == 0) return of_jpeg(p, n);
     if (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0) return of_png(p, n);
+    if (vkt__webp_is(p, n)) {
+        size_t tiff_n;
+        const uint8_t *tiff = vkt__webp_exif(p, n, &tiff_n);
+        return tiff_n ? of_tiff(tiff, tiff_n) : 1;
+    }
     return 1;
 }
 

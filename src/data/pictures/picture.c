@@ -1,12 +1,14 @@
-/* One PNG, JPEG or BMP picture: decoded and resized by stb, which knows neither damage nor limits
- * of its own, so both are checked here first. Rules: 16-bit samples keep their upper byte; a
- * palette gives its colours; CMYK is turned into RGB by stb; of an animated PNG the still picture
- * is taken; alpha is composited over white; colour becomes grey by BT.601's luma, (77 R + 150 G +
- * 29 B) / 256; grey becomes colour by copying; EXIF's orientation is applied (exif.h). */
+/* One picture: decoded (WebP by libwebp, else by stb) and resized by stb, which knows neither
+ * damage nor limits of its own, so both are checked here first. Rules: of an animation the first
+ * frame is taken; 16-bit samples keep their upper byte; a palette gives its colours; CMYK is turned
+ * into RGB by stb; of an animated PNG the still picture is taken; alpha is composited over white;
+ * colour becomes grey by BT.601's luma, (77 R + 150 G + 29 B) / 256; grey becomes colour by
+ * copying; EXIF's orientation is applied (exif.h). */
 #define STBI_NO_STDIO
 #define STBI_ONLY_PNG
 #define STBI_ONLY_JPEG
 #define STBI_ONLY_BMP
+#define STBI_ONLY_GIF
 #define STBI_MAX_DIMENSIONS 16384
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
@@ -19,6 +21,7 @@
 #include "data/parts/parts.h"
 #include "data/pictures/exif.h"
 #include "data/pictures/picture.h"
+#include "data/pictures/webp.h"
 
 enum { PIXEL_LIMIT = 64 << 20 };
 
@@ -36,6 +39,8 @@ static const char *kind(const uint8_t *p, size_t n)
 {
     if (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0) return "PNG";
     if (n >= 3 && memcmp(p, "\xff\xd8\xff", 3) == 0) return "JPEG";
+    if (n >= 6 && (memcmp(p, "GIF87a", 6) == 0 || memcmp(p, "GIF89a", 6) == 0)) return "GIF";
+    if (vkt__webp_is(p, n)) return "WebP";
     /* "BM" may begin a text; a BMP's reserved bytes are 0 and its second header's size is known. */
     if (n >= 18 && memcmp(p, "BM", 2) == 0 && memcmp(p + 6, "\0\0\0\0", 4) == 0 &&
         (le32(p + 14) == 12 || (le32(p + 14) >= 40 && le32(p + 14) <= 124)))
@@ -50,7 +55,6 @@ static const char *unread_kind(const uint8_t *p, size_t n)
         const char *name, *begin;
         size_t at, n;
     } kinds[] = {
-        { "a GIF", "GIF8", 0, 4 },           { "a WebP", "WEBP", 8, 4 },
         { "a TIFF", "II*\0", 0, 4 },         { "a TIFF", "MM\0*", 0, 4 },
         { "an AVIF", "ftypavif", 4, 8 },     { "a HEIC", "ftypheic", 4, 8 },
         { "a HEIC", "ftypheix", 4, 8 },      { "a HEIC", "ftypmif1", 4, 8 },
@@ -69,7 +73,8 @@ static vkt_status not_read(const void *bytes, size_t n, const char *name)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is %s picture, which is not read: convert it to PNG or JPEG", name,
                          k);
-    return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a PNG, JPEG or BMP picture", name);
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a PNG, JPEG, BMP, GIF or WebP picture",
+                     name);
 }
 
 vkt_status vkt__picture_is(const char *path, bool *is)
@@ -193,6 +198,34 @@ static const char *jpeg_damage(const uint8_t *p, size_t n)
     }
 }
 
+/* The sub-blocks from `at` on, each a length and so many bytes, up to an empty one; where they end,
+ * 0: they do not. */
+static size_t past_blocks(const uint8_t *p, size_t n, size_t at)
+{
+    while (at < n && p[at]) at += 1 + (size_t)p[at];
+    return at < n ? at + 1 : 0;
+}
+
+/* Walks the blocks to the end of the first picture. */
+static const char *gif_damage(const uint8_t *p, size_t n)
+{
+    enum { HEADER = 13, PICTURE = 10, TABLE = 0x80 };
+    if (n < HEADER) return "cut short";
+    size_t at = HEADER + (p[10] & TABLE ? (size_t)6 << (p[10] & 7) : 0);
+    for (;;) {
+        if (at >= n) return "cut short";
+        if (p[at] == ';') return "without a picture";
+        bool extension = p[at] == '!', picture = p[at] == ',';
+        if (!extension && !picture) return "damaged: a block is of no known kind";
+        if (picture && n - at < PICTURE) return "cut short";
+        if (picture) at += PICTURE + (p[at + 9] & TABLE ? (size_t)6 << (p[at + 9] & 7) : 0) + 1;
+        if (extension) at += 2;
+        at = past_blocks(p, n, at);
+        if (!at) return "cut short";
+        if (picture) return NULL;
+    }
+}
+
 /* stb decodes what it finds and fills the rest, and allocates what a length says: what a file's own
  * marks say is checked before. */
 static const char *damage(const uint8_t *p, size_t n, bool sums)
@@ -200,6 +233,8 @@ static const char *damage(const uint8_t *p, size_t n, bool sums)
     const char *k = kind(p, n);
     if (strcmp(k, "PNG") == 0) return png_damage(p, n, sums);
     if (strcmp(k, "JPEG") == 0) return jpeg_damage(p, n);
+    if (strcmp(k, "GIF") == 0) return gif_damage(p, n);
+    if (strcmp(k, "WebP") == 0) return vkt__webp_damage(p, n);
     return le32(p + 2) > n ? "cut short" : NULL;
 }
 
@@ -255,26 +290,45 @@ vkt_status vkt__picture_resize(const uint8_t *from, uint32_t w, vkt__box box, ui
                      box.h);
 }
 
-/* stb's own limit would stop it too, but could not say why. */
-static bool png_too_large(const uint8_t *p, size_t n, const char *kind_of, uint32_t *w, uint32_t *h)
+/* Whether the header promises more pixels in a row or column than are read. stb's own limit would
+ * stop it too, but could not say why. */
+static bool too_large(const uint8_t *p, size_t n, const char *kind_of, uint32_t *w, uint32_t *h)
 {
-    if (strcmp(kind_of, "PNG") != 0 || n < 24) return false;
-    *w = be32(p + 16);
-    *h = be32(p + 20);
+    *w = *h = 0;
+    if (strcmp(kind_of, "PNG") == 0 && n >= 24) *w = be32(p + 16), *h = be32(p + 20);
+    if (strcmp(kind_of, "GIF") == 0) *w = le32(p + 6) & 0xffff, *h = le32(p + 8) & 0xffff;
+    if (strcmp(kind_of, "WebP") == 0) vkt__webp_size(p, n, w, h);
     return *w > STBI_MAX_DIMENSIONS || *h > STBI_MAX_DIMENSIONS;
+}
+
+static void read_webp(const void *bytes, size_t n, int *w, int *h, int *have)
+{
+    uint32_t wide, high;
+    vkt__webp_size(bytes, n, &wide, &high);
+    *w = (int)wide;
+    *h = (int)high;
+    *have = 4;
 }
 
 static vkt_status read_header(const void *bytes, size_t n, const char *name, const char *k,
                               vkt__picture_size *out)
 {
     int w = 0, h = 0, have = 0;
-    uint32_t png_w, png_h;
-    if (png_too_large(bytes, n, k, &png_w, &png_h))
+    uint32_t wide, high;
+    if (too_large(bytes, n, k, &wide, &high))
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is %ux%u pixels by its header, more than %d wide or high: make it "
                          "smaller",
-                         name, png_w, png_h, STBI_MAX_DIMENSIONS);
-    if (n > VKT__PICTURE_BYTES || !stbi_info_from_memory(bytes, (int)n, &w, &h, &have))
+                         name, wide, high, STBI_MAX_DIMENSIONS);
+    bool webp = strcmp(k, "WebP") == 0;
+    if (webp && !vkt__webp_can())
+        return vkt__fail(
+            VKT_E_FORMAT, "data",
+            "'%s' is a WebP picture, for which libwebp is needed: install it (libwebp7 "
+            "is Debian's name), or convert the picture to PNG or JPEG",
+            name);
+    if (webp) read_webp(bytes, n, &w, &h, &have);
+    if (n > VKT__PICTURE_BYTES || (!webp && !stbi_info_from_memory(bytes, (int)n, &w, &h, &have)))
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' can't be read as %s: damaged, of a rare kind, or more than %d "
                          "pixels wide or high: save it again as an 8-bit PNG",
@@ -298,6 +352,30 @@ vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt_
     return read_header(bytes, n, name, k, out);
 }
 
+/* *out for free(), whatever is returned. */
+static vkt_status read_pixels(const void *bytes, size_t n, const char *name, const char *k,
+                              uint8_t **out, int *w, int *h, int *have)
+{
+    vkt_status st = VKT_OK;
+    const char *why = "its data is damaged";
+    bool webp = strcmp(k, "WebP") == 0, ok;
+    if (webp) {
+        read_webp(bytes, n, w, h, have);
+        VKT_TRY(vkt__data_alloc((uint64_t)*w * (uint64_t)*h, 4, "the picture", out));
+        ok = vkt__webp_decode(bytes, n, *out);
+    } else {
+        *out = stbi_load_from_memory(bytes, (int)n, w, h, have, 0);
+        ok = *out != NULL;
+        if (!ok) why = stbi_failure_reason();
+    }
+    if (!ok)
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k,
+                       vkt__show(why).s); /* may hold bytes of the file */
+fail:
+    return st;
+}
+
 vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
                                uint32_t *out_w, uint32_t *out_h, uint8_t **out)
 {
@@ -311,13 +389,7 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
     const char *why = damage(bytes, n, false); /* its sums were right when it was looked at first */
     if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
     VKT_TRY(read_header(bytes, n, name, k, &size));
-    pixels = stbi_load_from_memory(bytes, (int)n, &w, &h, &have, 0);
-    if (!pixels) {
-        st = vkt__fail(VKT_E_FORMAT, "data",
-                       "'%s' can't be read as %s (%s): save it again as an 8-bit PNG", name, k,
-                       vkt__show(stbi_failure_reason()).s); /* may hold bytes of the file */
-        goto fail;
-    }
+    VKT_TRY(read_pixels(bytes, n, name, k, &pixels, &w, &h, &have));
     *out_w = size.w;
     *out_h = size.h;
     VKT_TRY(vkt__data_alloc((uint64_t)w * (uint64_t)h, channels, "the picture", out));
@@ -336,6 +408,6 @@ fail:
         *out = NULL;
     }
     free(upright);
-    stbi_image_free(pixels);
+    free(pixels); /* as stb allocates, too */
     return st;
 }
