@@ -449,6 +449,7 @@ set(SRC_PROGRAM
   tools/program/cli/out_file.c
   tools/program/cli/print.c
   tools/program/cli/term.c
+  tools/program/cli/line_edit.c
   tools/program/cli/text_plot.c
   tools/program/cli/version.c
   tools/program/init/init_recipe.c

@@ -56,6 +56,9 @@ run generate run --chat --prompt 'Who owns Netherfield?' --temperature 0
 [ "$(cat out)" = 'Mr. Bingley lets it.' ] || fail "generate --chat: $(cat out)"
 run pack said.jsonl --tokenizer tok --out packed # what is saved is data again
 
+# ---- on a terminal
+python3 "$here/support/edit_line.py" "$program" run edited.jsonl >log 2>&1 || fail "editing"
+
 # ---- by OpenAI's API
 if ! "$program" --version --verbose | grep -q 'HTTP: no$'; then
   "$program" serve run --port 0 >address 2>log & pid=$!

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "line_edit.h"
 
 typedef struct chat_options {
     cli_options common;
@@ -100,6 +101,8 @@ static bool command(vkt_chat *chat, char *line)
               "/reset        begin anew\n"
               "/save FILE    append the conversation to FILE, as a line of training data\n"
               "/quit         end (as Ctrl-D)\n"
+              "Lines are edited as in a shell, with those of before; a paste of several is one "
+              "message.\n"
               "A line that ends in \\ goes on in the next; // begins a message with /. Ctrl-C "
               "stops an "
               "answer.\n",
@@ -118,16 +121,26 @@ static bool command(vkt_chat *chat, char *line)
     return true;
 }
 
-/* The next message, of one line or several; false: the input has ended. */
-static bool read_message(char **line, size_t *cap, char **message)
+/* The next line, edited where that can be; false: the input has ended. */
+static bool ask_line(cli_editor *e, const char *prompt, char **line, size_t *cap)
 {
-    bool ask = cli_is_terminal(stdin) && cli_is_terminal(stderr);
+    if (e) {
+        free(*line);
+        *cap = 0;
+        return (*line = cli_edit_line(e, prompt)) != NULL;
+    }
+    if (cli_is_terminal(stdin) && cli_is_terminal(stderr)) fputs(prompt, stderr);
+    return read_line(line, cap);
+}
+
+/* The next message, of one line or several; false: the input has ended. */
+static bool read_message(cli_editor *e, char **line, size_t *cap, char **message)
+{
     size_t n = 0;
     free(*message);
     *message = calloc(1, 1);
     for (;;) {
-        if (ask) fputs(n ? ". " : "> ", stderr);
-        if (!*message || !read_line(line, cap)) return false;
+        if (!*message || !ask_line(e, n ? ". " : "> ", line, cap)) return false;
         size_t k = strlen(*line);
         bool goes_on = k && (*line)[k - 1] == '\\';
         char *grown = realloc(*message, n + k + 2);
@@ -146,7 +159,8 @@ static vkt_status converse(vkt_chat *chat, const vkt_generate_desc *desc)
     size_t cap = 0;
     vkt_status st = VKT_OK;
     bool piped = !cli_is_terminal(stdin);
-    while (read_message(&line, &cap, &message)) {
+    cli_editor *editor = cli_editor_create();
+    while (read_message(editor, &line, &cap, &message)) {
         vkt_generate_result r;
         if (!*message) continue;
         if (*message == '/' && message[1] != '/') {
@@ -162,6 +176,7 @@ static vkt_status converse(vkt_chat *chat, const vkt_generate_desc *desc)
             fprintf(stderr, "(cut after %llu tokens: see --tokens)\n",
                     (unsigned long long)r.n_tokens);
     }
+    cli_editor_destroy(&editor);
     free(line);
     free(message);
     return piped ? st : VKT_OK;

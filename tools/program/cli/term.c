@@ -170,9 +170,28 @@ int cli_key(double seconds)
         if (_kbhit()) return _getch();
     return 0;
 }
+
+bool cli_can_edit(void)
+{
+    return false; /* the console does */
+}
+
+bool cli_edit_begin(void)
+{
+    return false;
+}
+
+void cli_edit_end(void) {}
+void cli_edit_suspend(void) {}
+
+int cli_byte(int ms)
+{
+    (void)ms;
+    return -1;
+}
 #else
 static struct termios usual;
-static volatile sig_atomic_t keys_on;
+static volatile sig_atomic_t keys_on, edit_on;
 
 void cli_keys_end(void)
 {
@@ -182,9 +201,18 @@ void cli_keys_end(void)
     if (write(1, "\033[?25h", 6) < 0) return;
 }
 
+void cli_edit_end(void)
+{
+    if (!edit_on) return;
+    edit_on = 0;
+    tcsetattr(0, TCSADRAIN, &usual);
+    if (write(2, "\033[?2004l", 8) < 0) return;
+}
+
 static void on_end(int sig)
 {
     cli_keys_end();
+    cli_edit_end();
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -194,24 +222,66 @@ static void on_resize(int sig)
     (void)sig; /* it only has to end the wait */
 }
 
-bool cli_keys_begin(void)
+static void put_back_after_signals(void)
 {
     struct sigaction end = { 0 }, resize = { 0 };
+    end.sa_handler = on_end;
+    resize.sa_handler = on_resize;
+    sigaction(SIGTERM, &end, NULL);
+    sigaction(SIGHUP, &end, NULL);
+    sigaction(SIGWINCH, &resize, NULL);
+}
+
+bool cli_keys_begin(void)
+{
+    struct sigaction end = { 0 };
     if (!cli_is_terminal(stdin) || tcgetattr(0, &usual) != 0) return false;
     struct termios raw = usual;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     end.sa_handler = on_end;
-    resize.sa_handler = on_resize;
     sigaction(SIGINT, &end, NULL);
-    sigaction(SIGTERM, &end, NULL);
-    sigaction(SIGHUP, &end, NULL);
-    sigaction(SIGWINCH, &resize, NULL);
+    put_back_after_signals();
     keys_on = 1;
     if (tcsetattr(0, TCSANOW, &raw) != 0 || write(1, "\033[?25l", 6) < 0) {
         cli_keys_end();
         return false;
     }
     return true;
+}
+
+bool cli_can_edit(void)
+{
+    struct termios now;
+    return cli_is_terminal(stdin) && tcgetattr(0, &now) == 0;
+}
+
+bool cli_edit_begin(void)
+{
+    if (!cli_is_terminal(stdin) || tcgetattr(0, &usual) != 0) return false;
+    struct termios raw = usual;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG | IEXTEN);
+    raw.c_iflag &= ~(tcflag_t)IXON;
+    put_back_after_signals();
+    edit_on = 1;
+    if (tcsetattr(0, TCSADRAIN, &raw) == 0 && write(2, "\033[?2004h", 8) > 0) return true;
+    cli_edit_end();
+    return false;
+}
+
+void cli_edit_suspend(void)
+{
+    cli_edit_end();
+    raise(SIGTSTP);
+    cli_edit_begin();
+}
+
+int cli_byte(int ms)
+{
+    struct pollfd in = { .fd = 0, .events = POLLIN };
+    unsigned char c;
+    int ready = poll(&in, 1, ms);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) return 0;
+    return ready > 0 && read(0, &c, 1) == 1 ? c : -1;
 }
 
 void cli_pause(double seconds)

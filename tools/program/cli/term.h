@@ -15,6 +15,16 @@ void cli_keys_end(void);
 /* Waits for a key for this many seconds; 0: none was pressed, or the terminal's size has changed.
  */
 int cli_key(double seconds);
+/* false where stdin is no terminal, or the system edits lines itself. */
+bool cli_can_edit(void);
+/* Every key as its bytes, unechoed, for a line that is edited. Put back by cli_edit_end, also after
+ * a signal that ends the program. */
+bool cli_edit_begin(void);
+void cli_edit_end(void);
+void cli_edit_suspend(void); /* Ctrl-Z */
+/* The next byte within `ms` (below 0: however long it takes); 0: there was none, or the terminal's
+ * size has changed; -1: there is no more. */
+int cli_byte(int ms);
 void cli_pause(double seconds);
 double cli_now(void); /* monotonic seconds */
 /* SIGINT, SIGTERM and SIGUSR1: the first calls vkt_train_stop and says so, the second ends the
