@@ -99,7 +99,7 @@ uint32_t vkt_comm_size(const vkt_comm *c)
 vkt_status vkt__comm_sum_start(vkt_comm *c, float *data, uint64_t n, vkt__comm_job **job)
 {
     VKT_ASSERT(n <= INT32_MAX);
-    return c->row->sum_start(c, data, n, job);
+    return c->row->start(c, VKT__COMM_SUM, data, n, NULL, job);
 }
 
 vkt_status vkt__comm_sum_test(vkt_comm *c, vkt__comm_job **job, bool *done)
@@ -119,22 +119,24 @@ vkt_status vkt__comm_sum(vkt_comm *c, float *data, uint64_t n)
     return st == VKT_OK ? vkt__comm_sum_wait(c, &job) : st;
 }
 
-vkt_status vkt__comm_reduce_scatter(vkt_comm *c, float *data, uint64_t n)
+vkt_status vkt__comm_scatter_start(vkt_comm *c, float *data, uint64_t n, const uint64_t *cuts,
+                                   vkt__comm_job **job)
 {
     VKT_ASSERT(n <= INT32_MAX);
-    return c->row->reduce_scatter(c, data, n);
+    return c->row->start(c, VKT__COMM_SCATTER, data, n, cuts, job);
+}
+
+vkt_status vkt__comm_gather_start(vkt_comm *c, float *data, uint64_t n, const uint64_t *cuts,
+                                  vkt__comm_job **job)
+{
+    VKT_ASSERT(n <= INT32_MAX);
+    return c->row->start(c, VKT__COMM_GATHER, data, n, cuts, job);
 }
 
 vkt_status vkt__comm_all_gather(vkt_comm *c, const void *mine, void *all, uint64_t bytes)
 {
     VKT_ASSERT(bytes <= INT32_MAX);
     return c->row->all_gather(c, mine, all, bytes);
-}
-
-vkt_status vkt__comm_all_gather_pieces(vkt_comm *c, float *data, uint64_t n)
-{
-    VKT_ASSERT(n <= INT32_MAX);
-    return c->row->all_gather_pieces(c, data, n);
 }
 
 vkt_status vkt__comm_broadcast(vkt_comm *c, void *data, uint64_t bytes)

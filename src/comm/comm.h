@@ -17,12 +17,16 @@ vkt_status vkt__comm_sum_test(vkt_comm *c, vkt__comm_job **job, bool *done);
 vkt_status vkt__comm_sum_wait(vkt_comm *c, vkt__comm_job **job);
 /* Both in one. */
 vkt_status vkt__comm_sum(vkt_comm *c, float *data, uint64_t n);
-/* This rank's piece of data becomes its sum over all ranks; the other pieces keep their values. */
-vkt_status vkt__comm_reduce_scatter(vkt_comm *c, float *data, uint64_t n);
+/* The first half of a sum: this rank's piece of data becomes its sum over all ranks, the other
+ * pieces keep their values; or the second: each rank's piece is its own, the others' arrive. The
+ * piece of rank r is cuts[r] to cuts[r + 1], some may be empty; NULL: about equal ones
+ * (vkt__comm_piece). The job is tested and waited for like a sum. */
+vkt_status vkt__comm_scatter_start(vkt_comm *c, float *data, uint64_t n, const uint64_t *cuts,
+                                   vkt__comm_job **job);
+vkt_status vkt__comm_gather_start(vkt_comm *c, float *data, uint64_t n, const uint64_t *cuts,
+                                  vkt__comm_job **job);
 /* Every rank's `mine`, one after the other: all [size, bytes]. */
 vkt_status vkt__comm_all_gather(vkt_comm *c, const void *mine, void *all, uint64_t bytes);
-/* data [n]: each rank's piece is its own, the others' arrive. */
-vkt_status vkt__comm_all_gather_pieces(vkt_comm *c, float *data, uint64_t n);
 /* Of rank 0. */
 vkt_status vkt__comm_broadcast(vkt_comm *c, void *data, uint64_t bytes);
 vkt_status vkt__comm_barrier(vkt_comm *c);

@@ -77,9 +77,10 @@ struct vkt__comm_job {
     float *data;
     uint64_t n;
     int tag;
-    bool scatter_only;
-    float *parts; /* [size, most] of this rank's piece: the others' */
-    uint64_t most, cap;
+    vkt__comm_kind kind;
+    uint64_t *cuts; /* [size + 1] */
+    float *parts;   /* [size, n] of this rank's piece: the others' */
+    uint64_t cap;
     MPI_Request *q; /* [2 size] */
     int n_q;
 };
@@ -89,10 +90,10 @@ static int next_tag(vkt__mpi *m)
     return 16 + 2 * (int)(m->sequence++ % 16000); /* MPI allows 32767 */
 }
 
-static uint64_t piece_of(const vkt_comm *c, uint64_t n, uint32_t r, uint64_t *begin)
+static uint64_t piece_of(const vkt__comm_job *j, uint32_t r, uint64_t *begin)
 {
-    *begin = vkt__comm_piece(n, c->size, r);
-    return vkt__comm_piece(n, c->size, r + 1) - *begin;
+    *begin = j->cuts[r];
+    return j->cuts[r + 1] - *begin;
 }
 
 static vkt_status send_part(vkt_comm *c, vkt__comm_job *j, const void *data, uint64_t bytes,
@@ -123,38 +124,31 @@ static vkt__comm_job *free_job(vkt_comm *c)
     return NULL;
 }
 
-static vkt_status start(vkt_comm *c, float *data, uint64_t n, bool scatter_only,
-                        vkt__comm_job **out)
+/* Room for the others' parts of this rank's piece. */
+static vkt_status make_room(vkt_comm *c, vkt__comm_job *j, uint64_t mine)
+{
+    if (j->cap >= mine * c->size) return VKT_OK;
+    free(j->parts);
+    j->cap = mine * c->size;
+    j->parts = malloc(j->cap * sizeof *j->parts);
+    if (j->parts) return VKT_OK;
+    j->cap = 0;
+    return vkt__fail(VKT_E_OOM_HOST, "comm", "no memory for an exchange of %.1f MiB",
+                     (double)j->n * 4 / 1048576);
+}
+
+static vkt_status begin_scatter(vkt_comm *c, vkt__comm_job *j)
 {
     vkt_status st = VKT_OK;
-    uint64_t begin, mine;
-    vkt__comm_job *j = *out = free_job(c);
-    j->data = data;
-    j->n = n;
-    j->tag = next_tag(c->state);
-    j->scatter_only = scatter_only;
-    j->gathers = false;
-    j->n_q = 0;
-    j->most = mine = piece_of(c, n, c->rank, &begin);
-    if (!j->q) j->q = vkt__alloc(2 * c->size * sizeof(MPI_Request));
-    if (j->cap < mine * c->size) {
-        free(j->parts);
-        j->cap = mine * c->size;
-        j->parts = malloc(j->cap * sizeof *j->parts);
-        if (!j->parts) {
-            j->cap = 0;
-            return vkt__fail(VKT_E_OOM_HOST, "comm", "no memory for an exchange of %.1f MiB",
-                             (double)n * 4 / 1048576);
-        }
-    }
-    j->used = true;
+    uint64_t begin, mine = piece_of(j, c->rank, &begin);
+    VKT_TRY(make_room(c, j, mine));
     for (uint32_t r = 0; r < c->size; r++)
         if (r != c->rank && mine)
-            VKT_TRY(receive_part(c, j, j->parts + r * mine, mine * sizeof *data, r, j->tag));
+            VKT_TRY(receive_part(c, j, j->parts + r * mine, mine * sizeof *j->data, r, j->tag));
     for (uint32_t k = 1; k < c->size; k++) { /* each begins with another, so that none is flooded */
         uint32_t r = (c->rank + k) % c->size;
-        uint64_t at, count = piece_of(c, n, r, &at);
-        if (count) VKT_TRY(send_part(c, j, data + at, count * sizeof *data, r, j->tag));
+        uint64_t at, count = piece_of(j, r, &at);
+        if (count) VKT_TRY(send_part(c, j, j->data + at, count * sizeof *j->data, r, j->tag));
     }
 fail:
     return st;
@@ -163,7 +157,7 @@ fail:
 /* In the order of the ranks, in double, rounded once. */
 static void add_up(const vkt_comm *c, vkt__comm_job *j)
 {
-    uint64_t begin, mine = piece_of(c, j->n, c->rank, &begin);
+    uint64_t begin, mine = piece_of(j, c->rank, &begin);
     enum { BLOCK = 512 };
     double sum[BLOCK];
     for (uint64_t at = 0; at < mine; at += BLOCK) {
@@ -180,11 +174,11 @@ static void add_up(const vkt_comm *c, vkt__comm_job *j)
 static vkt_status begin_gather(vkt_comm *c, vkt__comm_job *j)
 {
     vkt_status st = VKT_OK;
-    uint64_t begin, mine = piece_of(c, j->n, c->rank, &begin);
+    uint64_t begin, mine = piece_of(j, c->rank, &begin);
     j->gathers = true;
     j->n_q = 0;
     for (uint32_t r = 0; r < c->size; r++) {
-        uint64_t at, count = piece_of(c, j->n, r, &at);
+        uint64_t at, count = piece_of(j, r, &at);
         if (r != c->rank && count)
             VKT_TRY(receive_part(c, j, j->data + at, count * sizeof *j->data, r, j->tag + 1));
     }
@@ -202,14 +196,27 @@ static vkt_status test_job(vkt_comm *c, void *arg, bool *done)
     vkt_status st = test_many(c, &m, done);
     if (st != VKT_OK || !*done || j->gathers) return st;
     add_up(c, j);
-    if (j->scatter_only) return VKT_OK;
+    if (j->kind == VKT__COMM_SCATTER) return VKT_OK;
     *done = false;
     return begin_gather(c, j);
 }
 
-static vkt_status mpi_sum_start(vkt_comm *c, float *data, uint64_t n, vkt__comm_job **job)
+static vkt_status mpi_start(vkt_comm *c, vkt__comm_kind kind, float *data, uint64_t n,
+                            const uint64_t *cuts, vkt__comm_job **out)
 {
-    return start(c, data, n, false, job);
+    vkt__comm_job *j = *out = free_job(c);
+    if (!j->q) j->q = vkt__alloc(2 * c->size * sizeof(MPI_Request));
+    if (!j->cuts) j->cuts = vkt__alloc((c->size + 1) * sizeof *j->cuts);
+    j->used = true;
+    j->kind = kind;
+    j->data = data;
+    j->n = n;
+    j->tag = next_tag(c->state);
+    j->gathers = false;
+    j->n_q = 0;
+    for (uint32_t r = 0; r <= c->size; r++)
+        j->cuts[r] = cuts ? cuts[r] : vkt__comm_piece(n, c->size, r);
+    return kind == VKT__COMM_GATHER ? begin_gather(c, j) : begin_scatter(c, j);
 }
 
 static vkt_status mpi_sum_test(vkt_comm *c, vkt__comm_job **job, bool *done)
@@ -229,28 +236,6 @@ static vkt_status mpi_sum_wait(vkt_comm *c, vkt__comm_job **job)
     (*job)->used = false;
     *job = NULL;
     return VKT_OK;
-}
-
-static vkt_status mpi_reduce_scatter(vkt_comm *c, float *data, uint64_t n)
-{
-    vkt__comm_job *job;
-    vkt_status st = start(c, data, n, true, &job);
-    return st == VKT_OK ? mpi_sum_wait(c, &job) : st;
-}
-
-static vkt_status mpi_all_gather_pieces(vkt_comm *c, float *data, uint64_t n)
-{
-    vkt__comm_job *j = free_job(c);
-    vkt_status st = VKT_OK;
-    if (!j->q) j->q = vkt__alloc(2 * c->size * sizeof(MPI_Request));
-    j->used = true;
-    j->data = data;
-    j->n = n;
-    j->tag = next_tag(c->state);
-    VKT_TRY(begin_gather(c, j));
-    return mpi_sum_wait(c, &j);
-fail:
-    return st;
 }
 
 /* ---- bytes ---- */
@@ -411,6 +396,7 @@ static vkt_status mpi_close(vkt_comm *c, vkt_status st)
     for (uint32_t i = 0; m->jobs && i < VKT__COMM_JOBS; i++) {
         free(m->jobs[i].parts);
         free(m->jobs[i].q);
+        free(m->jobs[i].cuts);
     }
     free(m->jobs);
     if (m->begun) MPI_Finalize();
@@ -421,12 +407,10 @@ static vkt_status mpi_close(vkt_comm *c, vkt_status st)
 const vkt__comm_row vkt__comm_mpi = { .name = "MPI",
                                       .open = mpi_open,
                                       .close = mpi_close,
-                                      .sum_start = mpi_sum_start,
+                                      .start = mpi_start,
                                       .sum_test = mpi_sum_test,
                                       .sum_wait = mpi_sum_wait,
-                                      .reduce_scatter = mpi_reduce_scatter,
                                       .all_gather = mpi_all_gather,
-                                      .all_gather_pieces = mpi_all_gather_pieces,
                                       .broadcast = mpi_broadcast,
                                       .barrier = mpi_barrier,
                                       .abort = mpi_abort };

@@ -21,9 +21,10 @@ static vkt_status one_close(vkt_comm *c, vkt_status st)
     return st;
 }
 
-static vkt_status one_sum_start(vkt_comm *c, float *data, uint64_t n, vkt__comm_job **job)
+static vkt_status one_start(vkt_comm *c, vkt__comm_kind kind, float *data, uint64_t n,
+                            const uint64_t *cuts, vkt__comm_job **job)
 {
-    (void)c, (void)data, (void)n;
+    (void)c, (void)kind, (void)data, (void)n, (void)cuts;
     *job = NULL;
     return VKT_OK;
 }
@@ -40,12 +41,6 @@ static vkt_status one_sum_wait(vkt_comm *c, vkt__comm_job **job)
 {
     (void)c;
     *job = NULL;
-    return VKT_OK;
-}
-
-static vkt_status one_floats(vkt_comm *c, float *data, uint64_t n)
-{
-    (void)c, (void)data, (void)n;
     return VKT_OK;
 }
 
@@ -77,12 +72,10 @@ static void one_abort(vkt_comm *c, int code)
 const vkt__comm_row vkt__comm_one = { .name = "one process",
                                       .open = one_open,
                                       .close = one_close,
-                                      .sum_start = one_sum_start,
+                                      .start = one_start,
                                       .sum_test = one_sum_test,
                                       .sum_wait = one_sum_wait,
-                                      .reduce_scatter = one_floats,
                                       .all_gather = one_all_gather,
-                                      .all_gather_pieces = one_floats,
                                       .broadcast = one_broadcast,
                                       .barrier = one_barrier,
                                       .abort = one_abort };

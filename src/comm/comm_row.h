@@ -8,19 +8,23 @@
 
 enum { VKT__COMM_NAME = 160, VKT__COMM_JOBS = 64 };
 
-/* A sum under way. */
+/* A sum under way, or one of its halves. */
 typedef struct vkt__comm_job vkt__comm_job;
+typedef enum vkt__comm_kind {
+    VKT__COMM_SUM,
+    VKT__COMM_SCATTER, /* each rank gets the sum of its own piece alone */
+    VKT__COMM_GATHER   /* each rank's own piece goes to all */
+} vkt__comm_kind;
 
 typedef struct vkt__comm_row {
     const char *name;
     vkt_status (*open)(vkt_comm *c);
     vkt_status (*close)(vkt_comm *c, vkt_status st);
-    vkt_status (*sum_start)(vkt_comm *c, float *data, uint64_t n, vkt__comm_job **job);
+    vkt_status (*start)(vkt_comm *c, vkt__comm_kind kind, float *data, uint64_t n,
+                        const uint64_t *cuts, vkt__comm_job **job);
     vkt_status (*sum_test)(vkt_comm *c, vkt__comm_job **job, bool *done);
     vkt_status (*sum_wait)(vkt_comm *c, vkt__comm_job **job);
-    vkt_status (*reduce_scatter)(vkt_comm *c, float *data, uint64_t n);
     vkt_status (*all_gather)(vkt_comm *c, const void *mine, void *all, uint64_t bytes);
-    vkt_status (*all_gather_pieces)(vkt_comm *c, float *data, uint64_t n);
     vkt_status (*broadcast)(vkt_comm *c, void *data, uint64_t bytes);
     vkt_status (*barrier)(vkt_comm *c);
     void (*abort)(vkt_comm *c, int code); /* does not return */

@@ -31,17 +31,42 @@ static void check_sums(vkt_comm *c)
         uint64_t n = sizes[k], begin = vkt__comm_piece(n, c->size, c->rank),
                  end = vkt__comm_piece(n, c->size, c->rank + 1);
         float *a = vkt__alloc(n * sizeof *a);
+        vkt__comm_job *job;
         fill(a, n, c->rank);
         assert_int_equal(vkt__comm_sum(c, a, n), VKT_OK);
         for (uint64_t i = 0; i < n; i++) assert_true(a[i] == expected(c->size, i));
         fill(a, n, c->rank);
-        assert_int_equal(vkt__comm_reduce_scatter(c, a, n), VKT_OK);
+        assert_int_equal(vkt__comm_scatter_start(c, a, n, NULL, &job), VKT_OK);
+        assert_int_equal(vkt__comm_sum_wait(c, &job), VKT_OK);
         for (uint64_t i = 0; i < n; i++)
             assert_true(a[i] == (i >= begin && i < end ? expected(c->size, i) : value(c->rank, i)));
-        assert_int_equal(vkt__comm_all_gather_pieces(c, a, n), VKT_OK);
+        assert_int_equal(vkt__comm_gather_start(c, a, n, NULL, &job), VKT_OK);
+        assert_int_equal(vkt__comm_sum_wait(c, &job), VKT_OK);
         for (uint64_t i = 0; i < n; i++) assert_true(a[i] == expected(c->size, i));
         free(a);
     }
+}
+
+/* Pieces as listed: the first rank has none, the last one the most. */
+static void check_cuts(vkt_comm *c)
+{
+    enum { N = 1000 };
+    float a[N];
+    uint64_t cuts[65] = { 0 };
+    vkt__comm_job *job;
+    if (c->size > 64) return;
+    for (uint32_t r = 1; r < c->size; r++) cuts[r] = 3 * (r - 1);
+    cuts[c->size] = N;
+    fill(a, N, c->rank);
+    assert_int_equal(vkt__comm_scatter_start(c, a, N, cuts, &job), VKT_OK);
+    assert_int_equal(vkt__comm_sum_wait(c, &job), VKT_OK);
+    for (uint64_t i = 0; i < N; i++) {
+        bool mine = i >= cuts[c->rank] && i < cuts[c->rank + 1];
+        assert_true(a[i] == (mine ? expected(c->size, i) : value(c->rank, i)));
+    }
+    assert_int_equal(vkt__comm_gather_start(c, a, N, cuts, &job), VKT_OK);
+    assert_int_equal(vkt__comm_sum_wait(c, &job), VKT_OK);
+    for (uint64_t i = 0; i < N; i++) assert_true(a[i] == expected(c->size, i));
 }
 
 /* Several sums under way, tested in another order than they began. */
@@ -136,6 +161,7 @@ static int as_rank(const char *what)
     if (st != VKT_OK) return (int)st;
     if (!strcmp(what, "all")) {
         check_sums(c);
+        check_cuts(c);
         check_jobs(c);
         check_bytes(c);
     } else if (!strcmp(what, "fails")) { /* the last; the others wait for a sum */
