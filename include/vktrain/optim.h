@@ -41,15 +41,17 @@ typedef struct vkt_optim_group {
 typedef struct vkt_optim_desc {
     vkt_optim_rule rule;
     vkt_optim_form form;
-    float momentum;     /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
-    float beta1, beta2; /* adam family: 0.9, 0.999 are usual; lion: 0.9, 0.99 */
-    float rho;          /* rmsprop; 0.9 */
-    float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
-    float weight_decay; /* adamw, lion: decoupled (theta -= lr * wd * theta); others: g += wd *
-                           theta */
-    bool decay_all;     /* decay biases and norm gains too; default: only tensors of rank >= 2 */
-    bool offload;       /* keep the moments in host memory (VKT_MEM_HOST) */
-    float clip;         /* global L2 norm limit; 0: none. The norm is measured either way */
+    float momentum;       /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
+    float beta1, beta2;   /* adam family: 0.9, 0.999 are usual; lion: 0.9, 0.99 */
+    float rho;            /* rmsprop; 0.9 */
+    float eps;            /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
+    float weight_decay;   /* adamw, lion: decoupled (theta -= lr * wd * theta); others: g += wd *
+                             theta */
+    bool decay_all;       /* decay biases and norm gains too; default: only tensors of rank >= 2 */
+    bool offload;         /* keep the moments in host memory (VKT_MEM_HOST) */
+    uint32_t part, parts; /* of several ranks: moments of part `part` of the parameters only, which
+                             alone is updated here; parts 0: of all */
+    float clip;           /* global L2 norm limit; 0: none. The norm is measured either way */
     float
         ema; /* decay of a moving average of the parameters, kept as the moment "ema"; 0: none. The
                 decay of step t (from 0) is min(ema, (1 + t) / (10 + t)); the first step copies */
@@ -157,7 +159,8 @@ VKT_API void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void 
 VKT_API void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
                                  void *step_block);
 VKT_API uint32_t vkt_step_block_bytes(void);
-/* Moment buffers, for checkpoints: names ("m", "v", "ema"), flat, model layout. */
+/* Moment buffers, for checkpoints: names ("m", "v", "ema"), flat, model layout; of desc.parts this
+ * one's elements. */
 VKT_API size_t vkt_optim_n_moments(const vkt_optim *o);
 VKT_API const char *vkt_optim_moment_name(const vkt_optim *o, size_t i);
 VKT_API vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i);

@@ -72,6 +72,7 @@ typedef struct vkt_config {
     vkt_optim_desc optim;
     vkt_saving offload;    /* optimizer moments in the host's memory */
     vkt_saving recompute;  /* activations computed again in the backward pass */
+    bool shard;            /* of several ranks: each has a part of the optimizer's state */
     bool batch_norm_sync;  /* of several ranks: statistics of the whole batch */
     const char *balance;   /* of several ranks: "equal", "measured" or their shares, "2,1" */
     const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */

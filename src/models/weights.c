@@ -2,6 +2,7 @@
 #include "base/os.h"
 #include "models/weights.h"
 #include "nn/frozen.h"
+#include "optim/optim_flat.h"
 #include "vktrain/models.h"
 
 /* A flat buffer of a model's values from `first` on: all of them, or what is trained. */
@@ -216,9 +217,10 @@ vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_opt
     vkt_status st = VKT_OK;
     const vkt_param *p;
     VKT_TRY(flat_download(gpu, m, flat_of(m, false), vkt_model_values(m), w->scratch, w->values));
-    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
-        VKT_TRY(flat_download(gpu, m, flat_of(m, true), vkt_optim_moment(o, k), w->scratch,
-                              w->moments[k]));
+    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++) {
+        VKT_TRY(vkt__optim_read_moment(o, k, w->scratch ? w->scratch : w->moments[k]));
+        if (w->scratch) reorder(m, flat_of(m, true), w->scratch, w->moments[k], true);
+    }
     if (vkt_model_state_count(m))
         VKT_TRY(
             vkt_buffer_read(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
@@ -239,9 +241,10 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
     VKT_TRY(flat_upload(gpu, m, flat_of(m, false), vkt_model_values(m), w->scratch, w->values));
     VKT_TRY(vkt_model_values_changed(m));
     for (size_t i = 0; i < w->n_base; i++) VKT_TRY(vkt__weights_freeze(m, w, i));
-    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
-        VKT_TRY(flat_upload(gpu, m, flat_of(m, true), vkt_optim_moment(o, k), w->scratch,
-                            w->moments[k]));
+    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++) {
+        if (w->scratch) reorder(m, flat_of(m, true), w->moments[k], w->scratch, false);
+        VKT_TRY(vkt__optim_write_moment(o, k, w->scratch ? w->scratch : w->moments[k]));
+    }
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
         uint32_t count = (uint32_t)w->counts[i];
         if (p->dtype == VKT_U32) memcpy(w->states + p->offset, &count, sizeof count);

@@ -158,16 +158,23 @@ vkt_status vkt__model_init_trained(vkt_model *m, uint64_t seed)
     return init_params(m, seed, false);
 }
 
-vkt_status vkt_model_values_changed(vkt_model *m)
+vkt_status vkt__model_narrow(vkt_model *m, vkt_graph **out)
 {
+    *out = NULL;
     if (!m->shadow || m->flat_count == 0) return VKT_OK;
-    vkt_graph *g = vkt__graph_new(m->gpu);
+    vkt_graph *g = *out = vkt__graph_new(m->gpu);
     vkt_tensor *x = vkt_input(g, vkt_shape1((uint32_t)m->flat_count), VKT_F32, "parameters");
     vkt_tensor *y = vkt_cast(g, x, m->precision);
     vkt_bind(x, VKT_ALL_SLOTS, m->values, 0);
     vkt_bind(y, VKT_ALL_SLOTS, m->shadow, 0);
-    vkt_status st = vkt_graph_compile(g, &(vkt_plan_desc) { .label = "16-bit parameters" });
-    if (st == VKT_OK) st = vkt_graph_run(g);
+    return vkt_graph_compile(g, &(vkt_plan_desc) { .label = "16-bit parameters" });
+}
+
+vkt_status vkt_model_values_changed(vkt_model *m)
+{
+    vkt_graph *g;
+    vkt_status st = vkt__model_narrow(m, &g);
+    if (st == VKT_OK && g) st = vkt_graph_run(g);
     vkt_graph_destroy(&g);
     return st;
 }

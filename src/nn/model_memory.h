@@ -2,11 +2,15 @@
 #ifndef VKT_NN_MODEL_MEMORY_H
 #define VKT_NN_MODEL_MEMORY_H
 
-#include "vktrain/gpu.h"
+#include "vktrain/nn.h"
 
 /* gpu NULL: plain memory, its `host`. */
 vkt_status vkt__model_buffer_create(vkt_gpu *gpu, uint64_t bytes, const char *label,
                                     vkt_buffer **out);
 void vkt__model_buffer_destroy(vkt_gpu *gpu, vkt_buffer **b);
+
+/* A graph that writes a model's values in 16 bits, to be destroyed before the model; *out NULL
+ * where it has none. */
+vkt_status vkt__model_narrow(vkt_model *m, vkt_graph **out);
 
 #endif

@@ -25,6 +25,9 @@ struct vkt_optim {
     size_t n_groups;
     vkt__range *live;
     size_t n_live;
+    vkt__range own; /* what is updated, and has moments */
+    vkt_status (*whole)(void *user, float *flat);
+    void *user;
 };
 
 static_assert(offsetof(struct vkt_scalars, loss) == 4 * VKT_SCALAR_LOSS &&
@@ -169,20 +172,42 @@ void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t 
 
 /* ---- state ---- */
 
+static vkt__range overlap(vkt__range a, vkt__range b)
+{
+    uint64_t from = VKT_MAX(a.offset, b.offset),
+             to = VKT_MIN(a.offset + a.count, b.offset + b.count);
+    return (vkt__range) { from, to > from ? to - from : 0 };
+}
+
 /* 1 in every parameter; padding stays zero, as in every buffer. */
-static vkt_status fill_ones(vkt_gpu *gpu, vkt_buffer *buf, const vkt__flat *flat)
+static vkt_status fill_ones(const vkt_optim *o, vkt_buffer *buf, const vkt__flat *flat)
 {
     enum { PIECE = 1 << 18 };
     vkt_status st = VKT_OK;
     float *ones = vkt__alloc(PIECE * sizeof *ones);
     for (size_t i = 0; i < PIECE; i++) ones[i] = 1;
-    for (size_t i = 0; i < flat->n; i++)
-        for (uint64_t at = 0; at < flat->params[i].count; at += PIECE)
-            VKT_TRY(vkt_buffer_write(gpu, buf, 4 * (flat->params[i].offset + at), ones,
-                                     4 * VKT_MIN(flat->params[i].count - at, PIECE)));
+    for (size_t i = 0; i < flat->n; i++) {
+        const vkt_param *p = &flat->params[i];
+        vkt__range r = overlap((vkt__range) { p->offset, p->count }, o->own);
+        for (uint64_t at = 0; at < r.count; at += PIECE)
+            VKT_TRY(vkt_buffer_write(o->gpu, buf, 4 * (r.offset - o->own.offset + at), ones,
+                                     4 * VKT_MIN(r.count - at, PIECE)));
+    }
 fail:
     free(ones);
     return st;
+}
+
+static uint64_t n_blocks(uint64_t count)
+{
+    return (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
+}
+
+vkt__range vkt__optim_part(uint64_t count, uint32_t i, uint32_t n)
+{
+    uint64_t blocks = n_blocks(count), from = VKT_MIN(blocks * i / n * VKT_GROUP_BLOCK, count),
+             to = VKT_MIN(blocks * (i + 1) / n * VKT_GROUP_BLOCK, count);
+    return (vkt__range) { from, to - from };
 }
 
 static vkt_status table(vkt_gpu *gpu, const char *label, const void *data, uint64_t bytes,
@@ -218,6 +243,13 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
         st = vkt__fail(VKT_E_ARG, "optim", "the model has no parameters to train");
         goto fail;
     }
+    o->own = vkt__optim_part(flat->count, desc->part, VKT_MAX(desc->parts, 1));
+    if (!o->own.count) {
+        st = vkt__fail(VKT_E_ARG, "optim",
+                       "the model's %llu parameters are too few to be shared by %u ranks",
+                       (unsigned long long)flat->count, desc->parts);
+        goto fail;
+    }
     vkt__groups_init(&t, desc, flat);
     if (t.n_live == 0)
         vkt_log(VKT_LOG_WARN, "optim", "every parameter is frozen: training will change nothing");
@@ -225,7 +257,8 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     o->n_live = t.n_live;
     t.live = NULL;
     o->n_groups = t.n_groups;
-    VKT_TRY(table(gpu, "group of each block", t.blocks, t.n_blocks * sizeof *t.blocks, &o->blocks));
+    VKT_TRY(table(gpu, "group of each block", t.blocks + o->own.offset / VKT_GROUP_BLOCK,
+                  n_blocks(o->own.count) * sizeof *t.blocks, &o->blocks));
     VKT_TRY(table(gpu, "groups", t.groups, t.n_groups * sizeof *t.groups, &o->groups));
     VKT_TRY(table(gpu, "skipped updates", zero, sizeof zero, &o->skipped));
     if (desc->loss_scale > 0) {
@@ -239,12 +272,12 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
         o->names[o->n_moments] = names[i];
         VKT_TRY(vkt_buffer_create(
             gpu,
-            &(vkt_buffer_desc) { 4 * flat->count, desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE,
+            &(vkt_buffer_desc) { 4 * o->own.count, desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE,
                                  labels[i] },
             &o->moments[o->n_moments]));
         if (i == 1 && desc->form == VKT_OPTIM_FORM_PLAYBOOK &&
             vkt__rule_at((uint32_t)desc->rule)->v_begins_at_1)
-            VKT_TRY(fill_ones(gpu, o->moments[o->n_moments], flat));
+            VKT_TRY(fill_ones(o, o->moments[o->n_moments], flat));
         o->n_moments++;
     }
     *out = o;
@@ -286,6 +319,41 @@ vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i)
     return i < o->n_moments ? o->moments[i] : NULL;
 }
 
+/* ---- parts ---- */
+
+vkt__range vkt__optim_own(const vkt_optim *o)
+{
+    return o->own;
+}
+
+double vkt__optim_squares(const vkt_optim *o, const float *gradients)
+{
+    double sum = 0;
+    for (size_t i = 0; i < o->n_live; i++) {
+        vkt__range r = overlap(o->live[i], o->own);
+        for (uint64_t k = r.offset; k < r.offset + r.count; k++)
+            sum += (double)gradients[k] * (double)gradients[k];
+    }
+    return sum;
+}
+
+void vkt__optim_on_whole(vkt_optim *o, vkt_status (*whole)(void *user, float *flat), void *user)
+{
+    o->whole = whole;
+    o->user = user;
+}
+
+vkt_status vkt__optim_read_moment(const vkt_optim *o, size_t i, float *to)
+{
+    vkt_status st = vkt_buffer_read(o->gpu, o->moments[i], 0, to + o->own.offset, 4 * o->own.count);
+    return st == VKT_OK && o->whole ? o->whole(o->user, to) : st;
+}
+
+vkt_status vkt__optim_write_moment(vkt_optim *o, size_t i, const float *from)
+{
+    return vkt_buffer_write(o->gpu, o->moments[i], 0, from + o->own.offset, 4 * o->own.count);
+}
+
 /* ---- nodes ---- */
 
 static vkt_tensor *bound(vkt_graph *g, const char *name, vkt_shape shape, vkt_dtype dtype,
@@ -322,6 +390,8 @@ vkt_status vkt_optim_set_loss_scale(vkt_optim *o, float scale, uint32_t good)
 static vkt_tensor *squares(const vkt_optim *o, vkt_graph *g)
 {
     vkt_tensor *sum = NULL;
+    if (o->desc.parts > 1)
+        return bound(g, "squares", vkt_shape1(1), VKT_F32, o->sums, VKT__SUMS_SQUARES);
     for (size_t i = 0; i < o->n_live; i++) {
         vkt_tensor *part = bound(g, "gradients", vkt_shape1((uint32_t)o->live[i].count), VKT_F32,
                                  o->sum ? o->sum : o->grads, 4 * o->live[i].offset);
@@ -395,29 +465,29 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
         loss = bound(g, "loss sum", vkt_shape1(1), VKT_F32, o->sums, 0);
         hits = bound(g, "hits sum", vkt_shape1(1), VKT_F32, o->sums, VKT__SUMS_HITS);
     }
-    vkt_shape all = vkt_shape1((uint32_t)o->count);
+    vkt_shape own = vkt_shape1((uint32_t)o->own.count);
+    uint64_t first = o->first + o->own.offset;
     vkt_tensor *moments[MAX_RULE_MOMENTS] = { 0 }, *average = NULL;
     for (size_t i = 0; i < o->n_moments; i++) {
-        vkt_tensor *t = bound(g, o->names[i], all, VKT_F32, o->moments[i], 0);
+        vkt_tensor *t = bound(g, o->names[i], own, VKT_F32, o->moments[i], 0);
         if (o->names[i][0] == 'e')
             average = t;
         else
             moments[o->names[i][0] == 'v'] = t;
     }
     vkt__update_in in = {
-        .theta = bound(g, "parameters", all, VKT_F32, o->values, 4 * o->first),
-        .grad = bound(g, "gradients", all, VKT_F32, o->sum ? o->sum : o->grads, 0),
+        .theta = bound(g, "parameters", own, VKT_F32, o->values, 4 * first),
+        .grad = bound(g, "gradients", own, VKT_F32, o->sum ? o->sum : o->grads, 4 * o->own.offset),
         .m = moments[0],
         .v = moments[1],
         .step = vkt_step(g),
-        .blocks = bound(g, "blocks",
-                        vkt_shape1((uint32_t)((o->count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK)),
-                        VKT_U32, o->blocks, 0),
+        .blocks =
+            bound(g, "blocks", vkt_shape1((uint32_t)n_blocks(o->own.count)), VKT_U32, o->blocks, 0),
         .groups = bound(g, "groups", vkt_shape2((uint32_t)o->n_groups, 2), VKT_F32, o->groups, 0),
     };
     if (o->shadow)
-        in.shadow = bound(g, "16-bit parameters", all, o->precision, o->shadow,
-                          vkt_dtype_bytes(o->precision) * o->first);
+        in.shadow = bound(g, "16-bit parameters", own, o->precision, o->shadow,
+                          vkt_dtype_bytes(o->precision) * first);
     vkt__state_in state = { .squares = squares(o, g),
                             .loss = loss,
                             .hits = hits,

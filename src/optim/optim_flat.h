@@ -22,7 +22,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
                                   vkt_optim **out);
 /* After vkt_optim_accumulate: what a step's micro-batches add up to, before the update reads it:
  * gradients [*count] f32; the loss at byte 0 and hits at VKT__SUMS_HITS of `sums`, f32 each. */
-enum { VKT__SUMS_HITS = 256 };
+enum { VKT__SUMS_HITS = 256, VKT__SUMS_SQUARES = 384 };
 void vkt__optim_sums(vkt_optim *o, vkt_buffer **gradients, uint64_t *count, vkt_buffer **sums);
 /* vkt_optim_accumulate with the sums of gradients where the host reads them without a copy, which
  * may be its own memory: for a step of one micro-batch, as more would read them over the bus. */
@@ -34,6 +34,20 @@ typedef struct vkt__range {
 } vkt__range;
 void vkt__optim_build_sums(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits,
                            const vkt__range *parts, size_t n);
+/* ---- parts, of which each rank has one ---- */
+
+/* Part i of n of `count` elements: whole blocks of VKT_GROUP_BLOCK, but for the end of all. */
+vkt__range vkt__optim_part(uint64_t count, uint32_t i, uint32_t n);
+/* What this optimizer updates: all, or its part. */
+vkt__range vkt__optim_own(const vkt_optim *o);
+/* The sum of squares of this part of gradients [count], without what is frozen. The sum over all
+ * parts has to be at VKT__SUMS_SQUARES of the sums, f32, before the update. */
+double vkt__optim_squares(const vkt_optim *o, const float *gradients);
+/* Moment i, all [count] elements of it: with parts, `whole` makes them of each rank's own. */
+void vkt__optim_on_whole(vkt_optim *o, vkt_status (*whole)(void *user, float *flat), void *user);
+vkt_status vkt__optim_read_moment(const vkt_optim *o, size_t i, float *to);
+vkt_status vkt__optim_write_moment(vkt_optim *o, size_t i, const float *from);
+
 /* ARG and one line that names the field. */
 vkt_status vkt__optim_check(const vkt_optim_desc *desc);
 /* The row's constants. */

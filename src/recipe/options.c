@@ -379,6 +379,9 @@ static const vkt__option options[] = {
       "where optimizer moments live; host: in host memory; none: in device memory; auto: in host "
       "memory only if device memory is too small",
       offloads, NULL },
+    { "optim.shard", VKT__OPT_BOOL, AT(shard), "false", 0, 1, "",
+      "of several ranks: each keeps the moments of a part of the parameters and updates it alone",
+      NULL, NULL },
     { "optim.groups", VKT__OPT_GROUPS, AT(optim.groups), NULL, 0, 0, "",
       "settings for some parameters: a list of {pattern, lr_scale, weight_decay}; the first "
       "pattern that matches a parameter's name wins",

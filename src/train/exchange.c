@@ -1,6 +1,7 @@
 /* exchange.h: gradients leave in buckets, which are under way at the same time. */
 #include "base/os.h"
 #include "gpu/commands.h"
+#include "nn/model_memory.h"
 #include "tensor/graph/graph.h"
 #include "train/buckets.h"
 #include "train/exchange.h"
@@ -26,12 +27,35 @@ fail:
     return st;
 }
 
+/* Where the optimizer has a part of the state: where all parts begin. */
+static vkt_status share_state(vkt__exchange *e)
+{
+    uint32_t size = e->comm->size;
+    if (vkt__optim_own(e->optim).count == e->count) return VKT_OK;
+    e->parts = vkt__alloc(2 * (size + 1) * sizeof *e->parts);
+    e->cuts = e->parts + size + 1;
+    for (uint32_t r = 0; r < size; r++) e->parts[r] = vkt__optim_part(e->count, r, size).offset;
+    e->parts[size] = e->count;
+    vkt__optim_on_whole(e->optim, vkt__exchange_whole, e);
+    return vkt__model_narrow(e->model, &e->narrow);
+}
+
+/* The ranks' parts within a piece; NULL: they have none. */
+static const uint64_t *cuts_of(const vkt__exchange *e, vkt__range r)
+{
+    if (!e->parts) return NULL;
+    for (uint32_t k = 0; k <= e->comm->size; k++)
+        e->cuts[k] = VKT_MIN(VKT_MAX(e->parts[k], r.offset) - r.offset, r.count);
+    return e->cuts;
+}
+
 vkt_status vkt__exchange_create(const vkt__exchange_desc *d, vkt__exchange **out)
 {
     vkt__exchange *e = *out = vkt__alloc(sizeof *e);
     e->comm = d->comm;
     e->gpu = d->gpu;
     vkt__optim_sums(d->optim, &e->gradients, &e->count, &e->sums);
+    e->optim = d->optim;
     e->model = d->model;
     e->graph = d->graph;
     e->buckets = d->buckets;
@@ -40,7 +64,7 @@ vkt_status vkt__exchange_create(const vkt__exchange_desc *d, vkt__exchange **out
     e->own_states = e->states + vkt_model_state_count(e->model);
     e->copies = !vkt__buffer_reads_fast(e->gradients);
     e->host = e->copies ? malloc(e->count * sizeof *e->host) : e->gradients->host;
-    if (e->host) return VKT_OK;
+    if (e->host) return share_state(e);
     uint64_t bytes = e->count * sizeof *e->host;
     vkt__exchange_destroy(out);
     return vkt__fail(VKT_E_OOM_HOST, "train", "no memory for a host copy of %.1f MiB of gradients",
@@ -52,6 +76,8 @@ void vkt__exchange_destroy(vkt__exchange **pe)
     vkt__exchange *e = *pe;
     if (!e) return;
     if (e->copies) free(e->host);
+    vkt_graph_destroy(&e->narrow);
+    free(e->parts);
     free(e->states);
     free(e);
     *pe = NULL;
@@ -129,11 +155,26 @@ static vkt_status start_gradients(vkt__exchange *e)
         if (e->copies)
             VKT_TRY(vkt_buffer_read(e->gpu, e->gradients, 4 * r.offset, e->host + r.offset,
                                     4 * r.count));
-        VKT_TRY(vkt__comm_sum_start(e->comm, e->host + r.offset, r.count, &e->jobs[i]));
+        float *at = e->host + r.offset;
+        VKT_TRY(e->parts ? vkt__comm_scatter_start(e->comm, at, r.count, cuts_of(e, r), &e->jobs[i])
+                         : vkt__comm_sum_start(e->comm, at, r.count, &e->jobs[i]));
     }
     VKT_TRY(
         wait_device(e, vkt__graph_handed(e->graph, e->buckets->n_pieces), e->buckets->n_pieces));
     e->hidden += vkt__now() - first;
+fail:
+    return st;
+}
+
+/* The sum of the parts' squares, of which the norm is made, for the update. */
+static vkt_status share_squares(vkt__exchange *e)
+{
+    vkt_status st = VKT_OK;
+    if (!e->parts) return VKT_OK;
+    double squares = vkt__optim_squares(e->optim, e->host);
+    VKT_TRY(vkt__comm_sum_doubles(e->comm, &squares, 1));
+    float sum = (float)squares;
+    VKT_TRY(vkt_buffer_write(e->gpu, e->sums, VKT__SUMS_SQUARES, &sum, sizeof sum));
 fail:
     return st;
 }
@@ -150,12 +191,50 @@ vkt_status vkt__exchange_step(vkt__exchange *e)
     VKT_TRY(vkt__comm_sum_start(e->comm, e->shared, VKT__SHARED_N, &e->jobs[n]));
     VKT_TRY(average_states(e));
     for (uint32_t i = 0; i <= n; i++) VKT_TRY(wait_job(e, i));
+    VKT_TRY(share_squares(e));
+    vkt__range own = vkt__optim_own(e->optim);
     if (e->copies)
-        VKT_TRY(vkt_buffer_write(e->gpu, e->gradients, 0, e->host, 4 * e->count));
+        VKT_TRY(vkt_buffer_write(e->gpu, e->gradients, 4 * own.offset, e->host + own.offset,
+                                 4 * own.count));
     else
         vkt__buffer_written(e->gpu, e->gradients);
     VKT_TRY(vkt_buffer_write(e->gpu, e->sums, 0, loss, sizeof *loss));
     VKT_TRY(vkt_buffer_write(e->gpu, e->sums, VKT__SUMS_HITS, hits, sizeof *hits));
+    e->seconds += vkt__now() - start;
+fail:
+    return st;
+}
+
+vkt_status vkt__exchange_whole(void *user, float *data)
+{
+    vkt__exchange *e = user;
+    vkt_status st = VKT_OK;
+    uint32_t n = e->buckets->n_pieces;
+    for (uint32_t i = 0; i < n; i++) {
+        vkt__range r = e->buckets->pieces[i];
+        VKT_TRY(
+            vkt__comm_gather_start(e->comm, data + r.offset, r.count, cuts_of(e, r), &e->jobs[i]));
+    }
+    for (uint32_t i = 0; i < n; i++) VKT_TRY(wait_job(e, i));
+fail:
+    return st;
+}
+
+/* Through the memory of the gradients, which the next step makes anew. */
+vkt_status vkt__exchange_update(vkt__exchange *e, uint64_t ticket)
+{
+    vkt_status st = VKT_OK;
+    if (!e->parts) return VKT_OK;
+    VKT_TRY(vkt_ticket_wait(e->gpu, ticket));
+    double start = vkt__now();
+    vkt_buffer *values = vkt_model_values(e->model);
+    vkt__range own = vkt__optim_own(e->optim);
+    uint64_t first = vkt_model_frozen_flat(e->model);
+    VKT_TRY(vkt_buffer_read(e->gpu, values, 4 * (first + own.offset), e->host + own.offset,
+                            4 * own.count));
+    VKT_TRY(vkt__exchange_whole(e, e->host));
+    VKT_TRY(vkt_buffer_write(e->gpu, values, 4 * first, e->host, 4 * e->count));
+    if (e->narrow) VKT_TRY(vkt_graph_run(e->narrow));
     e->seconds += vkt__now() - start;
 fail:
     return st;

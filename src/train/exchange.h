@@ -1,6 +1,9 @@
 /* What ranks exchange in a step: between the gradients of the last micro-batch and the update, the
  * sums of gradients, loss, hits and weights over all ranks, and who wants to stop. A bucket of
- * gradients leaves when backward has made it, while the device goes on with the next. */
+ * gradients leaves when backward has made it, while the device goes on with the next.
+ *
+ * Where each rank updates its own part of the parameters (optim.shard), it gets the sum of that
+ * part's gradients alone, and after the update the others' parameters: as many bytes. */
 #ifndef VKT_TRAIN_EXCHANGE_H
 #define VKT_TRAIN_EXCHANGE_H
 
@@ -29,9 +32,12 @@ typedef struct vkt__exchange {
     float *states, *own_states;   /* [vkt_model_state_count] */
     vkt_graph *graph;             /* that makes the gradients */
     const vkt__buckets *buckets;
+    vkt_optim *optim;
     double share;
     uint64_t count;
-    float *host; /* the gradients' memory where the host sees it, else a copy of them */
+    uint64_t *parts, *cuts; /* [size + 1] where the ranks' parts begin, also in a bucket; or NULL */
+    vkt_graph *narrow;      /* parameters that arrive, in 16 bits, too; or NULL */
+    float *host;            /* the gradients' memory where the host sees it, else a copy of them */
     bool copies;
     vkt__comm_job *jobs[VKT__COMM_JOBS];
     float shared[VKT__SHARED_N];
@@ -61,9 +67,14 @@ void vkt__exchange_destroy(vkt__exchange **e);
 /* The step's last micro-batch was submitted. shared: this rank's values from
  * VKT__SHARED_WEIGHT on; all ranks' sums afterwards. */
 vkt_status vkt__exchange_step(vkt__exchange *e);
+/* The update was submitted, as this ticket: with parts, waits for it, and exchanges what it has
+ * made. Else OK at once. */
+vkt_status vkt__exchange_update(vkt__exchange *e, uint64_t ticket);
+/* data [count] that each rank has its own part of becomes whole; user: the exchange. Of moments. */
+vkt_status vkt__exchange_whole(void *user, float *data);
 /* Bytes that this rank sends in a step. */
 uint64_t vkt__exchange_bytes(const vkt__exchange *e);
-/* In so many sums. */
+/* In so many sums, or halves of them. */
 uint32_t vkt__exchange_sums(const vkt__exchange *e);
 
 #endif

@@ -316,6 +316,8 @@ static vkt_status make_optim(vkt__session *s)
     vkt_optim_desc d = s->config->optim;
     if (s->config->precision != VKT_F16) d.loss_scale = 0; /* bf16 has fp32's range */
     d.offload = s->config->offload == VKT_SAVING_ALWAYS;
+    if (s->config->shard && s->config->ranks > 1)
+        d.part = s->config->rank, d.parts = s->config->ranks;
     if (!s->config->freeze) return vkt_optim_create(s->gpu, &d, s->model, &s->optim);
     vkt_optim_group *g = vkt__alloc((d.n_groups + 1) * sizeof *g);
     g[0] = (vkt_optim_group) { .pattern = s->config->freeze, .weight_decay = NAN };

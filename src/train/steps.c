@@ -111,6 +111,7 @@ static vkt_status flush(vkt__steps *t)
         since = mark(t);
         VKT_TRY(vkt_graph_submit(t->s->update, slots[n - 1], &ticket));
         tell_submitted(t, *held(t, n - 1), ticket, true, since);
+        if (t->s->exchange) VKT_TRY(vkt__exchange_update(t->s->exchange, ticket));
     }
     for (uint32_t i = 0; i < n; i++) held(t, i)->ticket = ticket;
     t->n_held = 0;

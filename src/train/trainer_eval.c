@@ -54,11 +54,12 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     char extra[96];
     float scale;
     uint32_t good;
-    if (!vkt__ranks_lead(t)) {
+    bool lead = vkt__ranks_lead(t);
+    if (lead || t->c->shard) VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    if (!lead) {
         t->saved = t->done;
         return VKT_OK;
     }
-    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
     VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &scale, &good));
     vkt__format(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
                 good);

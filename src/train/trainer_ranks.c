@@ -236,7 +236,7 @@ fail:
     return st;
 }
 
-vkt_status vkt__ranks_share_weights(vkt__trainer *t)
+vkt_status vkt__ranks_share_weights(vkt__trainer *t, bool moments)
 {
     vkt_comm *c = comm_of(t);
     vkt_status st = VKT_OK;
@@ -248,9 +248,12 @@ vkt_status vkt__ranks_share_weights(vkt__trainer *t)
         float scale;
         uint32_t good, base_crc;
     } more;
-    if (c->rank == 0) VKT_TRY(vkt__weights_download(t->gpu, m, t->s->optim, w));
+    /* Moments of which each has a part are as they began, or in memory from the checkpoint. */
+    bool parts = t->s->config->shard, begun = t->first > 0;
+    vkt_optim *optim = moments && !(parts && !begun) ? t->s->optim : NULL;
+    if (c->rank == 0) VKT_TRY(vkt__weights_download(t->gpu, m, parts ? NULL : optim, w));
     VKT_TRY(broadcast_floats(c, w->values, n));
-    for (size_t k = 0; k < vkt_optim_n_moments(t->s->optim); k++)
+    for (size_t k = 0; optim && k < vkt_optim_n_moments(optim); k++)
         VKT_TRY(broadcast_floats(c, w->moments[k], n_trained));
     VKT_TRY(broadcast_floats(c, w->states, vkt_model_state_count(m)));
     VKT_TRY(share_frozen(t, c));
@@ -260,7 +263,7 @@ vkt_status vkt__ranks_share_weights(vkt__trainer *t)
     VKT_TRY(vkt__comm_broadcast(c, &more, sizeof more));
     t->base_crc = more.base_crc;
     VKT_TRY(vkt_optim_set_loss_scale(t->s->optim, more.scale, more.good));
-    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, w));
+    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, optim, w));
 fail:
     return st;
 }
@@ -285,7 +288,7 @@ vkt_status vkt__ranks_follow(vkt__trainer *t)
         t->saved = run.saved;
         t->before_s = run.before_s;
     }
-    VKT_TRY(vkt__ranks_share_weights(t));
+    VKT_TRY(vkt__ranks_share_weights(t, true));
     VKT_TRY(vkt__session_join(t->s, c));
     VKT_TRY(vkt__ranks_say_shares(t));
 fail:

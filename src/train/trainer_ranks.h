@@ -24,8 +24,8 @@ vkt_status vkt__ranks_fit(vkt__trainer *t, bool *again);
 /* Rank 0 has opened its run, and loaded or drawn the weights: now the others have them, too, and
  * its step. */
 vkt_status vkt__ranks_follow(vkt__trainer *t);
-/* Weights, moments and all that a checkpoint holds: as on rank 0. */
-vkt_status vkt__ranks_share_weights(vkt__trainer *t);
+/* Weights and, if asked for, moments and all else that a checkpoint holds: as on rank 0. */
+vkt_status vkt__ranks_share_weights(vkt__trainer *t, bool moments);
 /* After an evaluation: which one was the best, and whether training ends. */
 vkt_status vkt__ranks_share_best(vkt__trainer *t);
 

@@ -380,7 +380,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     vkt__eval_sums e = { 0 };
     vkt_split split = vkt__trainer_split(t);
     if (vkt__ranks_lead(t)) VKT_TRY(load_best(t));
-    VKT_TRY(vkt__ranks_share_weights(t));
+    VKT_TRY(vkt__ranks_share_weights(t, false));
     VKT_TRY(calibrate(t, split));
     t->s->curves = true;
     VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &e, NULL, NULL));

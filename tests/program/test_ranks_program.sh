@@ -95,6 +95,38 @@ runs 3 halved mlp.yaml --resume --set train.steps=40
 same mlp-3 halved step-00000040
 [ "$(find again -name 'events*' | wc -l)" = 1 ] || say "more than one rank has written"
 
+# Each rank with a part of the optimizer's state: the same training, also over an interruption; checkpoints are the same files.
+files_near() { # files_near A B LIMIT FILE...: tensors of the same names, and numbers that differ by less, relative to a tensor's largest
+  python3 - "$@" <<'PY' || say "$2 is not near $1"
+import array, json, struct, sys
+def tensors(path):
+    raw = open(path, "rb").read()
+    n = struct.unpack("<Q", raw[:8])[0]
+    return {k: array.array("f", raw[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]])
+            for k, v in json.loads(raw[8:8 + n]).items() if k != "__metadata__" and v["dtype"] == "F32"}
+for f in sys.argv[4:]:
+    a, b = (tensors(f"{d}/{f}.safetensors") for d in sys.argv[1:3])
+    assert a.keys() == b.keys() and a, (a.keys(), b.keys())
+    far = {k: max(abs(x - y) for x, y in zip(a[k], b[k])) / (max(map(abs, a[k])) or 1) for k in a}
+    assert max(far.values()) < float(sys.argv[3]), far
+PY
+}
+runs 3 shard mlp.yaml --set optim.shard=true --set train.ema=0.9
+runs 3 no-shard mlp.yaml --set train.ema=0.9
+near no-shard shard 1e-4 loss grad_norm accuracy
+files_near no-shard/checkpoints/step-00000040 shard/checkpoints/step-00000040 1e-5 model optimizer
+runs 3 shard-halved mlp.yaml --set optim.shard=true --set train.ema=0.9 --set train.steps=20
+runs 3 shard-halved mlp.yaml --set optim.shard=true --set train.ema=0.9 --set train.steps=40 --resume
+same shard shard-halved step-00000040
+cmp -s shard/checkpoints/step-00000040/optimizer.safetensors shard-halved/checkpoints/step-00000040/optimizer.safetensors || say "the halved run has other moments"
+runs 1 shard-halved mlp.yaml --set train.ema=0.9 --set train.steps=45 --resume
+planned() { sed -n 's/.* \([0-9.]*\) KiB planned.*/\1/p' out; }
+runs 2 16-whole norm.yaml --set train.precision=bf16 --set optim.rule=rmsprop --set train.batch_norm_sync=false
+whole=$(planned)
+runs 2 16-shard norm.yaml --set train.precision=bf16 --set optim.rule=rmsprop --set train.batch_norm_sync=false --set optim.shard=true
+files_near 16-whole/checkpoints/step-00000012 16-shard/checkpoints/step-00000012 1e-2 model optimizer
+python3 -c "import sys; sys.exit(not float(sys.argv[1]) > float(sys.argv[2]))" "$whole" "$(planned)" || say "parts of the moments take as much memory: $whole and $(planned) KiB"
+
 # Unequal parts are the same training. Measured ones are kept by a run that is resumed.
 runs 3 uneven mlp.yaml --set 'train.balance=[3, 1, 1]'
 near mlp-1 uneven 1e-4 loss grad_norm accuracy
