@@ -95,4 +95,70 @@ works predict sold sold.csv --csv --uncalibrated
 tail -n +2 out | awk -F, '{ said = $3 == "yes"; if (said != ($5 > 0.5)) bad++ } END { exit bad > 0 || NR < 600 }' || fail "--uncalibrated takes the likelier class"
 found() { "$program" predict "$1" sold.csv --csv 2>log | cut -d, -f3 | grep -c yes; }
 [ "$(found sold)" -gt "$(found even)" ] || fail "a miss that costs 20 is made more rarely"
+# Served as predicted: labels by their thresholds, probabilities by the temperature, numbers in their units.
+if ! "$program" serve weighed --port 70000 2>&1 | grep "without libmicrohttpd" >/dev/null; then
+  python3 - "$program" <<'P' >log 2>&1 || fail "what serve answers is not what predict says"
+import csv, json, re, signal, subprocess, sys, urllib.request
+def served(run, rows):
+    server = subprocess.Popen([sys.argv[1], "serve", run, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        port = next(m[1] for m in (re.search(r"127\.0\.0\.1:(\d+)", line) for line in server.stdout) if m)
+        ask = urllib.request.Request(f"http://127.0.0.1:{port}/predict", json.dumps(rows).encode(), {"Content-Type": "application/json"})
+        return json.loads(urllib.request.urlopen(ask, timeout=60).read())["predictions"]
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+for run, table in ("weighed", "songs.csv"), ("sold", "sold.csv"), ("two", "two.csv"):
+    rows = [{k: float(r[k]) for k in "abc"} for r in list(csv.DictReader(open(table)))[:40]]
+    said = subprocess.run([sys.argv[1], "predict", run, "-", "--csv"], input="".join(json.dumps(r) + "\n" for r in rows), text=True, capture_output=True, check=True)
+    said = list(csv.DictReader(said.stdout.splitlines()))
+    answers = served(run, rows)
+    assert len(answers) == len(said) == 40
+    for a, s in zip(answers, said):
+        if run == "two":
+            assert all(abs(a["predicted"][k] / float(s[k]) - 1) < 1e-4 for k in ("price", "weight")), (a, s)
+            continue
+        assert "|".join(sorted(a["predicted"])) == s["predicted"] if run == "weighed" else a["predicted"] == s["predicted"], (a, s)
+        assert all(abs(c["p"] - float(s["p(%s)" % c["class"]])) < 2e-6 for c in a["classes"]), (a, s)
+P
+fi
+# Views of a picture: the mean of the model's own probabilities, then the temperature; labels by their thresholds.
+python3 -c '
+import os, random, struct
+random.seed(2)
+def bmp(path, rows):
+    data = b"".join(bytes(v for p in row for v in p[::-1]) for row in rows[::-1])
+    open(path, "wb").write(b"BM" + struct.pack("<IHHI", 54 + len(data), 0, 0, 54) + struct.pack("<IiiHHIIiiII", 40, 8, 8, 1, 24, 0, len(data), 0, 0, 0, 0) + data)
+os.makedirs("pics")
+tags, kinds = open("tags.csv", "w"), open("kinds.csv", "w")
+tags.write("file,tags\n"), kinds.write("file,kind\n")
+for i in range(340):
+    has = [random.random() < 0.5 for _ in range(3)]
+    rows = [[[min(255, max(0, int(random.gauss(100 if h else 80, 30)))) for h in has] for _ in range(8)] for _ in range(8)]
+    bmp("pics/%03d.bmp" % i, rows)
+    tags.write("%03d.bmp,%s\n" % (i, "|".join(n for n, h in zip("rgb", has) if h)))
+    kinds.write("%03d.bmp,%s\n" % (i, "red" if has[0] != (random.random() < 0.2) else "not"))
+bmp("mirror.bmp", [r[::-1] for r in rows])'
+printf 'name: p\ndata: {source: images, path: pics, labels: tags.csv, task: multilabel, valid_fraction: 0.4}\nmodel: [flatten, linear: 8, relu, linear]\noptim: {lr: 0.01}\ntrain: {steps: 60, batch: 32}\n' >tags.yaml
+sed 's/tags.csv, task: multilabel/kinds.csv, label: kind/' tags.yaml >kinds.yaml
+for r in tags kinds; do
+  works train $r.yaml --run $r --quiet
+  "$program" predict $r pics/339.bmp mirror.bmp --csv --uncalibrated >$r-raw.csv 2>log || fail "predict $r"
+  "$program" predict $r pics/339.bmp --csv --tta flips >$r-both.csv 2>log || fail "predict $r --tta"
+  works eval $r --tta flips --json
+done
+python3 -c '
+import csv, json
+for run in "tags", "kinds":
+    raw, c = list(csv.DictReader(open(run + "-raw.csv"))), json.load(open(run + "/best/calibration.json"))
+    both, names = next(csv.DictReader(open(run + "-both.csv"))), [k for k in raw[0] if k.startswith("p(")]
+    mean = {k: sum(float(r[k]) for r in raw) / 2 for k in names}
+    if run == "kinds":
+        assert abs(c["temperature"] - 1) > 0.01, c
+        heat = {k: mean[k] ** (1 / c["temperature"]) for k in names}
+        mean = {k: v / sum(heat.values()) for k, v in heat.items()}
+        said = max(names, key=mean.get)[2:-1]
+    else:
+        said = "|".join(k[2:-1] for k in sorted(names) if mean[k] >= c["thresholds"][k[2:-1]])
+    assert all(abs(mean[k] - float(both[k])) < 5e-6 for k in names) and both["predicted"] == said, (run, mean, both, c)' || fail "views, then the calibration"
 conclude
