@@ -25,10 +25,9 @@ static vkt_status save_record(const vkt__trainer *t)
     return st == VKT_E_IO ? VKT_OK : st;
 }
 
-/* `best` names the best one, and what is not to be kept is gone. Where a reader holds `best`, it
- * names an older one until the next checkpoint, and nothing is removed; at the last one that is an
- * error. */
-static vkt_status sort_out(const vkt__trainer *t, const vkt__checkpoint_item *best)
+/* Where a reader holds `best`, it names an older one until the next checkpoint, and nothing is
+ * removed; at the last one that is an error. */
+vkt_status vkt__trainer_sort_out(const vkt__trainer *t, const vkt__checkpoint_item *best)
 {
     vkt_status st = VKT_OK;
     if (best) {
@@ -86,7 +85,7 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     t->saved = t->done;
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
     const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
-    VKT_TRY(sort_out(t, best));
+    VKT_TRY(vkt__trainer_sort_out(t, best));
     if (best) {
         t->record.best_step = best->step;
         t->record.best_metric = best->value;

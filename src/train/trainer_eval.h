@@ -11,6 +11,9 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
                              vkt_status *st);
 /* Evaluates, and saves a checkpoint unless the run has none. No step is in flight. */
 vkt_status vkt__trainer_evaluate(vkt__trainer *t);
+/* Of the run's checkpoints: `best` names the best one (NULL: there is none), and what is not to be
+ * kept is gone. */
+vkt_status vkt__trainer_sort_out(const vkt__trainer *t, const vkt__checkpoint_item *best);
 /* A checkpoint of the step that is done; value: of the monitored metric, NAN: not evaluated. */
 vkt_status vkt__trainer_save(vkt__trainer *t, double value);
 

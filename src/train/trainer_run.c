@@ -64,12 +64,11 @@ static vkt_status tidy_checkpoints(vkt__trainer *t)
     size_t n = 0;
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
     const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
+    VKT_TRY(vkt__trainer_sort_out(t, best));
     if (best) {
-        VKT_TRY(vkt__checkpoint_link_best(t->run->dir, best->name));
         t->record.best_step = best->step;
         t->record.best_metric = best->value;
     }
-    VKT_TRY(vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL));
 fail:
     free(items);
     return st;

@@ -146,6 +146,12 @@ at=$(grep '^rename' order | grep -n '/best$' | sed -n '2s/:.*//p' || true)
 train io "rename:${at:-0}:EACCES"
 ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
 same
+more=("${train[@]}" --run run --resume --set train.steps=16)
+IOFAULT_ORDER=$work/again LD_PRELOAD=$faults/libiofault.so "$program" "${more[@]}" >out 2>err || { cat err; bad=$((bad + 1)); }
+at=$(grep '^rename' again | grep -n '/best$' | sed -n '1s/:.*//p' || true) # as the resumed run begins
+train vk vkQueueSubmit2:1000000:DEVICE_LOST
+io "rename:${at:-0}:EACCES" "${more[@]}"
+ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
 
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]
