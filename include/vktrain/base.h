@@ -88,6 +88,9 @@ VKT_API void vkt_system_text(char *out, size_t n);
 /* Frees memory that a comment says to free with vkt_free; NULL is allowed. The C library's free is
  * wrong if the program uses another allocator or, on Windows, another C runtime. */
 VKT_API void vkt_free(void *p);
+/* Writes a file whole: beside it, synced, then renamed over `path`, so that whatever happens it is
+ * as it was or as it is meant. */
+VKT_API vkt_status vkt_file_write(const char *path, const void *data, size_t n);
 /* How the process is ended when no memory at all is left: `end` does not return. NULL: abort. */
 VKT_API void vkt_out_of_memory_set(void (*end)(void));
 

@@ -158,6 +158,11 @@ fail:
     return st;
 }
 
+vkt_status vkt_file_write(const char *path, const void *data, size_t n)
+{
+    return vkt__file_replace(path, data, n);
+}
+
 vkt_status vkt__link_replace(const char *target, const char *path)
 {
     char *aside = vkt__file_aside(path);

@@ -160,7 +160,7 @@ const char *const *vkt__run_class_names(vkt__run_view *r, size_t *n)
     const char *best =
         vkt__arena_printf(&r->arena, "step-%08llu.csv", (unsigned long long)r->rec.best_step);
     *n = 0;
-    if (!vkt__file_exists(vkt__arena_printf(&r->arena, "%s/predictions/%s", r->dir, best)) ||
+    if (vkt__is_absent(vkt__arena_printf(&r->arena, "%s/predictions/%s", r->dir, best)) ||
         !read_predictions(r, best, &csv))
         return NULL;
     const char **names = vkt__arena_alloc(&r->arena, (csv.n_columns + 1) * sizeof *names);
@@ -213,7 +213,8 @@ void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
     size_t n = 0;
     vkt__csv csv;
     const char *dir = vkt__arena_printf(&r->arena, "%s/predictions", r->dir);
-    if (vkt__is_dir(dir)) r->st = vkt__list_dir(dir, &names, &n);
+    vkt_status st = vkt__is_absent(dir) ? VKT_OK : vkt__list_dir(dir, &names, &n);
+    if (r->st == VKT_OK) r->st = st; /* what could not be read before stays told */
     bool some = n > 0;
     if (some || last_eval(r, "valid", 0) || last_eval(r, "test", 0))
         vkt__page_heading(p, 2, "Classes and predictions");

@@ -283,7 +283,7 @@ vkt_status vkt__study_open(vkt_study *s)
     const vkt_study_desc *d = p->desc;
     vkt_status st = VKT_OK;
     const char *path = vkt__arena_printf(&p->arena, "%s/study.json", s->dir);
-    bool there = vkt__file_exists(path);
+    bool there = !vkt__is_absent(path);
     vkt__time_iso(p->started);
     if (d->dry_run) return VKT_OK;
     if (d->resume && !there) {

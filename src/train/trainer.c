@@ -306,18 +306,20 @@ static vkt_status open_first(vkt__trainer *t)
 }
 
 /* A resumed run's data may lie where it was started. */
-static void find_data(vkt__trainer *t)
+static vkt_status find_data(vkt__trainer *t)
 {
     const char *why, *path = t->fit.data.path;
     vkt__run_record old;
     t->folder = vkt__folder_here();
-    if (!t->desc->resume || !t->desc->run_dir ||
-        vkt__run_load(t->desc->run_dir, &t->paths, &old, &why) != VKT_OK || !old.folder)
-        return;
+    if (!t->desc->resume || !t->desc->run_dir) return VKT_OK;
+    vkt_status st = vkt__run_load(t->desc->run_dir, &t->paths, &old, &why);
+    if (st == VKT_E_OOM_HOST) return st;
+    if (st != VKT_OK || !old.folder) return VKT_OK;
     vkt__data_paths_from(&t->fit.data, old.folder, &t->paths);
-    if (t->fit.data.path == path) return;
+    if (t->fit.data.path == path) return VKT_OK;
     free(t->folder);
     t->folder = strcpy(vkt__alloc(strlen(old.folder) + 1), old.folder);
+    return VKT_OK;
 }
 
 static vkt_status prepare(vkt__trainer *t)
@@ -325,7 +327,7 @@ static vkt_status prepare(vkt__trainer *t)
     vkt_status st = VKT_OK;
     const vkt_config *c = t->c;
     VKT_TRY(vkt__ranks_same_recipe(t));
-    find_data(t);
+    VKT_TRY(find_data(t));
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     t->info = vkt_dataset_get_info(t->data);
     VKT_TRY(vkt__ranks_same_data(t));

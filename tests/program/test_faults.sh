@@ -87,6 +87,13 @@ for at in 30 200 500 900; do
     same
 done
 
+# What a resumed run reads of itself is not passed over where memory is short: no error line with exit code 0.
+for at in $(seq 212 227); do
+    rm -rf run && cp -a straight run
+    io malloc:$at:ENOMEM "${train[@]}" --run run --resume
+    if [ $rc = 0 ]; then ended 0 ''; else ended 5 'memory'; fi
+done
+
 # No memory at all any more: not even what is set aside for such cases.
 for at in 30 300 900; do train io malloc:$at+:ENOMEM; ended 5 'memory'; done
 # jansson's allocations are ours: none is made but from the memory that is set aside at need.
@@ -112,6 +119,33 @@ vk vkQueueSubmit2:6+:DEVICE_LOST tune 8x8x8 --no-cache; ended 6 'kernel .* lost 
 
 # ---- files: what can't be read is not passed over
 io opendir:1:EIO report straight; ended 4 "can't open folder 'straight/predictions'"
+io fopen:3:EIO report straight; ended 4 "can't open 'straight/predictions/step-00000012.csv': Input/output error"
+# What can't be looked at is not what is not there (a calibration left out made other probabilities).
+for i in 1 2 3; do printf '%s' "$i"; for k in $(seq 63); do printf ',%s' $((i * k % 17)); done; printf '\n'; done >rows64.csv
+"$program" predict straight rows64.csv --no-cache --quiet >whole
+for at in $(seq 20 32); do
+    io stat:$at:EIO predict straight rows64.csv --no-cache --quiet
+    n=$((n + 1))
+    [ $rc != 0 ] || cmp -s whole out || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: exit 0 with other probabilities"; }
+done
+# A recipe is written whole or not at all, so that init can be called again.
+{ echo a,b,y; for i in $(seq 40); do echo $((i % 7)),$((i * i % 11)),$((i % 2)); done; } >rows.csv
+"$program" init rows.csv -o whole.yaml >out
+for call in fprintf fwrite fread fflush fsync fclose rename; do
+    for at in $(seq 12); do
+        rm -f r.yaml
+        io $call:$at:EIO init rows.csv -o r.yaml
+        n=$((n + 1))
+        if [ $rc = 0 ] && cmp -s r.yaml whole.yaml; then continue; fi
+        if [ $rc = 4 ] && [ ! -e r.yaml ] && [ "$(grep -c 'error:' err)" = 1 ]; then continue; fi
+        bad=$((bad + 1))
+        echo "test_faults: FAILED: $what: exit $rc, with $([ -e r.yaml ] || echo no) recipe"
+        sed 's/^/  > /' err
+    done
+done
+# The text is not to blame where memory is short.
+printf 'It is a truth universally acknowledged\n' >novel.txt
+for at in $(seq 10 16); do io malloc:$at:ENOMEM pack novel.txt --tokenizer bytes --out packed-$at --quiet; ended 5 'memory'; done
 for at in 18 28; do
     train io fopen:$at:EIO
     ended 4 "can't open 'run/checkpoints/step-0000000[48]/state.json': Input/output error"

@@ -1,6 +1,7 @@
 /* vktrain init: looks at the data and writes a starter recipe as the tuning playbook begins:
  * simple, fast, a plain popular optimizer at a constant rate, no bells; with comments that say what
  * to tune next, and with which study. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,15 +222,10 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
     vkt_status st = vkt_tokenizer_train(&d->path, 1, BPE_TOKENS, &t);
     if (st != VKT_OK) return cli_exit_code(st);
     char *json = vkt_tokenizer_json(t);
-    FILE *f = fopen(kept, "wb");
-    bool ok = f && fputs(json, f) >= 0;
-    if (f) ok = fclose(f) == 0 && ok;
+    st = vkt_file_write(kept, json, strlen(json));
     vkt_free(json);
     vkt_tokenizer_destroy(&t);
-    if (!ok) {
-        cli_error("init: can't write '%s'", kept);
-        return CLI_DATA;
-    }
+    if (st != VKT_OK) return cli_exit_code(st);
     d->tokenizer = kept;
     return cli_exit_code(try_open(o, d->source, VKT_TASK_CLASSIFY, d));
 }
@@ -297,7 +293,8 @@ static void name_of(const char *path, char *out, size_t n)
     if (!*out) snprintf(out, n, "mine");
 }
 
-/* The starter with what was given by --set. Free it; NULL: there is no room for it on the disk. */
+/* The starter with what was given by --set. Free it; NULL: no temporary file can be written or
+ * read. */
 static char *recipe_text(const init_options *o, const init_data *d, const char *name)
 {
     char *text = NULL;
@@ -307,8 +304,13 @@ static char *recipe_text(const init_options *o, const init_data *d, const char *
     long n = fflush(f) || ferror(f) ? -1 : ftell(f);
     if (n > 0) text = cli_grow(NULL, (size_t)n + 1);
     rewind(f);
-    if (text) text[fread(text, 1, (size_t)n, f)] = 0;
+    bool whole = text && fread(text, 1, (size_t)n, f) == (size_t)n;
     fclose(f);
+    if (!whole) {
+        free(text);
+        return NULL;
+    }
+    text[n] = 0;
     for (size_t i = 0; i < o->set.n && text; i++) text = init_set(text, o->set.item[i]);
     return text;
 }
@@ -326,16 +328,19 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     int made = to_stdout ? CLI_OK : train_tokenizer(o, d, name);
     if (made) return made;
     char *text = recipe_text(o, d, name);
-    FILE *f = !text ? NULL : to_stdout ? stdout : fopen(path, "wb");
-    if (f) fputs(text, f);
-    free(text);
-    if (to_stdout && f) return CLI_OK;
-    if (!f || ferror(f) | fclose(f)) {
-        cli_error("init: can't write '%s'", path);
+    if (!text) {
+        cli_error("init: can't write and read a temporary file: %s", strerror(errno));
         return CLI_DATA;
     }
+    if (to_stdout) fputs(text, stdout);
+    vkt_status st = to_stdout ? VKT_OK : vkt_file_write(path, text, strlen(text));
+    free(text);
+    if (to_stdout || st != VKT_OK) return cli_exit_code(st);
     int rc = check_recipe(path);
-    if (rc) return rc;
+    if (rc) {
+        remove(path); /* what is no recipe must not stand in the way of one */
+        return rc;
+    }
     if (d->info.kind == VKT_DATA_KIND_TEXT)
         printf("%s: %s, %s tokens, a vocabulary of %u", path, d->source,
                cli_count(d->info.n_tokens[VKT_SPLIT_TRAIN] + d->info.n_tokens[VKT_SPLIT_VALID] +

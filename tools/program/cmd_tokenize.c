@@ -39,16 +39,13 @@ static int train(const tokenize_options *o)
     rc = cli_exit_code(vkt_tokenizer_train(o->common.args, o->common.n_args, o->train, &t));
     if (rc) return rc;
     char *json = vkt_tokenizer_json(t);
-    FILE *f = fopen(out, "wb");
-    bool ok = f && fputs(json, f) >= 0;
-    if (f) ok = fclose(f) == 0 && ok;
-    if (!ok) cli_error("can't write '%s'", out);
-    if (ok && !o->common.quiet)
+    vkt_status st = vkt_file_write(out, json, strlen(json));
+    if (st == VKT_OK && !o->common.quiet)
         printf("%s: %s tokens in %s\n", out, cli_count(vkt_tokenizer_get_info(t)->n_vocab),
                cli_time(cli_now() - start));
     vkt_free(json);
     vkt_tokenizer_destroy(&t);
-    return ok ? CLI_OK : CLI_DATA;
+    return cli_exit_code(st);
 }
 
 /* A token on one line: part of a character as \xNN. */

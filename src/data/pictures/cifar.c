@@ -80,7 +80,7 @@ static vkt_status read_names(vkt_dataset *ds, const char *path, uint32_t n)
     uint32_t k = 0;
     ds->schema.classes = vkt__arena_alloc(&ds->arena, n * sizeof *ds->schema.classes);
     ds->schema.n_outputs = n;
-    if (vkt__file_exists(path)) {
+    if (!vkt__is_absent(path)) {
         VKT_TRY(vkt__file_read(path, 1 << 16, &text, &bytes));
         bool ok = vkt__utf8_ok(text, bytes, &at);
         for (char *p = text, *end; ok && *p && k < n; p = end) {
@@ -115,7 +115,7 @@ vkt_status vkt__cifar_open(vkt_dataset *ds, const vkt_data_desc *desc)
                          desc->path);
     for (size_t i = 0; l->train[i]; i++)
         VKT_TRY(add_file(l, below(ds, desc->path, l->train[i]), &ds->part[0]));
-    if (vkt__file_exists(below(ds, desc->path, l->test))) {
+    if (!vkt__is_absent(below(ds, desc->path, l->test))) {
         VKT_TRY(add_file(l, below(ds, desc->path, l->test), &ds->part[1]));
         ds->of_part[VKT_SPLIT_TEST] = 1;
     }

@@ -147,7 +147,7 @@ static vkt_status find_classes(vkt_dataset *ds, const char *dir)
 {
     vkt__schema *s = &ds->schema;
     const char *path = vkt__arena_printf(&ds->arena, "%s/classes.txt", dir);
-    if (vkt__file_exists(path)) return read_class_names(ds, path);
+    if (!vkt__is_absent(path)) return read_class_names(ds, path);
     for (uint32_t i = 0; i < ds->part[0].n; i++)
         s->n_outputs = VKT_MAX(s->n_outputs, ds->part[0].labels[i].u + 1);
     s->classes = vkt__arena_alloc(&ds->arena, s->n_outputs * sizeof *s->classes);
@@ -222,13 +222,13 @@ static const char *labels_beside(vkt__arena *arena, const char *image_path)
         vkt__arena_printf(arena, "%.*slabels%s", (int)(at - image_path), image_path, at + 6);
     char *idx = strstr(path + (at - image_path), "idx");
     if (idx && (idx[3] == '3' || idx[3] == '4')) idx[3] = '1';
-    if (vkt__file_exists(path)) return path;
+    if (!vkt__is_absent(path)) return path;
     size_t n = strlen(path);
     if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
         path[n - 3] = 0;
     else
         path = vkt__arena_printf(arena, "%s.gz", path);
-    return vkt__file_exists(path) ? path : NULL;
+    return vkt__is_absent(path) ? NULL : path;
 }
 
 vkt_status vkt__images_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)

@@ -39,6 +39,7 @@ vkt_status vkt__store_add(vkt__store *s, vkt_tokenizer *t, const vkt__document *
         const vkt__stretch *p = &d->stretch[i];
         size_t first = s->tokens.n;
         st = vkt_tokenizer_encode(t, p->text, p->n, p->special, &s->tokens);
+        if (st == VKT_E_OOM_HOST) return st; /* which has been told */
         if (st != VKT_OK)
             return vkt__fail(st, "data", "'%s' can't be encoded by the tokenizer '%s'",
                              vkt__show(d->name).s, vkt__show(t->info.source).s);
