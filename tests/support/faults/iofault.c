@@ -18,10 +18,14 @@
  *   by the callers above it, so that a sweep need not fail each of a loop's.
  *
  * IOFAULT_COUNT=FILE: at exit "CALL COUNT" lines. IOFAULT_TRACE=1: a line when a fault fires, with
- *   the caller's offset.
+ *   the caller's offset; 2: all callers'.
+ *
+ * IOFAULT_FORK=CALL:ERRNO+ERRNO,...: the process forks at the first call from each place, for each
+ *   ERRNO, and the child's call fails: fork_at.c.
  *
  * What libc does inside itself (the write of an fwrite) does not pass here. */
 #define _GNU_SOURCE
+#include "fork_at.h"
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -99,9 +103,12 @@ static struct {
     long n;
 } sites[MAX_SITES];
 static int sites_wanted;
+static const char *forks; /* IOFAULT_FORK */
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
-static void note_site(int call, long n)
+/* Whether nothing like it called before. */
+static int note_site(int call, long n)
 {
+    int is_new = 0;
     void *frames[FRAMES];
     int depth = backtrace(frames, FRAMES);
     uint64_t key = 14695981039346656037u + (uint64_t)call;
@@ -112,9 +119,11 @@ static void note_site(int call, long n)
         if (sites[i].n && sites[i].key == key) break;
         if (sites[i].n) continue;
         sites[i].key = key, sites[i].call = call, sites[i].n = n;
+        is_new = 1;
         break;
     }
     pthread_mutex_unlock(&sites_lock);
+    return is_new;
 }
 
 static struct {
@@ -127,7 +136,7 @@ __attribute__((constructor)) static void configure(void)
 {
     inside = 1;
     char *spec = getenv("IOFAULT") ? strdup(getenv("IOFAULT")) : NULL, *save = NULL;
-    trace = getenv("IOFAULT_TRACE") != NULL;
+    trace = getenv("IOFAULT_TRACE") ? atoi(getenv("IOFAULT_TRACE")) : 0;
     if (getenv("IOFAULT_FROM")) from = strdup(getenv("IOFAULT_FROM"));
     for (char *p = spec ? strtok_r(spec, ",", &save) : NULL; p && n_faults < 16;
          p = strtok_r(NULL, ",", &save)) {
@@ -142,7 +151,8 @@ __attribute__((constructor)) static void configure(void)
         faults[n_faults++].open_ended = *end == '+';
     }
     free(spec);
-    sites_wanted = getenv("IOFAULT_SITES") != NULL;
+    forks = getenv("IOFAULT_FORK");
+    sites_wanted = forks || getenv("IOFAULT_SITES");
     inside = 0;
     ready = 1;
 }
@@ -154,7 +164,7 @@ __attribute__((destructor)) static void report(void)
     for (int i = 0; f && i < N; i++)
         if (counts[i]) fprintf(f, "%s %ld\n", names[i], counts[i]);
     if (f) fclose(f);
-    f = sites_wanted ? fopen(getenv("IOFAULT_SITES"), "w") : NULL;
+    f = getenv("IOFAULT_SITES") ? fopen(getenv("IOFAULT_SITES"), "w") : NULL;
     for (int i = 0; f && i < MAX_SITES; i++)
         if (sites[i].n) fprintf(f, "%s %ld\n", names[sites[i].call], sites[i].n);
     if (f) fclose(f);
@@ -182,6 +192,26 @@ static int mine(const void *ra)
     return m;
 }
 static void crash(int lose);
+static void moved(const char *old, const char *copy);
+/* In a child that IOFAULT_FORK asks for: how its call fails. */
+static int forked(int call, long n)
+{
+    size_t length = strlen(names[call]);
+    const char *p = forks;
+    while (p && (strncmp(p, names[call], length) != 0 || p[length] != ':'))
+        p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL;
+    for (p = p ? p + length : NULL; p && (*p == ':' || *p == '+');) {
+        size_t of = strcspn(++p, "+,");
+        for (size_t i = 0; i < sizeof errs / sizeof *errs; i++)
+            if (strlen(errs[i].n) == of && !strncmp(errs[i].n, p, of) &&
+                vkt_fork_at(names[call], n, errs[i].n, moved)) {
+                forks = NULL;
+                return errs[i].e;
+            }
+        p += of;
+    }
+    return 0;
+}
 static int fails(int call, const void *ra)
 {
     if (!ready || inside) return 0;
@@ -189,7 +219,7 @@ static int fails(int call, const void *ra)
     int e = 0;
     if (mine(ra)) {
         long c = atomic_fetch_add(&counts[call], 1) + 1;
-        if (sites_wanted) note_site(call, c);
+        if (sites_wanted && note_site(call, c) && forks) e = forked(call, c);
         for (int i = 0; i < n_faults; i++)
             if (faults[i].call == call &&
                 (c == faults[i].n || (faults[i].open_ended && c > faults[i].n)))
@@ -203,6 +233,8 @@ static int fails(int call, const void *ra)
                 strrchr(d.dli_fname, '/') ? strrchr(d.dli_fname, '/') + 1 : d.dli_fname,
                 (unsigned long)((const char *)ra - (const char *)d.dli_fbase));
             if (write(2, line, (size_t)n) < 0) e = e;
+            void *frames[40];
+            if (trace > 1) backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
         }
         if (e < 0) crash(e == E_CRASH);
     }
@@ -279,6 +311,17 @@ static void crash(int lose)
             perror(written[i].path);
     }
     kill(getpid(), SIGKILL);
+}
+
+static void moved(const char *old, const char *copy)
+{
+    char rest[512];
+    size_t n = strlen(old);
+    for (int i = 0; i < MAX_WRITTEN; i++) {
+        if (strncmp(written[i].path, old, n) != 0 || written[i].path[n] != '/') continue;
+        strcpy(rest, written[i].path + n);
+        snprintf(written[i].path, sizeof written[i].path, "%.200s%.300s", copy, rest);
+    }
 }
 
 /* A line of IOFAULT_ORDER. */

@@ -15,12 +15,16 @@
  * VKFAULT_PORTABILITY=1: the device has VK_KHR_portability_subset, and is not created without it,
  * as on macOS.
  *
+ * VKFAULT_FORK=N: with libiofault.so preloaded, the process forks at each call's first N times and
+ * then at times further and further apart, for each result that the call can have: fork_at.c.
+ *
  * VKFAULT_COUNT=FILE: at exit "CALL COUNT" lines, and "fired N".
  *
  * VKFAULT_TRACE=1: a line on stderr when a fault fires.
  *
  * Use: VK_LAYER_PATH=DIR VK_INSTANCE_LAYERS=VK_LAYER_VKT_fault PROGRAM ... */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +160,7 @@ typedef struct {
 } fault; /* call -1: any */
 static fault faults[16];
 static int n_faults, sticky, late, trace, portability;
+static long forks; /* VKFAULT_FORK */
 static long counts[N_CALLS], total, fired;
 static unsigned long long heap, heap_used;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -195,6 +200,7 @@ static void configure(void)
     late = getenv("VKFAULT_LATE") && atoi(getenv("VKFAULT_LATE"));
     trace = getenv("VKFAULT_TRACE") && atoi(getenv("VKFAULT_TRACE"));
     portability = getenv("VKFAULT_PORTABILITY") && atoi(getenv("VKFAULT_PORTABILITY"));
+    forks = getenv("VKFAULT_FORK") ? atol(getenv("VKFAULT_FORK")) : 0;
     heap = getenv("VKFAULT_HEAP") ? strtoull(getenv("VKFAULT_HEAP"), NULL, 10) : 0;
     char *spec = getenv("VKFAULT") ? strdup(getenv("VKFAULT")) : NULL, *save = NULL;
     for (char *p = spec ? strtok_r(spec, ",", &save) : NULL; p && n_faults < 16;
@@ -234,12 +240,52 @@ __attribute__((destructor)) static void report(void)
     fclose(f);
 }
 
+/* In a child that VKFAULT_FORK asks for: what its call returns. */
+static VkResult forked(int call)
+{
+    static const struct {
+        int call; /* -1: all others */
+        const char *results;
+    } ways[] = {
+        { I_vkCreateInstance, "INITIALIZATION_FAILED OUT_OF_HOST_MEMORY" },
+        { I_vkEnumeratePhysicalDevices, "INITIALIZATION_FAILED OUT_OF_HOST_MEMORY" },
+        { I_vkEnumerateDeviceExtensionProperties, "INITIALIZATION_FAILED OUT_OF_HOST_MEMORY" },
+        { I_vkCreateDevice,
+          "INITIALIZATION_FAILED OUT_OF_HOST_MEMORY OUT_OF_DEVICE_MEMORY DEVICE_LOST" },
+        { I_vkMapMemory, "MEMORY_MAP_FAILED OUT_OF_HOST_MEMORY DEVICE_LOST" },
+        { I_vkWaitSemaphores,
+          "TIMEOUT OUT_OF_HOST_MEMORY OUT_OF_DEVICE_MEMORY DEVICE_LOST DEVICE_LOST_ONCE" },
+        { -1, "INITIALIZATION_FAILED OUT_OF_HOST_MEMORY OUT_OF_DEVICE_MEMORY DEVICE_LOST "
+              "DEVICE_LOST_ONCE" },
+    };
+    int (*fork_at)(const char *, long, const char *, void (*)(const char *, const char *)) =
+        (__typeof__(fork_at))dlsym(RTLD_DEFAULT, "vkt_fork_at");
+    long n = counts[call], step = 1;
+    while (2 * step * forks <= n) step *= 2;
+    if (!fork_at || n % step) return VK_SUCCESS;
+    size_t row = 0;
+    while (ways[row].call != call && ways[row].call != -1) row++;
+    for (const char *p = ways[row].results; *p; p += strcspn(p, " "), p += *p == ' ') {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
+        if (!fork_at(names[call], n, name, NULL)) continue;
+        forks = 0;
+        sticky = strcmp(name, "DEVICE_LOST") == 0;
+        if (!strcmp(name, "DEVICE_LOST_ONCE")) name[strlen("DEVICE_LOST")] = 0;
+        for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+            if (!strcmp(name, results[i].name)) return fired++, results[i].r;
+    }
+    return VK_SUCCESS;
+}
+
 /* VK_SUCCESS: let it through. */
 static VkResult check(int call, struct device *d)
 {
     VkResult r = VK_SUCCESS;
     pthread_mutex_lock(&lock);
     counts[call]++, total++;
+    if (forks && (r = forked(call)) != VK_SUCCESS && trace)
+        fprintf(stderr, "vkfault: %s no. %ld returns %d\n", names[call], counts[call], (int)r);
     if (sticky && d && d->lost) r = VK_ERROR_DEVICE_LOST;
     for (int i = 0; i < n_faults && r == VK_SUCCESS; i++) {
         if (faults[i].call != call && faults[i].call != -1) continue;
