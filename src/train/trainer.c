@@ -237,6 +237,7 @@ static vkt_status split_as_before(vkt__trainer *t)
         if (old.eval_batch && old.eval_batch < c->eval_batch)
             c->eval_batch = (uint32_t)old.eval_batch;
     }
+    if (st == VKT_E_IO) vkt__fail(st, "train", "'%s': %s", t->desc->run_dir, why);
     vkt__arena_finish(&arena);
     return st == VKT_E_FORMAT ? VKT_OK : st; /* damaged: said where the run is opened */
 }

@@ -184,6 +184,7 @@ static vkt_status load_record(vkt__trainer *t, vkt__arena *a, vkt__run_record *o
     if (!*there) return VKT_OK;
     vkt_status st = vkt__run_load(t->run->dir, a, old, &why);
     t->had_steps = st == VKT_E_FORMAT || old->step > 0;
+    if (st == VKT_E_IO) return vkt__fail(st, "train", "'%s': %s", t->run->dir, why);
     if (st != VKT_E_FORMAT) return st;
     vkt_log(
         VKT_LOG_WARN, "train",

@@ -94,6 +94,12 @@ for at in $(seq 212 227); do
     if [ $rc = 0 ]; then ended 0 ''; else ended 5 'memory'; fi
 done
 
+for at in 2 3 4; do
+    rm -rf run && cp -a straight run
+    io fopen:$at:EIO "${train[@]}" --run run --resume
+    [ $rc = 0 ] || ended 4 "run.json can't be read"
+done
+
 # No memory at all any more: not even what is set aside for such cases.
 for at in 30 300 900; do train io malloc:$at+:ENOMEM; ended 5 'memory'; done
 # jansson's allocations are ours: none is made but from the memory that is set aside at need.

@@ -7,11 +7,13 @@
  * by sleeping. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -22,10 +24,29 @@ typedef struct green {
     ucontext_t context;
     struct green *next; /* a ring */
     void *(*fn)(void *);
-    void *arg, *result, *stack;
+    void *arg, *result, *stack,
+        *own; /* own: the program's _Thread_local variables while it waits */
     int done;
 } green;
 static green first = { .next = &first }, *now = &first;
+static struct {
+    void *at;
+    const void *begins;
+    size_t n, n_begins;
+} locals; /* the program's _Thread_local variables, and how they begin */
+
+static int find_locals(struct dl_phdr_info *d, size_t n, void *arg)
+{
+    (void)n, (void)arg;
+    for (int i = 0; i < d->dlpi_phnum; i++)
+        if (d->dlpi_phdr[i].p_type == PT_TLS) {
+            locals.at = d->dlpi_tls_data;
+            locals.n = d->dlpi_phdr[i].p_memsz;
+            locals.begins = (const void *)(d->dlpi_addr + d->dlpi_phdr[i].p_vaddr);
+            locals.n_begins = d->dlpi_phdr[i].p_filesz;
+        }
+    return 1; /* the program is the first */
+}
 
 /* The next thread's turn. */
 static void turn(void)
@@ -33,7 +54,9 @@ static void turn(void)
     green *from = now;
     do now = now->next;
     while (now->done);
-    if (now != from) swapcontext(&from->context, &now->context);
+    if (now == from) return;
+    if (locals.n) memcpy(from->own, locals.at, locals.n), memcpy(locals.at, now->own, locals.n);
+    swapcontext(&from->context, &now->context);
 }
 
 static void begin(void)
@@ -53,6 +76,13 @@ int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), v
         free(g);
         return EAGAIN;
     }
+    if (!first.own) {
+        dl_iterate_phdr(find_locals, NULL);
+        first.own = calloc(1, locals.n + 1);
+    }
+    g->own = calloc(1, locals.n + 1);
+    if (!first.own || !g->own) abort();
+    memcpy(g->own, locals.begins, locals.n_begins);
     getcontext(&g->context);
     g->context.uc_stack.ss_sp = g->stack = stack;
     g->context.uc_stack.ss_size = STACK_BYTES;
@@ -73,6 +103,7 @@ int pthread_join(pthread_t t, void **result)
     while (before->next != g) before = before->next;
     before->next = g->next;
     munmap(g->stack, STACK_BYTES);
+    free(g->own);
     free(g);
     return 0;
 }
