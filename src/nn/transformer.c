@@ -398,7 +398,8 @@ static vkt_tensor *transformer_build(vkt_model *m, vkt_graph *g, const vkt__laye
                                      bool train)
 {
     vkt__tbuilder b = { .m = m, .g = g, .l = l, .train = train };
-    if (vkt__transformer_shape(l, vkt__model_n_outputs(m), &b.s) != VKT_OK) return g->inert;
+    vkt_status st = vkt__transformer_shape(l, vkt__model_n_outputs(m), &b.s);
+    if (st != VKT_OK) return g->status = st, g->inert;
     b.docs = vkt__input_named(g, VKT_TOKEN_DOCUMENTS);
     /* Copied, because every layer reads it and a batch may be in memory that is slow for the
      * device. */
@@ -413,7 +414,8 @@ static vkt_tensor *sentence_build(vkt_model *m, vkt_graph *g, const vkt__layer *
 {
     vkt__tbuilder b = { .m = m, .g = g, .l = l, .train = train };
     const vkt__param *table = &m->params[l->w];
-    if (vkt__transformer_shape(l, table->pub.shape.d[0], &b.s) != VKT_OK) return g->inert;
+    vkt_status st = vkt__transformer_shape(l, table->pub.shape.d[0], &b.s);
+    if (st != VKT_OK) return g->status = st, g->inert;
     uint32_t B = x->shape.d[0];
     vkt_tensor *there = vkt_lookup(g, x, vkt_fill(g, vkt_shape2(b.s.V, 1), 1), 0);
     there = vkt_reshape(g, there, vkt_shape3(B, 1, b.s.T));

@@ -2,6 +2,7 @@
  * stands behind the last token does not count. */
 #include "testing.h"
 
+#include "base/log.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/graph.h"
 #include "vktrain/nn.h"
@@ -164,12 +165,28 @@ static void what_is_behind_a_sentence_does_not_count(void **state)
     assert_true(many[3] == other[3] && fabs((double)many[0] - (double)many[3]) > 1e-3);
 }
 
+/* The inert tensor of a layer that was not built is no result: it trained to nothing. */
+static void a_layer_without_memory_fails_its_graph(void **state)
+{
+    (void)state;
+    vkt_model *m = model_of(false);
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_tensor *ids = vkt_input(g, vkt_shape2(1, T), VKT_U32, "tokens");
+    vkt__reserve_spent = true; /* as after an allocation that failed */
+    vkt_model_build(m, g, ids, false);
+    assert_int_equal(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "test" }), VKT_E_OOM_HOST);
+    assert_false(vkt__reserve_spent);
+    vkt_graph_destroy(&g);
+    vkt_model_destroy(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caches_give_what_the_whole_text_gives),
         cmocka_unit_test(sampling),
         cmocka_unit_test(what_is_behind_a_sentence_does_not_count),
+        cmocka_unit_test(a_layer_without_memory_fails_its_graph),
     };
     vkt_gpu_desc desc = { .no_cache = true, .cap = getenv("VKT_TEST_CAP") };
     if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
