@@ -49,6 +49,7 @@ typedef struct vkt_optim_desc {
                              theta */
     bool decay_all;       /* decay biases and norm gains too; default: only tensors of rank >= 2 */
     bool offload;         /* keep the moments in host memory (VKT_MEM_HOST) */
+    bool outer;           /* one more moment, "outer", in host memory: the caller's */
     uint32_t part, parts; /* of several ranks: moments of part `part` of the parameters only, which
                              alone is updated here; parts 0: of all */
     float clip;           /* global L2 norm limit; 0: none. The norm is measured either way */

@@ -70,14 +70,16 @@ typedef struct vkt_config {
         *class_weights; /* [n_class_weights] of VKT_CLASS_WEIGHT_LIST, in the classes' order */
     uint32_t n_class_weights;
     vkt_optim_desc optim;
-    vkt_saving offload;    /* optimizer moments in the host's memory */
-    vkt_saving recompute;  /* activations computed again in the backward pass */
-    bool shard;            /* of several ranks: each has a part of the optimizer's state */
-    bool batch_norm_sync;  /* of several ranks: statistics of the whole batch */
-    const char *balance;   /* of several ranks: "equal", "measured" or their shares, "2,1" */
-    const char *freeze;    /* pattern of parameters that stay as they are; NULL: none */
-    vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
-    uint32_t batch;        /* examples of a micro-batch */
+    vkt_saving offload;           /* optimizer moments in the host's memory */
+    vkt_saving recompute;         /* activations computed again in the backward pass */
+    bool shard;                   /* of several ranks: each has a part of the optimizer's state */
+    uint32_t sync_every;          /* of several ranks: steps that each takes by itself; 1: none */
+    float sync_lr, sync_momentum; /* of the outer step after them */
+    bool batch_norm_sync;         /* of several ranks: statistics of the whole batch */
+    const char *balance;          /* of several ranks: "equal", "measured" or their shares, "2,1" */
+    const char *freeze;           /* pattern of parameters that stay as they are; NULL: none */
+    vkt_schedule schedule;        /* .steps is train.steps, .lr is optim.lr */
+    uint32_t batch;               /* examples of a micro-batch */
     uint32_t
         accumulate; /* micro-batches of a step: the mathematics of a batch that many times larger */
     uint32_t pack_steps;       /* short steps of a submission; 0: as measured */

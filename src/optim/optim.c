@@ -6,7 +6,7 @@
 #include "optim/optim_flat.h"
 #include "shaders/rng.h"
 
-enum { MAX_RULE_MOMENTS = 2, MAX_MOMENTS = 3 }; /* of the rule; and the average */
+enum { MAX_RULE_MOMENTS = 2, MAX_MOMENTS = 4 }; /* of the rule; the average; outer steps' */
 
 struct vkt_optim {
     vkt_gpu *gpu;
@@ -221,8 +221,9 @@ static vkt_status table(vkt_gpu *gpu, const char *label, const void *data, uint6
 vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat,
                                   vkt_optim **out)
 {
-    static const char *const labels[] = { "moment m", "moment v", "average parameters" },
-                             *const names[] = { "m", "v", "ema" };
+    static const char *const labels[] = { "moment m", "moment v", "average parameters",
+                                          "momentum of outer steps" },
+                             *const names[] = { "m", "v", "ema", "outer" };
     static const uint32_t zero[4];
     vkt_status st = VKT_OK;
     vkt__groups t = { 0 };
@@ -267,12 +268,14 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     }
     vkt_attr attr = vkt__optim_attr(desc);
     for (uint32_t i = 0; i < MAX_MOMENTS; i++) {
-        const bool has[] = { vkt__optim_has_m(attr), vkt__optim_has_v(attr), desc->ema > 0 };
+        const bool has[] = { vkt__optim_has_m(attr), vkt__optim_has_v(attr), desc->ema > 0,
+                             desc->outer };
         if (!has[i]) continue;
         o->names[o->n_moments] = names[i];
         VKT_TRY(vkt_buffer_create(
             gpu,
-            &(vkt_buffer_desc) { 4 * o->own.count, desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE,
+            &(vkt_buffer_desc) { 4 * o->own.count,
+                                 desc->offload || i == 3 ? VKT_MEM_HOST : VKT_MEM_DEVICE,
                                  labels[i] },
             &o->moments[o->n_moments]));
         if (i == 1 && desc->form == VKT_OPTIM_FORM_PLAYBOOK &&
@@ -472,7 +475,7 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
         vkt_tensor *t = bound(g, o->names[i], own, VKT_F32, o->moments[i], 0);
         if (o->names[i][0] == 'e')
             average = t;
-        else
+        else if (o->names[i][0] != 'o')
             moments[o->names[i][0] == 'v'] = t;
     }
     vkt__update_in in = {

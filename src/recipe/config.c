@@ -349,6 +349,26 @@ static vkt_status check_balance(const vkt_config *c)
                               b);
 }
 
+/* Evaluations are of parameters that the ranks agree on. */
+static vkt_status check_sync(vkt_config *c)
+{
+    uint32_t n = c->sync_every;
+    if (n <= 1) return VKT_OK;
+    const char *other = c->shard             ? "optim.shard"
+                        : c->batch_norm_sync ? "train.batch_norm_sync"
+                        : c->optim.ema > 0   ? "train.ema"
+                                             : NULL;
+    if (other)
+        return vkt__config_refuse(c, "train.sync.every", "it can't be combined with %s", other);
+    if (!vkt__config_was_set(c, "eval.every")) c->eval_every += (n - c->eval_every % n) % n;
+    if (c->eval_every % n)
+        return vkt__config_refuse(c, "eval.every",
+                                  "%u is no multiple of train.sync.every = %u: the ranks' "
+                                  "parameters are the same only then",
+                                  c->eval_every, n);
+    return VKT_OK;
+}
+
 static void finish_rule(vkt_config *c)
 {
     const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
@@ -481,6 +501,7 @@ vkt_status vkt__config_check(vkt_config *c)
     uint64_t total = c->schedule.steps + (c->schedule.warmup_included ? 0 : c->schedule.warmup);
     if (!c->eval_batch) c->eval_batch = (uint32_t)VKT_MIN(4ull * c->batch, 1u << 22);
     if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);
+    VKT_TRY(check_sync(c));
     if (!c->log_every) c->log_every = (uint32_t)VKT_MAX(VKT_MIN(total / 20, 1000000000u), 1);
     if (c->eval_batch < c->batch)
         return vkt__config_refuse(

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "vktrain/recipe.h"
 
-enum { VKT__MAX_OPTIONS = 128 };
+enum { VKT__MAX_OPTIONS = 192 };
 
 struct vkt__config_private {
     vkt__arena arena;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "recipe/option_help.h"
 #include "recipe/options.h"
 #include "tensor/ops/rules.h"
 
@@ -449,6 +450,15 @@ static const vkt__option options[] = {
       "the "
       "first one, which a resumed run keeps; [2, 1]: as listed, a whole number for each rank",
       NULL, NULL },
+    { "train.sync.every", VKT__OPT_U32, AT(sync_every), "1", 1, 1e6, "steps",
+      "of several ranks, for slow links: each takes so many steps by itself, then an outer step of "
+      "Nesterov momentum goes from the parameters before them towards the mean of the ranks' "
+      "(DiLoCo). 1: gradients are added up in each step, and the curve is that of one rank",
+      NULL, NULL },
+    { "train.sync.lr", VKT__OPT_F32, AT(sync_lr), "0.7", 0.001, 10, "",
+      "train.sync: learning rate of the outer step", NULL, NULL },
+    { "train.sync.momentum", VKT__OPT_F32, AT(sync_momentum), "0.9", 0, 0.999, "",
+      "train.sync: momentum of the outer step", NULL, NULL },
     { "train.freeze", VKT__OPT_STRING, AT(freeze), NULL, 0, 0, "",
       "pattern of the parameters that are not trained, such as \"0.*\"", NULL, "freeze" },
     { "train.ema", VKT__OPT_F32, AT(optim.ema), "0", 0, 0.999999, "",
@@ -526,44 +536,6 @@ int vkt__option_find(const char *name)
     return -1;
 }
 
-/* The update rules that use something, with commas between them. */
-static void rules_using(uint32_t uses, vkt__str *out)
-{
-    const vkt__rule *r;
-    size_t before = out->len;
-    for (uint32_t i = 0; (r = vkt__rule_at(i)); i++)
-        if (r->uses & uses) vkt__str_printf(out, "%s%s", out->len > before ? ", " : "", r->name);
-}
-
-/* The help of an option that has a meaning for some update rules only: it names them. */
-static void rule_help(const vkt__option *o, char *out, size_t size)
-{
-    const vkt__rule *r;
-    vkt__str s = { 0 };
-    if (o->uses == VKT__DECAY_DECOUPLED) {
-        vkt__str_printf(&s, "%s; decoupled with ", o->help);
-        rules_using(o->uses, &s);
-    } else {
-        rules_using(o->uses, &s);
-        vkt__str_printf(&s, ": %s", o->help);
-    }
-    for (uint32_t i = 0; o->uses == VKT__USES_BETA2 && (r = vkt__rule_at(i)); i++)
-        if (r->beta2 > 0) vkt__str_printf(&s, " (default with %s: %g)", r->name, (double)r->beta2);
-    snprintf(out, size, "%s", s.data);
-    vkt__str_finish(&s);
-}
-
-/* The help, and what each word means. */
-static void meaning_help(const vkt__option *o, char *out, size_t size)
-{
-    vkt__str s = { 0 };
-    vkt__str_printf(&s, "%s", o->help);
-    for (int i = 0; o->word(i); i++)
-        vkt__str_printf(&s, "%s%s (%s)", i ? ", " : ": ", o->word(i), o->meaning(i));
-    snprintf(out, size, "%s", s.data);
-    vkt__str_finish(&s);
-}
-
 bool vkt_option(size_t i, vkt_option_info *out)
 {
     static const char *const types[] = { "text",   "true/false", "integer", "integer",   "integer",
@@ -586,8 +558,8 @@ bool vkt_option(size_t i, vkt_option_info *out)
         snprintf(range, sizeof range, "%s to %s", vkt__double_text(o->min, false, lo),
                  vkt__double_text(o->max, false, hi));
     }
-    if (o->uses) rule_help(o, help, sizeof help);
-    if (o->meaning) meaning_help(o, help, sizeof help);
+    if (o->uses) vkt__rule_help(o->uses, o->help, help, sizeof help);
+    if (o->meaning) vkt__meaning_help(o->help, o->word, o->meaning, help, sizeof help);
     *out = (vkt_option_info) { .name = o->name,
                                .type = is_choice ? "choice" : types[o->type],
                                .range = range,

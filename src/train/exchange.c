@@ -27,10 +27,105 @@ fail:
     return st;
 }
 
+/* Batch norm's running averages become the mean of the ranks', by their shares of the batch, in
+ * every step, not only before an evaluation: so an interruption changes nothing. Counters are each
+ * rank's own. */
+static vkt_status average_states(vkt__exchange *e)
+{
+    vkt_status st = VKT_OK;
+    uint64_t n = vkt_model_state_count(e->model);
+    const vkt_param *p;
+    if (!n) return VKT_OK;
+    VKT_TRY(vkt_buffer_read(e->gpu, vkt_model_states(e->model), 0, e->states, 4 * n));
+    memcpy(e->own_states, e->states, 4 * n);
+    for (size_t i = 0; (p = vkt_model_state(e->model, i)); i++)
+        if (p->dtype == VKT_U32) memset(e->states + p->offset, 0, p->count * 4);
+    for (uint64_t i = 0; i < n; i++) e->states[i] *= (float)e->share;
+    VKT_TRY(vkt__comm_sum(e->comm, e->states, n));
+    for (size_t i = 0; (p = vkt_model_state(e->model, i)); i++)
+        if (p->dtype == VKT_U32)
+            memcpy(e->states + p->offset, e->own_states + p->offset, p->count * 4);
+    VKT_TRY(vkt_buffer_write(e->gpu, vkt_model_states(e->model), 0, e->states, 4 * n));
+fail:
+    return st;
+}
+
+static vkt_status wait_job(vkt__exchange *e, uint32_t i)
+{
+    return e->jobs[i] ? vkt__comm_sum_wait(e->comm, &e->jobs[i]) : VKT_OK;
+}
+
+/* ---- outer steps ---- */
+
+static size_t outer_moment(const vkt__exchange *e)
+{
+    return vkt_optim_n_moments(e->optim) - 1;
+}
+
+static vkt_status begin_outer(vkt__exchange *e)
+{
+    vkt_status st = VKT_OK;
+    e->outer = malloc(2 * e->count * sizeof *e->outer);
+    if (!e->outer)
+        return vkt__fail(VKT_E_OOM_HOST, "train", "no memory for train.sync: %.1f MiB",
+                         (double)e->count * 8 / 1048576);
+    VKT_TRY(vkt_buffer_read(e->gpu, vkt_model_values(e->model), 4 * vkt_model_frozen_flat(e->model),
+                            e->outer, 4 * e->count));
+    VKT_TRY(vkt__optim_read_moment(e->optim, outer_moment(e), e->outer + e->count));
+    VKT_TRY(vkt__model_narrow(e->model, &e->narrow));
+fail:
+    return st;
+}
+
+/* DiLoCo (Douillard et al. 2023, arXiv 2311.08105): d is how far the ranks' mean has come from the
+ * parameters before;  m = momentum m + d;  parameters += lr (momentum m + d). All ranks compute the
+ * same. The mean is by the ranks' shares of the batch. */
+static vkt_status outer_step(vkt__exchange *e)
+{
+    vkt_status st = VKT_OK;
+    float lr = e->config->sync_lr, momentum = e->config->sync_momentum, *theta = e->outer,
+          *m = e->outer + e->count;
+    uint32_t n = e->buckets->n_pieces;
+    vkt_buffer *values = vkt_model_values(e->model);
+    uint64_t first = vkt_model_frozen_flat(e->model);
+    VKT_TRY(vkt_buffer_read(e->gpu, values, 4 * first, e->host, 4 * e->count));
+    for (uint64_t i = 0; i < e->count; i++) e->host[i] *= (float)e->share;
+    for (uint32_t i = 0; i < n; i++) {
+        vkt__range r = e->buckets->pieces[i];
+        VKT_TRY(vkt__comm_sum_start(e->comm, e->host + r.offset, r.count, &e->jobs[i]));
+    }
+    for (uint32_t i = 0; i < n; i++) VKT_TRY(wait_job(e, i));
+    for (uint64_t i = 0; i < e->count; i++) {
+        float d = e->host[i] - theta[i];
+        m[i] = momentum * m[i] + d;
+        theta[i] += lr * (momentum * m[i] + d);
+    }
+    VKT_TRY(vkt_buffer_write(e->gpu, values, 4 * first, theta, 4 * e->count));
+    VKT_TRY(vkt__optim_write_moment(e->optim, outer_moment(e), m));
+    if (e->narrow) VKT_TRY(vkt_graph_run(e->narrow));
+    VKT_TRY(average_states(e));
+fail:
+    return st;
+}
+
+bool vkt__exchange_due(const vkt__exchange *e, uint64_t step)
+{
+    return (step + 1) % e->config->sync_every == 0 ||
+           step + 1 == vkt_schedule_total(&e->config->schedule);
+}
+
+vkt_status vkt__exchange_signals(vkt__exchange *e)
+{
+    return vkt__comm_sum(e->comm, e->shared, VKT__SHARED_N);
+}
+
+/* ---- the exchange ---- */
+
 /* Where the optimizer has a part of the state: where all parts begin. */
 static vkt_status share_state(vkt__exchange *e)
 {
     uint32_t size = e->comm->size;
+    if (e->config->sync_every > 1) return begin_outer(e);
     if (vkt__optim_own(e->optim).count == e->count) return VKT_OK;
     e->parts = vkt__alloc(2 * (size + 1) * sizeof *e->parts);
     e->cuts = e->parts + size + 1;
@@ -56,6 +151,7 @@ vkt_status vkt__exchange_create(const vkt__exchange_desc *d, vkt__exchange **out
     e->gpu = d->gpu;
     vkt__optim_sums(d->optim, &e->gradients, &e->count, &e->sums);
     e->optim = d->optim;
+    e->config = d->config;
     e->model = d->model;
     e->graph = d->graph;
     e->buckets = d->buckets;
@@ -78,6 +174,7 @@ void vkt__exchange_destroy(vkt__exchange **pe)
     if (e->copies) free(e->host);
     vkt_graph_destroy(&e->narrow);
     free(e->parts);
+    free(e->outer);
     free(e->states);
     free(e);
     *pe = NULL;
@@ -91,29 +188,6 @@ uint64_t vkt__exchange_bytes(const vkt__exchange *e)
 uint32_t vkt__exchange_sums(const vkt__exchange *e)
 {
     return e->buckets->n_pieces + 1;
-}
-
-/* Batch norm's running averages become the mean of the ranks', by their shares of the batch, in
- * every step, not only before an evaluation: so an interruption changes nothing. Counters are each
- * rank's own. */
-static vkt_status average_states(vkt__exchange *e)
-{
-    vkt_status st = VKT_OK;
-    uint64_t n = vkt_model_state_count(e->model);
-    const vkt_param *p;
-    if (!n) return VKT_OK;
-    VKT_TRY(vkt_buffer_read(e->gpu, vkt_model_states(e->model), 0, e->states, 4 * n));
-    memcpy(e->own_states, e->states, 4 * n);
-    for (size_t i = 0; (p = vkt_model_state(e->model, i)); i++)
-        if (p->dtype == VKT_U32) memset(e->states + p->offset, 0, p->count * 4);
-    for (uint64_t i = 0; i < n; i++) e->states[i] *= (float)e->share;
-    VKT_TRY(vkt__comm_sum(e->comm, e->states, n));
-    for (size_t i = 0; (p = vkt_model_state(e->model, i)); i++)
-        if (p->dtype == VKT_U32)
-            memcpy(e->states + p->offset, e->own_states + p->offset, p->count * 4);
-    VKT_TRY(vkt_buffer_write(e->gpu, vkt_model_states(e->model), 0, e->states, 4 * n));
-fail:
-    return st;
 }
 
 /* Until the device has come to the ticket. Messages only get on while MPI is called: sums that are
@@ -136,11 +210,6 @@ static vkt_status wait_device(vkt__exchange *e, uint64_t ticket, uint32_t n_jobs
     VKT_TRY(vkt_ticket_wait(e->gpu, ticket));
 fail:
     return st;
-}
-
-static vkt_status wait_job(vkt__exchange *e, uint32_t i)
-{
-    return e->jobs[i] ? vkt__comm_sum_wait(e->comm, &e->jobs[i]) : VKT_OK;
 }
 
 /* The buckets in their order; each is on its way while backward makes the next. */
@@ -224,9 +293,14 @@ fail:
 vkt_status vkt__exchange_update(vkt__exchange *e, uint64_t ticket)
 {
     vkt_status st = VKT_OK;
-    if (!e->parts) return VKT_OK;
+    if (!e->parts && !e->outer) return VKT_OK;
     VKT_TRY(vkt_ticket_wait(e->gpu, ticket));
     double start = vkt__now();
+    if (e->outer) {
+        VKT_TRY(outer_step(e));
+        e->seconds += vkt__now() - start;
+        return VKT_OK;
+    }
     vkt_buffer *values = vkt_model_values(e->model);
     vkt__range own = vkt__optim_own(e->optim);
     uint64_t first = vkt_model_frozen_flat(e->model);

@@ -8,7 +8,7 @@
 #define VKT_TRAIN_EXCHANGE_H
 
 #include "comm/comm.h"
-#include "vktrain/optim.h"
+#include "vktrain/recipe.h"
 
 /* buckets.h */
 typedef struct vkt__buckets vkt__buckets;
@@ -33,11 +33,13 @@ typedef struct vkt__exchange {
     vkt_graph *graph;             /* that makes the gradients */
     const vkt__buckets *buckets;
     vkt_optim *optim;
+    const vkt_config *config;
     double share;
     uint64_t count;
     uint64_t *parts, *cuts; /* [size + 1] where the ranks' parts begin, also in a bucket; or NULL */
-    vkt_graph *narrow;      /* parameters that arrive, in 16 bits, too; or NULL */
-    float *host;            /* the gradients' memory where the host sees it, else a copy of them */
+    float *outer; /* [2, count] parameters after the last outer step, and its momentum; or NULL */
+    vkt_graph *narrow; /* parameters that arrive, in 16 bits, too; or NULL */
+    float *host;       /* the gradients' memory where the host sees it, else a copy of them */
     bool copies;
     vkt__comm_job *jobs[VKT__COMM_JOBS];
     float shared[VKT__SHARED_N];
@@ -60,6 +62,7 @@ typedef struct vkt__exchange_desc {
     vkt_graph *graph; /* that vkt__exchange_build has ended */
     const vkt__buckets *buckets;
     double share; /* of the batch: how much this rank's running averages count */
+    const vkt_config *config;
 } vkt__exchange_desc;
 /* OOM_HOST. */
 vkt_status vkt__exchange_create(const vkt__exchange_desc *desc, vkt__exchange **out);
@@ -67,8 +70,12 @@ void vkt__exchange_destroy(vkt__exchange **e);
 /* The step's last micro-batch was submitted. shared: this rank's values from
  * VKT__SHARED_WEIGHT on; all ranks' sums afterwards. */
 vkt_status vkt__exchange_step(vkt__exchange *e);
-/* The update was submitted, as this ticket: with parts, waits for it, and exchanges what it has
- * made. Else OK at once. */
+/* Whether ranks exchange anything in a step: but for train.sync, in each. */
+bool vkt__exchange_due(const vkt__exchange *e, uint64_t step);
+/* vkt__exchange_step where gradients stay each rank's own: only who wants to stop. */
+vkt_status vkt__exchange_signals(vkt__exchange *e);
+/* The update of a step with an exchange was submitted, as this ticket: with parts, waits for it and
+ * exchanges what it has made; with train.sync, takes the outer step. Else OK at once. */
 vkt_status vkt__exchange_update(vkt__exchange *e, uint64_t ticket);
 /* data [count] that each rank has its own part of becomes whole; user: the exchange. Of moments. */
 vkt_status vkt__exchange_whole(void *user, float *data);

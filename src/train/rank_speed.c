@@ -172,13 +172,15 @@ vkt_status vkt__ranks_say_shares(vkt__trainer *t)
                 t->rank_ms[r]);
     }
     VKT_TRY(time_exchange(c, &latency, &rate));
-    double bytes = (double)vkt__exchange_bytes(t->s->exchange),
-           ms = 1e3 * (bytes / rate + latency * vkt__exchange_sums(t->s->exchange));
-    vkt_log(VKT_LOG_INFO, "train",
-            "each rank sends %.2f MiB in a step, by %s: about %.3g ms at the %.3g GB/s and %.3g us "
-            "that were measured, %.0f%% efficiency if none of it overlapped with the backward pass",
-            bytes / 1048576, vkt_comm_library(), ms, rate / 1e9, 1e6 * latency,
-            100 * all / c->size / (longest + ms));
+    uint32_t every = t->c->sync_every;
+    double bytes = (double)vkt__exchange_bytes(t->s->exchange) / every,
+           ms = 1e3 * (bytes / rate + latency * vkt__exchange_sums(t->s->exchange) / every);
+    vkt_log(
+        VKT_LOG_INFO, "train",
+        "each rank sends %.2f MiB in a step%s, by %s: about %.3g ms at the %.3g GB/s and %.3g us "
+        "that were measured, %.0f%% efficiency if none of it overlapped with the backward pass",
+        bytes / 1048576, every > 1 ? " (train.sync: in the mean)" : "", vkt_comm_library(), ms,
+        rate / 1e9, 1e6 * latency, 100 * all / c->size / (longest + ms));
 fail:
     return st;
 }

@@ -316,6 +316,7 @@ static vkt_status make_optim(vkt__session *s)
     vkt_optim_desc d = s->config->optim;
     if (s->config->precision != VKT_F16) d.loss_scale = 0; /* bf16 has fp32's range */
     d.offload = s->config->offload == VKT_SAVING_ALWAYS;
+    d.outer = s->config->sync_every > 1 && s->config->ranks > 1;
     if (s->config->shard && s->config->ranks > 1)
         d.part = s->config->rank, d.parts = s->config->ranks;
     if (!s->config->freeze) return vkt_optim_create(s->gpu, &d, s->model, &s->optim);
@@ -566,7 +567,8 @@ vkt_status vkt__session_join(vkt__session *s, vkt_comm *comm)
                              s->model,
                              s->train.graph,
                              s->buckets,
-                             (double)s->train.batch / s->config->batch };
+                             (double)s->train.batch / s->config->batch,
+                             s->config };
     return vkt__exchange_create(&d, &s->exchange);
 }
 

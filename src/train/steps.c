@@ -82,13 +82,21 @@ static vkt_status exchange(vkt__steps *t, vkt__flight *f)
 {
     vkt_status st = VKT_OK;
     vkt__exchange *e = t->s->exchange;
+    t->later |= t->save;
+    if (!vkt__exchange_due(e, f->step)) {
+        t->stop = t->save = false;
+        return VKT_OK;
+    }
     e->shared[VKT__SHARED_WEIGHT] = (float)f->weight;
     e->shared[VKT__SHARED_COUNTED] = (float)f->n_counted;
     e->shared[VKT__SHARED_STOP] = t->stop;
-    e->shared[VKT__SHARED_SAVE] = t->save;
-    VKT_TRY(vkt__exchange_step(e));
-    f->weight = (double)e->shared[VKT__SHARED_WEIGHT];
-    f->n_counted = (uint32_t)e->shared[VKT__SHARED_COUNTED];
+    e->shared[VKT__SHARED_SAVE] = t->later;
+    VKT_TRY(e->outer ? vkt__exchange_signals(e) : vkt__exchange_step(e));
+    if (!e->outer) {
+        f->weight = (double)e->shared[VKT__SHARED_WEIGHT];
+        f->n_counted = (uint32_t)e->shared[VKT__SHARED_COUNTED];
+    }
+    t->later = false;
     t->stop = e->shared[VKT__SHARED_STOP] > 0;
     t->save = e->shared[VKT__SHARED_SAVE] > 0;
     vkt__session_fill_update(t->s, f->slot, f->step, f->lr, f->weight);
@@ -111,7 +119,8 @@ static vkt_status flush(vkt__steps *t)
         since = mark(t);
         VKT_TRY(vkt_graph_submit(t->s->update, slots[n - 1], &ticket));
         tell_submitted(t, *held(t, n - 1), ticket, true, since);
-        if (t->s->exchange) VKT_TRY(vkt__exchange_update(t->s->exchange, ticket));
+        if (t->s->exchange && vkt__exchange_due(t->s->exchange, held(t, n - 1)->step))
+            VKT_TRY(vkt__exchange_update(t->s->exchange, ticket));
     }
     for (uint32_t i = 0; i < n; i++) held(t, i)->ticket = ticket;
     t->n_held = 0;

@@ -55,6 +55,7 @@ typedef struct vkt__steps {
     uint32_t n_held; /* the newest of them: not submitted yet */
     double wait_s;   /* for the loader, in all */
     bool stop, save; /* of several ranks: what this one is asked for; what one of them is */
+    bool later;      /* train.sync: a checkpoint was asked for since the last exchange */
     vkt__packing packing;
     const vkt__steps_observer *observer; /* or NULL */
 } vkt__steps;

@@ -127,6 +127,27 @@ runs 2 16-shard norm.yaml --set train.precision=bf16 --set optim.rule=rmsprop --
 files_near 16-whole/checkpoints/step-00000012 16-shard/checkpoints/step-00000012 1e-2 model optimizer
 python3 -c "import sys; sys.exit(not float(sys.argv[1]) > float(sys.argv[2]))" "$whole" "$(planned)" || say "parts of the moments take as much memory: $whole and $(planned) KiB"
 
+# Local steps with outer ones between them: with plain steps of either kind nearly the same training, the same bits twice, its
+# momentum in the checkpoint; what can't be combined is refused.
+plain=(--set optim.rule=sgd --set optim.lr=0.03 --set optim.clip=0)
+runs 1 plain mlp.yaml "${plain[@]}"
+runs 3 local mlp.yaml "${plain[@]}" --set 'train.balance=[3, 1, 1]' --set train.sync.every=10 --set train.sync.lr=1 --set train.sync.momentum=0
+python3 - plain local <<'PY' || say "local steps go elsewhere"
+import json, sys
+a, b = ([r["loss"] for r in map(json.loads, open(d + "/metrics.jsonl")) if r["kind"] == "eval"] for d in sys.argv[1:])
+print("one rank", a, "local steps", b)
+assert len(a) == len(b) == 3 and all(abs(x - y) < 0.02 * x for x, y in zip(a, b))
+PY
+runs 2 outer mlp.yaml --set train.sync.every=5
+runs 2 outer-again mlp.yaml --set train.sync.every=5
+same outer outer-again step-00000040
+grep -qa outer.1.weight outer/checkpoints/step-00000040/optimizer.safetensors || say "the outer momentum is not in the checkpoint"
+runs 2 outer mlp.yaml --set train.sync.every=5 --set train.steps=50 --resume
+for wrong in "eval.every=12:12 is no multiple of train.sync.every = 5" "optim.shard=true:can't be combined with optim.shard" "train.ema=0.9:can't be combined with train.ema"; do
+  ranks 2 train mlp.yaml --run no --set train.sync.every=5 --set "${wrong%%:*}"
+  [ $code = 2 ] && grep -q "${wrong#*:}" err || { say "train.sync.every=5 with ${wrong%%:*}: $code"; cat err >&2; }
+done
+
 # Unequal parts are the same training. Measured ones are kept by a run that is resumed.
 runs 3 uneven mlp.yaml --set 'train.balance=[3, 1, 1]'
 near mlp-1 uneven 1e-4 loss grad_norm accuracy

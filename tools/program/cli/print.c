@@ -139,7 +139,7 @@ void cli_put(FILE *f, const char *text)
 
 const char *cli_text(const char *fmt, ...)
 {
-    static char buf[32][256];
+    static char buf[32][512];
     static unsigned next;
     char *out = buf[next++ % CLI_COUNT(buf)];
     va_list ap;
