@@ -177,6 +177,10 @@ if(VKT_TESTS)
     if(VKT_PROGRAM)
       vkt_script(program/test_portability cli $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
       vkt_script(program/test_faults cli $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
+      # Each place of the commands that need no device.
+      add_test(NAME faults_forked COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/faults-forked --command init --command pack --command inspect --group program
+        $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
+      set_tests_properties(faults_forked PROPERTIES LABELS cli)
       # Of all faults a sample, others each day. By hand until a whole sweep was clean: ctest -L faults.
       add_test(NAME faults_sample COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/faults --sample 60 --jobs 1 --limit 180 --but study --but profile
         $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
