@@ -165,6 +165,12 @@ set(SHADERS_MATRIX_UNITS
   matmul/matmul_split.bfloat16
   conv/conv_matrix.float16
   conv/conv_matrix.bfloat16
+  language/attention_matrix.float16
+  language/attention_matrix.bfloat16
+  language/attention_dq_matrix.float16
+  language/attention_dq_matrix.bfloat16
+  language/attention_dkv_matrix.float16
+  language/attention_dkv_matrix.bfloat16
   bench/bench_matrix.float16
   bench/bench_matrix.bfloat16
 )

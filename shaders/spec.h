@@ -62,6 +62,7 @@
 #define VKT_SPEC_CM 41
 #define VKT_SPEC_CN 42
 #define VKT_SPEC_CK 43
+#define VKT_SPEC_HELD 83 /* operands that all steps use stay in registers */
 
 /* tiles of one subgroup (matmul_rows, matmul_row, conv_rows) */
 #define VKT_SPEC_SHUFFLE 44 /* hand out by subgroupShuffle: quirk SLOW_BROADCAST */
@@ -92,6 +93,7 @@
 #define VKT_SPEC_AT_ONCE 62
 #define VKT_SPEC_SPLIT 63
 #define VKT_SPEC_TILE 64
+#define VKT_SPEC_GRADIENTS 84 /* attention: 1 of keys, 2 of values */
 #define VKT_SPEC_CAPPED 73 /* scores are kept below a cap */
 
 /* losses */

@@ -162,6 +162,7 @@ set(SRC_TENSOR_GRAPH
   src/tensor/graph/workgroup.c
 )
 set(SRC_TENSOR_KERNELS
+  src/tensor/kernels/attention_kernels.c
   src/tensor/kernels/conv_families.c
   src/tensor/kernels/conv_kernels.c
   src/tensor/kernels/matmul_cpu.c

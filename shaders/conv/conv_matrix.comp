@@ -4,7 +4,6 @@
  * conv_dw_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
-#include "half.glsl"
 
 layout(push_constant, scalar) uniform Push { conv_params p; };
 #include "conv_implicit.glsl"
@@ -12,22 +11,6 @@ layout(constant_id = VKT_SPEC_LAYOUT) const uint LAYOUT = 1; /* of the product: 
 #define ROW_OF(row) row_of(row)
 #include "matmul/matmul_fragments.glsl"
 #include "matmul/matmul_stage.glsl"
-
-/* Two numbers in a word. */
-uint narrow(vec2 x)
-{
-    uvec2 u = floatBitsToUint(x);
-#ifdef BFLOAT16
-    return to_bf16(u.x) | to_bf16(u.y) << 16;
-#else
-    return to_f16(u.x) | to_f16(u.y) << 16;
-#endif
-}
-
-uvec4 narrow8(vec4 x, vec4 y)
-{
-    return uvec4(narrow(x.xy), narrow(x.zw), narrow(y.xy), narrow(y.zw));
-}
 
 /* Where a thread's vectors of A lie, as far as that does not change from slice to slice. */
 struct place {
@@ -52,14 +35,14 @@ uvec4 load_a(uint i, place a, uint k, uint end)
         pixel_at(m, p.oh, p.ow, a.image, a.row, a.col);
         first = here.m0 + (TURN_A != 0 ? tid / steps * 8 : c);
     }
-    return narrow8(inputs(a.image, a.row, a.col, first), inputs(a.image, a.row, a.col, first + 4));
+    return operands8(inputs(a.image, a.row, a.col, first), inputs(a.image, a.row, a.col, first + 4));
 }
 
 uvec4 load_b(uint i, uint k, uint end)
 {
     uint tid = gl_LocalInvocationID.x, j = i * THREADS + tid, r = j / B_LEN, c = j % B_LEN * 8, steps = BK / B_LOADS;
     uint row = k + (TURN_B != 0 ? tid % steps * B_LOADS + i : r), n = here.n0 + (TURN_B != 0 ? tid / steps * 8 : c);
-    return narrow8(weights(row, n, end), weights(row, n + 4, end));
+    return operands8(weights(row, n, end), weights(row, n + 4, end));
 }
 
 void main()

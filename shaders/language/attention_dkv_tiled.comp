@@ -10,14 +10,9 @@ layout(push_constant, scalar) uniform Push { attention_bwd_params p; };
 void hide(inout float s[TM][TN], uint b, uint first, uint tile, uint end)
 {
     [[unroll]] for (uint m = 0; m < TM; m++) {
-        uint j = min(first + row(m), p.S - 1), begin = 0, past = end;
-        if (p.window > 0) {
-            begin = max(j + 1, p.window) - p.window;
-            past = min(past, j + p.window);
-        }
-        if (has(VKT_ATT_CAUSAL)) begin = max(begin, j);
-        uint many = max(past, begin) - begin;
-        [[unroll]] for (uint n = 0; n < TN; n++) s[m][n] = tile + column(n) - begin < many ? s[m][n] : 0.0;
+        uint j = min(first + row(m), p.S - 1);
+        uvec2 span = span_back(j, end);
+        [[unroll]] for (uint n = 0; n < TN; n++) s[m][n] = tile + column(n) - span.x < span.y ? s[m][n] : 0.0;
         if (has(VKT_ATT_DOCS)) {
             uint doc = p.docs.v[b * p.T + j];
             [[unroll]] for (uint n = 0; n < TN; n++)
@@ -30,13 +25,8 @@ void main()
 {
     uvec3 who = whose(p.S, p.heads / p.group, false);
     if (who.z >= p.batch) return;
-    uint first = who.x * BM, begin = 0, end = p.T, past = min(first + BM, p.S);
-    if (has(VKT_ATT_CAUSAL)) begin = first;
-    if (p.window > 0) {
-        begin = max(begin, max(first + 1, p.window) - p.window);
-        end = min(end, past + p.window - 1);
-    }
-    bool edge = has(VKT_ATT_DOCS) || p.window > 0;
+    uint first = who.x * BM, past = min(first + BM, p.S);
+    uvec2 queries = queries_seen(first, past);
     uint kv_at = who.z * p.S * p.kv_row + who.y * D4;
     vec4 dk[TM][COLS], dv[TM][COLS];
     float s[TM][TN], dp[TM][TN], scale[TM], one[TM];
@@ -48,7 +38,7 @@ void main()
     for (uint head = who.y * p.group; head < (who.y + 1) * p.group; head++) {
         uint q_at = who.z * p.T * p.q_row + head * D4, dy_row = p.heads * D4;
         uint dy_at = who.z * p.T * dy_row + head * D4, stat = (who.z * p.heads + head) * p.T;
-        for (uint tile = begin; tile < end; tile += BN) {
+        for (uint tile = queries.x; tile < queries.y; tile += BN) {
             scores(s, p.k, kv_at, p.kv_row, first, p.S, p.q, q_at, p.q_row, tile, p.T);
             scores(dp, p.v, kv_at, p.kv_row, first, p.S, p.dy, dy_at, dy_row, tile, p.T);
             [[unroll]] for (uint n = 0; n < TN; n++) {
@@ -60,10 +50,10 @@ void main()
                     dp[m][n] = (dp[m][n] - delta) * cap_slope(score);
                 }
             }
-            if (edge || tile + BN > end || (has(VKT_ATT_CAUSAL) && tile < past)) hide(s, who.z, first, tile, end);
+            if (has_edge_back(tile, queries.y, past)) hide(s, who.z, first, tile, queries.y);
             [[unroll]] for (uint m = 0; m < TM; m++) [[unroll]] for (uint n = 0; n < TN; n++) dp[m][n] *= s[m][n];
-            add_weighted(dv, s, p.dy, dy_at, dy_row, tile, end);
-            add_weighted(dk, dp, p.q, q_at, p.q_row, tile, end);
+            add_weighted(dv, s, p.dy, dy_at, dy_row, tile, queries.y);
+            add_weighted(dk, dp, p.q, q_at, p.q_row, tile, queries.y);
         }
     }
     store_rows(p.dx, kv_at, p.kv_row, first, p.S, dk, scale);

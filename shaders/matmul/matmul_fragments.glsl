@@ -1,31 +1,15 @@
 /* What matmul kernels on matrix units share, included after matmul_end.glsl: tiles, their order, how sums leave. A
  * workgroup computes a BM x BN tile, BK steps of k at a time; each subgroup a WM x WN share as fragments of the device's
  * CM x CN x CK. */
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_cooperative_matrix : require
-#ifdef BFLOAT16
-#extension GL_EXT_bfloat16 : require
-#define operand bfloat16_t
-#else
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#define operand float16_t
-#endif
+#include "units.glsl"
 
-layout(constant_id = VKT_SPEC_LANES) const uint LANES = 32;
 layout(constant_id = VKT_SPEC_BM) const uint BM = 64;
 layout(constant_id = VKT_SPEC_BN) const uint BN = 64;
 layout(constant_id = VKT_SPEC_BK) const uint BK = 32;
 layout(constant_id = VKT_SPEC_WM) const uint WM = 32;
 layout(constant_id = VKT_SPEC_WN) const uint WN = 32;
-layout(constant_id = VKT_SPEC_CM) const uint CM = 16;
-layout(constant_id = VKT_SPEC_CN) const uint CN = 16;
-layout(constant_id = VKT_SPEC_CK) const uint CK = 16;
 layout(constant_id = VKT_SPEC_TURN_A) const uint TURN_A = 0;
 layout(constant_id = VKT_SPEC_TURN_B) const uint TURN_B = 0;
-
-#define fragment_a coopmat<operand, gl_ScopeSubgroup, CM, CK, gl_MatrixUseA>
-#define fragment_b coopmat<operand, gl_ScopeSubgroup, CK, CN, gl_MatrixUseB>
-#define fragment_sums coopmat<float, gl_ScopeSubgroup, CM, CN, gl_MatrixUseAccumulator>
 
 const uint SUBGROUPS = (BM / WM) * (BN / WN), THREADS = SUBGROUPS * LANES, FM = WM / CM, FN = WN / CN;
 const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */

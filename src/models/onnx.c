@@ -9,7 +9,7 @@
 #include "data/inputs.h"
 #include "tensor/graph/graph.h"
 #include "tensor/ops/act.h"
-#include "tensor/ops/attention_twin.h"
+#include "tensor/kernels/attention.h"
 #include "formats/protobuf.h"
 
 enum { OPSET = 21, IR_VERSION = 10, FLOAT = 1, INT64 = 7 };

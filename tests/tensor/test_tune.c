@@ -355,6 +355,25 @@ static void matrix_units_are_tried_before_they_are_used(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+static void attention_is_tried_before_it_is_used(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu = device(true);
+    vkt_caps *caps = (vkt_caps *)(uintptr_t)vkt_gpu_caps(gpu);
+    if (!caps->coopmat || !caps->coopmat_f16[0]) {
+        vkt_gpu_destroy(&gpu);
+        skip();
+    }
+    TEST_LOG_CAPTURE();
+    vkt__gpu_fail_pipeline(1);
+    REQUIRE_OK(vkt__units_check_attention(gpu, VKT_F16));
+    vkt__gpu_fail_pipeline(0);
+    assert_false(caps->coopmat);
+    REQUIRE_LOGGED("matrix units are not used: kernel matrix for f16 attention");
+    vkt_gpu_destroy(&gpu);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -379,6 +398,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_loses_the_device_is_left_out),
         cmocka_unit_test(a_kernel_that_ended_the_program_is_left_out),
         cmocka_unit_test(matrix_units_are_tried_before_they_are_used),
+        cmocka_unit_test(attention_is_tried_before_it_is_used),
     };
     return cmocka_run_group_tests_name("tune", tests, setup, clean);
 }

@@ -61,8 +61,9 @@ static void node_text(const vkt_node *n, char out[128])
                  vkt_dtype_name(q.attr->conv.multiply ? q.attr->conv.multiply : n->in[0]->dtype));
     } else if (!strncmp(n->op->name, "attention", 9)) {
         const uint32_t *d = n->in[0]->shape.d;
-        snprintf(out, 128, "%s %u x %u tokens, %u heads of %u", n->op->name, d[0], d[1],
-                 n->attr.attention.heads, n->attr.attention.head);
+        snprintf(out, 128, "%s %u x %u tokens, %u heads of %u, %s", n->op->name, d[0], d[1],
+                 n->attr.attention.heads, n->attr.attention.head,
+                 vkt_dtype_name(n->attr.attention.multiply));
     } else {
         vkt__product p = vkt__product_of(n);
         snprintf(out, 128, "%s %s %u x %u x %u, %s to %s", n->op->name, vkt_layout_name(p.layout),

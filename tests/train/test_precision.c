@@ -313,8 +313,26 @@ static void convolutions_round_where_there_are_units(void **state)
             convs++;
         }
         assert_int_equal(convs, 3);
-        assert_int_equal(g->narrow.n_convs, units ? 3 : 0);
+        assert_int_equal(g->narrow.n_units, units ? 3 : 0);
         vkt_graph_destroy(&g);
+
+        /* Attention with a head of whole fragments, and with one that has none. */
+        for (uint32_t head = 16; head <= 20; head += 4) {
+            g = vkt__graph_new(gpu);
+            vkt_graph_precision(g, VKT_F16);
+            in[0] = vkt_input(g, vkt_shape3(1, 70, 3 * 2 * head), VKT_F32, "qkv");
+            y = vkt_attention(g, in[0], NULL, NULL, NULL, NULL,
+                              &(vkt_attention_desc) { .heads = 2 });
+            vkt_backward(g, vkt_reshape(g, y, vkt_shape1((uint32_t)y->count)), in, 1, d);
+            vkt__pass_precision.run(g, true);
+            REQUIRE_OK(g->status);
+            assert_int_equal(g->narrow.n_units, units && head == 16 ? 2 : 0);
+            for (size_t k = 0; k < g->n_nodes; k++)
+                if (g->nodes[k]->op->narrow)
+                    assert_int_equal(!strcmp(g->nodes[k]->op->kernel(gpu, g->nodes[k]), "matrix"),
+                                     units && head == 16);
+            vkt_graph_destroy(&g);
+        }
     }
     caps->klass = klass;
 }

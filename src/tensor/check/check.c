@@ -10,7 +10,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
 #include "tensor/graph/view.h"
-#include "tensor/ops/attention_twin.h"
+#include "tensor/kernels/attention.h"
 #include "tensor/ops/ops_conv.h"
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/passes/precision.h"
@@ -204,6 +204,15 @@ fail:
     free(c->in_after);
     free(c->slab);
     free(c->slab_first);
+    return st;
+}
+
+vkt_status vkt__check_graph(vkt_gpu *gpu, vkt_graph *g, char *why, size_t bytes)
+{
+    check c = { .gpu = gpu, .g = g, .name = "units", .detail = why, .detail_bytes = bytes };
+    *why = 0;
+    vkt_status st = g->status == VKT_OK ? check_case(&c) : g->status;
+    vkt_buffer_destroy(gpu, &c.inputs);
     return st;
 }
 

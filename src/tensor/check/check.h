@@ -16,4 +16,8 @@ typedef struct vkt__check_desc {
 vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
                           void (*fn)(void *user, const vkt_check_result *r), void *user);
 
+/* One graph, unplanned, whose inputs are samples, against its nodes' twins; why: what differs, ""
+ * where nothing does. */
+vkt_status vkt__check_graph(vkt_gpu *gpu, vkt_graph *g, char *why, size_t bytes);
+
 #endif

@@ -1,7 +1,9 @@
-/* units.h. Operands are whole numbers from -2 to 2, and sums of a hundred products of them are
- * exact in f32 in whatever order: any difference from the twin is an error. */
+/* units.h. Operands of products and convolutions are whole numbers from -2 to 2, and sums of a
+ * hundred products of them are exact in f32 in whatever order: any difference from the twin is an
+ * error. Attention is compared as the self-test does (check.c). */
 #include <stdio.h>
 
+#include "tensor/check/check.h"
 #include "tensor/check/tune.h"
 #include "tensor/check/units.h"
 #include "gpu/journal.h"
@@ -9,10 +11,12 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
 #include "tensor/kernels/class_sets.h"
+#include "tensor/ops/attention_twin.h"
 #include "tensor/ops/ops_conv.h"
 #include "tensor/ops/ops_matmul.h"
 
-/* A kernel and what it is tried with: a product, or a convolution with factors of a type. */
+/* A kernel and what it is tried with: a product, a convolution, attention and its gradients, of
+ * numbers of a type. */
 typedef struct {
     const vkt_op *op;
     vkt_layout layout;
@@ -114,6 +118,17 @@ fail:
     return st;
 }
 
+static vkt_status run_attention(vkt_gpu *gpu, const trial *t, bool *right)
+{
+    char why[256];
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt__attention_units_sample(g, t->type);
+    vkt_status st = vkt__check_graph(gpu, g, why, sizeof why);
+    *right = !*why;
+    vkt_graph_destroy(&g);
+    return st;
+}
+
 /* why: "" where it is right. */
 static vkt_status check_kernel(vkt_gpu *gpu, const trial *t, const char *name, const char *key,
                                char why[256])
@@ -125,14 +140,14 @@ static vkt_status check_kernel(vkt_gpu *gpu, const trial *t, const char *name, c
     }
     vkt__trying(gpu, name, key);
     vkt__log_quiet(true);
-    vkt_status st = run(gpu, t, &right);
+    vkt_status st = (t->op == &vkt__op_attention ? run_attention : run)(gpu, t, &right);
     vkt__log_quiet(false);
     vkt__tried(gpu);
     if (vkt__gpu_lost(gpu)) return vkt__lost_by(gpu, "units", name);
     if (st != VKT_OK)
         snprintf(why, 256, "%s", vkt__last_failure());
     else if (!right)
-        snprintf(why, 256, "its sums are wrong");
+        snprintf(why, 256, "its results are wrong");
     return VKT_OK;
 }
 
@@ -187,6 +202,22 @@ fail:
     return st;
 }
 
+vkt_status vkt__units_check_attention(vkt_gpu *gpu, vkt_dtype type)
+{
+    vkt_status st = VKT_OK;
+    const trial t = { .op = &vkt__op_attention, .type = type, .kernel = VKT__ATT_MATRIX };
+    char why[256] = "", key[40];
+    vkt_graph *g = vkt__graph_new(NULL);
+    const vkt_node *n = vkt__attention_units_sample(g, type);
+    bool tried = vkt__att_fits(VKT__ATT_MATRIX, vkt_gpu_caps(gpu), n, VKT__ATT_FORWARD);
+    snprintf(key, sizeof key, "attention %u %s", n->attr.attention.head, vkt_dtype_name(type));
+    vkt_graph_destroy(&g);
+    if (tried) VKT_TRY(check_kernel(gpu, &t, "matrix", key, why));
+    if (*why) return dropped(gpu, "matrix", "attention", type, why);
+fail:
+    return st;
+}
+
 vkt_status vkt__units_check(vkt_gpu *gpu, vkt_dtype type)
 {
     vkt_status st = VKT_OK;
@@ -201,6 +232,7 @@ vkt_status vkt__units_check(vkt_gpu *gpu, vkt_dtype type)
         return VKT_OK;
     VKT_TRY(check_products(gpu, type));
     if (caps->coopmat) VKT_TRY(check_convs(gpu, type));
+    if (caps->coopmat) VKT_TRY(vkt__units_check_attention(gpu, type));
 fail:
     return st;
 }

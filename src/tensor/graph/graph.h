@@ -31,7 +31,7 @@ struct vkt_graph {
     vkt_tensor *loss_scale; /* what gradients are multiplied by; NULL: 1 */
     vkt_dtype precision;    /* of activations: see precision.c */
     struct {
-        uint32_t n_tensors, n_shadows, n_casts, n_convs;
+        uint32_t n_tensors, n_shadows, n_casts, n_units;
         uint64_t saved_bytes;
     } narrow; /* what mixed precision did, for explain */
     uint32_t n_dropout;

@@ -174,7 +174,8 @@ typedef union vkt_attr {
     struct {
         uint32_t heads, kv_heads, head, window, kernel;
         bool full;
-        float scale, cap; /* cap 0: none */
+        float scale, cap;   /* cap 0: none */
+        vkt_dtype multiply; /* of 16 bits: what products multiply is rounded to it */
     } attention;
     struct {
         uint32_t scale_every; /* struct vkt_loss_scale; 0: none */

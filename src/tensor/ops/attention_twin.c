@@ -4,24 +4,7 @@
 #include <math.h>
 
 #include "tensor/graph/sample.h"
-
-vkt__att_dims vkt__att_dims_of(const vkt_node *n)
-{
-    vkt_shape q = n->in[VKT__ATT_Q]->shape;
-    vkt__att_dims d = { .B = q.d[0],
-                        .T = q.d[1],
-                        .S = q.d[1],
-                        .H = n->attr.attention.heads,
-                        .Hkv = n->attr.attention.kv_heads,
-                        .D = n->attr.attention.head };
-    d.q_row = vkt__last(q);
-    d.kv_row = d.q_row;
-    if (n->in[VKT__ATT_K]) {
-        d.S = n->in[VKT__ATT_K]->shape.d[1];
-        d.kv_row = vkt__last(n->in[VKT__ATT_K]->shape);
-    }
-    return d;
-}
+#include "tensor/graph/value.h"
 
 /* One query of one head: where its row and its keys' rows are, and which keys it sees. */
 typedef struct {
@@ -78,13 +61,25 @@ static double score(const query *w, uint64_t j)
     return cap > 0 ? cap * tanh(s / cap) : s;
 }
 
+/* On matrix units q, k, v and dy are rounded as they are staged. */
 static void each_query(const vkt_node *n, double *const *in, double *const *out,
                        void (*fn)(const query *w, double *const *out))
 {
-    query w = { .n = n, .d = vkt__att_dims_of(n), .in = in };
+    double *given[VKT_MAX_IN];
+    vkt_dtype type = n->attr.attention.multiply;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+        bool rounds = type != VKT_F32 && n->in[i] && n->in[i]->dtype == VKT_F32 &&
+                      (i <= VKT__ATT_V || (i == VKT__ATT_DY && n->op->n_in > VKT__ATT_START + 1));
+        given[i] = rounds ? vkt__alloc(n->in[i]->count * sizeof(double)) : in[i];
+        for (uint64_t k = 0; rounds && k < n->in[i]->count; k++)
+            given[i][k] = vkt__round_to(type, in[i][k]);
+    }
+    query w = { .n = n, .d = vkt__att_dims_of(n), .in = given };
     for (w.b = 0; w.b < w.d.B; w.b++)
         for (w.h = 0; w.h < w.d.H; w.h++)
             for (w.t = 0; w.t < w.d.T; w.t++) fn(&w, out);
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (given[i] != in[i]) free(given[i]);
 }
 
 static void query_ref(const query *w, double *const *out)

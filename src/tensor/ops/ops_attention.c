@@ -1,18 +1,14 @@
 /* Attention rows: forward, what its gradient subtracts (delta), and the gradients of q, k and v.
  * Queries, keys and values may lie side by side in one tensor, and then so do their gradients.
- * Kernels attention.comp, attention_one.comp, attention_delta.comp, attention_dq.comp,
- * attention_dkv.comp, and attention_tiled.comp with its like for the gradients. */
+ * Kernels: kernels/attention.h, and attention_delta.comp. */
 #include <math.h>
+#include <stdio.h>
 
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
-#include "tensor/graph/workgroup.h"
 #include "tensor/ops/attention_twin.h"
 #include "tensor/ops/ops.h"
-
-enum { BY_DEVICE, DIRECT, STAGED, TILED, N_KERNELS, ONE }; /* attr.attention.kernel */
-enum { MOST_HEAD = 256 };
 
 /* ---- shapes ---- */
 
@@ -31,9 +27,9 @@ static bool attention_shape(vkt_node *n)
         return vkt__shape_error(n, "%s must be %u heads of one size%s", vkt__text(q), k ? H : all,
                                 k ? " with keys like it" : "");
     n->attr.attention.head = D;
-    if (D == 0 || D % 4 || D > MOST_HEAD)
+    if (D == 0 || D % 4 || D > VKT__ATT_MOST_HEAD)
         return vkt__shape_error(n, "a head of %u: it must be a multiple of 4, at most %d", D,
-                                MOST_HEAD);
+                                VKT__ATT_MOST_HEAD);
     if ((k == NULL) != (v == NULL) || (k && !vkt__shape_equal(k->shape, v->shape)))
         return vkt__shape_error(n, "keys and values must have one shape");
     if (k &&
@@ -72,130 +68,6 @@ static bool bwd_shape(vkt_node *n)
 }
 
 /* ---- recording ---- */
-
-/* Whether attention_one.comp runs: one query a sequence, on Mesa's CPU driver. It knows no
- * documents, of which one token has but its own. */
-static bool is_one(const vkt_caps *c, const vkt_node *n)
-{
-    return n->op == &vkt__op_attention && vkt__att_dims_of(n).T == 1 && vkt__use_pairs(c) &&
-           c->subgroup_arith;
-}
-
-/* Tiles of scores: a row's are handed over among TILED_LANES neighbours. */
-enum { TILED_WORKGROUP = 128, TILED_LANES = 8, TILED_COLUMNS = 64, TILED_SHARED = 21504 };
-
-static bool can_tile(const vkt_caps *c)
-{
-    return c->subgroup_arith && c->subgroup >= TILED_LANES && c->workgroup >= TILED_WORKGROUP &&
-           c->shared_bytes >= TILED_SHARED;
-}
-
-/* What an attention kernel keeps in registers: arrays of a head's size by row, or, with tiles,
- * tiles of scores and of results. Its shaders: for GPUs, in pairs for CPU drivers, tiled. */
-typedef struct {
-    uint32_t rows, scores, results;
-    vkt__shader shader, pairs, tiled;
-} att_form;
-static const att_form FORWARD = { 2,
-                                  1,
-                                  1,
-                                  VKT_SHADER_ATTENTION,
-                                  VKT_SHADER_ATTENTION_PAIRS,
-                                  VKT_SHADER_ATTENTION_TILED },
-                      DQ = { 3,
-                             2,
-                             1,
-                             VKT_SHADER_ATTENTION_DQ,
-                             VKT_SHADER_ATTENTION_DQ_PAIRS,
-                             VKT_SHADER_ATTENTION_DQ_TILED },
-                      DKV = { 4,
-                              2,
-                              2,
-                              VKT_SHADER_ATTENTION_DKV,
-                              VKT_SHADER_ATTENTION_DKV_PAIRS,
-                              VKT_SHADER_ATTENTION_DKV_TILED };
-
-/* A kernel, its constants, and how many rows a workgroup owns. */
-typedef struct {
-    vkt__shader shader;
-    vkt__constant spec[8];
-    uint32_t n_spec, owned;
-} att_kernel;
-
-/* The rows of a tile that an invocation has: up to four, fewer where their numbers would not fit
- * registers. */
-static uint32_t tiled_rows(const vkt_caps *c, const vkt_node *n, const att_form *f)
-{
-    uint32_t columns = (n->attr.attention.head / 4 + TILED_LANES - 1) / TILED_LANES,
-             numbers = f->scores * TILED_COLUMNS / TILED_LANES + f->results * 4 * columns,
-             most = c->klass == VKT_GPU_CLASS_NVIDIA || c->klass == VKT_GPU_CLASS_AMD ? 144 : 63,
-             rows = 4;
-    while (rows > 1 && rows * numbers > most) rows /= 2;
-    return rows;
-}
-
-/* The node's wish, else by class; what lanes hand each other needs subgroup operations. One row of
- * a tile an invocation reads shared memory more than rows in registers do, but has few registers.
- */
-static uint32_t kernel_of(const vkt_caps *c, const vkt_node *n, const att_form *f)
-{
-    uint32_t kernel = n->attr.attention.kernel;
-    vkt__att_dims d = vkt__att_dims_of(n);
-    if (kernel == BY_DEVICE && is_one(c, n)) return ONE;
-    if (kernel == BY_DEVICE && c->klass == VKT_GPU_CLASS_CPU) kernel = DIRECT;
-    if (kernel == BY_DEVICE)
-        kernel = VKT_MIN(d.T, d.S) < TILED_COLUMNS || (tiled_rows(c, n, f) < 2 && d.D <= 64)
-                     ? STAGED
-                     : TILED;
-    if (kernel == TILED && can_tile(c)) return TILED;
-    return kernel == DIRECT && c->subgroup_arith ? DIRECT : STAGED;
-}
-
-static att_kernel tiled(const vkt_caps *c, const vkt_node *n, const att_form *f)
-{
-    uint32_t rows = tiled_rows(c, n, f);
-    return (att_kernel) { f->tiled,
-                          { { VKT_SPEC_WORKGROUP, TILED_WORKGROUP },
-                            { VKT_SPEC_LANES, vkt__lanes(c, TILED_WORKGROUP, VKT__MANY) },
-                            { VKT_SPEC_D4, n->attr.attention.head / 4 },
-                            { VKT_SPEC_TM, rows },
-                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                          5,
-                          TILED_WORKGROUP / TILED_LANES * rows };
-}
-
-/* CPU drivers: one subgroup a workgroup. GPUs: 16 KiB staged, and at most 64 registers for the
- * arrays, where lanes can share a row. Intel: half of that, and of the rows at once, all of which
- * its compiler loads before it uses the first. */
-static att_kernel choose(const vkt__rec *rec, const vkt_node *n, const att_form *f, uint32_t rows)
-{
-    const vkt_caps *c = rec->caps;
-    if (kernel_of(c, n, f) == TILED) return tiled(c, n, f);
-    bool staged = kernel_of(c, n, f) == STAGED, intel = c->klass == VKT_GPU_CLASS_INTEL;
-    uint32_t D = n->attr.attention.head, split = 1, kept = f->rows, at_once = kept > 2 ? 4 : 8,
-             wg = c->subgroup, lanes = vkt__lanes(c, wg, VKT__MANY), most_kept = intel ? 32 : 64,
-             most_split = c->subgroup_arith ? VKT_MIN(lanes, 16) : 1;
-    if (staged) {
-        while (split < most_split && kept * D / split > most_kept && D / 4 % (2 * split) == 0)
-            split *= 2;
-        bool over = kept * D / split > most_kept; /* D / 4 is odd, or lanes are few */
-        if (intel || over) at_once = intel && over ? 1 : at_once / 2;
-        wg = VKT_MIN(c->workgroup, 128);
-        while (wg / 2 >= rows * split && wg / 2 >= VKT_MAX(c->subgroup, 32)) wg /= 2;
-    }
-    uint32_t most = 16384 / (8 * D) / 8 * 8;
-    return (att_kernel) { !staged && vkt__use_pairs(c) ? f->pairs : f->shader,
-                          { { VKT_SPEC_WORKGROUP, wg },
-                            { VKT_SPEC_LANES, lanes },
-                            { VKT_SPEC_D4, D / 4 },
-                            { VKT_SPEC_AT_ONCE, at_once },
-                            { VKT_SPEC_SPLIT, split },
-                            { VKT_SPEC_TILE, staged ? most : 0 },
-                            { VKT_SPEC_SHUFFLE, c->subgroup <= 8 },
-                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                          8,
-                          wg / split };
-}
 
 static uint32_t flags_of(const vkt_node *n, bool start)
 {
@@ -239,15 +111,7 @@ static void attention_record(vkt__rec *rec, const vkt_node *n)
                                   .scale = n->attr.attention.scale,
                                   .cap = n->attr.attention.cap };
     keys_at(rec, n, &d, &p.k, &p.v);
-    if (kernel_of(rec->caps, n, &FORWARD) == ONE) {
-        const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, rec->caps->subgroup },
-                                       { VKT_SPEC_D4, d.D / 4 },
-                                       { VKT_SPEC_CAPPED, p.cap > 0 } };
-        vkt__dispatch(rec, VKT_SHADER_ATTENTION_ONE_PAIRS, spec, VKT_COUNT(spec), &p, sizeof p,
-                      (uint64_t)d.B * d.H);
-        return;
-    }
-    att_kernel k = choose(rec, n, &FORWARD, d.T);
+    vkt__att_launch k = vkt__att_prepare(rec->caps, n, VKT__ATT_FORWARD);
     vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
                   n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
 }
@@ -289,30 +153,40 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
                                       .scale = n->attr.attention.scale,
                                       .cap = n->attr.attention.cap };
     keys_at(rec, n, &d, &p.k, &p.v);
-    att_kernel k = choose(rec, n, &DQ, d.T);
+    vkt__att_launch k = vkt__att_prepare(rec->caps, n, VKT__ATT_BWD_Q);
     vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
                   n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
     uint64_t dq = p.dx, head = 4ull * d.D;
     p.dx = n->in[VKT__ATT_K] ? vkt__addr(rec, n->out[1]) : dq + head * d.H;
     p.dv = n->in[VKT__ATT_V] ? vkt__addr(rec, n->out[2]) : dq + head * (d.H + d.Hkv);
-    k = choose(rec, n, &DKV, d.S);
-    vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
-                  n_groups(d.S, k.owned, (uint64_t)d.B * d.Hkv));
-}
-
-bool vkt__attention_is_foreign(const vkt_node *n, const vkt_caps *caps)
-{
-    if (n->op != &vkt__op_attention && n->op != &vkt__op_attention_bwd) return false;
-    uint32_t kernel = n->attr.attention.kernel;
-    return kernel != BY_DEVICE && (kernel == DIRECT) != (caps->klass == VKT_GPU_CLASS_CPU);
+    bool splits = vkt__att_splits(rec->caps, n);
+    for (int part = 0; part <= splits; part++) {
+        k = vkt__att_prepare(rec->caps, n,
+                             !splits ? VKT__ATT_BWD_KV
+                             : part  ? VKT__ATT_BWD_V
+                                     : VKT__ATT_BWD_K);
+        vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
+                      n_groups(d.S, k.owned, (uint64_t)d.B * d.Hkv));
+    }
 }
 
 static const char *attention_kernel(const vkt_gpu *gpu, const vkt_node *n)
 {
-    static const char *const names[] = {
-        [DIRECT] = "direct", [STAGED] = "staged", [TILED] = "tiled", [ONE] = "one"
-    };
-    return names[kernel_of(vkt_gpu_caps(gpu), n, n->op == &vkt__op_attention ? &FORWARD : &DKV)];
+    vkt__att_pass pass = n->op == &vkt__op_attention ? VKT__ATT_FORWARD : VKT__ATT_BWD_KV;
+    return vkt__att_kernel_name(vkt__att_choose(vkt_gpu_caps(gpu), n, pass));
+}
+
+/* On matrix units where one of its kernels is this device's choice. */
+static bool attention_narrow(const vkt_gpu *gpu, vkt_node *n, vkt_dtype to)
+{
+    const vkt_caps *c = vkt_gpu_caps(gpu);
+    n->attr.attention.multiply = to;
+    bool units = n->op == &vkt__op_attention
+                     ? vkt__att_choose(c, n, VKT__ATT_FORWARD) == VKT__ATT_MATRIX
+                     : vkt__att_choose(c, n, VKT__ATT_BWD_Q) == VKT__ATT_MATRIX &&
+                           vkt__att_choose(c, n, VKT__ATT_BWD_KV) == VKT__ATT_MATRIX;
+    if (!units) n->attr.attention.multiply = VKT_F32;
+    return units;
 }
 
 /* ---- cost and tolerance ---- */
@@ -349,19 +223,28 @@ static vkt_cost bwd_cost(const vkt_node *n)
     return cost_of(n, 7);
 }
 
+/* On matrix units weights and the scores' gradients are rounded to 16 bits: terms for vkt__tol that
+ * allow four such roundings of a result. What is rounded before it is multiplied, the twin rounds.
+ */
+static double rounded_terms(const vkt_node *n)
+{
+    double ratio = vkt__tol(n->attr.attention.multiply, 0) / vkt__tol(VKT_F32, 0);
+    return ratio > 1 ? 4 * ratio * ratio : 0;
+}
+
 /* A score's D roundings become an error of exp's argument, which the sum over keys carries; exp
  * itself is allowed 3 + 2 |x| ulp, |x| up to a few tens. */
 static double attention_terms(const vkt_node *n)
 {
     vkt__att_dims d = vkt__att_dims_of(n);
-    return d.D + d.S + 256.0;
+    return d.D + d.S + 256.0 + rounded_terms(n);
 }
 
 /* The same for p and ds, then sums over queries of all heads of a group. */
 static double bwd_terms(const vkt_node *n)
 {
     vkt__att_dims d = vkt__att_dims_of(n);
-    return 2.0 * d.D + (double)d.S + (double)d.T * (d.H / d.Hkv) + 512.0;
+    return 2.0 * d.D + (double)d.S + (double)d.T * (d.H / d.Hkv) + 512.0 + rounded_terms(n);
 }
 
 static double delta_terms(const vkt_node *n)
@@ -411,7 +294,7 @@ static const struct {
     { "side by side, shared keys", 2, 33, 33, 4, 2, 8, true, false, 0, 0, 0, 0 },
     { "capped, window, shared keys", 1, 70, 70, 4, 2, 16, true, false, 9, 0, 0, 2 },
     { "window and documents", 2, 50, 50, 2, 1, 16, true, false, 7, 19, 0, 0 },
-    { "full, documents", 1, 41, 41, 2, 2, 8, true, true, 0, 9, 0, 0 },
+    { "full, documents", 1, 41, 41, 2, 2, 16, true, true, 0, 9, 0, 0 },
     { "full, window", 1, 60, 60, 2, 2, 20, false, true, 5, 0, 0, 0 },
     { "widest head", 1, 65, 65, 1, 1, 256, false, false, 0, 0, 0, 0 },
     { "many keys", 1, 200, 200, 2, 2, 64, true, false, 0, 0, 0, 0 },
@@ -431,7 +314,7 @@ static const struct {
 };
 enum { N_SIZES = VKT_COUNT(sizes), N_WITHOUT_CACHE = N_SIZES - 6, OF_EVERY_KERNEL = 9 };
 
-static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel)
+static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel, vkt_dtype multiply)
 {
     uint32_t B = sizes[i].b, T = sizes[i].t, S = sizes[i].s, H = sizes[i].h, kv = sizes[i].kv,
              D = sizes[i].d;
@@ -451,36 +334,64 @@ static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel)
                                      .window = sizes[i].window,
                                      .kernel = kernel,
                                      .full = sizes[i].full,
-                                     .cap = sizes[i].cap } };
+                                     .cap = sizes[i].cap,
+                                     .multiply = multiply } };
     return vkt__node(g, &vkt__op_attention, in, 5, attr);
 }
 
-/* Which size and kernel case i is of; false past the last. */
-static bool which(uint32_t i, uint32_t n_sizes, uint32_t *size, uint32_t *kernel)
+/* On matrix units, in the types that the device's multiply: of sizes that have whole fragments. A
+ * CPU driver takes a minute to compile a head of 64. */
+static bool on_units(const vkt_graph *g, uint32_t i, uint32_t *size, vkt_dtype *type)
 {
-    bool own = i < n_sizes;
-    *size = own ? i : (i - n_sizes) % OF_EVERY_KERNEL;
-    *kernel = own ? BY_DEVICE : 1 + (i - n_sizes) / OF_EVERY_KERNEL;
-    return *kernel < N_KERNELS;
+    static const uint32_t fit[] = { 3, 4, 5, 9, 8, 11, 13 };
+    enum { SHORT = 4 };
+    const vkt_caps *c = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
+    vkt_dtype types[2];
+    uint32_t n = 0, each = c && c->klass == VKT_GPU_CLASS_CPU ? SHORT : VKT_COUNT(fit);
+    if (c && c->coopmat && c->coopmat_f16[0]) types[n++] = VKT_F16;
+    if (c && c->coopmat && c->coopmat_bf16[0]) types[n++] = VKT_BF16;
+    if (i >= n * each) return false;
+    *size = fit[i % each];
+    *type = types[i / each];
+    return true;
+}
+
+/* Case i with its size and kernel; NULL past the last. */
+static const vkt_node *case_of(vkt_graph *g, uint32_t i, uint32_t n_sizes, char name[64])
+{
+    uint32_t kernel = 0, each = n_sizes, size = i;
+    vkt_dtype type = VKT_F32;
+    for (; i >= each && kernel < VKT__ATT_MATRIX; each = OF_EVERY_KERNEL, kernel++) i -= each;
+    if (kernel) size = i;
+    if (kernel == VKT__ATT_MATRIX && !on_units(g, i, &size, &type)) return NULL;
+    snprintf(name, 64, "%s%s%s", sizes[size].name, type ? " in " : "",
+             type ? vkt_dtype_name(type) : "");
+    return sample(g, size, kernel, type);
 }
 
 static const char *attention_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    uint32_t size, kernel;
-    if (!which(i, N_SIZES, &size, &kernel)) return NULL;
-    sample(g, size, kernel);
-    return sizes[size].name;
+    static char name[64];
+    return case_of(g, i, N_SIZES, name) ? name : NULL;
 }
 
 static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    uint32_t size, kernel;
-    if (!which(i, N_WITHOUT_CACHE, &size, &kernel)) return NULL;
-    const vkt_node *f = sample(g, size, kernel);
+    static char name[64];
+    const vkt_node *f = case_of(g, i, N_WITHOUT_CACHE, name);
+    if (!f) return NULL;
     attention_bwd(g, f, vkt__sample(g, f->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0));
-    return sizes[size].name;
+    return name;
+}
+
+const vkt_node *vkt__attention_units_sample(vkt_graph *g, vkt_dtype multiply)
+{
+    enum { MANY_KEYS = 8 };
+    const vkt_node *f = sample(g, MANY_KEYS, VKT__ATT_MATRIX, multiply);
+    attention_bwd(g, f, vkt__sample(g, f->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0));
+    return f;
 }
 
 static const char *delta_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -505,6 +416,7 @@ const vkt_op vkt__op_attention = { .name = "attention",
                                    .record = attention_record,
                                    .grad = attention_grad,
                                    .kernel = attention_kernel,
+                                   .narrow = attention_narrow,
                                    .ref = vkt__attention_ref,
                                    .cost = attention_cost,
                                    .terms = attention_terms,
@@ -523,6 +435,7 @@ const vkt_op vkt__op_attention_bwd = { .name = "attention_bwd",
                                        .shape = bwd_shape,
                                        .record = bwd_record,
                                        .kernel = attention_kernel,
+                                       .narrow = attention_narrow,
                                        .ref = vkt__attention_bwd_ref,
                                        .cost = bwd_cost,
                                        .terms = bwd_terms,

@@ -159,8 +159,8 @@ static uint32_t run(vkt_graph *g, bool training)
     narrow_factors(g);
     for (size_t k = 0; k < g->n_nodes && g->gpu; k++)
         if (g->nodes[k]->op->narrow)
-            g->narrow.n_convs += g->nodes[k]->op->narrow(g->gpu, g->nodes[k], g->precision);
-    return g->narrow.n_tensors + g->narrow.n_shadows + g->narrow.n_casts + g->narrow.n_convs;
+            g->narrow.n_units += g->nodes[k]->op->narrow(g->gpu, g->nodes[k], g->precision);
+    return g->narrow.n_tensors + g->narrow.n_shadows + g->narrow.n_casts + g->narrow.n_units;
 }
 
 const vkt__pass vkt__pass_precision = { .name = "activations, gradients, weights in 16 bits",
@@ -180,9 +180,11 @@ void vkt__precision_explain(const vkt_graph *g, vkt__str *s)
                         g->narrow.n_tensors, vkt_dtype_name(g->precision),
                         (double)g->narrow.saved_bytes / 1024, g->narrow.n_shadows,
                         g->narrow.n_casts);
-    if (g->narrow.n_convs)
-        vkt__str_printf(s, "%u convolutions round what they multiply to %s, on matrix units\n",
-                        g->narrow.n_convs, vkt_dtype_name(g->precision));
+    if (g->narrow.n_units)
+        vkt__str_printf(s,
+                        "%u convolutions and attentions round what they multiply to %s, on "
+                        "matrix units\n",
+                        g->narrow.n_units, vkt_dtype_name(g->precision));
 }
 
 /* ---- what callers ask for ---- */

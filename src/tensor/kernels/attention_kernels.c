@@ -1,0 +1,287 @@
+/* attention.h. Kernels attention.comp, attention_one.comp, attention_dq.comp, attention_dkv.comp,
+ * and attention_tiled.comp and attention_matrix.comp with their like for the gradients. */
+#include "tensor/kernels/attention.h"
+
+#include "tensor/graph/workgroup.h"
+#include "tensor/kernels/class_sets.h"
+
+vkt__att_dims vkt__att_dims_of(const vkt_node *n)
+{
+    vkt_shape q = n->in[VKT__ATT_Q]->shape;
+    vkt__att_dims d = { .B = q.d[0],
+                        .T = q.d[1],
+                        .S = q.d[1],
+                        .H = n->attr.attention.heads,
+                        .Hkv = n->attr.attention.kv_heads,
+                        .D = n->attr.attention.head };
+    d.q_row = vkt__last(q);
+    d.kv_row = d.q_row;
+    if (n->in[VKT__ATT_K]) {
+        d.S = n->in[VKT__ATT_K]->shape.d[1];
+        d.kv_row = vkt__last(n->in[VKT__ATT_K]->shape);
+    }
+    return d;
+}
+
+/* Whether attention_one.comp runs: one query a sequence, on Mesa's CPU driver. It knows no
+ * documents, of which one token has but its own. */
+static bool is_one(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
+{
+    return pass == VKT__ATT_FORWARD && vkt__att_dims_of(n).T == 1 && vkt__use_pairs(c) &&
+           c->subgroup_arith;
+}
+
+/* Tiles of scores: a row's are handed over among TILED_LANES neighbours. */
+enum { TILED_WORKGROUP = 128, TILED_LANES = 8, TILED_COLUMNS = 64, TILED_SHARED = 21504 };
+
+static bool can_tile(const vkt_caps *c)
+{
+    return c->subgroup_arith && c->subgroup >= TILED_LANES && c->workgroup >= TILED_WORKGROUP &&
+           c->shared_bytes >= TILED_SHARED;
+}
+
+/* What an attention kernel keeps in registers: arrays of a head's size by row, or, with tiles,
+ * tiles of scores and of results. Its shaders: for GPUs, in pairs for CPU drivers, tiled. */
+typedef struct {
+    uint32_t rows, scores, results;
+    vkt__shader shader, pairs, tiled, float16, bfloat16;
+} form;
+static const form forms[] = {
+    [VKT__ATT_FORWARD] = { 2, 1, 1, VKT_SHADER_ATTENTION, VKT_SHADER_ATTENTION_PAIRS,
+                           VKT_SHADER_ATTENTION_TILED, VKT_SHADER_ATTENTION_MATRIX_FLOAT16,
+                           VKT_SHADER_ATTENTION_MATRIX_BFLOAT16 },
+    [VKT__ATT_BWD_Q] = { 3, 2, 1, VKT_SHADER_ATTENTION_DQ, VKT_SHADER_ATTENTION_DQ_PAIRS,
+                         VKT_SHADER_ATTENTION_DQ_TILED, VKT_SHADER_ATTENTION_DQ_MATRIX_FLOAT16,
+                         VKT_SHADER_ATTENTION_DQ_MATRIX_BFLOAT16 },
+    [VKT__ATT_BWD_KV] = { 4, 2, 2, VKT_SHADER_ATTENTION_DKV, VKT_SHADER_ATTENTION_DKV_PAIRS,
+                          VKT_SHADER_ATTENTION_DKV_TILED, VKT_SHADER_ATTENTION_DKV_MATRIX_FLOAT16,
+                          VKT_SHADER_ATTENTION_DKV_MATRIX_BFLOAT16 },
+};
+
+/* The rows of a tile that an invocation has: up to four, fewer where their numbers would not fit
+ * registers. */
+static uint32_t tiled_rows(const vkt_caps *c, const vkt_node *n, const form *f)
+{
+    uint32_t columns = (n->attr.attention.head / 4 + TILED_LANES - 1) / TILED_LANES,
+             numbers = f->scores * TILED_COLUMNS / TILED_LANES + f->results * 4 * columns,
+             most = c->klass == VKT_GPU_CLASS_NVIDIA || c->klass == VKT_GPU_CLASS_AMD ? 144 : 63,
+             rows = 4;
+    while (rows > 1 && rows * numbers > most) rows /= 2;
+    return rows;
+}
+
+static const form *form_of(vkt__att_pass pass)
+{
+    return &forms[VKT_MIN(pass, VKT__ATT_BWD_KV)];
+}
+
+/* ---- on matrix units ---- */
+
+/* Rows that a workgroup owns; the largest head, for registers. */
+enum { MATRIX_ROWS = 64, MATRIX_MOST_HEAD = 128, MATRIX_MOST_BOTH = 64 };
+
+/* How attention's kernels run on the device's units. fragment: M, N, K. columns: rows of the other
+ * side at a time. held: own rows stay in registers, of which Intel has few. */
+typedef struct {
+    const uint32_t *fragment;
+    uint32_t lanes, columns;
+    bool held;
+} units;
+
+/* A CPU driver takes minutes to compile more columns. Lanes: see matmul_units.c. */
+static units units_of(const vkt_caps *c, const vkt_node *n)
+{
+    bool intel = c->klass == VKT_GPU_CLASS_INTEL, bf16 = n->attr.attention.multiply == VKT_BF16;
+    bool few =
+        intel || (c->klass == VKT_GPU_CLASS_AMD && n->attr.attention.head > MATRIX_MOST_BOTH);
+    return (units) { .fragment = bf16 ? c->coopmat_bf16 : c->coopmat_f16,
+                     .lanes = vkt__lanes(c, c->subgroup, 128),
+                     .columns = few || c->klass == VKT_GPU_CLASS_CPU ? 16 : 32,
+                     .held = !intel };
+}
+
+/* Whole fragments to a head, whole subgroups to a workgroup, vec4 to the lanes that share a row. */
+static bool divide(const vkt_caps *c, const units *u, uint32_t D)
+{
+    const uint32_t *f = u->fragment, parts = u->lanes / f[0];
+    return u->lanes % f[0] == 0 && f[1] % (4 * parts) == 0 && D % 8 == 0 && D % f[1] == 0 &&
+           D % f[2] == 0 && u->columns % f[1] == 0 && u->columns % f[2] == 0 &&
+           MATRIX_ROWS % f[0] == 0 && MATRIX_ROWS / f[0] * u->lanes <= c->workgroup;
+}
+
+/* Two tiles of rounded rows and own rows, or these in their place; scores and weights. */
+static uint32_t units_shared(const units *u, uint32_t D)
+{
+    uint32_t tiles = 2 * u->columns, own = 2 * MATRIX_ROWS,
+             rows = u->held ? VKT_MAX(tiles, MATRIX_ROWS) : tiles + own, quads = u->columns / 4,
+             parts = u->lanes / u->fragment[0];
+    return rows * (D / 8 + 1) * 16 + MATRIX_ROWS * ((quads + parts) * 16 + (quads + 2) * 8);
+}
+
+/* Intel: a quarter of a thread's registers for sums, as for products. */
+static bool can_use_units(const vkt_caps *c, const vkt_node *n)
+{
+    units u = units_of(c, n);
+    uint32_t D = n->attr.attention.head;
+    bool fixed = c->subgroup_control || c->subgroup_min == c->subgroup_max,
+         fits = c->klass == VKT_GPU_CLASS_INTEL ? u.fragment[0] * D <= 32 * c->subgroup_min
+                                                : D <= MATRIX_MOST_HEAD;
+    return n->attr.attention.multiply != VKT_F32 && c->coopmat && u.fragment[0] && fixed &&
+           c->subgroup_arith && fits && divide(c, &u, D) && units_shared(&u, D) <= c->shared_bytes;
+}
+
+static vkt__att_launch on_units(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
+{
+    const form *f = form_of(pass);
+    const units u = units_of(c, n);
+    vkt__att_launch l = { n->attr.attention.multiply == VKT_BF16 ? f->bfloat16 : f->float16,
+                          { { VKT_SPEC_WORKGROUP, MATRIX_ROWS / u.fragment[0] * u.lanes },
+                            { VKT_SPEC_LANES, u.lanes },
+                            { VKT_SPEC_D4, n->attr.attention.head / 4 },
+                            { VKT_SPEC_BN, u.columns },
+                            { VKT_SPEC_HELD, u.held },
+                            { VKT_SPEC_CM, u.fragment[0] },
+                            { VKT_SPEC_CN, u.fragment[1] },
+                            { VKT_SPEC_CK, u.fragment[2] },
+                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
+                          9,
+                          MATRIX_ROWS };
+    if (pass >= VKT__ATT_BWD_KV)
+        l.spec[l.n_spec++] = (vkt__constant) { VKT_SPEC_GRADIENTS, pass == VKT__ATT_BWD_K   ? 1
+                                                                   : pass == VKT__ATT_BWD_V ? 2
+                                                                                            : 3 };
+    return l;
+}
+
+bool vkt__att_splits(const vkt_caps *c, const vkt_node *n)
+{
+    return vkt__att_choose(c, n, VKT__ATT_BWD_KV) == VKT__ATT_MATRIX &&
+           (c->klass == VKT_GPU_CLASS_INTEL || n->attr.attention.head > MATRIX_MOST_BOTH);
+}
+
+/* ---- the choice ---- */
+
+bool vkt__att_fits(vkt__att_kernel kernel, const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
+{
+    switch (kernel) {
+    case VKT__ATT_DIRECT:
+        return c->subgroup_arith;
+    case VKT__ATT_TILED:
+        return can_tile(c);
+    case VKT__ATT_MATRIX:
+        return can_use_units(c, n);
+    case VKT__ATT_ONE:
+        return is_one(c, n, pass);
+    default:
+        return true;
+    }
+}
+
+/* The node's wish, else by class; what lanes hand each other needs subgroup operations. One row of
+ * a tile an invocation reads shared memory more than rows in registers do, but has few registers.
+ */
+vkt__att_kernel vkt__att_choose(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
+{
+    vkt__att_kernel kernel = (vkt__att_kernel)n->attr.attention.kernel;
+    vkt__att_dims d = vkt__att_dims_of(n);
+    if (kernel == VKT__ATT_BY_DEVICE && is_one(c, n, pass)) return VKT__ATT_ONE;
+    if (kernel == VKT__ATT_BY_DEVICE) {
+        bool few = VKT_MIN(d.T, d.S) < TILED_COLUMNS;
+        if (c->klass == VKT_GPU_CLASS_CPU)
+            kernel = VKT__ATT_DIRECT;
+        else if (!few && vkt__is_of(VKT__UNITS, c) && can_use_units(c, n))
+            kernel = VKT__ATT_MATRIX;
+        else
+            kernel = few || (tiled_rows(c, n, form_of(pass)) < 2 && d.D <= 64) ? VKT__ATT_STAGED
+                                                                               : VKT__ATT_TILED;
+    }
+    return vkt__att_fits(kernel, c, n, pass) ? kernel : VKT__ATT_STAGED;
+}
+
+bool vkt__attention_is_foreign(const vkt_node *n, const vkt_caps *caps)
+{
+    if (strncmp(n->op->name, "attention", 9) != 0) return false;
+    uint32_t kernel = n->attr.attention.kernel;
+    return kernel != VKT__ATT_BY_DEVICE && kernel != VKT__ATT_MATRIX &&
+           (kernel == VKT__ATT_DIRECT) != (caps->klass == VKT_GPU_CLASS_CPU);
+}
+
+const char *vkt__att_kernel_name(vkt__att_kernel kernel)
+{
+    static const char *const names[] = { [VKT__ATT_DIRECT] = "direct",
+                                         [VKT__ATT_STAGED] = "staged",
+                                         [VKT__ATT_TILED] = "tiled",
+                                         [VKT__ATT_MATRIX] = "matrix",
+                                         [VKT__ATT_ONE] = "one" };
+    return names[kernel];
+}
+
+/* ---- launches ---- */
+
+static vkt__att_launch tiled(const vkt_caps *c, const vkt_node *n, const form *f)
+{
+    uint32_t rows = tiled_rows(c, n, f);
+    return (vkt__att_launch) { f->tiled,
+                               { { VKT_SPEC_WORKGROUP, TILED_WORKGROUP },
+                                 { VKT_SPEC_LANES, vkt__lanes(c, TILED_WORKGROUP, VKT__MANY) },
+                                 { VKT_SPEC_D4, n->attr.attention.head / 4 },
+                                 { VKT_SPEC_TM, rows },
+                                 { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
+                               5,
+                               TILED_WORKGROUP / TILED_LANES * rows };
+}
+
+/* CPU drivers: one subgroup a workgroup. GPUs: 16 KiB staged, and at most 64 registers for the
+ * arrays, where lanes can share a row. Intel: half of that, and of the rows at once, all of which
+ * its compiler loads before it uses the first. */
+static vkt__att_launch in_registers(const vkt_caps *c, const vkt_node *n, const form *f,
+                                    uint32_t rows, bool staged)
+{
+    bool intel = c->klass == VKT_GPU_CLASS_INTEL;
+    uint32_t D = n->attr.attention.head, split = 1, kept = f->rows, at_once = kept > 2 ? 4 : 8,
+             wg = c->subgroup, lanes = vkt__lanes(c, wg, VKT__MANY), most_kept = intel ? 32 : 64,
+             most_split = c->subgroup_arith ? VKT_MIN(lanes, 16) : 1;
+    if (staged) {
+        while (split < most_split && kept * D / split > most_kept && D / 4 % (2 * split) == 0)
+            split *= 2;
+        bool over = kept * D / split > most_kept; /* D / 4 is odd, or lanes are few */
+        if (intel || over) at_once = intel && over ? 1 : at_once / 2;
+        wg = VKT_MIN(c->workgroup, 128);
+        while (wg / 2 >= rows * split && wg / 2 >= VKT_MAX(c->subgroup, 32)) wg /= 2;
+    }
+    uint32_t most = 16384 / (8 * D) / 8 * 8;
+    return (vkt__att_launch) { !staged && vkt__use_pairs(c) ? f->pairs : f->shader,
+                               { { VKT_SPEC_WORKGROUP, wg },
+                                 { VKT_SPEC_LANES, lanes },
+                                 { VKT_SPEC_D4, D / 4 },
+                                 { VKT_SPEC_AT_ONCE, at_once },
+                                 { VKT_SPEC_SPLIT, split },
+                                 { VKT_SPEC_TILE, staged ? most : 0 },
+                                 { VKT_SPEC_SHUFFLE, c->subgroup <= 8 },
+                                 { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
+                               8,
+                               wg / split };
+}
+
+vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
+{
+    const form *f = form_of(pass);
+    vkt__att_dims d = vkt__att_dims_of(n);
+    switch (vkt__att_choose(c, n, pass)) {
+    case VKT__ATT_ONE:
+        return (vkt__att_launch) { VKT_SHADER_ATTENTION_ONE_PAIRS,
+                                   { { VKT_SPEC_WORKGROUP, c->subgroup },
+                                     { VKT_SPEC_D4, d.D / 4 },
+                                     { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
+                                   3,
+                                   1 };
+    case VKT__ATT_TILED:
+        return tiled(c, n, f);
+    case VKT__ATT_MATRIX:
+        return on_units(c, n, pass);
+    case VKT__ATT_STAGED:
+        return in_registers(c, n, f, pass >= VKT__ATT_BWD_KV ? d.S : d.T, true);
+    default:
+        return in_registers(c, n, f, pass >= VKT__ATT_BWD_KV ? d.S : d.T, false);
+    }
+}
