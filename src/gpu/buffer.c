@@ -99,6 +99,14 @@ void vkt__gpu_forget_peak(vkt_gpu *gpu)
     gpu->stats.peak_bytes = gpu->stats.bytes;
 }
 
+void vkt__cmd_copy(vkt__cmd *c, const vkt_buffer *from, uint64_t from_at, const vkt_buffer *to,
+                   uint64_t to_at, uint64_t bytes)
+{
+    VKT_ASSERT(from_at + bytes <= from->bytes && to_at + bytes <= to->bytes);
+    VkBufferCopy region = { from->offset + from_at, to->offset + to_at, bytes };
+    vkCmdCopyBuffer(c->cb, from->slab->buffer, to->slab->buffer, 1, &region);
+}
+
 static vkt_status staged_copy(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset, void *data,
                               uint64_t bytes, bool write)
 {
@@ -116,12 +124,10 @@ static vkt_status staged_copy(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offs
             vkt__slab_written(gpu, gpu->staging->slab);
         }
         VKT_TRY(vkt__cmd_create(gpu, "staging", 0, &c));
-        VkBufferCopy to_device = { gpu->staging->offset, buf->offset + offset + at, n };
-        VkBufferCopy to_host = { buf->offset + offset + at, gpu->staging->offset, n };
         if (write)
-            vkCmdCopyBuffer(c->cb, gpu->staging->slab->buffer, buf->slab->buffer, 1, &to_device);
+            vkt__cmd_copy(c, gpu->staging, 0, buf, offset + at, n);
         else
-            vkCmdCopyBuffer(c->cb, buf->slab->buffer, gpu->staging->slab->buffer, 1, &to_host);
+            vkt__cmd_copy(c, buf, offset + at, gpu->staging, 0, n);
         VKT_TRY(vkt__cmd_end(c));
         VKT_TRY(vkt__submit(gpu, c, &ticket));
         VKT_TRY(vkt_ticket_wait(gpu, ticket));

@@ -23,6 +23,9 @@ void vkt__cmd_dispatch_part(vkt__cmd *cmd, vkt__kernel *k, const void *push, uin
                             uint32_t groups, uint32_t part, uint32_t n_parts);
 /* All compute and copies before are finished and visible to all after. */
 void vkt__cmd_barrier(vkt__cmd *cmd);
+/* Bytes from one buffer to another. */
+void vkt__cmd_copy(vkt__cmd *cmd, const vkt_buffer *from, uint64_t from_at, const vkt_buffer *to,
+                   uint64_t to_at, uint64_t bytes);
 void vkt__cmd_timestamp(vkt__cmd *cmd, uint32_t index);
 /* Makes device writes visible to the host and ends recording. */
 vkt_status vkt__cmd_end(vkt__cmd *cmd);

@@ -76,7 +76,9 @@ void vkt__ring_create(vkt_gpu *gpu, const vkt_dataset_info *d, vkt__ring *l, uin
         vkt__ring_bind(l, in->y2, l->y2_at, false);
         vkt__ring_bind(l, in->w2, l->w2_at, false);
     }
-    /* Where the device can't read host memory at full speed, one copy into its own comes first. */
+    /* A batch of pictures is copied among the graph's own tensors, whose memory others use later.
+     */
+    l->near_at = text ? 0 : l->y_at;
     if (!vkt_gpu_caps(gpu)->unified && !text) in->x = vkt_copy(l->graph, in->x);
 }
 
@@ -91,6 +93,39 @@ uint64_t vkt__ring_result(vkt__ring *l, vkt_tensor *t, uint64_t *at)
 static const float *result_at(const vkt__ring *l, uint32_t slot, uint64_t at)
 {
     return (const float *)(const void *)((const char *)l->readback[slot]->host + at);
+}
+
+uint64_t vkt__ring_bytes(const vkt_gpu *gpu, const vkt__ring *l)
+{
+    uint64_t slot = vkt__align(l->upload_bytes, 256) + vkt__align(l->readback_bytes, 256),
+             near =
+                 vkt__align(l->upload_bytes - l->near_at, 256) + vkt__align(l->readback_bytes, 256);
+    return l->n_slots * slot + (vkt_gpu_caps(gpu)->unified || !l->graph ? 0 : near);
+}
+
+/* All that is bound beside x moves to the device's own memory. */
+static vkt_status bring_near(vkt_gpu *gpu, vkt__ring *l, const char *label)
+{
+    vkt_status st = VKT_OK;
+    uint64_t in_bytes = l->upload_bytes - l->near_at;
+    VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { in_bytes, VKT_MEM_DEVICE, label },
+                              &l->near_in));
+    VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { l->readback_bytes, VKT_MEM_DEVICE, label },
+                              &l->near_out));
+    for (uint32_t i = 0; i < l->n_slots; i++)
+        for (uint32_t k = 0; k < l->n_binds; k++) {
+            vkt_tensor *t = l->binds[k].t;
+            bool result = l->binds[k].result;
+            uint64_t at = l->binds[k].at;
+            if (!result && at < l->near_at) continue;
+            vkt_bind(t, i, result ? l->near_out : l->near_in, result ? at : at - l->near_at);
+            if (result)
+                vkt__graph_copy(t->g, i, true, l->near_out, 0, l->readback[i], l->readback_bytes);
+            else
+                vkt__graph_copy(t->g, i, false, l->upload[i], l->near_at, l->near_in, in_bytes);
+        }
+fail:
+    return st;
 }
 
 vkt_status vkt__ring_allocate(vkt_gpu *gpu, vkt__ring *l, const char *label)
@@ -127,6 +162,7 @@ vkt_status vkt__ring_allocate(vkt_gpu *gpu, vkt__ring *l, const char *label)
         l->hit[i] = result_at(l, i, l->hit_at);
         l->out[i] = result_at(l, i, l->out_at);
     }
+    if (l->n_slots && !vkt_gpu_caps(gpu)->unified) VKT_TRY(bring_near(gpu, l, label));
 fail:
     return st;
 }
@@ -134,6 +170,8 @@ fail:
 void vkt__ring_destroy(vkt_gpu *gpu, vkt__ring *l)
 {
     vkt_graph_destroy(&l->graph);
+    vkt_buffer_destroy(gpu, &l->near_in);
+    vkt_buffer_destroy(gpu, &l->near_out);
     for (uint32_t i = 0; i < VKT_MAX_SLOTS; i++) {
         vkt_buffer_destroy(gpu, &l->upload[i]);
         vkt_buffer_destroy(gpu, &l->readback[i]);

@@ -26,6 +26,11 @@ typedef struct vkt__ring {
     uint64_t x_at, y_at, w_at, y2_at, w2_at, order_at, segments_at, documents_at, step_at, loss_at,
         hit_at, out_at;
     vkt_buffer *upload[VKT_MAX_SLOTS], *readback[VKT_MAX_SLOTS];
+    /* Where the device can't read host memory at full speed: its own memory, which a run of any
+     * slot fills first, and from which results are copied last. near_at: what lies before is left
+     * out: x, which the graph copies. */
+    vkt_buffer *near_in, *near_out;
+    uint64_t near_at;
     vkt_batch slots[VKT_MAX_SLOTS];
     void *step[VKT_MAX_SLOTS];           /* struct vkt_step_block */
     const float *scalars[VKT_MAX_SLOTS]; /* training: [VKT_N_SCALARS] */
@@ -50,6 +55,8 @@ void vkt__ring_bind(vkt__ring *l, vkt_tensor *t, uint64_t at, bool result);
 uint64_t vkt__ring_result(vkt__ring *l, vkt_tensor *t, uint64_t *at);
 /* The slots' memory itself, once all is known to fit; bound in the place of the stand-ins. */
 vkt_status vkt__ring_allocate(vkt_gpu *gpu, vkt__ring *l, const char *label);
+/* All memory of its slots and near them, allocated or not. */
+uint64_t vkt__ring_bytes(const vkt_gpu *gpu, const vkt__ring *l);
 void vkt__ring_destroy(vkt_gpu *gpu, vkt__ring *l);
 
 #endif

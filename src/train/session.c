@@ -162,11 +162,6 @@ fail:
 
 /* ---- the memory table ---- */
 
-static uint64_t ring_bytes(const vkt__ring *l)
-{
-    return l->n_slots * (vkt__align(l->upload_bytes, 256) + vkt__align(l->readback_bytes, 256));
-}
-
 static uint64_t moment_bytes(const vkt__session *s)
 {
     uint64_t bytes = 0;
@@ -186,7 +181,8 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
     uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0,
              frozen = s->model ? vkt_model_frozen_bytes(s->model) : 0;
     uint64_t others = vkt_gpu_get_stats(s->gpu).bytes - frozen - values - shadow - grads - moments;
-    if (s->eval.upload[0]) others -= ring_bytes(&s->train) + ring_bytes(&s->eval);
+    if (s->eval.upload[0])
+        others -= vkt__ring_bytes(s->gpu, &s->train) + vkt__ring_bytes(s->gpu, &s->eval);
     others -= vkt__samples_bytes(s->samples);
     others -= vkt_graph_allocated(s->train.graph) + vkt_graph_allocated(s->update) +
               vkt_graph_allocated(s->eval.graph);
@@ -199,11 +195,11 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
         { "parameters in 16 bits", shadow },
         { "gradients", grads },
         { "optimizer moments", moments },
-        { "training batches", ring_bytes(&s->train) },
+        { "training batches", vkt__ring_bytes(s->gpu, &s->train) },
         { "training activations",
           s->train.graph ? vkt__align(vkt_graph_bytes(s->train.graph), 256) : 0 },
         { "update", s->update ? vkt__align(vkt_graph_bytes(s->update), 256) : 0 },
-        { "evaluation batches", ring_bytes(&s->eval) },
+        { "evaluation batches", vkt__ring_bytes(s->gpu, &s->eval) },
         { "evaluation activations",
           s->eval.graph ? vkt__align(vkt_graph_bytes(s->eval.graph), 256) : 0 },
         { "samples", vkt__samples_bytes(s->samples) },

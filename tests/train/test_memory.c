@@ -5,6 +5,7 @@
 #include "recipe_run.h"
 
 #include "gpu/commands.h"
+#include "tensor/graph/graph.h"
 #include "train/session.h"
 
 /* Deep, so that most memory is activations; every kind of row that is recomputed. */
@@ -186,6 +187,48 @@ static void plans_of_recipes_are_near_the_bound(void **state)
     assert_true(n >= 4); /* digits is built in */
 }
 
+/* Tensors of a graph that lie in memory of the host's. */
+static uint32_t far_tensors(const vkt_graph *g, const vkt__ring *l)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; g && i < g->n_tensors; i++)
+        for (uint32_t s = 0; s < l->n_slots && g->tensors[i]->bound; s++)
+            n += g->tensors[i]->buf[s] == l->upload[s] || g->tensors[i]->buf[s] == l->readback[s];
+    return n;
+}
+
+/* Where that is slow, a step's kernels read and write the device's own memory; of the host's a copy
+ * alone reads a batch of x. */
+static void steps_do_not_reach_into_the_hosts_memory(void **state)
+{
+    (void)state;
+    static const char *const micro[] = { "train.accumulate=2", NULL };
+    more_cap = "unified=0";
+    vkt_gpu_desc desc = gpu_desc();
+    more_cap = "";
+    for (int k = 0; k < 2; k++) {
+        vkt_gpu *gpu;
+        vkt_config *c;
+        vkt_dataset *data;
+        vkt__session *s;
+        REQUIRE_OK(vkt_gpu_create(&desc, &gpu));
+        REQUIRE_OK(vkt_config_create(&c));
+        REQUIRE_OK(vkt_config_parse(c, deep, sizeof deep - 1, "deep"));
+        for (int i = 0; k && micro[i]; i++) REQUIRE_OK(vkt_config_set(c, micro[i]));
+        REQUIRE_OK(vkt_config_finish(c));
+        REQUIRE_OK(vkt_dataset_open(&c->data, &data));
+        REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+        assert_int_equal(s->update != NULL, k);
+        assert_int_equal(far_tensors(s->train.graph, &s->train), s->train.n_slots);
+        assert_int_equal(far_tensors(s->eval.graph, &s->eval), s->eval.n_slots);
+        assert_int_equal(far_tensors(s->update, &s->train), 0);
+        vkt__session_destroy(&s);
+        vkt_dataset_destroy(&data);
+        vkt_config_destroy(&c);
+        vkt_gpu_destroy(&gpu);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +237,7 @@ int main(void)
         cmocka_unit_test(offloaded_moments_give_the_same_bits_in_less_memory),
         cmocka_unit_test(measures_are_taken_in_order_and_said),
         cmocka_unit_test(plans_of_recipes_are_near_the_bound),
+        cmocka_unit_test(steps_do_not_reach_into_the_hosts_memory),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);

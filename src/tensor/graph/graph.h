@@ -61,7 +61,11 @@ struct vkt_graph {
     bool *level_ends;    /* [n_levels] or NULL: a submission ends with the level */
     vkt__handed *handed; /* [n_handed] */
     uint32_t n_handed;
-    double *level_ms;         /* [n_levels] estimated, then measured */
+    struct {
+        const vkt_buffer *from, *to;
+        uint64_t from_at, bytes;
+    } copies[2][VKT_MAX_SLOTS]; /* before a run's first node, and after its last; 0 bytes: none */
+    double *level_ms;           /* [n_levels] estimated, then measured */
     uint32_t n_timed, n_cuts; /* timed runs of the segments as they are; times that they were cut */
 };
 
@@ -96,6 +100,12 @@ void vkt__graph_submitted(vkt_graph *g, uint32_t first, uint32_t last, uint64_t 
 void vkt__graph_postpone(vkt_graph *g);
 /* Makes the kernels of a compiled graph and records it, where that is not done yet. */
 vkt_status vkt__graph_prepare(vkt_graph *g);
+
+/* Before compiling: every run of the slot copies bytes of `from` to the beginning of `to` before
+ * its first node, or after its last. */
+void vkt__graph_copy(vkt_graph *g, uint32_t slot, bool after, const vkt_buffer *from,
+                     uint64_t from_at, const vkt_buffer *to, uint64_t bytes);
+
 /* Of a compiled graph: how long it takes, by what was measured, as a share of its nodes' estimates
  * (vkt__node_ms). */
 double vkt__graph_pace(const vkt_graph *g);

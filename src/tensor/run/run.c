@@ -86,6 +86,28 @@ static double expected_ms(const vkt_graph *g, const vkt__segment *s)
     return ms / s->n_parts;
 }
 
+void vkt__graph_copy(vkt_graph *g, uint32_t slot, bool after, const vkt_buffer *from,
+                     uint64_t from_at, const vkt_buffer *to, uint64_t bytes)
+{
+    VKT_ASSERT(slot < VKT_MAX_SLOTS && !g->n_segments);
+    g->copies[after][slot].from = from;
+    g->copies[after][slot].to = to;
+    g->copies[after][slot].from_at = from_at;
+    g->copies[after][slot].bytes = bytes;
+}
+
+/* A barrier stands between it and the nodes. */
+static void record_copy(const vkt__rec *rec, const vkt_graph *g, bool after)
+{
+    uint64_t bytes = g->copies[after][rec->slot].bytes;
+    const vkt_buffer *to = g->copies[after][rec->slot].to;
+    if (!bytes) return;
+    if (after) vkt__cmd_barrier(rec->cmd);
+    vkt__cmd_copy(rec->cmd, g->copies[after][rec->slot].from, g->copies[after][rec->slot].from_at,
+                  to, 0, bytes);
+    if (!after) vkt__cmd_barrier(rec->cmd);
+}
+
 static vkt_status record_segment(vkt_graph *g, vkt__segment *s, uint32_t slot)
 {
     vkt__rec rec = { .gpu = g->gpu,
@@ -97,12 +119,14 @@ static vkt_status record_segment(vkt_graph *g, vkt__segment *s, uint32_t slot)
     VKT_TRY(vkt__cmd_create(g->gpu, g->label, 0, &s->cmd[slot]));
     rec.cmd = s->cmd[slot];
     vkt__cmd_expect(rec.cmd, expected_ms(g, s));
+    if (s == g->segments) record_copy(&rec, g, false);
     for (uint32_t l = s->first; l <= s->last; l++) {
         if (l > s->first) vkt__cmd_barrier(rec.cmd);
         for (size_t k = 0; k < g->n_nodes; k++)
             if (g->nodes[k]->level == l) vkt__record_node(&rec, g->nodes[k]);
     }
     VKT_TRY(rec.status);
+    if (s == g->segments + g->n_segments - 1) record_copy(&rec, g, true);
     VKT_TRY(vkt__cmd_end(rec.cmd));
 fail:
     return st;
