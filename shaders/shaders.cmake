@@ -96,6 +96,7 @@ set(SHADERS_LANGUAGE
   language/attention
   language/attention.pairs
   language/attention_one.pairs
+  language/attention_query
   language/attention_tiled
   language/attention_dq_tiled
   language/attention_dkv_tiled

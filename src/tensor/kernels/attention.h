@@ -19,13 +19,15 @@ enum { VKT__ATT_MOST_HEAD = 256 };
 
 /* attr.attention.kernel, 0: by device. DIRECT: rows in registers, for CPU drivers. STAGED: the
  * other side through shared memory. TILED: products of tiles. MATRIX: on matrix units, where
- * attr.attention.multiply is of 16 bits. ONE: one query, never named. */
+ * attr.attention.multiply is of 16 bits. QUERY, and on Mesa's CPU driver ONE, which is never named:
+ * one query a sequence. */
 typedef enum {
     VKT__ATT_BY_DEVICE,
     VKT__ATT_DIRECT,
     VKT__ATT_STAGED,
     VKT__ATT_TILED,
     VKT__ATT_MATRIX,
+    VKT__ATT_QUERY,
     VKT__ATT_N_KERNELS,
     VKT__ATT_ONE
 } vkt__att_kernel;

@@ -1,5 +1,6 @@
-/* attention.h. Kernels attention.comp, attention_one.comp, attention_dq.comp, attention_dkv.comp,
- * and attention_tiled.comp and attention_matrix.comp with their like for the gradients. */
+/* attention.h. Kernels attention.comp, attention_one.comp, attention_query.comp, attention_dq.comp,
+ * attention_dkv.comp, and attention_tiled.comp and attention_matrix.comp with their like for the
+ * gradients. */
 #include "tensor/kernels/attention.h"
 
 #include "tensor/graph/workgroup.h"
@@ -29,6 +30,31 @@ static bool is_one(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
 {
     return pass == VKT__ATT_FORWARD && vkt__att_dims_of(n).T == 1 && vkt__use_pairs(c) &&
            c->subgroup_arith;
+}
+
+/* One query a sequence on other devices, a workgroup a head: attention_query.comp. */
+static uint32_t query_workgroup(const vkt_caps *c)
+{
+    return VKT_MIN(c->workgroup, 128);
+}
+
+static bool is_query(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
+{
+    uint32_t D4 = n->attr.attention.head / 4;
+    return pass == VKT__ATT_FORWARD && vkt__att_dims_of(n).T == 1 && c->subgroup_arith &&
+           D4 <= query_workgroup(c);
+}
+
+static vkt__att_launch of_query(const vkt_caps *c, const vkt_node *n)
+{
+    uint32_t wg = query_workgroup(c);
+    return (vkt__att_launch) { VKT_SHADER_ATTENTION_QUERY,
+                               { { VKT_SPEC_WORKGROUP, wg },
+                                 { VKT_SPEC_REDUCE, vkt__reduce_form(c, wg) },
+                                 { VKT_SPEC_D4, n->attr.attention.head / 4 },
+                                 { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
+                               4,
+                               1 };
 }
 
 /* Tiles of scores: a row's are handed over among TILED_LANES neighbours. */
@@ -170,6 +196,8 @@ bool vkt__att_fits(vkt__att_kernel kernel, const vkt_caps *c, const vkt_node *n,
         return can_tile(c);
     case VKT__ATT_MATRIX:
         return can_use_units(c, n);
+    case VKT__ATT_QUERY:
+        return is_query(c, n, pass);
     case VKT__ATT_ONE:
         return is_one(c, n, pass);
     default:
@@ -189,6 +217,8 @@ vkt__att_kernel vkt__att_choose(const vkt_caps *c, const vkt_node *n, vkt__att_p
         bool few = VKT_MIN(d.T, d.S) < TILED_COLUMNS;
         if (c->klass == VKT_GPU_CLASS_CPU)
             kernel = VKT__ATT_DIRECT;
+        else if (is_query(c, n, pass))
+            kernel = VKT__ATT_QUERY;
         else if (!few && vkt__is_of(VKT__UNITS, c) && can_use_units(c, n))
             kernel = VKT__ATT_MATRIX;
         else
@@ -208,11 +238,10 @@ bool vkt__attention_is_foreign(const vkt_node *n, const vkt_caps *caps)
 
 const char *vkt__att_kernel_name(vkt__att_kernel kernel)
 {
-    static const char *const names[] = { [VKT__ATT_DIRECT] = "direct",
-                                         [VKT__ATT_STAGED] = "staged",
-                                         [VKT__ATT_TILED] = "tiled",
-                                         [VKT__ATT_MATRIX] = "matrix",
-                                         [VKT__ATT_ONE] = "one" };
+    static const char *const names[] = {
+        [VKT__ATT_DIRECT] = "direct", [VKT__ATT_STAGED] = "staged", [VKT__ATT_TILED] = "tiled",
+        [VKT__ATT_MATRIX] = "matrix", [VKT__ATT_QUERY] = "query",   [VKT__ATT_ONE] = "one"
+    };
     return names[kernel];
 }
 
@@ -275,6 +304,8 @@ vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_
                                      { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
                                    3,
                                    1 };
+    case VKT__ATT_QUERY:
+        return of_query(c, n);
     case VKT__ATT_TILED:
         return tiled(c, n, f);
     case VKT__ATT_MATRIX:

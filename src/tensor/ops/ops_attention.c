@@ -312,7 +312,15 @@ static const struct {
     { "cache, some queries", 1, 5, 40, 2, 2, 16, false, false, 0, 0, 17, 0 },
     { "cache, window", 1, 3, 40, 2, 1, 16, false, false, 6, 0, 30, 0 },
 };
-enum { N_SIZES = VKT_COUNT(sizes), N_WITHOUT_CACHE = N_SIZES - 6, OF_EVERY_KERNEL = 9 };
+enum {
+    N_SIZES = VKT_COUNT(sizes),
+    N_WITHOUT_CACHE = N_SIZES - 6,
+    OF_EVERY_KERNEL = 9,
+    FIRST_QUERY = 15,
+    LAST_QUERY = 19
+};
+
+static const uint32_t whole_fragments[] = { 3, 4, 5, 9, 8, 11, 13 };
 
 static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel, vkt_dtype multiply)
 {
@@ -341,29 +349,33 @@ static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel, vkt_dty
 
 /* On matrix units, in the types that the device's multiply: of sizes that have whole fragments. A
  * CPU driver takes a minute to compile a head of 64. */
-static bool on_units(const vkt_graph *g, uint32_t i, uint32_t *size, vkt_dtype *type)
+static uint32_t units_cases(const vkt_graph *g, vkt_dtype types[2], uint32_t *each)
 {
-    static const uint32_t fit[] = { 3, 4, 5, 9, 8, 11, 13 };
-    enum { SHORT = 4 };
     const vkt_caps *c = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
-    vkt_dtype types[2];
-    uint32_t n = 0, each = c && c->klass == VKT_GPU_CLASS_CPU ? SHORT : VKT_COUNT(fit);
+    uint32_t n = 0;
+    *each = c && c->klass == VKT_GPU_CLASS_CPU ? 4 : VKT_COUNT(whole_fragments);
     if (c && c->coopmat && c->coopmat_f16[0]) types[n++] = VKT_F16;
     if (c && c->coopmat && c->coopmat_bf16[0]) types[n++] = VKT_BF16;
-    if (i >= n * each) return false;
-    *size = fit[i % each];
-    *type = types[i / each];
-    return true;
+    return n * *each;
 }
 
 /* Case i with its size and kernel; NULL past the last. */
 static const vkt_node *case_of(vkt_graph *g, uint32_t i, uint32_t n_sizes, char name[64])
 {
-    uint32_t kernel = 0, each = n_sizes, size = i;
-    vkt_dtype type = VKT_F32;
+    uint32_t kernel = 0, each = n_sizes, size, fit, n_units;
+    vkt_dtype type = VKT_F32, types[2];
     for (; i >= each && kernel < VKT__ATT_MATRIX; each = OF_EVERY_KERNEL, kernel++) i -= each;
-    if (kernel) size = i;
-    if (kernel == VKT__ATT_MATRIX && !on_units(g, i, &size, &type)) return NULL;
+    n_units = units_cases(g, types, &fit);
+    if (kernel < VKT__ATT_MATRIX) {
+        size = i;
+    } else if (i < n_units) {
+        size = whole_fragments[i % fit];
+        type = types[i / fit];
+    } else {
+        kernel = VKT__ATT_QUERY;
+        size = FIRST_QUERY + i - n_units;
+        if (n_sizes < N_SIZES || size > LAST_QUERY) return NULL;
+    }
     snprintf(name, 64, "%s%s%s", sizes[size].name, type ? " in " : "",
              type ? vkt_dtype_name(type) : "");
     return sample(g, size, kernel, type);

@@ -1,0 +1,61 @@
+#version 460
+/* attention.comp for one query a head, as a token is generated from the cache, on GPUs: a workgroup a head. An invocation makes the
+ * score of a key, as many keys at a time as there are invocations; then D4 of them have a vec4 of the result each, PARTS times over,
+ * and add every PARTS-th key's value; the parts are added at the end, in order. Masks: causal, sliding window. Twin: attention_ref. */
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+#include "reduce.glsl"
+layout(push_constant, scalar) uniform Push { attention_params p; };
+#include "attention_mask.glsl"
+
+layout(constant_id = VKT_SPEC_D4) const uint D4 = 8; /* vec4 to a head */
+
+const uint KEYS = gl_WorkGroupSize.x, PARTS = KEYS / D4;
+
+shared vec4 query[D4], part_of[KEYS];
+shared float weights[KEYS];
+
+/* The score of key j. */
+float score(uint row)
+{
+    float s = 0.0;
+    [[unroll]] for (uint d = 0; d < D4; d++) s += dot(query[d], p.k.v[row + d]);
+    return capped(s);
+}
+
+void main()
+{
+    uint group = flat_group(), tid = gl_LocalInvocationID.x, d = tid % D4, part = tid / D4;
+    if (group >= p.heads * p.batch) return;
+    uint head = group % p.heads, batch = group / p.heads, t = has(VKT_ATT_START) ? p.start.v[0] : 0, begin = 0, end = p.S;
+    if (has(VKT_ATT_START) || has(VKT_ATT_CAUSAL)) end = min(end, t + 1);
+    if (p.window > 0) {
+        begin = max(t + 1, p.window) - p.window;
+        end = min(end, t + p.window);
+    }
+    uint kv_at = batch * p.S * p.kv_row + head / p.group * D4;
+    if (tid < D4) query[tid] = p.q.v[batch * p.q_row + head * D4 + tid] * p.scale;
+    float top = NEVER, sum = 0.0;
+    vec4 y = vec4(0.0);
+    for (uint tile = begin; tile < end; tile += KEYS) {
+        barrier();
+        float s = tile + tid < end ? score(kv_at + (tile + tid) * p.kv_row) : NEVER;
+        float most = max(top, wg_max(s)), shrink = exp_below(top - most), weight = s == NEVER ? 0.0 : exp_below(s - most);
+        top = most;
+        sum = sum * shrink + weight;
+        weights[tid] = weight;
+        barrier();
+        y *= shrink;
+        uint keys = min(KEYS, end - tile);
+        if (part < PARTS)
+            for (uint n = part; n < keys; n += PARTS) y += weights[n] * p.v.v[kv_at + (tile + n) * p.kv_row + d];
+    }
+    part_of[tid] = y;
+    sum = wg_add(sum);
+    barrier();
+    if (tid < D4) {
+        for (uint n = 1; n < PARTS; n++) y += part_of[n * D4 + tid];
+        p.y.v[(batch * p.heads + head) * D4 + tid] = y / sum;
+    }
+    if (tid == 0) p.lse.v[batch * p.heads + head] = top + log(sum);
+}
