@@ -144,14 +144,16 @@ static uint32_t units_shared(const units *u, uint32_t D)
     return rows * (D / 8 + 1) * 16 + MATRIX_ROWS * ((quads + parts) * 16 + (quads + 2) * 8);
 }
 
-/* Intel: a quarter of a thread's registers for sums, as for products. */
+/* Intel: a quarter of a thread's registers for sums, as for products; before Xe2, whose subgroups
+ * may have 8 lanes, it spills, as convolutions do. */
 static bool can_use_units(const vkt_caps *c, const vkt_node *n)
 {
     units u = units_of(c, n);
     uint32_t D = n->attr.attention.head;
     bool fixed = c->subgroup_control || c->subgroup_min == c->subgroup_max,
-         fits = c->klass == VKT_GPU_CLASS_INTEL ? u.fragment[0] * D <= 32 * c->subgroup_min
-                                                : D <= MATRIX_MOST_HEAD;
+         fits = c->klass == VKT_GPU_CLASS_INTEL
+                    ? c->subgroup_min >= 16 && u.fragment[0] * D <= 32 * c->subgroup_min
+                    : D <= MATRIX_MOST_HEAD;
     return n->attr.attention.multiply != VKT_F32 && c->coopmat && u.fragment[0] && fixed &&
            c->subgroup_arith && fits && divide(c, &u, D) && units_shared(&u, D) <= c->shared_bytes;
 }
