@@ -142,7 +142,7 @@ static size_t sort_known(const vkt__space *space, const double *seen, const doub
     size_t known = 0, put = 0;
     for (int unknown = 0; unknown < 2; unknown++)
         for (size_t i = 0; i < n; i++) {
-            if (isnan(loss[i]) != unknown) continue;
+            if ((isnan(loss[i]) != 0) != unknown) continue;
             memcpy(sorted + put * space->n, seen + i * space->n, space->n * sizeof *sorted);
             y[put++] = loss[i];
             known += !unknown;

@@ -254,6 +254,10 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
         vkt_log(VKT_LOG_WARN, "train",
                 "the run was on %llu ranks and goes on with %u: not bit for bit",
                 (unsigned long long)VKT_MAX(old.ranks, 1), VKT_MAX(c->ranks, 1));
+    if (there && c->ranks > 1 && c->sync_every > 1)
+        vkt_log(VKT_LOG_WARN, "train",
+                "train.sync: every rank goes on with rank 0's moments, which the checkpoint has: "
+                "not bit for bit");
     if (t->desc->resume) VKT_TRY(vkt__trainer_resume(t));
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;
     VKT_TRY(vkt__metrics_open(t->run->dir, at, &t->metrics));

@@ -143,6 +143,7 @@ runs 2 outer-again mlp.yaml --set train.sync.every=5
 same outer outer-again step-00000040
 grep -qa outer.1.weight outer/checkpoints/step-00000040/optimizer.safetensors || say "the outer momentum is not in the checkpoint"
 runs 2 outer mlp.yaml --set train.sync.every=5 --set train.steps=50 --resume
+grep -q "train.sync: every rank goes on with rank 0's moments" err || say "no word of the moments"
 for wrong in "eval.every=12:12 is no multiple of train.sync.every = 5" "optim.shard=true:can't be combined with optim.shard" "train.ema=0.9:can't be combined with train.ema"; do
   ranks 2 train mlp.yaml --run no --set train.sync.every=5 --set "${wrong%%:*}"
   [ $code = 2 ] && grep -q "${wrong#*:}" err || { say "train.sync.every=5 with ${wrong%%:*}: $code"; cat err >&2; }
