@@ -79,7 +79,7 @@ def pictures():
     expect("the model", ask("GET", "/model"), 200, '"input_shape"')
     expect("another path", ask("GET", "/../etc/passwd"), 404)
     expect("another method", ask("DELETE", "/"), 405)
-    expect("no picture", ask("POST", "/predict", b"hello"), 400, "not a PNG, JPEG or BMP")
+    expect("no picture", ask("POST", "/predict", b"hello"), 400, "not a PNG, JPEG, BMP, GIF or WebP picture")
     expect("a cut picture", ask("POST", "/predict", good[:60]), 400, "cut short")
     expect("a bomb", ask("POST", "/predict", good[:16] + struct.pack(">II", 16000, 16000) + good[24:]), 400)
     expect("rows for pictures", ask("POST", "/predict", "[{}]", Content_Type="application/json"), 400)

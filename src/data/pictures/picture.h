@@ -1,4 +1,4 @@
-/* Private to src/data: one PNG, JPEG or BMP picture, from bytes. */
+/* Private to src/data: one PNG, JPEG, BMP, GIF or WebP picture, from bytes. */
 #ifndef VKT_DATA_PICTURE_H
 #define VKT_DATA_PICTURE_H
 
