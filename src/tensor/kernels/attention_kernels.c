@@ -122,7 +122,7 @@ static units units_of(const vkt_caps *c, const vkt_node *n)
         intel || (c->klass == VKT_GPU_CLASS_AMD && n->attr.attention.head > MATRIX_MOST_BOTH);
     return (units) { .fragment = bf16 ? c->coopmat_bf16 : c->coopmat_f16,
                      .lanes = vkt__lanes(c, c->subgroup, 128),
-                     .columns = few || c->klass == VKT_GPU_CLASS_CPU ? 16 : 32,
+                     .columns = few || c->type == VKT_GPU_CPU ? 16 : 32,
                      .held = !intel };
 }
 

@@ -353,7 +353,7 @@ static uint32_t units_cases(const vkt_graph *g, vkt_dtype types[2], uint32_t *ea
 {
     const vkt_caps *c = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
     uint32_t n = 0;
-    *each = c && c->klass == VKT_GPU_CLASS_CPU ? 4 : VKT_COUNT(whole_fragments);
+    *each = c && c->type == VKT_GPU_CPU ? 4 : VKT_COUNT(whole_fragments);
     if (c && c->coopmat && c->coopmat_f16[0]) types[n++] = VKT_F16;
     if (c && c->coopmat && c->coopmat_bf16[0]) types[n++] = VKT_BF16;
     return n * *each;
