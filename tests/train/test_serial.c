@@ -78,7 +78,7 @@ static void a_session_is_opened_again(void **state)
     print_message(serial ? "one core runs the steps\n" : "nothing was to gain here\n");
     if (serial) {
         assert_int_equal(vkt_gpu_get_stats(gpu).bytes, 0);
-        assert_in_range(vkt_gpu_get_stats(gpu).n_pipelines, 0, 1);
+        assert_true(vkt_gpu_get_stats(gpu).n_pipelines <= 1);
     }
     vkt__session_destroy(&s);
     vkt_gpu_destroy(&serial);
