@@ -11,7 +11,11 @@
 
 static vkt_status io_fail(const char *what, const char *path)
 {
-    return vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
+    const char *why = strerror(errno);
+    char *meant = vkt__aside_meant(path, vkt__pid());
+    vkt_status st = vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, meant, why);
+    free(meant);
+    return st;
 }
 
 vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n)
@@ -87,12 +91,11 @@ char *vkt__file_aside(const char *path)
 static bool is_left_over(const char *name)
 {
     const char *at = strstr(name, ".tmp"), *next;
+    int pid = 0;
     for (; at && (next = strstr(at + 4, ".tmp")); at = next) {
     }
-    size_t pid = at ? strspn(at + 4, "0123456789") : 0;
-    if (!pid || pid > 9 || at[4 + pid] != '-') return false;
-    size_t n = strspn(at + 5 + pid, "0123456789");
-    return n && !at[5 + pid + n] && !vkt__pid_runs(atoi(at + 4));
+    size_t n = at ? vkt__aside_suffix(at, &pid) : 0;
+    return n && !at[n] && !vkt__pid_runs(pid);
 }
 
 vkt_status vkt__asides_remove(const char *dir)

@@ -218,7 +218,11 @@ int64_t vkt__file_size(const char *path)
 
 static vkt_status io_fail(const char *what, const char *path)
 {
-    return vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, path, strerror(errno));
+    const char *why = strerror(errno);
+    char *meant = vkt__aside_meant(path, vkt__pid());
+    vkt_status st = vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, meant, why);
+    free(meant);
+    return st;
 }
 
 vkt_status vkt__stdin_read(void *dst, size_t n, size_t *got)

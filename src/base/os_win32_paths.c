@@ -54,10 +54,11 @@ vkt_status vkt__win_fail(const char *what, const char *path)
                    VKT_COUNT(text), NULL);
     for (wchar_t *p = text; *p; p++)
         if (*p < 32) *p = p[1] ? L' ' : 0;
-    char *s = vkt__win_narrow(text);
-    vkt_status st = vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s (error %lu)", what, path, s,
+    char *s = vkt__win_narrow(text), *meant = vkt__aside_meant(path, vkt__pid());
+    vkt_status st = vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s (error %lu)", what, meant, s,
                               (unsigned long)code);
     free(s);
+    free(meant);
     return st;
 }
 

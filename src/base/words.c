@@ -164,3 +164,28 @@ void vkt__str_csv(vkt__str *s, const char *text)
     for (; *text; text++) vkt__str_add(s, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
     vkt__str_add(s, "\"", 1);
 }
+
+size_t vkt__aside_suffix(const char *s, int *pid)
+{
+    size_t digits = strncmp(s, ".tmp", 4) ? 0 : strspn(s + 4, "0123456789");
+    if (!digits || digits > 9 || s[4 + digits] != '-') return 0;
+    size_t n = strspn(s + 5 + digits, "0123456789");
+    *pid = atoi(s + 4);
+    return n ? 5 + digits + n : 0;
+}
+
+char *vkt__aside_meant(const char *path, int pid)
+{
+    vkt__str s = { 0 };
+    int whose = 0;
+    for (const char *p = path; *p; p++) {
+        size_t n = vkt__aside_suffix(p, &whose);
+        bool ours = n && whose == pid && (!p[n] || p[n] == '/');
+        if (ours)
+            p += n - 1;
+        else
+            vkt__str_add(&s, p, 1);
+    }
+    vkt__str_add(&s, "", 0);
+    return s.data;
+}

@@ -29,6 +29,13 @@ typedef struct vkt__shown {
 } vkt__shown;
 vkt__shown vkt__show(const char *cell);
 
+/* Names of files that are written beside what they will replace: NAME.tmpPID-N. The length of
+ * .tmpPID-N at s, and whose it is; 0: it is something else. */
+size_t vkt__aside_suffix(const char *s, int *pid);
+/* The path that such a name of process `pid`, or one below it, stands for: what errors tell. Caller
+ * frees. */
+char *vkt__aside_meant(const char *path, int pid);
+
 /* Text as HTML and SVG write it: & < > and quotes become entities, control characters are left out.
  */
 void vkt__markup_escape(vkt__str *s, const char *text);

@@ -103,6 +103,12 @@ vkt_status vkt_config_load(vkt_config *c, const char *recipe)
     }
     char *data = NULL;
     size_t n;
+    if (vkt__is_absent(recipe))
+        return vkt__fail(
+            VKT_E_IO, "config",
+            "no recipe '%s': there is no such file; `vktrain recipes` lists the built-in ones, "
+            "`vktrain init DATA` writes one for your data",
+            recipe);
     vkt_status st = vkt__file_read(recipe, VKT__YAML_BYTES, &data, &n);
     if (st == VKT_OK) st = vkt_config_parse(c, data, n, recipe);
     free(data);

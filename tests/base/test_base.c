@@ -208,8 +208,28 @@ static void names_aside_differ(void **state)
     char *a = vkt__file_aside("folder/f"), *b = vkt__file_aside("folder/f");
     assert_string_not_equal(a, b);
     assert_true(!strncmp(a, "folder/f.tmp", 12) && !strncmp(b, "folder/f.tmp", 12));
+    char *meant = vkt__aside_meant(a, vkt__pid());
+    assert_string_equal(meant, "folder/f");
+    free(meant);
     free(a);
     free(b);
+}
+
+/* Errors name what the caller asked for, below a folder that is written aside, too; names of other
+ * processes are files like any. */
+static void errors_name_the_file_that_was_meant(void **state)
+{
+    (void)state;
+    vkt__str path = { 0 };
+    char *aside = vkt__file_aside("no/folder");
+    vkt__str_printf(&path, "%s/f.tmp1-0", aside);
+    char *meant = vkt__aside_meant(path.data, vkt__pid());
+    assert_string_equal(meant, "no/folder/f.tmp1-0");
+    assert_int_equal(vkt__file_replace("no/folder/f.yaml", "", 0), VKT_E_IO);
+    assert_non_null(strstr(vkt__last_failure(), "can't create 'no/folder/f.yaml': "));
+    free(meant);
+    free(aside);
+    vkt__str_finish(&path);
 }
 
 static void numbers_ignore_the_locale(void **state)
@@ -297,6 +317,7 @@ int main(void)
         cmocka_unit_test(paths_may_be_long),
         cmocka_unit_test(other_programs_are_run),
         cmocka_unit_test(names_aside_differ),
+        cmocka_unit_test(errors_name_the_file_that_was_meant),
         cmocka_unit_test(numbers_ignore_the_locale),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -83,7 +83,7 @@ bytes 'name: \xff\xfe\n' >r.yaml
 refused 2 'r.yaml' train r.yaml
 bytes '\x7fELF\x02\x01\x00\x00\x00' >r.yaml
 refused 2 'r.yaml' train r.yaml
-refused 4 "nosuch.yaml.*No such file" train nosuch.yaml
+refused 4 "no recipe 'nosuch.yaml'.*no such file.*\`vktrain recipes\`.*\`vktrain init DATA\`" train nosuch.yaml
 refused 2 "no recipe 'digit'.*digits" train digit
 mkdir folder
 refused 4 "can't read 'folder/': it is not a file" train folder/

@@ -71,7 +71,7 @@ for i in {1..20}; do cp letters.txt texts/$i.txt; done
 "$program" init texts -o - >log 2>&1 && grep -q 'source: text' log || fail "a folder of texts"
 printf '\377\376\200 %.0s' {1..400} >odd && "$program" init odd --task text -o - >log 2>&1 && grep -q 'tokenizer: bytes' log || fail "what is not UTF-8"
 refused 4 "letters.txt/x" init letters.txt/x
-refused 4 'nowhere/x.yaml' init digits -o nowhere/x.yaml
+refused 4 "can't create 'nowhere/x.yaml': " init digits -o nowhere/x.yaml
 
 # ---- a run in progress
 steps=4000000
