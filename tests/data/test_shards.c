@@ -78,8 +78,10 @@ static void damaged_shards(void **state)
             memcpy(copy, bytes, n);
             ((uint8_t *)copy)[i] ^= (uint8_t)(1 << bit);
             test_log[0] = 0;
-            if (vkt__shard_parse(copy, n, "flipped", &s) == VKT_OK)
-                vkt__shard_check(&s, "flipped", 8);
+            vkt_status st = vkt__shard_parse(copy, n, "flipped", &s);
+            if (st == VKT_OK) st = vkt__shard_check(&s, "flipped", 8);
+            /* Only what fills the header up to 128 bytes may be anything. */
+            if ((st == VKT_OK) != (i >= 120 && i < 128)) fail_msg("bit %d of byte %zu", bit, i);
         }
     memcpy(copy, bytes, n);
     ((uint16_t *)copy)[64 + 3] = 9;
@@ -88,6 +90,12 @@ static void damaged_shards(void **state)
     REQUIRE_LOGGED("'beyond': token 3 of");
     REQUIRE_LOGGED("has id 9, the tokenizer's vocabulary has only 7");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    /* One whose head is damaged is not a text, also not as the first of a folder. */
+    bytes[4] ^= 1;
+    REQUIRE_OK(vkt__file_replace(DIR "/small-packed/shard-00000.tok", bytes, n));
+    refused(DIR "/small-packed", NULL, 4, VKT_E_FORMAT,
+            "shard-00000.tok' is not a shard of tokens");
+    refused(DIR "/small-packed/shard-00000.tok", NULL, 4, VKT_E_FORMAT, "is not a shard of tokens");
     free(bytes);
 }
 

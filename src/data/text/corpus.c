@@ -333,41 +333,6 @@ fail:
 
 /* ---- shards on disk ---- */
 
-static bool is_shard(const char *path)
-{
-    FILE *f = vkt__is_dir(path) ? NULL : vkt__fopen(path, "rb");
-    char head[12];
-    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
-    if (f) fclose(f);
-    return vkt__shard_is(head, n);
-}
-
-/* The shard at path, or those of a folder whose first file is one; none: *n is 0. */
-static vkt_status list_shards(const char *path, vkt__arena *a, const char ***out, uint32_t *n)
-{
-    vkt_status st = VKT_OK;
-    char **names = NULL;
-    size_t n_names = 0;
-    *n = 0;
-    if (!vkt__is_dir(path)) {
-        *out = vkt__arena_alloc(a, sizeof **out);
-        (*out)[0] = path;
-        *n = is_shard(path);
-        return VKT_OK;
-    }
-    VKT_TRY(vkt__list_dir(path, &names, &n_names));
-    *out = vkt__arena_alloc(a, (n_names + 1) * sizeof **out);
-    for (size_t i = 0; i < n_names; i++) {
-        const char *inner = vkt__arena_printf(a, "%s/%s", path, names[i]);
-        if (names[i][0] == '.') continue;
-        if (!is_shard(inner) && *n == 0) break;
-        (*out)[(*n)++] = inner;
-    }
-fail:
-    vkt__names_free(names, n_names);
-    return st;
-}
-
 /* The requested tokenizer, or the shard's own; if there are both, they must be equal. */
 static vkt_status shard_tokenizer(vkt__corpus *c, const vkt__shard *s, const char *path,
                                   const char *spec)
@@ -425,7 +390,7 @@ static vkt_status read_tokens(vkt__corpus *c, const vkt__source *s, const char *
     vkt__arena a = { 0 };
     const char **shards = NULL;
     uint32_t n = 0;
-    if (!s->text) VKT_TRY(list_shards(s->path[0], &a, &shards, &n));
+    if (!s->text) VKT_TRY(vkt__shards_list(s->path[0], &a, &shards, &n));
     if (n) {
         VKT_TRY(open_shards(c, shards, n, spec));
     } else {
@@ -566,7 +531,7 @@ vkt_status vkt__novel_open(vkt_dataset *ds, const vkt_data_desc *desc)
 vkt_likeness vkt__corpus_is(const char *path)
 {
     static const char *const ends[] = { ".txt", ".md", ".text", ".jsonl", ".ndjson" };
-    if (is_shard(path)) return VKT_LIKE_CONTENT;
+    if (vkt__shard_at(path)) return VKT_LIKE_CONTENT;
     bool named = vkt__is_dir(path) || vkt__bytes_named(path, ends, VKT_COUNT(ends));
     return named ? VKT_LIKE_NAME : VKT_LIKE_NONE;
 }

@@ -18,7 +18,9 @@ typedef struct {
     uint64_t tokenizer_hash, content_hash;
     uint64_t tokens_at, documents_at, uncounted_at; /* uncounted_at 0: all count */
     uint64_t tokenizer_at, n_tokenizer;
-    uint64_t reserved[3];
+    uint64_t
+        tables_hash; /* of the header without it, and of the documents; 0: made before it was */
+    uint64_t reserved[2];
 } header;
 _Static_assert(sizeof(header) == 120, "no padding");
 enum { HEADER_BYTES = 128 };
@@ -35,9 +37,46 @@ static bool is_llmc(const void *bytes, size_t n)
     return n >= 12 && (word_at(bytes, 0) == LLMC_MAGIC || word_at(bytes, 0) == LLMC_LLAMA3_MAGIC);
 }
 
-bool vkt__shard_is(const void *bytes, size_t n)
+static bool starts_a_shard(const void *bytes, size_t n)
 {
     return is_llmc(bytes, n) || (n >= sizeof magic && !memcmp(bytes, magic, sizeof magic));
+}
+
+bool vkt__shard_at(const char *path)
+{
+    static const char *const end = ".tok";
+    FILE *f = vkt__is_dir(path) ? NULL : vkt__fopen(path, "rb");
+    char head[12];
+    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+    if (f) fclose(f);
+    return starts_a_shard(head, n) || (!vkt__is_dir(path) && vkt__bytes_named(path, &end, 1));
+}
+
+vkt_status vkt__shards_list(const char *path, vkt__arena *a, const char ***out, uint32_t *n)
+{
+    vkt_status st = VKT_OK;
+    char **names = NULL;
+    size_t n_names = 0;
+    bool any = false;
+    *n = 0;
+    if (!vkt__is_dir(path)) {
+        *out = vkt__arena_alloc(a, sizeof **out);
+        (*out)[0] = path;
+        *n = vkt__shard_at(path);
+        return VKT_OK;
+    }
+    VKT_TRY(vkt__list_dir(path, &names, &n_names));
+    *out = vkt__arena_alloc(a, (n_names + 1) * sizeof **out);
+    for (size_t i = 0; i < n_names; i++) {
+        const char *inner = vkt__arena_printf(a, "%s/%s", path, names[i]);
+        if (names[i][0] == '.') continue;
+        any = any || vkt__shard_at(inner);
+        (*out)[(*n)++] = inner;
+    }
+    if (!any) *n = 0;
+fail:
+    vkt__names_free(names, n_names);
+    return st;
 }
 
 static vkt_status cut_off(const char *name, uint64_t want, uint64_t have)
@@ -46,6 +85,12 @@ static vkt_status cut_off(const char *name, uint64_t want, uint64_t have)
                      "'%s' is cut off or damaged: its header promises %llu bytes, it has %llu: get "
                      "or pack it again",
                      vkt__show(name).s, (unsigned long long)want, (unsigned long long)have);
+}
+
+static uint64_t tables_hash(header h, const void *documents)
+{
+    h.tables_hash = 0;
+    return vkt__hash(documents, h.n_documents * 8, vkt__hash(&h, sizeof h, 0));
 }
 
 static vkt_status parse_llmc(const void *bytes, size_t n, const char *name, vkt__shard *out)
@@ -78,7 +123,7 @@ vkt_status vkt__shard_parse(const void *bytes, size_t n, const char *name, vkt__
     const char *base = bytes;
     *out = (vkt__shard) { 0 };
     if (is_llmc(bytes, n)) return parse_llmc(bytes, n, name, out);
-    if (!vkt__shard_is(bytes, n))
+    if (!starts_a_shard(bytes, n))
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is not a shard of tokens: make one with `vktrain pack`",
                          vkt__show(name).s);
@@ -112,6 +157,10 @@ vkt_status vkt__shard_parse(const void *bytes, size_t n, const char *name, vkt__
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is damaged: its documents overlap or have gaps: pack it again",
                          vkt__show(name).s);
+    if (h.tables_hash && h.tables_hash != tables_hash(h, out->document))
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' is damaged: the hash of its tables is wrong: pack it again",
+                         vkt__show(name).s);
     return VKT_OK;
 }
 
@@ -138,11 +187,21 @@ static uint32_t token_at(const vkt__shard *s, uint64_t i)
     return s->width == 2 ? ((const uint16_t *)s->tokens)[i] : ((const uint32_t *)s->tokens)[i];
 }
 
+static uint64_t content_hash(const vkt__shard *s)
+{
+    uint64_t hash = vkt__hash(s->tokens, s->n * s->width, s->tokenizer_hash);
+    return s->uncounted ? vkt__hash(s->uncounted, s->n / 8 + 1, hash) : hash;
+}
+
 vkt_status vkt__shard_check(const vkt__shard *s, const char *name, uint32_t n_vocab)
 {
     uint32_t top = 0;
     for (uint64_t i = 0; i < s->n; i++) top = VKT_MAX(top, token_at(s, i));
-    if (top < n_vocab) return VKT_OK;
+    if (top < n_vocab && (!s->tokenizer || content_hash(s) == s->content_hash)) return VKT_OK;
+    if (top < n_vocab)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' is damaged: the hash of its tokens is wrong: pack it again",
+                         vkt__show(name).s);
     uint64_t bad = 0;
     while (token_at(s, bad) < n_vocab) bad++;
     return vkt__fail(VKT_E_FORMAT, "data",
@@ -204,13 +263,17 @@ vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt
         tokens = narrow;
     }
     uint64_t n_uncounted = store->uncounted ? h.n_tokens / 8 + 1 : 0;
-    h.content_hash = vkt__hash(tokens, h.n_tokens * h.width, h.tokenizer_hash);
-    if (n_uncounted) h.content_hash = vkt__hash(store->uncounted, n_uncounted, h.content_hash);
+    h.content_hash = content_hash(&(vkt__shard) { .tokens = tokens,
+                                                  .n = h.n_tokens,
+                                                  .width = h.width,
+                                                  .tokenizer_hash = h.tokenizer_hash,
+                                                  .uncounted = store->uncounted });
     h.tokens_at = HEADER_BYTES;
     h.documents_at = vkt__align(h.tokens_at + h.n_tokens * h.width, 8);
     uint64_t at = h.documents_at + h.n_documents * 8;
     if (n_uncounted) h.uncounted_at = at;
     h.tokenizer_at = vkt__align(at + n_uncounted, 8);
+    h.tables_hash = tables_hash(h, store->document);
     VKT_TRY(vkt__file_create(path, &f));
     put(f, &h, sizeof h);
     put(f, zeros, sizeof zeros);

@@ -21,14 +21,17 @@ typedef struct vkt__shard {
     uint64_t n_tokenizer;
 } vkt__shard;
 
-/* By its first bytes: ours, or llm.c's. */
-bool vkt__shard_is(const void *bytes, size_t n);
+/* A file that is a shard, ours or llm.c's, by its first bytes, or by its name: one whose head is
+ * damaged is not taken for a text. */
+bool vkt__shard_at(const char *path);
+/* The shard at path, or the files of a folder where one is a shard; none: *n is 0. */
+vkt_status vkt__shards_list(const char *path, vkt__arena *a, const char ***out, uint32_t *n);
 /* Points into the bytes, which are aligned to 8 and outlive it. FORMAT: lengths that do not fit,
  * documents that do not rise. */
 vkt_status vkt__shard_parse(const void *bytes, size_t n, const char *name, vkt__shard *out);
 vkt_status vkt__shard_open(const char *path, vkt__shard *out);
 void vkt__shard_close(vkt__shard *s);
-/* Every token is below n_vocab: reads all. */
+/* Every token is below n_vocab, and their hash is the header's (not of llm.c's): reads all. */
 vkt_status vkt__shard_check(const vkt__shard *s, const char *name, uint32_t n_vocab);
 /* llm.c's shards tell documents apart by the end token that begins each. */
 vkt_status vkt__shard_find_documents(vkt__shard *s, uint32_t end);

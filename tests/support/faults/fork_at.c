@@ -4,7 +4,7 @@
  * must be one (green.c). Settings: FAULT_PIPES=A,B: file descriptors; a line "FOLDER CALL N ERROR
  * STATUS" is written to A, then a byte read from B; the status is as waitpid has it, a process that
  * took too long is killed. FAULT_FOLDER: where the copies are made. FAULT_SECONDS: a child's time
- * (60). */
+ * (60). FAULT_DONE: a file with lines "CALL N ERROR", which are not tried again. */
 #define _GNU_SOURCE
 #include "fork_at.h"
 #include <dirent.h>
@@ -93,6 +93,24 @@ static void end_in_time(void)
         _exit(99);
 }
 
+/* Whether FAULT_DONE has it: its lines are read once, and each begins after a line's end. */
+static int is_done(const char *call, long n, const char *error)
+{
+    static char *lines;
+    const char *path = getenv("FAULT_DONE");
+    char line[128];
+    struct stat st;
+    if (!lines && path) {
+        int fd = openat(AT_FDCWD, path, O_RDONLY);
+        if (fd < 0 || fstat(fd, &st) || !(lines = calloc(1, (size_t)st.st_size + 2))) _exit(97);
+        lines[0] = '\n';
+        if (read(fd, lines + 1, (size_t)st.st_size) != st.st_size) _exit(97);
+        close(fd);
+    }
+    snprintf(line, sizeof line, "\n%s %ld %s\n", call, n, error);
+    return lines && strstr(lines, line);
+}
+
 int vkt_fork_at(const char *call, long n, const char *error,
                 void (*moved)(const char *, const char *))
 {
@@ -102,6 +120,10 @@ int vkt_fork_at(const char *call, long n, const char *error,
     if (in_child || !pipes || !folder || !getcwd(old, sizeof old)) return 0;
     if (out < 0 && sscanf(pipes, "%d,%d", &out, &in) != 2) return 0;
     int e = errno;
+    if (is_done(call, n, error)) {
+        errno = e;
+        return 0;
+    }
     snprintf(copy, sizeof copy, "%s/%d", folder, ++number);
     pid_t child = fork();
     if (child == 0) {
