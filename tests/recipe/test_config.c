@@ -472,7 +472,7 @@ static void recipes_load_by_path_or_name(void **state)
     REQUIRE_LOGGED("the built-in ones are digits, fashion-mnist, ");
     REQUIRE_LOGGED("; did you mean 'digits'?");
     REQUIRE_STATUS(vkt_config_load(c, "digits.yaml"), VKT_E_IO);
-    REQUIRE_LOGGED("can't open 'digits.yaml'");
+    REQUIRE_LOGGED("no recipe 'digits.yaml': there is no such file");
     vkt_config_destroy(&c);
     REQUIRE_OK(vkt__remove_tree("test_config_tmp"));
 }
