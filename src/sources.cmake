@@ -50,6 +50,7 @@ if(MPI_FOUND)
   list(APPEND SRC_COMM src/comm/comm_mpi.c src/comm/mpi_watch.c)
 endif()
 set(SRC_FORMATS
+  src/formats/ggml_blocks.c
   src/formats/gguf.c
   src/formats/letters.c
   src/formats/npy.c
@@ -130,9 +131,11 @@ set(SRC_DATA_TEXT
   src/data/text/tokenizer_bpe.c
   src/data/text/tokenizer_chat.c
   src/data/text/tokenizer_files.c
+  src/data/text/tokenizer_gguf.c
   src/data/text/tokenizer_json.c
   src/data/text/tokenizer_nfc.c
   src/data/text/tokenizer_open.c
+  src/data/text/tokenizer_pre.c
   src/data/text/tokenizer_split.c
   src/data/text/tokenizer_spm.c
   src/data/text/tokenizer_train.c
@@ -287,7 +290,10 @@ set(SRC_RUNS
 set(SRC_MODELS
   src/models/adapter.c
   src/models/adapter_export.c
+  src/models/gguf_config.c
   src/models/gguf_export.c
+  src/models/gguf_names.c
+  src/models/gguf_weights.c
   src/models/hf_config.c
   src/models/hf_export.c
   src/models/hf_family.c
@@ -305,6 +311,7 @@ set(SRC_MODELS
   src/models/resolve.c
   src/models/trained.c
   src/models/weights.c
+  src/models/weights_file.c
 )
 set(SRC_TRAIN
   src/train/batch_ring.c

@@ -8,6 +8,8 @@
 #include "formats/gguf.h"
 #include "base/half.h"
 #include "data/text/tokenizer_chat.h"
+#include "data/text/tokenizer_pre.h"
+#include "models/gguf_names.h"
 #include "models/language.h"
 #include "tensor/ops/ops.h"
 #include "vktrain/models.h"
@@ -134,30 +136,19 @@ static void put_model(exporter *e, vkt_export_type type)
  * it has none. */
 static const char *pre_name(const json_t *tokenizer)
 {
-#define TAIL "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define WORDS "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
-    static const char gpt2[] =
-        "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
-    static const struct {
-        const char *name, *pattern[2];
-    } known[] = { { "gpt-2", { gpt2 } },
-                  { "smollm", { "\\p{N}", gpt2 } },
-                  { "llama-bpe", { WORDS "\\p{N}{1,3}" TAIL } },
-                  { "qwen2", { WORDS "\\p{N}" TAIL } } };
-#undef TAIL
-#undef WORDS
+    const vkt__pre *pre;
     const json_t *list =
         json_object_get(json_object_get(tokenizer, "pre_tokenizer"), "pretokenizers");
     size_t n = json_array_size(list); /* the last is ByteLevel, which splits nothing */
     if (n <= 1) return "gpt-2";       /* without merges nothing depends on it */
-    for (size_t i = 0; i < VKT_COUNT(known); i++) {
-        size_t n_known = known[i].pattern[1] ? 2 : 1, same = 0;
+    for (size_t i = 0; (pre = vkt__pre_at(i)); i++) {
+        size_t n_known = pre->pattern[1] ? 2 : 1, same = 0;
         for (size_t k = 0; k < n_known && k + 1 < n; k++) {
             const char *have = json_string_value(
                 json_object_get(json_object_get(json_array_get(list, k), "pattern"), "Regex"));
-            same += have && !strcmp(have, known[i].pattern[k]);
+            same += have && !strcmp(have, pre->pattern[k]);
         }
-        if (same == n_known && n == n_known + 1) return known[i].name;
+        if (same == n_known && n == n_known + 1) return pre->name;
     }
     vkt_log(VKT_LOG_WARN, "export",
             "llama.cpp has no name for the way this tokenizer splits text: the file says "
@@ -258,56 +249,11 @@ static void put_tokenizer(exporter *e)
 
 /* ---- tensors ---- */
 
-/* Our names of a block's parts and theirs. */
-static const struct {
-    const char *ours, *theirs;
-} gpt2_parts[] = { { "ln_1", "attn_norm" },          { "attn.c_attn", "attn_qkv" },
-                   { "attn.c_proj", "attn_output" }, { "ln_2", "ffn_norm" },
-                   { "mlp.c_fc", "ffn_up" },         { "mlp.c_proj", "ffn_down" } },
-  llama_parts[] = { { "input_layernorm", "attn_norm" },
-                    { "self_attn.q_proj", "attn_q" },
-                    { "self_attn.k_proj", "attn_k" },
-                    { "self_attn.v_proj", "attn_v" },
-                    { "self_attn.o_proj", "attn_output" },
-                    { "self_attn.q_norm", "attn_q_norm" },
-                    { "self_attn.k_norm", "attn_k_norm" },
-                    { "post_attention_layernorm", "ffn_norm" },
-                    { "mlp.gate_proj", "ffn_gate" },
-                    { "mlp.up_proj", "ffn_up" },
-                    { "mlp.down_proj", "ffn_down" } },
-  others[] = { { "transformer.wte", "token_embd" },   { "transformer.wpe", "position_embd" },
-               { "transformer.ln_f", "output_norm" }, { "model.embed_tokens", "token_embd" },
-               { "model.norm", "output_norm" },       { "lm_head", "output" } };
-
-/* "transformer.h.3.mlp.c_fc.weight" -> "blk.3.ffn_up.weight". */
-static const char *their_name(exporter *e, const char *name)
-{
-    const char *dot = strrchr(name, '.'), *part = name;
-    char *end;
-    size_t n_prefix = e->l->config.gpt2 ? strlen("transformer.h.") : strlen("model.layers.");
-    if (!strncmp(name, e->l->config.gpt2 ? "transformer.h." : "model.layers.", n_prefix)) {
-        unsigned long layer = strtoul(name + n_prefix, &end, 10);
-        part = end + 1;
-        size_t n = e->l->config.gpt2 ? VKT_COUNT(gpt2_parts) : VKT_COUNT(llama_parts);
-        for (size_t i = 0; i < n; i++) {
-            const char *ours = e->l->config.gpt2 ? gpt2_parts[i].ours : llama_parts[i].ours,
-                       *theirs = e->l->config.gpt2 ? gpt2_parts[i].theirs : llama_parts[i].theirs;
-            if (strlen(ours) == (size_t)(dot - part) && !strncmp(part, ours, strlen(ours)))
-                return vkt__arena_printf(&e->arena, "blk.%lu.%s%s", layer, theirs, dot);
-        }
-    }
-    for (size_t i = 0; i < VKT_COUNT(others); i++)
-        if (strlen(others[i].ours) == (size_t)(dot - name) &&
-            !strncmp(name, others[i].ours, strlen(others[i].ours)))
-            return vkt__arena_printf(&e->arena, "%s%s", others[i].theirs, dot);
-    return NULL;
-}
-
 /* llama.cpp's llama turns neighbours, Hugging Face's halves of a head; qwen2 and qwen3 turn halves
  * there, too. */
 static uint32_t rotated_heads(const vkt__hf_config *c, const char *name)
 {
-    if (strcmp(arch_of(c), "llama") != 0) return 0;
+    if (!vkt__gguf_arch_of(vkt__hf_config_type(c))->neighbours) return 0;
     return strstr(name, ".attn_q.") ? c->heads : strstr(name, ".attn_k.") ? c->kv_heads : 0;
 }
 
@@ -334,13 +280,15 @@ static vkt_status list_items(exporter *e, vkt_export_type type)
 {
     uint64_t at = 0;
     const vkt__weights *w = &e->l->weights;
+    const vkt__gguf_arch *arch = vkt__gguf_arch_of(vkt__hf_config_type(&e->l->config));
     e->items = vkt__arena_alloc(&e->arena, (w->n_model + 1) * sizeof *e->items);
     for (size_t i = 0; i < w->n_model; i++) {
         const vkt__st_tensor *t = &w->model[i];
         item *x = &e->items[e->n++];
         uint64_t count = 1;
         for (uint32_t d = 0; d < t->rank; d++) count *= t->shape[d];
-        *x = (item) { .from = t, .name = their_name(e, t->name), .offset = at };
+        *x = (item) { .from = t, .offset = at };
+        x->name = vkt__gguf_their_name(arch, &e->arena, t->name);
         if (!x->name)
             return vkt__fail(VKT_E_ARG, "export", "llama.cpp's %s has no tensor for '%s'", t->name,
                              arch_of(&e->l->config));

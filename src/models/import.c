@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "formats/gguf.h"
 #include "models/pretrained.h"
+#include "models/weights_file.h"
 
 /* The files of a model, one of them open. */
 typedef struct {
@@ -14,13 +16,18 @@ typedef struct {
     const char *folder;
     json_t *map; /* tensor -> file of the index; NULL: all in `only` */
     const char *only;
-    vkt__safetensors *open;
+    vkt__weights_file *open;
     const char *open_name;
 } source;
 
 static const char *in_folder(vkt__arena *a, const char *folder, const char *name)
 {
     return vkt__arena_printf(a, "%s/%s", folder, name);
+}
+
+bool vkt__is_model(const char *path)
+{
+    return vkt__is_hf_folder(path) || vkt__is_gguf(path);
 }
 
 bool vkt__is_hf_folder(const char *path)
@@ -89,7 +96,7 @@ static vkt_status source_open(source *s, const char *path)
 
 static void source_close(source *s)
 {
-    vkt__safetensors_close(&s->open);
+    vkt__weights_file_close(&s->open);
     json_decref(s->map);
     vkt__arena_finish(&s->arena);
 }
@@ -111,11 +118,11 @@ static vkt_status find(source *s, const char *name, size_t *at, bool *found)
         const char *file = s->map ? json_string_value(json_object_get(s->map, names[k])) : s->only;
         if (!file) continue;
         if (!s->open || strcmp(file, s->open_name) != 0) {
-            vkt__safetensors_close(&s->open);
+            vkt__weights_file_close(&s->open);
             s->open_name = file;
-            VKT_TRY(vkt__safetensors_open(in_folder(&s->arena, s->folder, file), &s->open));
+            VKT_TRY(vkt__weights_file_open(in_folder(&s->arena, s->folder, file), &s->open));
         }
-        *found = vkt__safetensors_find(s->open, names[k], at);
+        *found = vkt__weights_file_find(s->open, names[k], at);
     }
 fail:
     return st;
@@ -168,7 +175,7 @@ static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_ten
 static vkt_status take_positions(source *s, const vkt__st_tensor *t, size_t at, bool *done)
 {
     vkt_status st = VKT_OK;
-    const vkt_tensor_info *have = vkt__safetensors_tensor(s->open, at);
+    const vkt_tensor_info *have = vkt__weights_file_tensor(s->open, at);
     float *data = NULL;
     *done = false;
     if (!ends_in(t->name, "pos_embed") || have->rank != 3 || t->rank != 3 || have->shape[0] != 1 ||
@@ -176,7 +183,7 @@ static vkt_status take_positions(source *s, const vkt__st_tensor *t, size_t at, 
         return VKT_OK;
     data = malloc(have->shape[1] * have->shape[2] * sizeof *data);
     if (!data) return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for tensor '%s'", t->name);
-    VKT_TRY(vkt__safetensors_read_f32(s->open, at, data));
+    VKT_TRY(vkt__weights_file_read_f32(s->open, at, data));
     *done = vkt__positions_resample(data, have->shape[1], t->data, t->shape[1], t->shape[2]);
     if (*done)
         vkt_log(VKT_LOG_INFO, "train",
@@ -204,7 +211,7 @@ static vkt_status take(source *s, const vkt__st_tensor *t, bool all, matched *m)
         if (!m->n_absent++) m->absent = t->name;
         return VKT_OK;
     }
-    const vkt_tensor_info *have = vkt__safetensors_tensor(s->open, at);
+    const vkt_tensor_info *have = vkt__weights_file_tensor(s->open, at);
     bool f32 = !strcmp(t->dtype, "F32");
     if (!same_shape(t, have) || (!f32 && strcmp(t->dtype, have->dtype) != 0)) {
         bool done = false;
@@ -212,18 +219,18 @@ static vkt_status take(source *s, const vkt__st_tensor *t, bool all, matched *m)
         m->n_taken += done;
         return done ? VKT_OK : misfit(s, t, have, all, m);
     }
-    VKT_TRY(f32 ? vkt__safetensors_read_f32(s->open, at, t->data)
-                : vkt__safetensors_read(s->open, at, t->data));
+    VKT_TRY(f32 ? vkt__weights_file_read_f32(s->open, at, t->data)
+                : vkt__weights_file_read(s->open, at, t->data));
     m->n_taken++;
 fail:
     return st;
 }
 
 /* The file as an adapter's, if it holds one: the line that says what to name instead. */
-static vkt_status refuse_adapter(const vkt__safetensors *f, const char *folder, const char *name)
+static vkt_status refuse_adapter(const vkt__weights_file *f, const char *folder, const char *name)
 {
     const vkt_tensor_info *have;
-    for (size_t i = 0; (have = vkt__safetensors_tensor(f, i)); i++)
+    for (size_t i = 0; (have = vkt__weights_file_tensor(f, i)); i++)
         if (strstr(have->name, ".lora_"))
             return vkt__fail(VKT_E_FORMAT, "model",
                              "'%s/%s' holds only a LoRA adapter, not its base model: give the run, "
@@ -244,9 +251,9 @@ vkt_status vkt__adapter_refuse(const char *path)
         if (vkt__file_size(file) < 0 || n < 12 || strcmp(file + n - 12, ".safetensors") != 0)
             continue;
         VKT_TRY(source_open(&s, file));
-        VKT_TRY(vkt__safetensors_open(file, &s.open));
+        VKT_TRY(vkt__weights_file_open(file, &s.open));
         st = refuse_adapter(s.open, s.folder, s.only);
-        vkt__safetensors_close(&s.open);
+        vkt__weights_file_close(&s.open);
     }
 fail:
     source_close(&s);
@@ -261,7 +268,7 @@ static vkt_status check_adapter(source *s, const vkt__st_tensor *t, size_t n)
     for (size_t i = 0; i < n; i++)
         if (strstr(t[i].name, ".lora_")) return VKT_OK;
     s->open_name = s->only;
-    VKT_TRY(vkt__safetensors_open(in_folder(&s->arena, s->folder, s->only), &s->open));
+    VKT_TRY(vkt__weights_file_open(in_folder(&s->arena, s->folder, s->only), &s->open));
     st = refuse_adapter(s->open, s->folder, s->only);
 fail:
     return st;
@@ -273,7 +280,7 @@ static void find_unused(source *s, const vkt__st_tensor *t, size_t n, matched *m
     const vkt_tensor_info *have;
     const char **other = vkt__arena_alloc(&s->arena, (n + 1) * sizeof *other);
     for (size_t k = 0; k < n; k++) other[k] = other_name(&s->arena, t[k].name);
-    for (size_t i = 0; s->open && (have = vkt__safetensors_tensor(s->open, i)); i++) {
+    for (size_t i = 0; s->open && (have = vkt__weights_file_tensor(s->open, i)); i++) {
         size_t k = 0;
         while (k < n && strcmp(t[k].name, have->name) != 0 &&
                (!other[k] || strcmp(other[k], have->name) != 0))
@@ -354,7 +361,7 @@ static vkt_status check_head(source *s, const vkt__st_tensor *t, size_t n, const
     if (!table) table = place_of(t, n, "wte.weight");
     if (!table) table = place_of(t, n, "gpt_neox.embed_in.weight");
     VKT_TRY(find(s, name, &at, &found));
-    same = found && table && same_shape(table, vkt__safetensors_tensor(s->open, at));
+    same = found && table && same_shape(table, vkt__weights_file_tensor(s->open, at));
     if (same) {
         uint64_t count = table->shape[0] * table->shape[1];
         head = malloc(count * sizeof *head);
@@ -364,10 +371,10 @@ static vkt_status check_head(source *s, const vkt__st_tensor *t, size_t n, const
                            s->folder);
             goto fail;
         }
-        VKT_TRY(vkt__safetensors_read_f32(s->open, at, head));
+        VKT_TRY(vkt__weights_file_read_f32(s->open, at, head));
         if (own) {
             VKT_TRY(find(s, table->name, &at, &found));
-            VKT_TRY(vkt__safetensors_read_f32(s->open, at, own));
+            VKT_TRY(vkt__weights_file_read_f32(s->open, at, own));
         }
         same = !memcmp(head, own ? own : table->data, count * sizeof *head);
     }
@@ -408,9 +415,9 @@ vkt_status vkt__import_check(const char *path, const vkt__st_tensor *t, size_t n
         json_object_foreach(s.map, key, v) VKT_TRY(check_place(&s, t, n, key));
     } else {
         s.open_name = s.only;
-        VKT_TRY(vkt__safetensors_open(in_folder(&s.arena, s.folder, s.only), &s.open));
-        for (size_t i = 0; vkt__safetensors_tensor(s.open, i); i++)
-            VKT_TRY(check_place(&s, t, n, vkt__safetensors_tensor(s.open, i)->name));
+        VKT_TRY(vkt__weights_file_open(in_folder(&s.arena, s.folder, s.only), &s.open));
+        for (size_t i = 0; vkt__weights_file_tensor(s.open, i); i++)
+            VKT_TRY(check_place(&s, t, n, vkt__weights_file_tensor(s.open, i)->name));
     }
 fail:
     source_close(&s);

@@ -5,13 +5,14 @@
 #include "formats/safetensors.h"
 
 /* path: a folder with model.safetensors or the shards of model.safetensors.index.json, or a
- * safetensors file; GPT-2's names may lack "transformer.". Fills t[i].data: what agrees in name and
- * shape, F32, F16 or BF16 for an f32. all: FORMAT where one is not there; else it keeps its value
- * and is warned of, as is each tensor of the file that has no place, and FORMAT means that none
- * agrees. */
+ * safetensors or GGUF file; GPT-2's names may lack "transformer.". Fills t[i].data: what agrees in
+ * name and shape, F32, F16 or BF16 (of GGUF its quantised types, too) for an f32. all: FORMAT where
+ * one is not there; else it keeps its value and is warned of, as is each tensor of the file that
+ * has no place, and FORMAT means that none agrees. */
 vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all);
-/* t is all of the model that path, a Hugging Face folder, describes, filled from it. FORMAT: a
- * tensor of its files has no place there, or is a head beside an embedding that is to be the head.
+/* t is all of the model that path, a Hugging Face folder or a GGUF file, describes, filled from it.
+ * FORMAT: a tensor of its files has no place there, or is a head beside an embedding that is to be
+ * the head.
  */
 vkt_status vkt__import_check(const char *path, const vkt__st_tensor *t, size_t n);
 /* FORMAT: a number is NaN or infinite; the line names its tensor. path is what they came from. */
@@ -19,6 +20,8 @@ vkt_status vkt__weights_check_finite(const char *path, const vkt__st_tensor *t, 
 /* FORMAT: path is a file with only an adapter's weights, or a folder with nothing else of a model.
  */
 vkt_status vkt__adapter_refuse(const char *path);
+/* A model that describes itself: a folder as transformers saves it, or a GGUF file. */
+bool vkt__is_model(const char *path);
 /* A folder that holds a model as transformers saves it. */
 bool vkt__is_hf_folder(const char *path);
 /* A safetensors file that can be read, by its ending. */

@@ -31,7 +31,7 @@ static vkt_status check_folder(const char *init, const vkt__weights *w)
 {
     vkt_status st = VKT_OK;
     vkt__trained t = { 0 };
-    if (vkt__is_hf_folder(init)) return vkt__import_check(init, w->model, w->n_model);
+    if (vkt__is_model(init)) return vkt__import_check(init, w->model, w->n_model);
     if (!vkt__is_peft_folder(init)) return VKT_OK;
     VKT_TRY(vkt__trained_open(init, &t));
     if (!t.ckpt) VKT_TRY(vkt__import_check(t.dir, w->model, w->n_model));
@@ -58,7 +58,7 @@ static vkt_status import_base(const char *init, vkt_model *m, vkt__weights *w)
 {
     vkt_status st = VKT_OK;
     w->base_crc = 0;
-    if (vkt__is_hf_folder(init)) {
+    if (vkt__is_model(init)) {
         for (size_t i = 0; i < w->n_base && st == VKT_OK; i++) st = import_one(init, m, w, i);
         return st;
     }
@@ -91,7 +91,7 @@ vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights 
 {
     vkt_status st;
     if (!c->init) return vkt_model_init(m, c->seed);
-    bool all = w->n_base || vkt__is_hf_folder(c->init);
+    bool all = w->n_base || vkt__is_model(c->init);
     if (w->n_base) {
         VKT_TRY(initial_adapters(c, m, w));
     } else {

@@ -92,13 +92,13 @@ vkt_status vkt_config_finish(vkt_config *c)
     if (!c->n_layers && c->init) {
         if (!vkt__is_peft_folder(c->init) && !vkt__checkpoint_is(c->init))
             VKT_TRY(vkt__adapter_refuse(c->init));
-        if (!vkt__is_dir(c->init))
+        if (!vkt__is_dir(c->init) && !vkt__is_model(c->init))
             return vkt__config_refuse(
                 c, "init", "'%s' does not describe a model: add a `model` list to the recipe",
                 c->init);
         /* Without data.source the check below says so. */
         if (c->data.source)
-            VKT_TRY(vkt__is_hf_folder(c->init) ? vkt__hf_folder_apply(c) : init_of_run(c));
+            VKT_TRY(vkt__is_model(c->init) ? vkt__hf_folder_apply(c) : init_of_run(c));
     } else if (c->init && c->data.source) {
         VKT_TRY(pixels_of_init(c));
     }

@@ -76,7 +76,7 @@ fail:
 
 static vkt_status open_plain(const char *path, vkt__trained *t)
 {
-    return vkt__is_hf_folder(path) ? open_folder(path, t) : open_checkpoint(path, t);
+    return vkt__is_model(path) ? open_folder(path, t) : open_checkpoint(path, t);
 }
 
 static vkt_status open_adapter(const char *path, vkt__trained *t)
@@ -84,7 +84,7 @@ static vkt_status open_adapter(const char *path, vkt__trained *t)
     vkt_status st;
     VKT_TRY(vkt__peft_open(path, &t->peft));
     const char *base = t->peft.base ? t->peft.base : "";
-    if (!vkt__is_dir(base) || vkt__is_peft_folder(base)) {
+    if ((!vkt__is_dir(base) && !vkt__is_model(base)) || vkt__is_peft_folder(base)) {
         st = vkt__fail(VKT_E_IO, "model",
                        "'%s' is an adapter, but its base '%s' is not a folder of a model: set "
                        "base_model_name_or_path in its adapter_config.json to the path of one",

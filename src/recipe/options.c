@@ -139,7 +139,8 @@ static const vkt__option options[] = {
       maths, NULL },
 
     { "init", VKT__OPT_STRING, AT(init), NULL, 0, 0, "",
-      "initial weights: a Hugging Face folder (GPT-2, Llama, Mistral, Qwen2, Qwen3), a run, a "
+      "initial weights: a Hugging Face folder (GPT-2, Llama, Mistral, Qwen2, Qwen3), a GGUF file, "
+      "a run, a "
       "checkpoint, a PEFT adapter "
       "(merged into its base model) or a safetensors file; a folder also describes the model if "
       "the recipe has no `model`",

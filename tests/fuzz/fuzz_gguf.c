@@ -1,5 +1,7 @@
-/* libFuzzer: any bytes as a GGUF file. */
-#include "formats/gguf.h"
+/* libFuzzer: any bytes as a GGUF file, listed, and as a model to begin with. */
+#include "data/text/tokenizer_gguf.h"
+#include "models/gguf_model.h"
+#include "models/hf_config.h"
 
 static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
 {
@@ -23,5 +25,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     vkt_gguf_visitor v = { value, tensor, &total };
     vkt_log_set(quiet, NULL, VKT_LOG_ERROR);
     vkt__gguf_parse(data, n, "fuzz", &v);
+    vkt__gguf g;
+    vkt__hf_config c;
+    vkt_tokenizer *t = NULL;
+    char *json = NULL;
+    if (vkt__gguf_take(data, n, "fuzz", &g) == VKT_OK) {
+        if (vkt__gguf_config(&g, &json) == VKT_OK)
+            vkt__hf_config_parse(json, strlen(json), "fuzz", &c);
+        vkt__tokenizer_parse_gguf(&g, &t);
+    }
+    vkt_tokenizer_destroy(&t);
+    vkt__gguf_close(&g);
+    free(json);
     return 0;
 }

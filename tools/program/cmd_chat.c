@@ -222,7 +222,7 @@ static int run(void *options)
 
 const cli_command cmd_chat = {
     .name = "chat",
-    .args = "RUN|CHECKPOINT|FOLDER",
+    .args = "RUN|CHECKPOINT|FOLDER|GGUF",
     .summary = "hold a conversation with a language model",
     .details = "Messages are put by the model's own chat template, and an answer ends with any of "
                "its end tokens. Of standard input that is no terminal each line is a message, and "

@@ -252,7 +252,7 @@ static int run(void *options)
 
 const cli_command cmd_eval = {
     .name = "eval",
-    .args = "RUN|CHECKPOINT|FOLDER",
+    .args = "RUN|CHECKPOINT|FOLDER|GGUF",
     .summary = "evaluate a saved model: loss, accuracy, scores of each class",
     .details = "A run folder stands for its best checkpoint.\n"
                "FOLDER is a Hugging Face model with its tokenizer, or a PEFT adapter, which is "

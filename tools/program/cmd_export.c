@@ -51,7 +51,7 @@ static int run(void *options)
 
 const cli_command cmd_export = {
     .name = "export",
-    .args = "RUN|CHECKPOINT|FOLDER",
+    .args = "RUN|CHECKPOINT|FOLDER|GGUF",
     .summary = "write the model as ONNX, safetensors, GGUF or a Hugging Face folder",
     .details = "A run folder stands for its best checkpoint.\n"
                "ONNX: the input [N, ...] is the training input (standardised; images with channels "

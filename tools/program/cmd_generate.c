@@ -112,7 +112,7 @@ static int run(void *options)
 
 const cli_command cmd_generate = {
     .name = "generate",
-    .args = "RUN|CHECKPOINT|FOLDER",
+    .args = "RUN|CHECKPOINT|FOLDER|GGUF",
     .summary = "generate text with a language model",
     .details = "The same device, seed and options give the same text. A run folder stands for its "
                "best checkpoint.\n"

@@ -118,7 +118,7 @@ static int run(void *options)
 
 const cli_command cmd_serve = {
     .name = "serve",
-    .args = "RUN|CHECKPOINT|FOLDER",
+    .args = "RUN|CHECKPOINT|FOLDER|GGUF",
     .summary = "answer requests by HTTP on this machine, and show a page to try the model",
     .details =
         "Listens on 127.0.0.1 alone. The page at / takes a picture that is dropped on it, or a "

@@ -3,6 +3,7 @@
 #include "data/text/tokenizer.h"
 #include "data/text/tokenizer_chat.h"
 #include "data/text/tokenizer_files.h"
+#include "data/text/tokenizer_gguf.h"
 #include "data/text/tokenizer_json.h"
 
 enum { TOKENIZER_LIMIT = 256 << 20 }; /* bytes of a file */
@@ -98,6 +99,15 @@ fail:
     return st;
 }
 
+static vkt_status open_gguf(const char *path, vkt_tokenizer **out)
+{
+    vkt__gguf g;
+    vkt_status st = vkt__gguf_open(path, &g);
+    if (st == VKT_OK) st = vkt__tokenizer_parse_gguf(&g, out);
+    vkt__gguf_close(&g);
+    return st;
+}
+
 static bool ends_with(const char *s, const char *end)
 {
     size_t n = strlen(s), k = strlen(end);
@@ -143,7 +153,7 @@ static vkt_status open_file(const char *path, vkt_tokenizer **out)
             vkt__arena_finish(&a);
             return st;
         }
-    return open_json(path, out);
+    return vkt__is_gguf(path) ? open_gguf(path, out) : open_json(path, out);
 }
 
 /* How the model writes conversations, from the files beside its tokenizer. */
@@ -151,7 +161,7 @@ static vkt_status read_chat(vkt_tokenizer *t, const char *spec)
 {
     vkt__arena a = { 0 };
     const char *slash = strrchr(spec, '/');
-    if (!strcmp(spec, "bytes")) return VKT_OK;
+    if (!strcmp(spec, "bytes") || vkt__is_gguf(spec)) return VKT_OK; /* it is read already */
     const char *folder = vkt__is_dir(spec) ? spec
                          : slash ? vkt__arena_printf(&a, "%.*s", (int)(slash - spec), spec)
                                  : ".";

@@ -1,0 +1,23 @@
+/* A GGUF file as a model that begins something: its values as config.json would say them, its
+ * tensors as those of transformers. */
+#ifndef VKT_MODELS_GGUF_MODEL_H
+#define VKT_MODELS_GGUF_MODEL_H
+
+#include "formats/gguf.h"
+#include "models/gguf_names.h"
+
+/* Its values as a config.json, to be freed. FORMAT: another architecture (named, with those that
+ * are supported), a key of it that is not known, or a part of a file in several. */
+vkt_status vkt__gguf_config(const vkt__gguf *g, char **json);
+/* It has a tokenizer. */
+bool vkt__gguf_has_tokenizer(const vkt__gguf *g);
+
+typedef struct vkt__gguf_weights vkt__gguf_weights;
+vkt_status vkt__gguf_weights_open(const char *path, vkt__gguf_weights **out);
+void vkt__gguf_weights_close(vkt__gguf_weights **w);
+/* The i-th under its name in transformers and in the shape there; NULL past the end. */
+const vkt_tensor_info *vkt__gguf_weights_tensor(const vkt__gguf_weights *w, size_t i);
+/* FORMAT: of a type that is not read. */
+vkt_status vkt__gguf_weights_read(const vkt__gguf_weights *w, size_t i, float *dst);
+
+#endif

@@ -1,0 +1,291 @@
+/* GGUF files as models to begin with: what a folder says is said again by its file, bit for bit;
+ * blocks are what ggml makes of them; what is not understood is refused by name. That llama.cpp
+ * writes the same greedy text is tools/compare/check_llama.sh's to show. */
+#include "testing.h"
+
+#include "base/os.h"
+#include "data/text/tokenizer_chat.h"
+#include "formats/ggml_blocks.h"
+#include "models/gguf_model.h"
+#include "models/language.h"
+#include "models/weights_file.h"
+#include "vktrain/models.h"
+
+#define DIR "test_gguf_base_tmp"
+#include "own_folder.h"
+
+#define SIZES                                                                                      \
+    "\"num_hidden_layers\": 2, \"num_attention_heads\": 4, \"num_key_value_heads\": 2, "           \
+    "\"hidden_size\": 64, \"intermediate_size\": 96, \"max_position_embeddings\": 128, "           \
+    "\"rms_norm_eps\": 1e-06, "
+#define BYTE_LEVEL "\"vocab_size\": 703, "
+
+static const struct {
+    const char *name, *config, *tokenizer;
+} models[] = {
+    { "gpt2",
+      "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 4, \"n_embd\": 64, \"n_positions\": "
+      "128, \"vocab_size\": 701}",
+      "gpt2-small" },
+    { "llama",
+      "{\"model_type\": \"llama\", " SIZES BYTE_LEVEL
+      "\"attention_bias\": true, \"mlp_bias\": true, \"head_dim\": 24, \"tie_word_embeddings\": "
+      "false}",
+      "llama3-small" },
+    { "llama3",
+      "{\"model_type\": \"llama\", " SIZES BYTE_LEVEL
+      "\"rope_theta\": 500000.0, \"tie_word_embeddings\": true, \"rope_scaling\": {\"rope_type\": "
+      "\"llama3\", \"factor\": 32.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+      "\"original_max_position_embeddings\": 8192}}",
+      "llama3-small" },
+    { "linear",
+      "{\"model_type\": \"llama\", " SIZES BYTE_LEVEL
+      "\"rope_scaling\": {\"type\": \"linear\", \"factor\": 2.5}}",
+      "smollm2-small" },
+    { "qwen2",
+      "{\"model_type\": \"qwen2\", " SIZES BYTE_LEVEL "\"rope_theta\": 1000000.0, "
+      "\"tie_word_embeddings\": true}",
+      "smollm2-small" },
+    { "qwen3", "{\"model_type\": \"qwen3\", " SIZES BYTE_LEVEL "\"head_dim\": 32}",
+      "smollm2-small" },
+};
+
+static const char *in_dir(vkt__arena *a, const char *name, const char *file)
+{
+    return vkt__arena_printf(a, DIR "/%s%s%s", name, *file && *file != '.' ? "/" : "", file);
+}
+
+static void copy(const char *from, const char *to)
+{
+    char *text;
+    size_t n;
+    REQUIRE_OK(vkt__file_read(from, 1 << 24, &text, &n));
+    REQUIRE_OK(vkt__file_replace(to, text, n));
+    free(text);
+}
+
+/* A Hugging Face folder with random weights. */
+static void make_folder(vkt__arena *a, size_t k)
+{
+    const char *folder = in_dir(a, models[k].name, "");
+    vkt__trained t;
+    vkt__weights w;
+    vkt_model *m;
+    REQUIRE_OK(vkt__mkdirs(folder));
+    REQUIRE_OK(vkt__file_replace(in_dir(a, models[k].name, "config.json"), models[k].config,
+                                 strlen(models[k].config)));
+    copy(vkt__arena_printf(a, VKT_TEST_DIR "/golden/%s.json", models[k].tokenizer),
+         in_dir(a, models[k].name, "tokenizer.json"));
+    static const char settings[] = "{\"chat_template\": \"{{ messages[0]['content'] }}\"}";
+    REQUIRE_OK(vkt__file_replace(in_dir(a, models[k].name, "tokenizer_config.json"), settings,
+                                 sizeof settings - 1));
+    REQUIRE_OK(vkt__trained_open(folder, &t));
+    vkt_model_desc desc = { .layers = t.config->layers,
+                            .n_layers = t.config->n_layers,
+                            .input = vkt_shape1(t.config->data.context),
+                            .n_outputs = t.config->data.vocab };
+    REQUIRE_OK(vkt_model_create(NULL, &desc, &m));
+    REQUIRE_OK(vkt__weights_create(m, NULL, &w));
+    for (size_t i = 0; i < w.n_model; i++) {
+        uint64_t n = 1;
+        for (uint32_t d = 0; d < w.model[i].rank; d++) n *= w.model[i].shape[d];
+        for (uint64_t e = 0; e < n; e++)
+            ((float *)w.model[i].data)[e] = vkt_rand_normal(5, VKT_RNG_TEST, (i << 32) + e);
+    }
+    REQUIRE_OK(vkt__safetensors_write(in_dir(a, models[k].name, "model.safetensors"), w.model,
+                                      w.n_model, NULL, 0, NULL));
+    vkt__weights_finish(&w);
+    vkt_model_destroy(&m);
+    vkt__trained_close(&t);
+}
+
+static uint64_t count(const vkt__st_tensor *t)
+{
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < t->rank; d++) n *= t->shape[d];
+    return n;
+}
+
+/* The same model to the last bit; of quantised types within `limit` of the largest weight. */
+static void require_same_model(const vkt__language *x, const vkt__language *y, double limit)
+{
+    char *a = vkt__hf_config_json(&x->config, 0), *b = vkt__hf_config_json(&y->config, 0);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    assert_int_equal(x->weights.n_model, y->weights.n_model);
+    for (size_t i = 0; i < x->weights.n_model; i++) {
+        const vkt__st_tensor *s = &x->weights.model[i], *t = &y->weights.model[i];
+        const float *u = s->data, *v = t->data;
+        double most = 0;
+        assert_string_equal(s->name, t->name);
+        for (uint64_t k = 0; k < count(s); k++) most = fmax(most, fabs((double)u[k]));
+        for (uint64_t k = 0; k < count(s); k++)
+            REQUIRE_NEAR((double)u[k], (double)v[k], limit * most);
+    }
+}
+
+static void require_same_tokens(const vkt__language *x, const vkt__language *y)
+{
+    static const char text[] = "The quick brown fox 12345 jumps.\n\nIt's \xc3\xa9t\xc3\xa9 \xe6\x9d"
+                               "\xb1\xe4\xba\xac   \xf0\x9f\x99\x82 </s> <|endoftext|> ok\t\n";
+    vkt_tokens a = { 0 }, b = { 0 };
+    for (int special = 0; special < 2; special++) {
+        a.n = b.n = 0;
+        REQUIRE_OK(vkt_tokenizer_encode(x->tokenizer, text, strlen(text), special, &a));
+        REQUIRE_OK(vkt_tokenizer_encode(y->tokenizer, text, strlen(text), special, &b));
+        assert_int_equal(a.n, b.n);
+        assert_memory_equal(a.id, b.id, a.n * sizeof *a.id);
+    }
+    assert_string_equal(vkt__tokenizer_setting(x->tokenizer, "chat_template"),
+                        vkt__tokenizer_setting(y->tokenizer, "chat_template"));
+    for (uint32_t id = 0; id < vkt_tokenizer_get_info(x->tokenizer)->n_vocab; id++)
+        assert_true(!vkt__tokenizer_ends(x->tokenizer, id) ||
+                    vkt__tokenizer_ends(y->tokenizer, id));
+    free(a.id);
+    free(b.id);
+}
+
+static void a_file_is_its_folder(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < VKT_COUNT(models); k++) {
+        vkt__arena a = { 0 };
+        vkt__language x, y;
+        make_folder(&a, k);
+        const char *folder = in_dir(&a, models[k].name, ""),
+                   *file = in_dir(&a, models[k].name, ".gguf");
+        REQUIRE_OK(vkt_export_gguf(folder, file, VKT_EXPORT_F32));
+        REQUIRE_OK(vkt__language_open(folder, &x));
+        REQUIRE_OK(vkt__language_open(file, &y));
+        require_same_model(&x, &y, 0);
+        require_same_tokens(&x, &y);
+        vkt__language_close(&x);
+        vkt__language_close(&y);
+        vkt__arena_finish(&a);
+    }
+}
+
+/* ---- blocks ---- */
+
+/* Sums of what ggml 0.27's dequantize_row_* make of two blocks of these bytes. */
+static void blocks_are_ggmls(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t type, n, bytes;
+        int halves[2]; /* where f16 numbers lie; their exponents are set */
+        double sum, weighted;
+    } rows[] = {
+        { VKT__GGML_Q4_0, 32, 18, { 0, -1 }, 12.19091796875, 697.49609375 },
+        { VKT__GGML_Q4_1, 32, 20, { 0, 2 }, 195.662841796875, 6764.054931640625 },
+        { VKT__GGML_Q5_0, 32, 22, { 0, -1 }, -25.8671875, -279.63232421875 },
+        { VKT__GGML_Q5_1, 32, 24, { 0, 2 }, 12.964111328125, -4865.6142578125 },
+        { VKT__GGML_Q8_0, 32, 34, { 0, -1 }, -178.795166015625, -3756.849853515625 },
+        { VKT__GGML_Q4_K, 256, 144, { 0, 2 }, 48163.6923828125, 14406663.564453125 },
+        { VKT__GGML_Q5_K, 256, 176, { 0, 2 }, -12403.123046875, -14332209.956054688 },
+        { VKT__GGML_Q6_K, 256, 210, { 208, -1 }, -22739.4150390625, -2548620.2133789062 },
+    };
+    for (size_t k = 0; k < VKT_COUNT(rows); k++) {
+        unsigned char b[2 * 210];
+        float x[512];
+        uint32_t s = 1;
+        double sum = 0, weighted = 0;
+        for (uint32_t i = 0; i < 2 * rows[k].bytes; i++) {
+            s = s * 1664525u + 1013904223u;
+            b[i] = (unsigned char)(s >> 24);
+        }
+        for (uint32_t i = 0; i < 4; i++) {
+            int at = rows[k].halves[i % 2];
+            unsigned char *high = &b[i / 2 * rows[k].bytes + (uint32_t)(at < 0 ? 0 : at) + 1];
+            if (at >= 0) *high = (unsigned char)((*high & 0x83) | 0x34);
+        }
+        vkt__ggml_read(rows[k].type, b, 2 * (uint64_t)rows[k].n, x);
+        for (uint32_t i = 0; i < 2 * rows[k].n; i++) {
+            sum += (double)x[i];
+            weighted += (double)x[i] * (i + 1);
+        }
+        REQUIRE_NEAR(sum, rows[k].sum, 1e-10 * fabs(rows[k].sum));
+        REQUIRE_NEAR(weighted, rows[k].weighted, 1e-10 * fabs(rows[k].weighted));
+    }
+}
+
+/* ---- refusals ---- */
+
+/* The file with the first `from` behind `after` made `to`, of the same length. */
+static void patch(const char *file, const char *after, const char *from, const char *to)
+{
+    char *text, *at = NULL;
+    size_t n, len = strlen(from);
+    REQUIRE_OK(vkt__file_read(file, 1 << 24, &text, &n));
+    for (size_t i = 0; i + len <= n && !at; i++)
+        if (!memcmp(text + i, *after ? after : from, strlen(*after ? after : from))) at = text + i;
+    assert_non_null(at);
+    while (memcmp(at, from, len) != 0) at++;
+    memcpy(at, to, len);
+    REQUIRE_OK(vkt__file_replace(DIR "/bad.gguf", text, n));
+    free(text);
+}
+
+static void what_is_not_understood_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *after, *from, *to, *says;
+    } cases[] = {
+        { "", "llama.block_count", "llama.block_cuont", "llama.block_cuont is not supported" },
+        { "general.architecture", "llama", "lxama", "architecture 'lxama' is not supported; gpt2" },
+        { "", "llama.attention.value_length", "llama.attention.value_lengtx",
+          "llama.attention.value_lengtx is not supported" },
+        { "tokenizer.ggml.model", "gpt2", "bert", "tokenizer.ggml.model is another" },
+        { "tokenizer.ggml.pre", "llama-bpe", "llama-bqe", "tokenizer.ggml.pre names a way" },
+        { "", "output_norm.weight", "output_nxrm.weight", "'model.norm.weight'" },
+        { "", "blk.1.attn_q.weight", "blk.1.attn_Q.weight", "self_attn.q_proj.weight'" },
+    };
+    for (size_t k = 0; k < VKT_COUNT(cases); k++) {
+        vkt__language l;
+        patch(DIR "/llama.gguf", cases[k].after, cases[k].from, cases[k].to);
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__language_open(DIR "/bad.gguf", &l), VKT_E_FORMAT);
+        REQUIRE_LOGGED(cases[k].says);
+        vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+        vkt__language_close(&l);
+    }
+}
+
+/* Cut at any place, or with any byte another: one line, or a model that can be read. */
+static void damage_is_refused(void **state)
+{
+    (void)state;
+    char *data;
+    size_t n;
+    REQUIRE_OK(vkt__file_read(DIR "/llama.gguf", 1 << 24, &data, &n));
+    vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_ERROR);
+    for (size_t i = 0; i < 40000; i += i < 1500 ? 1 : 211) {
+        vkt__gguf g;
+        char *json = NULL, was = data[i];
+        data[i] = (char)(i % 2 ? 255 : data[i] ^ 1);
+        if (vkt__gguf_take(data, n, "x", &g) == VKT_OK) {
+            vkt__hf_config c;
+            if (vkt__gguf_config(&g, &json) == VKT_OK)
+                vkt__hf_config_parse(json, strlen(json), "x", &c);
+        }
+        vkt__gguf_close(&g);
+        free(json);
+        data[i] = was;
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_its_folder),
+        cmocka_unit_test(blocks_are_ggmls),
+        cmocka_unit_test(what_is_not_understood_is_named),
+        cmocka_unit_test(damage_is_refused),
+    };
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    return cmocka_run_group_tests_name("gguf base", tests, setup, teardown);
+}
