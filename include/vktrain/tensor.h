@@ -443,8 +443,8 @@ typedef struct vkt_tune_result {
     char what[80]; /* describes a convolution, for which shape is not set; empty for a product */
 } vkt_tune_result;
 typedef struct vkt_tune_desc {
-    bool thorough;  /* try every kernel that can run, and measure longer; false: try the likely ones
-                     */
+    bool thorough;  /* try every kernel that can run, measure longer, and fail where a choice can't
+                       be kept; false: try the likely ones, and what can't be kept is a warning */
     double seconds; /* start no further shape after this time; 0: no limit */
     void (*fn)(void *user, const vkt_tune_result *r); /* after each shape; may be NULL */
     void *user;

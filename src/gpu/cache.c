@@ -34,6 +34,17 @@ bool vkt__cache_read(const char *path, size_t limit, char **file, size_t *n)
     return st == VKT_OK;
 }
 
+void vkt__cache_write(vkt_gpu *gpu, const char *path, const void *data, size_t n)
+{
+    if (gpu->cache_fails) return;
+    vkt__log_hold(true);
+    gpu->cache_fails = vkt__file_replace(path, data, n) != VKT_OK;
+    vkt__log_hold(false);
+    if (gpu->cache_fails)
+        vkt_log(VKT_LOG_WARN, "gpu", "%s: what was compiled and timed is not kept",
+                vkt__last_failure());
+}
+
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
 {
     vkt_status st = VKT_OK;
@@ -77,7 +88,7 @@ void vkt__cache_close(vkt_gpu *gpu)
             VK_SUCCESS) {
             cache_header h = header_for(gpu, file + sizeof h, n);
             memcpy(file, &h, sizeof h);
-            vkt__file_replace(gpu->cache_path, file, sizeof h + n);
+            vkt__cache_write(gpu, gpu->cache_path, file, sizeof h + n);
         }
         free(file);
     }

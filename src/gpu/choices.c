@@ -100,6 +100,11 @@ bool vkt__gpu_tunes(const vkt_gpu *gpu)
     return gpu->tunes && gpu->choices_path[0] && gpu->caps.klass != VKT_GPU_CLASS_CPU;
 }
 
+void vkt__choices_matter(vkt_gpu *gpu, bool they_do)
+{
+    gpu->choices_matter = they_do;
+}
+
 vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path)
 {
     vkt__str s = { 0 };
@@ -111,7 +116,12 @@ vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path)
         vkt__str_printf(&s, "%s = %s\n", gpu->choices[i].key, gpu->choices[i].value);
     vkt__str_printf(&s, "end %016llx\n",
                     (unsigned long long)vkt__hash(s.data + head, s.len - head, 0));
-    vkt_status st = vkt__file_replace(gpu->choices_path, s.data, s.len);
+    vkt_status st = VKT_OK;
+    if (gpu->choices_matter)
+        st = vkt__file_replace(gpu->choices_path, s.data, s.len);
+    else
+        vkt__cache_write(gpu, gpu->choices_path, s.data, s.len);
+    if (gpu->cache_fails) *path = NULL;
     vkt__str_finish(&s);
     return st;
 }

@@ -78,7 +78,10 @@ void vkt__choice_set(vkt_gpu *gpu, const char *key, const char *value);
 /* Whether what no choice is kept for should be timed when it is met: on GPUs with a cache folder,
  * unless kernels are pinned. */
 bool vkt__gpu_tunes(const vkt_gpu *gpu);
-/* *path: the file, "" where there is none to write. */
+/* Whether what can't be written of them is an error, as where they were asked for, or a warning
+ * (default): training goes on without a cache. */
+void vkt__choices_matter(vkt_gpu *gpu, bool they_do);
+/* *path: the file, "" where there is none to write, NULL where it could not be written. */
 vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path);
 
 /* Stops using the device's matrix units: graphs that were planned before must be planned again.

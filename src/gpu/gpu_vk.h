@@ -81,8 +81,10 @@ struct vkt_gpu {
     VkPipelineLayout layout;
     VkPipelineCache cache;
     bool use_cache, tunes, debug_names, fault_info;
-    atomic_bool lost; /* read by who watches from another thread, too */
-    bool hung;        /* lost, with work on it that never ends: nothing of it may be destroyed */
+    bool cache_fails;    /* it can't be written, which was told */
+    bool choices_matter; /* what can't be written of them is an error */
+    atomic_bool lost;    /* read by who watches from another thread, too */
+    bool hung;           /* lost, with work on it that never ends: nothing of it may be destroyed */
     bool test_hangs;
     struct vkt_gpu *next_hung;
     bool uses_table; /* volk's: see instance.c */
@@ -182,6 +184,8 @@ vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);
 void vkt__cache_close(vkt_gpu *gpu);
 /* A file of the cache folder, which is done without where it can't be read: a warning says so. */
 bool vkt__cache_read(const char *path, size_t limit, char **file, size_t *n);
+/* Writes one, or says in a warning that it is done without, once for each device. */
+void vkt__cache_write(vkt_gpu *gpu, const char *path, const void *data, size_t n);
 
 /* kernel.c */
 void vkt__kernels_finish(vkt_gpu *gpu);

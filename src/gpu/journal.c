@@ -18,7 +18,7 @@ static void add(vkt_gpu *gpu, bool lost, const char *kernel, const char *key)
 }
 
 /* With `trying`, on the disk; a failure is told in the log, and nothing else suffers from it. */
-static void save(const vkt_gpu *gpu)
+static void save(vkt_gpu *gpu)
 {
     vkt__str s = { 0 };
     const vkt__culprit *t = &gpu->trying;
@@ -32,7 +32,7 @@ static void save(const vkt_gpu *gpu)
         vkt__str_printf(&s, "%s 0 %s %s\n", gpu->culprits[i].lost ? "lost" : "ended",
                         gpu->culprits[i].kernel, gpu->culprits[i].key);
     if (*t->kernel) vkt__str_printf(&s, "trying %d %s %s\n", vkt__pid(), t->kernel, t->key);
-    vkt__file_replace(gpu->journal_path, s.data, s.len);
+    vkt__cache_write(gpu, gpu->journal_path, s.data, s.len);
     vkt__str_finish(&s);
 }
 

@@ -266,6 +266,13 @@ static void a_damaged_cache_is_made_anew(void **state)
     make_pipeline(&damaged);
     assert_true(damaged);
     free(data);
+    /* Where it can neither be read nor written it is done without, and no error is told. */
+    REQUIRE_OK(vkt__remove_tree(path));
+    REQUIRE_OK(vkt__mkdirs(path));
+    make_pipeline(&damaged);
+    REQUIRE_LOGGED("it is not a file: done without it");
+    REQUIRE_LOGGED("what was compiled and timed is not kept");
+    assert_null(strstr(test_log, "Is a directory\n"));
     REQUIRE_OK(vkt__remove_tree("test_gpu_cache"));
 }
 

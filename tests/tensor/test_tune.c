@@ -85,6 +85,32 @@ static void choices_of_convolutions_are_kept_and_used(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* A folder that can't be written: training's choices are used and not kept, with one warning; who
+ * asks for them is told an error. */
+static void choices_that_cannot_be_kept(void **state)
+{
+    (void)state;
+    vkt_conv_shape s[8];
+    REQUIRE_OK(vkt__remove_tree(dir));
+    REQUIRE_OK(vkt__mkdirs(dir));
+    vkt_gpu *gpu = device(false);
+    vkt_graph *g = net(gpu);
+    size_t n = vkt_graph_convs(g, true, s, 8);
+    REQUIRE_OK(vkt__remove_tree(dir));
+    REQUIRE_OK(vkt__file_replace(dir, "x", 1));
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_tune_convs(gpu, s, n, &(vkt_tune_desc) { 0 }));
+    REQUIRE_LOGGED("what was compiled and timed is not kept");
+    assert_null(strstr(strstr(test_log, "is not kept") + 1, "is not kept"));
+    assert_int_equal(vkt_graph_convs(g, true, s, 8), 0);
+    n = vkt_graph_convs(g, false, s, 8);
+    REQUIRE_STATUS(vkt_tune_convs(gpu, s, 1, &(vkt_tune_desc) { .thorough = true }), VKT_E_IO);
+    vkt_graph_destroy(&g);
+    vkt_gpu_destroy(&gpu);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt__file_remove(dir);
+}
+
 /* When time is up, what is left has the table's kernels, and is not kept as if it had been timed.
  */
 static void what_was_not_timed_is_not_kept(void **state)
@@ -391,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices_of_convolutions_are_kept_and_used),
+        cmocka_unit_test(choices_that_cannot_be_kept),
         cmocka_unit_test(what_was_not_timed_is_not_kept),
         cmocka_unit_test(timing_submits_no_longer_than_steps_do),
         cmocka_unit_test(the_self_test_survives_a_lost_device),

@@ -173,12 +173,6 @@ vkt_status vkt__tune_end(vkt_gpu *gpu, const char *kernel, vkt_status st, double
     return VKT_OK;
 }
 
-vkt_status vkt__tune_keep(vkt_gpu *gpu, const char *key, const char *kernel, const char **path)
-{
-    vkt__choice_set(gpu, key, kernel);
-    return vkt__choices_save(gpu, path);
-}
-
 void vkt__tune_told(const char *path)
 {
     if (*path)
@@ -260,6 +254,7 @@ vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const 
     const char *path = NULL;
     double end = vkt__now() + desc->seconds;
     if (desc->tries_again) vkt__gpu_recovers(gpu, true);
+    vkt__choices_matter(gpu, desc->thorough);
     for (size_t i = 0; i < n; i++) {
         vkt_tune_result r = { .index = i, .n_shapes = n };
         VKT_ASSERT(shapes[i].M && shapes[i].N && shapes[i].K);

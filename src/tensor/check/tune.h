@@ -21,8 +21,6 @@ bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key);
 vkt_status vkt__lost_by(vkt_gpu *gpu, const char *area, const char *kernel);
 /* OK after a failure too, told in a line, unless the device was lost; *ms is INFINITY then. */
 vkt_status vkt__tune_end(vkt_gpu *gpu, const char *kernel, vkt_status st, double *ms);
-/* Keeps what was found, each time: whoever interrupts tuning keeps it too. */
-vkt_status vkt__tune_keep(vkt_gpu *gpu, const char *key, const char *kernel, const char **path);
 /* Says where choices are kept. */
 void vkt__tune_told(const char *path);
 

@@ -126,7 +126,7 @@ fail:
 }
 
 static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double seconds,
-                             vkt_tune_result *r, const char **path)
+                             vkt_tune_result *r)
 {
     vkt_status st = VKT_OK;
     job j = { .gpu = gpu, .s = *s };
@@ -156,7 +156,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double secon
     }
     if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = table, r->best_ms = r->table_ms;
     r->best = vkt__conv_kernel_name(best);
-    if (isfinite(r->best_ms)) VKT_TRY(vkt__tune_keep(gpu, key, r->best, path));
+    if (isfinite(r->best_ms)) vkt__choice_set(gpu, key, r->best);
 fail:
     if (st != VKT_OK && !vkt__gpu_lost(gpu)) {
         vkt_log(VKT_LOG_WARN, "tune", "a convolution is skipped: %s", vkt__last_failure());
@@ -177,6 +177,7 @@ vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
     const char *path = NULL;
     double end = vkt__now() + desc->seconds;
     if (desc->tries_again) vkt__gpu_recovers(gpu, true);
+    vkt__choices_matter(gpu, desc->thorough);
     for (size_t i = 0; i < n; i++) {
         const vkt_conv_shape *s = &shapes[i];
         vkt_tune_result r = { .index = i, .n_shapes = n };
@@ -189,7 +190,8 @@ vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
         }
         snprintf(r.what, sizeof r.what, "%s %ux%u/%u %ux%ux%ux%u to %u", row_of(s)->name, s->kh,
                  s->kw, s->stride, s->n, s->h, s->w, s->c, s->co);
-        VKT_TRY(tune_shape(gpu, s, vkt__tune_seconds(desc), &r, &path));
+        VKT_TRY(tune_shape(gpu, s, vkt__tune_seconds(desc), &r));
+        VKT_TRY(vkt__choices_save(gpu, &path)); /* each time, as vkt_tune does */
         if (desc->fn) desc->fn(desc->user, &r);
     }
     if (path) vkt__tune_told(path);
