@@ -106,8 +106,11 @@ struct eltwise_chain_params {
 #ifndef VKT_MM_VECTOR
 #define VKT_MM_VECTOR f32x4s
 #endif
-#ifndef VKT_MM_PAIRS
-#define VKT_MM_PAIRS u32s
+#ifndef VKT_MM_C
+#define VKT_MM_C f32s
+#endif
+#ifndef VKT_MM_WIDE
+#define VKT_MM_WIDE u32s
 #endif
 struct matmul_params {
     ADDR(VKT_MM_MATRIX) a;
@@ -115,12 +118,12 @@ struct matmul_params {
     ADDR(VKT_MM_VECTOR) a4; /* the same addresses, to load vectors from */
     ADDR(VKT_MM_VECTOR) b4;
     ADDR(f32s) bias;        /* [N]; where VKT_MM_SUMS the sums [M] or [N], as no product has both */
-    ADDR(f32s) c;
-    ADDR(f32s) aux;         /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
-    ADDR(VKT_MM_PAIRS) c2;  /* the same addresses, as pairs of 16-bit numbers, or of floats: see matmul_end.glsl */
-    ADDR(VKT_MM_PAIRS) aux2;
-    ADDR(f32s) r;           /* [M, N], may be C */
-    ADDR(VKT_MM_PAIRS) r2;
+    ADDR(VKT_MM_C) c;
+    ADDR(VKT_MM_C) aux;     /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
+    ADDR(VKT_MM_WIDE) c_wide; /* the same addresses, for neighbours that are stored at once: see matmul_end.glsl */
+    ADDR(VKT_MM_WIDE) aux_wide;
+    ADDR(VKT_MM_C) r;       /* [M, N], may be C */
+    ADDR(VKT_MM_WIDE) r_wide;
     ADDR(step_ref) step;
     U32 M, N, K;
     U32 flags;
@@ -471,8 +474,9 @@ struct conv_params {
     ADDR(f32s) bias;   /* [co] */
     ADDR(f32s) y;
     ADDR(f32s) pre;    /* as y, before the activation */
-    ADDR(f32x4s) x4;   /* x and w again, as vectors */
+    ADDR(f32x4s) x4;   /* x, w and y again, as vectors */
     ADDR(f32x4s) w4;
+    ADDR(f32x4s) y4;
     U32 h, wd, c;
     U32 oh, ow, co;
     U32 kh, kw, ci;

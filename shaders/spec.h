@@ -42,6 +42,7 @@
 #define VKT_SPEC_LAYOUT 26 /* vkt_layout */
 #define VKT_SPEC_BF16 27 /* the 16-bit format: 0 f16, 1 bf16 */
 #define VKT_SPEC_C_PAIRS 28
+#define VKT_SPEC_C_FOURS 85 /* four neighbours of a row are stored at once */
 #define VKT_SPEC_REST 29 /* K % STEPS */
 #define VKT_SPEC_VEC_A 30
 #define VKT_SPEC_VEC_B 31

@@ -39,6 +39,38 @@ void pixel_at(uint m, uint rows, uint cols, out uint image, out uint row, out ui
 /* Whether the sum before the activation may be asked for: a store that is masked off costs a CPU driver as much. */
 const bool MAY_KEEP = ACT != VKT_ACT_N_NONE;
 
+#ifdef FOURS
+layout(constant_id = VKT_SPEC_C_FOURS) const uint C_FOURS = 0; /* a group's channels are whole fours, y an address of such vectors */
+
+struct four_reads { /* as products have it: nothing is read here */
+    bool none;
+};
+
+four_reads read_four(uint i)
+{
+    return four_reads(true);
+}
+
+/* The biases of output channels n to n + 3; adding -0 changes no sum. */
+vec4 bias_four(uint n)
+{
+    vec4 b = vec4(-0.0);
+    if ((p.flags & VKT_MM_BIAS) != 0)
+        [[unroll]] for (uint c = 0; c < 4; c++) b[c] = p.bias.v[n + c];
+    return b;
+}
+
+/* Elements i to i + 3 of the result, where C_FOURS: i is a multiple of four; sum has its biases already. */
+void finish_four_biased(uint i, vec4 sum, four_reads reads)
+{
+    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0)
+        [[unroll]] for (uint e = 0; e < 4; e++) p.pre.v[i + e] = sum[e];
+    vec4 y;
+    [[unroll]] for (uint e = 0; e < 4; e++) y[e] = act_fwd(ACT, sum[e]);
+    p.y4.v[i / 4] = y;
+}
+#endif
+
 /* Element i of the result; sum has its bias already. */
 void finish(uint i, float sum)
 {

@@ -3,6 +3,7 @@
  * that are f32 in memory are rounded to 16 bits on their way to shared memory, and summed in f32. One group. Twins: conv_ref,
  * conv_dw_ref. */
 #extension GL_GOOGLE_include_directive : require
+#define FOURS
 #include "common.glsl"
 
 layout(push_constant, scalar) uniform Push { conv_params p; };

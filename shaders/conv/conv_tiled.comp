@@ -3,6 +3,7 @@
  * computes a BM x BN tile through shared memory (tile.glsl), the next slice in registers meanwhile. Twins: conv_ref,
  * conv_dw_ref. */
 #extension GL_GOOGLE_include_directive : require
+#define FOURS
 #include "common.glsl"
 
 layout(push_constant, scalar) uniform Push { conv_params p; };
@@ -67,11 +68,17 @@ void main()
 
     [[unroll]] for (uint j = 0; j < GN; j++) {
         uint n = n0 + j * (BN / GN) + tx * 4;
+        vec4 bias = vec4(-0.0); /* which changes no sum */
+        if (C_FOURS != 0 && n < width) bias = bias_four(first_n + n);
         [[unroll]] for (uint i = 0; i < TM; i++) {
             uint m = m0 + i / 4 * (BM / GM) + ty * 4 + i % 4;
             if (m >= rows) continue;
             uint first = (s * rows + row_of(m)) * p.co + first_n + n;
             vec4 sums = acc[i * GN + j];
+            if (C_FOURS != 0) {
+                if (n < width) finish_four_biased(first, sums + bias, read_four(first));
+                continue;
+            }
             [[unroll]] for (uint c = 0; c < 4; c++)
                 if (n + c < width) finish(first + c, first_n + n + c, sums[c]);
         }

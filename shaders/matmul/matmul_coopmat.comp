@@ -7,7 +7,9 @@
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
 #define HALF
+#define FOURS
 #define VKT_MM_MATRIX u32s
+#define VKT_MM_C u32x2s
 #define VKT_MM_VECTOR u32x4s
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };

@@ -46,6 +46,7 @@ uint fragment_at(bool along_k, uint stride, uint r, uint k)
 }
 
 const uint ENDS = CM * CN / 2, ENDS_EACH = (ENDS + LANES - 1) / LANES; /* pairs of a fragment, of a lane */
+const uint FOURS_EACH = (ENDS / 2 + LANES - 1) / LANES;
 
 #ifndef ROW_OF
 #define ROW_OF(row) (row)
@@ -58,12 +59,28 @@ void finish_fragments(uint s, uint m, uint n, uint rows, uint cols)
 {
     uint mine = gl_SubgroupID * CM * CN;
     [[dont_unroll]] for (uint f = 0; f < FM * FN; f++) {
+        uint m_f = m + f / FN * CM, n_f = n + f % FN * CN;
+        four_reads reads[FOURS_EACH];
+        if (C_FOURS != 0) /* what the ends read arrives meanwhile */
+            [[unroll]] for (uint j = 0; j < FOURS_EACH; j++) {
+                uint e = (j * LANES + gl_SubgroupInvocationID) * 4, row = min(m_f + e / CN, rows - 1), col = min(n_f + e % CN, cols - 4);
+                reads[j] = read_four((s * rows + ROW_OF(row)) * cols + col);
+            }
         subgroupBarrier();
         [[unroll]] for (uint i = 0; i < FM * FN; i++)
             if (i == f) coopMatStore(acc[i], sc, mine, CN, gl_CooperativeMatrixLayoutRowMajor);
         subgroupBarrier();
+        if (C_FOURS != 0) {
+            [[unroll]] for (uint j = 0; j < FOURS_EACH; j++) {
+                uint e = (j * LANES + gl_SubgroupInvocationID) * 4, row = m_f + e / CN, col = n_f + e % CN;
+                if (e >= CM * CN || row >= rows || col >= cols) continue;
+                vec4 sums = vec4(sc[mine + e], sc[mine + e + 1], sc[mine + e + 2], sc[mine + e + 3]);
+                finish_four_biased((s * rows + ROW_OF(row)) * cols + col, sums + bias_four(col), reads[j]);
+            }
+            continue;
+        }
         [[unroll]] for (uint j = 0; j < ENDS_EACH; j++) {
-            uint e = (j * LANES + gl_SubgroupInvocationID) * 2, row = m + f / FN * CM + e / CN, col = n + f % FN * CN + e % CN;
+            uint e = (j * LANES + gl_SubgroupInvocationID) * 2, row = m_f + e / CN, col = n_f + e % CN;
             if (e >= CM * CN || row >= rows || col >= cols) continue;
             uint i = (s * rows + ROW_OF(row)) * cols + col;
 #ifdef HALF

@@ -15,6 +15,8 @@
  * round toward zero, which a long sum would show. Source: Ootomo and Yokota 2022 (arXiv 2203.03341); the structure is
  * matmul_coopmat's. VEC_A, VEC_B: row length and address are multiples of 4 elements. Twin: matmul_ref. */
 #extension GL_GOOGLE_include_directive : require
+#define FOURS
+#define VKT_MM_WIDE f32x4s
 #include "common.glsl"
 #include "half.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };

@@ -6,9 +6,13 @@
  * are loaded again, without a branch, so that all loads of a slice leave together; past the last k they are zeroed when they
  * are published, and sums outside are not stored. Twin: matmul_ref. Source: siboehm's SGEMM ladder, ggml's mul_mm. */
 #extension GL_GOOGLE_include_directive : require
+#define FOURS
 #ifdef HALF
 #define VKT_MM_MATRIX u32s
 #define VKT_MM_VECTOR u32x2s
+#define VKT_MM_C u32x2s
+#else
+#define VKT_MM_WIDE f32x4s
 #endif
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };
@@ -108,6 +112,18 @@ void main()
 
     [[unroll]] for (uint j = 0; j < GN; j++) {
         uint n = n0 + j * (BN / GN) + tx * 4;
+        if (C_FOURS != 0) {
+            if (n >= p.N) continue;
+            vec4 bias = bias_four(n);
+            [[unroll]] for (uint i = 0; i < TM; i += 4) {
+                uint m = m0 + i / 4 * (BM / GM) + ty * 4;
+                four_reads reads[4];
+                [[unroll]] for (uint r = 0; r < 4; r++) reads[r] = read_four((s * p.M + min(m + r, p.M - 1)) * p.N + n);
+                [[unroll]] for (uint r = 0; r < 4; r++)
+                    if (m + r < p.M) finish_four_biased((s * p.M + m + r) * p.N + n, acc[(i + r) * GN + j] + bias, reads[r]);
+            }
+            continue;
+        }
         vec4 bias = vec4(-0.0); /* which changes no sum */
         if ((p.flags & VKT_MM_BIAS) != 0)
             [[unroll]] for (uint c = 0; c < 4; c++) bias[c] = p.bias.v[min(n + c, p.N - 1)];

@@ -49,8 +49,10 @@ typedef struct vkt__conv_launch {
     uint32_t n_spec;
     uint64_t groups;
 } vkt__conv_launch;
-/* n: elements of the result. x, w: addresses, whose alignment decides how they are loaded. */
+/* n: elements of the result. x, w, y: addresses, whose alignment decides how they are loaded
+ * and stored. */
 vkt__conv_launch vkt__conv_prepare(uint32_t kernel, const vkt_caps *caps,
-                                   const vkt__conv_geometry *q, uint64_t n, uint64_t x, uint64_t w);
+                                   const vkt__conv_geometry *q, uint64_t n, uint64_t x, uint64_t w,
+                                   uint64_t y);
 
 #endif

@@ -155,7 +155,8 @@ static void launch_tiled(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__c
                                    { VKT_SPEC_TN, t->thread_columns },
                                    { VKT_SPEC_ROLLED, j->caps->klass == VKT_GPU_CLASS_INTEL },
                                    { VKT_SPEC_VEC_X, q->ci % 4 == 0 && j->x % 16 == 0 },
-                                   { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && j->w % 16 == 0 } };
+                                   { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && j->w % 16 == 0 },
+                                   { VKT_SPEC_C_FOURS, j->per_group % 4 == 0 && j->y % 16 == 0 } };
     l->spec[VKT__CONV_WORKGROUP].value = threads_of(t);
     add(l, spec, VKT_COUNT(spec));
     l->groups = (dw ? depth_tiles : pixel_tiles)(j, t->rows, t->columns);
@@ -208,7 +209,8 @@ static void launch_matrix(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__
     const vkt__constant spec[] = { { VKT_SPEC_LAYOUT, p.layout },
                                    { VKT_SPEC_DW, dw },
                                    { VKT_SPEC_VEC_X, q->ci % 4 == 0 && j->x % 16 == 0 },
-                                   { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && j->w % 16 == 0 } };
+                                   { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && j->w % 16 == 0 },
+                                   { VKT_SPEC_C_FOURS, j->per_group % 4 == 0 && j->y % 16 == 0 } };
     l->shader = p.in == VKT_BF16 ? VKT_SHADER_CONV_MATRIX_BFLOAT16 : VKT_SHADER_CONV_MATRIX_FLOAT16;
     l->spec[VKT__CONV_WORKGROUP].value = vkt__mm_units_spec(&tile, j->caps, &p, units);
     add(l, units, VKT_COUNT(units));

@@ -21,7 +21,7 @@ typedef struct vkt__conv_tile {
 typedef struct vkt__conv_job {
     const vkt_caps *caps;
     const vkt__conv_geometry *q;
-    uint64_t n, x, w;           /* elements of the result; addresses */
+    uint64_t n, x, w, y;        /* elements of the result; addresses */
     uint32_t slices, per_group; /* output channels of a group */
 } vkt__conv_job;
 

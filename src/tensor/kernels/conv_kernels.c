@@ -190,7 +190,8 @@ uint32_t vkt__conv_choose(const vkt_gpu *gpu, const vkt__conv_geometry *q)
 /* ---- launch ---- */
 
 vkt__conv_launch vkt__conv_prepare(uint32_t kernel, const vkt_caps *caps,
-                                   const vkt__conv_geometry *q, uint64_t n, uint64_t x, uint64_t w)
+                                   const vkt__conv_geometry *q, uint64_t n, uint64_t x, uint64_t w,
+                                   uint64_t y)
 {
     const vkt__conv_tile *t = &tiles[kernel];
     const vkt_attr *a = q->attr;
@@ -199,6 +200,7 @@ vkt__conv_launch vkt__conv_prepare(uint32_t kernel, const vkt_caps *caps,
                               .n = n,
                               .x = x,
                               .w = w,
+                              .y = y,
                               .slices = VKT_MAX(a->conv.slices, 1),
                               .per_group = per_group(q) };
     vkt__conv_launch l = {

@@ -58,8 +58,10 @@ typedef struct vkt__matmul_launch {
     uint64_t groups;
     uint32_t sums; /* of A's columns that a further group takes */
 } vkt__matmul_launch;
-/* act: VKT_SPEC_ACT. a, b: addresses, whose alignment decides how they are loaded. */
+/* act: VKT_SPEC_ACT. a, b: addresses, whose alignment decides how they are loaded; c: C's, or of
+ * all that is as large, by which they are stored. */
 vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
-                                       uint32_t slices, uint32_t act, uint64_t a, uint64_t b);
+                                       uint32_t slices, uint32_t act, uint64_t a, uint64_t b,
+                                       uint64_t c);
 
 #endif

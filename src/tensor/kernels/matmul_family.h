@@ -23,7 +23,7 @@ typedef struct vkt__mm_tile {
 typedef struct vkt__mm_job {
     const vkt_caps *caps;
     const vkt__product *p;
-    uint64_t a, b;     /* addresses */
+    uint64_t a, b, c;  /* addresses; c of all results and what is added to them, or'ed */
     uint64_t products; /* batched or slices: of each so many */
 } vkt__mm_job;
 
@@ -74,6 +74,11 @@ static inline uint32_t vkt__mm_row_b(const vkt__product *p)
 static inline bool vkt__mm_is_16bit(const vkt__product *p)
 {
     return p->in != VKT_F32;
+}
+/* Whether rows of C are whole fours, at addresses of such vectors. */
+static inline bool vkt__mm_stores_fours(const vkt__mm_job *j)
+{
+    return j->p->N % 4 == 0 && j->c % (j->p->out == VKT_F32 ? 16 : 8) == 0;
 }
 /* Threads of a tile, on matrix units subgroups. */
 static inline uint32_t vkt__mm_threads(const vkt__mm_tile *t)

@@ -45,7 +45,8 @@ static void launch_tiled(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmu
         { VKT_SPEC_TN, t->thread_columns },
         { VKT_SPEC_ROLLED, j->caps->klass == VKT_GPU_CLASS_INTEL },
         { VKT_SPEC_VEC_A, vkt__mm_row_a(j->p) % 4 == 0 && j->a % vector == 0 },
-        { VKT_SPEC_VEC_B, vkt__mm_row_b(j->p) % 4 == 0 && j->b % vector == 0 }
+        { VKT_SPEC_VEC_B, vkt__mm_row_b(j->p) % 4 == 0 && j->b % vector == 0 },
+        { VKT_SPEC_C_FOURS, vkt__mm_stores_fours(j) }
     };
     l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t);
     vkt__mm_add(l, tile, VKT_COUNT(tile));

@@ -272,11 +272,12 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p)
 /* ---- launch ---- */
 
 vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
-                                       uint32_t slices, uint32_t act, uint64_t a, uint64_t b)
+                                       uint32_t slices, uint32_t act, uint64_t a, uint64_t b,
+                                       uint64_t c)
 {
     vkt__mm_tile t = tile_of(kernel, caps, p);
     const vkt__mm_job j = {
-        .caps = caps, .p = p, .a = a, .b = b, .products = VKT_MAX(p->batch, slices)
+        .caps = caps, .p = p, .a = a, .b = b, .c = c, .products = VKT_MAX(p->batch, slices)
     };
     vkt__matmul_launch l = { .shader = shader_of(t.family, p),
                              .spec = { [VKT__MM_WORKGROUP] = { VKT_SPEC_WORKGROUP,

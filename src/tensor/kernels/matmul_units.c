@@ -124,7 +124,8 @@ static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_laun
     const vkt__product *p = j->p;
     vkt__constant tile[VKT__MM_UNITS_SPEC];
     const vkt__constant loads[] = { { VKT_SPEC_VEC_A, loads_of(p, vkt__mm_row_a(p), j->a) },
-                                    { VKT_SPEC_VEC_B, loads_of(p, vkt__mm_row_b(p), j->b) } };
+                                    { VKT_SPEC_VEC_B, loads_of(p, vkt__mm_row_b(p), j->b) },
+                                    { VKT_SPEC_C_FOURS, vkt__mm_stores_fours(j) } };
     l->shader = shader_of(j->caps, p);
     l->spec[VKT__MM_WORKGROUP].value = vkt__mm_units_spec(t, j->caps, p, tile);
     vkt__mm_add(l, tile, VKT_COUNT(tile));

@@ -89,8 +89,9 @@ static void conv_record(vkt__rec *rec, const vkt_node *n)
                              .flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) };
     p.x4 = p.x;
     p.w4 = p.w;
+    p.y4 = p.y;
     vkt__conv_launch l = vkt__conv_prepare(vkt__conv_choose(rec->gpu, &q), rec->caps, &q,
-                                           n->out[0]->count, p.x, p.w);
+                                           n->out[0]->count, p.x, p.w, p.y);
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
 }
 

@@ -114,9 +114,9 @@ static struct matmul_params params_of(const vkt__rec *rec, const vkt_node *n)
                                .aux = vkt__addr_or(rec, n->in[V] ? n->in[V] : n->out[1], c),
                                .r = vkt__addr_or(rec, n->in[R], c),
                                .step = vkt__addr_or(rec, n->in[STEP], n->in[0]) };
-    p.c2 = p.c;
-    p.aux2 = p.aux;
-    p.r2 = p.r;
+    p.c_wide = p.c;
+    p.aux_wide = p.aux;
+    p.r_wide = p.r;
     if (n->out[2]) p.bias = vkt__addr(rec, n->out[2]);
     p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) |
               (n->out[2] ? VKT_MM_SUMS : 0);
@@ -142,8 +142,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     p.K = prod.K;
     p.slice = vkt__matmul_slice(p.K, slices);
     p.batch = prod.batch;
-    vkt__matmul_launch l =
-        vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices, act_of(n), p.a, p.b);
+    vkt__matmul_launch l = vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices,
+                                               act_of(n), p.a, p.b, p.c | p.aux | p.r);
     p.tiles = (uint32_t)l.groups;
     if (n->out[2]) l.groups += (n->out[2]->count + l.sums - 1) / l.sums;
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
