@@ -58,6 +58,7 @@ typedef struct vkt_caps {
     uint32_t workgroup;           /* most invocations in a workgroup */
     uint32_t groups_x;            /* most workgroups along x */
     uint32_t shared_bytes, push_bytes;
+    uint32_t cores; /* multiprocessors or compute units, which run workgroups; 0: not told */
     uint64_t max_alloc_bytes, max_buffer_bytes;
     uint64_t heap_bytes;   /* device-local heap */
     uint64_t budget_bytes; /* what may be used now: VK_EXT_memory_budget, else 80% of the heap */

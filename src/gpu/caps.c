@@ -116,6 +116,38 @@ static bool hands_over(const vkt_caps *caps)
            vkt__cpu_count() > 1;
 }
 
+/* What runs workgroups, as the vendors' extensions count it; 0: no extension tells. */
+static uint32_t query_cores(VkPhysicalDevice phys)
+{
+    VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nv = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV
+    };
+    VkPhysicalDeviceShaderCoreProperties2AMD amd = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD
+    };
+    VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM arm = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM
+    };
+    const struct {
+        const char *extension;
+        void *asked;
+        const uint32_t *cores;
+    } rows[] = {
+        { VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, &nv, &nv.shaderSMCount },
+        { VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME, &amd, &amd.activeComputeUnitCount },
+        { VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME, &arm, &arm.shaderCoreCount },
+    };
+    for (uint32_t i = 0; i < VKT_COUNT(rows); i++) {
+        if (!has_extension(phys, rows[i].extension)) continue;
+        VkPhysicalDeviceProperties2 p = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                          rows[i].asked,
+                                          { 0 } };
+        vkGetPhysicalDeviceProperties2(phys, &p);
+        return *rows[i].cores;
+    }
+    return 0;
+}
+
 void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
 {
     *c = (vkt_caps) { 0 };
@@ -181,6 +213,7 @@ void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, ch
     c->groups_x = l->maxComputeWorkGroupCount[0];
     c->shared_bytes = l->maxComputeSharedMemorySize;
     c->push_bytes = l->maxPushConstantsSize;
+    c->cores = query_cores(phys);
     c->max_alloc_bytes = p11.maxMemoryAllocationSize;
     c->max_buffer_bytes = p13.maxBufferSize;
     c->fp16 = f12.shaderFloat16;

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
 
-typedef enum { TEXT, TYPE, FLAG, U32, U64, FRAGMENT } field_type;
+typedef enum { TEXT, TYPE, FLAG, U32, MAYBE_U32, U64, FRAGMENT } field_type;
 typedef struct {
     const char *name;
     field_type type;
@@ -35,6 +35,7 @@ static const field fields[] = {
     { "workgroup", U32, AT(workgroup), 128, 1 << 16 },
     { "groups_x", U32, AT(groups_x), 65535, UINT32_MAX },
     { "shared_bytes", U32, AT(shared_bytes), 16384, 1 << 24 },
+    { "cores", MAYBE_U32, AT(cores), 0, 1 << 16 }, /* missing in files of 0.1: 0 */
     { "push_bytes", U32, AT(push_bytes), 128, 1 << 24 },
     { "max_alloc_bytes", U64, AT(max_alloc_bytes), 1 << 28, INT64_MAX },
     { "max_buffer_bytes", U64, AT(max_buffer_bytes), 1 << 28, INT64_MAX },
@@ -74,6 +75,7 @@ static json_t *value_of(const field *f, const vkt_caps *c)
     case FLAG:
         return json_boolean(*(const bool *)at);
     case U32:
+    case MAYBE_U32:
         return number(*(const uint32_t *)at);
     case U64:
         return number(*(const uint64_t *)at);
@@ -159,6 +161,7 @@ static vkt_status read_field(const reader *r, const field *f, const json_t *j)
 {
     void *at = (char *)r->c + f->at;
     uint64_t v;
+    if (!j && f->type == MAYBE_U32) return VKT_OK; /* 0 */
     if (!j) return refuse(r, "'%s' is missing", f->name);
     switch (f->type) {
     case TEXT:
@@ -172,11 +175,12 @@ static vkt_status read_field(const reader *r, const field *f, const json_t *j)
         *(bool *)at = json_is_true(j);
         return VKT_OK;
     case U32:
+    case MAYBE_U32:
     case U64:
         break;
     }
     if (!in_range(j, f, &v)) return wrong_number(r, f);
-    if (f->type == U32)
+    if (f->type != U64)
         *(uint32_t *)at = (uint32_t)v;
     else
         *(uint64_t *)at = v;

@@ -108,8 +108,10 @@ static void print_device(const vkt_gpu_info *d, bool used)
     printf("      memory    %s, %s%s free%s\n", cli_bytes(c->heap_bytes),
            c->memory_budget ? "" : "about ", cli_bytes(c->budget_bytes),
            c->unified ? ", shared with the host" : "");
-    printf("      compute   %u lanes, workgroups of %u, %s shared memory\n", c->subgroup,
-           c->workgroup, cli_bytes(c->shared_bytes));
+    printf("      compute   ");
+    if (c->cores) printf("%u cores, ", c->cores);
+    printf("%u lanes, workgroups of %u, %s shared memory\n", c->subgroup, c->workgroup,
+           cli_bytes(c->shared_bytes));
     printf("      numbers   fp32%s; matrix units: %s\n",
            c->fp16 || c->bf16 || c->int64 ? features(c) : "", c->coopmat ? "yes" : "no");
     printf("      uuid      %s\n", uuid_text(c->uuid));

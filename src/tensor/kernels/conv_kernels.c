@@ -218,7 +218,7 @@ vkt__conv_launch vkt__conv_prepare(uint32_t kernel, const vkt_caps *caps,
 /* ---- slices ---- */
 
 /* Enough workgroups for a device's cores, whose number must not change from run to run, or results
- * would (as vkt__matmul_slices); and never more pixels in a slice than loops may have trips on CPU
+ * would (as vkt__cores); and never more pixels in a slice than loops may have trips on CPU
  * drivers (quirk LOOP_TRIPS), where each may be a line of its own. */
 uint32_t vkt__conv_slices(const vkt_gpu *gpu, const vkt_tensor *x, const vkt_tensor *dy,
                           const vkt_attr *attr)
@@ -230,8 +230,7 @@ uint32_t vkt__conv_slices(const vkt_gpu *gpu, const vkt_tensor *x, const vkt_ten
              tiles_of_one = ceil_div(depth, TILE_K) * ceil_div(d[3] / groups, TILE_N) * groups,
              want = 32;
     if (!gpu || lines == 0) return 1;
-    if (vkt_gpu_caps(gpu)->klass != VKT_GPU_CLASS_CPU)
-        want = vkt_gpu_caps(gpu)->type == VKT_GPU_DISCRETE ? 256 : 64;
+    if (vkt_gpu_caps(gpu)->klass != VKT_GPU_CLASS_CPU) want = 8 * vkt__cores(vkt_gpu_caps(gpu));
     uint64_t slices = VKT_MAX(tiles_of_one < want ? ceil_div(want, tiles_of_one) : 1,
                               ceil_div(lines * d[2], MOST_TRIPS)),
              each = ceil_div(lines, VKT_MIN(slices, lines));

@@ -249,13 +249,13 @@ static uint32_t slices_for_caches(const vkt__product *p)
     return (p->K + slice - 1) / slice;
 }
 
-/* A deep product of fewer tiles than half the cores leaves most of a device idle. Cores are taken
- * as 32 on discrete GPUs, 8 on others: the number must not change from run to run, or results
- * would. Each slice has at least 256 steps. CPU drivers have few cores, but caches. */
+/* A deep product of fewer tiles than half the cores leaves most of a device idle. Each slice has at
+ * least 256 steps; their sum is another kernel's: no more than eight, or a quarter of the cores.
+ * CPU drivers have few cores, but caches. */
 uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p)
 {
     const vkt_caps *caps = vkt_gpu_caps(gpu);
-    uint32_t cores = caps->type == VKT_GPU_DISCRETE ? 32 : 8;
+    uint32_t cores = vkt__cores(caps);
     if (p->batch || (uint64_t)p->M * p->N == 0 || p->K < 2048) return 1;
     uint32_t kernel = vkt__matmul_choose(gpu, p);
     if (caps->klass == VKT_GPU_CLASS_CPU)
@@ -264,7 +264,7 @@ uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p)
     if (!t.columns) return 1;
     uint64_t n = n_tiles(&t, p);
     if (n >= cores / 2) return 1;
-    uint32_t slices = (uint32_t)VKT_MIN(VKT_MIN(8, cores / n), p->K / 256),
+    uint32_t slices = (uint32_t)VKT_MIN(VKT_MIN(VKT_MAX(cores / 4, 8), cores / n), p->K / 256),
              slice = vkt__matmul_slice(p->K, slices);
     return (p->K + slice - 1) / slice; /* none of them empty */
 }

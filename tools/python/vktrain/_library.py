@@ -84,6 +84,7 @@ class Caps(Structure):
                 ("subgroup_max", c_uint32), ("workgroup_subgroups", c_uint32),
                 ("subgroup_arith", c_bool), ("subgroup_control", c_bool), ("workgroup", c_uint32),
                 ("groups_x", c_uint32), ("shared_bytes", c_uint32), ("push_bytes", c_uint32),
+                ("cores", c_uint32),
                 ("max_alloc_bytes", c_uint64), ("max_buffer_bytes", c_uint64),
                 ("heap_bytes", c_uint64), ("budget_bytes", c_uint64), ("memory_budget", c_bool),
                 ("unified", c_bool), ("fp16", c_bool), ("int64", c_bool), ("storage8", c_bool),
