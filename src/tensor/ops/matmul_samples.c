@@ -83,15 +83,15 @@ static const char *sample_row(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 /* What is added to the result, with every shader: alone, and after a bias and an activation that
- * saves its input; in 16 bits too, where they lie in pairs and where a row tears one. */
+ * saves its input; in 16 bits too, where they lie in fours and where a row tears a pair. */
 static const char *sample_residual(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
     static char name[64];
     uint32_t act = i & 1, d = i / 2 % VKT_COUNT(dtypes),
-             kernel = kernel_at(i / 2 / VKT_COUNT(dtypes)), odd = act && d;
+             kernel = kernel_at(i / 2 / VKT_COUNT(dtypes)), odd = act && dtypes[d] == VKT_F16;
     if (!kernel) return sample_row(op, g, i - 2 * VKT_COUNT(dtypes) * n_shaders());
-    vkt__product p = { (vkt_layout)(i % 3), 34 - odd, 66 - odd, 38 - odd, dtypes[d], dtypes[d], 0 };
+    vkt__product p = { (vkt_layout)(i % 3), 34 - odd, 68 - odd, 38 - odd, dtypes[d], dtypes[d], 0 };
     vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
     if (act) in[2] = vkt__sample1(g, p.N);
@@ -120,7 +120,7 @@ static const char *sample_accumulated(const vkt_op *op, vkt_graph *g, uint32_t i
     uint32_t kernel = kernel_at(i / 2);
     if (!kernel) return NULL;
     bool narrow = is_narrow(kernel);
-    vkt__product p = { VKT_LAYOUT_TN, 34, 66, 38, narrow ? VKT_F16 : VKT_F32, VKT_F32, 0 };
+    vkt__product p = { VKT_LAYOUT_TN, 34, 68, 38, narrow ? VKT_F16 : VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[6] = { NULL };
     operands(g, &p, in);
     in[4] = sample_of(g, p.M, p.N, VKT_F32);
@@ -254,7 +254,8 @@ const char *vkt__matmul_act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t 
     if (by_kernel && !kernel) return plus ? sample_accumulated(op, g, i - ACTS - of_kernels) : NULL;
     vkt_act act = by_kernel ? VKT_ACT_SILU : (vkt_act)(i + 1);
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_BF16 : VKT_F16;
-    vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 22 - odd, dtype, dtype };
+    uint32_t N = (plus ? 68 : 66) - odd; /* fours, or pairs only */
+    vkt__product p = { (vkt_layout)l, 34 - odd, N, 22 - odd, dtype, dtype };
     vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
     in[3] = sample_of(g, p.M, p.N, dtype);
@@ -277,7 +278,7 @@ const char *vkt__matmul_parts_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     uint32_t kernel = kernel_at(half ? which - n_shaders() : which);
     if (!kernel) return NULL;
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_F16 : VKT_BF16;
-    vkt__product p = { (vkt_layout)l, 34 - odd, 66 - odd, 150 - odd, dtype, VKT_F32 };
+    vkt__product p = { (vkt_layout)l, 34 - odd, 68 - odd, 150 - odd, dtype, VKT_F32 };
     vkt_tensor *in[2];
     operands(g, &p, in);
     vkt__op(g, op, in, 2,
