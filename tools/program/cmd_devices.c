@@ -95,6 +95,13 @@ static void print_json(const vkt_gpu_info *list, size_t n, size_t used, const ch
     cli_json_print(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
+/* What its matrix units multiply. */
+static const char *units(const vkt_caps *c)
+{
+    bool fp16 = c->coopmat && c->coopmat_f16[0], bf16 = c->coopmat && c->coopmat_bf16[0];
+    return fp16 && bf16 ? "fp16, bf16" : fp16 ? "fp16" : bf16 ? "bf16" : "none";
+}
+
 static void print_device(const vkt_gpu_info *d, bool used)
 {
     const vkt_caps *c = &d->caps;
@@ -113,7 +120,7 @@ static void print_device(const vkt_gpu_info *d, bool used)
     printf("%u lanes, workgroups of %u, %s shared memory\n", c->subgroup, c->workgroup,
            cli_bytes(c->shared_bytes));
     printf("      numbers   fp32%s; matrix units: %s\n",
-           c->fp16 || c->bf16 || c->int64 ? features(c) : "", c->coopmat ? "yes" : "no");
+           c->fp16 || c->bf16 || c->int64 ? features(c) : "", units(c));
     printf("      uuid      %s\n", uuid_text(c->uuid));
     if (d->usable)
         printf("      %susable%s\n", cli_color(stdout, CLI_GREEN), plain);
