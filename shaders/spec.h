@@ -36,6 +36,7 @@
 #define VKT_SPEC_TYPE_Y1 24
 #define VKT_SPEC_TYPE_Y2 25
 
+#define VKT_SPEC_TOGETHER 86 /* rows whose loads leave together */
 #define VKT_SPEC_HALVES 76 /* gated: gate and up are halves of a row */
 
 /* products */

@@ -1,5 +1,6 @@
 /* bias[c] = sum over k of A[k, c], or of B[k, c], k in order, where VKT_MM_SUMS: it is a bias's gradient. The kernel says
  * first how it loads: an A_ELEM is A_WIDTH numbers, A_AT(i) the i-th of A, B_AT(i) of B. */
+#include "together.glsl"
 
 /* Of the workgroups before the g-th, how many make sums. They lie evenly between those of C, as CPU drivers give each of
  * their threads one contiguous share; where there are too many for 32 bits, after them. */
@@ -23,7 +24,16 @@ bool column_sums(out uint g)
     uint c = before * wide + gl_LocalInvocationID.x * A_WIDTH;
     if (c >= n) return true;
     A_ELEM sum = A_ELEM(0.0);
-    for (uint k = 0; k < p.K; k++) {
+    uint k = 0;
+    for (; are_together(k, p.K); k += TOGETHER) {
+        A_ELEM x[TOGETHER];
+        [[unroll]] for (uint j = 0; j < TOGETHER; j++) {
+            if (of_b) x[j] = B_AT(((k + j) * n + c) / A_WIDTH);
+            else x[j] = A_AT(((k + j) * n + c) / A_WIDTH);
+        }
+        [[unroll]] for (uint j = 0; j < TOGETHER; j++) sum += x[j];
+    }
+    for (; k < p.K; k++) {
         if (of_b) sum += B_AT((k * n + c) / A_WIDTH);
         else sum += A_AT((k * n + c) / A_WIDTH);
     }

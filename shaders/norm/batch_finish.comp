@@ -5,8 +5,20 @@
  * batch_finish_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "together.glsl"
 
 layout(push_constant, scalar) uniform Push { batch_finish_params p; };
+
+float n, mean, squares;
+
+/* Joins a chunk of m rows. */
+void merge(float m, float its_mean, float its_squares)
+{
+    float d = its_mean - mean, all = n + m;
+    mean += d * (m / all);
+    squares += its_squares + d * d * (n * m / all);
+    n = all;
+}
 
 void main()
 {
@@ -14,14 +26,20 @@ void main()
     if (c >= p.cols) return;
     float run_mean = p.run_mean.v[c], run_var = p.run_var.v[c];
     for (uint g = 0; g < p.groups; g++) {
-        float n = 0.0, mean = 0.0, squares = 0.0;
-        uint rows = min(p.group_rows, p.rows - g * p.group_rows);
-        for (uint k = 0; k * p.chunk < rows; k++) {
+        n = mean = squares = 0.0;
+        uint rows = min(p.group_rows, p.rows - g * p.group_rows), chunks = (rows + p.chunk - 1) / p.chunk, k = 0;
+        for (; are_together(k, chunks); k += TOGETHER) {
+            float x[TOGETHER], y[TOGETHER];
+            [[unroll]] for (uint j = 0; j < TOGETHER; j++) {
+                uint from = (g * p.per_group + k + j) * p.cols + c;
+                x[j] = p.means.v[from];
+                y[j] = p.squares.v[from];
+            }
+            [[unroll]] for (uint j = 0; j < TOGETHER; j++) merge(float(min(p.chunk, rows - (k + j) * p.chunk)), x[j], y[j]);
+        }
+        for (; k < chunks; k++) {
             uint from = (g * p.per_group + k) * p.cols + c;
-            float m = float(min(p.chunk, rows - k * p.chunk)), d = p.means.v[from] - mean, all = n + m;
-            mean += d * (m / all);
-            squares += p.squares.v[from] + d * d * (n * m / all);
-            n = all;
+            merge(float(min(p.chunk, rows - k * p.chunk)), p.means.v[from], p.squares.v[from]);
         }
         p.mean.v[g * p.cols + c] = mean;
         p.rstd.v[g * p.cols + c] = 1.0 / sqrt(squares / n + p.eps);

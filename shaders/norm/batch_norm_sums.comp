@@ -4,29 +4,52 @@
  * batch_norm_sums_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "together.glsl"
 #include "act.glsl"
 
 layout(constant_id = VKT_SPEC_ACT) const int ACT = 0;
 layout(constant_id = VKT_SPEC_FIXED) const uint FIXED = 0;
 #include "batch.glsl"
 
+elem mean, rstd, sum_g = elem(0.0), sum_gh = elem(0.0);
+
+/* Of element i. */
+void take(uint i, elem g, elem v, elem x)
+{
+    if (ACT != VKT_ACT_N_NONE) {
+        [[unroll]] for (uint k = 0; k < W; k++) AT(g, k) *= act_bwd(ACT, AT(v, k));
+        STORE(p.r, i, g);
+    }
+    sum_g += g;
+    sum_gh += g * (x - mean) * rstd;
+}
+
+elem value_at(uint i)
+{
+    return ACT != VKT_ACT_N_NONE ? LOAD(p.b, i) : elem(0.0);
+}
+
 void main()
 {
     uint chunk, group, c, wide = p.cols / W;
     uvec2 rows;
     if (!my_chunk(chunk, group, c, rows)) return;
-    elem mean = LOAD(p.mean, group * wide + c), rstd = rstd_at(group * wide + c);
-    elem sum_g = elem(0.0), sum_gh = elem(0.0);
-    for (uint r = rows.x; r < rows.y; r++) {
-        uint i = r * wide + c;
-        elem g = LOAD(p.dy, i);
-        if (ACT != VKT_ACT_N_NONE) {
-            elem v = LOAD(p.b, i);
-            [[unroll]] for (uint k = 0; k < W; k++) AT(g, k) *= act_bwd(ACT, AT(v, k));
-            STORE(p.r, i, g);
+    mean = LOAD(p.mean, group * wide + c);
+    rstd = rstd_at(group * wide + c);
+    uint r = rows.x;
+    for (; are_together(r, rows.y); r += TOGETHER) {
+        elem g[TOGETHER], v[TOGETHER], x[TOGETHER];
+        [[unroll]] for (uint j = 0; j < TOGETHER; j++) {
+            uint i = (r + j) * wide + c;
+            g[j] = LOAD(p.dy, i);
+            v[j] = value_at(i);
+            x[j] = LOAD(p.x, i);
         }
-        sum_g += g;
-        sum_gh += g * (LOAD(p.x, i) - mean) * rstd;
+        [[unroll]] for (uint j = 0; j < TOGETHER; j++) take((r + j) * wide + c, g[j], v[j], x[j]);
+    }
+    for (; r < rows.y; r++) {
+        uint i = r * wide + c;
+        take(i, LOAD(p.dy, i), value_at(i), LOAD(p.x, i));
     }
     STORE(p.out0, chunk * wide + c, sum_g);
     STORE(p.out1, chunk * wide + c, sum_gh);

@@ -3,6 +3,7 @@
  * channel, pixels in order. sum_rows adds the images. dy is b here. Twin: group_norm_dw_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "together.glsl"
 #include "group_norm.glsl"
 
 void main()
@@ -11,7 +12,19 @@ void main()
     if (image * p.groups >= p.n) return;
     uint group = image * p.groups + c / p.width, first = image * p.pixels * p.cols + c;
     float mean = p.mean.v[group], rstd = p.rstd.v[group], dw = 0.0, db = 0.0;
-    for (uint k = 0; k < p.pixels; k++) {
+    uint k = 0;
+    for (; are_together(k, p.pixels); k += TOGETHER) {
+        float dy[TOGETHER], x[TOGETHER];
+        [[unroll]] for (uint j = 0; j < TOGETHER; j++) {
+            dy[j] = p.b.v[first + (k + j) * p.cols];
+            x[j] = p.x.v[first + (k + j) * p.cols];
+        }
+        [[unroll]] for (uint j = 0; j < TOGETHER; j++) {
+            dw += dy[j] * (x[j] - mean) * rstd;
+            db += dy[j];
+        }
+    }
+    for (; k < p.pixels; k++) {
         float dy = p.b.v[first + k * p.cols];
         dw += dy * (p.x.v[first + k * p.cols] - mean) * rstd;
         db += dy;

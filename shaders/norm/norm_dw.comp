@@ -17,6 +17,8 @@ const uint W = 2;
 const uint W = 1;
 #endif
 
+#include "together.glsl"
+
 layout(constant_id = VKT_SPEC_RMS) const uint RMS = 0;
 layout(constant_id = VKT_SPEC_TYPE_DY) const uint DY = 0;
 layout(constant_id = VKT_SPEC_TYPE_S) const uint S = 0;
@@ -42,7 +44,22 @@ void main()
     if (k >= p.splits) return;
     uint end = min(p.rows, (k + 1) * p.chunk), late = 0;
     sums dw = sums(0.0), db = sums(0.0);
-    for (uint r = k * p.chunk; r < end; r++) {
+    uint r = k * p.chunk;
+    for (; are_together(r, end); r += TOGETHER) {
+        sums dy[TOGETHER], s[TOGETHER];
+        float mean[TOGETHER], rstd[TOGETHER];
+        [[unroll]] for (uint j = 0; j < TOGETHER; j++) {
+            dy[j] = LOAD_AS(p.dy, DY, (r + j) * units + c);
+            s[j] = LOAD_AS(p.s, S, (r + j) * units + c);
+            mean[j] = RMS == 0 ? p.mean.v[r + j] : 0.0;
+            rstd[j] = p.rstd.v[r + j];
+        }
+        [[unroll]] for (uint j = 0; j < TOGETHER; j++) {
+            dw += dy[j] * (s[j] - mean[j]) * rstd[j];
+            db += dy[j];
+        }
+    }
+    for (; r < end; r++) {
         if ((r & (gl_WorkGroupSize.x - 1)) == 0) late += rows_ahead(p.dy, DY, r + gl_WorkGroupSize.x, c) + rows_ahead(p.s, S, r + gl_WorkGroupSize.x, c);
         sums dy = LOAD_AS(p.dy, DY, r * units + c), s = LOAD_AS(p.s, S, r * units + c);
         if (RMS == 0) s -= p.mean.v[r];

@@ -14,6 +14,11 @@ bool vkt__use_pairs(const vkt_caps *c)
     return c->klass == VKT_GPU_CLASS_CPU && c->storage8 && vkt__stores_pairs(c);
 }
 
+uint32_t vkt__together(const vkt_caps *c)
+{
+    return c->klass == VKT_GPU_CLASS_CPU ? 1 : 8;
+}
+
 /* Intel: lanes share a thread's registers, 128 of as many numbers as its smallest subgroup has
  * lanes. Others have registers for each lane. */
 uint32_t vkt__lanes(const vkt_caps *c, uint32_t wg, uint32_t numbers)

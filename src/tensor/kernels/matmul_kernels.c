@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "gpu/journal.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/kernels/matmul_family.h"
 
 /* Numbers of kernels are for tests only; what is kept, and read, is the name. */
@@ -285,8 +286,9 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
                                        [VKT__MM_C_PAIRS] = { VKT_SPEC_C_PAIRS, p->out != VKT_F32 },
                                        { VKT_SPEC_LAYOUT, (uint32_t)p->layout },
                                        { VKT_SPEC_ACT, act },
-                                       { VKT_SPEC_BF16, p->in == VKT_BF16 } },
-                             .n_spec = 5 };
+                                       { VKT_SPEC_BF16, p->in == VKT_BF16 },
+                                       { VKT_SPEC_TOGETHER, vkt__together(caps) } },
+                             .n_spec = 6 };
     t.family->launch(&t, &j, &l);
     if (t.columns) {
         l.groups = n_tiles(&t, p) * j.products;

@@ -160,7 +160,9 @@ static void dw_record(vkt__rec *rec, const vkt_node *n)
     p.y = vkt__addr(rec, n->out[0]);
     p.w = vkt__addr(rec, n->out[1]);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg }, { VKT_SPEC_REDUCE, 0 } };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_REDUCE, 0 },
+                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps) } };
     vkt__dispatch(rec, VKT_SHADER_GROUP_NORM_DW, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }

@@ -238,7 +238,8 @@ static void norm_dw_record(vkt__rec *rec, const vkt_node *n)
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_RMS, n->attr.norm.rms },
                                    { VKT_SPEC_TYPE_DY, vkt__type(n->in[0]) },
-                                   { VKT_SPEC_TYPE_S, vkt__type(n->in[1]) } };
+                                   { VKT_SPEC_TYPE_S, vkt__type(n->in[1]) },
+                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps) } };
     uint64_t invocations = n->out[0]->count / (pairs ? 2 : 1);
     vkt__dispatch(rec, pairs ? VKT_SHADER_NORM_DW_PAIRS : VKT_SHADER_NORM_DW, spec, VKT_COUNT(spec),
                   &p, sizeof p, (invocations + wg - 1) / wg);

@@ -148,7 +148,8 @@ static void sum_rows_record(vkt__rec *rec, const vkt_node *n)
     p.splits = (uint32_t)(n->out[0]->count / p.cols);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
-                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) } };
+                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) },
+                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps) } };
     vkt__dispatch(rec, VKT_SHADER_SUM_ROWS, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
