@@ -52,6 +52,7 @@ endif()
 set(SRC_FORMATS
   src/formats/ggml_blocks.c
   src/formats/gguf.c
+  src/formats/gguf_write.c
   src/formats/letters.c
   src/formats/npy.c
   src/formats/png.c
@@ -292,6 +293,7 @@ set(SRC_MODELS
   src/models/adapter_export.c
   src/models/gguf_config.c
   src/models/gguf_export.c
+  src/models/gguf_export_tokenizer.c
   src/models/gguf_names.c
   src/models/gguf_weights.c
   src/models/hf_config.c

@@ -20,7 +20,14 @@ VKT_API vkt_status vkt_model_save(vkt_model *m, const char *path);
 VKT_API vkt_status vkt_model_load(vkt_model *m, const char *path);
 
 /* Types that weights are exported in. */
-typedef enum vkt_export_type { VKT_EXPORT_F32, VKT_EXPORT_F16, VKT_EXPORT_BF16 } vkt_export_type;
+typedef enum vkt_export_type {
+    VKT_EXPORT_F32,
+    VKT_EXPORT_F16,
+    VKT_EXPORT_BF16,
+    VKT_EXPORT_Q8_0, /* GGUF only, as what follows */
+    VKT_EXPORT_Q4_0,
+    VKT_EXPORT_Q4_K
+} vkt_export_type;
 /* A language model's checkpoint (or a run's best) as a folder that Hugging Face transformers loads,
  * an adapter merged into its base. All weights are rounded to the type asked for.
  * ARG: the folder is there already, the model is neither of GPT-2's nor of Llama's kind, or a
@@ -31,8 +38,10 @@ VKT_API vkt_status vkt_export_hf(const char *checkpoint, const char *folder, vkt
 VKT_API vkt_status vkt_export_adapter(const char *checkpoint, const char *folder);
 
 /* A language model's checkpoint (or a run's best) as a GGUF file, with its tokenizer, as llama.cpp
- * reads it: GPT-2's and Llama's kind. Matrices are f32 or f16 as asked for, vectors f32. ARG: the
- * model is of another kind, or has something that llama.cpp's architectures do not support. */
+ * reads it: of GPT-2, Llama, Mistral, Qwen2, Qwen3, Gemma 2 and 3 and Phi-3. Matrices are of the
+ * type asked for, vectors f32; in 4 bits the vocabulary's tables have 8, and rows that are no whole
+ * number of a type's blocks are in 8 bits or f16. ARG: the model is of another kind, or has
+ * something that llama.cpp's architectures do not support. */
 VKT_API vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_type type);
 
 #ifdef __cplusplus

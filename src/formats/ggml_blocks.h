@@ -8,5 +8,11 @@
 bool vkt__ggml_can_read(uint32_t type);
 /* n numbers, a whole number of blocks, out of bytes of a type that can be read. */
 void vkt__ggml_read(uint32_t type, const unsigned char *from, uint64_t n, float *to);
+/* Bytes of n numbers. */
+uint64_t vkt__ggml_bytes(uint32_t type, uint64_t n);
+/* Numbers of a block; 0: a type that is not written. F32, F16, BF16, Q8_0, Q4_0 and Q4_K are. */
+uint32_t vkt__ggml_can_write(uint32_t type);
+/* n finite numbers, a whole number of blocks, into vkt__ggml_bytes(type, n) bytes. */
+void vkt__ggml_write(uint32_t type, const float *from, uint64_t n, unsigned char *to);
 
 #endif

@@ -224,10 +224,12 @@ static json_t *longrope(reader *r)
     }
     json_t *o = json_pack("{s:s, s:o, s:o}", "rope_type", "longrope", "short_factor", shorter,
                           "long_factor", longer);
-    if (attention > 0) json_object_set_new(o, "attention_factor", json_real(attention));
-    json_object_set_new(
-        o, "original_max_position_embeddings",
-        as_json(number(r, "rope.scaling.original_context_length", number(r, "context_length", 0))));
+    double all = number(r, "context_length", 0),
+           first = number(r, "rope.scaling.original_context_length", all),
+           usual = sqrt(1 + log(fmax(1, all / first)) / log(first));
+    if (attention > 0 && fabs(attention - usual) > 1e-6 * usual)
+        json_object_set_new(o, "attention_factor", json_real(attention));
+    json_object_set_new(o, "original_max_position_embeddings", as_json(first));
     return o;
 }
 

@@ -123,6 +123,12 @@ vkt_status vkt_export_hf(const char *checkpoint, const char *folder, vkt_export_
     vkt__language l = { 0 };
     char *aside = vkt__file_aside(folder);
     VKT_TRY(vkt__export_is_new(folder));
+    if (type > VKT_EXPORT_BF16) {
+        st = vkt__fail(VKT_E_ARG, "export",
+                       "a Hugging Face folder is written in f32, f16 or bf16: the other types are "
+                       "GGUF's");
+        goto fail;
+    }
     VKT_TRY(vkt__language_open(checkpoint, &l));
     VKT_TRY(narrow_all(&l, type));
     VKT_TRY(write_folder(aside, &l.config, &l.weights, l.tokenizer));

@@ -135,7 +135,7 @@ run inspect evil; code 4; err 'outside the folder'
 run export gpt --hf hf16 --type bf16; code 0
 check "config.json says the type" grep -q '"dtype": "bfloat16"' hf16/config.json
 run inspect hf16/model.safetensors; code 0; out 'wte.weight *BF16'
-run export gpt --gguf gpt.gguf --type bf16; code 2; err 'bf16 only for --hf'
+run export gpt --hf gpt-hf-q --type q8_0; code 2; err 'only for --gguf'
 run export gpt -o gpt.safetensors; code 0
 run inspect gpt.safetensors; code 0; out 'wte.weight *F32'
 sed '/^model/,/transformer/d; s/train:.*/train: {steps: 1, batch: 1}/; s/every: 2, //' gpt.yaml >tuned.yaml

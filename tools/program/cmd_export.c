@@ -14,8 +14,8 @@ static const cli_flag flags[] = {
     { "--hf", CLI_TEXT, AT(hf), "FOLDER", NULL,
       "write a language model for transformers: config.json, model.safetensors, the tokenizer" },
     { "--gguf", CLI_TEXT, AT(gguf), "FILE", NULL, "write a language model for llama.cpp" },
-    { "--type", CLI_CHOICE, AT(type), "f32|f16|bf16", "f32",
-      "number format; with --hf: of all weights; with --gguf: of the matrices (f32 or f16)" },
+    { "--type", CLI_CHOICE, AT(type), "f32|f16|bf16|q8_0|q4_0|q4_k", "f32",
+      "number format; with --hf: of all weights (f32, f16 or bf16); with --gguf: of the matrices" },
     { "--adapter", CLI_TEXT, AT(adapter), "FOLDER", NULL,
       "write only the adapter of a run with lora.rank, in PEFT's format" },
     { 0 },
@@ -27,9 +27,9 @@ static int run(void *options)
     const char *from = o->common.args[0], *path;
     vkt_status st;
     if (!!o->hf + !!o->out + !!o->adapter + !!o->gguf > 1 || (o->type && !o->gguf && !o->hf) ||
-        (o->type == VKT_EXPORT_BF16 && o->gguf)) {
+        (o->type > VKT_EXPORT_BF16 && o->hf)) {
         cli_error("export: give only one of -o, --hf, --gguf and --adapter; --type is for --hf and "
-                  "--gguf (bf16 only for --hf)");
+                  "--gguf (q8_0, q4_0 and q4_k only for --gguf)");
         return CLI_USAGE;
     }
     const char *file = o->out ? o->out : "model.onnx";
@@ -53,16 +53,17 @@ const cli_command cmd_export = {
     .name = "export",
     .args = "RUN|CHECKPOINT|FOLDER|GGUF",
     .summary = "write the model as ONNX, safetensors, GGUF or a Hugging Face folder",
-    .details = "A run folder stands for its best checkpoint.\n"
-               "ONNX: the input [N, ...] is the training input (standardised; images with channels "
-               "last); the outputs are \"logits\" and \"probabilities\", or \"value\". The "
-               "metadata key vktrain.schema says how inputs were prepared.\n"
-               "Language models of the GPT-2, Llama, Mistral, Qwen2 and Qwen3 architectures can be "
-               "written as a Hugging "
-               "Face folder or a GGUF file; an adapter is merged into the weights.\n"
-               "FOLDER is a Hugging Face model with its tokenizer, or a PEFT adapter, which is "
-               "merged into its base model.\n"
-               "example: vktrain export runs/gpt --hf my-gpt",
+    .details =
+        "A run folder stands for its best checkpoint.\n"
+        "ONNX: the input [N, ...] is the training input (standardised; images with channels "
+        "last); the outputs are \"logits\" and \"probabilities\", or \"value\". The "
+        "metadata key vktrain.schema says how inputs were prepared.\n"
+        "Language models can be written as a Hugging Face folder; those of the GPT-2, Llama, "
+        "Mistral, Qwen2, Qwen3, Gemma 2 and 3 and Phi-3 architectures as a GGUF file, too; "
+        "an adapter is merged into the weights.\n"
+        "FOLDER is a Hugging Face model with its tokenizer, or a PEFT adapter, which is "
+        "merged into its base model.\n"
+        "example: vktrain export runs/gpt --hf my-gpt",
     .min_args = 1,
     .max_args = 1,
     .common = CLI_GPU,
