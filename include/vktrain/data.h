@@ -492,7 +492,7 @@ VKT_API void vkt_loader_release(vkt_loader *l, uint32_t slot);
 VKT_API vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *how,
                                              uint64_t seed, const char *path);
 
-/* Writes images as one file for data.source packed: pixels at the model's size, classes, split and
+/* Writes images as one file for data.source packed: pixels at the model's size, labels, split and
  * constants (layout: src/data/pictures/packed.h). Images that can't be read are left out, or an
  * error. n_packed: examples of each split. Blocks: decodes everything. ARG: no images. */
 VKT_API vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char *path,

@@ -174,7 +174,8 @@ static vkt_status open_paths(vkt_dataset *ds, const char *const *paths, size_t n
                          paths[0], ds->schema.n_columns);
     const vkt__source_row *source = vkt__source_to_reopen(ds->schema.kind, paths[0]);
     VKT_ASSERT(n == 1 || source->reopens_many);
-    return source->reopen(ds, paths, n);
+    st = source->reopen(ds, paths, n);
+    return st == VKT_OK && !source->reopens_labels ? no_labels(ds) : st;
 }
 
 vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path, vkt_dataset **out)
@@ -211,8 +212,7 @@ typedef struct path_list {
 static vkt_status read_paths(vkt_dataset *ds, const void *from)
 {
     const path_list *list = from;
-    vkt_status st = list->n ? open_paths(ds, list->path, list->n) : VKT_OK;
-    return st == VKT_OK ? no_labels(ds) : st;
+    return list->n ? open_paths(ds, list->path, list->n) : VKT_OK;
 }
 
 vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,

@@ -48,9 +48,11 @@ static const vkt__source_row rows[] = {
     { .info = { .name = "packed",
                 .help = "a pack of images",
                 .path = "the file that `vktrain pack` made",
-                .kinds = VKT_DATA_KIND_PICTURES },
+                .kinds = VKT_DATA_KIND_PICTURES,
+                .takes = VKT_TAKES_REGRESS | VKT_TAKES_MULTILABEL },
       .open = vkt__packed_open,
       .reopen = vkt__packed_open_schema,
+      .reopens_labels = true,
       .is = vkt__packed_is },
     { .info = { .name = "npy",
                 .help = "NumPy arrays X and y",
@@ -128,11 +130,15 @@ bool vkt_source_find(const char *name, vkt_source_info *out)
 
 const char *vkt_source_names(unsigned takes, char *out, size_t n)
 {
-    size_t at = 0;
+    size_t at = 0, left = 0;
     *out = 0;
-    for (size_t i = 0; i < VKT_COUNT(rows); i++)
-        if ((takes == 0 || rows[i].info.takes & takes) && at < n)
-            at += (size_t)snprintf(out + at, n - at, "%s%s", at ? " or " : "", rows[i].info.name);
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) left += takes == 0 || rows[i].info.takes & takes;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        const char *before = !at ? "" : left == 1 ? " or " : ", ";
+        if ((takes != 0 && !(rows[i].info.takes & takes)) || at >= n) continue;
+        at += (size_t)snprintf(out + at, n - at, "%s%s", before, rows[i].info.name);
+        left--;
+    }
     return out;
 }
 

@@ -10,7 +10,8 @@ typedef struct vkt__source_row {
     /* Opens other data under ds's schema, all as part 0 (text: in the test split); sets has_labels
      * and source. NULL: the source has nothing that could be opened so. */
     vkt_status (*reopen)(vkt_dataset *ds, const char *const *paths, size_t n);
-    bool reopens_many; /* reopen takes several paths as one data set; else n is 1 */
+    bool reopens_many;   /* reopen takes several paths as one data set; else n is 1 */
+    bool reopens_labels; /* reopen reads the labels of whichever task the schema has */
     vkt_likeness (*is)(const char *path); /* the path is there; NULL: built in */
 } vkt__source_row;
 

@@ -8,6 +8,7 @@
 #include <stb_image_write.h>
 
 #define ROOT DIR "/pictures"
+#define PACK DIR "/p.pack"
 #define SETS .task = VKT_TASK_MULTILABEL
 
 /* Example i of the split has exactly the labels of `want`, a bit for each. */
@@ -62,7 +63,7 @@ static void sets_of_a_table(void **state)
     refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, SETS }, VKT_E_FORMAT, CSV,
            "no example has a label");
     refuse(&(vkt_data_desc) { .source = "digits", SETS }, VKT_E_ARG, "digits",
-           "data.task multilabel needs data.source csv or images");
+           "data.task multilabel needs data.source csv, images or packed");
 }
 
 /* A batch holds the labels of each example side by side, padding weighs nothing. */
@@ -139,6 +140,44 @@ static vkt_data_desc pictures(const char *labels, vkt_task task)
     };
 }
 
+/* Packs `ds` as PACK, which holds the same; asked for with another task it is refused. */
+static void pack_of(const vkt_dataset *ds, vkt_task task)
+{
+    vkt_dataset *packed;
+    uint64_t n[VKT_N_SPLITS];
+    float x[2][64];
+    vkt_label y[2][8];
+    size_t bytes = vkt_dataset_get_info(ds)->n_labels * sizeof **y;
+    vkt_data_desc d = { .source = "packed", .path = PACK, .task = task };
+    REQUIRE_OK(vkt_dataset_pack(ds, true, PACK, n));
+    REQUIRE_OK(vkt_dataset_open(&d, &packed));
+    assert_string_equal(vkt_dataset_schema(packed), vkt_dataset_schema(ds));
+    for (int s = 0; s < VKT_N_SPLITS; s++) {
+        assert_int_equal(n[s], vkt_dataset_get_info(ds)->n[s]);
+        for (uint64_t i = 0; i < n[s]; i++) {
+            REQUIRE_OK(vkt_dataset_example(ds, (vkt_split)s, i, x[0], y[0]));
+            REQUIRE_OK(vkt_dataset_example(packed, (vkt_split)s, i, x[1], y[1]));
+            assert_memory_equal(x[0], x[1], vkt_dataset_get_info(ds)->n_inputs * sizeof **x);
+            assert_memory_equal(y[0], y[1], bytes);
+        }
+    }
+    vkt_dataset_destroy(&packed);
+    d.task = VKT_TASK_CLASSIFY;
+    refuse(&d, VKT_E_ARG, PACK,
+           task == VKT_TASK_REGRESS ? "numbers to predict: set data.task: regress"
+                                    : "several labels for each image: set data.task: multilabel");
+}
+
+/* The pack, under the schema of another model. */
+static void refuse_with(const vkt_dataset *model, vkt_status want, const char *words)
+{
+    vkt_dataset *ds;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(model), PACK, &ds), want);
+    REQUIRE_LOGGED(words);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 static void labels_of_pictures(void **state)
 {
     (void)state;
@@ -164,6 +203,21 @@ static void labels_of_pictures(void **state)
     assert_false(vkt_dataset_get_info(again)->has_labels);
     require_set(again, VKT_SPLIT_TEST, 3, 0);
     vkt_dataset_destroy(&again);
+    pack_of(ds, sets);
+    again = open_with(ds, PACK); /* a pack does, also to a model whose labels are others in part */
+    for (uint32_t i = 0; i < 4; i++) require_set(again, VKT_SPLIT_TEST, i, want[i]);
+    vkt_dataset_destroy(&again);
+    vkt_dataset *other;
+    d = pictures("file,tags\n0.png,a|b\n1.png,0|c\n", sets);
+    REQUIRE_OK(vkt_dataset_open(&d, &other));
+    again = open_with(other, PACK);
+    for (uint32_t i = 0; i < 4; i++) require_set(again, VKT_SPLIT_TEST, i, 2 * want[i]);
+    vkt_dataset_destroy(&again);
+    d = pictures("file,tags\n0.png,zz|b\n1.png,c\n", sets);
+    vkt_dataset_destroy(&other);
+    REQUIRE_OK(vkt_dataset_open(&d, &other));
+    refuse_with(other, VKT_E_FORMAT, "has a label 'a', which the model does not know");
+    vkt_dataset_destroy(&other);
     vkt_dataset_destroy(&ds);
 
     d = pictures("file,split,age,size\n0.png,train,10,1\n1.png,train,30,1\n2.png,test,70,2\n",
@@ -174,6 +228,26 @@ static void labels_of_pictures(void **state)
     assert_true(mean == 20 && scale == 10); /* of the training pictures */
     REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TEST, 0, x, y));
     REQUIRE_NEAR((double)y[0].f * scale + mean, 70, 1e-4);
+    pack_of(ds, numbers);
+    again = open_with(ds, PACK); /* the test pictures */
+    assert_true(vkt_dataset_get_info(again)->has_labels);
+    REQUIRE_OK(vkt_dataset_example(again, VKT_SPLIT_TEST, 0, x, y));
+    REQUIRE_NEAR((double)y[0].f * scale + mean, 70, 1e-4);
+    vkt_dataset_destroy(&again);
+    d = pictures("file,age,size\n0.png,100,1\n1.png,300,5\n", numbers);
+    REQUIRE_OK(vkt_dataset_open(&d, &other));
+    again = open_with(other, PACK); /* in that model's units */
+    REQUIRE_OK(vkt_dataset_example(again, VKT_SPLIT_TEST, 0, x, y));
+    REQUIRE_NEAR(y[0].f, (70. - 200) / 100, 1e-5);
+    REQUIRE_NEAR(y[1].f, (2. - 3) / 2, 1e-5);
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&other);
+    d = pictures("file,size,age\n0.png,100,1\n1.png,300,5\n", numbers);
+    REQUIRE_OK(vkt_dataset_open(&d, &other));
+    refuse_with(other, VKT_E_FORMAT, "has the number 'age', which the model does not know");
+    vkt_dataset_destroy(&other);
+    d = pictures("file,split,age,size\n0.png,train,10,1\n1.png,train,30,1\n2.png,test,70,2\n",
+                 numbers);
     again = open_with(ds, ROOT "/0.png");
     vkt_dataset_destroy(&again);
     vkt_dataset_destroy(&ds);

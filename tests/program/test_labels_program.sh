@@ -147,6 +147,19 @@ for r in tags kinds; do
   "$program" predict $r pics/339.bmp --csv --tta flips >$r-both.csv 2>log || fail "predict $r --tta"
   works eval $r --tta flips --json
 done
+# A pack of labels: the same run, eval with its labels, init and inspect say what it holds.
+works pack tags.yaml --out tags.pack
+grep -q -- "--set data.labels=$" out || fail "pack says how to train on it"
+works train tags.yaml --run of-pack --quiet --set data.source=packed --set data.path=tags.pack --set data.labels=
+cmp tags/best/model.safetensors of-pack/best/model.safetensors || fail "a pack trains otherwise than its pictures"
+works eval tags --json; cp out pictures.json; works eval tags --data tags.pack --json
+python3 -c '
+import json
+a, b = json.load(open("pictures.json")), json.load(open("out"))
+assert a["n"] == b["n"] > 30 and a["loss"] == b["loss"] and a["macro_f1"] == b["macro_f1"], (a, b)' || fail "eval on a pack of labels"
+works init tags.pack -o of-pack.yaml; grep -q "task: multilabel" of-pack.yaml || fail "init of a pack of labels"
+works inspect tags.pack; grep -q "8x8x3" out || fail "inspect of a pack of labels"
+refused 2 "a pack with several labels for each image, the model has one class for each image" eval kinds --data tags.pack
 python3 -c '
 import csv, json
 for run in "tags", "kinds":

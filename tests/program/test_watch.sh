@@ -70,6 +70,16 @@ mkdir texts && cp letters.txt texts/a.txt
 for i in {1..20}; do cp letters.txt texts/$i.txt; done
 "$program" init texts -o - >log 2>&1 && grep -q 'source: text' log || fail "a folder of texts"
 printf '\377\376\200 %.0s' {1..400} >odd && "$program" init odd --task text -o - >log 2>&1 && grep -q 'tokenizer: bytes' log || fail "what is not UTF-8"
+# Accuracy chooses the checkpoint of a table where validation is large enough to tell, else the loss.
+python3 -c '
+import random
+random.seed(5)
+for n in 3000, 4200:
+    with open("rows%d.csv" % n, "w") as f:
+        f.write("a,b,kind\n")
+        for i in range(n): f.write("%.3f,%.3f,%s\n" % (random.random(), random.random(), "xy"[i % 2]))'
+"$program" init rows3000.csv >log 2>&1 && grep -q '^  metric: loss  .*# 270 validation examples' rows3000.yaml || fail "270 rows choose by loss"
+"$program" init rows4200.csv >log 2>&1 && ! grep -q '^  metric' rows4200.yaml || fail "378 rows choose by accuracy"
 refused 4 "letters.txt/x" init letters.txt/x
 refused 4 "can't create 'nowhere/x.yaml': " init digits -o nowhere/x.yaml
 

@@ -181,6 +181,8 @@ static vkt_status open_examples(const init_options *o, const vkt_source_info *s,
     bool classes = st == VKT_OK;
     memcpy(first, last_error, sizeof first);
     st = try_open(o, s->name, VKT_TASK_REGRESS, d);
+    if (st != VKT_OK && !o->task && s->takes & VKT_TAKES_MULTILABEL && !classes)
+        st = try_open(o, s->name, VKT_TASK_MULTILABEL, d); /* as a pack may hold them */
     if (st == VKT_OK || o->task == 2) return st;
     if (classes) return try_open(o, s->name, VKT_TASK_CLASSIFY, d); /* of many names */
     memcpy(last_error, first, sizeof first);                        /* classes are the likelier */

@@ -40,7 +40,8 @@ static vkt_status pack_images(const pack_options *o)
                cli_color(stdout, CLI_PLAIN), cli_count(n[VKT_SPLIT_TRAIN]),
                cli_count(n[VKT_SPLIT_VALID]), cli_count(n[VKT_SPLIT_TEST]));
         if (!o->common.quiet)
-            printf("  to train on it: --set data.source=packed --set data.path=%s\n", o->out);
+            printf("  to train on it: --set data.source=packed --set data.path=%s%s\n", o->out,
+                   c->data.labels ? " --set data.labels=" : "");
     }
     vkt_dataset_destroy(&ds);
     vkt_config_destroy(&c);

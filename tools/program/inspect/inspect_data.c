@@ -100,10 +100,12 @@ int inspect_source(const char *path, const vkt_source_info *source)
 {
     vkt_dataset *ds = NULL;
     vkt_status st = VKT_E_ARG;
-    if (source->takes & VKT_TAKES_REGRESS) { /* labels that are no classes may be numbers */
+    if (source->takes & VKT_TAKES_REGRESS) { /* labels that are no classes may be numbers or sets */
+        bool sets = source->takes & VKT_TAKES_MULTILABEL;
         vkt_log_set(quiet, NULL, VKT_LOG_ERROR);
-        if (open_source(path, source, VKT_TASK_CLASSIFY, &ds) != VKT_OK)
-            st = open_source(path, source, VKT_TASK_REGRESS, &ds);
+        st = open_source(path, source, VKT_TASK_CLASSIFY, &ds);
+        if (st != VKT_OK) st = open_source(path, source, VKT_TASK_REGRESS, &ds);
+        if (st != VKT_OK && sets) st = open_source(path, source, VKT_TASK_MULTILABEL, &ds);
         cli_log_open(false, false);
     }
     if (!ds) st = open_source(path, source, VKT_TASK_CLASSIFY, &ds);
