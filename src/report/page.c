@@ -121,7 +121,7 @@ void vkt__page_plots_end(vkt__page *p)
 
 void vkt__page_plot(vkt__page *p, const vkt__plot *plot, const char *name)
 {
-    enum { FEW = 8, COLUMNS = 500, COLUMNS_OF_MANY = 100 };
+    enum { FEW = 3, COLUMNS = 200, COLUMNS_OF_MANY = 100 };
     if (!vkt__plot_has_data(plot)) return;
     /* On a phone the plot has its own layout: a shrunk one would be unreadable. */
     vkt__plot *at = vkt__alloc(sizeof *at);
@@ -178,6 +178,10 @@ void vkt__page_shaded_row(vkt__page *p, const char *const *cells, size_t n, cons
             vkt__str_printf(&p->html, "<th scope=\"row\">");
             vkt__markup_escape(&p->html, cells[i]);
             vkt__str_printf(&p->html, "</th>");
+            continue;
+        }
+        if (!*cells[i] && i != own) { /* most of a matrix of many classes */
+            vkt__str_printf(&p->html, "<td></td>");
             continue;
         }
         vkt__str_printf(&p->html, "<td class=\"n %s\" style=\"--v:%.0f%%\" title=\"",

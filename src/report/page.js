@@ -48,6 +48,10 @@ function fit(p, x) {
   return [bars && low == 0 ? 0 : low - pad, high + pad];
 }
 
+/* Values are written once: what is not in a confusion matrix has no name in the page. */
+for (const e of new Set([...document.querySelectorAll('td.own')].map(e => e.closest('table')))) e.addEventListener('pointerover', o => {
+  const c = o.target.closest('td'); if (c && !c.title) c.title = `none of class ${c.parentNode.cells[0].textContent} is called ${e.tHead.rows[0].cells[c.cellIndex].textContent}`; });
+
 const visible = p => p.svgs.find(s => s.parentNode.offsetParent) || p.svgs[0];
 function axes(p, svg) {
   const b = svg.dataset.box.split(' ').map(Number), a = svg.dataset.axes.split(' ').map(Number);
@@ -153,6 +157,7 @@ function listen(p, svg) {
 for (const figure of document.querySelectorAll('figure')) {
   const p = { d: JSON.parse(figure.querySelector('script').textContent), svgs: [...figure.querySelectorAll('svg')], group: figure.parentNode, zoom: null, changed: false, at: null };
   for (const s of p.d.s) if ('b' in s) { const n = s.y.length + (s.m == 'h'), first = s.x[0]; s.x = Array.from({ length: n }, (_, i) => first + i * s.b); }
+    else if (s.d) { let at = 0; s.x = s.x.map(v => at += v); }
   p.ly = p.d.ly; p.dots = p.d.s.some(s => s.m == 'd' || s.m == 'x');
   p.tip = make('div', figure); p.tip.className = 'tip'; p.tip.hidden = true; p.tip.setAttribute('role', 'status');
   const tools = make('div', figure), title = p.svgs[0].querySelector('title').textContent; tools.className = 'tools';

@@ -8,8 +8,8 @@
 #include "report/plot.h"
 
 enum { LEFT = 66, RIGHT = 16, TOP = 30, BOTTOM = 46, LEGEND_LINE = 18 };
-/* Axes shorter than this are for phones: there a curve needs fewer points. */
-enum { NARROW = 300 };
+/* Axes shorter than these, on phones and in pages, need fewer points of a curve. */
+enum { NARROW = 300, MIDDLE = 400 };
 /* Pixels that a tick of an axis needs. */
 enum { X_ROOM = 74, Y_ROOM = 30 };
 /* Sizes of letters, and what stands before and after a name of the legend. */
@@ -243,14 +243,16 @@ static double clamp(const axis *a, double v)
 static void draw_line(const vkt__canvas *c, const vkt__series *s, const axis *x, const axis *y,
                       int ink)
 {
-    double *xy = vkt__alloc((2 * s->n + 2) * sizeof *xy);
+    double *xy = vkt__alloc((2 * s->n + 2) * sizeof *xy), across = x->to - x->from,
+           wide = across < NARROW   ? 3
+                  : across < MIDDLE ? 1.5
+                                    : 1;
     for (size_t i = 0; i < s->n; i++) {
         bool ok = shown(s->x[i], x->log) && shown(s->y[i], y->log);
         xy[2 * i] = ok ? place(x, s->x[i]) : NAN;
         xy[2 * i + 1] = ok ? place(y, s->y[i]) : NAN;
     }
-    size_t *keep = vkt__alloc((s->n + 1) * sizeof *keep),
-           n = vkt__plot_thin(xy, s->n, x->to - x->from < NARROW ? 3 : 1, keep);
+    size_t *keep = vkt__alloc((s->n + 1) * sizeof *keep), n = vkt__plot_thin(xy, s->n, wide, keep);
     for (size_t i = 0; i < n; i++) { /* keep[i] >= i */
         xy[2 * i] = xy[2 * keep[i]];
         xy[2 * i + 1] = xy[2 * keep[i] + 1];

@@ -1,5 +1,6 @@
 /* plot.h: what a plot shows as JSON, for the page's script: hover values, zoom, log scale,
- * smoothing. Bytes are dear: names of one letter (page.js has them), values of 5 digits. */
+ * smoothing. Bytes are dear: names of one letter (page.js has them), values of 5 digits, of a
+ * thinned line 4. */
 #include <math.h>
 
 #include "report/plot.h"
@@ -38,17 +39,25 @@ static void put_values(vkt__str *s, char name, const double *v, const size_t *at
     vkt__str_printf(s, "]");
 }
 
-/* Steps are mostly evenly spaced: then first and distance say all. */
+/* Steps are mostly evenly spaced: then first and distance say all. If not, the first and the
+ * distances from one to the next are shorter than the steps. */
 static void put_x(vkt__str *s, const double *x, const size_t *at, size_t n)
 {
     double by = n > 1 ? x[at[1]] - x[at[0]] : 0;
-    bool even = n > 2;
-    for (size_t i = 1; i < n && even; i++)
-        even = fabs(x[at[i]] - x[at[i - 1]] - by) < 1e-9 * fabs(by);
-    if (even)
+    bool even = n > 2, whole = n > 2;
+    for (size_t i = 0; i < n; i++) {
+        even = even && (!i || fabs(x[at[i]] - x[at[i - 1]] - by) < 1e-9 * fabs(by));
+        whole = whole && fabs(x[at[i]]) < 1e15 && x[at[i]] == floor(x[at[i]]);
+    }
+    if (even) {
         vkt__str_printf(s, ",\"x\":[%.9g],\"b\":%.9g", x[at[0]], by);
-    else
+    } else if (whole) {
+        vkt__str_printf(s, ",\"x\":[%.0f", x[at[0]]);
+        for (size_t i = 1; i < n; i++) vkt__str_printf(s, ",%.0f", x[at[i]] - x[at[i - 1]]);
+        vkt__str_printf(s, "],\"d\":1");
+    } else {
         put_values(s, 'x', x, at, n, 7);
+    }
 }
 
 /* Which points are kept: of a line what so many columns show, else all. */
@@ -74,7 +83,8 @@ static size_t choose(const vkt__plot *p, const vkt__series *s, size_t columns, s
 
 static void put_series(vkt__str *out, const vkt__plot *p, const vkt__series *s, size_t columns)
 {
-    size_t *at = vkt__alloc((s->n + 2) * sizeof *at), n = choose(p, s, columns, at);
+    size_t *at = vkt__alloc((s->n + 2) * sizeof *at),
+           n = choose(p, s, s->smoothed ? columns / 2 : columns, at);
     vkt__str_printf(out, "{\"m\":\"%c\",\"c\":%d", "ldxhb"[s->mark],
                     s -> grey ? -1 : s -> color % VKT__N_COLORS);
     if (s->name) {
@@ -83,7 +93,7 @@ static void put_series(vkt__str *out, const vkt__plot *p, const vkt__series *s, 
     }
     if (s->faint) vkt__str_printf(out, ",\"f\":1");
     if (s->smoothed) vkt__str_printf(out, ",\"s\":1");
-    put_values(out, 'y', s->y, at, n, 5);
+    put_values(out, 'y', s->y, at, n, n < s->n ? 4 : 5);
     if (s->mark == VKT__BAND) put_values(out, 'z', s->y2, at, n, 5);
     if (s->label) {
         vkt__str_printf(out, ",\"l\":[");

@@ -47,6 +47,44 @@ static vkt__plot *square(vkt__arena *a, const char *title, const char *x, const 
     return plot;
 }
 
+/* Which of the points from first to last, both kept, a curve within the unit square needs, so that
+ * it is nowhere further than EXACT from all of them and a pointer finds a value within APART. */
+static void mark_needed(const double *x, const double *y, size_t first, size_t last, bool *needed)
+{
+    static const double EXACT = 0.003, APART = 0.05;
+    double dx = x[last] - x[first], dy = y[last] - y[first], length = hypot(dx, dy), most = -1;
+    size_t at = first;
+    needed[first] = needed[last] = true;
+    for (size_t i = first + 1; i < last; i++) {
+        double ex = x[i] - x[first], ey = y[i] - y[first],
+               far = length > 0 ? fabs(dx * ey - dy * ex) / length : hypot(ex, ey);
+        if (far > most) most = far, at = i;
+    }
+    if (most < 0) return;
+    if (most <= EXACT) { /* straight */
+        if (length <= APART) return;
+        at = (first + last) / 2;
+    }
+    mark_needed(x, y, first, at, needed);
+    mark_needed(x, y, at, last, needed);
+}
+
+/* Leaves of n points those that are needed; returns how many. */
+static size_t thin(vkt__arena *a, double *x, double *y, size_t n)
+{
+    bool *needed = vkt__arena_alloc(a, n * sizeof *needed);
+    size_t k = 0;
+    if (n < 3) return n;
+    memset(needed, 0, n * sizeof *needed);
+    mark_needed(x, y, 0, n - 1, needed);
+    for (size_t i = 0; i < n; i++)
+        if (needed[i]) {
+            x[k] = x[i];
+            y[k++] = y[i];
+        }
+    return k;
+}
+
 /* A class's points follow one another: its name, positives, examples, threshold, recall, false
  * positive rate, precision. The corner (0, 0), where nothing is found, belongs to the ROC curve. */
 static void ranking(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, const char *split)
@@ -65,6 +103,7 @@ static void ranking(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, const c
         const char *name = vkt__csv_cell(csv, from, NAME);
         for (to = from; to < csv->n_rows && !strcmp(vkt__csv_cell(csv, to, NAME), name);) to++;
         double *recall = numbers(a, csv, from, to, RECALL, 1),
+               *found = numbers(a, csv, from, to, RECALL, 0),
                *wrong = numbers(a, csv, from, to, FALSE_POSITIVES, 1),
                *precision = numbers(a, csv, from, to, PRECISION, 0);
         recall[0] = wrong[0] = 0;
@@ -73,14 +112,14 @@ static void ranking(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, const c
         name = vkt__arena_strdup(a, name); /* the table goes first */
         vkt__plot_add(roc, &(vkt__series) { .mark = VKT__LINE,
                                             .name = name,
-                                            .n = to - from + 1,
+                                            .n = thin(a, wrong, recall, to - from + 1),
                                             .x = wrong,
                                             .y = recall,
                                             .color = color % VKT__N_COLORS });
         vkt__plot_add(pr, &(vkt__series) { .mark = VKT__LINE,
                                            .name = name,
-                                           .n = to - from,
-                                           .x = recall + 1,
+                                           .n = thin(a, found, precision, to - from),
+                                           .x = found,
                                            .y = precision,
                                            .color = color % VKT__N_COLORS });
     }

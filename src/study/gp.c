@@ -16,6 +16,8 @@ static const double noises[] = { 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7 }; /* of t
 #define NOISE 0.2
 /* Squared distance between different choices, or a value and none. */
 #define APART 0.25
+/* Time grows with their cube: so many take about half a second. */
+enum { MOST_TRIALS = 256 };
 /* A loss counts at most so many times as far above the least one as the median. */
 #define MOST 3
 
@@ -135,19 +137,41 @@ static void learn(gp *g)
     }
 }
 
-/* Known losses first, in y and seen; returns how many. */
-static size_t sort_known(const vkt__space *space, const double *seen, const double *loss, size_t n,
-                         double *y, double *sorted)
+typedef struct ranked {
+    double loss;
+    size_t at;
+} ranked;
+
+static int by_loss(const void *a, const void *b)
 {
-    size_t known = 0, put = 0;
-    for (int unknown = 0; unknown < 2; unknown++)
-        for (size_t i = 0; i < n; i++) {
-            if ((isnan(loss[i]) != 0) != unknown) continue;
-            memcpy(sorted + put * space->n, seen + i * space->n, space->n * sizeof *sorted);
-            y[put++] = loss[i];
-            known += !unknown;
-        }
-    return known;
+    const ranked *x = a, *y = b;
+    if (x->loss != y->loss) return x->loss < y->loss ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* What the process is made of: trials with a loss first, *known of them, then those without.
+ * Returns how many, at most MOST_TRIALS. Of more, half are the best, which say where to look, and
+ * half lie evenly among the others, which say where not. */
+static size_t choose_trials(const double *loss, size_t n, size_t *kept, size_t *known)
+{
+    ranked *r = vkt__alloc(n * sizeof *r);
+    size_t all = 0, k = 0, room;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(loss[i])) r[all++] = (ranked) { loss[i], i };
+    room = MOST_TRIALS - VKT_MIN(n - all, MOST_TRIALS / 2);
+    if (all > room) {
+        size_t best = room / 2, others = room - best;
+        qsort(r, all, sizeof *r, by_loss);
+        for (size_t i = 0; i < others; i++)
+            r[best + i] = r[best + i * (all - best - 1) / (others - 1)]; /* from further on */
+        all = room;
+    }
+    for (size_t i = 0; i < all; i++) kept[k++] = r[i].at;
+    for (size_t i = 0; i < n && k < MOST_TRIALS; i++)
+        if (isnan(loss[i])) kept[k++] = i;
+    *known = all;
+    free(r);
+    return k;
 }
 
 /* To mean 0 and variance 1, after what is above the median has been drawn in. */
@@ -224,12 +248,18 @@ static void search(const gp *g, source *s, double *u)
 void vkt__gp_next(const vkt__space *space, const double *seen, const double *loss, size_t n,
                   uint64_t seed, uint64_t index, double *u)
 {
+    size_t *kept = vkt__alloc((n + 1) * sizeof *kept), known;
+    n = choose_trials(loss, n, kept, &known);
     double *all = vkt__alloc((n * (n + 3 + space->n)) * sizeof *all), *sorted = all + n * (n + 3);
-    gp g = { .space = space, .seen = sorted, .factor = all };
+    gp g = { .space = space, .seen = sorted, .factor = all, .n = known };
     g.y = all + n * n;
     g.weight = g.y + n;
     g.row = g.weight + n;
-    g.n = sort_known(space, seen, loss, n, g.y, sorted);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(sorted + i * space->n, seen + kept[i] * space->n, space->n * sizeof *sorted);
+        g.y[i] = loss[kept[i]];
+    }
+    free(kept);
     standardize(g.y, g.n);
     learn(&g);
     memset(g.y + g.n, 0, (n - g.n) * sizeof *g.y);

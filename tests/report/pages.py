@@ -134,6 +134,23 @@ def check_keyboard(path):
     say(n > 10, "a page of a run has more switches")
 
 
+def check_large(path):
+    """A page of 40 classes and all curves is sound, and each cell of its matrix is named where the pointer is."""
+    for width in WIDTHS:
+        b.open(path, width)
+        for what in b.run(SOUND): say(False, f"a large page at {width} pixels: {what}")
+    say(b.run("document.querySelectorAll('figure').length") == 10, "a large page has not ten plots")
+    name = "(row, cell) => { const c = document.querySelectorAll('table:has(td.own) tbody tr')[row].cells[cell]; c.dispatchEvent(new PointerEvent('pointerover', {bubbles: true})); return c.title; }"
+    cells = [b.run(f"({name})({row}, {cell})") for row, cell in ((0, 1), (1, 4))]
+    say(cells == ["17 of 20 of class species-av-a are called species-av-a", "none of class species-aw-a is called species-ay-a"], f"cells of the matrix are called {cells}")
+    told = b.run("[...document.querySelectorAll('svg.plot')].filter(s => s.parentNode.offsetParent).map(s => { s.focus(); s.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true})); "
+                 "return s.querySelector('text').textContent + ': ' + s.closest('figure').querySelector('.tip').textContent; })")
+    say(not [t for t in told if t.endswith(": ")], f"plots of a large page tell no value in their middle: {told}")
+    say([t.count("species") for t in told if t.startswith("ROC curve: ")] == [8], f"a ROC curve's middle does not tell all classes: {told}")
+    say(b.run("(s => { s.focus(); for (const k of ['ArrowRight', '+']) s.dispatchEvent(new KeyboardEvent('keydown', {key: k, bubbles: true})); return +s.closest('figure').querySelector('.t').textContent.match(/[0-9]+/g).map(Number).filter(v => v > 999).length; })"
+              "([...document.querySelectorAll('svg.plot')].find(s => s.parentNode.offsetParent)) >= 2"), "a large page's steps are not those of the run")
+
+
 def check_without_script(path):
     """A page without its script is the same but for the switches: as many drawings with their lines, no empty place."""
     b.open(path, 768, script=False)
@@ -167,9 +184,11 @@ os.chdir(work)
 planted_pages.run("runs/first")
 planted_pages.run("runs/wider", width=128, floor=.15, note="a wider layer")
 planted_pages.run("runs/slow-with-a-long-name-that-a-legend-must-cut", lr=.0003, floor=.6)
+planted_pages.large("large")
 planted_pages.study("study")
 planted_pages.machines("files")
 report("report", "runs/first", "--no-png", "-o", "run.html")
+report("report", "large", "--no-png", "-o", "large.html")
 report("report", "study", "--no-png", "-o", "study.html")
 report("report", *sorted(glob.glob("runs/*")), "--no-png", "-o", "compare.html")
 report("bench", "table", "files", "--html", "machines.html")
@@ -192,14 +211,15 @@ try:
     check_keyboard("run.html")
     check_keyboard("study.html")
     check_without_script("run.html")
-    say(os.path.getsize("run.html") < 250000, f"a run's page has {os.path.getsize('run.html')} bytes")
+    check_large("large.html")
+    for name in ("run", "large"): say(os.path.getsize(name + ".html") < 250000, f"a {name} page has {os.path.getsize(name + '.html')} bytes")
     say(os.path.getsize("many.html") < 5000000, f"a page of 100 runs has {os.path.getsize('many.html')} bytes")
     took = min(b.open("many.html") for _ in range(3))
     busy = os.getloadavg()[0] > os.cpu_count()
     say(1000 * took < LIMIT_MS or busy, f"a page of 100 runs took {1000 * took:.0f} ms")
-    print(f"pages: a run's page has {os.path.getsize('run.html')} bytes; of 100 runs {os.path.getsize('many.html')}, loaded and drawn in {1000 * took:.0f} ms{' beside other work' if busy else ''}")
+    print(f"pages: a run's page has {os.path.getsize('run.html')} bytes, a large one {os.path.getsize('large.html')}; of 100 runs {os.path.getsize('many.html')}, loaded and drawn in {1000 * took:.0f} ms{' beside other work' if busy else ''}")
     script = axe()
-    for name in ("run", "study", "compare", "machines", "many"):
+    for name in ("run", "large", "study", "compare", "machines", "many"):
         if script: check_axe(name, name + ".html", script)
     if not script: print("pages: SKIPPED: axe (npm install -g axe-core, or VKT_AXE=axe.min.js)")
 finally:

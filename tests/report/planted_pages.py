@@ -44,6 +44,39 @@ def run(folder, lr=0.003, width=64, floor=0.2, note="planted"):
           "items_per_s": 32000.0, "seconds": .6, "config": CONFIG % (lr, width)})
 
 
+def large(folder):
+    """A run that fills a page: 6,000 steps, 40 classes of long names, all curves of a classifier, importance."""
+    run(folder)
+    wave = lambda s, k: math.sin(12.9898 * s + k) * math.cos(4.1414 * s * k)
+    names, lines, steps, about = [f"species-{a}{b}-{a}" for a in "abcdefgh" for b in "vwxyz"], [], 6000, json.load(open(f"{folder}/run.json"))
+    write(f"{folder}/run.json", {**about, "step": steps, "total": steps, "config": about["config"].replace("lr: 0.003", "lr: 0.003, clip: 1").replace("steps: 300", f"steps: {steps}")})
+    for s in range(1, steps + 1):
+        lines.append({"kind": "train", "step": s, "loss": round(1.9 * math.exp(-s / 1500) + .3 + .1 * wave(s, 1), 6), "accuracy": round(.9 + .05 * wave(s, 2), 6),
+                      "grad_norm": round(math.exp(.4 * wave(s, 3)), 6), "clip": min(1, round(1 + .1 * wave(s, 4), 4)), "lr": round(.0015 * (1 + math.cos(math.pi * s / steps)), 9),
+                      "input_wait": 1e-5, "seconds": s * .002, "items_per_s": round(32000 * (1 + .2 * wave(s, 5)), 1)})
+        if s % 60 == 0:
+            right = [20 - (k + s) % 3 for k in range(40)]
+            lines.append({"kind": "eval", "step": s, "split": "valid", "loss": 1.2 * math.exp(-s / 1500) + .4, "accuracy": sum(right) / 800, "seconds": .01, "n": 800,
+                          "class_n": [20] * 40, "class_correct": right, "class_predicted": right})
+        if s % 500 == 0:
+            write(f"{folder}/predictions/step-{s:08d}.csv", "index,target,predicted,correct," + ",".join(f"p({c})" for c in names) + "\n" + "".join(
+                f"{i},{names[i]},{names[(i + (i * 300 > s)) % 40]},{int(i * 300 <= s)}," + ",".join(["0.025"] * 40) + "\n" for i in range(32)))
+    write(f"{folder}/metrics.jsonl", lines, True)
+    write(f"{folder}/confusion-valid.csv", "target \\ predicted," + ",".join(names) + "\n" + "".join(
+        f"{a}," + ",".join(str(17 if i == k else int((i * 7 + k * 3) % 13 == 0)) for k in range(40)) + "\n" for i, a in enumerate(names)))
+    ranking = "class,positives,examples,threshold,recall,false_positive_rate,precision\n"
+    for k, name in enumerate(names[:8]):
+        for i in range(1, 401):  # 80 of a class among 3200
+            right = round(80 * (i / 400) ** (.2 + .05 * k)) if k else min(i, 80)  # the first class is ranked without a mistake
+            wrong = round(3120 * (i / 400) ** (2 + k / 4)) if k else max(i - 80, 0) * 3120 // 320
+            ranking += f"{name},80,3200,{1 - i / 400:.6f},{right / 80:.6f},{wrong / 3120:.6f},{right / max(right + wrong, 1):.6f}\n"
+    write(f"{folder}/valid-ranking.csv", ranking)
+    write(f"{folder}/valid-reliability.csv", "from,to,examples,confidence,accuracy,calibrated_examples,calibrated_confidence,calibrated_accuracy\n" + "".join(
+        f"{i / 15},{(i + 1) / 15},{50 + i},{(i + .4) / 15:.6f},{(i + 1) / 16:.6f},{50 + i},{(i + .6) / 15:.6f},{(i + .9) / 16:.6f}\n" for i in range(15)))
+    write(f"{folder}/valid-importance.csv", "column,shuffles,examples,loss_rise,loss_rise_std,accuracy_fall,accuracy_fall_std\n" + "".join(
+        f"measurement_{i},5,800,{1 / (i + 1):.6f},{.01:.6f},{.2 / (i + 1):.6f},{.005:.6f}\n" for i in range(40)))
+
+
 def study(folder):
     trials, rows = [], []
     for i in range(12):

@@ -321,6 +321,38 @@ static void the_process_knows_of_trials_without_a_loss(void **state)
     assert_true(u[0] >= 0 && u[0] < 1 && u[1] >= 0 && u[1] < 1);
 }
 
+/* Of very many trials the best half of 256 count, and every fourth here of the others: so long as
+ * 637 take, 6370 do. */
+static void the_process_is_made_of_so_many_trials(void **state)
+{
+    (void)state;
+    enum { N = 637, BEST = 128, EVERY = 4 };
+    vkt__space s;
+    double seen[2 * N], loss[N], u[VKT__MAX_AXES], again[VKT__MAX_AXES], other[VKT__MAX_AXES];
+    tried t[N];
+    REQUIRE_OK(parse(LR SMOOTHING, &s));
+    for (uint64_t i = 0; i < N; i++) {
+        vkt__space_halton(&s, 0, i, t[i].u);
+        t[i].loss = bowl(t[i].u);
+    }
+    qsort(t, N, sizeof *t, by_loss);
+    for (size_t i = 0; i < N; i++) {
+        size_t at = (i * 100) % N; /* whatever their order is */
+        memcpy(seen + 2 * at, t[i].u, 2 * sizeof *seen);
+        loss[at] = t[i].loss;
+    }
+    vkt__gp_next(&s, seen, loss, N, 1, 0, u);
+    assert_true(fabs(u[0] - 0.62) < 0.1 && fabs(u[1] - 0.35) < 0.2);
+    for (size_t i = BEST; i < N; i++) /* as if they were where the best is */
+        if ((i - BEST) % EVERY) memcpy(seen + 2 * (i * 100 % N), t[0].u, 2 * sizeof *seen);
+    vkt__gp_next(&s, seen, loss, N, 1, 0, again);
+    assert_true(u[0] == again[0] && u[1] == again[1]);
+    for (size_t i = BEST; i < N; i += EVERY)
+        memcpy(seen + 2 * (i * 100 % N), t[0].u, 2 * sizeof *seen);
+    vkt__gp_next(&s, seen, loss, N, 1, 0, other);
+    assert_true(u[0] != other[0] || u[1] != other[1]);
+}
+
 /* ---- pruning ---- */
 
 static void hopeless_trials_are_pruned(void **state)
@@ -404,6 +436,7 @@ int main(void)
         cmocka_unit_test(wrong_roles_and_ranges_are_refused),
         cmocka_unit_test(models_find_better_points_than_the_sequence),
         cmocka_unit_test(the_process_knows_of_trials_without_a_loss),
+        cmocka_unit_test(the_process_is_made_of_so_many_trials),
         cmocka_unit_test(hopeless_trials_are_pruned),
         cmocka_unit_test(importance_is_told_from_chance),
     };
