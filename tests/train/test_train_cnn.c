@@ -183,6 +183,35 @@ static void evaluation_goes_by_the_running_averages(void **state)
     REQUIRE_NEAR(loss[0], loss[1], 1e-6); /* the same kernels on other rows: no sum crosses them */
 }
 
+/* A short run whose averages can't follow is told so: MobileNetV3's momentum, and blocks have it
+ * where nothing is said. */
+static void averages_that_cannot_follow(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *layer;
+        bool told;
+    } cases[] = { { "batch_norm: {momentum: 0.05}", true },
+                  { "batch_norm", false },
+                  { "inverted_block: {out: 4, hidden: 4}", true },
+                  { "inverted_block: {out: 4, hidden: 4, momentum: 0.1}", false },
+                  { "inverted_block: {out: 4, hidden: 4, frozen: true}", false },
+                  { "residual: [batch_norm: {momentum: 0.01}]", true } };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        char text[512];
+        vkt_train_result r;
+        snprintf(text, sizeof text,
+                 "name: a\ndata: {source: digits}\nmodel:\n  - conv: {out: 4, stride: 2}\n  - %s\n"
+                 "  - flatten\n  - linear\ntrain: {steps: 30, batch: 32}\neval: {every: 30}\n",
+                 cases[i].layer);
+        TEST_LOG_CAPTURE();
+        REQUIRE_OK(train_text(text, "tc_averages", NULL, false, 0, &r));
+        bool told = strstr(test_log, "batch norm: after 30 steps the running averages") != NULL;
+        assert_int_equal(told, cases[i].told);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +220,7 @@ int main(void)
         cmocka_unit_test(frozen_norms_keep_their_averages),
         cmocka_unit_test(every_micro_batch_is_a_ghost_batch),
         cmocka_unit_test(evaluation_goes_by_the_running_averages),
+        cmocka_unit_test(averages_that_cannot_follow),
     };
     return cmocka_run_group_tests_name("train_cnn", tests, NULL, NULL);
 }
