@@ -335,6 +335,7 @@ set(SRC_TRAIN
   src/train/measures/calibration.c
   src/train/chat.c
   src/train/generate.c
+  src/train/tasks.c
   src/train/text_model.c
   src/train/one_core.c
   src/train/predict.c
@@ -477,6 +478,7 @@ set(SRC_PROGRAM
   tools/program/cmd_devices.c
   tools/program/cmd_doctor.c
   tools/program/cmd_eval.c
+  tools/program/eval_tasks.c
   tools/program/cmd_export.c
   tools/program/cmd_chat.c
   tools/program/cmd_generate.c

@@ -188,6 +188,31 @@ typedef struct vkt_eval_result {
 VKT_API vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
 VKT_API void vkt_eval_result_finish(vkt_eval_result *r);
 
+/* A language model on tasks, a JSON object a line:
+ * - {"query", "choices": [text..], "gold": index}: which choice is likeliest behind the query, and
+ *   which by log-likelihood per byte of the choice. "delimiter" (" ") comes between the two.
+ * - a sample that lm-evaluation-harness has logged, of "arguments" [[context, continuation]..] (or
+ *   {"gen_args_0": {"arg_0", "arg_1"}..}) and "target", an index.
+ * - {"prompt", "answer"}: whether the greedy text, without spaces around it, is the answer. "stop":
+ *   [text..] (["\n"]) ends it, "max_tokens" (64).
+ * - {"text"}, or {"prompt", "completion"}: the loss, of a completion alone.
+ * Any may have a "category". Contexts too long lose their beginning. IO; FORMAT: a line is none of
+ * these, and says which. Blocks. */
+typedef struct vkt_tasks_group {
+    const char *name; /* the category; of the first group, of all lines, "all" */
+    uint64_t n_choices, n_likeliest, n_likeliest_per_byte; /* questions; answered right */
+    uint64_t n_answers, n_exact;
+    uint64_t n_texts, n_tokens, n_bytes;
+    double loss; /* nats, the sum over n_tokens */
+} vkt_tasks_group;
+typedef struct vkt_tasks_result {
+    vkt_tasks_group *group; /* [n], in the order of their first lines */
+    size_t n;
+} vkt_tasks_result;
+VKT_API vkt_status vkt_eval_tasks(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path,
+                                  vkt_tasks_result *out);
+VKT_API void vkt_tasks_result_finish(vkt_tasks_result *r);
+
 /* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP
  * pictures and folders of them: see vkt_dataset_open_schema. Calls fn per example. */
 typedef struct vkt_prediction {

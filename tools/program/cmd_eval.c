@@ -4,12 +4,13 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "eval_tasks.h"
 
 typedef struct eval_options {
     cli_options common;
     int split;
     bool json, raw;
-    const char *predictions, *data, *confusion, *curves, *importance, *tta;
+    const char *predictions, *data, *confusion, *curves, *importance, *tta, *tasks;
     uint32_t batch, shuffles;
 } eval_options;
 
@@ -33,6 +34,10 @@ static const cli_flag flags[] = {
     { "--shuffles", CLI_UINT, AT(shuffles), "N", "10", "how often each column is shuffled" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "batch size; 0: the same as in the run" },
     { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
+    { "--tasks", CLI_TEXT, AT(tasks), "FILE.jsonl", NULL,
+      "of a language model: questions with choices, answers or texts instead of data, a JSON "
+      "object "
+      "a line" },
     { "--raw", CLI_BOOL, AT(raw), NULL, NULL,
       "use the weights themselves, not their average (for runs with train.ema)" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print JSON" },
@@ -218,6 +223,14 @@ static int may_write(const eval_options *o)
 static int run(void *options)
 {
     const eval_options *o = options;
+    if (o->tasks) {
+        if (o->data || o->predictions || o->confusion || o->curves || o->importance || o->tta ||
+            o->batch || o->raw) {
+            cli_error("eval: --tasks goes with --json only");
+            return CLI_USAGE;
+        }
+        return eval_tasks(&o->common, o->tasks, o->json);
+    }
     int may = may_write(o);
     if (may) return may;
     vkt_eval_desc desc = {
@@ -257,6 +270,10 @@ const cli_command cmd_eval = {
     .details = "A run folder stands for its best checkpoint.\n"
                "FOLDER is a Hugging Face model with its tokenizer, or a PEFT adapter, which is "
                "merged into its base model.\n"
+               "tasks: {\"query\", \"choices\": [..], \"gold\": 0} takes the likeliest choice, "
+               "also per byte; {\"prompt\", \"answer\"} compares the greedy text; {\"text\"} or "
+               "{\"prompt\", \"completion\"} gives the loss; samples that lm-evaluation-harness "
+               "logged are read, too. Each may have a \"category\".\n"
                "example: vktrain eval runs/try --split test --predictions what.csv",
     .min_args = 1,
     .max_args = 1,
