@@ -238,6 +238,8 @@ set(SRC_TENSOR_CHECK
   src/tensor/check/check.c
   src/tensor/check/tune.c
   src/tensor/check/tune_conv.c
+  src/tensor/check/tune_inputs.c
+  src/tensor/check/tune_time.c
   src/tensor/check/units.c
 )
 set(SRC_NN

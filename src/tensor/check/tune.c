@@ -11,69 +11,38 @@
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/check/tune.h"
 
-enum { LEAST_RUNS = 3 };
-static const double LEAST_S = 0.03, THOROUGH_S = 0.3;
 static const double CHECKED_FLOPS = 20e6; /* of the twin, on the host */
 
 typedef struct {
     vkt_gpu *gpu;
     vkt__product p;
-    vkt_buffer *mem; /* A, then B */
-    double *a, *b;   /* their values */
-    uint64_t count_a, count_b, offset_b;
+    vkt__tune_inputs in; /* A, B */
     double least_s;
 } job;
 
-typedef struct {
-    vkt_graph *g;
-    vkt_tensor *a, *b, *c;
-    double ms;
-} candidate;
-
-static void build(const vkt__product *p, vkt_gpu *gpu, uint32_t kernel, candidate *out)
+static void build(const vkt__product *p, vkt_gpu *gpu, uint32_t kernel, uint32_t sets,
+                  vkt__tuned *c)
 {
     vkt_layout l = p->layout;
-    vkt_graph *g = out->g = vkt__graph_new(gpu);
-    out->a = vkt_input(g, l == VKT_LAYOUT_TN ? vkt_shape2(p->K, p->M) : vkt_shape2(p->M, p->K),
-                       p->in, "a");
-    out->b = vkt_input(g, l == VKT_LAYOUT_NT ? vkt_shape2(p->N, p->K) : vkt_shape2(p->K, p->N),
-                       p->in, "b");
-    for (int i = 0; i < VKT__TUNE_COPIES; i++)
-        out->c = vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { out->a, out->b }, 2,
-                         (vkt_attr) { .matmul = { .layout = l, .out = p->out, .kernel = kernel } });
-    vkt_keep(out->c, "c");
+    vkt_graph *g = c->g = vkt__graph_new(gpu);
+    const vkt_attr attr = { .matmul = { .layout = l, .out = p->out, .kernel = kernel } };
+    vkt_shape a = l == VKT_LAYOUT_TN ? vkt_shape2(p->K, p->M) : vkt_shape2(p->M, p->K),
+              b = l == VKT_LAYOUT_NT ? vkt_shape2(p->N, p->K) : vkt_shape2(p->K, p->N);
+    for (uint32_t i = 0; i < sets; i++) {
+        c->in[i][0] = vkt_input(g, a, p->in, "a");
+        c->in[i][1] = vkt_input(g, b, p->in, "b");
+    }
+    for (uint32_t i = 0; i < VKT__TUNE_COPIES; i++)
+        c->out = vkt__op(g, &vkt__op_matmul, c->in[i % sets], 2, attr);
+    vkt_keep(c->out, "c");
 }
 
-static vkt_status compile(const job *j, candidate *c)
-{
-    vkt_bind(c->a, VKT_ALL_SLOTS, j->mem, 0);
-    vkt_bind(c->b, VKT_ALL_SLOTS, j->mem, j->offset_b);
-    return vkt_graph_compile(c->g, &(vkt_plan_desc) { .label = "tune" });
-}
-
-/* Random operands, exact in their type. */
 static vkt_status fill(job *j)
 {
-    vkt_status st = VKT_OK;
-    candidate c;
-    build(&j->p, NULL, 0, &c);
-    j->count_a = c.a->count;
-    j->count_b = c.b->count;
-    j->offset_b = vkt__align(c.a->bytes, 256);
-    uint64_t bytes = j->offset_b + vkt__align(c.b->bytes, 4);
-    unsigned char *data = vkt__alloc(bytes);
-    j->a = vkt__alloc(j->count_a * sizeof(double));
-    j->b = vkt__alloc(j->count_b * sizeof(double));
-    for (uint64_t i = 0; i < j->count_a; i++)
-        vkt__sample_encode(c.a, i, j->a[i] = vkt__sample_value(c.a, 1, i), data);
-    for (uint64_t i = 0; i < j->count_b; i++)
-        vkt__sample_encode(c.b, i, j->b[i] = vkt__sample_value(c.b, 1, i), data + j->offset_b);
-    VKT_TRY(
-        vkt_buffer_create(j->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, "tune" }, &j->mem));
-    VKT_TRY(vkt_buffer_write(j->gpu, j->mem, 0, data, bytes));
-fail:
-    free(data);
-    vkt_graph_destroy(&c.g);
+    vkt__tuned shape = { 0 };
+    build(&j->p, NULL, 0, 1, &shape);
+    vkt_status st = vkt__tune_fill(j->gpu, &shape, &j->in);
+    vkt_graph_destroy(&shape.g);
     return st;
 }
 
@@ -83,8 +52,8 @@ static double twin(const job *j, uint64_t m, uint64_t n, double *scale)
     double sum = 0;
     *scale = 0;
     for (uint64_t k = 0; k < p->K; k++) {
-        double t = j->a[p->layout == VKT_LAYOUT_TN ? k * p->M + m : m * p->K + k] *
-                   j->b[p->layout == VKT_LAYOUT_NT ? n * p->K + k : k * p->N + n];
+        double t = j->in.values[0][p->layout == VKT_LAYOUT_TN ? k * p->M + m : m * p->K + k] *
+                   j->in.values[1][p->layout == VKT_LAYOUT_NT ? n * p->K + k : k * p->N + n];
         sum += t;
         *scale += t * t;
     }
@@ -94,7 +63,7 @@ static double twin(const job *j, uint64_t m, uint64_t n, double *scale)
 
 /* Every element of a small result, of a large one as many as fit a fraction of a second, evenly
  * spread: by a step prime to rows and tiles. */
-static vkt_status check(const job *j, uint32_t kernel, const candidate *c, bool *agrees)
+static vkt_status check(const job *j, uint32_t kernel, const vkt__tuned *c, bool *agrees)
 {
     vkt_status st = VKT_OK;
     const vkt__product *p = &j->p;
@@ -102,47 +71,16 @@ static vkt_status check(const job *j, uint32_t kernel, const candidate *c, bool 
              step = count <= most ? 1 : (count / most) | 1;
     double tol = vkt__tol(p->out, vkt__matmul_terms(kernel, p->K));
     while (step > 1 && (p->N % step == 0 || count % step == 0)) step += 2;
-    void *data = vkt__alloc(vkt__align(c->c->bytes, 4));
-    VKT_TRY(vkt_tensor_read(c->c, 0, data, c->c->bytes));
+    void *data = vkt__alloc(vkt__align(c->out->bytes, 4));
+    VKT_TRY(vkt_tensor_read(c->out, 0, data, c->out->bytes));
     *agrees = true;
     for (uint64_t i = 0; i < count && *agrees; i += step) {
         double scale, want = twin(j, i / p->N, i % p->N, &scale),
-                      got = vkt__sample_decode(c->c, i, data);
+                      got = vkt__sample_decode(c->out, i, data);
         *agrees = fabs(got - want) <= tol * (fabs(want) + scale);
     }
 fail:
     free(data);
-    return st;
-}
-
-double vkt__tune_seconds(const vkt_tune_desc *desc)
-{
-    return desc->thorough ? THOROUGH_S : LEAST_S;
-}
-
-/* One after the other, as in a step, where there are timestamps. CPU drivers' have no meaning
- * there. */
-vkt_status vkt__tune_time(vkt_graph *g, double seconds, double *ms)
-{
-    vkt_status st = VKT_OK;
-    const vkt_caps *caps = vkt_gpu_caps(g->gpu);
-    bool by_device = caps->timestamp_ns > 0 && caps->klass != VKT_GPU_CLASS_CPU;
-    double begin = vkt__now();
-    *ms = INFINITY;
-    for (int i = 0; i < LEAST_RUNS || vkt__now() - begin < seconds; i++) {
-        double start = vkt__now();
-        if (by_device) {
-            vkt_node_time *t = NULL;
-            size_t n = 0;
-            VKT_TRY(vkt_graph_time(g, 0, 1, &t, &n));
-            for (size_t k = 0; k < n; k++) *ms = fmin(*ms, t[k].ms);
-            free(t);
-        } else {
-            VKT_TRY(vkt_graph_run(g));
-            *ms = fmin(*ms, (vkt__now() - start) * 1e3 / VKT__TUNE_COPIES);
-        }
-    }
-fail:
     return st;
 }
 
@@ -182,21 +120,21 @@ void vkt__tune_told(const char *path)
                 "the results are not saved: there is no cache folder, or --no-cache was given");
 }
 
-static vkt_status try(const job *j, uint32_t kernel, candidate *c)
+static vkt_status try(const job *j, uint32_t kernel, const vkt__tuned *table, double best_ms,
+                      vkt__tuned *c)
 {
     vkt_status st = VKT_OK;
     bool agrees = false;
-    build(&j->p, j->gpu, kernel, c);
-    VKT_TRY(compile(j, c));
+    build(&j->p, j->gpu, kernel, j->in.sets, c);
+    VKT_TRY(vkt__tune_compile(&j->in, c));
     VKT_TRY(vkt_graph_run(c->g));
     VKT_TRY(check(j, kernel, c, &agrees));
     c->ms = INFINITY;
     if (agrees)
-        VKT_TRY(vkt__tune_time(c->g, j->least_s, &c->ms));
+        VKT_TRY(vkt__tune_candidate(table, c, j->least_s, best_ms));
     else
         vkt_log(VKT_LOG_WARN, "tune",
-                "kernel %s disagrees with its twin on this device: it is not used",
-                vkt__matmul_kernel_name(kernel));
+                "kernel %s disagrees with its twin on this device: it is not used", c->kernel);
 fail:
     return st;
 }
@@ -206,34 +144,35 @@ static vkt__product product(const vkt_tune_shape *s)
     return (vkt__product) { s->layout, s->M, s->N, s->K, s->in, s->out, 0 };
 }
 
-static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, bool thorough,
+static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, double seconds, bool thorough,
                              vkt_tune_result *r)
 {
     vkt_status st = VKT_OK;
-    job j = { .gpu = gpu, .p = product(s), .least_s = thorough ? THOROUGH_S : LEAST_S };
+    job j = { .gpu = gpu, .p = product(s), .least_s = seconds };
     const vkt_caps *caps = vkt_gpu_caps(gpu);
-    candidate c = { 0 };
+    vkt__tuned table = { 0 }, c = { 0 };
     char key[40];
-    uint32_t table = vkt__matmul_table(caps, &j.p), best = table;
+    uint32_t of_table = vkt__matmul_table(caps, &j.p), best = of_table;
     r->best_ms = r->table_ms = INFINITY;
     r->shape = *s;
-    r->table = r->best = vkt__matmul_kernel_name(table);
+    r->table = r->best = vkt__matmul_kernel_name(of_table);
     vkt__matmul_key(&j.p, key);
     vkt__log_quiet(true);
     st = fill(&j);
     vkt__log_quiet(false);
     VKT_TRY(st);
-    for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++) {
-        if (k != table && !vkt__matmul_is_candidate(k, caps, &j.p, thorough)) continue;
-        const char *name = vkt__matmul_kernel_name(k);
-        if (!vkt__tune_begin(gpu, name, key)) continue;
-        VKT_TRY(vkt__tune_end(gpu, name, try(&j, k, &c), &c.ms));
-        if (k == table) r->table_ms = c.ms;
+    for (uint32_t i = 0; !i || vkt__matmul_kernel_name(i); i++) { /* the table's first */
+        uint32_t k = i ? i : of_table;
+        if (i && (k == of_table || !vkt__matmul_is_candidate(k, caps, &j.p, thorough))) continue;
+        c = (vkt__tuned) { .kernel = vkt__matmul_kernel_name(k) };
+        if (!vkt__tune_begin(gpu, c.kernel, key)) continue;
+        VKT_TRY(vkt__tune_end(gpu, c.kernel, try(&j, k, &table, r->best_ms, &c), &c.ms));
         if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
         r->n_tried++;
-        vkt_graph_destroy(&c.g);
+        vkt__tune_keep(&table, &c, !i);
     }
-    if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = table, r->best_ms = r->table_ms;
+    r->table_ms = table.g ? table.ms : INFINITY;
+    if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = of_table, r->best_ms = r->table_ms;
     r->best = vkt__matmul_kernel_name(best);
     if (isfinite(r->best_ms)) vkt__choice_set(gpu, key, r->best);
 fail:
@@ -241,10 +180,9 @@ fail:
         vkt_log(VKT_LOG_WARN, "tune", "a product is skipped: %s", vkt__last_failure());
         st = VKT_OK;
     }
+    vkt_graph_destroy(&table.g);
     vkt_graph_destroy(&c.g);
-    vkt_buffer_destroy(gpu, &j.mem);
-    free(j.a);
-    free(j.b);
+    vkt__tune_free(gpu, &j.in);
     return st;
 }
 
@@ -265,7 +203,7 @@ vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const 
                     n - i, n);
             break;
         }
-        VKT_TRY(tune_shape(gpu, &shapes[i], desc->thorough, &r));
+        VKT_TRY(tune_shape(gpu, &shapes[i], vkt__tune_seconds(desc), desc->thorough, &r));
         VKT_TRY(vkt__choices_save(
             gpu, &path)); /* each time: whoever interrupts it keeps what was found */
         if (desc->fn) desc->fn(desc->user, &r);

@@ -2,17 +2,11 @@
 #ifndef VKT_TENSOR_TUNE_H
 #define VKT_TENSOR_TUNE_H
 
-#include "tensor/graph/op.h"
+#include "tensor/check/tune_time.h"
 
-/* How many equal nodes a candidate's graph has, one after the other as in a step. */
-#define VKT__TUNE_COPIES 8
 /* A kernel must take less than this share of the table's time, lest noise undo its choice. */
 #define VKT__TUNE_GAIN 0.95
 
-/* How long each candidate is timed. */
-double vkt__tune_seconds(const vkt_tune_desc *desc);
-/* Milliseconds of one of a compiled graph's copies, the least of several runs. */
-vkt_status vkt__tune_time(vkt_graph *g, double seconds, double *ms);
 /* Whether to try a candidate for a key: not if the journal excludes it (gpu/journal.h). If true,
  * the caller must end the trial with its result. */
 bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key);

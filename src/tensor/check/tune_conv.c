@@ -14,16 +14,8 @@ static const double CHECKED_FLOPS = 20e6; /* of the twin, on the host */
 typedef struct {
     vkt_gpu *gpu;
     vkt_conv_shape s;
-    vkt_buffer *mem;   /* the two inputs */
-    double *values[2]; /* theirs */
-    uint64_t second;   /* where the other begins */
+    vkt__tune_inputs in;
 } job;
-
-typedef struct {
-    vkt_graph *g;
-    vkt_tensor *in[2], *out;
-    double ms;
-} candidate;
 
 static const vkt_op *row_of(const vkt_conv_shape *s)
 {
@@ -31,60 +23,47 @@ static const vkt_op *row_of(const vkt_conv_shape *s)
     return rows[s->pass];
 }
 
-static void build(const vkt_conv_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32_t copies,
-                  candidate *c)
+static void build(const vkt_conv_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32_t sets,
+                  uint32_t copies, vkt__tuned *c)
 {
     vkt_graph *g = c->g = vkt__graph_new(gpu);
-    vkt_dtype multiply = kernel && !vkt__conv_on_units(kernel) ? VKT_F32 : s->multiply;
-    c->in[0] = vkt_input(g, (vkt_shape) { 4, { s->n, s->h, s->w, s->c } }, VKT_F32, "x");
-    c->in[1] = s->pass == VKT_CONV_DW
-                   ? vkt_input(g, (vkt_shape) { 4, { s->n, s->oh, s->ow, s->co } }, VKT_F32, "dy")
-                   : vkt_input(g, (vkt_shape) { 4, { s->kh, s->kw, s->c / s->groups, s->co } },
-                               VKT_F32, "filter");
-    for (uint32_t i = 0; i < copies; i++)
-        c->out = vkt__op(g, row_of(s), c->in, 2,
-                         (vkt_attr) { .conv = { .h = s->oh,
-                                                .w = s->ow,
-                                                .kh = s->kh,
-                                                .kw = s->kw,
-                                                .stride = s->stride,
-                                                .pad = s->pad,
-                                                .dilation = s->dilation,
-                                                .groups = s->groups,
-                                                .slices = s->slices,
-                                                .multiply = multiply,
-                                                .kernel = kernel } });
+    vkt_shape x = { 4, { s->n, s->h, s->w, s->c } }, dy = { 4, { s->n, s->oh, s->ow, s->co } },
+              filter = { 4, { s->kh, s->kw, s->c / s->groups, s->co } };
+    const vkt_attr attr = {
+        .conv = { .h = s->oh,
+                  .w = s->ow,
+                  .kh = s->kh,
+                  .kw = s->kw,
+                  .stride = s->stride,
+                  .pad = s->pad,
+                  .dilation = s->dilation,
+                  .groups = s->groups,
+                  .slices = s->slices,
+                  .multiply = kernel && !vkt__conv_on_units(kernel) ? VKT_F32 : s->multiply,
+                  .kernel = kernel }
+    };
+    for (uint32_t i = 0; i < sets; i++) {
+        c->in[i][0] = vkt_input(g, x, VKT_F32, "x");
+        c->in[i][1] = s->pass == VKT_CONV_DW ? vkt_input(g, dy, VKT_F32, "dy")
+                                             : vkt_input(g, filter, VKT_F32, "filter");
+    }
+    for (uint32_t i = 0; i < copies; i++) c->out = vkt__op(g, row_of(s), c->in[i % sets], 2, attr);
     vkt_keep(c->out, "y");
 }
 
-/* Random inputs. */
 static vkt_status fill(job *j)
 {
-    vkt_status st = VKT_OK;
-    candidate c;
-    build(&j->s, NULL, 0, 1, &c);
-    VKT_TRY(c.g->status);
-    j->second = vkt__align(c.in[0]->bytes, 256);
-    uint64_t bytes = j->second + c.in[1]->bytes;
-    unsigned char *data = vkt__alloc(bytes);
-    for (int k = 0; k < 2; k++) {
-        const vkt_tensor *t = c.in[k];
-        j->values[k] = vkt__alloc(t->count * sizeof(double));
-        for (uint64_t i = 0; i < t->count; i++)
-            vkt__sample_encode(t, i, j->values[k][i] = vkt__sample_value(t, 1, i),
-                               data + k * j->second);
-    }
-    st = vkt_buffer_create(j->gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, "tune" }, &j->mem);
-    if (st == VKT_OK) st = vkt_buffer_write(j->gpu, j->mem, 0, data, bytes);
-    free(data);
-fail:
-    vkt_graph_destroy(&c.g);
+    vkt__tuned shape = { 0 };
+    build(&j->s, NULL, 0, 1, 1, &shape);
+    vkt_status st = shape.g->status;
+    if (st == VKT_OK) st = vkt__tune_fill(j->gpu, &shape, &j->in);
+    vkt_graph_destroy(&shape.g);
     return st;
 }
 
 /* As many elements as the twin computes in a fraction of a second, evenly spread: by a step prime
  * to channels and columns. */
-static vkt_status check(const job *j, const candidate *c, bool *agrees)
+static vkt_status check(const job *j, const vkt__tuned *c, bool *agrees)
 {
     vkt_status st = VKT_OK;
     const vkt_node *n = c->out->node;
@@ -96,7 +75,7 @@ static vkt_status check(const job *j, const candidate *c, bool *agrees)
     VKT_TRY(vkt_tensor_read(c->out, 0, got, count * sizeof *got));
     *agrees = true;
     for (uint64_t i = 0; i < count && *agrees; i += step) {
-        double scale, want = vkt__conv_element(n, j->values, i, &scale);
+        double scale, want = vkt__conv_element(n, j->in.values, i, &scale);
         *agrees = fabs(got[i] - want) <= tol * (fabs(want) + scale);
     }
 fail:
@@ -104,23 +83,21 @@ fail:
     return st;
 }
 
-static vkt_status try(const job *j, uint32_t kernel, double seconds, candidate *c)
+static vkt_status try(const job *j, uint32_t kernel, double seconds, const vkt__tuned *table,
+                      double best_ms, vkt__tuned *c)
 {
     vkt_status st = VKT_OK;
     bool agrees = false;
-    build(&j->s, j->gpu, kernel, VKT__TUNE_COPIES, c);
-    vkt_bind(c->in[0], VKT_ALL_SLOTS, j->mem, 0);
-    vkt_bind(c->in[1], VKT_ALL_SLOTS, j->mem, j->second);
+    build(&j->s, j->gpu, kernel, j->in.sets, VKT__TUNE_COPIES, c);
     c->ms = INFINITY;
-    VKT_TRY(vkt_graph_compile(c->g, &(vkt_plan_desc) { .label = "tune" }));
+    VKT_TRY(vkt__tune_compile(&j->in, c));
     VKT_TRY(vkt_graph_run(c->g));
     VKT_TRY(check(j, c, &agrees));
     if (agrees)
-        VKT_TRY(vkt__tune_time(c->g, seconds, &c->ms));
+        VKT_TRY(vkt__tune_candidate(table, c, seconds, best_ms));
     else
         vkt_log(VKT_LOG_WARN, "tune",
-                "kernel %s disagrees with its twin on this device: it is not used",
-                vkt__conv_kernel_name(kernel));
+                "kernel %s disagrees with its twin on this device: it is not used", c->kernel);
 fail:
     return st;
 }
@@ -130,31 +107,32 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double secon
 {
     vkt_status st = VKT_OK;
     job j = { .gpu = gpu, .s = *s };
-    candidate shape = { 0 }, c = { 0 };
+    vkt__tuned shape = { 0 }, table = { 0 }, c = { 0 };
     char key[40];
-    build(s, NULL, 0, 1, &shape);
+    build(s, NULL, 0, 1, 1, &shape);
     r->best_ms = r->table_ms = INFINITY;
     VKT_TRY(shape.g->status);
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     vkt__conv_geometry q = vkt__conv_geometry_of(shape.out->node);
-    uint32_t table = vkt__conv_table(caps, &q), best = table;
-    r->table = r->best = vkt__conv_kernel_name(table);
+    uint32_t of_table = vkt__conv_table(caps, &q), best = of_table;
+    r->table = r->best = vkt__conv_kernel_name(of_table);
     vkt__conv_key(&q, key);
     vkt__log_quiet(true);
     st = fill(&j);
     vkt__log_quiet(false);
     VKT_TRY(st);
-    for (uint32_t k = 1; vkt__conv_kernel_name(k); k++) {
-        if (k != table && !vkt__conv_is_candidate(k, caps, &q)) continue;
-        const char *name = vkt__conv_kernel_name(k);
-        if (!vkt__tune_begin(gpu, name, key)) continue;
-        VKT_TRY(vkt__tune_end(gpu, name, try(&j, k, seconds, &c), &c.ms));
-        if (k == table) r->table_ms = c.ms;
+    for (uint32_t i = 0; !i || vkt__conv_kernel_name(i); i++) { /* the table's first */
+        uint32_t k = i ? i : of_table;
+        if (i && (k == of_table || !vkt__conv_is_candidate(k, caps, &q))) continue;
+        c = (vkt__tuned) { .kernel = vkt__conv_kernel_name(k) };
+        if (!vkt__tune_begin(gpu, c.kernel, key)) continue;
+        VKT_TRY(vkt__tune_end(gpu, c.kernel, try(&j, k, seconds, &table, r->best_ms, &c), &c.ms));
         if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
         r->n_tried++;
-        vkt_graph_destroy(&c.g);
+        vkt__tune_keep(&table, &c, !i);
     }
-    if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = table, r->best_ms = r->table_ms;
+    r->table_ms = table.g ? table.ms : INFINITY;
+    if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = of_table, r->best_ms = r->table_ms;
     r->best = vkt__conv_kernel_name(best);
     if (isfinite(r->best_ms)) vkt__choice_set(gpu, key, r->best);
 fail:
@@ -162,11 +140,10 @@ fail:
         vkt_log(VKT_LOG_WARN, "tune", "a convolution is skipped: %s", vkt__last_failure());
         st = VKT_OK;
     }
+    vkt_graph_destroy(&table.g);
     vkt_graph_destroy(&c.g);
     vkt_graph_destroy(&shape.g);
-    vkt_buffer_destroy(gpu, &j.mem);
-    free(j.values[0]);
-    free(j.values[1]);
+    vkt__tune_free(gpu, &j.in);
     return st;
 }
 

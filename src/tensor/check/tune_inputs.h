@@ -1,0 +1,35 @@
+/* What the tuners' candidates are timed on. */
+#ifndef VKT_TENSOR_TUNE_INPUTS_H
+#define VKT_TENSOR_TUNE_INPUTS_H
+
+#include "tensor/graph/op.h"
+
+/* How many equal nodes a candidate's graph has, one after the other as in a step. */
+#define VKT__TUNE_COPIES 8
+/* Sets of inputs that a GPU's copies take in turn, so that none finds its own in the last cache. */
+#define VKT__TUNE_SETS 3
+
+/* A candidate: its kernel's name, graph, the inputs of as many sets as there are, its last copy's
+ * result; how long it takes. */
+typedef struct vkt__tuned {
+    const char *kernel;
+    vkt_graph *g;
+    vkt_tensor *in[VKT__TUNE_SETS][2], *out;
+    double ms;
+} vkt__tuned;
+
+typedef struct vkt__tune_inputs {
+    vkt_buffer *mem;        /* both inputs, `sets` times */
+    double *values[2];      /* theirs */
+    uint64_t second, bytes; /* where in a set the other begins, and the next set */
+    uint32_t sets;
+} vkt__tune_inputs;
+
+/* Random inputs, exact in their types, for a graph like this one, of which only in[0] is looked at;
+ * freed by vkt__tune_free, whatever is returned. */
+vkt_status vkt__tune_fill(vkt_gpu *gpu, const vkt__tuned *shape, vkt__tune_inputs *out);
+void vkt__tune_free(vkt_gpu *gpu, vkt__tune_inputs *inputs);
+/* Compiles a candidate's graph with all its sets bound. */
+vkt_status vkt__tune_compile(const vkt__tune_inputs *inputs, vkt__tuned *c);
+
+#endif

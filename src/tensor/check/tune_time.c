@@ -1,0 +1,139 @@
+/* tune_time.h */
+#include <math.h>
+
+#include "base/os.h"
+#include "tensor/check/tune_time.h"
+#include "tensor/graph/graph.h"
+
+enum { ROUNDS = 5, ROUNDS_CPU = 3, MOST_ROUNDS = 64, REPEATS = 4 };
+static const double LEAST_S = 0.03, THOROUGH_S = 0.3, WARM_S = 0.1;
+static const double HOPELESS = 2;               /* times the table's: one round tells */
+static const uint64_t MOST_COMPARED = 64 << 20; /* bytes of a result */
+
+double vkt__tune_seconds(const vkt_tune_desc *desc)
+{
+    return desc->thorough ? THOROUGH_S : LEAST_S;
+}
+
+static bool is_cpu(const vkt_graph *g)
+{
+    return vkt_gpu_caps(g->gpu)->klass == VKT_GPU_CLASS_CPU;
+}
+
+/* One after the other, as in a step, where there are timestamps: the least of the copies. CPU
+ * drivers' have no meaning there. */
+static vkt_status run(vkt_graph *g, double *ms)
+{
+    vkt_status st = VKT_OK;
+    double start = vkt__now();
+    if (is_cpu(g) || vkt_gpu_caps(g->gpu)->timestamp_ns <= 0) {
+        VKT_TRY(vkt_graph_run(g));
+        *ms = (vkt__now() - start) * 1e3 / VKT__TUNE_COPIES;
+    } else {
+        vkt_node_time *t = NULL;
+        size_t n = 0;
+        *ms = INFINITY;
+        VKT_TRY(vkt_graph_time(g, 0, 1, &t, &n));
+        for (size_t k = 0; k < n; k++) *ms = fmin(*ms, t[k].ms);
+        free(t);
+    }
+fail:
+    return st;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *x, uint32_t n)
+{
+    qsort(x, n, sizeof *x, by_size);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+static bool are_enough(const vkt_graph *g, uint32_t rounds, double begin, double seconds)
+{
+    if (rounds < (is_cpu(g) ? ROUNDS_CPU : ROUNDS)) return false;
+    return rounds == MOST_ROUNDS || vkt__now() - begin >= seconds;
+}
+
+static vkt_status alone(vkt_graph *g, double seconds, double *ms)
+{
+    vkt_status st = VKT_OK;
+    double times[MOST_ROUNDS], begin = vkt__now();
+    uint32_t n = 0;
+    /* A GPU's clocks fall within milliseconds without work, and take longer to rise. */
+    while (!is_cpu(g) && vkt__now() - begin < WARM_S) VKT_TRY(run(g, ms));
+    begin = vkt__now();
+    do VKT_TRY(run(g, &times[n]));
+    while (!are_enough(g, ++n, begin, seconds));
+    *ms = median(times, n);
+fail:
+    return st;
+}
+
+static vkt_status in_turns(const vkt__tuned *table, vkt_graph *g, double seconds, double *ms)
+{
+    vkt_status st = VKT_OK;
+    double ratios[MOST_ROUNDS], begin = vkt__now();
+    uint32_t n = 0;
+    do {
+        double a, b;
+        VKT_TRY(run(table->g, &a));
+        VKT_TRY(run(g, &b));
+        ratios[n++] = a > 0 ? b / a : 1; /* 0: a clock that did not tick */
+    } while (!(n == 1 && ratios[0] > HOPELESS) && !are_enough(g, n, begin, 2 * seconds));
+    *ms = table->ms * median(ratios, n);
+fail:
+    return st;
+}
+
+/* Whether more runs give the same bits: kernels add in a fixed order, so that a race shows. */
+static vkt_status repeats(vkt_graph *g, vkt_tensor *result, bool *same)
+{
+    vkt_status st = VKT_OK;
+    uint64_t bytes = VKT_MIN(result->bytes, MOST_COMPARED);
+    void *first = vkt__alloc(bytes), *again = vkt__alloc(bytes);
+    *same = true;
+    VKT_TRY(vkt_tensor_read(result, 0, first, bytes));
+    for (int i = 0; i < REPEATS && *same; i++) {
+        VKT_TRY(vkt_graph_run(g));
+        VKT_TRY(vkt_tensor_read(result, 0, again, bytes));
+        *same = !memcmp(first, again, bytes);
+    }
+fail:
+    free(first);
+    free(again);
+    return st;
+}
+
+vkt_status vkt__tune_candidate(const vkt__tuned *table, vkt__tuned *c, double seconds,
+                               double best_ms)
+{
+    vkt_status st = VKT_OK;
+    bool same = true;
+    c->ms = INFINITY;
+    if (table->g)
+        VKT_TRY(in_turns(table, c->g, seconds, &c->ms));
+    else
+        VKT_TRY(alone(c->g, seconds, &c->ms));
+    if (c->ms >= best_ms) return VKT_OK;
+    VKT_TRY(repeats(c->g, c->out, &same));
+    if (same) return VKT_OK;
+    vkt_log(VKT_LOG_WARN, "tune",
+            "kernel %s gives other bits from run to run on this device: it is not used", c->kernel);
+fail:
+    c->ms = INFINITY;
+    return st;
+}
+
+void vkt__tune_keep(vkt__tuned *table, vkt__tuned *c, bool is_table)
+{
+    if (is_table && isfinite(c->ms)) {
+        *table = *c;
+        c->g = NULL;
+    }
+    vkt_graph_destroy(&c->g);
+}
