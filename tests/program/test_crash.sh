@@ -156,6 +156,11 @@ one_error()
     grep 'error:' err | grep -q -- "$text" || fail "the error lacks '$text': $*"
 }
 
+# ---- a limit on the size of files: an error of the write, not a signal that ends the process (a CPU driver's memory is a file, too)
+head -c 30000 "$program" | tr -c a-z ' ' >novel.txt
+(ulimit -f 16; one_error 4 'File too large' "$program" pack novel.txt --tokenizer bytes --out packed --quiet) || exit 1 # KiB
+[ ! -e packed ] || fail "a limit on files left half a pack"
+
 # ---- a full disk, a read-only folder
 mkdir small
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=1200k vkt-crash small 2>/dev/null; then

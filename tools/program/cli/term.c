@@ -123,7 +123,10 @@ bool cli_has_escapes(void)
     return !no_escapes;
 }
 #else
-void cli_terminal_init(void) {}
+void cli_terminal_init(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+}
 
 bool cli_has_escapes(void)
 {

@@ -39,7 +39,8 @@ bool cli_interrupted(bool clear);
  * SIGUSR1, which a launcher hands on, the next as SIGTERM. Its exit code; 128 and the signal that
  * ended it; 130: it was asked to stop; 127: there is no such program. */
 int cli_run_program(const char *const *argv);
-/* UTF-8 and escape sequences where a terminal must be told. */
+/* UTF-8 and escape sequences where a terminal must be told. A limit on the size of files is an
+ * error of the write, as a full disk is, and no signal that ends the process. */
 void cli_terminal_init(void);
 bool cli_has_escapes(void); /* what cli_terminal_init found */
 bool cli_is_folder(const char *path);
