@@ -293,6 +293,7 @@ set(SRC_RUNS
 set(SRC_MODELS
   src/models/adapter.c
   src/models/adapter_export.c
+  src/models/gguf_adapter.c
   src/models/gguf_config.c
   src/models/gguf_export.c
   src/models/gguf_export_tokenizer.c

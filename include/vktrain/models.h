@@ -36,6 +36,9 @@ VKT_API vkt_status vkt_export_hf(const char *checkpoint, const char *folder, vkt
 /* The adapter of a run with lora.rank as a folder that PEFT loads: adapter_config.json and
  * adapter_model.safetensors. ARG as above, or the run trained no adapter. */
 VKT_API vkt_status vkt_export_adapter(const char *checkpoint, const char *folder);
+/* The same as a GGUF file that llama.cpp adds to its base by --lora. ARG: it has more than pairs of
+ * one rank, or llama.cpp does not have its architecture. */
+VKT_API vkt_status vkt_export_adapter_gguf(const char *checkpoint, const char *path);
 
 /* A language model's checkpoint (or a run's best) as a GGUF file, with its tokenizer, as llama.cpp
  * reads it: of GPT-2, Llama, Mistral, Qwen2, Qwen3, Gemma 2 and 3 and Phi-3. Matrices are of the

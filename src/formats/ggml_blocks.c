@@ -2,6 +2,7 @@
  * bytes are little-endian, and an f16 d is a block's scale, m its offset. */
 #include "formats/ggml_blocks.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "base/half.h"
@@ -159,7 +160,7 @@ static float largest(const float *x)
 /* As ggml's quantize_row_q8_0_ref. */
 static void q8_0_pack(const float *x, unsigned char *b)
 {
-    float d = fabsf(largest(x)) / 127, inverse = d > 0 ? 1 / d : 0;
+    float d = fabsf(largest(x)) / 127, inverse = d > FLT_MIN ? 1 / d : 0;
     put_u16(b, vkt__to_f16(d));
     for (uint32_t i = 0; i < BLOCK; i++)
         b[2 + i] = (unsigned char)((int32_t)roundf(x[i] * inverse) & 255);
@@ -168,7 +169,7 @@ static void q8_0_pack(const float *x, unsigned char *b)
 /* As ggml's quantize_row_q4_0_ref. */
 static void q4_0_pack(const float *x, unsigned char *b)
 {
-    float d = largest(x) / -8, inverse = fabsf(d) > 0 ? 1 / d : 0;
+    float d = largest(x) / -8, inverse = fabsf(d) > FLT_MIN ? 1 / d : 0;
     put_u16(b, vkt__to_f16(d));
     for (uint32_t i = 0; i < BLOCK / 2; i++) {
         int32_t low = (int32_t)(x[i] * inverse + 8.5f),

@@ -207,6 +207,46 @@ static void qwen3_has_norms_of_heads(void **state)
     vkt__str_finish(&q.values);
 }
 
+/* Rows of queries and keys as in the weights that the adapter is added to; alpha / rank as trained.
+ */
+static void an_adapter_is_turned_as_its_base(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    vkt__gguf g;
+    REQUIRE_OK(train_recipe(TEXT TRAIN "init: " DIR "/llama\n"
+                                       "lora: {rank: 2, alpha: 6, targets: 'q_proj, k_proj, "
+                                       "down_proj'}\noptim: {lr: 0.1}\n",
+                            NULL, &(vkt_train_desc) { .run_dir = DIR "/adapter" }, &r));
+    REQUIRE_OK(vkt_export_adapter_gguf(DIR "/adapter", DIR "/adapter.gguf"));
+    REQUIRE_OK(vkt__gguf_open(DIR "/adapter.gguf", &g));
+    assert_int_equal(g.n_tensors, 6);
+    REQUIRE_NEAR(vkt__gguf_number(vkt__gguf_find(&g, "adapter.lora.alpha"), 0), 6, 1e-6);
+    const vkt__gguf_tensor *a = vkt__gguf_tensor_find(&g, "blk.0.attn_k.weight.lora_a"),
+                           *b = vkt__gguf_tensor_find(&g, "blk.0.attn_k.weight.lora_b"),
+                           *d = vkt__gguf_tensor_find(&g, "blk.0.ffn_down.weight.lora_b");
+    assert_true(a && b && d && a->info.shape[0] == 2 && a->info.shape[1] == 32 &&
+                b->info.shape[0] == 16 && b->info.shape[1] == 2);
+    float *want_a = trained(DIR "/adapter", "model.layers.0.self_attn.k_proj.lora_A.weight"),
+          *want_b = trained(DIR "/adapter", "model.layers.0.self_attn.k_proj.lora_B.weight"),
+          *want_d = trained(DIR "/adapter", "model.layers.0.mlp.down_proj.lora_B.weight");
+    assert_memory_equal(a->data, want_a, a->info.bytes);
+    assert_memory_equal(d->data, want_d, d->info.bytes);
+    for (size_t row = 0; row < 16; row++) {
+        size_t from = row / 8 * 8 + row % 8 / 2 + row % 2 * 4;
+        assert_memory_equal(b->data + row * 8, want_b + from * 2, 8);
+    }
+    assert_memory_not_equal(want_b, want_b + 2, 8); /* rows differ: training has moved them */
+    vkt__gguf_close(&g);
+    free(want_a);
+    free(want_b);
+    free(want_d);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export_adapter_gguf(DIR "/llama", DIR "/none.gguf"), VKT_E_ARG);
+    REQUIRE_LOGGED("trained no adapter");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
 /* Cut at every length, and with every byte of the header set to 255: one line, or a header that
  * still holds together; never more. */
 static void damage_is_refused(void **state)
@@ -277,6 +317,7 @@ int main(void)
         cmocka_unit_test(llama_turns_neighbours),
         cmocka_unit_test(llama3_has_factors_of_frequencies),
         cmocka_unit_test(qwen3_has_norms_of_heads),
+        cmocka_unit_test(an_adapter_is_turned_as_its_base),
         cmocka_unit_test(damage_is_refused),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);

@@ -1,4 +1,6 @@
 /* vktrain export: a trained model as a file or folder for other programs. */
+#include <string.h>
+
 #include "cli.h"
 
 typedef struct export_options {
@@ -16,10 +18,17 @@ static const cli_flag flags[] = {
     { "--gguf", CLI_TEXT, AT(gguf), "FILE", NULL, "write a language model for llama.cpp" },
     { "--type", CLI_CHOICE, AT(type), "f32|f16|bf16|q8_0|q4_0|q4_k", "f32",
       "number format; with --hf: of all weights (f32, f16 or bf16); with --gguf: of the matrices" },
-    { "--adapter", CLI_TEXT, AT(adapter), "FOLDER", NULL,
-      "write only the adapter of a run with lora.rank, in PEFT's format" },
+    { "--adapter", CLI_TEXT, AT(adapter), "FOLDER|FILE.gguf", NULL,
+      "write only the adapter of a run with lora.rank: a folder in PEFT's format, or a GGUF file "
+      "for llama.cpp's --lora" },
     { 0 },
 };
+
+static bool is_gguf(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 5 && !strcmp(path + n - 5, ".gguf");
+}
 
 static int run(void *options)
 {
@@ -42,7 +51,8 @@ static int run(void *options)
     else if (o->gguf)
         st = vkt_export_gguf(from, path = o->gguf, (vkt_export_type)o->type);
     else if (o->adapter)
-        st = vkt_export_adapter(from, path = o->adapter);
+        st = is_gguf(o->adapter) ? vkt_export_adapter_gguf(from, path = o->adapter)
+                                 : vkt_export_adapter(from, path = o->adapter);
     else
         st = vkt_export(&o->common.gpu, from, path = file);
     if (st == VKT_OK) printf("%s\n", path);

@@ -188,7 +188,7 @@ static json_t *merges_of_scores(reader *r)
         if (t->type == NORMAL || (t->type == USER_DEFINED && is_space(t)))
             add_pairs(r, text, strlen(text), t->score, &pairs, &n, &cap);
     }
-    qsort(pairs, n, sizeof *pairs, by_score);
+    if (n) qsort(pairs, n, sizeof *pairs, by_score);
     for (size_t i = 0; i < n; i++)
         json_array_append_new(list, json_pack("[s, s]", text_of(r, key, pairs[i].left),
                                               text_of(r, key, pairs[i].right)));
