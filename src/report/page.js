@@ -181,6 +181,7 @@ for (const group of document.querySelectorAll('.plots')) {
         hide(p); draw(p); } }; }
   make('span', tools, keys);
 }
-let wide = innerWidth > 520;
-addEventListener('resize', () => { if (wide != innerWidth > 520) { wide = !wide; for (const p of plots) if (p.changed || p.zoom) draw(p); } });
+const isWide = () => innerWidth > 520 && (innerWidth < 680 || innerWidth > 880); /* page.css */
+let wide = isWide();
+addEventListener('resize', () => { if (wide != isWide()) { wide = !wide; for (const p of plots) if (p.changed || p.zoom) draw(p); } });
 })();

@@ -196,12 +196,13 @@ static void importance(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, cons
                      vkt__number_or_nan(vkt__csv_cell(csv, i + 1, k ? FALL : RISE)),
                      vkt__number_or_nan(vkt__csv_cell(csv, i + 1, k ? FALL_STD : RISE_STD)));
     }
+    vkt__page_text(p,
+                   "Importance of columns: how much worse the best checkpoint becomes when one is "
+                   "shuffled among %s rows of the %s set (%s times, mean and standard deviation).",
+                   vkt__csv_cell(csv, 1, EXAMPLES), split, vkt__csv_cell(csv, 1, SHUFFLES));
     vkt__page_table(p,
-                    CELL("Importance of columns: how much worse the best checkpoint becomes when "
-                         "one is shuffled among %s rows of the %s set (%s times, mean and standard "
-                         "deviation)%s",
-                         vkt__csv_cell(csv, 1, EXAMPLES), split, vkt__csv_cell(csv, 1, SHUFFLES),
-                         n > shown ? CELL("; the first %zu of %zu", shown, n) : ""),
+                    n > shown ? CELL("The first %zu of %zu columns", shown, n)
+                              : "What a shuffled column costs",
                     columns, SHOWN, cells, shown);
 }
 
