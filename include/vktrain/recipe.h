@@ -38,6 +38,8 @@ typedef enum vkt_threshold_choice {
     VKT_THRESHOLD_COST
 } vkt_threshold_choice;
 /* A measure against a lack of device memory: taken when it must be, never, or always. */
+/* The number format in which ranks send gradients. */
+typedef enum vkt_compress { VKT_COMPRESS_NONE, VKT_COMPRESS_BF16 } vkt_compress;
 typedef enum vkt_saving { VKT_SAVING_AUTO, VKT_SAVING_NONE, VKT_SAVING_ALWAYS } vkt_saving;
 
 /* A training job as resolved. vkt_config_create fills in the option table's defaults; strings and
@@ -73,6 +75,7 @@ typedef struct vkt_config {
     vkt_saving offload;           /* optimizer moments in the host's memory */
     vkt_saving recompute;         /* activations computed again in the backward pass */
     bool shard;                   /* of several ranks: each has a part of the optimizer's state */
+    vkt_compress compress;        /* of several ranks: gradients in bf16, with error feedback */
     uint32_t sync_every;          /* of several ranks: steps that each takes by itself; 1: none */
     float sync_lr, sync_momentum; /* of the outer step after them */
     bool batch_norm_sync;         /* of several ranks: statistics of the whole batch */

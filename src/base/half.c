@@ -1,6 +1,5 @@
 /* half.h, by the bits. */
 #include <math.h>
-#include <string.h>
 
 #include "base/half.h"
 
@@ -28,23 +27,11 @@ float vkt__from_f16(uint16_t h)
     return of_bits(sign | (exponent == 31 ? 0x7F800000u : (exponent + 112) << 23) | fraction << 13);
 }
 
-float vkt__from_bf16(uint16_t h)
-{
-    return of_bits((uint32_t)h << 16);
-}
-
 /* u without its `drop` lowest bits, rounded to nearest even. */
 static uint32_t round_off(uint32_t u, uint32_t drop)
 {
     uint32_t half = 1u << (drop - 1);
     return (u + (half - 1) + (u >> drop & 1)) >> drop;
-}
-
-uint16_t vkt__to_bf16(float f)
-{
-    uint32_t u = bits_of(f);
-    if (f != f) return (uint16_t)(u >> 16 | 0x40);
-    return (uint16_t)round_off(u, 16);
 }
 
 uint16_t vkt__to_f16(float f)

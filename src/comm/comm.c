@@ -99,7 +99,7 @@ uint32_t vkt_comm_size(const vkt_comm *c)
 vkt_status vkt__comm_sum_start(vkt_comm *c, float *data, uint64_t n, vkt__comm_job **job)
 {
     VKT_ASSERT(n <= INT32_MAX);
-    return c->row->start(c, VKT__COMM_SUM, data, n, NULL, job);
+    return c->row->start(c, &(vkt__comm_work) { VKT__COMM_SUM, data, n, NULL, NULL }, job);
 }
 
 vkt_status vkt__comm_sum_test(vkt_comm *c, vkt__comm_job **job, bool *done)
@@ -123,14 +123,20 @@ vkt_status vkt__comm_scatter_start(vkt_comm *c, float *data, uint64_t n, const u
                                    vkt__comm_job **job)
 {
     VKT_ASSERT(n <= INT32_MAX);
-    return c->row->start(c, VKT__COMM_SCATTER, data, n, cuts, job);
+    return c->row->start(c, &(vkt__comm_work) { VKT__COMM_SCATTER, data, n, cuts, NULL }, job);
 }
 
 vkt_status vkt__comm_gather_start(vkt_comm *c, float *data, uint64_t n, const uint64_t *cuts,
                                   vkt__comm_job **job)
 {
     VKT_ASSERT(n <= INT32_MAX);
-    return c->row->start(c, VKT__COMM_GATHER, data, n, cuts, job);
+    return c->row->start(c, &(vkt__comm_work) { VKT__COMM_GATHER, data, n, cuts, NULL }, job);
+}
+
+vkt_status vkt__comm_rounded_start(vkt_comm *c, const vkt__comm_work *w, vkt__comm_job **job)
+{
+    VKT_ASSERT(w->n <= INT32_MAX && w->rest && w->kind != VKT__COMM_GATHER);
+    return c->row->start(c, w, job);
 }
 
 vkt_status vkt__comm_all_gather(vkt_comm *c, const void *mine, void *all, uint64_t bytes)

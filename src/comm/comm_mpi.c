@@ -6,6 +6,7 @@
  * all-reduce, whose order of summing is not ours to fix. */
 #include <stdio.h>
 
+#include "base/half.h"
 #include "comm/mpi_state.h"
 
 const char *vkt_comm_library(void)
@@ -78,9 +79,11 @@ struct vkt__comm_job {
     uint64_t n;
     int tag;
     vkt__comm_kind kind;
-    uint64_t *cuts; /* [size + 1] */
-    float *parts;   /* [size, n] of this rank's piece: the others' */
-    uint64_t cap;
+    uint64_t *cuts;  /* [size + 1] */
+    void *parts;     /* [size, n] of this rank's piece: the others' */
+    float *rest;     /* [n] of comm.h; NULL: parts and what is sent are f32, else bf16 */
+    uint16_t *words; /* [n] in bf16: of other ranks' pieces what they get, then what they send */
+    uint64_t cap, words_cap;
     MPI_Request *q; /* [2 size] */
     int n_q;
 };
@@ -96,23 +99,39 @@ static uint64_t piece_of(const vkt__comm_job *j, uint32_t r, uint64_t *begin)
     return j->cuts[r + 1] - *begin;
 }
 
-static vkt_status send_part(vkt_comm *c, vkt__comm_job *j, const void *data, uint64_t bytes,
-                            uint32_t to, int tag)
+static size_t element_bytes(const vkt__comm_job *j)
+{
+    return j->rest ? sizeof *j->words : sizeof *j->data;
+}
+
+static MPI_Datatype element_type(const vkt__comm_job *j)
+{
+    return j->rest ? MPI_UINT16_T : MPI_FLOAT;
+}
+
+/* Element `at` of what leaves or arrives. */
+static void *element(const vkt__comm_job *j, uint64_t at)
+{
+    return j->rest ? (void *)(j->words + at) : (void *)(j->data + at);
+}
+
+static vkt_status send_part(vkt_comm *c, vkt__comm_job *j, uint64_t at, uint64_t count, uint32_t to,
+                            int tag)
 {
     vkt__mpi *m = c->state;
-    c->bytes += bytes;
-    return failed(MPI_Isend(data, (int)(bytes / sizeof(float)), MPI_FLOAT, (int)to, tag, m->work,
+    c->bytes += count * element_bytes(j);
+    return failed(MPI_Isend(element(j, at), (int)count, element_type(j), (int)to, tag, m->work,
                             &j->q[j->n_q++]),
                   "MPI_Isend");
 }
 
-static vkt_status receive_part(vkt_comm *c, vkt__comm_job *j, void *data, uint64_t bytes,
+static vkt_status receive_part(vkt_comm *c, vkt__comm_job *j, void *to, uint64_t count,
                                uint32_t from, int tag)
 {
     vkt__mpi *m = c->state;
-    return failed(MPI_Irecv(data, (int)(bytes / sizeof(float)), MPI_FLOAT, (int)from, tag, m->work,
-                            &j->q[j->n_q++]),
-                  "MPI_Irecv");
+    return failed(
+        MPI_Irecv(to, (int)count, element_type(j), (int)from, tag, m->work, &j->q[j->n_q++]),
+        "MPI_Irecv");
 }
 
 static vkt__comm_job *free_job(vkt_comm *c)
@@ -124,17 +143,44 @@ static vkt__comm_job *free_job(vkt_comm *c)
     return NULL;
 }
 
-/* Room for the others' parts of this rank's piece. */
+static bool make_bytes(void *buffer, uint64_t *cap, uint64_t bytes)
+{
+    void **b = buffer;
+    if (*cap >= bytes) return true;
+    free(*b);
+    *b = malloc(bytes);
+    *cap = *b ? bytes : 0;
+    return *b;
+}
+
+/* Room for the others' parts of this rank's piece, and for what is rounded. */
 static vkt_status make_room(vkt_comm *c, vkt__comm_job *j, uint64_t mine)
 {
-    if (j->cap >= mine * c->size) return VKT_OK;
-    free(j->parts);
-    j->cap = mine * c->size;
-    j->parts = malloc(j->cap * sizeof *j->parts);
-    if (j->parts) return VKT_OK;
-    j->cap = 0;
+    if (make_bytes(&j->parts, &j->cap, mine * c->size * element_bytes(j)) &&
+        (!j->rest || make_bytes(&j->words, &j->words_cap, j->n * sizeof *j->words)))
+        return VKT_OK;
     return vkt__fail(VKT_E_OOM_HOST, "comm", "no memory for an exchange of %.1f MiB",
                      (double)j->n * 4 / 1048576);
+}
+
+/* v in bf16; what that leaves of it stays in *rest, but for what is infinite or no number. */
+static uint16_t rounded(double v, float *rest)
+{
+    uint16_t h = vkt__to_bf16((float)v);
+    float left = (float)(v - (double)vkt__from_bf16(h));
+    if (left - left == 0) *rest = left;
+    return h;
+}
+
+static void round_range(vkt__comm_job *j, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        j->words[i] = rounded((double)j->data[i] + (double)j->rest[i], &j->rest[i]);
+}
+
+static void widen_range(vkt__comm_job *j, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++) j->data[i] = vkt__from_bf16(j->words[i]);
 }
 
 static vkt_status begin_scatter(vkt_comm *c, vkt__comm_job *j)
@@ -142,32 +188,54 @@ static vkt_status begin_scatter(vkt_comm *c, vkt__comm_job *j)
     vkt_status st = VKT_OK;
     uint64_t begin, mine = piece_of(j, c->rank, &begin);
     VKT_TRY(make_room(c, j, mine));
+    if (j->rest) {
+        round_range(j, 0, begin);
+        round_range(j, begin + mine, j->n);
+    }
     for (uint32_t r = 0; r < c->size; r++)
         if (r != c->rank && mine)
-            VKT_TRY(receive_part(c, j, j->parts + r * mine, mine * sizeof *j->data, r, j->tag));
+            VKT_TRY(receive_part(c, j, (char *)j->parts + r * mine * element_bytes(j), mine, r,
+                                 j->tag));
     for (uint32_t k = 1; k < c->size; k++) { /* each begins with another, so that none is flooded */
         uint32_t r = (c->rank + k) % c->size;
         uint64_t at, count = piece_of(j, r, &at);
-        if (count) VKT_TRY(send_part(c, j, j->data + at, count * sizeof *j->data, r, j->tag));
+        if (count) VKT_TRY(send_part(c, j, at, count, r, j->tag));
     }
 fail:
     return st;
+}
+
+/* n elements of rank r's part, from `at` of this rank's piece on, onto the sums. */
+static void add_part(const vkt_comm *c, const vkt__comm_job *j, uint32_t r, uint64_t at, uint64_t n,
+                     double *sum)
+{
+    uint64_t begin, mine = piece_of(j, c->rank, &begin), own = begin + at, there = r * mine + at;
+    const float *f = r == c->rank ? j->data + own : (const float *)j->parts + there;
+    const uint16_t *h = (const uint16_t *)j->parts + there;
+    if (j->rest && r == c->rank)
+        for (uint64_t i = 0; i < n; i++) sum[i] += (double)f[i] + (double)j->rest[own + i];
+    else if (j->rest)
+        for (uint64_t i = 0; i < n; i++) sum[i] += (double)vkt__from_bf16(h[i]);
+    else
+        for (uint64_t i = 0; i < n; i++) sum[i] += (double)f[i];
 }
 
 /* In the order of the ranks, in double, rounded once. */
 static void add_up(const vkt_comm *c, vkt__comm_job *j)
 {
     uint64_t begin, mine = piece_of(j, c->rank, &begin);
+    bool narrow = j->rest && j->kind == VKT__COMM_SUM;
     enum { BLOCK = 512 };
     double sum[BLOCK];
     for (uint64_t at = 0; at < mine; at += BLOCK) {
         uint64_t n = VKT_MIN(mine - at, (uint64_t)BLOCK);
         for (uint64_t i = 0; i < n; i++) sum[i] = 0;
-        for (uint32_t r = 0; r < c->size; r++) {
-            const float *p = r == c->rank ? j->data + begin + at : j->parts + r * mine + at;
-            for (uint64_t i = 0; i < n; i++) sum[i] += (double)p[i];
+        for (uint32_t r = 0; r < c->size; r++) add_part(c, j, r, at, n, sum);
+        for (uint64_t i = 0, k = begin + at; i < n; i++, k++) {
+            if (narrow) j->words[k] = rounded(sum[i], &j->rest[k]);
+            j->data[k] = narrow ? vkt__from_bf16(j->words[k]) : (float)sum[i];
+            if (j->rest && !narrow) j->rest[k] = 0;
         }
-        for (uint64_t i = 0; i < n; i++) j->data[begin + at + i] = (float)sum[i];
     }
 }
 
@@ -180,11 +248,10 @@ static vkt_status begin_gather(vkt_comm *c, vkt__comm_job *j)
     for (uint32_t r = 0; r < c->size; r++) {
         uint64_t at, count = piece_of(j, r, &at);
         if (r != c->rank && count)
-            VKT_TRY(receive_part(c, j, j->data + at, count * sizeof *j->data, r, j->tag + 1));
+            VKT_TRY(receive_part(c, j, element(j, at), count, r, j->tag + 1));
     }
     for (uint32_t k = 1; k < c->size && mine; k++)
-        VKT_TRY(send_part(c, j, j->data + begin, mine * sizeof *j->data, (c->rank + k) % c->size,
-                          j->tag + 1));
+        VKT_TRY(send_part(c, j, begin, mine, (c->rank + k) % c->size, j->tag + 1));
 fail:
     return st;
 }
@@ -194,29 +261,34 @@ static vkt_status test_job(vkt_comm *c, void *arg, bool *done)
     vkt__comm_job *j = arg;
     many m = { j->q, j->n_q };
     vkt_status st = test_many(c, &m, done);
-    if (st != VKT_OK || !*done || j->gathers) return st;
+    if (st != VKT_OK || !*done) return st;
+    if (j->gathers && j->rest) {
+        widen_range(j, 0, j->cuts[c->rank]);
+        widen_range(j, j->cuts[c->rank + 1], j->n);
+    }
+    if (j->gathers) return VKT_OK;
     add_up(c, j);
     if (j->kind == VKT__COMM_SCATTER) return VKT_OK;
     *done = false;
     return begin_gather(c, j);
 }
 
-static vkt_status mpi_start(vkt_comm *c, vkt__comm_kind kind, float *data, uint64_t n,
-                            const uint64_t *cuts, vkt__comm_job **out)
+static vkt_status mpi_start(vkt_comm *c, const vkt__comm_work *w, vkt__comm_job **out)
 {
     vkt__comm_job *j = *out = free_job(c);
     if (!j->q) j->q = vkt__alloc(2 * c->size * sizeof(MPI_Request));
     if (!j->cuts) j->cuts = vkt__alloc((c->size + 1) * sizeof *j->cuts);
     j->used = true;
-    j->kind = kind;
-    j->data = data;
-    j->n = n;
+    j->kind = w->kind;
+    j->data = w->data;
+    j->rest = w->rest;
+    j->n = w->n;
     j->tag = next_tag(c->state);
     j->gathers = false;
     j->n_q = 0;
     for (uint32_t r = 0; r <= c->size; r++)
-        j->cuts[r] = cuts ? cuts[r] : vkt__comm_piece(n, c->size, r);
-    return kind == VKT__COMM_GATHER ? begin_gather(c, j) : begin_scatter(c, j);
+        j->cuts[r] = w->cuts ? w->cuts[r] : vkt__comm_piece(w->n, c->size, r);
+    return w->kind == VKT__COMM_GATHER ? begin_gather(c, j) : begin_scatter(c, j);
 }
 
 static vkt_status mpi_sum_test(vkt_comm *c, vkt__comm_job **job, bool *done)
@@ -395,6 +467,7 @@ static vkt_status mpi_close(vkt_comm *c, vkt_status st)
     }
     for (uint32_t i = 0; m->jobs && i < VKT__COMM_JOBS; i++) {
         free(m->jobs[i].parts);
+        free(m->jobs[i].words);
         free(m->jobs[i].q);
         free(m->jobs[i].cuts);
     }

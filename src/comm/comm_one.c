@@ -21,10 +21,9 @@ static vkt_status one_close(vkt_comm *c, vkt_status st)
     return st;
 }
 
-static vkt_status one_start(vkt_comm *c, vkt__comm_kind kind, float *data, uint64_t n,
-                            const uint64_t *cuts, vkt__comm_job **job)
+static vkt_status one_start(vkt_comm *c, const vkt__comm_work *w, vkt__comm_job **job)
 {
-    (void)c, (void)kind, (void)data, (void)n, (void)cuts;
+    (void)c, (void)w;
     *job = NULL;
     return VKT_OK;
 }

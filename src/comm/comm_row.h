@@ -16,12 +16,20 @@ typedef enum vkt__comm_kind {
     VKT__COMM_GATHER   /* each rank's own piece goes to all */
 } vkt__comm_kind;
 
+/* What a job does, to data [n]. */
+typedef struct vkt__comm_work {
+    vkt__comm_kind kind;
+    float *data;
+    uint64_t n;
+    const uint64_t *cuts; /* [size + 1], or NULL */
+    float *rest;          /* [n] in bf16: what rounding has left; NULL: in f32 */
+} vkt__comm_work;
+
 typedef struct vkt__comm_row {
     const char *name;
     vkt_status (*open)(vkt_comm *c);
     vkt_status (*close)(vkt_comm *c, vkt_status st);
-    vkt_status (*start)(vkt_comm *c, vkt__comm_kind kind, float *data, uint64_t n,
-                        const uint64_t *cuts, vkt__comm_job **job);
+    vkt_status (*start)(vkt_comm *c, const vkt__comm_work *w, vkt__comm_job **job);
     vkt_status (*sum_test)(vkt_comm *c, vkt__comm_job **job, bool *done);
     vkt_status (*sum_wait)(vkt_comm *c, vkt__comm_job **job);
     vkt_status (*all_gather)(vkt_comm *c, const void *mine, void *all, uint64_t bytes);

@@ -355,6 +355,19 @@ static vkt_status check_balance(const vkt_config *c)
                               b);
 }
 
+static vkt_status check_compress(const vkt_config *c)
+{
+    if (c->compress == VKT_COMPRESS_NONE) return VKT_OK;
+    if (c->sync_every > 1)
+        return vkt__config_refuse(c, "train.compress",
+                                  "it can't be combined with train.sync.every");
+    if (c->precision == VKT_F16)
+        return vkt__config_refuse(c, "train.compress",
+                                  "it can't be combined with train.precision fp16, whose loss "
+                                  "scale differs from step to step; take bf16 or fp32");
+    return VKT_OK;
+}
+
 /* Evaluations are of parameters that the ranks agree on. */
 static vkt_status check_sync(vkt_config *c)
 {
@@ -507,6 +520,7 @@ vkt_status vkt__config_check(vkt_config *c)
     uint64_t total = c->schedule.steps + (c->schedule.warmup_included ? 0 : c->schedule.warmup);
     if (!c->eval_batch) c->eval_batch = (uint32_t)VKT_MIN(4ull * c->batch, 1u << 22);
     if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);
+    VKT_TRY(check_compress(c));
     VKT_TRY(check_sync(c));
     if (!c->log_every) c->log_every = (uint32_t)VKT_MAX(VKT_MIN(total / 20, 1000000000u), 1);
     if (c->eval_batch < c->batch)

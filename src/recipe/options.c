@@ -105,6 +105,9 @@ static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 },
 static const vkt__choice recomputes[] = {
     { "auto", VKT_SAVING_AUTO }, { "none", VKT_SAVING_NONE }, { "all", VKT_SAVING_ALWAYS }, { 0 }
 };
+static const vkt__choice compressions[] = { { "none", VKT_COMPRESS_NONE },
+                                            { "bf16", VKT_COMPRESS_BF16 },
+                                            { 0 } };
 static const vkt__choice offloads[] = {
     { "auto", VKT_SAVING_AUTO }, { "none", VKT_SAVING_NONE }, { "host", VKT_SAVING_ALWAYS }, { 0 }
 };
@@ -451,6 +454,10 @@ static const vkt__option options[] = {
       "the "
       "first one, which a resumed run keeps; [2, 1]: as listed, a whole number for each rank",
       NULL, NULL },
+    { "train.compress", VKT__OPT_ENUM, AT(compress), "none", 0, 0, "",
+      "of several ranks, for slow links: gradients are sent in bf16, half the bytes; what rounding "
+      "takes from one is added to it in the next step (error feedback)",
+      compressions, NULL },
     { "train.sync.every", VKT__OPT_U32, AT(sync_every), "1", 1, 1e6, "steps",
       "of several ranks, for slow links: each takes so many steps by itself, then an outer step of "
       "Nesterov momentum goes from the parameters before them towards the mean of the ranks' "

@@ -116,23 +116,39 @@ bool vkt__exchange_due(const vkt__exchange *e, uint64_t step)
 
 vkt_status vkt__exchange_signals(vkt__exchange *e)
 {
-    return vkt__comm_sum(e->comm, e->shared, VKT__SHARED_N);
+    uint64_t before = e->comm->bytes;
+    vkt_status st = vkt__comm_sum(e->comm, e->shared, VKT__SHARED_N);
+    e->sent += e->comm->bytes - before;
+    return st;
 }
 
 /* ---- the exchange ---- */
 
+/* A rank's own, and lost when the run is interrupted. */
+static vkt_status begin_rest(vkt__exchange *e)
+{
+    e->rest = calloc(e->count, sizeof *e->rest);
+    if (e->rest) return VKT_OK;
+    return vkt__fail(VKT_E_OOM_HOST, "train", "no memory for train.compress: %.1f MiB",
+                     (double)e->count * 4 / 1048576);
+}
+
 /* Where the optimizer has a part of the state: where all parts begin. */
 static vkt_status share_state(vkt__exchange *e)
 {
+    vkt_status st = VKT_OK;
     uint32_t size = e->comm->size;
     if (e->config->sync_every > 1) return begin_outer(e);
+    if (e->config->compress == VKT_COMPRESS_BF16) VKT_TRY(begin_rest(e));
     if (vkt__optim_own(e->optim).count == e->count) return VKT_OK;
     e->parts = vkt__alloc(2 * (size + 1) * sizeof *e->parts);
     e->cuts = e->parts + size + 1;
     for (uint32_t r = 0; r < size; r++) e->parts[r] = vkt__optim_part(e->count, r, size).offset;
     e->parts[size] = e->count;
     vkt__optim_on_whole(e->optim, vkt__exchange_whole, e);
-    return vkt__model_narrow(e->model, &e->narrow);
+    st = vkt__model_narrow(e->model, &e->narrow);
+fail:
+    return st;
 }
 
 /* The ranks' parts within a piece; NULL: they have none. */
@@ -174,6 +190,7 @@ void vkt__exchange_destroy(vkt__exchange **pe)
     if (e->copies) free(e->host);
     vkt_graph_destroy(&e->narrow);
     free(e->parts);
+    free(e->rest);
     free(e->outer);
     free(e->states);
     free(e);
@@ -182,7 +199,9 @@ void vkt__exchange_destroy(vkt__exchange **pe)
 
 uint64_t vkt__exchange_bytes(const vkt__exchange *e)
 {
-    return 2 * (e->count + VKT__SHARED_N) * sizeof(float) * (e->comm->size - 1) / e->comm->size;
+    uint64_t gradient = e->rest ? 2 : 4, second = e->parts ? 4 : gradient;
+    return (e->count * (gradient + second) + 8 * VKT__SHARED_N) * (e->comm->size - 1) /
+           e->comm->size;
 }
 
 uint32_t vkt__exchange_sums(const vkt__exchange *e)
@@ -212,6 +231,18 @@ fail:
     return st;
 }
 
+static vkt_status start_piece(vkt__exchange *e, uint32_t i)
+{
+    vkt__range r = e->buckets->pieces[i];
+    float *at = e->host + r.offset;
+    const uint64_t *cuts = cuts_of(e, r);
+    if (!e->rest && !e->parts) return vkt__comm_sum_start(e->comm, at, r.count, &e->jobs[i]);
+    if (!e->rest) return vkt__comm_scatter_start(e->comm, at, r.count, cuts, &e->jobs[i]);
+    vkt__comm_work w = { e->parts ? VKT__COMM_SCATTER : VKT__COMM_SUM, at, r.count, cuts,
+                         e->rest + r.offset };
+    return vkt__comm_rounded_start(e->comm, &w, &e->jobs[i]);
+}
+
 /* The buckets in their order; each is on its way while backward makes the next. */
 static vkt_status start_gradients(vkt__exchange *e)
 {
@@ -224,9 +255,7 @@ static vkt_status start_gradients(vkt__exchange *e)
         if (e->copies)
             VKT_TRY(vkt_buffer_read(e->gpu, e->gradients, 4 * r.offset, e->host + r.offset,
                                     4 * r.count));
-        float *at = e->host + r.offset;
-        VKT_TRY(e->parts ? vkt__comm_scatter_start(e->comm, at, r.count, cuts_of(e, r), &e->jobs[i])
-                         : vkt__comm_sum_start(e->comm, at, r.count, &e->jobs[i]));
+        VKT_TRY(start_piece(e, i));
     }
     VKT_TRY(
         wait_device(e, vkt__graph_handed(e->graph, e->buckets->n_pieces), e->buckets->n_pieces));
@@ -252,6 +281,7 @@ vkt_status vkt__exchange_step(vkt__exchange *e)
 {
     vkt_status st = VKT_OK;
     uint32_t n = e->buckets->n_pieces;
+    uint64_t before = e->comm->bytes;
     float *loss = &e->shared[VKT__SHARED_LOSS], *hits = &e->shared[VKT__SHARED_HITS];
     VKT_TRY(start_gradients(e));
     double start = vkt__now();
@@ -270,6 +300,7 @@ vkt_status vkt__exchange_step(vkt__exchange *e)
     VKT_TRY(vkt_buffer_write(e->gpu, e->sums, 0, loss, sizeof *loss));
     VKT_TRY(vkt_buffer_write(e->gpu, e->sums, VKT__SUMS_HITS, hits, sizeof *hits));
     e->seconds += vkt__now() - start;
+    e->sent += e->comm->bytes - before;
 fail:
     return st;
 }
@@ -290,17 +321,9 @@ fail:
 }
 
 /* Through the memory of the gradients, which the next step makes anew. */
-vkt_status vkt__exchange_update(vkt__exchange *e, uint64_t ticket)
+static vkt_status share_parameters(vkt__exchange *e)
 {
     vkt_status st = VKT_OK;
-    if (!e->parts && !e->outer) return VKT_OK;
-    VKT_TRY(vkt_ticket_wait(e->gpu, ticket));
-    double start = vkt__now();
-    if (e->outer) {
-        VKT_TRY(outer_step(e));
-        e->seconds += vkt__now() - start;
-        return VKT_OK;
-    }
     vkt_buffer *values = vkt_model_values(e->model);
     vkt__range own = vkt__optim_own(e->optim);
     uint64_t first = vkt_model_frozen_flat(e->model);
@@ -309,7 +332,20 @@ vkt_status vkt__exchange_update(vkt__exchange *e, uint64_t ticket)
     VKT_TRY(vkt__exchange_whole(e, e->host));
     VKT_TRY(vkt_buffer_write(e->gpu, values, 4 * first, e->host, 4 * e->count));
     if (e->narrow) VKT_TRY(vkt_graph_run(e->narrow));
+fail:
+    return st;
+}
+
+vkt_status vkt__exchange_update(vkt__exchange *e, uint64_t ticket)
+{
+    vkt_status st = VKT_OK;
+    if (!e->parts && !e->outer) return VKT_OK;
+    VKT_TRY(vkt_ticket_wait(e->gpu, ticket));
+    double start = vkt__now();
+    uint64_t before = e->comm->bytes;
+    VKT_TRY(e->outer ? outer_step(e) : share_parameters(e));
     e->seconds += vkt__now() - start;
+    e->sent += e->comm->bytes - before;
 fail:
     return st;
 }

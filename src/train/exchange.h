@@ -37,6 +37,7 @@ typedef struct vkt__exchange {
     double share;
     uint64_t count;
     uint64_t *parts, *cuts; /* [size + 1] where the ranks' parts begin, also in a bucket; or NULL */
+    float *rest;  /* [count] of train.compress: what rounding has left of gradients; or NULL */
     float *outer; /* [2, count] parameters after the last outer step, and its momentum; or NULL */
     vkt_graph *narrow; /* parameters that arrive, in 16 bits, too; or NULL */
     float *host;       /* the gradients' memory where the host sees it, else a copy of them */
@@ -45,6 +46,7 @@ typedef struct vkt__exchange {
     float shared[VKT__SHARED_N];
     double seconds; /* in exchanges so far, after the device had made the last gradient */
     double hidden;  /* and before that: between the first bucket's start and it */
+    uint64_t sent;  /* bytes, by this rank */
 } vkt__exchange;
 
 /* The end of the graph of a micro-batch, before it is compiled: sums of gradients, loss and hits,

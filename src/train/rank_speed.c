@@ -192,6 +192,7 @@ void vkt__ranks_say_exchange(const vkt__trainer *t)
     if (!e || !n || !comm_of(t)) return;
     vkt_log(VKT_LOG_INFO, "train",
             "exchange: %.3g ms a step during the backward pass, and %.3g ms after it, in which the "
-            "device waits",
-            1e3 * e->hidden / (double)n, 1e3 * e->seconds / (double)n);
+            "device waits; this rank sent %.4g KiB a step",
+            1e3 * e->hidden / (double)n, 1e3 * e->seconds / (double)n,
+            (double)e->sent / (double)n / 1024);
 }

@@ -290,6 +290,10 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
         vkt_log(VKT_LOG_WARN, "train",
                 "train.sync: every rank goes on with rank 0's moments, which the checkpoint has: "
                 "not bit for bit");
+    if (there && c->ranks > 1 && c->compress != VKT_COMPRESS_NONE)
+        vkt_log(VKT_LOG_WARN, "train",
+                "train.compress: what rounding had left of each rank's gradients is lost, which no "
+                "checkpoint has: not bit for bit");
     warn_of_averages(t);
     if (t->desc->resume) VKT_TRY(vkt__trainer_resume(t));
     uint64_t at = t->desc->resume ? t->first : VKT__METRICS_NEW;

@@ -69,6 +69,52 @@ static void check_cuts(vkt_comm *c)
     for (uint64_t i = 0; i < N; i++) assert_true(a[i] == expected(c->size, i));
 }
 
+/* In bf16: all ranks have the same bits, of half the bytes, within the error of two roundings; what
+ * they take comes later, so that the mean of many sums of the same is that sum. */
+static void check_rounded(vkt_comm *c)
+{
+    enum { N = 1000, TIMES = 64 };
+    static float a[N], rest[N], first[64 * N];
+    static double mean[N];
+    uint64_t before = c->bytes, sum_bytes;
+    vkt__comm_job *job;
+    vkt__comm_work w = { VKT__COMM_SUM, a, N, NULL, rest };
+    if (c->size > 64) return;
+    fill(a, N, c->rank);
+    assert_int_equal(vkt__comm_sum(c, a, N), VKT_OK);
+    sum_bytes = c->bytes - before;
+    for (int k = 0; k < TIMES; k++) {
+        fill(a, N, c->rank);
+        before = c->bytes;
+        assert_int_equal(vkt__comm_rounded_start(c, &w, &job), VKT_OK);
+        assert_int_equal(vkt__comm_sum_wait(c, &job), VKT_OK);
+        assert_true(c->bytes - before == sum_bytes / 2);
+        for (int i = 0; i < N; i++) mean[i] += (double)a[i] / TIMES;
+    }
+    assert_int_equal(vkt__comm_all_gather(c, a, first, sizeof a), VKT_OK);
+    for (uint32_t r = 1; r < c->size; r++) assert_memory_equal(first, first + r * N, sizeof a);
+    for (uint64_t i = 0; i < N; i++) {
+        double e = (double)expected(c->size, i), most = fabs(e);
+        for (uint32_t r = 0; r < c->size; r++) most += fabs((double)value(r, i));
+        double one = fabs((double)a[i] - e), all = fabs(mean[i] - e);
+        assert_true(one <= most / 64 && all <= most / 128 / TIMES + 1e-6);
+        assert_true(c->size == 1 || fabsf(rest[i]) <= most / 128);
+    }
+    fill(a, N, c->rank); /* what is no number reaches all, and stays nobody's */
+    if (c->rank == 0) a[3] = INFINITY, a[N - 1] = NAN;
+    assert_int_equal(vkt__comm_rounded_start(c, &w, &job), VKT_OK);
+    assert_int_equal(vkt__comm_sum_wait(c, &job), VKT_OK);
+    assert_true(isinf(a[3]) && isnan(a[N - 1]) && isfinite(rest[3]) && isfinite(rest[N - 1]));
+    w.kind = VKT__COMM_SCATTER; /* the own piece is not rounded after the sum */
+    for (int i = 0; i < N; i++) rest[i] = 0;
+    fill(a, N, c->rank);
+    assert_int_equal(vkt__comm_rounded_start(c, &w, &job), VKT_OK);
+    assert_int_equal(vkt__comm_sum_wait(c, &job), VKT_OK);
+    for (uint64_t i = vkt__comm_piece(N, c->size, c->rank);
+         i < vkt__comm_piece(N, c->size, c->rank + 1); i++)
+        assert_true(rest[i] == 0 && (c->size == 1 || fabsf(a[i] - expected(c->size, i)) < 0.1F));
+}
+
 /* Several sums under way, tested in another order than they began. */
 static void check_jobs(vkt_comm *c)
 {
@@ -163,6 +209,7 @@ static int as_rank(const char *what)
         check_sums(c);
         check_cuts(c);
         check_jobs(c);
+        check_rounded(c);
         check_bytes(c);
     } else if (!strcmp(what, "fails")) { /* the last; the others wait for a sum */
         static float x[4];

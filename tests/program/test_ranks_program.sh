@@ -76,11 +76,13 @@ print(sys.argv[2], "differs from", sys.argv[1], "by at most", worst)
 sys.exit(a.keys() != b.keys() or not worst[0] < float(sys.argv[3]))
 PY
 }
+sent() { sed -n 's/.*this rank sent \([0-9.]*\) KiB a step.*/\1/p' err | head -n 1; }
 same() { cmp -s "$1/checkpoints/$3/model.safetensors" "$2/checkpoints/$3/model.safetensors" || say "$1 and $2: other bits at $3"; }
 
 for recipe in mlp mixed norm text; do
   runs 1 $recipe-1 $recipe.yaml
   runs 3 $recipe-3 $recipe.yaml
+  [ $recipe != mlp ] || whole=$(sent)
   # Of a few examples, a rounding may change who is before whom.
   exact="accuracy roc_auc"
   [ $recipe != norm ] || exact=
@@ -147,6 +149,21 @@ grep -q "train.sync: every rank goes on with rank 0's moments" err || say "no wo
 for wrong in "eval.every=12:12 is no multiple of train.sync.every = 5" "optim.shard=true:can't be combined with optim.shard" "train.ema=0.9:can't be combined with train.ema"; do
   ranks 2 train mlp.yaml --run no --set train.sync.every=5 --set "${wrong%%:*}"
   [ $code = 2 ] && grep -q "${wrong#*:}" err || { say "train.sync.every=5 with ${wrong%%:*}: $code"; cat err >&2; }
+done
+
+# Gradients in bf16: nearly the same training for half the bytes, also with parts of the state; the same bits twice.
+runs 3 bf16 mlp.yaml --set train.compress=bf16 --set train.steps=20
+half=$(sent)
+runs 3 bf16 mlp.yaml --set train.compress=bf16 --set train.steps=40 --resume
+near mlp-3 bf16 0.02 loss
+grep -q 'train.compress: what rounding had left' err || say "no word of what rounding had left"
+python3 -c "import sys; a, b = map(float, sys.argv[1:]); sys.exit(not 0.48 < a / b < 0.52)" "$half" "$whole" || say "bf16 sends $half KiB a step for $whole"
+for run in bf16-parts bf16-twice; do runs 3 $run mixed.yaml --set train.compress=bf16 --set optim.shard=true; done
+near mixed-3 bf16-parts 0.02 loss
+same bf16-parts bf16-twice step-00000020
+for wrong in "train.sync.every=5:can't be combined with train.sync.every" "train.precision=fp16:can't be combined with train.precision fp16"; do
+  ranks 2 train mlp.yaml --run no --set train.compress=bf16 --set "${wrong%%:*}"
+  [ $code = 2 ] && grep -q "${wrong#*:}" err || { say "train.compress=bf16 with ${wrong%%:*}: $code"; cat err >&2; }
 done
 
 # Unequal parts are the same training. Measured ones are kept by a run that is resumed.
