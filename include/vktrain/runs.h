@@ -67,9 +67,10 @@ typedef struct vkt_run_info {
     const char *recipe, *config;  /* path or name; resolved YAML, for vkt_config_parse */
     const char *commit, *changes; /* of the git checkout that the recipe lies in; changes: "" all
                                      was committed; NULL: unknown */
-    uint64_t step, total, best_step, n_params;
+    uint64_t step, total, best_step, n_params, ranks;
     double best_metric, test_loss, test_accuracy, test_mae, items_per_s,
-        seconds; /* NAN: unknown, or not of this task */
+        seconds;                             /* NAN: unknown, or not of this task */
+    double exchange_share, exchange_overlap; /* of several ranks; else NAN */
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
  * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */

@@ -62,6 +62,15 @@ static const char *measures(vkt__run_view *r, const char *split, uint64_t step)
                 number(a, found->average_precision));
 }
 
+static const char *ranks_text(vkt__arena *a, const vkt__run_record *x)
+{
+    if (isnan(x->exchange_share)) return CELL("%llu", (unsigned long long)x->ranks);
+    return CELL("%llu; the exchange took %.1f%% of the training time, and %.0f%% of it lay under "
+                "the backward pass; each sent %s in a step",
+                (unsigned long long)x->ranks, 100 * x->exchange_share, 100 * x->exchange_overlap,
+                CELL("%.3g MiB", (double)x->exchange_bytes / 1048576));
+}
+
 /* What run.json says; a row of which it says nothing is left out. */
 static void summary(vkt__page *p, vkt__run_view *r)
 {
@@ -87,6 +96,7 @@ static void summary(vkt__page *p, vkt__run_view *r)
         { "data", text_or_none(x->data) },
         { "device", text_or_none(x->device) },
         { "driver", text_or_none(x->driver) },
+        { "ranks", x->ranks > 1 ? ranks_text(a, x) : NULL },
         { "recipe", text_or_none(x->source) },
         { "recipe's commit",
           x->commit

@@ -59,6 +59,9 @@ static const field fields[] = {
     F(eval_batch, COUNT),
     F(ranks, COUNT),
     F(shares, TEXT),
+    F(exchange_share, NUMBER),
+    F(exchange_overlap, NUMBER),
+    F(exchange_bytes, COUNT),
     F(config, TEXT),
 };
 

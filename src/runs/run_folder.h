@@ -21,8 +21,14 @@ typedef struct vkt__run_record {
     uint64_t n_train, n_valid, n_test; /* examples */
     uint64_t n_shared;                 /* of validation and test: in training too */
     uint64_t step, total, best_step;
-    uint64_t ranks;                   /* that train together; 0: one */
-    const char *shares;               /* of these, as train.balance lists them; NULL: equal */
+    uint64_t ranks;     /* that train together; 0: one */
+    const char *shares; /* of these, as train.balance lists them; NULL: equal */
+    /* Of several ranks, since the run was last begun or resumed, on rank 0: the part of the
+     * training time in which the device waited for the exchange; the part of the exchange's time
+     * that lay under the backward pass; bytes that it sent in a step. NAN and 0: one rank, or not
+     * known. */
+    double exchange_share, exchange_overlap;
+    uint64_t exchange_bytes;
     uint64_t micro_batch, eval_batch; /* to fit into memory; 0: as the recipe says */
     const char *metric;
     double best_metric, valid_loss, valid_accuracy, valid_mae, test_loss, test_accuracy, test_mae;

@@ -185,14 +185,18 @@ fail:
     return st;
 }
 
-void vkt__ranks_say_exchange(const vkt__trainer *t)
+void vkt__ranks_note_exchange(vkt__trainer *t)
 {
     const vkt__exchange *e = t->s ? t->s->exchange : NULL;
     uint64_t n = t->done - t->first;
     if (!e || !n || !comm_of(t)) return;
+    double seconds = vkt__now() - t->began - t->eval_s;
+    t->record.exchange_share = e->seconds / seconds;
+    t->record.exchange_overlap = e->hidden / VKT_MAX(e->hidden + e->seconds, 1e-9);
+    t->record.exchange_bytes = e->sent / n;
     vkt_log(VKT_LOG_INFO, "train",
             "exchange: %.3g ms a step during the backward pass, and %.3g ms after it, in which the "
-            "device waits; this rank sent %.4g KiB a step",
+            "device waits (%.1f%% of the time); this rank sent %.4g KiB a step",
             1e3 * e->hidden / (double)n, 1e3 * e->seconds / (double)n,
-            (double)e->sent / (double)n / 1024);
+            100 * t->record.exchange_share, (double)e->sent / (double)n / 1024);
 }

@@ -15,7 +15,7 @@ vkt_status vkt__ranks_time(vkt__trainer *t, bool *again);
 /* Before the first step, after vkt__session_join: who does what, what is exchanged, and how much of
  * the ranks' time is left for training by what was measured. */
 vkt_status vkt__ranks_say_shares(vkt__trainer *t);
-/* After the last step: what the exchange took. */
-void vkt__ranks_say_exchange(const vkt__trainer *t);
+/* After the last step: what the exchange took, into the log and the run's record. */
+void vkt__ranks_note_exchange(vkt__trainer *t);
 
 #endif

@@ -394,7 +394,7 @@ static vkt_status start_loader(vkt__trainer *t)
 static vkt_status work(vkt__trainer *t)
 {
     vkt_status st = loop(t);
-    vkt__ranks_say_exchange(t);
+    vkt__ranks_note_exchange(t);
     vkt__trainer_fill_result(t);
     if (t->desc->no_checkpoints) {
         t->result->best_step = t->record.best_step;

@@ -82,7 +82,7 @@ same() { cmp -s "$1/checkpoints/$3/model.safetensors" "$2/checkpoints/$3/model.s
 for recipe in mlp mixed norm text; do
   runs 1 $recipe-1 $recipe.yaml
   runs 3 $recipe-3 $recipe.yaml
-  [ $recipe != mlp ] || whole=$(sent)
+  [ $recipe != mlp ] || f32=$(sent)
   # Of a few examples, a rounding may change who is before whom.
   exact="accuracy roc_auc"
   [ $recipe != norm ] || exact=
@@ -96,6 +96,20 @@ runs 3 halved mlp.yaml --set train.steps=20
 runs 3 halved mlp.yaml --resume --set train.steps=40
 same mlp-3 halved step-00000040
 [ "$(find again -name 'events*' | wc -l)" = 1 ] || say "more than one rank has written"
+
+# What the exchange took is in the run's record, in the table of runs and in the report.
+"$program" runs . --filter run~mixed- --json >out 2>err || say "runs: $(cat err)"
+"$program" report mixed-3 >>err 2>&1 || say "report: $(cat err)"
+python3 - <<'PY' || say "the exchange is not in the record"
+import json
+one, three = (json.load(open(f"mixed-{n}/run.json")) for n in (1, 3))
+assert one["exchange_share"] is None and one["exchange_bytes"] == 0, one
+assert 0 < three["exchange_share"] < 1 and 0 <= three["exchange_overlap"] <= 1 and three["exchange_bytes"] > 1e6, three
+rows = {r["run"].split("/")[-1]: r for r in json.load(open("out"))["runs"]}
+assert rows["mixed-3"]["ranks"] == 3 and rows["mixed-3"]["exchange_share"] > 0 and rows["mixed-1"]["ranks"] == 1, rows
+page = open("mixed-3/report.html").read()
+assert "3; the exchange took" in page
+PY
 
 # Each rank with a part of the optimizer's state: the same training, also over an interruption; checkpoints are the same files.
 files_near() { # files_near A B LIMIT FILE...: tensors of the same names, and numbers that differ by less, relative to a tensor's largest
@@ -157,7 +171,7 @@ half=$(sent)
 runs 3 bf16 mlp.yaml --set train.compress=bf16 --set train.steps=40 --resume
 near mlp-3 bf16 0.02 loss
 grep -q 'train.compress: what rounding had left' err || say "no word of what rounding had left"
-python3 -c "import sys; a, b = map(float, sys.argv[1:]); sys.exit(not 0.48 < a / b < 0.52)" "$half" "$whole" || say "bf16 sends $half KiB a step for $whole"
+python3 -c "import sys; a, b = map(float, sys.argv[1:]); sys.exit(not 0.48 < a / b < 0.52)" "$half" "$f32" || say "bf16 sends $half KiB a step for $f32"
 for run in bf16-parts bf16-twice; do runs 3 $run mixed.yaml --set train.compress=bf16 --set optim.shard=true; done
 near mixed-3 bf16-parts 0.02 loss
 same bf16-parts bf16-twice step-00000020

@@ -32,7 +32,8 @@ static const char details[] =
     "--json or --markdown, or by the study's folder as DIR.\n"
     "KEY is run, name, note, status, step, total, parameters, metric, best, best_step, test_loss, "
     "test_accuracy, test_mae, items_per_s, seconds, started, device, recipe, commit, changes, "
-    "command, error, or an option of a recipe, such as optim.lr.\n"
+    "command, error, ranks, exchange_share, exchange_overlap, or an option of a recipe, such as "
+    "optim.lr.\n"
     "examples: vktrain runs --filter status=done --sort -best --show optim.lr\n"
     "          vktrain runs --filter optim.lr>0.001 --filter name~digits --csv\n"
     "          vktrain runs runs/a runs/b --compare";

@@ -40,6 +40,9 @@ static const runs_field fields[] = {
     TEXT("commit", commit),
     TEXT("changes", changes),
     COUNT("parameters", n_params),
+    COUNT("ranks", ranks),
+    NUMBER("exchange_share", exchange_share),
+    NUMBER("exchange_overlap", exchange_overlap),
 };
 
 const runs_field *runs_fields(size_t *n)
