@@ -215,6 +215,15 @@ static bool is_norm(const char *name)
     return end && !end[11];
 }
 
+/* f16 ends at 65504; numbers that round to more would become infinite. */
+static bool fits_f16(const vkt__st_tensor *t)
+{
+    const float *v = t->data;
+    for (uint64_t i = 0; i < t->shape[0] * t->shape[1]; i++)
+        if (fabsf(v[i]) >= 65520) return false;
+    return true;
+}
+
 static vkt_status put_tensors(exporter *e)
 {
     const vkt__weights *w = &e->l->weights;
@@ -234,6 +243,9 @@ static vkt_status put_tensors(exporter *e)
         for (uint32_t d = 0; d < t->rank; d++)
             row.shape[d] = t->shape[x->transposed ? t->rank - 1 - d : d];
         row.type = type_of(e, row.name, t->rank, row.shape[t->rank - 1]);
+        if (row.type == VKT__GGML_F16 && !fits_f16(t))
+            return vkt__fail(VKT_E_ARG, "export",
+                             "%s has values too large for f16: export as bf16 or f32", t->name);
         vkt__gguf_put_tensor(&e->out, &row);
     }
     put_rope_tensors(e);

@@ -80,8 +80,8 @@ static void copy(const char *from, const char *to)
     free(text);
 }
 
-/* A Hugging Face folder with random weights. */
-static void make_folder(vkt__arena *a, size_t k)
+/* A Hugging Face folder with random weights of that deviation. */
+static void make_folder(vkt__arena *a, size_t k, double scale)
 {
     const char *folder = in_dir(a, models[k].name, "");
     vkt__trained t;
@@ -106,7 +106,8 @@ static void make_folder(vkt__arena *a, size_t k)
         uint64_t n = 1;
         for (uint32_t d = 0; d < w.model[i].rank; d++) n *= w.model[i].shape[d];
         for (uint64_t e = 0; e < n; e++)
-            ((float *)w.model[i].data)[e] = vkt_rand_normal(5, VKT_RNG_TEST, (i << 32) + e);
+            ((float *)w.model[i].data)[e] =
+                (float)(scale * vkt_rand_normal(5, VKT_RNG_TEST, (i << 32) + e));
     }
     REQUIRE_OK(vkt__safetensors_write(in_dir(a, models[k].name, "model.safetensors"), w.model,
                                       w.n_model, NULL, 0, NULL));
@@ -168,7 +169,7 @@ static void a_file_is_its_folder(void **state)
     for (size_t k = 0; k < VKT_COUNT(models); k++) {
         vkt__arena a = { 0 };
         vkt__language x, y;
-        make_folder(&a, k);
+        make_folder(&a, k, 1);
         const char *folder = in_dir(&a, models[k].name, ""),
                    *file = in_dir(&a, models[k].name, ".gguf");
         REQUIRE_OK(vkt_export_gguf(folder, file, VKT_EXPORT_F32));
@@ -225,6 +226,20 @@ static void q4_k_is_near(void **state)
         sum += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
     }
     assert_true(sqrt(sum / 256) < 0.033); /* uniform rounding: 2/15 / sqrt 12 = 0.038 of the wide */
+}
+
+static void f16_has_an_end(void **state)
+{
+    (void)state;
+    vkt__arena a = { 0 };
+    REQUIRE_OK(vkt__remove_tree(DIR "/gpt2"));
+    make_folder(&a, 0, 40000);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export_gguf(DIR "/gpt2", DIR "/large.gguf", VKT_EXPORT_F16), VKT_E_ARG);
+    REQUIRE_LOGGED("too large for f16");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    REQUIRE_OK(vkt_export_gguf(DIR "/gpt2", DIR "/large.gguf", VKT_EXPORT_BF16));
+    vkt__arena_finish(&a);
 }
 
 /* ---- blocks ---- */
@@ -342,11 +357,9 @@ static void damage_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_its_folder),
-        cmocka_unit_test(types_are_near),
-        cmocka_unit_test(q4_k_is_near),
-        cmocka_unit_test(blocks_are_ggmls),
-        cmocka_unit_test(what_is_not_understood_is_named),
+        cmocka_unit_test(a_file_is_its_folder), cmocka_unit_test(types_are_near),
+        cmocka_unit_test(q4_k_is_near),         cmocka_unit_test(f16_has_an_end),
+        cmocka_unit_test(blocks_are_ggmls),     cmocka_unit_test(what_is_not_understood_is_named),
         cmocka_unit_test(damage_is_refused),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
