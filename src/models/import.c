@@ -14,7 +14,8 @@
 typedef struct {
     vkt__arena arena;
     const char *folder;
-    json_t *map; /* tensor -> file of the index; NULL: all in `only` */
+    const char *told; /* the folder or the file, as it was named */
+    json_t *map;      /* tensor -> file of the index; NULL: all in `only` */
     const char *only;
     vkt__weights_file *open;
     const char *open_name;
@@ -84,6 +85,7 @@ fail:
 
 static vkt_status source_open(source *s, const char *path)
 {
+    s->told = path;
     if (vkt__is_dir(path)) {
         s->folder = path;
         return read_index(s);
@@ -157,7 +159,7 @@ static vkt_status misfit(const source *s, const vkt__st_tensor *t, const vkt_ten
     vkt__st_shape_text(t->rank, t->shape, &b);
     if (all)
         vkt__fail(VKT_E_FORMAT, "model", "'%s': tensor '%s' is %s in the file, %s in the model",
-                  s->folder, t->name, a.data, b.data);
+                  s->told, t->name, a.data, b.data);
     else {
         vkt_log(VKT_LOG_DEBUG, "train",
                 "'%s' is %s %s in '%s/%s' and %s %s in the model: its initial weights are random",
@@ -203,8 +205,7 @@ static vkt_status take(source *s, const vkt__st_tensor *t, bool all, matched *m)
     VKT_TRY(find(s, t->name, &at, &found));
     if (!found && all)
         return vkt__fail(VKT_E_FORMAT, "model",
-                         "'%s' has no tensor '%s': it belongs to another model", s->folder,
-                         t->name);
+                         "'%s' has no tensor '%s': it belongs to another model", s->told, t->name);
     if (!found) {
         vkt_log(VKT_LOG_DEBUG, "train", "'%s' is not in '%s/%s': its initial weights are random",
                 t->name, s->folder, s->only ? s->only : "");
@@ -382,7 +383,7 @@ static vkt_status check_head(source *s, const vkt__st_tensor *t, size_t n, const
         st = vkt__fail(VKT_E_FORMAT, "model",
                        "'%s': tie_word_embeddings is true, but the output weights '%s' differ from "
                        "the embedding's: set it to false, or remove that tensor",
-                       s->folder, name);
+                       s->told, name);
 fail:
     free(head);
     free(own);
@@ -400,7 +401,7 @@ static vkt_status check_place(source *s, const vkt__st_tensor *t, size_t n, cons
     if (!strcmp(name, "lm_head.weight") || !strcmp(name, "embed_out.weight"))
         return check_head(s, t, n, name);
     return vkt__fail(VKT_E_FORMAT, "model",
-                     "'%s': the model that config.json describes has no tensor '%s'", s->folder,
+                     "'%s': the model that config.json describes has no tensor '%s'", s->told,
                      vkt__show(name).s);
 }
 

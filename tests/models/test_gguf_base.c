@@ -315,7 +315,8 @@ static void what_is_not_understood_is_named(void **state)
           "llama.attention.value_lengtx is not supported" },
         { "tokenizer.ggml.model", "gpt2", "bert", "tokenizer.ggml.model is another" },
         { "tokenizer.ggml.pre", "llama-bpe", "llama-bqe", "tokenizer.ggml.pre names a way" },
-        { "", "output_norm.weight", "output_nxrm.weight", "'model.norm.weight'" },
+        { "", "output_norm.weight", "output_nxrm.weight",
+          "bad.gguf' has no tensor 'model.norm.weight'" },
         { "", "blk.1.attn_q.weight", "blk.1.attn_Q.weight", "self_attn.q_proj.weight'" },
     };
     for (size_t k = 0; k < VKT_COUNT(cases); k++) {
