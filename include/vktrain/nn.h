@@ -118,10 +118,18 @@ typedef struct vkt_layer_type {
 } vkt_layer_type;
 VKT_API const vkt_layer_type *vkt_layer_types(size_t *n);
 
+/* Biases that are trained beside adapters. */
+typedef enum vkt_lora_bias {
+    VKT_LORA_BIAS_NONE,
+    VKT_LORA_BIAS_ALL,
+    VKT_LORA_BIAS_LORA_ONLY /* those of layers with an adapter */
+} vkt_lora_bias;
+
 /* Low-rank adapters (LoRA: Hu et al. 2021, arXiv 2106.09685): y += alpha / rank * B A dropout(x) on
  * chosen linear layers, with A [rank, in], B [out, rank], named LAYER.lora_A.weight and
  * LAYER.lora_B.weight. B starts at zero, A with the standard deviation that PEFT uses. Only A and B
- * are trained. */
+ * are trained, and what `modules` and `bias` name. A name of a layer is whole, or its last parts
+ * after a dot. */
 typedef struct vkt_lora {
     uint32_t rank;       /* 0: no adapters, all weights are trained */
     float alpha;         /* 0: twice the rank */
@@ -132,9 +140,19 @@ typedef struct vkt_lora {
     vkt_quant base;      /* how matrices that are not trained are kept. AUTO: in the model's
                             precision. With a base in 4 bits embeddings and the output layer have 8:
                             Q8_0 */
+    bool rslora;         /* the scale is alpha / sqrt(rank) (arXiv 2312.03732) */
+    /* "NAME=VALUE, ...": ranks and alphas of layers that have others; the first name that is a
+     * layer's counts. NULL: none. */
+    const char *rank_pattern, *alpha_pattern;
+    const char *modules; /* comma-separated names of layers, embeddings and norms too, that are
+                            trained in full and get no adapter; NULL: none */
+    vkt_lora_bias bias;
+    bool dora; /* weight-decomposed: rows of W + scale B A are divided by their norms, which the
+                  gradient takes as constants, and multiplied by LAYER.lora_magnitude_vector [out],
+                  which is trained and begins as the norms (Liu et al. 2024, arXiv 2402.09353) */
 } vkt_lora;
 #define VKT_LORA_ALL "all-linear"
-/* alpha / rank. */
+/* alpha / rank, or with rslora alpha / sqrt(rank), of a layer that no pattern names. */
 VKT_API float vkt_lora_scale(const vkt_lora *l);
 
 typedef struct vkt_model_desc {

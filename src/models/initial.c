@@ -1,9 +1,17 @@
 /* initial.h: at random, or what `init` names, and into the adapters what `lora.from` names. */
+#include <math.h>
+#include <stdio.h>
+
 #include "models/initial.h"
 #include "models/import.h"
 #include "models/peft.h"
 #include "models/trained.h"
-#include "nn/params.h"
+#include "nn/lora.h"
+
+static bool same(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
 
 /* Loads the weights of lora.from into the model's adapter. */
 static vkt_status load_adapter(const vkt_config *c, vkt__weights *w)
@@ -11,7 +19,8 @@ static vkt_status load_adapter(const vkt_config *c, vkt__weights *w)
     vkt_status st;
     vkt__peft p;
     VKT_TRY(vkt__peft_open(c->lora_from, &p));
-    if (p.lora.rank != c->lora.rank || p.lora.alpha != c->lora.alpha) {
+    if (p.lora.rank != c->lora.rank || fabsf(vkt_lora_scale(&p.lora) - vkt_lora_scale(&c->lora)) >
+                                           1e-6f * vkt_lora_scale(&c->lora)) {
         st = vkt__fail(VKT_E_ARG, "model",
                        "'%s' has rank %u and alpha %g, the recipe rank %u and alpha %g: leave both "
                        "out with lora.from",
@@ -19,7 +28,19 @@ static vkt_status load_adapter(const vkt_config *c, vkt__weights *w)
                        (double)c->lora.alpha);
         goto fail;
     }
-    VKT_TRY(vkt__peft_load(&p, w->saved, w->n_saved - w->n_states));
+    const char *other = !same(p.lora.rank_pattern, c->lora.rank_pattern)     ? "rank_pattern"
+                        : !same(p.lora.alpha_pattern, c->lora.alpha_pattern) ? "alpha_pattern"
+                        : !same(p.lora.modules, c->lora.modules)             ? "modules_to_save"
+                        : p.lora.bias != c->lora.bias                        ? "bias"
+                        : p.lora.dora != c->lora.dora                        ? "dora"
+                                                                             : NULL;
+    if (other) {
+        st = vkt__fail(VKT_E_ARG, "model",
+                       "lora.%s is not what the adapter '%s' has: leave it out with lora.from",
+                       other, c->lora_from);
+        goto fail;
+    }
+    VKT_TRY(vkt__peft_load(&p, w->saved, w->n_saved - w->n_states, w->model, w->n_model));
 fail:
     vkt__peft_close(&p);
     return st;
@@ -40,35 +61,71 @@ fail:
     return st;
 }
 
-static vkt_status import_one(const char *init, vkt_model *m, vkt__weights *w, size_t i)
+/* DoRA's magnitudes begin as the norms of the rows that the device has, of few bits as those are
+ * unpacked. */
+static vkt_status begin_magnitude(const vkt_config *c, const vkt_model *m, vkt__weights *w,
+                                  size_t i)
+{
+    const vkt__st_tensor *t = &w->base[i];
+    char name[200];
+    size_t n = strlen(t->name), end = strlen(".weight");
+    if (!c->lora.dora || t->rank != 2 || n <= end) return VKT_OK;
+    snprintf(name, sizeof name, "%.*s.lora_magnitude_vector", (int)(n - end), t->name);
+    for (size_t k = 0; k < w->n_saved; k++) {
+        if (strcmp(w->saved[k].name, name) != 0) continue;
+        vkt_status st = vkt__weights_thaw(m, w, i);
+        if (st == VKT_OK) vkt__lora_norms(t->data, t->shape[0], t->shape[1], w->saved[k].data);
+        return st;
+    }
+    return VKT_OK;
+}
+
+static vkt_status import_one(const vkt_config *c, vkt_model *m, vkt__weights *w, size_t i)
 {
     vkt_status st;
     VKT_TRY(vkt__weights_hold(w, i));
-    VKT_TRY(vkt__weights_import(init, &w->base[i], 1, true));
-    VKT_TRY(vkt__weights_check_finite(init, &w->base[i], 1));
+    VKT_TRY(vkt__weights_import(c->init, &w->base[i], 1, true));
+    VKT_TRY(vkt__weights_check_finite(c->init, &w->base[i], 1));
     w->base_crc = vkt__st_crc(w->base_crc, &w->base[i], 1);
     VKT_TRY(vkt__weights_freeze(m, w, i));
+    VKT_TRY(begin_magnitude(c, m, w, i));
 fail:
     vkt__weights_drop(w, i);
     return st;
 }
 
-/* The frozen weights; out of a folder one by one, so that they are never all in host memory. */
-static vkt_status import_base(const char *init, vkt_model *m, vkt__weights *w)
+static bool is_adapter(const vkt__st_tensor *t)
+{
+    return strstr(t->name, ".lora_") != NULL;
+}
+
+/* What is trained in full beside the adapters begins as the base's, too. Out of a folder each
+ * weight alone, so that they are never all in host memory. */
+static vkt_status import_base(const vkt_config *c, vkt_model *m, vkt__weights *w)
 {
     vkt_status st = VKT_OK;
+    size_t n = 0;
+    vkt__st_tensor *all = vkt__alloc((w->n_base + w->n_saved) * sizeof *all);
     w->base_crc = 0;
-    if (vkt__is_model(init)) {
-        for (size_t i = 0; i < w->n_base && st == VKT_OK; i++) st = import_one(init, m, w, i);
-        return st;
+    for (size_t i = 0; i < w->n_saved; i++)
+        if (!is_adapter(&w->saved[i])) all[n++] = w->saved[i];
+    if (vkt__is_model(c->init)) {
+        if (n) VKT_TRY(vkt__weights_import(c->init, all, n, true));
+        for (size_t i = 0; i < w->n_base && st == VKT_OK; i++) st = import_one(c, m, w, i);
+        goto fail;
     }
     VKT_TRY(vkt__weights_hold_all(w));
-    VKT_TRY(vkt__weights_import(init, w->base, w->n_base, true));
-    VKT_TRY(vkt__weights_check_finite(init, w->base, w->n_base));
+    memcpy(all + n, w->base, w->n_base * sizeof *all);
+    VKT_TRY(vkt__weights_import(c->init, all, n + w->n_base, true));
+    VKT_TRY(vkt__weights_check_finite(c->init, w->base, w->n_base));
     w->base_crc = vkt__st_crc(0, w->base, w->n_base);
-    for (size_t i = 0; i < w->n_base; i++) VKT_TRY(vkt__weights_freeze(m, w, i));
+    for (size_t i = 0; i < w->n_base; i++) {
+        VKT_TRY(vkt__weights_freeze(m, w, i));
+        VKT_TRY(begin_magnitude(c, m, w, i));
+    }
 fail:
     vkt__weights_drop_all(w);
+    free(all);
     return st;
 }
 
@@ -77,10 +134,7 @@ static vkt_status initial_adapters(const vkt_config *c, vkt_model *m, vkt__weigh
     vkt_status st;
     VKT_TRY(vkt__model_init_trained(m, c->seed));
     VKT_TRY(vkt__weights_download(vkt_model_gpu(m), m, NULL, w));
-    VKT_TRY(import_base(c->init, m, w));
-    if (w->n_states)
-        VKT_TRY(
-            vkt__weights_import(c->init, w->saved + w->n_saved - w->n_states, w->n_states, true));
+    VKT_TRY(import_base(c, m, w));
     if (c->lora_from) VKT_TRY(load_adapter(c, w));
     VKT_TRY(vkt__weights_check_finite(c->lora_from ? c->lora_from : c->init, w->saved, w->n_saved));
 fail:

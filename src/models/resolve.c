@@ -30,9 +30,9 @@ fail:
     return st;
 }
 
-/* The adapter of lora.from sets rank, alpha and targets and, if the recipe has no init, the base
- * model. A recipe with a rank (such as a checkpoint's) has all these settings: vkt__weights_initial
- * compares them. */
+/* The adapter of lora.from sets all of `lora` but base and dropout and, if the recipe has no init,
+ * the base model. A recipe with a rank (such as a checkpoint's) has all these settings:
+ * vkt__weights_initial compares them. */
 static vkt_status lora_of_folder(vkt_config *c)
 {
     vkt_status st;
@@ -44,15 +44,27 @@ static vkt_status lora_of_folder(vkt_config *c)
     VKT_TRY(vkt__peft_open(c->lora_from, &p));
     vkt_quant base = c->lora.base;
     float dropout = vkt__config_was_set(c, "lora.dropout") ? c->lora.dropout : p.lora.dropout;
-    if (c->lora.alpha > 0 || c->lora.targets) {
-        st = vkt__config_refuse(c, c->lora.targets ? "lora.targets" : "lora.alpha",
-                                "is the adapter's own with lora.from: leave it out");
+    const char *own = c->lora.targets         ? "lora.targets"
+                      : c->lora.rslora        ? "lora.rslora"
+                      : c->lora.dora          ? "lora.dora"
+                      : c->lora.rank_pattern  ? "lora.rank_pattern"
+                      : c->lora.alpha_pattern ? "lora.alpha_pattern"
+                      : c->lora.modules       ? "lora.modules_to_save"
+                      : c->lora.bias          ? "lora.bias"
+                      : c->lora.alpha > 0     ? "lora.alpha"
+                                              : NULL;
+    if (own) {
+        st = vkt__config_refuse(c, own, "is the adapter's own with lora.from: leave it out");
         goto fail;
     }
+    vkt__arena *a = &c->priv->arena;
     c->lora = p.lora;
     c->lora.base = base;
     c->lora.dropout = dropout;
-    c->lora.targets = vkt__arena_strdup(&c->priv->arena, p.lora.targets);
+    c->lora.targets = vkt__arena_strdup(a, p.lora.targets);
+    if (p.lora.modules) c->lora.modules = vkt__arena_strdup(a, p.lora.modules);
+    if (p.lora.rank_pattern) c->lora.rank_pattern = vkt__arena_strdup(a, p.lora.rank_pattern);
+    if (p.lora.alpha_pattern) c->lora.alpha_pattern = vkt__arena_strdup(a, p.lora.alpha_pattern);
     if (!c->init && p.base) c->init = vkt__arena_strdup(&c->priv->arena, p.base);
     if (!c->init || !vkt__file_exists(c->init))
         st = vkt__config_refuse(c, "lora.from",

@@ -115,8 +115,10 @@ uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokeni
     return VKT_MAX(t->config->data.vocab, vkt_tokenizer_get_info(tokenizer)->n_vocab);
 }
 
-/* What the checkpoint does not hold comes from where the run began, and is what it was. */
-static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, size_t n)
+/* What the checkpoint does not hold comes from where the run began, and is what it was; what it
+ * does, layers trained in full beside an adapter, is its own. */
+static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, size_t n,
+                            bool average)
 {
     vkt_status st;
     const char *init = t->config->init;
@@ -133,7 +135,7 @@ static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, si
                        t->ckpt->dir, init);
         goto fail;
     }
-    VKT_TRY(vkt__weights_import(init, base, n_base, true));
+    VKT_TRY(vkt__weights_import(init, all, n, true));
     if (t->ckpt->state.base_crc != vkt__st_crc(0, base, n_base)) {
         st = vkt__fail(VKT_E_FORMAT, "checkpoint",
                        "'%s' holds only an adapter, and the weights of its base '%s' have changed "
@@ -142,6 +144,8 @@ static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, si
         goto fail;
     }
     VKT_TRY(vkt__safetensors_load(t->ckpt->model, own, n_own, true));
+    if (average && (t->lora.modules || t->lora.bias))
+        VKT_TRY(vkt__checkpoint_load_average(t->ckpt->optim, own, n_own));
 fail:
     free(base);
     free(own);
@@ -158,9 +162,9 @@ static vkt_status fill_plain(const vkt__trained *t, const vkt__st_tensor *tensor
         VKT_TRY(vkt__safetensors_load(t->ckpt->model, tensors, n, true));
         return average ? vkt__checkpoint_load_average(t->ckpt->optim, tensors, n) : VKT_OK;
     }
-    VKT_TRY(fill_base(t, tensors, n));
+    VKT_TRY(fill_base(t, tensors, n, average));
     return vkt__adapter_merge(average ? t->ckpt->optim : t->ckpt->model, average ? "ema." : "",
-                              vkt_lora_scale(&t->lora), tensors, n);
+                              &t->lora, tensors, n);
 fail:
     return st;
 }
@@ -170,8 +174,7 @@ static vkt_status fill(const vkt__trained *t, const vkt__st_tensor *tensors, siz
 {
     vkt_status st = fill_plain(t, tensors, n, raw);
     if (st != VKT_OK || !t->peft.tensors) return st;
-    return vkt__adapter_merge(t->peft.tensors, VKT__PEFT_PREFIX, vkt_lora_scale(&t->peft.lora),
-                              tensors, n);
+    return vkt__peft_merge(&t->peft, tensors, n);
 }
 
 vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,

@@ -170,7 +170,7 @@ vkt_status vkt__weights_freeze(vkt_model *m, const vkt__weights *w, size_t i)
     return st;
 }
 
-static vkt_status thaw(const vkt_model *m, vkt__weights *w, size_t i)
+vkt_status vkt__weights_thaw(const vkt_model *m, vkt__weights *w, size_t i)
 {
     size_t param = w->base_param[i];
     const vkt_param *p = vkt_model_param(m, param);
@@ -224,7 +224,7 @@ vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_opt
     if (vkt_model_state_count(m))
         VKT_TRY(
             vkt_buffer_read(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
-    for (size_t i = 0; i < w->n_base; i++) VKT_TRY(thaw(m, w, i));
+    for (size_t i = 0; i < w->n_base; i++) VKT_TRY(vkt__weights_thaw(m, w, i));
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
         uint32_t count;
         memcpy(&count, w->states + p->offset, sizeof count);

@@ -34,6 +34,8 @@ vkt_status vkt__weights_hold_all(vkt__weights *w);
 void vkt__weights_drop_all(vkt__weights *w);
 /* base[i], if it is held and kept apart, onto the device. */
 vkt_status vkt__weights_freeze(vkt_model *m, const vkt__weights *w, size_t i);
+/* The other way: base[i], if it is held and kept apart, as the device has it. */
+vkt_status vkt__weights_thaw(const vkt_model *m, vkt__weights *w, size_t i);
 /* Device -> host, host -> device; of what is kept apart, what is held. The device must be idle. Of
  * an optimizer's part of the moments all ranks download at the same time, and get all of them. */
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,

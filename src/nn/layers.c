@@ -31,9 +31,9 @@ static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
 static vkt_tensor *linear_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                                 bool train)
 {
-    vkt_tensor *y = vkt_linear(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b),
-                               VKT_ACT_NONE);
-    return vkt__lora_build(m, g, l->name, x, y, train);
+    vkt__linear linear = { x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b),
+                           VKT_LAYOUT_NT };
+    return vkt__lora_linear(m, g, l->name, &linear, train);
 }
 
 /* ---- activations ---- */

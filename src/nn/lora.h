@@ -6,13 +6,27 @@
 
 /* The parameters of an adapter on the linear layer `module`, if it is a target. by_default: where
  * no targets are named. heads: not 0 where the rows of the layer's weights lie by head
- * (VKT_PARAM_ORDER_HEADS). Returns how many were added: 0 or 2. */
+ * (VKT_PARAM_ORDER_HEADS). Returns how many were added. */
 uint32_t vkt__lora_add(vkt_model *m, const char *module, uint32_t in, uint32_t out, uint32_t heads,
                        bool by_default);
-/* ARG: a target has matched no layer. */
+/* What a magnitude begins with: the norm of each row of w [out, in]. */
+void vkt__lora_norms(const float *w, uint64_t out, uint64_t in, float *norms);
+/* What else is trained: the parameters of desc.modules, and the biases. After all layers are
+ * planned. */
+void vkt__lora_thaw(vkt_model *m);
+/* A layer's scale and rank. */
+float vkt__lora_of(const vkt_lora *l, const char *module, uint32_t *rank);
+/* ARG: a target, or a name of the patterns or modules, has matched no layer, or a pattern is no
+ * list of names and values. */
 vkt_status vkt__lora_check(const vkt__adapters *a, const char *source);
-/* y = layer(x), plus what the layer's adapter adds, where it has one. */
-vkt_tensor *vkt__lora_build(vkt_model *m, vkt_graph *g, const char *module, vkt_tensor *x,
-                            vkt_tensor *y, bool train);
+/* What a linear layer reads: x [..., in], its weights w, [out, in] in layout NT or [in, out] in NN,
+ * and its bias b [out] or NULL. */
+typedef struct vkt__linear {
+    vkt_tensor *x, *w, *b;
+    vkt_layout layout;
+} vkt__linear;
+/* The layer `module`, and what its adapter adds, where it has one. */
+vkt_tensor *vkt__lora_linear(vkt_model *m, vkt_graph *g, const char *module, const vkt__linear *l,
+                             bool train);
 
 #endif

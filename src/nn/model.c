@@ -43,6 +43,7 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     }
     VKT_TRY(vkt__model_plan_list(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
                                  &last));
+    vkt__lora_thaw(m);
     VKT_TRY(vkt__lora_check(&m->adapters, m->source));
     vkt__model_lay_out(m);
     if (m->flat_count > UINT32_MAX) { /* what is kept apart does not count */

@@ -55,7 +55,8 @@ typedef struct vkt__layer_kind {
 /* What a model knows of its adapters while it is planned, and later. */
 typedef struct vkt__adapters {
     vkt_lora desc;
-    uint64_t used;   /* bit i: target i has matched */
+    uint64_t used;                                  /* bit i: target i has matched */
+    uint64_t used_ranks, used_alphas, used_modules; /* the same of the patterns and modules */
     vkt__str others; /* the ends of names that were no target, for the error message */
 } vkt__adapters;
 

@@ -138,6 +138,8 @@ static vkt_status plan(vkt_model *m, vkt__layer *l, uint32_t n_vocab)
     uint32_t n_tables;
     float *tables;
     VKT_TRY(vkt__transformer_shape(l, n_vocab, &s));
+    if (s.names->columns && vkt__model_adapters(m)->desc.dora)
+        return vkt__layer_error(l, "lora.dora: not for GPT-2's weights, which lie by columns");
     VKT_TRY(vkt__rope_tables(l, &s, &n_tables, &tables));
     const vkt_transformer *t = &l->spec.transformer;
     planner p = { .m = m,
@@ -188,12 +190,10 @@ static vkt_tensor *linear(vkt__tbuilder *b, const char *prefix, const char *name
     char weight[128], bias[128];
     snprintf(weight, sizeof weight, "%s.weight", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
-    vkt_tensor *in[] = { x, param(b, prefix, weight), param(b, prefix, bias) };
-    vkt_tensor *y = vkt__op(
-        b->g, &vkt__op_matmul, in, VKT_COUNT(in),
-        (vkt_attr) { .matmul = { .layout = b->s.names->columns ? VKT_LAYOUT_NN : VKT_LAYOUT_NT } });
+    vkt__linear l = { x, param(b, prefix, weight), param(b, prefix, bias),
+                      b->s.names->columns ? VKT_LAYOUT_NN : VKT_LAYOUT_NT };
     snprintf(weight, sizeof weight, "%s%s", prefix, name);
-    return vkt__lora_build(b->m, b->g, weight, x, y, b->train);
+    return vkt__lora_linear(b->m, b->g, weight, &l, b->train);
 }
 
 static float eps_of(const vkt__tbuilder *b)

@@ -140,7 +140,8 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
                          vkt_did_you_mean(key, names, n).text);
     }
     if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS ||
-        ((o[i].type == VKT__OPT_WEIGHTS || o[i].type == VKT__OPT_WORDS) && eq[1] == '[')) {
+        ((o[i].type == VKT__OPT_WEIGHTS || o[i].type == VKT__OPT_WORDS) && eq[1] == '[') ||
+        (o[i].type == VKT__OPT_PAIRS && eq[1] == '{')) {
         vkt__yaml *node;
         VKT_TRY(vkt__yaml_parse(a, eq + 1, strlen(eq + 1), where, &node));
         return vkt__option_set_node(c, i, node, where);
@@ -475,11 +476,17 @@ static vkt_status finish_name(vkt_config *c)
 static vkt_status finish_lora(vkt_config *c)
 {
     if (!c->lora.rank) {
-        const char *alone = c->lora.targets       ? "lora.targets"
-                            : c->lora.base        ? "lora.base"
-                            : c->lora.dropout > 0 ? "lora.dropout"
-                            : c->lora.alpha > 0   ? "lora.alpha"
-                                                  : NULL;
+        const char *alone = c->lora.targets         ? "lora.targets"
+                            : c->lora.base          ? "lora.base"
+                            : c->lora.dropout > 0   ? "lora.dropout"
+                            : c->lora.alpha > 0     ? "lora.alpha"
+                            : c->lora.rslora        ? "lora.rslora"
+                            : c->lora.dora          ? "lora.dora"
+                            : c->lora.rank_pattern  ? "lora.rank_pattern"
+                            : c->lora.alpha_pattern ? "lora.alpha_pattern"
+                            : c->lora.modules       ? "lora.modules_to_save"
+                            : c->lora.bias          ? "lora.bias"
+                                                    : NULL;
         return alone ? vkt__config_refuse(c, alone, "has no meaning without lora.rank") : VKT_OK;
     }
     if (!c->init)

@@ -22,6 +22,7 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
     switch (o->type) {
     case VKT__OPT_STRING:
     case VKT__OPT_WORDS:
+    case VKT__OPT_PAIRS:
         memcpy(&word, at, sizeof word);
         if (!word) return false;
         if (vkt__option_choice(o, 0, &choice))

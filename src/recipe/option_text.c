@@ -96,6 +96,7 @@ vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, c
     switch (o->type) {
     case VKT__OPT_STRING:
     case VKT__OPT_WORDS:
+    case VKT__OPT_PAIRS:
         return set_string(at, a, o, text, quoted, where);
     case VKT__OPT_CHAR:
         return set_char(at, o, text, quoted, where);

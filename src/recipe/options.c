@@ -76,6 +76,10 @@ static const vkt__choice bases[] = { { "auto", VKT_QUANT_AUTO }, { "f32", VKT_QU
                                      { "f16", VKT_QUANT_F16 },   { "bf16", VKT_QUANT_BF16 },
                                      { "q8_0", VKT_QUANT_Q8_0 }, { "q4_0", VKT_QUANT_Q4_0 },
                                      { "nf4", VKT_QUANT_NF4 },   { 0 } };
+static const vkt__choice biases[] = { { "none", VKT_LORA_BIAS_NONE },
+                                      { "all", VKT_LORA_BIAS_ALL },
+                                      { "lora_only", VKT_LORA_BIAS_LORA_ONLY },
+                                      { 0 } };
 static const vkt__choice weightings[] = { { "none", VKT_CLASS_WEIGHT_NONE },
                                           { "balanced", VKT_CLASS_WEIGHT_BALANCED },
                                           { 0 } };
@@ -168,6 +172,19 @@ static const vkt__option options[] = {
       "either); auto: in train.precision. Runs are evaluated, exported and chatted with on the "
       "weights of `init` as they are",
       bases, NULL },
+    { "lora.rslora", VKT__OPT_BOOL, AT(lora.rslora), "false", 0, 0, "",
+      "the adapters' scale is alpha / sqrt(rank), for large ranks", NULL, NULL },
+    { "lora.dora", VKT__OPT_BOOL, AT(lora.dora), "false", 0, 0, "",
+      "weight-decomposed adapters (DoRA): each output's magnitude is trained apart", NULL, NULL },
+    { "lora.rank_pattern", VKT__OPT_PAIRS, AT(lora.rank_pattern), NULL, 0, 0, "",
+      "layers with another rank, as {q_proj: 16, layers.0.mlp.down_proj: 4}", NULL, NULL },
+    { "lora.alpha_pattern", VKT__OPT_PAIRS, AT(lora.alpha_pattern), NULL, 0, 0, "",
+      "layers with another alpha, as {q_proj: 32}", NULL, NULL },
+    { "lora.modules_to_save", VKT__OPT_WORDS, AT(lora.modules), NULL, 0, 0, "",
+      "layers that are trained in full beside the adapters, as [embed_tokens, lm_head]", NULL,
+      NULL },
+    { "lora.bias", VKT__OPT_ENUM, AT(lora.bias), "none", 0, 0, "",
+      "biases that are trained, too: none, all, or those of layers with an adapter", biases, NULL },
     { "lora.from", VKT__OPT_STRING, AT(lora_from), NULL, 0, 0, "",
       "folder of a PEFT adapter to continue from; it sets rank, alpha, targets and, if there is no "
       "`init`, the base model",
@@ -548,7 +565,7 @@ bool vkt_option(size_t i, vkt_option_info *out)
 {
     static const char *const types[] = { "text",   "true/false", "integer", "integer",   "integer",
                                          "number", "number",     "choice",  "character", "list",
-                                         "list",   "choice",     "list" };
+                                         "list",   "choice",     "list",    "map" };
     static _Thread_local char range[160], help[800];
     if (i >= VKT_COUNT(options)) return false;
     const vkt__option *o = &options[i];

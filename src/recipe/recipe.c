@@ -142,6 +142,24 @@ static vkt_status set_words(vkt_config *c, const vkt__option *o, const vkt__yaml
     return st;
 }
 
+static vkt_status set_pairs(vkt_config *c, const vkt__option *o, const vkt__yaml *node,
+                            const char *where)
+{
+    vkt__str all = { 0 };
+    vkt_status st = VKT_OK;
+    double v;
+    for (const vkt__yaml *e = node->first; e && st == VKT_OK; e = e->next) {
+        if (e->kind == VKT__YAML_SCALAR && !e->quoted && vkt__number(e->text, &v))
+            vkt__str_printf(&all, "%s%s=%s", all.len ? ", " : "", e->key, e->text);
+        else
+            st = list_entry_error(o, where, "every name must have a number");
+    }
+    if (st == VKT_OK)
+        st = vkt__option_set(c, &c->priv->arena, o, all.data ? all.data : "", true, where);
+    vkt__str_finish(&all);
+    return st;
+}
+
 vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node, const char *where)
 {
     size_t n;
@@ -155,6 +173,8 @@ vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node,
         st = set_weights(c, o, node, where);
     else if (o->type == VKT__OPT_WORDS && node->kind == VKT__YAML_LIST)
         st = set_words(c, o, node, where);
+    else if (o->type == VKT__OPT_PAIRS && node->kind == VKT__YAML_MAP)
+        st = set_pairs(c, o, node, where);
     else if (node->kind != VKT__YAML_SCALAR)
         st = vkt__fail(VKT_E_ARG, "config", "%s: %s takes one value, not a %s", where, o->name,
                        node->kind == VKT__YAML_LIST ? "list" : "block of keys");

@@ -1,6 +1,9 @@
 /* Each family and variant that is read, against transformers: tests/golden/families.json (written
  * by tools/golden/golden_families.py) has config.json files, logits, and losses of AdamW. The
- * config is read, its model computes the same, and the config that is written says the same. */
+ * config is read, its model computes the same, and the config that is written says the same. And
+ * each kind of adapter, against what PEFT computes: tests/golden/adapters.json
+ * (golden_adapters.py).
+ */
 #include "testing.h"
 
 #include <jansson.h>
@@ -11,7 +14,7 @@
 #include "vktrain/data.h"
 #include "vktrain/optim.h"
 
-static json_t *file;
+static json_t *file, *adapters_file;
 static vkt_gpu *gpu;
 static uint32_t B, T, V;
 
@@ -107,6 +110,7 @@ static void set_weights(vkt_model *m, const json_t *j, bool plus_one)
             place = place_of(adapters, p->name);
             if (place == json_array_size(adapters)) fail_msg("no '%s' in the file", p->name);
             scale = 0.6;
+            one = strstr(p->name, "magnitude") != NULL;
         } else {
             n_base++;
         }
@@ -161,23 +165,24 @@ static void check_logits(const json_t *want, vkt_tensor *logits)
     free(got);
 }
 
-/* Trained whole, or beside adapters of rank 2. */
-static void check_model(const json_t *j, uint32_t rank)
+/* Trained whole, or beside adapters. */
+static void check_model(const json_t *j, const vkt_lora *lora)
 {
+    uint32_t rank = lora->rank;
     vkt__hf_config c;
     vkt_model *m;
     vkt_optim *optim;
     vkt_buffer *step;
     read_config(j, &c);
     vkt_layer layer = vkt__hf_config_layer(&c);
-    vkt_model_desc desc = { .layers = &layer,
-                            .n_layers = 1,
-                            .input = vkt_shape1(T),
-                            .n_outputs = V,
-                            .lora = {
-                                .rank = rank, .alpha = 3, .targets = rank ? VKT_LORA_ALL : NULL } };
+    vkt_model_desc desc = {
+        .layers = &layer, .n_layers = 1, .input = vkt_shape1(T), .n_outputs = V, .lora = *lora
+    };
     REQUIRE_OK(vkt_model_create(gpu, &desc, &m));
     set_weights(m, j, c.plus_one);
+    if (json_object_get(j, "trained"))
+        assert_int_equal(vkt_model_trained_count(m),
+                         json_integer_value(json_object_get(j, "trained")));
     vkt_graph *g = vkt__graph_new(gpu);
     vkt_tensor *ids = vkt_input(g, vkt_shape2(B, T), VKT_U32, "tokens"),
                *targets = vkt_input(g, vkt_shape1(B * T), VKT_U32, "targets"),
@@ -229,8 +234,57 @@ static void models_compute_what_transformers_does(void **state)
         const char *name = json_string_value(json_object_get(j, "name"));
         if (only && strncmp(only, name, strlen(only)) != 0) continue;
         print_message("  %s\n", name);
-        check_model(j, 0);
-        check_model(j, 2);
+        check_model(j, &(vkt_lora) { 0 });
+        check_model(j, &(vkt_lora) { .rank = 2, .alpha = 3, .targets = VKT_LORA_ALL });
+    }
+}
+
+/* ---- adapters ---- */
+
+static const char *words_of(const json_t *list, vkt__str *out)
+{
+    size_t i;
+    json_t *v;
+    json_array_foreach(list, i, v)
+        vkt__str_printf(out, "%s%s", i ? ", " : "", json_string_value(v));
+    return out->data;
+}
+
+static const char *pairs_of(const json_t *map, vkt__str *out)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)map, key, v)
+        vkt__str_printf(out, "%s%s=%g", out->len ? ", " : "", key, json_number_value(v));
+    return out->data;
+}
+
+static void adapters_compute_what_peft_does(void **state)
+{
+    (void)state;
+    size_t i;
+    json_t *j;
+    json_array_foreach(json_object_get(adapters_file, "models"), i, j)
+    {
+        const json_t *how = json_object_get(j, "lora");
+        const char *bias = json_string_value(json_object_get(how, "bias"));
+        vkt__str text[4] = { 0 };
+        print_message("  %s\n", json_string_value(json_object_get(j, "name")));
+        vkt_lora lora = { .rank = (uint32_t)json_integer_value(json_object_get(how, "rank")),
+                          .alpha = (float)json_number_value(json_object_get(how, "alpha")),
+                          .targets = words_of(json_object_get(how, "targets"), &text[0]),
+                          .modules = words_of(json_object_get(how, "modules"), &text[1]),
+                          .rank_pattern = pairs_of(json_object_get(how, "rank_pattern"), &text[2]),
+                          .alpha_pattern =
+                              pairs_of(json_object_get(how, "alpha_pattern"), &text[3]),
+                          .rslora = json_is_true(json_object_get(how, "rslora")),
+                          .dora = json_is_true(json_object_get(how, "dora")),
+                          .bias = !bias                  ? VKT_LORA_BIAS_NONE
+                                  : !strcmp(bias, "all") ? VKT_LORA_BIAS_ALL
+                                                         : VKT_LORA_BIAS_LORA_ONLY };
+        if (!lora.targets) lora.targets = VKT_LORA_ALL;
+        check_model(j, &lora);
+        for (int k = 0; k < 4; k++) vkt__str_finish(&text[k]);
     }
 }
 
@@ -239,15 +293,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_is_written),
         cmocka_unit_test(models_compute_what_transformers_does),
+        cmocka_unit_test(adapters_compute_what_peft_does),
     };
     file = json_load_file(VKT_TEST_DIR "/golden/families.json", 0, NULL);
+    adapters_file = json_load_file(VKT_TEST_DIR "/golden/adapters.json", 0, NULL);
     B = (uint32_t)json_integer_value(json_object_get(file, "batch"));
     T = (uint32_t)json_integer_value(json_object_get(file, "context"));
     V = (uint32_t)json_integer_value(json_object_get(file, "vocab"));
     vkt_gpu_desc desc = { .no_cache = true, .cap = getenv("VKT_TEST_CAP") };
-    if (!file || vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
+    if (!file || !adapters_file || vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
     int failed = cmocka_run_group_tests_name("families", tests, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     json_decref(file);
+    json_decref(adapters_file);
     return failed;
 }

@@ -239,6 +239,49 @@ static void adapters_as_peft_has_them(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+/* Llama's kind, of one matrix for embedding and output layer: DoRA on a base of few bits, ranks and
+ * alphas of layers, an embedding and biases that are trained in full, averaged. A resumed run, the
+ * exported adapter and the merged model are what the run is. */
+#define LLAMA                                                                                      \
+    "model: [{transformer: {layers: 2, heads: 2, width: 16, mlp: 32, norm: rmsnorm, positions: "   \
+    "rope, activation: swiglu, qkv_bias: true}}]\n"
+#define EVERY                                                                                      \
+    "lora: {rank: 2, alpha: 3, rslora: true, dora: true, bias: lora_only, targets: [q_proj, "      \
+    "v_proj, up_proj], rank_pattern: {1.self_attn.q_proj: 3}, alpha_pattern: {up_proj: 5}, "       \
+    "modules_to_save: [embed_tokens, model.norm]}\ninit: " DIR "/llama\n"
+
+static void every_kind_comes_back(void **state)
+{
+    (void)state;
+    static const char half[] = DATA "optim: {rule: adamw, lr: 0.02}\ntrain: {steps: 3, batch: 4, "
+                                    "ema: 0.5}\neval: {every: 3}\n" EVERY;
+    vkt_train_result r;
+    REQUIRE_OK(train(DATA LLAMA TUNE, DIR "/llama", false, &r));
+    double before = r.valid_loss;
+    REQUIRE_OK(train(DATA AVERAGED EVERY, DIR "/e", false, &r));
+    double loss = r.valid_loss;
+    assert_true(loss < before);
+    require_loss(DIR "/e", loss); /* merged */
+    REQUIRE_OK(train(half, DIR "/f", false, &r));
+    REQUIRE_OK(train(DATA AVERAGED EVERY, DIR "/f", true, &r));
+    require_same_file(DIR "/e", DIR "/f", "checkpoints/step-00000006/model.safetensors");
+    REQUIRE_OK(vkt_export_adapter(DIR "/e", DIR "/e-peft"));
+    require_loss(DIR "/e-peft", loss);
+    REQUIRE_OK(train(DATA "optim: {lr: 0}\ntrain: {steps: 1, batch: 4}\nlora: {from: " DIR
+                          "/e-peft}\n",
+                     DIR "/g", false, &r));
+    REQUIRE_NEAR(r.valid_loss, loss, 1e-6 * loss);
+    /* A start of a base in few bits is that base: its magnitudes are the norms that it has. */
+    REQUIRE_OK(train(DATA "optim: {lr: 0}\ntrain: {steps: 1, batch: 4}\nlora: {rank: 2, base: "
+                          "nf4}\ninit: " DIR "/llama\n",
+                     DIR "/h", false, &r));
+    double few = r.valid_loss;
+    REQUIRE_OK(train(DATA "optim: {lr: 0}\ntrain: {steps: 1, batch: 4}\nlora: {rank: 2, base: nf4, "
+                          "dora: true}\ninit: " DIR "/llama\n",
+                     DIR "/i", false, &r));
+    REQUIRE_NEAR(r.valid_loss, few, 1e-6 * few);
+}
+
 static void mistakes_are_named(void **state)
 {
     (void)state;
@@ -254,6 +297,18 @@ static void mistakes_are_named(void **state)
           "all-linear" },
         { DATA "init: " DIR "/gpt2\nlora: {rank: 2, targets: \",\"}\n",
           "lora.targets names no layer" },
+        { DATA "init: " DIR "/gpt2\nlora: {rank: 2, rank_pattern: {c_attn: 0.5}}\n",
+          "lora.rank_pattern: 'c_attn=0.5' is not NAME=RANK, a whole number from 1 to 4096" },
+        { DATA "init: " DIR "/gpt2\nlora: {rank: 2, alpha_pattern: {c_fc: 4}}\n",
+          "lora.alpha_pattern: 'c_fc=4' names no layer that has an adapter" },
+        { DATA "init: " DIR "/gpt2\nlora: {rank: 2, modules_to_save: lm_head}\n",
+          "lora.modules_to_save: the model has no layer 'lm_head' (the output layer is the" },
+        { DATA "init: " DIR "/gpt2\nlora: {rank: 2, dora: true}\n",
+          "lora.dora: not for GPT-2's weights" },
+        { DATA "init: " DIR "/gpt2\nlora: {bias: all}\n",
+          "t.yaml:3: lora.bias: has no meaning without lora.rank" },
+        { DATA "lora: {from: " DIR "/peft, rslora: true}\n",
+          "lora.rslora: is the adapter's own with" },
         { DATA "init: " DIR "/text.txt\n", "does not describe a model" },
         { DATA "lora: {from: " DIR "/peft, alpha: 2}\n", "lora.alpha: is the adapter's own with" },
         { DATA "lora: {from: " DIR "/peft, rank: 5}\ninit: " DIR "/gpt2\n",
@@ -277,6 +332,7 @@ int main(void)
         cmocka_unit_test(checkpoints_hold_the_adapter_alone),
         cmocka_unit_test(the_base_must_be_there_and_the_same),
         cmocka_unit_test(adapters_as_peft_has_them),
+        cmocka_unit_test(every_kind_comes_back),
         cmocka_unit_test(mistakes_are_named),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);

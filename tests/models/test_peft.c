@@ -35,12 +35,35 @@ static void put_config(const char *keys)
     vkt__str_finish(&text);
 }
 
+/* What put_tensors adds to the pairs: [rows, columns], columns 0: [rows]. */
+typedef struct {
+    const char *name;
+    uint32_t rows, columns;
+} added;
+static const added *more;
+static size_t n_more;
+
+static float more_value(size_t i)
+{
+    return (float)(i % 29 + 1) / 8;
+}
+
+static float more_data[257 * C];
+
 /* A pair for each layer named: A [rank, C], B [3 C, rank], in bf16. */
 static void put_tensors(const char *const *layers, size_t n, uint32_t rank)
 {
     uint16_t data[4][3 * C * 4];
     char names[4][96];
-    vkt__st_tensor t[4];
+    vkt__st_tensor t[10];
+    for (size_t i = 0; i < VKT_COUNT(more_data); i++) more_data[i] = more_value(i);
+    for (size_t i = 0; i < n_more; i++) {
+        t[2 * n + i] = (vkt__st_tensor) { .name = more[i].name,
+                                          .dtype = "F32",
+                                          .rank = more[i].columns ? 2 : 1,
+                                          .shape = { more[i].rows, more[i].columns },
+                                          .data = more_data };
+    }
     for (size_t k = 0; k < 2 * n; k++) {
         uint64_t rows = k % 2 ? 3 * C : rank, columns = k % 2 ? rank : C;
         snprintf(names[k], sizeof names[k], "base_model.model.%s.lora_%c.weight", layers[k / 2],
@@ -49,8 +72,8 @@ static void put_tensors(const char *const *layers, size_t n, uint32_t rank)
         t[k] = (vkt__st_tensor) { .name = names[k], .dtype = "BF16", .rank = 2, .data = data[k] };
         t[k].shape[0] = rows, t[k].shape[1] = columns;
     }
-    REQUIRE_OK(
-        vkt__safetensors_write(DIR "/peft/adapter_model.safetensors", t, 2 * n, NULL, 0, NULL));
+    REQUIRE_OK(vkt__safetensors_write(DIR "/peft/adapter_model.safetensors", t, 2 * n + n_more,
+                                      NULL, 0, NULL));
 }
 
 static const char *const both[] = { "transformer.h.0.attn.c_attn", "transformer.h.1.attn.c_attn" };
@@ -132,8 +155,8 @@ static void require_merged(double scale)
                 sum += scale * (double)value(3, o * RANK + r) * (double)value(2, r * C + i);
             REQUIRE_NEAR((double)is[i * 3 * C + o], sum, 0x1p-23 * 16);
         }
-    static const char other[] = "transformer.wpe.weight";
-    assert_memory_equal(weight(&base, other), weight(&tuned, other), 16 * C * sizeof(float));
+    static const char other[] = "transformer.h.1.mlp.c_fc.weight";
+    assert_memory_equal(weight(&base, other), weight(&tuned, other), C * C * sizeof(float));
     vkt__language_close(&base);
     vkt__language_close(&tuned);
 }
@@ -150,6 +173,102 @@ static void an_adapters_folder_is_its_base_with_it(void **state)
     put_config(PLAIN);
 }
 
+/* Patterns are regular expressions; the first key that matches counts. */
+static void patterns_are_pefts(void **state)
+{
+    (void)state;
+    put_config("\"r\": 4, \"lora_alpha\": 3, \"target_modules\": [\"c_attn\"], \"rank_pattern\": "
+               "{\"c_fc\": 1, \"attn\\\\.c_attn\": 2, \"c_attn\": 3}, \"alpha_pattern\": "
+               "{\"h.0.attn.c_attn\": 7, \"transformer.h\\\\.[1-9]+.*\": 5}");
+    require_merged(5.0 / RANK);
+    put_config("\"r\": 4, \"lora_alpha\": 3, \"use_rslora\": true, \"target_modules\": "
+               "[\"c_attn\"], \"rank_pattern\": {\"c_attn\": 2}");
+    require_merged(3.0 / sqrt(RANK));
+    put_config(PLAIN);
+}
+
+/* Each column of W [in, out] + scale (B A)^T to its norm. */
+static void a_decomposed_weight_has_its_norms(void **state)
+{
+    (void)state;
+    static const added magnitudes[] = {
+        { "base_model.model.transformer.h.0.attn.c_attn.lora_magnitude_vector", 3 * C, 0 },
+        { "base_model.model.transformer.h.1.attn.c_attn.lora_magnitude_vector", 3 * C, 0 },
+    };
+    static const char name[] = "transformer.h.1.attn.c_attn.weight";
+    vkt__language plain, tuned;
+    REQUIRE_OK(vkt__language_open(DIR "/peft", &plain));
+    more = magnitudes, n_more = 2;
+    put_tensors(both, 2, RANK);
+    put_config(PLAIN ", \"use_dora\": true");
+    REQUIRE_OK(vkt__language_open(DIR "/peft", &tuned));
+    const float *v = weight(&plain, name), *is = weight(&tuned, name);
+    for (size_t o = 0; o < 3 * C; o++) {
+        double sum = 0;
+        for (size_t i = 0; i < C; i++) sum += (double)v[i * 3 * C + o] * (double)v[i * 3 * C + o];
+        for (size_t i = 0; i < C; i++)
+            REQUIRE_NEAR((double)is[i * 3 * C + o],
+                         (double)v[i * 3 * C + o] * (double)more_value(o) / sqrt(sum),
+                         0x1p-23 * (double)more_value(o));
+    }
+    vkt__language_close(&plain);
+    vkt__language_close(&tuned);
+    n_more = 0;
+    put_tensors(both, 2, RANK);
+    put_config(PLAIN);
+}
+
+/* Layers and biases that were trained in full take the base's place. */
+static void trained_layers_replace_the_bases(void **state)
+{
+    (void)state;
+    static const added layers[] = {
+        { "base_model.model.transformer.wpe.weight", 16, C },
+        { "base_model.model.transformer.ln_f.bias", C, 0 },
+        { "base_model.model.transformer.h.1.attn.c_attn.base_layer.bias", 3 * C, 0 },
+        { "base_model.model.lm_head.weight", 257, C },
+        { "base_model.model.transformer.wte.weight", 257, C },
+    };
+    static const struct {
+        size_t first, n;
+        const char *keys, *line;
+    } bad[] = {
+        { 0, 1, PLAIN, "wpe.weight' does not belong to a plain LoRA adapter" },
+        { 1, 1, PLAIN, "ln_f.bias' does not belong to a plain LoRA adapter" },
+        { 0, 1, PLAIN ", \"modules_to_save\": [\"wpe\", \"wte\"]",
+          "modules_to_save has 'wte', of which there is no tensor" },
+        { 4, 1, PLAIN ", \"modules_to_save\": [\"wte\"]", "trained one apart from the other" },
+        { 3, 1, PLAIN ", \"modules_to_save\": [\"lm_head\"]", "trained one apart from the other" },
+    };
+    vkt__language l;
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        more = layers + bad[i].first, n_more = bad[i].n;
+        put_tensors(both, 2, RANK);
+        put_config(bad[i].keys);
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__language_open(DIR "/peft", &l), VKT_E_FORMAT);
+        vkt__language_close(&l);
+        REQUIRE_LOGGED(bad[i].line);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    more = layers, n_more = VKT_COUNT(layers);
+    put_tensors(both, 2, RANK);
+    put_config(PLAIN ", \"bias\": \"all\", \"modules_to_save\": [\"wpe\", \"wte\", "
+                     "\"lm_head\"]");
+    require_merged(3.0 / RANK);
+    REQUIRE_OK(vkt__language_open(DIR "/peft", &l));
+    for (size_t i = 0; i < C; i++) {
+        assert_true(weight(&l, "transformer.wpe.weight")[i] == more_value(i));
+        assert_true(weight(&l, "transformer.wte.weight")[i] == more_value(i));
+        assert_true(weight(&l, "transformer.ln_f.bias")[i] == more_value(i));
+        assert_true(weight(&l, "transformer.h.1.attn.c_attn.bias")[i] == more_value(i));
+    }
+    vkt__language_close(&l);
+    n_more = 0;
+    put_tensors(both, 2, RANK);
+    put_config(PLAIN);
+}
+
 static void a_models_adapters_are_filled(void **state)
 {
     (void)state;
@@ -161,7 +280,7 @@ static void a_models_adapters_are_filled(void **state)
     assert_int_equal(p.lora.rank, RANK);
     assert_string_equal(p.lora.targets, "c_attn");
     assert_int_equal(w.n_saved, 4);
-    REQUIRE_OK(vkt__peft_load(&p, w.saved, w.n_saved));
+    REQUIRE_OK(vkt__peft_load(&p, w.saved, w.n_saved, w.model, w.n_model));
     for (size_t k = 0; k < 4; k++)
         for (size_t i = 0; i < (k % 2 ? 3 * C : C) * RANK; i++)
             assert_true(((float *)w.saved[k].data)[i] == value(k, i));
@@ -170,10 +289,10 @@ static void a_models_adapters_are_filled(void **state)
     vkt__peft_close(&p);
     REQUIRE_OK(vkt__peft_open(DIR "/peft", &p));
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__peft_load(&p, w.saved, w.n_saved), VKT_E_FORMAT);
+    REQUIRE_STATUS(vkt__peft_load(&p, w.saved, w.n_saved, w.model, w.n_model), VKT_E_FORMAT);
     REQUIRE_LOGGED(
         "the adapter has no 'transformer.h.1.attn.c_attn.lora_A.weight', which the model");
-    REQUIRE_STATUS(vkt__peft_load(&p, w.saved + 2, 2), VKT_E_FORMAT);
+    REQUIRE_STATUS(vkt__peft_load(&p, w.saved + 2, 2, w.model, w.n_model), VKT_E_FORMAT);
     REQUIRE_LOGGED(
         "the model has no layer for the adapter's 'transformer.h.0.attn.c_attn.lora_A.weight'");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
@@ -201,10 +320,14 @@ static void what_it_has_not_is_named(void **state)
     static const struct {
         const char *keys, *line;
     } bad[] = {
-        { PLAIN ", \"use_dora\": true", "use_dora is true, which vktrain's adapters do not have" },
-        { PLAIN ", \"rank_pattern\": {\"c_attn\": 4}", "rank_pattern is {\"c_attn\":4}, which" },
-        { PLAIN ", \"modules_to_save\": [\"lm_head\"]", "modules_to_save is [\"lm_head\"], which" },
-        { PLAIN ", \"bias\": \"all\"", "bias is \"all\", which" },
+        { PLAIN ", \"use_dora\": true", "c_attn.lora_magnitude_vec" },
+        { PLAIN ", \"use_qalora\": true", "use_qalora is true, which vktrain's adapters do not" },
+        { PLAIN ", \"rank_pattern\": {\"c_attn\": 4}", "has rank 2, adapter_config.json says 4" },
+        { PLAIN ", \"rank_pattern\": [4]", "rank_pattern is [4], which" },
+        { PLAIN ", \"alpha_pattern\": {\"(\": 4}", "'(' in a pattern is no regular expression" },
+        { PLAIN ", \"alpha_pattern\": {\"c_attn\": -4}", "'c_attn' in a pattern has no number" },
+        { PLAIN ", \"modules_to_save\": {\"a\": 1}", "modules_to_save is {\"a\":1}, which" },
+        { PLAIN ", \"bias\": \"some\"", "bias is \"some\", which" },
         { PLAIN ", \"init_lora_weights\": \"pissa\"", "init_lora_weights is \"pissa\", which" },
         { "\"r\": 0, \"lora_alpha\": 3", "r must be a rank from 1 to 4096" },
         { "\"r\": 2, \"lora_alpha\": -1", "lora_alpha must be above 0" },
@@ -276,6 +399,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_adapters_folder_is_its_base_with_it),
+        cmocka_unit_test(patterns_are_pefts),
+        cmocka_unit_test(a_decomposed_weight_has_its_norms),
+        cmocka_unit_test(trained_layers_replace_the_bases),
         cmocka_unit_test(a_models_adapters_are_filled),
         cmocka_unit_test(what_it_has_not_is_named),
         cmocka_unit_test(tensors_of_another_model_are_named),

@@ -122,12 +122,12 @@ def add_adapters(model):
     return names, params
 
 
-def losses_of(model, params, tokens, targets):
+def losses_of(model, params, tokens, targets, steps=2):
     """Logits, and the losses before and after a step. eps is above the noise of gradients that are nearly 0."""
     opt = torch.optim.AdamW([{"params": [p for p in params if p.dim() > 1], "weight_decay": 0.1},
                              {"params": [p for p in params if p.dim() == 1], "weight_decay": 0.0}], lr=LR, betas=(0.9, 0.99), eps=1e-5)
     first, losses = None, []
-    for _ in range(2):
+    for _ in range(steps):
         logits = model(tokens.reshape(B, T)).logits
         loss = F.cross_entropy(logits.reshape(-1, V), targets)
         first = logits.detach().reshape(-1).tolist() if first is None else first
@@ -156,7 +156,8 @@ def case(name, config):
             "logits": logits, "losses": losses, "adapters": adapters, "adapter_losses": with_adapters}
 
 
-cases = [case(name, config) for name, config in MODELS.items()]
-path = root / "tests/golden/families.json"
-path.write_text('{"batch": %d, "context": %d, "vocab": %d, "lr": %g, "models": [\n%s\n]}\n' % (B, T, V, LR, ",\n".join(map(json.dumps, cases))))
-print(f"{path}: {path.stat().st_size} bytes, {len(cases)} models")
+if __name__ == "__main__":
+    cases = [case(name, config) for name, config in MODELS.items()]
+    path = root / "tests/golden/families.json"
+    path.write_text('{"batch": %d, "context": %d, "vocab": %d, "lr": %g, "models": [\n%s\n]}\n' % (B, T, V, LR, ",\n".join(map(json.dumps, cases))))
+    print(f"{path}: {path.stat().st_size} bytes, {len(cases)} models")
