@@ -134,6 +134,10 @@ vkt_status vkt_export_adapter_gguf(const char *checkpoint, const char *path)
         st = refuse("such architecture that is known here");
         goto fail;
     }
+    if (t.lora.alpha_pattern) {
+        st = refuse("alphas by layer");
+        goto fail;
+    }
     put_values(&e);
     VKT_TRY(add_all(&e));
     VKT_TRY(vkt__gguf_write(&e.out, aside));
