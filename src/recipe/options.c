@@ -565,7 +565,7 @@ bool vkt_option(size_t i, vkt_option_info *out)
 {
     static const char *const types[] = { "text",   "true/false", "integer", "integer",   "integer",
                                          "number", "number",     "choice",  "character", "list",
-                                         "list",   "choice",     "list",    "map" };
+                                         "list",   "choice",     "list",    "mapping" };
     static _Thread_local char range[160], help[800];
     if (i >= VKT_COUNT(options)) return false;
     const vkt__option *o = &options[i];
