@@ -2,7 +2,7 @@
 """`vktrain init` and `train` without an edit beside scikit-learn's multilayer perceptron (MLPClassifier, MLPRegressor) and
 random forest with their defaults, on the same training and test rows of tables of R's mlbench and kernlab and of weka.
 
-  tools/compare/tables.py VKTRAIN OUT [--splits N] [--weka FOLDER] [TABLE...]     OUT must not exist
+  tools/compare/tables.py VKTRAIN OUT [--splits N] [--first N] [--weka FOLDER] [TABLE...]     OUT must not exist
 
 A quarter of the rows (shuffled by the split's number) is the test set; `vktrain init` keeps a tenth of the rest for
 validation, its rest is what it trains on. scikit-learn gets standardised numbers, the mean for blanks and one-hot texts,
@@ -130,8 +130,9 @@ def main():
     p.add_argument("out", type=pathlib.Path)
     p.add_argument("tables", nargs="*")
     p.add_argument("--splits", type=int, default=3)
+    p.add_argument("--first", type=int, default=1, help="number of the first split: what chose a starter is no test of it")
     p.add_argument("--weka", type=pathlib.Path)
-    a = p.parse_args()
+    a = p.parse_intermixed_args()
     program, out = str(a.program.resolve()), a.out.resolve()
     unknown = [name for name in a.tables if name not in TABLES]
     if unknown or out.exists():
@@ -143,7 +144,7 @@ def main():
             continue
         head, *rows = export(name, out, a.weka)
         scores = []
-        for number in range(1, a.splits + 1):
+        for number in range(a.first, a.first + a.splits):
             parts = split(name, head, rows, number, out)
             scores.append((*ours(program, name, number, out), *theirs(name, head, parts)))
         mine, seconds, perceptron, forest = (statistics.mean(s) for s in zip(*scores))
