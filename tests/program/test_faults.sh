@@ -123,6 +123,9 @@ for at in 14 18 22; do io malloc:$at:ENOMEM inspect rows.csv; ended 5 'memory'; 
 vk vkQueueSubmit2:6:DEVICE_LOST tune 8x8x8 --no-cache; ended 0 'warning: .*kernel .* lost the device and is no longer used: vkQueueSubmit2'
 vk vkQueueSubmit2:6+:DEVICE_LOST tune 8x8x8 --no-cache; ended 6 'kernel .* lost the device'
 
+# ---- what could not be written once is not forgotten because the next time it could
+io rename:1:EACCES bench --once --no-cache --only steps --step MLP --quiet --json b.json; ended 4 "can't rename to 'b.json': Permission denied"
+
 # ---- files: what can't be read is not passed over
 io opendir:1:EIO report straight; ended 4 "can't open folder 'straight/predictions'"
 io fopen:3:EIO report straight; ended 4 "can't open 'straight/predictions/step-00000012.csv': Input/output error"

@@ -466,7 +466,7 @@ typedef struct saving {
 static void on_rows(void *user, const vkt_bench *b)
 {
     saving *s = user;
-    s->st = VKT_OK;
+    if (s->st != VKT_OK) return; /* told once, and the exit code says it */
     if (s->o->json) s->st = vkt_bench_save_json(b, s->o->json);
     if (s->o->csv && s->st == VKT_OK) s->st = vkt_bench_save_csv(b, s->o->csv);
 }
