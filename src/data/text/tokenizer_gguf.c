@@ -214,7 +214,7 @@ static json_t *spm_file(reader *r)
     if (prefix)
         json_array_append_new(decoders, json_pack("{s:s, s:s, s:i, s:i}", "type", "Strip",
                                                   "content", " ", "start", 1, "stop", 0));
-    for (uint32_t id = 0; id < r->n; id++)
+    for (uint32_t id = 0; id < r->n && json_is_null(unknown); id++)
         if (r->tokens[id].type == UNKNOWN)
             unknown = json_stringn(r->tokens[id].text, r->tokens[id].n);
     return json_pack("{s:s, s:n, s:n, s:O, s:o, s:n, s:n, s:{s:s, s:o}, s:{s:s, s:n, s:o, s:n, "
