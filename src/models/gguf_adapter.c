@@ -128,6 +128,10 @@ vkt_status vkt_export_adapter_gguf(const char *checkpoint, const char *path)
                        checkpoint);
         goto fail;
     }
+    if (t.lora.rank_pattern || t.lora.alpha_pattern) {
+        st = refuse("ranks and alphas by layer");
+        goto fail;
+    }
     VKT_TRY(vkt__hf_config_of(t.config->layers, t.config->n_layers, &h));
     e.arch = vkt__gguf_arch_of(vkt__hf_config_type(&h));
     if (!e.arch) {

@@ -241,9 +241,15 @@ static void an_adapter_is_turned_as_its_base(void **state)
     free(want_a);
     free(want_b);
     free(want_d);
+    REQUIRE_OK(train_recipe(TEXT TRAIN "init: " DIR "/llama\n"
+                                       "lora: {rank: 2, targets: 'q_proj, down_proj', "
+                                       "alpha_pattern: {down_proj: 5}}\n",
+                            NULL, &(vkt_train_desc) { .run_dir = DIR "/alphas" }, &r));
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_export_adapter_gguf(DIR "/llama", DIR "/none.gguf"), VKT_E_ARG);
     REQUIRE_LOGGED("trained no adapter");
+    REQUIRE_STATUS(vkt_export_adapter_gguf(DIR "/alphas", DIR "/none.gguf"), VKT_E_ARG);
+    REQUIRE_LOGGED("alphas by layer");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
