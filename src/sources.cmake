@@ -399,6 +399,7 @@ set(SRC_BENCH
   src/bench/bench_ops.c
   src/bench/bench_ops_table.c
   src/bench/bench_order.c
+  src/bench/bench_ranks.c
   src/bench/bench_rows.c
   src/bench/bench_scaling.c
   src/bench/bench_scaling_file.c

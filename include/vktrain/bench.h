@@ -209,6 +209,50 @@ VKT_API vkt_status vkt_scaling_save_csv(const vkt_scaling *s, const char *path);
  * the best point would be. */
 VKT_API vkt_status vkt_scaling_save_svg(const vkt_scaling *s, const char *path);
 
+/* ---- scaling over ranks ---- */
+
+enum { VKT_RANKS_MOST = 64, VKT_RANKS_LINKS = 3, VKT_RANKS_FORECASTS = 6 };
+
+/* The recipe's batch, shared equally by the first `ranks` ranks. */
+typedef struct vkt_ranks_point {
+    uint32_t ranks, n_sums;        /* n_sums: in an exchange */
+    double ms;                     /* a step */
+    double efficiency;             /* of one rank's time / ranks / ms */
+    double exchange_ms, hidden_ms; /* after the backward pass, and under it */
+    uint64_t bytes;                /* that a rank sends in a step */
+} vkt_ranks_point;
+
+/* A link between all ranks, and the efficiency on it of 2, 4, ... 64 ranks, each of which has the
+ * recipe's batch, if none of the exchange lay under the backward pass. Predicted. */
+typedef struct vkt_ranks_link {
+    double gbit, alpha_us; /* a second; of a message */
+    double efficiency[VKT_RANKS_FORECASTS];
+} vkt_ranks_link;
+
+typedef struct vkt_ranks_scaling {
+    char recipe[64], device[256], library[64], date[32];
+    const char *commit; /* of vktrain */
+    double load;        /* of the machine before; NAN: unknown */
+    uint32_t batch, n_sums;
+    uint64_t gradient_bytes;
+    vkt_ranks_point point[VKT_RANKS_MOST];
+    size_t n_points;
+    double alpha_us, gbytes_per_s; /* of the sums that were measured: a message, and what is sent */
+    double error;                  /* root mean square of that line's relative errors */
+    vkt_ranks_link link[VKT_RANKS_LINKS];
+} vkt_ranks_scaling;
+
+/* Measures the recipe's step on the first 1, 2, ... of all ranks, and sums. Only `gpu`, `quick` and
+ * `once` of desc count. Each rank makes the call; what rank 0 gets counts. ARG: too few ranks, or
+ * examples. Free with vkt_free. */
+VKT_API vkt_status vkt_ranks_scaling_run(vkt_comm *comm, const vkt_config *c,
+                                         const vkt_bench_desc *desc, vkt_ranks_scaling **out);
+/* The line seconds = alpha messages + beta bytes through n sums; *error: root mean square of its
+ * relative errors. */
+VKT_API void vkt_ranks_fit(const double *seconds, const double *messages, const double *bytes,
+                           size_t n, double *alpha, double *beta, double *error);
+VKT_API vkt_status vkt_ranks_scaling_save_json(const vkt_ranks_scaling *s, const char *path);
+
 #ifdef __cplusplus
 }
 #endif

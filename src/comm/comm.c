@@ -156,6 +156,14 @@ vkt_status vkt__comm_barrier(vkt_comm *c)
     return c->row->barrier(c);
 }
 
+/* What was sent before has arrived: its tags are free. */
+void vkt__comm_first(vkt_comm *c, uint32_t n)
+{
+    VKT_ASSERT(n >= 1 && n <= c->all);
+    c->size = n;
+    c->sequence = 0;
+}
+
 _Noreturn void vkt__comm_abort(vkt_comm *c, int code)
 {
     c->row->abort(c, code);

@@ -36,6 +36,9 @@ vkt_status vkt__comm_all_gather(vkt_comm *c, const void *mine, void *all, uint64
 /* Of rank 0. */
 vkt_status vkt__comm_broadcast(vkt_comm *c, void *data, uint64_t bytes);
 vkt_status vkt__comm_barrier(vkt_comm *c);
+/* The first n ranks alone are those of the operations that follow, and the others call none, until
+ * all of them call this again with as many as there are. No job is under way. */
+void vkt__comm_first(vkt_comm *c, uint32_t n);
 /* Ends all ranks at once, with this exit code. */
 _Noreturn void vkt__comm_abort(vkt_comm *c, int code);
 

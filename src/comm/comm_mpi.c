@@ -88,9 +88,9 @@ struct vkt__comm_job {
     int n_q;
 };
 
-static int next_tag(vkt__mpi *m)
+static int next_tag(vkt_comm *c)
 {
-    return 16 + 2 * (int)(m->sequence++ % 16000); /* MPI allows 32767 */
+    return 16 + 2 * (int)(c->sequence++ % 16000); /* MPI allows 32767 */
 }
 
 static uint64_t piece_of(const vkt__comm_job *j, uint32_t r, uint64_t *begin)
@@ -276,14 +276,14 @@ static vkt_status test_job(vkt_comm *c, void *arg, bool *done)
 static vkt_status mpi_start(vkt_comm *c, const vkt__comm_work *w, vkt__comm_job **out)
 {
     vkt__comm_job *j = *out = free_job(c);
-    if (!j->q) j->q = vkt__alloc(2 * c->size * sizeof(MPI_Request));
-    if (!j->cuts) j->cuts = vkt__alloc((c->size + 1) * sizeof *j->cuts);
+    if (!j->q) j->q = vkt__alloc(2 * c->all * sizeof(MPI_Request));
+    if (!j->cuts) j->cuts = vkt__alloc((c->all + 1) * sizeof *j->cuts);
     j->used = true;
     j->kind = w->kind;
     j->data = w->data;
     j->rest = w->rest;
     j->n = w->n;
-    j->tag = next_tag(c->state);
+    j->tag = next_tag(c);
     j->gathers = false;
     j->n_q = 0;
     for (uint32_t r = 0; r <= c->size; r++)
@@ -316,7 +316,7 @@ static vkt_status mpi_all_gather(vkt_comm *c, const void *mine, void *all, uint6
 {
     vkt__mpi *m = c->state;
     vkt_status st = VKT_OK;
-    int tag = next_tag(m), n = 0;
+    int tag = next_tag(c), n = 0;
     MPI_Request *q = vkt__alloc(2 * c->size * sizeof *q);
     char *to = all;
     if (mine != to + c->rank * bytes) memmove(to + c->rank * bytes, mine, bytes);
@@ -340,7 +340,7 @@ static vkt_status mpi_broadcast(vkt_comm *c, void *data, uint64_t bytes)
 {
     vkt__mpi *m = c->state;
     vkt_status st = VKT_OK;
-    int tag = next_tag(m), n = 0;
+    int tag = next_tag(c), n = 0;
     MPI_Request *q = vkt__alloc(c->size * sizeof *q);
     if (c->rank > 0)
         VKT_TRY(
@@ -413,7 +413,7 @@ static vkt_status mpi_open(vkt_comm *c)
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     MPI_Comm_rank(node, &local);
     c->rank = (uint32_t)rank;
-    c->size = (uint32_t)size;
+    c->size = c->all = (uint32_t)size;
     c->local_rank = (uint32_t)local;
     MPI_Comm_size(node, &local);
     c->local_size = (uint32_t)local;
@@ -457,7 +457,7 @@ static vkt_status mpi_close(vkt_comm *c, vkt_status st)
     bool fails = st != VKT_OK && st != VKT_E_INTERRUPTED, told = m->alarmed;
     char own[sizeof m->alarm.text];
     snprintf(own, sizeof own, "%s", vkt_last_error());
-    if (m->jobs && c->size > 1) {
+    if (m->jobs && c->all > 1) {
         if (fails && !told) vkt__mpi_alarm(c, st, vkt_last_error());
         if (!all_are_here(m, fails ? 10 : 1e9, !fails)) c->row->abort(c, 1);
         if (!fails && m->alarmed) st = vkt__mpi_alarmed(c);

@@ -10,7 +10,7 @@ const char *vkt_comm_library(void)
 
 static vkt_status one_open(vkt_comm *c)
 {
-    c->size = c->local_size = 1;
+    c->size = c->all = c->local_size = 1;
     c->names = vkt__alloc(sizeof *c->names);
     return VKT_OK;
 }

@@ -41,6 +41,8 @@ typedef struct vkt__comm_row {
 struct vkt_comm {
     const vkt__comm_row *row;
     uint32_t rank, size, local_rank, local_size;
+    uint32_t all;                  /* ranks; size is fewer while only the first ones work */
+    uint32_t sequence;             /* of operations, for their messages' tags */
     char (*names)[VKT__COMM_NAME]; /* [size] host, and device once it is known */
     uint64_t bytes;                /* sent by this rank so far */
     double wait_s;                 /* in waits, in all */

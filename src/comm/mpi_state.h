@@ -17,7 +17,6 @@ typedef struct vkt__alarm {
 typedef struct vkt__mpi {
     MPI_Comm work;              /* of the thread that trains */
     MPI_Comm watch;             /* of the thread that watches, and of the end */
-    uint32_t sequence;          /* of operations, for their tags */
     struct vkt__comm_job *jobs; /* [VKT__COMM_JOBS] */
     bool begun;                 /* MPI was, here */
     int pid_before;             /* of the rank before this one, where it is of this host; else 0 */

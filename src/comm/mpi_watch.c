@@ -31,7 +31,7 @@ static void watch(void *arg)
 {
     vkt_comm *c = arg;
     vkt__mpi *m = c->state;
-    int before = (int)((c->rank + c->size - 1) % c->size), after = (int)((c->rank + 1) % c->size),
+    int before = (int)((c->rank + c->all - 1) % c->all), after = (int)((c->rank + 1) % c->all),
         done;
     char heard = 0, said = 0;
     vkt__alarm alarm;
@@ -87,7 +87,7 @@ void vkt__mpi_alarm(vkt_comm *c, vkt_status st, const char *text)
     static vkt__alarm a; /* static: it may still be on its way when this returns */
     a = (vkt__alarm) { .status = (int32_t)st, .rank = (int32_t)c->rank };
     snprintf(a.text, sizeof a.text, "%s", text);
-    for (uint32_t r = 0; r < c->size; r++) {
+    for (uint32_t r = 0; r < c->all; r++) {
         MPI_Request q;
         if (r == c->rank) continue;
         MPI_Isend(&a, sizeof a, MPI_CHAR, (int)r, TAG_ALARM, m->watch, &q);
@@ -104,6 +104,6 @@ vkt_status vkt__mpi_alarmed(vkt_comm *c)
     static atomic_bool said;
     if (c->rank == 0 && !atomic_exchange(&said, true))
         vkt__fail(st, "comm", "rank %d (%s): %.500s", (int)a->rank,
-                  (uint32_t)a->rank < c->size ? c->names[a->rank] : "", a->text);
+                  (uint32_t)a->rank < c->all ? c->names[a->rank] : "", a->text);
     return st;
 }

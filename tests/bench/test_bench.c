@@ -130,6 +130,27 @@ static void scaling_finds_the_floor_and_the_bend(void **state)
     assert_true(isnan(c.bend));
 }
 
+/* The line that made the times is found again; two that would be negative are not. */
+static void sums_lie_on_a_line(void **state)
+{
+    (void)state;
+    double seconds[12], messages[12], bytes[12], alpha, beta, error;
+    for (int i = 0; i < 12; i++) {
+        messages[i] = 2 * (1 + i % 3);
+        bytes[i] = pow(10, 1 + i / 2.0);
+        seconds[i] = 5e-5 * messages[i] + 2e-9 * bytes[i];
+    }
+    vkt_ranks_fit(seconds, messages, bytes, 12, &alpha, &beta, &error);
+    assert_true(fabs(alpha / 5e-5 - 1) < 1e-6 && fabs(beta / 2e-9 - 1) < 1e-6 && error < 1e-6);
+    for (int i = 0; i < 12; i++) seconds[i] *= i % 2 ? 1.1 : 0.9;
+    vkt_ranks_fit(seconds, messages, bytes, 12, &alpha, &beta, &error);
+    assert_true(fabs(alpha / 5e-5 - 1) < 0.2 && fabs(beta / 2e-9 - 1) < 0.2);
+    assert_true(error > 0.05 && error < 0.15);
+    for (int i = 0; i < 12; i++) seconds[i] = 1e-3 * messages[i] / (1 + bytes[i]);
+    vkt_ranks_fit(seconds, messages, bytes, 12, &alpha, &beta, &error);
+    assert_true(alpha >= 0 && beta >= 0);
+}
+
 static void scaling_once(void **state)
 {
     (void)state;
@@ -233,6 +254,7 @@ int main(void)
         cmocka_unit_test(scaling_once),
         cmocka_unit_test(one_op),
         cmocka_unit_test(baseline),
+        cmocka_unit_test(sums_lie_on_a_line),
         cmocka_unit_test(memory_is_given_back),
     };
     int failed = cmocka_run_group_tests_name("bench", tests, NULL, NULL);

@@ -3,7 +3,7 @@
 # interruption; another number of ranks goes on; what can't be is refused in one line.
 # usage: test_ranks_program.sh PROGRAM
 set -euo pipefail
-program=$1
+program=$1 source=$(realpath "$(dirname "$0")/../..")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -234,6 +234,23 @@ ranks 3 train mlp.yaml --run no --set train.batch=2
 [ $code = 2 ] && [ "$(grep -c 'error:' err)" = 1 ] && grep -q 'less than one example for each of 3 ranks' err || { say "a batch of less than a row a rank: $code"; cat err >&2; }
 ranks 2 train mlp.yaml --run mlp-1
 [ $code = 2 ] && [ "$(grep -c 'error:' err)" = 1 ] || { say "a folder that holds a run: $code"; cat err >&2; }
+# How training scales: measured, and predicted for other links, less on slower ones and with more devices.
+code=0
+mpirun --oversubscribe -n 3 "$program" bench --scaling ranks mlp.yaml --once --json ranks.json >out 2>err </dev/null || code=$?
+[ $code = 0 ] && grep -q '^predicted, not measured' out || { say "bench --scaling ranks: $code"; cat err >&2; }
+python3 "$source/tests/support/check_schema.py" "$source/tools/schemas/ranks.schema.json" ranks.json >&2 || say "ranks.json is not as its schema"
+python3 - <<'PY' || say "bench --scaling ranks says what can't be"
+import json
+r = json.load(open("ranks.json"))
+assert [p["ranks"] for p in r["points"]] == [1, 2, 3] and r["points"][0]["efficiency"] == 1 and r["points"][0]["bytes"] == 0, r
+assert r["points"][2]["bytes"] > r["points"][1]["bytes"] > 0 and all(p["ms"] > 0 for p in r["points"]), r
+rows = [[p["efficiency"] for p in l["predicted"]] for l in r["links"]]
+assert all(0 < b <= a < 1 for row in rows for a, b in zip(row, row[1:])), rows
+assert all(a < b for one, two in zip(rows, rows[1:]) for a, b in zip(one, two)), rows
+PY
+ranks 1 bench --scaling ranks mlp.yaml
+[ $code = 2 ] && grep -q 'for 2 to 64 ranks, and this is 1' err || { say "bench --scaling ranks alone: $code"; cat err >&2; }
+
 code=0
 mpirun --oversubscribe -n 2 "$program" eval none >out 2>err </dev/null || code=$?
 [ $code = 2 ] && [ "$(grep -c 'start eval without mpirun' err)" = 1 ] || { say "eval as two processes: $code"; cat err >&2; }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd_bench_scaling.h"
+#include "start_ranks.h"
 #include "cmd_bench_table.h"
 
 typedef struct bench_options {
@@ -39,7 +40,7 @@ static const cli_flag flags[] = {
       "smallest slow-down that --baseline reports; larger where the measurements vary more than "
       "this" },
     { "--scaling", CLI_BOOL, AT(scaling), NULL, NULL,
-      "measure instead how step time grows with batch size, width and depth" },
+      "measure how step time grows: with batch, width and depth, or under mpirun with `ranks`" },
     { "--svg", CLI_OUT, AT(svg), "FILE", NULL, "compare, --scaling: draw the result as a picture" },
     { "--submit", CLI_BOOL, AT(submit), NULL, NULL,
       "measure everything and write one file, named by device and date, for `bench table`" },
@@ -521,8 +522,10 @@ static int run(void *options)
 {
     const bench_options *o = options;
     bool is_compare = o->common.n_args && !strcmp(o->common.args[0], "compare"),
-         is_table = o->common.n_args && !strcmp(o->common.args[0], "table");
-    if (o->common.n_args && !is_compare && !is_table) {
+         is_table = o->common.n_args && !strcmp(o->common.args[0], "table"),
+         is_ranks = o->scaling && o->common.n_args && !strcmp(o->common.args[0], "ranks");
+    if (vkt_launch_get().size > 1 && !is_ranks) return start_ranks_refuse("bench");
+    if (o->common.n_args && !is_compare && !is_table && !is_ranks) {
         cli_error("bench: unexpected argument '%s'; to compare files: vktrain bench compare A.json "
                   "B.json, or table DIR",
                   o->common.args[0]);
@@ -552,9 +555,9 @@ static int run(void *options)
             "bench: --scaling can be combined only with --quick, --once, --json, --csv and --svg");
         return CLI_USAGE;
     }
-    if (o->scaling)
-        return cmd_bench_scaling(
-            &o->common, &(bench_scaling_options) { o->quick, o->once, o->json, o->csv, o->svg });
+    bench_scaling_options scaling = { o->quick, o->once, o->json, o->csv, o->svg };
+    if (is_ranks) return cmd_bench_ranks(&o->common, &scaling);
+    if (o->scaling) return cmd_bench_scaling(&o->common, &scaling);
     if (!is_compare && o->svg) {
         cli_error("bench: --svg is only for `vktrain bench compare` and --scaling");
         return CLI_USAGE;

@@ -1,4 +1,4 @@
-/* vktrain bench --scaling: step time against batch, width and depth. */
+/* vktrain bench --scaling: step time against batch, width and depth; over ranks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,5 +56,65 @@ int cmd_bench_scaling(const cli_options *common, const bench_scaling_options *o)
     if (st == VKT_OK && o->svg) st = vkt_scaling_save_svg(s, o->svg);
     vkt_free(s);
     vkt_gpu_destroy(&gpu);
+    return cli_exit_code(st);
+}
+
+/* ---- over ranks ---- */
+
+static void print_ranks(const vkt_ranks_scaling *s)
+{
+    printf("%s, batch %u, on %s, by %s\n\nmeasured: the batch shared by the ranks\n"
+           "%6s  %9s  %10s  %18s  %12s\n",
+           s->recipe, s->batch, s->device, s->library, "ranks", "ms a step", "efficiency",
+           "exchange after, ms", "under it, ms");
+    for (size_t i = 0; i < s->n_points; i++) {
+        const vkt_ranks_point *p = &s->point[i];
+        printf("%6u  %9.3g  %9.1f%%  %18.3g  %12.3g\n", p->ranks, p->ms, 100 * p->efficiency,
+               p->exchange_ms, p->hidden_ms);
+    }
+    const char *rate = isfinite(s->gbytes_per_s) ? cli_text("and %.3g GB/s", s->gbytes_per_s)
+                                                 : "whatever its length";
+    printf("\nsums of 2 to %zu ranks: %.3g us a message %s, which these sums differ from by %.0f%% "
+           "(root mean square)\n",
+           s->n_points, s->alpha_us, rate, 100 * s->error);
+    printf(
+        "\npredicted, not measured: efficiency where each rank has the batch, and nothing of the "
+        "exchange lies under the backward pass\n%-22s",
+        "ranks");
+    for (uint32_t i = 0; i < VKT_RANKS_FORECASTS; i++) printf("  %6u", 2u << i);
+    for (size_t k = 0; k < VKT_RANKS_LINKS; k++) {
+        printf("\n%-22s", cli_text("%g Gb/s, %g us", s->link[k].gbit, s->link[k].alpha_us));
+        for (uint32_t i = 0; i < VKT_RANKS_FORECASTS; i++)
+            printf("  %5.1f%%", 100 * s->link[k].efficiency[i]);
+    }
+    printf("\n");
+}
+
+int cmd_bench_ranks(const cli_options *common, const bench_scaling_options *o)
+{
+    vkt_comm *comm = NULL;
+    vkt_config *c = NULL;
+    vkt_ranks_scaling *s = NULL;
+    vkt_bench_desc desc = { .quick = o->quick, .once = o->once, .gpu = &common->gpu };
+    if (o->csv || o->svg || common->n_args > 2) {
+        cli_error("bench: --scaling ranks takes one recipe, --quick, --once and --json");
+        return CLI_USAGE;
+    }
+    const char *recipe = common->n_args == 2 ? common->args[1] : "char-gpt";
+    if (vkt_launch_get().rank > 0) cli_log_other_rank();
+    vkt_status st = vkt_comm_open(&comm);
+    if (st != VKT_OK) return cli_exit_code(st);
+    st = vkt_config_create(&c);
+    if (st == VKT_OK) st = vkt_config_load(c, recipe);
+    if (st == VKT_OK) st = vkt_config_finish(c);
+    if (st == VKT_E_FORMAT) st = VKT_E_ARG;
+    if (st == VKT_OK) st = vkt_ranks_scaling_run(comm, c, &desc, &s);
+    if (s && vkt_comm_rank(comm) == 0) {
+        print_ranks(s);
+        if (o->json) st = vkt_ranks_scaling_save_json(s, o->json);
+    }
+    st = vkt_comm_close(&comm, st);
+    vkt_free(s);
+    vkt_config_destroy(&c);
     return cli_exit_code(st);
 }

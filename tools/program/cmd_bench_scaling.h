@@ -10,5 +10,7 @@ typedef struct bench_scaling_options {
 } bench_scaling_options;
 /* The exit code. */
 int cmd_bench_scaling(const cli_options *common, const bench_scaling_options *o);
+/* `--scaling ranks`: as one of several processes. */
+int cmd_bench_ranks(const cli_options *common, const bench_scaling_options *o);
 
 #endif

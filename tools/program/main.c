@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "version.h"
+#include "start_ranks.h"
 
 static const cli_command *const commands[] = {
     &cmd_devices,  &cmd_doctor, &cmd_recipes, &cmd_train,   &cmd_eval,     &cmd_predict,
@@ -69,11 +70,8 @@ static int run_command(const cli_command *cmd, int argc, char **argv)
     int rc = cli_parse(cmd, argc - 2, argv + 2, o);
     if (!rc && o->help) {
         cli_help(cmd, stdout);
-    } else if (!rc && vkt_launch_get().size > 1 && cmd != &cmd_train) {
-        if (vkt_launch_get().rank == 0)
-            cli_error("%s: only `vktrain train` runs as several processes: start %s without mpirun",
-                      cmd->name, cmd->name);
-        rc = CLI_USAGE;
+    } else if (!rc && vkt_launch_get().size > 1 && cmd != &cmd_train && cmd != &cmd_bench) {
+        rc = start_ranks_refuse(cmd->name);
     } else if (!rc) {
         cli_log_open(o->quiet, o->verbose);
         rc = cmd->run(o);

@@ -70,3 +70,12 @@ int start_ranks(size_t n, char **argv)
     }
     return rc;
 }
+
+int start_ranks_refuse(const char *command)
+{
+    if (vkt_launch_get().rank == 0)
+        cli_error("%s: only `vktrain train` and `vktrain bench --scaling ranks` run as several "
+                  "processes: start %s without mpirun",
+                  command, command);
+    return CLI_USAGE;
+}
