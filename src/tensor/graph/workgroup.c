@@ -14,9 +14,10 @@ bool vkt__use_pairs(const vkt_caps *c)
     return c->klass == VKT_GPU_CLASS_CPU && c->storage8 && vkt__stores_pairs(c);
 }
 
-uint32_t vkt__together(const vkt_caps *c)
+uint32_t vkt__together(const vkt_caps *c, uint32_t numbers)
 {
-    return c->klass == VKT_GPU_CLASS_CPU ? 1 : 8;
+    if (c->klass == VKT_GPU_CLASS_CPU) return 1;
+    return c->klass == VKT_GPU_CLASS_INTEL ? 8 / numbers : 8; /* a lane has few registers there */
 }
 
 /* Intel: lanes share a thread's registers, 128 of as many numbers as its smallest subgroup has

@@ -12,8 +12,9 @@ bool vkt__use_pairs(const vkt_caps *c);
  * once: the device's subgroup, or a smaller one where that does not have the registers. */
 uint32_t vkt__lanes(const vkt_caps *c, uint32_t wg, uint32_t numbers);
 enum { VKT__MANY = 128 }; /* numbers: a tile of sums, a head's row */
-/* VKT_SPEC_TOGETHER: rows whose loads leave together, see together.glsl. */
-uint32_t vkt__together(const vkt_caps *c);
+/* VKT_SPEC_TOGETHER: rows whose loads leave together, see together.glsl; of so many numbers a row.
+ */
+uint32_t vkt__together(const vkt_caps *c, uint32_t numbers);
 /* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier
  * there costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup.
  */

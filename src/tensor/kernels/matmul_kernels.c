@@ -287,7 +287,7 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
                                        { VKT_SPEC_LAYOUT, (uint32_t)p->layout },
                                        { VKT_SPEC_ACT, act },
                                        { VKT_SPEC_BF16, p->in == VKT_BF16 },
-                                       { VKT_SPEC_TOGETHER, vkt__together(caps) } },
+                                       { VKT_SPEC_TOGETHER, vkt__together(caps, 2) } },
                              .n_spec = 6 };
     t.family->launch(&t, &j, &l);
     if (t.columns) {

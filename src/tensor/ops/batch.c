@@ -72,7 +72,7 @@ void vkt__batch_dispatch(vkt__rec *rec, vkt__shader kernel, vkt__shader pairs,
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_ACT, act },
                                    { VKT_SPEC_FIXED, fixed },
-                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps) } };
+                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps, act ? 3 : 2) } };
     uint64_t n = (uint64_t)p->groups * p->per_group * (p->cols / (two ? 2 : 1));
     vkt__dispatch(rec, two ? pairs : kernel, spec, VKT_COUNT(spec), p, sizeof *p,
                   (n + wg - 1) / wg);
@@ -83,7 +83,7 @@ void vkt__batch_dispatch_columns(vkt__rec *rec, vkt__shader kernel, const void *
 {
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
-                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps) } };
+                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps, 2) } };
     vkt__dispatch(rec, kernel, spec, VKT_COUNT(spec), p, bytes, ((uint64_t)cols + wg - 1) / wg);
 }
 

@@ -162,7 +162,7 @@ static void dw_record(vkt__rec *rec, const vkt_node *n)
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_REDUCE, 0 },
-                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps) } };
+                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps, 2) } };
     vkt__dispatch(rec, VKT_SHADER_GROUP_NORM_DW, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }

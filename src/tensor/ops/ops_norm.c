@@ -239,7 +239,7 @@ static void norm_dw_record(vkt__rec *rec, const vkt_node *n)
                                    { VKT_SPEC_RMS, n->attr.norm.rms },
                                    { VKT_SPEC_TYPE_DY, vkt__type(n->in[0]) },
                                    { VKT_SPEC_TYPE_S, vkt__type(n->in[1]) },
-                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps) } };
+                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps, 2) } };
     uint64_t invocations = n->out[0]->count / (pairs ? 2 : 1);
     vkt__dispatch(rec, pairs ? VKT_SHADER_NORM_DW_PAIRS : VKT_SHADER_NORM_DW, spec, VKT_COUNT(spec),
                   &p, sizeof p, (invocations + wg - 1) / wg);

@@ -149,7 +149,7 @@ static void sum_rows_record(vkt__rec *rec, const vkt_node *n)
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) },
-                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps) } };
+                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps, 1) } };
     vkt__dispatch(rec, VKT_SHADER_SUM_ROWS, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
