@@ -147,7 +147,7 @@ static void pack_of(const vkt_dataset *ds, vkt_task task)
     uint64_t n[VKT_N_SPLITS];
     float x[2][64];
     vkt_label y[2][8];
-    size_t bytes = vkt_dataset_get_info(ds)->n_labels * sizeof **y;
+    size_t label_bytes = vkt_dataset_get_info(ds)->n_labels * sizeof **y;
     vkt_data_desc d = { .source = "packed", .path = PACK, .task = task };
     REQUIRE_OK(vkt_dataset_pack(ds, true, PACK, n));
     REQUIRE_OK(vkt_dataset_open(&d, &packed));
@@ -158,7 +158,7 @@ static void pack_of(const vkt_dataset *ds, vkt_task task)
             REQUIRE_OK(vkt_dataset_example(ds, (vkt_split)s, i, x[0], y[0]));
             REQUIRE_OK(vkt_dataset_example(packed, (vkt_split)s, i, x[1], y[1]));
             assert_memory_equal(x[0], x[1], vkt_dataset_get_info(ds)->n_inputs * sizeof **x);
-            assert_memory_equal(y[0], y[1], bytes);
+            assert_memory_equal(y[0], y[1], label_bytes);
         }
     }
     vkt_dataset_destroy(&packed);
