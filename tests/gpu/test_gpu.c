@@ -196,12 +196,14 @@ static void make_pipeline(bool *said_damaged)
 {
     vkt_gpu *gpu;
     vkt__kernel *k;
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, 64 }, { VKT_SPEC_TYPE_X, 0 } };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, 64 },
+                                   { VKT_SPEC_TYPE_X, 0 },
+                                   { VKT_SPEC_TOGETHER, 1 } };
     test_log[0] = 0;
     vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_INFO);
     REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cache_dir = "test_gpu_cache" }, &gpu));
-    REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, &k));
-    REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_NONE, spec, 2, &k), VKT_E_UNSUPPORTED);
+    REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 3, &k));
+    REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_NONE, spec, 3, &k), VKT_E_UNSUPPORTED);
     vkt_gpu_destroy(&gpu);
     *said_damaged = strstr(test_log, "is damaged or from another driver: it is rebuilt") != NULL;
 }
@@ -216,20 +218,22 @@ static void kernels_wished_for_are_made_together(void **state)
     for (uint32_t fails = 0; fails < 2; fails++) { /* then: what can't be made is told when asked */
         for (uint32_t i = 0; i < 6; i++) {
             const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, fails ? 64 : 32 },
-                                           { VKT_SPEC_TYPE_X, types[i % 3] } };
-            vkt__kernel_wish(gpu, VKT_SHADER_SUM_ROWS, spec, 2);
+                                           { VKT_SPEC_TYPE_X, types[i % 3] },
+                                           { VKT_SPEC_TOGETHER, 1 } };
+            vkt__kernel_wish(gpu, VKT_SHADER_SUM_ROWS, spec, 3);
         }
         vkt__kernel_wish(gpu, VKT_SHADER_NONE, &(vkt__constant) { VKT_SPEC_WORKGROUP, 32 }, 1);
         vkt__gpu_fail_pipeline(fails);
         vkt__kernels_make(gpu);
         for (uint32_t i = 0; i < 3; i++) {
             const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, fails ? 64 : 32 },
-                                           { VKT_SPEC_TYPE_X, types[i] } };
+                                           { VKT_SPEC_TYPE_X, types[i] },
+                                           { VKT_SPEC_TOGETHER, 1 } };
             if (fails && i == 0)
-                REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, &k[i]),
+                REQUIRE_STATUS(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 3, &k[i]),
                                VKT_E_DEVICE);
-            REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, &k[i]));
-            REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 2, &again));
+            REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 3, &k[i]));
+            REQUIRE_OK(vkt__kernel_get(gpu, VKT_SHADER_SUM_ROWS, spec, 3, &again));
             assert_ptr_equal(k[i], again);
         }
         assert_true(k[0] != k[1] && k[1] != k[2]);
