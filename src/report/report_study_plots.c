@@ -30,6 +30,29 @@ static bool numeric(const vkt__study_view *s, const char *key, bool *wide, size_
     return true;
 }
 
+/* As the search space has it ("log", "linear", ..): "" where the study had none. */
+static const char *scale_of(const vkt__study_view *s, const char *key)
+{
+    const json_t *all = json_object_get(s->json, "metaparameters"), *e;
+    size_t i;
+    json_array_foreach(all, i, e)
+    {
+        if (!strcmp(vkt__study_string(e, "key"), key)) return vkt__study_string(e, "scale");
+    }
+    return "";
+}
+
+/* One that diverged must not hide the others. */
+static bool wide_losses(const vkt__study_view *s, const double *y, size_t n)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        low = fmin(low, y[i]);
+        high = fmax(high, y[i]);
+    }
+    return s->sign < 0 && low > 0 && high > 10 * low;
+}
+
 static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
 {
     const char *names[64];
@@ -70,11 +93,14 @@ static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
         }
     }
     char metric[80];
+    const char *scale = scale_of(s, key);
     snprintf(metric, sizeof metric, "best validation %s", vkt__study_string(s->json, "metric"));
     vkt__plot plot = { .title = key,
                        .x_label = key,
                        .y_label = metric,
-                       .log_x = numbers && wide,
+                       .log_x =
+                           numbers && strcmp(scale, "linear") && (wide || !strcmp(scale, "log")),
+                       .log_y = wide_losses(s, y, n),
                        .x_names = numbers ? NULL : names,
                        .n_x_names = n_names };
     vkt__plot_add(&plot, &(vkt__series) { "best of a trial", VKT__DOTS, n, x, y, .color = 0,
@@ -93,6 +119,75 @@ static void axis_plot(vkt__page *p, const vkt__study_view *s, const char *key)
     if (!numbers || different > 1) vkt__page_plot(p, &plot, name);
     free(x);
     free(label);
+}
+
+/* ---- a metaparameter, isolated ---- */
+
+/* What each part of a metaparameter reaches with the best values of the others, and the spread of
+ * that (study_effects.c). nth: of the study's metaparameters. */
+static void isolation_plot(vkt__page *p, const vkt__study_view *s, const json_t *e, size_t nth)
+{
+    const json_t *parts = json_object_get(e, "parts");
+    const char *scale = vkt__study_string(e, "scale"), *key = vkt__study_string(e, "key"),
+               *when = vkt__study_string(e, "when");
+    size_t most = json_array_size(parts), n = 0;
+    bool choice = !strcmp(scale, "choice"), logs = !strcmp(scale, "log");
+    vkt__arena a = { 0 };
+    double *x = vkt__alloc((most + 1) * 8 * sizeof *x), *y = x + most + 1, *rx = y + most + 1,
+           *ry = rx + 3 * (most + 1);
+    const char **name = vkt__alloc((most + 1) * 2 * sizeof *name), **label = name + most + 1;
+    for (size_t i = 0; i < most; i++) {
+        const json_t *part = json_array_get(parts, i);
+        double best = vkt__json_number(part, "best"), low = vkt__json_number(part, "low"),
+               high = vkt__json_number(part, "high");
+        if (isnan(best) || (!choice && (isnan(low) || (logs && !(low > 0))))) continue;
+        name[n] = vkt__study_string(part, "label");
+        x[n] = choice ? (double)n : logs ? sqrt(low) * sqrt(high) : (low + high) / 2;
+        y[n] = best;
+        rx[3 * n] = rx[3 * n + 1] = rx[3 * n + 2] = x[n];
+        ry[3 * n] = vkt__json_number(part, "best_low");
+        ry[3 * n + 1] = vkt__json_number(part, "best_high");
+        ry[3 * n + 2] = NAN; /* a line for each */
+        label[n] =
+            vkt__arena_printf(&a, "%s: the best of %.0f is %s", name[n],
+                              vkt__json_number(part, "trials"), vkt__study_string(part, "trial"));
+        n++;
+    }
+    const char *metric =
+        vkt__arena_printf(&a, "best validation %s", vkt__study_string(s->json, "metric"));
+    vkt__plot plot = { .title = vkt__arena_printf(&a, *when ? "%s, isolated (%s)" : "%s, isolated",
+                                                  key, when),
+                       .about = vkt__arena_printf(
+                           &a,
+                           "The %s that each part of %s reaches with the best values of the "
+                           "others, and 80%% of resamplings of its trials",
+                           metric, key),
+                       .x_label = key,
+                       .y_label = metric,
+                       .log_x = logs,
+                       .log_y = wide_losses(s, y, n),
+                       .x_names = choice ? name : NULL,
+                       .n_x_names = choice ? n : 0 };
+    vkt__plot_add(&plot,
+                  &(vkt__series) { "80% of resamplings", VKT__LINE, 3 * n, rx, ry, .color = 0 });
+    vkt__plot_add(&plot, &(vkt__series) { "with the best of the others", VKT__DOTS, n, x, y,
+                                          .color = 3, .label = label });
+    if (n > 1)
+        vkt__page_plot(p, &plot,
+                       vkt__arena_printf(&a, *when ? "isolated-%s-%zu" : "isolated-%s", key, nth));
+    vkt__arena_finish(&a);
+    free((void *)name);
+    free(x);
+}
+
+static void isolation_plots(vkt__page *p, const vkt__study_view *s)
+{
+    const json_t *e;
+    size_t i;
+    json_array_foreach(json_object_get(s->json, "metaparameters"), i, e)
+    {
+        if (json_is_true(json_object_get(e, "isolated"))) isolation_plot(p, s, e, i);
+    }
 }
 
 /* ---- the learning rate ---- */
@@ -367,6 +462,7 @@ void vkt__study_plots(vkt__page *p, const vkt__study_view *s)
     size_t n = strcmp(vkt__study_string(s->json, "kind"), "batch-size")
                    ? vkt__study_keys(s, false, keys)
                    : 0;
+    isolation_plots(p, s);
     for (size_t i = 0; i < n; i++) axis_plot(p, s, keys[i]);
     loss_by_rate(p, s);
     throughput(p, s);

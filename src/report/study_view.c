@@ -13,7 +13,7 @@ const char *vkt__study_string(const json_t *j, const char *key)
     return v ? v : "";
 }
 
-static double number(const json_t *j, const char *key)
+double vkt__json_number(const json_t *j, const char *key)
 {
     const json_t *v = json_object_get(j, key);
     return json_is_number(v) ? json_number_value(v) : NAN;
@@ -44,7 +44,7 @@ vkt_status vkt__study_view_load(vkt__study_view *s)
         goto fail;
     }
     const json_t *trials = json_object_get(s->json, "trials");
-    s->sign = number(s->json, "metric_sign") > 0 ? 1 : -1;
+    s->sign = vkt__json_number(s->json, "metric_sign") > 0 ? 1 : -1;
     s->t = vkt__alloc((json_array_size(trials) + 1) * sizeof *s->t);
     for (size_t i = 0; i < json_array_size(trials); i++) {
         const json_t *j = json_array_get(trials, i);
@@ -55,10 +55,10 @@ vkt_status vkt__study_view_load(vkt__study_view *s)
                                  .state = vkt__study_string(j, "state"),
                                  .why = vkt__study_string(j, "why"),
                                  .set = json_object_get(j, "set"),
-                                 .best = number(j, "best"),
-                                 .final_loss = number(j, "final_loss"),
-                                 .step_ms = number(j, "step_ms"),
-                                 .items_per_s = number(j, "items_per_s") };
+                                 .best = vkt__json_number(j, "best"),
+                                 .final_loss = vkt__json_number(j, "final_loss"),
+                                 .step_ms = vkt__json_number(j, "step_ms"),
+                                 .items_per_s = vkt__json_number(j, "items_per_s") };
         vkt__str_printf(&label, "%s", t->name);
         for (size_t k = 0; k < json_array_size(t->set); k++)
             vkt__str_printf(&label, " %s",

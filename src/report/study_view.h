@@ -27,6 +27,8 @@ vkt_status vkt__study_view_load(vkt__study_view *s);
 void vkt__study_view_finish(vkt__study_view *s);
 /* A text of an object; "": there is none. */
 const char *vkt__study_string(const json_t *j, const char *key);
+/* A number of an object; NAN: there is none. */
+double vkt__json_number(const json_t *j, const char *key);
 /* "0.1" of the settings "optim.lr=0.1"; NULL: not set. */
 const char *vkt__trial_value(const vkt__trial_view *t, const char *key);
 /* Trials of the question itself, not of checks and comparisons. */

@@ -154,6 +154,32 @@ plots = [json.loads(t) for t in re.findall(r'json">(.*?)</script>', open("search
 curves = next(p["s"] for p in plots if len(p["s"]) == 8)
 assert sum(s["c"] < 0 and "n" not in s for s in curves) == 3 and sum(s["c"] >= 0 and "n" in s for s in curves) == 5, [s["c"] for s in curves]
 P
+python3 - <<'P' >log 2>&1 || fail "the isolation plot of a search"
+import json, re
+figures = re.findall(r"<figure>.*?</figure>", open("search/report.html").read(), re.S)
+plots = {re.search("<title>(.*?)</title>", f)[1].split(":")[0]: json.loads(re.search(r'json">(.*?)</script>', f, re.S)[1]) for f in figures}
+parts = [q for q in json.load(open("search/study.json"))["metaparameters"][0]["parts"] if q["best"] is not None]
+one = next(p for p in plots.values() if len(p["s"]) == 2 and p["s"][0].get("n") == "80% of resamplings")
+spread, best = one["s"]
+print(list(plots), one, parts)
+near = lambda a, b: abs(a - b) < 1e-4 * abs(b)
+assert one["lx"] == 1 and one["x"] == "optim.lr" and len(parts) > 2 and len(best["y"]) == len(best["l"]) == len(parts)
+for i, q in enumerate(parts):
+    assert near(best["y"][i], q["best"]) and near(spread["y"][3 * i], q["best_low"]) and near(spread["y"][3 * i + 1], q["best_high"]), (i, q)
+assert all(v is None for v in spread["y"][2::3])
+P
+cp -r search scaled
+python3 - scaled/study.json <<'P'
+import json, sys
+j = json.load(open(sys.argv[1]))
+j["metaparameters"][0]["scale"] = "linear"
+j["trials"][0]["best"] = 1e6  # one that diverged
+json.dump(j, open(sys.argv[1], "w"))
+P
+report scaled
+[ -s scaled/report-isolated-optim.lr.png ] || fail "no picture of an isolated metaparameter"
+page scaled/report.html
+grep -q '{"lx":0,"ly":1,"x":"optim.lr","y":"best validation loss"' scaled/report.html || fail "a linear scale of the space, and a loss that hides the others"
 for name in final-loss axis-optim.lr trials; do [ -s study/report-$name.png ] || fail "no picture $name of the study"; done
 grep -q 'Final training loss by learning rate' study/report.html && grep -q 'loss around lr' study/report.html || fail "the plots of a study of rates"
 grep -q 'Recommendation' study/report.html || grep -q 'lr\*' study/report.html || fail "the study's answer"

@@ -15,10 +15,14 @@ seq 200 | awk 'BEGIN { print "a,b" } { print $1 * 37 % 101 "," $1 * 37 % 101 * 2
 "$program" init t.csv --label b --task regress -o t.yaml >log 2>&1 && "$program" train t.yaml --quiet --set train.steps=20 --run numbers >log 2>&1 ||
     fail "training on numbers"
 "$program" study lr digits --quiet --steps 20 --points 3 --seeds 1 --study study >log 2>&1 || fail "the study"
+echo 'optim.lr: [0.01, 900]' >space.yaml # the second diverges
+"$program" study search digits --quiet --space space.yaml --set optim.rule=momentum --trials 3 --steps 20 --seeds 1 --study search >log 2>&1 || fail "a search"
 "$program" bench --once --only ceilings --json bench.json >log 2>&1 || fail "the benchmark"
 fits run run/run.json numbers/run.json study/trial-*/run.json || fail "run.json"
 fits metrics run/metrics.jsonl numbers/metrics.jsonl study/trial-*/metrics.jsonl || fail "metrics.jsonl"
-fits study study/study.json || fail "study.json"
+fits study study/study.json search/study.json && grep -q '"metaparameters"' search/study.json || fail "study.json"
+sed '0,/"rise": [0-9.]*/s//"rise": "inf"/' study/study.json >bad.json
+fits study bad.json || fail "a trial that diverged"
 fits bench bench.json || fail "a benchmark file"
 
 # ---- the check can fail
@@ -26,6 +30,8 @@ sed 's/"kind":"eval"/"kind":"other"/' run/metrics.jsonl >bad.jsonl
 ! fits metrics bad.jsonl && grep -q "'other' is none of" log || fail "a wrong word"
 sed 's/"step":3,/"stop":3,/' run/metrics.jsonl >bad.jsonl
 ! fits metrics bad.jsonl && grep -q 'step: is missing' log && grep -q 'stop: the schema does not have it' log || fail "a wrong name"
+sed 's/"best_low"/"best_lower"/' search/study.json >bad.json
+! fits study bad.json && grep -q 'best_low: is missing' log || fail "a part of a metaparameter"
 sed 's/"runs": [0-9]*/"runs": -1/' bench.json >bad.json
 ! fits bench bad.json && grep -q 'runs: -1 is below 0' log || fail "a wrong number"
 

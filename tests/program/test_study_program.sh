@@ -63,6 +63,13 @@ refused 2 '--from must be above 0' study lr digits --ramp --from 1 --to 0.1 --st
 grep -q '^trial-0003 ' out && grep -q '^4 trials, and at most 2 more' out || fail "the plan: $(cat out)"
 [ "$(ls)" = "$(printf 'log\nout\nspace.yaml\nzero.yaml')" ] || fail "a dry run left something: $(ls)"
 
+# ---- the batch size is not for a search, and accumulation is said to buy no speed
+echo 'train.batch: [32, 64]' >batch.yaml
+"$program" study search digits --space batch.yaml --trials 2 --steps 20 --dry-run >out 2>log && grep -q 'warning: .*the space has the batch size in it.*study batch-size' log || fail "a batch size in a space"
+"$program" train digits --quiet --set train.accumulate=4 --set train.steps=2 --set eval.every=2 --run accumulated >out 2>log || fail "training with accumulation"
+cat out log | grep -q '4 batches of 64 an update: the noise of a batch of 256, and no more throughput' || fail "what accumulation does not buy"
+rm -r batch.yaml accumulated
+
 # ---- killed at random moments, two trials at a time: then as a straight one, one at a time
 "$program" "${search[@]}" --study straight --json >straight.out 2>log || fail "a straight study"
 finished()
@@ -249,6 +256,19 @@ while read -r command; do
     eval "$command" >out 2>log || fail "pasted, this does not run: $command"
 done <commands
 [ -s "the 'ramp' of it/report.html" ] || fail "the pasted command wrote no report"
+
+# ---- a warmup: the headline is a setting, or to keep the recipe's; the table has all trials
+"$program" study warmup digits --set optim.rule=momentum --set optim.lr=0.03 --set train.steps=60 --set schedule.kind=constant --unstable-lr 0.05 --factor 1.5 --seeds 1 \
+    --study warm --quiet >out 2>log || fail "a study of warmup"
+python3 - >log 2>&1 <<'P' || { cat out >>log; fail "the study of warmup"; }
+import json
+s = json.load(open("warm/study.json"))
+print(s["advice"], s["rows"])
+assert [r[0] for r in s["rows"]] == [t["name"] for t in s["trials"]] and len(s["rows"]) >= 7, s["rows"]
+assert s["rows"][0][-1] == s["rows"][1][-1] == "stable" and s["rows"][1][1] == "warmup"
+assert "optim.lr=" in s["advice"][0] and "with schedule.warmup=6" in s["advice"][0] and (s["apply"] == [] or s["apply"][1] == "schedule.warmup=6"), s["apply"]
+assert any("6 steps are the shortest warmup that is stable at 0.075" in a for a in s["advice"])
+P
 
 # ---- batch sizes: where throughput does not double the profiler says why
 "$program" study batch-size digits --from 512 --to 1024 --study sizes --quiet >out 2>log || fail "batch sizes"
