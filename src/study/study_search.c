@@ -367,6 +367,22 @@ fail:
     return st;
 }
 
+/* The best by its best checkpoint may be one whose training came apart afterwards. */
+static void say_rising(vkt_study *s, const size_t *order, size_t n)
+{
+    const vkt_study_trial *best = &s->trials[order[0]], *stable = NULL;
+    if (!(best->rise > 0)) return;
+    for (size_t i = n; i-- > 1;) {
+        const vkt_study_trial *t = &s->trials[order[i]];
+        if (counts(t) && !(t->rise > 0)) stable = t;
+    }
+    vkt__study_advise(s,
+                      "training loss of %s rises by %.3g where it should fall, so another seed may "
+                      "do worse: cure that first (optim.clip, a longer warmup)%s%s",
+                      best->name, best->rise, stable ? "; the best without it is " : "",
+                      stable ? stable->name : "");
+}
+
 static vkt_status conclude(search *w)
 {
     vkt_study *s = w->s;
@@ -382,6 +398,7 @@ static vkt_status conclude(search *w)
     }
     VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "the settings of %s", best.name), best.set,
                                 best.n_set));
+    say_rising(s, w->order, w->n);
     check_boundary(s, &w->space, w->order, w->n);
     if (tunes_batch(&w->space)) vkt__study_advise(s, "%s", batch_warning);
     vkt__study_effects(s, &w->space, w->order, w->n);

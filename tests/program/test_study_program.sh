@@ -81,6 +81,13 @@ for t in s["trials"]:
     if t["state"] == "done":
         print(t["name"], json.load(open(sys.argv[1] + "/" + t["name"] + "/run.json"))["finished"], t["best"])' "$1"
 }
+# ---- a best trial whose training came apart is said to be one
+echo 'optim.lr: {log: [0.5, 4]}' >high.yaml
+"$program" study search digits --space high.yaml --trials 4 --steps 100 --seeds 1 --set optim.rule=momentum --set eval.every=10 \
+    --study high --quiet >out 2>log || fail "a search of rates that are too high: exit $?"
+grep -q 'training loss of trial-000[0-9] rises by' out || fail "no word of the best trial's rising loss"
+rm -r high high.yaml
+
 resume=()
 for ((i = 0; i < kills; i++)); do
     "$program" "${search[@]}" --devices 0,0 --study killed ${resume[@]+"${resume[@]}"} --quiet >log 2>&1 &
