@@ -160,15 +160,19 @@ typedef struct vkt_gpu_stats {
 } vkt_gpu_stats;
 VKT_API vkt_gpu_stats vkt_gpu_get_stats(const vkt_gpu *gpu);
 
-/* Device memory by its address. Fields are read-only for callers. */
+/* Device memory by its address. Fields are read-only for callers. A buffer in pieces has neither
+ * address nor host pointer of its own: its pieces have. */
 typedef struct vkt_buffer {
     uint64_t addr; /* device address, 256-byte aligned */
     uint64_t bytes;
     void *host; /* mapped, or NULL */
     const char *label;
     struct vkt__slab *slab;
-    uint64_t offset; /* within the slab's VkBuffer */
-    bool on_host;    /* VKT_MEM_HOST */
+    uint64_t offset;            /* within the slab's VkBuffer */
+    bool on_host;               /* VKT_MEM_HOST */
+    uint64_t from;              /* of a piece: where in the whole it begins */
+    struct vkt_buffer **pieces; /* [n_pieces], in order, without gaps; NULL: it is one */
+    size_t n_pieces;
 } vkt_buffer;
 
 typedef enum vkt_mem {
@@ -183,6 +187,10 @@ typedef struct vkt_buffer_desc {
     uint64_t bytes; /* > 0 */
     vkt_mem mem;
     const char *label; /* for debug names, plans and error lines; copied; NULL: "unnamed" */
+    /* Where a buffer is cut that is larger than one allocation may be: n_cuts rising offsets,
+     * multiples of 256 bytes, below `bytes`. No tensor may be bound across one. */
+    const uint64_t *cuts;
+    size_t n_cuts;
 } vkt_buffer_desc;
 
 /* Zero-filled. OOM_DEVICE names the label, the size and what was left. */

@@ -46,8 +46,37 @@ static vkt_status clear(vkt_gpu *gpu, vkt_buffer *b)
     return st;
 }
 
+static vkt_buffer *new_buffer(const char *label, uint64_t bytes)
+{
+    size_t n = strlen(label) + 1;
+    vkt_buffer *b = vkt__alloc(sizeof *b + n);
+    b->label = memcpy(b + 1, label, n);
+    b->bytes = bytes;
+    return b;
+}
+
+static vkt_status create_pieces(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out)
+{
+    vkt_status st = VKT_OK;
+    vkt_buffer *b = *out = new_buffer(desc->label ? desc->label : "unnamed", desc->bytes);
+    b->pieces = vkt__alloc((desc->n_cuts + 1) * sizeof *b->pieces);
+    for (uint64_t at = 0; at < desc->bytes; b->n_pieces++) {
+        uint64_t end = b->n_pieces < desc->n_cuts ? desc->cuts[b->n_pieces] : desc->bytes;
+        VKT_ASSERT(at % VKT__SLAB_ALIGN == 0 && end > at && end <= desc->bytes);
+        VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { end - at, desc->mem, b->label },
+                                  &b->pieces[b->n_pieces]));
+        b->pieces[b->n_pieces]->from = at;
+        at = end;
+    }
+    return VKT_OK;
+fail:
+    vkt_buffer_destroy(gpu, out);
+    return st;
+}
+
 vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out)
 {
+    if (desc->n_cuts) return create_pieces(gpu, desc, out);
     const char *label = desc->label ? desc->label : "unnamed";
     vkt_status st = VKT_OK;
     vkt_buffer *b = NULL;
@@ -64,10 +93,7 @@ vkt_status vkt_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buff
                          "buffer '%s' needs %.1f MiB; the device %s %.1f MiB", label,
                          (double)bytes / 1048576, bytes > limit ? "allocates at most" : "has left",
                          (double)(bytes > limit ? limit : left) / 1048576);
-    size_t n = strlen(label) + 1;
-    b = vkt__alloc(sizeof *b + n);
-    b->label = memcpy(b + 1, label, n);
-    b->bytes = bytes;
+    b = new_buffer(label, bytes);
     b->on_host = host;
     VKT_TRY(gpu->dev ? give_slab(gpu, desc->mem, b) : give_place(gpu, desc->mem, b));
     *(host ? &gpu->stats.host_bytes : &gpu->stats.bytes) += bytes;
@@ -85,7 +111,9 @@ void vkt_buffer_destroy(vkt_gpu *gpu, vkt_buffer **buf)
 {
     vkt_buffer *b = *buf;
     if (!b) return;
-    *(b->on_host ? &gpu->stats.host_bytes : &gpu->stats.bytes) -= b->bytes;
+    for (size_t i = 0; i < b->n_pieces; i++) vkt_buffer_destroy(gpu, &b->pieces[i]);
+    if (!b->pieces) *(b->on_host ? &gpu->stats.host_bytes : &gpu->stats.bytes) -= b->bytes;
+    free(b->pieces);
     if (b->slab)
         vkt__slab_give_back(gpu, b->slab);
     else
@@ -103,6 +131,7 @@ void vkt__cmd_copy(vkt__cmd *c, const vkt_buffer *from, uint64_t from_at, const 
                    uint64_t to_at, uint64_t bytes)
 {
     VKT_ASSERT(from_at + bytes <= from->bytes && to_at + bytes <= to->bytes);
+    VKT_ASSERT(from->slab && to->slab);
     VkBufferCopy region = { from->offset + from_at, to->offset + to_at, bytes };
     vkCmdCopyBuffer(c->cb, from->slab->buffer, to->slab->buffer, 1, &region);
 }
@@ -139,10 +168,28 @@ fail:
     return st;
 }
 
+const vkt_buffer *vkt__buffer_piece(const vkt_buffer *buf, uint64_t at, uint64_t *end)
+{
+    size_t i = 0;
+    *end = buf->bytes;
+    if (!buf->pieces) return buf;
+    while (i + 1 < buf->n_pieces && at >= buf->pieces[i + 1]->from) i++;
+    if (i + 1 < buf->n_pieces) *end = buf->pieces[i + 1]->from;
+    return buf->pieces[i];
+}
+
 vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, const void *data,
                             uint64_t bytes)
 {
+    vkt_status st = VKT_OK;
     VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
+    for (uint64_t end, at = offset; buf->pieces && st == VKT_OK && at < offset + bytes; at = end) {
+        const vkt_buffer *b = vkt__buffer_piece(buf, at, &end);
+        end = VKT_MIN(end, offset + bytes);
+        st = vkt_buffer_write(gpu, (vkt_buffer *)b, at - b->from,
+                              (const char *)data + (at - offset), end - at);
+    }
+    if (buf->pieces) return st;
     if (!buf->host && !buf->slab) return VKT_OK; /* planned: there is nothing to keep it */
     if (!buf->host) return staged_copy(gpu, buf, offset, (void *)(uintptr_t)data, bytes, true);
     memcpy((char *)buf->host + offset, data, bytes);
@@ -153,7 +200,14 @@ vkt_status vkt_buffer_write(vkt_gpu *gpu, vkt_buffer *buf, uint64_t offset, cons
 vkt_status vkt_buffer_read(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offset, void *data,
                            uint64_t bytes)
 {
+    vkt_status st = VKT_OK;
     VKT_ASSERT(offset <= buf->bytes && bytes <= buf->bytes - offset);
+    for (uint64_t end, at = offset; buf->pieces && st == VKT_OK && at < offset + bytes; at = end) {
+        const vkt_buffer *b = vkt__buffer_piece(buf, at, &end);
+        end = VKT_MIN(end, offset + bytes);
+        st = vkt_buffer_read(gpu, b, at - b->from, (char *)data + (at - offset), end - at);
+    }
+    if (buf->pieces) return st;
     if (!buf->host && !buf->slab)
         return vkt__fail(VKT_E_UNSUPPORTED, "gpu",
                          "'%s' can't be read: a device profile is only for planning", buf->label);

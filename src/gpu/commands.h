@@ -100,6 +100,10 @@ vkt_status vkt__caps_read_profile(const char *path, vkt_caps *out);
 /* Seconds the calling thread has spent inside Vulkan's submit and wait calls since creation. */
 double vkt__gpu_driver_cpu(const vkt_gpu *gpu);
 
+/* Of a buffer that may be in pieces: the one that has byte `at`, and the piece's end in the whole.
+ */
+const vkt_buffer *vkt__buffer_piece(const vkt_buffer *buf, uint64_t at, uint64_t *end);
+
 /* The host may read the buffer's memory in place, as fast as its own. */
 bool vkt__buffer_reads_fast(const vkt_buffer *buf);
 /* The host has written to buf->host. */

@@ -15,7 +15,9 @@ vkt_status vkt__frozen_create(vkt_model *m)
     for (size_t i = 0; i < m->n_params; i++) {
         vkt__param *p = &m->params[i];
         if (!p->pub.quant) continue;
-        VKT_TRY(vkt__model_buffer_create(m->gpu, bytes_of(p), "frozen weights", &p->packed));
+        VKT_TRY(vkt__model_buffer_create(
+            m->gpu, &(vkt_buffer_desc) { bytes_of(p), VKT_MEM_DEVICE, "frozen weights" },
+            &p->packed));
         m->frozen_bytes += p->packed->bytes;
     }
 fail:

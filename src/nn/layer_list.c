@@ -87,9 +87,6 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
         vkt_status st = check_words(l);
         if (st == VKT_OK) st = l->kind->plan(m, l);
         if (st != VKT_OK) return st;
-        if (m->flat_count > UINT32_MAX && !m->adapters.desc.rank)
-            return vkt__fail(VKT_E_SHAPE, "model", "%s: the model has more than 2^32 parameters",
-                             l->where);
         in = l->out;
         if (whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
     }

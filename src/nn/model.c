@@ -9,12 +9,35 @@
 #include "nn/model_memory.h"
 #include "tensor/graph/graph.h"
 
-/* A flat buffer. */
-static vkt_status flat_create(vkt_model *m, uint64_t count, const char *label, vkt_dtype dtype,
+/* A flat buffer of the parameters from `first` on, cut where all of them are. */
+static vkt_status flat_create(vkt_model *m, uint64_t first, const char *label, vkt_dtype dtype,
                               vkt_buffer **out)
 {
-    uint64_t bytes = VKT_MAX(count, 1) * vkt_dtype_bytes(dtype);
-    return vkt__model_buffer_create(m->gpu, bytes, label, out);
+    uint64_t each = vkt_dtype_bytes(dtype), *cuts = vkt__alloc((m->n_cuts + 1) * sizeof *cuts);
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_cuts; i++)
+        if (m->cuts[i] > first) cuts[n++] = (m->cuts[i] - first) * each;
+    vkt_buffer_desc desc = { VKT_MAX(m->flat_count - first, 1) * each, VKT_MEM_DEVICE, label, cuts,
+                             n };
+    vkt_status st = vkt__model_buffer_create(m->gpu, &desc, out);
+    free(cuts);
+    return st;
+}
+
+/* Other memory of a model: float32. */
+static vkt_status plain_create(vkt_model *m, uint64_t count, const char *label, vkt_buffer **out)
+{
+    vkt_buffer_desc desc = { VKT_MAX(count, 1) * 4, VKT_MEM_DEVICE, label };
+    return vkt__model_buffer_create(m->gpu, &desc, out);
+}
+
+/* What one allocation may hold of a flat buffer, in elements; shapes and kernels count to 2^32. */
+static uint64_t most_elements(const vkt_model *m)
+{
+    if (!m->gpu) return UINT64_MAX;
+    const vkt_caps *caps = vkt_gpu_caps(m->gpu);
+    uint64_t most = VKT_MIN(caps->max_alloc_bytes, caps->max_buffer_bytes) / 4;
+    return VKT_MIN(most, 1ull << 31) / VKT_PARAM_ALIGN * VKT_PARAM_ALIGN;
 }
 
 vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model **out)
@@ -46,24 +69,18 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     vkt__lora_thaw(m);
     VKT_TRY(vkt__lora_check(&m->adapters, m->source));
     vkt__model_lay_out(m);
-    if (m->flat_count > UINT32_MAX) { /* what is kept apart does not count */
-        st = vkt__fail(VKT_E_SHAPE, "model",
-                       "%s: the model has more than 2^32 parameters: keep its base in fewer bits, "
-                       "lora.base",
-                       m->source);
-        goto fail;
-    }
+    VKT_TRY(vkt__model_cut(m, most_elements(m)));
     VKT_TRY(vkt__frozen_create(m));
-    VKT_TRY(flat_create(m, m->flat_count, "parameters", VKT_F32, &m->values));
-    VKT_TRY(flat_create(m, m->flat_count - m->frozen_flat, "gradients", VKT_F32, &m->grads));
-    VKT_TRY(flat_create(m, m->state_count, "running averages", VKT_F32, &m->state_values));
+    VKT_TRY(flat_create(m, 0, "parameters", VKT_F32, &m->values));
+    VKT_TRY(flat_create(m, m->frozen_flat, "gradients", VKT_F32, &m->grads));
+    VKT_TRY(plain_create(m, m->state_count, "running averages", &m->state_values));
     if (m->constants_host) {
         uint64_t count = m->n_constants * vkt_shape_count(m->constants_shape);
-        VKT_TRY(flat_create(m, count, "constants", VKT_F32, &m->constants));
+        VKT_TRY(plain_create(m, count, "constants", &m->constants));
         VKT_TRY(vkt_buffer_write(m->gpu, m->constants, 0, m->constants_host, count * 4));
     }
     if (m->precision != VKT_F32)
-        VKT_TRY(flat_create(m, m->flat_count, "16-bit parameters", m->precision, &m->shadow));
+        VKT_TRY(flat_create(m, 0, "16-bit parameters", m->precision, &m->shadow));
     *out = m;
     return VKT_OK;
 fail:
@@ -83,6 +100,7 @@ void vkt_model_destroy(vkt_model **pm)
     vkt__model_buffer_destroy(m->gpu, &m->state_values);
     vkt__model_buffer_destroy(m->gpu, &m->shadow);
     free(m->params);
+    free(m->cuts);
     free(m->states);
     vkt__str_finish(&m->adapters.others);
     vkt__arena_finish(&m->arena);
@@ -164,10 +182,13 @@ vkt_status vkt__model_narrow(vkt_model *m, vkt_graph **out)
     *out = NULL;
     if (!m->shadow || m->flat_count == 0) return VKT_OK;
     vkt_graph *g = *out = vkt__graph_new(m->gpu);
-    vkt_tensor *x = vkt_input(g, vkt_shape1((uint32_t)m->flat_count), VKT_F32, "parameters");
-    vkt_tensor *y = vkt_cast(g, x, m->precision);
-    vkt_bind(x, VKT_ALL_SLOTS, m->values, 0);
-    vkt_bind(y, VKT_ALL_SLOTS, m->shadow, 0);
+    for (size_t i = 0; i <= m->n_cuts; i++) {
+        uint64_t from = i ? m->cuts[i - 1] : 0, end = i < m->n_cuts ? m->cuts[i] : m->flat_count;
+        vkt_tensor *x = vkt_input(g, vkt_shape1((uint32_t)(end - from)), VKT_F32, "parameters");
+        vkt_tensor *y = vkt_cast(g, x, m->precision);
+        vkt_bind(x, VKT_ALL_SLOTS, m->values, from * 4);
+        vkt_bind(y, VKT_ALL_SLOTS, m->shadow, from * vkt_dtype_bytes(m->precision));
+    }
     return vkt_graph_compile(g, &(vkt_plan_desc) { .label = "16-bit parameters" });
 }
 

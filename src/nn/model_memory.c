@@ -4,15 +4,13 @@
 #include "base/memory.h"
 #include "nn/model_memory.h"
 
-vkt_status vkt__model_buffer_create(vkt_gpu *gpu, uint64_t bytes, const char *label,
-                                    vkt_buffer **out)
+vkt_status vkt__model_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out)
 {
-    if (gpu)
-        return vkt_buffer_create(gpu, &(vkt_buffer_desc) { bytes, VKT_MEM_DEVICE, label }, out);
+    if (gpu) return vkt_buffer_create(gpu, desc, out);
     vkt_buffer *b = vkt__alloc(sizeof *b);
-    b->bytes = bytes;
-    b->label = label;
-    b->host = vkt__alloc(bytes);
+    b->bytes = desc->bytes;
+    b->label = desc->label;
+    b->host = vkt__alloc(desc->bytes);
     *out = b;
     return VKT_OK;
 }

@@ -4,9 +4,8 @@
 
 #include "vktrain/nn.h"
 
-/* gpu NULL: plain memory, its `host`. */
-vkt_status vkt__model_buffer_create(vkt_gpu *gpu, uint64_t bytes, const char *label,
-                                    vkt_buffer **out);
+/* gpu NULL: plain memory, its `host`, where desc->cuts and mem mean nothing. */
+vkt_status vkt__model_buffer_create(vkt_gpu *gpu, const vkt_buffer_desc *desc, vkt_buffer **out);
 void vkt__model_buffer_destroy(vkt_gpu *gpu, vkt_buffer **b);
 
 /* A graph that writes a model's values in 16 bits, to be destroyed before the model; *out NULL

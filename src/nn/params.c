@@ -83,6 +83,28 @@ void vkt__model_lay_out(vkt_model *m)
     m->flat_count = at;
 }
 
+vkt_status vkt__model_cut(vkt_model *m, uint64_t most)
+{
+    uint64_t from = 0;
+    size_t cap = 0;
+    for (int trained = 0; trained < 2; trained++)
+        for (size_t i = 0; i < m->n_params; i++) {
+            const vkt_param *p = &m->params[i].pub;
+            uint64_t count = vkt__align(p->count, VKT_PARAM_ALIGN);
+            if (p->frozen == trained || p->quant) continue;
+            if (count > most)
+                return vkt__fail(VKT_E_SHAPE, "model",
+                                 "%s: parameter '%s' takes %.0f MiB; one allocation of this device "
+                                 "has at most %.0f MiB: lora.base keeps a frozen one in fewer bits",
+                                 m->source, p->name, (double)p->count * 4 / 1048576,
+                                 (double)most * 4 / 1048576);
+            if (p->offset + count - from <= most) continue;
+            m->cuts = vkt__grow(m->cuts, m->n_cuts, &cap, sizeof *m->cuts);
+            m->cuts[m->n_cuts++] = from = p->offset;
+        }
+    return VKT_OK;
+}
+
 void vkt__model_set_constants(vkt_model *m, uint32_t n, vkt_shape shape, float *data)
 {
     VKT_ASSERT(!m->constants_host && (n == 1 || vkt_shape_count(shape) % 4 == 0));

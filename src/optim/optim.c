@@ -2,11 +2,12 @@
  * and the host's share of a step. Formulas stand beside shaders/optim/optim_update.comp. */
 #include <math.h>
 
+#include "gpu/commands.h"
 #include "tensor/graph/graph.h"
 #include "optim/optim_flat.h"
 #include "shaders/rng.h"
 
-enum { MAX_RULE_MOMENTS = 2, MAX_MOMENTS = 4 }; /* of the rule; the average; outer steps' */
+enum { MAX_MOMENTS = 4 }; /* of the rule; the average; outer steps' */
 
 struct vkt_optim {
     vkt_gpu *gpu;
@@ -25,7 +26,10 @@ struct vkt_optim {
     size_t n_groups;
     vkt__range *live;
     size_t n_live;
-    vkt__range own; /* what is updated, and has moments */
+    vkt__range own;     /* what is updated, and has moments */
+    vkt__range *pieces; /* of it, [n_pieces]: each in one piece of every flat buffer */
+    uint64_t *moment_cuts;
+    size_t n_pieces;
     vkt_status (*whole)(void *user, float *flat);
     void *user;
 };
@@ -218,6 +222,47 @@ static vkt_status table(vkt_gpu *gpu, const char *label, const void *data, uint6
     return st == VKT_OK ? vkt_buffer_write(gpu, *out, 0, data, bytes) : st;
 }
 
+/* Where the model's gradients are cut within r, everything that is laid out like them is. */
+static vkt__range piece_from(const vkt_optim *o, vkt__range r, uint64_t at)
+{
+    uint64_t end;
+    vkt__buffer_piece(o->grads, 4 * at, &end);
+    return (vkt__range) { at, VKT_MIN(end / 4, r.offset + r.count) - at };
+}
+
+static void cut(vkt_optim *o)
+{
+    size_t cap = 0;
+    vkt__range r;
+    for (uint64_t at = o->own.offset; at < o->own.offset + o->own.count; at += r.count) {
+        r = piece_from(o, o->own, at);
+        o->pieces = vkt__grow(o->pieces, o->n_pieces, &cap, sizeof *o->pieces);
+        o->pieces[o->n_pieces++] = r;
+    }
+    o->moment_cuts = vkt__alloc(o->n_pieces * sizeof *o->moment_cuts);
+    for (size_t i = 1; i < o->n_pieces; i++)
+        o->moment_cuts[i - 1] = 4 * (o->pieces[i].offset - o->own.offset);
+}
+
+/* In the table each piece begins at a multiple of four blocks, as memory that is bound must. */
+static uint64_t blocks_of(const vkt__range *piece)
+{
+    return vkt__align(n_blocks(piece->count), 4);
+}
+
+static vkt_status block_table(vkt_optim *o, const uint32_t *blocks)
+{
+    uint64_t n = 0, at = 0;
+    for (size_t i = 0; i < o->n_pieces; i++) n += blocks_of(&o->pieces[i]);
+    uint32_t *all = vkt__alloc(n * sizeof *all);
+    for (size_t i = 0; i < o->n_pieces; at += blocks_of(&o->pieces[i++]))
+        memcpy(all + at, blocks + o->pieces[i].offset / VKT_GROUP_BLOCK,
+               n_blocks(o->pieces[i].count) * sizeof *all);
+    vkt_status st = table(o->gpu, "group of each block", all, n * sizeof *all, &o->blocks);
+    free(all);
+    return st;
+}
+
 vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat,
                                   vkt_optim **out)
 {
@@ -258,8 +303,8 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     o->n_live = t.n_live;
     t.live = NULL;
     o->n_groups = t.n_groups;
-    VKT_TRY(table(gpu, "group of each block", t.blocks + o->own.offset / VKT_GROUP_BLOCK,
-                  n_blocks(o->own.count) * sizeof *t.blocks, &o->blocks));
+    cut(o);
+    VKT_TRY(block_table(o, t.blocks));
     VKT_TRY(table(gpu, "groups", t.groups, t.n_groups * sizeof *t.groups, &o->groups));
     VKT_TRY(table(gpu, "skipped updates", zero, sizeof zero, &o->skipped));
     if (desc->loss_scale > 0) {
@@ -275,8 +320,8 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
         VKT_TRY(vkt_buffer_create(
             gpu,
             &(vkt_buffer_desc) { 4 * o->own.count,
-                                 desc->offload || i == 3 ? VKT_MEM_HOST : VKT_MEM_DEVICE,
-                                 labels[i] },
+                                 desc->offload || i == 3 ? VKT_MEM_HOST : VKT_MEM_DEVICE, labels[i],
+                                 o->moment_cuts, o->n_pieces - 1 },
             &o->moments[o->n_moments]));
         if (i == 1 && desc->form == VKT_OPTIM_FORM_PLAYBOOK &&
             vkt__rule_at((uint32_t)desc->rule)->v_begins_at_1)
@@ -303,6 +348,8 @@ void vkt_optim_destroy(vkt_optim **po)
     vkt_buffer_destroy(o->gpu, &o->skipped);
     vkt_buffer_destroy(o->gpu, &o->loss_scale);
     free(o->live);
+    free(o->pieces);
+    free(o->moment_cuts);
     free(o);
     *po = NULL;
 }
@@ -396,10 +443,15 @@ static vkt_tensor *squares(const vkt_optim *o, vkt_graph *g)
     if (o->desc.parts > 1)
         return bound(g, "squares", vkt_shape1(1), VKT_F32, o->sums, VKT__SUMS_SQUARES);
     for (size_t i = 0; i < o->n_live; i++) {
-        vkt_tensor *part = bound(g, "gradients", vkt_shape1((uint32_t)o->live[i].count), VKT_F32,
-                                 o->sum ? o->sum : o->grads, 4 * o->live[i].offset);
-        part = vkt__sum_squares(g, part);
-        sum = sum ? vkt_add(g, sum, part) : part;
+        vkt__range r;
+        for (uint64_t at = o->live[i].offset, end = at + o->live[i].count; at < end;
+             at += r.count) {
+            r = piece_from(o, o->live[i], at);
+            vkt_tensor *part = bound(g, "gradients", vkt_shape1((uint32_t)r.count), VKT_F32,
+                                     o->sum ? o->sum : o->grads, 4 * r.offset);
+            part = vkt__sum_squares(g, part);
+            sum = sum ? vkt_add(g, sum, part) : part;
+        }
     }
     return sum ? sum : vkt_fill(g, vkt_shape1(1), 0);
 }
@@ -407,7 +459,15 @@ static vkt_tensor *squares(const vkt_optim *o, vkt_graph *g)
 static vkt_status make_sums(vkt_optim *o, bool seen)
 {
     vkt_status st = VKT_OK;
-    vkt_buffer_desc all = { 4 * o->count, VKT_MEM_DEVICE, "gradient sums" };
+    uint64_t *cuts = NULL;
+    size_t n = 0, cap = 0;
+    vkt__range all_of = { 0, o->count }, r = piece_from(o, all_of, 0);
+    while (r.offset + r.count < o->count) {
+        r = piece_from(o, all_of, r.offset + r.count);
+        cuts = vkt__grow(cuts, n, &cap, sizeof *cuts);
+        cuts[n++] = 4 * r.offset;
+    }
+    vkt_buffer_desc all = { 4 * o->count, VKT_MEM_DEVICE, "gradient sums", cuts, n };
     VKT_TRY(vkt_buffer_create(o->gpu, &all, &o->sum));
     if (seen && !vkt__buffer_reads_fast(o->sum)) {
         vkt_buffer_destroy(o->gpu, &o->sum);
@@ -417,6 +477,7 @@ static vkt_status make_sums(vkt_optim *o, bool seen)
     VKT_TRY(vkt_buffer_create(o->gpu, &(vkt_buffer_desc) { 512, VKT_MEM_DEVICE, "loss sums" },
                               &o->sums));
 fail:
+    free(cuts);
     return st;
 }
 
@@ -442,9 +503,13 @@ void vkt__optim_build_sums(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_ten
 {
     vkt_shape one = vkt_shape1(1);
     for (size_t i = 0; i < n; i++) {
-        vkt_shape part = vkt_shape1((uint32_t)parts[i].count);
-        vkt__accumulate(g, bound(g, "gradient sums", part, VKT_F32, o->sum, 4 * parts[i].offset),
-                        bound(g, "gradients", part, VKT_F32, o->grads, 4 * parts[i].offset));
+        vkt__range r;
+        for (uint64_t at = parts[i].offset, end = at + parts[i].count; at < end; at += r.count) {
+            r = piece_from(o, parts[i], at);
+            vkt_shape part = vkt_shape1((uint32_t)r.count);
+            vkt__accumulate(g, bound(g, "gradient sums", part, VKT_F32, o->sum, 4 * r.offset),
+                            bound(g, "gradients", part, VKT_F32, o->grads, 4 * r.offset));
+        }
     }
     vkt__accumulate(g, bound(g, "loss sum", one, VKT_F32, o->sums, 0), loss);
     if (hits) vkt__accumulate(g, bound(g, "hits sum", one, VKT_F32, o->sums, VKT__SUMS_HITS), hits);
@@ -455,42 +520,39 @@ void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tenso
     vkt__optim_build_sums(o, g, loss, hits, &(vkt__range) { 0, o->count }, 1);
 }
 
+/* The update of one piece, and what follows it. */
+static void update_piece(const vkt_optim *o, vkt_graph *g, vkt__update_in in,
+                         const vkt__range *piece, uint64_t first_block)
+{
+    vkt_shape shape = vkt_shape1((uint32_t)piece->count);
+    uint64_t at = piece->offset - o->own.offset, value = o->first + piece->offset;
+    vkt_tensor *average = NULL;
+    in.theta = bound(g, "parameters", shape, VKT_F32, o->values, 4 * value);
+    in.grad = bound(g, "gradients", shape, VKT_F32, o->sum ? o->sum : o->grads, 4 * piece->offset);
+    for (size_t i = 0; i < o->n_moments; i++) {
+        if (o->names[i][0] == 'o') continue; /* of outer steps: the host's */
+        vkt_tensor *t = bound(g, o->names[i], shape, VKT_F32, o->moments[i], 4 * at);
+        *(o->names[i][0] == 'e' ? &average : o->names[i][0] == 'v' ? &in.v : &in.m) = t;
+    }
+    in.blocks = bound(g, "blocks", vkt_shape1((uint32_t)n_blocks(piece->count)), VKT_U32, o->blocks,
+                      4 * first_block);
+    if (o->shadow)
+        in.shadow = bound(g, "16-bit parameters", shape, o->precision, o->shadow,
+                          vkt_dtype_bytes(o->precision) * value);
+    vkt__optim_update(g, &in, vkt__optim_attr(&o->desc));
+    if (average) vkt__ema(g, average, in.theta);
+}
+
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
 {
-    if (o->count > UINT32_MAX) {
-        vkt_log(VKT_LOG_ERROR, "optim",
-                "%llu parameters are too many: one buffer holds at most 2^32",
-                (unsigned long long)o->count);
-        if (g->status == VKT_OK) g->status = VKT_E_UNSUPPORTED;
-        return g->inert;
-    }
     if (o->sum) {
         loss = bound(g, "loss sum", vkt_shape1(1), VKT_F32, o->sums, 0);
         hits = bound(g, "hits sum", vkt_shape1(1), VKT_F32, o->sums, VKT__SUMS_HITS);
     }
-    vkt_shape own = vkt_shape1((uint32_t)o->own.count);
-    uint64_t first = o->first + o->own.offset;
-    vkt_tensor *moments[MAX_RULE_MOMENTS] = { 0 }, *average = NULL;
-    for (size_t i = 0; i < o->n_moments; i++) {
-        vkt_tensor *t = bound(g, o->names[i], own, VKT_F32, o->moments[i], 0);
-        if (o->names[i][0] == 'e')
-            average = t;
-        else if (o->names[i][0] != 'o')
-            moments[o->names[i][0] == 'v'] = t;
-    }
     vkt__update_in in = {
-        .theta = bound(g, "parameters", own, VKT_F32, o->values, 4 * first),
-        .grad = bound(g, "gradients", own, VKT_F32, o->sum ? o->sum : o->grads, 4 * o->own.offset),
-        .m = moments[0],
-        .v = moments[1],
         .step = vkt_step(g),
-        .blocks =
-            bound(g, "blocks", vkt_shape1((uint32_t)n_blocks(o->own.count)), VKT_U32, o->blocks, 0),
         .groups = bound(g, "groups", vkt_shape2((uint32_t)o->n_groups, 2), VKT_F32, o->groups, 0),
     };
-    if (o->shadow)
-        in.shadow = bound(g, "16-bit parameters", own, o->precision, o->shadow,
-                          vkt_dtype_bytes(o->precision) * first);
     vkt__state_in state = { .squares = squares(o, g),
                             .loss = loss,
                             .hits = hits,
@@ -502,7 +564,8 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
         state.scale_every = o->desc.scale_every;
     }
     in.scalars = vkt__optim_state(g, &state);
-    vkt__optim_update(g, &in, vkt__optim_attr(&o->desc));
-    if (average) vkt__ema(g, average, in.theta);
+    uint64_t block = 0;
+    for (size_t i = 0; i < o->n_pieces; block += blocks_of(&o->pieces[i++]))
+        update_piece(o, g, in, &o->pieces[i], block);
     return in.scalars;
 }

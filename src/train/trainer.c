@@ -281,7 +281,8 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
                 "batch norm takes mean and variance of each rank's %u examples, not of the batch's "
                 "%u; train.batch_norm_sync: true changes that",
                 t->s->train.batch, t->c->batch);
-    VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
+    if (!vkt__gpu_plans_only(t->gpu))
+        VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
     return st;
 }

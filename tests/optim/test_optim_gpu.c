@@ -36,14 +36,27 @@ static void buffer(vkt_mem mem, uint64_t bytes, const char *label, vkt_buffer **
     REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { bytes, mem, label }, out));
 }
 
+/* The second time that the tests run, what is laid out like the parameters is in three pieces. */
+static bool in_pieces;
+
+static void flat_buffer(uint64_t each, const char *label, vkt_buffer **out)
+{
+    uint64_t cuts[] = { 1280 * each, 1536 * each };
+    REQUIRE_OK(vkt_buffer_create(gpu,
+                                 &(vkt_buffer_desc) { COUNT * each, VKT_MEM_DEVICE, label, cuts,
+                                                      in_pieces ? VKT_COUNT(cuts) : 0 },
+                                 out));
+    assert_int_equal((*out)->n_pieces, in_pieces ? 3 : 0);
+}
+
 enum { N_SLOTS = 2, SLOT_BYTES = 256 };
 
 static void setup(fixture *f, const vkt_optim_desc *desc)
 {
     *f = (fixture) { 0 };
-    buffer(VKT_MEM_DEVICE, sizeof f->theta, "test values", &f->values);
-    buffer(VKT_MEM_DEVICE, sizeof f->grad, "test grads", &f->grads);
-    buffer(VKT_MEM_DEVICE, 2 * COUNT, "test shadow", &f->shadow);
+    flat_buffer(4, "test values", &f->values);
+    flat_buffer(4, "test grads", &f->grads);
+    flat_buffer(2, "test shadow", &f->shadow);
     buffer(VKT_MEM_DEVICE, 256, "test loss", &f->loss);
     buffer(VKT_MEM_UPLOAD, N_SLOTS * SLOT_BYTES, "test steps", &f->steps);
     buffer(VKT_MEM_READBACK, N_SLOTS * SLOT_BYTES, "test scalars", &f->scalars);
@@ -445,6 +458,8 @@ int main(void)
         cmocka_unit_test(validation_is_silent),
     };
     int failed = cmocka_run_group_tests_name("optim on a device", tests, NULL, NULL);
+    in_pieces = true;
+    failed += cmocka_run_group_tests_name("optim on a device, in pieces", tests, NULL, NULL);
     vkt_gpu_destroy(&gpu);
     return failed;
 }

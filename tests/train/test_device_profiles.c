@@ -8,6 +8,7 @@
 
 #include "base/os.h"
 #include "data/synthetic.h"
+#include "gpu/commands.h"
 #include "tensor/graph/cost.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/record.h"
@@ -314,12 +315,83 @@ static void a_device_that_only_plans_runs_nothing(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* More than 2^32 parameters, where an allocation has at most 2^29 of them. */
+static void flat_buffers_are_cut_between_parameters(void **state)
+{
+    (void)state;
+    enum { N = 80, WIDTH = 8192 };
+    vkt_layer layers[N];
+    for (int i = 0; i < N; i++) layers[i] = (vkt_layer) { .type = "linear", .out = WIDTH };
+    vkt_model_desc d = { .layers = layers,
+                         .n_layers = N,
+                         .input = vkt_shape1(WIDTH),
+                         .n_outputs = WIDTH,
+                         .precision = VKT_BF16,
+                         .source = "r.yaml" };
+    vkt_caps caps;
+    vkt_gpu *gpu;
+    vkt_model *m;
+    vkt_optim *o;
+    vkt_buffer *step;
+    read_device("h200", &caps);
+    caps.budget_bytes = caps.heap_bytes = 1ull << 40;
+    REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
+    REQUIRE_OK(vkt_model_create(gpu, &d, &m));
+    assert_true(vkt_model_flat_count(m) > 1ull << 32);
+    const struct {
+        const vkt_buffer *all;
+        uint64_t each;
+    } flats[] = { { vkt_model_values(m), 4 },
+                  { vkt_model_grads(m), 4 },
+                  { vkt_model_shadow(m), 2 } };
+    for (size_t f = 0; f < VKT_COUNT(flats); f++) {
+        const vkt_param *p;
+        uint64_t end, bytes = 0;
+        for (size_t i = 0; i < flats[f].all->n_pieces; i++) {
+            assert_true(flats[f].all->pieces[i]->bytes <= caps.max_alloc_bytes);
+            bytes += flats[f].all->pieces[i]->bytes;
+        }
+        assert_true(bytes == flats[f].all->bytes);
+        for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
+            vkt__buffer_piece(flats[f].all, p->offset * flats[f].each, &end);
+            assert_true((p->offset + p->count) * flats[f].each <= end);
+        }
+    }
+    assert_int_equal(flats[0].all->n_pieces, 12); /* of seven matrices each */
+    vkt_optim_desc adam = { .rule = VKT_RULE_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f };
+    REQUIRE_OK(vkt_optim_create(gpu, &adam, m, &o));
+    assert_int_equal(vkt_optim_moment(o, 1)->n_pieces, 12);
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_tensor *loss = vkt_input(g, vkt_shape1(1), VKT_F32, "loss");
+    vkt_tensor *scalars = vkt_optim_build(o, g, loss, NULL);
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 768, VKT_MEM_UPLOAD, "step" }, &step));
+    vkt_bind(vkt_step(g), VKT_ALL_SLOTS, step, 0);
+    vkt_bind(scalars, VKT_ALL_SLOTS, step, 256);
+    vkt_bind(loss, VKT_ALL_SLOTS, step, 512);
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "update" }));
+    size_t n_updates = 0;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        n_updates += !strcmp(g->nodes[i]->op->name, "optim_update");
+    assert_int_equal(n_updates, 12);
+    vkt_graph_destroy(&g);
+    vkt_buffer_destroy(gpu, &step);
+    vkt_optim_destroy(&o);
+    vkt_model_destroy(&m);
+    layers[1].out = 1 << 17;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_model_create(gpu, &d, &m), VKT_E_SHAPE);
+    REQUIRE_LOGGED("r.yaml: parameter '1.weight' takes 4096 MiB; one allocation of this device has "
+                   "at most 2048 MiB");
+    vkt_gpu_destroy(&gpu);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiles_are_written_as_they_are_read),
         cmocka_unit_test(what_is_no_profile_is_refused),
         cmocka_unit_test(a_device_that_only_plans_runs_nothing),
+        cmocka_unit_test(flat_buffers_are_cut_between_parameters),
         cmocka_unit_test(real_gpus_get_these_kernels),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);

@@ -129,7 +129,9 @@ void vkt_graph_recompute(vkt_graph *g)
 void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offset)
 {
     if (t->inert) return;
-    VKT_ASSERT(!t->view_of && offset % 16 == 0 && offset + t->bytes <= buf->bytes);
+    uint64_t end;
+    vkt__buffer_piece(buf, offset, &end);
+    VKT_ASSERT(!t->view_of && offset % 16 == 0 && offset + t->bytes <= end);
     VKT_ASSERT(slot == VKT_ALL_SLOTS || slot < VKT_MAX_SLOTS);
     for (uint32_t s = 0; s < VKT_MAX_SLOTS; s++) {
         if (slot != VKT_ALL_SLOTS && s != slot) continue;

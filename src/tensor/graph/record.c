@@ -19,9 +19,10 @@ const vkt_buffer *vkt__place(const vkt_tensor *t, uint32_t slot, uint64_t *offse
 uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t)
 {
     if (!t) return 0;
-    uint64_t offset;
-    const vkt_buffer *b = vkt__place(t, rec->slot, &offset);
-    return b->addr + offset;
+    uint64_t offset, end;
+    const vkt_buffer *b = vkt__place(t, rec->slot, &offset), *piece;
+    piece = vkt__buffer_piece(b, offset, &end);
+    return piece->addr + (offset - piece->from);
 }
 
 uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor *instead)
