@@ -242,7 +242,7 @@ static void folder_is_pictures_whatever_is_wrong(void **state)
         vkt_dataset *ds;
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(vkt_dataset_open(&(vkt_data_desc) { IMAGES }, &ds), VKT_E_FORMAT);
-        REQUIRE_LOGGED("no picture that can be read, only 2 files of other types (.tif)");
+        REQUIRE_LOGGED("no picture that can be read, only 2 files of other types (.tif, .TIF)");
     }
     clear();
     put(ROOT "/figure.png", "x", 1); /* an illustrated text */
@@ -261,7 +261,9 @@ static void folder_bad_files(void **state)
     put_classes("", two, 2, 3, 0);
     put(ROOT "/ant/text.png", "not a picture", 13);
     put(ROOT "/ant/zero.jpg", "", 0);
-    put(ROOT "/bee/notes.txt", "x", 1);
+    static const char *const others[] = { ROOT "/ant/a.tif", ROOT "/ant/b.tif", ROOT "/bee/a.txt",
+                                          ROOT "/bee/b.xml", ROOT "/bee/c.zip" };
+    for (size_t i = 0; i < VKT_COUNT(others); i++) put(others[i], "x", 1);
     put(ROOT "/loose.png", "x", 1);
     wide[16] = 0, wide[17] = 0, wide[18] = 30000 >> 8, wide[19] = 30000 & 255;
     wide[23] = 100, wide[24] = 8;
@@ -286,13 +288,13 @@ static void folder_bad_files(void **state)
     REQUIRE_LOGGED("skipped: '" ROOT "/ant/zero.jpg' is empty");
     REQUIRE_LOGGED("skipped: '" ROOT "/bee/cut.png' is cut short");
     REQUIRE_LOGGED("skipped: 5 of 11 pictures can't be read");
-    REQUIRE_LOGGED("1 files of other types, which are ignored (such as .txt)");
+    REQUIRE_LOGGED("5 files of other types, which are ignored (such as .tif, .txt, .xml): only");
     REQUIRE_LOGGED("1 pictures outside of the class folders");
     assert_null(strstr(test_log, "wide.png")); /* more than three are not named */
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt_dataset_destroy(&ds);
     REQUIRE_OK(vkt__remove_tree(ROOT "/loose.png"));
-    REQUIRE_OK(vkt__remove_tree(ROOT "/bee/notes.txt"));
+    for (size_t i = 0; i < VKT_COUNT(others); i++) REQUIRE_OK(vkt__remove_tree(others[i]));
     vkt_data_desc stop = { IMAGES, .bad_files = VKT_BAD_FILES_STOP };
     refuse(&stop, VKT_E_FORMAT, "text.png", "is not a PNG, JPEG, BMP, GIF or WebP picture");
     REQUIRE_OK(vkt__remove_tree(ROOT "/ant/text.png"));

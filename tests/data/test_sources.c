@@ -32,6 +32,15 @@ static void looks(const char *path, vkt_likeness want, const char *name)
         fail_msg("%s: like %s (%d), not %s (%d)", path, is ? s.name : "none", is, name, want);
 }
 
+/* A file of one line, so many times. */
+static void repeat(const char *path, const char *line, size_t times)
+{
+    vkt__str s = { 0 };
+    for (size_t i = 0; i < times; i++) vkt__str_printf(&s, "%s", line);
+    put(path, s.data, s.len);
+    vkt__str_finish(&s);
+}
+
 static void data_is_known(void **state)
 {
     (void)state;
@@ -40,6 +49,13 @@ static void data_is_known(void **state)
     put_gz(DIR "/b.csv.gz", "1,2\n", 4);
     put(DIR "/c", "1,2\n", 4);
     put(DIR "/d.txt", "words", 5);
+    const char *const poem = "It was, I said, a word\n", *const row = "3;red;1,5\n",
+                      *const pair = "a dog\tein Hund\n";
+    repeat(DIR "/row.txt", row, 10);
+    repeat(DIR "/rows.txt", row, 20000); /* more than is looked at */
+    repeat(DIR "/few.txt", row, 9);
+    repeat(DIR "/pairs.txt", pair, 40); /* one delimiter and no numbers: as likely a text */
+    repeat(DIR "/poem.md", poem, 40);
     put_gz(DIR "/images.gz", bytes, idx_images(bytes, 2, 3, 4, 0));
     put(DIR "/labels", bytes, idx_labels(bytes, 2, 2));
     put(DIR "/e.png", "\x89PNG\r\n\x1a\n........", 16);
@@ -63,6 +79,11 @@ static void data_is_known(void **state)
     looks(DIR "/b.csv.gz", VKT_LIKE_NAME, "csv");
     looks(DIR "/c", VKT_LIKE_ANY, "csv");
     looks(DIR "/d.txt", VKT_LIKE_NAME, "text");
+    looks(DIR "/row.txt", VKT_LIKE_CONTENT, "csv");
+    looks(DIR "/rows.txt", VKT_LIKE_CONTENT, "csv");
+    looks(DIR "/few.txt", VKT_LIKE_NAME, "text");
+    looks(DIR "/pairs.txt", VKT_LIKE_NAME, "text");
+    looks(DIR "/poem.md", VKT_LIKE_NAME, "text");
     looks(DIR "/e.png", VKT_LIKE_CONTENT, "images");
     looks(DIR "/f.jpg", VKT_LIKE_NAME, "images");
     looks(DIR "/pack", VKT_LIKE_CONTENT, "packed");

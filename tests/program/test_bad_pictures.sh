@@ -53,6 +53,8 @@ cp -r good sizes && python3 -c '
 from make import png
 open("sizes/größe/tall.png", "wb").write(png(8, 9, b"".join(b"\0" + bytes(range(8)) for y in range(9))))'
 works init sizes -o sizes.yaml
+works inspect sizes
+grep -q 'a folder of pictures, .*, 8x8x' out || { echo "$test: FAILED: inspect sizes"; bad=$((bad + 1)); }
 grep -q '^  size: 8  ' sizes.yaml && grep -q 'conv:' sizes.yaml && ! grep -q tokenizer sizes.yaml || { echo "$test: FAILED: init sizes"; bad=$((bad + 1)); }
 works init sizes --set data.size=4x6 --set train.steps=7 --set data.augment.contrast=0.2 -o set.yaml
 grep -q '^  size: 4x6$' set.yaml && grep -q '^  steps: 7$' set.yaml && grep -q '^    contrast: 0.2$' set.yaml || { echo "$test: FAILED: init --set"; bad=$((bad + 1)); }

@@ -170,6 +170,7 @@ if command -v zsh >/dev/null; then check "zsh reads its completion" zsh -n _vktr
 # ---- inspect
 printf 'a;b,c\n1,2.5\n3,NA\n' >t.csv
 run inspect t.csv; code 0; out 'CSV, 2 rows of 2 columns, with a header'
+printf '\357\273\277a|b\n1|x\n2|y\n' >bar.csv; run inspect bar.csv; code 0; out '2 rows of 2 columns, with a header line, .\|. between'; out '0  a  '
 printf '1,2\n1,2,3\n' >bad.csv
 run inspect bad.csv; code 4; err 'line 2'
 printf '\0\0\010\001\0\0\0\003abc' >t.idx

@@ -64,6 +64,15 @@ python3 -c '
 import random
 random.seed(2)
 print("".join(random.choice(["the cat ", "sat on ", "a mat. "]) for i in range(2000)))' >letters.txt
+# A table in a .txt; --task, --label and data.source decide how a file is read, whatever its name.
+tr ';' '|' <preise.csv >preise.txt
+"$program" init preise.txt -o of-txt.yaml >log 2>&1 && grep -q 'source: csv' of-txt.yaml &&
+    grep -q 'read as a table, as its lines split alike: --task text reads it as a text' log || fail "a table in a .txt"
+"$program" init preise.txt --task text -o - >log 2>&1 && grep -q 'source: text' log || fail "--task text of a table"
+printf 'a\tb\n' >pairs.txt && for i in {1..60}; do printf 'dog\tHund\ncat\tKatze\n'; done >>pairs.txt
+for given in "--label b" "--task classify" "--set data.source=csv"; do
+  "$program" init pairs.txt $given -o - >log 2>&1 && grep -q 'source: csv' log || fail "init $given"
+done
 "$program" init letters.txt >log 2>&1 && grep -q 'tokenizer: chars' letters.yaml && grep -q 'transformer:' letters.yaml || fail "a text"
 "$program" train letters.yaml --quiet --set train.steps=3 --set eval.every=3 --run letters >log 2>&1 || fail "the recipe of a text does not train"
 mkdir texts && cp letters.txt texts/a.txt

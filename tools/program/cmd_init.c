@@ -234,8 +234,18 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
 
 /* ---- looking ---- */
 
+/* Whether --set names a source; what its own row then refuses is told when it is opened. */
+static bool source_given(const init_options *o, vkt_source_info *s)
+{
+    bool given = false;
+    for (size_t i = 0; i < o->set.n; i++)
+        if (strncmp(o->set.item[i], "data.source=", 12) == 0)
+            given = vkt_source_find(o->set.item[i] + 12, s);
+    return given;
+}
+
 /* The source of the data, by name where it is built in; false: last_error says why not. */
-static bool find_source(const init_options *o, const char *path, vkt_source_info *s)
+static bool find_source(const init_options *o, const char *path, init_data *d, vkt_source_info *s)
 {
     bool there = cli_exists(path);
     if (!there && vkt_source_find(path, s) && !s->path) return true;
@@ -243,8 +253,15 @@ static bool find_source(const init_options *o, const char *path, vkt_source_info
         snprintf(last_error, sizeof last_error, "no file or folder '%.500s'", path);
         return false;
     }
+    if (source_given(o, s)) return true;
     if (o->task == 3) return vkt_source_find("text", s);
-    if (vkt_source_of(path, s) != VKT_LIKE_NONE) return true;
+    vkt_likeness like = vkt_source_of(path, s);
+    if (like == VKT_LIKE_NAME && s->kinds == VKT_DATA_KIND_TEXT && (o->task || o->label) &&
+        !cli_is_folder(path))
+        return vkt_source_find("csv", s); /* no text has classes, numbers or a column */
+    if (like == VKT_LIKE_CONTENT && s->takes & VKT_TAKES_COLUMN && !o->task)
+        note(d, "read as a table, as its lines split alike: --task text reads it as a text");
+    if (like != VKT_LIKE_NONE) return true;
     snprintf(last_error, sizeof last_error, "'%.500s' looks like no data that vktrain reads", path);
     return false;
 }
@@ -256,7 +273,7 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
     *d = (init_data) { .path = path, .label = o->label };
     last_error[0] = 0;
     vkt_log_set(keep, NULL, VKT_LOG_WARN);
-    bool found = find_source(o, path, &s);
+    bool found = find_source(o, path, d, &s);
     if (found && o->label && !(s.takes & VKT_TAKES_COLUMN)) {
         snprintf(last_error, sizeof last_error, "--label is for tables with named columns, not %s",
                  s.help);

@@ -25,7 +25,8 @@ static int inspect(const char *path)
         rc = inspect_shard(path);
     } else if (inspect_is_tokenizer(path)) {
         rc = inspect_tokenizer(path);
-    } else if (vkt_source_of(path, &source) == VKT_LIKE_CONTENT) {
+    } else if (vkt_source_of(path, &source) == VKT_LIKE_CONTENT &&
+               !(source.takes & VKT_TAKES_COLUMN)) {
         rc = inspect_source(path, &source);
     } else {
         gzrewind(f);

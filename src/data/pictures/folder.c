@@ -25,14 +25,27 @@ void vkt__folder_add(vkt__folder *f, const char *path, uint32_t label, uint8_t s
     f->item[f->n++] = (vkt__found) { path, label, split };
 }
 
+/* One more extension of files that are no pictures, if there is room for it. */
+static void note_other(vkt__folder *f, const char *name)
+{
+    char one[16];
+    size_t n = strlen(f->other), commas = 0;
+    snprintf(one, sizeof one, ".%.12s", vkt__show(extension(name)).s);
+    for (const char *p = f->other; *p; p++) commas += *p == ',';
+    if (!n)
+        snprintf(f->other, sizeof f->other, "%s", one);
+    else if (commas < 2 && !strstr(f->other, one))
+        snprintf(f->other + n, sizeof f->other - n, ", %s", one);
+}
+
 static void add_file(walk *w, const char *path, const char *name)
 {
     if (vkt__picture_name(name)) {
         vkt__folder_add(w->out, vkt__arena_strdup(w->arena, path), w->label, w->split);
         return;
     }
-    if (!w->out->n_other++)
-        snprintf(w->out->other, sizeof w->out->other, "%.15s", vkt__show(extension(name)).s);
+    w->out->n_other++;
+    note_other(w->out, name);
 }
 
 /* Every picture below `dir`, which is `depth` folders below the class's. */

@@ -27,7 +27,7 @@ typedef struct vkt__folder {
     bool own[VKT_N_SPLITS];                       /* the split has a folder (or rows) of its own */
     uint64_t n_other, n_loose, n_loops, n_absent; /* files of other kinds; pictures in no class
                                                      folder; links back up; rows without a file */
-    char other[16];                               /* extension of the first such file */
+    char other[48]; /* ".tif, .txt": up to three extensions of such files */
 } vkt__folder;
 
 /* root/CLASS/.., or root/{train,valid|val,test}/CLASS/.., each nested as it likes; names that begin

@@ -88,8 +88,8 @@ static void report_others(const char *root, const vkt__folder *f)
 {
     if (f->n_other)
         vkt_log(VKT_LOG_WARN, "data",
-                "'%s' holds %llu files of other types, which are ignored (such as .%s): only PNG, "
-                "JPEG and BMP are read",
+                "'%s' holds %llu files of other types, which are ignored (such as %s): only PNG, "
+                "JPEG, BMP, GIF and WebP are read",
                 root, (unsigned long long)f->n_other, f->other);
     if (f->n_loose)
         vkt_log(VKT_LOG_WARN, "data",
@@ -264,7 +264,7 @@ static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, con
     if (s->n == 0 && f->n_other)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has no picture that can be read, only %llu files of other types "
-                         "(.%s): convert them to PNG, JPEG or BMP",
+                         "(%s): convert them to PNG or JPEG",
                          root, (unsigned long long)f->n_other, f->other);
     enum { ANY = 1, TRAIN = 2 };
     uint8_t *has = vkt__alloc(f->n_classes);

@@ -130,26 +130,52 @@ static const char *count_delimiters(const char *at, const char *end, size_t coun
     return at;
 }
 
+/* What the first lines have in common. */
+typedef struct first_lines {
+    size_t first[N_DELIMITERS]; /* of the first line */
+    bool same[N_DELIMITERS];    /* as often, and at least once, in each */
+    int n;
+    bool digits; /* in each but the first, which may be a header */
+} first_lines;
+
+static first_lines look_at_lines(const char *at, const char *end)
+{
+    first_lines l = { .n = 1, .digits = true };
+    size_t count[N_DELIMITERS];
+    at = count_delimiters(at, end, l.first);
+    for (int i = 0; i < N_DELIMITERS; i++) l.same[i] = l.first[i] > 0;
+    for (; l.n < LINES_LOOKED_AT; l.n++) {
+        while (at < end && (*at == '\n' || *at == '\r')) at++;
+        if (at == end) break;
+        const char *line = at;
+        at = count_delimiters(at, end, count);
+        for (int i = 0; i < N_DELIMITERS; i++) l.same[i] = l.same[i] && count[i] == l.first[i];
+        while (line < at && !(*line >= '0' && *line <= '9')) line++;
+        l.digits = l.digits && line < at;
+    }
+    return l;
+}
+
 /* The first of tab ; | and comma that stands equally often in each of the first lines, so that 0,1;
  * 0,2 has two columns; else the most frequent one of the first line. */
 static char find_delimiter(const char *at, const char *end)
 {
-    size_t first[N_DELIMITERS], count[N_DELIMITERS];
-    bool same[N_DELIMITERS];
     int best = N_DELIMITERS - 1;
-    at = count_delimiters(at, end, first);
-    for (int i = 0; i < N_DELIMITERS; i++) same[i] = first[i] > 0;
-    for (int line = 1; line < LINES_LOOKED_AT; line++) {
-        while (at < end && (*at == '\n' || *at == '\r')) at++;
-        if (at == end) break;
-        at = count_delimiters(at, end, count);
-        for (int i = 0; i < N_DELIMITERS; i++) same[i] = same[i] && count[i] == first[i];
-    }
+    first_lines l = look_at_lines(at, end);
     for (int i = 0; i < N_DELIMITERS; i++)
-        if (same[i]) return delimiters[i];
+        if (l.same[i]) return delimiters[i];
     for (int i = 0; i < N_DELIMITERS; i++)
-        if (first[i] > first[best]) best = i;
+        if (l.first[i] > l.first[best]) best = i;
     return delimiters[best];
+}
+
+bool vkt__csv_looks_so(const char *text, size_t n)
+{
+    enum { FEWEST = 10 };
+    first_lines l = look_at_lines(text, text + n);
+    for (int i = 0; i < N_DELIMITERS; i++)
+        if (l.same[i]) return l.n >= FEWEST && (l.first[i] > 1 || l.digits);
+    return false;
 }
 
 /* "150,4,setosa,versicolor,virginica": rows, inputs, class names; the rows end in class numbers. */

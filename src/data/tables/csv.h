@@ -24,6 +24,9 @@ vkt_status vkt__csv_parse(const void *bytes, size_t n, const char *name, char de
 vkt_status vkt__csv_parse_from(uint32_t line, const void *bytes, size_t n, const char *name,
                                char delimiter, bool class_line, vkt__csv *out);
 void vkt__csv_finish(vkt__csv *csv);
+/* Whether this text, whole lines of any file, is a table beyond doubt: ten lines or more, and the
+ * first fifty of them have as many delimiters each, two or more, or one beside digits. */
+bool vkt__csv_looks_so(const char *text, size_t n);
 static inline const char *vkt__csv_cell(const vkt__csv *csv, size_t row, size_t column)
 {
     return csv->text + csv->cell[row * csv->n_columns + column];

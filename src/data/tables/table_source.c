@@ -49,9 +49,28 @@ fail:
     return st;
 }
 
+/* The beginning of a file, up to the last whole line of it. */
+static bool begins_as_table(const char *path)
+{
+    enum { HEAD = 64 << 10 };
+    FILE *f;
+    if (vkt__file_open(path, &f) != VKT_OK) return false;
+    char *head = vkt__alloc(HEAD);
+    size_t n = fread(head, 1, HEAD, f);
+    fclose(f);
+    if (n == HEAD)
+        while (n > 0 && head[n - 1] != '\n') n--;
+    bool is = vkt__csv_looks_so(head, n);
+    free(head);
+    return is;
+}
+
+/* Tables are kept as .txt, too. */
 vkt_likeness vkt__csv_is(const char *path)
 {
-    static const char *const ends[] = { ".csv", ".tsv" };
+    static const char *const ends[] = { ".csv", ".tsv" }, *const texts[] = { ".txt", ".text" };
     if (vkt__is_dir(path)) return VKT_LIKE_NONE;
+    if (vkt__bytes_named(path, texts, VKT_COUNT(texts)) && begins_as_table(path))
+        return VKT_LIKE_CONTENT;
     return vkt__bytes_named(path, ends, VKT_COUNT(ends)) ? VKT_LIKE_NAME : VKT_LIKE_ANY;
 }

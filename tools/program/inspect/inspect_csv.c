@@ -49,7 +49,7 @@ static bool is_number(const char *s, double *v)
 
 static char find_delimiter(const char *line)
 {
-    static const char candidates[] = { ',', ';', '\t' };
+    static const char candidates[] = { ',', ';', '\t', '|' };
     size_t best = 0, best_n = 0;
     for (size_t i = 0; i < sizeof candidates; i++) {
         size_t n = 0;
@@ -124,8 +124,9 @@ int inspect_csv(const char *path, gzFile f)
             if ((unsigned char)line[i] < 32 && line[i] != '\t')
                 rc = inspect_damaged(path, "neither safetensors, IDX nor text");
         if (rc) break;
+        bool mark = !n && !strncmp(line, "\xef\xbb\xbf", 3); /* of UTF-8, no part of a name */
         if (!n++) delimiter = find_delimiter(line);
-        const char *why = csv_line(line, delimiter, n, col, &n_cols);
+        const char *why = csv_line(line + (mark ? 3 : 0), delimiter, n, col, &n_cols);
         if (why)
             rc = inspect_damaged(path, cli_text("line %s %s (%zu)", cli_count(n), why, n_cols));
     }

@@ -85,6 +85,7 @@ static vkt_status open_source(const char *path, const vkt_source_info *source, v
     config->data.path = path;
     config->data.task = task;
     config->data.missing = VKT_MISSING_DROP;
+    if (source->takes & VKT_TAKES_SIZE) config->data.size = "median";
     config->data.valid_fraction = config->data.test_fraction = 0;
     st = vkt_dataset_open(&config->data, out);
     vkt_config_destroy(&config);
