@@ -122,6 +122,28 @@ static void sentencepiece_style(void **state)
     json_decref(rows);
 }
 
+/* A token of two spaces, as Llama 2 has: it is found between words ("tokenizers" gives the same).
+ */
+static void two_spaces(void **state)
+{
+    (void)state;
+    json_t *o = load(GOLDEN "spm-llama2.json"), *model = json_object_get(o, "model"),
+           *vocab = json_object_get(model, "vocab"),
+           *want = json_pack("[i, i, i]", 351, (int)json_object_size(vocab), 308);
+    json_object_set_new(vocab, "\xe2\x96\x81\xe2\x96\x81",
+                        json_integer((json_int_t)json_object_size(vocab)));
+    json_array_insert_new(json_object_get(model, "merges"), 0,
+                          json_pack("[s, s]", "\xe2\x96\x81", "\xe2\x96\x81"));
+    char *json = json_dumps(o, JSON_COMPACT);
+    vkt_tokenizer *t;
+    REQUIRE_OK(vkt__tokenizer_parse_json(json, strlen(json), "spaces", &t));
+    require_tokens(t, "a  b", 4, false, want, 0);
+    vkt_tokenizer_destroy(&t);
+    free(json);
+    json_decref(want);
+    json_decref(o);
+}
+
 static void gpt2_style(void **state)
 {
     (void)state;
@@ -468,6 +490,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentencepiece_style),
+        cmocka_unit_test(two_spaces),
         cmocka_unit_test(gpt2_style),
         cmocka_unit_test(smollm2_style),
         cmocka_unit_test(llama3_style),

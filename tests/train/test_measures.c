@@ -123,25 +123,23 @@ static void orders(void **state)
     }
 }
 
-/* Many points: fewer are kept, the ends among them, and none moves by more than is seen. Of more
- * classes than there is room for, those that are ranked worst. */
-static void long_curves(void **state)
+/* Of many points fewer are kept, the ends among them, and none moves by more than is seen. */
+static void require_fewer_points(uint32_t n_examples)
 {
-    (void)state;
-    enum { N = 20000, CLASSES = 11 };
     vkt__ranks r;
     vkt__rank_point *p;
     size_t n;
-    double auc, ap, class_ap[CLASSES];
-    REQUIRE_OK(vkt__ranks_create(N, 2, false, &r));
-    for (uint32_t i = 0; i < N; i++) {
-        float v = (float)((uint64_t)i * 7919 % N) / N;
+    double auc, ap, class_ap[2];
+    REQUIRE_OK(vkt__ranks_create(n_examples, 2, false, &r));
+    for (uint32_t i = 0; i < n_examples; i++) {
+        float v = (float)((uint64_t)i * 7919 % n_examples) / (float)n_examples;
         vkt__ranks_add(&r, (float[]) { 1 - v, v }, i % 3 == 0);
     }
     REQUIRE_OK(vkt__ranks_measure(&r, &auc, &ap, class_ap));
     REQUIRE_OK(vkt__ranks_curves(&r, class_ap, &p, &n));
     assert_true(n > 400 && n < 1030);
-    assert_true(p[0].threshold == (float)(N - 1) / N && p[n - 1].threshold == 0);
+    assert_true(p[0].threshold == (float)(n_examples - 1) / (float)n_examples);
+    assert_true(p[n - 1].threshold == 0);
     assert_true(p[n - 1].recall == 1 && p[n - 1].false_positive_rate == 1);
     for (size_t i = 1; i < n; i++) {
         double found = p[i].recall - p[i - 1].recall,
@@ -150,6 +148,18 @@ static void long_curves(void **state)
     }
     free(p);
     vkt__ranks_finish(&r);
+}
+
+/* Of more classes than there is room for, those that are ranked worst. */
+static void long_curves(void **state)
+{
+    (void)state;
+    enum { CLASSES = 11 };
+    vkt__ranks r;
+    vkt__rank_point *p;
+    size_t n;
+    double auc, ap, class_ap[CLASSES];
+    for (uint32_t k = 0; k < 30; k += 5) require_fewer_points(20000 + k); /* ends seen and not */
     REQUIRE_OK(vkt__ranks_create(CLASSES * 2, CLASSES, false, &r));
     for (uint32_t i = 0; i < CLASSES * 2; i++) {
         float v[CLASSES] = { 0 };
