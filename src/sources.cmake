@@ -130,16 +130,22 @@ set(SRC_DATA_TEXT
   src/data/text/token_order.c
   src/data/text/tokenizer.c
   src/data/text/tokenizer_bpe.c
+  src/data/text/tokenizer_charsmap.c
   src/data/text/tokenizer_chat.c
   src/data/text/tokenizer_files.c
   src/data/text/tokenizer_gguf.c
   src/data/text/tokenizer_json.c
   src/data/text/tokenizer_nfc.c
+  src/data/text/tokenizer_normal.c
   src/data/text/tokenizer_open.c
+  src/data/text/tokenizer_points.c
   src/data/text/tokenizer_pre.c
   src/data/text/tokenizer_split.c
   src/data/text/tokenizer_spm.c
   src/data/text/tokenizer_train.c
+  src/data/text/tokenizer_unigram.c
+  src/data/text/tokenizer_wordpiece.c
+  src/data/text/tokenizer_words.c
   src/data/text/turns.c
 )
 set(SRC_DATA

@@ -27,7 +27,7 @@ VKT_API const char *vkt_split_name(vkt_split s); /* "train", "valid", "test" */
 /* Text <-> token ids. Encoding uses a cache inside: one thread at a time. */
 typedef struct vkt_tokenizer vkt_tokenizer;
 typedef struct vkt_tokenizer_info {
-    const char *kind;   /* "bytes", "chars", "bpe", "spm" */
+    const char *kind;   /* "bytes", "chars", "bpe", "spm", "wordpiece", "unigram" */
     const char *source; /* file it came from, for messages */
     uint32_t n_vocab;   /* every id is below it */
     uint32_t end;       /* the token between documents; VKT_NO_TOKEN: none */
@@ -40,9 +40,10 @@ typedef struct vkt_tokens {
 } vkt_tokens;
 
 /* spec: "bytes" (256 bytes and <|endoftext|>), or a path: Hugging Face's tokenizer.json of a
- * byte-level BPE, GPT-2's encoder.json or vocab.bpe (the other beside it; vocab.json and merges.txt
- * too), a tiktoken rank file, or a folder with one of these. Errors name the file and what is
- * wrong, or what the tokenizer needs that is not there: IO, FORMAT. */
+ * byte-level BPE, a SentencePiece BPE, WordPiece or Unigram; GPT-2's encoder.json or vocab.bpe (the
+ * other beside it; vocab.json and merges.txt too), a tiktoken rank file, or a folder with one of
+ * these. Errors name the file and what is wrong, or what the tokenizer needs that is not there: IO,
+ * FORMAT. */
 VKT_API vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out);
 /* One token for each Unicode character of the text, rising. FORMAT: the text is empty or not UTF-8.
  * with_end: <|endoftext|> too, for texts of several documents. */
@@ -63,7 +64,8 @@ VKT_API const vkt_tokenizer_info *vkt_tokenizer_get_info(const vkt_tokenizer *t)
 VKT_API vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bool special,
                                         vkt_tokens *out);
 /* The bytes that a token stands for; NULL, 0 for an id that is not used. A token may hold part of a
- * character. */
+ * character. Those of "spm", "wordpiece" and "unigram" have a space before each word, and the
+ * latter two's are of the normalised text: tokens joined need not give the text back. */
 VKT_API const char *vkt_tokenizer_bytes(const vkt_tokenizer *t, uint32_t id, size_t *n);
 /* The id of a token by its whole text ("<|im_end|>"); VKT_NO_TOKEN: there is none. */
 VKT_API uint32_t vkt_tokenizer_find(const vkt_tokenizer *t, const char *text);

@@ -318,7 +318,11 @@ static vkt_status check(const exporter *e)
         vkt__str_finish(&list);
         return st;
     }
-    const char *what = wrong(e);
+    const char *what = wrong(e), *kind = vkt_tokenizer_get_info(e->l->tokenizer)->kind;
+    if (!strcmp(kind, "wordpiece") || !strcmp(kind, "unigram"))
+        return vkt__fail(VKT_E_ARG, "export",
+                         "GGUF is not written with a tokenizer of kind %s: --hf writes a folder",
+                         kind);
     if (!what) return VKT_OK;
     return vkt__fail(VKT_E_ARG, "export",
                      "this model can't be written as GGUF: llama.cpp's %s does not support %s",

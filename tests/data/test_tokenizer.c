@@ -400,7 +400,7 @@ static void bad_tokenizers(void **state)
     refused("model.merges", "[[\"a\"]]", VKT_E_FORMAT, "merge 0 is not two tokens");
     refused("model.merges", "null", VKT_E_FORMAT, "it has no model with vocab and merges");
     refused("model", "{\"type\": \"Unigram\", \"vocab\": []}", VKT_E_FORMAT,
-            "a tokenizer of type Unigram; byte-level BPE is supported");
+            "pre_tokenizer 'ByteLevel' is not supported");
     refused("model.byte_fallback", "true", VKT_E_FORMAT, "text without Metaspace or Replace");
     refused("model.end_of_word_suffix", "\"</w>\"", VKT_E_FORMAT, "end_of_word_suffix");
     refused("normalizer", "{\"type\": \"Lowercase\"}", VKT_E_FORMAT, "normalizer 'Lowercase'");

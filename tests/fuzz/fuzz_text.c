@@ -18,7 +18,8 @@ static void use(vkt_tokenizer *t)
     static const char text[] = "Hello  World's\n 12345 \xc3\xa9\xff<|endoftext|>";
     vkt_tokens tokens = { 0 };
     size_t at = 0, k;
-    bool spaced = !strcmp(vkt_tokenizer_get_info(t)->kind, "spm"); /* puts spaces before text */
+    const char *kind = vkt_tokenizer_get_info(t)->kind;
+    bool spaced = !strcmp(kind, "spm") || !strcmp(kind, "wordpiece") || !strcmp(kind, "unigram");
     if (vkt_tokenizer_encode(t, text, sizeof text - 1, true, &tokens) == VKT_OK) {
         for (size_t i = 0; i < tokens.n; i++, at += k) {
             const char *bytes = vkt_tokenizer_bytes(t, tokens.id[i], &k);

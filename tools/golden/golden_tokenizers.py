@@ -4,6 +4,7 @@
 golden_tokenizers.py OUT [GPT2]   OUT: tests/golden; GPT2: a folder with OpenAI's encoder.json and vocab.bpe.
 golden_tokenizers.py --spm OUT    only spm-*.json and spm.json: byte-pair encoding with byte fallback as Llama 2 (Prepend and Replace),
 newer files (Metaspace, first and always) and Gemma (Replace) have it.
+golden_tokenizers.py --words OUT  only words-*.json and words.json: WordPiece and Unigram (word_tokenizers.py).
 golden_tokenizers.py --nfc OUT    only nfc.json: the tokens of OUT/gpt2-small.json where its normalizer is NFC.
 Trains three small byte-level BPE on the embedded novel and the cases below, in the shapes of GPT-2's, SmolLM2's and
 Llama 3's tokenizer.json, and writes them beside tokens.json: [{"text", "gpt2-small", ..., "gpt2"}]; and merges.json,
@@ -55,6 +56,23 @@ NFC_CASES = [unicodedata.normalize("NFD", c) for c in CASES] + [
     "Vie\u0302\u0323t Nam, tie\u0301\u0302ng \u1ec7 e\u0302\u0323 e\u0323\u0302", "\u03b1\u0313\u0301\u0345 \u0399\u0308\u0301 \u1fbf\u0301", "\U0001d15e \U0001d157\U0001d165 \U00011131\U00011127",
     "Z" + "\u0335\u0327\u0301\u0308" * 40 + "x\u0301", "\u00e9\u0323 \u00fc\u0304 \u00df\u0301 \u00c7\u0301", "\u0627\u0653 \u0648\u0654 \u05e9\u05c1\u05bc",
 ]
+# The tokens of WordPiece and Unigram files, white space at their sides, what looks like them, letters and marks of normalizers.
+WORD_CASES = ["[MASK]", "a [MASK] b", "  [MASK]  [SEP]x", "x<gap>  y", " <gap>", "</s>  two", "a</s>b c", "aqqqb QQQ qqq", "[mask] [ MASK ]", "``q'' ''",
+              "\u2581x \u2581 y", "x\u2581", " \u2581", "<0x41><0x0A>", "caf\u00e9 cafe\u0301 CAF\u00c9 \ufb01\u0308 \ufb01 \u00bd\u0301", "\u0130I\u0131i \u01c5 \u1e9e \u03a3\u03c2",
+              "\uff21\uff22\uff23\u3000\uff11\uff12", "a\u200bb\u00adc\ufeffd\ufffde", "\x00a\x0bb\x0cc\x85d", "\u4e2d\u6587abc\u65e5\u672c", "a" * 41 + " " + "b" * 40, "1a22b333 4-5_6",
+              "\U0001e030 \ua7f2 \u32ff", "\u0734x \u1734y \u0f0bz\u061d", "\r\n\r\n a\r\nb", "  both  ", "\u00a0nbsp\u00a0", "'' ''''", "hello   world    of  spaces"]
+
+
+def words(out):
+    import word_tokenizers
+    novel = (Path(__file__).resolve().parents[2] / "tests/files/pride-and-prejudice.txt").read_text()
+    texts = [novel[i:i + 500] for i in range(0, 60000, 500)] + CASES[:24] * 2
+    points = {ord(c) for t in CASES + WORD_CASES for c in t}
+    made = word_tokenizers.made(texts, points, 400)
+    for name, t in made.items():
+        (out / f"words-{name}.json").write_text(t.to_str(pretty=False) + "\n")
+    rows = [{"text": c} | {n: t.encode(c, add_special_tokens=False).ids for n, t in made.items()} for c in CASES + NFC_CASES + WORD_CASES]
+    (out / "words.json").write_text("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n")
 
 
 def nfc(out):
@@ -105,6 +123,8 @@ def train(pre, special, vocab, text):
 def main():
     if sys.argv[1] == "--nfc":
         return nfc(Path(sys.argv[2]))
+    if sys.argv[1] == "--words":
+        return words(Path(sys.argv[2]))
     if sys.argv[1] == "--spm":
         return spm(Path(sys.argv[2]))
     out = Path(sys.argv[1])
@@ -132,6 +152,7 @@ def main():
     (out / "merges.json").write_text(json.dumps(json.loads(whole.to_str())["model"]["merges"]) + "\n")
     nfc(out)
     spm(out)
+    words(out)
     with open(out / "tokens.json", "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n")
 

@@ -7,8 +7,13 @@
 #include "data/text/tokenizer.h"
 #include "data/text/tokenizer_bpe.h"
 #include "data/text/tokenizer_nfc.h"
+#include "data/text/tokenizer_normal.h"
+#include "data/text/tokenizer_points.h"
 #include "data/text/tokenizer_split.h"
 #include "data/text/tokenizer_spm.h"
+#include "data/text/tokenizer_unigram.h"
+#include "data/text/tokenizer_wordpiece.h"
+#include "data/text/tokenizer_words.h"
 #include "data/text/vocabulary.h"
 
 enum { MAX_ADDED = 16384 };
@@ -119,6 +124,8 @@ static uint64_t hash_all(const vkt_tokenizer *t)
 {
     uint64_t h = vkt__hash(t->info.kind, strlen(t->info.kind), t->whole_words);
     if (t->spm) h = vkt__hash(&t->prefix, sizeof t->prefix, h);
+    if (t->rules) h = vkt__hash(t->rules, strlen(t->rules), h);
+    if (t->unigram) h = vkt__hash(t->unigram->score, t->info.n_vocab * sizeof(double), h);
     for (uint32_t i = 0; i < t->n_splitters; i++)
         h = vkt__hash(t->pattern[i], strlen(t->pattern[i]) + 1, h);
     for (uint32_t i = 0; i < t->info.n_vocab; i++) {
@@ -137,7 +144,8 @@ static uint64_t hash_all(const vkt_tokenizer *t)
 /* What separates documents in the vocabularies that are about. */
 static uint32_t find_end(const vkt_tokenizer *t)
 {
-    static const char *const names[] = { VKT__END_TEXT, "<|end_of_text|>", "</s>", "<eos>" };
+    static const char *const names[] = { VKT__END_TEXT, "<|end_of_text|>", "</s>", "<eos>",
+                                         "[SEP]" };
     for (size_t i = 0; i < VKT_COUNT(names); i++) {
         uint32_t id = vkt_tokenizer_find(t, names[i]);
         if (id != VKT_NO_TOKEN && t->piece[id].added) return id;
@@ -156,6 +164,10 @@ vkt_status vkt__tokenizer_finish(vkt_tokenizer *t, const vkt__merge *merges, siz
     t->info.n_merges = (uint32_t)n_merges;
     if (t->chars) {
         VKT_TRY(index_points(t));
+    } else if (t->wordpiece) {
+        vkt__wordpiece_index(t);
+    } else if (t->unigram) {
+        vkt__unigram_index(t);
     } else if (t->spm) {
         unsigned lacks;
         vkt__merge_index(t);
@@ -228,10 +240,12 @@ typedef struct {
 static vkt_status encode_piece(void *user, const char *bytes, size_t n)
 {
     encoder *e = user;
+    if (e->t->wordpiece) return vkt__wordpiece_encode(e->t, bytes, n, e->out);
+    if (e->t->unigram) return vkt__unigram_encode(e->t, bytes, n, e->out);
     return vkt__bpe_encode(e->t, bytes, n, e->out);
 }
 
-/* Text without added tokens. */
+/* Text without added tokens; of words it is normalised already. */
 static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, bool first,
                                vkt_tokens *out)
 {
@@ -240,6 +254,7 @@ static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, boo
     bool changed = false;
     encoder e = { t, out };
     if (t->spm) return vkt__spm_encode(t, text, n, first, out);
+    if (t->words) return vkt__words_cut(t->words, text, n, first, encode_piece, &e);
     if (t->nfc) VKT_TRY(vkt__nfc(text, n, &composed, &changed));
     if (changed) {
         text = composed.data;
@@ -252,37 +267,92 @@ fail:
     return st;
 }
 
+/* Which added tokens are looked for. */
+typedef struct {
+    bool special, normalized;
+} wanted;
+
 /* The added token at `at`, the longest first; VKT_NO_TOKEN: none. */
-static uint32_t added_at(const vkt_tokenizer *t, const char *at, const char *end, bool special)
+static uint32_t added_at(const vkt_tokenizer *t, const char *at, const char *end, wanted w)
 {
     if (!t->added_first[(unsigned char)*at]) return VKT_NO_TOKEN;
     for (uint32_t i = 0; i < t->info.n_added; i++) {
         const vkt__piece *p = &t->piece[t->added[i]];
-        if ((special || !p->special) && p->n <= (size_t)(end - at) && !memcmp(at, p->bytes, p->n))
+        if ((w.special || !p->special) && p->normalized == w.normalized &&
+            p->n <= (size_t)(end - at) && !memcmp(at, p->bytes, p->n))
             return t->added[i];
     }
     return VKT_NO_TOKEN;
 }
 
-vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bool special,
-                                vkt_tokens *out)
+/* Where the white space begins with which a text ends. */
+static const char *white_end(const char *text, const char *end)
+{
+    while (end > text) {
+        const char *at = end - 1;
+        while (at > text && ((unsigned char)*at & 0xC0) == 0x80) at--;
+        const char *c = at;
+        if (!vkt__is_white(vkt__utf8_next(&c, end))) break;
+        end = at;
+    }
+    return end;
+}
+
+/* Where the white space ends with which a text begins. */
+static const char *white_start(const char *text, const char *end)
+{
+    for (const char *at = text; at < end; text = at)
+        if (!vkt__is_white(vkt__utf8_next(&at, end))) break;
+    return text;
+}
+
+static vkt_status encode_stretch(vkt_tokenizer *t, const char *text, size_t n, bool first, wanted w,
+                                 vkt_tokens *out);
+
+/* The added tokens of a text, and what lies between them. */
+static vkt_status encode_added(vkt_tokenizer *t, const char *text, size_t n, bool first, wanted w,
+                               vkt_tokens *out)
 {
     vkt_status st = VKT_OK;
     const char *start = text, *end = text + n;
     for (const char *at = text; t->info.n_added && at < end;) {
-        uint32_t id = added_at(t, at, end, special);
+        uint32_t id = added_at(t, at, end, w);
         if (id == VKT_NO_TOKEN) {
             at++;
             continue;
         }
-        VKT_TRY(encode_plain(t, start, (size_t)(at - start), start == text, out));
+        const char *stop = t->piece[id].lstrip ? white_end(start, at) : at;
+        VKT_TRY(encode_stretch(t, start, (size_t)(stop - start), first && start == text, w, out));
         VKT_TRY(vkt__tokens_reserve(out, 1));
         out->id[out->n++] = id;
-        start = at += t->piece[id].n;
+        at += t->piece[id].n;
+        start = at = t->piece[id].rstrip ? white_start(at, end) : at;
     }
-    VKT_TRY(encode_plain(t, start, (size_t)(end - start), start == text, out));
+    VKT_TRY(encode_stretch(t, start, (size_t)(end - start), first && start == text, w, out));
 fail:
     return st;
+}
+
+/* What lies between added tokens: of words it is normalised, and those are looked for that are
+ * found then. */
+static vkt_status encode_stretch(vkt_tokenizer *t, const char *text, size_t n, bool first, wanted w,
+                                 vkt_tokens *out)
+{
+    vkt_status st;
+    vkt__str normal = { 0 };
+    if (!t->words || w.normalized || !n) return encode_plain(t, text, n, first, out);
+    VKT_TRY(vkt__normalizer_apply(t->normalizer, text, n, &normal));
+    w.normalized = true;
+    if (normal.len) VKT_TRY(encode_added(t, normal.data, normal.len, first, w, out));
+fail:
+    vkt__str_finish(&normal);
+    return st;
+}
+
+vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                                vkt_tokens *out)
+{
+    return encode_added(t, text, n, true, (wanted) { .special = special }, out);
 }
 
 /* ---- asking ---- */

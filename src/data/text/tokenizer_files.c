@@ -6,6 +6,7 @@
 #include "data/text/byte_letters.h"
 #include "data/text/tokenizer.h"
 #include "data/text/tokenizer_bpe.h"
+#include "data/text/tokenizer_charsmap.h"
 #include "data/text/tokenizer_files.h"
 #include "data/text/tokenizer_json.h"
 #include "data/text/vocabulary.h"
@@ -106,30 +107,6 @@ static const encoding encodings[] = {
         { 128009, "<|eot_id|>" } } },
 };
 
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *p = c ? strchr(digits, c) : NULL;
-    return p ? (int)(p - digits) : -1;
-}
-
-/* Bytes of n digits into out (3 n / 4 long); -1: it is not base64. */
-static int64_t base64(const char *text, size_t n, char *out)
-{
-    int64_t k = 0;
-    uint32_t bits = 0;
-    if (n == 0 || n % 4) return -1;
-    size_t padding = text[n - 1] != '=' ? 0 : text[n - 2] != '=' ? 1 : 2;
-    for (size_t i = 0; i < n; i++) {
-        int d = i < n - padding ? base64_digit(text[i]) : 0;
-        if (d < 0) return -1;
-        bits = bits << 6 | (uint32_t)d;
-        if (i % 4 == 3)
-            for (int shift = 16; shift >= 0; shift -= 8) out[k++] = (char)(bits >> shift);
-    }
-    return k - (int64_t)padding;
-}
-
 typedef struct {
     const char *name;
     uint32_t n, largest; /* tokens; the largest rank */
@@ -146,7 +123,7 @@ static vkt_status read_ranks(ranks *r, const char *text, size_t n_text)
         const char *space = memchr(line, ' ', n);
         size_t digits = space ? (size_t)(space - line) : 0, k = digits + 1;
         uint64_t rank = 0;
-        int64_t n_bytes = digits && digits <= 1024 ? base64(line, digits, bytes) : -1;
+        int64_t n_bytes = digits && digits <= 1024 ? vkt__base64_read(line, digits, bytes) : -1;
         for (; n_bytes > 0 && k < n && line[k] >= '0' && line[k] <= '9' && rank < 1u << 24; k++)
             rank = 10 * rank + (uint64_t)(line[k] - '0');
         if (n_bytes <= 0 || k != n || k == digits + 1 || rank >= 1u << 24)

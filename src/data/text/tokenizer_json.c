@@ -1,21 +1,25 @@
-/* Hugging Face's tokenizer.json: read where it is a byte-level BPE (or a vocabulary of characters,
- * as vktrain writes it), and written. A file that needs an unsupported part is refused, with the
- * name of the part. */
+/* Hugging Face's tokenizer.json: read where it is a BPE, WordPiece or Unigram (or a vocabulary of
+ * characters, as vktrain writes it), and written. A file that needs an unsupported part is refused,
+ * with the name of the part. */
 #include <jansson.h>
 
 #include "data/parts/parts.h"
 #include "data/text/byte_letters.h"
 #include "data/text/tokenizer.h"
 #include "data/text/tokenizer_json.h"
+#include "data/text/tokenizer_normal.h"
 #include "data/text/tokenizer_spm.h"
+#include "data/text/tokenizer_unigram.h"
+#include "data/text/tokenizer_wordpiece.h"
+#include "data/text/tokenizer_words.h"
 #include "data/text/vocabulary.h"
 
 static vkt_status unsupported(const vkt_tokenizer *t, const char *what, const char *value)
 {
     return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s': %s '%s' is not supported; byte-level BPE with Split, Digits and "
-                     "ByteLevel is (GPT-2, SmolLM2, Llama 3, Qwen2), and SentencePiece's (Llama 2, "
-                     "Mistral, Gemma)",
+                     "ByteLevel is (GPT-2, SmolLM2, Llama 3, Qwen2), SentencePiece's (Llama 2, "
+                     "Mistral, Gemma), WordPiece (BERT) and Unigram (T5, ALBERT)",
                      vkt__show(t->info.source).s, what, vkt__show(value).s);
 }
 
@@ -61,6 +65,7 @@ static vkt_status count_ids(json_t *vocab, const json_t *added, const char *name
 static vkt_status set_added(vkt_tokenizer *t, const json_t *added)
 {
     static const char *const refused[] = { "single_word", "lstrip", "rstrip" };
+    size_t n_refused = t->words ? 1 : VKT_COUNT(refused);
     vkt_status st = VKT_OK;
     size_t i;
     json_t *v;
@@ -68,12 +73,15 @@ static vkt_status set_added(vkt_tokenizer *t, const json_t *added)
     {
         uint64_t id = (uint64_t)json_integer_value(json_object_get(v, "id"));
         const json_t *content = json_object_get(v, "content");
-        for (size_t k = 0; k < VKT_COUNT(refused); k++)
+        for (size_t k = 0; k < n_refused; k++)
             if (json_is_true(json_object_get(v, refused[k])))
                 return unsupported(t, "an added token with", refused[k]);
         if (!json_is_string(content)) return malformed(t->info.source, "an added token's content");
         VKT_TRY(vkt__tokenizer_set(t, id, json_string_value(content), json_string_length(content)));
         VKT_TRY(vkt__tokenizer_add(t, id, json_is_true(json_object_get(v, "special"))));
+        t->piece[id].lstrip = json_is_true(json_object_get(v, "lstrip"));
+        t->piece[id].rstrip = json_is_true(json_object_get(v, "rstrip"));
+        t->piece[id].normalized = t->words && json_is_true(json_object_get(v, "normalized"));
     }
 fail:
     return st;
@@ -263,6 +271,13 @@ static bool any_normalized(const json_t *added)
     return false;
 }
 
+static const char *keep(vkt_tokenizer *t, const char *text, size_t n)
+{
+    char *copy = vkt__arena_alloc(&t->arena, n + 1);
+    memcpy(copy, text, n);
+    return copy;
+}
+
 /* A byte-pair encoding as SentencePiece has it. The file is kept as it is, but for what vktrain
  * adds. */
 static vkt_status read_spm(json_t *o, json_t *vocab, const json_t *merges, const char *text,
@@ -284,11 +299,156 @@ static vkt_status read_spm(json_t *o, json_t *vocab, const json_t *merges, const
     VKT_TRY(set_added(t, added));
     VKT_TRY(set_vocabulary(t, vocab));
     VKT_TRY(vkt__tokenizer_merges(t, vocab, merges));
-    char *copy = vkt__arena_alloc(&t->arena, n + 1);
-    memcpy(copy, text, n);
-    t->json = copy;
+    t->json = keep(t, text, n);
 fail:
     return st;
+}
+
+/* ---- WordPiece and Unigram ---- */
+
+/* An added token that is looked for in normalised text must be there as it is. */
+static vkt_status check_normalized(vkt_tokenizer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__str s = { 0 };
+    for (uint32_t i = 0; i < t->info.n_added; i++) {
+        const vkt__piece *p = &t->piece[t->added[i]];
+        if (!p->normalized) continue;
+        VKT_TRY(vkt__normalizer_apply(t->normalizer, p->bytes, p->n, &s));
+        if (s.len == p->n && !memcmp(s.data, p->bytes, p->n)) continue;
+        st = unsupported(t, "a normalized added token that the normalizer changes,", p->bytes);
+        goto fail;
+    }
+fail:
+    vkt__str_finish(&s);
+    return st;
+}
+
+/* All of the file that decides what text becomes, but the vocabulary. */
+static const char *rules_of(vkt__arena *a, const json_t *o, const json_t *model)
+{
+    json_t *rest = json_copy((json_t *)model);
+    json_object_del(rest, "vocab");
+    json_t *all = json_pack("[O?, O?, o]", json_object_get(o, "normalizer"),
+                            json_object_get(o, "pre_tokenizer"), rest);
+    char *text = json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS);
+    const char *copy = vkt__arena_strdup(a, text);
+    free(text);
+    json_decref(all);
+    return copy;
+}
+
+static vkt_status fill_wordpiece(vkt_tokenizer *t, const json_t *model, json_t *vocab)
+{
+    vkt_status st = VKT_OK;
+    const char *unknown = text_of(model, "unk_token"), *key;
+    const json_t *most = json_object_get(model, "max_input_chars_per_word"),
+                 *prefix = json_object_get(model, "continuing_subword_prefix");
+    json_int_t max_chars = most ? json_integer_value(most) : 100;
+    json_t *v;
+    vkt__str piece = { 0 };
+    t->wordpiece = vkt__arena_alloc(&t->arena, sizeof *t->wordpiece);
+    *t->wordpiece = (struct vkt__wordpiece) {
+        .prefix = vkt__arena_strdup(&t->arena,
+                                    prefix ? text_of(model, "continuing_subword_prefix") : "##"),
+        .max_chars = (uint32_t)VKT_MIN(VKT_MAX(max_chars, 0), 1 << 30),
+        .unknown = (uint32_t)json_integer_value(json_object_get(vocab, unknown))
+    };
+    if (!json_object_get(vocab, unknown))
+        return malformed(t->info.source, "its unk_token is not in the vocabulary");
+    if (!vkt__words_without_space(t->words))
+        return unsupported(t, "WordPiece without a pre_tokenizer of",
+                           "BertPreTokenizer or WhitespaceSplit");
+    json_object_foreach(vocab, key, v)
+    {
+        uint64_t id = (uint64_t)json_integer_value(v);
+        if (t->piece[id].added) continue;
+        piece.len = 0;
+        vkt__wordpiece_piece(key, t->wordpiece->prefix, &piece);
+        VKT_TRY(vkt__tokenizer_set(t, id, piece.data, piece.len));
+    }
+fail:
+    vkt__str_finish(&piece);
+    return st;
+}
+
+static vkt_status fill_unigram(vkt_tokenizer *t, const json_t *model, json_t *vocab)
+{
+    vkt_status st = VKT_OK;
+    size_t i;
+    json_t *v;
+    vkt__str piece = { 0 };
+    const json_t *unknown = json_object_get(model, "unk_id");
+    struct vkt__unigram *u = t->unigram = vkt__arena_alloc(&t->arena, sizeof *t->unigram);
+    u->score = vkt__arena_alloc(&t->arena, t->info.n_vocab * sizeof *u->score);
+    u->byte_fallback = json_is_true(json_object_get(model, "byte_fallback"));
+    u->unknown = json_is_integer(unknown) ? (uint32_t)json_integer_value(unknown) : VKT_NO_TOKEN;
+    if (json_is_integer(unknown) && (json_integer_value(unknown) < 0 ||
+                                     (size_t)json_integer_value(unknown) >= json_array_size(vocab)))
+        return malformed(t->info.source, "its unk_id is past the vocabulary");
+    if (!vkt__words_with_space(t->words))
+        return unsupported(t, "Unigram without a pre_tokenizer of", "Metaspace");
+    json_array_foreach(vocab, i, v)
+    {
+        const json_t *text = json_array_get(v, 0), *score = json_array_get(v, 1);
+        bool byte;
+        if (!json_is_string(text) || !json_is_number(score)) {
+            st = malformed(t->info.source, "an entry of the vocabulary is not [token, score]");
+            goto fail;
+        }
+        u->score[i] = json_number_value(score);
+        u->lowest = i ? VKT_MIN(u->lowest, u->score[i]) : u->score[i];
+        if (t->piece[i].added) continue;
+        piece.len = 0;
+        vkt__str_add(&piece, json_string_value(text), json_string_length(text));
+        size_t n =
+            vkt__spm_piece(json_string_value(text), json_string_length(text), piece.data, &byte);
+        bool plain = byte && !u->byte_fallback;
+        VKT_TRY(vkt__tokenizer_set(t, i, plain ? json_string_value(text) : piece.data,
+                                   plain ? json_string_length(text) : n));
+        t->piece[i].byte = byte && !plain;
+    }
+fail:
+    vkt__str_finish(&piece);
+    return st;
+}
+
+/* The file is kept as it is, but for what vktrain adds. */
+static vkt_status read_words(json_t *o, json_t *model, const char *text, size_t n, const char *name,
+                             vkt_tokenizer **out)
+{
+    vkt_status st;
+    json_t *vocab = json_object_get(model, "vocab");
+    const json_t *added = json_object_get(o, "added_tokens");
+    bool unigram = json_is_array(vocab);
+    uint64_t n_ids;
+    VKT_TRY(count_ids(vocab, added, name, &n_ids));
+    VKT_TRY(vkt__tokenizer_create(unigram ? "unigram" : "wordpiece", name,
+                                  VKT_MAX(n_ids, json_array_size(vocab)), out));
+    vkt_tokenizer *t = *out;
+    const char *wrong = vkt__normalizer_read(o, &t->arena, &t->normalizer);
+    if (wrong) return unsupported(t, "normalizer", wrong);
+    wrong = vkt__words_read(o, &t->arena, &t->words);
+    if (wrong) return unsupported(t, "pre_tokenizer", wrong);
+    VKT_TRY(set_added(t, added));
+    VKT_TRY(check_normalized(t));
+    VKT_TRY(unigram ? fill_unigram(t, model, vocab) : fill_wordpiece(t, model, vocab));
+    t->rules = rules_of(&t->arena, o, model);
+    t->json = keep(t, text, n);
+    VKT_TRY(vkt__tokenizer_finish(t, NULL, 0));
+fail:
+    return st;
+}
+
+/* Which kind of words a file's model has; files of before 2021 do not name it. */
+static bool is_words(const json_t *model)
+{
+    const char *type = text_of(model, "type");
+    const json_t *vocab = json_object_get(model, "vocab");
+    bool wordpiece = !strcmp(type, "WordPiece") ||
+                     (!*type && json_object_get(model, "max_input_chars_per_word"));
+    bool unigram = !strcmp(type, "Unigram") || !*type;
+    return (wordpiece && json_is_object(vocab)) || (unigram && json_is_array(vocab));
 }
 
 vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *name,
@@ -306,11 +466,16 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
                        error.line, vkt__show(error.text).s);
         goto fail;
     }
+    if (is_words(model)) {
+        VKT_TRY(read_words(o, model, text, n, name, out));
+        goto done;
+    }
     if (!json_is_object(vocab) || !json_is_array(merges)) {
         const char *type = text_of(model, "type");
         st = *type && strcmp(type, "BPE") != 0
                  ? vkt__fail(VKT_E_FORMAT, "data",
-                             "'%s': a tokenizer of type %s; byte-level BPE is supported",
+                             "'%s': a tokenizer of type %s; BPE, WordPiece and Unigram are "
+                             "supported",
                              vkt__show(name).s, vkt__show(type).s)
                  : malformed(name, "it has no model with vocab and merges");
         goto fail;

@@ -1,11 +1,14 @@
-/* NFC: Unicode's canonical composition, which some tokenizers ask for before a text is split. By
- * utf8proc. An ASCII character never joins what is before it, so that the runs of others between
- * them, each with the one before it, are normalised by themselves. */
+/* Unicode's normal forms, which some tokenizers ask for before a text is split: NFC is the one of
+ * byte-level tokenizers, whose texts may hold bytes that are no UTF-8. By utf8proc. An ASCII
+ * character never joins what is before it, so that the runs of others between them, each with the
+ * one before it, are normalised by themselves. */
 #include <utf8proc.h>
 
+#include "base/words.h"
 #include "data/text/tokenizer_nfc.h"
+#include "data/text/tokenizer_points.h"
 
-static const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
+static const utf8proc_option_t nfc = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
 
 /* Lead bytes from here on are of U+0300 and above; all characters below are NFC as they are. */
 enum { FIRST_LEAD = 0xcc };
@@ -37,7 +40,8 @@ typedef struct {
 } scratch;
 
 /* Appends a valid text, normalised. */
-static vkt_status compose(const char *text, size_t n, scratch *s, vkt__str *out)
+static vkt_status compose(utf8proc_option_t options, const char *text, size_t n, scratch *s,
+                          vkt__str *out)
 {
     const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)text;
     utf8proc_ssize_t need = utf8proc_decompose(bytes, (utf8proc_ssize_t)n, NULL, 0, options), have;
@@ -63,7 +67,7 @@ static vkt_status compose_run(const char *text, size_t n, scratch *s, vkt__str *
     while (n) {
         size_t k = valid_prefix(text, n);
         if (k) {
-            vkt_status st = compose(text, k, s, out);
+            vkt_status st = compose(nfc, text, k, s, out);
             if (st != VKT_OK) return st;
         }
         if (k < n) vkt__str_add(out, text + k++, 1);
@@ -88,6 +92,29 @@ vkt_status vkt__nfc(const char *text, size_t n, vkt__str *out, bool *changed)
         else
             vkt__str_add(out, text + run, end - run);
     }
+fail:
+    free(s.at);
+    return st;
+}
+
+vkt_status vkt__normal_form(vkt__form form, const char *text, size_t n, vkt__str *out)
+{
+    static const utf8proc_option_t of[] = { UTF8PROC_COMPOSE, UTF8PROC_DECOMPOSE,
+                                            UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
+                                            UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT };
+    vkt_status st = VKT_OK;
+    scratch s = { 0 };
+    const char *from = text, *end = text + n;
+    for (const char *at = text; at < end;) {
+        const char *start = at;
+        int32_t c = vkt__utf8_next(&at, end);
+        VKT_ASSERT(c >= 0);
+        if (form == VKT__FORM_C || !vkt__is_undecomposed(c)) continue;
+        VKT_TRY(compose(of[form] | UTF8PROC_STABLE, from, (size_t)(start - from), &s, out));
+        vkt__str_add(out, start, (size_t)(at - start));
+        from = at;
+    }
+    VKT_TRY(compose(of[form] | UTF8PROC_STABLE, from, (size_t)(end - from), &s, out));
 fail:
     free(s.at);
     return st;

@@ -1,8 +1,10 @@
-/* Private to src/data: a tokenizer in memory. Three kinds in one shape: "bpe" splits text by
+/* Private to src/data: a tokenizer in memory. Five kinds in one shape: "bpe" splits text by
  * patterns, then merges pairs of tokens within each piece, lowest rank first; "bytes" is a bpe
- * without merges; "chars" has one token per Unicode character. tokenizer.c owns it and encodes,
- * tokenizer_split.c cuts text into pieces, tokenizer_bpe.c merges, tokenizer_files.c and
- * tokenizer_json.c read and write it, tokenizer_train.c makes new ones. */
+ * without merges; "chars" has one token per Unicode character; "wordpiece" and "unigram" normalise
+ * text, cut it into words and find the tokens of each. tokenizer.c owns it and encodes,
+ * tokenizer_split.c cuts text into pieces, tokenizer_words.c into words, tokenizer_bpe.c,
+ * tokenizer_wordpiece.c and tokenizer_unigram.c find tokens, tokenizer_files.c and tokenizer_json.c
+ * read and write it, tokenizer_train.c makes new ones. */
 #ifndef VKT_DATA_VOCABULARY_H
 #define VKT_DATA_VOCABULARY_H
 
@@ -14,7 +16,10 @@ typedef struct vkt__piece {
     uint32_t n;
     bool added;   /* found before the text is split, not by merges */
     bool special; /* added: a control token, recognised only when that is asked for */
-    bool byte;    /* spm: what a byte of an unknown character becomes */
+    bool byte;    /* spm, unigram: what a byte of an unknown character becomes */
+    /* added, of words: looked for in the normalised text; it takes the white space on its left,
+     * right */
+    bool normalized, lstrip, rstrip;
 } vkt__piece;
 
 typedef struct vkt__merge {
@@ -42,8 +47,14 @@ struct vkt_tokenizer {
     bool spm;       /* a bpe of characters, as SentencePiece has it (tokenizer_spm.h) */
     bool spm_words; /* no token reaches from one word into the next */
     vkt__prefix prefix;
-    const char *json; /* spm: the file, which is written as it is */
-    bool nfc;         /* text is normalised before it is split */
+    const char *json; /* spm, words: the file, which is written as it is */
+    /* wordpiece, unigram */
+    struct vkt__normalizer *normalizer;
+    struct vkt__words *words; /* NULL: of another kind */
+    struct vkt__wordpiece *wordpiece;
+    struct vkt__unigram *unigram;
+    const char *rules; /* what decides the tokens of a text but the vocabulary, as JSON */
+    bool nfc;          /* text is normalised before it is split */
     /* chars: [n_points], rising */
     int32_t *point;
     uint32_t *point_id, n_points;

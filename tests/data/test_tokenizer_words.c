@@ -1,0 +1,206 @@
+/* data: WordPiece and Unigram. Golden tokens from Hugging Face's tokenizers
+ * (tools/golden/golden_tokenizers.py --words), what is refused, and damaged files. */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "base/words.h"
+#include "data/text/tokenizer_json.h"
+
+#define DIR "test_tokenizer_words_tmp"
+#define GOLDEN VKT_TEST_DIR "/golden/"
+#include "own_folder.h"
+
+static json_t *load(const char *path)
+{
+    json_error_t e;
+    json_t *j = json_load_file(path, JSON_ALLOW_NUL, &e);
+    if (!j) print_error("%s: %s\n", path, e.text);
+    assert_non_null(j);
+    return j;
+}
+
+static vkt_tokenizer *open_tokenizer(const char *path)
+{
+    vkt_tokenizer *t;
+    REQUIRE_OK(vkt_tokenizer_open(path, &t));
+    return t;
+}
+
+static void require_tokens(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                           const json_t *want, uint32_t offset)
+{
+    vkt_tokens got = { 0 };
+    REQUIRE_OK(vkt_tokenizer_encode(t, text, n, special, &got));
+    bool same = got.n == json_array_size(want);
+    for (size_t k = 0; same && k < got.n; k++)
+        same = got.id[k] == (uint32_t)json_integer_value(json_array_get(want, k)) - offset;
+    if (!same) print_error("other tokens for '%.60s'\n", text);
+    assert_true(same);
+    free(got.id);
+}
+
+/* WordPiece and Unigram: BERT's, T5's, ALBERT's, with byte fallback, without a cut at white space.
+ * Written and read back they are the same. */
+static void words_style(void **state)
+{
+    static const char *const names[] = { "bert",   "bert-cased", "t5",
+                                         "albert", "fallback",   "metaspace" };
+    json_t *rows = load(GOLDEN "words.json"), *row;
+    (void)state;
+    for (size_t k = 0; k < VKT_COUNT(names); k++) {
+        char path[512];
+        size_t i;
+        snprintf(path, sizeof path, GOLDEN "words-%s.json", names[k]);
+        vkt_tokenizer *t = open_tokenizer(path), *again;
+        assert_string_equal(vkt_tokenizer_get_info(t)->kind, k < 2 ? "wordpiece" : "unigram");
+        char *json = vkt_tokenizer_json(t);
+        REQUIRE_OK(vkt__tokenizer_parse_json(json, strlen(json), "again", &again));
+        assert_true(vkt_tokenizer_get_info(t)->hash == vkt_tokenizer_get_info(again)->hash);
+        json_array_foreach(rows, i, row)
+        {
+            const char *text = json_string_value(json_object_get(row, "text"));
+            size_t n = json_string_length(json_object_get(row, "text"));
+            require_tokens(t, text, n, true, json_object_get(row, names[k]), 0);
+        }
+        free(json);
+        vkt_tokenizer_destroy(&again);
+        vkt_tokenizer_destroy(&t);
+    }
+    json_decref(rows);
+}
+
+/* ---- what is refused ---- */
+
+/* A file with one value replaced: path "a.b.c", value as JSON; NULL removes it. */
+static void refused(const char *file, const char *path, const char *value, vkt_status status,
+                    const char *line)
+{
+    char key[64];
+    vkt_tokenizer *t = NULL;
+    json_t *root = load(file), *o = root;
+    for (size_t n; n = strcspn(path, "."), path[n]; path += n + 1) {
+        snprintf(key, sizeof key, "%.*s", (int)n, path);
+        o = json_object_get(o, key);
+        assert_non_null(o);
+    }
+    if (value)
+        json_object_set_new(o, path, json_loads(value, JSON_DECODE_ANY, NULL));
+    else
+        json_object_del(o, path);
+    char *text = json_dumps(root, 0);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__tokenizer_parse_json(text, strlen(text), "t.json", &t), status);
+    REQUIRE_LOGGED(line);
+    assert_null(strchr(test_log, '\n')[1] ? "more than one line" : NULL);
+    assert_null(t);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    free(text);
+    json_decref(root);
+}
+
+static void bad_words(void **state)
+{
+    static const struct {
+        const char *file, *path, *value, *line;
+    } rows[] = {
+        { "bert", "model.unk_token", "\"[NO]\"", "its unk_token is not in the vocabulary" },
+        { "bert", "pre_tokenizer", "null", "without a pre_tokenizer of 'BertPreTokenizer" },
+        { "bert", "pre_tokenizer.type", "\"Whitespace\"", "pre_tokenizer 'Whitespace'" },
+        { "bert", "normalizer.type", "\"Nmt\"", "normalizer 'Nmt'" },
+        { "bert", "model.vocab.a", "-1", "a token's id is not a number" },
+        { "bert", "model.vocab.a", "7", "token id 7 is given twice" },
+        { "bert", "model.type", "\"WordLevel\"", "BPE, WordPiece and Unigram are supported" },
+        { "bert", "added_tokens", "[{\"id\": 1, \"content\": \"[UNK]\", \"normalized\": true}]",
+          "a normalized added token that the normalizer changes, '[UNK]'" },
+        { "bert", "added_tokens", "[{\"id\": 1, \"content\": \"x\", \"single_word\": true}]",
+          "an added token with 'single_word'" },
+        { "t5", "normalizer.precompiled_charsmap", "\"AAAA\"", "Precompiled with a damaged" },
+        { "t5", "normalizer.precompiled_charsmap", "\"BAAAAAAAAABhYg==\"", "Precompiled with a" },
+        { "t5", "model.unk_id", "100000", "its unk_id is past the vocabulary" },
+        { "t5", "model.vocab", "[[1, 2], [\"a\"], []]", "is not [token, score]" },
+        { "t5", "model.vocab", "[]", "its unk_id is past the vocabulary" },
+        { "t5", "pre_tokenizer", "{\"type\": \"WhitespaceSplit\"}",
+          "pre_tokenizer of 'Metaspace'" },
+        { "metaspace", "pre_tokenizer.replacement", "\"_\"", "Metaspace's replacement" },
+        { "metaspace", "pre_tokenizer.prepend_scheme", "\"last\"", "Metaspace's prepend_scheme" },
+        { "metaspace", "normalizer",
+          "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"a+\"}, \"content\": \"\"}",
+          "Replace of a regular expression" },
+    };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        char file[512];
+        snprintf(file, sizeof file, GOLDEN "words-%s.json", rows[i].file);
+        refused(file, rows[i].path, rows[i].value, VKT_E_FORMAT, rows[i].line);
+    }
+}
+
+/* A character that is no token, and no token for such ones. */
+static void unigram_without_unknown(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "{\"model\": {\"type\": \"Unigram\", \"unk_id\": null, \"vocab\": [[\"\u2581a\", -1.0]]}, "
+        "\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"\u2581\", "
+        "\"prepend_scheme\": \"always\"}}";
+    vkt_tokenizer *t;
+    vkt_tokens tokens = { 0 };
+    REQUIRE_OK(vkt__tokenizer_parse_json(file, strlen(file), "u", &t));
+    REQUIRE_OK(vkt_tokenizer_encode(t, "a a", 3, false, &tokens));
+    assert_int_equal(tokens.n, 2);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_tokenizer_encode(t, "a b", 3, false, &tokens), VKT_E_FORMAT);
+    REQUIRE_LOGGED("which has no token for what is unknown");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    free(tokens.id);
+    vkt_tokenizer_destroy(&t);
+}
+
+/* Tokens of the vocabulary, or an error where it has none for what is unknown. */
+static void may_encode(vkt_tokenizer *t, const char *text)
+{
+    vkt_tokens tokens = { 0 };
+    if (vkt_tokenizer_encode(t, text, strlen(text), true, &tokens) == VKT_OK)
+        for (size_t i = 0; i < tokens.n; i++)
+            assert_true(tokens.id[i] < vkt_tokenizer_get_info(t)->n_vocab);
+    free(tokens.id);
+}
+
+/* Damaged files: refused or read, never a crash; what is read encodes. */
+static void damaged_files(void **state)
+{
+    (void)state;
+    static const char *const seeds[] = { GOLDEN "words-bert.json", GOLDEN "words-albert.json",
+                                         GOLDEN "words-fallback.json" };
+    TEST_LOG_CAPTURE();
+    vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_ERROR);
+    for (uint64_t k = 0; k < 750; k++) {
+        char *text = NULL;
+        size_t n;
+        vkt_tokenizer *t = NULL;
+        test_log[0] = 0;
+        REQUIRE_OK(vkt__file_read(seeds[k % VKT_COUNT(seeds)], 1 << 20, &text, &n));
+        for (uint64_t j = 0; j < 1 + k % 3; j++)
+            text[vkt_rand_below(k, VKT_RNG_TEST, 2 * j, (uint32_t)n)] =
+                "\"{}[]:,0\\\xff 9"[vkt_rand_below(k, VKT_RNG_TEST, 2 * j + 1, 12)];
+        if (k % 5 == 0) n = vkt_rand_below(k, VKT_RNG_TEST, 9, (uint32_t)n);
+        vkt_status st = vkt__tokenizer_parse_json(text, n, "damaged", &t);
+        assert_true((st == VKT_OK) == (t != NULL));
+        if (t) may_encode(t, "Any [MASK] text 12\n  caf\xcc\x81\xff");
+        vkt_tokenizer_destroy(&t);
+        free(text);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_style),
+        cmocka_unit_test(bad_words),
+        cmocka_unit_test(unigram_without_unknown),
+        cmocka_unit_test(damaged_files),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
