@@ -267,7 +267,7 @@ refused 4 "'empty.txt' is empty" pack empty.txt --out r0
 refused 4 "can't open 'absent'" pack absent --out r0
 refused 4 'byte 3 of the text is not UTF-8' pack latin1.txt --tokenizer chars --out r0
 refused 4 "'bad.jsonl' line 2" pack bad.jsonl --out r0
-refused 4 'Unigram without a pre_tokenizer of .Metaspace. is not supported' pack short.txt --tokenizer unigram.json --out r0
+refused 4 'a vocabulary of 0 tokens; it must have 1' pack short.txt --tokenizer unigram.json --out r0
 refused 4 'the vocabulary lacks byte 0x00' pack short.txt --tokenizer nobytes.json --out r0
 refused 4 "line 1 is not .base64 rank." pack short.txt --tokenizer bad.tiktoken --out r0
 refused 4 "there is no tokenizer 'absent': data.tokenizer (or --tokenizer)" pack short.txt --tokenizer absent --out r0
