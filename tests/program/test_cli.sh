@@ -93,7 +93,9 @@ for c in "${!flags[@]}"; do
   check "help $c is $c --help" cmp "$tmp/out" "$tmp/by-flag"
   run --help; out "^  $c "
 done
-run train --help; out '^  optim\.lr +'; out '^  train\.steps +'; out 'subgroup'
+run train --help; out '^  optim\.lr +'; out '^  train\.steps +'; out 'help cap'
+check "the names of --cap are in help cap alone" test "$(grep -c '^  subgroup' "$tmp/out")" = 0
+run help cap; code 0; silent err; out '^  subgroup +lanes of a subgroup'; out '^  memory +bytes of device memory'
 
 # ---- text
 printf 'one fish two fish red fish blue fish' >fish.txt

@@ -107,6 +107,10 @@ static int run(int argc, char **argv)
         cli_error("'%s': the command comes first; see `vktrain --help`", first);
         return CLI_USAGE;
     }
+    if (help && !strcmp(argv[2], "cap")) {
+        cli_help_cap(stdout);
+        return CLI_OK;
+    }
     const cli_command *cmd = find_command(help ? argv[2] : first);
     if (!cmd) return CLI_USAGE;
     if (!help) return run_command(cmd, argc, argv);

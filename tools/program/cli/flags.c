@@ -18,7 +18,8 @@ static const cli_flag gpu_flags[] = {
     { "--device", CLI_TEXT, AT(gpu.device), "D", "VKT_DEVICE, else the best",
       "device to use: index, cpu, gpu, part of a name, or UUID" },
     { "--cap", CLI_TEXT, AT(gpu.cap), "LIST", NULL,
-      "pretend that the device can do less, e.g. fp16=0,subgroup=4 (names below)" },
+      "pretend that the device can do less, e.g. fp16=0,subgroup=4 (`vktrain help cap` lists the "
+      "names)" },
     { "--validate", CLI_ASKED, AT(gpu.validate), "gpu", NULL,
       "check every Vulkan call with the validation layer, synchronization too; with gpu also each "
       "address that a kernel reads or writes, slowly; a message makes the exit code 1" },
@@ -305,15 +306,18 @@ void cli_help(const cli_command *cmd, FILE *f)
             cli_wrap(f, g->fallback ? cli_text("%s (default: %s)", g->help, g->fallback) : g->help,
                      width + 2, width + 2);
         }
-    if (cmd->common == CLI_GPU) {
-        fprintf(f, "\n%snames that --cap takes%s\n", bold, plain);
-        for (const char *p = vkt_cap_help(); *p; p += *p == '\n') {
-            size_t n = strcspn(p, "\n");
-            if (n) fprintf(f, "  %.*s\n", (int)n, p);
-            p += n;
-        }
-    }
     if (cmd->more_help) cmd->more_help(f);
+}
+
+void cli_help_cap(FILE *f)
+{
+    fprintf(f, "%snames that --cap takes, each as name=number%s\n", cli_color(f, CLI_BOLD),
+            cli_color(f, CLI_PLAIN));
+    for (const char *p = vkt_cap_help(); *p; p += *p == '\n') {
+        size_t n = strcspn(p, "\n");
+        if (n) fprintf(f, "  %.*s\n", (int)n, p);
+        p += n;
+    }
 }
 
 bool cli_tta(const char *command, const char *value, int *out)

@@ -66,6 +66,7 @@ typedef struct cli_command {
 int cli_parse(const cli_command *cmd, int argc, char **argv, void *options);
 void cli_finish(const cli_command *cmd, void *options);
 void cli_help(const cli_command *cmd, FILE *f);
+void cli_help_cap(FILE *f); /* the names that --cap takes */
 /* The command's flags: its own, --force, the device's, those of all; each table ends with name
  * NULL. */
 enum { CLI_N_TABLES = 4 };
