@@ -218,8 +218,10 @@ vkt_status vkt__check_graph(vkt_gpu *gpu, vkt_graph *g, char *why, size_t bytes)
 
 static bool has_named(const vkt_graph *g)
 {
-    for (size_t k = 0; k < g->n_nodes; k++)
-        if (vkt__matmul_is_named(g->nodes[k])) return true;
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        const vkt_node *n = g->nodes[k];
+        if (vkt__matmul_is_named(n) || (vkt__is_conv(n) && n->attr.conv.kernel)) return true;
+    }
     return false;
 }
 

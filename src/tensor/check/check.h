@@ -9,9 +9,10 @@ typedef struct vkt__check_desc {
     uint32_t most;     /* sample cases of each row at most; 0: all */
     const char *only;  /* names of rows, commas between them; NULL: all */
     bool compile_only; /* kernels are made and not run */
-    bool no_named; /* not the products that name their kernel, which do not depend on the class */
-    bool few_foreign; /* of cases that name a kernel shaped for other devices every eighth of its
-                         family's first */
+    bool no_named;     /* not products and convolutions that name their kernel: the class is nothing
+                        * to them */
+    bool few_foreign;  /* of cases that name a kernel shaped for other devices every eighth of its
+                          family's first */
 } vkt__check_desc;
 vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
                           void (*fn)(void *user, const vkt_check_result *r), void *user);
