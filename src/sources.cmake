@@ -32,6 +32,7 @@ set(SRC_GPU
   src/gpu/instance.c
   src/gpu/journal.c
   src/gpu/kernel.c
+  src/gpu/uniform_flow.c
   src/gpu/memory_type.c
   src/gpu/nvml.c
   src/gpu/slab.c

@@ -52,6 +52,22 @@ void vkt__gpu_log_fault(vkt_gpu *gpu)
     free(info.pVendorInfos);
 }
 
+static bool flows_uniformly(const vkt_gpu *gpu, const VkExtensionProperties *have, uint32_t n)
+{
+    VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR flow = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_FEATURES_KHR
+    };
+    VkPhysicalDeviceFeatures2 f = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &flow, { 0 } };
+    for (uint32_t i = 0; i < n; i++) {
+        if (strcmp(have[i].extensionName,
+                   VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME) != 0)
+            continue;
+        vkGetPhysicalDeviceFeatures2(gpu->phys, &f);
+        return flow.shaderSubgroupUniformControlFlow;
+    }
+    return false;
+}
+
 static vkt_status device_create(vkt_gpu *gpu)
 {
     vkt_status st = VKT_OK;
@@ -70,7 +86,7 @@ static vkt_status device_create(vkt_gpu *gpu)
     VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12, { 0 } };
     f2.features.shaderInt64 = c->int64;
 
-    const char *extensions[6];
+    const char *extensions[8];
     uint32_t n_ext = 0, n = 0;
     vkEnumerateDeviceExtensionProperties(gpu->phys, NULL, &n, NULL);
     VkExtensionProperties *have = vkt__alloc(n * sizeof *have);
@@ -81,6 +97,7 @@ static vkt_status device_create(vkt_gpu *gpu)
     for (size_t w = 0; w < VKT_COUNT(wanted); w++)
         for (uint32_t i = 0; i < n; i++)
             if (!strcmp(have[i].extensionName, wanted[w])) extensions[n_ext++] = wanted[w];
+    gpu->uniform_flow = flows_uniformly(gpu, have, n);
     free(have);
     VkPhysicalDeviceFaultFeaturesEXT fault = {
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FAULT_FEATURES_EXT
@@ -93,6 +110,16 @@ static vkt_status device_create(vkt_gpu *gpu)
         fault.deviceFaultVendorBinary = VK_FALSE;
         if (fault.deviceFault) f13.pNext = &fault;
         gpu->fault_info = fault.deviceFault;
+    }
+
+    VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR flow = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_FEATURES_KHR
+    };
+    if (gpu->uniform_flow) {
+        extensions[n_ext++] = VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME;
+        flow.shaderSubgroupUniformControlFlow = VK_TRUE;
+        flow.pNext = f13.pNext;
+        f13.pNext = &flow;
     }
 
     float priority = 1;

@@ -81,6 +81,7 @@ struct vkt_gpu {
     VkPipelineLayout layout;
     VkPipelineCache cache;
     bool use_cache, tunes, debug_names, fault_info;
+    bool uniform_flow;   /* shaders are told so: uniform_flow.h */
     bool cache_fails;    /* it can't be written, which was told */
     bool choices_matter; /* what can't be written of them is an error */
     atomic_bool lost;    /* read by who watches from another thread, too */

@@ -4,6 +4,7 @@
 #include "base/embedded.h"
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
+#include "gpu/uniform_flow.h"
 
 const char *vkt__shader_name(vkt__shader shader)
 {
@@ -24,16 +25,25 @@ static bool gives_all(const uint32_t *w, size_t words, const vkt__constant *spec
     return true;
 }
 
-/* The shader's SPIR-V, out of the binary; to be freed. NULL: no memory. */
-static uint32_t *spirv(const vkt__embedded_file *f)
+/* A shader's SPIR-V. */
+typedef struct spirv {
+    uint32_t *code; /* to be freed; NULL: no memory */
+    size_t words;
+} spirv;
+
+/* Out of the binary, as the device is to have it. */
+static spirv unpack(const vkt_gpu *gpu, const vkt__embedded_file *f)
 {
-    uint32_t *code = vkt__alloc(f->bytes);
+    spirv s = { vkt__alloc(f->bytes), f->bytes / 4 };
     uLongf n = f->bytes;
-    int z = uncompress((Bytef *)code, &n, f->data, f->stored);
+    int z = uncompress((Bytef *)s.code, &n, f->data, f->stored);
     VKT_ASSERT(z == Z_MEM_ERROR || (z == Z_OK && n == f->bytes));
-    if (z == Z_OK) return code;
-    free(code);
-    return NULL;
+    uint32_t *packed = s.code;
+    s.code = z != Z_OK           ? NULL
+             : gpu->uniform_flow ? vkt__uniform_flow_declare(packed, &s.words)
+                                 : packed;
+    if (s.code != packed) free(packed);
+    return s;
 }
 
 /* Lanes of its subgroups: those that it asks for, else the device's. */
@@ -64,13 +74,12 @@ static vkt__kernel *add(vkt__kernel **list, vkt__shader shader, const vkt__const
 
 /* Creates k's pipeline; changes nothing else, so that several threads may. *call: what gave the
  * result. */
-static VkResult create(const vkt_gpu *gpu, vkt__kernel *k, const uint32_t *code, const char **call)
+static VkResult create(const vkt_gpu *gpu, vkt__kernel *k, spirv s, const char **call)
 {
-    const vkt__embedded_file *f = &vkt__embedded_shaders[k->shader];
     uint32_t invocations = k->spec[0].value, lanes = lanes_of(&gpu->caps, k->spec, k->n_spec);
     VkShaderModule module = VK_NULL_HANDLE;
-    VkShaderModuleCreateInfo mod = { VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, NULL, 0, f->bytes,
-                                     code };
+    VkShaderModuleCreateInfo mod = { VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, NULL, 0,
+                                     s.words * 4, s.code };
     *call = "vkCreateShaderModule";
     VkResult r = vkCreateShaderModule(gpu->dev, &mod, NULL, &module);
     if (r != VK_SUCCESS) return r;
@@ -133,16 +142,16 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
         return vkt__fail(VKT_E_UNSUPPORTED, "gpu", "this build has no kernel '%s'", f->name);
     VKT_ASSERT(spec[0].value > 0 && spec[0].value <= gpu->caps.workgroup);
     vkt__kernel *list = NULL, *k = add(&list, shader, spec, n);
-    uint32_t *code = spirv(f);
-    if (!code) {
+    spirv s = unpack(gpu, f);
+    if (!s.code) {
         free(k);
         return vkt__fail(VKT_E_OOM_HOST, "gpu", "no memory to unpack the kernel '%s'", f->name);
     }
-    VKT_ASSERT(gives_all(code, f->bytes / 4, spec, n));
+    VKT_ASSERT(gives_all(s.code, s.words, spec, n));
     const char *call = "vkCreateComputePipelines";
-    VkResult r = fail_left && --fail_left == 0 ? VK_ERROR_INITIALIZATION_FAILED
-                                               : create(gpu, k, code, &call);
-    free(code);
+    VkResult r =
+        fail_left && --fail_left == 0 ? VK_ERROR_INITIALIZATION_FAILED : create(gpu, k, s, &call);
+    free(s.code);
     if (r != VK_SUCCESS) {
         st = vkt__vk_fail(gpu, r, call);
         goto fail;
@@ -173,7 +182,7 @@ typedef struct making {
     const vkt_gpu *gpu;
     vkt__kernel **kernels;
     size_t n;
-    uint32_t *codes[VKT_N_SHADERS]; /* of those shaders that the kernels are of */
+    spirv codes[VKT_N_SHADERS]; /* of those shaders that the kernels are of */
     atomic_size_t next;
     _Atomic(const char *) lost; /* the call that lost the device, or NULL */
 } making;
@@ -184,8 +193,8 @@ static void work(void *arg)
     const char *call;
     for (size_t i; (i = atomic_fetch_add(&m->next, 1)) < m->n;) {
         vkt__kernel *k = m->kernels[i];
-        uint32_t *code = m->codes[k->shader];
-        VkResult r = code ? create(m->gpu, k, code, &call) : VK_ERROR_OUT_OF_HOST_MEMORY;
+        spirv s = m->codes[k->shader];
+        VkResult r = s.code ? create(m->gpu, k, s, &call) : VK_ERROR_OUT_OF_HOST_MEMORY;
         if (r != VK_SUCCESS)
             k->pipeline = VK_NULL_HANDLE; /* vkt__kernel_get tries again, and tells */
         const char *none = NULL;
@@ -203,7 +212,8 @@ void vkt__kernels_make(vkt_gpu *gpu)
     size_t at = m.n, n = VKT_MIN(VKT_MIN(vkt__cpu_count(), m.n), MOST_THREADS);
     for (vkt__kernel *k = gpu->wishes; k; k = k->next) {
         m.kernels[--at] = k;
-        if (!m.codes[k->shader]) m.codes[k->shader] = spirv(&vkt__embedded_shaders[k->shader]);
+        if (!m.codes[k->shader].code)
+            m.codes[k->shader] = unpack(gpu, &vkt__embedded_shaders[k->shader]);
     }
     if (n > 1 && !fail_left && !gpu->lost) {
         for (size_t i = 1; i < n; i++)
@@ -223,7 +233,7 @@ void vkt__kernels_make(vkt_gpu *gpu)
         }
     }
     if (atomic_load(&m.lost)) vkt__vk_fail(gpu, VK_ERROR_DEVICE_LOST, atomic_load(&m.lost));
-    for (uint32_t i = 0; i < VKT_N_SHADERS; i++) free(m.codes[i]);
+    for (uint32_t i = 0; i < VKT_N_SHADERS; i++) free(m.codes[i].code);
     free(m.kernels);
     gpu->wishes = NULL;
     vkt_log(VKT_LOG_DEBUG, "gpu", "%zu kernels in %.2f s by %zu threads", m.n, vkt__now() - start,

@@ -31,13 +31,13 @@ static vkt_status plain_create(vkt_model *m, uint64_t count, const char *label, 
     return vkt__model_buffer_create(m->gpu, &desc, out);
 }
 
-/* What one allocation may hold of a flat buffer, in elements; shapes and kernels count to 2^32. */
+/* What one allocation may hold of a flat buffer, in elements; a tensor has fewer than 2^31. */
 static uint64_t most_elements(const vkt_model *m)
 {
     if (!m->gpu) return UINT64_MAX;
     const vkt_caps *caps = vkt_gpu_caps(m->gpu);
     uint64_t most = VKT_MIN(caps->max_alloc_bytes, caps->max_buffer_bytes) / 4;
-    return VKT_MIN(most, 1ull << 31) / VKT_PARAM_ALIGN * VKT_PARAM_ALIGN;
+    return VKT_MIN(most, INT32_MAX) / VKT_PARAM_ALIGN * VKT_PARAM_ALIGN;
 }
 
 vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model **out)

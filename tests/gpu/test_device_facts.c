@@ -1,8 +1,12 @@
 /* What is made of drivers' reports, of GPUs that need not be here. Memory types as RADV, ANV,
  * NVIDIA's driver and llvmpipe list them. */
+#include <zlib.h>
+
 #include "testing.h"
 
+#include "base/embedded.h"
 #include "gpu/gpu_vk.h"
+#include "gpu/uniform_flow.h"
 #include "tensor/graph/graph.h"
 
 enum { L = 1, V = 2, C = 4, H = 8, AMD_UNCACHED = 0xc0 };
@@ -117,6 +121,45 @@ static void tensors_past_2_to_the_31_are_refused(void **state)
     vkt_graph_destroy(&g);
 }
 
+/* Every shader of this build, declared: all its instructions in their order, and two more. */
+static void shaders_ask_for_uniform_control_flow(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < VKT_N_SHADERS; i++) {
+        const vkt__embedded_file *f = &vkt__embedded_shaders[i];
+        if (!f->data) continue; /* of matrix units, where the build has none */
+        uLongf bytes = f->bytes;
+        uint32_t *code = malloc(bytes);
+        assert_int_equal(uncompress((Bytef *)code, &bytes, f->data, f->stored), Z_OK);
+        size_t words = bytes / 4, n = words, n_new = 0, at = 5, from = 5;
+        uint32_t *out = vkt__uniform_flow_declare(code, &n), entry = 0;
+        enum { EXTENSION = 10, ENTRY_POINT = 15, EXECUTION_MODE = 16, CAPABILITY = 17 };
+        assert_memory_equal(out, code, 20);
+        for (uint32_t before = 0; at < n; before = out[at] & 0xffff, at += out[at] >> 16) {
+            uint32_t op = out[at] & 0xffff, length = out[at] >> 16;
+            assert_true(length > 0 && at + length <= n);
+            if (op == EXTENSION &&
+                !strcmp((const char *)(out + at + 1), "SPV_KHR_subgroup_uniform_control_flow")) {
+                assert_int_equal(before, CAPABILITY);
+                assert_true((out[at + length] & 0xffff) != CAPABILITY);
+                n_new++;
+            } else if (op == EXECUTION_MODE && out[at + 2] == 4421) {
+                assert_int_equal(before, ENTRY_POINT);
+                assert_int_equal(out[at + 1], entry);
+                n_new++;
+            } else {
+                if (op == ENTRY_POINT) entry = out[at + 2];
+                assert_true(from + length <= words);
+                assert_memory_equal(out + at, code + from, 4 * length);
+                from += length;
+            }
+        }
+        assert_true(at == n && from == words && n_new == 2);
+        free(out);
+        free(code);
+    }
+}
+
 int main(void)
 {
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
@@ -126,6 +169,7 @@ int main(void)
         cmocka_unit_test(a_queue_with_a_clock_is_preferred),
         cmocka_unit_test(subgroups_serve_with_all_that_kernels_use),
         cmocka_unit_test(tensors_past_2_to_the_31_are_refused),
+        cmocka_unit_test(shaders_ask_for_uniform_control_flow),
     };
     return cmocka_run_group_tests_name("device facts", tests, NULL, NULL);
 }

@@ -315,10 +315,9 @@ static void a_device_that_only_plans_runs_nothing(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
-/* More than 2^32 parameters, where an allocation has at most 2^29 of them. */
-static void flat_buffers_are_cut_between_parameters(void **state)
+/* More than 2^32 parameters, where an allocation has at most this many bytes. */
+static void cut_in(uint64_t most_bytes, size_t n_pieces)
 {
-    (void)state;
     enum { N = 80, WIDTH = 8192 };
     vkt_layer layers[N];
     for (int i = 0; i < N; i++) layers[i] = (vkt_layer) { .type = "linear", .out = WIDTH };
@@ -334,6 +333,7 @@ static void flat_buffers_are_cut_between_parameters(void **state)
     vkt_optim *o;
     vkt_buffer *step;
     read_device("h200", &caps);
+    caps.max_alloc_bytes = caps.max_buffer_bytes = most_bytes;
     caps.budget_bytes = caps.heap_bytes = 1ull << 40;
     REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
     REQUIRE_OK(vkt_model_create(gpu, &d, &m));
@@ -357,10 +357,10 @@ static void flat_buffers_are_cut_between_parameters(void **state)
             assert_true((p->offset + p->count) * flats[f].each <= end);
         }
     }
-    assert_int_equal(flats[0].all->n_pieces, 12); /* of seven matrices each */
+    assert_int_equal(flats[0].all->n_pieces, n_pieces);
     vkt_optim_desc adam = { .rule = VKT_RULE_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f };
     REQUIRE_OK(vkt_optim_create(gpu, &adam, m, &o));
-    assert_int_equal(vkt_optim_moment(o, 1)->n_pieces, 12);
+    assert_int_equal(vkt_optim_moment(o, 1)->n_pieces, n_pieces);
     vkt_graph *g = vkt__graph_new(gpu);
     vkt_tensor *loss = vkt_input(g, vkt_shape1(1), VKT_F32, "loss");
     vkt_tensor *scalars = vkt_optim_build(o, g, loss, NULL);
@@ -372,15 +372,33 @@ static void flat_buffers_are_cut_between_parameters(void **state)
     size_t n_updates = 0;
     for (size_t i = 0; i < g->n_nodes; i++)
         n_updates += !strcmp(g->nodes[i]->op->name, "optim_update");
-    assert_int_equal(n_updates, 12);
+    assert_int_equal(n_updates, n_pieces);
     vkt_graph_destroy(&g);
     vkt_buffer_destroy(gpu, &step);
     vkt_optim_destroy(&o);
     vkt_model_destroy(&m);
-    layers[1].out = 1 << 17;
+    vkt_gpu_destroy(&gpu);
+}
+
+static void flat_buffers_are_cut_between_parameters(void **state)
+{
+    (void)state;
+    cut_in(1ull << 31, 12); /* of seven matrices each */
+    cut_in(1ull << 40, 3);  /* of 31: a tensor has fewer than 2^31 elements */
+    vkt_layer layers[] = { { .type = "linear", .out = 8 }, { .type = "linear" } };
+    vkt_model_desc d = { .layers = layers,
+                         .n_layers = 2,
+                         .input = vkt_shape1(1 << 27),
+                         .n_outputs = 8,
+                         .source = "r.yaml" };
+    vkt_caps caps;
+    vkt_gpu *gpu;
+    vkt_model *m;
+    read_device("h200", &caps);
+    REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_model_create(gpu, &d, &m), VKT_E_SHAPE);
-    REQUIRE_LOGGED("r.yaml: parameter '1.weight' takes 4096 MiB; one allocation of this device has "
+    REQUIRE_LOGGED("r.yaml: parameter '0.weight' takes 4096 MiB; one allocation of this device has "
                    "at most 2048 MiB");
     vkt_gpu_destroy(&gpu);
 }
