@@ -47,15 +47,21 @@ float mish_slope(float x, float e)
 
 const float GELU_K = 0.7978845608, GELU_C = 0.044715;
 
+/* NaN as it comes, which max and clamp give up for a number: a model that is lost must not look well. */
+float unless_nan(float x, float y)
+{
+    return is_nan(x) ? x : y;
+}
+
 /* act: a number of vkt_act, known when the kernel is compiled. */
 float act_fwd(int act, float x)
 {
-    if (act == VKT_ACT_N_RELU) return max(x, 0.0);
+    if (act == VKT_ACT_N_RELU) return unless_nan(x, max(x, 0.0));
     if (act == VKT_ACT_N_GELU) return x * sigmoid(2.0 * GELU_K * (x + GELU_C * x * x * x));
     if (act == VKT_ACT_N_GELU_ERF) return x >= 0.0 ? x - 0.5 * x * erfc_pos(x * 0.7071067812) : 0.5 * x * erfc_pos(-x * 0.7071067812);
     if (act == VKT_ACT_N_SILU) return x * sigmoid(x);
-    if (act == VKT_ACT_N_SIGMOID) return sigmoid(x);
-    if (act == VKT_ACT_N_TANH) return tanh_safe(x);
+    if (act == VKT_ACT_N_SIGMOID) return unless_nan(x, sigmoid(x));
+    if (act == VKT_ACT_N_TANH) return unless_nan(x, tanh_safe(x));
     if (act == VKT_ACT_N_MISH) return x * tanh_softplus(exp(clamp(x, -80.0, 20.0)));
     if (act == VKT_ACT_N_HARDSWISH) return x * clamp(x * (1.0 / 6.0) + 0.5, 0.0, 1.0);
     return x;

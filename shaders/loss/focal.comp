@@ -16,7 +16,7 @@ void main()
 {
     uint row = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     if (row >= p.rows) return;
-    float k = 1.0, l = max(p.loss.v[row], 0.0);
+    float k = 1.0, loss = p.loss.v[row], l = max(loss, 0.0);
     if ((p.flags & VKT_XENT_WEIGHT) != 0) k *= p.weight.v[row];
     if ((p.flags & VKT_XENT_CLASS_WEIGHT) != 0) {
         uint target = p.target.v[row];
@@ -27,5 +27,5 @@ void main()
     float q = missed(l), power = q > 0.0 ? exp2(max(p.gamma * log2(q), -120.0)) : p.gamma > 0.0 ? 0.0 : 1.0;
     float ratio = q > 0.0 ? l / q : 1.0;
     float z = (p.flags & VKT_FOCAL_SLOPE) != 0 ? power * (1.0 + p.gamma * (1.0 - q) * ratio) : power * l;
-    store(p.z, row, k * z);
+    store(p.z, row, is_nan(loss) ? loss : k * z);
 }

@@ -7,6 +7,7 @@
 #include "one_device.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
+#include "tensor/ops/act.h"
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
 #include "tensor/passes/rewrite.h"
@@ -152,6 +153,45 @@ static void casts_round_to_nearest_even(void **state)
         }
         destroy(&g);
     }
+}
+
+/* Alone, and at the end of a product: 1 times NaN, infinities, numbers. */
+static void activations_and_losses_keep_nan(void **state)
+{
+    (void)state;
+    static const float x[8] = { NAN, 1, -1, 0, INFINITY, -INFINITY, -NAN, 3 }, one[4] = { 1 };
+    float factors[8][4] = { { 0 } }, got[2][8];
+    for (int i = 0; i < 8; i++) factors[i][0] = x[i];
+    for (vkt_act act = VKT_ACT_RELU; act < (vkt_act)VKT__N_ACTS; act++) {
+        vkt_graph *g = vkt__graph_new(gpu);
+        vkt_tensor *alone = vkt_activate(g, input(g, vkt_shape1(8), VKT_F32, x), act),
+                   *end = vkt_linear(g, input(g, vkt_shape2(8, 4), VKT_F32, factors),
+                                     input(g, vkt_shape2(1, 4), VKT_F32, one), NULL, act);
+        vkt_keep(alone, "alone");
+        vkt_keep(end, "end");
+        REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+        REQUIRE_OK(vkt_graph_run(g));
+        REQUIRE_OK(vkt_tensor_read(alone, 0, got[0], sizeof got[0]));
+        REQUIRE_OK(vkt_tensor_read(end, 0, got[1], sizeof got[1]));
+        for (int k = 0; k < 2; k++)
+            for (int i = 0; i < 8; i++) {
+                if ((isnan(got[k][i]) != 0) == (isnan(x[i]) != 0) || isinf(x[i])) continue;
+                print_error("%s of %g is %g\n", vkt__acts[act].name, (double)x[i],
+                            (double)got[k][i]);
+                fail();
+            }
+        destroy(&g);
+    }
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_tensor *focal =
+        vkt_focal(g, input(g, vkt_shape1(8), VKT_F32, x), &(vkt_focal_desc) { .gamma = 2 });
+    vkt_keep(focal, "focal");
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+    REQUIRE_OK(vkt_graph_run(g));
+    REQUIRE_OK(vkt_tensor_read(focal, 0, got[0], sizeof got[0]));
+    for (int i = 0; i < 8; i++)
+        assert_true(isinf(x[i]) || (isnan(got[0][i]) != 0) == (isnan(x[i]) != 0));
+    destroy(&g);
 }
 
 /* Rows: fine, NaN, +Inf, all -Inf, one -Inf (a mask), NaN but ignored, target beyond the classes,
@@ -319,12 +359,14 @@ int main(void)
         cmocka_unit_test(kernels_agree_with_their_twins),
         cmocka_unit_test(casts_of_every_16_bit_number_are_exact),
         cmocka_unit_test(casts_round_to_nearest_even),
+        cmocka_unit_test(activations_and_losses_keep_nan),
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
         cmocka_unit_test(rewrites_change_nothing),
         cmocka_unit_test(a_gradient_read_twice_is_not_fused),
         cmocka_unit_test(validation_is_silent),
     }, some_rows[] = {
         cmocka_unit_test(kernels_agree_with_their_twins),
+        cmocka_unit_test(activations_and_losses_keep_nan),
         cmocka_unit_test(a_few_of_each_agree_in_parts),
     }, small[] = {
         cmocka_unit_test(a_plan_of_several_chunks_runs),
@@ -335,8 +377,10 @@ int main(void)
         cmocka_unit_test(validation_is_silent),
     }, as_gpu[] = {
         cmocka_unit_test(the_class_kernels_agree_with_their_twins),
+        cmocka_unit_test(activations_and_losses_keep_nan),
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
         cmocka_unit_test(validation_is_silent),
+        cmocka_unit_test(activations_and_losses_keep_nan),
     };
     if (!open_gpu("exact-split=0")) return 1;
     if (getenv("VKT_TEST_OPS"))

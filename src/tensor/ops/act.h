@@ -10,7 +10,7 @@
  * `from_output` and x where not; then fields of vkt__act_row. act.c has what the formulas call. A
  * macro, because some tables that list activations are static. */
 #define VKT__ACTS(ROW)                                                                             \
-    ROW(RELU, relu, "max(x, 0)", x > 0 ? x : 0, v > 0, .from_output = true, .onnx = "Relu",        \
+    ROW(RELU, relu, "max(x, 0)", x<0 ? 0 : x, v> 0, .from_output = true, .onnx = "Relu",           \
         .hf = "relu")                                                                              \
     ROW(GELU, gelu, "x Phi(x), by its tanh approximation", logistic(gelu_inner(x)) * x,            \
         slope_of_gelu(v), .terms = 64, .onnx = "Gelu", .onnx_approximate = "tanh",                 \
