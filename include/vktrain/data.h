@@ -41,9 +41,9 @@ typedef struct vkt_tokens {
 
 /* spec: "bytes" (256 bytes and <|endoftext|>), or a path: Hugging Face's tokenizer.json of a
  * byte-level BPE, a SentencePiece BPE, WordPiece or Unigram; GPT-2's encoder.json or vocab.bpe (the
- * other beside it; vocab.json and merges.txt too), a tiktoken rank file, or a folder with one of
- * these. Errors name the file and what is wrong, or what the tokenizer needs that is not there: IO,
- * FORMAT. */
+ * other beside it; vocab.json and merges.txt too), BERT's vocab.txt, a tiktoken rank file, or a
+ * folder with one of these. Errors name the file and what is wrong, or what the tokenizer needs
+ * that is not there: IO, FORMAT. */
 VKT_API vkt_status vkt_tokenizer_open(const char *spec, vkt_tokenizer **out);
 /* One token for each Unicode character of the text, rising. FORMAT: the text is empty or not UTF-8.
  * with_end: <|endoftext|> too, for texts of several documents. */

@@ -136,6 +136,69 @@ static void bad_words(void **state)
     }
 }
 
+static void write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_true(fwrite(text, 1, strlen(text), f) == strlen(text) && fclose(f) == 0);
+}
+
+/* BERT's vocab.txt is what its tokenizer.json is; tokenizer_config.json says what of case. */
+static void vocab_txt(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "bert", "bert-cased" };
+    json_t *rows = load(GOLDEN "words.json"), *row;
+    for (size_t k = 0; k < VKT_COUNT(names); k++) {
+        char path[512];
+        const char *key;
+        size_t i;
+        json_t *v;
+        vkt__str lines = { 0 };
+        snprintf(path, sizeof path, GOLDEN "words-%s.json", names[k]);
+        json_t *file = load(path),
+               *vocab = json_object_get(json_object_get(file, "model"), "vocab");
+        const char **token = vkt__alloc((json_object_size(vocab) + 1) * sizeof *token);
+        json_object_foreach(vocab, key, v) token[json_integer_value(v)] = key;
+        for (i = 0; token[i]; i++) vkt__str_printf(&lines, "%s\n", token[i]);
+        write_file(DIR "/vocab.txt", lines.data);
+        write_file(DIR "/tokenizer_config.json", k ? "{\"do_lower_case\": false}"
+                                                   : "{\"do_lower_case\": true, \"unk_token\": "
+                                                     "{\"content\": \"[UNK]\"}}");
+        vkt_tokenizer *t = open_tokenizer(DIR);
+        json_array_foreach(rows, i, row)
+        {
+            const json_t *text = json_object_get(row, "text");
+            /* The golden file's words may have 40 characters, BERT's 100. */
+            if (strstr(json_string_value(text), "aaaaaaaaaa")) continue;
+            require_tokens(t, json_string_value(text), json_string_length(text), true,
+                           json_object_get(row, names[k]), 0);
+        }
+        vkt_tokenizer_destroy(&t);
+        free(token);
+        vkt__str_finish(&lines);
+        json_decref(file);
+    }
+    json_decref(rows);
+    write_file(DIR "/tokenizer_config.json", "{\"do_basic_tokenize\": false}");
+    vkt_tokenizer *t;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_tokenizer_open(DIR "/vocab.txt", &t), VKT_E_FORMAT);
+    REQUIRE_LOGGED("do_basic_tokenize false");
+    assert_int_equal(remove(DIR "/tokenizer_config.json"), 0);
+    write_file(DIR "/vocab.txt", "[UNK]\na\n\n##b\n");
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_tokenizer_open(DIR "/vocab.txt", &t));
+    REQUIRE_LOGGED("says do_lower_case");
+    assert_int_equal(vkt_tokenizer_find(t, "b"), 3);
+    vkt_tokenizer_destroy(&t);
+    write_file(DIR "/vocab.txt", "[UNK]\na\xff\n");
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_tokenizer_open(DIR "/vocab.txt", &t), VKT_E_FORMAT);
+    REQUIRE_LOGGED("line 2 is not UTF-8");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 /* A character that is no token, and no token for such ones. */
 static void unigram_without_unknown(void **state)
 {
@@ -197,9 +260,8 @@ static void damaged_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_style),
-        cmocka_unit_test(bad_words),
-        cmocka_unit_test(unigram_without_unknown),
+        cmocka_unit_test(words_style),   cmocka_unit_test(bad_words),
+        cmocka_unit_test(vocab_txt),     cmocka_unit_test(unigram_without_unknown),
         cmocka_unit_test(damaged_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

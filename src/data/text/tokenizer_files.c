@@ -1,5 +1,5 @@
 /* Tokenizer files other than tokenizer.json: OpenAI's encoder.json with vocab.bpe (vocab.json with
- * merges.txt are the same), and tiktoken's rank files. */
+ * merges.txt are the same), BERT's vocab.txt, and tiktoken's rank files. */
 #include <jansson.h>
 
 #include "data/parts/parts.h"
@@ -67,6 +67,95 @@ fail:
     if (st != VKT_OK) vkt_tokenizer_destroy(out);
     json_decref(v);
     json_decref(list);
+    return st;
+}
+
+/* ---- vocab.txt: a token on each line ---- */
+
+/* {token: line}. */
+static vkt_status read_lines(const char *text, size_t n, const char *name, json_t *vocab)
+{
+    const char *at = text, *end = text + n, *line;
+    json_int_t id = 0;
+    for (size_t k; next_line(&at, end, &line, &k); id++) {
+        json_t *token = json_stringn(line, k);
+        if (!token || memchr(line, 0, k)) {
+            json_decref(token);
+            return vkt__fail(VKT_E_FORMAT, "data", "'%s' line %lld is not UTF-8", vkt__show(name).s,
+                             (long long)id + 1);
+        }
+        if (k) json_object_set_new(vocab, json_string_value(token), json_integer(id));
+        json_decref(token);
+    }
+    return VKT_OK;
+}
+
+/* A control token by its setting, a text or {"content": text}. */
+static const char *control(const json_t *settings, const char *key, const char *usual)
+{
+    const json_t *v = json_object_get(settings, key);
+    if (json_is_object(v)) v = json_object_get(v, "content");
+    return json_is_string(v) ? json_string_value(v) : usual;
+}
+
+static json_t *control_tokens(const json_t *settings, const json_t *vocab)
+{
+    static const char *const names[][2] = { { "pad_token", "[PAD]" },
+                                            { "unk_token", "[UNK]" },
+                                            { "cls_token", "[CLS]" },
+                                            { "sep_token", "[SEP]" },
+                                            { "mask_token", "[MASK]" } };
+    json_t *list = json_array();
+    for (size_t i = 0; i < VKT_COUNT(names); i++) {
+        const char *token = control(settings, names[i][0], names[i][1]);
+        json_t *id = json_object_get(vocab, token);
+        if (id)
+            json_array_append_new(
+                list, json_pack("{s:O, s:s, s:b}", "id", id, "content", token, "special", 1));
+    }
+    return list;
+}
+
+vkt_status vkt__tokenizer_parse_vocab(const char *text, size_t n, const char *settings_text,
+                                      size_t n_settings, const char *name, vkt_tokenizer **out)
+{
+    vkt_status st;
+    json_t *settings = settings_text ? json_loadb(settings_text, n_settings, 0, NULL) : NULL,
+           *vocab = json_object();
+    const json_t *lower = json_object_get(settings, "do_lower_case"),
+                 *ideographs = json_object_get(settings, "tokenize_chinese_chars");
+    json_t *accents = json_object_get(settings, "strip_accents");
+    *out = NULL;
+    VKT_TRY(read_lines(text, n, name, vocab));
+    if (json_is_false(json_object_get(settings, "do_basic_tokenize"))) {
+        st =
+            vkt__fail(VKT_E_FORMAT, "data",
+                      "'%s': tokenizer_config.json beside it has do_basic_tokenize false, which is "
+                      "not supported: give tokenizer.json",
+                      vkt__show(name).s);
+        goto fail;
+    }
+    if (!json_is_boolean(lower))
+        vkt_log(
+            VKT_LOG_WARN, "data",
+            "'%s': no tokenizer_config.json beside it says do_lower_case: text is read in lower "
+            "case, as BERT's uncased models have it",
+            vkt__show(name).s);
+    json_t *file = json_pack(
+        "{s:o, s:{s:s, s:b, s:b, s:O?, s:b}, s:{s:s}, s:{s:s, s:s, s:s, s:i, s:O}}", "added_tokens",
+        control_tokens(settings, vocab), "normalizer", "type", "BertNormalizer", "clean_text", 1,
+        "handle_chinese_chars", !json_is_false(ideographs), "strip_accents", accents, "lowercase",
+        !json_is_false(lower), "pre_tokenizer", "type", "BertPreTokenizer", "model", "type",
+        "WordPiece", "unk_token", control(settings, "unk_token", "[UNK]"),
+        "continuing_subword_prefix", "##", "max_input_chars_per_word", 100, "vocab", vocab);
+    char *json = json_dumps(file, JSON_COMPACT);
+    json_decref(file);
+    VKT_ASSERT(json);
+    st = vkt__tokenizer_parse_json(json, strlen(json), name, out);
+    free(json);
+fail:
+    json_decref(vocab);
+    json_decref(settings);
     return st;
 }
 

@@ -99,6 +99,26 @@ fail:
     return st;
 }
 
+static vkt_status open_vocab(const char *path, vkt_tokenizer **out)
+{
+    static const char file[] = "vocab.txt";
+    vkt_status st;
+    vkt__arena a = { 0 };
+    char *text = NULL, *settings = NULL;
+    size_t n, n_settings = 0;
+    const char *beside = vkt__arena_printf(&a, "%.*stokenizer_config.json",
+                                           (int)(strlen(path) - strlen(file)), path);
+    VKT_TRY(vkt__file_read(path, TOKENIZER_LIMIT, &text, &n));
+    if (vkt__file_size(beside) >= 0)
+        VKT_TRY(vkt__file_read(beside, TOKENIZER_LIMIT, &settings, &n_settings));
+    VKT_TRY(vkt__tokenizer_parse_vocab(text, n, settings, n_settings, path, out));
+fail:
+    free(text);
+    free(settings);
+    vkt__arena_finish(&a);
+    return st;
+}
+
 static vkt_status open_gguf(const char *path, vkt_tokenizer **out)
 {
     vkt__gguf g;
@@ -118,7 +138,8 @@ static vkt_status open_file(const char *path, vkt_tokenizer **out);
 
 static vkt_status open_folder(const char *folder, vkt_tokenizer **out)
 {
-    static const char *const names[] = { "tokenizer.json", "encoder.json", "vocab.json" };
+    static const char *const names[] = { "tokenizer.json", "encoder.json", "vocab.json",
+                                         "vocab.txt" };
     vkt__arena a = { 0 };
     vkt_status st = VKT_E_FORMAT;
     for (size_t i = 0; i < VKT_COUNT(names); i++) {
@@ -128,8 +149,8 @@ static vkt_status open_folder(const char *folder, vkt_tokenizer **out)
         goto done;
     }
     vkt__fail(VKT_E_FORMAT, "data",
-              "'%s' has no tokenizer: tokenizer.json, encoder.json with vocab.bpe, or vocab.json "
-              "with merges.txt",
+              "'%s' has no tokenizer: tokenizer.json, encoder.json with vocab.bpe, vocab.json "
+              "with merges.txt, or vocab.txt",
               vkt__show(folder).s);
 done:
     vkt__arena_finish(&a);
@@ -144,6 +165,7 @@ static vkt_status open_file(const char *path, vkt_tokenizer **out)
     vkt_status st = VKT_OK;
     if (ends_with(path, ".tiktoken") || ends_with(path, "tokenizer.model"))
         return open_ranks(path, out);
+    if (ends_with(path, "vocab.txt")) return open_vocab(path, out);
     for (size_t i = 0; i < VKT_COUNT(pairs); i++)
         for (int k = 0; k < 2; k++) {
             if (!ends_with(path, pairs[i][k])) continue;
