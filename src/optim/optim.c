@@ -28,7 +28,6 @@ struct vkt_optim {
     size_t n_live;
     vkt__range own;     /* what is updated, and has moments */
     vkt__range *pieces; /* of it, [n_pieces]: each in one piece of every flat buffer */
-    uint64_t *moment_cuts;
     size_t n_pieces;
     vkt_status (*whole)(void *user, float *flat);
     void *user;
@@ -239,9 +238,19 @@ static void cut(vkt_optim *o)
         o->pieces = vkt__grow(o->pieces, o->n_pieces, &cap, sizeof *o->pieces);
         o->pieces[o->n_pieces++] = r;
     }
-    o->moment_cuts = vkt__alloc(o->n_pieces * sizeof *o->moment_cuts);
-    for (size_t i = 1; i < o->n_pieces; i++)
-        o->moment_cuts[i - 1] = 4 * (o->pieces[i].offset - o->own.offset);
+}
+
+/* The cuts within r, in bytes of a buffer that holds it; to be freed. */
+static uint64_t *cuts_within(const vkt_optim *o, vkt__range r, size_t *n)
+{
+    uint64_t *cuts = NULL;
+    size_t cap = *n = 0;
+    for (vkt__range p = piece_from(o, r, r.offset); p.offset + p.count < r.offset + r.count;) {
+        p = piece_from(o, r, p.offset + p.count);
+        cuts = vkt__grow(cuts, *n, &cap, sizeof *cuts);
+        cuts[(*n)++] = 4 * (p.offset - r.offset);
+    }
+    return cuts;
 }
 
 /* In the table each piece begins at a multiple of four blocks, as memory that is bound must. */
@@ -272,6 +281,8 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     static const uint32_t zero[4];
     vkt_status st = VKT_OK;
     vkt__groups t = { 0 };
+    uint64_t *cuts = NULL;
+    size_t n_cuts;
     *out = NULL;
     vkt_optim *o = vkt__alloc(sizeof *o);
     *o = (vkt_optim) { .gpu = gpu,
@@ -304,6 +315,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     t.live = NULL;
     o->n_groups = t.n_groups;
     cut(o);
+    cuts = cuts_within(o, o->own, &n_cuts);
     VKT_TRY(block_table(o, t.blocks));
     VKT_TRY(table(gpu, "groups", t.groups, t.n_groups * sizeof *t.groups, &o->groups));
     VKT_TRY(table(gpu, "skipped updates", zero, sizeof zero, &o->skipped));
@@ -321,7 +333,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
             gpu,
             &(vkt_buffer_desc) { 4 * o->own.count,
                                  desc->offload || i == 3 ? VKT_MEM_HOST : VKT_MEM_DEVICE, labels[i],
-                                 o->moment_cuts, o->n_pieces - 1 },
+                                 cuts, n_cuts },
             &o->moments[o->n_moments]));
         if (i == 1 && desc->form == VKT_OPTIM_FORM_PLAYBOOK &&
             vkt__rule_at((uint32_t)desc->rule)->v_begins_at_1)
@@ -331,6 +343,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     *out = o;
     o = NULL;
 fail:
+    free(cuts);
     vkt__groups_finish(&t);
     vkt_optim_destroy(&o);
     return st;
@@ -349,7 +362,6 @@ void vkt_optim_destroy(vkt_optim **po)
     vkt_buffer_destroy(o->gpu, &o->loss_scale);
     free(o->live);
     free(o->pieces);
-    free(o->moment_cuts);
     free(o);
     *po = NULL;
 }
@@ -459,14 +471,8 @@ static vkt_tensor *squares(const vkt_optim *o, vkt_graph *g)
 static vkt_status make_sums(vkt_optim *o, bool seen)
 {
     vkt_status st = VKT_OK;
-    uint64_t *cuts = NULL;
-    size_t n = 0, cap = 0;
-    vkt__range all_of = { 0, o->count }, r = piece_from(o, all_of, 0);
-    while (r.offset + r.count < o->count) {
-        r = piece_from(o, all_of, r.offset + r.count);
-        cuts = vkt__grow(cuts, n, &cap, sizeof *cuts);
-        cuts[n++] = 4 * r.offset;
-    }
+    size_t n;
+    uint64_t *cuts = cuts_within(o, (vkt__range) { 0, o->count }, &n);
     vkt_buffer_desc all = { 4 * o->count, VKT_MEM_DEVICE, "gradient sums", cuts, n };
     VKT_TRY(vkt_buffer_create(o->gpu, &all, &o->sum));
     if (seen && !vkt__buffer_reads_fast(o->sum)) {
