@@ -117,7 +117,9 @@ bool vkt__exchange_due(const vkt__exchange *e, uint64_t step)
 vkt_status vkt__exchange_signals(vkt__exchange *e)
 {
     uint64_t before = e->comm->bytes;
+    double start = vkt__now();
     vkt_status st = vkt__comm_sum(e->comm, e->shared, VKT__SHARED_N);
+    e->signals += vkt__now() - start;
     e->sent += e->comm->bytes - before;
     return st;
 }
@@ -195,6 +197,26 @@ void vkt__exchange_destroy(vkt__exchange **pe)
     free(e->states);
     free(e);
     *pe = NULL;
+}
+
+vkt__exchange_past vkt__exchange_take(vkt__exchange *e)
+{
+    vkt__exchange_past past = { e->seconds, e->hidden, e->signals, e->sent, e->rest };
+    e->rest = NULL;
+    return past;
+}
+
+void vkt__exchange_give(vkt__exchange *e, vkt__exchange_past *past)
+{
+    e->seconds = past->seconds;
+    e->hidden = past->hidden;
+    e->signals = past->signals;
+    e->sent = past->sent;
+    if (past->rest) {
+        free(e->rest);
+        e->rest = past->rest;
+    }
+    past->rest = NULL;
 }
 
 uint64_t vkt__exchange_bytes(const vkt__exchange *e)

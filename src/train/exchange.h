@@ -46,6 +46,7 @@ typedef struct vkt__exchange {
     float shared[VKT__SHARED_N];
     double seconds; /* in exchanges so far, after the device had made the last gradient */
     double hidden;  /* and before that: between the first bucket's start and it */
+    double signals; /* in vkt__exchange_signals */
     uint64_t sent;  /* bytes, by this rank */
 } vkt__exchange;
 
@@ -69,6 +70,15 @@ typedef struct vkt__exchange_desc {
 /* OOM_HOST. */
 vkt_status vkt__exchange_create(const vkt__exchange_desc *desc, vkt__exchange **out);
 void vkt__exchange_destroy(vkt__exchange **e);
+/* What a new exchange of the same parameters goes on with: times, bytes, and what rounding has left
+ * of gradients, which is taken out of the old one. */
+typedef struct vkt__exchange_past {
+    double seconds, hidden, signals;
+    uint64_t sent;
+    float *rest;
+} vkt__exchange_past;
+vkt__exchange_past vkt__exchange_take(vkt__exchange *e);
+void vkt__exchange_give(vkt__exchange *e, vkt__exchange_past *past);
 /* The step's last micro-batch was submitted. shared: this rank's values from
  * VKT__SHARED_WEIGHT on; all ranks' sums afterwards. */
 vkt_status vkt__exchange_step(vkt__exchange *e);

@@ -81,6 +81,18 @@ fail:
 
 /* ---- a step's time ---- */
 
+/* Tests plant times: VKT_TEST_RANK_MS="1,1;1,3" are the ranks' milliseconds an example, first those
+ * of the measurement before the first step, then of each window; the last ones remain. */
+static void planted(vkt__trainer *t, double *ms)
+{
+    const char *p = getenv("VKT_TEST_RANK_MS"), *next;
+    uint32_t n = t->n_timed++, rank = t->fit.rank;
+    if (!p) return;
+    while (n-- && (next = strchr(p, ';'))) p = next + 1;
+    for (; rank > 0 && (next = strchr(p, ',')); rank--) p = next + 1;
+    *ms = strtod(p, NULL) * vkt__share_of(t->c, t->c->batch).rows;
+}
+
 /* Milliseconds of a micro-batch: the shortest of several, as other programs only make it longer.
  * Whatever lies in the batch; batch norm's running averages are put back. */
 static vkt_status time_step(vkt__trainer *t, double *ms)
@@ -101,6 +113,7 @@ static vkt_status time_step(vkt__trainer *t, double *ms)
         *ms = VKT_MAX(VKT_MIN(i ? *ms : 1e9, 1e3 * (vkt__now() - start)), 1e-6);
     }
     if (bytes) VKT_TRY(vkt_buffer_write(t->gpu, b, 0, states, bytes));
+    planted(t, ms);
 fail:
     free(states);
     return st;
@@ -134,6 +147,94 @@ vkt_status vkt__ranks_time(vkt__trainer *t, bool *again)
     *again = t->fit.shares != NULL;
     if (!*again) vkt_log(VKT_LOG_INFO, "train", "train.balance: the ranks are about equally fast");
 fail:
+    return st;
+}
+
+/* ---- a drift ---- */
+
+static double waited_of(const vkt__trainer *t)
+{
+    return t->s->exchange->seconds + t->s->exchange->signals;
+}
+
+void vkt__ranks_begin_window(vkt__trainer *t)
+{
+    if (!comm_of(t)) return;
+    t->window.at = vkt__now();
+    t->window.waited = waited_of(t);
+    t->window.step = t->done;
+}
+
+/* A micro-batch's longest time with these shares, by each rank's time an example; 0: one would have
+ * no example. rows [ranks] */
+static double longest_with(const vkt_config *c, const double *example_ms, uint32_t *rows)
+{
+    double longest = 0;
+    for (uint32_t r = 0; r < c->ranks; r++) {
+        rows[r] = vkt__share_of_rank(c, c->batch, r).rows;
+        if (!rows[r]) return 0;
+        longest = VKT_MAX(longest, rows[r] * example_ms[r]);
+    }
+    return longest;
+}
+
+/* Whether other shares are worth while, on rank 0. ms [ranks] of a micro-batch, which become those
+ * of an example; shares [ranks] the better ones. */
+static bool drifted(const vkt__trainer *t, double *ms, uint32_t *shares)
+{
+    static const double LEAST_GAIN = 0.1, LEAST_RETURN = 3;
+    vkt_config c = *t->c;
+    uint32_t *rows = vkt__alloc(c.ranks * sizeof *rows);
+    for (uint32_t r = 0; r < c.ranks; r++) rows[r] = vkt__share_of_rank(&c, c.batch, r).rows;
+    vkt__shares_by_speed(ms, rows, c.ranks, shares);
+    for (uint32_t r = 0; r < c.ranks; r++) ms[r] /= rows[r];
+    double now = longest_with(&c, ms, rows);
+    c.shares = shares;
+    double then = longest_with(&c, ms, rows), left = (double)(t->total - t->done) * c.accumulate;
+    free(rows);
+    return then > 0 && then < (1 - LEAST_GAIN) * now &&
+           1e-3 * (now - then) * left > LEAST_RETURN * t->open_s;
+}
+
+static void say_drift(const vkt__trainer *t, const double *example_ms)
+{
+    vkt__str s = { 0 };
+    for (uint32_t r = 0; r < t->fit.ranks; r++)
+        vkt__str_printf(&s, "%s%.3g ms on rank %u", r ? ", " : "", example_ms[r], r);
+    vkt__str_printf(&s, "; from step %llu on the ranks have ", (unsigned long long)t->done + 1);
+    for (uint32_t r = 0; r < t->fit.ranks; r++)
+        vkt__str_printf(&s, "%s%u", r ? ", " : "", vkt__share_of_rank(t->c, t->c->batch, r).rows);
+    vkt_log(VKT_LOG_INFO, "train",
+            "train.balance: the ranks' times have drifted: an example takes %s of %u examples",
+            s.data, t->c->batch);
+    vkt__str_finish(&s);
+}
+
+vkt_status vkt__ranks_end_window(vkt__trainer *t, bool *again)
+{
+    enum { LEAST_STEPS = 10 };
+    vkt_comm *c = comm_of(t);
+    vkt_status st = VKT_OK;
+    *again = false;
+    if (!c || strcmp(t->c->balance, "measured") != 0 || t->done >= t->total) return VKT_OK;
+    uint64_t n = t->done - t->window.step;
+    if (n < LEAST_STEPS) return VKT_OK; /* too few to say */
+    double mine = 1e3 * (vkt__now() - t->window.at - (waited_of(t) - t->window.waited)) /
+                  (double)(n * t->c->accumulate),
+           *ms = vkt__alloc(c->size * sizeof *ms);
+    /* [size] shares, and whether they are taken */
+    uint32_t *shares = vkt__arena_alloc(&t->paths, (c->size + 1) * sizeof *shares);
+    mine = VKT_MAX(mine, 1e-6);
+    planted(t, &mine);
+    VKT_TRY(vkt__comm_all_gather(c, &mine, ms, sizeof mine));
+    if (c->rank == 0) shares[c->size] = drifted(t, ms, shares);
+    VKT_TRY(vkt__comm_broadcast(c, shares, (c->size + 1) * sizeof *shares));
+    *again = shares[c->size] != 0;
+    if (!*again) goto fail;
+    take_shares(t, shares);
+    if (c->rank == 0) say_drift(t, ms);
+fail:
+    free(ms);
     return st;
 }
 

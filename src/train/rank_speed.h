@@ -15,6 +15,11 @@ vkt_status vkt__ranks_time(vkt__trainer *t, bool *again);
 /* Before the first step, after vkt__session_join: who does what, what is exchanged, and how much of
  * the ranks' time is left for training by what was measured. */
 vkt_status vkt__ranks_say_shares(vkt__trainer *t);
+/* train.balance measured: a window of steps begins; and at its end, when no step is under way,
+ * whether the ranks' own times have drifted apart: *again, and t->fit has other shares, with which
+ * all build their sessions anew. What that costs has to be gained by the steps that are left. */
+void vkt__ranks_begin_window(vkt__trainer *t);
+vkt_status vkt__ranks_end_window(vkt__trainer *t, bool *again);
 /* After the last step: what the exchange took, into the log and the run's record. */
 void vkt__ranks_note_exchange(vkt__trainer *t);
 

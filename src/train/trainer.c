@@ -182,11 +182,42 @@ static bool stops(const vkt__trainer *t)
     return stop_asked || (t->desc->stop && *t->desc->stop);
 }
 
+static vkt_status start_loader(vkt__trainer *t, uint64_t step)
+{
+    vkt_loader_desc d = vkt__session_loader(t->s, t->data);
+    d.start = step * t->c->accumulate;
+    vkt_status st = vkt_loader_create(&d, &t->loader);
+    vkt__steps_init(&t->steps, t->s, t->loader, on_done, t);
+    return st;
+}
+
+/* Goes on with other shares of the batch, which are in t->fit. Its time is that of evaluations. */
+static vkt_status take_other_shares(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__steps before = t->steps;
+    double start = vkt__now();
+    vkt_loader_destroy(&t->loader);
+    VKT_TRY(vkt__ranks_rebuild(t));
+    VKT_TRY(start_loader(t, t->done));
+    t->steps.wait_s = before.wait_s;
+    t->steps.stop = before.stop;
+    t->steps.save = before.save;
+    t->steps.later = before.later;
+    t->record.shares = t->record_shares;
+    if (vkt__ranks_lead(t)) VKT_TRY(vkt__run_save(t->run, &t->record));
+    t->eval_s += vkt__now() - start;
+    t->time_mark = vkt__now();
+fail:
+    return st;
+}
+
 static vkt_status loop(vkt__trainer *t)
 {
-    bool early = false;
+    bool early = false, unlike;
     vkt_status st = VKT_OK;
     t->began = t->time_mark = vkt__now();
+    vkt__ranks_begin_window(t);
     for (uint64_t step = t->first; step < t->total && !stops(t); step++) {
         double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(t->gpu);
         t->sent = step + 1;
@@ -196,9 +227,12 @@ static vkt_status loop(vkt__trainer *t)
         if (step == t->first) t->result->n_allocs_first = vkt_gpu_get_stats(t->gpu).n_allocs;
         if (evaluates_after(t, step)) {
             VKT_TRY(vkt__steps_drain(&t->steps));
+            VKT_TRY(vkt__ranks_end_window(t, &unlike));
             VKT_TRY(vkt__trainer_evaluate(t));
             if (t->stop_after_evaluation) break;
             if ((early = out_of_patience(t))) break;
+            if (unlike) VKT_TRY(take_other_shares(t));
+            vkt__ranks_begin_window(t);
         }
         VKT_TRY(take_order(t));
     }
@@ -258,12 +292,14 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
     vkt__gpu_recovers(t->gpu, t->tries_again);
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__ranks_meet_devices(t));
+    double start = vkt__now();
     do {
         vkt__session_destroy(&t->s);
         VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
         VKT_TRY(vkt__ranks_fit(t, &again));
         if (!again) VKT_TRY(vkt__ranks_time(t, &again));
     } while (again);
+    t->open_s = vkt__now() - start;
     VKT_TRY(vkt__session_reopen(&gpu, &t->s, &serial));
     if (serial) {
         vkt_gpu_destroy(&t->gpu);
@@ -383,15 +419,6 @@ fail:
     return st;
 }
 
-static vkt_status start_loader(vkt__trainer *t)
-{
-    vkt_loader_desc d = vkt__session_loader(t->s, t->data);
-    d.start = t->first * t->c->accumulate;
-    vkt_status st = vkt_loader_create(&d, &t->loader);
-    vkt__steps_init(&t->steps, t->s, t->loader, on_done, t);
-    return st;
-}
-
 static vkt_status work(vkt__trainer *t)
 {
     vkt_status st = loop(t);
@@ -448,7 +475,7 @@ static vkt_status recover(vkt__trainer *t)
     VKT_TRY(vkt__tfevents_open(t->run->dir, n ? t->first : UINT64_MAX, &t->events));
     vkt__samples_cut(t->run->dir, t->first);
     if (n) VKT_TRY(vkt__trainer_history(t, t->run->dir));
-    VKT_TRY(start_loader(t));
+    VKT_TRY(start_loader(t, t->first));
     vkt_log(VKT_LOG_WARN, "train",
             "device recovered: continuing from step %llu with submissions of %u ms",
             (unsigned long long)t->first, vkt_gpu_caps(t->gpu)->submit_ms);
@@ -534,7 +561,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     }
     if (vkt__ranks_lead(&t)) VKT_TRY(vkt__trainer_open_run(&t));
     VKT_TRY(vkt__ranks_follow(&t));
-    VKT_TRY(start_loader(&t));
+    VKT_TRY(start_loader(&t, t.first));
     bool recovers = vkt_comm_size(desc->comm) == 1;
     vkt__gpu_recovers(t.gpu, recovers);
     st = work(&t);

@@ -295,6 +295,91 @@ fail:
     return st;
 }
 
+/* ---- other shares ---- */
+
+/* The frozen weights that are kept apart, as bytes of the device; or back to it. at [params] */
+static vkt_status keep_frozen(vkt__trainer *t, char **at)
+{
+    vkt_status st = VKT_OK;
+    for (size_t i = 0; vkt_model_param(t->s->model, i); i++) {
+        vkt_buffer *b = vkt__frozen_buffer(t->s->model, i);
+        if (!b) continue;
+        at[i] = malloc(b->bytes);
+        if (!at[i]) return vkt__fail(VKT_E_OOM_HOST, "train", "no memory for a frozen weight");
+        VKT_TRY(vkt_buffer_read(t->gpu, b, 0, at[i], b->bytes));
+    }
+fail:
+    return st;
+}
+
+static vkt_status put_frozen_back(vkt__trainer *t, char **at)
+{
+    vkt_status st = VKT_OK;
+    for (size_t i = 0; vkt_model_param(t->s->model, i); i++) {
+        vkt_buffer *b = vkt__frozen_buffer(t->s->model, i);
+        if (b) VKT_TRY(vkt_buffer_write(t->gpu, b, 0, at[i], b->bytes));
+    }
+fail:
+    return st;
+}
+
+/* Copies of what was downloaded: the tensors of `from` have names of a model that is gone. */
+static void copy_weights(const vkt_model *m, const vkt_optim *o, const vkt__weights *from,
+                         vkt__weights *to)
+{
+    uint64_t n = vkt_model_flat_count(m);
+    memcpy(to->values, from->values, n * sizeof *to->values);
+    for (size_t k = 0; k < vkt_optim_n_moments(o); k++)
+        memcpy(to->moments[k], from->moments[k],
+               (n - vkt_model_frozen_flat(m)) * sizeof *to->moments[k]);
+    memcpy(to->states, from->states, vkt_model_state_count(m) * sizeof *to->states);
+    memcpy(to->counts, from->counts, to->n_states * sizeof *to->counts);
+}
+
+static vkt_status build_anew(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    bool again = true;
+    while (again) {
+        vkt__session_destroy(&t->s);
+        VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
+        VKT_TRY(vkt__ranks_fit(t, &again));
+    }
+    VKT_TRY(vkt__session_prepare(t->s));
+fail:
+    return st;
+}
+
+vkt_status vkt__ranks_rebuild(vkt__trainer *t)
+{
+    vkt_status st = VKT_OK;
+    float scale;
+    uint32_t good;
+    size_t n = 0;
+    while (vkt_model_param(t->s->model, n)) n++;
+    char **frozen = vkt__alloc((n + 1) * sizeof *frozen);
+    vkt__weights old = t->host;
+    t->host = (vkt__weights) { 0 };
+    vkt__exchange_past past = vkt__exchange_take(t->s->exchange);
+    VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, &old));
+    VKT_TRY(keep_frozen(t, frozen));
+    VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &scale, &good));
+    VKT_TRY(build_anew(t));
+    VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
+    copy_weights(t->s->model, t->s->optim, &old, &t->host);
+    VKT_TRY(put_frozen_back(t, frozen));
+    VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
+    VKT_TRY(vkt_optim_set_loss_scale(t->s->optim, scale, good));
+    VKT_TRY(vkt__session_join(t->s, t->desc->comm));
+    vkt__exchange_give(t->s->exchange, &past);
+fail:
+    for (size_t i = 0; i < n; i++) free(frozen[i]);
+    free(frozen);
+    free(past.rest);
+    vkt__weights_finish(&old);
+    return st;
+}
+
 vkt_status vkt__ranks_share_best(vkt__trainer *t)
 {
     vkt_comm *c = comm_of(t);

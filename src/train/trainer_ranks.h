@@ -26,6 +26,9 @@ vkt_status vkt__ranks_fit(vkt__trainer *t, bool *again);
 vkt_status vkt__ranks_follow(vkt__trainer *t);
 /* Weights and, if asked for, moments and all else that a checkpoint holds: as on rank 0. */
 vkt_status vkt__ranks_share_weights(vkt__trainer *t, bool moments);
+/* The session anew, with t->fit's shares and the state of training that the one before had; no step
+ * is under way. The loader, which fills its slots, is made anew after it. */
+vkt_status vkt__ranks_rebuild(vkt__trainer *t);
 /* After an evaluation: which one was the best, and whether training ends. */
 vkt_status vkt__ranks_share_best(vkt__trainer *t);
 

@@ -44,8 +44,14 @@ typedef struct vkt__trainer {
     vkt_loader *loader;
     vkt__weights host;
     vkt__steps steps;
-    double *rank_ms;           /* [ranks] of a micro-batch, as timed before the first step */
-    bool measured;             /* the shares are those of a measurement */
+    double *rank_ms;  /* [ranks] of a micro-batch, as timed before the first step */
+    bool measured;    /* the shares are those of a measurement */
+    double open_s;    /* that opening the session took */
+    uint32_t n_timed; /* how often a rank's own time was asked for */
+    struct {
+        double at, waited; /* clock; in exchanges so far */
+        uint64_t step;
+    } window;                  /* of steps whose own times are compared, where it began */
     const char *record_shares; /* as run.json keeps them; NULL: equal */
     bool tries_again;          /* a device that is lost while it is opened is opened anew */
 

@@ -189,6 +189,12 @@ runs 2 measured mlp.yaml --set train.balance=measured --set train.steps=10
 sed -i 's/"shares": \("[^"]*"\|null\)/"shares": "4,1"/' measured/run.json # null: equal ones
 runs 2 measured mlp.yaml --set train.balance=measured --set train.steps=20 --resume
 grep -q 'rank 0 (.*): 20 of 25 examples' err && grep -q '"shares": *"4,1"' measured/run.json || { say "measured parts are not kept"; cat err >&2; }
+# Ranks whose times drift apart get other parts, with which all is built anew: the same training, also of parts of the moments.
+VKT_TEST_RANK_MS='1e5,1e5,1e5;1e5,4e5,1e5' runs 3 drift mlp.yaml --set train.balance=measured --set optim.shard=true --set train.ema=0.9
+near no-shard drift 1e-4 loss grad_norm accuracy
+files_near no-shard/checkpoints/step-00000040 drift/checkpoints/step-00000040 1e-5 model optimizer
+grep -q "times have drifted: .* 4e+05 ms on rank 1, .*; from step 21 on the ranks have 11, 2, 12 of 25 examples" err &&
+  grep -q '"shares": *"444,111,444"' drift/run.json || { say "no other parts for ranks that drift"; cat err >&2; }
 for wrong in "[2, 1]:has 2 shares, and there are 3 ranks" "fast:'fast' is neither equal, measured nor a list" "[100, 1, 1]:leaves rank 1 none of a batch of 25"; do
   ranks 3 train mlp.yaml --run no --set "train.balance=${wrong%%:*}"
   [ $code = 2 ] && [ "$(grep -c 'error:' err)" = 1 ] && grep -q "${wrong#*:}" err || { say "train.balance=${wrong%%:*}: $code"; cat err >&2; }
