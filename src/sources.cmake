@@ -390,6 +390,7 @@ set(SRC_STUDY
 set(SRC_PROFILE
   src/profile/profile.c
   src/profile/profile_kernels.c
+  src/profile/profile_ranks.c
   src/profile/profile_trace.c
   src/profile/profile_verdict.c
   src/profile/trace.c

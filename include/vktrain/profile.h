@@ -22,6 +22,7 @@ typedef enum vkt_profile_verdict {
     VKT_PROFILE_MEMORY_BOUND, /* ... in kernels on the memory side of the roofline */
     VKT_PROFILE_COMPUTE_BOUND, /* ... on the arithmetic side */
     VKT_PROFILE_UNCLEAR,       /* kernels are less than half of what the device is busy for */
+    VKT_PROFILE_EXCHANGE_BOUND /* the device idles while ranks exchange, or wait for one another */
 } vkt_profile_verdict;
 VKT_API const char *vkt_profile_verdict_name(vkt_profile_verdict v); /* "input-bound", ... */
 
@@ -46,6 +47,16 @@ typedef struct vkt_profile_kernel {
     vkt_kernel_bound bound;
 } vkt_profile_kernel;
 
+/* One of several ranks. */
+typedef struct vkt_profile_rank {
+    char name[160];                /* host and device */
+    uint32_t rows;                 /* examples of a micro-batch that are its own */
+    double own_ms;                 /* of a step: all but exchange_ms */
+    double hidden_ms, exchange_ms; /* of a step, in the exchange: while the device computes; after
+                                      that, waiting for slower ranks, too */
+    uint64_t bytes;                /* that it sends in a step */
+} vkt_profile_rank;
+
 typedef struct vkt_profile {
     char device[256], driver[520];
     const char *recipe; /* belongs to the config */
@@ -57,7 +68,7 @@ typedef struct vkt_profile {
     double bunch; /* steps that are seen to end at a time, mean; their times are means of those */
     double items_per_s;
     /* Shares of the measured time, which add up to 1. */
-    double busy, idle_input, idle_host;
+    double busy, idle_input, idle_host, idle_exchange;
     /* The training loop's thread, milliseconds a step. */
     double loader_wait_ms, submit_ms, readback_wait_ms, metrics_ms;
     double fill_ms; /* one loader thread fills one batch */
@@ -73,6 +84,8 @@ typedef struct vkt_profile {
     double flops, bytes;         /* of a step */
     vkt_profile_kernel *kernels; /* by time, longest first */
     size_t n_kernels;
+    vkt_profile_rank *rank; /* of several; all else is that of rank 0 */
+    uint32_t n_ranks;       /* 0: one */
     vkt_profile_verdict verdict;
     char why[400], advice[400]; /* a sentence each */
 } vkt_profile;
@@ -82,6 +95,7 @@ typedef struct vkt_profile_desc {
     uint32_t steps;      /* measured; 0: 20 */
     const char *trace;   /* Chrome trace to write (ui.perfetto.dev opens it), or NULL */
     const char *command; /* command line, for the trace */
+    vkt_comm *comm;      /* NULL: one rank. Of several all make the call, and rank 0 has it all */
     /* Called in the loader's thread for each batch before it is given out: for tests. */
     void (*on_batch)(void *user);
     void *user;

@@ -9,11 +9,15 @@
 #include "runs/metrics.h"
 #include "train/one_core.h"
 #include "train/steps.h"
+#include "train/trainer_ranks.h"
 
 enum { WARMUP_MS = 300, WARMUP_MOST = 2000 };
 
 typedef struct {
     const vkt_config *c;
+    vkt__trainer job; /* as far as ranks have things in common: its configuration is c */
+    vkt_train_desc job_desc;
+    vkt__exchange before; /* the measured steps */
     const vkt_profile_desc *desc;
     vkt_profile *p;
     vkt_dataset *data;
@@ -101,7 +105,10 @@ static void on_phase(void *user, vkt__phase phase, uint64_t step, double start, 
     static const vkt__span_kind kinds[] = { [VKT__PHASE_LOADER_WAIT] = VKT__SPAN_LOADER_WAIT,
                                             [VKT__PHASE_PREPARE] = VKT__SPAN_PREPARE,
                                             [VKT__PHASE_READBACK] = VKT__SPAN_READBACK,
-                                            [VKT__PHASE_DONE] = VKT__SPAN_METRICS };
+                                            [VKT__PHASE_DONE] = VKT__SPAN_METRICS,
+                                            [VKT__PHASE_EXCHANGE_HIDDEN] =
+                                                VKT__SPAN_EXCHANGE_HIDDEN,
+                                            [VKT__PHASE_EXCHANGE] = VKT__SPAN_EXCHANGE };
     add_span(user,
              (vkt__span) { .kind = kinds[phase], .number = step, .start = start, .end = end });
 }
@@ -153,6 +160,14 @@ static vkt_status run_step(profiler *t, uint64_t step)
     return st;
 }
 
+/* Whether to warm up further; of several ranks, as rank 0 has it. */
+static vkt_status warms_up(profiler *t, uint64_t least, bool *more)
+{
+    *more = t->p->warmup < least ||
+            (t->p->warmup < WARMUP_MOST && vkt__now() - t->began < 1e-3 * WARMUP_MS);
+    return t->w.comm ? vkt__comm_broadcast(t->w.comm, more, sizeof *more) : VKT_OK;
+}
+
 static vkt_status run_steps(profiler *t)
 {
     vkt_status st = VKT_OK;
@@ -161,9 +176,13 @@ static vkt_status run_steps(profiler *t)
                      6; /* the ring fills; a graph times its first runs and may be cut anew */
     VKT_TRY(vkt__thread_start(watch, t, &t->watcher));
     t->began = vkt__now();
-    while (p->warmup < least ||
-           (p->warmup < WARMUP_MOST && vkt__now() - t->began < 1e-3 * WARMUP_MS))
+    for (bool more = true; more;) {
         VKT_TRY(run_step(t, p->warmup++));
+        VKT_TRY(warms_up(t, least, &more));
+    }
+    if (t->w.comm) VKT_TRY(vkt__comm_barrier(t->w.comm));
+    t->w.met = vkt__now();
+    if (t->w.comm) t->before = *t->s->exchange;
     t->w.first_sub = t->w.n_sub;
     vkt_log(VKT_LOG_INFO, "profile", "%llu steps of warm-up are done; %llu steps take about %.2g s",
             (unsigned long long)p->warmup, (unsigned long long)p->steps,
@@ -191,22 +210,20 @@ static double common(double a, double b, double c, double d)
     return VKT_MAX(VKT_MIN(b, d) - VKT_MAX(a, c), 0);
 }
 
-/* Idle time between submissions, and how much of it the loop spent waiting for the loader. */
-static void add_gaps(profiler *t, double *idle, double *idle_input)
+/* Idle time between submissions, and how much of it the loop spent in spans of this kind. */
+static void add_gaps(profiler *t, vkt__span_kind kind, double *idle, double *inside)
 {
     size_t k = 0;
     for (size_t i = t->w.first_sub; i < t->w.n_sub; i++) {
         double a = t->w.sub[i - 1].end, b = t->w.sub[i].start;
-        *idle += b - a;
+        if (idle) *idle += b - a;
         /* The waits are in order, and so are the gaps. */
-        while (k < t->w.n_spans &&
-               (t->w.span[k].kind != VKT__SPAN_LOADER_WAIT || t->w.span[k].end <= a))
-            k++;
+        while (k < t->w.n_spans && (t->w.span[k].kind != kind || t->w.span[k].end <= a)) k++;
         for (size_t j = k; j < t->w.n_spans; j++) {
             const vkt__span *s = &t->w.span[j];
-            if (s->kind != VKT__SPAN_LOADER_WAIT) continue;
+            if (s->kind != kind) continue;
             if (s->start >= b) break;
-            *idle_input += common(a, b, s->start, s->end);
+            *inside += common(a, b, s->start, s->end);
         }
     }
 }
@@ -229,7 +246,7 @@ static void sum_up(profiler *t)
 {
     vkt_profile *p = t->p;
     double *each = vkt__alloc(p->steps * 2 * sizeof *each), *end = each + p->steps,
-           per_step = 1e3 / (double)p->steps, idle = 0, idle_input = 0, fill = 0;
+           per_step = 1e3 / (double)p->steps, idle = 0, idle_input = 0, idle_exchange = 0, fill = 0;
     size_t n = 0, n_fills = 0;
     t->w.from = t->w.sub[t->w.first_sub - 1].end;
     t->w.to = t->w.sub[t->w.n_sub - 1].end;
@@ -247,10 +264,12 @@ static void sum_up(profiler *t)
     p->step_min_ms = each[0];
     p->step_max_ms = each[n - 1];
     p->items_per_s = (double)p->steps * t->step_items / p->seconds;
-    add_gaps(t, &idle, &idle_input);
+    add_gaps(t, VKT__SPAN_LOADER_WAIT, &idle, &idle_input);
+    add_gaps(t, VKT__SPAN_EXCHANGE, NULL, &idle_exchange);
     p->busy = 1 - idle / p->seconds;
     p->idle_input = idle_input / p->seconds;
-    p->idle_host = (idle - idle_input) / p->seconds;
+    p->idle_exchange = idle_exchange / p->seconds;
+    p->idle_host = VKT_MAX(idle - idle_input - idle_exchange, 0) / p->seconds;
     for (size_t i = 0; i < t->w.n_spans; i++) {
         const vkt__span *s = &t->w.span[i];
         double in = common(t->w.from, t->w.to, s->start, s->end) * per_step;
@@ -284,9 +303,13 @@ static vkt_status prepare(profiler *t)
     vkt_profile *p = t->p;
     vkt_gpu *serial = NULL;
     vkt_gpu_desc gpu = vkt__config_gpu(c, &t->desc->gpu);
-    if (t->desc->trace) VKT_TRY(check_trace(t->desc->trace));
+    char device[64];
+    if (t->desc->trace && vkt__ranks_lead(&t->job)) VKT_TRY(check_trace(t->desc->trace));
+    VKT_TRY(vkt__ranks_same_recipe(&t->job));
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
-    const vkt_dataset_info *info = vkt_dataset_get_info(t->data);
+    const vkt_dataset_info *info = t->job.info = vkt_dataset_get_info(t->data);
+    t->job.data = t->data;
+    VKT_TRY(vkt__ranks_same_data(&t->job));
     if (c->batch > info->n[VKT_SPLIT_TRAIN]) {
         st = vkt__fail(VKT_E_ARG, "profile",
                        "train.batch %u is larger than the training set of %llu examples", c->batch,
@@ -294,13 +317,17 @@ static vkt_status prepare(profiler *t)
         goto fail;
     }
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
+    VKT_TRY(vkt__ranks_device(&t->job, &gpu, device));
     VKT_TRY(vkt_gpu_create(&gpu, &t->gpu));
+    t->job.gpu = t->gpu;
+    VKT_TRY(vkt__ranks_meet_devices(&t->job));
     VKT_TRY(vkt__session_create(t->gpu, c, t->data, true, &t->s));
     VKT_TRY(vkt__session_reopen(&gpu, &t->s, &serial));
     if (serial) {
         vkt_gpu_destroy(&t->gpu);
         t->gpu = serial;
     }
+    if (t->w.comm) VKT_TRY(vkt__session_join(t->s, t->w.comm));
     const vkt_caps *caps = vkt_gpu_caps(t->gpu);
     memcpy(p->device, caps->name, sizeof p->device);
     snprintf(p->driver, sizeof p->driver, "%s %s", caps->driver, caps->driver_info);
@@ -339,6 +366,7 @@ static void finish(profiler *t)
     vkt__session_destroy(&t->s);
     vkt_gpu_destroy(&t->gpu);
     vkt_dataset_destroy(&t->data);
+    vkt__arena_finish(&t->job.paths);
     vkt__mutex_destroy(&t->lock);
     vkt__cond_destroy(&t->more);
     free(t->train.node);
@@ -352,17 +380,23 @@ static void finish(profiler *t)
 vkt_status vkt_profile_run(const vkt_config *c, const vkt_profile_desc *desc, vkt_profile **out)
 {
     vkt_status st = VKT_OK;
-    profiler t = { .c = c,
+    profiler t = { .job = { .recipe = c, .fit = *c },
+                   .job_desc = { .comm = desc->comm },
                    .desc = desc,
                    .p = vkt__alloc(sizeof *t.p),
                    .lock = vkt__mutex_create(),
                    .more = vkt__cond_create() };
     *out = NULL;
+    t.c = t.job.c = &t.job.fit;
+    t.job.desc = &t.job_desc;
+    if (vkt_comm_size(desc->comm) > 1) t.w.comm = desc->comm;
     VKT_TRY(prepare(&t));
     VKT_TRY(start_steps(&t));
     VKT_TRY(run_steps(&t));
     vkt_loader_destroy(&t.loader);
     sum_up(&t);
+    if (t.w.comm) VKT_TRY(vkt__profile_ranks(t.w.comm, t.c, &t.before, t.s->exchange, t.p));
+    t.s->comm = NULL; /* kernels are timed without the others */
     VKT_TRY(vkt__profile_kernels(t.s, t.p, &t.train, &t.update));
     vkt__profile_judge(t.p);
     if (desc->trace)
@@ -379,6 +413,7 @@ void vkt_profile_destroy(vkt_profile **p)
 {
     if (!*p) return;
     free((*p)->kernels);
+    free((*p)->rank);
     free(*p);
     *p = NULL;
 }

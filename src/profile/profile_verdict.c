@@ -11,6 +11,7 @@
 /* Shares of the step's time from which idling is what to look at first. */
 #define INPUT_IDLE 0.10
 #define HOST_IDLE 0.25
+#define EXCHANGE_IDLE 0.20
 /* A product that reaches this share of the reference leaves little to gain. */
 #define WELL_USED 0.7
 /* Below this share, memory traffic does not explain a kernel's time. */
@@ -20,8 +21,9 @@
 
 const char *vkt_profile_verdict_name(vkt_profile_verdict v)
 {
-    static const char *const names[] = { "input-bound",  "host-bound",    "launch-bound",
-                                         "memory-bound", "compute-bound", "unclear" };
+    static const char *const names[] = { "input-bound",   "host-bound",    "launch-bound",
+                                         "memory-bound",  "compute-bound", "unclear",
+                                         "exchange-bound" };
     return names[v];
 }
 
@@ -69,6 +71,28 @@ static void judge_host(vkt_profile *p)
         "%.3g ms on the device; on the host, submitting takes %.3g ms and reading results %.3g ms",
         100 * p->idle_host, p->step_ms, p->busy * p->step_ms, p->submit_ms, p->metrics_ms);
     SAY(advice, "raise train.batch (now %u): the host's work does not depend on the batch size",
+        p->batch);
+}
+
+static void judge_exchange(vkt_profile *p)
+{
+    double least = INFINITY, most = 0;
+    for (uint32_t r = 0; r < p->n_ranks; r++) {
+        least = fmin(least, p->rank[r].own_ms);
+        most = fmax(most, p->rank[r].own_ms);
+    }
+    bool waits = most - least > 0.5 * p->idle_exchange * p->step_ms;
+    p->verdict = VKT_PROFILE_EXCHANGE_BOUND;
+    SAY(why,
+        "the device was idle %.0f%% of the time, in the exchange between %u ranks: a step of %.3g "
+        "ms takes them %.3g to %.3g ms without it, and each sends %.3g KiB",
+        100 * p->idle_exchange, p->n_ranks, p->step_ms, least, most,
+        (double)p->rank[0].bytes / 1024);
+    SAY(advice,
+        waits ? "the fast ranks wait for the slow: set train.balance: measured, or leave the "
+                "slowest device out"
+              : "raise train.batch (now %u), as a step's bytes do not depend on it; else "
+                "train.compress: bf16, or train.sync.every, or fewer ranks",
         p->batch);
 }
 
@@ -186,6 +210,8 @@ void vkt__profile_judge(vkt_profile *p)
         if (ms[b] > ms[most]) most = b;
     if (p->idle_input >= INPUT_IDLE && p->idle_input >= p->idle_host)
         judge_input(p);
+    else if (p->n_ranks && p->idle_exchange >= EXCHANGE_IDLE && p->idle_exchange >= p->idle_host)
+        judge_exchange(p);
     else if (p->idle_host >= HOST_IDLE)
         judge_host(p);
     else if (!p->timestamps || !(p->kernels_ms > 0))

@@ -1,5 +1,6 @@
 /* The profiler's own view: what its files share. profile.c: the steps and the clock.
  * profile_trace.c: both for a trace viewer.
+ * profile_ranks.c: the same of several ranks, on rank 0.
  * profile_kernels.c: times of single kernels, and the rates they are compared with.
  * profile_verdict.c: what limits the step, in words. */
 #ifndef VKT_PROFILE_PROFILER_H
@@ -24,6 +25,8 @@ typedef enum vkt__span_kind {
     VKT__SPAN_READBACK,
     VKT__SPAN_METRICS,
     VKT__SPAN_FILL,
+    VKT__SPAN_EXCHANGE_HIDDEN, /* while the device computes */
+    VKT__SPAN_EXCHANGE,        /* the device waits */
     VKT__N_SPANS
 } vkt__span_kind;
 
@@ -52,6 +55,8 @@ typedef struct vkt__watched {
     size_t n_sub, cap_sub;
     size_t first_sub; /* of the first measured step */
     double from, to;  /* the measured part, on the device's side */
+    vkt_comm *comm;   /* of several ranks, else NULL */
+    double met;       /* the clock when all ranks had met: their clocks have nothing in common */
 } vkt__watched;
 
 /* Milliseconds of each of n steps that end at end[i], the first began at `from`, seconds: steps
@@ -69,10 +74,17 @@ vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches
 vkt_kernel_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes,
                                     double *ceiling);
 /* Writes the measured steps to `path` in the trace event format; train, update: of
- * vkt__profile_kernels. */
+ * vkt__profile_kernels. Of several ranks all call it, and rank 0 writes what all have seen. */
 vkt_status vkt__profile_trace(const vkt_profile *p, const vkt__watched *w,
                               const vkt__dispatches *train, const vkt__dispatches *update,
                               const char *command, const char *path);
+/* Of several ranks: what each of them did, into p->rank. exchange: of the measured steps. */
+vkt_status vkt__profile_ranks(vkt_comm *c, const vkt_config *config, const vkt__exchange *before,
+                              const vkt__exchange *after, vkt_profile *p);
+/* The earliest of the ranks' times since they met; at_s is each one's. */
+vkt_status vkt__profile_first(vkt_comm *c, double *at_s);
+/* All ranks' texts, one after the other with a comma between them, in *text of rank 0. */
+vkt_status vkt__profile_texts(vkt_comm *c, vkt__str *text);
 /* Fills verdict, why and advice from all the rest. */
 void vkt__profile_judge(vkt_profile *p);
 

@@ -119,7 +119,10 @@ vkt_status vkt__exchange_signals(vkt__exchange *e)
     uint64_t before = e->comm->bytes;
     double start = vkt__now();
     vkt_status st = vkt__comm_sum(e->comm, e->shared, VKT__SHARED_N);
-    e->signals += vkt__now() - start;
+    double end = vkt__now();
+    e->newest.began = e->newest.ready = start;
+    e->newest.ended = end;
+    e->signals += end - start;
     e->sent += e->comm->bytes - before;
     return st;
 }
@@ -281,7 +284,9 @@ static vkt_status start_gradients(vkt__exchange *e)
     }
     VKT_TRY(
         wait_device(e, vkt__graph_handed(e->graph, e->buckets->n_pieces), e->buckets->n_pieces));
-    e->hidden += vkt__now() - first;
+    e->newest.began = first;
+    e->newest.ready = vkt__now();
+    e->hidden += e->newest.ready - first;
 fail:
     return st;
 }
@@ -321,7 +326,8 @@ vkt_status vkt__exchange_step(vkt__exchange *e)
         vkt__buffer_written(e->gpu, e->gradients);
     VKT_TRY(vkt_buffer_write(e->gpu, e->sums, 0, loss, sizeof *loss));
     VKT_TRY(vkt_buffer_write(e->gpu, e->sums, VKT__SUMS_HITS, hits, sizeof *hits));
-    e->seconds += vkt__now() - start;
+    e->newest.ended = vkt__now();
+    e->seconds += e->newest.ended - start;
     e->sent += e->comm->bytes - before;
 fail:
     return st;
@@ -366,7 +372,9 @@ vkt_status vkt__exchange_update(vkt__exchange *e, uint64_t ticket)
     double start = vkt__now();
     uint64_t before = e->comm->bytes;
     VKT_TRY(e->outer ? outer_step(e) : share_parameters(e));
-    e->seconds += vkt__now() - start;
+    e->newest.began = e->newest.ready = start;
+    e->newest.ended = vkt__now();
+    e->seconds += e->newest.ended - start;
     e->sent += e->comm->bytes - before;
 fail:
     return st;

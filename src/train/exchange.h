@@ -47,7 +47,12 @@ typedef struct vkt__exchange {
     double seconds; /* in exchanges so far, after the device had made the last gradient */
     double hidden;  /* and before that: between the first bucket's start and it */
     double signals; /* in vkt__exchange_signals */
-    uint64_t sent;  /* bytes, by this rank */
+    /* The newest part of an exchange, vkt__now()'s: begun, all computed that goes into it, ended.
+     */
+    struct {
+        double began, ready, ended;
+    } newest;
+    uint64_t sent; /* bytes, by this rank */
 } vkt__exchange;
 
 /* The end of the graph of a micro-batch, before it is compiled: sums of gradients, loss and hits,

@@ -104,6 +104,17 @@ fail:
     return st;
 }
 
+/* The newest part of an exchange. */
+static void tell_exchange(const vkt__steps *t, uint64_t step)
+{
+    const vkt__exchange *e = t->s->exchange;
+    if (!t->observer || !vkt__exchange_due(e, step)) return;
+    vkt__steps_observer o = *t->observer;
+    if (e->newest.began < e->newest.ready)
+        o.phase(o.user, VKT__PHASE_EXCHANGE_HIDDEN, step, e->newest.began, e->newest.ready);
+    o.phase(o.user, VKT__PHASE_EXCHANGE, step, e->newest.ready, e->newest.ended);
+}
+
 static vkt_status flush(vkt__steps *t)
 {
     vkt_status st = VKT_OK;
@@ -114,13 +125,19 @@ static vkt_status flush(vkt__steps *t)
     for (uint32_t i = 0; i < n; i++) slots[i] = held(t, i)->slot;
     VKT_TRY(vkt_graph_submit_slots(t->s->train.graph, slots, n, &ticket));
     tell_submitted(t, *held(t, n - 1), ticket, false, since);
-    if (t->s->exchange && held(t, n - 1)->last) VKT_TRY(exchange(t, held(t, n - 1)));
+    if (t->s->exchange && held(t, n - 1)->last) {
+        VKT_TRY(exchange(t, held(t, n - 1)));
+        tell_exchange(t, held(t, n - 1)->step);
+    }
     if (t->s->update && held(t, n - 1)->last) {
         since = mark(t);
         VKT_TRY(vkt_graph_submit(t->s->update, slots[n - 1], &ticket));
         tell_submitted(t, *held(t, n - 1), ticket, true, since);
-        if (t->s->exchange && vkt__exchange_due(t->s->exchange, held(t, n - 1)->step))
+        if (t->s->exchange && vkt__exchange_due(t->s->exchange, held(t, n - 1)->step)) {
+            double before = t->s->exchange->newest.ended;
             VKT_TRY(vkt__exchange_update(t->s->exchange, ticket));
+            if (t->s->exchange->newest.ended > before) tell_exchange(t, held(t, n - 1)->step);
+        }
     }
     for (uint32_t i = 0; i < n; i++) held(t, i)->ticket = ticket;
     t->n_held = 0;

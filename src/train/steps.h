@@ -32,7 +32,10 @@ typedef enum vkt__phase {
     VKT__PHASE_LOADER_WAIT,
     VKT__PHASE_PREPARE,
     VKT__PHASE_READBACK, /* waits for the device */
-    VKT__PHASE_DONE      /* in `done` */
+    VKT__PHASE_DONE,     /* in `done` */
+    /* of several ranks: gradients leave while the device makes the next; it waits for all ranks' */
+    VKT__PHASE_EXCHANGE_HIDDEN,
+    VKT__PHASE_EXCHANGE
 } vkt__phase;
 
 /* Who wants to know where the time goes. Times are vkt__now()'s. */

@@ -442,6 +442,41 @@ static void validation_was_silent(void **state)
     assert_int_equal(n_validation, 0);
 }
 
+/* The device idles in the exchange: for the slowest rank, or for messages. */
+static void exchange_is_named(void **state)
+{
+    (void)state;
+    const struct {
+        double idle_exchange, own[2];
+        vkt_profile_verdict verdict;
+        const char *why, *advice;
+    } cases[] = {
+        { 0.4,
+          { 6, 6 },
+          VKT_PROFILE_EXCHANGE_BOUND,
+          "idle 40% of the time, in the exchange",
+          "train.compress" },
+        { 0.4, { 6, 9.5 }, VKT_PROFILE_EXCHANGE_BOUND, "6 to 9.5 ms", "train.balance" },
+        { 0.1, { 6, 6 }, VKT_PROFILE_HOST_BOUND, "idle 30%", "train.batch" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt_profile_rank rank[2] = { { .own_ms = cases[i].own[0], .bytes = 1024 },
+                                     { .own_ms = cases[i].own[1], .bytes = 1024 } };
+        vkt_profile p = { .batch = 8,
+                          .accumulate = 1,
+                          .step_ms = 10,
+                          .idle_host = 0.3,
+                          .idle_exchange = cases[i].idle_exchange,
+                          .rank = rank,
+                          .n_ranks = 2 };
+        p.busy = 1 - p.idle_host - p.idle_exchange;
+        vkt__profile_judge(&p);
+        assert_int_equal(p.verdict, cases[i].verdict);
+        assert_non_null(strstr(p.why, cases[i].why));
+        assert_non_null(strstr(p.advice, cases[i].advice));
+    }
+}
+
 int main(void)
 {
     vkt_log_set(count_validation, NULL, VKT_LOG_INFO);
@@ -449,6 +484,7 @@ int main(void)
         cmocka_unit_test(trace_holds_every_kernel),
         cmocka_unit_test(accumulation_counts_micro_batches),
         cmocka_unit_test(slow_loader_is_input_bound),
+        cmocka_unit_test(exchange_is_named),
         cmocka_unit_test(without_timestamps_kernels_are_left_out),
         cmocka_unit_test(refusals),
         cmocka_unit_test(each_verdict_has_its_cause),

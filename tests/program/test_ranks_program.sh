@@ -255,6 +255,25 @@ rows = [[p["efficiency"] for p in l["predicted"]] for l in r["links"]]
 assert all(0 < b <= a < 1 for row in rows for a, b in zip(row, row[1:])), rows
 assert all(a < b for one, two in zip(rows, rows[1:]) for a, b in zip(one, two)), rows
 PY
+# Where the time of a step goes: of each rank, in one trace.
+code=0
+mpirun --oversubscribe -n 2 "$program" profile mlp.yaml --steps 6 --json -o trace.json >out 2>err </dev/null || code=$?
+[ $code = 0 ] || { say "profile: $code"; cat err >&2; }
+python3 - <<'PY' || say "a profile of two ranks says what can't be"
+import json
+p, trace = json.load(open("out")), json.load(open("trace.json"))
+assert [r["examples"] for r in p["ranks"]] == [12, 13] and all(r["bytes"] > 1000 and r["exchange_ms"] > 0 for r in p["ranks"]), p["ranks"]
+assert abs(p["busy"] + p["idle_input"] + p["idle_host"] + p["idle_exchange"] - 1) < 1e-3 and p["idle_exchange"] >= 0, p
+names = {e["pid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"}
+assert [names[i].split(":")[0] for i in (1, 2, 3, 4)] == ["rank 0, host", "rank 0, device", "rank 1, host", "rank 1, device"], names
+for rank in (0, 1):
+    mine = [e for e in trace["traceEvents"] if e["pid"] in (2 * rank + 1, 2 * rank + 2)]
+    waits = [e for e in mine if e["name"] == "exchange, device waits"]
+    assert 2 <= len({e["args"]["step"] for e in waits}) <= 7 and len({e["tid"] for e in waits}) == 1, waits
+    arrows = [e for e in mine if e["ph"] in "sf"]
+    assert arrows and all(e["id"] >> 32 == rank for e in arrows), arrows
+assert min(e["ts"] for e in trace["traceEvents"] if "ts" in e) >= 0 and trace["otherData"]["ranks"] == 2
+PY
 ranks 1 bench --scaling ranks mlp.yaml
 [ $code = 2 ] && grep -q 'for 2 to 64 ranks, and this is 1' err || { say "bench --scaling ranks alone: $code"; cat err >&2; }
 

@@ -126,8 +126,18 @@ static void print_times(const vkt_profile *p)
                 : "");
     else
         row("kernels", "not timed: the device has no timestamps");
-    row("device", "busy %.0f%%, idle for data %.0f%%, idle for the host %.0f%%", 100 * p->busy,
-        100 * p->idle_input, 100 * p->idle_host);
+    row("device", "busy %.0f%%, idle for data %.0f%%, idle for the host %.0f%%%s", 100 * p->busy,
+        100 * p->idle_input, 100 * p->idle_host,
+        p->n_ranks ? cli_text(", idle for the other ranks %.0f%%", 100 * p->idle_exchange) : "");
+    for (uint32_t r = 0; r < p->n_ranks; r++) {
+        const vkt_profile_rank *k = &p->rank[r];
+        row(cli_text("rank %u", r),
+            "%s: %u of %u examples, %s per step; exchange %s beside that, and %s after it, in "
+            "which "
+            "its device waits; it sends %.4g KiB",
+            k->name, k->rows, p->batch, ms(k->own_ms), ms(k->hidden_ms), ms(k->exchange_ms),
+            (double)k->bytes / 1024);
+    }
     row("host", "wait for loader %s, submit %s, wait for results %s, metrics %s per step",
         ms(p->loader_wait_ms), ms(p->submit_ms), ms(p->readback_wait_ms), ms(p->metrics_ms));
     row("loader", "%s per batch in each of %u thread%s, %u batches ahead", ms(p->fill_ms),
@@ -185,6 +195,19 @@ static json_t *kernel_json(const vkt_profile *p, const vkt_profile_kernel *k)
     return j;
 }
 
+static json_t *ranks_json(const vkt_profile *p)
+{
+    json_t *ranks = json_array();
+    for (uint32_t r = 0; r < p->n_ranks; r++) {
+        const vkt_profile_rank *k = &p->rank[r];
+        json_array_append_new(ranks, json_pack("{ss si sf sf sf sI}", "name", k->name, "examples",
+                                               (int)k->rows, "own_ms", k->own_ms, "hidden_ms",
+                                               k->hidden_ms, "exchange_ms", k->exchange_ms, "bytes",
+                                               (json_int_t)k->bytes));
+    }
+    return ranks;
+}
+
 static void print_json(const profile_options *o, const vkt_profile *p)
 {
     json_t *kernels = json_array();
@@ -202,6 +225,7 @@ static void print_json(const profile_options *o, const vkt_profile *p)
         { "busy", p->busy },
         { "idle_input", p->idle_input },
         { "idle_host", p->idle_host },
+        { "idle_exchange", p->idle_exchange },
         { "loader_wait_ms", p->loader_wait_ms },
         { "submit_ms", p->submit_ms },
         { "readback_wait_ms", p->readback_wait_ms },
@@ -238,6 +262,7 @@ static void print_json(const profile_options *o, const vkt_profile *p)
     for (size_t i = 0; i < p->n_kernels; i++)
         json_array_append_new(kernels, kernel_json(p, &p->kernels[i]));
     json_object_set_new(j, "kernels", kernels);
+    if (p->n_ranks) json_object_set_new(j, "ranks", ranks_json(p));
     json_object_set_new(j, "trace", json_string(o->out));
     cli_json_print(j, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 }
@@ -251,20 +276,23 @@ static vkt_status configure(const profile_options *o, vkt_config *c)
     return st == VKT_OK ? vkt_config_finish(c) : st;
 }
 
-static int profile(const profile_options *o, const vkt_config *c)
+static vkt_status profile(const profile_options *o, const vkt_config *c, vkt_comm *comm)
 {
     vkt_profile *p = NULL;
-    vkt_profile_desc desc = {
-        .gpu = o->common.gpu, .steps = o->steps, .trace = o->out, .command = o->common.line
-    };
+    vkt_profile_desc desc = { .gpu = o->common.gpu,
+                              .steps = o->steps,
+                              .trace = o->out,
+                              .command = o->common.line,
+                              .comm = comm };
     vkt_status st = vkt_profile_run(c, &desc, &p);
-    if (st != VKT_OK) return cli_exit_code(st);
-    if (o->json)
-        print_json(o, p);
-    else
-        print_profile(o, p);
+    if (st == VKT_OK && vkt_comm_rank(comm) == 0) {
+        if (o->json)
+            print_json(o, p);
+        else
+            print_profile(o, p);
+    }
     vkt_profile_destroy(&p);
-    return CLI_OK;
+    return st;
 }
 
 static int run(void *options)
@@ -276,15 +304,19 @@ static int run(void *options)
         cli_error("profile: --steps must be at least 1");
         return CLI_USAGE;
     }
-    int may = cli_may_write("profile", o->out, o->common.force);
-    if (may) return may;
-    vkt_status st = vkt_config_create(&c);
+    vkt_comm *comm = NULL;
+    if (vkt_launch_get().rank > 0) cli_log_other_rank();
+    vkt_status st = vkt_comm_open(&comm);
     if (st != VKT_OK) return cli_exit_code(st);
-    st = configure(o, c);
+    if (vkt_comm_rank(comm) == 0 && cli_may_write("profile", o->out, o->common.force))
+        st = VKT_E_ARG;
+    if (st == VKT_OK) st = vkt_config_create(&c);
+    if (st == VKT_OK) st = configure(o, c);
     /* A recipe that can't be read is a file error; all else wrong in it is a recipe error. */
-    int rc = st == VKT_OK ? profile(o, c) : st == VKT_E_FORMAT ? CLI_USAGE : cli_exit_code(st);
+    if (st == VKT_E_FORMAT) st = VKT_E_ARG;
+    if (st == VKT_OK) st = profile(o, c, comm);
     vkt_config_destroy(&c);
-    return rc;
+    return cli_exit_code(vkt_comm_close(&comm, st));
 }
 
 const cli_command cmd_profile = {
@@ -294,6 +326,7 @@ const cli_command cmd_profile = {
     .details = "Runs a warm-up and some training steps of the recipe, then times each kernel of a "
                "step. Only the trace is saved.\n"
                "examples: vktrain profile digits\n"
+               "          mpirun -n 2 vktrain profile char-gpt\n"
                "          vktrain profile mine.yaml -o trace.json --set train.batch=256",
     .min_args = 1,
     .max_args = 1,

@@ -70,7 +70,8 @@ static int run_command(const cli_command *cmd, int argc, char **argv)
     int rc = cli_parse(cmd, argc - 2, argv + 2, o);
     if (!rc && o->help) {
         cli_help(cmd, stdout);
-    } else if (!rc && vkt_launch_get().size > 1 && cmd != &cmd_train && cmd != &cmd_bench) {
+    } else if (!rc && vkt_launch_get().size > 1 && cmd != &cmd_train && cmd != &cmd_bench &&
+               cmd != &cmd_profile) {
         rc = start_ranks_refuse(cmd->name);
     } else if (!rc) {
         cli_log_open(o->quiet, o->verbose);

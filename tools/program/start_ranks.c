@@ -74,7 +74,7 @@ int start_ranks(size_t n, char **argv)
 int start_ranks_refuse(const char *command)
 {
     if (vkt_launch_get().rank == 0)
-        cli_error("%s: only `vktrain train` and `vktrain bench --scaling ranks` run as several "
+        cli_error("%s: only `vktrain train`, `profile` and `bench --scaling ranks` run as several "
                   "processes: start %s without mpirun",
                   command, command);
     return CLI_USAGE;
