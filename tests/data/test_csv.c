@@ -266,6 +266,7 @@ static void csv_bad_files(void **state)
         { "a,a,y\n1,2,x\n3,4,z\n", "line 1", "two columns are named 'a'" },
         { "a,b,y\n1,2,x\n3,4,x\n", CSV, "is 'x' everywhere" },
         { "a,b,y\n1,2,\xff\n3,4,x\n", "line 2", "not UTF-8" },
+        { "sep=;\r\na;b;y\r\n1;2;x\r\n3;4;z\r\n", "line 1", "'sep=;' is for Excel alone" },
     };
     const vkt_data_desc d = { .source = "csv", .path = CSV };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {

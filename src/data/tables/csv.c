@@ -298,6 +298,13 @@ vkt_status vkt__csv_parse_from(uint32_t line, const void *bytes, size_t n, const
     p.text = p.put = p.at = csv.text;
     p.end = csv.text + n;
     if (n >= 3 && memcmp(p.at, "\xef\xbb\xbf", 3) == 0) p.at += 3;
+    if (p.end - p.at > 5 && memcmp(p.at, "sep=", 4) == 0 && (p.at[5] == '\n' || p.at[5] == '\r')) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' line %u: 'sep=%c' is for Excel alone: remove the line, as delimiters "
+                       "are found",
+                       name, line, p.at[4]);
+        goto fail;
+    }
     p.delimiter = csv.delimiter = delimiter ? delimiter : find_delimiter(p.at, p.end);
     st = parse_rows(&p, class_line, &csv);
     csv.cell = p.cell;
