@@ -196,5 +196,17 @@ train vk vkQueueSubmit2:1000000:DEVICE_LOST
 io "rename:${at:-0}:EACCES" "${more[@]}"
 ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
 
+# ---- the clock is set back while serve waits: it still looks around, and ends when it is told to
+if ! "$program" --version --verbose | grep -q 'HTTP: no$'; then
+    n=$((n + 1))
+    LD_PRELOAD=$faults/libclock.so "$program" serve straight --port 0 >out 2>err </dev/null & pid=$!
+    for _ in $(seq 300); do if grep -qs answers out; then break; fi; sleep 0.1; done
+    kill -INT $pid || true
+    for _ in $(seq 300); do if ! kill -0 $pid 2>/dev/null; then break; fi; sleep 0.1; done
+    if kill -9 $pid 2>/dev/null; then bad=$((bad + 1)); echo "test_faults: FAILED: serve waits for as long as the clock was set back"; fi
+    rc=0; wait $pid || rc=$?
+    [ $rc = 130 ] || { bad=$((bad + 1)); echo "test_faults: FAILED: serve ended with $rc"; cat err; }
+fi
+
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]

@@ -1,5 +1,6 @@
 /* http.h. The server's thread reads and writes; a connection whose request waits for an answer is
  * suspended. One lock guards all. */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -364,6 +365,25 @@ static void cut_slow_ones(http_server *s)
 
 /* ---- who answers ---- */
 
+/* The time of day may be set back while somebody waits. macOS has no choice of the clock. */
+#ifdef __APPLE__
+#define WAITS_BY CLOCK_REALTIME
+static void init_came(http_server *s)
+{
+    pthread_cond_init(&s->came, NULL);
+}
+#else
+#define WAITS_BY CLOCK_MONOTONIC
+static void init_came(http_server *s)
+{
+    pthread_condattr_t a;
+    pthread_condattr_init(&a);
+    pthread_condattr_setclock(&a, WAITS_BY);
+    pthread_cond_init(&s->came, &a);
+    pthread_condattr_destroy(&a);
+}
+#endif
+
 bool http_open(uint16_t port, const http_limits *limits, http_server **out, char **why)
 {
     http_server *s = calloc(1, sizeof *s);
@@ -375,7 +395,7 @@ bool http_open(uint16_t port, const http_limits *limits, http_server **out, char
     s->limits = *limits;
     s->last = &s->first;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->came, NULL);
+    init_came(s);
     errno = 0;
     s->daemon = MHD_start_daemon(
         MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, on_request, s,
@@ -409,16 +429,22 @@ void http_tend(http_server *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* For a request, no longer than so. */
+static void wait_for(http_server *s, double seconds)
+{
+    struct timespec t;
+    clock_gettime(WAITS_BY, &t);
+    long long ns = t.tv_nsec + (long long)(1e9 * seconds);
+    t.tv_sec += (time_t)(ns / 1000000000);
+    t.tv_nsec = (long)(ns % 1000000000);
+    pthread_cond_timedwait(&s->came, &s->lock, &t);
+}
+
 http_request *http_next(http_server *s, double seconds)
 {
-    struct timespec until;
-    timespec_get(&until, TIME_UTC);
-    long long ns = until.tv_nsec + (long long)(1e9 * seconds);
-    until.tv_sec += (time_t)(ns / 1000000000);
-    until.tv_nsec = (long)(ns % 1000000000);
     pthread_mutex_lock(&s->lock);
     cut_slow_ones(s);
-    if (!s->first && seconds > 0) pthread_cond_timedwait(&s->came, &s->lock, &until);
+    if (!s->first && seconds > 0) wait_for(s, seconds);
     exchange *x = s->first;
     if (x) {
         s->first = x->next;
