@@ -148,25 +148,72 @@ static bool time_of(const char *s, double *hour)
     return !*s && h < 24 && m < 60 && sec < 61;
 }
 
+/* April, or its first three letters or more, in any case. */
+static bool month_name(const char **s, int *month)
+{
+    static const char *const names[] = { "january",   "february", "march",    "april",
+                                         "may",       "june",     "july",     "august",
+                                         "september", "october",  "november", "december" };
+    size_t n = 0;
+    while (((*s)[n] | 32) >= 'a' && ((*s)[n] | 32) <= 'z') n++;
+    for (int m = 0; m < 12; m++) {
+        size_t same = 0;
+        while (same < n && names[m][same] == ((*s)[same] | 32)) same++;
+        if (n < 3 || same < n) continue;
+        *month = m + 1;
+        *s += n;
+        return true;
+    }
+    return false;
+}
+
+static bool year_last(const char **s, int *year)
+{
+    const char *from = *s;
+    if (!digits(s, 2, 4, year) || *s - from == 3) return false;
+    if (*s - from == 2) *year += *year < 70 ? 2000 : 1900;
+    return true;
+}
+
+/* 18 Apr 2021, 18-April-21; Apr 18, 2021. */
+static bool named_month(vkt__form f, const char **s, date *d)
+{
+    if (f == VKT__FORM_MONTH_FIRST) {
+        if (!month_name(s, &d->month) || *(*s)++ != ' ' || !digits(s, 1, 2, &d->day)) return false;
+        if (**s == ',') (*s)++;
+        return *(*s)++ == ' ' && year_last(s, &d->year);
+    }
+    if (!digits(s, 1, 2, &d->day)) return false;
+    char between = **s;
+    if (!between || !strchr("-/. ", between)) return false;
+    (*s)++;
+    return month_name(s, &d->month) && *(*s)++ == between && year_last(s, &d->year);
+}
+
+static bool numbered_month(vkt__form f, const char **s, date *d)
+{
+    bool year_first = f == VKT__FORM_YEAR_FIRST;
+    int *const parts_of[][3] = { { &d->year, &d->month, &d->day },
+                                 { &d->day, &d->month, &d->year },
+                                 { &d->month, &d->day, &d->year } },
+               *const *to = parts_of[f - VKT__FORM_YEAR_FIRST];
+    if (!digits(s, year_first ? 4 : 1, year_first ? 4 : 2, to[0])) return false;
+    char between = **s;
+    if (!between || !strchr("-/.", between)) return false;
+    (*s)++;
+    if (!digits(s, 1, 2, to[1]) || *(*s)++ != between) return false;
+    return year_first ? digits(s, 1, 2, to[2]) : year_last(s, to[2]);
+}
+
 static bool date_of(vkt__form f, const char *s, date *d)
 {
-    int a, b, c;
+    const char *again = s;
     *d = (date) { 0 };
     if (f == VKT__FORM_TIME) return time_of(s, &d->hour);
-    bool year_first = f == VKT__FORM_YEAR_FIRST;
-    if (!digits(&s, year_first ? 4 : 1, year_first ? 4 : 2, &a)) return false;
-    char between = *s++;
-    if (!strchr("-/.", between) || !between || !digits(&s, 1, 2, &b) || *s++ != between)
-        return false;
-    const char *third = s;
-    if (!digits(&s, year_first ? 1 : 2, year_first ? 2 : 4, &c)) return false;
-    if (!year_first && s - third == 3) return false;
-    if (!year_first && s - third == 2) c += c < 70 ? 2000 : 1900;
-    if (year_first)
-        d->year = a, d->month = b, d->day = c;
-    else
-        d->year = c, d->month = f == VKT__FORM_DAY_FIRST ? b : a,
-        d->day = f == VKT__FORM_DAY_FIRST ? a : b;
+    if (!numbered_month(f, &s, d)) {
+        s = again;
+        if (f == VKT__FORM_YEAR_FIRST || !named_month(f, &s, d)) return false;
+    }
     if (d->year < 1 || d->month < 1 || d->month > 12 || d->day < 1 ||
         d->day > days_of(d->year, d->month))
         return false;
