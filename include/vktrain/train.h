@@ -164,7 +164,8 @@ typedef struct vkt_eval_result {
     uint32_t n_targets;       /* of a regression; else 0 */
     vkt_eval_target *targets; /* [n_targets] */
     bool several;             /* labels of an example: counts are of positives */
-    double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN */
+    double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN. bits_per_byte also
+                                         where the tokenizer normalises text */
     uint32_t context;                 /* text: tokens that the model saw at a time; else 0 */
     uint32_t n_classes;
     double balanced_accuracy, macro_f1; /* NAN for regression; balanced_accuracy if several */

@@ -239,9 +239,13 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     pass p = { .s = s, .sums = sums, .fn = fn, .user = user };
     vkt_comm *shared = fn ? NULL : s->comm;
     bool text = s->info->kind == VKT_DATA_KIND_TEXT;
-    if (text) p.end = vkt_tokenizer_get_info(s->info->tokenizer)->end;
     if (!data) data = s->data;
     begin_sums(&p, data);
+    if (text) {
+        const vkt_tokenizer_info *t = vkt_tokenizer_get_info(s->info->tokenizer);
+        p.end = t->end;
+        p.sums->normalized = !strcmp(t->kind, "wordpiece") || !strcmp(t->kind, "unigram");
+    }
     vkt_loader_desc desc = { .data = data,
                              .split = split,
                              .batch = shared ? l->batch * shared->size : l->batch,

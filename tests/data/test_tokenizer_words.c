@@ -257,12 +257,33 @@ static void damaged_files(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* Two ways of one sum, but for rounding: it is rounded as tokenizers 0.23 does. */
+static void nearly_equal_ways(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "{\"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"<unk>\", 0.0], "
+        "[\"\u2581\", "
+        "-2.713], [\"r\", -9.362], [\"wr\", -9.029], [\"rw\", -9.029], [\"z\", -10.862]]}, "
+        "\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"\u2581\", "
+        "\"prepend_scheme\": \"always\"}}";
+    vkt_tokenizer *t;
+    json_t *one = json_pack("[i, i, i, i]", 1, 0, 4, 2),
+           *two = json_pack("[i, i, i, i]", 1, 0, 2, 3);
+    REQUIRE_OK(vkt__tokenizer_parse_json(file, strlen(file), "u", &t));
+    require_tokens(t, "grwr", 4, false, one, 0);
+    require_tokens(t, "ggrwr", 5, false, two, 0);
+    json_decref(one);
+    json_decref(two);
+    vkt_tokenizer_destroy(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_style),   cmocka_unit_test(bad_words),
-        cmocka_unit_test(vocab_txt),     cmocka_unit_test(unigram_without_unknown),
-        cmocka_unit_test(damaged_files),
+        cmocka_unit_test(words_style),       cmocka_unit_test(bad_words),
+        cmocka_unit_test(vocab_txt),         cmocka_unit_test(unigram_without_unknown),
+        cmocka_unit_test(nearly_equal_ways), cmocka_unit_test(damaged_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

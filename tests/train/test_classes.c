@@ -63,6 +63,8 @@ static void perplexity_is_of_tokens_and_bits_of_bytes(void **state)
     vkt__eval_sums e = { .n = 100, .n_bytes = 350, .loss = 150 };
     REQUIRE_NEAR(vkt__eval_perplexity(&e), exp(1.5), 1e-12);
     REQUIRE_NEAR(vkt__eval_bits_per_byte(&e), 150 / log(2) / 350, 1e-12);
+    e.normalized = true;
+    assert_true(isnan(vkt__eval_bits_per_byte(&e)) && isfinite(vkt__eval_perplexity(&e)));
     e.n_bytes = 0; /* no text */
     assert_true(isnan(vkt__eval_perplexity(&e)) && isnan(vkt__eval_bits_per_byte(&e)));
 }

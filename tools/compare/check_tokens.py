@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The ids of `vktrain tokenize` beside those of Hugging Face's tokenizers, kind by kind, on texts in many languages.
 
-check_tokens.py VKTRAIN WORK [--kinds bert,t5,...]   (run in the lab: shared/lab/in-testing)
-check_tokens.py --texts WORK                         writes WORK/texts.json first, where glibc's locales are (/usr/share/i18n/locales)
+check_tokens.py --texts WORK      writes WORK/texts.json, where glibc's locales are (/usr/share/i18n/locales)
+check_tokens.py --ids WORK        trains the tokenizers, writes WORK/KIND.json and WORK/ids.json (run in the lab: shared/lab/in-testing)
+check_tokens.py VKTRAIN WORK      compares, and exits with 1 where ids differ
 
 Texts: five of each language, of its locale's names of days, months, countries, its yes and no, dates and numbers: as they are, mixed with
 punctuation, in capital letters, decomposed, with white space of all kinds between. Tokenizers are trained on every third text.
@@ -56,7 +57,7 @@ def write_texts(work):
     print(f"{len({t['language'] for t in texts})} languages, {len(texts)} texts")
 
 
-def byte_pairs(texts, work):
+def byte_pairs(texts):
     """Byte-level and SentencePiece BPE, of golden_tokenizers.py's shapes."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
     llama3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -89,25 +90,31 @@ def byte_pairs(texts, work):
     return out
 
 
+def write_ids(work):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+    import word_tokenizers
+    texts = [t["text"] for t in json.loads((work / "texts.json").read_text())]
+    kinds = byte_pairs(texts[::3]) | word_tokenizers.made(texts[::3], sorted({ord(c) for t in texts for c in t}), 3000)
+    for name, t in kinds.items():
+        (work / f"{name}.json").write_text(t.to_str())
+    ids = {name: [t.encode(x, add_special_tokens=False).ids for x in texts] for name, t in kinds.items()}
+    (work / "ids.json").write_text(json.dumps(ids))
+
+
 def main():
     if sys.argv[1] == "--texts":
         return write_texts(Path(sys.argv[2]))
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
-    import word_tokenizers
-    program, work = sys.argv[1], Path(sys.argv[2])
+    if sys.argv[1] == "--ids":
+        return write_ids(Path(sys.argv[2]))
+    program, work, bad = sys.argv[1], Path(sys.argv[2]), 0
     texts = [t["text"] for t in json.loads((work / "texts.json").read_text())]
     files = [work / "texts" / str(i) for i in range(len(texts))]
     (work / "texts").mkdir(exist_ok=True)
     for f, t in zip(files, texts):
         f.write_bytes(t.encode())
-    kinds = byte_pairs(texts[::3], work) | word_tokenizers.made(texts[::3], sorted({ord(c) for t in texts for c in t}), 3000)
-    bad = 0
-    for name, t in kinds.items():
-        path = work / f"{name}.json"
-        path.write_text(t.to_str())
-        r = subprocess.run([program, "tokenize", "--ids", "--special", "--tokenizer", path, *files], capture_output=True, text=True)
+    for name, want in json.loads((work / "ids.json").read_text()).items():
+        r = subprocess.run([program, "tokenize", "--ids", "--special", "--tokenizer", work / f"{name}.json", *files], capture_output=True, text=True)
         lines = r.stdout.split("\n")[:-1]
-        want = [t.encode(x, add_special_tokens=False).ids for x in texts]
         other = [i for i, ids in enumerate(want) if i >= len(lines) or lines[i] != " ".join(map(str, ids))]
         bad += len(other) + (r.returncode != 0)
         print(f"{name:12} {sum(map(len, want)):7} tokens, {len(texts) - len(other)} of {len(texts)} texts equal{'; ' + r.stderr.strip() if r.stderr else ''}")

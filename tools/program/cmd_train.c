@@ -168,10 +168,11 @@ static const char *eval_chosen_text(const vkt_progress *p)
 
 static const char *perplexity_text(const vkt_train_result *r)
 {
-    return isfinite(r->valid_perplexity)
-               ? cli_text("  perplexity %s  %s bits per byte", cli_number(r->valid_perplexity),
-                          cli_number(r->valid_bits_per_byte))
-               : "";
+    if (!isfinite(r->valid_perplexity)) return "";
+    if (!isfinite(r->valid_bits_per_byte))
+        return cli_text("  perplexity %s", cli_number(r->valid_perplexity));
+    return cli_text("  perplexity %s  %s bits per byte", cli_number(r->valid_perplexity),
+                    cli_number(r->valid_bits_per_byte));
 }
 
 /* Fields in the order they stand; those of the highest rank go first when the terminal is narrow.

@@ -143,13 +143,14 @@ vkt_status vkt__unigram_encode(vkt_tokenizer *t, const char *word, size_t n, vkt
 {
     vkt_status st = VKT_OK;
     place *p = NULL;
+    double unknown_score = t->unigram->lowest - unknown_penalty;
     VKT_TRY(vkt__tokens_reserve(out, n));
     VKT_TRY(vkt__data_alloc(n + 1, sizeof *p, "the places of a word", &p));
     for (size_t i = 0; i <= n; i++) p[i] = (place) { 0 };
     for (size_t at = 0, next; at < n; at = next) {
         for (next = at + 1; next < n && ((unsigned char)word[next] & 0xC0) == 0x80;) next++;
         if (!offer_tokens(t, word, n, at, next - at, p))
-            offer(&p[next], p[at].score + t->unigram->lowest - unknown_penalty, at, VKT_NO_TOKEN);
+            offer(&p[next], p[at].score + unknown_score, at, VKT_NO_TOKEN);
     }
     VKT_TRY(put_way(t, word, n, p, out));
 fail:

@@ -62,7 +62,8 @@ double vkt__eval_perplexity(const vkt__eval_sums *sums)
 
 double vkt__eval_bits_per_byte(const vkt__eval_sums *sums)
 {
-    return sums->n_bytes ? sums->loss / log(2) / (double)sums->n_bytes : NAN;
+    bool known = sums->n_bytes && !sums->normalized;
+    return known ? sums->loss / log(2) / (double)sums->n_bytes : NAN;
 }
 
 double vkt__eval_ece(const vkt__reliability *r)

@@ -27,6 +27,7 @@ typedef struct vkt__eval_sums {
     uint64_t n, correct;
     uint64_t among5;  /* classes: the target is one of the five likeliest */
     uint64_t n_bytes; /* text: of the targets' tokens */
+    bool normalized;  /* text: these are not the bytes that it had */
     double loss;
     uint32_t n_targets;                /* of a regression; else 0 */
     vkt__error_sums *error;            /* [n_targets] */
