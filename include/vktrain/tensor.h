@@ -439,6 +439,7 @@ typedef struct vkt_tune_result {
         *best; /* names of kernels: the built-in choice for this shape, and the one that is kept */
     double table_ms, best_ms; /* time of one product */
     uint32_t n_tried;
+    vkt_status failed;      /* why the last of the kernels that were skipped was, else OK */
     size_t index, n_shapes; /* index of the shape, and number of shapes */
     char what[80]; /* describes a convolution, for which shape is not set; empty for a product */
 } vkt_tune_result;

@@ -51,6 +51,13 @@ train vk vkCreateBuffer:1:OUT_OF_HOST_MEMORY; ended 5 'vkCreateBuffer: out of ho
 train vk vkCreateComputePipelines:1:DEVICE_LOST; ended 0 'it is opened again'; same
 train vk vkCreateComputePipelines:1+:DEVICE_LOST; ended 6 'vkCreate.*: device lost' # of several threads' calls one
 [ ! -e run ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left a run folder"; }
+# No memory while kernels are made, of the device or of the host.
+for why in DEVICE HOST; do
+    train vk vkCreateComputePipelines:1+:OUT_OF_${why}_MEMORY; ended 5 "vkCreateComputePipelines: out of ${why,,} memory"
+    [ ! -e run ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left a run folder"; }
+done
+vk vkCreateComputePipelines:1+:OUT_OF_DEVICE_MEMORY eval straight --no-cache; ended 5 'vkCreateComputePipelines: out of device memory'
+vk vkCreateComputePipelines:1+:OUT_OF_DEVICE_MEMORY tune 8x8x8 --no-cache; ended 5 'no kernel could be timed'
 vk vkAllocateMemory:2:DEVICE_LOST eval straight --no-cache; ended 6 'vkAllocateMemory: device lost'
 
 # ---- at work: a loss is got over, to the same bits; what comes of a second one is told with the first

@@ -1,5 +1,6 @@
 /* vktrain tune: which matmul and convolution kernels are fastest on this device, kept for the runs
  * to come. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,11 +17,18 @@ static const uint32_t usual[][3] = {
     { 128, 512, 512 }, { 512, 512, 128 }, { 256, 1024, 1024 }, { 1024, 1024, 256 },
 };
 
+typedef struct {
+    uint32_t n_changed, n_timed; /* shapes */
+    vkt_status failed;           /* why the last one that could not be timed could not */
+} tuned;
+
 static void on_shape(void *user, const vkt_tune_result *r)
 {
-    uint32_t *n_changed = user;
-    bool changed = strcmp(r->table, r->best) != 0;
-    *n_changed += changed;
+    tuned *t = user;
+    bool changed = strcmp(r->table, r->best) != 0, timed = isfinite(r->best_ms);
+    t->n_changed += changed;
+    t->n_timed += timed;
+    if (!timed) t->failed = r->failed;
     printf("  %3zu/%zu  ", r->index + 1, r->n_shapes);
     if (*r->what)
         printf("%-40s", r->what);
@@ -28,7 +36,9 @@ static void on_shape(void *user, const vkt_tune_result *r)
         printf("%s %5u x %5u x %5u %-4s", vkt_layout_name(r->shape.layout), r->shape.M, r->shape.N,
                r->shape.K, vkt_dtype_name(r->shape.in));
     printf("  %2u kernels  %-16s", r->n_tried, r->best);
-    if (changed)
+    if (!timed)
+        printf(" not timed, the built-in choice\n");
+    else if (changed)
         printf(" %9.3f ms; built-in choice: %s %9.3f ms\n", r->best_ms, r->table, r->table_ms);
     else
         printf(" %9.3f ms, the built-in choice\n", r->table_ms);
@@ -90,9 +100,10 @@ static const cli_flag flags[] = {
 static int run(void *options)
 {
     cli_options *o = options;
-    uint32_t n_changed = 0, m, n, k;
+    uint32_t m, n, k;
+    tuned t = { 0 };
     double start = cli_now();
-    vkt_tune_desc tune = { .thorough = true, .fn = on_shape, .user = &n_changed };
+    vkt_tune_desc tune = { .thorough = true, .fn = on_shape, .user = &t };
     bool recipe = o->n_args == 1 && sscanf(o->args[0], "%ux%ux%u", &m, &n, &k) != 3;
     vkt_status st = VKT_E_DEVICE;
     /* A kernel that loses the device is left out by who opens it next. */
@@ -100,8 +111,12 @@ static int run(void *options)
         tune.tries_again = i < 3;
         st = recipe ? tune_recipe(o, &tune) : tune_shapes(o, &tune);
     }
+    if (st == VKT_OK && t.failed != VKT_OK && !t.n_timed) {
+        st = t.failed;
+        cli_error("tune: no kernel could be timed: the warnings above say why");
+    }
     if (st == VKT_OK)
-        printf("%u shapes now use a faster kernel than the built-in choice, %.1f s\n", n_changed,
+        printf("%u shapes now use a faster kernel than the built-in choice, %.1f s\n", t.n_changed,
                cli_now() - start);
     return cli_exit_code(st);
 }

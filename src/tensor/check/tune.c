@@ -166,7 +166,9 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, double secon
         if (i && (k == of_table || !vkt__matmul_is_candidate(k, caps, &j.p, thorough))) continue;
         c = (vkt__tuned) { .kernel = vkt__matmul_kernel_name(k) };
         if (!vkt__tune_begin(gpu, c.kernel, key)) continue;
-        VKT_TRY(vkt__tune_end(gpu, c.kernel, try(&j, k, &table, r->best_ms, &c), &c.ms));
+        st = try(&j, k, &table, r->best_ms, &c);
+        if (st != VKT_OK) r->failed = st;
+        VKT_TRY(vkt__tune_end(gpu, c.kernel, st, &c.ms));
         if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
         r->n_tried++;
         vkt__tune_keep(&table, &c, !i);
@@ -178,6 +180,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, double secon
 fail:
     if (st != VKT_OK && !vkt__gpu_lost(gpu)) {
         vkt_log(VKT_LOG_WARN, "tune", "a product is skipped: %s", vkt__last_failure());
+        r->failed = st;
         st = VKT_OK;
     }
     vkt_graph_destroy(&table.g);

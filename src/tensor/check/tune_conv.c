@@ -126,7 +126,9 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double secon
         if (i && (k == of_table || !vkt__conv_is_candidate(k, caps, &q))) continue;
         c = (vkt__tuned) { .kernel = vkt__conv_kernel_name(k) };
         if (!vkt__tune_begin(gpu, c.kernel, key)) continue;
-        VKT_TRY(vkt__tune_end(gpu, c.kernel, try(&j, k, seconds, &table, r->best_ms, &c), &c.ms));
+        st = try(&j, k, seconds, &table, r->best_ms, &c);
+        if (st != VKT_OK) r->failed = st;
+        VKT_TRY(vkt__tune_end(gpu, c.kernel, st, &c.ms));
         if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
         r->n_tried++;
         vkt__tune_keep(&table, &c, !i);
@@ -138,6 +140,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double secon
 fail:
     if (st != VKT_OK && !vkt__gpu_lost(gpu)) {
         vkt_log(VKT_LOG_WARN, "tune", "a convolution is skipped: %s", vkt__last_failure());
+        r->failed = st;
         st = VKT_OK;
     }
     vkt_graph_destroy(&table.g);
