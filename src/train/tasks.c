@@ -59,10 +59,13 @@ static vkt_status encode(evaluator *e, const char *text, size_t n, vkt_tokens *o
 /* log softmax(scores)[id]. */
 static double log_share(const float *scores, uint32_t n, uint32_t id)
 {
-    double most = -INFINITY, sum = 0;
-    for (uint32_t i = 0; i < n; i++) most = fmax(most, (double)scores[i]);
-    for (uint32_t i = 0; i < n; i++) sum += exp((double)scores[i] - most);
-    return (double)scores[id] - most - log(sum);
+    float most =
+        -INFINITY; /* GCC 12 for 64-bit Arm ends with an internal error at fmax in double */
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (scores[i] > most) most = scores[i];
+    for (uint32_t i = 0; i < n; i++) sum += exp((double)scores[i] - (double)most);
+    return (double)scores[id] - (double)most - log(sum);
 }
 
 /* The sum over tokens [first, n) of `whole`, whose earliest are left out where all are too many. */
