@@ -576,7 +576,10 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     t.record.step = t.done;
     t.record.seconds = t.before_s - t.lost_s + out->seconds;
     t.record.items_per_s = out->items_per_s;
+    bool told = t.record.error != NULL; /* a full disk refuses run.json, too: one line is enough */
+    if (told) vkt__log_quiet(true);
     vkt_status saved = vkt__ranks_lead(&t) ? vkt__run_save(t.run, &t.record) : VKT_OK;
+    if (told) vkt__log_quiet(false);
     if (st == VKT_OK) st = saved;
 fail:
     finish(&t);

@@ -203,6 +203,11 @@ train vk vkQueueSubmit2:1000000:DEVICE_LOST
 io "rename:${at:-0}:EACCES" "${more[@]}"
 ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
 
+# ---- a disk that stays full: the last checkpoint is not written, and run.json is not either, which is told once
+at=$(grep '^rename' order | grep -n 'checkpoints/step-00000012$' | sed -n '1s/:.*//p' || true)
+train io "rename:${at:-0}+:ENOSPC"
+ended 4 "checkpoints/step-00000012': No space left on device"
+
 # ---- the clock is set back while serve waits: it still looks around, and ends when it is told to
 if ! "$program" --version --verbose | grep -q 'HTTP: no$'; then
     n=$((n + 1))
