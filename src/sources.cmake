@@ -347,7 +347,9 @@ set(SRC_TRAIN
   src/train/generate.c
   src/train/tasks.c
   src/train/text_model.c
+  src/train/losses.c
   src/train/one_core.c
+  src/train/preference.c
   src/train/predict.c
   src/train/predictions.c
   src/train/samples.c

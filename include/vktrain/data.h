@@ -177,7 +177,12 @@ VKT_API vkt_likeness vkt_source_of(const char *path, vkt_source_info *out);
 
 /* What a window of tokens holds: any of the stream; or whole documents, as many as it has place
  * for, padded. AUTO: whole ones where not all of their tokens count (conversations). */
-typedef enum vkt_packing { VKT_PACKING_AUTO, VKT_PACKING_STREAM, VKT_PACKING_WHOLE } vkt_packing;
+typedef enum vkt_packing {
+    VKT_PACKING_AUTO,
+    VKT_PACKING_STREAM,
+    VKT_PACKING_WHOLE,
+    VKT_PACKING_PAIRS
+} vkt_packing;
 /* Conversations longer than a window: an error, cut at the left, left out. */
 typedef enum vkt_too_long { VKT_TOO_LONG_STOP, VKT_TOO_LONG_LEFT, VKT_TOO_LONG_SKIP } vkt_too_long;
 
@@ -369,7 +374,9 @@ typedef struct vkt_dataset_info {
     /* Text: an example is a window of `context` token ids (u32, input_shape [context]) whose
      * targets are the tokens after each; task is VKT_TASK_CLASSIFY over the vocabulary (n_outputs),
      * without class names. n[] counts windows: training ones lie side by side, from another place
-     * each epoch; of the other splits the last is padded. */
+     * each epoch; of the other splits the last is padded. Of pairs an example is two windows, of a
+     * chosen answer and of a rejected one. */
+    bool pairs;
     uint32_t context;
     const vkt_tokenizer *tokenizer;
     uint64_t n_tokens[VKT_N_SPLITS];
@@ -397,7 +404,8 @@ VKT_API vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, u
 /* The file that holds the example alone, or NULL: it lies with others in one. */
 VKT_API const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uint64_t i);
 /* Text: window i of a split as an unshuffled loader gives it: tokens [context], targets [context],
- * VKT_NO_TOKEN where a target does not count (past the end, or marked so in the data). */
+ * VKT_NO_TOKEN where a target does not count (past the end, or marked so in the data). Of pairs
+ * [2, context] of each. */
 VKT_API void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i,
                                 uint32_t *tokens, uint32_t *targets);
 /* Regression: units of target k per standardised unit, and its mean. 1 and 0 of other tasks. */

@@ -28,7 +28,9 @@ typedef enum vkt_loss_kind {
     VKT_LOSS_KIND_FOCAL,
     VKT_LOSS_KIND_MSE,
     VKT_LOSS_KIND_HUBER,
-    VKT_LOSS_KIND_BCE
+    VKT_LOSS_KIND_BCE,
+    VKT_LOSS_KIND_DPO,
+    VKT_LOSS_KIND_SIMPO
 } vkt_loss_kind;
 /* How the score is chosen from which on a label, or the second of two classes, is predicted. */
 typedef enum vkt_threshold_choice {
@@ -65,6 +67,7 @@ typedef struct vkt_config {
                               have; NULL: anew */
     vkt_loss_kind loss;
     float loss_gamma, loss_delta; /* of focal; of huber, in standard deviations of the label */
+    float loss_beta, loss_margin; /* of dpo and simpo; beta 0: 0.1 for dpo, 2 for simpo */
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;

@@ -167,6 +167,8 @@ typedef struct vkt_eval_result {
     double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN. bits_per_byte also
                                          where the tokenizer normalises text */
     uint32_t context;                 /* text: tokens that the model saw at a time; else 0 */
+    double rewards_chosen, rewards_rejected, rewards_margin; /* means over preferences, which n
+                                                                counts; else NAN */
     uint32_t n_classes;
     double balanced_accuracy, macro_f1; /* NAN for regression; balanced_accuracy if several */
     double micro_f1;                    /* several; else NAN */

@@ -118,7 +118,7 @@ uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
     if (is_text(ds)) {
         const vkt__corpus *c = ds->corpus;
         uint64_t what[] = { c->hash, c->tokenizer->info.hash };
-        h = vkt__hash(c->n_tokens, sizeof c->n_tokens, vkt__hash(what, sizeof what, h));
+        h = vkt__hash(c->dealt.n_tokens, sizeof c->dealt.n_tokens, vkt__hash(what, sizeof what, h));
     }
     for (int i = 0; i < 2; i++) {
         const vkt__part *p = &ds->part[i];

@@ -62,6 +62,17 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     return n_valid <= l->row ? 0 : VKT_MIN(n_valid - l->row, l->rows);
 }
 
+/* Of a pair's answers: the tokens that count weigh one together. targets, w [n, context]. */
+static void weigh_answers(const uint32_t *targets, size_t n, uint32_t context, float *w)
+{
+    for (size_t i = 0; i < n; i++, targets += context, w += context) {
+        uint32_t counted = 0;
+        for (uint32_t k = 0; k < context; k++) counted += targets[k] != VKT_NO_TOKEN;
+        for (uint32_t k = 0; k < context; k++)
+            w[k] = targets[k] == VKT_NO_TOKEN ? 0 : 1 / (float)counted;
+    }
+}
+
 /* Windows of text. Each epoch of the shuffled stream has its own shift. The slot's memory may be
  * slow to read and to write in leaps, so all is made in scratch first. */
 static vkt_status fill_windows(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
@@ -70,7 +81,8 @@ static vkt_status fill_windows(vkt_loader *l, uint64_t k, vkt_batch *b, const ui
     vkt_status st;
     (void)share; /* all of a window counts, or none */
     const vkt__corpus *c = l->desc.data->corpus;
-    uint32_t rows = l->rows, context = c->context, n_vocab = l->desc.data->schema.n_outputs;
+    uint32_t rows = l->rows, context = c->pairs ? 2 * c->context : c->context,
+             n_vocab = l->desc.data->schema.n_outputs;
     uint64_t first = k * l->desc.batch + l->row;
     size_t n = (size_t)rows * context;
     uint32_t *tokens, *targets, *documents, *order, *segments, n_counted = 0;
@@ -95,6 +107,7 @@ static vkt_status fill_windows(vkt_loader *l, uint64_t k, vkt_batch *b, const ui
     if (b->documents) memcpy(b->documents, documents, n * sizeof *documents);
     float w = l->desc.weight > 0 ? l->desc.weight : n_counted ? 1 / (float)n_counted : 0;
     for (size_t i = 0; i < n; i++) b->w[i] = targets[i] == VKT_NO_TOKEN ? 0 : w;
+    if (c->pairs) weigh_answers(targets, 2 * (size_t)rows, c->context, b->w);
     if (b->order) {
         VKT_TRY(vkt__scratch_need(scratch, 1, (n + n_vocab + 1) * sizeof *order, &order));
         segments = order + n;
@@ -102,8 +115,8 @@ static vkt_status fill_windows(vkt_loader *l, uint64_t k, vkt_batch *b, const ui
         memcpy(b->order, order, n * sizeof *order);
         memcpy(b->segments, segments, ((size_t)n_vocab + 1) * sizeof *segments);
     }
-    b->n_counted = n_counted;
-    b->weight = n_counted;
+    b->n_counted = c->pairs ? n_valid : n_counted;
+    b->weight = b->n_counted;
 fail:
     return st;
 }

@@ -87,10 +87,11 @@ vkt_status vkt__dataset_synthetic_text(uint32_t n, uint32_t context, uint32_t n_
     c->shard[0] = (vkt__shard) {
         .tokens = t->id, .width = 4, .n = n_tokens, .document = begin, .n_documents = 1
     };
-    VKT_TRY(vkt__data_alloc(1, sizeof(vkt__span), "synthetic tokens", &c->span[VKT_SPLIT_TRAIN]));
-    c->span[VKT_SPLIT_TRAIN][0] = (vkt__span) { .n = n_tokens };
-    c->n_spans[VKT_SPLIT_TRAIN] = 1;
-    c->n_tokens[VKT_SPLIT_TRAIN] = n_tokens;
+    VKT_TRY(
+        vkt__data_alloc(1, sizeof(vkt__span), "synthetic tokens", &c->dealt.span[VKT_SPLIT_TRAIN]));
+    c->dealt.span[VKT_SPLIT_TRAIN][0] = (vkt__span) { .n = n_tokens };
+    c->dealt.n_spans[VKT_SPLIT_TRAIN] = 1;
+    c->dealt.n_tokens[VKT_SPLIT_TRAIN] = n_tokens;
     ds->schema.kind = VKT_DATA_KIND_TEXT;
     ds->schema.task = VKT_TASK_CLASSIFY;
     ds->schema.context = context;

@@ -141,6 +141,15 @@ fail:
     return st;
 }
 
+vkt_status vkt__weights_of_base(const vkt_config *c, vkt_model *m, vkt__weights *w)
+{
+    vkt_status st;
+    VKT_TRY(import_base(c, m, w));
+    VKT_TRY(check_folder(c->init, w));
+fail:
+    return st;
+}
+
 vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w)
 {
     vkt_status st;

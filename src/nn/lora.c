@@ -309,7 +309,7 @@ vkt_tensor *vkt__lora_linear(vkt_model *m, vkt_graph *g, const char *module, con
     const vkt_lora *desc = &vkt__model_adapters(m)->desc;
     adapted d = { m, g, module };
     uint32_t rank;
-    vkt_tensor *a = desc->rank ? part(&d, "lora_A.weight") : NULL;
+    vkt_tensor *a = desc->rank && !vkt__model_adapters(m)->off ? part(&d, "lora_A.weight") : NULL;
     if (!a) return product(g, l, l->x, l->b);
     vkt_tensor *b = part(&d, "lora_B.weight"), *x = l->x,
                *y = desc->dora ? NULL : product(g, l, l->x, l->b);

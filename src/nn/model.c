@@ -207,6 +207,14 @@ vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool trai
     return vkt__model_build_list(m, g, &m->layers, x, train);
 }
 
+vkt_tensor *vkt__model_build_base(vkt_model *m, vkt_graph *g, vkt_tensor *x)
+{
+    m->adapters.off = true;
+    vkt_tensor *y = vkt_model_build(m, g, x, false);
+    m->adapters.off = false;
+    return y;
+}
+
 vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n)
 {
     vkt_tensor **list = vkt__arena_alloc(&g->arena, m->n_params * sizeof *list);

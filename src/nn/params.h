@@ -57,6 +57,7 @@ typedef struct vkt__adapters {
     vkt_lora desc;
     uint64_t used;                                  /* bit i: target i has matched */
     uint64_t used_ranks, used_alphas, used_modules; /* the same of the patterns and modules */
+    bool off;                                       /* while a graph is built without them */
     vkt__str others; /* the ends of names that were no target, for the error message */
 } vkt__adapters;
 
@@ -111,6 +112,9 @@ vkt__adapters *vkt__model_adapters(vkt_model *m);
 uint32_t vkt__model_n_outputs(const vkt_model *m);
 /* The i-th layer of the whole; NULL past the last. */
 const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i);
+
+/* vkt_model_build without adapters, dropout or gradients: the base. */
+vkt_tensor *vkt__model_build_base(vkt_model *m, vkt_graph *g, vkt_tensor *x);
 
 /* Sets initial values of what is trained alone, where the rest comes from a file. */
 vkt_status vkt__model_init_trained(vkt_model *m, uint64_t seed);

@@ -337,7 +337,7 @@ static vkt_status prepare(profiler *t)
     p->accumulate = c->accumulate;
     p->workers = c->data_workers;
     p->steps = t->desc->steps ? t->desc->steps : 20;
-    t->step_items = (double)c->batch * c->accumulate * vkt_dataset_get_info(t->data)->n_targets;
+    t->step_items = (double)c->batch * c->accumulate * info->n_targets * (info->pairs ? 2 : 1);
     vkt_log(VKT_LOG_INFO, "profile", "measuring what the device can do");
     VKT_TRY(vkt__profile_references(t->gpu, p));
     p->slots = t->s->train.n_slots;

@@ -265,6 +265,41 @@ static vkt_status check_text(const vkt_config *c, bool text)
     return VKT_OK;
 }
 
+/* What has meaning for preferences alone, or none for them. dpo's reference is the base without the
+ * adapter. */
+static vkt_status finish_preference(vkt_config *c)
+{
+    bool dpo = c->loss == VKT_LOSS_KIND_DPO, simpo = c->loss == VKT_LOSS_KIND_SIMPO;
+    const struct {
+        bool wrong;
+        const char *option, *why;
+    } rows[] = {
+        { !dpo && !simpo && c->data.packing == VKT_PACKING_PAIRS, "data.packing",
+          "pairs is for loss.kind: dpo and simpo" },
+        { !dpo && !simpo && c->loss_beta > 0, "loss.beta", "only for loss.kind: dpo and simpo" },
+        { !simpo && c->loss_margin != 1, "loss.margin", "only for loss.kind: simpo" },
+        { (dpo || simpo) && !vkt__config_is_text(c), "loss.kind",
+          "dpo and simpo are for text: preferences in JSON lines" },
+        { (dpo || simpo) && c->ignore_index >= 0, "loss.ignore_index", "not for preferences" },
+        { dpo && !c->lora.rank, "loss.kind",
+          "dpo trains an adapter (lora.rank), since its reference is the model without it; simpo "
+          "has none" },
+        { dpo && c->lora.modules, "lora.modules_to_save",
+          "not with loss.kind: dpo, whose reference is the model's own weights" },
+        { dpo && c->lora.bias, "lora.bias",
+          "not with loss.kind: dpo, whose reference is the model's own weights" },
+        { (dpo || simpo) && c->data.packing != VKT_PACKING_AUTO &&
+              c->data.packing != VKT_PACKING_PAIRS,
+          "data.packing", "preferences have pairs" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++)
+        if (rows[i].wrong) return vkt__config_refuse(c, rows[i].option, "%s", rows[i].why);
+    if (!dpo && !simpo) return VKT_OK;
+    if (!(c->loss_beta > 0)) c->loss_beta = dpo ? 0.1f : 2;
+    c->data.packing = VKT_PACKING_PAIRS;
+    return VKT_OK;
+}
+
 static vkt_status finish_loss(vkt_config *c)
 {
     bool regress = c->data.task == VKT_TASK_REGRESS, focal = c->loss == VKT_LOSS_KIND_FOCAL,
@@ -517,6 +552,7 @@ vkt_status vkt__config_check(vkt_config *c)
     if (!c->n_layers) return no_model(c);
     VKT_TRY(finish_lora(c));
     VKT_TRY(finish_name(c));
+    VKT_TRY(finish_preference(c));
     VKT_TRY(finish_data(c));
     VKT_TRY(finish_loss(c));
     finish_rule(c);

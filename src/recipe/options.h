@@ -3,7 +3,7 @@
 #ifndef VKT_RECIPE_OPTIONS_H
 #define VKT_RECIPE_OPTIONS_H
 
-#include "base/words.h"
+#include "recipe/choice.h"
 #include "vktrain/recipe.h"
 
 typedef enum vkt__option_type {
@@ -22,11 +22,6 @@ typedef enum vkt__option_type {
     VKT__OPT_WORDS,   /* words with commas between them, or a list of them: lora.targets */
     VKT__OPT_PAIRS,   /* a map of names to numbers, or "NAME=NUMBER, ...": lora.rank_pattern */
 } vkt__option_type;
-
-typedef struct vkt__choice {
-    const char *name;
-    int value; /* ENUM; unused for STRING */
-} vkt__choice;
 
 typedef struct vkt__option {
     const char *name;

@@ -12,6 +12,7 @@ typedef struct vkt__metrics_row {
     double loss, accuracy, balanced_accuracy, macro_f1, micro_f1, roc_auc, average_precision, ece;
     double mae, rmse, r2;             /* of a regression, in units of the target */
     double perplexity, bits_per_byte; /* of text */
+    double rewards_chosen, rewards_rejected, rewards_margin; /* of preferences */
     double grad_norm, clip, lr, items_per_s, input_wait, update_ok;
     double loss_scale;  /* fp16: that the step's gradient was computed with */
     double skipped;     /* updates left out since the run began; given with loss_scale */

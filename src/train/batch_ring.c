@@ -27,16 +27,16 @@ void vkt__ring_create(vkt_gpu *gpu, const vkt_dataset_info *d, vkt__ring *l, uin
                       vkt__ring_inputs *in)
 {
     bool classify = d->task == VKT_TASK_CLASSIFY;
-    uint32_t n_targets = batch * d->n_targets;
+    uint32_t rows = d->pairs ? 2 * batch : batch, n_targets = rows * d->n_targets;
     l->batch = batch;
     l->n_slots = n_slots;
     l->graph = vkt__graph_new(gpu);
     if (l->plain) vkt_graph_no_rewrite(l->graph);
     bool text = d->kind == VKT_DATA_KIND_TEXT;
-    vkt_shape x = { .rank = d->input_rank + 1, .d = { batch } };
+    vkt_shape x = { .rank = d->input_rank + 1, .d = { rows } };
     for (uint32_t i = 0; i < d->input_rank; i++) x.d[i + 1] = d->input_shape[i];
     uint64_t bytes = 0;
-    l->x_at = take(&bytes, (uint64_t)batch * d->n_inputs * 4);
+    l->x_at = take(&bytes, (uint64_t)rows * d->n_inputs * 4);
     l->y_at = take(&bytes, (uint64_t)(text ? n_targets : batch * d->n_labels) * 4);
     l->w_at = take(&bytes, (uint64_t)n_targets * 4);
     l->y2_at = l->mixes ? take(&bytes, (uint64_t)batch * 4) : 0;

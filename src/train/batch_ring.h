@@ -36,7 +36,7 @@ typedef struct vkt__ring {
     const float *scalars[VKT_MAX_SLOTS]; /* training: [VKT_N_SCALARS] */
     const float *loss[VKT_MAX_SLOTS], *hit[VKT_MAX_SLOTS],
         *out[VKT_MAX_SLOTS]; /* evaluation: [B, n_targets], the same,
-                                     [B, n_outputs] (text: none) */
+                                     [B, n_outputs] (text: none); pairs: [B], rewards [B, 2] */
 } vkt__ring;
 
 typedef struct vkt__ring_inputs {

@@ -4,6 +4,7 @@
 
 #include "data/open.h"
 #include "data/permute.h"
+#include "data/text/documents.h"
 #include "recipe/relocate.h"
 #include "train/measures/classes.h"
 #include "train/importance.h"
@@ -57,12 +58,29 @@ fail:
     return st;
 }
 
-/* The run's own data, which may lie where the run was started. */
-static vkt_status open_own(vkt__opened *o)
+/* The run's own data, which may lie where the run was started; or others like them, whole. */
+static vkt_status open_own(vkt__opened *o, const char *others)
 {
     vkt_data_desc d = o->model.config->data;
     vkt__data_paths_from(&d, o->model.ckpt->state.folder, &o->model.arena);
+    if (others) {
+        d.path = others;
+        d.valid_fraction = d.test_fraction = 0;
+    }
     return vkt_dataset_open(&d, &o->data);
+}
+
+/* Other data are the split `test`; but preferences, JSON lines which are read as the run's own, all
+ * of them as `train`. */
+static vkt_status open_data(vkt__opened *o, const vkt_eval_desc *desc, vkt_split *split)
+{
+    bool pairs = desc->data && o->model.config->data.packing == VKT_PACKING_PAIRS &&
+                 vkt__is_jsonl(desc->data);
+    *split = desc->split;
+    if (!desc->data) return open_own(o, NULL);
+    *split = pairs ? VKT_SPLIT_TRAIN : VKT_SPLIT_TEST;
+    return pairs ? open_own(o, desc->data)
+                 : vkt_dataset_open_schema(o->model.schema, desc->data, &o->data);
 }
 
 vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
@@ -71,7 +89,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     vkt__opened o = { 0 };
     vkt__collected c = { 0 };
     vkt__eval_sums sums = { 0 };
-    vkt_split split = desc->data ? VKT_SPLIT_TEST : desc->split;
+    vkt_split split;
     *out = (vkt_eval_result) { 0 };
     VKT_TRY(vkt__opened_checkpoint(desc->checkpoint, &desc->gpu, &o));
     if (!desc->data && !o.model.ckpt) {
@@ -79,10 +97,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
                        desc->checkpoint);
         goto fail;
     }
-    if (desc->data)
-        VKT_TRY(vkt_dataset_open_schema(o.model.schema, desc->data, &o.data));
-    else
-        VKT_TRY(open_own(&o));
+    VKT_TRY(open_data(&o, desc, &split));
     const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
     if (!info->has_labels) {
         st = vkt__fail(VKT_E_FORMAT, "eval",
@@ -134,6 +149,10 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->accuracy = vkt__eval_accuracy(&sums);
     out->perplexity = vkt__eval_perplexity(&sums);
     out->bits_per_byte = vkt__eval_bits_per_byte(&sums);
+    vkt__reward_means rewards = vkt__eval_rewards(&sums);
+    out->rewards_chosen = rewards.chosen;
+    out->rewards_rejected = rewards.rejected;
+    out->rewards_margin = rewards.margin;
     out->context = info->context;
     out->mae = errors.mae;
     out->rmse = errors.rmse;

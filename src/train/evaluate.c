@@ -22,8 +22,24 @@ typedef struct {
     uint32_t end;         /* text: the token between documents, which is no text */
 } pass;
 
+static void take_pairs(pass *p, uint32_t slot)
+{
+    const vkt__ring *l = &p->s->eval;
+    for (size_t i = 0; i < l->slots[slot].n_valid; i++) {
+        p->sums->n++;
+        p->sums->loss += (double)l->loss[slot][i];
+        p->sums->chosen += (double)l->hit[slot][2 * i];
+        p->sums->rejected += (double)l->hit[slot][2 * i + 1];
+        p->sums->correct += l->hit[slot][2 * i] > l->hit[slot][2 * i + 1];
+    }
+}
+
 static void take_windows(pass *p, uint32_t slot)
 {
+    if (p->s->info->pairs) {
+        take_pairs(p, slot);
+        return;
+    }
     const vkt__ring *l = &p->s->eval;
     const vkt_batch *b = &l->slots[slot];
     size_t n = (size_t)b->n_valid * p->s->info->n_targets, n_bytes;
@@ -201,6 +217,7 @@ static void begin_sums(pass *p, const vkt_dataset *data)
     *s = (vkt__eval_sums) { .n_classes = text || numbers ? 0 : info->n_outputs,
                             .n_targets = numbers ? info->n_outputs : 0,
                             .several = info->task == VKT_TASK_MULTILABEL,
+                            .pairs = info->pairs,
                             .roc_auc = NAN,
                             .average_precision = NAN };
     s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);

@@ -7,6 +7,7 @@
 #include "tensor/plan/recompute.h"
 #include "train/batch_sync.h"
 #include "train/buckets.h"
+#include "train/losses.h"
 #include "train/session.h"
 #include "train/session_tune.h"
 #include "train/shares.h"
@@ -32,49 +33,16 @@ uint32_t vkt__session_pack(const vkt__session *s)
     return s->config->pack_steps ? s->config->pack_steps : VKT_MAX((s->train.n_slots - 1) / 2, 1);
 }
 
-static vkt_tensor *class_weights(vkt__session *s, vkt_graph *g)
+static vkt__losses losses_of(const vkt__session *s)
 {
-    if (!s->class_weight) return NULL;
-    vkt_tensor *cw = vkt_input(g, vkt_shape1(s->info->n_outputs), VKT_F32, "class weights");
-    vkt_bind(cw, VKT_ALL_SLOTS, s->class_weight, 0);
-    return cw;
-}
-
-/* The training loss of classes. Cross-entropy is linear in the target: a blend's is that of its two
- * labels, weighted. */
-static vkt_loss class_loss(vkt__session *s, const vkt__ring_inputs *in, vkt_tensor *logits)
-{
-    const vkt_config *c = s->config;
-    vkt_graph *g = s->train.graph;
-    bool focal = c->loss == VKT_LOSS_KIND_FOCAL;
-    vkt_tensor *cw = class_weights(s, g);
-    vkt_xent_desc desc = { .smoothing = c->label_smoothing,
-                           .ignore_index = { c->ignore_index >= 0, (uint32_t)c->ignore_index } };
-    vkt_loss loss =
-        vkt_softmax_xent(g, logits, in->y, focal ? NULL : in->w, focal ? NULL : cw, &desc);
-    if (focal)
-        loss.loss = vkt_focal(g, loss.loss, &(vkt_focal_desc) { in->w, cw, in->y, c->loss_gamma });
-    if (s->train.mixes)
-        loss.loss =
-            vkt_add(g, loss.loss, vkt_softmax_xent(g, logits, in->y2, in->w2, cw, &desc).loss);
-    return loss;
-}
-
-/* Of numbers, or of several labels, whose weights of y = 1 may be `positive`. */
-static vkt_loss number_loss(const vkt_config *c, vkt_graph *g, const vkt__ring_inputs *in,
-                            vkt_tensor *out, vkt_tensor *positive)
-{
-    vkt_element_loss_desc desc = { VKT_LOSS_MSE, in->w, NULL, c->loss_delta };
-    if (c->loss == VKT_LOSS_KIND_HUBER) desc.kind = VKT_LOSS_HUBER;
-    if (c->loss == VKT_LOSS_KIND_BCE) desc.kind = VKT_LOSS_BCE;
-    desc.positive = positive;
-    return vkt_element_losses(g, out, in->y, &desc);
+    return (vkt__losses) { s->config, s->info, s->model, s->class_weight };
 }
 
 static vkt_status build_train(vkt__session *s)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = s->config;
+    vkt__losses of = losses_of(s);
     vkt__ring *l = &s->train;
     vkt__ring_inputs in = { 0 };
     l->mixes = (c->augment.mixup > 0 || c->augment.cutmix > 0) &&
@@ -85,15 +53,8 @@ static vkt_status build_train(vkt__session *s)
     vkt__ring_create(s->gpu, s->info, l, vkt__share_of(c, c->batch).rows, n_train_slots(s),
                      VKT_N_SCALARS * 4, "training", &in);
     if (c->recompute == VKT_SAVING_ALWAYS) vkt_graph_recompute(l->graph);
-    vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits = NULL;
-    vkt_loss loss;
-    if (s->info->task == VKT_TASK_CLASSIFY) {
-        loss = class_loss(s, &in, logits);
-        hits = vkt_sum(l->graph, loss.hit);
-    } else {
-        loss = number_loss(c, l->graph, &in, logits, class_weights(s, l->graph));
-    }
-    vkt_tensor *total = vkt_sum(l->graph, loss.loss);
+    vkt_tensor *logits = vkt_model_build(s->model, l->graph, in.x, true), *hits,
+               *total = vkt__training_loss(&of, l, &in, logits, &hits);
     vkt_tensor *scale = vkt_optim_loss_scale(s->optim, l->graph);
     if (scale) vkt_scale_loss(l->graph, scale);
     vkt_model_backward(s->model, l->graph, total);
@@ -127,6 +88,7 @@ static vkt_status build_eval(vkt__session *s)
 {
     vkt_status st = VKT_OK;
     const vkt_config *c = s->config;
+    vkt__losses of = losses_of(s);
     vkt__ring *l = &s->eval;
     vkt__ring_inputs in;
     uint64_t n_targets = (uint64_t)c->eval_batch * s->info->n_targets,
@@ -140,13 +102,17 @@ static vkt_status build_eval(vkt__session *s)
                      "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
     vkt_loss loss;
-    if (s->info->task == VKT_TASK_CLASSIFY) {
+    if (s->info->pairs) {
+        vkt__preference p = vkt__pair_loss(&of, l, &in, out);
+        loss.loss = p.loss;
+        l->hit_at = vkt__ring_result(l, p.rewards, &at);
+    } else if (s->info->task == VKT_TASK_CLASSIFY) {
         /* The plain cross-entropy: smoothing, focus and class weights belong to training. */
         loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, NULL);
         if (reads_out) out = vkt_softmax(l->graph, out);
         l->hit_at = vkt__ring_result(l, loss.hit, &at);
     } else {
-        loss = number_loss(c, l->graph, &in, out, NULL);
+        loss = vkt__number_loss(c, l->graph, &in, out, NULL);
         if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_E_SHAPE;
         out = s->info->task == VKT_TASK_MULTILABEL ? vkt_activate(l->graph, out, VKT_ACT_SIGMOID)
                                                    : vkt_copy(l->graph, out);

@@ -375,7 +375,7 @@ static vkt_status prepare(vkt__trainer *t)
             (unsigned long long)t->info->n[VKT_SPLIT_TEST]);
     VKT_TRY(vkt_dataset_report(t->data, &t->n_shared));
     t->step_examples = (double)c->batch * c->accumulate;
-    t->step_items = t->step_examples * t->info->n_targets;
+    t->step_items = t->step_examples * t->info->n_targets * (t->info->pairs ? 2 : 1);
     if (c->accumulate > 1)
         vkt_log(VKT_LOG_INFO, "train",
                 "a step is %u micro-batches of %u examples: the same result as a batch of %.0f, "

@@ -123,6 +123,10 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.r2 = errors.r2;
     row.perplexity = vkt__eval_perplexity(e);
     row.bits_per_byte = vkt__eval_bits_per_byte(e);
+    vkt__reward_means rewards = vkt__eval_rewards(e);
+    row.rewards_chosen = rewards.chosen;
+    row.rewards_rejected = rewards.rejected;
+    row.rewards_margin = rewards.margin;
     row.n = e->n;
     row.seconds = t->before_s + vkt__now() - t->began;
     row.balanced_accuracy = vkt__balanced_accuracy(e);
@@ -150,7 +154,10 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
                   { "roc_auc", row.roc_auc },
                   { "average_precision", row.average_precision },
                   { "ece", row.ece },
-                  { "bits_per_byte", row.bits_per_byte } };
+                  { "bits_per_byte", row.bits_per_byte },
+                  { "rewards/chosen", row.rewards_chosen },
+                  { "rewards/rejected", row.rewards_rejected },
+                  { "rewards/margins", row.rewards_margin } };
     char name[VKT_COUNT(shown)][64];
     vkt__tfscalar tags[VKT_COUNT(shown)];
     for (size_t i = 0; i < VKT_COUNT(shown); i++) {

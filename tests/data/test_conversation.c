@@ -214,6 +214,120 @@ static void test_forms(void **state)
     }
 }
 
+/* Preferences: both documents of each, in TRL's forms. */
+static void test_pairs(void **state)
+{
+#define USER "{\"role\":\"user\",\"content\":\"q\"}"
+#define SAYS(word) "{\"role\":\"assistant\",\"content\":\"" word "\"}"
+    static const struct {
+        const char *line, *want;
+    } rows[] = {
+        { "{\"prompt\":\"p\",\"chosen\":\"c\",\"rejected\":\"r\"}", "'p'[['c']]+'p'[['r']]+" },
+        { "{\"chosen\":\"it is so\",\"rejected\":\"it is no\"}",
+          "'it is'[[' so']]+'it is'[[' no']]+" },
+        { "{\"chosen\":\"it is so\",\"rejected\":\"it is sad\"}",
+          "'it is s'[['o']]+'it is s'[['ad']]+" },
+        { "{\"chosen\":\"\xc3\xa9\",\"rejected\":\"\xc3\xa8\"}",
+          "''[['\xc3\xa9']]+''[['\xc3\xa8']]+" },
+        { "{\"prompt\":[" USER "],\"chosen\":[" SAYS("c") "],\"rejected\":[" SAYS("r") "]}",
+          "user: q\nassistant: [[c\n]]|user: q\nassistant: [[r\n]]|" },
+        { "{\"chosen\":[" USER "," SAYS("c") "],\"rejected\":[" USER "," SAYS("r") "]}",
+          "user: q\nassistant: [[c\n]]|user: q\nassistant: [[r\n]]|" },
+        { "{\"prompt\":\"q\",\"chosen\":[" USER "," SAYS("c") "],\"rejected\":[" USER "," SAYS(
+              "r") "],\"messages\":[" USER "," SAYS("c") "]}",
+          "user: q\nassistant: [[c\n]]|user: q\nassistant: [[r\n]]|" },
+    };
+    static const struct {
+        const char *line, *said;
+    } bad[] = {
+        { "{\"prompt\":\"p\",\"chosen\":\"c\"}", "both texts or both lists of turns" },
+        { "{\"prompt\":\"p\",\"chosen\":\"c\",\"rejected\":[" SAYS("r") "]}",
+          "both texts or both lists of turns" },
+        { "{\"prompt\":[" USER "],\"chosen\":\"c\",\"rejected\":\"r\"}",
+          "both texts or both lists of turns" },
+        { "{\"prompt\":\"p\",\"chosen\":\"c\",\"rejected\":\"c\"}", "are the same" },
+        { "{\"chosen\":[" USER "," SAYS("c") "],\"rejected\":[" USER "]}",
+          "no turn of the assistant" },
+        { "[]", "both texts or both lists of turns" },
+    };
+    static const char one[] = "{\"prompt\":\"p\",\"chosen\":\"c\",\"rejected\":\"r\"}";
+    vkt__jsonl_options o = { .now = NAN, .pairs = true }, plain = { .now = NAN };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt__str s = { 0 };
+        REQUIRE_OK(
+            vkt__jsonl_read(rows[i].line, strlen(rows[i].line), "j", NULL, &o, show_document, &s));
+        assert_string_equal(s.data, rows[i].want);
+        vkt__str_finish(&s);
+    }
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        vkt__str s = { 0 };
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(
+            vkt__jsonl_read(bad[i].line, strlen(bad[i].line), "j", NULL, &o, show_document, &s),
+            VKT_E_FORMAT);
+        REQUIRE_LOGGED(bad[i].said);
+        assert_null(s.data); /* neither of the two */
+    }
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__jsonl_read(one, strlen(one), "j", NULL, &plain, show_document, NULL),
+                   VKT_E_FORMAT);
+    REQUIRE_LOGGED("set loss.kind: dpo or simpo");
+}
+
+/* Pairs stay together: both of their windows, cut at the left or left out where one is too long;
+ * and both go to the same split. */
+static void test_windows_of_pairs(void **state)
+{
+    static const uint64_t begin[] = { 0, 3, 6, 15, 19, 20, 24 }; /* lengths 3 3, 9 4, 1 4 */
+    vkt__window *w;
+    size_t n;
+    (void)state;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__pack_pairs(begin, 6, 6, VKT_TOO_LONG_STOP, "p", &w, &n), VKT_E_FORMAT);
+    REQUIRE_LOGGED("1 of 3 conversations are longer");
+    free(w);
+    REQUIRE_OK(vkt__pack_pairs(begin, 6, 6, VKT_TOO_LONG_LEFT, "p", &w, &n));
+    assert_int_equal(n, 3);
+    assert_true(w[2].at == 8 && w[2].n == 7 && w[3].at == 15 && w[3].n == 4);
+    free(w);
+    REQUIRE_OK(vkt__pack_pairs(begin, 6, 6, VKT_TOO_LONG_SKIP, "p", &w, &n));
+    assert_int_equal(n, 2);
+    assert_true(w[1].at == 3 && w[2].at == 19 && w[3].at == 20);
+    free(w);
+
+    vkt__str text = { 0 };
+    for (int i = 0; i < 20; i++)
+        vkt__str_printf(&text, "{\"prompt\":\"%c\",\"chosen\":\"y\",\"rejected\":\"no\"}\n",
+                        'a' + i);
+    put(DIR "/pairs.jsonl", text.data);
+    vkt__str_finish(&text);
+    vkt_data_desc d = { .source = "text",
+                        .path = DIR "/pairs.jsonl",
+                        .tokenizer = "bytes",
+                        .context = 4,
+                        .packing = VKT_PACKING_PAIRS,
+                        .valid_fraction = 0.5 };
+    vkt_dataset *ds;
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_true(info->pairs);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN] + info->n[VKT_SPLIT_VALID], 20);
+    assert_true(info->n[VKT_SPLIT_VALID] >= 9 && info->n[VKT_SPLIT_VALID] <= 11);
+    for (int split = VKT_SPLIT_TRAIN; split <= VKT_SPLIT_VALID; split++)
+        for (uint64_t i = 0; i < info->n[split]; i++) {
+            uint32_t x[8], y[8];
+            vkt_dataset_window(ds, (vkt_split)split, i, x, y);
+            assert_int_equal(x[0], x[4]); /* the same prompt */
+            const uint32_t want[] = { 'y', 256, VKT_NO_TOKEN, VKT_NO_TOKEN,
+                                      'n', 'o', 256,          VKT_NO_TOKEN };
+            assert_memory_equal(y, want, sizeof want);
+        }
+    vkt_dataset_destroy(&ds);
+    d.context = 1;
+    REQUIRE_STATUS(vkt_dataset_open(&d, &ds), VKT_E_ARG);
+}
+
 /* A template of the folder, its special tokens, and control tokens' texts in a message. */
 static void test_folder(void **state)
 {
@@ -322,8 +436,13 @@ static void test_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lessons), cmocka_unit_test(test_forms), cmocka_unit_test(test_folder),
-        cmocka_unit_test(test_windows), cmocka_unit_test(test_data),
+        cmocka_unit_test(test_lessons),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_data),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_windows_of_pairs),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -68,6 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         use(t);
     vkt__jsonl_options lines = { .skip_bad = true, .now = 0 };
     if (data[0] == 'l') vkt__jsonl_read(text, rest, "fuzz", NULL, &lines, count, &total);
+    lines.pairs = true;
+    if (data[0] == 'p') vkt__jsonl_read(text, rest, "fuzz", NULL, &lines, count, &total);
     if (data[0] == 's') fuzz_shard(data + 1, rest);
     VKT_ASSERT(total <= 20 * n + 100);
     return 0;

@@ -258,6 +258,13 @@ static void checks_span_options(void **state)
     refused("data: {source: digits}\nloss: {kind: huber}\n" MODEL, "cross_entropy and focal");
     refused("data: {source: digits}\nloss: {kind: focal, label_smoothing: 0.1}\n" MODEL,
             "not with loss.label_smoothing");
+#define TEXT "data: {source: text, path: x"
+    refused(TEXT "}\nloss: {kind: dpo}\n" MODEL, "loss.kind: dpo trains an adapter");
+    refused(TEXT ", packing: pairs}\n" MODEL, "pairs is for loss.kind: dpo and simpo");
+    refused(TEXT ", packing: whole}\nloss: {kind: simpo}\n" MODEL, "preferences have pairs");
+    refused(TEXT "}\nloss: {beta: 0.3}\n" MODEL, "only for loss.kind: dpo and simpo");
+    refused(TEXT "}\nloss: {margin: 0.3}\n" MODEL, "only for loss.kind: simpo");
+    refused("data: {source: digits}\nloss: {kind: simpo}\n" MODEL, "dpo and simpo are for text");
     refused("data: {source: digits}\nloss: {gamma: 3}\n" MODEL, "only for loss.kind: focal");
     refused("data: {source: digits}\nloss: {delta: 3}\n" MODEL, "only for loss.kind: huber");
     refused("data: {source: csv, path: x, task: regress}\nloss: {label_smoothing: 0.1}\n" MODEL,

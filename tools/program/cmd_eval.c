@@ -75,7 +75,7 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
     cli_json_print(
         json_pack(
             "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-            "s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+            "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
             "checkpoint", o->common.args[0], o->data ? "data" : "split", o->data ? o->data : split,
             "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
             cli_json_number(r->accuracy), "top5_accuracy", cli_json_number(r->top5),
@@ -85,10 +85,12 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
             "ece", cli_json_number(r->ece), "mae", cli_json_number(r->mae), "rmse",
             cli_json_number(r->rmse), "r2", cli_json_number(r->r2), "perplexity",
             cli_json_number(r->perplexity), "bits_per_byte", cli_json_number(r->bits_per_byte),
-            "context", (json_int_t)r->context, "classes", classes, "targets", targets,
-            "temperature", cli_json_number(r->temperature > 0 ? r->temperature : NAN),
-            "calibrated_ece", cli_json_number(r->calibrated_ece), "thresholds", thresholds,
-            "importance", columns),
+            "rewards_chosen", cli_json_number(r->rewards_chosen), "rewards_rejected",
+            cli_json_number(r->rewards_rejected), "rewards_margin",
+            cli_json_number(r->rewards_margin), "context", (json_int_t)r->context, "classes",
+            classes, "targets", targets, "temperature",
+            cli_json_number(r->temperature > 0 ? r->temperature : NAN), "calibrated_ece",
+            cli_json_number(r->calibrated_ece), "thresholds", thresholds, "importance", columns),
         JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
@@ -175,13 +177,18 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
 {
     printf("%s%s%s: %s %s, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
            cli_color(stdout, CLI_PLAIN), cli_count(r->n),
-           r->context ? cli_text("tokens in windows of %u", r->context) : "examples",
+           isfinite(r->rewards_margin) ? "preferences"
+           : r->context                ? cli_text("tokens in windows of %u", r->context)
+                                       : "examples",
            cli_number(r->loss));
     if (isfinite(r->accuracy))
         printf(", %s %s", r->several ? "all labels right" : "accuracy", cli_percent(r->accuracy));
     if (isfinite(r->top5)) printf(", top-5 %s", cli_percent(r->top5));
     if (isfinite(r->perplexity)) printf(", perplexity %s", cli_number(r->perplexity));
     if (isfinite(r->bits_per_byte)) printf(", %s bits per byte", cli_number(r->bits_per_byte));
+    if (isfinite(r->rewards_margin))
+        printf(", rewards: chosen %s, rejected %s, margin %s", cli_number(r->rewards_chosen),
+               cli_number(r->rewards_rejected), cli_number(r->rewards_margin));
     if (isfinite(r->balanced_accuracy))
         printf(", balanced %s, macro F1 %s", cli_percent(r->balanced_accuracy),
                cli_percent(r->macro_f1));

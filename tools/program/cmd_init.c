@@ -73,6 +73,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     if (d->text) c->data.vocab = d->vocab;
     if (d->blanks) c->data.missing = VKT_MISSING_MEAN;
     c->data.tokenizer = d->tokenizer;
+    if (d->pairs) c->data.packing = VKT_PACKING_PAIRS;
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
     if (st == VKT_OK) st = vkt_dataset_open(&c->data, &ds);
     if (st == VKT_OK) {
@@ -195,6 +196,28 @@ static vkt_status open_examples(const init_options *o, const vkt_source_info *s,
  * tokenizer of its own pays. */
 enum { MOST_CHARS = 512, BPE_FROM = 5000000, BPE_TOKENS = 4096 };
 
+/* Lines of "chosen" and "rejected" answers. What they train is a model that is there. */
+static vkt_status open_pairs(const init_options *o, const char *source, vkt_status st, init_data *d)
+{
+    char first[sizeof last_error];
+    bool begins = false;
+    snprintf(first, sizeof first, "%s", last_error);
+    d->pairs = true;
+    if (try_open(o, source, VKT_TASK_CLASSIFY, d) != VKT_OK) {
+        d->pairs = false;
+        snprintf(last_error, sizeof last_error, "%s", first);
+        return st;
+    }
+    for (size_t i = 0; i < o->set.n; i++) begins |= !strncmp(o->set.item[i], "init=", 5);
+    if (begins) return VKT_OK;
+    snprintf(
+        last_error, sizeof last_error,
+        "'%.300s' has preferences: name the model that learns them, a folder, a GGUF file or a "
+        "run, with --set init=MODEL",
+        d->path);
+    return VKT_E_ARG;
+}
+
 /* Characters, or bytes where there are too many of them or the text is not UTF-8. */
 static vkt_status open_text(const init_options *o, const char *source, init_data *d)
 {
@@ -202,7 +225,8 @@ static vkt_status open_text(const init_options *o, const char *source, init_data
     vkt_status st = try_open(o, source, VKT_TASK_CLASSIFY, d);
     if (st == VKT_E_IO || (st == VKT_OK && d->info.n_outputs <= MOST_CHARS)) return st;
     d->tokenizer = "bytes";
-    return try_open(o, source, VKT_TASK_CLASSIFY, d);
+    st = try_open(o, source, VKT_TASK_CLASSIFY, d);
+    return st == VKT_E_FORMAT && d->path ? open_pairs(o, source, st, d) : st;
 }
 
 /* A large text gets a tokenizer of its own, NAME.tokenizer.json, fewer and longer tokens. */
@@ -211,7 +235,7 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
     vkt_tokenizer *t = NULL;
     const char *file = cli_text("%s.tokenizer.json", name);
     static char kept[128];
-    if (d->info.kind != VKT_DATA_KIND_TEXT || !d->path ||
+    if (d->info.kind != VKT_DATA_KIND_TEXT || !d->path || d->pairs ||
         d->info.n_tokens[VKT_SPLIT_TRAIN] < BPE_FROM)
         return CLI_OK;
     if (cli_exists(file) && !o->force) {
@@ -360,7 +384,9 @@ static int write_file(const init_options *o, init_data *d, const char *name)
         remove(path); /* what is no recipe must not stand in the way of one */
         return rc;
     }
-    if (d->info.kind == VKT_DATA_KIND_TEXT)
+    if (d->pairs)
+        printf("%s: %s preferences to train on", path, cli_count(d->info.n[VKT_SPLIT_TRAIN]));
+    else if (d->info.kind == VKT_DATA_KIND_TEXT)
         printf("%s: %s, %s tokens, a vocabulary of %u", path, d->source,
                cli_count(d->info.n_tokens[VKT_SPLIT_TRAIN] + d->info.n_tokens[VKT_SPLIT_VALID] +
                          d->info.n_tokens[VKT_SPLIT_TEST]),

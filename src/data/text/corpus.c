@@ -22,137 +22,9 @@ void vkt__corpus_destroy(vkt__corpus **pc)
     vkt__store_finish(&c->store);
     for (uint32_t i = 0; i < c->n_shards; i++) vkt__shard_close(&c->shard[i]);
     free(c->shard);
-    for (int i = 0; i < VKT_N_SPLITS; i++) free(c->span[i]), free(c->window[i]);
+    for (int i = 0; i < VKT_N_SPLITS; i++) free(c->dealt.span[i]), free(c->window[i]);
     free(c);
     *pc = NULL;
-}
-
-/* ---- dealing ---- */
-
-/* One document of all shards. */
-typedef struct {
-    uint32_t shard;
-    uint64_t first, n;
-    uint8_t split;
-} piece;
-
-static uint64_t count_documents(const vkt__corpus *c)
-{
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < c->n_shards; i++) n += c->shard[i].n_documents;
-    return n;
-}
-
-static vkt_status list_documents(const vkt__corpus *c, piece **out, size_t *n)
-{
-    vkt_status st;
-    VKT_TRY(vkt__data_alloc(count_documents(c), sizeof **out, "the documents", out));
-    for (uint32_t i = 0; i < c->n_shards; i++) {
-        const vkt__shard *s = &c->shard[i];
-        for (uint64_t k = 0; k < s->n_documents; k++) {
-            uint64_t end = k + 1 < s->n_documents ? s->document[k + 1] : s->n;
-            (*out)[(*n)++] = (piece) { i, s->document[k], end - s->document[k], VKT_SPLIT_TRAIN };
-        }
-    }
-fail:
-    return st;
-}
-
-/* Gives the split documents of the order until it has its share of the tokens; one that would go
- * too far is passed over. Never the last that is left to train on. */
-static void deal(piece *p, const uint32_t *order, size_t n, vkt_split split, double share,
-                 uint64_t total, size_t *n_train)
-{
-    double want = share * (double)total, have = 0;
-    for (size_t i = 0; *n_train > 1 && i < n; i++) {
-        piece *d = &p[order[i]];
-        if (d->split != VKT_SPLIT_TRAIN || have + (double)d->n / 2 > want) continue;
-        d->split = (uint8_t)split;
-        have += (double)d->n;
-        (*n_train)--;
-    }
-}
-
-static vkt_status deal_documents(piece *p, size_t n, const vkt_data_desc *desc)
-{
-    vkt_status st;
-    uint32_t *order = NULL;
-    uint64_t total = 0;
-    size_t n_train = n;
-    VKT_TRY(vkt__data_alloc(n, sizeof *order, "the documents", &order));
-    for (size_t i = 0; i < n; i++) {
-        uint32_t j = vkt_rand_below(desc->seed, VKT_RNG_SPLIT, i, (uint32_t)i + 1);
-        order[i] = order[j];
-        order[j] = (uint32_t)i;
-        total += p[i].n;
-    }
-    deal(p, order, n, VKT_SPLIT_TEST, desc->test_fraction, total, &n_train);
-    deal(p, order, n, VKT_SPLIT_VALID, desc->valid_fraction * (1 - desc->test_fraction), total,
-         &n_train);
-fail:
-    free(order);
-    return st;
-}
-
-/* A single document is cut into training, validation and test text, in this order. */
-static size_t cut_document(piece p[3], const vkt_data_desc *desc)
-{
-    const piece whole = p[0];
-    uint64_t n_test = (uint64_t)((double)whole.n * desc->test_fraction),
-             n_valid = (uint64_t)((double)(whole.n - n_test) * desc->valid_fraction),
-             n_train = whole.n - n_test - n_valid;
-    p[0] = (piece) { whole.shard, whole.first, n_train, VKT_SPLIT_TRAIN };
-    p[1] = (piece) { whole.shard, whole.first + n_train, n_valid, VKT_SPLIT_VALID };
-    p[2] = (piece) { whole.shard, whole.first + n_train + n_valid, n_test, VKT_SPLIT_TEST };
-    return 3;
-}
-
-/* Runs of neighbouring documents of a split become one span. */
-static vkt_status collect(vkt__corpus *c, const piece *p, size_t n, vkt_split split)
-{
-    vkt_status st;
-    size_t n_spans = 0;
-    const piece *last = NULL;
-    for (size_t i = 0; i < n; i++) n_spans += p[i].split == split;
-    VKT_TRY(vkt__data_alloc(n_spans, sizeof(vkt__span), "the split", &c->span[split]));
-    for (size_t i = 0; i < n; i++) {
-        if (p[i].split != split || p[i].n == 0) continue;
-        if (last && last->shard == p[i].shard && last->first + last->n == p[i].first)
-            c->span[split][c->n_spans[split] - 1].n += p[i].n;
-        else
-            c->span[split][c->n_spans[split]++] =
-                (vkt__span) { c->n_tokens[split], p[i].first, p[i].n, p[i].shard };
-        c->n_tokens[split] += p[i].n;
-        last = &p[i];
-    }
-fail:
-    return st;
-}
-
-static vkt_status deal_all(vkt__corpus *c, const vkt_data_desc *desc)
-{
-    vkt_status st;
-    piece *p = NULL, cut[3];
-    const piece *dealt = NULL;
-    size_t n = 0;
-    VKT_TRY(list_documents(c, &p, &n));
-    if (n >= UINT32_MAX) {
-        st = vkt__fail(VKT_E_FORMAT, "data", "%zu documents are too many: at most 2^32 can be read",
-                       n);
-        goto fail;
-    }
-    if (n == 1) {
-        cut[0] = p[0];
-        n = cut_document(cut, desc);
-        dealt = cut;
-    } else {
-        VKT_TRY(deal_documents(p, n, desc));
-        dealt = p;
-    }
-    for (int s = 0; s < VKT_N_SPLITS; s++) VKT_TRY(collect(c, dealt, n, (vkt_split)s));
-fail:
-    free(p);
-    return st;
 }
 
 /* ---- windows ---- */
@@ -177,8 +49,8 @@ static uint64_t *list_begins(const vkt__corpus *c, vkt_split split, size_t *n)
     uint64_t *begin = NULL;
     size_t cap = 0;
     *n = 0;
-    for (size_t i = 0; i < c->n_spans[split]; i++) {
-        const vkt__span *span = &c->span[split][i];
+    for (size_t i = 0; i < c->dealt.n_spans[split]; i++) {
+        const vkt__span *span = &c->dealt.span[split][i];
         const vkt__shard *s = &c->shard[span->shard];
         begin = vkt__grow(begin, *n, &cap, sizeof *begin);
         begin[(*n)++] = span->at;
@@ -189,7 +61,7 @@ static uint64_t *list_begins(const vkt__corpus *c, vkt_split split, size_t *n)
         }
     }
     begin = vkt__grow(begin, *n, &cap, sizeof *begin);
-    begin[*n] = c->n_tokens[split];
+    begin[*n] = c->dealt.n_tokens[split];
     return begin;
 }
 
@@ -198,14 +70,15 @@ static vkt_status make_windows(vkt__corpus *c, vkt_packing packing, vkt_too_long
                                const char *name)
 {
     vkt_status st = VKT_OK;
-    c->whole = packing == VKT_PACKING_WHOLE;
+    c->whole = packing == VKT_PACKING_WHOLE || c->pairs;
     for (uint32_t i = 0; i < c->n_shards && packing == VKT_PACKING_AUTO; i++)
         c->whole = c->whole || c->shard[i].uncounted;
     for (int split = 0; split < VKT_N_SPLITS && c->whole && st == VKT_OK; split++) {
         size_t n;
         uint64_t *begin = list_begins(c, (vkt_split)split, &n);
-        st = vkt__pack_windows(begin, n, c->context, too_long, vkt__show(name).s, &c->window[split],
-                               &c->n_windows[split]);
+        st = (c->pairs ? vkt__pack_pairs : vkt__pack_windows)(begin, n, c->context, too_long,
+                                                              vkt__show(name).s, &c->window[split],
+                                                              &c->n_windows[split]);
         free(begin);
     }
     return st;
@@ -214,7 +87,7 @@ static vkt_status make_windows(vkt__corpus *c, vkt_packing packing, vkt_too_long
 /* Training windows leave a context's length to shift in, where there is more than one. */
 static uint64_t count_windows(const vkt__corpus *c, vkt_split split)
 {
-    uint64_t n = c->n_tokens[split];
+    uint64_t n = c->dealt.n_tokens[split];
     if (c->whole) return c->n_windows[split];
     if (n < 2) return 0;
     if (split != VKT_SPLIT_TRAIN) return (n - 1 + c->context - 1) / c->context;
@@ -223,7 +96,7 @@ static uint64_t count_windows(const vkt__corpus *c, vkt_split split)
 
 uint64_t vkt__corpus_shift(const vkt__corpus *c, vkt_split split, uint64_t seed, uint64_t epoch)
 {
-    uint64_t used = count_windows(c, split) * c->context + 1, n = c->n_tokens[split];
+    uint64_t used = count_windows(c, split) * c->context + 1, n = c->dealt.n_tokens[split];
     if (c->whole) return 0;
     if (split != VKT_SPLIT_TRAIN || used >= n) return 0;
     uint64_t room = VKT_MIN(n - used + 1, c->context);
@@ -233,8 +106,8 @@ uint64_t vkt__corpus_shift(const vkt__corpus *c, vkt_split split, uint64_t seed,
 /* The span that holds token `at` of the split's stream. */
 static const vkt__span *span_of(const vkt__corpus *c, vkt_split split, uint64_t at)
 {
-    const vkt__span *span = c->span[split];
-    size_t low = 0, high = c->n_spans[split];
+    const vkt__span *span = c->dealt.span[split];
+    size_t low = 0, high = c->dealt.n_spans[split];
     while (high - low > 1) {
         size_t mid = (low + high) / 2;
         if (span[mid].at <= at)
@@ -282,25 +155,49 @@ static void find_documents(const vkt__corpus *c, vkt_split split, uint64_t at, u
     }
 }
 
-uint32_t vkt__corpus_window(const vkt__corpus *c, vkt_split split, uint64_t i, uint64_t shift,
-                            uint32_t *tokens, uint32_t *targets, uint32_t *documents)
+/* `left` tokens from `at` on as tokens and targets [context], of which *n are the stream's. */
+static uint32_t take_window(const vkt__corpus *c, vkt_split split, uint64_t at, uint64_t left,
+                            uint32_t context, uint32_t *tokens, uint32_t *targets, uint32_t *n)
 {
-    const vkt__window *w = c->whole ? &c->window[split][i] : NULL;
-    uint64_t at = w ? w->at : i * c->context + shift, left = w ? w->n : c->n_tokens[split] - at;
-    uint32_t n = (uint32_t)VKT_MIN(left - 1, c->context), n_counted = 0;
-    bool stack[1024], *counts = n <= VKT_COUNT(stack) ? stack : vkt__alloc(n);
-    copy_tokens(c, split, at, n, tokens, NULL);
-    copy_tokens(c, split, at + 1, n, targets, counts);
-    for (uint32_t k = 0; k < n; k++) {
+    uint32_t n_counted = 0;
+    *n = (uint32_t)VKT_MIN(left - 1, context);
+    bool stack[1024], *counts = *n <= VKT_COUNT(stack) ? stack : vkt__alloc(*n);
+    copy_tokens(c, split, at, *n, tokens, NULL);
+    copy_tokens(c, split, at + 1, *n, targets, counts);
+    for (uint32_t k = 0; k < *n; k++) {
         if (!counts[k]) targets[k] = VKT_NO_TOKEN;
         n_counted += counts[k];
     }
-    for (uint32_t k = n; k < c->context; k++) tokens[k] = 0, targets[k] = VKT_NO_TOKEN;
+    for (uint32_t k = *n; k < context; k++) tokens[k] = 0, targets[k] = VKT_NO_TOKEN;
+    if (counts != stack) free(counts);
+    return n_counted;
+}
+
+/* One after the other, each with places of its own. */
+static uint32_t take_pair(const vkt__corpus *c, vkt_split split, const vkt__window *w,
+                          uint32_t *tokens, uint32_t *targets, uint32_t *documents)
+{
+    uint32_t n_counted = 0, n;
+    for (uint32_t side = 0, first = 0; side < 2; side++, first += c->context) {
+        n_counted += take_window(c, split, w[side].at, w[side].n, c->context, tokens + first,
+                                 targets + first, &n);
+        for (uint32_t k = 0; documents && k < c->context; k++) documents[first + k] = k < n ? 0 : n;
+    }
+    return n_counted;
+}
+
+uint32_t vkt__corpus_window(const vkt__corpus *c, vkt_split split, uint64_t i, uint64_t shift,
+                            uint32_t *tokens, uint32_t *targets, uint32_t *documents)
+{
+    if (c->pairs) return take_pair(c, split, &c->window[split][2 * i], tokens, targets, documents);
+    const vkt__window *w = c->whole ? &c->window[split][i] : NULL;
+    uint64_t at = w ? w->at : i * c->context + shift;
+    uint32_t n, n_counted = take_window(c, split, at, w ? w->n : c->dealt.n_tokens[split] - at,
+                                        c->context, tokens, targets, &n);
     if (documents) {
         find_documents(c, split, at, n, documents);
         for (uint32_t k = n; k < c->context; k++) documents[k] = n; /* the padding's own */
     }
-    if (counts != stack) free(counts);
     return n_counted;
 }
 
@@ -317,6 +214,13 @@ static vkt_status encode_source(vkt__corpus *c, const vkt__source *s)
     vkt_status st;
     VKT_TRY(vkt__documents_read(s, c->tokenizer, add_document, c));
     const vkt__store *p = &c->store;
+    for (uint64_t i = 0; i < p->n_documents && c->pairs; i++) {
+        uint64_t end = i + 1 < p->n_documents ? p->document[i + 1] : p->tokens.n;
+        if (end > p->document[i]) continue;
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s': an answer of preference %llu has no tokens",
+                       vkt__show(s->name).s, (unsigned long long)i / 2 + 1);
+        goto fail;
+    }
     c->shard = vkt__alloc(sizeof *c->shard);
     c->n_shards = 1;
     c->shard[0] = (vkt__shard) { .tokens = p->tokens.id,
@@ -391,7 +295,10 @@ static vkt_status read_tokens(vkt__corpus *c, const vkt__source *s, const char *
     const char **shards = NULL;
     uint32_t n = 0;
     if (!s->text) VKT_TRY(vkt__shards_list(s->path[0], &a, &shards, &n));
-    if (n) {
+    if (n && c->pairs) {
+        st = vkt__fail(VKT_E_ARG, "data",
+                       "'%s' is packed, but pairs of answers are read from JSON lines", s->name);
+    } else if (n) {
         VKT_TRY(open_shards(c, shards, n, spec));
     } else {
         if (!c->tokenizer)
@@ -428,12 +335,13 @@ static void describe(vkt_dataset *ds, const char *name)
 {
     const vkt__corpus *c = ds->corpus;
     const vkt_tokenizer_info *t = &c->tokenizer->info;
-    uint64_t n_documents = count_documents(c), n_tokens = 0;
+    uint64_t n_documents = vkt__count_documents(c->shard, c->n_shards), n_tokens = 0;
     for (uint32_t i = 0; i < c->n_shards; i++) n_tokens += c->shard[i].n;
     ds->info.context = ds->info.n_targets = c->context;
+    ds->info.pairs = c->pairs;
     ds->info.tokenizer = c->tokenizer;
     for (int i = 0; i < VKT_N_SPLITS; i++) {
-        ds->info.n_tokens[i] = c->n_tokens[i];
+        ds->info.n_tokens[i] = c->dealt.n_tokens[i];
         ds->info.n[i] = count_windows(c, (vkt_split)i);
     }
     ds->info.source = vkt__arena_printf(
@@ -453,7 +361,7 @@ static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc, c
                  { VKT_SPLIT_VALID, "valid_fraction", desc->valid_fraction, 2 },
                  { VKT_SPLIT_TEST, "test_fraction", desc->test_fraction, 2 } };
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
-        uint64_t have = c->n_tokens[rows[i].split];
+        uint64_t have = c->dealt.n_tokens[rows[i].split];
         if (c->whole && rows[i].fraction > 0 && !c->n_windows[rows[i].split])
             return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': the %s split has no conversation: give more, or set data.%s to "
@@ -480,6 +388,7 @@ static vkt_status check_sizes(const vkt__corpus *c, const vkt_data_desc *desc, c
 /* How conversations are read. */
 static vkt_status set_chat(vkt__source *s, const vkt_data_desc *desc)
 {
+    s->pairs = desc->packing == VKT_PACKING_PAIRS;
     s->skip_bad = desc->skip_bad_lines;
     s->template = desc->chat_template;
     s->dated = desc->today != NULL;
@@ -496,17 +405,20 @@ static vkt_status open_source(vkt_dataset *ds, const vkt_data_desc *desc, vkt__s
     if (desc->context == 0)
         return vkt__fail(VKT_E_ARG, "data", "data.context must be 1 or more tokens");
     c->context = desc->context;
+    c->pairs = desc->packing == VKT_PACKING_PAIRS;
+    if (c->pairs && c->context < 2)
+        return vkt__fail(VKT_E_ARG, "data", "data.context must be 2 or more tokens of preferences");
     VKT_TRY(set_chat(&s, desc));
     VKT_TRY(read_tokens(c, &s, desc->tokenizer));
     VKT_TRY(vkt__text_schema(c->tokenizer, c->context, desc->vocab, &ds->arena, &ds->schema));
-    if (desc->document_mask && count_documents(c) < 2) {
+    if (desc->document_mask && vkt__count_documents(c->shard, c->n_shards) < 2) {
         st = vkt__fail(VKT_E_ARG, "data",
                        "data.document_mask: %s is one document, so there is nothing to mask: leave "
                        "it out, or give a folder of files, JSON lines or shards",
                        vkt__show(s.name).s);
         goto fail;
     }
-    VKT_TRY(deal_all(c, desc));
+    VKT_TRY(vkt__deal(c->shard, c->n_shards, c->pairs, desc, &c->dealt));
     VKT_TRY(make_windows(c, desc->packing, desc->too_long, s.name));
     VKT_TRY(check_sizes(c, desc, s.name));
     describe(ds, s.name);
@@ -545,16 +457,18 @@ vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, si
     VKT_TRY(vkt__tokenizer_parse_json(ds->schema.tokenizer, strlen(ds->schema.tokenizer),
                                       "the checkpoint's tokenizer", &c->tokenizer));
     VKT_TRY(read_tokens(c, &(vkt__source) { .path = paths, .n_paths = n }, NULL));
-    VKT_TRY(vkt__data_alloc(c->n_shards, sizeof(vkt__span), "the split", &c->span[VKT_SPLIT_TEST]));
+    VKT_TRY(vkt__data_alloc(c->n_shards, sizeof(vkt__span), "the split",
+                            &c->dealt.span[VKT_SPLIT_TEST]));
     for (uint32_t i = 0; i < c->n_shards; i++) {
-        c->span[VKT_SPLIT_TEST][i] =
-            (vkt__span) { .at = c->n_tokens[VKT_SPLIT_TEST], .n = c->shard[i].n, .shard = i };
-        c->n_tokens[VKT_SPLIT_TEST] += c->shard[i].n;
+        c->dealt.span[VKT_SPLIT_TEST][i] =
+            (vkt__span) { .at = c->dealt.n_tokens[VKT_SPLIT_TEST], .n = c->shard[i].n, .shard = i };
+        c->dealt.n_tokens[VKT_SPLIT_TEST] += c->shard[i].n;
     }
-    c->n_spans[VKT_SPLIT_TEST] = c->n_shards;
-    if (c->n_tokens[VKT_SPLIT_TEST] < 2) {
-        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has %llu tokens: at least 2 are needed",
-                       vkt__show(paths[0]).s, (unsigned long long)c->n_tokens[VKT_SPLIT_TEST]);
+    c->dealt.n_spans[VKT_SPLIT_TEST] = c->n_shards;
+    if (c->dealt.n_tokens[VKT_SPLIT_TEST] < 2) {
+        st =
+            vkt__fail(VKT_E_FORMAT, "data", "'%s' has %llu tokens: at least 2 are needed",
+                      vkt__show(paths[0]).s, (unsigned long long)c->dealt.n_tokens[VKT_SPLIT_TEST]);
         goto fail;
     }
     VKT_TRY(make_windows(c, VKT_PACKING_AUTO, VKT_TOO_LONG_LEFT, paths[0]));

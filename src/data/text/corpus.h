@@ -6,14 +6,6 @@
 
 #include "data/parts/parts.h"
 #include "data/text/packing.h"
-#include "data/text/shard.h"
-
-/* A run of a shard's tokens in a split. */
-typedef struct vkt__span {
-    uint64_t at; /* in the split's stream */
-    uint64_t first, n;
-    uint32_t shard;
-} vkt__span;
 
 struct vkt__corpus {
     vkt_tokenizer *tokenizer;
@@ -21,10 +13,10 @@ struct vkt__corpus {
     vkt__store store; /* of shard[0], where the documents were read as text */
     vkt__shard *shard;
     uint32_t n_shards;
-    vkt__span *span[VKT_N_SPLITS];
-    size_t n_spans[VKT_N_SPLITS];
-    uint64_t n_tokens[VKT_N_SPLITS];
+    vkt__dealt dealt;
     bool whole; /* windows are these */
+    bool pairs; /* documents 2i and 2i + 1 are two answers, and windows 2i and 2i + 1 are
+                   example i */
     vkt__window *window[VKT_N_SPLITS];
     size_t n_windows[VKT_N_SPLITS];
     uint64_t hash; /* of the shards' content */

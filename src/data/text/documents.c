@@ -16,7 +16,7 @@ typedef struct {
     void *user;
 } reading;
 
-static bool is_jsonl(const char *path)
+bool vkt__is_jsonl(const char *path)
 {
     static const char *const ends[] = { ".jsonl", ".jsonl.gz", ".ndjson" };
     size_t n = strlen(path);
@@ -39,8 +39,12 @@ static vkt_status read_file(const reading *r, const char *path)
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty", vkt__show(path).s);
         goto fail;
     }
-    if (is_jsonl(path)) {
+    if (vkt__is_jsonl(path)) {
         VKT_TRY(vkt__jsonl_read(text, n, path, r->tokenizer, r->lines, r->fn, r->user));
+    } else if (r->lines->pairs) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' is no file of JSON lines (.jsonl), which preferences are read from",
+                       vkt__show(path).s);
     } else {
         vkt__stretch all = { text, n, true, false };
         VKT_TRY(r->fn(r->user, &(vkt__document) { path, &all, 1 }));
@@ -109,7 +113,9 @@ vkt_status vkt__documents_read(const vkt__source *s, vkt_tokenizer *tokenizer, v
                                void *user)
 {
     vkt_status st = VKT_OK;
-    vkt__jsonl_options lines = { .skip_bad = s->skip_bad, .now = s->dated ? s->now : NAN };
+    vkt__jsonl_options lines = { .pairs = s->pairs,
+                                 .skip_bad = s->skip_bad,
+                                 .now = s->dated ? s->now : NAN };
     reading r = { tokenizer, &lines, fn, user };
     vkt__stretch all = { s->text, s->n_text, true, false };
     if (s->text) return fn(user, &(vkt__document) { s->name, &all, 1 });

@@ -10,12 +10,15 @@ typedef struct vkt__source {
     size_t n_paths;
     const char *name, *text; /* text: in place of the paths */
     size_t n_text;
+    bool pairs;    /* lines are preferences: two documents each, the chosen answer's first */
     bool skip_bad; /* JSON lines that can't be read are left out and counted */
     bool dated;    /* strftime_now is known to chat templates, and tells `now` */
     double now;
     const char *template; /* file of a chat template, in place of the tokenizer's; or NULL */
 } vkt__source;
 
+/* The name is one of JSON lines: .jsonl, .jsonl.gz or .ndjson. */
+bool vkt__is_jsonl(const char *path);
 /* Each document in order. A file is one (plain or gzip), but of a .jsonl file each line is one; of
  * a folder every file, by name, subfolders too; * and ? in a path's last part stand for any.
  * tokenizer: whose control tokens chats are written in; NULL: as plain text. IO, FORMAT: a path

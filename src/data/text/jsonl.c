@@ -177,6 +177,65 @@ static bool take_turns(reader *r, const json_t *o, json_t *to, size_t *n_given)
                     "\"conversations\", nor \"instruction\" and \"output\"");
 }
 
+/* ---- preferences ---- */
+
+/* What both answers begin with, less a space at its end: what TRL takes for the prompt. */
+static size_t common_text(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n]) n++;
+    while (n && ((unsigned char)a[n] & 0xc0) == 0x80) n--; /* whole characters */
+    return n && a[n - 1] == ' ' ? n - 1 : n;
+}
+
+static size_t common_turns(const json_t *a, const json_t *b)
+{
+    size_t n = 0;
+    while (n < json_array_size(a) && json_equal(json_array_get(a, n), json_array_get(b, n))) n++;
+    return n;
+}
+
+static json_t *turns_from(const json_t *list, size_t first, size_t end)
+{
+    json_t *out = json_array();
+    for (size_t i = first; i < end; i++) json_array_append(out, json_array_get(list, i));
+    return out;
+}
+
+/* The line as two of a prompt and its completion. */
+static bool take_sides(reader *r, const json_t *o, json_t *sides[2])
+{
+    json_t *answer[2] = { json_object_get(o, "chosen"), json_object_get(o, "rejected") },
+           *prompt = json_object_get(o, "prompt");
+    bool texts = json_is_string(answer[0]) && json_is_string(answer[1]),
+         lists = json_is_array(answer[0]) && json_is_array(answer[1]);
+    if (!(texts || lists) || (texts && prompt && !json_is_string(prompt)))
+        return wrong(r, "a preference has \"chosen\" and \"rejected\", both texts or both lists of "
+                        "turns, and may have a \"prompt\" of their kind");
+    size_t same = texts ? common_text(json_string_value(answer[0]), json_string_value(answer[1]))
+                        : common_turns(answer[0], answer[1]);
+    bool given = texts ? prompt != NULL : json_is_array(prompt);
+    if (json_equal(answer[0], answer[1]))
+        return wrong(
+            r, "\"chosen\" and \"rejected\" are the same, so that there is nothing to prefer");
+    for (int i = 0; i < 2; i++) {
+        json_t *p = prompt, *a = answer[i];
+        if (given)
+            json_incref(p), json_incref(a);
+        else if (texts)
+            p = json_stringn(json_string_value(a), same),
+            a = json_string(json_string_value(a) + same);
+        else
+            p = turns_from(a, 0, same), a = turns_from(a, same, json_array_size(a));
+        sides[i] = json_copy((json_t *)(uintptr_t)o);
+        json_object_set_new(sides[i], "prompt", p);
+        json_object_set_new(sides[i], "completion", a);
+        json_object_del(sides[i], "messages");
+        json_object_del(sides[i], "text");
+    }
+    return true;
+}
+
 static bool learns(const json_t *messages, size_t n_given)
 {
     for (size_t i = n_given; i < json_array_size(messages); i++) {
@@ -256,6 +315,9 @@ static bool read_line(reader *r, const json_t *o, double now)
         r->document.end_counts = true;
         return true;
     }
+    if (json_object_get(o, "chosen") && json_object_get(o, "rejected") && !completion)
+        return wrong(r,
+                     "\"chosen\" and \"rejected\" are a preference: set loss.kind: dpo or simpo");
     return conversation(r, o, now);
 }
 
@@ -270,13 +332,38 @@ static vkt_status bad_line(const reader *r, vkt__jsonl_options *options, const c
     return VKT_OK;
 }
 
+/* A preference: both documents, or none. */
+static vkt_status one_pair(reader r[2], const json_t *o, const char *where,
+                           vkt__jsonl_options *options, vkt__document_fn fn, void *user)
+{
+    json_t *sides[2] = { NULL, NULL };
+    vkt_status st = VKT_OK;
+    bool ok = take_sides(&r[0], o, sides);
+    for (int i = 0; i < 2 && ok; i++) {
+        ok = read_line(&r[i], sides[i], options->now);
+        if (!ok && i) snprintf(r[0].wrong, sizeof r[0].wrong, "%s", r[1].wrong);
+        if (!ok) r[0].failed = r[i].failed;
+    }
+    if (!ok) st = r[0].failed != VKT_OK ? r[0].failed : bad_line(&r[0], options, where);
+    options->n_read += ok;
+    for (int i = 0; i < 2 && ok && st == VKT_OK; i++) {
+        r[i].document.name = where;
+        st = fn(user, &r[i].document);
+    }
+    json_decref(sides[0]);
+    json_decref(sides[1]);
+    return st;
+}
+
 static vkt_status one_line(reader *r, const char *line, size_t n, const char *where,
                            vkt__jsonl_options *options, vkt__document_fn fn, void *user)
 {
     json_error_t error = { 0 };
     json_t *o = json_loadb(line, n, 0, &error);
     vkt_status st = VKT_OK;
-    if (o ? !read_line(r, o, options->now) : !wrong(r, "%s", vkt__show(error.text).s)) {
+    if (o && options->pairs) {
+        st = one_pair(r, o, where, options, fn, user);
+    } else if (o ? !read_line(r, o, options->now) : !wrong(r, "%s", vkt__show(error.text).s)) {
         st = r->failed != VKT_OK ? r->failed : bad_line(r, options, where);
     } else if (r->document.n_stretches) {
         options->n_read++;
@@ -291,7 +378,7 @@ vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tok
                            vkt__jsonl_options *options, vkt__document_fn fn, void *user)
 {
     vkt_status st = VKT_OK;
-    reader r = { .tokenizer = tokenizer };
+    reader r[2] = { { .tokenizer = tokenizer }, { .tokenizer = tokenizer } };
     uint64_t number = 0;
     for (const char *at = text, *end = text + n; at < end && st == VKT_OK;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at)), *line = at;
@@ -303,9 +390,11 @@ vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tok
         if (length == 0) continue;
         snprintf(where, sizeof where, "'%s' line %llu", vkt__show(name).s,
                  (unsigned long long)number);
-        st = one_line(&r, line, length, where, options, fn, user);
+        st = one_line(r, line, length, where, options, fn, user);
     }
-    vkt__chat_destroy(&r.own);
-    vkt__chat_text_finish(&r.text);
+    for (int i = 0; i < 2; i++) {
+        vkt__chat_destroy(&r[i].own);
+        vkt__chat_text_finish(&r[i].text);
+    }
     return st;
 }

@@ -6,6 +6,7 @@
 
 /* What is done with lines that can't be read, and what was. */
 typedef struct vkt__jsonl_options {
+    bool pairs;    /* "chosen" and "rejected" answers: see vkt__jsonl_read */
     bool skip_bad; /* they are left out and counted; else the first one is an error */
     double now;    /* what strftime_now tells; NAN: nothing */
     uint64_t n_bad, n_read;
@@ -14,8 +15,10 @@ typedef struct vkt__jsonl_options {
 
 /* Each line of the n bytes as a document: a text; a prompt with its completion; a conversation, in
  * the forms "messages", prompt and completion as messages, ShareGPT's and Alpaca's, by the
- * tokenizer's chat template (NULL: as "role: content" lines). FORMAT: a line is none of these,
- * which is said with its number. */
+ * tokenizer's chat template (NULL: as "role: content" lines). With options->pairs each line is a
+ * preference and two documents, "prompt" and "chosen", then "prompt" and "rejected": texts or lists
+ * of turns, of which what both begin with is the prompt where there is none. FORMAT: a line is none
+ * of these, which is said with its number. */
 vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tokenizer *tokenizer,
                            vkt__jsonl_options *options, vkt__document_fn fn, void *user);
 

@@ -2,6 +2,7 @@
  */
 #include "base/memory.h"
 #include "data/text/packing.h"
+#include "data/parts/parts.h"
 
 typedef struct {
     vkt__window *window;
@@ -57,4 +58,158 @@ vkt_status vkt__pack_windows(const uint64_t *begin, size_t n, uint32_t context,
     *out = w.window;
     *n_out = w.n;
     return say_long(name, context, too_long, n_long, n, longest);
+}
+
+vkt_status vkt__pack_pairs(const uint64_t *begin, size_t n, uint32_t context, vkt_too_long too_long,
+                           const char *name, vkt__window **out, size_t *n_out)
+{
+    const uint64_t most = (uint64_t)context + 1;
+    windows w = { 0 };
+    size_t n_long = 0;
+    uint64_t longest = 0;
+    for (size_t i = 0; i + 1 < n; i += 2) {
+        uint64_t length[2] = { begin[i + 1] - begin[i], begin[i + 2] - begin[i + 1] };
+        bool too = length[0] > most || length[1] > most;
+        longest = VKT_MAX(longest, VKT_MAX(length[0], length[1]));
+        n_long += too;
+        for (size_t k = 0; k < 2 && (!too || too_long == VKT_TOO_LONG_LEFT); k++) {
+            uint64_t kept = VKT_MIN(length[k], most);
+            add(&w, begin[i + k + 1] - kept, kept);
+        }
+    }
+    *out = w.window;
+    *n_out = w.n / 2;
+    return say_long(name, context, too_long, n_long, n / 2, longest);
+}
+
+/* ---- dealing ---- */
+
+/* One document of all shards. */
+typedef struct {
+    uint32_t shard;
+    uint64_t first, n;
+    uint8_t split;
+} piece;
+
+uint64_t vkt__count_documents(const vkt__shard *shard, uint32_t n)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) sum += shard[i].n_documents;
+    return sum;
+}
+
+static vkt_status list_documents(const vkt__shard *shard, uint32_t n_shards, uint64_t each,
+                                 piece **out, size_t *n)
+{
+    vkt_status st;
+    VKT_TRY(
+        vkt__data_alloc(vkt__count_documents(shard, n_shards), sizeof **out, "the documents", out));
+    for (uint32_t i = 0; i < n_shards; i++) {
+        const vkt__shard *s = &shard[i];
+        for (uint64_t k = 0; k < s->n_documents; k += each) {
+            uint64_t end = k + each < s->n_documents ? s->document[k + each] : s->n;
+            (*out)[(*n)++] = (piece) { i, s->document[k], end - s->document[k], VKT_SPLIT_TRAIN };
+        }
+    }
+fail:
+    return st;
+}
+
+/* Gives the split documents of the order until it has its share of the tokens; one that would go
+ * too far is passed over. Never the last that is left to train on. */
+static void deal(piece *p, const uint32_t *order, size_t n, vkt_split split, double share,
+                 uint64_t total, size_t *n_train)
+{
+    double want = share * (double)total, have = 0;
+    for (size_t i = 0; *n_train > 1 && i < n; i++) {
+        piece *d = &p[order[i]];
+        if (d->split != VKT_SPLIT_TRAIN || have + (double)d->n / 2 > want) continue;
+        d->split = (uint8_t)split;
+        have += (double)d->n;
+        (*n_train)--;
+    }
+}
+
+static vkt_status deal_documents(piece *p, size_t n, const vkt_data_desc *desc)
+{
+    vkt_status st;
+    uint32_t *order = NULL;
+    uint64_t total = 0;
+    size_t n_train = n;
+    VKT_TRY(vkt__data_alloc(n, sizeof *order, "the documents", &order));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t j = vkt_rand_below(desc->seed, VKT_RNG_SPLIT, i, (uint32_t)i + 1);
+        order[i] = order[j];
+        order[j] = (uint32_t)i;
+        total += p[i].n;
+    }
+    deal(p, order, n, VKT_SPLIT_TEST, desc->test_fraction, total, &n_train);
+    deal(p, order, n, VKT_SPLIT_VALID, desc->valid_fraction * (1 - desc->test_fraction), total,
+         &n_train);
+fail:
+    free(order);
+    return st;
+}
+
+/* A single document is cut into training, validation and test text, in this order. */
+static size_t cut_document(piece p[3], const vkt_data_desc *desc)
+{
+    const piece whole = p[0];
+    uint64_t n_test = (uint64_t)((double)whole.n * desc->test_fraction),
+             n_valid = (uint64_t)((double)(whole.n - n_test) * desc->valid_fraction),
+             n_train = whole.n - n_test - n_valid;
+    p[0] = (piece) { whole.shard, whole.first, n_train, VKT_SPLIT_TRAIN };
+    p[1] = (piece) { whole.shard, whole.first + n_train, n_valid, VKT_SPLIT_VALID };
+    p[2] = (piece) { whole.shard, whole.first + n_train + n_valid, n_test, VKT_SPLIT_TEST };
+    return 3;
+}
+
+/* Runs of neighbouring documents of a split become one span. */
+static vkt_status collect(vkt__dealt *c, const piece *p, size_t n, vkt_split split)
+{
+    vkt_status st;
+    size_t n_spans = 0;
+    const piece *last = NULL;
+    for (size_t i = 0; i < n; i++) n_spans += p[i].split == split;
+    VKT_TRY(vkt__data_alloc(n_spans, sizeof(vkt__span), "the split", &c->span[split]));
+    for (size_t i = 0; i < n; i++) {
+        if (p[i].split != split || p[i].n == 0) continue;
+        if (last && last->shard == p[i].shard && last->first + last->n == p[i].first)
+            c->span[split][c->n_spans[split] - 1].n += p[i].n;
+        else
+            c->span[split][c->n_spans[split]++] =
+                (vkt__span) { c->n_tokens[split], p[i].first, p[i].n, p[i].shard };
+        c->n_tokens[split] += p[i].n;
+        last = &p[i];
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt__deal(const vkt__shard *shard, uint32_t n_shards, bool pairs,
+                     const vkt_data_desc *desc, vkt__dealt *out)
+{
+    vkt_status st;
+    const uint64_t each = pairs ? 2 : 1; /* the two of a pair stay together */
+    piece *p = NULL, cut[3];
+    const piece *dealt = NULL;
+    size_t n = 0;
+    VKT_TRY(list_documents(shard, n_shards, each, &p, &n));
+    if (n >= UINT32_MAX) {
+        st = vkt__fail(VKT_E_FORMAT, "data", "%zu documents are too many: at most 2^32 can be read",
+                       n);
+        goto fail;
+    }
+    if (n == 1 && !pairs) {
+        cut[0] = p[0];
+        n = cut_document(cut, desc);
+        dealt = cut;
+    } else {
+        VKT_TRY(deal_documents(p, n, desc));
+        dealt = p;
+    }
+    for (int s = 0; s < VKT_N_SPLITS; s++) VKT_TRY(collect(out, dealt, n, (vkt_split)s));
+fail:
+    free(p);
+    return st;
 }

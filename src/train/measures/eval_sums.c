@@ -60,6 +60,13 @@ double vkt__eval_perplexity(const vkt__eval_sums *sums)
     return sums->n_bytes ? exp(sums->loss / (double)sums->n) : NAN;
 }
 
+vkt__reward_means vkt__eval_rewards(const vkt__eval_sums *sums)
+{
+    double n = sums->pairs ? (double)sums->n : NAN;
+    return (vkt__reward_means) { sums->chosen / n, sums->rejected / n,
+                                 (sums->chosen - sums->rejected) / n };
+}
+
 double vkt__eval_bits_per_byte(const vkt__eval_sums *sums)
 {
     bool known = sums->n_bytes && !sums->normalized;

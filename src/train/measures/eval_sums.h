@@ -29,6 +29,8 @@ typedef struct vkt__eval_sums {
     uint64_t n_bytes; /* text: of the targets' tokens */
     bool normalized;  /* text: these are not the bytes that it had */
     double loss;
+    double chosen, rejected;           /* preferences: of the answers' rewards */
+    bool pairs;                        /* the examples are such */
     uint32_t n_targets;                /* of a regression; else 0 */
     vkt__error_sums *error;            /* [n_targets] */
     double roc_auc, average_precision; /* of classes, see ranks.h; NAN: not measured */
@@ -47,6 +49,12 @@ void vkt__eval_sums_finish(vkt__eval_sums *sums);
  * tokenizers compare. NAN where the sums are not of text. */
 double vkt__eval_perplexity(const vkt__eval_sums *sums);
 double vkt__eval_bits_per_byte(const vkt__eval_sums *sums);
+/* Means over preferences: the chosen answers' rewards, the rejected ones', and by how much the
+ * former are higher. NAN where the sums are of something else. Source of the names: TRL. */
+typedef struct vkt__reward_means {
+    double chosen, rejected, margin;
+} vkt__reward_means;
+vkt__reward_means vkt__eval_rewards(const vkt__eval_sums *sums);
 /* Adds the error in target k of one example of a regression; n counts it already. */
 void vkt__eval_add_error(vkt__eval_sums *sums, uint32_t k, double predicted, double target);
 /* Adds an example of several labels: out, y [n_classes]; a label is predicted from a probability of

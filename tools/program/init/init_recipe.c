@@ -369,9 +369,38 @@ static void write_text(FILE *f, const init_data *d, const char *name)
             (unsigned long long)steps / 10);
 }
 
+/* Of the model that --set init=MODEL adds, an adapter. */
+static void write_preferences(FILE *f, const init_data *d, const char *name)
+{
+    write_head(f, d, name);
+    fprintf(f,
+            "  # %llu training, %llu validation, %llu test preferences\n"
+            "  valid_fraction: 0.1     # not trained on: selects the checkpoint, judges what you "
+            "tune\n",
+            (unsigned long long)d->info.n[VKT_SPLIT_TRAIN],
+            (unsigned long long)d->info.n[VKT_SPLIT_VALID],
+            (unsigned long long)d->info.n[VKT_SPLIT_TEST]);
+    fprintf(f, "lora:\n"
+               "  rank: 16\n"
+               "  targets: all-linear\n"
+               "loss:\n"
+               "  kind: dpo               # the reference is the model without the adapter\n"
+               "  beta: 0.1               # larger ones stay nearer to it\n"
+               "optim:\n"
+               "  rule: adamw\n"
+               "  lr: 0.0001              # the first thing to tune: vktrain study lr\n"
+               "schedule:\n"
+               "  kind: cosine\n"
+               "  warmup: 10\n");
+    write_run(f, d,
+              &(length) { .batch = 8, .passes = 3, .least = 30, .most = 2000, .enough = 1e9 });
+}
+
 void init_write_recipe(FILE *f, const init_data *d, const char *name)
 {
-    if (d->info.kind == VKT_DATA_KIND_TEXT)
+    if (d->pairs)
+        write_preferences(f, d, name);
+    else if (d->info.kind == VKT_DATA_KIND_TEXT)
         write_text(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_PICTURES && strcmp(d->source, "idx"))
         write_pictures(f, d, name);

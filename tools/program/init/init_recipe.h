@@ -9,6 +9,7 @@ enum { INIT_MOST_NOTES = 100, INIT_VOCAB = 6000 };
 typedef struct init_data {
     const char *source, *path, *label; /* as the recipe has them; NULL: not there */
     const char *tokenizer;             /* text */
+    bool pairs;                        /* text: preferences */
     vkt_task task;
     vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
     char classes[200];
