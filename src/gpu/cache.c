@@ -26,7 +26,7 @@ static cache_header header_for(const vkt_gpu *gpu, const void *data, size_t n)
 
 bool vkt__cache_read(const char *path, size_t limit, char **file, size_t *n)
 {
-    if (vkt__file_size(path) <= 0) return false;
+    if (vkt__file_size(path) <= 0 && !vkt__is_dir(path)) return false;
     vkt__log_hold(true);
     vkt_status st = vkt__file_read(path, limit, file, n);
     vkt__log_hold(false);
