@@ -258,14 +258,26 @@ static bool replace_aside(const wchar_t *from, const wchar_t *to, const char *na
     return ok;
 }
 
+/* A folder is replaced by nothing but a folder, and only if it is empty, as on other systems. */
+static bool folder_in_the_way(const wchar_t *from, const wchar_t *to)
+{
+    DWORD comes = GetFileAttributesW(from), is = GetFileAttributesW(to);
+    if (comes == INVALID_FILE_ATTRIBUTES || is == INVALID_FILE_ATTRIBUTES ||
+        !(is & FILE_ATTRIBUTE_DIRECTORY) || is & FILE_ATTRIBUTE_REPARSE_POINT)
+        return false;
+    if (comes & FILE_ATTRIBUTE_DIRECTORY && RemoveDirectoryW(to)) return false;
+    SetLastError(ERROR_ACCESS_DENIED);
+    return true;
+}
+
 /* Replaces a file, also one that others read if they share it; on what does not know POSIX's way
  * not in one step. A virus scanner or an indexer may
  * hold it for a moment without sharing: a few tries. */
 vkt_status vkt__rename(const char *from, const char *to)
 {
     wchar_t *a = vkt__win_path(from), *b = vkt__win_path(to);
-    bool ok = false;
-    for (int i = 0; a && b && !ok && i < 9; i++) {
+    bool ok = false, stuck = a && b && folder_in_the_way(a, b);
+    for (int i = 0; a && b && !ok && !stuck && i < 9; i++) {
         if (i) Sleep(10u << i);
         ok = rename_as_posix(a, b) ||
              MoveFileExW(a, b, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) ||

@@ -148,6 +148,12 @@ static void files_are_replaced_whole(void **state)
     REQUIRE_LOGGED("more than the 2");
     REQUIRE_STATUS(vkt__file_read("test_base_tmp/none", 2, &data, &n), VKT_E_IO);
     REQUIRE_LOGGED("can't open 'test_base_tmp/none'");
+    /* A folder with something in it is in the way of a file, and of a folder. */
+    REQUIRE_STATUS(vkt__file_replace("test_base_tmp/a", "bye", 3), VKT_E_IO);
+    REQUIRE_OK(vkt__mkdirs("test_base_tmp/new"));
+    REQUIRE_STATUS(vkt__rename("test_base_tmp/new", "test_base_tmp/a"), VKT_E_IO);
+    REQUIRE_OK(vkt__rename("test_base_tmp/new", "test_base_tmp/a/b"));
+    assert_true(vkt__is_dir("test_base_tmp/a/b") && vkt__file_exists("test_base_tmp/a/f"));
     REQUIRE_OK(vkt__link_replace("a", "test_base_tmp/link"));
 #ifdef _WIN32 /* a text file with the name */
     assert_int_equal(vkt__file_size("test_base_tmp/link"), 1);

@@ -271,8 +271,10 @@ static void a_damaged_cache_is_made_anew(void **state)
     assert_true(damaged);
     free(data);
     /* Where it can neither be read nor written it is done without, and no error is told. */
+    char inner[1100];
+    snprintf(inner, sizeof inner, "%s/inner", path); /* Wine renames over an empty folder */
     REQUIRE_OK(vkt__remove_tree(path));
-    REQUIRE_OK(vkt__mkdirs(path));
+    REQUIRE_OK(vkt__mkdirs(inner));
     make_pipeline(&damaged);
     REQUIRE_LOGGED("it is not a file: done without it");
     REQUIRE_LOGGED("what was compiled and timed is not kept");
