@@ -64,6 +64,7 @@
 #define VKT_SPEC_CM 41
 #define VKT_SPEC_CN 42
 #define VKT_SPEC_CK 43
+#define VKT_SPEC_AHEAD 87 /* the next slice is loaded while this one is multiplied */
 #define VKT_SPEC_HELD 83 /* operands that all steps use stay in registers */
 
 /* tiles of one subgroup (matmul_rows, matmul_row, conv_rows) */

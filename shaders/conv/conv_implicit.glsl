@@ -25,23 +25,46 @@ void step_at(uint k, out uint c, out uint kh, out uint kw)
     }
 }
 
-float one_input(uint image, uint row, uint col, uint k)
+/* Four neighbours as they were loaded; those that are not there are zero. All loads of a slice leave together: no branch is
+ * around one, and what would lie outside is the first element instead. */
+struct four {
+    vec4 loaded;
+    bvec4 there;
+};
+
+vec4 zeroed(four x)
 {
-    uint c, kh, kw, y, x;
-    step_at(k, c, kh, kw);
-    if (k >= depth || !tap_at(row, kh, p.h, y) || !tap_at(col, kw, p.wd, x)) return 0.0;
-    return p.x.v[((image * p.h + y) * p.wd + x) * p.c + first_c + c];
+    return mix(vec4(0.0), x.loaded, x.there);
 }
 
-/* Inputs k to k + 3 of a pixel. */
-vec4 inputs(uint image, uint row, uint col, uint k)
+/* Where input k of a pixel lies, if it is there. */
+uint input_at(uint image, uint row, uint col, uint k, out bool there)
 {
-    if (VEC_X == 0) return vec4(one_input(image, row, col, k), one_input(image, row, col, k + 1),
-                                one_input(image, row, col, k + 2), one_input(image, row, col, k + 3));
     uint c, kh, kw, y, x;
     step_at(k, c, kh, kw);
-    if (k >= depth || !tap_at(row, kh, p.h, y) || !tap_at(col, kw, p.wd, x)) return vec4(0.0);
-    return p.x4.v[(((image * p.h + y) * p.wd + x) * p.c + first_c + c) / 4];
+    bool in_rows = tap_at(row, kh, p.h, y), in_cols = tap_at(col, kw, p.wd, x);
+    there = k < depth && in_rows && in_cols;
+    return there ? ((image * p.h + y) * p.wd + x) * p.c + first_c + c : 0;
+}
+
+/* Inputs k to k + 3 of a pixel, if it is there itself. The places of single inputs of a filter's gradient are the same for all
+ * slices: compilers keep those, and have no registers left for what is there. */
+four inputs(bool pixel, uint image, uint row, uint col, uint k)
+{
+    bool there;
+    four x = four(vec4(0.0), bvec4(true));
+    if (VEC_X != 0) {
+        uint i = input_at(image, row, col, k, there);
+        x.there = bvec4(there && pixel);
+        x.loaded = p.x4.v[x.there.x ? i / 4 : 0];
+        return x;
+    }
+    [[unroll]] for (uint c = 0; c < 4; c++) {
+        uint i = input_at(image, row, col, k + c, there);
+        if (DW == 0) x.loaded[c] = p.x.v[i], x.there[c] = there;
+        else if (there && pixel) x.loaded[c] = p.x.v[i];
+    }
+    return x;
 }
 
 /* Pixel m of `here`. */
@@ -55,21 +78,40 @@ void pixel_here(uint m, out uint image, out uint row, out uint col)
 }
 
 /* Columns n to n + 3 of row `row` of w or dy, whose rows end at `end`. */
-vec4 weights(uint row, uint n, uint end)
+four weights(uint row, uint n, uint end)
 {
-    if (row >= end || n >= width) return vec4(0.0);
+    bool there = row < end && n < width;
     if (PHASES) {
         uint c, kh, kw;
         step_at(row, c, kh, kw);
         row = (kh * p.kw + kw) * p.ci + c;
     }
-    uint i = row * p.co + first_n + n;
-    if (VEC_W != 0) return p.w4.v[i / 4];
-    vec4 v = vec4(p.w.v[i], 0.0, 0.0, 0.0);
-    if (n + 1 < width) v.y = p.w.v[i + 1];
-    if (n + 2 < width) v.z = p.w.v[i + 2];
-    if (n + 3 < width) v.w = p.w.v[i + 3];
-    return v;
+    uint i = there ? row * p.co + first_n + n : 0;
+    if (VEC_W != 0) return four(p.w4.v[i / 4], bvec4(there));
+    four x = four(vec4(0.0), bvec4(true));
+    [[unroll]] for (uint c = 0; c < 4; c++)
+        if (there && n + c < width) x.loaded[c] = p.w.v[i + c];
+    return x;
+}
+
+/* DW: pixel m of a slice, and the one that is `by` further on, without a division. */
+struct place {
+    uint m, image, row, col;
+};
+
+place place_at(uint m)
+{
+    place a = place(m, 0, 0, 0);
+    pixel_at(m, p.oh, p.ow, a.image, a.row, a.col);
+    return a;
+}
+
+place moved(place a, place by)
+{
+    place b = place(a.m + by.m, a.image + by.image, a.row + by.row, a.col + by.col);
+    if (b.col >= p.ow) b.col -= p.ow, b.row++;
+    if (b.row >= p.oh) b.row -= p.oh, b.image++;
+    return b;
 }
 
 /* The workgroup's tile of `tall` rows by `wide` columns of the filter's gradient, and its slice s; false where it is past the

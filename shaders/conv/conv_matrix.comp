@@ -1,7 +1,7 @@
 #version 460
 /* Convolution, its transpose and the gradient of the filter as implicit products (conv_implicit.glsl) on matrix units: numbers
- * that are f32 in memory are rounded to 16 bits on their way to shared memory, and summed in f32. One group. Twins: conv_ref,
- * conv_dw_ref. */
+ * that are f32 in memory are rounded to 16 bits on their way to shared memory, and summed in f32. One group.
+ * Twins: conv_ref, conv_dw_ref. */
 #extension GL_GOOGLE_include_directive : require
 #define FOURS
 #include "common.glsl"
@@ -13,37 +13,26 @@ layout(constant_id = VKT_SPEC_LAYOUT) const uint LAYOUT = 1; /* of the product: 
 #include "matmul/matmul_fragments.glsl"
 #include "matmul/matmul_stage.glsl"
 
-/* Where a thread's vectors of A lie, as far as that does not change from slice to slice. */
-struct place {
-    uint image, row, col; /* DW 0: of the pixel */
-};
-
-place place_of(uint i)
+/* The pixel of vector i of this thread's (matmul_stage.glsl) of A: DW 0 of the tile, DW 1 of the slice that starts at k. */
+place pixel_of(uint i, uint k)
 {
-    place a = place(0, 0, 0);
-    uint j = i * THREADS + gl_LocalInvocationID.x;
-    if (DW == 0) pixel_here(min(here.m0 + j / A_LEN, here.pixels - 1), a.image, a.row, a.col);
+    place a = place(0, 0, 0, 0);
+    if (DW != 0) return place_at(k + place_a(i).x);
+    pixel_here(min(here.m0 + place_a(i).y, here.pixels - 1), a.image, a.row, a.col);
     return a;
 }
 
-/* Vector i of this thread's (matmul_stage.glsl) of the slice that starts at k and ends before `end`. */
-uvec4 load_a(uint i, place a, uint k, uint end)
+/* Half i of this thread's vectors of the slice that starts at k and ends before `end`. */
+four load_a(uint i, place a, uint k, uint end)
 {
-    uint tid = gl_LocalInvocationID.x, j = i * THREADS + tid, r = j / A_LEN, c = j % A_LEN * 8, steps = BK / A_LOADS, first = k + c;
-    if (DW != 0) {
-        uint m = k + (TURN_A != 0 ? tid % steps * A_LOADS + i : r);
-        if (m >= end) return uvec4(0);
-        pixel_at(m, p.oh, p.ow, a.image, a.row, a.col);
-        first = here.m0 + (TURN_A != 0 ? tid / steps * 8 : c);
-    }
-    return operands8(inputs(a.image, a.row, a.col, first), inputs(a.image, a.row, a.col, first + 4));
+    uvec2 j = place_a(i / 2);
+    return inputs(DW == 0 || a.m < end, a.image, a.row, a.col, (DW == 0 ? k + j.x : here.m0 + j.y) + i % 2 * 4);
 }
 
-uvec4 load_b(uint i, uint k, uint end)
+four load_b(uint i, uint k, uint end)
 {
-    uint tid = gl_LocalInvocationID.x, j = i * THREADS + tid, r = j / B_LEN, c = j % B_LEN * 8, steps = BK / B_LOADS;
-    uint row = k + (TURN_B != 0 ? tid % steps * B_LOADS + i : r), n = here.n0 + (TURN_B != 0 ? tid / steps * 8 : c);
-    return operands8(weights(row, n, end), weights(row, n + 4, end));
+    uvec2 j = place_b(i / 2);
+    return weights(k + j.x, here.n0 + j.y + i % 2 * 4, end);
 }
 
 void main()
@@ -51,16 +40,21 @@ void main()
     uint s;
     uvec2 steps, share = share_at();
     if (!begin_tile(BM, BN, s, steps)) return;
-    place at[A_LOADS];
-    [[unroll]] for (uint i = 0; i < A_LOADS; i++) at[i] = place_of(i);
+    place at[A_LOADS], step = place_at(DW != 0 ? BK : 0);
+    [[unroll]] for (uint i = 0; i < A_LOADS; i++) at[i] = pixel_of(i, steps.x);
     [[unroll]] for (uint i = 0; i < FM * FN; i++) acc[i] = fragment_sums(0.0);
     for (uint k = steps.x; k < steps.y; k += BK) {
-        [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i, at[i], k, steps.y);
-        [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i, k, steps.y);
+        four a[2 * A_LOADS], b[2 * B_LOADS]; /* two for each vector of operands */
+        [[unroll]] for (uint i = 0; i < 2 * A_LOADS; i++) a[i] = load_a(i, at[i / 2], k, steps.y);
+        [[unroll]] for (uint i = 0; i < 2 * B_LOADS; i++) b[i] = load_b(i, k, steps.y);
         barrier();
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = operands8(zeroed(a[2 * i]), zeroed(a[2 * i + 1]));
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = operands8(zeroed(b[2 * i]), zeroed(b[2 * i + 1]));
         publish();
         barrier();
         multiply_slice(share);
+        if (DW != 0)
+            [[unroll]] for (uint i = 0; i < A_LOADS; i++) at[i] = VEC_X != 0 ? moved(at[i], step) : pixel_of(i, k + BK);
     }
     finish_fragments(s, here.m0 + share.x, here.n0 + share.y, here.pixels, p.co);
 }

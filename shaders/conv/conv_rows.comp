@@ -30,7 +30,7 @@ uint next_pixel(uint ahead, uint rows, uint cols, uint row0, uint col0, out uint
 /* Element i of the result, of CW columns; sum has its bias already. */
 void end(uint i, elem sum)
 {
-    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) store_columns(p.pre, i, sum);
+    if (MAY_KEEP && !ACT_FROM_OUTPUT(ACT) && (p.flags & VKT_MM_PRE) != 0) store_columns(p.pre, i, sum);
     [[unroll]] for (uint k = 0; k < CW; k++) AT(sum, k) = act_fwd(ACT, AT(sum, k));
     store_columns(p.y, i, sum);
 }

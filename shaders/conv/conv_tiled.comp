@@ -11,34 +11,26 @@ layout(push_constant, scalar) uniform Push { conv_params p; };
 const bool A_ALONG_K = DW == 0, B_ALONG_K = false;
 #include "matmul/tile.glsl"
 
-/* Where a thread's vectors of A lie, as far as that does not change from slice to slice. */
-struct place {
-    uint image, row, col; /* DW 0: of the pixel */
-    uint k;               /* DW 1: first of four */
-};
-
-place place_of(uint j, uint m0)
+/* The pixel of vector j of A: DW 0 of the tile, DW 1 of the slice that starts at k. */
+place pixel_of(uint j, uint k)
 {
     place a = place(0, 0, 0, 0);
-    if (DW == 0) pixel_here(min(m0 + j / (BK / 4), here.pixels - 1), a.image, a.row, a.col);
-    else a.k = m0 + j % (BM / 4) * 4;
+    if (DW != 0) return place_at(k + j / (BM / 4));
+    pixel_here(min(here.m0 + j / (BK / 4), here.pixels - 1), a.image, a.row, a.col);
     return a;
 }
 
 /* Vector j of the slice of A that starts at k: of k (DW 0), or of pixels that end at `end`. */
-vec4 load_a(uint j, place a, uint k, uint end)
+four load_a(uint j, place a, uint k, uint end)
 {
-    if (DW == 0) return inputs(a.image, a.row, a.col, k + j % (BK / 4) * 4);
-    uint m = k + j / (BM / 4);
-    if (m >= end) return vec4(0.0);
-    pixel_at(m, p.oh, p.ow, a.image, a.row, a.col);
-    return inputs(a.image, a.row, a.col, a.k);
+    uint first = DW == 0 ? k + j % (BK / 4) * 4 : here.m0 + j % (BM / 4) * 4;
+    return inputs(DW == 0 || a.m < end, a.image, a.row, a.col, first);
 }
 
 /* Vector j of the slice of w or dy whose rows start at k. */
-vec4 load_b(uint j, uint n0, uint k, uint end)
+four load_b(uint j, uint k, uint end)
 {
-    return weights(k + j / (BN / 4), n0 + j % (BN / 4) * 4, end);
+    return weights(k + j / (BN / 4), here.n0 + j % (BN / 4) * 4, end);
 }
 
 void main()
@@ -48,21 +40,25 @@ void main()
     if (!begin_tile(BM, BN, s, steps)) return;
     uint m0 = here.m0, n0 = here.n0, rows = here.pixels, end = steps.y;
 
-    place at[A_LOADS];
-    vec4 acc[SUMS], next_a[A_LOADS], next_b[B_LOADS];
+    place at[A_LOADS], step = place_at(DW != 0 ? BK : 0);
+    four next_a[A_LOADS], next_b[B_LOADS];
+    vec4 acc[SUMS];
     [[unroll]] for (uint i = 0; i < SUMS; i++) acc[i] = vec4(0.0);
     [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
-        at[i] = place_of(i * THREADS + tid, m0);
+        at[i] = pixel_of(i * THREADS + tid, steps.x);
         next_a[i] = load_a(i * THREADS + tid, at[i], steps.x, end);
     }
-    [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, steps.x, end);
+    [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, steps.x, end);
     for (uint k = steps.x; k < end; k += BK) {
         barrier();
-        [[unroll]] for (uint i = 0; i < A_LOADS; i++) publish_a(i * THREADS + tid, next_a[i]);
-        [[unroll]] for (uint i = 0; i < B_LOADS; i++) publish_b(i * THREADS + tid, next_b[i]);
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) publish_a(i * THREADS + tid, zeroed(next_a[i]));
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) publish_b(i * THREADS + tid, zeroed(next_b[i]));
         barrier();
-        [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = load_a(i * THREADS + tid, at[i], k + BK, end);
-        [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, n0, k + BK, end);
+        [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
+            if (DW != 0) at[i] = VEC_X != 0 ? moved(at[i], step) : pixel_of(i * THREADS + tid, k + BK);
+            next_a[i] = load_a(i * THREADS + tid, at[i], k + BK, end);
+        }
+        [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = load_b(i * THREADS + tid, k + BK, end);
         multiply(acc, tx, ty);
     }
 

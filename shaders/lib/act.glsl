@@ -67,6 +67,9 @@ float act_fwd(int act, float x)
     return x;
 }
 
+/* Whether the derivative is from y, so that x is never asked for. */
+#define ACT_FROM_OUTPUT(act) ((act) == VKT_ACT_N_RELU || (act) == VKT_ACT_N_SIGMOID || (act) == VKT_ACT_N_TANH)
+
 /* The derivative: from y = act(x) where the activation's row says `from_output` (act.h), else from x. */
 float act_bwd(int act, float v)
 {

@@ -5,6 +5,21 @@
 shared uvec4 sa[A_ROWS * A_STRIDE], sb[B_ROWS * B_STRIDE];
 uvec4 next_a[A_LOADS + 1], next_b[B_LOADS + 1]; /* this thread's; one more, for the index of a pair's second */
 
+/* Where vector i of this thread's begins in its tile: along k, across. */
+uvec2 place_a(uint i)
+{
+    uint tid = gl_LocalInvocationID.x, j = i * THREADS + tid, steps = BK / A_LOADS;
+    if (TURN_A != 0) return uvec2(tid % steps * A_LOADS + i, tid / steps * 8);
+    return A_LIES_ALONG_K ? uvec2(j % A_LEN * 8, j / A_LEN) : uvec2(j / A_LEN, j % A_LEN * 8);
+}
+
+uvec2 place_b(uint i)
+{
+    uint tid = gl_LocalInvocationID.x, j = i * THREADS + tid, steps = BK / B_LOADS;
+    if (TURN_B != 0) return uvec2(tid % steps * B_LOADS + i, tid / steps * 8);
+    return B_LIES_ALONG_K ? uvec2(j % B_LEN * 8, j / B_LEN) : uvec2(j / B_LEN, j % B_LEN * 8);
+}
+
 /* Column c of 8 in two neighbouring steps. */
 uint turned(uvec4 x, uvec4 next, uint c)
 {
@@ -23,7 +38,7 @@ void publish()
             }
     } else [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
         uint j = i * THREADS + tid;
-        if (j < A_VECTORS) sa[j / A_LEN * A_STRIDE + j % A_LEN] = next_a[i];
+        if (A_VECTORS % THREADS == 0 || j < A_VECTORS) sa[j / A_LEN * A_STRIDE + j % A_LEN] = next_a[i];
     }
     if (TURN_B != 0) {
         uint column = tid / (BK / B_LOADS) * 8, word = tid % (BK / B_LOADS) * B_LOADS / 2;
@@ -34,7 +49,7 @@ void publish()
             }
     } else [[unroll]] for (uint i = 0; i < B_LOADS; i++) {
         uint j = i * THREADS + tid;
-        if (j < B_VECTORS) sb[j / B_LEN * B_STRIDE + j % B_LEN] = next_b[i];
+        if (B_VECTORS % THREADS == 0 || j < B_VECTORS) sb[j / B_LEN * B_STRIDE + j % B_LEN] = next_b[i];
     }
 }
 

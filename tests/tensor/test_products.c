@@ -144,6 +144,37 @@ static void one_row_has_its_kernel(void **state)
         assert_string_not_equal(vkt__matmul_kernel_name(vkt__matmul_table(caps, &not [i])), name);
 }
 
+static uint32_t constant(const vkt__matmul_launch *l, uint32_t id)
+{
+    for (uint32_t i = 0; i < l->n_spec; i++)
+        if (l->spec[i].id == id) return l->spec[i].value;
+    assert_true(!"it has this constant");
+    return 0;
+}
+
+/* Rows in registers: a product of few steps has no code for a rest of them where fewer at a time
+ * leave none; of many it keeps its steps. */
+static void few_steps_leave_no_rest(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t K, steps, rest;
+    } of[] = { { 10, 2, 0 }, { 12, 4, 0 }, { 30, 2, 0 }, { 34, 4, 2 }, { 1026, 4, 2 } };
+    uint32_t kernel = 1;
+    while (strcmp(vkt__matmul_kernel_name(kernel), "pairs.32x4") != 0) kernel++;
+    for (size_t i = 0; i < VKT_COUNT(of); i++) {
+        const vkt__product p = { VKT_LAYOUT_NN, 64, 128, of[i].K, VKT_F32, VKT_F32, 0 };
+        vkt__matmul_launch l =
+            vkt__matmul_prepare(kernel, vkt_gpu_caps(gpu), &p, 1, VKT_ACT_NONE, 0, 0, 0);
+        assert_int_equal(constant(&l, VKT_SPEC_STEPS), of[i].steps);
+        assert_int_equal(constant(&l, VKT_SPEC_REST), of[i].rest);
+    }
+    const vkt__product odd = { VKT_LAYOUT_TN, 64, 128, 11, VKT_F32, VKT_F32, 0 };
+    vkt__matmul_launch l =
+        vkt__matmul_prepare(kernel, vkt_gpu_caps(gpu), &odd, 1, VKT_ACT_NONE, 0, 0, 0);
+    assert_int_equal(constant(&l, VKT_SPEC_STEPS), 4); /* two at a time would leave one, too */
+}
+
 static void fill_with_small_numbers(vkt_tensor *t)
 {
     uint16_t data[64 * 64];
@@ -390,6 +421,7 @@ int main(void)
         cmocka_unit_test(tuned_choices_are_kept_and_checked),
         cmocka_unit_test(products_of_a_graph_are_listed_once),
         cmocka_unit_test(one_row_has_its_kernel),
+        cmocka_unit_test(few_steps_leave_no_rest),
         cmocka_unit_test(six_products_of_bf16_pieces_keep_22_bits),
         cmocka_unit_test(matrix_units_are_used_only_where_they_are),
         cmocka_unit_test(products_keep_the_bits_of_their_type),

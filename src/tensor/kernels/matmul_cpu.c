@@ -21,6 +21,16 @@ static uint32_t rows_needed(uint32_t most, uint32_t M)
     return rows;
 }
 
+/* A rest of the steps is code of its own, as long to compile as half of all without it. A product
+ * of few steps, as a classifier's gradient is, takes fewer at a time where these leave none. */
+static uint32_t steps_that_divide(uint32_t most, uint32_t width, uint32_t K)
+{
+    enum { FEW = 32 };
+    uint32_t steps = most;
+    while (K <= FEW && steps > width && K % steps) steps /= 2;
+    return K % steps ? most : steps;
+}
+
 /* thread_columns becomes columns per lane. */
 static vkt__mm_tile tile_rows(vkt__mm_tile t, const vkt_caps *caps, const vkt__product *p)
 {
@@ -29,6 +39,7 @@ static vkt__mm_tile tile_rows(vkt__mm_tile t, const vkt_caps *caps, const vkt__p
     t.thread_rows = VKT_MIN(t.thread_rows, t.rows);
     t.thread_columns = p->N <= width * caps->subgroup ? width : t.columns;
     t.columns = t.thread_columns * caps->subgroup;
+    t.steps = steps_that_divide(t.steps, width, p->K);
     return t;
 }
 

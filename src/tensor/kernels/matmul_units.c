@@ -48,14 +48,13 @@ static bool has_registers(const vkt__mm_tile *t, const vkt_caps *caps)
 }
 
 /* Whether an operand of `span` rows or columns to a tile is turned as it is staged: AMD's units
- * load what does not lie along k number by number. Of CPU drivers, on which tests run, some tiles
- * do it.
- */
+ * load what does not lie along k number by number, and Intel's compiler needs more registers and
+ * time for it. Of CPU drivers, on which tests run, some tiles do it. */
 static bool turns(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p, uint32_t span,
                   bool along_k)
 {
     uint32_t threads = vkt__mm_threads(t) * lanes_of(caps), vectors = span * t->steps / 8;
-    bool wanted = caps->klass == VKT_GPU_CLASS_AMD ||
+    bool wanted = caps->klass == VKT_GPU_CLASS_AMD || caps->klass == VKT_GPU_CLASS_INTEL ||
                   (caps->klass == VKT_GPU_CLASS_CPU && vectors == 4 * threads);
     return wanted && vkt__mm_is_16bit(p) && !along_k && vectors % (2 * threads) == 0 &&
            t->steps % (vectors / threads) == 0;
@@ -69,6 +68,18 @@ static bool turns_a(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__prod
 static bool turns_b(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
     return turns(t, caps, p, t->columns, p->layout == VKT_LAYOUT_NT);
+}
+
+/* Whether a thread has registers for the next slice while it multiplies one. Intel: not before Xe2,
+ * whose subgroups may have 8 lanes, nor beside sums of its largest shares and what is turned. Of
+ * CPU drivers, on which tests run, some tiles have none. */
+static bool loads_ahead(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+{
+    uint32_t share = t->thread_rows * t->thread_columns;
+    if (caps->klass == VKT_GPU_CLASS_CPU) return t->rows > 32;
+    if (caps->klass != VKT_GPU_CLASS_INTEL) return true;
+    bool few = share <= 16 * caps->subgroup_min || (!turns_a(t, caps, p) && !turns_b(t, caps, p));
+    return caps->subgroup_min >= 16 && few;
 }
 
 /* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
@@ -125,11 +136,14 @@ static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_laun
     vkt__constant tile[VKT__MM_UNITS_SPEC];
     const vkt__constant loads[] = { { VKT_SPEC_VEC_A, loads_of(p, vkt__mm_row_a(p), j->a) },
                                     { VKT_SPEC_VEC_B, loads_of(p, vkt__mm_row_b(p), j->b) },
-                                    { VKT_SPEC_C_FOURS, vkt__mm_stores_fours(j) } };
+                                    { VKT_SPEC_C_FOURS, vkt__mm_stores_fours(j) } },
+                        slices[] = { { VKT_SPEC_AHEAD, loads_ahead(t, j->caps, p) },
+                                     { VKT_SPEC_REST, p->K % t->steps != 0 } };
     l->shader = shader_of(j->caps, p);
     l->spec[VKT__MM_WORKGROUP].value = vkt__mm_units_spec(t, j->caps, p, tile);
     vkt__mm_add(l, tile, VKT_COUNT(tile));
     vkt__mm_add(l, loads, VKT_COUNT(loads));
+    if (vkt__mm_is_16bit(p)) vkt__mm_add(l, slices, VKT_COUNT(slices));
 }
 
 /* Which of a family's two shaders it is, the launch decides. */
