@@ -67,7 +67,7 @@ vkt_status vkt__inputs_of_picture(const vkt_dataset *like, const void *bytes, si
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is a picture, but the model was trained on a table: give its %u "
                          "columns",
-                         name, like->schema.n_columns);
+                         name, vkt__schema_n_given(&like->schema));
     VKT_TRY(vkt__data_alloc(like->schema.n_inputs, 1, "the picture", &pixels));
     VKT_TRY(vkt__pictures_from_bytes(&like->schema, bytes, n, name, pixels));
     *out = (vkt_inputs) { pixels, 1 };

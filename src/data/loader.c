@@ -123,10 +123,11 @@ fail:
 
 enum { BAD_SHOWN = 3 };
 
-/* An example that can't be read (any more): said, or the end of the loader. */
+/* An example that is damaged or gone: said, or the end of the loader, as what the system failed to
+ * read is. */
 static vkt_status bad_example(vkt_loader *l, vkt_status st)
 {
-    if (l->desc.stop_on_bad || st == VKT_E_OOM_HOST)
+    if (l->desc.stop_on_bad || st != VKT_E_FORMAT)
         return vkt__fail(st, "data", "%s", vkt__last_failure());
     vkt__mutex_lock(l->lock);
     uint64_t n = ++l->n_bad;

@@ -171,7 +171,7 @@ static vkt_status open_paths(vkt_dataset *ds, const char *const *paths, size_t n
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is a picture, but the model was trained on a table: give its %u "
                          "columns as CSV, or train on images",
-                         paths[0], ds->schema.n_columns);
+                         paths[0], vkt__schema_n_given(&ds->schema));
     const vkt__source_row *source = vkt__source_to_reopen(ds->schema.kind, paths[0]);
     VKT_ASSERT(n == 1 || source->reopens_many);
     st = source->reopen(ds, paths, n);

@@ -49,6 +49,9 @@ vkt_status vkt__cmd_times(vkt_gpu *gpu, vkt__cmd *cmd, double *ms);
 void vkt__gpu_settle(vkt_gpu *gpu);
 /* The device was lost: all calls return DEVICE until the gpu is destroyed. */
 bool vkt__gpu_lost(const vkt_gpu *gpu);
+/* DEVICE, of a device that is lost; with the error line that it did not have where settling found
+ * the loss, which is quiet. */
+vkt_status vkt__gpu_tell_lost(vkt_gpu *gpu);
 const char *vkt__gpu_why_lost(const vkt_gpu *gpu); /* "vkQueueSubmit2: device lost (VkResult -4)" */
 /* The caller can recover from a loss, so it is logged as a warning, not as an error. */
 void vkt__gpu_recovers(vkt_gpu *gpu, bool on);

@@ -92,6 +92,7 @@ struct vkt_gpu {
     bool recovers;   /* the caller gets over a loss: it is a warning */
     bool settles;    /* nothing is expected of the device any more, but its end */
     char why_lost[256];
+    bool told_lost; /* in an error line or a warning */
     char cache_path[1024];
     size_t cache_loaded;
     char choices_path[1024];

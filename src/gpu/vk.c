@@ -37,9 +37,17 @@ vkt_status vkt__lose(vkt_gpu *gpu, const char *fmt, ...)
     vkt__vformat(gpu->why_lost, sizeof gpu->why_lost, fmt, ap);
     va_end(ap);
     gpu->lost = true;
+    gpu->told_lost = !gpu->settles;
     if (!gpu->settles && !gpu->recovers) return vkt__fail(VKT_E_DEVICE, "gpu", "%s", gpu->why_lost);
     vkt_log(gpu->settles ? VKT_LOG_DEBUG : VKT_LOG_WARN, "gpu", "%s", gpu->why_lost);
     return VKT_E_DEVICE;
+}
+
+vkt_status vkt__gpu_tell_lost(vkt_gpu *gpu)
+{
+    bool told = gpu->told_lost || !gpu->why_lost[0];
+    gpu->told_lost = true;
+    return told ? VKT_E_DEVICE : vkt__fail(VKT_E_DEVICE, "gpu", "%s", gpu->why_lost);
 }
 
 bool vkt__gpu_lost(const vkt_gpu *gpu)

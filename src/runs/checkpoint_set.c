@@ -240,17 +240,23 @@ vkt_status vkt__checkpoint_find(const char *path, char *out, size_t size)
     size_t n = 0;
     vkt_status st = VKT_OK;
     const char *found = NULL;
+    bool folder = vkt__is_dir(path); /* asked once: two answers would leave out the best one */
     if (vkt__checkpoint_is(path))
         found = path;
-    else if (vkt__is_dir(path))
+    else if (folder)
         VKT_TRY(best_dir(&a, path, &found));
     if (!found) {
-        if (vkt__is_dir(path)) VKT_TRY(vkt__checkpoint_list(path, &items, &n));
+        if (folder) VKT_TRY(vkt__checkpoint_list(path, &items, &n));
         for (size_t i = 0; i < n; i++)
             if (!items[i].damaged)
                 found = vkt__arena_printf(&a, "%s/checkpoints/%s", path, items[i].name);
     }
-    if (!found)
+    if (!found && vkt__is_absent(path))
+        st = vkt__fail(VKT_E_IO, "checkpoint",
+                       "there is no '%s': give a run (`vktrain runs` lists them), a checkpoint or "
+                       "a language model's folder",
+                       path);
+    else if (!found)
         st = vkt__fail(VKT_E_IO, "checkpoint",
                        "'%s' is not a run with checkpoints, a checkpoint folder or a folder with "
                        "the config.json of a language model",

@@ -276,7 +276,7 @@ static void columns_of_sentences(void **state)
     d.tokenizer = "chars";
     refuse(&d, VKT_E_ARG, "data.tokenizer: chars is not for data.text", "");
     d.tokenizer = "bytes";
-    d.vocab = 300;
+    d.vocab = 200;
     refuse(&d, VKT_E_ARG, "data.vocab: with data.text", "");
     d.vocab = 0;
     REQUIRE_OK(vkt_dataset_open(&d, &ds));

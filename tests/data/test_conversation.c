@@ -2,13 +2,13 @@
  * that a line may have, control tokens in messages, and windows of whole conversations. */
 #include "testing.h"
 
-#include <jansson.h>
 #include <math.h>
 
 #include "data/text/jsonl.h"
 #include "data/text/packing.h"
 #include "data/text/tokenizer_chat.h"
 #include "data/text/tokenizer_json.h"
+#include "formats/json_text.h"
 #include "base/os.h"
 
 #define DIR "test_conversation_tmp"
@@ -345,6 +345,7 @@ static void test_folder(void **state)
     free(json);
     put(DIR "/tokenizer_config.json",
         "{\"bos_token\": {\"content\": \"<|im_start|>\"}, \"eos_token\": \"<|im_end|>\", "
+        "\"model_max_length\": 1000000000000000019884624838656, " /* as Python writes 1e30 */
         "\"chat_template\": [{\"name\": \"rag\", \"template\": \"x\"}, {\"name\": \"default\", "
         "\"template\": \"{% for m in messages %}{{ bos_token }}{{ m.role[0] }}>{{ m.content }}"
         "{{ eos_token }}\\n{% endfor %}{% if add_generation_prompt %}{{ bos_token }}a>{% endif "
@@ -433,16 +434,36 @@ static void test_data(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Integers of more than 64 bits are read; texts, fractions and all other numbers stay. */
+static void test_long_integers(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"a\": 1000000000000000019884624838656, \"b\": [-99999999999999999999,7,-8], "
+        "\"c\": \"\\\"10000000000000000000000 \", \"d\": 0.10000000000000000000000, "
+        "\"e\": 12345678901234567890e-19, \"f\": 9223372036854775807}";
+    json_error_t error;
+    json_t *o = vkt__json_parse(text, strlen(text), 0, &error), *b = json_object_get(o, "b");
+    assert_non_null(o);
+    assert_true(json_real_value(json_object_get(o, "a")) == 1e30);
+    assert_true(json_real_value(json_array_get(b, 0)) == -1e20);
+    assert_int_equal(json_integer_value(json_array_get(b, 1)), 7);
+    assert_int_equal(json_integer_value(json_array_get(b, 2)), -8);
+    assert_string_equal(json_string_value(json_object_get(o, "c")), "\"10000000000000000000000 ");
+    REQUIRE_NEAR(json_real_value(json_object_get(o, "d")), 0.1, 1e-15);
+    REQUIRE_NEAR(json_real_value(json_object_get(o, "e")), 1.2345678901234568, 1e-15);
+    json_decref(o);
+    assert_null(vkt__json_parse("[1e999]", 7, 0, &error));
+    assert_null(vkt__json_parse("[99999999999999999999", 21, 0, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lessons),
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_folder),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_data),
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_windows_of_pairs),
+        cmocka_unit_test(test_long_integers), cmocka_unit_test(test_lessons),
+        cmocka_unit_test(test_forms),         cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_windows),       cmocka_unit_test(test_data),
+        cmocka_unit_test(test_pairs),         cmocka_unit_test(test_windows_of_pairs),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

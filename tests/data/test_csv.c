@@ -321,7 +321,7 @@ static void csv_test_file(void **state)
     put(d.test_path, "y,c,a\np,w,7\nr,u,8\n", 18);
     refuse(&d, VKT_E_FORMAT, "test.csv' line 3", "class 'r' is not among the 2 classes");
     put(d.test_path, "y,a\np,7\nr,8\n", 12);
-    refuse(&d, VKT_E_FORMAT, "test.csv' line 1", "column 'c', which the schema needs");
+    refuse(&d, VKT_E_FORMAT, "test.csv' line 1", "column 'c', which the model needs");
     put(d.test_path, "c,a\nu,7\nu,8\n", 12);
     refuse(&d, VKT_E_FORMAT, "test.csv", "lacks the label column 'y'");
 }

@@ -162,9 +162,11 @@ static void vocab_txt(void **state)
         json_object_foreach(vocab, key, v) token[json_integer_value(v)] = key;
         for (i = 0; token[i]; i++) vkt__str_printf(&lines, "%s\n", token[i]);
         write_file(DIR "/vocab.txt", lines.data);
-        write_file(DIR "/tokenizer_config.json", k ? "{\"do_lower_case\": false}"
-                                                   : "{\"do_lower_case\": true, \"unk_token\": "
-                                                     "{\"content\": \"[UNK]\"}}");
+        write_file(DIR "/tokenizer_config.json",
+                   k ? "{\"do_lower_case\": false, \"model_max_length\": "
+                       "1000000000000000019884624838656}"
+                     : "{\"do_lower_case\": true, \"unk_token\": "
+                       "{\"content\": \"[UNK]\"}}");
         vkt_tokenizer *t = open_tokenizer(DIR);
         json_array_foreach(rows, i, row)
         {

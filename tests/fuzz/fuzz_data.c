@@ -147,7 +147,7 @@ static void fuzz_json_rows(const uint8_t *data, size_t n)
         .source = "csv", .path = "fuzz", .missing = VKT_MISSING_MEAN, .embed = "b"
     };
     vkt__str out = { 0 };
-    bool told = false;
+    vkt__json_told told = { 0 };
     char *copy = vkt__alloc(n);
     memcpy(copy, data, n); /* nothing behind its end */
     VKT_ASSERT(vkt__table_open(&a, &d, csv, sizeof csv - 1, "fuzz", NULL, 0, NULL) == VKT_OK);

@@ -221,6 +221,9 @@ refused 2 "'of-text' is a language model, which the ONNX export does not support
 [ ! -e t.onnx ] || { echo "$test: FAILED: a refused export left a file"; bad=$((bad + 1)); }
 refused 2 'augment takes one recipe' inspect r.yaml r.yaml --augment s.png
 refused 2 'set is for it' inspect r.yaml --set data.path=good
+refused 2 "'r.yaml' is a recipe: .vktrain train r.yaml --explain. .*--augment" inspect r.yaml
+mkdir -p many/one && cp of-good/run.json many/one/
+refused 4 "'many': holds runs: .vktrain runs 'many'. lists them" inspect many
 refused 4 'nowhere' inspect r.yaml --augment nowhere/s.png
 refused 2 'images\|pictures' inspect digits --augment s.png --set data.source=csv --set data.path=all.csv
 seq 60 | sed 's/.*/&,&/' >table.csv

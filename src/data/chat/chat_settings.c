@@ -1,9 +1,9 @@
 /* What a model's folder says of its conversations: template and special tokens, from the files that
  * transformers writes. */
-#include <jansson.h>
-
 #include "base/os.h"
+#include "base/words.h"
 #include "data/chat/conversation.h"
+#include "formats/json_text.h"
 
 enum { LIMIT = 64 << 20 };
 
@@ -14,16 +14,17 @@ static vkt_status load(const char *folder, const char *name, json_t **out)
     vkt__arena a = { 0 };
     char *text = NULL;
     size_t n;
-    json_error_t error;
+    json_error_t error = { 0 };
     const char *path = vkt__arena_printf(&a, "%s/%s", folder, name);
     *out = NULL;
     if (vkt__file_size(path) < 0) goto fail;
     VKT_TRY(vkt__file_read(path, LIMIT, &text, &n));
-    *out = json_loadb(text, n, 0, &error);
+    *out = vkt__json_parse(text, n, 0, &error);
     if (!json_is_object(*out)) {
         json_decref(*out);
         *out = NULL;
-        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a JSON object", path);
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is not a JSON object%s%s", path,
+                       *error.text ? ": " : "", vkt__show(error.text).s);
     }
 fail:
     free(text);

@@ -108,6 +108,8 @@ static inline uint32_t vkt__n_labels(const vkt__schema *s)
 {
     return s->task == VKT_TASK_CLASSIFY ? 1 : s->n_outputs;
 }
+/* Columns of a file that are inputs: a date is one of them and several of the schema's. */
+uint32_t vkt__schema_n_given(const vkt__schema *s);
 /* The column of the file, by its position, is a label's. */
 bool vkt__schema_is_label(const vkt__schema *s, uint32_t position);
 

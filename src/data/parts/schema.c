@@ -33,6 +33,14 @@ bool vkt__schema_place(vkt__schema *s)
     return true;
 }
 
+uint32_t vkt__schema_n_given(const vkt__schema *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        n += i == 0 || s->columns[i].position != s->columns[i - 1].position;
+    return n;
+}
+
 bool vkt__schema_is_label(const vkt__schema *s, uint32_t position)
 {
     for (uint32_t k = 0; k < s->n_targets; k++)

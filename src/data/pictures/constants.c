@@ -43,13 +43,18 @@ static vkt_status add_all(const vkt_dataset *ds, fitting *f)
             vkt__log_quiet(true); /* the loader will say so, or leave it out */
             st = vkt__files_pixels(part->files, s, at, &scratch, &x);
             vkt__log_quiet(false);
-            if (st == VKT_E_OOM_HOST) break;
-            if (st != VKT_OK) continue;
+            if (st == VKT_E_FORMAT) continue;
+            if (st != VKT_OK) {
+                vkt__fail(st, "data", "%s", vkt__last_failure());
+                goto fail;
+            }
         }
         add(f, s, x);
     }
+    st = VKT_OK;
+fail:
     vkt__scratch_finish(&scratch);
-    return st == VKT_E_OOM_HOST ? st : VKT_OK;
+    return st;
 }
 
 /* Of v / 255. Sums of bytes and of their squares are exact in double: a deviation of 0 is exact. */

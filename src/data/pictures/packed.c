@@ -275,7 +275,9 @@ static vkt_status write_pixels(writer *w, bool stop_on_bad)
                 vkt__log_quiet(!stop_on_bad);
                 st = vkt__files_pixels(part->files, &w->ds->schema, at, &scratch, &pixels);
                 vkt__log_quiet(false);
-                if (st != VKT_OK && (stop_on_bad || st == VKT_E_OOM_HOST)) goto fail;
+                if (st != VKT_OK && !stop_on_bad && st != VKT_E_FORMAT)
+                    vkt__fail(st, "data", "%s", vkt__last_failure());
+                if (st != VKT_OK && (stop_on_bad || st != VKT_E_FORMAT)) goto fail;
                 if (st != VKT_OK) {
                     if (!w->n_bad++)
                         vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
@@ -333,7 +335,11 @@ vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char 
     writer w = { .ds = ds, .n_labels = vkt__n_labels(&ds->schema) };
     char *aside = NULL;
     if (ds->schema.kind != VKT_DATA_KIND_PICTURES)
-        return vkt__fail(VKT_E_ARG, "data", "'%s' holds no images to pack", ds->info.source);
+        return vkt__fail(
+            VKT_E_ARG, "data",
+            "the data (%s) holds no images to pack: texts are packed from their files, and tables "
+            "need no pack",
+            ds->info.source);
     for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
     VKT_TRY(vkt__data_alloc(total, sizeof *w.hash, "the tables", &w.hash));
     VKT_TRY(vkt__data_alloc(total, w.n_labels * sizeof *w.label, "the tables", &w.label));

@@ -4,6 +4,21 @@
  * into RGB by stb; of an animated PNG the still picture is taken; alpha is composited over white;
  * colour becomes grey by BT.601's luma, (77 R + 150 G + 29 B) / 256; grey becomes colour by
  * copying; EXIF's orientation is applied (exif.h). */
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* stb_image's allocations; whether one failed: what it says of a file then is not the file's. */
+static _Thread_local bool no_memory;
+
+static void *get(void *p, size_t n)
+{
+    void *q = realloc(p, n);
+    no_memory |= !q;
+    return q;
+}
+#define STBI_MALLOC(n) get(NULL, n)
+#define STBI_REALLOC(p, n) get(p, n)
+#define STBI_FREE(p) free(p)
 #define STBI_NO_STDIO
 #define STBI_ONLY_PNG
 #define STBI_ONLY_JPEG
@@ -310,6 +325,11 @@ static void read_webp(const void *bytes, size_t n, int *w, int *h, int *have)
     *have = 4;
 }
 
+static vkt_status no_memory_for(const char *name)
+{
+    return vkt__fail(VKT_E_OOM_HOST, "data", "no memory to decode '%s'", name);
+}
+
 static vkt_status read_header(const void *bytes, size_t n, const char *name, const char *k,
                               vkt__picture_size *out)
 {
@@ -328,11 +348,14 @@ static vkt_status read_header(const void *bytes, size_t n, const char *name, con
             "is Debian's name), or convert the picture to PNG or JPEG",
             name);
     if (webp) read_webp(bytes, n, &w, &h, &have);
+    no_memory = false;
     if (n > VKT__PICTURE_BYTES || (!webp && !stbi_info_from_memory(bytes, (int)n, &w, &h, &have)))
-        return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' can't be read as %s: damaged, of a rare kind, or more than %d "
-                         "pixels wide or high: save it again as an 8-bit PNG",
-                         name, k, STBI_MAX_DIMENSIONS);
+        return no_memory
+                   ? no_memory_for(name)
+                   : vkt__fail(VKT_E_FORMAT, "data",
+                               "'%s' can't be read as %s: damaged, of a rare kind, or more than %d "
+                               "pixels wide or high: save it again as an 8-bit PNG",
+                               name, k, STBI_MAX_DIMENSIONS);
     if (w < 1 || h < 1 || (uint64_t)w * (uint64_t)h > PIXEL_LIMIT)
         return vkt__fail(
             VKT_E_FORMAT, "data",
@@ -364,9 +387,11 @@ static vkt_status read_pixels(const void *bytes, size_t n, const char *name, con
         VKT_TRY(vkt__data_alloc((uint64_t)*w * (uint64_t)*h, 4, "the picture", out));
         ok = vkt__webp_decode(bytes, n, *out);
     } else {
+        no_memory = false;
         *out = stbi_load_from_memory(bytes, (int)n, w, h, have, 0);
         ok = *out != NULL;
         if (!ok) why = stbi_failure_reason();
+        if (!ok && no_memory) return no_memory_for(name);
     }
     if (!ok)
         st = vkt__fail(VKT_E_FORMAT, "data",

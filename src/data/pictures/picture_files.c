@@ -58,13 +58,29 @@ uint64_t *vkt__files_hash(vkt__files *f)
     return f->hash;
 }
 
+vkt_status vkt__picture_file(const char *path, char **bytes, size_t *n)
+{
+    uint64_t id[2];
+    vkt__path_kind kind = vkt__path_look(path, id);
+    *bytes = NULL;
+    if (kind == VKT__FOLDER || kind == VKT__OTHER)
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' is a %s, not a file", path,
+                         kind == VKT__FOLDER ? "folder" : "pipe or a device");
+    if (vkt__file_size(path) > VKT__PICTURE_BYTES)
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' has more bytes than the %d that are allowed",
+                         path, VKT__PICTURE_BYTES);
+    vkt_status st = vkt__file_read(path, VKT__PICTURE_BYTES, bytes, n);
+    /* asked after it: the file may go at any time */
+    return st == VKT_E_IO && vkt__is_absent(path) ? VKT_E_FORMAT : st;
+}
+
 static vkt_status decode(const char *path, uint32_t channels, uint32_t *w, uint32_t *h,
                          uint8_t **out)
 {
     vkt_status st;
     char *bytes = NULL;
     size_t n;
-    VKT_TRY(vkt__file_read(path, VKT__PICTURE_BYTES, &bytes, &n));
+    VKT_TRY(vkt__picture_file(path, &bytes, &n));
     VKT_TRY(vkt__picture_decode(bytes, n, path, channels, w, h, out));
 fail:
     free(bytes);

@@ -4,13 +4,18 @@
 
 #include "data/parts/parts.h"
 
+/* The bytes of a picture's file, at *bytes, for free(). FORMAT: there is nothing to read (gone, a
+ * pipe, too large), so it may be left out as a damaged one; IO: it is there, and reading it failed,
+ * which says nothing about it; OOM_HOST. */
+vkt_status vkt__picture_file(const char *path, char **bytes, size_t *n);
 /* The paths' texts are not copied; keep_bytes of decoded pictures are kept. */
 vkt_status vkt__files_create(uint32_t n, const char *const *path, uint64_t keep_bytes,
                              vkt__files **out);
 void vkt__files_destroy(vkt__files **f);
 const char *vkt__files_path(const vkt__files *f, uint32_t i);
 uint64_t *vkt__files_hash(vkt__files *f); /* [n] of each file's bytes */
-/* Picture i as the model takes it, [H, W, C]: in *pixels, valid until scratch is used again. */
+/* Picture i as the model takes it, [H, W, C]: in *pixels, valid until scratch is used again.
+ * FORMAT: a picture that may be left out; all other errors end what is done. */
 vkt_status vkt__files_pixels(const vkt__files *f, const vkt__schema *s, uint32_t i,
                              vkt__scratch *scratch, const uint8_t **pixels);
 /* Picture i at its own size, [*h, *w, C]. */

@@ -37,10 +37,7 @@ static vkt_status look(const char *path, vkt__picture_size *size, uint64_t *hash
     vkt_status st;
     char *bytes = NULL;
     size_t n;
-    uint64_t id[2];
-    if (vkt__path_look(path, id) == VKT__OTHER)
-        return vkt__fail(VKT_E_IO, "data", "'%s' is a pipe or a device, not a file", path);
-    VKT_TRY(vkt__file_read(path, VKT__PICTURE_BYTES, &bytes, &n));
+    VKT_TRY(vkt__picture_file(path, &bytes, &n));
     VKT_TRY(vkt__picture_look(bytes, n, path, size));
     *hash = vkt__hash(bytes, n, n);
 fail:
@@ -60,7 +57,9 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
         if (!stop) vkt__log_quiet(true);
         st = look(f->item[i].path, &size, &out->hash[out->n]);
         vkt__log_quiet(false);
-        if (st != VKT_OK && (stop || st == VKT_E_OOM_HOST)) goto fail;
+        if (st != VKT_OK && !stop && st != VKT_E_FORMAT)
+            vkt__fail(st, "data", "%s", vkt__last_failure());
+        if (st != VKT_OK && (stop || st != VKT_E_FORMAT)) goto fail;
         if (st != VKT_OK) {
             if (out->n_bad++ < SHOWN)
                 vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());

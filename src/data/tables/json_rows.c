@@ -1,8 +1,7 @@
 /* json_rows.h */
-#include <jansson.h>
-
 #include "base/number.h"
 #include "data/tables/json_rows.h"
+#include "formats/json_text.h"
 
 static void add_text(vkt__str *s, const char *text)
 {
@@ -68,25 +67,41 @@ static const char *unknown_key(const vkt__schema *s, const json_t *row)
     return NULL;
 }
 
+/* A column without a key in the row; null is said by the one who wrote it. */
+static const char *absent_key(const vkt__schema *s, const json_t *row)
+{
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        if (!json_object_get(row, s->columns[i].name)) return s->columns[i].name;
+    return NULL;
+}
+
 static vkt_status add_row(vkt__str *out, const vkt__schema *s, const char *text, size_t n,
-                          const char *name, uint32_t line, bool *told)
+                          const char *name, uint32_t line, vkt__json_told *told)
 {
     vkt_status st = VKT_OK;
     json_error_t e;
-    json_t *row = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
+    json_t *row = vkt__json_parse(text, n, JSON_REJECT_DUPLICATES, &e);
     if (!json_is_object(row)) {
         st =
             vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u is not a JSON object of column names: %s",
                       name, line, row ? "write {\"COLUMN\": VALUE, ...}" : e.text);
         goto fail;
     }
-    const char *unknown = *told ? NULL : unknown_key(s, row);
+    const char *unknown = told->unknown ? NULL : unknown_key(s, row),
+               *absent = told->absent ? NULL : absent_key(s, row);
     if (unknown) {
-        *told = true;
+        told->unknown = true;
         vkt_log(VKT_LOG_WARN, "data",
                 "'%s' line %u: '%s' is not a column of the training data: it and others like it "
                 "are ignored",
                 name, line, vkt__show(unknown).s);
+    }
+    if (absent && s->missing != VKT_MISSING_ERROR) { /* which refuses the row */
+        told->absent = true;
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s' line %u: there is no '%s', a column of the training data: it and others like "
+                "it are taken as blank",
+                name, line, vkt__show(absent).s);
     }
     for (uint32_t i = 0; i < s->n_columns; i++) {
         if (repeats(s, i)) continue;
@@ -100,7 +115,7 @@ fail:
 }
 
 vkt_status vkt__json_rows(const vkt__schema *s, const char *text, size_t n, const char *name,
-                          uint32_t line, bool *told, vkt__str *out)
+                          uint32_t line, vkt__json_told *told, vkt__str *out)
 {
     vkt_status st = VKT_OK;
     if (!s->header)

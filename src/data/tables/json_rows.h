@@ -6,8 +6,11 @@
 
 /* The schema's columns as a header, then a row a line: text quoted, a number as its column writes
  * numbers, null and what is not there left empty. Lines are lines of the text, blank ones too.
- * line: of the first one, for messages. told: keys that the schema does not know were said. */
+ * line: of the first one, for messages. told: what was said of keys, once for all rows. */
+typedef struct vkt__json_told {
+    bool unknown, absent; /* keys that the schema does not know; its columns that have no key */
+} vkt__json_told;
 vkt_status vkt__json_rows(const vkt__schema *s, const char *text, size_t n, const char *name,
-                          uint32_t line, bool *told, vkt__str *out);
+                          uint32_t line, vkt__json_told *told, vkt__str *out);
 
 #endif

@@ -12,7 +12,8 @@ struct vkt__row_parts {
     const char *name;
     vkt__map map; /* of a file */
     vkt__bytes *bytes;
-    bool input, ended, json, begun, told;
+    bool input, ended, json, begun;
+    vkt__json_told told;
     char *buf;
     size_t used, cap;
     uint32_t line; /* of the buffer's first byte */

@@ -48,11 +48,14 @@ static vkt_status open_tokenizer(vkt_dataset *ds, const vkt_data_desc *desc, con
         return vkt__fail(VKT_E_ARG, "data",
                          "data.tokenizer: chars is not for data.text: take bytes, a file, or leave "
                          "it out, and one is trained on the column");
-    if (desc->vocab)
+    vkt_status st = vkt_tokenizer_open(desc->tokenizer, out);
+    uint32_t n = st == VKT_OK ? vkt_tokenizer_get_info(*out)->n_vocab : 0;
+    if (n && desc->vocab && desc->vocab < n)
         return vkt__fail(VKT_E_ARG, "data",
                          "data.vocab: with data.text it is the size of the tokenizer that is "
-                         "trained: leave it or data.tokenizer out");
-    return vkt_tokenizer_open(desc->tokenizer, out);
+                         "trained, or of the model's table: data.tokenizer has %u tokens, it is %u",
+                         n, desc->vocab);
+    return st;
 }
 
 static vkt_status measure(vkt_tokenizer *k, const vkt__cells *t, uint32_t most, lengths *out)
@@ -98,10 +101,10 @@ vkt_status vkt__sentences_fit(vkt_dataset *ds, const vkt_data_desc *desc, const 
     const vkt__column *c = &s->columns[0];
     if (!c->n_tokens) return VKT_OK;
     VKT_TRY(open_tokenizer(ds, desc, t, &k));
-    s->vocab = vkt_tokenizer_get_info(k)->n_vocab;
+    s->vocab = VKT_MAX(vkt_tokenizer_get_info(k)->n_vocab, desc->tokenizer ? desc->vocab : 0);
     VKT_TRY(measure(k, t, c->n_tokens, &is));
     note(ds, desc, c, &is);
-    json = vkt_tokenizer_json(k);
+    json = vkt__tokenizer_kept(k);
     s->tokenizer = vkt__arena_strdup(&ds->arena, json);
 fail:
     vkt_free(json);

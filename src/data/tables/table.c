@@ -54,6 +54,34 @@ static int64_t find_column(const vkt__csv *csv, const char *name, uint32_t posit
     return at;
 }
 
+static bool knows(const vkt__schema *s, const char *name)
+{
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        if (!strcmp(s->columns[i].name, name)) return true;
+    for (uint32_t k = 0; k < s->n_targets; k++)
+        if (!strcmp(s->targets[k].name, name)) return true;
+    for (uint32_t i = 0; i < s->n_ignored; i++)
+        if (!strcmp(s->ignored[i], name)) return true;
+    return false;
+}
+
+/* The first of n columns, by its name where it has one. */
+static void say_unknown(const vkt__schema *s, const vkt__csv *csv, uint64_t n)
+{
+    size_t c = 0;
+    while (c < csv->n_columns &&
+           (knows(s, vkt__csv_cell(csv, 0, c)) || vkt__csv_missing(vkt__csv_cell(csv, 0, c))))
+        c++;
+    const char *name = c < csv->n_columns ? vkt__csv_cell(csv, 0, c) : "";
+    vkt_log(VKT_LOG_WARN, "data",
+            "'%s': %llu column%s that the training data did not have %s ignored%s%s%s", csv->name,
+            (unsigned long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are",
+            !*name   ? ""
+            : n == 1 ? ": '"
+                     : ", such as '",
+            vkt__show(name).s, *name ? "'" : "");
+}
+
 static vkt_status match_names(const vkt__schema *s, bool said, vkt__table *t)
 {
     uint64_t used = 0;
@@ -63,7 +91,7 @@ static vkt_status match_names(const vkt__schema *s, bool said, vkt__table *t)
         if (at < 0)
             return vkt__fail(
                 VKT_E_FORMAT, "data",
-                "'%s' line %u: column '%s', which the schema needs, is not in the header",
+                "'%s' line %u: column '%s', which the model needs, is not in the header",
                 t->csv->name, t->csv->line[0], vkt__show(s->columns[i].name).s);
         t->column[i] = (uint32_t)at;
     }
@@ -78,10 +106,7 @@ static vkt_status match_names(const vkt__schema *s, bool said, vkt__table *t)
     for (uint32_t i = 0; i < s->n_ignored; i++) used += find_name(t->csv, s->ignored[i]) >= 0;
     for (size_t i = 0; s->n_ignored && i < t->csv->n_columns; i++) /* ignored without a name */
         used += vkt__csv_missing(vkt__csv_cell(t->csv, 0, i));
-    if (used < t->csv->n_columns && !said)
-        vkt_log(VKT_LOG_WARN, "data",
-                "'%s': %llu columns that the schema does not know are ignored", t->csv->name,
-                (unsigned long long)(t->csv->n_columns - used));
+    if (used < t->csv->n_columns && !said) say_unknown(s, t->csv, t->csv->n_columns - used);
     return VKT_OK;
 }
 
@@ -90,7 +115,7 @@ static vkt_status match_positions(const vkt__schema *s, vkt__table *t)
     size_t n = t->csv->n_columns;
     if (n != s->n_file_columns && n + s->n_targets != s->n_file_columns)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' has %zu columns; the schema needs %u, or %u without the label",
+                         "'%s' has %zu columns; the model needs %u, or %u without the label",
                          t->csv->name, n, s->n_file_columns, s->n_file_columns - s->n_targets);
     t->labelled = n == s->n_file_columns;
     for (uint32_t i = 0; i < s->n_columns; i++) {

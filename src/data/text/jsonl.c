@@ -1,11 +1,11 @@
 /* JSON lines as documents: plain texts, prompts with completions, and conversations in the forms
  * that are about, which all become messages. */
-#include <jansson.h>
 #include <stdio.h>
 
 #include "base/words.h"
 #include "data/text/jsonl.h"
 #include "data/text/tokenizer_chat.h"
+#include "formats/json_text.h"
 
 enum { MAX_TURNS = 10000 };
 
@@ -359,7 +359,7 @@ static vkt_status one_line(reader *r, const char *line, size_t n, const char *wh
                            vkt__jsonl_options *options, vkt__document_fn fn, void *user)
 {
     json_error_t error = { 0 };
-    json_t *o = json_loadb(line, n, 0, &error);
+    json_t *o = vkt__json_parse(line, n, 0, &error);
     vkt_status st = VKT_OK;
     if (o && options->pairs) {
         st = one_pair(r, o, where, options, fn, user);

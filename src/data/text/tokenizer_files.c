@@ -1,7 +1,5 @@
 /* Tokenizer files other than tokenizer.json: OpenAI's encoder.json with vocab.bpe (vocab.json with
  * merges.txt are the same), BERT's vocab.txt, and tiktoken's rank files. */
-#include <jansson.h>
-
 #include "data/parts/parts.h"
 #include "data/text/byte_letters.h"
 #include "data/text/tokenizer.h"
@@ -10,6 +8,7 @@
 #include "data/text/tokenizer_files.h"
 #include "data/text/tokenizer_json.h"
 #include "data/text/vocabulary.h"
+#include "formats/json_text.h"
 
 /* Of tiktoken's openai_public.py. */
 static const char pattern_cl100k[] =
@@ -120,7 +119,7 @@ vkt_status vkt__tokenizer_parse_vocab(const char *text, size_t n, const char *se
                                       size_t n_settings, const char *name, vkt_tokenizer **out)
 {
     vkt_status st;
-    json_t *settings = settings_text ? json_loadb(settings_text, n_settings, 0, NULL) : NULL,
+    json_t *settings = settings_text ? vkt__json_parse(settings_text, n_settings, 0, NULL) : NULL,
            *vocab = json_object();
     const json_t *lower = json_object_get(settings, "do_lower_case"),
                  *ideographs = json_object_get(settings, "tokenize_chinese_chars");

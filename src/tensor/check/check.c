@@ -311,7 +311,7 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
                 }
         if (r.n_failed) all = VKT_E_FAILED;
         fn(user, &r);
-        if (vkt__gpu_lost(gpu)) return VKT_E_DEVICE;
+        if (vkt__gpu_lost(gpu)) return vkt__gpu_tell_lost(gpu);
     }
     return all;
 }

@@ -102,8 +102,8 @@ static struct {
     int call;
     long n;
 } sites[MAX_SITES];
-static int sites_wanted;
-static const char *forks; /* IOFAULT_FORK */
+static int sites_wanted, watching; /* watching: any call is counted, noted or fails */
+static const char *forks;          /* IOFAULT_FORK */
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Whether nothing like it called before. */
 static int note_site(int call, long n)
@@ -126,11 +126,8 @@ static int note_site(int call, long n)
     return is_new;
 }
 
-static struct {
-    _Atomic(uintptr_t) lo;
-    uintptr_t hi;
-    int mine;
-} seen[64]; /* objects met so far, by address */
+enum { PAGE_BYTES = 4096, N_SEEN = 1 << 13, MINE = 1, OTHERS = 2 };
+static _Atomic(uintptr_t) seen[N_SEEN]; /* pages of code that called, each with whose it is */
 
 __attribute__((constructor)) static void configure(void)
 {
@@ -153,6 +150,7 @@ __attribute__((constructor)) static void configure(void)
     free(spec);
     forks = getenv("IOFAULT_FORK");
     sites_wanted = forks || getenv("IOFAULT_SITES");
+    watching = n_faults || sites_wanted || getenv("IOFAULT_COUNT");
     inside = 0;
     ready = 1;
 }
@@ -180,15 +178,12 @@ static int match(const char *file)
 static int mine(const void *ra)
 {
     Dl_info d;
-    for (int i = 0; i < 64 && seen[i].lo; i++)
-        if ((uintptr_t)ra >= seen[i].lo && (uintptr_t)ra < seen[i].hi) return seen[i].mine;
+    uintptr_t page = (uintptr_t)ra & ~(uintptr_t)(PAGE_BYTES - 1);
+    _Atomic(uintptr_t) *at = &seen[page / PAGE_BYTES % N_SEEN];
+    uintptr_t known = *at;
+    if ((known & ~(uintptr_t)(PAGE_BYTES - 1)) == page) return known & MINE;
     int m = dladdr(ra, &d) && d.dli_fname && match(d.dli_fname);
-    uintptr_t page = (uintptr_t)ra & ~(uintptr_t)65535;
-    for (int i = 0; i < 64; i++)
-        if (!seen[i].lo) {
-            seen[i].hi = page + 65536, seen[i].mine = m, seen[i].lo = page;
-            break;
-        }
+    *at = page | (m ? MINE : OTHERS);
     return m;
 }
 static void crash(int lose);
@@ -205,7 +200,7 @@ static int forked(int call, long n)
         for (size_t i = 0; i < sizeof errs / sizeof *errs; i++)
             if (strlen(errs[i].n) == of && !strncmp(errs[i].n, p, of) &&
                 vkt_fork_at(names[call], n, errs[i].n, moved)) {
-                forks = NULL;
+                forks = NULL, watching = 0;
                 return errs[i].e;
             }
         p += of;
@@ -214,7 +209,7 @@ static int forked(int call, long n)
 }
 static int fails(int call, const void *ra)
 {
-    if (!ready || inside) return 0;
+    if (!ready || inside || !watching) return 0;
     inside = 1;
     int e = 0;
     if (mine(ra)) {

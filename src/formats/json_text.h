@@ -1,0 +1,12 @@
+/* JSON as other programs write it. */
+#ifndef VKT_FORMATS_JSON_TEXT_H
+#define VKT_FORMATS_JSON_TEXT_H
+
+#include <jansson.h>
+
+/* As json_loadb, whose integers have 64 bits; a longer one becomes a real number, as Python's
+ * 1000000000000000019884624838656 for "no limit" (model_max_length in tokenizer_config.json).
+ * error may be NULL. */
+json_t *vkt__json_parse(const char *text, size_t n, size_t flags, json_error_t *error);
+
+#endif
