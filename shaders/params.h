@@ -82,6 +82,7 @@ struct eltwise_params {
 
 /* eltwise_chain.comp: up to VKT_CHAIN_STAGES of these one after another; operand k is stage k's */
 #define VKT_EL_DROPOUT 7
+#define VKT_EL_NOISE 8
 #define VKT_CHAIN_STAGES 3
 struct eltwise_chain_params {
     ADDR(u32s) x;
@@ -93,8 +94,8 @@ struct eltwise_chain_params {
     ADDR(f32x4s) z4;
     U32 n;             /* elements of z */
     U32 m0, m1, m2;    /* elements of the operands: index i % m */
-    F32 s0, s1, s2;    /* of scale, and of dropout 1 / (1 - p) */
-    U32 id, threshold; /* of dropout */
+    F32 s0, s1, s2;    /* of scale; of dropout 1 / (1 - p); the size of noise */
+    U32 id, threshold; /* of dropout; id also of noise */
     U32 pad;
 };
 
@@ -281,6 +282,7 @@ struct softmax_params {
 };
 
 #include "loss_params.h"
+#include "expert_params.h"
 
 /* cast.comp */
 struct cast_params {

@@ -107,6 +107,17 @@ set(SHADERS_LANGUAGE
   language/attention_dkv
   language/attention_dkv.pairs
 )
+set(SHADERS_EXPERTS
+  experts/top_k
+  experts/top_k_bwd
+  experts/expert_count
+  experts/expert_order
+  experts/expert_gather
+  experts/expert_combine
+  experts/expert_combine_bwd
+  experts/expert_combine_dw
+  experts/expert_matmul
+)
 set(SHADERS_OPTIM
   optim/optim_update.pairs
   optim/accumulate
@@ -191,6 +202,7 @@ set(SHADERS
   ${SHADERS_NORM}
   ${SHADERS_LOSS}
   ${SHADERS_LANGUAGE}
+  ${SHADERS_EXPERTS}
   ${SHADERS_OPTIM}
   ${SHADERS_BENCH}
   ${SHADERS_MATRIX_UNITS}

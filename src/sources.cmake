@@ -182,9 +182,12 @@ set(SRC_TENSOR_KERNELS
   src/tensor/kernels/matmul_kernels.c
   src/tensor/kernels/matmul_units.c
 )
+set(SRC_TENSOR_TWINS
+  src/tensor/twins/attention_twin.c
+  src/tensor/twins/rules.c
+)
 set(SRC_TENSOR_OPS
   src/tensor/ops/act.c
-  src/tensor/ops/attention_twin.c
   src/tensor/ops/batch.c
   src/tensor/ops/matmul_samples.c
   src/tensor/ops/ops_attention.c
@@ -201,6 +204,8 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/ops_gated.c
   src/tensor/ops/ops_group.c
   src/tensor/ops/ops_lookup.c
+  src/tensor/ops/ops_route.c
+  src/tensor/ops/ops_expert.c
   src/tensor/ops/ops_loss.c
   src/tensor/ops/ops_matmul.c
   src/tensor/ops/ops_row_loss.c
@@ -211,7 +216,6 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/ops_rope.c
   src/tensor/ops/ops_swap.c
   src/tensor/ops/rows.c
-  src/tensor/ops/rules.c
 )
 set(SRC_TENSOR_PASSES
   src/tensor/passes/autodiff.c
@@ -309,6 +313,7 @@ set(SRC_MODELS
   src/models/gguf_weights.c
   src/models/hf_config.c
   src/models/hf_export.c
+  src/models/hf_experts.c
   src/models/hf_family.c
   src/models/hf_folder.c
   src/models/hf_keys.c
@@ -452,6 +457,7 @@ set(SRC
   ${SRC_DATA}
   ${SRC_TENSOR_GRAPH}
   ${SRC_TENSOR_KERNELS}
+  ${SRC_TENSOR_TWINS}
   ${SRC_TENSOR_OPS}
   ${SRC_TENSOR_PASSES}
   ${SRC_TENSOR_PLAN}

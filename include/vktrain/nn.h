@@ -52,9 +52,21 @@ typedef struct vkt_transformer {
     bool parallel;                         /* both branches read the same input (GPT-NeoX) */
     bool qk_norm_all; /* names llama: rmsnorm of the queries, of the keys, of all heads together,
                          before rope (OLMo 2) */
-    bool untied;      /* the output layer has its own weights, not the embedding's */
-    bool bias;        /* names llama: biases in all projections (gpt2: see no_bias) */
-    bool qk_norm;     /* names llama: rmsnorm of each head's query and key, before rope (Qwen3) */
+    /* A mixture of experts in place of the feed-forward part: 0: none. Each token goes to the
+     * experts_used whose softmax of a linear router is largest, weighted with it. */
+    uint32_t experts, experts_used;
+    uint32_t experts_mlp;       /* hidden size of an expert; 0: mlp */
+    const char *experts_layers; /* layers that have them, as "0 2 5-8"; NULL: all */
+    bool experts_norm;          /* the weights of those used are divided by their sum */
+    float experts_balance; /* factor of the load-balancing loss, which training adds to the loss:
+                              experts times the sum over experts of the share of tokens that each
+                              gets times its mean probability, of all layers (Fedus et al. 2021,
+                              arXiv 2101.03961) */
+    bool untied;           /* the output layer has its own weights, not the embedding's */
+    bool score;   /* classes of a whole text, by its last token and weights "score", in place
+                     of scores of each next token */
+    bool bias;    /* names llama: biases in all projections (gpt2: see no_bias) */
+    bool qk_norm; /* names llama: rmsnorm of each head's query and key, before rope (Qwen3) */
     bool attention_bias; /* names llama: biases of queries, keys, values and attention output */
     bool mlp_bias;       /* names llama: biases of the feed-forward part */
     bool qkv_bias;       /* names llama: biases of queries, keys and values (Qwen2) */
@@ -114,7 +126,7 @@ typedef struct vkt_layer_opt {
 typedef struct vkt_layer_type {
     const char *name, *help;
     const char *main_opt;   /* the option that a bare value sets: `linear: 128`; NULL: none */
-    vkt_layer_opt opts[56]; /* ended by name NULL */
+    vkt_layer_opt opts[64]; /* ended by name NULL */
 } vkt_layer_type;
 VKT_API const vkt_layer_type *vkt_layer_types(size_t *n);
 
@@ -164,6 +176,9 @@ typedef struct vkt_model_desc {
     vkt_dtype precision; /* type of the activations in graphs: f32, f16 or bf16. See
                             vkt_graph_precision */
     vkt_lora lora;
+    /* Of a transformer in training: uniform noise of at most noise / sqrt(tokens of a row * width)
+     * is added to its embeddings (NEFTune: Jain et al. 2023, arXiv 2310.05914). 0: none */
+    float noise;
     /* Inputs from n_plain on are rows of a table of embed_rows, which the first layer, `embed`,
      * looks up; embed_rows 0: none. */
     uint32_t n_plain, embed_rows;

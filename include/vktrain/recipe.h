@@ -84,6 +84,7 @@ typedef struct vkt_config {
     bool batch_norm_sync;         /* of several ranks: statistics of the whole batch */
     const char *balance;          /* of several ranks: "equal", "measured" or their shares, "2,1" */
     const char *freeze;           /* pattern of parameters that stay as they are; NULL: none */
+    float neftune;                /* of a transformer: noise on embeddings; 0: none */
     vkt_schedule schedule;        /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;               /* examples of a micro-batch */
     uint32_t

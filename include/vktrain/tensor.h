@@ -215,6 +215,9 @@ VKT_API vkt_tensor *vkt_group_norm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, v
 /* Zero with probability p, else x / (1 - p). The mask is a function of (seed, step, element): the
  * gradient recomputes it. step is the step block (vkt_step). Srivastava et al. 2014. */
 VKT_API vkt_tensor *vkt_dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, float p);
+/* x + size * u, u uniform in [-1, 1): a function of (seed, step, element). step is the step block
+ * (vkt_step). */
+VKT_API vkt_tensor *vkt_noise(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, float size);
 
 /* Row losses of a classifier: loss[r] = weight[r] * ((1-e) * cw[y] * nll(y) + e/V * sum_c cw[c] *
  * nll(c)). logits [R, V], target [R] u32, weight [R] or NULL (1), class_weight cw [V] or NULL (1),

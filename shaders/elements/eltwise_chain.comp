@@ -1,5 +1,5 @@
 #version 460
-/* z[i] = the stages one after another on x[i], i < n; stage k is an op of eltwise.comp with operand yk[i % mk], or dropout.
+/* z[i] = the stages one after another on x[i], i < n; stage k is an op of eltwise.comp with operand yk[i % mk], dropout or noise.
  * Each invocation computes 4 elements: adjacent ones as a vec4 where WIDE (GPUs), else one per row of the workgroup;
  * with PAIRS, or where a tensor is 16-bit (then n is even), two pairs. The bits are those of the ops' own kernels. z may lie over x or an operand as long as it.
  * Twin: chain_ref. */
@@ -24,14 +24,21 @@ layout(constant_id = VKT_SPEC_TYPE_Z) const uint Z = 0;
 layout(push_constant, scalar) uniform Push { eltwise_chain_params p; };
 
 const bool DROPS = OP0 == VKT_EL_DROPOUT || OP1 == VKT_EL_DROPOUT || OP2 == VKT_EL_DROPOUT;
+const bool NOISY = OP0 == VKT_EL_NOISE || OP1 == VKT_EL_NOISE || OP2 == VKT_EL_NOISE;
 
-/* What dropout needs of the step block; 0 without one. */
+/* What random bits need of the step block; 0 without one. */
 uint drop_key, drop_step, drop_first;
+
+uint bits_of(uint i)
+{
+    return vkt_dropout_bits(drop_key, drop_step, p.id, drop_first + i);
+}
 
 float stage(uint op, int act, float x, float y, float s, uint i)
 {
-    if (op != VKT_EL_DROPOUT) return eltwise(op, act, x, y, s);
-    return vkt_dropout_bits(drop_key, drop_step, p.id, drop_first + i) >= p.threshold ? x * s : 0.0;
+    if (op == VKT_EL_DROPOUT) return bits_of(i) >= p.threshold ? x * s : 0.0;
+    if (op == VKT_EL_NOISE) return x + (float(bits_of(i)) * (1.0 / 8388608.0) - 1.0) * s; /* from -1 to 1 */
+    return eltwise(op, act, x, y, s);
 }
 
 float stages(float x, float y0, float y1, float y2, uint i)
@@ -99,7 +106,7 @@ void main()
     drop_key = 0;
     drop_step = 0;
     drop_first = 0;
-    if (DROPS) {
+    if (DROPS || NOISY) {
         drop_key = p.step.b.dropout_key;
         drop_step = p.step.b.step;
         drop_first = vkt_dropout_first(p.n, p.step.b.rows, p.step.b.row);

@@ -59,6 +59,10 @@ static void build_dropout(vkt_graph *g, vkt__bench_shape s)
 {
     vkt_dropout(g, vkt__sample2(g, s.m, s.n), vkt_step(g), 0.1f);
 }
+static void build_noise(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_noise(g, vkt__sample2(g, s.m, s.n), vkt_step(g), 0.1f);
+}
 static void build_cast(vkt_graph *g, vkt__bench_shape s)
 {
     vkt_cast(g, vkt__sample2(g, s.m, s.n), VKT_BF16);
@@ -333,6 +337,7 @@ static const vkt__bench_entry entries[] = {
     { &vkt__op_act, build_act, VKT__BENCH_ELEMENTS, false, " gelu" },
     { &vkt__op_act_bwd, build_act_bwd, VKT__BENCH_ELEMENTS, false, " gelu" },
     { &vkt__op_dropout, build_dropout, VKT__BENCH_ELEMENTS, false, "" },
+    { &vkt__op_noise, build_noise, VKT__BENCH_ELEMENTS, false, "" },
     { &vkt__op_chain, build_chain, VKT__BENCH_ELEMENTS, false, " dropout, relu_bwd" },
     { &vkt__op_cast, build_cast, VKT__BENCH_ELEMENTS, false, " f32 to bf16" },
     { &vkt__op_optim_update, build_update, VKT__BENCH_ELEMENTS, false, " adamw" },

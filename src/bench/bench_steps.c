@@ -19,10 +19,12 @@ static const struct workload {
     const char *name;
     uint32_t inputs, classes, batch;
     uint32_t context; /* text: tokens of an example; classes is its vocabulary */
-    int level;        /* 0: for tests; 2: not with --quick */
+    int level;        /* 0: for tests; 2: not with --quick; 3: only where --step names it */
     double gflops;    /* of a step's products, to tell beforehand what would take too long */
     const char *precision, *model;
     uint32_t side; /* pictures: inputs are [side, side, the rest]; 0: [inputs] */
+    uint32_t rank; /* of adapters on all projections of a base in `base`; 0: all is trained */
+    vkt_quant base;
 } workloads[] = {
 #define MLP(h1, h2) "  - linear: " h1 "\n  - relu\n  - linear: " h2 "\n  - relu\n  - linear\n"
 #define MLP_SMALL "  - linear: 128\n  - relu\n  - linear\n"
@@ -48,6 +50,8 @@ static const struct workload {
     { "MLP 3072-2048-2048-10, batch 256, fp16", 3072, 10, 256, 0, 2, 16, "fp16",
       MLP("2048", "2048") },
     { "GPT of one layer, 2 x 16 tokens, adamw", 0, 17, 2, 16, 0, 0, "fp32", GPT("1", "1", "16") },
+    { "GPT of one layer, LoRA on NF4, 2 x 16 tokens, adamw", 0, 17, 2, 16, 0, 0, "fp32",
+      GPT("1", "1", "64"), 0, 2, VKT_QUANT_NF4 },
     { "GPT 0.8M, 12 x 64 tokens, adamw", 0, 65, 12, 64, 1, 4, "fp32", GPT("4", "4", "128") },
     { "GPT 10.8M, 16 x 256 tokens, adamw", 0, 65, 16, 256, 2, 280, "fp32", GPT("6", "6", "384") },
     { "GPT-2 124M, 1 x 128 tokens, adamw", 0, 50257, 1, 128, 2, 96, "fp32",
@@ -55,6 +59,9 @@ static const struct workload {
     { "GPT-2 124M, 8 x 1024 tokens, bf16", 0, 50257, 8, 1024, 2, 6400, "bf16",
       GPT("12", "12", "768") },
     { "SmolLM2-135M, 1 x 128 tokens, adamw", 0, 49152, 1, 128, 2, 105, "fp32", SMOLLM2 },
+    { "SmolLM2-135M LoRA, 1 x 512 tokens, adamw", 0, 49152, 1, 512, 3, 300, "fp32", SMOLLM2, 0, 8 },
+    { "SmolLM2-135M LoRA on NF4, 1 x 512 tokens, adamw", 0, 49152, 1, 512, 3, 300, "fp32", SMOLLM2,
+      0, 8, VKT_QUANT_NF4 },
     { "CNN 8x8, conv 4, batch 4, adam", 64, 4, 4, 0, 0, 0, "fp32",
       CONV("4") "  - max_pool: 2\n  - flatten\n  - linear\n", 8 },
     { "CNN 28x28, conv 32-64, batch 64, adam", 784, 10, 64, 0, 1, 1.5, "fp32",
@@ -71,7 +78,11 @@ static const struct workload {
 #undef SMOLLM2
 };
 
-enum { MOST_S = 20 }; /* a step that takes longer is left out */
+/* Seconds: a step that takes longer is left out, but where it was named. */
+static double most_s(const struct workload *w)
+{
+    return w->level > 2 ? 120 : 20;
+}
 
 /* The trainer's loop without its files. */
 typedef struct runner {
@@ -183,7 +194,7 @@ static vkt_status measure(runner *r, const struct workload *w)
     VKT_TRY(run_step(r));
     VKT_TRY(vkt__steps_drain(&r->steps));
     one = vkt__now() - start;
-    if (one > (b->desc->quick ? 4 : MOST_S)) {
+    if (one > (b->desc->quick ? 4 : most_s(w))) {
         vkt__bench_left_out(b->out, "%s: one step takes %.1f s", w->name, one);
         goto fail;
     }
@@ -252,7 +263,7 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     uint32_t pixels = VKT_MAX(w->side * w->side, 1), rank = w->side ? 3 : 1,
              shape[] = { w->side ? w->side : w->inputs, w->side, w->inputs / pixels };
     double rate = b->matmul > 0 ? b->matmul : b->fma, guess = rate > 0 ? 1e9 * w->gflops / rate : 0;
-    if (guess > MOST_S) {
+    if (guess > most_s(w)) {
         vkt__bench_left_out(b->out, "%s: one step would take about %.0f s", w->name, guess);
         return VKT_OK;
     }
@@ -266,6 +277,10 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     VKT_TRY(vkt_config_create(&c));
     VKT_TRY(vkt_config_parse(c, yaml.data, yaml.len, "the benchmark's model"));
     VKT_TRY(vkt_config_finish(c));
+    c->lora = (vkt_lora) { .rank = w->rank,
+                           .alpha = 2 * (float)w->rank,
+                           .targets = w->rank ? VKT_LORA_ALL : NULL,
+                           .base = w->base };
     if (w->context)
         VKT_TRY(vkt__dataset_synthetic_text(w->batch * 8, w->context, w->classes, 5, &data));
     else
@@ -369,6 +384,7 @@ vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
     for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
         if (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0) continue;
         if (!is_named(b, workloads[i].name)) continue;
+        if (workloads[i].level > 2 && !b->desc->step) continue;
         if (b->desc->quick && workloads[i].level > 1) {
             vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
             continue;

@@ -86,11 +86,12 @@ static char *config_json(const vkt__trained *t, const vkt__hf_config *c)
     bool ties = json_array_size(modules) > json_array_size(words);
     json_decref(words);
     json_object_update_new(
-        o, json_pack("{s:s, s:s, s:s, s:i, s:o, s:f, s:o, s:b}", "peft_type", "LORA", "task_type",
-                     "CAUSAL_LM", "base_model_name_or_path", t->config->init, "r", (int)l->rank,
-                     "lora_alpha", number((double)(l->alpha > 0 ? l->alpha : 2 * (float)l->rank)),
-                     "lora_dropout", (double)l->dropout, "target_modules", targets,
-                     "fan_in_fan_out", (int)c->gpt2));
+        o,
+        json_pack("{s:s, s:s, s:s, s:i, s:o, s:f, s:o, s:b}", "peft_type", "LORA", "task_type",
+                  c->score ? "SEQ_CLS" : "CAUSAL_LM", "base_model_name_or_path", t->config->init,
+                  "r", (int)l->rank, "lora_alpha",
+                  number((double)(l->alpha > 0 ? l->alpha : 2 * (float)l->rank)), "lora_dropout",
+                  (double)l->dropout, "target_modules", targets, "fan_in_fan_out", (int)c->gpt2));
     json_object_update_new(
         o, json_pack("{s:s, s:b, s:b, s:b, s:b, s:o, s:o, s:o}", "bias", biases[l->bias],
                      "inference_mode", 1, "init_lora_weights", 1, "use_rslora", (int)l->rslora,

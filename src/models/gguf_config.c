@@ -33,6 +33,9 @@ static const struct {
     { "embedding_length", SAME, GPT2, "n_embd" },
     { "feed_forward_length", SAME, OTHERS, "intermediate_size" },
     { "feed_forward_length", SAME, GPT2, "n_inner" },
+    { "expert_count", SAME, OTHERS, "num_experts" },
+    { "expert_used_count", SAME, OTHERS, "num_experts_per_tok" },
+    { "expert_feed_forward_length", SAME, OTHERS, "moe_intermediate_size" },
     { "attention.head_count", SAME, OTHERS, "num_attention_heads" },
     { "attention.head_count", SAME, GPT2, "n_head" },
     { "attention.head_count_kv", SAME, OTHERS, "num_key_value_heads" },
@@ -344,6 +347,8 @@ static void take_rest(reader *r)
         return;
     }
     set(r, "hidden_act", json_string("silu"));
+    /* llama.cpp divides by their sum in the one and not in the other. */
+    if (!strcmp(r->arch->name, "qwen3moe")) set(r, "norm_topk_prob", json_true());
     bool own = !strcmp(r->arch->name, "llama") || !strcmp(r->arch->name, "qwen3");
     if (own && tensor(r, "blk.0.attn_q.bias")) set(r, "attention_bias", json_true());
     if (own && tensor(r, "blk.0.ffn_up.bias")) set(r, "mlp_bias", json_true());

@@ -96,12 +96,17 @@ static void put_model(exporter *e)
     put_u32(e, "context_length", c->context);
     put_u32(e, "embedding_length", c->width);
     put_u32(e, "block_count", c->layers);
-    put_u32(e, "feed_forward_length", c->mlp);
+    put_u32(e, "feed_forward_length", is_arch(e, "olmoe") ? c->experts_mlp : c->mlp);
     put_u32(e, "attention.head_count", c->heads);
     put_u32(e, "attention.head_count_kv", c->kv_heads);
     if (c->gpt2) {
         put_f32(e, "attention.layer_norm_epsilon", c->eps);
         return;
+    }
+    if (c->experts) {
+        put_u32(e, "expert_count", c->experts);
+        put_u32(e, "expert_used_count", c->experts_used);
+        if (is_arch(e, "qwen3moe")) put_u32(e, "expert_feed_forward_length", c->experts_mlp);
     }
     put_f32(e, "attention.layer_norm_rms_epsilon", c->eps);
     put_rope(e);
@@ -131,7 +136,7 @@ static void give_row(const void *user, uint64_t r, float *out)
     const item *x = user;
     const vkt__st_tensor *t = x->from;
     const float *data = t->data;
-    uint64_t a = t->shape[0], b = t->rank > 1 ? t->shape[1] : 1;
+    uint64_t a = t->shape[0], b = t->rank > 1 ? t->shape[t->rank - 1] : 1;
     if (t->rank == 1) { /* one row of the file */
         for (uint64_t i = 0; i < a; i++)
             out[i] = data[row_from(x, a, i)] + (x->plus_one ? 1.0f : 0.0f);
@@ -201,7 +206,8 @@ static uint32_t type_of(const exporter *e, const char *name, uint32_t rank, uint
                                        VKT__GGML_Q8_0, VKT__GGML_Q4_0, VKT__GGML_Q4_K };
     uint32_t type = wanted[e->type];
     bool table = !strncmp(name, "token_embd", 10) || !strncmp(name, "output.", 7);
-    if (rank != 2 || !strncmp(name, "position_embd", 13)) return VKT__GGML_F32;
+    bool router = strstr(name, "ffn_gate_inp") != NULL;
+    if (rank < 2 || router || !strncmp(name, "position_embd", 13)) return VKT__GGML_F32;
     if (table && (type == VKT__GGML_Q4_0 || type == VKT__GGML_Q4_K)) type = VKT__GGML_Q8_0;
     if (columns % vkt__ggml_can_write(type) == 0) return type;
     if (type == VKT__GGML_Q4_K && columns % vkt__ggml_can_write(VKT__GGML_Q8_0) == 0)
@@ -219,7 +225,8 @@ static bool is_norm(const char *name)
 static bool fits_f16(const vkt__st_tensor *t)
 {
     const float *v = t->data;
-    for (uint64_t i = 0; i < t->shape[0] * t->shape[1]; i++)
+    uint64_t n = t->shape[0] * t->shape[1] * (t->rank > 2 ? t->shape[2] : 1);
+    for (uint64_t i = 0; i < n; i++)
         if (fabsf(v[i]) >= 65520) return false;
     return true;
 }
@@ -236,7 +243,7 @@ static vkt_status put_tensors(exporter *e)
         if (!row.name)
             return vkt__fail(VKT_E_ARG, "export", "llama.cpp's %s has no tensor for '%s'",
                              e->arch->name, t->name);
-        VKT_ASSERT(t->rank == 1 || t->rank == 2);
+        VKT_ASSERT(t->rank >= 1 && t->rank <= 3);
         *x = (item) { .from = t, .heads = rotated_heads(e, row.name) };
         x->transposed = e->c->gpt2 && t->rank == 2 && !strncmp(row.name, "blk.", 4);
         x->plus_one = e->arch->plus_one && is_norm(row.name);
@@ -288,6 +295,15 @@ static const char *wrong_phi3(const exporter *e)
     return NULL;
 }
 
+static const char *wrong_experts(const exporter *e)
+{
+    const vkt__hf_config *c = e->c;
+    if (*c->experts_layers) return "layers without experts";
+    if (c->experts_norm != is_arch(e, "qwen3moe"))
+        return c->experts_norm ? "norm_topk_prob: true" : "norm_topk_prob: false";
+    return NULL;
+}
+
 static const char *wrong(const exporter *e)
 {
     const vkt__hf_config *c = e->c;
@@ -302,7 +318,7 @@ static const char *wrong(const exporter *e)
     if (is_arch(e, "phi3")) return wrong_phi3(e);
     if (c->window && c->window < c->context) return "a window";
     if (!llama && (c->attention_bias || c->mlp_bias)) return "attention_bias or mlp_bias";
-    return NULL;
+    return c->experts ? wrong_experts(e) : NULL;
 }
 
 static vkt_status check(const exporter *e)
@@ -337,6 +353,14 @@ vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_
     char *aside = vkt__file_aside(path);
     VKT_TRY(vkt__export_is_new(path));
     VKT_TRY(vkt__language_open(checkpoint, &l));
+    if (l.config.score) {
+        st =
+            vkt__fail(VKT_E_ARG, "export",
+                      "'%s' gives classes of texts, which llama.cpp's architectures do not: export "
+                      "it with --hf",
+                      checkpoint);
+        goto fail;
+    }
     e.arch = vkt__gguf_arch_of(vkt__hf_config_type(&l.config));
     VKT_TRY(check(&e));
     put_model(&e);

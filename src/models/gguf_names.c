@@ -29,6 +29,13 @@ static const vkt__gguf_part gpt2[] = {
 static const vkt__gguf_part llama[] = { ATTENTION,
                                         { "post_attention_layernorm", "ffn_norm" },
                                         MLP };
+static const vkt__gguf_part experts[] = { ATTENTION,
+                                          { "post_attention_layernorm", "ffn_norm" },
+                                          { "mlp.gate", "ffn_gate_inp" },
+                                          { "mlp.experts.gate_proj", "ffn_gate_exps" },
+                                          { "mlp.experts.up_proj", "ffn_up_exps" },
+                                          { "mlp.experts.down_proj", "ffn_down_exps" },
+                                          { NULL, NULL } };
 static const vkt__gguf_part gemma[] = { ATTENTION,
                                         { "post_attention_layernorm", "post_attention_norm" },
                                         { "pre_feedforward_layernorm", "ffn_norm" },
@@ -58,6 +65,8 @@ static const vkt__gguf_arch archs[] = {
     { .name = "llama", .type = "llama", .neighbours = true, .parts = llama },
     { .name = "qwen2", .type = "qwen2", .parts = llama },
     { .name = "qwen3", .type = "qwen3", .parts = llama },
+    { .name = "qwen3moe", .type = "qwen3_moe", .parts = experts },
+    { .name = "olmoe", .type = "olmoe", .parts = experts },
     { .name = "gemma2", .type = "gemma2", .plus_one = true, .parts = gemma },
     { .name = "gemma3", .type = "gemma3_text", .plus_one = true, .parts = gemma },
     { .name = "phi3", .type = "phi3", .parts = phi3 },

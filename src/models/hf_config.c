@@ -1,10 +1,11 @@
 /* config.json of the architectures that hf_family.c has rows of. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "formats/json_text.h"
 #include "models/hf_config.h"
 
+#include "models/hf_experts.h"
 #include "models/hf_family.h"
 #include "models/hf_keys.h"
 #include "models/hf_reader.h"
@@ -173,7 +174,8 @@ static void read_windows(vkt__hf_reader *r, const vkt__hf_family *f, vkt__hf_con
                  *use = vkt__hf_get(r->o, "use_sliding_window"),
                  *max = vkt__hf_get(r->o, "max_window_layers");
     bool any = f->may & (VKT__HF_WINDOW | VKT__HF_WINDOWS),
-         by_use = f->windows == VKT__HF_WINDOWS_FROM || f->windows == VKT__HF_WINDOWS_NO_ROPE,
+         by_use = f->windows == VKT__HF_WINDOWS_FROM || f->windows == VKT__HF_WINDOWS_NO_ROPE ||
+                  f->windows == VKT__HF_WINDOWS_USED,
          used = vkt__hf_bool(r, "use_sliding_window", any && !by_use);
     if (!by_use && use && used != any)
         vkt__hf_refuse(r, "use_sliding_window",
@@ -250,6 +252,7 @@ static void read_llama(vkt__hf_reader *r, const vkt__hf_family *f, vkt__hf_confi
                        "must be a multiple of num_attention_heads without a head_dim");
     read_flags(r, f, c);
     read_numbers(r, f, c);
+    if (f->needs & VKT__HF_EXPERTS) vkt__hf_experts_read(r, f, c);
     if (f->may & VKT__HF_NO_ROPE) read_rope_layers(r, c);
     read_windows(r, f, c);
     vkt__hf_rope_read(r, f, c);
@@ -267,7 +270,7 @@ static void refuse_type(vkt__hf_reader *r, const char *type)
 vkt_status vkt__hf_config_parse(const char *text, size_t n, const char *name, vkt__hf_config *c)
 {
     json_error_t error;
-    json_t *o = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    json_t *o = vkt__json_parse(text, n, JSON_REJECT_DUPLICATES, &error);
     vkt__hf_reader r = { .o = o, .name = name };
     const char *type = json_string_value(json_object_get(o, "model_type"));
     const vkt__hf_family *f = type ? vkt__hf_family_find(type) : NULL;
@@ -395,10 +398,33 @@ static void write_llama(const vkt__hf_config *c, const vkt__hf_family *f, json_t
     if (f->may & VKT__HF_MLP_BIAS) set(o, "mlp_bias", json_boolean(c->mlp_bias));
     if (f->may & VKT__HF_PARALLEL) set(o, "use_parallel_residual", json_boolean(c->parallel));
     if (f->may & VKT__HF_NO_ROPE) write_rope_layers(c, o);
+    if (f->needs & VKT__HF_EXPERTS) vkt__hf_experts_write(c, f, o);
+    if (f->windows == VKT__HF_WINDOWS_USED)
+        set(o, "use_sliding_window", json_boolean(c->window != 0));
     if (f->may & VKT__HF_WINDOWS)
         write_windows(c, f, o);
     else if (f->may & VKT__HF_WINDOW)
         set(o, "sliding_window", c->window ? json_integer(c->window) : json_null());
+}
+
+/* "LlamaForCausalLM" -> "LlamaForSequenceClassification", and its classes. */
+static void write_classes(const vkt__hf_config *c, const vkt__hf_family *f, json_t *o)
+{
+    static const char end[] = "ForCausalLM";
+    json_t *names = json_object(), *ids = json_object();
+    char key[16];
+    for (uint32_t i = 0; i < c->n_labels; i++) {
+        snprintf(key, sizeof key, "%u", i);
+        set(names, key, json_string(c->labels[i]));
+        set(ids, c->labels[i], json_integer(i));
+    }
+    int n = (int)(strlen(f->architecture) - strlen(end));
+    set(o, "architectures",
+        json_pack("[o]", json_sprintf("%.*sForSequenceClassification", n, f->architecture)));
+    set(o, "id2label", names);
+    set(o, "label2id", ids);
+    set(o, "problem_type", json_string("single_label_classification"));
+    set(o, "pad_token_id", c->pad == UINT32_MAX ? json_null() : json_integer(c->pad));
 }
 
 char *vkt__hf_config_json(const vkt__hf_config *c, uint32_t end_token)
@@ -416,6 +442,7 @@ char *vkt__hf_config_json(const vkt__hf_config *c, uint32_t end_token)
     /* Else that of the family's large vocabulary, whose embedding gets no gradient in transformers.
      */
     set(o, "pad_token_id", json_null());
+    if (c->score) write_classes(c, vkt__hf_family_of(c), o);
     set(o, "dtype", json_string(c->dtype ? c->dtype : "float32"));
     set(o, "torch_dtype", json_string(c->dtype ? c->dtype : "float32"));
     char *text = json_dumps(o, JSON_INDENT(2));

@@ -43,8 +43,9 @@ static vkt_status write_generation(vkt__arena *a, const char *folder, const vkt_
     return st;
 }
 
+/* A classifier's rows are filled up by the token that its config.json names. */
 static vkt_status write_tokenizer(vkt__arena *a, const char *folder, const vkt_tokenizer *t,
-                                  uint32_t context)
+                                  const vkt__hf_config *h)
 {
     static const char *const kept[] = { "eos_token", "bos_token", "pad_token", "unk_token",
                                         "chat_template" };
@@ -53,12 +54,14 @@ static vkt_status write_tokenizer(vkt__arena *a, const char *folder, const vkt_t
     size_t n = 0;
     const char *bytes = end == VKT_NO_TOKEN ? NULL : vkt_tokenizer_bytes(t, end, &n);
     json_t *o = json_pack("{s:s, s:i, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
-                          "model_max_length", (int)context, "clean_up_tokenization_spaces", 0);
+                          "model_max_length", (int)h->context, "clean_up_tokenization_spaces", 0);
     if (bytes) json_object_set_new(o, "eos_token", json_stringn(bytes, n));
     for (size_t i = 0; i < VKT_COUNT(kept); i++) {
         const char *value = vkt__tokenizer_setting(t, kept[i]);
         if (value) json_object_set_new(o, kept[i], json_string(value));
     }
+    const char *pad = h->score ? vkt_tokenizer_bytes(t, h->pad, &n) : NULL;
+    if (pad) json_object_set_new(o, "pad_token", json_stringn(pad, n));
     char *config = json_dumps(o, JSON_INDENT(2)), *json = vkt_tokenizer_json(t);
     VKT_TRY(put(a, folder, "tokenizer.json", json));
     VKT_TRY(put(a, folder, "tokenizer_config.json", config));
@@ -70,18 +73,47 @@ fail:
     return st;
 }
 
+/* The tensors that transformers has of one: of a stack of experts' matrices each by itself. */
+static size_t parts_of(vkt__arena *a, const vkt__st_tensor *t, vkt__st_tensor *out)
+{
+    static const char experts[] = ".mlp.experts.";
+    const char *at = strstr(t->name, experts);
+    if (!at || t->rank != 3) {
+        if (out) *out = *t;
+        return 1;
+    }
+    at += sizeof experts - 1;
+    size_t bytes = t->shape[1] * t->shape[2] * (strcmp(t->dtype, "F32") ? 2 : 4);
+    for (uint64_t e = 0; out && e < t->shape[0]; e++)
+        out[e] = (vkt__st_tensor) { .name = vkt__arena_printf(a, "%.*s%llu.%s", (int)(at - t->name),
+                                                              t->name, (unsigned long long)e, at),
+                                    .dtype = t->dtype,
+                                    .rank = 2,
+                                    .shape = { t->shape[1], t->shape[2] },
+                                    .data = (char *)t->data + e * bytes };
+    return t->shape[0];
+}
+
+static vkt_status write_weights(vkt__arena *a, const char *path, const vkt__weights *x)
+{
+    const vkt__st_meta meta = { "format", "pt" };
+    size_t n = 0, to = 0;
+    for (size_t i = 0; i < x->n_model; i++) n += parts_of(a, &x->model[i], NULL);
+    vkt__st_tensor *t = vkt__arena_alloc(a, n * sizeof *t);
+    for (size_t i = 0; i < x->n_model; i++) to += parts_of(a, &x->model[i], t + to);
+    return vkt__safetensors_write(path, t, n, &meta, 1, NULL);
+}
+
 static vkt_status write_folder(const char *folder, const vkt__hf_config *h, const vkt__weights *x,
                                const vkt_tokenizer *t)
 {
     vkt_status st;
     vkt__arena a = { 0 };
-    const vkt__st_meta meta = { "format", "pt" };
     char *config = vkt__hf_config_json(h, vkt_tokenizer_get_info(t)->end);
     VKT_TRY(vkt__mkdirs(folder));
     VKT_TRY(put(&a, folder, "config.json", config));
-    VKT_TRY(write_tokenizer(&a, folder, t, h->context));
-    VKT_TRY(vkt__safetensors_write(vkt__arena_printf(&a, "%s/model.safetensors", folder), x->model,
-                                   x->n_model, &meta, 1, NULL));
+    VKT_TRY(write_tokenizer(&a, folder, t, h));
+    VKT_TRY(write_weights(&a, vkt__arena_printf(&a, "%s/model.safetensors", folder), x));
 fail:
     free(config);
     vkt__arena_finish(&a);

@@ -50,6 +50,17 @@ static const vkt__hf_family families[] = {
       .needs = VKT__HF_QK_NORM,
       .may = VKT__HF_ATTENTION_BIAS | VKT__HF_WINDOW | VKT__HF_WINDOWS,
       .windows = VKT__HF_WINDOWS_FROM },
+    { .type = "qwen3_moe",
+      .architecture = "Qwen3MoeForCausalLM",
+      LLAMA(VKT__HF_KEYS_QWEN3_MOE, 10000, 1e-6, 32768),
+      .needs = VKT__HF_QK_NORM | VKT__HF_EXPERTS,
+      .may = VKT__HF_ATTENTION_BIAS | VKT__HF_WINDOW | VKT__HF_EXPERTS_SOME | VKT__HF_EXPERTS_NORM,
+      .windows = VKT__HF_WINDOWS_USED },
+    { .type = "olmoe",
+      .architecture = "OlmoeForCausalLM",
+      LLAMA(VKT__HF_KEYS_OLMOE, 10000, 1e-5, 4096),
+      .needs = VKT__HF_QK_NORM_ALL | VKT__HF_EXPERTS,
+      .may = VKT__HF_ATTENTION_BIAS | VKT__HF_EXPERTS_NORM },
     { .type = "smollm3",
       .architecture = "SmolLM3ForCausalLM",
       LLAMA(VKT__HF_KEYS_SMOLLM3, 2e6, 1e-6, 32768),
@@ -148,7 +159,10 @@ static uint32_t traits_of(const vkt__hf_config *c)
                  { c->window_theta > 0, VKT__HF_WINDOW_THETA },
                  { *c->rope_layers, VKT__HF_NO_ROPE },
                  { c->rotary && c->rotary != c->head_dim, VKT__HF_PARTIAL },
-                 { c->parallel, VKT__HF_PARALLEL } };
+                 { c->parallel, VKT__HF_PARALLEL },
+                 { c->experts > 0, VKT__HF_EXPERTS },
+                 { *c->experts_layers, VKT__HF_EXPERTS_SOME },
+                 { c->experts_norm, VKT__HF_EXPERTS_NORM } };
     uint32_t traits = 0;
     for (size_t i = 0; i < VKT_COUNT(list); i++) traits |= list[i].has ? list[i].trait : 0;
     return traits;

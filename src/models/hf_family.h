@@ -27,12 +27,16 @@ enum {
     VKT__HF_WINDOW_THETA = 1 << 17,
     VKT__HF_NO_ROPE = 1 << 18, /* in some layers */
     VKT__HF_PARTIAL = 1 << 19,
-    VKT__HF_PARALLEL = 1 << 20
+    VKT__HF_PARALLEL = 1 << 20,
+    VKT__HF_EXPERTS = 1 << 21,
+    VKT__HF_EXPERTS_SOME = 1 << 22, /* and in some layers only */
+    VKT__HF_EXPERTS_NORM = 1 << 23
 };
 
 /* Which layers have the window, where layer_types does not say it. */
 typedef enum vkt__hf_windows {
     VKT__HF_WINDOWS_ALL,     /* where sliding_window is not null */
+    VKT__HF_WINDOWS_USED,    /* if use_sliding_window */
     VKT__HF_WINDOWS_FROM,    /* those from max_window_layers on, if use_sliding_window */
     VKT__HF_WINDOWS_NO_ROPE, /* those without rope, if use_sliding_window */
     VKT__HF_WINDOWS_PATTERN  /* all but every n-th */

@@ -48,10 +48,17 @@ vkt_status vkt__hf_folder_apply(vkt_config *c)
     VKT_TRY(gguf ? describe_gguf(c->init, &d) : describe_folder(c->init, &c->priv->arena, &d));
     VKT_TRY(vkt__hf_config_parse(d.text, d.n, d.name, &h));
     layer = vkt__hf_config_layer(&h);
+    layer.transformer.score = c->data.text != NULL;
     VKT_TRY(vkt__model_take(c, &layer, 1, d.name));
     if (!c->data.vocab) c->data.vocab = h.vocab;
-    if (!c->data.tokenizer && vkt__config_is_text(c) && d.tokenizer) c->data.tokenizer = c->init;
-    if (!c->data.tokenizer && vkt__config_is_text(c))
+    bool text = vkt__config_is_text(c) || c->data.text;
+    if (!c->data.tokenizer && text && d.tokenizer) c->data.tokenizer = c->init;
+    if (!c->data.tokenizer && c->data.text) {
+        st = vkt__config_refuse(c, "data.tokenizer", "is missing: '%s' has none of its own",
+                                c->init);
+        goto fail;
+    }
+    if (!c->data.tokenizer && text)
         vkt_log(VKT_LOG_WARN, "config",
                 "'%s' has no %s: text is read as bytes unless it is packed; set data.tokenizer for "
                 "another tokenizer",

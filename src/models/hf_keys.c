@@ -11,7 +11,8 @@ enum {
     NEOX = VKT__HF_KEYS_NEOX,
     ALL = GPT2 | LLAMA | NEOX,
     ROPE = VKT__HF_KEYS_ROPE,
-    GEMMAS = VKT__HF_KEYS_GEMMA2 | VKT__HF_KEYS_GEMMA3
+    GEMMAS = VKT__HF_KEYS_GEMMA2 | VKT__HF_KEYS_GEMMA3,
+    EXPERTS = VKT__HF_KEYS_QWEN3_MOE | VKT__HF_KEYS_OLMOE
 };
 
 typedef struct {
@@ -95,6 +96,16 @@ static const row rows[] = {
     { "lm_head_bias", VKT__HF_KEYS_PHI3, ONLY, "false", "the head has no bias" },
     { "attention_bias", VKT__HF_KEYS_PHI3, ONLY, "false", "projections have no biases" },
     { "mlp_bias", VKT__HF_KEYS_PHI3, ONLY, "false", "projections have no biases" },
+    { "num_experts", EXPERTS, READ, NULL, NULL },
+    { "num_local_experts", EXPERTS, READ, NULL, NULL },
+    { "num_experts_per_tok", EXPERTS, READ, NULL, NULL },
+    { "norm_topk_prob", EXPERTS, READ, NULL, NULL },
+    { "output_router_logits", EXPERTS, READ, NULL, NULL },
+    { "router_aux_loss_coef", EXPERTS, READ, NULL, NULL },
+    { "moe_intermediate_size", VKT__HF_KEYS_QWEN3_MOE, READ, NULL, NULL },
+    { "decoder_sparse_step", VKT__HF_KEYS_QWEN3_MOE, READ, NULL, NULL },
+    { "mlp_only_layers", VKT__HF_KEYS_QWEN3_MOE, READ, NULL, NULL },
+    { "clip_qkv", VKT__HF_KEYS_OLMOE, ONLY, "null", "projections are not clipped" },
     { "layer_norm_eps", NEOX, READ, NULL, NULL },
     { "rotary_pct", NEOX, READ, NULL, NULL },
     { "rotary_emb_base", NEOX, READ, NULL, NULL },

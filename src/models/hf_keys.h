@@ -18,7 +18,9 @@ enum {
     VKT__HF_KEYS_PHI3 = 1 << 7,
     VKT__HF_KEYS_ROPE = 1 << 8,      /* rope_parameters and rope_scaling */
     VKT__HF_KEYS_ROPE_PART = 1 << 9, /* the same, where a part of a head may turn */
-    VKT__HF_KEYS_ROPES = 1 << 10     /* rope_parameters by kind of layer */
+    VKT__HF_KEYS_ROPES = 1 << 10,    /* rope_parameters by kind of layer */
+    VKT__HF_KEYS_QWEN3_MOE = 1 << 11,
+    VKT__HF_KEYS_OLMOE = 1 << 12
 };
 
 /* FORMAT: a key that is not known in `where`, or that asks for something else than what is

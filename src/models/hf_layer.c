@@ -58,6 +58,12 @@ vkt_layer vkt__hf_config_layer(const vkt__hf_config *c)
                         .mlp = c->mlp,
                         .context = c->context,
                         .window = c->window,
+                        .experts = c->experts,
+                        .experts_used = c->experts_used,
+                        .experts_mlp = c->experts_mlp,
+                        .experts_layers = or_null(c->experts_layers),
+                        .experts_norm = c->experts_norm,
+                        .experts_balance = (float)c->experts_balance,
                         .window_layers = or_null(c->window_layers),
                         .norm = f->plain ? "layernorm" : "rmsnorm",
                         .norm_place = strcmp(c->norm_place, "pre") != 0 ? c->norm_place : NULL,
@@ -165,6 +171,17 @@ static void take_rope(const vkt_layer *l, vkt__hf_config *c)
     copy(c->rope_long, sizeof c->rope_long, option_word(l, "rope_long", ""));
 }
 
+static void take_experts(const vkt_layer *l, vkt__hf_config *c)
+{
+    c->experts = option_uint(l, "experts", 0);
+    if (!c->experts) return;
+    c->experts_used = option_uint(l, "experts_used", 0);
+    c->experts_mlp = option_uint(l, "experts_mlp", c->mlp);
+    c->experts_norm = option_bool(l, "experts_norm");
+    c->experts_balance = option_real(l, "experts_balance", 0);
+    copy(c->experts_layers, sizeof c->experts_layers, option_word(l, "experts_layers", ""));
+}
+
 static void take_sizes(const vkt_layer *l, vkt__hf_config *c)
 {
     c->layers = option_uint(l, "layers", 0);
@@ -196,6 +213,7 @@ static void take_flags(const vkt_layer *l, vkt__hf_config *c)
     c->qk_norm_all = option_bool(l, "qk_norm_all");
     c->plus_one = option_bool(l, "gain_plus_one");
     c->parallel = option_bool(l, "parallel");
+    c->score = option_bool(l, "score");
 }
 
 vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_config *c)
@@ -228,6 +246,7 @@ vkt_status vkt__hf_config_of(const vkt_layer *layers, size_t n_layers, vkt__hf_c
     take_sizes(l, c);
     if (c->gpt2 && c->kv_heads != c->heads) return not_theirs("GPT-2 with kv_heads");
     take_flags(l, c);
+    take_experts(l, c);
     take_rope(l, c);
     if (!vkt__hf_family_of(c))
         return not_theirs("no architecture there has these biases, norms, windows, scales and "

@@ -24,8 +24,15 @@ typedef struct vkt__hf_config {
     const char *activation; /* "gelu", "gelu_erf", "relu", "swiglu", "geglu" */
     double embedding_scale, residual_scale, logit_divisor; /* 1: none */
     double attention_scale, attention_cap, logit_cap;      /* 0: as usual, none, none */
+    uint32_t experts, experts_used, experts_mlp;           /* experts 0: none */
+    char experts_layers[2048];                             /* as window_layers */
+    double experts_balance;                                /* 0: none */
+    bool experts_norm;
     bool tied, qkv_bias, attention_bias, mlp_bias, qk_norm, qk_norm_all, plus_one, parallel;
-    const char *dtype; /* of the weights written, as config.json says it; NULL: "float32" */
+    bool score;                /* it gives classes */
+    const char *const *labels; /* [n_labels] of these, when it is written */
+    uint32_t n_labels, pad;    /* pad: the id that fills rows up */
+    const char *dtype;         /* of the weights written, as config.json says it; NULL: "float32" */
 } vkt__hf_config;
 
 #endif

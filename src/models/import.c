@@ -197,13 +197,55 @@ fail:
     return st;
 }
 
+/* "model.layers.0.mlp.experts.gate_proj.weight", [E, N, K] here, is a matrix for each expert there:
+ * the name of number e; NULL: it is no such stack. */
+static const char *expert_name(vkt__arena *a, const vkt__st_tensor *t, uint64_t e)
+{
+    static const char experts[] = ".mlp.experts.";
+    const char *at = strstr(t->name, experts);
+    if (!at || t->rank != 3 || strcmp(t->dtype, "F32") != 0) return NULL;
+    at += sizeof experts - 1;
+    return vkt__arena_printf(a, "%.*s%llu.%s", (int)(at - t->name), t->name, (unsigned long long)e,
+                             at);
+}
+
+/* A stack from its parts. *found false: the file has not even the first. */
+static vkt_status take_experts(source *s, const vkt__st_tensor *t, bool all, matched *m,
+                               bool *found)
+{
+    vkt_status st = VKT_OK;
+    size_t at;
+    *found = false;
+    for (uint64_t e = 0; e < t->shape[0] && expert_name(&s->arena, t, e); e++) {
+        vkt__st_tensor part = { .name = expert_name(&s->arena, t, e),
+                                .dtype = t->dtype,
+                                .rank = 2,
+                                .shape = { t->shape[1], t->shape[2] } };
+        VKT_TRY(find(s, part.name, &at, found));
+        if (!*found && e == 0) return VKT_OK;
+        if (!*found)
+            return vkt__fail(VKT_E_FORMAT, "model", "'%s' has no tensor '%s', but those before it",
+                             s->told, part.name);
+        if (!same_shape(&part, vkt__weights_file_tensor(s->open, at)))
+            return misfit(s, &part, vkt__weights_file_tensor(s->open, at), all, m);
+        VKT_TRY(vkt__weights_file_read_f32(s->open, at,
+                                           (float *)t->data + e * t->shape[1] * t->shape[2]));
+        if (e + 1 == t->shape[0]) m->n_taken++;
+    }
+fail:
+    return st;
+}
+
 static vkt_status take(source *s, const vkt__st_tensor *t, bool all, matched *m)
 {
     vkt_status st;
     size_t at = 0;
-    bool found;
+    bool found, stacked = false;
     VKT_TRY(find(s, t->name, &at, &found));
-    if (!found && all)
+    if (!found) VKT_TRY(take_experts(s, t, all, m, &stacked));
+    if (stacked) return VKT_OK;
+    bool fresh = !strcmp(t->name, "score.weight"); /* of classes: no base has it */
+    if (!found && all && !fresh)
         return vkt__fail(VKT_E_FORMAT, "model",
                          "'%s' has no tensor '%s': it belongs to another model", s->told, t->name);
     if (!found) {
@@ -326,7 +368,7 @@ vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n
     VKT_TRY(check_adapter(&s, t, n));
     for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], all, &m));
     if (!all && !s.map) find_unused(&s, t, n, &m);
-    if (m.n_taken == 0) {
+    if (m.n_taken == 0 && !(all && m.n_absent)) {
         st = vkt__fail(VKT_E_FORMAT, "train",
                        "no tensor of '%s' agrees with the model in name and shape: compare with "
                        "`vktrain inspect`",
@@ -341,6 +383,23 @@ fail:
 }
 
 /* ---- a whole model's ---- */
+
+/* The stack that a file's "model.layers.0.mlp.experts.7.gate_proj.weight" belongs to; NULL: none.
+ */
+static const vkt__st_tensor *stack_of(const vkt__st_tensor *t, size_t n, const char *name)
+{
+    static const char experts[] = ".mlp.experts.";
+    const char *at = strstr(name, experts);
+    if (!at) return NULL;
+    at += sizeof experts - 1;
+    size_t digits = strspn(at, "0123456789"), first = (size_t)(at - name);
+    if (!digits || digits > 6 || at[digits] != '.' || (*at == '0' && digits > 1)) return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (t[i].rank == 3 && !strncmp(t[i].name, name, first) &&
+            !strcmp(t[i].name + first, at + digits + 1))
+            return strtoull(at, NULL, 10) < t[i].shape[0] ? &t[i] : NULL;
+    return NULL;
+}
 
 static const vkt__st_tensor *place_of(const vkt__st_tensor *t, size_t n, const char *name)
 {
@@ -394,12 +453,12 @@ fail:
  * something else. */
 static vkt_status check_place(source *s, const vkt__st_tensor *t, size_t n, const char *name)
 {
-    if (place_of(t, n, name) || ends_in(name, ".rotary_emb.inv_freq") ||
+    if (place_of(t, n, name) || stack_of(t, n, name) || ends_in(name, ".rotary_emb.inv_freq") ||
         ends_in(name, ".attn.bias") || ends_in(name, ".attn.masked_bias") ||
         ends_in(name, ".attention.bias") || ends_in(name, ".attention.masked_bias"))
         return VKT_OK;
     if (!strcmp(name, "lm_head.weight") || !strcmp(name, "embed_out.weight"))
-        return check_head(s, t, n, name);
+        return place_of(t, n, "score.weight") ? VKT_OK : check_head(s, t, n, name);
     return vkt__fail(VKT_E_FORMAT, "model",
                      "'%s': the model that config.json describes has no tensor '%s'", s->told,
                      vkt__show(name).s);

@@ -2,6 +2,8 @@
 #include "models/language.h"
 
 #include "base/os.h"
+#include "data/text/tokenizer_chat.h"
+#include "data/text/tokenizer_json.h"
 
 /* Dimension d of the tensor whose name ends so; 0: there is none. */
 static uint32_t dimension(const vkt__weights *x, const char *end, uint32_t d)
@@ -27,7 +29,10 @@ static void complete(vkt__hf_config *h, const vkt__weights *x, uint32_t context)
     size_t i = 0;
     while (strcmp(rows[i].names, h->names) != 0) i++;
     h->vocab = dimension(x, rows[i].table, 0);
-    h->mlp = dimension(x, rows[i].mlp, rows[i].d) / rows[i].parts;
+    /* Where all layers have experts, what the config says stays. */
+    uint32_t mlp = dimension(x, rows[i].mlp, rows[i].d) / rows[i].parts;
+    if (h->experts) h->experts_mlp = dimension(x, "mlp.experts.up_proj.weight", 1);
+    if (mlp || !h->mlp) h->mlp = mlp ? mlp : h->experts_mlp;
     if (h->gpt2) h->context = dimension(x, "wpe.weight", 0);
     h->context = VKT_MAX(h->context, h->gpt2 ? 0 : context);
 }
@@ -45,6 +50,26 @@ void vkt__language_close(vkt__language *l)
     vkt_model_destroy(&l->model);
     vkt_tokenizer_destroy(&l->tokenizer);
     vkt__trained_close(&l->trained);
+    vkt__arena_finish(&l->arena);
+}
+
+/* Of a classifier of texts: its tokenizer, its classes, and the id that fills rows up: the
+ * tokenizer's, or the end of a text where it has none. */
+static vkt_status open_classes(vkt__language *l)
+{
+    vkt_status st;
+    vkt__schema s;
+    VKT_TRY(vkt__trained_classes(&l->trained, &l->arena, &s));
+    VKT_TRY(vkt__tokenizer_parse_json(s.tokenizer, strlen(s.tokenizer),
+                                      "the checkpoint's tokenizer", &l->tokenizer));
+    const char *pad = vkt__tokenizer_setting(l->tokenizer, "pad_token");
+    if (!pad) pad = vkt__tokenizer_setting(l->tokenizer, "eos_token");
+    uint32_t id = pad ? vkt_tokenizer_find(l->tokenizer, pad) : VKT_NO_TOKEN;
+    l->config.pad = id == VKT_NO_TOKEN ? vkt_tokenizer_get_info(l->tokenizer)->end : id;
+    l->config.labels = s.class_values;
+    l->config.n_labels = s.n_outputs;
+fail:
+    return st;
 }
 
 vkt_status vkt__language_open(const char *checkpoint, vkt__language *l)
@@ -54,7 +79,8 @@ vkt_status vkt__language_open(const char *checkpoint, vkt__language *l)
     VKT_TRY(vkt__trained_open(checkpoint, &l->trained));
     const vkt_config *c = l->trained.config;
     VKT_TRY(vkt__hf_config_of(c->layers, c->n_layers, &l->config));
-    VKT_TRY(vkt_tokenizer_from_schema(l->trained.schema, &l->tokenizer));
+    VKT_TRY(l->config.score ? open_classes(l)
+                            : vkt_tokenizer_from_schema(l->trained.schema, &l->tokenizer));
     VKT_TRY(vkt__trained_text(&l->trained, l->tokenizer, &l->model, &l->weights));
     complete(&l->config, &l->weights, c->data.context);
 fail:

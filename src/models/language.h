@@ -13,6 +13,7 @@ typedef struct vkt__language {
     vkt__trained trained;
     vkt__hf_config config; /* complete */
     vkt_tokenizer *tokenizer;
+    vkt__arena arena; /* names of classes, where it gives these: config.score */
     vkt_model *model; /* without a device: names and shapes */
     vkt__weights weights;
 } vkt__language;

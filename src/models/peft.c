@@ -1,11 +1,11 @@
 /* peft.h. The keys of adapter_config.json are those of peft.LoraConfig (github.com/huggingface/peft
  * 0.18), of which later ones come with every version. */
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include <jansson.h>
 #include <pcre2.h>
 
 #include "base/os.h"
 #include "base/words.h"
+#include "formats/json_text.h"
 #include "models/adapter.h"
 #include "models/peft.h"
 
@@ -170,7 +170,7 @@ static vkt_status take_config(const char *path, const json_t *o, vkt__peft *p)
 vkt_status vkt__peft_config(const char *text, size_t n, const char *path, vkt__peft *p)
 {
     json_error_t error;
-    json_t *o = json_loadb(text, n, 0, &error);
+    json_t *o = vkt__json_parse(text, n, 0, &error);
     vkt_status st =
         json_is_object(o)
             ? take_config(path, o, p)

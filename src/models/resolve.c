@@ -19,7 +19,8 @@ static vkt_status init_of_run(vkt_config *c)
     VKT_TRY(vkt__trained_open(c->init, &base));
     const vkt_data_desc *d = &base.config->data;
     VKT_TRY(vkt__model_take(c, base.config->layers, base.config->n_layers, c->init));
-    if (vkt__config_is_text(c) && vkt__config_is_text(base.config)) {
+    bool scores = c->data.text && base.config->data.text && c->layers[0].transformer.score;
+    if ((vkt__config_is_text(c) && vkt__config_is_text(base.config)) || scores) {
         if (!c->data.vocab) c->data.vocab = d->vocab;
         if (!c->data.tokenizer && d->tokenizer)
             c->data.tokenizer = vkt__arena_strdup(a, d->tokenizer);
@@ -97,6 +98,16 @@ fail:
     return st;
 }
 
+/* The weights of classes are no base's: an adapter has its own. */
+static void save_score(vkt_config *c)
+{
+    const char *words = c->lora.modules;
+    if (!c->lora.rank || !c->n_layers || !c->layers[0].transformer.score) return;
+    for (const char *p = words; p && *(p += strspn(p, ", ")); p += strcspn(p, ", "))
+        if (strcspn(p, ", ") == 5 && !strncmp(p, "score", 5)) return;
+    c->lora.modules = words ? vkt__arena_printf(&c->priv->arena, "%s, score", words) : "score";
+}
+
 vkt_status vkt_config_finish(vkt_config *c)
 {
     vkt_status st = VKT_OK;
@@ -114,6 +125,7 @@ vkt_status vkt_config_finish(vkt_config *c)
     } else if (c->init && c->data.source) {
         VKT_TRY(pixels_of_init(c));
     }
+    save_score(c);
     VKT_TRY(vkt__config_check(c));
 fail:
     return st;

@@ -188,20 +188,36 @@ fail:
     return st;
 }
 
+vkt_status vkt__trained_classes(const vkt__trained *t, vkt__arena *arena, vkt__schema *out)
+{
+    vkt_status st = vkt__schema_parse(t->schema, arena, out);
+    if (st == VKT_OK && (out->task != VKT_TASK_CLASSIFY || !out->tokenizer || !out->class_values))
+        st = vkt__fail(VKT_E_ARG, "model", "'%s' is no model of classes of texts", t->dir);
+    return st;
+}
+
 vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokenizer,
                              vkt_model **model, vkt__weights *weights)
 {
     vkt_status st;
     const vkt_config *c = t->config;
+    vkt__arena arena = { 0 };
+    vkt__schema schema;
     vkt_model_desc desc = { .layers = c->layers,
                             .n_layers = c->n_layers,
                             .input = vkt_shape1(c->data.context),
                             .n_outputs = vkt__trained_n_vocab(t, tokenizer),
                             .source = t->dir };
+    if (c->layers[0].transformer.score) {
+        VKT_TRY(vkt__trained_classes(t, &arena, &schema));
+        desc.embed_rows = desc.n_outputs;
+        desc.n_outputs = schema.n_outputs;
+    }
     VKT_TRY(vkt_model_create(NULL, &desc, model));
     VKT_TRY(vkt__weights_create(*model, NULL, weights));
     VKT_TRY(vkt__trained_fill(t, weights->model, weights->n_model, false));
 fail:
+    vkt__arena_finish(&arena);
     return st;
 }
 

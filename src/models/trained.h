@@ -4,6 +4,7 @@
 #ifndef VKT_MODELS_TRAINED_H
 #define VKT_MODELS_TRAINED_H
 
+#include "data/parts/parts.h"
 #include "models/peft.h"
 #include "models/weights.h"
 #include "runs/checkpoint_set.h"
@@ -32,6 +33,9 @@ uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokeni
  * one that it was trained beside; IO: it is not there. */
 vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,
                              bool raw);
+/* Where the model gives classes of texts (data.text and `score`), what its data is. FORMAT: it is
+ * no such model's; it has other tasks than classes. */
+vkt_status vkt__trained_classes(const vkt__trained *t, vkt__arena *arena, vkt__schema *out);
 /* A language model's weights in host memory, in a model without a device; the caller destroys the
  * model and finishes the weights, whatever came. */
 vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokenizer,

@@ -116,7 +116,7 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
 vkt_status vkt__weights_hold(vkt__weights *w, size_t i)
 {
     vkt__st_tensor *t = &w->base[i];
-    uint64_t n = t->shape[0] * t->shape[1];
+    uint64_t n = t->shape[0] * t->shape[1] * (t->rank > 2 ? t->shape[2] : 1);
     if (t->data) return VKT_OK;
     t->data = t->user = malloc(n * sizeof(float));
     if (!t->data)

@@ -70,7 +70,7 @@ vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generato
     *out = NULL;
     gen->m = m;
     gen->gpu = vkt_model_gpu(m);
-    if (!l || l->kind != vkt__transformer_kinds) {
+    if (!l || l->kind != vkt__transformer_kinds || l->spec.transformer.score) {
         st =
             vkt__fail(VKT_E_ARG, "model", "the model is not a transformer: it can't generate text");
         goto fail;

@@ -88,7 +88,7 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
         if (st == VKT_OK) st = l->kind->plan(m, l);
         if (st != VKT_OK) return st;
         in = l->out;
-        if (whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
+        if (l->out.rank == 2 && whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
     }
     *out = (vkt__layer_list) { layers, n };
     *out_shape = in;

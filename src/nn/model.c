@@ -53,14 +53,18 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->n_outputs = desc->n_outputs;
     m->precision = desc->precision;
     m->adapters.desc = desc->lora;
+    m->noise = desc->noise;
     m->n_plain = desc->n_plain;
     m->embed_rows = desc->embed_rows;
     const char *first = desc->n_layers ? desc->layers[0].type : "";
-    if (m->embed_rows && strcmp(first, "embed") && strcmp(first, "sentence")) {
+    bool scores = desc->n_layers && desc->layers[0].transformer.score;
+    if (m->embed_rows && strcmp(first, "embed") && strcmp(first, "sentence") && !scores) {
         st = vkt__fail(
             VKT_E_ARG, "model",
             "%s: data.embed names columns: begin the model with `- embed: 16`, a vector of "
-            "16 numbers for each of their values; where data.text names one, with `- sentence`",
+            "16 numbers for each of their values; where data.text names one, with `- sentence`, or "
+            "set "
+            "score: true of a transformer",
             m->source);
         goto fail;
     }

@@ -41,6 +41,21 @@ void vkt__model_set_table(vkt_model *m, int param)
     m->params[param].table = true;
 }
 
+void vkt__model_set_exact(vkt_model *m, int param)
+{
+    m->params[param].exact = true;
+}
+
+void vkt__model_set_stacked(vkt_model *m, int param)
+{
+    m->params[param].stacked = true;
+}
+
+vkt_tensor *vkt__model_added_loss(const vkt_model *m, const vkt_graph *g)
+{
+    return m->added_to == g ? m->added_loss : NULL;
+}
+
 vkt__adapters *vkt__model_adapters(vkt_model *m)
 {
     return &m->adapters;
@@ -61,7 +76,8 @@ static vkt_quant frozen_kind(const vkt_model *m, const vkt__param *p)
 {
     vkt_quant kind = asked(m);
     bool few = kind == VKT_QUANT_NF4 || kind == VKT_QUANT_Q4_0;
-    if (!p->pub.frozen || p->pub.shape.rank != 2 || kind == VKT_QUANT_F32) return VKT_QUANT_AUTO;
+    bool matrix = p->pub.shape.rank == 2 || p->stacked;
+    if (!p->pub.frozen || !matrix || p->exact || kind == VKT_QUANT_F32) return VKT_QUANT_AUTO;
     if (p->table && few) kind = VKT_QUANT_Q8_0;
     return vkt__quant_words(kind, p->pub.count) ? kind : VKT_QUANT_AUTO;
 }

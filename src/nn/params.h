@@ -18,6 +18,8 @@ typedef struct vkt__param {
     vkt_param pub;
     vkt__init init;
     float scale;
+    bool exact;         /* never kept in fewer bits than f32 */
+    bool stacked;       /* [E, N, K]: a matrix for each of E experts */
     bool table;         /* rows are looked up, or give scores: see vkt_lora.base */
     vkt_buffer *packed; /* of one that pub.quant keeps so */
 } vkt__param;
@@ -76,6 +78,7 @@ struct vkt_model {
     uint64_t *cuts; /* [n_cuts] elements of the flat buffers before each cut: between parameters */
     size_t n_cuts;
     vkt__adapters adapters;
+    float noise; /* see vkt_model_desc */
     vkt_buffer *values, *grads, *state_values;
     uint32_t n_constants;      /* as many of the shape, one after the other */
     vkt_shape constants_shape; /* rank 0: none */
@@ -83,6 +86,9 @@ struct vkt_model {
     vkt_buffer *constants;
     vkt_dtype precision;
     vkt_buffer *shadow; /* the values in that precision; NULL in f32 */
+    /* What the training graph that was built last adds to its loss: [1] f32, or NULL. */
+    vkt_tensor *added_loss;
+    const vkt_graph *added_to;
 };
 
 /* ---- what is declared while layers are planned ---- */
@@ -95,6 +101,8 @@ int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__i
 /* Of an adapter: it is trained though others are frozen. */
 void vkt__model_set_trained(vkt_model *m, int param);
 void vkt__model_set_table(vkt_model *m, int param);
+void vkt__model_set_exact(vkt_model *m, int param);
+void vkt__model_set_stacked(vkt_model *m, int param);
 void vkt__model_set_order(vkt_model *m, int param, vkt_param_order order);
 void vkt__model_set_by_head(vkt_model *m, int param, uint32_t heads);
 /* Something the layer keeps that is no parameter, and its initial value. */
@@ -112,6 +120,10 @@ vkt__adapters *vkt__model_adapters(vkt_model *m);
 uint32_t vkt__model_n_outputs(const vkt_model *m);
 /* The i-th layer of the whole; NULL past the last. */
 const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i);
+
+/* What g, which must be the graph built last, adds to the mean loss of its batch: [1] f32; NULL:
+ * nothing. */
+vkt_tensor *vkt__model_added_loss(const vkt_model *m, const vkt_graph *g);
 
 /* vkt_model_build without adapters, dropout or gradients: the base. */
 vkt_tensor *vkt__model_build_base(vkt_model *m, vkt_graph *g, vkt_tensor *x);

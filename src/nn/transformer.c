@@ -1,7 +1,8 @@
 /* The transformer layer: a whole language model, tokens [B, T] u32 -> logits [B, T, V]. Parameters
  * are named and laid out as Hugging Face's files have them (vkt__naming), so that these load as
  * they are. And the sentence layer, the same blocks for a column of sentences: ids of tokens [B, T]
- * f32, below 0 where there is none -> [B, C]. */
+ * f32, below 0 where there is none -> [B, C]. With `score` a transformer gives classes of such ids.
+ */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,6 +13,9 @@
 #include "nn/lora.h"
 #include "tensor/graph/graph.h"
 #include "tensor/ops/ops.h"
+#include "tensor/ops/ops_expert.h"
+
+#define SCORE "score.weight"
 
 static bool is(const char *word, const char *what)
 {
@@ -98,9 +102,41 @@ static void add_attention(planner *p, const char *prefix, float residual)
     add_gain(p, prefix, "self_attn.k_norm", t->qk_norm_all ? kv : s->D);
 }
 
-static void add_feed_forward(planner *p, const char *prefix, float residual)
+static bool has_experts(const vkt__layer *l, uint32_t i)
+{
+    const vkt_transformer *t = &l->spec.transformer;
+    return t->experts && vkt__layer_set_has(t->experts_layers, i);
+}
+
+/* E matrices in one, so that a product finds each expert's by its number. */
+static void add_stack(planner *p, const char *prefix, const char *name, uint32_t out, uint32_t in,
+                      float scale)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%smlp.experts.%s.weight", prefix, name);
+    add(p, text, vkt_shape3(p->l->spec.transformer.experts, out, in), VKT_INIT_NORMAL, scale);
+    vkt__model_set_stacked(p->m, p->last);
+}
+
+static void add_experts(planner *p, const char *prefix, float residual)
+{
+    char text[128];
+    const vkt__tshape *s = p->s;
+    snprintf(text, sizeof text, "%smlp.gate.weight", prefix);
+    add(p, text, vkt_shape2(p->l->spec.transformer.experts, s->C), VKT_INIT_NORMAL, p->scale);
+    vkt__model_set_exact(p->m, p->last);
+    add_stack(p, prefix, "gate_proj", s->expert_mlp, s->C, p->scale);
+    add_stack(p, prefix, "up_proj", s->expert_mlp, s->C, p->scale);
+    add_stack(p, prefix, "down_proj", s->C, s->expert_mlp, residual);
+}
+
+static void add_feed_forward(planner *p, uint32_t i, const char *prefix, float residual)
 {
     const vkt__tshape *s = p->s;
+    if (has_experts(p->l, i)) {
+        add_experts(p, prefix, residual);
+        return;
+    }
     bool bias = p->bias || p->l->spec.transformer.mlp_bias, in_up = s->names->gate_in_up;
     if (s->gated && !in_up) add_linear(p, prefix, s->names->gate, s->C, s->mlp, bias, p->scale);
     add_linear(p, prefix, s->names->up, s->C, in_up ? 2 * s->mlp : s->mlp, bias, p->scale);
@@ -119,7 +155,7 @@ static void add_block(planner *p, uint32_t i)
     add_attention(p, prefix, residual);
     add_norm(p, prefix, norms.attention_out);
     add_norm(p, prefix, norms.mlp_in);
-    add_feed_forward(p, prefix, residual);
+    add_feed_forward(p, i, prefix, residual);
     add_norm(p, prefix, norms.mlp_out);
 }
 
@@ -151,15 +187,37 @@ static vkt_status plan(vkt_model *m, vkt__layer *l, uint32_t n_vocab)
     if (s.learned) add_table(&p, s.names->positions, s.P);
     for (uint32_t i = 0; i < s.n_layers; i++) add_block(&p, i);
     if (s.place != VKT_NORM_POST) add_norm(&p, "", s.names->last_norm);
-    if (t->untied) add_table(&p, s.names->head, s.V);
+    if (t->untied && !t->score) add_table(&p, s.names->head, s.V);
     if (n_tables) vkt__model_set_constants(m, n_tables, vkt_shape2(s.P, s.R), tables);
-    l->out = l->kind->is_whole ? vkt_shape2(s.T, s.V) : vkt_shape1(s.C);
+    l->out = l->kind->is_whole && !t->score ? vkt_shape2(s.T, s.V) : vkt_shape1(s.C);
 fail:
     return st;
 }
 
+/* Classes: rows that are looked up have no place for learned positions. */
+static vkt_status score_plan(vkt_model *m, vkt__layer *l)
+{
+    const vkt_transformer *t = &l->spec.transformer;
+    uint32_t rows = m->embed_rows, n = vkt__model_n_outputs(m);
+    if (!rows || m->n_plain)
+        return vkt__layer_error(l, "score: the data must be a table whose data.text names a column "
+                                   "of texts");
+    if (!t->positions || is(t->positions, "learned") || is(t->norm_place, "post"))
+        return vkt__layer_error(l, "score: not with learned positions (GPT-2's) or norm_place: "
+                                   "post");
+    if (t->experts) return vkt__layer_error(l, "score: not with experts");
+    m->embed_rows = 0;
+    vkt_status st = plan(m, l, rows);
+    if (st != VKT_OK) return st;
+    vkt__model_add_named(m, SCORE, vkt_shape2(n, t->width), VKT_INIT_NORMAL, 1);
+    l->n_params++;
+    l->out = vkt_shape1(n);
+    return VKT_OK;
+}
+
 static vkt_status transformer_plan(vkt_model *m, vkt__layer *l)
 {
+    if (l->spec.transformer.score) return score_plan(m, l);
     return plan(m, l, vkt__model_n_outputs(m));
 }
 
@@ -303,9 +361,49 @@ static vkt_tensor *attend(vkt__tbuilder *b, uint32_t layer, const char *prefix, 
     return linear(b, prefix, b->s.names->o, y);
 }
 
-static vkt_tensor *feed_forward(vkt__tbuilder *b, const char *prefix, vkt_tensor *x)
+static vkt_tensor *sum_of(vkt_graph *g, vkt_tensor *a, vkt_tensor *b)
+{
+    return a ? vkt_add(g, a, b) : b;
+}
+
+/* The rows are sorted by expert, each expert's multiplied with its own matrices, and added up. */
+static vkt_tensor *experts(vkt__tbuilder *b, const char *prefix, vkt_tensor *x)
+{
+    vkt_graph *g = b->g;
+    const vkt_transformer *t = &b->l->spec.transformer;
+    vkt_shape shape = x->shape;
+    vkt_tensor *rows = vkt_reshape(g, x, vkt_shape2((uint32_t)(x->count / b->s.C), b->s.C)),
+               *p = vkt_softmax(g, vkt_matmul_as(g, VKT_LAYOUT_NT, rows,
+                                                 param(b, prefix, "mlp.gate.weight"), VKT_F32));
+    vkt__routes to = vkt__route(g, p, t->experts_used, t->experts_norm);
+    if (b->train && t->experts_balance > 0) {
+        b->expert_rows = sum_of(g, b->expert_rows, to.count);
+        b->expert_sums = sum_of(g, b->expert_sums, vkt_sum_rows(g, p));
+        b->routed += rows->shape.d[0];
+    }
+    vkt_tensor *in = vkt__expert_gather(g, rows, &to),
+               *gate =
+                   vkt__expert_linear(g, in, param(b, prefix, "mlp.experts.gate_proj.weight"), &to),
+               *up = vkt__expert_linear(g, in, param(b, prefix, "mlp.experts.up_proj.weight"), &to),
+               *y = vkt__expert_linear(g, vkt_gated(g, gate, up, b->s.act),
+                                       param(b, prefix, "mlp.experts.down_proj.weight"), &to);
+    return vkt_reshape(g, vkt__expert_combine(g, y, &to), shape);
+}
+
+/* As transformers' load_balancing_loss_func: shares are of the tokens of all layers. */
+static vkt_tensor *balance(const vkt__tbuilder *b)
+{
+    const vkt_transformer *t = &b->l->spec.transformer;
+    if (!b->routed) return NULL;
+    double rows = b->routed, factor = (double)t->experts_balance * t->experts / rows / rows;
+    return vkt_scale(b->g, vkt_sum(b->g, vkt_mul(b->g, b->expert_sums, b->expert_rows)),
+                     (float)factor);
+}
+
+static vkt_tensor *feed_forward(vkt__tbuilder *b, uint32_t i, const char *prefix, vkt_tensor *x)
 {
     const vkt__naming *names = b->s.names;
+    if (has_experts(b->l, i)) return experts(b, prefix, x);
     vkt_tensor *h = linear(b, prefix, names->up, x);
     if (names->gate_in_up)
         h = vkt_gated(b->g, h, NULL, b->s.act);
@@ -330,13 +428,13 @@ static vkt_tensor *block(vkt__tbuilder *b, uint32_t i, vkt_tensor *x)
         const char *n1 = b->s.names->norm_1, *n2 = b->s.names->norm_2;
         x = norm(b, prefix, n1, vkt_add(b->g, x, added(b, "", NULL, attend(b, i, prefix, x))));
         return norm(b, prefix, n2,
-                    vkt_add(b->g, x, added(b, "", NULL, feed_forward(b, prefix, x))));
+                    vkt_add(b->g, x, added(b, "", NULL, feed_forward(b, i, prefix, x))));
     }
     vkt__norm_names n = vkt__norm_names_of(&b->s);
     vkt_tensor *y = attend(b, i, prefix, norm(b, prefix, n.attention_in, x));
     y = vkt_add(b->g, x, added(b, prefix, n.attention_out, y));
     if (!b->l->spec.transformer.parallel) x = y;
-    x = feed_forward(b, prefix, norm(b, prefix, n.mlp_in, x));
+    x = feed_forward(b, i, prefix, norm(b, prefix, n.mlp_in, x));
     return vkt_add(b->g, y, added(b, prefix, n.mlp_out, x));
 }
 
@@ -368,9 +466,17 @@ static vkt_tensor *embed(vkt__tbuilder *b, vkt_tensor *tokens)
     return vkt_embedding(b->g, &in);
 }
 
+/* Of a whole row's tokens: its padding counts, as in transformers. */
+static vkt_tensor *noisy(vkt__tbuilder *b, vkt_tensor *x)
+{
+    float size = b->m->noise / sqrtf((float)b->s.T * (float)b->s.C);
+    return b->train && size > 0 ? vkt_noise(b->g, x, vkt_step(b->g), size) : x;
+}
+
 static vkt_tensor *blocks(vkt__tbuilder *b, vkt_tensor *tokens)
 {
-    vkt_tensor *x = dropout(b, scaled(b, embed(b, tokens), b->l->spec.transformer.embedding_scale));
+    vkt_tensor *x = scaled(b, embed(b, tokens), b->l->spec.transformer.embedding_scale);
+    x = dropout(b, noisy(b, x));
     for (uint32_t i = 0; i < b->s.n_layers; i++) x = block(b, i, x);
     return x;
 }
@@ -394,17 +500,47 @@ vkt_tensor *vkt__transformer_head(vkt__tbuilder *b, vkt_tensor *x)
     return vkt_scale(b->g, y, t->logit_cap);
 }
 
+/* [B, 1, T]: one where a row of ids [B, T] has its last token. */
+static vkt_tensor *last_tokens(vkt__tbuilder *b, vkt_tensor *ids)
+{
+    uint32_t B = ids->shape.d[0], T = b->s.T;
+    vkt_tensor *there = vkt_lookup(b->g, ids, vkt_fill(b->g, vkt_shape2(b->s.V, 1), 1), 0);
+    if (T == 1) return vkt_reshape(b->g, there, vkt_shape3(B, 1, 1));
+    there = vkt_reshape(b->g, there, (vkt_shape) { 4, { B, 1, T, 1 } });
+    vkt_tensor *next =
+        vkt__op(b->g, &vkt__op_pad2d, &there, 1, (vkt_attr) { .pad = { { 0, -1 }, { 0, 1 } } });
+    there = vkt_add(b->g, there, vkt_scale(b->g, next, -1));
+    return vkt_reshape(b->g, there, vkt_shape3(B, 1, T));
+}
+
+/* Ids of tokens [B, T] f32, below 0 behind the last -> classes [B, n]. */
+static vkt_tensor *score_build(vkt__tbuilder *b, vkt_tensor *x)
+{
+    uint32_t B = x->shape.d[0];
+    b->s.V = b->m->params[b->l->w].pub.shape.d[0];
+    vkt_tensor *last = last_tokens(b, x),
+               *y = vkt_matmul_batched(b->g, VKT_LAYOUT_NN, last, blocks(b, x), VKT_F32);
+    y = norm(b, "", b->s.names->last_norm, vkt_reshape(b->g, y, vkt_shape2(B, b->s.C)));
+    return vkt_matmul(b->g, VKT_LAYOUT_NT, y, vkt__model_named(b->m, b->g, SCORE));
+}
+
 static vkt_tensor *transformer_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                                      bool train)
 {
     vkt__tbuilder b = { .m = m, .g = g, .l = l, .train = train };
     vkt_status st = vkt__transformer_shape(l, vkt__model_n_outputs(m), &b.s);
     if (st != VKT_OK) return g->status = st, g->inert;
+    if (l->spec.transformer.score) return score_build(&b, x);
     b.docs = vkt__input_named(g, VKT_TOKEN_DOCUMENTS);
     /* Copied, because every layer reads it and a batch may be in memory that is slow for the
      * device. */
     if (b.docs && g->gpu && !vkt_gpu_caps(g->gpu)->unified) b.docs = vkt_copy(g, b.docs);
-    return vkt__transformer_head(&b, vkt__transformer_body(&b, x));
+    vkt_tensor *logits = vkt__transformer_head(&b, vkt__transformer_body(&b, x));
+    if (train) {
+        m->added_loss = balance(&b);
+        m->added_to = g;
+    }
+    return logits;
 }
 
 /* Tokens attend to those before them, so that none sees the padding behind; the sum over the tokens

@@ -119,6 +119,7 @@ static vkt_status check_names(const vkt__layer *l, const vkt__tshape *s)
     if ((t->qk_norm || t->qk_norm_all) && !llama) what = "qk_norm or qk_norm_all";
     if ((t->attention_bias || t->qkv_bias || t->mlp_bias || t->bias) && !llama)
         what = "attention_bias, qkv_bias, mlp_bias or all_bias";
+    if (t->experts && !(llama && s->gated)) what = "experts without a gated activation";
     if (s->place >= VKT_NORM_AFTER && !llama) what = "norm_place: after or both";
     if (!what) return VKT_OK;
     return vkt__fail(VKT_E_ARG, "model", "%s: names %s have no place for %s", l->where, n->word,
@@ -149,6 +150,30 @@ static vkt_status check_heads(const vkt__layer *l, const vkt__tshape *s)
                          "%s: rotary: an even number up to the head's %u is expected, not %u, with "
                          "positions: rope",
                          l->where, s->D, s->R);
+    return VKT_OK;
+}
+
+/* Top-k of a row goes through all experts for each that is used; see ops_route.c. */
+static vkt_status check_experts(const vkt__layer *l, const vkt__tshape *s)
+{
+    const vkt_transformer *t = &l->spec.transformer;
+    bool any = t->experts > 0;
+    if (!any && (t->experts_used || t->experts_mlp || t->experts_norm || t->experts_balance > 0))
+        return vkt__fail(VKT_E_ARG, "model",
+                         "%s: experts_used, experts_mlp, experts_norm and "
+                         "experts_balance need experts",
+                         l->where);
+    if (any && (!t->experts_used || t->experts_used > t->experts))
+        return vkt__fail(VKT_E_ARG, "model",
+                         "%s: experts_used: 1 to the %u experts are expected, not %u", l->where,
+                         t->experts, t->experts_used);
+    if (any && (uint64_t)t->experts * t->experts_used > 50000)
+        return vkt__fail(VKT_E_ARG, "model", "%s: experts times experts_used is more than 50000",
+                         l->where);
+    if (any && (s->C % 4 || s->expert_mlp % 4))
+        return vkt__fail(VKT_E_SHAPE, "model",
+                         "%s: with experts width %u and experts_mlp %u must be multiples of 4",
+                         l->where, s->C, s->expert_mlp);
     return VKT_OK;
 }
 
@@ -187,6 +212,9 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
     s->mlp = t->mlp     ? t->mlp
              : s->gated ? (uint32_t)vkt__align(((uint64_t)s->C * 8 + 2) / 3, 64)
                         : 4 * s->C;
+    s->expert_mlp = t->experts_mlp ? t->experts_mlp : s->mlp;
+    VKT_TRY(check_layers(l, s, "experts_layers: experts", t->experts_layers, t->experts > 0));
+    VKT_TRY(check_experts(l, s));
 fail:
     return st;
 }

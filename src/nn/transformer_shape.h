@@ -27,7 +27,7 @@ typedef enum vkt__norm_place {
 /* A description with defaults filled in. P: positions that there are, T or more. R: numbers of a
  * head that turn. */
 typedef struct vkt__tshape {
-    uint32_t T, V, C, H, Hkv, D, P, R, mlp, n_layers;
+    uint32_t T, V, C, H, Hkv, D, P, R, mlp, expert_mlp, n_layers;
     const vkt__naming *names;
     vkt__norm_place place;
     bool gated, rope, learned, rms;

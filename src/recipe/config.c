@@ -9,7 +9,7 @@
 #include "recipe/measure.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_model.h"
-#include "tensor/ops/rules.h"
+#include "tensor/twins/rules.h"
 
 vkt_status vkt_config_create(vkt_config **out)
 {
@@ -72,13 +72,8 @@ static vkt_status unknown_recipe(const char *recipe)
 
 vkt_status vkt_config_parse(vkt_config *c, const char *text, size_t n, const char *source)
 {
-    vkt__yaml *root;
-    vkt_status st = VKT_OK;
     c->source = vkt__arena_strdup(&c->priv->arena, source);
-    VKT_TRY(vkt__yaml_parse(&c->priv->arena, text, n, c->source, &root));
-    VKT_TRY(vkt__recipe_apply(c, root, c->source));
-fail:
-    return st;
+    return vkt__recipe_apply(c, text, n, c->source);
 }
 
 vkt_status vkt__config_of_run(const char *yaml, vkt_config **out)
@@ -99,7 +94,7 @@ vkt_status vkt_config_load(vkt_config *c, const char *recipe)
     if (!looks_like_path && (!vkt__file_exists(recipe) || vkt__is_dir(recipe))) {
         for (size_t i = 0; vkt_recipe(i, &name, NULL, &text); i++)
             if (!strcmp(name, recipe)) return vkt_config_parse(c, text, strlen(text), recipe);
-        return unknown_recipe(recipe);
+        if (!vkt__is_dir(recipe)) return unknown_recipe(recipe);
     }
     char *data = NULL;
     size_t n;
@@ -109,7 +104,8 @@ vkt_status vkt_config_load(vkt_config *c, const char *recipe)
             "no recipe '%s': there is no such file; `vktrain recipes` lists the built-in ones, "
             "`vktrain init DATA` writes one for your data",
             recipe);
-    vkt_status st = vkt__file_read(recipe, VKT__YAML_BYTES, &data, &n);
+    vkt_status st = vkt__recipe_not_folder(c, recipe);
+    if (st == VKT_OK) st = vkt__file_read(recipe, VKT__YAML_BYTES, &data, &n);
     if (st == VKT_OK) st = vkt_config_parse(c, data, n, recipe);
     free(data);
     return st;
@@ -531,6 +527,12 @@ static vkt_status finish_lora(vkt_config *c)
     return VKT_OK;
 }
 
+static vkt_status check_neftune(const vkt_config *c)
+{
+    if (!(c->neftune > 0) || !strcmp(c->layers[0].type, "transformer")) return VKT_OK;
+    return vkt__config_refuse(c, "train.neftune", "only for language models: model: transformer");
+}
+
 static vkt_status no_model(const vkt_config *c)
 {
     return vkt__fail(VKT_E_ARG, "config", "%s: model is missing: a list of layers",
@@ -563,6 +565,7 @@ vkt_status vkt__config_check(vkt_config *c)
     uint64_t total = c->schedule.steps + (c->schedule.warmup_included ? 0 : c->schedule.warmup);
     if (!c->eval_batch) c->eval_batch = (uint32_t)VKT_MIN(4ull * c->batch, 1u << 22);
     if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);
+    VKT_TRY(check_neftune(c));
     VKT_TRY(check_compress(c));
     VKT_TRY(check_sync(c));
     if (!c->log_every) c->log_every = (uint32_t)VKT_MAX(VKT_MIN(total / 20, 1000000000u), 1);

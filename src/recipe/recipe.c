@@ -1,10 +1,11 @@
-/* recipe.h: a recipe's tree -> options. Nested keys are joined by dots and looked up in the option
+/* recipe.h: a recipe's text -> options. Nested keys are joined by dots and looked up in the option
  * table, so the table alone says what a recipe may hold. The model list is read in recipe_model.c.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/number.h"
+#include "base/os.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_model.h"
 
@@ -229,11 +230,41 @@ fail:
     return st;
 }
 
-vkt_status vkt__recipe_apply(vkt_config *c, const vkt__yaml *root, const char *source)
+/* What else may have been named where a recipe is expected: a file of data. */
+static const char *if_data(vkt_config *c, const char *source)
+{
+    const char *end = strrchr(source, '.');
+    if ((end && (!strcmp(end, ".yaml") || !strcmp(end, ".yml"))) || !vkt__file_exists(source))
+        return "";
+    return vkt__arena_printf(&c->priv->arena, "; if '%s' is data, `vktrain init` writes a recipe",
+                             source);
+}
+
+vkt_status vkt__recipe_apply(vkt_config *c, const char *text, size_t n, const char *source)
 {
     bool seen[VKT__MAX_OPTIONS] = { false };
+    vkt__yaml *root;
+    vkt__log_hold(true);
+    vkt_status st = vkt__yaml_parse(&c->priv->arena, text, n, source, &root);
+    vkt__log_hold(false);
+    if (st != VKT_OK)
+        return vkt__fail(st, "config", "%s%s", vkt__last_failure(), if_data(c, source));
     if (root->kind != VKT__YAML_MAP)
-        return vkt__fail(VKT_E_ARG, "config", "%s:%d: a recipe is a block of `key: value` lines",
-                         source, root->line);
+        return vkt__fail(VKT_E_ARG, "config", "%s:%d: a recipe is a block of `key: value` lines%s",
+                         source, root->line, if_data(c, source));
     return apply(c, root, "", source, seen);
+}
+
+vkt_status vkt__recipe_not_folder(vkt_config *c, const char *path)
+{
+    if (!vkt__is_dir(path)) return VKT_OK;
+    if (vkt__file_exists(vkt__arena_printf(&c->priv->arena, "%s/run.json", path)))
+        return vkt__fail(VKT_E_ARG, "config",
+                         "'%s' is a run, not a recipe: `vktrain train RECIPE --run RUN --resume` "
+                         "goes on with a run",
+                         path);
+    return vkt__fail(VKT_E_ARG, "config",
+                     "'%s' is a folder, not a recipe: if it holds data, `vktrain init` writes a "
+                     "recipe",
+                     path);
 }

@@ -249,8 +249,25 @@ static bool noisy(const vkt__evidence *e, vkt__str *text)
     return found;
 }
 
+/* Guesses that look at no input are right in 1 of n_classes, taken class by class. True: the
+ * evaluation is three standard errors of such guesses above that. */
+static bool tells_classes_apart(const vkt_history_eval *x)
+{
+    double sum = 0, variance = 0, k = 0, n = 0;
+    for (size_t c = 0; c < x->n_classes; c++) n += (double)x->class_count[c];
+    for (size_t c = 0; c < x->n_classes; c++) {
+        double of = (double)x->class_count[c];
+        if (of == 0) continue;
+        sum += (double)x->class_correct[c] / of;
+        variance += of / n * (1 - of / n) / of;
+        k++;
+    }
+    return k > 1 && sum / k > 1 / k + 3 * sqrt(variance) / k;
+}
+
 /* A classifier whose best accuracy is that of always naming the most frequent class, within two
- * standard errors; not of so few examples that none could be better. */
+ * standard errors; not of so few examples that none could be better, nor one that is right more
+ * often on each class than guesses are. */
 static bool at_chance(const vkt__evidence *e, vkt__str *text)
 {
     const vkt_history *h = e->h;
@@ -263,16 +280,20 @@ static bool at_chance(const vkt__evidence *e, vkt__str *text)
         n += x->class_count[k];
     }
     for (size_t i = 0; i < h->n_evals; i++)
-        if (!strcmp(h->evals[i].split, x->split)) best = fmax(best, h->evals[i].accuracy);
+        if (!strcmp(h->evals[i].split, x->split)) {
+            best = fmax(best, h->evals[i].accuracy);
+            if (tells_classes_apart(&h->evals[i])) return false;
+        }
     double share = n ? (double)most / (double)n : 1,
            error = sqrt(share * (1 - share) / (double)VKT_MAX(n, 1));
     if (!(share + 2 * error < 1) || !(best <= share + 2 * error)) return false;
     return say(
         text,
-        "the best validation accuracy, %.2f%%, is that of always naming the most frequent "
-        "class (%.2f%%): nothing was learned; lower optim.lr (`vktrain study lr`), and check "
+        "the best validation accuracy, %.2f%% of %llu examples, is within chance of that of always "
+        "naming the most frequent class (%.2f%%): nothing was learned; lower optim.lr (`vktrain "
+        "study lr`), and check "
         "that inputs and labels belong together",
-        100 * best, 100 * share);
+        100 * best, (unsigned long long)n, 100 * share);
 }
 
 /* More than a tenth of the time between the first and last step went into waiting for data. Less

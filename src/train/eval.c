@@ -121,7 +121,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     if (desc->confusion &&
         (text || info->task != VKT_TASK_CLASSIFY || info->n_outputs > VKT__CONFUSION_CLASSES)) {
         st = vkt__fail(VKT_E_ARG, "eval",
-                       "there is no confusion matrix of %s: it supports at most %u classes",
+                       "there is no confusion matrix of %s: it is for up to %u classes",
                        text                                ? "a language model"
                        : info->task == VKT_TASK_REGRESS    ? "numbers"
                        : info->task == VKT_TASK_MULTILABEL ? "several labels"

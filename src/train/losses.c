@@ -54,6 +54,19 @@ vkt__preference vkt__pair_loss(const vkt__losses *s, vkt__ring *l, const vkt__ri
     return vkt__preference_loss(g, s->config, ce, base, l->batch);
 }
 
+/* The model's own share, by the weight that the batch has in the sum. */
+static vkt_tensor *with_added(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
+                              vkt_tensor *sum)
+{
+    const vkt_config *c = s->config;
+    vkt_graph *g = l->graph;
+    vkt_tensor *added = vkt__model_added_loss(s->model, g);
+    if (!added) return sum;
+    float part = (float)l->batch / ((float)c->batch * (float)c->accumulate);
+    vkt_tensor *weight = s->info->pairs ? vkt_fill(g, vkt_shape1(1), part) : vkt_sum(g, in->w);
+    return vkt_add(g, sum, vkt_mul(g, added, weight));
+}
+
 vkt_tensor *vkt__training_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
                                vkt_tensor *logits, vkt_tensor **hits)
 {
@@ -71,5 +84,5 @@ vkt_tensor *vkt__training_loss(const vkt__losses *s, vkt__ring *l, const vkt__ri
     } else {
         loss = vkt__number_loss(c, g, in, logits, class_weights(s, g));
     }
-    return vkt_sum(g, loss.loss);
+    return with_added(s, l, in, vkt_sum(g, loss.loss));
 }

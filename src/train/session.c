@@ -336,6 +336,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                             .source = c->source,
                             .precision = c->precision,
                             .lora = c->lora,
+                            .noise = c->neftune,
                             .n_plain = s->info->n_plain,
                             .embed_rows = s->info->embed_rows,
                             .input = { .rank = s->info->input_rank } };

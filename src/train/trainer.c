@@ -323,20 +323,22 @@ fail:
     return st;
 }
 
-/* A kernel that loses the device while it is timed is left out after that: another time, then. */
+/* A kernel that loses the device while it is timed is left out after that: another time, then. Not
+ * of several ranks, which open theirs together. */
 static vkt_status open_first(vkt__trainer *t)
 {
     enum { MOST_LOST = 4 };
+    const int most = vkt_comm_size(t->desc->comm) == 1 ? MOST_LOST : 1;
     bool as_before = t->desc->resume;
-    t->tries_again = true;
+    t->tries_again = most > 1;
     vkt_status st = open_gpu(t, 0, as_before);
-    for (int i = 1; st == VKT_E_DEVICE && t->gpu && vkt__gpu_lost(t->gpu) && i < MOST_LOST; i++) {
+    for (int i = 1; st == VKT_E_DEVICE && t->gpu && vkt__gpu_lost(t->gpu) && i < most; i++) {
         if (stop_asked) return VKT_E_INTERRUPTED;
         vkt_log(VKT_LOG_WARN, "train",
                 "the device was lost before the first step: it is opened again");
         vkt__session_destroy(&t->s);
         vkt_gpu_destroy(&t->gpu);
-        t->tries_again = i + 1 < MOST_LOST;
+        t->tries_again = i + 1 < most;
         st = open_gpu(t, 0, as_before);
     }
     t->tries_again = false;

@@ -177,15 +177,16 @@ vkt_status vkt__ranks_fit(vkt__trainer *t, bool *again)
     measures mine = { f->accumulate, f->recompute == VKT_SAVING_ALWAYS,
                       f->offload == VKT_SAVING_ALWAYS, f->eval_batch },
              least = mine, *all = vkt__alloc(c->size * sizeof *all);
-    uint32_t who = c->rank;
+    uint32_t who = c->rank, fewest = mine.accumulate;
     VKT_TRY(vkt__comm_all_gather(c, &mine, all, sizeof mine));
     for (uint32_t r = 0; r < c->size; r++) {
         if (all[r].accumulate > least.accumulate) who = r;
+        fewest = VKT_MIN(fewest, all[r].accumulate);
         least.accumulate = VKT_MAX(least.accumulate, all[r].accumulate);
         least.eval_batch = VKT_MIN(least.eval_batch, all[r].eval_batch);
         least.recompute |= all[r].recompute;
     }
-    if (who != c->rank)
+    if (fewest < least.accumulate)
         vkt_log(
             VKT_LOG_WARN, "train",
             "rank %u (%s) has the least memory: all take micro-batches of the size that fits it",

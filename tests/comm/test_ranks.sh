@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # comm with two to four ranks: sums, gathers, a rank that fails, texts that differ, a rank that is stopped.
-# usage: test_ranks.sh TEST_COMM
+# usage: test_ranks.sh TEST_COMM BENCH_SUMS
 set -euo pipefail
-program=$1
+program=$1 sums=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 bad=0
 say() { printf 'test_ranks: %s\n' "$*" >&2; bad=1; }
 
-launch() { # launch RANKS WORD: its output is in the folder, its exit code in $code
+launch() { # launch RANKS WORD [PROGRAM]: its output is in the folder, its exit code in $code
+  local program=${3:-$program}
   code=0
   if mpirun --version 2>&1 | grep -q 'Open MPI'; then
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 150 mpirun --oversubscribe -n "$1" "$program" "$2" \
@@ -22,6 +23,9 @@ for n in 2 3 4; do
   launch $n all
   [ $code = 0 ] || { say "$n ranks: exit code $code"; cat "$folder/err" >&2; }
 done
+
+launch 2 3 "$sums" # three pairs
+[ $code = 0 ] && grep -q '^vktrain .* 2 ranks, 40 MB: .* of MPI.s median' "$folder/out" || { say "bench_sums: $code"; cat "$folder/err" >&2; }
 
 launch 3 fails
 [ $code = 9 ] || say "a rank that fails: exit code $code, not that of VKT_E_FORMAT"

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "models/hf_config.h"
+#include "nn/params.h"
 #include "recipe/recipe_model.h"
 #include "tensor/graph/graph.h"
 #include "vktrain/data.h"
@@ -192,6 +193,9 @@ static void check_model(const json_t *j, const vkt_lora *lora)
     vkt_keep(logits, "logits");
     vkt_tensor *loss = vkt_sum(g, vkt_softmax_xent(g, logits, targets, NULL, NULL, NULL).loss);
     loss = vkt_scale(g, loss, 1.0f / (float)(B * T));
+    vkt_tensor *balance = vkt__model_added_loss(m, g);
+    assert_int_equal(balance != NULL, c.experts_balance > 0);
+    if (balance) loss = vkt_add(g, loss, balance);
     vkt_model_backward(m, g, loss);
     vkt_optim_desc rule = { .rule = VKT_RULE_ADAMW,
                             .form = VKT_OPTIM_FORM_TORCH,

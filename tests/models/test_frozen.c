@@ -10,7 +10,7 @@
 enum { B = 2, T = 16, V = 256 };
 #define FILE_NAME "test_frozen_tmp.safetensors"
 
-static const char llama[] = "llama", neox[] = "neox";
+static const char llama[] = "llama", neox[] = "neox", experts[] = "llama"; /* told by address */
 
 static vkt_model *model_of(const char *names, uint32_t layers, vkt_quant base, vkt_dtype precision)
 {
@@ -26,6 +26,7 @@ static vkt_model *model_of(const char *names, uint32_t layers, vkt_quant base, v
                                      .positions = "rope",
                                      .activation = names == neox ? NULL : "swiglu",
                                      .untied = names == neox } };
+    if (names == experts) l.transformer.experts = 4, l.transformer.experts_used = 2;
     vkt_model_desc desc = { .layers = &l,
                             .n_layers = 1,
                             .input = vkt_shape1(T),
@@ -113,8 +114,29 @@ static void a_packed_base_is_its_numbers(void **state)
 {
     (void)state;
     trains_as(llama, VKT_QUANT_NF4);
+    trains_as(experts, VKT_QUANT_NF4);
     trains_as(neox, VKT_QUANT_Q8_0); /* whose rows are in another order in memory */
     remove(FILE_NAME);
+}
+
+/* Experts as other matrices; their router, whose choices a rounding would change, is not packed. */
+static void experts_are_packed_but_not_their_router(void **state)
+{
+    (void)state;
+    vkt_model *m = model_of(experts, 1, VKT_QUANT_NF4, VKT_F32);
+    const vkt_param *p;
+    uint32_t n_experts = 0, n_routers = 0;
+    for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
+        bool router = strstr(p->name, "mlp.gate.weight") != NULL;
+        bool expert = strstr(p->name, "mlp.experts.") != NULL;
+        if (expert) assert_true(p->frozen && p->quant == VKT_QUANT_NF4 && p->shape.rank == 3);
+        if (router) assert_true(p->frozen && p->quant == VKT_QUANT_AUTO);
+        n_experts += expert;
+        n_routers += router;
+    }
+    assert_int_equal(n_experts, 3);
+    assert_int_equal(n_routers, 1);
+    vkt_model_destroy(&m);
 }
 
 static uint64_t memory_of(const vkt_model *m)
@@ -180,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packed_base_is_its_numbers),
+        cmocka_unit_test(experts_are_packed_but_not_their_router),
         cmocka_unit_test(it_takes_the_memory_that_it_says),
         cmocka_unit_test(layers_take_turns),
         cmocka_unit_test(validation_is_silent),

@@ -64,6 +64,15 @@ static const struct {
       "llama3-small" },
     { "qwen3", "{\"model_type\": \"qwen3\", " SIZES BYTE_LEVEL "\"head_dim\": 32}",
       "smollm2-small" },
+    { "qwen3moe",
+      "{\"model_type\": \"qwen3_moe\", " SIZES BYTE_LEVEL
+      "\"num_experts\": 5, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32, "
+      "\"norm_topk_prob\": true, \"tie_word_embeddings\": true}",
+      "smollm2-small" },
+    { "olmoe",
+      "{\"model_type\": \"olmoe\", " SIZES BYTE_LEVEL
+      "\"num_experts\": 4, \"num_experts_per_tok\": 3}",
+      "smollm2-small" },
 };
 
 static const char *in_dir(vkt__arena *a, const char *name, const char *file)
@@ -182,6 +191,43 @@ static void a_file_is_its_folder(void **state)
         vkt__language_close(&y);
         vkt__arena_finish(&a);
     }
+}
+
+/* Of a mixture of experts: a folder has a tensor for each expert, which are read into one again;
+ * one that is missing is named. */
+static void experts_are_apart_in_folders(void **state)
+{
+    (void)state;
+    static const char *const bad[][3] = {
+        { "\"model.layers.0.mlp.experts.4.up", "\"model.layers.0.mlp.experts.7.up",
+          "has no tensor 'model.layers.0.mlp.experts.4.up_proj" },
+        { "\"model.layers.0.mlp.experts.4.up", "\"model.layers.0.mlp.experts.x.up",
+          "has no tensor 'model.layers.0.mlp.experts.4.up_proj" },
+    };
+    vkt__language x, y;
+    char *text;
+    size_t n;
+    REQUIRE_OK(vkt_export_hf(DIR "/qwen3moe", DIR "/apart", VKT_EXPORT_F32));
+    REQUIRE_OK(vkt__language_open(DIR "/qwen3moe", &x));
+    REQUIRE_OK(vkt__language_open(DIR "/apart", &y));
+    require_same_model(&x, &y, 0);
+    vkt__language_close(&x);
+    vkt__language_close(&y);
+    REQUIRE_OK(vkt__file_read(DIR "/apart/model.safetensors", 1 << 24, &text, &n));
+    for (size_t k = 0; k < VKT_COUNT(bad); k++) {
+        size_t len = strlen(bad[k][0]), at = 0;
+        while (at + len < n && memcmp(text + at, bad[k][0], len) != 0) at++;
+        assert_true(at + len < n);
+        memcpy(text + at, bad[k][1], len);
+        REQUIRE_OK(vkt__file_replace(DIR "/apart/model.safetensors", text, n));
+        memcpy(text + at, bad[k][0], len);
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__language_open(DIR "/apart", &y), VKT_E_FORMAT);
+        REQUIRE_LOGGED(bad[k][2]);
+        vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+        vkt__language_close(&y);
+    }
+    free(text);
 }
 
 /* Of each type within half a step of it, of a block's largest number; 4 bits keep the vocabulary's
@@ -358,9 +404,13 @@ static void damage_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_its_folder), cmocka_unit_test(types_are_near),
-        cmocka_unit_test(q4_k_is_near),         cmocka_unit_test(f16_has_an_end),
-        cmocka_unit_test(blocks_are_ggmls),     cmocka_unit_test(what_is_not_understood_is_named),
+        cmocka_unit_test(a_file_is_its_folder),
+        cmocka_unit_test(experts_are_apart_in_folders),
+        cmocka_unit_test(types_are_near),
+        cmocka_unit_test(q4_k_is_near),
+        cmocka_unit_test(f16_has_an_end),
+        cmocka_unit_test(blocks_are_ggmls),
+        cmocka_unit_test(what_is_not_understood_is_named),
         cmocka_unit_test(damage_is_refused),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);

@@ -161,9 +161,10 @@ static void configs_are_refused(void **state)
     refused_config("[1]", "'config.json' is not a JSON object");
     refused_config("{\"n_layer\": 3", "'config.json' is not a JSON object");
     refused_config("{}", "model_type is missing");
-    refused_config("{\"model_type\": \"falcon\"}",
-                   "architecture 'falcon' is not supported; gpt2, llama, mistral, qwen2, qwen3, "
-                   "smollm3, olmo2, granite, gemma2, gemma3_text, phi3 and gpt_neox are");
+    refused_config(
+        "{\"model_type\": \"falcon\"}",
+        "architecture 'falcon' is not supported; gpt2, llama, mistral, qwen2, qwen3, "
+        "qwen3_moe, olmoe, smollm3, olmo2, granite, gemma2, gemma3_text, phi3 and gpt_neox are");
     refused_config("{\"model_type\": \"gpt2\"}", "n_layer is missing");
     refused_config("{\"model_type\": \"gpt2\", \"n_layer\": -1}", "n_layer must be a whole number");
     refused_config("{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 1, \"n_embd\": 8, "
@@ -185,6 +186,35 @@ static void configs_are_refused(void **state)
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 1, \"num_attention_heads\": 3, "
         "\"hidden_size\": 8, \"intermediate_size\": 8, \"vocab_size\": 9}",
         "hidden_size must be a multiple of num_attention_heads without a head_dim");
+}
+
+#define MOE                                                                                        \
+    "{\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"hidden_size\": 8, "                  \
+    "\"intermediate_size\": 8, \"vocab_size\": 9, \"model_type\": "
+
+static void experts_are_read_or_refused(void **state)
+{
+    (void)state;
+    static const char same[] = MOE "\"qwen3_moe\", \"num_local_experts\": 6, "
+                                   "\"num_experts_per_tok\": 2, \"moe_intermediate_size\": 12, "
+                                   "\"decoder_sparse_step\": 2}";
+    vkt__hf_config c;
+    REQUIRE_OK(vkt__hf_config_parse(same, strlen(same), "config.json", &c));
+    assert_true(c.experts == 6 && c.experts_used == 2 && c.experts_mlp == 12 && !c.experts_norm);
+    assert_string_equal(c.experts_layers, "1");
+    refused_config(MOE "\"qwen3_moe\", \"num_experts\": 4, \"num_local_experts\": 6}",
+                   "num_local_experts must be the same as num_experts");
+    refused_config(MOE "\"qwen3_moe\", \"num_experts\": 4}",
+                   "num_experts_per_tok must be a whole number up to 64 and the number of experts");
+    refused_config(MOE "\"qwen3_moe\", \"mlp_only_layers\": [0, 1]}",
+                   "mlp_only_layers leaves no layer with experts");
+    refused_config(MOE "\"qwen3_moe\", \"mlp_only_layers\": [\"0\"]}",
+                   "mlp_only_layers must be a list of layers");
+    refused_config(MOE "\"qwen3_moe\", \"router_aux_loss_coef\": -1}",
+                   "router_aux_loss_coef must be a number from 0 to 100");
+    refused_config(MOE "\"olmoe\", \"clip_qkv\": 8.0}", "clip_qkv is 8.0: only null is supported");
+    refused_config(MOE "\"olmoe\", \"mlp_only_layers\": [0]}", "mlp_only_layers is [0]: this key");
+    refused_config(MOE "\"llama\", \"num_experts\": 4}", "num_experts is 4: this key is not known");
 }
 
 /* Each gave a silently wrong result once, or could. */
@@ -456,6 +486,7 @@ int main(void)
         cmocka_unit_test(configs_are_refused),
         cmocka_unit_test(windows_are_of_layers),
         cmocka_unit_test(keys_are_read_or_refused),
+        cmocka_unit_test(experts_are_read_or_refused),
         cmocka_unit_test(own_keys_are_checked),
         cmocka_unit_test(mscale_is_a_length),
         cmocka_unit_test(theta_may_stand_outside),

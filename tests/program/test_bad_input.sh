@@ -86,7 +86,14 @@ refused 2 'r.yaml' train r.yaml
 refused 4 "no recipe 'nosuch.yaml'.*no such file.*\`vktrain recipes\`.*\`vktrain init DATA\`" train nosuch.yaml
 refused 2 "no recipe 'digit'.*digits" train digit
 mkdir folder
-refused 4 "can't read 'folder/': it is not a file" train folder/
+refused 2 "'folder/' is a folder, not a recipe: .*vktrain init" train folder/
+refused 2 "'folder' is a folder, not a recipe" train folder
+echo '{}' >folder/run.json
+refused 2 "'folder' is a run, not a recipe: .*--resume" train folder
+printf 'a,b,y\n1,2,u\n' >table.csv
+refused 2 "table.csv:1: a recipe is .*if 'table.csv' is data, .vktrain init. writes a recipe" train table.csv
+bytes '\xff\xd8\xff\xe0JFIF' >photo.jpg
+refused 2 "photo.jpg:1: .*if 'photo.jpg' is data, .vktrain init. writes" train photo.jpg
 refused 2 "optim.lr: .*'abc'" train digits --set optim.lr=abc
 refused 2 'optim.lr: .*out of range' train digits --set optim.lr=-1
 refused 2 "optm.lr: unknown key; did you mean 'optim.lr'" train digits --set optm.lr=1
@@ -176,7 +183,7 @@ refused 2 "no run in 'none' to resume" train digits --run none --resume
 refused 2 '--resume needs --run' train digits --resume
 echo text >file
 refused 2 "'file' is a file, not a folder" train digits --run file
-refused 4 "'none' is not a run" eval none
+refused 4 "there is no 'none': give a run" eval none
 refused 4 "'folder' is not a run" eval folder
 cat >narrow.yaml <<'Y'
 name: digits

@@ -91,6 +91,15 @@ grep -q "no command '/rest'.*'/reset'" log || fail "a wrong command"
 grep -q '"system","content":"Be brief."' sys.jsonl || fail "/system"
 printf 'a%.0s ' {1..80} | "$program" chat hf >out 2>log && fail "a message longer than the context"
 grep -q 'the conversation has .* tokens, the model.s context is 64' log || fail "a message longer than the context, in words"
+run init train.jsonl --set init=hf --set data.context=64 --set train.steps=2 -o tune.yaml # its own model and tokenizer go on
+grep -q "to fine-tune 'hf'" out && ! grep -q 'tokenizer:\|transformer' tune.yaml || fail "init of a model that is fine-tuned"
+run train tune.yaml --run tuned --set eval.every=2
+head -c 400 facts.jsonl >small.txt # a batch is no larger than the text
+run init small.txt -o small.yaml
+run train small.yaml --run small --set train.steps=1 --set eval.every=1
+head -10 train.jsonl >few.jsonl
+run init few.jsonl --set init=hf --set data.context=64 -o few.yaml
+run train few.yaml --run few --set train.steps=1 --set eval.every=1
 cp -r hf endless # the same model, which is told of another end
 sed -i "s/eos_token +/'<|im_end|>' +/g; s/\"eos_token\": \"[^\"]*\"/\"eos_token\": \"!\"/" endless/tokenizer_config.json
 echo '{"eos_token_id": 3}' >endless/generation_config.json

@@ -280,7 +280,7 @@ run runs --csv; code 0; check "a line a run" test "$(wc -l <"$tmp/out")" = 3
 run runs --json; code 0; json "$tmp/out" whole; out '"test_mae": null'
 run inspect "runs/first run"; code 0; out 'done'
 run inspect "runs/first run/best"; code 0; out 'safetensors'
-awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$root/README.md" >readme.yaml
+awk '/^```yaml/ { on = ++n == 1; next } /^```/ { on = 0 } on' "$root/README.md" >readme.yaml
 { echo 'acid,sugar,kind,quality'
   for i in $(seq 400); do echo "$((i * 37 % 100)),$((i * 91 % 83)),$([ $((i % 3)) = 0 ] && echo red || echo white),$([ $((i * 37 % 100)) -gt 50 ] && echo good || echo poor)"; done
 } >wine.csv

@@ -37,6 +37,11 @@ refused 4 "line 3: 'price' must be a text, a number" predict t odd.jsonl
 head -1 odd.jsonl >one.jsonl; works predict t one.jsonl
 "$program" predict t one.jsonl >log 2>&1
 grep -q "line 1: 'size' is not a column of the training data" log && grep -q "column 'city' has 'Bonn'" log || fail "what is not known is said"
+grep -q 'there is no' log && fail "no key is absent in line 1"
+printf '{"city": "Ulm", "price": null, "day": null}\n{"city": "Ulm", "price": 2}\n{"price": 2}\n' >few.jsonl
+works train t.yaml --set train.steps=1 --set data.missing=mean --run mean --quiet
+"$program" predict mean few.jsonl >some 2>log || fail "absent keys are blanks"
+[ "$(grep -c 'there is no' log)" = 1 ] && grep -q "line 2: there is no 'day', a column of the training data" log || fail "an absent key is said once, null is not"
 printf '{"city": "Bonn"\n' >torn.jsonl
 refused 4 "line 1 is not a JSON object" predict t torn.jsonl
 printf 'city;price;day\n"K;1;1.11.2026\n' >open.csv
@@ -58,6 +63,7 @@ for c in range(7):
         rows = [[[random.randrange(256) for _ in range(3)] for _ in range(8)] for _ in range(8)]
         bmp("pics/c%d/%d.bmp" % (c, i), rows)
 bmp("seen.bmp", rows); bmp("mirror.bmp", [r[::-1] for r in rows])'
+refused 4 'trained on a table: give its 3 columns as CSV' predict t seen.bmp # a date is one of them
 printf 'name: p\ndata: {source: images, path: pics, valid_fraction: 0.2, augment: {crop_padding: 2}}\nmodel: [{conv: 4}, relu, flatten, linear]\ntrain: {steps: 8, batch: 8}\noptim: {lr: 0.02}\n' >p.yaml
 works train p.yaml --run p --quiet
 for t in '' '--tta flips' '--tta 5'; do

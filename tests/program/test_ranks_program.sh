@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Training with several ranks by the program: the losses are those of one rank, the same ranks give the same bits, also over an
 # interruption; another number of ranks goes on; what can't be is refused in one line.
-# usage: test_ranks_program.sh PROGRAM
+# usage: test_ranks_program.sh PROGRAM [FAULTS_DIR]     FAULTS_DIR: has the layer that makes calls of Vulkan fail
 set -Eeuo pipefail
-program=$1 source=$(realpath "$(dirname "$0")/../..")
+program=$1 faults=${2:-} source=$(realpath "$(dirname "$0")/../..")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -283,6 +283,52 @@ mpirun --oversubscribe -n 2 "$program" eval none >out 2>err </dev/null || code=$
 code=0
 mpirun --oversubscribe -n 1 "$program" train mlp.yaml --run no : -n 1 "$program" train mlp.yaml --run no --set optim.lr=0.1 >out 2>err </dev/null || code=$?
 [ $code = 2 ] && grep -q "rank 1 (.*): its recipe is not that of rank 0: 'lr: 0.1.*' here, 'lr: 0.003.*' there" err || { say "recipes that differ: $code"; cat err >&2; }
+
+# What one rank lacks ends all, in one line that says which, and leaves nobody behind.
+refused() { # refused CODE TEXT: what was just tried
+  [ $code = "$1" ] && [ "$(grep -c 'error:' err)" = 1 ] && grep -q "error: $2" err && ! grep -q 'stopping:' err || { say "not refused by '$2': $code"; cat err >&2; }
+  ! pgrep -f "$program train .* --run $folder/no" >/dev/null || say "ranks are left behind: $2"
+}
+apart() { # apart PROGRAM...: of two ranks the second in the folder 'apart'
+  code=0
+  mpirun --oversubscribe -n 1 "$@" : -n 1 -wdir "$folder/apart" "$@" >out 2>err </dev/null || code=$?
+}
+mkdir apart
+printf 'a,b\n' >table.csv
+for i in $(seq 60); do printf '%d,%s\n' $((i * 7 % 50)) $((i % 2)); done >>table.csv
+printf 'name: table\ndata: {source: csv, path: table.csv, label: b, valid_fraction: 0.2}\nmodel: [linear]\ntrain: {steps: 5, batch: 4}\n' | tee apart/table.yaml >table.yaml
+apart "$program" train table.yaml --run "$folder/no"
+refused 4 "rank 1 (.*): can't open 'table.csv'"
+sed 's/^7,1/8,1/' table.csv >apart/table.csv
+apart "$program" train table.yaml --run "$folder/no"
+refused 2 "rank 1 (.*): its data is not that of rank 0"
+ranks 1 train mlp.yaml --devices 0,0,no-such-device --run "$folder/no"
+refused 3 "rank 2 (.*): --device 'no-such-device' fits no device; the devices are 0: "
+ranks 1 train mlp.yaml --devices 0,0 --run /proc/no
+refused 4 "can't create folder '/proc/no'"
+code=0
+env PMI_RANK=0 PMI_SIZE=2 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$program" train mlp.yaml --run "$folder/no" >out 2>err </dev/null || code=$?
+refused 3 "the launcher has started 2 ranks (.*), but .* finds 1"
+# A rank that loses its device, before the first step or after it, ends all with its code and name.
+cat >lossy <<'SH'
+#!/bin/sh
+if [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}" = 1 ]; then export VK_LAYER_PATH="$faults" VK_INSTANCE_LAYERS=VK_LAYER_VKT_fault VKFAULT_STICKY=1 VKFAULT="$1"; fi
+shift
+exec "$@"
+SH
+chmod +x lossy
+for fault in ${faults:+vkAllocateMemory:3 vkQueueSubmit2:200}; do
+  code=0
+  faults=$faults timeout 120 mpirun --oversubscribe -n 2 ./lossy "$fault:DEVICE_LOST" "$program" train mlp.yaml --no-cache --set train.steps=120 --run "lost-$fault" >out 2>err </dev/null || code=$?
+  refused 6 "rank 1 (.*): ${fault%%:*}: device lost"
+done
+[ -z "$faults" ] || runs 1 "lost-$fault" mlp.yaml --set train.steps=120 --resume
+# The rank of the least memory is the measure of all, and is named.
+code=0
+wide=(train mlp.yaml --set train.batch=512 --set 'model=[flatten, linear: 400, relu, linear]' --set train.steps=2 --set eval.every=2 --run large)
+mpirun --oversubscribe -n 1 "$program" "${wide[@]}" --cap memory=2500000 : -n 1 "$program" "${wide[@]}" >out 2>err </dev/null || code=$?
+[ $code = 0 ] && grep -q 'rank 0 (.*) has the least memory' err && grep -q 'rank 1 (.*): 128 of 256 examples' err || { say "a rank of little memory: $code"; cat err >&2; }
+[ ! -e no ] || say "what was refused has left a folder"
 
 [ $bad = 0 ] && echo "test_ranks_program: ok"
 exit $bad

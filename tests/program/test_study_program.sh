@@ -181,7 +181,9 @@ echo '{' >broken/study.json
 refused 4 'damaged' "${search[@]}" --study broken --resume
 
 # ---- for the last phase a model goes on from any search, and hopeless trials are pruned; resumed, the same
-refused 2 'are for search, not lr' study lr digits --prune --study none
+refused 2 'prune is for search, not lr' study lr digits --prune --study none
+refused 2 'trials is for search, not folds' study folds digits --trials 3 --study none
+refused 2 'from is for lr and batch-size, not clip' study clip digits --from 0.1 --study none
 refused 2 "must be one of halton|gp|tpe" "${search[@]}" --sampler tpee --study none
 refused 2 'lower eval.every' study search digits --space space.yaml --steps 60 --set eval.every=60 --prune --study none
 echo 'optim.lr: {log: [1.0e-6, 0.1]}' >rates.yaml # losses; the lower half learns nothing in so few steps

@@ -265,6 +265,7 @@ static void checks_span_options(void **state)
     refused(TEXT "}\nloss: {beta: 0.3}\n" MODEL, "only for loss.kind: dpo and simpo");
     refused(TEXT "}\nloss: {margin: 0.3}\n" MODEL, "only for loss.kind: simpo");
     refused("data: {source: digits}\nloss: {kind: simpo}\n" MODEL, "dpo and simpo are for text");
+    refused("data: {source: digits}\ntrain: {neftune: 5}\n" MODEL, "only for language models");
     refused("data: {source: digits}\nloss: {gamma: 3}\n" MODEL, "only for loss.kind: focal");
     refused("data: {source: digits}\nloss: {delta: 3}\n" MODEL, "only for loss.kind: huber");
     refused("data: {source: csv, path: x, task: regress}\nloss: {label_smoothing: 0.1}\n" MODEL,

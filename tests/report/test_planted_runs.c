@@ -148,8 +148,11 @@ static void faults_of_training_are_found(void **state)
     make(&plain, 8);
     for (int i = 0; i < STEPS; i++) r.steps[i].loss = 1.61 * (1 + 0.08 * noise((uint64_t)i));
     for (int i = 0; i < EVALS; i++) r.evals[i].accuracy = 0.24, r.evals[i].loss = 1.62;
+    for (int k = 0; k < CLASSES; k++) r.right[k] = r.count[k] / CLASSES;
     r.e.full_accuracy = 0.24;
     expect("at chance", "at-chance");
+    for (int k = 0; k < CLASSES; k++) r.right[k] = r.count[k] * 2 / CLASSES;
+    expect("of the classes told apart, the rare ones better", "");
     make(&plain, 9);
     for (int i = 8; i < EVALS; i++) r.evals[i].loss += 0.03 * (i - 7);
     expect("overfitted, accuracy not", "overfitting");

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "tensor/ops/ops_expert.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/twin.h"
 #include "vktrain/data.h"
@@ -162,6 +163,11 @@ static vkt_tensor *build(golden *c, const char *op, vkt_graph *g, vkt_tensor *co
             g, ce, &(vkt_focal_desc) { weight, class_weight, target, (float)attr(c, "gamma") });
     }
     if (!strcmp(op, "lookup")) return vkt_lookup(g, y, w, whole(c, "plain"));
+    if (!strcmp(op, "experts")) {
+        vkt__routes to = vkt__route(g, vkt_softmax(g, r), whole(c, "k"), attr(c, "norm") > 0);
+        vkt_tensor *rows = vkt__expert_gather(g, x, &to);
+        return vkt__expert_combine(g, vkt__expert_linear(g, rows, w, &to), &to);
+    }
     if (!strcmp(op, "softmax")) return vkt_softmax(g, x);
     if (!strcmp(op, "act")) return vkt_activate(g, x, (vkt_act)attr(c, "act"));
     if (!strcmp(op, "linear")) return vkt_linear(g, x, w, b, (vkt_act)attr(c, "act"));

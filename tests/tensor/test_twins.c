@@ -7,6 +7,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
 #include "tensor/ops/ops.h"
+#include "tensor/ops/ops_expert.h"
 
 enum { SEED = 5, MOST_ELEMENTS = 20000, PER_INPUT = 6, MOST_WRT = 8 };
 static const double STEP = 1e-5;
@@ -130,13 +131,19 @@ static bool has_16bit(const vkt_graph *g)
     return false;
 }
 
-/* Casts, and gradients that are rounded to 16 bits, are steps: no differences there. Sums of
- * squares are for gradient norms and a start is for generation: nothing differentiates those. */
+/* Casts, and gradients that are rounded to 16 bits, are steps, and so is which of equal numbers is
+ * taken: no differences there. Sums of squares are for gradient norms, experts' other products
+ * are gradients themselves, and a start is for
+ * generation: nothing differentiates those. Experts' places in samples are not those that rows go
+ * to: a_mixture_of_experts has those. */
 static bool has_differences(const vkt_op *op, const vkt_graph *g)
 {
     const vkt_node *last = g->nodes[g->n_nodes - 1];
     if (op == &vkt__op_embedding && (last->in[3] || !last->in[4])) return false;
     if (op == &vkt__op_attention && last->in[4]) return false;
+    if (op == &vkt__op_top_k && last->in[0]->hint.kind == VKT_HINT_UNIT) return false;
+    if (op == &vkt__op_expert_matmul && last->attr.route.layout != VKT_LAYOUT_NT) return false;
+    if (op == &vkt__op_expert_gather || op == &vkt__op_expert_combine) return false;
     return !has_16bit(g) && !(op == &vkt__op_sum && g->nodes[0]->attr.sum.square);
 }
 
@@ -198,6 +205,23 @@ static void every_row_as_the_loss_itself(void **state)
 }
 
 /* ---- rows together ---- */
+
+/* Of all that is routed, through the experts and back. */
+static void a_mixture_of_experts(void **state)
+{
+    (void)state;
+    for (int norm = 0; norm < 2; norm++) {
+        vkt_graph *g = vkt__graph_new(NULL);
+        vkt_tensor *x = vkt__sample2(g, 11, 8),
+                   *p = vkt__sample(g, vkt_shape2(11, 5), VKT_F32, VKT_HINT_POSITIVE, 0),
+                   *w = vkt__sample(g, vkt_shape3(5, 12, 8), VKT_F32, VKT_HINT_NORMAL, 0);
+        vkt__routes r = vkt__route(g, p, 2, norm != 0);
+        vkt_tensor *y = vkt__expert_linear(g, vkt__expert_gather(g, x, &r), w, &r);
+        y = vkt__expert_combine(g, y, &r);
+        check_gradients(g, times_constant(g, y), (vkt_tensor *[]) { x, p, w }, 3, "experts");
+        vkt_graph_destroy(&g);
+    }
+}
 
 static void residual_used_twice(void **state)
 {
@@ -399,6 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_with_an_upstream_gradient),
         cmocka_unit_test(every_row_as_the_loss_itself),
+        cmocka_unit_test(a_mixture_of_experts),
         cmocka_unit_test(residual_used_twice),
         cmocka_unit_test(norm_whose_sum_is_used),
         cmocka_unit_test(norm_of_which_only_the_sum_is_used),

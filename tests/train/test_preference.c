@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "models/weights.h"
+#include "formula_model.h"
 #include "runs/history.h"
 #include "vktrain/train.h"
 
@@ -13,95 +13,12 @@
 
 static json_t *golden;
 
-/* Element i of a tensor, as golden_preference.py has it. */
-static float formula(const char *name, size_t i)
-{
-    static const char norm[] = "norm.weight";
-    size_t n = strlen(name), k = 0;
-    for (const char *p = name; *p; p++) k += (unsigned char)*p;
-    double v = (double)((i * 7919 + k % 97 * 10473) % 1009) / 1009 - 0.5;
-    bool gain = n >= sizeof norm - 1 && !strcmp(name + n - (sizeof norm - 1), norm);
-    return (float)(gain ? 1 + v / 4 : v * 0.75);
-}
-
-static void put(const char *path, const char *text)
-{
-    REQUIRE_OK(vkt__file_replace(path, text, strlen(text)));
-}
-
-/* Tensors [rows, columns], or [rows] where columns is 0. */
-typedef struct {
-    const char *name;
-    uint32_t rows, columns;
-} kind;
-enum { LAYERS = 2, WIDTH = 16, HALF = 8, INNER = 24, VOCAB = 257, RANK = 2, MOST = 24 };
-
-static void add(vkt__st_tensor *t, const char *name, const kind *k)
-{
-    size_t n = (size_t)k->rows * VKT_MAX(k->columns, 1);
-    float *v = malloc(n * sizeof *v);
-    const char *own = strncmp(name, "base_model.model.", 17) ? name : name + 17;
-    for (size_t i = 0; i < n; i++) v[i] = formula(own, i);
-    *t = (vkt__st_tensor) { .name = strcpy(malloc(strlen(name) + 1), name),
-                            .dtype = "F32",
-                            .rank = k->columns ? 2 : 1,
-                            .shape = { k->rows, k->columns },
-                            .data = v };
-}
-
-static void write_tensors(const char *path, const char *before, const kind *layer, size_t n_layer,
-                          const kind *whole, size_t n_whole)
-{
-    vkt__st_tensor t[MOST];
-    size_t n = 0;
-    char name[128];
-    for (size_t i = 0; i < n_whole; i++) add(&t[n++], whole[i].name, &whole[i]);
-    for (int k = 0; k < LAYERS; k++)
-        for (size_t i = 0; i < n_layer; i++) {
-            snprintf(name, sizeof name, "%smodel.layers.%d.%s", before, k, layer[i].name);
-            add(&t[n++], name, &layer[i]);
-        }
-    REQUIRE_OK(vkt__safetensors_write(path, t, n, NULL, 0, NULL));
-    while (n--) {
-        free((void *)(uintptr_t)t[n].name);
-        free(t[n].data);
-    }
-}
-
 static int setup(void **state)
 {
     (void)state;
-    static const kind whole[] = { { "model.embed_tokens.weight", VOCAB, WIDTH },
-                                  { "model.norm.weight", WIDTH, 0 },
-                                  { "lm_head.weight", VOCAB, WIDTH } },
-                      layer[] = { { "input_layernorm.weight", WIDTH, 0 },
-                                  { "self_attn.q_proj.weight", WIDTH, WIDTH },
-                                  { "self_attn.k_proj.weight", HALF, WIDTH },
-                                  { "self_attn.v_proj.weight", HALF, WIDTH },
-                                  { "self_attn.o_proj.weight", WIDTH, WIDTH },
-                                  { "post_attention_layernorm.weight", WIDTH, 0 },
-                                  { "mlp.gate_proj.weight", INNER, WIDTH },
-                                  { "mlp.up_proj.weight", INNER, WIDTH },
-                                  { "mlp.down_proj.weight", WIDTH, INNER } },
-                      adapter[] = { { "self_attn.q_proj.lora_A.weight", RANK, WIDTH },
-                                    { "self_attn.q_proj.lora_B.weight", WIDTH, RANK },
-                                    { "self_attn.v_proj.lora_A.weight", RANK, WIDTH },
-                                    { "self_attn.v_proj.lora_B.weight", HALF, RANK } };
     REQUIRE_OK(vkt__remove_tree(DIR));
-    REQUIRE_OK(vkt__mkdirs(DIR "/base"));
-    REQUIRE_OK(vkt__mkdirs(DIR "/peft"));
-    write_tensors(DIR "/base/model.safetensors", "", layer, VKT_COUNT(layer), whole,
-                  VKT_COUNT(whole));
-    write_tensors(DIR "/peft/adapter_model.safetensors", "base_model.model.", adapter,
-                  VKT_COUNT(adapter), NULL, 0);
-    put(DIR "/base/config.json",
-        "{\"model_type\": \"llama\", \"vocab_size\": 257, \"hidden_size\": 16, "
-        "\"intermediate_size\": 24, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, "
-        "\"num_key_value_heads\": 1, \"max_position_embeddings\": 64, \"rms_norm_eps\": 1e-5, "
-        "\"tie_word_embeddings\": false, \"rope_theta\": 10000}");
-    put(DIR "/peft/adapter_config.json",
-        "{\"base_model_name_or_path\": \"" DIR "/base\", \"peft_type\": \"LORA\", \"r\": 2, "
-        "\"lora_alpha\": 3, \"target_modules\": [\"q_proj\", \"v_proj\"]}");
+    REQUIRE_OK(vkt__mkdirs(DIR));
+    write_formula_model(DIR, 0);
     /* The third one's prompt is what its answers begin with. */
     put(DIR "/pairs.jsonl",
         "{\"prompt\": \"Is it? \", \"chosen\": \"Yes.\", \"rejected\": \"No way\"}\n"

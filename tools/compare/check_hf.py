@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 from transformers import (AutoModelForCausalLM, PreTrainedTokenizerFast, Gemma2Config, Gemma3TextConfig, GPT2Config, GPTNeoXConfig, GraniteConfig, LlamaConfig,
-                          MistralConfig, Olmo2Config, Phi3Config, Qwen2Config, Qwen3Config, SmolLM3Config)
+                          MistralConfig, Olmo2Config, OlmoeConfig, Phi3Config, Qwen2Config, Qwen3Config, Qwen3MoeConfig, SmolLM3Config)
 
 CONTEXT, FOLDER = 32, 64  # tokens of a window: of the recipe; of a folder by itself, the model's positions
 SMALL = Path(__file__).resolve().parents[2] / "tests/golden/gpt2-small.json"
@@ -30,6 +30,11 @@ MODELS = {
         rope_type="llama3", rope_theta=1000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
         original_max_position_embeddings=32)), "float32"),
     "qwen3": (Qwen3Config(**(LLAMA | dict(num_key_value_heads=1)), initializer_range=0.3, head_dim=12, tie_word_embeddings=True), "float32"),
+    "qwen3-moe": (Qwen3MoeConfig(**LLAMA, **NO_TOKENS, initializer_range=0.3, head_dim=12, num_experts=8, num_experts_per_tok=2, moe_intermediate_size=24,
+                                 norm_topk_prob=True), "float32"),
+    "qwen3-moe-mlp-bf16": (Qwen3MoeConfig(**LLAMA, **NO_TOKENS, initializer_range=0.2, num_experts=4, num_experts_per_tok=3, moe_intermediate_size=16,
+                                          mlp_only_layers=[0], tie_word_embeddings=True), "bfloat16"),
+    "olmoe": (OlmoeConfig(**LLAMA, **NO_TOKENS, initializer_range=0.3, num_experts=6, num_experts_per_tok=2), "float32"),
     "mistral": (MistralConfig(**LLAMA, initializer_range=0.3, sliding_window=8), "float32"),
     "smollm3": (SmolLM3Config(**LLAMA, **NO_TOKENS, initializer_range=0.3, no_rope_layer_interval=2), "float32"),
     "olmo2": (Olmo2Config(**LLAMA, **NO_TOKENS, initializer_range=0.3), "float32"),

@@ -5,7 +5,8 @@
   vktrain bench compare MINE.json TORCH.json
 
 A row is recognised by its name: matrix products ("matmul NT M 128 N 256 K 784"), training steps of multilayer perceptrons
-("MLP 784-512-512-10, batch 128, adam"), of the convolutional ones and of language models ("GPT 0.8M, 12 x 64 tokens, adamw"). The rest is left out, and said. fp32 means fp32: TensorFloat-32 is off. A step is
+("MLP 784-512-512-10, batch 128, adam"), of the convolutional ones and of language models ("GPT 0.8M, 12 x 64 tokens, adamw"), also with
+adapters ("SmolLM2-135M LoRA, 1 x 512 tokens, adamw": rank 8 on each of the seven projections, AdamW on these). The rest is left out, and said. fp32 means fp32: TensorFloat-32 is off. A step is
 batch to device, forward, backward, norm of the gradients, update, eagerly unless --compile; Adam is PyTorch's fused one where there is one.
 Needs PyTorch and nothing else; a development tool, no part of vktrain.
 """
@@ -155,6 +156,20 @@ def image_model(match, device, compiled):
     return step, None, batch
 
 
+class Adapted(torch.nn.Module):
+    """A frozen layer whose outputs are those of several projections, with an adapter (LoRA) on each."""
+
+    def __init__(self, layer, parts, rank):
+        super().__init__()
+        self.layer, self.rank = layer, rank
+        self.a = torch.nn.Parameter(torch.randn(rank * len(parts), layer.in_features) * (3 * layer.in_features) ** -0.5)
+        self.b = torch.nn.ParameterList(torch.zeros(n, rank) for n in parts)
+
+    def forward(self, x):
+        low = F.linear(x, self.a) * 2  # alpha is twice the rank
+        return self.layer(x) + torch.cat([F.linear(l, b) for l, b in zip(low.split(self.rank, -1), self.b)], -1)
+
+
 class Block(torch.nn.Module):
     """A block of GPT-2's kind, or (kv > 0) of Llama's: RMSNorm, rotary positions, shared keys, a gated mlp."""
 
@@ -168,6 +183,13 @@ class Block(torch.nn.Module):
         self.out = linear(width, width, bias=not self.llama)
         self.up = linear(width, mlp * (2 if self.llama else 1), bias=not self.llama)
         self.down = linear(mlp, width, bias=not self.llama)
+
+    def adapt(self, rank):
+        width, mlp = self.out.in_features, self.down.in_features
+        self.qkv = Adapted(self.qkv, [n * self.size for n in (self.heads, self.kv, self.kv)], rank)
+        self.out = Adapted(self.out, [width], rank)
+        self.up = Adapted(self.up, [mlp] * (2 if self.llama else 1), rank)
+        self.down = Adapted(self.down, [width], rank)
 
     def rotate(self, x, angles):
         cos, sin = angles
@@ -221,8 +243,14 @@ GEOMETRIES = {  # vocabulary, layers, width, heads, heads of keys (0: GPT-2's ki
 def language_model(match, device, compiled):
     geometry, batch, context = GEOMETRIES[match["model"]], int(match["batch"]), int(match["context"])
     dtype = DTYPES[match["dtype"] or ""]
-    model = LanguageModel(context, *geometry).to(device)
-    adam = torch.optim.AdamW(model.parameters(), lr=1e-4, **({"fused": True} if device.type == "cuda" else {}))
+    model = LanguageModel(context, *geometry)
+    if match["lora"]:
+        model.requires_grad_(False)
+        for block in model.blocks:
+            block.adapt(8)
+    model = model.to(device)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    adam = torch.optim.AdamW(trained, lr=1e-4, **({"fused": True} if device.type == "cuda" else {}))
     ids_host = torch.randint(geometry[0], (batch, context + 1))
     if device.type == "cuda":
         ids_host = ids_host.pin_memory()
@@ -237,18 +265,19 @@ def language_model(match, device, compiled):
         ids = ids_host.to(device, non_blocking=True)
         adam.zero_grad(set_to_none=True)
         loss_of(ids).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
         adam.step()
 
     n_params = sum(p.numel() for p in model.parameters()) - (model.positions.weight.numel() if model.positions else 0)
     attention = 6.0 * batch * context * (context + 1) * geometry[1] * geometry[2]  # causal; forward and twice that
-    return step, 6.0 * n_params * batch * context + attention, batch * context
+    each = 4.0 if match["lora"] else 6.0  # frozen weights have no gradients
+    return step, each * n_params * batch * context + attention, batch * context
 
 
 KINDS = [
     (re.compile(r"matmul (?P<layout>NT|NN|TN) M (?P<m>\d+) N (?P<n>\d+) K (?P<k>\d+)(?: (?P<dtype>bf16|fp16))?$"), matmul),
     (re.compile(r"MLP (?P<sizes>\d+(?:-\d+)+), batch (?P<batch>\d+), adam(?:, (?P<dtype>bf16|fp16))?$"), mlp),
-    (re.compile(r"(?P<model>GPT 0\.8M|GPT 10\.8M|GPT-2 124M|SmolLM2-135M), (?P<batch>\d+) x (?P<context>\d+) tokens, "
+    (re.compile(r"(?P<model>GPT 0\.8M|GPT 10\.8M|GPT-2 124M|SmolLM2-135M)(?P<lora> LoRA)?, (?P<batch>\d+) x (?P<context>\d+) tokens, "
                 r"(?:adamw|(?P<dtype>bf16|fp16))$"), language_model),
     (re.compile(r"(?P<model>CNN 28x28, conv 32-64|ResNet-20 32x32), batch (?P<batch>\d+), adam$"), image_model),
 ]

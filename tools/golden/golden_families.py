@@ -7,8 +7,8 @@ import pathlib
 import numpy as np
 import torch
 import torch.nn.functional as F
-from transformers import (AutoModelForCausalLM, Gemma2Config, Gemma3TextConfig, GPTNeoXConfig, GraniteConfig, LlamaConfig, MistralConfig, Olmo2Config, Phi3Config,
-                          Qwen2Config, Qwen3Config, SmolLM3Config)
+from transformers import (AutoModelForCausalLM, Gemma2Config, Gemma3TextConfig, GPTNeoXConfig, GraniteConfig, LlamaConfig, MistralConfig, Olmo2Config,
+                          OlmoeConfig, Phi3Config, Qwen2Config, Qwen3Config, Qwen3MoeConfig, SmolLM3Config)
 
 root = pathlib.Path(__file__).resolve().parents[2]
 torch.use_deterministic_algorithms(True)
@@ -25,6 +25,7 @@ GEMMA = SIZES | NO_TOKENS
 NEOX = dict(vocab_size=V, hidden_size=32, intermediate_size=20, num_hidden_layers=3, num_attention_heads=4, max_position_embeddings=256,
             layer_norm_eps=1e-5, hidden_act="gelu") | NO_TOKENS
 WINDOW = dict(use_sliding_window=True, sliding_window=4)
+MOE = SIZES | NO_TOKENS | dict(moe_intermediate_size=12, num_experts=6, num_experts_per_tok=2)
 MODELS = {
     "llama3": LlamaConfig(**SIZES, rope_parameters=LLAMA3, tie_word_embeddings=True),
     "llama-linear-wide-heads": LlamaConfig(**SIZES, rope_parameters=dict(rope_type="linear", factor=4.0, rope_theta=500.0), head_dim=12),
@@ -80,6 +81,14 @@ MODELS = {
                                       rope_parameters=dict(rope_type="default", rope_theta=5e3, partial_rotary_factor=0.5)),
     "gpt-neox-all-turn": GPTNeoXConfig(**(NEOX | dict(hidden_act="gelu_new")), rope_parameters=dict(rope_type="linear", factor=2.0, rope_theta=1e4,
                                                                                                     partial_rotary_factor=1.0)),
+    "qwen3-moe": Qwen3MoeConfig(**MOE, head_dim=8, norm_topk_prob=True),
+    "qwen3-moe-balanced": Qwen3MoeConfig(**(MOE | dict(num_experts=9, num_experts_per_tok=4)), head_dim=4, mlp_only_layers=[1], attention_bias=True,
+                                         output_router_logits=True, router_aux_loss_coef=0.1, tie_word_embeddings=True),
+    "qwen3-moe-some-window": Qwen3MoeConfig(**(MOE | dict(num_experts=4, num_experts_per_tok=3)), **WINDOW, head_dim=12, decoder_sparse_step=2,
+                                            norm_topk_prob=True, output_router_logits=True),
+    "olmoe": OlmoeConfig(**SIZES, **NO_TOKENS, num_experts=5, num_experts_per_tok=2),
+    "olmoe-balanced": OlmoeConfig(**(SIZES | dict(num_key_value_heads=4)), **NO_TOKENS, num_experts=8, num_experts_per_tok=3, norm_topk_prob=True,
+                                  output_router_logits=True, attention_bias=True),
 }
 
 
@@ -93,10 +102,15 @@ def set_weights(model):
     scale = scale_of(model.config)
     names, one = [], 0.0 if model.config.model_type.startswith("gemma") else 1.0
     for name, p in model.named_parameters():
+        if name.endswith("experts.gate_up_proj"):  # in files they are apart
+            E, F2, C = p.shape
+            p.data = torch.cat([formula(E * F2 * C // 2, len(names) + k, scale).reshape(E, F2 // 2, C) for k in (0, 1)], 1)
+            names += [name.replace("gate_up_proj", part) + ".weight" for part in ("gate_proj", "up_proj")]
+            continue
         i = np.arange(p.numel(), dtype=np.int64)
         v = scale * (((i * 7919 + len(names) * 104729) % 2003) / 2003 - 0.5) + (one if p.dim() == 1 and "weight" in name else 0.0)
         p.data = torch.from_numpy(v.astype(np.float32).astype(np.float64)).reshape(p.shape)
-        names.append(name)
+        names.append(name + ".weight" if name.endswith("experts.down_proj") else name)
     return names
 
 
@@ -128,8 +142,11 @@ def losses_of(model, params, tokens, targets, steps=2):
                              {"params": [p for p in params if p.dim() == 1], "weight_decay": 0.0}], lr=LR, betas=(0.9, 0.99), eps=1e-5)
     first, losses = None, []
     for _ in range(steps):
-        logits = model(tokens.reshape(B, T)).logits
+        out = model(tokens.reshape(B, T))
+        logits = out.logits
         loss = F.cross_entropy(logits.reshape(-1, V), targets)
+        if getattr(model.config, "output_router_logits", False):
+            loss = loss + model.config.router_aux_loss_coef * out.aux_loss
         first = logits.detach().reshape(-1).tolist() if first is None else first
         losses.append(loss.item())
         opt.zero_grad()
@@ -139,7 +156,7 @@ def losses_of(model, params, tokens, targets, steps=2):
 
 
 def case(name, config):
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     model = AutoModelForCausalLM.from_config(config).double().train()
     names = set_weights(model)
     start = {k: v.detach().clone() for k, v in model.named_parameters()}

@@ -192,6 +192,14 @@ for gamma in (2.0, 0.5):  # Lin et al. 2017: alpha_t (1 - p_t)^gamma (-log p_t)
     loss = rw * cw[target] * (1 - log_p.exp()) ** gamma * -log_p
     case(f"focal {gamma}", "focal", loss, {"x": x, "target": target, "weight": rw, "class_weight": cw}, gamma=gamma)
 
+for norm in (True, False):  # a mixture of experts, as transformers' Qwen3MoeSparseMoeBlock computes it
+    R, E, k, C, N = 7, 5, 2, 4, 8
+    p, x, w = tensor(R, E), tensor(R, C), tensor(E, N, C)
+    top, chosen = torch.topk(torch.softmax(p, -1), k, dim=-1)
+    top = top / top.sum(-1, keepdim=True) if norm else top
+    out = sum(top[:, j, None] * torch.einsum("rc,rnc->rn", x, w[chosen[:, j]]) for j in range(k))
+    case(f"experts norm {norm}", "experts", out, {"x": x, "r": p, "w": w}, k=k, norm=int(norm))
+
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/ops.json"
 path.parent.mkdir(exist_ok=True)
 lines = ",\n".join(json.dumps(c) for c in cases)

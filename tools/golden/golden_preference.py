@@ -6,42 +6,16 @@ import json
 import pathlib
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
 
-END = 256  # of the tokenizer `bytes`
-LR, RANK, ALPHA = 4, 2, 3
-CONFIG = dict(vocab_size=257, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-              max_position_embeddings=64, rms_norm_eps=1e-5, tie_word_embeddings=False)
+from formula_model import END, make
+
+LR = 4
 PAIRS = [("Is it? ", "Yes.", "No way"), ("2+2=", "4", "five"), ("The sky is", " blue", " green")]
 CASES = {
     "dpo": dict(kind="dpo", beta=0.5, smoothing=0),
     "dpo-smoothed": dict(kind="dpo", beta=0.25, smoothing=0.1),
     "simpo": dict(kind="simpo", beta=2, margin=0.75, smoothing=0),
 }
-
-
-def formula(name, n):
-    """Element i of the tensor `name`: test_preference.c has the same."""
-    k = sum(name.encode()) % 97
-    i = torch.arange(n, dtype=torch.float64)
-    v = ((i * 7919 + k * 10473) % 1009) / 1009 - 0.5
-    return 1 + v / 4 if name.endswith("norm.weight") else v * 0.75
-
-
-def make():
-    model = LlamaForCausalLM(LlamaConfig(**CONFIG, attn_implementation="eager")).double().eval()
-    for name, p in model.named_parameters():
-        p.data = formula(name, p.numel()).reshape(p.shape)
-        p.requires_grad = False
-    params = []
-    for name, m in model.named_modules():
-        if name.split(".")[-1] not in ("q_proj", "v_proj"):
-            continue
-        a = torch.nn.Parameter(formula(f"{name}.lora_A.weight", RANK * m.in_features).reshape(RANK, m.in_features))
-        b = torch.nn.Parameter(formula(f"{name}.lora_B.weight", RANK * m.out_features).reshape(m.out_features, RANK))
-        params += [a, b]
-        m.register_forward_hook(lambda _, x, y, a=a, b=b: y + make.on * (ALPHA / RANK) * (x[0] @ a.T) @ b.T)
-    return model, params
 
 
 def log_p(model, prompt, answer, on):

@@ -21,7 +21,8 @@ typedef struct init_options {
 static const cli_flag flags[] = {
     { "-o", CLI_TEXT, AT(out), "FILE.yaml", "the data's name", "recipe to write; - for stdout" },
     { "--force", CLI_BOOL, AT(force), NULL, NULL, "overwrite an existing file" },
-    { "--label", CLI_TEXT, AT(label), "COLUMN", "last", "CSV: column to predict" },
+    { "--label", CLI_TEXT, AT(label), "COLUMN", "by its name, else the last",
+      "CSV: column to predict" },
     { "--task", CLI_CHOICE, AT(task), "auto|classify|regress|text|multilabel", "auto",
       "tables: predict a class, a number, or any of several labels (cells as a|b); auto: decided "
       "by "
@@ -196,20 +197,29 @@ static vkt_status open_examples(const init_options *o, const vkt_source_info *s,
  * tokenizer of its own pays. */
 enum { MOST_CHARS = 512, BPE_FROM = 5000000, BPE_TOKENS = 4096 };
 
+/* What --set init=MODEL names; NULL: nothing. */
+static const char *begins(const init_options *o)
+{
+    const char *model = NULL;
+    for (size_t i = 0; i < o->set.n; i++)
+        if (!strncmp(o->set.item[i], "init=", 5)) model = o->set.item[i] + 5;
+    return model;
+}
+
 /* Lines of "chosen" and "rejected" answers. What they train is a model that is there. */
 static vkt_status open_pairs(const init_options *o, const char *source, vkt_status st, init_data *d)
 {
     char first[sizeof last_error];
-    bool begins = false;
     snprintf(first, sizeof first, "%s", last_error);
     d->pairs = true;
-    if (try_open(o, source, VKT_TASK_CLASSIFY, d) != VKT_OK) {
+    vkt_status opened = try_open(o, source, VKT_TASK_CLASSIFY, d);
+    if (opened == VKT_E_OOM_HOST || opened == VKT_E_IO) return opened;
+    if (opened != VKT_OK) {
         d->pairs = false;
         snprintf(last_error, sizeof last_error, "%s", first);
         return st;
     }
-    for (size_t i = 0; i < o->set.n; i++) begins |= !strncmp(o->set.item[i], "init=", 5);
-    if (begins) return VKT_OK;
+    if (begins(o)) return VKT_OK;
     snprintf(
         last_error, sizeof last_error,
         "'%.300s' has preferences: name the model that learns them, a folder, a GGUF file or a "
@@ -221,9 +231,13 @@ static vkt_status open_pairs(const init_options *o, const char *source, vkt_stat
 /* Characters, or bytes where there are too many of them or the text is not UTF-8. */
 static vkt_status open_text(const init_options *o, const char *source, init_data *d)
 {
+    /* A folder or a GGUF file says what the model is and has the tokenizer. */
+    const char *model = begins(o), *end = model ? strrchr(model, '.') : NULL;
+    if (model && (cli_is_folder(model) || (end && !strcmp(end, ".gguf")))) d->begins = model;
     d->tokenizer = "chars";
     vkt_status st = try_open(o, source, VKT_TASK_CLASSIFY, d);
-    if (st == VKT_E_IO || (st == VKT_OK && d->info.n_outputs <= MOST_CHARS)) return st;
+    if (st == VKT_E_IO || st == VKT_E_OOM_HOST || (st == VKT_OK && d->info.n_outputs <= MOST_CHARS))
+        return st;
     d->tokenizer = "bytes";
     st = try_open(o, source, VKT_TASK_CLASSIFY, d);
     return st == VKT_E_FORMAT && d->path ? open_pairs(o, source, st, d) : st;
@@ -235,7 +249,7 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
     vkt_tokenizer *t = NULL;
     const char *file = cli_text("%s.tokenizer.json", name);
     static char kept[128];
-    if (d->info.kind != VKT_DATA_KIND_TEXT || !d->path || d->pairs ||
+    if (d->info.kind != VKT_DATA_KIND_TEXT || !d->path || d->pairs || d->begins ||
         d->info.n_tokens[VKT_SPLIT_TRAIN] < BPE_FROM)
         return CLI_OK;
     if (cli_exists(file) && !o->force) {
@@ -386,6 +400,11 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     }
     if (d->pairs)
         printf("%s: %s preferences to train on", path, cli_count(d->info.n[VKT_SPLIT_TRAIN]));
+    else if (d->begins)
+        printf("%s: %s, %s %s to fine-tune '%s' with", path, d->source,
+               cli_count(d->info.n_tokens[VKT_SPLIT_TRAIN] + d->info.n_tokens[VKT_SPLIT_VALID] +
+                         d->info.n_tokens[VKT_SPLIT_TEST]),
+               strcmp(d->tokenizer, "chars") ? "bytes" : "characters", d->begins);
     else if (d->info.kind == VKT_DATA_KIND_TEXT)
         printf("%s: %s, %s tokens, a vocabulary of %u", path, d->source,
                cli_count(d->info.n_tokens[VKT_SPLIT_TRAIN] + d->info.n_tokens[VKT_SPLIT_VALID] +

@@ -6,11 +6,23 @@
 
 #include "inspect.h"
 
+static bool ends_in(const char *path, const char *ending)
+{
+    size_t n = strlen(path), k = strlen(ending);
+    return n > k && !strcmp(path + n - k, ending);
+}
+
 static int inspect(const char *path)
 {
     unsigned char head[9] = { 0 };
     vkt_source_info source;
     if (cli_is_folder(path)) return inspect_folder(path);
+    if (cli_exists(path) && (ends_in(path, ".yaml") || ends_in(path, ".yml"))) {
+        cli_error("inspect: '%s' is a recipe: `vktrain train %s --explain` shows what it would "
+                  "train, --augment SHEET.png draws its pictures",
+                  path, path);
+        return CLI_USAGE;
+    }
     gzFile f = gzopen(path, "rb");
     if (!f) return inspect_damaged(path, strerror(errno));
     int n = gzread(f, head, sizeof head), rc;

@@ -331,6 +331,50 @@ static int parse_kind(const char *word, vkt_study_kind *out)
     return CLI_USAGE;
 }
 
+/* An option of other kinds of study would change nothing. */
+static int check_kind(const study_options *o, vkt_study_kind kind)
+{
+    enum { SEARCH = 1 << VKT_STUDY_SEARCH, LR = 1 << VKT_STUDY_LR, WARMUP = 1 << VKT_STUDY_WARMUP };
+    enum { CLIP = 1 << VKT_STUDY_CLIP, SIZE = 1 << VKT_STUDY_BATCH_SIZE };
+    enum { FOLDS = 1 << VKT_STUDY_FOLDS };
+    const struct {
+        const char *name;
+        bool given;
+        unsigned kinds;
+    } of[] = {
+        { "--seed", o->seed != 0, SEARCH },
+        { "--space", o->space != NULL, SEARCH },
+        { "--trials", o->trials != 20, SEARCH },
+        { "--sampler", o->sampler != 0, SEARCH },
+        { "--prune", o->prune, SEARCH },
+        { "--isolate", o->isolate != NULL, SEARCH },
+        { "--from", o->from != 0, LR | SIZE },
+        { "--to", o->to != 0, LR | SIZE },
+        { "--points", o->points != 9, LR },
+        { "--ramp", o->ramp, LR },
+        { "--unstable-lr", o->unstable_lr != 0, WARMUP },
+        { "--factor", o->factor != 0, WARMUP },
+        { "--norms-from", o->norms_from != NULL, CLIP },
+        { "--steps-to", o->target != NULL, SIZE },
+        { "--folds", o->folds != 5, FOLDS },
+        { "--repeats", o->rounds != 1, FOLDS },
+        { "--against", o->against.n > 0, FOLDS },
+    };
+    for (size_t i = 0; i < CLI_COUNT(of); i++) {
+        if (!of[i].given || of[i].kinds & 1u << kind) continue;
+        const char *whose = of[i].kinds == SEARCH   ? "search"
+                            : of[i].kinds == LR     ? "lr"
+                            : of[i].kinds == WARMUP ? "warmup"
+                            : of[i].kinds == CLIP   ? "clip"
+                            : of[i].kinds == SIZE   ? "batch-size"
+                            : of[i].kinds == FOLDS  ? "folds"
+                                                    : "lr and batch-size";
+        cli_error("study: %s is for %s, not %s", of[i].name, whose, vkt_study_kind_name(kind));
+        return CLI_USAGE;
+    }
+    return 0;
+}
+
 static int run_study(study_options *o, vkt_study_desc *d)
 {
     vkt_study *s = NULL;
@@ -426,11 +470,7 @@ static int run(void *options)
                          .user = o };
     char *end;
     if (parse_kind(o->common.args[0], &d.kind)) return CLI_USAGE;
-    if (d.kind != VKT_STUDY_SEARCH && (d.sampler || o->prune)) {
-        cli_error("study: --sampler and --prune are for search, not %s",
-                  vkt_study_kind_name(d.kind));
-        return CLI_USAGE;
-    }
+    if (check_kind(o, d.kind)) return CLI_USAGE;
     if (o->resume && !o->dir) {
         cli_error("study: --resume needs --study DIR, the study to continue");
         return CLI_USAGE;

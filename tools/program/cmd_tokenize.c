@@ -1,4 +1,5 @@
 /* vktrain tokenize: what a tokenizer makes of text; or a new tokenizer from text. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +105,7 @@ static int show_file(const tokenize_options *o, vkt_tokenizer *t, const char *pa
         n += got;
     }
     int rc = !f || ferror(f) ? CLI_DATA : show(o, t, text, n);
-    if (!f || ferror(f)) cli_error("can't read '%s'", path);
+    if (!f || ferror(f)) cli_error("can't read '%s': %s", path, strerror(errno));
     if (f) fclose(f);
     free(text);
     return rc;

@@ -445,6 +445,7 @@ static vkt_status train(const train_options *o, const kept_sets *kept, const vkt
     };
     cli_catch_signals(s.live);
     vkt_status st = vkt_train(c, &desc, &r);
+    cli_training_is_over();
     cli_live("");
     if (st == VKT_OK && o->explain && speaks) explain(c, plan);
     vkt_free(plan);

@@ -11,7 +11,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
 #include "tensor/kernels/class_sets.h"
-#include "tensor/ops/attention_twin.h"
+#include "tensor/twins/attention_twin.h"
 #include "tensor/ops/ops_conv.h"
 #include "tensor/ops/ops_matmul.h"
 

@@ -98,7 +98,8 @@ typedef union vkt_attr {
         float s;
         vkt_shape shape;
     } eltwise;
-    /* stages in order; operand k of the row belongs to stage k. At most one dropout. */
+    /* stages in order; operand k of the row belongs to stage k. At most one dropout or noise; the
+     * latter has dropout_id, too. */
     struct {
         uint32_t n;
         struct {
@@ -132,6 +133,10 @@ typedef union vkt_attr {
         uint32_t id;
     } dropout;
     struct {
+        float size;
+        uint32_t id;
+    } noise;
+    struct {
         float smoothing;
         uint32_t ignore;
         bool slope; /* out[VKT_XENT_OUT_DLOGITS] is written, for dloss 1 */
@@ -160,6 +165,12 @@ typedef union vkt_attr {
     struct {
         uint32_t plain, n; /* columns that are no ids; gradient: rows of the table */
     } lookup;
+    /* of mixtures of experts */
+    struct {
+        uint32_t k, experts;
+        bool norm;
+        vkt_layout layout;
+    } route;
     struct {
         uint32_t head, rotated; /* D; heads that are rotated */
         bool halves, back;

@@ -23,7 +23,8 @@ extern const vkt_op vkt__op_batch_stats, vkt__op_batch_finish, vkt__op_batch_nor
     vkt__op_batch_norm_sums, vkt__op_batch_norm_total, vkt__op_batch_norm_bwd,
     vkt__op_batch_norm_pool, vkt__op_batch_norm_pool_sums, vkt__op_batch_norm_pool_bwd;
 extern const vkt_op vkt__op_group_norm, vkt__op_group_norm_bwd, vkt__op_group_norm_dw;
-extern const vkt_op vkt__op_dropout, vkt__op_cast, vkt__op_unpack, vkt__op_unpack_rows;
+extern const vkt_op vkt__op_dropout, vkt__op_noise, vkt__op_cast, vkt__op_unpack,
+    vkt__op_unpack_rows;
 extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
     vkt__op_softmax_xent_bwd;
 extern const vkt_op vkt__op_element_loss, vkt__op_element_loss_bwd, vkt__op_focal,
@@ -32,6 +33,9 @@ extern const vkt_op vkt__op_embedding, vkt__op_embedding_bwd, vkt__op_embedding_
     vkt__op_rope, vkt__op_gated, vkt__op_gated_bwd;
 extern const vkt_op vkt__op_cache_write, vkt__op_attention, vkt__op_attention_delta,
     vkt__op_attention_bwd;
+extern const vkt_op vkt__op_top_k, vkt__op_top_k_bwd, vkt__op_expert_count, vkt__op_expert_order,
+    vkt__op_expert_gather, vkt__op_expert_combine, vkt__op_expert_combine_bwd,
+    vkt__op_expert_combine_dw, vkt__op_expert_matmul;
 extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update;
 
 /* Every row, ended by NULL. */

@@ -7,7 +7,7 @@
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
-#include "tensor/ops/attention_twin.h"
+#include "tensor/twins/attention_twin.h"
 #include "tensor/ops/ops.h"
 
 /* ---- shapes ---- */

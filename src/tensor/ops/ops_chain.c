@@ -72,6 +72,16 @@ static double dropped(const vkt_node *n, const struct vkt_step_block *b, uint64_
     return bits >= p * 0x1p24 ? x / (1 - p) : 0;
 }
 
+/* x and what noise adds to it. */
+static double noisy(const vkt_node *n, const struct vkt_step_block *b, uint64_t i, double x,
+                    double size)
+{
+    uint32_t first = vkt_dropout_first((uint32_t)n->out[0]->count, b->rows, b->row),
+             bits = vkt_dropout_bits(b->dropout_key, b->step, n->attr.chain.dropout_id,
+                                     first + (uint32_t)i);
+    return x + size * (2 * (bits * 0x1p-24) - 1);
+}
+
 static void chain_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     struct vkt_step_block b = { 0 };
@@ -81,9 +91,11 @@ static void chain_ref(const vkt_node *n, double *const *in, double *const *out)
         for (uint32_t k = 0; k < n->attr.chain.n; k++) {
             uint32_t op = n->attr.chain.stage[k].op;
             double y = in[1 + k] ? in[1 + k][i % n->in[1 + k]->count] : 0;
+            double s = (double)n->attr.chain.stage[k].s;
             x = op == VKT_EL_DROPOUT ? dropped(n, &b, i, x)
-                                     : vkt__eltwise_element(op, n->attr.chain.stage[k].act,
-                                                            (double)n->attr.chain.stage[k].s, x, y);
+                : op == VKT_EL_NOISE
+                    ? noisy(n, &b, i, x, s)
+                    : vkt__eltwise_element(op, n->attr.chain.stage[k].act, s, x, y);
         }
         out[0][i] = x;
     }
@@ -132,6 +144,7 @@ static const char *chain_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
           { VKT_EL_ADD, VKT_EL_DROPOUT, VKT_EL_ACT_BWD },
           { 0, 0, VKT_ACT_SILU },
           { true } },
+        { "noise, mul", 7, 129, 2, { VKT_EL_NOISE, VKT_EL_MUL }, { 0 }, { 0 } },
         { "one element", 1, 1, 2, { VKT_EL_ADD, VKT_EL_MUL }, { 0 }, { 0 } },
         { "empty", 0, 5, 2, { VKT_EL_ADD, VKT_EL_MUL }, { 0 }, { 0 } },
     };
@@ -142,7 +155,7 @@ static const char *chain_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         attr.chain.stage[k].op = s[i].op[k];
         attr.chain.stage[k].act = s[i].act[k];
         attr.chain.stage[k].s = -1.7f;
-        if (s[i].op[k] == VKT_EL_DROPOUT) in[STEP] = vkt_step(g);
+        if (s[i].op[k] == VKT_EL_DROPOUT || s[i].op[k] == VKT_EL_NOISE) in[STEP] = vkt_step(g);
         if (s[i].op[k] == VKT_EL_ADD || s[i].op[k] == VKT_EL_MUL || s[i].op[k] == VKT_EL_ACT_BWD)
             in[1 + k] = s[i].row[k] ? vkt__sample1(g, s[i].c) : vkt__sample2(g, s[i].r, s[i].c);
     }

@@ -1,5 +1,5 @@
-/* The dropout row. Its mask is a function of (step block, node id, element), so the gradient is the
- * same op on dy. */
+/* The rows of dropout and noise. What they draw is a function of (step block, node id, element), so
+ * dropout's gradient is the same op on dy. */
 #include <math.h>
 
 #include "tensor/graph/gradient.h"
@@ -17,17 +17,23 @@ static bool dropout_shape(vkt_node *n)
     return true;
 }
 
-/* By the kernel of elementwise chains: a chain of one. */
-static void dropout_record(vkt__rec *rec, const vkt_node *n)
+/* Both are computed by the kernel of elementwise chains: a chain of this one stage. */
+static vkt_node chain_of(const vkt_node *n, uint32_t op, uint32_t id)
 {
     vkt_node chain = { .op = &vkt__op_chain, .g = n->g };
     chain.in[0] = n->in[0];
     chain.in[VKT_CHAIN_STAGES + 1] = n->in[1];
     chain.out[0] = n->out[0];
     chain.attr.chain.n = 1;
-    chain.attr.chain.stage[0].op = VKT_EL_DROPOUT;
+    chain.attr.chain.stage[0].op = op;
+    chain.attr.chain.dropout_id = id;
+    return chain;
+}
+
+static void dropout_record(vkt__rec *rec, const vkt_node *n)
+{
+    vkt_node chain = chain_of(n, VKT_EL_DROPOUT, n->attr.dropout.id);
     chain.attr.chain.dropout_p = n->attr.dropout.p;
-    chain.attr.chain.dropout_id = n->attr.dropout.id;
     vkt__op_chain.record(rec, &chain);
 }
 
@@ -85,6 +91,78 @@ const vkt_op vkt__op_dropout = { .name = "dropout",
                                  .grad = dropout_grad,
                                  .ref = dropout_ref,
                                  .sample = dropout_sample };
+
+/* ---- noise ---- */
+
+static bool noise_shape(vkt_node *n)
+{
+    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    return true;
+}
+
+static vkt_node noise_chain(const vkt_node *n)
+{
+    vkt_node chain = chain_of(n, VKT_EL_NOISE, n->attr.noise.id);
+    chain.attr.chain.stage[0].s = n->attr.noise.size;
+    return chain;
+}
+
+static void noise_record(vkt__rec *rec, const vkt_node *n)
+{
+    vkt_node chain = noise_chain(n);
+    vkt__op_chain.record(rec, &chain);
+}
+
+static void noise_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    vkt_node chain = noise_chain(n);
+    double *ins[VKT_CHAIN_STAGES + 2] = { in[0] };
+    ins[VKT_CHAIN_STAGES + 1] = in[1];
+    vkt__op_chain.ref(&chain, ins, out);
+}
+
+static void noise_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    (void)g;
+    if (vkt__needs(n->in[0])) dx[0] = dy[0];
+}
+
+static const char *noise_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    (void)op;
+    static const struct {
+        const char *name;
+        uint32_t r, c;
+        float size;
+    } s[] = {
+        { "odd", 7, 129, 0.1f },
+        { "many groups", 37, 2000, 3 },
+        { "empty", 0, 5, 0.5f },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt_tensor *x = vkt__sample2(g, s[i].r, s[i].c);
+    vkt_noise(g, vkt_noise(g, x, vkt_step(g), s[i].size), vkt_step(g), 0.25f); /* two ids */
+    return s[i].name;
+}
+
+const vkt_op vkt__op_noise = { .name = "noise",
+                               .n_in = 2,
+                               .n_out = 1,
+                               .inplace = 1,
+                               .narrow_in = 1,
+                               .narrow_out = 1,
+                               .shape = noise_shape,
+                               .record = noise_record,
+                               .grad = noise_grad,
+                               .ref = noise_ref,
+                               .sample = noise_sample };
+
+vkt_tensor *vkt_noise(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, float size)
+{
+    vkt_tensor *in[] = { x, step };
+    return vkt__op(g, &vkt__op_noise, in, 2,
+                   (vkt_attr) { .noise = { .size = size, .id = vkt__new_dropout(g) } });
+}
 
 vkt_tensor *vkt_dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, float p)
 {

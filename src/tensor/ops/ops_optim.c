@@ -9,7 +9,7 @@
 #include "tensor/graph/value.h"
 #include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
-#include "tensor/ops/rules.h"
+#include "tensor/twins/rules.h"
 
 /* ---- accumulate: the sum over a step's micro-batches ---- */
 

@@ -71,6 +71,13 @@ static bool as_chain(const vkt_node *n, uint32_t x, chain *c)
         c->in[STEP] = n->in[1];
         return x == 0;
     }
+    if (n->op == &vkt__op_noise) {
+        c->attr.chain.stage[0].op = VKT_EL_NOISE;
+        c->attr.chain.stage[0].s = n->attr.noise.size;
+        c->attr.chain.dropout_id = n->attr.noise.id;
+        c->in[STEP] = n->in[1];
+        return x == 0;
+    }
     bool commutes = n->op == &vkt__op_add || n->op == &vkt__op_mul;
     if (!commutes && n->op != &vkt__op_scale && n->op != &vkt__op_act && n->op != &vkt__op_act_bwd)
         return false;
@@ -81,7 +88,7 @@ static bool as_chain(const vkt_node *n, uint32_t x, chain *c)
     return x == 0 || (commutes && n->in[0]->count == n->in[1]->count);
 }
 
-/* first, then second on its result. False: too long, or two dropouts. */
+/* first, then second on its result. False: too long, or both draw random bits. */
 static bool join(const chain *first, const chain *second, chain *out)
 {
     uint32_t a = first->attr.chain.n, b = second->attr.chain.n;

@@ -303,7 +303,7 @@ int cli_key(double seconds)
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t n_signals, erase_line;
+static volatile sig_atomic_t n_signals, erase_line, is_over;
 
 static void say(const char *text, size_t n)
 {
@@ -319,9 +319,15 @@ static void on_signal(int sig)
         SAY("vktrain: stopped at once; the checkpoints that there are, if any, are complete\n");
         _exit(CLI_INTERRUPTED);
     }
+    if (is_over) return;
     SAY("vktrain: stopping: finishing the step and saving a checkpoint; interrupt again to stop at "
         "once\n");
     vkt_train_stop();
+}
+
+void cli_training_is_over(void)
+{
+    is_over = 1;
 }
 
 #ifdef _WIN32

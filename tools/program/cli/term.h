@@ -30,6 +30,9 @@ double cli_now(void); /* monotonic seconds */
 /* SIGINT, SIGTERM and SIGUSR1: the first calls vkt_train_stop and says so, the second ends the
  * process at once. */
 void cli_catch_signals(bool live);
+/* Nothing is left to be saved: the first signal is heeded without a word. A launcher ends by one
+ * the ranks that end later than the first. */
+void cli_training_is_over(void);
 /* SIGINT is counted from now on: cli_interrupted tells whether it came, and forgets it where
  * `clear`. A read that waits for input ends. */
 void cli_catch_interrupts(void);

@@ -330,7 +330,8 @@ static void write_text(FILE *f, const init_data *d, const char *name)
     while (tokens > m->tokens) m++;
     char text[32];
     snprintf(text, sizeof text, "%.2g", fmin(0.1, HELD_WINDOWS * m->context / all));
-    double held = atof(text), batch = 16, windows = all * (1 - held) * (1 - held) / m->context;
+    double held = atof(text), windows = all * (1 - held) * (1 - held) / m->context,
+           batch = (double)clamp(0.7 * windows, 1, 16); /* no more than there are */
     uint64_t steps = clamp(10 * windows / batch, 300, 3000);
     write_head(f, d, name);
     fprintf(
@@ -369,7 +370,47 @@ static void write_text(FILE *f, const init_data *d, const char *name)
             (unsigned long long)steps / 10);
 }
 
-/* Of the model that --set init=MODEL adds, an adapter. */
+/* Of the model that --set init=MODEL adds, an adapter. Its tokens are not known here: a token is
+ * taken for four characters. */
+static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
+{
+    enum { CONTEXT = 256, CHARS = 4, MOST_BATCH = 8 };
+    double all = (double)(d->info.n_tokens[VKT_SPLIT_TRAIN] + d->info.n_tokens[VKT_SPLIT_VALID] +
+                          d->info.n_tokens[VKT_SPLIT_TEST]) /
+                 CHARS;
+    char text[32];
+    snprintf(text, sizeof text, "%.2g", fmin(0.1, HELD_WINDOWS * (double)CONTEXT / all));
+    double windows = all * (1 - 2 * atof(text)) / CONTEXT;
+    unsigned batch = (unsigned)clamp(windows / 2, 1, MOST_BATCH); /* there may be half as many */
+    uint64_t steps = clamp(3 * windows / batch, 30, 2000);
+    write_head(f, d, name);
+    fprintf(
+        f,
+        "  # the tokenizer is that of the model which `init` names\n"
+        "  context: %d            # tokens that the model sees at a time\n"
+        "  valid_fraction: %-7s # not trained on: selects the checkpoint, judges what you tune\n"
+        "  test_fraction: %-8s # used once, at the end of a run\n"
+        "lora:                     # trains small matrices beside the model's own; without it, "
+        "all of it\n"
+        "  rank: 16\n"
+        "  targets: all-linear\n"
+        "optim:\n"
+        "  rule: adamw\n"
+        "  lr: 0.0002              # the first thing to tune: vktrain study lr\n"
+        "schedule:\n"
+        "  kind: cosine\n"
+        "  warmup: 10\n",
+        CONTEXT, text, text);
+    fprintf(f,
+            "train:\n"
+            "  steps: %-17llu# about three passes over the text, or 30 steps\n"
+            "  batch: %-17u# windows; for speed: vktrain study batch-size\n"
+            "eval:\n"
+            "  every: %-17llu# steps\n",
+            (unsigned long long)steps, batch, (unsigned long long)(steps / 10));
+}
+
+/* The same for preferences. */
 static void write_preferences(FILE *f, const init_data *d, const char *name)
 {
     write_head(f, d, name);
@@ -400,6 +441,8 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
 {
     if (d->pairs)
         write_preferences(f, d, name);
+    else if (d->begins)
+        write_fine_tuning(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_TEXT)
         write_text(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_PICTURES && strcmp(d->source, "idx"))

@@ -122,7 +122,7 @@ int inspect_csv(const char *path, gzFile f)
         if (!len) continue;
         for (size_t i = 0; i < len && rc == CLI_OK; i++)
             if ((unsigned char)line[i] < 32 && line[i] != '\t')
-                rc = inspect_damaged(path, "neither safetensors, IDX nor text");
+                rc = inspect_damaged(path, "no kind of file that `vktrain inspect --help` names");
         if (rc) break;
         bool mark = !n && !strncmp(line, "\xef\xbb\xbf", 3); /* of UTF-8, no part of a name */
         if (!n++) delimiter = find_delimiter(line);

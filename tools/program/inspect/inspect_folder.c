@@ -222,6 +222,24 @@ static int print_shards(const char *folder)
     }
 }
 
+/* What other commands show. */
+static const char *shown_by_another(const char *folder)
+{
+    vkt_run_info *list = NULL;
+    size_t n = 0;
+    if (holds(folder, "study.json"))
+        return cli_text("a study: `vktrain report '%s'` shows it", folder);
+    size_t at = strlen(folder), direct = 0;
+    while (at && folder[at - 1] == '/') at--;
+    if (vkt_runs_list(folder, &list, &n) != VKT_OK) n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *rest = list[i].dir + at;
+        direct += !strchr(rest + strspn(rest, "/"), '/');
+    }
+    vkt_runs_free(&list);
+    return direct ? cli_text("holds runs: `vktrain runs '%s'` lists them", folder) : NULL;
+}
+
 int inspect_folder(const char *folder)
 {
     if (holds(folder, "run.json")) return print_json_file(folder, "run.json", "a run");
@@ -238,6 +256,8 @@ int inspect_folder(const char *folder)
     }
     if (holds(folder, "shard-00000.tok")) return print_shards(folder);
     if (holds_tokenizer(folder)) return inspect_tokenizer(folder);
+    const char *other = shown_by_another(folder);
+    if (other) return inspect_damaged(folder, other);
     vkt_source_info source;
     if (vkt_source_of(folder, &source) == VKT_LIKE_CONTENT) return inspect_source(folder, &source);
     return inspect_damaged(folder, "neither a run (run.json), a checkpoint (state.json), a Hugging "

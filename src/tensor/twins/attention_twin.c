@@ -1,5 +1,5 @@
 /* attention_twin.h: the twins query by query, in double. */
-#include "tensor/ops/attention_twin.h"
+#include "tensor/twins/attention_twin.h"
 
 #include <math.h>
 
