@@ -234,11 +234,13 @@ typedef struct vkt_data_desc {
     const char *group; /* csv: column whose rows of one value stay in one split, and no input */
     const char *time;  /* csv: column, no input, by whose order the split goes: validation after
                           training, test after validation; NULL, NULL: neither */
-    const char *tokenizer; /* text: "bytes" (NULL), "chars" of the text itself, or as
-                              vkt_tokenizer_open. csv with `text`: NULL: trained on the column, of
-                              `vocab` tokens (0: 2000); not chars */
-    uint32_t vocab;        /* text: ids that the model has; 0: those of the tokenizer */
-    uint32_t context;      /* text: tokens of an example */
+    const char *tokenizer;    /* text: "bytes" (NULL), "chars" of the text itself, or as
+                                 vkt_tokenizer_open. csv with `text`: NULL: trained on the column, of
+                                 `vocab` tokens (0: 2000); not chars */
+    const char *added_tokens; /* text, csv with `text`: control tokens that the tokenizer gets where
+                                 it lacks them, with commas between them; NULL: none */
+    uint32_t vocab;           /* text: ids that the model has; 0: those of the tokenizer */
+    uint32_t context;         /* text: tokens of an example */
     bool document_mask;    /* text: attention stays within documents, and their positions begin at
                               0; a loader gives their places (vkt_batch.documents). Windows and
                               targets are as without, so the target of a document's last token is

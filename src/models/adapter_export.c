@@ -162,6 +162,18 @@ static vkt_status read_tensors(const vkt__trained *t, vkt__arena *a, vkt__st_ten
     return VKT_OK;
 }
 
+/* With more tokens than the base's: resize_token_embeddings(len(tokenizer)) makes room for the
+ * adapter's tables. */
+static vkt_status write_tokenizer(const vkt__trained *t, const vkt__hf_config *h,
+                                  const char *folder)
+{
+    vkt_tokenizer *tokenizer = NULL;
+    vkt_status st = vkt_tokenizer_from_schema(t->schema, &tokenizer);
+    if (st == VKT_OK) st = vkt__export_tokenizer(folder, tokenizer, h);
+    vkt_tokenizer_destroy(&tokenizer);
+    return st;
+}
+
 vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
 {
     vkt_status st;
@@ -193,6 +205,7 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
                               strlen(config)));
     VKT_TRY(vkt__safetensors_write(vkt__arena_printf(&a, "%s/adapter_model.safetensors", aside),
                                    tensors, n, &meta, 1, NULL));
+    if (t.config->data.added_tokens) VKT_TRY(write_tokenizer(&t, &h, aside));
     VKT_TRY(vkt__rename(aside, folder));
 fail:
     if (st != VKT_OK) vkt__remove_tree(aside);

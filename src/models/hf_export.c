@@ -44,12 +44,13 @@ static vkt_status write_generation(vkt__arena *a, const char *folder, const vkt_
 }
 
 /* A classifier's rows are filled up by the token that its config.json names. */
-static vkt_status write_tokenizer(vkt__arena *a, const char *folder, const vkt_tokenizer *t,
-                                  const vkt__hf_config *h)
+vkt_status vkt__export_tokenizer(const char *folder, const vkt_tokenizer *t,
+                                 const vkt__hf_config *h)
 {
     static const char *const kept[] = { "eos_token", "bos_token", "pad_token", "unk_token",
                                         "chat_template" };
     vkt_status st;
+    vkt__arena a = { 0 };
     uint32_t end = vkt_tokenizer_get_info(t)->end;
     size_t n = 0;
     const char *bytes = end == VKT_NO_TOKEN ? NULL : vkt_tokenizer_bytes(t, end, &n);
@@ -63,10 +64,11 @@ static vkt_status write_tokenizer(vkt__arena *a, const char *folder, const vkt_t
     const char *pad = h->score ? vkt_tokenizer_bytes(t, h->pad, &n) : NULL;
     if (pad) json_object_set_new(o, "pad_token", json_stringn(pad, n));
     char *config = json_dumps(o, JSON_INDENT(2)), *json = vkt_tokenizer_json(t);
-    VKT_TRY(put(a, folder, "tokenizer.json", json));
-    VKT_TRY(put(a, folder, "tokenizer_config.json", config));
-    VKT_TRY(write_generation(a, folder, t));
+    VKT_TRY(put(&a, folder, "tokenizer.json", json));
+    VKT_TRY(put(&a, folder, "tokenizer_config.json", config));
+    VKT_TRY(write_generation(&a, folder, t));
 fail:
+    vkt__arena_finish(&a);
     json_decref(o);
     free(config);
     free(json);
@@ -112,7 +114,7 @@ static vkt_status write_folder(const char *folder, const vkt__hf_config *h, cons
     char *config = vkt__hf_config_json(h, vkt_tokenizer_get_info(t)->end);
     VKT_TRY(vkt__mkdirs(folder));
     VKT_TRY(put(&a, folder, "config.json", config));
-    VKT_TRY(write_tokenizer(&a, folder, t, h));
+    VKT_TRY(vkt__export_tokenizer(folder, t, h));
     VKT_TRY(write_weights(&a, vkt__arena_printf(&a, "%s/model.safetensors", folder), x));
 fail:
     free(config);

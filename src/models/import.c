@@ -236,11 +236,41 @@ fail:
     return st;
 }
 
-static vkt_status take(source *s, const vkt__st_tensor *t, bool all, matched *m)
+/* The embedding or the output layer with rows behind those that there are. *done false: it is none,
+ * or has too many. */
+static vkt_status take_more_rows(source *s, const vkt__st_tensor *t, size_t at, uint32_t most,
+                                 bool *done)
+{
+    static const char *const tables[] = { "wte.weight", "embed_tokens.weight", "embed_in.weight",
+                                          "lm_head.weight", "embed_out.weight" };
+    vkt_status st;
+    const vkt_tensor_info *have = vkt__weights_file_tensor(s->open, at);
+    bool table = false;
+    *done = false;
+    for (size_t i = 0; i < VKT_COUNT(tables); i++) table = table || ends_in(t->name, tables[i]);
+    if (!table || have->rank != 2 || t->rank != 2 || strcmp(t->dtype, "F32") != 0 ||
+        have->shape[1] != t->shape[1] || !have->shape[0] || t->shape[0] < have->shape[0] ||
+        t->shape[0] - have->shape[0] > most)
+        return VKT_OK;
+    VKT_TRY(vkt__weights_file_read_f32(s->open, at, t->data));
+    float *x = t->data;
+    uint64_t rows = have->shape[0], columns = t->shape[1];
+    for (uint64_t c = 0; c < columns; c++) {
+        double sum = 0;
+        for (uint64_t r = 0; r < rows; r++) sum += (double)x[r * columns + c];
+        for (uint64_t r = rows; r < t->shape[0]; r++)
+            x[r * columns + c] = (float)(sum / (double)rows);
+    }
+    *done = true;
+fail:
+    return st;
+}
+
+static vkt_status take(source *s, const vkt__st_tensor *t, vkt__import_how how, matched *m)
 {
     vkt_status st;
     size_t at = 0;
-    bool found, stacked = false;
+    bool found, stacked = false, all = how.all;
     VKT_TRY(find(s, t->name, &at, &found));
     if (!found) VKT_TRY(take_experts(s, t, all, m, &stacked));
     if (stacked) return VKT_OK;
@@ -259,6 +289,7 @@ static vkt_status take(source *s, const vkt__st_tensor *t, bool all, matched *m)
     if (!same_shape(t, have) || (!f32 && strcmp(t->dtype, have->dtype) != 0)) {
         bool done = false;
         if (!all) VKT_TRY(take_positions(s, t, at, &done));
+        if (!done && how.new_rows) VKT_TRY(take_more_rows(s, t, at, how.new_rows, &done));
         m->n_taken += done;
         return done ? VKT_OK : misfit(s, t, have, all, m);
     }
@@ -359,14 +390,16 @@ bool vkt__is_weights_file(const char *path)
     return n > 12 && !strcmp(path + n - 12, ".safetensors") && vkt__file_size(path) >= 0;
 }
 
-vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all)
+vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n,
+                             vkt__import_how how)
 {
     vkt_status st;
+    bool all = how.all;
     source s = { 0 };
     matched m = { 0 };
     VKT_TRY(source_open(&s, path));
     VKT_TRY(check_adapter(&s, t, n));
-    for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], all, &m));
+    for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], how, &m));
     if (!all && !s.map) find_unused(&s, t, n, &m);
     if (m.n_taken == 0 && !(all && m.n_absent)) {
         st = vkt__fail(VKT_E_FORMAT, "train",

@@ -9,7 +9,14 @@
  * name and shape, F32, F16 or BF16 (of GGUF its quantised types, too) for an f32. all: FORMAT where
  * one is not there; else it keeps its value and is warned of, as is each tensor of the file that
  * has no place, and FORMAT means that none agrees. */
-vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n, bool all);
+typedef struct vkt__import_how {
+    bool all;
+    uint32_t new_rows; /* as many rows that the file has not may be at the end of the embedding and
+                          of the output layer: they get the mean of its rows (Hewitt 2021,
+                          "Initializing new word embeddings for pretrained language models") */
+} vkt__import_how;
+vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n,
+                             vkt__import_how how);
 /* t is all of the model that path, a Hugging Face folder or a GGUF file, describes, filled from it.
  * FORMAT: a tensor of its files has no place there, or is a head beside an embedding that is to be
  * the head.

@@ -84,7 +84,7 @@ static vkt_status import_one(const vkt_config *c, vkt_model *m, vkt__weights *w,
 {
     vkt_status st;
     VKT_TRY(vkt__weights_hold(w, i));
-    VKT_TRY(vkt__weights_import(c->init, &w->base[i], 1, true));
+    VKT_TRY(vkt__weights_import(c->init, &w->base[i], 1, vkt__import_all_of(c)));
     VKT_TRY(vkt__weights_check_finite(c->init, &w->base[i], 1));
     w->base_crc = vkt__st_crc(w->base_crc, &w->base[i], 1);
     VKT_TRY(vkt__weights_freeze(m, w, i));
@@ -110,13 +110,13 @@ static vkt_status import_base(const vkt_config *c, vkt_model *m, vkt__weights *w
     for (size_t i = 0; i < w->n_saved; i++)
         if (!is_adapter(&w->saved[i])) all[n++] = w->saved[i];
     if (vkt__is_model(c->init)) {
-        if (n) VKT_TRY(vkt__weights_import(c->init, all, n, true));
+        if (n) VKT_TRY(vkt__weights_import(c->init, all, n, vkt__import_all_of(c)));
         for (size_t i = 0; i < w->n_base && st == VKT_OK; i++) st = import_one(c, m, w, i);
         goto fail;
     }
     VKT_TRY(vkt__weights_hold_all(w));
     memcpy(all + n, w->base, w->n_base * sizeof *all);
-    VKT_TRY(vkt__weights_import(c->init, all, n + w->n_base, true));
+    VKT_TRY(vkt__weights_import(c->init, all, n + w->n_base, vkt__import_all_of(c)));
     VKT_TRY(vkt__weights_check_finite(c->init, w->base, w->n_base));
     w->base_crc = vkt__st_crc(0, w->base, w->n_base);
     for (size_t i = 0; i < w->n_base; i++) {
@@ -160,7 +160,9 @@ vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights 
     } else {
         VKT_TRY(vkt_model_init(m, c->seed));
         VKT_TRY(vkt__weights_download(vkt_model_gpu(m), m, NULL, w));
-        VKT_TRY(vkt__weights_import(c->init, w->model, w->n_model, all));
+        vkt__import_how how = vkt__import_all_of(c);
+        how.all = all;
+        VKT_TRY(vkt__weights_import(c->init, w->model, w->n_model, how));
         VKT_TRY(vkt__weights_check_finite(c->init, w->model, w->n_model));
     }
     VKT_TRY(check_folder(c->init, w));

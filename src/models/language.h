@@ -8,6 +8,10 @@
 /* ARG: there is something of that name already. */
 vkt_status vkt__export_is_new(const char *path);
 
+/* tokenizer.json, tokenizer_config.json and generation_config.json into a folder. */
+vkt_status vkt__export_tokenizer(const char *folder, const vkt_tokenizer *t,
+                                 const vkt__hf_config *h);
+
 /* A language model's checkpoint in host memory, to be written in another format. */
 typedef struct vkt__language {
     vkt__trained trained;

@@ -458,6 +458,17 @@ static const char *const tables[][2] = { { "model.embed_tokens.weight", "lm_head
                                          { "transformer.wte.weight", "lm_head.weight" },
                                          { "gpt_neox.embed_in.weight", "embed_out.weight" } };
 
+uint64_t vkt__peft_rows(const vkt__peft *p)
+{
+    vkt__arena a = { 0 };
+    uint64_t rows = 0;
+    for (size_t i = 0, at; i < VKT_COUNT(tables) && !rows; i++)
+        if (find(p, &a, tables[i][0], &at))
+            rows = vkt__safetensors_tensor(p->tensors, at)->shape[0];
+    vkt__arena_finish(&a);
+    return rows;
+}
+
 /* Whether the model has one matrix for embedding and output layer: which names they are; NULL. */
 static const char *const *tied(const vkt__st_tensor *t, size_t n)
 {

@@ -1,13 +1,24 @@
 /* vkt_config_finish: a recipe that leaves its model, or its adapter's settings, to what `init` and
  * `lora.from` name gets them from there; then the checks that every configuration passes. */
 #include "base/os.h"
+#include "data/text/tokenizer_chat.h"
 #include "models/hf_folder.h"
 #include "models/import.h"
 #include "models/pretrained.h"
 #include "models/trained.h"
+#include "nn/transformer_shape.h"
 #include "recipe/config.h"
 #include "recipe/options.h"
 #include "recipe/recipe_model.h"
+
+/* The tokens that the run has added keep their ids: they come first. */
+static void add_words(vkt_config *c, const char *of_run)
+{
+    vkt__arena *a = &c->priv->arena;
+    c->data.added_tokens = c->data.added_tokens
+                               ? vkt__arena_printf(a, "%s, %s", of_run, c->data.added_tokens)
+                               : vkt__arena_strdup(a, of_run);
+}
 
 /* A run or checkpoint to begin with says the model, and of text the tokens, where the recipe does
  * not. */
@@ -24,6 +35,7 @@ static vkt_status init_of_run(vkt_config *c)
         if (!c->data.vocab) c->data.vocab = d->vocab;
         if (!c->data.tokenizer && d->tokenizer)
             c->data.tokenizer = vkt__arena_strdup(a, d->tokenizer);
+        if (d->added_tokens) add_words(c, d->added_tokens);
         if (!vkt__config_was_set(c, "data.context") && base.ckpt) c->data.context = d->context;
     }
 fail:
@@ -98,14 +110,52 @@ fail:
     return st;
 }
 
+/* The layer is one of those that are trained in full beside adapters. */
+static void save_module(vkt_config *c, const char *layer)
+{
+    const char *words = c->lora.modules;
+    vkt__arena *a = &c->priv->arena;
+    for (const char *p = words; p && *(p += strspn(p, ", ")); p += strcspn(p, ", "))
+        if (strcspn(p, ", ") == strlen(layer) && !strncmp(p, layer, strlen(layer))) return;
+    c->lora.modules =
+        words ? vkt__arena_printf(a, "%s, %s", words, layer) : vkt__arena_strdup(a, layer);
+}
+
 /* The weights of classes are no base's: an adapter has its own. */
 static void save_score(vkt_config *c)
 {
-    const char *words = c->lora.modules;
-    if (!c->lora.rank || !c->n_layers || !c->layers[0].transformer.score) return;
-    for (const char *p = words; p && *(p += strspn(p, ", ")); p += strcspn(p, ", "))
-        if (strcspn(p, ", ") == 5 && !strncmp(p, "score", 5)) return;
-    c->lora.modules = words ? vkt__arena_printf(&c->priv->arena, "%s, score", words) : "score";
+    if (c->lora.rank && c->n_layers && c->layers[0].transformer.score) save_module(c, "score");
+}
+
+/* Tokens that the tokenizer of `init` lacks: its model gets rows for them, which are trained. */
+static vkt_status add_tokens(vkt_config *c)
+{
+    vkt_status st;
+    vkt_tokenizer *t = NULL;
+    const char *spec = c->data.tokenizer ? c->data.tokenizer : "bytes";
+    bool model = c->init && c->n_layers && !strcmp(c->layers[0].type, "transformer");
+    if (!c->data.added_tokens || !model || !strcmp(spec, "chars")) return VKT_OK;
+    VKT_TRY(vkt_tokenizer_open(spec, &t));
+    uint32_t before = vkt_tokenizer_get_info(t)->n_vocab;
+    VKT_TRY(vkt__tokenizer_extend(&t, c->data.added_tokens));
+    uint32_t after = vkt_tokenizer_get_info(t)->n_vocab;
+    if (before <= c->data.vocab) c->data.vocab = VKT_MAX(c->data.vocab, after);
+    if (after == before) {
+        vkt_log(VKT_LOG_INFO, "config", "data.added_tokens: '%s' has all of them", spec);
+        goto fail;
+    }
+    const vkt_transformer *m = &c->layers[0].transformer;
+    const vkt__naming *names = vkt__naming_for(m);
+    if (c->lora.rank && names) {
+        save_module(c, strrchr(names->embedding, '.') + 1);
+        if (m->untied && !m->score) save_module(c, names->head);
+    }
+    vkt_log(VKT_LOG_INFO, "config", "data.added_tokens: %u new, ids from %u on%s%s", after - before,
+            before, c->lora.rank ? "; beside the adapters are trained in full: " : "",
+            c->lora.rank ? c->lora.modules : "");
+fail:
+    vkt_tokenizer_destroy(&t);
+    return st;
 }
 
 vkt_status vkt_config_finish(vkt_config *c)
@@ -126,6 +176,7 @@ vkt_status vkt_config_finish(vkt_config *c)
         VKT_TRY(pixels_of_init(c));
     }
     save_score(c);
+    VKT_TRY(add_tokens(c));
     VKT_TRY(vkt__config_check(c));
 fail:
     return st;

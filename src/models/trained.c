@@ -58,25 +58,48 @@ fail:
     return st;
 }
 
-static vkt_status open_folder(const char *path, vkt__trained *t)
+static vkt_status make_schema(vkt__trained *t)
 {
     vkt_status st;
     vkt_tokenizer *tokenizer = NULL;
     vkt__schema schema;
-    VKT_TRY(folder_config(path, &t->config));
     const vkt_data_desc *d = &t->config->data;
     VKT_TRY(vkt_tokenizer_open(d->tokenizer, &tokenizer));
     VKT_TRY(vkt__text_schema(tokenizer, d->context, d->vocab, &t->arena, &schema));
     VKT_TRY(vkt__schema_print(&schema, &t->arena, &t->schema));
-    t->dir = vkt__arena_strdup(&t->arena, path);
 fail:
     vkt_tokenizer_destroy(&tokenizer);
+    return st;
+}
+
+static vkt_status open_folder(const char *path, vkt__trained *t)
+{
+    vkt_status st;
+    VKT_TRY(folder_config(path, &t->config));
+    VKT_TRY(make_schema(t));
+    t->dir = vkt__arena_strdup(&t->arena, path);
+fail:
     return st;
 }
 
 static vkt_status open_plain(const char *path, vkt__trained *t)
 {
     return vkt__is_model(path) ? open_folder(path, t) : open_checkpoint(path, t);
+}
+
+/* An adapter that was trained with more tokens than its base has, has their tokenizer and tables
+ * beside it. */
+static vkt_status take_tokenizer(const char *path, vkt__trained *t)
+{
+    vkt_data_desc *d = &t->config->data;
+    uint64_t rows = vkt__peft_rows(&t->peft);
+    if (rows <= d->vocab || rows > 1u << 24 ||
+        vkt__file_size(vkt__arena_printf(&t->arena, "%s/tokenizer.json", path)) < 0)
+        return VKT_OK;
+    t->new_rows = (uint32_t)rows - d->vocab;
+    d->vocab = (uint32_t)rows;
+    d->tokenizer = vkt__arena_strdup(&t->config->priv->arena, path);
+    return make_schema(t);
 }
 
 static vkt_status open_adapter(const char *path, vkt__trained *t)
@@ -92,6 +115,7 @@ static vkt_status open_adapter(const char *path, vkt__trained *t)
         goto fail;
     }
     VKT_TRY(open_plain(base, t));
+    if (!t->ckpt) VKT_TRY(take_tokenizer(path, t));
 fail:
     return st;
 }
@@ -115,6 +139,15 @@ uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokeni
     return VKT_MAX(t->config->data.vocab, vkt_tokenizer_get_info(tokenizer)->n_vocab);
 }
 
+vkt__import_how vkt__import_all_of(const vkt_config *c)
+{
+    static const char separators[] = ", ";
+    vkt__import_how how = { .all = true };
+    const char *p = c->data.added_tokens;
+    for (; p && *(p += strspn(p, separators)); p += strcspn(p, separators)) how.new_rows++;
+    return how;
+}
+
 /* What the checkpoint does not hold comes from where the run began, and is what it was; what it
  * does, layers trained in full beside an adapter, is its own. */
 static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, size_t n,
@@ -135,7 +168,7 @@ static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, si
                        t->ckpt->dir, init);
         goto fail;
     }
-    VKT_TRY(vkt__weights_import(init, all, n, true));
+    VKT_TRY(vkt__weights_import(init, all, n, vkt__import_all_of(t->config)));
     if (t->ckpt->state.base_crc != vkt__st_crc(0, base, n_base)) {
         st = vkt__fail(VKT_E_FORMAT, "checkpoint",
                        "'%s' holds only an adapter, and the weights of its base '%s' have changed "
@@ -157,7 +190,8 @@ static vkt_status fill_plain(const vkt__trained *t, const vkt__st_tensor *tensor
 {
     vkt_status st;
     bool average = t->config->optim.ema > 0 && !raw;
-    if (!t->ckpt) return vkt__weights_import(t->dir, tensors, n, true);
+    if (!t->ckpt)
+        return vkt__weights_import(t->dir, tensors, n, (vkt__import_how) { true, t->new_rows });
     if (!t->lora.rank) {
         VKT_TRY(vkt__safetensors_load(t->ckpt->model, tensors, n, true));
         return average ? vkt__checkpoint_load_average(t->ckpt->optim, tensors, n) : VKT_OK;
@@ -223,18 +257,19 @@ fail:
 
 /* Plain files are copied; a run or a checkpoint is opened, and its adapter merged, if it has one.
  */
-vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n, bool all)
+vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n,
+                               vkt__import_how how)
 {
     vkt_status st;
     vkt__trained base = { 0 };
     if (!vkt__is_dir(path) || vkt__is_hf_folder(path) ||
         (!vkt__checkpoint_is(path) && vkt__is_weights_folder(path)))
-        return vkt__import_files(path, t, n, all);
+        return vkt__import_files(path, t, n, how);
     VKT_TRY(vkt__trained_open(path, &base));
     if (base.lora.rank || base.peft.tensors)
         st = fill(&base, t, n, false);
     else
-        st = vkt__import_files(base.dir, t, n, all);
+        st = vkt__import_files(base.dir, t, n, how);
 fail:
     vkt__trained_close(&base);
     return st;

@@ -5,6 +5,7 @@
 #define VKT_MODELS_TRAINED_H
 
 #include "data/parts/parts.h"
+#include "models/import.h"
 #include "models/peft.h"
 #include "models/weights.h"
 #include "runs/checkpoint_set.h"
@@ -17,6 +18,7 @@ typedef struct vkt__trained {
     vkt_config *config;    /* finished, without its adapter: the model is the plain one */
     vkt_lora lora;         /* what the run trained beside its base, config->init; rank 0: none */
     vkt__peft peft;        /* merged over all that; .tensors NULL: none */
+    uint32_t new_rows;     /* tokens that the adapter's folder has and its base has not */
     vkt__arena arena;
 } vkt__trained;
 
@@ -44,6 +46,9 @@ vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokeniz
 /* Weights of another model as a beginning: of all that vkt__trained_open and vkt__import_files
  * take, into t[i].data by the latter's rules. A run of an adapter and an adapter's folder give
  * their base with the adapter merged, to all of the parameters at once. */
-vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n, bool all);
+vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n,
+                               vkt__import_how how);
+/* All of them, for a configuration: with rows for its data's added_tokens. */
+vkt__import_how vkt__import_all_of(const vkt_config *c);
 
 #endif

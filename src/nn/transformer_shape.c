@@ -69,6 +69,14 @@ const vkt__naming *vkt__naming_of(const char *word)
     return NULL;
 }
 
+const vkt__naming *vkt__naming_for(const vkt_transformer *t)
+{
+    vkt_act act;
+    bool gated, known = vkt__act_find(t->activation ? t->activation : "gelu", &act, &gated);
+    bool rope = t->positions && !strcmp(t->positions, "rope");
+    return vkt__naming_of(t->names ? t->names : known && !gated && !rope ? "gpt2" : "llama");
+}
+
 vkt__norm_names vkt__norm_names_of(const vkt__tshape *s)
 {
     static const char after_attention[] = "post_attention_layernorm",
@@ -192,7 +200,7 @@ vkt_status vkt__transformer_shape(const vkt__layer *l, uint32_t n_vocab, vkt__ts
     VKT_ASSERT(known);
     s->rope = is(t->positions, "rope");
     s->learned = !t->positions || is(t->positions, "learned");
-    s->names = vkt__naming_of(t->names ? t->names : !s->gated && !s->rope ? "gpt2" : "llama");
+    s->names = vkt__naming_for(t);
     VKT_ASSERT(s->names);
     s->rms = is(t->norm, "rmsnorm");
     s->place = place_of(t->norm_place);

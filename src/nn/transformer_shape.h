@@ -36,6 +36,8 @@ typedef struct vkt__tshape {
 
 /* NULL: no kind of files is called so. */
 const vkt__naming *vkt__naming_of(const char *word);
+/* That of a description, which may leave it out. */
+const vkt__naming *vkt__naming_for(const vkt_transformer *t);
 /* What the branches' norms are called; NULL: there is none. */
 typedef struct vkt__norm_names {
     const char *attention_in, *attention_out, *mlp_in, *mlp_out;

@@ -234,6 +234,9 @@ static vkt_status check_text(const vkt_config *c, bool text)
     if (d->tokenizer && !text && !d->text)
         return vkt__config_refuse(c, "data.tokenizer",
                                   "only for text, the novel and a column of data.text");
+    if (d->added_tokens && !text && (!d->text || !d->tokenizer))
+        return vkt__config_refuse(c, "data.added_tokens",
+                                  "only for text, and a column of data.text with a tokenizer");
     const struct {
         bool given;
         const char *option;
@@ -280,6 +283,9 @@ static vkt_status finish_preference(vkt_config *c)
         { dpo && !c->lora.rank, "loss.kind",
           "dpo trains an adapter (lora.rank), since its reference is the model without it; simpo "
           "has none" },
+        { dpo && c->lora.modules && c->data.added_tokens, "data.added_tokens",
+          "not with loss.kind: dpo, whose reference is the model's own weights: add them in a run "
+          "before" },
         { dpo && c->lora.modules, "lora.modules_to_save",
           "not with loss.kind: dpo, whose reference is the model's own weights" },
         { dpo && c->lora.bias, "lora.bias",

@@ -129,6 +129,11 @@ static const vkt__option options[] = {
     { "data.tokenizer", VKT__OPT_STRING, AT(data.tokenizer), NULL, 0, 0, "",
       "text: bytes, chars, or a tokenizer's file or folder (default: bytes; data.text: trained)",
       NULL, NULL },
+    { "data.added_tokens", VKT__OPT_WORDS, AT(data.added_tokens), NULL, 0, 0, "",
+      "text: control tokens added to the tokenizer, as [<|im_start|>, <|im_end|>]; of an `init` "
+      "the embedding and the output layer get rows for them that begin as the mean of the others, "
+      "and are trained, in full beside adapters, too",
+      NULL, NULL },
     { "data.vocab", VKT__OPT_U32, AT(data.vocab), "0", 0, 1 << 24, "tokens",
       "text: vocabulary size of the model. 0: the tokenizer's; data.text: 2000", NULL, NULL },
     { "data.context", VKT__OPT_U32, AT(data.context), "256", 1, 1 << 20, "tokens",

@@ -358,7 +358,7 @@ static vkt_status load(const char *folder, const char *name, uint64_t columns, f
 {
     vkt__st_tensor t = { .name = name, .dtype = "F32", .rank = 2, .shape = { 2, columns } };
     t.data = out;
-    return vkt__weights_import(folder, &t, 1, true);
+    return vkt__weights_import(folder, &t, 1, (vkt__import_how) { .all = true });
 }
 
 static void weights_are_widened(void **state)

@@ -141,8 +141,8 @@ static void merged_is_unmerged(void **state)
     assert_memory_not_equal(weight(&base, target), hf, sizeof hf);
     assert_memory_equal(weight(&base, other), weight(&tuned, other), 16 * 16 * sizeof *hf);
     /* A run of an adapter as a beginning. */
-    REQUIRE_OK(
-        vkt__weights_import(DIR "/gpt2-tuned", base.weights.model, base.weights.n_model, true));
+    REQUIRE_OK(vkt__weights_import(DIR "/gpt2-tuned", base.weights.model, base.weights.n_model,
+                                   (vkt__import_how) { .all = true }));
     assert_memory_equal(weight(&base, target), hf, sizeof hf);
     vkt__safetensors_close(&f);
     vkt__language_close(&base);

@@ -373,9 +373,9 @@ static void an_adapters_file_is_no_model(void **state)
     REQUIRE_OK(vkt__weights_create(m, NULL, &w));
     for (int all = 0; all < 2; all++) {
         TEST_LOG_CAPTURE();
-        REQUIRE_STATUS(
-            vkt__weights_import(DIR "/peft/adapter_model.safetensors", w.model, w.n_model, all),
-            VKT_E_FORMAT);
+        REQUIRE_STATUS(vkt__weights_import(DIR "/peft/adapter_model.safetensors", w.model,
+                                           w.n_model, (vkt__import_how) { .all = all }),
+                       VKT_E_FORMAT);
         REQUIRE_LOGGED("peft/adapter_model.safetensors' holds only a LoRA adapter, not its base "
                        "model: give the run, or");
         assert_int_equal(strchr(test_log, '\n')[1], 0);

@@ -200,7 +200,8 @@ static void convnext_of_timm_is_read(void **state)
         if (i == 2) here[i].rank = 3, here[i].shape[1] = here[i].shape[2] = 1;
     }
     REQUIRE_OK(vkt__safetensors_write(DIR "/timm.safetensors", there, N, NULL, 0, NULL));
-    REQUIRE_OK(vkt__import_files(DIR "/timm.safetensors", here, N, true));
+    REQUIRE_OK(
+        vkt__import_files(DIR "/timm.safetensors", here, N, (vkt__import_how) { .all = true }));
     assert_memory_equal(got, file, sizeof got);
     vkt__remove_tree(DIR);
 }

@@ -264,7 +264,7 @@ static void import(vkt_model *m, const json_t *tensors)
         vkt__weights w;
         REQUIRE_OK(vkt__weights_create(m, NULL, &w));
         REQUIRE_OK(vkt__weights_download(gpu, m, NULL, &w));
-        REQUIRE_OK(vkt__weights_import(WEIGHTS, w.model, w.n_model, false));
+        REQUIRE_OK(vkt__weights_import(WEIGHTS, w.model, w.n_model, (vkt__import_how) { 0 }));
         REQUIRE_OK(vkt__weights_upload(gpu, m, NULL, &w));
         vkt__weights_finish(&w);
     }

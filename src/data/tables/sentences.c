@@ -3,6 +3,7 @@
  * token name no row. */
 #include "data/tables/sentences.h"
 #include "data/text/tokenizer.h"
+#include "data/text/tokenizer_chat.h"
 #include "data/text/tokenizer_json.h"
 
 enum { USUAL_VOCAB = 2000 };
@@ -49,6 +50,7 @@ static vkt_status open_tokenizer(vkt_dataset *ds, const vkt_data_desc *desc, con
                          "data.tokenizer: chars is not for data.text: take bytes, a file, or leave "
                          "it out, and one is trained on the column");
     vkt_status st = vkt_tokenizer_open(desc->tokenizer, out);
+    if (st == VKT_OK && desc->added_tokens) st = vkt__tokenizer_extend(out, desc->added_tokens);
     uint32_t n = st == VKT_OK ? vkt_tokenizer_get_info(*out)->n_vocab : 0;
     if (n && desc->vocab && desc->vocab < n)
         return vkt__fail(VKT_E_ARG, "data",

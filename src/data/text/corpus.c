@@ -239,7 +239,7 @@ fail:
 
 /* The requested tokenizer, or the shard's own; if there are both, they must be equal. */
 static vkt_status shard_tokenizer(vkt__corpus *c, const vkt__shard *s, const char *path,
-                                  const char *spec)
+                                  const char *spec, const vkt__source *from)
 {
     vkt_status st = VKT_OK;
     if (!spec && !s->tokenizer)
@@ -247,10 +247,12 @@ static vkt_status shard_tokenizer(vkt__corpus *c, const vkt__shard *s, const cha
             VKT_E_ARG, "data",
             "'%s' is a shard of llm.c, which does not name its tokenizer: set data.tokenizer",
             vkt__show(path).s);
-    if (spec && !c->tokenizer) VKT_TRY(vkt_tokenizer_open(spec, &c->tokenizer));
+    bool fresh = !c->tokenizer;
+    if (spec && fresh) VKT_TRY(vkt_tokenizer_open(spec, &c->tokenizer));
     if (!c->tokenizer)
         VKT_TRY(
             vkt__tokenizer_parse_json(s->tokenizer, (size_t)s->n_tokenizer, path, &c->tokenizer));
+    if (fresh && from->added) VKT_TRY(vkt__tokenizer_extend(&c->tokenizer, from->added));
     if (s->tokenizer && s->tokenizer_hash != c->tokenizer->info.hash)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' was packed with another tokenizer than %s: pack it again, or leave "
@@ -263,7 +265,8 @@ fail:
     return st;
 }
 
-static vkt_status open_shards(vkt__corpus *c, const char *const *path, uint32_t n, const char *spec)
+static vkt_status open_shards(vkt__corpus *c, const char *const *path, uint32_t n, const char *spec,
+                              const vkt__source *from)
 {
     vkt_status st = VKT_OK;
     c->shard = vkt__alloc(n * sizeof *c->shard);
@@ -271,7 +274,7 @@ static vkt_status open_shards(vkt__corpus *c, const char *const *path, uint32_t 
         vkt__shard *s = &c->shard[c->n_shards];
         const char *name = path[c->n_shards];
         VKT_TRY(vkt__shard_open(name, s));
-        st = shard_tokenizer(c, s, name, spec);
+        st = shard_tokenizer(c, s, name, spec, from);
         if (st == VKT_OK) st = vkt__shard_check(s, name, c->tokenizer->info.n_vocab);
         if (st == VKT_OK && !s->document) st = vkt__shard_find_documents(s, c->tokenizer->info.end);
         if (st != VKT_OK) {
@@ -299,10 +302,12 @@ static vkt_status read_tokens(vkt__corpus *c, const vkt__source *s, const char *
         st = vkt__fail(VKT_E_ARG, "data",
                        "'%s' is packed, but pairs of answers are read from JSON lines", s->name);
     } else if (n) {
-        VKT_TRY(open_shards(c, shards, n, spec));
+        VKT_TRY(open_shards(c, shards, n, spec, s));
     } else {
-        if (!c->tokenizer)
+        if (!c->tokenizer) {
             VKT_TRY(vkt__documents_tokenizer(s, spec ? spec : "bytes", &c->tokenizer));
+            if (s->added) VKT_TRY(vkt__tokenizer_extend(&c->tokenizer, s->added));
+        }
         if (s->template) VKT_TRY(vkt__tokenizer_take_template(c->tokenizer, s->template));
         VKT_TRY(encode_source(c, s));
     }
@@ -391,6 +396,7 @@ static vkt_status set_chat(vkt__source *s, const vkt_data_desc *desc)
     s->pairs = desc->packing == VKT_PACKING_PAIRS;
     s->skip_bad = desc->skip_bad_lines;
     s->template = desc->chat_template;
+    s->added = desc->added_tokens;
     s->dated = desc->today != NULL;
     if (s->dated && !vkt__day_seconds(desc->today, &s->now))
         return vkt__fail(VKT_E_ARG, "data", "data.today must be a day such as 2026-01-31, not '%s'",

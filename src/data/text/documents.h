@@ -15,6 +15,7 @@ typedef struct vkt__source {
     bool dated;    /* strftime_now is known to chat templates, and tells `now` */
     double now;
     const char *template; /* file of a chat template, in place of the tokenizer's; or NULL */
+    const char *added;    /* vkt_data_desc.added_tokens */
 } vkt__source;
 
 /* The name is one of JSON lines: .jsonl, .jsonl.gz or .ndjson. */

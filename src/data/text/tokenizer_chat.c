@@ -1,10 +1,12 @@
-/* tokenizer_chat.h: the template that a tokenizer comes with, or one that suits its tokens. */
+/* tokenizer_chat.h: the template that a tokenizer comes with, or one that suits its tokens; control
+ * tokens that it gets. */
 #include <jansson.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/os.h"
 #include "data/text/tokenizer_chat.h"
+#include "data/text/tokenizer_json.h"
 #include "data/text/vocabulary.h"
 
 static const char chatml[] =
@@ -41,6 +43,24 @@ vkt_status vkt__tokenizer_read_chat(vkt_tokenizer *t, const char *folder)
     return VKT_OK;
 }
 
+/* Tokens that end a turn in some family's template. */
+static const char *const turn_ends[] = { "<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|end|>",
+                                         "<|end_of_text|>" };
+
+/* Those that the template writes, and the vocabulary has, end an answer. */
+static void add_ends(vkt_tokenizer *t, const char *template)
+{
+    json_t *ids = json_object_get(t->chat_settings, "eos_ids");
+    if (!ids) json_object_set_new(t->chat_settings, "eos_ids", ids = json_array());
+    for (size_t i = 0; i < VKT_COUNT(turn_ends); i++) {
+        uint32_t id =
+            strstr(template, turn_ends[i]) ? vkt_tokenizer_find(t, turn_ends[i]) : VKT_NO_TOKEN;
+        if (id != VKT_NO_TOKEN && !vkt__tokenizer_ends(t, id))
+            json_array_append_new(ids, json_integer(id));
+    }
+    if (!json_array_size(ids)) json_object_del(t->chat_settings, "eos_ids");
+}
+
 vkt_status vkt__tokenizer_take_template(vkt_tokenizer *t, const char *path)
 {
     char *text = NULL;
@@ -52,6 +72,7 @@ vkt_status vkt__tokenizer_take_template(vkt_tokenizer *t, const char *path)
     if (!v) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not UTF-8", vkt__show(path).s);
     if (!t->chat_settings) t->chat_settings = json_object();
     json_object_set_new(t->chat_settings, "chat_template", v);
+    add_ends(t, json_string_value(v));
     vkt__chat_destroy(&t->chat);
     return VKT_OK;
 }
@@ -142,5 +163,66 @@ vkt_status vkt__tokenizer_encode_chat(vkt_tokenizer *t, const vkt__chat_text *te
         const vkt__stretch *s = &text->stretch[i];
         st = vkt_tokenizer_encode(t, s->text, s->n, s->special, out);
     }
+    return st;
+}
+
+/* ---- tokens that are added, by way of the tokenizer.json, which every kind has ---- */
+
+static const char separators[] = ", ";
+
+static bool is_ascii(const char *s)
+{
+    while (*s && (unsigned char)*s < 0x80) s++;
+    return !*s;
+}
+
+/* An entry of added_tokens; NULL: the word is a control token already. *next: the first free id.
+ * A plain token keeps its id; one beyond ASCII is written in stand-ins, which merges name. */
+static json_t *entry(const vkt_tokenizer *t, const char *word, uint32_t *next)
+{
+    uint32_t id = vkt_tokenizer_find(t, word);
+    if (id != VKT_NO_TOKEN && (t->piece[id].added || !is_ascii(word))) return NULL;
+    if (id == VKT_NO_TOKEN) id = (*next)++;
+    return json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (int)id, "content", word,
+                     "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1);
+}
+
+static bool has(const json_t *list, const char *word)
+{
+    size_t i;
+    json_t *v;
+    json_array_foreach(list, i, v)
+    {
+        const char *content = json_string_value(json_object_get(v, "content"));
+        if (content && !strcmp(content, word)) return true;
+    }
+    return false;
+}
+
+vkt_status vkt__tokenizer_extend(vkt_tokenizer **t, const char *words)
+{
+    vkt_status st = VKT_OK;
+    char *kept = vkt__tokenizer_kept(*t), *text = NULL;
+    json_t *o = json_loads(kept, 0, NULL), *list = json_object_get(o, "added_tokens");
+    uint32_t next = vkt_tokenizer_get_info(*t)->n_vocab;
+    vkt__arena a = { 0 };
+    vkt_tokenizer *extended = NULL;
+    bool any = false;
+    if (!list) json_object_set_new(o, "added_tokens", list = json_array());
+    for (const char *p = words; *(p += strspn(p, separators)); p += strcspn(p, separators)) {
+        const char *word = vkt__arena_printf(&a, "%.*s", (int)strcspn(p, separators), p);
+        json_t *v = has(list, word) ? NULL : entry(*t, word, &next);
+        if (v) any = json_array_append_new(list, v) == 0;
+    }
+    if (!any) goto fail;
+    text = json_dumps(o, JSON_COMPACT);
+    VKT_TRY(vkt__tokenizer_parse_json(text, strlen(text), (*t)->info.source, &extended));
+    vkt_tokenizer_destroy(t);
+    *t = extended;
+fail:
+    json_decref(o);
+    vkt__arena_finish(&a);
+    free(kept);
+    free(text);
     return st;
 }

@@ -23,6 +23,12 @@ const char *vkt__tokenizer_setting(const vkt_tokenizer *t, const char *key);
 /* Whether a text ends with this token: the end between documents, eos_token, generation_config's.
  */
 bool vkt__tokenizer_ends(const vkt_tokenizer *t, uint32_t id);
+/* Makes the words of a list, as data.added_tokens has them, control tokens of *t: those that it
+ * does not have get the ids behind all others, in their order; the text of one that is a token is
+ * now found as a whole. As transformers' add_special_tokens. *t is replaced; where it already has
+ * all of them nothing changes. FORMAT: too many. Source: huggingface/tokenizers, added_vocabulary.
+ */
+vkt_status vkt__tokenizer_extend(vkt_tokenizer **t, const char *words);
 /* Adds the tokens of the stretches; uncounted ones too. */
 vkt_status vkt__tokenizer_encode_chat(vkt_tokenizer *t, const vkt__chat_text *text,
                                       vkt_tokens *out);
