@@ -139,7 +139,8 @@ typedef enum vkt_quant {
                      scale, which has 8 bits itself (Dettmers et al. 2023, arXiv 2305.14314) */
     VKT_QUANT_Q4_K, /* 4.5 bits: GGUF's, 32 whole numbers, their scale and offset in 6 bits each */
     VKT_QUANT_Q6_K, /* 6.6 bits: GGUF's, 16 whole numbers and their scale in 8 bits */
-    VKT_QUANT_COUNT
+    VKT_QUANT_COUNT,
+    VKT_QUANT_FILE /* each as a GGUF file has it: vkt_lora.base */
 } vkt_quant;
 
 /* What randomness is used for; streams of different purpose never overlap. */

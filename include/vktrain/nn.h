@@ -142,6 +142,12 @@ typedef enum vkt_lora_bias {
  * LAYER.lora_B.weight. B starts at zero, A with the standard deviation that PEFT uses. Only A and B
  * are trained, and what `modules` and `bias` name. A name of a layer is whole, or its last parts
  * after a dot. */
+/* How the parameter of that name is kept. */
+typedef struct vkt_quant_of {
+    const char *name;
+    vkt_quant kind;
+} vkt_quant_of;
+
 typedef struct vkt_lora {
     uint32_t rank;       /* 0: no adapters, all weights are trained */
     float alpha;         /* 0: twice the rank */
@@ -151,8 +157,10 @@ typedef struct vkt_lora {
                             every `linear` layer */
     vkt_quant base;      /* how matrices that are not trained are kept. AUTO: in the model's
                             precision. With a base in 4 bits embeddings and the output layer have 8:
-                            Q8_0 */
-    bool rslora;         /* the scale is alpha / sqrt(rank) (arXiv 2312.03732) */
+                            Q8_0. FILE: as base_kinds says; f32 where it names none */
+    const vkt_quant_of *base_kinds; /* [n_base_kinds], read by vkt_model_create */
+    size_t n_base_kinds;
+    bool rslora; /* the scale is alpha / sqrt(rank) (arXiv 2312.03732) */
     /* "NAME=VALUE, ...": ranks and alphas of layers that have others; the first name that is a
      * layer's counts. NULL: none. */
     const char *rank_pattern, *alpha_pattern;

@@ -303,3 +303,73 @@ void vkt__ggml_write(uint32_t type, const float *from, uint64_t n, unsigned char
     for (uint64_t i = 0; i < n; i += types[type].n, to += types[type].bytes)
         types[type].write(from + i, to);
 }
+
+/* ---- kept as they are ---- */
+
+static void put(uint32_t *words, uint64_t i, uint32_t bits, uint32_t v)
+{
+    uint32_t per = 32 / bits;
+    words[i / per] |= v << (i % per * bits);
+}
+
+static void half_keep(const unsigned char *b, uint64_t at, uint32_t *words)
+{
+    put(words, at, 16, u16_at(b));
+}
+
+/* A block's place in its superblock: 64 words of numbers, then scales. */
+static void q8_0_keep(const unsigned char *b, uint64_t at, uint32_t *words)
+{
+    uint32_t *w = words + at / SUPER * 68, k = (uint32_t)(at % SUPER);
+    for (uint32_t i = 0; i < BLOCK; i++) put(w, k + i, 8, b[2 + i]);
+    put(w + 64, k / BLOCK, 16, u16_at(b));
+}
+
+static void q4_0_keep(const unsigned char *b, uint64_t at, uint32_t *words)
+{
+    uint32_t *w = words + at / SUPER * 36, k = (uint32_t)(at % SUPER);
+    for (uint32_t i = 0; i < BLOCK; i++) put(w, k + i, 4, nibble(b + 2, i));
+    put(w + 32, k / BLOCK, 16, u16_at(b));
+}
+
+static void bytes_keep(const unsigned char *b, uint32_t n, uint32_t *w)
+{
+    for (uint32_t i = 0; i < n; i++) put(w, i, 8, b[i]);
+}
+
+static void q4_k_keep(const unsigned char *b, uint64_t at, uint32_t *words)
+{
+    bytes_keep(b, 144, words + at / SUPER * 36);
+}
+
+static void q6_k_keep(const unsigned char *b, uint64_t at, uint32_t *words)
+{
+    bytes_keep(b, 210, words + at / SUPER * 53);
+}
+
+static const struct {
+    uint32_t type;
+    vkt_quant kind;
+    void (*keep)(const unsigned char *b, uint64_t at, uint32_t *words);
+} kept[] = {
+    { VKT__GGML_F16, VKT_QUANT_F16, half_keep },   { VKT__GGML_BF16, VKT_QUANT_BF16, half_keep },
+    { VKT__GGML_Q8_0, VKT_QUANT_Q8_0, q8_0_keep }, { VKT__GGML_Q4_0, VKT_QUANT_Q4_0, q4_0_keep },
+    { VKT__GGML_Q4_K, VKT_QUANT_Q4_K, q4_k_keep }, { VKT__GGML_Q6_K, VKT_QUANT_Q6_K, q6_k_keep },
+};
+
+vkt_quant vkt__ggml_kept(uint32_t type)
+{
+    for (size_t i = 0; i < VKT_COUNT(kept); i++)
+        if (kept[i].type == type) return kept[i].kind;
+    return VKT_QUANT_AUTO;
+}
+
+void vkt__ggml_keep(uint32_t type, const unsigned char *from, uint64_t n, uint64_t first,
+                    uint32_t *words)
+{
+    size_t k = 0;
+    while (k < VKT_COUNT(kept) && kept[k].type != type) k++;
+    VKT_ASSERT(k < VKT_COUNT(kept) && n % types[type].n == 0);
+    for (uint64_t i = 0; i < n; i += types[type].n, from += types[type].bytes)
+        kept[k].keep(from, first + i, words);
+}

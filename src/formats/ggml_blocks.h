@@ -8,6 +8,12 @@
 bool vkt__ggml_can_read(uint32_t type);
 /* n numbers, a whole number of blocks, out of bytes of a type that can be read. */
 void vkt__ggml_read(uint32_t type, const unsigned char *from, uint64_t n, float *to);
+/* The kind of base/quant.h that keeps such numbers as they are; AUTO: none does. */
+vkt_quant vkt__ggml_kept(uint32_t type);
+/* n numbers, a whole number of blocks, of a type that is kept, as numbers [first, first + n) of
+ * those in words, which begin as 0. */
+void vkt__ggml_keep(uint32_t type, const unsigned char *from, uint64_t n, uint64_t first,
+                    uint32_t *words);
 /* Bytes of n numbers. */
 uint64_t vkt__ggml_bytes(uint32_t type, uint64_t n);
 /* Numbers of a block; 0: a type that is not written. F32, F16, BF16, Q8_0, Q4_0 and Q4_K are. */

@@ -1,5 +1,6 @@
 /* gguf_model.h: tensors, with llama.cpp's changes undone: rows of queries and keys that are turned
  * as neighbours, gains with 1 added, GPT-2's matrices the other way round. */
+#include "base/quant.h"
 #include "formats/ggml_blocks.h"
 #include "models/gguf_model.h"
 
@@ -132,4 +133,81 @@ vkt_status vkt__gguf_weights_read(const vkt__gguf_weights *w, size_t i, float *d
     }
     free(row);
     return VKT_OK;
+}
+
+/* ---- a frozen base, as it is ---- */
+
+static vkt_quant kept_as(const item *x)
+{
+    vkt_quant kind = x->plus_one || x->transposed ? VKT_QUANT_AUTO : vkt__ggml_kept(x->from->type);
+    if (x->info.rank < 2 || x->from->type == VKT__GGML_F32) return VKT_QUANT_F32;
+    return kind ? kind : VKT_QUANT_Q8_0;
+}
+
+static bool is_kept(const item *x)
+{
+    return kept_as(x) == vkt__ggml_kept(x->from->type) && !x->plus_one && !x->transposed;
+}
+
+static void tell_kinds(const char *path, const size_t *n, size_t n_other)
+{
+    vkt__str s = { 0 };
+    for (int k = VKT_QUANT_F16; k < VKT_QUANT_COUNT; k++)
+        if (n[k])
+            vkt__str_printf(&s, "%s%zu %s", s.len ? ", " : "", n[k], vkt__quant_name((vkt_quant)k));
+    if (n_other)
+        vkt__str_printf(&s, "%s%zu of other types, packed anew as q8_0", s.len ? ", " : "",
+                        n_other);
+    vkt_log(VKT_LOG_INFO, "model", "matrices of '%s' are kept as it has them: %s", path,
+            s.len ? s.data : "all f32");
+    vkt__str_finish(&s);
+}
+
+vkt_status vkt__gguf_base_kinds(const char *path, vkt__arena *a, vkt_lora *lora)
+{
+    vkt_status st;
+    vkt__gguf_weights *w = NULL;
+    size_t n[VKT_QUANT_COUNT] = { 0 }, n_other = 0;
+    VKT_TRY(vkt__gguf_weights_open(path, &w));
+    vkt_quant_of *kinds = vkt__arena_alloc(a, (w->n + 1) * sizeof *kinds);
+    for (size_t i = 0; i < w->n; i++) {
+        const item *x = &w->items[i];
+        kinds[i] = (vkt_quant_of) { vkt__arena_strdup(a, x->info.name), kept_as(x) };
+        if (kinds[i].kind == VKT_QUANT_F32) continue;
+        *(is_kept(x) ? &n[kinds[i].kind] : &n_other) += 1;
+    }
+    lora->base_kinds = kinds;
+    lora->n_base_kinds = w->n;
+    tell_kinds(path, n, n_other);
+fail:
+    vkt__gguf_weights_close(&w);
+    return st;
+}
+
+static void keep(const item *x, uint32_t *words)
+{
+    const vkt_tensor_info *t = &x->from->info;
+    uint64_t rows = t->shape[0], n = 1;
+    for (uint32_t d = 0; d < t->rank; d++) n *= t->shape[d];
+    for (uint64_t r = 0; r < rows; r++)
+        vkt__ggml_keep(x->from->type, x->from->data + r * (t->bytes / rows), n / rows,
+                       row_to(x, rows, r) * (n / rows), words);
+}
+
+vkt_status vkt__gguf_base_words(const char *path, const char *name, vkt_quant kind, uint32_t *words,
+                                bool *done)
+{
+    vkt_status st;
+    vkt__gguf_weights *w = NULL;
+    *done = false;
+    VKT_TRY(vkt__gguf_weights_open(path, &w));
+    for (size_t i = 0; i < w->n && !*done; i++) {
+        const item *x = &w->items[i];
+        if (strcmp(x->info.name, name) != 0 || !is_kept(x) || kept_as(x) != kind) continue;
+        keep(x, words);
+        *done = true;
+    }
+fail:
+    vkt__gguf_weights_close(&w);
+    return st;
 }

@@ -2,10 +2,13 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/quant.h"
+#include "models/gguf_model.h"
 #include "models/initial.h"
 #include "models/import.h"
 #include "models/peft.h"
 #include "models/trained.h"
+#include "nn/frozen.h"
 #include "nn/lora.h"
 
 static bool same(const char *a, const char *b)
@@ -80,6 +83,23 @@ static vkt_status begin_magnitude(const vkt_config *c, const vkt_model *m, vkt__
     return VKT_OK;
 }
 
+/* Of a GGUF file whose types the device keeps, the file's own words. */
+static vkt_status freeze(const vkt_config *c, vkt_model *m, const vkt__weights *w, size_t i)
+{
+    const vkt_param *p = vkt_model_param(m, w->base_param[i]);
+    bool done = false;
+    if (c->lora.base != VKT_QUANT_FILE || !p->quant || p->order != VKT_PARAM_ORDER_SHAPE)
+        return vkt__weights_freeze(m, w, i);
+    uint32_t *words = calloc(vkt__quant_words(p->quant, p->count), sizeof *words);
+    if (!words) return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for '%s'", p->name);
+    vkt_status st = vkt__gguf_base_words(c->init, p->name, p->quant, words, &done);
+    if (st == VKT_OK)
+        st = done ? vkt__frozen_write_words(m, w->base_param[i], words)
+                  : vkt__weights_freeze(m, w, i);
+    free(words);
+    return st;
+}
+
 static vkt_status import_one(const vkt_config *c, vkt_model *m, vkt__weights *w, size_t i)
 {
     vkt_status st;
@@ -87,7 +107,7 @@ static vkt_status import_one(const vkt_config *c, vkt_model *m, vkt__weights *w,
     VKT_TRY(vkt__weights_import(c->init, &w->base[i], 1, vkt__import_all_of(c)));
     VKT_TRY(vkt__weights_check_finite(c->init, &w->base[i], 1));
     w->base_crc = vkt__st_crc(w->base_crc, &w->base[i], 1);
-    VKT_TRY(vkt__weights_freeze(m, w, i));
+    VKT_TRY(freeze(c, m, w, i));
     VKT_TRY(begin_magnitude(c, m, w, i));
 fail:
     vkt__weights_drop(w, i);

@@ -2,6 +2,7 @@
  * `lora.from` name gets them from there; then the checks that every configuration passes. */
 #include "base/os.h"
 #include "data/text/tokenizer_chat.h"
+#include "formats/gguf.h"
 #include "models/hf_folder.h"
 #include "models/import.h"
 #include "models/pretrained.h"
@@ -175,6 +176,8 @@ vkt_status vkt_config_finish(vkt_config *c)
     } else if (c->init && c->data.source) {
         VKT_TRY(pixels_of_init(c));
     }
+    if (c->lora.base == VKT_QUANT_FILE && (!c->init || !vkt__is_gguf(c->init)))
+        return vkt__config_refuse(c, "lora.base", "file is for an `init` that is a GGUF file");
     save_score(c);
     VKT_TRY(add_tokens(c));
     VKT_TRY(vkt__config_check(c));

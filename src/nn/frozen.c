@@ -46,9 +46,19 @@ static vkt_status no_memory(const vkt__param *p)
                      (double)bytes_of(p) / 1048576);
 }
 
+vkt_status vkt__frozen_write_words(vkt_model *m, size_t param, const uint32_t *words)
+{
+    const vkt__param *p = &m->params[param];
+    return vkt_buffer_write(m->gpu, p->packed, 0, words, bytes_of(p));
+}
+
 vkt_status vkt__frozen_write(vkt_model *m, size_t param, const float *values)
 {
     vkt__param *p = &m->params[param];
+    if (!vkt__quant_can(p->pub.quant))
+        return vkt__fail(VKT_E_UNSUPPORTED, "model",
+                         "'%s' is kept as %s, which is only read out of a GGUF file", p->pub.name,
+                         vkt__quant_name(p->pub.quant));
     uint32_t *words = malloc(bytes_of(p));
     if (!words) return no_memory(p);
     vkt__quantize(p->pub.quant, values, p->pub.count, words);

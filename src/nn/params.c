@@ -70,12 +70,25 @@ static vkt_quant asked(const vkt_model *m)
                                      : VKT_QUANT_F32;
 }
 
+static vkt_quant kind_in_file(const vkt_model *m, const vkt__param *p)
+{
+    const vkt_lora *l = &m->adapters.desc;
+    for (size_t i = 0; i < l->n_base_kinds; i++)
+        if (!strcmp(l->base_kinds[i].name, p->pub.name)) return l->base_kinds[i].kind;
+    return VKT_QUANT_F32;
+}
+
 /* How a frozen parameter is kept; AUTO: as f32 among the values, because nothing else was asked for
  * or its shape can't have it. */
 static vkt_quant frozen_kind(const vkt_model *m, const vkt__param *p)
 {
     vkt_quant kind = asked(m);
     bool few = kind == VKT_QUANT_NF4 || kind == VKT_QUANT_Q4_0;
+    if (kind == VKT_QUANT_FILE) {
+        kind = kind_in_file(m, p);
+        bool moved = p->pub.order != VKT_PARAM_ORDER_SHAPE; /* so it is packed anew */
+        if (moved && kind != VKT_QUANT_F32 && !vkt__quant_can(kind)) kind = VKT_QUANT_Q8_0;
+    }
     bool matrix = p->pub.shape.rank == 2 || p->stacked;
     if (!p->pub.frozen || !matrix || p->exact || kind == VKT_QUANT_F32) return VKT_QUANT_AUTO;
     if (p->table && few) kind = VKT_QUANT_Q8_0;
@@ -97,6 +110,8 @@ void vkt__model_lay_out(vkt_model *m)
         }
     }
     m->flat_count = at;
+    m->adapters.desc.base_kinds = NULL;
+    m->adapters.desc.n_base_kinds = 0;
 }
 
 vkt_status vkt__model_cut(vkt_model *m, uint64_t most)

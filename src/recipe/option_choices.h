@@ -58,10 +58,11 @@ static const vkt__choice losses[] = { { "auto", VKT_LOSS_KIND_AUTO },
                                       { "dpo", VKT_LOSS_KIND_DPO },
                                       { "simpo", VKT_LOSS_KIND_SIMPO },
                                       { 0 } };
-static const vkt__choice bases[] = { { "auto", VKT_QUANT_AUTO }, { "f32", VKT_QUANT_F32 },
-                                     { "f16", VKT_QUANT_F16 },   { "bf16", VKT_QUANT_BF16 },
-                                     { "q8_0", VKT_QUANT_Q8_0 }, { "q4_0", VKT_QUANT_Q4_0 },
-                                     { "nf4", VKT_QUANT_NF4 },   { 0 } };
+static const vkt__choice bases[] = {
+    { "auto", VKT_QUANT_AUTO }, { "f32", VKT_QUANT_F32 },   { "f16", VKT_QUANT_F16 },
+    { "bf16", VKT_QUANT_BF16 }, { "q8_0", VKT_QUANT_Q8_0 }, { "q4_0", VKT_QUANT_Q4_0 },
+    { "nf4", VKT_QUANT_NF4 },   { "file", VKT_QUANT_FILE }, { 0 }
+};
 static const vkt__choice biases[] = { { "none", VKT_LORA_BIAS_NONE },
                                       { "all", VKT_LORA_BIAS_ALL },
                                       { "lora_only", VKT_LORA_BIAS_LORA_ONLY },

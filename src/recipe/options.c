@@ -76,7 +76,8 @@ static const vkt__option options[] = {
     { "lora.base", VKT__OPT_ENUM, AT(lora.base), "auto", 0, 0, "",
       "how the frozen matrices of `init` are kept on the device: f32, f16, bf16, q8_0 (8.5 bits), "
       "q4_0 (4.5 bits), nf4 (4.25 bits, as QLoRA; embeddings and the output layer are q8_0 with "
-      "either); auto: in train.precision. Runs are evaluated, exported and chatted with on the "
+      "either); file: each as the GGUF file that `init` names has it (q4_k, q6_k, q4_0, q8_0, f16, "
+      "bf16); auto: in train.precision. Runs are evaluated, exported and chatted with on the "
       "weights of `init` as they are",
       bases, NULL },
     { "lora.rslora", VKT__OPT_BOOL, AT(lora.rslora), "false", 0, 0, "",

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "models/gguf_model.h"
 #include "tensor/check/units.h"
 #include "tensor/graph/graph.h"
 #include "tensor/plan/recompute.h"
@@ -323,6 +324,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     vkt_status st = VKT_OK;
     vkt__session *s = vkt__alloc(sizeof *s);
     vkt__str table = { 0 };
+    vkt__arena kinds = { 0 };
     bool planned = false;
     *out = NULL;
     s->gpu = gpu;
@@ -342,6 +344,8 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
                             .input = { .rank = s->info->input_rank } };
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     if (c->precision != VKT_F32) VKT_TRY(vkt__units_check(gpu, c->precision));
+    if (c->lora.rank && c->lora.base == VKT_QUANT_FILE)
+        VKT_TRY(vkt__gguf_base_kinds(c->init, &kinds, &desc.lora));
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         VKT_TRY(make_optim(s));
@@ -373,6 +377,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     *out = s;
     s = NULL;
 fail:
+    vkt__arena_finish(&kinds);
     if (st == VKT_E_OOM_DEVICE && !planned) {
         memory_table(s, &table);
         vkt_log(VKT_LOG_WARN, "train", "it did not fit; allocated or planned by then:\n%s",
