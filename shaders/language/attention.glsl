@@ -11,6 +11,7 @@ layout(constant_id = VKT_SPEC_AT_ONCE) const uint AT_ONCE = 4; /* rows of the ot
 layout(constant_id = VKT_SPEC_SPLIT) const uint SPLIT = 1;
 layout(constant_id = VKT_SPEC_TILE) const uint TILE = 0;    /* rows staged at a time, a multiple of AT_ONCE; 0: none */
 layout(constant_id = VKT_SPEC_SHUFFLE) const uint SHUFFLE = 0;
+layout(constant_id = VKT_SPEC_HELD) const uint HELD = 1; /* of the gradients: own rows stay in registers, else they are read at each step */
 
 const uint OWN = D4 / SPLIT;                  /* vec4 of a row that a lane has */
 const uint ROWS = gl_WorkGroupSize.x / SPLIT; /* rows that a workgroup owns */

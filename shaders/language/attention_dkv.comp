@@ -6,6 +6,8 @@
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { attention_bwd_params p; };
 #include "attention.glsl"
+layout(constant_id = VKT_SPEC_GRADIENTS) const uint GRADIENTS = 3; /* which: 1 of keys, 2 of values, 3 both, if registers suffice */
+const bool OF_KEYS = (GRADIENTS & 1) != 0, OF_VALUES = (GRADIENTS & 2) != 0;
 
 void main()
 {
@@ -39,23 +41,26 @@ void main()
                 uint at = stat + min(i + (TILE > 0 ? 0 : gl_LocalInvocationID.x), p.T - 1);
                 float lse = p.lse.v[at], delta = p.delta.v[at];
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) s[n] = dp[n] = 0.0;
-                [[unroll]] for (uint d = 0; d < OWN; d++)
+                [[unroll]] for (uint d = 0; d < OWN; d++) {
+                    if (HELD == 0) k[d] = load4(p.k, kv_at + d * SPLIT) * p.scale;
+                    if (HELD == 0 && OF_KEYS) v[d] = load4(p.v, kv_at + d * SPLIT);
                     [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
                         s[n] += dot(k[d], other_a(q, n, i + n - tile, d));
-                        dp[n] += dot(v[d], other_b(dy, n, i + n - tile, d));
+                        if (OF_KEYS) dp[n] += dot(v[d], other_b(dy, n, i + n - tile, d));
                     }
+                }
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
                     uint row = min(i + n, p.T - 1), query_doc = doc;
                     if (has(VKT_ATT_DOCS)) query_doc = p.docs.v[who.z * p.T + row];
                     float score = capped(over_parts(s[n]));
                     s[n] = exp_below(score - (TILE > 0 ? p.lse.v[stat + row] : hand_out(lse, n)));
                     if (i + n >= end || !sees(i + n, j, query_doc, doc)) s[n] = 0.0;
-                    dp[n] = s[n] * (over_parts(dp[n]) - (TILE > 0 ? p.delta.v[stat + row] : hand_out(delta, n))) * cap_slope(score);
+                    if (OF_KEYS) dp[n] = s[n] * (over_parts(dp[n]) - (TILE > 0 ? p.delta.v[stat + row] : hand_out(delta, n))) * cap_slope(score);
                 }
                 [[unroll]] for (uint d = 0; d < OWN; d++)
                     [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
-                        dv[d] += s[n] * other_b(dy, n, i + n - tile, d);
-                        dk[d] += dp[n] * other_a(q, n, i + n - tile, d);
+                        if (OF_VALUES) dv[d] += s[n] * other_b(dy, n, i + n - tile, d);
+                        if (OF_KEYS) dk[d] += dp[n] * other_a(q, n, i + n - tile, d);
                     }
             }
         }
@@ -63,7 +68,7 @@ void main()
     float scale = on_aligned_stack(p.scale);
     if (key >= p.S) return;
     [[unroll]] for (uint d = 0; d < OWN; d++) {
-        store4(p.dx, kv_at + d * SPLIT, dk[d] * scale);
-        store4(p.dv, kv_at + d * SPLIT, dv[d]);
+        if (OF_KEYS) store4(p.dx, kv_at + d * SPLIT, dk[d] * scale);
+        if (OF_VALUES) store4(p.dv, kv_at + d * SPLIT, dv[d]);
     }
 }

@@ -5,6 +5,8 @@
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { attention_bwd_params p; };
 #include "attention_tiled.glsl"
+layout(constant_id = VKT_SPEC_GRADIENTS) const uint GRADIENTS = 3; /* which: 1 of keys, 2 of values, 3 both, if registers suffice */
+const bool OF_KEYS = (GRADIENTS & 1) != 0, OF_VALUES = (GRADIENTS & 2) != 0;
 
 /* Weights of queries tile ... that do not see keys first ... become 0. */
 void hide(inout float s[TM][TN], uint b, uint first, uint tile, uint end)
@@ -40,22 +42,22 @@ void main()
         uint dy_at = who.z * p.T * dy_row + head * D4, stat = (who.z * p.heads + head) * p.T;
         for (uint tile = queries.x; tile < queries.y; tile += BN) {
             scores(s, p.k, kv_at, p.kv_row, first, p.S, p.q, q_at, p.q_row, tile, p.T);
-            scores(dp, p.v, kv_at, p.kv_row, first, p.S, p.dy, dy_at, dy_row, tile, p.T);
+            if (OF_KEYS) scores(dp, p.v, kv_at, p.kv_row, first, p.S, p.dy, dy_at, dy_row, tile, p.T);
             [[unroll]] for (uint n = 0; n < TN; n++) {
                 uint at = stat + min(tile + column(n), p.T - 1);
                 float lse = p.lse.v[at], delta = p.delta.v[at];
                 [[unroll]] for (uint m = 0; m < TM; m++) {
                     float score = capped(s[m][n] * p.scale);
                     s[m][n] = exp_below(score - lse);
-                    dp[m][n] = (dp[m][n] - delta) * cap_slope(score);
+                    dp[m][n] = OF_KEYS ? (dp[m][n] - delta) * cap_slope(score) : 0.0;
                 }
             }
             if (has_edge_back(tile, queries.y, past)) hide(s, who.z, first, tile, queries.y);
             [[unroll]] for (uint m = 0; m < TM; m++) [[unroll]] for (uint n = 0; n < TN; n++) dp[m][n] *= s[m][n];
-            add_weighted(dv, s, p.dy, dy_at, dy_row, tile, queries.y);
-            add_weighted(dk, dp, p.q, q_at, p.q_row, tile, queries.y);
+            if (OF_VALUES) add_weighted(dv, s, p.dy, dy_at, dy_row, tile, queries.y);
+            if (OF_KEYS) add_weighted(dk, dp, p.q, q_at, p.q_row, tile, queries.y);
         }
     }
-    store_rows(p.dx, kv_at, p.kv_row, first, p.S, dk, scale);
-    store_rows(p.dv, kv_at, p.kv_row, first, p.S, dv, one);
+    if (OF_KEYS) store_rows(p.dx, kv_at, p.kv_row, first, p.S, dk, scale);
+    if (OF_VALUES) store_rows(p.dv, kv_at, p.kv_row, first, p.S, dv, one);
 }

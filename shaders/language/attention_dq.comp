@@ -39,11 +39,14 @@ void main()
             load_rows(k, p.k, kv_at, p.kv_row, j, p.S);
             load_rows(v, p.v, kv_at, p.kv_row, j, p.S);
             [[unroll]] for (uint n = 0; n < AT_ONCE; n++) s[n] = dp[n] = 0.0;
-            [[unroll]] for (uint d = 0; d < OWN; d++)
+            [[unroll]] for (uint d = 0; d < OWN; d++) {
+                if (HELD == 0) q[d] = load4(p.q, q_at + d * SPLIT) * p.scale;
+                if (HELD == 0) dy[d] = load4(p.dy, dy_at + d * SPLIT);
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
                     s[n] += dot(q[d], other_a(k, n, j + n - tile, d));
                     dp[n] += dot(dy[d], other_b(v, n, j + n - tile, d));
                 }
+            }
             [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {
                 uint key_doc = doc;
                 if (has(VKT_ATT_DOCS)) key_doc = p.docs.v[who.z * p.T + min(j + n, p.T - 1)];

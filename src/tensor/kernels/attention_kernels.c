@@ -84,21 +84,58 @@ static const form forms[] = {
                           VKT_SHADER_ATTENTION_DKV_MATRIX_BFLOAT16 },
 };
 
+/* Numbers that a row of a tile costs an invocation, and those that registers hold. */
+static uint32_t tiled_numbers(const vkt_node *n, const form *f)
+{
+    uint32_t columns = (n->attr.attention.head / 4 + TILED_LANES - 1) / TILED_LANES;
+    return f->scores * TILED_COLUMNS / TILED_LANES + f->results * 4 * columns;
+}
+static uint32_t tiled_most(const vkt_caps *c)
+{
+    return c->klass == VKT_GPU_CLASS_NVIDIA || c->klass == VKT_GPU_CLASS_AMD ? 144 : 63;
+}
+
 /* The rows of a tile that an invocation has: up to four, fewer where their numbers would not fit
  * registers. */
 static uint32_t tiled_rows(const vkt_caps *c, const vkt_node *n, const form *f)
 {
-    uint32_t columns = (n->attr.attention.head / 4 + TILED_LANES - 1) / TILED_LANES,
-             numbers = f->scores * TILED_COLUMNS / TILED_LANES + f->results * 4 * columns,
-             most = c->klass == VKT_GPU_CLASS_NVIDIA || c->klass == VKT_GPU_CLASS_AMD ? 144 : 63,
-             rows = 4;
-    while (rows > 1 && rows * numbers > most) rows /= 2;
+    uint32_t rows = 4;
+    while (rows > 1 && rows * tiled_numbers(n, f) > tiled_most(c)) rows /= 2;
     return rows;
 }
 
 static const form *form_of(vkt__att_pass pass)
 {
     return &forms[VKT_MIN(pass, VKT__ATT_BWD_KV)];
+}
+
+static void say_gradients(vkt__att_launch *l, vkt__att_pass pass)
+{
+    if (pass >= VKT__ATT_BWD_KV)
+        l->spec[l->n_spec++] = (vkt__constant) { VKT_SPEC_GRADIENTS, pass == VKT__ATT_BWD_K   ? 1
+                                                                     : pass == VKT__ATT_BWD_V ? 2
+                                                                                              : 3 };
+}
+
+/* Staged, a row's arrays of a head's size: the lanes that share them, so that 64 registers do, on
+ * Intel 32. over: they do not, where D / 4 is odd or lanes are few. Intel, and CPU drivers for the
+ * tests, hold own rows only within HELD_MOST, and do without one of the results beyond it. */
+enum { HELD_MOST = 48 };
+typedef struct {
+    uint32_t lanes;
+    bool over, held, splits;
+} share;
+
+static share share_of(const vkt_caps *c, uint32_t D, uint32_t kept)
+{
+    bool intel = c->klass == VKT_GPU_CLASS_INTEL, few = intel || c->klass == VKT_GPU_CLASS_CPU;
+    uint32_t lanes = vkt__lanes(c, c->subgroup, VKT__MANY), split = 1, most = intel ? 32 : 64,
+             most_split = c->subgroup_arith ? VKT_MIN(lanes, 16) : 1;
+    while (split < most_split && kept * D / split > most && D / 4 % (2 * split) == 0) split *= 2;
+    return (share) { .lanes = split,
+                     .over = kept * D / split > most,
+                     .held = !few || kept * D / split <= HELD_MOST,
+                     .splits = few && (kept - 2) * D / split > HELD_MOST };
 }
 
 /* ---- on matrix units ---- */
@@ -174,17 +211,22 @@ static vkt__att_launch on_units(const vkt_caps *c, const vkt_node *n, vkt__att_p
                             { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
                           9,
                           MATRIX_ROWS };
-    if (pass >= VKT__ATT_BWD_KV)
-        l.spec[l.n_spec++] = (vkt__constant) { VKT_SPEC_GRADIENTS, pass == VKT__ATT_BWD_K   ? 1
-                                                                   : pass == VKT__ATT_BWD_V ? 2
-                                                                                            : 3 };
+    say_gradients(&l, pass);
     return l;
 }
 
 bool vkt__att_splits(const vkt_caps *c, const vkt_node *n)
 {
-    return vkt__att_choose(c, n, VKT__ATT_BWD_KV) == VKT__ATT_MATRIX &&
-           (c->klass == VKT_GPU_CLASS_INTEL || n->attr.attention.head > MATRIX_MOST_BOTH);
+    switch (vkt__att_choose(c, n, VKT__ATT_BWD_KV)) {
+    case VKT__ATT_MATRIX:
+        return c->klass == VKT_GPU_CLASS_INTEL || n->attr.attention.head > MATRIX_MOST_BOTH;
+    case VKT__ATT_TILED:
+        return tiled_numbers(n, form_of(VKT__ATT_BWD_KV)) > tiled_most(c);
+    case VKT__ATT_STAGED:
+        return share_of(c, n->attr.attention.head, form_of(VKT__ATT_BWD_KV)->rows).splits;
+    default:
+        return false;
+    }
 }
 
 /* ---- the choice ---- */
@@ -249,54 +291,58 @@ const char *vkt__att_kernel_name(vkt__att_kernel kernel)
 
 /* ---- launches ---- */
 
-static vkt__att_launch tiled(const vkt_caps *c, const vkt_node *n, const form *f)
+static vkt__att_launch tiled(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
 {
+    const form *f = form_of(pass);
     uint32_t rows = tiled_rows(c, n, f);
-    return (vkt__att_launch) { f->tiled,
-                               { { VKT_SPEC_WORKGROUP, TILED_WORKGROUP },
-                                 { VKT_SPEC_LANES, vkt__lanes(c, TILED_WORKGROUP, VKT__MANY) },
-                                 { VKT_SPEC_D4, n->attr.attention.head / 4 },
-                                 { VKT_SPEC_TM, rows },
-                                 { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                               5,
-                               TILED_WORKGROUP / TILED_LANES * rows };
+    vkt__att_launch l = { f->tiled,
+                          { { VKT_SPEC_WORKGROUP, TILED_WORKGROUP },
+                            { VKT_SPEC_LANES, vkt__lanes(c, TILED_WORKGROUP, VKT__MANY) },
+                            { VKT_SPEC_D4, n->attr.attention.head / 4 },
+                            { VKT_SPEC_TM, rows },
+                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
+                          5,
+                          TILED_WORKGROUP / TILED_LANES * rows };
+    say_gradients(&l, pass);
+    return l;
 }
 
-/* CPU drivers: one subgroup a workgroup. GPUs: 16 KiB staged, and at most 64 registers for the
- * arrays, where lanes can share a row. Intel: half of that, and of the rows at once, all of which
- * its compiler loads before it uses the first. */
-static vkt__att_launch in_registers(const vkt_caps *c, const vkt_node *n, const form *f,
+/* CPU drivers: one subgroup a workgroup. GPUs: 16 KiB staged. Intel: half the rows at once, all of
+ * which its compiler loads before it uses the first. */
+static vkt__att_launch in_registers(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass,
                                     uint32_t rows, bool staged)
 {
-    bool intel = c->klass == VKT_GPU_CLASS_INTEL;
-    uint32_t D = n->attr.attention.head, split = 1, kept = f->rows, at_once = kept > 2 ? 4 : 8,
-             wg = c->subgroup, lanes = vkt__lanes(c, wg, VKT__MANY), most_kept = intel ? 32 : 64,
-             most_split = c->subgroup_arith ? VKT_MIN(lanes, 16) : 1;
+    const form *f = form_of(pass);
+    bool intel = c->klass == VKT_GPU_CLASS_INTEL, held = true;
+    uint32_t D = n->attr.attention.head, split = 1, at_once = f->rows > 2 ? 4 : 8, wg = c->subgroup,
+             lanes = vkt__lanes(c, wg, VKT__MANY);
     if (staged) {
-        while (split < most_split && kept * D / split > most_kept && D / 4 % (2 * split) == 0)
-            split *= 2;
-        bool over = kept * D / split > most_kept; /* D / 4 is odd, or lanes are few */
-        if (intel || over) at_once = intel && over ? 1 : at_once / 2;
+        share s = share_of(c, D, f->rows);
+        split = s.lanes;
+        held = s.held;
+        if (intel || s.over) at_once = intel && s.over ? 1 : at_once / 2;
         wg = VKT_MIN(c->workgroup, 128);
         while (wg / 2 >= rows * split && wg / 2 >= VKT_MAX(c->subgroup, 32)) wg /= 2;
     }
     uint32_t most = 16384 / (8 * D) / 8 * 8;
-    return (vkt__att_launch) { !staged && vkt__use_pairs(c) ? f->pairs : f->shader,
-                               { { VKT_SPEC_WORKGROUP, wg },
-                                 { VKT_SPEC_LANES, lanes },
-                                 { VKT_SPEC_D4, D / 4 },
-                                 { VKT_SPEC_AT_ONCE, at_once },
-                                 { VKT_SPEC_SPLIT, split },
-                                 { VKT_SPEC_TILE, staged ? most : 0 },
-                                 { VKT_SPEC_SHUFFLE, c->subgroup <= 8 },
-                                 { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                               8,
-                               wg / split };
+    vkt__att_launch l = { !staged && vkt__use_pairs(c) ? f->pairs : f->shader,
+                          { { VKT_SPEC_WORKGROUP, wg },
+                            { VKT_SPEC_LANES, lanes },
+                            { VKT_SPEC_D4, D / 4 },
+                            { VKT_SPEC_AT_ONCE, at_once },
+                            { VKT_SPEC_SPLIT, split },
+                            { VKT_SPEC_TILE, staged ? most : 0 },
+                            { VKT_SPEC_SHUFFLE, c->subgroup <= 8 },
+                            { VKT_SPEC_HELD, held },
+                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
+                          9,
+                          wg / split };
+    say_gradients(&l, pass);
+    return l;
 }
 
 vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
 {
-    const form *f = form_of(pass);
     vkt__att_dims d = vkt__att_dims_of(n);
     switch (vkt__att_choose(c, n, pass)) {
     case VKT__ATT_ONE:
@@ -309,12 +355,12 @@ vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_
     case VKT__ATT_QUERY:
         return of_query(c, n);
     case VKT__ATT_TILED:
-        return tiled(c, n, f);
+        return tiled(c, n, pass);
     case VKT__ATT_MATRIX:
         return on_units(c, n, pass);
     case VKT__ATT_STAGED:
-        return in_registers(c, n, f, pass >= VKT__ATT_BWD_KV ? d.S : d.T, true);
+        return in_registers(c, n, pass, pass >= VKT__ATT_BWD_KV ? d.S : d.T, true);
     default:
-        return in_registers(c, n, f, pass >= VKT__ATT_BWD_KV ? d.S : d.T, false);
+        return in_registers(c, n, pass, pass >= VKT__ATT_BWD_KV ? d.S : d.T, false);
     }
 }

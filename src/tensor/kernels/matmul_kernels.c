@@ -36,6 +36,7 @@ static const vkt__mm_tile tiles[] = {
     { "matrix.64x64.16x16", &vkt__mm_matrix, 64, 64, 32, 16, 16 },
     { "matrix.128x128", &vkt__mm_matrix, 128, 128, 32, 64, 64 },
     { "split.32x32", &vkt__mm_split, 32, 32, 16, 16, 16 },
+    { "split.32x32.8x16", &vkt__mm_split, 32, 32, 16, 8, 16 },
     { "split.64x64", &vkt__mm_split, 64, 64, 16, 32, 32 },
     { "split.128x128", &vkt__mm_split, 128, 128, 16, 64, 32 },
 };

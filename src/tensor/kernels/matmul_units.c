@@ -40,11 +40,12 @@ static uint32_t lanes_of(const vkt_caps *caps)
 }
 
 /* Whether a subgroup has registers for its share's sums. Intel: a quarter of a thread's 128, each
- * of as many numbers as the smallest subgroup has lanes. */
-static bool has_registers(const vkt__mm_tile *t, const vkt_caps *caps)
+ * of as many numbers as the smallest subgroup has lanes; an eighth, where operands have parts. */
+static bool has_registers(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
+    uint32_t most = vkt__mm_is_16bit(p) ? 32 : 16;
     return caps->klass != VKT_GPU_CLASS_INTEL ||
-           t->thread_rows * t->thread_columns <= 32 * caps->subgroup_min;
+           t->thread_rows * t->thread_columns <= most * caps->subgroup_min;
 }
 
 /* Whether an operand of `span` rows or columns to a tile is turned as it is staged: AMD's units
@@ -96,7 +97,7 @@ bool vkt__mm_units_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__p
     bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
     uint32_t fragments = t->thread_rows / f[0] * (t->thread_columns / f[1]),
              most = is_16bit ? MOST_FRAGMENTS : MOST_FRAGMENTS_SPLIT, threads = vkt__mm_threads(t);
-    return fixed && has_registers(t, caps) && fragments <= most && t->thread_rows % f[0] == 0 &&
+    return fixed && has_registers(t, caps, p) && fragments <= most && t->thread_rows % f[0] == 0 &&
            t->thread_columns % f[1] == 0 && t->steps % f[2] == 0 &&
            threads * lanes_of(caps) <= caps->workgroup &&
            2 * pieces * (a + b) + 4 * threads * f[0] * f[1] <= caps->shared_bytes;

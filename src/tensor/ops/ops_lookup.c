@@ -4,6 +4,7 @@
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
+#include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
 /* MOST_IDS, of a batch: an invocation of the gradient goes through all of them, four a trip, and
@@ -92,7 +93,9 @@ static void lookup_bwd_record(vkt__rec *rec, const vkt_node *n)
                                .d = table->d[1] };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     uint64_t parts = (p.d + VKT_LOOKUP_COLUMNS - 1) / VKT_LOOKUP_COLUMNS;
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    enum { NUMBERS = 4 * VKT_LOOKUP_COLUMNS }; /* sums, and what is added to them */
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_LANES, vkt__lanes(rec->caps, wg, NUMBERS) } };
     vkt__dispatch(rec, VKT_SHADER_LOOKUP_BWD, spec, VKT_COUNT(spec), &p, sizeof p,
                   (p.rows * parts + wg - 1) / wg);
 }

@@ -27,6 +27,15 @@ static struct pool_params params(const vkt_node *n, const vkt_tensor *x, const v
                                   .scale = 1.0f / (float)(n->attr.pool.kh * n->attr.pool.kw) };
 }
 
+/* Numbers that an invocation of the gradient has at once: compilers unroll its walk over windows,
+ * and load three for each before they use the first. */
+static uint32_t numbers_of(const vkt_node *n)
+{
+    uint32_t stride = n->attr.pool.stride;
+    return 3 * ((n->attr.pool.kh + stride - 1) / stride) *
+           ((n->attr.pool.kw + stride - 1) / stride);
+}
+
 static void record(vkt__rec *rec, const vkt_node *n, bool backward, struct pool_params p)
 {
     static const vkt__shader kernels[2][2] = { { VKT_SHADER_POOL, VKT_SHADER_POOL_PAIRS },
@@ -34,6 +43,8 @@ static void record(vkt__rec *rec, const vkt_node *n, bool backward, struct pool_
     bool pairs = vkt__use_pairs(rec->caps) && p.c % 2 == 0;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_LANES,
+                                     vkt__lanes(rec->caps, wg, backward ? numbers_of(n) : 1) },
                                    { VKT_SPEC_MEAN, is_mean(n) },
                                    { VKT_SPEC_KH, n->attr.pool.kh },
                                    { VKT_SPEC_KW, n->attr.pool.kw },
