@@ -219,6 +219,7 @@ typedef struct vkt_ranks_point {
     double ms;                     /* a step */
     double efficiency;             /* of one rank's time / ranks / ms */
     double exchange_ms, hidden_ms; /* after the backward pass, and under it */
+    double exchange_model_ms;      /* the whole by the line through the sums; 0: one rank */
     uint64_t bytes;                /* that a rank sends in a step */
 } vkt_ranks_point;
 

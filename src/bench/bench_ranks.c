@@ -127,12 +127,19 @@ void vkt_ranks_fit(const double *seconds, const double *messages, const double *
 
 /* ---- what follows ---- */
 
-/* Each rank with the recipe's batch, and nothing of the exchange under the backward pass. */
-static double predicted(const vkt_ranks_scaling *s, const vkt_ranks_link *l, uint32_t ranks)
+/* The exchange of a step, whose sums are under way at the same time: their messages wait for one
+ * another at most on the way, not each for the one before. */
+static double exchange_ms(const vkt_ranks_scaling *s, double alpha, double beta, uint32_t ranks)
 {
     double messages, bytes, floats = (double)s->gradient_bytes / 4;
     sum_costs(ranks, floats, &messages, &bytes);
-    double ms = 1e3 * (l->alpha_us * 1e-6 * messages * s->n_sums + bytes / (l->gbit * 1e9 / 8));
+    return 1e3 * (alpha * messages + beta * bytes);
+}
+
+/* Each rank with the recipe's batch, and nothing of the exchange under the backward pass. */
+static double predicted(const vkt_ranks_scaling *s, const vkt_ranks_link *l, uint32_t ranks)
+{
+    double ms = exchange_ms(s, l->alpha_us * 1e-6, 8e-9 / l->gbit, ranks);
     return s->point[0].ms / (s->point[0].ms + ms);
 }
 
@@ -156,6 +163,8 @@ static void fit(vkt_ranks_scaling *s, const sample *samples, size_t n)
         v[2 * n + i] = samples[i].bytes;
     }
     vkt_ranks_fit(v, v + n, v + 2 * n, n, &alpha, &beta, &s->error);
+    for (size_t i = 1; i < s->n_points; i++)
+        s->point[i].exchange_model_ms = exchange_ms(s, alpha, beta, s->point[i].ranks);
     s->alpha_us = 1e6 * alpha;
     s->gbytes_per_s = beta > 0 ? 1e-9 / beta : NAN;
     free(v);
@@ -239,9 +248,10 @@ fail:
 
 static json_t *point_json(const vkt_ranks_point *p)
 {
-    return json_pack("{s:I,s:f,s:f,s:f,s:f,s:I}", "ranks", (json_int_t)p->ranks, "ms", p->ms,
-                     "efficiency", p->efficiency, "exchange_ms", p->exchange_ms, "hidden_ms",
-                     p->hidden_ms, "bytes", (json_int_t)p->bytes);
+    return json_pack("{s:I,s:f,s:f,s:f,s:f,s:f,s:I}", "ranks", (json_int_t)p->ranks, "ms", p->ms,
+                     "efficiency", p->efficiency, "exchange_ms", p->exchange_ms,
+                     "exchange_model_ms", p->exchange_model_ms, "hidden_ms", p->hidden_ms, "bytes",
+                     (json_int_t)p->bytes);
 }
 
 vkt_status vkt_ranks_scaling_save_json(const vkt_ranks_scaling *s, const char *path)

@@ -416,6 +416,12 @@ vkt_status vkt__optim_write_moment(vkt_optim *o, size_t i, const float *from)
     return vkt_buffer_write(o->gpu, o->moments[i], 0, from + o->own.offset, 4 * o->own.count);
 }
 
+vkt_status vkt__optim_forget_skipped(vkt_optim *o)
+{
+    static const uint32_t none;
+    return vkt_buffer_write(o->gpu, o->skipped, 0, &none, sizeof none);
+}
+
 /* ---- nodes ---- */
 
 static vkt_tensor *bound(vkt_graph *g, const char *name, vkt_shape shape, vkt_dtype dtype,

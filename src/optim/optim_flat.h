@@ -47,6 +47,8 @@ double vkt__optim_squares(const vkt_optim *o, const float *gradients);
 void vkt__optim_on_whole(vkt_optim *o, vkt_status (*whole)(void *user, float *flat), void *user);
 vkt_status vkt__optim_read_moment(const vkt_optim *o, size_t i, float *to);
 vkt_status vkt__optim_write_moment(vkt_optim *o, size_t i, const float *from);
+/* No update has been skipped. */
+vkt_status vkt__optim_forget_skipped(vkt_optim *o);
 
 /* ARG and one line that names the field. */
 vkt_status vkt__optim_check(const vkt_optim_desc *desc);

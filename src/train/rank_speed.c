@@ -3,6 +3,7 @@
 
 #include "base/os.h"
 #include "gpu/commands.h"
+#include "optim/optim_flat.h"
 #include "recipe/config.h"
 #include "train/rank_speed.h"
 #include "train/shares.h"
@@ -93,42 +94,93 @@ static void planted(vkt__trainer *t, double *ms)
     *ms = strtod(p, NULL) * vkt__share_of(t->c, t->c->batch).rows;
 }
 
-/* Milliseconds of a micro-batch: the shortest of several, as other programs only make it longer.
- * Whatever lies in the batch; batch norm's running averages are put back. */
-static vkt_status time_step(vkt__trainer *t, double *ms)
+/* Milliseconds of a graph: the shortest of several, as other programs only make it longer. */
+static vkt_status time_graph(vkt_graph *g, double *ms)
 {
     enum { LEAST = 2, MOST = 30 };
     static const double ENOUGH_S = 0.3;
     vkt_status st = VKT_OK;
-    vkt_graph *g = t->s->train.graph;
-    uint64_t bytes = 4 * vkt_model_state_count(t->s->model);
-    char *states = vkt__alloc(bytes + 1);
-    vkt_buffer *b = vkt_model_states(t->s->model);
-    VKT_TRY(vkt__session_prepare(t->s));
-    if (bytes) VKT_TRY(vkt_buffer_read(t->gpu, b, 0, states, bytes));
     double begin = vkt__now();
     for (int i = 0; i < LEAST || (i < MOST && vkt__now() - begin < ENOUGH_S); i++) {
         double start = vkt__now();
         VKT_TRY(vkt_graph_run(g));
         *ms = VKT_MAX(VKT_MIN(i ? *ms : 1e9, 1e3 * (vkt__now() - start)), 1e-6);
     }
+fail:
+    return st;
+}
+
+/* The update, which changes the optimizer's state: it is put back. Weights are not there yet. */
+static vkt_status time_update(vkt__trainer *t, double *ms)
+{
+    vkt_status st = VKT_OK;
+    vkt_optim *o = t->s->optim;
+    float scale, *moment = NULL;
+    uint32_t good;
+    vkt__range own = vkt__optim_own(o);
+    size_t n = vkt_optim_n_moments(o);
+    uint64_t count = own.offset + own.count;
+    *ms = 0;
+    if (!t->s->update) return VKT_OK;
+    moment = malloc((n * count + 1) * sizeof *moment);
+    if (!moment) return vkt__fail(VKT_E_OOM_HOST, "train", "no memory to measure the ranks");
+    VKT_TRY(vkt_optim_get_loss_scale(o, &scale, &good));
+    for (size_t k = 0; k < n; k++) VKT_TRY(vkt__optim_read_moment(o, k, moment + k * count));
+    VKT_TRY(time_graph(t->s->update, ms));
+    for (size_t k = 0; k < n; k++) VKT_TRY(vkt__optim_write_moment(o, k, moment + k * count));
+    VKT_TRY(vkt_optim_set_loss_scale(o, scale, good));
+    VKT_TRY(vkt__optim_forget_skipped(o));
+fail:
+    free(moment);
+    return st;
+}
+
+/* Milliseconds of a micro-batch, and its part of the update. Whatever lies in the batch; batch
+ * norm's running averages are put back. */
+static vkt_status time_step(vkt__trainer *t, double *ms)
+{
+    vkt_status st = VKT_OK;
+    uint64_t bytes = 4 * vkt_model_state_count(t->s->model);
+    char *states = vkt__alloc(bytes + 1);
+    vkt_buffer *b = vkt_model_states(t->s->model);
+    double update;
+    VKT_TRY(vkt__session_prepare(t->s));
+    if (bytes) VKT_TRY(vkt_buffer_read(t->gpu, b, 0, states, bytes));
+    VKT_TRY(time_graph(t->s->train.graph, ms));
     if (bytes) VKT_TRY(vkt_buffer_write(t->gpu, b, 0, states, bytes));
+    VKT_TRY(time_update(t, &update));
+    *ms += update / t->c->accumulate;
     planted(t, ms);
 fail:
     free(states);
     return st;
 }
 
+/* t->rank_ms with these rows, beside those before and their rows; rank_cost becomes what follows
+ * from both. before NULL: there are none. */
+static void learn_costs(vkt__trainer *t, const uint32_t *rows, const double *before,
+                        const uint32_t *rows_before)
+{
+    for (uint32_t r = 0; r < t->fit.ranks; r++) {
+        double ms[2] = { before ? before[r] : t->rank_ms[r], t->rank_ms[r] };
+        uint32_t n[2] = { before ? rows_before[r] : rows[r], rows[r] };
+        t->rank_cost[r] = vkt__rank_cost_of(ms, n);
+    }
+}
+
 vkt_status vkt__ranks_time(vkt__trainer *t, bool *again)
 {
+    static const double LEAST_GAIN = 0.05;
+    enum { MOST = 3 }; /* measurements: equal parts, by speed, by what that has shown */
     vkt_comm *c = comm_of(t);
     vkt_status st = VKT_OK;
     *again = false;
     if (!c) return VKT_OK;
     uint32_t *rows = vkt__arena_alloc(&t->paths, 2 * c->size * sizeof *rows),
              *shares = rows + c->size;
-    double mine;
+    double mine, *before = t->rank_ms;
     t->rank_ms = vkt__arena_alloc(&t->paths, c->size * sizeof *t->rank_ms);
+    t->rank_cost = vkt__arena_alloc(&t->paths, c->size * sizeof *t->rank_cost);
     for (uint32_t r = 0; r < c->size; r++) {
         rows[r] = vkt__share_of_rank(t->c, t->c->batch, r).rows;
         if (!rows[r])
@@ -140,12 +192,16 @@ vkt_status vkt__ranks_time(vkt__trainer *t, bool *again)
     VKT_TRY(vkt__comm_barrier(c)); /* all at the same time, as later */
     VKT_TRY(time_step(t, &mine));
     VKT_TRY(vkt__comm_all_gather(c, &mine, t->rank_ms, sizeof mine));
+    learn_costs(t, rows, before, t->rank_rows);
+    t->rank_rows = rows;
     if (t->measured || strcmp(t->c->balance, "measured") != 0) return VKT_OK;
-    t->measured = true;
-    vkt__shares_by_speed(t->rank_ms, rows, c->size, shares);
-    take_shares(t, shares);
-    *again = t->fit.shares != NULL;
-    if (!*again) vkt_log(VKT_LOG_INFO, "train", "train.balance: the ranks are about equally fast");
+    double now = vkt__longest_ms(t->rank_cost, c->size, rows);
+    vkt__shares_by_cost(t->rank_cost, c->size, t->c->batch, shares);
+    *again = vkt__longest_ms(t->rank_cost, c->size, shares) < (1 - LEAST_GAIN) * now;
+    if (*again) take_shares(t, shares);
+    t->measured = !*again || ++t->n_balanced == MOST - 1;
+    if (!*again && !t->n_balanced)
+        vkt_log(VKT_LOG_INFO, "train", "train.balance: the ranks are about equally fast");
 fail:
     return st;
 }
@@ -165,35 +221,27 @@ void vkt__ranks_begin_window(vkt__trainer *t)
     t->window.step = t->done;
 }
 
-/* A micro-batch's longest time with these shares, by each rank's time an example; 0: one would have
- * no example. rows [ranks] */
-static double longest_with(const vkt_config *c, const double *example_ms, uint32_t *rows)
-{
-    double longest = 0;
-    for (uint32_t r = 0; r < c->ranks; r++) {
-        rows[r] = vkt__share_of_rank(c, c->batch, r).rows;
-        if (!rows[r]) return 0;
-        longest = VKT_MAX(longest, rows[r] * example_ms[r]);
-    }
-    return longest;
-}
-
 /* Whether other shares are worth while, on rank 0. ms [ranks] of a micro-batch, which become those
- * of an example; shares [ranks] the better ones. */
+ * of an example; shares [ranks] the better ones. What a rank takes in all has changed, not how that
+ * is made up. */
 static bool drifted(const vkt__trainer *t, double *ms, uint32_t *shares)
 {
     static const double LEAST_GAIN = 0.1, LEAST_RETURN = 3;
-    vkt_config c = *t->c;
-    uint32_t *rows = vkt__alloc(c.ranks * sizeof *rows);
-    for (uint32_t r = 0; r < c.ranks; r++) rows[r] = vkt__share_of_rank(&c, c.batch, r).rows;
-    vkt__shares_by_speed(ms, rows, c.ranks, shares);
-    for (uint32_t r = 0; r < c.ranks; r++) ms[r] /= rows[r];
-    double now = longest_with(&c, ms, rows);
-    c.shares = shares;
-    double then = longest_with(&c, ms, rows), left = (double)(t->total - t->done) * c.accumulate;
+    uint32_t ranks = t->c->ranks, *rows = vkt__alloc(ranks * sizeof *rows);
+    vkt__rank_cost *cost = vkt__alloc(ranks * sizeof *cost);
+    for (uint32_t r = 0; r < ranks; r++) {
+        rows[r] = vkt__share_of_rank(t->c, t->c->batch, r).rows;
+        double factor = ms[r] / vkt__rank_ms(&t->rank_cost[r], rows[r]);
+        cost[r] =
+            (vkt__rank_cost) { factor * t->rank_cost[r].fixed, factor * t->rank_cost[r].each };
+        ms[r] /= rows[r];
+    }
+    vkt__shares_by_cost(cost, ranks, t->c->batch, shares);
+    double now = vkt__longest_ms(cost, ranks, rows), then = vkt__longest_ms(cost, ranks, shares),
+           left = (double)(t->total - t->done) * t->c->accumulate;
     free(rows);
-    return then > 0 && then < (1 - LEAST_GAIN) * now &&
-           1e-3 * (now - then) * left > LEAST_RETURN * t->open_s;
+    free(cost);
+    return then < (1 - LEAST_GAIN) * now && 1e-3 * (now - then) * left > LEAST_RETURN * t->open_s;
 }
 
 static void say_drift(const vkt__trainer *t, const double *example_ms)
@@ -259,6 +307,20 @@ fail:
     return st;
 }
 
+/* Only two measurements show it. */
+static void say_who_slows(const vkt__trainer *t, const vkt_comm *c, double longest)
+{
+    double without;
+    uint32_t who = t->n_balanced
+                       ? vkt__rank_in_the_way(t->rank_cost, c->size, t->c->batch, &without)
+                       : c->size;
+    if (who < c->size)
+        vkt_log(VKT_LOG_WARN, "train",
+                "rank %u (%s) is in the way: the others alone would take about %.3g ms, and not "
+                "%.3g; start the run without it, or with a larger train.batch",
+                who, c->names[who], without * t->c->accumulate, longest);
+}
+
 vkt_status vkt__ranks_say_shares(vkt__trainer *t)
 {
     vkt_comm *c = comm_of(t);
@@ -272,6 +334,7 @@ vkt_status vkt__ranks_say_shares(vkt__trainer *t)
                 c->names[r], vkt__share_of_rank(t->c, t->c->batch, r).rows, t->c->batch,
                 t->rank_ms[r]);
     }
+    say_who_slows(t, c, longest);
     VKT_TRY(time_exchange(c, &latency, &rate));
     uint32_t every = t->c->sync_every;
     double bytes = (double)vkt__exchange_bytes(t->s->exchange) / every,

@@ -8,9 +8,10 @@
 /* Before the session is made: the shares that train.balance lists, or that a run which is resumed
  * was measured to have, into t->fit. ARG. */
 vkt_status vkt__ranks_given_shares(vkt__trainer *t);
-/* Times this rank's session, which changes nothing of it. *again: train.balance is measured, and
- * now t->fit has other shares, with which all build their sessions anew. ARG: a rank would have no
- * example. */
+/* Times this rank's session, whose weights are not there yet; nothing else of it is changed.
+ * *again: train.balance is measured, and now t->fit has other shares, with which all build their
+ * sessions anew, and come here again: two numbers of examples tell what a step takes whatever their
+ * number is. ARG: a rank would have no example. */
 vkt_status vkt__ranks_time(vkt__trainer *t, bool *again);
 /* Before the first step, after vkt__session_join: who does what, what is exchanged, and how much of
  * the ranks' time is left for training by what was measured. */

@@ -14,8 +14,24 @@ typedef struct vkt__share {
 vkt__share vkt__share_of(const vkt_config *c, uint32_t n);
 /* The same of another rank. */
 vkt__share vkt__share_of_rank(const vkt_config *c, uint32_t n, uint32_t rank);
-/* Shares by speed: ms[r] is what rank r took for rows[r] examples. Equal ones where a step would
- * not be 5% shorter by it. out [ranks]. */
-void vkt__shares_by_speed(const double *ms, const uint32_t *rows, uint32_t ranks, uint32_t *out);
+/* Milliseconds of a rank's micro-batch: some whatever its size is (the update, what starting
+ * kernels takes), and some for each example. */
+typedef struct vkt__rank_cost {
+    double fixed, each;
+} vkt__rank_cost;
+
+/* By two measurements, the newer one last; by that one alone where both are of about as many
+ * examples. each > 0. */
+vkt__rank_cost vkt__rank_cost_of(const double ms[2], const uint32_t rows[2]);
+double vkt__rank_ms(const vkt__rank_cost *cost, double rows);
+/* Of all ranks, which have rows[r]. */
+double vkt__longest_ms(const vkt__rank_cost *cost, uint32_t ranks, const uint32_t *rows);
+/* Examples of a batch of n for each rank, at least 1, so that all finish together. n >= ranks;
+ * out [ranks]. */
+void vkt__shares_by_cost(const vkt__rank_cost *cost, uint32_t ranks, uint32_t n, uint32_t *out);
+/* The rank without which the others would finish a batch of n soonest, 5% sooner at least; `ranks`:
+ * there is none. *without: then, in ms. */
+uint32_t vkt__rank_in_the_way(const vkt__rank_cost *cost, uint32_t ranks, uint32_t n,
+                              double *without);
 
 #endif

@@ -292,8 +292,9 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
     vkt__gpu_recovers(t->gpu, t->tries_again);
     if (submit_ms) vkt__gpu_set_submit_ms(t->gpu, submit_ms);
     VKT_TRY(vkt__ranks_meet_devices(t));
-    double start = vkt__now();
+    double start;
     do {
+        start = vkt__now();
         vkt__session_destroy(&t->s);
         VKT_TRY(vkt__session_fit(t->gpu, &t->fit, t->data, true, &t->s));
         VKT_TRY(vkt__ranks_fit(t, &again));

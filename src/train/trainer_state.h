@@ -11,6 +11,7 @@
 #include "runs/run_folder.h"
 #include "train/measures/speed.h"
 #include "train/evaluate.h"
+#include "train/shares.h"
 #include "train/steps.h"
 #include "formats/tfevents.h"
 
@@ -44,10 +45,12 @@ typedef struct vkt__trainer {
     vkt_loader *loader;
     vkt__weights host;
     vkt__steps steps;
-    double *rank_ms;  /* [ranks] of a micro-batch, as timed before the first step */
-    bool measured;    /* the shares are those of a measurement */
-    double open_s;    /* that opening the session took */
-    uint32_t n_timed; /* how often a rank's own time was asked for */
+    double *rank_ms;                 /* [ranks] of a micro-batch, as timed before the first step */
+    vkt__rank_cost *rank_cost;       /* [ranks] what follows from it, and from the one before */
+    uint32_t *rank_rows, n_balanced; /* [ranks] with which; how often that gave other shares */
+    bool measured;                   /* the shares are those of a measurement */
+    double open_s;                   /* that opening the session took */
+    uint32_t n_timed;                /* how often a rank's own time was asked for */
     struct {
         double at, waited; /* clock; in exchanges so far */
         uint64_t step;

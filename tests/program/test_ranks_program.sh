@@ -193,8 +193,11 @@ grep -q 'rank 0 (.*): 20 of 25 examples' err && grep -q '"shares": *"4,1"' measu
 VKT_TEST_RANK_MS='1e5,1e5,1e5;1e5,4e5,1e5' runs 3 drift mlp.yaml --set train.balance=measured --set optim.shard=true --set train.ema=0.9
 near no-shard drift 1e-4 loss grad_norm accuracy
 files_near no-shard/checkpoints/step-00000040 drift/checkpoints/step-00000040 1e-5 model optimizer
-grep -q "times have drifted: .* 4e+05 ms on rank 1, .*; from step 21 on the ranks have 11, 2, 12 of 25 examples" err &&
-  grep -q '"shares": *"444,111,444"' drift/run.json || { say "no other parts for ranks that drift"; cat err >&2; }
+grep -q "times have drifted: .* 4e+05 ms on rank 1, .*; from step 21 on the ranks have 12, 2, 11 of 25 examples" err &&
+  grep -q '"shares": *"12,2,11"' drift/run.json || { say "no other parts for ranks that drift"; cat err >&2; }
+# A second measurement, with other parts, tells what a step of rank 1 takes whatever its part is: 1.07e6 ms, and 2.67e5 for each example.
+VKT_TEST_RANK_MS='1e5,4e5,1e5;1e5,8e5,1e5' runs 3 fixed mlp.yaml --set train.balance=measured --set train.steps=4
+grep -q '"shares": *"12,1,12"' fixed/run.json || { say "what a step takes whatever its part is does not count"; cat err >&2; }
 for wrong in "[2, 1]:has 2 shares, and there are 3 ranks" "fast:'fast' is neither equal, measured nor a list" "[100, 1, 1]:leaves rank 1 none of a batch of 25"; do
   ranks 3 train mlp.yaml --run no --set "train.balance=${wrong%%:*}"
   [ $code = 2 ] && [ "$(grep -c 'error:' err)" = 1 ] && grep -q "${wrong#*:}" err || { say "train.balance=${wrong%%:*}: $code"; cat err >&2; }
@@ -251,6 +254,10 @@ import json
 r = json.load(open("ranks.json"))
 assert [p["ranks"] for p in r["points"]] == [1, 2, 3] and r["points"][0]["efficiency"] == 1 and r["points"][0]["bytes"] == 0, r
 assert r["points"][2]["bytes"] > r["points"][1]["bytes"] > 0 and all(p["ms"] > 0 for p in r["points"]), r
+for p in r["points"]:  # two messages to each other rank, and the bytes, by the line
+    messages, bytes = 2 * (p["ranks"] - 1), 2 * r["gradient_bytes"] * (p["ranks"] - 1) / p["ranks"]
+    model = 1e-3 * r["alpha_us"] * messages + (1e-6 * bytes / r["gbytes_per_s"] if r["gbytes_per_s"] else 0)
+    assert abs(p["exchange_model_ms"] - model) <= 1e-6 * model, (p, model)
 rows = [[p["efficiency"] for p in l["predicted"]] for l in r["links"]]
 assert all(0 < b <= a < 1 for row in rows for a, b in zip(row, row[1:])), rows
 assert all(a < b for one, two in zip(rows, rows[1:]) for a, b in zip(one, two)), rows

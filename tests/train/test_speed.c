@@ -38,20 +38,56 @@ static void a_batch_is_shared_by_speed(void **state)
 {
     (void)state;
     enum { RANKS = 3 };
-    uint32_t rows[RANKS] = { 8, 8, 9 }, shares[RANKS];
-    /* The second takes four times as long, the third for one example more as long as the first. */
-    vkt__shares_by_speed((double[]) { 8, 32, 9 }, rows, RANKS, shares);
-    assert_int_equal(shares[0], shares[2]);
-    assert_true(shares[0] >= 4 * shares[1] - 3 && shares[0] <= 4 * shares[1] + 3);
+    /* The second takes four times as long. */
+    vkt__rank_cost cost[RANKS] = { { 0, 1 }, { 0, 4 }, { 0, 1 } };
+    uint32_t shares[RANKS];
+    vkt__shares_by_cost(cost, RANKS, 90, shares);
+    assert_true(shares[0] == 40 && shares[1] == 10 && shares[2] == 40);
     vkt_config c = { .ranks = RANKS, .rank = 1, .shares = shares };
-    vkt__share s = vkt__share_of(&c, 90);
-    assert_int_equal(s.row, 40);
-    assert_int_equal(s.rows, 10);
-    /* Not for a few percent, nor down to nothing. */
-    vkt__shares_by_speed((double[]) { 8, 8.3, 9 }, rows, RANKS, shares);
-    assert_true(shares[0] == 1 && shares[1] == 1 && shares[2] == 1);
-    vkt__shares_by_speed((double[]) { 8, 1e9, 9 }, rows, RANKS, shares);
-    assert_int_equal(shares[1], 1);
+    assert_int_equal(vkt__share_of(&c, 90).row, 40);
+    assert_int_equal(vkt__share_of(&c, 90).rows, 10);
+    /* What does not depend on the examples: 30 + 4 n = n', n + 2 n' = 90. */
+    cost[1].fixed = 30;
+    vkt__shares_by_cost(cost, RANKS, 90, shares);
+    assert_true(shares[1] == 3 || shares[1] == 4);
+    REQUIRE_NEAR(vkt__longest_ms(cost, RANKS, shares), 43.5, 2.5);
+    /* Everyone has one. */
+    cost[1].fixed = 1e9, cost[2].each = 1e-9;
+    for (uint32_t n = RANKS; n < 50; n++) {
+        vkt__shares_by_cost(cost, RANKS, n, shares);
+        assert_true(shares[0] && shares[1] == 1 && shares[2]);
+        assert_int_equal(shares[0] + shares[1] + shares[2], n);
+    }
+}
+
+static void a_rank_can_be_in_the_way(void **state)
+{
+    (void)state;
+    double without;
+    vkt__rank_cost cost[] = { { 5, 1 }, { 200, 4 }, { 5, 1 } };
+    assert_int_equal(vkt__rank_in_the_way(cost, 3, 90, &without), 1);
+    REQUIRE_NEAR(without, 50, 1e-9);
+    cost[1].fixed = 30; /* 47.8 ms with it */
+    assert_int_equal(vkt__rank_in_the_way(cost, 3, 90, &without), 3);
+    assert_int_equal(vkt__rank_in_the_way(cost, 1, 90, &without), 1);
+}
+
+static void two_times_tell_fixed_ones(void **state)
+{
+    (void)state;
+    vkt__rank_cost c =
+        vkt__rank_cost_of((double[]) { 50 + 4 * 64, 50 + 4 * 8 }, (uint32_t[]) { 64, 8 });
+    REQUIRE_NEAR(c.fixed, 50, 1e-9);
+    REQUIRE_NEAR(c.each, 4, 1e-9);
+    /* Of about as many examples: the newer one. */
+    c = vkt__rank_cost_of((double[]) { 10, 22 }, (uint32_t[]) { 10, 11 });
+    assert_true(c.fixed == 0 && c.each == 2);
+    /* Fewer examples that take longer, and fewer that take less than their part. */
+    c = vkt__rank_cost_of((double[]) { 10, 20 }, (uint32_t[]) { 20, 10 });
+    assert_true(c.fixed > 0 && c.each > 0);
+    REQUIRE_NEAR(vkt__rank_ms(&c, 10), 20, 1e-9);
+    c = vkt__rank_cost_of((double[]) { 20, 5 }, (uint32_t[]) { 20, 10 });
+    assert_true(c.fixed == 0 && c.each == 0.5);
 }
 
 static void shares_are_all_of_a_batch(void **state)
@@ -75,10 +111,9 @@ static void shares_are_all_of_a_batch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start_up_is_apart),
-        cmocka_unit_test(what_is_recent_is_recent),
-        cmocka_unit_test(a_batch_is_shared_by_speed),
-        cmocka_unit_test(shares_are_all_of_a_batch),
+        cmocka_unit_test(start_up_is_apart),          cmocka_unit_test(what_is_recent_is_recent),
+        cmocka_unit_test(a_batch_is_shared_by_speed), cmocka_unit_test(a_rank_can_be_in_the_way),
+        cmocka_unit_test(two_times_tell_fixed_ones),  cmocka_unit_test(shares_are_all_of_a_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,13 +64,13 @@ int cmd_bench_scaling(const cli_options *common, const bench_scaling_options *o)
 static void print_ranks(const vkt_ranks_scaling *s)
 {
     printf("%s, batch %u, on %s, by %s\n\nmeasured: the batch shared by the ranks\n"
-           "%6s  %9s  %10s  %18s  %12s\n",
+           "%6s  %9s  %10s  %18s  %12s  %18s\n",
            s->recipe, s->batch, s->device, s->library, "ranks", "ms a step", "efficiency",
-           "exchange after, ms", "under it, ms");
+           "exchange after, ms", "under it, ms", "by the line, ms");
     for (size_t i = 0; i < s->n_points; i++) {
         const vkt_ranks_point *p = &s->point[i];
-        printf("%6u  %9.3g  %9.1f%%  %18.3g  %12.3g\n", p->ranks, p->ms, 100 * p->efficiency,
-               p->exchange_ms, p->hidden_ms);
+        printf("%6u  %9.3g  %9.1f%%  %18.3g  %12.3g  %18.3g\n", p->ranks, p->ms,
+               100 * p->efficiency, p->exchange_ms, p->hidden_ms, p->exchange_model_ms);
     }
     const char *rate = isfinite(s->gbytes_per_s) ? cli_text("and %.3g GB/s", s->gbytes_per_s)
                                                  : "whatever its length";
