@@ -22,6 +22,9 @@ char *vkt__win_narrow(const wchar_t *w);
  * Caller frees. */
 wchar_t *vkt__win_path(const char *path);
 
+/* The length of what no folder can be made of: "C:", "\\server\share", "\\?\C:". */
+size_t vkt__win_root(const char *path);
+
 /* Logs "can't WHAT 'PATH': ..." with GetLastError's text. */
 vkt_status vkt__win_fail(const char *what, const char *path);
 

@@ -187,14 +187,15 @@ vkt_status vkt__mkdirs(const char *path)
     vkt__str s = { 0 };
     vkt_status st = VKT_OK;
     vkt__str_add(&s, path, strlen(path));
-    for (char *p = s.data + (*path != 0);; p++) {
+    size_t root = vkt__win_root(path);
+    for (char *p = s.data + (root ? root : *path != 0);; p++) {
         if (*p != '/' && *p != '\\' && *p != 0) continue;
         char c = *p;
         *p = 0;
-        bool root = p[-(p > s.data)] == ':' || p[-(p > s.data)] == '/' ||
-                    p[-(p > s.data)] == '\\'; /* C:, \\server */
+        bool twice = p > s.data && (p[-1] == '/' || p[-1] == '\\');
         wchar_t *w = vkt__win_path(s.data);
-        bool made = root || (w && CreateDirectoryW(w, NULL)) || vkt__is_dir(s.data);
+        bool made = (root && p == s.data + root) || twice || (w && CreateDirectoryW(w, NULL)) ||
+                    vkt__is_dir(s.data);
         free(w);
         if (!made) {
             st = vkt__win_fail("create folder", s.data);

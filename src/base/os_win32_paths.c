@@ -46,6 +46,23 @@ wchar_t *vkt__win_path(const char *path)
     return whole;
 }
 
+static bool separates(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+size_t vkt__win_root(const char *path)
+{
+    const char *p = path + 2;
+    if (!separates(path[0]) || !separates(path[1])) return *path && path[1] == ':' ? 2 : 0;
+    if (p[0] == '?' && separates(p[1]) && !strncmp(p + 2, "UNC", 3) && separates(p[5])) p += 6;
+    for (int part = 0; part < 2 && *p; part++) {
+        p += part;
+        while (*p && !separates(*p)) p++;
+    }
+    return (size_t)(p - path);
+}
+
 vkt_status vkt__win_fail(const char *what, const char *path)
 {
     DWORD code = GetLastError();

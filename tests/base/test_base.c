@@ -5,6 +5,9 @@
 #include "base/os.h"
 #include "base/words.h"
 #include "comma_locale.h"
+#ifdef _WIN32
+#include "base/os_win32.h"
+#endif
 
 static void rng_is_a_function_of_its_arguments(void **state)
 {
@@ -186,6 +189,61 @@ static void paths_may_be_long(void **state)
     REQUIRE_OK(vkt__remove_tree("test_base_tmp"));
 }
 
+#ifdef _WIN32
+static void require_path(const char *path, const char *want)
+{
+    wchar_t *w = vkt__win_path(path);
+    char *got = vkt__win_narrow(w);
+    assert_string_equal(got, want);
+    free(got);
+    free(w);
+}
+
+/* What calls get of short and long ones, with a drive and a server; which part is no folder's. */
+static void paths_may_have_servers_and_marks(void **state)
+{
+    (void)state;
+    char name[251], local[300], server[300], want[300];
+    memset(name, 'n', 250);
+    name[250] = 0;
+    require_path("\\\\nas\\share\\f", "\\\\nas\\share\\f");
+    snprintf(local, sizeof local, "C:/a/%s", name);
+    snprintf(want, sizeof want, "\\\\?\\C:\\a\\%s", name);
+    require_path(local, want);
+    require_path(want, want);
+    snprintf(server, sizeof server, "\\\\nas\\share\\%s", name);
+    snprintf(want, sizeof want, "\\\\?\\UNC\\nas\\share\\%s", name);
+    require_path(server, want);
+    static const struct {
+        const char *path;
+        size_t root;
+    } roots[] = {
+        { "", 0 },
+        { "a/b", 0 },
+        { "/a", 0 },
+        { "C:", 2 },
+        { "C:/a", 2 },
+        { "\\\\nas\\share\\a", 11 },
+        { "//nas/share", 11 },
+        { "\\\\nas", 5 },
+        { "\\\\?\\C:\\a", 6 },
+        { "\\\\?\\UNC\\nas\\share\\a", 17 },
+    };
+    for (size_t i = 0; i < VKT_COUNT(roots); i++)
+        assert_int_equal(vkt__win_root(roots[i].path), roots[i].root);
+    wchar_t here[300];
+    assert_in_range(GetFullPathNameW(L"test_base_tmp", 280, here, NULL), 1, 250);
+    char *whole = vkt__win_narrow(here);
+    vkt__str folder = { 0 };
+    vkt__str_printf(&folder, "\\\\?\\%s\\a\\b", whole);
+    REQUIRE_OK(vkt__mkdirs(folder.data));
+    assert_true(vkt__is_dir("test_base_tmp/a/b"));
+    REQUIRE_OK(vkt__remove_tree("test_base_tmp"));
+    vkt__str_finish(&folder);
+    free(whole);
+}
+#endif
+
 static void other_programs_are_run(void **state)
 {
     (void)state;
@@ -321,6 +379,9 @@ int main(void)
         cmocka_unit_test(the_last_error_is_kept),
         cmocka_unit_test(files_are_replaced_whole),
         cmocka_unit_test(paths_may_be_long),
+#ifdef _WIN32
+        cmocka_unit_test(paths_may_have_servers_and_marks),
+#endif
         cmocka_unit_test(other_programs_are_run),
         cmocka_unit_test(names_aside_differ),
         cmocka_unit_test(errors_name_the_file_that_was_meant),

@@ -88,6 +88,7 @@ static int run(int argc, char **argv)
     const char *first = argc > 1 ? argv[1] : NULL;
     if (!first) {
         usage(stderr);
+        cli_keep_window();
         return CLI_USAGE;
     }
     if (!strcmp(first, "--version") || !strcmp(first, "version")) {

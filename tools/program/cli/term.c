@@ -122,7 +122,20 @@ bool cli_has_escapes(void)
 {
     return !no_escapes;
 }
+
+void cli_keep_window(void)
+{
+    DWORD processes[2];
+    if (GetConsoleProcessList(processes, 2) != 1 || !cli_is_terminal(stdin)) return;
+    fputs(
+        "\nThis is a program for a terminal: open one (Windows key, \"cmd\") and type the above.\n"
+        "Press Enter to close this window. ",
+        stderr);
+    for (int c = 0; c != '\n' && c != EOF;) c = getchar();
+}
 #else
+void cli_keep_window(void) {}
+
 void cli_terminal_init(void)
 {
     signal(SIGXFSZ, SIG_IGN);

@@ -45,6 +45,9 @@ int cli_run_program(const char *const *argv);
 /* UTF-8 and escape sequences where a terminal must be told. A limit on the size of files is an
  * error of the write, as a full disk is, and no signal that ends the process. */
 void cli_terminal_init(void);
+/* Windows, where the program was started by a double click: its window, which closes when the
+ * program ends, stays until Enter is pressed. */
+void cli_keep_window(void);
 bool cli_has_escapes(void); /* what cli_terminal_init found */
 bool cli_is_folder(const char *path);
 bool cli_exists(const char *path);
