@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 bad=0
-say() { printf 'test_ranks_program: %s\n' "$*" >&2; bad=1; }
+say() { printf 'test_ranks_program: FAILED: %s\n' "$*" >&2; bad=1; }
 trap 'say "line $LINENO: $BASH_COMMAND"' ERR # which set -e ends the test for
 
 cat >mlp.yaml <<'YAML'
