@@ -60,6 +60,18 @@ fail:
     return st;
 }
 
+vkt_status vkt__file_read_if(const char *path, uint64_t limit, char **data, size_t *n)
+{
+    *data = NULL;
+    *n = 0;
+    if (vkt__is_absent(path)) return VKT_OK;
+    vkt__log_hold(true);
+    vkt_status st = vkt__file_read(path, limit, data, n);
+    vkt__log_hold(false);
+    if (st == VKT_E_IO && vkt__is_absent(path)) return VKT_OK; /* it went between */
+    return st == VKT_OK ? st : vkt__fail(st, "file", "%s", vkt__last_failure());
+}
+
 vkt_status vkt__file_create(const char *path, FILE **out)
 {
     *out = vkt__fopen(path, "wb");

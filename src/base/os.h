@@ -56,6 +56,9 @@ vkt__path_kind vkt__path_look(const char *path, uint64_t id[2]);
 int64_t vkt__file_size(const char *path); /* -1 when absent */
 /* Whole file, NUL-terminated after *n bytes; refuses files over `limit` bytes. Caller frees. */
 vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n);
+/* The same for a file that need not be there, and that another process may remove at any moment:
+ * VKT_OK and *data NULL without it. What can't be looked at is not absent. */
+vkt_status vkt__file_read_if(const char *path, uint64_t limit, char **data, size_t *n);
 /* A name beside `path` that no other process and no other call has, to write what then takes path's
  * place. Caller frees. */
 char *vkt__file_aside(const char *path);

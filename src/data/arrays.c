@@ -33,8 +33,7 @@ static vkt_status read_file(const char *path, uint8_t **out, size_t *n)
 {
     char *bytes = NULL;
     *out = NULL;
-    if (vkt__is_absent(path)) return VKT_OK;
-    vkt_status st = vkt__file_read(path, ARRAY_LIMIT, &bytes, n);
+    vkt_status st = vkt__file_read_if(path, ARRAY_LIMIT, &bytes, n);
     *out = (uint8_t *)bytes;
     return st;
 }

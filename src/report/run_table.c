@@ -9,8 +9,8 @@ bool vkt__run_table(vkt__run_view *r, const char *name, vkt__csv *out)
     char *data = NULL;
     size_t n;
     const char *path = vkt__arena_printf(&r->arena, "%s/%s", r->dir, name);
-    if (vkt__is_absent(path)) return false;
-    vkt_status st = vkt__file_read(path, TABLE_LIMIT, &data, &n);
+    vkt_status st = vkt__file_read_if(path, TABLE_LIMIT, &data, &n);
+    if (st == VKT_OK && !data) return false;
     if (st == VKT_E_IO || st == VKT_E_OOM_HOST) r->st = st;
     vkt__log_hold(true);
     if (st == VKT_OK) st = vkt__csv_parse(data, n, path, ',', false, out);

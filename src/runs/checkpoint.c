@@ -145,9 +145,9 @@ vkt_status vkt__checkpoint_read_state(vkt__arena *a, const char *path, vkt__chec
     char *data = NULL, head[HEAD_BYTES + 1];
     size_t n;
     *why = NULL;
-    if (vkt__is_absent(path)) return *why = "missing", VKT_E_FORMAT;
-    vkt_status st = vkt__file_read(path, STATE_LIMIT, &data, &n);
+    vkt_status st = vkt__file_read_if(path, STATE_LIMIT, &data, &n);
     if (st != VKT_OK) return st;
+    if (!data) return *why = "missing", VKT_E_FORMAT;
     if (n <= HEAD_BYTES) {
         *why = "cut short";
     } else {

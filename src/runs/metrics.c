@@ -110,9 +110,8 @@ static vkt_status cut(const char *path, uint64_t keep,
     char *data;
     size_t n, end = 0;
     bool evaluated = false;
-    if (vkt__file_size(path) < 0) return VKT_OK;
-    vkt_status st = vkt__file_read(path, 1ull << 33, &data, &n);
-    if (st != VKT_OK) return st;
+    vkt_status st = vkt__file_read_if(path, 1ull << 33, &data, &n);
+    if (st != VKT_OK || !data) return st;
     for (size_t at = 0; at < n;) {
         const char *nl = memchr(data + at, '\n', n - at);
         if (!nl) break;

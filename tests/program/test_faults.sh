@@ -37,113 +37,6 @@ io()
 train=(train digits --no-cache --quiet --set train.steps=12 --set eval.every=4)
 train() { rm -rf run; "$1" "$2" "${train[@]}" --run run "${@:3}"; }
 same() { cmp -s straight/checkpoints/step-00000012/model.safetensors run/checkpoints/step-00000012/model.safetensors && return 0; bad=$((bad + 1)); echo "test_faults: FAILED: $what: other bits"; }
-
-train vk vkQueueSubmit2:1000000:DEVICE_LOST
-ended 0 ''
-mv run straight
-
-# ---- in set-up
-train vk vkCreateInstance:1:INITIALIZATION_FAILED; ended 3 'vkCreateInstance: initialization failed'
-train vk vkCreateDevice:1:INITIALIZATION_FAILED; ended 3 'vkCreateDevice: initialization failed'
-train vk vkMapMemory:1:MEMORY_MAP_FAILED; ended 5 'vkMapMemory: no room to map memory'
-train vk vkAllocateMemory:2+:OUT_OF_DEVICE_MEMORY; ended 5 'no device memory for'
-train vk vkCreateBuffer:1:OUT_OF_HOST_MEMORY; ended 5 'vkCreateBuffer: out of host memory'
-train vk vkCreateComputePipelines:1:DEVICE_LOST; ended 0 'it is opened again'; same
-train vk vkCreateComputePipelines:1+:DEVICE_LOST; ended 6 'vkCreate.*: device lost' # of several threads' calls one
-[ ! -e run ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left a run folder"; }
-# No memory while kernels are made, of the device or of the host.
-for why in DEVICE HOST; do
-    train vk vkCreateComputePipelines:1+:OUT_OF_${why}_MEMORY; ended 5 "vkCreateComputePipelines: out of ${why,,} memory"
-    [ ! -e run ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left a run folder"; }
-done
-vk vkCreateComputePipelines:1+:OUT_OF_DEVICE_MEMORY eval straight --no-cache; ended 5 'vkCreateComputePipelines: out of device memory'
-vk vkCreateComputePipelines:1+:OUT_OF_DEVICE_MEMORY tune 8x8x8 --no-cache; ended 5 'no kernel could be timed'
-vk vkAllocateMemory:2:DEVICE_LOST eval straight --no-cache; ended 6 'vkAllocateMemory: device lost'
-
-# ---- at work: a loss is got over, to the same bits; what comes of a second one is told with the first
-train vk vkWaitSemaphores:14:DEVICE_LOST; ended 0 'vkWaitSemaphores: device lost'; same
-train vk vkWaitSemaphores:14:DEVICE_LOST,vkCreateDevice:2+:OUT_OF_DEVICE_MEMORY
-ended 6 'the device was lost at step .* (vkWaitSemaphores: device lost (VkResult -4)) and could not be used again: vkCreateDevice: out of device memory'
-
-# A wait that fails says nothing about the device, which may still run: nothing that it uses is freed.
-train vk vkWaitSemaphores:6+:OUT_OF_DEVICE_MEMORY; ended 5 'vkWaitSemaphores: out of device memory'
-train vk vkWaitSemaphores:6+:OUT_OF_DEVICE_MEMORY,vkDeviceWaitIdle:1+:OUT_OF_HOST_MEMORY; ended 5 'vkWaitSemaphores: out of device memory'
-# The last call of all: what was done is done.
-train vk vkDeviceWaitIdle:1:DEVICE_LOST; ended 0 ''; same
-
-# ---- a message of the validation layer: the exit code says so, also of what set-up tries in silence
-if "$program" train digits --quiet --no-cache --validate --set train.steps=1 --run silent >out 2>err; then
-    rc=0; what="--validate"; ended 0 ''
-    export VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT # it has something to say of everyone
-    rc=0; "$program" train digits --quiet --no-cache --validate --set train.steps=1 --run told >out 2>err || rc=$?
-    ended 1 'the validation layer found mistakes in vktrain ('
-    unset VK_LAYER_ENABLES
-else
-    grep -q 'no validation layer' err || { cat err; bad=$((bad + 1)); }
-    echo "test_faults: SKIPPED: messages of the validation layer: it is not installed"
-fi
-
-# ---- memory: an allocation that fails ends the run with a line, and what was saved is gone on with (all of them: tools/faults)
-for at in 30 200 500 900; do
-    train io malloc:$at:ENOMEM
-    ended 5 'memory'
-    rc=0; again=--resume
-    [ -d run/checkpoints ] || again=
-    "$program" "${train[@]}" --run run $again >out 2>err || rc=$?
-    ended 0 ''
-    same
-done
-
-# What a resumed run reads of itself is not passed over where memory is short: no error line with exit code 0.
-for at in $(seq 212 227); do
-    rm -rf run && cp -a straight run
-    io malloc:$at:ENOMEM "${train[@]}" --run run --resume
-    if [ $rc = 0 ]; then ended 0 ''; else ended 5 'memory'; fi
-done
-
-for at in 2 3 4; do
-    rm -rf run && cp -a straight run
-    io fopen:$at:EIO "${train[@]}" --run run --resume
-    [ $rc = 0 ] || ended 4 "run.json can't be read"
-done
-
-# No memory at all any more: not even what is set aside for such cases.
-for at in 30 300 900; do train io malloc:$at+:ENOMEM; ended 5 'memory'; done
-# jansson's allocations are ours: none is made but from the memory that is set aside at need.
-IOFAULT_FROM=libjansson train io malloc:200+:ENOMEM
-ended 0 ''
-same
-
-# Other libraries': libyaml reads recipes; zlib unpacks kernels, which is tried twice.
-for at in 17 21; do IOFAULT_FROM=libyaml train io malloc:$at:ENOMEM; ended 5 'no memory'; done
-IOFAULT_FROM=libz train io malloc:3:ENOMEM; ended 0 ''; same
-IOFAULT_FROM=libz train io malloc:3+:ENOMEM; ended 5 'no memory to unpack the kernel'
-
-"$program" inspect straight >whole
-IOFAULT_FROM=libjansson io malloc:1+:ENOMEM inspect straight; ended 0 ''
-cmp -s whole out || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: a part is left out"; }
-# A table that there is no memory for is not left out.
-printf 'a,b\n1,2\n' >rows.csv
-for at in 14 18 22; do io malloc:$at:ENOMEM inspect rows.csv; ended 5 'memory'; done
-
-# ---- a kernel that loses the device while it is timed is left out, and told as a warning
-vk vkQueueSubmit2:6:DEVICE_LOST tune 8x8x8 --no-cache; ended 0 'warning: .*kernel .* lost the device and is no longer used: vkQueueSubmit2'
-vk vkQueueSubmit2:6+:DEVICE_LOST tune 8x8x8 --no-cache; ended 6 'kernel .* lost the device'
-
-# ---- what could not be written once is not forgotten because the next time it could
-io rename:1:EACCES bench --once --no-cache --only steps --step MLP --quiet --json b.json; ended 4 "can't rename to 'b.json': Permission denied"
-
-# ---- files: what can't be read is not passed over
-io opendir:1:EIO report straight; ended 4 "can't open folder 'straight/predictions'"
-io fopen:3:EIO report straight; ended 4 "can't open 'straight/predictions/step-00000012.csv': Input/output error"
-# What can't be looked at is not what is not there (a calibration left out made other probabilities).
-for i in 1 2 3; do printf '%s' "$i"; for k in $(seq 63); do printf ',%s' $((i * k % 17)); done; printf '\n'; done >rows64.csv
-"$program" predict straight rows64.csv --no-cache --quiet >whole
-for at in $(seq 20 32); do
-    io stat:$at:EIO predict straight rows64.csv --no-cache --quiet
-    n=$((n + 1))
-    [ $rc != 0 ] || cmp -s whole out || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: exit 0 with other probabilities"; }
-done
 # same_or RC...: the last run ended with 0 and wrote what `whole` is, or with one of these and an error line.
 same_or()
 {
@@ -154,12 +47,143 @@ same_or()
     echo "test_faults: FAILED: $what: exit $rc, not the same and not one error line of ${*:2}"
     sed 's/^/  > /' err
 }
-# The best checkpoint is not passed over because one look at the folder failed.
-cp -a straight run-best && rm run-best/best && ln -s checkpoints/step-00000004 run-best/best
-"$program" export run-best -o whole.onnx >out && mv whole.onnx whole
-for at in $(seq 10); do rm -f m.onnx; io stat:$at:EIO export run-best -o m.onnx; same_or m.onnx 4; done
-# A picture that the system failed to read, or had no memory for, is not a damaged one: only that is left out.
-python3 - <<'P'
+
+train vk vkQueueSubmit2:1000000:DEVICE_LOST
+ended 0 ''
+mv run straight
+
+# ---- in set-up
+set_up()
+{
+    train vk vkCreateInstance:1:INITIALIZATION_FAILED; ended 3 'vkCreateInstance: initialization failed'
+    train vk vkCreateDevice:1:INITIALIZATION_FAILED; ended 3 'vkCreateDevice: initialization failed'
+    train vk vkMapMemory:1:MEMORY_MAP_FAILED; ended 5 'vkMapMemory: no room to map memory'
+    train vk vkAllocateMemory:2+:OUT_OF_DEVICE_MEMORY; ended 5 'no device memory for'
+    train vk vkCreateBuffer:1:OUT_OF_HOST_MEMORY; ended 5 'vkCreateBuffer: out of host memory'
+    train vk vkCreateComputePipelines:1:DEVICE_LOST; ended 0 'it is opened again'; same
+    train vk vkCreateComputePipelines:1+:DEVICE_LOST; ended 6 'vkCreate.*: device lost' # of several threads' calls one
+    [ ! -e run ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left a run folder"; }
+    # No memory while kernels are made, of the device or of the host.
+    for why in DEVICE HOST; do
+        train vk vkCreateComputePipelines:1+:OUT_OF_${why}_MEMORY; ended 5 "vkCreateComputePipelines: out of ${why,,} memory"
+        [ ! -e run ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left a run folder"; }
+    done
+    vk vkCreateComputePipelines:1+:OUT_OF_DEVICE_MEMORY eval straight --no-cache; ended 5 'vkCreateComputePipelines: out of device memory'
+    vk vkCreateComputePipelines:1+:OUT_OF_DEVICE_MEMORY tune 8x8x8 --no-cache; ended 5 'no kernel could be timed'
+    vk vkAllocateMemory:2:DEVICE_LOST eval straight --no-cache; ended 6 'vkAllocateMemory: device lost'
+}
+
+# ---- at work: a loss is got over, to the same bits; what comes of a second one is told with the first
+at_work()
+{
+    train vk vkWaitSemaphores:14:DEVICE_LOST; ended 0 'vkWaitSemaphores: device lost'; same
+    train vk vkWaitSemaphores:14:DEVICE_LOST,vkCreateDevice:2+:OUT_OF_DEVICE_MEMORY
+    ended 6 'the device was lost at step .* (vkWaitSemaphores: device lost (VkResult -4)) and could not be used again: vkCreateDevice: out of device memory'
+
+    # A wait that fails says nothing about the device, which may still run: nothing that it uses is freed.
+    train vk vkWaitSemaphores:6+:OUT_OF_DEVICE_MEMORY; ended 5 'vkWaitSemaphores: out of device memory'
+    train vk vkWaitSemaphores:6+:OUT_OF_DEVICE_MEMORY,vkDeviceWaitIdle:1+:OUT_OF_HOST_MEMORY; ended 5 'vkWaitSemaphores: out of device memory'
+    # The last call of all: what was done is done.
+    train vk vkDeviceWaitIdle:1:DEVICE_LOST; ended 0 ''; same
+}
+
+# ---- a message of the validation layer: the exit code says so, also of what set-up tries in silence
+validation()
+{
+    if "$program" train digits --quiet --no-cache --validate --set train.steps=1 --run silent >out 2>err; then
+        rc=0; what="--validate"; ended 0 ''
+        export VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT # it has something to say of everyone
+        rc=0; "$program" train digits --quiet --no-cache --validate --set train.steps=1 --run told >out 2>err || rc=$?
+        ended 1 'the validation layer found mistakes in vktrain ('
+        unset VK_LAYER_ENABLES
+    else
+        grep -q 'no validation layer' err || { cat err; bad=$((bad + 1)); }
+        echo "test_faults: SKIPPED: messages of the validation layer: it is not installed"
+    fi
+}
+
+# ---- memory: an allocation that fails ends the run with a line, and what was saved is gone on with (all of them: tools/faults)
+memory()
+{
+    for at in 30 200 500 900; do
+        train io malloc:$at:ENOMEM
+        ended 5 'memory'
+        rc=0; again=--resume
+        [ -d run/checkpoints ] || again=
+        "$program" "${train[@]}" --run run $again >out 2>err || rc=$?
+        ended 0 ''
+        same
+    done
+
+    # What a resumed run reads of itself is not passed over where memory is short: no error line with exit code 0.
+    for at in $(seq 212 227); do
+        rm -rf run && cp -a straight run
+        io malloc:$at:ENOMEM "${train[@]}" --run run --resume
+        if [ $rc = 0 ]; then ended 0 ''; else ended 5 'memory'; fi
+    done
+
+    for at in 2 3 4; do
+        rm -rf run && cp -a straight run
+        io fopen:$at:EIO "${train[@]}" --run run --resume
+        [ $rc = 0 ] || ended 4 "run.json can't be read"
+    done
+
+    # No memory at all any more: not even what is set aside for such cases.
+    for at in 30 300 900; do train io malloc:$at+:ENOMEM; ended 5 'memory'; done
+    # jansson's allocations are ours: none is made but from the memory that is set aside at need.
+    IOFAULT_FROM=libjansson train io malloc:200+:ENOMEM
+    ended 0 ''
+    same
+
+    # Other libraries': libyaml reads recipes; zlib unpacks kernels, which is tried twice.
+    for at in 17 21; do IOFAULT_FROM=libyaml train io malloc:$at:ENOMEM; ended 5 'no memory'; done
+    IOFAULT_FROM=libz train io malloc:3:ENOMEM; ended 0 ''; same
+    IOFAULT_FROM=libz train io malloc:3+:ENOMEM; ended 5 'no memory to unpack the kernel'
+
+    "$program" inspect straight >whole
+    IOFAULT_FROM=libjansson io malloc:1+:ENOMEM inspect straight; ended 0 ''
+    cmp -s whole out || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: a part is left out"; }
+    # A table that there is no memory for is not left out.
+    printf 'a,b\n1,2\n' >rows.csv
+    for at in 14 18 22; do io malloc:$at:ENOMEM inspect rows.csv; ended 5 'memory'; done
+}
+
+# ---- a kernel that loses the device while it is timed is left out, and told as a warning
+timing()
+{
+    vk vkQueueSubmit2:6:DEVICE_LOST tune 8x8x8 --no-cache; ended 0 'warning: .*kernel .* lost the device and is no longer used: vkQueueSubmit2'
+    vk vkQueueSubmit2:6+:DEVICE_LOST tune 8x8x8 --no-cache; ended 6 'kernel .* lost the device'
+    # A loss that is found where what was used is freed is told, too.
+    vk vkWaitSemaphores:8:DEVICE_LOST doctor --op add --no-cache; ended 6 'vkWaitSemaphores: device lost'
+    vk vkAllocateMemory:1:DEVICE_LOST doctor --op add --no-cache; ended 6 'vkAllocateMemory: device lost'
+
+    # ---- what could not be written once is not forgotten because the next time it could
+    io rename:1:EACCES bench --once --no-cache --only steps --step MLP --quiet --json b.json; ended 4 "can't rename to 'b.json': Permission denied"
+}
+
+# ---- files: what can't be read is not passed over
+reading()
+{
+    io opendir:1:EIO report straight; ended 4 "can't open folder 'straight/predictions'"
+    io fopen:3:EIO report straight; ended 4 "can't open 'straight/predictions/step-00000012.csv': Input/output error"
+    # What can't be looked at is not what is not there (a calibration left out made other probabilities).
+    for i in 1 2 3; do printf '%s' "$i"; for k in $(seq 63); do printf ',%s' $((i * k % 17)); done; printf '\n'; done >rows64.csv
+    "$program" predict straight rows64.csv --no-cache --quiet >whole
+    for at in $(seq 20 32); do
+        io stat:$at:EIO predict straight rows64.csv --no-cache --quiet
+        n=$((n + 1))
+        [ $rc != 0 ] || cmp -s whole out || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: exit 0 with other probabilities"; }
+    done
+    # The best checkpoint is not passed over because one look at the folder failed.
+    cp -a straight run-best && rm run-best/best && ln -s checkpoints/step-00000004 run-best/best
+    "$program" export run-best -o whole.onnx >out && mv whole.onnx whole
+    for at in $(seq 10); do rm -f m.onnx; io stat:$at:EIO export run-best -o m.onnx; same_or m.onnx 4; done
+}
+
+pictures()
+{
+    # A picture that the system failed to read, or had no memory for, is not a damaged one: only that is left out.
+    python3 - <<'P'
 import pathlib, struct, zlib
 def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 for c in "ab":
@@ -168,93 +192,126 @@ for c in "ab":
         rows = b"".join(b"\0" + bytes((x * y * (i + 1) + 99 * (c == "a")) % 251 for x in range(8)) for y in range(8))
         pathlib.Path("pictures", c, f"{i}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 P
-printf 'name: p\ndata: {source: images, path: pictures, test_fraction: 0, valid_fraction: 0.3}\nmodel: [flatten, linear]\n' >p.yaml
-"$program" pack p.yaml --out whole.pack --quiet >out && mv whole.pack whole
-for at in $(seq 2 17); do rm -f p.pack; io fopen:$at:EIO pack p.yaml --out p.pack --quiet; same_or p.pack 4; done
-for at in 2 8 12; do rm -f p.pack; io fread:$at:EIO pack p.yaml --out p.pack --quiet; same_or p.pack 4; done
-io fopen:2:EMFILE pack p.yaml --out p.pack --quiet; ended 4 "can't open 'pictures/a/0.png': Too many open files"
-for at in $(seq 40 2 110); do rm -f p.pack; io malloc:$at:ENOMEM pack p.yaml --out p.pack --quiet; same_or p.pack 5; done
-# Preferences that there is no memory for are preferences.
-for i in 1 2 3 4 5 6; do echo "{\"prompt\": \"$i?\", \"chosen\": \"It $i\", \"rejected\": \"No.\"}"; done >pairs.jsonl
-for at in $(seq 56 27 245); do io malloc:$at:ENOMEM init pairs.jsonl --set init=base -o r.yaml; ended 5 memory; done
-# A loss that is found where what was used is freed is told, too.
-vk vkWaitSemaphores:8:DEVICE_LOST doctor --op add --no-cache; ended 6 'vkWaitSemaphores: device lost'
-vk vkAllocateMemory:1:DEVICE_LOST doctor --op add --no-cache; ended 6 'vkAllocateMemory: device lost'
-# A recipe is written whole or not at all, so that init can be called again.
-{ echo a,b,y; for i in $(seq 40); do echo $((i % 7)),$((i * i % 11)),$((i % 2)); done; } >rows.csv
-"$program" init rows.csv -o whole.yaml >out
-for call in fprintf fwrite fread fflush fsync fclose rename; do
-    for at in $(seq 12); do
-        rm -f r.yaml
-        io $call:$at:EIO init rows.csv -o r.yaml
-        n=$((n + 1))
-        if [ $rc = 0 ] && cmp -s r.yaml whole.yaml; then continue; fi
-        if [ $rc = 4 ] && [ ! -e r.yaml ] && [ "$(grep -c 'error:' err)" = 1 ]; then continue; fi
-        bad=$((bad + 1))
-        echo "test_faults: FAILED: $what: exit $rc, with $([ -e r.yaml ] || echo no) recipe"
-        sed 's/^/  > /' err
+    printf 'name: p\ndata: {source: images, path: pictures, test_fraction: 0, valid_fraction: 0.3}\nmodel: [flatten, linear]\n' >p.yaml
+    "$program" pack p.yaml --out whole.pack --quiet >out && mv whole.pack whole
+    for at in $(seq 2 17); do rm -f p.pack; io fopen:$at:EIO pack p.yaml --out p.pack --quiet; same_or p.pack 4; done
+    for at in 2 8 12; do rm -f p.pack; io fread:$at:EIO pack p.yaml --out p.pack --quiet; same_or p.pack 4; done
+    io fopen:2:EMFILE pack p.yaml --out p.pack --quiet; ended 4 "can't open 'pictures/a/0.png': Too many open files"
+    for at in $(seq 40 2 110); do rm -f p.pack; io malloc:$at:ENOMEM pack p.yaml --out p.pack --quiet; same_or p.pack 5; done
+    # What another process removes between the look at it and its opening is not there.
+    for at in 2 5 8 11; do
+        rm -rf going p.pack && cp -a pictures going
+        io fopen:$at:GONE pack p.yaml --out p.pack --quiet --set data.path=going; ended 0 "skipped: can't open 'going/[ab]/[0-2].png': No such file"
     done
-done
-# The text is not to blame where memory is short.
-printf 'It is a truth universally acknowledged\n' >novel.txt
-for at in $(seq 10 16); do io malloc:$at:ENOMEM pack novel.txt --tokenizer bytes --out packed-$at --quiet; ended 5 'memory'; done
-for at in 18 28; do
-    train io fopen:$at:EIO
-    ended 4 "can't open 'run/checkpoints/step-0000000[48]/state.json': Input/output error"
-    rc=0; "$program" "${train[@]}" --run run --resume >out 2>err || rc=$?
-    ended 0 ''
-    same
-done
+    rm -rf run && cp -a straight run
+    io fopen:3:GONE report run; ended 0 ''
+    [ ! -e run/predictions/step-00000012.csv ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: removed something else"; }
+}
+
+texts()
+{
+    # A tokenizer's settings that can't be looked at are not left out.
+    mkdir words
+    printf '%s\n' '[UNK]' '[CLS]' '[SEP]' '[PAD]' '[MASK]' it It is a >words/vocab.txt
+    echo '{"do_lower_case": false}' >words/tokenizer_config.json
+    echo 'It is a It is a' >it.txt
+    "$program" pack it.txt --tokenizer words --out packed --quiet >out && mv packed/shard-00000.tok whole
+    for at in $(seq 12); do rm -rf packed; io stat:$at:EIO pack it.txt --tokenizer words --out packed --quiet; same_or packed/shard-00000.tok 4; done
+    # Preferences that there is no memory for are preferences.
+    for i in 1 2 3 4 5 6; do echo "{\"prompt\": \"$i?\", \"chosen\": \"It $i\", \"rejected\": \"No.\"}"; done >pairs.jsonl
+    for at in $(seq 56 27 245); do io malloc:$at:ENOMEM init pairs.jsonl --set init=base -o r.yaml; ended 5 memory; done
+}
+
+recipes()
+{
+    # A recipe is written whole or not at all, so that init can be called again.
+    { echo a,b,y; for i in $(seq 40); do echo $((i % 7)),$((i * i % 11)),$((i % 2)); done; } >rows.csv
+    "$program" init rows.csv -o whole.yaml >out
+    for call in fprintf fwrite fread fflush fsync fclose rename; do
+        for at in $(seq 12); do
+            rm -f r.yaml
+            io $call:$at:EIO init rows.csv -o r.yaml
+            n=$((n + 1))
+            if [ $rc = 0 ] && cmp -s r.yaml whole.yaml; then continue; fi
+            if [ $rc = 4 ] && [ ! -e r.yaml ] && [ "$(grep -c 'error:' err)" = 1 ]; then continue; fi
+            bad=$((bad + 1))
+            echo "test_faults: FAILED: $what: exit $rc, with $([ -e r.yaml ] || echo no) recipe"
+            sed 's/^/  > /' err
+        done
+    done
+}
+
+words()
+{
+    # The text is not to blame where memory is short.
+    printf 'It is a truth universally acknowledged\n' >novel.txt
+    for at in $(seq 10 16); do io malloc:$at:ENOMEM pack novel.txt --tokenizer bytes --out packed-$at --quiet; ended 5 'memory'; done
+    for at in 18 28; do
+        train io fopen:$at:EIO
+        ended 4 "can't open 'run/checkpoints/step-0000000[48]/state.json': Input/output error"
+        rc=0; "$program" "${train[@]}" --run run --resume >out 2>err || rc=$?
+        ended 0 ''
+        same
+    done
+}
 
 # ---- a checkpoint has its name after everything in it is on the disk, and is done when the name is there too
-rm -rf run
-IOFAULT_ORDER=$work/order LD_PRELOAD=$faults/libiofault.so "$program" "${train[@]}" --run run >out 2>err || { cat err; bad=$((bad + 1)); }
-n=$((n + 1))
-sed "s| $work/| |" order | awk '
-    $1 == "sync" { synced[$2] = 1; if ($2 == parent) { kept++; parent = "" } }
-    $1 == "rename" && $3 ~ /checkpoints\/step-[0-9]+$/ {
-        split("/state.json /model.safetensors /optimizer.safetensors /", names, " ")
-        for (i in names) { path = $2 names[i]; sub(/\/$/, "", path); if (!synced[path]) { print path " is not synced before it is renamed to " $3; wrong = 1 } }
-        parent = "run/checkpoints"; n++
-    }
-    END { if (n != 3 || kept != n) { print n + 0 " checkpoints, of " kept + 0 " the folder is synced"; wrong = 1 }; exit wrong }' >wrong ||
-    { echo "test_faults: FAILED: the order of syncing and renaming"; cat wrong order; bad=$((bad + 1)); }
+order()
+{
+    rm -rf run
+    IOFAULT_ORDER=$work/order LD_PRELOAD=$faults/libiofault.so "$program" "${train[@]}" --run run >out 2>err || { cat err; bad=$((bad + 1)); }
+    n=$((n + 1))
+    sed "s| $work/| |" order | awk '
+        $1 == "sync" { synced[$2] = 1; if ($2 == parent) { kept++; parent = "" } }
+        $1 == "rename" && $3 ~ /checkpoints\/step-[0-9]+$/ {
+            split("/state.json /model.safetensors /optimizer.safetensors /", names, " ")
+            for (i in names) { path = $2 names[i]; sub(/\/$/, "", path); if (!synced[path]) { print path " is not synced before it is renamed to " $3; wrong = 1 } }
+            parent = "run/checkpoints"; n++
+        }
+        END { if (n != 3 || kept != n) { print n + 0 " checkpoints, of " kept + 0 " the folder is synced"; wrong = 1 }; exit wrong }' >wrong ||
+        { echo "test_faults: FAILED: the order of syncing and renaming"; cat wrong order; bad=$((bad + 1)); }
 
-# ---- run.json is for readers: where it can't be replaced at work the training goes on, and writes it at the end
-at=$(grep '^rename' order | grep -n '/run\.json$' | sed -n '2s/:.*//p' || true) # the first is written before the first step
-train io "rename:${at:-0}:EACCES"
-ended 0 "warning: can't rename to 'run/run.json': Permission denied: it is written again at the next checkpoint"
-same
-grep -q '"status": "done"' run/run.json || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: run.json is not of the end"; }
+    # ---- run.json is for readers: where it can't be replaced at work the training goes on, and writes it at the end
+    at=$(grep '^rename' order | grep -n '/run\.json$' | sed -n '2s/:.*//p' || true) # the first is written before the first step
+    train io "rename:${at:-0}:EACCES"
+    ended 0 "warning: can't rename to 'run/run.json': Permission denied: it is written again at the next checkpoint"
+    same
+    grep -q '"status": "done"' run/run.json || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: run.json is not of the end"; }
 
-# ---- `best`, too: it names the checkpoint before until the next one is written, and that is kept
-at=$(grep '^rename' order | grep -n '/best$' | sed -n '2s/:.*//p' || true)
-train io "rename:${at:-0}:EACCES"
-ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
-same
-more=("${train[@]}" --run run --resume --set train.steps=16)
-IOFAULT_ORDER=$work/again LD_PRELOAD=$faults/libiofault.so "$program" "${more[@]}" >out 2>err || { cat err; bad=$((bad + 1)); }
-at=$(grep '^rename' again | grep -n '/best$' | sed -n '1s/:.*//p' || true) # as the resumed run begins
-train vk vkQueueSubmit2:1000000:DEVICE_LOST
-io "rename:${at:-0}:EACCES" "${more[@]}"
-ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
+    # ---- `best`, too: it names the checkpoint before until the next one is written, and that is kept
+    at=$(grep '^rename' order | grep -n '/best$' | sed -n '2s/:.*//p' || true)
+    train io "rename:${at:-0}:EACCES"
+    ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
+    same
+    more=("${train[@]}" --run run --resume --set train.steps=16)
+    IOFAULT_ORDER=$work/again LD_PRELOAD=$faults/libiofault.so "$program" "${more[@]}" >out 2>err || { cat err; bad=$((bad + 1)); }
+    at=$(grep '^rename' again | grep -n '/best$' | sed -n '1s/:.*//p' || true) # as the resumed run begins
+    train vk vkQueueSubmit2:1000000:DEVICE_LOST
+    io "rename:${at:-0}:EACCES" "${more[@]}"
+    ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
 
-# ---- a disk that stays full: the last checkpoint is not written, and run.json is not either, which is told once
-at=$(grep '^rename' order | grep -n 'checkpoints/step-00000012$' | sed -n '1s/:.*//p' || true)
-train io "rename:${at:-0}+:ENOSPC"
-ended 4 "checkpoints/step-00000012': No space left on device"
+    # ---- a disk that stays full: the last checkpoint is not written, and run.json is not either, which is told once
+    at=$(grep '^rename' order | grep -n 'checkpoints/step-00000012$' | sed -n '1s/:.*//p' || true)
+    train io "rename:${at:-0}+:ENOSPC"
+    ended 4 "checkpoints/step-00000012': No space left on device"
+}
 
 # ---- the clock is set back while serve waits: it still looks around, and ends when it is told to
-if ! "$program" --version --verbose | grep -q 'HTTP: no$'; then
-    n=$((n + 1))
-    LD_PRELOAD=$faults/libclock.so "$program" serve straight --port 0 >out 2>err </dev/null & pid=$!
-    for _ in $(seq 300); do if grep -qs answers out; then break; fi; sleep 0.1; done
-    kill -INT $pid || true
-    for _ in $(seq 300); do if ! kill -0 $pid 2>/dev/null; then break; fi; sleep 0.1; done
-    if kill -9 $pid 2>/dev/null; then bad=$((bad + 1)); echo "test_faults: FAILED: serve waits for as long as the clock was set back"; fi
-    rc=0; wait $pid || rc=$?
-    [ $rc = 130 ] || { bad=$((bad + 1)); echo "test_faults: FAILED: serve ended with $rc"; cat err; }
-fi
+clock()
+{
+    if ! "$program" --version --verbose | grep -q 'HTTP: no$'; then
+        n=$((n + 1))
+        LD_PRELOAD=$faults/libclock.so "$program" serve straight --port 0 >out 2>err </dev/null & pid=$!
+        for _ in $(seq 300); do if grep -qs answers out; then break; fi; sleep 0.1; done
+        kill -INT $pid || true
+        for _ in $(seq 300); do if ! kill -0 $pid 2>/dev/null; then break; fi; sleep 0.1; done
+        if kill -9 $pid 2>/dev/null; then bad=$((bad + 1)); echo "test_faults: FAILED: serve waits for as long as the clock was set back"; fi
+        rc=0; wait $pid || rc=$?
+        [ $rc = 130 ] || { bad=$((bad + 1)); echo "test_faults: FAILED: serve ended with $rc"; cat err; }
+    fi
+}
 
+# VKT_TEST_PARTS: some of the functions above, to check only these.
+for part in ${VKT_TEST_PARTS:-set_up at_work validation memory timing reading pictures texts recipes words order clock}; do $part; done
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]

@@ -17,8 +17,8 @@ static vkt_status load(const char *folder, const char *name, json_t **out)
     json_error_t error = { 0 };
     const char *path = vkt__arena_printf(&a, "%s/%s", folder, name);
     *out = NULL;
-    if (vkt__file_size(path) < 0) goto fail;
-    VKT_TRY(vkt__file_read(path, LIMIT, &text, &n));
+    VKT_TRY(vkt__file_read_if(path, LIMIT, &text, &n));
+    if (!text) goto fail;
     *out = vkt__json_parse(text, n, 0, &error);
     if (!json_is_object(*out)) {
         json_decref(*out);
@@ -77,8 +77,8 @@ static vkt_status take_jinja(json_t *to, const char *folder)
     char *text = NULL;
     size_t n;
     const char *path = vkt__arena_printf(&a, "%s/chat_template.jinja", folder);
-    if (vkt__file_size(path) < 0) goto fail;
-    VKT_TRY(vkt__file_read(path, LIMIT, &text, &n));
+    VKT_TRY(vkt__file_read_if(path, LIMIT, &text, &n));
+    if (!text) goto fail;
     json_t *v = json_stringn(text, n);
     if (v)
         json_object_set_new(to, "chat_template", v);

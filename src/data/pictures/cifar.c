@@ -80,8 +80,8 @@ static vkt_status read_names(vkt_dataset *ds, const char *path, uint32_t n)
     uint32_t k = 0;
     ds->schema.classes = vkt__arena_alloc(&ds->arena, n * sizeof *ds->schema.classes);
     ds->schema.n_outputs = n;
-    if (!vkt__is_absent(path)) {
-        VKT_TRY(vkt__file_read(path, 1 << 16, &text, &bytes));
+    VKT_TRY(vkt__file_read_if(path, 1 << 16, &text, &bytes));
+    if (text) {
         bool ok = vkt__utf8_ok(text, bytes, &at);
         for (char *p = text, *end; ok && *p && k < n; p = end) {
             end = p + strcspn(p, "\r\n");

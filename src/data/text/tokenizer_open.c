@@ -109,8 +109,7 @@ static vkt_status open_vocab(const char *path, vkt_tokenizer **out)
     const char *beside = vkt__arena_printf(&a, "%.*stokenizer_config.json",
                                            (int)(strlen(path) - strlen(file)), path);
     VKT_TRY(vkt__file_read(path, TOKENIZER_LIMIT, &text, &n));
-    if (vkt__file_size(beside) >= 0)
-        VKT_TRY(vkt__file_read(beside, TOKENIZER_LIMIT, &settings, &n_settings));
+    VKT_TRY(vkt__file_read_if(beside, TOKENIZER_LIMIT, &settings, &n_settings));
     VKT_TRY(vkt__tokenizer_parse_vocab(text, n, settings, n_settings, path, out));
 fail:
     free(text);
@@ -144,7 +143,7 @@ static vkt_status open_folder(const char *folder, vkt_tokenizer **out)
     vkt_status st = VKT_E_FORMAT;
     for (size_t i = 0; i < VKT_COUNT(names); i++) {
         const char *path = vkt__arena_printf(&a, "%s/%s", folder, names[i]);
-        if (vkt__file_size(path) < 0) continue;
+        if (vkt__is_absent(path)) continue;
         st = open_file(path, out);
         goto done;
     }

@@ -194,8 +194,8 @@ vkt_status vkt__calibration_read(const char *dir, vkt_task task, uint32_t n,
     size_t size;
     json_t *o = NULL;
     *out = vkt__calibration_none(task, n);
-    if (vkt__is_absent(path)) goto fail;
-    VKT_TRY(vkt__file_read(path, LIMIT, &text, &size));
+    VKT_TRY(vkt__file_read_if(path, LIMIT, &text, &size));
+    if (!text) goto fail;
     o = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
     if (!take(o, task, n, names, out)) {
         vkt__calibration_finish(out);

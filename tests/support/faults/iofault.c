@@ -3,11 +3,12 @@
  *
  * IOFAULT: CALL:N:ERRNO, or several with commas. CALL: malloc (with calloc, realloc,
  *   aligned_alloc), fopen, open, fsync, rename, symlink, mkdir, unlink, flock, mmap, truncate,
- *   opendir, readdir, fclose, fflush, fwrite (a short count), fprintf (with fputs, fputc,
- * vfprintf), fread, fgets, stat (with lstat), access, remove (with rmdir), pthread_create. "N+":
- * every one from the N-th on. ERRNO: ENOMEM ENOSPC EIO EMFILE EACCES EINTR EDQUOT EROFS EAGAIN
- * EXDEV; KILL: the process is killed before the call; CRASH: the machine is: what was not synced is
- * gone too (files end where they ended when last synced; names are kept).
+ *   opendir, readdir, fclose, fflush, fwrite (a short count), fprintf (with fputs, fputc, vfprintf),
+ *   fread, fgets, stat (with lstat), access, remove (with rmdir), pthread_create. "N+": every one
+ *   from the N-th on. ERRNO: ENOMEM ENOSPC EIO EMFILE EACCES EINTR EDQUOT EROFS EAGAIN EXDEV; KILL:
+ *   the process is killed before the call; CRASH: the machine is: what was not synced is gone too
+ *   (files end where they ended when last synced; names are kept); GONE, of fopen: another process
+ *   removes the file first.
  *
  * IOFAULT_FROM=a,b: only calls whose return address lies in an object with this at the beginning of
  *   its file name (default: vktrain, so that a driver's own calls are left alone).
@@ -78,15 +79,14 @@ static const char *const names[] = { "malloc",   "fopen",   "open",          "fs
                                      "truncate", "opendir", "readdir",       "fclose", "fflush",
                                      "fwrite",   "fprintf", "fread",         "fgets",  "stat",
                                      "access",   "remove",  "pthread_create" };
-enum { E_KILL = -1, E_CRASH = -2 };
+enum { E_KILL = -1, E_CRASH = -2, E_GONE = -3 };
 static const struct {
     const char *n;
     int e;
-} errs[] = {
-    { "ENOMEM", ENOMEM }, { "ENOSPC", ENOSPC }, { "EIO", EIO },       { "EMFILE", EMFILE },
-    { "EACCES", EACCES }, { "EINTR", EINTR },   { "EDQUOT", EDQUOT }, { "EROFS", EROFS },
-    { "EAGAIN", EAGAIN }, { "EXDEV", EXDEV },   { "KILL", E_KILL },   { "CRASH", E_CRASH }
-};
+} errs[] = { { "ENOMEM", ENOMEM }, { "ENOSPC", ENOSPC }, { "EIO", EIO },       { "EMFILE", EMFILE },
+             { "EACCES", EACCES }, { "EINTR", EINTR },   { "EDQUOT", EDQUOT }, { "EROFS", EROFS },
+             { "EAGAIN", EAGAIN }, { "EXDEV", EXDEV },   { "KILL", E_KILL },   { "CRASH", E_CRASH },
+             { "GONE", E_GONE } };
 static struct {
     int call, open_ended, err;
     long n;
@@ -222,16 +222,19 @@ static int fails(int call, const void *ra)
         Dl_info d;
         if (e && trace && dladdr(ra, &d)) {
             char line[160];
-            int n = snprintf(
-                line, sizeof line, "iofault: %s no. %ld fails (%s), called from %s+0x%lx\n",
-                names[call], c, e < 0 ? "killed" : strerror(e),
-                strrchr(d.dli_fname, '/') ? strrchr(d.dli_fname, '/') + 1 : d.dli_fname,
-                (unsigned long)((const char *)ra - (const char *)d.dli_fbase));
+            int n =
+                snprintf(line, sizeof line,
+                         "iofault: %s no. %ld fails (%s), called from %s+0x%lx\n", names[call], c,
+                         e == E_GONE ? "it is removed"
+                         : e < 0     ? "killed"
+                                     : strerror(e),
+                         strrchr(d.dli_fname, '/') ? strrchr(d.dli_fname, '/') + 1 : d.dli_fname,
+                         (unsigned long)((const char *)ra - (const char *)d.dli_fbase));
             if (write(2, line, (size_t)n) < 0) e = e;
             void *frames[40];
             if (trace > 1) backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
         }
-        if (e < 0) crash(e == E_CRASH);
+        if (e == E_KILL || e == E_CRASH) crash(e == E_CRASH);
     }
     inside = 0;
     return e;
@@ -381,7 +384,9 @@ void *aligned_alloc(size_t a, size_t n)
 FILE *fopen(const char *p, const char *m)
 {
     REAL(fopen);
-    FAIL(FOPEN, NULL);
+    int e = fails(FOPEN, RA);
+    if (e == E_GONE) remove(p), e = ENOENT;
+    if (e) return errno = e, NULL;
     FILE *f = real(p, m);
     if (f && (*m != 'r' || strchr(m, '+'))) note_written(fileno(f), 0);
     return f;
