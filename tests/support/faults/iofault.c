@@ -3,12 +3,12 @@
  *
  * IOFAULT: CALL:N:ERRNO, or several with commas. CALL: malloc (with calloc, realloc,
  *   aligned_alloc), fopen, open, fsync, rename, symlink, mkdir, unlink, flock, mmap, truncate,
- *   opendir, readdir, fclose, fflush, fwrite (a short count), fprintf (with fputs, fputc, vfprintf),
- *   fread, fgets, stat (with lstat), access, remove (with rmdir), pthread_create. "N+": every one
- *   from the N-th on. ERRNO: ENOMEM ENOSPC EIO EMFILE EACCES EINTR EDQUOT EROFS EAGAIN EXDEV; KILL:
- *   the process is killed before the call; CRASH: the machine is: what was not synced is gone too
- *   (files end where they ended when last synced; names are kept); GONE, of fopen: another process
- *   removes the file first.
+ *   opendir, readdir, fclose, fflush, fwrite (a short count), fprintf (with fputs, fputc,
+ * vfprintf), fread, fgets, stat (with lstat), access, remove (with rmdir), pthread_create. "N+":
+ * every one from the N-th on. ERRNO: ENOMEM ENOSPC EIO EMFILE EACCES EINTR EDQUOT EROFS EAGAIN
+ * EXDEV; KILL: the process is killed before the call; CRASH: the machine is: what was not synced is
+ * gone too (files end where they ended when last synced; names are kept); GONE, of fopen: another
+ * process removes the file first.
  *
  * IOFAULT_FROM=a,b: only calls whose return address lies in an object with this at the beginning of
  *   its file name (default: vktrain, so that a driver's own calls are left alone).
