@@ -25,7 +25,8 @@ static size_t begun(const char *text, size_t n, const char *stop)
 
 static void give(vkt__text *w, size_t n)
 {
-    if (n) w->desc.fn(w->desc.user, w->held.data, n);
+    if (!n) return; /* nothing may be held yet: then there is no data to move */
+    w->desc.fn(w->desc.user, w->held.data, n);
     memmove(w->held.data, w->held.data + n, w->held.len - n);
     w->held.len -= n;
 }
