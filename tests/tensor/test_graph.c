@@ -380,6 +380,35 @@ static void recomputation_needs_the_root_of_the_depth(void **state)
     vkt_graph_destroy(&g);
 }
 
+/* Running averages move once a step: what moves them does not run again, what only reads x does. */
+static void what_changes_its_inputs_is_not_run_again(void **state)
+{
+    (void)state;
+    vkt_graph *g = vkt__graph_new(NULL);
+    vkt_tensor *x = vkt__sample2(g, 256, 64), *w[12], *dw[VKT_COUNT(w)];
+    for (size_t i = 0; i < VKT_COUNT(w); i++) {
+        w[i] = vkt__sample2(g, 64, 64);
+        vkt_tensor *v = vkt__sample1(g, 64);
+        vkt_batch_norm_desc norm = {
+            .w = v, .b = v, .eps = 1e-5f, .momentum = 0.1f, .train = true
+        };
+        norm.running_mean = vkt__sample1(g, 64);
+        norm.running_var = vkt__sample1(g, 64);
+        norm.count = vkt_input(g, vkt_shape1(1), VKT_U32, "count");
+        x = vkt_activate(g, vkt_batch_norm(g, vkt_linear(g, x, w[i], NULL, VKT_ACT_NONE), &norm),
+                         VKT_ACT_RELU);
+    }
+    vkt_backward(g, vkt_sum(g, x), w, VKT_COUNT(w), dw);
+    bind_inputs(g);
+    vkt_graph_recompute(g);
+    REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
+    require_sound(g);
+    assert_true(g->recomputed_ops > 0);
+    for (size_t k = 0; k < g->n_nodes; k++)
+        assert_false(g->nodes[k]->late && g->nodes[k]->op->mutates);
+    vkt_graph_destroy(&g);
+}
+
 /* ---- in place ---- */
 
 static void a_tensor_read_later_is_not_overwritten(void **state)
@@ -530,6 +559,7 @@ int main(void)
         cmocka_unit_test(plans_of_samples_are_near_the_bound),
         cmocka_unit_test(an_mlp_needs_little_more_than_the_bound),
         cmocka_unit_test(recomputed_plans_are_sound),
+        cmocka_unit_test(what_changes_its_inputs_is_not_run_again),
         cmocka_unit_test(recomputation_needs_the_root_of_the_depth),
         cmocka_unit_test(a_tensor_read_later_is_not_overwritten),
         cmocka_unit_test(a_tensor_read_twice_at_a_level_is_not_overwritten),

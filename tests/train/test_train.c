@@ -438,16 +438,16 @@ static void classes_weigh_by_the_recipe(void **state)
 {
     (void)state;
     vkt_train_result r;
-    const char *set[] = { "loss.class_weight=balanced", "optim.clip=0.1", "schedule.warmup=5",
+    const char *set[] = { "loss.class_weight=balanced", "optim.clip=3.5", "schedule.warmup=5",
                           "optim.rule=nesterov", NULL };
     REQUIRE_OK(train("tt_weights", set, false, 0, &r));
     assert_int_equal(r.n_steps, 35); /* warmup is added */
-    size_t n, clipped = 0;           /* as many as have a factor below 1 in their row */
+    size_t n, clipped = 0; /* as many as have a factor below 1 in their row: the first, not all */
     char *rows = read_run_file("tt_weights", "metrics.jsonl", &n);
     for (const char *at = rows; (at = strstr(at, "\"clip\":")); at++)
         clipped += strtod(at + 7, NULL) < 1;
     free(rows);
-    assert_true(r.n_clipped > 0 && r.n_clipped == clipped);
+    assert_true(r.n_clipped > 0 && r.n_clipped < 35 && r.n_clipped == clipped);
     assert_true(r.norm_p50 <= r.norm_p90 && r.norm_p90 <= r.norm_p99);
 }
 

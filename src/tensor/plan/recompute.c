@@ -58,7 +58,8 @@ static void survey(state *s)
         }
     for (size_t k = 0; k < s->n_forward; k++) {
         const vkt_node *n = g->nodes[k];
-        s->dupable[k] = !n->op->mutates && !is_copy(n) && !writes_slice(n);
+        s->dupable[k] = !is_copy(n) && !writes_slice(n);
+        /* Nor one that reads what it changes itself, which is bound: running averages. */
         for (uint32_t i = 0; i < VKT_MAX_IN && s->dupable[k]; i++)
             if (n->in[i] && vkt__root(n->in[i])->bound)
                 s->dupable[k] = vkt__unchanged(g, n->in[i], k, last_use);
