@@ -179,6 +179,11 @@ static void bad_headers(void **state)
     a_header("{'descr': '<f4', " F ", 'shape': (4, 2), 'more': 1, }", "key");
     a_header("{'descr': '<f4', " F ", 'shape': (4, 2), } x", "alone");
     a_header("[1]", "not a dict");
+    a_header("{'descr': '<f4', " F ", " F ", 'shape': (4, 2), }", "fortran_order occurs twice");
+    a_header("{'descr': '<f4', 'fortran_order': 0, 'shape': (4, 2), }", "neither True nor False");
+    a_header("{'descr': '<f4', " F ", 'shape': [4, 2], }", "not a tuple");
+    a_header("{'descr' '<f4', " F ", 'shape': (4, 2), }", "not a dict of descr");
+    a_header("{'descr': '<f4' " F ", 'shape': (4, 2), }", "not a dict of descr");
 }
 
 static void a_table(void **state)
@@ -409,6 +414,42 @@ static void bad_arrays(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* Fields of an archive's directory and of its end, each with what can't be read. */
+static void bad_archives(void **state)
+{
+    (void)state;
+    static uint8_t zip[32768], changed[32768];
+    static const struct {
+        const char *of; /* the record that has it */
+        size_t at, n;
+        uint32_t v;
+        const char *words;
+    } rows[] = {
+        { "PK\1\2", 0, 1, 0, "its directory is damaged" },
+        { "PK\1\2", 8, 2, 1, "it is encrypted" },
+        { "PK\1\2", 10, 2, 9, "a method other than deflate" },
+        { "PK\1\2", 20, 4, UINT32_MAX, "an array of 4 GiB or more (zip64) is not supported" },
+        { "PK\1\2", 20, 4, 1 << 20, "it is cut off" },
+        { "PK\1\2", 24, 4, 1 << 20, "an array's size is damaged" },
+        { "PK\1\2", 28, 2, 60000, "its directory is damaged" },
+        { "PK\1\2", 42, 4, 1 << 20, "an array lies outside of it" },
+        { "PK\5\6", 0, 1, 0, "it is cut off, or not a zip archive" },
+        { "PK\5\6", 10, 2, 65535, "it is a zip64 archive, which is not supported" },
+        { "PK\5\6", 16, 4, 1 << 20, "its directory lies outside of it" },
+    };
+    made x = array("<f4", "(4, 2)", x_table, sizeof x_table),
+         y = array("<i8", "(4,)", y_classes, sizeof y_classes);
+    size_t n = put_npz(&x, &y, false, zip);
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        size_t at = 0;
+        while (memcmp(zip + at, rows[i].of, 4) != 0) at++;
+        memcpy(changed, zip, n);
+        le(changed + at + rows[i].at, rows[i].v, (int)rows[i].n);
+        put(NPZ, changed, n);
+        refuse(&(vkt_data_desc) { .source = "npy", .path = NPZ }, VKT_E_FORMAT, NPZ, rows[i].words);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +459,7 @@ int main(void)
         cmocka_unit_test(numbers_to_predict),
         cmocka_unit_test(pictures),
         cmocka_unit_test(bad_arrays),
+        cmocka_unit_test(bad_archives),
         cmocka_unit_test(memory),
         cmocka_unit_test(bad_memory),
     };

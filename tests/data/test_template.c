@@ -121,6 +121,80 @@ static void test_refused(void **state)
     }
 }
 
+/* What Python would refuse at run time, each place of ours that does: filters, methods, functions,
+ * tests, operators. */
+static void test_wrong_kinds(void **state)
+{
+    static const struct {
+        const char *template, *said;
+    } rows[] = {
+        { "{{ 1 + nothing }}", "'nothing' is not defined" },
+        { "{{ -'a' }}", "a sign before what is no number" },
+        { "{{ 1 < 'a' }}", "a number and a text have no order" },
+        { "{{ 'a' in 1 }}", "\"in\" of a text and a number" },
+        { "{{ 1 | length }}", "a number has no length" },
+        { "{% for i in 1 %}{% endfor %}", "a number can't be looped over" },
+        { "{{ 1[1:2] }}", "a number can't be sliced" },
+        { "{{ 'abc'['a':2] }}", "a text as a slice's index" },
+        { "{{ 'abc'[::0] }}", "a slice's step must be a number that is not 0" },
+        { "{% set a, b = [1, 2, 3] %}", "3 values for 2 names" },
+        { "{{ 1() }}", "a number can't be called" },
+        { "{% macro m(a) %}{% endmacro %}{{ m(b=1) }}", "the macro 'm' does not take 'b'" },
+        { "{% macro m(a) %}{% endmacro %}{{ m(1, a=1) }}", "the macro 'm' does not take 'a'" },
+        { "{% for i in [1] %}{{ loop.cycled(1) }}{% endfor %}",
+          "loop.cycled(..) is not understood" },
+        { "{% for i in [1] %}{{ loop.nextone }}{% endfor %}", "loop.nextone is not understood" },
+        { "{{ range('a') }}", "range of what is no whole number" },
+        { "{{ range(3000000000) }}", "range of what is no whole number, or too large" },
+        { "{{ range() }}", "range takes 1 to 3 numbers" },
+        { "{{ range(stop=3) }}", "range takes 1 to 3 numbers" },
+        { "{{ namespace(1) }}", "namespace and dict take names, or a dict" },
+        { "{{ strftime_now(1) }}", "strftime_now takes a format" },
+        { "{{ namespace(a=1) }}", "is no text" },
+        { "{{ 'a'.strip(1) }}", "a text is needed here, not a number" },
+        { "{{ 'a'.find() }}", "a text is needed here, not nothing" },
+        { "{{ 'a'.strip('a', 'b') }}", "strip takes 1 arguments at most" },
+        { "{{ 'a'.strip(char='b') }}", "strip does not know the argument 'char'" },
+        { "{{ 'a b'.split(maxsplit='1') }}", "a number is needed here, not a text" },
+        { "{{ 'a b'.rsplit(none, 1) }}", "rsplit by white space with a limit" },
+        { "{{ 'a b'.split('') }}", "split by an empty text" },
+        { "{{ 'a'.startswith(1) }}", "startswith and endswith need a text, not a number" },
+        { "{{ 'a'.replace('', 'b') }}", "replace of an empty text" },
+        { "{{ 'a'.index('b') }}", "index: the text is not there" },
+        { "{{ ','.join() }}", "join of nothing" },
+        { "{{ 'a'.partition('') }}", "partition by an empty text" },
+        { "{{ [{'a': 1}] | map(attribute=1.5) | list }}", "an attribute must be a text" },
+        { "{{ 1 | tojson(separators=[1, 2]) }}", "tojson: separators must be two texts" },
+        { "{{ {1: 2} | tojson(sort_keys=true) }}", "tojson: a key is not a text" },
+        { "{{ 1 | items }}", "items of a number" },
+        { "{{ 'a' | abs }}", "abs of a text" },
+        { "{{ 'a' | round }}", "round of a text" },
+        { "{{ 1 | round(99) }}", "round to so many places" },
+        { "{{ [1] | sum(start='a') }}", "sum from a text" },
+        { "{{ ['a'] | sum }}", "sum of a text" },
+        { "{{ [1] | selectattr }}", "selectattr needs an attribute" },
+        { "{{ [1] | select(1) }}", "a test's name must be a text" },
+        { "{{ [1] | select('odder') }}", "the test 'odder' is not understood" },
+        { "{{ [1] | map }}", "map needs a filter's name or attribute=" },
+        { "{{ [1] | map('shout') }}", "the filter 'shout' is not understood" },
+        { "{{ 1.5 is odd }}", "odd, even and divisibleby are tests of whole numbers" },
+        { "{{ 4 is divisibleby(0) }}", "odd, even and divisibleby are tests of whole numbers" },
+        { "{{ 1 is divisibleby }}", "the test 'divisibleby' takes one value" },
+        { "{{ 1 is odd(2) }}", "the test 'odd' takes nothing" },
+    };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt__rendered r = { 0 };
+        TEST_LOG_CAPTURE();
+        vkt_status st = render(rows[i].template, "{}", &r);
+        if (st != VKT_E_FORMAT || !strstr(test_log, rows[i].said))
+            print_error("%s: status %d, %s\n", rows[i].template, (int)st, test_log);
+        REQUIRE_STATUS(st, VKT_E_FORMAT);
+        REQUIRE_LOGGED(rows[i].said);
+        vkt__rendered_finish(&r);
+    }
+}
+
 /* Templates that would run for ever, or take all memory, end soon and say so. */
 static void test_limits(void **state)
 {
@@ -149,6 +223,10 @@ static void test_limits(void **state)
           "endfor %}{{ ns.l }}",
           "line 1: it " },
         { "{{ 'aaaaaaaaaaaaaaaaaaaaaaaa'|replace('a', 'b' * 9000000) }}", "steps" },
+        { "{% set ns = namespace(m='x' * 9000000) %}{% for i in range(99) %}{{ ns.m }}{% endfor %}",
+          "line 1: it " },
+        { "{{ ('a' * 9000000) ~ ('b' * 9000000) ~ ('b' * 9000000) ~ ('b' * 9000000) }}",
+          "line 1: it " },
     };
     vkt__str deep = { 0 };
     vkt__rendered r = { 0 };
@@ -197,9 +275,8 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_golden),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_wrong_kinds), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

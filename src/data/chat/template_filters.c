@@ -270,7 +270,7 @@ static vkt__tvalue escape(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue 
 
 static vkt__tvalue absolute(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue **arg, int which)
 {
-    double f;
+    double f = 0;
     (void)arg, (void)which;
     if (!vkt__t_number(v, &f)) vkt__t_fail(r, "abs of %s", vkt__t_kind_name(v));
     if (v->kind == VKT__T_INT && v->i != INT64_MIN) return vkt__t_int(v->i < 0 ? -v->i : v->i);
@@ -366,7 +366,7 @@ static vkt__tvalue extreme(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue
 static vkt__tvalue sum(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue **arg, int which)
 {
     const vkt__tlist *l = vkt__t_items(r, v);
-    double total = 0, f;
+    double total = 0, f = 0;
     bool whole = true;
     (void)which;
     if (arg[1] && !vkt__t_number(arg[1], &total))
