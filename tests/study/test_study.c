@@ -52,6 +52,26 @@ static void wrong_spaces_say_line_and_reason(void **state)
             "'optim.rule' must come before");
     refused("optim.rule: [adam]\noptim.momentum: {linear: [0.1, 0.9], when: {optim.rule: sgd}}",
             "'sgd' is not a choice of optim.rule");
+    refused("optim.lr: {log: 3}", "a range must be a list of two numbers");
+    refused("optim.rule: {choice: adam}", "choices must be a list");
+    refused("optim.rule: [[adam]]", "a choice must be one value");
+    refused("model: [relu]", "a choice must be a list of layers");
+    refused("optim.lr: {log: [0.1, 1], when: adam}", "`when` needs one condition");
+    refused("optim.rule: [adam]\noptim.lr: {log: [0.1, 1], when: {optim.rule: [[adam]]}}",
+            "`when` needs one value or a list of them");
+    refused("optim.lr: {log: [0.1, 1], role: nuisanse}", "did you mean 'nuisance'");
+    refused("optim.lr: {log: [0.1, 1], role: [nuisance]}", "role is not one of");
+    refused("optim.lr: {fixed: [0.1]}", "a fixed value must be one value");
+    refused("optim.lr: {log: [0.1, 1], role: fixed}", "has the role fixed, but a range");
+    refused("optim.rule: [adam]\noptim.lr: {log: [0.1, 1], when: {optim.rule: adam}, role: "
+            "scientific}",
+            "a scientific metaparameter must be in all trials");
+    refused("optim.lr: [{log: [0.1, 1]}, {log: [1, 2]}]", "has several ranges");
+    refused("optim.rule: [adam, sgd]\noptim.lr: [{log: [0.1, 1], when: {optim.rule: adam}}, {log: "
+            "[1, 2], when: {optim.rule: [sgd, adam]}}]",
+            "has two ranges for optim.rule=adam");
+    refused("optim.lr: {fixed: 0.1}", "all values are fixed: nothing is searched");
+    refused("model.9.out: {linear: [1, 2]}", "there is no layer '9'");
     refused("", "a search space has lines of");
     refused("- a", "a search space has lines of");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);

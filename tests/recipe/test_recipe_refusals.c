@@ -1,0 +1,142 @@
+/* recipe: what does not go together, one row each: two options, an option and the data, an entry of
+ * a list. What is wrong by itself, and lines and columns, are test_config's. */
+#include "testing.h"
+
+#include "base/memory.h"
+#include "vktrain/recipe.h"
+
+#define MODEL "model: [{linear: 8}, relu, linear]\n"
+#define ALL MODEL "data: {source: digits}\n"
+#define CSV(more) MODEL "data: {source: csv, path: a.csv" more "}\n"
+#define TEXT(more)                                                                                 \
+    "model: [{transformer: {layers: 1, heads: 1, width: 8}}]\n"                                    \
+    "data: {source: text, path: a.txt, tokenizer: bytes" more "}\n"
+
+static const struct {
+    const char *recipe, *words;
+} rows[] = {
+    /* the data */
+    { MODEL "data: {source: digits, task: multilabel}\n", "data.task: multilabel needs " },
+    { CSV(", separator: ';'"), "data.separator: only for data.task: multilabel" },
+    { CSV(", standardize: imagenet"), "data.standardize: imagenet is only for RGB images" },
+    { CSV(", standardize: symmetric"), "data.standardize: symmetric is only for images" },
+    { MODEL "data: {source: digits, columns: [a]}\n", "data.columns: only for " },
+    { MODEL "data: {source: digits, tokenizer: bytes}\n", "data.tokenizer: only for text" },
+    { CSV(", added_tokens: [<a>]"), "data.added_tokens: only for text" },
+    { CSV(", text: t, columns: [a]"), "data.columns: not with data.text" },
+    { CSV(", text: t, embed: [a]"), "data.embed: not with data.text" },
+    { CSV(", document_mask: true"), "data.document_mask: only for text" },
+    { CSV(", packing: stream"), "data.packing: only for text" },
+    { CSV(", today: 2026-01-31"), "data.today: only for text" },
+    { ALL "samples: {prompt: a}\n", "samples.prompt: only for text" },
+    /* the loss, its measure and its threshold */
+    { ALL "loss: {kind: bce}\n", "loss.kind: data.task: multilabel has bce" },
+    { ALL "loss: {kind: huber}\n", "loss.kind: classes and tokens have cross_entropy and focal" },
+    { CSV(", task: regress") "loss: {kind: focal}\n", "loss.kind: data.task: regress has mse" },
+    { TEXT("") "loss: {kind: focal}\n", "loss.kind: focal is not for text" },
+    { ALL "loss: {kind: dpo}\n", "loss.kind: dpo and simpo are for text" },
+    { CSV(", task: regress") "checkpoint: {metric: accuracy}\n",
+      "checkpoint.metric: accuracy is not measured with data.task: regress" },
+    { TEXT("") "checkpoint: {metric: macro_f1}\n", "macro_f1 is not measured on text" },
+    { CSV(", task: multilabel") "checkpoint: {metric: ece}\n",
+      "ece is not measured with data.task: multilabel" },
+    { ALL "checkpoint: {metric: micro_f1}\n",
+      "micro_f1 is measured with data.task: multilabel only" },
+    { ALL "checkpoint: {metric: mae}\n", "mae is measured with data.task: regress only" },
+    { CSV(", task: regress") "calibration: {threshold: f1}\n",
+      "calibration.threshold: only for two classes and several labels" },
+    { ALL "calibration: {miss_cost: 3}\n",
+      "calibration.miss_cost: only for calibration.threshold: cost" },
+    /* several ranks */
+    { ALL "train: {balance: fair}\n", "train.balance: 'fair' is neither equal, measured nor" },
+    { ALL "train: {compress: bf16, sync: {every: 4}}\n",
+      "train.compress: it can't be combined with train.sync.every" },
+    { ALL "train: {compress: bf16, precision: fp16}\n",
+      "train.compress: it can't be combined with train.precision fp16" },
+    { ALL "train: {ema: 0.9, sync: {every: 4}}\n",
+      "train.sync.every: it can't be combined with train.ema" },
+    { ALL "train: {sync: {every: 4}}\neval: {every: 10}\n",
+      "eval.every: 10 is no multiple of train.sync.every = 4" },
+    /* adapters */
+    { ALL "lora: {dora: true}\n", "lora.dora: has no meaning without lora.rank" },
+    { ALL "lora: {rank: 4}\n", "lora.rank: an adapter needs `init`" },
+    { ALL "lora: {rank: 4, rank_pattern: {a: b}}\n", "every name must have a number" },
+    { ALL "train: {neftune: 5}\n", "train.neftune: only for language models" },
+    /* entries of lists */
+    { ALL "schedule: {milestones: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]}\n",
+      "schedule.milestones: more than 16 entries" },
+    { ALL "schedule: {milestones: [0]}\n", "every entry must be a whole number from 1" },
+    { ALL "schedule: {milestones: [a]}\n", "every entry must be a whole number from 1" },
+    { ALL "schedule: {milestones: [9000000000000]}\n", "an entry is too large" },
+    { ALL "optim: {groups: 3}\n", "optim.groups: a list of {pattern: ..., ...} is expected" },
+    { ALL "optim: {groups: [3]}\n", "an entry must be {pattern: ..., ...}" },
+    { ALL "optim: {groups: [{pattern: [a]}]}\n", "pattern must be a text" },
+    { ALL "loss: {class_weight: []}\n", "loss.class_weight: the list is empty" },
+    { ALL "loss: {class_weight: [1, -1]}\n", "every entry must be a number from 0 to 1e6" },
+    { MODEL "data: {source: csv, path: a.csv, columns: [a, [b]]}\n",
+      "data.columns: every entry must be a word" },
+    { ALL "checkpoint: {metric: ~}\n", "checkpoint.metric: a word is expected" },
+    /* layers */
+    { "model: [{linear: {init: [a]}}]\n", "linear.init: a word is expected" },
+    { "model: [{linear: {bias: 3}}]\n", "linear.bias: true or false is expected" },
+    { "model: [{}]\n", "a layer without a type" },
+    { "model: [{relu: 3}]\n", "relu takes no bare value" },
+    { "model: [[relu]]\n", "a layer is expected, not a list" },
+    { "model: [{linear: 3, relu: }]\n", "a layer is one `type: options`" },
+    { "model: [{residual: []}]\n", "residual needs a body" },
+};
+
+static void what_does_not_go_together(void **state)
+{
+    (void)state;
+    size_t n_bad = 0;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt_config *c;
+        REQUIRE_OK(vkt_config_create(&c));
+        TEST_LOG_CAPTURE();
+        vkt_status st = vkt_config_parse(c, rows[i].recipe, strlen(rows[i].recipe), "r.yaml");
+        if (st == VKT_OK) st = vkt_config_finish(c);
+        bool refused = st == VKT_E_ARG && strstr(test_log, rows[i].words);
+        if (!refused)
+            print_error("%swants '%s', has status %d: %s\n", rows[i].recipe, rows[i].words, (int)st,
+                        test_log);
+        n_bad += !refused;
+        vkt_config_destroy(&c);
+    }
+    assert_int_equal(n_bad, 0);
+}
+
+/* Lists longer than any model's. */
+static void long_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *entry, *words;
+        int n;
+    } lists[] = {
+        { ALL "optim: {groups: [", "{pattern: a}, ", "optim.groups: more than 64 entries", 65 },
+        { "model: [", "relu, ", "more than 1000 layers in a list", 1001 },
+    };
+    for (size_t i = 0; i < VKT_COUNT(lists); i++) {
+        char text[16384];
+        int n = snprintf(text, sizeof text, "%s", lists[i].before);
+        for (int k = 0; k < lists[i].n; k++)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s", lists[i].entry);
+        snprintf(text + n, sizeof text - (size_t)n, "%s\n", i ? "]" : "]}");
+        vkt_config *c;
+        REQUIRE_OK(vkt_config_create(&c));
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_config_parse(c, text, strlen(text), "r.yaml"), VKT_E_ARG);
+        REQUIRE_LOGGED(lists[i].words);
+        vkt_config_destroy(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_does_not_go_together),
+        cmocka_unit_test(long_lists),
+    };
+    return cmocka_run_group_tests_name("refusals of recipes", tests, NULL, NULL);
+}
