@@ -84,6 +84,13 @@ const char *vkt_last_error(void)
     return last_error;
 }
 
+/* What is quoted in an error may have been read from anywhere: it is one line nevertheless. */
+static void make_one_line(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ') *s = ' ';
+}
+
 static void log_va(vkt_log_level level, const char *area, const char *fmt, va_list ap)
 {
     bool error = level == VKT_LOG_ERROR, keep = error && (quiet > 0 || held > 0);
@@ -96,6 +103,8 @@ static void log_va(vkt_log_level level, const char *area, const char *fmt, va_li
     char *whole = n >= (int)sizeof line ? malloc((size_t)n + 1) : NULL; /* none: the line is cut */
     if (whole) vkt__vformat(whole, (size_t)n + 1, fmt, again);
     va_end(again);
+    if (error) make_one_line(line);
+    if (error && whole) make_one_line(whole);
     if (error) memcpy(last_error, line, sizeof line);
     failed = failed || keep;
     if (level <= sink_level) sink(sink_user, level, area, whole ? whole : line);

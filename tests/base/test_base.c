@@ -362,6 +362,11 @@ static void the_last_error_is_kept(void **state)
     assert_null(strstr(test_log, "quiet"));
     assert_string_equal(vkt_last_error(), "quiet");
     assert_string_equal(vkt__last_failure(), "quiet");
+    /* What it quotes can't make it two lines, whatever its length. */
+    vkt__fail(VKT_E_ARG, "test", "'%s' is %600d", "a\nb\x1b[0m", 1);
+    assert_memory_equal(vkt_last_error(), "'a b [0m' is ", 13);
+    assert_null(strchr(strstr(test_log, "'a b [0m'"), '\x1b'));
+    REQUIRE_LOGGED("1");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
