@@ -234,12 +234,11 @@ if(VKT_TESTS)
   endif()
 endif()
 
-# ---- fuzz targets: clang's libFuzzer, the whole library instrumented. A test of each is a short run from tests/fuzz/seeds; a longer one:
-# ./fuzz_data -max_total_time=600 corpus/data ../tests/fuzz/seeds/data
+# ---- fuzz targets: clang's libFuzzer, the whole library instrumented. A test of each is a short run from tests/fuzz/seeds; longer ones: tools/fuzz.
 if(VKT_FUZZ)
   enable_testing()
   target_compile_options(vktrain PRIVATE -fsanitize=fuzzer-no-link)
-  foreach(name data recipe safetensors gguf study template text serve)
+  foreach(name data recipe records safetensors gguf study template text serve)
     add_executable(fuzz_${name} tests/fuzz/fuzz_${name}.c)
     target_include_directories(fuzz_${name} PRIVATE src . ${CMAKE_CURRENT_BINARY_DIR}/generated)
     target_link_libraries(fuzz_${name} PRIVATE vktrain vkt_flags -fsanitize=fuzzer)

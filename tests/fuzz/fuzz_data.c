@@ -2,6 +2,8 @@
  * opened whole (with its schema read back), a picture, CIFAR or a pack, a schema, an array of
  * NumPy's, alone or in an archive, or rows of JSON. Build with
  * -DVKT_FUZZ=ON and clang; run: fuzz_data -max_total_time=300 CORPUS */
+#include "foreign.h"
+
 #include "data/pictures/cifar.h"
 #include "data/pictures/idx.h"
 #include "data/pictures/packed.h"
@@ -11,14 +13,6 @@
 #include "data/tables/table.h"
 #include "formats/npy.h"
 #include "formats/zip.h"
-
-static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
-{
-    (void)user, (void)level, (void)area;
-    VKT_ASSERT(!strchr(line, '\n'));
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void fuzz_idx(const uint8_t *data, size_t n)
 {
@@ -165,7 +159,7 @@ static void fuzz_json_rows(const uint8_t *data, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    vkt_log_set(quiet, NULL, VKT_LOG_WARN);
+    vkt_log_set(foreign_quiet, NULL, VKT_LOG_WARN);
     if (n < 2) return 0;
     if (data[0] == 'i')
         fuzz_idx(data + 1, n - 1);

@@ -1,12 +1,9 @@
 /* libFuzzer: any bytes as a GGUF file, listed, and as a model to begin with. */
+#include "foreign.h"
+
 #include "data/text/tokenizer_gguf.h"
 #include "models/gguf_model.h"
 #include "models/hf_config.h"
-
-static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
-{
-    (void)user, (void)level, (void)area, (void)line;
-}
 
 static void value(void *user, const char *key, const char *text)
 {
@@ -18,12 +15,11 @@ static void tensor(void *user, const vkt_tensor_info *t)
     *(size_t *)user += strlen(t->name) + strlen(t->dtype) + t->rank;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     size_t total = 0;
     vkt_gguf_visitor v = { value, tensor, &total };
-    vkt_log_set(quiet, NULL, VKT_LOG_ERROR);
+    vkt_log_set(foreign_quiet, NULL, VKT_LOG_ERROR);
     vkt__gguf_parse(data, n, "fuzz", &v);
     vkt__gguf g;
     vkt__hf_config c;

@@ -1,18 +1,14 @@
 /* libFuzzer: any bytes as a recipe. What is accepted must be written and read back to the same
  * text. */
+#include "foreign.h"
+
 #include "base/words.h"
 #include "vktrain/train.h"
 
-static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
-{
-    (void)user, (void)level, (void)area, (void)line;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     vkt_config *c, *d;
-    vkt_log_set(quiet, NULL, VKT_LOG_ERROR);
+    vkt_log_set(foreign_quiet, NULL, VKT_LOG_ERROR);
     vkt_config_create(&c);
     vkt_config_create(&d);
     if (vkt_config_parse(c, (const char *)data, n, "fuzz") == VKT_OK) {

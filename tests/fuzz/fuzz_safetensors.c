@@ -1,13 +1,9 @@
 /* libFuzzer: any bytes as a safetensors file, as a PEFT adapter's configuration, and as a Hugging
  * Face config.json, which is written and read back. */
-#include "base/os.h"
+#include "foreign.h"
+
 #include "models/language.h"
 #include "models/peft.h"
-
-static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
-{
-    (void)user, (void)level, (void)area, (void)line;
-}
 
 static void fuzz_config(const char *data, size_t n)
 {
@@ -24,16 +20,10 @@ static void fuzz_config(const char *data, size_t n)
     free(json);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static char path[64];
-    FILE *f;
-    vkt_log_set(quiet, NULL, VKT_LOG_ERROR);
-    snprintf(path, sizeof path, "fuzz_safetensors.%d", vkt__pid());
-    if (vkt__file_create(path, &f) != VKT_OK) return 0;
-    fwrite(data, 1, n, f);
-    fclose(f);
+    vkt_log_set(foreign_quiet, NULL, VKT_LOG_ERROR);
+    const char *path = foreign_file(data, n);
     fuzz_config((const char *)data, n);
     vkt__peft peft = { 0 };
     if (vkt__peft_config((const char *)data, n, path, &peft) == VKT_OK)

@@ -1,11 +1,10 @@
 /* libFuzzer target for what clients of `vktrain serve` send: the first byte says as what the rest
  * is read: a chat, a completion, rows of a table with names or without, or headers. Build with
  * -DVKT_FUZZ=ON and clang; run: fuzz_serve -max_total_time=300 CORPUS */
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
+#include "foreign.h"
 
-#include "base/memory.h"
+#include <jansson.h>
+
 #include "tools/program/serve/http_refusal.h"
 #include "tools/program/serve/openai_request.h"
 #include "tools/program/serve/rows_body.h"
@@ -48,7 +47,6 @@ static void headers(const char *text)
     (void)http_not_from_here("localhost", text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (!n) return 0;

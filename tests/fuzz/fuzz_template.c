@@ -1,6 +1,8 @@
 /* libFuzzer target for chat templates: any bytes as a template, which is rendered with a
  * conversation, a tool and the names that transformers gives. Build with -DVKT_FUZZ=ON and clang;
  * run: fuzz_template -max_total_time=300 CORPUS */
+#include "foreign.h"
+
 #include <jansson.h>
 #include <math.h>
 
@@ -15,19 +17,12 @@ static const char variables[] = "{\"messages\": [{\"role\": \"system\", \"conten
                                 " \"tools\": [{\"function\": {\"name\": \"f\"}}], "
                                 "\"add_generation_prompt\": true, \"bos_token\": \"<s>\"}";
 
-static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
-{
-    (void)user, (void)level, (void)area;
-    VKT_ASSERT(!strchr(line, '\n'));
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static json_t *o;
     vkt__template *t;
     vkt__rendered r = { 0 };
-    vkt_log_set(quiet, NULL, VKT_LOG_WARN);
+    vkt_log_set(foreign_quiet, NULL, VKT_LOG_WARN);
     if (!o) o = json_loads(variables, 0, NULL);
     if (vkt__template_parse((const char *)data, n, "fuzz", &t) != VKT_OK) return 0;
     if (vkt__template_render(t, o, n % 2 ? NAN : 0, &r) == VKT_OK)

@@ -2,16 +2,12 @@
  * encoder.json with vocab.bpe (parted by a zero byte), a rank file, JSON lines, or a shard. What
  * opens must encode and give the bytes back. Build with -DVKT_FUZZ=ON and clang; run: fuzz_text
  * -max_total_time=300 CORPUS */
+#include "foreign.h"
+
 #include "data/text/jsonl.h"
 #include "data/text/shard.h"
 #include "data/text/tokenizer_files.h"
 #include "data/text/tokenizer_json.h"
-
-static void quiet(void *user, vkt_log_level level, const char *area, const char *line)
-{
-    (void)user, (void)level, (void)area;
-    VKT_ASSERT(!strchr(line, '\n'));
-}
 
 static void use(vkt_tokenizer *t)
 {
@@ -52,11 +48,10 @@ static void fuzz_shard(const uint8_t *data, size_t n)
     free(aligned);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     vkt_tokenizer *t = NULL;
-    vkt_log_set(quiet, NULL, VKT_LOG_WARN);
+    vkt_log_set(foreign_quiet, NULL, VKT_LOG_WARN);
     if (n < 2) return 0;
     const char *text = (const char *)data + 1, *zero = memchr(text, 0, n - 1);
     size_t rest = n - 1, total = 0;
