@@ -3,8 +3,8 @@
  * end. A condition variable wakes whoever waits for it at each turn, which POSIX allows; whether
  * what was waited for has come, the waiter looks itself.
  *
- * A wait for a futex (Mesa's own fences) is a turn, too. Not for: threads that wait for barriers or
- * by sleeping. */
+ * A wait for a futex (Mesa's own fences) is a turn, too, and one at a barrier (Mesa's shader cache,
+ * as it empties its queue) many. Not for: threads that wait by sleeping. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>
@@ -155,6 +155,39 @@ long syscall(long number, ...)
     if (r >= 0 || r < -4095) return r;
     errno = (int)-r;
     return -1;
+}
+
+/* In the memory of libc's own. */
+typedef struct barrier {
+    unsigned of, waiting, opened;
+} barrier;
+_Static_assert(sizeof(barrier) <= sizeof(pthread_barrier_t), "");
+
+int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n)
+{
+    (void)a;
+    if (!n) return EINVAL;
+    *(barrier *)(void *)b = (barrier) { .of = n };
+    return 0;
+}
+
+int pthread_barrier_destroy(pthread_barrier_t *b)
+{
+    (void)b;
+    return 0;
+}
+
+int pthread_barrier_wait(pthread_barrier_t *opaque)
+{
+    barrier *b = (barrier *)(void *)opaque;
+    unsigned opened = b->opened;
+    if (++b->waiting == b->of) {
+        b->waiting = 0;
+        b->opened++;
+        return PTHREAD_BARRIER_SERIAL_THREAD;
+    }
+    while (b->opened == opened) turn();
+    return 0;
 }
 
 /* No thread sleeps in these, and none of the others has a pthread_t that libc knows. */
