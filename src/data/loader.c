@@ -37,6 +37,7 @@ struct vkt_loader {
     bool *filled;                      /* [n_slots] */
     uint64_t claimed, given, released; /* batches since `start`; released <= given <= claimed */
     uint64_t n_bad;                    /* examples that could not be read */
+    uint64_t n_bad_rows;               /* of them, those since the last batch with a good one */
     vkt_status failed;                 /* what ended a thread's work */
 
     uint32_t n_threads, n_running; /* started; that have told their number */
@@ -233,6 +234,19 @@ fail:
     return st;
 }
 
+/* Of a batch whose examples were all left out, how many, else 0. A mean over nothing is no number,
+ * and data that is gone is an error; of a rank's few rows all may be bad by chance. */
+static vkt_status count_left_out(vkt_loader *l, uint32_t n)
+{
+    vkt__mutex_lock(l->lock);
+    uint64_t all = l->n_bad_rows = n ? l->n_bad_rows + n : 0;
+    vkt__mutex_unlock(l->lock);
+    if (all < l->desc.batch) return VKT_OK;
+    return vkt__fail(VKT_E_IO, "data",
+                     "none of the %u examples of a batch can be read: is the data still there? %s",
+                     l->desc.batch, vkt__last_failure());
+}
+
 static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
                                 uint32_t n_valid, vkt__scratch *scratch, float *share)
 {
@@ -244,11 +258,7 @@ static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const u
     uint32_t n_left_out = 0;
     VKT_TRY(fill_inputs(l, k * batch, b, list, n_valid, scratch, share));
     while (n_left_out < n_valid && share[n_left_out] == 0) n_left_out++;
-    if (n_valid && n_left_out == n_valid) /* a mean over nothing is no number */
-        return vkt__fail(
-            VKT_E_IO, "data",
-            "none of the %u examples of a batch can be read: is the data still there? %s", n_valid,
-            vkt__last_failure());
+    VKT_TRY(count_left_out(l, n_left_out == n_valid ? n_valid : 0));
     for (uint32_t i = 0; i < l->rows; i++) {
         const vkt_label *y = vkt__dataset_label(ds, l->desc.split, list[l->row + i]);
         uint32_t other = list[batch - 1 - l->row - i];

@@ -295,6 +295,10 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         waiting = slot;
     }
     if (shared) VKT_TRY(vkt__eval_total(shared, sums, &p.ranks));
+    if (!sums->n && !text)
+        VKT_TRY(vkt__fail(VKT_E_IO, "eval",
+                          "none of the %s examples can be read: is the data still there?",
+                          vkt_split_name(split)));
     if (p.ranks.cap) {
         sums->class_ap = vkt__alloc(sums->n_classes * sizeof *sums->class_ap);
         VKT_TRY(

@@ -235,6 +235,59 @@ static void loader_resumes_to_the_same_pictures(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Of several ranks each fills its rows of a batch: together they are, byte for byte, the batch that
+ * one loader fills, whatever an example is blended with, and whoever has that. */
+static void ranks_fill_the_batch_of_one(void **state)
+{
+    (void)state;
+    enum { SIZE = SIDE * SIDE * 3 };
+    static ring whole, part;
+    static const uint32_t cuts[][BATCH + 1] = {
+        { 0, 2, 4 }, { 0, 1, 4 }, { 0, 3, 4 }, { 0, 1, 2, 3, 4 }
+    };
+    static const float cw[] = { 1, 2, 4 };
+    static const vkt_augment ways[] = {
+        { .crop_padding = 2, .flip = 0.5f },
+        { .mixup = 0.5f, .crop_padding = 2, .flip = 0.5f },
+        { .cutmix = 1, .area = 0.3f, .brightness = 0.2f, .contrast = 0.2f },
+        { .mixup = 0.4f, .cutmix = 1, .randaugment = 2, .erase = 0.5f, .rotate = 10 },
+    };
+    vkt_dataset *ds = noise_dataset(N, SIDE);
+    for (size_t c = 0; c < VKT_COUNT(cuts) * VKT_COUNT(ways); c++) {
+        const uint32_t *cut = cuts[c / VKT_COUNT(ways)];
+        vkt_loader_desc d = {
+            .data = ds, .augment = &ways[c % VKT_COUNT(ways)], .class_weight = cw, .weight = 0.25f
+        };
+        for (uint64_t k = 0; k < 7; k++) { /* over the ends of epochs */
+            uint32_t s, t;
+            double weight = 0;
+            d.start = k;
+            d.row = d.rows = 0;
+            vkt_loader *l = start(&whole, d), *m;
+            REQUIRE_OK(vkt_loader_next(l, &s, NULL));
+            for (const uint32_t *row = cut; *row < BATCH; row++) {
+                d.row = row[0];
+                d.rows = row[1] - row[0];
+                m = start(&part, d);
+                REQUIRE_OK(vkt_loader_next(m, &t, NULL));
+                assert_memory_equal(part.x[t], whole.x[s] + d.row * SIZE,
+                                    d.rows * SIZE * sizeof(float));
+                assert_memory_equal(part.y[t], whole.y[s] + d.row, d.rows * sizeof(vkt_label));
+                assert_memory_equal(part.y2[t], whole.y2[s] + d.row, d.rows * sizeof(vkt_label));
+                assert_memory_equal(part.w[t], whole.w[s] + d.row, d.rows * sizeof(float));
+                assert_memory_equal(part.w2[t], whole.w2[s] + d.row, d.rows * sizeof(float));
+                assert_memory_equal(part.slot[t].index, whole.slot[s].index + d.row,
+                                    d.rows * sizeof(uint32_t));
+                weight += part.slot[t].weight;
+                vkt_loader_destroy(&m);
+            }
+            REQUIRE_NEAR(weight, whole.slot[s].weight, 1e-12);
+            vkt_loader_destroy(&l);
+        }
+    }
+    vkt_dataset_destroy(&ds);
+}
+
 static void balanced_stream(void **state)
 {
     (void)state;
@@ -319,6 +372,38 @@ static void epochs_augment_differently(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* A rank with one row of each batch, which may be the picture that is gone: the others' rows count.
+ * So many in a row as a batch has are data that is gone. */
+static void rank_of_one_row(const vkt_dataset *ds)
+{
+    static ring r;
+    uint32_t s, n_bad = 0;
+    uint64_t k = 0;
+    vkt_status st = VKT_OK;
+    vkt_loader_desc d = { .data = ds, .weight = 1, .row = 2, .rows = 1 };
+    vkt_loader *l = start(&r, d);
+    for (; k < 12; k++) {
+        REQUIRE_OK(vkt_loader_next(l, &s, NULL));
+        bool bad = vkt_stream_index(4, 4, 4 * k + 2) == 1; /* a/2.bmp is second */
+        REQUIRE_NEAR(r.w[s][0], bad ? 0 : 1, 0);
+        REQUIRE_NEAR(r.slot[s].weight, r.w[s][0], 0);
+        n_bad += bad;
+        vkt_loader_release(l, s);
+    }
+    assert_true(n_bad > 0 && n_bad < 12);
+    vkt_loader_destroy(&l);
+    REQUIRE_OK(vkt__remove_tree(DIR "/gone"));
+    l = start(&r, d);
+    for (k = 0; st == VKT_OK && k < 12; k++) {
+        st = vkt_loader_next(l, &s, NULL);
+        if (st == VKT_OK) vkt_loader_release(l, s);
+    }
+    REQUIRE_STATUS(st, VKT_E_IO);
+    assert_true(k <= BATCH);
+    REQUIRE_LOGGED("none of the 4 examples of a batch can be read: is the data still there?");
+    vkt_loader_destroy(&l);
+}
+
 /* A picture that goes while training: weight 0 and a line; or the end of the loader. */
 static void picture_vanishes(void **state)
 {
@@ -356,6 +441,7 @@ static void picture_vanishes(void **state)
         REQUIRE_STATUS(st, stop ? VKT_E_FORMAT : VKT_OK); /* as a damaged one */
         if (!stop) assert_int_equal(n_zero, 6);
         vkt_loader_destroy(&l);
+        if (!stop) rank_of_one_row(ds);
         vkt_log_set(NULL, NULL, VKT_LOG_INFO);
         vkt_dataset_destroy(&ds);
         REQUIRE_OK(vkt__remove_tree(DIR "/gone"));
@@ -371,6 +457,7 @@ int main(void)
         cmocka_unit_test(crops_lie_as_often_as_they_stand),
         cmocka_unit_test(mixup_blends_pairs),
         cmocka_unit_test(loader_resumes_to_the_same_pictures),
+        cmocka_unit_test(ranks_fill_the_batch_of_one),
         cmocka_unit_test(balanced_stream),
         cmocka_unit_test(balanced_classes_have_orders_of_their_own),
         cmocka_unit_test(epochs_augment_differently),
