@@ -1,6 +1,7 @@
 """The package vktrain, on a device: see test_python.sh."""
 import ctypes
 import importlib.util
+import json
 import logging
 import os
 import pickle
@@ -121,6 +122,43 @@ class Training(unittest.TestCase):
         vktrain.train({**RECIPE, "model": ["flatten", "linear"]}, (pixels, np.arange(60) % 2),
                       run="c", settings={"train.steps": 30})
         np.testing.assert_array_equal(vktrain.Model.load("c").predict(pixels), np.arange(60) % 2)
+
+    def said_by_the_program(self, run, table):
+        """What `vktrain predict` says of a table's rows, by column."""
+        out = subprocess.run([os.environ["VKT_TEST_PROGRAM"], "predict", run, table, "--json"],
+                             capture_output=True, text=True, check=True).stdout
+        return [json.loads(line) for line in out.splitlines()]
+
+    def test_labels_thresholds_and_several_numbers(self):
+        rng = np.random.default_rng(3)
+        X = rng.normal(size=(300, 3)).astype(np.float32)
+        has = np.stack([X[:, 0] > 0.4, X[:, 1] > -0.3, X[:, 2] + X[:, 0] > 1], axis=1)
+        rows = {"labels": ["|".join(np.array(["a", "b", "c"])[h]) for h in has],
+                "two": ["yes" if h else "no" for h in X[:, 0] + rng.normal(size=300) > 1],
+                "u": 2 * X[:, 0], "v": X[:, 1] - X[:, 2]}
+
+        def trained(task, columns, **more):
+            with open(f"{task}.csv", "w") as f:
+                print("p,q,r", *columns, sep=",", file=f)
+                for i in range(300):
+                    print(*X[i], *(rows[c][i] for c in columns), sep=",", file=f)
+            vktrain.train({**RECIPE, "data": {"source": "csv", "path": f"{task}.csv", "task": task,
+                                              "label": columns, "valid_fraction": 0.5}, **more},
+                          run=task)
+            return vktrain.Model.load(task), self.said_by_the_program(task, f"{task}.csv")
+
+        m, said = trained("multilabel", ["labels"])
+        self.assertEqual((m.task, list(m.classes)), ("multilabel", ["a", "b", "c"]))
+        got = m.predict(X)
+        self.assertEqual((got.shape, got.dtype), ((300, 3), np.bool_))
+        self.assertEqual([[str(c) for c in m.classes[g]] for g in got],
+                         [sorted(s["predicted"]) for s in said])
+        m, said = trained("classify", ["two"], calibration={"threshold": "cost", "miss_cost": 5})
+        self.assertEqual(list(m.predict(X)), [s["predicted"] for s in said])
+        self.assertTrue((m.predict(X) != m.classes[m.predict_proba(X).argmax(axis=1)]).any())
+        m, said = trained("regress", ["u", "v"])
+        self.assertEqual(m.predict(X).shape, (300, 2))
+        np.testing.assert_allclose(m.predict(X), [[s["predicted"][k] for k in "uv"] for s in said], rtol=1e-3, atol=1e-3)
 
     def test_errors_carry_the_line(self):
         X, y = blobs()

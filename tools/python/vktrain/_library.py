@@ -161,7 +161,16 @@ class PredictorInfo(Structure):
                 ("class_names", POINTER(c_char_p))]
 
 
-STRUCTS = [GpuDesc, Caps, GpuInfo, Array, Arrays, Progress, TrainDesc, TrainResult, PredictorInfo]
+class Prediction(Structure):
+    _c_name_ = "vkt_prediction"
+    _fields_ = [("input", c_char_p), ("index", c_uint64), ("alone", c_bool), ("n", c_uint32),
+                ("value", POINTER(c_float)), ("class_names", POINTER(c_char_p)),
+                ("target_names", POINTER(c_char_p)), ("threshold", POINTER(c_float)),
+                ("predicted", c_uint32)]
+
+
+STRUCTS = [GpuDesc, Caps, GpuInfo, Array, Arrays, Progress, TrainDesc, TrainResult, PredictorInfo,
+           Prediction]
 
 # name: (what it returns, what it takes)
 _FUNCTIONS = {
@@ -186,6 +195,7 @@ _FUNCTIONS = {
     "vkt_predictor_close": (None, [POINTER(c_void_p)]),
     "vkt_predictor_get_info": (POINTER(PredictorInfo), [c_void_p]),
     "vkt_predictor_run": (c_int, [c_void_p, POINTER(Array), POINTER(c_float)]),
+    "vkt_predictor_prediction": (Prediction, [c_void_p, POINTER(c_float)]),
 }
 
 
@@ -210,8 +220,9 @@ def _load():
     try:
         library = ctypes.CDLL(path)
     except OSError as e:
-        raise ImportError(f"vktrain's shared library can't be loaded: {e}; install it (package "
-                          f"libvktrain), or set VKTRAIN_LIBRARY to its path") from None
+        raise ImportError(f"vktrain's shared library can't be loaded: {e}; a release's wheel "
+                          f"has it; else build it (-DBUILD_SHARED_LIBS=ON), and set "
+                          f"VKTRAIN_LIBRARY to its path") from None
     for name, (result, arguments) in _FUNCTIONS.items():
         try:
             function = getattr(library, name)

@@ -5,6 +5,7 @@ import os
 import queue
 import threading
 import weakref
+from collections.abc import Mapping
 from ctypes import POINTER, byref, c_char_p, c_float, c_size_t, c_void_p
 from typing import NamedTuple, Optional
 
@@ -14,6 +15,7 @@ from . import _library as L
 from ._library import INTERRUPTED, OK, check, error_of, lib
 
 _TYPES = {"uint8": 1, "int64": 2, "float32": 3, "float64": 4}
+_TASKS = ("classify", "regress", "multilabel")
 
 
 class Device(NamedTuple):
@@ -170,9 +172,9 @@ class _Config:
             raise
 
     def _load(self, recipe):
-        if isinstance(recipe, dict):
+        if isinstance(recipe, Mapping):
             try:
-                text = json.dumps(recipe, allow_nan=False).encode()  # YAML has JSON in it
+                text = json.dumps(dict(recipe), allow_nan=False).encode()  # YAML has JSON in it
             except (TypeError, ValueError) as e:
                 raise TypeError(f"the recipe can't be written as JSON: {e}") from None
             check(lib.vkt_config_parse(self.pointer, text, len(text), b"recipe"))
@@ -285,14 +287,14 @@ def _numbers_if_possible(names):
 class Model:
     """A trained model on a device; open it with Model.load. One thread at a time.
 
-    task: "classify" or "regress"; classes: what the columns of predict_proba stand for, or None;
-    input_shape: of one example."""
+    task: "classify", "regress" or "multilabel" (any of the classes); classes: what the columns of
+    predict_proba stand for, or None; input_shape: of one example."""
 
     def __init__(self, pointer):
         info = lib.vkt_predictor_get_info(pointer).contents
         self._pointer = pointer
         self._finalizer = weakref.finalize(self, lib.vkt_predictor_close, byref(pointer))
-        self.task = "regress" if info.task else "classify"
+        self.task = _TASKS[info.task]
         self.input_shape = tuple(info.input_shape[:info.input_rank])
         self._n_outputs = info.n_outputs
         self.classes: Optional[np.ndarray] = None
@@ -316,13 +318,24 @@ class Model:
                                     out.ctypes.data_as(POINTER(c_float))))
         return out
 
+    def _said(self, row):
+        return lib.vkt_predictor_prediction(self._pointer, row.ctypes.data_as(POINTER(c_float)))
+
     def predict(self, X):
-        """The class of each example, or the predicted number: [n]."""
+        """The class of each example: [n]; of several labels which of them it has: bool [n, labels];
+        or the predicted number: [n], of several numbers [n, numbers]. As `vktrain predict` says it:
+        by the thresholds that training has chosen (calibration.threshold)."""
         out = self._outputs(X)
-        return out[:, 0] if self.classes is None else self.classes[out.argmax(axis=1)]
+        if self.task == "multilabel":
+            return out >= np.ctypeslib.as_array(self._said(out[0]).threshold, (self._n_outputs,))
+        if self.task == "regress":
+            return out[:, 0] if self._n_outputs == 1 else out
+        if self._n_outputs == 2:  # which may have a threshold other than one half
+            return self.classes[[self._said(row).predicted for row in out]]
+        return self.classes[out.argmax(axis=1)]
 
     def predict_proba(self, X):
-        """The probability of each class: float32 [n, classes]."""
+        """The probability of each class, or of each label: float32 [n, classes]."""
         if self.classes is None:
             raise ValueError("the model predicts numbers and has no classes")
         return self._outputs(X)
