@@ -23,7 +23,7 @@ json() { check "$last gives JSON" python3 -c 'import json,sys; [json.loads(l) fo
 run; code 2; err 'vktrain devices|devices  '
 run --version; code 0; out '^vktrain [0-9]+\.[0-9]+\.[0-9]+$'; silent err
 run --version --verbose; code 0; out '^commit +[0-9a-f]{7}'; out '^built by +(gcc|clang) [0-9.]+.* for Linux'; out '^shaders by +[a-z]'
-out '^C libraries +libyaml [0-9.]+, jansson [0-9.]+, PCRE2 [0-9.]+, zlib [0-9.]+$'; out '^system +.*Linux [0-9]'; out '^Vulkan loader +1\.[0-9]+\.[0-9]+$'
+out '^C libraries +libyaml [0-9.]+, jansson [0-9.]+, PCRE2 [0-9.]+, zlib [0-9.]+, utf8proc [0-9.]+$'; out '^system +.*Linux [0-9]'; out '^Vulkan loader +1\.[0-9]+\.[0-9]+$'
 out '^device 0 +.* \([0-9a-f]{4,}:[0-9a-f]{4,}, .*, Vulkan 1\.'
 run --version --verbos; code 2; err '--verbose alone'
 run --help; code 0; out 'exit codes'; silent err
