@@ -127,8 +127,8 @@ VKT_API void vkt_train_stop(void);
 enum { VKT_TTA_FLIPS = -1, VKT_TTA_MOST = 64 };
 
 /* Evaluation of a saved model. checkpoint, here and below: a run folder (its best) or a checkpoint
- * folder; for language models also a Hugging Face folder with its tokenizer, or the folder of a
- * PEFT adapter, which stands for its base with the adapter merged. */
+ * folder; for language models also a Hugging Face folder with its tokenizer, a GGUF file, or the
+ * folder of a PEFT adapter, which stands for its base with the adapter merged. */
 typedef struct vkt_eval_desc {
     vkt_gpu_desc gpu;
     const char *checkpoint;
@@ -141,6 +141,8 @@ typedef struct vkt_eval_desc {
     const char *importance; /* CSV of permutation importance to write, of tables, or NULL */
     uint32_t shuffles;      /* of each column for it; 0: 10 */
     uint32_t batch;         /* 0: the run's */
+    uint32_t context;       /* text: tokens that the model sees at a time, at most its positions; 0:
+                               the run's, of a folder or a GGUF file at most 1,024 */
     bool raw;               /* of a run with train.ema: the weights themselves, not their average */
     int tta;
 } vkt_eval_desc;
@@ -191,6 +193,15 @@ typedef struct vkt_eval_result {
 VKT_API vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
 VKT_API void vkt_eval_result_finish(vkt_eval_result *r);
 
+/* A language model opened to write or to score texts. */
+typedef struct vkt_text_desc {
+    vkt_gpu_desc gpu;
+    const char *checkpoint;
+    uint32_t context; /* tokens of a text with its prompt, at most the model's positions: device
+                         memory is taken for as many. 0: those, at most VKT_TEXT_CONTEXT */
+} vkt_text_desc;
+enum { VKT_TEXT_CONTEXT = 4096 };
+
 /* A language model on tasks, a JSON object a line:
  * - {"query", "choices": [text..], "gold": index}: which choice is likeliest behind the query, and
  *   which by log-likelihood per byte of the choice. "delimiter" (" ") comes between the two.
@@ -212,7 +223,7 @@ typedef struct vkt_tasks_result {
     vkt_tasks_group *group; /* [n], in the order of their first lines */
     size_t n;
 } vkt_tasks_result;
-VKT_API vkt_status vkt_eval_tasks(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path,
+VKT_API vkt_status vkt_eval_tasks(const vkt_text_desc *desc, const char *path,
                                   vkt_tasks_result *out);
 VKT_API void vkt_tasks_result_finish(vkt_tasks_result *r);
 
@@ -294,8 +305,7 @@ VKT_API vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, c
  * context; FORMAT: the checkpoint is of no language model, or the prompt has characters that the
  * model does not know. */
 typedef struct vkt_generate_desc {
-    vkt_gpu_desc gpu;
-    const char *checkpoint;
+    vkt_text_desc model;
     const char *prompt; /* NULL or "": the beginning of a text */
     uint64_t n_tokens;  /* at most; it ends earlier at the end of a text or at a stop string */
     vkt_sampler sampler;
@@ -323,8 +333,7 @@ typedef struct vkt_writer_info {
     bool has_template; /* the model has a chat template of its own */
 } vkt_writer_info;
 /* Blocks. n_texts: at least 1. */
-VKT_API vkt_status vkt_writer_open(const vkt_gpu_desc *gpu, const char *checkpoint,
-                                   uint32_t n_texts, vkt_writer **out);
+VKT_API vkt_status vkt_writer_open(const vkt_text_desc *desc, uint32_t n_texts, vkt_writer **out);
 VKT_API void vkt_writer_close(vkt_writer **w);
 VKT_API const vkt_writer_info *vkt_writer_get_info(const vkt_writer *w);
 /* Begins text i, in place of the one before. messages: [{"role", "content"}], JSON, as a
@@ -342,7 +351,7 @@ VKT_API vkt_status vkt_writer_step(vkt_writer *w, uint32_t i, bool *more, bool *
 /* A conversation with a language model, by its own chat template (or one that suits its control
  * tokens). One thread at a time. */
 typedef struct vkt_chat vkt_chat;
-VKT_API vkt_status vkt_chat_open(const vkt_gpu_desc *gpu, const char *checkpoint, vkt_chat **out);
+VKT_API vkt_status vkt_chat_open(const vkt_text_desc *desc, vkt_chat **out);
 VKT_API void vkt_chat_close(vkt_chat **c);
 /* Begins anew with this system message; "": without one. */
 VKT_API vkt_status vkt_chat_system(vkt_chat *c, const char *text);

@@ -1,4 +1,6 @@
 /* trained.h */
+#include <jansson.h>
+
 #include "models/trained.h"
 
 #include "base/os.h"
@@ -124,6 +126,31 @@ vkt_status vkt__trained_open(const char *path, vkt__trained *t)
 {
     *t = (vkt__trained) { 0 };
     return vkt__is_peft_folder(path) ? open_adapter(path, t) : open_plain(path, t);
+}
+
+vkt_status vkt__trained_set_context(vkt__trained *t, uint32_t context)
+{
+    vkt_data_desc *d = &t->config->data;
+    vkt_layer *l = t->config->layers;
+    if (!context) return VKT_OK;
+    if (!t->config->n_layers || !l->type || strcmp(l->type, "transformer") != 0 ||
+        l->transformer.score)
+        return vkt__fail(VKT_E_ARG, "model", "'%s' is no language model: it has no context to set",
+                         t->dir);
+    uint32_t positions = VKT_MAX(l->transformer.context, d->context);
+    if (context > positions)
+        return vkt__fail(VKT_E_ARG, "model", "a context of %u is too long: '%s' has %u positions",
+                         context, t->dir, positions);
+    json_t *schema = json_loads(t->schema, 0, NULL);
+    json_object_set_new(schema, "context", json_integer(context));
+    char *text = json_dumps(schema, JSON_COMPACT);
+    json_decref(schema);
+    if (!text) return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for the model's description");
+    l->transformer.context = positions; /* learned ones stay as many as there are */
+    d->context = context;
+    t->schema = vkt__arena_strdup(&t->arena, text);
+    free(text);
+    return VKT_OK;
 }
 
 void vkt__trained_close(vkt__trained *t)

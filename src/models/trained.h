@@ -28,6 +28,9 @@ typedef struct vkt__trained {
 enum { VKT__FOLDER_CONTEXT = 1024 };
 vkt_status vkt__trained_open(const char *path, vkt__trained *out);
 void vkt__trained_close(vkt__trained *t);
+/* Another context than the one that it opened with, for data and texts; 0: as it is. ARG: more than
+ * the model has positions, or it is no language model. */
+vkt_status vkt__trained_set_context(vkt__trained *t, uint32_t context);
 /* Outputs of its model, whose tokenizer may have fewer. */
 uint32_t vkt__trained_n_vocab(const vkt__trained *t, const vkt_tokenizer *tokenizer);
 /* Fills all of the plain model's tensors: the average of the weights where the run kept one, unless

@@ -11,10 +11,10 @@ struct vkt_chat {
     vkt__str answer; /* in progress */
 };
 
-vkt_status vkt_chat_open(const vkt_gpu_desc *gpu, const char *checkpoint, vkt_chat **out)
+vkt_status vkt_chat_open(const vkt_text_desc *desc, vkt_chat **out)
 {
     vkt_chat *c = vkt__alloc(sizeof *c);
-    vkt_status st = vkt__text_model_open(gpu, checkpoint, &c->speaker);
+    vkt_status st = vkt__text_model_open(desc, &c->speaker);
     *out = c;
     if (st != VKT_OK) vkt_chat_close(out);
     return st;

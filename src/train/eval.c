@@ -91,7 +91,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     vkt__eval_sums sums = { 0 };
     vkt_split split;
     *out = (vkt_eval_result) { 0 };
-    VKT_TRY(vkt__opened_checkpoint(desc->checkpoint, &desc->gpu, &o));
+    VKT_TRY(vkt__opened_checkpoint(desc->checkpoint, desc->context, &desc->gpu, &o));
     if (!desc->data && !o.model.ckpt) {
         st = vkt__fail(VKT_E_ARG, "eval", "'%s' has no data of its own: give a text with --data",
                        desc->checkpoint);

@@ -24,7 +24,7 @@ vkt_status vkt_generate(const vkt_generate_desc *d, vkt_generate_result *out)
     vkt_status st = VKT_OK;
     vkt__text_model s = { 0 };
     *out = (vkt_generate_result) { 0 };
-    VKT_TRY(vkt__text_model_open(&d->gpu, d->checkpoint, &s));
+    VKT_TRY(vkt__text_model_open(&d->model, &s));
     if (d->chat)
         VKT_TRY(ask(&s, d));
     else
@@ -49,17 +49,16 @@ struct vkt_writer {
     vkt_writer_info info;
 };
 
-vkt_status vkt_writer_open(const vkt_gpu_desc *gpu, const char *checkpoint, uint32_t n_texts,
-                           vkt_writer **out)
+vkt_status vkt_writer_open(const vkt_text_desc *desc, uint32_t n_texts, vkt_writer **out)
 {
     vkt_status st;
     vkt_writer *w = *out = vkt__alloc(sizeof *w);
     w->text = vkt__alloc(n_texts * sizeof *w->text);
-    VKT_TRY(vkt__text_model_open(gpu, checkpoint, &w->model));
+    VKT_TRY(vkt__text_model_open(desc, &w->model));
     for (; w->info.n_texts < n_texts; w->info.n_texts++) {
         text *t = &w->text[w->info.n_texts];
         t->generator = w->info.n_texts ? NULL : w->model.generator;
-        if (!t->generator) VKT_TRY(vkt_generator_create(w->model.model, 0, &t->generator));
+        if (!t->generator) VKT_TRY(vkt__text_model_generator(&w->model, &t->generator));
     }
     vkt_generator_reset(w->model.generator);
     w->info.context = vkt_generator_left(w->model.generator);

@@ -113,7 +113,7 @@ fail:
 
 static vkt_status open_model(vkt__opened *o, const vkt_gpu_desc *gpu, const char *checkpoint)
 {
-    vkt_status st = vkt__opened_checkpoint(checkpoint, gpu, o);
+    vkt_status st = vkt__opened_checkpoint(checkpoint, 0, gpu, o);
     if (st != VKT_OK || !vkt__config_is_text(o->model.config)) return st;
     return vkt__fail(VKT_E_ARG, "predict", "'%s' is a language model: use `vktrain generate`",
                      checkpoint);

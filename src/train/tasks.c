@@ -321,8 +321,7 @@ fail:
     return st;
 }
 
-vkt_status vkt_eval_tasks(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path,
-                          vkt_tasks_result *out)
+vkt_status vkt_eval_tasks(const vkt_text_desc *desc, const char *path, vkt_tasks_result *out)
 {
     vkt_status st;
     evaluator e = { .path = path, .out = out };
@@ -330,7 +329,7 @@ vkt_status vkt_eval_tasks(const vkt_gpu_desc *gpu, const char *checkpoint, const
     size_t n;
     *out = (vkt_tasks_result) { 0 };
     VKT_TRY(vkt__file_read(path, 1u << 30, &text, &n));
-    VKT_TRY(vkt__text_model_open(gpu, checkpoint, &e.model));
+    VKT_TRY(vkt__text_model_open(desc, &e.model));
     for (const char *at = text, *end = text + n; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;

@@ -5,6 +5,11 @@
 #include "train/text_model.h"
 #include "train/text_stream.h"
 
+vkt_status vkt__text_model_generator(const vkt__text_model *s, vkt_generator **out)
+{
+    return vkt_generator_create(s->model, s->context, out);
+}
+
 static vkt_status model_open(vkt_gpu *gpu, vkt__text_model *s)
 {
     vkt_status st = VKT_OK;
@@ -15,7 +20,7 @@ static vkt_status model_open(vkt_gpu *gpu, vkt__text_model *s)
                              .n_outputs = vkt__trained_n_vocab(&s->trained, s->tokenizer),
                              .source = s->trained.dir };
     VKT_TRY(vkt_model_create(gpu, &model, &s->model));
-    VKT_TRY(vkt_generator_create(s->model, 0, &s->generator));
+    VKT_TRY(vkt__text_model_generator(s, &s->generator));
 fail:
     return st;
 }
@@ -38,15 +43,16 @@ fail:
     return st;
 }
 
-vkt_status vkt__text_model_open(const vkt_gpu_desc *gpu_desc, const char *checkpoint,
-                                vkt__text_model *s)
+vkt_status vkt__text_model_open(const vkt_text_desc *desc, vkt__text_model *s)
 {
     vkt_status st = VKT_OK;
     vkt__weights w = { 0 };
     vkt_gpu_desc gpu;
-    VKT_TRY(vkt__trained_open(checkpoint, &s->trained));
+    s->context = desc->context ? desc->context : VKT_TEXT_CONTEXT;
+    VKT_TRY(vkt__trained_open(desc->checkpoint, &s->trained));
+    VKT_TRY(vkt__trained_set_context(&s->trained, desc->context));
     VKT_TRY(vkt_tokenizer_from_schema(s->trained.schema, &s->tokenizer));
-    gpu = vkt__config_gpu(s->trained.config, gpu_desc);
+    gpu = vkt__config_gpu(s->trained.config, &desc->gpu);
     VKT_TRY(vkt_gpu_create(&gpu, &s->gpu));
     VKT_TRY(model_open(s->gpu, s));
     VKT_TRY(model_reopen(&gpu, s));

@@ -6,6 +6,7 @@
 #include "vktrain/train.h"
 
 typedef struct vkt__text_model {
+    uint32_t context; /* positions of a generator */
     vkt__trained trained;
     vkt_tokenizer *tokenizer;
     vkt_gpu *gpu;
@@ -15,8 +16,9 @@ typedef struct vkt__text_model {
 } vkt__text_model;
 
 /* Zeroed before; vkt__text_model_close whatever came. */
-vkt_status vkt__text_model_open(const vkt_gpu_desc *gpu, const char *checkpoint,
-                                vkt__text_model *s);
+vkt_status vkt__text_model_open(const vkt_text_desc *desc, vkt__text_model *s);
+/* One more generator for texts of the same kind. */
+vkt_status vkt__text_model_generator(const vkt__text_model *s, vkt_generator **out);
 void vkt__text_model_close(vkt__text_model *s);
 /* Goes on after s->tokens. ARG: they are more than the model's context; `what` they are. */
 vkt_status vkt__text_model_continue(vkt__text_model *s, const char *what,

@@ -17,10 +17,15 @@ vkt_status vkt__opened_device(const vkt_gpu_desc *gpu, vkt__opened *o)
     return vkt_gpu_create(&desc, &o->gpu);
 }
 
-vkt_status vkt__opened_checkpoint(const char *path, const vkt_gpu_desc *gpu, vkt__opened *o)
+vkt_status vkt__opened_checkpoint(const char *path, uint32_t context, const vkt_gpu_desc *gpu,
+                                  vkt__opened *o)
 {
-    vkt_status st = vkt__trained_open(path, &o->model);
-    return st == VKT_OK ? vkt__opened_device(gpu, o) : st;
+    vkt_status st;
+    VKT_TRY(vkt__trained_open(path, &o->model));
+    VKT_TRY(vkt__trained_set_context(&o->model, context));
+    st = vkt__opened_device(gpu, o);
+fail:
+    return st;
 }
 
 /* Preferences are measured against the base: the adapter stays beside it. */

@@ -14,8 +14,10 @@ typedef struct vkt__opened {
     vkt__session *session;
 } vkt__opened;
 
-/* The model of a run, a checkpoint or a folder (vkt__trained_open), and its device. */
-vkt_status vkt__opened_checkpoint(const char *path, const vkt_gpu_desc *gpu, vkt__opened *o);
+/* The model of a run, a checkpoint or a folder (vkt__trained_open), with that context, and its
+ * device. */
+vkt_status vkt__opened_checkpoint(const char *path, uint32_t context, const vkt_gpu_desc *gpu,
+                                  vkt__opened *o);
 /* The device alone: of a model that is open. */
 vkt_status vkt__opened_device(const vkt_gpu_desc *gpu, vkt__opened *o);
 /* The model for the data set that o->data is, with the checkpoint's weights: their average where

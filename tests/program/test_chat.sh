@@ -79,6 +79,27 @@ cmp out answers || fail "the folder's answers: $(cat out)"
 run export run --gguf model.gguf
 run inspect model.gguf
 grep -q 'tokenizer.chat_template' out && grep -q 'eos_token_id *2' out || fail "the GGUF file lacks the template or the end token"
+
+# ---- run, folder and file have one loss in the same windows, and texts end at the context asked for
+run eval run --data facts.jsonl --context 16 --json
+cp out want
+grep -q '"context": 16' want || fail "eval --context: $(cat out)"
+for m in hf model.gguf; do
+  run eval $m --data facts.jsonl --context 16 --json
+  cmp <(grep '"loss"' want) <(grep '"loss"' out) || fail "the loss of $m: $(cat out)"
+done
+"$program" generate hf --context 8 --prompt 'a b c d e f g h i' >out 2>log && fail "a prompt longer than --context"
+grep -q "the prompt has .* tokens, the model's context is 8" log || fail "a prompt longer than --context, in words"
+"$program" generate hf --context 65 >out 2>log && fail "a context longer than the model"
+grep -q "a context of 65 is too long: 'hf' has 64 positions" log || fail "a context longer than the model, in words"
+cp -r hf long # device memory is not taken for all the positions that models have today
+sed -i 's/"max_position_embeddings": *64/"max_position_embeddings": 131072/' long/config.json
+"$program" generate long --prompt "$(printf 'a%.0s ' {1..4100})" >out 2>log && fail "a prompt longer than 4096"
+grep -q "the model's context is 4096" log || fail "the context unless asked for"
+run generate long --context 9000 --prompt "$(printf 'a%.0s ' {1..40})" --tokens 1
+"$program" eval "$here/files/v0.1/table" --data facts.jsonl --context 8 >out 2>log && fail "the context of a table"
+grep -q 'is no language model' log || fail "the context of a table, in words"
+
 if [ -n "${VKT_LAB_PYTHON:-}" ]; then
     $VKT_LAB_PYTHON "$here/../tools/compare/chat_facts.py" "$work/hf" "$work/questions" "$work/answers" >out 2>log || fail "transformers' answers"
 fi

@@ -56,8 +56,8 @@ static void second_is_as_generated(void **state)
     (void)state;
     vkt__str want = { 0 };
     vkt_generate_result r;
-    vkt_generate_desc d = { .gpu = test_gpu_desc(""),
-                            .checkpoint = DIR "/run/checkpoints/step-00000009",
+    vkt_generate_desc d = { .model = { .gpu = test_gpu_desc(""),
+                                       .checkpoint = DIR "/run/checkpoints/step-00000009" },
                             .prompt = "3 times ",
                             .n_tokens = 24,
                             .sampler = { .temperature = 0.5f, .seed = vkt__sample_seed(3, 9, 1) },

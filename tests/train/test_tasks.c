@@ -35,9 +35,8 @@ static int teardown(void **state)
 
 static vkt_status run_tasks(const char *lines, vkt_tasks_result *r)
 {
-    vkt_gpu_desc gpu = { 0 };
     REQUIRE_OK(vkt__file_replace(DIR "/tasks.jsonl", lines, strlen(lines)));
-    return vkt_eval_tasks(&gpu, DIR "/run", DIR "/tasks.jsonl", r);
+    return vkt_eval_tasks(&(vkt_text_desc) { .checkpoint = DIR "/run" }, DIR "/tasks.jsonl", r);
 }
 
 static void a_completion_has_the_loss_of_its_text(void **state)
@@ -126,7 +125,7 @@ static void an_answer_is_the_greedy_text(void **state)
     vkt_generate_result made;
     vkt__str text = { 0 }, lines = { 0 };
     static const char *const stop[] = { "#" };
-    REQUIRE_OK(vkt_generate(&(vkt_generate_desc) { .checkpoint = DIR "/run",
+    REQUIRE_OK(vkt_generate(&(vkt_generate_desc) { .model = { .checkpoint = DIR "/run" },
                                                    .prompt = "line 4",
                                                    .n_tokens = 6,
                                                    .stop = stop,

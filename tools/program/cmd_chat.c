@@ -11,7 +11,7 @@ typedef struct chat_options {
     cli_options common;
     const char *system, *seed;
     double temperature, top_p, penalty;
-    uint32_t tokens, top_k;
+    uint32_t tokens, top_k, context;
     cli_list stop;
     bool control;
 } chat_options;
@@ -29,6 +29,7 @@ static const cli_flag flags[] = {
     { "--repetition-penalty", CLI_NUMBER, AT(penalty), "R", "1",
       "above 1: tokens that have occurred become less likely" },
     { "--seed", CLI_TEXT, AT(seed), "S", "1", "random seed" },
+    { "--context", CLI_UINT, AT(context), "N", "0", CLI_CONTEXT_HELP },
     { "--stop", CLI_LIST, AT(stop), "TEXT", NULL,
       "end an answer before this text; may be repeated" },
     { "--control-tokens", CLI_BOOL, AT(control), NULL, NULL,
@@ -207,8 +208,11 @@ static int run(void *options)
                                .control = o->control,
                                .fn = on_text,
                                .cancelled = cancelled };
+    vkt_text_desc model = { .gpu = o->common.gpu,
+                            .checkpoint = o->common.args[0],
+                            .context = o->context };
     vkt_chat *chat;
-    vkt_status st = vkt_chat_open(&o->common.gpu, o->common.args[0], &chat);
+    vkt_status st = vkt_chat_open(&model, &chat);
     if (st == VKT_OK && o->system) st = vkt_chat_system(chat, o->system);
     if (st == VKT_OK) {
         cli_catch_interrupts();

@@ -11,7 +11,7 @@ typedef struct eval_options {
     int split;
     bool json, raw;
     const char *predictions, *data, *confusion, *curves, *importance, *tta, *tasks;
-    uint32_t batch, shuffles;
+    uint32_t batch, shuffles, context;
 } eval_options;
 
 #define AT(field) offsetof(eval_options, field)
@@ -33,6 +33,9 @@ static const cli_flag flags[] = {
       "rows" },
     { "--shuffles", CLI_UINT, AT(shuffles), "N", "10", "how often each column is shuffled" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "batch size; 0: the same as in the run" },
+    { "--context", CLI_UINT, AT(context), "N", "0",
+      "of a language model: tokens that it sees at a time; 0: the run's own, of a folder or a GGUF "
+      "file at most 1024, with --tasks the model's, at most 4096" },
     { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
     { "--tasks", CLI_TEXT, AT(tasks), "FILE.jsonl", NULL,
       "of a language model: questions with choices, answers or texts instead of data, a JSON "
@@ -233,10 +236,13 @@ static int run(void *options)
     if (o->tasks) {
         if (o->data || o->predictions || o->confusion || o->curves || o->importance || o->tta ||
             o->batch || o->raw) {
-            cli_error("eval: --tasks goes with --json only");
+            cli_error("eval: --tasks goes with --json and --context only");
             return CLI_USAGE;
         }
-        return eval_tasks(&o->common, o->tasks, o->json);
+        vkt_text_desc model = { .gpu = o->common.gpu,
+                                .checkpoint = o->common.args[0],
+                                .context = o->context };
+        return eval_tasks(&model, o->tasks, o->json);
     }
     int may = may_write(o);
     if (may) return may;
@@ -251,6 +257,7 @@ static int run(void *options)
         .importance = o->importance,
         .shuffles = o->shuffles,
         .batch = o->batch,
+        .context = o->context,
         .raw = o->raw,
     };
     vkt_eval_result r = { 0 };

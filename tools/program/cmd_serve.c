@@ -11,7 +11,7 @@
 
 typedef struct serve_options {
     cli_options common;
-    uint32_t port, top, body_mib, read_s, texts;
+    uint32_t port, top, body_mib, read_s, texts, context;
 } serve_options;
 
 #define AT(field) offsetof(serve_options, field)
@@ -20,6 +20,7 @@ static const cli_flag flags[] = {
     { "--top", CLI_UINT, AT(top), "K", "5", "number of classes in an answer, likeliest first" },
     { "--texts", CLI_UINT, AT(texts), "N", "2",
       "language models: texts written at a time, each with keys and values in device memory" },
+    { "--context", CLI_UINT, AT(context), "N", "0", "language models: " CLI_CONTEXT_HELP },
     { "--max-body", CLI_UINT, AT(body_mib), "MIB", "16",
       "largest request in MiB; JSON at most 2 MiB" },
     { "--timeout", CLI_UINT, AT(read_s), "S", "20",
@@ -76,10 +77,11 @@ static vkt_status open_model(const serve_options *o, served *m)
 {
     const vkt_gpu_desc *gpu = &o->common.gpu;
     const char *path = o->common.args[0];
+    const vkt_text_desc text = { .gpu = *gpu, .checkpoint = path, .context = o->context };
     vkt_data_kind kind;
     vkt_status st = vkt_checkpoint_kind(path, &kind);
     if (st != VKT_OK) return st;
-    return kind == VKT_DATA_KIND_TEXT ? serve_text_open(gpu, path, o->texts, &m->text)
+    return kind == VKT_DATA_KIND_TEXT ? serve_text_open(&text, o->texts, &m->text)
                                       : serve_predictor_open(gpu, path, o->top, &m->predictor);
 }
 

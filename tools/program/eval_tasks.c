@@ -73,10 +73,10 @@ static void print_table(const vkt_tasks_result *r)
     free(cell);
 }
 
-int eval_tasks(const cli_options *common, const char *path, bool json)
+int eval_tasks(const vkt_text_desc *model, const char *path, bool json)
 {
     vkt_tasks_result r = { 0 };
-    vkt_status st = vkt_eval_tasks(&common->gpu, common->args[0], path, &r);
+    vkt_status st = vkt_eval_tasks(model, path, &r);
     if (st == VKT_OK && json) print_json(&r);
     if (st == VKT_OK && !json) print_table(&r);
     vkt_tasks_result_finish(&r);

@@ -5,6 +5,6 @@
 #include "cli.h"
 
 /* Evaluates, prints, returns the exit code. */
-int eval_tasks(const cli_options *common, const char *path, bool json);
+int eval_tasks(const vkt_text_desc *model, const char *path, bool json);
 
 #endif

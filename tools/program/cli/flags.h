@@ -74,6 +74,9 @@ void cli_flag_tables(const cli_command *cmd, const cli_flag *out[CLI_N_TABLES]);
 /* Whether a line of a command's details is printed as it is: it is indented or begins an example.
  */
 bool cli_is_example(const char *line);
+#define CLI_CONTEXT_HELP                                                                           \
+    "tokens of a text, prompt included, for which device memory is taken; 0: the model's own, at " \
+    "most 4096"
 /* --tta's value (NULL: not given) as vkt_eval_desc has it; false, and an error line, for another.
  */
 #define CLI_TTA_HELP                                                                               \

@@ -56,17 +56,16 @@ static void describe(serve_text *s)
     s->page = vkt_report_served(s->name, s->facts);
 }
 
-vkt_status serve_text_open(const vkt_gpu_desc *gpu, const char *checkpoint, uint32_t n_texts,
-                           serve_text **out)
+vkt_status serve_text_open(const vkt_text_desc *model, uint32_t n_texts, serve_text **out)
 {
     serve_text *s = *out = cli_zeros(1, sizeof *s);
-    vkt_status st = vkt_writer_open(gpu, checkpoint, n_texts, &s->model);
+    vkt_status st = vkt_writer_open(model, n_texts, &s->model);
     if (st != VKT_OK) {
         serve_text_close(out);
         return st;
     }
     s->info = vkt_writer_get_info(s->model);
-    s->name = base_name(checkpoint);
+    s->name = base_name(model->checkpoint);
     describe(s);
     return VKT_OK;
 }

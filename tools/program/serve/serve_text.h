@@ -10,8 +10,7 @@ enum { SERVE_TEXTS = 16 }; /* at a time, at most */
 
 typedef struct serve_text serve_text;
 
-vkt_status serve_text_open(const vkt_gpu_desc *gpu, const char *checkpoint, uint32_t n_texts,
-                           serve_text **out);
+vkt_status serve_text_open(const vkt_text_desc *model, uint32_t n_texts, serve_text **out);
 void serve_text_close(serve_text **s);
 void serve_text_pages(const serve_text *s, http_server *http);
 /* Takes requests while a text is free, waiting for one where none is written, and writes a token of
