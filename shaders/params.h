@@ -1,6 +1,6 @@
-/* Push structs and the step block, one source for C and GLSL. Addresses first, in the order inputs, saved,
- * outputs; then 4-byte scalars; at most 128 bytes. ADDR(type) is a 64-bit address in C and a buffer
- * reference in GLSL, so that no shader needs 64-bit integers. */
+/* Push structs and the step block, one source for C and GLSL. Addresses first, in the order inputs,
+ * saved, outputs; then 4-byte scalars; at most 128 bytes. ADDR(type) is a 64-bit address in C and a
+ * buffer reference in GLSL, so that no shader needs 64-bit integers. */
 #ifndef VKT_PARAMS_H
 #define VKT_PARAMS_H
 
@@ -21,40 +21,41 @@
 
 /* What changes from step to step; written by the host into each slot, read by shaders. */
 struct vkt_step_block {
-    F32 lr;            /* scheduled rate */
+    F32 lr;                     /* scheduled rate */
     F32 adam_m, adam_g, adam_v; /* the adam family's bias corrections: see optim_update.comp */
-    F32 clip;          /* global norm limit; 0: none */
-    U32 step;          /* from 0 */
-    U32 dropout_key;   /* of (seed, dropout): see rng.h */
-    U32 micro;         /* of this step: 0 begins a new sum of gradients */
-    F32 inv_weight;    /* what loss and gradient are multiplied by: 1, or 1 / sum of weights */
-    F32 ema;           /* share of the new parameters in their moving average */
-    U32 rows, row;     /* examples of this device's part of the batch, and which one of the batch is its first; 0: all of it */
+    F32 clip;                   /* global norm limit; 0: none */
+    U32 step;                   /* from 0 */
+    U32 dropout_key;            /* of (seed, dropout): see rng.h */
+    U32 micro;                  /* of this step: 0 begins a new sum of gradients */
+    F32 inv_weight; /* what loss and gradient are multiplied by: 1, or 1 / sum of weights */
+    F32 ema;        /* share of the new parameters in their moving average */
+    U32 rows, row; /* examples of this device's part of the batch, and which one of the batch is its
+                      first; 0: all of it */
 };
 
 /* What a step reports: optim_state.comp writes it, optim_update.comp and the host read it. */
 struct vkt_scalars {
     F32 loss, grad_norm;
-    F32 clip;          /* 1, or limit / norm */
-    F32 ok;            /* 1, or 0: NaN or Inf in loss or norm, nothing was updated */
+    F32 clip; /* 1, or limit / norm */
+    F32 ok;   /* 1, or 0: NaN or Inf in loss or norm, nothing was updated */
     F32 hits;
-    F32 skipped;       /* updates left out since the start of the process */
-    F32 scale;         /* what the gradient is multiplied by: clip * inv_weight / loss_scale */
-    F32 loss_scale;    /* that this step's gradient was computed with; 1 without */
+    F32 skipped;    /* updates left out since the start of the process */
+    F32 scale;      /* what the gradient is multiplied by: clip * inv_weight / loss_scale */
+    F32 loss_scale; /* that this step's gradient was computed with; 1 without */
 };
 
-/* The loss scale of fp16, kept on the device by optim_state.comp: halved when a step overflows, doubled after `every`
- * steps in a row that did not. Powers of two, so that scaling is exact. */
+/* The loss scale of fp16, kept on the device by optim_state.comp: halved when a step overflows,
+ * doubled after `every` steps in a row that did not. Powers of two, so that scaling is exact. */
 struct vkt_loss_scale {
     F32 scale;
-    F32 good;          /* steps in a row without overflow; a whole number */
+    F32 good; /* steps in a row without overflow; a whole number */
 };
 #define VKT_LOSS_SCALE_LEAST 1.0
 #define VKT_LOSS_SCALE_MOST 16777216.0
 
 /* One parameter group; optim_update.comp finds it by 256-element blocks. */
 struct vkt_group_params {
-    F32 lr_scale;      /* 0: frozen */
+    F32 lr_scale; /* 0: frozen */
     F32 weight_decay;
 };
 #define VKT_GROUP_BLOCK 256
@@ -68,14 +69,15 @@ struct vkt_group_params {
 #define VKT_EL_ACT 5
 #define VKT_EL_ACT_BWD 6
 struct eltwise_params {
-    ADDR(u32s) x;      /* u32s: elements of the type that the kernel was specialized for, see elem.glsl */
+    ADDR(u32s)
+    x; /* u32s: elements of the type that the kernel was specialized for, see elem.glsl */
     ADDR(u32s) y;
     ADDR(u32s) z;
-    ADDR(f32x4s) x4;   /* the same addresses as vectors: SwiftShader can't cast references */
+    ADDR(f32x4s) x4; /* the same addresses as vectors: SwiftShader can't cast references */
     ADDR(f32x4s) y4;
     ADDR(f32x4s) z4;
-    U32 n;             /* elements of z */
-    U32 m;             /* elements of y: index i % m */
+    U32 n; /* elements of z */
+    U32 m; /* elements of y: index i % m */
     F32 s;
     U32 pad;
 };
@@ -89,7 +91,7 @@ struct eltwise_chain_params {
     ADDR(u32s) y0, y1, y2;
     ADDR(step_ref) step;
     ADDR(u32s) z;
-    ADDR(f32x4s) x4;   /* the same addresses as vectors */
+    ADDR(f32x4s) x4; /* the same addresses as vectors */
     ADDR(f32x4s) y40, y41, y42;
     ADDR(f32x4s) z4;
     U32 n;             /* elements of z */
@@ -99,8 +101,8 @@ struct eltwise_chain_params {
     U32 pad;
 };
 
-/* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's derivative, then plus R.
- * A kernel says before it includes this as what it reads A and B. */
+/* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's
+ * derivative, then plus R. A kernel says before it includes this as what it reads A and B. */
 #ifndef VKT_MM_MATRIX
 #define VKT_MM_MATRIX f32s
 #endif
@@ -118,27 +120,29 @@ struct matmul_params {
     ADDR(VKT_MM_MATRIX) b;
     ADDR(VKT_MM_VECTOR) a4; /* the same addresses, to load vectors from */
     ADDR(VKT_MM_VECTOR) b4;
-    ADDR(f32s) bias;        /* [N]; where VKT_MM_SUMS the sums [M] or [N], as no product has both */
+    ADDR(f32s) bias; /* [N]; where VKT_MM_SUMS the sums [M] or [N], as no product has both */
     ADDR(VKT_MM_C) c;
-    ADDR(VKT_MM_C) aux;     /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
-    ADDR(VKT_MM_WIDE) c_wide; /* the same addresses, for neighbours that are stored at once: see matmul_end.glsl */
+    ADDR(VKT_MM_C)
+    aux; /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
+    ADDR(VKT_MM_WIDE)
+    c_wide; /* the same addresses, for neighbours that are stored at once: see matmul_end.glsl */
     ADDR(VKT_MM_WIDE) aux_wide;
-    ADDR(VKT_MM_C) r;       /* [M, N], may be C */
+    ADDR(VKT_MM_C) r; /* [M, N], may be C */
     ADDR(VKT_MM_WIDE) r_wide;
     ADDR(step_ref) step;
     U32 M, N, K;
     U32 flags;
-    U32 slice;              /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
-    U32 batch;              /* > 0: so many products, of matrices that lie one after the other; no slices */
-    U32 tiles;              /* workgroups that compute C; where VKT_MM_SUMS others lie between them */
+    U32 slice; /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
+    U32 batch; /* > 0: so many products, of matrices that lie one after the other; no slices */
+    U32 tiles; /* workgroups that compute C; where VKT_MM_SUMS others lie between them */
     U32 pad;
 };
 #define VKT_MM_BIAS 1u
-#define VKT_MM_PRE 2u     /* aux is written */
-#define VKT_MM_SUMS 4u    /* A's or B's column sums are written, over `bias`; TN */
+#define VKT_MM_PRE 2u            /* aux is written */
+#define VKT_MM_SUMS 4u           /* A's or B's column sums are written, over `bias`; TN */
 #define VKT_MM_NEVER 0x80000000u /* no product has it: masks what is loaded for the cache alone */
-/* Added to constant ACT: the derivative of that activation is meant; R is left out in a step's first micro-batch; R is added;
- * the sums are of B's columns. */
+/* Added to constant ACT: the derivative of that activation is meant; R is left out in a step's
+ * first micro-batch; R is added; the sums are of B's columns. */
 #define VKT_MM_ACT_BWD 16
 #define VKT_MM_MICRO 32
 #define VKT_MM_RESIDUAL 64
@@ -169,10 +173,10 @@ struct norm_params {
     ADDR(f32s) b;
     ADDR(u32s) r;
     ADDR(u32s) y;
-    ADDR(u32s) s;      /* x itself without residual */
-    ADDR(f32s) mean;   /* [rows]; not for RMS norm */
-    ADDR(f32s) rstd;   /* [rows] */
-    ADDR(f32x4s) x4;   /* the same addresses, as vectors */
+    ADDR(u32s) s;    /* x itself without residual */
+    ADDR(f32s) mean; /* [rows]; not for RMS norm */
+    ADDR(f32s) rstd; /* [rows] */
+    ADDR(f32x4s) x4; /* the same addresses, as vectors */
     ADDR(f32x4s) w4;
     ADDR(f32x4s) b4;
     ADDR(f32x4s) r4;
@@ -190,7 +194,7 @@ struct norm_bwd_params {
     ADDR(f32s) rstd;
     ADDR(u32s) ds;
     ADDR(u32s) dx;
-    ADDR(f32x4s) dy4;  /* the same addresses, as vectors */
+    ADDR(f32x4s) dy4; /* the same addresses, as vectors */
     ADDR(f32x4s) s4;
     ADDR(f32x4s) w4;
     ADDR(f32x4s) ds4;
@@ -204,23 +208,24 @@ struct norm_dw_params {
     ADDR(u32s) s;
     ADDR(f32s) mean;
     ADDR(f32s) rstd;
-    ADDR(f32s) dw;     /* [splits, cols] */
+    ADDR(f32s) dw; /* [splits, cols] */
     ADDR(f32s) db;
     U32 rows, cols, chunk, splits;
     U32 flags;
     U32 pad;
 };
 
-/* batch_*.comp: x [rows, cols] in groups of group_rows (the last may be shorter), each in per_group chunks of rows */
+/* batch_*.comp: x [rows, cols] in groups of group_rows (the last may be shorter), each in per_group
+ * chunks of rows */
 #define VKT_BN_RESIDUAL 1u
 #define VKT_BN_PRE 2u
 struct batch_norm_params {
     ADDR(elems) x;
     ADDR(elems) dy;
-    ADDR(elems) mean;  /* [groups, cols] */
+    ADDR(elems) mean; /* [groups, cols] */
     ADDR(elems) rstd;
-    ADDR(elems) w;     /* [cols] */
-    ADDR(elems) b;     /* [cols]; see the kernels for what it is backward */
+    ADDR(elems) w; /* [cols] */
+    ADDR(elems) b; /* [cols]; see the kernels for what it is backward */
     ADDR(elems) r;
     ADDR(elems) out0;
     ADDR(elems) out1;
@@ -229,35 +234,36 @@ struct batch_norm_params {
     U32 groups, group_rows, per_group, chunk;
     F32 eps;
     U32 flags;
-    U32 h, wd;         /* batch_norm_pool*.comp: of the pictures */
+    U32 h, wd; /* batch_norm_pool*.comp: of the pictures */
 };
 /* batch_finish.comp */
 struct batch_finish_params {
-    ADDR(f32s) means;    /* [chunks, cols] */
+    ADDR(f32s) means; /* [chunks, cols] */
     ADDR(f32s) squares;
     ADDR(f32s) run_mean; /* [cols] */
     ADDR(f32s) run_var;
-    ADDR(u32s) count;    /* [1] */
-    ADDR(f32s) mean;     /* [groups, cols] */
+    ADDR(u32s) count; /* [1] */
+    ADDR(f32s) mean;  /* [groups, cols] */
     ADDR(f32s) rstd;
     U32 rows, cols;
     U32 groups, group_rows, per_group, chunk;
     F32 eps, momentum;
-    F32 whole;           /* rows of all devices' batches together, of which these are a part; 0: these */
+    F32 whole; /* rows of all devices' batches together, of which these are a part; 0: these */
     U32 pad;
 };
 /* batch_norm_total.comp */
 struct batch_total_params {
-    ADDR(f32s) parts_g;  /* [chunks, cols] */
+    ADDR(f32s) parts_g; /* [chunks, cols] */
     ADDR(f32s) parts_gh;
-    ADDR(f32s) sum_g;    /* [groups, cols] */
+    ADDR(f32s) sum_g; /* [groups, cols] */
     ADDR(f32s) sum_gh;
-    ADDR(f32s) db;       /* [cols] */
+    ADDR(f32s) db; /* [cols] */
     ADDR(f32s) dw;
     U32 cols, groups, per_group, pad;
 };
 
-/* group_norm*.comp: x [N, pixels, cols], `groups` of `width` channels; see the kernels for what b, y and w are backward */
+/* group_norm*.comp: x [N, pixels, cols], `groups` of `width` channels; see the kernels for what b,
+ * y and w are backward */
 struct group_norm_params {
     ADDR(f32s) x;
     ADDR(f32s) w;
@@ -265,7 +271,7 @@ struct group_norm_params {
     ADDR(f32s) mean; /* [N groups] */
     ADDR(f32s) rstd;
     ADDR(f32s) y;
-    U32 n;           /* N groups */
+    U32 n; /* N groups */
     U32 groups, width, pixels, cols;
     F32 eps;
 };
@@ -275,7 +281,7 @@ struct softmax_params {
     ADDR(f32s) dy;
     ADDR(f32s) x;
     ADDR(f32s) y;
-    ADDR(f32x4s) dy4;  /* the same addresses, as vectors */
+    ADDR(f32x4s) dy4; /* the same addresses, as vectors */
     ADDR(f32x4s) x4;
     ADDR(f32x4s) y4;
     U32 rows, cols;
@@ -288,7 +294,7 @@ struct softmax_params {
 struct cast_params {
     ADDR(u32s) x;
     ADDR(u32s) y;
-    U32 n;             /* elements */
+    U32 n; /* elements */
     U32 pad;
 };
 
@@ -310,7 +316,7 @@ struct ema_params {
 
 /* optim_state.comp */
 struct optim_state_params {
-    ADDR(u32s) squares;  /* [n_squares], f32, and so on: each is summed */
+    ADDR(u32s) squares; /* [n_squares], f32, and so on: each is summed */
     ADDR(u32s) loss;
     ADDR(u32s) hits;
     ADDR(f32x4s) squares4; /* the same addresses as vectors */
@@ -321,7 +327,7 @@ struct optim_state_params {
     ADDR(loss_scale_ref) loss_scale;
     ADDR(scalars_ref) scalars;
     U32 n_squares, n_loss, n_hits;
-    U32 scale_every;     /* vkt_loss_scale; 0: there is none */
+    U32 scale_every; /* vkt_loss_scale; 0: there is none */
 };
 
 struct optim_update_params {
@@ -335,9 +341,9 @@ struct optim_update_params {
     ADDR(f32x4s) v4;
     ADDR(scalars_ref) scalars;
     ADDR(step_ref) step;
-    ADDR(u32s) blocks;   /* group of each block of VKT_GROUP_BLOCK elements */
+    ADDR(u32s) blocks; /* group of each block of VKT_GROUP_BLOCK elements */
     ADDR(groups_ref) groups;
-    ADDR(u32s) shadow;   /* theta in 16 bits, or not there */
+    ADDR(u32s) shadow; /* theta in 16 bits, or not there */
     U32 n;
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };
@@ -353,12 +359,12 @@ struct unpack_params {
     U32 pad;
 };
 struct embedding_params {
-    ADDR(f32s) table;  /* [V, C] */
-    ADDR(u32s) ids;    /* [rows] */
-    ADDR(f32s) pos;    /* [P, C] */
-    ADDR(u32s) start;  /* [1] position of each row's first token */
-    ADDR(u32s) docs;   /* [rows] where in its T each one's document begins */
-    ADDR(f32s) y;      /* [rows, C] */
+    ADDR(f32s) table; /* [V, C] */
+    ADDR(u32s) ids;   /* [rows] */
+    ADDR(f32s) pos;   /* [P, C] */
+    ADDR(u32s) start; /* [1] position of each row's first token */
+    ADDR(u32s) docs;  /* [rows] where in its T each one's document begins */
+    ADDR(f32s) y;     /* [rows, C] */
     U32 rows, cols, T;
     U32 vocab, n_pos;
     U32 flags;
@@ -381,15 +387,15 @@ struct embedding_pos_bwd_params {
 };
 
 /* rope.comp: rotates the first n_rot heads of each row, copies the others */
-#define VKT_ROPE_HALVES 1u  /* pairs (i, i + D/2); else (2i, 2i + 1) */
-#define VKT_ROPE_BACK 2u    /* by minus the angle: the gradient */
+#define VKT_ROPE_HALVES 1u /* pairs (i, i + D/2); else (2i, 2i + 1) */
+#define VKT_ROPE_BACK 2u   /* by minus the angle: the gradient */
 #define VKT_ROPE_START 4u
 #define VKT_ROPE_DOCS 8u
 struct rope_params {
-    ADDR(f32s) x;      /* [rows, cols] */
-    ADDR(f32s) table;  /* [P, turning]: cosines, then sines */
-    ADDR(u32s) start;  /* [1] */
-    ADDR(u32s) docs;   /* [rows] */
+    ADDR(f32s) x;     /* [rows, cols] */
+    ADDR(f32s) table; /* [P, turning]: cosines, then sines */
+    ADDR(u32s) start; /* [1] */
+    ADDR(u32s) docs;  /* [rows] */
     ADDR(f32s) y;
     U32 n;             /* pairs in all: rows * cols / 2 */
     U32 cols, T, head; /* T rows to a sequence; D */
@@ -404,8 +410,8 @@ struct rope_params {
 #define VKT_ATT_DOCS 2u
 #define VKT_ATT_START 4u
 struct attention_params {
-    ADDR(f32x4s) q;    /* [B, T, heads, D] */
-    ADDR(f32x4s) k;    /* [B, S, heads / group, D] */
+    ADDR(f32x4s) q; /* [B, T, heads, D] */
+    ADDR(f32x4s) k; /* [B, S, heads / group, D], of a cache perhaps in 16 bits */
     ADDR(f32x4s) v;
     ADDR(u32s) docs;   /* [B, T] first position of each token's document */
     ADDR(u32s) start;  /* [1] position of the first query: keys before it and up to it are there */
@@ -417,7 +423,7 @@ struct attention_params {
     U32 window;        /* 0: none */
     U32 flags;
     F32 scale;
-    F32 cap;           /* cap.glsl */
+    F32 cap; /* cap.glsl */
     U32 pad;
 };
 struct attention_bwd_params {
@@ -427,8 +433,8 @@ struct attention_bwd_params {
     ADDR(u32s) docs;
     ADDR(f32x4s) dy;
     ADDR(f32s) lse;
-    ADDR(f32s) delta;  /* [B, heads, T] sum of dy y */
-    ADDR(f32x4s) dx;   /* dq, or dk */
+    ADDR(f32s) delta; /* [B, heads, T] sum of dy y */
+    ADDR(f32x4s) dx;  /* dq, or dk */
     ADDR(f32x4s) dv;
     U32 batch, T, S;
     U32 heads, group;
@@ -443,48 +449,48 @@ struct attention_delta_params {
     ADDR(f32x4s) dy;
     ADDR(f32x4s) y;
     ADDR(f32s) delta;
-    U32 T, heads, n;   /* n: of delta */
+    U32 T, heads, n; /* n: of delta */
     U32 pad;
 };
 
 /* cache_write.comp */
 struct cache_write_params {
-    ADDR(f32s) keys;   /* [B, P, C] */
-    ADDR(f32s) values;
+    ADDR(u32s) keys; /* [B, P, C] f32, f16 or bf16 */
+    ADDR(u32s) values;
     ADDR(f32s) new_keys; /* [B, T, W] */
     ADDR(f32s) new_values;
-    ADDR(u32s) start;  /* [1] */
+    ADDR(u32s) start; /* [1] */
     U32 P, C, T, W, key_column, value_column;
-    U32 n;             /* B T C */
+    U32 n; /* B T C, of 16 bits half of it */
     U32 pad;
 };
 
 /* gated.comp: y = act(gate) up; gated_bwd.comp: both gradients */
 struct gated_params {
-    ADDR(f32s) gate;   /* side by side with up: [.., 2 cols], and so are their gradients */
+    ADDR(f32s) gate; /* side by side with up: [.., 2 cols], and so are their gradients */
     ADDR(f32s) up;
     ADDR(f32s) dy;
-    ADDR(f32s) y;      /* or dgate */
+    ADDR(f32s) y; /* or dgate */
     ADDR(f32s) dup;
-    U32 n, cols;       /* cols 0: gate and up are apart */
+    U32 n, cols; /* cols 0: gate and up are apart */
 };
-/* conv_*.comp: y [N, oh, ow, co] from x [N, h, wd, c], NHWC, and w [kh, kw, ci = c / groups, co]; for the gradient of w
- * w is dy and y is dw. flags: VKT_MM_BIAS, VKT_MM_PRE */
+/* conv_*.comp: y [N, oh, ow, co] from x [N, h, wd, c], NHWC, and w [kh, kw, ci = c / groups, co];
+ * for the gradient of w w is dy and y is dw. flags: VKT_MM_BIAS, VKT_MM_PRE */
 struct conv_params {
-    ADDR(elems) x;     /* elems.glsl */
+    ADDR(elems) x; /* elems.glsl */
     ADDR(elems) w;
-    ADDR(f32s) bias;   /* [co] */
+    ADDR(f32s) bias; /* [co] */
     ADDR(f32s) y;
-    ADDR(f32s) pre;    /* as y, before the activation */
-    ADDR(f32x4s) x4;   /* x, w and y again, as vectors */
+    ADDR(f32s) pre;  /* as y, before the activation */
+    ADDR(f32x4s) x4; /* x, w and y again, as vectors */
     ADDR(f32x4s) w4;
     ADDR(f32x4s) y4;
     U32 h, wd, c;
     U32 oh, ow, co;
     U32 kh, kw, ci;
     U32 pad, dil, groups;
-    U32 pixels;        /* N oh ow */
-    U32 slice;         /* gradient of w: rows of pixels that a slice takes */
+    U32 pixels; /* N oh ow */
+    U32 slice;  /* gradient of w: rows of pixels that a slice takes */
     U32 flags;
     U32 unused;
 };
@@ -496,8 +502,8 @@ struct pool_params {
     U32 h, wd, c;
     U32 oh, ow;
     U32 pad;
-    U32 lines;         /* of the side that is written */
-    F32 scale;         /* of the mean */
+    U32 lines; /* of the side that is written */
+    F32 scale; /* of the mean */
 };
 /* swap.comp: x [n, a, b], y [n, b, a] */
 struct swap_params {
@@ -505,7 +511,8 @@ struct swap_params {
     ADDR(f32s) y;
     U32 n, a, b, pad;
 };
-/* lookup.comp, lookup_bwd.comp: x [n, cols], y [n, width = plain + (cols - plain) d], table [rows, d]; or both gradients */
+/* lookup.comp, lookup_bwd.comp: x [n, cols], y [n, width = plain + (cols - plain) d], table [rows,
+ * d]; or both gradients */
 #define VKT_LOOKUP_COLUMNS 16 /* of the gradient of a row of the table, an invocation */
 struct lookup_params {
     ADDR(f32s) x;
@@ -519,14 +526,14 @@ struct pad_params {
     ADDR(f32s) y;
     U32 h, wd, c;
     U32 oh, ow;
-    U32 top, left;     /* modulo 2^32 */
-    U32 lines;         /* N oh */
+    U32 top, left; /* modulo 2^32 */
+    U32 lines;     /* N oh */
 };
 /* conv_flip.comp */
 struct conv_flip_params {
     ADDR(f32s) w;
     ADDR(f32s) y;
-    U32 n;             /* elements */
+    U32 n; /* elements */
     U32 c, co, groups;
 };
 
@@ -539,10 +546,10 @@ struct bench_stream_params {
     ADDR(f32s) x;
     ADDR(f32s) y;
     ADDR(f32s) z;
-    ADDR(f32x4s) x4;   /* the same addresses as vectors */
+    ADDR(f32x4s) x4; /* the same addresses as vectors */
     ADDR(f32x4s) y4;
     ADDR(f32x4s) z4;
-    U32 n;             /* floats, or vec4 where WIDE; a multiple of the workgroup's share */
+    U32 n; /* floats, or vec4 where WIDE; a multiple of the workgroup's share */
     F32 s;
 };
 struct bench_fma_params {

@@ -225,9 +225,11 @@ VKT_API void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss);
 
 /* A transformer with a KV cache on the device, for all of the model's positions, or n_positions if
  * those are fewer (0: all). Borrows the model, which must outlive it. Computes in fp32, whatever
- * the model's precision. ARG: the model is not a transformer. */
+ * the model's precision; keys and values are kept in `cache`: VKT_F32, or VKT_F16 or VKT_BF16 in
+ * half the memory. ARG: the model is not a transformer. */
 typedef struct vkt_generator vkt_generator;
-VKT_API vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generator **out);
+VKT_API vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_dtype cache,
+                                        vkt_generator **out);
 VKT_API void vkt_generator_destroy(vkt_generator **gen);
 /* Appends n >= 1 tokens; *scores [V] are the logits of the next token, valid until the next call.
  * ARG: more tokens than positions left, or a token beyond the vocabulary; then no token is

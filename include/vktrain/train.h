@@ -199,6 +199,7 @@ typedef struct vkt_text_desc {
     const char *checkpoint;
     uint32_t context; /* tokens of a text with its prompt, at most the model's positions: device
                          memory is taken for as many. 0: those, at most VKT_TEXT_CONTEXT */
+    vkt_dtype cache;  /* of keys and values: VKT_F32, or VKT_F16 or VKT_BF16 in half the memory */
 } vkt_text_desc;
 enum { VKT_TEXT_CONTEXT = 4096 };
 

@@ -11,6 +11,7 @@ layout(constant_id = VKT_SPEC_AT_ONCE) const uint AT_ONCE = 4; /* rows of the ot
 layout(constant_id = VKT_SPEC_SPLIT) const uint SPLIT = 1;
 layout(constant_id = VKT_SPEC_TILE) const uint TILE = 0;    /* rows staged at a time, a multiple of AT_ONCE; 0: none */
 layout(constant_id = VKT_SPEC_SHUFFLE) const uint SHUFFLE = 0;
+layout(constant_id = VKT_SPEC_TYPE_X) const uint TYPE_KV = T_F32; /* of keys and values, which a cache may have in 16 bits */
 layout(constant_id = VKT_SPEC_HELD) const uint HELD = 1; /* of the gradients: own rows stay in registers, else they are read at each step */
 
 const uint OWN = D4 / SPLIT;                  /* vec4 of a row that a lane has */
@@ -23,7 +24,7 @@ shared vec4 stage_a[STAGED], stage_b[STAGED];
 #ifdef PAIRS
 #define elem vec2
 const uint W = 2;
-elem load_elem(f32x4s x, uint i) { return LOAD_PAIR(x, i); }
+elem load_elem(f32x4s x, uint i) { return GET_PAIR(u32s(x), x, TYPE_KV, i); }
 vec4 load4(f32x4s x, uint i) { return vec4(LOAD_PAIR(x, 2 * i), LOAD_PAIR(x, 2 * i + 1)); }
 void store4(f32x4s x, uint i, vec4 y)
 {
@@ -33,7 +34,7 @@ void store4(f32x4s x, uint i, vec4 y)
 #else
 #define elem vec4
 const uint W = 4;
-elem load_elem(f32x4s x, uint i) { return x.v[i]; }
+elem load_elem(f32x4s x, uint i) { return TYPE_KV == T_F32 ? x.v[i] : load4(u32s(x), TYPE_KV, i); }
 vec4 load4(f32x4s x, uint i) { return x.v[i]; }
 void store4(f32x4s x, uint i, vec4 y) { x.v[i] = y; }
 #endif
@@ -68,6 +69,11 @@ vec4 handed(elem r[REGS], uint n, uint d)
     return y;
 }
 
+vec4 load_row4(f32x4s x, uint i)
+{
+    return TYPE_KV == T_F32 ? load4(x, i) : load4(u32s(x), TYPE_KV, i);
+}
+
 /* TILE rows from `first` on into shared memory. */
 void stage(f32x4s a, uint a_at, uint a_row, f32x4s b, uint b_at, uint b_row, uint first, uint end)
 {
@@ -75,8 +81,8 @@ void stage(f32x4s a, uint a_at, uint a_row, f32x4s b, uint b_at, uint b_row, uin
     barrier();
     for (uint n = gl_LocalInvocationID.x; n < TILE * D4; n += gl_WorkGroupSize.x) {
         uint row = min(first + n / D4, end - 1);
-        stage_a[n] = load4(a, a_at + row * a_row + n % D4);
-        stage_b[n] = load4(b, b_at + row * b_row + n % D4);
+        stage_a[n] = load_row4(a, a_at + row * a_row + n % D4);
+        stage_b[n] = load_row4(b, b_at + row * b_row + n % D4);
     }
     barrier();
 }

@@ -9,9 +9,11 @@ layout(push_constant, scalar) uniform Push { attention_params p; };
 #include "cap.glsl"
 
 layout(constant_id = VKT_SPEC_D4) const uint D4 = 8; /* vec4 to a head */
+layout(constant_id = VKT_SPEC_TYPE_X) const uint TYPE_KV = T_F32;
 
 const uint S = gl_WorkGroupSize.x, D2 = 2 * D4;
-const uint LINES = (16 * D4 + LINE - 1) / LINE; /* of a head's row; one more, not loaded ahead, if it begins within one */
+const uint BYTES4 = TYPE_KV == T_F32 ? 16 : 8; /* of four numbers */
+const uint LINES = (BYTES4 * D4 + LINE - 1) / LINE; /* of a head's row; one more, not loaded ahead, if it begins within one */
 const float NEVER = -1e30;                      /* score of what is masked: no inf - inf */
 
 /* Reads the S rows of x from `row` on, below `end`, into the cache. */
@@ -19,7 +21,7 @@ uint touch_rows(f32x4s x, uint at, uint row, uint end)
 {
     uint never = 0;
     [[unroll]] for (uint l = 0; l < LINES; l++)
-        never += touch(u8s(x), (at + min(row + gl_LocalInvocationID.x, end - 1) * p.kv_row) * 16 + l * LINE, p.flags >> 31);
+        never += touch(u8s(x), (at + min(row + gl_LocalInvocationID.x, end - 1) * p.kv_row) * BYTES4 + l * LINE, p.flags >> 31);
     return never;
 }
 
@@ -44,13 +46,13 @@ void main()
         uint j = min(tile + lane, end - 1), row = (kv_at + j * p.kv_row) * 2;
         never += touch_rows(p.k, kv_at, tile + S, end) + touch_rows(p.v, kv_at, tile + S, end);
         float s = 0.0;
-        [[unroll]] for (uint d = 0; d < D2; d++) s += dot(q[d], LOAD_PAIR(p.k, row + d));
+        [[unroll]] for (uint d = 0; d < D2; d++) s += dot(q[d], GET_PAIR(u32s(p.k), p.k, TYPE_KV, row + d));
         s = capped(s);
         if (tile + lane >= end) s = NEVER;
         float most = max(top, s), shrink = exp_below(top - most), weight = s == NEVER ? 0.0 : exp_below(s - most);
         top = most;
         sum = sum * shrink + weight;
-        [[unroll]] for (uint d = 0; d < D2; d++) y[d] = y[d] * shrink + weight * LOAD_PAIR(p.v, row + d);
+        [[unroll]] for (uint d = 0; d < D2; d++) y[d] = y[d] * shrink + weight * GET_PAIR(u32s(p.v), p.v, TYPE_KV, row + d);
     }
     float most = subgroupMax(top), share = exp_below(top - most), whole = subgroupAdd(sum * share);
     share /= whole;

@@ -9,17 +9,24 @@ layout(push_constant, scalar) uniform Push { attention_params p; };
 #include "attention_mask.glsl"
 
 layout(constant_id = VKT_SPEC_D4) const uint D4 = 8; /* vec4 to a head */
+layout(constant_id = VKT_SPEC_TYPE_X) const uint TYPE_KV = T_F32;
 
 const uint KEYS = gl_WorkGroupSize.x, PARTS = KEYS / D4;
 
 shared vec4 query[D4], part_of[KEYS];
 shared float weights[KEYS];
 
-/* The score of key j. */
+/* vec4 i of keys or values. */
+vec4 load_kv(f32x4s x, uint i)
+{
+    return TYPE_KV == T_F32 ? x.v[i] : load4(u32s(x), TYPE_KV, i);
+}
+
+/* The score of the key at `row`. */
 float score(uint row)
 {
     float s = 0.0;
-    [[unroll]] for (uint d = 0; d < D4; d++) s += dot(query[d], p.k.v[row + d]);
+    [[unroll]] for (uint d = 0; d < D4; d++) s += dot(query[d], load_kv(p.k, row + d));
     return capped(s);
 }
 
@@ -48,7 +55,7 @@ void main()
         y *= shrink;
         uint keys = min(KEYS, end - tile);
         if (part < PARTS)
-            for (uint n = part; n < keys; n += PARTS) y += weights[n] * p.v.v[kv_at + (tile + n) * p.kv_row + d];
+            for (uint n = part; n < keys; n += PARTS) y += weights[n] * load_kv(p.v, kv_at + (tile + n) * p.kv_row + d);
     }
     part_of[tid] = y;
     sum = wg_add(sum);

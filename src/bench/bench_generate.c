@@ -58,7 +58,7 @@ static vkt_status model_create(vkt_gpu *gpu, const struct workload *w, talker *t
                             .source = "the benchmark's model" };
     VKT_TRY(vkt_model_create(gpu, &desc, &t->model));
     VKT_TRY(vkt_model_init(t->model, 1));
-    VKT_TRY(vkt_generator_create(t->model, 0, &t->generator));
+    VKT_TRY(vkt_generator_create(t->model, 0, VKT_F32, &t->generator));
 fail:
     return st;
 }

@@ -20,10 +20,18 @@ struct vkt_generator {
     vkt_buffer *cache; /* keys, then values, of each layer in turn */
     vkt_buffer *out;   /* [V] */
     lane one, chunk;
+    vkt_dtype type;          /* of keys and values in it */
     uint32_t n_positions, n; /* of the caches; taken */
 };
 
 enum { TOKENS_AT = 256 };
+
+/* Of a layer's keys, and of its values. */
+static uint64_t cache_bytes(const vkt_generator *gen)
+{
+    return vkt__align(
+        (uint64_t)gen->n_positions * gen->s.Hkv * gen->s.D * vkt_dtype_bytes(gen->type), 256);
+}
 
 static vkt_status lane_create(vkt_generator *gen, const vkt__layer *l, uint32_t n, bool scores,
                               const char *label, lane *out)
@@ -33,9 +41,9 @@ static vkt_status lane_create(vkt_generator *gen, const vkt__layer *l, uint32_t 
     vkt_graph *g = out->graph = vkt__graph_new(gen->gpu);
     vkt_tensor **caches = vkt__alloc(2 * (size_t)s->n_layers * sizeof(vkt_tensor *));
     vkt_shape shape = vkt_shape3(1, gen->n_positions, s->Hkv * s->D);
-    uint64_t each = vkt__align(vkt_shape_count(shape) * 4, 256);
+    uint64_t each = cache_bytes(gen);
     for (uint32_t i = 0; i < 2 * s->n_layers; i++) {
-        caches[i] = vkt_input(g, shape, VKT_F32, "cache");
+        caches[i] = vkt_input(g, shape, gen->type, "cache");
         vkt_bind(caches[i], VKT_ALL_SLOTS, gen->cache, i * each);
     }
     vkt_buffer_desc line = { TOKENS_AT + n * 4ull, VKT_MEM_UPLOAD, label };
@@ -62,13 +70,15 @@ fail:
     return st;
 }
 
-vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generator **out)
+vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_dtype cache,
+                                vkt_generator **out)
 {
     vkt_status st = VKT_OK;
     vkt_generator *gen = vkt__alloc(sizeof *gen);
     const vkt__layer *l = vkt__model_layer(m, 0);
     *out = NULL;
     gen->m = m;
+    gen->type = cache;
     gen->gpu = vkt_model_gpu(m);
     if (!l || l->kind != vkt__transformer_kinds || l->spec.transformer.score) {
         st =
@@ -77,9 +87,9 @@ vkt_status vkt_generator_create(vkt_model *m, uint32_t n_positions, vkt_generato
     }
     VKT_TRY(vkt__transformer_shape(l, vkt__model_n_outputs(m), &gen->s));
     gen->n_positions = n_positions ? VKT_MIN(n_positions, gen->s.P) : gen->s.P;
-    uint64_t each = vkt__align((uint64_t)gen->n_positions * gen->s.Hkv * gen->s.D * 4, 256);
-    vkt_buffer_desc cache = { 2 * gen->s.n_layers * each, VKT_MEM_DEVICE, "keys and values" };
-    VKT_TRY(vkt_buffer_create(gen->gpu, &cache, &gen->cache));
+    vkt_buffer_desc kept = { 2 * gen->s.n_layers * cache_bytes(gen), VKT_MEM_DEVICE,
+                             "keys and values" };
+    VKT_TRY(vkt_buffer_create(gen->gpu, &kept, &gen->cache));
     vkt_buffer_desc scores = { gen->s.V * 4ull, VKT_MEM_READBACK, "scores" };
     VKT_TRY(vkt_buffer_create(gen->gpu, &scores, &gen->out));
     VKT_TRY(lane_create(gen, l, 1, true, "one token", &gen->one));

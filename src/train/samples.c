@@ -42,7 +42,7 @@ vkt_status vkt__samples_create(vkt_model *m, const vkt_dataset *data, const vkt_
     s->c = c;
     VKT_TRY(take_prompt(s, data));
     uint64_t most = VKT_MIN(s->n_prompt + c->sample_tokens, UINT32_MAX);
-    VKT_TRY(vkt_generator_create(m, (uint32_t)most, &s->generator));
+    VKT_TRY(vkt_generator_create(m, (uint32_t)most, VKT_F32, &s->generator));
     if (s->n_prompt > vkt_generator_left(s->generator)) {
         st = vkt__fail(VKT_E_ARG, "train",
                        "samples.prompt has %zu tokens, the model's context is %u: shorten it",

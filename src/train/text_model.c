@@ -7,7 +7,7 @@
 
 vkt_status vkt__text_model_generator(const vkt__text_model *s, vkt_generator **out)
 {
-    return vkt_generator_create(s->model, s->context, out);
+    return vkt_generator_create(s->model, s->context, s->cache, out);
 }
 
 static vkt_status model_open(vkt_gpu *gpu, vkt__text_model *s)
@@ -49,6 +49,7 @@ vkt_status vkt__text_model_open(const vkt_text_desc *desc, vkt__text_model *s)
     vkt__weights w = { 0 };
     vkt_gpu_desc gpu;
     s->context = desc->context ? desc->context : VKT_TEXT_CONTEXT;
+    s->cache = desc->cache;
     VKT_TRY(vkt__trained_open(desc->checkpoint, &s->trained));
     VKT_TRY(vkt__trained_set_context(&s->trained, desc->context));
     VKT_TRY(vkt_tokenizer_from_schema(s->trained.schema, &s->tokenizer));

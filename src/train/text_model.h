@@ -7,6 +7,7 @@
 
 typedef struct vkt__text_model {
     uint32_t context; /* positions of a generator */
+    vkt_dtype cache;
     vkt__trained trained;
     vkt_tokenizer *tokenizer;
     vkt_gpu *gpu;

@@ -52,6 +52,10 @@ run train facts.yaml --run run
 "$program" chat run --temperature 0 <questions >out 2>log || fail "chat"
 cmp out answers || fail "the answers: $(cat out)"
 [ "$(cat said.jsonl)" = '{"messages":[{"role":"user","content":"Where does Lydia go?"},{"role":"assistant","content":"To Brighton."}]}' ] || fail "/save"
+"$program" chat run --temperature 0 --kv-cache f16 <questions >out 2>log || fail "chat with keys and values in 16 bits"
+cmp out answers || fail "the answers with keys and values in 16 bits: $(cat out)"
+rc=0; "$program" eval run --data facts.jsonl --kv-cache f16 >out 2>log || rc=$?
+[ $rc = 2 ] && grep -q 'kv-cache needs --tasks' log || fail "eval --kv-cache without tasks"
 run generate run --chat --prompt 'Who owns Netherfield?' --temperature 0
 [ "$(cat out)" = 'Mr. Bingley lets it.' ] || fail "generate --chat: $(cat out)"
 run pack said.jsonl --tokenizer tok --out packed # what is saved is data again

@@ -154,7 +154,7 @@ static bool has_differences(const vkt_op *op, const vkt_graph *g)
 {
     const vkt_node *last = g->nodes[g->n_nodes - 1];
     if (op == &vkt__op_embedding && (last->in[3] || !last->in[4])) return false;
-    if (op == &vkt__op_attention && last->in[4]) return false;
+    if ((op == &vkt__op_attention || op == &vkt__op_attention_cached) && last->in[4]) return false;
     if (op == &vkt__op_top_k && last->in[0]->hint.kind == VKT_HINT_UNIT) return false;
     if (op == &vkt__op_expert_matmul && last->attr.route.layout != VKT_LAYOUT_NT) return false;
     if (op == &vkt__op_expert_gather || op == &vkt__op_expert_combine) return false;

@@ -9,6 +9,7 @@
 
 typedef struct chat_options {
     cli_options common;
+    int cache;
     const char *system, *seed;
     double temperature, top_p, penalty;
     uint32_t tokens, top_k, context;
@@ -29,6 +30,7 @@ static const cli_flag flags[] = {
     { "--repetition-penalty", CLI_NUMBER, AT(penalty), "R", "1",
       "above 1: tokens that have occurred become less likely" },
     { "--seed", CLI_TEXT, AT(seed), "S", "1", "random seed" },
+    { "--kv-cache", CLI_CHOICE, AT(cache), CLI_CACHE_TYPES, "f32", CLI_CACHE_HELP },
     { "--context", CLI_UINT, AT(context), "N", "0", CLI_CONTEXT_HELP },
     { "--stop", CLI_LIST, AT(stop), "TEXT", NULL,
       "end an answer before this text; may be repeated" },
@@ -210,7 +212,8 @@ static int run(void *options)
                                .cancelled = cancelled };
     vkt_text_desc model = { .gpu = o->common.gpu,
                             .checkpoint = o->common.args[0],
-                            .context = o->context };
+                            .context = o->context,
+                            .cache = (vkt_dtype)o->cache };
     vkt_chat *chat;
     vkt_status st = vkt_chat_open(&model, &chat);
     if (st == VKT_OK && o->system) st = vkt_chat_system(chat, o->system);

@@ -8,6 +8,7 @@
 
 typedef struct eval_options {
     cli_options common;
+    int cache;
     int split;
     bool json, raw;
     const char *predictions, *data, *confusion, *curves, *importance, *tta, *tasks;
@@ -33,6 +34,8 @@ static const cli_flag flags[] = {
       "rows" },
     { "--shuffles", CLI_UINT, AT(shuffles), "N", "10", "how often each column is shuffled" },
     { "--batch", CLI_UINT, AT(batch), "N", "0", "batch size; 0: the same as in the run" },
+    { "--kv-cache", CLI_CHOICE, AT(cache), CLI_CACHE_TYPES, "f32",
+      "with --tasks: " CLI_CACHE_HELP },
     { "--context", CLI_UINT, AT(context), "N", "0",
       "of a language model: tokens that it sees at a time; 0: the run's own, of a folder or a GGUF "
       "file at most 1024, with --tasks the model's, at most 4096" },
@@ -241,8 +244,13 @@ static int run(void *options)
         }
         vkt_text_desc model = { .gpu = o->common.gpu,
                                 .checkpoint = o->common.args[0],
-                                .context = o->context };
+                                .context = o->context,
+                                .cache = (vkt_dtype)o->cache };
         return eval_tasks(&model, o->tasks, o->json);
+    }
+    if (o->cache) {
+        cli_error("eval: --kv-cache needs --tasks: a text is evaluated whole windows at a time");
+        return CLI_USAGE;
     }
     int may = may_write(o);
     if (may) return may;

@@ -6,6 +6,7 @@
 
 typedef struct generate_options {
     cli_options common;
+    int cache;
     const char *prompt, *temperature, *seed, *system;
     bool chat, control;
     double top_p, penalty;
@@ -27,6 +28,7 @@ static const cli_flag flags[] = {
     { "--repetition-penalty", CLI_NUMBER, AT(penalty), "R", "1",
       "above 1: tokens that have occurred become less likely" },
     { "--seed", CLI_TEXT, AT(seed), "S", "1", "random seed; another seed gives another text" },
+    { "--kv-cache", CLI_CHOICE, AT(cache), CLI_CACHE_TYPES, "f32", CLI_CACHE_HELP },
     { "--context", CLI_UINT, AT(context), "N", "0", CLI_CONTEXT_HELP },
     { "--stop", CLI_LIST, AT(stop), "TEXT", NULL, "stop before this text; may be repeated" },
     { "--chat", CLI_BOOL, AT(chat), NULL, NULL,
@@ -86,23 +88,24 @@ static int run(void *options)
         return CLI_USAGE;
     }
     const char *prompt = o->chat ? NULL : o->prompt;
-    vkt_generate_desc desc = {
-        .model = { .gpu = o->common.gpu, .checkpoint = o->common.args[0], .context = o->context },
-        .prompt = o->prompt,
-        .n_tokens = o->tokens,
-        .sampler = { .temperature = (float)temperature,
-                     .top_k = o->top_k,
-                     .top_p = (float)o->top_p,
-                     .repetition_penalty = (float)o->penalty,
-                     .seed = seed },
-        .stop = o->stop.item,
-        .n_stop = o->stop.n,
-        .chat = o->chat,
-        .system = o->system,
-        .control = o->control,
-        .fn = on_text,
-        .user = &prompt
-    };
+    vkt_generate_desc desc = { .model = { .gpu = o->common.gpu,
+                                          .checkpoint = o->common.args[0],
+                                          .context = o->context,
+                                          .cache = (vkt_dtype)o->cache },
+                               .prompt = o->prompt,
+                               .n_tokens = o->tokens,
+                               .sampler = { .temperature = (float)temperature,
+                                            .top_k = o->top_k,
+                                            .top_p = (float)o->top_p,
+                                            .repetition_penalty = (float)o->penalty,
+                                            .seed = seed },
+                               .stop = o->stop.item,
+                               .n_stop = o->stop.n,
+                               .chat = o->chat,
+                               .system = o->system,
+                               .control = o->control,
+                               .fn = on_text,
+                               .user = &prompt };
     vkt_generate_result r;
     vkt_status st = vkt_generate(&desc, &r);
     if (st == VKT_OK) printf("%s\n", prompt ? prompt : "");

@@ -11,6 +11,7 @@
 
 typedef struct serve_options {
     cli_options common;
+    int cache;
     uint32_t port, top, body_mib, read_s, texts, context;
 } serve_options;
 
@@ -20,6 +21,8 @@ static const cli_flag flags[] = {
     { "--top", CLI_UINT, AT(top), "K", "5", "number of classes in an answer, likeliest first" },
     { "--texts", CLI_UINT, AT(texts), "N", "2",
       "language models: texts written at a time, each with keys and values in device memory" },
+    { "--kv-cache", CLI_CHOICE, AT(cache), CLI_CACHE_TYPES, "f32",
+      "language models: " CLI_CACHE_HELP },
     { "--context", CLI_UINT, AT(context), "N", "0", "language models: " CLI_CONTEXT_HELP },
     { "--max-body", CLI_UINT, AT(body_mib), "MIB", "16",
       "largest request in MiB; JSON at most 2 MiB" },
@@ -77,7 +80,9 @@ static vkt_status open_model(const serve_options *o, served *m)
 {
     const vkt_gpu_desc *gpu = &o->common.gpu;
     const char *path = o->common.args[0];
-    const vkt_text_desc text = { .gpu = *gpu, .checkpoint = path, .context = o->context };
+    const vkt_text_desc text = {
+        .gpu = *gpu, .checkpoint = path, .context = o->context, .cache = (vkt_dtype)o->cache
+    };
     vkt_data_kind kind;
     vkt_status st = vkt_checkpoint_kind(path, &kind);
     if (st != VKT_OK) return st;

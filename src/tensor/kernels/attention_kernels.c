@@ -24,6 +24,12 @@ vkt__att_dims vkt__att_dims_of(const vkt_node *n)
     return d;
 }
 
+/* A cache may have keys and values in 16 bits, which products of tiles do not read. */
+static uint32_t type_of_keys(const vkt_node *n)
+{
+    return n->in[VKT__ATT_K] ? (uint32_t)n->in[VKT__ATT_K]->dtype : VKT_F32;
+}
+
 /* Whether attention_one.comp runs: one query a sequence, on Mesa's CPU driver. It knows no
  * documents, of which one token has but its own. */
 static bool is_one(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
@@ -52,8 +58,9 @@ static vkt__att_launch of_query(const vkt_caps *c, const vkt_node *n)
                                { { VKT_SPEC_WORKGROUP, wg },
                                  { VKT_SPEC_REDUCE, vkt__reduce_form(c, wg) },
                                  { VKT_SPEC_D4, n->attr.attention.head / 4 },
+                                 { VKT_SPEC_TYPE_X, type_of_keys(n) },
                                  { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                               4,
+                               5,
                                1 };
 }
 
@@ -237,7 +244,7 @@ bool vkt__att_fits(vkt__att_kernel kernel, const vkt_caps *c, const vkt_node *n,
     case VKT__ATT_DIRECT:
         return c->subgroup_arith;
     case VKT__ATT_TILED:
-        return can_tile(c);
+        return can_tile(c) && type_of_keys(n) == VKT_F32;
     case VKT__ATT_MATRIX:
         return can_use_units(c, n);
     case VKT__ATT_QUERY:
@@ -334,8 +341,9 @@ static vkt__att_launch in_registers(const vkt_caps *c, const vkt_node *n, vkt__a
                             { VKT_SPEC_TILE, staged ? most : 0 },
                             { VKT_SPEC_SHUFFLE, c->subgroup <= 8 },
                             { VKT_SPEC_HELD, held },
+                            { VKT_SPEC_TYPE_X, type_of_keys(n) },
                             { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                          9,
+                          10,
                           wg / split };
     say_gradients(&l, pass);
     return l;
@@ -349,8 +357,9 @@ vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_
         return (vkt__att_launch) { VKT_SHADER_ATTENTION_ONE_PAIRS,
                                    { { VKT_SPEC_WORKGROUP, c->subgroup },
                                      { VKT_SPEC_D4, d.D / 4 },
+                                     { VKT_SPEC_TYPE_X, type_of_keys(n) },
                                      { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                                   3,
+                                   4,
                                    1 };
     case VKT__ATT_QUERY:
         return of_query(c, n);

@@ -52,6 +52,16 @@ static bool attention_shape(vkt_node *n)
     return true;
 }
 
+static bool cached_shape(vkt_node *n)
+{
+    if (!n->in[VKT__ATT_K] || !n->in[VKT__ATT_START] || n->in[VKT__ATT_DOCS])
+        return vkt__shape_error(n, "keys, values and a start are needed, and no documents");
+    if (n->in[VKT__ATT_K]->dtype != n->in[VKT__ATT_V]->dtype)
+        return vkt__shape_error(n, "keys %s and values %s must have one type",
+                                vkt__text(n->in[VKT__ATT_K]), vkt__text(n->in[VKT__ATT_V]));
+    return attention_shape(n);
+}
+
 static bool delta_shape(vkt_node *n)
 {
     vkt_shape s = n->in[0]->shape;
@@ -172,7 +182,7 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
 
 static const char *attention_kernel(const vkt_gpu *gpu, const vkt_node *n)
 {
-    vkt__att_pass pass = n->op == &vkt__op_attention ? VKT__ATT_FORWARD : VKT__ATT_BWD_KV;
+    vkt__att_pass pass = n->op == &vkt__op_attention_bwd ? VKT__ATT_BWD_KV : VKT__ATT_FORWARD;
     return vkt__att_kernel_name(vkt__att_choose(vkt_gpu_caps(gpu), n, pass));
 }
 
@@ -322,7 +332,8 @@ enum {
 
 static const uint32_t whole_fragments[] = { 3, 4, 5, 9, 8, 11, 13 };
 
-static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel, vkt_dtype multiply)
+static const vkt_node *sample(vkt_graph *g, const vkt_op *op, uint32_t i, uint32_t kernel,
+                              vkt_dtype multiply)
 {
     uint32_t B = sizes[i].b, T = sizes[i].t, S = sizes[i].s, H = sizes[i].h, kv = sizes[i].kv,
              D = sizes[i].d;
@@ -344,7 +355,7 @@ static const vkt_node *sample(vkt_graph *g, uint32_t i, uint32_t kernel, vkt_dty
                                      .full = sizes[i].full,
                                      .cap = sizes[i].cap,
                                      .multiply = multiply } };
-    return vkt__node(g, &vkt__op_attention, in, 5, attr);
+    return vkt__node(g, op, in, 5, attr);
 }
 
 /* On matrix units, in the types that the device's multiply: of sizes that have whole fragments. A
@@ -378,7 +389,7 @@ static const vkt_node *case_of(vkt_graph *g, uint32_t i, uint32_t n_sizes, char 
     }
     snprintf(name, 64, "%s%s%s", sizes[size].name, type ? " in " : "",
              type ? vkt_dtype_name(type) : "");
-    return sample(g, size, kernel, type);
+    return sample(g, &vkt__op_attention, size, kernel, type);
 }
 
 static const char *attention_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -398,10 +409,22 @@ static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     return name;
 }
 
+/* Each cache by the device's kernel and by every one that reads 16 bits. */
+static const char *cached_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    static const uint32_t kernels[] = { VKT__ATT_BY_DEVICE, VKT__ATT_DIRECT, VKT__ATT_STAGED,
+                                        VKT__ATT_QUERY };
+    enum { N_CACHES = N_SIZES - N_WITHOUT_CACHE };
+    uint32_t size = N_WITHOUT_CACHE + i % N_CACHES;
+    if (i >= N_CACHES * VKT_COUNT(kernels)) return NULL;
+    sample(g, op, size, kernels[i / N_CACHES], VKT_F32);
+    return sizes[size].name;
+}
+
 const vkt_node *vkt__attention_units_sample(vkt_graph *g, vkt_dtype multiply)
 {
     enum { MANY_KEYS = 8 };
-    const vkt_node *f = sample(g, MANY_KEYS, VKT__ATT_MATRIX, multiply);
+    const vkt_node *f = sample(g, &vkt__op_attention, MANY_KEYS, VKT__ATT_MATRIX, multiply);
     attention_bwd(g, f, vkt__sample(g, f->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0));
     return f;
 }
@@ -433,6 +456,19 @@ const vkt_op vkt__op_attention = { .name = "attention",
                                    .cost = attention_cost,
                                    .terms = attention_terms,
                                    .sample = attention_sample };
+/* Of a cache that may have 16 bits: a row of its own, so that mixed precision, whose tensors others
+ * read too, leaves attention's in f32. */
+const vkt_op vkt__op_attention_cached = { .name = "attention_cached",
+                                          .n_in = 5,
+                                          .n_out = 2,
+                                          .narrow_in = 1u << VKT__ATT_K | 1u << VKT__ATT_V,
+                                          .shape = cached_shape,
+                                          .record = attention_record,
+                                          .kernel = attention_kernel,
+                                          .ref = vkt__attention_ref,
+                                          .cost = attention_cost,
+                                          .terms = attention_terms,
+                                          .sample = cached_sample };
 const vkt_op vkt__op_attention_delta = { .name = "attention_delta",
                                          .n_in = 2,
                                          .n_out = 1,
@@ -462,5 +498,7 @@ vkt_tensor *vkt_attention(vkt_graph *g, vkt_tensor *q, vkt_tensor *k, vkt_tensor
                                      .full = desc->full,
                                      .scale = desc->scale,
                                      .cap = desc->cap } };
-    return vkt__op(g, &vkt__op_attention, (vkt_tensor *[]) { q, k, v, docs, start }, 5, attr);
+    bool narrow = k && vkt_dtype_bytes(k->dtype) == 2;
+    return vkt__op(g, narrow ? &vkt__op_attention_cached : &vkt__op_attention,
+                   (vkt_tensor *[]) { q, k, v, docs, start }, 5, attr);
 }

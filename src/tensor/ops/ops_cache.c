@@ -1,6 +1,8 @@
-/* The cache row: new keys and values behind the old ones. Kernel cache_write.comp. */
+/* The cache row: new keys and values behind the old ones, in f32, f16 or bf16. Kernel
+ * cache_write.comp. */
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
 #include "tensor/ops/ops.h"
 
 enum { KEYS, VALUES, NEW_KEYS, NEW_VALUES, START };
@@ -17,6 +19,7 @@ static bool cache_write_shape(vkt_node *n)
                                     vkt__text(cache), vkt__text(x), column);
     }
     if (!vkt__shape_equal(n->in[KEYS]->shape, n->in[VALUES]->shape) ||
+        n->in[KEYS]->dtype != n->in[VALUES]->dtype ||
         !vkt__shape_equal(n->in[NEW_KEYS]->shape, n->in[NEW_VALUES]->shape))
         return vkt__shape_error(n, "keys %s and values %s must be alike", vkt__text(n->in[KEYS]),
                                 vkt__text(n->in[VALUES]));
@@ -28,6 +31,7 @@ static bool cache_write_shape(vkt_node *n)
 static void cache_write_record(vkt__rec *rec, const vkt_node *n)
 {
     vkt_shape cache = n->in[KEYS]->shape, x = n->in[NEW_KEYS]->shape;
+    bool narrow = vkt_dtype_bytes(n->in[KEYS]->dtype) == 2;
     struct cache_write_params p = { .keys = vkt__addr(rec, n->in[KEYS]),
                                     .values = vkt__addr(rec, n->in[VALUES]),
                                     .new_keys = vkt__addr(rec, n->in[NEW_KEYS]),
@@ -39,9 +43,10 @@ static void cache_write_record(vkt__rec *rec, const vkt_node *n)
                                     .W = x.d[2],
                                     .key_column = n->attr.cache.column[KEYS],
                                     .value_column = n->attr.cache.column[VALUES],
-                                    .n = x.d[0] * x.d[1] * cache.d[2] };
+                                    .n = x.d[0] * x.d[1] * cache.d[2] / (narrow ? 2 : 1) };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_TYPE_Y, vkt__type(n->in[KEYS]) } };
     vkt__dispatch(rec, VKT_SHADER_CACHE_WRITE, spec, VKT_COUNT(spec), &p, sizeof p,
                   (p.n + wg - 1ull) / wg);
 }
@@ -54,8 +59,8 @@ static void cache_write_ref(const vkt_node *n, double *const *in, double *const 
     for (uint32_t i = KEYS; i <= VALUES; i++)
         for (uint64_t row = 0; row < (uint64_t)x.d[0] * T; row++)
             for (uint64_t c = 0; c < C && start + row % T < P; c++)
-                in[i][(row / T * P + start + row % T) * C + c] =
-                    in[NEW_KEYS + i][row * x.d[2] + n->attr.cache.column[i] + c];
+                in[i][(row / T * P + start + row % T) * C + c] = vkt__round_to(
+                    n->in[i]->dtype, in[NEW_KEYS + i][row * x.d[2] + n->attr.cache.column[i] + c]);
 }
 
 static vkt_cost cache_write_cost(const vkt_node *n)
@@ -71,16 +76,19 @@ static const char *cache_write_sample(const vkt_op *op, vkt_graph *g, uint32_t i
         const char *name;
         uint32_t b, p, c, t, w, column[2], start;
         bool side_by_side; /* new keys and values in one tensor */
+        vkt_dtype type;
     } s[] = {
         { "one", 1, 1, 1, 1, 1, { 0, 0 }, 0, false },
         { "in the middle", 2, 9, 6, 3, 6, { 0, 0 }, 4, false },
         { "side by side", 2, 70, 8, 1, 24, { 8, 16 }, 69, true },
         { "past the end", 2, 5, 4, 4, 7, { 3, 1 }, 3, false },
+        { "f16, past the end", 2, 5, 4, 4, 7, { 3, 1 }, 3, false, VKT_F16 },
+        { "bf16, side by side", 2, 70, 8, 1, 24, { 8, 16 }, 69, true, VKT_BF16 },
     };
     if (i >= VKT_COUNT(s)) return NULL;
     vkt_shape cache = vkt_shape3(s[i].b, s[i].p, s[i].c), x = vkt_shape3(s[i].b, s[i].t, s[i].w);
-    vkt_tensor *k = vkt__sample(g, cache, VKT_F32, VKT_HINT_NORMAL, 0),
-               *v = vkt__sample(g, cache, VKT_F32, VKT_HINT_NORMAL, 0),
+    vkt_tensor *k = vkt__sample(g, cache, s[i].type, VKT_HINT_NORMAL, 0),
+               *v = vkt__sample(g, cache, s[i].type, VKT_HINT_NORMAL, 0),
                *new_k = vkt__sample(g, x, VKT_F32, VKT_HINT_NORMAL, 0),
                *new_v = s[i].side_by_side ? new_k : vkt__sample(g, x, VKT_F32, VKT_HINT_NORMAL, 0);
     vkt_cache_write(g, k, v, new_k, s[i].column[0], new_v, s[i].column[1],
@@ -91,6 +99,7 @@ static const char *cache_write_sample(const vkt_op *op, vkt_graph *g, uint32_t i
 const vkt_op vkt__op_cache_write = { .name = "cache_write",
                                      .n_in = 5,
                                      .mutates = 1u << KEYS | 1u << VALUES,
+                                     .narrow_in = 1u << KEYS | 1u << VALUES,
                                      .shape = cache_write_shape,
                                      .record = cache_write_record,
                                      .ref = cache_write_ref,

@@ -65,6 +65,7 @@ const vkt_op *const vkt__rows[] = {
     &vkt__op_gated_bwd,
     &vkt__op_cache_write,
     &vkt__op_attention,
+    &vkt__op_attention_cached,
     &vkt__op_attention_delta,
     &vkt__op_attention_bwd,
     &vkt__op_top_k,
