@@ -160,7 +160,7 @@ static void read_tensor(reader *r, vkt__arena *a, uint64_t alignment, vkt__gguf_
     out->type = (uint32_t)take(r, 4);
     *offset = take(r, 8);
     bool known = out->type < VKT_COUNT(tensor_types) && tensor_types[out->type].name;
-    t->dtype = known ? tensor_types[out->type].name : "?";
+    t->dtype = known ? tensor_types[out->type].name : vkt__arena_printf(a, "%u", out->type);
     if (known) {
         t->bytes = count / tensor_types[out->type].n * tensor_types[out->type].bytes;
         if ((t->rank ? dims[0] : 1) % tensor_types[out->type].n)

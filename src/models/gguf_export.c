@@ -299,6 +299,7 @@ static const char *wrong_experts(const exporter *e)
 {
     const vkt__hf_config *c = e->c;
     if (*c->experts_layers) return "layers without experts";
+    if (is_arch(e, "olmoe") && c->kv_heads != c->heads) return "fewer kv_heads than heads";
     if (c->experts_norm != is_arch(e, "qwen3moe"))
         return c->experts_norm ? "norm_topk_prob: true" : "norm_topk_prob: false";
     return NULL;

@@ -14,10 +14,12 @@
 #define DIR "test_gguf_base_tmp"
 #include "own_folder.h"
 
-#define SIZES                                                                                      \
-    "\"num_hidden_layers\": 2, \"num_attention_heads\": 4, \"num_key_value_heads\": 2, "           \
+#define SIZES_OF(kv_heads)                                                                         \
+    "\"num_hidden_layers\": 2, \"num_attention_heads\": 4, \"num_key_value_heads\": " kv_heads     \
+    ", "                                                                                           \
     "\"hidden_size\": 64, \"intermediate_size\": 96, \"max_position_embeddings\": 128, "           \
     "\"rms_norm_eps\": 1e-06, "
+#define SIZES SIZES_OF("2")
 #define BYTE_LEVEL "\"vocab_size\": 703, "
 
 static const struct {
@@ -70,7 +72,7 @@ static const struct {
       "\"norm_topk_prob\": true, \"tie_word_embeddings\": true}",
       "smollm2-small" },
     { "olmoe",
-      "{\"model_type\": \"olmoe\", " SIZES BYTE_LEVEL
+      "{\"model_type\": \"olmoe\", " SIZES_OF("4") BYTE_LEVEL
       "\"num_experts\": 4, \"num_experts_per_tok\": 3}",
       "smollm2-small" },
 };
@@ -90,20 +92,20 @@ static void copy(const char *from, const char *to)
 }
 
 /* A Hugging Face folder with random weights of that deviation. */
-static void make_folder(vkt__arena *a, size_t k, double scale)
+static void make_folder_of(vkt__arena *a, const char *name, const char *config,
+                           const char *tokenizer, double scale)
 {
-    const char *folder = in_dir(a, models[k].name, "");
+    const char *folder = in_dir(a, name, "");
     vkt__trained t;
     vkt__weights w;
     vkt_model *m;
     REQUIRE_OK(vkt__mkdirs(folder));
-    REQUIRE_OK(vkt__file_replace(in_dir(a, models[k].name, "config.json"), models[k].config,
-                                 strlen(models[k].config)));
-    copy(vkt__arena_printf(a, VKT_TEST_DIR "/golden/%s.json", models[k].tokenizer),
-         in_dir(a, models[k].name, "tokenizer.json"));
+    REQUIRE_OK(vkt__file_replace(in_dir(a, name, "config.json"), config, strlen(config)));
+    copy(vkt__arena_printf(a, VKT_TEST_DIR "/golden/%s.json", tokenizer),
+         in_dir(a, name, "tokenizer.json"));
     static const char settings[] = "{\"chat_template\": \"{{ messages[0]['content'] }}\"}";
-    REQUIRE_OK(vkt__file_replace(in_dir(a, models[k].name, "tokenizer_config.json"), settings,
-                                 sizeof settings - 1));
+    REQUIRE_OK(
+        vkt__file_replace(in_dir(a, name, "tokenizer_config.json"), settings, sizeof settings - 1));
     REQUIRE_OK(vkt__trained_open(folder, &t));
     vkt_model_desc desc = { .layers = t.config->layers,
                             .n_layers = t.config->n_layers,
@@ -118,11 +120,16 @@ static void make_folder(vkt__arena *a, size_t k, double scale)
             ((float *)w.model[i].data)[e] =
                 (float)(scale * vkt_rand_normal(5, VKT_RNG_TEST, (i << 32) + e));
     }
-    REQUIRE_OK(vkt__safetensors_write(in_dir(a, models[k].name, "model.safetensors"), w.model,
-                                      w.n_model, NULL, 0, NULL));
+    REQUIRE_OK(vkt__safetensors_write(in_dir(a, name, "model.safetensors"), w.model, w.n_model,
+                                      NULL, 0, NULL));
     vkt__weights_finish(&w);
     vkt_model_destroy(&m);
     vkt__trained_close(&t);
+}
+
+static void make_folder(vkt__arena *a, size_t k, double scale)
+{
+    make_folder_of(a, models[k].name, models[k].config, models[k].tokenizer, scale);
 }
 
 static uint64_t count(const vkt__st_tensor *t)
@@ -288,6 +295,29 @@ static void f16_has_an_end(void **state)
     vkt__arena_finish(&a);
 }
 
+/* llama.cpp's OLMoE has one norm for queries and for keys, as long. */
+static void olmoe_shares_no_keys(void **state)
+{
+    (void)state;
+    char *text;
+    size_t n;
+    static const char four[] = "\"num_key_value_heads\": 4";
+    vkt__arena a = { 0 };
+    size_t k = VKT_COUNT(models) - 1;
+    assert_string_equal(models[k].name, "olmoe");
+    REQUIRE_OK(vkt__file_read(DIR "/olmoe/config.json", 1 << 20, &text, &n));
+    char *at = strstr(text, four);
+    assert_non_null(at);
+    at[sizeof four - 2] = '2';
+    make_folder_of(&a, "olmoe2", text, models[k].tokenizer, 0.1);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export_gguf(DIR "/olmoe2", DIR "/olmoe2.gguf", VKT_EXPORT_F32), VKT_E_ARG);
+    REQUIRE_LOGGED("llama.cpp's olmoe does not support fewer kv_heads than heads");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    vkt__arena_finish(&a);
+    free(text);
+}
+
 /* ---- blocks ---- */
 
 /* Sums of what ggml 0.27's dequantize_row_* make of two blocks of these bytes. */
@@ -376,6 +406,42 @@ static void what_is_not_understood_is_named(void **state)
     }
 }
 
+/* A type of tensor by its number in ggml.h; an end of text that is no token, which is left out. */
+static void numbers_of_no_use_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t skip; /* a tensor's rank and one dimension; a value's type */
+        unsigned char low, high;
+        vkt_status st;
+        const char *says;
+    } cases[] = {
+        { "output_norm.weight", 4 + 8, 16, 0, VKT_E_FORMAT,
+          "tensor 'output_norm.weight' is of type 16, which is not read: F32, F16" },
+        { "tokenizer.ggml.bos_token_id", 4, 0, 255, VKT_OK,
+          "tokenizer.ggml.bos_token_id is 65280, but there are 703 tokens: it is left out" },
+    };
+    for (size_t k = 0; k < VKT_COUNT(cases); k++) {
+        char *data;
+        size_t n, at = 0, len = strlen(cases[k].name);
+        vkt__language l;
+        REQUIRE_OK(vkt__file_read(DIR "/llama3.gguf", 1 << 24, &data, &n));
+        while (at + len < n && memcmp(data + at, cases[k].name, len) != 0) at++;
+        assert_true(at + len < n);
+        at += len + cases[k].skip;
+        data[at] = (char)cases[k].low;
+        data[at + 1] = (char)cases[k].high;
+        REQUIRE_OK(vkt__file_replace(DIR "/bad.gguf", data, n));
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__language_open(DIR "/bad.gguf", &l), cases[k].st);
+        REQUIRE_LOGGED(cases[k].says);
+        vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+        vkt__language_close(&l);
+        free(data);
+    }
+}
+
 /* Cut at any place, or with any byte another: one line, or a model that can be read. */
 static void damage_is_refused(void **state)
 {
@@ -409,8 +475,10 @@ int main(void)
         cmocka_unit_test(types_are_near),
         cmocka_unit_test(q4_k_is_near),
         cmocka_unit_test(f16_has_an_end),
+        cmocka_unit_test(olmoe_shares_no_keys),
         cmocka_unit_test(blocks_are_ggmls),
         cmocka_unit_test(what_is_not_understood_is_named),
+        cmocka_unit_test(numbers_of_no_use_are_told),
         cmocka_unit_test(damage_is_refused),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);

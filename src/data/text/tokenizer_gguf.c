@@ -277,6 +277,21 @@ static uint32_t special(const reader *r, const char *key)
     return id >= 0 && id < r->n ? (uint32_t)id : VKT_NO_TOKEN;
 }
 
+/* What no token is can end no text: a file whose end is not there would go on for ever, unseen. All
+ * bits set stand for none. */
+static void tell_beyond(const reader *r)
+{
+    static const char *const keys[] = { "bos_token_id",     "eos_token_id", "padding_token_id",
+                                        "unknown_token_id", "eot_token_id", "eom_token_id" };
+    for (size_t i = 0; i < VKT_COUNT(keys); i++) {
+        double id = vkt__gguf_number(find(r, keys[i]), 0);
+        if (id >= (double)r->n && id < UINT32_MAX)
+            vkt_log(VKT_LOG_WARN, "data",
+                    "'%s': tokenizer.ggml.%s is %.0f, but there are %zu tokens: it is left out",
+                    vkt__show(r->g->name).s, keys[i], id, (size_t)r->n);
+    }
+}
+
 /* What ends a turn, as llama.cpp looks for it where no key says it. */
 static bool ends_turn(const token *t)
 {
@@ -344,6 +359,7 @@ vkt_status vkt__tokenizer_parse_gguf(const vkt__gguf *g, vkt_tokenizer **out)
     VKT_ASSERT(text);
     VKT_TRY(vkt__tokenizer_parse_json(text, strlen(text), g->name, out));
     (*out)->chat_settings = chat_settings(&r);
+    tell_beyond(&r);
 fail:
     json_decref(file);
     json_decref(r.vocab);
