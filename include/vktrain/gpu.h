@@ -67,8 +67,13 @@ typedef struct vkt_caps {
     bool fp16, int64, storage8, bf16, coopmat; /* shader types and matrix units that are present */
     uint32_t coopmat_f16[3],
         coopmat_bf16[3]; /* M, N, K of the matrix units' fragments, f32 sums; 0: none */
-    bool memory_model;   /* the Vulkan memory model, which matrix units need */
-    vkt_math math;       /* as requested in vkt_gpu_desc */
+    bool coopmat2;       /* matrices of any size on them: VK_NV_cooperative_matrix2 */
+    uint32_t coopmat2_f16[4],
+        coopmat2_bf16[4];   /* M, N, K that such sizes are multiples of; the invocations of the
+                               workgroup that holds them together, 0: a subgroup does */
+    uint32_t coopmat2_most; /* rows or columns of one */
+    bool memory_model;      /* the Vulkan memory model, which matrix units need */
+    vkt_math math;          /* as requested in vkt_gpu_desc */
     bool exact_split; /* math: fast splits fp32 into bf16 parts only, which have the same range */
     bool hands_over;  /* a CPU driver that runs dispatches on its own threads but could run them on
                          one: see vkt_gpu_desc.serial */

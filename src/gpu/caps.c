@@ -185,7 +185,9 @@ void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, ch
     };
     VkPhysicalDeviceVulkan12Features f12 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                              &f13 };
-    VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12, { 0 } };
+    VkPhysicalDeviceVulkan11Features f11 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+                                             &f12 };
+    VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f11, { 0 } };
     vkGetPhysicalDeviceFeatures2(phys, &f2);
     const VkPhysicalDeviceLimits *l = &p2.properties.limits;
 
@@ -222,6 +224,8 @@ void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, ch
     c->bf16 = has_extension(phys, "VK_KHR_shader_bfloat16");
     c->memory_model = f12.vulkanMemoryModel && f12.vulkanMemoryModelDeviceScope;
     c->coopmat = c->memory_model && has_extension(phys, "VK_KHR_cooperative_matrix");
+    c->coopmat2 = c->coopmat && f11.storageBuffer16BitAccess &&
+                  has_extension(phys, "VK_NV_cooperative_matrix2");
     if (c->coopmat || c->bf16) vkt__coopmat_query(instance, phys, c);
     c->compute_queue_family = compute_family(phys, &c->timestamp_bits);
     c->timestamp_ns = c->timestamp_bits ? l->timestampPeriod : 0;
@@ -264,6 +268,7 @@ static const cap_row rows[] = {
     { "int64", CAP_FLAG, CAP(int64), 0, "64-bit integers in shaders" },
     { "storage8", CAP_FLAG, CAP(storage8), 0, "8-bit loads in shaders" },
     { "coopmat", CAP_FLAG, CAP(coopmat), 0, "matrix units" },
+    { "coopmat2", CAP_FLAG, CAP(coopmat2), 0, "matrices of any size on them" },
     { "exact-split", CAP_FLAG, CAP(exact_split), 0,
       "math: fast splits into bf16 only, which has fp32's range (0: into fp16 too, for tests)" },
     { "subgroup-arith", CAP_FLAG, CAP(subgroup_arith), 0,
@@ -407,5 +412,7 @@ static vkt_status apply_one(const cap_row *row, uint64_t v, vkt_caps *caps)
 
 vkt_status vkt__caps_apply(const char *cap, vkt_caps *caps)
 {
-    return each_cap(cap, caps, apply_one);
+    vkt_status st = each_cap(cap, caps, apply_one);
+    caps->coopmat2 = caps->coopmat2 && caps->coopmat;
+    return st;
 }

@@ -25,7 +25,7 @@ static uint64_t caps_hash(const vkt_caps *c)
 {
     const uint32_t caps[] = { (uint32_t)c->klass, c->subgroup,       c->workgroup, c->shared_bytes,
                               c->int64,           c->subgroup_arith, c->coopmat,   c->math,
-                              c->exact_split,     c->storage8 };
+                              c->exact_split,     c->storage8,       c->coopmat2 };
     return vkt__hash(caps, sizeof caps, vkt__hash(c->uuid, 16, vkt__hash(c->driver_uuid, 16, 0)));
 }
 

@@ -11,7 +11,12 @@ void vkt__gpu_set_submit_ms(vkt_gpu *gpu, uint32_t ms)
 
 void vkt__gpu_drop_units(vkt_gpu *gpu)
 {
-    gpu->caps.coopmat = false;
+    gpu->caps.coopmat = gpu->caps.coopmat2 = false;
+}
+
+void vkt__gpu_drop_any_size(vkt_gpu *gpu)
+{
+    gpu->caps.coopmat2 = false;
 }
 
 bool vkt__gpu_first_time(vkt_gpu *gpu, uint32_t bit)
@@ -83,7 +88,10 @@ static vkt_status device_create(vkt_gpu *gpu)
     f12.bufferDeviceAddress = f12.timelineSemaphore = f12.scalarBlockLayout = VK_TRUE;
     f12.shaderFloat16 = c->fp16;
     f12.storageBuffer8BitAccess = c->storage8;
-    VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f12, { 0 } };
+    VkPhysicalDeviceVulkan11Features f11 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+                                             &f12 };
+    f11.storageBuffer16BitAccess = c->coopmat2;
+    VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f11, { 0 } };
     f2.features.shaderInt64 = c->int64;
 
     const char *extensions[8];
@@ -124,12 +132,11 @@ static vkt_status device_create(vkt_gpu *gpu)
 
     float priority = 1;
     vkt__coopmat_features matrix = { 0 };
-    matrix.matrix.on = c->coopmat;
-    matrix.bf16.type = c->bf16;
-    matrix.bf16.matrix = c->coopmat_bf16[0] > 0;
-    f13.pNext = vkt__coopmat_chain(&matrix, c->coopmat, c->bf16, f13.pNext);
+    vkt__coopmat_ask(&matrix, c);
+    f13.pNext = vkt__coopmat_chain(&matrix, c, f13.pNext);
     f12.vulkanMemoryModel = f12.vulkanMemoryModelDeviceScope = c->coopmat;
     if (c->coopmat) extensions[n_ext++] = "VK_KHR_cooperative_matrix";
+    if (c->coopmat2) extensions[n_ext++] = "VK_NV_cooperative_matrix2";
     if (c->bf16) extensions[n_ext++] = "VK_KHR_shader_bfloat16";
     VkDeviceQueueCreateInfo queue = {
         VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, c->compute_queue_family, 1, &priority

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "gpu/gpu_vk.h"
 
-typedef enum { TEXT, TYPE, FLAG, U32, MAYBE_U32, U64, FRAGMENT } field_type;
+typedef enum { TEXT, TYPE, FLAG, U32, MAYBE_U32, U64, FRAGMENT, MAYBE_SIZES } field_type;
 typedef struct {
     const char *name;
     field_type type;
@@ -48,6 +48,11 @@ static const field fields[] = {
     { "storage8", FLAG, AT(storage8), ANY },
     { "fragment_fp16", FRAGMENT, AT(coopmat_f16), 1, 256 }, /* of matrix units, M N K; []: none */
     { "fragment_bf16", FRAGMENT, AT(coopmat_bf16), 1, 256 },
+    /* Of matrices of any size: M N K, of which that is a multiple, and the invocations that hold
+     * one; []: none; missing in files of 0.1, too. */
+    { "any_size_fp16", MAYBE_SIZES, AT(coopmat2_f16), 0, 1024 },
+    { "any_size_bf16", MAYBE_SIZES, AT(coopmat2_bf16), 0, 1024 },
+    { "any_size_most", MAYBE_U32, AT(coopmat2_most), 0, 1 << 24 },
 };
 static const char note[] = "note"; /* where a file's numbers come from; not read */
 
@@ -58,10 +63,12 @@ static json_t *number(uint64_t v)
     return json_integer((json_int_t)VKT_MIN(v, (uint64_t)INT64_MAX));
 }
 
-static json_t *fragment(const uint32_t f[3])
+/* [] where there is none. */
+static json_t *sizes(const uint32_t *f, uint32_t n)
 {
-    return f[0] ? json_pack("[I, I, I]", (json_int_t)f[0], (json_int_t)f[1], (json_int_t)f[2])
-                : json_array();
+    json_t *j = json_array();
+    for (uint32_t i = 0; i < n && f[0]; i++) json_array_append_new(j, number(f[i]));
+    return j;
 }
 
 static json_t *value_of(const field *f, const vkt_caps *c)
@@ -80,7 +87,8 @@ static json_t *value_of(const field *f, const vkt_caps *c)
     case U64:
         return number(*(const uint64_t *)at);
     case FRAGMENT:
-        return fragment(at);
+    case MAYBE_SIZES:
+        return sizes(at, (uint32_t)(f->bytes / sizeof(uint32_t)));
     }
     return NULL;
 }
@@ -145,23 +153,26 @@ static vkt_status read_type(const reader *r, const json_t *j)
     return refuse(r, "'type' must be one of discrete, integrated, virtual, cpu, other");
 }
 
-static vkt_status read_fragment(const reader *r, const field *f, const json_t *j)
+static vkt_status read_sizes(const reader *r, const field *f, const json_t *j)
 {
     uint32_t *out = (uint32_t *)(void *)((char *)r->c + f->at);
-    bool good = json_is_array(j) && (json_array_size(j) == 0 || json_array_size(j) == 3);
-    for (size_t i = 0; good && i < json_array_size(j); i++) {
+    size_t n = json_array_size(j), all = f->bytes / sizeof *out;
+    bool good = json_is_array(j) && (n == 0 || n == all);
+    for (size_t i = 0; good && i < n; i++) {
         uint64_t v;
-        good = in_range(json_array_get(j, i), f, &v) && (v & (v - 1)) == 0;
+        good = in_range(json_array_get(j, i), f, &v) && (v & (v - 1)) == 0 && (v || i == 3);
         out[i] = (uint32_t)v;
     }
-    return good ? VKT_OK : refuse(r, "'%s' must be [] or three powers of two up to 256", f->name);
+    return good ? VKT_OK
+                : refuse(r, "'%s' must be [] or %s powers of two up to %" PRIu64, f->name,
+                         all == 3 ? "three" : "four", f->max);
 }
 
 static vkt_status read_field(const reader *r, const field *f, const json_t *j)
 {
     void *at = (char *)r->c + f->at;
     uint64_t v;
-    if (!j && f->type == MAYBE_U32) return VKT_OK; /* 0 */
+    if (!j && (f->type == MAYBE_U32 || f->type == MAYBE_SIZES)) return VKT_OK; /* 0 */
     if (!j) return refuse(r, "'%s' is missing", f->name);
     switch (f->type) {
     case TEXT:
@@ -169,7 +180,8 @@ static vkt_status read_field(const reader *r, const field *f, const json_t *j)
     case TYPE:
         return read_type(r, j);
     case FRAGMENT:
-        return read_fragment(r, f, j);
+    case MAYBE_SIZES:
+        return read_sizes(r, f, j);
     case FLAG:
         if (!json_is_boolean(j)) return refuse(r, "'%s' must be true or false", f->name);
         *(bool *)at = json_is_true(j);
@@ -227,6 +239,8 @@ static vkt_status check_sense(const reader *r)
         return refuse(r, "'unified' is true, but a discrete device has its own memory");
     if ((c->coopmat_f16[0] && !c->fp16) || (c->coopmat_bf16[0] && !c->bf16))
         return refuse(r, "a matrix unit has a type that the device lacks ('fp16', 'bf16')");
+    if ((c->coopmat2_f16[0] && !c->coopmat_f16[0]) || (c->coopmat2_bf16[0] && !c->coopmat_bf16[0]))
+        return refuse(r, "matrices of any size have a type for which there is no fragment");
     return VKT_OK;
 }
 
@@ -255,6 +269,7 @@ static vkt_status read_profile(const reader *r, const json_t *root)
         VKT_TRY(read_field(r, &fields[i], json_object_get(profile, fields[i].name)));
     VKT_TRY(check_sense(r));
     r->c->coopmat = r->c->memory_model = r->c->coopmat_f16[0] || r->c->coopmat_bf16[0];
+    r->c->coopmat2 = r->c->coopmat2_f16[0] || r->c->coopmat2_bf16[0];
     vkt__caps_complete(r->c);
 fail:
     return st;

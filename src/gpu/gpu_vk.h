@@ -175,11 +175,33 @@ typedef struct vkt__coopmat_features {
         void *pNext;
         VkBool32 type, dot, matrix;
     } bf16;
+    struct {
+        VkStructureType sType;
+        void *pNext;
+        VkBool32 workgroup, any_size, reductions, conversions, per_element, layouts, blocks;
+    } matrix2;
 } vkt__coopmat_features;
-/* Those asked for, before `next`, for a query or a device's creation. */
-void *vkt__coopmat_chain(vkt__coopmat_features *f, bool matrix, bool bf16, void *next);
-/* Completes c->coopmat, c->bf16, the fragments' sizes; expects the extensions' presence in them. */
+/* Those of the extensions that c has, before `next`, for a query or a device's creation. */
+void *vkt__coopmat_chain(vkt__coopmat_features *f, const vkt_caps *c, void *next);
+/* Completes c->coopmat, c->coopmat2, c->bf16, the fragments' sizes; expects the extensions'
+ * presence in them. */
 void vkt__coopmat_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c);
+/* The features that kernels use: enabled where the device has them. */
+void vkt__coopmat_ask(vkt__coopmat_features *f, const vkt_caps *c);
+/* A row of the extension's table of what the sizes of matrices must be multiples of. */
+typedef struct vkt__matrix_size {
+    VkStructureType sType;
+    void *pNext;
+    uint32_t m, n, k;
+    int32_t a, b, c, result;
+    VkBool32 saturating;
+    int32_t scope;
+    uint32_t invocations;
+} vkt__matrix_size;
+/* Completes c->coopmat2 and what is said of it from the table. whole: workgroups hold matrices,
+ * whose layouts are known, and have at most so many invocations; 0: subgroups hold them, which is
+ * of use on CPU drivers only, to test with. */
+void vkt__coopmat2_sizes(const vkt__matrix_size *sizes, uint32_t n, uint32_t whole, vkt_caps *c);
 
 /* cache.c */
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);

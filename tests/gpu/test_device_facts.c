@@ -100,6 +100,40 @@ static void subgroups_serve_with_all_that_kernels_use(void **state)
     assert_false(vkt__subgroups_serve(&p));
 }
 
+/* Matrices of any size: of the rows of a driver's table the finest that kernels can use. */
+static void matrix_sizes_are_of_f32_sums_and_our_workgroups(void **state)
+{
+    (void)state;
+    enum { HALF = 0, FLOAT = 1, S8 = 3, BF16 = 1000141000, WORKGROUP = 2, SUBGROUP = 3 };
+    const vkt__matrix_size sizes[] = {
+        { 0, NULL, 16, 16, 16, HALF, HALF, FLOAT, FLOAT, 0, SUBGROUP, 0 },
+        { 0, NULL, 8, 8, 8, HALF, HALF, HALF, HALF, 0, WORKGROUP, 256 },
+        { 0, NULL, 64, 32, 16, HALF, HALF, FLOAT, FLOAT, 0, WORKGROUP, 256 },
+        { 0, NULL, 32, 32, 16, HALF, HALF, FLOAT, FLOAT, 0, WORKGROUP, 256 },
+        { 0, NULL, 32, 16, 16, HALF, HALF, FLOAT, FLOAT, 0, WORKGROUP, 128 },
+        { 0, NULL, 16, 16, 16, HALF, HALF, FLOAT, FLOAT, 1, WORKGROUP, 256 },
+        { 0, NULL, 16, 16, 16, S8, S8, FLOAT, FLOAT, 0, WORKGROUP, 256 },
+        { 0, NULL, 32, 32, 32, BF16, BF16, FLOAT, FLOAT, 0, WORKGROUP, 256 },
+    };
+    const uint32_t f16[] = { 32, 32, 16, 256 }, bf16[] = { 32, 32, 32, 256 },
+                   subgroups[] = { 16, 16, 16, 0 }, none[4] = { 0 };
+    vkt_caps c = { .fp16 = true, .coopmat_bf16 = { 16, 16, 16 }, .coopmat2 = true };
+    vkt__coopmat2_sizes(sizes, VKT_COUNT(sizes), 1024, &c);
+    assert_true(c.coopmat2);
+    assert_memory_equal(c.coopmat2_f16, f16, sizeof f16);
+    assert_memory_equal(c.coopmat2_bf16, bf16, sizeof bf16);
+    c = (vkt_caps) { .type = VKT_GPU_CPU, .fp16 = true, .coopmat_bf16 = { 16, 16, 16 } };
+    vkt__coopmat2_sizes(sizes, VKT_COUNT(sizes), 0, &c);
+    assert_memory_equal(c.coopmat2_f16, subgroups, sizeof subgroups);
+    assert_memory_equal(c.coopmat2_bf16, none, sizeof none);
+    c = (vkt_caps) { .type = VKT_GPU_DISCRETE, .fp16 = true, .coopmat2 = true };
+    vkt__coopmat2_sizes(sizes, VKT_COUNT(sizes), 0, &c); /* an element at a time is for tests */
+    assert_false(c.coopmat2 || c.coopmat2_f16[0]);
+    c = (vkt_caps) { .fp16 = true, .coopmat2 = true };
+    vkt__coopmat2_sizes(sizes, VKT_COUNT(sizes), 128, &c); /* workgroups that are too small */
+    assert_false(c.coopmat2 || c.coopmat2_f16[0]);
+}
+
 /* Shaders count in 32 bits, of which drivers take one for the sign. */
 static void tensors_past_2_to_the_31_are_refused(void **state)
 {
@@ -168,6 +202,7 @@ int main(void)
         cmocka_unit_test(clocks_wrap_at_their_valid_bits),
         cmocka_unit_test(a_queue_with_a_clock_is_preferred),
         cmocka_unit_test(subgroups_serve_with_all_that_kernels_use),
+        cmocka_unit_test(matrix_sizes_are_of_f32_sums_and_our_workgroups),
         cmocka_unit_test(tensors_past_2_to_the_31_are_refused),
         cmocka_unit_test(shaders_ask_for_uniform_control_flow),
     };

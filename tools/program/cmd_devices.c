@@ -119,8 +119,9 @@ static void print_device(const vkt_gpu_info *d, bool used)
     if (c->cores) printf("%u cores, ", c->cores);
     printf("%u lanes, workgroups of %u, %s shared memory\n", c->subgroup, c->workgroup,
            cli_bytes(c->shared_bytes));
-    printf("      numbers   fp32%s; matrix units: %s\n",
-           c->fp16 || c->bf16 || c->int64 ? features(c) : "", units(c));
+    printf("      numbers   fp32%s; matrix units: %s%s\n",
+           c->fp16 || c->bf16 || c->int64 ? features(c) : "", units(c),
+           c->coopmat2 ? ", of any size" : "");
     printf("      uuid      %s\n", uuid_text(c->uuid));
     if (d->usable)
         printf("      %susable%s\n", cli_color(stdout, CLI_GREEN), plain);

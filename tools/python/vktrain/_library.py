@@ -89,7 +89,9 @@ class Caps(Structure):
                 ("heap_bytes", c_uint64), ("budget_bytes", c_uint64), ("memory_budget", c_bool),
                 ("unified", c_bool), ("fp16", c_bool), ("int64", c_bool), ("storage8", c_bool),
                 ("bf16", c_bool), ("coopmat", c_bool), ("coopmat_f16", c_uint32 * 3),
-                ("coopmat_bf16", c_uint32 * 3), ("memory_model", c_bool), ("math", c_int),
+                ("coopmat_bf16", c_uint32 * 3), ("coopmat2", c_bool),
+                ("coopmat2_f16", c_uint32 * 4), ("coopmat2_bf16", c_uint32 * 4),
+                ("coopmat2_most", c_uint32), ("memory_model", c_bool), ("math", c_int),
                 ("exact_split", c_bool), ("hands_over", c_bool), ("timestamp_ns", c_double),
                 ("timestamp_bits", c_uint32), ("submit_ms", c_uint32),
                 ("compute_queue_family", c_uint32)]
