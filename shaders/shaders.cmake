@@ -173,6 +173,9 @@ set(shader_includes -I ${CMAKE_CURRENT_SOURCE_DIR}/shaders -I ${CMAKE_CURRENT_SO
 set(SHADERS_MATRIX_UNITS
   matmul/matmul_coopmat.float16
   matmul/matmul_coopmat.bfloat16
+  matmul/matmul_matrix2.float16
+  matmul/matmul_matrix2.bfloat16
+  matmul/matmul_matrix2.elements
   matmul/matmul_split.float16
   matmul/matmul_split.bfloat16
   conv/conv_matrix.float16

@@ -6,6 +6,7 @@
  *   .wide      of matmul_rows: f32 by twos, in the same way
  *   .half      16-bit operands, f16 or bf16 by a constant, two to a 32-bit word; sums are f32
  *   .float16, .bfloat16   operands of matrix units: their type must be known when the shader is compiled
+ *   .elements  of matmul_matrix2: float16, without what CPU drivers lack, an element at a time
  * A name's ending says what of the op it computes, or how:
  *   _bwd       the gradient of the input; _dw, _dq, _dkv that of a filter or weight, of queries, of keys and values
  *   _sums, _total, _finish, _sum   parts of a sum over rows or slices; the parts added up, in order
@@ -13,7 +14,7 @@
  *   _online    a long row's largest number and its sum are found in one walk (softmax_xent)
  *   _rows, _row, _block   for CPU drivers: a subgroup's tile of rows; one row; what neither unrolls nor shuffles
  *   _tiled, _vec          for GPUs: a workgroup's tile through shared memory; one row
- *   _coopmat, _split      on matrix units: 16-bit operands; f32 ones in 16-bit pieces
+ *   _coopmat, _matrix2, _split   on matrix units: 16-bit operands in fragments, in matrices of any size; f32 ones in 16-bit pieces
  *   _naive     one invocation an element: the simplest, right everywhere
  * .glsl files are included: lib/ by all, NAME.glsl by the family that it is called after. */
 #extension GL_EXT_buffer_reference : require

@@ -2,13 +2,7 @@
  * CM x CN x CK, which belong to a subgroup of LANES. */
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
-#ifdef BFLOAT16
-#extension GL_EXT_bfloat16 : require
-#define operand bfloat16_t
-#else
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#define operand float16_t
-#endif
+#include "operand.glsl"
 #include "half.glsl"
 
 layout(constant_id = VKT_SPEC_LANES) const uint LANES = 32;

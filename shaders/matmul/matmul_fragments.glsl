@@ -2,10 +2,8 @@
  * workgroup computes a BM x BN tile, BK steps of k at a time; each subgroup a WM x WN share as fragments of the device's
  * CM x CN x CK. */
 #include "units.glsl"
+#include "matmul_order.glsl"
 
-layout(constant_id = VKT_SPEC_BM) const uint BM = 64;
-layout(constant_id = VKT_SPEC_BN) const uint BN = 64;
-layout(constant_id = VKT_SPEC_BK) const uint BK = 32;
 layout(constant_id = VKT_SPEC_WM) const uint WM = 32;
 layout(constant_id = VKT_SPEC_WN) const uint WN = 32;
 layout(constant_id = VKT_SPEC_TURN_A) const uint TURN_A = 0;
@@ -21,17 +19,9 @@ const bool A_LIES_ALONG_K = TURN_A != 0 || LAYOUT != 2, B_LIES_ALONG_K = TURN_B 
 /* Of 16-bit elements in shared memory, as rows lie there: vectors of 8, padded by one. */
 const uint A_ROWS = A_LIES_ALONG_K ? BM : BK, A_LEN = (A_LIES_ALONG_K ? BK : BM) / 8, A_STRIDE = A_LEN + 1;
 const uint B_ROWS = B_LIES_ALONG_K ? BN : BK, B_LEN = (B_LIES_ALONG_K ? BK : BN) / 8, B_STRIDE = B_LEN + 1;
-const uint BAND = 8; /* rows of tiles walked together, for the L2 cache */
 
 shared float sc[SUBGROUPS * CM * CN];
 fragment_sums acc[FM * FN];
-
-/* Where tile g of tiles_m x tiles_n begins. */
-uvec2 tile_at(uint g, uint tiles_m, uint tiles_n)
-{
-    uint band = g / (BAND * tiles_n) * BAND, in_band = g % (BAND * tiles_n), height = min(tiles_m - band, BAND);
-    return uvec2((band + in_band % height) * BM, in_band / height * BN);
-}
 
 /* Row or column of the tile's own with which this subgroup's share begins. */
 uvec2 share_at()

@@ -32,7 +32,7 @@ static const struct {
 
 static char letter(uint32_t kernel)
 {
-    return (char)('a' + kernel - 1);
+    return kernel <= 26 ? (char)('a' + kernel - 1) : (char)('A' + kernel - 27);
 }
 
 static void legend(vkt__str *s, const char *what, const char *(*name)(uint32_t))

@@ -382,6 +382,36 @@ static void matrix_units_are_tried_before_they_are_used(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+/* So are those of any size, without which the other kernels stay. Fragments that no kernel of those
+ * has leave these alone here. */
+static void matrices_of_any_size_are_tried_before_they_are_used(void **state)
+{
+    (void)state;
+    for (uint32_t fails = 0; fails <= 1; fails++) {
+        vkt_gpu *gpu = device(true);
+        vkt_caps *caps = (vkt_caps *)(uintptr_t)vkt_gpu_caps(gpu);
+        if (!caps->coopmat2 || !caps->coopmat2_f16[0]) {
+            vkt_gpu_destroy(&gpu);
+            skip();
+        }
+        caps->klass = VKT_GPU_CLASS_NVIDIA;
+        caps->coopmat_f16[0] = 256;
+        TEST_LOG_CAPTURE();
+        vkt__gpu_fail_pipeline(fails);
+        REQUIRE_OK(vkt__units_check(gpu, VKT_F16));
+        vkt__gpu_fail_pipeline(0);
+        assert_true(caps->coopmat && caps->coopmat2 == !fails);
+        assert_int_equal(vkt_gpu_get_stats(gpu).n_pipelines, fails ? 0 : 3); /* a layout each */
+        if (fails)
+            REQUIRE_LOGGED("matrices of any size on the device's matrix units are not used: kernel "
+                           "matrix2.128x128 for f16 products");
+        else
+            assert_string_equal(test_log, "");
+        vkt_gpu_destroy(&gpu);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
 static void attention_is_tried_before_it_is_used(void **state)
 {
     (void)state;
@@ -458,6 +488,7 @@ int main(void)
         cmocka_unit_test(a_kernel_whose_bits_change_is_not_used),
         cmocka_unit_test(a_kernel_that_ended_the_program_is_left_out),
         cmocka_unit_test(matrix_units_are_tried_before_they_are_used),
+        cmocka_unit_test(matrices_of_any_size_are_tried_before_they_are_used),
         cmocka_unit_test(attention_is_tried_before_it_is_used),
     };
     return cmocka_run_group_tests_name("tune", tests, setup, clean);

@@ -271,6 +271,10 @@ static void what_is_no_profile_is_refused(void **state)
         { "\"fragment_bf16\": []", "\"fragment_bf16\": [16, 16, 16]",
           "a type that the device lacks" },
         { "\"fragment_fp16\": []", "\"fragment_fp16\": [16, 16]", "must be [] or three powers" },
+        { "\"fragment_fp16\": []", "\"fragment_fp16\": [], \"any_size_fp16\": [8, 8, 8]",
+          "'any_size_fp16' must be [] or four powers of two up to 1024" },
+        { "\"fragment_fp16\": []", "\"fragment_fp16\": [], \"any_size_fp16\": [8, 8, 8, 256]",
+          "for which there is no fragment" },
         { "\"name\": \"AMD Radeon RX 6600 (RADV NAVI23)\"", "\"name\": 7",
           "'name' must be text of at most 255 bytes" },
         { "{", "[", "line " },
@@ -293,6 +297,65 @@ static void what_is_no_profile_is_refused(void **state)
         vkt__str_finish(&s);
     }
     free(text);
+}
+
+static uint32_t kernel_named(const char *name)
+{
+    uint32_t k = 1;
+    while (strcmp(vkt__matmul_kernel_name(k), name) != 0) k++;
+    return k;
+}
+
+/* Matrices of any size, which no driver has been seen to hold: the table never takes them, timing
+ * may, and a choice that was timed is taken where they are, of tensors that begin at whole vectors.
+ */
+static void matrices_of_any_size_are_taken_only_by_timing(void **state)
+{
+    (void)state;
+    static const uint32_t size[4] = { 32, 32, 16, 256 };
+    const uint32_t k128 = kernel_named("matrix2.128x128"), k256 = kernel_named("matrix2.256x128");
+    char key[40];
+    vkt_caps c, again;
+    vkt_gpu *gpu;
+    read_device("h200", &c);
+    assert_false(c.coopmat2);
+    memcpy(c.coopmat2_f16, size, sizeof size);
+    memcpy(c.coopmat2_bf16, size, sizeof size);
+    c.coopmat2 = true;
+    c.coopmat2_most = 256;
+    char *text = vkt_caps_profile(&c);
+    REQUIRE_OK(vkt__file_replace(DIR "/any.json", text, strlen(text)));
+    REQUIRE_OK(vkt__caps_read_profile(DIR "/any.json", &again));
+    assert_memory_equal(&c, &again, sizeof c);
+    vkt_free(text);
+    for (int l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN; l++) {
+        const vkt__product p = { (vkt_layout)l, 4096, 4095, 777, VKT_BF16, VKT_BF16, 0 },
+                           f32 = { (vkt_layout)l, 4096, 4096, 768, VKT_F32, VKT_F32, 0 };
+        uint32_t table = vkt__matmul_table(&c, &p);
+        assert_false(vkt__matmul_of_any_size(table));
+        assert_false(vkt__matmul_fits(k128, &c, &f32));
+        assert_true(vkt__matmul_is_candidate(k128, &c, &p, false));
+        vkt__matmul_launch launch = vkt__matmul_prepare(k256, &c, &p, 1, VKT_ACT_NONE, 0, 16, 32);
+        assert_int_equal(launch.shader, VKT_SHADER_MATMUL_MATRIX2_BFLOAT16);
+        assert_true(launch.groups == 16 * 32 && launch.spec[0].value == 256);
+        launch = vkt__matmul_prepare(k256, &c, &p, 1, VKT_ACT_NONE, 0, 2, 32);
+        assert_int_equal(launch.shader,
+                         vkt__matmul_prepare(table, &c, &p, 1, VKT_ACT_NONE, 0, 2, 32).shader);
+        REQUIRE_OK(vkt__gpu_plan(&c, &gpu));
+        vkt__choice_set(gpu, vkt__matmul_key(&p, key), "matrix2.128x128");
+        assert_int_equal(vkt__matmul_choose(gpu, &p), k128);
+        vkt__gpu_drop_any_size(gpu);
+        assert_int_equal(vkt__matmul_choose(gpu, &p), table);
+        vkt_gpu_destroy(&gpu);
+    }
+    const vkt__product p = { VKT_LAYOUT_NT, 4096, 4096, 768, VKT_F16, VKT_F16, 0 };
+    c.coopmat2_most = 128;
+    assert_true(vkt__matmul_fits(k128, &c, &p) && !vkt__matmul_fits(k256, &c, &p));
+    c.coopmat2_f16[0] = 256;
+    assert_false(vkt__matmul_fits(k128, &c, &p));
+    memcpy(c.coopmat2_f16, size, sizeof size);
+    c.klass = VKT_GPU_CLASS_GENERIC;
+    assert_false(vkt__matmul_is_candidate(k128, &c, &p, true));
 }
 
 static void a_device_that_only_plans_runs_nothing(void **state)
@@ -408,6 +471,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiles_are_written_as_they_are_read),
         cmocka_unit_test(what_is_no_profile_is_refused),
+        cmocka_unit_test(matrices_of_any_size_are_taken_only_by_timing),
         cmocka_unit_test(a_device_that_only_plans_runs_nothing),
         cmocka_unit_test(flat_buffers_are_cut_between_parameters),
         cmocka_unit_test(real_gpus_get_these_kernels),

@@ -161,6 +161,17 @@ static vkt_status dropped(vkt_gpu *gpu, const char *name, const char *what, vkt_
     return VKT_OK;
 }
 
+/* Matrices of any size are another extension's, and few kernels': the rest stays. */
+static vkt_status dropped_any_size(vkt_gpu *gpu, const char *name, vkt_dtype type, const char *why)
+{
+    vkt__gpu_drop_any_size(gpu);
+    vkt_log(VKT_LOG_WARN, "units",
+            "matrices of any size on the device's matrix units are not used: kernel %s for %s "
+            "products: %s",
+            name, vkt_dtype_name(type), why);
+    return VKT_OK;
+}
+
 static vkt_status check_products(vkt_gpu *gpu, vkt_dtype type)
 {
     vkt_status st = VKT_OK;
@@ -171,9 +182,13 @@ static vkt_status check_products(vkt_gpu *gpu, vkt_dtype type)
             const trial t = { &vkt__op_matmul, (vkt_layout)l, type, k };
             const char *name = vkt__matmul_kernel_name(k);
             if (!vkt__matmul_on_units(k) || !vkt__matmul_fits(k, vkt_gpu_caps(gpu), &p)) continue;
+            if (vkt__matmul_is_foreign(k, vkt_gpu_caps(gpu))) continue;
             vkt__matmul_key(&p, key);
             VKT_TRY(check_kernel(gpu, &t, name, key, why));
-            if (*why) return dropped(gpu, name, "products", type, why);
+            if (*why && !vkt__matmul_of_any_size(k))
+                return dropped(gpu, name, "products", type, why);
+            if (*why) VKT_TRY(dropped_any_size(gpu, name, type, why));
+            *why = 0;
         }
 fail:
     return st;

@@ -34,6 +34,8 @@ bool vkt__matmul_splits(uint32_t kernel);
 bool vkt__matmul_can_split(const vkt_caps *caps);
 /* Whether it multiplies 16-bit operands on matrix units. */
 bool vkt__matmul_on_units(uint32_t kernel);
+/* And holds matrices of any size there. */
+bool vkt__matmul_of_any_size(uint32_t kernel);
 /* Roundings of a sum of K products, for vkt__tol. A split product is off by at most 2^-22 of
  * itself, independently of the others, so their sum by that of its root sum square, which vkt__tol
  * counts in: 2^-24 * 2 (sqrt(K) + 2). */

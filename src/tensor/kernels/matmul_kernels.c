@@ -35,6 +35,10 @@ static const vkt__mm_tile tiles[] = {
     { "matrix.64x64.16x32", &vkt__mm_matrix, 64, 64, 32, 16, 32 },
     { "matrix.64x64.16x16", &vkt__mm_matrix, 64, 64, 32, 16, 16 },
     { "matrix.128x128", &vkt__mm_matrix, 128, 128, 32, 64, 64 },
+    { "matrix2.128x128", &vkt__mm_matrix2, 128, 128, 64, 64, 32 },
+    { "matrix2.128x256", &vkt__mm_matrix2, 128, 256, 64, 64, 64 },
+    { "matrix2.256x128", &vkt__mm_matrix2, 256, 128, 64, 64, 64 },
+    { "matrix2.128x256x32", &vkt__mm_matrix2, 128, 256, 32, 64, 64 },
     { "split.32x32", &vkt__mm_split, 32, 32, 16, 16, 16 },
     { "split.32x32.8x16", &vkt__mm_split, 32, 32, 16, 8, 16 },
     { "split.64x64", &vkt__mm_split, 64, 64, 16, 32, 32 },
@@ -144,7 +148,13 @@ bool vkt__matmul_can_split(const vkt_caps *caps)
 
 bool vkt__matmul_on_units(uint32_t kernel)
 {
-    return kernel > 0 && kernel < VKT_COUNT(tiles) && tiles[kernel].family == &vkt__mm_matrix;
+    return kernel > 0 && kernel < VKT_COUNT(tiles) &&
+           (tiles[kernel].family == &vkt__mm_matrix || tiles[kernel].family == &vkt__mm_matrix2);
+}
+
+bool vkt__matmul_of_any_size(uint32_t kernel)
+{
+    return kernel > 0 && kernel < VKT_COUNT(tiles) && tiles[kernel].family == &vkt__mm_matrix2;
 }
 
 double vkt__matmul_terms(uint32_t kernel, uint32_t K)
@@ -281,6 +291,8 @@ vkt__matmul_launch vkt__matmul_prepare(uint32_t kernel, const vkt_caps *caps, co
                                        uint32_t slices, uint32_t act, uint64_t a, uint64_t b,
                                        uint64_t c)
 {
+    if (tiles[kernel].family->whole_vectors && (a | b | c) % 16)
+        kernel = vkt__matmul_table(caps, p);
     vkt__mm_tile t = tile_of(kernel, caps, p);
     const vkt__mm_job j = {
         .caps = caps, .p = p, .a = a, .b = b, .c = c, .products = VKT_MAX(p->batch, slices)

@@ -1,5 +1,6 @@
-/* Matmul families for matrix units: 16-bit operands as they are (matmul_coopmat.comp), f32 ones as
- * sums of 16-bit pieces (matmul_split.comp). */
+/* Matmul families for matrix units: 16-bit operands as they are, in the units' fragments
+ * (matmul_coopmat.comp) or in matrices of any size (matmul_matrix2.comp), f32 ones as sums of
+ * 16-bit pieces (matmul_split.comp). */
 #include "tensor/graph/workgroup.h"
 #include "tensor/kernels/matmul_family.h"
 
@@ -146,6 +147,65 @@ static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_laun
     vkt__mm_add(l, loads, VKT_COUNT(loads));
     if (vkt__mm_is_16bit(p)) vkt__mm_add(l, slices, VKT_COUNT(slices));
 }
+
+/* ---- matrices of any size: the driver's work is what a kernel does above ---- */
+
+static const uint32_t *any_size_of(const vkt_caps *caps, const vkt__product *p)
+{
+    return p->in == VKT_BF16 ? caps->coopmat2_bf16 : caps->coopmat2_f16;
+}
+
+/* Where a subgroup holds a matrix, twice the least in one direction: for tests on CPU drivers,
+ * which take seconds to compile what is larger. */
+static vkt__mm_tile any_size_tile(vkt__mm_tile t, const vkt_caps *caps, const vkt__product *p)
+{
+    const uint32_t *g = any_size_of(caps, p);
+    if (g[3]) return t;
+    t.rows = t.thread_rows = g[0];
+    t.columns = t.thread_columns = 2 * g[1];
+    t.steps = g[2];
+    return t;
+}
+
+/* C of 16 bits leaves as if it were A: its columns are steps, too. */
+static bool any_size_fits(const vkt__mm_tile *row, const vkt_caps *caps, const vkt__product *p)
+{
+    const uint32_t *g = any_size_of(caps, p);
+    if (!caps->coopmat2 || !g[0]) return false;
+    vkt__mm_tile t = any_size_tile(*row, caps, p);
+    uint32_t threads = vkt__mm_threads(&t) * caps->subgroup;
+    bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
+    return fixed && t.rows % g[0] == 0 && t.columns % g[1] == 0 && t.steps % g[2] == 0 &&
+           t.columns % g[2] == 0 && VKT_MAX(t.rows, t.columns) <= caps->coopmat2_most &&
+           threads <= caps->workgroup && (!g[3] || threads == g[3]);
+}
+
+static void any_size_launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_launch *l)
+{
+    const vkt__product *p = j->p;
+    bool clamped = p->M % t->rows || p->N % t->columns || p->K % t->steps;
+    const vkt__constant tile[] = { { VKT_SPEC_BM, t->rows },
+                                   { VKT_SPEC_BN, t->columns },
+                                   { VKT_SPEC_BK, t->steps },
+                                   { VKT_SPEC_VEC_A, vkt__mm_row_a(p) % 8 == 0 },
+                                   { VKT_SPEC_VEC_B, vkt__mm_row_b(p) % 8 == 0 },
+                                   { VKT_SPEC_CLAMPED, clamped } };
+    l->shader = !any_size_of(j->caps, p)[3] ? VKT_SHADER_MATMUL_MATRIX2_ELEMENTS
+                : p->in == VKT_BF16         ? VKT_SHADER_MATMUL_MATRIX2_BFLOAT16
+                                            : VKT_SHADER_MATMUL_MATRIX2_FLOAT16;
+    l->spec[VKT__MM_WORKGROUP].value = vkt__mm_threads(t) * j->caps->subgroup;
+    vkt__mm_add(l, tile, VKT_COUNT(tile));
+}
+
+/* Never timed by us, nor even compiled by such a device's driver: no row of the table has it. */
+const vkt__mm_family vkt__mm_matrix2 = { .half = VKT_SHADER_MATMUL_MATRIX2_FLOAT16,
+                                         .classes = VKT__NVIDIA,
+                                         .width = 1,
+                                         .crosses_rows = true,
+                                         .whole_vectors = true,
+                                         .fits = any_size_fits,
+                                         .tile = any_size_tile,
+                                         .launch = any_size_launch };
 
 /* Which of a family's two shaders it is, the launch decides. */
 const vkt__mm_family vkt__mm_matrix = { .half = VKT_SHADER_MATMUL_COOPMAT_FLOAT16,
