@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A small model is taught five facts through the chat path and answers them: in `vktrain chat`, in `generate --chat`, from the
-# exported folder, and, where VKT_LAB_PYTHON names a Python with transformers, there (tools/compare/chat_facts.py). Each answer ends
-# with the model's end token. usage: test_chat.sh PROGRAM
+# exported folder, and, where VKT_LAB_PYTHON names a Python with transformers, there (tools/compare/chat_facts.py), and so in llama.cpp
+# (VKT_LAB_LLAMA), where a second model, an adapter on the first, answers otherwise. Each answer ends with the model's end token. usage: test_chat.sh PROGRAM
 set -euo pipefail
 
 program=$(realpath "${1:?the program}")
@@ -106,6 +106,32 @@ grep -q 'is no language model' log || fail "the context of a table, in words"
 
 if [ -n "${VKT_LAB_PYTHON:-}" ]; then
     $VKT_LAB_PYTHON "$here/../tools/compare/chat_facts.py" "$work/hf" "$work/questions" "$work/answers" >out 2>log || fail "transformers' answers"
+fi
+
+# ---- in llama.cpp, where VKT_LAB_LLAMA names tools/compare/llama_greedy.sh: the file's answers, and others that an adapter has learned
+in_llama() { # in_llama ANSWERS OPTIONS...
+  local question answer prompt
+  while read -r question && read -r answer <&3; do
+    prompt=$(printf '<|im_start|>system\nAnswer.<|im_end|>\n<|im_start|>user\n%s<|im_end|>\n<|im_start|>assistant\n.' "$question")
+    for _ in 1 2 3; do # its output is sometimes cut short
+      $VKT_LAB_LLAMA "$work/model.gguf" "${prompt%.}" 40 "${@:2}" >out 2>log </dev/null
+      grep -qxF "$answer [end of text]" out && break
+    done
+    grep -qxF "$answer [end of text]" out || fail "llama.cpp: $question -> $(cat out)"
+  done < <(grep -v '^/' questions) 3<"$1"
+}
+if [ -n "${VKT_LAB_LLAMA:-}" ]; then
+  in_llama answers
+  { sed 1d answers; head -1 answers; } >others
+  for k in 1 2 3 4 5; do sed -n "${k}s/$(sed -n "${k}p" answers)/$(sed -n "${k}p" others)/p" facts.jsonl; done >five.jsonl
+  for _ in 1 2 3 4 5; do cat five.jsonl; done >other.jsonl
+  printf '%s\n' 'init: hf' 'data: {source: text, path: other.jsonl, context: 64, valid_fraction: 0.2, test_fraction: 0}' \
+      'lora: {rank: 16, targets: all-linear}' 'optim: {rule: adamw, lr: 0.005}' 'train: {steps: 80, batch: 4}' >taught.yaml
+  run train taught.yaml --run taught
+  "$program" chat taught --temperature 0 <questions >out 2>log || fail "chat with the adapter"
+  cmp out others || fail "the adapter's answers: $(cat out)"
+  run export taught --adapter facts.gguf
+  in_llama others --lora "$work/facts.gguf"
 fi
 
 # ---- refused, and interrupted
