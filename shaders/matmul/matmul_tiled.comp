@@ -2,9 +2,8 @@
 /* C [M, N] = end(op(A) op(B) + bias) for GPUs: a workgroup computes a BM x BN tile, BK steps of k at a time through
  * shared memory (k-major, rows padded by one vec4), the next slice in registers meanwhile. A thread keeps TM x TN
  * sums as groups of 4 x 4 spread over the tile, fed by vec4 reads. Sums over k in order. The layout matters to the
- * loaders only. VEC_A, VEC_B: row length and address are multiples of 4 elements. Outside the matrices their last elements
- * are loaded again, without a branch, so that all loads of a slice leave together; past the last k they are zeroed when they
- * are published, and sums outside are not stored. Twin: matmul_ref. Source: siboehm's SGEMM ladder, ggml's mul_mm. */
+ * loaders only. What lies past the last k is zeroed when it is published, and sums outside are not stored.
+ * Twin: matmul_ref. Source: siboehm's SGEMM ladder, ggml's mul_mm. */
 #extension GL_GOOGLE_include_directive : require
 #define FOURS
 #ifdef HALF
@@ -17,43 +16,12 @@
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
-
-layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
-layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
-layout(constant_id = VKT_SPEC_REST) const uint REST = 0; /* K is no multiple of BK */
-#ifdef HALF
-#define AT(from, i) widen1(from, i)
-#define FOUR uvec2 /* elements as they are loaded */
-#define WIDENED(x) vec4(widen((x).x), widen((x).y))
-#else
-#define AT(from, i) (from).v[i]
-#define FOUR vec4
-#define WIDENED(x) (x)
-#endif
-#define A_AT(i) AT(p.a, i)
-#define B_AT(i) AT(p.b, i)
-#define A_ELEM float
-#define A_WIDTH 1
-#include "matmul_sums.glsl"
+#include "matmul_fours.glsl"
 
 const uint BAND = 8;                           /* rows of tiles walked together, for the L2 cache */
 const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */
 
 #include "tile.glsl"
-
-/* Four contiguous elements of a matrix [rows, cols] that begins at element `at`; the nearest ones outside. */
-FOUR load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint at, uint row, uint col, uint rows, uint cols)
-{
-    uint first = at + min(row, rows - 1) * cols;
-    if (vec) return x4.v[(first + min(col, cols - 4)) / 4];
-    uvec4 i = first + min(col + uvec4(0, 1, 2, 3), uvec4(cols - 1));
-#ifdef HALF
-    uvec4 h = uvec4(x.v[i.x / 2], x.v[i.y / 2], x.v[i.z / 2], x.v[i.w / 2]) >> i % 2 * 16 & 0xffffu;
-    return h.xz | h.yw << 16;
-#else
-    return vec4(x.v[i.x], x.v[i.y], x.v[i.z], x.v[i.w]);
-#endif
-}
 
 uvec2 at = uvec2(0); /* where A and B begin */
 
