@@ -23,6 +23,8 @@ set(SHADERS_MATMUL
   matmul/matmul_rows.half
   matmul/matmul_row
   matmul/matmul_vec
+  matmul/matmul_few
+  matmul/matmul_few.half
   matmul/matmul_block
   matmul/matmul_tiled
   matmul/matmul_tiled.half

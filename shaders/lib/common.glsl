@@ -13,7 +13,7 @@
  *   _held      a row stays in registers between its passes; without: it is read again (norm, softmax)
  *   _online    a long row's largest number and its sum are found in one walk (softmax_xent)
  *   _rows, _row, _block   for CPU drivers: a subgroup's tile of rows; one row; what neither unrolls nor shuffles
- *   _tiled, _vec          for GPUs: a workgroup's tile through shared memory; one row
+ *   _tiled, _vec, _few    for GPUs: a workgroup's tile through shared memory; one row; few rows
  *   _coopmat, _matrix2, _split   on matrix units: 16-bit operands in fragments, in matrices of any size; f32 ones in 16-bit pieces
  *   _naive     one invocation an element: the simplest, right everywhere
  * .glsl files are included: lib/ by all, NAME.glsl by the family that it is called after. */

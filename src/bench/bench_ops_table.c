@@ -416,6 +416,12 @@ static const vkt__bench_sized products[] = {
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NT }, 3 },
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NN }, 3 },
     { { .m = 4096, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_TN }, 3 },
+    /* a token each of 8 texts: GPT-2's largest layer, its head; layers of a larger model */
+    { { .m = 8, .n = 3072, .k = 768, .layout = VKT_LAYOUT_NN }, 2 },
+    { { .m = 8, .n = 50257, .k = 768, .layout = VKT_LAYOUT_NT }, 3 },
+    { { .m = 2, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NT }, 3 },
+    { { .m = 16, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NT }, 3 },
+    { { .m = 8, .n = 4096, .k = 4096, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 3 },
     /* GPT-2's, 8 x 1024 tokens: a layer's first product forward, of the gradients; the head */
     { { .m = 8192, .n = 3072, .k = 768, .layout = VKT_LAYOUT_NT, .dtype = VKT_BF16 }, 3 },
     { { .m = 8192, .n = 768, .k = 3072, .layout = VKT_LAYOUT_NN, .dtype = VKT_BF16 }, 3 },

@@ -30,6 +30,9 @@
  * CAST_ADDRESSES   SwiftShader. A kernel that casts one buffer reference to another ends the process
  *                  while it is compiled. An address that is read as two types is given as two.
  *                  Source: measured, by softmax_xent_held's dlogits.
+ * ENDLESS_HALVES   SwiftShader. It compiles matmul_few's 16-bit variant for more than three minutes
+ *                  of processor time (7 x 65 x 69, f16; its f32 variant: below a second). It does not
+ *                  get it: what has no 64-bit integers. Source: measured.
  * DISPATCH_COST    CPU drivers. A dispatch costs 11 to 60 us, a barrier within a workgroup a switch
  *                  of coroutines, an integer division a loop over the lanes. Small kernels are
  *                  fused, a workgroup is one subgroup, indices are not divided for each element.

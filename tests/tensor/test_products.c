@@ -144,6 +144,31 @@ static void one_row_has_its_kernel(void **state)
         assert_string_not_equal(vkt__matmul_kernel_name(vkt__matmul_table(caps, &not [i])), name);
 }
 
+static bool is_few(uint32_t kernel)
+{
+    return !strncmp(vkt__matmul_kernel_name(kernel), "few.", 4);
+}
+
+/* On GPUs, of 2 to 16 rows; of 16-bit numbers that matrix units multiply, up to 8; and one of any.
+ */
+static void few_rows_have_their_kernel(void **state)
+{
+    (void)state;
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    const bool cpu = caps->klass == VKT_GPU_CLASS_CPU,
+               units = caps->coopmat && caps->coopmat_f16[0];
+    for (vkt_layout l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN; l++)
+        for (uint32_t M = 1; M <= 17; M++)
+            for (uint32_t batch = 0; batch < 2; batch++) {
+                const vkt__product p = { l, M, 64, 64, VKT_F32, VKT_F32, batch },
+                                   h = { l, M, 64, 64, VKT_F16, VKT_F32, batch };
+                bool one = M == 1 && l != VKT_LAYOUT_TN && !batch;
+                assert_int_equal(is_few(vkt__matmul_table(caps, &p)), !cpu && !one && M <= 16);
+                assert_int_equal(is_few(vkt__matmul_table(caps, &h)),
+                                 !cpu && caps->int64 && M <= (units ? 8 : 16));
+            }
+}
+
 static uint32_t constant(const vkt__matmul_launch *l, uint32_t id)
 {
     for (uint32_t i = 0; i < l->n_spec; i++)
@@ -421,6 +446,7 @@ int main(void)
         cmocka_unit_test(tuned_choices_are_kept_and_checked),
         cmocka_unit_test(products_of_a_graph_are_listed_once),
         cmocka_unit_test(one_row_has_its_kernel),
+        cmocka_unit_test(few_rows_have_their_kernel),
         cmocka_unit_test(few_steps_leave_no_rest),
         cmocka_unit_test(six_products_of_bf16_pieces_keep_22_bits),
         cmocka_unit_test(matrix_units_are_used_only_where_they_are),
@@ -432,6 +458,7 @@ int main(void)
     }, as_gpu[] = {
         cmocka_unit_test(deep_products_are_cut_into_slices),
         cmocka_unit_test(one_row_has_its_kernel),
+        cmocka_unit_test(few_rows_have_their_kernel),
         cmocka_unit_test(pieces_add_up_to_the_number),
         cmocka_unit_test(only_fast_splits),
         cmocka_unit_test(fast_products_keep_22_bits),

@@ -90,7 +90,8 @@ static void add(list *l, const char *node, const char *kernel, const char *devic
     snprintf(c->devices + at, sizeof c->devices - at, " %s", device);
 }
 
-/* ---- a product of 16 bits on a device whose matrix units multiply that type ---- */
+/* ---- a product of 16 bits on a device whose matrix units multiply that type; but few rows, which
+ * are bound by reading ---- */
 
 static char scalar[4096];
 
@@ -101,7 +102,7 @@ static void look_for_scalar(const vkt_node *n, const vkt_caps *c, const char *no
     if (strncmp(n->op->name, "matmul", 6) != 0) return;
     vkt__product p = vkt__product_of(n);
     bool has = (p.in == VKT_BF16 && c->coopmat_bf16[0]) || (p.in == VKT_F16 && c->coopmat_f16[0]);
-    if (!has || !strncmp(kernel, "matrix.", 7)) return;
+    if (!has || p.M <= 8 || !strncmp(kernel, "matrix.", 7)) return;
     char line[256];
     snprintf(line, sizeof line, "%s on %s: %s\n", node, device, kernel);
     if (!strstr(scalar, line))
@@ -193,6 +194,51 @@ static void plan(list *l, size_t model, const char *device)
     vkt_gpu_destroy(&gpu);
 }
 
+/* Products of few rows, which no recipe's graphs have: a token each of several texts, by the layers
+ * of gpt2-124m and smollm2-135m. */
+static void plan_few(list *l, const char *device)
+{
+    static const vkt__product few[] = { { VKT_LAYOUT_NN, 2, 2304, 768, VKT_F32, VKT_F32, 0 },
+                                        { VKT_LAYOUT_NT, 16, 50257, 768, VKT_F32, VKT_F32, 0 },
+                                        { VKT_LAYOUT_NN, 8, 768, 3072, VKT_F32, VKT_F32, 0 },
+                                        { VKT_LAYOUT_NT, 1, 1536, 576, VKT_BF16, VKT_F32, 0 },
+                                        { VKT_LAYOUT_NT, 8, 1536, 576, VKT_BF16, VKT_F32, 0 },
+                                        { VKT_LAYOUT_NT, 9, 1536, 576, VKT_BF16, VKT_F32, 0 } };
+    vkt_caps caps;
+    vkt_gpu *gpu;
+    vkt_buffer *buffer;
+    const vkt_buffer_desc all = { 1ull << 28, VKT_MEM_DEVICE, "a and b" };
+    read_device(device, &caps);
+    REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
+    REQUIRE_OK(vkt_buffer_create(gpu, &all, &buffer));
+    vkt_graph *g = vkt__graph_new(gpu);
+    for (size_t i = 0; i < VKT_COUNT(few); i++) {
+        const vkt__product *p = &few[i];
+        bool nt = p->layout == VKT_LAYOUT_NT;
+        vkt_tensor *a = vkt_input(g, vkt_shape2(p->M, p->K), p->in, "a"),
+                   *b = vkt_input(g, nt ? vkt_shape2(p->N, p->K) : vkt_shape2(p->K, p->N), p->in,
+                                  "b");
+        vkt_bind(a, VKT_ALL_SLOTS, buffer, 0);
+        vkt_bind(b, VKT_ALL_SLOTS, buffer, 0);
+        vkt_keep(vkt_matmul_as(g, p->layout, a, b, p->out), "c");
+    }
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+    collect(l, g, &caps, device);
+    vkt_graph_destroy(&g);
+    vkt_buffer_destroy(gpu, &buffer);
+    vkt_gpu_destroy(&gpu);
+}
+
+static void tell(const list *l, vkt__str *s)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        vkt__str_printf(s, "  %s\n", l->rows[i].node);
+        for (size_t k = 0; k < l->rows[i].n; k++)
+            vkt__str_printf(s, "    %s:%s\n", l->rows[i].choices[k].kernel,
+                            l->rows[i].choices[k].devices);
+    }
+}
+
 static void kernels(vkt__str *s)
 {
     list *l = malloc(sizeof *l);
@@ -201,13 +247,12 @@ static void kernels(vkt__str *s)
         memset(l, 0, sizeof *l);
         for (size_t d = 0; d < VKT_COUNT(devices); d++) plan(l, m, devices[d]);
         vkt__str_printf(s, "%s in %s\n", models[m].recipe, models[m].precision);
-        for (size_t i = 0; i < l->n; i++) {
-            vkt__str_printf(s, "  %s\n", l->rows[i].node);
-            for (size_t k = 0; k < l->rows[i].n; k++)
-                vkt__str_printf(s, "    %s:%s\n", l->rows[i].choices[k].kernel,
-                                l->rows[i].choices[k].devices);
-        }
+        tell(l, s);
     }
+    memset(l, 0, sizeof *l);
+    for (size_t d = 0; d < VKT_COUNT(devices); d++) plan_few(l, devices[d]);
+    vkt__str_printf(s, "few rows\n");
+    tell(l, s);
     free(l);
 }
 

@@ -44,7 +44,7 @@ struct vkt__mm_family {
 };
 
 extern const vkt__mm_family vkt__mm_naive, vkt__mm_block, vkt__mm_rows, vkt__mm_pairs, vkt__mm_row,
-    vkt__mm_tiled, vkt__mm_vec, vkt__mm_matrix, vkt__mm_matrix2, vkt__mm_split;
+    vkt__mm_tiled, vkt__mm_vec, vkt__mm_few, vkt__mm_matrix, vkt__mm_matrix2, vkt__mm_split;
 
 /* matmul_units.c: whether the device has units for such operands, and this build their shader. */
 bool vkt__mm_has_units(const vkt_caps *caps, const vkt__product *p);

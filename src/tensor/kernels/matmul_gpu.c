@@ -1,5 +1,6 @@
 /* Matmul families shaped for GPUs without matrix units: tiles through shared memory
- * (matmul_tiled.comp), a single row (matmul_vec.comp); and the naive one, which runs everywhere. */
+ * (matmul_tiled.comp), a single row (matmul_vec.comp), few rows (matmul_few.comp); and the naive
+ * one, which runs everywhere. */
 #include "tensor/graph/workgroup.h"
 #include "tensor/kernels/matmul_family.h"
 
@@ -86,3 +87,56 @@ const vkt__mm_family vkt__mm_vec = { .shader = VKT_SHADER_MATMUL_VEC,
                                      .width = 1,
                                      .fits = fits_vec,
                                      .launch = launch_vec };
+
+/* ---- few ---- */
+
+enum { FEW_TOLD = 4 }; /* rows whose parts are in shared memory at once */
+
+/* A power of two: what adds up a column's sums counts on it. */
+static uint32_t threads_few(const vkt_caps *caps)
+{
+    uint32_t wg = 64;
+    while (2 * wg <= VKT_MIN(caps->workgroup, 256)) wg *= 2;
+    return wg;
+}
+
+/* NT: as many neighbours along k as load 128 bytes. */
+static uint32_t along_few(const vkt__product *p)
+{
+    return vkt__mm_is_16bit(p) ? 16 : 8;
+}
+
+static bool fits_few(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+{
+    if (vkt__mm_is_16bit(p) && !caps->int64) return false; /* quirk ENDLESS_HALVES */
+    uint32_t wg = threads_few(caps), groups = t->columns / 4,
+             vectors = FEW_TOLD * (wg + wg / groups) + (p->M + FEW_TOLD - 1) * groups;
+    return p->M >= 1 && p->M <= t->rows && wg <= caps->workgroup &&
+           wg >= groups * VKT_MAX(along_few(p), FEW_TOLD) && 16 * vectors <= caps->shared_bytes;
+}
+
+static void launch_few(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_launch *l)
+{
+    const vkt__product *p = j->p;
+    uint32_t vector = vkt__mm_is_16bit(p) ? 8 : 16, wg = threads_few(j->caps);
+    const vkt__constant own[] = {
+        { VKT_SPEC_LANES, vkt__lanes(j->caps, wg, 4 * p->M + 60) }, /* sums; B's, addresses */
+        { VKT_SPEC_ROWS, p->M },
+        { VKT_SPEC_SHARING, j->caps->klass == VKT_GPU_CLASS_INTEL ? 1 : p->M },
+        { VKT_SPEC_BN, t->columns },
+        { VKT_SPEC_ALONG, along_few(p) },
+        { VKT_SPEC_REST, p->K % 4 != 0 },
+        { VKT_SPEC_VEC_A, vkt__mm_row_a(p) % 4 == 0 && j->a % vector == 0 },
+        { VKT_SPEC_VEC_B, vkt__mm_row_b(p) % 4 == 0 && j->b % vector == 0 },
+        { VKT_SPEC_C_FOURS, vkt__mm_stores_fours(j) }
+    };
+    l->spec[VKT__MM_WORKGROUP].value = wg;
+    vkt__mm_add(l, own, VKT_COUNT(own));
+}
+
+const vkt__mm_family vkt__mm_few = { .shader = VKT_SHADER_MATMUL_FEW,
+                                     .half = VKT_SHADER_MATMUL_FEW_HALF,
+                                     .classes = VKT__GPUS,
+                                     .width = 1,
+                                     .fits = fits_few,
+                                     .launch = launch_few };

@@ -30,6 +30,8 @@ static const vkt__mm_tile tiles[] = {
     { "tiled.128x128", &vkt__mm_tiled, 128, 128, 16, 8, 8 },
     { "tiled.128x128x8", &vkt__mm_tiled, 128, 128, 8, 8, 8 },
     { "vec", &vkt__mm_vec, 0, 0, 0, 0, 0 },
+    { "few.32", &vkt__mm_few, 16, 32, 4, 0, 0 },
+    { "few.64", &vkt__mm_few, 16, 64, 4, 0, 0 },
     { "matrix.32x32", &vkt__mm_matrix, 32, 32, 32, 16, 16 },
     { "matrix.64x64", &vkt__mm_matrix, 64, 64, 32, 32, 32 },
     { "matrix.64x64.16x32", &vkt__mm_matrix, 64, 64, 32, 16, 32 },
@@ -62,10 +64,17 @@ static bool has_int64(const vkt_caps *caps, const vkt__product *p)
     return caps->int64;
 }
 
+/* Whether a lane multiplies B with all rows in the time that B takes to arrive. 16-bit numbers come
+ * twice as fast: where matrix units multiply them, of more than 8 rows these are faster. */
+static bool is_bound_by_reading(const vkt_caps *caps, const vkt__product *p)
+{
+    return p->M <= 8 || !vkt__mm_is_16bit(p) || !vkt__mm_has_units(caps, p);
+}
+
 /* CPU drivers: pairs of floats where the shape allows, single floats where not. GPUs: what reads B
- * once for one row; else the largest tile that still gives every core of a mid-range device work,
- * on matrix units where they multiply the operands' type (all unmeasured: no GPU has run this yet),
- * of which the scalar 128 x 128 needs NVIDIA's register file. */
+ * once for one row, for few; else the largest tile that still gives every core of a mid-range
+ * device work, on matrix units where they multiply the operands' type (all unmeasured: no GPU has
+ * run this yet), of which the scalar 128 x 128 needs NVIDIA's register file. */
 static const struct {
     uint32_t classes;
     const char *kernel;
@@ -78,6 +87,7 @@ static const struct {
     { VKT__CPUS, "rows.32x4", has_int64, 0 },
     { VKT__CPUS, "block", NULL, 0 },
     { VKT__GPUS, "vec", NULL, 0 },
+    { VKT__GPUS, "few.32", is_bound_by_reading, 0 },
     { VKT__UNITS, "matrix.128x128", NULL, 64 },
     { VKT__UNITS, "matrix.64x64", NULL, 24 },
     { VKT__UNITS, "matrix.64x64.16x32", NULL, 24 },

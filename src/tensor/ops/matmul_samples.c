@@ -47,6 +47,13 @@ static bool is_narrow(uint32_t kernel)
     return !strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6);
 }
 
+/* Of so many rows, or as a kernel of few has them: of many 16, else 8, and as odd a number. */
+static uint32_t rows_for(uint32_t kernel, uint32_t rows)
+{
+    bool few = kernel && !strncmp(vkt__matmul_kernel_name(kernel), "few", 3);
+    return few ? (rows > 100 ? 16 : 8) - rows % 2 : rows;
+}
+
 static uint32_t n_shaders(void)
 {
     uint32_t n = 0;
@@ -91,7 +98,8 @@ static const char *sample_residual(const vkt_op *op, vkt_graph *g, uint32_t i)
     uint32_t act = i & 1, d = i / 2 % VKT_COUNT(dtypes),
              kernel = kernel_at(i / 2 / VKT_COUNT(dtypes)), odd = act && dtypes[d] == VKT_F16;
     if (!kernel) return sample_row(op, g, i - 2 * VKT_COUNT(dtypes) * n_shaders());
-    vkt__product p = { (vkt_layout)(i % 3), 34 - odd, 68 - odd, 38 - odd, dtypes[d], dtypes[d], 0 };
+    uint32_t M = rows_for(kernel, 34 - odd);
+    vkt__product p = { (vkt_layout)(i % 3), M, 68 - odd, 38 - odd, dtypes[d], dtypes[d], 0 };
     vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
     if (act) in[2] = vkt__sample1(g, p.N);
@@ -120,7 +128,8 @@ static const char *sample_accumulated(const vkt_op *op, vkt_graph *g, uint32_t i
     uint32_t kernel = kernel_at(i / 2);
     if (!kernel) return NULL;
     bool narrow = is_narrow(kernel);
-    vkt__product p = { VKT_LAYOUT_TN, 34, 68, 38, narrow ? VKT_F16 : VKT_F32, VKT_F32, 0 };
+    uint32_t M = rows_for(kernel, 34);
+    vkt__product p = { VKT_LAYOUT_TN, M, 68, 38, narrow ? VKT_F16 : VKT_F32, VKT_F32, 0 };
     vkt_tensor *in[6] = { NULL };
     operands(g, &p, in);
     in[4] = sample_of(g, p.M, p.N, VKT_F32);
@@ -162,13 +171,13 @@ static const char *sample16(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     static char name[64];
     uint32_t t = i % VKT_COUNT(types16), even = t / 2;
+    uint32_t which = i / VKT_COUNT(types16) / 3, kernel = which ? kernel_at(which - 1) : 0;
     vkt__product p = { .layout = (vkt_layout)(i / VKT_COUNT(types16) % 3),
-                       .M = 33 + even,
+                       .M = rows_for(kernel, 33 + even),
                        .N = 65 + even,
                        .K = 69 + even,
                        .in = types16[t].in,
                        .out = types16[t].out };
-    uint32_t which = i / VKT_COUNT(types16) / 3, kernel = which ? kernel_at(which - 1) : 0;
     if (which && !kernel)
         return sample_batched(op, g, i - VKT_COUNT(types16) * 3 * (n_shaders() + 1));
     vkt_tensor *in[2];
@@ -212,7 +221,7 @@ const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
             kernel = kernel_at(act - VKT__N_ACTS);
             act = VKT_ACT_GELU;
         }
-        vkt_tensor *x = vkt__sample2(g, 37, 20), *w = vkt__sample2(g, 41, 20),
+        vkt_tensor *x = vkt__sample2(g, rows_for(kernel, 37), 20), *w = vkt__sample2(g, 41, 20),
                    *b = vkt__sample1(g, 41);
         vkt__op(g, op, (vkt_tensor *[]) { x, w, b }, 3,
                 (vkt_attr) { .matmul = { .layout = VKT_LAYOUT_NT, .act = act, .kernel = kernel } });
@@ -227,7 +236,8 @@ const char *vkt__matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         if (is_narrow(kernel)) dtype = VKT_F16, j = j ? TILES : j;
     }
     vkt_tensor *in[2];
-    operands(g, &(vkt__product) { (vkt_layout)l, s[j].m, s[j].n, s[j].k, dtype, VKT_F32 }, in);
+    uint32_t m = rows_for(kernel, s[j].m);
+    operands(g, &(vkt__product) { (vkt_layout)l, m, s[j].n, s[j].k, dtype, VKT_F32 }, in);
     uint32_t sums = l != VKT_LAYOUT_TN || j % 3 == 2 ? 0
                     : j % 3 == 0                     ? VKT__SUMS_OF_A
                                                      : VKT__SUMS_OF_B;
@@ -254,8 +264,8 @@ const char *vkt__matmul_act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t 
     if (by_kernel && !kernel) return plus ? sample_accumulated(op, g, i - ACTS - of_kernels) : NULL;
     vkt_act act = by_kernel ? VKT_ACT_SILU : (vkt_act)(i + 1);
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_BF16 : VKT_F16;
-    uint32_t N = (plus ? 68 : 66) - odd; /* fours, or pairs only */
-    vkt__product p = { (vkt_layout)l, 34 - odd, N, 22 - odd, dtype, dtype };
+    uint32_t M = rows_for(kernel, 34 - odd), N = (plus ? 68 : 66) - odd; /* fours, or pairs only */
+    vkt__product p = { (vkt_layout)l, M, N, 22 - odd, dtype, dtype };
     vkt_tensor *in[5] = { NULL };
     operands(g, &p, in);
     in[3] = sample_of(g, p.M, p.N, dtype);
@@ -278,7 +288,8 @@ const char *vkt__matmul_parts_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     uint32_t kernel = kernel_at(half ? which - n_shaders() : which);
     if (!kernel) return NULL;
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_F16 : VKT_BF16;
-    vkt__product p = { (vkt_layout)l, 34 - odd, 68 - odd, 150 - odd, dtype, VKT_F32 };
+    uint32_t M = rows_for(kernel, 34 - odd);
+    vkt__product p = { (vkt_layout)l, M, 68 - odd, 150 - odd, dtype, VKT_F32 };
     vkt_tensor *in[2];
     operands(g, &p, in);
     vkt__op(g, op, in, 2,
