@@ -435,6 +435,10 @@ typedef struct vkt_tune_shape {
     uint32_t M, N, K;  /* > 0 */
     vkt_dtype in, out; /* types of the operands and of the result */
     uint32_t count;    /* products in the graph that use the choice for this shape; 0: 1 */
+    /* What else the kernel does to a sum, as the first of them has it; zero: nothing. */
+    vkt_act act;
+    bool bias, residual, derivative; /* adds a bias first, something like the result last; takes
+                                        act's derivative, not act */
 } vkt_tune_shape;
 typedef struct vkt_tune_result {
     vkt_tune_shape shape;

@@ -287,6 +287,38 @@ static void products_of_a_graph_are_listed_once(void **state)
     vkt_graph_destroy(&g);
 }
 
+static void require_some_kernel(void *user, const vkt_tune_result *r)
+{
+    assert_true(isfinite(r->best_ms) && r->n_tried > 0);
+    ++*(int *)user;
+}
+
+/* What a graph's products do to their sums is timed, and checked, with them. */
+static void products_are_timed_with_their_epilogues(void **state)
+{
+    (void)state;
+    const vkt_tune_shape shapes[] = {
+        { VKT_LAYOUT_NT, 9, 20, 24, VKT_F32, VKT_F32, 1, VKT_ACT_GELU, true, true, false },
+        { VKT_LAYOUT_NN, 9, 20, 24, VKT_F32, VKT_F32, 1, VKT_ACT_SILU, false, true, true }
+    };
+    int n = 0;
+    REQUIRE_OK(vkt_tune(gpu, shapes, VKT_COUNT(shapes),
+                        &(vkt_tune_desc) { .fn = require_some_kernel, .user = &n }));
+    assert_int_equal(n, VKT_COUNT(shapes));
+    for (size_t i = 0; i < VKT_COUNT(shapes); i++) {
+        vkt__product p = { shapes[i].layout, 9, 20, 24, VKT_F32, VKT_F32, 0 };
+        char key[40];
+        vkt__choice_set(gpu, vkt__matmul_key(&p, key), "");
+    }
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_tensor *x = vkt__sample2(g, 9, 24), *w = vkt__sample2(g, 20, 24), *b = vkt__sample1(g, 20);
+    vkt_linear(g, x, w, b, VKT_ACT_GELU);
+    vkt_tune_shape s;
+    assert_int_equal(vkt_graph_products(g, false, &s, 1), 1);
+    assert_true(s.act == VKT_ACT_GELU && s.bias && !s.residual && !s.derivative);
+    vkt_graph_destroy(&g);
+}
+
 /* ---- math: fast ---- */
 
 /* The first kernel that splits f32 operands, which strict never gets; 0: this device has none. */
@@ -445,6 +477,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuned_choices_are_kept_and_checked),
         cmocka_unit_test(products_of_a_graph_are_listed_once),
+        cmocka_unit_test(products_are_timed_with_their_epilogues),
         cmocka_unit_test(one_row_has_its_kernel),
         cmocka_unit_test(few_rows_have_their_kernel),
         cmocka_unit_test(few_steps_leave_no_rest),

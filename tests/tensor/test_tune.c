@@ -444,7 +444,7 @@ static void a_kernel_whose_bits_change_is_not_used(void **state)
     REQUIRE_OK(vkt_buffer_write(gpu, mem, 0, ones, sizeof ones));
     REQUIRE_OK(vkt_buffer_write(gpu, mem, BYTES, ones, sizeof ones));
     for (int over = 0; over < 2; over++) {
-        const vkt__tune_inputs inputs = { .mem = mem, .second = BYTES, .sets = 1 };
+        const vkt__tune_inputs inputs = { .mem = mem, .at = { 0, BYTES }, .sets = 1 };
         const vkt__tuned table = { 0 };
         vkt__tuned c = { .kernel = "one more", .g = vkt__graph_new(gpu) };
         for (int k = 0; k < 2; k++) c.in[0][k] = vkt_input(c.g, vkt_shape1(N), VKT_F32, "x");

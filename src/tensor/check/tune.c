@@ -8,6 +8,7 @@
 #include "gpu/journal.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
+#include "tensor/ops/act.h"
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/check/tune.h"
 
@@ -15,35 +16,56 @@ static const double CHECKED_FLOPS = 20e6; /* of the twin, on the host */
 
 typedef struct {
     vkt_gpu *gpu;
+    vkt_tune_shape s;
     vkt__product p;
-    vkt__tune_inputs in; /* A, B */
+    vkt__tune_inputs in;
     double least_s;
 } job;
 
-static void build(const vkt__product *p, vkt_gpu *gpu, uint32_t kernel, uint32_t sets,
+/* The epilogue is the graph's: what a kernel does to its sums may decide which is the fastest. */
+static void build(const vkt_tune_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32_t sets,
                   vkt__tuned *c)
 {
-    vkt_layout l = p->layout;
+    vkt_layout l = s->layout;
     vkt_graph *g = c->g = vkt__graph_new(gpu);
-    const vkt_attr attr = { .matmul = { .layout = l, .out = p->out, .kernel = kernel } };
-    vkt_shape a = l == VKT_LAYOUT_TN ? vkt_shape2(p->K, p->M) : vkt_shape2(p->M, p->K),
-              b = l == VKT_LAYOUT_NT ? vkt_shape2(p->N, p->K) : vkt_shape2(p->K, p->N);
+    const vkt_op *op = s->derivative ? &vkt__op_matmul_act_bwd : &vkt__op_matmul;
+    const vkt_attr attr = { .matmul = {
+                                .layout = l, .act = s->act, .out = s->out, .kernel = kernel } };
+    vkt_shape a = l == VKT_LAYOUT_TN ? vkt_shape2(s->K, s->M) : vkt_shape2(s->M, s->K),
+              b = l == VKT_LAYOUT_NT ? vkt_shape2(s->N, s->K) : vkt_shape2(s->K, s->N),
+              result = vkt_shape2(s->M, s->N);
     for (uint32_t i = 0; i < sets; i++) {
-        c->in[i][0] = vkt_input(g, a, p->in, "a");
-        c->in[i][1] = vkt_input(g, b, p->in, "b");
+        vkt_tensor **in = c->in[i];
+        in[0] = vkt_input(g, a, s->in, "a");
+        in[1] = vkt_input(g, b, s->in, "b");
+        if (s->bias) in[VKT__MM_IN_BIAS] = vkt_input(g, vkt_shape1(s->N), VKT_F32, "bias");
+        if (s->derivative) in[VKT__MM_IN_V] = vkt_input(g, result, s->out, "v");
+        if (s->residual) in[VKT__MM_IN_R] = vkt_input(g, result, s->out, "r");
     }
     for (uint32_t i = 0; i < VKT__TUNE_COPIES; i++)
-        c->out = vkt__op(g, &vkt__op_matmul, c->in[i % sets], 2, attr);
+        c->out = vkt__op(g, op, c->in[i % sets], VKT__TUNE_INPUTS, attr);
     vkt_keep(c->out, "c");
 }
 
 static vkt_status fill(job *j)
 {
     vkt__tuned shape = { 0 };
-    build(&j->p, NULL, 0, 1, &shape);
+    build(&j->s, NULL, 0, 1, &shape);
     vkt_status st = vkt__tune_fill(j->gpu, &shape, &j->in);
     vkt_graph_destroy(&shape.g);
     return st;
+}
+
+/* Of element i of column n, with its sum; what is added to it may cancel, but not its rounding. */
+static double ended(const job *j, uint64_t i, uint64_t n, double sum, double *scale)
+{
+    const vkt_tune_shape *s = &j->s;
+    double *const *in = j->in.values, bias = s->bias ? in[VKT__MM_IN_BIAS][n] : 0,
+                  r = s->residual ? in[VKT__MM_IN_R][i] : 0;
+    *scale += fabs(bias) + fabs(r);
+    sum += bias;
+    return r + (s->derivative ? sum * vkt__act_derivative(s->act, in[VKT__MM_IN_V][i])
+                              : vkt__act(s->act, sum));
 }
 
 static double twin(const job *j, uint64_t m, uint64_t n, double *scale)
@@ -58,7 +80,7 @@ static double twin(const job *j, uint64_t m, uint64_t n, double *scale)
         *scale += t * t;
     }
     *scale = sqrt(*scale);
-    return sum;
+    return ended(j, m * p->N + n, n, sum, scale);
 }
 
 /* Every element of a small result, of a large one as many as fit a fraction of a second, evenly
@@ -69,7 +91,7 @@ static vkt_status check(const job *j, uint32_t kernel, const vkt__tuned *c, bool
     const vkt__product *p = &j->p;
     uint64_t count = (uint64_t)p->M * p->N, most = (uint64_t)(CHECKED_FLOPS / (2.0 * p->K)) + 1,
              step = count <= most ? 1 : (count / most) | 1;
-    double tol = vkt__tol(p->out, vkt__matmul_terms(kernel, p->K));
+    double tol = vkt__tol(p->out, vkt__matmul_terms(kernel, p->K) + vkt__acts[j->s.act].terms);
     while (step > 1 && (p->N % step == 0 || count % step == 0)) step += 2;
     void *data = vkt__alloc(vkt__align(c->out->bytes, 4));
     VKT_TRY(vkt_tensor_read(c->out, 0, data, c->out->bytes));
@@ -125,7 +147,7 @@ static vkt_status try(const job *j, uint32_t kernel, const vkt__tuned *table, do
 {
     vkt_status st = VKT_OK;
     bool agrees = false;
-    build(&j->p, j->gpu, kernel, j->in.sets, c);
+    build(&j->s, j->gpu, kernel, j->in.sets, c);
     VKT_TRY(vkt__tune_compile(&j->in, c));
     VKT_TRY(vkt_graph_run(c->g));
     VKT_TRY(check(j, kernel, c, &agrees));
@@ -148,7 +170,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, double secon
                              vkt_tune_result *r)
 {
     vkt_status st = VKT_OK;
-    job j = { .gpu = gpu, .p = product(s), .least_s = seconds };
+    job j = { .gpu = gpu, .s = *s, .p = product(s), .least_s = seconds };
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     vkt__tuned table = { 0 }, c = { 0 };
     char key[40];
@@ -237,7 +259,17 @@ size_t vkt_graph_products(const vkt_graph *g, bool unknown_only, vkt_tune_shape 
             out[i].count += known;
         }
         if (!known && n < most)
-            out[n++] = (vkt_tune_shape) { p.layout, p.M, p.N, p.K, p.in, p.out, 1 };
+            out[n++] = (vkt_tune_shape) { .layout = p.layout,
+                                          .M = p.M,
+                                          .N = p.N,
+                                          .K = p.K,
+                                          .in = p.in,
+                                          .out = p.out,
+                                          .count = 1,
+                                          .act = node->attr.matmul.act,
+                                          .bias = node->in[VKT__MM_IN_BIAS] != NULL,
+                                          .residual = node->in[VKT__MM_IN_R] != NULL,
+                                          .derivative = node->in[VKT__MM_IN_V] != NULL };
     }
     return n;
 }

@@ -8,20 +8,22 @@
 #define VKT__TUNE_COPIES 8
 /* Sets of inputs that a GPU's copies take in turn, so that none finds its own in the last cache. */
 #define VKT__TUNE_SETS 3
+#define VKT__TUNE_INPUTS 5 /* of a set at most; those that are NULL a node does without */
 
 /* A candidate: its kernel's name, graph, the inputs of as many sets as there are, its last copy's
  * result; how long it takes. */
 typedef struct vkt__tuned {
     const char *kernel;
     vkt_graph *g;
-    vkt_tensor *in[VKT__TUNE_SETS][2], *out;
+    vkt_tensor *in[VKT__TUNE_SETS][VKT__TUNE_INPUTS], *out;
     double ms;
 } vkt__tuned;
 
 typedef struct vkt__tune_inputs {
-    vkt_buffer *mem;        /* both inputs, `sets` times */
-    double *values[2];      /* theirs */
-    uint64_t second, bytes; /* where in a set the other begins, and the next set */
+    vkt_buffer *mem;                  /* all inputs, `sets` times */
+    double *values[VKT__TUNE_INPUTS]; /* theirs */
+    uint64_t at[VKT__TUNE_INPUTS];    /* where in a set they begin */
+    uint64_t bytes;                   /* of a set */
     uint32_t sets;
 } vkt__tune_inputs;
 

@@ -28,7 +28,7 @@ vkt__product vkt__product_of(const vkt_node *n)
                             .batch = batch };
 }
 
-enum { A, B, BIAS, V, R, STEP }; /* inputs by number */
+enum { A, B, BIAS = VKT__MM_IN_BIAS, V, R, STEP }; /* inputs by number */
 
 /* What the epilogue reads besides a bias must be like the result. */
 static bool fits_result(const vkt_node *n, uint32_t i, vkt_shape out, vkt_dtype dtype)
