@@ -3,6 +3,8 @@
 
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/ops.h"
 
 static vkt_tensor *in2(vkt_graph *g, uint32_t r, uint32_t c)
 {
@@ -132,10 +134,82 @@ static void wrong_shapes_are_latched_and_named(void **state)
     }
 }
 
+/* An input that is another in one way: a length more at its end or its beginning, an axis more or
+ * less, of the other type. False: that way makes no other tensor of t. */
+static bool change(const vkt_tensor *t, int way, vkt_shape *shape, vkt_dtype *dtype)
+{
+    *shape = t->shape;
+    *dtype = t->dtype;
+    if (way < 2 && !shape->rank) return false;
+    if (way == 0) shape->d[shape->rank - 1]++;
+    if (way == 1) shape->d[0]++;
+    if (way == 2) {
+        if (shape->rank == 4) return false;
+        shape->d[shape->rank++] = 2;
+    }
+    if (way == 3) {
+        if (shape->rank < 2) return false;
+        shape->d[--shape->rank] = 0;
+    }
+    if (way == 4) *dtype = t->dtype == VKT_U32 ? VKT_F32 : VKT_U32;
+    return true;
+}
+
+/* Every row's samples, each with one input that does not fit: the node is made, or the row's own
+ * line says why not and the graph knows; what has a gradient refuses some. But for rows whose
+ * inputs are made here: the optimizer's, and what a pass puts for others. */
+static void each_row_says_what_does_not_fit(void **state)
+{
+    (void)state;
+    size_t n_refused = 0, n_taken = 0, n_silent = 0, n_unchecked = 0;
+    for (const vkt_op *const *op = vkt__rows; *op; op++) {
+        size_t had = n_refused;
+        uint32_t n_leaves = 0;
+        bool more = *op != &vkt__op_optim_state && *op != &vkt__op_optim_update &&
+                    *op != &vkt__op_batch_norm_pool;
+        for (uint32_t i = 0; i < 24 && more; i++) {
+            vkt_graph *g = vkt__graph_new(NULL);
+            more = (*op)->sample(*op, g, i) != NULL;
+            const vkt_node *n = NULL;
+            for (size_t k = 0; k < g->n_nodes; k++)
+                if (g->nodes[k]->op == *op) n = g->nodes[k];
+            for (uint32_t j = 0; n && j < (*op)->n_in; j++) {
+                if (!n->in[j] || vkt__root(n->in[j])->node)
+                    continue; /* another node's: it is right */
+                n_leaves = VKT_MAX(n_leaves, j + 1);
+                for (int way = 0; way < 5; way++) {
+                    vkt_tensor *in[VKT_MAX_IN];
+                    vkt_shape shape;
+                    vkt_dtype dtype;
+                    memcpy(in, n->in, sizeof in);
+                    if (!change(in[j], way, &shape, &dtype)) continue;
+                    in[j] = vkt_input(g, shape, dtype, "other");
+                    g->status = VKT_OK;
+                    TEST_LOG_CAPTURE();
+                    bool made = vkt__node(g, *op, in, (*op)->n_in, n->attr) != NULL;
+                    bool told = g->status == VKT_E_SHAPE && strstr(test_log, (*op)->name);
+                    n_taken += made;
+                    n_refused += !made && told;
+                    n_silent += made ? g->status != VKT_OK : !told;
+                }
+            }
+            vkt_graph_destroy(&g);
+        }
+        if (!(*op)->grad || n_leaves < 2 || n_refused > had) continue;
+        print_error("%s takes whatever it is given\n", (*op)->name);
+        n_unchecked++;
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    print_message("%zu inputs were refused, %zu fitted\n", n_refused, n_taken);
+    assert_int_equal(n_silent, 0);
+    assert_int_equal(n_unchecked, 0); /* of two inputs one has to fit the other */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_shapes_are_latched_and_named),
+        cmocka_unit_test(each_row_says_what_does_not_fit),
     };
     return cmocka_run_group_tests_name("shapes", tests, NULL, NULL);
 }

@@ -8,13 +8,21 @@
 #include "tensor/ops/ops.h"
 #include "shaders/rng.h"
 
+/* What the kernel reads of it is not bounded by its size. */
+static bool check_step(vkt_node *n)
+{
+    const vkt_tensor *step = n->in[1];
+    if (step->dtype == VKT_U32 && step->count == sizeof(struct vkt_step_block) / 4) return true;
+    return vkt__shape_error(n, "the step %s must be the graph's, vkt_step", vkt__text(step));
+}
+
 static bool dropout_shape(vkt_node *n)
 {
     float p = n->attr.dropout.p;
     if (!(p >= 0 && p < 1))
         return vkt__shape_error(n, "probability %g is not in [0, 1)", (double)p);
     vkt__out(n, 0, n->in[0]->shape, VKT_F32);
-    return true;
+    return check_step(n);
 }
 
 /* Both are computed by the kernel of elementwise chains: a chain of this one stage. */
@@ -97,7 +105,7 @@ const vkt_op vkt__op_dropout = { .name = "dropout",
 static bool noise_shape(vkt_node *n)
 {
     vkt__out(n, 0, n->in[0]->shape, VKT_F32);
-    return true;
+    return check_step(n);
 }
 
 static vkt_node noise_chain(const vkt_node *n)
