@@ -74,6 +74,7 @@
 #define VKT_SPEC_COLUMNS 46 /* a lane */
 #define VKT_SPEC_STEPS 47
 #define VKT_SPEC_SHARING 48 /* rows that share registers; of matmul_few, that are loaded together */
+#define VKT_SPEC_ENDS_LOOP 89 /* a tile's rows end in a loop, and are not written out */
 #define VKT_SPEC_X_WIDTH 49
 #define VKT_SPEC_WIDTH 50
 

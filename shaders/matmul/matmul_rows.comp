@@ -29,6 +29,7 @@ layout(constant_id = VKT_SPEC_COLUMNS) const uint C = 2;       /* a multiple of 
 layout(constant_id = VKT_SPEC_STEPS) const uint KB = 4;     /* a multiple of W; divides every slice */
 layout(constant_id = VKT_SPEC_SHARING) const uint G = 4;
 layout(constant_id = VKT_SPEC_REST) const uint REST = 1;   /* K % KB: without any, a fifth less to compile */
+layout(constant_id = VKT_SPEC_ENDS_LOOP) const uint ENDS_LOOP = 0;
 #define matrix VKT_MM_MATRIX
 #ifdef WIDE
 #define LOAD(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))
@@ -155,9 +156,8 @@ void main()
         }
     }
 
-    if (S > 8) {
-        /* Written out, the stores of 32 rows of 16 lanes take five times as long to compile as all before them. Narrower
-         * vectors are better off so, and Mesa 26, which has no others, fails in this loop. */
+    if (ENDS_LOOP != 0) {
+        /* Written out, the stores of 32 rows of 8 or 16 lanes take up to five times as long to compile as all before them. */
         float sums[SUMS];
         [[unroll]] for (uint i = 0; i < SUMS; i++) sums[i] = acc[i];
         ends bias[C / ENDED];

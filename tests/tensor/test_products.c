@@ -200,6 +200,31 @@ static void few_steps_leave_no_rest(void **state)
     assert_int_equal(constant(&l, VKT_SPEC_STEPS), 4); /* two at a time would leave one, too */
 }
 
+/* Rows end in a loop where that compiles faster, and where the driver is right in it. */
+static void wide_rows_end_in_a_loop(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *driver;
+        uint32_t lanes;
+        bool loops;
+    } of[] = {
+        { "Mesa 25.0.7 (LLVM 15.0.6)", 8, true },    { "Mesa 25.0.7 (LLVM 15.0.6)", 16, true },
+        { "Mesa 26.1.6-1 (LLVM 21.1.8)", 8, false }, { "Mesa 22.3.6 (LLVM 15.0.6)", 8, false },
+        { "Mesa 22.3.6 (LLVM 15.0.6)", 16, true },   { "Mesa 25.0.7 (LLVM 15.0.6)", 4, false }
+    };
+    static const vkt__product p = { VKT_LAYOUT_NN, 64, 128, 64, VKT_F32, VKT_F32, 0 };
+    vkt_caps caps = *vkt_gpu_caps(gpu);
+    uint32_t kernel = 1;
+    while (strcmp(vkt__matmul_kernel_name(kernel), "pairs.32x4") != 0) kernel++;
+    for (size_t i = 0; i < VKT_COUNT(of); i++) {
+        snprintf(caps.driver_info, sizeof caps.driver_info, "%s", of[i].driver);
+        caps.subgroup = of[i].lanes;
+        vkt__matmul_launch l = vkt__matmul_prepare(kernel, &caps, &p, 1, VKT_ACT_NONE, 0, 0, 0);
+        assert_int_equal(constant(&l, VKT_SPEC_ENDS_LOOP), of[i].loops);
+    }
+}
+
 static void fill_with_small_numbers(vkt_tensor *t)
 {
     uint16_t data[64 * 64];
@@ -481,6 +506,7 @@ int main(void)
         cmocka_unit_test(one_row_has_its_kernel),
         cmocka_unit_test(few_rows_have_their_kernel),
         cmocka_unit_test(few_steps_leave_no_rest),
+        cmocka_unit_test(wide_rows_end_in_a_loop),
         cmocka_unit_test(six_products_of_bf16_pieces_keep_22_bits),
         cmocka_unit_test(matrix_units_are_used_only_where_they_are),
         cmocka_unit_test(products_keep_the_bits_of_their_type),
