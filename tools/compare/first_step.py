@@ -2,7 +2,8 @@
 """Seconds from the start of the program to its line of the first training step, on the digits, of a .deb's program or any other:
    first_step.py FILE.deb|PROGRAM [RUNS]        RUNS: 9 of each kind
 cold: vktrain's and the driver's caches are empty, and with root's rights the system's cache of files, too; warm: the same again.
-By the recipe, but of one step (its line comes first then). Only for an idle machine: it says the load, and refuses one above 0.5."""
+By the recipe, but of one step (its line comes first then). Only for an idle machine: it says the load, and refuses one above 0.5;
+the processor's seconds till then, of all threads, tell a change also on a busy one (VKT_BUSY=1), beside the other program's."""
 import os, pathlib, shutil, statistics, subprocess, sys, tempfile, time
 
 
@@ -18,12 +19,14 @@ def first_step(program, work, caches):
         said.append(line)
         if line.startswith("step 1/"):
             took = time.monotonic() - began
+            fields = pathlib.Path(f"/proc/{p.pid}/stat").read_text().rpartition(")")[2].split()
+            worked = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
             break
     p.kill()
     p.wait()
     if took is None:
         sys.exit("first_step: no line of the first step:\n" + "".join(said[-5:]))
-    return took
+    return took, worked
 
 
 def drop_files():
@@ -56,6 +59,8 @@ with tempfile.TemporaryDirectory(prefix="vktrain-first-") as folder:
         times["cold"].append(first_step(program, work, caches))
         times["warm"].append(first_step(program, work, caches))
     for kind, t in times.items():
-        print(f"{kind}: median {statistics.median(t):.2f} s, {min(t):.2f} to {max(t):.2f}, {runs} runs")
+        took, worked = zip(*t)
+        print(f"{kind}: median {statistics.median(took):.2f} s, {min(took):.2f} to {max(took):.2f}, {runs} runs; "
+              f"processor {statistics.median(worked):.2f} s, {min(worked):.2f} to {max(worked):.2f}")
     if not dropped:
         print("without root's rights: the system's cache of files was warm each time")
