@@ -128,6 +128,13 @@ fail:
     return st;
 }
 
+void vkt__discard_tree(const char *path)
+{
+    vkt__log_ignore(true);
+    vkt__remove_tree(path);
+    vkt__log_ignore(false);
+}
+
 /* The folder that holds `path`, in its place; false: path names none. */
 static bool to_parent(char *path)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/log.h"
+#include "base/log_thread.h"
 
 const char *vkt_version(void)
 {
@@ -58,7 +58,7 @@ void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level)
 }
 
 /* How often each was asked for: calls nest. */
-static _Thread_local int quiet, held;
+static _Thread_local int quiet, held, ignored;
 static _Thread_local char last_error[512];
 static _Thread_local bool failed; /* last_error is of the time since either was last begun */
 
@@ -72,6 +72,32 @@ void vkt__log_hold(bool on)
 {
     held += on ? 1 : -1;
     if (on) failed = false;
+}
+
+void vkt__log_ignore(bool on)
+{
+    ignored += on ? 1 : -1;
+}
+
+vkt__log_thread vkt__log_of_thread(void)
+{
+    vkt__log_thread l = { quiet, held, ignored, failed, "" };
+    memcpy(l.last_error, last_error, sizeof last_error);
+    return l;
+}
+
+void vkt__log_begin(const vkt__log_thread *of_starter)
+{
+    quiet = of_starter->quiet;
+    held = of_starter->held;
+    ignored = of_starter->ignored;
+}
+
+void vkt__log_joined(const vkt__log_thread *of_joined)
+{
+    if (failed || !of_joined->failed || (!quiet && !held)) return;
+    memcpy(last_error, of_joined->last_error, sizeof last_error);
+    failed = true;
 }
 
 const char *vkt__last_failure(void)
@@ -95,7 +121,7 @@ static void log_va(vkt_log_level level, const char *area, const char *fmt, va_li
 {
     bool error = level == VKT_LOG_ERROR, keep = error && (quiet > 0 || held > 0);
     if (keep || held > 0) level = VKT_LOG_DEBUG;
-    if (level > sink_level && !error) return;
+    if ((level > sink_level && !error) || (error && ignored > 0)) return;
     char line[512] = "";
     va_list again;
     va_copy(again, ap);

@@ -33,6 +33,8 @@ void vkt__log_quiet(bool on);
 /* All of this thread's lines become debug ones: around a job of many whose failure is a result.
  * Nests. */
 void vkt__log_hold(bool on);
+/* This thread's errors are neither told nor kept: around a clearing up after one that was. */
+void vkt__log_ignore(bool on);
 /* This thread's last error line while either was on, cut to 511 bytes; "" if there was none since
  * the newest began. */
 const char *vkt__last_failure(void);

@@ -22,6 +22,7 @@
 #include <crt_externs.h>
 #endif
 
+#include "base/log_thread.h"
 #include "base/os.h"
 
 static double seconds(clockid_t id)
@@ -438,6 +439,7 @@ struct vkt__thread {
     pthread_t id;
     void (*fn)(void *);
     void *arg;
+    vkt__log_thread log; /* its starter's, then its own */
 };
 struct vkt__mutex {
     pthread_mutex_t m;
@@ -449,7 +451,9 @@ struct vkt__cond {
 static void *thread_main(void *p)
 {
     vkt__thread *t = p;
+    vkt__log_begin(&t->log);
     t->fn(t->arg);
+    t->log = vkt__log_of_thread();
     return NULL;
 }
 
@@ -458,6 +462,7 @@ vkt_status vkt__thread_start(void (*fn)(void *), void *arg, vkt__thread **out)
     vkt__thread *t = vkt__alloc(sizeof *t);
     t->fn = fn;
     t->arg = arg;
+    t->log = vkt__log_of_thread();
     /* Signals go to the main thread only. */
     sigset_t all, old;
     sigfillset(&all);
@@ -476,6 +481,7 @@ void vkt__thread_join(vkt__thread **t)
 {
     if (!*t) return;
     pthread_join((*t)->id, NULL);
+    vkt__log_joined(&(*t)->log);
     free(*t);
     *t = NULL;
 }

@@ -6,6 +6,7 @@
 #include <process.h>
 #include <time.h>
 
+#include "base/log_thread.h"
 #include "base/os_win32.h"
 
 static double ticks(const FILETIME *t) /* seconds */
@@ -124,6 +125,7 @@ struct vkt__thread {
     HANDLE id;
     void (*fn)(void *);
     void *arg;
+    vkt__log_thread log; /* its starter's, then its own */
 };
 struct vkt__mutex {
     SRWLOCK m;
@@ -135,7 +137,9 @@ struct vkt__cond {
 static unsigned __stdcall thread_main(void *p)
 {
     vkt__thread *t = p;
+    vkt__log_begin(&t->log);
     t->fn(t->arg);
+    t->log = vkt__log_of_thread();
     return 0;
 }
 
@@ -144,6 +148,7 @@ vkt_status vkt__thread_start(void (*fn)(void *), void *arg, vkt__thread **out)
     vkt__thread *t = vkt__alloc(sizeof *t);
     t->fn = fn;
     t->arg = arg;
+    t->log = vkt__log_of_thread();
     t->id = (HANDLE)_beginthreadex(NULL, 0, thread_main, t, 0, NULL);
     if (!t->id) {
         free(t);
@@ -158,6 +163,7 @@ void vkt__thread_join(vkt__thread **t)
     if (!*t) return;
     WaitForSingleObject((*t)->id, INFINITE);
     CloseHandle((*t)->id);
+    vkt__log_joined(&(*t)->log);
     free(*t);
     *t = NULL;
 }

@@ -208,7 +208,7 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
     if (t.config->data.added_tokens) VKT_TRY(write_tokenizer(&t, &h, aside));
     VKT_TRY(vkt__rename(aside, folder));
 fail:
-    if (st != VKT_OK) vkt__remove_tree(aside);
+    if (st != VKT_OK) vkt__discard_tree(aside);
     free(aside);
     free(tensors);
     free(config);

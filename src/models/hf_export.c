@@ -168,7 +168,7 @@ vkt_status vkt_export_hf(const char *checkpoint, const char *folder, vkt_export_
     VKT_TRY(write_folder(aside, &l.config, &l.weights, l.tokenizer));
     VKT_TRY(vkt__rename(aside, folder));
 fail:
-    if (st != VKT_OK) vkt__remove_tree(aside);
+    if (st != VKT_OK) vkt__discard_tree(aside);
     vkt__language_close(&l);
     free(aside);
     return st;

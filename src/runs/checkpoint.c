@@ -206,7 +206,7 @@ vkt_status vkt__checkpoint_write(const vkt__checkpoint_desc *d)
     if (replaces) STEP_OR_CRASH(vkt__remove_tree(old));
 fail:
     if (st != VKT_OK && !d->crash && vkt__file_exists(tmp))
-        vkt__remove_tree(tmp); /* a full disk gets its room back */
+        vkt__discard_tree(tmp); /* a full disk gets its room back */
     vkt__arena_finish(&a);
     return st;
 }

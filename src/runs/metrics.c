@@ -247,6 +247,7 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
         vkt__str_printf(&c, ",%llu\n", (unsigned long long)r->n);
     else
         vkt__str_printf(&c, ",\n");
+    errno = 0;
     if (m->jsonl) {
         fwrite(j.data, 1, j.len, m->jsonl);
         fwrite(c.data, 1, c.len, m->csv);
@@ -254,10 +255,12 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
     vkt__str_finish(&j);
     vkt__str_finish(&c);
     if (!m->jsonl) return VKT_OK;
-    if (fflush(m->jsonl) != 0 || ferror(m->jsonl))
-        return vkt__fail(VKT_E_IO, "train", "can't write '%s': is the disk full?", m->jsonl_path);
-    if (fflush(m->csv) != 0 || ferror(m->csv))
-        return vkt__fail(VKT_E_IO, "train", "can't write '%s': is the disk full?", m->csv_path);
+    const char *bad = fflush(m->jsonl) != 0 || ferror(m->jsonl) ? m->jsonl_path
+                      : fflush(m->csv) != 0 || ferror(m->csv)   ? m->csv_path
+                                                                : NULL;
+    if (bad)
+        return vkt__fail(VKT_E_IO, "train", "can't write '%s': %s", bad,
+                         errno ? strerror(errno) : "is the disk full?");
     return VKT_OK;
 }
 

@@ -30,7 +30,7 @@ vkt_status vkt__trial_estimate(vkt_study *s, const char *const *set, size_t n_se
     vkt__log_hold(false);
     double all = vkt__now() - began;
     if (st == VKT_OK) st = vkt_history_load(dir, &h);
-    vkt__remove_tree(dir);
+    vkt__discard_tree(dir);
     if (st != VKT_OK) {
         vkt__fail(st, "study", "the short run that measures the time failed: %s",
                   *vkt__last_failure() ? vkt__last_failure() : vkt_status_name(st));

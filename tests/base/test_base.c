@@ -337,6 +337,12 @@ static void fails_elsewhere(void *out)
     vkt__fail(VKT_E_ARG, "test", "of another thread");
 }
 
+static void fails_after(void *out)
+{
+    (void)out;
+    vkt__fail(VKT_E_ARG, "test", "of a third thread");
+}
+
 static void the_last_error_is_kept(void **state)
 {
     (void)state;
@@ -362,6 +368,21 @@ static void the_last_error_is_kept(void **state)
     assert_null(strstr(test_log, "quiet"));
     assert_string_equal(vkt_last_error(), "quiet");
     assert_string_equal(vkt__last_failure(), "quiet");
+    /* A thread keeps back what its starter does, which then has its failure. */
+    vkt__log_quiet(true);
+    REQUIRE_OK(vkt__thread_start(fails_elsewhere, theirs, &t));
+    vkt__thread_join(&t);
+    assert_string_equal(vkt__last_failure(), "of another thread");
+    REQUIRE_OK(vkt__thread_start(fails_after, theirs, &t));
+    vkt__thread_join(&t);
+    assert_string_equal(vkt__last_failure(), "of another thread"); /* the first cause */
+    vkt__log_quiet(false);
+    /* Clearing up after it neither tells nor keeps anything. */
+    vkt__log_ignore(true);
+    vkt__fail(VKT_E_IO, "test", "of clearing up");
+    vkt__log_ignore(false);
+    assert_null(strstr(test_log, "clearing"));
+    assert_string_equal(vkt_last_error(), "of another thread");
     /* What it quotes can't make it two lines, whatever its length. */
     vkt__fail(VKT_E_ARG, "test", "'%s' is %600d", "a\nb\x1b[0m", 1);
     assert_memory_equal(vkt_last_error(), "'a b [0m' is ", 13);

@@ -294,6 +294,13 @@ order()
     at=$(grep '^rename' order | grep -n 'checkpoints/step-00000012$' | sed -n '1s/:.*//p' || true)
     train io "rename:${at:-0}+:ENOSPC"
     ended 4 "checkpoints/step-00000012': No space left on device"
+
+    # ---- a file system that can no longer be written: what was half done can't be removed either, and the first line is the only one
+    train io "rename:${at:-0}+:EROFS,unlink:1+:EROFS,remove:1+:EROFS"
+    ended 4 "checkpoints/step-00000012': Read-only file system"
+    printf 'It is a truth universally acknowledged\n' >novel.txt
+    io "fsync:1+:EROFS,unlink:1+:EROFS,remove:1+:EROFS" pack novel.txt --tokenizer bytes --out read-only --quiet
+    ended 4 'Read-only file system'
 }
 
 # ---- the clock is set back while serve waits: it still looks around, and ends when it is told to

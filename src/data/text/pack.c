@@ -62,7 +62,7 @@ vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out)
     }
     VKT_TRY(vkt__rename(folder, desc->out));
 fail:
-    if (st != VKT_OK) vkt__remove_tree(folder);
+    if (st != VKT_OK) vkt__discard_tree(folder);
     vkt__store_finish(&p.store);
     vkt_tokenizer_destroy(&p.tokenizer);
     free(folder);
