@@ -559,6 +559,7 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
         goto fail;
     }
     if (desc->tune) {
+        out->planned_bytes = t.s->planned_bytes;
         st = vkt__session_tune(t.s, desc->tune);
         goto fail;
     }

@@ -153,6 +153,11 @@ timing()
 {
     vk vkQueueSubmit2:6:DEVICE_LOST tune 8x8x8 --no-cache; ended 0 'warning: .*kernel .* lost the device and is no longer used: vkQueueSubmit2'
     vk vkQueueSubmit2:6+:DEVICE_LOST tune 8x8x8 --no-cache; ended 6 'kernel .* lost the device'
+    # A device that can't be opened is told at once, and is not tried again.
+    for call in vkCreateSemaphore vkCreatePipelineLayout; do
+        vk $call:1:DEVICE_LOST tune 8x8x8 --no-cache; ended 6 "$call: device lost"
+    done
+    vk vkCreateSemaphore:1+:DEVICE_LOST tune digits --no-cache; ended 6 'vkCreateSemaphore: device lost'
     # A loss that is found where what was used is freed is told, too.
     vk vkWaitSemaphores:8:DEVICE_LOST doctor --op add --no-cache; ended 6 'vkWaitSemaphores: device lost'
     vk vkAllocateMemory:1:DEVICE_LOST doctor --op add --no-cache; ended 6 'vkAllocateMemory: device lost'

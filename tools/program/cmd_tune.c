@@ -45,26 +45,29 @@ static void on_shape(void *user, const vkt_tune_result *r)
     fflush(stdout);
 }
 
-/* The products and convolutions of a recipe's graphs. */
-static vkt_status tune_recipe(const cli_options *o, const vkt_tune_desc *tune)
+/* The products and convolutions of a recipe's graphs. *opened: the device was; else the error was
+ * told. */
+static vkt_status tune_recipe(const cli_options *o, const vkt_tune_desc *tune, bool *opened)
 {
     vkt_config *c = NULL;
-    vkt_train_result r;
+    vkt_train_result r = { 0 };
     vkt_status st = vkt_config_create(&c);
     if (st == VKT_OK) st = vkt_config_load(c, o->args[0]);
     if (st == VKT_OK) st = vkt_config_finish(c);
     if (st == VKT_OK) st = vkt_train(c, &(vkt_train_desc) { .gpu = o->gpu, .tune = tune }, &r);
+    *opened = r.planned_bytes > 0;
     vkt_config_destroy(&c);
     return st == VKT_E_FORMAT ? VKT_E_ARG : st;
 }
 
 /* Shapes named, or the usual ones. */
-static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune)
+static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune, bool *opened)
 {
     vkt_tune_shape shapes[MOST_SHAPES];
     size_t n = 0;
     vkt_gpu *gpu = NULL;
     vkt_status st = vkt_gpu_create(&o->gpu, &gpu);
+    *opened = st == VKT_OK;
     if (st != VKT_OK) return st;
     bool cpu = vkt_gpu_caps(gpu)->klass == VKT_GPU_CLASS_CPU;
     for (size_t i = 0; i < (o->n_args ? o->n_args : CLI_COUNT(usual)) && st == VKT_OK; i++) {
@@ -106,10 +109,11 @@ static int run(void *options)
     vkt_tune_desc tune = { .thorough = true, .fn = on_shape, .user = &t };
     bool recipe = o->n_args == 1 && sscanf(o->args[0], "%ux%ux%u", &m, &n, &k) != 3;
     vkt_status st = VKT_E_DEVICE;
+    bool opened = true;
     /* A kernel that loses the device is left out by who opens it next. */
-    for (int i = 0; i < 4 && st == VKT_E_DEVICE; i++) {
+    for (int i = 0; i < 4 && st == VKT_E_DEVICE && opened; i++) {
         tune.tries_again = i < 3;
-        st = recipe ? tune_recipe(o, &tune) : tune_shapes(o, &tune);
+        st = recipe ? tune_recipe(o, &tune, &opened) : tune_shapes(o, &tune, &opened);
     }
     if (st == VKT_OK && t.failed != VKT_OK && !t.n_timed) {
         st = t.failed;
