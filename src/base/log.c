@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/log.h"
 #include "base/log_thread.h"
 
 const char *vkt_version(void)

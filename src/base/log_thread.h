@@ -2,7 +2,7 @@
 #ifndef VKT_BASE_LOG_THREAD_H
 #define VKT_BASE_LOG_THREAD_H
 
-#include "base/log.h"
+#include <stdbool.h>
 
 /* A thread keeps its lines back as the one did that started it, which gets the last of them that
  * was a failure when it joins the thread: then a job's threads say what the job says. */
