@@ -27,7 +27,9 @@ uint touch_rows(f32x4s x, uint at, uint row, uint end)
 
 void main()
 {
-    uint head = flat_group() % p.heads, batch = flat_group() / p.heads, lane = gl_LocalInvocationID.x, never = 0;
+    uint group = flat_group(), lane = gl_LocalInvocationID.x, never = 0;
+    if (group >= p.heads * p.batch) return;
+    uint head = group % p.heads, batch = group / p.heads;
     uint t = (p.flags & VKT_ATT_START) != 0 ? p.start.v[0] : 0; /* the query's position */
     uint begin = 0, end = p.S;
     if ((p.flags & (VKT_ATT_START | VKT_ATT_CAUSAL)) != 0) end = min(end, t + 1);
