@@ -425,6 +425,8 @@ struct attention_params {
     F32 scale;
     F32 cap; /* cap.glsl */
     U32 pad;
+    ADDR(u32s) k16; /* k and v again, as 16 bits: quirk CAST_ADDRESSES */
+    ADDR(u32s) v16;
 };
 struct attention_bwd_params {
     ADDR(f32x4s) q;

@@ -121,6 +121,8 @@ static void attention_record(vkt__rec *rec, const vkt_node *n)
                                   .scale = n->attr.attention.scale,
                                   .cap = n->attr.attention.cap };
     keys_at(rec, n, &d, &p.k, &p.v);
+    p.k16 = p.k;
+    p.v16 = p.v;
     vkt__att_launch k = vkt__att_prepare(rec->caps, n, VKT__ATT_FORWARD);
     vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
                   n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
