@@ -167,6 +167,17 @@ vkt_status vkt__fail(vkt_status st, const char *area, const char *fmt, ...)
     return st;
 }
 
+vkt_status vkt__fail_with(vkt_status st, const char *area, const char *lines, const char *fmt, ...)
+{
+    bool told = quiet <= 0 && held <= 0;
+    va_list ap;
+    va_start(ap, fmt);
+    log_va(VKT_LOG_ERROR, area, fmt, ap);
+    va_end(ap);
+    if (told) vkt_log(VKT_LOG_WARN, area, "of which:\n%s", lines);
+    return st;
+}
+
 void vkt__assert_fail(const char *cond, const char *file, int line)
 {
     fprintf(stderr, "vktrain: internal error: %s:%d: assertion failed: %s\n", file, line, cond);

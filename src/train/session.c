@@ -361,14 +361,13 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
     s->planned_bytes = memory_table(s, &table);
     uint64_t budget = vkt_gpu_caps(gpu)->budget_bytes;
     if (s->planned_bytes > budget) {
-        vkt_log(VKT_LOG_ERROR, "train",
-                "this needs %.1f MiB of device memory, %.1f MiB may be used: lower train.batch "
-                "(%u) or eval.batch (%u), or the model\n%s",
-                (double)s->planned_bytes / 1048576, (double)budget / 1048576, c->batch,
-                c->eval_batch, table.data);
-        st = VKT_E_OOM_DEVICE;
+        st = vkt__fail_with(
+            VKT_E_OOM_DEVICE, "train", table.data,
+            "this needs %.1f MiB of device memory, %.1f MiB may be used: lower train.batch "
+            "(%u) or eval.batch (%u), or the model",
+            (double)s->planned_bytes / 1048576, (double)budget / 1048576, c->batch, c->eval_batch);
+        goto fail;
     }
-    VKT_TRY(st);
     VKT_TRY(vkt__ring_allocate(gpu, &s->train, "training"));
     VKT_TRY(vkt__ring_allocate(gpu, &s->eval, "evaluation"));
     if (training) VKT_TRY(compile_later(s->train.graph, s->train.n_slots, "training activations"));
