@@ -115,7 +115,7 @@ const char *vkt_last_error(void)
 static void make_one_line(char *s)
 {
     for (; *s; s++)
-        if ((unsigned char)*s < ' ') *s = ' ';
+        if (*s == '\n' || *s == '\r') *s = ' ';
 }
 
 static void log_va(vkt_log_level level, const char *area, const char *fmt, va_list ap)
