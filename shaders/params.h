@@ -22,7 +22,7 @@
 /* What changes from step to step; written by the host into each slot, read by shaders. */
 struct vkt_step_block {
     F32 lr;                     /* scheduled rate */
-    F32 adam_m, adam_g, adam_v; /* the adam family's bias corrections: see optim_update.comp */
+    F32 adam_m, adam_g, adam_v; /* the adam family's bias corrections: see optim/rule.glsl */
     F32 clip;                   /* global norm limit; 0: none */
     U32 step;                   /* from 0 */
     U32 dropout_key;            /* of (seed, dropout): see rng.h */
@@ -33,7 +33,7 @@ struct vkt_step_block {
                       first; 0: all of it */
 };
 
-/* What a step reports: optim_state.comp writes it, optim_update.comp and the host read it. */
+/* What a step reports: optim_state.comp writes it, updates and the host read it. */
 struct vkt_scalars {
     F32 loss, grad_norm;
     F32 clip; /* 1, or limit / norm */
@@ -53,12 +53,13 @@ struct vkt_loss_scale {
 #define VKT_LOSS_SCALE_LEAST 1.0
 #define VKT_LOSS_SCALE_MOST 16777216.0
 
-/* One parameter group; optim_update.comp finds it by 256-element blocks. */
+/* One parameter group; updates find it by 256-element blocks. */
 struct vkt_group_params {
     F32 lr_scale; /* 0: frozen */
     F32 weight_decay;
 };
 #define VKT_GROUP_BLOCK 256
+#define VKT_MOMENTS8 0x6d380001u /* purpose of the random bits that moments in 8 bits are rounded by */
 
 /* eltwise.comp: z = op(x, y) */
 #define VKT_EL_ADD 0
@@ -348,6 +349,21 @@ struct optim_update_params {
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };
 
+/* optim_update8.comp: moments in 8 bits, see optim/moments8.glsl. */
+struct optim_update8_params {
+    ADDR(f32s) theta, grad;
+    ADDR(f32x4s) theta4, grad4; /* the same addresses as vectors */
+    ADDR(u32s) m, v;            /* four codes a word */
+    ADDR(f32s) scales;          /* of each block: the largest |m|; behind all, the largest v */
+    ADDR(scalars_ref) scalars;
+    ADDR(step_ref) step;
+    ADDR(u32s) blocks;
+    ADDR(groups_ref) groups;
+    ADDR(u32s) shadow;
+    U32 n, first; /* of all that is trained, which element is this one's first: for random bits */
+    F32 beta1, beta2, eps;
+};
+
 /* embedding.comp: y = table[id] (+ pos[place]); *_bwd.comp: their gradients. A row's place is
  * start + row % T, or counted from the first row of its document. */
 #define VKT_EMBED_POS 1u
@@ -571,6 +587,7 @@ struct bench_count_params {
 #ifndef VULKAN
 static_assert(sizeof(struct vkt_step_block) % 16 == 0, "step blocks lie one after the other");
 static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
+static_assert(sizeof(struct optim_update8_params) <= 128, "push constants");
 static_assert(sizeof(struct eltwise_chain_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
 static_assert(sizeof(struct conv_params) <= 128, "push constants");

@@ -127,6 +127,7 @@ set(SHADERS_OPTIM
   optim/optim_state
   optim/optim_state.pairs
   optim/optim_update
+  optim/optim_update8
 )
 set(SHADERS_BENCH
   bench/bench_stream

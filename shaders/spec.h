@@ -116,6 +116,7 @@
 #define VKT_SPEC_HAS_M 67
 #define VKT_SPEC_HAS_V 68
 #define VKT_SPEC_SQUARE 69
+#define VKT_SPEC_WORDS 90 /* of codes, an invocation */
 
 /* benchmarks */
 #define VKT_SPEC_FORM 70

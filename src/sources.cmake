@@ -184,6 +184,7 @@ set(SRC_TENSOR_KERNELS
 )
 set(SRC_TENSOR_TWINS
   src/tensor/twins/attention_twin.c
+  src/tensor/twins/moments8.c
   src/tensor/twins/rules.c
 )
 set(SRC_TENSOR_OPS
@@ -211,10 +212,10 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/ops_row_loss.c
   src/tensor/ops/ops_norm.c
   src/tensor/ops/ops_optim.c
+  src/tensor/ops/ops_optim8.c
   src/tensor/ops/ops_pool.c
   src/tensor/ops/ops_reduce.c
   src/tensor/ops/ops_rope.c
-  src/tensor/ops/ops_swap.c
   src/tensor/ops/rows.c
 )
 set(SRC_TENSOR_PASSES
@@ -274,6 +275,7 @@ set(SRC_NN
 )
 set(SRC_OPTIM
   src/optim/groups.c
+  src/optim/moments.c
   src/optim/optim.c
   src/optim/optim_model.c
   src/optim/schedule.c

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* theta parameters, g gradient (after clipping and coupled decay), t step counted from 1.
- * Formulas of both forms stand beside shaders/optim/optim_update.comp. */
+ * Formulas of both forms stand beside shaders/optim/rule.glsl. */
 typedef enum vkt_optim_rule {
     VKT_RULE_SGD,
     VKT_RULE_MOMENTUM,
@@ -31,6 +31,10 @@ typedef enum vkt_optim_rule {
 VKT_API const char *vkt_optim_rule_name(vkt_optim_rule r);
 typedef enum vkt_optim_form { VKT_OPTIM_FORM_PLAYBOOK, VKT_OPTIM_FORM_TORCH } vkt_optim_form;
 
+/* How the rule's moments are kept: f32, or in 8 bits, in blocks of 256 with a scale each (arXiv
+ * 2110.02861); a quarter of the memory. Checkpoints hold f32 either way. */
+typedef enum vkt_moments { VKT_MOMENTS_FP32, VKT_MOMENTS_8BIT } vkt_moments;
+
 typedef struct vkt_optim_group {
     const char *pattern; /* name pattern: '*' any characters, '?' one; first match wins */
     float lr_scale; /* factor for the scheduled rate; 0 freezes: no update, not part of the gradient
@@ -41,13 +45,14 @@ typedef struct vkt_optim_group {
 typedef struct vkt_optim_desc {
     vkt_optim_rule rule;
     vkt_optim_form form;
-    float momentum;       /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
-    float beta1, beta2;   /* adam family: 0.9, 0.999 are usual; lion: 0.9, 0.99 */
-    float rho;            /* rmsprop; 0.9 */
-    float eps;            /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
-    float weight_decay;   /* adamw, lion: decoupled (theta -= lr * wd * theta); others: g += wd *
-                             theta */
-    bool decay_all;       /* decay biases and norm gains too; default: only tensors of rank >= 2 */
+    float momentum;     /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
+    float beta1, beta2; /* adam family: 0.9, 0.999 are usual; lion: 0.9, 0.99 */
+    float rho;          /* rmsprop; 0.9 */
+    float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
+    float weight_decay; /* adamw, lion: decoupled (theta -= lr * wd * theta); others: g += wd *
+                           theta */
+    bool decay_all;     /* decay biases and norm gains too; default: only tensors of rank >= 2 */
+    vkt_moments moments;
     bool offload;         /* keep the moments in host memory (VKT_MEM_HOST) */
     bool outer;           /* one more moment, "outer", in host memory: the caller's */
     uint32_t part, parts; /* of several ranks: moments of part `part` of the parameters only, which
@@ -160,8 +165,8 @@ VKT_API void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void 
 VKT_API void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
                                  void *step_block);
 VKT_API uint32_t vkt_step_block_bytes(void);
-/* Moment buffers, for checkpoints: names ("m", "v", "ema"), flat, model layout; of desc.parts this
- * one's elements. */
+/* Moment buffers: names ("m", "v", "ema"), flat, model layout; of desc.parts this one's elements.
+ * f32; m and v of VKT_MOMENTS_8BIT: a byte each. */
 VKT_API size_t vkt_optim_n_moments(const vkt_optim *o);
 VKT_API const char *vkt_optim_moment_name(const vkt_optim *o, size_t i);
 VKT_API vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i);

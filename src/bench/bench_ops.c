@@ -133,24 +133,28 @@ static void ref_init(void *user, const vkt_tensor *t, double *data)
     for (uint64_t i = 0; i < t->count; i++) data[i] = value_of(user, t, i);
 }
 
-static void judge(op_job *j, const vkt_tensor *t, uint64_t i, double got, double want, double limit)
+static double share_of(double got, double want, double limit)
 {
-    double err = fabs(got - want), share = err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
+    double err = fabs(got - want);
+    return err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
+}
+
+static void judge(op_job *j, const vkt_tensor *t, uint64_t i, double got, double want, double share)
+{
     if (!(share <= 1) && !j->why[0])
         snprintf(j->why, sizeof j->why, "wrong result: %s element %llu is %.7g, the twin's %.7g",
                  vkt__text(t), (unsigned long long)i, got, want);
     j->worst = VKT_MAX(j->worst, isnan(share) ? INFINITY : share);
 }
 
-static double tolerance(const op_job *j, const vkt_tensor *t)
+static double tolerance(const vkt_tensor *t, vkt_dtype dtype)
 {
     double terms = 4;
     for (size_t k = 0; k < t->g->n_nodes; k++) {
         const vkt_node *n = t->g->nodes[k];
         if (n->op->terms) terms = VKT_MAX(terms, n->op->terms(n));
     }
-    (void)j;
-    return vkt__tol(t->dtype, terms);
+    return vkt__tol(dtype, terms);
 }
 
 /* Outputs of the timed nodes, and inputs that they change. */
@@ -189,12 +193,18 @@ static void compare(void *user, const vkt_tensor *t, const double *want)
         free(got);
         return;
     }
-    double sum = 0, tol = tolerance(j, t);
+    double sum = 0, tol = tolerance(t, t->dtype);
     for (uint64_t i = 0; i < t->count; i++) sum += want[i] * want[i];
     double rms = sqrt(sum / (double)t->count);
-    for (uint64_t i = 0; i < t->count; i++)
-        judge(j, t, i, vkt__sample_decode(t, i, got), want[i],
-              t->dtype == VKT_U32 ? 0 : tol * (fabs(want[i]) + rms));
+    vkt__code_check codes = vkt__code_check_of(t, tolerance(t, VKT_F32));
+    for (uint64_t i = 0; i < t->count; i++) {
+        double x = vkt__sample_decode(t, i, got), err = fabs(x - want[i]),
+               limit = t->dtype == VKT_U32 ? 0 : tol * (fabs(want[i]) + rms),
+               share = err == 0    ? 0
+                       : limit > 0 ? err / limit
+                                   : INFINITY;
+        judge(j, t, i, x, want[i], codes.op ? vkt__code_share(&codes, x, want[i]) : share);
+    }
     free(got);
 }
 
@@ -239,7 +249,7 @@ static vkt_status spot_check(op_job *j)
         a[i] = (float)vkt__sample_value(in[0], SEED, i);
         b[i] = (float)vkt__sample_value(in[1], SEED, i);
     }
-    double tol = tolerance(j, c), rms = sqrt((double)s.k);
+    double tol = tolerance(c, c->dtype), rms = sqrt((double)s.k);
     for (uint32_t q = 0; q < N_SPOTS; q++) {
         uint64_t m = q == 0 ? 0 : q == 1 ? s.m - 1 : vkt_rand_below(SEED, VKT_RNG_TEST, 2 * q, s.m);
         uint64_t n = q == 0   ? 0
@@ -251,7 +261,8 @@ static vkt_status spot_check(op_job *j)
                      ib = s.layout == VKT_LAYOUT_NT ? n * s.k + k : k * s.n + n;
             sum += (double)a[ia % PATTERN] * (double)b[ib % PATTERN];
         }
-        judge(j, c, m * s.n + n, (double)got[m * s.n + n], sum, tol * (fabs(sum) + rms));
+        judge(j, c, m * s.n + n, (double)got[m * s.n + n], sum,
+              share_of((double)got[m * s.n + n], sum, tol * (fabs(sum) + rms)));
     }
 fail:
     free(got);

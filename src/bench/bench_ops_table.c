@@ -156,21 +156,40 @@ static void build_focal_bwd(vkt_graph *g, vkt__bench_shape s)
     vkt_backward(g, vkt_sum(g, vkt_focal(g, x, &(vkt_focal_desc) { .gamma = 2 })), &x, 1, &d);
 }
 
-static void build_update(vkt_graph *g, vkt__bench_shape s)
+/* moments8: codes, four a word. */
+static void update_of(vkt_graph *g, uint32_t n, bool moments8)
 {
     enum { N_GROUPS = 2 };
-    uint32_t n = s.m * s.n;
+    const vkt_attr adamw = { .optim = { VKT_UP_ADAMW, true, 0.9f, 0.999f, 1e-8f } };
+    uint32_t blocks = (n + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
+    vkt_shape moments = vkt_shape1(moments8 ? (n + 3) / 4 : n);
+    vkt_dtype type = moments8 ? VKT_U32 : VKT_F32;
+    uint32_t hint = moments8 ? VKT_HINT_INDEX : VKT_HINT_POSITIVE;
     vkt__update_in in = { .theta = vkt__sample1(g, n),
                           .grad = vkt__sample1(g, n),
-                          .m = vkt__sample1(g, n),
+                          .m = vkt__sample(g, moments, type, hint, UINT32_MAX),
+                          .v = vkt__sample(g, moments, type, hint, UINT32_MAX),
                           .step = vkt_step(g) };
-    in.v = vkt__sample(g, vkt_shape1(n), VKT_F32, VKT_HINT_POSITIVE, 0);
     in.scalars =
         vkt__sample(g, vkt_shape1(sizeof(struct vkt_scalars) / 4), VKT_F32, VKT_HINT_UNIT, 0);
-    in.blocks = vkt__sample(g, vkt_shape1((n + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK), VKT_U32,
-                            VKT_HINT_INDEX, N_GROUPS);
+    in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
     in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, VKT_HINT_POSITIVE, 0);
-    vkt__optim_update(g, &in, (vkt_attr) { .optim = { VKT_UP_ADAMW, true, 0.9f, 0.999f, 1e-8f } });
+    if (moments8) {
+        in.scales = vkt__sample(g, vkt_shape2(2, blocks), VKT_F32, VKT_HINT_POSITIVE, 0);
+        vkt__optim_update8(g, &in, adamw);
+    } else {
+        vkt__optim_update(g, &in, adamw);
+    }
+}
+
+static void build_update(vkt_graph *g, vkt__bench_shape s)
+{
+    update_of(g, s.m * s.n, false);
+}
+
+static void build_update8(vkt_graph *g, vkt__bench_shape s)
+{
+    update_of(g, s.m * s.n, true);
 }
 
 /* ---- pictures ---- */
@@ -341,6 +360,7 @@ static const vkt__bench_entry entries[] = {
     { &vkt__op_chain, build_chain, VKT__BENCH_ELEMENTS, false, " dropout, relu_bwd" },
     { &vkt__op_cast, build_cast, VKT__BENCH_ELEMENTS, false, " f32 to bf16" },
     { &vkt__op_optim_update, build_update, VKT__BENCH_ELEMENTS, false, " adamw" },
+    { &vkt__op_optim_update8, build_update8, VKT__BENCH_ELEMENTS, false, " adamw" },
     { &vkt__op_matmul, build_matmul, VKT__BENCH_MATMUL, true, "" },
     { &vkt__op_sum, build_sum, VKT__BENCH_ELEMENTS, true, "" },
     { &vkt__op_sum_rows, build_sum_rows, VKT__BENCH_ROWS, true, "" },

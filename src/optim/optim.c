@@ -1,13 +1,12 @@
 /* The optimizer: moments and tables of one flat parameter buffer, its nodes in a training graph,
- * and the host's share of a step. Formulas stand beside shaders/optim/optim_update.comp. */
+ * and the host's share of a step. Formulas stand beside shaders/optim/rule.glsl. */
 #include <math.h>
 
 #include "gpu/commands.h"
 #include "tensor/graph/graph.h"
+#include "optim/moments.h"
 #include "optim/optim_flat.h"
 #include "shaders/rng.h"
-
-enum { MAX_MOMENTS = 4 }; /* of the rule; the average; outer steps' */
 
 struct vkt_optim {
     vkt_gpu *gpu;
@@ -19,9 +18,7 @@ struct vkt_optim {
     vkt_dtype precision;
     vkt_buffer *loss_scale; /* struct vkt_loss_scale, or NULL */
     vkt_buffer *sum, *sums; /* accumulation: of gradients; of loss and hits. NULL without */
-    vkt_buffer *moments[MAX_MOMENTS];
-    const char *names[MAX_MOMENTS];
-    size_t n_moments;
+    vkt__moments moments;
     vkt_buffer *blocks, *groups, *skipped;
     size_t n_groups;
     vkt__range *live;
@@ -183,20 +180,19 @@ static vkt__range overlap(vkt__range a, vkt__range b)
 }
 
 /* 1 in every parameter; padding stays zero, as in every buffer. */
-static vkt_status fill_ones(const vkt_optim *o, vkt_buffer *buf, const vkt__flat *flat)
+static vkt_status fill_ones(vkt_optim *o, size_t moment, const vkt__flat *flat)
 {
-    enum { PIECE = 1 << 18 };
-    vkt_status st = VKT_OK;
-    float *ones = vkt__alloc(PIECE * sizeof *ones);
-    for (size_t i = 0; i < PIECE; i++) ones[i] = 1;
+    float *ones = calloc(o->own.count, sizeof *ones);
+    if (!ones)
+        return vkt__fail(VKT_E_OOM_HOST, "optim", "no memory for %.1f MiB of moment %s",
+                         (double)o->own.count * sizeof *ones / 1048576,
+                         o->moments.list[moment].name);
     for (size_t i = 0; i < flat->n; i++) {
         const vkt_param *p = &flat->params[i];
         vkt__range r = overlap((vkt__range) { p->offset, p->count }, o->own);
-        for (uint64_t at = 0; at < r.count; at += PIECE)
-            VKT_TRY(vkt_buffer_write(o->gpu, buf, 4 * (r.offset - o->own.offset + at), ones,
-                                     4 * VKT_MIN(r.count - at, PIECE)));
+        for (uint64_t k = 0; k < r.count; k++) ones[r.offset - o->own.offset + k] = 1;
     }
-fail:
+    vkt_status st = vkt__moments_write(o->gpu, &o->moments, moment, ones);
     free(ones);
     return st;
 }
@@ -253,18 +249,12 @@ static uint64_t *cuts_within(const vkt_optim *o, vkt__range r, size_t *n)
     return cuts;
 }
 
-/* In the table each piece begins at a multiple of four blocks, as memory that is bound must. */
-static uint64_t blocks_of(const vkt__range *piece)
-{
-    return vkt__align(n_blocks(piece->count), 4);
-}
-
 static vkt_status block_table(vkt_optim *o, const uint32_t *blocks)
 {
     uint64_t n = 0, at = 0;
-    for (size_t i = 0; i < o->n_pieces; i++) n += blocks_of(&o->pieces[i]);
+    for (size_t i = 0; i < o->n_pieces; i++) n += vkt__piece_blocks(&o->pieces[i]);
     uint32_t *all = vkt__alloc(n * sizeof *all);
-    for (size_t i = 0; i < o->n_pieces; at += blocks_of(&o->pieces[i++]))
+    for (size_t i = 0; i < o->n_pieces; at += vkt__piece_blocks(&o->pieces[i++]))
         memcpy(all + at, blocks + o->pieces[i].offset / VKT_GROUP_BLOCK,
                n_blocks(o->pieces[i].count) * sizeof *all);
     vkt_status st = table(o->gpu, "group of each block", all, n * sizeof *all, &o->blocks);
@@ -272,17 +262,41 @@ static vkt_status block_table(vkt_optim *o, const uint32_t *blocks)
     return st;
 }
 
+static vkt_status make_moments(vkt_optim *o, const vkt__flat *flat)
+{
+    const vkt_optim_desc *desc = &o->desc;
+    vkt_attr attr = vkt__optim_attr(desc);
+    vkt_mem mem = desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE;
+    const struct {
+        const char *name, *label;
+        bool kept, rule;
+        vkt_mem mem;
+    } rows[VKT__MAX_MOMENTS] = {
+        { "m", "moment m", vkt__optim_has_m(attr), true, mem },
+        { "v", "moment v", vkt__optim_has_v(attr), true, mem },
+        { "ema", "average parameters", desc->ema > 0, false, mem },
+        { "outer", "momentum of outer steps", desc->outer, false, VKT_MEM_HOST },
+    };
+    vkt_status st = VKT_OK;
+    o->moments.at = (vkt__moment_layout) { o->own, o->pieces, o->n_pieces };
+    for (uint32_t i = 0; i < VKT_COUNT(rows); i++) {
+        if (!rows[i].kept) continue;
+        VKT_TRY(vkt__moments_add(o->gpu, &o->moments, rows[i].name, rows[i].label, rows[i].mem,
+                                 rows[i].rule && desc->moments == VKT_MOMENTS_8BIT, i));
+        if (i == 1 && desc->form == VKT_OPTIM_FORM_PLAYBOOK &&
+            vkt__rule_at((uint32_t)desc->rule)->v_begins_at_1)
+            VKT_TRY(fill_ones(o, o->moments.n - 1, flat));
+    }
+fail:
+    return st;
+}
+
 vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat,
                                   vkt_optim **out)
 {
-    static const char *const labels[] = { "moment m", "moment v", "average parameters",
-                                          "momentum of outer steps" },
-                             *const names[] = { "m", "v", "ema", "outer" };
     static const uint32_t zero[4];
     vkt_status st = VKT_OK;
     vkt__groups t = { 0 };
-    uint64_t *cuts = NULL;
-    size_t n_cuts;
     *out = NULL;
     vkt_optim *o = vkt__alloc(sizeof *o);
     *o = (vkt_optim) { .gpu = gpu,
@@ -315,7 +329,6 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     t.live = NULL;
     o->n_groups = t.n_groups;
     cut(o);
-    cuts = cuts_within(o, o->own, &n_cuts);
     VKT_TRY(block_table(o, t.blocks));
     VKT_TRY(table(gpu, "groups", t.groups, t.n_groups * sizeof *t.groups, &o->groups));
     VKT_TRY(table(gpu, "skipped updates", zero, sizeof zero, &o->skipped));
@@ -323,27 +336,10 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
         struct vkt_loss_scale start = { desc->loss_scale, 0 };
         VKT_TRY(table(gpu, "loss scale", &start, sizeof start, &o->loss_scale));
     }
-    vkt_attr attr = vkt__optim_attr(desc);
-    for (uint32_t i = 0; i < MAX_MOMENTS; i++) {
-        const bool has[] = { vkt__optim_has_m(attr), vkt__optim_has_v(attr), desc->ema > 0,
-                             desc->outer };
-        if (!has[i]) continue;
-        o->names[o->n_moments] = names[i];
-        VKT_TRY(vkt_buffer_create(
-            gpu,
-            &(vkt_buffer_desc) { 4 * o->own.count,
-                                 desc->offload || i == 3 ? VKT_MEM_HOST : VKT_MEM_DEVICE, labels[i],
-                                 cuts, n_cuts },
-            &o->moments[o->n_moments]));
-        if (i == 1 && desc->form == VKT_OPTIM_FORM_PLAYBOOK &&
-            vkt__rule_at((uint32_t)desc->rule)->v_begins_at_1)
-            VKT_TRY(fill_ones(o, o->moments[o->n_moments], flat));
-        o->n_moments++;
-    }
+    VKT_TRY(make_moments(o, flat));
     *out = o;
     o = NULL;
 fail:
-    free(cuts);
     vkt__groups_finish(&t);
     vkt_optim_destroy(&o);
     return st;
@@ -353,7 +349,7 @@ void vkt_optim_destroy(vkt_optim **po)
 {
     vkt_optim *o = *po;
     if (!o) return;
-    for (size_t i = 0; i < MAX_MOMENTS; i++) vkt_buffer_destroy(o->gpu, &o->moments[i]);
+    vkt__moments_destroy(o->gpu, &o->moments);
     vkt_buffer_destroy(o->gpu, &o->sum);
     vkt_buffer_destroy(o->gpu, &o->sums);
     vkt_buffer_destroy(o->gpu, &o->blocks);
@@ -368,17 +364,22 @@ void vkt_optim_destroy(vkt_optim **po)
 
 size_t vkt_optim_n_moments(const vkt_optim *o)
 {
-    return o->n_moments;
+    return o->moments.n;
 }
 
 const char *vkt_optim_moment_name(const vkt_optim *o, size_t i)
 {
-    return i < o->n_moments ? o->names[i] : NULL;
+    return i < o->moments.n ? o->moments.list[i].name : NULL;
 }
 
 vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i)
 {
-    return i < o->n_moments ? o->moments[i] : NULL;
+    return i < o->moments.n ? o->moments.list[i].values : NULL;
+}
+
+uint64_t vkt__optim_moment_bytes(const vkt_optim *o)
+{
+    return vkt__moments_bytes(&o->moments);
 }
 
 /* ---- parts ---- */
@@ -407,13 +408,13 @@ void vkt__optim_on_whole(vkt_optim *o, vkt_status (*whole)(void *user, float *fl
 
 vkt_status vkt__optim_read_moment(const vkt_optim *o, size_t i, float *to)
 {
-    vkt_status st = vkt_buffer_read(o->gpu, o->moments[i], 0, to + o->own.offset, 4 * o->own.count);
+    vkt_status st = vkt__moments_read(o->gpu, &o->moments, i, to + o->own.offset);
     return st == VKT_OK && o->whole ? o->whole(o->user, to) : st;
 }
 
 vkt_status vkt__optim_write_moment(vkt_optim *o, size_t i, const float *from)
 {
-    return vkt_buffer_write(o->gpu, o->moments[i], 0, from + o->own.offset, 4 * o->own.count);
+    return vkt__moments_write(o->gpu, &o->moments, i, from + o->own.offset);
 }
 
 vkt_status vkt__optim_forget_skipped(vkt_optim *o)
@@ -541,17 +542,28 @@ static void update_piece(const vkt_optim *o, vkt_graph *g, vkt__update_in in,
     vkt_tensor *average = NULL;
     in.theta = bound(g, "parameters", shape, VKT_F32, o->values, 4 * value);
     in.grad = bound(g, "gradients", shape, VKT_F32, o->sum ? o->sum : o->grads, 4 * piece->offset);
-    for (size_t i = 0; i < o->n_moments; i++) {
-        if (o->names[i][0] == 'o') continue; /* of outer steps: the host's */
-        vkt_tensor *t = bound(g, o->names[i], shape, VKT_F32, o->moments[i], 4 * at);
-        *(o->names[i][0] == 'e' ? &average : o->names[i][0] == 'v' ? &in.v : &in.m) = t;
+    for (size_t i = 0; i < o->moments.n; i++) {
+        const struct vkt__moment_buffer *b = &o->moments.list[i];
+        if (b->name[0] == 'o') continue; /* of outer steps: the host's */
+        vkt_tensor **to = b->name[0] == 'e' ? &average : b->name[0] == 'v' ? &in.v : &in.m;
+        *to = b->packed
+                  ? bound(g, b->name, vkt_shape1((shape.d[0] + 3) / 4), VKT_U32, b->values, at)
+                  : bound(g, b->name, shape, VKT_F32, b->values, 4 * at);
     }
     in.blocks = bound(g, "blocks", vkt_shape1((uint32_t)n_blocks(piece->count)), VKT_U32, o->blocks,
                       4 * first_block);
     if (o->shadow)
         in.shadow = bound(g, "16-bit parameters", shape, o->precision, o->shadow,
                           vkt_dtype_bytes(o->precision) * value);
-    vkt__optim_update(g, &in, vkt__optim_attr(&o->desc));
+    vkt_attr attr = vkt__optim_attr(&o->desc);
+    if (o->moments.scales) {
+        attr.optim.first = (uint32_t)piece->offset;
+        in.scales = bound(g, "scales", vkt_shape2(2, vkt_tensor_shape(in.blocks).d[0]), VKT_F32,
+                          o->moments.scales, 8 * first_block);
+        vkt__optim_update8(g, &in, attr);
+    } else {
+        vkt__optim_update(g, &in, attr);
+    }
     if (average) vkt__ema(g, average, in.theta);
 }
 
@@ -577,7 +589,7 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
     }
     in.scalars = vkt__optim_state(g, &state);
     uint64_t block = 0;
-    for (size_t i = 0; i < o->n_pieces; block += blocks_of(&o->pieces[i++]))
+    for (size_t i = 0; i < o->n_pieces; block += vkt__piece_blocks(&o->pieces[i++]))
         update_piece(o, g, in, &o->pieces[i], block);
     return in.scalars;
 }

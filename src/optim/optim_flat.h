@@ -43,7 +43,10 @@ vkt__range vkt__optim_own(const vkt_optim *o);
 /* The sum of squares of this part of gradients [count], without what is frozen. The sum over all
  * parts has to be at VKT__SUMS_SQUARES of the sums, f32, before the update. */
 double vkt__optim_squares(const vkt_optim *o, const float *gradients);
-/* Moment i, all [count] elements of it: with parts, `whole` makes them of each rank's own. */
+/* Bytes of all moments, and of what they are packed by. */
+uint64_t vkt__optim_moment_bytes(const vkt_optim *o);
+/* Moment i, all [count] elements of it, as f32: with parts, `whole` makes them of each rank's own.
+ */
 void vkt__optim_on_whole(vkt_optim *o, vkt_status (*whole)(void *user, float *flat), void *user);
 vkt_status vkt__optim_read_moment(const vkt_optim *o, size_t i, float *to);
 vkt_status vkt__optim_write_moment(vkt_optim *o, size_t i, const float *from);

@@ -99,6 +99,9 @@ static const vkt__choice recomputes[] = {
 static const vkt__choice compressions[] = { { "none", VKT_COMPRESS_NONE },
                                             { "bf16", VKT_COMPRESS_BF16 },
                                             { 0 } };
+static const vkt__choice moments[] = { { "fp32", VKT_MOMENTS_FP32 },
+                                       { "8bit", VKT_MOMENTS_8BIT },
+                                       { 0 } };
 static const vkt__choice offloads[] = {
     { "auto", VKT_SAVING_AUTO }, { "none", VKT_SAVING_NONE }, { "host", VKT_SAVING_ALWAYS }, { 0 }
 };

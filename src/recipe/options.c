@@ -320,6 +320,10 @@ static const vkt__option options[] = {
       NULL },
     { "optim.clip", VKT__OPT_F32, AT(optim.clip), "0", 0, 1e9, "",
       "gradient clipping: largest L2 norm of the whole gradient. 0: no clipping", NULL, NULL },
+    { "optim.moments", VKT__OPT_ENUM, AT(optim.moments), "fp32", 0, 0, "",
+      "how optimizer moments are kept; 8bit: a byte each and a scale for every 256, rounded at "
+      "random: a quarter of their memory",
+      moments, NULL },
     { "optim.offload", VKT__OPT_ENUM, AT(offload), "auto", 0, 0, "",
       "where optimizer moments live; host: in host memory; none: in device memory; auto: in host "
       "memory only if device memory is too small",

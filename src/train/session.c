@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "models/gguf_model.h"
+#include "optim/optim_flat.h"
 #include "tensor/check/units.h"
 #include "tensor/graph/graph.h"
 #include "tensor/plan/recompute.h"
@@ -131,10 +132,7 @@ fail:
 
 static uint64_t moment_bytes(const vkt__session *s)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; s->optim && i < vkt_optim_n_moments(s->optim); i++)
-        bytes += vkt_optim_moment(s->optim, i)->bytes;
-    return bytes;
+    return s->optim ? vkt__optim_moment_bytes(s->optim) : 0;
 }
 
 /* Also of a session that is half made. */

@@ -336,6 +336,87 @@ static void frozen_groups_do_not_move(void **state)
     teardown(&f);
 }
 
+/* Moments in 8 bits take a byte each, and what is read of them is written back as it was. */
+static void packed_moments_are_read_and_written(void **state)
+{
+    (void)state;
+    for (vkt_optim_rule rule = VKT_RULE_MOMENTUM; rule < VKT_RULE_N_RULES; rule++) {
+        vkt_optim_desc d = describe(rule, VKT_OPTIM_FORM_PLAYBOOK);
+        d.moments = VKT_MOMENTS_8BIT;
+        fixture f;
+        setup(&f, &d);
+        float s[VKT_N_SCALARS];
+        static float had[2][COUNT], has[COUNT];
+        unsigned char before[2][COUNT], after[COUNT];
+        size_t n = vkt_optim_n_moments(f.o);
+        uint64_t bytes = n * COUNT, most = bytes + 8 * (COUNT / VKT_GROUP_BLOCK + 3 * 3) + 255;
+        assert_true(vkt__optim_moment_bytes(f.o) > bytes && vkt__optim_moment_bytes(f.o) <= most);
+        for (uint64_t t = 0; t < 3; t++) {
+            draw_grads(&f, t);
+            run_step(&f, t, 0.01, 1, s);
+        }
+        for (size_t k = 0; k < n; k++) {
+            assert_int_equal(vkt_optim_moment(f.o, k)->bytes, COUNT);
+            REQUIRE_OK(vkt_buffer_read(gpu, vkt_optim_moment(f.o, k), 0, before[k], COUNT));
+            REQUIRE_OK(vkt__optim_read_moment(f.o, k, had[k]));
+            for (uint64_t i = 0; i < COUNT; i++) /* 1280 to 1536 is frozen */
+                if (i < 1280 || i >= 1536) assert_true((had[k][i] != 0) == !is_padding(i));
+        }
+        static const float none[COUNT];
+        for (size_t k = 0; k < n; k++) REQUIRE_OK(vkt__optim_write_moment(f.o, k, none));
+        for (size_t k = 0; k < n; k++) REQUIRE_OK(vkt__optim_write_moment(f.o, k, had[k]));
+        for (size_t k = 0; k < n; k++) {
+            REQUIRE_OK(vkt_buffer_read(gpu, vkt_optim_moment(f.o, k), 0, after, COUNT));
+            assert_memory_equal(after, before[k], COUNT);
+            REQUIRE_OK(vkt__optim_read_moment(f.o, k, has));
+            assert_memory_equal(has, had[k], sizeof has);
+        }
+        teardown(&f);
+    }
+}
+
+/* Without gradients v falls by 1 - beta2 in each step, which is a fraction of a code's step: on the
+ * whole it does so in 8 bits too, as codes are rounded at random. The first of each block keeps its
+ * scale, as its gradient's square is its v. In a step a share q = (1 - beta2) / width of the others
+ * goes down by a width, the distance of two codes, which is at most 4 / c of code c; v is at least
+ * 1/8 of the block's largest, so c is at least 151. */
+static void packed_moments_move_by_small_steps(void **state)
+{
+    (void)state;
+    enum { STEPS = 300 };
+    const double slow = 1 - (double)0.999f, width = 4.0 / 151,
+                 apart = sqrt(STEPS * slow * width); /* of one element, relative */
+    vkt_optim_desc d = { .rule = VKT_RULE_ADAM,
+                         .form = VKT_OPTIM_FORM_TORCH,
+                         .moments = VKT_MOMENTS_8BIT,
+                         .beta1 = 0.9f,
+                         .beta2 = 0.999f,
+                         .eps = 0.01f };
+    fixture f;
+    setup(&f, &d);
+    float s[VKT_N_SCALARS];
+    static float v[COUNT];
+    double had = 0, has = 0, n = 0;
+    for (uint64_t i = 0; i < COUNT; i++) {
+        bool first = i % VKT_GROUP_BLOCK == 0;
+        v[i] = is_padding(i) ? 0
+               : first       ? 1.4f
+                             : 0.25f + (float)vkt_rand_uniform(5, VKT_RNG_TEST, i);
+        f.grad[i] = first ? sqrtf(v[i]) : 0;
+    }
+    REQUIRE_OK(vkt__optim_write_moment(f.o, 1, v));
+    REQUIRE_OK(vkt__optim_read_moment(f.o, 1, v));
+    for (uint64_t i = 0; i < COUNT; i++)
+        if (i % VKT_GROUP_BLOCK) had += (double)v[i], n += !is_padding(i);
+    for (uint64_t t = 0; t < STEPS; t++) run_step(&f, t, 0.1, 1, s);
+    REQUIRE_OK(vkt__optim_read_moment(f.o, 1, v));
+    for (uint64_t i = 0; i < COUNT; i++)
+        if (i % VKT_GROUP_BLOCK) has += (double)v[i];
+    printf("  v is %.5f of what it was, by the rule %.5f\n", has / had, pow(1 - slow, STEPS));
+    REQUIRE_NEAR(has / had, pow(1 - slow, STEPS), 4 * apart / sqrt(n));
+    teardown(&f);
+}
+
 static void clip_acts_only_above_its_limit(void **state)
 {
     (void)state;
@@ -452,6 +533,8 @@ int main(void)
         cmocka_unit_test(moments_are_what_the_rule_keeps),
         cmocka_unit_test(bad_steps_change_nothing),
         cmocka_unit_test(frozen_groups_do_not_move),
+        cmocka_unit_test(packed_moments_are_read_and_written),
+        cmocka_unit_test(packed_moments_move_by_small_steps),
         cmocka_unit_test(clip_acts_only_above_its_limit),
         cmocka_unit_test(the_loss_scale_adapts),
         cmocka_unit_test(failed_creation_leaves_nothing),

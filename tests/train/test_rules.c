@@ -1,6 +1,6 @@
 /* train: every update rule, row by row, with moments in the host's memory, weights of 16 bits, a
  * group with a rate of its own and an average: it trains, goes on from a checkpoint bit for bit,
- * and a checkpoint has the moments that it keeps and no others. */
+ * also with moments in 8 bits, and a checkpoint has the moments that it keeps and no others. */
 #include "testing.h"
 
 #include "base/os.h"
@@ -28,6 +28,8 @@ static void stop_at(void *user, const vkt_progress *p)
     if (p->step == *(const uint64_t *)user) vkt_train_stop();
 }
 
+static const char *moments;
+
 static vkt_status train(const char *dir, vkt_optim_rule rule, bool resume, uint64_t stop,
                         vkt_train_result *r)
 {
@@ -38,6 +40,7 @@ static vkt_status train(const char *dir, vkt_optim_rule rule, bool resume, uint6
     REQUIRE_OK(vkt_config_load(c, "digits"));
     REQUIRE_OK(vkt_config_set(c, set));
     for (size_t i = 0; i < VKT_COUNT(settings); i++) REQUIRE_OK(vkt_config_set(c, settings[i]));
+    REQUIRE_OK(vkt_config_set(c, moments));
     REQUIRE_OK(vkt_config_finish(c));
     vkt_train_desc d = { .run_dir = dir, .resume = resume, .gpu = test_gpu_desc("") };
     if (stop) d.on_progress = stop_at, d.user = &stop;
@@ -76,9 +79,8 @@ static void require_same_file(const char *file)
     free(a), free(b);
 }
 
-static void every_rule_trains_and_resumes(void **state)
+static void each_rule(void)
 {
-    (void)state;
     for (vkt_optim_rule rule = VKT_RULE_SGD; rule < VKT_RULE_N_RULES; rule++) {
         vkt_train_result r;
         vkt_attr attr = { .optim = { .rule = (uint32_t)rule, .beta1 = 0.9f } };
@@ -97,6 +99,20 @@ static void every_rule_trains_and_resumes(void **state)
     }
 }
 
+static void every_rule_trains_and_resumes(void **state)
+{
+    (void)state;
+    moments = "optim.moments=fp32";
+    each_rule();
+}
+
+static void so_it_does_with_moments_in_8_bits(void **state)
+{
+    (void)state;
+    moments = "optim.moments=8bit";
+    each_rule();
+}
+
 static int clean(void **state)
 {
     (void)state;
@@ -108,6 +124,7 @@ int main(void)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_trains_and_resumes),
+        cmocka_unit_test(so_it_does_with_moments_in_8_bits),
     };
     return cmocka_run_group_tests_name("rules", tests, clean, clean);
 }

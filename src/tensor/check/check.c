@@ -72,11 +72,13 @@ static void compare(check *c, const vkt_node *n, const vkt_tensor *t, const doub
                   : t->dtype == VKT_BF16 ? 0x1p-7
                                          : 0,
            least = t->dtype == VKT_F16 ? 0x1p-24 : 0;
+    vkt__code_check codes = vkt__code_check_of(t, tol);
     for (uint64_t i = 0; i < t->count; i++) {
         double got = vkt__sample_decode(t, i, data), err = got == want[i] ? 0 : fabs(got - want[i]),
                limit = tol * (fabs(want[i]) + rms) + step * fabs(want[i]) + least;
         if (t->dtype == VKT_U32) limit = 0;
         double share = err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
+        if (codes.op) share = vkt__code_share(&codes, got, want[i]);
         if (!(share <= 1)) {
             report(c, "%s element %llu is %.9g, the twin's %.9g (off by %.2g, limit %.2g)",
                    vkt__text(t), (unsigned long long)i, got, want[i], err, limit);

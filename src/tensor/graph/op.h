@@ -57,6 +57,11 @@ struct vkt_op {
     const char *(*kernel)(const vkt_gpu *gpu, const vkt_node *n);
     /* How many roundings an output element accumulates, for the tolerance. NULL: 4. */
     double (*terms)(const vkt_node *n);
+    /* Of a u32 input that the row changes and that holds four codes a word: the whole number that a
+     * byte of it stands for. The device's may be one from the twin's, where a rounding of fp32 lies
+     * between them: of few, a code being at most 1/64 of its number. NULL: words are compared as
+     * they are. */
+    int (*code)(uint32_t input, uint32_t byte);
     /* Builds sample case i into g and returns its name ("tall", "one column"), NULL past the last.
      * Inputs come from vkt__sample. op: the row itself, for what rows share. Every case is run on
      * every driver by doctor and the tests. */
@@ -196,7 +201,8 @@ typedef union vkt_attr {
         uint32_t rule;
         bool torch;
         float beta1, beta2, eps;
-    } optim; /* rule: VKT_UP_* */
+        uint32_t first; /* optim_update8: its first element's number among all */
+    } optim;            /* rule: VKT_UP_* */
 } vkt_attr;
 
 /* How vkt_check_ops fills a tensor. CYCLE: i % limit, ids whose ORDER (limit: how many ids) and

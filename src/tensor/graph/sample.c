@@ -114,3 +114,27 @@ double vkt__sample_decode(const vkt_tensor *t, uint64_t i, const void *data)
     uint16_t h = ((const uint16_t *)data)[i];
     return t->dtype == VKT_BF16 ? vkt__from_bf16(h) : vkt__from_f16(h);
 }
+
+/* A number of a relative error tol has a code next to the twin's where an edge lies between: codes
+ * are at most 1/64 of their number apart, and have two edges; a word has four. */
+vkt__code_check vkt__code_check_of(const vkt_tensor *t, double tol)
+{
+    vkt__code_check c = { .most = 2 + 4 * 2 * 64 * tol * (double)t->count };
+    for (size_t k = 0; t->dtype == VKT_U32 && k < t->g->n_nodes; k++) {
+        const vkt_node *n = t->g->nodes[k];
+        for (uint32_t i = 0; n->op->code && i < VKT_MAX_IN; i++)
+            if (n->in[i] == t && n->op->mutates >> i & 1) c.op = n->op, c.input = i;
+    }
+    return c;
+}
+
+double vkt__code_share(vkt__code_check *c, double got, double want)
+{
+    if (got == want) return 0;
+    if (++c->apart > c->most) return INFINITY;
+    for (uint32_t k = 0; k < 32; k += 8)
+        if (abs(c->op->code(c->input, (uint32_t)got >> k & 255) -
+                c->op->code(c->input, (uint32_t)want >> k & 255)) > 1)
+            return INFINITY;
+    return 1;
+}

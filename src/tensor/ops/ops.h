@@ -36,7 +36,8 @@ extern const vkt_op vkt__op_cache_write, vkt__op_attention, vkt__op_attention_ca
 extern const vkt_op vkt__op_top_k, vkt__op_top_k_bwd, vkt__op_expert_count, vkt__op_expert_order,
     vkt__op_expert_gather, vkt__op_expert_combine, vkt__op_expert_combine_bwd,
     vkt__op_expert_combine_dw, vkt__op_expert_matmul;
-extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update;
+extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update,
+    vkt__op_optim_update8;
 
 /* Every row, ended by NULL. */
 extern const vkt_op *const vkt__rows[];
@@ -105,8 +106,13 @@ typedef struct vkt__update_in {
     vkt_tensor *blocks;  /* [blocks] u32: group of each block */
     vkt_tensor *groups;  /* [G, 2] f32: struct vkt_group_params */
     vkt_tensor *shadow;  /* [n] f16 or bf16, written: theta's values; or NULL */
+    vkt_tensor *scales;  /* of update8 */
 } vkt__update_in;
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
+/* The same with moments in 8 bits: m and v are [ceil(n / 4)] u32, four codes a word, and `scales`
+ * [2, blocks] f32, written: of m, then of v. attr.optim.first is the first element's number for
+ * random bits. */
+void vkt__optim_update8(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
 /* What the gradient is multiplied by, for a sum of squares and a limit (0: none). */
 double vkt__optim_clip(double squares, double limit);
 

@@ -81,5 +81,6 @@ const vkt_op *const vkt__rows[] = {
     &vkt__op_ema,
     &vkt__op_optim_state,
     &vkt__op_optim_update,
+    &vkt__op_optim_update8,
     NULL,
 };

@@ -1,0 +1,229 @@
+/* The row of an update whose moments are kept in 8 bits: see shaders/optim/moments8.glsl. */
+#include <math.h>
+
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
+#include "tensor/graph/workgroup.h"
+#include "tensor/ops/ops.h"
+#include "tensor/twins/moments8.h"
+#include "tensor/twins/rules.h"
+
+enum { THETA, GRAD, M, V, SCALES, SCALARS, STEP, BLOCKS, GROUPS, SHADOW, N_IN };
+
+static uint64_t n_blocks(uint64_t count)
+{
+    return (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
+}
+
+static bool update8_shape(vkt_node *n)
+{
+    uint64_t count = n->in[THETA]->count, blocks = n_blocks(count);
+    VKT_ASSERT(n->in[GRAD]->count == count);
+    VKT_ASSERT((n->in[M] != NULL) == vkt__optim_has_m(n->attr) &&
+               (n->in[V] != NULL) == vkt__optim_has_v(n->attr));
+    for (int i = M; i <= V; i++)
+        VKT_ASSERT(!n->in[i] || (n->in[i]->dtype == VKT_U32 && n->in[i]->count == (count + 3) / 4));
+    VKT_ASSERT(n->in[SCALES]->dtype == VKT_F32 && n->in[SCALES]->count == 2 * blocks);
+    VKT_ASSERT(n->in[BLOCKS]->dtype == VKT_U32 && n->in[BLOCKS]->count == blocks);
+    VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
+    return true;
+}
+
+static void update8_record(vkt__rec *rec, const vkt_node *n)
+{
+    const vkt_attr *a = &n->attr;
+    struct optim_update8_params p = {
+        .theta = vkt__addr(rec, n->in[THETA]),
+        .grad = vkt__addr(rec, n->in[GRAD]),
+        .m = vkt__addr(rec, n->in[M]),
+        .v = vkt__addr(rec, n->in[V]),
+        .scales = vkt__addr(rec, n->in[SCALES]),
+        .scalars = vkt__addr(rec, n->in[SCALARS]),
+        .step = vkt__addr(rec, n->in[STEP]),
+        .blocks = vkt__addr(rec, n->in[BLOCKS]),
+        .groups = vkt__addr(rec, n->in[GROUPS]),
+        .shadow = vkt__addr(rec, n->in[SHADOW]),
+        .n = (uint32_t)n->in[THETA]->count,
+        .first = a->optim.first,
+        .beta1 = a->optim.beta1,
+        .beta2 = a->optim.beta2,
+        .eps = a->optim.eps,
+    };
+    p.theta4 = p.theta, p.grad4 = p.grad;
+    enum { WORDS = VKT_GROUP_BLOCK / 4, NUMBERS = 40 }; /* four elements of all, and their codes */
+    uint32_t wg = VKT_MIN(vkt__reduce_workgroup(rec->caps, WORDS), WORDS);
+    bool decoupled = vkt__rule_at(a->optim.rule)->uses & VKT__DECAY_DECOUPLED;
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_WORDS, WORDS / wg },
+                                   { VKT_SPEC_LANES, vkt__lanes(rec->caps, wg, NUMBERS) },
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
+                                   { VKT_SPEC_RULE, a->optim.rule },
+                                   { VKT_SPEC_UPDATE_FORM,
+                                     (a->optim.torch ? VKT_UP_TORCH : 0u) |
+                                         (decoupled ? VKT_UP_DECOUPLED : 0u) },
+                                   { VKT_SPEC_HAS_M, vkt__optim_has_m(*a) },
+                                   { VKT_SPEC_HAS_V, vkt__optim_has_v(*a) },
+                                   { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) } };
+    vkt__dispatch(rec, VKT_SHADER_OPTIM_UPDATE8, spec, VKT_COUNT(spec), &p, sizeof p,
+                  n_blocks(p.n));
+}
+
+/* ---- twin ---- */
+
+static uint32_t byte_of(const double *words, uint64_t i)
+{
+    return (uint32_t)words[i / 4] >> (i % 4 * 8) & 255;
+}
+
+/* Codes of a block's numbers x[n], from element `at` on, and their scale. */
+static void pack(vkt__moment kind, const double *x, uint32_t n, uint64_t at, uint32_t first,
+                 const struct vkt_step_block *b, double *words, double *scale)
+{
+    double most = 0;
+    for (uint32_t k = 0; k < n; k++) most = VKT_MAX(most, fabs(x[k]));
+    *scale = vkt__moment8_scale(most);
+    for (uint32_t k = 0; k < n; k += 4) {
+        uint32_t word = 0;
+        for (uint32_t j = k; j < VKT_MIN(k + 4, n); j++) {
+            double u = vkt__moment8_u(kind, b->dropout_key, b->step, first + (uint32_t)at + j);
+            word |= vkt__moment8_encode(kind, x[j], *scale, u) << (j % 4 * 8);
+        }
+        words[(at + k) / 4] = word;
+    }
+}
+
+static void update8_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    (void)out;
+    enum {
+        OK = offsetof(struct vkt_scalars, ok) / 4,
+        SCALE = offsetof(struct vkt_scalars, scale) / 4
+    };
+    if (in[SCALARS][OK] == 0) return;
+    struct vkt_step_block b = vkt__ref_step(in[STEP]);
+    uint64_t count = n->in[THETA]->count, blocks = n_blocks(count);
+    for (uint64_t block = 0; block < blocks; block++) {
+        const double *group = &in[GROUPS][2 * (size_t)in[BLOCKS][block]];
+        double m[VKT_GROUP_BLOCK] = { 0 }, v[VKT_GROUP_BLOCK] = { 0 },
+               scales[2] = { in[SCALES][block], in[SCALES][blocks + block] };
+        uint64_t at = block * VKT_GROUP_BLOCK;
+        uint32_t here = (uint32_t)VKT_MIN(count - at, VKT_GROUP_BLOCK);
+        if (group[0] == 0) continue;
+        vkt__update_step s = { (double)b.lr * group[0], group[1], (double)b.adam_m,
+                               (double)b.adam_g, (double)b.adam_v };
+        for (uint32_t k = 0; k < here; k++) {
+            uint64_t i = at + k;
+            if (in[M]) m[k] = vkt__moment8_decode(VKT__MOMENT_M, byte_of(in[M], i), scales[0]);
+            if (in[V]) v[k] = vkt__moment8_decode(VKT__MOMENT_V, byte_of(in[V], i), scales[1]);
+            vkt__optim_element(n->attr, &s, in[SCALARS][SCALE] * in[GRAD][i], &in[THETA][i], &m[k],
+                               &v[k]);
+            if (in[SHADOW]) in[SHADOW][i] = vkt__round_to(n->in[SHADOW]->dtype, in[THETA][i]);
+        }
+        scales[0] = scales[1] = 0;
+        if (in[M]) pack(VKT__MOMENT_M, m, here, at, n->attr.optim.first, &b, in[M], &scales[0]);
+        if (in[V]) pack(VKT__MOMENT_V, v, here, at, n->attr.optim.first, &b, in[V], &scales[1]);
+        in[SCALES][block] = scales[0], in[SCALES][blocks + block] = scales[1];
+    }
+}
+
+static int update8_code(uint32_t input, uint32_t byte)
+{
+    return vkt__moment8_code(input == M ? VKT__MOMENT_M : VKT__MOMENT_V, byte);
+}
+
+static vkt_cost update8_cost(const vkt_node *n)
+{
+    double count = (double)n->in[THETA]->count, moments = (n->in[M] != NULL) + (n->in[V] != NULL);
+    vkt_cost c = { count * (4 + 40 * moments), count * (12 + 2 * moments) +
+                                                   2 * (double)n->in[SCALES]->bytes +
+                                                   (double)n->in[BLOCKS]->bytes };
+    if (n->in[SHADOW]) c.bytes += (double)n->in[SHADOW]->bytes;
+    return c;
+}
+
+/* Three more than the rule's own: a moment is unpacked. */
+static double update8_terms(const vkt_node *n)
+{
+    return vkt__rule_at(n->attr.optim.rule)->terms + 3;
+}
+
+/* eps and beta2 keep the step small where a code says that v is next to nothing: one such element
+ * would widen the tolerance of all. */
+static const char *update8_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    (void)op;
+    enum { N_GROUPS = 5 };
+    static const struct {
+        const char *name;
+        uint32_t n, rule, scalars, groups;
+        vkt_dtype shadow;
+        bool torch;
+    } s[] = {
+        { "one", 1, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "three", 3, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "block", VKT_GROUP_BLOCK, VKT_UP_ADAMW, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "block + 1", VKT_GROUP_BLOCK + 1, VKT_UP_ADAMW, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "many workgroups", 70144, VKT_UP_ADAMW, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE },
+        { "frozen groups", 8192, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_INDEX },
+        { "not ok", 2500, VKT_UP_ADAM, VKT_HINT_INDEX, VKT_HINT_POSITIVE },
+        { "momentum", 2500, VKT_UP_MOMENTUM, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "nesterov", 2500, VKT_UP_NESTEROV, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "rmsprop", 2500, VKT_UP_RMSPROP, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "rmsprop, torch's form", 2500, VKT_UP_RMSPROP, VKT_HINT_UNIT, VKT_HINT_POSITIVE,
+          .torch = true },
+        { "nadam", 2500, VKT_UP_NADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "lion", 2500, VKT_UP_LION, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "adamax", 2500, VKT_UP_ADAMAX, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "sgd", 2500, VKT_UP_SGD, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "empty", 0, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "f16 shadow", 2500, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
+        { "bf16 shadow, odd", 773, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    uint32_t n = s[i].n, blocks = (uint32_t)n_blocks(n), words = (n + 3) / 4;
+    vkt_attr attr = { .optim = { .rule = s[i].rule,
+                                 .torch = s[i].torch,
+                                 .beta1 = 0.9f,
+                                 .beta2 = 0.75f,
+                                 .eps = 0.125f,
+                                 .first = 1000 * i } };
+    vkt__update_in in = { .theta = vkt__sample1(g, n), .grad = vkt__sample1(g, n) };
+    if (vkt__optim_has_m(attr))
+        in.m = vkt__sample(g, vkt_shape1(words), VKT_U32, VKT_HINT_INDEX, UINT32_MAX);
+    if (vkt__optim_has_v(attr))
+        in.v = vkt__sample(g, vkt_shape1(words), VKT_U32, VKT_HINT_INDEX, UINT32_MAX);
+    in.scales = vkt__sample(g, vkt_shape2(2, blocks), VKT_F32, VKT_HINT_POSITIVE, 0);
+    in.scalars =
+        vkt__sample(g, vkt_shape1(sizeof(struct vkt_scalars) / 4), VKT_F32, s[i].scalars, 1);
+    in.step = vkt_step(g);
+    in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
+    in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, s[i].groups, 2);
+    if (s[i].shadow) in.shadow = vkt__sample(g, vkt_shape1(n), s[i].shadow, VKT_HINT_NORMAL, 0);
+    vkt__optim_update8(g, &in, attr);
+    return s[i].name;
+}
+
+const vkt_op vkt__op_optim_update8 = { .name = "optim_update8",
+                                       .n_in = N_IN,
+                                       .mutates =
+                                           1 << THETA | 1 << M | 1 << V | 1 << SCALES | 1 << SHADOW,
+                                       .narrow_in = 1 << SHADOW,
+                                       .narrow_odd = 1 << SHADOW,
+                                       .shape = update8_shape,
+                                       .record = update8_record,
+                                       .ref = update8_ref,
+                                       .code = update8_code,
+                                       .cost = update8_cost,
+                                       .terms = update8_terms,
+                                       .sample = update8_sample };
+
+void vkt__optim_update8(vkt_graph *g, const vkt__update_in *in, vkt_attr attr)
+{
+    vkt_tensor *list[N_IN] = {
+        [THETA] = in->theta,   [GRAD] = in->grad,       [M] = in->m,       [V] = in->v,
+        [SCALES] = in->scales, [SCALARS] = in->scalars, [STEP] = in->step, [BLOCKS] = in->blocks,
+        [GROUPS] = in->groups, [SHADOW] = in->shadow
+    };
+    vkt__node(g, &vkt__op_optim_update8, list, N_IN, attr);
+}
