@@ -36,16 +36,21 @@ static uint32_t a_few(void)
     return few_foreign() ? 2 : 6;
 }
 
-/* VKT_TEST_OPS: names of rows, commas between them, to check only these. */
+/* VKT_TEST_OPS: names of rows, commas between them, to check only these. VKT_TEST_PART=K/N: of each
+ * row's cases every N-th, from the K-th on: for a driver that takes long over all. */
 static vkt_status check_rows(uint32_t most, bool no_named)
 {
     double last = vkt__now();
-    return vkt__check_ops(gpu,
-                          &(vkt__check_desc) { .most = most,
-                                               .only = getenv("VKT_TEST_OPS"),
-                                               .no_named = no_named,
-                                               .few_foreign = few_foreign() },
-                          print_row, &last);
+    const char *s = getenv("VKT_TEST_PART");
+    vkt__check_desc d = { .most = most,
+                          .only = getenv("VKT_TEST_OPS"),
+                          .no_named = no_named,
+                          .few_foreign = few_foreign() };
+    if (s) {
+        assert_int_equal(sscanf(s, "%u/%u", &d.part, &d.parts), 2);
+        assert_true(d.part >= 1 && d.part-- <= d.parts);
+    }
+    return vkt__check_ops(gpu, &d, print_row, &last);
 }
 
 /* VKT_TEST_MOST: cases of each row at most, and nothing else is tried: for qemu. */

@@ -268,7 +268,8 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const 
     vkt_status st = c.g->status;
     c.name = op->sample(op, c.g, k);
     *more = c.name != NULL;
-    if (*more && is_wanted(desc, gpu, c.g, foreign) &&
+    bool here = !desc->parts || k % desc->parts == desc->part;
+    if (*more && is_wanted(desc, gpu, c.g, foreign) && here &&
         (dtype == VKT_F32 || vkt__narrow_all(c.g, dtype) > 0)) {
         st = c.g->status == VKT_OK ? check_case(&c) : c.g->status;
         r->n_cases++;
