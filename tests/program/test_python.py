@@ -217,6 +217,22 @@ class Training(unittest.TestCase):
 
 @unittest.skipUnless(importlib.util.find_spec("sklearn"), "scikit-learn is not there")
 class Estimators(unittest.TestCase):
+    def test_a_classifier_predicts_by_its_threshold(self):
+        X, names = self.scored()
+        c = vktrain.VktrainClassifier(random_state=0, steps=100, validation_fraction=0.4,
+                                      settings={"calibration.threshold": "cost", "calibration.miss_cost": 5})
+        got, proba = c.fit(X, names).predict(X), c.predict_proba(X)
+        self.assertEqual(set(got), {"no", "yes"})
+        at = proba[got == "yes", 1].min()
+        self.assertLess(at, 0.5)  # missing a "yes" costs more
+        self.assertLess(proba[got == "no", 1].max(), at)
+
+    @staticmethod
+    def scored():
+        rng = np.random.default_rng(3)
+        X = rng.normal(size=(300, 3)).astype(np.float32)
+        return X, np.where(X[:, 0] + rng.normal(size=300) > 1, "yes", "no")
+
     def test_digits_names_and_copies(self):
         from sklearn.datasets import load_digits
         X, y = load_digits(return_X_y=True)

@@ -330,9 +330,13 @@ class Model:
             return out >= np.ctypeslib.as_array(self._said(out[0]).threshold, (self._n_outputs,))
         if self.task == "regress":
             return out[:, 0] if self._n_outputs == 1 else out
+        return self.classes[self._chosen(out)]
+
+    def _chosen(self, out):
+        """Numbers of the classes that probabilities [n, classes] are read as."""
         if self._n_outputs == 2:  # which may have a threshold other than one half
-            return self.classes[[self._said(row).predicted for row in out]]
-        return self.classes[out.argmax(axis=1)]
+            return np.array([self._said(row).predicted for row in out], np.intp)
+        return out.argmax(axis=1)
 
     def predict_proba(self, X):
         """The probability of each class, or of each label: float32 [n, classes]."""

@@ -135,9 +135,11 @@ class VktrainClassifier(ClassifierMixin, _Vktrain):
         return out / out.sum(axis=1, keepdims=True)
 
     def predict(self, X):
-        """The most probable of classes_: [n]."""
-        proba = self.predict_proba(X)
-        return self.classes_[proba.argmax(axis=1)]
+        """The most probable of classes_: [n]; of two, by the threshold that training has chosen where
+        settings have a calibration.threshold."""
+        X = self._checked(X)
+        model = self._loaded()
+        return self.classes_[model._chosen(model._outputs(X))]
 
 
 class VktrainRegressor(RegressorMixin, _Vktrain):
