@@ -181,6 +181,20 @@ static void require_same_model(const char *a, const char *b)
     vkt__language_close(&y);
 }
 
+/* Of two models the tokenizers: the same texts have the same ids. */
+static void require_same_tokens(const char *a, const char *b)
+{
+    vkt__language x, y;
+    REQUIRE_OK(vkt__language_open(a, &x));
+    REQUIRE_OK(vkt__language_open(b, &y));
+    assert_int_equal(vkt_tokenizer_get_info(x.tokenizer)->n_vocab,
+                     vkt_tokenizer_get_info(y.tokenizer)->n_vocab);
+    assert_int_equal(vkt_tokenizer_get_info(x.tokenizer)->hash,
+                     vkt_tokenizer_get_info(y.tokenizer)->hash);
+    vkt__language_close(&x);
+    vkt__language_close(&y);
+}
+
 /* Rows of a base that the new tokens have no part in are the base's, where they are not trained. */
 static void runs_and_folders_are_one_model(void **state)
 {
@@ -213,6 +227,7 @@ static void runs_and_folders_are_one_model(void **state)
         REQUIRE_OK(train("data: {source: text, path: " DIR "/chats.jsonl, context: 32, "
                          "valid_fraction: 0.2, test_fraction: 0}\n" TUNE "init: " DIR "/run\n",
                          DIR "/next", &r));
+        require_same_tokens(DIR "/run", DIR "/next");
         REQUIRE_OK(vkt_export_gguf(DIR "/next", DIR "/next.gguf", VKT_EXPORT_F32));
         require_same_model(DIR "/next", DIR "/next.gguf");
         /* DPO has no reference with other tables. */
