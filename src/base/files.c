@@ -9,13 +9,23 @@
 #error "vktrain's files are little-endian, and so is what it gives a GPU: no big-endian machines"
 #endif
 
-static vkt_status io_fail(const char *what, const char *path)
+static vkt_status tell(const char *area, const char *what, const char *path, const char *why)
 {
-    const char *why = strerror(errno);
     char *meant = vkt__aside_meant(path, vkt__pid());
-    vkt_status st = vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, meant, why);
+    vkt_status st = vkt__fail(VKT_E_IO, area, "can't %s '%s': %s", what, meant, why);
     free(meant);
     return st;
+}
+
+static vkt_status io_fail(const char *what, const char *path)
+{
+    return tell("file", what, path, strerror(errno));
+}
+
+/* A stream may fail without a number. */
+vkt_status vkt__write_failed(const char *area, const char *path)
+{
+    return tell(area, "write", path, errno ? strerror(errno) : "is the disk full?");
 }
 
 vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n)

@@ -70,6 +70,8 @@ vkt_status vkt__file_replace(const char *path, const void *data, size_t n);
 /* A file opened for writing, and flushed to disk before close; both report disk-full. */
 vkt_status vkt__file_create(const char *path, FILE **out);
 vkt_status vkt__file_finish(const char *path, FILE **f);
+/* The error of a write to a file that stays open, with errno's reason; `area` is the log's. IO. */
+vkt_status vkt__write_failed(const char *area, const char *path);
 vkt_status vkt__file_open(const char *path, FILE **out); /* to read */
 /* What standard input has, up to n bytes; waits until there is something, and a moment for more of
  * it. *got 0: its end. */

@@ -1,6 +1,7 @@
 /* gguf_write.h */
 #include "formats/gguf_write.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 static void put_u(vkt__str *s, uint64_t v, uint32_t bytes)
@@ -139,10 +140,11 @@ vkt_status vkt__gguf_write(const vkt__gguf_out *o, const char *path)
     put_places(o, &head);
     while (head.len % VKT__GGUF_ALIGN) vkt__str_add(&head, "\0", 1);
     VKT_TRY(vkt__file_create(path, &f));
+    errno = 0;
     bool ok = fwrite(head.data, 1, head.len, f) == head.len;
     for (size_t i = 0; i < o->n_tensors && ok; i++) ok = write_tensor(f, &o->tensor[i]);
     if (!ok) {
-        st = vkt__fail(VKT_E_IO, "export", "can't write '%s'", path);
+        st = vkt__write_failed("export", path);
         goto fail;
     }
     VKT_TRY(vkt__file_finish(path, &f));

@@ -4,6 +4,7 @@
  *   Summary { repeated 1 value { 1 tag string; 2 simple_value float } };  SessionLog { 1 status, 1
  * = START } A session log of START at step S makes TensorBoard drop what older files hold from S
  * on. Source: tensorflow/core/util/event.proto, lib/io/record_writer. */
+#include <errno.h>
 #include <math.h>
 
 #include "base/os.h"
@@ -74,10 +75,11 @@ static vkt_status write_record(vkt__tfevents *t, const vkt__str *event)
     put_le(&r, masked(r.data, 8), 4);
     vkt__str_add(&r, event->data, event->len);
     put_le(&r, masked(event->data, event->len), 4);
+    errno = 0;
     bool ok = fwrite(r.data, 1, r.len, t->f) == r.len && fflush(t->f) == 0;
+    vkt_status st = ok ? VKT_OK : vkt__write_failed("train", t->path);
     vkt__str_finish(&r);
-    return ok ? VKT_OK
-              : vkt__fail(VKT_E_IO, "train", "can't write '%s': is the disk full?", t->path);
+    return st;
 }
 
 vkt_status vkt__tfevents_open(const char *run_dir, uint64_t resume_step, vkt__tfevents **out)

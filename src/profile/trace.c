@@ -1,4 +1,5 @@
 /* Chrome trace JSON, one event a line. */
+#include <errno.h>
 #include <math.h>
 
 #include "base/os.h"
@@ -78,9 +79,10 @@ vkt_status vkt__trace_write(vkt__trace *t, const char *path, json_t *about)
     FILE *f = NULL;
     vkt_status st = vkt__file_create(path, &f);
     if (f) {
-        bool whole = fwrite(out.data, 1, out.len, f) == out.len;
-        if (fclose(f) != 0 || !whole)
-            st = vkt__fail(VKT_E_IO, "profile", "can't write '%s': is the disk full?", path);
+        errno = 0;
+        bool whole = fwrite(out.data, 1, out.len, f) == out.len && fflush(f) == 0;
+        if (!whole) st = vkt__write_failed("profile", path);
+        fclose(f);
     }
     vkt__str_finish(&out);
     free(head);

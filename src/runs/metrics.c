@@ -258,10 +258,7 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
     const char *bad = fflush(m->jsonl) != 0 || ferror(m->jsonl) ? m->jsonl_path
                       : fflush(m->csv) != 0 || ferror(m->csv)   ? m->csv_path
                                                                 : NULL;
-    if (bad)
-        return vkt__fail(VKT_E_IO, "train", "can't write '%s': %s", bad,
-                         errno ? strerror(errno) : "is the disk full?");
-    return VKT_OK;
+    return bad ? vkt__write_failed("train", bad) : VKT_OK;
 }
 
 vkt_status vkt__metrics_sync(vkt__metrics *m)

@@ -15,6 +15,7 @@
 #include "runs/metrics.h"
 #include "runs/run_folder.h"
 #include "formats/tfevents.h"
+#include "profile/trace.h"
 
 /* ---- metrics ---- */
 
@@ -129,6 +130,20 @@ static void a_full_disk_is_reported(void **state)
     REQUIRE_STATUS(st, VKT_E_IO);
     REQUIRE_LOGGED("can't write '" DIR "/metrics.jsonl': File too large");
     vkt__metrics_close(&m);
+    /* Events, whose first record is written with the file, and a trace. */
+    vkt__tfevents *t;
+    vkt__trace trace;
+    TEST_LOG_CAPTURE();
+    vkt__trace_init(&trace, 0);
+    setrlimit(RLIMIT_FSIZE, &none);
+    vkt_status events = vkt__tfevents_open(DIR, UINT64_MAX, &t),
+               whole = vkt__trace_write(&trace, DIR "/trace.json", json_object());
+    setrlimit(RLIMIT_FSIZE, &was);
+    vkt__trace_finish(&trace);
+    REQUIRE_STATUS(events, VKT_E_IO);
+    REQUIRE_STATUS(whole, VKT_E_IO);
+    REQUIRE_LOGGED("can't write '" DIR "/events.out.");
+    REQUIRE_LOGGED("': File too large\ncan't write '" DIR "/trace.json': File too large\n");
 }
 
 /* In a folder that somebody else made, it could lead to any file of ours. */

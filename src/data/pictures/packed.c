@@ -320,7 +320,7 @@ static vkt_status write_rest(writer *w, const char *path)
     fwrite(zeros, 1, (size_t)(at - end), w->file);
     fwrite(rest, 1, (size_t)bytes, w->file);
     free(rest);
-    if (!vkt__file_seek(w->file, 0)) return vkt__fail(VKT_E_IO, "data", "can't write '%s'", path);
+    if (!vkt__file_seek(w->file, 0)) return vkt__write_failed("data", path);
     fwrite(word, 1, sizeof word, w->file);
 fail:
     return st;
