@@ -187,13 +187,7 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
     char *aside = vkt__file_aside(folder);
     VKT_TRY(vkt__export_is_new(folder));
     VKT_TRY(vkt__trained_open(checkpoint, &t));
-    if (!t.lora.rank) {
-        st =
-            vkt__fail(VKT_E_ARG, "export",
-                      "'%s' trained no adapter: set lora.rank, or export the whole model with --hf",
-                      checkpoint);
-        goto fail;
-    }
+    VKT_TRY(vkt__trained_check_adapter(&t, checkpoint, "--hf"));
     VKT_TRY(vkt__hf_config_of(t.config->layers, t.config->n_layers, &h));
     while (vkt__safetensors_tensor(t.ckpt->model, most)) most++;
     tensors = vkt__alloc((most + 1) * sizeof *tensors);

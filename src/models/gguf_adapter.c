@@ -63,7 +63,8 @@ static vkt_status add(exporter *e, vkt__safetensors *f, size_t i, const char *na
                                            (int)(strlen(name) - strlen(A_END)), name),
                *theirs = vkt__gguf_their_name(e->arch, &e->out.arena, weight);
     if (!theirs)
-        return vkt__fail(VKT_E_ARG, "export", "llama.cpp's %s has no tensor for '%s'",
+        return vkt__fail(VKT_E_ARG, "export",
+                         "llama.cpp's %s has no tensor for '%s': leave it out of lora.targets",
                          e->arch->name, weight);
     half *h = &e->half[e->n];
     *h = (half) { .rows = info->shape[0], .columns = info->shape[1] };
@@ -121,27 +122,16 @@ vkt_status vkt_export_adapter_gguf(const char *checkpoint, const char *path)
     char *aside = vkt__file_aside(path);
     VKT_TRY(vkt__export_is_new(path));
     VKT_TRY(vkt__trained_open(checkpoint, &t));
-    if (!t.lora.rank) {
-        st = vkt__fail(VKT_E_ARG, "export",
-                       "'%s' trained no adapter: set lora.rank, or export the whole model with "
-                       "--gguf",
-                       checkpoint);
-        goto fail;
-    }
+    VKT_TRY(vkt__trained_check_adapter(&t, checkpoint, "--gguf"));
     if (t.lora.rank_pattern || t.lora.alpha_pattern) {
         st = refuse("ranks and alphas by layer");
         goto fail;
     }
     VKT_TRY(vkt__hf_config_of(t.config->layers, t.config->n_layers, &h));
-    e.arch = vkt__gguf_arch_of(vkt__hf_config_type(&h));
-    if (!e.arch) {
-        st = refuse("such architecture that is known here");
-        goto fail;
-    }
-    if (t.lora.alpha_pattern) {
-        st = refuse("alphas by layer");
-        goto fail;
-    }
+    VKT_TRY(vkt__gguf_arch_of(vkt__hf_config_type(&h),
+                              "--adapter FOLDER writes what llama.cpp's convert_lora_to_gguf.py "
+                              "reads",
+                              &e.arch));
     put_values(&e);
     VKT_TRY(add_all(&e));
     VKT_TRY(vkt__gguf_write(&e.out, aside));

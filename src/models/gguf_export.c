@@ -324,17 +324,6 @@ static const char *wrong(const exporter *e)
 
 static vkt_status check(const exporter *e)
 {
-    vkt__str list = { 0 };
-    vkt_status st = VKT_OK;
-    if (!e->arch) {
-        vkt__gguf_arch_list(&list);
-        st = vkt__fail(VKT_E_ARG, "export",
-                       "GGUF is not written of %s yet, only of mistral, %s: --hf writes a folder "
-                       "that llama.cpp's convert_hf_to_gguf.py reads",
-                       vkt__hf_config_type(e->c), list.data);
-        vkt__str_finish(&list);
-        return st;
-    }
     const char *what = wrong(e), *kind = vkt_tokenizer_get_info(e->l->tokenizer)->kind;
     if (!strcmp(kind, "wordpiece") || !strcmp(kind, "unigram"))
         return vkt__fail(VKT_E_ARG, "export",
@@ -362,7 +351,9 @@ vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_
                       checkpoint);
         goto fail;
     }
-    e.arch = vkt__gguf_arch_of(vkt__hf_config_type(&l.config));
+    VKT_TRY(vkt__gguf_arch_of(vkt__hf_config_type(&l.config),
+                              "--hf writes a folder that llama.cpp's convert_hf_to_gguf.py reads",
+                              &e.arch));
     VKT_TRY(check(&e));
     put_model(&e);
     vkt__gguf_put_tokenizer(&e.out, l.tokenizer, l.config.vocab);

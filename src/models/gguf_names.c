@@ -79,12 +79,20 @@ const vkt__gguf_arch *vkt__gguf_arch_find(const char *name)
     return NULL;
 }
 
-const vkt__gguf_arch *vkt__gguf_arch_of(const char *type)
+vkt_status vkt__gguf_arch_of(const char *type, const char *instead, const vkt__gguf_arch **out)
 {
-    if (!strcmp(type, "mistral")) type = "llama";
+    vkt__str list = { 0 };
+    const char *theirs = !strcmp(type, "mistral") ? "llama" : type;
+    *out = NULL;
     for (size_t i = 0; i < VKT_COUNT(archs); i++)
-        if (!strcmp(archs[i].type, type)) return &archs[i];
-    return NULL;
+        if (!strcmp(archs[i].type, theirs)) *out = &archs[i];
+    if (*out) return VKT_OK;
+    vkt__gguf_arch_list(&list);
+    vkt_status st =
+        vkt__fail(VKT_E_ARG, "export", "GGUF is not written of %s yet, only of mistral, %s: %s",
+                  type, list.data, instead);
+    vkt__str_finish(&list);
+    return st;
 }
 
 void vkt__gguf_arch_list(vkt__str *out)

@@ -3,6 +3,7 @@
 #ifndef VKT_MODELS_GGUF_NAMES_H
 #define VKT_MODELS_GGUF_NAMES_H
 
+#include "base/log.h"
 #include "base/memory.h"
 
 typedef struct vkt__gguf_arch {
@@ -15,8 +16,9 @@ typedef struct vkt__gguf_arch {
 
 /* NULL: it is not supported. */
 const vkt__gguf_arch *vkt__gguf_arch_find(const char *name);
-/* Of a model_type; NULL: llama.cpp has it under no name that is known here. */
-const vkt__gguf_arch *vkt__gguf_arch_of(const char *type);
+/* To write one of a model_type. ARG: llama.cpp has it under no name that is known here; `instead`
+ * says what writes a folder for its converter. */
+vkt_status vkt__gguf_arch_of(const char *type, const char *instead, const vkt__gguf_arch **out);
 /* "gpt2, llama, ... and phi3". */
 void vkt__gguf_arch_list(vkt__str *out);
 /* "model.layers.3.mlp.up_proj.weight" <-> "blk.3.ffn_up.weight"; NULL: there is none. */

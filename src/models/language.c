@@ -40,7 +40,7 @@ static void complete(vkt__hf_config *h, const vkt__weights *x, uint32_t context)
 vkt_status vkt__export_is_new(const char *path)
 {
     if (!vkt__file_exists(path)) return VKT_OK;
-    return vkt__fail(VKT_E_ARG, "export", "'%s' already exists: remove it or name another folder",
+    return vkt__fail(VKT_E_ARG, "export", "'%s' already exists: remove it or give another name",
                      path);
 }
 

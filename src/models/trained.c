@@ -249,6 +249,24 @@ fail:
     return st;
 }
 
+vkt_status vkt__trained_check_adapter(const vkt__trained *t, const char *path, const char *whole)
+{
+    if (t->peft.tensors)
+        return vkt__fail(VKT_E_ARG, "export",
+                         "'%s' is an adapter in PEFT's format, not a run that trained one: %s "
+                         "exports its base with it merged",
+                         path, whole);
+    if (!t->ckpt)
+        return vkt__fail(VKT_E_ARG, "export",
+                         "'%s' is a model, not a run that trained an adapter: give the run, or "
+                         "export the whole model with %s",
+                         path, whole);
+    if (t->lora.rank) return VKT_OK;
+    return vkt__fail(VKT_E_ARG, "export",
+                     "'%s' trained no adapter: set lora.rank, or export the whole model with %s",
+                     path, whole);
+}
+
 vkt_status vkt__trained_classes(const vkt__trained *t, vkt__arena *arena, vkt__schema *out)
 {
     vkt_status st = vkt__schema_parse(t->schema, arena, out);

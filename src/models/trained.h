@@ -41,6 +41,9 @@ vkt_status vkt__trained_fill(const vkt__trained *t, const vkt__st_tensor *tensor
 /* Where the model gives classes of texts (data.text and `score`), what its data is. FORMAT: it is
  * no such model's; it has other tasks than classes. */
 vkt_status vkt__trained_classes(const vkt__trained *t, vkt__arena *arena, vkt__schema *out);
+/* ARG: what was opened at `path` is no run that trained an adapter, which alone is exported as one.
+ * whole: the option that exports the model. */
+vkt_status vkt__trained_check_adapter(const vkt__trained *t, const char *path, const char *whole);
 /* A language model's weights in host memory, in a model without a device; the caller destroys the
  * model and finishes the weights, whatever came. */
 vkt_status vkt__trained_text(const vkt__trained *t, const vkt_tokenizer *tokenizer,

@@ -5,6 +5,7 @@
 #include "testing.h"
 
 #include "base/os.h"
+#include "models/gguf_names.h"
 #include "models/language.h"
 #include "recipe/recipe_model.h"
 #include "models/import.h"
@@ -143,6 +144,62 @@ static void descriptions_are_checked(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     assert_int_equal(c->layers->transformer.layers, 12);
     vkt_config_destroy(&c);
+}
+
+#define SIZE .layers = 1, .heads = 2, .width = 16
+#define LLAMA SIZE, .positions = "rope", .norm = "rmsnorm", .activation = "swiglu"
+#define NEOX SIZE, .names = "neox", .positions = "rope"
+
+/* What transformers has no place for, each by what it is. */
+static void models_of_no_architecture_are_not_written(void **state)
+{
+    (void)state;
+    static const struct {
+        vkt_transformer t;
+        bool no_bias;
+        const char *words; /* NULL: it can be written */
+    } rows[] = {
+        { { SIZE } },
+        { { LLAMA } },
+        { { NEOX } },
+        { { SIZE, .activation = "elu" }, .words = "its activation" },
+        { { SIZE, .norm_place = "post" }, .words = "norm_place: post" },
+        { { LLAMA, .rope_layout = "interleaved" }, .words = "rope_layout: interleaved" },
+        { { SIZE, .norm = "rmsnorm" }, .words = "GPT-2 has learned positions, layernorm, biases" },
+        { { SIZE, .window = 4 }, .words = "biases and no window" },
+        { { SIZE }, true, "GPT-2 has learned positions" },
+        { { SIZE, .kv_heads = 1 }, .words = "GPT-2 with kv_heads" },
+        { { NEOX, .norm = "rmsnorm" }, .words = "GPT-NeoX has rope, layernorm, biases" },
+        { { NEOX, .activation = "swiglu" }, .words = "GPT-NeoX has rope, layernorm, biases" },
+        { { SIZE, .positions = "rope" },
+          .words = "Llama has a gated activation, rope and rmsnorm" },
+        { { LLAMA, .qkv_bias = true, .qk_norm_all = true }, .words = "no architecture there has" },
+    };
+    vkt__hf_config c;
+    vkt_layer two[] = { { .type = "transformer", .transformer = { SIZE } }, { .type = "linear" } };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        const vkt_layer l = { .type = "transformer",
+                              .no_bias = rows[i].no_bias,
+                              .transformer = rows[i].t };
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__hf_config_of(&l, 1, &c), rows[i].words ? VKT_E_ARG : VKT_OK);
+        if (rows[i].words) REQUIRE_LOGGED(rows[i].words);
+    }
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__hf_config_of(two, 2, &c), VKT_E_ARG);
+    REQUIRE_STATUS(vkt__hf_config_of(two + 1, 1, &c), VKT_E_ARG);
+    static const char line[] = "this model can't be written for transformers: it is not one "
+                               "`transformer`; GPT-2's and Llama's architectures can\n";
+    REQUIRE_LOGGED(line);
+    assert_string_equal(test_log + sizeof line - 1, line);
+    /* Nor has llama.cpp one for each of transformers'. */
+    const vkt__gguf_arch *arch;
+    REQUIRE_OK(vkt__gguf_arch_of("mistral", "", &arch));
+    assert_string_equal(arch->name, "llama");
+    REQUIRE_STATUS(vkt__gguf_arch_of("granite", "--hf writes a folder", &arch), VKT_E_ARG);
+    REQUIRE_LOGGED("GGUF is not written of granite yet, only of mistral, gpt2, llama, qwen2, ");
+    REQUIRE_LOGGED(" and phi3: --hf writes a folder\n");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
 static void refused_config(const char *json, const char *line)
@@ -483,6 +540,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(configs_become_recipes),
         cmocka_unit_test(descriptions_are_checked),
+        cmocka_unit_test(models_of_no_architecture_are_not_written),
         cmocka_unit_test(configs_are_refused),
         cmocka_unit_test(windows_are_of_layers),
         cmocka_unit_test(keys_are_read_or_refused),

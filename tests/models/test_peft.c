@@ -7,6 +7,7 @@
 #include "base/half.h"
 #include "models/language.h"
 #include "models/import.h"
+#include "vktrain/models.h"
 
 #define DIR "test_peft_tmp"
 #define PLAIN "\"r\": 2, \"lora_alpha\": 3, \"target_modules\": [\"c_attn\"]"
@@ -329,7 +330,15 @@ static void what_it_has_not_is_named(void **state)
         { PLAIN ", \"modules_to_save\": {\"a\": 1}", "modules_to_save is {\"a\":1}, which" },
         { PLAIN ", \"bias\": \"some\"", "bias is \"some\", which" },
         { PLAIN ", \"init_lora_weights\": \"pissa\"", "init_lora_weights is \"pissa\", which" },
+        { PLAIN ", \"modules_to_save\": [\"a b\"]", "modules_to_save is [\"a b\"], which" },
+        { PLAIN ", \"modules_to_save\": [\"\"]", "modules_to_save is [\"\"], which" },
+        { PLAIN ", \"alpha_pattern\": 4", "alpha_pattern is 4, which" },
+        { PLAIN ", \"bias\": 1", "bias is 1, which" },
         { "\"r\": 0, \"lora_alpha\": 3", "r must be a rank from 1 to 4096" },
+        { "\"r\": 2.5, \"lora_alpha\": 3", "r must be a rank from 1 to 4096" },
+        { "\"r\": 5000, \"lora_alpha\": 3", "r must be a rank from 1 to 4096" },
+        { "\"r\": 2", "lora_alpha must be above 0 and at most 1e6" },
+        { "\"r\": 2, \"lora_alpha\": 1e7", "lora_alpha must be above 0 and at most 1e6" },
         { "\"r\": 2, \"lora_alpha\": -1", "lora_alpha must be above 0" },
         { "\"r\": 4, \"lora_alpha\": 3", ".lora_A.weight' has rank 2, adapter_config.json says 4" },
     };
@@ -362,6 +371,96 @@ static void tensors_of_another_model_are_named(void **state)
     put_tensors(wrong, 1, RANK);
     refused(VKT_E_FORMAT, "does not fit its layer of the model: another shape");
     put_tensors(both, 2, RANK);
+}
+
+#define M_END ".lora_magnitude_vector"
+#define NAMED(layer, end) "base_model.model." layer end
+
+static void tensors_of_no_adapter_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        added extra;
+        size_t pairs;
+        const char *keys, *line;
+    } bad[] = {
+        { { "score.weight", 2, C }, 2, PLAIN, "'score.weight' does not belong to a plain LoRA" },
+        { { NAMED("a b", ".lora_A.weight"), 2, C },
+          2,
+          PLAIN,
+          "a b.lora_A.weight' does not belong" },
+        { { NAMED("lm_head", ".lora_A.weight"), 2, 0 },
+          2,
+          PLAIN,
+          "lora_A.weight' does not belong" },
+        { { NAMED("lm_head", ".lora_A.weight"), 2, C }, 2, PLAIN, "lora_B.weight' is missing" },
+        { { NAMED("lm_head", ".lora_B.weight"), C, 2 }, 2, PLAIN, "lora_A.weight' is missing" },
+        { { NAMED("lm_head", ".lora_B.weight"), 2, C },
+          2,
+          PLAIN,
+          "has rank 8, adapter_config.json says 2" },
+        { { NAMED("lm_head", M_END), C, 0 }, 2, PLAIN, "_vector' does not belong" },
+        { { NAMED("lm_head", M_END), C, 2 }, 1, PLAIN ", \"use_dora\": true", "is missing" },
+        { { NAMED("transformer.wpe", ".weight"), 16, C },
+          0,
+          PLAIN ", \"modules_to_save\": [\"wpe\"]",
+          "peft' has no tensor of an adapter" },
+        { { NAMED("transformer.wpe", ".weight"), 15, C },
+          2,
+          PLAIN ", \"modules_to_save\": [\"wpe\"]",
+          "'transformer.wpe.weight' is [15, 8] in the adapter, [16, 8] in the model" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        more = &bad[i].extra, n_more = 1;
+        put_config(bad[i].keys);
+        put_tensors(both, bad[i].pairs, RANK);
+        refused(VKT_E_FORMAT, bad[i].line);
+    }
+    n_more = 0;
+    put_config(PLAIN);
+    put_tensors(both, 0, RANK);
+    refused(VKT_E_FORMAT, "peft' has no tensor");
+    vkt__file_remove(DIR "/peft/adapter_model.safetensors");
+    refused(VKT_E_IO, "peft' has no adapter_model.safetensors\n");
+    put(DIR "/peft/adapter_model.bin", "");
+    refused(VKT_E_IO, "adapter_model.bin is not read, save it as safetensors");
+    vkt__file_remove(DIR "/peft/adapter_model.bin");
+    put_tensors(both, 2, RANK);
+}
+
+/* Only a run's adapter is exported as one, and nothing over what is there. */
+static void what_trained_no_adapter_exports_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *line;
+        vkt_status st;
+    } bad[] = {
+        { DIR "/peft", DIR "/out",
+          "'" DIR "/peft' is an adapter in PEFT's format, not a run that trained one: --hf exports",
+          VKT_E_ARG },
+        { DIR "/peft", DIR "/out.gguf",
+          "'" DIR "/peft' is an adapter in PEFT's format, not a run that trained one: --gguf",
+          VKT_E_ARG },
+        { DIR "/base", DIR "/out",
+          "'" DIR "/base' is a model, not a run that trained an adapter: give the run, or",
+          VKT_E_ARG },
+        { DIR "/base", DIR "/out.gguf", "export the whole model with --gguf", VKT_E_ARG },
+        { DIR "/none", DIR "/out.gguf", "'" DIR "/none'", VKT_E_IO },
+        { DIR "/peft", DIR "/base", "'" DIR "/base' already exists", VKT_E_ARG },
+        { DIR "/peft", DIR "/peft/adapter_config.json", "already exists", VKT_E_ARG },
+    };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        bool gguf = strchr(strrchr(bad[i].to, '/'), '.') != NULL;
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(gguf ? vkt_export_adapter_gguf(bad[i].from, bad[i].to)
+                            : vkt_export_adapter(bad[i].from, bad[i].to),
+                       bad[i].st);
+        REQUIRE_LOGGED(bad[i].line);
+        assert_int_equal(strchr(test_log, '\n')[1], 0);
+        vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    }
+    assert_false(vkt__file_exists(DIR "/out") || vkt__file_exists(DIR "/out.gguf"));
 }
 
 /* The file of an adapter is no model, wherever it lies. */
@@ -405,6 +504,8 @@ int main(void)
         cmocka_unit_test(a_models_adapters_are_filled),
         cmocka_unit_test(what_it_has_not_is_named),
         cmocka_unit_test(tensors_of_another_model_are_named),
+        cmocka_unit_test(tensors_of_no_adapter_are_named),
+        cmocka_unit_test(what_trained_no_adapter_exports_none),
         cmocka_unit_test(an_adapters_file_is_no_model),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
