@@ -146,7 +146,10 @@ vkt_status vkt_study_run(const vkt_study_desc *desc, vkt_study **out)
     s->status = st == VKT_OK ? "done" : st == VKT_E_INTERRUPTED ? "interrupted" : "failed";
     for (size_t i = 0; i < s->n_trials; i++)
         if (s->trials[i].state == VKT_TRIAL_RUNNING) s->trials[i].state = VKT_TRIAL_INTERRUPTED;
+    bool told = st != VKT_OK && st != VKT_E_INTERRUPTED; /* that it ended for that is enough */
+    if (told) vkt__log_ignore(true);
     vkt_status saved = s->priv->lock ? vkt__study_save(s) : VKT_OK;
+    if (told) vkt__log_ignore(false);
     if (st == VKT_OK) st = saved;
     if (st == VKT_OK || st == VKT_E_INTERRUPTED) {
         *out = s;

@@ -193,19 +193,25 @@ size_t vkt__study_points(const vkt_study *s)
 
 /* Whether the recipe is the study's: an older version's lacks options that came since, which are
  * as they are without being given. */
-static bool is_same_recipe(const vkt_study *s)
+static vkt_status compare_recipes(const vkt_study *s, bool *same)
 {
     const char *old = old_text(s, "config");
     vkt_config *c = NULL;
-    if (!strcmp(old, s->priv->base_yaml)) return true;
-    bool same = vkt_config_create(&c) == VKT_OK &&
-                vkt_config_parse(c, old, strlen(old), "study.json") == VKT_OK &&
-                vkt_config_finish(c) == VKT_OK;
-    char *yaml = same ? vkt_config_yaml(c) : NULL;
-    same = yaml && !strcmp(yaml, s->priv->base_yaml);
+    char *yaml = NULL;
+    vkt_status st = VKT_OK;
+    *same = !strcmp(old, s->priv->base_yaml);
+    if (*same) return VKT_OK;
+    vkt__log_hold(true); /* an old recipe's faults are not the user's */
+    VKT_TRY(vkt_config_create(&c));
+    VKT_TRY(vkt_config_parse(c, old, strlen(old), "study.json"));
+    VKT_TRY(vkt_config_finish(c));
+    yaml = vkt_config_yaml(c);
+    *same = yaml && !strcmp(yaml, s->priv->base_yaml);
+fail:
+    vkt__log_hold(false);
     free(yaml);
     vkt_config_destroy(&c);
-    return same;
+    return st == VKT_E_OOM_HOST ? vkt__fail(st, "study", "%s", vkt__last_failure()) : VKT_OK;
 }
 
 /* What makes it the same study, most telling first. */
@@ -213,19 +219,22 @@ static vkt_status check_same(const vkt_study *s)
 {
     const struct vkt__study_private *p = s->priv;
     const json_t *seed = json_object_get(p->old, "seed");
-    if (strcmp(old_text(s, "format"), "vktrain study"))
+    bool same;
+    if (strcmp(old_text(s, "format"), "vktrain study") || !*old_text(s, "kind"))
         return vkt__fail(VKT_E_FORMAT, "study", "'%s/study.json' was not written by vktrain",
                          s->dir);
     if (strcmp(old_text(s, "kind"), vkt_study_kind_name(s->kind)))
         return vkt__fail(VKT_E_ARG, "study",
                          "'%s' holds a study of kind %s, not %s: give another --study", s->dir,
-                         old_text(s, "kind"), vkt_study_kind_name(s->kind));
-    if (!is_same_recipe(s) && s->kind == VKT_STUDY_BATCH_SIZE)
+                         vkt__show(old_text(s, "kind")).s, vkt_study_kind_name(s->kind));
+    vkt_status st = compare_recipes(s, &same);
+    if (st != VKT_OK) return st;
+    if (!same && s->kind == VKT_STUDY_BATCH_SIZE)
         return vkt__fail(VKT_E_ARG, "study",
                          "the recipe has changed since '%s' was measured (it was '%s'): the best "
                          "batch size may have, too: measure again, with another --study",
                          s->dir, old_text(s, "recipe"));
-    if (!is_same_recipe(s))
+    if (!same)
         return vkt__fail(VKT_E_ARG, "study",
                          "'%s' is a study of another recipe ('%s', or with other options): give "
                          "another --study, or the recipe and --set as they were",
