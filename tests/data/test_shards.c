@@ -40,6 +40,15 @@ static void shards_hold_the_same(void **state)
     vkt_dataset_destroy(&b);
     refused(DIR "/packed", "bytes", 16, VKT_E_FORMAT,
             "shard-00000.tok' was packed with another tokenizer than bytes: pack it again");
+    vkt_dataset *pairs;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open(&(vkt_data_desc) { .source = "text",
+                                                       .path = DIR "/packed",
+                                                       .context = 16,
+                                                       .packing = VKT_PACKING_PAIRS },
+                                    &pairs),
+                   VKT_E_ARG);
+    REQUIRE_LOGGED("packed' is packed, but pairs of answers are read from JSON lines");
     TEST_LOG_CAPTURE();
     const char *input = DIR "/many";
     REQUIRE_STATUS(vkt_pack(&(vkt_pack_desc) { &input, 1, "bytes", DIR "/packed", 0 }, &r),

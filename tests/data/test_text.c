@@ -188,6 +188,85 @@ static void text_too_short_or_bad(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+#define CHAT                                                                                       \
+    "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"},"                                        \
+    "{\"role\":\"assistant\",\"content\":\"a\"}]}\n"
+#define PAIRS .packing = VKT_PACKING_PAIRS
+
+static void of_what_is_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text;
+        vkt_data_desc d;
+        vkt_status st;
+        const char *words;
+    } rows[] = {
+        { "one",
+          "one document",
+          { .context = 1, PAIRS },
+          VKT_E_ARG,
+          "data.context must be 2 or more tokens of preferences" },
+        { "one",
+          "one document",
+          { .context = 2, .today = "yesterday" },
+          VKT_E_ARG,
+          "data.today must be a day such as 2026-01-31, not 'yesterday'" },
+        { "one",
+          "one document",
+          { .context = 2, .today = "2026-02-30" },
+          VKT_E_ARG,
+          "not '2026-02-30'" },
+        { "one",
+          "one document",
+          { .context = 2, .document_mask = true },
+          VKT_E_ARG,
+          "one is one document, so there is nothing to mask" },
+        { "one",
+          "one document",
+          { .context = 2, .vocab = 100 },
+          VKT_E_ARG,
+          "the tokenizer 'bytes' has 257 tokens, the model (data.vocab) 100: use the model's own" },
+        { "chat.jsonl",
+          CHAT CHAT,
+          { .context = 64, .valid_fraction = 0.01 },
+          VKT_E_FORMAT,
+          "split has no conversation: give more, or set data.valid_fraction to another share" },
+        { "one",
+          "12345678901234567890",
+          { .context = 2, .test_fraction = 0.05 },
+          VKT_E_FORMAT,
+          "the test split has 1 tokens, at least 2 are needed: give more text, or raise, or set to "
+          "0, data.test_fraction" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        char path[64];
+        vkt_data_desc d = rows[i].d;
+        vkt_dataset *ds;
+        snprintf(path, sizeof path, DIR "/%s", rows[i].name);
+        put(path, rows[i].text);
+        d.source = "text";
+        d.path = path;
+        d.tokenizer = "bytes";
+        TEST_LOG_CAPTURE();
+        vkt_status st = vkt_dataset_open(&d, &ds);
+        if (st != rows[i].st) print_error("wants '%s': %s\n", rows[i].words, test_log);
+        assert_int_equal(st, rows[i].st);
+        REQUIRE_LOGGED(rows[i].words);
+        assert_int_equal(strchr(test_log, '\n')[1], 0);
+        vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    }
+    /* One token has none that follows it. */
+    put(DIR "/letter", "1");
+    vkt_dataset *ds = open_text(DIR "/one", "chars", 2, 0, 0), *other;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/letter", &other),
+                   VKT_E_FORMAT);
+    REQUIRE_LOGGED("letter' has 1 tokens: at least 2 are needed");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_dataset_destroy(&ds);
+}
+
 /* What a checkpoint's schema opens encodes as the run did. */
 static void schema_keeps_the_tokenizer(void **state)
 {
@@ -394,6 +473,7 @@ int main(void)
         cmocka_unit_test(one_document_is_cut),
         cmocka_unit_test(documents_stay_whole),
         cmocka_unit_test(text_too_short_or_bad),
+        cmocka_unit_test(of_what_is_asked),
         cmocka_unit_test(schema_keeps_the_tokenizer),
         cmocka_unit_test(epochs_without_replacement),
         cmocka_unit_test(documents_begin_after_an_end),

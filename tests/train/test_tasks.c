@@ -150,6 +150,9 @@ static void an_answer_is_the_greedy_text(void **state)
     vkt__str_finish(&lines);
 }
 
+#define TEN "0123456789"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN /* the context is 96 */
+
 static void what_is_no_task_is_refused(void **state)
 {
     (void)state;
@@ -162,6 +165,28 @@ static void what_is_no_task_is_refused(void **state)
           "line 1: a question needs" },
         { "{\"arguments\": [[\"a\", \"b\"], [\"a\"]], \"target\": 0}", "line 1: a logged sample" },
         { "{\"prompt\": \"a\", \"answer\": \"b\", \"stop\": \"c\"}", "line 1: an answer needs" },
+        { "{\"text\": ", "line 1: " },
+        { "{\"text\": \"a b\", \"category\": 5}", "line 1: \"category\" must be a text" },
+        { "{\"text\": \"\"}", "line 1: it is no task" },
+        { "{\"prompt\": \"a\", \"completion\": \"\"}", "line 1: it is no task" },
+        { "{\"prompt\": \"a\", \"completion\": \"" LONG "\"}",
+          "line 1: the text to score is longer than the model's context" },
+        { "{\"query\": \"a\", \"choices\": [\"b\"], \"gold\": 0}", "line 1: a question needs" },
+        { "{\"query\": \"a\", \"choices\": [\"b\", \"\"], \"gold\": 0}", "a question needs" },
+        { "{\"query\": \"a\", \"choices\": [\"b\", \"c\"], \"gold\": \"1x\"}", "a question needs" },
+        { "{\"query\": \"a\", \"choices\": [\"b\", \"c\"], \"gold\": 0.5}", "a question needs" },
+        { "{\"query\": \"a\", \"choices\": [\"b\", \"c\"]}", "a question needs" },
+        { "{\"query\": \"a\", \"choices\": [\"b\", \"c\"], \"gold\": 0, \"delimiter\": 1}",
+          "a question needs" },
+        { "{\"arguments\": [[\"a\", \"b\"], [\"a\", \"c\"]]}", "line 1: a logged sample" },
+        { "{\"arguments\": [[\"a\", \"b\"]], \"target\": 0}", "line 1: a logged sample" },
+        { "{\"arguments\": {\"gen_args_0\": {\"arg_0\": \"a\", \"arg_1\": \"b\"}, \"gen_args_1\": "
+          "{\"arg_0\": \"a\", \"arg_1\": \"\"}}, \"target\": 0}",
+          "line 1: a logged sample" },
+        { "{\"answer\": \"b\"}", "line 1: an answer needs" },
+        { "{\"prompt\": \"a\", \"answer\": \"b\", \"stop\": [\"\"]}", "line 1: an answer needs" },
+        { "{\"prompt\": \"a\", \"answer\": \"b\", \"stop\": [5]}", "line 1: an answer needs" },
+        { "{\"prompt\": \"a\", \"answer\": \"b\", \"max_tokens\": 0}", "an answer needs" },
         { "\n \n", "has no line" },
     };
     for (size_t k = 0; k < VKT_COUNT(cases); k++) {
@@ -169,6 +194,7 @@ static void what_is_no_task_is_refused(void **state)
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(run_tasks(cases[k].lines, &r), VKT_E_FORMAT);
         REQUIRE_LOGGED(cases[k].says);
+        assert_int_equal(strchr(test_log, '\n')[1], 0);
         vkt_log_set(NULL, NULL, VKT_LOG_WARN);
         vkt_tasks_result_finish(&r);
     }
