@@ -434,6 +434,80 @@ static void test_data(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+#define SHORT                                                                                      \
+    "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"},{\"role\":\"assistant\",\"content\":\"%" \
+    "d\"}]}\n"
+
+/* 20 short conversations, and as the fifth one of n more bytes. */
+static void write_one_long(size_t n)
+{
+    vkt__str s = { 0 };
+    char *x = vkt__alloc(n);
+    memset(x, 'x', n);
+    for (int i = 0; i < 20; i++) {
+        vkt__str_printf(&s, SHORT, i % 10);
+        if (i != 3) continue;
+        vkt__str_printf(&s, "{\"messages\":[{\"role\":\"user\",\"content\":\"");
+        vkt__str_add(&s, x, n);
+        vkt__str_printf(&s, "\"},{\"role\":\"assistant\",\"content\":\"a\"}]}\n");
+    }
+    put(DIR "/long.jsonl", s.data);
+    vkt__str_finish(&s);
+    free(x);
+}
+
+/* Its tokens are most of the file's, but no split is given them in place of short ones. */
+static void test_a_long_one_is_no_split(void **state)
+{
+    vkt_data_desc d = { .source = "text",
+                        .path = DIR "/long.jsonl",
+                        .context = 30,
+                        .valid_fraction = 0.3,
+                        .test_fraction = 0.2 };
+    vkt_dataset *ds;
+    (void)state;
+    write_one_long(5000);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open(&d, &ds), VKT_E_FORMAT);
+    REQUIRE_LOGGED("1 of ");
+    for (d.too_long = VKT_TOO_LONG_LEFT; d.too_long <= VKT_TOO_LONG_SKIP; d.too_long++) {
+        REQUIRE_OK(vkt_dataset_open(&d, &ds));
+        const uint64_t *n = vkt_dataset_get_info(ds)->n;
+        bool left = d.too_long == VKT_TOO_LONG_LEFT;
+        assert_int_equal(n[0] + n[1] + n[2], left ? 21 : 20);
+        assert_true(n[VKT_SPLIT_TEST] >= 3 && n[VKT_SPLIT_TEST] <= 5);
+        assert_true(n[VKT_SPLIT_VALID] >= 4 && n[VKT_SPLIT_VALID] <= 6);
+        vkt_dataset_destroy(&ds);
+    }
+}
+
+/* Of more bytes than a line may have: it is not parsed. */
+static void test_a_line_of_33_MiB(void **state)
+{
+    vkt_data_desc d = { .source = "text", .path = DIR "/long.jsonl", .context = 30 };
+    vkt_dataset *ds;
+    (void)state;
+    write_one_long(33 << 20);
+    for (d.too_long = VKT_TOO_LONG_STOP; d.too_long <= VKT_TOO_LONG_LEFT; d.too_long++) {
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_dataset_open(&d, &ds), VKT_E_FORMAT);
+        REQUIRE_LOGGED(
+            "long.jsonl' line 5: it has 33.0 MiB, a line may have 32: cut it up, or leave "
+            "it out (data.too_long: skip)");
+    }
+    for (int bad = 0; bad < 2; bad++) {
+        d.too_long = bad ? VKT_TOO_LONG_STOP : VKT_TOO_LONG_SKIP;
+        d.skip_bad_lines = bad;
+        TEST_LOG_CAPTURE();
+        REQUIRE_OK(vkt_dataset_open(&d, &ds));
+        REQUIRE_LOGGED(
+            "1 of 21 lines are left out; the first is 'test_conversation_tmp/long.jsonl' "
+            "line 5: it has 33.0 MiB");
+        assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 20);
+        vkt_dataset_destroy(&ds);
+    }
+}
+
 /* Integers of more than 64 bits are read; texts, fractions and all other numbers stay. */
 static void test_long_integers(void **state)
 {
@@ -460,10 +534,16 @@ static void test_long_integers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_long_integers), cmocka_unit_test(test_lessons),
-        cmocka_unit_test(test_forms),         cmocka_unit_test(test_folder),
-        cmocka_unit_test(test_windows),       cmocka_unit_test(test_data),
-        cmocka_unit_test(test_pairs),         cmocka_unit_test(test_windows_of_pairs),
+        cmocka_unit_test(test_long_integers),
+        cmocka_unit_test(test_lessons),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_data),
+        cmocka_unit_test(test_a_long_one_is_no_split),
+        cmocka_unit_test(test_a_line_of_33_MiB),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_windows_of_pairs),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

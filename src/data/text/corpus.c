@@ -65,14 +65,18 @@ static uint64_t *list_begins(const vkt__corpus *c, vkt_split split, size_t *n)
     return begin;
 }
 
-/* Windows of whole documents, if requested. */
-static vkt_status make_windows(vkt__corpus *c, vkt_packing packing, vkt_too_long too_long,
-                               const char *name)
+/* Whether windows hold whole documents: if requested, and of conversations. */
+static bool packs_whole(const vkt__corpus *c, vkt_packing packing)
+{
+    bool whole = packing == VKT_PACKING_WHOLE || c->pairs;
+    for (uint32_t i = 0; i < c->n_shards && packing == VKT_PACKING_AUTO; i++)
+        whole = whole || c->shard[i].uncounted;
+    return whole;
+}
+
+static vkt_status make_windows(vkt__corpus *c, vkt_too_long too_long, const char *name)
 {
     vkt_status st = VKT_OK;
-    c->whole = packing == VKT_PACKING_WHOLE || c->pairs;
-    for (uint32_t i = 0; i < c->n_shards && packing == VKT_PACKING_AUTO; i++)
-        c->whole = c->whole || c->shard[i].uncounted;
     for (int split = 0; split < VKT_N_SPLITS && c->whole && st == VKT_OK; split++) {
         size_t n;
         uint64_t *begin = list_begins(c, (vkt_split)split, &n);
@@ -395,6 +399,7 @@ static vkt_status set_chat(vkt__source *s, const vkt_data_desc *desc)
 {
     s->pairs = desc->packing == VKT_PACKING_PAIRS;
     s->skip_bad = desc->skip_bad_lines;
+    s->skip_long = desc->too_long == VKT_TOO_LONG_SKIP;
     s->template = desc->chat_template;
     s->added = desc->added_tokens;
     s->dated = desc->today != NULL;
@@ -424,8 +429,9 @@ static vkt_status open_source(vkt_dataset *ds, const vkt_data_desc *desc, vkt__s
                        vkt__show(s.name).s);
         goto fail;
     }
-    VKT_TRY(vkt__deal(c->shard, c->n_shards, c->pairs, desc, &c->dealt));
-    VKT_TRY(make_windows(c, desc->packing, desc->too_long, s.name));
+    c->whole = packs_whole(c, desc->packing);
+    VKT_TRY(vkt__deal(c->shard, c->n_shards, c->pairs, c->whole, desc, &c->dealt));
+    VKT_TRY(make_windows(c, desc->too_long, s.name));
     VKT_TRY(check_sizes(c, desc, s.name));
     describe(ds, s.name);
 fail:
@@ -477,7 +483,8 @@ vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, si
                       vkt__show(paths[0]).s, (unsigned long long)c->dealt.n_tokens[VKT_SPLIT_TEST]);
         goto fail;
     }
-    VKT_TRY(make_windows(c, VKT_PACKING_AUTO, VKT_TOO_LONG_LEFT, paths[0]));
+    c->whole = packs_whole(c, VKT_PACKING_AUTO);
+    VKT_TRY(make_windows(c, VKT_TOO_LONG_LEFT, paths[0]));
     VKT_TRY(vkt__text_schema(c->tokenizer, c->context, ds->schema.vocab, &ds->arena, &ds->schema));
     describe(ds, paths[0]);
 fail:

@@ -115,6 +115,7 @@ vkt_status vkt__documents_read(const vkt__source *s, vkt_tokenizer *tokenizer, v
     vkt_status st = VKT_OK;
     vkt__jsonl_options lines = { .pairs = s->pairs,
                                  .skip_bad = s->skip_bad,
+                                 .skip_long = s->skip_long,
                                  .now = s->dated ? s->now : NAN };
     reading r = { tokenizer, &lines, fn, user };
     vkt__stretch all = { s->text, s->n_text, true, false };

@@ -10,9 +10,10 @@ typedef struct vkt__source {
     size_t n_paths;
     const char *name, *text; /* text: in place of the paths */
     size_t n_text;
-    bool pairs;    /* lines are preferences: two documents each, the chosen answer's first */
-    bool skip_bad; /* JSON lines that can't be read are left out and counted */
-    bool dated;    /* strftime_now is known to chat templates, and tells `now` */
+    bool pairs;     /* lines are preferences: two documents each, the chosen answer's first */
+    bool skip_bad;  /* JSON lines that can't be read are left out and counted */
+    bool skip_long; /* so are those of more than 32 MiB */
+    bool dated;     /* strftime_now is known to chat templates, and tells `now` */
     double now;
     const char *template; /* file of a chat template, in place of the tokenizer's; or NULL */
     const char *added;    /* vkt_data_desc.added_tokens */

@@ -9,6 +9,10 @@
 
 enum { MAX_TURNS = 10000 };
 
+/* Of a line: what parses to several times its bytes must stay small beside a model. A context of
+ * 2^20 tokens, the longest, has about an eighth of it. */
+#define LINE_LIMIT (32ull << 20)
+
 typedef struct {
     vkt_tokenizer *tokenizer;
     const vkt__chat *chat; /* at the first conversation */
@@ -324,12 +328,22 @@ static bool read_line(reader *r, const json_t *o, double now)
 /* ---- lines ---- */
 
 /* A line that can't be read: an error, or counted. */
-static vkt_status bad_line(const reader *r, vkt__jsonl_options *options, const char *where)
+static vkt_status bad_line(const reader *r, bool skip, vkt__jsonl_options *options,
+                           const char *where)
 {
-    if (!options->skip_bad) return vkt__fail(VKT_E_FORMAT, "data", "%s: %s", where, r->wrong);
+    if (!skip) return vkt__fail(VKT_E_FORMAT, "data", "%s: %s", where, r->wrong);
     if (!options->n_bad++)
         snprintf(options->first_bad, sizeof options->first_bad, "%.60s: %.130s", where, r->wrong);
     return VKT_OK;
+}
+
+/* It is not parsed. */
+static vkt_status long_line(reader *r, size_t n, vkt__jsonl_options *options, const char *where)
+{
+    wrong(r,
+          "it has %.1f MiB, a line may have %llu: cut it up, or leave it out (data.too_long: skip)",
+          (double)n / (1 << 20), LINE_LIMIT >> 20);
+    return bad_line(r, options->skip_bad || options->skip_long, options, where);
 }
 
 /* A preference: both documents, or none. */
@@ -344,7 +358,9 @@ static vkt_status one_pair(reader r[2], const json_t *o, const char *where,
         if (!ok && i) snprintf(r[0].wrong, sizeof r[0].wrong, "%s", r[1].wrong);
         if (!ok) r[0].failed = r[i].failed;
     }
-    if (!ok) st = r[0].failed != VKT_OK ? r[0].failed : bad_line(&r[0], options, where);
+    if (!ok)
+        st = r[0].failed != VKT_OK ? r[0].failed
+                                   : bad_line(&r[0], options->skip_bad, options, where);
     options->n_read += ok;
     for (int i = 0; i < 2 && ok && st == VKT_OK; i++) {
         r[i].document.name = where;
@@ -364,7 +380,7 @@ static vkt_status one_line(reader *r, const char *line, size_t n, const char *wh
     if (o && options->pairs) {
         st = one_pair(r, o, where, options, fn, user);
     } else if (o ? !read_line(r, o, options->now) : !wrong(r, "%s", vkt__show(error.text).s)) {
-        st = r->failed != VKT_OK ? r->failed : bad_line(r, options, where);
+        st = r->failed != VKT_OK ? r->failed : bad_line(r, options->skip_bad, options, where);
     } else if (r->document.n_stretches) {
         options->n_read++;
         r->document.name = where;
@@ -390,7 +406,8 @@ vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tok
         if (length == 0) continue;
         snprintf(where, sizeof where, "'%s' line %llu", vkt__show(name).s,
                  (unsigned long long)number);
-        st = one_line(r, line, length, where, options, fn, user);
+        st = length > LINE_LIMIT ? long_line(r, length, options, where)
+                                 : one_line(r, line, length, where, options, fn, user);
     }
     for (int i = 0; i < 2; i++) {
         vkt__chat_destroy(&r[i].own);

@@ -6,9 +6,10 @@
 
 /* What is done with lines that can't be read, and what was. */
 typedef struct vkt__jsonl_options {
-    bool pairs;    /* "chosen" and "rejected" answers: see vkt__jsonl_read */
-    bool skip_bad; /* they are left out and counted; else the first one is an error */
-    double now;    /* what strftime_now tells; NAN: nothing */
+    bool pairs;     /* "chosen" and "rejected" answers: see vkt__jsonl_read */
+    bool skip_bad;  /* they are left out and counted; else the first one is an error */
+    bool skip_long; /* the same of those that are longer than a line may be, 32 MiB */
+    double now;     /* what strftime_now tells; NAN: nothing */
     uint64_t n_bad, n_read;
     char first_bad[200]; /* of those left out: which and why */
 } vkt__jsonl_options;
@@ -18,7 +19,7 @@ typedef struct vkt__jsonl_options {
  * tokenizer's chat template (NULL: as "role: content" lines). With options->pairs each line is a
  * preference and two documents, "prompt" and "chosen", then "prompt" and "rejected": texts or lists
  * of turns, of which what both begin with is the prompt where there is none. FORMAT: a line is none
- * of these, which is said with its number. */
+ * of these, or has more than 32 MiB, which is said with its number. */
 vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tokenizer *tokenizer,
                            vkt__jsonl_options *options, vkt__document_fn fn, void *user);
 

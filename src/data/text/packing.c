@@ -87,7 +87,7 @@ vkt_status vkt__pack_pairs(const uint64_t *begin, size_t n, uint32_t context, vk
 /* One document of all shards. */
 typedef struct {
     uint32_t shard;
-    uint64_t first, n;
+    uint64_t first, n, kept; /* kept: of its tokens, in windows; 0: it has none */
     uint8_t split;
 } piece;
 
@@ -98,8 +98,27 @@ uint64_t vkt__count_documents(const vkt__shard *shard, uint32_t n)
     return sum;
 }
 
+static uint64_t document_end(const vkt__shard *s, uint64_t k)
+{
+    return k + 1 < s->n_documents ? s->document[k + 1] : s->n;
+}
+
+/* Of documents [k, end), which stay together: as vkt__pack_windows and vkt__pack_pairs do. */
+static uint64_t tokens_kept(const vkt__shard *s, uint64_t k, uint64_t end, uint64_t most,
+                            vkt_too_long too_long)
+{
+    uint64_t sum = 0;
+    for (; k < end; k++) {
+        uint64_t length = document_end(s, k) - s->document[k];
+        if (length > most && too_long == VKT_TOO_LONG_SKIP) return 0;
+        sum += VKT_MIN(length, most);
+    }
+    return sum;
+}
+
+/* In groups of `each`, of whose documents windows keep up to `most` tokens. */
 static vkt_status list_documents(const vkt__shard *shard, uint32_t n_shards, uint64_t each,
-                                 piece **out, size_t *n)
+                                 uint64_t most, vkt_too_long too_long, piece **out, size_t *n)
 {
     vkt_status st;
     VKT_TRY(
@@ -107,8 +126,10 @@ static vkt_status list_documents(const vkt__shard *shard, uint32_t n_shards, uin
     for (uint32_t i = 0; i < n_shards; i++) {
         const vkt__shard *s = &shard[i];
         for (uint64_t k = 0; k < s->n_documents; k += each) {
-            uint64_t end = k + each < s->n_documents ? s->document[k + each] : s->n;
-            (*out)[(*n)++] = (piece) { i, s->document[k], end - s->document[k], VKT_SPLIT_TRAIN };
+            uint64_t last = VKT_MIN(k + each, s->n_documents);
+            (*out)[(*n)++] =
+                (piece) { i, s->document[k], document_end(s, last - 1) - s->document[k],
+                          tokens_kept(s, k, last, most, too_long), VKT_SPLIT_TRAIN };
         }
     }
 fail:
@@ -116,16 +137,16 @@ fail:
 }
 
 /* Gives the split documents of the order until it has its share of the tokens; one that would go
- * too far is passed over. Never the last that is left to train on. */
+ * too far is passed over, and one of no window. Never the last that is left to train on. */
 static void deal(piece *p, const uint32_t *order, size_t n, vkt_split split, double share,
                  uint64_t total, size_t *n_train)
 {
     double want = share * (double)total, have = 0;
     for (size_t i = 0; *n_train > 1 && i < n; i++) {
         piece *d = &p[order[i]];
-        if (d->split != VKT_SPLIT_TRAIN || have + (double)d->n / 2 > want) continue;
+        if (d->split != VKT_SPLIT_TRAIN || !d->kept || have + (double)d->kept / 2 > want) continue;
         d->split = (uint8_t)split;
-        have += (double)d->n;
+        have += (double)d->kept;
         (*n_train)--;
     }
 }
@@ -135,13 +156,14 @@ static vkt_status deal_documents(piece *p, size_t n, const vkt_data_desc *desc)
     vkt_status st;
     uint32_t *order = NULL;
     uint64_t total = 0;
-    size_t n_train = n;
+    size_t n_train = 0;
     VKT_TRY(vkt__data_alloc(n, sizeof *order, "the documents", &order));
     for (size_t i = 0; i < n; i++) {
         uint32_t j = vkt_rand_below(desc->seed, VKT_RNG_SPLIT, i, (uint32_t)i + 1);
         order[i] = order[j];
         order[j] = (uint32_t)i;
-        total += p[i].n;
+        total += p[i].kept;
+        n_train += p[i].kept > 0;
     }
     deal(p, order, n, VKT_SPLIT_TEST, desc->test_fraction, total, &n_train);
     deal(p, order, n, VKT_SPLIT_VALID, desc->valid_fraction * (1 - desc->test_fraction), total,
@@ -158,9 +180,9 @@ static size_t cut_document(piece p[3], const vkt_data_desc *desc)
     uint64_t n_test = (uint64_t)((double)whole.n * desc->test_fraction),
              n_valid = (uint64_t)((double)(whole.n - n_test) * desc->valid_fraction),
              n_train = whole.n - n_test - n_valid;
-    p[0] = (piece) { whole.shard, whole.first, n_train, VKT_SPLIT_TRAIN };
-    p[1] = (piece) { whole.shard, whole.first + n_train, n_valid, VKT_SPLIT_VALID };
-    p[2] = (piece) { whole.shard, whole.first + n_train + n_valid, n_test, VKT_SPLIT_TEST };
+    p[0] = (piece) { whole.shard, whole.first, n_train, n_train, VKT_SPLIT_TRAIN };
+    p[1] = (piece) { whole.shard, whole.first + n_train, n_valid, n_valid, VKT_SPLIT_VALID };
+    p[2] = (piece) { whole.shard, whole.first + n_train + n_valid, n_test, n_test, VKT_SPLIT_TEST };
     return 3;
 }
 
@@ -186,21 +208,22 @@ fail:
     return st;
 }
 
-vkt_status vkt__deal(const vkt__shard *shard, uint32_t n_shards, bool pairs,
+vkt_status vkt__deal(const vkt__shard *shard, uint32_t n_shards, bool pairs, bool whole,
                      const vkt_data_desc *desc, vkt__dealt *out)
 {
     vkt_status st;
     const uint64_t each = pairs ? 2 : 1; /* the two of a pair stay together */
+    const uint64_t most = whole ? (uint64_t)desc->context + 1 : UINT64_MAX;
     piece *p = NULL, cut[3];
     const piece *dealt = NULL;
     size_t n = 0;
-    VKT_TRY(list_documents(shard, n_shards, each, &p, &n));
+    VKT_TRY(list_documents(shard, n_shards, each, most, desc->too_long, &p, &n));
     if (n >= UINT32_MAX) {
         st = vkt__fail(VKT_E_FORMAT, "data", "%zu documents are too many: at most 2^32 can be read",
                        n);
         goto fail;
     }
-    if (n == 1 && !pairs) {
+    if (n == 1 && !whole) {
         cut[0] = p[0];
         n = cut_document(cut, desc);
         dealt = cut;

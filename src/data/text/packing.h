@@ -39,8 +39,9 @@ typedef struct vkt__dealt {
 
 uint64_t vkt__count_documents(const vkt__shard *shard, uint32_t n);
 /* The documents of n shards to the splits by desc's fractions and seed, of pairs the two of each
- * together; a single one that is no pair is cut. Into *out, which begins as { 0 }. */
-vkt_status vkt__deal(const vkt__shard *shard, uint32_t n, bool pairs, const vkt_data_desc *desc,
-                     vkt__dealt *out);
+ * together. Whole ones (pairs are) count with the tokens that their windows keep; a single one that
+ * need not be whole is cut. Into *out, which begins as { 0 }. */
+vkt_status vkt__deal(const vkt__shard *shard, uint32_t n, bool pairs, bool whole,
+                     const vkt_data_desc *desc, vkt__dealt *out);
 
 #endif
