@@ -65,6 +65,13 @@ static double longrope_length(const vkt__hf_config *c)
     return s->factor <= 1 ? 1 : sqrt(1 + log(s->factor) / log(s->context));
 }
 
+/* Divisors of one kind, as llama.cpp's llama has them: what a GGUF file gave that are not Llama 3's
+ * usual ones. */
+static bool has_one_list(const vkt__hf_config *c)
+{
+    return longrope_length(c) == 1 && !strcmp(c->rope_short, c->rope_long);
+}
+
 static void put_rope(exporter *e)
 {
     const vkt__hf_config *c = e->c;
@@ -76,7 +83,7 @@ static void put_rope(exporter *e)
         vkt__gguf_put_string(&e->out, key_of(e, "rope.scaling.type"), "linear");
         put_f32(e, "rope.scaling.factor", c->scaling.factor);
     }
-    if (is_scaled(c, VKT_ROPE_LONGROPE)) {
+    if (is_scaled(c, VKT_ROPE_LONGROPE) && !is_arch(e, "llama")) {
         put_u32(e, "rope.scaling.original_context_length", c->scaling.context);
         put_f32(e, "rope.scaling.attn_factor", longrope_length(c));
     } else if (is_arch(e, "phi3")) {
@@ -192,6 +199,8 @@ static void put_rope_tensors(exporter *e)
             factors[i] = (float)(vkt__rope_frequency(i, c->head_dim, c->theta, NULL) /
                                  vkt__rope_frequency(i, c->head_dim, c->theta, &c->scaling));
         put_factors(e, "rope_freqs.weight", factors, n);
+    } else if (is_scaled(c, VKT_ROPE_LONGROPE) && is_arch(e, "llama")) {
+        put_list(e, "rope_freqs.weight", c->rope_short);
     } else if (is_scaled(c, VKT_ROPE_LONGROPE)) {
         put_list(e, "rope_factors_long.weight", c->rope_long);
         put_list(e, "rope_factors_short.weight", c->rope_short);
@@ -311,7 +320,8 @@ static const char *wrong(const exporter *e)
     const char *act = c->gpt2 ? "gelu" : "swiglu";
     bool llama = is_arch(e, "llama"), longrope = is_scaled(c, VKT_ROPE_LONGROPE);
     if (is_scaled(c, VKT_ROPE_YARN)) return "rope_scaling: yarn";
-    if (longrope && !is_arch(e, "phi3")) return "rope_scaling: longrope";
+    if (longrope && !is_arch(e, "phi3") && !(llama && has_one_list(c)))
+        return "rope_scaling: longrope";
     if (!llama && is_scaled(c, VKT_ROPE_LLAMA3)) return "rope_scaling: llama3";
     if (is_gemma(e)) return wrong_gemma(e);
     if (strcmp(c->activation, act) != 0)

@@ -200,6 +200,42 @@ static void a_file_is_its_folder(void **state)
     }
 }
 
+/* Llama 3's rule with other settings: the file has the divisors alone, which go into another file.
+ */
+static void divisors_go_from_file_to_file(void **state)
+{
+    (void)state;
+    vkt__arena a = { 0 };
+    vkt__language x, y;
+    make_folder_of(&a, "divisors",
+                   "{\"model_type\": \"llama\", " SIZES BYTE_LEVEL
+                   "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8.0, "
+                   "\"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+                   "\"original_max_position_embeddings\": 32}}",
+                   "llama3-small", 1);
+    REQUIRE_OK(vkt_export_gguf(DIR "/divisors", DIR "/divisors.gguf", VKT_EXPORT_F32));
+    REQUIRE_OK(vkt_export_gguf(DIR "/divisors.gguf", DIR "/again.gguf", VKT_EXPORT_F32));
+    REQUIRE_OK(vkt__language_open(DIR "/divisors.gguf", &x));
+    REQUIRE_OK(vkt__language_open(DIR "/again.gguf", &y));
+    assert_int_equal(x.config.scaling.kind, VKT_ROPE_LONGROPE);
+    require_same_model(&x, &y, 0);
+    vkt__language_close(&x);
+    vkt__language_close(&y);
+    /* Two lists are Phi-3's. */
+    make_folder_of(
+        &a, "two-lists",
+        "{\"model_type\": \"llama\", " SIZES BYTE_LEVEL
+        "\"rope_scaling\": {\"rope_type\": \"longrope\", \"attention_factor\": 1.0, "
+        "\"short_factor\": [1, 1, 1, 1, 1, 1, 1, 1], \"long_factor\": [1, 2, 3, 4, 5, 6, "
+        "7, 8], \"original_max_position_embeddings\": 64}}",
+        "llama3-small", 1);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export_gguf(DIR "/two-lists", DIR "/two.gguf", VKT_EXPORT_F32), VKT_E_ARG);
+    REQUIRE_LOGGED("rope_scaling: longrope");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    vkt__arena_finish(&a);
+}
+
 /* Of a mixture of experts: a folder has a tensor for each expert, which are read into one again;
  * one that is missing is named. */
 static void experts_are_apart_in_folders(void **state)
@@ -471,6 +507,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_its_folder),
+        cmocka_unit_test(divisors_go_from_file_to_file),
         cmocka_unit_test(experts_are_apart_in_folders),
         cmocka_unit_test(types_are_near),
         cmocka_unit_test(q4_k_is_near),
