@@ -21,7 +21,8 @@ if [ ${#folders[@]} = 0 ]; then
 fi
 bad=0 prompt='The quick'
 theirs() { "$here/llama_greedy.sh" "$1" "$prompt" 12 "${@:2}" || true; }
-ours() { "$lab/with-driver" mesa25 "$program" generate "$1" --prompt "$prompt" --tokens 12 --temperature 0 2>ours.log | tr -d '\000'; }
+# At llama.cpp's context: of LongRoPE both choose the list by it, and a run's own is the short one.
+ours() { "$lab/with-driver" mesa25 "$program" generate "$1" --context 128 --prompt "$prompt" --tokens 12 --temperature 0 2>ours.log | tr -d '\000'; }
 # same WHAT OURS MODEL OPTIONS...: llama.cpp's text, whose output is sometimes cut short where bytes are no whole character, is ours.
 same() {
     local now

@@ -3,7 +3,8 @@
   check_tasks.py make FILE.jsonl                          random questions, logged samples, texts and completions
   vktrain eval FOLDER --tasks FILE.jsonl --json > RESULT.json
   check_tasks.py compare FOLDER FILE.jsonl RESULT.json    in the lab: transformers' logits of the same tokens; 1 if they differ
-FOLDER is a Hugging Face folder with a tokenizer.json; a text begins behind its eos_token."""
+FOLDER is a Hugging Face folder with a tokenizer.json; a text begins behind its eos_token. Of LongRoPE transformers changes the list with
+each text's length, vktrain has the one of its context: give --context, at most the first one, and texts that fit it."""
 import json, math, random, sys
 
 WORDS = "the quick brown fox jumps over lazy dog and says \u00e9t\u00e9 \u6771\u4eac hello to all who read it again".split()
@@ -26,7 +27,7 @@ def compare(folder, path, result):
     import torch
     from tokenizers import Tokenizer
     from transformers import AutoModelForCausalLM
-    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()  # others leave out soft caps
     tokenizer = Tokenizer.from_file(folder + "/tokenizer.json")
     eos = json.load(open(folder + "/tokenizer_config.json"))["eos_token"]
     encode = lambda s: tokenizer.encode(s, add_special_tokens=False).ids
