@@ -147,7 +147,7 @@ static const vkt__option options[] = {
       packings, NULL },
     { "data.too_long", VKT__OPT_ENUM, AT(data.too_long), "stop", 0, 0, "",
       "text: whether a conversation longer than data.context stops the run, is cut at the left, or "
-      "is left out",
+      "is left out (skip: so are JSON lines of more than 32 MiB)",
       too_longs, NULL },
     { "data.skip_bad_lines", VKT__OPT_BOOL, AT(data.skip_bad_lines), "false", 0, 1, "",
       "text: JSON lines that can't be read are left out and counted, and do not stop the run", NULL,
