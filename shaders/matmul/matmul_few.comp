@@ -19,7 +19,7 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_fours.glsl"
 
 layout(constant_id = VKT_SPEC_ROWS) const uint ROWS = 4; /* M */
-layout(constant_id = VKT_SPEC_SHARING) const uint SHARING = 1; /* rows whose numbers are loaded together; divides ROWS */
+layout(constant_id = VKT_SPEC_SHARING) const uint SHARING = 1; /* rows whose numbers are loaded together */
 layout(constant_id = VKT_SPEC_BN) const uint BN = 32;
 layout(constant_id = VKT_SPEC_ALONG) const uint ALONG = 8; /* NT: neighbours along k */
 
@@ -86,11 +86,12 @@ void main()
         if (REST != 0) [[unroll]] for (uint i = 0; i < 4; i++) b[i] = mix(vec4(0.0), b[i], NT ? inside : bvec4(inside[i]));
         [[unroll]] for (uint m0 = 0; m0 < ROWS; m0 += SHARING) {
             vec4 a[SHARING];
-            [[unroll]] for (uint r = 0; r < SHARING; r++) a[r] = load_a(at.x, m0 + r, k);
+            [[unroll]] for (uint r = 0; r < SHARING; r++)
+                if (m0 + r < ROWS) a[r] = load_a(at.x, m0 + r, k);
             if (REST != 0) [[unroll]] for (uint r = 0; r < SHARING; r++) a[r] = mix(vec4(0.0), a[r], inside);
             [[unroll]] for (uint r = 0; r < SHARING; r++)
                 [[unroll]] for (uint i = 0; i < 4; i++)
-                    acc[m0 + r] += a[r][i] * (NT ? vec4(b[0][i], b[1][i], b[2][i], b[3][i]) : b[i]);
+                    if (m0 + r < ROWS) acc[m0 + r] += a[r][i] * (NT ? vec4(b[0][i], b[1][i], b[2][i], b[3][i]) : b[i]);
         }
     }
 
