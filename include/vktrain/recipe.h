@@ -89,13 +89,14 @@ typedef struct vkt_config {
     uint32_t batch;               /* examples of a micro-batch */
     uint32_t
         accumulate; /* micro-batches of a step: the mathematics of a batch that many times larger */
-    uint32_t pack_steps;       /* short steps of a submission; 0: as measured */
-    uint32_t log_every;        /* steps between progress lines off a terminal */
-    uint32_t patience;         /* evaluations without a better one that end the run; 0: none do */
-    uint32_t nan_patience;     /* skipped updates in a row that stop the run */
-    uint32_t eval_every;       /* steps */
-    uint32_t eval_batch;       /* 0: 4 x batch, at least batch */
-    uint64_t eval_sample;      /* examples of the validation set used at intervals; 0: all */
+    uint32_t pack_steps;   /* short steps of a submission; 0: as measured */
+    uint32_t log_every;    /* steps between progress lines off a terminal */
+    uint32_t patience;     /* evaluations without a better one that end the run; 0: none do */
+    uint32_t nan_patience; /* skipped updates in a row that stop the run */
+    uint32_t eval_every;   /* steps */
+    uint32_t eval_batch;  /* 0: 4 x batch, at least batch; an evaluation takes fewer where its split
+                             has fewer */
+    uint64_t eval_sample; /* examples of the validation set used at intervals; 0: all */
     uint32_t eval_predictions; /* examples whose predictions are saved each time */
     uint32_t n_samples;        /* texts written at each evaluation of a language model; 0: none */
     uint32_t sample_tokens;    /* of each, at most */

@@ -86,6 +86,30 @@ fail:
     return st;
 }
 
+vkt_split vkt__selecting_split(const vkt_dataset_info *info)
+{
+    return info->n[VKT_SPLIT_VALID]  ? VKT_SPLIT_VALID
+           : info->n[VKT_SPLIT_TEST] ? VKT_SPLIT_TEST
+                                     : VKT_SPLIT_TRAIN;
+}
+
+static uint64_t parts(uint64_t n, uint64_t of)
+{
+    return (n + of - 1) / of;
+}
+
+/* A pass over the split that selects, shared out to the ranks, in as many batches as eval.batch
+ * asks for, but equal ones: the rows that fill up the last one cost as much as examples. */
+static uint32_t eval_rows(const vkt_config *c, const vkt_dataset_info *info)
+{
+    enum { EDGE = 16 }; /* a side that matrix units and tiles divide by */
+    uint64_t n = info->n[vkt__selecting_split(info)], most = c->eval_batch;
+    if (c->eval_sample) n = VKT_MIN(n, c->eval_sample);
+    n = parts(n, VKT_MAX(c->ranks, 1));
+    if (!n) return c->eval_batch;
+    return (uint32_t)VKT_MIN(vkt__align(parts(n, parts(n, most)), EDGE), most);
+}
+
 static vkt_status build_eval(vkt__session *s)
 {
     vkt_status st = VKT_OK;
@@ -93,14 +117,15 @@ static vkt_status build_eval(vkt__session *s)
     vkt__losses of = losses_of(s);
     vkt__ring *l = &s->eval;
     vkt__ring_inputs in;
-    uint64_t n_targets = (uint64_t)c->eval_batch * s->info->n_targets,
+    uint32_t batch = s->optim ? eval_rows(c, s->info) : c->eval_batch;
+    uint64_t n_targets = (uint64_t)batch * s->info->n_targets,
              rows = vkt__align(n_targets * 4, 256), at = 0;
     /* Text: the probabilities of a whole vocabulary for each token are not read back. */
     bool reads_out = s->info->kind != VKT_DATA_KIND_TEXT;
     l->masks = c->data.document_mask;
     l->plain = c->no_rewrite;
-    vkt__ring_create(s->gpu, s->info, l, c->eval_batch, 2,
-                     2 * rows + (reads_out ? (uint64_t)c->eval_batch * s->info->n_outputs * 4 : 0),
+    vkt__ring_create(s->gpu, s->info, l, batch, 2,
+                     2 * rows + (reads_out ? (uint64_t)batch * s->info->n_outputs * 4 : 0),
                      "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
     vkt_loss loss;
@@ -388,11 +413,11 @@ fail:
 /* ---- a job that does not fit ---- */
 
 /* The next measure against a lack of memory. False: there is none left. */
-static bool relieve(const vkt_gpu *gpu, vkt_config *c, bool training)
+static bool relieve(const vkt_gpu *gpu, vkt_config *c, const vkt_dataset_info *info, bool training)
 {
-    uint32_t floor = training ? c->batch : 1;
-    if (c->eval_batch > floor) {
-        c->eval_batch = VKT_MAX(c->eval_batch / 2, floor);
+    uint32_t rows = training ? eval_rows(c, info) : c->eval_batch, floor = training ? c->batch : 1;
+    if (rows > floor) {
+        c->eval_batch = VKT_MAX(rows / 2, floor);
         return true;
     }
     if (!training) return false;
@@ -452,7 +477,7 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
         vkt__log_quiet(false);
         if (st != VKT_E_OOM_DEVICE) break;
         vkt__gpu_forget_peak(gpu);
-        if (!relieve(gpu, c, training)) break;
+        if (!relieve(gpu, c, vkt_dataset_get_info(data), training)) break;
     }
     /* The attempts logged nothing, so the failure is reported now: by the line held back if another
      * attempt might end otherwise, else by trying once more. */

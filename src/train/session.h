@@ -38,6 +38,9 @@ typedef struct vkt__session {
  * so. */
 vkt_gpu_desc vkt__config_gpu(const vkt_config *c, const vkt_gpu_desc *asked);
 
+/* The split that selects: validation, or where there is none, test (said at the start), or where
+ * there is neither, training (train_on_all). */
+vkt_split vkt__selecting_split(const vkt_dataset_info *info);
 /* Builds everything and allocates all device memory of the run. training false: no optimizer and no
  * training graph. OOM_DEVICE with the table of what is needed, before anything is run. Kernels are
  * made by vkt__session_prepare, or as each graph first runs. */

@@ -101,15 +101,6 @@ fail:
     return st;
 }
 
-/* The split that selects: validation, or where there is none, test (said at the start), or where
- * there is neither, training (train_on_all). */
-vkt_split vkt__trainer_split(const vkt__trainer *t)
-{
-    return t->info->n[VKT_SPLIT_VALID]  ? VKT_SPLIT_VALID
-           : t->info->n[VKT_SPLIT_TEST] ? VKT_SPLIT_TEST
-                                        : VKT_SPLIT_TRAIN;
-}
-
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
                              vkt_status *st)
 {
@@ -223,7 +214,7 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
     vkt_status st = VKT_OK;
     double start = vkt__now();
     vkt__eval_sums e = { 0 };
-    vkt_split split = vkt__trainer_split(t);
+    vkt_split split = vkt__selecting_split(t->info);
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
     vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
     VKT_TRY(st);

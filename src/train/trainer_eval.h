@@ -4,8 +4,6 @@
 
 #include "train/trainer_state.h"
 
-/* The split that the monitored metric is taken on. */
-vkt_split vkt__trainer_split(const vkt__trainer *t);
 /* An evaluation into metrics and events. */
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
                              vkt_status *st);

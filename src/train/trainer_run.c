@@ -419,7 +419,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     vkt_status st = VKT_OK;
     vkt_train_result *r = t->result;
     vkt__eval_sums e = { 0 };
-    vkt_split split = vkt__trainer_split(t);
+    vkt_split split = vkt__selecting_split(t->info);
     if (vkt__ranks_lead(t)) VKT_TRY(load_best(t));
     VKT_TRY(vkt__ranks_share_weights(t, false));
     VKT_TRY(calibrate(t, split));

@@ -229,6 +229,44 @@ static void steps_do_not_reach_into_the_hosts_memory(void **state)
     }
 }
 
+/* Rows of an evaluation's batch: what fills up the last one costs as much as examples do. */
+static void an_evaluation_has_few_rows_without_an_example(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *batch, *sample;
+        uint32_t ranks, rows;
+    } cases[] = {
+        { "eval.batch=4800", "eval.sample=0", 1, 160 }, /* one batch of 145 examples */
+        { "eval.batch=130", "eval.sample=0", 1, 80 },   /* two of 73 */
+        { "eval.batch=64", "eval.sample=0", 1, 64 },    /* three of 49 */
+        { "eval.batch=4800", "eval.sample=70", 1, 80 },
+        { "eval.batch=4800", "eval.sample=0", 3, 64 },
+    };
+    vkt_gpu *gpu;
+    vkt_gpu_desc desc = gpu_desc();
+    REQUIRE_OK(vkt_gpu_create(&desc, &gpu));
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt_config *c;
+        vkt_dataset *data;
+        vkt__session *s;
+        REQUIRE_OK(vkt_config_create(&c));
+        REQUIRE_OK(vkt_config_load(c, "digits"));
+        REQUIRE_OK(vkt_config_set(c, cases[i].batch));
+        REQUIRE_OK(vkt_config_set(c, cases[i].sample));
+        REQUIRE_OK(vkt_config_finish(c));
+        c->ranks = cases[i].ranks;
+        REQUIRE_OK(vkt_dataset_open(&c->data, &data));
+        REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+        assert_int_equal(s->info->n[VKT_SPLIT_VALID], 145);
+        assert_int_equal(s->eval.batch, cases[i].rows);
+        vkt__session_destroy(&s);
+        vkt_dataset_destroy(&data);
+        vkt_config_destroy(&c);
+    }
+    vkt_gpu_destroy(&gpu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +276,7 @@ int main(void)
         cmocka_unit_test(measures_are_taken_in_order_and_said),
         cmocka_unit_test(plans_of_recipes_are_near_the_bound),
         cmocka_unit_test(steps_do_not_reach_into_the_hosts_memory),
+        cmocka_unit_test(an_evaluation_has_few_rows_without_an_example),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
