@@ -36,6 +36,9 @@ static const struct workload {
 #define SMOLLM2                                                                                    \
     "  - transformer: {layers: 30, heads: 9, kv_heads: 3, width: 576, mlp: 1536, norm: "           \
     "rmsnorm, positions: rope, activation: swiglu}\n"
+#define TINYLLAMA                                                                                  \
+    "  - transformer: {layers: 22, heads: 32, kv_heads: 4, width: 2048, mlp: 5632, norm: "         \
+    "rmsnorm, positions: rope, activation: swiglu}\n"
     { "MLP 8-16-4, batch 8, adam", 8, 4, 8, 0, 0, 0, "fp32",
       "  - linear: 16\n  - relu\n  - linear\n" },
     { "MLP 64-128-10, batch 64, adam", 64, 10, 64, 0, 1, 0.003, "fp32", MLP_SMALL },
@@ -62,6 +65,10 @@ static const struct workload {
     { "SmolLM2-135M LoRA, 1 x 512 tokens, adamw", 0, 49152, 1, 512, 3, 300, "fp32", SMOLLM2, 0, 8 },
     { "SmolLM2-135M LoRA on NF4, 1 x 512 tokens, adamw", 0, 49152, 1, 512, 3, 300, "fp32", SMOLLM2,
       0, 8, VKT_QUANT_NF4 },
+    { "TinyLlama-1.1B LoRA, 1 x 128 tokens, adamw", 0, 32000, 1, 128, 3, 530, "fp32", TINYLLAMA, 0,
+      8 },
+    { "TinyLlama-1.1B LoRA on NF4, 1 x 128 tokens, adamw", 0, 32000, 1, 128, 3, 530, "fp32",
+      TINYLLAMA, 0, 8, VKT_QUANT_NF4 },
     { "CNN 8x8, conv 4, batch 4, adam", 64, 4, 4, 0, 0, 0, "fp32",
       CONV("4") "  - max_pool: 2\n  - flatten\n  - linear\n", 8 },
     { "CNN 28x28, conv 32-64, batch 64, adam", 784, 10, 64, 0, 1, 1.5, "fp32",
@@ -76,6 +83,7 @@ static const struct workload {
 #undef BLOCKS
 #undef GPT
 #undef SMOLLM2
+#undef TINYLLAMA
 };
 
 /* Seconds: a step that takes longer is left out, but where it was named. */

@@ -237,6 +237,7 @@ GEOMETRIES = {  # vocabulary, layers, width, heads, heads of keys (0: GPT-2's ki
     "GPT 10.8M": (65, 6, 384, 6, 0, 1536),
     "GPT-2 124M": (50257, 12, 768, 12, 0, 3072),
     "SmolLM2-135M": (49152, 30, 576, 9, 3, 1536),
+    "TinyLlama-1.1B": (32000, 22, 2048, 32, 4, 5632),
 }
 
 
@@ -277,7 +278,7 @@ def language_model(match, device, compiled):
 KINDS = [
     (re.compile(r"matmul (?P<layout>NT|NN|TN) M (?P<m>\d+) N (?P<n>\d+) K (?P<k>\d+)(?: (?P<dtype>bf16|fp16))?$"), matmul),
     (re.compile(r"MLP (?P<sizes>\d+(?:-\d+)+), batch (?P<batch>\d+), adam(?:, (?P<dtype>bf16|fp16))?$"), mlp),
-    (re.compile(r"(?P<model>GPT 0\.8M|GPT 10\.8M|GPT-2 124M|SmolLM2-135M)(?P<lora> LoRA)?, (?P<batch>\d+) x (?P<context>\d+) tokens, "
+    (re.compile(r"(?P<model>GPT 0\.8M|GPT 10\.8M|GPT-2 124M|SmolLM2-135M|TinyLlama-1\.1B)(?P<lora> LoRA)?, (?P<batch>\d+) x (?P<context>\d+) tokens, "
                 r"(?:adamw|(?P<dtype>bf16|fp16))$"), language_model),
     (re.compile(r"(?P<model>CNN 28x28, conv 32-64|ResNet-20 32x32), batch (?P<batch>\d+), adam$"), image_model),
 ]
