@@ -191,6 +191,21 @@ vkt_tensor *vkt__out(vkt_node *n, uint32_t i, vkt_shape shape, vkt_dtype dtype)
     return t;
 }
 
+/* An input's type, before the row's own rule, which need not look at it. */
+static bool type_fits(vkt_node *n, uint32_t i)
+{
+    const vkt_tensor *t = n->in[i];
+    bool words = n->op->words_in >> i & 1, narrow = n->op->narrow_in >> i & 1;
+    if (t->dtype == VKT_U32 ? !words : words && !narrow)
+        return vkt__shape_error(n, "input %u, %s, must be %s", i + 1, vkt__text(t),
+                                words ? "u32" : "floats, not whole numbers");
+    bool odd = vkt__last(t->shape) % 2;
+    if (vkt_dtype_bytes(t->dtype) != 2 || (narrow && (!odd || n->op->narrow_odd >> i & 1)))
+        return true;
+    return vkt__shape_error(n, "%s must be f32%s: cast it first", vkt__text(t),
+                            narrow ? ", or its rows of an even length" : "");
+}
+
 vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_t n_in,
                     vkt_attr attr)
 {
@@ -205,14 +220,8 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
         if (in[i] && in[i]->inert) return NULL;
         VKT_ASSERT(!in[i] || in[i]->g == g);
     }
-    for (size_t i = 0; i < n_in; i++) {
-        if (!in[i] || vkt_dtype_bytes(in[i]->dtype) != 2) continue;
-        bool odd = vkt__last(in[i]->shape) % 2, can = op->narrow_in >> i & 1;
-        if (can && (!odd || op->narrow_odd >> i & 1)) continue;
-        vkt__shape_error(n, "%s must be f32%s: cast it first", vkt__text(in[i]),
-                         can ? ", or its rows of an even length" : "");
-        return NULL;
-    }
+    for (uint32_t i = 0; i < n_in; i++)
+        if (in[i] && !type_fits(n, i)) return NULL;
     if (!op->shape(n)) return NULL;
     for (uint32_t i = 0; i < op->n_out; i++) {
         if (!n->out[i] || n->out[i]->count <= VKT__MOST_ELEMENTS) continue;

@@ -29,6 +29,8 @@ struct vkt_op {
     uint32_t mutates;     /* bit i: in[i] is read and written */
     uint32_t inplace;     /* bit i: out[0] may take the memory of in[i] when that dies here */
     uint32_t inplace_out; /* which output `inplace` speaks of */
+    uint32_t words_in; /* bit i: in[i] is u32, or may be where narrow_in has the bit, too; any other
+                          input that is u32 is a shape error */
     /* 16 bits (f16, bf16). bit i: in[i] may have them, otherwise such an input is a shape error;
      * even with an odd last dimension, so that its rows share words; out[i] may, which is f32 until
      * mixed precision says otherwise (precision.c); in[i] is a factor of a product, which mixed

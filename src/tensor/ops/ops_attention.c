@@ -40,10 +40,10 @@ static bool attention_shape(vkt_node *n)
     if (d.S != d.T && !start && (!n->attr.attention.full || docs))
         return vkt__shape_error(n, "%u queries and %u keys: only full attention or a cache", d.T,
                                 d.S);
-    if (docs && (docs->dtype != VKT_U32 || docs->count != (uint64_t)d.B * d.T || start))
+    if (docs && (docs->count != (uint64_t)d.B * d.T || start))
         return vkt__shape_error(n, "documents %s must be [%u, %u] u32, without a cache",
                                 vkt__text(docs), d.B, d.T);
-    if (start && (start->dtype != VKT_U32 || start->count != 1))
+    if (start && start->count != 1)
         return vkt__shape_error(n, "start %s must be [1] u32", vkt__text(start));
     n->attr.attention.scale =
         n->attr.attention.scale != 0 ? n->attr.attention.scale : (float)(1 / sqrt((double)D));
@@ -449,6 +449,7 @@ static const char *delta_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_attention = { .name = "attention",
                                    .n_in = 5,
                                    .n_out = 2,
+                                   .words_in = 1u << VKT__ATT_DOCS | 1u << VKT__ATT_START,
                                    .shape = attention_shape,
                                    .record = attention_record,
                                    .grad = attention_grad,
@@ -463,6 +464,7 @@ const vkt_op vkt__op_attention = { .name = "attention",
 const vkt_op vkt__op_attention_cached = { .name = "attention_cached",
                                           .n_in = 5,
                                           .n_out = 2,
+                                          .words_in = 1u << VKT__ATT_DOCS | 1u << VKT__ATT_START,
                                           .narrow_in = 1u << VKT__ATT_K | 1u << VKT__ATT_V,
                                           .shape = cached_shape,
                                           .record = attention_record,
@@ -482,6 +484,7 @@ const vkt_op vkt__op_attention_delta = { .name = "attention_delta",
 const vkt_op vkt__op_attention_bwd = { .name = "attention_bwd",
                                        .n_in = 7,
                                        .n_out = 3,
+                                       .words_in = 1u << VKT__ATT_DOCS,
                                        .shape = bwd_shape,
                                        .record = bwd_record,
                                        .kernel = attention_kernel,

@@ -60,7 +60,7 @@ static bool finish_shape(vkt_node *n)
     for (uint32_t i = 0; i < 2; i++)
         if (n->in[2 + i]->shape.rank != 1 || n->in[2 + i]->shape.d[0] != C)
             return vkt__shape_error(n, "%s %s must be [%u]", names[i], vkt__text(n->in[2 + i]), C);
-    if (n->in[4]->dtype != VKT_U32 || n->in[4]->count != 1)
+    if (n->in[4]->count != 1)
         return vkt__shape_error(n, "count %s must be [1] u32", vkt__text(n->in[4]));
     const vkt_tensor *x = n->in[0]->node->in[0];
     for (uint32_t i = 0; i < 2; i++)
@@ -233,6 +233,7 @@ const vkt_op vkt__op_batch_stats = { .name = "batch_stats",
 const vkt_op vkt__op_batch_finish = { .name = "batch_finish",
                                       .n_in = 5,
                                       .n_out = 2,
+                                      .words_in = 1u << 4,
                                       .mutates = 1u << 2 | 1u << 3 | 1u << 4,
                                       .shape = finish_shape,
                                       .record = finish_record,

@@ -23,8 +23,7 @@ static bool cache_write_shape(vkt_node *n)
         !vkt__shape_equal(n->in[NEW_KEYS]->shape, n->in[NEW_VALUES]->shape))
         return vkt__shape_error(n, "keys %s and values %s must be alike", vkt__text(n->in[KEYS]),
                                 vkt__text(n->in[VALUES]));
-    if (start->dtype != VKT_U32 || start->count != 1)
-        return vkt__shape_error(n, "start %s must be [1] u32", vkt__text(start));
+    if (start->count != 1) return vkt__shape_error(n, "start %s must be [1] u32", vkt__text(start));
     return true;
 }
 
@@ -98,6 +97,7 @@ static const char *cache_write_sample(const vkt_op *op, vkt_graph *g, uint32_t i
 
 const vkt_op vkt__op_cache_write = { .name = "cache_write",
                                      .n_in = 5,
+                                     .words_in = 1u << START,
                                      .mutates = 1u << KEYS | 1u << VALUES,
                                      .narrow_in = 1u << KEYS | 1u << VALUES,
                                      .shape = cache_write_shape,

@@ -99,14 +99,14 @@ static bool unpack_shape(vkt_node *n)
     const vkt_tensor *words = n->in[WORDS], *ids = n->in[IDS];
     vkt_shape of = n->attr.unpack.shape, out = of;
     vkt_quant kind = n->attr.unpack.kind;
-    if (words->dtype != VKT_U32 || words->count != vkt__quant_words(kind, vkt_shape_count(of)))
+    if (words->count != vkt__quant_words(kind, vkt_shape_count(of)))
         return vkt__shape_error(n, "%s is not the words of numbers packed as %s", vkt__text(words),
                                 vkt__quant_name(kind));
     if (n->op == &vkt__op_unpack_rows) {
         if (of.rank != 2 || of.d[0] == 0 || of.d[1] % AT_ONCE)
             return vkt__shape_error(n, "a table of %u columns has no rows that unpack alone",
                                     vkt__last(of));
-        if (ids->dtype != VKT_U32 || ids->shape.rank == 0 || ids->shape.rank >= VKT_MAX_RANK)
+        if (ids->shape.rank == 0 || ids->shape.rank >= VKT_MAX_RANK)
             return vkt__shape_error(n, "the ids %s must be [.., T] u32", vkt__text(ids));
         out = ids->shape;
         out.d[out.rank++] = of.d[1];
@@ -190,6 +190,7 @@ static const char *unpack_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_unpack = { .name = "unpack",
                                 .n_in = 1,
                                 .n_out = 1,
+                                .words_in = 1 << WORDS,
                                 .narrow_out = 1,
                                 .at_use = true,
                                 .shape = unpack_shape,
@@ -200,6 +201,7 @@ const vkt_op vkt__op_unpack = { .name = "unpack",
 const vkt_op vkt__op_unpack_rows = { .name = "unpack_rows",
                                      .n_in = 2,
                                      .n_out = 1,
+                                     .words_in = 1 << WORDS | 1 << IDS,
                                      .narrow_out = 1,
                                      .shape = unpack_shape,
                                      .record = unpack_record,

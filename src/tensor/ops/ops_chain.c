@@ -166,6 +166,7 @@ static const char *chain_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_chain = { .name = "elementwise",
                                .n_in = STEP + 1,
                                .n_out = 1,
+                               .words_in = 1 << STEP,
                                .inplace = 1 | 2 | 4 | 8,
                                .narrow_in = 1 | 2 | 4 | 8,
                                .narrow_out = 1,

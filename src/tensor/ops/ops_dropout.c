@@ -12,7 +12,7 @@
 static bool check_step(vkt_node *n)
 {
     const vkt_tensor *step = n->in[1];
-    if (step->dtype == VKT_U32 && step->count == sizeof(struct vkt_step_block) / 4) return true;
+    if (step->count == sizeof(struct vkt_step_block) / 4) return true;
     return vkt__shape_error(n, "the step %s must be the graph's, vkt_step", vkt__text(step));
 }
 
@@ -91,6 +91,7 @@ static const char *dropout_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_dropout = { .name = "dropout",
                                  .n_in = 2,
                                  .n_out = 1,
+                                 .words_in = 2,
                                  .inplace = 1,
                                  .narrow_in = 1,
                                  .narrow_out = 1,
@@ -156,6 +157,7 @@ static const char *noise_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_noise = { .name = "noise",
                                .n_in = 2,
                                .n_out = 1,
+                               .words_in = 2,
                                .inplace = 1,
                                .narrow_in = 1,
                                .narrow_out = 1,

@@ -15,7 +15,7 @@ static bool embedding_shape(vkt_node *n)
                      *order = n->in[ORDER], *segments = n->in[SEGMENTS], *docs = n->in[DOCS];
     if (table->shape.rank != 2 || table->shape.d[0] == 0)
         return vkt__shape_error(n, "the table %s must be [V, C]", vkt__text(table));
-    if (ids->dtype != VKT_U32 || ids->shape.rank == 0 || ids->shape.rank >= VKT_MAX_RANK)
+    if (ids->shape.rank == 0 || ids->shape.rank >= VKT_MAX_RANK)
         return vkt__shape_error(n, "the ids %s must be [.., T] u32", vkt__text(ids));
     uint32_t V = table->shape.d[0], C = table->shape.d[1], T = vkt__last(ids->shape);
     if (pos && (pos->shape.rank != 2 || pos->shape.d[1] != C))
@@ -23,14 +23,14 @@ static bool embedding_shape(vkt_node *n)
     if (pos && pos->shape.d[0] < T)
         return vkt__shape_error(n, "%u tokens, but positions %s: a shorter context is needed", T,
                                 vkt__text(pos));
-    if (n->in[START] && (n->in[START]->count != 1 || n->in[START]->dtype != VKT_U32))
+    if (n->in[START] && n->in[START]->count != 1)
         return vkt__shape_error(n, "start %s must be [1] u32", vkt__text(n->in[START]));
-    if (order && (order->dtype != VKT_U32 || order->count != ids->count))
+    if (order && order->count != ids->count)
         return vkt__shape_error(n, "order %s must have an element for each of %s", vkt__text(order),
                                 vkt__text(ids));
-    if (segments && (segments->dtype != VKT_U32 || segments->count != (uint64_t)V + 1))
+    if (segments && segments->count != (uint64_t)V + 1)
         return vkt__shape_error(n, "segments %s must be [%u] u32", vkt__text(segments), V + 1);
-    if (docs && (docs->dtype != VKT_U32 || docs->count != ids->count || n->in[START]))
+    if (docs && (docs->count != ids->count || n->in[START]))
         return vkt__shape_error(n, "documents %s must be u32 as %s, and without a start",
                                 vkt__text(docs), vkt__text(ids));
     vkt_shape out = ids->shape;
@@ -256,6 +256,8 @@ static const char *embedding_pos_bwd_sample(const vkt_op *op, vkt_graph *g, uint
 const vkt_op vkt__op_embedding = { .name = "embedding",
                                    .n_in = 7,
                                    .n_out = 1,
+                                   .words_in = 1 << IDS | 1 << START | 1 << ORDER | 1 << SEGMENTS |
+                                               1 << DOCS,
                                    .shape = embedding_shape,
                                    .record = embedding_record,
                                    .grad = embedding_grad,
@@ -265,6 +267,7 @@ const vkt_op vkt__op_embedding = { .name = "embedding",
 const vkt_op vkt__op_embedding_bwd = { .name = "embedding_bwd",
                                        .n_in = 3,
                                        .n_out = 1,
+                                       .words_in = 2 | 4,
                                        .shape = embedding_bwd_shape,
                                        .record = embedding_bwd_record,
                                        .ref = embedding_bwd_ref,
@@ -273,6 +276,7 @@ const vkt_op vkt__op_embedding_bwd = { .name = "embedding_bwd",
 const vkt_op vkt__op_embedding_pos_bwd = { .name = "embedding_pos_bwd",
                                            .n_in = 2,
                                            .n_out = 1,
+                                           .words_in = 2,
                                            .shape = embedding_bwd_shape,
                                            .record = embedding_pos_bwd_record,
                                            .ref = embedding_pos_bwd_ref,

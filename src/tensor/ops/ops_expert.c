@@ -18,7 +18,7 @@ enum { NUMBERS = 96 };
 
 static bool fours(vkt_node *n, const vkt_tensor *t)
 {
-    if (t->shape.rank == 2 && t->shape.d[1] % 4 == 0 && t->dtype == VKT_F32) return true;
+    if (t->shape.rank == 2 && t->shape.d[1] % 4 == 0) return true;
     return vkt__shape_error(n, "%s must be [R, C] f32, C a multiple of 4", vkt__text(t));
 }
 
@@ -214,8 +214,8 @@ static bool matmul_shape(vkt_node *n)
     if (a->shape.d[0] > MOST_PLACES)
         return vkt__shape_error(n, "%s has more than %d rows: a smaller batch is needed",
                                 vkt__text(a), MOST_PLACES);
-    if (!tn && (b->shape.rank != 3 || b->dtype != VKT_F32 || b->shape.d[1] % 4 ||
-                b->shape.d[2] % 4 || b->shape.d[layout == VKT_LAYOUT_NT ? 2 : 1] != a->shape.d[1]))
+    if (!tn && (b->shape.rank != 3 || b->shape.d[1] % 4 || b->shape.d[2] % 4 ||
+                b->shape.d[layout == VKT_LAYOUT_NT ? 2 : 1] != a->shape.d[1]))
         return vkt__shape_error(n, "%s and %s don't fit, or are no multiples of 4", vkt__text(a),
                                 vkt__text(b));
     sizes_of(n, &p);
@@ -401,6 +401,7 @@ static const char *matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_expert_gather = { .name = "expert_gather",
                                        .n_in = 3,
                                        .n_out = 1,
+                                       .words_in = 2 | 4,
                                        .shape = gather_shape,
                                        .record = gather_record,
                                        .grad = gather_grad,
@@ -409,6 +410,7 @@ const vkt_op vkt__op_expert_gather = { .name = "expert_gather",
 const vkt_op vkt__op_expert_combine = { .name = "expert_combine",
                                         .n_in = 4,
                                         .n_out = 1,
+                                        .words_in = 2 | 4,
                                         .shape = combine_shape,
                                         .record = combine_record,
                                         .grad = combine_grad,
@@ -419,6 +421,7 @@ const vkt_op vkt__op_expert_combine = { .name = "expert_combine",
 const vkt_op vkt__op_expert_combine_bwd = { .name = "expert_combine_bwd",
                                             .n_in = 3,
                                             .n_out = 1,
+                                            .words_in = 2,
                                             .shape = gather_shape,
                                             .record = combine_bwd_record,
                                             .ref = combine_bwd_ref,
@@ -426,6 +429,7 @@ const vkt_op vkt__op_expert_combine_bwd = { .name = "expert_combine_bwd",
 const vkt_op vkt__op_expert_combine_dw = { .name = "expert_combine_dw",
                                            .n_in = 3,
                                            .n_out = 1,
+                                           .words_in = 4,
                                            .shape = combine_dw_shape,
                                            .record = combine_dw_record,
                                            .ref = combine_dw_ref,
@@ -435,6 +439,7 @@ const vkt_op vkt__op_expert_combine_dw = { .name = "expert_combine_dw",
 const vkt_op vkt__op_expert_matmul = { .name = "expert_matmul",
                                        .n_in = 3,
                                        .n_out = 1,
+                                       .words_in = 4,
                                        .shape = matmul_shape,
                                        .record = matmul_record,
                                        .grad = matmul_grad,

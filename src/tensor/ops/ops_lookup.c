@@ -19,7 +19,7 @@ static uint32_t width_of(const vkt_node *n, uint32_t cols, uint32_t d)
 static bool lookup_shape(vkt_node *n)
 {
     const vkt_tensor *x = n->in[0], *table = n->in[1];
-    if (x->shape.rank != 2 || x->dtype != VKT_F32 || x->shape.d[1] <= n->attr.lookup.plain)
+    if (x->shape.rank != 2 || x->shape.d[1] <= n->attr.lookup.plain)
         return vkt__shape_error(n, "%s must be [N, C] f32, C above %u", vkt__text(x),
                                 n->attr.lookup.plain);
     if (table->shape.rank != 2 || table->shape.d[0] == 0 || table->shape.d[0] >= MOST_ROWS ||

@@ -200,7 +200,7 @@ static bool xent_shape(vkt_node *n)
                      *cw = n->in[CLASS_WEIGHT];
     uint32_t R = vkt__rows_of(x->shape), V = vkt__last(x->shape);
     float e = n->attr.xent.smoothing;
-    if (t->dtype != VKT_U32 || t->count != R)
+    if (t->count != R)
         return vkt__shape_error(n, "target %s must be [%u] u32 for logits %s", vkt__text(t), R,
                                 vkt__text(x));
     if (w && w->count != R)
@@ -441,6 +441,7 @@ static const char *xent_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_softmax_xent = { .name = "softmax_xent",
                                       .n_in = 5,
                                       .n_out = 5,
+                                      .words_in = 1 << TARGET,
                                       .inplace = 1 << LOGITS,
                                       .inplace_out = DLOGITS,
                                       .shape = xent_shape,
@@ -453,6 +454,7 @@ const vkt_op vkt__op_softmax_xent = { .name = "softmax_xent",
 const vkt_op vkt__op_softmax_xent_bwd = { .name = "softmax_xent_bwd",
                                           .n_in = 8,
                                           .n_out = 1,
+                                          .words_in = 1 << TARGET,
                                           .inplace = 1 << LOGITS,
                                           .narrow_out = 1,
                                           .shape = xent_bwd_shape,

@@ -61,10 +61,10 @@ static bool matmul_shape(vkt_node *n)
                                     forms[l]);
     }
     uint32_t M = vkt__product_of(n).M, N = vkt__product_of(n).N;
-    if (bias && (bias->shape.rank != 1 || bias->shape.d[0] != N || bias->dtype != VKT_F32))
+    if (bias && (bias->shape.rank != 1 || bias->shape.d[0] != N))
         return vkt__shape_error(n, "bias %s must be [%u] f32", vkt__text(bias), N);
     vkt_dtype dtype = n->attr.matmul.out;
-    if (a->dtype != b->dtype || a->dtype == VKT_U32 || (dtype != VKT_F32 && dtype != a->dtype))
+    if (a->dtype != b->dtype || (dtype != VKT_F32 && dtype != a->dtype))
         return vkt__shape_error(n, "%s and %s must be of one type, f32, f16 or bf16; %s %s",
                                 vkt__text(a), vkt__text(b), "the result f32 or the same, not",
                                 vkt_dtype_name(dtype));
@@ -309,6 +309,7 @@ bool vkt__matmul_is_named(const vkt_node *n)
 const vkt_op vkt__op_matmul = { .name = "matmul",
                                 .n_in = 6,
                                 .n_out = 3,
+                                .words_in = 1 << STEP,
                                 .inplace = 1u << R,
                                 .narrow_in = FACTORS | 1 << R,
                                 .narrow_out = 1 | 2,
@@ -326,6 +327,7 @@ const vkt_op vkt__op_matmul = { .name = "matmul",
 const vkt_op vkt__op_matmul_act_bwd = { .name = "matmul_act_bwd",
                                         .n_in = 6,
                                         .n_out = 1,
+                                        .words_in = 1 << STEP,
                                         .inplace = LIKE_RESULT,
                                         .narrow_in = FACTORS | LIKE_RESULT,
                                         .narrow_out = 1,
@@ -355,6 +357,7 @@ const vkt_op vkt__op_matmul_parts = { .name = "matmul_parts",
 const vkt_op vkt__op_matmul_sum = { .name = "matmul_sum",
                                     .n_in = 6,
                                     .n_out = 2,
+                                    .words_in = 1 << STEP,
                                     .inplace = LIKE_RESULT,
                                     .narrow_in = LIKE_RESULT,
                                     .narrow_odd = LIKE_RESULT,

@@ -59,6 +59,7 @@ static const char *accumulate_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_accumulate = { .name = "accumulate",
                                     .n_in = 3,
+                                    .words_in = 4,
                                     .mutates = 1,
                                     .shape = accumulate_shape,
                                     .record = accumulate_record,
@@ -80,10 +81,10 @@ static bool state_shape(vkt_node *n)
 {
     static const char *const names[] = { "sum of squares", "loss", "hits" };
     for (uint32_t i = 0; i < 3; i++)
-        if (n->in[i] && (n->in[i]->count > VKT_SUM_CHUNK || n->in[i]->dtype != VKT_F32))
+        if (n->in[i] && n->in[i]->count > VKT_SUM_CHUNK)
             return vkt__shape_error(n, "%s must be f32 of at most %d elements, not %s", names[i],
                                     VKT_SUM_CHUNK, vkt__text(n->in[i]));
-    VKT_ASSERT(n->in[4]->dtype == VKT_U32 && n->in[4]->count == 1);
+    VKT_ASSERT(n->in[4]->count == 1);
     VKT_ASSERT((n->in[5] != NULL) == (n->attr.state.scale_every > 0) &&
                (!n->in[5] || n->in[5]->count == sizeof(struct vkt_loss_scale) / 4));
     vkt__out(n, 0, vkt_shape1(N_SCALARS), VKT_F32);
@@ -223,6 +224,7 @@ static const char *state_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_optim_state = { .name = "optim_state",
                                      .n_in = 6,
                                      .n_out = 1,
+                                     .words_in = 1 << 3 | 1 << 4,
                                      .mutates = 1 << 4 | 1 << 5,
                                      .shape = state_shape,
                                      .record = state_record,
@@ -249,8 +251,7 @@ static bool update_shape(vkt_node *n)
     VKT_ASSERT((n->in[M] != NULL) == vkt__optim_has_m(n->attr) &&
                (n->in[V] != NULL) == vkt__optim_has_v(n->attr));
     VKT_ASSERT((!n->in[M] || n->in[M]->count == count) && (!n->in[V] || n->in[V]->count == count));
-    VKT_ASSERT(n->in[BLOCKS]->dtype == VKT_U32 &&
-               n->in[BLOCKS]->count == (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK);
+    VKT_ASSERT(n->in[BLOCKS]->count == (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK);
     VKT_ASSERT(vkt__last(n->in[GROUPS]->shape) == 2);
     VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
     return true;
@@ -434,6 +435,7 @@ static const char *update_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_optim_update = { .name = "optim_update",
                                       .n_in = N_UPDATE_IN,
+                                      .words_in = 1 << STEP | 1 << BLOCKS,
                                       .mutates = 1 << THETA | 1 << M | 1 << V | 1 << SHADOW,
                                       .narrow_in = 1 << SHADOW,
                                       .narrow_odd = 1 << SHADOW,
@@ -497,6 +499,7 @@ static const char *ema_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_ema = { .name = "ema",
                              .n_in = 3,
+                             .words_in = 4,
                              .mutates = 1,
                              .shape = ema_shape,
                              .record = ema_record,

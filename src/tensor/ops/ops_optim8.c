@@ -22,10 +22,9 @@ static bool update8_shape(vkt_node *n)
     VKT_ASSERT(n->in[GRAD]->count == count);
     VKT_ASSERT((n->in[M] != NULL) == vkt__optim_has_m(n->attr) &&
                (n->in[V] != NULL) == vkt__optim_has_v(n->attr));
-    for (int i = M; i <= V; i++)
-        VKT_ASSERT(!n->in[i] || (n->in[i]->dtype == VKT_U32 && n->in[i]->count == (count + 3) / 4));
-    VKT_ASSERT(n->in[SCALES]->dtype == VKT_F32 && n->in[SCALES]->count == 2 * blocks);
-    VKT_ASSERT(n->in[BLOCKS]->dtype == VKT_U32 && n->in[BLOCKS]->count == blocks);
+    for (int i = M; i <= V; i++) VKT_ASSERT(!n->in[i] || n->in[i]->count == (count + 3) / 4);
+    VKT_ASSERT(n->in[SCALES]->count == 2 * blocks);
+    VKT_ASSERT(n->in[BLOCKS]->count == blocks);
     VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
     return true;
 }
@@ -206,6 +205,7 @@ static const char *update8_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_optim_update8 = { .name = "optim_update8",
                                        .n_in = N_IN,
+                                       .words_in = 1 << M | 1 << V | 1 << STEP | 1 << BLOCKS,
                                        .mutates =
                                            1 << THETA | 1 << M | 1 << V | 1 << SCALES | 1 << SHADOW,
                                        .narrow_in = 1 << SHADOW,

@@ -20,9 +20,9 @@ static bool rope_shape(vkt_node *n)
                                 "the table %s must have a row for each of %u positions, of an even "
                                 "number up to %u",
                                 vkt__text(table), x->shape.d[x->shape.rank - 2], D);
-    if (start && (start->count != 1 || start->dtype != VKT_U32))
+    if (start && start->count != 1)
         return vkt__shape_error(n, "start %s must be [1] u32", vkt__text(start));
-    if (docs && (docs->dtype != VKT_U32 || docs->count != vkt__rows_of(x->shape) || start))
+    if (docs && (docs->count != vkt__rows_of(x->shape) || start))
         return vkt__shape_error(n,
                                 "documents %s must be u32, one of each of %u rows, and without "
                                 "a start",
@@ -132,6 +132,7 @@ static const char *rope_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_rope = { .name = "rope",
                               .n_in = 4,
                               .n_out = 1,
+                              .words_in = 4 | 8,
                               .inplace = 1,
                               .shape = rope_shape,
                               .record = rope_record,

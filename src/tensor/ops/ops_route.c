@@ -26,7 +26,7 @@ static bool top_k_shape(vkt_node *n)
 {
     const vkt_tensor *p = n->in[0];
     uint32_t k = n->attr.route.k;
-    if (p->shape.rank != 2 || p->dtype != VKT_F32 || k == 0 || k > p->shape.d[1] ||
+    if (p->shape.rank != 2 || k == 0 || k > p->shape.d[1] ||
         (uint64_t)k * p->shape.d[1] > MOST_TRIPS)
         return vkt__shape_error(n, "%s must be [R, n] f32, n from k = %u on", vkt__text(p), k);
     vkt__out(n, 0, vkt_shape2(p->shape.d[0], k), VKT_F32);
@@ -154,7 +154,7 @@ static double top_k_bwd_terms(const vkt_node *n)
 
 static bool count_shape(vkt_node *n)
 {
-    if (n->in[0]->dtype != VKT_U32 || n->in[0]->count > MOST_IDS)
+    if (n->in[0]->count > MOST_IDS)
         return vkt__shape_error(n, "%s must be u32, at most %d: a smaller batch is needed",
                                 vkt__text(n->in[0]), MOST_IDS);
     vkt__out(n, 0, vkt_shape1(n->attr.route.experts), VKT_F32);
@@ -313,6 +313,7 @@ const vkt_op vkt__op_top_k = { .name = "top_k",
 const vkt_op vkt__op_top_k_bwd = { .name = "top_k_bwd",
                                    .n_in = 4,
                                    .n_out = 1,
+                                   .words_in = 2,
                                    .shape = top_k_bwd_shape,
                                    .record = top_k_bwd_record,
                                    .ref = top_k_bwd_ref,
@@ -322,6 +323,7 @@ const vkt_op vkt__op_top_k_bwd = { .name = "top_k_bwd",
 const vkt_op vkt__op_expert_count = { .name = "expert_count",
                                       .n_in = 1,
                                       .n_out = 1,
+                                      .words_in = 1,
                                       .shape = count_shape,
                                       .record = count_record,
                                       .ref = count_ref,
@@ -330,6 +332,7 @@ const vkt_op vkt__op_expert_count = { .name = "expert_count",
 const vkt_op vkt__op_expert_order = { .name = "expert_order",
                                       .n_in = 2,
                                       .n_out = 3,
+                                      .words_in = 1,
                                       .shape = order_shape,
                                       .record = order_record,
                                       .ref = order_ref,

@@ -273,7 +273,7 @@ static bool focal_shape(vkt_node *n)
     if (w && w->count != l->count)
         return vkt__shape_error(n, "row weight %s must be [%llu]", vkt__text(w),
                                 (unsigned long long)l->count);
-    if (n->in[CLASS_WEIGHT] && (!t || t->dtype != VKT_U32 || t->count != l->count))
+    if (n->in[CLASS_WEIGHT] && (!t || t->count != l->count))
         return vkt__shape_error(n, "class weights need a target [%llu] u32",
                                 (unsigned long long)l->count);
     if (!(n->attr.focal.gamma >= 0))
@@ -405,6 +405,7 @@ static const char *focal_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_focal = { .name = "focal",
                                .n_in = N_FOCAL,
                                .n_out = 1,
+                               .words_in = 1 << TARGET,
                                .shape = focal_shape,
                                .record = focal_record,
                                .grad = focal_grad,
@@ -415,6 +416,7 @@ const vkt_op vkt__op_focal = { .name = "focal",
 const vkt_op vkt__op_focal_bwd = { .name = "focal_bwd",
                                    .n_in = N_FOCAL,
                                    .n_out = 1,
+                                   .words_in = 1 << TARGET,
                                    .shape = focal_shape,
                                    .record = focal_record,
                                    .ref = focal_bwd_ref,
