@@ -331,6 +331,7 @@ static vkt_status check(const vkt_loader_desc *d)
 {
     const vkt_dataset_info *info = &d->data->info;
     uint64_t n = (unsigned)d->split < VKT_N_SPLITS ? info->n[d->split] : 0, unused;
+    vkt_status st;
     if (d->batch == 0 || d->n_slots == 0 || !d->slots)
         return vkt__fail(VKT_E_ARG, "data", "loader: batch (%u) and slots (%u) must be above 0",
                          d->batch, d->n_slots);
@@ -346,20 +347,7 @@ static vkt_status check(const vkt_loader_desc *d)
         (info->task != VKT_TASK_CLASSIFY || info->kind == VKT_DATA_KIND_TEXT))
         return vkt__fail(VKT_E_ARG, "data",
                          "loader: class weights and balanced sampling need a classification task");
-    if (d->augment && vkt__augments(d->augment) && info->kind != VKT_DATA_KIND_PICTURES)
-        return vkt__fail(VKT_E_ARG, "data", "data.augment is for images, and '%s' has none",
-                         info->source);
-    if (d->augment && (d->augment->hue > 0 || d->augment->saturation > 0) &&
-        info->input_shape[2] != 3)
-        return vkt__fail(VKT_E_ARG, "data",
-                         "data.augment.hue and .saturation are for colour images, and '%s' has "
-                         "grey ones",
-                         info->source);
-    if (d->augment && (d->augment->randaugment || d->augment->rotate > 0) &&
-        info->input_shape[2] != 1 && info->input_shape[2] != 3)
-        return vkt__fail(VKT_E_ARG, "data",
-                         "data.augment: '%s' has images of %u channels, neither grey nor colour",
-                         info->source, info->input_shape[2]);
+    if (d->augment && (st = vkt__augment_check(d->augment, info)) != VKT_OK) return st;
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
         return vkt__fail(VKT_E_ARG, "data", "loader: start %llu is out of range",
                          (unsigned long long)d->start);

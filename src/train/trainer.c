@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "data/pictures/augment.h"
 #include "runs/sample_files.h"
 #include "recipe/relocate.h"
 #include "train/measures/classes.h"
@@ -401,6 +402,7 @@ static vkt_status prepare(vkt__trainer *t)
         vkt_log(VKT_LOG_WARN, "train",
                 "no validation examples: checkpoints are chosen by the test set, so its result is "
                 "optimistic; set data.valid_fraction");
+    VKT_TRY(vkt__augment_check(&c->augment, t->info));
     VKT_TRY(vkt_schedule_check(&c->schedule, c->source ? c->source : "schedule"));
     VKT_TRY(split_as_before(t));
     VKT_TRY(open_first(t));

@@ -145,6 +145,7 @@ for i in $(seq 1 60); do echo "$i,$((i * 7 % 13)),$((i % 3 == 0 ? 1 : 0))"; done
 csv=(train digits --set data.source=csv --set train.steps=4 --set train.batch=8 --set eval.every=4 --quiet)
 cp good.csv t.csv
 works "${csv[@]}" --set data.path=good.csv --run of-csv
+refused 2 "data.augment is for images, and 'csv good.csv" "${csv[@]}" --set data.path=good.csv --set data.augment.flip=0.5 --device nosuch --run r0
 refused 4 "none.csv': No such file" "${csv[@]}" --set data.path=none.csv --run r0
 (cat good.csv; echo '1,2') >t.csv
 refused 4 't.csv.*61' "${csv[@]}" --set data.path=t.csv --run r0

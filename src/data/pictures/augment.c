@@ -196,6 +196,23 @@ bool vkt__augments(const vkt_augment *a)
            a->saturation > 0 || a->randaugment;
 }
 
+vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info)
+{
+    if (vkt__augments(a) && info->kind != VKT_DATA_KIND_PICTURES)
+        return vkt__fail(VKT_E_ARG, "data", "data.augment is for images, and '%s' has none",
+                         info->source);
+    if ((a->hue > 0 || a->saturation > 0) && info->input_shape[2] != 3)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.augment.hue and .saturation are for colour images, and '%s' has "
+                         "grey ones",
+                         info->source);
+    if ((a->randaugment || a->rotate > 0) && info->input_shape[2] != 1 && info->input_shape[2] != 3)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.augment: '%s' has images of %u channels, neither grey nor colour",
+                         info->source, info->input_shape[2]);
+    return VKT_OK;
+}
+
 /* Joehnk's method: for alpha to 1 at least half of the attempts are taken. */
 float vkt__augment_mix(float alpha, uint64_t seed, uint64_t position)
 {

@@ -11,6 +11,8 @@
 vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint32_t at,
                              const vkt__draw *draw, vkt__scratch *scratch, float *x);
 bool vkt__augments(const vkt_augment *a); /* anything at all */
+/* ARG: it is not for such data. */
+vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info);
 /* The share of the first picture of a mixed pair: Beta(alpha, alpha) at that position. */
 float vkt__augment_mix(float alpha, uint64_t seed, uint64_t position);
 /* Whether the pair at that position is cut, not blended: always, or half of them where there is
