@@ -48,6 +48,13 @@ same_or()
     sed 's/^/  > /' err
 }
 
+# full FILE: the last run told that the disk was full as it wrote this, and left nothing of it.
+full()
+{
+    ended 4 "can't write '$1': No space left on device"
+    [ -z "$(compgen -G "$1*")" ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left $(compgen -G "$1*")"; }
+}
+
 train vk vkQueueSubmit2:1000000:DEVICE_LOST
 ended 0 ''
 mv run straight
@@ -143,6 +150,8 @@ memory()
     "$program" inspect straight >whole
     IOFAULT_FROM=libjansson io malloc:1+:ENOMEM inspect straight; ended 0 ''
     cmp -s whole out || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: a part is left out"; }
+    # Nor is the recipe that a run holds left out of its report.
+    for at in 1 9 40; do IOFAULT_FROM=libyaml io malloc:$at:ENOMEM report straight; ended 5 'no memory for the YAML parser'; done
     # A table that there is no memory for is not left out.
     printf 'a,b\n1,2\n' >rows.csv
     for at in 14 18 22; do io malloc:$at:ENOMEM inspect rows.csv; ended 5 'memory'; done
@@ -201,6 +210,8 @@ P
     "$program" pack p.yaml --out whole.pack --quiet >out && mv whole.pack whole
     for at in $(seq 2 17); do rm -f p.pack; io fopen:$at:EIO pack p.yaml --out p.pack --quiet; same_or p.pack 4; done
     for at in 2 8 12; do rm -f p.pack; io fread:$at:EIO pack p.yaml --out p.pack --quiet; same_or p.pack 4; done
+    rm -f p.pack
+    for at in fwrite:1 fwrite:3 fwrite:10 fsync:1; do io $at:ENOSPC pack p.yaml --out p.pack --quiet; full p.pack; done
     io fopen:2:EMFILE pack p.yaml --out p.pack --quiet; ended 4 "can't open 'pictures/a/0.png': Too many open files"
     for at in $(seq 40 2 110); do rm -f p.pack; io malloc:$at:ENOMEM pack p.yaml --out p.pack --quiet; same_or p.pack 5; done
     # What another process removes between the look at it and its opening is not there.
@@ -225,6 +236,15 @@ texts()
     # Preferences that there is no memory for are preferences.
     for i in 1 2 3 4 5 6; do echo "{\"prompt\": \"$i?\", \"chosen\": \"It $i\", \"rejected\": \"No.\"}"; done >pairs.jsonl
     for at in $(seq 56 27 245); do io malloc:$at:ENOMEM init pairs.jsonl --set init=base -o r.yaml; ended 5 memory; done
+}
+
+# A head, rows, what is left of them in the buffer, and the disk.
+models()
+{
+    for i in $(seq 40); do echo "It is a truth $i"; done >truths.txt
+    printf 'data: {source: text, path: truths.txt, context: 8, valid_fraction: 0.3, test_fraction: 0}\nmodel: [{transformer: {layers: 1, heads: 2, width: 16}}]\ntrain: {steps: 1, batch: 1}\n' >gpt.yaml
+    "$program" train gpt.yaml --run gpt --no-cache --quiet >out
+    for at in fwrite:1 fwrite:2 fwrite:20 fsync:1; do io $at:ENOSPC export gpt --gguf m.gguf; full m.gguf; done
 }
 
 recipes()
@@ -324,6 +344,6 @@ clock()
 }
 
 # VKT_TEST_PARTS: some of the functions above, to check only these.
-for part in ${VKT_TEST_PARTS:-set_up at_work validation memory timing reading pictures texts recipes words order clock}; do $part; done
+for part in ${VKT_TEST_PARTS:-set_up at_work validation memory timing reading pictures texts models recipes words order clock}; do $part; done
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]
