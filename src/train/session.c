@@ -458,7 +458,7 @@ static void say_measures(const vkt__session *s, const vkt_config *c, const vkt_c
         vkt_log(VKT_LOG_WARN, "train",
                 "device memory: train.batch %u does not fit; each step runs %u micro-batches of %u "
                 "(the same result, not faster), eval.batch is %u",
-                first->batch, c->accumulate, c->batch, c->eval_batch);
+                first->batch, c->accumulate, c->batch, s->eval.batch);
     else if (c->eval_batch != first->eval_batch)
         vkt_log(VKT_LOG_WARN, "train", "device memory: eval.batch %u does not fit; %u is used",
                 first->eval_batch, c->eval_batch);

@@ -333,7 +333,7 @@ done
 # The rank of the least memory is the measure of all, and is named.
 code=0
 wide=(train mlp.yaml --set train.batch=512 --set 'model=[flatten, linear: 400, relu, linear]' --set train.steps=2 --set eval.every=2 --run large)
-mpirun --oversubscribe -n 1 "$program" "${wide[@]}" --cap memory=2500000 : -n 1 "$program" "${wide[@]}" >out 2>err </dev/null || code=$?
+mpirun --oversubscribe -n 1 "$program" "${wide[@]}" --cap memory=1600000 : -n 1 "$program" "${wide[@]}" >out 2>err </dev/null || code=$?
 [ $code = 0 ] && grep -q 'rank 0 (.*) has the least memory' err && grep -q 'rank 1 (.*): 128 of 256 examples' err || { say "a rank of little memory: $code"; cat err >&2; }
 [ ! -e no ] || say "what was refused has left a folder"
 
