@@ -165,117 +165,7 @@ struct sum_rows_params {
     U32 rows, cols, chunk, splits;
 };
 
-/* norm*.comp: y = (s - mean) rstd w + b, s = x + r; a row is `cols` long */
-#define VKT_NORM_BIAS 1u
-#define VKT_NORM_RESIDUAL 2u /* forward: r is added and s written; backward: ds is added */
-struct norm_params {
-    ADDR(u32s) x;
-    ADDR(f32s) w;
-    ADDR(f32s) b;
-    ADDR(u32s) r;
-    ADDR(u32s) y;
-    ADDR(u32s) s;    /* x itself without residual */
-    ADDR(f32s) mean; /* [rows]; not for RMS norm */
-    ADDR(f32s) rstd; /* [rows] */
-    ADDR(f32x4s) x4; /* the same addresses, as vectors */
-    ADDR(f32x4s) w4;
-    ADDR(f32x4s) b4;
-    ADDR(f32x4s) r4;
-    ADDR(f32x4s) y4;
-    ADDR(f32x4s) s4;
-    U32 rows, cols;
-    F32 eps;
-    U32 flags;
-};
-struct norm_bwd_params {
-    ADDR(u32s) dy;
-    ADDR(u32s) s;
-    ADDR(f32s) w;
-    ADDR(f32s) mean;
-    ADDR(f32s) rstd;
-    ADDR(u32s) ds;
-    ADDR(u32s) dx;
-    ADDR(f32x4s) dy4; /* the same addresses, as vectors */
-    ADDR(f32x4s) s4;
-    ADDR(f32x4s) w4;
-    ADDR(f32x4s) ds4;
-    ADDR(f32x4s) dx4;
-    U32 rows, cols;
-    U32 flags;
-    U32 pad;
-};
-struct norm_dw_params {
-    ADDR(u32s) dy;
-    ADDR(u32s) s;
-    ADDR(f32s) mean;
-    ADDR(f32s) rstd;
-    ADDR(f32s) dw; /* [splits, cols] */
-    ADDR(f32s) db;
-    U32 rows, cols, chunk, splits;
-    U32 flags;
-    U32 pad;
-};
-
-/* batch_*.comp: x [rows, cols] in groups of group_rows (the last may be shorter), each in per_group
- * chunks of rows */
-#define VKT_BN_RESIDUAL 1u
-#define VKT_BN_PRE 2u
-struct batch_norm_params {
-    ADDR(elems) x;
-    ADDR(elems) dy;
-    ADDR(elems) mean; /* [groups, cols] */
-    ADDR(elems) rstd;
-    ADDR(elems) w; /* [cols] */
-    ADDR(elems) b; /* [cols]; see the kernels for what it is backward */
-    ADDR(elems) r;
-    ADDR(elems) out0;
-    ADDR(elems) out1;
-    ADDR(elems) place; /* batch_norm_pool*.comp: u32, of each window */
-    U32 rows, cols;
-    U32 groups, group_rows, per_group, chunk;
-    F32 eps;
-    U32 flags;
-    U32 h, wd; /* batch_norm_pool*.comp: of the pictures */
-};
-/* batch_finish.comp */
-struct batch_finish_params {
-    ADDR(f32s) means; /* [chunks, cols] */
-    ADDR(f32s) squares;
-    ADDR(f32s) run_mean; /* [cols] */
-    ADDR(f32s) run_var;
-    ADDR(u32s) count; /* [1] */
-    ADDR(f32s) mean;  /* [groups, cols] */
-    ADDR(f32s) rstd;
-    U32 rows, cols;
-    U32 groups, group_rows, per_group, chunk;
-    F32 eps, momentum;
-    F32 whole; /* rows of all devices' batches together, of which these are a part; 0: these */
-    U32 pad;
-};
-/* batch_norm_total.comp */
-struct batch_total_params {
-    ADDR(f32s) parts_g; /* [chunks, cols] */
-    ADDR(f32s) parts_gh;
-    ADDR(f32s) sum_g; /* [groups, cols] */
-    ADDR(f32s) sum_gh;
-    ADDR(f32s) db; /* [cols] */
-    ADDR(f32s) dw;
-    U32 cols, groups, per_group, pad;
-};
-
-/* group_norm*.comp: x [N, pixels, cols], `groups` of `width` channels; see the kernels for what b,
- * y and w are backward */
-struct group_norm_params {
-    ADDR(f32s) x;
-    ADDR(f32s) w;
-    ADDR(f32s) b;
-    ADDR(f32s) mean; /* [N groups] */
-    ADDR(f32s) rstd;
-    ADDR(f32s) y;
-    U32 n; /* N groups */
-    U32 groups, width, pixels, cols;
-    F32 eps;
-};
+#include "norm_params.h"
 
 /* softmax.comp: x -> y; softmax_bwd.comp: dy, y -> dx */
 struct softmax_params {
@@ -591,9 +481,6 @@ static_assert(sizeof(struct optim_update8_params) <= 128, "push constants");
 static_assert(sizeof(struct eltwise_chain_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
 static_assert(sizeof(struct conv_params) <= 128, "push constants");
-static_assert(sizeof(struct norm_params) <= 128, "push constants");
-static_assert(sizeof(struct batch_norm_params) <= 128, "push constants");
-static_assert(sizeof(struct norm_bwd_params) <= 128, "push constants");
 static_assert(sizeof(struct xent_params) <= 128, "push constants");
 static_assert(sizeof(struct attention_bwd_params) <= 128, "push constants");
 #endif
