@@ -41,6 +41,25 @@ struct norm_bwd_params {
     U32 flags;
     U32 pad;
 };
+/* norm_bwd_sums.comp: of dy, s, ds and dx both addresses are the same, for f32 and for 16 bits */
+struct norm_bwd_sums_params {
+    ADDR(f32x4s) dy4;
+    ADDR(f32x4s) s4;
+    ADDR(f32x4s) w4;
+    ADDR(f32s) mean;
+    ADDR(f32s) rstd;
+    ADDR(f32x4s) ds4;
+    ADDR(f32x4s) dx4;
+    ADDR(f32x4s) dw4; /* [splits, cols] */
+    ADDR(f32x4s) db4;
+    ADDR(u32x2s) dy2;
+    ADDR(u32x2s) s2;
+    ADDR(u32x2s) ds2;
+    ADDR(u32x2s) dx2;
+    U32 rows, cols, chunk, splits;
+    U32 flags;
+    U32 pad;
+};
 struct norm_dw_params {
     ADDR(u32s) dy;
     ADDR(u32s) s;
@@ -116,6 +135,7 @@ struct group_norm_params {
 
 #ifndef VULKAN
 static_assert(sizeof(struct norm_params) <= 128, "push constants");
+static_assert(sizeof(struct norm_bwd_sums_params) <= 128, "push constants");
 static_assert(sizeof(struct batch_norm_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_bwd_params) <= 128, "push constants");
 #endif

@@ -53,6 +53,7 @@ set(SHADERS_NORM
   norm/norm_bwd
   norm/norm_bwd_held
   norm/norm_bwd_held.pairs
+  norm/norm_bwd_sums
   norm/norm_dw
   norm/norm_dw.pairs
   norm/batch_stats

@@ -360,6 +360,49 @@ static void a_plan_of_several_chunks_runs(void **state)
     destroy(&g);
 }
 
+/* A norm of so many rows that GPUs find all its gradients in one pass, whose inputs are the
+ * gradients of others and die there; and those of its input and of its parameters apart. */
+static void a_norm_in_one_pass_gives_what_two_give(void **state)
+{
+    (void)state;
+    enum { R = 4100, C = 36, LAST = 4 }; /* the first two: [R, C], of x and r; then [C], of w, b */
+    static float x[R * C], d[2][LAST][R * C];
+    for (int i = 0; i < R * C; i++) x[i] = sinf((float)(i * 7919 % 10007));
+    for (int apart = 0; apart < 3; apart++) { /* all, the first two, the last two */
+        uint32_t n_rows = 0, n_sums = 0, first = apart == 2 ? 2 : 0, n = apart ? 2 : LAST;
+        vkt_graph *g = vkt__graph_new(gpu);
+        vkt_tensor *in[LAST] = { input(g, vkt_shape2(R, C), VKT_F32, x),
+                                 input(g, vkt_shape2(R, C), VKT_F32, x),
+                                 input(g, vkt_shape1(C), VKT_F32, x + 5),
+                                 input(g, vkt_shape1(C), VKT_F32, x + 77) },
+                   *s, *dx[LAST], *r = vkt_activate(g, in[1], VKT_ACT_SILU);
+        vkt_tensor *y = vkt_layernorm(g, in[0], in[2], in[3], r, 1e-5f, &s);
+        y = vkt_mul(g, vkt_activate(g, y, VKT_ACT_TANH), vkt_activate(g, s, VKT_ACT_SILU));
+        vkt_backward(g, vkt_sum(g, y), in + first, n, dx);
+        for (uint32_t i = 0; i < n; i++) vkt_keep(dx[i], "gradient");
+        for (size_t i = 0; i < g->n_nodes; i++) {
+            n_rows += g->nodes[i]->op == &vkt__op_norm_bwd;
+            n_sums += g->nodes[i]->op == &vkt__op_norm_dw;
+        }
+        assert_int_equal(n_rows, apart != 2);
+        assert_int_equal(n_sums,
+                         apart ? apart == 2 : vkt_gpu_caps(gpu)->klass == VKT_GPU_CLASS_CPU);
+        REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+        REQUIRE_OK(vkt_graph_run(g));
+        for (uint32_t i = 0; i < n; i++)
+            REQUIRE_OK(vkt_tensor_read(dx[i], 0, d[apart > 0][first + i], dx[i]->bytes));
+        destroy(&g);
+    }
+    for (int k = 0; k < LAST; k++) {
+        double most = 0;
+        size_t n = k < 2 ? R * C : C;
+        for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)d[1][k][i]));
+        assert_true(most > 0);
+        for (size_t i = 0; i < n; i++)
+            REQUIRE_NEAR(d[0][k][i], d[1][k][i], vkt__tol(VKT_F32, C) * most);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,9 +426,11 @@ int main(void)
     }, in_parts[] = {
         cmocka_unit_test(a_few_of_each_agree_in_parts),
         cmocka_unit_test(rewrites_change_nothing),
+        cmocka_unit_test(a_norm_in_one_pass_gives_what_two_give),
         cmocka_unit_test(validation_is_silent),
     }, as_gpu[] = {
         cmocka_unit_test(the_class_kernels_agree_with_their_twins),
+        cmocka_unit_test(a_norm_in_one_pass_gives_what_two_give),
         cmocka_unit_test(activations_and_losses_keep_nan),
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
         cmocka_unit_test(validation_is_silent),

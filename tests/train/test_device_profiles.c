@@ -423,6 +423,60 @@ static void a_device_that_only_plans_runs_nothing(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* The nodes that find the gradients of a norm of [R, C]; klass: what the device is said to be. */
+static void norm_nodes(vkt_caps caps, vkt_gpu_class klass, uint32_t R, uint32_t C, bool trains_x,
+                       uint32_t *n_bwd, uint32_t *n_dw)
+{
+    vkt_gpu *gpu;
+    caps.klass = klass;
+    REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_tensor *in[] = { vkt_input(g, vkt_shape1(C), VKT_F32, "w"),
+                         vkt_input(g, vkt_shape1(C), VKT_F32, "b"),
+                         vkt_input(g, vkt_shape2(R, C), VKT_F32, "x") },
+               *d[3];
+    vkt_tensor *y = vkt_layernorm(g, in[2], in[0], in[1], NULL, 1e-5f, NULL);
+    vkt_backward(g, vkt_sum(g, vkt_mul(g, y, y)), in, trains_x ? 3 : 2, d);
+    *n_bwd = *n_dw = 0;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        *n_bwd += !strcmp(g->nodes[i]->op->name, "norm_bwd");
+        *n_dw += !strcmp(g->nodes[i]->op->name, "norm_dw");
+    }
+    vkt_graph_destroy(&g);
+    vkt_gpu_destroy(&gpu);
+}
+
+/* In one pass on every GPU, where there are rows enough, four of a row at a time, and few. */
+static void a_norm_s_gradient_takes_one_pass_on_gpus(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t rows, cols;
+        bool trains_x, one_pass;
+    } cases[] = { { 8192, 768, true, true },   { 4096, 768, true, true },
+                  { 4095, 768, true, false },  { 8192, 766, true, false },
+                  { 8192, 4096, true, true },  { 8192, 4100, true, false },
+                  { 8192, 768, false, false }, { 65536, 64, true, true } };
+    vkt_caps caps;
+    uint32_t n_bwd, n_dw;
+    for (size_t d = 0; d < VKT_COUNT(devices); d++) {
+        read_device(devices[d], &caps);
+        for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+            norm_nodes(caps, caps.klass, cases[i].rows, cases[i].cols, cases[i].trains_x, &n_bwd,
+                       &n_dw);
+            assert_int_equal(n_bwd, cases[i].trains_x);
+            assert_int_equal(n_dw, !cases[i].one_pass);
+            norm_nodes(caps, VKT_GPU_CLASS_CPU, cases[i].rows, cases[i].cols, cases[i].trains_x,
+                       &n_bwd, &n_dw);
+            assert_int_equal(n_bwd, cases[i].trains_x);
+            assert_int_equal(n_dw, 1);
+        }
+    }
+    caps.workgroup = 128; /* 32 of a row to an invocation */
+    norm_nodes(caps, caps.klass, 8192, 4096, true, &n_bwd, &n_dw);
+    assert_int_equal(n_dw, 1);
+}
+
 /* More than 2^32 parameters, where an allocation has at most this many bytes. */
 static void cut_in(uint64_t most_bytes, size_t n_pieces)
 {
@@ -518,6 +572,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_no_profile_is_refused),
         cmocka_unit_test(matrices_of_any_size_are_taken_only_by_timing),
         cmocka_unit_test(a_device_that_only_plans_runs_nothing),
+        cmocka_unit_test(a_norm_s_gradient_takes_one_pass_on_gpus),
         cmocka_unit_test(flat_buffers_are_cut_between_parameters),
         cmocka_unit_test(real_gpus_get_these_kernels),
     };

@@ -67,12 +67,13 @@ vkt__row_form vkt__row_form_walked(const vkt_caps *c, uint32_t cols, uint32_t pa
     return (vkt__row_form) { false, wg, lanes, reduce_form(c, wg, lanes), 0, 0 };
 }
 
+enum { BESIDE = 24 }; /* numbers that a kernel keeps beside its row */
+
 /* An invocation keeps 4 to 16 elements if the workgroup can grow that far, else up to 96 in all
  * arrays together (40 with 1024 invocations, because a workgroup has 65,536 registers). Longer rows
  * are walked. */
 vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays)
 {
-    enum { BESIDE = 24 }; /* numbers that a kernel keeps beside its row */
     vkt__row_form f = vkt__row_form_walked(c, cols, passes, BESIDE);
     if (c->klass == VKT_GPU_CLASS_CPU || cols == 0) return f;
     uint32_t wg = VKT_MIN(c->subgroup, c->workgroup);
@@ -82,6 +83,16 @@ vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes
     if (per > most) return f;
     uint32_t lanes = vkt__lanes(c, wg, arrays * per + BESIDE);
     return (vkt__row_form) { true, wg, lanes, reduce_form(c, wg, lanes), per, cols % 4 == 0 };
+}
+
+/* 4 to 8 elements, if the workgroup can grow that far: there are more arrays. */
+vkt__row_form vkt__row_form_sums(const vkt_caps *c, uint32_t cols, uint32_t arrays)
+{
+    uint32_t wg = VKT_MIN(c->subgroup, c->workgroup);
+    while (wg * 2 <= c->workgroup && (uint64_t)wg * 8 < cols) wg *= 2;
+    uint32_t per = (uint32_t)vkt__align((cols + wg - 1) / wg, 4),
+             lanes = vkt__lanes(c, wg, arrays * per + BESIDE);
+    return (vkt__row_form) { true, wg, lanes, reduce_form(c, wg, lanes), per, 1 };
 }
 
 vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols)

@@ -36,6 +36,9 @@ vkt__row_form vkt__row_form_walked(const vkt_caps *c, uint32_t cols, uint32_t pa
                                    uint32_t numbers);
 /* arrays: of `per` floats that the kernel keeps; aligned: every row begins at 16 bytes. */
 vkt__row_form vkt__row_form_of(const vkt_caps *c, uint32_t cols, uint32_t passes, uint32_t arrays);
+/* For a kernel that holds one row after another and their columns' sums: arrays of `per` floats, as
+ * above. It fits any device, in few registers where `per` is 16 at most. cols > 0. */
+vkt__row_form vkt__row_form_sums(const vkt_caps *c, uint32_t cols, uint32_t arrays);
 /* The same for a kernel that holds rows and has a PAIRS variant, where that runs. */
 vkt__row_form vkt__row_form_pairs(const vkt_caps *c, uint32_t cols);
 

@@ -1,6 +1,6 @@
 /* Layer norm and RMS norm rows: forward with the residual sum fused in, gradient of the input with
- * the residual's gradient fused in, gradients of weight and bias. Kernels norm.comp, norm_bwd.comp,
- * norm_dw.comp. */
+ * the residual's gradient fused in, gradients of weight and bias, or all in one pass. Kernels
+ * norm.comp, norm_bwd.comp, norm_dw.comp, norm_bwd_sums.comp. */
 #include <math.h>
 
 #include "tensor/graph/cost.h"
@@ -141,12 +141,77 @@ static double norm_terms(const vkt_node *n)
     return vkt__last(n->in[0]->shape) + 32.0;
 }
 
-/* ---- gradient of x and r: dy, s, w, mean?, rstd, ds? -> dx ---- */
+/* ---- gradient of x and r: dy, s, w, mean?, rstd, ds? -> dx; and, a chunk of rows at a time, of w
+ * and b, where the attributes have a chunk -> dw, db? ---- */
+
+/* dw, db: sums of `chunk` rows each, a row of C numbers a chunk. */
+static vkt_shape sums_shape(uint32_t rows, uint32_t C, uint32_t chunk)
+{
+    uint32_t splits = VKT_MAX(1, (rows + chunk - 1) / chunk);
+    return splits == 1 ? vkt_shape1(C) : vkt_shape2(splits, C);
+}
+
+static void sums_ref(const vkt_node *n, double *const *in, const double *mean, const double *rstd,
+                     double *dw, double *db)
+{
+    uint64_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape),
+             chunk = n->attr.norm.chunk, splits = VKT_MAX(1, (rows + chunk - 1) / chunk);
+    for (uint64_t i = 0; i < splits * C; i++) {
+        uint64_t c = i % C, end = VKT_MIN(rows, (i / C + 1) * chunk);
+        double w = 0, b = 0;
+        for (uint64_t r = i / C * chunk; r < end; r++) {
+            w += in[0][r * C + c] * (in[1][r * C + c] - (mean ? mean[r] : 0)) * rstd[r];
+            b += in[0][r * C + c];
+        }
+        dw[i] = w;
+        if (db) db[i] = b;
+    }
+}
 
 static bool norm_bwd_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[1]->shape, VKT_F32);
+    vkt_shape s = n->in[1]->shape;
+    vkt__out(n, 0, s, VKT_F32);
+    if (!n->attr.norm.chunk) return true;
+    vkt_shape sums = sums_shape(vkt__rows_of(s), vkt__last(s), n->attr.norm.chunk);
+    vkt__out(n, 1, sums, VKT_F32);
+    if (n->attr.norm.bias) vkt__out(n, 2, sums, VKT_F32);
     return true;
+}
+
+enum { SUMS_ARRAYS = 5 }; /* that norm_bwd_sums.comp keeps of a row */
+
+static void norm_bwd_sums_record(vkt__rec *rec, const vkt_node *n, const struct norm_bwd_params *b,
+                                 const typed_tensor typed[N_TYPED])
+{
+    struct norm_bwd_sums_params p = { .dy4 = b->dy,
+                                      .s4 = b->s,
+                                      .w4 = b->w,
+                                      .mean = b->mean,
+                                      .rstd = b->rstd,
+                                      .ds4 = b->ds,
+                                      .dx4 = b->dx,
+                                      .dw4 = vkt__addr(rec, n->out[1]),
+                                      .db4 = vkt__addr_or(rec, n->out[2], n->out[1]),
+                                      .dy2 = b->dy,
+                                      .s2 = b->s,
+                                      .ds2 = b->ds,
+                                      .dx2 = b->dx,
+                                      .rows = b->rows,
+                                      .cols = b->cols,
+                                      .chunk = n->attr.norm.chunk,
+                                      .flags = b->flags | (n->out[2] ? VKT_NORM_BIAS : 0) };
+    p.splits = (uint32_t)(n->out[1]->count / p.cols);
+    vkt__row_form f = vkt__row_form_sums(rec->caps, p.cols, SUMS_ARRAYS);
+    vkt__constant spec[6 + N_TYPED] = { { VKT_SPEC_WORKGROUP, f.wg },
+                                        { VKT_SPEC_LANES, f.lanes },
+                                        { VKT_SPEC_REDUCE, f.reduce },
+                                        { VKT_SPEC_RMS, n->attr.norm.rms },
+                                        { VKT_SPEC_PLUS_ONE, n->attr.norm.plus_one },
+                                        { VKT_SPEC_PER, f.per } };
+    for (uint32_t i = 0; i < N_TYPED; i++)
+        spec[6 + i] = (vkt__constant) { typed[i].constant, vkt__type(typed[i].t) };
+    vkt__dispatch(rec, VKT_SHADER_NORM_BWD_SUMS, spec, VKT_COUNT(spec), &p, sizeof p, p.splits);
 }
 
 static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
@@ -166,6 +231,10 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
                                    { VKT_SPEC_TYPE_S, n->in[1] },
                                    { VKT_SPEC_TYPE_DS, n->in[5] ? n->in[5] : n->in[0] },
                                    { VKT_SPEC_TYPE_DX, n->out[0] } };
+    if (n->out[1]) {
+        norm_bwd_sums_record(rec, n, &p, typed);
+        return;
+    }
     row_dispatch(rec, n,
                  &(row_kernels) { VKT_SHADER_NORM_BWD, VKT_SHADER_NORM_BWD_HELD,
                                   VKT_SHADER_NORM_BWD_HELD_PAIRS },
@@ -189,34 +258,40 @@ static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *ou
                 rstd * (dy[c] * (in[2][c] + one) - mean_g - (s[c] - mean) * rstd * mean_gh) +
                 (in[5] ? in[5][r * C + c] : 0);
     }
+    if (out[1]) sums_ref(n, in, in[3], in[4], out[1], out[2]);
 }
 
 static vkt_cost norm_bwd_cost(const vkt_node *n)
 {
-    return (vkt_cost) { 12 * (double)n->out[0]->count, vkt__node_bytes(n) };
+    return (vkt_cost) { (n->out[1] ? 15 : 12) * (double)n->out[0]->count, vkt__node_bytes(n) };
 }
 
+/* Sums that are added along a chunk are of fewer terms than a row's or about as many. */
 static double norm_bwd_terms(const vkt_node *n)
 {
-    return vkt__last(n->in[1]->shape) + 32.0;
+    return VKT_MAX(vkt__last(n->in[1]->shape), n->out[1] ? n->attr.norm.chunk : 0) + 32.0;
 }
 
-static vkt_tensor *norm_bwd(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, vkt_tensor *ds)
+/* chunk 0: dx alone. */
+static vkt_node *norm_bwd(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, vkt_tensor *ds,
+                          uint32_t chunk, bool bias)
 {
+    vkt_attr attr = f->attr;
+    attr.norm.chunk = chunk;
+    attr.norm.bias = bias;
     vkt_tensor *s = f->out[1] ? f->out[1] : f->in[0];
-    return vkt__op(g, &vkt__op_norm_bwd,
-                   (vkt_tensor *[]) { dy, s, f->in[1], f->out[2], f->out[3], ds }, 6, f->attr);
+    return vkt__node(g, &vkt__op_norm_bwd,
+                     (vkt_tensor *[]) { dy, s, f->in[1], f->out[2], f->out[3], ds }, 6, attr);
 }
 
 /* ---- gradients of w and b, a chunk of rows at a time: dy, s, mean?, rstd -> dw, db? ---- */
 
 static bool norm_dw_shape(vkt_node *n)
 {
-    uint32_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape);
-    uint32_t splits = VKT_MAX(1, (rows + n->attr.norm.chunk - 1) / n->attr.norm.chunk);
-    vkt_shape shape = splits == 1 ? vkt_shape1(C) : vkt_shape2(splits, C);
-    vkt__out(n, 0, shape, VKT_F32);
-    if (n->attr.norm.bias) vkt__out(n, 1, shape, VKT_F32);
+    vkt_shape s = n->in[1]->shape;
+    vkt_shape sums = sums_shape(vkt__rows_of(s), vkt__last(s), n->attr.norm.chunk);
+    vkt__out(n, 0, sums, VKT_F32);
+    if (n->attr.norm.bias) vkt__out(n, 1, sums, VKT_F32);
     return true;
 }
 
@@ -247,18 +322,7 @@ static void norm_dw_record(vkt__rec *rec, const vkt_node *n)
 
 static void norm_dw_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape),
-             chunk = n->attr.norm.chunk;
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t c = i % C, end = VKT_MIN(rows, (i / C + 1) * chunk);
-        double dw = 0, db = 0;
-        for (uint64_t r = i / C * chunk; r < end; r++) {
-            dw += in[0][r * C + c] * (in[1][r * C + c] - (in[2] ? in[2][r] : 0)) * in[3][r];
-            db += in[0][r * C + c];
-        }
-        out[0][i] = dw;
-        if (out[1]) out[1][i] = db;
-    }
+    sums_ref(n, in, in[2], in[3], out[0], out[1]);
 }
 
 static vkt_cost norm_dw_cost(const vkt_node *n)
@@ -285,21 +349,36 @@ static vkt_tensor *add_chunks(vkt_graph *g, vkt_tensor *t)
     return t->shape.rank == 1 ? t : vkt_sum_rows(g, t);
 }
 
+/* How many rows a workgroup sums that finds dx and the gradients of w and b in one pass, which
+ * reads dy and s once; 0: two passes. CPU drivers keep the kernels that are made for them. Few rows
+ * would be few workgroups; what a row keeps must have room in the registers. */
+static uint32_t chunk_of_all(const vkt_graph *g, const vkt_node *n)
+{
+    enum { LEAST_ROWS = 4096, MOST_COLUMNS = 4096, MOST_PER = 16, CHUNK = 16, MOST_GROUPS = 1024 };
+    uint32_t rows = vkt__rows_of(n->in[0]->shape), C = vkt__last(n->in[0]->shape);
+    const vkt_caps *c = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
+    if (!c || c->klass == VKT_GPU_CLASS_CPU || rows < LEAST_ROWS || C == 0 || C % 4 ||
+        C > MOST_COLUMNS || vkt__row_form_sums(c, C, SUMS_ARRAYS).per > MOST_PER)
+        return 0;
+    return VKT_MAX(CHUNK, (rows + MOST_GROUPS - 1) / MOST_GROUPS);
+}
+
 static void norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    vkt_tensor *w = n->in[1], *b = n->in[2], *r = n->in[3];
+    vkt_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2], *r = n->in[3];
     vkt_tensor *d = dy[0] ? vkt__real(g, dy[0], n->out[0]) : NULL,
-               *ds = dy[1] ? vkt__real(g, dy[1], n->out[1]) : NULL;
-    if (vkt__needs(n->in[0]) || vkt__needs(r)) {
-        vkt_tensor *both = d ? norm_bwd(g, d, n, ds) : ds;
-        if (vkt__needs(n->in[0])) dx[0] = both;
-        if (vkt__needs(r)) dx[3] = both;
-    }
+               *both = dy[1] ? vkt__real(g, dy[1], n->out[1]) : NULL;
+    bool row = vkt__needs(x) || vkt__needs(r);
+    uint32_t chunk = d && row && vkt__needs(w) ? chunk_of_all(g, n) : 0;
+    const vkt_node *of_row = d && row ? norm_bwd(g, d, n, both, chunk, vkt__needs(b)) : NULL;
+    if (d && row) both = of_row ? of_row->out[0] : vkt__inert(g);
+    if (vkt__needs(x)) dx[0] = both;
+    if (vkt__needs(r)) dx[3] = both;
     if (!d || (!vkt__needs(w) && !vkt__needs(b))) return;
-    vkt_node *dw = norm_dw(g, d, n, vkt__needs(b));
-    if (!dw) return;
-    if (vkt__needs(w)) dx[1] = add_chunks(g, dw->out[0]);
-    if (vkt__needs(b)) dx[2] = add_chunks(g, dw->out[1]);
+    const vkt_node *sums = chunk ? of_row : norm_dw(g, d, n, vkt__needs(b));
+    if (!sums) return;
+    if (vkt__needs(w)) dx[1] = add_chunks(g, sums->out[chunk ? 1 : 0]);
+    if (vkt__needs(b)) dx[2] = add_chunks(g, sums->out[chunk ? 2 : 1]);
 }
 
 /* ---- samples ---- */
@@ -359,15 +438,59 @@ static const char *norm_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     return NULL;
 }
 
+/* With a chunk of rows, whose last is cut or the only one; rows that fill a workgroup and do not;
+ * tensors of different types. */
+static const struct {
+    const char *name;
+    uint32_t r, c, chunk;
+    bool rms, bias, residual, plus_one;
+    vkt_dtype dy, s, ds;
+} sums[] = {
+    { "sums of one row", 1, 4, 16, .bias = true },
+    { "sums, fewer rows than a chunk", 5, 100, 16, .bias = true, .residual = true },
+    { "sums, chunk + 1", 17, 768, 16, .bias = true, .residual = true },
+    { "sums, odd chunks, no bias", 40, 36, 7, .plus_one = false },
+    { "sums, rms", 33, 576, 16, .rms = true, .residual = true },
+    { "sums, rms, gains 1 + w", 50, 96, 16, .rms = true, .plus_one = true },
+    { "sums, rms with bias", 20, 64, 3, .rms = true, .bias = true },
+    { "sums, long rows", 19, 4096, 16, .bias = true, .residual = true, .plus_one = true },
+    { "sums, dy of 16 bits", 18, 260, 16, .bias = true, .residual = true, .dy = VKT_BF16 },
+    { "sums, s and ds of 16 bits", 18, 260, 16, .residual = true, .s = VKT_F16, .ds = VKT_BF16 },
+    { "sums, tall", 4099, 32, 16, .bias = true },
+    { "sums, no rows", 0, 8, 16, .bias = true, .residual = true },
+};
+
+static void sample_sums(vkt_graph *g, uint32_t i)
+{
+    vkt_shape rows = vkt_shape1(sums[i].r), all = vkt_shape2(sums[i].r, sums[i].c);
+    vkt_attr attr = { .norm = { .rms = sums[i].rms,
+                                .bias = sums[i].bias,
+                                .plus_one = sums[i].plus_one,
+                                .chunk = sums[i].chunk } };
+    vkt_tensor *in[6] = { vkt__sample(g, all, sums[i].dy, VKT_HINT_NORMAL, 0),
+                          vkt__sample(g, all, sums[i].s, VKT_HINT_NORMAL, 0),
+                          vkt__sample1(g, sums[i].c) };
+    if (!sums[i].rms) in[3] = vkt__sample(g, rows, VKT_F32, VKT_HINT_NORMAL, 0);
+    in[4] = vkt__sample(g, rows, VKT_F32, VKT_HINT_POSITIVE, 0);
+    if (sums[i].residual) in[5] = vkt__sample(g, all, sums[i].ds, VKT_HINT_NORMAL, 0);
+    vkt__node(g, &vkt__op_norm_bwd, in, 6, attr);
+}
+
 /* RMS norm of one column is its sign but for eps, so its gradient is all cancellation; of three it
  * is well-conditioned. */
 static const char *norm_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    if (i >= 2 * VKT_COUNT(sizes)) return NULL;
+    if (i >= 2 * VKT_COUNT(sizes)) {
+        i -= 2 * VKT_COUNT(sizes);
+        if (i >= VKT_COUNT(sums)) return NULL;
+        sample_sums(g, i);
+        return sums[i].name;
+    }
     uint32_t R = sizes[i / 2].r, C = VKT_MAX(sizes[i / 2].c, 1 + i % 2 * 2);
     const vkt_node *f = sample_norm(g, i / 2, i % 2, vkt_shape2(R, C));
-    norm_bwd(g, vkt__sample2(g, R, C), f, sizes[i / 2].residual ? vkt__sample2(g, R, C) : NULL);
+    vkt_tensor *ds = sizes[i / 2].residual ? vkt__sample2(g, R, C) : NULL;
+    norm_bwd(g, vkt__sample2(g, R, C), f, ds, 0, false);
     return sizes[i / 2].name;
 }
 
@@ -410,7 +533,7 @@ const vkt_op vkt__op_rmsnorm = { .name = "rmsnorm",
                                  .sample = norm_sample };
 const vkt_op vkt__op_norm_bwd = { .name = "norm_bwd",
                                   .n_in = 6,
-                                  .n_out = 1,
+                                  .n_out = 3,
                                   .inplace = 1 | 32,
                                   .narrow_in = 1 | 2 | 32,
                                   .narrow_out = 1,
