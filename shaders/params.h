@@ -59,7 +59,8 @@ struct vkt_group_params {
     F32 weight_decay;
 };
 #define VKT_GROUP_BLOCK 256
-#define VKT_MOMENTS8 0x6d380001u /* purpose of the random bits that moments in 8 bits are rounded by */
+#define VKT_MOMENTS8                                                                               \
+    0x6d380001u /* purpose of the random bits that moments in 8 bits are rounded by */
 
 /* eltwise.comp: z = op(x, y) */
 #define VKT_EL_ADD 0
@@ -329,8 +330,9 @@ struct attention_params {
     U32 window;        /* 0: none */
     U32 flags;
     F32 scale;
-    F32 cap; /* cap.glsl */
-    U32 pad;
+    F32 cap;   /* cap.glsl */
+    U32 parts; /* attention_query.comp: of the keys that a query sees, each with a row of y and lse
+                */
     ADDR(u32s) k16; /* k and v again, as 16 bits: quirk CAST_ADDRESSES */
     ADDR(u32s) v16;
 };
@@ -358,6 +360,15 @@ struct attention_delta_params {
     ADDR(f32x4s) y;
     ADDR(f32s) delta;
     U32 T, heads, n; /* n: of delta */
+    U32 pad;
+};
+struct attention_join_params {
+    ADDR(f32x4s) parts; /* [B, parts, heads, D] */
+    ADDR(f32s) lses;    /* [B, heads, parts] */
+    ADDR(f32x4s) y;     /* [B, heads, D] */
+    ADDR(f32s) lse;     /* [B, heads] */
+    U32 n_parts, heads;
+    U32 n; /* vec4 of y */
     U32 pad;
 };
 

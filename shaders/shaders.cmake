@@ -100,6 +100,7 @@ set(SHADERS_LANGUAGE
   language/attention.pairs
   language/attention_one.pairs
   language/attention_query
+  language/attention_join
   language/attention_tiled
   language/attention_dq_tiled
   language/attention_dkv_tiled

@@ -192,6 +192,7 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/batch.c
   src/tensor/ops/matmul_samples.c
   src/tensor/ops/ops_attention.c
+  src/tensor/ops/ops_attention_join.c
   src/tensor/ops/ops_batch.c
   src/tensor/ops/ops_batch_bwd.c
   src/tensor/ops/ops_batch_pool.c

@@ -10,7 +10,7 @@
 enum { T = 48, V = 37 };
 static vkt_gpu *gpu;
 
-static vkt_model *model_of(bool llama)
+static vkt_model *model_of(bool llama, uint32_t positions)
 {
     vkt_layer l = { .type = "transformer",
                     .init_scale = 8,
@@ -22,26 +22,28 @@ static vkt_model *model_of(bool llama)
                                      .positions = llama ? "rope" : NULL,
                                      .activation = llama ? "swiglu" : NULL } };
     vkt_model *m;
-    vkt_model_desc d = { .layers = &l, .n_layers = 1, .input = vkt_shape1(T), .n_outputs = V };
+    vkt_model_desc d = {
+        .layers = &l, .n_layers = 1, .input = vkt_shape1(positions), .n_outputs = V
+    };
     REQUIRE_OK(vkt_model_create(gpu, &d, &m));
     REQUIRE_OK(vkt_model_init(m, 3));
     return m;
 }
 
-/* Logits [T, V] of all positions at once. */
-static void whole(vkt_model *m, const uint32_t *tokens, float *logits)
+/* Logits [n, V] of all positions at once. */
+static void whole(vkt_model *m, const uint32_t *tokens, uint32_t n, float *logits)
 {
     vkt_buffer *b;
-    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { T * 4, VKT_MEM_DEVICE, "test" }, &b));
-    REQUIRE_OK(vkt_buffer_write(gpu, b, 0, tokens, T * 4));
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { n * 4, VKT_MEM_DEVICE, "test" }, &b));
+    REQUIRE_OK(vkt_buffer_write(gpu, b, 0, tokens, n * 4));
     vkt_graph *g = vkt__graph_new(gpu);
-    vkt_tensor *ids = vkt_input(g, vkt_shape2(1, T), VKT_U32, "tokens");
+    vkt_tensor *ids = vkt_input(g, vkt_shape2(1, n), VKT_U32, "tokens");
     vkt_bind(ids, VKT_ALL_SLOTS, b, 0);
     vkt_tensor *y = vkt_model_build(m, g, ids, false);
     vkt_keep(y, "logits");
     REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "test" }));
     REQUIRE_OK(vkt_graph_run(g));
-    REQUIRE_OK(vkt_tensor_read(y, 0, logits, T * V * 4));
+    REQUIRE_OK(vkt_tensor_read(y, 0, logits, n * V * 4));
     vkt_graph_destroy(&g);
     vkt_buffer_destroy(gpu, &b);
 }
@@ -59,9 +61,9 @@ static void caches_give_what_the_whole_text_gives(void **state)
         uint32_t tokens[T];
         double rms = 0;
         for (uint32_t i = 0; i < T; i++) tokens[i] = vkt_rand_below(4, VKT_RNG_TEST, i, V);
-        vkt_model *m = model_of(llama);
+        vkt_model *m = model_of(llama, T);
         vkt_generator *gen;
-        whole(m, tokens, want);
+        whole(m, tokens, T, want);
         for (int i = 0; i < T * V; i++) rms += (double)want[i] * (double)want[i] / (T * V);
         REQUIRE_OK(vkt_generator_create(m, 0, cache, &gen));
         for (int way = 0; way < 2; way++) {
@@ -89,6 +91,33 @@ static void caches_give_what_the_whole_text_gives(void **state)
         vkt_generator_destroy(&gen);
         vkt_model_destroy(&m);
     }
+}
+
+/* Of a long cache GPUs read the keys in parts, most of them without keys at first. */
+static void a_long_cache_gives_what_the_whole_text_gives(void **state)
+{
+    (void)state;
+    enum { LONG = 1100 };
+    static const uint32_t pieces[] = { 1, 1, 598, 1, LONG - 602, 1 };
+    static float want[LONG * V];
+    uint32_t tokens[LONG], at = 0;
+    double rms = 0;
+    vkt_model *m = model_of(true, LONG);
+    vkt_generator *gen;
+    for (uint32_t i = 0; i < LONG; i++) tokens[i] = vkt_rand_below(5, VKT_RNG_TEST, i, V);
+    whole(m, tokens, LONG, want);
+    for (int i = 0; i < LONG * V; i++) rms += (double)want[i] * (double)want[i] / (LONG * V);
+    REQUIRE_OK(vkt_generator_create(m, 0, VKT_F32, &gen));
+    for (size_t i = 0; i < VKT_COUNT(pieces); i++) {
+        const float *got;
+        REQUIRE_OK(vkt_generator_feed(gen, tokens + at, pieces[i], &got));
+        at += pieces[i];
+        for (uint32_t c = 0; c < V; c++)
+            REQUIRE_NEAR(got[c], want[(at - 1) * V + c],
+                         vkt__tol(VKT_F32, 1000) * (sqrt(rms) + fabs((double)got[c])));
+    }
+    vkt_generator_destroy(&gen);
+    vkt_model_destroy(&m);
 }
 
 static void sampling(void **state)
@@ -173,7 +202,7 @@ static void what_is_behind_a_sentence_does_not_count(void **state)
 static void a_layer_without_memory_fails_its_graph(void **state)
 {
     (void)state;
-    vkt_model *m = model_of(false);
+    vkt_model *m = model_of(false, T);
     vkt_graph *g = vkt__graph_new(gpu);
     vkt_tensor *ids = vkt_input(g, vkt_shape2(1, T), VKT_U32, "tokens");
     vkt__reserve_spent = true; /* as after an allocation that failed */
@@ -188,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caches_give_what_the_whole_text_gives),
+        cmocka_unit_test(a_long_cache_gives_what_the_whole_text_gives),
         cmocka_unit_test(sampling),
         cmocka_unit_test(what_is_behind_a_sentence_does_not_count),
         cmocka_unit_test(a_layer_without_memory_fails_its_graph),

@@ -14,6 +14,7 @@
 #include "tensor/graph/record.h"
 #include "tensor/ops/ops_conv.h"
 #include "tensor/ops/ops_matmul.h"
+#include "tensor/passes/rewrite.h"
 #include "train/session.h"
 
 static const char *const devices[] = { "h200",        "rtx-4090", "rtx-2060",
@@ -477,6 +478,63 @@ static void a_norm_s_gradient_takes_one_pass_on_gpus(void **state)
     assert_int_equal(n_dw, 1);
 }
 
+/* Parts of the keys that one token's attention is cut into: 1, it is one node. */
+static uint32_t parts_of(vkt_caps caps, vkt_gpu_class klass, uint32_t B, uint32_t T, uint32_t S,
+                         uint32_t H, uint32_t window)
+{
+    enum { D = 64 };
+    vkt_gpu *gpu;
+    caps.klass = klass;
+    REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_tensor *q = vkt_input(g, vkt_shape3(B, T, H * D), VKT_F32, "q"),
+               *k = vkt_input(g, vkt_shape3(B, S, H * D), VKT_F32, "k"),
+               *v = vkt_input(g, vkt_shape3(B, S, H * D), VKT_F32, "v"),
+               *start = vkt_input(g, vkt_shape1(1), VKT_U32, "start");
+    vkt_attention_desc d = { .heads = H, .window = window };
+    vkt_keep(vkt_attention(g, q, k, v, NULL, start, &d), "y");
+    vkt__rewrite_whole(g);
+    uint32_t parts = 1;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        bool is_parts = !strcmp(g->nodes[i]->op->name, "attention_parts");
+        if (!is_parts) continue;
+        parts = g->nodes[i]->attr.attention.parts;
+        assert_string_equal(g->nodes[i + 1]->op->name, "attention_join");
+        assert_int_equal(g->n_nodes, 2);
+    }
+    vkt_graph_destroy(&g);
+    vkt_gpu_destroy(&gpu);
+    return parts;
+}
+
+/* Two workgroups a core, of 512 keys at least, and on no CPU driver. */
+static void a_token_s_attention_is_cut_where_cores_would_idle(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t cores, B, T, S, H, window, parts;
+    } cases[] = {
+        { 132, 1, 1, 8192, 32, 0, 8 }, { 132, 1, 1, 2048, 9, 0, 4 },
+        { 132, 1, 1, 1023, 9, 0, 1 },  { 132, 1, 1, 8192, 9, 1024, 2 },
+        { 132, 8, 1, 8192, 32, 0, 1 }, { 132, 1, 2, 8192, 32, 0, 1 },
+        { 16, 1, 1, 8192, 9, 0, 3 },   { 132, 1, 1, 131072, 2, 0, 32 },
+        { 132, 0, 1, 8192, 32, 0, 1 },
+    };
+    vkt_caps caps;
+    for (size_t d = 0; d < VKT_COUNT(devices); d++) {
+        read_device(devices[d], &caps);
+        for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+            caps.cores = cases[i].cores;
+            assert_int_equal(parts_of(caps, caps.klass, cases[i].B, cases[i].T, cases[i].S,
+                                      cases[i].H, cases[i].window),
+                             cases[i].parts);
+            assert_int_equal(parts_of(caps, VKT_GPU_CLASS_CPU, cases[i].B, cases[i].T, cases[i].S,
+                                      cases[i].H, cases[i].window),
+                             1);
+        }
+    }
+}
+
 /* More than 2^32 parameters, where an allocation has at most this many bytes. */
 static void cut_in(uint64_t most_bytes, size_t n_pieces)
 {
@@ -573,6 +631,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(matrices_of_any_size_are_taken_only_by_timing),
         cmocka_unit_test(a_device_that_only_plans_runs_nothing),
         cmocka_unit_test(a_norm_s_gradient_takes_one_pass_on_gpus),
+        cmocka_unit_test(a_token_s_attention_is_cut_where_cores_would_idle),
         cmocka_unit_test(flat_buffers_are_cut_between_parameters),
         cmocka_unit_test(real_gpus_get_these_kernels),
     };

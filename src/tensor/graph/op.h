@@ -191,6 +191,7 @@ typedef union vkt_attr {
     /* kernel 0: by device; tests name one */
     struct {
         uint32_t heads, kv_heads, head, window, kernel;
+        uint32_t parts; /* of attention_parts: of the keys */
         bool full;
         float scale, cap;   /* cap 0: none */
         vkt_dtype multiply; /* of 16 bits: what products multiply is rounded to it */

@@ -44,26 +44,38 @@ static uint32_t query_workgroup(const vkt_caps *c)
     return VKT_MIN(c->workgroup, 128);
 }
 
-/* Not of a cache in 16 bits on Intel, whose registers do not hold what is unpacked. */
 static bool is_query(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
 {
     uint32_t D4 = n->attr.attention.head / 4;
-    if (c->klass == VKT_GPU_CLASS_INTEL && type_of_keys(n) != VKT_F32) return false;
     return pass == VKT__ATT_FORWARD && vkt__att_dims_of(n).T == 1 && c->subgroup_arith &&
            D4 <= query_workgroup(c);
 }
 
-static vkt__att_launch of_query(const vkt_caps *c, const vkt_node *n)
+vkt__att_launch vkt__att_of_query(const vkt_caps *c, const vkt_node *n)
 {
     uint32_t wg = query_workgroup(c);
     return (vkt__att_launch) { VKT_SHADER_ATTENTION_QUERY,
                                { { VKT_SPEC_WORKGROUP, wg },
+                                 { VKT_SPEC_LANES, vkt__lanes(c, wg, VKT__MANY) },
                                  { VKT_SPEC_REDUCE, vkt__reduce_form(c, wg) },
                                  { VKT_SPEC_D4, n->attr.attention.head / 4 },
                                  { VKT_SPEC_TYPE_X, type_of_keys(n) },
                                  { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                               5,
+                               6,
                                1 };
+}
+
+/* Two workgroups a core. A part has some hundred keys, or joining them takes longer; what a window
+ * leaves of them. */
+uint32_t vkt__att_parts(const vkt_caps *c, const vkt_node *n)
+{
+    enum { LEAST_KEYS = 512, MOST_PARTS = 32 };
+    vkt__att_dims d = vkt__att_dims_of(n);
+    uint32_t window = n->attr.attention.window, keys = window ? VKT_MIN(d.S, window) : d.S;
+    uint64_t pairs = (uint64_t)d.B * d.H;
+    if (!pairs || vkt__att_choose(c, n, VKT__ATT_FORWARD) != VKT__ATT_QUERY) return 1;
+    uint64_t parts = VKT_MIN(2 * vkt__cores(c) / pairs, keys / LEAST_KEYS);
+    return (uint32_t)VKT_MAX(VKT_MIN(parts, MOST_PARTS), 1);
 }
 
 /* Tiles of scores: a row's are handed over among TILED_LANES neighbours. */
@@ -364,7 +376,7 @@ vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_
                                    4,
                                    1 };
     case VKT__ATT_QUERY:
-        return of_query(c, n);
+        return vkt__att_of_query(c, n);
     case VKT__ATT_TILED:
         return tiled(c, n, pass);
     case VKT__ATT_MATRIX:

@@ -32,7 +32,7 @@ extern const vkt_op vkt__op_element_loss, vkt__op_element_loss_bwd, vkt__op_foca
 extern const vkt_op vkt__op_embedding, vkt__op_embedding_bwd, vkt__op_embedding_pos_bwd,
     vkt__op_rope, vkt__op_gated, vkt__op_gated_bwd;
 extern const vkt_op vkt__op_cache_write, vkt__op_attention, vkt__op_attention_cached,
-    vkt__op_attention_delta, vkt__op_attention_bwd;
+    vkt__op_attention_parts, vkt__op_attention_join, vkt__op_attention_delta, vkt__op_attention_bwd;
 extern const vkt_op vkt__op_top_k, vkt__op_top_k_bwd, vkt__op_expert_count, vkt__op_expert_order,
     vkt__op_expert_gather, vkt__op_expert_combine, vkt__op_expert_combine_bwd,
     vkt__op_expert_combine_dw, vkt__op_expert_matmul;

@@ -1,6 +1,7 @@
-/* Attention rows: forward, what its gradient subtracts (delta), and the gradients of q, k and v.
- * Queries, keys and values may lie side by side in one tensor, and then so do their gradients.
- * Kernels: kernels/attention.h, and attention_delta.comp. */
+/* Attention rows: forward, of parts of one query's keys (ops_attention_join.c), what its gradient
+ * subtracts (delta), and the gradients of q, k and v. Queries, keys and values may lie side by side
+ * in one tensor, and then so do their gradients. Kernels: kernels/attention.h, and
+ * attention_delta.comp. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,7 +13,7 @@
 
 /* ---- shapes ---- */
 
-static bool attention_shape(vkt_node *n)
+static bool check_heads(vkt_node *n)
 {
     const vkt_tensor *q = n->in[VKT__ATT_Q], *k = n->in[VKT__ATT_K], *v = n->in[VKT__ATT_V],
                      *docs = n->in[VKT__ATT_DOCS], *start = n->in[VKT__ATT_START];
@@ -32,6 +33,9 @@ static bool attention_shape(vkt_node *n)
                                 VKT__ATT_MOST_HEAD);
     if ((k == NULL) != (v == NULL) || (k && !vkt__shape_equal(k->shape, v->shape)))
         return vkt__shape_error(n, "keys and values must have one shape");
+    if (k && k->dtype != v->dtype)
+        return vkt__shape_error(n, "keys %s and values %s must have one type", vkt__text(k),
+                                vkt__text(v));
     if (k &&
         (k->shape.rank != 3 || k->shape.d[0] != q->shape.d[0] || vkt__last(k->shape) != Hkv * D))
         return vkt__shape_error(n, "keys %s must be [%u, S, %u] for %s", vkt__text(k),
@@ -47,8 +51,15 @@ static bool attention_shape(vkt_node *n)
         return vkt__shape_error(n, "start %s must be [1] u32", vkt__text(start));
     n->attr.attention.scale =
         n->attr.attention.scale != 0 ? n->attr.attention.scale : (float)(1 / sqrt((double)D));
-    vkt__out(n, 0, vkt_shape3(d.B, d.T, H * D), VKT_F32);
-    vkt__out(n, 1, vkt_shape3(d.B, H, d.T), VKT_F32);
+    return true;
+}
+
+static bool attention_shape(vkt_node *n)
+{
+    if (!check_heads(n)) return false;
+    vkt__att_dims d = vkt__att_dims_of(n);
+    vkt__out(n, 0, vkt_shape3(d.B, d.T, d.H * d.D), VKT_F32);
+    vkt__out(n, 1, vkt_shape3(d.B, d.H, d.T), VKT_F32);
     return true;
 }
 
@@ -56,10 +67,18 @@ static bool cached_shape(vkt_node *n)
 {
     if (!n->in[VKT__ATT_K] || !n->in[VKT__ATT_START] || n->in[VKT__ATT_DOCS])
         return vkt__shape_error(n, "keys, values and a start are needed, and no documents");
-    if (n->in[VKT__ATT_K]->dtype != n->in[VKT__ATT_V]->dtype)
-        return vkt__shape_error(n, "keys %s and values %s must have one type",
-                                vkt__text(n->in[VKT__ATT_K]), vkt__text(n->in[VKT__ATT_V]));
     return attention_shape(n);
+}
+
+static bool parts_shape(vkt_node *n)
+{
+    if (!check_heads(n)) return false;
+    vkt__att_dims d = vkt__att_dims_of(n);
+    if (d.T != 1 || n->in[VKT__ATT_DOCS] || !n->attr.attention.parts)
+        return vkt__shape_error(n, "parts are of one query's keys, without documents");
+    vkt__out(n, 0, vkt_shape3(d.B, n->attr.attention.parts, d.H * d.D), VKT_F32);
+    vkt__out(n, 1, vkt_shape3(d.B, d.H, n->attr.attention.parts), VKT_F32);
+    return true;
 }
 
 static bool delta_shape(vkt_node *n)
@@ -99,7 +118,7 @@ static void keys_at(const vkt__rec *rec, const vkt_node *n, const vkt__att_dims 
     *v = n->in[VKT__ATT_V] ? vkt__addr(rec, n->in[VKT__ATT_V]) : q + head * (d->H + d->Hkv);
 }
 
-static void attention_record(vkt__rec *rec, const vkt_node *n)
+static void record_with(vkt__rec *rec, const vkt_node *n, const vkt__att_launch *k, uint32_t parts)
 {
     vkt__att_dims d = vkt__att_dims_of(n);
     struct attention_params p = { .q = vkt__addr(rec, n->in[VKT__ATT_Q]),
@@ -119,13 +138,25 @@ static void attention_record(vkt__rec *rec, const vkt_node *n)
                                   .window = n->attr.attention.window,
                                   .flags = flags_of(n, n->in[VKT__ATT_START] != NULL),
                                   .scale = n->attr.attention.scale,
-                                  .cap = n->attr.attention.cap };
+                                  .cap = n->attr.attention.cap,
+                                  .parts = parts };
     keys_at(rec, n, &d, &p.k, &p.v);
     p.k16 = p.k;
     p.v16 = p.v;
+    vkt__dispatch(rec, k->shader, k->spec, k->n_spec, &p, sizeof p,
+                  n_groups(d.T, k->owned, (uint64_t)d.B * d.H * parts));
+}
+
+static void attention_record(vkt__rec *rec, const vkt_node *n)
+{
     vkt__att_launch k = vkt__att_prepare(rec->caps, n, VKT__ATT_FORWARD);
-    vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
-                  n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
+    record_with(rec, n, &k, 1);
+}
+
+static void parts_record(vkt__rec *rec, const vkt_node *n)
+{
+    vkt__att_launch k = vkt__att_of_query(rec->caps, n);
+    record_with(rec, n, &k, n->attr.attention.parts);
 }
 
 static void delta_record(vkt__rec *rec, const vkt_node *n)
@@ -335,7 +366,7 @@ enum {
 static const uint32_t whole_fragments[] = { 3, 4, 5, 9, 8, 11, 13 };
 
 static const vkt_node *sample(vkt_graph *g, const vkt_op *op, uint32_t i, uint32_t kernel,
-                              vkt_dtype multiply)
+                              vkt_dtype multiply, uint32_t parts)
 {
     uint32_t B = sizes[i].b, T = sizes[i].t, S = sizes[i].s, H = sizes[i].h, kv = sizes[i].kv,
              D = sizes[i].d;
@@ -356,7 +387,8 @@ static const vkt_node *sample(vkt_graph *g, const vkt_op *op, uint32_t i, uint32
                                      .kernel = kernel,
                                      .full = sizes[i].full,
                                      .cap = sizes[i].cap,
-                                     .multiply = multiply } };
+                                     .multiply = multiply,
+                                     .parts = parts } };
     return vkt__node(g, op, in, 5, attr);
 }
 
@@ -391,7 +423,7 @@ static const vkt_node *case_of(vkt_graph *g, uint32_t i, uint32_t n_sizes, char 
     }
     snprintf(name, 64, "%s%s%s", sizes[size].name, type ? " in " : "",
              type ? vkt_dtype_name(type) : "");
-    return sample(g, &vkt__op_attention, size, kernel, type);
+    return sample(g, &vkt__op_attention, size, kernel, type, 0);
 }
 
 static const char *attention_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -419,14 +451,24 @@ static const char *cached_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     enum { N_CACHES = N_SIZES - N_WITHOUT_CACHE };
     uint32_t size = N_WITHOUT_CACHE + i % N_CACHES;
     if (i >= N_CACHES * VKT_COUNT(kernels)) return NULL;
-    sample(g, op, size, kernels[i / N_CACHES], VKT_F32);
+    sample(g, op, size, kernels[i / N_CACHES], VKT_F32, 0);
+    return sizes[size].name;
+}
+
+/* One query by parts of its keys: some of a few keys or of one, some without any. */
+static const char *parts_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    static const uint32_t parts[] = { 3, 25 };
+    uint32_t size = FIRST_QUERY + i / VKT_COUNT(parts);
+    if (size > LAST_QUERY) return NULL;
+    sample(g, op, size, VKT__ATT_BY_DEVICE, VKT_F32, parts[i % VKT_COUNT(parts)]);
     return sizes[size].name;
 }
 
 const vkt_node *vkt__attention_units_sample(vkt_graph *g, vkt_dtype multiply)
 {
     enum { MANY_KEYS = 8 };
-    const vkt_node *f = sample(g, &vkt__op_attention, MANY_KEYS, VKT__ATT_MATRIX, multiply);
+    const vkt_node *f = sample(g, &vkt__op_attention, MANY_KEYS, VKT__ATT_MATRIX, multiply, 0);
     attention_bwd(g, f, vkt__sample(g, f->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0));
     return f;
 }
@@ -473,6 +515,17 @@ const vkt_op vkt__op_attention_cached = { .name = "attention_cached",
                                           .cost = attention_cost,
                                           .terms = attention_terms,
                                           .sample = cached_sample };
+const vkt_op vkt__op_attention_parts = { .name = "attention_parts",
+                                         .n_in = 5,
+                                         .n_out = 2,
+                                         .words_in = 1u << VKT__ATT_DOCS | 1u << VKT__ATT_START,
+                                         .narrow_in = 1u << VKT__ATT_K | 1u << VKT__ATT_V,
+                                         .shape = parts_shape,
+                                         .record = parts_record,
+                                         .ref = vkt__attention_ref,
+                                         .cost = attention_cost,
+                                         .terms = attention_terms,
+                                         .sample = parts_sample };
 const vkt_op vkt__op_attention_delta = { .name = "attention_delta",
                                          .n_in = 2,
                                          .n_out = 1,

@@ -66,6 +66,8 @@ const vkt_op *const vkt__rows[] = {
     &vkt__op_cache_write,
     &vkt__op_attention,
     &vkt__op_attention_cached,
+    &vkt__op_attention_parts,
+    &vkt__op_attention_join,
     &vkt__op_attention_delta,
     &vkt__op_attention_bwd,
     &vkt__op_top_k,

@@ -6,12 +6,15 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
 
+static const double NEVER = -1e30; /* lse of no keys, as attention_mask.glsl has it */
+
 /* One query of one head: where its row and its keys' rows are, and which keys it sees. */
 typedef struct {
     const vkt_node *n;
     vkt__att_dims d;
     double *const *in;
     uint64_t b, h, t;
+    uint64_t part, begin, end; /* keys */
 } query;
 
 static uint64_t q_at(const query *w)
@@ -19,9 +22,14 @@ static uint64_t q_at(const query *w)
     return (w->b * w->d.T + w->t) * w->d.q_row + w->h * w->d.D;
 }
 
+static uint64_t parts_of(const query *w)
+{
+    return VKT_MAX(w->n->attr.attention.parts, 1);
+}
+
 static uint64_t y_at(const query *w)
 {
-    return ((w->b * w->d.T + w->t) * w->d.H + w->h) * w->d.D;
+    return (((w->b * w->d.T + w->t) * parts_of(w) + w->part) * w->d.H + w->h) * w->d.D;
 }
 
 /* In in[VKT__ATT_K], or where there is none in in[VKT__ATT_Q]; `part` 1: the key, 2: the value. */
@@ -82,21 +90,39 @@ static void each_query(const vkt_node *n, double *const *in, double *const *out,
         if (given[i] != in[i]) free(given[i]);
 }
 
-static void query_ref(const query *w, double *const *out)
+/* Of the keys from begin to end. */
+static void part_ref(const query *w, double *const *out)
 {
-    double top = -INFINITY, sum = 0, *y = out[0] + y_at(w);
-    for (uint64_t j = 0; j < w->d.S; j++)
+    double top = NEVER, sum = 0, *y = out[0] + y_at(w);
+    for (uint64_t j = w->begin; j < w->end; j++)
         if (query_sees(w, j)) top = fmax(top, score(w, j));
     for (uint64_t i = 0; i < w->d.D; i++) y[i] = 0;
-    for (uint64_t j = 0; j < w->d.S; j++) {
+    for (uint64_t j = w->begin; j < w->end; j++) {
         if (!query_sees(w, j)) continue;
         const double *v = w->in[w->n->in[VKT__ATT_V] ? VKT__ATT_V : VKT__ATT_Q] + kv_at(w, j, 2);
         double p = exp(score(w, j) - top);
         sum += p;
         for (uint64_t i = 0; i < w->d.D; i++) y[i] += p * v[i];
     }
-    for (uint64_t i = 0; i < w->d.D; i++) y[i] /= sum;
-    out[1][(w->b * w->d.H + w->h) * w->d.T + w->t] = top + log(sum);
+    for (uint64_t i = 0; i < w->d.D && sum != 0; i++) y[i] /= sum;
+    uint64_t row = (w->b * w->d.H + w->h) * w->d.T + w->t;
+    out[1][row * parts_of(w) + w->part] = sum != 0 ? top + log(sum) : top;
+}
+
+/* Its keys, from the first that it sees to the last, in parts of one size. */
+static void query_ref(const query *whole, double *const *out)
+{
+    query w = *whole;
+    uint64_t begin = w.d.S, end = 0;
+    for (uint64_t j = 0; j < w.d.S; j++)
+        if (query_sees(&w, j)) begin = VKT_MIN(begin, j), end = j + 1;
+    begin = VKT_MIN(begin, end);
+    uint64_t each = (end - begin + parts_of(&w) - 1) / parts_of(&w);
+    for (w.part = 0; w.part < parts_of(&w); w.part++) {
+        w.begin = VKT_MIN(end, begin + w.part * each);
+        w.end = VKT_MIN(end, w.begin + each);
+        part_ref(&w, out);
+    }
 }
 
 void vkt__attention_ref(const vkt_node *n, double *const *in, double *const *out)
