@@ -62,17 +62,29 @@ void vkt_log_set(vkt_log_fn fn, void *user, vkt_log_level max_level)
 static _Thread_local int quiet, held, ignored;
 static _Thread_local char last_error[512];
 static _Thread_local bool failed; /* last_error is of the time since either was last begun */
+static _Thread_local uint64_t had_failed; /* the same of those around it, a bit each */
+
+/* What an inner one was told of is also the outer one's; without it the outer one keeps its own. */
+static void begin_or_end(int *of, bool on)
+{
+    if (on) {
+        had_failed = had_failed << 1 | (failed && (quiet > 0 || held > 0));
+        failed = false;
+    } else {
+        failed |= had_failed & 1;
+        had_failed >>= 1;
+    }
+    *of += on ? 1 : -1;
+}
 
 void vkt__log_quiet(bool on)
 {
-    quiet += on ? 1 : -1;
-    if (on) failed = false;
+    begin_or_end(&quiet, on);
 }
 
 void vkt__log_hold(bool on)
 {
-    held += on ? 1 : -1;
-    if (on) failed = false;
+    begin_or_end(&held, on);
 }
 
 void vkt__log_ignore(bool on)

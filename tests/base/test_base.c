@@ -367,6 +367,22 @@ static void the_last_error_is_kept(void **state)
     vkt__log_quiet(false);
     assert_null(strstr(test_log, "quiet"));
     assert_string_equal(vkt_last_error(), "quiet");
+    /* What is cleared up afterwards, in a section of its own, does not take it away. */
+    vkt__log_hold(true);
+    vkt__fail(VKT_E_IO, "test", "held");
+    vkt__log_quiet(true);
+    vkt__log_hold(true);
+    assert_string_equal(vkt__last_failure(), "");
+    vkt__log_hold(false);
+    vkt__log_quiet(false);
+    vkt__log_hold(false);
+    assert_string_equal(vkt__last_failure(), "held");
+    vkt__log_hold(true);
+    vkt__log_hold(false);
+    assert_string_equal(vkt__last_failure(), "");
+    vkt__log_quiet(true);
+    vkt__fail(VKT_E_IO, "test", "quiet");
+    vkt__log_quiet(false);
     assert_string_equal(vkt__last_failure(), "quiet");
     /* A thread keeps back what its starter does, which then has its failure. */
     vkt__log_quiet(true);
