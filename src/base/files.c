@@ -82,6 +82,12 @@ vkt_status vkt__file_read_if(const char *path, uint64_t limit, char **data, size
     return st == VKT_OK ? st : vkt__fail(st, "file", "%s", vkt__last_failure());
 }
 
+vkt_status vkt__file_look(const char *path, bool *there)
+{
+    *there = vkt__file_exists(path);
+    return *there || vkt__is_absent(path) ? VKT_OK : io_fail("look at", path);
+}
+
 vkt_status vkt__file_create(const char *path, FILE **out)
 {
     *out = vkt__fopen(path, "wb");

@@ -48,6 +48,8 @@ bool vkt__is_dir(const char *path);
 char *vkt__folder_here(void);
 /* Nothing is there. False too where it can't be told: then opening it says why. */
 bool vkt__is_absent(const char *path);
+/* Whether anything is there. IO where that can't be told. */
+vkt_status vkt__file_look(const char *path, bool *there);
 bool vkt__is_link(const char *path); /* symbolic */
 /* What a path leads to, links followed, and which file or folder it is on this machine: two paths
  * with the same id are one. OTHER: pipes, devices, sockets, which reading could wait for. */

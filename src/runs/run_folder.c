@@ -206,12 +206,14 @@ vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, c
 
 /* ---- the folder ---- */
 
-bool vkt__holds_run(const char *dir, vkt__arena *a)
+vkt_status vkt__holds_run(const char *dir, vkt__arena *a, bool *held)
 {
     static const char *const marks[] = { "run.json", "metrics.jsonl", "checkpoints" };
-    for (size_t i = 0; i < VKT_COUNT(marks); i++)
-        if (vkt__file_exists(vkt__arena_printf(a, "%s/%s", dir, marks[i]))) return true;
-    return false;
+    vkt_status st = VKT_OK;
+    *held = false;
+    for (size_t i = 0; i < VKT_COUNT(marks) && st == VKT_OK && !*held; i++)
+        st = vkt__file_look(vkt__arena_printf(a, "%s/%s", dir, marks[i]), held);
+    return st;
 }
 
 /* runs/NAME-20260131-120000, with -2, -3, ... if there is one already. */
@@ -242,6 +244,7 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
     vkt_status st = VKT_OK;
     vkt__arena a = { 0 };
     vkt__run *r = vkt__alloc(sizeof *r);
+    bool held, locked = false;
     *out = NULL;
     if (!dir && resume) {
         st = vkt__fail(VKT_E_ARG, "run", "--resume needs --run DIR: the run to continue");
@@ -254,8 +257,9 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
     }
     /* The lock is the first thing that a run leaves: one killed right after it can be resumed too.
      */
-    if (resume && !vkt__holds_run(dir, &a) &&
-        !vkt__file_exists(vkt__arena_printf(&a, "%s/.lock", dir))) {
+    VKT_TRY(vkt__holds_run(dir, &a, &held));
+    if (!held) VKT_TRY(vkt__file_look(vkt__arena_printf(&a, "%s/.lock", dir), &locked));
+    if (resume && !held && !locked) {
         st = vkt__fail(VKT_E_ARG, "run",
                        "no run in '%s' to resume; leave out --resume to start one there", dir);
         goto fail;
@@ -264,7 +268,7 @@ vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__ru
         st = vkt__fail(VKT_E_ARG, "run", "'%s' is a file, not a folder: give another --run", dir);
         goto fail;
     }
-    if (!resume && vkt__holds_run(dir, &a)) {
+    if (!resume && held) {
         st = vkt__fail(
             VKT_E_ARG, "run",
             "'%s' already holds a run: add --resume to continue it, or give another --run", dir);

@@ -48,8 +48,8 @@ typedef struct vkt__run {
 vkt_status vkt__run_open(const char *dir, const char *name, bool resume, vkt__run **out);
 void vkt__run_close(vkt__run **r);
 
-/* Whether a run was begun in this folder; scratch memory from the arena. */
-bool vkt__holds_run(const char *dir, vkt__arena *a);
+/* Whether a run was begun in this folder; scratch memory from the arena. IO: that can't be told. */
+vkt_status vkt__holds_run(const char *dir, vkt__arena *a, bool *held);
 
 /* Writes run.json whole or not at all. */
 vkt_status vkt__run_save(const vkt__run *r, const vkt__run_record *rec);

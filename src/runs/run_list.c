@@ -89,11 +89,12 @@ static vkt_status visit(reader *r, const folder *f)
     const char *why;
     char **names = NULL;
     size_t n = 0;
+    bool held = true;
     if (!vkt__is_dir(f->path)) return VKT_OK;
     vkt_status st = vkt__run_load(f->path, &r->arena, &rec, &why);
     if (st == VKT_E_OOM_HOST) return st;
-    if (st == VKT_OK || vkt__holds_run(f->path, &r->arena))
-        return add_run(r, f->path, &rec, why), VKT_OK;
+    if (st != VKT_OK && (st = vkt__holds_run(f->path, &r->arena, &held)) != VKT_OK) return st;
+    if (held) return add_run(r, f->path, &rec, why), VKT_OK;
     st = vkt__list_dir(f->path, &names, &n);
     if (st == VKT_OK && f->depth < MAX_DEPTH) add_folders(r, f, names, n);
     vkt__names_free(names, n);

@@ -45,17 +45,19 @@ typedef struct sizes {
 } sizes;
 
 /* If memory is short, the trainer uses micro-batches, which do not raise throughput. */
-static void check_fits(vkt_study *s, uint32_t batch, vkt_study_trial *t)
+static vkt_status check_fits(vkt_study *s, uint32_t batch, vkt_study_trial *t)
 {
     vkt__run_record r;
-    const char *why;
-    if (vkt__run_load(vkt__study_text(s, "%s/%s", s->dir, t->name), &s->priv->arena, &r, &why) !=
-            VKT_OK ||
-        !r.micro_batch || r.micro_batch >= batch)
-        return;
+    const char *why, *dir = vkt__study_text(s, "%s/%s", s->dir, t->name);
+    vkt_status st = vkt__run_load(dir, &s->priv->arena, &r, &why);
+    if (st == VKT_E_OOM_HOST) return st; /* which has been told */
+    if (st == VKT_E_IO && !vkt__is_absent(vkt__study_text(s, "%s/run.json", dir)))
+        return vkt__fail(st, "study", "'%s': %s", dir, why);
+    if (st != VKT_OK || !r.micro_batch || r.micro_batch >= batch) return VKT_OK;
     t->state = VKT_TRIAL_INFEASIBLE;
     t->why = vkt__study_text(s, "does not fit into device memory; ran as micro-batches of %llu",
                              (unsigned long long)r.micro_batch);
+    return VKT_OK;
 }
 
 /* What a sensor of energy can tell is longer. */
@@ -85,7 +87,7 @@ static vkt_status measure(vkt_study *s, const char *group, uint32_t batch, doubl
     vkt_status st =
         vkt__study_trial(s, &(vkt__trial_spec) { group, set, VKT_COUNT(set), .check = true }, &t);
     *out = *t;
-    if (st == VKT_OK && t->state == VKT_TRIAL_DONE) check_fits(s, batch, out);
+    if (st == VKT_OK && t->state == VKT_TRIAL_DONE) st = check_fits(s, batch, out);
     return st;
 }
 

@@ -75,6 +75,22 @@ static json_t *trial_json(const vkt_study_trial *t)
     return j;
 }
 
+/* Until a resumed study is done, what it has not come to is as it was: it may end before that. */
+static json_t *trials_json(const vkt_study *s)
+{
+    const json_t *old = json_object_get(s->priv->old, "trials");
+    size_t n_old = strcmp(s->status, "done") ? json_array_size(old) : 0;
+    json_t *a = json_array();
+    for (size_t i = 0; i < VKT_MAX(s->n_trials, n_old); i++) {
+        bool begun = i < s->n_trials && s->trials[i].state != VKT_TRIAL_PLANNED;
+        if (begun || i >= n_old)
+            json_array_append_new(a, trial_json(&s->trials[i]));
+        else
+            json_array_append(a, json_array_get(old, i));
+    }
+    return a;
+}
+
 static json_t *part_json(const vkt_study_part *p)
 {
     return json_pack("{ss so so sI sI sI so so so ss?}", "label", p->label, "low", number(p->low),
@@ -113,9 +129,7 @@ static const char *first_command(const vkt_study *s)
 static json_t *study_json(const vkt_study *s)
 {
     const struct vkt__study_private *p = s->priv;
-    json_t *trials = json_array(), *rows = json_array();
-    for (size_t i = 0; i < s->n_trials; i++)
-        json_array_append_new(trials, trial_json(&s->trials[i]));
+    json_t *rows = json_array();
     for (size_t i = 0; i < s->n_rows; i++)
         json_array_append_new(rows, text_list(s->cells + i * s->n_columns, s->n_columns));
     json_t *j = json_pack("{ss ss ss ss ss? ss ss? ss ss ss si}", "format", "vktrain study",
@@ -140,7 +154,7 @@ static json_t *study_json(const vkt_study *s)
     json_object_set_new(j, "space", p->space ? json_string(p->space) : json_null());
     json_object_set_new(j, "set", text_list(p->desc->set, p->desc->n_set));
     json_object_set_new(j, "config", json_string(p->base_yaml));
-    json_object_set_new(j, "trials", trials);
+    json_object_set_new(j, "trials", trials_json(s));
     json_object_set_new(j, "columns", text_list(s->columns, s->n_columns));
     json_object_set_new(j, "rows", rows);
     json_object_set_new(j, "advice", text_list(s->advice, s->n_advice));
@@ -157,11 +171,12 @@ vkt_status vkt__study_save(const vkt_study *s)
     if (s->priv->desc->dry_run) return VKT_OK;
     json_t *j = study_json(s);
     char *text = json_dumps(j, JSON_INDENT(1));
-    json_decref(j);
     vkt__str_printf(&path, "%s/study.json", s->dir);
     vkt__str_printf(&out, "%s\n", text ? text : "");
     vkt_status st = text ? vkt__file_replace(path.data, out.data, out.len)
+                    : j  ? vkt__fail(VKT_E_OOM_HOST, "study", "no memory for '%s'", path.data)
                          : vkt__fail(VKT_E_ARG, "study", "'%s': a text is not UTF-8", path.data);
+    json_decref(j);
     free(text);
     vkt__str_finish(&path);
     vkt__str_finish(&out);

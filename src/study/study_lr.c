@@ -220,16 +220,14 @@ vkt__early vkt__early_read(const vkt_history *h)
     return e;
 }
 
-static vkt__early read_early(const vkt_study *s, const vkt_study_trial *t)
+static vkt_status read_early(vkt_study *s, const vkt_study_trial *t, vkt__early *e)
 {
-    vkt__early e = { 0 };
     vkt_history *h;
-    char dir[1200];
-    snprintf(dir, sizeof dir, "%s/%s", s->dir, t->name);
-    if (vkt_history_load(dir, &h) != VKT_OK) return e;
-    e = vkt__early_read(h);
+    vkt_status st = vkt_history_load(vkt__study_text(s, "%s/%s", s->dir, t->name), &h);
+    if (st != VKT_OK) return st;
+    *e = vkt__early_read(h);
     vkt_history_destroy(&h);
-    return e;
+    return VKT_OK;
 }
 
 /* ---- late instability, from the sweep itself ---- */
@@ -242,25 +240,25 @@ bool vkt__late_read(const double *loss, size_t n, vkt__rise *r)
 }
 
 /* The lowest swept rate above lr* whose loss falls and then rises; false: none up to LATE x lr*. */
-static bool find_late(const vkt_study *s, const sweep *w, double star, vkt__rise *r, double *lr)
+static vkt_status find_late(vkt_study *s, const sweep *w, double star, bool *late, vkt__rise *r,
+                            double *lr)
 {
-    for (size_t i = 0; i < w->n; i++) {
+    *late = false;
+    for (size_t i = 0; i < w->n && !*late; i++) {
         const point *p = &w->points[i];
-        char dir[1200];
         vkt_history *h;
         if (!(p->lr > star && p->lr <= LATE * star) || p->t.state != VKT_TRIAL_DONE) continue;
-        snprintf(dir, sizeof dir, "%s/%s", s->dir, p->t.name);
-        if (vkt_history_load(dir, &h) != VKT_OK) continue;
+        vkt_status st = vkt_history_load(vkt__study_text(s, "%s/%s", s->dir, p->t.name), &h);
+        if (st != VKT_OK) return st;
         double *v = vkt__alloc((h->n_steps + 1) * sizeof *v);
         for (size_t k = 0; k < h->n_steps; k++)
             v[k] = h->steps[k].updated || h->steps[k].overflow ? h->steps[k].loss : NAN;
-        bool late = vkt__late_read(v, h->n_steps, r);
+        *late = vkt__late_read(v, h->n_steps, r);
         free(v);
         vkt_history_destroy(&h);
         *lr = p->lr;
-        if (late) return true;
     }
-    return false;
+    return VKT_OK;
 }
 
 static void propose(vkt_study *s, double lr)
@@ -300,11 +298,12 @@ static vkt_status check_stability(vkt_study *s, const sweep *w, double lr)
                              &t));
     if (s->priv->desc->dry_run) return VKT_OK;
     bool early_diverges = t->state == VKT_TRIAL_INFEASIBLE;
-    vkt__early seen = read_early(s, t);
-    bool early_rises = early_diverges || seen.rises;
+    vkt__early seen = { 0 };
+    VKT_TRY(read_early(s, t, &seen));
+    bool early_rises = early_diverges || seen.rises, late;
     vkt__rise rise;
     double late_lr;
-    bool late = find_late(s, w, lr, &rise, &late_lr);
+    VKT_TRY(find_late(s, w, lr, &late, &rise, &late_lr));
     if (!above_rises && !early_rises)
         vkt__study_advise(s,
                           "stable: training loss falls throughout at %.4g (%g x lr*), and "

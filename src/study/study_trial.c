@@ -130,13 +130,15 @@ static void on_progress(void *user, const vkt_progress *p)
     j->stopped = (j->pruned || reached) && p->step < p->total;
 }
 
-/* A model or a batch that can't be is an outcome where those are what trials change; else no trial
- * could be run, and that says nothing of rates. */
-static bool is_outcome(const vkt_study *s, vkt_status st)
+/* A model or a batch that can't be or does not fit is an outcome where those are what trials
+ * change; else no trial could be run, and that says nothing of rates. Host memory may also be what
+ * others have taken for a moment: a trial is too large for it where it is short again. */
+static bool is_outcome(const vkt_study *s, vkt_status st, bool again)
 {
     bool changes_model = s->kind == VKT_STUDY_SEARCH || s->kind == VKT_STUDY_BATCH_SIZE;
-    return st == VKT_E_NUMERIC || st == VKT_E_OOM_DEVICE || st == VKT_E_OOM_HOST ||
-           (changes_model && (st == VKT_E_ARG || st == VKT_E_SHAPE));
+    return st == VKT_E_NUMERIC ||
+           (changes_model && (st == VKT_E_OOM_DEVICE || (st == VKT_E_OOM_HOST && again) ||
+                              st == VKT_E_ARG || st == VKT_E_SHAPE));
 }
 
 static const char *last_failure(vkt_study *s, vkt_status st)
@@ -147,12 +149,15 @@ static const char *last_failure(vkt_study *s, vkt_status st)
 
 /* Under the lock, which it releases while the device is at work. */
 static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const vkt_config *c,
-                            vkt_study_trial *t)
+                            bool again, vkt_study_trial *t)
 {
     vkt_study *s = w->p->s;
     struct vkt__study_private *p = s->priv;
     const char *dir = vkt__arena_printf(&p->arena, "%s/%s", s->dir, t->name);
     vkt_train_result r = { 0 };
+    bool begun;
+    vkt_status st = vkt__file_look(vkt__arena_printf(&p->arena, "%s/.lock", dir), &begun);
+    if (st != VKT_OK) return st;
     job j = { .s = s,
               .p = w->p,
               .trial = (size_t)(t - s->trials),
@@ -162,7 +167,7 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     if (spec->prune)
         j.n_rungs = vkt__prune_rungs(vkt_schedule_total(&c->schedule), c->eval_every, j.rung);
     vkt_train_desc d = { .run_dir = dir,
-                         .resume = vkt__file_exists(vkt__arena_printf(&p->arena, "%s/.lock", dir)),
+                         .resume = begun,
                          .gpu = p->desc->gpu,
                          .no_checkpoints = spec->check,
                          .on_progress = on_progress,
@@ -173,29 +178,37 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
     unlock(w->p);
     double began = vkt__now();
     vkt__log_hold(true);
-    vkt_status st = vkt_train(c, &d, &r);
+    st = vkt_train(c, &d, &r);
     vkt__log_hold(false);
     lock(w->p);
     t->seconds = vkt__now() - began;
     if (st == VKT_E_INTERRUPTED && j.stopped) st = VKT_OK;
     if (st == VKT_E_INTERRUPTED) return st;
-    if (is_outcome(s, st)) {
+    if (st == VKT_E_OOM_HOST && !again && is_outcome(s, st, true))
+        return run_trial(w, spec, c, true, t);
+    bool diverged = st == VKT_E_NUMERIC;
+    if (is_outcome(s, st, again)) {
         t->why = last_failure(s, st);
-        if (st == VKT_E_NUMERIC) {
-            vkt__trial_outcome(s, c, dir, t);
-            t->rise = INFINITY;
-        }
         t->state = VKT_TRIAL_INFEASIBLE;
+        if (!diverged) return VKT_OK;
+    } else if (st != VKT_OK) {
+        return vkt__fail(st, "study", "%s: %s", t->name, last_failure(s, st));
+    }
+    st = vkt__trial_outcome(s, c, dir, t);
+    if (st != VKT_OK) {
+        t->state = VKT_TRIAL_RUNNING; /* it is read again when the study is resumed */
+        return st;
+    }
+    if (diverged) {
+        t->rise = INFINITY;
         return VKT_OK;
     }
-    if (st != VKT_OK) return vkt__fail(st, "study", "%s: %s", t->name, last_failure(s, st));
-    st = vkt__trial_outcome(s, c, dir, t);
     t->best = r.best_metric;
     t->best_step = r.best_step;
     t->device_bytes = r.device_bytes;
     t->step_j = j.step_j;
     t->state = j.pruned ? VKT_TRIAL_PRUNED : VKT_TRIAL_DONE;
-    return st;
+    return VKT_OK;
 }
 
 static void tell(vkt_study *s, const vkt_study_trial *t, const char *device, bool reused)
@@ -213,12 +226,16 @@ static vkt_status do_trial(const worker *w, const vkt__trial_spec *spec, vkt_stu
     vkt__log_hold(true);
     vkt_status st = vkt__trial_config(s, t->set, t->n_set, &c);
     vkt__log_hold(false);
+    if (st == VKT_E_OOM_HOST || st == VKT_E_IO) { /* that says nothing of its settings */
+        vkt__fail(st, "study", "%s: %s", t->name, last_failure(s, st));
+        goto fail;
+    }
     if (!c) t->why = last_failure(s, st);
     t->state = VKT_TRIAL_RUNNING;
     VKT_TRY(vkt__study_save(s));
     tell(s, t, w->device, false);
     if (c)
-        VKT_TRY(run_trial(w, spec, c, t));
+        VKT_TRY(run_trial(w, spec, c, false, t));
     else
         t->state = VKT_TRIAL_INFEASIBLE;
     VKT_TRY(vkt__study_save(s));

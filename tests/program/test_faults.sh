@@ -328,6 +328,56 @@ order()
     ended 4 'Read-only file system'
 }
 
+# kept FILE: the trials of this study.json that are done are in s/study.json as they were, and none is infeasible.
+kept()
+{
+    n=$((n + 1))
+    python3 - "$1" s/study.json >why <<'P' || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: $(cat why)"; }
+import json, sys
+was, now = (json.load(open(f))["trials"] for f in sys.argv[1:])
+for i, t in enumerate(was):
+    if t["state"] == "done" and (i >= len(now) or now[i] != t): sys.exit(print(t["name"], "is lost") or 1)
+for t in now:
+    if t["state"] == "infeasible": sys.exit(print(t["name"], "is infeasible:", t["why"]) or 1)
+P
+}
+# resumed STUDY FAULT RC ARGS...: this study goes on, and ends with 0 or RC.
+resumed()
+{
+    rm -rf s && cp -a "$1" s
+    io "$2" "${@:4}" --resume
+    if [ $rc = 0 ]; then ended 0 ''; else ended "$3" ''; fi
+    kept "$1/study.json"
+}
+
+# ---- a resumed study that ends early keeps what it has done, and takes no lack of memory or of a file for an outcome
+studies()
+{
+    sweep=(study lr digits --no-cache --quiet --points 3 --steps 4 --seeds 1 --set data.workers=1 --study s)
+    "$program" "${sweep[@]}" >out && mv s whole-study
+    for at in $(seq 60 193 3800); do resumed whole-study malloc:$at:ENOMEM 5 "${sweep[@]}"; done
+    for call in fopen:4 fread:5 stat:12 open:2 fsync:1 rename:1 fwrite:1 fflush:1 mkdir:1 flock:2; do
+        for at in $(seq ${call#*:}); do resumed whole-study ${call%:*}:$at:EIO 4 "${sweep[@]}"; done
+    done
+    # One with a trial that was not begun: no memory for its recipe, or a file, ends the study; no memory at work is tried again.
+    echo 'optim.lr: {log: [0.0005, 0.05]}' >space.yaml
+    search=(study search digits --space space.yaml --no-cache --quiet --trials 2 --steps 4 --seeds 1 --set data.workers=1 --set eval.every=4 --study s)
+    rm -rf s
+    "$program" "${search[@]}" >out && mv s half-study
+    python3 - <<'P'
+import json, shutil
+s = json.load(open("half-study/study.json"))
+for t in s["trials"][1:]: shutil.rmtree("half-study/" + t["name"])
+s["trials"] = s["trials"][:1]
+json.dump(s, open("half-study/study.json", "w"))
+P
+    for at in $(seq 1500 237 3400); do resumed half-study malloc:$at:ENOMEM 5 "${search[@]}"; done
+    for at in $(seq 12); do resumed half-study fopen:$at:EIO 4 "${search[@]}"; done
+    for at in $(seq 8 2 40); do resumed half-study stat:$at:EIO 4 "${search[@]}"; done
+    resumed half-study fopen:8:EIO 4 "${search[@]}"
+    ended 4 "trial-0001: can't create 's/trial-0001/predictions/step-00000004.csv': Input/output error"
+}
+
 # ---- the clock is set back while serve waits: it still looks around, and ends when it is told to
 clock()
 {
@@ -344,6 +394,6 @@ clock()
 }
 
 # VKT_TEST_PARTS: some of the functions above, to check only these.
-for part in ${VKT_TEST_PARTS:-set_up at_work validation memory timing reading pictures texts models recipes words order clock}; do $part; done
+for part in ${VKT_TEST_PARTS:-set_up at_work validation memory timing reading pictures texts models recipes words order studies clock}; do $part; done
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]

@@ -13,6 +13,7 @@
 
 #define SPACE DIR "/space.yaml"
 #define STUDY DIR "/study"
+#define RECIPE DIR "/r.yaml"
 
 static const char space[] = "optim.rule: [adam]\n";
 
@@ -228,11 +229,73 @@ static void of_what_is_resumed(void **state)
     refused(&sweep, VKT_E_FORMAT, "'" STUDY "/study.json' was not written by vktrain");
 }
 
+/* What the second trial's configuration is made of is gone when the first has been recalled. */
+static void remove_recipe(void *user, const vkt_study_progress *p)
+{
+    (void)p;
+    vkt__file_remove(user);
+}
+
+/* A resumed study that ends early has in its study.json what was in it, and a trial whose recipe
+ * can't be read is not infeasible. */
+static void what_is_done_is_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *trials;
+        vkt_status st;
+        const char *words;
+    } rows[] = {
+        { BAD("sweep", "\"optim.lr=0.02\"") ", " BAD("sweep", "\"optim.lr=0.1\""), VKT_E_ARG,
+          "trial 0 differs" },
+        { BAD("sweep", "\"optim.lr=0.01\"") ", " BAD("sweep", "1") ", " BAD("sweep", "2"),
+          VKT_E_ARG, "trial 1 differs" },
+        { BAD("sweep", "\"optim.lr=0.01\"") ", " BAD("sweep", "\"optim.lr=0.1\"") ", " BAD(
+              "sweep", "\"optim.lr=1\"") ", " BAD("refine", "\"optim.lr=0.5\""),
+          VKT_E_FAILED, "no learning rate from 0.01 to 1 trained" },
+        { BAD("sweep", "\"optim.lr=0.01\""), VKT_E_IO, "trial-0001: no recipe '" RECIPE "'" },
+    };
+    static const char recipe[] = "data: {source: digits}\nmodel: [flatten, linear]\n";
+    vkt_study_desc d = {
+        SWEEP,         .recipe = RECIPE, .dir = STUDY, .resume = true, .on_progress = remove_recipe,
+        .user = RECIPE
+    };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        json_error_t error;
+        vkt_study *s;
+        vkt__str old = { 0 };
+        vkt__str_printf(&old, "{\"trials\": [%s]}", rows[i].trials);
+        put(RECIPE, recipe);
+        put_study(&d, old.data);
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_study_run(&d, &s), rows[i].st);
+        REQUIRE_LOGGED(rows[i].words);
+        vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+        json_t *was = json_loads(old.data, 0, &error),
+               *is = json_load_file(STUDY "/study.json", 0, &error);
+        json_t *a = json_object_get(was, "trials"), *b = json_object_get(is, "trials");
+        assert_true(json_array_size(b) >= json_array_size(a));
+        for (size_t k = 0; k < json_array_size(b); k++) {
+            const char *state_of =
+                json_string_value(json_object_get(json_array_get(b, k), "state"));
+            bool had = k < json_array_size(a);
+            assert_string_equal(state_of, had ? "infeasible" : "planned");
+            if (had)
+                assert_true(json_equal(json_object_get(json_array_get(a, k), "set"),
+                                       json_object_get(json_array_get(b, k), "set")));
+        }
+        json_decref(was);
+        json_decref(is);
+        vkt__str_finish(&old);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_what_is_asked),
         cmocka_unit_test(of_what_is_resumed),
+        cmocka_unit_test(what_is_done_is_kept),
     };
     return cmocka_run_group_tests_name("refusals of studies", tests, setup, teardown);
 }
