@@ -140,6 +140,8 @@ printf 'Hi\n' | "$program" chat "$here/files/v0.1/table" >out 2>log && fail "a t
 printf '/rest\n/system Be brief.\n/save sys.jsonl\n' | "$program" chat hf 2>log || fail "commands"
 grep -q "no command '/rest'.*'/reset'" log || fail "a wrong command"
 grep -q '"system","content":"Be brief."' sys.jsonl || fail "/system"
+printf '/save\n/save none/sys.jsonl\n' | "$program" chat hf >out 2>log || fail "a conversation that can't be saved ends the program"
+grep -q "/save: can't write '': name a file" log && grep -q "/save: can't write 'none/sys.jsonl': No such file" log || fail "a conversation that can't be saved"
 printf 'a%.0s ' {1..80} | "$program" chat hf >out 2>log && fail "a message longer than the context"
 grep -q 'the conversation has .* tokens, the model.s context is 64' log || fail "a message longer than the context, in words"
 run init train.jsonl --set init=hf --set data.context=64 --set train.steps=2 -o tune.yaml # its own model and tokenizer go on

@@ -222,6 +222,17 @@ def chat():
     refused({"messages": []}, 400, "at least one message")
     refused({}, 400, "'messages' is missing")
     refused({"prompt": ["a", "b"]}, 400, "one text", "/v1/completions")
+    for more, text in (({"max_tokens": 0}, "'max_tokens' must be a whole number from 1"), ({"max_tokens": 1.5}, "'max_tokens' must be a whole number"),
+                       ({"seed": "x"}, "'seed' must be a whole number"), ({"stream": 1}, "'stream' must be true or false"),
+                       ({"stop": ["a"] * 99}, "'stop' has more than"), ({"stop": ""}, "'stop' must be a text of 1 to 256 bytes"),
+                       ({"stop": ["a", 1]}, "'stop' must be a text"), ({"stop": "x" * 257}, "'stop' must be a text"),
+                       ({"stream_options": 1}, "'stream_options' must be an object"), ({"stream_options": {"x": 1}}, "'stream_options.x' is not known here"),
+                       ({"model": 7}, "'model' must be a text"), ({"logprobs": 3}, "'logprobs'"), ({"presence_penalty": 1}, "'presence_penalty' can only be 0"),
+                       ({"top_p": 2}, "'top_p' must be a number from 0 to 1")):
+        refused(talk("x", **more), 400, text)
+    refused({"messages": [{"role": "user", "content": "x", "tool_calls": [{}]}]}, 400, "messages[0]: 'tool_calls' is not known here")
+    refused({"messages": "x"}, 400, "'messages' must be a list")
+    refused([], 400, "the body must be a JSON object")
     refused(b'{"messages": "\xff"}', 400, "not JSON")
     refused(talk("a\0b"), 400, "not JSON")
     expect("another path", post("/v1/embeddings", {}), 404, "POST goes to")

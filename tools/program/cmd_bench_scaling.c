@@ -107,7 +107,6 @@ int cmd_bench_ranks(const cli_options *common, const bench_scaling_options *o)
     st = vkt_config_create(&c);
     if (st == VKT_OK) st = vkt_config_load(c, recipe);
     if (st == VKT_OK) st = vkt_config_finish(c);
-    if (st == VKT_E_FORMAT) st = VKT_E_ARG;
     if (st == VKT_OK) st = vkt_ranks_scaling_run(comm, c, &desc, &s);
     if (s && vkt_comm_rank(comm) == 0) {
         print_ranks(s);

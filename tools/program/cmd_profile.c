@@ -312,8 +312,6 @@ static int run(void *options)
         st = VKT_E_ARG;
     if (st == VKT_OK) st = vkt_config_create(&c);
     if (st == VKT_OK) st = configure(o, c);
-    /* A recipe that can't be read is a file error; all else wrong in it is a recipe error. */
-    if (st == VKT_E_FORMAT) st = VKT_E_ARG;
     if (st == VKT_OK) st = profile(o, c, comm);
     vkt_config_destroy(&c);
     return cli_exit_code(vkt_comm_close(&comm, st));

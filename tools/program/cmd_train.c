@@ -407,7 +407,6 @@ static vkt_status configure(const train_options *o, const kept_sets *kept, vkt_c
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
     if (st == VKT_OK && o->devices && !o->explain && strcmp(o->devices, "all") != 0)
         st = vkt_config_set(c, cli_text("devices=%s", o->devices));
-    if (st == VKT_E_FORMAT) st = VKT_E_ARG;
     return st == VKT_OK ? vkt_config_finish(c) : st;
 }
 

@@ -57,7 +57,7 @@ static vkt_status tune_recipe(const cli_options *o, const vkt_tune_desc *tune, b
     if (st == VKT_OK) st = vkt_train(c, &(vkt_train_desc) { .gpu = o->gpu, .tune = tune }, &r);
     *opened = r.planned_bytes > 0;
     vkt_config_destroy(&c);
-    return st == VKT_E_FORMAT ? VKT_E_ARG : st;
+    return st;
 }
 
 /* Shapes named, or the usual ones. */
