@@ -179,7 +179,10 @@ vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const cha
     va_start(ap, fmt);
     vkt__str_vprintf(&s, fmt, ap);
     va_end(ap);
-    vkt__fail(VKT_E_ARG, "config", "%s: %s: %s", where_set(c, option), option, s.data);
+    const char *where = where_set(c, option); /* "--set OPTION" names it already */
+    bool named = !strncmp(where, "--set ", 6) && !strcmp(where + 6, option);
+    vkt__fail(VKT_E_ARG, "config", "%s%s%s: %s", where, named ? "" : ": ", named ? "" : option,
+              s.data);
     vkt__str_finish(&s);
     return VKT_E_ARG;
 }

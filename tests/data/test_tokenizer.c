@@ -410,6 +410,20 @@ static void bad_tokenizers(void **state)
     refused("pre_tokenizer", "{\"type\": \"Whitespace\"}", VKT_E_FORMAT,
             "pre_tokenizer 'Whitespace'");
     refused("pre_tokenizer", "null", VKT_E_FORMAT, "without ByteLevel");
+#define AFTER(first)                                                                               \
+    "{\"type\": \"Sequence\", \"pretokenizers\": [" first "{\"type\": \"ByteLevel\"}]}"
+    refused("pre_tokenizer",
+            AFTER("{\"type\": \"Split\", \"pattern\": {\"Regex\": \"a\"}, \"behavior\": "
+                  "\"MergedWithNext\"}, "),
+            VKT_E_FORMAT, "Split of behavior 'MergedWithNext'");
+    refused("pre_tokenizer",
+            AFTER("{\"type\": \"Split\", \"pattern\": {\"Regex\": \"[a&&b]\"}, \"behavior\": "
+                  "\"Isolated\"}, "),
+            VKT_E_FORMAT, "a pattern with '&&'");
+    refused("pre_tokenizer", AFTER("{\"type\": \"ByteLevel\"}, "), VKT_E_FORMAT,
+            "after ByteLevel a 'ByteLevel'");
+#undef AFTER
+    refused("model.type", "\"WordLevel\"", VKT_E_FORMAT, "model 'WordLevel' is not supported");
     refused("pre_tokenizer.add_prefix_space", "true", VKT_E_FORMAT, "add_prefix_space");
     refused("pre_tokenizer",
             "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}",
