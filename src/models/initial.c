@@ -22,8 +22,9 @@ static vkt_status load_adapter(const vkt_config *c, vkt__weights *w)
     vkt_status st;
     vkt__peft p;
     VKT_TRY(vkt__peft_open(c->lora_from, &p));
-    if (p.lora.rank != c->lora.rank || fabsf(vkt_lora_scale(&p.lora) - vkt_lora_scale(&c->lora)) >
-                                           1e-6f * vkt_lora_scale(&c->lora)) {
+    bool scaled = fabsf(vkt_lora_scale(&p.lora) - vkt_lora_scale(&c->lora)) <=
+                  1e-6f * vkt_lora_scale(&c->lora);
+    if (p.lora.rank != c->lora.rank || (!scaled && p.lora.alpha != c->lora.alpha)) {
         st = vkt__fail(VKT_E_ARG, "model",
                        "'%s' has rank %u and alpha %g, the recipe rank %u and alpha %g: leave both "
                        "out with lora.from",
@@ -31,7 +32,8 @@ static vkt_status load_adapter(const vkt_config *c, vkt__weights *w)
                        (double)c->lora.alpha);
         goto fail;
     }
-    const char *other = !same(p.lora.rank_pattern, c->lora.rank_pattern)     ? "rank_pattern"
+    const char *other = !scaled                                              ? "rslora"
+                        : !same(p.lora.rank_pattern, c->lora.rank_pattern)   ? "rank_pattern"
                         : !same(p.lora.alpha_pattern, c->lora.alpha_pattern) ? "alpha_pattern"
                         : !same(p.lora.modules, c->lora.modules)             ? "modules_to_save"
                         : p.lora.bias != c->lora.bias                        ? "bias"

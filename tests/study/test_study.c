@@ -74,6 +74,12 @@ static void wrong_spaces_say_line_and_reason(void **state)
     refused("model.9.out: {linear: [1, 2]}", "there is no layer '9'");
     refused("", "a search space has lines of");
     refused("- a", "a search space has lines of");
+    vkt__str many = { 0 };
+    vkt__str_printf(&many, "train.accumulate: [1");
+    for (int i = 2; i <= VKT__MAX_CHOICES + 1; i++) vkt__str_printf(&many, ", %d", i);
+    vkt__str_printf(&many, "]\n");
+    refused(many.data, "more than 64 choices");
+    vkt__str_finish(&many);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 

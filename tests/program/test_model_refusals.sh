@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Models that can't be exported, read, or gone on with, and options that nothing can be made of, through the program: each one error
+# line that says what, where and what to do, and the exit code of its kind. usage: test_model_refusals.sh PROGRAM
+set -euo pipefail
+
+. "$(dirname "$0")/../support/refusals.sh"
+
+python3 - <<'P'
+with open("novel.txt", "w") as f: f.writelines(f"It is a truth universally acknowledged, {i}.\n" for i in range(60))
+with open("sentences.csv", "w") as f: f.write("w,y\n"); f.writelines(f"It is {'a truth' if i % 2 else 'no lie'} {i},{i % 2}\n" for i in range(60))
+P
+cat >gpt.yaml <<'Y'
+name: gpt
+data: {source: text, path: novel.txt, context: 8}
+model: [{transformer: {layers: 1, heads: 2, width: 32, names: llama, positions: rope, norm: rmsnorm, activation: swiglu, bias: false, tie: true}}]
+train: {steps: 2, batch: 2}
+eval: {every: 2, batch: 8}
+Y
+works train gpt.yaml --run gpt --quiet
+works export gpt --hf hf
+works export gpt --gguf m.gguf
+cat >lora.yaml <<'Y'
+name: lora
+data: {source: text, path: novel.txt, context: 8}
+init: hf
+lora: {rank: 2}
+train: {steps: 2, batch: 2}
+eval: {every: 2, batch: 8}
+Y
+works train lora.yaml --run lora --quiet
+works train lora.yaml --run dora --quiet --set lora.dora=true
+works train lora.yaml --run ranks --quiet --set 'lora.rank_pattern={q_proj: 4}'
+works export lora --adapter peft
+cp -r hf whole
+
+# safetensors FOLDER WHAT: another model.safetensors: huge: a weight of 1e30; head, other: a second table, the same or not
+cat >edit.py <<'P'
+import json, struct, sys
+folder, what = sys.argv[1:]
+path = folder + "/model.safetensors"
+data = open(path, "rb").read()
+n = struct.unpack("<Q", data[:8])[0]
+head, body = json.loads(data[8:8 + n]), bytearray(data[8 + n:])
+if what == "huge": body[-4:] = struct.pack("<f", 1e30)
+else:
+    t = head["model.embed_tokens.weight"]
+    own = bytearray(body[t["data_offsets"][0]:t["data_offsets"][1]])
+    if what == "other": own[0] ^= 1
+    head["lm_head.weight"] = {**t, "data_offsets": [len(body), len(body) + len(own)]}
+    body += own
+head.pop("__metadata__", None) # the sums
+text = json.dumps(head).encode()
+text += b" " * (-len(text) % 8)
+open(path, "wb").write(struct.pack("<Q", len(text)) + text + body)
+P
+# gguf FILE OLD NEW: m.gguf with other bytes, as long
+gguf() { python3 -c 'import sys
+data, old, new = open("m.gguf", "rb").read(), *(eval("b\"" + s + "\"") for s in sys.argv[2:])
+assert data.count(old) and len(old) == len(new), data.count(old)
+open(sys.argv[1], "wb").write(data.replace(old, new, 1))' "$@"; }
+
+# ---- exports
+refused 2 'export: give only one of -o, --hf, --gguf and --adapter; --type is for --hf and --gguf (q8_0, q4_0 and q4_k only for --gguf)' export gpt --hf r0 --type q8_0
+cp -r whole huge && python3 edit.py huge huge
+refused 2 'has values too large for f16: export as bf16 or f32' export huge --hf r0 --type f16
+refused 2 "llama.cpp has no such things as DoRA, biases and whole modules: merge it into the model with --gguf" export dora --adapter r0.gguf
+refused 2 'llama.cpp has no ranks and alphas by layer: merge it into the model with --gguf' export ranks --adapter r0.gguf
+refused 2 "'gpt' trained no adapter: set lora.rank, or export the whole model with" export gpt --adapter r0
+works init sentences.csv -o sentences.yaml --set data.text=w
+works train sentences.yaml --run sentences --quiet --set train.steps=2 --set train.batch=4 --set eval.every=2
+refused 4 "column 'w' holds sentences, and ONNX has no place for their tokenizer: export to .safetensors" export sentences -o r0.onnx
+refused 2 "this model can't be written for transformers: it is not one .transformer.; GPT-2's and Llama's architectures can" export sentences --hf r0
+
+# ---- folders and files of models
+mkdir bare && cp whole/config.json whole/model.safetensors bare
+refused 4 "'bare' has no tokenizer: neither tokenizer.json nor vocab.json" generate bare
+printf 'name: s\ndata: {source: csv, path: sentences.csv, label: y, text: w}\ninit: bare\ntrain: {batch: 4}\n' >bare.yaml
+refused 2 "data.tokenizer: is missing: 'bare' has none of its own" train bare.yaml --run r0
+cp -r whole head && python3 edit.py head head
+works generate head --tokens 2
+cp -r whole other && python3 edit.py other other
+refused 4 "'other.*lm_head.weight" generate other
+gguf arch.gguf 'general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llama' 'general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0lxama'
+refused 4 "'arch.gguf': architecture 'lxama' is not supported" generate arch.gguf
+gguf table.gguf token_embd.weight tokex_embd.weight
+refused 4 "'table.gguf' has no tensor 'token_embd.weight'" generate table.gguf
+gguf heads.gguf 'attention.head_count\x04\0\0\0\x02\0\0\0' 'attention.head_count\x04\0\0\0\x05\0\0\0'
+refused 4 "'heads.gguf'" generate heads.gguf
+
+# ---- adapters
+refused 2 "lora.from: 'hf' is not the folder of an adapter: it has no adapter_config.json" train gpt.yaml --set lora.from=hf --run r0
+refused 2 "lora.rslora is not what the adapter 'peft' has: leave it out with lora.from" train lora.yaml --set lora.from=peft --set lora.rslora=true --run r0
+refused 2 "lora.dora is not what the adapter 'peft' has: leave it out with lora.from" train lora.yaml --set lora.from=peft --set lora.dora=true --run r0
+refused 2 "'peft' has rank 2 and alpha 4, the recipe rank 3 and alpha 6: leave both out" train lora.yaml --set lora.from=peft --set lora.rank=3 --run r0
+cp -r peft lost && sed -i 's/"base_model_name_or_path": *"[^"]*"/"base_model_name_or_path": "gone"/' lost/adapter_config.json
+printf 'name: l\ndata: {source: text, path: novel.txt, context: 8}\nlora: {from: lost}\ntrain: {steps: 2, batch: 2}\n' >lost.yaml
+refused 2 "lora.from: the adapter's base 'gone' is not here: set .init. to its folder" train lost.yaml --run r0
+cp huge/model.safetensors hf
+refused 4 "the weights of 'hf' have changed since '.*' was trained on them" train lora.yaml --run lora --resume --quiet --set train.steps=4
+refused 4 "the weights of 'hf' have changed since\|'hf'" eval lora
+cp whole/model.safetensors hf
+works train lora.yaml --run lora --resume --quiet --set train.steps=4
+
+# ---- options, paths and reports
+long=$(printf 'x%.0s' {1..1100})
+refused 2 'schedule.milestones: a list of steps is expected, as \[1000, 2000\]' train digits --set schedule.milestones=3 --run r0
+refused 2 'the path of the run folder is too long' train digits --quiet --set train.steps=1 --set eval.every=1 --run "$long"
+refused 2 'is too long' train digits --cap "$long=1" --run r0
+refused 2 "the path 'x*...' is too long" report "$long"
+printf 'name: x\ndata: {source: digits}\nmodel: [{relu: 3}, linear]\n' >bare-value.yaml
+refused 2 "bare-value.yaml:3: .*relu.* takes no" train bare-value.yaml --run r0
+mkdir study
+echo '{' >study/study.json
+refused 4 "'study/study.json' is damaged or was not written by vktrain" report study
+[ ! -e r0 ] && [ ! -e r0.gguf ] && [ ! -e r0.onnx ] || { echo "$test: FAILED: a refused command left something"; bad=$((bad + 1)); }
+
+conclude
