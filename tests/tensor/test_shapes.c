@@ -242,12 +242,86 @@ static void each_row_says_which_inputs_are_words(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+static vkt_tensor *in(vkt_graph *g, vkt_dtype dtype, uint32_t rank, uint32_t a, uint32_t b,
+                      uint32_t c, uint32_t d)
+{
+    return vkt_input(g, (vkt_shape) { rank, { a, b, c, d } }, dtype, "x");
+}
+#define F4(a, b, c, d) in(g, VKT_F32, 4, a, b, c, d)
+#define F3(a, b, c) in(g, VKT_F32, 3, a, b, c, 0)
+#define F2(a, b) in(g, VKT_F32, 2, a, b, 0, 0)
+#define F1(a) in(g, VKT_F32, 1, a, 0, 0, 0)
+#define U1(a) in(g, VKT_U32, 1, a, 0, 0, 0)
+#define BATCH(g)                                                                                   \
+    (vkt_batch_norm_desc)                                                                          \
+    {                                                                                              \
+        F1(4), F1(4), F1(4), F1(4), F1(1), .train = true                                           \
+    }
+#define WRONG(made, words)                                                                         \
+    do {                                                                                           \
+        vkt_graph *g = vkt__graph_new(NULL);                                                       \
+        TEST_LOG_CAPTURE();                                                                        \
+        (void)(made);                                                                              \
+        assert_int_equal(g->status, VKT_E_SHAPE);                                                  \
+        REQUIRE_LOGGED(words);                                                                     \
+        vkt_graph_destroy(&g);                                                                     \
+    } while (0)
+
+/* What no sample of a row is: settings that say nothing, and inputs of another rank. */
+static void settings_that_say_nothing(void **state)
+{
+    (void)state;
+    WRONG(vkt_conv2d(g, F4(1, 4, 4, 2), F4(0, 3, 2, 2), NULL, &(vkt_conv_desc) { .pad = 1 }),
+          "a stride, dilation, group count or filter of 0");
+    WRONG(vkt_conv2d(g, F4(1, 4, 4, 256), F4(512, 512, 256, 1), NULL,
+                     &(vkt_conv_desc) { .pad = 256 }),
+          "is too large");
+    WRONG(vkt_max_pool(g, F4(1, 4, 4, 2), &(vkt_pool_desc) { 0 }), "a window of 0 x 0, stride 0");
+    WRONG(vkt_avg_pool(g, F4(1, 4, 4, 2), &(vkt_pool_desc) { .size = 5000 }),
+          "a window of 5000 x 5000");
+    WRONG(vkt_avg_pool(g, F4(1, 4, 4, 2), &(vkt_pool_desc) { .size = 3, .pad = 2 }),
+          "padding 2 is more than half of the window, 3 x 3");
+    WRONG(vkt_max_pool(g, F4(1, 4, 4, 2), &(vkt_pool_desc) { .size = 5 }),
+          "a window of 5 x 5 is larger than");
+    WRONG(vkt_batch_norm(g, F1(4), &BATCH(g)), "must be [B, ..., C]");
+    WRONG(vkt_batch_norm(g, F2(1, 4), &BATCH(g)),
+          "in ghost batches of 1 values a channel: the last has 1, of which there is no variance");
+    WRONG(vkt_group_norm(g, F1(4), F1(4), F1(4), 2, 1e-5f), "must be [N, ..., C]");
+    WRONG(vkt_cast(g, F1(4), VKT_U32), "can't become u32: casts go between f32 and f16 or bf16");
+    WRONG(vkt_embedding(
+              g, &(vkt_embedding_in) { .table = F2(5, 4), .ids = in(g, VKT_U32, 0, 0, 0, 0, 0) }),
+          "must be [.., T] u32");
+    WRONG(vkt_softmax_xent(g, F2(3, 4), U1(3), NULL, NULL, &(vkt_xent_desc) { .smoothing = 1.5f })
+              .loss,
+          "smoothing 1.5 is not in [0, 1]");
+    WRONG(vkt_element_losses(g, F2(3, 4), F2(3, 4),
+                             &(vkt_element_loss_desc) { .kind = VKT_LOSS_HUBER })
+              .loss,
+          "delta 0 is not above 0");
+    WRONG(vkt_focal(g, F1(3), &(vkt_focal_desc) { .gamma = -1 }), "gamma -1 is below 0");
+    WRONG(vkt_matmul_batched(g, VKT_LAYOUT_NT, F3(2, 3, 4), F3(3, 3, 4), VKT_F32),
+          "do not fit as batches of [M, K] and [N, K]");
+    WRONG(vkt_matmul_as(g, VKT_LAYOUT_NT, F2(3, 4), in(g, VKT_F16, 2, 5, 4, 0, 0), VKT_F32),
+          "must be of one type, f32, f16 or bf16");
+    WRONG(vkt_attention(g, F3(1, 4, 48), NULL, NULL, NULL, NULL,
+                        &(vkt_attention_desc) { .heads = 4, .kv_heads = 3 }),
+          "4 heads can't share 3 heads of keys");
+    WRONG(vkt_attention(g, F3(1, 4, 18), NULL, NULL, NULL, NULL,
+                        &(vkt_attention_desc) { .heads = 2 }),
+          "a head of 3: it must be a multiple of 4");
+    WRONG(vkt_attention(g, F3(1, 4, 16), F3(1, 6, 16), F3(1, 6, 16), NULL, NULL,
+                        &(vkt_attention_desc) { .heads = 2 }),
+          "4 queries and 6 keys: only full attention or a cache");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_shapes_are_latched_and_named),
         cmocka_unit_test(each_row_says_what_does_not_fit),
         cmocka_unit_test(each_row_says_which_inputs_are_words),
+        cmocka_unit_test(settings_that_say_nothing),
     };
     return cmocka_run_group_tests_name("shapes", tests, NULL, NULL);
 }
