@@ -231,8 +231,6 @@ static vkt_status check_sense(const reader *r)
                       "'subgroup' %u must lie between 'subgroup_min' %u and 'subgroup_max' %u, all "
                       "of them powers of two",
                       c->subgroup, c->subgroup_min, c->subgroup_max);
-    if (c->subgroup > c->workgroup)
-        return refuse(r, "'subgroup' %u is larger than 'workgroup' %u", c->subgroup, c->workgroup);
     if (c->budget_bytes > c->heap_bytes)
         return refuse(r, "'free_bytes' is more than 'memory_bytes'");
     if (c->unified && c->type == VKT_GPU_DISCRETE)

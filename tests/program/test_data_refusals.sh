@@ -39,6 +39,7 @@ put("gpt2-latin1/merges.txt", b"#version: 0.2\n\xe9 b\n")
 # tables
 n = range(60)
 put("one-group.csv", "x,g,y\n" + "".join(f"{i},p,{i % 2}\n" for i in n))
+put("many-sets.csv", "x,y\n" + "".join(f"{i},a{i}|b{i}\n" for i in n))
 put("no-sets.csv", "x,y\n" + "".join(f"{i},\n" for i in n))
 put("words.csv", "x,w,y\n" + "".join(f"{i},word {i},{i % 2}\n" for i in range(3000)))
 put("large.csv", "x,y\n" + "".join(f"{i},{'-' if i % 2 else ''}1.7e308\n" for i in n))
@@ -104,6 +105,7 @@ csv=(train digits --set data.source=csv --set loss.label_smoothing=0 --run r0 --
 refused 2 'data.group: its 1 different values leave no test example' "${csv[@]}" --set data.path=one-group.csv --set data.group=g --set data.valid_fraction=0 --set data.test_fraction=0.3
 refused 2 'data.group: its 1 different values leave no training example' "${csv[@]}" --set data.path=one-group.csv --set data.group=g --set data.valid_fraction=0 --set data.test_fraction=0.9
 refused 4 'no example has a label: there is nothing to learn' "${csv[@]}" --set data.path=no-sets.csv --set data.task=multilabel
+refused 4 "different labels in .* examples: too many to learn; is data.separator '|' right" "${csv[@]}" --set data.path=many-sets.csv --set data.task=multilabel
 refused 4 "text column 'w' has .* different values, more than .*: name it in data.embed" "${csv[@]}" --set data.path=words.csv
 refused 4 "the targets in column 'y' are too large to standardise: rescale them" "${csv[@]}" --set data.path=large.csv --set data.task=regress
 refused 4 "'new.npy' has version 9.0 of NumPy's format; 1.0 to 3.0 can be read" "${csv[@]}" --set data.source=npy --set data.path=new.npy
@@ -123,6 +125,11 @@ refused 4 'X must be \[n, 2\], as the model was trained on' predict of-arrays wi
 refused 4 "holds numbers, but the model's column 'k' is text: give it as CSV" predict of-kinds other
 refused 2 'has one y for each row, but the model has 2 outputs: give X alone, or CSV' eval of-two --data one-y
 rm open.csv
+n=$((n + 1)) rc=0
+gzip -c plain.csv | "$program" predict of-plain - >out 2>err || rc=$?
+if [ $rc != 4 ] || [ "$(grep -c error: err)" != 1 ] || ! grep -q 'standard input is compressed: unpack it first (zcat FILE.gz | ...)' err; then
+    echo "$test: FAILED: compressed rows on standard input: exit $rc"; sed 's/^/  > /' err; bad=$((bad + 1))
+fi
 
 # ---- pictures
 images=(train digits --set data.source=images --set loss.label_smoothing=0 --run r0)
@@ -138,6 +145,7 @@ refused 4 "the numbers of 'label' are too large to standardise: rescale them" "$
 mkdir named && cp -r pictures named/train && cp -r pictures named/valid
 refused 2 "data.folds: 'named' says itself what is for validation" "${images[@]}" --set data.path=named --set data.folds=3 --set data.fold=0
 trained of-pictures --set 'model=[flatten, linear]' --set data.source=images --set data.path=pictures --set train.batch=2 --set data.valid_fraction=0.25 --set data.test_fraction=0
+refused 2 "a model of pictures can't read standard input; only rows of a table" predict of-pictures -
 mkdir nothing
 refused 4 "'nothing' has no picture" eval of-pictures --data nothing
 truncate -s 300M big.png

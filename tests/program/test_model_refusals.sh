@@ -88,6 +88,7 @@ gguf heads.gguf 'attention.head_count\x04\0\0\0\x02\0\0\0' 'attention.head_count
 refused 4 "'heads.gguf'" generate heads.gguf
 
 # ---- adapters
+refused 4 "'novel.txt' is no file of JSON lines (.jsonl), which preferences are read from" train lora.yaml --set loss.kind=dpo --run r0
 refused 2 "lora.from: 'hf' is not the folder of an adapter: it has no adapter_config.json" train gpt.yaml --set lora.from=hf --run r0
 refused 2 "lora.rslora is not what the adapter 'peft' has: leave it out with lora.from" train lora.yaml --set lora.from=peft --set lora.rslora=true --run r0
 refused 2 "lora.dora is not what the adapter 'peft' has: leave it out with lora.from" train lora.yaml --set lora.from=peft --set lora.dora=true --run r0

@@ -279,6 +279,14 @@ assert "optim.lr=" in s["advice"][0] and "with schedule.warmup=6" in s["advice"]
 assert any("6 steps are the shortest warmup that is stable at 0.075" in a for a in s["advice"])
 P
 
+# ---- the rate that is unstable is looked for; thresholds are tried; a target is reached in a number of steps
+"$program" study warmup digits --set optim.rule=momentum --set optim.lr=0.5 --set train.steps=20 --set schedule.kind=constant --seeds 1 --study unstable --quiet >out 2>log || fail "an unstable rate"
+[ "$(grep -c . out)" -gt 8 ] && grep -q '"status": "done"' unstable/study.json || fail "what an unstable rate says"
+"$program" study clip digits --set train.steps=10 --seeds 1 --study clipped --quiet >out 2>log || fail "a study of clipping"
+grep -q 'optim.clip' out && grep -q '"status": "done"' clipped/study.json || fail "what a study of clipping says"
+"$program" study batch-size digits --from 1024 --to 1024 --steps 20 --steps-to 0.2 --study target --quiet >out 2>log || fail "steps to a target"
+tr -s ' \n' ' ' <out | grep -q 'batch size 1024.* the target' || { cp out log; fail "what is said of a target"; }
+
 # ---- batch sizes: where throughput does not double the profiler says why
 "$program" study batch-size digits --from 512 --to 1024 --study sizes --quiet >out 2>log || fail "batch sizes"
 grep -q 'what limits batch size\|doubles with the batch size up to 1024' out || { cp out log; fail "no bottleneck is named"; }

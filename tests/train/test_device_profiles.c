@@ -323,6 +323,9 @@ static void what_is_no_profile_is_refused(void **state)
           "for which there is no fragment" },
         { "\"name\": \"AMD Radeon RX 6600 (RADV NAVI23)\"", "\"name\": 7",
           "'name' must be text of at most 255 bytes" },
+        { "\"free_bytes\": ", "\"free_bytes\": 9", "'free_bytes' is more than 'memory_bytes'" },
+        { "{", "{\"devices\": [], ",
+          "it holds no device, or several of which none is marked as used" },
         { "{", "[", "line " },
     };
     char *text, *at;
