@@ -32,7 +32,7 @@ static vkt_arrays arrays(void)
     return (vkt_arrays) { { VKT_ARRAY_F32, 2, { N, WIDTH }, x }, { VKT_ARRAY_I64, 1, { N }, y } };
 }
 
-static vkt_status train(bool all, vkt_train_result *r)
+static vkt_status train(bool all, bool drops, vkt_train_result *r)
 {
     vkt_config *c;
     vkt_arrays a = arrays();
@@ -40,6 +40,7 @@ static vkt_status train(bool all, vkt_train_result *r)
     REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "t.yaml"));
     REQUIRE_OK(vkt_config_set(c, "data.valid_fraction=0"));
     REQUIRE_OK(vkt_config_set(c, "data.test_fraction=0"));
+    if (drops) REQUIRE_OK(vkt_config_set(c, "data.missing=drop"));
     vkt_config_set_arrays(c, &a);
     a = (vkt_arrays) { 0 }; /* the config has its own */
     REQUIRE_OK(vkt_config_finish(c));
@@ -64,9 +65,9 @@ static void arrays_are_learned_and_predicted(void **state)
     const char *csv = DIR "/x.csv";
     vkt_gpu_desc gpu = test_gpu_desc("");
     make_data();
-    REQUIRE_STATUS(train(false, &r), VKT_E_ARG);
+    REQUIRE_STATUS(train(false, false, &r), VKT_E_ARG);
     assert_non_null(strstr(vkt_last_error(), "data.valid_fraction"));
-    REQUIRE_OK(train(true, &r));
+    REQUIRE_OK(train(true, false, &r));
     assert_true(r.valid_accuracy > 0.99);
     REQUIRE_OK(vkt_predictor_open(&gpu, RUN, &p));
     const vkt_predictor_info *info = vkt_predictor_get_info(p);
@@ -88,6 +89,11 @@ static void arrays_are_learned_and_predicted(void **state)
     REQUIRE_STATUS(vkt_predictor_run(p, &a, &part[0][0]), VKT_E_FORMAT);
     assert_non_null(strstr(vkt_last_error(), "row 5"));
     make_data();
+    vkt_inputs in;
+    REQUIRE_STATUS(vkt_predictor_read_picture(p, "\x89PNG", 4, "it", &in), VKT_E_FORMAT);
+    assert_string_equal(vkt_last_error(), "'it' is a picture, but the model was trained on a "
+                                          "table: give its 3 columns");
+    assert_null(in.data);
     vkt_predictor_close(&p);
     vkt_predictor_close(&p);
     /* The same as from a file. */
@@ -101,9 +107,34 @@ static void arrays_are_learned_and_predicted(void **state)
         for (uint32_t k = 0; k < 3; k++) REQUIRE_NEAR(file[i][k], out[i][k], 1e-6);
 }
 
+/* Rows that training would have left out are no rows to predict. */
+static void what_training_drops_is_refused(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    vkt_predictor *p;
+    vkt_inputs in;
+    static float out[N][3];
+    static const char rows[] = "1,2,3\n1,,3\n";
+    vkt_gpu_desc gpu = test_gpu_desc("");
+    make_data();
+    REQUIRE_OK(train(true, true, &r));
+    REQUIRE_OK(vkt_predictor_open(&gpu, RUN, &p));
+    vkt_array a = arrays().x;
+    x[5][1] = NAN;
+    REQUIRE_STATUS(vkt_predictor_run(p, &a, &out[0][0]), VKT_E_FORMAT);
+    assert_non_null(strstr(vkt_last_error(), "1 rows of X have NaN, which training left out"));
+    REQUIRE_STATUS(vkt_predictor_read_rows(p, rows, strlen(rows), "it", &in), VKT_E_FORMAT);
+    assert_non_null(
+        strstr(vkt_last_error(), "'it': 1 rows have missing values, which training left out"));
+    assert_null(in.data);
+    vkt_predictor_close(&p);
+}
+
 int main(void)
 {
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(arrays_are_learned_and_predicted) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(arrays_are_learned_and_predicted),
+                                        cmocka_unit_test(what_training_drops_is_refused) };
     return cmocka_run_group_tests_name("predictor", tests, setup, teardown);
 }
