@@ -114,6 +114,20 @@ static void bad_packs(void **state)
         refuse(&d, VKT_E_FORMAT, PACK, flips[i].what);
         good[flips[i].at] ^= 1;
     }
+    /* A label that is none, under the hash that such tables have. */
+    uint64_t word[8];
+    const uint32_t none = 999;
+    memcpy(word, good, sizeof word);
+    char *tables = good + word[3], *label = tables + 8 * word[1];
+    uint32_t was;
+    memcpy(&was, label, sizeof was);
+    memcpy(label, &none, sizeof none);
+    uint64_t hash = vkt__hash(tables, n - (size_t)word[3], 0);
+    memcpy(good + 40, &hash, sizeof hash);
+    put(PACK, good, n);
+    refuse(&d, VKT_E_FORMAT, PACK, "damaged: a label or split is out of range");
+    memcpy(label, &was, sizeof was);
+    memcpy(good + 40, &word[5], sizeof word[5]);
     for (size_t cut = 0; cut < n; cut += 37) {
         put(PACK, good, cut);
         refuse(&d, VKT_E_FORMAT, PACK, "pack it again");
