@@ -179,9 +179,8 @@ vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const cha
     va_start(ap, fmt);
     vkt__str_vprintf(&s, fmt, ap);
     va_end(ap);
-    const char *where = where_set(c, option); /* "--set OPTION" names it already */
-    bool named = !strncmp(where, "--set ", 6) && !strcmp(where + 6, option);
-    vkt__fail(VKT_E_ARG, "config", "%s%s%s: %s", where, named ? "" : ": ", named ? "" : option,
+    const char *where = where_set(c, option);
+    vkt__fail(VKT_E_ARG, "config", "%s%s: %s", where, vkt__option_label_of(where, option).text,
               s.data);
     vkt__str_finish(&s);
     return VKT_E_ARG;
@@ -586,9 +585,10 @@ vkt_status vkt__config_check(vkt_config *c)
     if (c->eval_every > total) {
         if (vkt__config_was_set(c, "eval.every"))
             vkt_log(VKT_LOG_WARN, "config",
-                    "%s: eval.every: %u is more than the %llu steps of the run: %llu is used",
-                    where_set(c, "eval.every"), c->eval_every, (unsigned long long)total,
-                    (unsigned long long)total);
+                    "%s%s: %u is more than the %llu steps of the run: %llu is used",
+                    where_set(c, "eval.every"),
+                    vkt__option_label_of(where_set(c, "eval.every"), "eval.every").text,
+                    c->eval_every, (unsigned long long)total, (unsigned long long)total);
         c->eval_every = (uint32_t)total;
     }
 fail:

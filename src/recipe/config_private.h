@@ -9,7 +9,7 @@ enum { VKT__MAX_OPTIONS = 192 };
 
 struct vkt__config_private {
     vkt__arena arena;
-    const char *where[VKT__MAX_OPTIONS]; /* "recipe.yaml:7", "--set"; NULL: the default */
+    const char *where[VKT__MAX_OPTIONS]; /* "recipe.yaml:7", "--set optim.lr"; NULL: the default */
 };
 
 #endif

@@ -17,6 +17,14 @@ static bool parse_i64(const char *text, int64_t *out)
 
 /* ---- setting ---- */
 
+vkt__option_label vkt__option_label_of(const char *where, const char *name)
+{
+    vkt__option_label l = { "" };
+    const char *named = strncmp(where, "--set ", 6) ? "" : where + 6;
+    if (strcmp(named, name) != 0) snprintf(l.text, sizeof l.text, ": %s", name);
+    return l;
+}
+
 static bool choose(const vkt__option *o, const char *text, const char *where, vkt__choice *out)
 {
     const char *names[32];
@@ -28,8 +36,9 @@ static bool choose(const vkt__option *o, const char *text, const char *where, vk
         names[n++] = out->name;
         vkt__str_printf(&all, "%s%s", n > 1 ? ", " : "", out->name);
     }
-    vkt__fail(VKT_E_ARG, "config", "%s: %s: '%s' is not one of %s%s", where, o->name, text,
-              all.data, vkt_did_you_mean(text, names, n).text);
+    vkt__fail(VKT_E_ARG, "config", "%s%s: '%s' is not one of %s%s", where,
+              vkt__option_label_of(where, o->name).text, text, all.data,
+              vkt_did_you_mean(text, names, n).text);
     vkt__str_finish(&all);
     return false;
 }
@@ -37,17 +46,18 @@ static bool choose(const vkt__option *o, const char *text, const char *where, vk
 static vkt_status not_a(const char *what, const vkt__option *o, const char *text, bool quoted,
                         const char *where)
 {
-    return vkt__fail(VKT_E_ARG, "config", "%s: %s: %s is expected, not %s'%s'%s", where, o->name,
-                     what, quoted ? "the quoted text " : "", text, *text ? "" : " (no value)");
+    return vkt__fail(VKT_E_ARG, "config", "%s%s: %s is expected, not %s'%s'%s", where,
+                     vkt__option_label_of(where, o->name).text, what,
+                     quoted ? "the quoted text " : "", text, *text ? "" : " (no value)");
 }
 
 static vkt_status check_range(const vkt__option *o, double v, const char *text, const char *where)
 {
     char lo[32], hi[32];
     if (v >= o->min && v <= o->max) return VKT_OK;
-    return vkt__fail(VKT_E_ARG, "config", "%s: %s: %s is out of range: %s to %s", where, o->name,
-                     text, vkt__double_text(o->min, false, lo),
-                     vkt__double_text(o->max, false, hi));
+    return vkt__fail(VKT_E_ARG, "config", "%s%s: %s is out of range: %s to %s", where,
+                     vkt__option_label_of(where, o->name).text, text,
+                     vkt__double_text(o->min, false, lo), vkt__double_text(o->max, false, hi));
 }
 
 static vkt_status set_string(char *at, vkt__arena *a, const vkt__option *o, const char *text,
@@ -58,7 +68,8 @@ static vkt_status set_string(char *at, vkt__arena *a, const vkt__option *o, cons
     vkt__choice choice;
     bool is_choice = vkt__option_choice(o, 0, &choice);
     if (!vkt__utf8_ok(text, strlen(text), &bad))
-        return vkt__fail(VKT_E_ARG, "config", "%s: %s: the text is not UTF-8", where, o->name);
+        return vkt__fail(VKT_E_ARG, "config", "%s%s: the text is not UTF-8", where,
+                         vkt__option_label_of(where, o->name).text);
     if (quoted || (text[0] && strcmp(text, "null") && strcmp(text, "~"))) {
         if (is_choice && !choose(o, text, where, &choice)) return VKT_E_ARG;
         value = vkt__arena_strdup(a, text);

@@ -53,6 +53,13 @@ static inline bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *
     return out->name != NULL;
 }
 
+/* ": NAME" for an error line that `where` opens; nothing where that names the option, as "--set
+ * NAME" does. */
+typedef struct vkt__option_label {
+    char text[64];
+} vkt__option_label;
+vkt__option_label vkt__option_label_of(const char *where, const char *name);
+
 /* Sets one option from text. `where` opens error lines ("recipe.yaml:7"); quoted: the text was in
  * quotes, so it is no number. Not for STEPS and GROUPS. */
 vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, const char *text,

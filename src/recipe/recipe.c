@@ -36,7 +36,8 @@ static vkt_status unknown_key(const vkt__yaml *node, const char *name, const cha
 
 static vkt_status list_entry_error(const vkt__option *o, const char *where, const char *what)
 {
-    return vkt__fail(VKT_E_ARG, "config", "%s: %s: %s", where, o->name, what);
+    return vkt__fail(VKT_E_ARG, "config", "%s%s: %s", where,
+                     vkt__option_label_of(where, o->name).text, what);
 }
 
 static vkt_status set_steps(vkt_config *c, const vkt__option *o, const vkt__yaml *node,
@@ -75,13 +76,13 @@ static vkt_status set_group(vkt_optim_group *g, vkt__arena *a, const vkt__option
             g->pattern = vkt__arena_strdup(a, e->text);
         } else if (!strcmp(e->key, "lr_scale") || !strcmp(e->key, "weight_decay")) {
             if (!is_number || v < 0 || v > 1e6)
-                return vkt__fail(VKT_E_ARG, "config", "%s: %s: %s must be a number from 0 to 1e6",
-                                 where, o->name, e->key);
+                return vkt__fail(VKT_E_ARG, "config", "%s%s: %s must be a number from 0 to 1e6",
+                                 where, vkt__option_label_of(where, o->name).text, e->key);
             *(e->key[0] == 'l' ? &g->lr_scale : &g->weight_decay) = (float)v;
         } else {
             return vkt__fail(VKT_E_ARG, "config",
-                             "%s: %s: unknown key '%s'; known are pattern, lr_scale, weight_decay",
-                             where, o->name, e->key);
+                             "%s%s: unknown key '%s'; known are pattern, lr_scale, weight_decay",
+                             where, vkt__option_label_of(where, o->name).text, e->key);
         }
     }
     return g->pattern ? VKT_OK : list_entry_error(o, where, "an entry lacks its pattern");
@@ -177,7 +178,8 @@ vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node,
     else if (o->type == VKT__OPT_PAIRS && node->kind == VKT__YAML_MAP)
         st = set_pairs(c, o, node, where);
     else if (node->kind != VKT__YAML_SCALAR)
-        st = vkt__fail(VKT_E_ARG, "config", "%s: %s takes one value, not a %s", where, o->name,
+        st = vkt__fail(VKT_E_ARG, "config", "%s%s takes one value, not a %s", where,
+                       vkt__option_label_of(where, o->name).text,
                        node->kind == VKT__YAML_LIST ? "list" : "block of keys");
     else
         st = vkt__option_set(c, &c->priv->arena, o, node->text, node->quoted, where);

@@ -311,7 +311,7 @@ static void set_overrides_the_recipe(void **state)
     set_refused("=3", "key=value is expected");
     set_refused("optim.lrr=3", "--set optim.lrr: unknown key; did you mean 'optim.lr'?");
     set_refused("model=3", "a list of layers is expected");
-    set_refused("optim.lr=-3", "--set optim.lr: optim.lr: -3 is out of range");
+    set_refused("optim.lr=-3", "--set optim.lr: -3 is out of range");
     set_refused("note=\xff", "not UTF-8");
     set_refused("schedule.milestones=[1", "--set schedule.milestones:");
 }
