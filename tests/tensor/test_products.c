@@ -157,6 +157,8 @@ static void few_rows_have_their_kernel(void **state)
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     const bool cpu = caps->klass == VKT_GPU_CLASS_CPU,
                units = caps->coopmat && caps->coopmat_f16[0];
+    vkt_caps adreno = *caps;
+    adreno.subgroup = 128;
     for (vkt_layout l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN; l++)
         for (uint32_t M = 1; M <= 17; M++)
             for (uint32_t batch = 0; batch < 2; batch++) {
@@ -164,6 +166,7 @@ static void few_rows_have_their_kernel(void **state)
                                    h = { l, M, 64, 64, VKT_F16, VKT_F32, batch };
                 bool one = M == 1 && l != VKT_LAYOUT_TN && !batch;
                 assert_int_equal(is_few(vkt__matmul_table(caps, &p)), !cpu && !one && M <= 16);
+                assert_int_equal(is_few(vkt__matmul_table(&adreno, &p)), !cpu && !one && M <= 8);
                 assert_int_equal(is_few(vkt__matmul_table(caps, &h)),
                                  !cpu && caps->int64 && M <= (units ? 8 : 16));
             }

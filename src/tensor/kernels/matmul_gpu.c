@@ -106,14 +106,20 @@ static uint32_t along_few(const vkt__product *p)
     return vkt__mm_is_16bit(p) ? 16 : 8;
 }
 
-/* Rows whose numbers are on their way at once. Intel's have no registers for more; RDNA 2 and AMD's
- * integrated graphics have two thirds of the others': with many rows' sums and four of them eight
- * subgroups fit, with all four. CPU drivers, on which tests run, do the same. */
+/* Rows whose numbers are on their way at once. Intel's have no registers for more; with many rows'
+ * sums RDNA 2 and AMD's integrated graphics, which have two thirds of the others', have room for
+ * eight subgroups with four of them, for four with all; Apple's spill with all. CPU drivers, on
+ * which tests run, do the same. */
 static uint32_t sharing_few(const vkt_caps *caps, uint32_t rows)
 {
     if (caps->klass == VKT_GPU_CLASS_INTEL) return 1;
-    bool small = caps->klass == VKT_GPU_CLASS_AMD || caps->klass == VKT_GPU_CLASS_CPU;
-    return small && rows > 10 ? 4 : rows;
+    return caps->klass != VKT_GPU_CLASS_NVIDIA && rows > 10 ? 4 : rows;
+}
+
+/* Where a subgroup has 128 lanes, as on Adreno, there are no registers for more rows' sums. */
+static uint32_t most_few(const vkt__mm_tile *t, const vkt_caps *caps)
+{
+    return caps->subgroup > 64 ? VKT_MIN(t->rows, 8) : t->rows;
 }
 
 static bool fits_few(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
@@ -121,7 +127,7 @@ static bool fits_few(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__pro
     if (vkt__mm_is_16bit(p) && !caps->int64) return false; /* quirk ENDLESS_HALVES */
     uint32_t wg = threads_few(caps), groups = t->columns / 4,
              vectors = FEW_TOLD * (wg + wg / groups) + (p->M + FEW_TOLD - 1) * groups;
-    return p->M >= 1 && p->M <= t->rows && wg <= caps->workgroup &&
+    return p->M >= 1 && p->M <= most_few(t, caps) && wg <= caps->workgroup &&
            wg >= groups * VKT_MAX(along_few(p), FEW_TOLD) && 16 * vectors <= caps->shared_bytes;
 }
 
