@@ -163,6 +163,7 @@ set(SRC_DATA
   src/data/synthetic.c
 )
 set(SRC_TENSOR_GRAPH
+  src/tensor/graph/act.c
   src/tensor/graph/cost.c
   src/tensor/graph/gradient.c
   src/tensor/graph/graph.c
@@ -188,7 +189,6 @@ set(SRC_TENSOR_TWINS
   src/tensor/twins/rules.c
 )
 set(SRC_TENSOR_OPS
-  src/tensor/ops/act.c
   src/tensor/ops/batch.c
   src/tensor/ops/matmul_samples.c
   src/tensor/ops/ops_attention.c

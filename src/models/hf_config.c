@@ -11,7 +11,7 @@
 #include "models/hf_reader.h"
 #include "models/hf_rope.h"
 #include "nn/layer_set.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 
 const char *vkt__hf_config_type(const vkt__hf_config *c)
 {

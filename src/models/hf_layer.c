@@ -4,7 +4,7 @@
 #include "models/hf_config.h"
 
 #include "models/hf_family.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 
 static const char *const kinds[] = { [VKT_ROPE_LINEAR] = "linear",
                                      [VKT_ROPE_LLAMA3] = "llama3",

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "data/inputs.h"
 #include "tensor/graph/graph.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 #include "tensor/kernels/attention.h"
 #include "formats/protobuf.h"
 

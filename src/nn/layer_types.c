@@ -3,7 +3,7 @@
 #include <float.h>
 
 #include "base/words.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 #include "vktrain/nn.h"
 
 #define AT(field) offsetof(vkt_layer, field)

@@ -5,7 +5,7 @@
 #include "nn/layer_list.h"
 #include "nn/lora.h"
 #include "tensor/graph/op.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 
 /* ---- linear ---- */
 

@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 #include "nn/layer_set.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 
 /* ---- kinds of files ---- */
 

@@ -7,7 +7,7 @@
 #include "one_device.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
 #include "tensor/passes/rewrite.h"

@@ -8,7 +8,7 @@
 #include "gpu/journal.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/check/tune.h"
 

@@ -60,7 +60,8 @@ typedef struct {
 } vkt__att_launch;
 vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass);
 
-/* Parts into which the keys of one query a sequence are cut, so that cores have work: 1, not at all.
+/* Parts into which the keys of one query a sequence are cut, so that cores have work: 1, not at
+ * all.
  */
 uint32_t vkt__att_parts(const vkt_caps *c, const vkt_node *n);
 /* What runs a part, and with one all. */

@@ -3,7 +3,7 @@
 #define VKT_TENSOR_OPS_H
 
 #include "tensor/graph/op.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 
 /* What pair i of a head's `turning` numbers turns by from position to position. scaling: NULL:
  * none. */

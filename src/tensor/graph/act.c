@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "shaders/params.h"
-#include "tensor/ops/act.h"
+#include "tensor/graph/act.h"
 
 static double logistic(double x)
 {
