@@ -29,6 +29,7 @@ static const vkt__mm_tile tiles[] = {
     { "tiled.128x64", &vkt__mm_tiled, 128, 64, 16, 8, 4 },
     { "tiled.128x128", &vkt__mm_tiled, 128, 128, 16, 8, 8 },
     { "tiled.128x128x8", &vkt__mm_tiled, 128, 128, 8, 8, 8 },
+    { "tiled.128x256.8x16", &vkt__mm_tiled, 128, 256, 16, 8, 16 },
     { "vec", &vkt__mm_vec, 0, 0, 0, 0, 0 },
     { "few.32", &vkt__mm_few, 16, 32, 4, 0, 0 },
     { "few.64", &vkt__mm_few, 16, 64, 4, 0, 0 },
