@@ -331,6 +331,7 @@ vkt_status vkt__study_open(vkt_study *s)
                        s->dir);
         goto fail;
     }
+    VKT_TRY(vkt__asides_remove(s->dir));
     if (there) VKT_TRY(read_old(s, path));
 fail:
     return st;

@@ -101,7 +101,10 @@ for ((i = 0; i < kills; i++)); do
     cp now before
 done
 [ ${#resume[@]} -gt 0 ] || resume=()
+mkdir -p killed
+touch killed/study.json.tmp999999999-0 # as of a process killed while it wrote
 "$program" "${search[@]}" --devices 0,0 --study killed ${resume[@]+"${resume[@]}"} --json >killed.out 2>log || fail "resuming: exit $?"
+[ ! -e killed/study.json.tmp999999999-0 ] || fail "what a killed study left half written stays"
 finished killed >now
 [ ! -s before ] || ! grep -vxFf now before >log || fail "a finished trial was run again at the end"
 python3 - straight.out killed.out >log <<'P' || fail "the killed study ended differently"
