@@ -397,6 +397,20 @@ static void matrices_of_any_size_are_taken_only_by_timing(void **state)
     assert_false(vkt__matmul_is_candidate(k128, &c, &p, true));
 }
 
+/* Only AMD and NVIDIA have registers for 8 x 16 sums a thread. */
+static void large_tiles_are_tried_where_registers_are(void **state)
+{
+    (void)state;
+    const vkt__product p = { VKT_LAYOUT_NT, 4096, 4096, 768, VKT_F32, VKT_F32, 0 };
+    const uint32_t k = kernel_named("tiled.128x256.8x16");
+    for (size_t d = 0; d < VKT_COUNT(devices); d++) {
+        vkt_caps c;
+        read_device(devices[d], &c);
+        assert_int_equal(vkt__matmul_is_candidate(k, &c, &p, false),
+                         c.klass == VKT_GPU_CLASS_AMD || c.klass == VKT_GPU_CLASS_NVIDIA);
+    }
+}
+
 static void a_device_that_only_plans_runs_nothing(void **state)
 {
     (void)state;
@@ -423,6 +437,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(profiles_are_written_as_they_are_read),
         cmocka_unit_test(what_is_no_profile_is_refused),
         cmocka_unit_test(matrices_of_any_size_are_taken_only_by_timing),
+        cmocka_unit_test(large_tiles_are_tried_where_registers_are),
         cmocka_unit_test(a_device_that_only_plans_runs_nothing),
         cmocka_unit_test(real_gpus_get_these_kernels),
     };
