@@ -1,10 +1,12 @@
 #version 460
-/* softmax_xent.comp with the row in registers: logits are read once. One workgroup per row. Twin: xent_ref. */
+/* softmax_xent.comp with the row in registers: logits are read once; dlogits of 16 bits need WIDE. One workgroup per row.
+ * Twin: xent_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"
 #include "row.glsl"
 
+layout(constant_id = VKT_SPEC_TYPE_DX) const uint DX = 0;
 layout(push_constant, scalar) uniform Push { xent_params p; };
 #include "xent_finish.glsl"
 
@@ -35,5 +37,5 @@ void main()
     xent_slope s = xent_slope_of(row);
     float lse = xent_lse(top, sum);
     [[unroll]] for (uint j = 0; j < PER; j++) v[j] = xent_dlogit(s, row_column(j), v[j], top, lse);
-    ROW_STORE_AS(v, p.dlogits, p.dlogits4, T_F32, base, p.cols)
+    ROW_STORE_AS(v, p.dlogits, p.dlogits4, DX, base, p.cols)
 }

@@ -2,12 +2,13 @@
 /* softmax_xent.comp for long rows on GPUs: the largest logit and the sum of exp(x - it) in one walk, in which the sum is
  * rescaled when a larger logit is met; one more walk each for smoothing and for dlogits. A trip takes UNITS fours (for
  * dlogits one), of adjacent columns where WIDE (cols a multiple of four, addresses of 16 bytes), else one workgroup's size
- * apart. One workgroup per row. Twin: xent_ref. Milakov & Gimelshein 2018 (arXiv 1805.02867). */
+ * apart, or pairs of columns where dlogits are of 16 bits (cols even). One workgroup per row. Twin: xent_ref. Milakov & Gimelshein 2018 (arXiv 1805.02867). */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"
 
 layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0;
+layout(constant_id = VKT_SPEC_TYPE_DX) const uint DX = 0;
 layout(push_constant, scalar) uniform Push { xent_params p; };
 #include "xent_finish.glsl"
 
@@ -19,7 +20,8 @@ const float LEAST = -3.4e38;              /* in its place where there would be I
 uint column(uint four, uint i)
 {
     uint wg = gl_WorkGroupSize.x, lane = gl_LocalInvocationID.x;
-    return WIDE != 0 ? (four * wg + lane) * 4 + i : (four * 4 + i) * wg + lane;
+    if (WIDE != 0) return (four * wg + lane) * 4 + i;
+    return DX != T_F32 ? ((four * 2 + i / 2) * wg + lane) * 2 + i % 2 : (four * 4 + i) * wg + lane;
 }
 
 /* The four's logits; NONE past the row's end. */
@@ -75,8 +77,12 @@ void main()
         uint c = column(f, 0);
         [[unroll]] for (uint i = 0; i < 4; i++)
             if (column(f, i) < p.cols) x[i] = xent_dlogit(s, column(f, i), x[i], top, lse);
-        if (WIDE != 0 && c < p.cols) p.dlogits4.v[(base + c) / 4] = x;
-        if (WIDE == 0)
+        if (WIDE != 0 && c < p.cols && DX == T_F32) p.dlogits4.v[(base + c) / 4] = x;
+        if (WIDE != 0 && c < p.cols && DX != T_F32) store4(p.dlogits, DX, (base + c) / 4, x);
+        if (WIDE == 0 && DX != T_F32)
+            [[unroll]] for (uint i = 0; i < 4; i += 2)
+                if (column(f, i) < p.cols) store2(p.dlogits, DX, (base + column(f, i)) / 2, vec2(x[i], x[i + 1]));
+        if (WIDE == 0 && DX == T_F32)
             [[unroll]] for (uint i = 0; i < 4; i++)
                 if (column(f, i) < p.cols) store(p.dlogits, base + column(f, i), x[i]);
     }

@@ -337,10 +337,39 @@ static void convolutions_round_where_there_are_units(void **state)
     caps->klass = klass;
 }
 
+/* One row writes the loss and its gradient, which has 16 bits where rows do not share words. */
+static void a_loss_and_its_gradient_are_one_row(void **state)
+{
+    (void)state;
+    static vkt_buffer buf = { .bytes = 1 << 18, .label = "inputs" };
+    for (uint32_t V = ODD; V <= ODD + 1; V++) {
+        vkt_graph *g = vkt__graph_new(NULL);
+        vkt_graph_precision(g, VKT_BF16);
+        vkt_tensor *in[] = { vkt_input(g, vkt_shape2(B, C), VKT_F32, "x"),
+                             vkt_input(g, vkt_shape2(V, C), VKT_F32, "w3") },
+                   *target = vkt_input(g, vkt_shape1(B), VKT_U32, "target"), *d[2];
+        vkt_tensor *logits = vkt_matmul(g, VKT_LAYOUT_NT, in[0], in[1]);
+        vkt_backward(g, vkt_sum(g, vkt_softmax_xent(g, logits, target, NULL, NULL, NULL).loss), in,
+                     2, d);
+        for (int i = 0; i < 2; i++) vkt_keep(d[i], "gradient");
+        bind_inputs(g, &buf);
+        REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
+        const vkt_tensor *dlogits = first_node(g, &vkt__op_softmax_xent)->out[VKT_XENT_OUT_DLOGITS];
+        assert_non_null(dlogits);
+        assert_int_equal(dlogits->dtype, V % 2 ? VKT_F32 : VKT_BF16);
+        for (size_t k = 0; k < g->n_nodes; k++) {
+            assert_ptr_not_equal(g->nodes[k]->op, &vkt__op_softmax_xent_bwd);
+            assert_true(V % 2 || g->nodes[k]->op != &vkt__op_cast || g->nodes[k]->in[0] != dlogits);
+        }
+        vkt_graph_destroy(&g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rule_decides),
+        cmocka_unit_test(a_loss_and_its_gradient_are_one_row),
         cmocka_unit_test(results_stay_near_fp32),
         cmocka_unit_test(devices_without_the_types_do_too),
         cmocka_unit_test(masters_are_saved_and_evaluation_repeats),

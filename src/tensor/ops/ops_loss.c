@@ -243,19 +243,22 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
     p.dlogits = p.dlogits4 = vkt__addr(rec, n->out[DLOGITS]);
     if (n->out[DLOGITS]) p.flags |= VKT_XENT_DLOGITS;
     p.logits4 = p.logits;
-    const row_kernels k = { VKT_SHADER_SOFTMAX_XENT, VKT_SHADER_SOFTMAX_XENT_HELD, 2, 4 };
-    if (rec->caps->klass == VKT_GPU_CLASS_CPU ||
-        vkt__row_form_of(rec->caps, p.cols, k.passes, k.each).held) {
-        row_dispatch(rec, &k, p.rows, p.cols, &p, sizeof p);
-        return;
-    }
+    enum { PASSES = 2, ARRAYS = 4 };
     enum { NUMBERS = 48 }; /* of two fours and of what is known of the row */
-    vkt__row_form f = vkt__row_form_walked(rec->caps, p.cols, 1, NUMBERS);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, f.wg },
-                                   { VKT_SPEC_LANES, f.lanes },
-                                   { VKT_SPEC_REDUCE, f.reduce },
-                                   { VKT_SPEC_WIDE, p.cols % 4 == 0 } };
-    vkt__dispatch(rec, VKT_SHADER_SOFTMAX_XENT_ONLINE, spec, VKT_COUNT(spec), &p, sizeof p, p.rows);
+    vkt__row_form f = vkt__row_form_of(rec->caps, p.cols, PASSES, ARRAYS);
+    uint32_t type = n->out[DLOGITS] ? vkt__type(n->out[DLOGITS]) : VKT_F32;
+    vkt__shader shader = f.held ? VKT_SHADER_SOFTMAX_XENT_HELD : VKT_SHADER_SOFTMAX_XENT;
+    bool fits = f.held && (type == VKT_F32 || f.wide);
+    if (rec->caps->klass != VKT_GPU_CLASS_CPU && !fits) {
+        shader = VKT_SHADER_SOFTMAX_XENT_ONLINE;
+        f = vkt__row_form_walked(rec->caps, p.cols, 1, NUMBERS);
+        f.wide = p.cols % 4 == 0;
+    }
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, f.wg },  { VKT_SPEC_LANES, f.lanes },
+                                   { VKT_SPEC_REDUCE, f.reduce }, { VKT_SPEC_TYPE_DX, type },
+                                   { VKT_SPEC_WIDE, f.wide },     { VKT_SPEC_PER, f.per } };
+    uint32_t n_spec = VKT_COUNT(spec) - (f.held ? 0 : 1);
+    vkt__dispatch(rec, shader, spec, n_spec, &p, sizeof p, p.rows);
 }
 
 static bool row_counts(const vkt_node *n, double target)
@@ -382,6 +385,7 @@ static const struct {
     { "wide", 3, 5000, HAS_CLASS_WEIGHT | HAS_SMOOTHING },
     { "long", 3, 12288, HAS_SMOOTHING | HAS_DLOSS },
     { "long and odd", 3, 9001, HAS_WEIGHT | HAS_CLASS_WEIGHT | HAS_LARGE },
+    { "long and even", 3, 9002, HAS_CLASS_WEIGHT | HAS_IGNORE },
     { "vocabulary", 2, 50257, 0 },
     { "tall", 70001, 2, HAS_WEIGHT },
     { "no rows", 0, 7, HAS_WEIGHT },
@@ -444,6 +448,7 @@ const vkt_op vkt__op_softmax_xent = { .name = "softmax_xent",
                                       .words_in = 1 << TARGET,
                                       .inplace = 1 << LOGITS,
                                       .inplace_out = DLOGITS,
+                                      .narrow_out = 1u << DLOGITS,
                                       .shape = xent_shape,
                                       .record = xent_record,
                                       .grad = xent_grad,

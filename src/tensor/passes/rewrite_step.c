@@ -67,7 +67,7 @@ static bool fuse_xent(vkt_graph *g, vkt_node *bwd, bool training)
     if (bwd->op != &vkt__op_softmax_xent_bwd) return false;
     vkt_node *f = bwd->in[VKT_XENT_IN_TOP]->node;
     if (!f || f->op != &vkt__op_softmax_xent || f->attr.xent.slope || bwd->in[VKT_XENT_IN_DLOSS] ||
-        bwd->out[0]->dtype != VKT_F32 || bwd->out[0]->bound)
+        bwd->out[0]->bound)
         return false;
     for (uint32_t i = 0; i < f->op->n_in; i++)
         if (f->in[i] != bwd->in[i] ||
