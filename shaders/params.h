@@ -186,7 +186,9 @@ struct softmax_params {
 struct cast_params {
     ADDR(u32s) x;
     ADDR(u32s) y;
-    U32 n; /* elements */
+    ADDR(f32x4s) floats; /* of x and y the one that has them */
+    ADDR(u32x2s) words;  /* the other */
+    U32 n;               /* elements */
     U32 pad;
 };
 

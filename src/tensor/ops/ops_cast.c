@@ -29,12 +29,16 @@ static void cast_record(vkt__rec *rec, const vkt_node *n)
     struct cast_params p = { .x = vkt__addr(rec, x),
                              .y = vkt__addr(rec, y),
                              .n = (uint32_t)y->count };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
+    p.floats = x->dtype == VKT_F32 ? p.x : p.y;
+    p.words = x->dtype == VKT_F32 ? p.y : p.x;
+    bool wide = rec->caps->klass != VKT_GPU_CLASS_CPU && p.floats % 16 == 0 && p.words % 8 == 0;
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), each = wide ? 4 : 2;
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_TYPE_X, vkt__type(x) },
-                                   { VKT_SPEC_TYPE_Y, vkt__type(y) } };
+                                   { VKT_SPEC_TYPE_Y, vkt__type(y) },
+                                   { VKT_SPEC_WIDE, wide } };
     vkt__dispatch(rec, VKT_SHADER_CAST, spec, VKT_COUNT(spec), &p, sizeof p,
-                  ((y->count + 1) / 2 + wg - 1) / wg);
+                  (y->count + (uint64_t)each * wg - 1) / ((uint64_t)each * wg));
 }
 
 /* The rounding is every output's: vkt__node_ref. */
@@ -62,6 +66,7 @@ static const char *cast_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "f16 subnormal", 514, VKT_F16, 1e-6f },
         { "bf16 one", 1, VKT_BF16, 1 },
         { "bf16 odd", 1029, VKT_BF16, 1 },
+        { "bf16 three more than fours", 1031, VKT_BF16, 1 },
         { "bf16 large", 514, VKT_BF16, 1e30f },
         { "f16 empty", 0, VKT_F16, 1 },
     };
