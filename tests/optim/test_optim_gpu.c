@@ -504,6 +504,10 @@ static void the_loss_scale_adapts(void **state)
     vkt__flat flat = { .params = params, .n = VKT_COUNT(params), .count = COUNT };
     REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &flat, &none), VKT_E_ARG);
     REQUIRE_LOGGED("power of two");
+    d.loss_scale = 1024;
+    d.scale_every = 0;
+    REQUIRE_STATUS(vkt__optim_create_flat(gpu, &d, &flat, &none), VKT_E_ARG);
+    REQUIRE_LOGGED("loss_scale never grows: scale_every is 0");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 

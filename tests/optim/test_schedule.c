@@ -162,7 +162,9 @@ static void bad_schedules_are_refused(void **state)
     REFUSED(VKT_SCHED_CONSTANT, (s.warmup = 200, s.warmup_included = true),
             "warmup takes 200 of only 101 steps");
     REFUSED(VKT_SCHED_STEPS, s.milestones[2] = 40, "milestones must rise, but 40 follows 40");
+    REFUSED(VKT_SCHED_CONSTANT, s.warmup = 1ull << 51, "2251799813685248 steps of warmup are too");
     REFUSED(VKT_SCHED_STEPS, s.n_milestones = 0, "needs milestones");
+    REFUSED(VKT_SCHED_STEPS, s.n_milestones = 17, "17 milestones; at most 16");
     REFUSED(VKT_SCHED_STEPS, s.gamma = 0, "gamma is 0; it must be in (0, 1]");
     REFUSED(VKT_SCHED_EXPONENTIAL, s.gamma = 1.01, "gamma is 1.01");
     REFUSED(VKT_SCHED_POLYNOMIAL, s.power = -1, "power is -1");

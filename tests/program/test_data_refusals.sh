@@ -46,6 +46,7 @@ put("large.csv", "x,y\n" + "".join(f"{i},{'-' if i % 2 else ''}1.7e308\n" for i 
 put("plain.csv", "".join(f"{i},{i * 7 % 13},{i % 2}\n" for i in n))
 put("kinds.csv", "x,k,y\n" + "".join(f"{i},{'pq'[i % 2]},{i % 2}\n" for i in n))
 put("two.csv", "x,y,z\n" + "".join(f"{i},{2 * i},{3 * i}\n" for i in n))
+put("four.csv", "".join(f"{i},{i // 6},{i * 7 % 13},{i % 2}\n" for i in n))
 put("rows.jsonl", '{"a": 1}\n')
 put("open.csv", '1,2,0\n2,"' + "a" * 70000000)
 # arrays: X [n, 2] f32, y [n] i64
@@ -68,6 +69,22 @@ for i in range(4): png(f"deep/{'ab'[i % 2]}/" + "d/" * 33 + f"{i}.png", 8, 8, 0)
 put("broken/labels.csv", "file,label\n" + "".join(f"{i}.png,a|b\n" for i in range(4)))
 for i in range(4): put(f"broken/{i}.png", b"\x89PNG\r\n\x1a\n")
 put("numbers.csv", "file,label\n" + "".join(f"{'ab'[i % 2]}/{i}.png,{'-' if i % 2 else ''}1.7e308\n" for i in range(8)))
+# tokenizers: GPT-2's of the bytes of UTF-8, without merges and with one; SentencePiece's
+held = [*range(33, 127), *range(161, 173), *range(174, 256)]
+letters = {b: chr(b) for b in held} | {b: chr(256 + k) for k, b in enumerate(b for b in range(256) if b not in held)}
+utf8 = {letters[b]: k for k, b in enumerate(b for b in range(245) if b not in (0xC0, 0xC1))}
+for name, more, merges in (("utf8", {}, ""), ("merged", {"ab": len(utf8)}, "a b\n")):
+    put(name + "/vocab.json", json.dumps(utf8 | more))
+    put(name + "/merges.txt", "#version: 0.2\n" + merges)
+put("two-bytes/vocab.json", json.dumps({"a": 0, "b": 1}))
+put("two-bytes/merges.txt", "#version: 0.2\n")
+put("ff.txt", b"abc \xff d")
+spm = {"added_tokens": [], "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+       "model": {"type": "BPE", "byte_fallback": True, "unk_token": "<unk>", "merges": [], "vocab": {"<unk>": 0, "a": 1, "<0x00>": 2}}}
+put("fallback.json", json.dumps(spm))
+spm["added_tokens"] = [{"id": 258, "content": "<x>", "special": False, "normalized": True, "lstrip": False, "rstrip": False, "single_word": False}]
+spm["model"]["vocab"] = {"<unk>": 0, "a": 1} | {f"<0x{k:02X}>": 2 + k for k in range(256)}
+put("normalized.json", json.dumps(spm))
 # recipes
 put("keys.yaml", "".join(f"k{i}: 1\n" for i in range(300)))
 put("values.yaml", "model: [" + "relu, " * 20100 + "relu]\n")
@@ -99,11 +116,19 @@ t["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [split("(?:a+)+b"), {
 json.dump(t, open("slow.json", "w"))
 P
 refused 4 'the splitting pattern gave up' tokenize --tokenizer slow.json --text "$(printf 'a%.0s' {1..40})cb"
+refused 4 "the text has byte 0xFF, which is not UTF-8 and which the vocabulary of 'utf8/vocab.json' lacks" tokenize --tokenizer utf8 ff.txt
+refused 4 "the text has byte 0xFF, which is not UTF-8 and which the vocabulary of 'merged/vocab.json' lacks" tokenize --tokenizer merged ff.txt
+refused 4 "'two-bytes/vocab.json': the vocabulary lacks byte 0x00, so that not all text can be encoded" tokenize --tokenizer two-bytes --text a
+refused 4 "'fallback.json': the vocabulary lacks the token <0x01>" tokenize --tokenizer fallback.json --text a
+refused 4 "'normalized.json': beside byte_fallback an added token with 'normalized' is not supported" tokenize --tokenizer normalized.json --text a
 
 # ---- tables and arrays
 csv=(train digits --set data.source=csv --set loss.label_smoothing=0 --run r0 --quiet)
 refused 2 'data.group: its 1 different values leave no test example' "${csv[@]}" --set data.path=one-group.csv --set data.group=g --set data.valid_fraction=0 --set data.test_fraction=0.3
 refused 2 'data.group: its 1 different values leave no training example' "${csv[@]}" --set data.path=one-group.csv --set data.group=g --set data.valid_fraction=0 --set data.test_fraction=0.9
+refused 2 "data.group: '0,1' is not one column of 'four.csv'" "${csv[@]}" --set data.path=four.csv --set data.group=0,1
+refused 2 "data.group: '9' is not a column of 'plain.csv', which has no header line: give positions, from 0" "${csv[@]}" --set data.path=plain.csv --set data.group=9
+refused 2 "data.group: 'k2' is not a column of 'kinds.csv'; did you mean 'k'?" "${csv[@]}" --set data.path=kinds.csv --set data.group=k2
 refused 4 'no example has a label: there is nothing to learn' "${csv[@]}" --set data.path=no-sets.csv --set data.task=multilabel
 refused 4 "different labels in .* examples: too many to learn; is data.separator '|' right" "${csv[@]}" --set data.path=many-sets.csv --set data.task=multilabel
 refused 4 "text column 'w' has .* different values, more than .*: name it in data.embed" "${csv[@]}" --set data.path=words.csv

@@ -86,6 +86,22 @@ gguf table.gguf token_embd.weight tokex_embd.weight
 refused 4 "'table.gguf' has no tensor 'token_embd.weight'" generate table.gguf
 gguf heads.gguf 'attention.head_count\x04\0\0\0\x02\0\0\0' 'attention.head_count\x04\0\0\0\x05\0\0\0'
 refused 4 "'heads.gguf'" generate heads.gguf
+# The file begins with one key more, and ends with as much as its weights may have moved by.
+python3 - <<'P'
+import struct
+data = open("m.gguf", "rb").read()
+for key, kind, value in (("general.type", 8, struct.pack("<Q", 7) + b"adapter"), ("split.count", 4, struct.pack("<I", 3))):
+    more = struct.pack("<Q", len(key)) + key.encode() + struct.pack("<I", kind) + value
+    with open(key + ".gguf", "wb") as f: f.write(data[:16] + struct.pack("<Q", struct.unpack("<Q", data[16:24])[0] + 1) + more + data[24:] + bytes(32))
+P
+refused 4 "'general.type.gguf' is no whole model, as its general.type says; adapters are read from PEFT's folders" generate general.type.gguf
+refused 4 "'split.count.gguf' is one of 3 parts: put them together by .llama-gguf-split --merge" generate split.count.gguf
+refused 2 'lora.base: file is for an .init. that is a GGUF file' train lora.yaml --set lora.base=file --run r0
+refused 2 "data.context: 99 is more than the model's 8 positions" train lora.yaml --set data.context=99 --run r0
+echo '{"prompt": "It is", "choices": ["a", "b"], "answer": 0}' >tasks.jsonl
+refused 2 "'sentences/best' is no language model: it has no context to set" eval sentences --tasks tasks.jsonl --context 4
+refused 2 "a context of 1000 is too long: 'gpt/best' has 8 positions" eval gpt --tasks tasks.jsonl --context 1000
+refused 4 'the model is not a language model: it has no tokenizer' generate sentences
 
 # ---- adapters
 refused 4 "'novel.txt' is no file of JSON lines (.jsonl), which preferences are read from" train lora.yaml --set loss.kind=dpo --run r0
@@ -93,6 +109,8 @@ refused 2 "lora.from: 'hf' is not the folder of an adapter: it has no adapter_co
 refused 2 "lora.rslora is not what the adapter 'peft' has: leave it out with lora.from" train lora.yaml --set lora.from=peft --set lora.rslora=true --run r0
 refused 2 "lora.dora is not what the adapter 'peft' has: leave it out with lora.from" train lora.yaml --set lora.from=peft --set lora.dora=true --run r0
 refused 2 "'peft' has rank 2 and alpha 4, the recipe rank 3 and alpha 6: leave both out" train lora.yaml --set lora.from=peft --set lora.rank=3 --run r0
+sed 's/^lora:.*/lora: {from: peft, alpha: 3}/' lora.yaml >from.yaml
+refused 2 "from.yaml:4: lora.alpha: is the adapter's own with lora.from: leave it out" train from.yaml --run r0
 cp -r peft lost && sed -i 's/"base_model_name_or_path": *"[^"]*"/"base_model_name_or_path": "gone"/' lost/adapter_config.json
 printf 'name: l\ndata: {source: text, path: novel.txt, context: 8}\nlora: {from: lost}\ntrain: {steps: 2, batch: 2}\n' >lost.yaml
 refused 2 "lora.from: the adapter's base 'gone' is not here: set .init. to its folder" train lost.yaml --run r0

@@ -28,6 +28,22 @@ static void refused(const char *text, const char *why)
 
 /* ---- spaces ---- */
 
+static void spaces_have_limits(void **state)
+{
+    (void)state;
+    char text[2048];
+    size_t n = (size_t)snprintf(text, sizeof text, "train.steps: [1");
+    for (int i = 2; i <= VKT__MAX_AXES; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, ", %d", i);
+    n += (size_t)snprintf(text + n, sizeof text - n, "]\noptim.lr:\n");
+    for (int i = 1; i <= VKT__MAX_AXES; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "  - {log: [1e-4, 1e-2], when: {train.steps: %d}}\n", i);
+    refused(text, "s.yaml:26: more than 24 metaparameters");
+    refused("model.conv.out: [8, 16]\n",
+            "s.yaml:1: model.conv.out: it names a layer, but there is no recipe");
+}
+
 static const char by_optimizer[] =
     "optim.rule: {choice: [adam, adamw, nesterov], role: scientific}\n"
     "optim.lr:\n"
@@ -432,6 +448,7 @@ static int finish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spaces_have_limits),
         cmocka_unit_test(an_option_has_a_range_for_each_optimizer),
         cmocka_unit_test(wrong_roles_and_ranges_are_refused),
         cmocka_unit_test(models_find_better_points_than_the_sequence),

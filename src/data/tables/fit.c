@@ -128,7 +128,8 @@ static vkt_status mark_columns(const vkt__csv *csv, bool header, const char *opt
         else
             st = vkt__fail(VKT_E_ARG, "data", "%s: '%s' is not a column of '%s'%s", option,
                            vkt__show(word).s, csv->name,
-                           vkt_did_you_mean(word, names, csv->n_columns).text);
+                           header ? vkt_did_you_mean(word, names, csv->n_columns).text
+                                  : ", which has no header line: give positions, from 0");
     }
     free(names);
     return st;
