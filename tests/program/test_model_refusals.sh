@@ -128,6 +128,7 @@ refused 2 'is too long' train digits --cap "$long=1" --run r0
 refused 2 "the path 'x*...' is too long" report "$long"
 printf 'name: x\ndata: {source: digits}\nmodel: [{relu: 3}, linear]\n' >bare-value.yaml
 refused 2 "bare-value.yaml:3: .*relu.* takes no" train bare-value.yaml --run r0
+refused 2 '--set model.0: relu takes no bare value' train digits --set 'model=[relu, linear]' --set model.0=3 --run r0
 mkdir study
 echo '{' >study/study.json
 refused 4 "'study/study.json' is damaged or was not written by vktrain" report study

@@ -55,6 +55,10 @@ refused 2 "study: --steps-to is '0.5x'" study batch-size digits --steps-to 0.5x 
 refused 2 "unknown option '--zzzzzzzz'; see .vktrain train --help" train digits --zzzzzzzz
 refused 2 "train: --device and --devices can't be used together" train digits --device 0 --devices 0,0
 refused 2 'train: --devices 0,: a device between two commas is missing' train digits --devices 0,
+refused 2 "train: --device and --device-profile can't be used together" train digits --explain --device 0 --device-profile x
+refused 2 "study: --device and --devices can't be used together" study lr digits --device 0 --devices 0,0 --study s0
+refused 2 'study: --devices 0,: a device between two commas is missing' study lr digits --devices 0, --study s0
+refused 2 'study: --resume needs --study DIR, the study to continue' study lr digits --resume
 refused 2 'a device between two commas is missing' train digits --devices 0,,0
 if ! "$program" --version --verbose | grep -q 'MPI: no'; then
     printf '#!/bin/bash\nPATH=/nonexistent exec "%s" "$@"\n' "$program" >pathless && chmod +x pathless
