@@ -75,6 +75,7 @@ static void begin_or_end(int *of, bool on)
         had_failed >>= 1;
     }
     *of += on ? 1 : -1;
+    VKT_ASSERT(*of >= 0); /* an end too many would let the next one's errors through */
 }
 
 void vkt__log_quiet(bool on)

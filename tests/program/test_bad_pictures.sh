@@ -93,6 +93,9 @@ mkdir nowebp && for f in libwebp.so.7 libwebp.so.6; do echo 'no library' >nowebp
 read -r n bad <counts
 if ldconfig -p | grep 'libwebp\.so\.[67]' >/dev/null; then works predict of-good lossy.webp; fi
 refused 4 "'mixed/größe/c.png' is cut short" predict of-good 'mixed/größe/c.png'
+# A picture by itself must be read, one of a folder may be left out, whichever comes first.
+works predict of-good 'good/größe/00.png' 'mixed/größe/'
+says "skipped: 'mixed/größe/a.png' is empty"
 # By the header, before anything is decoded: few bytes that promise gigabytes.
 python3 - <<'P'
 from make import png

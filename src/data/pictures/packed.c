@@ -272,9 +272,9 @@ static vkt_status write_pixels(writer *w, bool stop_on_bad)
             uint32_t at = w->ds->index[s][i];
             const uint8_t *pixels = part->files ? NULL : part->pixels + (uint64_t)at * n_inputs;
             if (!pixels) {
-                vkt__log_quiet(!stop_on_bad);
+                if (!stop_on_bad) vkt__log_quiet(true);
                 st = vkt__files_pixels(part->files, &w->ds->schema, at, &scratch, &pixels);
-                vkt__log_quiet(false);
+                if (!stop_on_bad) vkt__log_quiet(false);
                 if (st != VKT_OK && !stop_on_bad && st != VKT_E_FORMAT)
                     vkt__fail(st, "data", "%s", vkt__last_failure());
                 if (st != VKT_OK && (stop_on_bad || st != VKT_E_FORMAT)) goto fail;

@@ -56,7 +56,7 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
         vkt__picture_size size;
         if (!stop) vkt__log_quiet(true);
         st = look(f->item[i].path, &size, &out->hash[out->n]);
-        vkt__log_quiet(false);
+        if (!stop) vkt__log_quiet(false);
         if (st != VKT_OK && !stop && st != VKT_E_FORMAT)
             vkt__fail(st, "data", "%s", vkt__last_failure());
         if (st != VKT_OK && (stop || st != VKT_E_FORMAT)) goto fail;
