@@ -376,7 +376,7 @@ static void odd_files(void **state)
         { "a,y\n1,p\n\xe9t\xe9,q\n", 0, "line 3", "not UTF-8" },
         { "\xff\xfe"
           "a\0,\0y\0\n\0",
-          10, "line 1", "not UTF-8" },
+          10, CSV, "is UTF-16, not CSV: save the file as UTF-8 text" },
         { "a,y\n\"1,p\n2,q\n", 0, "line 2", "a quote opened here is never closed" },
         { "a,y\n1,p\n2,q,3\n", 0, "line 3 has 3 cells", "where the line before has 2" },
         { "a,a,y\n1,2,p\n3,4,q\n", 0, "line 1", "two columns are named 'a'" },

@@ -267,6 +267,12 @@ static void csv_bad_files(void **state)
         { "a,b,y\n1,2,x\n3,4,x\n", CSV, "is 'x' everywhere" },
         { "a,b,y\n1,2,\xff\n3,4,x\n", "line 2", "not UTF-8" },
         { "sep=;\r\na;b;y\r\n1;2;x\r\n3;4;z\r\n", "line 1", "'sep=;' is for Excel alone" },
+        { "\xef\xbb\xbf[\n {\n  \"a\": 1,\n  \"y\": \"x\"\n }\n]\n", CSV, "is JSON, not CSV" },
+        { "{\"a\": 1, \"y\": \"x\"}\n{\"a\": 2, \"y\": \"z\"}\n", CSV, "is JSON, not CSV" },
+        { "BZh91AY&SY\xff", CSV, "is compressed (bzip2), not CSV: unpack it first" },
+        { "\xff\xfe"
+          "a",
+          CSV, "is UTF-16, not CSV: save the file as UTF-8" },
     };
     const vkt_data_desc d = { .source = "csv", .path = CSV };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
@@ -275,6 +281,11 @@ static void csv_bad_files(void **state)
     }
     put(CSV, "a,b\n1,\0\n", 8);
     refuse(&d, VKT_E_FORMAT, "line 2", "a zero byte");
+    put(CSV, "PK\3\4\24\0\0\0", 8);
+    refuse(&d, VKT_E_FORMAT, CSV, "is a ZIP archive, as Excel's .xlsx is, not CSV: save");
+    put_csv("PAR1,b,y\n1,2,x\n3,4,oops\n"); /* a table may begin like one */
+    refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "yy" }, VKT_E_ARG, CSV,
+           "data.label 'yy' is not a column");
     put_csv("a,b,y\n1,2,x\n3,4,z\n");
     refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, .label = "yy" }, VKT_E_ARG, CSV,
            "did you mean 'y'?");

@@ -267,6 +267,49 @@ static uint32_t line_of(const char *text, size_t at)
     return line;
 }
 
+/* What is often named .csv, or given in its place, and is told from a table by how it begins. */
+static const struct {
+    const char *begins;
+    size_t n;
+    const char *is, *to_do;
+} others[] = {
+    { "PK\3\4", 4, "a ZIP archive, as Excel's .xlsx is", "save the table as CSV, or unpack it" },
+    { "\xd0\xcf\x11\xe0", 4, "an Excel workbook (.xls)", "save the table as CSV" },
+    { "PAR1", 4, "Parquet", "write the table as CSV" },
+    { "SQLite format 3", 16, "an SQLite database", "write a query's result as CSV" },
+    { "\xfd"
+      "7zXZ",
+      5, "compressed (xz)", "unpack it first (unxz)" },
+    { "\x28\xb5\x2f\xfd", 4, "compressed (zstd)", "unpack it first (unzstd)" },
+    { "BZh", 3, "compressed (bzip2)", "unpack it first (bunzip2)" },
+    { "\xff\xfe", 2, "UTF-16", "save the file as UTF-8 text" },
+    { "\xfe\xff", 2, "UTF-16", "save the file as UTF-8 text" },
+};
+
+static bool is_json(const char *text)
+{
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3;
+    bool list = *text == '[';
+    if (list) text += 1 + strspn(text + 1, " \t\r\n");
+    if (*text != '{') return false;
+    text += 1 + strspn(text + 1, list ? " \t\r\n" : " \t"); /* a lone `{` may be a cell */
+    return *text == '"';
+}
+
+static vkt_status check_kind(const char *text, size_t n, const char *name)
+{
+    for (size_t i = 0; i < VKT_COUNT(others); i++)
+        if (n >= others[i].n && memcmp(text, others[i].begins, others[i].n) == 0 &&
+            !vkt__utf8_ok(text, n, &(size_t) { 0 }))
+            return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s, not CSV: %s", name, others[i].is,
+                             others[i].to_do);
+    if (!is_json(text)) return VKT_OK;
+    return vkt__fail(VKT_E_FORMAT, "data",
+                     "'%s' is JSON, not CSV: write a table as CSV; conversations and texts as JSON "
+                     "lines (jq -c '.[]' FILE.json >FILE.jsonl)",
+                     name);
+}
+
 static vkt_status check_text(const char *text, size_t n, const char *name, uint32_t line)
 {
     size_t at;
@@ -294,6 +337,7 @@ vkt_status vkt__csv_parse_from(uint32_t line, const void *bytes, size_t n, const
     VKT_TRY(vkt__data_alloc(n + 1, 1, name, &csv.text));
     if (n) memcpy(csv.text, bytes, n);
     csv.text[n] = 0;
+    if (line == 1) VKT_TRY(check_kind(csv.text, n, name));
     VKT_TRY(check_text(csv.text, n, name, line));
     p.text = p.put = p.at = csv.text;
     p.end = csv.text + n;
