@@ -172,6 +172,9 @@ static void test_forms(void **state)
         { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"no\",\"weight\":0},{\"role\":"
           "\"assistant\",\"content\":\"yes\"}]}",
           "assistant: no\nassistant: [[yes\n]]|" },
+        { "{\"conversations\":[{\"from\":\"gpt\",\"value\":\"no\",\"weight\":0},{\"from\":"
+          "\"gpt\",\"value\":\"yes\",\"weight\":1}]}",
+          "assistant: no\nassistant: [[yes\n]]|" },
         { "{\"text\":\"t\"}", "[['t']]_" },
     };
     static const struct {
@@ -182,6 +185,10 @@ static void test_forms(void **state)
           "a content part is of type \"image\"" },
         { "{\"conversations\":[{\"from\":\"alien\",\"value\":\"x\"}]}", "\"from\" is \"alien\"" },
         { "{\"instruction\":\"x\"}", "\"instruction\" and \"output\" must be texts" },
+        { "{\"instruction\":\"i\",\"output\":\"o\",\"history\":[[\"q\",\"a\"]]}",
+          "\"history\" is not taken" },
+        { "{\"prompt\":\"p\",\"completion\":\"c\",\"system\":\"s\"}",
+          "\"system\" beside a text as \"prompt\" is not taken" },
         { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\"}],\"tools\":3}",
           "\"tools\" must be a list" },
         { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"\xef\xb7\x90\"}]}", "U+FDD0" },

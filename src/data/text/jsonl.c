@@ -131,6 +131,8 @@ static bool add_sharegpt(reader *r, json_t *to, const json_t *list)
                          "with a text as \"value\"",
                          vkt__show(from ? from : "?").s);
         add_text_turn(to, role, value);
+        json_t *weight = json_object_get(m, "weight");
+        if (weight) json_object_set(json_array_get(to, json_array_size(to) - 1), "weight", weight);
     }
     return true;
 }
@@ -141,6 +143,8 @@ static bool add_alpaca(reader *r, json_t *to, const json_t *o)
            *output = json_object_get(o, "output"), *user;
     if (!json_is_string(instruction) || !json_is_string(output))
         return wrong(r, "\"instruction\" and \"output\" must be texts");
+    if (json_array_size(json_object_get(o, "history")))
+        return wrong(r, "\"history\" is not taken: give all turns as \"messages\"");
     if (json_is_string(input) && json_string_length(input)) {
         vkt__str s = { 0 };
         vkt__str_add(&s, json_string_value(instruction), json_string_length(instruction));
@@ -313,6 +317,9 @@ static bool read_line(reader *r, const json_t *o, double now)
         return true;
     }
     if (json_is_string(prompt) && json_is_string(completion)) {
+        if (json_string_length(json_object_get(o, "system")))
+            return wrong(r, "\"system\" beside a text as \"prompt\" is not taken: give "
+                            "\"messages\", or write it into \"prompt\"");
         r->plain[0] = stretch_of(prompt, false);
         r->plain[1] = stretch_of(completion, true);
         r->document.n_stretches = 2;
