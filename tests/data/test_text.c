@@ -184,6 +184,9 @@ static void text_too_short_or_bad(void **state)
     refused(DIR "/short", DIR "/absent.json", 2, VKT_E_IO,
             "there is no tokenizer 'test_text_tmp/absent.json': data.tokenizer");
     refused(DIR "/short", "bytes", 0, VKT_E_ARG, "data.context must be 1 or more");
+    put(DIR "/list.json", "[\n  {\"instruction\": \"add\", \"output\": \"2\"}\n]\n");
+    refused(DIR "/list.json", "bytes", 2, VKT_E_FORMAT,
+            "list.json' is a JSON list, not JSON lines");
     vkt_dataset *ds = open_text(DIR "/latin1", "bytes", 2, 0, 0); /* any bytes will do */
     vkt_dataset_destroy(&ds);
 }

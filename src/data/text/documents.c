@@ -27,7 +27,15 @@ bool vkt__is_jsonl(const char *path)
     return false;
 }
 
-static vkt_status read_file(const reading *r, const char *path)
+/* A list of objects in a file that ends in .json: conversations, as most tools write them. */
+static bool is_json_list(const char *path, const char *text)
+{
+    static const char *const ends[] = { ".json" };
+    if (!vkt__bytes_named(path, ends, VKT_COUNT(ends)) || *text != '[') return false;
+    return text[1 + strspn(text + 1, " \t\r\n")] == '{';
+}
+
+static vkt_status read_file(const reading *r, const char *path, bool named)
 {
     vkt_status st;
     char *text = NULL;
@@ -41,6 +49,11 @@ static vkt_status read_file(const reading *r, const char *path)
     }
     if (vkt__is_jsonl(path)) {
         VKT_TRY(vkt__jsonl_read(text, n, path, r->tokenizer, r->lines, r->fn, r->user));
+    } else if (named && is_json_list(path, text)) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' is a JSON list, not JSON lines: write an object a line (jq -c '.[]' "
+                       "FILE.json >FILE.jsonl), or name it .txt to learn it as it stands",
+                       vkt__show(path).s);
     } else if (r->lines->pairs) {
         st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s' is no file of JSON lines (.jsonl), which preferences are read from",
@@ -96,7 +109,7 @@ static vkt_status read_path(const reading *r, const char *path, uint32_t depth)
         return vkt__fail(VKT_E_FORMAT, "data", "'%s': more than %d folders deep", vkt__show(path).s,
                          MAX_DEPTH);
     bool folder = vkt__is_dir(path), pattern = strpbrk(last, "*?") && !vkt__file_exists(path);
-    if (!folder && !pattern) return read_file(r, path);
+    if (!folder && !pattern) return read_file(r, path, depth == 0);
     const char *dir = folder  ? path
                       : slash ? vkt__arena_printf(&a, "%.*s", (int)(slash - path), path)
                               : ".";
