@@ -277,6 +277,15 @@ typedef struct vkt_data_desc {
                                  set is opened, which keeps no pointer to them */
 } vkt_data_desc;
 
+/* A column of a CSV file as it is read. */
+typedef struct vkt_table_column {
+    const char *name; /* NULL: the file has no header line */
+    const char *kind; /* number, date, text, empty: no cell has a value */
+    const char *form; /* how its numbers or dates are written, as 1.234,5; NULL: plainly */
+    double low, high; /* of numbers */
+    uint64_t n_blank;
+} vkt_table_column;
+
 /* What a recipe for a CSV file would best say, found from its cells; desc: path, and header,
  * delimiter, label and text where they are known. IO, FORMAT. Destroy it. */
 typedef struct vkt_table_advice {
@@ -292,6 +301,11 @@ typedef struct vkt_table_advice {
     uint32_t most_words;     /* of 19 in 20 of them */
     const char *const *notes; /* [n_notes] why each of them is left out, a line each */
     uint32_t n_notes;
+    uint64_t n_rows; /* without a header line */
+    bool header;
+    char delimiter;                  /* between cells */
+    const vkt_table_column *columns; /* [n_columns] of the file, the label's and all others */
+    uint32_t n_columns;
 } vkt_table_advice;
 VKT_API vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out);
 VKT_API void vkt_table_advice_destroy(vkt_table_advice **a);

@@ -173,6 +173,14 @@ if command -v zsh >/dev/null; then check "zsh reads its completion" zsh -n _vktr
 printf 'a;b,c\n1,2.5\n3,NA\n' >t.csv
 run inspect t.csv; code 0; out 'CSV, 2 rows of 2 columns, with a header'
 printf '\357\273\277a|b\n1|x\n2|y\n' >bar.csv; run inspect bar.csv; code 0; out '2 rows of 2 columns, with a header line, .\|. between'; out '0  a  '
+# As training reads it: numbers and dates by their form, a header over texts alone, line ends in quotes and old ones.
+printf 'Ort;Preis;Am;Notiz\nKöln;"1.234,5";01.02.2024;"a\nb"\nBonn;2,5;28.02.2024;c\n' >de.csv
+run inspect de.csv; code 0; out '2 rows of 4 columns, with a header'; out '1  Preis  number, as 1.234,5 .* 2.5 *1234.5$'; out '2  Am .*date, as day.month.year'
+printf 'a,y\rp,u\rq,v\r' >mac.csv; run inspect mac.csv; code 0; out '2 rows of 2 columns, with a header'
+printf 'PK\003\004\024\000\000\000' >sheet.csv; run inspect sheet.csv; code 4; err "'sheet.csv' is a ZIP archive"
+printf '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n' >one.jsonl
+run inspect one.jsonl; code 0; out 'one.jsonl: text, .* bytes'
+printf 'It is a truth\n' >short.txt; run inspect short.txt; code 0; out 'short.txt: text, .* 15 bytes'
 printf '1,2\n1,2,3\n' >bad.csv
 run inspect bad.csv; code 4; err 'line 2'
 printf '\0\0\010\001\0\0\0\003abc' >t.idx

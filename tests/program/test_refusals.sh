@@ -103,9 +103,8 @@ printf '\1' | dd of=bad.idx.gz bs=1 seek=$(($(stat -c %s bad.idx.gz) - 8)) conv=
 refused 4 'its gzip data is damaged' inspect bad.idx.gz
 bytes '\037\213\010\0\0\0\0\0\0\003\377\377\377\377\377\377' >bad.csv.gz
 refused 4 'its gzip data is damaged' inspect bad.csv.gz
-head -c 5000000 /dev/zero | tr '\0' a >long.csv
-refused 4 'no CSV: a line of more than 4 MiB' inspect long.csv
-rm long.csv
+bytes '[\n {"a": 1},\n {"a": 2}\n]\n' >list.csv
+refused 4 "'list.csv' is JSON, not CSV" inspect list.csv
 bytes 'a,b\n1,\001\n' >odd.bin
 refused 4 'no kind of file that .vktrain inspect --help. names' inspect odd.bin
 bytes '\n\n\n' >blank.csv

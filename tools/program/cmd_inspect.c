@@ -12,6 +12,13 @@ static bool ends_in(const char *path, const char *ending)
     return n > k && !strcmp(path + n - k, ending);
 }
 
+/* Data that its source reads: tables are shown column by column, and a text is one by its name. */
+static bool is_source(vkt_likeness like, const vkt_source_info *source)
+{
+    if (like == VKT_LIKE_NAME) return source->kinds == VKT_DATA_KIND_TEXT;
+    return like == VKT_LIKE_CONTENT && !(source->takes & VKT_TAKES_COLUMN);
+}
+
 static int inspect(const char *path)
 {
     unsigned char head[9] = { 0 };
@@ -37,8 +44,7 @@ static int inspect(const char *path)
         rc = inspect_shard(path);
     } else if (inspect_is_tokenizer(path)) {
         rc = inspect_tokenizer(path);
-    } else if (vkt_source_of(path, &source) == VKT_LIKE_CONTENT &&
-               !(source.takes & VKT_TAKES_COLUMN)) {
+    } else if (is_source(vkt_source_of(path, &source), &source)) {
         rc = inspect_source(path, &source);
     } else {
         gzrewind(f);

@@ -1,6 +1,6 @@
 /* What a recipe for a table would best say: which column is the label, which are left out, what is
- * to be done with blank cells. Only `vktrain init` asks; nothing of it is done where a recipe does
- * not say so. */
+ * to be done with blank cells. Only `vktrain init` and `inspect` ask; nothing of it is done where a
+ * recipe does not say so. */
 #include "data/tables/csv.h"
 #include "data/tables/look.h"
 #include "data/tables/table.h"
@@ -190,6 +190,31 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
     vkt__str_finish(&embed);
 }
 
+static void describe(advice *a, const vkt__csv *csv, bool header, const vkt__look *looks)
+{
+    vkt_table_column *col = vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *col);
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        const vkt__look *k = &looks[c];
+        bool text = k->form == VKT__FORM_TEXT, date = !text && vkt__form_is_date(k->form);
+        col[c] = (vkt_table_column) {
+            .name = header ? vkt__arena_strdup(&a->arena, vkt__csv_cell(csv, 0, c)) : NULL,
+            .kind = !k->n  ? "empty"
+                    : text ? "text"
+                    : date ? "date"
+                           : "number",
+            .form = !k->n || text || k->form == VKT__FORM_PLAIN ? NULL : vkt__form_name(k->form),
+            .low = k->low,
+            .high = k->high,
+            .n_blank = k->n_blank,
+        };
+    }
+    a->out.columns = col;
+    a->out.n_columns = (uint32_t)csv->n_columns;
+    a->out.n_rows = csv->n_rows - header;
+    a->out.header = header;
+    a->out.delimiter = csv->delimiter;
+}
+
 vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
 {
     vkt_status st;
@@ -219,6 +244,7 @@ vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
     for (size_t r = header; r < csv.n_rows; r++) rows[r - header] = (uint32_t)r;
     VKT_TRY(vkt__look_at(&csv, rows, (uint32_t)(csv.n_rows - header), label, looks));
     advise(a, &csv, header, label, looks, desc->text);
+    describe(a, &csv, header, looks);
     *out = &a->out;
     a = NULL;
 fail:

@@ -87,6 +87,11 @@ static vkt_status open_source(const char *path, const vkt_source_info *source, v
     config->data.missing = VKT_MISSING_DROP;
     if (source->takes & VKT_TAKES_SIZE) config->data.size = "median";
     config->data.valid_fraction = config->data.test_fraction = 0;
+    if (source->kinds == VKT_DATA_KIND_TEXT) { /* whatever its length */
+        config->data.context = 1;
+        config->data.packing = VKT_PACKING_STREAM;
+        config->data.too_long = VKT_TOO_LONG_LEFT;
+    }
     st = vkt_dataset_open(&config->data, out);
     vkt_config_destroy(&config);
     return st;
@@ -114,6 +119,12 @@ int inspect_source(const char *path, const vkt_source_info *source)
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     printf("%s%s%s: %s, ", cli_color(stdout, CLI_BOLD), path, cli_color(stdout, CLI_PLAIN),
            source->help);
+    if (info->kind == VKT_DATA_KIND_TEXT) {
+        printf("%s bytes, with the ends of documents\n",
+               cli_count(info->n_tokens[VKT_SPLIT_TRAIN]));
+        vkt_dataset_destroy(&ds);
+        return CLI_OK;
+    }
     for (uint32_t i = 0; i < info->input_rank; i++)
         printf("%s%u", i ? "x" : "", info->input_shape[i]);
     putchar('\n');
@@ -121,7 +132,7 @@ int inspect_source(const char *path, const vkt_source_info *source)
         printf("  %-16s %s\n", vkt_split_name((vkt_split)s), cli_count(info->n[s]));
     if (info->class_names)
         print_classes(ds, info);
-    else if (info->kind != VKT_DATA_KIND_TEXT)
+    else
         printf("  %-16s numbers to predict\n", "labels");
     vkt_dataset_destroy(&ds);
     return CLI_OK;
