@@ -28,6 +28,19 @@ vkt_status vkt__write_failed(const char *area, const char *path)
     return tell(area, "write", path, errno ? strerror(errno) : "is the disk full?");
 }
 
+/* A pipe or a device would be taken for an empty file. */
+static vkt_status plain_file(const char *path)
+{
+    uint64_t id[2];
+    vkt__path_kind kind = vkt__path_look(path, id);
+    if (kind == VKT__FOLDER)
+        return vkt__fail(VKT_E_IO, "file", "can't read '%s': it is not a file", path);
+    if (kind != VKT__OTHER) return VKT_OK;
+    return vkt__fail(VKT_E_IO, "file",
+                     "'%s' is a pipe or a device, which has no size: write it to a file first",
+                     path);
+}
+
 vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t *n)
 {
     vkt_status st = VKT_OK;
@@ -35,8 +48,6 @@ vkt_status vkt__file_read(const char *path, uint64_t limit, char **data, size_t 
     FILE *f = NULL;
     *data = NULL;
     *n = 0;
-    if (vkt__is_dir(path))
-        return vkt__fail(VKT_E_IO, "file", "can't read '%s': it is not a file", path);
     VKT_TRY(vkt__file_open(path, &f));
     int64_t size = vkt__file_size(path);
     if (size < 0) {
@@ -212,6 +223,9 @@ vkt_status vkt__link_replace(const char *target, const char *path)
 
 vkt_status vkt__file_open(const char *path, FILE **out)
 {
+    *out = NULL;
+    vkt_status st = plain_file(path);
+    if (st != VKT_OK) return st;
     *out = vkt__fopen(path, "rb");
     return *out ? VKT_OK : io_fail("open", path);
 }

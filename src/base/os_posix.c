@@ -253,11 +253,17 @@ vkt_status vkt__file_map(const char *path, vkt__map *out)
 {
     struct stat s;
     *out = (vkt__map) { .data = "" };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe may have no writer */
     if (fd < 0) return io_fail("open", path);
     if (fstat(fd, &s) != 0 || S_ISDIR(s.st_mode)) {
         close(fd);
         return vkt__fail(VKT_E_IO, "file", "can't read '%s': it is not a file", path);
+    }
+    if (!S_ISREG(s.st_mode)) {
+        close(fd);
+        return vkt__fail(VKT_E_IO, "file",
+                         "'%s' is a pipe or a device, which has no size: write it to a file first",
+                         path);
     }
     void *p = s.st_size ? mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : (void *)"";
     close(fd);

@@ -45,7 +45,8 @@ static bool starts_a_shard(const void *bytes, size_t n)
 bool vkt__shard_at(const char *path)
 {
     static const char *const end = ".tok";
-    FILE *f = vkt__is_dir(path) ? NULL : vkt__fopen(path, "rb");
+    uint64_t id[2];
+    FILE *f = vkt__path_look(path, id) == VKT__FILE ? vkt__fopen(path, "rb") : NULL;
     char head[12];
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f) fclose(f);
