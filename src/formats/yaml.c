@@ -111,6 +111,15 @@ static vkt_status take(builder *b, const yaml_event_t *e)
     }
 }
 
+/* Line `line`, from 0: its white space has a tab, which indents no YAML. */
+static bool begins_with_tab(const char *text, size_t n, size_t line)
+{
+    const char *at = text, *end = text + n;
+    for (; line && at < end; at++) line -= *at == '\n';
+    while (at < end && *at == ' ') at++;
+    return at < end && *at == '\t';
+}
+
 vkt_status vkt__yaml_parse(vkt__arena *a, const char *text, size_t n, const char *source,
                            vkt__yaml **root)
 {
@@ -131,10 +140,14 @@ vkt_status vkt__yaml_parse(vkt__arena *a, const char *text, size_t n, const char
                                source);
                 break;
             }
+            bool tab = begins_with_tab(text, n, parser.problem_mark.line);
+            const char *why = tab              ? "a tab indents this line: YAML takes spaces"
+                              : parser.problem ? parser.problem
+                                               : "not YAML",
+                       *context = tab ? NULL : parser.context;
             st = vkt__fail(VKT_E_ARG, "config", "%s:%d: %s%s%s", source,
-                           (int)parser.problem_mark.line + 1,
-                           parser.problem ? parser.problem : "not YAML", parser.context ? ", " : "",
-                           parser.context ? parser.context : "");
+                           (int)parser.problem_mark.line + 1, why, context ? ", " : "",
+                           context ? context : "");
             break;
         }
         end = e.type == YAML_STREAM_END_EVENT;

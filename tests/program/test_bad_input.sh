@@ -77,6 +77,8 @@ name: x
   : [
 Y
 refused 2 'r.yaml:[0-9]*: ' train r.yaml
+bytes 'name: x\ndata:\n\tsource: digits\n' >r.yaml
+refused 2 'r.yaml:3: a tab indents this line: YAML takes spaces' train r.yaml
 mkfifo pipe.csv
 refused 4 "'pipe.csv' is a pipe or a device, which has no size: write it to a file first" init pipe.csv -o x.yaml
 : >r.yaml
