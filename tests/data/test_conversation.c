@@ -181,6 +181,8 @@ static void test_forms(void **state)
         const char *line, *said;
     } bad[] = {
         { "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", "no turn of the assistant" },
+        { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\",\"weight\":0}]}",
+          "no turn of the assistant" },
         { "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image\"}]}]}",
           "a content part is of type \"image\"" },
         { "{\"conversations\":[{\"from\":\"alien\",\"value\":\"x\"}]}", "\"from\" is \"alien\"" },

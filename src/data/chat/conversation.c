@@ -276,8 +276,7 @@ fail:
     return st;
 }
 
-/* Whether message k is to be learned. */
-static bool counts(const vkt__conversation *v, const json_t *messages, size_t k)
+bool vkt__turn_counts(const vkt__conversation *v, const json_t *messages, size_t k)
 {
     const json_t *m = json_array_get(messages, k), *weight = json_object_get(m, "weight");
     const char *role = json_string_value(json_object_get(m, "role"));
@@ -296,7 +295,7 @@ static vkt_status find_turns(finder *f, vkt__chat_text *t)
         bool is_marked = n && role && !strcmp(role, "assistant");
         if (is_marked && marked == n) break;
         if (is_marked) span = t->rendered.generated[marked++];
-        if (!counts(f->v, f->messages, k)) continue;
+        if (!vkt__turn_counts(f->v, f->messages, k)) continue;
         if (!is_marked) VKT_TRY(find_turn(f, k, &span));
         if (span.first < at) span.first = at;
         add_bytes(f->c, t, at, span.first, false);

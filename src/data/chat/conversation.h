@@ -45,6 +45,8 @@ typedef struct vkt__conversation {
     double now;     /* what strftime_now tells; NAN: nothing */
 } vkt__conversation;
 
+/* Whether message k of v, or of these in their place, is to be learned. */
+bool vkt__turn_counts(const vkt__conversation *v, const struct json_t *messages, size_t k);
 /* The conversation to learn from: each of the assistant's turns (but those with "weight": 0) counts
  * with its end token. Control tokens' texts that stand in the messages stay texts. FORMAT: the
  * template refuses it, or it can't be told where a turn begins and ends. *out: zeroed or of an

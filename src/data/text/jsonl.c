@@ -244,12 +244,10 @@ static bool take_sides(reader *r, const json_t *o, json_t *sides[2])
     return true;
 }
 
-static bool learns(const json_t *messages, size_t n_given)
+static bool learns(const vkt__conversation *v)
 {
-    for (size_t i = n_given; i < json_array_size(messages); i++) {
-        const char *role = json_string_value(json_object_get(json_array_get(messages, i), "role"));
-        if (!strcmp(role, "assistant")) return true;
-    }
+    for (size_t k = 0; k < json_array_size(v->messages); k++)
+        if (vkt__turn_counts(v, v->messages, k)) return true;
     return false;
 }
 
@@ -284,8 +282,10 @@ static bool conversation(reader *r, const json_t *o, double now)
     bool ok = take_turns(r, o, messages, &v.n_given) && take_tools(r, o, &tools);
     v.tools = tools;
     ok = ok && open_chat(r);
-    if (ok && !learns(messages, v.n_given))
-        ok = wrong(r, "no turn of the assistant is in it, so that there is nothing to learn");
+    if (ok && !learns(&v))
+        ok = wrong(
+            r,
+            "no turn of the assistant is in it, or none counts, so that there is nothing to learn");
     if (ok) {
         vkt__log_quiet(true);
         vkt_status st = vkt__chat_lesson(r->chat, &v, &r->text);
