@@ -7,9 +7,6 @@
 #include "comma_locale.h"
 #ifdef _WIN32
 #include "base/os_win32.h"
-#define NO_FILE "NUL"
-#else
-#define NO_FILE "/dev/null"
 #endif
 
 static void rng_is_a_function_of_its_arguments(void **state)
@@ -154,10 +151,12 @@ static void files_are_replaced_whole(void **state)
     REQUIRE_LOGGED("more than the 2");
     REQUIRE_STATUS(vkt__file_read("test_base_tmp/none", 2, &data, &n), VKT_E_IO);
     REQUIRE_LOGGED("can't open 'test_base_tmp/none'");
-    vkt__map map; /* a pipe is not an empty file */
-    REQUIRE_STATUS(vkt__file_read(NO_FILE, 2, &data, &n), VKT_E_IO);
-    REQUIRE_STATUS(vkt__file_map(NO_FILE, &map), VKT_E_IO);
+#ifndef _WIN32
+    vkt__map map; /* a pipe or a device is not an empty file */
+    REQUIRE_STATUS(vkt__file_read("/dev/null", 2, &data, &n), VKT_E_IO);
+    REQUIRE_STATUS(vkt__file_map("/dev/null", &map), VKT_E_IO);
     REQUIRE_LOGGED("is a pipe or a device");
+#endif
     /* A folder with something in it is in the way of a file, and of a folder. */
     REQUIRE_STATUS(vkt__file_replace("test_base_tmp/a", "bye", 3), VKT_E_IO);
     REQUIRE_OK(vkt__mkdirs("test_base_tmp/new"));
