@@ -287,6 +287,7 @@ set(SRC_RECIPE
   src/recipe/config_write.c
   src/recipe/model_differences.c
   src/recipe/option_help.c
+  src/recipe/option_hint.c
   src/recipe/option_text.c
   src/recipe/options.c
   src/recipe/recipe.c

@@ -129,12 +129,9 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
     int i = vkt__option_find(key);
     size_t n;
     const vkt__option *o = vkt__options(&n);
-    if (i < 0) {
-        const char *names[VKT__MAX_OPTIONS];
-        for (size_t k = 0; k < n; k++) names[k] = o[k].name;
+    if (i < 0)
         return vkt__fail(VKT_E_ARG, "config", "%s: unknown key%s", where,
-                         vkt_did_you_mean(key, names, n).text);
-    }
+                         vkt__option_hint(key).text);
     if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS ||
         ((o[i].type == VKT__OPT_WEIGHTS || o[i].type == VKT__OPT_WORDS) && eq[1] == '[') ||
         (o[i].type == VKT__OPT_PAIRS && eq[1] == '{')) {

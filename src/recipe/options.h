@@ -42,6 +42,9 @@ typedef struct vkt__option {
 const vkt__option *vkt__options(size_t *n);
 /* -1 if there is none of that name or alias. */
 int vkt__option_find(const char *name);
+/* For the end of an error line about a key that no option has: "; did you mean 'optim.lr'?", by
+ * what other trainers call it, by the same name in another section, else by the nearest; or "". */
+vkt_hint vkt__option_hint(const char *name);
 
 /* The i-th choice of an option; false past the last one. */
 static inline bool vkt__option_choice(const vkt__option *o, int i, vkt__choice *out)

@@ -11,25 +11,14 @@
 
 static vkt_status unknown_key(const vkt__yaml *node, const char *name, const char *source)
 {
-    const char *names[2 * VKT__MAX_OPTIONS + 1];
-    size_t n, k = 0;
-    const vkt__option *o = vkt__options(&n);
-    VKT_ASSERT(n <= VKT__MAX_OPTIONS);
-    names[k++] = "model";
-    for (size_t i = 0; i < n; i++) names[k++] = o[i].name;
-    /* An unknown key inside a section is matched against that section first. */
-    const char *dot = strchr(name, '.');
-    vkt_hint hint = { "" };
-    if (dot) {
-        const char *same[VKT__MAX_OPTIONS];
-        size_t m = 0;
-        for (size_t i = 0; i < n; i++)
-            if (!strncmp(o[i].name, name, (size_t)(dot - name) + 1)) same[m++] = o[i].name;
-        hint = vkt_did_you_mean(name, same, m);
-    }
-    if (!*hint.text) hint = vkt_did_you_mean(name, names, k);
+    const char *dot = strchr(node->key, '.');
+    if (dot && vkt__option_find(name) >= 0)
+        return vkt__fail(VKT_E_ARG, "config",
+                         "%s:%d: unknown key '%s': dots are for --set; here '%s:' stands in a line "
+                         "of its own, below '%.*s:' and indented",
+                         source, node->line, name, dot + 1, (int)(dot - node->key), node->key);
     return vkt__fail(VKT_E_ARG, "config", "%s:%d: unknown key '%s'%s", source, node->line, name,
-                     hint.text);
+                     vkt__option_hint(name).text);
 }
 
 /* ---- lists ---- */

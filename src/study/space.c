@@ -29,12 +29,7 @@ static vkt_status bad(const vkt__axis *x, const reader *r, const char *fmt, ...)
 
 static vkt_status unknown(const vkt__axis *x, const reader *r)
 {
-    const char *names[128];
-    size_t n;
-    const vkt__option *o = vkt__options(&n);
-    n = VKT_MIN(n, VKT_COUNT(names));
-    for (size_t i = 0; i < n; i++) names[i] = o[i].name;
-    return bad(x, r, "is not an option of a recipe%s", vkt_did_you_mean(x->key, names, n).text);
+    return bad(x, r, "is not an option of a recipe%s", vkt__option_hint(x->key).text);
 }
 
 static bool is_model(const vkt__axis *x)

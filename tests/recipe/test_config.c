@@ -95,7 +95,10 @@ static void wrong_keys_name_line_and_nearest(void **state)
     refused("lr: 0.1\n", "did you mean 'optim.lr'?");
     refused("\n\nzebra_crossing: 1\n", "r.yaml:3: unknown key 'zebra_crossing'");
     refused("optim: 3\n", "r.yaml:1: 'optim' takes a block of keys");
-    refused("optim.lr: 3\n", "r.yaml:1: unknown key 'optim.lr'");
+    refused("optim.lr: 3\n", "r.yaml:1: unknown key 'optim.lr': dots are for --set; here 'lr:' "
+                             "stands in a line of its own, below 'optim:' and indented");
+    refused("train:\n  lr: 0.1\n", "r.yaml:2: unknown key 'train.lr'; did you mean 'optim.lr'?");
+    refused("train:\n  num_epochs: 3\n", "'train.num_epochs'; did you mean 'train.steps'?");
     refused("train:\n  steps: 10\n  batch: 4\n  steps: 11\n",
             "r.yaml:4: key 'steps' occurs twice; the first is on line 2");
     refused("optim: {form: torch}\nadam:\n  form: playbook\n",
@@ -310,6 +313,8 @@ static void set_overrides_the_recipe(void **state)
     set_refused("optim.lr", "--set optim.lr: key=value is expected");
     set_refused("=3", "key=value is expected");
     set_refused("optim.lrr=3", "--set optim.lrr: unknown key; did you mean 'optim.lr'?");
+    set_refused("learning_rate=3", "--set learning_rate: unknown key; did you mean 'optim.lr'?");
+    set_refused("data.flip=1", "did you mean 'data.augment.flip'?");
     set_refused("model=3", "a list of layers is expected");
     set_refused("optim.lr=-3", "--set optim.lr: -3 is out of range");
     set_refused("note=\xff", "not UTF-8");
