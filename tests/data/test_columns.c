@@ -130,6 +130,10 @@ static void columns_of_numbers(void **state)
     reads("0,1;0,2;p\n0,3;0,4;q\n", 0.3f, "numbers as '0,1', read as 1234,5");
     reads("a,y\n\"$1,234.50\",p\n\"$2,000\",q\n", 2000, "numbers as '$1,234.50', read as 1,234.5");
     reads("a,y\n12%,p\n13.5 %,q\n", 13.5, "numbers as '12%', read as 1,234.5");
+    reads("a,y\n0,p\n0.5,q\n", 0.5, NULL);
+    reads("a,y\n10115,p\n01067,q\n", 1067,
+          "column 'a': numbers as '01067', read without the leading zeros; if they are codes, "
+          "data.embed learns a vector for each");
     reads("a|b|y\n1|2|p\n3|4|q\n", 3, NULL);
     /* 1,234 is thousands in a file of commas, a fraction beside semicolons: both say so. */
     reads("a,y\n\"1,234\",p\n\"2,345\",q\n", 2345, "read as 1,234.5 (a guess: 1234,5 would");

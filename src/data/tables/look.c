@@ -58,6 +58,12 @@ static void count_cell(const char *cell, counts *out)
     }
 }
 
+static bool is_code(const char *cell)
+{
+    size_t digits = strspn(cell, "0123456789");
+    return *cell == '0' && digits > 1 && !cell[digits];
+}
+
 /* How many cells each form reads; all forms only where plain numbers do not read all. */
 static void count_forms(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, bool all,
                         counts *count, vkt__look *k)
@@ -75,6 +81,7 @@ static void count_forms(const vkt__csv *csv, const uint32_t *rows, uint32_t n, s
         k->constant = k->constant && strcmp(cell, k->first) == 0;
         bool plain = vkt__form_value(VKT__FORM_PLAIN, VKT__DATE_WHOLE, cell, &v);
         if (!plain && !k->odd) k->odd = cell;
+        if (!k->code && is_code(cell)) k->code = cell;
         if (all)
             count_cell(cell, count);
         else
@@ -198,6 +205,11 @@ static void kind_note(const vkt__look *k, bool embed, vkt__str *s)
                         "text, %u different values in %u rows, as '%s': an input for each; "
                         "data.embed learns a vector for each",
                         k->n_distinct, k->n, vkt__show(k->first).s);
+    else if (k->form == VKT__FORM_PLAIN && k->code)
+        vkt__str_printf(s,
+                        "numbers as '%s', read without the leading zeros; if they are codes, "
+                        "data.embed learns a vector for each",
+                        vkt__show(k->code).s);
 }
 
 const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, bool embed,

@@ -14,6 +14,7 @@ typedef struct vkt__look {
     uint32_t n_distinct;          /* of texts and of the label; else 0 */
     double low, high;             /* numbers; of dates the year */
     const char *first, *odd;      /* a cell; one with more than digits, point and sign, or NULL */
+    const char *code;             /* digits of which the first is 0, as a postal code's; or NULL */
 } vkt__look;
 
 /* out [csv->n_columns], from the rows [n]; label: a column whose different values are counted. */
