@@ -101,6 +101,20 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
     return VKT_OK;
 }
 
+/* "Yes" and "yes" are rarely two classes; "A" and "a" are, of handwriting. */
+static void tell_of_case(const char *const *classes, uint32_t n)
+{
+    enum { MOST = 2000 };
+    for (uint32_t i = 0; classes && i < n && n <= MOST; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            if (strlen(classes[i]) < 2 || !vkt__same_word(classes[i], classes[k])) continue;
+            vkt_log(VKT_LOG_WARN, "data",
+                    "classes '%s' and '%s' differ in case alone: they are learned as two",
+                    vkt__show(classes[k]).s, vkt__show(classes[i]).s);
+            return;
+        }
+}
+
 vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
 {
     vkt_status st;
@@ -124,6 +138,7 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
         goto fail;
     }
     VKT_TRY(finish_open(ds));
+    tell_of_case(ds->info.class_names, ds->info.n_outputs);
     *out = ds;
     return VKT_OK;
 fail:

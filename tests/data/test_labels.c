@@ -22,6 +22,16 @@ static void require_set(const vkt_dataset *ds, vkt_split split, uint64_t i, uint
     for (uint32_t c = 0; c < n; c++) assert_true(y[c].f == (float)(want >> c & 1));
 }
 
+static void classes_that_differ_in_case_are_told(void **state)
+{
+    (void)state;
+    TEST_LOG_CAPTURE();
+    vkt_dataset *ds = open_csv("a,y\n1,A\n2,a\n3,yes\n4,Yes\n", (vkt_data_desc) { .label = "y" });
+    assert_int_equal(vkt_dataset_get_info(ds)->n_outputs, 4);
+    REQUIRE_LOGGED("classes 'Yes' and 'yes' differ in case alone: they are learned as two");
+    vkt_dataset_destroy(&ds);
+}
+
 static void sets_of_a_table(void **state)
 {
     (void)state;
@@ -265,7 +275,8 @@ static void labels_of_pictures(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(sets_of_a_table),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(classes_that_differ_in_case_are_told),
+                                        cmocka_unit_test(sets_of_a_table),
                                         cmocka_unit_test(sets_of_a_batch),
                                         cmocka_unit_test(numbers_of_a_table),
                                         cmocka_unit_test(labels_of_pictures) };
