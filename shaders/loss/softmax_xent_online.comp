@@ -2,7 +2,8 @@
 /* softmax_xent.comp for long rows on GPUs: the largest logit and the sum of exp(x - it) in one walk, in which the sum is
  * rescaled when a larger logit is met; one more walk each for smoothing and for dlogits. A trip takes UNITS fours (for
  * dlogits one), of adjacent columns where WIDE (cols a multiple of four, addresses of 16 bytes), else one workgroup's size
- * apart, or pairs of columns where dlogits are of 16 bits (cols even). One workgroup per row. Twin: xent_ref. Milakov & Gimelshein 2018 (arXiv 1805.02867). */
+ * apart, or pairs of columns where dlogits are of 16 bits (cols even). One workgroup per row. Twin: xent_ref. Milakov &
+ * Gimelshein 2018 (arXiv 1805.02867). */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"
