@@ -8,7 +8,7 @@
 #define VKT_XENT_DLOSS 4u
 #define VKT_XENT_DLOGITS 8u /* softmax_xent writes them too */
 struct xent_params {
-    ADDR(f32s) logits;       /* [rows, cols] */
+    ADDR(f32s) logits;       /* [rows, pitch] */
     ADDR(f32x4s) logits4;    /* the same */
     ADDR(u32s) target;       /* [rows] */
     ADDR(f32s) weight;       /* [rows] */
@@ -19,13 +19,13 @@ struct xent_params {
     ADDR(f32s) lse;          /* [rows]: log of the sum of exp(logit - top) */
     ADDR(f32s) loss;         /* [rows] */
     ADDR(f32s) hit;          /* [rows] */
-    ADDR(u32s) dlogits;      /* [rows, cols] */
+    ADDR(u32s) dlogits;      /* [rows, pitch] */
     ADDR(f32x4s) dlogits4;   /* the same, of f32: quirk CAST_ADDRESSES */
     U32 rows, cols;
     U32 ignore;              /* 1 + the target to ignore; 0: none */
     F32 smoothing;
     U32 flags;
-    U32 pad;
+    U32 pitch;               /* columns of a row in memory, those from cols on padding: dlogits are 0 there */
 };
 
 /* element_loss.comp: x, y -> loss; element_loss_bwd.comp: -> dx. Flags: VKT_XENT_WEIGHT, VKT_XENT_CLASS_WEIGHT, VKT_XENT_DLOSS */

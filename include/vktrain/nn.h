@@ -272,6 +272,7 @@ typedef struct vkt_param {
     uint32_t heads;  /* order heads */
     vkt_dtype dtype; /* of state: f32, or u32 for a counter */
     vkt_quant quant; /* not AUTO: a frozen weight that is kept so, apart from the flat buffers */
+    uint64_t room;   /* elements of the flat buffers that are its: count, then zeros */
 } vkt_param;
 #define VKT_PARAM_ALIGN 256
 VKT_API const vkt_param *vkt_model_param(const vkt_model *m, size_t i); /* NULL past the end */

@@ -31,7 +31,7 @@ void main()
     sum = wg_add(sum);
     earlier = wg_max(earlier);
     if (smoothed) below = wg_add(below);
-    float x = xent_target(row, t, row_lane(t) == gl_LocalInvocationID.x);
+    float x = xent_target(base, t, row_lane(t) == gl_LocalInvocationID.x);
     if (gl_LocalInvocationID.x == 0) xent_finish(row, top, sum, earlier, below, x);
     if ((p.flags & VKT_XENT_DLOGITS) == 0) return;
     xent_slope s = xent_slope_of(row);

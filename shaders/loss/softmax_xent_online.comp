@@ -1,8 +1,8 @@
 #version 460
 /* softmax_xent.comp for long rows on GPUs: the largest logit and the sum of exp(x - it) in one walk, in which the sum is
  * rescaled when a larger logit is met; one more walk each for smoothing and for dlogits. A trip takes UNITS fours (for
- * dlogits one), of adjacent columns where WIDE (cols a multiple of four, addresses of 16 bytes), else one workgroup's size
- * apart, or pairs of columns where dlogits are of 16 bits (cols even). One workgroup per row. Twin: xent_ref. Milakov &
+ * dlogits one), of adjacent columns where WIDE (pitch a multiple of four, addresses of 16 bytes), else one workgroup's size
+ * apart, or pairs of columns where dlogits are of 16 bits (pitch even). One workgroup per row. Twin: xent_ref. Milakov &
  * Gimelshein 2018 (arXiv 1805.02867). */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -30,7 +30,9 @@ vec4 logits(uint base, uint four)
 {
     vec4 x = vec4(NONE);
     if (WIDE != 0) {
-        if (column(four, 0) < p.cols) x = p.logits4.v[(base + column(four, 0)) / 4];
+        uint c = column(four, 0);
+        if (c < p.cols) x = p.logits4.v[(base + c) / 4];
+        if (c + 3 >= p.cols) x = mix(vec4(NONE), x, lessThan(c + uvec4(0, 1, 2, 3), uvec4(p.cols)));
         return x;
     }
     [[unroll]] for (uint i = 0; i < 4; i++)
@@ -40,7 +42,7 @@ vec4 logits(uint base, uint four)
 
 void main()
 {
-    uint row = flat_group(), base = row * p.cols, wg = gl_WorkGroupSize.x, fours = (p.cols + 4 * wg - 1) / (4 * wg);
+    uint row = flat_group(), base = row * p.pitch, wg = gl_WorkGroupSize.x, fours = (p.pitch + 4 * wg - 1) / (4 * wg);
     if (row >= p.rows) return;
     uint t = p.target.v[row], at = 0; /* column of the first largest */
     bool weighted = (p.flags & VKT_XENT_CLASS_WEIGHT) != 0;
@@ -68,7 +70,7 @@ void main()
         below = wg_add(below);
     }
     uint reader = (WIDE != 0 ? t / 4 : t) % wg;
-    float x_t = xent_target(row, t, reader == gl_LocalInvocationID.x);
+    float x_t = xent_target(base, t, reader == gl_LocalInvocationID.x);
     if (gl_LocalInvocationID.x == 0) xent_finish(row, top, sum, earlier, below, x_t);
     if ((p.flags & VKT_XENT_DLOGITS) == 0) return;
     xent_slope s = xent_slope_of(row);
@@ -77,14 +79,14 @@ void main()
         vec4 x = logits(base, f);
         uint c = column(f, 0);
         [[unroll]] for (uint i = 0; i < 4; i++)
-            if (column(f, i) < p.cols) x[i] = xent_dlogit(s, column(f, i), x[i], top, lse);
-        if (WIDE != 0 && c < p.cols && DX == T_F32) p.dlogits4.v[(base + c) / 4] = x;
-        if (WIDE != 0 && c < p.cols && DX != T_F32) store4(p.dlogits, DX, (base + c) / 4, x);
+            if (column(f, i) < p.pitch) x[i] = xent_padded(s, column(f, i), x[i], top, lse);
+        if (WIDE != 0 && c < p.pitch && DX == T_F32) p.dlogits4.v[(base + c) / 4] = x;
+        if (WIDE != 0 && c < p.pitch && DX != T_F32) store4(p.dlogits, DX, (base + c) / 4, x);
         if (WIDE == 0 && DX != T_F32)
             [[unroll]] for (uint i = 0; i < 4; i += 2)
-                if (column(f, i) < p.cols) store2(p.dlogits, DX, (base + column(f, i)) / 2, vec2(x[i], x[i + 1]));
+                if (column(f, i) < p.pitch) store2(p.dlogits, DX, (base + column(f, i)) / 2, vec2(x[i], x[i + 1]));
         if (WIDE == 0 && DX == T_F32)
             [[unroll]] for (uint i = 0; i < 4; i++)
-                if (column(f, i) < p.cols) store(p.dlogits, base + column(f, i), x[i]);
+                if (column(f, i) < p.pitch) store(p.dlogits, base + column(f, i), x[i]);
     }
 }

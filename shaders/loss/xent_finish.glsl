@@ -9,10 +9,10 @@ float xent_lse(float top, float sum)
 
 /* The target's logit, which the invocation that reads column t hands to all; 0 where t is no column. dlogits may lie over the
  * logits, so that nobody may read what another writes. reader: this invocation reads and writes column t. */
-float xent_target(uint row, uint t, bool reader)
+float xent_target(uint base, uint t, bool reader)
 {
     float x = 0.0;
-    if (reader && t < p.cols) x = p.logits.v[row * p.cols + t];
+    if (reader && t < p.cols) x = p.logits.v[base + t];
     return wg_add(x);
 }
 

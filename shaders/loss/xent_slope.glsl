@@ -36,3 +36,9 @@ float xent_dlogit(xent_slope s, uint c, float x, float top, float lse)
     if (c == s.t) d -= s.a;
     return d;
 }
+
+/* The same of a column that may be padding. */
+float xent_padded(xent_slope s, uint c, float x, float top, float lse)
+{
+    return c < p.cols ? xent_dlogit(s, c, x, top, lse) : 0.0;
+}

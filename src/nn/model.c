@@ -239,7 +239,7 @@ void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss)
         vkt_tensor *d = p->frozen ? NULL : grads[k++];
         if (!d || d->inert) continue;
         d->name = vkt__arena_printf(&g->arena, "d(%s)", p->name);
-        vkt_bind(d, VKT_ALL_SLOTS, m->grads, (p->offset - m->frozen_flat) * 4);
+        vkt__param_bind(d, p, m->grads, m->frozen_flat);
     }
 }
 

@@ -24,10 +24,11 @@ int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__i
     p->pub.shape = shape;
     p->pub.offset = m->flat_count;
     p->pub.count = vkt_shape_count(shape);
+    p->pub.room = p->pub.count;
     p->pub.decay = shape.rank >= 2;
     p->pub.frozen = m->adapters.desc.rank > 0;
     m->count += p->pub.count;
-    m->flat_count += vkt__align(p->pub.count, VKT_PARAM_ALIGN);
+    m->flat_count += vkt__align(p->pub.room, VKT_PARAM_ALIGN);
     return (int)m->n_params++;
 }
 
@@ -95,6 +96,17 @@ static vkt_quant frozen_kind(const vkt_model *m, const vkt__param *p)
     return vkt__quant_words(kind, p->pub.count) ? kind : VKT_QUANT_AUTO;
 }
 
+/* Rows of memory for a table whose rows are scores' columns, so that vectors of those can be loaded
+ * and tiles are whole: GPT-2's 50,257 become 50,304, as in nanoGPT. */
+static uint32_t rows_of_table(const vkt__param *p)
+{
+    enum { WHOLE = 64, FROM = 1024 };
+    const vkt_param *pub = &p->pub;
+    bool pads = p->table && pub->shape.rank == 2 && pub->order == VKT_PARAM_ORDER_SHAPE &&
+                pub->shape.d[0] >= FROM && pub->shape.d[0] <= INT32_MAX;
+    return pads ? (uint32_t)vkt__align(pub->shape.d[0], WHOLE) : pub->shape.d[0];
+}
+
 /* Frozen parameters first, so that gradients and moments need memory for the others alone. */
 void vkt__model_lay_out(vkt_model *m)
 {
@@ -106,7 +118,10 @@ void vkt__model_lay_out(vkt_model *m)
             if (p->frozen == trained) continue;
             p->quant = frozen_kind(m, &m->params[i]);
             p->offset = p->quant ? 0 : at;
-            if (!p->quant) at += vkt__align(p->count, VKT_PARAM_ALIGN);
+            if (p->quant) continue;
+            if (p->shape.rank == 2)
+                p->room = (uint64_t)rows_of_table(&m->params[i]) * p->shape.d[1];
+            at += vkt__align(p->room, VKT_PARAM_ALIGN);
         }
     }
     m->flat_count = at;
@@ -121,7 +136,7 @@ vkt_status vkt__model_cut(vkt_model *m, uint64_t most)
     for (int trained = 0; trained < 2; trained++)
         for (size_t i = 0; i < m->n_params; i++) {
             const vkt_param *p = &m->params[i].pub;
-            uint64_t count = vkt__align(p->count, VKT_PARAM_ALIGN);
+            uint64_t count = vkt__align(p->room, VKT_PARAM_ALIGN);
             if (p->frozen == trained || p->quant) continue;
             if (count > most)
                 return vkt__fail(VKT_E_SHAPE, "model",
@@ -215,6 +230,12 @@ uint32_t vkt__model_n_outputs(const vkt_model *m)
     return m->n_outputs;
 }
 
+void vkt__param_bind(vkt_tensor *t, const vkt_param *p, const vkt_buffer *flat, uint64_t first)
+{
+    vkt_bind(t, VKT_ALL_SLOTS, flat, (p->offset - first) * vkt_dtype_bytes(vkt_tensor_dtype(t)));
+    if (p->room > p->count) vkt__set_room(t, (uint32_t)(p->room / p->shape.d[1]));
+}
+
 /* Vectors (biases, gains) are small and read as they are. */
 static void add_shadow(const vkt_model *m, vkt_graph *g, const vkt_param *p, vkt_tensor *t)
 {
@@ -222,7 +243,7 @@ static void add_shadow(const vkt_model *m, vkt_graph *g, const vkt_param *p, vkt
     vkt_tensor *s =
         vkt_input(g, memory_shape(p), m->precision,
                   vkt__arena_printf(&g->arena, "%s (%s)", p->name, vkt_dtype_name(m->precision)));
-    vkt_bind(s, VKT_ALL_SLOTS, m->shadow, p->offset * vkt_dtype_bytes(m->precision));
+    vkt__param_bind(s, p, m->shadow, 0);
     vkt_shadow(t, s);
 }
 
@@ -269,7 +290,7 @@ vkt_tensor *vkt__model_tensor(vkt_model *m, vkt_graph *g, int param)
     vkt_tensor *t = vkt__input_named(g, p->name);
     if (!t) {
         t = vkt_input(g, memory_shape(p), VKT_F32, p->name);
-        vkt_bind(t, VKT_ALL_SLOTS, m->values, p->offset * 4);
+        vkt__param_bind(t, p, m->values, 0);
         add_shadow(m, g, p, t);
     }
     return t;

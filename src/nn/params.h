@@ -116,6 +116,10 @@ void vkt__model_lay_out(vkt_model *m);
 /* Cuts the flat buffers into pieces of at most `most` elements. SHAPE: a parameter is larger. */
 vkt_status vkt__model_cut(vkt_model *m, uint64_t most);
 
+/* Binds t to the parameter's place in a flat buffer that begins with element `first`, and tells the
+ * graph of the zeros behind it. */
+void vkt__param_bind(vkt_tensor *t, const vkt_param *p, const vkt_buffer *flat, uint64_t first);
+
 vkt__adapters *vkt__model_adapters(vkt_model *m);
 uint32_t vkt__model_n_outputs(const vkt_model *m);
 /* The i-th layer of the whole; NULL past the last. */

@@ -74,7 +74,8 @@ void vkt__groups_init(vkt__groups *t, const vkt_optim_desc *desc, const vkt__fla
         used[which]++;
         uint32_t group = index_of(t, v);
         uint64_t first = p->offset / VKT_GROUP_BLOCK,
-                 end = (p->offset + p->count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
+                 end = (p->offset + VKT_MAX(p->count, p->room) + VKT_GROUP_BLOCK - 1) /
+                       VKT_GROUP_BLOCK;
         VKT_ASSERT(p->offset % VKT_GROUP_BLOCK == 0 && p->offset + p->count <= flat->count);
         for (uint64_t b = first; b < end; b++) t->blocks[b] = group;
         /* With the padding behind it, which is zero, so that neighbours join. */

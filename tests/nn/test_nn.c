@@ -305,6 +305,38 @@ static void an_adapter_scales_by_alpha_over_rank(void **state)
     REQUIRE_NEAR(vkt_lora_scale(&(vkt_lora) { .alpha = 4 }), 0, 0);
 }
 
+/* 2,001 tokens take 2,048 rows, the last of which stay zeros; few tokens and other matrices none.
+ */
+static void tables_of_many_odd_rows_have_room(void **state)
+{
+    (void)state;
+    enum { WIDTH = 8 };
+    for (uint32_t V = 2001; V >= 1001; V -= 1000) {
+        const vkt_layer l = { .type = "transformer",
+                              .transformer = { .layers = 1, .heads = 1, .width = WIDTH } };
+        const vkt_model_desc d = {
+            .layers = &l, .n_layers = 1, .input = vkt_shape1(4), .n_outputs = V, .source = "r.yaml"
+        };
+        vkt_model *m;
+        REQUIRE_OK(vkt_model_create(NULL, &d, &m));
+        REQUIRE_OK(vkt_model_init(m, 1));
+        const float *x = vkt_model_values(m)->host;
+        const vkt_param *p, *next;
+        uint32_t wide = 0;
+        for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
+            bool pads = p->shape.d[0] == 2001;
+            wide += pads;
+            assert_int_equal(p->room, pads ? 2048 * WIDTH : p->count);
+            next = vkt_model_param(m, i + 1);
+            uint64_t end = next ? next->offset : vkt_model_flat_count(m);
+            assert_true(end >= p->offset + p->room);
+            for (uint64_t k = p->offset + p->count; k < end; k++) assert_true(x[k] == 0);
+        }
+        assert_int_equal(wide, V == 2001);
+        vkt_model_destroy(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +346,7 @@ int main(void)
         cmocka_unit_test(errors_name_layer_and_line),
         cmocka_unit_test(unknown_words_are_refused),
         cmocka_unit_test(an_adapter_scales_by_alpha_over_rank),
+        cmocka_unit_test(tables_of_many_odd_rows_have_room),
     };
     return cmocka_run_group_tests_name("nn", tests, NULL, NULL);
 }

@@ -141,6 +141,12 @@ void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offs
     t->bound = true;
 }
 
+void vkt__set_room(vkt_tensor *t, uint32_t rows)
+{
+    VKT_ASSERT(t->inert || (t->bound && t->shape.rank == 2 && rows >= t->shape.d[0]));
+    t->room = rows;
+}
+
 void vkt_keep(vkt_tensor *t, const char *name)
 {
     if (t->inert) return;

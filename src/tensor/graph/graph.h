@@ -78,6 +78,9 @@ void vkt__where(vkt_graph *g, const char *where);
 /* Rows [first, first + n) of t, or of a vector elements: its memory, read or written in part. Has
  * no gradient: for rewrites. */
 vkt_tensor *vkt__slice(vkt_tensor *t, uint32_t first, uint32_t n);
+/* Of t [n, cols], bound: that its memory goes on to `rows` rows, which are zeros and may be written
+ * with zeros. For rewrites. */
+void vkt__set_room(vkt_tensor *t, uint32_t rows);
 
 /* Before compiling: fn is called in each run of the graph for every node of batch norm's that gives
  * statistics of the whole batch (batch_stats) or sums of their gradient (batch_norm_total), when

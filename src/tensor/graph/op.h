@@ -146,7 +146,8 @@ typedef union vkt_attr {
     struct {
         float smoothing;
         uint32_t ignore;
-        bool slope; /* out[VKT_XENT_OUT_DLOGITS] is written, for dloss 1 */
+        uint32_t classes; /* of the logits' columns, the rest being padding; 0: all */
+        bool slope;       /* out[VKT_XENT_OUT_DLOGITS] is written, for dloss 1 */
     } xent;
     struct {
         vkt_element_loss kind;
@@ -239,6 +240,7 @@ struct vkt_tensor {
     uint64_t view_at;    /* slice: first element in view_of */
     vkt_tensor *shadow;  /* the same values in 16 bits, kept up to date by others; or NULL */
     bool inert, kept, needs;
+    uint32_t room; /* bound: rows that its memory has, past the shape's zeros; 0: the shape's */
     /* bound: memory of the caller's, per slot */
     bool bound;
     const vkt_buffer *buf[VKT_MAX_SLOTS];

@@ -194,12 +194,21 @@ enum {
 };
 enum { DLOGITS = VKT_XENT_OUT_DLOGITS };
 
+/* The rest of a row is padding, whose gradient is 0. */
+static uint32_t classes_of(const vkt_node *n)
+{
+    uint32_t classes = n->attr.xent.classes;
+    return classes ? classes : vkt__last(n->in[LOGITS]->shape);
+}
+
 static bool xent_shape(vkt_node *n)
 {
     const vkt_tensor *x = n->in[LOGITS], *t = n->in[TARGET], *w = n->in[WEIGHT],
                      *cw = n->in[CLASS_WEIGHT];
-    uint32_t R = vkt__rows_of(x->shape), V = vkt__last(x->shape);
+    uint32_t R = vkt__rows_of(x->shape), V = classes_of(n);
     float e = n->attr.xent.smoothing;
+    if (V > vkt__last(x->shape))
+        return vkt__shape_error(n, "logits %s have no %u classes", vkt__text(x), V);
     if (t->count != R)
         return vkt__shape_error(n, "target %s must be [%u] u32 for logits %s", vkt__text(t), R,
                                 vkt__text(x));
@@ -225,7 +234,8 @@ static struct xent_params xent_params(vkt__rec *rec, const vkt_node *n)
                              .class_sum = vkt__addr_or(rec, n->in[CLASS_SUM], x),
                              .dloss = vkt__addr_or(rec, n->in[DLOSS], x),
                              .rows = vkt__rows_of(x->shape),
-                             .cols = vkt__last(x->shape),
+                             .cols = classes_of(n),
+                             .pitch = vkt__last(x->shape),
                              .ignore = n->attr.xent.ignore,
                              .smoothing = n->attr.xent.smoothing };
     p.flags =
@@ -248,11 +258,11 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
     vkt__row_form f = vkt__row_form_of(rec->caps, p.cols, PASSES, ARRAYS);
     uint32_t type = n->out[DLOGITS] ? vkt__type(n->out[DLOGITS]) : VKT_F32;
     vkt__shader shader = f.held ? VKT_SHADER_SOFTMAX_XENT_HELD : VKT_SHADER_SOFTMAX_XENT;
-    bool fits = f.held && (type == VKT_F32 || f.wide);
+    bool fits = f.held && (type == VKT_F32 || f.wide) && p.cols == p.pitch;
     if (rec->caps->klass != VKT_GPU_CLASS_CPU && !fits) {
         shader = VKT_SHADER_SOFTMAX_XENT_ONLINE;
         f = vkt__row_form_walked(rec->caps, p.cols, 1, NUMBERS);
-        f.wide = p.cols % 4 == 0;
+        f.wide = p.pitch % 4 == 0;
     }
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, f.wg },  { VKT_SPEC_LANES, f.lanes },
                                    { VKT_SPEC_REDUCE, f.reduce }, { VKT_SPEC_TYPE_DX, type },
@@ -263,7 +273,7 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
 
 static bool row_counts(const vkt_node *n, double target)
 {
-    return target < vkt__last(n->in[LOGITS]->shape) &&
+    return target < classes_of(n) &&
            (n->attr.xent.ignore == 0 || target != n->attr.xent.ignore - 1.0);
 }
 
@@ -271,12 +281,13 @@ static bool row_counts(const vkt_node *n, double target)
 static void slope_ref(const vkt_node *n, double *const *in, const double *top, const double *lse,
                       const double *dloss, double *dlogits)
 {
-    uint64_t rows = vkt__rows_of(n->in[LOGITS]->shape), V = vkt__last(n->in[LOGITS]->shape);
+    uint64_t rows = vkt__rows_of(n->in[LOGITS]->shape), pitch = vkt__last(n->in[LOGITS]->shape),
+             V = classes_of(n);
     double e = (double)n->attr.xent.smoothing;
-    for (uint64_t i = 0; i < rows * V; i++) {
-        uint64_t r = i / V, c = i % V;
+    for (uint64_t i = 0; i < rows * pitch; i++) {
+        uint64_t r = i / pitch, c = i % pitch;
         dlogits[i] = 0;
-        if (!row_counts(n, in[TARGET][r])) continue;
+        if (c >= V || !row_counts(n, in[TARGET][r])) continue;
         uint64_t t = (uint64_t)in[TARGET][r];
         const double *cw = in[CLASS_WEIGHT];
         double p = exp(in[LOGITS][i] - top[r] - lse[r]),
@@ -289,10 +300,11 @@ static void slope_ref(const vkt_node *n, double *const *in, const double *top, c
 
 static void xent_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t rows = vkt__rows_of(n->in[LOGITS]->shape), V = vkt__last(n->in[LOGITS]->shape);
+    uint64_t rows = vkt__rows_of(n->in[LOGITS]->shape), pitch = vkt__last(n->in[LOGITS]->shape),
+             V = classes_of(n);
     double e = (double)n->attr.xent.smoothing;
     for (uint64_t r = 0; r < rows; r++) {
-        const double *x = in[LOGITS] + r * V, *cw = in[CLASS_WEIGHT];
+        const double *x = in[LOGITS] + r * pitch, *cw = in[CLASS_WEIGHT];
         double top, lse = log(row_sum(x, V, &top)), loss = 0, smooth = 0;
         uint64_t best = 0;
         for (uint64_t c = 1; c < V; c++) best = x[c] > x[best] ? c : best;
@@ -367,7 +379,8 @@ enum {
     HAS_IGNORE = 8,
     HAS_DLOSS = 16,
     HAS_TIES = 32,
-    HAS_LARGE = 64
+    HAS_LARGE = 64,
+    HAS_PADDING = 128
 };
 static const struct {
     const char *name;
@@ -386,6 +399,8 @@ static const struct {
     { "long", 3, 12288, HAS_SMOOTHING | HAS_DLOSS },
     { "long and odd", 3, 9001, HAS_WEIGHT | HAS_CLASS_WEIGHT | HAS_LARGE },
     { "long and even", 3, 9002, HAS_CLASS_WEIGHT | HAS_IGNORE },
+    { "padded", 9, 61, HAS_CLASS_WEIGHT | HAS_SMOOTHING | HAS_IGNORE | HAS_PADDING },
+    { "long and padded", 3, 9009, HAS_WEIGHT | HAS_CLASS_WEIGHT | HAS_SMOOTHING | HAS_PADDING },
     { "vocabulary", 2, 50257, 0 },
     { "tall", 70001, 2, HAS_WEIGHT },
     { "no rows", 0, 7, HAS_WEIGHT },
@@ -394,7 +409,7 @@ static const struct {
 static const vkt_node *sample_xent(vkt_graph *g, uint32_t i, vkt_tensor **dloss)
 {
     uint32_t R = xents[i].r, V = xents[i].c, has = xents[i].has;
-    vkt_tensor *x = vkt__sample2(g, R, V);
+    vkt_tensor *x = vkt__sample2(g, R, has & HAS_PADDING ? (uint32_t)vkt__align(V, 8) : V);
     if (has & HAS_TIES) x = vkt_scale(g, x, 0.0f);
     if (has & HAS_LARGE) x = vkt_scale(g, x, 32.0f); /* beyond exp's range */
     vkt_tensor *t =
@@ -405,8 +420,11 @@ static const vkt_node *sample_xent(vkt_graph *g, uint32_t i, vkt_tensor **dloss)
                          ? vkt__sample(g, vkt_shape1(V), VKT_F32, VKT_HINT_POSITIVE, 0)
                          : NULL;
     *dloss = has & HAS_DLOSS ? vkt__sample1(g, R) : NULL;
-    vkt_xent_desc desc = { has & HAS_SMOOTHING ? 0.1f : 0.0f, { (has & HAS_IGNORE) != 0, 3 } };
-    return vkt_softmax_xent(g, x, t, w, cw, &desc).loss->node;
+    vkt_tensor *sum = cw && has & HAS_SMOOTHING ? vkt_sum(g, cw) : NULL;
+    vkt_attr attr = { .xent = { .smoothing = has & HAS_SMOOTHING ? 0.1f : 0.0f,
+                                .ignore = has & HAS_IGNORE ? 4 : 0,
+                                .classes = has & HAS_PADDING ? V : 0 } };
+    return vkt__node(g, &vkt__op_softmax_xent, (vkt_tensor *[]) { x, t, w, cw, sum }, 5, attr);
 }
 
 /* The same with dlogits from the forward row; neither the tall nor the longest. */

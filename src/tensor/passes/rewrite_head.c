@@ -2,7 +2,9 @@
  * are its largest activation by far, and what they are needed for is two numbers a row and the
  * gradients of the head. Chunk by chunk, the logits, their loss, their gradient in the same memory
  * and what that gives to dx and dw; one chunk's memory serves all. As in llm.c's fused classifier
- * and Liger's fused linear cross-entropy (arXiv 2410.10989). */
+ * and Liger's fused linear cross-entropy (arXiv 2410.10989). Where w's memory goes on with zeros
+ * (vkt__set_room), products take them for rows of w and the logits have as many columns more, which
+ * the loss leaves out and whose gradients are zeros: vectors can be loaded and stored then. */
 #include "tensor/graph/view.h"
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
@@ -17,6 +19,7 @@ typedef struct {
     vkt_node *head, *loss, *bwd;
     vkt_node *dx, *dw; /* products of the logits' gradient */
     uint32_t rows, each;
+    uint32_t columns; /* of a chunk's logits */
     vkt_node *made[MOST_CHUNKS * 6];
     size_t n_made;
 } head;
@@ -75,6 +78,15 @@ static bool is_worth_it(const head *h)
            (!h->dw || h->rows >= 2 * vkt__last(x->shape));
 }
 
+/* Columns that logits may have: rows of w's memory, if that of all its forms has them. */
+static uint32_t columns_of(const head *h)
+{
+    const vkt_tensor *w = h->head->in[1], *dw = h->dw ? h->dw->out[0] : NULL;
+    bool has = w->room && (!w->shadow || w->shadow->room == w->room) &&
+               (!dw || !dw->bound || dw->room == w->room);
+    return has ? w->room : w->shape.d[0];
+}
+
 static bool find(vkt_graph *g, vkt_node *loss, bool training, head *h)
 {
     bool more = false;
@@ -96,11 +108,37 @@ static bool find(vkt_graph *g, vkt_node *loss, bool training, head *h)
     }
     for (uint32_t i = 0; i < 2; i++)
         if (!vkt__unchanged(g, h->head->in[i], h->head->index, last)) return false;
+    h->columns = columns_of(h);
     h->each = (uint32_t)vkt__align((h->rows + MOST_CHUNKS - 1) / MOST_CHUNKS, STEP);
     return is_worth_it(h);
 }
 
 /* ---- rebuilding ---- */
+
+/* t [n, cols] with all rows that it has room for; one that is not bound gets room. */
+static vkt_tensor *with_room(const head *h, vkt_tensor *t)
+{
+    if (!t || t->shape.d[0] == h->columns) return t;
+    vkt_tensor *all = vkt_input(h->g, vkt_shape2(h->columns, vkt__last(t->shape)), t->dtype,
+                                t->name ? t->name : "head's gradient");
+    for (uint32_t s = 0; s < VKT_MAX_SLOTS && t->bound; s++)
+        if (t->buf[s]) vkt_bind(all, s, t->buf[s], t->buf_offset[s]);
+    all->shadow = with_room(h, t->shadow);
+    all->kept = t->kept;
+    return all;
+}
+
+/* The tensor that dw's sum is written to: dw is a part of it. */
+static vkt_tensor *dw_with_room(const head *h)
+{
+    vkt_tensor *dw = h->dw->out[0], *all = with_room(h, dw);
+    if (all == dw) return dw;
+    dw->view_of = all;
+    dw->view_at = 0;
+    dw->node = NULL;
+    dw->bound = false;
+    return all;
+}
 
 /* A node like n on other inputs, whose outputs are made by the caller. */
 static vkt_node *like(head *h, const vkt_node *n)
@@ -121,9 +159,8 @@ static void into_rows(vkt_node *c, uint32_t i, vkt_tensor *whole, uint32_t first
 
 /* dw of the rows so far: the sum before, if there is one, and this chunk's product. */
 static vkt_tensor *add_dw(head *h, vkt_tensor *x, vkt_tensor *dlogits, vkt_tensor *before,
-                          bool last)
+                          vkt_tensor *whole, bool last)
 {
-    vkt_tensor *whole = h->dw->out[0];
     vkt_node *mm = like(h, h->dw);
     mm->in[0] = dlogits;
     mm->in[1] = x;
@@ -143,14 +180,18 @@ static vkt_tensor *add_dw(head *h, vkt_tensor *x, vkt_tensor *dlogits, vkt_tenso
 
 static void cut(head *h)
 {
-    vkt_tensor *dw = NULL, *logits = h->head->out[0];
+    vkt_tensor *dw = NULL, *logits = h->head->out[0], *w = with_room(h, h->head->in[1]),
+               *sum = h->dw ? dw_with_room(h) : NULL;
+    uint32_t classes = vkt__last(logits->shape);
     for (uint32_t first = 0; first < h->rows; first += h->each) {
         uint32_t n = VKT_MIN(h->each, h->rows - first);
         vkt_tensor *x = vkt__slice(h->head->in[0], first, n);
         vkt_node *mm = like(h, h->head), *loss = like(h, h->loss);
         mm->in[0] = x;
+        mm->in[1] = w;
         mm->late = first > 0; /* not before the chunk before it is done with its memory */
-        loss->in[LOGITS] = vkt__out(mm, 0, vkt_shape2(n, vkt__last(logits->shape)), logits->dtype);
+        loss->in[LOGITS] = vkt__out(mm, 0, vkt_shape2(n, h->columns), logits->dtype);
+        if (h->columns > classes) loss->attr.xent.classes = classes;
         for (uint32_t i = TARGET; i <= WEIGHT; i++)
             if (h->loss->in[i])
                 loss->in[i] =
@@ -159,6 +200,7 @@ static void cut(head *h)
         for (uint32_t i = 2; i < 4; i++) vkt__out(loss, i, vkt_shape1(n), VKT_F32);
         if (!h->bwd) continue;
         vkt_node *bwd = like(h, h->bwd);
+        bwd->attr = loss->attr;
         memcpy(bwd->in, loss->in, TOP * sizeof *bwd->in);
         bwd->in[TOP] = loss->out[2];
         bwd->in[LSE] = loss->out[3];
@@ -166,9 +208,10 @@ static void cut(head *h)
         if (h->dx) {
             vkt_node *dx = like(h, h->dx);
             dx->in[0] = d;
+            dx->in[1] = w;
             into_rows(dx, 0, h->dx->out[0], first, n);
         }
-        if (h->dw) dw = add_dw(h, x, d, dw, first + n == h->rows);
+        if (h->dw) dw = add_dw(h, x, d, dw, sum, first + n == h->rows);
     }
 }
 
