@@ -361,6 +361,8 @@ struct attention_delta_params {
     ADDR(f32x4s) dy;
     ADDR(f32x4s) y;
     ADDR(f32s) delta;
+    ADDR(u32s) dy16; /* dy and y again, as 16 bits: quirk CAST_ADDRESSES */
+    ADDR(u32s) y16;
     U32 T, heads, n; /* n: of delta */
     U32 pad;
 };

@@ -5,6 +5,8 @@
 #include "common.glsl"
 
 layout(constant_id = VKT_SPEC_D4) const uint D4 = 8;
+layout(constant_id = VKT_SPEC_TYPE_DY) const uint DY = 0;
+layout(constant_id = VKT_SPEC_TYPE_Y) const uint Y = 0;
 layout(push_constant, scalar) uniform Push { attention_delta_params p; };
 
 void main()
@@ -14,6 +16,7 @@ void main()
     uint t = i % p.T, h = i / p.T % p.heads, b = i / p.T / p.heads;
     uint at = ((b * p.T + t) * p.heads + h) * D4;
     float sum = 0.0;
-    for (uint d = 0; d < D4; d++) sum += dot(p.dy.v[at + d], p.y.v[at + d]);
+    for (uint d = 0; d < D4; d++)
+        sum += dot(DY == T_F32 ? p.dy.v[at + d] : load4(p.dy16, DY, at + d), Y == T_F32 ? p.y.v[at + d] : load4(p.y16, Y, at + d));
     p.delta.v[i] = sum;
 }

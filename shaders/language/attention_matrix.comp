@@ -17,15 +17,15 @@ void main()
     uint q_at = who.z * p.T * p.q_row + who.y * D4, kv_at = who.z * p.S * p.kv_row + who.y / p.group * D4;
     uint doc = document_of(who.z, t);
     float top = NEVER, sum = 0.0;
-    own_rows(0, p.q, q_at, p.q_row, first, p.T);
+    own_rows(0, p.q, TYPE_ROWS, q_at, p.q_row, first, p.T);
     no_sums();
     for (uint tile = keys.x; tile < keys.y; tile += BN) {
         barrier();
         if (has(VKT_ATT_DOCS))
             [[dont_unroll]] for (uint n = gl_LocalInvocationID.x; n < BN; n += THREADS)
                 put_facts(n, uvec3(document_of(who.z, min(tile + n, p.T - 1)), 0, 0));
-        put_tile(0, p.k, kv_at, p.kv_row, tile, p.S);
-        put_tile(TILE_B, p.v, kv_at, p.kv_row, tile, p.S);
+        put_tile(0, p.k, TYPE_ROWS, kv_at, p.kv_row, tile, p.S);
+        put_tile(TILE_B, p.v, TYPE_ROWS, kv_at, p.kv_row, tile, p.S);
         barrier();
         make_scores(0, 0);
         bool edge = has_edge(tile, keys.y, start + first);

@@ -1,11 +1,14 @@
-/* Shared by the attention kernels on matrix units, included where `p` is declared: rows are f32 in memory and rounded to 16 bits on
- * their way to shared memory, products are summed in f32, the T x T scores are never stored. A workgroup owns BM rows (queries, or
+/* Shared by the attention kernels on matrix units, included where `p` is declared: rows are in memory as operands are, or f32 and
+ * rounded to 16 bits on their way to shared memory, products are summed in f32, the T x T scores are never stored. A workgroup owns BM rows (queries, or
  * keys), each subgroup CM of them as fragments, and walks the rows of the other side BN at a time. Scores go through the subgroup's
  * own shared memory, as only the device knows where a fragment's elements are: PARTS neighbouring lanes have a row of them. */
 #include "units.glsl"
 layout(constant_id = VKT_SPEC_D4) const uint D4 = 16; /* vec4 to a head: of whole fragments */
 layout(constant_id = VKT_SPEC_BN) const uint BN = 32;
 layout(constant_id = VKT_SPEC_HELD) const uint HELD = 1; /* own rows stay in registers, else in shared memory */
+
+layout(constant_id = VKT_SPEC_TYPE_X) const uint TYPE_ROWS = 0; /* of q, k and v: f32, or the operands' */
+layout(constant_id = VKT_SPEC_TYPE_Y) const uint TYPE_RESULTS = 0;
 
 const uint THREADS = gl_WorkGroupSize.x, SUBGROUPS = THREADS / LANES, BM = SUBGROUPS * CM;
 const uint D8 = D4 / 2, PITCH = D8 + 1;             /* vectors of 8 to a row, and from row to row in shared memory */
@@ -31,9 +34,10 @@ uint row() { return gl_SubgroupID * CM + lane_row(); }
 uint part() { return gl_SubgroupInvocationID % PARTS; }
 uint column(uint q) { return (q * PARTS + part()) * 4; }
 
-uvec4 row8(f32x4s x, uint at)
+/* Vec4 at and at + 1 of x. No driver with matrix units has quirk CAST_ADDRESSES. */
+uvec4 row8(f32x4s x, uint type, uint at)
 {
-    return operands8(x.v[at], x.v[at + 1]);
+    return type == T_F32 ? operands8(x.v[at], x.v[at + 1]) : u32x4s(x).v[at / 2];
 }
 
 /* Where this subgroup's own rows of operand `set` begin. */
@@ -43,12 +47,12 @@ uint own_at(uint set)
 }
 
 /* Rows first ... of x, the last one again past `end`, become operand `set`. */
-void own_rows(uint set, f32x4s x, uint at, uint stride, uint first, uint end)
+void own_rows(uint set, f32x4s x, uint type, uint at, uint stride, uint first, uint end)
 {
     barrier();
     [[dont_unroll]] for (uint n = gl_LocalInvocationID.x; n < BM * D8; n += THREADS)
         rows[own_at(set) - gl_SubgroupID * CM * PITCH + n / D8 * PITCH + n % D8] =
-            row8(x, at + min(first + n / D8, end - 1) * stride + n % D8 * 2);
+            row8(x, type, at + min(first + n / D8, end - 1) * stride + n % D8 * 2);
     barrier();
     if (HELD != 0)
         [[unroll]] for (uint k = 0; k < DK; k++)
@@ -60,20 +64,20 @@ void no_sums()
     [[unroll]] for (uint i = 0; i < RESULTS * DN; i++) acc[i] = fragment_sums(0.0);
 }
 
-void put_vector(uint n, uint to, f32x4s x, uint at, uint stride, uint first, uint end)
+void put_vector(uint n, uint to, f32x4s x, uint type, uint at, uint stride, uint first, uint end)
 {
     if (BN * D8 % THREADS == 0 || n < BN * D8)
-        rows[to + n / D8 * PITCH + n % D8] = row8(x, at + min(first + n / D8, end - 1) * stride + n % D8 * 2);
+        rows[to + n / D8 * PITCH + n % D8] = row8(x, type, at + min(first + n / D8, end - 1) * stride + n % D8 * 2);
 }
 
 /* BN rows of x from `first` on, the last one again past `end`, to `to`; barriers before and after are the caller's. */
-void put_tile(uint to, f32x4s x, uint at, uint stride, uint first, uint end)
+void put_tile(uint to, f32x4s x, uint type, uint at, uint stride, uint first, uint end)
 {
     uint tid = gl_LocalInvocationID.x;
     if (HELD != 0)
-        [[unroll]] for (uint i = 0; i < BN * D8; i += THREADS) put_vector(i + tid, to, x, at, stride, first, end);
+        [[unroll]] for (uint i = 0; i < BN * D8; i += THREADS) put_vector(i + tid, to, x, type, at, stride, first, end);
     else
-        [[dont_unroll]] for (uint i = 0; i < BN * D8; i += THREADS) put_vector(i + tid, to, x, at, stride, first, end);
+        [[dont_unroll]] for (uint i = 0; i < BN * D8; i += THREADS) put_vector(i + tid, to, x, type, at, stride, first, end);
 }
 
 /* What is kept of the first tile's row n, in the vector that pads it: its document, and numbers of the caller's. */
@@ -150,8 +154,12 @@ void store_rows(uint set, f32x4s x, uint at, uint stride, uint first, uint end, 
         subgroupBarrier();
         coopMatStore(acc[set * DN + j], sc, gl_SubgroupID * CM * SCORES, SCORES, gl_CooperativeMatrixLayoutRowMajor);
         subgroupBarrier();
-        [[unroll]] for (uint c = part(); c < CN / 4; c += PARTS)
-            if (first + row() < end) x.v[at + (first + row()) * stride + j * CN / 4 + c] = sc[row() * SCORES + c] * share;
+        [[unroll]] for (uint c = part(); c < CN / 4; c += PARTS) {
+            uint to = at + (first + row()) * stride + j * CN / 4 + c;
+            vec4 y = sc[row() * SCORES + c] * share;
+            if (first + row() < end && TYPE_RESULTS == T_F32) x.v[to] = y;
+            if (first + row() < end && TYPE_RESULTS != T_F32) u32x2s(x).v[to] = uvec2(operands(y.xy), operands(y.zw));
+        }
     }
 }
 

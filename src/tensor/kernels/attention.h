@@ -51,7 +51,7 @@ bool vkt__attention_is_foreign(const vkt_node *n, const vkt_caps *caps);
 /* Whether the gradients of k and v are computed one after the other, for registers. */
 bool vkt__att_splits(const vkt_caps *c, const vkt_node *n);
 
-enum { VKT__ATT_SPEC = 11 };
+enum { VKT__ATT_SPEC = 13 };
 typedef struct {
     vkt__shader shader;
     vkt__constant spec[VKT__ATT_SPEC];

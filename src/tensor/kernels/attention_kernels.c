@@ -229,9 +229,14 @@ static vkt__att_launch on_units(const vkt_caps *c, const vkt_node *n, vkt__att_p
                             { VKT_SPEC_CM, u.fragment[0] },
                             { VKT_SPEC_CN, u.fragment[1] },
                             { VKT_SPEC_CK, u.fragment[2] },
-                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                          9,
+                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 },
+                            { VKT_SPEC_TYPE_X, (uint32_t)n->in[VKT__ATT_Q]->dtype },
+                            { VKT_SPEC_TYPE_Y, (uint32_t)n->out[0]->dtype } },
+                          11,
                           MATRIX_ROWS };
+    if (pass != VKT__ATT_FORWARD)
+        l.spec[l.n_spec++] =
+            (vkt__constant) { VKT_SPEC_TYPE_DY, (uint32_t)n->in[VKT__ATT_DY]->dtype };
     say_gradients(&l, pass);
     return l;
 }

@@ -113,7 +113,8 @@ static uint64_t n_groups(uint32_t rows, uint32_t owned, uint64_t pairs)
 static void keys_at(const vkt__rec *rec, const vkt_node *n, const vkt__att_dims *d, uint64_t *k,
                     uint64_t *v)
 {
-    uint64_t q = vkt__addr(rec, n->in[VKT__ATT_Q]), head = 4ull * d->D;
+    uint64_t q = vkt__addr(rec, n->in[VKT__ATT_Q]),
+             head = (uint64_t)vkt_dtype_bytes(n->in[VKT__ATT_Q]->dtype) * d->D;
     *k = n->in[VKT__ATT_K] ? vkt__addr(rec, n->in[VKT__ATT_K]) : q + head * d->H;
     *v = n->in[VKT__ATT_V] ? vkt__addr(rec, n->in[VKT__ATT_V]) : q + head * (d->H + d->Hkv);
 }
@@ -164,12 +165,16 @@ static void delta_record(vkt__rec *rec, const vkt_node *n)
     struct attention_delta_params p = { .dy = vkt__addr(rec, n->in[0]),
                                         .y = vkt__addr(rec, n->in[1]),
                                         .delta = vkt__addr(rec, n->out[0]),
+                                        .dy16 = vkt__addr(rec, n->in[0]),
+                                        .y16 = vkt__addr(rec, n->in[1]),
                                         .T = n->in[0]->shape.d[1],
                                         .heads = n->attr.attention.heads,
                                         .n = (uint32_t)n->out[0]->count };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
-                                   { VKT_SPEC_D4, n->attr.attention.head / 4 } };
+                                   { VKT_SPEC_D4, n->attr.attention.head / 4 },
+                                   { VKT_SPEC_TYPE_DY, vkt__type(n->in[0]) },
+                                   { VKT_SPEC_TYPE_Y, vkt__type(n->in[1]) } };
     vkt__dispatch(rec, VKT_SHADER_ATTENTION_DELTA, spec, VKT_COUNT(spec), &p, sizeof p,
                   (p.n + wg - 1ull) / wg);
 }
@@ -199,7 +204,7 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
     vkt__att_launch k = vkt__att_prepare(rec->caps, n, VKT__ATT_BWD_Q);
     vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
                   n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
-    uint64_t dq = p.dx, head = 4ull * d.D;
+    uint64_t dq = p.dx, head = (uint64_t)vkt_dtype_bytes(n->out[0]->dtype) * d.D;
     p.dx = n->in[VKT__ATT_K] ? vkt__addr(rec, n->out[1]) : dq + head * d.H;
     p.dv = n->in[VKT__ATT_V] ? vkt__addr(rec, n->out[2]) : dq + head * (d.H + d.Hkv);
     bool splits = vkt__att_splits(rec->caps, n);
@@ -220,16 +225,23 @@ static const char *attention_kernel(const vkt_gpu *gpu, const vkt_node *n)
 }
 
 /* On matrix units where one of its kernels is this device's choice. */
+static bool attention_on_units(const vkt_node *n, vkt_dtype type)
+{
+    const vkt_gpu *gpu = vkt__gpu_of(n->g);
+    if (!gpu || n->attr.attention.multiply != type) return false;
+    const vkt_caps *c = vkt_gpu_caps(gpu);
+    return n->op == &vkt__op_attention
+               ? vkt__att_choose(c, n, VKT__ATT_FORWARD) == VKT__ATT_MATRIX
+               : vkt__att_choose(c, n, VKT__ATT_BWD_Q) == VKT__ATT_MATRIX &&
+                     vkt__att_choose(c, n, VKT__ATT_BWD_KV) == VKT__ATT_MATRIX;
+}
+
 static bool attention_narrow(const vkt_gpu *gpu, vkt_node *n, vkt_dtype to)
 {
-    const vkt_caps *c = vkt_gpu_caps(gpu);
+    (void)gpu;
     n->attr.attention.multiply = to;
-    bool units = n->op == &vkt__op_attention
-                     ? vkt__att_choose(c, n, VKT__ATT_FORWARD) == VKT__ATT_MATRIX
-                     : vkt__att_choose(c, n, VKT__ATT_BWD_Q) == VKT__ATT_MATRIX &&
-                           vkt__att_choose(c, n, VKT__ATT_BWD_KV) == VKT__ATT_MATRIX;
-    if (!units) n->attr.attention.multiply = VKT_F32;
-    return units;
+    if (!attention_on_units(n, to)) n->attr.attention.multiply = VKT_F32;
+    return n->attr.attention.multiply != VKT_F32;
 }
 
 /* ---- cost and tolerance ---- */
@@ -488,6 +500,9 @@ static const char *delta_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 /* ---- rows and builder ---- */
 
+/* What lies side by side with queries, or apart, of one type. */
+enum { KEYS_TOO = 1u << VKT__ATT_Q | 1u << VKT__ATT_K | 1u << VKT__ATT_V };
+
 const vkt_op vkt__op_attention = { .name = "attention",
                                    .n_in = 5,
                                    .n_out = 2,
@@ -497,6 +512,10 @@ const vkt_op vkt__op_attention = { .name = "attention",
                                    .grad = attention_grad,
                                    .kernel = attention_kernel,
                                    .narrow = attention_narrow,
+                                   .on_units = attention_on_units,
+                                   .units_in = KEYS_TOO,
+                                   .units_alike = KEYS_TOO,
+                                   .units_out = 1,
                                    .ref = vkt__attention_ref,
                                    .cost = attention_cost,
                                    .terms = attention_terms,
@@ -529,6 +548,7 @@ const vkt_op vkt__op_attention_parts = { .name = "attention_parts",
 const vkt_op vkt__op_attention_delta = { .name = "attention_delta",
                                          .n_in = 2,
                                          .n_out = 1,
+                                         .narrow_in = 3,
                                          .shape = delta_shape,
                                          .record = delta_record,
                                          .ref = vkt__attention_delta_ref,
@@ -542,6 +562,10 @@ const vkt_op vkt__op_attention_bwd = { .name = "attention_bwd",
                                        .record = bwd_record,
                                        .kernel = attention_kernel,
                                        .narrow = attention_narrow,
+                                       .on_units = attention_on_units,
+                                       .units_in = KEYS_TOO | 1u << VKT__ATT_DY,
+                                       .units_alike = KEYS_TOO,
+                                       .units_out = 7,
                                        .ref = vkt__attention_bwd_ref,
                                        .cost = bwd_cost,
                                        .terms = bwd_terms,

@@ -2,13 +2,14 @@
  * their gradients lie in memory in 16 bits. It changes what memory holds and nothing else: kernels
  * compute in fp32 and round an element once, when they store it. The rule:
  *
- *   a tensor has 16 bits if the row that writes it can (narrow_out), every row that reads it can
- *   (narrow_in), it has no shadow, its memory is the graph's own, and its last dimension is even,
- * so that no two rows share a word; factors of products always have 16 bits: parameters by their
- * shadows, others by a cast, which every later reader that can then reads too; all else is fp32:
- * parameters and their gradients, logits, losses, softmax, statistics of norms, sums, the
- * gradient's norm, the optimizer. Convolutions, whose tensors stay fp32, round factors as they
- * multiply them where the device has matrix units for that (a row's `narrow`). */
+ *   a tensor has 16 bits if the row that writes it can (narrow_out, units_out), every row that
+ * reads it can (narrow_in, units_in), it has no shadow, its memory is the graph's own, and its last
+ * dimension is even, so that no two rows share a word; factors of products always have 16 bits:
+ * parameters by their shadows, others by a cast, which every later reader that can then reads too;
+ * all else is fp32: parameters and their gradients, logits, losses, softmax, statistics of norms,
+ * sums, the gradient's norm, the optimizer. Convolutions, whose tensors stay fp32, and attention
+ * round factors as they multiply them where the device has matrix units for that (a row's
+ * `narrow`). */
 #include "tensor/graph/view.h"
 #include "tensor/passes/passes.h"
 #include "tensor/passes/precision.h"
@@ -18,18 +19,21 @@ static bool is_even(const vkt_tensor *t)
     return vkt__last(t->shape) % 2 == 0;
 }
 
-/* Of a row whose tensors are alike: if one of them can't, none may. Returns whether that took
+static bool is_on_units(const vkt_node *n, vkt_dtype to)
+{
+    return n->op->on_units && n->op->on_units(n, to);
+}
+
+/* Of inputs and outputs of n by bits: if one of them can't, none may. Returns whether that took
  * anything away. */
-static bool keep_alike(const vkt_node *n, bool *may)
+static bool keep_alike(const vkt_node *n, uint32_t in, uint32_t out, bool *may)
 {
     bool *list[VKT_MAX_IN + VKT_MAX_OUT], all = true, any = false;
     size_t count = 0;
-    if (!n->op->alike) return false;
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (n->in[i] && (n->op->narrow_in & ~n->op->factors) >> i & 1)
-            list[count++] = &may[vkt__root(n->in[i])->index];
+        if (n->in[i] && in >> i & 1) list[count++] = &may[vkt__root(n->in[i])->index];
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-        if (n->out[i]) list[count++] = &may[n->out[i]->index];
+        if (n->out[i] && out >> i & 1) list[count++] = &may[n->out[i]->index];
     for (size_t i = 0; i < count; i++) {
         all = all && *list[i];
         any = any || *list[i];
@@ -38,14 +42,26 @@ static bool keep_alike(const vkt_node *n, bool *may)
     return any && !all;
 }
 
+/* The same of a row whose tensors are alike. */
+static bool keep_row_alike(const vkt_node *n, vkt_dtype to, bool *may)
+{
+    if (n->op->alike) return keep_alike(n, n->op->narrow_in & ~n->op->factors, UINT32_MAX, may);
+    if (!is_on_units(n, to)) return false;
+    bool in = keep_alike(n, n->op->units_alike, 0, may);
+    return keep_alike(n, 0, n->op->units_out, may) || in;
+}
+
 /* By the index of roots: whether all nodes can have it in 16 bits. inputs: of the graph's too. */
-static bool *find_narrow(const vkt_graph *g, bool inputs)
+static bool *find_narrow(const vkt_graph *g, vkt_dtype to, bool inputs)
 {
     bool *may = vkt__alloc((g->n_tensors + 1) * sizeof *may);
     for (size_t i = 0; i < g->n_tensors; i++) {
         const vkt_tensor *t = g->tensors[i];
-        bool written =
-            t->node ? t->node->op->narrow_out >> t->out_index & 1 : inputs && t->name != NULL;
+        bool written = inputs && t->name != NULL;
+        if (t->node) {
+            uint32_t units = is_on_units(t->node, to) ? t->node->op->units_out : 0;
+            written = (t->node->op->narrow_out | units) >> t->out_index & 1;
+        }
         may[i] = !t->view_of && written && !t->shadow && !t->bound && !t->kept && !t->inert &&
                  t->dtype == VKT_F32 && (!t->node || is_even(t));
     }
@@ -56,12 +72,13 @@ static bool *find_narrow(const vkt_graph *g, bool inputs)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             const vkt_node *n = g->nodes[k];
             if (!n->in[i]) continue;
-            uint32_t can = is_even(n->in[i]) ? n->op->narrow_in : n->op->narrow_odd;
+            uint32_t units = is_on_units(n, to) ? n->op->units_in : 0,
+                     can = is_even(n->in[i]) ? n->op->narrow_in | units : n->op->narrow_odd;
             if (!(can >> i & 1) || n->op->mutates >> i & 1) may[vkt__root(n->in[i])->index] = false;
         }
     for (bool changed = true; changed;) {
         changed = false;
-        for (size_t k = 0; k < g->n_nodes; k++) changed |= keep_alike(g->nodes[k], may);
+        for (size_t k = 0; k < g->n_nodes; k++) changed |= keep_row_alike(g->nodes[k], to, may);
     }
     return may;
 }
@@ -86,7 +103,7 @@ size_t vkt__narrow_all(vkt_graph *g, vkt_dtype to)
 {
     for (size_t i = 0; i < g->n_tensors; i++)
         if (vkt_dtype_bytes(g->tensors[i]->dtype) == 2) return 0;
-    bool *may = find_narrow(g, true);
+    bool *may = find_narrow(g, to, true);
     size_t made = make_narrow(g, may, to);
     free(may);
     return made;
@@ -153,13 +170,13 @@ static uint32_t run(vkt_graph *g, bool training)
 {
     (void)training;
     if (g->precision == VKT_F32 || g->status != VKT_OK) return 0;
-    bool *may = find_narrow(g, false);
-    g->narrow.n_tensors = (uint32_t)make_narrow(g, may, g->precision);
-    free(may);
-    narrow_factors(g);
     for (size_t k = 0; k < g->n_nodes && g->gpu; k++)
         if (g->nodes[k]->op->narrow)
             g->narrow.n_units += g->nodes[k]->op->narrow(g->gpu, g->nodes[k], g->precision);
+    bool *may = find_narrow(g, g->precision, false);
+    g->narrow.n_tensors = (uint32_t)make_narrow(g, may, g->precision);
+    free(may);
+    narrow_factors(g);
     return g->narrow.n_tensors + g->narrow.n_shadows + g->narrow.n_casts + g->narrow.n_units;
 }
 
