@@ -301,11 +301,11 @@ struct embedding_pos_bwd_params {
 #define VKT_ROPE_START 4u
 #define VKT_ROPE_DOCS 8u
 struct rope_params {
-    ADDR(f32s) x;     /* [rows, cols] */
+    ADDR(u32s) x;     /* [rows, cols] */
     ADDR(f32s) table; /* [P, turning]: cosines, then sines */
     ADDR(u32s) start; /* [1] */
     ADDR(u32s) docs;  /* [rows] */
-    ADDR(f32s) y;
+    ADDR(u32s) y;
     U32 n;             /* pairs in all: rows * cols / 2 */
     U32 cols, T, head; /* T rows to a sequence; D */
     U32 n_rot;         /* columns that are rotated */
@@ -390,11 +390,11 @@ struct cache_write_params {
 
 /* gated.comp: y = act(gate) up; gated_bwd.comp: both gradients */
 struct gated_params {
-    ADDR(f32s) gate; /* side by side with up: [.., 2 cols], and so are their gradients */
-    ADDR(f32s) up;
-    ADDR(f32s) dy;
-    ADDR(f32s) y; /* or dgate */
-    ADDR(f32s) dup;
+    ADDR(u32s) gate; /* side by side with up: [.., 2 cols], and so are their gradients */
+    ADDR(u32s) up;
+    ADDR(u32s) dy;
+    ADDR(u32s) y; /* or dgate */
+    ADDR(u32s) dup;
     U32 n, cols; /* cols 0: gate and up are apart */
 };
 /* conv_*.comp: y [N, oh, ow, co] from x [N, h, wd, c], NHWC, and w [kh, kw, ci = c / groups, co];

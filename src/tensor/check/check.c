@@ -303,8 +303,7 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
         const vkt_op *op = vkt__rows[i];
         if (desc->only && !lists(desc->only, op->name)) continue;
         /* Products have 16-bit cases of their own. */
-        bool narrow = (op->narrow_in || op->narrow_out || op->units_out) && !op->factors,
-             more = true;
+        bool narrow = (op->narrow_in || op->narrow_out || op->can_out) && !op->factors, more = true;
         vkt_check_result r = { .op = op->name };
         uint32_t foreign = 0;
         for (uint32_t k = 0; more && k < most; k++)

@@ -42,10 +42,10 @@ struct vkt_op {
     /* What mixed precision changes within node n before it looks at tensors; false, or NULL:
      * nothing. */
     bool (*narrow)(const vkt_gpu *gpu, vkt_node *n, vkt_dtype to);
-    /* Whether n then multiplies that type on matrix units, where these may have 16 bits, too: of
-     * inputs those of `units_alike` all or none, and outputs all or none. */
-    bool (*on_units)(const vkt_node *n, vkt_dtype type);
-    uint32_t units_in, units_alike, units_out;
+    /* Whether n, as it is then, takes that type for these, too: for inputs of `can_alike` all or
+     * none, and outputs all or none. */
+    bool (*can_narrow)(const vkt_node *n, vkt_dtype type);
+    uint32_t can_in, can_alike, can_out;
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
     /* One vkt__dispatch, or several that neither read nor write what another writes. */

@@ -225,7 +225,7 @@ static const char *attention_kernel(const vkt_gpu *gpu, const vkt_node *n)
 }
 
 /* On matrix units where one of its kernels is this device's choice. */
-static bool attention_on_units(const vkt_node *n, vkt_dtype type)
+static bool attention_can_narrow(const vkt_node *n, vkt_dtype type)
 {
     const vkt_gpu *gpu = vkt__gpu_of(n->g);
     if (!gpu || n->attr.attention.multiply != type) return false;
@@ -240,7 +240,7 @@ static bool attention_narrow(const vkt_gpu *gpu, vkt_node *n, vkt_dtype to)
 {
     (void)gpu;
     n->attr.attention.multiply = to;
-    if (!attention_on_units(n, to)) n->attr.attention.multiply = VKT_F32;
+    if (!attention_can_narrow(n, to)) n->attr.attention.multiply = VKT_F32;
     return n->attr.attention.multiply != VKT_F32;
 }
 
@@ -512,10 +512,10 @@ const vkt_op vkt__op_attention = { .name = "attention",
                                    .grad = attention_grad,
                                    .kernel = attention_kernel,
                                    .narrow = attention_narrow,
-                                   .on_units = attention_on_units,
-                                   .units_in = KEYS_TOO,
-                                   .units_alike = KEYS_TOO,
-                                   .units_out = 1,
+                                   .can_narrow = attention_can_narrow,
+                                   .can_in = KEYS_TOO,
+                                   .can_alike = KEYS_TOO,
+                                   .can_out = 1,
                                    .ref = vkt__attention_ref,
                                    .cost = attention_cost,
                                    .terms = attention_terms,
@@ -562,10 +562,10 @@ const vkt_op vkt__op_attention_bwd = { .name = "attention_bwd",
                                        .record = bwd_record,
                                        .kernel = attention_kernel,
                                        .narrow = attention_narrow,
-                                       .on_units = attention_on_units,
-                                       .units_in = KEYS_TOO | 1u << VKT__ATT_DY,
-                                       .units_alike = KEYS_TOO,
-                                       .units_out = 7,
+                                       .can_narrow = attention_can_narrow,
+                                       .can_in = KEYS_TOO | 1u << VKT__ATT_DY,
+                                       .can_alike = KEYS_TOO,
+                                       .can_out = 7,
                                        .ref = vkt__attention_bwd_ref,
                                        .cost = bwd_cost,
                                        .terms = bwd_terms,

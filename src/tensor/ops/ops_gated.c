@@ -40,16 +40,18 @@ static void gated_record(vkt__rec *rec, const vkt_node *n)
                               .dup = vkt__addr(rec, n->out[1]),
                               .n = (uint32_t)n->in[0]->count / (n->in[1] ? 1 : 2),
                               .cols = half_of(n) };
+    uint64_t bytes = vkt_dtype_bytes(n->in[0]->dtype);
     if (!n->in[1]) {
-        p.up = p.gate + 4ull * p.cols;
-        p.dup = p.y + 4ull * p.cols;
+        p.up = p.gate + bytes * p.cols;
+        p.dup = p.y + bytes * p.cols;
     }
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), each = bytes == 2 ? 2 : 1;
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_ACT, (uint32_t)n->attr.gated.act },
-                                   { VKT_SPEC_HALVES, p.cols > 0 } };
+                                   { VKT_SPEC_HALVES, p.cols > 0 },
+                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) } };
     vkt__dispatch(rec, n->in[2] ? VKT_SHADER_GATED_BWD : VKT_SHADER_GATED, spec, VKT_COUNT(spec),
-                  &p, sizeof p, (p.n + wg - 1ull) / wg);
+                  &p, sizeof p, (p.n + (uint64_t)each * wg - 1) / ((uint64_t)each * wg));
 }
 
 static void gated_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -73,7 +75,8 @@ static void gated_ref(const vkt_node *n, double *const *in, double *const *out)
 static vkt_cost gated_cost(const vkt_node *n)
 {
     double count = (double)n->in[0]->count / (n->in[1] ? 1 : 2);
-    vkt_cost c = { (n->in[2] ? 12 : 6) * count, 4 * count * (n->in[2] ? 5 : 3) };
+    vkt_cost c = { (n->in[2] ? 12 : 6) * count,
+                   (double)vkt_dtype_bytes(n->in[0]->dtype) * count * (n->in[2] ? 5 : 3) };
     return c;
 }
 
@@ -148,6 +151,9 @@ const vkt_op vkt__op_gated = { .name = "gated",
                                .n_in = 2,
                                .n_out = 1,
                                .inplace = 1 | 2,
+                               .narrow_in = 1 | 2,
+                               .narrow_out = 1,
+                               .alike = true,
                                .shape = gated_shape,
                                .record = gated_record,
                                .grad = gated_grad,
@@ -159,6 +165,9 @@ const vkt_op vkt__op_gated_bwd = { .name = "gated_bwd",
                                    .n_in = 3,
                                    .n_out = 2,
                                    .inplace = 1 | 2 | 4,
+                                   .narrow_in = 1 | 2 | 4,
+                                   .narrow_out = 1 | 2,
+                                   .alike = true,
                                    .shape = gated_shape,
                                    .record = gated_record,
                                    .ref = gated_ref,

@@ -49,10 +49,20 @@ static void rope_record(vkt__rec *rec, const vkt_node *n)
     p.flags = (n->attr.rope.halves ? VKT_ROPE_HALVES : 0) |
               (n->attr.rope.back ? VKT_ROPE_BACK : 0) | (n->in[2] ? VKT_ROPE_START : 0) |
               (n->in[3] ? VKT_ROPE_DOCS : 0);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    bool narrow = x->dtype != VKT_F32 || n->out[0]->dtype != VKT_F32;
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), each = narrow ? 2 * wg : wg;
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_TYPE_X, vkt__type(x) },
+                                   { VKT_SPEC_TYPE_Y, vkt__type(n->out[0]) } };
     vkt__dispatch(rec, VKT_SHADER_ROPE, spec, VKT_COUNT(spec), &p, sizeof p,
-                  (p.n + wg - 1ull) / wg);
+                  (p.n + each - 1ull) / each);
+}
+
+/* Two pairs at a time are of one head, and both turn or none. */
+static bool rope_can_narrow(const vkt_node *n, vkt_dtype type)
+{
+    (void)type;
+    return n->attr.rope.head % 4 == 0 && vkt__last(n->in[1]->shape) % 4 == 0;
 }
 
 static void rope_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -134,6 +144,10 @@ const vkt_op vkt__op_rope = { .name = "rope",
                               .n_out = 1,
                               .words_in = 4 | 8,
                               .inplace = 1,
+                              .can_narrow = rope_can_narrow,
+                              .can_in = 1,
+                              .can_alike = 1,
+                              .can_out = 1,
                               .shape = rope_shape,
                               .record = rope_record,
                               .grad = rope_grad,

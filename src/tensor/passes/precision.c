@@ -2,8 +2,8 @@
  * their gradients lie in memory in 16 bits. It changes what memory holds and nothing else: kernels
  * compute in fp32 and round an element once, when they store it. The rule:
  *
- *   a tensor has 16 bits if the row that writes it can (narrow_out, units_out), every row that
- * reads it can (narrow_in, units_in), it has no shadow, its memory is the graph's own, and its last
+ *   a tensor has 16 bits if the row that writes it can (narrow_out, can_out), every row that
+ * reads it can (narrow_in, can_in), it has no shadow, its memory is the graph's own, and its last
  * dimension is even, so that no two rows share a word; factors of products always have 16 bits:
  * parameters by their shadows, others by a cast, which every later reader that can then reads too;
  * all else is fp32: parameters and their gradients, logits, losses, softmax, statistics of norms,
@@ -19,9 +19,9 @@ static bool is_even(const vkt_tensor *t)
     return vkt__last(t->shape) % 2 == 0;
 }
 
-static bool is_on_units(const vkt_node *n, vkt_dtype to)
+static bool can_narrow(const vkt_node *n, vkt_dtype to)
 {
-    return n->op->on_units && n->op->on_units(n, to);
+    return n->op->can_narrow && n->op->can_narrow(n, to);
 }
 
 /* Of inputs and outputs of n by bits: if one of them can't, none may. Returns whether that took
@@ -46,9 +46,9 @@ static bool keep_alike(const vkt_node *n, uint32_t in, uint32_t out, bool *may)
 static bool keep_row_alike(const vkt_node *n, vkt_dtype to, bool *may)
 {
     if (n->op->alike) return keep_alike(n, n->op->narrow_in & ~n->op->factors, UINT32_MAX, may);
-    if (!is_on_units(n, to)) return false;
-    bool in = keep_alike(n, n->op->units_alike, 0, may);
-    return keep_alike(n, 0, n->op->units_out, may) || in;
+    if (!can_narrow(n, to)) return false;
+    bool in = keep_alike(n, n->op->can_alike, 0, may);
+    return keep_alike(n, 0, n->op->can_out, may) || in;
 }
 
 /* By the index of roots: whether all nodes can have it in 16 bits. inputs: of the graph's too. */
@@ -59,8 +59,8 @@ static bool *find_narrow(const vkt_graph *g, vkt_dtype to, bool inputs)
         const vkt_tensor *t = g->tensors[i];
         bool written = inputs && t->name != NULL;
         if (t->node) {
-            uint32_t units = is_on_units(t->node, to) ? t->node->op->units_out : 0;
-            written = (t->node->op->narrow_out | units) >> t->out_index & 1;
+            uint32_t can = can_narrow(t->node, to) ? t->node->op->can_out : 0;
+            written = (t->node->op->narrow_out | can) >> t->out_index & 1;
         }
         may[i] = !t->view_of && written && !t->shadow && !t->bound && !t->kept && !t->inert &&
                  t->dtype == VKT_F32 && (!t->node || is_even(t));
@@ -72,8 +72,8 @@ static bool *find_narrow(const vkt_graph *g, vkt_dtype to, bool inputs)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             const vkt_node *n = g->nodes[k];
             if (!n->in[i]) continue;
-            uint32_t units = is_on_units(n, to) ? n->op->units_in : 0,
-                     can = is_even(n->in[i]) ? n->op->narrow_in | units : n->op->narrow_odd;
+            uint32_t too = can_narrow(n, to) ? n->op->can_in : 0,
+                     can = is_even(n->in[i]) ? n->op->narrow_in | too : n->op->narrow_odd;
             if (!(can >> i & 1) || n->op->mutates >> i & 1) may[vkt__root(n->in[i])->index] = false;
         }
     for (bool changed = true; changed;) {
