@@ -68,7 +68,7 @@ static json_t *settings_of(const char *name, const char *eos)
 static void test_lessons(void **state)
 {
     static const struct {
-        const char *template, *eos, *messages, *want;
+        const char *template, *eos, *messages, *want, *said;
     } rows[] = {
         { "chatml", "<|im_end|>", TURNS,
           "<|im_start|>user\nU1<|im_end|>\n<|im_start|>assistant\n[[A1<|im_end|>]]\n"
@@ -104,7 +104,10 @@ static void test_lessons(void **state)
         { "{% if add_generation_prompt %}X{% endif %}{% for m in messages %}{{ m.content }}{% "
           "endfor "
           "%}",
-          "</s>", TURNS, NULL },
+          "</s>", TURNS, NULL, "where the answer in message 2 begins" },
+        { "{% for m in messages %}{% if m.role == 'assistant' and not loop.last %}X{% endif %}"
+          "{{ m.content }}{% endfor %}",
+          "</s>", TURNS, NULL, "where the answer in message 2 ends" },
     };
     static const char *const control[] = { "<|im_start|>",
                                            "<|im_end|>",
@@ -139,7 +142,7 @@ static void test_lessons(void **state)
             assert_string_equal(s.data, rows[i].want);
         } else {
             REQUIRE_STATUS(vkt__chat_lesson(c, &v, &t), VKT_E_FORMAT);
-            REQUIRE_LOGGED("where the answer in message 2 begins");
+            REQUIRE_LOGGED(rows[i].said);
         }
         vkt__str_finish(&s);
         vkt__chat_text_finish(&t);

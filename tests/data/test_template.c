@@ -227,6 +227,15 @@ static void test_limits(void **state)
           "line 1: it " },
         { "{{ ('a' * 9000000) ~ ('b' * 9000000) ~ ('b' * 9000000) ~ ('b' * 9000000) }}",
           "line 1: it " },
+        { "{{ ('a\\n' * 99) | indent('b' * 1000000) }}", "indent makes too long a text" },
+        { "{{ ('a' * 99).replace('a', 'b' * 1000000) }}", "replace makes too long a text" },
+        { "{{ ('b' * 1000000).join('a' * 99) }}", "join makes too long a text" },
+        { "{% set ns = namespace(l=[]) %}{% set x = 'a' * 1000000 %}{% for i in range(99) %}{% set "
+          "ns.l = ns.l + [x] %}{% endfor %}{{ ns.l }}",
+          "it writes more than 64 MiB" },
+        { "{% set ns = namespace(a=[], b=[]) %}{% for i in range(150) %}{% set ns.a = [ns.a] %}{% "
+          "set ns.b = [ns.b] %}{% endfor %}{{ ns.a == ns.b }}",
+          "what is compared is too deep" },
     };
     vkt__str deep = { 0 };
     vkt__rendered r = { 0 };
@@ -246,6 +255,54 @@ static void test_limits(void **state)
     REQUIRE_STATUS(render(deep.data, "{}", &r), VKT_E_FORMAT);
     vkt__str_finish(&deep);
     vkt__rendered_finish(&r);
+}
+
+/* n times a text, after the others. */
+static void add_times(vkt__str *s, const char *text, int n)
+{
+    for (int i = 0; i < n; i++) vkt__str_add(s, text, strlen(text));
+}
+
+static void require_refused(const vkt__str *template, const char *variables, const char *said)
+{
+    vkt__rendered r = { 0 };
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(render(template->data, variables, &r), VKT_E_FORMAT);
+    REQUIRE_LOGGED(said);
+    vkt__rendered_finish(&r);
+}
+
+/* Templates and data that are too long or too deep to be written down as rows. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    vkt__str s = { 0 }, data = { 0 };
+    add_times(&s, "0123456789abcdef", (4 << 16) + 1);
+    require_refused(&s, "{}", "the chat template of 'test' is longer than 4 MiB");
+    s.len = 0;
+    add_times(&s, "{{ '\xff' }}", 1);
+    require_refused(&s, "{}", "the chat template of 'test' is not UTF-8");
+    s.len = 0;
+    add_times(&s, "{% for i in range(99) %}", 1);
+    add_times(&s, "0123456789abcdef", 1 << 16);
+    add_times(&s, "{% endfor %}", 1);
+    require_refused(&s, "{}", "line 1: it writes more than 64 MiB");
+    s.len = 0;
+    add_times(&s, "{% set ns = namespace(l=[]) %}{% for i in range(64) %}{% set ns.l = [ns.l] %}",
+              1);
+    add_times(&s, "{% endfor %}{{ ns.l | map('map'", 1);
+    add_times(&s, ", 'map'", 64);
+    add_times(&s, ") | list }}", 1);
+    require_refused(&s, "{}", "map within map too often");
+    s.len = 0;
+    add_times(&s, "{{ 1 }}", 1);
+    add_times(&data, "{\"a\": ", 1);
+    add_times(&data, "[", 150);
+    add_times(&data, "]", 150);
+    add_times(&data, "}", 1);
+    require_refused(&s, data.data, "the data are more than 100 deep");
+    vkt__str_finish(&s);
+    vkt__str_finish(&data);
 }
 
 /* A turn of 20 MB costs its length, not its square. */
@@ -277,7 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),      cmocka_unit_test(test_refused),
         cmocka_unit_test(test_wrong_kinds), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

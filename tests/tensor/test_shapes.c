@@ -1,6 +1,7 @@
 /* Wrong shapes: latched, and named by the first error. */
 #include "testing.h"
 
+#include "base/quant.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/view.h"
@@ -251,6 +252,7 @@ static vkt_tensor *in(vkt_graph *g, vkt_dtype dtype, uint32_t rank, uint32_t a, 
 #define F3(a, b, c) in(g, VKT_F32, 3, a, b, c, 0)
 #define F2(a, b) in(g, VKT_F32, 2, a, b, 0, 0)
 #define F1(a) in(g, VKT_F32, 1, a, 0, 0, 0)
+#define U2(a, b) in(g, VKT_U32, 2, a, b, 0, 0)
 #define U1(a) in(g, VKT_U32, 1, a, 0, 0, 0)
 #define BATCH(g)                                                                                   \
     (vkt_batch_norm_desc)                                                                          \
@@ -315,6 +317,93 @@ static void settings_that_say_nothing(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+#define ATTR(...) ((vkt_attr) { __VA_ARGS__ })
+#define OF_ROW(row, attr, ...)                                                                     \
+    vkt__op(g, &vkt__op_##row, (vkt_tensor *[]) { __VA_ARGS__ },                                   \
+            VKT_COUNT(((vkt_tensor *[]) { __VA_ARGS__ })), attr)
+#define WORDS(n) U1((uint32_t)vkt__quant_words(VKT_QUANT_Q8_0, n))
+
+/* What the library builds for itself alone, and what no device could hold. */
+static void rows_of_the_library(void **state)
+{
+    (void)state;
+    const vkt_attention_desc two = { .heads = 2 };
+    vkt_dtype half = VKT_F16;
+    WRONG(vkt_attention(g, F3(1, 1, 16), in(g, half, 3, 1, 4, 16, 0), F3(1, 4, 16), NULL, U1(1),
+                        &two),
+          "must have one type");
+    WRONG(vkt_attention(g, F3(1, 4, 16), in(g, half, 3, 1, 4, 16, 0), in(g, half, 3, 1, 4, 16, 0),
+                        NULL, NULL, &two),
+          "keys, values and a start are needed, and no documents");
+    WRONG(OF_ROW(attention_parts, ATTR(.attention = { .heads = 2, .kv_heads = 2 }), F3(1, 4, 16),
+                 F3(1, 4, 16), F3(1, 4, 16), NULL, NULL),
+          "parts are of one query's keys, without documents");
+    WRONG(vkt__unpack_rows(g, WORDS(96), VKT_QUANT_Q8_0, vkt_shape2(8, 12), U1(3)),
+          "a table of 12 columns has no rows that unpack alone");
+    WRONG(vkt__unpack_rows(g, WORDS(256), VKT_QUANT_Q8_0, vkt_shape2(8, 32),
+                           in(g, VKT_U32, 0, 0, 0, 0, 0)),
+          "must be [.., T] u32");
+    WRONG(vkt_gated(g, F2(3, 4), F2(3, 4), VKT_ACT_SIGMOID), "sigmoid can't gate");
+    WRONG(vkt_pad2d(g, F4(1, 4, 4, 2), INT32_MAX, 0, 0, 0), "nothing, or too much, is left of");
+    WRONG(vkt__optim_state(
+              g, &(vkt__state_in) { F1(5000), F1(1), NULL, false, vkt_step(g), U1(1), NULL, 0 }),
+          "sum of squares must be f32 of at most 4096 elements");
+    WRONG(OF_ROW(expert_count, ATTR(.route = { .experts = 2 }), U1(200000)),
+          "must be u32, at most 196608: a smaller batch is needed");
+    WRONG(OF_ROW(expert_matmul, ATTR(.route = { .layout = VKT_LAYOUT_NT }), F2(98336, 8),
+                 F3(2, 4, 8), U1(3)),
+          "has more than 98304 rows: a smaller batch is needed");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+#define NO_GRADIENT(of, made, words)                                                               \
+    do {                                                                                           \
+        vkt_graph *g = vkt__graph_new(NULL);                                                       \
+        TEST_LOG_CAPTURE();                                                                        \
+        vkt_tensor *w = (of), *dw, *loss = (made);                                                 \
+        assert_int_equal(g->status, VKT_OK);                                                       \
+        vkt_backward(g, loss, &w, 1, &dw);                                                         \
+        assert_int_equal(g->status, VKT_E_SHAPE);                                                  \
+        REQUIRE_LOGGED(words);                                                                     \
+        vkt_graph_destroy(&g);                                                                     \
+    } while (0)
+
+/* A gradient that a row does not have is an error, not a zero. */
+static void gradients_that_are_not(void **state)
+{
+    (void)state;
+    NO_GRADIENT(F3(1, 1, 16),
+                vkt_attention(g, w, F3(1, 6, 16), F3(1, 6, 16), NULL, U1(1),
+                              &(vkt_attention_desc) { .heads = 2 }),
+                "attention: no gradient through a cache");
+    NO_GRADIENT(F2(5, 4), vkt_embedding(g, &(vkt_embedding_in) { .table = w, .ids = U2(2, 3) }),
+                "no gradient of the table without the ids' order and segments");
+    NO_GRADIENT(F2(6, 4),
+                vkt_embedding(g,
+                              &(vkt_embedding_in) {
+                                  .table = F2(5, 4), .ids = U2(2, 3), .pos = w, .start = U1(1) }),
+                "no gradient of positions with a start");
+    NO_GRADIENT(
+        F2(32, 8),
+        OF_ROW(expert_matmul, ATTR(.route = { .layout = VKT_LAYOUT_NN }), w, F3(2, 8, 4), U1(3)),
+        "no gradient of a gradient");
+    NO_GRADIENT(F2(3, 4), vkt_lookup(g, w, F2(5, 4), 1), "no gradient of ids");
+    NO_GRADIENT(F1(3), vkt_softmax_xent(g, F2(3, 5), U1(3), w, NULL, NULL).loss,
+                "softmax_xent: no gradient with respect to weights");
+    NO_GRADIENT(F2(4, 4),
+                vkt_rope(g, F3(1, 4, 8), w, NULL, NULL, &(vkt_rope_desc) { .head = 4, .heads = 2 }),
+                "no gradient of the table of angles");
+    NO_GRADIENT(
+        F1(3),
+        vkt_element_losses(g, F2(3, 4), F2(3, 4), &(vkt_element_loss_desc) { .weight = w }).loss,
+        "element_loss: no gradient with respect to weights");
+    NO_GRADIENT(
+        F2(3, 4),
+        vkt_element_losses(g, F2(3, 4), w, &(vkt_element_loss_desc) { .kind = VKT_LOSS_BCE }).loss,
+        "no gradient of bce with respect to its target");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +411,8 @@ int main(void)
         cmocka_unit_test(each_row_says_what_does_not_fit),
         cmocka_unit_test(each_row_says_which_inputs_are_words),
         cmocka_unit_test(settings_that_say_nothing),
+        cmocka_unit_test(rows_of_the_library),
+        cmocka_unit_test(gradients_that_are_not),
     };
     return cmocka_run_group_tests_name("shapes", tests, NULL, NULL);
 }
