@@ -2,6 +2,8 @@
 #define DIR "test_packed_tmp"
 #include "data_files.h"
 
+#include <jansson.h>
+
 #include "data/pictures/packed.h"
 
 #define PACK DIR "/p.pack"
@@ -142,10 +144,75 @@ static void bad_packs(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* The pack's tables have the hash that they should. */
+static void put_hashed(char *pack, size_t n)
+{
+    uint64_t word[8];
+    memcpy(word, pack, sizeof word);
+    uint64_t hash = vkt__hash(pack + word[3], n - (size_t)word[3], 0);
+    memcpy(pack + 40, &hash, sizeof hash);
+    put(PACK, pack, n);
+}
+
+static void refuse_with(const char *schema, vkt_status st, const char *words)
+{
+    vkt_dataset *ds;
+    TEST_LOG_CAPTURE();
+    vkt_status got = vkt_dataset_open_schema(schema, PACK, &ds);
+    REQUIRE_LOGGED(words);
+    assert_int_equal(got, st);
+    assert_null(ds);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+/* Packs that are whole, but say what can't be, or are of no use for the model. */
+static void packs_that_do_not_fit(void **state)
+{
+    (void)state;
+    vkt_dataset *ds;
+    char *good, *at;
+    size_t n;
+    uint64_t count[VKT_N_SPLITS], word[8];
+    const uint32_t none = 999;
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { IDX_DESC, .valid_fraction = 0.2 }, &ds));
+    REQUIRE_OK(vkt_dataset_pack(ds, true, PACK, count));
+    vkt_dataset_destroy(&ds);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "packed", .path = PACK }, &ds));
+    const char *schema = vkt_dataset_schema(ds);
+    /* A model of another task. */
+    json_t *o = json_loads(schema, 0, NULL);
+    json_object_set_new(o, "task", json_string("multilabel"));
+    json_object_set_new(o, "separator", json_string("|"));
+    char *other = json_dumps(o, 0);
+    refuse_with(other, VKT_E_ARG,
+                "is a pack with one class for each image, the model has several labels for each "
+                "image: give it the pictures themselves");
+    free(other);
+    json_decref(o);
+    REQUIRE_OK(vkt__file_read(PACK, 1 << 20, &good, &n));
+    memcpy(word, good, sizeof word);
+    /* Its own schema is of other pictures. */
+    at = good + n - word[4] + (strstr(schema, "\"input_shape\"") - schema);
+    at = memchr(at, '[', 20);
+    while (*at < '1' || *at > '9') at++;
+    *at ^= 1;
+    put_hashed(good, n);
+    refuse_with(schema, VKT_E_FORMAT, "damaged: its schema describes other examples");
+    *at ^= 1;
+    /* A test example of a class that is none. */
+    char *label = good + word[3] + 8 * word[1] + 4 * (word[1] - 1);
+    memcpy(label, &none, sizeof none);
+    put_hashed(good, n);
+    refuse_with(schema, VKT_E_FORMAT, "damaged: a label or split is out of range");
+    free(good);
+    vkt_dataset_destroy(&ds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(pack_keeps_examples),
                                         cmocka_unit_test(a_model_evaluates_on_a_pack),
-                                        cmocka_unit_test(bad_packs) };
+                                        cmocka_unit_test(bad_packs),
+                                        cmocka_unit_test(packs_that_do_not_fit) };
     return cmocka_run_group_tests_name("packed", tests, setup, teardown);
 }

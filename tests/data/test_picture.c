@@ -395,6 +395,28 @@ static void damaged_exif_is_none(void **state)
     }
 }
 
+/* Bytes that nobody has looked at before are refused as if they had been. */
+static void bytes_that_are_no_picture(void **state)
+{
+    (void)state;
+    static const uint8_t samples[4] = { 1, 2, 3, 4 };
+    uint8_t png[256], *pixels;
+    uint32_t w, h;
+    size_t n = make_png(png, 2, 2, 8, 0, samples);
+    REQUIRE_OK(vkt__picture_decode(png, n, "p", 1, &w, &h, &pixels));
+    assert_memory_equal(pixels, samples, 4);
+    free(pixels);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__picture_decode(png, n / 2, "p", 1, &w, &h, &pixels), VKT_E_FORMAT);
+    REQUIRE_LOGGED("'p' is cut short: get it again");
+    assert_null(pixels);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__picture_decode("hello", 5, "p", 1, &w, &h, &pixels), VKT_E_FORMAT);
+    REQUIRE_LOGGED("'p' is not a PNG, JPEG, BMP, GIF or WebP picture");
+    assert_null(pixels);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +424,7 @@ int main(void)
         cmocka_unit_test(picture_channels_alpha_and_depth),
         cmocka_unit_test(picture_of_another_size),
         cmocka_unit_test(picture_bad_files),
+        cmocka_unit_test(bytes_that_are_no_picture),
         cmocka_unit_test(exif_turns_pictures_upright),
         cmocka_unit_test(damaged_exif_is_none),
     };

@@ -280,6 +280,37 @@ static void rank_file(void **state)
     vkt__str_finish(&ranks);
 }
 
+/* A rank file of as many tokens as cl100k_base has: all bytes, pairs and some triples. It gets that
+ * encoding's special tokens, and the id between them names nothing. */
+static void a_published_encoding(void **state)
+{
+    (void)state;
+    enum { RANKS = 100256, PROMPT = 100276 };
+    vkt__str ranks = { 0 };
+    size_t n;
+    for (uint32_t i = 0; i < RANKS; i++) {
+        uint32_t v = i < 256 ? i : i < 65792 ? i - 256 : i - 65792;
+        int len = i < 256 ? 1 : i < 65792 ? 2 : 3;
+        char bytes[3] = { (char)(v >> 8 * (len - 1)), (char)(len == 3 ? v >> 8 : v), (char)v };
+        put_base64(&ranks, bytes, (size_t)len);
+        vkt__str_printf(&ranks, " %u\n", i);
+    }
+    REQUIRE_OK(vkt__file_replace(DIR "/large.tiktoken", ranks.data, ranks.len));
+    TEST_LOG_CAPTURE();
+    vkt_tokenizer *t = open_tokenizer(DIR "/large.tiktoken");
+    assert_string_equal(test_log, ""); /* no guess is told */
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    assert_int_equal(vkt_tokenizer_get_info(t)->n_vocab, PROMPT + 1);
+    assert_int_equal(vkt_tokenizer_get_info(t)->end, 100257);
+    assert_memory_equal(vkt_tokenizer_bytes(t, PROMPT, &n), "<|endofprompt|>", 15);
+    assert_int_equal(n, 15);
+    json_t *want = json_pack("[i]", 100260);
+    require_tokens(t, "<|fim_suffix|>", 14, true, want, 0);
+    json_decref(want);
+    vkt_tokenizer_destroy(&t);
+    vkt__str_finish(&ranks);
+}
+
 static void any_bytes_come_back(void **state)
 {
     (void)state;
@@ -463,6 +494,25 @@ static void bad_rank_files(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* Without a pre-tokenizer and merges a vocabulary is one of characters. */
+static void bad_characters(void **state)
+{
+    (void)state;
+    static const char *const vocab[] = { "{\"ab\": 0, \"c\": 1}", "{\"c\": 0, \"b\": 1}" };
+    for (size_t i = 0; i < VKT_COUNT(vocab); i++) {
+        char text[200];
+        vkt_tokenizer *t;
+        snprintf(text, sizeof text,
+                 "{\"model\": {\"type\": \"BPE\", \"vocab\": %s, \"merges\": []}}", vocab[i]);
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt__tokenizer_parse_json(text, strlen(text), "c", &t), VKT_E_FORMAT);
+        REQUIRE_LOGGED("of a vocabulary of characters is not one character, rising from");
+        REQUIRE_LOGGED(i ? "token 1" : "token 0");
+        assert_null(t);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 /* A few thousand damaged files of each kind: refused or read, never a crash; what is read encodes.
  */
 static void damaged_files(void **state)
@@ -512,11 +562,13 @@ int main(void)
         cmocka_unit_test(gpt2_itself),
         cmocka_unit_test(openai_files),
         cmocka_unit_test(rank_file),
+        cmocka_unit_test(a_published_encoding),
         cmocka_unit_test(any_bytes_come_back),
         cmocka_unit_test(the_cache_changes_nothing),
         cmocka_unit_test(training_finds_the_reference_merges),
         cmocka_unit_test(bad_tokenizers),
         cmocka_unit_test(bad_rank_files),
+        cmocka_unit_test(bad_characters),
         cmocka_unit_test(damaged_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -68,6 +68,12 @@ for i in range(4): png(f"huge/{'ab'[i % 2]}/{i}.png", 1200, 4, 0)
 for i in range(4): png(f"deep/{'ab'[i % 2]}/" + "d/" * 33 + f"{i}.png", 8, 8, 0)
 put("broken/labels.csv", "file,label\n" + "".join(f"{i}.png,a|b\n" for i in range(4)))
 for i in range(4): put(f"broken/{i}.png", b"\x89PNG\r\n\x1a\n")
+def hollow(name): # whole, but its pixels are no zlib data
+    chunk = lambda c, data: struct.pack(">I", len(data)) + c + data + struct.pack(">I", zlib.crc32(c + data))
+    put(name, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0)) + chunk(b"IDAT", b"no zlib data") + chunk(b"IEND", b""))
+for i in range(8): hollow(f"hollow/{'ab'[i % 2]}/{i}.png")
+npy("tall/X.npy", (40, 16385, 1, 1), "|u1", bytes((k * 31) % 251 for k in range(40 * 16385)))
+npy("tall/y.npy", (40,), "<i8", struct.pack("<40q", *[k % 2 for k in range(40)]))
 put("numbers.csv", "file,label\n" + "".join(f"{'ab'[i % 2]}/{i}.png,{'-' if i % 2 else ''}1.7e308\n" for i in range(8)))
 # tokenizers: GPT-2's of the bytes of UTF-8, without merges and with one; SentencePiece's
 held = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -167,6 +173,13 @@ refused 4 'lies more than 32 folders deep: move it up' "${images[@]}" --set data
 refused 4 "'plain.csv' is not a folder: give the folder of the pictures" "${images[@]}" --set data.path=plain.csv --set data.labels=broken/labels.csv
 refused 4 'no row has a picture to train on that can be read' "${images[@]}" --set data.path=broken --set data.labels=broken/labels.csv --set data.task=multilabel
 refused 4 "the numbers of 'label' are too large to standardise: rescale them" "${images[@]}" --set data.path=pictures --set data.labels=numbers.csv --set data.task=regress
+hollow=(--set data.bad_files=skip --set data.valid_fraction=0.25 --set data.test_fraction=0)
+refused 4 'no training picture can be read: is the folder intact?' "${images[@]}" --set data.path=hollow "${hollow[@]}"
+printf 'name: h\ndata: {source: images, path: hollow, standardize: symmetric}\nmodel: [flatten, linear]\n' >hollow.yaml
+refused 4 'no image can be read: nothing was packed' pack hollow.yaml "${hollow[@]}" --out h.pack
+[ ! -e h.pack ] || { echo "$test: FAILED: a refused pack left a file"; bad=$((bad + 1)); }
+trained of-tall --set 'model=[flatten, linear]' --set data.source=npy --set data.path=tall
+refused 4 "'pictures/a/0.png' is a picture, but the model's 1x16385 inputs are too many for one: use IDX" predict of-tall pictures/a/0.png
 mkdir named && cp -r pictures named/train && cp -r pictures named/valid
 refused 2 "data.folds: 'named' says itself what is for validation" "${images[@]}" --set data.path=named --set data.folds=3 --set data.fold=0
 trained of-pictures --set 'model=[flatten, linear]' --set data.source=images --set data.path=pictures --set train.batch=2 --set data.valid_fraction=0.25 --set data.test_fraction=0
@@ -181,6 +194,8 @@ refused 4 "'pipe.png' is a pipe or a device, not a file" predict of-pictures pip
 
 # ---- evaluations and runs
 refused 2 'the test split has no examples' eval of-pictures --split test
+refused 2 'test-time augmentation (--tta) is for models of pictures' eval of-plain --tta flips
+refused 2 'the run was trained without data.augment, which makes the views: use --tta flips' eval of-pictures --tta 4 --split valid
 refused 2 "eval: --tta is '5000', must be flips or a number from 2 to 64" eval of-pictures --tta 5000
 trained of-text --set 'model=[{transformer: {layers: 1, heads: 1, width: 8}}]' --set data.source=text --set data.path=short.txt --set data.context=8 --set train.batch=2 --set eval.batch=2
 refused 2 'predictions does not support language models' eval of-text --predictions p.csv
