@@ -10,6 +10,7 @@
 #include "models/import.h"
 #include "models/pretrained.h"
 #include "models/weights.h"
+#include "vktrain/models.h"
 #include "vktrain/recipe.h"
 
 #define DIR "tmp_pretrained"
@@ -206,11 +207,23 @@ static void convnext_of_timm_is_read(void **state)
     vkt__remove_tree(DIR);
 }
 
+/* Through the API; the program has no such option. */
+static void a_folder_has_no_types_of_gguf(void **state)
+{
+    (void)state;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export_hf("nowhere", DIR, VKT_EXPORT_Q8_0), VKT_E_ARG);
+    REQUIRE_LOGGED("is written in f32, f16 or bf16: the other types are GGUF's");
+    assert_false(vkt__is_dir(DIR));
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(names_are_pytorchs),
                                         cmocka_unit_test(positions_are_pytorchs),
                                         cmocka_unit_test(convnext_of_timm_is_read),
+                                        cmocka_unit_test(a_folder_has_no_types_of_gguf),
                                         cmocka_unit_test(weights_bring_their_pixels_constants) };
     return cmocka_run_group_tests_name("pretrained", tests, NULL, NULL);
 }

@@ -213,6 +213,25 @@ static void a_layer_without_memory_fails_its_graph(void **state)
     vkt_model_destroy(&m);
 }
 
+static void what_is_no_transformer_has_no_generator(void **state)
+{
+    (void)state;
+    const vkt_layer layer = { .type = "linear" };
+    vkt_model *m;
+    vkt_generator *gen;
+    REQUIRE_OK(vkt_model_create(
+        gpu,
+        &(vkt_model_desc) {
+            .layers = &layer, .n_layers = 1, .input = vkt_shape1(8), .n_outputs = 4 },
+        &m));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_generator_create(m, 0, VKT_F32, &gen), VKT_E_ARG);
+    REQUIRE_LOGGED("the model is not a transformer: it can't generate text");
+    assert_null(gen);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_model_destroy(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_long_cache_gives_what_the_whole_text_gives),
         cmocka_unit_test(sampling),
         cmocka_unit_test(what_is_behind_a_sentence_does_not_count),
+        cmocka_unit_test(what_is_no_transformer_has_no_generator),
         cmocka_unit_test(a_layer_without_memory_fails_its_graph),
     };
     vkt_gpu_desc desc = { .no_cache = true, .cap = getenv("VKT_TEST_CAP") };

@@ -66,6 +66,8 @@ refused 2 'has values too large for f16: export as bf16 or f32' export huge --hf
 refused 2 "llama.cpp has no such things as DoRA, biases and whole modules: merge it into the model with --gguf" export dora --adapter r0.gguf
 refused 2 'llama.cpp has no ranks and alphas by layer: merge it into the model with --gguf' export ranks --adapter r0.gguf
 refused 2 "'gpt' trained no adapter: set lora.rank, or export the whole model with" export gpt --adapter r0
+works train gpt.yaml --run words --quiet --set data.tokenizer="$source/golden/words-bert.json"
+refused 2 'GGUF is not written with a tokenizer of kind wordpiece: --hf writes a folder' export words --gguf r0.gguf
 works init sentences.csv -o sentences.yaml --set data.text=w
 works train sentences.yaml --run sentences --quiet --set train.steps=2 --set train.batch=4 --set eval.every=2
 refused 4 "column 'w' holds sentences, and ONNX has no place for their tokenizer: export to .safetensors" export sentences -o r0.onnx
@@ -101,6 +103,7 @@ refused 2 "data.context: 99 is more than the model's 8 positions" train lora.yam
 echo '{"prompt": "It is", "choices": ["a", "b"], "answer": 0}' >tasks.jsonl
 refused 2 "'sentences/best' is no language model: it has no context to set" eval sentences --tasks tasks.jsonl --context 4
 refused 2 "a context of 1000 is too long: 'gpt/best' has 8 positions" eval gpt --tasks tasks.jsonl --context 1000
+refused 2 "the prompt has 25 tokens, the model's context is 8: shorten it" generate gpt --prompt 'It is a truth universally'
 refused 4 'the model is not a language model: it has no tokenizer' generate sentences
 
 # ---- adapters

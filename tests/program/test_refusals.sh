@@ -65,7 +65,18 @@ if ! "$program" --version --verbose | grep -q 'MPI: no'; then
     whole=$program program=$work/pathless
     refused 3 'train: there is no mpi[a-z]* to start 2 ranks with: install' train digits --devices 0,0 --run r0
     program=$whole
+    # Who starts the ranks says how they ended.
+    mkdir launchers
+    printf '#!/bin/sh\nexit 137\n' | tee launchers/mpirun >launchers/mpiexec
+    chmod +x launchers/*
+    PATH=$PWD/launchers:$PATH refused 1 'train: a rank was killed by signal 9, and all have ended; --resume goes on' train digits --devices 0,0 --run r0
 fi
+
+refused 2 "manual: 'groff' is not one of man, bash, zsh, fish" manual groff
+refused 2 "predict: --json and --csv can't be used together" predict none table.csv --json --csv
+refused 2 '--version takes --verbose alone' --version --quiet
+refused 2 'watch: --every must be at least 1' watch none --every 0
+refused 2 'runs: give only one of --json, --csv, --markdown and --compare' runs --json --csv
 
 # ---- texts and what answers them
 refused 2 "chat: --seed is 'x', must be a whole number" chat none --seed x
@@ -117,6 +128,8 @@ refused 4 'of-run/run.json' inspect of-run
 echo '{"model_type": "llama"}' >of-model/config.json
 echo '{}' >of-model/model.safetensors.index.json
 refused 4 'no weight_map in it' inspect of-model
+echo '{"weight_map": {"a": "../a.safetensors"}}' >of-model/model.safetensors.index.json
+refused 4 'its weight_map names a file outside the folder' inspect of-model
 : >other/notes.bin
 refused 4 'neither a run (run.json), a checkpoint (state.json), a Hugging Face model' inspect other
 

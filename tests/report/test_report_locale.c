@@ -44,10 +44,21 @@ static void a_comma_changes_nothing(void **state)
     free(want);
 }
 
+static void a_page_of_nothing_is_refused(void **state)
+{
+    (void)state;
+    vkt_report_result r;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_report_write(&(vkt_report_desc) { .out = DIR "/none.html" }, &r), VKT_E_ARG);
+    REQUIRE_LOGGED("no run or study is given");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_comma_changes_nothing, setup, teardown),
+        cmocka_unit_test(a_page_of_nothing_is_refused),
     };
     return cmocka_run_group_tests_name("report locale", tests, NULL, NULL);
 }

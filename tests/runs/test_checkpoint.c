@@ -293,6 +293,32 @@ static void prune_keeps_the_best_and_the_last(void **state)
     assert_true(has("step-00000002") && !has("step-00000004") && has("step-00000006"));
 }
 
+/* What a checkpoint must hold and does not, one line each. */
+static void what_is_not_there_is_told(void **state)
+{
+    (void)state;
+    vkt__checkpoint *c;
+    vkt__st_tensor t[2];
+    char path[64], found[8];
+    vkt__checkpoint_desc d = checkpoint(1300, 0.5);
+    d.state.metric = "\xff";
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__checkpoint_write(&d), VKT_E_ARG);
+    REQUIRE_LOGGED("a text of the state is not UTF-8 or not JSON");
+    save(1300, 0.5);
+    snprintf(path, sizeof path, DIR "/checkpoints/step-00001300");
+    REQUIRE_OK(vkt__checkpoint_open(path, &c));
+    memcpy(t, small_tensors, sizeof t);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__checkpoint_load_average(c->optim, t, 2), VKT_E_FORMAT);
+    REQUIRE_LOGGED("the checkpoint holds no average of the weights");
+    vkt__checkpoint_close(&c);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__checkpoint_find(path, found, sizeof found), VKT_E_ARG);
+    REQUIRE_LOGGED("the path '" DIR "/checkpoints/step-00001300' is too long");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 static void a_failed_write_leaves_nothing(void **state)
 {
     (void)state;
@@ -313,6 +339,7 @@ int main(void)
         TEST(a_damaged_newest_falls_back),
         TEST(what_cannot_be_read_is_an_error),
         TEST(a_killed_write_leaves_the_earlier_ones),
+        TEST(what_is_not_there_is_told),
         TEST(prune_keeps_the_best_and_the_last),
         TEST(a_failed_write_leaves_nothing),
     };

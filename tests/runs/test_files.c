@@ -336,6 +336,12 @@ static void run_records_come_back(void **state)
     assert_true(back.seed == UINT64_MAX && back.step == 7 && back.best_metric == 0.1 + 0.2 &&
                 isnan(back.seconds));
     assert_null(back.note);
+    REQUIRE_OK(vkt__file_replace(DIR "/a/run.json", "[]", 2));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__run_load(DIR "/a", &a, &back, NULL), VKT_E_FORMAT);
+    REQUIRE_LOGGED("'" DIR "/a': ");
+    assert_null(back.name);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     vkt__arena_finish(&a);
 }
 

@@ -131,10 +131,28 @@ static void what_training_drops_is_refused(void **state)
     vkt_predictor_close(&p);
 }
 
+static void a_planned_device_trains_nothing(void **state)
+{
+    (void)state;
+    vkt_config *c;
+    vkt_train_result r;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "t.yaml"));
+    REQUIRE_OK(vkt_config_set(c, "data.source=digits"));
+    REQUIRE_OK(vkt_config_finish(c));
+    vkt_train_desc d = { .run_dir = DIR "/planned", .gpu = { .profile = "any.json" } };
+    REQUIRE_STATUS(vkt_train(c, &d, &r), VKT_E_ARG);
+    assert_string_equal(vkt_last_error(),
+                        "a device profile is only for planning: nothing can be trained");
+    assert_false(vkt__is_dir(DIR "/planned"));
+    vkt_config_destroy(&c);
+}
+
 int main(void)
 {
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     const struct CMUnitTest tests[] = { cmocka_unit_test(arrays_are_learned_and_predicted),
-                                        cmocka_unit_test(what_training_drops_is_refused) };
+                                        cmocka_unit_test(what_training_drops_is_refused),
+                                        cmocka_unit_test(a_planned_device_trains_nothing) };
     return cmocka_run_group_tests_name("predictor", tests, setup, teardown);
 }
