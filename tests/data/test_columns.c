@@ -3,6 +3,8 @@
 #define DIR "test_columns_tmp"
 #include "data_files.h"
 
+#include <jansson.h>
+
 #include <math.h>
 
 static void forms_of_cells(void **state)
@@ -268,6 +270,18 @@ static void columns_of_sentences(void **state)
     x = inputs(other, VKT_SPLIT_TEST, 1, 8); /* bytes that training did not see are tokens, too */
     assert_true(x[6] >= 0 && x[7] == -1);
     vkt_dataset_destroy(&other);
+    /* A table of fewer rows than the tokenizer has tokens. */
+    json_t *o = json_loads(vkt_dataset_schema(ds), 0, NULL), *table = json_object_get(o, "table"),
+           *has = json_object_get(table ? table : o, "vocab");
+    json_integer_set(has, json_integer_value(has) - 1);
+    char *less = json_dumps(o, 0);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open_schema(less, CSV, &other), VKT_E_FORMAT);
+    REQUIRE_LOGGED("tokens, the model's table");
+    REQUIRE_LOGGED("the checkpoint's schema was changed");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    free(less);
+    json_decref(o);
     vkt_dataset_destroy(&ds);
     put_csv(text);
     d = (vkt_data_desc) { .source = "csv", .path = CSV, .text = "y", .context = 8 };

@@ -311,6 +311,15 @@ apart "$program" train table.yaml --run "$folder/no"
 refused 2 "rank 1 (.*): its data is not that of rank 0"
 ranks 1 train mlp.yaml --devices 0,0,no-such-device --run "$folder/no"
 refused 3 "rank 2 (.*): --device 'no-such-device' fits no device; the devices are 0: "
+sed 's/batch: 25/batch: 2/' mlp.yaml >small.yaml
+ranks 3 train small.yaml --run "$folder/no"
+refused 2 "train.batch 2 has less than one example for each of 3 ranks"
+ranks 3 bench --scaling ranks small.yaml
+refused 2 "train.batch 2 has less than one example for each of 3 ranks"
+ranks 3 train mlp.yaml --set devices=0,0 --run "$folder/no"
+refused 2 "devices '0,0' are 2: there are 3 ranks in all, and 3 on this host"
+ranks 1 train mlp.yaml --set devices=0,0 --run "$folder/no"
+refused 2 "devices '0,0' are several, and this is one rank: start it with --devices, or by mpirun"
 ranks 1 train mlp.yaml --devices 0,0 --run /proc/no
 refused 4 "can't create folder '/proc/no'"
 code=0
