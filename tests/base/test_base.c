@@ -156,6 +156,10 @@ static void files_are_replaced_whole(void **state)
     REQUIRE_STATUS(vkt__file_read("/dev/null", 2, &data, &n), VKT_E_IO);
     REQUIRE_STATUS(vkt__file_map("/dev/null", &map), VKT_E_IO);
     REQUIRE_LOGGED("is a pipe or a device");
+    REQUIRE_STATUS(vkt__file_map("test_base_tmp", &map), VKT_E_IO);
+    REQUIRE_LOGGED("can't read 'test_base_tmp': it is not a file");
+    REQUIRE_STATUS(vkt__file_truncate("test_base_tmp/none", 1), VKT_E_IO);
+    REQUIRE_LOGGED("can't truncate 'test_base_tmp/none': ");
 #endif
     /* A folder with something in it is in the way of a file, and of a folder. */
     REQUIRE_STATUS(vkt__file_replace("test_base_tmp/a", "bye", 3), VKT_E_IO);

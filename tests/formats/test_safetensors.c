@@ -195,6 +195,21 @@ static void malformed_safetensors_are_refused(void **state)
     REQUIRE_STATUS(vkt_safetensors_list(DIR "/none", count_tensor, NULL, NULL), VKT_E_IO);
 }
 
+/* A header that is large, and whole, and no model. */
+static void a_million_tensors_are_refused(void **state)
+{
+    (void)state;
+    enum { MOST = 1 << 20 };
+    vkt__str s = { 0 };
+    vkt__str_printf(&s, "{");
+    for (int i = 0; i <= MOST; i++) vkt__str_printf(&s, "\"%d\":0%s", i, i < MOST ? "," : "}");
+    write_raw(s.data, s.len, 0);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_safetensors_list(DIR "/raw", count_tensor, NULL, NULL), VKT_E_FORMAT);
+    REQUIRE_LOGGED("the header holds more than 1048576 tensors");
+    vkt__str_finish(&s);
+}
+
 static void foreign_safetensors_load(void **state)
 {
     (void)state;
@@ -223,6 +238,7 @@ int main(void)
         TEST(safetensors_come_back),
         TEST(safetensors_refuse_what_they_cant_write),
         TEST(malformed_safetensors_are_refused),
+        TEST(a_million_tensors_are_refused),
         TEST(foreign_safetensors_load),
     };
     return cmocka_run_group_tests_name("safetensors", tests, NULL, NULL);

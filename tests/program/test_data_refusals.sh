@@ -161,6 +161,11 @@ gzip -c plain.csv | "$program" predict of-plain - >out 2>err || rc=$?
 if [ $rc != 4 ] || [ "$(grep -c error: err)" != 1 ] || ! grep -q 'standard input is compressed: unpack it first (zcat FILE.gz | ...)' err; then
     echo "$test: FAILED: compressed rows on standard input: exit $rc"; sed 's/^/  > /' err; bad=$((bad + 1))
 fi
+n=$((n + 1)) rc=0
+"$program" predict of-plain - >out 2>err <. || rc=$?
+if [ $rc != 4 ] || ! grep -q "error: can't read 'standard input': Is a directory" err; then
+    echo "$test: FAILED: a folder on standard input: exit $rc"; sed 's/^/  > /' err; bad=$((bad + 1))
+fi
 
 # ---- pictures
 images=(train digits --set data.source=images --set loss.label_smoothing=0 --run r0)

@@ -117,6 +117,19 @@ refused 2 "from.yaml:4: lora.alpha: is the adapter's own with lora.from: leave i
 cp -r peft lost && sed -i 's/"base_model_name_or_path": *"[^"]*"/"base_model_name_or_path": "gone"/' lost/adapter_config.json
 printf 'name: l\ndata: {source: text, path: novel.txt, context: 8}\nlora: {from: lost}\ntrain: {steps: 2, batch: 2}\n' >lost.yaml
 refused 2 "lora.from: the adapter's base 'gone' is not here: set .init. to its folder" train lost.yaml --run r0
+# Of several files, which an index names.
+cp -r whole sharded && mv sharded/model.safetensors sharded/part.safetensors
+cat >index.py <<'P'
+import json, struct, sys
+data = open("sharded/part.safetensors", "rb").read()
+names = [n for n in json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]]) if n != "__metadata__"] + sys.argv[1:]
+json.dump({"weight_map": {n: "part.safetensors" for n in names}}, open("sharded/model.safetensors.index.json", "w"))
+P
+python3 index.py
+works train lora.yaml --set init=sharded --run of-shards --quiet
+python3 index.py model.none.weight
+refused 4 "'sharded': the model that config.json describes has no tensor 'model.none.weight'" train lora.yaml --set init=sharded --run r0
+works train lora.yaml --set init=peft --run of-peft --quiet
 cp huge/model.safetensors hf
 refused 4 "the weights of 'hf' have changed since '.*' was trained on them" train lora.yaml --run lora --resume --quiet --set train.steps=4
 refused 4 "the weights of 'hf' have changed since\|'hf'" eval lora

@@ -75,6 +75,7 @@ fi
 refused 2 "manual: 'groff' is not one of man, bash, zsh, fish" manual groff
 refused 2 "predict: --json and --csv can't be used together" predict none table.csv --json --csv
 refused 2 '--version takes --verbose alone' --version --quiet
+refused 4 "no folder 'none'" watch none --stop-after-evaluation
 refused 2 'watch: --every must be at least 1' watch none --every 0
 refused 2 'runs: give only one of --json, --csv, --markdown and --compare' runs --json --csv
 

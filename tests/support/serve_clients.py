@@ -79,6 +79,8 @@ def pictures():
     expect("the model", ask("GET", "/model"), 200, '"input_shape"')
     expect("another path", ask("GET", "/../etc/passwd"), 404)
     expect("another method", ask("DELETE", "/"), 405)
+    expect("a post elsewhere", ask("POST", "/model", good), 404, "POST goes to /predict")
+    expect("a form", ask("POST", "/predict", good, Content_Type="multipart/form-data; boundary=x"), 415, "forms are not read")
     expect("no picture", ask("POST", "/predict", b"hello"), 400, "not a PNG, JPEG, BMP, GIF or WebP picture")
     expect("a cut picture", ask("POST", "/predict", good[:60]), 400, "cut short")
     expect("a bomb", ask("POST", "/predict", good[:16] + struct.pack(">II", 16000, 16000) + good[24:]), 400)
