@@ -207,6 +207,33 @@ static void convnext_of_timm_is_read(void **state)
     vkt__remove_tree(DIR);
 }
 
+/* A file's positions become those of another picture size; what can't be resampled stays out. */
+static void positions_are_read_from_a_file(void **state)
+{
+    (void)state;
+    enum { C = 2, FROM = 5, TO = 10 }; /* 2 x 2 and 3 x 3, behind the class token's */
+    float from[FROM * C], to[TO * C], want[TO * C];
+    vkt__st_tensor t = {
+        .name = "pos_embed", .dtype = "F32", .rank = 3, .shape = { 1, FROM, C }, .data = from
+    };
+    for (int i = 0; i < FROM * C; i++) from[i] = (float)(i * i % 7);
+    REQUIRE_OK(vkt__mkdirs(DIR));
+    REQUIRE_OK(vkt__safetensors_write(DIR "/pos.safetensors", &t, 1, NULL, 0, NULL));
+    assert_true(vkt__positions_resample(from, FROM, want, TO, C));
+    t.shape[1] = TO;
+    t.data = to;
+    memset(to, 0, sizeof to);
+    REQUIRE_OK(vkt__import_files(DIR "/pos.safetensors", &t, 1, (vkt__import_how) { 0 }));
+    assert_memory_equal(to, want, sizeof to);
+    t.shape[1] = TO - 1; /* no square */
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__import_files(DIR "/pos.safetensors", &t, 1, (vkt__import_how) { 0 }),
+                   VKT_E_FORMAT);
+    REQUIRE_LOGGED("no tensor of '" DIR "/pos.safetensors' agrees with the model");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt__remove_tree(DIR);
+}
+
 /* Through the API; the program has no such option. */
 static void a_folder_has_no_types_of_gguf(void **state)
 {
@@ -222,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(names_are_pytorchs),
                                         cmocka_unit_test(positions_are_pytorchs),
+                                        cmocka_unit_test(positions_are_read_from_a_file),
                                         cmocka_unit_test(convnext_of_timm_is_read),
                                         cmocka_unit_test(a_folder_has_no_types_of_gguf),
                                         cmocka_unit_test(weights_bring_their_pixels_constants) };

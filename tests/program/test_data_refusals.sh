@@ -74,6 +74,7 @@ def hollow(name): # whole, but its pixels are no zlib data
 for i in range(8): hollow(f"hollow/{'ab'[i % 2]}/{i}.png")
 npy("tall/X.npy", (40, 16385, 1, 1), "|u1", bytes((k * 31) % 251 for k in range(40 * 16385)))
 npy("tall/y.npy", (40,), "<i8", struct.pack("<40q", *[k % 2 for k in range(40)]))
+put("both.csv", "file,p,q\n" + "".join(f"{'ab'[i % 2]}/{i}.png,{i},{i * i}\n" for i in range(8)))
 put("numbers.csv", "file,label\n" + "".join(f"{'ab'[i % 2]}/{i}.png,{'-' if i % 2 else ''}1.7e308\n" for i in range(8)))
 # tokenizers: GPT-2's of the bytes of UTF-8, without merges and with one; SentencePiece's
 held = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -185,6 +186,11 @@ refused 4 'no image can be read: nothing was packed' pack hollow.yaml "${hollow[
 [ ! -e h.pack ] || { echo "$test: FAILED: a refused pack left a file"; bad=$((bad + 1)); }
 trained of-tall --set 'model=[flatten, linear]' --set data.source=npy --set data.path=tall
 refused 4 "'pictures/a/0.png' is a picture, but the model's 1x16385 inputs are too many for one: use IDX" predict of-tall pictures/a/0.png
+few=(--set data.source=images --set data.path=pictures --set data.labels=both.csv --set data.task=regress --set data.valid_fraction=0.25 --set data.test_fraction=0)
+trained of-both --set 'model=[flatten, linear]' "${few[@]}" --set data.label=p,q --set train.batch=2 --set data.augment.resized_crop=0.5
+printf 'name: p\ndata: {source: images, path: pictures}\nmodel: [flatten, linear]\n' >one.yaml
+works pack one.yaml "${few[@]}" --set data.label=p --out one.pack
+refused 4 "'one.pack' lacks the number 'q', which the model predicts" eval of-both --data one.pack
 mkdir named && cp -r pictures named/train && cp -r pictures named/valid
 refused 2 "data.folds: 'named' says itself what is for validation" "${images[@]}" --set data.path=named --set data.folds=3 --set data.fold=0
 trained of-pictures --set 'model=[flatten, linear]' --set data.source=images --set data.path=pictures --set train.batch=2 --set data.valid_fraction=0.25 --set data.test_fraction=0

@@ -104,6 +104,8 @@ echo '{"prompt": "It is", "choices": ["a", "b"], "answer": 0}' >tasks.jsonl
 refused 2 "'sentences/best' is no language model: it has no context to set" eval sentences --tasks tasks.jsonl --context 4
 refused 2 "a context of 1000 is too long: 'gpt/best' has 8 positions" eval gpt --tasks tasks.jsonl --context 1000
 refused 2 "the prompt has 25 tokens, the model's context is 8: shorten it" generate gpt --prompt 'It is a truth universally'
+refused 2 'the prompt has [0-9]* tokens, the model.s context is 8' generate gpt --chat --system 'Be brief.' --prompt 'It is'
+refused 2 'the message is not UTF-8' generate gpt --chat --prompt "$(printf '\377')"
 refused 4 'the model is not a language model: it has no tokenizer' generate sentences
 
 # ---- adapters
