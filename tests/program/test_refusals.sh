@@ -95,6 +95,9 @@ refused 4 "can't read 'none.txt': No such file" tokenize none.txt
 # ---- init
 for i in 1 2 3 4 5 6 7 8; do echo "{\"prompt\": \"$i?\", \"chosen\": \"It is $i.\", \"rejected\": \"No.\"}"; done >pairs.jsonl
 refused 2 "'pairs.jsonl' has preferences: name the model that learns them" init pairs.jsonl -o r.yaml
+{ echo 'a,b,y'; for i in $(seq 60); do echo "$i,$((i * i % 17)),$((i * 3))"; done; } >sixty.csv
+works init sixty.csv --task regress -o numbers.yaml
+grep -q 'task: *regress' numbers.yaml || { echo "$test: FAILED: init --task regress"; bad=$((bad + 1)); }
 for i in $(seq 30); do echo "It is a truth universally acknowledged $i"; done >plain.txt
 refused 2 'label is for tables with named columns' init plain.txt --task text --label y -o r.yaml
 head -c 6500000 /dev/zero | tr '\0' a >large.txt
