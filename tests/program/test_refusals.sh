@@ -37,6 +37,13 @@ works bench --once --quiet --no-cache --only ops --op add --json add.json
 sed -i 's/"name": "/&other /' add.json
 refused 1 "bench: 'add.json' has no results in common with this measurement" bench --once --quiet --no-cache --only steps --step MLP --baseline add.json
 
+# Timed, not once: several runs, whose median lies among them.
+several() { python3 -c 'import json
+r = [r for r in json.load(open("timed.json"))["results"] if "64-128-10" in r["name"]]
+assert len(r) == 1 and r[0]["runs"] > 2 and 0 < r[0]["min"] <= r[0]["value"] <= r[0]["max"], r'; }
+works bench --quick --quiet --no-cache --only steps --step 64-128-10 --json timed.json
+several || { echo "$test: FAILED: a timed step"; bad=$((bad + 1)); }
+
 # ---- a model that a recipe begins with is a file: damaged, it is one for each command
 refused 4 "'broken/config.json' is not a JSON object" profile broken.yaml
 refused 4 "'broken/config.json' is not a JSON object" tune broken.yaml
