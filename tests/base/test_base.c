@@ -158,6 +158,14 @@ static void files_are_replaced_whole(void **state)
     REQUIRE_LOGGED("is a pipe or a device");
     REQUIRE_STATUS(vkt__file_map("test_base_tmp", &map), VKT_E_IO);
     REQUIRE_LOGGED("can't read 'test_base_tmp': it is not a file");
+    char longer[400]; /* than a name may be: that says nothing of whether it is there */
+    bool there = false;
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    REQUIRE_STATUS(vkt__file_look(longer, &there), VKT_E_IO);
+    REQUIRE_LOGGED("can't look at 'xxx");
+    REQUIRE_OK(vkt__file_look("test_base_tmp/none", &there));
+    assert_false(there);
     REQUIRE_STATUS(vkt__file_truncate("test_base_tmp/none", 1), VKT_E_IO);
     REQUIRE_LOGGED("can't truncate 'test_base_tmp/none': ");
 #endif
