@@ -275,7 +275,8 @@ vkt_status vkt_ranks_scaling_save_json(const vkt_ranks_scaling *s, const char *p
                   s->alpha_us, "gbytes_per_s", isfinite(s->gbytes_per_s) ? s->gbytes_per_s : 0,
                   "error", s->error, "points", points, "links", links);
     char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
-    vkt_status st = text ? vkt__file_replace(path, text, strlen(text)) : VKT_E_OOM_HOST;
+    vkt_status st = text ? vkt__file_replace(path, text, strlen(text))
+                         : vkt__fail(VKT_E_OOM_HOST, "bench", "no memory to write '%s'", path);
     free(text);
     json_decref(root);
     return st;

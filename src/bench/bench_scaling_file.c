@@ -50,7 +50,8 @@ vkt_status vkt_scaling_save_json(const vkt_scaling *s, const char *path)
     }
     json_object_set_new(root, "curves", curves);
     char *text = json_dumps(root, JSON_INDENT(1));
-    vkt_status st = text ? vkt__file_replace(path, text, strlen(text)) : VKT_E_OOM_HOST;
+    vkt_status st = text ? vkt__file_replace(path, text, strlen(text))
+                         : vkt__fail(VKT_E_OOM_HOST, "bench", "no memory to write '%s'", path);
     free(text);
     json_decref(root);
     return st;

@@ -23,7 +23,7 @@ typedef struct {
 } built;
 
 /* how: what there is beside a plain head. */
-enum { TRAINED, EVALUATED, READ_TWICE, SCALED, PADDED };
+enum { TRAINED, EVALUATED, READ_TWICE, SCALED, PADDED, SQUARED };
 static built build(vkt_gpu *of, int how, bool plain)
 {
     built b = { .g = vkt__graph_new(of) };
@@ -41,7 +41,10 @@ static built build(vkt_gpu *of, int how, bool plain)
     vkt_keep(b.loss, "loss");
     vkt_keep(b.hit, "hit");
     if (how == EVALUATED || how == READ_TWICE) return b;
-    vkt_tensor *total = vkt_sum(b.g, how == SCALED ? vkt_mul(b.g, l.loss, weight) : l.loss);
+    vkt_tensor *loss = how == SCALED    ? vkt_mul(b.g, l.loss, weight)
+                       : how == SQUARED ? vkt_mul(b.g, l.loss, l.loss)
+                                        : l.loss;
+    vkt_tensor *total = vkt_sum(b.g, loss);
     vkt_backward(b.g, total, (vkt_tensor *[]) { x, w }, 2, b.d);
     for (int i = 0; i < 2; i++) vkt_keep(b.d[i], "gradient");
     return b;
@@ -144,6 +147,13 @@ static void the_twins_compute_the_same_in_padded_rows(void **state)
     twins_compute_the_same(PADDED);
 }
 
+/* The loss's gradient is other than 1, but known before the loss. */
+static void the_twins_compute_the_same_of_a_scaled_loss(void **state)
+{
+    (void)state;
+    twins_compute_the_same(SCALED);
+}
+
 static void read_all(const built *b, float *loss, float *dx, float *dw)
 {
     REQUIRE_OK(vkt_tensor_read(b->loss, 0, loss, b->loss->bytes));
@@ -193,15 +203,20 @@ static void the_device_computes_the_same_in_padded_rows(void **state)
     device_computes_the_same(PADDED);
 }
 
+static void the_device_computes_the_same_of_a_scaled_loss(void **state)
+{
+    (void)state;
+    device_computes_the_same(SCALED);
+}
+
 static void what_it_leaves_alone(void **state)
 {
     (void)state;
     static const struct {
         int how;
         uint32_t n;
-    } cases[] = {
-        { TRAINED, 1 }, { EVALUATED, 1 }, { READ_TWICE, 0 }, { SCALED, 0 }, { PADDED, 1 }
-    };
+    } cases[] = { { TRAINED, 1 }, { EVALUATED, 1 }, { READ_TWICE, 0 },
+                  { SCALED, 1 },  { PADDED, 1 },    { SQUARED, 0 } };
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
         built b = build(NULL, cases[i].how, false);
         bind_inputs(b.g, &host);
@@ -216,7 +231,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_twins_compute_the_same),
         cmocka_unit_test(the_twins_compute_the_same_in_padded_rows),
+        cmocka_unit_test(the_twins_compute_the_same_of_a_scaled_loss),
         cmocka_unit_test(the_device_computes_the_same),
+        cmocka_unit_test(the_device_computes_the_same_of_a_scaled_loss),
         cmocka_unit_test(the_device_computes_the_same_in_padded_rows),
         cmocka_unit_test(what_it_leaves_alone),
     };

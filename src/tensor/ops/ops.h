@@ -64,9 +64,15 @@ double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double
 uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
                            uint32_t dilation);
 
-/* Places that a rewrite knows: of softmax_xent's output where it has the gradient too, and of
- * softmax_xent_bwd's inputs after those of softmax_xent. */
-enum { VKT_XENT_OUT_DLOGITS = 4, VKT_XENT_IN_TOP = 5, VKT_XENT_IN_DLOSS = 7 };
+/* Places that a rewrite knows: of softmax_xent's output where it has the gradient too, and of the
+ * loss's gradient, if that is not 1, among its inputs then; and of softmax_xent_bwd's inputs after
+ * the others of softmax_xent. */
+enum {
+    VKT_XENT_OUT_DLOGITS = 4,
+    VKT_XENT_IN_DLOSS_NOW = 5,
+    VKT_XENT_IN_TOP = 5,
+    VKT_XENT_IN_DLOSS = 7
+};
 
 /* What one node of a sum adds up at most. */
 enum { VKT_SUM_CHUNK = 4096 };

@@ -179,7 +179,8 @@ vkt_tensor *vkt_softmax(vkt_graph *g, vkt_tensor *x)
  * Forward: logits, target, weight?, class weight?, its sum? -> loss, hit, top, lse, dlogits? The
  * sum is an input so that it is taken once. Gradient: those inputs, top, lse, dloss? -> dlogits in
  * the logits' memory: what training needs of the logits afterwards is two numbers a row. A rewrite
- * (rewrite_loss.c) has the forward row write dlogits where dloss is 1. Weights are constants:
+ * (rewrite_step.c) has the forward row write dlogits where dloss is 1 or known before, and then
+ * its sixth input. Weights are constants:
  * asking for their gradient is an error. */
 
 enum {
@@ -188,6 +189,7 @@ enum {
     WEIGHT,
     CLASS_WEIGHT,
     CLASS_SUM,
+    DLOSS_NOW = VKT_XENT_IN_DLOSS_NOW,
     TOP = VKT_XENT_IN_TOP,
     LSE,
     DLOSS = VKT_XENT_IN_DLOSS
@@ -218,6 +220,10 @@ static bool xent_shape(vkt_node *n)
     if (cw && cw->count != V)
         return vkt__shape_error(n, "class weight %s must be [%u] for logits %s", vkt__text(cw), V,
                                 vkt__text(x));
+    if (n->op == &vkt__op_softmax_xent && n->in[DLOSS_NOW] &&
+        (n->in[DLOSS_NOW]->count != R || !n->attr.xent.slope))
+        return vkt__shape_error(n, "gradient of the loss %s must be [%u] for logits %s",
+                                vkt__text(n->in[DLOSS_NOW]), R, vkt__text(x));
     if (!(e >= 0 && e <= 1)) return vkt__shape_error(n, "smoothing %g is not in [0, 1]", (double)e);
     for (uint32_t i = 0; i < DLOGITS; i++) vkt__out(n, i, vkt_shape1(R), VKT_F32);
     if (n->attr.xent.slope) vkt__out(n, DLOGITS, x->shape, VKT_F32);
@@ -252,6 +258,8 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
     p.lse = vkt__addr(rec, n->out[3]);
     p.dlogits = p.dlogits4 = vkt__addr(rec, n->out[DLOGITS]);
     if (n->out[DLOGITS]) p.flags |= VKT_XENT_DLOGITS;
+    p.dloss = vkt__addr_or(rec, n->in[DLOSS_NOW], n->in[LOGITS]);
+    if (n->in[DLOSS_NOW]) p.flags |= VKT_XENT_DLOSS;
     p.logits4 = p.logits;
     enum { PASSES = 2, ARRAYS = 4 };
     enum { NUMBERS = 48 }; /* of two fours and of what is known of the row */
@@ -322,7 +330,7 @@ static void xent_ref(const vkt_node *n, double *const *in, double *const *out)
         out[2][r] = top;
         out[3][r] = lse;
     }
-    if (out[DLOGITS]) slope_ref(n, in, out[2], out[3], NULL, out[DLOGITS]);
+    if (out[DLOGITS]) slope_ref(n, in, out[2], out[3], in[DLOSS_NOW], out[DLOGITS]);
 }
 
 static vkt_cost xent_cost(const vkt_node *n)
@@ -436,7 +444,9 @@ static const char *sample_slope(vkt_graph *g, uint32_t i)
     const vkt_node *f = sample_xent(g, i, &dloss);
     vkt_attr attr = f->attr;
     attr.xent.slope = true;
-    vkt__op(g, f->op, f->in, f->op->n_in, attr);
+    vkt_tensor *in[DLOSS_NOW + 1] = { [DLOSS_NOW] = dloss };
+    memcpy(in, f->in, DLOSS_NOW * sizeof *in);
+    vkt__op(g, f->op, in, VKT_COUNT(in), attr);
     snprintf(name, sizeof name, "%s, with its gradient", xents[i].name);
     return name;
 }
@@ -461,7 +471,7 @@ static const char *xent_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 const vkt_op vkt__op_softmax_xent = { .name = "softmax_xent",
-                                      .n_in = 5,
+                                      .n_in = 6,
                                       .n_out = 5,
                                       .words_in = 1 << TARGET,
                                       .inplace = 1 << LOGITS,

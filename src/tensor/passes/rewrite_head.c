@@ -10,6 +10,7 @@
 #include "tensor/passes/passes.h"
 
 enum { LOGITS, TARGET, WEIGHT, TOP = 5, LSE, DLOSS }; /* of softmax_xent, softmax_xent_bwd */
+enum { MOST_EARLY = 8 };
 enum { MOST_CHUNKS = 8, STEP = 64 };       /* rows are cut at multiples of STEP: whole vectors */
 static const uint64_t LARGE = 32ull << 20; /* bytes of logits, below which nothing is gained */
 
@@ -22,6 +23,9 @@ typedef struct {
     uint32_t columns; /* of a chunk's logits */
     vkt_node *made[MOST_CHUNKS * 6];
     size_t n_made;
+    vkt_node
+        *early[MOST_EARLY]; /* what makes the loss's gradient, in order: done before the loss */
+    size_t n_early;
 } head;
 
 /* ---- finding ---- */
@@ -87,6 +91,23 @@ static uint32_t columns_of(const head *h)
     return has ? w->room : w->shape.d[0];
 }
 
+/* Whether t, of the loss's gradient, can be known before the loss: a loss scale can, what follows
+ * from the loss can't. */
+static bool is_early(head *h, const vkt_tensor *t)
+{
+    vkt_node *n = vkt__root(t)->node;
+    if (!n || n->index < h->loss->index)
+        return vkt__unchanged(h->g, t, h->loss->index, h->bwd->index);
+    for (size_t i = 0; i < h->n_early; i++)
+        if (h->early[i] == n) return true;
+    if (n == h->loss || n->op->mutates || n->out[0]->bound) return false;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i] && !is_early(h, n->in[i])) return false;
+    if (h->n_early == MOST_EARLY) return false;
+    h->early[h->n_early++] = n;
+    return true;
+}
+
 static bool find(vkt_graph *g, vkt_node *loss, bool training, head *h)
 {
     bool more = false;
@@ -100,9 +121,9 @@ static bool find(vkt_graph *g, vkt_node *loss, bool training, head *h)
     size_t last = loss->index;
     if (more || (h->bwd != NULL) != training) return false;
     if (h->bwd) {
-        /* A gradient of the loss other than 1 may be made later than the loss. */
-        if (h->bwd->op != &vkt__op_softmax_xent_bwd || h->bwd->in[DLOSS] ||
-            h->bwd->in[TOP] != loss->out[2] || !is_inner(h->bwd->out[0]) || !find_products(h))
+        if (h->bwd->op != &vkt__op_softmax_xent_bwd || h->bwd->in[TOP] != loss->out[2] ||
+            !is_inner(h->bwd->out[0]) || !find_products(h) ||
+            (h->bwd->in[DLOSS] && !is_early(h, h->bwd->in[DLOSS])))
             return false;
         last = VKT_MAX(h->dx ? h->dx->index : 0, h->dw ? h->dw->index : 0);
     }
@@ -204,6 +225,9 @@ static void cut(head *h)
         memcpy(bwd->in, loss->in, TOP * sizeof *bwd->in);
         bwd->in[TOP] = loss->out[2];
         bwd->in[LSE] = loss->out[3];
+        if (bwd->in[DLOSS])
+            bwd->in[DLOSS] =
+                vkt__slice(vkt_reshape(h->g, bwd->in[DLOSS], vkt_shape1(h->rows)), first, n);
         vkt_tensor *d = vkt__out(bwd, 0, loss->in[LOGITS]->shape, h->bwd->out[0]->dtype);
         if (h->dx) {
             vkt_node *dx = like(h, h->dx);
@@ -215,6 +239,13 @@ static void cut(head *h)
     }
 }
 
+static bool is_in(const vkt_node *n, vkt_node *const *list, size_t n_list)
+{
+    for (size_t i = 0; i < n_list; i++)
+        if (list[i] == n) return true;
+    return false;
+}
+
 /* The chunks in the head's place; what follows counts as the backward pass. */
 static void put(head *h)
 {
@@ -222,10 +253,10 @@ static void put(head *h)
     size_t n = 0, n_old = g->n_nodes, at = h->loss->index;
     vkt_node **nodes = vkt__alloc((n_old + h->n_made + 1) * sizeof *nodes);
     for (size_t k = 0; k < n_old; k++) {
-        if (k == at)
-            for (size_t i = 0; i < h->n_made; i++) nodes[n++] = h->made[i];
+        for (size_t i = 0; i < h->n_early && k == at; i++) nodes[n++] = h->early[i];
+        for (size_t i = 0; i < h->n_made && k == at; i++) nodes[n++] = h->made[i];
         g->nodes[k]->backward |= k > at;
-        nodes[n++] = g->nodes[k];
+        if (!is_in(g->nodes[k], h->early, h->n_early)) nodes[n++] = g->nodes[k];
     }
     free(g->nodes);
     g->nodes = nodes;

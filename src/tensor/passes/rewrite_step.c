@@ -60,20 +60,23 @@ const vkt__pass vkt__pass_sum_rows = { .name = "bias's gradient beside its matri
 
 /* ---- the loss ---- */
 
-/* softmax_xent, softmax_xent_bwd for a dloss of 1 -> softmax_xent that writes both. */
+/* softmax_xent, softmax_xent_bwd for a dloss of 1, or one that was there before the first ->
+ * softmax_xent that writes both. */
 static bool fuse_xent(vkt_graph *g, vkt_node *bwd, bool training)
 {
     (void)training;
     if (bwd->op != &vkt__op_softmax_xent_bwd) return false;
     vkt_node *f = bwd->in[VKT_XENT_IN_TOP]->node;
-    if (!f || f->op != &vkt__op_softmax_xent || f->attr.xent.slope || bwd->in[VKT_XENT_IN_DLOSS] ||
-        bwd->out[0]->bound)
+    vkt_tensor *dloss = bwd->in[VKT_XENT_IN_DLOSS];
+    if (!f || f->op != &vkt__op_softmax_xent || f->attr.xent.slope || bwd->out[0]->bound ||
+        (dloss && !vkt__unchanged(g, dloss, f->index, bwd->index)))
         return false;
-    for (uint32_t i = 0; i < f->op->n_in; i++)
+    for (uint32_t i = 0; i < VKT_XENT_IN_DLOSS_NOW; i++)
         if (f->in[i] != bwd->in[i] ||
             (f->in[i] && !vkt__unchanged(g, f->in[i], f->index, bwd->index)))
             return false;
     f->attr.xent.slope = true;
+    f->in[VKT_XENT_IN_DLOSS_NOW] = dloss;
     f->out[VKT_XENT_OUT_DLOGITS] = bwd->out[0];
     bwd->out[0]->node = f;
     bwd->out[0]->out_index = VKT_XENT_OUT_DLOGITS;
