@@ -191,6 +191,28 @@ static void text_too_short_or_bad(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* What a data set of classes has beside its texts is told not to be learned, once; what a language
+ * model's has is not. */
+static void labels_beside_texts_are_told(void **state)
+{
+    (void)state;
+    put(DIR "/classes.jsonl", "{\"text\":\"a good film\",\"id\":7}\n"
+                              "{\"text\":\"a bad film\",\"label\":0}\n"
+                              "{\"text\":\"a long film\",\"label\":1}\n");
+    put(DIR "/texts.jsonl", "{\"text\":\"a good film\",\"id\":7,\"source\":\"web\"}\n"
+                            "{\"text\":\"a bad film\"}\n");
+    TEST_LOG_CAPTURE();
+    vkt_dataset *ds = open_text(DIR "/texts.jsonl", "chars", 2, 0, 0);
+    vkt_dataset_destroy(&ds);
+    assert_null(strstr(test_log, "is not learned"));
+    ds = open_text(DIR "/classes.jsonl", "chars", 2, 0, 0);
+    vkt_dataset_destroy(&ds);
+    static const char what[] = "classes.jsonl' line 2: \"label\" is not learned";
+    const char *told = strstr(test_log, what);
+    assert_non_null(told);
+    assert_null(strstr(told + sizeof what, "is not learned"));
+}
+
 #define CHAT                                                                                       \
     "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"},"                                        \
     "{\"role\":\"assistant\",\"content\":\"a\"}]}\n"
@@ -476,6 +498,7 @@ int main(void)
         cmocka_unit_test(one_document_is_cut),
         cmocka_unit_test(documents_stay_whole),
         cmocka_unit_test(text_too_short_or_bad),
+        cmocka_unit_test(labels_beside_texts_are_told),
         cmocka_unit_test(of_what_is_asked),
         cmocka_unit_test(schema_keeps_the_tokenizer),
         cmocka_unit_test(epochs_without_replacement),

@@ -138,6 +138,11 @@ vkt_status vkt__documents_read(const vkt__source *s, vkt_tokenizer *tokenizer, v
         vkt_log(VKT_LOG_WARN, "data", "%llu of %llu lines are left out; the first is %s",
                 (unsigned long long)lines.n_bad, (unsigned long long)(lines.n_bad + lines.n_read),
                 lines.first_bad);
+    if (st == VKT_OK && lines.label && tokenizer)
+        vkt_log(VKT_LOG_WARN, "data",
+                "%s: \"%s\" is not learned, \"text\" alone is, by a language model: to predict it, "
+                "give both as columns of a CSV file",
+                lines.first_label, lines.label);
     return st;
 }
 

@@ -21,7 +21,8 @@ typedef struct {
     vkt__chat_text text;
     vkt__stretch plain[2];
     vkt__document document;
-    char wrong[160]; /* with the line, where it is not a failure's own words */
+    const char *label; /* beside a text, and not learned; NULL: there was none */
+    char wrong[200];   /* with the line, where it is not a failure's own words */
 } reader;
 
 /* ---- the forms of a line ---- */
@@ -182,7 +183,7 @@ static bool take_turns(reader *r, const json_t *o, json_t *to, size_t *n_given)
     }
     if (json_object_get(o, "instruction")) return add_alpaca(r, to, o);
     return wrong(r, "neither \"text\", \"messages\" nor \"prompt\" and \"completion\", nor "
-                    "\"conversations\", nor \"instruction\" and \"output\"");
+                    "\"conversations\", nor \"instruction\" and \"output\"; a table is a CSV file");
 }
 
 /* ---- preferences ---- */
@@ -305,6 +306,16 @@ static vkt__stretch stretch_of(const json_t *text, bool counts)
     return (vkt__stretch) { json_string_value(text), json_string_length(text), counts, false };
 }
 
+/* What classifiers learn of a text, under the names that data sets give it. */
+static const char *label_of(const json_t *o)
+{
+    static const char *const names[] = { "label",    "labels",    "class",  "target",
+                                         "category", "sentiment", "rating", "score" };
+    for (size_t i = 0; i < VKT_COUNT(names); i++)
+        if (json_object_get(o, names[i])) return names[i];
+    return NULL;
+}
+
 /* r->document of the line; false: r->wrong. */
 static bool read_line(reader *r, const json_t *o, double now)
 {
@@ -314,6 +325,7 @@ static bool read_line(reader *r, const json_t *o, double now)
     if (json_is_string(text)) {
         r->plain[0] = stretch_of(text, true);
         r->document.n_stretches = r->plain[0].n > 0;
+        if (!r->label) r->label = label_of(o);
         return true;
     }
     if (json_is_string(prompt) && json_is_string(completion)) {
@@ -415,6 +427,10 @@ vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tok
                  (unsigned long long)number);
         st = length > LINE_LIMIT ? long_line(r, length, options, where)
                                  : one_line(r, line, length, where, options, fn, user);
+        if (r[0].label && !options->label) {
+            options->label = r[0].label;
+            snprintf(options->first_label, sizeof options->first_label, "%s", where);
+        }
     }
     for (int i = 0; i < 2; i++) {
         vkt__chat_destroy(&r[i].own);

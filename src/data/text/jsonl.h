@@ -11,7 +11,9 @@ typedef struct vkt__jsonl_options {
     bool skip_long; /* the same of those that are longer than a line may be, 32 MiB */
     double now;     /* what strftime_now tells; NAN: nothing */
     uint64_t n_bad, n_read;
-    char first_bad[200]; /* of those left out: which and why */
+    char first_bad[200];   /* of those left out: which and why */
+    const char *label;     /* a key beside "text" that classifiers learn; NULL: there was none */
+    char first_label[160]; /* the first line that has it */
 } vkt__jsonl_options;
 
 /* Each line of the n bytes as a document: a text; a prompt with its completion; a conversation, in
