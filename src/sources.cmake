@@ -82,6 +82,7 @@ set(SRC_DATA_TABLES
   src/data/tables/csv.c
   src/data/tables/fit.c
   src/data/tables/json_rows.c
+  src/data/tables/json_table.c
   src/data/tables/look.c
   src/data/permute.c
   src/data/tables/row_parts.c

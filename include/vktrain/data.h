@@ -303,7 +303,7 @@ typedef struct vkt_table_advice {
     uint32_t n_notes;
     uint64_t n_rows; /* without a header line */
     bool header;
-    char delimiter;                  /* between cells */
+    char delimiter;                  /* between cells; 0: of JSON lines there is none */
     const vkt_table_column *columns; /* [n_columns] of the file, the label's and all others */
     uint32_t n_columns;
 } vkt_table_advice;

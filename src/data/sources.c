@@ -21,7 +21,7 @@ static const vkt__source_row rows[] = {
       .reopen = vkt__images_open_schema,
       .is = vkt__images_is },
     { .info = { .name = "csv",
-                .help = "a CSV file",
+                .help = "a table: CSV, TSV or JSON lines",
                 .path = "the CSV file",
                 .kinds = VKT_DATA_KIND_TABLE,
                 .takes = VKT_TAKES_REGRESS | VKT_TAKES_COLUMN | VKT_TAKES_TEST_PATH |

@@ -67,7 +67,7 @@ print("".join(random.choice(["the cat ", "sat on ", "a mat. "]) for i in range(2
 # A table in a .txt; --task, --label and data.source decide how a file is read, whatever its name.
 tr ';' '|' <preise.csv >preise.txt
 "$program" init preise.txt -o of-txt.yaml >log 2>&1 && grep -q 'source: csv' of-txt.yaml &&
-    grep -q 'read as a table, as its lines split alike: --task text reads it as a text' log || fail "a table in a .txt"
+    grep -q 'read as a table, as its lines are rows: --task text reads it as a text' log || fail "a table in a .txt"
 "$program" init preise.txt --task text -o - >log 2>&1 && grep -q 'source: text' log || fail "--task text of a table"
 printf 'a\tb\n' >pairs.txt && for i in {1..60}; do printf 'dog\tHund\ncat\tKatze\n'; done >>pairs.txt
 for given in "--label b" "--task classify" "--set data.source=csv"; do

@@ -298,7 +298,7 @@ static bool find_source(const init_options *o, const char *path, init_data *d, v
         !cli_is_folder(path))
         return vkt_source_find("csv", s); /* no text has classes, numbers or a column */
     if (like == VKT_LIKE_CONTENT && s->takes & VKT_TAKES_COLUMN && !o->task)
-        note(d, "read as a table, as its lines split alike: --task text reads it as a text");
+        note(d, "read as a table, as its lines are rows: --task text reads it as a text");
     if (like != VKT_LIKE_NONE) return true;
     snprintf(last_error, sizeof last_error, "'%.500s' looks like no data that vktrain reads", path);
     return false;
@@ -477,8 +477,10 @@ const cli_command cmd_init = {
     .args = "[DATA]",
     .summary = "look at the data and write a commented starter recipe",
     .details =
-        "DATA is a file or a folder: a table, pictures, a text or a folder of texts; or digits or "
-        "novel, which are built in. How it is read is found by its content, then by its name. "
+        "DATA is a file or a folder: a table (CSV, TSV, JSON lines), pictures, a text or a folder "
+        "of "
+        "texts; or digits or novel, which are built in. How it is read is found by its content, "
+        "then by its name. "
         "Without DATA, you are asked for it. The recipe is simple on purpose and says what to tune "
         "next.\n"
         "examples: vktrain init wine.csv --label quality\n"

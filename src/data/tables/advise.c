@@ -2,6 +2,7 @@
  * to be done with blank cells. Only `vktrain init` and `inspect` ask; nothing of it is done where a
  * recipe does not say so. */
 #include "data/tables/csv.h"
+#include "data/tables/json_table.h"
 #include "data/tables/look.h"
 #include "data/tables/table.h"
 
@@ -212,26 +213,25 @@ static void describe(advice *a, const vkt__csv *csv, bool header, const vkt__loo
     a->out.n_columns = (uint32_t)csv->n_columns;
     a->out.n_rows = csv->n_rows - header;
     a->out.header = header;
-    a->out.delimiter = csv->delimiter;
+    a->out.delimiter = csv->named ? 0 : csv->delimiter;
 }
 
 vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
 {
     vkt_status st;
     advice *a = vkt__alloc(sizeof *a);
-    char *bytes = NULL, *text = NULL;
-    size_t n, text_n;
+    char *bytes = NULL;
+    size_t n;
     vkt__csv csv = { 0 };
     vkt__look *looks = NULL;
     uint32_t *rows = NULL;
     *out = NULL;
     VKT_TRY(vkt__file_read(desc->path, VKT__CSV_LIMIT, &bytes, &n));
-    VKT_TRY(vkt__bytes_all(bytes, n, desc->path, VKT__CSV_LIMIT, &text, &text_n));
-    VKT_TRY(vkt__csv_parse(text, text_n, desc->path, desc->delimiter, true, &csv));
+    VKT_TRY(vkt__table_parse(bytes, n, desc->path, desc->delimiter, true, &csv));
     const char *given = desc->label && strcmp(desc->label, "last") != 0 ? desc->label : NULL;
-    bool header = desc->header && strcmp(desc->header, "auto") != 0
-                      ? strcmp(desc->header, "yes") == 0
-                      : vkt__table_has_header(&csv, given);
+    bool header = csv.named || (desc->header && strcmp(desc->header, "auto") != 0
+                                    ? strcmp(desc->header, "yes") == 0
+                                    : vkt__table_has_header(&csv, given));
     if (csv.n_rows == header) {
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has a header but no rows", csv.name);
         goto fail;
@@ -251,7 +251,6 @@ fail:
     if (a) vkt__arena_finish(&a->arena);
     free(a);
     free(bytes);
-    free(text);
     free(rows);
     free(looks);
     vkt__csv_finish(&csv);

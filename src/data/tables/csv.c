@@ -304,10 +304,11 @@ static vkt_status check_kind(const char *text, size_t n, const char *name)
             return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s, not CSV: %s", name, others[i].is,
                              others[i].to_do);
     if (!is_json(text)) return VKT_OK;
-    return vkt__fail(VKT_E_FORMAT, "data",
-                     "'%s' is JSON, not CSV: write a table as CSV; conversations and texts as JSON "
-                     "lines (jq -c '.[]' FILE.json >FILE.jsonl)",
-                     name);
+    return vkt__fail(
+        VKT_E_FORMAT, "data",
+        "'%s' is JSON, not CSV: write a table, conversations and texts as JSON lines, an "
+        "object a line (jq -c '.[]' FILE.json >FILE.jsonl)",
+        name);
 }
 
 static vkt_status check_text(const char *text, size_t n, const char *name, uint32_t line)

@@ -13,6 +13,7 @@ typedef struct vkt__csv {
     uint32_t *line; /* [n_rows] line of the file, from 1 */
     size_t n_rows, n_columns;
     char delimiter;
+    bool named; /* the first row has the columns' names, whatever it looks like */
     uint32_t n_classes,
         *class_cell; /* names of a first line "rows,inputs,name,..", if there is one */
 } vkt__csv;

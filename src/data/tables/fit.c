@@ -7,6 +7,7 @@
 #include "data/tables/column_stats.h"
 #include "data/tables/csv.h"
 #include "data/tables/fit.h"
+#include "data/tables/json_table.h"
 #include "data/tables/look.h"
 #include "data/tables/sentences.h"
 #include "data/tables/split_column.h"
@@ -214,7 +215,7 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
             csv->name, csv->delimiter);
     s->kind = VKT_DATA_KIND_TABLE;
     const char *how = desc->header ? desc->header : "auto";
-    s->header = strcmp(how, "yes") == 0 ||
+    s->header = csv->named || strcmp(how, "yes") == 0 ||
                 (strcmp(how, "auto") == 0 && vkt__table_has_header(csv, desc->label));
     if (s->header) VKT_TRY(check_names(csv));
     VKT_TRY(find_labels(ds, desc, csv));
@@ -530,15 +531,8 @@ static vkt_status start_part(const vkt__schema *s, vkt__table *t, vkt__part *par
 static vkt_status parse(const void *bytes, size_t n, const char *name, const vkt_data_desc *desc,
                         vkt__csv *out)
 {
-    vkt_status st;
-    char *text = NULL;
-    size_t text_n;
     bool auto_header = !desc->header || strcmp(desc->header, "auto") == 0;
-    VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
-    VKT_TRY(vkt__csv_parse(text, text_n, name, desc->delimiter, auto_header, out));
-fail:
-    free(text);
-    return st;
+    return vkt__table_parse(bytes, n, name, desc->delimiter, auto_header, out);
 }
 
 /* "'a'", or "'a', 'b'". */

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "data/parts/parts.h"
 #include "data/tables/csv.h"
+#include "data/tables/json_table.h"
 #include "data/tables/sentences.h"
 #include "data/tables/table.h"
 
@@ -463,7 +464,17 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     vkt__csv csv = { 0 };
     vkt__table t = { 0 };
     VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
-    VKT_TRY(parse_like(s, text, text_n, name, of, &csv));
+    bool lines = !of && vkt__json_lines(text);
+    if (lines && !s->header) {
+        st =
+            vkt__fail(VKT_E_FORMAT, "data",
+                      "'%s' is JSON lines, which name columns, but the training data had no column "
+                      "names: give CSV",
+                      name);
+        goto fail;
+    }
+    VKT_TRY(lines ? vkt__table_parse(text, text_n, name, ',', false, &csv)
+                  : parse_like(s, text, text_n, name, of, &csv));
     VKT_TRY(vkt__table_match(s, &csv, false, of, &t));
     if (of) {
         of->delimiter = csv.delimiter;

@@ -3,6 +3,7 @@
 #include "data/parts/parts.h"
 #include "data/tables/csv.h"
 #include "data/tables/fit.h"
+#include "data/tables/json_table.h"
 #include "data/tables/table.h"
 #include "data/tables/table_source.h"
 
@@ -49,28 +50,32 @@ fail:
     return st;
 }
 
-/* The beginning of a file, up to the last whole line of it. */
-static bool begins_as_table(const char *path)
+/* By the beginning of a file, up to the last whole line of it. */
+static bool begins_as(const char *path, bool (*looks_so)(const char *text, size_t n))
 {
     enum { HEAD = 64 << 10 };
     FILE *f;
     if (vkt__file_open(path, &f) != VKT_OK) return false;
-    char *head = vkt__alloc(HEAD);
+    char *head = vkt__alloc(HEAD + 1);
     size_t n = fread(head, 1, HEAD, f);
     fclose(f);
     if (n == HEAD)
         while (n > 0 && head[n - 1] != '\n') n--;
-    bool is = vkt__csv_looks_so(head, n);
+    head[n] = 0;
+    bool is = looks_so(head, n);
     free(head);
     return is;
 }
 
-/* Tables are kept as .txt, too. */
+/* Tables are kept as .txt and as JSON lines, too. */
 vkt_likeness vkt__csv_is(const char *path)
 {
-    static const char *const ends[] = { ".csv", ".tsv" }, *const texts[] = { ".txt", ".text" };
+    static const char *const ends[] = { ".csv", ".tsv" }, *const texts[] = { ".txt", ".text" },
+                             *const lines[] = { ".jsonl", ".ndjson" };
     if (vkt__is_dir(path)) return VKT_LIKE_NONE;
-    if (vkt__bytes_named(path, texts, VKT_COUNT(texts)) && begins_as_table(path))
+    if ((vkt__bytes_named(path, texts, VKT_COUNT(texts)) && begins_as(path, vkt__csv_looks_so)) ||
+        (vkt__bytes_named(path, lines, VKT_COUNT(lines)) &&
+         begins_as(path, vkt__json_table_looks_so)))
         return VKT_LIKE_CONTENT;
     return vkt__bytes_named(path, ends, VKT_COUNT(ends)) ? VKT_LIKE_NAME : VKT_LIKE_ANY;
 }

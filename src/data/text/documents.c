@@ -141,7 +141,7 @@ vkt_status vkt__documents_read(const vkt__source *s, vkt_tokenizer *tokenizer, v
     if (st == VKT_OK && lines.label && tokenizer)
         vkt_log(VKT_LOG_WARN, "data",
                 "%s: \"%s\" is not learned, \"text\" alone is, by a language model: to predict it, "
-                "give both as columns of a CSV file",
+                "set data.source: csv (`vktrain init FILE --task classify`)",
                 lines.first_label, lines.label);
     return st;
 }

@@ -183,7 +183,8 @@ static bool take_turns(reader *r, const json_t *o, json_t *to, size_t *n_given)
     }
     if (json_object_get(o, "instruction")) return add_alpaca(r, to, o);
     return wrong(r, "neither \"text\", \"messages\" nor \"prompt\" and \"completion\", nor "
-                    "\"conversations\", nor \"instruction\" and \"output\"; a table is a CSV file");
+                    "\"conversations\", nor \"instruction\" and \"output\"; a row of a table has "
+                    "texts and numbers alone");
 }
 
 /* ---- preferences ---- */

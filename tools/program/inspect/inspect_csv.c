@@ -35,10 +35,13 @@ int inspect_csv(const char *path, gzFile f)
     vkt_table_advice *a = NULL;
     vkt_status st = vkt_table_advise(&(vkt_data_desc) { .path = path }, &a);
     if (st != VKT_OK) return cli_exit_code(st);
-    printf("%s%s%s: CSV, %s rows of %u columns, %s, '%s' between them\n\n",
-           cli_color(stdout, CLI_BOLD), path, cli_color(stdout, CLI_PLAIN), cli_count(a->n_rows),
-           a->n_columns, a->header ? "with a header line" : "no header line",
-           a->delimiter == '\t' ? "tab" : cli_text("%c", a->delimiter));
+    printf("%s%s%s: %s, %s rows of %u columns", cli_color(stdout, CLI_BOLD), path,
+           cli_color(stdout, CLI_PLAIN), a->delimiter ? "CSV" : "JSON lines", cli_count(a->n_rows),
+           a->n_columns);
+    if (a->delimiter)
+        printf(", %s, '%s' between them", a->header ? "with a header line" : "no header line",
+               a->delimiter == '\t' ? "tab" : cli_text("%c", a->delimiter));
+    printf("\n\n");
     print_columns(a);
     vkt_table_advice_destroy(&a);
     return CLI_OK;
