@@ -370,6 +370,13 @@ void vkt__csv_finish(vkt__csv *csv)
     *csv = (vkt__csv) { 0 };
 }
 
+void vkt__csv_quote(vkt__str *s, const char *text)
+{
+    vkt__str_add(s, "\"", 1);
+    for (; *text; text++) vkt__str_add(s, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    vkt__str_add(s, "\"", 1);
+}
+
 bool vkt__csv_missing(const char *s)
 {
     static const char *const words[] = { "?", "na", "nan", "n/a", "#n/a", "null" };

@@ -32,6 +32,8 @@ static inline const char *vkt__csv_cell(const vkt__csv *csv, size_t row, size_t 
 {
     return csv->text + csv->cell[row * csv->n_columns + column];
 }
+/* The text as a cell in quotes, added to s. */
+void vkt__csv_quote(vkt__str *s, const char *text);
 /* Empty, ?, or NA, NaN, N/A, #N/A, NULL in any case. */
 bool vkt__csv_missing(const char *cell);
 

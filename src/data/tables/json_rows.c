@@ -1,14 +1,8 @@
 /* json_rows.h */
 #include "base/number.h"
+#include "data/tables/csv.h"
 #include "data/tables/json_rows.h"
 #include "formats/json_text.h"
-
-static void add_text(vkt__str *s, const char *text)
-{
-    vkt__str_add(s, "\"", 1);
-    for (; *text; text++) vkt__str_add(s, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-    vkt__str_add(s, "\"", 1);
-}
 
 /* JSON has one way to write a number; the column may have another. */
 static void add_number(vkt__str *s, vkt__form form, double v)
@@ -18,24 +12,24 @@ static void add_number(vkt__str *s, vkt__form form, double v)
     if (form == VKT__FORM_COMMA || form == VKT__FORM_POINT_COMMA || form == VKT__FORM_BLANK_COMMA)
         for (char *p = text; *p; p++)
             if (*p == '.') *p = ',';
-    add_text(s, text);
+    vkt__csv_quote(s, text);
 }
 
 static vkt_status add_cell(vkt__str *s, const vkt__column *c, const json_t *v, const char *name,
                            uint32_t line)
 {
     if (!v || json_is_null(v))
-        add_text(s, "");
+        vkt__csv_quote(s, "");
     else if (json_is_string(v) && strlen(json_string_value(v)) == json_string_length(v))
-        add_text(s, json_string_value(v));
+        vkt__csv_quote(s, json_string_value(v));
     else if (json_is_integer(v) && c->n_categories) {
         char text[32];
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v));
-        add_text(s, text);
+        vkt__csv_quote(s, text);
     } else if (json_is_number(v))
         add_number(s, c->form, json_number_value(v));
     else if (json_is_boolean(v))
-        add_text(s, json_is_true(v) ? "true" : "false");
+        vkt__csv_quote(s, json_is_true(v) ? "true" : "false");
     else
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' line %u: '%s' must be a text, a number, true, false or null", name,
@@ -126,7 +120,7 @@ vkt_status vkt__json_rows(const vkt__schema *s, const char *text, size_t n, cons
     for (uint32_t i = 0; i < s->n_columns; i++) {
         if (repeats(s, i)) continue;
         if (i) vkt__str_add(out, ",", 1);
-        add_text(out, s->columns[i].name);
+        vkt__csv_quote(out, s->columns[i].name);
     }
     vkt__str_add(out, "\n", 1);
     for (size_t at = 0; at < n; line++) {

@@ -47,18 +47,11 @@ bool vkt__json_table_looks_so(const char *text, size_t n)
     return is;
 }
 
-static void add_text(vkt__str *s, const char *text)
-{
-    vkt__str_add(s, "\"", 1);
-    for (; *text; text++) vkt__str_add(s, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-    vkt__str_add(s, "\"", 1);
-}
-
 static void add_cell(vkt__str *s, const json_t *v)
 {
     char text[32] = "";
     if (json_is_string(v)) {
-        add_text(s, json_string_value(v));
+        vkt__csv_quote(s, json_string_value(v));
         return;
     }
     if (json_is_integer(v))
@@ -67,7 +60,7 @@ static void add_cell(vkt__str *s, const json_t *v)
         vkt__double_text(json_real_value(v), false, text);
     else if (json_is_boolean(v))
         snprintf(text, sizeof text, "%s", json_is_true(v) ? "true" : "false");
-    add_text(s, text);
+    vkt__csv_quote(s, text);
 }
 
 /* Line `line` as an object of scalars; its keys become columns. */
@@ -133,7 +126,7 @@ static vkt_status parse_rows(const char *text, size_t n, const char *name, vkt__
     VKT_TRY(walk(text, n, name, &c, NULL));
     for (size_t i = 0; i < json_array_size(c.list); i++) {
         if (i) vkt__str_add(&s, ",", 1);
-        add_text(&s, json_string_value(json_array_get(c.list, i)));
+        vkt__csv_quote(&s, json_string_value(json_array_get(c.list, i)));
     }
     vkt__str_add(&s, "\n", 1);
     VKT_TRY(walk(text, n, name, &c, &s));
