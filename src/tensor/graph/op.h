@@ -151,7 +151,7 @@ typedef union vkt_attr {
         float smoothing;
         uint32_t ignore;
         uint32_t classes; /* of the logits' columns, the rest being padding; 0: all */
-        bool slope;       /* out[VKT_XENT_OUT_DLOGITS] is written, for dloss 1 */
+        bool slope;       /* out[VKT_XENT_OUT_DLOGITS] is written, for dloss 1 or the one given */
     } xent;
     struct {
         vkt_element_loss kind;
