@@ -20,7 +20,14 @@ const bool A_LIES_ALONG_K = TURN_A != 0 || LAYOUT != 2, B_LIES_ALONG_K = TURN_B 
 const uint A_ROWS = A_LIES_ALONG_K ? BM : BK, A_LEN = (A_LIES_ALONG_K ? BK : BM) / 8, A_STRIDE = A_LEN + 1;
 const uint B_ROWS = B_LIES_ALONG_K ? BN : BK, B_LEN = (B_LIES_ALONG_K ? BK : BN) / 8, B_STRIDE = B_LEN + 1;
 
-shared float sc[SUBGROUPS * CM * CN];
+#ifndef PIECES
+#define PIECES 1 /* that an operand is the sum of, each with a tile of its own */
+#endif
+const uint A_PIECE = A_ROWS * A_STRIDE, B_PIECE = B_ROWS * B_STRIDE; /* vectors of a piece's tile */
+const uint FRAGMENT = CM * CN / 4, SUMS = SUBGROUPS * FRAGMENT;      /* of a fragment's sums; a subgroup hands on one at a time */
+/* The tile of A and, when the last slice is done, fragments of sums in its place: what the tiles leave of shared memory decides how
+ * many workgroups a core has. */
+shared uvec4 sa[PIECES * A_PIECE > SUMS ? PIECES * A_PIECE : SUMS], sb[PIECES * B_PIECE];
 fragment_sums acc[FM * FN];
 
 /* Row or column of the tile's own with which this subgroup's share begins. */
@@ -42,12 +49,13 @@ const uint FOURS_EACH = (ENDS / 2 + LANES - 1) / LANES;
 #define ROW_OF(row) (row)
 #endif
 
-/* Ends the sums of product or slice s from row m, column n of C [rows, cols], fragment by fragment through the subgroup's own shared
- * memory, as only the device knows where a fragment's elements are. acc has constant indices, so that it stays in registers,
+/* Ends the sums of product or slice s from row m, column n of C [rows, cols], fragment by fragment through the subgroup's own part of
+ * shared memory, as only the device knows where a fragment's elements are. acc has constant indices, so that it stays in registers,
  * and the code that ends an element is there once. ROW_OF: the row in memory, if the kernel has another order of them. */
 void finish_fragments(uint s, uint m, uint n, uint rows, uint cols)
 {
-    uint mine = gl_SubgroupID * CM * CN;
+    uint mine = gl_SubgroupID * FRAGMENT;
+    barrier();
     [[dont_unroll]] for (uint f = 0; f < FM * FN; f++) {
         uint m_f = m + f / FN * CM, n_f = n + f % FN * CN;
         four_reads reads[FOURS_EACH];
@@ -58,13 +66,13 @@ void finish_fragments(uint s, uint m, uint n, uint rows, uint cols)
             }
         subgroupBarrier();
         [[unroll]] for (uint i = 0; i < FM * FN; i++)
-            if (i == f) coopMatStore(acc[i], sc, mine, CN, gl_CooperativeMatrixLayoutRowMajor);
+            if (i == f) coopMatStore(acc[i], sa, mine, CN / 4, gl_CooperativeMatrixLayoutRowMajor);
         subgroupBarrier();
         if (C_FOURS != 0) {
             [[unroll]] for (uint j = 0; j < FOURS_EACH; j++) {
                 uint e = (j * LANES + gl_SubgroupInvocationID) * 4, row = m_f + e / CN, col = n_f + e % CN;
                 if (e >= CM * CN || row >= rows || col >= cols) continue;
-                vec4 sums = vec4(sc[mine + e], sc[mine + e + 1], sc[mine + e + 2], sc[mine + e + 3]);
+                vec4 sums = uintBitsToFloat(sa[mine + e / 4]);
                 finish_four_biased((s * rows + ROW_OF(row)) * cols + col, sums + bias_four(col), reads[j]);
             }
             continue;
@@ -73,11 +81,13 @@ void finish_fragments(uint s, uint m, uint n, uint rows, uint cols)
             uint e = (j * LANES + gl_SubgroupInvocationID) * 2, row = m_f + e / CN, col = n_f + e % CN;
             if (e >= CM * CN || row >= rows || col >= cols) continue;
             uint i = (s * rows + ROW_OF(row)) * cols + col;
+            vec4 four = uintBitsToFloat(sa[mine + e / 4]);
+            vec2 sums = e % 4 == 0 ? four.xy : four.zw;
 #ifdef HALF
-            finish_pair(i, uvec2(col, col + 1), vec2(sc[mine + e], sc[mine + e + 1]), col + 1 < cols);
+            finish_pair(i, uvec2(col, col + 1), sums, col + 1 < cols);
 #else
-            finish(i, col, sc[mine + e]);
-            if (col + 1 < cols) finish(i + 1, col + 1, sc[mine + e + 1]);
+            finish(i, col, sums[0]);
+            if (col + 1 < cols) finish(i + 1, col + 1, sums[1]);
 #endif
         }
     }

@@ -16,6 +16,7 @@
  * matmul_coopmat's. VEC_A, VEC_B: row length and address are multiples of 4 elements. Twin: matmul_ref. */
 #extension GL_GOOGLE_include_directive : require
 #define FOURS
+#define PIECES 3
 #define VKT_MM_WIDE f32x4s
 #include "common.glsl"
 #include "half.glsl"
@@ -24,9 +25,6 @@ layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_fragments.glsl"
 layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
 layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
-
-const uint PIECES = 3, A_PIECE = A_ROWS * A_STRIDE, B_PIECE = B_ROWS * B_STRIDE; /* vectors of a piece's tile */
-shared uvec4 sa[PIECES * A_PIECE], sb[PIECES * B_PIECE];
 
 /* The bits of x's first piece; x keeps what that leaves. bf16: the largest numbers are not rounded up to Inf. */
 uint take_piece(inout float x)

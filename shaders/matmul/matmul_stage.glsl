@@ -2,7 +2,6 @@
  * (matmul_coopmat.comp, conv_matrix.comp); included after matmul_fragments.glsl. A thread brings A_LOADS vectors of eight
  * elements of A and B_LOADS of B: vector i is the (i THREADS + tid)-th of the tile in its own order, rows of A_LEN or B_LEN
  * vectors; where TURN_A or TURN_B, eight columns from tid / (BK / LOADS) * 8, of step tid % (BK / LOADS) * LOADS + i. */
-shared uvec4 sa[A_ROWS * A_STRIDE], sb[B_ROWS * B_STRIDE];
 uvec4 next_a[A_LOADS + 1], next_b[B_LOADS + 1]; /* this thread's; one more, for the index of a pair's second */
 
 /* Where vector i of this thread's begins in its tile: along k, across. */

@@ -85,7 +85,8 @@ static bool loads_ahead(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__
 }
 
 /* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
- * of a tile and a vector of padding a row fit shared memory, of f32 operands three times. */
+ * of a tile and a vector of padding a row fit shared memory, of f32 operands three times, and a
+ * fragment of sums of each subgroup where A's were. */
 bool vkt__mm_units_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
     bool is_16bit = vkt__mm_is_16bit(p);
@@ -98,10 +99,11 @@ bool vkt__mm_units_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__p
     bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
     uint32_t fragments = t->thread_rows / f[0] * (t->thread_columns / f[1]),
              most = is_16bit ? MOST_FRAGMENTS : MOST_FRAGMENTS_SPLIT, threads = vkt__mm_threads(t);
+    uint32_t tile_a = VKT_MAX(2 * pieces * a, 4 * threads * f[0] * f[1]), tile_b = 2 * pieces * b;
     return fixed && has_registers(t, caps, p) && fragments <= most && t->thread_rows % f[0] == 0 &&
            t->thread_columns % f[1] == 0 && t->steps % f[2] == 0 &&
            threads * lanes_of(caps) <= caps->workgroup &&
-           2 * pieces * (a + b) + 4 * threads * f[0] * f[1] <= caps->shared_bytes;
+           tile_a + tile_b <= caps->shared_bytes;
 }
 
 /* How vectors of 16 bytes are loaded from rows of a length at an address: whole, or by words; rows
