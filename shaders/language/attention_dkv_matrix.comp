@@ -35,6 +35,7 @@ void main()
             make_scores(0, 0);
             bool edge = has_edge_back(tile, queries.y, past);
             vec4 s[QUADS], slope[QUADS];
+            uvec2 weights[QUADS];
             [[unroll]] for (uint q = 0; q < QUADS; q++) {
                 s[q] = score(q) * p.scale;
                 [[unroll]] for (uint c = 0; c < 4; c++) {
@@ -43,15 +44,19 @@ void main()
                     slope[q][c] = cap_slope(x);
                 }
                 if (edge) s[q] = masked(s[q], q, tile, span, doc, 0.0);
-                if (OF_VALUES) put_weights(q, s[q]);
+                weights[q] = operands4(s[q]);
             }
-            if (OF_VALUES) add_weighted(VALUES, TILE_B);
+            if (OF_VALUES) {
+                put_weights(weights);
+                add_weighted(VALUES, TILE_B);
+            }
             if (!OF_KEYS) continue;
             make_scores(1, TILE_B);
             [[unroll]] for (uint q = 0; q < QUADS; q++) {
                 [[unroll]] for (uint c = 0; c < 4; c++) slope[q][c] *= score(q)[c] - uintBitsToFloat(facts(column(q) + c).z);
-                put_weights(q, s[q] * slope[q]);
+                weights[q] = operands4(s[q] * slope[q]);
             }
+            put_weights(weights);
             add_weighted(0, 0);
         }
     }

@@ -31,6 +31,7 @@ void main()
         make_scores(0, 0);
         bool edge = has_edge(tile, keys.y, first);
         vec4 s[QUADS];
+        uvec2 weights[QUADS];
         [[unroll]] for (uint q = 0; q < QUADS; q++) {
             s[q] = score(q) * p.scale;
             [[unroll]] for (uint c = 0; c < 4; c++) {
@@ -40,7 +41,8 @@ void main()
             if (edge) s[q] = masked(s[q], q, tile, span, doc, 0.0);
         }
         make_scores(1, TILE_B);
-        [[unroll]] for (uint q = 0; q < QUADS; q++) put_weights(q, s[q] * (score(q) - delta));
+        [[unroll]] for (uint q = 0; q < QUADS; q++) weights[q] = operands4(s[q] * (score(q) - delta));
+        put_weights(weights);
         add_weighted(0, 0);
     }
     store_rows(0, p.dx, q_at, p.q_row, first, p.T, p.scale);

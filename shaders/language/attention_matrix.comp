@@ -30,6 +30,7 @@ void main()
         make_scores(0, 0);
         bool edge = has_edge(tile, keys.y, start + first);
         vec4 s[QUADS], most = vec4(NEVER);
+        uvec2 weights[QUADS];
         [[unroll]] for (uint q = 0; q < QUADS; q++) {
             s[q] = score(q) * p.scale;
             [[unroll]] for (uint c = 0; c < 4; c++) s[q][c] = capped(s[q][c]);
@@ -44,9 +45,10 @@ void main()
                 s[q][c] = s[q][c] == NEVER ? 0.0 : exp_below(s[q][c] - now);
                 sum += s[q][c];
             }
-            put_weights(q, s[q]);
+            weights[q] = operands4(s[q]);
         }
         if (tile > keys.x) shrink_rows(shrink);
+        put_weights(weights);
         add_weighted(0, TILE_B);
     }
     sum = row_sum(sum);

@@ -15,14 +15,15 @@ const uint D8 = D4 / 2, PITCH = D8 + 1;             /* vectors of 8 to a row, an
 const uint DK = D4 * 4 / CK, DN = D4 * 4 / CN;      /* fragments of a row as an operand, and as sums */
 const uint NN = BN / CN, NK = BN / CK;              /* the same of a row of scores */
 const uint PARTS = LANES / CM, QUADS = BN / (4 * PARTS); /* vec4 of a row of scores that a lane has */
-const uint SCORES = BN / 4 + PARTS;                 /* vec4 from row to row: lanes that read at once meet no bank twice */
-const uint WEIGHTS = BN / 4 + 2;                    /* as pairs of words, rounded */
+const uint SCORES = BN / 4 + PARTS;                 /* vectors from row to row: lanes that read at once meet no bank twice */
+const uint WEIGHTS = BN / 8 + 1;                    /* the same where they are rounded weights */
+const uint MINE = CM * SCORES;                      /* of a subgroup's rows */
 const uint TILE_B = BN * PITCH, TILES = 2 * TILE_B; /* where the second tile begins, and what is behind it */
-const uint OWN_ROWS = BM * PITCH;
+/* Own rows on their way to registers: in halves where they are more than the tiles' rows, whose shared memory they take. */
+const uint HALVES = HELD == 0 ? 1 : 2 * BN >= BM ? 1 : 2 - DK % 2, OWN_LEN = D8 / HALVES, OWN_PITCH = OWN_LEN + 1, OWN_ROWS = BM * OWN_PITCH;
 
 shared uvec4 rows[HELD == 0 ? TILES + OWN * OWN_ROWS : TILES > OWN_ROWS ? TILES : OWN_ROWS];
-shared vec4 sc[SUBGROUPS * CM * SCORES];
-shared uvec2 weights[SUBGROUPS * CM * WEIGHTS];
+shared uvec4 sc[SUBGROUPS * MINE]; /* scores, and then weights in their place */
 fragment_a own[HELD != 0 ? OWN * DK : 1];
 fragment_sums acc[RESULTS * DN], part_sums[NN];
 
@@ -43,20 +44,22 @@ uvec4 row8(f32x4s x, uint type, uint at)
 /* Where this subgroup's own rows of operand `set` begin. */
 uint own_at(uint set)
 {
-    return (HELD != 0 ? 0 : TILES + set * OWN_ROWS) + gl_SubgroupID * CM * PITCH;
+    return (HELD != 0 ? 0 : TILES + set * OWN_ROWS) + gl_SubgroupID * CM * OWN_PITCH;
 }
 
 /* Rows first ... of x, the last one again past `end`, become operand `set`. */
 void own_rows(uint set, f32x4s x, uint type, uint at, uint stride, uint first, uint end)
 {
-    barrier();
-    [[dont_unroll]] for (uint n = gl_LocalInvocationID.x; n < BM * D8; n += THREADS)
-        rows[own_at(set) - gl_SubgroupID * CM * PITCH + n / D8 * PITCH + n % D8] =
-            row8(x, type, at + min(first + n / D8, end - 1) * stride + n % D8 * 2);
-    barrier();
-    if (HELD != 0)
-        [[unroll]] for (uint k = 0; k < DK; k++)
-            coopMatLoad(own[set * DK + k], rows, own_at(set) + k * CK / 8, PITCH, gl_CooperativeMatrixLayoutRowMajor);
+    [[unroll]] for (uint h = 0; h < HALVES; h++) {
+        barrier();
+        [[dont_unroll]] for (uint n = gl_LocalInvocationID.x; n < BM * OWN_LEN; n += THREADS)
+            rows[own_at(set) - gl_SubgroupID * CM * OWN_PITCH + n / OWN_LEN * OWN_PITCH + n % OWN_LEN] =
+                row8(x, type, at + min(first + n / OWN_LEN, end - 1) * stride + (h * OWN_LEN + n % OWN_LEN) * 2);
+        barrier();
+        if (HELD != 0)
+            [[unroll]] for (uint k = 0; k < DK / HALVES; k++)
+                coopMatLoad(own[set * DK + h * DK / HALVES + k], rows, own_at(set) + k * CK / 8, OWN_PITCH, gl_CooperativeMatrixLayoutRowMajor);
+    }
 }
 
 void no_sums()
@@ -95,7 +98,7 @@ void make_scores(uint set, uint tile)
 {
     [[unroll]] for (uint n = 0; n < NN; n++) part_sums[n] = fragment_sums(0.0);
     [[unroll]] for (uint k = 0; k < DK; k++) {
-        if (HELD == 0) coopMatLoad(own[0], rows, own_at(set) + k * CK / 8, PITCH, gl_CooperativeMatrixLayoutRowMajor);
+        if (HELD == 0) coopMatLoad(own[0], rows, own_at(set) + k * CK / 8, OWN_PITCH, gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint n = 0; n < NN; n++) {
             fragment_b b;
             coopMatLoad(b, rows, tile + n * CN * PITCH + k * CK / 8, PITCH, gl_CooperativeMatrixLayoutColumnMajor);
@@ -104,35 +107,48 @@ void make_scores(uint set, uint tile)
     }
     subgroupBarrier();
     [[unroll]] for (uint n = 0; n < NN; n++)
-        coopMatStore(part_sums[n], sc, gl_SubgroupID * CM * SCORES + n * CN / 4, SCORES, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatStore(part_sums[n], sc, gl_SubgroupID * MINE + n * CN / 4, SCORES, gl_CooperativeMatrixLayoutRowMajor);
     subgroupBarrier();
 }
 
 vec4 score(uint q)
 {
-    return sc[row() * SCORES + column(q) / 4];
+    return uintBitsToFloat(sc[row() * SCORES + column(q) / 4]);
 }
 
-/* Before add_weighted: quad q of this lane's row. */
-void put_weights(uint q, vec4 x)
+uvec2 operands4(vec4 x)
 {
-    weights[row() * WEIGHTS + column(q) / 4] = uvec2(operands(x.xy), operands(x.zw));
+    return uvec2(operands(x.xy), operands(x.zw));
+}
+
+/* This lane's weights, rounded by operands4, over the subgroup's scores: all lanes have read theirs. */
+void put_weights(uvec2 x[QUADS])
+{
+    subgroupBarrier();
+    [[unroll]] for (uint q = 0; q < QUADS; q++) {
+        uint quad = column(q) / 4, at = gl_SubgroupID * MINE + lane_row() * WEIGHTS + quad / 2;
+        if (PARTS % 2 == 0) { /* the same, from one address */
+            quad = part();
+            at = gl_SubgroupID * MINE + lane_row() * WEIGHTS + part() / 2 + q * PARTS / 2;
+        }
+        sc[at][quad % 2 * 2] = x[q][0];
+        sc[at][quad % 2 * 2 + 1] = x[q][1];
+    }
+    subgroupBarrier();
 }
 
 /* Result `set` += weights times the rows of the tile at `tile`. */
 void add_weighted(uint set, uint tile)
 {
-    subgroupBarrier();
     [[unroll]] for (uint k = 0; k < NK; k++) {
         fragment_a a;
-        coopMatLoad(a, weights, gl_SubgroupID * CM * WEIGHTS + k * CK / 4, WEIGHTS, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(a, sc, gl_SubgroupID * MINE + k * CK / 8, WEIGHTS, gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint j = 0; j < DN; j++) {
             fragment_b b;
             coopMatLoad(b, rows, tile + k * CK * PITCH + j * CN / 8, PITCH, gl_CooperativeMatrixLayoutRowMajor);
             acc[set * DN + j] = coopMatMulAdd(a, b, acc[set * DN + j]);
         }
     }
-    subgroupBarrier();
 }
 
 /* Each row of result 0 times its lanes' share, by a fragment that has it in every column. All subgroups come here together: a
@@ -141,9 +157,9 @@ void shrink_rows(float share)
 {
     fragment_sums f;
     subgroupBarrier();
-    [[unroll]] for (uint c = part(); c < CN / 4; c += PARTS) sc[row() * SCORES + c] = vec4(share);
+    [[unroll]] for (uint c = part(); c < CN / 4; c += PARTS) sc[row() * SCORES + c] = floatBitsToUint(vec4(share));
     subgroupBarrier();
-    coopMatLoad(f, sc, gl_SubgroupID * CM * SCORES, SCORES, gl_CooperativeMatrixLayoutRowMajor);
+    coopMatLoad(f, sc, gl_SubgroupID * MINE, SCORES, gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint j = 0; j < DN; j++) acc[j] = acc[j] * f;
 }
 
@@ -152,13 +168,13 @@ void store_rows(uint set, f32x4s x, uint at, uint stride, uint first, uint end, 
 {
     [[unroll]] for (uint j = 0; j < DN; j++) {
         subgroupBarrier();
-        coopMatStore(acc[set * DN + j], sc, gl_SubgroupID * CM * SCORES, SCORES, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatStore(acc[set * DN + j], sc, gl_SubgroupID * MINE, SCORES, gl_CooperativeMatrixLayoutRowMajor);
         subgroupBarrier();
         [[unroll]] for (uint c = part(); c < CN / 4; c += PARTS) {
             uint to = at + (first + row()) * stride + j * CN / 4 + c;
-            vec4 y = sc[row() * SCORES + c] * share;
+            vec4 y = uintBitsToFloat(sc[row() * SCORES + c]) * share;
             if (first + row() < end && TYPE_RESULTS == T_F32) x.v[to] = y;
-            if (first + row() < end && TYPE_RESULTS != T_F32) u32x2s(x).v[to] = uvec2(operands(y.xy), operands(y.zw));
+            if (first + row() < end && TYPE_RESULTS != T_F32) u32x2s(x).v[to] = operands4(y);
         }
     }
 }

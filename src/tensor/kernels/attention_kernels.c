@@ -193,13 +193,16 @@ static bool divide(const vkt_caps *c, const units *u, uint32_t D)
            MATRIX_ROWS % f[0] == 0 && MATRIX_ROWS / f[0] * u->lanes <= c->workgroup;
 }
 
-/* Two tiles of rounded rows and own rows, or these in their place; scores and weights. */
+/* Two tiles of rounded rows and own rows, or these in their place, in halves where they are more;
+ * scores, and weights in theirs. */
 static uint32_t units_shared(const units *u, uint32_t D)
 {
-    uint32_t tiles = 2 * u->columns, own = 2 * MATRIX_ROWS,
-             rows = u->held ? VKT_MAX(tiles, MATRIX_ROWS) : tiles + own, quads = u->columns / 4,
-             parts = u->lanes / u->fragment[0];
-    return rows * (D / 8 + 1) * 16 + MATRIX_ROWS * ((quads + parts) * 16 + (quads + 2) * 8);
+    uint32_t halves = 2 * u->columns < MATRIX_ROWS && D / u->fragment[2] % 2 == 0 ? 2 : 1,
+             tiles = 2 * u->columns * (D / 8 + 1),
+             rows = u->held ? VKT_MAX(tiles, MATRIX_ROWS * (D / 8 / halves + 1))
+                            : tiles + 2 * MATRIX_ROWS * (D / 8 + 1),
+             scores = MATRIX_ROWS * (u->columns / 4 + u->lanes / u->fragment[0]);
+    return 16 * (rows + scores);
 }
 
 /* Intel: a quarter of a thread's registers for sums, as for products; before Xe2, whose subgroups
