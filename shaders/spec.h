@@ -100,6 +100,7 @@
 #define VKT_SPEC_TILE 64
 #define VKT_SPEC_GRADIENTS 84 /* attention: 1 of keys, 2 of values */
 #define VKT_SPEC_CAPPED 73 /* scores are kept below a cap */
+#define VKT_SPEC_HANDED 91 /* scores of a row that go through shared memory at a time */
 
 /* losses */
 #define VKT_SPEC_LOSS 74 /* vkt_element_loss */

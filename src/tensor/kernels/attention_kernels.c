@@ -79,7 +79,13 @@ uint32_t vkt__att_parts(const vkt_caps *c, const vkt_node *n)
 }
 
 /* Tiles of scores: a row's are handed over among TILED_LANES neighbours. */
-enum { TILED_WORKGROUP = 128, TILED_LANES = 8, TILED_COLUMNS = 64, TILED_SHARED = 21504 };
+enum {
+    TILED_WORKGROUP = 128,
+    TILED_LANES = 8,
+    TILED_COLUMNS = 64,
+    TILED_SHARED = 16384, /* bytes, with half of the scores at a time */
+    TILED_SHARED_WHOLE = 21504
+};
 
 static bool can_tile(const vkt_caps *c)
 {
@@ -320,6 +326,15 @@ const char *vkt__att_kernel_name(vkt__att_kernel kernel)
 
 /* ---- launches ---- */
 
+/* Half of a row's scores go through shared memory at a time where 16 KiB a workgroup are all, or
+ * let more of them run (AMD); elsewhere registers decide. A CPU driver tries both. */
+static uint32_t handed(const vkt_caps *c, uint32_t D)
+{
+    bool half = c->klass == VKT_GPU_CLASS_AMD || c->shared_bytes < TILED_SHARED_WHOLE ||
+                (c->klass == VKT_GPU_CLASS_CPU && D % 8 == 0);
+    return half ? TILED_COLUMNS / 2 : TILED_COLUMNS;
+}
+
 static vkt__att_launch tiled(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
 {
     const form *f = form_of(pass);
@@ -329,8 +344,9 @@ static vkt__att_launch tiled(const vkt_caps *c, const vkt_node *n, vkt__att_pass
                             { VKT_SPEC_LANES, vkt__lanes(c, TILED_WORKGROUP, VKT__MANY) },
                             { VKT_SPEC_D4, n->attr.attention.head / 4 },
                             { VKT_SPEC_TM, rows },
+                            { VKT_SPEC_HANDED, handed(c, n->attr.attention.head) },
                             { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 } },
-                          5,
+                          6,
                           TILED_WORKGROUP / TILED_LANES * rows };
     say_gradients(&l, pass);
     return l;

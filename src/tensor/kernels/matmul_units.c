@@ -102,8 +102,7 @@ bool vkt__mm_units_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__p
     uint32_t tile_a = VKT_MAX(2 * pieces * a, 4 * threads * f[0] * f[1]), tile_b = 2 * pieces * b;
     return fixed && has_registers(t, caps, p) && fragments <= most && t->thread_rows % f[0] == 0 &&
            t->thread_columns % f[1] == 0 && t->steps % f[2] == 0 &&
-           threads * lanes_of(caps) <= caps->workgroup &&
-           tile_a + tile_b <= caps->shared_bytes;
+           threads * lanes_of(caps) <= caps->workgroup && tile_a + tile_b <= caps->shared_bytes;
 }
 
 /* How vectors of 16 bytes are loaded from rows of a length at an address: whole, or by words; rows
