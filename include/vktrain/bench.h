@@ -94,12 +94,14 @@ typedef struct vkt_bench_desc {
     double tolerance;          /* see vkt_bench_judge */
     void (*on_progress)(void *user, const vkt_bench_progress *p); /* before each item */
     void (*on_rows)(void *user, const vkt_bench *so_far);         /* after each item; may be NULL */
+    bool (*stops)(void *user); /* asked after each item: whether it was the last; may be NULL */
     void *user;
 } vkt_bench_desc;
 
 /* Measures a device; blocks for minutes (quick: less than one). FAILED, with a line, when a result
  * was wrong or an item failed: *out is still made and the row says so. A lost device is opened anew
- * for the next item, where desc->gpu says how. Free with vkt_bench_destroy. */
+ * for the next item, where desc->gpu says how. INTERRUPTED after desc->stops: *out has what was
+ * measured until then. Free with vkt_bench_destroy. */
 VKT_API vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out);
 VKT_API void vkt_bench_destroy(vkt_bench **b);
 

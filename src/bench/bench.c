@@ -94,7 +94,10 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     if (want[VKT_BENCH_STEPS]) VKT_TRY(vkt__bench_plan_steps(&b, &list));
     st = vkt__bench_measure(&b, &list);
     *out = b.out;
-    if (st != VKT_OK)
+    if (st == VKT_E_INTERRUPTED && b.n_done < b.n_all)
+        vkt__bench_left_out(b.out, "%u of %u items: stopped before them", b.n_all - b.n_done,
+                            b.n_all);
+    else if (st != VKT_OK && st != VKT_E_INTERRUPTED)
         vkt__bench_left_out(b.out, "%u of %u items: the device was lost, and can't be opened again",
                             b.n_all - b.n_done - 1, b.n_all);
     if (b.n_wrong)

@@ -25,6 +25,11 @@ static bool is_slower(const vkt_bench_desc *d, const vkt_bench_row *r)
                            &speedup, &noise) == VKT_BENCH_SLOWER;
 }
 
+static vkt_status asked_to_stop(const vkt__bencher *b)
+{
+    return b->desc->stops && b->desc->stops(b->desc->user) ? VKT_E_INTERRUPTED : VKT_OK;
+}
+
 /* If an item fails, its row says so and the benchmark continues, after a lost device on a newly
  * opened one. DEVICE: it can't be opened. */
 static vkt_status measure(vkt__bencher *b, const vkt__bench_item *item)
@@ -104,6 +109,7 @@ static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const siz
             VKT_TRY(measure(b, &list->item[i]));
             merge_rows(b->out, n_rows);
             b->out->n_left_out = n_left_out;
+            VKT_TRY(asked_to_stop(b));
         }
 fail:
     return st;
@@ -127,6 +133,7 @@ vkt_status vkt__bench_measure(vkt__bencher *b, const vkt__bench_items *list)
                 vkt__now() - start, list->item[i].weight);
         b->weight_done += list->item[i].weight;
         b->n_done++;
+        st = asked_to_stop(b);
     }
     of[list->n] = b->out->n_rows;
     if (!b->desc->once && st == VKT_OK) st = again(b, list, of);

@@ -180,6 +180,36 @@ static void scaling_once(void **state)
     free(s);
 }
 
+static bool stops_at_the_third(void *user)
+{
+    return ++*(uint32_t *)user == 3;
+}
+
+/* What was measured until then is there, and what was not is told; nothing comes after it. */
+static void it_stops_on_request(void **state)
+{
+    (void)state;
+    vkt_bench *whole, *b;
+    uint32_t n = 0;
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .only = "ceilings" }, &whole));
+    TEST_LOG_CAPTURE();
+    vkt_status st = vkt_bench_run(
+        gpu,
+        &(vkt_bench_desc) {
+            .once = true, .only = "ceilings", .stops = stops_at_the_third, .user = &n },
+        &b);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    REQUIRE_STATUS(st, VKT_E_INTERRUPTED);
+    assert_string_equal(test_log, "");
+    assert_int_equal(n, 3);
+    assert_true(b->n_rows >= 3 && b->n_rows < whole->n_rows);
+    for (size_t i = 0; i < b->n_rows; i++)
+        assert_string_equal(b->rows[i].name, whole->rows[i].name);
+    assert_non_null(strstr(b->left_out[b->n_left_out - 1], "items: stopped before them"));
+    vkt_bench_destroy(&b);
+    vkt_bench_destroy(&whole);
+}
+
 static void one_op(void **state)
 {
     (void)state;
@@ -252,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_lost_device_costs_one_item),
         cmocka_unit_test(scaling_finds_the_floor_and_the_bend),
         cmocka_unit_test(scaling_once),
+        cmocka_unit_test(it_stops_on_request),
         cmocka_unit_test(one_op),
         cmocka_unit_test(baseline),
         cmocka_unit_test(sums_lie_on_a_line),

@@ -350,6 +350,11 @@ step=$(python3 -c 'import json; print(json.load(open("runs/long/run.json"))["ste
 check "interrupted run left a checkpoint" test -e "$(printf 'runs/long/checkpoints/step-%08d/state.json' "$step")"
 run train digits --set train.steps=$((step + 20)) --run runs/long --resume; code 0; err "resuming .* at step $step"; out '^done after'
 run train digits --run runs/nowhere --resume; code 2; err 'no run'
+"$vktrain" bench --only ceilings --json i.json >"$tmp/out" 2>"$tmp/err" </dev/null & pid=$!
+for _ in $(seq 300); do [ -s i.json ] && break; sleep 0.1; done
+kill -INT $pid; wait $pid; rc=$?; last="bench, interrupted"
+code 130; err 'stopping: finishing this measurement'; out '^copy '; out 'items: stopped before them'
+check "interrupted bench left its file" grep -q '"name": *"copy' i.json
 
 echo "test_cli: $n checks, $failed failed"
 [ $failed = 0 ]

@@ -448,21 +448,17 @@ static size_t judge(const vkt_bench *base, const vkt_bench *now, const bench_opt
 
 /* ---- measuring ---- */
 
-static void on_progress(void *user, const vkt_bench_progress *p)
-{
-    (void)user;
-    const char *eta = p->done ? cli_text(", about %s left", cli_time(p->eta_s)) : "";
-    cli_live(!strcmp(p->what, "done")
-                 ? ""
-                 : cli_text("[%u/%u] %s (%s%s)", p->done + (p->done < p->total), p->total, p->what,
-                            cli_time(p->elapsed_s), eta));
-}
-
 /* What is measured is on the disk, whatever comes after. */
 typedef struct saving {
     const bench_options *o;
     vkt_status st;
 } saving;
+
+static bool stops(void *user)
+{
+    (void)user;
+    return cli_interrupted(false);
+}
 
 static void on_rows(void *user, const vkt_bench *b)
 {
@@ -478,9 +474,8 @@ static int measure(const bench_options *given)
     char submitted[120];
     vkt_gpu *gpu = NULL;
     vkt_bench *b = NULL, *base = NULL;
-    saving save = { o, VKT_OK };
     double start = cli_now();
-    bool live = !o->common.quiet && cli_is_terminal(stdout);
+    saving save = { o, VKT_OK };
     /* A baseline that can't be read is better known before minutes of measuring. */
     vkt_status st = o->baseline ? vkt_bench_load(o->baseline, &base) : VKT_OK;
     vkt_bench_desc desc = { .quick = o->quick,
@@ -491,16 +486,18 @@ static int measure(const bench_options *given)
                             .gpu = &o->common.gpu,
                             .baseline = base,
                             .tolerance = o->tolerance / 100.0,
-                            .on_progress = live ? on_progress : NULL,
+                            .on_progress = o->common.quiet ? NULL : cmd_bench_progress,
                             .on_rows = on_rows,
+                            .stops = stops,
                             .user = &save };
     if (st == VKT_OK) st = vkt_gpu_create(&o->common.gpu, &gpu);
     if (st == VKT_OK && o->submit) {
         cmd_bench_name_file(vkt_gpu_caps(gpu)->name, submitted, sizeof submitted);
         o->json = submitted;
     }
+    cli_stop_on_interrupts("finishing this measurement, then showing what there is");
     if (st == VKT_OK) st = vkt_bench_run(gpu, &desc, &b);
-    cli_live("");
+    cli_progress("");
     int rc = cli_exit_code(st);
     if (b) {
         print_result(b, o->markdown);

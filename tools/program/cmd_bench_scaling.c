@@ -5,10 +5,14 @@
 
 #include "cmd_bench_scaling.h"
 
-static void on_progress(void *user, const vkt_bench_progress *p)
+void cmd_bench_progress(void *user, const vkt_bench_progress *p)
 {
     (void)user;
-    cli_live(cli_text("[%u/%u] %s (%s)", p->done + 1, p->total, p->what, cli_time(p->elapsed_s)));
+    const char *eta = isfinite(p->eta_s) ? cli_text(", about %s left", cli_time(p->eta_s)) : "";
+    cli_progress(!strcmp(p->what, "done")
+                     ? ""
+                     : cli_text("[%u/%u] %s (%s%s)", p->done + (p->done < p->total), p->total,
+                                p->what, cli_time(p->elapsed_s), eta));
 }
 
 static void print(const vkt_scaling_curve *c)
@@ -42,14 +46,13 @@ int cmd_bench_scaling(const cli_options *common, const bench_scaling_options *o)
 {
     vkt_gpu *gpu = NULL;
     vkt_scaling *s = NULL;
-    bool live = !common->quiet && cli_is_terminal(stdout);
     vkt_bench_desc desc = { .quick = o->quick,
                             .once = o->once,
                             .gpu = &common->gpu,
-                            .on_progress = live ? on_progress : NULL };
+                            .on_progress = common->quiet ? NULL : cmd_bench_progress };
     vkt_status st = vkt_gpu_create(&common->gpu, &gpu);
     if (st == VKT_OK) st = vkt_scaling_run(gpu, &desc, &s);
-    cli_live("");
+    cli_progress("");
     for (size_t k = 0; s && k < VKT_SCALING_CURVES; k++) print(&s->curve[k]);
     if (st == VKT_OK && o->json) st = vkt_scaling_save_json(s, o->json);
     if (st == VKT_OK && o->csv) st = vkt_scaling_save_csv(s, o->csv);

@@ -8,6 +8,8 @@ typedef struct bench_scaling_options {
     bool quick, once;
     const char *json, *csv, *svg; /* files to write, or NULL */
 } bench_scaling_options;
+/* How far a measurement is, for vkt_bench_desc.on_progress; of `vktrain bench` too. */
+void cmd_bench_progress(void *user, const vkt_bench_progress *p);
 /* The exit code. */
 int cmd_bench_scaling(const cli_options *common, const bench_scaling_options *o);
 /* `--scaling ranks`: as one of several processes. */

@@ -340,6 +340,20 @@ void cli_live(const char *text)
     fflush(stdout);
 }
 
+void cli_progress(const char *text)
+{
+    enum { SECONDS_BETWEEN_LINES = 10 };
+    static double told;
+    if (cli_is_terminal(stdout)) {
+        cli_live(text);
+        return;
+    }
+    if (told == 0) told = cli_now();
+    if (!*text || cli_now() < told + SECONDS_BETWEEN_LINES) return;
+    fprintf(stderr, "vktrain: %s\n", text);
+    told = cli_now();
+}
+
 void cli_line(const char *fmt, ...)
 {
     va_list ap;

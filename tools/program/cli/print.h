@@ -66,6 +66,9 @@ void *cli_zeros(size_t n, size_t size); /* calloc in the same way */
 void cli_log_open(bool quiet, bool verbose);
 /* Draws text over the live line on stdout; "" removes it. */
 void cli_live(const char *text);
+/* The same for long work, where stdout is no terminal as a line on stderr, every ten seconds at
+ * most. */
+void cli_progress(const char *text);
 /* The log of a rank that is not the first: nothing, but that another rank is lost. */
 void cli_log_other_rank(void);
 /* A lasting line on stdout, above the live line. */

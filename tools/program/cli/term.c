@@ -324,14 +324,19 @@ static void say(const char *text, size_t n)
 }
 #define SAY(text) say(text, sizeof(text) - 1)
 
+static void stop_at_once(const char *text)
+{
+    say(text, strlen(text));
+    _exit(CLI_INTERRUPTED);
+}
+
 static void on_signal(int sig)
 {
     (void)sig;
     if (erase_line) SAY("\r\033[K");
-    if (n_signals++) {
-        SAY("vktrain: stopped at once; the checkpoints that there are, if any, are complete\n");
-        _exit(CLI_INTERRUPTED);
-    }
+    if (n_signals++)
+        stop_at_once("vktrain: stopped at once; the checkpoints that there are, if any, are "
+                     "complete\n");
     if (is_over) return;
     SAY("vktrain: stopping: finishing the step and saving a checkpoint; interrupt again to stop at "
         "once\n");
@@ -377,9 +382,17 @@ void cli_catch_signals(bool live)
 }
 
 static volatile sig_atomic_t n_interrupts;
+static const char *answer; /* set before the handler */
 
 static void on_interrupt(int sig)
 {
+    if (answer) {
+        if (erase_line) SAY("\r\033[K");
+        if (n_interrupts) stop_at_once("vktrain: stopped at once\n");
+        SAY("vktrain: stopping: ");
+        say(answer, strlen(answer));
+        SAY("; interrupt again to stop at once\n");
+    }
     n_interrupts = 1;
 #ifdef _WIN32
     signal(sig, on_interrupt);
@@ -396,6 +409,21 @@ void cli_catch_interrupts(void)
     struct sigaction a = { 0 };
     a.sa_handler = on_interrupt;
     sigaction(SIGINT, &a, NULL);
+#endif
+}
+
+void cli_stop_on_interrupts(const char *text)
+{
+    answer = text;
+    erase_line = cli_is_terminal(stderr);
+#ifdef _WIN32
+    signal(SIGINT, on_interrupt);
+#else
+    struct sigaction a = { 0 };
+    a.sa_handler = on_interrupt;
+    a.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
 #endif
 }
 
