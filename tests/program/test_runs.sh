@@ -141,6 +141,29 @@ runs many
 echo "test_runs: 2,000 runs listed in $((($(date +%s%N) - start) / 1000000)) ms"
 [ "$(grep -c '^many/' log)" = 2000 ] || fail "not 2,000 runs"
 # Several threads read them: the same list each time, from deeper folders too.
+# ---- on a terminal what has no room is left out, in order, and said; in a pipe nothing is
+on_terminal()
+{
+    python3 - "$1" "$program" runs runs >log <<'P'
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
+    os.execv(sys.argv[2], sys.argv[2:])
+text = b""
+try:
+    while piece := os.read(fd, 4096): text += piece
+except OSError: pass
+print(text.decode().replace("\r", ""), end="")
+os._exit(os.waitpid(pid, 0)[1] != 0)
+P
+}
+runs runs && has '^run .* device .*started (UTC)$' && ! grep -q 'left out' log || fail "columns are missing in a pipe"
+on_terminal 200 && has 'started (UTC)' && ! grep -q 'left out' log || fail "a wide terminal"
+on_terminal 80 && has 'left out, as the terminal is narrow: device' && has 'name .*status' || fail "80 columns"
+awk '/^runs.[a-d] / && length > 80 { exit 1 }' log || fail "a line of more than 80 columns"
+on_terminal 24 && has 'left out, as the terminal is narrow: name, status, steps, metric, device, started (UTC)' || fail "24 columns"
+
 mkdir -p many/deep/er && mv many/1??? many/deep/er
 runs many --csv && cp log first
 runs many --csv && cmp -s first log || fail "the order differs from time to time"

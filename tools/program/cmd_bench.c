@@ -171,10 +171,10 @@ static void print_info(const vkt_bench_info *i, bool markdown)
 
 static void print_ceilings(const vkt_bench *b, bool md)
 {
-    static const cli_column col[] = { { "what", false, 30 }, { "median", true, 0 },
-                                      { "unit", false, 0 },  { "min", true, 0 },
-                                      { "max", true, 0 },    { "+-", true, 0 },
-                                      { "runs", true, 0 },   { "form", false, 30 } };
+    static const cli_column col[] = { { "what", false, 30 },  { "median", true, 0 },
+                                      { "unit", false, 0 },   { "min", true, 0 },
+                                      { "max", true, 0 },     { "+-", true, 0 },
+                                      { "runs", true, 0, 1 }, { "form", false, 30, 2 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Ceilings of this device", md);
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -195,11 +195,11 @@ static void print_ceilings(const vkt_bench *b, bool md)
 
 static void print_ops(const vkt_bench *b, bool md)
 {
-    static const cli_column col[] = { { "op", false, 38 },      { "us", true, 0 },
-                                      { "+-", true, 0 },        { "GB/s", true, 0 },
-                                      { "GFLOP/s", true, 0 },   { "of ceiling", true, 0 },
-                                      { "of matmul", true, 0 }, { "error", true, 0 },
-                                      { "runs", true, 0 } };
+    static const cli_column col[] = { { "op", false, 38 },         { "us", true, 0 },
+                                      { "+-", true, 0, 4 },        { "GB/s", true, 0 },
+                                      { "GFLOP/s", true, 0 },      { "of ceiling", true, 0 },
+                                      { "of matmul", true, 0, 3 }, { "error", true, 0, 2 },
+                                      { "runs", true, 0, 1 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Ops", md);
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -230,10 +230,10 @@ static void print_ops(const vkt_bench *b, bool md)
 static void print_steps(const vkt_bench *b, bool md)
 {
     static const cli_column col[] = { { "step or token", false, 40 }, { "ms", true, 0 },
-                                      { "kernels", true, 0 },         { "+-", true, 0 },
+                                      { "kernels", true, 0, 2 },      { "+-", true, 0, 3 },
                                       { "items/s", true, 0 },         { "GFLOP/s", true, 0 },
-                                      { "of ceiling", true, 0 },      { "memory", true, 0 },
-                                      { "host us", true, 0 },         { "J", true, 0 } };
+                                      { "of ceiling", true, 0 },      { "memory", true, 0, 4 },
+                                      { "host us", true, 0, 1 },      { "J", true, 0, 5 } };
     table t = { .col = col, .n_cols = CLI_COUNT(col) };
     heading("Training and generation", md);
     for (size_t i = 0; i < b->n_rows; i++) {

@@ -79,11 +79,11 @@ static const char *test_text(const vkt_run_info *r)
 }
 
 enum { FIXED = 9, MAX_SHOWN = 6, WIDTH = 256 };
-static const cli_column columns[FIXED] = { { "run", false, 48 },          { "name", false, 20 },
-                                           { "status", false, 12 },       { "steps", true, 0 },
-                                           { "metric", false, 10 },       { "best", true, 0 },
-                                           { "test", true, 0 },           { "device", false, 24 },
-                                           { "started (UTC)", false, 16 } };
+static const cli_column columns[FIXED] = {
+    { "run", false, 48, 0 }, { "name", false, 20, 3 },   { "status", false, 12, 5 },
+    { "steps", true, 0, 6 }, { "metric", false, 10, 4 }, { "best", true, 0, 0 },
+    { "test", true, 0, 0 },  { "device", false, 24, 1 }, { "started (UTC)", false, 16, 2 },
+};
 
 static void fill_row(const runs_options *o, row *x, char text[][WIDTH])
 {

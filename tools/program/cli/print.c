@@ -50,10 +50,29 @@ static void print_cell(FILE *f, const char *s, int width, const cli_column *c, b
     if (!c->right && !last && w < width) fprintf(f, "%*s", width - w, "");
 }
 
+enum { MAX_COLS = 16 };
+
+/* Leaves out (width -1) what a terminal has no room for, in the order of col[].leave, and returns
+ * how many. */
+static size_t leave_out(FILE *f, const cli_column *col, size_t n_cols, int *width)
+{
+    size_t n = 0;
+    int all = -2, room = cli_columns(f);
+    if (!cli_is_terminal(f)) return 0;
+    for (size_t c = 0; c < n_cols; c++) all += width[c] + 2;
+    for (int next = 1; all > room && next <= (int)n_cols; next++)
+        for (size_t c = 0; c < n_cols && all > room; c++)
+            if (col[c].leave == next) {
+                all -= width[c] + 2;
+                width[c] = -1;
+                n++;
+            }
+    return n;
+}
+
 void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell,
                size_t n_rows)
 {
-    enum { MAX_COLS = 16 };
     int width[MAX_COLS];
     for (size_t c = 0; c < n_cols; c++) {
         width[c] = width_of(col[c].title);
@@ -63,19 +82,26 @@ void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const 
         }
         if (col[c].max && width[c] > col[c].max) width[c] = col[c].max;
     }
+    size_t n_left = leave_out(f, col, n_cols, width);
     fputs(cli_color(f, CLI_BOLD), f);
     for (size_t c = 0; c < n_cols; c++) {
+        if (width[c] < 0) continue;
         if (c) fputs("  ", f);
         print_cell(f, col[c].title, width[c], &col[c], c + 1 == n_cols);
     }
     fprintf(f, "%s\n", cli_color(f, CLI_PLAIN));
     for (size_t r = 0; r < n_rows; r++) {
         for (size_t c = 0; c < n_cols; c++) {
+            if (width[c] < 0) continue;
             if (c) fputs("  ", f);
             print_cell(f, cell[r * n_cols + c], width[c], &col[c], c + 1 == n_cols);
         }
         fputc('\n', f);
     }
+    if (n_left) fputs("left out, as the terminal is narrow", f);
+    for (size_t c = 0, n = 0; c < n_cols; c++)
+        if (width[c] < 0) fprintf(f, "%s%s", n++ ? ", " : ": ", col[c].title);
+    if (n_left) fputc('\n', f);
 }
 
 /* Bytes of the character s that a terminal may be given as they are; 0: none. */

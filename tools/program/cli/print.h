@@ -15,11 +15,14 @@ const char *cli_color(FILE *f, cli_paint p);
 /* Whether f takes escape sequences at all: a terminal that is not dumb. */
 bool cli_can_redraw(FILE *f);
 
-/* A table: cells as text, columns as wide as they need up to `max`. Numbers right, text left. */
+/* A table: cells as text, columns as wide as they need up to `max`. Numbers right, text left.
+ * Columns that a terminal has no room for are left out, and said, in the order of their numbers
+ * `leave`. */
 typedef struct cli_column {
     const char *title;
     bool right;
-    int max; /* characters; 0: no limit */
+    int max;   /* characters; 0: no limit */
+    int leave; /* 1: the first to be left out; 0: none of them */
 } cli_column;
 void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const *cell,
                size_t n_rows);
