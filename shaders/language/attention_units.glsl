@@ -127,7 +127,7 @@ void put_weights(uvec2 x[QUADS])
     subgroupBarrier();
     [[unroll]] for (uint q = 0; q < QUADS; q++) {
         uint quad = column(q) / 4, at = gl_SubgroupID * MINE + lane_row() * WEIGHTS + quad / 2;
-        if (PARTS % 2 == 0) { /* the same, from one address */
+        if (PARTS % 2 == 0) { /* the same, from one address: fewer registers (NVK) */
             quad = part();
             at = gl_SubgroupID * MINE + lane_row() * WEIGHTS + part() / 2 + q * PARTS / 2;
         }

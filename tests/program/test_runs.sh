@@ -140,7 +140,6 @@ start=$(date +%s%N)
 runs many
 echo "test_runs: 2,000 runs listed in $((($(date +%s%N) - start) / 1000000)) ms"
 [ "$(grep -c '^many/' log)" = 2000 ] || fail "not 2,000 runs"
-# Several threads read them: the same list each time, from deeper folders too.
 # ---- on a terminal what has no room is left out, in order, and said; in a pipe nothing is
 on_terminal()
 {
@@ -164,6 +163,7 @@ on_terminal 80 && has 'left out, as the terminal is narrow: device' && has 'name
 awk '/^runs.[a-d] / && length > 80 { exit 1 }' log || fail "a line of more than 80 columns"
 on_terminal 24 && has 'left out, as the terminal is narrow: name, status, steps, metric, device, started (UTC)' || fail "24 columns"
 
+# ---- several threads read them: the same list each time, from deeper folders too
 mkdir -p many/deep/er && mv many/1??? many/deep/er
 runs many --csv && cp log first
 runs many --csv && cmp -s first log || fail "the order differs from time to time"

@@ -218,7 +218,7 @@ static int run(void *options)
     vkt_status st = vkt_chat_open(&model, &chat);
     if (st == VKT_OK && o->system) st = vkt_chat_system(chat, o->system);
     if (st == VKT_OK) {
-        cli_catch_interrupts();
+        cli_catch_interrupts(NULL);
         if (!o->common.quiet && cli_is_terminal(stdin))
             fputs("/help lists the commands; Ctrl-C stops an answer, Ctrl-D ends.\n", stderr);
         st = converse(chat, &desc);

@@ -142,8 +142,8 @@ static void man(const cli_command *const *all)
     man_recipe();
     printf(".SH EXIT STATUS\n0 done; 1 the work failed; 2 usage or recipe error; 3 no usable "
            "device; 4 "
-           "data or file error; 5 out of memory; 6 device lost; 130 interrupted after saving what "
-           "there is.\n");
+           "data or file error; 5 out of memory; 6 device lost; 130 interrupted, with what there "
+           "was saved or shown.\n");
     printf(".SH ENVIRONMENT\n.TP\n\\fBVKT_DEVICE\\fR\nthe device where \\-\\-device is not given\n"
            ".TP\n\\fBNO_COLOR\\fR\nno colours if it is set\n");
     printf(".SH FILES\n.TP\n\\fIRUN\\fR/run.json\nconfiguration, device, command line, result\n"

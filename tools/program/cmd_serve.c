@@ -102,7 +102,7 @@ static int run(void *options)
         return CLI_USAGE;
     }
     if (!o->top) o->top = 1;
-    cli_catch_interrupts();
+    cli_catch_interrupts(NULL);
     vkt_status st = open_model(o, &m);
     int rc = st == VKT_OK ? serve(o, &m) : cli_exit_code(st);
     serve_predictor_close(&m.predictor);

@@ -382,7 +382,7 @@ void cli_catch_signals(bool live)
 }
 
 static volatile sig_atomic_t n_interrupts;
-static const char *answer; /* set before the handler */
+static const char *answer; /* to the first; set before the handler */
 
 static void on_interrupt(int sig)
 {
@@ -401,29 +401,16 @@ static void on_interrupt(int sig)
 #endif
 }
 
-void cli_catch_interrupts(void)
-{
-#ifdef _WIN32
-    signal(SIGINT, on_interrupt);
-#else
-    struct sigaction a = { 0 };
-    a.sa_handler = on_interrupt;
-    sigaction(SIGINT, &a, NULL);
-#endif
-}
-
-void cli_stop_on_interrupts(const char *text)
+void cli_catch_interrupts(const char *text)
 {
     answer = text;
-    erase_line = cli_is_terminal(stderr);
+    erase_line = text && cli_is_terminal(stderr);
 #ifdef _WIN32
     signal(SIGINT, on_interrupt);
 #else
-    struct sigaction a = { 0 };
-    a.sa_handler = on_interrupt;
-    a.sa_flags = SA_RESTART;
+    struct sigaction a = { .sa_handler = on_interrupt, .sa_flags = text ? SA_RESTART : 0 };
     sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
+    if (text) sigaction(SIGTERM, &a, NULL);
 #endif
 }
 

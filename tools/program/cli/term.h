@@ -34,11 +34,9 @@ void cli_catch_signals(bool live);
  * the ranks that end later than the first. */
 void cli_training_is_over(void);
 /* SIGINT is counted from now on: cli_interrupted tells whether it came, and forgets it where
- * `clear`. A read that waits for input ends. */
-void cli_catch_interrupts(void);
-/* The same of SIGINT and SIGTERM for work without input: the first is answered with `text`, which
- * says what is still done, the second ends the process at once. */
-void cli_stop_on_interrupts(const char *text);
+ * `clear`. A read that waits for input ends. With a text, for work without input, SIGTERM too: the
+ * first is answered with it, what is still done, and the second ends the process at once. */
+void cli_catch_interrupts(const char *text);
 bool cli_interrupted(bool clear);
 /* Runs a program found by PATH (argv[0] its name, NULL at the end), nothing on its input, in a
  * process group of its own. SIGINT and SIGTERM are not this process's: the first goes to it as
