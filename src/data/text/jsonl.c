@@ -375,7 +375,7 @@ static vkt_status one_pair(reader r[2], const json_t *o, const char *where,
     bool ok = take_sides(&r[0], o, sides);
     for (int i = 0; i < 2 && ok; i++) {
         ok = read_line(&r[i], sides[i], options->now);
-        if (!ok && i) snprintf(r[0].wrong, sizeof r[0].wrong, "%s", r[1].wrong);
+        if (!ok && i) memcpy(r[0].wrong, r[1].wrong, sizeof r[0].wrong);
         if (!ok) r[0].failed = r[i].failed;
     }
     if (!ok)
