@@ -511,6 +511,7 @@ set(SRC_PROGRAM
   tools/program/cmd_init.c
   tools/program/cmd_inspect.c
   tools/program/cmd_manual.c
+  tools/program/manual_markdown.c
   tools/program/cmd_pack.c
   tools/program/cmd_predict.c
   tools/program/cmd_profile.c

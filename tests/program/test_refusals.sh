@@ -79,7 +79,9 @@ if ! "$program" --version --verbose | grep -q 'MPI: no'; then
     PATH=$PWD/launchers:$PATH refused 1 'train: a rank was killed by signal 9, and all have ended; --resume goes on' train digits --devices 0,0 --run r0
 fi
 
-refused 2 "manual: 'groff' is not one of man, bash, zsh, fish" manual groff
+refused 2 "manual: 'groff' is not one of man, bash, zsh, fish, markdown" manual groff
+refused 2 "manual: man takes no further word, such as 'x'" manual man x
+refused 2 'manual: markdown needs a part of the reference: commands, options, layers' manual markdown
 refused 2 "predict: --json and --csv can't be used together" predict none table.csv --json --csv
 refused 2 '--version takes --verbose alone' --version --quiet
 refused 4 "no folder 'none'" watch none --stop-after-evaluation

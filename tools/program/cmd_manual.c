@@ -1,8 +1,9 @@
-/* vktrain manual: the man page and the shells' completions, printed from the same tables as --help.
+/* vktrain manual: the man page and the shells' completions (the reference in Markdown:
+ * manual_markdown.c), printed from the same tables as --help.
  * The build writes them to files that are installed. */
 #include <string.h>
 
-#include "cli.h"
+#include "manual_markdown.h"
 
 /* ---- the man page ---- */
 
@@ -356,22 +357,34 @@ static int run(void *options)
     const cli_options *o = options;
     static const char *const kinds[] = { "man", "bash", "zsh", "fish" };
     static void (*const print[])(const cli_command *const *) = { man, bash, zsh, fish };
-    for (size_t i = 0; i < CLI_COUNT(kinds); i++)
-        if (!strcmp(o->args[0], kinds[i])) return print[i](o->commands), CLI_OK;
-    cli_error("manual: '%s' is not one of man, bash, zsh, fish", o->args[0]);
+    const char *kind = o->args[0], *part = o->n_args > 1 ? o->args[1] : NULL;
+    if (!strcmp(kind, "markdown")) {
+        if (part && manual_markdown(part, o->commands)) return CLI_OK;
+        cli_error("manual: markdown needs a part of the reference: " MANUAL_PARTS);
+        return CLI_USAGE;
+    }
+    for (size_t i = 0; i < CLI_COUNT(kinds); i++) {
+        if (strcmp(kind, kinds[i])) continue;
+        if (!part) return print[i](o->commands), CLI_OK;
+        cli_error("manual: %s takes no further word, such as '%s'", kind, part);
+        return CLI_USAGE;
+    }
+    cli_error("manual: '%s' is not one of man, bash, zsh, fish, markdown", kind);
     return CLI_USAGE;
 }
 
 const cli_command cmd_manual = {
     .name = "manual",
-    .args = "man|bash|zsh|fish",
-    .summary = "print the man page or shell completions",
-    .details =
-        "They are installed with the program; this command is for those who did not install it.\n"
-        "examples: vktrain manual man | man -l -\n"
-        "          source <(vktrain manual bash)",
+    .args = "man|bash|zsh|fish|markdown PART",
+    .summary = "print the man page, shell completions or the reference",
+    .details = "The man page and the completions are installed with the program; this command is "
+               "for those "
+               "who did not install it. PART of the reference: " MANUAL_PARTS ".\n"
+               "examples: vktrain manual man | man -l -\n"
+               "          source <(vktrain manual bash)\n"
+               "          vktrain manual markdown options > options.md",
     .min_args = 1,
-    .max_args = 1,
+    .max_args = 2,
     .options_bytes = sizeof(cli_options),
     .run = run,
 };
