@@ -154,7 +154,7 @@ sed -i 's/"gpt2"/"bloom"/' hf/config.json
 run train tuned.yaml --run r10; code 4; err "architecture 'bloom' is not supported; gpt2, llama"
 # ---- the manual and the completions
 run manual; code 2
-run manual tcsh; code 2; err 'not one of man, bash, zsh, fish'
+run manual tcsh; code 2; err 'not one of man, bash, zsh, fish, markdown'
 run manual man; code 0; out '^\.SS vktrain train RECIPE'; out '^\\fBoptim\.lr'; silent err
 cp "$tmp/out" vktrain.1
 command -v man >/dev/null && check "man finds nothing to warn of" sh -c 'LC_ALL=C.UTF-8 man --warnings -l vktrain.1 2>&1 >/dev/null | (! grep .)'
@@ -288,7 +288,7 @@ run runs --csv; code 0; check "a line a run" test "$(wc -l <"$tmp/out")" = 3
 run runs --json; code 0; json "$tmp/out" whole; out '"test_mae": null'
 run inspect "runs/first run"; code 0; out 'done'
 run inspect "runs/first run/best"; code 0; out 'safetensors'
-awk '/^```yaml/ { on = ++n == 1; next } /^```/ { on = 0 } on' "$root/README.md" >readme.yaml
+awk '/^```yaml/ { on = ++n == 1; next } /^```/ { on = 0 } on' "$root/docs/tutorials/table.md" >readme.yaml
 { echo 'acid,sugar,kind,quality'
   for i in $(seq 400); do echo "$((i * 37 % 100)),$((i * 91 % 83)),$([ $((i % 3)) = 0 ] && echo red || echo white),$([ $((i * 37 % 100)) -gt 50 ] && echo good || echo poor)"; done
 } >wine.csv
