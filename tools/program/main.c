@@ -6,23 +6,34 @@
 #include "version.h"
 #include "start_ranks.h"
 
+/* In the order of a first use; a title begins each group of them. */
 static const cli_command *const commands[] = {
-    &cmd_devices,  &cmd_doctor, &cmd_recipes, &cmd_train,   &cmd_eval,     &cmd_predict,
-    &cmd_generate, &cmd_chat,   &cmd_serve,   &cmd_export,  &cmd_tokenize, &cmd_pack,
-    &cmd_inspect,  &cmd_runs,   &cmd_bench,   &cmd_profile, &cmd_tune,     &cmd_study,
-    &cmd_report,   &cmd_watch,  &cmd_init,    &cmd_manual,  NULL,
+    &cmd_init,   &cmd_recipes, &cmd_inspect, &cmd_tokenize, &cmd_pack,    &cmd_train,
+    &cmd_watch,  &cmd_runs,    &cmd_report,  &cmd_eval,     &cmd_predict, &cmd_generate,
+    &cmd_chat,   &cmd_serve,   &cmd_export,  &cmd_study,    &cmd_profile, &cmd_devices,
+    &cmd_doctor, &cmd_tune,    &cmd_bench,   &cmd_manual,   NULL,
 };
 enum { N_COMMANDS = CLI_COUNT(commands) - 1 };
+static const struct {
+    const cli_command *first;
+    const char *title;
+} groups[] = {
+    { &cmd_init, "data and recipes" }, { &cmd_train, "training" },
+    { &cmd_eval, "a trained model" },  { &cmd_study, "tuning" },
+    { &cmd_devices, "the device" },    { &cmd_manual, "the program" },
+};
 
 static void usage(FILE *f)
 {
     const char *bold = cli_color(f, CLI_BOLD), *plain = cli_color(f, CLI_PLAIN);
-    fprintf(f, "%svktrain%s %s: train neural networks on any Vulkan GPU\n\n", bold, plain,
+    fprintf(f, "%svktrain%s %s: train neural networks on any Vulkan GPU\n", bold, plain,
             VKT_VERSION);
     for (size_t i = 0; i < N_COMMANDS; i++) {
         const cli_command *c = commands[i];
-        fprintf(f, "  %-31s  ", cli_text("%s %s", c->name, c->args));
-        cli_wrap(f, c->summary, 35, 35);
+        for (size_t g = 0; g < CLI_COUNT(groups); g++)
+            if (groups[g].first == c) fprintf(f, "\n%s%s%s\n", bold, groups[g].title, plain);
+        fprintf(f, "  %-10s  ", c->name);
+        cli_wrap(f, c->summary, 14, 14);
     }
     fprintf(f,
             "\n%sto begin%s\n"
