@@ -99,9 +99,9 @@ typedef struct vkt_bench_desc {
 } vkt_bench_desc;
 
 /* Measures a device; blocks for minutes (quick: less than one). FAILED, with a line, when a result
- * was wrong or an item failed: *out is still made and the row says so. A lost device is opened anew
- * for the next item, where desc->gpu says how. INTERRUPTED after desc->stops: *out has what was
- * measured until then. Free with vkt_bench_destroy. */
+ * was wrong or an item failed: *out is still made and the row says so. A lost device is opened
+ * again for the next item, where desc->gpu says how. INTERRUPTED after desc->stops: *out has what
+ * was measured until then. Free with vkt_bench_destroy. */
 VKT_API vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out);
 VKT_API void vkt_bench_destroy(vkt_bench **b);
 

@@ -83,7 +83,7 @@ typedef struct vkt_pack_desc {
     size_t n_inputs;
     const char *tokenizer; /* "bytes" (NULL), "chars" of all inputs, or as vkt_tokenizer_open */
     const char *out;       /* a folder, which must not be there yet: made whole or not at all */
-    uint64_t shard_tokens; /* about so many in a file, documents whole; 0: 2^25 */
+    uint64_t shard_tokens; /* approximate number per file; documents are not cut; 0: 2^25 */
 } vkt_pack_desc;
 typedef struct vkt_pack_result {
     uint32_t n_shards, n_vocab;
@@ -340,7 +340,7 @@ typedef struct vkt_augment {
     float cutmix; /* the same, and a box of one is pasted into the other; with mixup half of
                      the pairs */
     float flip_vertical; /* probability of an upside-down mirror */
-    float rotate;        /* turns by up to so many degrees in either direction */
+    float rotate;        /* largest rotation in degrees, in either direction */
     float perspective; /* the corners of what is seen move in by up to this share of half a side */
     float hue;         /* turns hues by up to plus or minus this share of the circle; colour */
     float saturation;  /* times 1 plus or minus this; colour */

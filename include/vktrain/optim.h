@@ -55,8 +55,8 @@ typedef struct vkt_optim_desc {
     vkt_moments moments;
     bool offload;         /* keep the moments in host memory (VKT_MEM_HOST) */
     bool outer;           /* one more moment, "outer", in host memory: the caller's */
-    uint32_t part, parts; /* of several ranks: moments of part `part` of the parameters only, which
-                             alone is updated here; parts 0: of all */
+    uint32_t part, parts; /* with several ranks: moments of part `part` of the parameters only,
+                             which alone is updated here; parts 0: of all */
     float clip;           /* global L2 norm limit; 0: none. The norm is measured either way */
     float
         ema; /* decay of a moving average of the parameters, kept as the moment "ema"; 0: none. The

@@ -47,7 +47,7 @@ typedef struct vkt_profile_kernel {
     vkt_kernel_bound bound;
 } vkt_profile_kernel;
 
-/* One of several ranks. */
+/* One rank's part of a profile. */
 typedef struct vkt_profile_rank {
     char name[160];                /* host and device */
     uint32_t rows;                 /* examples of a micro-batch that are its own */
@@ -95,7 +95,7 @@ typedef struct vkt_profile_desc {
     uint32_t steps;      /* measured; 0: 20 */
     const char *trace;   /* Chrome trace to write (ui.perfetto.dev opens it), or NULL */
     const char *command; /* command line, for the trace */
-    vkt_comm *comm;      /* NULL: one rank. Of several all make the call, and rank 0 has it all */
+    vkt_comm *comm; /* NULL: one rank. With several, all make the call, and rank 0 gets the whole */
     /* Called in the loader's thread for each batch before it is given out: for tests. */
     void (*on_batch)(void *user);
     void *user;

@@ -49,9 +49,10 @@ typedef enum vkt_saving { VKT_SAVING_AUTO, VKT_SAVING_NONE, VKT_SAVING_ALWAYS } 
 typedef struct vkt_config {
     const char *name, *note;
     uint64_t seed;
-    const char *device;  /* NULL: VKT_DEVICE or the best */
-    const char *devices; /* of several ranks: names with commas between them; NULL: by local rank */
-    vkt_math math;       /* of fp32 products */
+    const char *device; /* NULL: VKT_DEVICE or the best */
+    const char
+        *devices;  /* with several ranks: names with commas between them; NULL: by local rank */
+    vkt_math math; /* of fp32 products */
     vkt_dtype precision; /* of activations: f32, f16 or bf16 */
     vkt_data_desc data;
     uint32_t data_workers, data_prefetch; /* loader threads; ring slots */
@@ -75,18 +76,18 @@ typedef struct vkt_config {
         *class_weights; /* [n_class_weights] of VKT_CLASS_WEIGHT_LIST, in the classes' order */
     uint32_t n_class_weights;
     vkt_optim_desc optim;
-    vkt_saving offload;           /* optimizer moments in the host's memory */
-    vkt_saving recompute;         /* activations computed again in the backward pass */
-    bool shard;                   /* of several ranks: each has a part of the optimizer's state */
-    vkt_compress compress;        /* of several ranks: gradients in bf16, with error feedback */
-    uint32_t sync_every;          /* of several ranks: steps that each takes by itself; 1: none */
+    vkt_saving offload;    /* optimizer moments in the host's memory */
+    vkt_saving recompute;  /* activations computed again in the backward pass */
+    bool shard;            /* with several ranks: each keeps a part of the optimizer's state */
+    vkt_compress compress; /* with several ranks: gradients in bf16, with error feedback */
+    uint32_t sync_every;   /* with several ranks: steps that each takes by itself; 1: none */
     float sync_lr, sync_momentum; /* of the outer step after them */
-    bool batch_norm_sync;         /* of several ranks: statistics of the whole batch */
-    const char *balance;          /* of several ranks: "equal", "measured" or their shares, "2,1" */
-    const char *freeze;           /* pattern of parameters that stay as they are; NULL: none */
-    float neftune;                /* of a transformer: noise on embeddings; 0: none */
-    vkt_schedule schedule;        /* .steps is train.steps, .lr is optim.lr */
-    uint32_t batch;               /* examples of a micro-batch */
+    bool batch_norm_sync;         /* with several ranks: statistics of the whole batch */
+    const char *balance;   /* with several ranks: "equal", "measured" or their shares, "2,1" */
+    const char *freeze;    /* pattern of parameters that are not trained; NULL: none */
+    float neftune;         /* of a transformer: noise on embeddings; 0: none */
+    vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
+    uint32_t batch;        /* examples of a micro-batch */
     uint32_t
         accumulate; /* micro-batches of a step: the mathematics of a batch that many times larger */
     uint32_t pack_steps;   /* short steps of a submission; 0: as measured */

@@ -25,7 +25,7 @@ typedef struct vkt_report_desc {
                           the current one */
     bool no_png;       /* else each plot also as OUT-NAME.png */
     uint32_t reload_s; /* a page of a run in progress: it reloads itself so often; 0: never */
-    vkt_finding_fn on_finding; /* called for each finding of a single run; NULL: nobody is told */
+    vkt_finding_fn on_finding; /* called for each finding of a single run; NULL: none */
     void *user;
 } vkt_report_desc;
 typedef struct vkt_report_result {

@@ -70,7 +70,7 @@ typedef struct vkt_run_info {
     uint64_t step, total, best_step, n_params, ranks;
     double best_metric, test_loss, test_accuracy, test_mae, items_per_s,
         seconds;                             /* NAN: unknown, or not of this task */
-    double exchange_share, exchange_overlap; /* of several ranks; else NAN */
+    double exchange_share, exchange_overlap; /* with several ranks; else NAN */
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
  * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */

@@ -109,7 +109,7 @@ typedef struct vkt_train_result {
 } vkt_train_result;
 
 /* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals
- * itself: stops cleanly (INTERRUPTED) after vkt_train_stop. A device that is lost is opened anew
+ * itself: stops cleanly (INTERRUPTED) after vkt_train_stop. A device that is lost is opened again
  * once, and training goes on from the last checkpoint, bit for bit; at a second loss, or with
  * several ranks, it ends with DEVICE and can be resumed. Errors as the status says; NUMERIC when
  * the NaN policy stops it. */
@@ -237,7 +237,7 @@ typedef struct vkt_prediction {
     uint32_t n;                      /* classes, or numbers of a regression */
     const float *value;              /* [n] probabilities, or the targets in their own units */
     const char *const *class_names;  /* NULL for regression */
-    const char *const *target_names; /* NULL but for regression */
+    const char *const *target_names; /* regression only, else NULL */
     const float *threshold; /* [n] several labels: from which on each is predicted; else NULL */
     uint32_t predicted;     /* classes: the one that is predicted */
 } vkt_prediction;
@@ -302,7 +302,7 @@ VKT_API vkt_status vkt_predictor_run_inputs(vkt_predictor *p, const vkt_inputs *
  * ending. */
 VKT_API vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
 /* Text that goes on from a prompt, by a language model's checkpoint (or a run's best). Beyond the
- * model's context the later half of what was there is read anew. ARG: the prompt is longer than the
+ * model's context the later half of the text is read again. ARG: the prompt is longer than the
  * context; FORMAT: the checkpoint is of no language model, or the prompt has characters that the
  * model does not know. */
 typedef struct vkt_generate_desc {
@@ -354,9 +354,9 @@ VKT_API vkt_status vkt_writer_step(vkt_writer *w, uint32_t i, bool *more, bool *
 typedef struct vkt_chat vkt_chat;
 VKT_API vkt_status vkt_chat_open(const vkt_text_desc *desc, vkt_chat **out);
 VKT_API void vkt_chat_close(vkt_chat **c);
-/* Begins anew with this system message; "": without one. */
+/* Starts a new conversation with this system message; "": without one. */
 VKT_API vkt_status vkt_chat_system(vkt_chat *c, const char *text);
-/* Begins anew; the system message stays. */
+/* Starts a new conversation with the same system message. */
 VKT_API void vkt_chat_reset(vkt_chat *c);
 /* Says the message, and gives the answer to desc.fn; both become part of the conversation. Of desc
  * count n_tokens, sampler, stop, control, fn, cancelled and user. After an error the conversation

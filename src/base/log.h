@@ -42,7 +42,7 @@ const char *vkt__last_failure(void);
 void vkt__log_through(vkt_log_level level, const char *area, const char *fmt, ...) VKT_PRINTF(3, 4);
 /* Log one error line and yield the status: return vkt__fail(VKT_E_IO, "data", "...", ...). */
 vkt_status vkt__fail(vkt_status st, const char *area, const char *fmt, ...) VKT_PRINTF(3, 4);
-/* The same, where the line is told with lines that say of what it is made up. */
+/* As vkt__fail, with detail lines after the error line. */
 vkt_status vkt__fail_with(vkt_status st, const char *area, const char *lines, const char *fmt, ...)
     VKT_PRINTF(4, 5);
 

@@ -98,12 +98,13 @@ vkt_status vkt__mkdirs_synced(const char *path);
 vkt_status vkt__rename(const char *from, const char *to); /* `to` must not be a non-empty folder */
 vkt_status vkt__sync_dir(const char *path);
 vkt_status vkt__remove_tree(const char *path); /* absent is OK; does not follow links */
-/* The same for what a failure leaves: the failure was told, this one is not, and stays no error. */
+/* The same for what a failure leaves behind: the failure was logged already, so this one is not,
+ * and is no error. */
 void vkt__discard_tree(const char *path);
 /* A link at `path` to `target` (relative), in place of a link that is there. UNSUPPORTED, without a
  * word: the system has none. */
 vkt_status vkt__link(const char *target, const char *path);
-/* The same written aside and renamed; where links are not to be had, a text file with the target.
+/* The same written aside and renamed; where the system has no links, a text file with the target.
  */
 vkt_status vkt__link_replace(const char *target, const char *path);
 /* A lock on a file (created if absent) that ends with the process. Held by another: *out is NULL

@@ -14,7 +14,7 @@ bool vkt__utf8_ok(const char *s, size_t n, size_t *at);
 /* FNV-1a, for names and keys. (CRC-32 of data and caches is zlib's.) */
 uint64_t vkt__hash(const void *data, size_t n, uint64_t seed);
 
-/* Equal but for the case of Latin letters. */
+/* Whether two words are equal when the case of Latin letters is ignored. */
 bool vkt__same_word(const char *a, const char *b);
 
 /* Whole-name match: '*' any characters (none too), '?' one. */

@@ -1,4 +1,4 @@
-/* Which row serves, what all rows have in common, and what is said by means of them. */
+/* Chooses the transport's row, and holds what all transports share. */
 #include <stdio.h>
 
 #include "base/os.h"

@@ -79,7 +79,7 @@ static void q8_0_block(const unsigned char *b, float *x)
     }
 }
 
-/* Superblocks that base/quant.h keeps as they are, but for bytes of 0 at their ends. */
+/* Superblocks that base/quant.h keeps unchanged, except for bytes of 0 at their ends. */
 static void as_kept(vkt_quant kind, const unsigned char *b, size_t n, float *x)
 {
     uint32_t words[VKT__QUANT_MOST_WORDS] = { 0 };
@@ -304,7 +304,7 @@ void vkt__ggml_write(uint32_t type, const float *from, uint64_t n, unsigned char
         types[type].write(from + i, to);
 }
 
-/* ---- kept as they are ---- */
+/* ---- kept unchanged ---- */
 
 static void put(uint32_t *words, uint64_t i, uint32_t bits, uint32_t v)
 {

@@ -8,7 +8,7 @@
 bool vkt__ggml_can_read(uint32_t type);
 /* n numbers, a whole number of blocks, out of bytes of a type that can be read. */
 void vkt__ggml_read(uint32_t type, const unsigned char *from, uint64_t n, float *to);
-/* The kind of base/quant.h that keeps such numbers as they are; AUTO: none does. */
+/* The kind of base/quant.h that keeps such numbers unchanged; AUTO: none does. */
 vkt_quant vkt__ggml_kept(uint32_t type);
 /* n numbers, a whole number of blocks, of a type that is kept, as numbers [first, first + n) of
  * those in words, which begin as 0. */

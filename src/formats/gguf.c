@@ -346,7 +346,7 @@ static void show_number(vkt__gguf_type type, const unsigned char *at, vkt__str *
         vkt__str_printf(out, "%.0f", d);
 }
 
-/* Of an array its length and its first elements. */
+/* An array's length and first elements. */
 static void show_array(const vkt__gguf_value *v, vkt__str *out)
 {
     enum { SHOWN = 4 };

@@ -10,7 +10,7 @@ void vkt__frozen_destroy(vkt_model *m);
 /* A packed parameter's numbers, in the order of the device's memory; into, and out of, its buffer.
  */
 vkt_status vkt__frozen_write(vkt_model *m, size_t param, const float *values);
-/* Its words as they are. */
+/* Its words, unchanged. */
 vkt_status vkt__frozen_write_words(vkt_model *m, size_t param, const uint32_t *words);
 vkt_status vkt__frozen_read(const vkt_model *m, size_t param, float *values);
 /* The buffer itself, for those who move it as it is. */

@@ -26,7 +26,7 @@ struct vkt_generator {
 
 enum { TOKENS_AT = 256 };
 
-/* Of a layer's keys, and of its values. */
+/* Bytes of one layer's keys; its values take as many. */
 static uint64_t cache_bytes(const vkt_generator *gen)
 {
     return vkt__align(

@@ -265,7 +265,7 @@ static const vkt_layer_type types[] = {
         { "window_layers", VKT_OPT_STRING, AT(transformer.window_layers), 0, 0,
           "layers that use the window, counted from 0, such as 0 2 5-8 (default: all)", NULL },
         { "experts", VKT_OPT_UINT, AT(transformer.experts), 1, 1024,
-          "for names: llama; a mixture of so many experts in place of the feed-forward part "
+          "for names: llama; number of experts of a mixture in place of the feed-forward part "
           "(default: none)",
           NULL },
         { "experts_used", VKT_OPT_UINT, AT(transformer.experts_used), 1, 64,

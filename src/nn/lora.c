@@ -64,7 +64,7 @@ static size_t pair_of(const char *p, size_t n, bool whole, double *value)
     return *value <= 1e6 ? name - 1 : 0;
 }
 
-/* Of the first name of a pattern that is the module's; `fallback`: there is none. */
+/* The value of the first pattern that matches the module's name; `fallback` where none does. */
 static double value_of(const char *pattern, bool whole, uint64_t *used, const char *module,
                        double fallback)
 {
@@ -291,7 +291,7 @@ static vkt_tensor *ratio(const adapted *d, const vkt__linear *l, float scale)
     return vkt_mul(g, one, part(d, "lora_magnitude_vector"));
 }
 
-/* As peft computes it: with dropout the base's product is wanted for what is left of x, too. */
+/* As PEFT computes it: with dropout, the base's product of the dropped x is needed, too. */
 static vkt_tensor *weight_decomposed(const adapted *d, const vkt__linear *l, vkt_tensor *dropped,
                                      vkt_tensor *added, float scale)
 {

@@ -87,7 +87,7 @@ static vkt_quant frozen_kind(const vkt_model *m, const vkt__param *p)
     bool few = kind == VKT_QUANT_NF4 || kind == VKT_QUANT_Q4_0;
     if (kind == VKT_QUANT_FILE) {
         kind = kind_in_file(m, p);
-        bool moved = p->pub.order != VKT_PARAM_ORDER_SHAPE; /* so it is packed anew */
+        bool moved = p->pub.order != VKT_PARAM_ORDER_SHAPE; /* so it is packed again */
         if (moved && kind != VKT_QUANT_F32 && !vkt__quant_can(kind)) kind = VKT_QUANT_Q8_0;
     }
     bool matrix = p->pub.shape.rank == 2 || p->stacked;
@@ -236,7 +236,7 @@ void vkt__param_bind(vkt_tensor *t, const vkt_param *p, const vkt_buffer *flat, 
     if (p->room > p->count) vkt__set_room(t, (uint32_t)(p->room / p->shape.d[1]));
 }
 
-/* Vectors (biases, gains) are small and read as they are. */
+/* Vectors (biases, gains) are small and are not converted. */
 static void add_shadow(const vkt_model *m, vkt_graph *g, const vkt_param *p, vkt_tensor *t)
 {
     if (!m->shadow || p->shape.rank < 2) return;

@@ -466,7 +466,7 @@ static vkt_tensor *embed(vkt__tbuilder *b, vkt_tensor *tokens)
     return vkt_embedding(b->g, &in);
 }
 
-/* Of a whole row's tokens: its padding counts, as in transformers. */
+/* Over all tokens of a row, padding included, as in transformers. */
 static vkt_tensor *noisy(vkt__tbuilder *b, vkt_tensor *x)
 {
     float size = b->m->noise / sqrtf((float)b->s.T * (float)b->s.C);

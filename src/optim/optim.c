@@ -131,7 +131,7 @@ vkt__update_step vkt__optim_factors(const vkt_optim_desc *d, double lr, uint64_t
     return s;
 }
 
-/* The first step's values are taken as they are, the early ones' count for more. */
+/* The first step's values are taken unchanged; early values count for more. */
 static double ema_share(double decay, double t)
 {
     return t == 0 ? 1 : 1 - VKT_MIN(decay, (1 + t) / (10 + t));

@@ -34,9 +34,10 @@ typedef struct vkt__range {
 } vkt__range;
 void vkt__optim_build_sums(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits,
                            const vkt__range *parts, size_t n);
-/* ---- parts, of which each rank has one ---- */
+/* ---- parts: one per rank ---- */
 
-/* Part i of n of `count` elements: whole blocks of VKT_GROUP_BLOCK, but for the end of all. */
+/* Part i of n of `count` elements: whole blocks of VKT_GROUP_BLOCK, except at the end of the last
+ * part. */
 vkt__range vkt__optim_part(uint64_t count, uint32_t i, uint32_t n);
 /* What this optimizer updates: all, or its part. */
 vkt__range vkt__optim_own(const vkt_optim *o);

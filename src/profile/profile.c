@@ -160,7 +160,7 @@ static vkt_status run_step(profiler *t, uint64_t step)
     return st;
 }
 
-/* Whether to warm up further; of several ranks, as rank 0 has it. */
+/* Whether to warm up further; with several ranks, rank 0 decides. */
 static vkt_status warms_up(profiler *t, uint64_t least, bool *more)
 {
     *more = t->p->warmup < least ||
@@ -173,7 +173,7 @@ static vkt_status run_steps(profiler *t)
     vkt_status st = VKT_OK;
     vkt_profile *p = t->p;
     uint64_t least = t->s->train.n_slots +
-                     6; /* the ring fills; a graph times its first runs and may be cut anew */
+                     6; /* the ring fills; a graph times its first runs and may be cut again */
     VKT_TRY(vkt__thread_start(watch, t, &t->watcher));
     t->began = vkt__now();
     for (bool more = true; more;) {

@@ -1,4 +1,4 @@
-/* A profile of several ranks: what each of them says of its steps, and their traces in one file. */
+/* A profile of several ranks: each rank's report of its steps, and all traces in one file. */
 #include <math.h>
 #include <stdio.h>
 

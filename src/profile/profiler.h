@@ -1,6 +1,6 @@
 /* The profiler's own view: what its files share. profile.c: the steps and the clock.
  * profile_trace.c: both for a trace viewer.
- * profile_ranks.c: the same of several ranks, on rank 0.
+ * profile_ranks.c: the same for several ranks, on rank 0.
  * profile_kernels.c: times of single kernels, and the rates they are compared with.
  * profile_verdict.c: what limits the step, in words. */
 #ifndef VKT_PROFILE_PROFILER_H
@@ -55,7 +55,7 @@ typedef struct vkt__watched {
     size_t n_sub, cap_sub;
     size_t first_sub; /* of the first measured step */
     double from, to;  /* the measured part, on the device's side */
-    vkt_comm *comm;   /* of several ranks, else NULL */
+    vkt_comm *comm;   /* with several ranks, else NULL */
     double met;       /* the clock when all ranks had met: their clocks have nothing in common */
 } vkt__watched;
 
@@ -74,11 +74,11 @@ vkt_status vkt__profile_kernels(vkt__session *s, vkt_profile *p, vkt__dispatches
 vkt_kernel_bound vkt__profile_bound(const vkt_profile *p, double ms, double flops, double bytes,
                                     double *ceiling);
 /* Writes the measured steps to `path` in the trace event format; train, update: of
- * vkt__profile_kernels. Of several ranks all call it, and rank 0 writes what all have seen. */
+ * vkt__profile_kernels. With several ranks, all call it, and rank 0 writes the results of all. */
 vkt_status vkt__profile_trace(const vkt_profile *p, const vkt__watched *w,
                               const vkt__dispatches *train, const vkt__dispatches *update,
                               const char *command, const char *path);
-/* Of several ranks: what each of them did, into p->rank. exchange: of the measured steps. */
+/* With several ranks: each rank's times, into p->rank. exchange: of the measured steps. */
 vkt_status vkt__profile_ranks(vkt_comm *c, const vkt_config *config, const vkt__exchange *before,
                               const vkt__exchange *after, vkt_profile *p);
 /* The earliest of the ranks' times since they met; at_s is each one's. */

@@ -2,7 +2,7 @@
  * alignment that pairs what is alike, as programs that compare texts pair lines. */
 #include "recipe/recipe_model.h"
 
-/* What is aligned by a table of so many cells at most; more layers are paired in their order. */
+/* Largest table of the alignment, in cells; longer lists of layers are paired by position. */
 enum { MOST_CELLS = 4 << 20 };
 
 typedef struct slot {

@@ -44,8 +44,8 @@ static const vkt__option options[] = {
       "device to train on: index, cpu, gpu, part of a name, or UUID (default: the best one)", NULL,
       NULL },
     { "devices", VKT__OPT_WORDS, AT(devices), NULL, 0, 0, "",
-      "of several ranks, the device of each: as many as there are ranks, or as each host has "
-      "(default: those of each host in the order of `vktrain devices`)",
+      "with several ranks: one device per rank, or one list that every host uses (default: each "
+      "host's devices in the order of `vktrain devices`)",
       NULL, NULL },
     { "math", VKT__OPT_ENUM, AT(math), "strict", 0, 0, "",
       "how fp32 matrix products are computed; strict: in fp32; fast: also on matrix units, with "
@@ -77,8 +77,8 @@ static const vkt__option options[] = {
       "how the frozen matrices of `init` are kept on the device: f32, f16, bf16, q8_0 (8.5 bits), "
       "q4_0 (4.5 bits), nf4 (4.25 bits, as QLoRA; embeddings and the output layer are q8_0 with "
       "either); file: each as the GGUF file that `init` names has it (q4_k, q6_k, q4_0, q8_0, f16, "
-      "bf16); auto: in train.precision. Runs are evaluated, exported and chatted with on the "
-      "weights of `init` as they are",
+      "bf16); auto: in train.precision. eval, export and chat use the "
+      "original weights of `init`, not the quantized ones",
       bases, NULL },
     { "lora.rslora", VKT__OPT_BOOL, AT(lora.rslora), "false", 0, 0, "",
       "the adapters' scale is alpha / sqrt(rank), for large ranks", NULL, NULL },
@@ -131,9 +131,9 @@ static const vkt__option options[] = {
       "text: bytes, chars, or a tokenizer's file or folder (default: bytes; data.text: trained)",
       NULL, NULL },
     { "data.added_tokens", VKT__OPT_WORDS, AT(data.added_tokens), NULL, 0, 0, "",
-      "text: control tokens added to the tokenizer, as [<|im_start|>, <|im_end|>]; of an `init` "
-      "the embedding and the output layer get rows for them that begin as the mean of the others, "
-      "and are trained, in full beside adapters, too",
+      "text: control tokens added to the tokenizer, as [<|im_start|>, <|im_end|>]; with an "
+      "`init`, their rows of the embedding and the output layer start as the mean of the rows that "
+      "are there, and are trained even where only adapters are",
       NULL, NULL },
     { "data.vocab", VKT__OPT_U32, AT(data.vocab), "0", 0, 1 << 24, "tokens",
       "text: vocabulary size of the model. 0: the tokenizer's; data.text: 2000", NULL, NULL },
@@ -155,8 +155,7 @@ static const vkt__option options[] = {
     { "data.chat_template", VKT__OPT_STRING, AT(data.chat_template), NULL, 0, 0, "",
       "text: file of a chat template (Jinja) in place of the tokenizer's", NULL, NULL },
     { "data.today", VKT__OPT_STRING, AT(data.today), NULL, 0, 0, "",
-      "text: the day (2026-01-31) that chat templates are told which ask for the date", NULL,
-      NULL },
+      "text: the date passed to chat templates that ask for it, such as 2026-01-31", NULL, NULL },
     { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",
       "csv: what to do with an empty cell; error: stop; mean: use the column's mean (in a column "
       "of texts: a category of its own); drop: leave out the row",
@@ -196,14 +195,14 @@ static const vkt__option options[] = {
       "own",
       NULL, NULL },
     { "data.folds", VKT__OPT_U32, AT(data.folds), "0", 0, 1000, "",
-      "cross-validation: number of folds, of which one is for validation in place of "
-      "data.valid_fraction: `vktrain study folds` runs them all. 0: none",
+      "cross-validation: number of folds; one of them is the validation set, in place of "
+      "data.valid_fraction, and `vktrain study folds` runs them all. 0: none",
       NULL, NULL },
     { "data.fold", VKT__OPT_U32, AT(data.fold), "0", 0, 999, "",
       "cross-validation: which fold is for validation, from 0", NULL, NULL },
     { "data.group", VKT__OPT_STRING, AT(data.group), NULL, 0, 0, "",
-      "csv: column, no input, of which rows with the same value are never in two splits, such as a "
-      "patient's",
+      "csv: column that groups rows (by patient, for example): a group is never split between "
+      "training, validation and test; it is no input",
       NULL, NULL },
     { "data.time", VKT__OPT_STRING, AT(data.time), NULL, 0, 0, "",
       "csv: column of numbers or dates, no input, by which the split is made: validation is later "
@@ -262,8 +261,7 @@ static const vkt__option options[] = {
       "colour images: largest random change of saturation; 0.2 multiplies it by 0.8 to 1.2", NULL,
       NULL },
     { "data.augment.randaugment", VKT__OPT_U32, AT(augment.randaugment), "0", 0, 16, "operations",
-      "images: so many random operations of RandAugment one after the other; 2 is usual", NULL,
-      NULL },
+      "images: number of RandAugment operations per image; 2 is common", NULL, NULL },
     { "data.augment.magnitude", VKT__OPT_F32, AT(augment.magnitude), "9", 0, 30, "",
       "strength of RandAugment's operations", NULL, NULL },
 
@@ -329,7 +327,8 @@ static const vkt__option options[] = {
       "memory only if device memory is too small",
       offloads, NULL },
     { "optim.shard", VKT__OPT_BOOL, AT(shard), "false", 0, 1, "",
-      "of several ranks: each keeps the moments of a part of the parameters and updates it alone",
+      "with several ranks: each rank keeps the moments of its part of the parameters, and updates "
+      "that part alone",
       NULL, NULL },
     { "optim.groups", VKT__OPT_GROUPS, AT(optim.groups), NULL, 0, 0, "",
       "settings for some parameters: a list of {pattern, lr_scale, weight_decay}; the first "
@@ -390,22 +389,23 @@ static const vkt__option options[] = {
       "memory is too small",
       recomputes, NULL },
     { "train.batch_norm_sync", VKT__OPT_BOOL, AT(batch_norm_sync), "false", 0, 0, "",
-      "of several ranks: batch norm takes mean and variance of the whole batch, as one rank does, "
-      "and not of each rank's part of it; two more messages for each such layer",
+      "with several ranks: batch norm uses mean and variance of the whole batch, as one rank "
+      "would, "
+      "instead of each rank's part; costs two more messages per such layer",
       NULL, NULL },
     { "train.balance", VKT__OPT_WORDS, AT(balance), "equal", 0, 0, "",
-      "of several ranks, the parts of each batch. equal; measured: by the time of a step before "
-      "the "
-      "first one, which a resumed run keeps; [2, 1]: as listed, a whole number for each rank",
+      "with several ranks: how each batch is shared. equal; measured: by each rank's time for a "
+      "step, measured before the first one and kept by a resumed run; [2, 1]: as listed, a whole "
+      "number per rank",
       NULL, NULL },
     { "train.compress", VKT__OPT_ENUM, AT(compress), "none", 0, 0, "",
-      "of several ranks, for slow links: gradients are sent in bf16, half the bytes; what rounding "
-      "takes from one is added to it in the next step (error feedback)",
+      "with several ranks and slow links: gradients are sent in bf16, half the bytes; the rounding "
+      "error is added to the next step's gradient (error feedback)",
       compressions, NULL },
     { "train.sync.every", VKT__OPT_U32, AT(sync_every), "1", 1, 1e6, "steps",
-      "of several ranks, for slow links: each takes so many steps by itself, then an outer step of "
-      "Nesterov momentum goes from the parameters before them towards the mean of the ranks' "
-      "(DiLoCo). 1: gradients are added up in each step, and the curve is that of one rank",
+      "with several ranks and slow links: number of steps that each rank takes by itself before an "
+      "outer step of Nesterov momentum moves towards the mean of the ranks' parameters (DiLoCo). "
+      "1: gradients are summed in each step, and the curve is that of one rank",
       NULL, NULL },
     { "train.sync.lr", VKT__OPT_F32, AT(sync_lr), "1", 0.001, 10, "",
       "train.sync: learning rate of the outer step; with momentum 0 it goes to the ranks' mean "
@@ -463,8 +463,10 @@ static const vkt__option options[] = {
       "are as often right as they say, is fitted on the validation examples at the end",
       NULL, NULL },
     { "calibration.threshold", VKT__OPT_ENUM, AT(threshold), "auto", 0, 0, "",
-      "several labels, or two classes: the probability from which on a label (the second class) is "
-      "predicted; f1, cost: of the best F1 or cost in validation; none: 1/2; auto: f1 for labels",
+      "several labels, or two classes: smallest probability at which a label (the second class) is "
+      "predicted; f1, cost: the one with the best F1 or cost in validation; none: 1/2; auto: f1 "
+      "for "
+      "labels",
       thresholds, NULL },
     { "calibration.miss_cost", VKT__OPT_F32, AT(miss_cost), "1", 1e-3, 1e6, "",
       "threshold cost: cost of a label that is missed, in units of one that is wrongly predicted",

@@ -133,7 +133,8 @@ static bool instability(const vkt__evidence *e, vkt__str *text)
  * in standard deviations of the noise between neighbours, it rarely does. */
 #define BEYOND_CHANCE 4
 
-/* Of the later half, or of all since `from`: the first fall is no noise. */
+/* Over the later half, or over all evaluations since `from`, because the first fall is not noise.
+ */
 static double late_jitter(const series *s, size_t from)
 {
     from = VKT_MIN(from, s->n / 2);

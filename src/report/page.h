@@ -12,7 +12,7 @@ typedef struct vkt__page {
     const char *png; /* "DIR/report": pictures are DIR/report-NAME.png; NULL: none */
     size_t n_pictures;
     size_t n_findings;
-    vkt_finding_fn on_finding; /* NULL: nobody is told */
+    vkt_finding_fn on_finding; /* NULL: none */
     void *user;
     uint32_t reload_s; /* as vkt_report_desc has it */
     bool asks; /* its script may ask the server that it comes from, and show what it was given */

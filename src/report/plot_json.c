@@ -60,7 +60,7 @@ static void put_x(vkt__str *s, const double *x, const size_t *at, size_t n)
     }
 }
 
-/* Which points are kept: of a line what so many columns show, else all. */
+/* Which points are kept: of a line those that the columns can show, else all. */
 static size_t choose(const vkt__plot *p, const vkt__series *s, size_t columns, size_t *keep)
 {
     double low = INFINITY, high = -INFINITY;

@@ -162,7 +162,7 @@ static void reliability(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, con
     vkt__page_plot(p, plot, "reliability");
 }
 
-/* Of a table: column, shuffles, examples, then mean and deviation of the loss's rise and of a
+/* For a table: column, shuffles, examples, then mean and deviation of the loss's rise and of a
  * score's fall, the most important first. */
 static void importance(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, const char *split)
 {

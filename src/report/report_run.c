@@ -71,7 +71,7 @@ static const char *ranks_text(vkt__arena *a, const vkt__run_record *x)
                 CELL("%.3g MiB", (double)x->exchange_bytes / 1048576));
 }
 
-/* What run.json says; a row of which it says nothing is left out. */
+/* Facts from run.json; a row without a value there is left out. */
 static void summary(vkt__page *p, vkt__run_view *r)
 {
     vkt__arena *a = &r->arena;

@@ -251,7 +251,7 @@ static const char *plain(vkt__arena *a, char *v)
     return text;
 }
 
-/* Options whose values are not the same in all runs that can be read, but for name and note. */
+/* Options whose values are not the same in all runs that can be read, except name and note. */
 static void add_options(differences *d, const vkt__run_view *r)
 {
     vkt_option_info info;

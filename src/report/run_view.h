@@ -14,10 +14,10 @@ typedef struct vkt__run_view {
     vkt_config *config; /* NULL: not readable */
     vkt_history *h;
     vkt__curves c;
-    vkt_status st; /* of what is there and could not be read */
+    vkt_status st; /* of a file that exists and could not be read */
 } vkt__run_view;
 
-/* Findings of a run: each is told with its name, title and text. */
+/* Findings of a run: calls back with name, title and text of each. */
 typedef void (*vkt__tell_fn)(void *user, const char *name, const char *title, const char *text);
 void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user);
 void vkt__run_view_finish(vkt__run_view *r);

@@ -16,9 +16,9 @@ static const double noises[] = { 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7 }; /* of t
 #define NOISE 0.2
 /* Squared distance between different choices, or a value and none. */
 #define APART 0.25
-/* Time grows with their cube: so many take about half a second. */
+/* Most points; time grows with their cube, and this many take about half a second. */
 enum { MOST_TRIALS = 256 };
-/* A loss counts at most so many times as far above the least one as the median. */
+/* Largest distance of a loss above the least one, in multiples of the median's distance. */
 #define MOST 3
 
 typedef struct gp {
@@ -110,7 +110,7 @@ static double posterior(gp *g)
     return p;
 }
 
-/* The value of the grid that is best where the others are as they are. */
+/* The best value of the grid for one dimension, with all other dimensions held. */
 static void choose(gp *g, double *value, const double *grid, size_t n, double *best)
 {
     double keep = *value;

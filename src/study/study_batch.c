@@ -516,7 +516,7 @@ vkt_status vkt__study_batch_size(vkt_study *s)
     c = choose(&m);
     recommend(s, &m, &c, doubles);
     if (isfinite(joules(&m.z[0])))
-        vkt__study_advise(s, "the energy is told by %s", vkt__energy_source(s->priv->energy));
+        vkt__study_advise(s, "the energy is measured by %s", vkt__energy_source(s->priv->energy));
     /* Where throughput ends, or else where it first does not double. */
     if (limited) VKT_TRY(explain_limit(s, m.z[c.pays + 1 < m.n ? c.pays : limited].batch));
     if (d->has_target) VKT_TRY(steps_to_target(s, m.z, m.n));

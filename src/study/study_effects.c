@@ -168,7 +168,8 @@ static void say_importance(vkt_study *s)
 
 /* ---- the answer to a scientific question ---- */
 
-/* Of two parts with enough trials each; better than all others' ranges, or no difference. */
+/* Compares parts with enough trials each: one is better than all other ranges, or no difference is
+ * shown. */
 static void compare_parts(vkt_study *s, const vkt_study_effect *e)
 {
     const vkt_study_part *best = NULL;

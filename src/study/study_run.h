@@ -37,7 +37,7 @@ struct vkt__study_private {
 /* Opens or makes the folder under its lock; on resume reads study.json and checks that it is the
  * same study. */
 vkt_status vkt__study_open(vkt_study *s);
-/* Of a resumed search: whether its i-th trial is a point of the search, and how many are. */
+/* For a resumed search: whether its i-th trial is a point of the search, and how many are. */
 bool vkt__study_is_point(const vkt_study *s, size_t i);
 size_t vkt__study_points(const vkt_study *s);
 /* What a search says of its metaparameters, as study.json has it; the caller owns it. */
@@ -184,7 +184,7 @@ double vkt__spread(const double *v, size_t n);
 /* Whether doubling a batch can't have changed throughput by this: measure again. */
 bool vkt__ratio_is_odd(double ratio);
 vkt_status vkt__study_batch_size_check(vkt_study *s);
-/* Of those of v [n] that are finite; deviation over n - 1, NAN of one. */
+/* Over the finite values of v [n]; deviation with n - 1, NAN for a single value. */
 typedef struct vkt__moments {
     size_t n;
     double mean, deviation, low, high;

@@ -265,7 +265,7 @@ static void locate(const search *w, double *seen, double *loss)
     free(order);
 }
 
-/* The next point, after n trials, of which those at work have no loss yet. */
+/* The next point, after n trials; trials that still run have no loss yet. */
 static void next_point(const search *w, const double *seen, const double *loss, size_t n, double *u)
 {
     const vkt_study_desc *d = w->s->priv->desc;

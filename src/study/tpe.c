@@ -3,7 +3,7 @@
 
 #include "study/tpe.h"
 
-/* Of n trials so many are the good ones; so many candidates are drawn from their density. */
+/* Share of the trials that count as good, and candidates drawn from their density. */
 enum { LEAST_GOOD = 3, CANDIDATES = 48 };
 #define GOOD_SHARE 0.2
 /* Bandwidth of a kernel, in widths of an axis: of one trial, and at least. */
