@@ -372,17 +372,31 @@ static bool has_avx512(void)
 #endif
 }
 
-/* Mesa's CPU driver uses 256-bit vectors unless told otherwise. 512 bits make the matrix
- * products 1.1 to 1.7 times as fast on Mesa 25 and 26 and half as fast on 22.3, so the version must
- * be known first: quirk WIDE_VECTORS. Mesa 26.1 keeps 256: quirk WIDE_STACK. */
+/* Quirks WIDE_VECTORS, WIDE_STACK. */
+bool vkt__mesa_is_right_wide(const char *driver_info)
+{
+    static const struct {
+        unsigned major, minor;
+    } measured[] = { { 25, 0 } };
+    unsigned major, minor;
+    int end = 0;
+    if (sscanf(driver_info, "Mesa %u.%u%n", &major, &minor, &end) != 2) return false;
+    /* "25.0.0-devel (git-...)", "25.0.0-rc2": on the way to it; "25.0.7-2~bpo12+1": a package's. */
+    const char *version = driver_info + end;
+    size_t n = strcspn(version, " ");
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(version + i, "-devel", 6) || !strncmp(version + i, "-rc", 3)) return false;
+    for (size_t i = 0; i < VKT_COUNT(measured); i++)
+        if (measured[i].major == major && measured[i].minor == minor) return true;
+    return false;
+}
+
 bool vkt__caps_widen(const vkt_caps *caps)
 {
     static const char name[] = "LP_NATIVE_VECTOR_WIDTH";
-    unsigned mesa = 0;
     if (caps->driver_id != VK_DRIVER_ID_MESA_LLVMPIPE || caps->subgroup != 8 || getenv(name) ||
-        !has_avx512())
+        !has_avx512() || !vkt__mesa_is_right_wide(caps->driver_info))
         return false;
-    if (sscanf(caps->driver_info, "Mesa %u", &mesa) != 1 || mesa != 25) return false;
     vkt__setenv_default(name, "512");
     return true;
 }

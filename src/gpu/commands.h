@@ -99,6 +99,9 @@ bool vkt__gpu_first_time(vkt_gpu *gpu, uint32_t bit);
  * can't be run. */
 vkt_status vkt__gpu_plan(const vkt_caps *caps, vkt_gpu **out);
 bool vkt__gpu_plans_only(const vkt_gpu *gpu);
+/* Mesa's CPU driver, by the text in which it tells its version: 512-bit vectors, 16 lanes, were
+ * measured there, and are right and fast. A version that nobody measured is not. */
+bool vkt__mesa_is_right_wide(const char *driver_info);
 /* What vkt_caps_profile wrote. FORMAT: it is no profile, or of no device that there can be. */
 vkt_status vkt__caps_read_profile(const char *path, vkt_caps *out);
 

@@ -11,16 +11,19 @@
  *                  where the branch around it is not taken, or past a loop's last trip. Absent
  *                  tensors get the address of a present one as long (vkt__addr_or), and slabs 256
  *                  bytes more than they give out. Source: measured, by crashes of the tests.
- * WIDE_STACK       Mesa 26.1's CPU driver with 16 lanes. Kernels that store 64-bit words (.pairs)
- *                  overwrite their stack; 25.0 is right. They are not used there (vkt__use_pairs),
- *                  and vectors stay at 256 bits (vkt__caps_widen). Source: measured.
+ * WIDE_STACK       Mesa's CPU driver from 25.2 on (25.2.8 and 26.1 measured) with 16 lanes. Kernels
+ *                  that store 64-bit words (.pairs) overwrite their stack, and the program aborts
+ *                  ("stack smashing detected"); 25.0 is right. They are not used there
+ *                  (vkt__stores_pairs), and vectors keep the driver's own width, as with each
+ *                  version that nobody measured (vkt__mesa_is_right_wide). Source: measured.
  * SINGLE_STORES    Mesa 26.1's CPU driver (LLVM 21), 8 lanes. A product's kernel in pairs that
  *                  stores single floats although N is even (130 x 34 x 70, TN with sums) crashes: it
  *                  stores at element 0x80808081 and on of C, which has 4420. They store pairs where
  *                  N is even, also if a test names them on a device of another class. Source:
  *                  measured by test_ops under --cap cpu-kernels=0, in a debugger.
- * WIDE_VECTORS     Mesa 22's CPU driver. 512-bit vectors halve the speed of products, which on 25
- *                  and 26 gain 1.1 to 1.7 times. Only 25 is asked for them. Source: measured.
+ * WIDE_VECTORS     Mesa's CPU driver uses 256-bit vectors unless told otherwise. 512 bits halve the
+ *                  speed of products on 22.3 and make them 1.1 to 1.7 times as fast on 25.0. Only 25.0
+ *                  is asked for them. Source: measured.
  * SLOW_BROADCAST   Mesa 22's CPU driver. subgroupBroadcast takes 20 times as long as
  *                  subgroupShuffle; at 16 lanes a shuffle is a loop over the lanes and a broadcast
  *                  is not. Up to 8 lanes values are handed out by shuffles (VKT_SPEC_SHUFFLE).

@@ -8,6 +8,7 @@
 #include "gpu/gpu_vk.h"
 #include "gpu/uniform_flow.h"
 #include "tensor/graph/graph.h"
+#include "tensor/graph/workgroup.h"
 
 enum { L = 1, V = 2, C = 4, H = 8, AMD_UNCACHED = 0xc0 };
 
@@ -98,6 +99,49 @@ static void subgroups_serve_with_all_that_kernels_use(void **state)
     assert_true(vkt__subgroups_serve(&p));
     p.subgroupSupportedStages = VK_SHADER_STAGE_FRAGMENT_BIT;
     assert_false(vkt__subgroups_serve(&p));
+}
+
+/* Mesa's CPU driver as distributions' packages tell its version. 25.0 was measured with 512-bit
+ * vectors, and is right; 22.3 is slow with them, 25.2.8 and 26.1 abort; the others nobody tried. */
+static void only_measured_versions_get_wide_vectors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *driver_info;
+        bool wide;
+    } of[] = {
+        { "Mesa 22.3.6 (LLVM 15.0.6)", false },
+        { "Mesa 24.0.5-1ubuntu1 (LLVM 17.0.6)", false },
+        { "Mesa 24.2.8-1ubuntu1~24.04.1 (LLVM 19.1.1)", false },
+        { "Mesa 25.0.0 (LLVM 19.1.7)", true },
+        { "Mesa 25.0.7 (LLVM 15.0.6)", true },
+        { "Mesa 25.0.7-2~bpo12+1 (LLVM 15.0.6)", true },
+        { "Mesa 25.0.7-0ubuntu0.24.04.2 (LLVM 20.1.2)", true },
+        { "Mesa 25.0.0-devel (git-4d1af3ed5a) (LLVM 19.1.7)", false },
+        { "Mesa 25.0.0-rc2 (LLVM 19.1.7)", false },
+        { "Mesa 25.1.9 (LLVM 20.1.8)", false },
+        { "Mesa 25.2.8-0ubuntu0.24.04.1 (LLVM 20.1.2)", false },
+        { "Mesa 25.2.8-0ubuntu0.24.04.5 (LLVM 20.1.2)", false },
+        { "Mesa 25.3.1 (LLVM 21.1.6)", false },
+        { "Mesa 26.0.2-1 (LLVM 21.1.8)", false },
+        { "Mesa 26.1.6-1 (LLVM 21.1.8)", false },
+        { "Mesa 250.0.1 (LLVM 15.0.6)", false },
+        { "Mesa 25", false },
+        { "Mesa 25.", false },
+        { "Mesa ", false },
+        { "25.0.7", false },
+        { "Subzero", false },
+        { "", false },
+    };
+    vkt_caps c = { .klass = VKT_GPU_CLASS_CPU, .subgroup = 16, .int64 = true, .storage8 = true };
+    for (size_t i = 0; i < VKT_COUNT(of); i++) {
+        if (vkt__mesa_is_right_wide(of[i].driver_info) != of[i].wide)
+            fail_msg("'%s' gets %s vectors", of[i].driver_info, of[i].wide ? "narrow" : "wide");
+        snprintf(c.driver_info, sizeof c.driver_info, "%s", of[i].driver_info);
+        assert_int_equal(vkt__use_pairs(&c), of[i].wide);
+    }
+    c.subgroup = 8;
+    assert_true(vkt__use_pairs(&c));
 }
 
 /* Matrices of any size: of the rows of a driver's table the finest that kernels can use. */
@@ -202,6 +246,7 @@ int main(void)
         cmocka_unit_test(clocks_wrap_at_their_valid_bits),
         cmocka_unit_test(a_queue_with_a_clock_is_preferred),
         cmocka_unit_test(subgroups_serve_with_all_that_kernels_use),
+        cmocka_unit_test(only_measured_versions_get_wide_vectors),
         cmocka_unit_test(matrix_sizes_are_of_f32_sums_and_our_workgroups),
         cmocka_unit_test(tensors_past_2_to_the_31_are_refused),
         cmocka_unit_test(shaders_ask_for_uniform_control_flow),

@@ -6,7 +6,7 @@
 bool vkt__stores_pairs(const vkt_caps *c)
 {
     /* 16 lanes storing 64-bit words: quirk WIDE_STACK. */
-    return c->int64 && (c->subgroup <= 8 || strstr(c->driver_info, "Mesa 25."));
+    return c->int64 && (c->subgroup <= 8 || vkt__mesa_is_right_wide(c->driver_info));
 }
 
 bool vkt__use_pairs(const vkt_caps *c)
