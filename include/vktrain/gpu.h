@@ -133,6 +133,9 @@ VKT_API uint32_t vkt_loader_version(void);
 /* Lists every device that any driver offers, usable or not, best first; *n is their number.
  * Returns NO_DEVICE (and says why: no loader, no driver) when there is none. Free with vkt_free. */
 VKT_API vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n);
+/* The same for who only counts or names them: no driver is asked about matrix units and bfloat16, a
+ * question that has crashed some, and caps says that there are none. */
+VKT_API vkt_status vkt_gpu_list_names(vkt_gpu_info **list, size_t *n);
 
 /* Checks that the device named by desc exists and is usable, without opening it. Errors: NO_DEVICE
  * (the message lists the devices), ARG (an unknown capability). */

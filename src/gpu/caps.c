@@ -148,7 +148,7 @@ static uint32_t query_cores(VkPhysicalDevice phys)
     return 0;
 }
 
-void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
+void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *c, char why_not[128])
 {
     *c = (vkt_caps) { 0 };
     why_not[0] = 0;
@@ -226,7 +226,6 @@ void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c, ch
     c->coopmat = c->memory_model && has_extension(phys, "VK_KHR_cooperative_matrix");
     c->coopmat2 = c->coopmat && f11.storageBuffer16BitAccess &&
                   has_extension(phys, "VK_NV_cooperative_matrix2");
-    if (c->coopmat || c->bf16) vkt__coopmat_query(instance, phys, c);
     c->compute_queue_family = compute_family(phys, &c->timestamp_bits);
     c->timestamp_ns = c->timestamp_bits ? l->timestampPeriod : 0;
     c->hands_over = hands_over(c);

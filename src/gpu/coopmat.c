@@ -1,6 +1,7 @@
 /* Matrix units: VK_KHR_cooperative_matrix and VK_NV_cooperative_matrix2, whose declarations are
  * younger than Debian 12's headers. Numbers and layouts are the Vulkan specification's. */
 #include "gpu/gpu_vk.h"
+#include "gpu/what_to_install.h"
 
 enum {
     TYPE_FEATURES = 1000506000,
@@ -14,7 +15,7 @@ enum {
     COMPONENT_BFLOAT16 = 1000141000,
     SCOPE_WORKGROUP = 2,
     SCOPE_SUBGROUP = 3,
-    MOST_KINDS = 128,
+    MOST_ROWS = 4096, /* of a driver's table; NVIDIA's have some 90 */
     HOLDERS = 256 /* invocations of the workgroups that hold a matrix: those of matmul_units.c's */
 };
 
@@ -26,8 +27,52 @@ typedef struct {
     VkBool32 saturating;
     int32_t scope;
 } kind;
-typedef VkResult(VKAPI_PTR *query_fn)(VkPhysicalDevice, uint32_t *, kind *);
-typedef VkResult(VKAPI_PTR *query2_fn)(VkPhysicalDevice, uint32_t *, vkt__matrix_size *);
+typedef VkResult(VKAPI_PTR *query_fn)(VkPhysicalDevice, uint32_t *, void *);
+
+/* An instance's function that asks a device. Loaders older than the extension hand the name on to
+ * the driver, if it takes that. */
+static query_fn find_query(VkInstance instance, const vkt_caps *c, const char *name,
+                           const char *what)
+{
+    query_fn query = (query_fn)vkGetInstanceProcAddr(instance, name);
+    uint32_t v = volkGetInstanceVersion();
+    if (!query)
+        vkt_log(VKT_LOG_WARN, "gpu",
+                "%s has %s, and the Vulkan loader, %u.%u.%u, does not find %s: they are not "
+                "used; " VKT_INSTALL_NEWER " (1.3.275 knows it)",
+                c->name, what, VK_API_VERSION_MAJOR(v), VK_API_VERSION_MINOR(v),
+                VK_API_VERSION_PATCH(v), name);
+    return query;
+}
+
+/* All rows of the table that the query fills, each of so many bytes and of that type; NULL and 0:
+ * it failed, which is told. */
+static void *rows_of(query_fn query, VkPhysicalDevice phys, const vkt_caps *c, size_t bytes,
+                     int type, uint32_t *n)
+{
+    VkResult r = VK_INCOMPLETE;
+    unsigned char *rows = NULL;
+    for (int tries = 0; r == VK_INCOMPLETE && tries < 3; tries++) { /* it may grow in between */
+        uint32_t room = 0;
+        free(rows);
+        rows = NULL;
+        if ((r = query(phys, &room, NULL)) != VK_SUCCESS) break;
+        *n = room = VKT_MIN(room, MOST_ROWS);
+        rows = vkt__alloc((room + 1) * bytes);
+        for (uint32_t i = 0; i < room; i++)
+            *(VkStructureType *)(void *)(rows + i * bytes) = (VkStructureType)type;
+        r = query(phys, n, rows);
+        *n = VKT_MIN(*n, room);
+    }
+    if (r == VK_SUCCESS || (r == VK_INCOMPLETE && rows)) return rows;
+    vkt_log(VKT_LOG_WARN, "gpu",
+            "the driver of %s does not tell what its matrix units multiply (VkResult %d): they are "
+            "not used",
+            c->name, (int)r);
+    free(rows);
+    *n = 0;
+    return NULL;
+}
 
 /* The largest product of f32 sums that the type has. */
 static void best(const kind *kinds, uint32_t n, int32_t type, uint32_t tile[3])
@@ -75,10 +120,8 @@ void vkt__coopmat2_sizes(const vkt__matrix_size *sizes, uint32_t n, uint32_t who
 static void query_sizes(VkInstance instance, VkPhysicalDevice phys, const vkt__coopmat_features *f,
                         vkt_caps *c)
 {
-    vkt__matrix_size sizes[MOST_KINDS];
-    uint32_t n = MOST_KINDS;
-    query2_fn query = (query2_fn)vkGetInstanceProcAddr(
-        instance, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV");
+    uint32_t n = 0;
+    query_fn query = NULL;
     struct {
         VkStructureType sType;
         void *pNext;
@@ -87,37 +130,54 @@ static void query_sizes(VkInstance instance, VkPhysicalDevice phys, const vkt__c
     VkPhysicalDeviceProperties2 p = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                       &limits,
                                       { 0 } };
-    c->coopmat2 = query && f->matrix2.any_size && f->matrix2.conversions && f->matrix2.per_element;
+    c->coopmat2 = f->matrix2.any_size && f->matrix2.conversions && f->matrix2.per_element;
+    if (c->coopmat2)
+        query = find_query(instance, c,
+                           "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
+                           "matrices of any size on its matrix units");
+    c->coopmat2 = query != NULL;
     if (!c->coopmat2) return;
     vkGetPhysicalDeviceProperties2(phys, &p);
-    for (uint32_t i = 0; i < n; i++)
-        sizes[i] = (vkt__matrix_size) { .sType = (VkStructureType)TYPE_2_SIZES };
-    VkResult r = query(phys, &n, sizes);
-    if (r != VK_SUCCESS && r != VK_INCOMPLETE) n = 0;
+    vkt__matrix_size *sizes = rows_of(query, phys, c, sizeof *sizes, TYPE_2_SIZES, &n);
     bool whole = f->matrix2.workgroup && f->matrix2.layouts;
     c->coopmat2_most = limits.most;
     vkt__coopmat2_sizes(sizes, n, whole ? limits.workgroup : 0, c);
+    free(sizes);
 }
 
-void vkt__coopmat_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c)
+/* Quirk UNITS_QUERY. */
+static bool crashes_when_asked(const vkt_caps *c, bool on_windows)
 {
-    kind kinds[MOST_KINDS];
-    uint32_t n = MOST_KINDS;
-    query_fn query = (query_fn)vkGetInstanceProcAddr(
-        instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    return on_windows && c->driver_id == VK_DRIVER_ID_AMD_PROPRIETARY &&
+           c->type == VKT_GPU_INTEGRATED;
+}
+
+void vkt__coopmat_query(VkInstance instance, VkPhysicalDevice phys, bool on_windows, vkt_caps *c)
+{
+    uint32_t n = 0;
+    query_fn query = NULL;
+    if (!c->coopmat && !c->bf16) return;
+    if (c->coopmat && crashes_when_asked(c, on_windows)) {
+        vkt_log(VKT_LOG_INFO, "gpu",
+                "the matrix units of %s are not used: asking this driver about them can crash it",
+                c->name);
+        c->coopmat = c->coopmat2 = false;
+    }
     vkt__coopmat_features f = { 0 };
     VkPhysicalDeviceFeatures2 has = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, NULL, { 0 } };
     has.pNext = vkt__coopmat_chain(&f, c, NULL);
     vkGetPhysicalDeviceFeatures2(phys, &has);
     c->bf16 = c->bf16 && f.bf16.type;
-    c->coopmat = c->coopmat && query && f.matrix.on;
+    if (c->coopmat && f.matrix.on)
+        query = find_query(instance, c, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+                           "matrix units");
+    c->coopmat = query != NULL;
+    c->coopmat2 = c->coopmat2 && c->coopmat;
     if (!c->coopmat) return;
-    for (uint32_t i = 0; i < n; i++)
-        kinds[i] = (kind) { .sType = (VkStructureType)TYPE_PROPERTIES };
-    VkResult r = query(phys, &n, kinds);
-    if (r != VK_SUCCESS && r != VK_INCOMPLETE) n = 0;
+    kind *kinds = rows_of(query, phys, c, sizeof *kinds, TYPE_PROPERTIES, &n);
     if (c->fp16) best(kinds, n, COMPONENT_FLOAT16, c->coopmat_f16);
     if (c->bf16 && f.bf16.matrix) best(kinds, n, COMPONENT_BFLOAT16, c->coopmat_bf16);
+    free(kinds);
     c->coopmat = c->coopmat_f16[0] || c->coopmat_bf16[0];
     c->coopmat2 = c->coopmat2 && c->coopmat;
     if (c->coopmat2) query_sizes(instance, phys, &f, c);

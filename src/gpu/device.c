@@ -237,6 +237,7 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     *out = NULL;
     VKT_TRY(vkt__caps_prepare(desc->cap));
     VKT_TRY(open_instance(gpu, desc, &e, &n, &chosen));
+    vkt__gpu_ask_units(gpu, &e[chosen]);
     gpu->phys = e[chosen].phys;
     gpu->caps = e[chosen].info.caps;
     VKT_TRY(vkt__caps_apply(desc->cap, &gpu->caps));

@@ -46,7 +46,7 @@ vkt_status vkt__gpu_entries(vkt_gpu *gpu, vkt__gpu_entry **out, uint32_t *n_out)
     for (uint32_t i = 0; i < n; i++) {
         e[i].phys = phys[i];
         e[i].info.index = i;
-        vkt__caps_query(gpu->instance, phys[i], &e[i].info.caps, e[i].info.why_not);
+        vkt__caps_query(phys[i], &e[i].info.caps, e[i].info.why_not);
         e[i].info.usable = !e[i].info.why_not[0];
     }
     qsort(e, n, sizeof *e, better_first);
@@ -67,7 +67,17 @@ fail:
     return st;
 }
 
-vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n)
+void vkt__gpu_ask_units(const vkt_gpu *gpu, vkt__gpu_entry *e)
+{
+#ifdef _WIN32
+    const bool on_windows = true;
+#else
+    const bool on_windows = false;
+#endif
+    if (e->info.usable) vkt__coopmat_query(gpu->instance, e->phys, on_windows, &e->info.caps);
+}
+
+static vkt_status list_devices(bool units, vkt_gpu_info **list, size_t *n)
 {
     vkt_status st = VKT_OK;
     vkt_gpu gpu = { 0 };
@@ -79,12 +89,27 @@ vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n)
     VKT_TRY(vkt__instance_create(&gpu, VKT_VALIDATION_NONE));
     VKT_TRY(vkt__gpu_entries(&gpu, &e, &count));
     *list = vkt__alloc(count * sizeof **list);
-    for (uint32_t i = 0; i < count; i++) (*list)[i] = e[i].info;
+    for (uint32_t i = 0; i < count; i++) {
+        vkt_caps *c = &e[i].info.caps;
+        if (units) vkt__gpu_ask_units(&gpu, &e[i]);
+        if (!units || !e[i].info.usable) c->coopmat = c->coopmat2 = c->bf16 = false;
+        (*list)[i] = e[i].info;
+    }
     *n = count;
 fail:
     free(e);
     vkt__instance_destroy(&gpu);
     return st;
+}
+
+vkt_status vkt_gpu_list(vkt_gpu_info **list, size_t *n)
+{
+    return list_devices(true, list, n);
+}
+
+vkt_status vkt_gpu_list_names(vkt_gpu_info **list, size_t *n)
+{
+    return list_devices(false, list, n);
 }
 
 /* ---- the choice ---- */

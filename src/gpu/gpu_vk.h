@@ -133,10 +133,12 @@ typedef struct vkt__gpu_entry {
     vkt_gpu_info info;
     VkPhysicalDevice phys;
 } vkt__gpu_entry;
-/* The instance's devices, best first; to be freed. */
+/* The instance's devices, best first; to be freed. Their matrix units are not asked about. */
 vkt_status vkt__gpu_entries(vkt_gpu *gpu, vkt__gpu_entry **out, uint32_t *n_out);
 /* The one that `want`, else VKT_DEVICE, else their order names; NO_DEVICE with their names. */
 vkt_status vkt__gpu_choose(const vkt__gpu_entry *e, uint32_t n, const char *want, uint32_t *out);
+/* Asks about the matrix units of one of them. */
+void vkt__gpu_ask_units(const vkt_gpu *gpu, vkt__gpu_entry *e);
 /* "device 0: AMD Radeon 780M (integrated, RADV ..., Vulkan 1.3, ...): best of 3 (discrete, ...)" */
 void vkt__gpu_log_choice(const vkt__gpu_entry *e, uint32_t n, uint32_t chosen, const char *want);
 
@@ -156,7 +158,8 @@ bool vkt__caps_widen(const vkt_caps *caps);
  * own, where that is asked for and the user has not said otherwise. */
 bool vkt__caps_serial_begin(bool serial);
 void vkt__caps_serial_end(bool begun);
-void vkt__caps_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *caps, char why_not[128]);
+/* All but what vkt__coopmat_query completes: of that, whether the extensions are there. */
+void vkt__caps_query(VkPhysicalDevice phys, vkt_caps *caps, char why_not[128]);
 /* Environment that must be set before drivers are loaded, from --cap and the processor. */
 vkt_status vkt__caps_prepare(const char *cap);
 vkt_status vkt__caps_apply(const char *cap, vkt_caps *caps);
@@ -184,8 +187,9 @@ typedef struct vkt__coopmat_features {
 /* Those of the extensions that c has, before `next`, for a query or a device's creation. */
 void *vkt__coopmat_chain(vkt__coopmat_features *f, const vkt_caps *c, void *next);
 /* Completes c->coopmat, c->coopmat2, c->bf16, the fragments' sizes; expects the extensions'
- * presence in them. */
-void vkt__coopmat_query(VkInstance instance, VkPhysicalDevice phys, vkt_caps *c);
+ * presence in them. Drivers have crashed in it, so it is for the device that is to be used, and for
+ * who asked about each: quirk UNITS_QUERY. What a loader or driver does not tell is a warning. */
+void vkt__coopmat_query(VkInstance instance, VkPhysicalDevice phys, bool on_windows, vkt_caps *c);
 /* The features that kernels use: enabled where the device has them. */
 void vkt__coopmat_ask(vkt__coopmat_features *f, const vkt_caps *c);
 /* A row of the extension's table of what the sizes of matrices must be multiples of. */

@@ -43,6 +43,10 @@
  * MOLTEN_SUBGROUPS MoltenVK over AMD GPUs. Subgroup operations of 64 lanes give wrong results. They
  *                  reduce through shared memory there. Source: MoltenVK issues 1553 and 2756,
  *                  llama.cpp issues 15846 and 20029.
+ * UNITS_QUERY      AMD's own driver on Windows, integrated GPUs. The query of what matrix units multiply
+ *                  crashes in the driver. These are not asked, and have no matrix units for us; no
+ *                  driver is asked of a device that is not to be used (vkt__coopmat_query). Source:
+ *                  llama.cpp issue 22750.
  * LARGE_EXP        AMD on Windows, Mali. tanh and exp of large arguments give NaN. Arguments are
  *                  clamped (act.glsl). Source: llama.cpp pull request 10723, executorch 22323.
  * STALE_CACHES     Several drivers. A damaged or outdated pipeline cache crashes them. Ours begins

@@ -82,7 +82,7 @@ static vkt_status nth_device(const vkt_comm *c, char room[64])
     vkt_gpu_info *list = NULL;
     size_t n = 0;
     uint32_t n_gpus = 0;
-    vkt_status st = vkt_gpu_list(&list, &n);
+    vkt_status st = vkt_gpu_list_names(&list, &n);
     for (size_t i = 0; i < n && st == VKT_OK; i++) {
         if (!list[i].usable || list[i].duplicate || list[i].caps.type == VKT_GPU_CPU) continue;
         if (n_gpus++ == c->local_rank) snprintf(room, 64, "%u", list[i].index);

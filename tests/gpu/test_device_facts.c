@@ -178,6 +178,112 @@ static void matrix_sizes_are_of_f32_sums_and_our_workgroups(void **state)
     assert_false(c.coopmat2 || c.coopmat2_f16[0]);
 }
 
+/* ---- a driver's table of what its matrix units multiply, through volk's pointers ---- */
+
+typedef struct {
+    VkStructureType sType;
+    void *pNext;
+    uint32_t m, n, k;
+    int32_t a, b, c, result;
+    VkBool32 saturating;
+    int32_t scope;
+} unit_row;
+
+static struct {
+    bool found;            /* by the loader */
+    uint32_t rows, growth; /* the last row is the one that serves; growth: rows more at each call */
+    VkResult fails;
+    uint32_t n_asked;
+} driver;
+
+static VKAPI_ATTR VkResult VKAPI_CALL tell_units(VkPhysicalDevice phys, uint32_t *n, unit_row *rows)
+{
+    (void)phys;
+    driver.n_asked++;
+    if (driver.fails) return driver.fails;
+    uint32_t all = driver.rows;
+    driver.rows += driver.growth;
+    if (!rows) {
+        *n = all;
+        return VK_SUCCESS;
+    }
+    for (uint32_t i = 0; i < *n && i < all; i++) {
+        assert_int_equal(rows[i].sType, 1000506001);
+        rows[i] = i + 1 == all
+                      ? (unit_row) { .m = 16, .n = 16, .k = 16, .c = 1, .result = 1, .scope = 3 }
+                      : (unit_row) { .m = 8, .n = 8, .k = 32, .a = 3, .b = 3, .scope = 3 };
+    }
+    VkResult r = *n < all ? VK_INCOMPLETE : VK_SUCCESS;
+    *n = VKT_MIN(*n, all);
+    return r;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL find_units(VkInstance instance, const char *name)
+{
+    (void)instance;
+    return driver.found && strstr(name, "CooperativeMatrixPropertiesKHR")
+               ? (PFN_vkVoidFunction)tell_units
+               : NULL;
+}
+
+static VKAPI_ATTR void VKAPI_CALL has_units(VkPhysicalDevice phys, VkPhysicalDeviceFeatures2 *f)
+{
+    (void)phys;
+    for (VkBaseOutStructure *s = f->pNext; s; s = s->pNext)
+        if (s->sType == 1000506000) *(VkBool32 *)(void *)(s + 1) = VK_TRUE;
+}
+
+static vkt_caps ask(bool on_windows, vkt_gpu_type type, VkDriverId id)
+{
+    vkt_caps c = { .name = "Fake 9000", .type = type, .driver_id = (uint32_t)id, .fp16 = true };
+    c.coopmat = true;
+    driver.n_asked = 0;
+    vkt__coopmat_query(VK_NULL_HANDLE, VK_NULL_HANDLE, on_windows, &c);
+    return c;
+}
+
+static void drivers_are_asked_for_all_of_their_matrix_units(void **state)
+{
+    (void)state;
+    TEST_LOG_CAPTURE();
+    PFN_vkGetInstanceProcAddr find = vkGetInstanceProcAddr;
+    PFN_vkGetPhysicalDeviceFeatures2 features = vkGetPhysicalDeviceFeatures2;
+    vkGetInstanceProcAddr = find_units;
+    vkGetPhysicalDeviceFeatures2 = has_units;
+    const VkDriverId AMD = VK_DRIVER_ID_AMD_PROPRIETARY, RADV = VK_DRIVER_ID_MESA_RADV;
+    driver.found = true;
+    driver.rows = 300; /* what serves is past any guess of how many there are */
+    assert_int_equal(ask(false, VKT_GPU_DISCRETE, RADV).coopmat_f16[2], 16);
+    driver.growth = 1; /* a table that never stands still: it is not asked for ever */
+    assert_false(ask(false, VKT_GPU_DISCRETE, RADV).coopmat);
+    assert_int_equal(driver.n_asked, 6);
+    driver.growth = 0;
+    driver.rows = 0;
+    assert_false(ask(false, VKT_GPU_DISCRETE, RADV).coopmat);
+    driver.rows = 1;
+    assert_true(ask(false, VKT_GPU_DISCRETE, RADV).coopmat);
+    driver.fails = VK_ERROR_OUT_OF_HOST_MEMORY;
+    assert_false(ask(false, VKT_GPU_DISCRETE, RADV).coopmat);
+    REQUIRE_LOGGED("the driver of Fake 9000 does not tell what its matrix units multiply "
+                   "(VkResult -1): they are not used");
+    driver.fails = VK_SUCCESS;
+
+    /* Quirk UNITS_QUERY. */
+    assert_false(ask(true, VKT_GPU_INTEGRATED, AMD).coopmat);
+    assert_int_equal(driver.n_asked, 0);
+    assert_true(ask(true, VKT_GPU_DISCRETE, AMD).coopmat);
+    assert_true(ask(false, VKT_GPU_INTEGRATED, AMD).coopmat);
+    assert_true(ask(true, VKT_GPU_INTEGRATED, VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS).coopmat);
+
+    driver.found = false; /* a loader older than the extension, and a driver that is no help */
+    assert_false(ask(false, VKT_GPU_DISCRETE, RADV).coopmat);
+    REQUIRE_LOGGED("Fake 9000 has matrix units, and the Vulkan loader, ");
+    REQUIRE_LOGGED("does not find vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR: they are not "
+                   "used; ");
+    vkGetInstanceProcAddr = find;
+    vkGetPhysicalDeviceFeatures2 = features;
+}
+
 /* Shaders count in 32 bits, of which drivers take one for the sign. */
 static void tensors_past_2_to_the_31_are_refused(void **state)
 {
@@ -248,6 +354,7 @@ int main(void)
         cmocka_unit_test(subgroups_serve_with_all_that_kernels_use),
         cmocka_unit_test(only_measured_versions_get_wide_vectors),
         cmocka_unit_test(matrix_sizes_are_of_f32_sums_and_our_workgroups),
+        cmocka_unit_test(drivers_are_asked_for_all_of_their_matrix_units),
         cmocka_unit_test(tensors_past_2_to_the_31_are_refused),
         cmocka_unit_test(shaders_ask_for_uniform_control_flow),
     };

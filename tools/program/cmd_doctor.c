@@ -179,7 +179,7 @@ static int run(void *options)
     if (o->list) return CLI_OK;
     if (check_names(o->op) != VKT_OK) return CLI_USAGE;
     if (!o->all) return cli_exit_code(check(o, NULL));
-    vkt_status worst = vkt_gpu_list(&list, &n);
+    vkt_status worst = vkt_gpu_list_names(&list, &n);
     for (size_t i = 0; i < n; i++) {
         if (!list[i].usable) {
             printf("%u: %s: not usable: %s\n", list[i].index, list[i].caps.name, list[i].why_not);

@@ -9,7 +9,7 @@ static size_t count_all(void)
 {
     vkt_gpu_info *list = NULL;
     size_t n = 0, n_gpus = 0;
-    if (vkt_gpu_list(&list, &n) != VKT_OK) return 0;
+    if (vkt_gpu_list_names(&list, &n) != VKT_OK) return 0;
     for (size_t i = 0; i < n; i++)
         n_gpus += list[i].usable && !list[i].duplicate && list[i].caps.type != VKT_GPU_CPU;
     vkt_free(list);

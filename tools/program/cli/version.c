@@ -41,7 +41,7 @@ static void print_devices(void)
     vkt_gpu_info *list = NULL;
     size_t n = 0;
     vkt_log_set(NULL, NULL, VKT_LOG_ERROR);
-    vkt_status st = vkt_gpu_list(&list, &n);
+    vkt_status st = vkt_gpu_list_names(&list, &n);
     uint32_t loader = vkt_loader_version();
     row("Vulkan loader", loader ? version_text(loader) : "not found");
     if (st != VKT_OK) row("devices", cli_text("none: %s", vkt_last_error()));
