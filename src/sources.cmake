@@ -31,6 +31,7 @@ set(SRC_GPU
   src/gpu/energy.c
   src/gpu/instance.c
   src/gpu/journal.c
+  src/gpu/apart.c
   src/gpu/kernel.c
   src/gpu/uniform_flow.c
   src/gpu/memory_type.c
@@ -256,6 +257,7 @@ set(SRC_TENSOR_CHECK
   src/tensor/check/tune_inputs.c
   src/tensor/check/tune_time.c
   src/tensor/check/units.c
+  src/tensor/check/try_units.c
 )
 set(SRC_NN
   src/nn/frozen.c

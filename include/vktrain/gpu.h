@@ -145,6 +145,14 @@ VKT_API vkt_status vkt_gpu_check(const vkt_gpu_desc *desc);
 VKT_API vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out);
 VKT_API void vkt_gpu_destroy(vkt_gpu **gpu);
 
+/* A driver's compiler may crash in kernels of matrix units, which are therefore tried before they
+ * are used. With `on`, they are tried in another process, once for each driver: the program is
+ * started anew, and must hand its arguments to vkt_helper_main before it does anything else.
+ * Without (the default), in this one, which such a crash ends once. */
+VKT_API void vkt_helper_set(bool on);
+/* True: the program was started for that, which is done, and ends with *rc. */
+VKT_API bool vkt_helper_main(int argc, char **argv, int *rc);
+
 /* The number of messages from validation layers in this process, also for devices that are closed.
  * Each was logged. */
 VKT_API uint32_t vkt_validation_count(void);

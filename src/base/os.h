@@ -118,6 +118,9 @@ vkt_status vkt__list_dir(const char *path, char ***names, size_t *n);
 /* ~/.cache/vktrain or its equivalent (XDG_CACHE_HOME, LOCALAPPDATA); created. False if none. */
 bool vkt__cache_dir(char *out, size_t n);
 
+/* The running program's file; false where the system does not tell. */
+bool vkt__own_path(char *out, size_t n);
+
 /* A function of the library at `path`, which stays open; NULL, without a word: there is none. */
 typedef void (*vkt__function)(void);
 vkt__function vkt__library_function(const char *path, const char *name);

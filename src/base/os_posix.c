@@ -562,6 +562,14 @@ static bool spawn(const char *const *argv, int output, pid_t *pid)
     return ok;
 }
 
+bool vkt__own_path(char *out, size_t n)
+{
+    ssize_t got = readlink("/proc/self/exe", out, n);
+    if (got <= 0 || (size_t)got >= n) return false;
+    out[got] = 0;
+    return true;
+}
+
 bool vkt__run_program(const char *const *argv, char *out, size_t n)
 {
     int ends[2], status = 1;

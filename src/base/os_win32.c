@@ -288,6 +288,17 @@ static void read_output(HANDLE from, char *out, size_t n)
     if (n) out[at] = 0;
 }
 
+bool vkt__own_path(char *out, size_t n)
+{
+    wchar_t w[4096];
+    DWORD got = GetModuleFileNameW(NULL, w, VKT_COUNT(w));
+    if (!got || got >= VKT_COUNT(w)) return false;
+    char *utf8 = vkt__win_narrow(w);
+    int len = snprintf(out, n, "%s", utf8);
+    free(utf8);
+    return len > 0 && (size_t)len < n;
+}
+
 bool vkt__run_program(const char *const *argv, char *out, size_t n)
 {
     SECURITY_ATTRIBUTES inherited = { .nLength = sizeof inherited, .bInheritHandle = TRUE };

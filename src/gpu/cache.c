@@ -45,11 +45,34 @@ void vkt__cache_write(vkt_gpu *gpu, const char *path, const void *data, size_t n
                 vkt__last_failure());
 }
 
+/* The file at cache_path, to be freed; how many bytes of it, after the header, are the driver's. */
+static size_t read_file(const vkt_gpu *gpu, char **file)
+{
+    size_t n = 0, use = 0;
+    if (!vkt__cache_read(gpu->cache_path, 64u << 20, file, &n)) return 0;
+    if (n > sizeof(cache_header)) {
+        cache_header want = header_for(gpu, *file + sizeof want, n - sizeof want);
+        if (!memcmp(*file, &want, sizeof want)) use = n - sizeof want;
+    }
+    if (!use)
+        vkt_log(VKT_LOG_INFO, "gpu",
+                "pipeline cache '%s' is damaged or from another driver: it is rebuilt",
+                gpu->cache_path);
+    return use;
+}
+
+static VkResult create(const vkt_gpu *gpu, const char *file, size_t use, VkPipelineCache *out)
+{
+    VkPipelineCacheCreateInfo info = { VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, NULL, 0, use,
+                                       use ? file + sizeof(cache_header) : NULL };
+    return vkCreatePipelineCache(gpu->dev, &info, NULL, out);
+}
+
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
 {
     vkt_status st = VKT_OK;
     char *file = NULL, user_dir[900];
-    size_t n = 0, use = 0;
+    size_t use = 0;
     if (gpu->use_cache && !dir && vkt__cache_dir(user_dir, sizeof user_dir)) dir = user_dir;
     if (!dir) gpu->use_cache = false;
     if (gpu->use_cache) {
@@ -58,23 +81,24 @@ vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
         snprintf(gpu->cache_path, sizeof gpu->cache_path, "%.900s/pipelines-%016llx.bin", dir,
                  (unsigned long long)id);
     }
-    if (gpu->use_cache && vkt__cache_read(gpu->cache_path, 64u << 20, &file, &n)) {
-        if (n > sizeof(cache_header)) {
-            cache_header want = header_for(gpu, file + sizeof want, n - sizeof want);
-            if (!memcmp(file, &want, sizeof want)) use = n - sizeof want;
-        }
-        if (!use)
-            vkt_log(VKT_LOG_INFO, "gpu",
-                    "pipeline cache '%s' is damaged or from another driver: it is rebuilt",
-                    gpu->cache_path);
-    }
-    VkPipelineCacheCreateInfo info = { VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, NULL, 0, use,
-                                       use ? file + sizeof(cache_header) : NULL };
-    VKT_VK(vkCreatePipelineCache(gpu->dev, &info, NULL, &gpu->cache));
+    if (gpu->use_cache) use = read_file(gpu, &file);
+    VKT_VK(create(gpu, file, use, &gpu->cache));
     gpu->cache_loaded = use;
 fail:
     free(file);
     return st;
+}
+
+void vkt__cache_merge(vkt_gpu *gpu)
+{
+    char *file = NULL;
+    size_t use = gpu->use_cache && gpu->cache ? read_file(gpu, &file) : 0;
+    VkPipelineCache other = VK_NULL_HANDLE;
+    if (use && create(gpu, file, use, &other) == VK_SUCCESS) {
+        vkMergePipelineCaches(gpu->dev, gpu->cache, 1, &other); /* else what is there is compiled */
+        vkDestroyPipelineCache(gpu->dev, other, NULL);
+    }
+    free(file);
 }
 
 void vkt__cache_close(vkt_gpu *gpu)

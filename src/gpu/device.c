@@ -227,6 +227,11 @@ fail:
     return st;
 }
 
+static char *copy(const char *text)
+{
+    return text ? strcpy(vkt__alloc(strlen(text) + 1), text) : NULL;
+}
+
 vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
 {
     if (desc->profile) return plan_for(desc, out);
@@ -239,6 +244,9 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     VKT_TRY(open_instance(gpu, desc, &e, &n, &chosen));
     vkt__gpu_ask_units(gpu, &e[chosen]);
     gpu->phys = e[chosen].phys;
+    gpu->index = chosen;
+    gpu->asked_cap = copy(desc->cap);
+    gpu->asked_dir = copy(desc->cache_dir);
     gpu->caps = e[chosen].info.caps;
     VKT_TRY(vkt__caps_apply(desc->cap, &gpu->caps));
     gpu->caps.math = (vkt_math)desc->math;
@@ -285,6 +293,8 @@ void vkt_gpu_destroy(vkt_gpu **pgpu)
     vkt__instance_destroy(gpu);
     free(gpu->choices);
     free(gpu->culprits);
+    free(gpu->asked_cap);
+    free(gpu->asked_dir);
     free(gpu);
 }
 

@@ -80,6 +80,8 @@ struct vkt_gpu {
     const atomic_int *stop;
     VkPipelineLayout layout;
     VkPipelineCache cache;
+    uint32_t index;              /* in the list of devices */
+    char *asked_cap, *asked_dir; /* of its description, or NULL */
     bool use_cache, tunes, debug_names, fault_info;
     bool uniform_flow;   /* shaders are told so: uniform_flow.h */
     bool cache_fails;    /* it can't be written, which was told */
@@ -148,7 +150,8 @@ void vkt__choices_open(vkt_gpu *gpu, const char *dir);
 void vkt__choices_heading(const vkt_gpu *gpu, vkt__str *s);
 
 /* journal.c */
-void vkt__journal_open(vkt_gpu *gpu); /* beside the choices */
+/* Beside the choices. Again: with n_culprits set to 0, after another process wrote to it. */
+void vkt__journal_open(vkt_gpu *gpu);
 
 /* caps.c */
 /* Asks the driver, through the environment, for wider vectors where they pay; true if an instance
@@ -210,6 +213,8 @@ void vkt__coopmat2_sizes(const vkt__matrix_size *sizes, uint32_t n, uint32_t who
 /* cache.c */
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);
 void vkt__cache_close(vkt_gpu *gpu);
+/* What another process has written meanwhile is taken in. */
+void vkt__cache_merge(vkt_gpu *gpu);
 /* A file of the cache folder, which is done without where it can't be read: a warning says so. */
 bool vkt__cache_read(const char *path, size_t limit, char **file, size_t *n);
 /* Writes one, or says in a warning that it is done without, once for each device. */

@@ -140,7 +140,10 @@ int main(int argc, char **argv)
 {
     vkt_out_of_memory_set(end_without_memory);
     cli_terminal_init();
-    int rc = run(argc, argv);
+    int rc;
+    if (vkt_helper_main(argc, argv, &rc)) return rc;
+    vkt_helper_set(true);
+    rc = run(argc, argv);
     if (vkt_validation_count() && rc == CLI_OK) {
         cli_error("the validation layer found mistakes in vktrain (%u messages, above): please "
                   "report them",

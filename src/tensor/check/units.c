@@ -6,6 +6,7 @@
 #include "tensor/check/check.h"
 #include "tensor/check/tune.h"
 #include "tensor/check/units.h"
+#include "gpu/apart.h"
 #include "gpu/journal.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
@@ -245,6 +246,9 @@ vkt_status vkt__units_check(vkt_gpu *gpu, vkt_dtype type)
     if (vkt__gpu_plans_only(gpu) || !vkt__is_of(VKT__UNITS, caps) || !caps->coopmat ||
         !vkt__gpu_first_time(gpu, 1u << type))
         return VKT_OK;
+    if (!vkt__tried_apart(gpu, vkt_dtype_name(type)))
+        return dropped(gpu, "unknown", "products, convolutions and attention", type,
+                       "another process, which tried them first, crashed in the driver");
     VKT_TRY(check_products(gpu, type));
     if (caps->coopmat) VKT_TRY(check_convs(gpu, type));
     if (caps->coopmat) VKT_TRY(vkt__units_check_attention(gpu, type));
