@@ -66,6 +66,7 @@
 #define VKT_SPEC_CK 43
 #define VKT_SPEC_AHEAD 87 /* the next slice is loaded while this one is multiplied */
 #define VKT_SPEC_HELD 83 /* operands that all steps use stay in registers */
+#define VKT_SPEC_STAGES 92 /* on matrix units: slices written out, or of shared memory */
 #define VKT_SPEC_CLAMPED 88 /* some tiles or slices reach past their matrices */
 
 /* tiles of one subgroup (matmul_rows, matmul_row, conv_rows) */

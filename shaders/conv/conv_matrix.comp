@@ -50,9 +50,9 @@ void main()
         barrier();
         [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = operands8(zeroed(a[2 * i]), zeroed(a[2 * i + 1]));
         [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = operands8(zeroed(b[2 * i]), zeroed(b[2 * i + 1]));
-        publish();
+        publish(0);
         barrier();
-        multiply_slice(share);
+        multiply_slice(share, 0);
         if (DW != 0)
             [[unroll]] for (uint i = 0; i < A_LOADS; i++) at[i] = VEC_X != 0 ? moved(at[i], step) : pixel_of(i, k + BK);
     }

@@ -1,6 +1,6 @@
 #version 460
 /* C [M, N] = end(op(A) op(B) + bias) on matrix units (VK_KHR_cooperative_matrix): 16-bit operands, f32 sums. A tile's
- * operands lie in shared memory in the order in which they lie in theirs; where AHEAD the next slice is in registers meanwhile. VEC_A,
+ * operands lie in shared memory in the order in which they lie in theirs, STAGES slices of them; where AHEAD the next is in registers meanwhile. VEC_A,
  * VEC_B: row length and address are multiples of EIGHTS, else of PAIRS, of elements; ODD: the length is of one, as that of
  * 50257 tokens. Outside the matrices their last elements are loaded again, without a branch, so that all loads of a slice
  * leave together; past the last k they are zeroed when they are published, and sums outside are not stored. Twin:
@@ -83,15 +83,17 @@ void main()
 
     [[unroll]] for (uint i = 0; i < FM * FN; i++) acc[i] = fragment_sums(0.0);
     if (AHEAD != 0 && steps.x < steps.y) load_slice(at, tile, steps.x); /* there is a k */
+    uint stage = 0; /* in turns: one is filled while others still multiply the one before, and one barrier a slice will do */
     for (uint k = steps.x; k < steps.y; k += BK) {
         if (AHEAD == 0) load_slice(at, tile, k);
-        barrier();
+        if (STAGES == 1) barrier();
         [[unroll]] for (uint i = 0; i < A_LOADS; i++) next_a[i] = inside(next_a[i], A_ALONG_K, k + place_a(i).x);
         [[unroll]] for (uint i = 0; i < B_LOADS; i++) next_b[i] = inside(next_b[i], B_ALONG_K, k + place_b(i).x);
-        publish();
+        publish(stage);
         barrier();
         if (AHEAD != 0) load_slice(at, tile, k + BK);
-        multiply_slice(share);
+        multiply_slice(share, stage);
+        stage = (stage + 1) % STAGES;
     }
     finish_fragments(s, tile.x + share.x, tile.y + share.y, p.M, p.N);
 }

@@ -8,6 +8,7 @@ layout(constant_id = VKT_SPEC_WM) const uint WM = 32;
 layout(constant_id = VKT_SPEC_WN) const uint WN = 32;
 layout(constant_id = VKT_SPEC_TURN_A) const uint TURN_A = 0;
 layout(constant_id = VKT_SPEC_TURN_B) const uint TURN_B = 0;
+layout(constant_id = VKT_SPEC_STAGES) const uint STAGES = 1; /* slices that shared memory holds */
 
 const uint SUBGROUPS = (BM / WM) * (BN / WN), THREADS = SUBGROUPS * LANES, FM = WM / CM, FN = WN / CN;
 const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */
@@ -27,7 +28,7 @@ const uint A_PIECE = A_ROWS * A_STRIDE, B_PIECE = B_ROWS * B_STRIDE; /* vectors 
 const uint FRAGMENT = CM * CN / 4, SUMS = SUBGROUPS * FRAGMENT;      /* of a fragment's sums; a subgroup hands on one at a time */
 /* The tile of A and, when the last slice is done, fragments of sums in its place: what the tiles leave of shared memory decides how
  * many workgroups a core has. */
-shared uvec4 sa[PIECES * A_PIECE > SUMS ? PIECES * A_PIECE : SUMS], sb[PIECES * B_PIECE];
+shared uvec4 sa[STAGES * PIECES * A_PIECE > SUMS ? STAGES * PIECES * A_PIECE : SUMS], sb[STAGES * PIECES * B_PIECE];
 fragment_sums acc[FM * FN];
 
 /* Row or column of the tile's own with which this subgroup's share begins. */

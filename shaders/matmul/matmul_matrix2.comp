@@ -27,6 +27,7 @@ layout(constant_id = VKT_SPEC_C_PAIRS) const uint NARROW = 0; /* C, aux and r ar
 layout(constant_id = VKT_SPEC_CLAMPED) const uint CLAMPED = 1; /* some tiles or slices reach past the matrices */
 layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
 layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
+layout(constant_id = VKT_SPEC_STAGES) const uint STAGES = 1; /* slices of BK that are written out one after the other */
 const uint EIGHTS = 1; /* rows are whole vectors of eight */
 #include "matmul_order.glsl"
 
@@ -105,19 +106,13 @@ uint row_of(uint vec, uint cols)
     return vec == EIGHTS ? cols & ~7u : cols;
 }
 
-/* Whether a part has all of its first `tall` rows and `wide` columns. */
-bool is_whole(uvec4 part, uint tall, uint wide)
+/* Adds the product of A's and B's slices from step k on, of steps before `end`. whole: neither reaches past its matrix. */
+void multiply(inout tile_c sums, uint product, uvec2 at, uint k, uint end, bool whole)
 {
-#ifdef ELEMENTS
-    return true; /* each element asks */
-#else
-    return CLAMPED == 0 || part.x + tall <= part.z && part.y + wide <= part.w;
-#endif
-}
-
-/* Adds the product of a slice of A and one of B, which lie at `part_a` and `part_b`. */
-void multiply(inout tile_c sums, uvec4 part_a, uvec4 part_b, bool whole)
-{
+    uvec4 part_a = A_ALONG_K ? uvec4(product * p.M + at.x, k, product * p.M + p.M, end)
+                             : uvec4(product * p.K + k, at.x, product * p.K + end, p.M),
+          part_b = B_ALONG_K ? uvec4(product * p.N + at.y, k, product * p.N + p.N, end)
+                             : uvec4(product * p.K + k, at.y, product * p.K + end, p.N);
     tile_a a;
     tile_b b;
 #ifdef ELEMENTS
@@ -181,14 +176,16 @@ void main()
     if (steps.y < steps.x) return;
 
     tile_c sums = tile_c(0.0);
-    for (uint k = steps.x; k < steps.y; k += BK) {
-        uvec4 a = A_ALONG_K ? uvec4(product * p.M + tile.x, k, product * p.M + p.M, steps.y)
-                            : uvec4(product * p.K + k, tile.x, product * p.K + steps.y, p.M),
-              b = B_ALONG_K ? uvec4(product * p.N + tile.y, k, product * p.N + p.N, steps.y)
-                            : uvec4(product * p.K + k, tile.y, product * p.K + steps.y, p.N);
-        if (is_whole(a, A_ALONG_K ? BM : BK, A_ALONG_K ? BK : BM) && is_whole(b, B_ALONG_K ? BN : BK, B_ALONG_K ? BK : BN)) multiply(sums, a, b, true);
-        else multiply(sums, a, b, false);
+    /* Slices begin at multiples of 64 (SLICE_STEP), which are multiples of all BK: said, so that the driver loads whole vectors. */
+    uint k = steps.x & ~63u;
+    if (CLAMPED == 0 || tile.x + BM <= p.M && tile.y + BN <= p.N) {
+        for (; k + STAGES * BK <= steps.y; k += STAGES * BK)
+            [[unroll]] for (uint i = 0; i < STAGES; i++) multiply(sums, product, tile, k + i * BK, steps.y, true);
+        if (STAGES > 1)
+            [[dont_unroll]] for (; k + BK <= steps.y; k += BK) multiply(sums, product, tile, k, steps.y, true);
     }
+    if (CLAMPED != 0)
+        [[dont_unroll]] for (; k < steps.y; k += BK) multiply(sums, product, tile, k, steps.y, false);
     uvec4 part = uvec4(s * p.M + tile.x, tile.y, s * p.M + p.M, p.N);
     if ((p.flags & VKT_MM_BIAS) != 0) coopMatPerElementNV(sums, sums, biased, part);
     if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) store(sums, p.aux, p.aux_wide, part);

@@ -25,45 +25,46 @@ uint turned(uvec4 x, uvec4 next, uint c)
     return c % 2 == 0 ? x[c / 2] & 0xffffu | next[c / 2] << 16 : x[c / 2] >> 16 | next[c / 2] & 0xffff0000u;
 }
 
-void publish()
+/* To shared memory, as its slice `stage`. */
+void publish(uint stage)
 {
-    uint tid = gl_LocalInvocationID.x;
+    uint tid = gl_LocalInvocationID.x, at_a = stage * A_PIECE, at_b = stage * B_PIECE;
     if (TURN_A != 0) {
         uint column = tid / (BK / A_LOADS) * 8, word = tid % (BK / A_LOADS) * A_LOADS / 2;
         [[unroll]] for (uint c = 0; c < 8; c++)
             [[unroll]] for (uint i = 0; i < A_LOADS; i += 2) {
                 uint w = word + i / 2;
-                sa[(column + c) * A_STRIDE + w / 4][w % 4] = turned(next_a[i], next_a[i + 1], c);
+                sa[at_a + (column + c) * A_STRIDE + w / 4][w % 4] = turned(next_a[i], next_a[i + 1], c);
             }
     } else [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
         uint j = i * THREADS + tid;
-        if (A_VECTORS % THREADS == 0 || j < A_VECTORS) sa[j / A_LEN * A_STRIDE + j % A_LEN] = next_a[i];
+        if (A_VECTORS % THREADS == 0 || j < A_VECTORS) sa[at_a + j / A_LEN * A_STRIDE + j % A_LEN] = next_a[i];
     }
     if (TURN_B != 0) {
         uint column = tid / (BK / B_LOADS) * 8, word = tid % (BK / B_LOADS) * B_LOADS / 2;
         [[unroll]] for (uint c = 0; c < 8; c++)
             [[unroll]] for (uint i = 0; i < B_LOADS; i += 2) {
                 uint w = word + i / 2;
-                sb[(column + c) * B_STRIDE + w / 4][w % 4] = turned(next_b[i], next_b[i + 1], c);
+                sb[at_b + (column + c) * B_STRIDE + w / 4][w % 4] = turned(next_b[i], next_b[i + 1], c);
             }
     } else [[unroll]] for (uint i = 0; i < B_LOADS; i++) {
         uint j = i * THREADS + tid;
-        if (B_VECTORS % THREADS == 0 || j < B_VECTORS) sb[j / B_LEN * B_STRIDE + j % B_LEN] = next_b[i];
+        if (B_VECTORS % THREADS == 0 || j < B_VECTORS) sb[at_b + j / B_LEN * B_STRIDE + j % B_LEN] = next_b[i];
     }
 }
 
-void multiply_slice(uvec2 share)
+void multiply_slice(uvec2 share, uint stage)
 {
     [[unroll]] for (uint kk = 0; kk < BK; kk += CK) {
         fragment_a a[FM];
         fragment_b b;
         [[unroll]] for (uint i = 0; i < FM; i++) {
-            uint from = fragment_at(A_LIES_ALONG_K, A_STRIDE, share.x + i * CM, kk);
+            uint from = stage * A_PIECE + fragment_at(A_LIES_ALONG_K, A_STRIDE, share.x + i * CM, kk);
             if (A_LIES_ALONG_K) coopMatLoad(a[i], sa, from, A_STRIDE, gl_CooperativeMatrixLayoutRowMajor);
             else coopMatLoad(a[i], sa, from, A_STRIDE, gl_CooperativeMatrixLayoutColumnMajor);
         }
         [[unroll]] for (uint j = 0; j < FN; j++) {
-            uint from = fragment_at(B_LIES_ALONG_K, B_STRIDE, share.y + j * CN, kk);
+            uint from = stage * B_PIECE + fragment_at(B_LIES_ALONG_K, B_STRIDE, share.y + j * CN, kk);
             if (B_LIES_ALONG_K) coopMatLoad(b, sb, from, B_STRIDE, gl_CooperativeMatrixLayoutColumnMajor);
             else coopMatLoad(b, sb, from, B_STRIDE, gl_CooperativeMatrixLayoutRowMajor);
             [[unroll]] for (uint i = 0; i < FM; i++) acc[i * FN + j] = coopMatMulAdd(a[i], b, acc[i * FN + j]);

@@ -6,9 +6,9 @@
 
 #include "gpu/commands.h"
 
-static const char *const devices[] = { "h200",        "rtx-4090", "rtx-2060",
-                                       "rx-7900-xtx", "rx-6600",  "radeon-780m",
-                                       "arc-b580",    "arc-a770", "iris-xe" };
+static const char *const devices[] = { "h100",        "h200",    "rtx-4090",    "rtx-2060",
+                                       "rx-7900-xtx", "rx-6600", "radeon-780m", "arc-b580",
+                                       "arc-a770",    "iris-xe" };
 
 static void read_device(const char *name, vkt_caps *caps)
 {

@@ -32,7 +32,9 @@ static const struct {
 
 static char letter(uint32_t kernel)
 {
-    return kernel <= 26 ? (char)('a' + kernel - 1) : (char)('A' + kernel - 27);
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    assert_true(kernel < sizeof letters);
+    return letters[kernel - 1];
 }
 
 static void legend(vkt__str *s, const char *what, const char *(*name)(uint32_t))

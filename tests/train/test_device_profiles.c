@@ -1,4 +1,4 @@
-/* Nine GPUs that are not here, as tests/files/devices describes them: which kernel each product,
+/* Ten GPUs that are not here, as tests/files/devices describes them: which kernel each product,
  * convolution and attention of four recipes gets there where nothing was tuned, as in
  * tests/golden/kernels.txt. Whoever means to change a choice writes the file anew,
  * `test_device_profiles print > tests/golden/kernels.txt`, and shows what changed. And what is no
@@ -28,6 +28,8 @@ static const struct {
     { "resnet18", 0, 224, 3, 1000, "bf16" },    { "fashion-resnet20", 0, 28, 1, 10, "bf16" },
 };
 
+enum { GPT2_BF16 = 1 };
+
 /* ---- the list: under each kind of node its kernels, and the devices that run them ---- */
 
 typedef struct {
@@ -35,7 +37,7 @@ typedef struct {
 } choice;
 typedef struct {
     char node[128];
-    choice choices[VKT_COUNT(devices)];
+    choice choices[48]; /* kernels */
     size_t n;
 } row;
 typedef struct {
@@ -93,11 +95,30 @@ static void look_for_scalar(const vkt_node *n, const vkt_caps *c, const char *no
     if (strncmp(n->op->name, "matmul", 6) != 0) return;
     vkt__product p = vkt__product_of(n);
     bool has = (p.in == VKT_BF16 && c->coopmat_bf16[0]) || (p.in == VKT_F16 && c->coopmat_f16[0]);
-    if (!has || p.M <= 8 || !strncmp(kernel, "matrix.", 7)) return;
+    if (!has || p.M <= 8 || !strncmp(kernel, "matrix", 6)) return;
     char line[256];
     snprintf(line, sizeof line, "%s on %s: %s\n", node, device, kernel);
     if (!strstr(scalar, line))
         snprintf(scalar + strlen(scalar), sizeof scalar - strlen(scalar), "%s", line);
+}
+
+/* ---- a product or attention on less than the largest tiles of matrix units: none of GPT-2's on a
+ * device as large as an H100 ---- */
+
+static char small[4096];
+
+static void look_for_small(const list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < l->rows[i].n; k++) {
+            const choice *c = &l->rows[i].choices[k];
+            bool attention = !strncmp(l->rows[i].node, "attention", 9);
+            if (!strstr(c->devices, "h100") ||
+                !strncmp(c->kernel, attention ? "matrix" : "matrix.128x128", attention ? 6 : 14))
+                continue;
+            snprintf(small + strlen(small), sizeof small - strlen(small), "%s: %s\n",
+                     l->rows[i].node, c->kernel);
+        }
 }
 
 /* ---- the models, planned ---- */
@@ -118,6 +139,21 @@ static void load(vkt_config *c, const char *recipe, bool few)
     vkt__str_printf(&s, "%s", at);
     REQUIRE_OK(vkt_config_parse(c, s.data, s.len, recipe));
     vkt__str_finish(&s);
+}
+
+/* ---- what the tuner tries of a product, in its order ---- */
+
+static void collect_tried(list *l, const vkt_graph *g, const vkt_caps *c, const char *device)
+{
+    for (size_t i = 0; g && i < g->n_nodes; i++) {
+        char node[128];
+        uint32_t k;
+        if (strncmp(g->nodes[i]->op->name, "matmul", 6) != 0 || !g->nodes[i]->op->kernel) continue;
+        vkt__product p = vkt__product_of(g->nodes[i]);
+        node_text(g->nodes[i], node);
+        for (uint32_t n = 0; (k = vkt__matmul_candidate(c, &p, false, n)); n++)
+            add(l, node, vkt__matmul_kernel_name(k), device);
+    }
 }
 
 static void collect(list *l, const vkt_graph *g, const vkt_caps *c, const char *device)
@@ -149,8 +185,8 @@ static void tell_costs(const vkt_graph *g, const char *device, size_t model)
     }
 }
 
-/* l: NULL to tell costs. */
-static void plan(list *l, size_t model, const char *device)
+/* l: NULL to tell costs; tried: NULL, or for what the tuner tries. */
+static void plan(list *l, list *tried, size_t model, const char *device)
 {
     vkt_caps caps;
     vkt_gpu *gpu;
@@ -160,7 +196,7 @@ static void plan(list *l, size_t model, const char *device)
     char set[64];
     uint32_t side = models[model].side, shape[] = { side, side, models[model].channels };
     read_device(device, &caps);
-    caps.heap_bytes = caps.budget_bytes = 1ull << 40; /* what fits is another matter */
+    caps.budget_bytes = 1ull << 40; /* what fits is another matter */
     REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
     REQUIRE_OK(vkt_config_create(&c));
     load(c, models[model].recipe, l != NULL);
@@ -173,6 +209,7 @@ static void plan(list *l, size_t model, const char *device)
     else
         REQUIRE_OK(vkt__dataset_synthetic(2, shape, 3, models[model].outputs, 5, &data));
     REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+    if (tried) collect_tried(tried, s->train.graph, vkt_gpu_caps(gpu), device);
     if (l) {
         collect(l, s->train.graph, vkt_gpu_caps(gpu), device);
         collect(l, s->eval.graph, vkt_gpu_caps(gpu), device);
@@ -232,11 +269,15 @@ static void tell(const list *l, vkt__str *s)
 
 static void kernels(vkt__str *s)
 {
-    list *l = malloc(sizeof *l);
-    scalar[0] = 0;
+    list *l = malloc(sizeof *l), *tried = calloc(1, sizeof *tried);
+    scalar[0] = small[0] = 0;
     for (size_t m = 0; m < VKT_COUNT(models); m++) {
         memset(l, 0, sizeof *l);
-        for (size_t d = 0; d < VKT_COUNT(devices); d++) plan(l, m, devices[d]);
+        for (size_t d = 0; d < VKT_COUNT(devices); d++) {
+            bool shown = m == GPT2_BF16 && !strcmp(devices[d], "h100");
+            plan(l, shown ? tried : NULL, m, devices[d]);
+            if (shown) look_for_small(l);
+        }
         vkt__str_printf(s, "%s in %s\n", models[m].recipe, models[m].precision);
         tell(l, s);
     }
@@ -244,6 +285,9 @@ static void kernels(vkt__str *s)
     for (size_t d = 0; d < VKT_COUNT(devices); d++) plan_few(l, devices[d]);
     vkt__str_printf(s, "few rows\n");
     tell(l, s);
+    vkt__str_printf(s, "what the tuner tries, in its order, of gpt2-124m in bf16\n");
+    tell(tried, s);
+    free(tried);
     free(l);
 }
 
@@ -262,6 +306,7 @@ static void real_gpus_get_these_kernels(void **state)
         g += a + (g[a] != 0);
         w += b + (w[b] != 0);
     }
+    if (small[0]) fail_msg("products and attention of gpt2-124m on small kernels:\n%s", small);
     if (scalar[0]) fail_msg("products of 16 bits without the device's matrix units:\n%s", scalar);
     free(want);
     vkt__str_finish(&got);
@@ -345,9 +390,25 @@ static uint32_t kernel_named(const char *name)
     return k;
 }
 
-/* Matrices of any size, which no driver has been seen to hold: the table never takes them, timing
- * may, and a choice that was timed is taken where they are, of tensors that begin at whole vectors.
- */
+/* Those that fit and no others; where the table's is on units, all are. */
+static void each_candidate_comes_once(const vkt_caps *c, const vkt__product *p, uint32_t least)
+{
+    uint32_t n = 0, k, times[64] = { 0 };
+    while ((k = vkt__matmul_candidate(c, p, false, n)) != 0) {
+        assert_true(k < VKT_COUNT(times) && vkt__matmul_fits(k, c, p));
+        assert_true(vkt__matmul_on_units(k) || !vkt__matmul_on_units(vkt__matmul_table(c, p)));
+        times[k]++;
+        n++;
+    }
+    for (k = 1; vkt__matmul_kernel_name(k); k++)
+        assert_int_equal(times[k],
+                         k == vkt__matmul_table(c, p) || vkt__matmul_is_candidate(k, c, p, false));
+    assert_true(n >= least);
+}
+
+/* Matrices of any size, which no driver has been seen to hold: they wait in the table, the tuner
+ * tries them next to the table's own, and a choice that was timed is taken where they are, of
+ * tensors that begin at whole vectors. */
 static void matrices_of_any_size_are_taken_only_by_timing(void **state)
 {
     (void)state;
@@ -369,11 +430,17 @@ static void matrices_of_any_size_are_taken_only_by_timing(void **state)
     vkt_free(text);
     for (int l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN; l++) {
         const vkt__product p = { (vkt_layout)l, 4096, 4095, 777, VKT_BF16, VKT_BF16, 0 },
+                           even = { (vkt_layout)l, 4096, 4096, 768, VKT_BF16, VKT_BF16, 0 },
                            f32 = { (vkt_layout)l, 4096, 4096, 768, VKT_F32, VKT_F32, 0 };
         uint32_t table = vkt__matmul_table(&c, &p);
         assert_false(vkt__matmul_of_any_size(table));
         assert_false(vkt__matmul_fits(k128, &c, &f32));
         assert_true(vkt__matmul_is_candidate(k128, &c, &p, false));
+        assert_true(vkt__matmul_in_table(k128) && vkt__matmul_in_table(table));
+        assert_int_equal(vkt__matmul_candidate(&c, &p, false, 0), table);
+        assert_int_equal(vkt__matmul_candidate(&c, &p, false, 1), kernel_named("matrix2.128x256"));
+        each_candidate_comes_once(&c, &p, 15);
+        each_candidate_comes_once(&c, &even, 20);
         vkt__matmul_launch launch = vkt__matmul_prepare(k256, &c, &p, 1, VKT_ACT_NONE, 0, 16, 32);
         assert_int_equal(launch.shader, VKT_SHADER_MATMUL_MATRIX2_BFLOAT16);
         assert_true(launch.groups == 16 * 32 && launch.spec[0].value == 256);
@@ -395,6 +462,34 @@ static void matrices_of_any_size_are_taken_only_by_timing(void **state)
     memcpy(c.coopmat2_f16, size, sizeof size);
     c.klass = VKT_GPU_CLASS_GENERIC;
     assert_false(vkt__matmul_is_candidate(k128, &c, &p, true));
+}
+
+/* A deep product of few tiles gets the large tile, in slices; not where most of the tile would be
+ * empty, nor where there are tiles enough. */
+static void few_tiles_are_cut_along_k(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t M, N, K;
+        const char *kernel;
+        uint32_t slices;
+    } products[] = {
+        { 1024, 768, 50304, "matrix.128x128", 5 }, { 768, 768, 8192, "matrix.128x128", 4 },
+        { 1024, 768, 1024, "matrix.64x64", 1 },    { 192, 64, 50304, "matrix.64x64", 33 },
+        { 130, 130, 8192, "matrix.32x32", 5 },     { 3072, 768, 8192, "matrix.128x128", 1 },
+    };
+    vkt_caps c;
+    vkt_gpu *gpu;
+    read_device("h100", &c);
+    REQUIRE_OK(vkt__gpu_plan(&c, &gpu));
+    for (size_t i = 0; i < VKT_COUNT(products); i++) {
+        const vkt__product p = {
+            VKT_LAYOUT_NN, products[i].M, products[i].N, products[i].K, VKT_BF16, VKT_BF16, 0
+        };
+        assert_string_equal(vkt__matmul_kernel_name(vkt__matmul_table(&c, &p)), products[i].kernel);
+        assert_int_equal(vkt__matmul_slices(gpu, &p), products[i].slices);
+    }
+    vkt_gpu_destroy(&gpu);
 }
 
 /* Only AMD and NVIDIA have registers for 8 x 16 sums a thread. */
@@ -437,6 +532,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(profiles_are_written_as_they_are_read),
         cmocka_unit_test(what_is_no_profile_is_refused),
         cmocka_unit_test(matrices_of_any_size_are_taken_only_by_timing),
+        cmocka_unit_test(few_tiles_are_cut_along_k),
         cmocka_unit_test(large_tiles_are_tried_where_registers_are),
         cmocka_unit_test(a_device_that_only_plans_runs_nothing),
         cmocka_unit_test(real_gpus_get_these_kernels),
@@ -452,7 +548,7 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "costs")) {
         for (size_t m = 0; m < VKT_COUNT(models); m++)
-            for (size_t d = 0; d < VKT_COUNT(devices); d++) plan(NULL, m, devices[d]);
+            for (size_t d = 0; d < VKT_COUNT(devices); d++) plan(NULL, NULL, m, devices[d]);
         return 0;
     }
     return cmocka_run_group_tests_name("device profiles", tests, setup, teardown);

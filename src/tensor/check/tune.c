@@ -183,9 +183,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, double secon
     st = fill(&j);
     vkt__log_quiet(false);
     VKT_TRY(st);
-    for (uint32_t i = 0; !i || vkt__matmul_kernel_name(i); i++) { /* the table's first */
-        uint32_t k = i ? i : of_table;
-        if (i && (k == of_table || !vkt__matmul_is_candidate(k, caps, &j.p, thorough))) continue;
+    for (uint32_t i = 0, k; (k = vkt__matmul_candidate(caps, &j.p, thorough, i)) != 0; i++) {
         c = (vkt__tuned) { .kernel = vkt__matmul_kernel_name(k) };
         if (!vkt__tune_begin(gpu, c.kernel, key)) continue;
         st = try(&j, k, &table, r->best_ms, &c);

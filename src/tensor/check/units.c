@@ -183,7 +183,7 @@ static vkt_status check_products(vkt_gpu *gpu, vkt_dtype type)
             const trial t = { &vkt__op_matmul, (vkt_layout)l, type, k };
             const char *name = vkt__matmul_kernel_name(k);
             if (!vkt__matmul_on_units(k) || !vkt__matmul_fits(k, vkt_gpu_caps(gpu), &p)) continue;
-            if (vkt__matmul_is_foreign(k, vkt_gpu_caps(gpu))) continue;
+            if (vkt__matmul_is_foreign(k, vkt_gpu_caps(gpu)) || !vkt__matmul_in_table(k)) continue;
             vkt__matmul_key(&p, key);
             VKT_TRY(check_kernel(gpu, &t, name, key, why));
             if (*why && !vkt__matmul_of_any_size(k))

@@ -42,6 +42,12 @@ bool vkt__matmul_of_any_size(uint32_t kernel);
 double vkt__matmul_terms(uint32_t kernel, uint32_t K);
 /* The one for a shape if nothing was tuned. */
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p);
+/* Whether a row of the table has it: what others must show when they are timed is asked of these
+ * before. */
+bool vkt__matmul_in_table(uint32_t kernel);
+/* The i-th to be timed, 0 past the last: the table's for the shape, those that wait in the table to
+ * be timed, other candidates. */
+uint32_t vkt__matmul_candidate(const vkt_caps *caps, const vkt__product *p, bool all, uint32_t i);
 /* What was tuned, where it can run, else the table's. */
 uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p);
 /* Under which a choice is kept: "matmul NT 7 9 9", with logarithms of M, N and K to base 2; then

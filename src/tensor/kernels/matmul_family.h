@@ -12,11 +12,12 @@ typedef struct vkt__mm_family vkt__mm_family;
 
 /* rows, columns: what a workgroup computes, columns per lane in the families of CPU drivers; 0: it
  * has no tiles. steps: of k at a time. thread_rows, thread_columns: a thread's share of a tile, on
- * matrix units a subgroup's; in matmul_rows thread_rows share registers. */
+ * matrix units a subgroup's; in matmul_rows thread_rows share registers. stages: on matrix units,
+ * so many slices of steps are in shared memory, or written out one after the other; 0: one. */
 typedef struct vkt__mm_tile {
     const char *name;
     const vkt__mm_family *family;
-    uint32_t rows, columns, steps, thread_rows, thread_columns;
+    uint32_t rows, columns, steps, thread_rows, thread_columns, stages;
 } vkt__mm_tile;
 
 /* A product that is launched. */

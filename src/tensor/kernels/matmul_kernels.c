@@ -37,16 +37,78 @@ static const vkt__mm_tile tiles[] = {
     { "matrix.64x64", &vkt__mm_matrix, 64, 64, 32, 32, 32 },
     { "matrix.64x64.16x32", &vkt__mm_matrix, 64, 64, 32, 16, 32 },
     { "matrix.64x64.16x16", &vkt__mm_matrix, 64, 64, 32, 16, 16 },
+    { "matrix.64x64.twice", &vkt__mm_matrix, 64, 64, 32, 32, 32, 2 },
     { "matrix.128x128", &vkt__mm_matrix, 128, 128, 32, 64, 64 },
-    { "matrix2.128x128", &vkt__mm_matrix2, 128, 128, 64, 64, 32 },
-    { "matrix2.128x256", &vkt__mm_matrix2, 128, 256, 64, 64, 64 },
-    { "matrix2.256x128", &vkt__mm_matrix2, 256, 128, 64, 64, 64 },
-    { "matrix2.128x256x32", &vkt__mm_matrix2, 128, 256, 32, 64, 64 },
+    { "matrix.128x128.twice", &vkt__mm_matrix, 128, 128, 32, 64, 64, 2 },
+    { "matrix.128x128.64x32", &vkt__mm_matrix, 128, 128, 32, 64, 32 },
+    { "matrix.128x128x64.64x32", &vkt__mm_matrix, 128, 128, 64, 64, 32 },
+    { "matrix.128x256", &vkt__mm_matrix, 128, 256, 32, 64, 64 },
+    { "matrix.256x128", &vkt__mm_matrix, 256, 128, 32, 64, 64 },
+    { "matrix.128x256x16.twice", &vkt__mm_matrix, 128, 256, 16, 64, 64, 2 },
+    { "matrix.256x128x16.twice", &vkt__mm_matrix, 256, 128, 16, 64, 64, 2 },
+    { "matrix.128x256x64", &vkt__mm_matrix, 128, 256, 64, 64, 64 },
+    { "matrix.256x128x64", &vkt__mm_matrix, 256, 128, 64, 64, 64 },
+    { "matrix2.128x256", &vkt__mm_matrix2, 128, 256, 64, 64, 64, 4 },
+    { "matrix2.256x128", &vkt__mm_matrix2, 256, 128, 64, 64, 64, 4 },
+    { "matrix2.128x128", &vkt__mm_matrix2, 128, 128, 64, 64, 32, 4 },
+    { "matrix2.256x256", &vkt__mm_matrix2, 256, 256, 64, 128, 64, 4 },
+    { "matrix2.128x256x32", &vkt__mm_matrix2, 128, 256, 32, 64, 64, 4 },
+    { "matrix2.256x128x32", &vkt__mm_matrix2, 256, 128, 32, 64, 64, 4 },
+    { "matrix2.128x128x32", &vkt__mm_matrix2, 128, 128, 32, 64, 32, 4 },
+    { "matrix2.256x256x32", &vkt__mm_matrix2, 256, 256, 32, 128, 64, 4 },
+    { "matrix2.128x256x16", &vkt__mm_matrix2, 128, 256, 16, 64, 64, 4 },
+    { "matrix2.256x128x16", &vkt__mm_matrix2, 256, 128, 16, 64, 64, 4 },
+    { "matrix2.128x128x16", &vkt__mm_matrix2, 128, 128, 16, 64, 32, 4 },
+    { "matrix2.256x256x16", &vkt__mm_matrix2, 256, 256, 16, 128, 64, 4 },
+    { "matrix2.128x256.rolled", &vkt__mm_matrix2, 128, 256, 64, 64, 64 },
+    { "matrix2.256x128.rolled", &vkt__mm_matrix2, 256, 128, 64, 64, 64 },
     { "split.32x32", &vkt__mm_split, 32, 32, 16, 16, 16 },
     { "split.32x32.8x16", &vkt__mm_split, 32, 32, 16, 8, 16 },
     { "split.64x64", &vkt__mm_split, 64, 64, 16, 32, 32 },
     { "split.128x128", &vkt__mm_split, 128, 128, 16, 64, 32 },
 };
+
+/* 0: there is none of this name. */
+static uint32_t number_of(const char *name)
+{
+    uint32_t k = VKT_COUNT(tiles) - 1;
+    while (k && strcmp(tiles[k].name, name) != 0) k--;
+    return k;
+}
+
+static uint64_t n_tiles(const vkt__mm_tile *t, const vkt__product *p)
+{
+    return (uint64_t)((p->M + t->rows - 1) / t->rows) * ((p->N + t->columns - 1) / t->columns);
+}
+
+/* ---- slices ---- */
+
+enum { SLICE_STEP = 64 };
+
+uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices)
+{
+    return slices <= 1 ? K : (uint32_t)vkt__align((K + slices - 1) / slices, SLICE_STEP);
+}
+
+static vkt__mm_tile tile_of(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
+{
+    const vkt__mm_family *f = tiles[kernel].family;
+    return f->tile ? f->tile(tiles[kernel], caps, p) : tiles[kernel];
+}
+
+/* A deep product of no more tiles than half the cores leaves most of a device idle. Each slice has
+ * at least 256 steps, 2048 where a core gets a second one, which works while the first waits. Their
+ * sum is another kernel's: no more than eight, or a quarter of the cores. */
+static uint32_t slices_for_cores(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+{
+    uint64_t cores = vkt__cores(caps), n = t->columns ? n_tiles(t, p) : 0;
+    if (caps->klass == VKT_GPU_CLASS_CPU || p->batch || !n || 2 * n > cores || p->K < 2048)
+        return 1;
+    uint64_t most = VKT_MIN(VKT_MAX(cores / 4, 8), p->K / 256),
+             want = VKT_MAX(cores / n, VKT_MIN(2 * cores / n, p->K / 2048));
+    uint32_t slice = vkt__matmul_slice(p->K, (uint32_t)VKT_MIN(most, want));
+    return (p->K + slice - 1) / slice; /* none of them empty */
+}
 
 /* ---- the table: a class gets the first kernel that fits, if its condition holds ---- */
 
@@ -75,12 +137,18 @@ static bool is_bound_by_reading(const vkt_caps *caps, const vkt__product *p)
 /* CPU drivers: pairs of floats where the shape allows, single floats where not. GPUs: what reads B
  * once for one row, for few; else the largest tile that still gives every core of a mid-range
  * device work, on matrix units where they multiply the operands' type (all unmeasured: no GPU has
- * run this yet), of which the scalar 128 x 128 needs NVIDIA's register file. */
+ * run this yet), of which the scalar 128 x 128 needs NVIDIA's register file.
+ *
+ * TRIED: the row's kernel is the first that the tuner times and is checked with all that untuned
+ * products run (check/units.c), but these pass it over: nobody has timed it. Who has, on a GPU of
+ * the row's classes, and found it faster than what follows, sets it to TAKEN. */
+typedef enum { TAKEN, TRIED } standing;
 static const struct {
     uint32_t classes;
     const char *kernel;
     bool (*when)(const vkt_caps *caps, const vkt__product *p);
-    uint32_t least_tiles; /* of the product, or of all that are batched */
+    uint32_t least_tiles; /* of the product, all that are batched, all slices: see has_tiles */
+    standing standing;
 } table[] = {
     { VKT__CPUS, "row", NULL, 0 },
     { VKT__CPUS, "pairs.64x4", is_tall, 0 },
@@ -89,6 +157,9 @@ static const struct {
     { VKT__CPUS, "block", NULL, 0 },
     { VKT__GPUS, "vec", NULL, 0 },
     { VKT__GPUS, "few.32", is_bound_by_reading, 0 },
+    { VKT__NVIDIA, "matrix2.128x256", NULL, 64, TRIED },
+    { VKT__NVIDIA, "matrix2.256x128", NULL, 64, TRIED },
+    { VKT__NVIDIA, "matrix2.128x128", NULL, 64, TRIED },
     { VKT__UNITS, "matrix.128x128", NULL, 64 },
     { VKT__UNITS, "matrix.64x64", NULL, 24 },
     { VKT__UNITS, "matrix.64x64.16x32", NULL, 24 },
@@ -100,33 +171,45 @@ static const struct {
     { VKT__DEVICES, "naive", NULL, 0 },
 };
 
-/* 0: there is none of this name. */
-static uint32_t number_of(const char *name)
+/* Whether a product has enough tiles for a row: on a device of fewer cores, one for each. A deep
+ * one of fewer is cut into slices of these, rather than into smaller tiles, if they give most cores
+ * work and are three quarters full. */
+static bool has_tiles(uint32_t least, uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
 {
-    uint32_t k = VKT_COUNT(tiles) - 1;
-    while (k && strcmp(tiles[k].name, name) != 0) k--;
-    return k;
+    if (!least) return true;
+    vkt__mm_tile t = tile_of(kernel, caps, p);
+    uint64_t n = n_tiles(&t, p) * VKT_MAX(p->batch, 1), sliced = 0;
+    if (caps->cores) least = VKT_MIN(least, caps->cores);
+    if (4ull * p->M * p->N >= 3ull * n * t.rows * t.columns)
+        sliced = n * slices_for_cores(&t, caps, p);
+    return n >= least || (sliced > n && sliced >= VKT_MAX(least, 2 * vkt__cores(caps) / 3));
 }
 
-static uint64_t n_tiles(const vkt__mm_tile *t, const vkt__product *p)
+/* The kernel of a row of the table; 0: this device, or this product, has not that. */
+static uint32_t of_row(size_t row, const vkt_caps *caps, const vkt__product *p)
 {
-    return (uint64_t)((p->M + t->rows - 1) / t->rows) * ((p->N + t->columns - 1) / t->columns);
+    uint32_t kernel = number_of(table[row].kernel);
+    VKT_ASSERT(kernel);
+    bool is_its = vkt__is_of(table[row].classes, caps) && vkt__matmul_fits(kernel, caps, p) &&
+                  (!table[row].when || table[row].when(caps, p));
+    return is_its && has_tiles(table[row].least_tiles, kernel, caps, p) ? kernel : 0;
 }
 
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p)
 {
     for (size_t i = 0; i < VKT_COUNT(table); i++) {
-        if (!vkt__is_of(table[i].classes, caps)) continue;
-        uint32_t kernel = number_of(table[i].kernel);
-        VKT_ASSERT(kernel);
-        if (!vkt__matmul_fits(kernel, caps, p) || (table[i].when && !table[i].when(caps, p)))
-            continue;
-        if (!table[i].least_tiles ||
-            n_tiles(&tiles[kernel], p) * VKT_MAX(p->batch, 1) >= table[i].least_tiles)
-            return kernel;
+        uint32_t kernel = table[i].standing == TAKEN ? of_row(i, caps, p) : 0;
+        if (kernel) return kernel;
     }
     VKT_ASSERT(!"the naive kernel fits everywhere");
     return 0;
+}
+
+bool vkt__matmul_in_table(uint32_t kernel)
+{
+    for (size_t i = 0; i < VKT_COUNT(table); i++)
+        if (number_of(table[i].kernel) == kernel) return true;
+    return false;
 }
 
 /* ---- what kernels are ---- */
@@ -197,6 +280,12 @@ static bool is_of_size(const vkt__mm_tile *t, const vkt__product *p)
     return !t->columns || (!too_large && !too_wide && n_tiles(t, p) <= 16384);
 }
 
+/* Whether the table has a kernel on matrix units for it: scalar ones won't come near. */
+static bool is_for_units(const vkt_caps *caps, const vkt__product *p)
+{
+    return vkt__mm_is_16bit(p) && vkt__matmul_on_units(vkt__matmul_table(caps, p));
+}
+
 bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__product *p,
                               bool all)
 {
@@ -205,7 +294,25 @@ bool vkt__matmul_is_candidate(uint32_t kernel, const vkt_caps *caps, const vkt__
     if (!vkt__is_of(f->classes, caps) || !vkt__matmul_fits(kernel, caps, p)) return false;
     if (f->splits && caps->math == VKT_MATH_STRICT) return false;
     if (f->better) return !vkt__matmul_fits(number_of(f->better), caps, p);
-    return all || vkt__is_of(VKT__CPUS, caps) || is_of_size(t, p);
+    if (all || vkt__is_of(VKT__CPUS, caps)) return true;
+    return is_of_size(t, p) && (vkt__matmul_on_units(kernel) || !is_for_units(caps, p));
+}
+
+uint32_t vkt__matmul_candidate(const vkt_caps *caps, const vkt__product *p, bool all, uint32_t i)
+{
+    const uint32_t of_table = vkt__matmul_table(caps, p);
+    bool first[VKT_COUNT(tiles)] = { [0] = true };
+    if (i-- == 0) return of_table;
+    first[of_table] = true;
+    for (size_t row = 0; row < VKT_COUNT(table); row++) {
+        uint32_t k = table[row].standing == TRIED ? of_row(row, caps, p) : 0;
+        if (!k || first[k] || !vkt__matmul_is_candidate(k, caps, p, all)) continue;
+        if (i-- == 0) return k;
+        first[k] = true;
+    }
+    for (uint32_t k = 1; k < VKT_COUNT(tiles); k++)
+        if (!first[k] && vkt__matmul_is_candidate(k, caps, p, all) && i-- == 0) return k;
+    return 0;
 }
 
 /* ---- tuned choices ---- */
@@ -249,20 +356,7 @@ uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p)
     return vkt__matmul_table(caps, p);
 }
 
-/* ---- slices ---- */
-
-enum { SLICE_STEP = 64 };
-
-uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices)
-{
-    return slices <= 1 ? K : (uint32_t)vkt__align((K + slices - 1) / slices, SLICE_STEP);
-}
-
-static vkt__mm_tile tile_of(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
-{
-    const vkt__mm_family *f = tiles[kernel].family;
-    return f->tile ? f->tile(tiles[kernel], caps, p) : tiles[kernel];
-}
+/* ---- the slices of a product ---- */
 
 /* Mesa's CPU driver. A tile of a TN product walks down whole columns of both factors, a page or so
  * a step: more than caches and the TLB hold, so every tile fetches them anew; of 256 steps they
@@ -276,24 +370,16 @@ static uint32_t slices_for_caches(const vkt__product *p)
     return (p->K + slice - 1) / slice;
 }
 
-/* A deep product of fewer tiles than half the cores leaves most of a device idle. Each slice has at
- * least 256 steps; their sum is another kernel's: no more than eight, or a quarter of the cores.
- * CPU drivers have few cores, but caches. */
+/* CPU drivers have few cores, but caches. */
 uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p)
 {
     const vkt_caps *caps = vkt_gpu_caps(gpu);
-    uint32_t cores = vkt__cores(caps);
     if (p->batch || (uint64_t)p->M * p->N == 0 || p->K < 2048) return 1;
     uint32_t kernel = vkt__matmul_choose(gpu, p);
     if (caps->klass == VKT_GPU_CLASS_CPU)
         return tiles[kernel].family->cut_for_caches ? slices_for_caches(p) : 1;
     vkt__mm_tile t = tile_of(kernel, caps, p);
-    if (!t.columns) return 1;
-    uint64_t n = n_tiles(&t, p);
-    if (n >= cores / 2) return 1;
-    uint32_t slices = (uint32_t)VKT_MIN(VKT_MIN(VKT_MAX(cores / 4, 8), cores / n), p->K / 256),
-             slice = vkt__matmul_slice(p->K, slices);
-    return (p->K + slice - 1) / slice; /* none of them empty */
+    return slices_for_cores(&t, caps, p);
 }
 
 /* ---- launch ---- */

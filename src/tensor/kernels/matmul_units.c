@@ -72,21 +72,30 @@ static bool turns_b(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__prod
     return turns(t, caps, p, t->columns, p->layout == VKT_LAYOUT_NT);
 }
 
-/* Whether a thread has registers for the next slice while it multiplies one. Intel: not before Xe2,
- * whose subgroups may have 8 lanes, nor beside sums of its largest shares and what is turned. Of
- * CPU drivers, on which tests run, some tiles have none. */
+/* Slices in shared memory at once, or written out. */
+static uint32_t stages_of(const vkt__mm_tile *t)
+{
+    return VKT_MAX(t->stages, 1);
+}
+
+/* Whether a thread has registers for the next slice while it multiplies one: eight vectors beside
+ * the sums of the largest share. Intel: not before Xe2, whose subgroups may have 8 lanes, nor
+ * beside sums of its largest shares and what is turned. Of CPU drivers, on which tests run, some
+ * tiles have none. */
 static bool loads_ahead(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
-    uint32_t share = t->thread_rows * t->thread_columns;
+    uint32_t share = t->thread_rows * t->thread_columns,
+             vectors = (t->rows + t->columns) * t->steps / 8;
     if (caps->klass == VKT_GPU_CLASS_CPU) return t->rows > 32;
-    if (caps->klass != VKT_GPU_CLASS_INTEL) return true;
+    if (caps->klass != VKT_GPU_CLASS_INTEL)
+        return share < 64 * 64 || vectors <= 8 * vkt__mm_threads(t) * lanes_of(caps);
     bool few = share <= 16 * caps->subgroup_min || (!turns_a(t, caps, p) && !turns_b(t, caps, p));
     return caps->subgroup_min >= 16 && few;
 }
 
 /* The device's fragments divide a subgroup's share, whole subgroups the workgroup; 128-bit vectors
- * of a tile and a vector of padding a row fit shared memory, of f32 operands three times, and a
- * fragment of sums of each subgroup where A's were. */
+ * of each of a tile's slices and a vector of padding a row fit shared memory, of f32 operands three
+ * times, and a fragment of sums of each subgroup where A's were. */
 bool vkt__mm_units_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
     bool is_16bit = vkt__mm_is_16bit(p);
@@ -99,7 +108,8 @@ bool vkt__mm_units_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__p
     bool fixed = caps->subgroup_control || caps->subgroup_min == caps->subgroup_max;
     uint32_t fragments = t->thread_rows / f[0] * (t->thread_columns / f[1]),
              most = is_16bit ? MOST_FRAGMENTS : MOST_FRAGMENTS_SPLIT, threads = vkt__mm_threads(t);
-    uint32_t tile_a = VKT_MAX(2 * pieces * a, 4 * threads * f[0] * f[1]), tile_b = 2 * pieces * b;
+    uint32_t each = 2 * pieces * stages_of(t), tile_b = each * b,
+             tile_a = VKT_MAX(each * a, 4 * threads * f[0] * f[1]);
     return fixed && has_registers(t, caps, p) && fragments <= most && t->thread_rows % f[0] == 0 &&
            t->thread_columns % f[1] == 0 && t->steps % f[2] == 0 &&
            threads * lanes_of(caps) <= caps->workgroup && tile_a + tile_b <= caps->shared_bytes;
@@ -141,7 +151,8 @@ static void launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__matmul_laun
                                     { VKT_SPEC_VEC_B, loads_of(p, vkt__mm_row_b(p), j->b) },
                                     { VKT_SPEC_C_FOURS, vkt__mm_stores_fours(j) } },
                         slices[] = { { VKT_SPEC_AHEAD, loads_ahead(t, j->caps, p) },
-                                     { VKT_SPEC_REST, p->K % t->steps != 0 } };
+                                     { VKT_SPEC_REST, p->K % t->steps != 0 },
+                                     { VKT_SPEC_STAGES, stages_of(t) } };
     l->shader = shader_of(j->caps, p);
     l->spec[VKT__MM_WORKGROUP].value = vkt__mm_units_spec(t, j->caps, p, tile);
     vkt__mm_add(l, tile, VKT_COUNT(tile));
@@ -156,8 +167,8 @@ static const uint32_t *any_size_of(const vkt_caps *caps, const vkt__product *p)
     return p->in == VKT_BF16 ? caps->coopmat2_bf16 : caps->coopmat2_f16;
 }
 
-/* Where a subgroup holds a matrix, twice the least in one direction: for tests on CPU drivers,
- * which take seconds to compile what is larger. */
+/* Where a subgroup holds a matrix, twice the least in one direction, of two slices: for tests on
+ * CPU drivers, which take seconds to compile what is larger. */
 static vkt__mm_tile any_size_tile(vkt__mm_tile t, const vkt_caps *caps, const vkt__product *p)
 {
     const uint32_t *g = any_size_of(caps, p);
@@ -165,6 +176,7 @@ static vkt__mm_tile any_size_tile(vkt__mm_tile t, const vkt_caps *caps, const vk
     t.rows = t.thread_rows = g[0];
     t.columns = t.thread_columns = 2 * g[1];
     t.steps = g[2];
+    t.stages = VKT_MIN(stages_of(&t), 2);
     return t;
 }
 
@@ -190,6 +202,7 @@ static void any_size_launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__ma
                                    { VKT_SPEC_BK, t->steps },
                                    { VKT_SPEC_VEC_A, vkt__mm_row_a(p) % 8 == 0 },
                                    { VKT_SPEC_VEC_B, vkt__mm_row_b(p) % 8 == 0 },
+                                   { VKT_SPEC_STAGES, stages_of(t) },
                                    { VKT_SPEC_CLAMPED, clamped } };
     l->shader = !any_size_of(j->caps, p)[3] ? VKT_SHADER_MATMUL_MATRIX2_ELEMENTS
                 : p->in == VKT_BF16         ? VKT_SHADER_MATMUL_MATRIX2_BFLOAT16
@@ -198,7 +211,7 @@ static void any_size_launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__ma
     vkt__mm_add(l, tile, VKT_COUNT(tile));
 }
 
-/* Never timed by us, nor even compiled by such a device's driver: no row of the table has it. */
+/* Never timed by us, nor even compiled by such a device's driver: the table has it as TRIED. */
 const vkt__mm_family vkt__mm_matrix2 = { .half = VKT_SHADER_MATMUL_MATRIX2_FLOAT16,
                                          .classes = VKT__NVIDIA,
                                          .width = 1,
