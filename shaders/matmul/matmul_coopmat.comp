@@ -16,6 +16,7 @@
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
+#define STAGED
 #include "matmul_fragments.glsl"
 layout(constant_id = VKT_SPEC_VEC_A) const uint VEC_A = 0;
 layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;

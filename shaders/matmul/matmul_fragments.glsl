@@ -8,7 +8,11 @@ layout(constant_id = VKT_SPEC_WM) const uint WM = 32;
 layout(constant_id = VKT_SPEC_WN) const uint WN = 32;
 layout(constant_id = VKT_SPEC_TURN_A) const uint TURN_A = 0;
 layout(constant_id = VKT_SPEC_TURN_B) const uint TURN_B = 0;
+#ifdef STAGED
 layout(constant_id = VKT_SPEC_STAGES) const uint STAGES = 1; /* slices that shared memory holds */
+#else
+const uint STAGES = 1;
+#endif
 
 const uint SUBGROUPS = (BM / WM) * (BN / WN), THREADS = SUBGROUPS * LANES, FM = WM / CM, FN = WN / CN;
 const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along k */

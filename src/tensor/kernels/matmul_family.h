@@ -33,6 +33,7 @@ struct vkt__mm_family {
     uint32_t classes;         /* the devices that it is shaped for, and timed on */
     const char *better;       /* timed only where this kernel does not fit; NULL: everywhere */
     uint32_t width;           /* numbers that a lane loads at once */
+    bool on_units;            /* 16-bit operands, as they are */
     bool splits;              /* f32 operands into 16-bit pieces */
     bool crosses_rows;        /* words of two 16-bit results: else a row has whole words */
     bool whole_vectors;  /* tensors begin at multiples of 16 bytes: else the table's kernel runs */
@@ -45,7 +46,8 @@ struct vkt__mm_family {
 };
 
 extern const vkt__mm_family vkt__mm_naive, vkt__mm_block, vkt__mm_rows, vkt__mm_pairs, vkt__mm_row,
-    vkt__mm_tiled, vkt__mm_vec, vkt__mm_few, vkt__mm_matrix, vkt__mm_matrix2, vkt__mm_split;
+    vkt__mm_tiled, vkt__mm_vec, vkt__mm_few, vkt__mm_matrix, vkt__mm_matrix_more, vkt__mm_matrix2,
+    vkt__mm_split;
 
 /* matmul_units.c: whether the device has units for such operands, and this build their shader. */
 bool vkt__mm_has_units(const vkt_caps *caps, const vkt__product *p);

@@ -37,17 +37,17 @@ static const vkt__mm_tile tiles[] = {
     { "matrix.64x64", &vkt__mm_matrix, 64, 64, 32, 32, 32 },
     { "matrix.64x64.16x32", &vkt__mm_matrix, 64, 64, 32, 16, 32 },
     { "matrix.64x64.16x16", &vkt__mm_matrix, 64, 64, 32, 16, 16 },
-    { "matrix.64x64.twice", &vkt__mm_matrix, 64, 64, 32, 32, 32, 2 },
     { "matrix.128x128", &vkt__mm_matrix, 128, 128, 32, 64, 64 },
-    { "matrix.128x128.twice", &vkt__mm_matrix, 128, 128, 32, 64, 64, 2 },
-    { "matrix.128x128.64x32", &vkt__mm_matrix, 128, 128, 32, 64, 32 },
-    { "matrix.128x128x64.64x32", &vkt__mm_matrix, 128, 128, 64, 64, 32 },
-    { "matrix.128x256", &vkt__mm_matrix, 128, 256, 32, 64, 64 },
-    { "matrix.256x128", &vkt__mm_matrix, 256, 128, 32, 64, 64 },
-    { "matrix.128x256x16.twice", &vkt__mm_matrix, 128, 256, 16, 64, 64, 2 },
-    { "matrix.256x128x16.twice", &vkt__mm_matrix, 256, 128, 16, 64, 64, 2 },
-    { "matrix.128x256x64", &vkt__mm_matrix, 128, 256, 64, 64, 64 },
-    { "matrix.256x128x64", &vkt__mm_matrix, 256, 128, 64, 64, 64 },
+    { "matrix.64x64.twice", &vkt__mm_matrix_more, 64, 64, 32, 32, 32, 2 },
+    { "matrix.128x128.twice", &vkt__mm_matrix_more, 128, 128, 32, 64, 64, 2 },
+    { "matrix.128x128.64x32", &vkt__mm_matrix_more, 128, 128, 32, 64, 32 },
+    { "matrix.128x128x64.64x32", &vkt__mm_matrix_more, 128, 128, 64, 64, 32 },
+    { "matrix.128x256", &vkt__mm_matrix_more, 128, 256, 32, 64, 64 },
+    { "matrix.256x128", &vkt__mm_matrix_more, 256, 128, 32, 64, 64 },
+    { "matrix.128x256x16.twice", &vkt__mm_matrix_more, 128, 256, 16, 64, 64, 2 },
+    { "matrix.256x128x16.twice", &vkt__mm_matrix_more, 256, 128, 16, 64, 64, 2 },
+    { "matrix.128x256x64", &vkt__mm_matrix_more, 128, 256, 64, 64, 64 },
+    { "matrix.256x128x64", &vkt__mm_matrix_more, 256, 128, 64, 64, 64 },
     { "matrix2.128x256", &vkt__mm_matrix2, 128, 256, 64, 64, 64, 4 },
     { "matrix2.256x128", &vkt__mm_matrix2, 256, 128, 64, 64, 64, 4 },
     { "matrix2.128x128", &vkt__mm_matrix2, 128, 128, 64, 64, 32, 4 },
@@ -242,8 +242,7 @@ bool vkt__matmul_can_split(const vkt_caps *caps)
 
 bool vkt__matmul_on_units(uint32_t kernel)
 {
-    return kernel > 0 && kernel < VKT_COUNT(tiles) &&
-           (tiles[kernel].family == &vkt__mm_matrix || tiles[kernel].family == &vkt__mm_matrix2);
+    return kernel > 0 && kernel < VKT_COUNT(tiles) && tiles[kernel].family->on_units;
 }
 
 bool vkt__matmul_of_any_size(uint32_t kernel)

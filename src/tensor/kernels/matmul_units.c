@@ -215,6 +215,7 @@ static void any_size_launch(const vkt__mm_tile *t, const vkt__mm_job *j, vkt__ma
 const vkt__mm_family vkt__mm_matrix2 = { .half = VKT_SHADER_MATMUL_MATRIX2_FLOAT16,
                                          .classes = VKT__NVIDIA,
                                          .width = 1,
+                                         .on_units = true,
                                          .crosses_rows = true,
                                          .whole_vectors = true,
                                          .fits = any_size_fits,
@@ -225,8 +226,16 @@ const vkt__mm_family vkt__mm_matrix2 = { .half = VKT_SHADER_MATMUL_MATRIX2_FLOAT
 const vkt__mm_family vkt__mm_matrix = { .half = VKT_SHADER_MATMUL_COOPMAT_FLOAT16,
                                         .classes = VKT__GPUS,
                                         .width = 1,
+                                        .on_units = true,
                                         .fits = vkt__mm_units_fit,
                                         .launch = launch };
+/* More subgroups, steps or slices at once. Never timed by us; on AMD fewer workgroups would fit. */
+const vkt__mm_family vkt__mm_matrix_more = { .half = VKT_SHADER_MATMUL_COOPMAT_FLOAT16,
+                                             .classes = VKT__NVIDIA,
+                                             .width = 1,
+                                             .on_units = true,
+                                             .fits = vkt__mm_units_fit,
+                                             .launch = launch };
 const vkt__mm_family vkt__mm_split = { .shader = VKT_SHADER_MATMUL_SPLIT_FLOAT16,
                                        .classes = VKT__GPUS,
                                        .width = 1,
