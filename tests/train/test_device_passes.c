@@ -205,12 +205,66 @@ static void flat_buffers_are_cut_between_parameters(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* GPT-2's head of 8 x 1024 tokens: 1.6 GB of logits. */
+static uint32_t chunks_of(const vkt_caps *caps)
+{
+    vkt_gpu *gpu;
+    vkt_buffer *all;
+    REQUIRE_OK(vkt__gpu_plan(caps, &gpu));
+    REQUIRE_OK(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 1 << 28, VKT_MEM_DEVICE, "all" }, &all));
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt_tensor *x = vkt_input(g, vkt_shape2(8192, 768), VKT_F32, "x"), *d[2],
+               *w = vkt_input(g, vkt_shape2(50304, 768), VKT_F32, "w"),
+               *y = vkt_input(g, vkt_shape1(8192), VKT_U32, "target");
+    vkt_tensor *in[] = { x, w, y }, *logits = vkt_matmul(g, VKT_LAYOUT_NT, vkt_scale(g, x, 2), w);
+    vkt_loss l = vkt_softmax_xent(g, logits, y, NULL, NULL, &(vkt_xent_desc) { 0 });
+    vkt_tensor *loss = vkt_sum(g, l.loss);
+    vkt_backward(g, loss, (vkt_tensor *[]) { x, w }, 2, d);
+    for (int i = 0; i < 2; i++) vkt_keep(d[i], "gradient");
+    for (int i = 0; i < 3; i++) vkt_bind(in[i], VKT_ALL_SLOTS, all, 0);
+    REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "head" }));
+    uint32_t made = g->head.made;
+    char want[64];
+    snprintf(want, sizeof want, "in %u chunk%s of %u.", made, made == 1 ? "" : "s", 1572 / made);
+    char *text = vkt_graph_explain(g);
+    if (!strstr(text, want)) fail_msg("no '%s' in\n%s", want, text);
+    vkt_free(text);
+    vkt_graph_destroy(&g);
+    vkt_buffer_destroy(gpu, &all);
+    vkt_gpu_destroy(&gpu);
+    return made;
+}
+
+/* By the memory of a card, not by what is free of it: a recipe gives the same bits each time. Where
+ * memory is the host's, too, in eight. */
+static void a_head_is_cut_where_memory_is_short(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *device;
+        uint64_t bytes; /* 0: the profile's */
+        uint32_t chunks;
+    } cases[] = { { "h100", 0, 1 },           { "rtx-4090", 0, 1 },  { "h100", 14ull << 30, 2 },
+                  { "rtx-4090", 8e9, 8 },     { "rtx-2060", 0, 8 },  { "radeon-780m", 0, 8 },
+                  { "radeon-780m", 1e12, 8 }, { "iris-xe", 1e12, 8 } };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt_caps caps;
+        read_device(cases[i].device, &caps);
+        if (cases[i].bytes) caps.heap_bytes = cases[i].bytes;
+        caps.budget_bytes = caps.heap_bytes;
+        assert_int_equal(chunks_of(&caps), cases[i].chunks);
+        caps.budget_bytes /= 2;
+        assert_int_equal(chunks_of(&caps), cases[i].chunks);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_norm_s_gradient_takes_one_pass_on_gpus),
         cmocka_unit_test(a_token_s_attention_is_cut_where_cores_would_idle),
         cmocka_unit_test(flat_buffers_are_cut_between_parameters),
+        cmocka_unit_test(a_head_is_cut_where_memory_is_short),
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     return cmocka_run_group_tests_name("device passes", tests, NULL, NULL);

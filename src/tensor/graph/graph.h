@@ -42,6 +42,10 @@ struct vkt_graph {
         uint32_t n;
         double bytes;
     } rewrites[VKT_MAX_PASSES]; /* how often each pass did something; bytes moved less */
+    struct {
+        uint32_t chunks, made; /* wished by tests, 0: by the device's memory; that there are */
+        uint64_t bytes;        /* of a chunk's logits */
+    } head;                    /* see rewrite_head.c */
     /* plan */
     bool planned, no_reuse;
     uint32_t n_levels, n_slots;

@@ -83,6 +83,9 @@ void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s)
         double kib = g->rewrites[i].bytes / 1024;
         vkt__str_printf(s, "rewrite: %3u x %-56s %10.1f KiB %s\n", g->rewrites[i].n,
                         passes[i]->name, fabs(kib), kib < 0 ? "more" : "saved");
+        if (passes[i] == &vkt__pass_head)
+            vkt__str_printf(s, "         in %u chunk%s of %.1f MiB of logits each\n", g->head.made,
+                            g->head.made == 1 ? "" : "s", (double)g->head.bytes / 1048576);
         saved += g->rewrites[i].bytes;
         n++;
     }

@@ -2,9 +2,11 @@
  * are its largest activation by far, and what they are needed for is two numbers a row and the
  * gradients of the head. Chunk by chunk, the logits, their loss, their gradient in the same memory
  * and what that gives to dx and dw; one chunk's memory serves all. As in llm.c's fused classifier
- * and Liger's fused linear cross-entropy (arXiv 2410.10989). Where w's memory goes on with zeros
- * (vkt__set_room), products take them for rows of w and the logits have as many columns more, which
- * the loss leaves out and whose gradients are zeros: vectors can be loaded and stored then. */
+ * and Liger's fused linear cross-entropy (arXiv 2410.10989). Each chunk reads the head anew and
+ * adds to all of dw, in fewer rows than cores may want: a card whose memory has room to spare takes
+ * one chunk, or two. Where w's memory goes on with zeros (vkt__set_room), products take them for
+ * rows of w and the logits have as many columns more, which the loss leaves out and whose gradients
+ * are zeros: vectors can be loaded and stored then. */
 #include "tensor/graph/view.h"
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
@@ -108,6 +110,66 @@ static bool is_early(head *h, const vkt_tensor *t)
     return true;
 }
 
+/* ---- into how many chunks ---- */
+
+/* Bytes of the buffers that the graph's tensors are bound to: parameters, gradients, moments. */
+static uint64_t bytes_bound(const vkt_graph *g)
+{
+    uint64_t bytes = 0;
+    const vkt_buffer **seen = vkt__alloc(g->n_tensors * sizeof *seen);
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const vkt_buffer *b = g->tensors[i]->bound ? g->tensors[i]->buf[0] : NULL;
+        size_t k = 0;
+        while (k < n && seen[k] != b) k++;
+        if (!b || k < n) continue;
+        seen[n++] = b;
+        bytes += b->bytes;
+    }
+    free(seen);
+    return bytes;
+}
+
+/* Bytes of what was computed before the head and is read after its gradient. */
+static uint64_t bytes_held(const head *h, size_t last)
+{
+    uint64_t bytes = 0;
+    bool(*seen)[VKT_MAX_OUT] = calloc(h->g->n_nodes, sizeof *seen);
+    VKT_ASSERT(seen);
+    for (size_t k = last + 1; k < h->g->n_nodes; k++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+            const vkt_tensor *t = vkt__root(h->g->nodes[k]->in[i]);
+            const vkt_node *n = t && !t->bound ? t->node : NULL;
+            for (uint32_t o = 0; n && n->index < h->head->index && o < VKT_MAX_OUT; o++) {
+                if (n->out[o] != t || seen[n->index][o]) continue;
+                seen[n->index][o] = true;
+                bytes += t->bytes;
+            }
+        }
+    free(seen);
+    return bytes;
+}
+
+/* As few as leave three quarters of the card's memory that nothing else takes: by its size, not by
+ * what is free today, so that a recipe gives the same bits each time. Where the memory is the
+ * host's, too, as few bytes as can be. */
+static uint32_t n_chunks(const head *h, size_t last)
+{
+    enum { SHARE = 4 };
+    static const uint32_t fewer[] = { 1, 2 };
+    const vkt_caps *caps = h->g->gpu ? vkt_gpu_caps(h->g->gpu) : NULL;
+    if (h->g->head.chunks) return h->g->head.chunks;
+    if (!caps || caps->type != VKT_GPU_DISCRETE || caps->unified) return MOST_CHUNKS;
+    uint64_t taken = bytes_bound(h->g) + bytes_held(h, last), all = caps->heap_bytes / 10 * 8;
+    for (size_t i = 0; i < VKT_COUNT(fewer); i++) {
+        uint64_t rows = vkt__align((h->rows + fewer[i] - 1) / fewer[i], STEP),
+                 logits = rows * h->columns * vkt_dtype_bytes(VKT_F32);
+        if (logits <= caps->max_alloc_bytes && taken < all && 2 * logits <= (all - taken) / SHARE)
+            return fewer[i];
+    }
+    return MOST_CHUNKS;
+}
+
 static bool find(vkt_graph *g, vkt_node *loss, bool training, head *h)
 {
     bool more = false;
@@ -130,8 +192,10 @@ static bool find(vkt_graph *g, vkt_node *loss, bool training, head *h)
     for (uint32_t i = 0; i < 2; i++)
         if (!vkt__unchanged(g, h->head->in[i], h->head->index, last)) return false;
     h->columns = columns_of(h);
-    h->each = (uint32_t)vkt__align((h->rows + MOST_CHUNKS - 1) / MOST_CHUNKS, STEP);
-    return is_worth_it(h);
+    if (!is_worth_it(h)) return false;
+    uint32_t chunks = n_chunks(h, last);
+    h->each = (uint32_t)vkt__align((h->rows + chunks - 1) / chunks, STEP);
+    return true;
 }
 
 /* ---- rebuilding ---- */
@@ -185,6 +249,11 @@ static vkt_tensor *add_dw(head *h, vkt_tensor *x, vkt_tensor *dlogits, vkt_tenso
     vkt_node *mm = like(h, h->dw);
     mm->in[0] = dlogits;
     mm->in[1] = x;
+    if (!before && last) {
+        mm->out[0] = whole;
+        whole->node = mm;
+        return whole;
+    }
     vkt_tensor *dw = vkt__out(mm, 0, whole->shape, whole->dtype);
     if (!before) return dw;
     vkt_node *add = like(h, h->dw);
@@ -276,6 +345,8 @@ static bool at(vkt_graph *g, vkt_node *n, bool training)
 {
     head h;
     if (!find(g, n, training, &h)) return false;
+    g->head.made = (h.rows + h.each - 1) / h.each;
+    g->head.bytes = (uint64_t)VKT_MIN(h.each, h.rows) * h.columns * vkt_dtype_bytes(VKT_F32);
     cut(&h);
     put(&h);
     return true;
