@@ -4,7 +4,7 @@
 
 /* Of mapped memory that is not cached the host reads more than READ_DIRECTLY through staging,
  * too: it is slow to read (memory_type.c). */
-enum { STAGING_BYTES = 4 << 20, ZEROS_BYTES = 1 << 20, READ_DIRECTLY = 16 << 10 };
+enum { STAGING_BYTES = 4 << 20, READ_DIRECTLY = 16 << 10 };
 
 /* Of a device that only plans: memory for what the host fills, and no more. */
 static vkt_status give_place(vkt_gpu *gpu, vkt_mem mem, vkt_buffer *b)
@@ -30,19 +30,34 @@ static vkt_status give_slab(vkt_gpu *gpu, vkt_mem mem, vkt_buffer *b)
     return VKT_OK;
 }
 
+/* Runs what was recorded, unless recording failed, and waits for it. */
+static vkt_status run(vkt_gpu *gpu, vkt__cmd *c)
+{
+    vkt_status st = VKT_OK;
+    uint64_t ticket = 0;
+    VKT_TRY(vkt__cmd_end(c));
+    VKT_TRY(vkt__submit(gpu, c, &ticket));
+    VKT_TRY(vkt_ticket_wait(gpu, ticket));
+fail:
+    return st;
+}
+
+/* What the host does not reach the device fills: gigabytes in one submission. */
 static vkt_status clear(vkt_gpu *gpu, vkt_buffer *b)
 {
     vkt_status st = VKT_OK;
+    vkt__cmd *c = NULL;
     if (!b->slab) return VKT_OK;
     if (b->host) {
         memset(b->host, 0, b->bytes);
         vkt__slab_written(gpu, b->slab);
         return VKT_OK;
     }
-    char *zeros = vkt__alloc(VKT_MIN(b->bytes, (uint64_t)ZEROS_BYTES));
-    for (uint64_t at = 0; at < b->bytes && st == VKT_OK; at += ZEROS_BYTES)
-        st = vkt_buffer_write(gpu, b, at, zeros, VKT_MIN(b->bytes - at, (uint64_t)ZEROS_BYTES));
-    free(zeros);
+    VKT_TRY(vkt__cmd_create(gpu, "zeros", 0, &c));
+    vkCmdFillBuffer(c->cb, b->slab->buffer, b->offset, b->bytes, 0);
+    VKT_TRY(run(gpu, c));
+fail:
+    vkt__cmd_destroy(gpu, &c);
     return st;
 }
 
@@ -141,7 +156,6 @@ static vkt_status staged_copy(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offs
 {
     vkt_status st = VKT_OK;
     vkt__cmd *c = NULL;
-    uint64_t ticket = 0;
     uint64_t most = VKT_MIN((uint64_t)STAGING_BYTES, gpu->caps.max_alloc_bytes);
     if (!gpu->staging)
         VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { most, VKT_MEM_READBACK, "staging" },
@@ -157,12 +171,33 @@ static vkt_status staged_copy(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offs
             vkt__cmd_copy(c, gpu->staging, 0, buf, offset + at, n);
         else
             vkt__cmd_copy(c, buf, offset + at, gpu->staging, 0, n);
-        VKT_TRY(vkt__cmd_end(c));
-        VKT_TRY(vkt__submit(gpu, c, &ticket));
-        VKT_TRY(vkt_ticket_wait(gpu, ticket));
+        VKT_TRY(run(gpu, c));
         vkt__cmd_destroy(gpu, &c);
         if (!write) memcpy((char *)data + at, gpu->staging->host, n);
     }
+fail:
+    vkt__cmd_destroy(gpu, &c);
+    return st;
+}
+
+vkt_status vkt__buffer_repeat(vkt_gpu *gpu, vkt_buffer *buf, uint64_t at, uint64_t unit,
+                              uint64_t bytes)
+{
+    vkt_status st = VKT_OK;
+    vkt__cmd *c = NULL;
+    VKT_ASSERT(unit && !buf->pieces && at <= buf->bytes && bytes <= buf->bytes - at);
+    if (unit >= bytes || (!buf->host && !buf->slab)) return VKT_OK;
+    if (!buf->host) VKT_TRY(vkt__cmd_create(gpu, "repeat", 0, &c));
+    for (uint64_t done = unit, n; done < bytes; done += n) {
+        n = VKT_MIN(done, bytes - done);
+        if (buf->host)
+            memcpy((char *)buf->host + at + done, (char *)buf->host + at, n);
+        else
+            vkt__cmd_copy(c, buf, at, buf, at + done, n);
+        if (c) vkt__cmd_barrier(c);
+    }
+    if (c) VKT_TRY(run(gpu, c));
+    if (buf->host && buf->slab) vkt__slab_written(gpu, buf->slab);
 fail:
     vkt__cmd_destroy(gpu, &c);
     return st;

@@ -101,21 +101,27 @@ void vkt__cache_merge(vkt_gpu *gpu)
     free(file);
 }
 
-void vkt__cache_close(vkt_gpu *gpu)
+void vkt__gpu_keep_kernels(vkt_gpu *gpu)
 {
     size_t n = 0;
-    if (gpu->cache && gpu->use_cache && !gpu->lost &&
-        vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, NULL) == VK_SUCCESS && n &&
-        n != gpu->cache_loaded) {
-        char *file = vkt__alloc(sizeof(cache_header) + n);
-        if (vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, file + sizeof(cache_header)) ==
-            VK_SUCCESS) {
-            cache_header h = header_for(gpu, file + sizeof h, n);
-            memcpy(file, &h, sizeof h);
-            vkt__cache_write(gpu, gpu->cache_path, file, sizeof h + n);
-        }
-        free(file);
+    if (!gpu->cache || !gpu->use_cache || gpu->lost ||
+        vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, NULL) != VK_SUCCESS || !n ||
+        n == gpu->cache_loaded)
+        return;
+    char *file = vkt__alloc(sizeof(cache_header) + n);
+    if (vkGetPipelineCacheData(gpu->dev, gpu->cache, &n, file + sizeof(cache_header)) ==
+        VK_SUCCESS) {
+        cache_header h = header_for(gpu, file + sizeof h, n);
+        memcpy(file, &h, sizeof h);
+        vkt__cache_write(gpu, gpu->cache_path, file, sizeof h + n);
+        gpu->cache_loaded = n;
     }
+    free(file);
+}
+
+void vkt__cache_close(vkt_gpu *gpu)
+{
+    vkt__gpu_keep_kernels(gpu);
     if (gpu->cache) vkDestroyPipelineCache(gpu->dev, gpu->cache, NULL);
     gpu->cache = VK_NULL_HANDLE;
 }

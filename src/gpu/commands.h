@@ -33,6 +33,10 @@ vkt_status vkt__cmd_end(vkt__cmd *cmd);
 /* About how long it will run, by which a wait tells a hang from a long submission. */
 void vkt__cmd_expect(vkt__cmd *cmd, double ms);
 
+/* Writes what was compiled into the cache folder now, not at the end only, which a process that is
+ * killed does not reach. Nothing happens where nothing is new. */
+void vkt__gpu_keep_kernels(vkt_gpu *gpu);
+
 /* Starts a recorded command buffer; *ticket is the timeline value that signals its end. */
 vkt_status vkt__submit(vkt_gpu *gpu, vkt__cmd *cmd, uint64_t *ticket);
 /* The same of n, 1 to VKT__SUBMIT_MOST, in order, as one submission. */
@@ -112,6 +116,10 @@ double vkt__gpu_driver_cpu(const vkt_gpu *gpu);
  */
 const vkt_buffer *vkt__buffer_piece(const vkt_buffer *buf, uint64_t at, uint64_t *end);
 
+/* What lies in the first `unit` bytes from `at` on again and again, until it fills `bytes`: on the
+ * device, where the host does not reach it. Not of a buffer in pieces. */
+vkt_status vkt__buffer_repeat(vkt_gpu *gpu, vkt_buffer *buf, uint64_t at, uint64_t unit,
+                              uint64_t bytes);
 /* The host may read the buffer's memory in place, as fast as its own. */
 bool vkt__buffer_reads_fast(const vkt_buffer *buf);
 /* The host has written to buf->host. */

@@ -96,7 +96,7 @@ struct vkt_gpu {
     char why_lost[256];
     bool told_lost; /* in an error line or a warning */
     char cache_path[1024];
-    size_t cache_loaded;
+    size_t cache_loaded; /* bytes of it, as they are on the disk */
     char choices_path[1024];
     vkt__choice *choices;
     size_t n_choices, cap_choices;

@@ -177,6 +177,7 @@ void vkt__kernel_wish(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spe
 }
 
 enum { MOST_THREADS = 16 };
+static const double WORTH_KEEPING_S = 1; /* of compiling: whoever is killed has it next time */
 
 typedef struct making {
     const vkt_gpu *gpu;
@@ -239,6 +240,7 @@ void vkt__kernels_make(vkt_gpu *gpu)
     vkt_log(VKT_LOG_DEBUG, "gpu", "%zu kernels in %.2f s by %zu threads", m.n, vkt__now() - start,
             VKT_MAX(n, 1));
     gpu->stats.pipeline_s += vkt__now() - start;
+    if (vkt__now() - start >= WORTH_KEEPING_S) vkt__gpu_keep_kernels(gpu);
 }
 
 void vkt__kernels_finish(vkt_gpu *gpu)

@@ -78,11 +78,16 @@ void vkt__cmd_dispatch_part(vkt__cmd *c, vkt__kernel *k, const void *push, uint3
     vkCmdDispatchBase(c->cb, 0, from, 0, x, to - from, 1);
 }
 
+/* Kernels, copies and fills. */
+static const VkPipelineStageFlags2 ALL_WORK = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT |
+                                              VK_PIPELINE_STAGE_2_COPY_BIT |
+                                              VK_PIPELINE_STAGE_2_CLEAR_BIT;
+
 static void barrier(VkCommandBuffer cb, VkPipelineStageFlags2 dst_stage, VkAccessFlags2 dst_access)
 {
     VkMemoryBarrier2 m = { VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                            NULL,
-                           VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT,
+                           ALL_WORK,
                            VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
                                VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT |
                                VK_ACCESS_2_TRANSFER_WRITE_BIT,
@@ -96,7 +101,7 @@ static void barrier(VkCommandBuffer cb, VkPipelineStageFlags2 dst_stage, VkAcces
 
 void vkt__cmd_barrier(vkt__cmd *c)
 {
-    barrier(c->cb, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT,
+    barrier(c->cb, ALL_WORK,
             VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT |
                 VK_ACCESS_2_TRANSFER_READ_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT);
 }

@@ -4,6 +4,7 @@
 #include "base/os.h"
 #include "gpu/commands.h"
 #include "shaders/params.h"
+#include "vktrain/tensor.h"
 
 static vkt_gpu_desc desc(const char *device, const char *cap)
 {
@@ -114,6 +115,46 @@ static void memory_is_counted_and_keeps_its_contents(void **state)
                     vkt_gpu_get_stats(gpu).peak_bytes >= before);
         vkt_gpu_destroy(&gpu);
     }
+}
+
+/* Where the host does not reach the memory, one submission fills it, and one repeats what lies in
+ * it, however large it is. */
+static void the_device_fills_memory(void **state)
+{
+    enum { BYTES = 9 << 20, UNIT = 3 * 37 * 16 };
+    (void)state;
+    unsigned char *data = malloc(BYTES);
+    static const char *const caps[] = { NULL, "unified=0" };
+    for (size_t k = 0; k < VKT_COUNT(caps); k++) {
+        vkt_gpu *gpu;
+        vkt_buffer *b;
+        vkt_gpu_desc d = desc(NULL, caps[k]);
+        REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+        for (int again = 0; again < 2; again++) {
+            vkt__gpu_lose_after(2, 1);
+            REQUIRE_OK(
+                vkt_buffer_create(gpu, &(vkt_buffer_desc) { BYTES, VKT_MEM_DEVICE, "large" }, &b));
+            vkt__gpu_lose_after(0, 0);
+            memset(data, 1, BYTES);
+            REQUIRE_OK(vkt_buffer_read(gpu, b, 0, data, BYTES));
+            for (size_t i = 0; i < BYTES; i++)
+                if (data[i]) fail_msg("byte %zu is %d", i, data[i]);
+            for (size_t i = 0; i < UNIT; i++) data[i] = (unsigned char)(i % 251 + 1);
+            REQUIRE_OK(vkt_buffer_write(gpu, b, 256, data, UNIT));
+            vkt__gpu_lose_after(2, 1);
+            REQUIRE_OK(vkt__buffer_repeat(gpu, b, 256, UNIT, BYTES - 1000));
+            vkt__gpu_lose_after(0, 0);
+            REQUIRE_OK(vkt_buffer_read(gpu, b, 0, data, BYTES));
+            for (size_t i = 0; i < BYTES; i++) {
+                bool in = i >= 256 && i < 256 + BYTES - 1000;
+                if (data[i] != (in ? (i - 256) % UNIT % 251 + 1 : 0))
+                    fail_msg("byte %zu is %d", i, data[i]);
+            }
+            vkt_buffer_destroy(gpu, &b);
+        }
+        vkt_gpu_destroy(&gpu);
+    }
+    free(data);
 }
 
 static void too_much_memory_is_refused_with_numbers(void **state)
@@ -242,6 +283,25 @@ static void kernels_wished_for_are_made_together(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* It is on the disk before the device is closed, which a run that is killed never does. */
+static void compiled_kernels_are_kept_meanwhile(void **state)
+{
+    (void)state;
+    char path[600];
+    vkt_gpu *gpu;
+    vkt_check_result r;
+    REQUIRE_OK(vkt__remove_tree("test_gpu_cache"));
+    REQUIRE_OK(vkt__mkdirs("test_gpu_cache"));
+    REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { .cache_dir = "test_gpu_cache" }, &gpu));
+    REQUIRE_OK(vkt_compile_op(gpu, "add", &r));
+    cache_path(path);
+    int64_t bytes = vkt__file_size(path);
+    assert_true(bytes > 0);
+    vkt_gpu_destroy(&gpu);
+    assert_int_equal(vkt__file_size(path), bytes);
+    REQUIRE_OK(vkt__remove_tree("test_gpu_cache"));
+}
+
 static void a_damaged_cache_is_made_anew(void **state)
 {
     (void)state;
@@ -338,9 +398,11 @@ int main(void)
         cmocka_unit_test(devices_are_chosen_by_index_kind_name_and_uuid),
         cmocka_unit_test(caps_only_take_away),
         cmocka_unit_test(memory_is_counted_and_keeps_its_contents),
+        cmocka_unit_test(the_device_fills_memory),
         cmocka_unit_test(too_much_memory_is_refused_with_numbers),
         cmocka_unit_test(what_never_ends_is_given_up),
         cmocka_unit_test(kernels_wished_for_are_made_together),
+        cmocka_unit_test(compiled_kernels_are_kept_meanwhile),
         cmocka_unit_test(a_damaged_cache_is_made_anew),
         cmocka_unit_test(a_stray_address_is_told),
     };
