@@ -256,6 +256,7 @@ set(SRC_TENSOR_CHECK
   src/tensor/check/tune_conv.c
   src/tensor/check/tune_inputs.c
   src/tensor/check/tune_time.c
+  src/tensor/check/tune_wants.c
   src/tensor/check/units.c
   src/tensor/check/try_units.c
 )

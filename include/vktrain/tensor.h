@@ -450,14 +450,24 @@ typedef struct vkt_tune_result {
     size_t index, n_shapes; /* index of the shape, and number of shapes */
     char what[80]; /* describes a convolution, for which shape is not set; empty for a product */
 } vkt_tune_result;
+/* One kernel on one shape. */
+typedef struct vkt_tune_candidate {
+    const vkt_tune_shape *shape;
+    const char *kernel;
+    double ms;         /* of one product; INFINITY: it was not timed */
+    double share;      /* the largest error, as a share of what is allowed; INFINITY: no result */
+    vkt_status failed; /* why there is none */
+} vkt_tune_candidate;
 typedef struct vkt_tune_desc {
     bool thorough;  /* try every kernel that can run, measure longer, and fail where a choice can't
                        be kept; false: try the likely ones, and what can't be kept is a warning */
     double seconds; /* start no further shape after this time; 0: no limit */
-    void (*fn)(void *user, const vkt_tune_result *r); /* after each shape; may be NULL */
+    void (*fn)(void *user, const vkt_tune_result *r);      /* after each shape; may be NULL */
+    void (*each)(void *user, const vkt_tune_candidate *c); /* after each kernel; may be NULL */
     void *user;
-    bool tries_again; /* a kernel that loses the device is told as a warning: the caller opens the
-                         device again, and leaves it out so */
+    bool keeps_nothing; /* choices stay as they are */
+    bool tries_again;   /* a kernel that loses the device is told as a warning: the caller opens the
+                           device again, and leaves it out so */
 } vkt_tune_desc;
 /* Times the matmul kernels on these shapes, checks each against its twin, and keeps the fastest in
  * the cache folder, by device, driver version, subgroup size and the hash of the kernels. A choice

@@ -1,6 +1,7 @@
 /* session_tune.h */
 #include "base/os.h"
 #include "gpu/commands.h"
+#include "tensor/check/tune.h"
 #include "train/session_tune.h"
 
 enum { MOST_PRODUCTS = 256, MOST_CONVS = 256 };
@@ -18,7 +19,7 @@ static void on_shape(void *user, const vkt_tune_result *r)
                 r->best, r->n_tried);
 }
 
-/* Flops per step of all products that use the choice: how much a better kernel could save. */
+/* Flops per step of all products that use the choice. */
 static double product_flops(const vkt_tune_shape *s)
 {
     return 2.0 * s->M * s->N * s->K * s->count;
@@ -29,23 +30,39 @@ static double conv_flops(const vkt_conv_shape *s)
     return 2.0 * s->n * s->oh * s->ow * s->co * s->kh * s->kw * s->c / s->groups * s->count;
 }
 
-static int by_product_flops(const void *a, const void *b)
-{
-    double x = product_flops(a), y = product_flops(b);
-    return (x < y) - (x > y);
-}
-
 static int by_conv_flops(const void *a, const void *b)
 {
     double x = conv_flops(a), y = conv_flops(b);
     return (x < y) - (x > y);
 }
 
-/* The most work first, and the share of all that products are. */
-static double order(vkt_tune_shape *shapes, size_t n, vkt_conv_shape *convs, size_t n_convs)
+typedef struct gain {
+    vkt_tune_shape shape;
+    double flops;
+} gain;
+
+static int by_gain(const void *a, const void *b)
+{
+    double x = ((const gain *)a)->flops, y = ((const gain *)b)->flops;
+    return (x < y) - (x > y);
+}
+
+/* What gains most comes first, as far as one can know. */
+static void by_gains(const vkt_gpu *gpu, vkt_tune_shape *shapes, size_t n)
+{
+    gain *gains = vkt__alloc((n + 1) * sizeof *gains);
+    for (size_t i = 0; i < n; i++) gains[i] = (gain) { shapes[i], vkt__tune_gain(gpu, &shapes[i]) };
+    qsort(gains, n, sizeof *gains, by_gain);
+    for (size_t i = 0; i < n; i++) shapes[i] = gains[i].shape;
+    free(gains);
+}
+
+/* Returns the share of all work that products are. */
+static double order(const vkt_gpu *gpu, vkt_tune_shape *shapes, size_t n, vkt_conv_shape *convs,
+                    size_t n_convs)
 {
     double products = 0, all = 0;
-    qsort(shapes, n, sizeof *shapes, by_product_flops);
+    by_gains(gpu, shapes, n);
     qsort(convs, n_convs, sizeof *convs, by_conv_flops);
     for (size_t i = 0; i < n; i++) products += product_flops(&shapes[i]);
     for (size_t i = 0; i < n_convs; i++) all += conv_flops(&convs[i]);
@@ -68,7 +85,7 @@ vkt_status vkt__tune_new(vkt_gpu *gpu, const vkt_graph *g, double *tuned_s)
                 n + n_convs);
         return VKT_OK;
     }
-    double share = order(shapes, n, convs, n_convs);
+    double share = order(gpu, shapes, n, convs, n_convs);
     vkt_log(VKT_LOG_INFO, "tune",
             "%zu of these products and convolutions are new on this device: timing kernels, at "
             "most %.0f s",

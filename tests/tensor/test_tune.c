@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 #include "gpu/journal.h"
+#include "tensor/check/check.h"
 #include "tensor/check/tune.h"
 #include "tensor/check/units.h"
 #include "tensor/ops/ops_conv.h"
@@ -210,6 +211,7 @@ static void a_kernel_that_fails_is_passed_over(void **state)
     vkt_gpu *gpu = device(false);
     REQUIRE_OK(tune_square(gpu, &all));
     assert_true(all.n_tried >= 2 && isfinite(all.best_ms));
+    assert_int_equal(vkt_gpu_get_stats(gpu).n_pipelines, all.n_tried); /* all wished for, or none */
     vkt_gpu_destroy(&gpu);
     gpu = device(false);
     TEST_LOG_CAPTURE();
@@ -244,6 +246,10 @@ static void a_kernel_that_loses_the_device_is_left_out(void **state)
     REQUIRE_OK(vkt__mkdirs(dir));
     vkt_gpu *gpu = device(false);
     REQUIRE_OK(tune_square(gpu, &all));
+    if (!vkt_gpu_caps(gpu)->unified) { /* where filling operands is submitted, too */
+        vkt_gpu_destroy(&gpu);
+        skip();
+    }
     TEST_LOG_CAPTURE();
     vkt__gpu_lose_after(2, 1);
     vkt_status st = tune_square(gpu, &less);
@@ -343,6 +349,31 @@ static void the_self_test_survives_a_lost_device(void **state)
     assert_true(r.n_failed == 0 && !strcmp(r.op, "fill"));
     vkt_gpu_destroy(&gpu);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+static void ignore(void *user, const vkt_check_result *r)
+{
+    (void)user, (void)r;
+}
+
+/* Those that are made at the same time are those that the cases need, no more and no others. */
+static void kernels_are_compiled_together(void **state)
+{
+    (void)state;
+    static const char *const ops[] = { "layernorm", "sum_rows", "rope", "norm_dw" };
+    for (size_t i = 0; i < VKT_COUNT(ops); i++) {
+        uint32_t n[2];
+        for (uint32_t at_once = 0; at_once < 2; at_once++) {
+            const vkt__check_desc desc = { .only = ops[i],
+                                           .compile_only = true,
+                                           .at_once = at_once };
+            vkt_gpu *gpu = device(true);
+            REQUIRE_OK(vkt__check_ops(gpu, &desc, ignore, NULL));
+            n[at_once] = vkt_gpu_get_stats(gpu).n_pipelines;
+            vkt_gpu_destroy(&gpu);
+        }
+        if (n[0] != n[1]) fail_msg("%s: %u kernels, and at once %u", ops[i], n[0], n[1]);
+    }
 }
 
 /* On a driver with matrix units: taken for a GPU's, they are tried once, and given up where a
@@ -482,6 +513,7 @@ int main(void)
         cmocka_unit_test(choices_that_cannot_be_kept),
         cmocka_unit_test(what_was_not_timed_is_not_kept),
         cmocka_unit_test(timing_submits_no_longer_than_steps_do),
+        cmocka_unit_test(kernels_are_compiled_together),
         cmocka_unit_test(the_self_test_survives_a_lost_device),
         cmocka_unit_test(a_kernel_that_fails_is_passed_over),
         cmocka_unit_test(a_kernel_that_loses_the_device_is_left_out),

@@ -59,23 +59,16 @@ static const unsigned char *result(const check *c, const vkt_tensor *t)
     return t->node ? c->slab + t->offset : c->in_after + t->buf_offset[0];
 }
 
-/* The arithmetic is fp32's whatever the dtype; a 16-bit result may then fall on the other side of
- * the middle between two numbers: one step of the dtype, which is at most 2 eps |v|, and 2^-24
- * where f16 is subnormal. */
 static void compare(check *c, const vkt_node *n, const vkt_tensor *t, const double *want)
 {
     const unsigned char *data = result(c, t);
     double sum = 0, terms = n->op->terms ? n->op->terms(n) : 4;
     for (uint64_t i = 0; i < t->count; i++) sum += want[i] * want[i];
-    double rms = t->count ? sqrt(sum / (double)t->count) : 0, tol = vkt__tol(VKT_F32, terms),
-           step = t->dtype == VKT_F16    ? 0x1p-10
-                  : t->dtype == VKT_BF16 ? 0x1p-7
-                                         : 0,
-           least = t->dtype == VKT_F16 ? 0x1p-24 : 0;
-    vkt__code_check codes = vkt__code_check_of(t, tol);
+    double rms = t->count ? sqrt(sum / (double)t->count) : 0;
+    vkt__code_check codes = vkt__code_check_of(t, vkt__tol(VKT_F32, terms));
     for (uint64_t i = 0; i < t->count; i++) {
         double got = vkt__sample_decode(t, i, data), err = got == want[i] ? 0 : fabs(got - want[i]),
-               limit = tol * (fabs(want[i]) + rms) + step * fabs(want[i]) + least;
+               limit = vkt__limit(t->dtype, terms, want[i], rms);
         if (t->dtype == VKT_U32) limit = 0;
         double share = err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
         if (codes.op) share = vkt__code_share(&codes, got, want[i]);
@@ -253,6 +246,30 @@ static bool is_wanted(const vkt__check_desc *desc, vkt_gpu *gpu, const vkt_graph
     return first && (*foreign)++ % EVERY == 0;
 }
 
+/* Whether case k of a row, built as c->g, is one of those that desc asks for. */
+static bool is_case(const vkt__check_desc *desc, vkt_gpu *gpu, vkt_graph *g, uint32_t k,
+                    vkt_dtype dtype, uint32_t *foreign)
+{
+    bool here = !desc->parts || k % desc->parts == desc->part;
+    return is_wanted(desc, gpu, g, foreign) && here &&
+           (dtype == VKT_F32 || vkt__narrow_all(g, dtype) > 0);
+}
+
+/* Wishes for the kernels of case k; nothing has memory. False: there is no such case. */
+static bool wish_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op *op, uint32_t k,
+                        vkt_dtype dtype, uint32_t *foreign)
+{
+    vkt_graph *g = vkt__graph_new(gpu);
+    bool more = op->sample(op, g, k) != NULL,
+         here = more && is_case(desc, gpu, g, k, dtype, foreign);
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (!g->tensors[i]->node && !g->tensors[i]->view_of) g->tensors[i]->bound = true;
+    if (here && g->status == VKT_OK)
+        vkt__graph_wish(g, &(vkt_plan_desc) { .no_reuse = true, .label = "check" });
+    vkt_graph_destroy(&g);
+    return more;
+}
+
 /* Case k of a row in a dtype; *more: there is such a case. */
 static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op *op,
                                uint32_t k, vkt_dtype dtype, vkt_check_result *r, uint32_t *foreign,
@@ -268,9 +285,7 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const 
     vkt_status st = c.g->status;
     c.name = op->sample(op, c.g, k);
     *more = c.name != NULL;
-    bool here = !desc->parts || k % desc->parts == desc->part;
-    if (*more && is_wanted(desc, gpu, c.g, foreign) && here &&
-        (dtype == VKT_F32 || vkt__narrow_all(c.g, dtype) > 0)) {
+    if (*more && is_case(desc, gpu, c.g, k, dtype, foreign)) {
         st = c.g->status == VKT_OK ? check_case(&c) : c.g->status;
         r->n_cases++;
         r->worst = VKT_MAX(r->worst, c.worst);
@@ -293,19 +308,41 @@ static bool lists(const char *list, const char *name)
     }
 }
 
+static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
+
+/* Products have 16-bit cases of their own. */
+static bool has_narrow_cases(const vkt_op *op)
+{
+    return (op->narrow_in || op->narrow_out || op->can_out) && !op->factors;
+}
+
+/* What fails here fails again, and is told, when its case comes. */
+static void make_kernels(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op *op)
+{
+    uint32_t most = desc->most ? desc->most : UINT32_MAX, foreign = 0;
+    bool more = true;
+    vkt__log_quiet(true);
+    for (uint32_t k = 0; more && k < most; k++)
+        for (size_t d = 0; d < VKT_COUNT(dtypes) && more; d++)
+            if (d == 0 || has_narrow_cases(op))
+                more = wish_sample(gpu, desc, op, k, dtypes[d], &foreign);
+    vkt__kernels_make(gpu);
+    vkt__log_quiet(false);
+    vkt__gpu_keep_kernels(gpu);
+}
+
 vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
                           void (*fn)(void *user, const vkt_check_result *r), void *user)
 {
-    static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
     vkt_status all = VKT_OK;
     uint32_t most = desc->most ? desc->most : UINT32_MAX;
     for (size_t i = 0; vkt__rows[i]; i++) {
         const vkt_op *op = vkt__rows[i];
         if (desc->only && !lists(desc->only, op->name)) continue;
-        /* Products have 16-bit cases of their own. */
-        bool narrow = (op->narrow_in || op->narrow_out || op->can_out) && !op->factors, more = true;
+        bool narrow = has_narrow_cases(op), more = true;
         vkt_check_result r = { .op = op->name };
         uint32_t foreign = 0;
+        if (desc->at_once) make_kernels(gpu, desc, op);
         for (uint32_t k = 0; more && k < most; k++)
             for (size_t d = 0; d < VKT_COUNT(dtypes) && more; d++)
                 if (d == 0 || narrow) {
@@ -337,7 +374,9 @@ static void keep(void *user, const vkt_check_result *r)
 
 static vkt_status one_op(vkt_gpu *gpu, const char *op, bool compile_only, vkt_check_result *r)
 {
-    const vkt__check_desc desc = { .only = op, .few_foreign = true, .compile_only = compile_only };
+    const vkt__check_desc desc = {
+        .only = op, .few_foreign = true, .at_once = true, .compile_only = compile_only
+    };
     *r = (vkt_check_result) { 0 };
     vkt_status st = vkt__check_ops(gpu, &desc, keep, r);
     if (r->op) return st;

@@ -13,6 +13,7 @@ typedef struct vkt__check_desc {
                         * to them */
     bool few_foreign;  /* of cases that name a kernel shaped for other devices every eighth of its
                           family's first */
+    bool at_once; /* a row's kernels are compiled by several threads, before any of them runs */
     uint32_t part, parts; /* of a row's cases every parts-th, from number `part` on; parts 0: all */
 } vkt__check_desc;
 vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,

@@ -7,24 +7,28 @@
 #include "base/os.h"
 #include "gpu/journal.h"
 #include "tensor/graph/graph.h"
-#include "tensor/graph/sample.h"
-#include "tensor/graph/act.h"
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/check/tune.h"
+#include "tensor/check/tune_wants.h"
 
-static const double CHECKED_FLOPS = 20e6; /* of the twin, on the host */
+/* Compiling all candidates at the same time is tried as a kernel is (gpu/journal.h): where it ends
+ * the program, they are compiled one by one, so that the culprit shows. */
+#define ALL_AT_ONCE "all-at-once"
 
 typedef struct {
     vkt_gpu *gpu;
     vkt_tune_shape s;
     vkt__product p;
+    const vkt_tune_desc *desc;
+    char key[40];
     vkt__tune_inputs in;
-    double least_s;
+    vkt__tune_wants wants;
+    uint32_t of_table, best; /* kernels */
 } job;
 
 /* The epilogue is the graph's: what a kernel does to its sums may decide which is the fastest. */
 static void build(const vkt_tune_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32_t sets,
-                  vkt__tuned *c)
+                  uint32_t copies, vkt__tuned *c)
 {
     vkt_layout l = s->layout;
     vkt_graph *g = c->g = vkt__graph_new(gpu);
@@ -42,7 +46,8 @@ static void build(const vkt_tune_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32
         if (s->derivative) in[VKT__MM_IN_V] = vkt_input(g, result, s->out, "v");
         if (s->residual) in[VKT__MM_IN_R] = vkt_input(g, result, s->out, "r");
     }
-    for (uint32_t i = 0; i < VKT__TUNE_COPIES; i++)
+    c->copies = copies;
+    for (uint32_t i = 0; i < copies; i++)
         c->out = vkt__op(g, op, c->in[i % sets], VKT__TUNE_INPUTS, attr);
     vkt_keep(c->out, "c");
 }
@@ -50,57 +55,21 @@ static void build(const vkt_tune_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32
 static vkt_status fill(job *j)
 {
     vkt__tuned shape = { 0 };
-    build(&j->s, NULL, 0, 1, &shape);
-    vkt_status st = vkt__tune_fill(j->gpu, &shape, &j->in);
+    build(&j->s, NULL, 0, 1, 1, &shape);
+    vkt__log_quiet(true);
+    vkt_status st = vkt__tune_fill(j->gpu, &shape, false, &j->in);
+    vkt__log_quiet(false);
+    if (st == VKT_OK) vkt__tune_want(&j->s, &j->in, &j->wants);
     vkt_graph_destroy(&shape.g);
     return st;
 }
 
-/* Of element i of column n, with its sum; what is added to it may cancel, but not its rounding. */
-static double ended(const job *j, uint64_t i, uint64_t n, double sum, double *scale)
-{
-    const vkt_tune_shape *s = &j->s;
-    double *const *in = j->in.values, bias = s->bias ? in[VKT__MM_IN_BIAS][n] : 0,
-                  r = s->residual ? in[VKT__MM_IN_R][i] : 0;
-    *scale += fabs(bias) + fabs(r);
-    sum += bias;
-    return r + (s->derivative ? sum * vkt__act_derivative(s->act, in[VKT__MM_IN_V][i])
-                              : vkt__act(s->act, sum));
-}
-
-static double twin(const job *j, uint64_t m, uint64_t n, double *scale)
-{
-    const vkt__product *p = &j->p;
-    double sum = 0;
-    *scale = 0;
-    for (uint64_t k = 0; k < p->K; k++) {
-        double t = j->in.values[0][p->layout == VKT_LAYOUT_TN ? k * p->M + m : m * p->K + k] *
-                   j->in.values[1][p->layout == VKT_LAYOUT_NT ? n * p->K + k : k * p->N + n];
-        sum += t;
-        *scale += t * t;
-    }
-    *scale = sqrt(*scale);
-    return ended(j, m * p->N + n, n, sum, scale);
-}
-
-/* Every element of a small result, of a large one as many as fit a fraction of a second, evenly
- * spread: by a step prime to rows and tiles. */
-static vkt_status check(const job *j, uint32_t kernel, const vkt__tuned *c, bool *agrees)
+static vkt_status share_of(const job *j, uint32_t kernel, const vkt__tuned *c, double *share)
 {
     vkt_status st = VKT_OK;
-    const vkt__product *p = &j->p;
-    uint64_t count = (uint64_t)p->M * p->N, most = (uint64_t)(CHECKED_FLOPS / (2.0 * p->K)) + 1,
-             step = count <= most ? 1 : (count / most) | 1;
-    double tol = vkt__tol(p->out, vkt__matmul_terms(kernel, p->K) + vkt__acts[j->s.act].terms);
-    while (step > 1 && (p->N % step == 0 || count % step == 0)) step += 2;
     void *data = vkt__alloc(vkt__align(c->out->bytes, 4));
     VKT_TRY(vkt_tensor_read(c->out, 0, data, c->out->bytes));
-    *agrees = true;
-    for (uint64_t i = 0; i < count && *agrees; i += step) {
-        double scale, want = twin(j, i / p->N, i % p->N, &scale),
-                      got = vkt__sample_decode(c->out, i, data);
-        *agrees = fabs(got - want) <= tol * (fabs(want) + scale);
-    }
+    *share = vkt__tune_share(&j->s, &j->wants, kernel, c->out, data);
 fail:
     free(data);
     return st;
@@ -143,17 +112,16 @@ void vkt__tune_told(const char *path)
 }
 
 static vkt_status try(const job *j, uint32_t kernel, const vkt__tuned *table, double best_ms,
-                      vkt__tuned *c)
+                      vkt__tuned *c, double *share)
 {
     vkt_status st = VKT_OK;
-    bool agrees = false;
-    build(&j->s, j->gpu, kernel, j->in.sets, c);
+    build(&j->s, j->gpu, kernel, j->in.sets, j->in.copies, c);
     VKT_TRY(vkt__tune_compile(&j->in, c));
     VKT_TRY(vkt_graph_run(c->g));
-    VKT_TRY(check(j, kernel, c, &agrees));
+    VKT_TRY(share_of(j, kernel, c, share));
     c->ms = INFINITY;
-    if (agrees)
-        VKT_TRY(vkt__tune_candidate(table, c, j->least_s, best_ms));
+    if (*share <= 1)
+        VKT_TRY(vkt__tune_candidate(table, c, vkt__tune_seconds(j->desc), best_ms));
     else
         vkt_log(VKT_LOG_WARN, "tune",
                 "kernel %s disagrees with its twin on this device: it is not used", c->kernel);
@@ -166,37 +134,90 @@ static vkt__product product(const vkt_tune_shape *s)
     return (vkt__product) { s->layout, s->M, s->N, s->K, s->in, s->out, 0 };
 }
 
-static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, double seconds, bool thorough,
-                             vkt_tune_result *r)
+/* Pass 0: the table's kernel first, then those of its class: where it multiplies on matrix units,
+ * no other kernel wins. Pass 1, if none of pass 0 was right: the kernels without matrix units. */
+static uint32_t candidates(const job *j, int pass, uint32_t *out, uint32_t most)
+{
+    const vkt_caps *caps = vkt_gpu_caps(j->gpu);
+    bool all = j->desc->thorough, units = vkt__matmul_on_units(j->of_table) && !all;
+    uint32_t n = 0, k;
+    if (pass == 0)
+        while (n < most && (k = vkt__matmul_candidate(caps, &j->p, all, n)) != 0) out[n++] = k;
+    else
+        for (k = 1; units && vkt__matmul_kernel_name(k) && n < most; k++)
+            if (!vkt__matmul_on_units(k) && vkt__matmul_is_candidate(k, caps, &j->p, true))
+                out[n++] = k;
+    return n;
+}
+
+/* Several pipelines take as long as the longest. What fails here is told when it is tried. */
+static vkt_status compile(const job *j, const uint32_t *kernels, uint32_t n)
 {
     vkt_status st = VKT_OK;
-    job j = { .gpu = gpu, .s = *s, .p = product(s), .least_s = seconds };
-    const vkt_caps *caps = vkt_gpu_caps(gpu);
-    vkt__tuned table = { 0 }, c = { 0 };
-    char key[40];
-    uint32_t of_table = vkt__matmul_table(caps, &j.p), best = of_table;
+    if (vkt__left_out(j->gpu, ALL_AT_ONCE, j->key)) return VKT_OK;
+    vkt__trying(j->gpu, ALL_AT_ONCE, j->key);
+    vkt__log_quiet(true);
+    for (uint32_t i = 0; i < n; i++) {
+        vkt__tuned c = { 0 };
+        if (vkt__left_out(j->gpu, vkt__matmul_kernel_name(kernels[i]), j->key)) continue;
+        build(&j->s, j->gpu, kernels[i], 1, 1, &c);
+        vkt__tune_wish(&j->in, &c);
+        vkt_graph_destroy(&c.g);
+    }
+    vkt__kernels_make(j->gpu);
+    vkt__log_quiet(false);
+    vkt__tried(j->gpu);
+    if (vkt__gpu_lost(j->gpu)) st = vkt__lost_by(j->gpu, "tune", ALL_AT_ONCE);
+    return st;
+}
+
+/* One after the other; the best so far is in j->best and r. table: the first one's graph, kept. */
+static vkt_status try_all(job *j, const uint32_t *kernels, uint32_t n, vkt__tuned *table,
+                          vkt_tune_result *r)
+{
+    vkt_status st = VKT_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = kernels[i];
+        vkt__tuned c = { .kernel = vkt__matmul_kernel_name(k), .ms = INFINITY };
+        vkt_tune_candidate told = { .shape = &j->s, .kernel = c.kernel, .share = INFINITY };
+        if (!vkt__tune_begin(j->gpu, c.kernel, j->key)) continue;
+        st = try(j, k, table, r->best_ms, &c, &told.share);
+        if (st != VKT_OK) r->failed = told.failed = st;
+        st = vkt__tune_end(j->gpu, c.kernel, st, &c.ms);
+        if (st == VKT_OK && c.ms < r->best_ms) j->best = k, r->best_ms = c.ms;
+        r->n_tried++;
+        told.ms = c.ms;
+        vkt__tune_keep(table, &c, k == j->of_table && !table->g);
+        VKT_TRY(st);
+        if (j->desc->each) j->desc->each(j->desc->user, &told);
+    }
+fail:
+    return st;
+}
+
+static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, const vkt_tune_desc *desc,
+                             vkt_tune_result *r)
+{
+    enum { MOST = 64 };
+    vkt_status st = VKT_OK;
+    job j = { .gpu = gpu, .s = *s, .p = product(s), .desc = desc };
+    vkt__tuned table = { 0 };
+    uint32_t kernels[MOST];
+    j.of_table = j.best = vkt__matmul_table(vkt_gpu_caps(gpu), &j.p);
     r->best_ms = r->table_ms = INFINITY;
     r->shape = *s;
-    r->table = r->best = vkt__matmul_kernel_name(of_table);
-    vkt__matmul_key(&j.p, key);
-    vkt__log_quiet(true);
-    st = fill(&j);
-    vkt__log_quiet(false);
-    VKT_TRY(st);
-    for (uint32_t i = 0, k; (k = vkt__matmul_candidate(caps, &j.p, thorough, i)) != 0; i++) {
-        c = (vkt__tuned) { .kernel = vkt__matmul_kernel_name(k) };
-        if (!vkt__tune_begin(gpu, c.kernel, key)) continue;
-        st = try(&j, k, &table, r->best_ms, &c);
-        if (st != VKT_OK) r->failed = st;
-        VKT_TRY(vkt__tune_end(gpu, c.kernel, st, &c.ms));
-        if (c.ms < r->best_ms) best = k, r->best_ms = c.ms;
-        r->n_tried++;
-        vkt__tune_keep(&table, &c, !i);
+    r->table = r->best = vkt__matmul_kernel_name(j.of_table);
+    vkt__matmul_key(&j.p, j.key);
+    VKT_TRY(fill(&j));
+    for (int pass = 0; pass < 2 && !isfinite(r->best_ms); pass++) {
+        uint32_t n = candidates(&j, pass, kernels, MOST);
+        VKT_TRY(compile(&j, kernels, n));
+        VKT_TRY(try_all(&j, kernels, n, &table, r));
     }
     r->table_ms = table.g ? table.ms : INFINITY;
-    if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) best = of_table, r->best_ms = r->table_ms;
-    r->best = vkt__matmul_kernel_name(best);
-    if (isfinite(r->best_ms)) vkt__choice_set(gpu, key, r->best);
+    if (r->best_ms > VKT__TUNE_GAIN * r->table_ms) j.best = j.of_table, r->best_ms = r->table_ms;
+    r->best = vkt__matmul_kernel_name(j.best);
+    if (isfinite(r->best_ms) && !desc->keeps_nothing) vkt__choice_set(gpu, j.key, r->best);
 fail:
     if (st != VKT_OK && !vkt__gpu_lost(gpu)) {
         vkt_log(VKT_LOG_WARN, "tune", "a product is skipped: %s", vkt__last_failure());
@@ -204,9 +225,48 @@ fail:
         st = VKT_OK;
     }
     vkt_graph_destroy(&table.g);
-    vkt_graph_destroy(&c.g);
+    vkt__tune_wants_free(&j.wants);
     vkt__tune_free(gpu, &j.in);
     return st;
+}
+
+/* How many results a workgroup has: by its root the loads of a flop go down. */
+static double tile_of(uint32_t kernel, const vkt_caps *caps, const vkt__product *p)
+{
+    vkt__matmul_launch l = vkt__matmul_prepare(kernel, caps, p, 1, VKT_ACT_NONE, 0, 0, 0);
+    return (double)p->M * p->N / VKT_MAX((double)l.groups, 1);
+}
+
+double vkt__tune_gain(const vkt_gpu *gpu, const vkt_tune_shape *s)
+{
+    static const double BY_CHANCE = 0.1; /* what may be gained though the table's tile is largest */
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    vkt__product p = product(s);
+    uint32_t of_table = vkt__matmul_table(caps, &p);
+    double mine = tile_of(of_table, caps, &p), most = mine;
+    for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++)
+        if (vkt__matmul_is_candidate(k, caps, &p, false) &&
+            vkt__matmul_on_units(k) == vkt__matmul_on_units(of_table))
+            most = VKT_MAX(most, tile_of(k, caps, &p));
+    double share = BY_CHANCE + (1 - BY_CHANCE) * (1 - sqrt(mine / most));
+    return 2.0 * s->M * s->N * s->K * VKT_MAX(s->count, 1) * share;
+}
+
+/* "NT 8192 x 768 x 768 bf16 to f32, ..." of those that were not reached. */
+static void tell_rest(const vkt_tune_shape *shapes, size_t n, size_t done)
+{
+    enum { NAMED = 4 };
+    vkt__str left = { 0 };
+    for (size_t i = done; i < n && i < done + NAMED; i++)
+        vkt__str_printf(&left, "%s%s %u x %u x %u %s to %s", i > done ? ", " : "",
+                        vkt_layout_name(shapes[i].layout), shapes[i].M, shapes[i].N, shapes[i].K,
+                        vkt_dtype_name(shapes[i].in), vkt_dtype_name(shapes[i].out));
+    if (n > done + NAMED) vkt__str_printf(&left, " and %zu more", n - done - NAMED);
+    vkt_log(VKT_LOG_INFO, "tune",
+            "time is up: %zu of %zu products timed; left, with the built-in choice: %s; "
+            "--tune-seconds gives more time, `vktrain tune` times all",
+            done, n, left.data);
+    vkt__str_finish(&left);
 }
 
 vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const vkt_tune_desc *desc)
@@ -220,15 +280,13 @@ vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const 
         vkt_tune_result r = { .index = i, .n_shapes = n };
         VKT_ASSERT(shapes[i].M && shapes[i].N && shapes[i].K);
         if (desc->seconds > 0 && vkt__now() >= end) {
-            vkt_log(VKT_LOG_INFO, "tune",
-                    "time is up: %zu of %zu products were not timed and use the built-in choice; "
-                    "`vktrain tune` times all",
-                    n - i, n);
+            tell_rest(shapes, n, i);
             break;
         }
-        VKT_TRY(tune_shape(gpu, &shapes[i], vkt__tune_seconds(desc), desc->thorough, &r));
-        VKT_TRY(vkt__choices_save(
-            gpu, &path)); /* each time: whoever interrupts it keeps what was found */
+        VKT_TRY(tune_shape(gpu, &shapes[i], desc, &r));
+        if (!desc->keeps_nothing) /* each time: whoever interrupts it keeps what was found */
+            VKT_TRY(vkt__choices_save(gpu, &path));
+        vkt__gpu_keep_kernels(gpu);
         if (desc->fn) desc->fn(desc->user, &r);
     }
     if (path) vkt__tune_told(path);

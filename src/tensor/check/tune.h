@@ -15,6 +15,9 @@ bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key);
 vkt_status vkt__lost_by(vkt_gpu *gpu, const char *area, const char *kernel);
 /* OK after a failure too, told in a line, unless the device was lost; *ms is INFINITY then. */
 vkt_status vkt__tune_end(vkt_gpu *gpu, const char *kernel, vkt_status st, double *ms);
+/* Flops of a product, as often as its choice is used, that a better kernel than the table's might
+ * save: what is best timed first where time is short. */
+double vkt__tune_gain(const vkt_gpu *gpu, const vkt_tune_shape *s);
 /* Says where choices are kept. */
 void vkt__tune_told(const char *path);
 

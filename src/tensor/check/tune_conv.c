@@ -47,6 +47,7 @@ static void build(const vkt_conv_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32
         c->in[i][1] = s->pass == VKT_CONV_DW ? vkt_input(g, dy, VKT_F32, "dy")
                                              : vkt_input(g, filter, VKT_F32, "filter");
     }
+    c->copies = copies;
     for (uint32_t i = 0; i < copies; i++) c->out = vkt__op(g, row_of(s), c->in[i % sets], 2, attr);
     vkt_keep(c->out, "y");
 }
@@ -56,7 +57,7 @@ static vkt_status fill(job *j)
     vkt__tuned shape = { 0 };
     build(&j->s, NULL, 0, 1, 1, &shape);
     vkt_status st = shape.g->status;
-    if (st == VKT_OK) st = vkt__tune_fill(j->gpu, &shape, &j->in);
+    if (st == VKT_OK) st = vkt__tune_fill(j->gpu, &shape, true, &j->in);
     vkt_graph_destroy(&shape.g);
     return st;
 }
@@ -67,8 +68,9 @@ static vkt_status check(const job *j, const vkt__tuned *c, bool *agrees)
 {
     vkt_status st = VKT_OK;
     const vkt_node *n = c->out->node;
-    double terms = row_of(&j->s)->terms(n), tol = vkt__tol(VKT_F32, terms);
-    uint64_t count = c->out->count, most = (uint64_t)(CHECKED_FLOPS / (2 * terms)) + 1,
+    double tol = vkt__tol(VKT_F32, row_of(&j->s)->terms(n)),
+           flops = 2.0 * vkt__conv_geometry_of(n).depth;
+    uint64_t count = c->out->count, most = (uint64_t)(CHECKED_FLOPS / flops) + 1,
              step = count <= most ? 1 : (count / most) | 1;
     while (step > 1 && (j->s.co % step == 0 || count % step == 0)) step += 2;
     float *got = vkt__alloc(count * sizeof *got);
@@ -88,7 +90,7 @@ static vkt_status try(const job *j, uint32_t kernel, double seconds, const vkt__
 {
     vkt_status st = VKT_OK;
     bool agrees = false;
-    build(&j->s, j->gpu, kernel, j->in.sets, VKT__TUNE_COPIES, c);
+    build(&j->s, j->gpu, kernel, j->in.sets, j->in.copies, c);
     c->ms = INFINITY;
     VKT_TRY(vkt__tune_compile(&j->in, c));
     VKT_TRY(vkt_graph_run(c->g));
@@ -172,6 +174,7 @@ vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
                  s->kw, s->stride, s->n, s->h, s->w, s->c, s->co);
         VKT_TRY(tune_shape(gpu, s, vkt__tune_seconds(desc), &r));
         VKT_TRY(vkt__choices_save(gpu, &path)); /* each time, as vkt_tune does */
+        vkt__gpu_keep_kernels(gpu);
         if (desc->fn) desc->fn(desc->user, &r);
     }
     if (path) vkt__tune_told(path);

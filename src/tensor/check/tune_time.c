@@ -22,13 +22,14 @@ static bool is_cpu(const vkt_graph *g)
 
 /* One after the other, as in a step, where there are timestamps: the least of the copies. CPU
  * drivers' have no meaning there. */
-static vkt_status run(vkt_graph *g, double *ms)
+static vkt_status run(const vkt__tuned *c, double *ms)
 {
     vkt_status st = VKT_OK;
+    vkt_graph *g = c->g;
     double start = vkt__now();
     if (is_cpu(g) || vkt_gpu_caps(g->gpu)->timestamp_ns <= 0) {
         VKT_TRY(vkt_graph_run(g));
-        *ms = (vkt__now() - start) * 1e3 / VKT__TUNE_COPIES;
+        *ms = (vkt__now() - start) * 1e3 / VKT_MAX(c->copies, 1);
     } else {
         vkt_node_time *t = NULL;
         size_t n = 0;
@@ -59,32 +60,33 @@ static bool are_enough(const vkt_graph *g, uint32_t rounds, double begin, double
     return rounds == MOST_ROUNDS || vkt__now() - begin >= seconds;
 }
 
-static vkt_status alone(vkt_graph *g, double seconds, double *ms)
+static vkt_status alone(const vkt__tuned *c, double seconds, double *ms)
 {
     vkt_status st = VKT_OK;
+    const vkt_graph *g = c->g;
     double times[MOST_ROUNDS], begin = vkt__now();
     uint32_t n = 0;
     /* A GPU's clocks fall within milliseconds without work, and take longer to rise. */
-    while (!is_cpu(g) && vkt__now() - begin < WARM_S) VKT_TRY(run(g, ms));
+    while (!is_cpu(g) && vkt__now() - begin < WARM_S) VKT_TRY(run(c, ms));
     begin = vkt__now();
-    do VKT_TRY(run(g, &times[n]));
+    do VKT_TRY(run(c, &times[n]));
     while (!are_enough(g, ++n, begin, seconds));
     *ms = median(times, n);
 fail:
     return st;
 }
 
-static vkt_status in_turns(const vkt__tuned *table, vkt_graph *g, double seconds, double *ms)
+static vkt_status in_turns(const vkt__tuned *table, const vkt__tuned *c, double seconds, double *ms)
 {
     vkt_status st = VKT_OK;
     double ratios[MOST_ROUNDS], begin = vkt__now();
     uint32_t n = 0;
     do {
         double a, b;
-        VKT_TRY(run(table->g, &a));
-        VKT_TRY(run(g, &b));
+        VKT_TRY(run(table, &a));
+        VKT_TRY(run(c, &b));
         ratios[n++] = a > 0 ? b / a : 1; /* 0: a clock that did not tick */
-    } while (!(n == 1 && ratios[0] > HOPELESS) && !are_enough(g, n, begin, 2 * seconds));
+    } while (!(n == 1 && ratios[0] > HOPELESS) && !are_enough(c->g, n, begin, 2 * seconds));
     *ms = table->ms * median(ratios, n);
 fail:
     return st;
@@ -116,9 +118,9 @@ vkt_status vkt__tune_candidate(const vkt__tuned *table, vkt__tuned *c, double se
     bool same = true;
     c->ms = INFINITY;
     if (table->g)
-        VKT_TRY(in_turns(table, c->g, seconds, &c->ms));
+        VKT_TRY(in_turns(table, c, seconds, &c->ms));
     else
-        VKT_TRY(alone(c->g, seconds, &c->ms));
+        VKT_TRY(alone(c, seconds, &c->ms));
     if (c->ms >= best_ms) return VKT_OK;
     VKT_TRY(repeats(c->g, c->out, &same));
     if (same) return VKT_OK;

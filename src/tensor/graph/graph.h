@@ -103,6 +103,10 @@ void vkt__graph_mark_ends(vkt_graph *g, bool (*syncs)(const vkt_node *n));
 /* Of the runner: levels up to `last` were submitted, and end with the ticket. */
 void vkt__graph_submitted(vkt_graph *g, uint32_t first, uint32_t last, uint64_t ticket);
 
+/* Plans a graph, which is then good for nothing but to be destroyed, and wishes for its kernels
+ * (gpu/specialization.h), so that those of several graphs can be made at the same time. No memory
+ * is taken; what is not bound is where a slab would have it. */
+vkt_status vkt__graph_wish(vkt_graph *g, const vkt_plan_desc *desc);
 /* Before compiling, which then makes no kernels: vkt__graph_prepare does, or the first run. */
 void vkt__graph_postpone(vkt_graph *g);
 /* Makes the kernels of a compiled graph and records it, where that is not done yet. */

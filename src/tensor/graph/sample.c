@@ -92,6 +92,18 @@ double vkt__tol(vkt_dtype dtype, double n_terms)
     return eps * (4 + 2 * sqrt(n_terms));
 }
 
+/* The arithmetic is fp32's whatever the dtype; a 16-bit result may then fall on the other side of
+ * the middle between two numbers: one step of the dtype, which is at most 2 eps |v|, and 2^-24
+ * where f16 is subnormal. */
+double vkt__limit(vkt_dtype dtype, double n_terms, double want, double scale)
+{
+    double step = dtype == VKT_F16    ? 0x1p-10
+                  : dtype == VKT_BF16 ? 0x1p-7
+                                      : 0,
+           least = dtype == VKT_F16 ? 0x1p-24 : 0;
+    return vkt__tol(VKT_F32, n_terms) * (fabs(want) + scale) + step * fabs(want) + least;
+}
+
 void vkt__sample_encode(const vkt_tensor *t, uint64_t i, double v, void *data)
 {
     float f = (float)v;

@@ -32,5 +32,8 @@ vkt__code_check vkt__code_check_of(const vkt_tensor *t, double tol);
 double vkt__code_share(vkt__code_check *c, double got, double want);
 /* Relative error allowed after n_terms roundings in dtype: eps * (4 + 2 sqrt(n_terms)). */
 double vkt__tol(vkt_dtype dtype, double n_terms);
+/* What a result in dtype may be off `want` by, computed in f32 with n_terms roundings of sums of
+ * the size `scale` and rounded once: what does not grow with the terms is the last rounding. */
+double vkt__limit(vkt_dtype dtype, double n_terms, double want, double scale);
 
 #endif

@@ -40,6 +40,9 @@ bool vkt__matmul_of_any_size(uint32_t kernel);
  * itself, independently of the others, so their sum by that of its root sum square, which vkt__tol
  * counts in: 2^-24 * 2 (sqrt(K) + 2). */
 double vkt__matmul_terms(uint32_t kernel, uint32_t K);
+/* The same of any sum of so many terms that stays on matrix units. Split products do not: what is
+ * cut off a piece of 16 steps is of its size. */
+double vkt__units_terms(double terms);
 /* The one for a shape if nothing was tuned. */
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p);
 /* Whether a row of the table has it: what others must show when they are timed is asked of these

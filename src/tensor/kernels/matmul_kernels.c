@@ -250,9 +250,23 @@ bool vkt__matmul_of_any_size(uint32_t kernel)
     return kernel > 0 && kernel < VKT_COUNT(tiles) && tiles[kernel].family == &vkt__mm_matrix2;
 }
 
+/* Matrix units add 8 or 16 products to a sum and cut the bits off that no longer fit, where others
+ * round: towards zero each time, so that K / 8 errors of up to a last place of the sum, 2 eps of
+ * it, add up. On its way to its end a sum is about as large as that, or as chance makes it: |want|
+ * + scale of vkt__limit; the eps * 2 (root) of vkt__tol is K / 8 times 2 eps. Source: Ootomo and
+ * Yokota 2022 (arXiv 2203.03341), section 3. What is cut where products are aligned is less, and
+ * falls to both sides. */
+double vkt__units_terms(double terms)
+{
+    enum { LEAST_STEPS = 8 }; /* between two cuts */
+    double root = sqrt(terms) + terms / LEAST_STEPS;
+    return root * root;
+}
+
 double vkt__matmul_terms(uint32_t kernel, uint32_t K)
 {
     double root = sqrt(K) + 2;
+    if (vkt__matmul_on_units(kernel)) return vkt__units_terms(K);
     return vkt__matmul_splits(kernel) ? root * root : K;
 }
 

@@ -9,6 +9,7 @@
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
+#include "tensor/kernels/matmul.h"
 #include "tensor/ops/ops_conv.h"
 
 /* ---- geometry ---- */
@@ -208,10 +209,11 @@ static vkt_cost conv_cost(const vkt_node *n)
 static double conv_terms(const vkt_node *n)
 {
     const vkt__act_row *act = &vkt__acts[n->attr.conv.act];
-    double depth = vkt__conv_geometry_of(n).depth;
-    /* 2 sqrt(terms) = (4 + 2 sqrt(depth)) sqrt(depth), for vkt__tol */
-    if (act->bounded) depth *= (2 + sqrt(depth)) * (2 + sqrt(depth));
-    return depth + act->terms;
+    double depth = vkt__conv_geometry_of(n).depth, terms = depth;
+    if (n->attr.conv.multiply != VKT_F32) terms = vkt__units_terms(depth);
+    /* 2 sqrt(terms) = (4 + 2 sqrt(terms)) sqrt(depth), for vkt__tol */
+    if (act->bounded) terms = depth * (2 + sqrt(terms)) * (2 + sqrt(terms));
+    return terms + act->terms;
 }
 
 /* ---- the filter of the gradient ---- */

@@ -141,11 +141,25 @@ fail:
     return st;
 }
 
-/* All pipelines at the same time, before they are recorded one after the other. */
-static void make_kernels(vkt_graph *g)
+static void wish(vkt_graph *g)
 {
     vkt__rec rec = { .gpu = g->gpu, .caps = vkt_gpu_caps(g->gpu), .wishes = true };
     for (size_t k = 0; k < g->n_nodes; k++) vkt__record_node(&rec, g->nodes[k]);
+}
+
+vkt_status vkt__graph_wish(vkt_graph *g, const vkt_plan_desc *desc)
+{
+    vkt_status st = VKT_OK;
+    VKT_TRY(vkt_graph_plan(g, desc));
+    wish(g);
+fail:
+    return st;
+}
+
+/* All pipelines at the same time, before they are recorded one after the other. */
+static void make_kernels(vkt_graph *g)
+{
+    wish(g);
     vkt__kernels_make(g->gpu);
 }
 
