@@ -299,8 +299,8 @@ int main(void)
         cmocka_unit_test(models_compute_what_transformers_does),
         cmocka_unit_test(adapters_compute_what_peft_does),
     };
-    file = json_load_file(VKT_TEST_DIR "/golden/families.json", 0, NULL);
-    adapters_file = json_load_file(VKT_TEST_DIR "/golden/adapters.json", 0, NULL);
+    file = json_load_file(test_file("golden/families.json"), 0, NULL);
+    adapters_file = json_load_file(test_file("golden/adapters.json"), 0, NULL);
     B = (uint32_t)json_integer_value(json_object_get(file, "batch"));
     T = (uint32_t)json_integer_value(json_object_get(file, "context"));
     V = (uint32_t)json_integer_value(json_object_get(file, "vocab"));

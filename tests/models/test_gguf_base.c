@@ -101,7 +101,7 @@ static void make_folder_of(vkt__arena *a, const char *name, const char *config,
     vkt_model *m;
     REQUIRE_OK(vkt__mkdirs(folder));
     REQUIRE_OK(vkt__file_replace(in_dir(a, name, "config.json"), config, strlen(config)));
-    copy(vkt__arena_printf(a, VKT_TEST_DIR "/golden/%s.json", tokenizer),
+    copy(vkt__arena_printf(a, "%s/golden/%s.json", test_dir(), tokenizer),
          in_dir(a, name, "tokenizer.json"));
     static const char settings[] = "{\"chat_template\": \"{{ messages[0]['content'] }}\"}";
     REQUIRE_OK(

@@ -45,7 +45,7 @@ static void ids_are_behind_the_others(void **state)
         char path[300];
         vkt_tokenizer *t, *again;
         vkt_tokens plain = { 0 };
-        snprintf(path, sizeof path, VKT_TEST_DIR "/golden/%s.json", specs[i]);
+        snprintf(path, sizeof path, "%s/golden/%s.json", test_dir(), specs[i]);
         REQUIRE_OK(vkt_tokenizer_open(i ? path : specs[i], &t));
         uint32_t n = vkt_tokenizer_get_info(t)->n_vocab;
         uint64_t hash = vkt_tokenizer_get_info(t)->hash;
@@ -72,7 +72,7 @@ static void a_plain_token_becomes_a_control_token(void **state)
 {
     (void)state;
     vkt_tokenizer *t;
-    REQUIRE_OK(vkt_tokenizer_open(VKT_TEST_DIR "/golden/gpt2-small.json", &t));
+    REQUIRE_OK(vkt_tokenizer_open(test_file("golden/gpt2-small.json"), &t));
     uint32_t n = vkt_tokenizer_get_info(t)->n_vocab, in = vkt_tokenizer_find(t, "in");
     REQUIRE_OK(vkt__tokenizer_extend(&t, "in"));
     assert_int_equal(vkt_tokenizer_get_info(t)->n_vocab, n);
@@ -88,7 +88,7 @@ static void a_template_s_turn_ends_an_answer(void **state)
     static const char template[] = "{{ messages[0].content }}<|im_end|>";
     vkt_tokenizer *t;
     REQUIRE_OK(vkt__file_replace(DIR "/chat.jinja", template, strlen(template)));
-    REQUIRE_OK(vkt_tokenizer_open(VKT_TEST_DIR "/golden/gpt2-small.json", &t));
+    REQUIRE_OK(vkt_tokenizer_open(test_file("golden/gpt2-small.json"), &t));
     REQUIRE_OK(vkt__tokenizer_extend(&t, WORDS));
     uint32_t end = vkt_tokenizer_find(t, "<|im_end|>");
     assert_false(vkt__tokenizer_ends(t, end));
@@ -146,7 +146,7 @@ static void write_data(void)
         vkt__str_printf(&text, "%d times %d is %d.\n", i % 7, i % 11, i % 7 * (i % 11));
     for (int i = 0; i < 20; i++)
         vkt__str_printf(&chats, "{\"prompt\": \"%d?\", \"completion\": \"%d\"}\n", i, i % 3);
-    REQUIRE_OK(vkt__file_read(VKT_TEST_DIR "/golden/gpt2-small.json", 1 << 26, &json, &n));
+    REQUIRE_OK(vkt__file_read(test_file("golden/gpt2-small.json"), 1 << 26, &json, &n));
     REQUIRE_OK(vkt__mkdirs(DIR "/tok"));
     REQUIRE_OK(vkt__file_replace(DIR "/tok/tokenizer.json", json, n));
     REQUIRE_OK(vkt__file_replace(DIR "/text.txt", text.data, text.len));

@@ -51,8 +51,8 @@ static void check_names(const json_t *all)
 static void names_are_pytorchs(void **state)
 {
     (void)state;
-    json_t *resnet = json_load_file(VKT_TEST_DIR "/golden/resnet.json", 0, NULL),
-           *vision = json_load_file(VKT_TEST_DIR "/golden/vision.json", 0, NULL);
+    json_t *resnet = json_load_file(test_file("golden/resnet.json"), 0, NULL),
+           *vision = json_load_file(test_file("golden/vision.json"), 0, NULL);
     const json_t *models = json_object_get(vision, "models");
     assert_int_equal(json_object_size(resnet), 3);
     assert_int_equal(json_object_size(models), 4);
@@ -147,7 +147,7 @@ static void weights_bring_their_pixels_constants(void **state)
 static void positions_are_pytorchs(void **state)
 {
     (void)state;
-    json_t *vision = json_load_file(VKT_TEST_DIR "/golden/vision.json", 0, NULL);
+    json_t *vision = json_load_file(test_file("golden/vision.json"), 0, NULL);
     const json_t *all = json_object_get(vision, "positions");
     static float from[2 * 256], to[2 * 256];
     assert_int_equal(json_array_size(all), 3);

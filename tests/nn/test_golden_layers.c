@@ -327,8 +327,8 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(layers_are_pytorchs),
                                         cmocka_unit_test(blocks_of_vision_models_are_pytorchs),
                                         cmocka_unit_test(imported_onnx_layers_give_their_outputs) };
-    all_layers = json_load_file(VKT_TEST_DIR "/golden/layers.json", 0, NULL);
-    all_vision = json_load_file(VKT_TEST_DIR "/golden/vision.json", 0, NULL);
+    all_layers = json_load_file(test_file("golden/layers.json"), 0, NULL);
+    all_vision = json_load_file(test_file("golden/vision.json"), 0, NULL);
     if (!all_layers || !all_vision) return 1;
     int failed = cmocka_run_group_tests_name("golden_layers", tests, NULL, NULL);
     json_decref(all_layers);

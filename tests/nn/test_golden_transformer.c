@@ -356,7 +356,7 @@ int main(void)
         cmocka_unit_test(the_device_gives_transformers_logits_and_gradients),
         cmocka_unit_test(two_hundred_steps_follow_pytorch),
     };
-    file = json_load_file(VKT_TEST_DIR "/golden/transformer.json", 0, NULL);
+    file = json_load_file(test_file("golden/transformer.json"), 0, NULL);
     vkt_gpu_desc desc = { .no_cache = true, .cap = getenv("VKT_TEST_CAP") };
     if (!file || vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
     int failed = cmocka_run_group_tests_name("golden_transformer", tests, NULL, NULL);

@@ -113,7 +113,7 @@ static golden golden_load(void)
 {
     golden g;
     json_error_t error;
-    g.root = json_load_file(VKT_TEST_DIR "/golden/optim.json", 0, &error);
+    g.root = json_load_file(test_file("golden/optim.json"), 0, &error);
     if (!g.root) fail_msg("golden/optim.json: line %d: %s", error.line, error.text);
     assert_int_equal(json_array_size(json_object_get(g.root, "grads")), STEPS);
     for (size_t i = 0; i < N; i++)

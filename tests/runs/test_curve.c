@@ -20,7 +20,7 @@ static double item(const json_t *o, const char *key, size_t i)
 static void follows_pytorch(void **state)
 {
     (void)state;
-    json_t *j = json_load_file(VKT_TEST_DIR "/golden/curve.json", 0, NULL);
+    json_t *j = json_load_file(test_file("golden/curve.json"), 0, NULL);
     assert_non_null(j);
     uint32_t n = (uint32_t)number(j, "n"), d = (uint32_t)number(j, "d"),
              h = (uint32_t)number(j, "h"), batch = (uint32_t)number(j, "batch");

@@ -13,7 +13,7 @@ static const char *const devices[] = { "h100",        "h200",    "rtx-4090",    
 static void read_device(const char *name, vkt_caps *caps)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/files/devices/%s.json", VKT_TEST_DIR, name);
+    snprintf(path, sizeof path, "%s/files/devices/%s.json", test_dir(), name);
     REQUIRE_OK(vkt__caps_read_profile(path, caps));
 }
 

@@ -53,4 +53,23 @@ static inline void test_log_sink(void *user, int level, const char *area, const 
         }                                                                                          \
     } while (0)
 
+/* The folder `tests` of the sources, and a file in it (until the fourth call after this one): where
+ * they were when this was built, or where the environment says, as on a machine that only runs it.
+ */
+#ifdef VKT_TEST_DIR
+static inline const char *test_dir(void)
+{
+    const char *dir = getenv("VKT_TEST_DIR");
+    return dir && *dir ? dir : VKT_TEST_DIR;
+}
+static inline const char *test_file(const char *name)
+{
+    static char path[4][1024];
+    static unsigned n;
+    char *p = path[n++ % 4];
+    snprintf(p, sizeof path[0], "%s/%s", test_dir(), name);
+    return p;
+}
+#endif
+
 #endif

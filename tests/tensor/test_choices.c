@@ -120,7 +120,7 @@ static void kernels_are_chosen_as_before(void **state)
     size_t n;
     vkt__str got = { 0 };
     choices(&got);
-    REQUIRE_OK(vkt__file_read(VKT_TEST_DIR "/golden/choices.txt", 1 << 20, &want, &n));
+    REQUIRE_OK(vkt__file_read(test_file("golden/choices.txt"), 1 << 20, &want, &n));
     for (char *g = got.data, *w = want; *g || *w;) {
         size_t a = strcspn(g, "\n"), b = strcspn(w, "\n");
         if (a != b || memcmp(g, w, a) != 0)

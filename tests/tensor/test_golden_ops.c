@@ -244,7 +244,7 @@ static void twins_mean_what_pytorch_means(void **state)
 {
     (void)state;
     json_error_t error;
-    json_t *root = json_load_file(VKT_TEST_DIR "/golden/ops.json", 0, &error);
+    json_t *root = json_load_file(test_file("golden/ops.json"), 0, &error);
     if (!root) print_error("%s: %s\n", error.source, error.text);
     assert_non_null(root);
     json_t *cases = json_object_get(root, "cases");

@@ -298,7 +298,7 @@ static void real_gpus_get_these_kernels(void **state)
     size_t n, line = 1;
     vkt__str got = { 0 };
     kernels(&got);
-    REQUIRE_OK(vkt__file_read(VKT_TEST_DIR "/golden/kernels.txt", 1 << 20, &want, &n));
+    REQUIRE_OK(vkt__file_read(test_file("golden/kernels.txt"), 1 << 20, &want, &n));
     for (char *g = got.data, *w = want; *g || *w; line++) {
         size_t a = strcspn(g, "\n"), b = strcspn(w, "\n");
         if (a != b || memcmp(g, w, a) != 0)
@@ -366,7 +366,7 @@ static void what_is_no_profile_is_refused(void **state)
     char *text, *at;
     size_t n;
     vkt_caps c;
-    REQUIRE_OK(vkt__file_read(VKT_TEST_DIR "/files/devices/rx-6600.json", 1 << 20, &text, &n));
+    REQUIRE_OK(vkt__file_read(test_file("files/devices/rx-6600.json"), 1 << 20, &text, &n));
     for (size_t i = 0; i < VKT_COUNT(lies); i++) {
         vkt__str s = { 0 };
         at = strstr(text, lies[i].from);

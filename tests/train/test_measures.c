@@ -331,7 +331,7 @@ int main(void)
                                         cmocka_unit_test(labels),
                                         cmocka_unit_test(temperatures),
                                         cmocka_unit_test(names) };
-    file = json_load_file(VKT_TEST_DIR "/golden/measures.json", 0, NULL);
+    file = json_load_file(test_file("golden/measures.json"), 0, NULL);
     if (!file) return 1;
     int failed = cmocka_run_group_tests_name("measures", tests, NULL, NULL);
     json_decref(file);

@@ -25,7 +25,7 @@ static int setup(void **state)
     put(DIR "/texts.csv", "text,label\nIt is good.,0\nNo,1\n\"What is it, then?\",2\n!,1\n"
                           "It rains all day long.,2\n");
     put(DIR "/one.jsonl", "{\"prompt\": \"2+2=\", \"completion\": \"four, I think\"}\n");
-    golden = json_load_file(VKT_TEST_DIR "/golden/methods.json", 0, NULL);
+    golden = json_load_file(test_file("golden/methods.json"), 0, NULL);
     assert_non_null(golden);
     return 0;
 }

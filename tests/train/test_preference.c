@@ -24,7 +24,7 @@ static int setup(void **state)
         "{\"prompt\": \"Is it? \", \"chosen\": \"Yes.\", \"rejected\": \"No way\"}\n"
         "{\"prompt\": \"2+2=\", \"chosen\": \"4\", \"rejected\": \"five\"}\n"
         "{\"chosen\": \"The sky is blue\", \"rejected\": \"The sky is green\"}\n");
-    golden = json_load_file(VKT_TEST_DIR "/golden/preference.json", 0, NULL);
+    golden = json_load_file(test_file("golden/preference.json"), 0, NULL);
     assert_non_null(golden);
     return 0;
 }
