@@ -418,8 +418,10 @@ set(SRC_BENCH
   src/bench/bench_compare.c
   src/bench/bench_file.c
   src/bench/bench_generate.c
+  src/bench/bench_key.c
   src/bench/bench_machine.c
   src/bench/bench_matrix.c
+  src/bench/bench_names.c
   src/bench/bench_ops.c
   src/bench/bench_ops_table.c
   src/bench/bench_order.c

@@ -85,6 +85,10 @@ typedef struct vkt_bench_desc {
                  */
     const char *only; /* "ceilings", "ops", "steps"; NULL: everything. Ops and steps measure the
                          ceilings they need */
+    bool key; /* the ceilings, products, rows and steps that decide, in 90 s on a GPU; smaller
+                 ones on a CPU driver. Not with `only`, `op`, `step` */
+    double
+        seconds; /* no item is begun that would end later than this; 0: no limit, but 90 with key */
     const char *op;   /* only these op rows, with commas between them; ARG names the nearest */
     const char *step; /* only training steps whose name has this in it; ARG if none has */
     const vkt_gpu_desc *gpu;   /* how the device was opened: short steps may open it again, as
@@ -104,6 +108,10 @@ typedef struct vkt_bench_desc {
  * was measured until then. Free with vkt_bench_destroy. */
 VKT_API vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out);
 VKT_API void vkt_bench_destroy(vkt_bench **b);
+
+/* The names of what is measured on a GPU, in its order or (key) that of vkt_bench_desc.key: a line
+ * each, the group, a tab, the name. Needs no device. Free with vkt_free. */
+VKT_API char *vkt_bench_names(bool key);
 
 /* ---- files ---- */
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "bench/bench_key.h"
 #include "bench/bench_machine.h"
 #include "bench/bench_rows.h"
 #include "bench/commit.h"
@@ -52,15 +53,16 @@ static void fill_info(vkt__bencher *b)
     i->power = vkt__arena_strdup(a, power);
     i->date = vkt__arena_strdup(a, date);
     i->clock = b->wall ? "wall clock" : "GPU timestamps";
-    i->settings = vkt__arena_printf(
-        a, "%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s%s%s%s",
-        b->desc->once    ? "once"
-        : b->desc->quick ? "quick"
-                         : "full",
-        b->warm_s, b->time_s, b->min_runs, c->math == VKT_MATH_FAST ? ", math fast" : "",
-        b->desc->only ? ", only " : "", b->desc->only ? b->desc->only : "",
-        b->desc->op ? ", op " : "", b->desc->op ? b->desc->op : "",
-        b->desc->step ? ", steps of " : "", b->desc->step ? b->desc->step : "");
+    i->settings =
+        vkt__arena_printf(a, "%s%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s%s%s%s",
+                          b->desc->once    ? "once"
+                          : b->desc->quick ? "quick"
+                                           : "full",
+                          b->desc->key ? ", key rows" : "", b->warm_s, b->time_s, b->min_runs,
+                          c->math == VKT_MATH_FAST ? ", math fast" : "",
+                          b->desc->only ? ", only " : "", b->desc->only ? b->desc->only : "",
+                          b->desc->op ? ", op " : "", b->desc->op ? b->desc->op : "",
+                          b->desc->step ? ", steps of " : "", b->desc->step ? b->desc->step : "");
 }
 
 vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out)
@@ -71,6 +73,10 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     vkt__bench_items list = { 0 };
     vkt__bencher b = { .gpu = gpu, .caps = caps, .desc = desc, .out = vkt__bench_create() };
     *out = NULL;
+    if (desc->key && (desc->only || desc->op || desc->step))
+        VKT_TRY(vkt__fail(VKT_E_ARG, "bench",
+                          "the key rows are a list of their own: without `only`, `op`, `step`"));
+    b.seconds = desc->seconds > 0 ? desc->seconds : desc->key ? VKT__KEY_SECONDS : 0;
     bool want[VKT_COUNT(groups)], any = false;
     for (size_t i = 0; i < VKT_COUNT(groups); i++) {
         want[i] = desc->only   ? !strcmp(desc->only, groups[i])
@@ -84,9 +90,9 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
                           "'%s' is not a part of the benchmark: give ceilings, ops or steps",
                           desc->only));
     b.wall = caps->klass == VKT_GPU_CLASS_CPU || caps->timestamp_ns <= 0;
-    b.warm_s = desc->once ? 0 : desc->quick ? 0.05 : 0.5;
-    b.time_s = desc->once ? 0 : desc->quick ? 0.15 : 1;
-    b.min_runs = desc->once ? 1 : desc->quick ? 5 : 9;
+    b.warm_s = desc->once ? 0 : desc->quick ? 0.05 : desc->key ? 0.2 : 0.5;
+    b.time_s = desc->once ? 0 : desc->quick ? 0.15 : desc->key ? 0.5 : 1;
+    b.min_runs = desc->once ? 1 : desc->quick || desc->key ? 5 : 9;
     fill_info(&b);
     b.energy = vkt__energy_open(caps, NULL);
     vkt__bench_plan_ceilings(&b, &list, want[VKT_BENCH_CEILINGS]);

@@ -203,6 +203,13 @@ fail:
     return st;
 }
 
+const char *vkt__bench_generate_name(uint32_t i)
+{
+    uint32_t at = 0;
+    while (at < VKT_COUNT(workloads) && (workloads[at].level == 0 || i--)) at++;
+    return at < VKT_COUNT(workloads) ? workloads[at].name : NULL;
+}
+
 void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list)
 {
     for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {

@@ -7,12 +7,15 @@
 
 #include "base/os.h"
 #include "base/quant.h"
+#include "tensor/graph/act.h"
 #include "tensor/graph/cost.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
+#include "tensor/passes/precision.h"
 #include "bench/bench_clock.h"
+#include "bench/bench_key.h"
 #include "bench/bench_ops_table.h"
 #include "bench/bench_rows.h"
 
@@ -70,15 +73,34 @@ static double value_of(op_job *j, const vkt_tensor *t, uint64_t i)
     return j->table[i % period(t)];
 }
 
+/* Attention multiplies in 16 bits where mixed precision makes it do so: false where this device's
+ * kernels don't. */
+static bool narrow(vkt_gpu *gpu, vkt_graph *g, vkt_dtype to)
+{
+    bool any = false;
+    for (size_t k = 0; k < g->n_nodes; k++)
+        if (g->nodes[k]->op->narrow) any |= g->nodes[k]->op->narrow(gpu, g->nodes[k], to);
+    return any && vkt__narrow_all(g, to) > 0;
+}
+
+/* The graph of the case, or with another m. */
+static vkt_graph *build(const op_job *j, vkt__bench_shape s)
+{
+    vkt_graph *g = vkt__graph_new(j->b->gpu);
+    if (!j->entry) {
+        j->op->sample(j->op, g, j->sample);
+        return g;
+    }
+    j->entry->build(g, s);
+    if (j->entry->family == VKT__BENCH_ATTENTION && s.dtype) narrow(j->b->gpu, g, s.dtype);
+    return g;
+}
+
 static vkt_status set_create(op_job *j, set *s)
 {
     vkt_status st = VKT_OK;
     vkt_gpu *gpu = j->b->gpu;
-    s->g = vkt__graph_new(gpu);
-    if (j->entry)
-        j->entry->build(s->g, j->s);
-    else
-        j->op->sample(j->op, s->g, j->sample);
+    s->g = build(j, j->s);
     VKT_TRY(s->g->status);
     uint64_t at = 0;
     for (size_t i = 0; i < s->g->n_tensors; i++)
@@ -157,6 +179,17 @@ static double tolerance(const vkt_tensor *t, vkt_dtype dtype)
     return vkt__tol(dtype, terms);
 }
 
+/* How far off a result may be. A product is summed in f32 and rounded once to 16 bits, and so is
+ * the twin's where `both`; other rows may round what they pass on. */
+static double limit_of(const op_job *j, const vkt_tensor *t, double want, double rms, bool both)
+{
+    if (t->dtype == VKT_U32) return 0;
+    if (j->op != &vkt__op_matmul || t->dtype == VKT_F32)
+        return tolerance(t, t->dtype) * (fabs(want) + rms);
+    double rounding = vkt__tol(t->dtype, 0) / 4 * (both ? 2 : 1);
+    return tolerance(t, VKT_F32) * (fabs(want) + rms) + rounding * fabs(want);
+}
+
 /* Outputs of the timed nodes, and inputs that they change. */
 static bool is_result(const op_job *j, const vkt_tensor *t)
 {
@@ -193,13 +226,14 @@ static void compare(void *user, const vkt_tensor *t, const double *want)
         free(got);
         return;
     }
-    double sum = 0, tol = tolerance(t, t->dtype);
+    double sum = 0;
     for (uint64_t i = 0; i < t->count; i++) sum += want[i] * want[i];
     double rms = sqrt(sum / (double)t->count);
+    double fixed = limit_of(j, t, 0, rms, true), grows = limit_of(j, t, 1, rms, true) - fixed;
     vkt__code_check codes = vkt__code_check_of(t, tolerance(t, VKT_F32));
     for (uint64_t i = 0; i < t->count; i++) {
         double x = vkt__sample_decode(t, i, got), err = fabs(x - want[i]),
-               limit = t->dtype == VKT_U32 ? 0 : tol * (fabs(want[i]) + rms),
+               limit = fixed + grows * fabs(want[i]),
                share = err == 0    ? 0
                        : limit > 0 ? err / limit
                                    : INFINITY;
@@ -213,9 +247,7 @@ static vkt_graph *twin_graph(const op_job *j)
 {
     vkt__bench_shape s = j->s;
     if (j->checked) s.m = j->checked;
-    vkt_graph *g = vkt__graph_new(NULL);
-    j->entry->build(g, s);
-    return g;
+    return build(j, s);
 }
 
 static void check(op_job *j)
@@ -231,17 +263,21 @@ static vkt_status spot_check(op_job *j)
     enum { N_SPOTS = 200 };
     vkt_status st = VKT_OK;
     vkt_graph *g = j->sets[0].g;
-    const vkt_tensor *in[2] = { NULL, NULL };
+    const vkt_tensor *in[2] = { NULL, NULL }, *bias = NULL, *r = NULL;
     vkt_tensor *c = NULL;
-    uint32_t n_in = 0;
     vkt__bench_shape s = j->s;
-    for (size_t i = 0; i < g->n_tensors; i++)
+    for (size_t k = 0; k < g->n_nodes; k++) {
+        const vkt_node *n = g->nodes[k];
+        if (n->out[0]->count != (uint64_t)s.m * s.n) continue;
+        c = n->out[0];
+        if (n->op != &vkt__op_matmul) continue; /* the sum of its slices */
+        in[0] = n->in[0], in[1] = n->in[1], bias = n->in[2], r = n->in[4];
+    }
+    for (size_t i = 0, n_in = 0; i < g->n_tensors && !in[0]; i++)
         if (is_input(g->tensors[i]) && n_in < 2) in[n_in++] = g->tensors[i];
-    for (size_t k = 0; k < g->n_nodes; k++)
-        if (g->nodes[k]->out[0]->count == (uint64_t)s.m * s.n) c = g->nodes[k]->out[0];
-    VKT_ASSERT(n_in == 2 && c);
-    float *got = malloc(c->bytes), *a = malloc(PATTERN * sizeof *a),
-          *b = malloc(PATTERN * sizeof *b);
+    VKT_ASSERT(in[0] && c);
+    unsigned char *got = malloc(c->bytes);
+    float *a = malloc(PATTERN * sizeof *a), *b = malloc(PATTERN * sizeof *b);
     if (!got || !a || !b)
         VKT_TRY(vkt__fail(VKT_E_OOM_HOST, "bench", "no memory to check a product"));
     VKT_TRY(vkt_tensor_read(c, 0, got, c->bytes));
@@ -249,7 +285,7 @@ static vkt_status spot_check(op_job *j)
         a[i] = (float)vkt__sample_value(in[0], SEED, i);
         b[i] = (float)vkt__sample_value(in[1], SEED, i);
     }
-    double tol = tolerance(c, c->dtype), rms = sqrt((double)s.k);
+    double rms = sqrt((double)s.k);
     for (uint32_t q = 0; q < N_SPOTS; q++) {
         uint64_t m = q == 0 ? 0 : q == 1 ? s.m - 1 : vkt_rand_below(SEED, VKT_RNG_TEST, 2 * q, s.m);
         uint64_t n = q == 0   ? 0
@@ -261,8 +297,12 @@ static vkt_status spot_check(op_job *j)
                      ib = s.layout == VKT_LAYOUT_NT ? n * s.k + k : k * s.n + n;
             sum += (double)a[ia % PATTERN] * (double)b[ib % PATTERN];
         }
-        judge(j, c, m * s.n + n, (double)got[m * s.n + n], sum,
-              share_of((double)got[m * s.n + n], sum, tol * (fabs(sum) + rms)));
+        uint64_t at = m * s.n + n;
+        double x = vkt__sample_decode(c, at, got);
+        if (bias) sum += vkt__sample_value(bias, SEED, n % PATTERN);
+        sum = vkt__act(s.act, sum);
+        if (r) sum += vkt__sample_value(r, SEED, at % PATTERN);
+        judge(j, c, at, x, sum, share_of(x, sum, limit_of(j, c, sum, rms, false)));
     }
 fail:
     free(got);
@@ -325,28 +365,7 @@ static double roofline(const op_job *j, double working_set, double *flops, doubl
 
 static void shape_name(const op_job *j, char *out, size_t n)
 {
-    static const char *const layouts[] = { "NT", "NN", "TN" };
-    vkt__bench_shape s = j->s;
-    if (!j->entry) {
-        vkt_graph *g = vkt__graph_new(NULL);
-        const char *name = j->op->sample(j->op, g, j->sample);
-        snprintf(out, n, "%s, sample '%s'", j->op->name, name ? name : "");
-        vkt_graph_destroy(&g);
-    } else if (j->entry->family == VKT__BENCH_MATMUL) {
-        snprintf(out, n, "matmul %s%s%s M %u N %u K %u", s.dtype ? vkt_dtype_name(s.dtype) : "",
-                 s.dtype ? " " : "", layouts[s.layout], s.m, s.n, s.k);
-    } else if (j->entry->family == VKT__BENCH_CONV) {
-        snprintf(out, n, "%s %ux%u/%u %ux%ux%ux%u to %u", j->op->name, s.taps, s.taps, s.stride,
-                 s.m, s.n, s.n, s.k, s.out);
-    } else if (j->entry->family == VKT__BENCH_IMAGES) {
-        snprintf(out, n, "%s%s [%u, %u, %u, %u]", j->op->name, j->entry->what, s.m, s.n, s.n, s.k);
-    } else if (j->entry->family == VKT__BENCH_ATTENTION) {
-        snprintf(out, n, "%s [%u, %u], %u heads of %u", j->op->name, s.m, s.n, s.k, s.out);
-    } else if (j->entry->family == VKT__BENCH_EMBEDDING) {
-        snprintf(out, n, "%s [%u, %u] of %u x %u", j->op->name, s.m, s.n, s.k, s.out);
-    } else {
-        snprintf(out, n, "%s%s [%u, %u]", j->op->name, j->entry->what, s.m, s.n);
-    }
+    vkt__bench_name(j->op, j->entry, j->s, j->sample, out, n);
 }
 
 /* Why a case is not for this machine, before anything is made: a dispatch near the seconds at which
@@ -475,14 +494,37 @@ fail:
     return st;
 }
 
-/* arg: the row. arg2: the entry's size, or 1000 + the sample. */
+static bool multiplies_in(const op_job *j, vkt_dtype type)
+{
+    vkt_graph *g = vkt__graph_new(j->b->gpu);
+    j->entry->build(g, j->s);
+    bool is = narrow(j->b->gpu, g, type);
+    vkt_graph_destroy(&g);
+    return is;
+}
+
+static bool is_small(const vkt__bencher *b)
+{
+    return b->desc->once || b->caps->klass == VKT_GPU_CLASS_CPU;
+}
+
+/* arg: the row. arg2: the entry's size, or 1000 + the sample, or 2000 + which of --key's. */
 static vkt_status run_op(vkt__bencher *b, const vkt__bench_item *item)
 {
     const vkt_op *op = vkt__rows[item->arg];
     op_job j = { .b = b, .op = op };
     size_t n_sizes;
-    if (item->arg2 < 1000) j.entry = vkt__bench_entry_of(op);
-    if (j.entry) {
+    if (item->arg2 < 1000 || item->arg2 >= 2000) j.entry = vkt__bench_entry_of(op);
+    if (item->arg2 >= 2000) {
+        const vkt__bench_key_op *key = &vkt__bench_key_ops(&n_sizes)[item->arg2 - 2000];
+        j.s = is_small(b) ? key->cpu : key->gpu;
+        j.checked = key->checked;
+        if (j.entry->family == VKT__BENCH_ATTENTION && !multiplies_in(&j, j.s.dtype)) {
+            vkt__bench_left_out(b->out, "%s in %s: this device computes it in f32", op->name,
+                                vkt_dtype_name(j.s.dtype));
+            j.s.dtype = VKT_F32;
+        }
+    } else if (j.entry) {
         const vkt__bench_sized *sized = &vkt__bench_sizes(j.entry->family, &n_sizes)[item->arg2];
         j.s = sized->s;
         j.checked = sized->checked;
@@ -548,30 +590,69 @@ static vkt_status check_names(const char *list)
     return VKT_OK;
 }
 
+static vkt_status plan_key(vkt__bencher *b, vkt__bench_items *list)
+{
+    size_t n;
+    const vkt__bench_key_op *key = vkt__bench_key_ops(&n);
+    for (uint32_t i = 0, r; i < n; i++) {
+        for (r = 0; vkt__rows[r] != key[i].op;) r++;
+        vkt__bench_plan(list, VKT_BENCH_OPS, key[i].op->name, b->warm_s + b->time_s + 0.5, run_op,
+                        r, 2000 + i);
+    }
+    if (is_small(b))
+        vkt__bench_left_out(b->out, "the products, attentions and rows of a GPU: this device runs "
+                                    "on the processor, which has smaller ones");
+    return VKT_OK;
+}
+
+/* What training steps are made of comes before what has many cases that are slow to check, samples
+ * come last: a benchmark that has no time for all shows the first. */
+static uint32_t place_of(const vkt_op *op)
+{
+    static const vkt__bench_family order[] = { VKT__BENCH_MATMUL,    VKT__BENCH_ATTENTION,
+                                               VKT__BENCH_ROWS,      VKT__BENCH_CLASSES,
+                                               VKT__BENCH_EMBEDDING, VKT__BENCH_ELEMENTS,
+                                               VKT__BENCH_IMAGES,    VKT__BENCH_CONV };
+    const vkt__bench_entry *e = vkt__bench_entry_of(op);
+    uint32_t place = 0;
+    while (place < VKT_COUNT(order) && !(e && order[place] == e->family)) place++;
+    return place;
+}
+
+/* The sizes of a row that this level has. */
+static void plan_row(vkt__bench_items *list, uint32_t r, uint32_t level, double each)
+{
+    const vkt_op *op = vkt__rows[r];
+    const vkt__bench_entry *e = vkt__bench_entry_of(op);
+    size_t n_sizes;
+    if (!e) {
+        vkt__bench_plan(list, VKT_BENCH_OPS, op->name, each, run_op, r, 1000 + largest_sample(op));
+        return;
+    }
+    const vkt__bench_sized *sizes = vkt__bench_sizes(e->family, &n_sizes);
+    for (uint32_t i = 0; i < n_sizes; i++) {
+        uint32_t l = sizes[i].level;
+        if (level == 0 ? l == 0 : l > 0 && l <= level)
+            vkt__bench_plan(list, VKT_BENCH_OPS, op->name, each, run_op, r, i);
+    }
+}
+
 vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
 {
     vkt_status st = VKT_OK;
+    if (b->desc->key) return plan_key(b, list);
     VKT_TRY(check_names(b->desc->op));
     uint32_t level = b->desc->once                         ? 0
                      : b->desc->quick                      ? 1
                      : b->caps->klass == VKT_GPU_CLASS_CPU ? 2
                                                            : 3;
     double each = b->warm_s + b->time_s + 0.15;
-    for (uint32_t r = 0; vkt__rows[r]; r++) {
-        const vkt_op *op = vkt__rows[r];
-        if (!asked_for(b->desc->op, op->name)) continue;
-        const vkt__bench_entry *e = vkt__bench_entry_of(op);
-        if (!e) {
-            vkt__bench_plan(list, VKT_BENCH_OPS, op->name, each, run_op, r,
-                            1000 + largest_sample(op));
-            continue;
-        }
-        size_t n_sizes;
-        const vkt__bench_sized *sizes = vkt__bench_sizes(e->family, &n_sizes);
-        for (uint32_t i = 0; i < n_sizes; i++) {
-            uint32_t l = sizes[i].level;
-            if (level == 0 ? l == 0 : l > 0 && l <= level)
-                vkt__bench_plan(list, VKT_BENCH_OPS, op->name, each, run_op, r, i);
+    for (uint32_t place = 0, last = 0; place <= last; place++) {
+        for (uint32_t r = 0; vkt__rows[r]; r++) {
+            uint32_t at = place_of(vkt__rows[r]);
+            last = VKT_MAX(last, at);
+            if (at == place && asked_for(b->desc->op, vkt__rows[r]->name))
+                plan_row(list, r, level, each);
         }
     }
 fail:

@@ -78,7 +78,11 @@ static void build_matmul(vkt_graph *g, vkt__bench_shape s)
               of_b = s.layout == VKT_LAYOUT_NT ? vkt_shape2(s.n, s.k) : vkt_shape2(s.k, s.n);
     vkt_tensor *a = vkt__sample(g, of_a, s.dtype, VKT_HINT_NORMAL, 0),
                *b = vkt__sample(g, of_b, s.dtype, VKT_HINT_NORMAL, 0);
-    vkt_matmul_as(g, s.layout, a, b, VKT_F32);
+    vkt_tensor *bias = s.bias ? vkt__sample1(g, s.n) : NULL,
+               *r = s.residual ? vkt__sample(g, vkt_shape2(s.m, s.n), s.result, VKT_HINT_NORMAL, 0)
+                               : NULL;
+    vkt__op(g, &vkt__op_matmul, (vkt_tensor *[]) { a, b, bias, NULL, r }, 5,
+            (vkt_attr) { .matmul = { .layout = s.layout, .act = s.act, .out = s.result } });
 }
 
 static void build_layernorm(vkt_graph *g, vkt__bench_shape s)

@@ -5,14 +5,17 @@
 #include "tensor/ops/ops.h"
 
 /* m, n: rows and columns, of matmul M and N. Pictures are [m, n, n, k]; a convolution goes to
- * `out` channels by taps x taps, padded to keep the size. dtype: of a matmul's operands, whose
- * result is f32. Attention: m examples of n tokens, k heads of `out` numbers each; embedding: m
- * examples of n tokens, a vocabulary of k, rows of `out` numbers. */
+ * `out` channels by taps x taps, padded to keep the size. dtype: of a matmul's operands, and of
+ * attention's; result: of a matmul, in whose epilogue a bias, an activation and a sum may be.
+ * Attention: m examples of n tokens, k heads of `out` numbers each; embedding: m examples of n
+ * tokens, a vocabulary of k, rows of `out` numbers. */
 typedef struct vkt__bench_shape {
     uint32_t m, n, k;
     vkt_layout layout;
     uint32_t out, taps, stride;
-    vkt_dtype dtype;
+    vkt_dtype dtype, result;
+    bool bias, residual;
+    vkt_act act;
 } vkt__bench_shape;
 
 typedef enum vkt__bench_family {
@@ -44,6 +47,10 @@ typedef struct vkt__bench_sized {
     uint32_t level, checked;
 } vkt__bench_sized;
 const vkt__bench_sized *vkt__bench_sizes(vkt__bench_family family, size_t *n);
+
+/* "matmul bf16 NT M 64 N 64 K 64": what a row is called; entry NULL: that sample of the row. */
+void vkt__bench_name(const vkt_op *op, const vkt__bench_entry *entry, vkt__bench_shape s,
+                     uint32_t sample, char *out, size_t n);
 
 /* The product that a convolution row computes, as the tiles of its kernels do. */
 vkt__bench_shape vkt__bench_product_of(const vkt_op *op, vkt__bench_shape conv);

@@ -88,6 +88,12 @@ static void merge_rows(vkt_bench *b, size_t first)
     }
 }
 
+/* Whether an item of that many seconds would end after the benchmark must. */
+static bool is_too_late(const vkt__bencher *b, double weight)
+{
+    return b->seconds > 0 && vkt__now() - b->began + weight > b->seconds;
+}
+
 /* of[i]: the first of the rows that item i made. */
 static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const size_t *of)
 {
@@ -98,7 +104,7 @@ static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const siz
             for (size_t r = of[i]; r < of[i + 1]; r++)
                 slower |= (b->desc->baseline && is_slower(b->desc, &b->out->rows[r])) ||
                           is_above(&b->out->rows[r]);
-            if (!slower) break;
+            if (!slower || is_too_late(b, list->item[i].weight)) break;
             size_t n_rows = b->out->n_rows, n_left_out = b->out->n_left_out;
             b->n_copy =
                 list->item[i].group == VKT_BENCH_CEILINGS && !strcmp(list->item[i].name, "copy")
@@ -124,6 +130,12 @@ vkt_status vkt__bench_measure(vkt__bencher *b, const vkt__bench_items *list)
     b->began = vkt__now();
     for (size_t i = 0; i < list->n && st == VKT_OK; i++) {
         of[i] = b->out->n_rows;
+        if (is_too_late(b, list->item[i].weight)) {
+            vkt__bench_left_out(b->out, "%s: no time for it in %.0f s", list->item[i].name,
+                                b->seconds);
+            b->n_done++;
+            continue;
+        }
         progress(b, list->item[i].name);
         double start = vkt__now();
         st = measure(b, &list->item[i]);

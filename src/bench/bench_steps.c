@@ -9,6 +9,7 @@
 #include "tensor/graph/graph.h"
 #include "data/synthetic.h"
 #include "bench/bench_clock.h"
+#include "bench/bench_key.h"
 #include "bench/bench_rows.h"
 #include "train/evaluate.h"
 #include "train/one_core.h"
@@ -31,6 +32,9 @@ static const struct workload {
 #define CONV(out) "  - conv: {out: " out ", bias: false}\n  - batch_norm\n  - relu\n"
 #define BLOCKS(n, out, stride)                                                                     \
     "  - repeat: {n: " n ", body: [{basic_block: {out: " out ", stride: " stride "}}]}\n"
+#define DEEP(out, stride, n)                                                                       \
+    "  - bottleneck: {out: " out ", stride: " stride "}\n"                                         \
+    "  - repeat: {n: " n ", body: [{bottleneck: {out: " out "}}]}\n"
 #define GPT(layers, heads, width)                                                                  \
     "  - transformer: {layers: " layers ", heads: " heads ", width: " width "}\n"
 #define SMOLLM2                                                                                    \
@@ -65,6 +69,9 @@ static const struct workload {
     { "SmolLM2-135M LoRA, 1 x 512 tokens, adamw", 0, 49152, 1, 512, 3, 300, "fp32", SMOLLM2, 0, 8 },
     { "SmolLM2-135M LoRA on NF4, 1 x 512 tokens, adamw", 0, 49152, 1, 512, 3, 300, "fp32", SMOLLM2,
       0, 8, VKT_QUANT_NF4 },
+    { "SmolLM2-135M, 8 x 1024 tokens, bf16", 0, 49152, 8, 1024, 3, 6900, "bf16", SMOLLM2 },
+    { "SmolLM2-135M LoRA, 8 x 1024 tokens, bf16", 0, 49152, 8, 1024, 3, 4900, "bf16", SMOLLM2, 0,
+      8 },
     { "TinyLlama-1.1B LoRA, 1 x 128 tokens, adamw", 0, 32000, 1, 128, 3, 530, "fp32", TINYLLAMA, 0,
       8 },
     { "TinyLlama-1.1B LoRA on NF4, 1 x 128 tokens, adamw", 0, 32000, 1, 128, 3, 530, "fp32",
@@ -77,10 +84,20 @@ static const struct workload {
       CONV("16") BLOCKS("3", "16", "1") BLOCKS("1", "32", "2") BLOCKS("2", "32", "1")
           BLOCKS("1", "64", "2") BLOCKS("2", "64", "1") "  - global_pool\n  - linear\n",
       32 },
+    { "ResNet-20 32x32, batch 128, bf16", 3072, 10, 128, 0, 2, 31, "bf16",
+      CONV("16") BLOCKS("3", "16", "1") BLOCKS("1", "32", "2") BLOCKS("2", "32", "1")
+          BLOCKS("1", "64", "2") BLOCKS("2", "64", "1") "  - global_pool\n  - linear\n",
+      32 },
+    { "ResNet-50 224x224, batch 32, bf16", 224 * 224 * 3, 1000, 32, 0, 3, 785, "bf16",
+      "  - conv: {out: 64, kernel: 7, stride: 2, bias: false}\n  - batch_norm\n  - relu\n"
+      "  - max_pool: {size: 3, stride: 2, pad: 1}\n" DEEP("256", "1", "2") DEEP("512", "2", "3")
+          DEEP("1024", "2", "5") DEEP("2048", "2", "2") "  - global_pool\n  - linear\n",
+      224 },
 #undef MLP
 #undef MLP_SMALL
 #undef CONV
 #undef BLOCKS
+#undef DEEP
 #undef GPT
 #undef SMOLLM2
 #undef TINYLLAMA
@@ -380,6 +397,33 @@ fail:
     return st;
 }
 
+const char *vkt__bench_step_name(uint32_t i)
+{
+    uint32_t at = 0;
+    while (at < VKT_COUNT(workloads) && (workloads[at].level == 0 || i--)) at++;
+    return at < VKT_COUNT(workloads) ? workloads[at].name : NULL;
+}
+
+static void plan_workload(vkt__bencher *b, vkt__bench_items *list, uint32_t i)
+{
+    vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name,
+                    b->warm_s + (b->desc->quick ? 1.2 : 3.2) +
+                        (b->caps->klass == VKT_GPU_CLASS_CPU ? workloads[i].gflops / 5 : 0),
+                    run_workload, i, 0);
+}
+
+static vkt_status plan_key(vkt__bencher *b, vkt__bench_items *list)
+{
+    size_t n;
+    const char *const *name = vkt__bench_key_steps(&n);
+    for (size_t k = 0; k < n; k++) {
+        uint32_t i = 0;
+        while (strcmp(workloads[i].name, name[k]) != 0) i++;
+        if (!b->desc->once || workloads[i].gflops < 0.01) plan_workload(b, list, i);
+    }
+    return VKT_OK;
+}
+
 static bool is_named(const vkt__bencher *b, const char *name)
 {
     return !b->desc->step || strstr(name, b->desc->step);
@@ -389,6 +433,7 @@ vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
 {
     static const char target[] = "digits recipe to 97% valid accuracy";
     size_t before = list->n;
+    if (b->desc->key) return plan_key(b, list);
     for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
         if (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0) continue;
         if (!is_named(b, workloads[i].name)) continue;
@@ -397,10 +442,7 @@ vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
             vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
             continue;
         }
-        vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name,
-                        b->warm_s + (b->desc->quick ? 1.2 : 3.2) +
-                            (b->caps->klass == VKT_GPU_CLASS_CPU ? workloads[i].gflops / 5 : 0),
-                        run_workload, i, 0);
+        plan_workload(b, list, i);
     }
     vkt__bench_plan_generate(b, list);
     if (is_named(b, target))

@@ -41,7 +41,7 @@ typedef struct vkt__bencher {
     double matrix[VKT_U32]; /* of matrix units, by the type of the operands */
     double matmul;          /* flops/s of the fastest product so far; 0: none yet */
     /* progress */
-    double began, weight_done, weight_all;
+    double began, weight_done, weight_all, seconds; /* seconds: 0, or how long it may take */
     uint32_t n_done, n_all;
 } vkt__bencher;
 
@@ -77,6 +77,9 @@ void vkt__bench_plan_ceilings(vkt__bencher *b, vkt__bench_items *list, bool all)
 void vkt__bench_plan_matrix(vkt__bencher *b, vkt__bench_items *list);
 vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list);
 vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list);
+/* Of training steps, then of generation: the name, NULL past the last. */
+const char *vkt__bench_step_name(uint32_t i);
+const char *vkt__bench_generate_name(uint32_t i);
 /* The steps that generate text. */
 void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list);
 

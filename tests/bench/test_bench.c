@@ -36,6 +36,12 @@ static void everything_once(void **state)
         }
     }
     for (int g = 0; g < VKT_BENCH_N_GROUPS; g++) assert_true(n_group[g] > 0);
+    size_t of_op[4] = { 0 };
+    static const char *const in_order[] = { "matmul ", "attention ", "layernorm ", "conv2d " };
+    for (size_t i = b->n_rows; i-- > 0;)
+        for (size_t k = 0; k < 4; k++)
+            if (!strncmp(b->rows[i].name, in_order[k], strlen(in_order[k]))) of_op[k] = i;
+    for (size_t k = 1; k < 4; k++) assert_true(of_op[k] > of_op[k - 1]);
     assert_true(n_op >= 20);
     assert_true(*b->info.device && *b->info.driver && *b->info.commit && *b->info.power);
     /* what is saved is what is read */
@@ -55,6 +61,38 @@ static void everything_once(void **state)
     remove(path);
     vkt_bench_destroy(&back);
     vkt_bench_destroy(&b);
+}
+
+/* What decides, on a CPU driver's shapes: products with the epilogues of a step are right, the
+ * names of a GPU's rows need no device. */
+static void what_decides(void **state)
+{
+    (void)state;
+    vkt_bench *b;
+    uint32_t n_op = 0, n_step = 0;
+    char *names = vkt_bench_names(true), *all = vkt_bench_names(false);
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .key = true }, &b));
+    for (size_t i = 0; i < b->n_rows; i++) {
+        const vkt_bench_row *r = &b->rows[i];
+        if (r->refused) fail_msg("%s: %s", r->name, r->refused);
+        n_op += r->group == VKT_BENCH_OPS;
+        n_step += r->group == VKT_BENCH_STEPS;
+    }
+    assert_int_equal(n_op, 16);
+    assert_int_equal(n_step, 1);
+    assert_non_null(
+        strstr(names, "\nops\tmatmul bf16 NN M 8192 N 3072 K 768, bias, gelu, to bf16\n"));
+    assert_non_null(strstr(names, "\nops\tattention bf16 [8, 1024], 12 heads of 64\n"));
+    assert_non_null(strstr(names, "\nsteps\tGPT-2 124M, 8 x 1024 tokens, bf16\n"));
+    assert_non_null(strstr(all, "\nsteps\tResNet-50 224x224, batch 32, bf16\n"));
+    vkt_free(names);
+    vkt_free(all);
+    vkt_bench_destroy(&b);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(
+        vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .key = true, .op = "add" }, &b),
+        VKT_E_ARG);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
 static void count_rows(void *user, const vkt_bench *so_far)
@@ -279,6 +317,7 @@ int main(void)
     if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_once),
+        cmocka_unit_test(what_decides),
         cmocka_unit_test(a_lost_device_costs_one_item),
         cmocka_unit_test(scaling_finds_the_floor_and_the_bend),
         cmocka_unit_test(scaling_once),

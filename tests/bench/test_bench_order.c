@@ -72,11 +72,34 @@ static void slower_than_the_baseline_is_measured_again(void **state)
     vkt_bench_destroy(&baseline);
 }
 
+/* An item that would end after the benchmark must is not begun, and that is said. */
+static void what_has_no_time_is_left_out(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "short", "long", "short too" };
+    static const double weights[] = { 1, 100, 1 };
+    vkt__bencher b = { .desc = &(vkt_bench_desc) { .once = true },
+                       .out = vkt__bench_create(),
+                       .seconds = 90 };
+    vkt__bench_items list = { 0 };
+    memset(calls, 0, sizeof calls);
+    for (uint32_t i = 0; i < VKT_COUNT(names); i++)
+        vkt__bench_plan(&list, VKT_BENCH_OPS, names[i], weights[i], run, i, 0);
+    REQUIRE_OK(vkt__bench_measure(&b, &list));
+    assert_int_equal(b.out->n_rows, 2);
+    assert_string_equal(b.out->rows[1].name, "short too");
+    assert_int_equal(b.out->n_left_out, 1);
+    assert_string_equal(b.out->left_out[0], "long: no time for it in 90 s");
+    free(list.item);
+    vkt_bench_destroy(&b.out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(above_a_ceiling_is_measured_again_then_flagged),
         cmocka_unit_test(slower_than_the_baseline_is_measured_again),
+        cmocka_unit_test(what_has_no_time_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 typedef struct bench_options {
     cli_options common;
-    bool quick, once, markdown, scaling, submit;
+    bool quick, once, key, list, markdown, scaling, submit;
     const char *json, *csv, *svg, *html, *baseline, *op, *step;
     int only;
     uint32_t tolerance;
@@ -20,6 +20,12 @@ static const char *const only_names[] = { NULL, "ceilings", "ops", "steps" };
 static const cli_flag flags[] = {
     { "--quick", CLI_BOOL, AT(quick), NULL, NULL,
       "small shapes and short times: under a minute on two CPU cores" },
+    { "--key", CLI_BOOL, AT(key), NULL, NULL,
+      "measure the rows that decide, in 90 s on a GPU: ceilings, products (GPT-2's, too), "
+      "attention, "
+      "what memory bounds, training steps; smaller ones where the processor computes" },
+    { "--list", CLI_BOOL, AT(list), NULL, NULL,
+      "print the names of what is measured on a GPU, or with --key, and measure nothing" },
     { "--only", CLI_CHOICE, AT(only), "all|ceilings|ops|steps", "all",
       "run one part (ops and steps also measure the ceilings that they are compared with)" },
     { "--math", CLI_CHOICE, AT(common.gpu.math), "strict|fast", "strict",
@@ -480,6 +486,7 @@ static int measure(const bench_options *given)
     vkt_status st = o->baseline ? vkt_bench_load(o->baseline, &base) : VKT_OK;
     vkt_bench_desc desc = { .quick = o->quick,
                             .once = o->once,
+                            .key = o->key,
                             .only = only_names[o->only],
                             .op = o->op,
                             .step = o->step,
@@ -515,6 +522,14 @@ static int measure(const bench_options *given)
     return rc;
 }
 
+static int print_names(bool key)
+{
+    char *names = vkt_bench_names(key);
+    fputs(names, stdout);
+    vkt_free(names);
+    return 0;
+}
+
 static int run(void *options)
 {
     const bench_options *o = options;
@@ -546,6 +561,16 @@ static int run(void *options)
                   "--json, --only, --op and --step");
         return CLI_USAGE;
     }
+    if (o->list && (measures || is_compare || o->scaling || o->svg)) {
+        cli_error("bench: --list can be combined only with --key");
+        return CLI_USAGE;
+    }
+    if (o->key && (o->op || o->step || o->only || o->submit || o->scaling || is_compare)) {
+        cli_error("bench: --key is a list of rows of its own: leave out --only, --op, --step, "
+                  "--submit and --scaling");
+        return CLI_USAGE;
+    }
+    if (o->list) return print_names(o->key);
     if (o->scaling &&
         (is_compare || o->baseline || o->op || o->step || o->only || o->markdown || o->submit)) {
         cli_error(
@@ -584,6 +609,7 @@ const cli_command cmd_bench = {
         "percent of the ceilings: what this device reaches in plain copies and multiply-adds.\n"
         "\n"
         "  vktrain bench --quick --json mine.json\n"
+        "  vktrain bench --key --json mine.json        what decides, in 90 s on a GPU\n"
         "  vktrain bench compare mine.json theirs.json --svg chart.svg\n"
         "  vktrain bench --submit                      one file, to be shown beside others\n"
         "  vktrain bench table DIR --html page.html    files of many machines in one table\n"
