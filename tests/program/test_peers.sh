@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Every name that `vktrain bench` gives its rows is one that PyTorch's side knows: a counterpart, or the reason why there is none; 16-bit
+# products and steps have counterparts. Needs Python, not PyTorch. usage: test_peers.sh VKTRAIN
+set -euo pipefail
+vktrain=$1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+command -v python3 >/dev/null || { echo "test_peers: no python3"; exit 77; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-peers.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+bad=0 n=0
+fail() { echo "test_peers: FAILED: $1"; bad=$((bad + 1)); }
+match() { python3 "$root/tools/compare/peer_torch.py" --match "$1" >"$work/matched" 2>&1; }
+
+for key in "" --key; do
+    n=$((n + 1))
+    "$vktrain" bench --list $key >"$work/names"
+    match "$work/names" || fail "names that PyTorch's side does not know:$(grep UNKNOWN "$work/matched" | cut -f2 | sed 's/^/\n  /')"
+    # Not one product, attention or step of 16 bits without a counterpart; of the key rows none at all.
+    others=$(awk -F'\t' -v key="$key" '$3 ~ /^none/ && (key || $2 ~ /^(matmul|attention|conv2d)/ || ($1 == "steps" && $2 ~ /(bf16|fp16)/))' "$work/matched")
+    [ -z "$others" ] || fail "without a counterpart: $others"
+done
+for want in 'matmul bf16 NT M 4096 N 4096 K 4096' 'matmul f16 NT M 4096 N 4096 K 4096' 'MLP 784-512-512-10, batch 128, bf16' \
+    'SmolLM2-135M LoRA, 8 x 1024 tokens, bf16' 'ResNet-50 224x224, batch 32, bf16' 'GPT-2 124M, 8 x 1024 tokens, bf16'; do
+    n=$((n + 1))
+    "$vktrain" bench --list >"$work/names"
+    grep -qF "$want" "$work/names" || fail "bench does not measure $want"
+done
+for name in 'matmul q8 NT M 4 N 4 K 4' 'a new op [4, 4]'; do
+    n=$((n + 1))
+    printf 'ops\t%s\n' "$name" >"$work/names"
+    ! match "$work/names" || fail "$name has a counterpart"
+    grep -q UNKNOWN "$work/matched" || fail "$name is not told"
+done
+
+echo "test_peers: $n cases, $bad failed"
+[ $bad = 0 ]
