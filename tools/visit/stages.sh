@@ -1,0 +1,68 @@
+# shellcheck shell=bash disable=SC2086
+# gpu-check --visit, sourced by it: which parts a stage has, in which order, and the limit of each in seconds. What is right comes before what is
+# fast, GPT-2's step first. $V: vktrain, $R: the stage's results, $cap: flags for each vktrain command.
+gpt2=$here/visit/gpt2.yaml resnet="fashion-resnet20 --set data.path=$here/pictures"
+checked=matmul,attention,attention_bwd memory=optim_update,layernorm,norm_bwd,softmax_xent,cast,embedding_bwd steps=20 brief=--brief
+key="--key" compiled='GPT-2 124M|GPT 0.8M|ResNet-20|MLP 784'
+if [ -n "$rehearse" ]; then # tiny models, no time that means anything
+  gpt2=$here/visit/gpt2-rehearsal.yaml resnet="$resnet --set train.batch=2 --set train.steps=4" checked=softmax memory=cast steps=2 key="--key --once"
+  compiled='MLP 64'
+fi
+
+profile() { # profile LIMIT NAME RECIPE-ARGUMENTS...
+  local limit=$1 name=$2; shift 2
+  part "$limit" "$name" "$V" profile "$@" $cap --steps $steps --json -o "$R/$name.trace.json" --force
+}
+bench() { # bench LIMIT NAME ARGUMENTS...
+  local limit=$1 name=$2; shift 2
+  part "$limit" "$name" "$V" bench "$@" $cap --quiet --json "$R/$name.json" --force
+}
+torch() { # torch LIMIT NAME ARGUMENTS...: PyTorch on the rows whose names are in key-names.txt
+  local limit=$1 name=$2; shift 2
+  has_torch || { echo "left  $name: no python3 with PyTorch and CUDA here"; return; }
+  part "$limit" "$name" python3 "$here/compare/peer_torch.py" "$R/key-names.txt" --seconds $((limit - 10)) $brief "$@" --json "$R/$name.json"
+}
+facts() {
+  uname -r; grep -m1 'model name' /proc/cpuinfo; nproc; head -n 1 /proc/meminfo
+  nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,clocks.mem,power.limit,pstate,ecc.mode.current --format=csv
+  ldconfig -p | grep -E 'libvulkan|libGLX_nvidia|libEGL_nvidia|libnvidia-gpucomp'; ls /usr/share/vulkan/icd.d /etc/vulkan/icd.d /usr/local/nvidia/share/vulkan/icd.d
+  env | grep -E 'VK_|XDG|HOME'; df -h "$out" | tail -n 1
+  return 0
+} 2>&1
+
+first() {
+  part 10 facts bash -c "$(declare -f facts); out='$out'; facts"
+  part 20 devices "$V" devices $cap && cat "$R/devices.txt"
+  part 20 device-profile "$V" devices --json $cap
+  # Compiling is the processor's work: all kernels at the same time as the next parts.
+  if [ -z "$rehearse" ]; then timeout -k 3 150 "$V" doctor --compile $cap >"$R/compile.txt" 2>&1 & compiling=$!; fi
+  part 60 doctor-products "$V" doctor --op $checked $cap
+  profile 75 gpt2-table $gpt2 --no-tune
+  profile 70 gpt2-tuned $gpt2 $untuned
+  torch 40 torch-gpt2 --only 'GPT-2 124M'
+  part 15 gpt2-kernels "$V" train $gpt2 --explain $cap
+  profile 25 digits digits --no-tune
+  profile 25 char-gpt char-gpt --no-tune
+}
+second() {
+  bench 100 key $key $untuned
+  torch 70 torch
+  torch 70 torch-compiled --compile --only "$compiled"
+  profile 40 resnet20 $resnet $untuned
+  profile 40 resnet20-bf16 $resnet --set train.precision=bf16 $untuned
+  if [ -z "$rehearse" ] && "$V" tune --help | grep -q -- '--list'; then
+    part 30 candidates "$V" tune --list --type bf16 --out bf16 4096x4096x4096 8192x768x3072 --json $cap
+  fi
+  if [ -z "$rehearse" ]; then
+    for step in 'ResNet-50' 'SmolLM2-135M, 8' 'SmolLM2-135M LoRA, 8'; do
+      name=step-$(tr -c 'a-zA-Z0-9\n' - <<<"$step")
+      bench 40 "$name" --quick --step "$step" && cut -f2 <("$V" bench --list) | grep -F "$step" | sed 's/^/steps\t/' >"$R/$name-names.txt"
+      ! has_torch || part 30 "torch-$name" python3 "$here/compare/peer_torch.py" "$R/$name-names.txt" --brief --json "$R/torch-$name.json"
+    done
+  fi
+}
+third() {
+  bench 60 memory --op $memory ${rehearse:+--once}
+  [ -n "$rehearse" ] || part 50 doctor "$V" doctor $cap
+  for t in $three_tests; do part 40 "$t" "$bin/$t"; done
+}
