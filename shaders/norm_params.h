@@ -93,30 +93,64 @@ struct batch_norm_params {
     U32 flags;
     U32 h, wd; /* batch_norm_pool*.comp: of the pictures */
 };
-/* batch_finish.comp */
+/* batch_finish*.comp */
 struct batch_finish_params {
-    ADDR(f32s) means; /* [chunks, cols] */
-    ADDR(f32s) squares;
-    ADDR(f32s) run_mean; /* [cols] */
-    ADDR(f32s) run_var;
+    ADDR(elems) means; /* [chunks, cols] */
+    ADDR(elems) squares;
+    ADDR(elems) run_mean; /* [cols] */
+    ADDR(elems) run_var;
     ADDR(u32s) count; /* [1] */
-    ADDR(f32s) mean;  /* [groups, cols] */
-    ADDR(f32s) rstd;
+    ADDR(elems) mean; /* [groups, cols] */
+    ADDR(elems) rstd;
     U32 rows, cols;
     U32 groups, group_rows, per_group, chunk;
     F32 eps, momentum;
     F32 whole; /* rows of all devices' batches together, of which these are a part; 0: these */
     U32 pad;
 };
-/* batch_norm_total.comp */
+/* batch_norm_total*.comp */
 struct batch_total_params {
-    ADDR(f32s) parts_g; /* [chunks, cols] */
-    ADDR(f32s) parts_gh;
-    ADDR(f32s) sum_g; /* [groups, cols] */
-    ADDR(f32s) sum_gh;
-    ADDR(f32s) db; /* [cols] */
-    ADDR(f32s) dw;
+    ADDR(elems) parts_g; /* [chunks, cols] */
+    ADDR(elems) parts_gh;
+    ADDR(elems) sum_g; /* [groups, cols] */
+    ADDR(elems) sum_gh;
+    ADDR(elems) db; /* [cols] */
+    ADDR(elems) dw;
     U32 cols, groups, per_group, pad;
+};
+/* batch_finish_norm.comp: one group; a workgroup takes `strip` rows. Its flags are a constant. */
+struct batch_finish_norm_params {
+    ADDR(elems) x;
+    ADDR(elems) means; /* [chunks, cols] */
+    ADDR(elems) squares;
+    ADDR(elems) w; /* [cols] */
+    ADDR(elems) b;
+    ADDR(elems) r;
+    ADDR(elems) run_mean;
+    ADDR(elems) run_var;
+    ADDR(u32s) count;
+    ADDR(elems) y;
+    ADDR(elems) pre;
+    ADDR(elems) mean;
+    ADDR(elems) rstd;
+    U32 rows, cols;
+    U32 chunk, strip;
+    F32 eps, momentum;
+};
+/* batch_total_bwd.comp: one group */
+struct batch_total_bwd_params {
+    ADDR(elems) g;
+    ADDR(elems) x;
+    ADDR(elems) mean; /* [cols] */
+    ADDR(elems) rstd;
+    ADDR(elems) w;
+    ADDR(elems) parts_g; /* [chunks, cols] */
+    ADDR(elems) parts_gh;
+    ADDR(elems) dx;
+    ADDR(elems) db;
+    ADDR(elems) dw;
+    U32 rows, cols;
+    U32 chunks, strip;
 };
 
 /* group_norm*.comp: x [N, pixels, cols], `groups` of `width` channels; see the kernels for what b,
@@ -137,6 +171,7 @@ struct group_norm_params {
 static_assert(sizeof(struct norm_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_bwd_sums_params) <= 128, "push constants");
 static_assert(sizeof(struct batch_norm_params) <= 128, "push constants");
+static_assert(sizeof(struct batch_finish_norm_params) <= 128, "push constants");
 static_assert(sizeof(struct norm_bwd_params) <= 128, "push constants");
 #endif
 #endif

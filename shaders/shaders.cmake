@@ -59,11 +59,19 @@ set(SHADERS_NORM
   norm/batch_stats
   norm/batch_stats.pairs
   norm/batch_finish
+  norm/batch_finish_tiled
+  norm/batch_finish_tiled.vectors
+  norm/batch_finish_norm
+  norm/batch_finish_norm.vectors
   norm/batch_norm
   norm/batch_norm.pairs
   norm/batch_norm_sums
   norm/batch_norm_sums.pairs
   norm/batch_norm_total
+  norm/batch_norm_total_tiled
+  norm/batch_norm_total_tiled.vectors
+  norm/batch_total_bwd
+  norm/batch_total_bwd.vectors
   norm/batch_norm_bwd
   norm/batch_norm_bwd.pairs
   norm/batch_norm_pool

@@ -93,6 +93,8 @@
 #define VKT_SPEC_RMS 59
 #define VKT_SPEC_FIXED 60
 #define VKT_SPEC_PLUS_ONE 75 /* the gain is 1 + w */
+#define VKT_SPEC_BESIDE 110 /* channel elements of a workgroup, a lane each: its other lanes are rows */
+#define VKT_SPEC_FLAGS 111 /* of a push struct that has no room for them */
 
 /* attention */
 #define VKT_SPEC_D4 61 /* vec4 to a head */

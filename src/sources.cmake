@@ -197,6 +197,7 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/ops_attention_join.c
   src/tensor/ops/ops_batch.c
   src/tensor/ops/ops_batch_bwd.c
+  src/tensor/ops/ops_batch_joined.c
   src/tensor/ops/ops_batch_pool.c
   src/tensor/ops/ops_cache.c
   src/tensor/ops/ops_cast.c

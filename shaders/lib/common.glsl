@@ -3,6 +3,7 @@
  * Names. A kernel is called after its op and what it does differently; shaders.cmake lists each with its variants,
  * "name.variant", which is name.comp compiled with -DVARIANT:
  *   .pairs     elements by twos, as 64-bit words: for Mesa's CPU driver, whose loads cost by the number of elements
+ *   .vectors   elements by fours: for GPUs
  *   .wide      of matmul_rows: f32 by twos, in the same way
  *   .half      16-bit operands, f16 or bf16 by a constant, two to a 32-bit word; sums are f32
  *   .float16, .bfloat16   operands of matrix units: their type must be known when the shader is compiled
@@ -38,8 +39,12 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) buffer f32x4s { uin
 #define LOAD_PAIR(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))
 #define STORE_PAIR(to, i, x) (to).v[i] = packUint2x32(floatBitsToUint(x))
 #else
-#define elems f32s
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer f32x4s { vec4 v[]; };
+#ifdef VECTORS
+#define elems f32x4s
+#else
+#define elems f32s
+#endif
 #endif
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer u32x4s { uvec4 v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer u32x2s { uvec2 v[]; };

@@ -1,4 +1,4 @@
-/* What kernels with a PAIRS variant read and write at a time: one float, or two as common.glsl has them. Addresses are
+/* What kernels with a variant PAIRS or VECTORS read and write at a time: one float, or two or four as common.glsl has them. Addresses are
  * of type `elems` in params.h, element i is floats W i to W i + W - 1, AT(x, c) is float c of an element. Whole numbers
  * in such memory are words of their own type in a kernel: as floats they would be subnormal, which a device may take for
  * zero, and a compiler may treat as such. */
@@ -9,6 +9,13 @@
 #define STORE(to, i, x) STORE_PAIR(to, i, x)
 #define AT(x, c) (x)[c]
 const uint W = 2;
+#elif defined(VECTORS)
+#define elem vec4
+#define words uvec4
+#define LOAD(from, i) (from).v[i]
+#define STORE(to, i, x) (to).v[i] = (x)
+#define AT(x, c) (x)[c]
+const uint W = 4;
 #else
 #define elem float
 #define words uint

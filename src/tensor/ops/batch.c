@@ -78,9 +78,48 @@ void vkt__batch_dispatch(vkt__rec *rec, vkt__shader kernel, vkt__shader pairs,
                   (n + wg - 1) / wg);
 }
 
-void vkt__batch_dispatch_columns(vkt__rec *rec, vkt__shader kernel, const void *p, uint32_t bytes,
-                                 uint32_t cols)
+vkt__batch_tile vkt__batch_tile_of(const vkt_caps *c, uint32_t cols)
 {
+    enum { WORKGROUP = 256, MOST_BESIDE = 16 };
+    vkt__batch_tile t = { .wg = vkt__reduce_workgroup(c, WORKGROUP),
+                          .beside = 1,
+                          .fours = cols > 0 && cols % 4 == 0 };
+    uint32_t wide = t.fours ? cols / 4 : cols;
+    while (t.beside * 2 <= VKT_MIN(t.wg, MOST_BESIDE) && t.beside * 2 <= wide) t.beside *= 2;
+    t.blocks = (wide + t.beside - 1) / t.beside;
+    t.together = c->klass == VKT_GPU_CLASS_CPU ? 1 : t.fours ? 4 : 8;
+    return t;
+}
+
+uint32_t vkt__batch_strip(const vkt_caps *c, uint32_t rows, uint32_t cols, uint32_t chunks)
+{
+    enum { WORKGROUPS = 256 };
+    vkt__batch_tile t = vkt__batch_tile_of(c, cols);
+    uint32_t strips = VKT_MAX(1, WORKGROUPS / t.blocks), lanes = t.wg / t.beside;
+    return (uint32_t)vkt__align(VKT_MAX(chunks_of(rows, strips), chunks), lanes);
+}
+
+void vkt__batch_dispatch_strips(vkt__rec *rec, vkt__shader tiled, vkt__shader fours, const void *p,
+                                uint32_t bytes, uint32_t cols, uint32_t strips, uint32_t act,
+                                uint32_t flags)
+{
+    vkt__batch_tile t = vkt__batch_tile_of(rec->caps, cols);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, t.wg },
+                                   { VKT_SPEC_BESIDE, t.beside },
+                                   { VKT_SPEC_TOGETHER, t.together },
+                                   { VKT_SPEC_ACT, act },
+                                   { VKT_SPEC_FLAGS, flags } };
+    vkt__dispatch(rec, t.fours ? fours : tiled, spec, VKT_COUNT(spec), p, bytes,
+                  (uint64_t)t.blocks * strips);
+}
+
+void vkt__batch_dispatch_merge(vkt__rec *rec, vkt__shader kernel, vkt__shader tiled,
+                               vkt__shader fours, const void *p, uint32_t bytes, uint32_t cols)
+{
+    if (rec->caps->klass != VKT_GPU_CLASS_CPU) {
+        vkt__batch_dispatch_strips(rec, tiled, fours, p, bytes, cols, 1, 0, 0);
+        return;
+    }
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_TOGETHER, vkt__together(rec->caps, 2) } };

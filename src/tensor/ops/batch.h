@@ -18,9 +18,25 @@ uint64_t vkt__batch_rows_in(const struct batch_norm_params *p, uint64_t group);
 /* An invocation to a channel, or pair of channels, of each chunk of p. */
 void vkt__batch_dispatch(vkt__rec *rec, vkt__shader kernel, vkt__shader pairs,
                          struct batch_norm_params *p, uint32_t act, uint32_t fixed);
-/* An invocation to a channel. */
-void vkt__batch_dispatch_columns(vkt__rec *rec, vkt__shader kernel, const void *p, uint32_t bytes,
-                                 uint32_t cols);
+
+/* For GPUs: how a workgroup of the kernels that merge chunks takes channels and rows
+ * (batch_merge.glsl). */
+typedef struct vkt__batch_tile {
+    uint32_t wg, beside, blocks; /* blocks of channels: workgroups beside each other */
+    uint32_t together;
+    bool fours;
+} vkt__batch_tile;
+vkt__batch_tile vkt__batch_tile_of(const vkt_caps *c, uint32_t cols);
+/* An invocation to a channel; on GPUs, by a kernel that merges with a workgroup's lanes. */
+void vkt__batch_dispatch_merge(vkt__rec *rec, vkt__shader kernel, vkt__shader tiled,
+                               vkt__shader fours, const void *p, uint32_t bytes, uint32_t cols);
+/* Strips of `strip` rows times blocks of channels. */
+void vkt__batch_dispatch_strips(vkt__rec *rec, vkt__shader tiled, vkt__shader fours, const void *p,
+                                uint32_t bytes, uint32_t cols, uint32_t strips, uint32_t act,
+                                uint32_t flags);
+/* Rows of a strip: many enough that merging `chunks` chunks is the smaller part, few enough that
+ * there is work for every core. */
+uint32_t vkt__batch_strip(const vkt_caps *c, uint32_t rows, uint32_t cols, uint32_t chunks);
 
 /* 1 / standard deviation out of v: that, or by the running averages the variance. */
 double vkt__batch_rstd(const vkt_node *n, double v);

@@ -21,7 +21,8 @@ extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
 extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
 extern const vkt_op vkt__op_batch_stats, vkt__op_batch_finish, vkt__op_batch_norm,
     vkt__op_batch_norm_sums, vkt__op_batch_norm_total, vkt__op_batch_norm_bwd,
-    vkt__op_batch_norm_pool, vkt__op_batch_norm_pool_sums, vkt__op_batch_norm_pool_bwd;
+    vkt__op_batch_norm_pool, vkt__op_batch_norm_pool_sums, vkt__op_batch_norm_pool_bwd,
+    vkt__op_batch_finish_norm, vkt__op_batch_total_bwd;
 extern const vkt_op vkt__op_group_norm, vkt__op_group_norm_bwd, vkt__op_group_norm_dw;
 extern const vkt_op vkt__op_dropout, vkt__op_noise, vkt__op_cast, vkt__op_unpack,
     vkt__op_unpack_rows;

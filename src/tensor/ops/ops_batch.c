@@ -1,6 +1,6 @@
 /* Batch norm rows, forward: statistics of chunks of rows, merged in order into those of each ghost
  * batch and into the running averages; the normalisation with residual and activation fused in.
- * Kernels batch_stats.comp, batch_finish.comp, batch_norm.comp. */
+ * Kernels batch_stats.comp, batch_finish.comp, batch_finish_tiled.comp, batch_norm.comp. */
 #include <math.h>
 
 #include "tensor/graph/record.h"
@@ -87,7 +87,8 @@ static void finish_record(vkt__rec *rec, const vkt_node *n)
                                      .eps = q.eps,
                                      .momentum = n->attr.batch.momentum,
                                      .whole = n->attr.batch.whole };
-    vkt__batch_dispatch_columns(rec, VKT_SHADER_BATCH_FINISH, &p, sizeof p, p.cols);
+    vkt__batch_dispatch_merge(rec, VKT_SHADER_BATCH_FINISH, VKT_SHADER_BATCH_FINISH_TILED,
+                              VKT_SHADER_BATCH_FINISH_TILED_VECTORS, &p, sizeof p, p.cols);
 }
 
 static void finish_ref(const vkt_node *n, double *const *in, double *const *out)

@@ -1,6 +1,6 @@
 /* Batch norm rows, backward: sums of chunks of rows, merged in order into those of each ghost
  * batch, then the gradient of x. Kernels batch_norm_sums.comp, batch_norm_total.comp,
- * batch_norm_bwd.comp. */
+ * batch_norm_total_tiled.comp, batch_norm_bwd.comp. */
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
@@ -78,7 +78,8 @@ static void total_record(vkt__rec *rec, const vkt_node *n)
                                     .cols = q.cols,
                                     .groups = q.groups,
                                     .per_group = q.per_group };
-    vkt__batch_dispatch_columns(rec, VKT_SHADER_BATCH_NORM_TOTAL, &p, sizeof p, p.cols);
+    vkt__batch_dispatch_merge(rec, VKT_SHADER_BATCH_NORM_TOTAL, VKT_SHADER_BATCH_NORM_TOTAL_TILED,
+                              VKT_SHADER_BATCH_NORM_TOTAL_TILED_VECTORS, &p, sizeof p, p.cols);
 }
 
 static void total_ref(const vkt_node *n, double *const *in, double *const *out)

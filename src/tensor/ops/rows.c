@@ -35,6 +35,8 @@ const vkt_op *const vkt__rows[] = {
     &vkt__op_batch_norm_pool,
     &vkt__op_batch_norm_pool_sums,
     &vkt__op_batch_norm_pool_bwd,
+    &vkt__op_batch_finish_norm,
+    &vkt__op_batch_total_bwd,
     &vkt__op_group_norm,
     &vkt__op_group_norm_bwd,
     &vkt__op_group_norm_dw,

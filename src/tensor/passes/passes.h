@@ -7,8 +7,8 @@
 #include "tensor/passes/pass.h"
 
 extern const vkt__pass vkt__pass_residual_norm, vkt__pass_act, vkt__pass_act_bwd,
-    vkt__pass_batch_norm, vkt__pass_batch_pool, vkt__pass_head, vkt__pass_residual,
-    vkt__pass_accumulate, vkt__pass_relu_dropout, vkt__pass_chain, vkt__pass_precision,
-    vkt__pass_split, vkt__pass_sum_rows, vkt__pass_xent, vkt__pass_state;
+    vkt__pass_batch_norm, vkt__pass_batch_pool, vkt__pass_batch_join, vkt__pass_head,
+    vkt__pass_residual, vkt__pass_accumulate, vkt__pass_relu_dropout, vkt__pass_chain,
+    vkt__pass_precision, vkt__pass_split, vkt__pass_sum_rows, vkt__pass_xent, vkt__pass_state;
 
 #endif

@@ -19,6 +19,7 @@ static const vkt__pass *const passes[] = {
     &vkt__pass_precision,     /* 16-bit activations and weights */
     &vkt__pass_split,         /* deep products in slices of k */
     &vkt__pass_sum_rows,      /* a bias's gradient beside its matrix's */
+    &vkt__pass_batch_join,    /* what merges a batch norm's chunks into what reads it */
     &vkt__pass_xent,          /* loss and its gradient in one */
     &vkt__pass_state,         /* last sums into the step's scalars */
 };

@@ -1,6 +1,7 @@
 /* What follows a batch norm into it: the sum with a residual, the activation, max pooling. Before
  * differentiation: the row's own gradient does the rest. */
-#include "tensor/ops/ops.h"
+#include "tensor/graph/view.h"
+#include "tensor/ops/batch.h"
 #include "tensor/passes/passes.h"
 
 /* The node that makes the private tensor t, a batch norm without an activation, or NULL. */
@@ -106,3 +107,95 @@ static uint32_t run_pool(vkt_graph *g, bool training)
 
 const vkt__pass vkt__pass_batch_pool = { .name = "max pooling into the batch norm before it",
                                          .run = run_pool };
+
+/* ---- on GPUs: what merges chunks into what reads the result ---- */
+
+/* Whether n's statistics are those of all its rows, by no host and no running average. */
+static bool is_whole(const vkt_graph *g, const vkt_node *n, const vkt_tensor *x)
+{
+    return !g->sync && !n->attr.batch.fixed && vkt__batch_groups(n, vkt__rows_of(x->shape)) == 1;
+}
+
+/* Whether nothing but `but` reads t between the nodes. */
+static bool is_unread(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end,
+                      const vkt_node *but)
+{
+    for (size_t k = begin; k < end; k++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            if (g->nodes[k] != but && vkt__root(g->nodes[k]->in[i]) == t) return false;
+    return true;
+}
+
+/* Output `from` of the earlier node becomes output `to` of the later one. */
+static void move_output(vkt_node *a, uint32_t from, vkt_node *b, uint32_t to)
+{
+    b->out[to] = a->out[from];
+    b->out[to]->node = b;
+    b->out[to]->out_index = to;
+}
+
+/* Whether all inputs of a may be read, and its outputs be written, at b's place. */
+static bool can_move(const vkt_graph *g, const vkt_node *a, const vkt_node *b)
+{
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+        if (a->in[i] && !vkt__unchanged(g, a->in[i], a->index + 1, b->index)) return false;
+        if (a->in[i] && a->op->mutates >> i & 1 &&
+            !is_unread(g, vkt__root(a->in[i]), a->index + 1, b->index, NULL))
+            return false;
+    }
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (a->out[i] && !is_unread(g, a->out[i], a->index + 1, b->index, b)) return false;
+    return true;
+}
+
+/* batch_finish, batch_norm -> batch_finish_norm. */
+static bool join_finish(vkt_graph *g, vkt_node *norm)
+{
+    vkt_node *f = norm->op == &vkt__op_batch_norm ? norm->in[1]->node : NULL;
+    if (!f || f->op != &vkt__op_batch_finish || norm->in[2] != f->out[1] ||
+        !is_whole(g, norm, norm->in[0]) || !can_move(g, f, norm))
+        return false;
+    norm->op = &vkt__op_batch_finish_norm;
+    norm->attr.batch.momentum = f->attr.batch.momentum;
+    norm->in[1] = f->in[0];
+    norm->in[2] = f->in[1];
+    for (uint32_t i = 0; i < 3; i++) norm->in[6 + i] = f->in[2 + i];
+    move_output(f, 0, norm, 2);
+    move_output(f, 1, norm, 3);
+    vkt__remove_node(f);
+    return true;
+}
+
+/* batch_norm_total, batch_norm_bwd -> batch_total_bwd. */
+static bool join_total(vkt_graph *g, vkt_node *bwd)
+{
+    vkt_node *t = bwd->op == &vkt__op_batch_norm_bwd && bwd->in[5] ? bwd->in[5]->node : NULL;
+    if (!t || t->op != &vkt__op_batch_norm_total || bwd->in[6] != t->out[1] ||
+        !is_whole(g, bwd, bwd->in[1]) || !vkt__is_private(g, t->out[0]) ||
+        !vkt__is_private(g, t->out[1]) || !can_move(g, t, bwd))
+        return false;
+    bwd->op = &vkt__op_batch_total_bwd;
+    for (uint32_t i = 0; i < 2; i++) {
+        bwd->in[5 + i] = t->in[i];
+        vkt__remove_tensor(t->out[i]);
+        move_output(t, 2 + i, bwd, 1 + i);
+    }
+    vkt__remove_node(t);
+    return true;
+}
+
+static bool join(vkt_graph *g, vkt_node *n, bool training)
+{
+    (void)training;
+    return join_finish(g, n) || join_total(g, n);
+}
+
+static uint32_t run_join(vkt_graph *g, bool training)
+{
+    bool cpu = !g->gpu || vkt_gpu_caps(g->gpu)->klass == VKT_GPU_CLASS_CPU;
+    return cpu ? 0 : vkt__each_node(g, training, join);
+}
+
+const vkt__pass vkt__pass_batch_join = { .name = "a batch norm's last sums into what reads them",
+                                         .whole = true,
+                                         .run = run_join };
