@@ -113,6 +113,9 @@ set(SRC_DATA_PICTURES
 set(SRC_DATA_TEXT
   src/data/chat/chat_settings.c
   src/data/chat/conversation.c
+  src/data/chat/guard.c
+  src/data/chat/lesson.c
+  src/data/chat/render.c
   src/data/chat/template.c
   src/data/chat/template_blocks.c
   src/data/chat/template_eval.c

@@ -157,6 +157,8 @@ void vkt__gguf_put_tokenizer(vkt__gguf_out *o, const vkt_tokenizer *t, uint32_t 
     put_special(o, t, "unk_token", "tokenizer.ggml.unknown_token_id", VKT_NO_TOKEN);
     const char *chat = vkt__tokenizer_setting(t, "chat_template");
     if (chat) vkt__gguf_put_string(o, "tokenizer.chat_template", chat);
+    chat = vkt__tokenizer_setting(t, "tool_use_template");
+    if (chat) vkt__gguf_put_string(o, "tokenizer.chat_template.tool_use", chat);
     vkt__gguf_put_bool(o, "tokenizer.ggml.add_bos_token", false);
     free(e);
     json_decref(file);

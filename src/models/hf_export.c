@@ -61,6 +61,12 @@ vkt_status vkt__export_tokenizer(const char *folder, const vkt_tokenizer *t,
         const char *value = vkt__tokenizer_setting(t, kept[i]);
         if (value) json_object_set_new(o, kept[i], json_string(value));
     }
+    const char *tools = vkt__tokenizer_setting(t, "tool_use_template");
+    if (tools)
+        json_object_set_new(o, "chat_template",
+                            json_pack("[{s:s, s:O}, {s:s, s:s}]", "name", "default", "template",
+                                      json_object_get(o, "chat_template"), "name", "tool_use",
+                                      "template", tools));
     const char *pad = h->score ? vkt_tokenizer_bytes(t, h->pad, &n) : NULL;
     if (pad) json_object_set_new(o, "pad_token", json_stringn(pad, n));
     char *config = json_dumps(o, JSON_INDENT(2)), *json = vkt_tokenizer_json(t);

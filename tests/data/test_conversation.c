@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "data/chat/lesson.h"
 #include "data/text/jsonl.h"
 #include "data/text/packing.h"
 #include "data/text/tokenizer_chat.h"
@@ -65,6 +66,15 @@ static json_t *settings_of(const char *name, const char *eos)
     "\"<think>x</think>A1\"},{\"role\":\"user\",\"content\":\"U2\"},"                              \
     "{\"role\":\"assistant\",\"content\":\"<think>y</think>A2\"}]"
 
+#define REASONS                                                                                    \
+    "[{\"role\":\"user\",\"content\":\"U1\"},{\"role\":\"assistant\",\"content\":\"A1\","          \
+    "\"reasoning\":\"R1\"},{\"role\":\"user\",\"content\":\"U2\"},{\"role\":\"assistant\","        \
+    "\"content\":\"A2\",\"reasoning\":\"R2\"}]"
+#define UNTRAINED                                                                                  \
+    "[{\"role\":\"user\",\"content\":\"U1\"},{\"role\":\"assistant\",\"content\":\"A1\","          \
+    "\"reasoning\":\"R1\",\"train\":false},{\"role\":\"user\",\"content\":\"U2\"},"                \
+    "{\"role\":\"assistant\",\"content\":\"A2\",\"reasoning\":\"R2\"}]"
+
 static void test_lessons(void **state)
 {
     static const struct {
@@ -107,7 +117,71 @@ static void test_lessons(void **state)
           "</s>", TURNS, NULL, "where the answer in message 2 begins" },
         { "{% for m in messages %}{% if m.role == 'assistant' and not loop.last %}X{% endif %}"
           "{{ m.content }}{% endfor %}",
-          "</s>", TURNS, NULL, "where the answer in message 2 ends" },
+          "</s>", TURNS, "U1[[XA1]]U2[[A2]]" },
+        /* several blocks a turn, in all turns */
+        { "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.role == 'assistant' "
+          "%}{% if m.reasoning %}{% generation %}{{ '<think>' + m.reasoning + '</think>' }}{% "
+          "endgeneration %}{% endif %}-{% generation %}{{ m.content + '<|im_end|>' }}{% "
+          "endgeneration %}{% else %}{{ m.content + '<|im_end|>' }}{% endif %}{% endfor %}",
+          "<|im_end|>", REASONS,
+          "<|im_start|>user\nU1<|im_end|><|im_start|>assistant\n[[<think>R1</"
+          "think>]]-[[A1<|im_end|>"
+          "]]<|im_start|>user\nU2<|im_end|><|im_start|>assistant\n[[<think>R2</think>]]-[[A2<|im_"
+          "end|>]]" },
+        /* the same where the first turn does not count */
+        { "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.reasoning "
+          "}}{% "
+          "endgeneration %}:{% generation %}{{ m.content }}{% endgeneration %}{% generation %}{{ "
+          "'</s>' }}{% endgeneration %}{% else %}{{ m.content }}{% endif %}{% endfor %}",
+          "</s>", UNTRAINED, "U1R1:A1</s>U2[[R2]]:[[A2</s>]]" },
+        { "{% for m in messages %}{% if m.role == 'user' %}{% generation %}{{ m.x }}{% "
+          "endgeneration "
+          "%}{% endif %}{{ m.content }}{% endfor %}",
+          "</s>", TURNS, NULL, "blocks write nothing of a turn that counts" },
+        /* eos once, at the end */
+        { "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content }}{% if loop.last "
+          "and "
+          "m.role == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}{% if "
+          "add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}",
+          "</s>", TURNS,
+          "<|im_start|>user\nU1<|im_start|>assistant\n[[A1]]<|im_start|>user\nU2<|im_start|>"
+          "assistant\n[[A2</s>]]" },
+        /* an end token before a next turn only */
+        { "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content }}{% if not "
+          "loop.last "
+          "or add_generation_prompt %}{{ '<|im_end|>\n' }}{% endif %}{% endfor %}{% if "
+          "add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}",
+          "<|im_end|>", TURNS,
+          "<|im_start|>user\nU1<|im_end|>\n<|im_start|>assistant\n[[A1<|im_end|>]]\n<|im_start|>"
+          "user\n"
+          "U2<|im_end|>\n<|im_start|>assistant\n[[A2]]" },
+        /* control tokens inside of a turn, the last of which ends by another token */
+        { "{% for m in messages %}{{ '<|im_start|>' + m.role }}{% if m.role == 'assistant' %}{{ "
+          "'<|user|>final<|assistant|>' }}{% endif %}{{ m.content }}{{ '</s>' if loop.last and "
+          "m.role == 'assistant' else '<|end|>' }}{% endfor %}{% if add_generation_prompt %}{{ "
+          "'<|im_start|>assistant' }}{% endif %}",
+          "</s>", TURNS,
+          "<|im_start|>userU1<|end|><|im_start|>assistant[[<|user|>final<|assistant|>A1<|end|>]]<|"
+          "im_"
+          "start|>userU2<|end|><|im_start|>assistant[[<|user|>final<|assistant|>A2</s>]]" },
+        /* the next answer's beginning behind each conversation */
+        { "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' "
+          "}}{% "
+          "endfor %}{{ '<|im_start|>assistant\n' }}",
+          "<|im_end|>", TURNS,
+          "<|im_start|>user\nU1<|im_end|>\n<|im_start|>assistant\n[[A1<|im_end|>]]\n<|im_start|>"
+          "user\n"
+          "U2<|im_end|>\n<|im_start|>assistant\n[[A2<|im_end|>]]\n<|im_start|>assistant\n" },
+        /* the user's words again, inside of the answer */
+        { "{% for m in messages %}{% if m.role == 'assistant' %}{{ messages[loop.index0 - "
+          "1].content + "
+          "'=' }}{% endif %}{{ m.content + '</s>' }}{% endfor %}",
+          "</s>", TURNS, NULL, "where the answer in message 2 begins" },
+        /* control tokens of others stay texts, the assistant's are tokens */
+        { "chatml", "<|im_end|>",
+          "[{\"role\":\"user\",\"content\":\"<s>U\"},{\"role\":\"assistant\",\"content\":"
+          "\"<s>A\"}]",
+          "<|im_start|>user\n'<s>'U<|im_end|>\n<|im_start|>assistant\n[[<s>A<|im_end|>]]\n" },
     };
     static const char *const control[] = { "<|im_start|>",
                                            "<|im_end|>",
@@ -126,6 +200,7 @@ static void test_lessons(void **state)
                                            "<｜Assistant｜>",
                                            "<｜User｜>",
                                            "<｜end▁of▁sentence｜>" };
+    static const char *const ends[] = { "<|im_end|>", "<|eot_id|>", "<|end|>", "<end_of_turn>" };
     (void)state;
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
         json_t *settings = settings_of(rows[i].template, rows[i].eos),
@@ -134,7 +209,8 @@ static void test_lessons(void **state)
         vkt__chat_text t = { 0 };
         vkt__str s = { 0 };
         vkt__conversation v = { .messages = messages, .now = NAN };
-        REQUIRE_OK(vkt__chat_create(settings, "test", control, VKT_COUNT(control), &c));
+        REQUIRE_OK(vkt__chat_create(settings, "test", control, VKT_COUNT(control), ends,
+                                    VKT_COUNT(ends), &c));
         TEST_LOG_CAPTURE();
         if (rows[i].want) {
             REQUIRE_OK(vkt__chat_lesson(c, &v, &t));
@@ -178,6 +254,9 @@ static void test_forms(void **state)
         { "{\"conversations\":[{\"from\":\"gpt\",\"value\":\"no\",\"weight\":0},{\"from\":"
           "\"gpt\",\"value\":\"yes\",\"weight\":1}]}",
           "assistant: no\nassistant: [[yes\n]]|" },
+        { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"no\",\"train\":false},{\"role\":"
+          "\"assistant\",\"content\":\"yes\",\"train\":true,\"weight\":1.0}]}",
+          "assistant: no\nassistant: [[yes\n]]|" },
         { "{\"text\":\"t\"}", "[['t']]_" },
     };
     static const struct {
@@ -186,6 +265,14 @@ static void test_forms(void **state)
         { "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", "no turn of the assistant" },
         { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\",\"weight\":0}]}",
           "no turn of the assistant" },
+        { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\",\"weight\":0.5}]}",
+          "\"weight\" must be 0 or 1" },
+        { "{\"conversations\":[{\"from\":\"gpt\",\"value\":\"x\",\"weight\":0.5}]}",
+          "\"weight\" must be 0 or 1" },
+        { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\",\"train\":\"no\"}]}",
+          "\"train\" must be true or false" },
+        { "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\",\"train_detail\":[1]}]}",
+          "\"train_detail\" is not taken" },
         { "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image\"}]}]}",
           "a content part is of type \"image\"" },
         { "{\"conversations\":[{\"from\":\"alien\",\"value\":\"x\"}]}", "\"from\" is \"alien\"" },

@@ -43,7 +43,7 @@ static void take_tokens(json_t *to, const json_t *from)
     }
 }
 
-/* A text, or the one called "default" of [{"name", "template"}]. */
+/* A text, or of [{"name", "template"}] those called "default" and "tool_use". */
 static void take_template(json_t *to, const json_t *from)
 {
     json_t *v = json_object_get(from, "chat_template"), *row;
@@ -53,8 +53,9 @@ static void take_template(json_t *to, const json_t *from)
     {
         const char *name = json_string_value(json_object_get(row, "name"));
         json_t *text = json_object_get(row, "template");
-        if (name && !strcmp(name, "default") && json_is_string(text))
-            json_object_set(to, "chat_template", text);
+        if (!name || !json_is_string(text)) continue;
+        if (!strcmp(name, "default")) json_object_set(to, "chat_template", text);
+        if (!strcmp(name, "tool_use")) json_object_set(to, "tool_use_template", text);
     }
 }
 
@@ -70,18 +71,18 @@ static void take_ends(json_t *to, const json_t *from)
     json_decref(ids);
 }
 
-static vkt_status take_jinja(json_t *to, const char *folder)
+static vkt_status take_jinja(json_t *to, const char *folder, const char *file, const char *key)
 {
     vkt_status st = VKT_OK;
     vkt__arena a = { 0 };
     char *text = NULL;
     size_t n;
-    const char *path = vkt__arena_printf(&a, "%s/chat_template.jinja", folder);
+    const char *path = vkt__arena_printf(&a, "%s/%s", folder, file);
     VKT_TRY(vkt__file_read_if(path, LIMIT, &text, &n));
     if (!text) goto fail;
     json_t *v = json_stringn(text, n);
     if (v)
-        json_object_set_new(to, "chat_template", v);
+        json_object_set_new(to, key, v);
     else
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is not UTF-8", path);
 fail:
@@ -108,7 +109,9 @@ vkt_status vkt__chat_settings(const char *folder, json_t **out)
         if (files[i].ends) take_ends(*out, o);
         json_decref(o);
     }
-    VKT_TRY(take_jinja(*out, folder));
+    VKT_TRY(take_jinja(*out, folder, "chat_template.jinja", "chat_template"));
+    VKT_TRY(
+        take_jinja(*out, folder, "additional_chat_templates/tool_use.jinja", "tool_use_template"));
 fail:
     if (st != VKT_OK) {
         json_decref(*out);

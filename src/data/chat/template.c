@@ -17,7 +17,13 @@ struct vkt__template {
     vkt__arena arena;
     const char *name;
     vkt__tnode *body;
+    bool marks;
 };
+
+bool vkt__template_marks(const vkt__template *t)
+{
+    return t->marks;
+}
 
 void vkt__template_destroy(vkt__template **pt)
 {
@@ -69,6 +75,9 @@ vkt_status vkt__template_parse(const char *text, size_t n, const char *name, vkt
                        vkt__show(name).s, error.line, one_line(error.text));
         goto fail;
     }
+    for (size_t i = 1; i < tokens.n; i++)
+        t->marks = t->marks || (tokens.token[i - 1].kind == VKT__TK_BLOCK &&
+                                vkt__t_is(&tokens.token[i].text, "generation"));
     *out = t;
     t = NULL;
 fail:

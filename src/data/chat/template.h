@@ -13,6 +13,8 @@ typedef struct vkt__template vkt__template;
  * the template is called there. */
 vkt_status vkt__template_parse(const char *text, size_t n, const char *name, vkt__template **out);
 void vkt__template_destroy(vkt__template **t);
+/* Whether it has a {% generation %} block, anywhere. */
+bool vkt__template_marks(const vkt__template *t);
 
 /* Bytes [first, end) of a rendered text. */
 typedef struct vkt__text_span {

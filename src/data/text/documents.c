@@ -138,6 +138,12 @@ vkt_status vkt__documents_read(const vkt__source *s, vkt_tokenizer *tokenizer, v
         vkt_log(VKT_LOG_WARN, "data", "%llu of %llu lines are left out; the first is %s",
                 (unsigned long long)lines.n_bad, (unsigned long long)(lines.n_bad + lines.n_read),
                 lines.first_bad);
+    if (st == VKT_OK && lines.n_open && tokenizer)
+        vkt_log(VKT_LOG_WARN, "data",
+                "%s: the chat template writes no end token behind this answer (%llu in all): the "
+                "model does not learn to stop there; its end tokens are eos_token and eos_token_id "
+                "of the model's files",
+                lines.first_open, (unsigned long long)lines.n_open);
     if (st == VKT_OK && lines.label && tokenizer)
         vkt_log(VKT_LOG_WARN, "data",
                 "%s: \"%s\" is not learned, \"text\" alone is, by a language model: to predict it, "

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/words.h"
+#include "data/chat/lesson.h"
 #include "data/text/jsonl.h"
 #include "data/text/tokenizer_chat.h"
 #include "formats/json_text.h"
@@ -22,6 +23,8 @@ typedef struct {
     vkt__stretch plain[2];
     vkt__document document;
     const char *label; /* beside a text, and not learned; NULL: there was none */
+    uint64_t n_open;   /* counted turns without an end token */
+    size_t first_open; /* the message of the first */
     char wrong[200];   /* with the line, where it is not a failure's own words */
 } reader;
 
@@ -70,6 +73,7 @@ static bool add_turn(reader *r, json_t *to, const json_t *m)
     if (!role || !*role || !(json_is_string(content) || json_is_array(content) || calls))
         return wrong(r, "a turn must be {\"role\": \"..\", \"content\": \"..\"}");
     if (json_array_size(to) >= MAX_TURNS) return wrong(r, "it has more than %d turns", MAX_TURNS);
+    if (vkt__is_assistant(m) && vkt__weight_wrong(m)) return wrong(r, "%s", vkt__weight_wrong(m));
     copy = json_copy((json_t *)m);
     if (json_is_array(content)) {
         content = joined_parts(r, content);
@@ -114,6 +118,7 @@ static bool add_sharegpt(reader *r, json_t *to, const json_t *list)
                   { "tool", "tool" },
                   { "observation", "tool" },
                   { "function_response", "tool" } };
+    static const char *const counts[] = { "weight", "train" };
     size_t i;
     json_t *m;
     json_array_foreach(list, i, m)
@@ -132,8 +137,11 @@ static bool add_sharegpt(reader *r, json_t *to, const json_t *list)
                          "with a text as \"value\"",
                          vkt__show(from ? from : "?").s);
         add_text_turn(to, role, value);
-        json_t *weight = json_object_get(m, "weight");
-        if (weight) json_object_set(json_array_get(to, json_array_size(to) - 1), "weight", weight);
+        for (size_t k = 0; k < VKT_COUNT(counts); k++)
+            if (json_object_get(m, counts[k]))
+                json_object_set(json_array_get(to, json_array_size(to) - 1), counts[k],
+                                json_object_get(m, counts[k]));
+        if (vkt__weight_wrong(m)) return wrong(r, "%s", vkt__weight_wrong(m));
     }
     return true;
 }
@@ -297,6 +305,8 @@ static bool conversation(reader *r, const json_t *o, double now)
     if (ok)
         r->document =
             (vkt__document) { .stretch = r->text.stretch, .n_stretches = r->text.n, .whole = true };
+    if (ok && !r->n_open) r->first_open = r->text.first_open;
+    if (ok) r->n_open += r->text.n_open;
     json_decref(messages);
     json_decref(tools);
     return ok;
@@ -432,6 +442,11 @@ vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tok
             options->label = r[0].label;
             snprintf(options->first_label, sizeof options->first_label, "%s", where);
         }
+        if (r[0].n_open && !options->n_open)
+            snprintf(options->first_open, sizeof options->first_open, "%s, message %zu", where,
+                     r[0].first_open);
+        options->n_open += r[0].n_open;
+        r[0].n_open = 0;
     }
     for (int i = 0; i < 2; i++) {
         vkt__chat_destroy(&r[i].own);

@@ -14,6 +14,8 @@ typedef struct vkt__jsonl_options {
     char first_bad[200];   /* of those left out: which and why */
     const char *label;     /* a key beside "text" that classifiers learn; NULL: there was none */
     char first_label[160]; /* the first line that has it */
+    uint64_t n_open;       /* answers that count and have no end token behind them */
+    char first_open[190];  /* the first of them */
 } vkt__jsonl_options;
 
 /* Each line of the n bytes as a document: a text; a prompt with its completion; a conversation, in

@@ -44,8 +44,23 @@ vkt_status vkt__tokenizer_read_chat(vkt_tokenizer *t, const char *folder)
 }
 
 /* Tokens that end a turn in some family's template. */
-static const char *const turn_ends[] = { "<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|end|>",
-                                         "<|end_of_text|>" };
+static const char *const turn_ends[] = {
+    "<|im_end|>",           "<|eot_id|>", "<|eom_id|>", "<|eot|>",  "<end_of_turn>",
+    "<|end_of_turn|>",      "<|end|>",    "<|return|>", "<|call|>", "<|end_of_text|>",
+    "<|END_OF_TURN_TOKEN|>"
+};
+
+/* Whether the template writes this token to end a turn. */
+static bool ends_turn(const vkt_tokenizer *t, uint32_t id)
+{
+    const char *template = vkt__tokenizer_setting(t, "chat_template"),
+               *tools = vkt__tokenizer_setting(t, "tool_use_template");
+    for (size_t i = 0; i < VKT_COUNT(turn_ends); i++)
+        if (!strcmp(t->piece[id].bytes, turn_ends[i]))
+            return (template && strstr(template, turn_ends[i])) ||
+                   (tools && strstr(tools, turn_ends[i]));
+    return false;
+}
 
 /* Those that the template writes, and the vocabulary has, end an answer. */
 static void add_ends(vkt_tokenizer *t, const char *template)
@@ -72,6 +87,7 @@ vkt_status vkt__tokenizer_take_template(vkt_tokenizer *t, const char *path)
     if (!v) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is not UTF-8", vkt__show(path).s);
     if (!t->chat_settings) t->chat_settings = json_object();
     json_object_set_new(t->chat_settings, "chat_template", v);
+    json_object_del(t->chat_settings, "tool_use_template");
     add_ends(t, json_string_value(v));
     vkt__chat_destroy(&t->chat);
     return VKT_OK;
@@ -124,12 +140,17 @@ vkt_status vkt__tokenizer_chat(vkt_tokenizer *t, const vkt__chat **out)
     vkt_status st = VKT_OK;
     if (!t->chat) {
         const char **control = vkt__alloc((t->info.n_added + 1) * sizeof *control);
-        size_t n = 0;
-        for (uint32_t i = 0; i < t->info.n_added; i++)
-            if (t->piece[t->added[i]].special) control[n++] = t->piece[t->added[i]].bytes;
+        const char **ends = vkt__alloc((t->info.n_added + 1) * sizeof *ends);
+        size_t n = 0, n_ends = 0;
         if (!vkt__tokenizer_has_template(t)) choose(t);
-        st = vkt__chat_create(t->chat_settings, t->info.source, control, n, &t->chat);
+        for (uint32_t i = 0; i < t->info.n_added; i++) {
+            uint32_t id = t->added[i];
+            if (t->piece[id].special) control[n++] = t->piece[id].bytes;
+            if (vkt__tokenizer_ends(t, id) || ends_turn(t, id)) ends[n_ends++] = t->piece[id].bytes;
+        }
+        st = vkt__chat_create(t->chat_settings, t->info.source, control, n, ends, n_ends, &t->chat);
         free(control);
+        free(ends);
     }
     *out = t->chat;
     return st;
@@ -138,7 +159,7 @@ vkt_status vkt__tokenizer_chat(vkt_tokenizer *t, const vkt__chat **out)
 vkt_status vkt__chat_plain(vkt__chat **out)
 {
     json_t *o = json_pack("{s:s}", "chat_template", plain);
-    vkt_status st = vkt__chat_create(o, "plain", NULL, 0, out);
+    vkt_status st = vkt__chat_create(o, "plain", NULL, 0, NULL, 0, out);
     json_decref(o);
     return st;
 }

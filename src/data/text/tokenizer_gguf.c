@@ -310,7 +310,9 @@ static json_t *chat_settings(const reader *r)
                                              { "pad_token", "padding_token_id" },
                                              { "unk_token", "unknown_token_id" } };
     static const char *const ends[] = { "eos_token_id", "eot_token_id", "eom_token_id" };
-    const vkt__gguf_value *template = vkt__gguf_find(r->g, "tokenizer.chat_template");
+    static const char *const templates[][2] = { { "chat_template", "tokenizer.chat_template" },
+                                                { "tool_use_template",
+                                                  "tokenizer.chat_template.tool_use" } };
     json_t *o = json_object(), *ids = json_array();
     for (size_t i = 0; i < VKT_COUNT(tokens); i++) {
         uint32_t id = special(r, tokens[i][1]);
@@ -323,9 +325,11 @@ static json_t *chat_settings(const reader *r)
         if (named) json_array_append_new(ids, json_integer(id));
     }
     json_object_set_new(o, "eos_ids", ids);
-    if (template && template->type == VKT__GGUF_STRING) {
-        json_t *text = json_stringn((const char *)template->data, template->n);
-        if (text) json_object_set_new(o, "chat_template", text);
+    for (size_t i = 0; i < VKT_COUNT(templates); i++) {
+        const vkt__gguf_value *v = vkt__gguf_find(r->g, templates[i][1]);
+        json_t *text =
+            v && v->type == VKT__GGUF_STRING ? json_stringn((const char *)v->data, v->n) : NULL;
+        if (text) json_object_set_new(o, templates[i][0], text);
     }
     return o;
 }

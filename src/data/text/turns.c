@@ -2,6 +2,7 @@
 #include <jansson.h>
 
 #include "base/os.h"
+#include "data/chat/render.h"
 #include "data/text/tokenizer_chat.h"
 #include "data/text/turns.h"
 

@@ -1,0 +1,392 @@
+/* What of a conversation is to be learned. A template's {% generation %} blocks say it; of another
+ * it is found from differences between renderings: an answer begins where the rendering of the
+ * messages before it ends, with the prompt to answer, which must be a prefix of the whole; and what
+ * the answer is made of ends where marks behind the message's own texts come out, with which the
+ * template must write the same. Behind that come the template's end tokens. Where these relations
+ * don't hold the conversation is refused. */
+#include <jansson.h>
+
+#include "base/words.h"
+#include "data/chat/guard.h"
+#include "data/chat/lesson.h"
+#include "data/chat/render.h"
+
+static const char white[] = " \t\r\n";
+
+typedef struct {
+    const vkt__chat *c;
+    const vkt__conversation *v;
+    const json_t *messages; /* guarded */
+    const vkt__str *text;   /* all of them */
+    vkt__rendered part, other;
+    vkt__marks marks;
+    bool marked;
+} finder;
+
+/* ---- which turns ---- */
+
+const char *vkt__weight_wrong(const json_t *m)
+{
+    const json_t *weight = json_object_get(m, "weight"), *train = json_object_get(m, "train");
+    double w = json_number_value(weight);
+    if (weight && !json_is_null(weight) && !json_is_boolean(weight) &&
+        !(json_is_number(weight) && (w == 0 || w == 1)))
+        return "a turn's \"weight\" must be 0 or 1: no fraction of a turn is learned";
+    if (train && !json_is_null(train) && !json_is_boolean(train))
+        return "a turn's \"train\" must be true or false";
+    if (json_array_size(json_object_get(m, "train_detail")))
+        return "a turn's \"train_detail\" is not taken: give the turn's parts as turns, with "
+               "\"train\"";
+    return NULL;
+}
+
+bool vkt__turn_counts(const vkt__conversation *v, const json_t *messages, size_t k)
+{
+    const json_t *m = json_array_get(messages, k), *weight = json_object_get(m, "weight");
+    bool none = json_is_false(weight) || (json_is_number(weight) && json_number_value(weight) == 0);
+    return k >= v->n_given && vkt__is_assistant(m) && !none &&
+           !json_is_false(json_object_get(m, "train"));
+}
+
+static bool all_count(const finder *f)
+{
+    for (size_t k = 0; k < json_array_size(f->messages); k++)
+        if (vkt__is_assistant(json_array_get(f->messages, k)) &&
+            !vkt__turn_counts(f->v, f->messages, k))
+            return false;
+    return true;
+}
+
+/* ---- comparing ---- */
+
+static bool begins_with(const vkt__str *text, const vkt__str *head)
+{
+    return head->len <= text->len && !memcmp(text->data, head->data, head->len);
+}
+
+static size_t common(const vkt__str *a, const vkt__str *b)
+{
+    size_t n = 0;
+    while (n < a->len && n < b->len && a->data[n] == b->data[n]) n++;
+    return n;
+}
+
+static bool is_white(char c)
+{
+    return c && strchr(white, c);
+}
+
+static size_t strip(const char *text, size_t first, size_t end)
+{
+    while (end > first && is_white(text[end - 1])) end--;
+    return end;
+}
+
+/* Where the last control token ends that lies in [first, end); first: there is none. */
+static size_t last_control(const vkt__chat *c, const char *text, size_t first, size_t end)
+{
+    for (size_t at = end; at > first; at--) {
+        int k = vkt__control_at(c, text + at - 1, text + end);
+        if (k >= 0) return at - 1 + strlen(c->control[k]);
+    }
+    return first;
+}
+
+/* The longest of the tokens that end a turn at text[at]; its length, 0: none. */
+static size_t end_at(const vkt__chat *c, const vkt__str *text, size_t at, size_t stop)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < c->n_ends; i++) {
+        size_t n = strlen(c->end[i]);
+        if (n > most && n <= stop - at && !memcmp(text->data + at, c->end[i], n)) most = n;
+    }
+    return most;
+}
+
+static vkt_status say_unknown(const char *what, size_t k)
+{
+    return vkt__fail(
+        VKT_E_FORMAT, "data",
+        "it can't be told where the answer in message %zu %s in what the chat "
+        "template writes: put {%% generation %%} .. {%% endgeneration %%} around it in "
+        "the template (data.chat_template)",
+        k + 1, what);
+}
+
+/* ---- marks ---- */
+
+/* Renders with marks; *ok: the template does the same with them as without. */
+static vkt_status read_marks(finder *f, vkt__marking how, size_t k, vkt__marks *out, bool *ok)
+{
+    json_t *marked = vkt__mark_messages(f->messages, how, k);
+    vkt__log_quiet(true);
+    vkt_status st = vkt__chat_render(f->c, f->v, marked, json_array_size(marked), false, &f->part);
+    vkt__log_quiet(false);
+    json_decref(marked);
+    *ok = st == VKT_OK && vkt__marks_read(&f->part.text, f->text, out);
+    if (!*ok) out->n = 0;
+    return st == VKT_E_FORMAT ? VKT_OK : st; /* a template may refuse them */
+}
+
+static vkt_status find_marks(finder *f)
+{
+    vkt_status st;
+    VKT_TRY(read_marks(f, VKT__MARK_ALL, 0, &f->marks, &f->marked));
+    if (!f->marked) VKT_TRY(read_marks(f, VKT__MARK_ENDS, 0, &f->marks, &f->marked));
+fail:
+    return st;
+}
+
+/* The last mark of message k; false: it has none, or its text is written in two places with
+ * another's between. */
+static bool last_mark(const finder *f, size_t k, size_t *out)
+{
+    size_t n = 0, last = 0, first = 0;
+    for (size_t i = 0; i < f->marks.n; i++) {
+        if (f->marks.mark[i].message != k) continue;
+        if (!n++) first = i;
+        last = i;
+    }
+    if (!n || last - first + 1 != n) return false;
+    *out = f->marks.mark[last].at;
+    return true;
+}
+
+/* Where the next other message's text is seen at or after `at`; else the end. */
+static size_t next_text(const finder *f, size_t k, size_t at, bool *is_next)
+{
+    size_t out = f->text->len;
+    *is_next = k + 1 >= json_array_size(f->messages);
+    for (size_t i = 0; i < f->marks.n; i++) {
+        const vkt__mark *m = &f->marks.mark[i];
+        if (m->message == k || m->at < at) continue;
+        out = VKT_MIN(out, m->at);
+        *is_next = *is_next || (m->message == k + 1 && m->begin);
+    }
+    return out;
+}
+
+/* Whether another's text lies in [first, end): of the assistant's all but what is before. */
+static bool has_other(const finder *f, size_t k, size_t first, size_t end)
+{
+    for (size_t i = 0; i < f->marks.n; i++) {
+        const vkt__mark *m = &f->marks.mark[i];
+        if (m->message == k) continue;
+        if (m->begin ? m->at >= first && m->at < end : m->at > first && m->at <= end) return true;
+    }
+    return false;
+}
+
+/* ---- where an answer begins ---- */
+
+/* Where the text of message k begins if the prompt to answer, white space aside, ends there. */
+static vkt_status begin_by_mark(finder *f, size_t k, const char *prompt, size_t n, size_t *out)
+{
+    vkt_status st;
+    vkt__marks one = { 0 };
+    bool ok;
+    while (n && is_white(*prompt)) prompt++, n--;
+    n = strip(prompt, 0, n);
+    VKT_TRY(read_marks(f, VKT__MARK_BEGIN, k, &one, &ok));
+    ok = ok && one.n == 1;
+    if (ok) {
+        size_t at = strip(f->text->data, 0, one.mark[0].at);
+        ok = at >= n && !memcmp(f->text->data + at - n, prompt, n);
+        *out = one.mark[0].at;
+    }
+    if (!ok) st = say_unknown("begins", k);
+fail:
+    free(one.mark);
+    return st;
+}
+
+static vkt_status find_begin(finder *f, size_t k, size_t *out)
+{
+    vkt_status st;
+    const vkt__str *with = &f->other.text, *without = &f->part.text;
+    VKT_TRY(vkt__chat_render(f->c, f->v, f->messages, k, true, &f->other));
+    *out = with->len;
+    if (begins_with(f->text, with)) return VKT_OK;
+    VKT_TRY(vkt__chat_render(f->c, f->v, f->messages, k, false, &f->part));
+    if (!begins_with(with, without)) return say_unknown("begins", k);
+    /* The prompt goes on in another way than the text does (with "<think>"): behind the last
+     * control token that both have. */
+    size_t n = common(f->text, with), bare = without->len;
+    *out = n > bare ? last_control(f->c, f->text->data, bare, n) : bare;
+    if (*out == bare) VKT_TRY(begin_by_mark(f, k, with->data + bare, with->len - bare, out));
+fail:
+    return st;
+}
+
+/* ---- and where it ends ---- */
+
+/* Of a message that no mark is left of: the rendering up to it must be a prefix. */
+static vkt_status end_by_prefix(finder *f, size_t k, size_t first, size_t *out, bool *open)
+{
+    vkt_status st;
+    VKT_TRY(vkt__chat_render(f->c, f->v, f->messages, k + 1, false, &f->part));
+    size_t end = f->part.text.len, stop;
+    if (!begins_with(f->text, &f->part.text) || end < first) return say_unknown("ends", k);
+    stop = strip(f->text->data, first, end);
+    *out = f->c->n_ends ? stop : end;
+    *open = true;
+    for (size_t at = first, n; at < stop; at += n ? n : 1) {
+        n = end_at(f->c, f->text, at, stop);
+        if (n && at + n < stop) return say_unknown("ends", k);
+        *open = *open && !n;
+    }
+fail:
+    return st;
+}
+
+/* Behind the end tokens that the template writes from `at` on: several only with white space
+ * between and when they differ. 0: it writes none before `bound`. */
+static size_t behind_ends(const finder *f, size_t at, size_t bound)
+{
+    size_t n = 0, first, end;
+    while (at < bound && !(n = end_at(f->c, f->text, at, bound))) at++;
+    if (!n) return 0;
+    first = at;
+    end = at + n;
+    for (at = end; at < bound && is_white(f->text->data[at]);) at++;
+    size_t more = end_at(f->c, f->text, at, bound);
+    bool same = more == n && !memcmp(f->text->data + at, f->text->data + first, n);
+    return more && !same ? at + more : end;
+}
+
+/* Whether the message has anything that ought to be marked. */
+static bool has_text(const json_t *m)
+{
+    const char *text = json_string_value(json_object_get(m, "content"));
+    return (text && text[strspn(text, white)]) || json_array_size(json_object_get(m, "tool_calls"));
+}
+
+/* White space at the end of the message's text is its own where the template leaves it. */
+static size_t with_space(const finder *f, size_t k, size_t at)
+{
+    const json_t *content = json_object_get(json_array_get(f->messages, k), "content");
+    const char *s = json_string_value(content);
+    size_t n = json_string_length(content), stop = s ? strip(s, 0, n) : 0;
+    bool has =
+        s && n - stop <= f->text->len - at && !memcmp(f->text->data + at, s + stop, n - stop);
+    return has ? at + n - stop : at;
+}
+
+static vkt_status find_end(finder *f, size_t k, size_t first, size_t *out, bool *open)
+{
+    vkt_status st = VKT_OK;
+    size_t at = first;
+    bool is_next, text = has_text(json_array_get(f->messages, k));
+    *open = false;
+    if (text && !(f->marked && last_mark(f, k, &at))) return end_by_prefix(f, k, first, out, open);
+    if (at < first) return say_unknown("begins", k);
+    if (text) at = with_space(f, k, at);
+    size_t bound = next_text(f, k, at, &is_next);
+    if (!is_next) { /* nothing of what follows may be taken for an end */
+        VKT_TRY(vkt__chat_render(f->c, f->v, f->messages, k + 1, false, &f->part));
+        bound = VKT_MIN(bound, VKT_MAX(common(f->text, &f->part.text), at));
+    }
+    *out = behind_ends(f, at, bound);
+    *open = !*out;
+    if (*open) *out = at;
+    while (*open && !f->c->n_ends && *out < bound && is_white(f->text->data[*out])) ++*out;
+fail:
+    return st;
+}
+
+static vkt_status find_turns(finder *f, vkt__chat_text *t)
+{
+    vkt_status st;
+    size_t at = 0;
+    VKT_TRY(find_marks(f));
+    for (size_t k = 0; k < json_array_size(f->messages); k++) {
+        vkt__text_span span = { 0 };
+        bool open;
+        if (!vkt__turn_counts(f->v, f->messages, k)) continue;
+        VKT_TRY(find_begin(f, k, &span.first));
+        VKT_TRY(find_end(f, k, span.first, &span.end, &open));
+        if (span.first < at || has_other(f, k, span.first, span.end)) {
+            st = say_unknown("begins", k);
+            goto fail;
+        }
+        if (open && !t->n_open++) t->first_open = k + 1;
+        vkt__guard_stretches(f->c, t, at, span.first, false);
+        vkt__guard_stretches(f->c, t, span.first, span.end, true);
+        at = span.end;
+    }
+    vkt__guard_stretches(f->c, t, at, t->rendered.text.len, false);
+fail:
+    return st;
+}
+
+/* ---- {% generation %} ---- */
+
+/* The turn that a block was written for: the one whose mark it has; else that of the last mark
+ * before it, or, if this is another's, the assistant's next. */
+static size_t owner(const finder *f, const vkt__text_span *block)
+{
+    size_t k = 0, n = json_array_size(f->messages);
+    bool any = false;
+    for (size_t i = 0; i < f->marks.n; i++) {
+        const vkt__mark *m = &f->marks.mark[i];
+        bool own = vkt__is_assistant(json_array_get(f->messages, m->message));
+        if (own && m->at > block->first && m->at <= block->end) return m->message;
+        if (m->at > block->first) continue;
+        k = m->message;
+        any = true;
+    }
+    if (any && vkt__is_assistant(json_array_get(f->messages, k))) return k;
+    for (k += any; k < n && !vkt__is_assistant(json_array_get(f->messages, k));) k++;
+    return k;
+}
+
+static vkt_status take_blocks(finder *f, vkt__chat_text *t)
+{
+    vkt_status st = VKT_OK;
+    size_t at = 0, n_counted = 0;
+    bool all = all_count(f);
+    if (!all) VKT_TRY(find_marks(f));
+    if (!all && !f->marked) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "it can't be told which turn each {%% generation %%} block of the chat "
+                       "template belongs to, and not all turns count");
+        goto fail;
+    }
+    for (size_t i = 0; i < t->rendered.n_generated; i++) {
+        const vkt__text_span *b = &t->rendered.generated[i];
+        if (!all && !vkt__turn_counts(f->v, f->messages, owner(f, b))) continue;
+        vkt__guard_stretches(f->c, t, at, b->first, false);
+        vkt__guard_stretches(f->c, t, b->first, b->end, true);
+        at = b->end;
+        n_counted += b->end - b->first;
+    }
+    vkt__guard_stretches(f->c, t, at, t->rendered.text.len, false);
+    if (!n_counted)
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "the chat template's {%% generation %%} blocks write nothing of a turn that "
+                       "counts, so that there is nothing to learn");
+fail:
+    return st;
+}
+
+vkt_status vkt__chat_lesson(const vkt__chat *c, const vkt__conversation *v, vkt__chat_text *out)
+{
+    vkt_status st;
+    vkt__conversation mine = *v;
+    finder f = { .c = c, .v = &mine, .text = &out->rendered.text };
+    json_t *messages = NULL, *tools = NULL;
+    out->n = out->n_open = 0;
+    VKT_TRY(vkt__chat_guard(c, v, &messages, &tools));
+    f.messages = messages;
+    mine.tools = tools;
+    VKT_TRY(vkt__chat_render(c, &mine, messages, json_array_size(messages), false, &out->rendered));
+    VKT_TRY(
+        (vkt__template_marks(vkt__chat_template(c, &mine)) ? take_blocks : find_turns)(&f, out));
+fail:
+    vkt__rendered_finish(&f.part);
+    vkt__rendered_finish(&f.other);
+    free(f.marks.mark);
+    json_decref(messages);
+    json_decref(tools);
+    return st;
+}
