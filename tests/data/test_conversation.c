@@ -469,6 +469,47 @@ static void test_folder(void **state)
     vkt_tokenizer_destroy(&t);
 }
 
+/* A template named tool_use is for conversations with tools; texts of added tokens are tokens in
+ * the assistant's words and texts in others'; answers that nothing ends are counted. */
+static void test_tools_and_added(void **state)
+{
+    static const char lines[] =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"<r>q\"},{\"role\":\"assistant\","
+        "\"content\":"
+        "\"<r>a\"}]}\n"
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"},{\"role\":\"assistant\",\"content\":"
+        "\"a\"}],\"tools\":[{\"name\":\"f<r>\"}]}\n";
+    static const char config[] =
+        "{\"eos_token\": \"<|im_end|>\", \"chat_template\": [{\"name\": \"default\", \"template\": "
+        "\"{% for m in messages %}{{ m.role[0] }}>{{ m.content }}{% endfor %}{% if "
+        "add_generation_prompt %}a>{% endif %}\"}, {\"name\": \"tool_use\", \"template\": \"{{ "
+        "tools[0]."
+        "name }}:{% for m in messages %}{{ m.role[0] }}>{{ m.content + eos_token }}{% endfor %}{% "
+        "if "
+        "add_generation_prompt %}a>{% endif %}\"}]}";
+    static const char want[] = "u>'<r>'qa>[[<r>a]]|f'<r>':u>q<|im_end|>a>[[a<|im_end|>]]|";
+    vkt_tokenizer *t, *kept;
+    vkt__str s = { 0 };
+    (void)state;
+    put(DIR "/tokenizer_config.json", config);
+    REQUIRE_OK(vkt_tokenizer_open(DIR, &t));
+    REQUIRE_OK(vkt__tokenizer_extend(&t, "<r>"));
+    vkt__jsonl_options o = { .now = NAN };
+    REQUIRE_OK(vkt__jsonl_read(lines, strlen(lines), "j", t, &o, show_document, &s));
+    assert_string_equal(s.data, want);
+    assert_int_equal(o.n_open, 1);
+    assert_string_equal(o.first_open, "'j' line 1, message 2");
+    char *json = vkt__tokenizer_kept(t);
+    REQUIRE_OK(vkt__tokenizer_parse_json(json, strlen(json), "kept", &kept));
+    free(json);
+    s.len = 0;
+    REQUIRE_OK(vkt__jsonl_read(lines, strlen(lines), "j", kept, &o, show_document, &s));
+    assert_string_equal(s.data, want);
+    vkt__str_finish(&s);
+    vkt_tokenizer_destroy(&kept);
+    vkt_tokenizer_destroy(&t);
+}
+
 static void test_windows(void **state)
 {
     static const uint64_t begin[] = { 0, 3, 6, 15, 19, 20 }; /* lengths 3 3 9 4 1 */
@@ -637,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_lessons),
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_tools_and_added),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_data),
         cmocka_unit_test(test_a_long_one_is_no_split),

@@ -150,13 +150,14 @@ void vkt__guard_stretches(const vkt__chat *c, vkt__chat_text *t, size_t first, s
 /* ---- marks ---- */
 
 /* Inside of the white space around it, which templates take off. */
-static json_t *marked_text(const json_t *text, size_t k, bool begin, bool end)
+static json_t *marked_text(const json_t *text, size_t k, bool begin, bool end, bool empty)
 {
     const char *s = json_string_value(text), *stop = s + json_string_length(text), *last = stop;
     vkt__str out = { 0 };
     const char *first = s;
     while (first < stop && *first && strchr(white, *first)) first++;
-    if (first == stop) return json_incref((json_t *)(uintptr_t)text);
+    if (first == stop && !empty) return json_incref((json_t *)(uintptr_t)text);
+    if (first == stop) first = last = s;
     while (last > first && last[-1] && strchr(white, last[-1])) last--;
     vkt__str_add(&out, s, (size_t)(first - s));
     if (begin) vkt__str_printf(&out, BEGIN "%zu" MARK_END, k);
@@ -174,7 +175,7 @@ static json_t *marked_leaves(json_t *o, size_t k)
     json_t *copy, *v;
     const char *key;
     size_t i;
-    if (json_is_string(o)) return marked_text(o, k, false, true);
+    if (json_is_string(o)) return marked_text(o, k, false, true, false);
     if (!json_is_array(o) && !json_is_object(o)) return json_incref(o);
     copy = json_is_array(o) ? json_array() : json_object();
     json_array_foreach(json_is_array(o) ? o : NULL, i, v)
@@ -208,17 +209,18 @@ json_t *vkt__mark_messages(const json_t *messages, vkt__marking how, size_t only
     size_t k, i;
     json_array_foreach(messages, k, m)
     {
-        bool own = vkt__is_assistant(m), all = how == VKT__MARK_ALL,
+        bool own = vkt__is_assistant(m), empty = how == VKT__MARK_EMPTY,
+             all = empty || how == VKT__MARK_ALL,
              begin = how == VKT__MARK_BEGIN ? k == only : all && !own,
              end = how == VKT__MARK_BEGIN ? false : all || own;
         json_t *copy = json_copy(m), *content = json_object_get(m, "content"),
                *calls = json_object_get(m, "tool_calls");
         if (json_is_string(content) && (begin || end))
-            json_object_set_new(copy, "content", marked_text(content, k, begin, end));
+            json_object_set_new(copy, "content", marked_text(content, k, begin, end, empty));
         for (i = 0; own && all && i < VKT_COUNT(thoughts); i++) {
             json_t *v = json_object_get(m, thoughts[i]);
             if (json_is_string(v))
-                json_object_set_new(copy, thoughts[i], marked_text(v, k, false, true));
+                json_object_set_new(copy, thoughts[i], marked_text(v, k, false, true, false));
         }
         if (own && all && json_array_size(calls)) {
             json_t *list = json_array();

@@ -29,6 +29,7 @@ typedef struct vkt__marks {
 } vkt__marks;
 
 typedef enum vkt__marking {
+    VKT__MARK_EMPTY, /* as VKT__MARK_ALL, of texts that are empty, too */
     VKT__MARK_ALL,   /* ends of the assistant's texts and calls, begins and ends of the others' */
     VKT__MARK_ENDS,  /* ends of the assistant's texts alone */
     VKT__MARK_BEGIN, /* the begin of message k's text alone */

@@ -20,6 +20,7 @@ typedef struct {
     const vkt__str *text;   /* all of them */
     vkt__rendered part, other;
     vkt__marks marks;
+    vkt__marking marking;
     bool marked;
 } finder;
 
@@ -130,10 +131,11 @@ static vkt_status read_marks(finder *f, vkt__marking how, size_t k, vkt__marks *
 
 static vkt_status find_marks(finder *f)
 {
-    vkt_status st;
-    VKT_TRY(read_marks(f, VKT__MARK_ALL, 0, &f->marks, &f->marked));
-    if (!f->marked) VKT_TRY(read_marks(f, VKT__MARK_ENDS, 0, &f->marks, &f->marked));
-fail:
+    vkt_status st = VKT_OK;
+    for (f->marking = VKT__MARK_EMPTY; f->marking <= VKT__MARK_ENDS; f->marking++) {
+        st = read_marks(f, f->marking, 0, &f->marks, &f->marked);
+        if (f->marked || st != VKT_OK) break;
+    }
     return st;
 }
 
@@ -152,18 +154,26 @@ static bool last_mark(const finder *f, size_t k, size_t *out)
     return true;
 }
 
-/* Where the next other message's text is seen at or after `at`; else the end. */
-static size_t next_text(const finder *f, size_t k, size_t at, bool *is_next)
+/* Where another message's text is seen at or after `at`, and whose; else the end. */
+static size_t next_text(const finder *f, size_t k, size_t at, size_t *whose)
 {
     size_t out = f->text->len;
-    *is_next = k + 1 >= json_array_size(f->messages);
-    for (size_t i = 0; i < f->marks.n; i++) {
+    *whose = k + 1;
+    for (size_t i = f->marks.n; i-- > 0;) {
         const vkt__mark *m = &f->marks.mark[i];
         if (m->message == k || m->at < at) continue;
-        out = VKT_MIN(out, m->at);
-        *is_next = *is_next || (m->message == k + 1 && m->begin);
+        out = m->at;
+        *whose = m->message;
     }
     return out;
+}
+
+/* Whether it is known where message k's text begins. */
+static bool has_begin(const finder *f, size_t k)
+{
+    for (size_t i = 0; i < f->marks.n; i++)
+        if (f->marks.mark[i].message == k && f->marks.mark[i].begin) return true;
+    return false;
 }
 
 /* Whether another's text lies in [first, end): of the assistant's all but what is before. */
@@ -190,9 +200,12 @@ static vkt_status begin_by_mark(finder *f, size_t k, const char *prompt, size_t 
     VKT_TRY(read_marks(f, VKT__MARK_BEGIN, k, &one, &ok));
     ok = ok && one.n == 1;
     if (ok) {
-        size_t at = strip(f->text->data, 0, one.mark[0].at);
+        const char *s =
+            json_string_value(json_object_get(json_array_get(f->messages, k), "content"));
+        size_t at = strip(f->text->data, 0, one.mark[0].at), own = strspn(s, white);
         ok = at >= n && !memcmp(f->text->data + at - n, prompt, n);
         *out = one.mark[0].at;
+        if (own <= *out && !memcmp(f->text->data + *out - own, s, own)) *out -= own;
     }
     if (!ok) st = say_unknown("begins", k);
 fail:
@@ -254,11 +267,16 @@ static size_t behind_ends(const finder *f, size_t at, size_t bound)
     return more && !same ? at + more : end;
 }
 
-/* Whether the message has anything that ought to be marked. */
-static bool has_text(const json_t *m)
+/* Whether the message has anything that ought to have left a mark: not calls that a template does
+ * not write. */
+static bool has_text(const finder *f, size_t k)
 {
+    const json_t *m = json_array_get(f->messages, k);
     const char *text = json_string_value(json_object_get(m, "content"));
-    return (text && text[strspn(text, white)]) || json_array_size(json_object_get(m, "tool_calls"));
+    bool calls = json_array_size(json_object_get(m, "tool_calls")) > 0;
+    size_t at;
+    if (text && text[strspn(text, white)]) return true;
+    return f->marked && f->marking != VKT__MARK_ENDS ? last_mark(f, k, &at) : calls;
 }
 
 /* White space at the end of the message's text is its own where the template leaves it. */
@@ -276,18 +294,21 @@ static vkt_status find_end(finder *f, size_t k, size_t first, size_t *out, bool 
 {
     vkt_status st = VKT_OK;
     size_t at = first;
-    bool is_next, text = has_text(json_array_get(f->messages, k));
+    size_t whose;
+    bool text = has_text(f, k);
     *open = false;
     if (text && !(f->marked && last_mark(f, k, &at))) return end_by_prefix(f, k, first, out, open);
     if (at < first) return say_unknown("begins", k);
     if (text) at = with_space(f, k, at);
-    size_t bound = next_text(f, k, at, &is_next);
-    if (!is_next) { /* nothing of what follows may be taken for an end */
+    size_t bound = next_text(f, k, at, &whose);
+    if (k + 1 < json_array_size(f->messages) && !has_begin(f, k + 1)) {
+        /* nothing of what follows may be taken for an end */
         VKT_TRY(vkt__chat_render(f->c, f->v, f->messages, k + 1, false, &f->part));
         bound = VKT_MIN(bound, VKT_MAX(common(f->text, &f->part.text), at));
     }
     *out = behind_ends(f, at, bound);
     *open = !*out;
+    if (*open && whose < k) return say_unknown("ends", k);
     if (*open) *out = at;
     while (*open && !f->c->n_ends && *out < bound && is_white(f->text->data[*out])) ++*out;
 fail:
