@@ -359,6 +359,7 @@ set(SRC_TRAIN
   src/train/export.c
   src/train/importance.c
   src/train/feed.c
+  src/train/lesson_text.c
   src/train/calibrate.c
   src/train/measures/calibration.c
   src/train/chat.c

@@ -7,6 +7,7 @@
 #include "tensor/check/units.h"
 #include "tensor/graph/graph.h"
 #include "tensor/plan/recompute.h"
+#include "train/lesson_text.h"
 #include "train/batch_sync.h"
 #include "train/buckets.h"
 #include "train/losses.h"
@@ -245,6 +246,7 @@ char *vkt__session_explain(const vkt__session *s)
     part = vkt_graph_explain(s->eval.graph);
     vkt__str_printf(&t, "\nevaluation, batch %u\n%s", s->eval.batch, part);
     free(part);
+    vkt__lesson_text(s->data, &t);
     return t.data;
 }
 

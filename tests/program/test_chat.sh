@@ -48,6 +48,9 @@ Q
 printf '%s\n' 'Jane Austen.' Pemberley. Jane. 'Mr. Bingley lets it.' 'To Brighton.' >answers
 
 # ---- taught and asked
+run train facts.yaml --explain
+grep -A1 'first conversation of the training set: [0-9]* tokens, of which [0-9]*, between \[\[ and \]\], count' out >first || fail "--explain: $(tail -5 out)"
+tail -6 out | tr '\n' ' ' | grep -Eq '<\|im_start\|>assistant   \[\[[A-Z][^<]*\.<\|im_end\|>\]\] *$' || fail "--explain's marks: $(tail -6 out)"
 run train facts.yaml --run run
 "$program" chat run --temperature 0 <questions >out 2>log || fail "chat"
 cmp out answers || fail "the answers: $(cat out)"

@@ -29,7 +29,8 @@ static const cli_flag flags[] = {
       "continue from the last checkpoint in the folder given by --run; the --set values of the "
       "first start are kept unless given again" },
     { "--explain", CLI_BOOL, AT(explain), NULL, NULL,
-      "print the configuration and the plan of a step, then stop" },
+      "print the configuration, the plan of a step, and of conversations the first with the "
+      "tokens that count in the loss marked, then stop" },
     { "--device-profile", CLI_TEXT, AT(common.gpu.profile), "FILE", NULL,
       "with --explain: plan for the device described in FILE, which `vktrain devices --json` "
       "writes on any machine; no device is needed" },

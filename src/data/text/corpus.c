@@ -141,6 +141,26 @@ static void copy_tokens(const vkt__corpus *c, vkt_split split, uint64_t at, uint
     }
 }
 
+uint32_t vkt__corpus_first(const vkt__corpus *c, vkt_split split, uint32_t most, uint32_t *tokens,
+                           bool *counts)
+{
+    if (!c->dealt.n_tokens[split]) return 0;
+    const vkt__span *span = c->dealt.span[split];
+    const vkt__shard *s = &c->shard[span->shard];
+    uint64_t k = document_after(s, span->first),
+             end = k < s->n_documents ? s->document[k] : span->first + span->n,
+             n = VKT_MIN(VKT_MIN(end - span->first, span->n), most);
+    copy_tokens(c, split, 0, n, tokens, counts);
+    return (uint32_t)n;
+}
+
+bool vkt__corpus_counts_all(const vkt__corpus *c)
+{
+    bool all = !c->pairs;
+    for (uint32_t i = 0; i < c->n_shards; i++) all = all && !c->shard[i].uncounted;
+    return all;
+}
+
 /* Where the documents of tokens [at, at + n) begin, counted from `at`. Spans hold whole documents,
  * so each one's first token begins one, or the window does. */
 static void find_documents(const vkt__corpus *c, vkt_split split, uint64_t at, uint32_t n,

@@ -37,6 +37,13 @@ uint64_t vkt__corpus_shift(const vkt__corpus *c, vkt_split split, uint64_t seed,
 uint32_t vkt__corpus_window(const vkt__corpus *c, vkt_split split, uint64_t i, uint64_t shift,
                             uint32_t *tokens, uint32_t *targets, uint32_t *documents);
 
+/* The first document of a split: up to `most` of its tokens and whether each counts. Their number.
+ */
+uint32_t vkt__corpus_first(const vkt__corpus *c, vkt_split split, uint32_t most, uint32_t *tokens,
+                           bool *counts);
+/* Whether all tokens count. */
+bool vkt__corpus_counts_all(const vkt__corpus *c);
+
 /* The schema of a text that t makes tokens of, for a model of `vocab` ids (0: t's). Copies. ARG: t
  * has more. */
 vkt_status vkt__text_schema(const vkt_tokenizer *t, uint32_t context, uint32_t vocab,
