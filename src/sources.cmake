@@ -138,6 +138,7 @@ set(SRC_DATA_TEXT
   src/data/text/tokenizer.c
   src/data/text/tokenizer_bpe.c
   src/data/text/tokenizer_charsmap.c
+  src/data/text/tokenizer_around.c
   src/data/text/tokenizer_chat.c
   src/data/text/tokenizer_files.c
   src/data/text/tokenizer_gguf.c

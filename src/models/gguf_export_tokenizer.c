@@ -118,6 +118,23 @@ static void put_special(vkt__gguf_out *o, const vkt_tokenizer *t, const char *se
     if (id != VKT_NO_TOKEN) vkt__gguf_put_u32(o, key, id);
 }
 
+/* <s> or </s>, and whether it is put before, or behind, each text. */
+static void put_around(vkt__gguf_out *o, const vkt_tokenizer *t, bool behind)
+{
+    const char *id = behind ? "tokenizer.ggml.eos_token_id" : "tokenizer.ggml.bos_token_id";
+    uint32_t n = t->n_around[behind];
+    if (n)
+        vkt__gguf_put_u32(o, id, t->around[behind][behind ? n - 1 : 0]);
+    else
+        put_special(o, t, behind ? "eos_token" : "bos_token", id, t->info.end);
+    if (n > 1)
+        vkt_log(VKT_LOG_WARN, "export",
+                "the tokenizer puts %u tokens %s each text, llama.cpp puts one", n,
+                behind ? "behind" : "before");
+    vkt__gguf_put_bool(o, behind ? "tokenizer.ggml.add_eos_token" : "tokenizer.ggml.add_bos_token",
+                       n > 0);
+}
+
 static void put_prefix(vkt__gguf_out *o, const vkt_tokenizer *t)
 {
     if (t->prefix == VKT__PREFIX_MISSING || t->prefix == VKT__PREFIX_FIRST)
@@ -151,15 +168,14 @@ void vkt__gguf_put_tokenizer(vkt__gguf_out *o, const vkt_tokenizer *t, uint32_t 
         put_prefix(o, t);
     else
         put_merges(o, json_object_get(model, "merges"));
-    put_special(o, t, "bos_token", "tokenizer.ggml.bos_token_id", t->info.end);
-    put_special(o, t, "eos_token", "tokenizer.ggml.eos_token_id", t->info.end);
+    put_around(o, t, false);
+    put_around(o, t, true);
     put_special(o, t, "pad_token", "tokenizer.ggml.padding_token_id", VKT_NO_TOKEN);
     put_special(o, t, "unk_token", "tokenizer.ggml.unknown_token_id", VKT_NO_TOKEN);
     const char *chat = vkt__tokenizer_setting(t, "chat_template");
     if (chat) vkt__gguf_put_string(o, "tokenizer.chat_template", chat);
     chat = vkt__tokenizer_setting(t, "tool_use_template");
     if (chat) vkt__gguf_put_string(o, "tokenizer.chat_template.tool_use", chat);
-    vkt__gguf_put_bool(o, "tokenizer.ggml.add_bos_token", false);
     free(e);
     json_decref(file);
     free(text);

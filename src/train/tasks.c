@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/os.h"
+#include "data/text/tokenizer_around.h"
 #include "train/text_model.h"
 #include "train/text_stream.h"
 
@@ -53,7 +54,7 @@ static void add(vkt_tasks_group *to, const vkt_tasks_group *g)
 static vkt_status encode(evaluator *e, const char *text, size_t n, vkt_tokens *out)
 {
     out->n = 0;
-    return vkt_tokenizer_encode(e->model.tokenizer, text, n, true, out);
+    return vkt__around_encode(e->model.tokenizer, text, n, true, out);
 }
 
 /* log softmax(scores)[id]. */

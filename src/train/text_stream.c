@@ -1,5 +1,6 @@
 /* text_stream.h */
 #include "base/os.h"
+#include "data/text/tokenizer_around.h"
 #include "data/text/tokenizer_chat.h"
 #include "train/text_stream.h"
 
@@ -49,8 +50,9 @@ static void write_token(vkt__text *w, const char *bytes, size_t n)
     give(w, w->stopped ? first : len - keep);
 }
 
-/* Without a prompt a text begins as after the end of another, or on a new line; or, where the
- * vocabulary has neither, with its first token: of characters the lowest, mostly white space. */
+/* Without a prompt, and where the tokenizer puts no token before it, a text begins as after the end
+ * of another, or on a new line; or, where the vocabulary has neither, with its first token: of
+ * characters the lowest, mostly white space. */
 static uint32_t first_token(const vkt_tokenizer *t)
 {
     uint32_t end = vkt_tokenizer_get_info(t)->end, line = vkt_tokenizer_find(t, "\n");
@@ -59,7 +61,8 @@ static uint32_t first_token(const vkt_tokenizer *t)
 
 vkt_status vkt__prompt_tokens(vkt_tokenizer *t, const char *prompt, bool control, vkt_tokens *out)
 {
-    if (prompt && *prompt) return vkt_tokenizer_encode(t, prompt, strlen(prompt), control, out);
+    if (prompt && *prompt) return vkt__around_encode(t, prompt, strlen(prompt), control, out);
+    if (t->n_around[0]) return vkt__around_add(t, false, out);
     out->id = vkt__grow(out->id, out->n, &out->cap, sizeof *out->id);
     out->id[out->n++] = first_token(t);
     return VKT_OK;

@@ -463,9 +463,10 @@ static void bad_tokenizers(void **state)
             "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", \"pattern\": "
             "{\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}, {\"type\": \"ByteLevel\"}]}",
             VKT_E_FORMAT, "the splitting pattern can't be compiled: missing closing parenthesis");
-    refused("added_tokens",
-            "[{\"id\": 0, \"content\": \"<|endoftext|>\", \"lstrip\": true, \"special\": true}]",
-            VKT_E_FORMAT, "an added token with 'lstrip'");
+    refused("post_processor", "{\"type\": \"Odd\"}", VKT_E_FORMAT, "of a type that is not known");
+    refused("post_processor",
+            "{\"type\": \"BertProcessing\", \"cls\": [\"x\", 99999999], \"sep\": [\"y\", 0]}",
+            VKT_E_FORMAT, "has an id that is no token");
     refused("added_tokens", "[{\"id\": 0, \"content\": \"\", \"special\": true}]", VKT_E_FORMAT,
             "the added token 0 has no text");
 }

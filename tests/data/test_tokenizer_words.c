@@ -113,8 +113,6 @@ static void bad_words(void **state)
         { "bert", "model.type", "\"WordLevel\"", "BPE, WordPiece and Unigram are supported" },
         { "bert", "added_tokens", "[{\"id\": 1, \"content\": \"[UNK]\", \"normalized\": true}]",
           "a normalized added token that the normalizer changes, '[UNK]'" },
-        { "bert", "added_tokens", "[{\"id\": 1, \"content\": \"x\", \"single_word\": true}]",
-          "an added token with 'single_word'" },
         { "t5", "normalizer.precompiled_charsmap", "\"AAAA\"", "Precompiled with a damaged" },
         { "t5", "normalizer.precompiled_charsmap", "\"BAAAAAAAAABhYg==\"", "Precompiled with a" },
         { "t5", "model.unk_id", "100000", "its unk_id is past the vocabulary" },

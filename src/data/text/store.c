@@ -2,6 +2,8 @@
 #include "base/words.h"
 #include "data/text/document.h"
 #include "data/text/store.h"
+#include "data/text/tokenizer.h"
+#include "data/text/tokenizer_around.h"
 #include "data/text/vocabulary.h"
 #include "data/text/tokenizer_bpe.h"
 
@@ -35,10 +37,17 @@ vkt_status vkt__store_add(vkt__store *s, vkt_tokenizer *t, const vkt__document *
     bool all = true;
     s->document = vkt__grow(s->document, s->n_documents, &s->documents_cap, sizeof *s->document);
     s->document[s->n_documents++] = s->tokens.n;
+    if (!d->whole) {
+        size_t first = s->tokens.n;
+        VKT_TRY(vkt__around_add(t, false, &s->tokens));
+        if (d->n_stretches && !d->stretch[0].counts) VKT_TRY(mark_uncounted(s, first));
+    }
+    size_t begin = s->tokens.n;
     for (size_t i = 0; i < d->n_stretches; i++) {
         const vkt__stretch *p = &d->stretch[i];
         size_t first = s->tokens.n;
-        st = vkt_tokenizer_encode(t, p->text, p->n, p->special, &s->tokens);
+        st = vkt__tokenizer_encode_stretch(t, p->text, p->n, p->special,
+                                           vkt__tokenizer_behind(t, &s->tokens, begin), &s->tokens);
         if (st == VKT_E_OOM_HOST) return st; /* which has been told */
         if (st != VKT_OK)
             return vkt__fail(st, "data", "'%s' can't be encoded by the tokenizer '%s'",
@@ -47,11 +56,12 @@ vkt_status vkt__store_add(vkt__store *s, vkt_tokenizer *t, const vkt__document *
         all = all && p->counts;
         if (!p->counts) VKT_TRY(mark_uncounted(s, first));
     }
-    if (t->info.end != VKT_NO_TOKEN && !d->whole) {
+    if ((t->info.end != VKT_NO_TOKEN || t->n_around[1]) && !d->whole) {
+        size_t end = s->tokens.n;
+        VKT_TRY(vkt__around_add(t, true, &s->tokens));
         VKT_TRY(vkt__tokens_reserve(&s->tokens, 1));
-        s->tokens.id[s->tokens.n++] = t->info.end;
-        if (!all && !d->end_counts)
-            VKT_TRY(mark_uncounted(s, s->tokens.n - 1)); /* nobody has said it */
+        if (!t->n_around[1]) s->tokens.id[s->tokens.n++] = t->info.end;
+        if (!all && !d->end_counts) VKT_TRY(mark_uncounted(s, end)); /* nobody has said it */
     }
     if (s->uncounted) VKT_TRY(mark_uncounted(s, s->tokens.n)); /* long enough for all */
 fail:

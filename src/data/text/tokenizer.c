@@ -130,7 +130,8 @@ static uint64_t hash_all(const vkt_tokenizer *t)
         h = vkt__hash(t->pattern[i], strlen(t->pattern[i]) + 1, h);
     for (uint32_t i = 0; i < t->info.n_vocab; i++) {
         const vkt__piece *p = &t->piece[i];
-        uint32_t what[2] = { p->n, p->added + 2u * p->special };
+        uint32_t takes = t->words ? 0 : 4u * p->lstrip + 8u * p->rstrip, /* theirs are newer */
+            what[2] = { p->n, p->added + 2u * p->special + takes + 16u * p->single_word };
         h = vkt__hash(what, sizeof what, h);
         if (p->n) h = vkt__hash(p->bytes, p->n, h);
     }
@@ -246,14 +247,15 @@ static vkt_status encode_piece(void *user, const char *bytes, size_t n)
 }
 
 /* Text without added tokens; of words it is normalised already. */
-static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, bool first,
+static vkt_status encode_plain(vkt_tokenizer *t, const char *text, size_t n, vkt__behind behind,
                                vkt_tokens *out)
 {
     vkt_status st;
     vkt__str composed = { 0 };
     bool changed = false;
     encoder e = { t, out };
-    if (t->spm) return vkt__spm_encode(t, text, n, first, out);
+    bool first = behind == VKT__BEHIND_NOTHING;
+    if (t->spm) return vkt__spm_encode(t, text, n, first, behind == VKT__BEHIND_TEXT, out);
     if (t->words) return vkt__words_cut(t->words, text, n, first, encode_piece, &e);
     if (t->nfc) VKT_TRY(vkt__nfc(text, n, &composed, &changed));
     if (changed) {
@@ -272,15 +274,33 @@ typedef struct {
     bool special, normalized;
 } wanted;
 
+/* Whether a word's character ends at `at`, or begins there. */
+static bool word_before(const char *text, const char *at)
+{
+    const char *c = at;
+    if (at == text) return false;
+    do c--;
+    while (c > text && ((unsigned char)*c & 0xC0) == 0x80);
+    return vkt__is_word(vkt__utf8_next(&c, at));
+}
+
+static bool word_after(const char *at, const char *end)
+{
+    return at < end && vkt__is_word(vkt__utf8_next(&at, end));
+}
+
 /* The added token at `at`, the longest first; VKT_NO_TOKEN: none. */
-static uint32_t added_at(const vkt_tokenizer *t, const char *at, const char *end, wanted w)
+static uint32_t added_at(const vkt_tokenizer *t, const char *text, const char *at, const char *end,
+                         wanted w)
 {
     if (!t->added_first[(unsigned char)*at]) return VKT_NO_TOKEN;
     for (uint32_t i = 0; i < t->info.n_added; i++) {
         const vkt__piece *p = &t->piece[t->added[i]];
         if ((w.special || !p->special) && p->normalized == w.normalized &&
             p->n <= (size_t)(end - at) && !memcmp(at, p->bytes, p->n))
-            return t->added[i];
+            return p->single_word && (word_before(text, at) || word_after(at + p->n, end))
+                       ? VKT_NO_TOKEN
+                       : t->added[i];
     }
     return VKT_NO_TOKEN;
 }
@@ -306,44 +326,53 @@ static const char *white_start(const char *text, const char *end)
     return text;
 }
 
-static vkt_status encode_stretch(vkt_tokenizer *t, const char *text, size_t n, bool first, wanted w,
-                                 vkt_tokens *out);
+static vkt_status encode_stretch(vkt_tokenizer *t, const char *text, size_t n, vkt__behind behind,
+                                 wanted w, vkt_tokens *out);
 
 /* The added tokens of a text, and what lies between them. */
-static vkt_status encode_added(vkt_tokenizer *t, const char *text, size_t n, bool first, wanted w,
-                               vkt_tokens *out)
+static vkt_status encode_added(vkt_tokenizer *t, const char *text, size_t n, vkt__behind behind,
+                               wanted w, vkt_tokens *out)
 {
     vkt_status st = VKT_OK;
     const char *start = text, *end = text + n;
     for (const char *at = text; t->info.n_added && at < end;) {
-        uint32_t id = added_at(t, at, end, w);
+        uint32_t id = added_at(t, text, at, end, w);
         if (id == VKT_NO_TOKEN) {
             at++;
             continue;
         }
         const char *stop = t->piece[id].lstrip ? white_end(start, at) : at;
-        VKT_TRY(encode_stretch(t, start, (size_t)(stop - start), first && start == text, w, out));
+        VKT_TRY(encode_stretch(t, start, (size_t)(stop - start), behind, w, out));
         VKT_TRY(vkt__tokens_reserve(out, 1));
         out->id[out->n++] = id;
         at += t->piece[id].n;
         start = at = t->piece[id].rstrip ? white_start(at, end) : at;
+        behind = VKT__BEHIND_TOKEN;
     }
-    VKT_TRY(encode_stretch(t, start, (size_t)(end - start), first && start == text, w, out));
+    VKT_TRY(encode_stretch(t, start, (size_t)(end - start), behind, w, out));
 fail:
     return st;
 }
 
 /* What lies between added tokens: of words it is normalised, and those are looked for that are
  * found then. */
-static vkt_status encode_stretch(vkt_tokenizer *t, const char *text, size_t n, bool first, wanted w,
-                                 vkt_tokens *out)
+static vkt_status encode_stretch(vkt_tokenizer *t, const char *text, size_t n, vkt__behind behind,
+                                 wanted w, vkt_tokens *out)
 {
     vkt_status st;
     vkt__str normal = { 0 };
-    if (!t->words || w.normalized || !n) return encode_plain(t, text, n, first, out);
-    VKT_TRY(vkt__normalizer_apply(t->normalizer, text, n, &normal));
+    bool changed = true;
+    if ((!t->words && !t->any_normalized) || w.normalized || !n)
+        return encode_plain(t, text, n, behind, out);
+    if (t->words)
+        VKT_TRY(vkt__normalizer_apply(t->normalizer, text, n, &normal));
+    else if (t->nfc)
+        VKT_TRY(vkt__nfc(text, n, &normal, &changed));
     w.normalized = true;
-    if (normal.len) VKT_TRY(encode_added(t, normal.data, normal.len, first, w, out));
+    if (!t->words && !(t->nfc && changed))
+        VKT_TRY(encode_added(t, text, n, behind, w, out));
+    else if (normal.len)
+        VKT_TRY(encode_added(t, normal.data, normal.len, behind, w, out));
 fail:
     vkt__str_finish(&normal);
     return st;
@@ -352,7 +381,19 @@ fail:
 vkt_status vkt_tokenizer_encode(vkt_tokenizer *t, const char *text, size_t n, bool special,
                                 vkt_tokens *out)
 {
-    return encode_added(t, text, n, true, (wanted) { .special = special }, out);
+    return vkt__tokenizer_encode_stretch(t, text, n, special, VKT__BEHIND_NOTHING, out);
+}
+
+vkt_status vkt__tokenizer_encode_stretch(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                                         vkt__behind behind, vkt_tokens *out)
+{
+    return encode_added(t, text, n, behind, (wanted) { .special = special }, out);
+}
+
+vkt__behind vkt__tokenizer_behind(const vkt_tokenizer *t, const vkt_tokens *out, size_t first)
+{
+    if (out->n == first) return VKT__BEHIND_NOTHING;
+    return t->piece[out->id[out->n - 1]].added ? VKT__BEHIND_TOKEN : VKT__BEHIND_TEXT;
 }
 
 /* ---- asking ---- */

@@ -22,6 +22,13 @@ void vkt__tokenizer_pattern(vkt_tokenizer *t, const char *pattern);
 /* Makes the indices, compiles the patterns, checks that text can be encoded, hashes. n_merges of
  * `merges` are copied. */
 vkt_status vkt__tokenizer_finish(vkt_tokenizer *t, const vkt__merge *merges, size_t n_merges);
+/* What is before a stretch of a text: nothing, a token that is found before text is split, text. */
+typedef enum vkt__behind { VKT__BEHIND_NOTHING, VKT__BEHIND_TOKEN, VKT__BEHIND_TEXT } vkt__behind;
+/* vkt_tokenizer_encode of a stretch: no space is put before one that goes on. */
+vkt_status vkt__tokenizer_encode_stretch(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                                         vkt__behind behind, vkt_tokens *out);
+/* What out's tokens from `first` on leave the next stretch behind. */
+vkt__behind vkt__tokenizer_behind(const vkt_tokenizer *t, const vkt_tokens *out, size_t first);
 /* vkt_tokenizer_train of texts [n] in memory, as whole documents each; fewer than n_vocab tokens
  * where no further pair occurs twice. */
 vkt_status vkt__tokenizer_train_texts(const char *const *texts, size_t n_texts, uint32_t n_vocab,

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/os.h"
+#include "data/text/tokenizer.h"
 #include "data/text/tokenizer_chat.h"
 #include "data/text/tokenizer_json.h"
 #include "data/text/vocabulary.h"
@@ -180,9 +181,11 @@ bool vkt__tokenizer_ends(const vkt_tokenizer *t, uint32_t id)
 vkt_status vkt__tokenizer_encode_chat(vkt_tokenizer *t, const vkt__chat_text *text, vkt_tokens *out)
 {
     vkt_status st = VKT_OK;
+    size_t first = out->n;
     for (size_t i = 0; i < text->n && st == VKT_OK; i++) {
         const vkt__stretch *s = &text->stretch[i];
-        st = vkt_tokenizer_encode(t, s->text, s->n, s->special, out);
+        st = vkt__tokenizer_encode_stretch(t, s->text, s->n, s->special,
+                                           vkt__tokenizer_behind(t, out, first), out);
     }
     return st;
 }

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "data/text/tokenizer_around.h"
 #include "data/text/tokenizer_gguf.h"
 #include "data/text/tokenizer_json.h"
 #include "data/text/tokenizer_pre.h"
@@ -25,7 +26,7 @@ typedef struct {
     vkt__arena arena;
     token *tokens;
     uint32_t n;
-    bool spm;
+    bool spm, phi3;
     json_t *vocab, *added;
 } reader;
 
@@ -90,6 +91,30 @@ static bool is_space(const token *t)
     return t->n > 0;
 }
 
+/* Those of Phi-3 that leave the white space behind them, which its other control tokens take. */
+static const char *const phi3_plain[] = { "<unk>", "<s>", "<|endoftext|>", NULL };
+
+static bool among(const token *t, const char *const *names)
+{
+    for (; *names; names++)
+        if (strlen(*names) == t->n && !memcmp(*names, t->text, t->n)) return true;
+    return false;
+}
+
+/* Whether the file's name has it, as llama.cpp looks. */
+static bool is_phi3(const reader *r)
+{
+    const vkt__gguf_value *v = vkt__gguf_find(r->g, "general.name");
+    char name[256];
+    size_t n = v && v->type == VKT__GGUF_STRING ? VKT_MIN(v->n, sizeof name - 1) : 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = ((const char *)v->data)[i];
+        name[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
+    name[n] = 0;
+    return strstr(name, "phi-3") || strstr(name, "phi3");
+}
+
 static vkt_status add_token(reader *r, uint32_t id)
 {
     const token *t = &r->tokens[id];
@@ -103,13 +128,14 @@ static vkt_status add_token(reader *r, uint32_t id)
         vkt__str_add(&key, t->text, t->n);
     }
     json_t *content = json_stringn(key.data, key.len);
+    bool takes = r->phi3 && t->type != USER_DEFINED && !among(&r->tokens[id], phi3_plain);
     bool twice = json_object_get(r->vocab, key.data), ok = content && !twice;
     if (ok) json_object_set_new(r->vocab, key.data, json_integer(id));
     if (ok && added)
-        json_array_append_new(r->added,
-                              json_pack("{s:i, s:O, s:b, s:b, s:b, s:b, s:b}", "id", (int)id,
-                                        "content", content, "single_word", 0, "lstrip", 0, "rstrip",
-                                        0, "normalized", 0, "special", t->type != USER_DEFINED));
+        json_array_append_new(r->added, json_pack("{s:i, s:O, s:b, s:b, s:b, s:b, s:b}", "id",
+                                                  (int)id, "content", content, "single_word", 0,
+                                                  "lstrip", 0, "rstrip", (int)takes, "normalized",
+                                                  0, "special", t->type != USER_DEFINED));
     json_decref(content);
     vkt__str_finish(&key);
     if (ok) return VKT_OK;
@@ -303,6 +329,23 @@ static bool ends_turn(const token *t)
     return false;
 }
 
+/* What llama.cpp puts around a text; by default <s> where the file's kind or way of splitting has
+ * it so. */
+static json_t *around(const reader *r)
+{
+    const vkt__gguf_value *v = find(r, "pre");
+    const vkt__pre *pre = v && v->type == VKT__GGUF_STRING && !r->spm
+                              ? vkt__pre_find((const char *)v->data, v->n)
+                              : NULL;
+    uint32_t id[2] = { VKT_NO_TOKEN, VKT_NO_TOKEN };
+    if (is_flag(r, "add_bos_token", r->spm || (pre && pre->whole_words)))
+        id[0] = special(r, "bos_token_id");
+    if (is_flag(r, "add_eos_token", false)) id[1] = special(r, "eos_token_id");
+    if (id[0] == VKT_NO_TOKEN && id[1] == VKT_NO_TOKEN) return json_null();
+    return vkt__around_part(id[0] == VKT_NO_TOKEN ? "" : r->tokens[id[0]].text, id[0],
+                            id[1] == VKT_NO_TOKEN ? "" : r->tokens[id[1]].text, id[1]);
+}
+
 static json_t *chat_settings(const reader *r)
 {
     static const char *const tokens[][2] = { { "bos_token", "bos_token_id" },
@@ -350,6 +393,7 @@ vkt_status vkt__tokenizer_parse_gguf(const vkt__gguf *g, vkt_tokenizer **out)
         goto fail;
     }
     VKT_TRY(read_tokens(&r));
+    r.phi3 = is_phi3(&r);
     VKT_TRY(make_vocabulary(&r));
     if (r.spm && is_flag(&r, "remove_extra_whitespaces", false)) {
         st = refuse(&r, "remove_extra_whitespaces", "must be false");
@@ -359,6 +403,7 @@ vkt_status vkt__tokenizer_parse_gguf(const vkt__gguf *g, vkt_tokenizer **out)
         file = spm_file(&r);
     else
         VKT_TRY(bpe_file(&r, &file));
+    json_object_set_new(file, "post_processor", around(&r));
     text = json_dumps(file, JSON_COMPACT);
     VKT_ASSERT(text);
     VKT_TRY(vkt__tokenizer_parse_json(text, strlen(text), g->name, out));

@@ -6,6 +6,7 @@
 #include "data/parts/parts.h"
 #include "data/text/byte_letters.h"
 #include "data/text/tokenizer.h"
+#include "data/text/tokenizer_around.h"
 #include "data/text/tokenizer_json.h"
 #include "data/text/tokenizer_normal.h"
 #include "data/text/tokenizer_spm.h"
@@ -64,8 +65,6 @@ static vkt_status count_ids(json_t *vocab, const json_t *added, const char *name
 
 static vkt_status set_added(vkt_tokenizer *t, const json_t *added)
 {
-    static const char *const refused[] = { "single_word", "lstrip", "rstrip" };
-    size_t n_refused = t->words ? 1 : VKT_COUNT(refused);
     vkt_status st = VKT_OK;
     size_t i;
     json_t *v;
@@ -73,15 +72,14 @@ static vkt_status set_added(vkt_tokenizer *t, const json_t *added)
     {
         uint64_t id = (uint64_t)json_integer_value(json_object_get(v, "id"));
         const json_t *content = json_object_get(v, "content");
-        for (size_t k = 0; k < n_refused; k++)
-            if (json_is_true(json_object_get(v, refused[k])))
-                return unsupported(t, "an added token with", refused[k]);
         if (!json_is_string(content)) return malformed(t->info.source, "an added token's content");
         VKT_TRY(vkt__tokenizer_set(t, id, json_string_value(content), json_string_length(content)));
         VKT_TRY(vkt__tokenizer_add(t, id, json_is_true(json_object_get(v, "special"))));
         t->piece[id].lstrip = json_is_true(json_object_get(v, "lstrip"));
         t->piece[id].rstrip = json_is_true(json_object_get(v, "rstrip"));
-        t->piece[id].normalized = t->words && json_is_true(json_object_get(v, "normalized"));
+        t->piece[id].single_word = json_is_true(json_object_get(v, "single_word"));
+        t->piece[id].normalized = json_is_true(json_object_get(v, "normalized"));
+        t->any_normalized = t->any_normalized || t->piece[id].normalized;
     }
 fail:
     return st;
@@ -300,6 +298,7 @@ static vkt_status read_spm(json_t *o, json_t *vocab, const json_t *merges, const
     VKT_TRY(set_vocabulary(t, vocab));
     VKT_TRY(vkt__tokenizer_merges(t, vocab, merges));
     t->json = keep(t, text, n);
+    VKT_TRY(vkt__around_read(t, json_object_get(o, "post_processor")));
 fail:
     return st;
 }
@@ -435,6 +434,7 @@ static vkt_status read_words(json_t *o, json_t *model, const char *text, size_t 
     VKT_TRY(unigram ? fill_unigram(t, model, vocab) : fill_wordpiece(t, model, vocab));
     t->rules = rules_of(&t->arena, o, model);
     t->json = keep(t, text, n);
+    VKT_TRY(vkt__around_read(t, json_object_get(o, "post_processor")));
     VKT_TRY(vkt__tokenizer_finish(t, NULL, 0));
 fail:
     return st;
@@ -497,6 +497,7 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
     if (!chars && json_array_size(merges) == 0 && (*out)->n_splitters == 0)
         (*out)->info.kind = "bytes";
     (*out)->whole_words = json_is_true(json_object_get(model, "ignore_merges"));
+    VKT_TRY(vkt__around_read(*out, json_object_get(o, "post_processor")));
     VKT_TRY(vkt__tokenizer_merges(*out, vocab, merges));
 done:
     if (json_is_object(json_object_get(o, VKT__CHAT_KEY)))
@@ -512,8 +513,9 @@ fail:
 static json_t *added_json(const vkt__piece *p, uint32_t id)
 {
     return json_pack("{s:i, s:s%, s:b, s:b, s:b, s:b, s:b}", "id", (int)id, "content", p->bytes,
-                     (size_t)p->n, "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0,
-                     "special", (int)p->special);
+                     (size_t)p->n, "single_word", (int)p->single_word, "lstrip", (int)p->lstrip,
+                     "rstrip", (int)p->rstrip, "normalized", (int)p->normalized, "special",
+                     (int)p->special);
 }
 
 static const char *piece_text(const vkt_tokenizer *t, uint32_t id, vkt__str *s)
@@ -576,10 +578,10 @@ static char *print(const vkt_tokenizer *t, bool kept)
         "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0, "byte_fallback", 0,
         "ignore_merges", (int)t->whole_words, "vocab", vocab, "merges", merges);
     json_t *normalizer = t->nfc ? json_pack("{s:s}", "type", "NFC") : json_null();
-    json_t *o =
-        json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:n, s:o, s:o}", "version", "1.0", "truncation",
-                  "padding", "added_tokens", added, "normalizer", normalizer, "pre_tokenizer",
-                  pre_tokenizer_json(t), "post_processor", "decoder", decoder, "model", model);
+    json_t *o = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0",
+                          "truncation", "padding", "added_tokens", added, "normalizer", normalizer,
+                          "pre_tokenizer", pre_tokenizer_json(t), "post_processor",
+                          vkt__around_json(t), "decoder", decoder, "model", model);
     if (kept && t->chat_settings) json_object_set(o, VKT__CHAT_KEY, t->chat_settings);
     char *text = json_dumps(o, JSON_COMPACT);
     json_decref(o);

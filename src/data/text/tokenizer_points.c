@@ -1,5 +1,7 @@
 /* tokenizer_points.h. Data of Unicode 8 (UnicodeData.txt, PropList.txt), `marks` of Unicode 12, as
  * ranges of code points; the last table: what Unicode 12.1 to 15 added to NFKD. */
+#include <utf8proc.h>
+
 #include "data/text/tokenizer_points.h"
 
 #include <stddef.h>
@@ -227,6 +229,16 @@ static bool among(const uint32_t (*range)[2], size_t n, int32_t c)
 bool vkt__is_white(int32_t c)
 {
     return among(white, VKT_COUNT(white), c);
+}
+
+bool vkt__is_word(int32_t c)
+{
+    static const uint32_t kinds =
+        1u << UTF8PROC_CATEGORY_LU | 1u << UTF8PROC_CATEGORY_LL | 1u << UTF8PROC_CATEGORY_LT |
+        1u << UTF8PROC_CATEGORY_LM | 1u << UTF8PROC_CATEGORY_LO | 1u << UTF8PROC_CATEGORY_MN |
+        1u << UTF8PROC_CATEGORY_MC | 1u << UTF8PROC_CATEGORY_ME | 1u << UTF8PROC_CATEGORY_ND |
+        1u << UTF8PROC_CATEGORY_NL | 1u << UTF8PROC_CATEGORY_PC;
+    return c >= 0 && kinds >> utf8proc_category(c) & 1;
 }
 
 bool vkt__is_punctuation(int32_t c)

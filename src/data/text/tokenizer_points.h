@@ -8,6 +8,9 @@
 #include <stdint.h>
 
 bool vkt__is_white(int32_t c);
+/* What words are made of: letters, marks, digits, connectors such as _. Of the library's Unicode.
+ */
+bool vkt__is_word(int32_t c);
 /* Unicode's P, and what ASCII has besides: $ + < = > ^ ` | ~ */
 bool vkt__is_punctuation(int32_t c);
 /* Marks that take no place of their own (Mn); any marks (M). */

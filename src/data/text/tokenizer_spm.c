@@ -121,13 +121,14 @@ static vkt_status encode_words(vkt_tokenizer *t, const char *text, size_t n, vkt
     return st;
 }
 
-vkt_status vkt__spm_encode(vkt_tokenizer *t, const char *text, size_t n, bool first,
+vkt_status vkt__spm_encode(vkt_tokenizer *t, const char *text, size_t n, bool first, bool inside,
                            vkt_tokens *out)
 {
     vkt__str s = { 0 };
     bool spaced = n && (*text == ' ' || (n >= 3 && !memcmp(text, SPACE, 3)));
-    bool put = t->prefix == VKT__PREFIX_EACH || (t->prefix == VKT__PREFIX_MISSING && !spaced) ||
-               (t->prefix == VKT__PREFIX_FIRST && first && !spaced);
+    bool put = !inside &&
+               (t->prefix == VKT__PREFIX_EACH || (t->prefix == VKT__PREFIX_MISSING && !spaced) ||
+                (t->prefix == VKT__PREFIX_FIRST && first && !spaced));
     if (!n) return VKT_OK;
     if (put) vkt__str_add(&s, " ", 1);
     for (const char *at = text, *end = text + n; at < end;) {

@@ -19,8 +19,9 @@ const char *vkt__spm_scheme(const struct json_t *file, vkt__prefix *out);
 size_t vkt__spm_piece(const char *token, size_t n, char *out, bool *byte);
 /* Makes the index of pieces; false: it lacks the token of byte *lacks. */
 bool vkt__spm_index(vkt_tokenizer *t, unsigned *lacks);
-/* Appends the tokens of a text without added tokens; `first`: nothing was before it. */
-vkt_status vkt__spm_encode(vkt_tokenizer *t, const char *text, size_t n, bool first,
+/* Appends the tokens of a text without added tokens; `first`: nothing was before it;
+ * `inside`: text was, so that no space is put before it. */
+vkt_status vkt__spm_encode(vkt_tokenizer *t, const char *text, size_t n, bool first, bool inside,
                            vkt_tokens *out);
 
 #endif

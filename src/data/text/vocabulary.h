@@ -17,9 +17,9 @@ typedef struct vkt__piece {
     bool added;   /* found before the text is split, not by merges */
     bool special; /* added: a control token, recognised only when that is asked for */
     bool byte;    /* spm, unigram: what a byte of an unknown character becomes */
-    /* added, of words: looked for in the normalised text; it takes the white space on its left,
-     * right */
-    bool normalized, lstrip, rstrip;
+    /* added: looked for in the normalised text; it takes the white space on its left, right; it is
+     * none within a word */
+    bool normalized, lstrip, rstrip, single_word;
 } vkt__piece;
 
 typedef struct vkt__merge {
@@ -71,6 +71,9 @@ struct vkt_tokenizer {
     uint32_t n_splitters;
     uint32_t *added;       /* [info.n_added] ids, the longest text first */
     bool added_first[256]; /* bytes that an added token begins with */
+    bool any_normalized;   /* of these */
+    uint32_t around[2][4]; /* [2][n_around] put before a text, and behind it */
+    uint8_t n_around[2];
     vkt__word_cache *cache;
     struct json_t *chat_settings; /* of its folder, or of data; NULL: none (vkt__chat) */
     struct vkt__chat *chat;       /* made of them when conversations are written */
