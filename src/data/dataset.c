@@ -4,6 +4,7 @@
 #include "data/pictures/augment.h"
 #include "data/pictures/picture_files.h"
 #include "data/text/corpus.h"
+#include "data/text/tokenizer_json.h"
 #include "data/text/vocabulary.h"
 
 static bool is_text(const vkt_dataset *ds)
@@ -102,6 +103,20 @@ void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i, uint
 {
     VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && is_text(ds));
     vkt__corpus_window(ds->corpus, split, i, 0, tokens, targets, NULL);
+}
+
+bool vkt__dataset_reads_anew(const vkt_dataset *ds, const char *schema_json)
+{
+    vkt__arena a = { 0 };
+    vkt__schema s;
+    bool anew = false;
+    if (!is_text(ds) || !schema_json) return false;
+    if (ds->corpus->pairs || !vkt__corpus_counts_all(ds->corpus) ||
+        ds->corpus->tokenizer->n_around[0] || ds->corpus->tokenizer->n_around[1])
+        anew = vkt__schema_parse(schema_json, &a, &s) == VKT_OK && s.tokenizer &&
+               vkt__tokenizer_kept_earlier(s.tokenizer);
+    vkt__arena_finish(&a);
+    return anew;
 }
 
 void vkt_dataset_target_scale(const vkt_dataset *ds, uint32_t k, double *scale, double *mean)

@@ -9,4 +9,9 @@
 vkt_status vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
                              const vkt__draw *draw, vkt__scratch *scratch, float *x);
 
+/* Whether a text's tokens, or which of them count, may differ from those that a run began with,
+ * though its text does not: the run's schema is of an earlier version, and the text has
+ * conversations or a tokenizer that puts tokens around texts. */
+bool vkt__dataset_reads_anew(const vkt_dataset *ds, const char *schema_json);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "data/dataset.h"
 #include "runs/sample_files.h"
 #include "train/measures/classes.h"
 #include "models/initial.h"
@@ -134,7 +135,14 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
         return vkt__trainer_init(t);
     }
     VKT_TRY(vkt__checkpoint_newest(t->run->dir, &ckpt));
-    if (ckpt->state.data_hash != t->data_hash) {
+    if (ckpt->state.data_hash != t->data_hash &&
+        vkt__dataset_reads_anew(t->data, ckpt->state.schema)) {
+        vkt_log(VKT_LOG_WARN, "train",
+                "the tokens of the text, or which of them count, are not those that the run began "
+                "with (an earlier version counted other tokens of conversations, and put none "
+                "before texts), or the text has changed: the run continues with them, and its loss "
+                "may jump");
+    } else if (ckpt->state.data_hash != t->data_hash) {
         st = vkt__fail(
             VKT_E_FORMAT, "train",
             "the data has changed since '%s' was written: resume needs the same examples and split",

@@ -194,9 +194,36 @@ static vkt__tvalue sign(vkt__teval *e, const vkt__tnode *n)
 
 /* ---- calls ---- */
 
+/* With each value of *list in its place; rare enough to be made anew. */
+static vkt__targs splat_arguments(vkt__teval *e, const vkt__tnode *n)
+{
+    vkt__trun *r = &e->run;
+    vkt__tvalue all = vkt__t_list(r);
+    vkt__targs args = { 0 };
+    for (size_t i = 0; i < n->n && !r->failed; i++) {
+        const vkt__tnode *item = n->item[i];
+        vkt__tvalue v = vkt__t_eval(e, item->kind == VKT__N_SPLAT ? item->a : item);
+        const vkt__tlist *l = item->kind == VKT__N_SPLAT && !r->failed ? vkt__t_items(r, &v) : NULL;
+        for (size_t k = 0; l && k < l->n && !r->failed; k++) vkt__t_push(r, all.list, l->item[k]);
+        if (item->kind != VKT__N_SPLAT && !r->failed) vkt__t_push(r, all.list, v);
+        if (!n->key[i].s && !r->failed) args.n_positional = all.list->n;
+    }
+    vkt__ttext *names = r->failed ? NULL : vkt__t_alloc(r, (all.list->n + 1) * sizeof *names);
+    if (!names) return (vkt__targs) { 0 };
+    for (size_t i = 0; i < all.list->n; i++) names[i] = (vkt__ttext) { 0 };
+    for (size_t i = 0, named = args.n_positional; i < n->n; i++)
+        if (n->key[i].s) names[named++] = n->key[i];
+    args.value = all.list->item;
+    args.name = names;
+    args.n = all.list->n;
+    return args;
+}
+
 static vkt__targs arguments(vkt__teval *e, const vkt__tnode *n)
 {
     vkt__targs args = { .name = n->key, .n = n->n };
+    for (size_t i = 0; i < n->n; i++)
+        if (n->item[i]->kind == VKT__N_SPLAT) return splat_arguments(e, n);
     vkt__tvalue *v = n->n ? vkt__t_alloc(&e->run, n->n * sizeof *v) : NULL;
     for (size_t i = 0; v && i < n->n && !e->run.failed; i++) {
         v[i] = vkt__t_eval(e, n->item[i]);

@@ -432,7 +432,7 @@ static vkt__targs rest(const vkt__targs *args, size_t n)
 static vkt__tvalue choose(vkt__trun *r, const vkt__tvalue *v, const vkt__targs *args, bool keep,
                           bool attribute)
 {
-    const vkt__tlist *l = vkt__t_items(r, v);
+    const vkt__tlist *l = vkt__t_truth(v) ? vkt__t_items(r, v) : NULL; /* as Jinja: none is empty */
     vkt__tvalue out = vkt__t_list(r);
     if (args->n_positional < attribute) vkt__t_fail(r, "selectattr needs an attribute");
     for (size_t i = 0; l && i < l->n && !r->failed; i++) {
@@ -453,7 +453,7 @@ static vkt__tvalue choose(vkt__trun *r, const vkt__tvalue *v, const vkt__targs *
 
 static vkt__tvalue map(vkt__trun *r, const vkt__tvalue *v, const vkt__targs *args)
 {
-    const vkt__tlist *l = vkt__t_items(r, v);
+    const vkt__tlist *l = vkt__t_truth(v) ? vkt__t_items(r, v) : NULL;
     vkt__tvalue out = vkt__t_list(r);
     const vkt__tvalue *attribute = NULL, *none = NULL;
     bool by_filter = args->n_positional > 0;

@@ -113,7 +113,10 @@ static void arguments(vkt__tparser *p, vkt__tnode *call)
             vkt__tp_fail(p, "an argument without a name after one with a name");
             return;
         }
-        vkt__tp_add(p, call, key, vkt__tp_expression(p));
+        vkt__tnode *splat = !key.s && vkt__tp_sign(p, "*") ? vkt__tp_node(p, VKT__N_SPLAT) : NULL;
+        vkt__tnode *value = vkt__tp_expression(p);
+        if (splat) splat->a = value;
+        vkt__tp_add(p, call, key, splat ? splat : value);
     }
 }
 

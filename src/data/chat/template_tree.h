@@ -62,6 +62,7 @@ typedef enum vkt__tnode_kind {
     VKT__N_MINUS,
     VKT__N_PLUS,
     VKT__N_CHOICE, /* b if a else c (or NULL) */
+    VKT__N_SPLAT,  /* of a call's arguments: each of what a has */
     VKT__N_LIST,   /* items; flag: a tuple */
     VKT__N_DICT,   /* items: key, value, .. */
     /* statements */

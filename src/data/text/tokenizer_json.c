@@ -38,6 +38,9 @@ static const char *text_of(const json_t *o, const char *key)
 
 /* In what vktrain keeps beside a tokenizer.json's own keys: vkt__chat.settings. */
 #define VKT__CHAT_KEY "vktrain_chat"
+/* And how texts become tokens that count: 2, or absent in what earlier versions wrote. */
+#define RULES_KEY "vktrain_rules"
+enum { RULES = 2 };
 
 /* ---- the vocabulary and its merges ---- */
 
@@ -547,12 +550,27 @@ static json_t *pre_tokenizer_json(const vkt_tokenizer *t)
     return json_pack("{s:s, s:o}", "type", "Sequence", "pretokenizers", list);
 }
 
+static void keep_more(const vkt_tokenizer *t, bool kept, json_t *o)
+{
+    if (kept) json_object_set_new(o, RULES_KEY, json_integer(RULES));
+    if (kept && t->chat_settings) json_object_set(o, VKT__CHAT_KEY, t->chat_settings);
+}
+
+bool vkt__tokenizer_kept_earlier(const char *kept)
+{
+    json_t *o = json_loads(kept, 0, NULL);
+    bool earlier = o && json_integer_value(json_object_get(o, RULES_KEY)) < RULES;
+    json_decref(o);
+    return earlier;
+}
+
 /* kept: with what the tokenizer knows of conversations, which no tokenizer.json has. */
 static char *print_file(const vkt_tokenizer *t, bool kept)
 {
     json_t *o = json_loads(t->json, 0, NULL);
     json_object_del(o, VKT__CHAT_KEY);
-    if (kept && t->chat_settings) json_object_set(o, VKT__CHAT_KEY, t->chat_settings);
+    json_object_del(o, RULES_KEY);
+    keep_more(t, kept, o);
     char *text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     VKT_ASSERT(text);
@@ -582,7 +600,7 @@ static char *print(const vkt_tokenizer *t, bool kept)
                           "truncation", "padding", "added_tokens", added, "normalizer", normalizer,
                           "pre_tokenizer", pre_tokenizer_json(t), "post_processor",
                           vkt__around_json(t), "decoder", decoder, "model", model);
-    if (kept && t->chat_settings) json_object_set(o, VKT__CHAT_KEY, t->chat_settings);
+    keep_more(t, kept, o);
     char *text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     vkt__str_finish(&a);

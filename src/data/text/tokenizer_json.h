@@ -11,6 +11,10 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
  * vkt__tokenizer_parse_json reads back. */
 char *vkt__tokenizer_kept(const vkt_tokenizer *t);
 
+/* Whether `kept` was written before vktrain counted the tokens of conversations, and put tokens
+ * around texts, as it does now. */
+bool vkt__tokenizer_kept_earlier(const char *kept);
+
 /* A vocabulary of Hugging Face's shape: {token: id} with bytes as stand-ins (or characters), and a
  * list of added tokens, or NULL. The caller adds patterns, then merges. */
 struct json_t;
