@@ -68,6 +68,7 @@ set(SRC_FORMATS
 set(SRC_DATA_PARTS
   src/data/parts/bytes.c
   src/data/parts/embedded.c
+  src/data/parts/encoding.c
   src/data/parts/folds.c
   src/data/parts/forms.c
   src/data/parts/kinds.c
@@ -84,7 +85,9 @@ set(SRC_DATA_TABLES
   src/data/tables/fit.c
   src/data/tables/json_rows.c
   src/data/tables/json_table.c
+  src/data/tables/labels.c
   src/data/tables/look.c
+  src/data/tables/names.c
   src/data/permute.c
   src/data/tables/row_parts.c
   src/data/tables/sentences.c

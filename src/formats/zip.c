@@ -8,6 +8,7 @@
 #include "formats/zip.h"
 
 enum { END = 22, ENTRY = 46, LOCAL = 30, COMMENT = 65535, STORED = 0, DEFLATED = 8 };
+enum { RATIO = 200, FREE = 64 << 20 }; /* as bytes.c has them for gzip */
 
 static uint32_t u16(const uint8_t *p)
 {
@@ -123,6 +124,12 @@ vkt_status vkt__zip_read(const void *bytes, size_t n, const char *name, const ch
     if (method == STORED ? size != packed : size / 1032 > packed)
         return bad(&a, "an array's size is damaged");
     if (size > limit) return bad(&a, "an array is too large");
+    if (size > FREE && size / RATIO > packed)
+        return vkt__fail(
+            VKT_E_FORMAT, "data",
+            "'%s': '%s' unpacks to %llu MiB, more than %d times its size, as no honest "
+            "data does: save it without compression if it is meant so",
+            name, member, (unsigned long long)(size >> 20), RATIO);
     uint8_t *data = malloc(size ? (size_t)size : 1);
     if (!data)
         return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for %llu bytes of '%s'",

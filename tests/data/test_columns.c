@@ -151,12 +151,14 @@ static void columns_of_dates(void **state)
     (void)state;
     vkt_dataset *ds = noted("d,y\n2024-01-31,p\n2024-02-01,q\n", (vkt_data_desc) { RAW },
                             "column 'd': dates or times as '2024-01-31', read as year-month-day: "
-                            "year, month, day and weekday are inputs");
+                            "year with its fraction, month, day and weekday (Monday is 0) are "
+                            "inputs");
     const float *x = inputs(ds, VKT_SPLIT_TRAIN, 1, 4);
     assert_true(x[1] == 2 && x[2] == 1 && x[3] == 3); /* February 1st, a Thursday */
     vkt_dataset_destroy(&ds);
     ds = noted("d,y\n31/5/2024 06:00,p\n1/6/2024 18:30,q\n", (vkt_data_desc) { RAW },
-               "read as day.month.year: year, month, day, weekday and hour");
+               "read as day.month.year: year with its fraction, month, day, weekday (Monday is 0) "
+               "and hour");
     x = inputs(ds, VKT_SPLIT_TRAIN, 1, 5);
     assert_true(x[1] == 6 && x[2] == 1 && x[4] == 18.5f);
     vkt_dataset_destroy(&ds);
@@ -183,7 +185,7 @@ static void columns_with_blanks(void **state)
     /* What has no label is left out, and that is said. */
     TEST_LOG_CAPTURE();
     ds = open_csv("a,y\n1,p\n2,\n3,q\n", d);
-    REQUIRE_LOGGED("1 rows have no label in column 'y': they are left out");
+    REQUIRE_LOGGED("1 of 3 rows are left out, for lack of a value (the first in column 'y')");
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
     vkt_dataset_destroy(&ds);
 }
@@ -391,13 +393,12 @@ static void odd_files(void **state)
         size_t n; /* bytes; 0: to its end */
         const char *where, *what;
     } refused[] = {
-        { "a,y\n1,p\n\xe9t\xe9,q\n", 0, "line 3", "not UTF-8" },
+        { "a,y\n\xc3\xa9,p\n\xe9t\xe9,q\n", 0, "line 3", "not UTF-8" },
         { "\xff\xfe"
-          "a\0,\0y\0\n\0",
-          10, CSV, "is UTF-16, not CSV: save the file as UTF-8 text" },
+          "a\0,\0y\0\n",
+          9, CSV, "is UTF-16, but damaged near byte 9: save the file as UTF-8 text" },
         { "a,y\n\"1,p\n2,q\n", 0, "line 2", "a quote opened here is never closed" },
         { "a,y\n1,p\n2,q,3\n", 0, "line 3 has 3 cells", "where the line before has 2" },
-        { "a,a,y\n1,2,p\n3,4,q\n", 0, "line 1", "two columns are named 'a'" },
         { "", 0, CSV, "is empty" },
         { "a,y\n", 0, CSV, "has a header but no rows" },
     };
@@ -417,7 +418,6 @@ static void odd_files(void **state)
         put(CSV, refused[i].text, n);
         refuse(&(vkt_data_desc) { .source = "csv", .path = CSV, RAW }, VKT_E_FORMAT,
                refused[i].where, refused[i].what);
-        if (i == 4) continue; /* names are looked at when it is opened */
         TEST_LOG_CAPTURE();
         REQUIRE_STATUS(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a), VKT_E_FORMAT);
         REQUIRE_LOGGED(refused[i].what);

@@ -8,8 +8,23 @@ struct vkt__bytes {
     size_t n, at;
     const char *name;
     bool gzip, ended;
+    uint64_t n_made; /* unpacked so far */
     z_stream z;
 };
+
+/* Tables and pictures unpack to 3 to 50 times their size. What becomes more than RATIO times as
+ * much was made to fill a memory; up to FREE bytes nobody asks. */
+enum { RATIO = 200, FREE = 64 << 20, PIECE = 16 << 20 };
+
+static vkt_status check_ratio(const vkt__bytes *b)
+{
+    if (b->n_made <= FREE || b->n_made / RATIO <= b->at) return VKT_OK;
+    return vkt__fail(
+        VKT_E_FORMAT, "data",
+        "'%s' unpacks to more than %d times its size (%llu MiB of %.1f MiB so far), as "
+        "no honest data does: unpack it yourself if it is meant so",
+        b->name, RATIO, (unsigned long long)(b->n_made >> 20), (double)b->at / 1048576);
+}
 
 static bool gzip_magic(const uint8_t *p, size_t n)
 {
@@ -52,7 +67,7 @@ static vkt_status inflate_some(vkt__bytes *b, uint8_t *dst, size_t want, size_t 
     *got = 0;
     while (*got < want && !b->ended) {
         uInt in = (uInt)VKT_MIN(b->n - b->at, (size_t)1 << 30),
-             room = (uInt)VKT_MIN(want - *got, (size_t)1 << 30);
+             room = (uInt)VKT_MIN(want - *got, (size_t)PIECE);
         b->z.next_in = (Bytef *)(uintptr_t)(b->data + b->at);
         b->z.avail_in = in;
         b->z.next_out = dst + *got;
@@ -60,6 +75,7 @@ static vkt_status inflate_some(vkt__bytes *b, uint8_t *dst, size_t want, size_t 
         int rc = inflate(&b->z, Z_NO_FLUSH);
         b->at += in - b->z.avail_in;
         *got += room - b->z.avail_out;
+        b->n_made += room - b->z.avail_out;
         if (rc == Z_STREAM_END) {
             if (b->at == b->n) {
                 b->ended = true;
@@ -81,6 +97,8 @@ static vkt_status inflate_some(vkt__bytes *b, uint8_t *dst, size_t want, size_t 
                 "'%s': the gzip data is damaged near byte %zu (%s): get the file again", b->name,
                 b->at, b->z.msg ? b->z.msg : "zlib error");
         }
+        vkt_status st = check_ratio(b);
+        if (st != VKT_OK) return st;
     }
     return VKT_OK;
 }

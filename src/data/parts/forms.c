@@ -1,6 +1,7 @@
 /* forms.h: cells to numbers. Strict: a group of digits has three, a date is one of the calendar, so
  * that of two forms at most one reads most columns. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -22,8 +23,8 @@ static const struct {
     [VKT__FORM_MONTH_FIRST] = { "month/day/year", 0, 0 },
     [VKT__FORM_TIME] = { "hour:minute", 0, 0 },
 };
-static const char *const parts[VKT__N_DATE_PARTS] = { "whole", "year",    "month",
-                                                      "day",   "weekday", "hour" };
+static const char *const parts[VKT__N_DATE_PARTS] = { "whole", "year_fraction", "month",
+                                                      "day",   "weekday",       "hour" };
 
 const char *vkt__form_name(vkt__form f)
 {
@@ -108,6 +109,8 @@ static bool dressed(const char *s, char point, char group, double *out)
 typedef struct date {
     int year, month, day;
     double hour;
+    bool zoned; /* it is followed by Z or a UTC offset */
+    int offset; /* in minutes */
 } date;
 
 static bool digits(const char **s, int least, int most, int *out)
@@ -129,22 +132,36 @@ static int days_of(int year, int month)
     return days[month - 1] + (month == 2 && leap(year));
 }
 
-/* 14:30, 14:30:05, 14:30:05.25, with Z or +02:00, which are passed over. */
-static bool time_of(const char *s, double *hour)
+/* Z, +02, +0200 or +02:00, if one is there: minutes. False: something else is. */
+static bool zone_of(const char **s, date *d)
 {
-    int h, m, sec = 0, zone;
+    const char *from = *s;
+    int hours, minutes = 0;
+    d->zoned = *from == 'Z' || *from == '+' || *from == '-';
+    if (!d->zoned) return true;
+    (*s)++;
+    if (*from == 'Z') return true;
+    const char *number = *s;
+    if (!digits(s, 2, 4, &hours) || *s - number == 3) return false;
+    if (*s - number == 4)
+        minutes = hours % 100, hours /= 100;
+    else if (**s == ':' && ((*s)++, !digits(s, 2, 2, &minutes)))
+        return false;
+    d->offset = (60 * hours + minutes) * (*from == '-' ? -1 : 1);
+    return hours < 24 && minutes < 60;
+}
+
+/* 14:30, 14:30:05, 14:30:05.25, with Z or +02:00. */
+static bool time_of(const char *s, date *d)
+{
+    int h, m, sec = 0;
     double part = 0, place = 0.1;
     if (!digits(&s, 1, 2, &h) || *s++ != ':' || !digits(&s, 2, 2, &m)) return false;
     if (*s == ':' && (s++, !digits(&s, 2, 2, &sec))) return false;
     if (*s == '.')
         for (s++; isdigit((unsigned char)*s); s++, place /= 10) part += (*s - '0') * place;
-    if (*s == 'Z') s++;
-    if (*s == '+' || *s == '-') {
-        s++;
-        if (!digits(&s, 2, 4, &zone)) return false;
-        if (*s == ':' && (s++, !digits(&s, 2, 2, &zone))) return false;
-    }
-    *hour = h + m / 60.0 + (sec + part) / 3600;
+    if (!zone_of(&s, d)) return false;
+    d->hour = h + m / 60.0 + (sec + part) / 3600;
     return !*s && h < 24 && m < 60 && sec < 61;
 }
 
@@ -209,7 +226,7 @@ static bool date_of(vkt__form f, const char *s, date *d)
 {
     const char *again = s;
     *d = (date) { 0 };
-    if (f == VKT__FORM_TIME) return time_of(s, &d->hour);
+    if (f == VKT__FORM_TIME) return time_of(s, d);
     if (!numbered_month(f, &s, d)) {
         s = again;
         if (f == VKT__FORM_YEAR_FIRST || !named_month(f, &s, d)) return false;
@@ -217,7 +234,7 @@ static bool date_of(vkt__form f, const char *s, date *d)
     if (d->year < 1 || d->month < 1 || d->month > 12 || d->day < 1 ||
         d->day > days_of(d->year, d->month))
         return false;
-    return !*s || ((*s == 'T' || *s == ' ') && time_of(s + 1, &d->hour));
+    return !*s || ((*s == 'T' || *s == ' ') && time_of(s + 1, d));
 }
 
 static double date_value(const date *d, vkt__date_part part)
@@ -243,15 +260,77 @@ static double date_value(const date *d, vkt__date_part part)
     }
 }
 
-bool vkt__form_value(vkt__form f, vkt__date_part part, const char *cell, double *out)
+/* The clock of another UTC offset, in minutes. */
+static void move_to(date *d, bool of_day, int offset)
+{
+    if (!d->zoned || d->offset == offset) return;
+    d->hour += (offset - d->offset) / 60.0;
+    int days = d->hour < 0 ? -1 : d->hour >= 24 ? 1 : 0; /* offsets are below a day */
+    if (of_day || !days) {
+        d->hour -= 24.0 * days;
+        return;
+    }
+    d->hour -= 24.0 * days;
+    d->day += days;
+    if (d->day < 1) {
+        if (--d->month < 1) d->month = 12, d->year--;
+        d->day = days_of(d->year, d->month);
+    } else if (d->day > days_of(d->year, d->month)) {
+        d->day = 1;
+        if (++d->month > 12) d->month = 1, d->year++;
+    }
+}
+
+bool vkt__form_value_at(vkt__form f, vkt__date_part part, int zone, const char *cell, double *out)
 {
     date d;
     if (f == VKT__FORM_PLAIN) return vkt__number(cell, out);
     if (f >= VKT__N_FORMS) return false;
     if (!vkt__form_is_date(f)) return dressed(cell, forms[f].point, forms[f].group, out);
     if (!date_of(f, cell, &d)) return false;
+    if (zone != VKT__ZONE_NONE) move_to(&d, f == VKT__FORM_TIME, zone);
     *out = date_value(&d, part);
     return true;
+}
+
+bool vkt__form_value(vkt__form f, vkt__date_part part, const char *cell, double *out)
+{
+    return vkt__form_value_at(f, part, VKT__ZONE_NONE, cell, out);
+}
+
+int vkt__form_zone(vkt__form f, const char *cell)
+{
+    date d;
+    return vkt__form_is_date(f) && date_of(f, cell, &d) && d.zoned ? d.offset : VKT__ZONE_NONE;
+}
+
+const char *vkt__form_unit(const char *cell)
+{
+    bool negative = false;
+    cell = sign(cell, &negative);
+    for (; *cell; cell++)
+        for (const char *const *u = units; *u; u++)
+            if (strncmp(cell, *u, strlen(*u)) == 0) return *u;
+    return "";
+}
+
+bool vkt__form_rounds(vkt__form f, const char *cell)
+{
+    char plain[64], exact[400];
+    size_t n = 0;
+    double v;
+    if (strlen(cell) < 16) return false;
+    if (f > VKT__FORM_APOSTROPHE || !vkt__form_value(f, VKT__DATE_WHOLE, cell, &v)) return false;
+    for (; *cell; cell++) {
+        if (*cell == forms[f].point || *cell == 'e' || *cell == 'E') return false;
+        if (!isdigit((unsigned char)*cell) || (n == 0 && *cell == '0')) continue;
+        if (n + 1 == sizeof plain) return true;
+        plain[n++] = *cell;
+    }
+    plain[n] = 0;
+    if (n < 16) return false;
+    snprintf(exact, sizeof exact, "%.0f", v < 0 ? -v : v);
+    return strcmp(plain, exact) != 0;
 }
 
 bool vkt__form_is_number(const char *cell)
@@ -260,4 +339,10 @@ bool vkt__form_is_number(const char *cell)
     for (int f = 0; f < VKT__FORM_YEAR_FIRST; f++)
         if (vkt__form_value((vkt__form)f, VKT__DATE_WHOLE, cell, &v)) return true;
     return false;
+}
+
+bool vkt__form_is_code(const char *cell)
+{
+    size_t digits = strspn(cell, "0123456789");
+    return *cell == '0' && digits > 1 && !cell[digits];
 }

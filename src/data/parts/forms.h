@@ -41,6 +41,17 @@ static inline bool vkt__form_is_date(vkt__form f)
 
 /* The cell's number, or the part of its date; false: it is not written so. */
 bool vkt__form_value(vkt__form f, vkt__date_part part, const char *cell, double *out);
+/* The same by the clock of a UTC offset in minutes; NONE: as it is written, whatever its own. */
+enum { VKT__ZONE_NONE = 1 << 20 };
+bool vkt__form_value_at(vkt__form f, vkt__date_part part, int zone, const char *cell, double *out);
+/* The UTC offset of a date or time in minutes; NONE: it has none. */
+int vkt__form_zone(vkt__form f, const char *cell);
+/* The currency or per cent sign of a number in any form; "": it has none. */
+const char *vkt__form_unit(const char *cell);
+/* A whole number written in digits that no double keeps, as 9007199254740993. */
+bool vkt__form_rounds(vkt__form f, const char *cell);
+/* Digits of which the first is 0, as a postal code's. */
+bool vkt__form_is_code(const char *cell);
 /* A number in any form. */
 bool vkt__form_is_number(const char *cell);
 

@@ -28,6 +28,31 @@ bool vkt__bytes_head(const char *path, void *head, size_t n);
 /* Whether the path ends in one of these, with or without .gz behind. */
 bool vkt__bytes_named(const char *path, const char *const *ends, size_t n_ends);
 
+/* ---- encoding.c: text as UTF-8 ---- */
+
+typedef enum vkt__encoding {
+    VKT__UTF8, /* or what is neither: it comes as it is */
+    VKT__WINDOWS_1252,
+    VKT__UTF16_LE,
+    VKT__UTF16_BE,
+} vkt__encoding;
+/* Where the text is that comes in parts; zeroed to begin with. */
+typedef struct vkt__decoder {
+    vkt__encoding kind;
+    bool begun, beyond; /* UTF-8 beyond ASCII came */
+    uint32_t to_come;   /* bytes of the last part's last character */
+    bool half;          /* UTF-16: `first` waits for its other byte */
+    uint8_t first;
+    uint16_t high; /* a surrogate that waits for its other half */
+    uint64_t n_read;
+} vkt__decoder;
+/* The next part, added to out where it has to be converted: *changed. A line says what it is
+ * converted from. FORMAT: damaged UTF-16. */
+vkt_status vkt__decode(vkt__decoder *d, const char *name, const void *bytes, size_t n, bool last,
+                       vkt__str *out, bool *changed);
+/* A whole text of malloc, NUL-terminated, converted in its place. */
+vkt_status vkt__decode_all(const char *name, char **text, size_t *n);
+
 /* ---- kinds.c: what the files of a folder are, by their endings ---- */
 
 /* Whether the ending is that of a picture that is read; of one that is not. */
@@ -48,6 +73,9 @@ typedef struct vkt__column {
     uint32_t position;   /* in the file it was fitted on */
     vkt__form form;      /* numbers and dates: how they are written */
     vkt__date_part part; /* of a date, which is several columns of one position */
+    bool zoned;          /* dates are read by one clock, else each as it is written */
+    int zone;            /* its UTC offset in minutes */
+    const char *unit;    /* of numbers that were all written with it, "%" or "$"; else NULL */
     uint32_t first_input;
     double mean, std, fill;  /* numbers: (v - mean) / std; fill replaces missing cells */
     uint32_t n_categories;   /* text: one input per category, 1 for the cell's own; 0: numbers */

@@ -64,6 +64,13 @@ static json_t *reals(const double *v, uint32_t n)
     return a;
 }
 
+/* For those who fill the inputs of an exported model. */
+static const char *const formulas[VKT__N_DATE_PARTS] = {
+    [VKT__DATE_YEAR] = "year + (day_of_year - 1 + hour / 24) / days_of_year, day_of_year from 1",
+    [VKT__DATE_WEEKDAY] = "0 to 6 from Monday",
+    [VKT__DATE_HOUR] = "hour + minute / 60 + second / 3600",
+};
+
 static json_t *column_json(const vkt__column *c)
 {
     json_t *o = json_object();
@@ -76,6 +83,9 @@ static json_t *column_json(const vkt__column *c)
     if (c->form != VKT__FORM_PLAIN && !c->n_categories)
         json_object_set_new(o, "form", json_string(vkt__form_name(c->form)));
     if (c->part) json_object_set_new(o, "part", json_string(vkt__date_part_name(c->part)));
+    if (formulas[c->part]) json_object_set_new(o, "formula", json_string(formulas[c->part]));
+    if (c->zoned) json_object_set_new(o, "utc_offset", json_integer(c->zone));
+    if (c->unit) json_object_set_new(o, "unit", json_string(c->unit));
     if (c->n_categories) {
         json_object_set_new(o, "categories", strings(c->categories, c->n_categories));
         json_object_set_new(o, "fill", json_string(c->categories[c->fill_category]));
@@ -305,11 +315,26 @@ static vkt__date_part get_part(reader *r, const json_t *o, vkt__form form)
 {
     const char *names[VKT__N_DATE_PARTS];
     for (int p = 0; p < VKT__N_DATE_PARTS; p++) names[p] = vkt__date_part_name((vkt__date_part)p);
-    vkt__date_part part = json_object_get(o, "part")
-                              ? (vkt__date_part)get_name(r, o, "part", names, VKT__N_DATE_PARTS)
-                              : VKT__DATE_WHOLE;
+    const char *given = json_string_value(json_object_get(o, "part"));
+    bool year = given && strcmp(given, "year") == 0; /* its name in older schemas */
+    vkt__date_part part = year    ? VKT__DATE_YEAR
+                          : given ? (vkt__date_part)get_name(r, o, "part", names, VKT__N_DATE_PARTS)
+                                  : VKT__DATE_WHOLE;
+    if (json_object_get(o, "part") && !given) bad(r, "part", "text");
     if ((part != VKT__DATE_WHOLE) != vkt__form_is_date(form)) bad(r, "part", "there for a date");
     return part;
+}
+
+/* Absent: each time as it is written. */
+static void get_zone(reader *r, const json_t *o, vkt__column *c)
+{
+    const json_t *v = json_object_get(o, "utc_offset");
+    json_int_t minutes = json_integer_value(v);
+    c->zoned = v != NULL;
+    if (v && (!json_is_integer(v) || minutes <= -1440 || minutes >= 1440 || !c->part))
+        bad(r, "utc_offset", "minutes below a day, of a date");
+    else
+        c->zone = (int)minutes;
 }
 
 static void read_column(reader *r, const json_t *o, const vkt__schema *s, vkt__column *c)
@@ -326,6 +351,8 @@ static void read_column(reader *r, const json_t *o, const vkt__schema *s, vkt__c
     if (!json_object_get(o, "categories")) {
         c->form = get_form(r, o, "form");
         c->part = get_part(r, o, c->form);
+        if (json_object_get(o, "unit")) c->unit = get_string(r, o, "unit");
+        get_zone(r, o, c);
         c->mean = get_real(r, o, "mean");
         c->std = positive(r, get_real(r, o, "std"), "std");
         c->fill = get_real(r, o, "fill");

@@ -214,6 +214,9 @@ static vkt_status take_row(const char *root, const vkt__schema *s, const vkt__cs
         VKT_TRY(read_set(s, csv, c, r, room, value));
     } else {
         const char *cell = vkt__csv_cell(csv, r, c->label[0]);
+        if (!*cell)
+            return vkt__fail(VKT_E_FORMAT, "data", "'%s' line %u: there is no label", csv->name,
+                             csv->line[r]);
         const char **found =
             bsearch(&cell, out->classes, out->n_classes, sizeof *out->classes, by_label);
         VKT_ASSERT(found);
@@ -245,6 +248,7 @@ vkt_status vkt__labels_file_read(const vkt_data_desc *desc, vkt__schema *s, vkt_
                          desc->path);
     const char *root = vkt__folder_root(desc->path, arena);
     VKT_TRY(vkt__file_read(desc->labels, LABELS_LIMIT, &bytes, &n));
+    VKT_TRY(vkt__decode_all(desc->labels, &bytes, &n));
     VKT_TRY(vkt__csv_parse(bytes, n, desc->labels, 0, false, &csv));
     VKT_TRY(vkt__data_alloc(csv.n_columns, sizeof *c.label, "columns", &c.label));
     VKT_TRY(find_columns(desc, &csv, &c));

@@ -236,6 +236,7 @@ vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has a header but no rows", csv.name);
         goto fail;
     }
+    if (header) VKT_TRY(vkt__csv_number_names(&csv, true)); /* opening says so */
     size_t label = find_label(&csv, header, &a->out.why);
     for (size_t c = 0; given && c < csv.n_columns; c++)
         if (is_given(&csv, header, given, c)) label = c, a->out.why = "as given";

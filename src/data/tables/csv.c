@@ -17,8 +17,8 @@ typedef struct parser {
     char delimiter;
     uint32_t line;
     char *text;
-    uint32_t *cell;
-    size_t n_cells, cells_cap;
+    uint32_t *cell, *said;
+    size_t n_cells, cells_cap, n_said, said_cap;
 } parser;
 
 static vkt_status push_cell(parser *p, const char *start)
@@ -101,7 +101,8 @@ static vkt_status record(parser *p, bool *more)
         vkt_status st;
         char *start = p->put;
         while (p->at < p->end && blank(p, *p->at)) p->at++;
-        st = p->at < p->end && *p->at == '"' ? quoted_cell(p) : plain_cell(p);
+        bool quoted = p->at < p->end && *p->at == '"';
+        st = quoted ? quoted_cell(p) : plain_cell(p);
         if (st == VKT_OK) st = push_cell(p, start);
         if (st != VKT_OK) return st;
         bool last = p->at == p->end || *p->at != p->delimiter;
@@ -110,6 +111,10 @@ static vkt_status record(parser *p, bool *more)
         else
             p->at++;
         *p->put++ = 0; /* over the delimiter or line end just passed, or the text's final NUL */
+        if (quoted && *start && vkt__csv_missing(start)) {
+            p->said = vkt__grow(p->said, p->n_said, &p->said_cap, sizeof *p->said);
+            p->said[p->n_said++] = (uint32_t)(start - p->text);
+        }
         if (last) return VKT_OK;
     }
 }
@@ -225,6 +230,8 @@ static vkt_status first_line(parser *p, bool class_line, size_t n_first, vkt__cs
     return VKT_OK;
 }
 
+enum { LONGEST_ROW = 64 << 20 }; /* as for row_parts.c, which keeps one in memory */
+
 static vkt_status parse_rows(parser *p, bool class_line, vkt__csv *out)
 {
     vkt_status st = VKT_OK;
@@ -237,6 +244,11 @@ static vkt_status parse_rows(parser *p, bool class_line, vkt__csv *out)
         VKT_TRY(record(p, &more));
         if (!more) break;
         size_t n = p->n_cells - before;
+        if ((size_t)(p->put - p->text) - p->cell[before] > LONGEST_ROW)
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s' line %u: a row of more than %d MiB: is a quote opened there and "
+                             "never closed?",
+                             p->name, line, LONGEST_ROW >> 20);
         if (out->n_rows == 0) n_first = n;
         if (out->n_rows <= 1) out->n_columns = n;
         /* The first line is checked last: it may be a class line. */
@@ -353,6 +365,9 @@ vkt_status vkt__csv_parse_from(uint32_t line, const void *bytes, size_t n, const
     p.delimiter = csv.delimiter = delimiter ? delimiter : find_delimiter(p.at, p.end);
     st = parse_rows(&p, class_line, &csv);
     csv.cell = p.cell;
+    csv.text_n = n + 1;
+    csv.said = p.said;
+    csv.n_said = p.n_said;
     if (st != VKT_OK) goto fail;
     *out = csv;
     return VKT_OK;
@@ -367,6 +382,7 @@ void vkt__csv_finish(vkt__csv *csv)
     free(csv->cell);
     free(csv->line);
     free(csv->class_cell);
+    free(csv->said);
     *csv = (vkt__csv) { 0 };
 }
 
@@ -387,4 +403,17 @@ bool vkt__csv_missing(const char *s)
         if (!s[n] && !words[i][n]) return true;
     }
     return false;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+bool vkt__csv_label_missing(const vkt__csv *csv, size_t row, size_t column)
+{
+    const uint32_t *cell = &csv->cell[row * csv->n_columns + column];
+    return vkt__csv_missing(csv->text + *cell) &&
+           !(csv->n_said && bsearch(cell, csv->said, csv->n_said, sizeof *cell, by_offset));
 }

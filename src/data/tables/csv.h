@@ -14,6 +14,9 @@ typedef struct vkt__csv {
     size_t n_rows, n_columns;
     char delimiter;
     bool named; /* the first row has the columns' names, whatever it looks like */
+    size_t text_n;
+    uint32_t *said; /* [n_said] rising offsets of cells in quotes that read NA or the like */
+    size_t n_said;
     uint32_t n_classes,
         *class_cell; /* names of a first line "rows,inputs,name,..", if there is one */
 } vkt__csv;
@@ -32,6 +35,11 @@ static inline const char *vkt__csv_cell(const vkt__csv *csv, size_t row, size_t 
 {
     return csv->text + csv->cell[row * csv->n_columns + column];
 }
+/* Columns of one name get a number behind it from the second on, "Units.1", as pandas numbers them,
+ * and a line says so unless quiet: the first row has the names. OOM_HOST. */
+vkt_status vkt__csv_number_names(vkt__csv *csv, bool quiet);
+/* Whether a label stands there: as vkt__csv_missing has it, but that NA in quotes is a text. */
+bool vkt__csv_label_missing(const vkt__csv *csv, size_t row, size_t column);
 /* The text as a cell in quotes, added to s. */
 void vkt__csv_quote(vkt__str *s, const char *text);
 /* Empty, ?, or NA, NaN, N/A, #N/A, NULL in any case. */

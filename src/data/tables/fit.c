@@ -8,66 +8,13 @@
 #include "data/tables/csv.h"
 #include "data/tables/fit.h"
 #include "data/tables/json_table.h"
+#include "data/tables/labels.h"
 #include "data/tables/look.h"
 #include "data/tables/sentences.h"
 #include "data/tables/split_column.h"
 #include "data/tables/table.h"
 
 #define MAX_CATEGORIES 1024
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    double x = 0, y = 0;
-    vkt__number(*(const char *const *)a, &x);
-    vkt__number(*(const char *const *)b, &y);
-    return (x > y) - (x < y);
-}
-
-/* Sorts and removes repeats; count (may be NULL) [n] gets how often each came. */
-static uint32_t unique(const char **s, uint32_t n, int (*order)(const void *, const void *),
-                       uint32_t *count)
-{
-    uint32_t k = 0;
-    if (n) qsort(s, n, sizeof *s, order);
-    for (uint32_t i = 0; i < n; i++) {
-        if (i == 0 || order(&s[k - 1], &s[i]) != 0) {
-            s[k] = s[i];
-            if (count) count[k] = 0;
-            k++;
-        }
-        if (count) count[k - 1]++;
-    }
-    return k;
-}
-
-static const char **keep_strings(vkt__arena *arena, const char *const *s, uint32_t n)
-{
-    const char **out = vkt__arena_alloc(arena, n * sizeof *out);
-    for (uint32_t i = 0; i < n; i++) out[i] = vkt__arena_strdup(arena, s[i]);
-    return out;
-}
-
-static vkt_status check_names(const vkt__csv *csv)
-{
-    vkt_status st = VKT_OK;
-    const char **names = NULL;
-    VKT_TRY(vkt__data_alloc(csv->n_columns, sizeof *names, "column names", &names));
-    for (size_t c = 0; c < csv->n_columns; c++) names[c] = vkt__csv_cell(csv, 0, c);
-    qsort(names, csv->n_columns, sizeof *names, by_text);
-    for (size_t c = 1; c < csv->n_columns && st == VKT_OK; c++)
-        if (strcmp(names[c - 1], names[c]) == 0 && !vkt__csv_missing(names[c]))
-            st = vkt__fail(VKT_E_FORMAT, "data",
-                           "'%s' line %u: two columns are named '%s': rename one", csv->name,
-                           csv->line[0], vkt__show(names[c]).s);
-fail:
-    free(names);
-    return st;
-}
 
 /* The label's column: by name, by position, or the last. */
 static vkt_status find_label(const vkt__csv *csv, bool header, const char *label, uint32_t *out)
@@ -203,7 +150,7 @@ fail:
 }
 
 /* Columns and label, still without kinds and constants. */
-static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__csv *csv)
+static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, vkt__csv *csv)
 {
     vkt_status st = VKT_OK;
     vkt__schema *s = &ds->schema;
@@ -217,7 +164,7 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt_
     const char *how = desc->header ? desc->header : "auto";
     s->header = csv->named || strcmp(how, "yes") == 0 ||
                 (strcmp(how, "auto") == 0 && vkt__table_has_header(csv, desc->label));
-    if (s->header) VKT_TRY(check_names(csv));
+    if (s->header) VKT_TRY(vkt__csv_number_names(csv, false));
     VKT_TRY(find_labels(ds, desc, csv));
     s->delimiter = csv->delimiter;
     s->missing = desc->missing;
@@ -260,9 +207,22 @@ fail:
     return st;
 }
 
-/* The columns' forms; a date becomes a column for each of its parts. What is unusual is noted. */
-static void take_forms(vkt_dataset *ds, vkt__look *looks)
+/* Whole numbers that no double keeps are names, or would be rounded to others. */
+static vkt_status refuse_wide(const vkt__csv *csv, const char *name, const vkt__look *k,
+                              const char *to_do)
 {
+    if (!k->wide) return VKT_OK;
+    return vkt__fail(
+        VKT_E_FORMAT, "data",
+        "'%s': column '%s' has whole numbers beyond 2^53, as '%s', which a number can't "
+        "keep: %sor write them as 1.5e18 to have them rounded",
+        csv->name, vkt__show(name).s, vkt__show(k->wide).s, to_do);
+}
+
+/* The columns' forms; a date becomes a column for each of its parts. What is unusual is noted. */
+static vkt_status take_forms(vkt_dataset *ds, const vkt__csv *csv, vkt__look *looks)
+{
+    vkt_status st = VKT_OK;
     vkt__schema *s = &ds->schema;
     uint32_t n = s->n_columns, n_notes = 0;
     bool fill = s->missing == VKT_MISSING_MEAN;
@@ -273,6 +233,14 @@ static void take_forms(vkt_dataset *ds, vkt__look *looks)
     for (uint32_t i = 0; i < n; i++) {
         vkt__look *k = &looks[from[i].position];
         if (from[i].embed) k->form = VKT__FORM_TEXT; /* its numbers are names */
+        if (k->form != VKT__FORM_TEXT)
+            VKT_TRY(refuse_wide(csv, from[i].name, k,
+                                "name it in data.embed to learn a vector for each, leave it out "
+                                "with data.ignore, "));
+        from[i].zoned = vkt__form_is_date(k->form) && (k->zones || k->zone != VKT__ZONE_NONE);
+        from[i].zone = from[i].zoned && !k->zones ? k->zone : 0;
+        if (*k->unit && !k->other_unit && k->form != VKT__FORM_TEXT)
+            from[i].unit = vkt__arena_strdup(&ds->arena, k->unit);
         const char *note = from[i].n_tokens
                                ? NULL
                                : vkt__look_note(k, from[i].name, fill, from[i].embed, &ds->arena);
@@ -290,13 +258,16 @@ static void take_forms(vkt_dataset *ds, vkt__look *looks)
     for (uint32_t t = 0; t < s->n_targets && s->task == VKT_TASK_REGRESS; t++) {
         const vkt__look *label = &looks[s->targets[t].position];
         if (label->form >= VKT__FORM_YEAR_FIRST) continue;
+        VKT_TRY(refuse_wide(csv, s->targets[t].name, label, "leave them out, "));
         const char *note = vkt__look_note(label, s->targets[t].name, false, false, &ds->arena);
         s->targets[t].form = label->form;
         if (note && label->form) notes[n_notes++] = note;
     }
     ds->info.notes = notes;
     ds->info.n_notes = n_notes;
+fail:
     free(from);
+    return st;
 }
 
 static vkt_status look_at_columns(vkt_dataset *ds, const vkt__table *t)
@@ -305,7 +276,7 @@ static vkt_status look_at_columns(vkt_dataset *ds, const vkt__table *t)
     vkt__look *looks = NULL;
     VKT_TRY(vkt__data_alloc(t->csv->n_columns, sizeof *looks, "columns", &looks));
     VKT_TRY(vkt__look_at(t->csv, t->rows, t->n, SIZE_MAX, looks));
-    take_forms(ds, looks);
+    VKT_TRY(take_forms(ds, t->csv, looks));
 fail:
     free(looks);
     return st;
@@ -318,66 +289,6 @@ static vkt__table own_table(const vkt__schema *s, const vkt__csv *csv)
     return t;
 }
 
-/* Class names from a first line "rows,inputs,name,..": labels are their positions. */
-static void named_classes(vkt_dataset *ds, const vkt__csv *csv)
-{
-    vkt__schema *s = &ds->schema;
-    s->n_outputs = csv->n_classes;
-    s->class_numbers = true;
-    s->classes = vkt__arena_alloc(&ds->arena, s->n_outputs * sizeof *s->classes);
-    s->class_values = vkt__arena_alloc(&ds->arena, s->n_outputs * sizeof *s->class_values);
-    for (uint32_t i = 0; i < s->n_outputs; i++) {
-        s->classes[i] = vkt__arena_strdup(&ds->arena, csv->text + csv->class_cell[i]);
-        s->class_values[i] = vkt__arena_printf(&ds->arena, "%u", i);
-    }
-}
-
-static vkt_status fit_classes(vkt_dataset *ds, const vkt__table *t)
-{
-    vkt_status st = VKT_OK;
-    vkt__schema *s = &ds->schema;
-    const char **values = NULL;
-    double v;
-    bool whole = true;
-    const vkt__target *label = s->targets;
-    if (t->csv->n_classes && label->position == s->n_file_columns - 1 &&
-        s->task == VKT_TASK_CLASSIFY) {
-        named_classes(ds, t->csv);
-        return VKT_OK;
-    }
-    VKT_TRY(vkt__data_alloc(t->n, sizeof *values, "labels", &values));
-    for (uint32_t i = 0; i < t->n; i++)
-        values[i] = vkt__csv_cell(t->csv, t->rows[i], label->position);
-    if (s->task == VKT_TASK_MULTILABEL) {
-        VKT_TRY(vkt__label_sets_fit(values, t->n, t->csv->name, &ds->arena, s));
-        s->class_values = s->classes;
-        goto fail;
-    }
-    uint32_t n = unique(values, t->n, by_text, NULL);
-    s->class_numbers = true;
-    for (uint32_t i = 0; i < n; i++) {
-        s->class_numbers = s->class_numbers && vkt__number(values[i], &v);
-        whole = whole && s->class_numbers && v == floor(v);
-    }
-    if (s->class_numbers) n = unique(values, n, by_number, NULL); /* 1 and 1.0 are one class */
-    if (n < 2)
-        st = vkt__fail(
-            VKT_E_FORMAT, "data",
-            "'%s': label column '%s' is '%s' everywhere: there is nothing to learn; set data.label",
-            t->csv->name, vkt__show(label->name).s, vkt__show(values[0]).s);
-    else if (n > 20 && (n > t->n / 2 || (s->class_numbers && !whole)))
-        st = vkt__fail(VKT_E_FORMAT, "data",
-                       "'%s': label column '%s' has %u different values in %u rows: too many for "
-                       "classes; set data.task: regress, or data.label",
-                       t->csv->name, vkt__show(label->name).s, n, t->n);
-    if (st != VKT_OK) goto fail;
-    s->n_outputs = n;
-    s->classes = s->class_values = keep_strings(&ds->arena, values, n);
-fail:
-    free(values);
-    return st;
-}
-
 static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__column *c,
                                  const char **cells, uint32_t n, bool blank)
 {
@@ -385,7 +296,7 @@ static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__colu
     uint32_t *count = NULL;
     if (blank) cells[n++] = ""; /* a category of its own; a blank left room for it */
     VKT_TRY(vkt__data_alloc(n, sizeof *count, "categories", &count));
-    c->n_categories = unique(cells, n, by_text, count);
+    c->n_categories = vkt__values_unique(cells, n, count);
     if (c->n_categories > MAX_CATEGORIES && !c->embed) {
         st = vkt__fail(
             VKT_E_FORMAT, "data",
@@ -394,7 +305,7 @@ static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__colu
             csv->name, vkt__show(c->name).s, c->n_categories, MAX_CATEGORIES);
         goto fail;
     }
-    c->categories = keep_strings(&ds->arena, cells, c->n_categories);
+    c->categories = vkt__values_keep(&ds->arena, cells, c->n_categories);
     for (uint32_t i = 1; i < c->n_categories && !blank; i++)
         if (count[i] > count[c->fill_category]) c->fill_category = i;
 fail:
@@ -416,7 +327,7 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
         blank = blank || missing;
         if (missing) continue;
         cells[n++] = cell;
-        n_numbers += vkt__form_value(c->form, c->part, cell, &numbers[n_numbers]);
+        n_numbers += vkt__column_value(c, cell, &numbers[n_numbers]);
     }
     if (n == 0)
         return vkt__fail(VKT_E_FORMAT, "data",
@@ -524,6 +435,7 @@ static vkt_status start_part(const vkt__schema *s, vkt__table *t, vkt__part *par
 {
     vkt_status st;
     st = vkt__table_keep(s, t);
+    if (st == VKT_OK && t->n_dropped) vkt__labels_say_dropped(s, t);
     part->n = t->n;
     return st;
 }
@@ -566,7 +478,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
         ds->of_part[VKT_SPLIT_TEST] = 1;
     }
     if (s->task != VKT_TASK_REGRESS) {
-        VKT_TRY(fit_classes(ds, &t));
+        VKT_TRY(vkt__labels_fit_classes(ds, &t));
         VKT_TRY(fill_labels(s, &t, &ds->part[0])); /* the split needs them */
     }
     VKT_TRY(vkt__table_split(ds, desc, &t));
@@ -579,6 +491,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
     VKT_TRY(fill_inputs(s, &t, &ds->part[0]));
     if (test_bytes) VKT_TRY(fill_labels(s, &test, &ds->part[1]));
     if (test_bytes) VKT_TRY(fill_inputs(s, &test, &ds->part[1]));
+    if (test_bytes) vkt__table_say_odd(s, &test);
     ds->info.n_dropped = t.n_dropped + test.n_dropped;
     ds->info.source = vkt__arena_printf(
         &ds->arena, "%s%s: %u rows, %u columns, label %s%s%s",

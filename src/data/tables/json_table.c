@@ -149,6 +149,7 @@ vkt_status vkt__table_parse(const void *bytes, size_t n, const char *name, char 
     char *text = NULL;
     size_t text_n;
     VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
+    VKT_TRY(vkt__decode_all(name, &text, &text_n));
     size_t mark = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     st = vkt__json_lines(text) ? parse_rows(text + mark, text_n - mark, name, out)
                                : vkt__csv_parse(text, text_n, name, delimiter, class_line, out);

@@ -58,12 +58,6 @@ static void count_cell(const char *cell, counts *out)
     }
 }
 
-static bool is_code(const char *cell)
-{
-    size_t digits = strspn(cell, "0123456789");
-    return *cell == '0' && digits > 1 && !cell[digits];
-}
-
 /* How many cells each form reads; all forms only where plain numbers do not read all. */
 static void count_forms(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, bool all,
                         counts *count, vkt__look *k)
@@ -81,7 +75,7 @@ static void count_forms(const vkt__csv *csv, const uint32_t *rows, uint32_t n, s
         k->constant = k->constant && strcmp(cell, k->first) == 0;
         bool plain = vkt__form_value(VKT__FORM_PLAIN, VKT__DATE_WHOLE, cell, &v);
         if (!plain && !k->odd) k->odd = cell;
-        if (!k->code && is_code(cell)) k->code = cell;
+        if (!k->code && vkt__form_is_code(cell)) k->code = cell;
         if (all)
             count_cell(cell, count);
         else
@@ -129,6 +123,23 @@ static void settle(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t
     }
 }
 
+/* UTC offsets of dates; units of numbers, and whether they have more digits than a number keeps. */
+static void measure_cell(const char *cell, bool first, vkt__look *k)
+{
+    if (vkt__form_is_date(k->form)) {
+        int zone = vkt__form_zone(k->form, cell);
+        if (first) k->zone = zone;
+        k->zones = k->zones || zone != k->zone;
+        return;
+    }
+    if (!k->wide && vkt__form_rounds(k->form, cell)) k->wide = cell;
+    const char *unit = k->form == VKT__FORM_PLAIN ? "" : vkt__form_unit(cell);
+    if (!*unit) return;
+    if (!*k->unit) k->unit = unit;
+    if (strcmp(k->unit, unit) != 0) k->other_unit = unit;
+    k->n_unit++;
+}
+
 /* Range and order of what the form reads. */
 static void measure(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, vkt__look *k)
 {
@@ -142,6 +153,7 @@ static void measure(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_
         double v, hour;
         const char *cell = vkt__csv_cell(csv, rows[i], c);
         if (vkt__csv_missing(cell) || !vkt__form_value(k->form, part, cell, &v)) continue;
+        measure_cell(cell, isnan(before), k);
         k->low = fmin(k->low, v);
         k->high = fmax(k->high, v);
         k->whole = k->whole && v == floor(v);
@@ -153,6 +165,58 @@ static void measure(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_
         }
         before = v;
     }
+}
+
+/* Each whole number once, in a range of at most twice as many as there are. */
+static vkt_status find_numbering(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c,
+                                 vkt__look *k)
+{
+    vkt_status st;
+    uint8_t *seen = NULL;
+    double range = k->high - k->low;
+    if (k->form != VKT__FORM_PLAIN || !k->whole || k->n < 2 || !(range <= 2.0 * k->n))
+        return VKT_OK;
+    VKT_TRY(vkt__data_alloc((uint64_t)range + 1, 1, "a column's values", &seen));
+    memset(seen, 0, (size_t)range + 1);
+    k->numbered = true;
+    for (uint32_t i = 0; i < n && k->numbered; i++) {
+        double v;
+        const char *cell = vkt__csv_cell(csv, rows[i], c);
+        if (vkt__csv_missing(cell)) continue;
+        k->numbered =
+            vkt__form_value(k->form, VKT__DATE_WHOLE, cell, &v) && !seen[(size_t)(v - k->low)];
+        if (k->numbered) seen[(size_t)(v - k->low)] = 1;
+    }
+    free(seen);
+fail:
+    return st;
+}
+
+/* Cells that are 999, -99 or the like, three times as far away as all others lie apart: what some
+ * write where there is no value. */
+static void find_far(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, vkt__look *k)
+{
+    static const double values[] = { 99, 999, 9999, 99999, 999999 };
+    k->far = 0;
+    for (size_t i = 0; i < VKT_COUNT(values); i++)
+        if (k->high == values[i] || k->low == -values[i])
+            k->far = k->high == values[i] ? k->high : k->low;
+    if (k->form >= VKT__FORM_YEAR_FIRST || k->far == 0) return;
+    k->near_low = INFINITY, k->near_high = -INFINITY;
+    uint32_t n_far = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        double v;
+        const char *cell = vkt__csv_cell(csv, rows[i], c);
+        if (vkt__csv_missing(cell) || !vkt__form_value(k->form, VKT__DATE_WHOLE, cell, &v))
+            continue;
+        n_far += v == k->far;
+        if (v == k->far) continue;
+        k->near_low = fmin(k->near_low, v);
+        k->near_high = fmax(k->near_high, v);
+    }
+    double range = k->near_high - k->near_low,
+           gap = k->far > k->near_high ? k->far - k->near_high : k->near_low - k->far;
+    if (range > 0 && gap > 3 * range) k->n_far = n_far;
 }
 
 vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t label,
@@ -172,7 +236,13 @@ vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, s
     for (size_t c = 0; c < csv->n_columns; c++) {
         vkt__look *k = &out[c];
         settle(csv, rows, n, c, commas, k);
-        if (k->form != VKT__FORM_TEXT) measure(csv, rows, n, c, k);
+        k->zone = VKT__ZONE_NONE;
+        k->unit = "";
+        if (k->form != VKT__FORM_TEXT) {
+            measure(csv, rows, n, c, k);
+            find_far(csv, rows, n, c, k);
+            VKT_TRY(find_numbering(csv, rows, n, c, k));
+        }
         if (k->form == VKT__FORM_TEXT || c == label)
             VKT_TRY(count_distinct(csv, rows, n, c, &k->n_distinct));
     }
@@ -192,11 +262,14 @@ static void kind_note(const vkt__look *k, bool embed, vkt__str *s)
         vkt__str_printf(s, "%u cells as '%s': a vector is learned for each different one", k->n,
                         vkt__show(k->first).s);
     else if (vkt__form_is_date(k->form))
-        vkt__str_printf(s, "dates or times as '%s', read as %s%s: %s are inputs",
+        vkt__str_printf(s, "dates or times as '%s', read as %s%s%s: %s are inputs",
                         vkt__show(k->first).s, vkt__form_name(k->form), unsure,
+                        !k->zones ? "" : ", by the clock of UTC, as their offsets differ",
                         k->form == VKT__FORM_TIME ? "hours"
-                        : k->clock                ? "year, month, day, weekday and hour"
-                                                  : "year, month, day and weekday");
+                        : k->clock
+                            ? "year with its fraction, month, day, weekday (Monday is 0) "
+                              "and hour"
+                            : "year with its fraction, month, day and weekday (Monday is 0)");
     else if (k->form != VKT__FORM_PLAIN && k->form != VKT__FORM_TEXT)
         vkt__str_printf(s, "numbers as '%s', read as %s%s: from %.6g to %.6g", vkt__show(k->odd).s,
                         vkt__form_name(k->form), unsure, k->low, k->high);
@@ -212,11 +285,35 @@ static void kind_note(const vkt__look *k, bool embed, vkt__str *s)
                         vkt__show(k->code).s);
 }
 
+/* Cells that are read as if they were written like the others. */
+static void unit_note(const vkt__look *k, vkt__str *s)
+{
+    if (!k->unit || !*k->unit || k->form == VKT__FORM_TEXT) return;
+    if (k->other_unit)
+        vkt__str_printf(s, "%scells have '%s' and '%s', which make no difference",
+                        s->len ? "; " : "", k->unit, k->other_unit);
+    else if (k->n_unit < k->n)
+        vkt__str_printf(s, "%s%u of %u cells lack the '%s' and are read as if they had it",
+                        s->len ? "; " : "", k->n - k->n_unit, k->n, k->unit);
+}
+
+static void far_note(const vkt__look *k, vkt__str *s)
+{
+    if (k->n_far)
+        vkt__str_printf(s,
+                        "%s%u cell%s %.6g, far from the others' %.6g to %.6g: if that is no value, "
+                        "empty them",
+                        s->len ? "; " : "", k->n_far, k->n_far == 1 ? " is" : "s are", k->far,
+                        k->near_low, k->near_high);
+}
+
 const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, bool embed,
                            vkt__arena *arena)
 {
     vkt__str s = { 0 };
     kind_note(k, embed, &s);
+    if (!embed) unit_note(k, &s);
+    if (!embed) far_note(k, &s);
     if (k->n_blank)
         vkt__str_printf(&s, "%s%u of %u cells are blank%s", s.len ? "; " : "", k->n_blank,
                         k->n + k->n_blank,
@@ -234,8 +331,9 @@ const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, bool
 /* "column 0": it has no name, as the names of R's rows. */
 static bool named_id(const char *name)
 {
-    static const char *const words[] = { "id",    "index",  "row",  "rownames",
-                                         "rowid", "row_id", "uuid", "Unnamed: 0" };
+    static const char *const words[] = { "id",    "index",     "row",       "rownames",
+                                         "rowid", "row_id",    "uuid",      "Unnamed: 0",
+                                         "X",     "rownumber", "row number" };
     size_t n = strlen(name);
     for (size_t i = 0; i < VKT_COUNT(words); i++)
         if (vkt__same_word(name, words[i])) return true;
@@ -250,6 +348,10 @@ const char *vkt__look_useless(const vkt__look *k, const char *name, vkt__arena *
         return vkt__arena_printf(arena, "every cell is '%s'", vkt__show(k->first).s);
     bool numbers = k->form == VKT__FORM_PLAIN;
     if (numbers && k->even && k->whole && !k->n_blank) return "it counts the rows";
+    if (k->wide)
+        return vkt__arena_printf(arena, "whole numbers beyond 2^53, as '%s': an identifier",
+                                 vkt__show(k->wide).s);
+    if (k->numbered && named_id(name)) return "it numbers the rows";
     if (numbers && k->whole && named_id(name) && (k->rising || k->high > 10.0 * k->n))
         return "it is an identifier by its name";
     if (k->form == VKT__FORM_TEXT && k->n_distinct > k->n / 2 && k->n_distinct > 20)

@@ -15,6 +15,15 @@ typedef struct vkt__look {
     double low, high;             /* numbers; of dates the year */
     const char *first, *odd;      /* a cell; one with more than digits, point and sign, or NULL */
     const char *code;             /* digits of which the first is 0, as a postal code's; or NULL */
+    const char *wide;             /* a whole number that no double keeps; or NULL */
+    bool numbered;                /* different whole numbers, close together: names of the rows */
+    int zone;               /* dates: the first one's UTC offset, VKT__ZONE_NONE: it has none */
+    bool zones;             /* not all have the same, or one */
+    const char *unit;       /* of numbers the first cell's with one: "%", "$"; "": none has */
+    const char *other_unit; /* another one; or NULL */
+    uint32_t n_unit;        /* cells with it */
+    uint32_t n_far;         /* cells that are 999 or the like: `far`, away from all others */
+    double far, near_low, near_high;
 } vkt__look;
 
 /* out [csv->n_columns], from the rows [n]; label: a column whose different values are counted. */

@@ -14,6 +14,7 @@ struct vkt__row_parts {
     vkt__bytes *bytes;
     bool input, ended, json, begun;
     vkt__json_told told;
+    vkt__decoder decoder;
     char *buf;
     size_t used, cap;
     uint32_t line; /* of the buffer's first byte */
@@ -102,18 +103,39 @@ static void look(vkt__row_parts *p, uint64_t most_rows)
     p->content = false;
 }
 
+static vkt_status make_room(vkt__row_parts *p, size_t n)
+{
+    if (p->cap - p->used >= n) return VKT_OK;
+    size_t cap = VKT_MAX(2 * p->cap, p->used + 2 * n);
+    char *q = realloc(p->buf, cap);
+    if (!q)
+        return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for %zu bytes of '%s'", cap, p->name);
+    p->buf = q;
+    p->cap = cap;
+    return VKT_OK;
+}
+
+/* The n bytes behind the buffer as UTF-8: *n of them then. */
+static vkt_status decode(vkt__row_parts *p, size_t *n)
+{
+    vkt_status st;
+    vkt__str text = { 0 };
+    bool changed;
+    VKT_TRY(vkt__decode(&p->decoder, p->name, p->buf + p->used, *n, *n == 0, &text, &changed));
+    if (!changed) return VKT_OK;
+    VKT_TRY(make_room(p, text.len + 1));
+    if (text.len) memcpy(p->buf + p->used, text.data, text.len);
+    *n = text.len;
+fail:
+    vkt__str_finish(&text);
+    return st;
+}
+
 static vkt_status read_more(vkt__row_parts *p)
 {
     size_t got;
-    if (p->cap - p->used < STEP) {
-        size_t cap = VKT_MAX(2 * p->cap, 2 * (size_t)STEP);
-        char *q = realloc(p->buf, cap);
-        if (!q)
-            return vkt__fail(VKT_E_OOM_HOST, "data", "no memory for %zu bytes of '%s'", cap,
-                             p->name);
-        p->buf = q;
-        p->cap = cap;
-    }
+    vkt_status room = make_room(p, STEP);
+    if (room != VKT_OK) return room;
     vkt_status st = p->input ? vkt__stdin_read(p->buf + p->used, STEP - 1, &got)
                              : vkt__bytes_read(p->bytes, p->buf + p->used, STEP - 1, &got);
     if (st != VKT_OK) return st;
@@ -121,6 +143,8 @@ static vkt_status read_more(vkt__row_parts *p)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "standard input is compressed: unpack it first (zcat FILE.gz | ...)");
     p->ended = got == 0;
+    st = decode(p, &got);
+    if (st != VKT_OK) return st;
     p->used += got;
     p->buf[p->used] = 0;
     return VKT_OK;

@@ -16,11 +16,27 @@ static int by_cell(const void *a, const void *b)
     return strcmp(((const key *)a)->cell, ((const key *)b)->cell);
 }
 
+/* Of whole numbers, such as nanoseconds since 1970, the digits that a double does not keep. */
+static int by_digits(const char *a, const char *b)
+{
+    bool negative = *a == '-';
+    a += *a == '+' || *a == '-';
+    b += *b == '+' || *b == '-';
+    size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
+    if (a[n] || b[m]) return 0; /* equal as they are */
+    while (n > 1 && *a == '0') a++, n--;
+    while (m > 1 && *b == '0') b++, m--;
+    int order = n != m ? (n > m) - (n < m) : memcmp(a, b, n);
+    return negative ? -order : order;
+}
+
 /* Rows of one time in their order. */
 static int by_value(const void *a, const void *b)
 {
     const key *x = a, *y = b;
     if (x->value < y->value || x->value > y->value) return x->value < y->value ? -1 : 1;
+    int order = by_digits(x->cell, y->cell);
+    if (order) return order;
     return (x->row > y->row) - (x->row < y->row);
 }
 
@@ -61,11 +77,21 @@ static vkt_status read_times(const vkt__table *t, uint32_t column, key *keys)
     vkt__date_part part = form == VKT__FORM_TIME    ? VKT__DATE_HOUR
                           : vkt__form_is_date(form) ? VKT__DATE_YEAR
                                                     : VKT__DATE_WHOLE;
-    for (uint32_t i = 0; i < t->n && st == VKT_OK; i++)
-        if (form == VKT__FORM_TEXT || !vkt__form_value(form, part, keys[i].cell, &keys[i].value))
+    for (uint32_t i = 0; i < t->n && st == VKT_OK; i++) {
+        uint32_t line = t->csv->line[t->rows[i]];
+        bool zoned = vkt__form_zone(form, keys[i].cell) != VKT__ZONE_NONE;
+        if (form == VKT__FORM_TEXT ||
+            !vkt__form_value_at(form, part, 0, keys[i].cell, &keys[i].value))
             st = vkt__fail(VKT_E_FORMAT, "data",
                            "'%s' line %u: '%s' in the column of data.time is no number or date",
-                           t->csv->name, t->csv->line[t->rows[i]], vkt__show(keys[i].cell).s);
+                           t->csv->name, line, vkt__show(keys[i].cell).s);
+        else if (zoned != (vkt__form_zone(form, keys[0].cell) != VKT__ZONE_NONE))
+            st = vkt__fail(VKT_E_FORMAT, "data",
+                           "'%s' line %u: '%s' in the column of data.time has %s UTC offset, but "
+                           "'%s' has %s: write one in each, or in none",
+                           t->csv->name, line, vkt__show(keys[i].cell).s, zoned ? "a" : "no",
+                           vkt__show(keys[0].cell).s, zoned ? "none" : "one");
+    }
 fail:
     free(looks);
     return st;

@@ -7,6 +7,7 @@
 #include "data/parts/parts.h"
 #include "data/tables/csv.h"
 #include "data/tables/json_table.h"
+#include "data/tables/labels.h"
 #include "data/tables/sentences.h"
 #include "data/tables/table.h"
 
@@ -135,7 +136,7 @@ static bool names_a_column(const vkt__schema *s, const vkt__csv *csv)
     return false;
 }
 
-vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label,
+vkt_status vkt__table_match(const vkt__schema *s, vkt__csv *csv, bool need_label,
                             const vkt__table_part *part, vkt__table *out)
 {
     vkt_status st = VKT_OK;
@@ -146,6 +147,7 @@ vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need
          header = later ? part->header
                         : s->header && csv->n_classes == 0 &&
                               (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
+    if (header) VKT_TRY(vkt__csv_number_names(csv, later));
     VKT_TRY(header ? match_names(s, later, &t) : match_positions(s, &t));
     if (need_label && !t.labelled) {
         uint32_t k = 0;
@@ -180,16 +182,19 @@ void vkt__table_finish(vkt__table *t)
 }
 
 /* A blank cell of several labels is one without any. */
-static bool label_missing(const vkt__schema *s, const char *cell)
+static bool label_missing(const vkt__schema *s, const vkt__table *t, size_t row, uint32_t column)
 {
-    return vkt__csv_missing(cell) && (s->task != VKT_TASK_MULTILABEL || *cell);
+    if (s->task == VKT_TASK_REGRESS) return vkt__csv_missing(vkt__csv_cell(t->csv, row, column));
+    return vkt__csv_label_missing(t->csv, row, column) &&
+           (s->task != VKT_TASK_MULTILABEL || *vkt__csv_cell(t->csv, row, column));
 }
 
 /* The name of the first missing cell's column in the row, NULL if none is missing. */
-static const char *missing_in(const vkt__schema *s, const vkt__table *t, size_t row, bool *is_label)
+const char *vkt__table_missing(const vkt__schema *s, const vkt__table *t, size_t row,
+                               bool *is_label)
 {
     for (uint32_t k = 0; k < s->n_targets && t->labelled; k++) {
-        *is_label = label_missing(s, vkt__csv_cell(t->csv, row, t->label[k]));
+        *is_label = label_missing(s, t, row, t->label[k]);
         if (*is_label) return s->targets[k].name;
     }
     *is_label = false;
@@ -207,23 +212,24 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
     VKT_TRY(vkt__data_alloc(csv->n_rows, sizeof *t->rows, "rows", &t->rows));
     for (size_t r = t->first_row; r < csv->n_rows; r++) {
         bool is_label;
-        const char *column = missing_in(s, t, r, &is_label);
+        const char *column = vkt__table_missing(s, t, r, &is_label);
         if (column && s->missing == VKT_MISSING_ERROR)
             return vkt__fail(
                 VKT_E_FORMAT, "data",
-                "'%s' line %u: no value in column '%s': fill it, or set data.missing to mean "
+                "'%s' line %u: no value in column '%s'%s: fill it, or set data.missing to mean "
                 "or drop",
-                csv->name, csv->line[r], vkt__show(column).s);
+                csv->name, csv->line[r], vkt__show(column).s,
+                is_label && *vkt__csv_cell(csv, r, t->label[0]) && s->task == VKT_TASK_CLASSIFY
+                    ? " (NA is a class where it stands in quotes)"
+                    : "");
         /* A mean is no label: the row is left out. */
-        if (column && (s->missing == VKT_MISSING_DROP || is_label))
-            t->n_dropped++;
-        else
+        if (!column || (s->missing == VKT_MISSING_MEAN && !is_label)) {
             t->rows[t->n++] = (uint32_t)r;
+            continue;
+        }
+        if (!t->n_dropped++) t->dropped_for = column;
+        t->n_unlabelled += is_label;
     }
-    if (t->n_dropped && s->missing == VKT_MISSING_MEAN)
-        vkt_log(VKT_LOG_WARN, "data",
-                "'%s': %llu rows have no label in column '%s': they are left out", csv->name,
-                (unsigned long long)t->n_dropped, vkt__show(s->targets->name).s);
     if (t->n == 0)
         return vkt__fail(
             VKT_E_FORMAT, "data",
@@ -365,11 +371,16 @@ static bool category_cell(const vkt__column *c, const char *cell, float *x)
     return known;
 }
 
+bool vkt__column_value(const vkt__column *c, const char *cell, double *out)
+{
+    return vkt__form_value_at(c->form, c->part, c->zoned ? c->zone : VKT__ZONE_NONE, cell, out);
+}
+
 static vkt_status number_cell(const vkt__table *t, uint32_t row, const vkt__column *c,
                               const char *cell, float *x)
 {
     double v = c->fill;
-    if (!vkt__csv_missing(cell) && !vkt__form_value(c->form, c->part, cell, &v))
+    if (!vkt__csv_missing(cell) && !vkt__column_value(c, cell, &v))
         return not_a_number(t->csv, row, c->name, c->form, cell);
     return scaled(t->csv, row, c->name, v, c->mean, c->std, x);
 }
@@ -407,6 +418,66 @@ vkt_status vkt__table_inputs(const vkt__schema *s, const vkt__table *t, float *o
     for (uint32_t j = 0; j < s->n_columns; j++) VKT_TRY(fill_column(s, t, j, out));
 fail:
     return st;
+}
+
+/* What cells of a column of numbers are that the training data's were not. */
+typedef enum oddity { ODD_UNIT, ODD_OFFSET, ODD_DIGITS, ODD_FAR, N_ODDITIES } oddity;
+
+static bool is_odd(const vkt__column *c, const char *cell, oddity kind)
+{
+    enum { FAR = 20 }; /* deviations */
+    double v;
+    switch (kind) {
+    case ODD_UNIT:
+        return c->unit && strcmp(vkt__form_unit(cell), c->unit) != 0;
+    case ODD_OFFSET:
+        return !c->zoned && vkt__form_zone(c->form, cell) != VKT__ZONE_NONE;
+    case ODD_DIGITS:
+        return vkt__form_rounds(c->form, cell);
+    default:
+        if (c->mean == 0 && c->std == 1) return false; /* it was not standardised */
+        return vkt__column_value(c, cell, &v) && fabs(v - c->mean) > FAR * c->std;
+    }
+}
+
+static void say_odd(const vkt__table *t, const vkt__column *c, oddity kind, const char *first,
+                    uint64_t n)
+{
+    vkt__str what = { 0 };
+    if (kind == ODD_UNIT)
+        vkt__str_printf(&what, "lack the '%s' of the training data and are read as if they had it",
+                        c->unit);
+    else if (kind == ODD_OFFSET)
+        vkt__str_printf(&what, "have a UTC offset, which the training data had not: it is ignored");
+    else if (kind == ODD_DIGITS)
+        vkt__str_printf(&what, "are whole numbers beyond 2^53: they are rounded");
+    else
+        vkt__str_printf(&what,
+                        "are far from all that training saw (mean %.6g, deviation %.6g): don't "
+                        "rely on what is predicted there",
+                        c->mean, c->std);
+    vkt_log(VKT_LOG_WARN, "data", "'%s': column '%s': %llu of %u cells, as '%s', %s", t->csv->name,
+            vkt__show(c->name).s, (unsigned long long)n, t->n, vkt__show(first).s, what.data);
+    vkt__str_finish(&what);
+}
+
+void vkt__table_say_odd(const vkt__schema *s, const vkt__table *t)
+{
+    for (uint32_t j = 0; j < s->n_columns; j++) {
+        const vkt__column *c = &s->columns[j];
+        bool again = j && s->columns[j - 1].position == c->position; /* a date's next part */
+        if (c->form == VKT__FORM_TEXT || c->n_categories || c->n_tokens || again) continue;
+        for (int kind = 0; kind < N_ODDITIES; kind++) {
+            uint64_t n = 0;
+            const char *first = NULL;
+            for (uint32_t i = 0; i < t->n; i++) {
+                const char *cell = vkt__csv_cell(t->csv, t->rows[i], t->column[j]);
+                if (vkt__csv_missing(cell) || !is_odd(c, cell, (oddity)kind)) continue;
+                if (!n++) first = cell;
+            }
+            if (n) say_odd(t, c, (oddity)kind, first, n);
+        }
+    }
 }
 
 static void show_delimiter(char d, char out[8])
@@ -464,6 +535,7 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     vkt__csv csv = { 0 };
     vkt__table t = { 0 };
     VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
+    if (!of) VKT_TRY(vkt__decode_all(name, &text, &text_n)); /* parts are decoded as they come */
     bool lines = !of && vkt__json_lines(text);
     if (lines && !s->header) {
         st =
@@ -482,6 +554,7 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     }
     t.labelled = t.labelled && !of && !no_label_at_all(s, &t);
     VKT_TRY(vkt__table_keep(s, &t));
+    if (t.n_dropped && !of) vkt__labels_say_dropped(s, &t);
     part->n = t.n;
     size_t label_bytes = vkt__n_labels(s) * sizeof *part->labels;
     VKT_TRY(vkt__data_alloc(t.n, label_bytes, "labels", &part->labels));
@@ -491,6 +564,7 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     if (t.labelled) VKT_TRY(vkt__table_labels(s, &t, part->labels));
     VKT_TRY(vkt__data_alloc(t.n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
     VKT_TRY(vkt__table_inputs(s, &t, part->values));
+    vkt__table_say_odd(s, &t);
     ds->info.source = vkt__arena_printf(&ds->arena, "csv %s: %u rows%s", name, t.n,
                                         t.labelled ? "" : ", no labels");
 fail:

@@ -7,12 +7,13 @@
 
 typedef struct vkt__table {
     const vkt__csv *csv;
-    size_t first_row;  /* after the header */
-    uint32_t *column;  /* [n_columns] file column of each schema column */
-    bool labelled;     /* it has the labels */
-    uint32_t *label;   /* [n_targets] their file columns */
-    uint32_t *rows, n; /* [n] rows that are kept */
-    uint64_t n_dropped;
+    size_t first_row;                 /* after the header */
+    uint32_t *column;                 /* [n_columns] file column of each schema column */
+    bool labelled;                    /* it has the labels */
+    uint32_t *label;                  /* [n_targets] their file columns */
+    uint32_t *rows, n;                /* [n] rows that are kept */
+    uint64_t n_dropped, n_unlabelled; /* of them without a label */
+    const char *dropped_for;          /* the column for which the first was */
 } vkt__table;
 /* What is known of a file that is read in parts, from its first part on. */
 typedef struct vkt__table_part {
@@ -25,13 +26,18 @@ typedef struct vkt__table_part {
 bool vkt__table_has_header(const vkt__csv *csv, const char *label);
 /* Finds the schema's columns in the file; need_label: its absence is an error. part NULL: it is
  * whole. */
-vkt_status vkt__table_match(const vkt__schema *s, const vkt__csv *csv, bool need_label,
+vkt_status vkt__table_match(const vkt__schema *s, vkt__csv *csv, bool need_label,
                             const vkt__table_part *part, vkt__table *out);
 /* Fills column [n_columns] and label of the file that the schema was fitted on. */
 void vkt__table_columns(const vkt__schema *s, vkt__table *t);
 void vkt__table_finish(vkt__table *t);
+/* A line on each column of numbers with cells that are written otherwise than the training data's,
+ * or are far from all of them. */
+void vkt__table_say_odd(const vkt__schema *s, const vkt__table *t);
 /* Applies the missing policy; fills rows. */
 vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t);
+/* The number in a cell of the column, by its form, part and clock. */
+bool vkt__column_value(const vkt__column *c, const char *cell, double *out);
 vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_label *out);
 vkt_status vkt__table_inputs(const vkt__schema *s, const vkt__table *t, float *out);
 /* part: one of several, and to be predicted: labels are not looked at; filled by the first. NULL:

@@ -1,0 +1,219 @@
+/* labels.h: classes from the cells of a label's column. */
+#include <math.h>
+
+#include "base/number.h"
+#include "data/tables/labels.h"
+
+/* ---- different values ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    double x = 0, y = 0;
+    vkt__number(*(const char *const *)a, &x);
+    vkt__number(*(const char *const *)b, &y);
+    return (x > y) - (x < y);
+}
+
+/* Sorts and removes repeats; count (may be NULL) [n] gets how often each came. */
+static uint32_t unique(const char **s, uint32_t n, int (*order)(const void *, const void *),
+                       uint32_t *count)
+{
+    uint32_t k = 0;
+    if (n) qsort(s, n, sizeof *s, order);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || order(&s[k - 1], &s[i]) != 0) {
+            s[k] = s[i];
+            if (count) count[k] = 0;
+            k++;
+        }
+        if (count) count[k - 1]++;
+    }
+    return k;
+}
+
+const char **vkt__values_keep(vkt__arena *arena, const char *const *s, uint32_t n)
+{
+    const char **out = vkt__arena_alloc(arena, n * sizeof *out);
+    for (uint32_t i = 0; i < n; i++) out[i] = vkt__arena_strdup(arena, s[i]);
+    return out;
+}
+
+uint32_t vkt__values_unique(const char **s, uint32_t n, uint32_t *count)
+{
+    return unique(s, n, by_text, count);
+}
+
+/* ---- classes ---- */
+
+/* A line of the report on the data. */
+static void add_note(vkt_dataset *ds, const char *note)
+{
+    uint32_t n = ds->info.n_notes;
+    const char **all = vkt__arena_alloc(&ds->arena, (n + 1) * sizeof *all);
+    if (n) memcpy(all, ds->info.notes, n * sizeof *all);
+    all[n] = note;
+    ds->info.notes = all;
+    ds->info.n_notes = n + 1;
+}
+
+/* Of labels that are all numbers the first one that is a name rather than that: its value would
+ * lose a leading zero, or digits beyond 2^53. NULL: there is none. */
+static const char *as_names(const char *const *values, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (vkt__form_rounds(VKT__FORM_PLAIN, values[i]) || vkt__form_is_code(values[i]))
+            return values[i];
+    return NULL;
+}
+
+static void note_names(vkt_dataset *ds, const vkt__target *label, const char *value)
+{
+    add_note(ds,
+             vkt__arena_printf(&ds->arena,
+                               "label column '%s': classes as '%s' are names, not numbers: each "
+                               "different spelling is a class of its own",
+                               vkt__show(label->name).s, vkt__show(value).s));
+}
+
+/* 1 and 1.0 are one class, which is said. */
+static uint32_t merge_numbers(vkt_dataset *ds, const vkt__target *label, const char **values,
+                              uint32_t n)
+{
+    uint32_t k = n;
+    qsort(values, n, sizeof *values, by_number);
+    for (uint32_t i = 1; i < n && k == n; i++)
+        if (by_number(&values[i - 1], &values[i]) == 0) k = i;
+    if (k < n)
+        add_note(ds, vkt__arena_printf(&ds->arena,
+                                       "label column '%s': '%s' and '%s' are one number, so one "
+                                       "class",
+                                       vkt__show(label->name).s, vkt__show(values[k - 1]).s,
+                                       vkt__show(values[k]).s));
+    return unique(values, n, by_number, NULL);
+}
+
+/* Class names from a first line "rows,inputs,name,..": labels are their positions. */
+static void named_classes(vkt_dataset *ds, const vkt__csv *csv)
+{
+    vkt__schema *s = &ds->schema;
+    s->n_outputs = csv->n_classes;
+    s->class_numbers = true;
+    s->classes = vkt__arena_alloc(&ds->arena, s->n_outputs * sizeof *s->classes);
+    s->class_values = vkt__arena_alloc(&ds->arena, s->n_outputs * sizeof *s->class_values);
+    for (uint32_t i = 0; i < s->n_outputs; i++) {
+        s->classes[i] = vkt__arena_strdup(&ds->arena, csv->text + csv->class_cell[i]);
+        s->class_values[i] = vkt__arena_printf(&ds->arena, "%u", i);
+    }
+}
+
+vkt_status vkt__labels_fit_classes(vkt_dataset *ds, const vkt__table *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__schema *s = &ds->schema;
+    const char **values = NULL;
+    double v;
+    bool whole = true;
+    const vkt__target *label = s->targets;
+    if (t->csv->n_classes && label->position == s->n_file_columns - 1 &&
+        s->task == VKT_TASK_CLASSIFY) {
+        named_classes(ds, t->csv);
+        return VKT_OK;
+    }
+    VKT_TRY(vkt__data_alloc(t->n, sizeof *values, "labels", &values));
+    for (uint32_t i = 0; i < t->n; i++)
+        values[i] = vkt__csv_cell(t->csv, t->rows[i], label->position);
+    if (s->task == VKT_TASK_MULTILABEL) {
+        VKT_TRY(vkt__label_sets_fit(values, t->n, t->csv->name, &ds->arena, s));
+        s->class_values = s->classes;
+        goto fail;
+    }
+    uint32_t n = unique(values, t->n, by_text, NULL);
+    s->class_numbers = true;
+    for (uint32_t i = 0; i < n; i++) {
+        s->class_numbers = s->class_numbers && vkt__number(values[i], &v);
+        whole = whole && s->class_numbers && v == floor(v);
+    }
+    const char *name = s->class_numbers ? as_names(values, n) : NULL;
+    if (name) s->class_numbers = false;
+    if (name) note_names(ds, label, name);
+    if (s->class_numbers) n = merge_numbers(ds, label, values, n);
+    if (n < 2)
+        st = vkt__fail(
+            VKT_E_FORMAT, "data",
+            "'%s': label column '%s' is '%s' everywhere: there is nothing to learn; set data.label",
+            t->csv->name, vkt__show(label->name).s, vkt__show(values[0]).s);
+    else if (n > 20 && (n > t->n / 2 || (s->class_numbers && !whole)))
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s': label column '%s' has %u different values in %u rows: too many for "
+                       "classes; set data.task: regress, or data.label",
+                       t->csv->name, vkt__show(label->name).s, n, t->n);
+    if (st != VKT_OK) goto fail;
+    s->n_outputs = n;
+    s->classes = s->class_values = vkt__values_keep(&ds->arena, values, n);
+fail:
+    free(values);
+    return st;
+}
+
+/* ---- rows that are left out ---- */
+
+/* Texts of the label in the rows that are not kept, into `out`; returns how many. */
+static uint32_t labels_left_out(const vkt__table *t, const char **out)
+{
+    const vkt__csv *csv = t->csv;
+    uint32_t n = 0, k = 0;
+    for (size_t r = t->first_row; r < csv->n_rows; r++) {
+        if (k < t->n && t->rows[k] == r)
+            k++;
+        else
+            out[n++] = vkt__csv_cell(csv, r, t->label[0]);
+    }
+    return n;
+}
+
+/* ", none of class 'NA' is left": of the labels [n] left out those that no kept row has. */
+static void say_lost(const vkt__table *t, const char **lost, uint32_t n, vkt__str *s)
+{
+    enum { SHOWN = 5 };
+    uint32_t n_lost = 0, n_kept;
+    const char **kept = vkt__alloc((t->n + 1) * sizeof *kept);
+    for (uint32_t i = 0; i < t->n; i++) kept[i] = vkt__csv_cell(t->csv, t->rows[i], t->label[0]);
+    n_kept = vkt__values_unique(kept, t->n, NULL);
+    n = vkt__values_unique(lost, n, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!*lost[i] || bsearch(&lost[i], kept, n_kept, sizeof *kept, by_text)) continue;
+        if (n_lost < SHOWN)
+            vkt__str_printf(s, "%s'%s'", n_lost ? ", " : "; no row is left with the label ",
+                            vkt__show(lost[i]).s);
+        n_lost++;
+    }
+    if (n_lost > SHOWN) vkt__str_printf(s, " and %u more", n_lost - SHOWN);
+    free(kept);
+}
+
+void vkt__labels_say_dropped(const vkt__schema *s, const vkt__table *t)
+{
+    vkt__str text = { 0 };
+    size_t n_rows = t->csv->n_rows - t->first_row;
+    vkt__str_printf(&text,
+                    "'%s': %llu of %zu rows are left out, for lack of a value (the first in "
+                    "column '%s')",
+                    t->csv->name, (unsigned long long)t->n_dropped, n_rows,
+                    vkt__show(t->dropped_for).s);
+    if (t->n_unlabelled)
+        vkt__str_printf(&text, ", %llu of them of a label", (unsigned long long)t->n_unlabelled);
+    if (t->labelled && s->task == VKT_TASK_CLASSIFY && t->n) {
+        const char **lost = vkt__alloc((n_rows + 1) * sizeof *lost);
+        say_lost(t, lost, labels_left_out(t, lost), &text);
+        if (strstr(text.data, "no row is left with the label") && t->n_unlabelled)
+            vkt__str_printf(&text, " (NA is a class where it stands in quotes)");
+        free(lost);
+    }
+    vkt_log(VKT_LOG_WARN, "data", "%s", text.data);
+    vkt__str_finish(&text);
+}

@@ -1,0 +1,18 @@
+/* Private to src/data: the classes of a table's label. */
+#ifndef VKT_DATA_LABELS_H
+#define VKT_DATA_LABELS_H
+
+#include "data/tables/table.h"
+
+/* Sorts the texts and removes repeats; count (may be NULL) [n] gets how often each came. */
+uint32_t vkt__values_unique(const char **s, uint32_t n, uint32_t *count);
+/* Copies of them in the arena. */
+const char **vkt__values_keep(vkt__arena *arena, const char *const *s, uint32_t n);
+
+/* The schema's classes from the rows that are kept. Numbers are classes by their value, but where
+ * one has a leading zero or digits that no double keeps, all are by their spelling. FORMAT. */
+vkt_status vkt__labels_fit_classes(vkt_dataset *ds, const vkt__table *t);
+/* A line on the rows that were left out: how many of how many, and which classes have none left. */
+void vkt__labels_say_dropped(const vkt__schema *s, const vkt__table *t);
+
+#endif

@@ -1,0 +1,342 @@
+/* data: numbers and names keep their meaning from the file to the example: whole numbers beyond
+ * 2^53, leading zeros, NA, UTC offsets, encodings, names that come twice, units. What can't be kept
+ * is refused, what is read otherwise is said. Each case was silent and wrong once. */
+#define DIR "test_meaning_tmp"
+#include "data_files.h"
+
+#include <math.h>
+
+static const vkt_data_desc raw = { RAW };
+
+static bool has_note(const vkt_dataset *ds, const char *what)
+{
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    for (uint32_t i = 0; i < info->n_notes; i++)
+        if (strstr(info->notes[i], what)) return true;
+    return false;
+}
+
+static void refused(const char *text, vkt_data_desc d, const char *where, const char *what)
+{
+    put_csv(text);
+    d.source = "csv";
+    d.path = CSV;
+    refuse(&d, VKT_E_FORMAT, where, what);
+}
+
+/* The text's classes, as many and named so. */
+static void classes_are(const char *text, vkt_data_desc d, uint32_t n, const char *const *names,
+                        const char *note)
+{
+    vkt_dataset *ds = open_csv(text, d), *again;
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n_outputs, n);
+    for (uint32_t i = 0; i < n; i++) assert_string_equal(info->class_names[i], names[i]);
+    if (note && !has_note(ds, note)) fail_msg("no note '%s'", note);
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &again));
+    for (uint64_t i = 0; i < info->n[VKT_SPLIT_TRAIN]; i++) {
+        float x[8];
+        vkt_label y;
+        REQUIRE_OK(vkt_dataset_example(again, VKT_SPLIT_TEST, i, x, &y));
+        assert_int_equal(y.u, class_of(ds, i));
+    }
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&ds);
+}
+
+static void labels_beyond_2e53(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "42", "9007199254740992", "9007199254740993" };
+    const char *note = "classes as '9007199254740993' are names, not numbers";
+    classes_are("x,y\n1,9007199254740992\n2,9007199254740993\n3,42\n4,9007199254740993\n", raw, 3,
+                names, note);
+    classes_are("{\"x\":1,\"y\":9007199254740992}\n{\"x\":2,\"y\":9007199254740993}\n"
+                "{\"x\":3,\"y\":42}\n",
+                raw, 3, names, note);
+}
+
+static void inputs_beyond_2e53(void **state)
+{
+    (void)state;
+    const char *text = "id,y\n9007199254740992,p\n9007199254740993,q\n9007199254740995,p\n";
+    refused(text, raw, "column 'id'", "whole numbers beyond 2^53, as '9007199254740993'");
+    refused("x;y\n1.000;9.007.199.254.740.993\n1.500;8,5\n",
+            (vkt_data_desc) { RAW, .task = VKT_TASK_REGRESS }, "column 'y'",
+            "write them as 1.5e18");
+    vkt_dataset *ds = open_csv(text, (vkt_data_desc) { RAW, .embed = "id" });
+    assert_int_equal(vkt_dataset_get_info(ds)->embed_rows, 3);
+    vkt_dataset_destroy(&ds);
+    ds =
+        open_csv("x,y\n9007199254740993e0,p\n9007199254740992,q\n1e30,q\n", (vkt_data_desc) { 0 });
+    vkt_dataset_destroy(&ds);
+}
+
+static void labels_with_leading_zeros(void **state)
+{
+    (void)state;
+    static const char *const three[] = { "01", "1", "2" }, *const two[] = { "0", "1" };
+    classes_are("x,y\n1,01\n2,1\n3,2\n4,01\n", raw, 3, three, "classes as '01' are names");
+    classes_are("x,y\n1,0\n2,1.0\n3,1\n4,0\n", raw, 2, two, "'1' and '1.0' are one number");
+}
+
+static void a_class_called_na(void **state)
+{
+    (void)state;
+    static const char *const three[] = { "DE", "FR", "NA" };
+    classes_are("x,y\n1,DE\n2,\"NA\"\n3,FR\n4,\"NA\"\n", raw, 3, three, NULL);
+    classes_are("{\"x\":1,\"y\":\"NA\"}\n{\"x\":2,\"y\":\"FR\"}\n{\"x\":3,\"y\":\"DE\"}\n", raw, 3,
+                three, NULL);
+    refused("x,y\n1,DE\n2,NA\n3,FR\n", raw, "line 3", "(NA is a class where it stands in quotes)");
+    TEST_LOG_CAPTURE();
+    vkt_dataset *ds = open_csv("x,y\n1,DE\n2,NA\n3,FR\n,US\n5,DE\n",
+                               (vkt_data_desc) { RAW, .missing = VKT_MISSING_DROP });
+    REQUIRE_LOGGED("2 of 5 rows are left out, for lack of a value (the first in column 'y'), 1 of "
+                   "them of a label; no row is left with the label 'NA', 'US'");
+    vkt_dataset_destroy(&ds);
+}
+
+/* ---- times ---- */
+
+static void times_in_order(void **state)
+{
+    (void)state;
+    char text[4000] = "when,x,y\n";
+    static const int offsets[] = { -11, 0, 13 };
+    for (int i = 0; i < 60; i++) { /* minute 10 i of UTC's day, each site by its own clock */
+        int o = offsets[i * 7 % 3], m = 10 * i + 60 * o + 1440;
+        sprintf(text + strlen(text), "2024-03-%02dT%02d:%02d:00%c%02d:00,%d,%d\n", 1 + m / 1440,
+                m / 60 % 24, m % 60, o < 0 ? '-' : '+', abs(o), i * i % 7, i);
+    }
+    vkt_dataset *ds = open_csv(
+        text, (vkt_data_desc) { .time = "when", .task = VKT_TASK_REGRESS, .valid_fraction = 0.2 });
+    double scale, mean;
+    vkt_dataset_target_scale(ds, 0, &scale, &mean);
+    REQUIRE_NEAR(mean, 23.5, 1e-9); /* the first 48 are the training examples */
+    vkt_dataset_destroy(&ds);
+    refused("t,x,y\n2024-01-01T00:00Z,1,2\n2024-01-01 01:00,2,3\n",
+            (vkt_data_desc) { .time = "t", .task = VKT_TASK_REGRESS }, "line 3",
+            "has no UTC offset, but '2024-01-01T00:00Z' has one");
+    /* Nanoseconds since 1970, which a double rounds to 256: in the file's order but for that. */
+    text[0] = 0;
+    strcat(text, "t,x,y\n");
+    for (int i = 0; i < 10; i++)
+        sprintf(text + strlen(text), "17000000000000000%02d,%d,%d\n", 30 - i, i, i);
+    ds = open_csv(text,
+                  (vkt_data_desc) { .time = "t", .task = VKT_TASK_REGRESS, .valid_fraction = 0.2 });
+    vkt_dataset_target_scale(ds, 0, &scale, &mean);
+    REQUIRE_NEAR(mean, 5.5, 1e-9); /* 9 down to 2 */
+    vkt_dataset_destroy(&ds);
+}
+
+static void inputs_by_one_clock(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = open_csv("t,y\n2024-03-01T00:30:00+02:00,p\n2024-02-29T22:30:00Z,q\n"
+                               "2024-02-29T12:30-1000,q\n",
+                               raw);
+    assert_true(has_note(ds, "by the clock of UTC, as their offsets differ"));
+    float first[5];
+    memcpy(first, inputs(ds, VKT_SPLIT_TRAIN, 0, 5), sizeof first);
+    assert_true(first[1] == 2 && first[2] == 29 && first[3] == 3 && first[4] == 22.5f);
+    for (uint64_t i = 1; i < 3; i++)
+        assert_memory_equal(first, inputs(ds, VKT_SPLIT_TRAIN, i, 5), sizeof first);
+    vkt_dataset_destroy(&ds);
+    /* One offset everywhere is the clock that the others are read by. */
+    ds = open_csv("t,y\n2024-03-01T00:30+02:00,p\n2024-03-01T23:30+02:00,q\n", raw);
+    assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 5)[4] == 23.5f);
+    vkt__arena arena = { 0 };
+    char *schema = vkt__arena_strdup(&arena, vkt_dataset_schema(ds));
+    vkt_dataset_destroy(&ds);
+    put_csv("t\n2024-03-01T22:00Z\n");
+    REQUIRE_OK(vkt_dataset_open_schema(schema, CSV, &ds));
+    const float *x = inputs(ds, VKT_SPLIT_TEST, 0, 5);
+    assert_true(x[2] == 2 && x[4] == 0);
+    vkt_dataset_destroy(&ds);
+    /* The year is a fraction by name, and by its old name, too. */
+    char *part = strstr(schema, "\"year_fraction\"");
+    assert_non_null(part);
+    assert_non_null(strstr(schema, "year + (day_of_year - 1 + hour / 24) / days_of_year"));
+    memcpy(part, "\"year\"         ", 15);
+    REQUIRE_OK(vkt_dataset_open_schema(schema, CSV, &ds));
+    vkt_dataset_destroy(&ds);
+    vkt__arena_finish(&arena);
+}
+
+/* ---- how texts are written ---- */
+
+static size_t utf16(const char *ascii, bool little, bool mark, char *out)
+{
+    size_t n = 0;
+    for (int i = mark ? -1 : 0; i < (int)strlen(ascii); i++) {
+        int c = i < 0 ? 0xfeff : ascii[i] == '~' ? 0xe9 : ascii[i];
+        out[n++] = (char)(little ? c & 255 : c >> 8);
+        out[n++] = (char)(little ? c >> 8 : c & 255);
+    }
+    return n;
+}
+
+static void encodings(void **state)
+{
+    (void)state;
+    char text[200];
+    vkt_dataset *ds;
+    const vkt_data_desc d = { .source = "csv", .path = CSV, RAW };
+    for (int kind = 0; kind < 4; kind++) {
+        size_t n = utf16("x,y\n1,~t~\n2,q\n", kind & 1, kind < 2, text);
+        put(CSV, text, n);
+        TEST_LOG_CAPTURE();
+        REQUIRE_OK(vkt_dataset_open(&d, &ds));
+        REQUIRE_LOGGED("is converted from UTF-16");
+        assert_string_equal(vkt_dataset_get_info(ds)->class_names[1], "\xc3\xa9t\xc3\xa9");
+        vkt_dataset_destroy(&ds);
+    }
+    put_csv("x,y\n1,\xe9t\xe9\n2,\x80\n");
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    REQUIRE_LOGGED("is not UTF-8 and read as Windows-1252, as '\xc3\xa9t\xc3\xa9'");
+    assert_string_equal(vkt_dataset_get_info(ds)->class_names[0], "\xc3\xa9t\xc3\xa9");
+    assert_string_equal(vkt_dataset_get_info(ds)->class_names[1], "\xe2\x82\xac");
+    vkt_dataset_destroy(&ds);
+}
+
+/* The parts of a long text in any sizes: the same as the whole. */
+static void encodings_in_parts(void **state)
+{
+    (void)state;
+    static const char utf8[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82,b\n1,2\n";
+    static const char units[] = "a\0\xe9\0\xac\x20\x3d\xd8\x42\xde,\0b\0\n\0001\0,\0002\0\n\0";
+    for (int wide = 0; wide < 2; wide++)
+        for (size_t step = 4; step < 20; step++) {
+            const char *from = wide ? units : utf8;
+            size_t n = wide ? sizeof units - 1 : sizeof utf8 - 1;
+            vkt__decoder decoder = { 0 };
+            vkt__str out = { 0 };
+            for (size_t at = 0; at <= n; at += step) {
+                size_t k = VKT_MIN(step, n - at);
+                bool changed;
+                size_t before = out.len;
+                REQUIRE_OK(
+                    vkt__decode(&decoder, "text", from + at, k, at + k == n, &out, &changed));
+                if (!changed) assert_int_equal(out.len, before);
+                if (!changed) vkt__str_add(&out, from + at, k);
+            }
+            assert_string_equal(out.data, utf8);
+            vkt__str_finish(&out);
+        }
+}
+
+static void names_that_come_twice(void **state)
+{
+    (void)state;
+    vkt_dataset *ds, *again;
+    TEST_LOG_CAPTURE();
+    ds = open_csv("a,a,a.1,y,a\n1,2,3,p,4\n5,6,7,q,8\n", (vkt_data_desc) { RAW, .label = "y" });
+    REQUIRE_LOGGED("line 1: two columns are named 'a': the second is taken as 'a.2', and 1 more");
+    assert_non_null(strstr(vkt_dataset_schema(ds), "\"a.2\""));
+    assert_non_null(strstr(vkt_dataset_schema(ds), "\"a.3\""));
+    put_csv("a.1,a,a,a\n30,10,20,40\n"); /* by name, the second and third as they are counted */
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &again));
+    const float *x = inputs(again, VKT_SPLIT_TEST, 0, 4);
+    assert_true(x[0] == 10 && x[1] == 20 && x[2] == 30 && x[3] == 40);
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&ds);
+}
+
+/* ---- numbers ---- */
+
+static void units_and_far_cells(void **state)
+{
+    (void)state;
+    vkt_dataset *again,
+        *ds = open_csv("r,p,y\n15%,$3,p\n2.5 %,$4,q\n20%,$5,p\n", (vkt_data_desc) { 0 });
+    put_csv("r,p\n0.15,4 EUR\n15%,$4\n");
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &again));
+    REQUIRE_LOGGED("column 'r': 1 of 2 cells, as '0.15', lack the '%'");
+    REQUIRE_LOGGED("column 'p': 1 of 2 cells, as '4 EUR', lack the '$'");
+    vkt_dataset_destroy(&again);
+    put_csv("r,p\n800%,$4\n");
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &again));
+    REQUIRE_LOGGED("column 'r': 1 of 1 cells, as '800%', are far from all that training saw");
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&ds);
+    ds = open_csv("r,y\n15%,p\n0.5,q\n20%,p\n", raw);
+    assert_true(has_note(ds, "1 of 3 cells lack the '%' and are read as if they had it"));
+    vkt_dataset_destroy(&ds);
+    ds = open_csv("bp,y\n120,p\n999,q\n140,p\n130,q\n999,p\n", raw);
+    assert_true(has_note(ds, "2 cells are 999, far from the others' 120 to 140"));
+    vkt_dataset_destroy(&ds);
+    ds = open_csv("bp,y\n120,p\n999,q\n640,p\n130,q\n", raw);
+    assert_false(has_note(ds, "far from"));
+    vkt_dataset_destroy(&ds);
+}
+
+static void rows_that_are_numbered(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "", "Unnamed: 0", "X", "a" };
+    for (size_t k = 0; k < VKT_COUNT(names); k++) {
+        char text[4000];
+        vkt_table_advice *a;
+        sprintf(text, "%s,b,y\n", names[k]);
+        for (int i = 0; i < 60; i++) /* in no order, and not all of them */
+            sprintf(text + strlen(text), "%d,%d,%s\n", i * 37 % 61 + 1, i % 3,
+                    i * 37 % 61 < 30 ? "p" : "q");
+        put_csv(text);
+        REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a));
+        const char *want = k == 0 ? "0" : names[k];
+        if (k == 3)
+            assert_null(a->ignore);
+        else
+            assert_string_equal(a->ignore, want);
+        if (k != 3) assert_non_null(strstr(a->notes[0], "it numbers the rows"));
+        vkt_table_advice_destroy(&a);
+    }
+}
+
+/* ---- archives ---- */
+
+static void archives_that_unpack_without_end(void **state)
+{
+    (void)state;
+    size_t n = 80 << 20;
+    char *text = malloc(n);
+    assert_non_null(text);
+    for (size_t i = 0; i < n; i += 4) memcpy(text + i, "1,2\n", 4);
+    put_gz(DIR "/b.csv.gz", text, n);
+    vkt_data_desc d = { .source = "csv", .path = DIR "/b.csv.gz" };
+    refuse(&d, VKT_E_FORMAT, "b.csv.gz", "unpacks to more than 200 times its size");
+    put_gz(DIR "/s.csv.gz", text, 1 << 20); /* a small one may */
+    memset(text, '1', n);
+    memcpy(text, "a,b\n", 4);
+    put(DIR "/l.csv", text, n);
+    free(text);
+    refuse(&(vkt_data_desc) { .source = "csv", .path = DIR "/l.csv" }, VKT_E_FORMAT, "line 2",
+           "a row of more than 64 MiB");
+    vkt_dataset *ds;
+    d.path = DIR "/s.csv.gz";
+    d.task = VKT_TASK_REGRESS;
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    vkt_dataset_destroy(&ds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels_beyond_2e53),
+        cmocka_unit_test(inputs_beyond_2e53),
+        cmocka_unit_test(labels_with_leading_zeros),
+        cmocka_unit_test(a_class_called_na),
+        cmocka_unit_test(times_in_order),
+        cmocka_unit_test(inputs_by_one_clock),
+        cmocka_unit_test(encodings),
+        cmocka_unit_test(encodings_in_parts),
+        cmocka_unit_test(names_that_come_twice),
+        cmocka_unit_test(units_and_far_cells),
+        cmocka_unit_test(rows_that_are_numbered),
+        cmocka_unit_test(archives_that_unpack_without_end),
+    };
+    return cmocka_run_group_tests_name("meaning", tests, setup, teardown);
+}
