@@ -89,6 +89,7 @@ set(SRC_DATA_TABLES
   src/data/tables/look.c
   src/data/tables/names.c
   src/data/permute.c
+  src/data/tables/reopen.c
   src/data/tables/row_parts.c
   src/data/tables/sentences.c
   src/data/tables/split_column.c

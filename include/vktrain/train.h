@@ -240,6 +240,8 @@ typedef struct vkt_prediction {
     const char *const *target_names; /* regression only, else NULL */
     const float *threshold; /* [n] several labels: from which on each is predicted; else NULL */
     uint32_t predicted;     /* classes: the one that is predicted */
+    const double *number;   /* [n] of regression the same in double: a float has 7 digits, which are
+                               few for targets far from zero; NULL: value is all there is */
 } vkt_prediction;
 typedef struct vkt_predict_desc {
     vkt_gpu_desc gpu;
@@ -274,6 +276,8 @@ VKT_API const vkt_predictor_info *vkt_predictor_get_info(const vkt_predictor *p)
 /* out [n, n_outputs]: probabilities, or the target in its own units, of each of x's n examples.
  * FORMAT: x is not what the model was trained on, or has NaN where training allowed none. */
 VKT_API vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out);
+/* The same in double: numbers of a regression as no float keeps them. */
+VKT_API vkt_status vkt_predictor_run_doubles(vkt_predictor *p, const vkt_array *x, double *out);
 /* What `out` [n_outputs] of one example says, names and thresholds with it; input NULL. */
 VKT_API vkt_prediction vkt_predictor_prediction(const vkt_predictor *p, const float *out);
 
@@ -295,6 +299,9 @@ VKT_API vkt_status vkt_predictor_read_picture(const vkt_predictor *p, const void
  * 1 to 2^32 - 2 examples. */
 VKT_API vkt_status vkt_predictor_run_inputs(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
                                             float *out);
+
+VKT_API vkt_status vkt_predictor_run_inputs_doubles(vkt_predictor *p, const vkt_inputs *in,
+                                                    size_t n_in, double *out);
 
 /* The model of a run (its best checkpoint) or checkpoint as a file for other programs, by its
  * ending: .onnx (input and outputs are described in src/models/onnx.h) or .safetensors. The

@@ -319,13 +319,25 @@ static void add_headings(vkt__str *s, const vkt__predictions *p)
     vkt__str_add(s, "\n", 1);
 }
 
-static void add_numbers(vkt__str *s, const vkt__predictions *p, const float *v, const float *target)
+/* As a float where that keeps it, else with the digits that are right: some more than a float's. */
+static void add_exact(vkt__str *s, double v)
 {
-    for (uint32_t k = 0; k < p->n_outputs; k++) {
+    if (fabs(v) < 1e5)
+        add_number(s, (float)v);
+    else
+        vkt__str_printf(s, "%.15g", v);
+}
+
+static void add_numbers(vkt__str *s, const vkt__predictions *p, uint64_t i)
+{
+    uint32_t n = p->n_outputs;
+    for (uint32_t k = 0; k < n; k++) {
         vkt__str_add(s, ",", 1);
-        if (target) add_number(s, target[k]);
+        if (p->target_value)
+            add_exact(s, p->number ? p->number[(2 * i + 1) * n + k]
+                                   : (double)p->target_value[i * n + k]);
         vkt__str_add(s, ",", 1);
-        add_number(s, v[k]);
+        add_exact(s, p->number ? p->number[2 * i * n + k] : (double)p->value[i * n + k]);
     }
 }
 
@@ -374,7 +386,7 @@ vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p)
                     *target = p->target_value ? p->target_value + i * p->n_outputs : NULL;
         vkt__str_printf(&s, "%llu", (unsigned long long)(p->index ? p->index[i] : i));
         if (!p->class_names)
-            add_numbers(&s, p, v, target);
+            add_numbers(&s, p, i);
         else if (p->several)
             add_sets(&s, p, v, target);
         else

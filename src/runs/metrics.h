@@ -46,6 +46,8 @@ typedef struct vkt__predictions {
     const uint64_t *index;  /* [n] example in its split; NULL: 0.. */
     const float *value;     /* [n, n_outputs] probabilities, or the target in its own units */
     const uint32_t *target; /* [n] class; NULL: no labels */
+    const double *number; /* [n, 2, n_outputs] of regression the values and the targets as no float
+                             keeps them; NULL: value and target_value are all there is */
     const float *target_value;       /* [n, n_outputs] regression, several; NULL: no labels */
     const char *const *class_names;  /* [n_outputs]; NULL: regression */
     const char *const *target_names; /* [n_outputs] of regression; else NULL */

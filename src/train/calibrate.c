@@ -10,10 +10,11 @@ typedef struct said {
     uint32_t *target; /* [n] classes */
 } said;
 
-static void keep(void *user, uint64_t index, const float *out, const vkt_label *y)
+static void keep(void *user, uint64_t index, const float *out, const vkt_label *y,
+                 const double *number)
 {
     said *s = user;
-    (void)index;
+    (void)index, (void)number;
     memcpy(s->p + s->n * s->n_outputs, out, s->n_outputs * sizeof *out);
     if (!s->several) s->target[s->n] = y->u;
     for (uint32_t k = 0; k < s->n_outputs && s->is; k++)

@@ -14,6 +14,7 @@ typedef struct {
     vkt__example_fn fn;
     void *user;
     double *scale, *mean; /* [n_outputs] of regression targets */
+    double *number;       /* [2, n_outputs] the same in double: predictions and labels */
     float *row;           /* [n_outputs] in the targets' own units, or calibrated */
     vkt_label *labels;    /* [n_labels] the same of the labels */
     float *mean_of;       /* [n_outputs] test-time augmentation: sum of the views so far */
@@ -100,13 +101,18 @@ static void take_class(pass *p, const float *out, vkt_label y, bool hit)
     p->sums->among5 += is_among(out, n_out, y.u, 5);
 }
 
-/* Into row and labels, in units of the targets. */
+/* Into number, row and labels, in units of the targets. Errors are those around the training
+ * targets' mean, beside which they may be small. */
 static void take_numbers(pass *p, const float *out, const vkt_label *y)
 {
-    for (uint32_t k = 0; k < p->sums->n_targets; k++) {
-        p->row[k] = (float)((double)out[k] * p->scale[k] + p->mean[k]);
-        p->labels[k].f = (float)((double)y[k].f * p->scale[k] + p->mean[k]);
-        vkt__eval_add_error(p->sums, k, (double)p->row[k], (double)p->labels[k].f);
+    uint32_t n = p->sums->n_targets;
+    for (uint32_t k = 0; k < n; k++) {
+        double predicted = (double)out[k] * p->scale[k], target = (double)y[k].f * p->scale[k];
+        vkt__eval_add_error(p->sums, k, predicted, target);
+        p->number[k] = predicted + p->mean[k];
+        p->number[n + k] = target + p->mean[k];
+        p->row[k] = (float)p->number[k];
+        p->labels[k].f = (float)p->number[n + k];
     }
 }
 
@@ -126,7 +132,7 @@ static void take_one(pass *p, uint32_t index, const float *out, const vkt_label 
         out = p->row;
         y = p->labels;
     }
-    if (p->fn) p->fn(p->user, index, out, y);
+    if (p->fn) p->fn(p->user, index, out, y, p->sums->n_targets ? p->number : NULL);
 }
 
 /* The loss of the views' mean: cross-entropy of the class or of each label, or the squared error.
@@ -231,6 +237,7 @@ static void begin_sums(pass *p, const vkt_dataset *data)
     p->labels = vkt__alloc((s->n_targets + 1) * sizeof *p->labels);
     p->scale = vkt__alloc((s->n_targets + 1) * sizeof *p->scale);
     p->mean = vkt__alloc((s->n_targets + 1) * sizeof *p->mean);
+    p->number = vkt__alloc((2 * (size_t)s->n_targets + 1) * sizeof *p->number);
     for (uint32_t k = 0; k < s->n_targets; k++)
         vkt_dataset_target_scale(data, k, &p->scale[k], &p->mean[k]);
 }
@@ -243,6 +250,7 @@ static void finish_pass(pass *p)
     free(p->labels);
     free(p->scale);
     free(p->mean);
+    free(p->number);
 }
 
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,

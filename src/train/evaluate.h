@@ -8,8 +8,10 @@
 
 enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
 /* Called for each example (not of text) with the outputs and its labels [n_labels]: probabilities,
- * or the targets in their own units. */
-typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, const vkt_label *y);
+ * or the targets in their own units, which `number` has as a float can't keep them: [2, n_outputs]
+ * what is predicted, and what is right; NULL but for regression. */
+typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, const vkt_label *y,
+                                const double *number);
 
 /* Runs the evaluation graph over a split of `data` (NULL: the session's own). limit: an evenly
  * spread sample of that many examples; 0: all. The device must not be training. sums: free the

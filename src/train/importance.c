@@ -14,9 +14,10 @@ typedef struct scores {
 } scores;
 
 /* This rank's alone, as each example is asked for. */
-static void pass_by(void *user, uint64_t index, const float *out, const vkt_label *y)
+static void pass_by(void *user, uint64_t index, const float *out, const vkt_label *y,
+                    const double *number)
 {
-    (void)user, (void)index, (void)out, (void)y;
+    (void)user, (void)index, (void)out, (void)y, (void)number;
 }
 
 static vkt_status evaluate(vkt__session *s, const vkt_dataset *data, const char *score, scores *out)

@@ -31,7 +31,8 @@ static void say(const vkt__session *s, const float *out, vkt_prediction *p)
     p->predicted = several ? 0 : vkt__calibration_class(&s->calibration, out, p->n);
 }
 
-static void forward(void *user, uint64_t index, const float *out, const vkt_label *y)
+static void forward(void *user, uint64_t index, const float *out, const vkt_label *y,
+                    const double *number)
 {
     forwarded *f = user;
     const char *file = vkt_dataset_file(f->data, VKT_SPLIT_TEST, index);
@@ -40,6 +41,7 @@ static void forward(void *user, uint64_t index, const float *out, const vkt_labe
     f->p.index = file ? 0 : f->base + index;
     f->p.alone = file != NULL;
     say(f->session, out, &f->p);
+    f->p.number = number;
     f->fn(f->user, &f->p);
 }
 
@@ -227,28 +229,33 @@ const vkt_predictor_info *vkt_predictor_get_info(const vkt_predictor *p)
     return &p->info;
 }
 
+/* One of the two; exact: numbers as no float keeps them. */
 typedef struct {
     float *out;
+    double *exact;
     uint32_t n_outputs;
 } rows_out;
 
-static void keep_row(void *user, uint64_t index, const float *out, const vkt_label *y)
+static void keep_row(void *user, uint64_t index, const float *out, const vkt_label *y,
+                     const double *number)
 {
     const rows_out *r = user;
     (void)y;
-    memcpy(r->out + index * r->n_outputs, out, r->n_outputs * sizeof *out);
+    if (r->out) memcpy(r->out + index * r->n_outputs, out, r->n_outputs * sizeof *out);
+    for (uint32_t k = 0; r->exact && k < r->n_outputs; k++)
+        r->exact[index * r->n_outputs + k] = number ? number[k] : (double)out[k];
 }
 
-static vkt_status run_data(vkt_predictor *p, const vkt_dataset *data, float *out)
+static vkt_status run_data(vkt_predictor *p, const vkt_dataset *data, rows_out rows)
 {
     vkt__eval_sums sums = { 0 };
-    rows_out rows = { out, p->info.n_outputs };
+    rows.n_outputs = p->info.n_outputs;
     vkt_status st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_row, &rows);
     if (st == VKT_OK) vkt__eval_sums_finish(&sums);
     return st;
 }
 
-vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out)
+static vkt_status run_array(vkt_predictor *p, const vkt_array *x, rows_out rows)
 {
     vkt_status st;
     vkt_dataset *data = NULL;
@@ -261,10 +268,20 @@ vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out)
                        (unsigned long long)vkt_dataset_get_info(data)->n_dropped);
         goto fail;
     }
-    VKT_TRY(run_data(p, data, out));
+    VKT_TRY(run_data(p, data, rows));
 fail:
     vkt_dataset_destroy(&data);
     return st;
+}
+
+vkt_status vkt_predictor_run(vkt_predictor *p, const vkt_array *x, float *out)
+{
+    return run_array(p, x, (rows_out) { .out = out });
+}
+
+vkt_status vkt_predictor_run_doubles(vkt_predictor *p, const vkt_array *x, double *out)
+{
+    return run_array(p, x, (rows_out) { .exact = out });
 }
 
 /* ---- files in memory ---- */
@@ -286,13 +303,24 @@ vkt_status vkt_predictor_read_picture(const vkt_predictor *p, const void *file, 
     return vkt__inputs_of_picture(p->o.data, file, bytes, name, out);
 }
 
-vkt_status vkt_predictor_run_inputs(vkt_predictor *p, const vkt_inputs *in, size_t n_in, float *out)
+static vkt_status run_inputs(vkt_predictor *p, const vkt_inputs *in, size_t n_in, rows_out rows)
 {
     vkt_status st;
     vkt_dataset *data = NULL;
     VKT_TRY(vkt__dataset_open_examples(p->o.model.schema, in, n_in, &data));
-    VKT_TRY(run_data(p, data, out));
+    VKT_TRY(run_data(p, data, rows));
 fail:
     vkt_dataset_destroy(&data);
     return st;
+}
+
+vkt_status vkt_predictor_run_inputs(vkt_predictor *p, const vkt_inputs *in, size_t n_in, float *out)
+{
+    return run_inputs(p, in, n_in, (rows_out) { .out = out });
+}
+
+vkt_status vkt_predictor_run_inputs_doubles(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
+                                            double *out)
+{
+    return run_inputs(p, in, n_in, (rows_out) { .exact = out });
 }

@@ -65,6 +65,8 @@ class Arrays(unittest.TestCase):
     def test_what_is_converted(self):
         for a, want in ((np.ones((3, 2), ">f4"), "float32"), (np.ones((3, 2), "f2"), "float32"),
                         (np.ones((3, 2), "i4"), "int64"), (np.ones((3, 2), "?"), "uint8"),
+                        (np.array([[-1, 127]], "i1"), "int64"),
+                        (np.ma.masked_array([1., 2.], mask=False), "float64"),
                         (np.asfortranarray(np.arange(6.).reshape(3, 2)), "float64"),
                         (np.arange(12.).reshape(3, 4)[:, ::2], "float64")):
             got = _train.as_array(a, "X")
@@ -77,12 +79,46 @@ class Arrays(unittest.TestCase):
                                (np.array([1j]), TypeError, "dtype"),
                                (np.zeros((0, 3)), ValueError, "empty"),
                                (np.array([2**63], "u8"), ValueError, "2\\^63"),
+                               (np.ma.masked_array([1., 2.], mask=[0, 1]), ValueError,
+                                "masked elements, which have no value"),
                                (np.float64(1), ValueError, "0 dimensions")):
             with self.assertRaisesRegex(error, what):
                 _train.as_array(a, "X")
 
 
+class Nulls(unittest.TestCase):
+    """C ends a text at a null character: what stands behind it would be lost."""
+
+    def test_they_are_refused(self):
+        X, y = blobs(30)
+        for call in (lambda: vktrain.train(RECIPE, (X, y), run="a\0b"),
+                     lambda: vktrain.Model.load("a\0zzz"),
+                     lambda: vktrain.train(RECIPE, (X, y), settings={"optim.lr": "0.1\0"}),
+                     lambda: vktrain.train(RECIPE, (X, y), device="cpu\0"),
+                     lambda: vktrain.train({**RECIPE, "name": "a\0b"}, (X, y)),
+                     lambda: vktrain.train("digits\0", None)):
+            with self.assertRaisesRegex(ValueError, "null character"):
+                call()
+        self.assertFalse(os.path.exists("a"))
+        with self.assertRaisesRegex(TypeError, "None, not a path"):
+            vktrain.Model.load(None)
+
+
 class Training(unittest.TestCase):
+    def test_numbers_far_from_zero(self):
+        rng = np.random.default_rng(4)
+        X = rng.normal(size=(200, 3))
+        y = 1e8 + X @ np.array([1., -2., 0.5])
+        r = vktrain.train({**RECIPE, "model": ["linear"], "optim": {"lr": 0.1},
+                           "data": {"task": "regress"}}, (X, y), run="far")
+        # From the run's own weights the mean error is under a tenth; a float32 has steps of 8.
+        self.assertTrue(0 < r.valid_mae < 0.5, r.valid_mae)
+        with vktrain.Model.load(r.run_dir) as m:
+            error = np.abs(m.predict(X) - y)
+            self.assertEqual(m.predict(X).dtype, np.float64)
+            self.assertLess(error.mean(), 0.5)
+            self.assertGreater(error.mean(), 0)
+
     def test_devices_and_recipes(self):
         self.assertTrue(vktrain.devices()[0].usable)
         self.assertIn("digits", vktrain.recipes())

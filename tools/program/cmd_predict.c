@@ -60,6 +60,7 @@ static void csv_heading(const vkt_prediction *p)
 
 static void print_csv(const vkt_prediction *p, bool first)
 {
+    int digits = prediction_digits(p);
     if (first) csv_heading(p);
     cli_csv(stdout, p->input);
     printf(",%llu", (unsigned long long)p->index);
@@ -71,7 +72,10 @@ static void print_csv(const vkt_prediction *p, bool first)
             cli_csv(stdout, class_name(p, p->predicted));
     }
     for (uint32_t i = 0; i < p->n; i++)
-        printf(p->class_names ? ",%.6g" : ",%.9g", (double)p->value[i]);
+        if (p->class_names)
+            printf(",%.6g", (double)p->value[i]);
+        else
+            printf(",%.*g", digits < 9 ? 9 : digits, prediction_number(p, i));
     putchar('\n');
 }
 
@@ -88,7 +92,7 @@ static void print_json(const vkt_prediction *p, uint32_t top)
 {
     json_t *j = json_pack("{s:s, s:I}", "input", p->input, "index", (json_int_t)p->index);
     prediction_json(j, p, top);
-    cli_json_print(j, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    cli_json_print(j, JSON_COMPACT | JSON_REAL_PRECISION((size_t)prediction_digits(p)));
 }
 
 static void print_text(const vkt_prediction *p, uint32_t top)
@@ -101,7 +105,7 @@ static void print_text(const vkt_prediction *p, uint32_t top)
             cli_put(stdout, p->target_names[i]);
             putchar(' ');
         }
-        printf("%.6g", (double)p->value[i]);
+        printf("%.*g", prediction_digits(p), prediction_number(p, i));
     }
     uint32_t n = p->class_names ? n_shown(p, top) : 0;
     if (p->threshold && !n) printf("  none of the %u labels", p->n);

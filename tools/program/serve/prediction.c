@@ -1,5 +1,6 @@
 /* prediction.h */
 #include <jansson.h>
+#include <math.h>
 
 #include "prediction.h"
 #include "print.h"
@@ -40,12 +41,28 @@ static json_t *labels_json(const vkt_prediction *p)
     return labels;
 }
 
+double prediction_number(const vkt_prediction *p, uint32_t i)
+{
+    return p->number ? p->number[i] : (double)p->value[i];
+}
+
+int prediction_digits(const vkt_prediction *p)
+{
+    enum { USUAL = 6, MOST = 15 };
+    int digits = USUAL;
+    for (uint32_t i = 0; i < p->n && !p->class_names; i++) {
+        double v = fabs(prediction_number(p, i));
+        if (v >= 1e6) digits = (int)fmax(digits, fmin(MOST, floor(log10(v)) + 4));
+    }
+    return digits;
+}
+
 static json_t *numbers_json(const vkt_prediction *p)
 {
-    if (p->n == 1) return cli_json_number((double)p->value[0]);
+    if (p->n == 1) return cli_json_number(prediction_number(p, 0));
     json_t *all = json_object();
     for (uint32_t i = 0; i < p->n; i++)
-        json_object_set_new(all, p->target_names[i], cli_json_number((double)p->value[i]));
+        json_object_set_new(all, p->target_names[i], cli_json_number(prediction_number(p, i)));
     return all;
 }
 

@@ -9,6 +9,10 @@ bool prediction_has(const vkt_prediction *p, uint32_t label);
 /* The rank-th class to show: the one that is predicted, then the likeliest others (of equals the
  * first); of several labels the rank-th likeliest. */
 uint32_t prediction_ranked(const vkt_prediction *p, uint32_t rank);
+/* The i-th number of a regression, and with how many digits to show all: six, or as many as leave
+ * three behind the point of a large one. */
+double prediction_number(const vkt_prediction *p, uint32_t i);
+int prediction_digits(const vkt_prediction *p);
 /* Adds "predicted" to an object: a class's name, a list of labels, a number or an object of numbers
  * by name; and, with classes, "classes" [{"class", "p"}], the `top` likeliest. */
 struct json_t;

@@ -172,18 +172,22 @@ static bool read_request(serve_predictor *p, asked *a)
     return false;
 }
 
-static void answer(const serve_predictor *p, asked *a, const float *out)
+static void answer(const serve_predictor *p, asked *a, const float *out, const double *number)
 {
+    int digits = 6;
     json_t *o = json_object(), *all = json_array();
     for (uint64_t i = 0; i < a->in.n; i++) {
         json_t *one = json_object();
         vkt_prediction of = vkt_predictor_prediction(p->model, out + i * p->info->n_outputs);
+        if (!of.class_names) of.number = number + i * p->info->n_outputs;
+        int own = prediction_digits(&of);
+        if (own > digits) digits = own;
         prediction_json(one, &of, p->top);
         json_array_append_new(all, one);
     }
     json_object_set_new(o, "predictions", all);
     if (json_array_size(a->warnings)) json_object_set(o, "warnings", a->warnings);
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION((size_t)digits));
     json_decref(o);
     if (text)
         http_answer(a->r, 200, "application/json", text, strlen(text));
@@ -199,17 +203,20 @@ static vkt_status run(serve_predictor *p, asked *a, size_t n)
         in[i] = a[i].in;
         total += in[i].n;
     }
-    float *out = malloc((size_t)total * p->info->n_outputs * sizeof *out);
-    vkt_status st = out ? vkt_predictor_run_inputs(p->model, in, n, out) : VKT_E_OOM_HOST;
-    const float *at = out;
+    size_t n_values = (size_t)total * p->info->n_outputs, at = 0;
+    double *exact = malloc(n_values * sizeof *exact);
+    float *out = exact ? malloc(n_values * sizeof *out) : NULL;
+    vkt_status st = out ? vkt_predictor_run_inputs_doubles(p->model, in, n, exact) : VKT_E_OOM_HOST;
+    for (size_t i = 0; i < n_values && st == VKT_OK; i++) out[i] = (float)exact[i];
     for (size_t i = 0; i < n; at += in[i++].n * p->info->n_outputs) {
         if (st == VKT_OK)
-            answer(p, &a[i], at);
+            answer(p, &a[i], out + at, exact + at);
         else
             http_refuse(a[i].r, 500, "%s", out ? vkt_last_error() : "there is no memory for it");
         json_decref(a[i].warnings);
         vkt_free(a[i].in.data);
     }
+    free(exact);
     free(out);
     return st;
 }

@@ -168,7 +168,7 @@ class Prediction(Structure):
     _fields_ = [("input", c_char_p), ("index", c_uint64), ("alone", c_bool), ("n", c_uint32),
                 ("value", POINTER(c_float)), ("class_names", POINTER(c_char_p)),
                 ("target_names", POINTER(c_char_p)), ("threshold", POINTER(c_float)),
-                ("predicted", c_uint32)]
+                ("predicted", c_uint32), ("number", POINTER(c_double))]
 
 
 STRUCTS = [GpuDesc, Caps, GpuInfo, Array, Arrays, Progress, TrainDesc, TrainResult, PredictorInfo,
@@ -197,6 +197,7 @@ _FUNCTIONS = {
     "vkt_predictor_close": (None, [POINTER(c_void_p)]),
     "vkt_predictor_get_info": (POINTER(PredictorInfo), [c_void_p]),
     "vkt_predictor_run": (c_int, [c_void_p, POINTER(Array), POINTER(c_float)]),
+    "vkt_predictor_run_doubles": (c_int, [c_void_p, POINTER(Array), POINTER(c_double)]),
     "vkt_predictor_prediction": (Prediction, [c_void_p, POINTER(c_float)]),
 }
 

@@ -6,7 +6,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Mapping
-from ctypes import POINTER, byref, c_char_p, c_float, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_size_t, c_void_p
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -80,11 +80,19 @@ def _text(value):
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
+def _bytes(value, what):
+    """UTF-8 as C takes it, which would end at a null character."""
+    value = value.encode() if isinstance(value, str) else value
+    if b"\0" in value:
+        raise ValueError(f"{what} has a null character")
+    return value
+
+
 def _path(value, what):
     if value is None:
         return None
     try:
-        return os.fsencode(value)
+        return _bytes(os.fsencode(value), what)
     except TypeError:
         raise TypeError(f"{what} is a {type(value).__name__}, not a path") from None
 
@@ -93,7 +101,7 @@ def _gpu(device):
     if device is not None and not isinstance(device, (str, int)):
         raise TypeError(f"device is a {type(device).__name__}; it must be an index, \"cpu\", "
                         f"\"gpu\", part of a name, or a UUID")
-    return L.GpuDesc(device=None if device is None else str(device).encode())
+    return L.GpuDesc(device=None if device is None else _bytes(str(device), "device"))
 
 
 def devices():
@@ -125,6 +133,9 @@ def as_array(value, what):
     """`value` as an array that the library reads where it lies: itself if it is C-contiguous uint8,
     int64, float32 or float64 of this machine's byte order; else a copy that holds the same numbers.
     """
+    if np.ma.is_masked(value):
+        raise ValueError(f"{what} is a masked array with masked elements, which have no value: fill "
+                         f"them, as with {what}.filled(numpy.nan), or leave their rows out")
     a = np.asarray(value)
     kind = a.dtype.kind
     if kind == "b":
@@ -163,7 +174,7 @@ class _Config:
             self._load(recipe)
             for key, value in (settings or {}).items():
                 value = value if isinstance(value, str) else json.dumps(value)
-                check(lib.vkt_config_set(self.pointer, f"{key}={value}".encode()))
+                check(lib.vkt_config_set(self.pointer, _bytes(f"{key}={value}", f"setting {key!r}")))
             if data is not None:
                 self._set_data(data)
             check(lib.vkt_config_finish(self.pointer))
@@ -174,9 +185,12 @@ class _Config:
     def _load(self, recipe):
         if isinstance(recipe, Mapping):
             try:
-                text = json.dumps(dict(recipe), allow_nan=False).encode()  # YAML has JSON in it
+                text = json.dumps(dict(recipe), allow_nan=False)  # YAML has JSON in it
             except (TypeError, ValueError) as e:
                 raise TypeError(f"the recipe can't be written as JSON: {e}") from None
+            if "\\u0000" in text.replace("\\\\", ""):
+                raise ValueError("the recipe has a null character")
+            text = text.encode()
             check(lib.vkt_config_parse(self.pointer, text, len(text), b"recipe"))
         else:
             check(lib.vkt_config_load(self.pointer, _path(recipe, "recipe")))
@@ -305,6 +319,8 @@ class Model:
     @classmethod
     def load(cls, run, device=None):
         """run: a run folder (its best checkpoint) or a checkpoint."""
+        if run is None:
+            raise TypeError("run is None, not a path")
         pointer = c_void_p()
         check(lib.vkt_predictor_open(byref(_gpu(device)), _path(run, "run"), byref(pointer)))
         return cls(pointer)
@@ -313,9 +329,11 @@ class Model:
         if not self._finalizer.alive:
             raise ValueError("the model is closed")
         x = as_array(X, "X")
-        out = np.empty((x.shape[0], self._n_outputs), np.float32)
-        check(lib.vkt_predictor_run(self._pointer, byref(_array(x)),
-                                    out.ctypes.data_as(POINTER(c_float))))
+        numbers = self.task == "regress"  # a float32 has too few digits for those far from zero
+        out = np.empty((x.shape[0], self._n_outputs), np.float64 if numbers else np.float32)
+        run = lib.vkt_predictor_run_doubles if numbers else lib.vkt_predictor_run
+        check(run(self._pointer, byref(_array(x)),
+                  out.ctypes.data_as(POINTER(c_double if numbers else c_float))))
         return out
 
     def _said(self, row):
