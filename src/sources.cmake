@@ -339,6 +339,7 @@ set(SRC_MODELS
   src/models/hf_rope.c
   src/models/import.c
   src/models/initial.c
+  src/models/initial_names.c
   src/models/language.c
   src/models/onnx.c
   src/models/peft.c

@@ -348,8 +348,16 @@ fail:
     return st;
 }
 
+static bool is_filled(const vkt__import_how *how, const char *name)
+{
+    for (size_t i = 0; i < how->n_filled; i++)
+        if (!strcmp(how->filled[i], name)) return true;
+    return false;
+}
+
 /* Of one file: what it holds besides. */
-static void find_unused(source *s, const vkt__st_tensor *t, size_t n, matched *m)
+static void find_unused(source *s, const vkt__st_tensor *t, size_t n, const vkt__import_how *how,
+                        matched *m)
 {
     const vkt_tensor_info *have;
     const char **other = vkt__arena_alloc(&s->arena, (n + 1) * sizeof *other);
@@ -359,7 +367,7 @@ static void find_unused(source *s, const vkt__st_tensor *t, size_t n, matched *m
         while (k < n && strcmp(t[k].name, have->name) != 0 &&
                (!other[k] || strcmp(other[k], have->name) != 0))
             k++;
-        if (k < n) continue;
+        if (k < n || is_filled(how, have->name)) continue;
         vkt_log(VKT_LOG_DEBUG, "train", "the model has no tensor '%s' of '%s/%s': it is not used",
                 have->name, s->folder, s->open_name);
         if (!m->n_unused++) m->unused = have->name;
@@ -400,7 +408,8 @@ vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n
     VKT_TRY(source_open(&s, path));
     VKT_TRY(check_adapter(&s, t, n));
     for (size_t i = 0; i < n; i++) VKT_TRY(take(&s, &t[i], how, &m));
-    if (!all && !s.map) find_unused(&s, t, n, &m);
+    if (!all && !s.map) find_unused(&s, t, n, &how, &m);
+    m.n_taken += how.n_filled;
     if (m.n_taken == 0 && !(all && m.n_absent)) {
         st = vkt__fail(VKT_E_FORMAT, "train",
                        "no tensor of '%s' agrees with the model in name and shape: compare with "
@@ -408,7 +417,7 @@ vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n
                        path);
         goto fail;
     }
-    if (!all) tell(&m, path, n);
+    if (!all) tell(&m, path, n + how.n_filled);
 fail:
     vkt__str_finish(&m.misfit);
     source_close(&s);

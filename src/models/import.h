@@ -14,6 +14,8 @@ typedef struct vkt__import_how {
     uint32_t new_rows; /* as many rows that the file has not may be at the end of the embedding and
                           of the output layer: they get the mean of its rows (Hewitt 2021,
                           "Initializing new word embeddings for pretrained language models") */
+    const char *const *filled; /* [n_filled] tensors of the file that were taken already */
+    size_t n_filled;
 } vkt__import_how;
 vkt_status vkt__import_files(const char *path, const vkt__st_tensor *t, size_t n,
                              vkt__import_how how);

@@ -5,6 +5,7 @@
 #include "base/quant.h"
 #include "models/gguf_model.h"
 #include "models/initial.h"
+#include "models/initial_names.h"
 #include "models/import.h"
 #include "models/peft.h"
 #include "models/trained.h"
@@ -172,24 +173,47 @@ fail:
     return st;
 }
 
-vkt_status vkt__weights_initial(const vkt_config *c, vkt_model *m, vkt__weights *w)
+/* The tensors that are not filled yet, from files. */
+static vkt_status import_rest(const vkt_config *c, bool all, const vkt__by_name *by,
+                              vkt__weights *w)
+{
+    size_t n = 0;
+    vkt__st_tensor *rest = vkt__alloc((w->n_model + 1) * sizeof *rest);
+    for (size_t i = 0; i < w->n_model; i++) {
+        size_t k = 0;
+        while (k < by->n && strcmp(by->tensor[k], w->model[i].name) != 0) k++;
+        if (k == by->n) rest[n++] = w->model[i];
+    }
+    vkt__import_how how = vkt__import_all_of(c);
+    how.all = all;
+    how.filled = by->tensor;
+    how.n_filled = by->n;
+    vkt_status st = vkt__weights_import(c->init, rest, n, how);
+    free(rest);
+    return st;
+}
+
+vkt_status vkt__weights_initial(const vkt_config *c, const char *schema, vkt_model *m,
+                                vkt__weights *w)
 {
     vkt_status st;
+    vkt__by_name by = { 0 };
     if (!c->init) return vkt_model_init(m, c->seed);
     bool all = w->n_base || vkt__is_model(c->init);
     if (w->n_base) {
+        VKT_TRY(vkt__match_names(c, schema, true, w, &by));
         VKT_TRY(initial_adapters(c, m, w));
     } else {
         VKT_TRY(vkt_model_init(m, c->seed));
         VKT_TRY(vkt__weights_download(vkt_model_gpu(m), m, NULL, w));
-        vkt__import_how how = vkt__import_all_of(c);
-        how.all = all;
-        VKT_TRY(vkt__weights_import(c->init, w->model, w->n_model, how));
+        VKT_TRY(vkt__match_names(c, schema, false, w, &by));
+        VKT_TRY(import_rest(c, all, &by, w));
         VKT_TRY(vkt__weights_check_finite(c->init, w->model, w->n_model));
     }
     VKT_TRY(check_folder(c->init, w));
     VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, w));
     if (all) vkt_log(VKT_LOG_INFO, "train", "training starts with the weights of '%s'", c->init);
 fail:
+    vkt__by_name_finish(&by);
     return st;
 }

@@ -18,12 +18,44 @@ static void on_seeds(vkt_study *s, const char *group, const char *const *set, si
 }
 
 /* The metric of n trials; an infeasible one counts as the worst. */
-static void metrics(const vkt_study *s, size_t first, uint32_t n, double *value)
+static void metrics(const vkt_study *s, const size_t *trial, uint32_t n, double *value)
 {
     for (uint32_t i = 0; i < n; i++) {
-        double v = s->trials[first + i].best;
+        double v = s->trials[trial[i]].best;
         value[i] = isnan(v) ? -s->metric_sign * INFINITY : v;
     }
+}
+
+/* A trial of an earlier comparison that had these settings, and so this result; SIZE_MAX: none. A
+ * study that is extended compares again, often what it has compared before. */
+static size_t find_done(const vkt_study *s, const vkt__trial_spec *spec)
+{
+    for (size_t i = 0; i < s->n_trials; i++) {
+        const vkt_study_trial *t = &s->trials[i];
+        size_t k = 0;
+        if (strcmp(t->group, spec->group) != 0 || t->n_set != spec->n_set ||
+            (t->state != VKT_TRIAL_DONE && t->state != VKT_TRIAL_INFEASIBLE))
+            continue;
+        while (k < t->n_set && strcmp(t->set[k], spec->set[k]) == 0) k++;
+        if (k == t->n_set) return i;
+    }
+    return SIZE_MAX;
+}
+
+/* Runs those of the trials [n] that were not run before; trial [n]: which they are. */
+static vkt_status run_new(vkt_study *s, const vkt__trial_spec *spec, size_t n, size_t *trial)
+{
+    size_t n_new = 0, first;
+    vkt__trial_spec *new = vkt__alloc((n + 1) * sizeof *new);
+    for (size_t i = 0; i < n; i++) {
+        trial[i] = find_done(s, &spec[i]);
+        if (trial[i] == SIZE_MAX) new[n_new++] = spec[i];
+    }
+    vkt_status st = vkt__study_trials(s, new, n_new, &first);
+    for (size_t i = 0; i < n; i++)
+        if (trial[i] == SIZE_MAX) trial[i] = first++;
+    free(new);
+    return st;
 }
 
 static void spread(const double *v, uint32_t n, double *median, double *low, double *high)
@@ -38,21 +70,22 @@ vkt_status vkt__study_compare(vkt_study *s, const char *const *set, size_t n_set
 {
     uint32_t n = s->priv->desc->repeats;
     vkt_status st = VKT_OK;
-    size_t first;
+    size_t *trial = vkt__alloc((2 * (size_t)n + 1) * sizeof *trial);
     vkt__trial_spec *spec = vkt__alloc((2 * (size_t)n + 1) * sizeof *spec);
     double *a = vkt__alloc((n + 1) * sizeof *a), *b = vkt__alloc((n + 1) * sizeof *b);
     *out = (vkt__comparison) { NAN, NAN, NAN, NAN, NAN, NAN, false };
     on_seeds(s, "recipe", NULL, 0, spec);
     on_seeds(s, "candidate", set, n_set, spec + n);
-    VKT_TRY(vkt__study_trials(s, spec, 2 * (size_t)n, &first));
+    VKT_TRY(run_new(s, spec, 2 * (size_t)n, trial));
     if (s->priv->desc->dry_run) goto fail;
-    metrics(s, first, n, a);
-    metrics(s, first + n, n, b);
+    metrics(s, trial, n, a);
+    metrics(s, trial + n, n, b);
     spread(a, n, &out->recipe, &out->recipe_low, &out->recipe_high);
     spread(b, n, &out->candidate, &out->candidate_low, &out->candidate_high);
     out->holds = isfinite(out->candidate) && !vkt__study_better(s, out->recipe, out->candidate);
 fail:
     free(spec);
+    free(trial);
     free(a);
     free(b);
     return st;

@@ -118,7 +118,8 @@ static vkt_status restore_loss_scale(vkt__trainer *t, const vkt__checkpoint *ckp
 
 vkt_status vkt__trainer_init(vkt__trainer *t)
 {
-    vkt_status st = vkt__weights_initial(t->c, t->s->model, &t->host);
+    vkt_status st =
+        vkt__weights_initial(t->c, vkt_dataset_schema(t->s->data), t->s->model, &t->host);
     if (st == VKT_OK) t->base_crc = t->host.base_crc;
     return st;
 }

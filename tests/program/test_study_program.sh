@@ -35,6 +35,8 @@ refused 2 "not one of lr, warmup, clip, batch-size, search, folds; did you mean 
 refused 2 '--space FILE is missing' study search digits
 refused 4 "nowhere.yaml" study search digits --space nowhere.yaml
 refused 2 'resume needs --study' study lr digits --resume
+for count in seeds points; do refused 2 "--$count is 0, must be at least 1" study lr digits --$count 0; done
+for count in folds repeats; do refused 2 "--$count is 0, must be at least 1" study folds digits --$count 0; done
 refused 2 "no study in 'none' to resume" study lr digits --study none --resume
 refused 2 'not a valid range' study lr digits --from 0.1 --to 0.01 --study none
 printf '%s\n' 'data: {source: digits}' 'model: [{linear: 8}, linear]' 'optim: {lr: 0.1}' 'train: {steps: 20, batch: 64}' >no-flatten.yaml
@@ -171,7 +173,10 @@ points = [" ".join(t["set"]) for t in s["trials"] if t["group"] == "search"]
 plan = [" ".join(line.split()[2:]) for line in open("plan") if line.startswith("trial-")]
 print(points, plan)
 assert points == plan and len(points) == 6 and len(s["rows"]) == 6 and s["status"] == "done"
-assert [t["group"] for t in s["trials"]] == ["search"] * 4 + ["recipe", "candidate"] + ["search"] * 2 + ["recipe", "candidate"]
+# The recipe is compared again only on what it was not compared on before, and so is a candidate that is still the best.
+groups, sets = [t["group"] for t in s["trials"]], [(t["group"], *t["set"]) for t in s["trials"]]
+assert groups[:8] == ["search"] * 4 + ["recipe", "candidate"] + ["search"] * 2 and groups[8:] in ([], ["candidate"]), groups
+assert len(set(sets)) == len(sets), sets
 assert "--resume" not in s["study_command"] and "--resume" in s["resumed_with"]
 P
 # of an older version, which lacked options whose value is found when the recipe is complete

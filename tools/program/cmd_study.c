@@ -434,6 +434,25 @@ static int check_devices(const study_options *o, const char *const *devices, siz
     return 0;
 }
 
+/* 0 is no number of any of them, and would be taken for the default. */
+static int check_counts(const study_options *o)
+{
+    const struct {
+        const char *name;
+        uint32_t n;
+    } counts[] = { { "--seeds", o->seeds },
+                   { "--trials", o->trials },
+                   { "--points", o->points },
+                   { "--folds", o->folds },
+                   { "--repeats", o->rounds } };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (counts[i].n) continue;
+        cli_error("study: %s is 0, must be at least 1", counts[i].name);
+        return CLI_USAGE;
+    }
+    return 0;
+}
+
 static int run(void *options)
 {
     study_options *o = options;
@@ -471,6 +490,7 @@ static int run(void *options)
     char *end;
     if (parse_kind(o->common.args[0], &d.kind)) return CLI_USAGE;
     if (check_kind(o, d.kind)) return CLI_USAGE;
+    if (check_counts(o)) return CLI_USAGE;
     if (o->resume && !o->dir) {
         cli_error("study: --resume needs --study DIR, the study to continue");
         return CLI_USAGE;
