@@ -67,9 +67,13 @@ static void inputs_beyond_2e53(void **state)
     vkt_dataset *ds = open_csv(text, (vkt_data_desc) { RAW, .embed = "id" });
     assert_int_equal(vkt_dataset_get_info(ds)->embed_rows, 3);
     vkt_dataset_destroy(&ds);
-    ds =
-        open_csv("x,y\n9007199254740993e0,p\n9007199254740992,q\n1e30,q\n", (vkt_data_desc) { 0 });
+    ds = open_csv("x,y\n9007199254740993e0,p\n9007199254740992,q\n1e30,q\n", (vkt_data_desc) { 0 });
     vkt_dataset_destroy(&ds);
+    const int64_t x[4] = { 1, 2, 9007199254740993, 4 };
+    const uint8_t y[4] = { 0, 1, 0, 1 };
+    const vkt_arrays arrays = { { VKT_ARRAY_I64, 2, { 4, 1 }, x }, { VKT_ARRAY_U8, 1, { 4 }, y } };
+    refuse(&(vkt_data_desc) { .source = "npy", .arrays = &arrays }, VKT_E_FORMAT, "row 2",
+           "X holds 9007199254740993, a whole number beyond 2^53");
 }
 
 static void labels_with_leading_zeros(void **state)
@@ -296,6 +300,87 @@ static void rows_that_are_numbered(void **state)
     }
 }
 
+/* ---- pictures ---- */
+
+static size_t chunk(uint8_t *out, const char *type, const uint8_t *data, size_t n)
+{
+    for (int i = 0; i < 4; i++) out[i] = (uint8_t)(n >> (24 - 8 * i));
+    memcpy(out + 4, type, 4);
+    if (n) memcpy(out + 8, data, n);
+    uint32_t sum = (uint32_t)crc32(0, out + 4, (uInt)n + 4);
+    for (int i = 0; i < 4; i++) out[8 + n + i] = (uint8_t)(sum >> (24 - 8 * i));
+    return n + 12;
+}
+
+/* A grey PNG of 2 x 2 samples of `depth` bits. */
+static void put_png(const char *path, const uint16_t v[4], int depth)
+{
+    uint8_t rows[10], packed[64], file[200], head[13] = { 0, 0, 0, 2, 0, 0, 0, 2, (uint8_t)depth };
+    size_t n = 0, at = 8;
+    for (int i = 0; i < 4; i++) {
+        if (i % 2 == 0) rows[n++] = 0;
+        if (depth == 16) rows[n++] = (uint8_t)(v[i] >> 8);
+        rows[n++] = (uint8_t)v[i];
+    }
+    uLongf n_packed = sizeof packed;
+    assert_int_equal(compress(packed, &n_packed, rows, n), Z_OK);
+    memcpy(file, "\x89PNG\r\n\x1a\n", 8);
+    at += chunk(file + at, "IHDR", head, 13);
+    at += chunk(file + at, "IDAT", packed, n_packed);
+    at += chunk(file + at, "IEND", NULL, 0);
+    put(path, file, at);
+}
+
+/* Two classes of two pictures with samples from `low` on, `step` apart, in the folder. */
+static void put_pictures(uint16_t low, uint16_t step, int depth)
+{
+    REQUIRE_OK(vkt__remove_tree(DIR "/pictures"));
+    for (uint16_t i = 0; i < 4; i++) {
+        char path[100];
+        uint16_t v[4];
+        for (uint16_t k = 0; k < 4; k++) v[k] = (uint16_t)(low + (4 * i + k) * step);
+        snprintf(path, sizeof path, DIR "/pictures/%c", "ab"[i % 2]);
+        REQUIRE_OK(vkt__mkdirs(path));
+        snprintf(path, sizeof path, DIR "/pictures/%c/%d.png", "ab"[i % 2], i);
+        put_png(path, v, depth);
+    }
+}
+
+static void samples_of_16_bits(void **state)
+{
+    (void)state;
+    vkt_dataset *ds, *as8, *again;
+    const vkt_data_desc d = { .source = "images", .path = DIR "/pictures", RAW };
+    put_pictures(3, 5, 8);
+    float x[4][4];
+    REQUIRE_OK(vkt_dataset_open(&d, &as8));
+    for (uint64_t i = 0; i < 4; i++)
+        memcpy(x[i], inputs(as8, VKT_SPLIT_TRAIN, i, 4), sizeof x[i]);
+    vkt_dataset_destroy(&as8);
+    put_pictures(3, 5, 16); /* all below 256 */
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    REQUIRE_LOGGED("pictures of 16 bits a sample with values below 256 are read as if they had 8");
+    for (uint64_t i = 0; i < 4; i++)
+        assert_memory_equal(x[i], inputs(ds, VKT_SPLIT_TRAIN, i, 4), sizeof x[i]);
+    put_pictures(3000, 5, 16);
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/pictures", &again));
+    REQUIRE_LOGGED("has samples of 12 bits, the training pictures had 8");
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&ds);
+    put_pictures(1, 270, 16); /* 12 bits, as of many sensors */
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    REQUIRE_LOGGED("of the 12 bits that samples of 16 bits use the upper 8 are read");
+    float most = inputs(ds, VKT_SPLIT_TRAIN, 3, 4)[3] * 255;
+    REQUIRE_NEAR(most, (1 + 15 * 270) >> 4, 1e-4);
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), DIR "/pictures", &again));
+    REQUIRE_NEAR(inputs(again, VKT_SPLIT_TEST, 3, 4)[3] * 255, most, 1e-4);
+    vkt_dataset_destroy(&again);
+    vkt_dataset_destroy(&ds);
+}
+
 /* ---- archives ---- */
 
 static void archives_that_unpack_without_end(void **state)
@@ -336,6 +421,8 @@ int main(void)
         cmocka_unit_test(names_that_come_twice),
         cmocka_unit_test(units_and_far_cells),
         cmocka_unit_test(rows_that_are_numbered),
+        cmocka_unit_test(samples_of_16_bits),
+
         cmocka_unit_test(archives_that_unpack_without_end),
     };
     return cmocka_run_group_tests_name("meaning", tests, setup, teardown);

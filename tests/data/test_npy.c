@@ -288,6 +288,41 @@ static void pictures(void **state)
     }
 }
 
+/* [n, 3, 2, 5], as PyTorch has it, is the pictures that [n, 2, 5, 3] is. */
+static void channels_first(void **state)
+{
+    (void)state;
+    uint8_t first[4 * 3 * 2 * 5], last[sizeof first], classes[4] = { 1, 0, 1, 0 };
+    vkt_dataset *ds, *more;
+    for (size_t i = 0; i < 4; i++)
+        for (size_t c = 0; c < 3; c++)
+            for (size_t k = 0; k < 10; k++)
+                first[(3 * i + c) * 10 + k] = last[(10 * i + k) * 3 + c] =
+                    (uint8_t)(60 * i + 20 * c + k);
+    made x = array("|u1", "(4, 2, 5, 3)", last, sizeof last),
+         y = array("|u1", "(4,)", classes, sizeof classes);
+    put_folder(&x, &y);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "npy", .path = FOLDER, RAW }, &ds));
+    x = array("|u1", "(4, 3, 2, 5)", first, sizeof first);
+    put_folder(&x, &y);
+    for (int fitted = 0; fitted < 2; fitted++) { /* by itself; under the model's schema */
+        TEST_LOG_CAPTURE();
+        if (fitted)
+            REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), FOLDER, &more));
+        else
+            REQUIRE_OK(
+                vkt_dataset_open(&(vkt_data_desc) { .source = "npy", .path = FOLDER, RAW }, &more));
+        REQUIRE_LOGGED("X of [n, 3, 2, 5] is taken as [n, channels, height, width]");
+        assert_int_equal(vkt_dataset_get_info(more)->input_shape[2], 3);
+        if (fitted) require_same_examples(ds, VKT_SPLIT_TRAIN, more);
+        float was[30];
+        memcpy(was, inputs(ds, VKT_SPLIT_TRAIN, 1, 30), sizeof was);
+        if (!fitted) assert_memory_equal(was, inputs(more, VKT_SPLIT_TRAIN, 1, 30), sizeof was);
+        vkt_dataset_destroy(&more);
+    }
+    vkt_dataset_destroy(&ds);
+}
+
 static vkt_array in_memory(vkt_array_type type, const void *data, uint32_t n, uint32_t columns)
 {
     return (
@@ -458,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_table),
         cmocka_unit_test(numbers_to_predict),
         cmocka_unit_test(pictures),
+        cmocka_unit_test(channels_first),
         cmocka_unit_test(bad_arrays),
         cmocka_unit_test(bad_archives),
         cmocka_unit_test(memory),

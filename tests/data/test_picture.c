@@ -353,7 +353,7 @@ static void exif_turns_pictures_upright(void **state)
         const char *want = upright[orientation - 1];
         uint32_t across = (uint32_t)strcspn(want, "/");
         REQUIRE_OK(vkt__picture_look(file, n, "p", &size));
-        REQUIRE_OK(vkt__picture_decode(file, n, "p", 3, &w, &h, &out));
+        REQUIRE_OK(vkt__picture_decode(file, n, "p", 3, 0, &w, &h, &out));
         assert_true(w == across * SIDE && w * h == W * H && size.w == w && size.h == h);
         for (uint32_t i = 0; i < 6; i++) {
             uint32_t x = i % across, y = i / across;
@@ -403,15 +403,15 @@ static void bytes_that_are_no_picture(void **state)
     uint8_t png[256], *pixels;
     uint32_t w, h;
     size_t n = make_png(png, 2, 2, 8, 0, samples);
-    REQUIRE_OK(vkt__picture_decode(png, n, "p", 1, &w, &h, &pixels));
+    REQUIRE_OK(vkt__picture_decode(png, n, "p", 1, 0, &w, &h, &pixels));
     assert_memory_equal(pixels, samples, 4);
     free(pixels);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__picture_decode(png, n / 2, "p", 1, &w, &h, &pixels), VKT_E_FORMAT);
+    REQUIRE_STATUS(vkt__picture_decode(png, n / 2, "p", 1, 0, &w, &h, &pixels), VKT_E_FORMAT);
     REQUIRE_LOGGED("'p' is cut short: get it again");
     assert_null(pixels);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__picture_decode("hello", 5, "p", 1, &w, &h, &pixels), VKT_E_FORMAT);
+    REQUIRE_STATUS(vkt__picture_decode("hello", 5, "p", 1, 0, &w, &h, &pixels), VKT_E_FORMAT);
     REQUIRE_LOGGED("'p' is not a PNG, JPEG, BMP, GIF or WebP picture");
     assert_null(pixels);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);

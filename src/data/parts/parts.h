@@ -104,6 +104,7 @@ typedef struct vkt__schema {
     uint32_t n_targets;
     char separator; /* MULTILABEL: between the labels of a cell */
     bool crop;      /* pictures: the middle of the model's aspect ratio; else stretched to it */
+    uint32_t bits;  /* pictures: that samples of 16 bits use, 8 to 16, see picture.h; 0: all */
     /* pictures: (v / 255 - mean) / std */
     uint32_t n_pixel;               /* 1, C or n_inputs */
     double *pixel_mean, *pixel_std; /* [n_pixel] */

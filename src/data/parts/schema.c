@@ -183,6 +183,7 @@ static void examples_json(json_t *o, const vkt__schema *s)
         json_object_set_new(o, "pixel_mean", reals(s->pixel_mean, s->n_pixel));
         json_object_set_new(o, "pixel_std", reals(s->pixel_std, s->n_pixel));
         if (s->crop) json_object_set_new(o, "fit", json_string("crop"));
+        if (s->bits) json_object_set_new(o, "bits", json_integer(s->bits));
     } else {
         json_object_set_new(o, "table", table_json(s));
     }
@@ -466,6 +467,7 @@ static void read_images(reader *r, const json_t *o, vkt__schema *s)
         bad(r, "pixel_std", "one, one for each channel, or one for each input");
     if (json_object_get(o, "fit"))
         s->crop = get_name(r, o, "fit", fit_names, 2) == VKT_PICTURE_FIT_CROP;
+    if (json_object_get(o, "bits")) s->bits = get_uint(r, o, "bits", 8, 16);
     for (uint32_t i = 0; i < n; i++) positive(r, s->pixel_std[i], "pixel_std");
     if (s->input_rank != 3) bad(r, "input_shape", "[H, W, C]");
 }

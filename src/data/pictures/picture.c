@@ -1,9 +1,9 @@
 /* One picture: decoded (WebP by libwebp, else by stb) and resized by stb, which knows neither
  * damage nor limits of its own, so both are checked here first. Rules: of an animation the first
- * frame is taken; 16-bit samples keep their upper byte; a palette gives its colours; CMYK is turned
- * into RGB by stb; of an animated PNG the still picture is taken; alpha is composited over white;
- * colour becomes grey by BT.601's luma, (77 R + 150 G + 29 B) / 256; grey becomes colour by
- * copying; EXIF's orientation is applied (exif.h). */
+ * frame is taken; of 16-bit samples eight bits are taken, from the highest that the data uses on; a
+ * palette gives its colours; CMYK is turned into RGB by stb; of an animated PNG the still picture
+ * is taken; alpha is composited over white; colour becomes grey by BT.601's luma, (77 R + 150 G +
+ * 29 B) / 256; grey becomes colour by copying; EXIF's orientation is applied (exif.h). */
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -362,8 +362,65 @@ static vkt_status read_header(const void *bytes, size_t n, const char *name, con
             "'%s' is %dx%d pixels, more than the 64 million that are allowed: make it smaller",
             name, w, h);
     bool swap = vkt__exif_swaps(vkt__exif_orientation(bytes, n));
-    *out = (vkt__picture_size) { (uint32_t)(swap ? h : w), (uint32_t)(swap ? w : h), have >= 3 };
+    *out = (vkt__picture_size) { (uint32_t)(swap ? h : w), (uint32_t)(swap ? w : h), have >= 3, 0 };
     return VKT_OK;
+}
+
+/* ---- samples of 16 bits, which PNG alone has of what is read ---- */
+
+static bool is_deep(const uint8_t *p, size_t n, const char *kind_of)
+{
+    return strcmp(kind_of, "PNG") == 0 && n > 24 && p[24] == 16;
+}
+
+/* free(*out), whatever is returned. */
+static vkt_status read_deep(const void *bytes, size_t n, const char *name, uint16_t **out, int *w,
+                            int *h, int *have)
+{
+    no_memory = false;
+    *out = stbi_load_16_from_memory(bytes, (int)n, w, h, have, 0);
+    if (*out) return VKT_OK;
+    if (no_memory) return no_memory_for(name);
+    return vkt__fail(VKT_E_FORMAT, "data",
+                     "'%s' can't be read as PNG (%s): save it again as an 8-bit PNG", name,
+                     vkt__show(stbi_failure_reason()).s);
+}
+
+static bool has_alpha(int have)
+{
+    return have == 2 || have == 4;
+}
+
+/* The bits of the largest sample, 8 at least. */
+static vkt_status find_bits(const void *bytes, size_t n, const char *name, uint32_t *bits)
+{
+    int w, h, have;
+    uint16_t *p = NULL, most = 0;
+    vkt_status st = read_deep(bytes, n, name, &p, &w, &h, &have);
+    for (size_t i = 0; p && i < (size_t)w * (size_t)h * (size_t)have; i++)
+        if (!has_alpha(have) || i % (size_t)have + 1 < (size_t)have) most = VKT_MAX(most, p[i]);
+    free(p);
+    for (*bits = 8; *bits < 16 && most >> *bits;) ++*bits;
+    return st;
+}
+
+/* Of `bits` bits the upper 8; what is above all of them is white. */
+static vkt_status read_deep_pixels(const void *bytes, size_t n, const char *name, uint32_t bits,
+                                   uint8_t **out, int *w, int *h, int *have)
+{
+    uint16_t *p = NULL;
+    vkt_status st;
+    VKT_TRY(read_deep(bytes, n, name, &p, w, h, have));
+    size_t channels = (size_t)*have, n_samples = (size_t)*w * (size_t)*h * channels;
+    VKT_TRY(vkt__data_alloc(n_samples, 1, "the picture", out));
+    for (size_t i = 0; i < n_samples; i++) {
+        bool alpha = has_alpha(*have) && i % channels + 1 == channels;
+        uint32_t v = p[i] >> ((alpha ? 16 : bits) - 8);
+        (*out)[i] = (uint8_t)VKT_MIN(v, 255u);
+    }
+fail:
+    free(p);
+    return st;
 }
 
 vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out)
@@ -372,7 +429,9 @@ vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt_
     if (n == 0) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty: get it again", name);
     if (!k) return not_read(bytes, n, name);
     if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
-    return read_header(bytes, n, name, k, out);
+    vkt_status st = read_header(bytes, n, name, k, out);
+    if (st == VKT_OK && is_deep(bytes, n, k)) st = find_bits(bytes, n, name, &out->bits);
+    return st;
 }
 
 /* *out for free(), whatever is returned. */
@@ -402,7 +461,7 @@ fail:
 }
 
 vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
-                               uint32_t *out_w, uint32_t *out_h, uint8_t **out)
+                               uint32_t bits, uint32_t *out_w, uint32_t *out_h, uint8_t **out)
 {
     vkt_status st = VKT_OK;
     const char *k = kind(bytes, n);
@@ -414,7 +473,10 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
     const char *why = damage(bytes, n, false); /* its sums were right when it was looked at first */
     if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
     VKT_TRY(read_header(bytes, n, name, k, &size));
-    VKT_TRY(read_pixels(bytes, n, name, k, &pixels, &w, &h, &have));
+    if (is_deep(bytes, n, k) && bits)
+        VKT_TRY(read_deep_pixels(bytes, n, name, bits, &pixels, &w, &h, &have));
+    else
+        VKT_TRY(read_pixels(bytes, n, name, k, &pixels, &w, &h, &have));
     *out_w = size.w;
     *out_h = size.h;
     VKT_TRY(vkt__data_alloc((uint64_t)w * (uint64_t)h, channels, "the picture", out));

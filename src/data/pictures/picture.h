@@ -11,17 +11,19 @@ vkt_status vkt__picture_is(const char *path, bool *is);
 
 /* What the header says, after checking that the file is whole and undamaged as far as it can tell,
  * and that its size is allowed: at most 16384 pixels wide or high, 64 million in all. Decodes
- * nothing. FORMAT. */
+ * nothing but samples of 16 bits. FORMAT. */
 typedef struct vkt__picture_size {
     uint32_t w, h; /* upright */
     bool color;
+    uint32_t bits; /* of samples of 16 bits those that are used, 8 to 16; 0: they have 8 or less */
 } vkt__picture_size;
 vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out);
 
 /* [h, w, channels] u8 of a picture's own size, upright where EXIF says how it was taken; channels
- * is 1 or 3. free(*out). FORMAT, OOM_HOST. */
+ * is 1 or 3. bits: of samples of 16 bits how many lowest ones are used, of which the upper 8 are
+ * taken; 0: all 16. free(*out). FORMAT, OOM_HOST. */
 vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
-                               uint32_t *w, uint32_t *h, uint8_t **out);
+                               uint32_t bits, uint32_t *w, uint32_t *h, uint8_t **out);
 
 /* A rectangle of a picture in pixels. */
 typedef struct vkt__box {

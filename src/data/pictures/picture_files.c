@@ -74,14 +74,14 @@ vkt_status vkt__picture_file(const char *path, char **bytes, size_t *n)
     return st == VKT_E_IO && vkt__is_absent(path) ? VKT_E_FORMAT : st;
 }
 
-static vkt_status decode(const char *path, uint32_t channels, uint32_t *w, uint32_t *h,
+static vkt_status decode(const char *path, const vkt__schema *s, uint32_t *w, uint32_t *h,
                          uint8_t **out)
 {
     vkt_status st;
     char *bytes = NULL;
     size_t n;
     VKT_TRY(vkt__picture_file(path, &bytes, &n));
-    VKT_TRY(vkt__picture_decode(bytes, n, path, channels, w, h, out));
+    VKT_TRY(vkt__picture_decode(bytes, n, path, s->input_shape[2], s->bits, w, h, out));
 fail:
     free(bytes);
     return st;
@@ -93,7 +93,7 @@ vkt_status vkt__files_source(const vkt__files *f, const vkt__schema *s, uint32_t
 {
     vkt_status st;
     uint8_t *own = NULL;
-    VKT_TRY(decode(f->path[i], s->input_shape[2], w, h, &own));
+    VKT_TRY(decode(f->path[i], s, w, h, &own));
     free(scratch->memory[0]);
     scratch->memory[0] = own;
     scratch->bytes[0] = (size_t)*w * *h * s->input_shape[2];

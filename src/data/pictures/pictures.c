@@ -21,6 +21,7 @@ typedef struct survey {
     uint64_t *hash;        /* [n] */
     uint32_t *high, *wide; /* [n] pixels */
     bool color, many_sizes;
+    uint32_t bits, n_deep;     /* of samples of 16 bits, see picture.h; pictures that have them */
     uint32_t w, h, largest[2]; /* of the first; of the largest in both directions */
 } survey;
 
@@ -66,6 +67,8 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
             continue;
         }
         out->color |= size.color;
+        out->bits = VKT_MAX(out->bits, size.bits);
+        out->n_deep += size.bits > 0;
         if (out->n == 0) out->w = size.w, out->h = size.h;
         out->high[out->n] = size.h;
         out->wide[out->n] = size.w;
@@ -80,6 +83,39 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
                 f->n);
 fail:
     return st;
+}
+
+/* Eight bits of a sample reach the model: which ones, where there are more. Beside pictures of 8
+ * bits the upper ones, which mean the same. */
+static void choose_bits(vkt__schema *schema, const char *root, const survey *s)
+{
+    if (!s->n_deep) return;
+    bool mixed = s->n_deep < s->n;
+    schema->bits = mixed ? 16 : s->bits;
+    if (mixed && s->bits < 16)
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s': %u of %u pictures have 16 bits a sample, with values below %u, and are dark "
+                "beside those of 8 bits: save all with the same bits",
+                root, s->n_deep, s->n, 1u << s->bits);
+    else if (schema->bits == 8)
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s': pictures of 16 bits a sample with values below 256 are read as if they had "
+                "8 bits",
+                root);
+    else
+        vkt_log(
+            VKT_LOG_WARN, "data",
+            "'%s': of the %u bits that samples of 16 bits use the upper 8 are read: finer steps "
+            "are lost",
+            root, schema->bits);
+}
+
+static void say_too_deep(const vkt__schema *schema, const char *name, uint32_t bits)
+{
+    if (bits && schema->bits && bits > schema->bits)
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s' has samples of %u bits, the training pictures had %u: what is above is white",
+                name, bits, schema->bits);
 }
 
 /* What was found but is no picture of a class, in a line each. */
@@ -311,6 +347,7 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
     VKT_TRY(make_part(ds, &f, &s, (uint64_t)desc->keep_mib << 20));
     VKT_TRY(classes ? check_classes(ds, &f, &s, desc->path) : check_pictures(&f, &s, desc->labels));
     VKT_TRY(choose_shape(ds, desc, &s));
+    choose_bits(schema, desc->path, &s);
     if (classes) {
         schema->classes = f.classes;
         schema->n_outputs = f.n_classes;
@@ -367,6 +404,7 @@ static vkt_status open_list(vkt_dataset *ds, const char *const *paths, size_t n)
         f.item[i] = (vkt__found) { vkt__arena_strdup(&ds->arena, paths[i]), 0, VKT_SPLIT_TEST };
     VKT_TRY(examine(&f, true, &s));
     VKT_TRY(make_part(ds, &f, &s, schema->n_inputs));
+    say_too_deep(schema, paths[0], s.bits);
     if (s.many_sizes || s.w != schema->input_shape[1] || s.h != schema->input_shape[0])
         vkt_log(VKT_LOG_INFO, "data", "'%s'%s is %ux%u pixels: %sresized to the model's %ux%u",
                 paths[0], n > 1 ? ", the first," : "", s.w, s.h, schema->crop ? "its middle " : "",
@@ -409,6 +447,7 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
         goto fail;
     }
     VKT_TRY(make_part(ds, &f, &s, ds->schema.n_inputs)); /* the first one pads the last batch */
+    say_too_deep(&ds->schema, path, s.bits);
     ds->info.has_labels = f.has_labels;
     ds->info.source = vkt__arena_printf(&ds->arena, "images %s: %u pictures%s", path, s.n,
                                         f.has_labels ? "" : ", no labels");
@@ -435,7 +474,8 @@ vkt_status vkt__pictures_from_bytes(const vkt__schema *s, const void *bytes, siz
     uint8_t *pixels = NULL;
     VKT_TRY(check_shape(s, name));
     VKT_TRY(vkt__picture_look(bytes, n, name, &size));
-    VKT_TRY(vkt__picture_decode(bytes, n, name, s->input_shape[2], &w, &h, &pixels));
+    say_too_deep(s, name, size.bits);
+    VKT_TRY(vkt__picture_decode(bytes, n, name, s->input_shape[2], s->bits, &w, &h, &pixels));
     VKT_TRY(vkt__pixels_to_model(s, pixels, w, h, out));
 fail:
     free(pixels);

@@ -17,11 +17,11 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int64_t integer(const vkt__npy *y, uint32_t i)
+static int64_t integer(const vkt__npy *y, uint64_t i)
 {
     uint64_t bits = 0;
     if (y->type == VKT__NPY_U8) return y->data[i];
-    for (uint32_t k = 8; k-- > 0;) bits = bits << 8 | y->data[8 * (uint64_t)i + k];
+    for (uint32_t k = 8; k-- > 0;) bits = bits << 8 | y->data[8 * i + k];
     return (int64_t)bits;
 }
 
@@ -116,6 +116,22 @@ fail:
 static double cell(const vkt__arrays *a, uint32_t row, uint32_t column)
 {
     return vkt__npy_number(&a->x, (uint64_t)row * a->x.shape[1] + column);
+}
+
+/* Whole numbers that no double keeps would be others. */
+static vkt_status check_exact(const vkt__arrays *a, const vkt__npy *of, const char *which)
+{
+    for (uint64_t i = 0; i < of->n && of->type == VKT__NPY_I64; i++) {
+        int64_t v = integer(of, i);
+        if (v >= -LARGEST && v <= LARGEST) continue;
+        return vkt__fail(
+            VKT_E_FORMAT, "data",
+            "'%s', row %llu: %s holds %lld, a whole number beyond 2^53, which would be "
+            "rounded: number what it names from 0, or convert it with "
+            "astype('float64') if it may be",
+            a->name, (unsigned long long)(i / (of->n / of->shape[0])), which, (long long)v);
+    }
+    return VKT_OK;
 }
 
 /* The rows that the missing policy keeps: *rows [*n]. */
@@ -249,6 +265,8 @@ vkt_status vkt__array_table_open(vkt_dataset *ds, const vkt_data_desc *desc, con
     vkt__part *part = &ds->part[0];
     uint32_t *rows = NULL;
     lay_out(ds, desc, a);
+    VKT_TRY(check_exact(a, &a->x, "X"));
+    if (s->task == VKT_TASK_REGRESS) VKT_TRY(check_exact(a, &a->y, "y"));
     VKT_TRY(keep_rows(s, a, &rows, &part->n));
     VKT_TRY(vkt__data_alloc(part->n, sizeof *part->labels, "labels", &part->labels));
     if (s->task == VKT_TASK_CLASSIFY) {
@@ -295,6 +313,7 @@ vkt_status vkt__array_table_open_schema(vkt_dataset *ds, const vkt__arrays *a)
     uint32_t *rows = NULL;
     size_t label_bytes = vkt__n_labels(s) * sizeof *part->labels;
     VKT_TRY(check_columns(s, a));
+    VKT_TRY(check_exact(a, &a->x, "X"));
     if (a->has_y && (s->task == VKT_TASK_MULTILABEL || s->n_targets > 1)) {
         st =
             vkt__fail(VKT_E_ARG, "data",
