@@ -27,8 +27,9 @@ typedef struct {
     char *detail;
     size_t detail_bytes;
     const char *name;
-    vkt_dtype dtype; /* what the case was narrowed to; f32: nothing */
-    bool compile_only, failed;
+    const vkt_op *row;              /* whose case it is; NULL: nobody's */
+    vkt_dtype dtype;                /* what the case was narrowed to; f32: nothing */
+    bool compile_only, failed, own; /* own: a node of the row was there */
 } check;
 
 static void report(check *c, const char *fmt, ...)
@@ -154,6 +155,21 @@ fail:
     return st;
 }
 
+/* What runs only where its result is read would be left out, as nothing reads the results. */
+static void keep_results(vkt_graph *g)
+{
+    for (size_t k = 0; k < g->n_nodes; k++)
+        if (g->nodes[k]->op->at_use) vkt_keep(g->nodes[k]->out[0], NULL);
+}
+
+/* A case without a node compares nothing. A row's own node may be another's by now, by a rewrite,
+ * but not in all of its cases. */
+static void check_runs(check *c)
+{
+    if (!c->g->n_nodes) report(c, "nothing is run, so nothing is compared");
+    for (size_t k = 0; k < c->g->n_nodes; k++) c->own |= c->g->nodes[k]->op == c->row;
+}
+
 static vkt_status check_case(check *c)
 {
     vkt_status st = VKT_OK;
@@ -177,7 +193,9 @@ static vkt_status check_case(check *c)
             vkt__sample_encode(t, k, vkt__sample_value(t, SEED, k), c->in_before + at);
         at += vkt__align(t->bytes + GUARD, 256);
     }
+    keep_results(g);
     VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .no_reuse = true, .label = "check" }));
+    check_runs(c);
     if (c->compile_only) goto fail;
     VKT_ASSERT(g->n_chunks <= 1);
     c->slab = vkt__alloc(g->slab_bytes);
@@ -246,6 +264,11 @@ static bool is_wanted(const vkt__check_desc *desc, vkt_gpu *gpu, const vkt_graph
     return first && (*foreign)++ % EVERY == 0;
 }
 
+/* Of the row's cases so far: that name a foreign kernel, that ran a node of the row. */
+typedef struct {
+    uint32_t foreign, own;
+} so_far;
+
 /* Whether case k of a row, built as c->g, is one of those that desc asks for. */
 static bool is_case(const vkt__check_desc *desc, vkt_gpu *gpu, vkt_graph *g, uint32_t k,
                     vkt_dtype dtype, uint32_t *foreign)
@@ -272,25 +295,27 @@ static bool wish_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op 
 
 /* Case k of a row in a dtype; *more: there is such a case. */
 static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op *op,
-                               uint32_t k, vkt_dtype dtype, vkt_check_result *r, uint32_t *foreign,
+                               uint32_t k, vkt_dtype dtype, vkt_check_result *r, so_far *n,
                                bool *more)
 {
     char ignored[200];
     check c = { .gpu = gpu,
                 .detail = r->n_failed ? ignored : r->detail,
                 .detail_bytes = sizeof r->detail,
+                .row = op,
                 .dtype = dtype,
                 .compile_only = desc->compile_only,
                 .g = vkt__graph_new(gpu) };
     vkt_status st = c.g->status;
     c.name = op->sample(op, c.g, k);
     *more = c.name != NULL;
-    if (*more && is_case(desc, gpu, c.g, k, dtype, foreign)) {
+    if (*more && is_case(desc, gpu, c.g, k, dtype, &n->foreign)) {
         st = c.g->status == VKT_OK ? check_case(&c) : c.g->status;
         r->n_cases++;
         r->worst = VKT_MAX(r->worst, c.worst);
         if (st != VKT_OK) report(&c, "%s", vkt_status_name(st));
         r->n_failed += c.failed;
+        n->own += c.own;
     }
     vkt_graph_destroy(&c.g);
     vkt_buffer_destroy(gpu, &c.inputs);
@@ -331,6 +356,16 @@ static void make_kernels(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op
     vkt__gpu_keep_kernels(gpu);
 }
 
+/* A row that no case runs is not checked, whatever its cases say. */
+static void check_row_runs(const vkt__check_desc *desc, const so_far *n, vkt_check_result *r)
+{
+    bool all = !desc->most && !desc->parts && !desc->no_named;
+    if (!all || !r->n_cases || n->own || r->n_failed) return;
+    r->n_failed = r->n_cases;
+    snprintf(r->detail, sizeof r->detail, "no case runs a kernel of %s, so nothing is compared",
+             r->op);
+}
+
 vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
                           void (*fn)(void *user, const vkt_check_result *r), void *user)
 {
@@ -341,14 +376,15 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
         if (desc->only && !lists(desc->only, op->name)) continue;
         bool narrow = has_narrow_cases(op), more = true;
         vkt_check_result r = { .op = op->name };
-        uint32_t foreign = 0;
+        so_far n = { 0 };
         if (desc->at_once) make_kernels(gpu, desc, op);
         for (uint32_t k = 0; more && k < most; k++)
             for (size_t d = 0; d < VKT_COUNT(dtypes) && more; d++)
                 if (d == 0 || narrow) {
-                    check_sample(gpu, desc, op, k, dtypes[d], &r, &foreign, &more);
+                    check_sample(gpu, desc, op, k, dtypes[d], &r, &n, &more);
                     more = more && !vkt__gpu_lost(gpu);
                 }
+        check_row_runs(desc, &n, &r);
         if (r.n_failed) all = VKT_E_FAILED;
         fn(user, &r);
         if (vkt__gpu_lost(gpu)) return vkt__gpu_tell_lost(gpu);

@@ -465,8 +465,12 @@ static const char *xent_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     (void)op;
     vkt_tensor *dloss;
     if (i >= VKT_COUNT(xents)) return NULL;
-    const vkt_node *f = sample_xent(g, i, &dloss);
-    xent_bwd(g, f, dloss);
+    /* Of other targets than the loss's, or a rewrite makes both one node. */
+    uint32_t V = xents[i].c, has = xents[i].has;
+    vkt_node f = *sample_xent(g, i, &dloss);
+    f.in[TARGET] = vkt__sample(g, vkt_shape1(xents[i].r), VKT_U32, VKT_HINT_INDEX,
+                               has & HAS_IGNORE ? V + V / 8 : V);
+    xent_bwd(g, &f, dloss);
     return xents[i].name;
 }
 
