@@ -5,6 +5,7 @@
 #   a use that points up or sideways, as check_layers.sh has the order of the rooms;
 #   two files under src of one name, a folder of more than 40 files, a file of more than 800 lines (from 20 files and 500 lines on it only says so);
 #   places in a window of pixels as floats in the kernels that keep them;
+#   a test that could not run and says that it passed;
 #   C that clang-format 14 would change, where it is installed.
 # usage: check_house.sh OBJECTS [DRAWING]   OBJECTS: a file with the objects' paths, a line each; DRAWING: Graphviz's dot, to write
 set -euo pipefail
@@ -92,6 +93,9 @@ twice=$(sed -n 's/^#define VKT_SPEC_[A-Z0-9_]* \([0-9]*\)\b[^u].*\|^#define VKT_
 
 words=$(grep -nE 'uintBitsToFloat|floatBitsToUint' shaders/conv/pool* shaders/norm/* || true)
 [ -z "$words" ] || refuse "whole numbers as floats, which may be flushed to zero (LOAD_WORDS and STORE_WORDS of elems.glsl): $words"
+
+passes=$(grep -nE 'left out: .*exit 0' -r tests --include='*.sh' | grep -v check_house.sh || true)
+[ -z "$passes" ] || refuse "a test that could not run ends with 77, not 0: $passes"
 
 # Debian 12's version, which CI has: others break lines differently.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then

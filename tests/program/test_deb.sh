@@ -4,7 +4,7 @@
 set -euo pipefail
 build=$1
 command -v dpkg-deb >/dev/null && command -v cpack >/dev/null && command -v dpkg-shlibdeps >/dev/null ||
-  { echo "test_deb: left out: dpkg-deb, dpkg-shlibdeps or cpack is not there (dpkg-dev and cmake, Debian's names)"; exit 0; }
+  { echo "test_deb: left out: dpkg-deb, dpkg-shlibdeps or cpack is not there (dpkg-dev and cmake, Debian's names)"; exit 77; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 fail() { echo "test_deb: FAILED: $*" >&2; exit 1; }
