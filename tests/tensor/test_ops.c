@@ -61,6 +61,18 @@ static void kernels_agree_with_their_twins(void **state)
     REQUIRE_OK(check_rows(most ? (uint32_t)strtoul(most, NULL, 10) : 0, false));
 }
 
+/* Nothing to compare is no agreement. */
+static void a_case_that_runs_nothing_fails(void **state)
+{
+    (void)state;
+    char why[256];
+    vkt_graph *g = vkt__graph_new(gpu);
+    vkt__sample2(g, 2, 3);
+    REQUIRE_OK(vkt__check_graph(gpu, g, why, sizeof why));
+    assert_non_null(strstr(why, "nothing is run"));
+    vkt_graph_destroy(&g);
+}
+
 /* The kernels of another class: products that name theirs have run already. */
 static void the_class_kernels_agree_with_their_twins(void **state)
 {
@@ -407,6 +419,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_agree_with_their_twins),
+        cmocka_unit_test(a_case_that_runs_nothing_fails),
         cmocka_unit_test(casts_of_every_16_bit_number_are_exact),
         cmocka_unit_test(casts_round_to_nearest_even),
         cmocka_unit_test(activations_and_losses_keep_nan),
