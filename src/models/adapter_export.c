@@ -140,9 +140,9 @@ static void add_tied(const vkt__hf_config *c, vkt__arena *a, vkt__st_tensor *out
 /* What was trained, under PEFT's names; the data is the arena's. */
 static vkt_status read_tensors(const vkt__trained *t, vkt__arena *a, vkt__st_tensor *out, size_t *n)
 {
-    bool average = t->config->optim.ema > 0;
-    vkt__safetensors *f = average ? t->ckpt->optim : t->ckpt->model;
-    const char *prefix = average ? "ema." : "";
+    const vkt__checkpoint_place place = vkt__checkpoint_weights(t->ckpt, false);
+    vkt__safetensors *f = place.file;
+    const char *prefix = place.prefix;
     const vkt_tensor_info *info;
     for (size_t i = 0; (info = vkt__safetensors_tensor(f, i)); i++) {
         if (strncmp(info->name, prefix, strlen(prefix)) != 0) continue;

@@ -90,9 +90,9 @@ static vkt_status add_all(exporter *e)
 {
     vkt_status st = VKT_OK;
     const vkt__trained *t = e->t;
-    bool average = t->config->optim.ema > 0;
-    vkt__safetensors *f = average ? t->ckpt->optim : t->ckpt->model;
-    const char *prefix = average ? "ema." : "";
+    const vkt__checkpoint_place place = vkt__checkpoint_weights(t->ckpt, false);
+    vkt__safetensors *f = place.file;
+    const char *prefix = place.prefix;
     size_t n = 0, skip = strlen(prefix);
     while (vkt__safetensors_tensor(f, n)) n++;
     e->half = vkt__alloc((n + 1) * sizeof *e->half);

@@ -177,8 +177,7 @@ vkt__import_how vkt__import_all_of(const vkt_config *c)
 
 /* What the checkpoint does not hold comes from where the run began, and is what it was; what it
  * does, layers trained in full beside an adapter, is its own. */
-static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, size_t n,
-                            bool average)
+static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, size_t n, bool raw)
 {
     vkt_status st;
     const char *init = t->config->init;
@@ -203,9 +202,7 @@ static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, si
                        t->ckpt->dir, init);
         goto fail;
     }
-    VKT_TRY(vkt__safetensors_load(t->ckpt->model, own, n_own, true));
-    if (average && (t->lora.modules || t->lora.bias))
-        VKT_TRY(vkt__checkpoint_load_average(t->ckpt->optim, own, n_own));
+    VKT_TRY(vkt__checkpoint_load(t->ckpt, raw, own, n_own, true));
 fail:
     free(base);
     free(own);
@@ -216,16 +213,12 @@ static vkt_status fill_plain(const vkt__trained *t, const vkt__st_tensor *tensor
                              bool raw)
 {
     vkt_status st;
-    bool average = t->config->optim.ema > 0 && !raw;
     if (!t->ckpt)
         return vkt__weights_import(t->dir, tensors, n, (vkt__import_how) { true, t->new_rows });
-    if (!t->lora.rank) {
-        VKT_TRY(vkt__safetensors_load(t->ckpt->model, tensors, n, true));
-        return average ? vkt__checkpoint_load_average(t->ckpt->optim, tensors, n) : VKT_OK;
-    }
-    VKT_TRY(fill_base(t, tensors, n, average));
-    return vkt__adapter_merge(average ? t->ckpt->optim : t->ckpt->model, average ? "ema." : "",
-                              &t->lora, tensors, n);
+    if (!t->lora.rank) return vkt__checkpoint_load(t->ckpt, raw, tensors, n, true);
+    VKT_TRY(fill_base(t, tensors, n, raw));
+    vkt__checkpoint_place own = vkt__checkpoint_weights(t->ckpt, raw);
+    return vkt__adapter_merge(own.file, own.prefix, &t->lora, tensors, n);
 fail:
     return st;
 }
@@ -311,10 +304,12 @@ vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t
         (!vkt__checkpoint_is(path) && vkt__is_weights_folder(path)))
         return vkt__import_files(path, t, n, how);
     VKT_TRY(vkt__trained_open(path, &base));
-    if (base.lora.rank || base.peft.tensors)
+    if (base.lora.rank || base.peft.tensors) {
         st = fill(&base, t, n, false);
-    else
-        st = vkt__import_files(base.dir, t, n, how);
+        goto fail;
+    }
+    VKT_TRY(vkt__import_files(base.dir, t, n, how));
+    if (base.ckpt) VKT_TRY(vkt__checkpoint_overlay(base.ckpt, false, t, n));
 fail:
     vkt__trained_close(&base);
     return st;

@@ -65,6 +65,18 @@ static vkt_status allocate(const vkt_model *m, size_t n_moments, size_t n_states
                      (double)(n * 4 + n_trained * 4 * n_moments) / 1048576);
 }
 
+static bool is_average(const vkt_optim *o, size_t k)
+{
+    return !strcmp(vkt_optim_moment_name(o, k), "ema");
+}
+
+/* Of a moment: what its tensors' names begin with. The average changes places with the weights
+ * where a checkpoint is written. */
+static const char *saved_name(const vkt_optim *o, size_t k)
+{
+    return is_average(o, k) ? "raw" : vkt_optim_moment_name(o, k);
+}
+
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *w)
 {
     *w = (vkt__weights) { 0 };
@@ -96,8 +108,8 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
         }
         for (size_t k = 0; k < n_moments; k++)
             describe(&w->optim[k * n_trained + w->n_saved], p,
-                     vkt__arena_printf(&w->arena, "%s.%s", vkt_optim_moment_name(o, k), p->name),
-                     "F32", w->moments[k] + (p->offset - vkt_model_frozen_flat(m)));
+                     vkt__arena_printf(&w->arena, "%s.%s", saved_name(o, k), p->name), "F32",
+                     w->moments[k] + (p->offset - vkt_model_frozen_flat(m)));
         w->saved[w->n_saved++] = w->model[i];
     }
     for (size_t i = 0; i < n_states; i++) {
@@ -260,13 +272,33 @@ void vkt__weights_swap_average(const vkt_model *m, const vkt_optim *o, vkt__weig
 {
     flat f = flat_of(m, true);
     for (size_t k = 0; k < vkt_optim_n_moments(o); k++) {
-        if (strcmp(vkt_optim_moment_name(o, k), "ema") != 0) continue;
+        if (!is_average(o, k)) continue;
         for (uint64_t i = 0; i < f.n; i++) {
             float average = w->moments[k][i];
             w->moments[k][i] = w->values[f.first + i];
             w->values[f.first + i] = average;
         }
     }
+}
+
+vkt_status vkt__weights_resume(vkt__checkpoint *c, const vkt_model *m, const vkt_optim *o,
+                               vkt__weights *w)
+{
+    vkt_status st;
+    vkt__arena a = { 0 };
+    vkt__st_tensor *optim = vkt__alloc((w->n_optim + 1) * sizeof *optim);
+    bool older = *vkt__checkpoint_weights(c, false).prefix != 0;
+    memcpy(optim, w->optim, w->n_optim * sizeof *optim);
+    for (size_t i = 0; i < w->n_optim && older; i++)
+        if (!strncmp(optim[i].name, "raw.", 4))
+            optim[i].name = vkt__arena_printf(&a, "ema.%s", optim[i].name + 4);
+    VKT_TRY(vkt__safetensors_load(c->model, w->saved, w->n_saved, false));
+    VKT_TRY(vkt__safetensors_load(c->optim, optim, w->n_optim, false));
+    if (!older) vkt__weights_swap_average(m, o, w);
+fail:
+    free(optim);
+    vkt__arena_finish(&a);
+    return st;
 }
 
 vkt_status vkt_model_save(vkt_model *m, const char *path)

@@ -3,7 +3,7 @@
 #ifndef VKT_MODELS_WEIGHTS_H
 #define VKT_MODELS_WEIGHTS_H
 
-#include "formats/safetensors.h"
+#include "runs/checkpoint.h"
 #include "vktrain/optim.h"
 
 /* Host copies of the flat buffers as checkpoint tensors, in the order of their shapes: parameters
@@ -41,7 +41,11 @@ vkt_status vkt__weights_thaw(const vkt_model *m, vkt__weights *w, size_t i);
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
-/* Exchanges w's parameters and their average; nothing where the optimizer keeps none. */
+/* Exchanges w's parameters and their average; nothing where the optimizer keeps none. So they are
+ * saved: w->optim names the average's place "raw.NAME". */
 void vkt__weights_swap_average(const vkt_model *m, const vkt_optim *o, vkt__weights *w);
+/* A checkpoint's parameters and moments into w, to go on with. */
+vkt_status vkt__weights_resume(vkt__checkpoint *c, const vkt_model *m, const vkt_optim *o,
+                               vkt__weights *w);
 
 #endif

@@ -257,22 +257,50 @@ vkt_status vkt__checkpoint_verify(vkt__checkpoint *c)
     return st != VKT_OK ? st : vkt__safetensors_verify(c->optim);
 }
 
-vkt_status vkt__checkpoint_load_average(vkt__safetensors *optim, const vkt__st_tensor *t, size_t n)
+static bool has_prefix(const vkt__safetensors *f, const char *prefix)
 {
+    const vkt_tensor_info *t;
+    for (size_t i = 0; (t = vkt__safetensors_tensor(f, i)); i++)
+        if (!strncmp(t->name, prefix, strlen(prefix))) return true;
+    return false;
+}
+
+vkt__checkpoint_place vkt__checkpoint_weights(const vkt__checkpoint *c, bool raw)
+{
+    const char *prefix = raw ? "raw." : "ema.";
+    if (has_prefix(c->optim, prefix)) return (vkt__checkpoint_place) { c->optim, prefix };
+    return (vkt__checkpoint_place) { c->model, "" };
+}
+
+static bool same_shape(const vkt__st_tensor *t, const vkt_tensor_info *have)
+{
+    return t->rank == have->rank && !memcmp(t->shape, have->shape, t->rank * sizeof *t->shape);
+}
+
+vkt_status vkt__checkpoint_overlay(vkt__checkpoint *c, bool raw, const vkt__st_tensor *t, size_t n)
+{
+    vkt__checkpoint_place place = vkt__checkpoint_weights(c, raw);
     vkt__arena a = { 0 };
-    vkt__st_tensor *averages = vkt__alloc(n * sizeof *averages);
     size_t found = 0, at;
+    if (place.file == c->model) return VKT_OK;
+    vkt__st_tensor *there = vkt__alloc(n * sizeof *there);
     for (size_t i = 0; i < n; i++) {
-        averages[found] = t[i];
-        averages[found].name = vkt__arena_printf(&a, "ema.%s", t[i].name);
-        found += vkt__safetensors_find(optim, averages[found].name, &at);
+        there[found] = t[i];
+        there[found].name = vkt__arena_printf(&a, "%s%s", place.prefix, t[i].name);
+        found += vkt__safetensors_find(place.file, there[found].name, &at) &&
+                 same_shape(&t[i], vkt__safetensors_tensor(place.file, at));
     }
-    vkt_status st = found ? vkt__safetensors_load(optim, averages, found, true)
-                          : vkt__fail(VKT_E_FORMAT, "checkpoint",
-                                      "the checkpoint holds no average of the weights");
-    free(averages);
+    vkt_status st = vkt__safetensors_load(place.file, there, found, true);
+    free(there);
     vkt__arena_finish(&a);
     return st;
+}
+
+vkt_status vkt__checkpoint_load(vkt__checkpoint *c, bool raw, const vkt__st_tensor *t, size_t n,
+                                bool others)
+{
+    vkt_status st = vkt__safetensors_load(c->model, t, n, others);
+    return st == VKT_OK ? vkt__checkpoint_overlay(c, raw, t, n) : st;
 }
 
 void vkt__checkpoint_close(vkt__checkpoint **c)

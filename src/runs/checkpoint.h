@@ -48,9 +48,21 @@ typedef struct vkt__checkpoint {
 vkt_status vkt__checkpoint_open(const char *dir, vkt__checkpoint **out);
 vkt_status vkt__checkpoint_verify(vkt__checkpoint *c);
 void vkt__checkpoint_close(vkt__checkpoint **c);
-/* Fills t[i].data with the averages of those parameters that an optimizer.safetensors has averages
- * of. FORMAT: it has none. */
-vkt_status vkt__checkpoint_load_average(vkt__safetensors *optim, const vkt__st_tensor *t, size_t n);
+/* Where a checkpoint has its weights: in `file` those whose names begin with the prefix, all others
+ * in model.safetensors. model.safetensors is what was evaluated and selected: with train.ema the
+ * average, and the raw weights are "raw.NAME" in optimizer.safetensors, for resuming. Up to version
+ * 0.2 it was the raw weights, and the average was "ema.NAME". */
+typedef struct vkt__checkpoint_place {
+    vkt__safetensors *file;
+    const char *prefix; /* "" : all are in model.safetensors */
+} vkt__checkpoint_place;
+/* raw: as the last step left them; else as evaluated. */
+vkt__checkpoint_place vkt__checkpoint_weights(const vkt__checkpoint *c, bool raw);
+/* Fills t[i].data, as vkt__safetensors_load does of model.safetensors. */
+vkt_status vkt__checkpoint_load(vkt__checkpoint *c, bool raw, const vkt__st_tensor *t, size_t n,
+                                bool others);
+/* Only those that lie elsewhere than in model.safetensors, where name and shape agree. */
+vkt_status vkt__checkpoint_overlay(vkt__checkpoint *c, bool raw, const vkt__st_tensor *t, size_t n);
 
 /* Counts one file operation; true: stop before it. */
 bool vkt__crash_now(vkt__crash *crash);

@@ -33,7 +33,7 @@ static vkt_status load_beside(vkt__opened *o, bool raw)
 {
     vkt_status st = VKT_OK;
     vkt__weights w = { 0 };
-    const vkt__checkpoint *ckpt = o->model.ckpt;
+    vkt__checkpoint *ckpt = o->model.ckpt;
     VKT_TRY(vkt__weights_create(o->session->model, NULL, &w));
     VKT_TRY(vkt__weights_of_base(o->model.config, o->session->model, &w));
     if (w.base_crc != ckpt->state.base_crc) {
@@ -42,9 +42,7 @@ static vkt_status load_beside(vkt__opened *o, bool raw)
                        o->model.config->init, ckpt->dir);
         goto fail;
     }
-    VKT_TRY(vkt__safetensors_load(ckpt->model, w.saved, w.n_saved, true));
-    if (o->model.config->optim.ema > 0 && !raw)
-        VKT_TRY(vkt__checkpoint_load_average(ckpt->optim, w.saved, w.n_saved));
+    VKT_TRY(vkt__checkpoint_load(ckpt, raw, w.saved, w.n_saved, true));
     VKT_TRY(vkt__weights_upload(o->gpu, o->session->model, NULL, &w));
 fail:
     vkt__weights_finish(&w);

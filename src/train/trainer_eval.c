@@ -81,7 +81,10 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
                                            .base_crc = t->base_crc,
                                            .extra = t->c->precision == VKT_F16 ? extra : NULL };
     VKT_TRY(vkt__metrics_sync(t->metrics)); /* a checkpoint's rows are not newer than it */
-    VKT_TRY(vkt__checkpoint_write(&desc));
+    vkt__weights_swap_average(t->s->model, t->s->optim, w);
+    st = vkt__checkpoint_write(&desc);
+    vkt__weights_swap_average(t->s->model, t->s->optim, w);
+    VKT_TRY(st);
     t->saved = t->done;
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
     const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);

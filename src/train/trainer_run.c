@@ -165,8 +165,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
                        t->c->init, ckpt->dir);
         goto fail;
     }
-    VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.saved, t->host.n_saved, false));
-    VKT_TRY(vkt__safetensors_load(ckpt->optim, t->host.optim, t->host.n_optim, false));
+    VKT_TRY(vkt__weights_resume(ckpt, t->s->model, t->s->optim, &t->host));
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, t->s->optim, &t->host));
     VKT_TRY(restore_loss_scale(t, ckpt));
     t->first = t->done = t->saved = ckpt->state.step;
@@ -382,9 +381,7 @@ static vkt_status load_best(vkt__trainer *t)
     }
     if (r->best_step == t->done && !(t->c->optim.ema > 0)) goto fail; /* it is there */
     VKT_TRY(vkt__checkpoint_open(r->best_checkpoint, &ckpt));
-    VKT_TRY(vkt__safetensors_load(ckpt->model, t->host.saved, t->host.n_saved, false));
-    if (t->c->optim.ema > 0)
-        VKT_TRY(vkt__checkpoint_load_average(ckpt->optim, t->host.saved, t->host.n_saved));
+    VKT_TRY(vkt__checkpoint_load(ckpt, false, t->host.saved, t->host.n_saved, false));
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, &t->host));
 fail:
     vkt__checkpoint_close(&ckpt);
