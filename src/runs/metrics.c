@@ -42,6 +42,7 @@ static const column columns[] = {
     { "loss_scale", AT(loss_scale) },
     { "skipped", AT(skipped) },
     { "seconds", AT(seconds) },
+    { "checkpoint", AT(checkpoint) },
 };
 
 struct vkt__metrics {
@@ -69,6 +70,8 @@ static double cell(const vkt__metrics_row *r, size_t i)
 
 /* ---- cutting back ---- */
 
+typedef char split_name[32];
+
 static bool jsonl_step(const char *line, size_t n, uint64_t *step)
 {
     json_t *j = json_loadb(line, n, 0, NULL);
@@ -91,25 +94,61 @@ static bool csv_step(const char *line, size_t n, uint64_t *step)
     return digits > 0 && digits < 20 && comma[1 + digits] == ',';
 }
 
-static bool jsonl_is_eval(const char *line)
+/* A copy of the text from `at` to the character `end`; "" where there is none. */
+static void copy_to(const char *at, const char *line_end, char end, split_name out)
 {
-    return strncmp(line, "{\"kind\":\"eval\"", 14) == 0;
+    const char *to = at ? memchr(at, end, (size_t)(line_end - at)) : NULL;
+    *out = 0;
+    if (to) snprintf(out, sizeof(split_name), "%.*s", (int)(to - at), at);
 }
 
-static bool csv_is_eval(const char *line)
+/* The split of an evaluation; false: it is none. As vkt__metrics_add writes it. */
+static bool jsonl_split(const char *line, size_t n, split_name out)
 {
-    return strncmp(line, "eval,", 5) == 0;
+    static const char begin[] = "{\"kind\":\"eval\",\"step\":", name[] = ",\"split\":\"";
+    if (n < sizeof begin || strncmp(line, begin, sizeof begin - 1)) return false;
+    const char *at = line + sizeof begin - 1;
+    at += strspn(at, "0123456789");
+    copy_to(strncmp(at, name, sizeof name - 1) ? NULL : at + sizeof name - 1, line + n, '"', out);
+    return true;
 }
 
-/* Cuts after the last whole line of a step <= keep. The checkpoint of step `keep` had at most one
- * evaluation before it: a later one is of the run's conclusion, which will come again. */
+static bool csv_split(const char *line, size_t n, split_name out)
+{
+    if (n < 5 || strncmp(line, "eval,", 5)) return false;
+    const char *comma = memchr(line + 5, ',', n - 5);
+    copy_to(comma ? comma + 1 : NULL, line + n, ',', out);
+    return true;
+}
+
+/* Of the evaluations after one step, which came before its checkpoint: one of the split that
+ * selects, the first, and with train.ema one of the average. Later ones are of the run's
+ * conclusion, which will come again. */
+typedef struct {
+    split_name first;
+    bool average;
+} evaluated;
+
+static bool came_before(evaluated *e, const split_name split)
+{
+    split_name average;
+    if (!*e->first) {
+        memcpy(e->first, split, sizeof e->first);
+        return true;
+    }
+    snprintf(average, sizeof average, "%.*s_ema", (int)sizeof average - 5, e->first);
+    if (e->average || strcmp(split, average) != 0) return false;
+    return e->average = true;
+}
+
+/* Cuts after the last whole line of a step <= keep. */
 static vkt_status cut(const char *path, uint64_t keep,
                       bool (*step_of)(const char *, size_t, uint64_t *),
-                      bool (*is_eval)(const char *))
+                      bool (*split_of)(const char *, size_t, split_name))
 {
     char *data;
     size_t n, end = 0;
-    bool evaluated = false;
+    evaluated before = { 0 };
     vkt_status st = vkt__file_read_if(path, 1ull << 33, &data, &n);
     if (st != VKT_OK || !data) return st;
     for (size_t at = 0; at < n;) {
@@ -117,10 +156,10 @@ static vkt_status cut(const char *path, uint64_t keep,
         if (!nl) break;
         size_t len = (size_t)(nl - (data + at));
         uint64_t step;
+        split_name split;
         if (step_of(data + at, len, &step) && step <= keep) {
-            bool eval = step == keep && is_eval(data + at);
-            if (eval && evaluated) break;
-            evaluated |= eval;
+            if (step == keep && split_of(data + at, len, split) && !came_before(&before, split))
+                break;
             end = at + len + 1;
         }
         at += len + 1;
@@ -186,8 +225,8 @@ vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__met
         VKT_TRY(vkt__file_create(m->jsonl_path, &m->jsonl));
         VKT_TRY(vkt__file_create(m->csv_path, &m->csv));
     } else {
-        VKT_TRY(cut(m->jsonl_path, resume_step, jsonl_step, jsonl_is_eval));
-        VKT_TRY(cut(m->csv_path, resume_step, csv_step, csv_is_eval));
+        VKT_TRY(cut(m->jsonl_path, resume_step, jsonl_step, jsonl_split));
+        VKT_TRY(cut(m->csv_path, resume_step, csv_step, csv_split));
         VKT_TRY(vkt__file_append(m->jsonl_path, &m->jsonl));
         VKT_TRY(vkt__file_append(m->csv_path, &m->csv));
     }

@@ -17,6 +17,8 @@ typedef struct vkt__metrics_row {
     double loss_scale;  /* fp16: that the step's gradient was computed with */
     double skipped;     /* updates left out since the run began; given with loss_scale */
     double seconds;     /* since the run began */
+    double checkpoint;  /* of the run's conclusion: the step of the best checkpoint, which it is of;
+                           NAN: the evaluation is of `step` */
     uint64_t n;         /* examples: of the evaluation; 0: not given */
     uint32_t n_classes; /* evaluations of classifiers: examples, correct and predicted ones per
                            class; 0: not given */

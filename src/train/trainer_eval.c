@@ -105,7 +105,7 @@ fail:
 }
 
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
-                             vkt_status *st)
+                             uint64_t checkpoint, vkt_status *st)
 {
     vkt__error_scores errors = vkt__eval_errors(e);
     if (!vkt__ranks_lead(t)) return;
@@ -122,6 +122,7 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.rewards_rejected = rewards.rejected;
     row.rewards_margin = rewards.margin;
     row.n = e->n;
+    if (checkpoint) row.checkpoint = (double)checkpoint;
     row.seconds = t->before_s + vkt__now() - t->began;
     row.balanced_accuracy = vkt__balanced_accuracy(e);
     row.macro_f1 = vkt__macro_f1(e);
@@ -207,7 +208,7 @@ static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_s
     VKT_TRY(st);
     VKT_TRY(vkt__weights_upload(t->gpu, t->s->model, NULL, w));
     snprintf(name, sizeof name, "%s_ema", vkt_split_name(split));
-    vkt__trainer_write_eval(t, name, e, &st);
+    vkt__trainer_write_eval(t, name, e, 0, &st);
 fail:
     return st;
 }
@@ -219,7 +220,7 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
     vkt__eval_sums e = { 0 };
     vkt_split split = vkt__selecting_split(t->info);
     VKT_TRY(vkt__evaluate(t->s, NULL, split, t->c->eval_sample, &e, NULL, NULL));
-    vkt__trainer_write_eval(t, vkt_split_name(split), &e, &st);
+    vkt__trainer_write_eval(t, vkt_split_name(split), &e, 0, &st);
     VKT_TRY(st);
     VKT_TRY(t->c->optim.ema > 0 ? evaluate_average(t, split, &e) : write_samples(t));
     if (t->c->eval_predictions && !t->desc->no_checkpoints && t->info->kind != VKT_DATA_KIND_TEXT &&

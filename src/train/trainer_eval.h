@@ -4,9 +4,10 @@
 
 #include "train/trainer_state.h"
 
-/* An evaluation into metrics and events. */
+/* An evaluation into metrics and events. checkpoint: the step of the one that it is of, in the
+ * run's conclusion; 0: of the weights as they are. */
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
-                             vkt_status *st);
+                             uint64_t checkpoint, vkt_status *st);
 /* Evaluates, and saves a checkpoint unless the run has none. No step is in flight. */
 vkt_status vkt__trainer_evaluate(vkt__trainer *t);
 /* Of the run's checkpoints: `best` names the best one (NULL: there is none), and what is not to be

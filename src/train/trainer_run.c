@@ -465,7 +465,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         t->record.test_loss = r->test_loss;
         t->record.test_accuracy = r->test_accuracy;
         t->record.test_mae = r->test_mae;
-        vkt__trainer_write_eval(t, "test", &e, &st);
+        vkt__trainer_write_eval(t, "test", &e, r->best_step, &st);
         VKT_TRY(st);
         VKT_TRY(write_classes(t, "test", &e));
     }

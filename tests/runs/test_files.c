@@ -55,14 +55,14 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
     "rewards_chosen,rewards_rejected,rewards_margin,balanced_accuracy,macro_f1,micro_f1,roc_auc,"  \
     "average_precision,ece,grad_norm,clip,lr,items_per_s,input_wait,"                              \
     "update_ok,"                                                                                   \
-    "loss_scale,skipped,seconds,n\n"
+    "loss_scale,skipped,seconds,checkpoint,n\n"
     static const char jsonl2[] =
         "{\"kind\":\"train\",\"step\":1,\"loss\":0.5,\"lr\":0.1}\n"
         "{\"kind\":\"train\",\"step\":2,\"loss\":null,\"lr\":0.1}\n"
         "{\"kind\":\"eval\",\"step\":2,\"split\":\"valid\",\"loss\":0.25,\"n\":100}\n";
     static const char csv2[] = HEADING
-        "train,1,,0.5,,,,,,,,,,,,,,,,,,0.1,,,,,,,\ntrain,2,,nan,,,,,,,,,,,,,,,,,,0.1,,,,,,,\n"
-        "eval,2,valid,0.25,,,,,,,,,,,,,,,,,,,,,,,,,100\n";
+        "train,1,,0.5,,,,,,,,,,,,,,,,,,0.1,,,,,,,,\ntrain,2,,nan,,,,,,,,,,,,,,,,,,0.1,,,,,,,,\n"
+        "eval,2,valid,0.25,,,,,,,,,,,,,,,,,,,,,,,,,,100\n";
     for (int torn = 0; torn < 4; torn++) {
         REQUIRE_OK(vkt__metrics_open(DIR, VKT__METRICS_NEW, &m));
         add_row(m, 1, NULL, 0.5);
@@ -91,6 +91,38 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
     require_file(DIR "/metrics.jsonl", "");
     require_file(DIR "/metrics.csv", HEADING);
     vkt__metrics_close(&m);
+}
+
+/* At the checkpoint's own step: the evaluation that selects and its average stay, what the run's
+ * conclusion wrote goes. */
+static void evaluations_of_the_step_stay_and_the_conclusion_goes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *splits[4]; /* in the order in which they were written; NULL: no more */
+        size_t stay;
+    } cases[] = { { { "valid", "valid_ema", "test" }, 2 }, { { "valid", "test" }, 1 },
+                  { { "test", "test_ema", "test" }, 2 },   { { "test", "test" }, 1 },
+                  { { "valid", "valid_ema" }, 2 },         { { "train", "test" }, 1 } };
+    vkt__metrics *m;
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        char *data;
+        size_t n, found[2] = { 0 };
+        REQUIRE_OK(vkt__metrics_open(DIR, VKT__METRICS_NEW, &m));
+        add_row(m, 2, "valid", 1), add_row(m, 2, "valid_ema", 1), add_row(m, 2, "valid", 1);
+        add_row(m, 4, NULL, 1);
+        for (size_t k = 0; cases[i].splits[k]; k++) add_row(m, 4, cases[i].splits[k], 0.5);
+        vkt__metrics_close(&m);
+        REQUIRE_OK(vkt__metrics_open(DIR, 4, &m));
+        vkt__metrics_close(&m);
+        for (int csv = 0; csv < 2; csv++) {
+            data = read_all(csv ? DIR "/metrics.csv" : DIR "/metrics.jsonl", &n);
+            for (const char *s = data; (s = strstr(s, "0.5")); s++) found[csv]++;
+            free(data);
+        }
+        assert_int_equal(found[0], cases[i].stay);
+        assert_int_equal(found[1], cases[i].stay);
+    }
 }
 
 /* metrics.csv keeps the columns that its heading names; metrics.jsonl has all. */
@@ -402,6 +434,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(metrics_are_cut_at_the_resumed_step),
+        TEST(evaluations_of_the_step_stay_and_the_conclusion_goes),
         TEST(a_run_of_an_older_version_keeps_its_columns),
 #ifndef _WIN32
         TEST(a_full_disk_is_reported),
