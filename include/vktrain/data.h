@@ -454,7 +454,8 @@ typedef struct vkt_batch {
     vkt_label *y2;    /* [batch] mixup: the other label of a blend and its weight; NULL: no mixup */
     float *w2;        /* [batch] */
     uint32_t n_valid; /* examples that are not padding */
-    uint32_t n_counted; /* targets that count: n_valid, or for text those of all windows */
+    uint32_t n_counted; /* targets that count: n_valid, or for text those of all windows; without
+                           what is ignored */
     double weight;      /* sum before normalising: sum of class weight[target], or of ones, over
                            n_counted */
     uint64_t first;     /* stream position (train) or example index (eval) of the first example */
@@ -480,6 +481,8 @@ typedef struct vkt_loader_desc {
     uint64_t limit; /* !shuffle: only this many examples (a fixed, evenly spread sample); 0 = all */
     const float *class_weight;  /* [n_outputs] or NULL; enters w's normalisation only (the loss op
                                    multiplies) */
+    vkt_maybe ignore;           /* a class, or token, that does not count, neither in w's
+                                   normalisation nor in n_counted; not given: none */
     const vkt_augment *augment; /* shuffle: of each example; NULL: none */
     uint32_t views; /* !shuffle: each example comes so often, in rows that follow one another: as it
                        is, then by `augment`. 0: once */

@@ -98,6 +98,8 @@ static vkt_status fill_windows(vkt_loader *l, uint64_t k, vkt_batch *b, const ui
         uint32_t n_here = vkt__corpus_window(c, l->desc.split, list[l->row + i], shift,
                                              tokens + (size_t)i * context, y,
                                              b->documents ? documents + (size_t)i * context : NULL);
+        for (uint32_t j = 0; j < context && l->desc.ignore.given; j++)
+            if (y[j] == l->desc.ignore.n && y[j] != VKT_NO_TOKEN) y[j] = VKT_NO_TOKEN, n_here--;
         if (i < n_valid)
             n_counted += n_here;
         else
@@ -247,15 +249,26 @@ static vkt_status count_left_out(vkt_loader *l, uint32_t n)
                      l->desc.batch, vkt__last_failure());
 }
 
+static bool is_ignored(const vkt_loader *l, const vkt_label *y)
+{
+    return l->desc.ignore.given && y->u == l->desc.ignore.n;
+}
+
+/* What an example of the class is in the sum that the mean divides by. */
+static double class_share(const vkt_loader *l, const vkt_label *y)
+{
+    if (is_ignored(l, y)) return 0;
+    return l->class_weight ? (double)l->class_weight[y->u] : 1;
+}
+
 static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
                                 uint32_t n_valid, vkt__scratch *scratch, float *share)
 {
     vkt_status st;
     const vkt_dataset *ds = l->desc.data;
     uint32_t batch = l->desc.batch, n_labels = vkt__n_labels(&ds->schema);
-    const float *cw = l->class_weight;
     double sum = 0;
-    uint32_t n_left_out = 0;
+    uint32_t n_left_out = 0, n_ignored = 0;
     VKT_TRY(fill_inputs(l, k * batch, b, list, n_valid, scratch, share));
     while (n_left_out < n_valid && share[n_left_out] == 0) n_left_out++;
     VKT_TRY(count_left_out(l, n_left_out == n_valid ? n_valid : 0));
@@ -265,15 +278,16 @@ static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const u
         memcpy(b->y + (size_t)i * n_labels, y, n_labels * sizeof *y);
         if (b->y2) b->y2[i] = *vkt__dataset_label(ds, l->desc.split, other);
         double rest = b->y2 && share[i] > 0 ? 1 - (double)share[i] : 0;
-        sum += (double)share[i] * (cw ? (double)cw[y->u] : 1);
-        if (rest > 0) sum += rest * (cw ? (double)cw[b->y2[i].u] : 1);
+        n_ignored += i < n_valid && is_ignored(l, y);
+        sum += (double)share[i] * class_share(l, y);
+        if (rest > 0) sum += rest * class_share(l, &b->y2[i]);
     }
     float w = l->desc.weight > 0 ? l->desc.weight : sum > 0 ? (float)(1 / sum) : 0;
     for (uint32_t i = 0; i < l->rows; i++) {
         b->w[i] = w * share[i];
         if (b->w2) b->w2[i] = share[i] > 0 ? w * (1 - share[i]) : 0;
     }
-    b->n_counted = n_valid;
+    b->n_counted = n_valid - n_ignored;
     b->weight = sum;
 fail:
     return st;

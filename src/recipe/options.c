@@ -287,7 +287,9 @@ static const vkt__option options[] = {
     { "loss.label_smoothing", VKT__OPT_F32, AT(label_smoothing), "0", 0, 0.99, "",
       "label smoothing: share of the target that is spread over all classes", NULL, NULL },
     { "loss.ignore_index", VKT__OPT_I64, AT(ignore_index), "-1", -1, 2147483647, "",
-      "class whose examples do not count in the loss. -1: none", NULL, NULL },
+      "class, or token, whose examples count neither in the loss nor in evaluations; the mean is "
+      "over the others. -1: none",
+      NULL, NULL },
     { "loss.class_weight", VKT__OPT_WEIGHTS, AT(class_weight), "none", 0, 1e6, "",
       "weight of each class in the loss; balanced: by inverse frequency; or a list of numbers in "
       "the order of the classes",

@@ -5,6 +5,7 @@
 typedef struct said {
     uint32_t n_outputs;
     bool several; /* labels of an example */
+    vkt_maybe ignore;
     uint64_t n;
     float *p, *is;    /* [n, n_outputs]; is: several labels, or two classes */
     uint32_t *target; /* [n] classes */
@@ -15,6 +16,7 @@ static void keep(void *user, uint64_t index, const float *out, const vkt_label *
 {
     said *s = user;
     (void)index, (void)number;
+    if (s->ignore.given && y->u == s->ignore.n) return;
     memcpy(s->p + s->n * s->n_outputs, out, s->n_outputs * sizeof *out);
     if (!s->several) s->target[s->n] = y->u;
     for (uint32_t k = 0; k < s->n_outputs && s->is; k++)
@@ -51,7 +53,7 @@ static vkt_status fit(vkt__session *s, vkt_split split, bool temperature, bool t
     bool several = s->info->task == VKT_TASK_MULTILABEL;
     vkt__calibration *c = &s->calibration;
     vkt__eval_sums sums = { 0 };
-    said all = { .n_outputs = n_out, .several = several };
+    said all = { .n_outputs = n_out, .several = several, .ignore = vkt__session_ignore(s) };
     all.p = vkt__alloc(n * n_out * sizeof *all.p);
     all.target = vkt__alloc(n * sizeof *all.target);
     if (thresholds) all.is = vkt__alloc(n * n_out * sizeof *all.is);

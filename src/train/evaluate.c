@@ -20,7 +20,9 @@ typedef struct {
     float *mean_of;       /* [n_outputs] test-time augmentation: sum of the views so far */
     uint32_t n_seen;      /* views of the example at hand */
     bool bad;             /* one of them could not be read */
-    uint32_t end;         /* text: the token between documents, which is no text */
+    vkt_maybe ignore;     /* the class that does not count */
+    uint64_t n_ignored;
+    uint32_t end; /* text: the token between documents, which is no text */
 } pass;
 
 static void take_pairs(pass *p, uint32_t slot)
@@ -80,6 +82,14 @@ static bool is_among(const float *out, uint32_t n, uint32_t target, uint32_t mos
 }
 
 /* The calibrated probabilities into row. */
+static void take_ignored(pass *p, const float *out)
+{
+    memcpy(p->row, out, p->s->info->n_outputs * sizeof *out);
+    vkt__calibration_apply(&p->s->calibration, p->row, p->s->info->n_outputs);
+    p->n_ignored++;
+}
+
+/* The same. */
 static void take_class(pass *p, const float *out, vkt_label y, bool hit)
 {
     const vkt__calibration *c = &p->s->calibration;
@@ -119,6 +129,11 @@ static void take_numbers(pass *p, const float *out, const vkt_label *y)
 static void take_one(pass *p, uint32_t index, const float *out, const vkt_label *y, double loss,
                      bool hit)
 {
+    if (p->ignore.given && y->u == p->ignore.n) {
+        take_ignored(p, out);
+        if (p->fn) p->fn(p->user, index, p->row, y);
+        return;
+    }
     p->sums->n++;
     p->sums->loss += loss;
     if (p->s->info->task == VKT_TASK_CLASSIFY) {
@@ -265,6 +280,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     vkt_comm *shared = fn ? NULL : s->comm;
     bool text = s->info->kind == VKT_DATA_KIND_TEXT;
     if (!data) data = s->data;
+    if (vkt_dataset_get_info(data)->has_labels) p.ignore = vkt__session_ignore(s);
     begin_sums(&p, data);
     if (text) {
         const vkt_tokenizer_info *t = vkt_tokenizer_get_info(s->info->tokenizer);
@@ -281,6 +297,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
                              .augment = s->views > 1 ? &s->view : NULL,
                              .seed = s->config->seed,
                              .weight = 1,
+                             .ignore = p.ignore,
                              .stop_on_bad = s->config->data.bad_files == VKT_BAD_FILES_STOP,
                              .n_slots = l->n_slots,
                              .slots = l->slots,
@@ -303,7 +320,11 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         waiting = slot;
     }
     if (shared) VKT_TRY(vkt__eval_total(shared, sums, &p.ranks));
-    if (!sums->n && !text)
+    if (!sums->n && p.n_ignored && !fn)
+        VKT_TRY(vkt__fail(VKT_E_ARG, "eval",
+                          "all %s examples are of the class that loss.ignore_index leaves out",
+                          vkt_split_name(split)));
+    if (!sums->n && !p.n_ignored && !text)
         VKT_TRY(vkt__fail(VKT_E_IO, "eval",
                           "none of the %s examples can be read: is the data still there?",
                           vkt_split_name(split)));

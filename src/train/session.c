@@ -298,6 +298,17 @@ static vkt_status check_threshold(const vkt__session *s)
         s->info->n_outputs);
 }
 
+static vkt_status check_ignored(const vkt__session *s)
+{
+    vkt_maybe ignore = vkt__session_ignore(s);
+    if (!ignore.given || ignore.n < s->info->n_outputs) return VKT_OK;
+    return vkt__fail(
+        VKT_E_ARG, "train",
+        "loss.ignore_index %u is none of the data's %u classes, which count from 0: set "
+        "it to -1, or to the place of a class",
+        ignore.n, s->info->n_outputs);
+}
+
 /* train.freeze is a group of rate 0 before all others. */
 static vkt_status make_optim(vkt__session *s)
 {
@@ -377,6 +388,7 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
         if (c->class_weight != VKT_CLASS_WEIGHT_NONE && s->info->task != VKT_TASK_REGRESS)
             VKT_TRY(make_class_weights(s));
         VKT_TRY(check_threshold(s));
+        VKT_TRY(check_ignored(s));
         VKT_TRY(build_train(s));
     }
     VKT_TRY(build_eval(s));
@@ -499,6 +511,12 @@ static double step_examples(const vkt_config *c)
     return (double)c->batch * c->accumulate;
 }
 
+vkt_maybe vkt__session_ignore(const vkt__session *s)
+{
+    int64_t ignore = s->config->ignore_index;
+    return (vkt_maybe) { s->info->task == VKT_TASK_CLASSIFY && ignore >= 0, (uint32_t)ignore };
+}
+
 vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
 {
     const vkt_config *c = s->config;
@@ -513,6 +531,7 @@ vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
                                .weight = (float)(1 / step_examples(c)),
                                .class_weight =
                                    s->info->task == VKT_TASK_CLASSIFY ? s->class_weight_host : NULL,
+                               .ignore = vkt__session_ignore(s),
                                .augment = &c->augment,
                                .sampling = c->sampling,
                                .stop_on_bad = c->data.bad_files == VKT_BAD_FILES_STOP,
@@ -533,7 +552,9 @@ static void fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, 
                         .n_micro = c->accumulate,
                         .rows = c->ranks > 1 ? part.rows : 0,
                         .row = part.row,
-                        .inv_weight = step_examples(c) / weight };
+                        .inv_weight = !(weight > 0) && vkt__session_ignore(s).given
+                                          ? 0 /* nothing counts: the loss is 0, not 0/0 */
+                                          : step_examples(c) / weight };
     vkt_optim_fill(s->optim, &d, s->train.step[slot]);
 }
 

@@ -56,6 +56,8 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
 void vkt__session_destroy(vkt__session **s);
 /* The loader of a training run over `data`, for vkt_loader_create: what the configuration says,
  * into the session's ring. */
+/* The class, or token, that loss.ignore_index leaves out. */
+vkt_maybe vkt__session_ignore(const vkt__session *s);
 vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data);
 /* Fills the step block of `slot`, which holds micro-batch `micro` of `step`, at rate lr. Examples
  * weigh 1 / (examples of the step); what class weights add to that, is taken out again. *weight:
