@@ -6,6 +6,7 @@
 
 #include "base/os.h"
 #include "profile/profiler.h"
+#include "runs/curve.h"
 #include "runs/metrics.h"
 #include "train/one_core.h"
 #include "train/steps.h"
@@ -260,7 +261,7 @@ static void sum_up(profiler *t)
     p->bunch = (double)n / (double)vkt__step_times(end, n, t->w.from, each);
     qsort(each, n, sizeof *each, by_size);
     p->step_ms = p->seconds * per_step;
-    p->step_median_ms = each[n / 2];
+    p->step_median_ms = vkt__median(each, n);
     p->step_min_ms = each[0];
     p->step_max_ms = each[n - 1];
     p->items_per_s = (double)p->steps * t->step_items / p->seconds;

@@ -5,19 +5,8 @@
 
 #include "base/os.h"
 #include "profile/profiler.h"
+#include "runs/curve.h"
 #include "tensor/graph/graph.h"
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, size_t n)
-{
-    qsort(v, n, sizeof *v, by_size);
-    return v[n / 2];
-}
 
 /* ---- references ---- */
 
@@ -165,7 +154,7 @@ static vkt_status time_chain(vkt_gpu *gpu, const vkt_profile *p, int n, double *
     if (p->timestamps) {
         VKT_TRY(vkt_graph_time(g, 0, RUNS, &times, &n_times));
         for (size_t i = 0; i < n_times; i++) v[i] = times[i].ms;
-        *node_ms = median(v, n_times);
+        *node_ms = vkt__median(v, n_times);
     }
 fail:
     free(times);

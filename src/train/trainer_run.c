@@ -6,6 +6,7 @@
 
 #include "base/os.h"
 #include "data/dataset.h"
+#include "runs/curve.h"
 #include "runs/sample_files.h"
 #include "train/measures/classes.h"
 #include "models/initial.h"
@@ -318,23 +319,17 @@ fail:
     return st;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 static void percentiles(vkt__trainer *t)
 {
     size_t n = 0;
+    vkt_train_result *r = t->result;
+    double *norm = vkt__alloc((t->n_norms + 1) * sizeof *norm);
     for (size_t i = 0; i < t->n_norms; i++)
-        if (isfinite(t->norms[i])) t->norms[n++] = t->norms[i];
-    t->result->norm_p50 = t->result->norm_p90 = t->result->norm_p99 = NAN;
-    if (!n) return;
-    qsort(t->norms, n, sizeof *t->norms, by_value);
-    t->result->norm_p50 = (double)t->norms[n / 2];
-    t->result->norm_p90 = (double)t->norms[n * 9 / 10];
-    t->result->norm_p99 = (double)t->norms[n * 99 / 100];
+        if (isfinite(t->norms[i])) norm[n++] = (double)t->norms[i];
+    r->norm_p50 = vkt__quantile(norm, n, 0.5);
+    r->norm_p90 = vkt__quantile(norm, n, 0.9);
+    r->norm_p99 = vkt__quantile(norm, n, 0.99);
+    free(norm);
 }
 
 /* The best checkpoint so far; none if nothing was evaluated. */
