@@ -461,8 +461,8 @@ static const vkt__option options[] = {
 
     { "calibration.temperature", VKT__OPT_BOOL, AT(temperature), "true", 0, 1, "",
       "classes: whether a temperature, by which predictions divide the logits so that "
-      "probabilities "
-      "are as often right as they say, is fitted on the validation examples at the end",
+      "probabilities are as often right as they say, is fitted on the validation examples at the "
+      "end, where that helps examples that it was not fitted on",
       NULL, NULL },
     { "calibration.threshold", VKT__OPT_ENUM, AT(threshold), "auto", 0, 0, "",
       "several labels, or two classes: smallest probability at which a label (the second class) is "

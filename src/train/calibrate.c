@@ -39,6 +39,28 @@ fail:
     return st;
 }
 
+/* 0: it would not help. */
+static double fit_temperature(const said *s)
+{
+    double without, with;
+    if (vkt__temperature_helps(s->p, s->target, s->n, s->n_outputs, &without, &with))
+        return vkt__fit_temperature(s->p, s->target, s->n, s->n_outputs);
+    vkt_log(VKT_LOG_INFO, "train",
+            "no temperature: fitted on four fifths of the %llu validation examples it does not "
+            "help the other one (loss %.4g, without it %.4g)",
+            (unsigned long long)s->n, with, without);
+    return 0;
+}
+
+static void say_few(const vkt__session *s, uint64_t n)
+{
+    bool asked = s->info->task == VKT_TASK_CLASSIFY; /* of several labels it is the default */
+    vkt_log(asked ? VKT_LOG_WARN : VKT_LOG_INFO, "train",
+            "calibration.threshold: %llu validation examples are too few to fit one, which takes "
+            "%d: it stays 0.5; raise data.valid_fraction",
+            (unsigned long long)n, VKT__CALIBRATION_EXAMPLES);
+}
+
 void vkt__calibration_reset(vkt__session *s)
 {
     vkt__calibration_finish(&s->calibration);
@@ -59,10 +81,13 @@ static vkt_status fit(vkt__session *s, vkt_split split, bool temperature, bool t
     if (thresholds) all.is = vkt__alloc(n * n_out * sizeof *all.is);
     vkt__calibration_reset(s);
     VKT_TRY(vkt__evaluate(s, NULL, split, n, &sums, keep, &all));
-    if (all.n < VKT__CALIBRATION_EXAMPLES) goto fail; /* some could not be read */
+    if (all.n < VKT__CALIBRATION_EXAMPLES) { /* some could not be read, or do not count */
+        if (thresholds) say_few(s, all.n);
+        goto fail;
+    }
     c->n_examples = all.n;
-    if (temperature) c->temperature = vkt__fit_temperature(all.p, all.target, all.n, n_out);
-    for (uint64_t i = 0; i < all.n && temperature; i++)
+    if (temperature) c->temperature = fit_temperature(&all);
+    for (uint64_t i = 0; i < all.n && c->temperature > 0; i++)
         vkt__calibration_apply(c, all.p + i * n_out, n_out);
     if (thresholds) VKT_TRY(fit_thresholds(s->config, &all, c));
 fail:
@@ -104,8 +129,11 @@ vkt_status vkt__calibrate(vkt__session *s, vkt_split split)
     bool classes = s->info->task == VKT_TASK_CLASSIFY, temperature = classes && c->temperature,
          thresholds = c->threshold != VKT_THRESHOLD_NONE && (!classes || s->info->n_outputs == 2);
     if (s->info->task == VKT_TASK_REGRESS || s->info->kind == VKT_DATA_KIND_TEXT) return VKT_OK;
-    if (s->info->n[split] < VKT__CALIBRATION_EXAMPLES || (!temperature && !thresholds))
+    if (!temperature && !thresholds) return VKT_OK;
+    if (s->info->n[split] < VKT__CALIBRATION_EXAMPLES) {
+        if (thresholds && (!s->comm || s->comm->rank == 0)) say_few(s, s->info->n[split]);
         return VKT_OK;
+    }
     if (!s->comm || s->comm->rank == 0) st = fit(s, split, temperature, thresholds);
     if (s->comm && st == VKT_OK) st = share(s);
     return st;

@@ -82,10 +82,13 @@ grep -q "Importance of columns: .* rows of the valid set" two/report.html && gre
 works predict two two.csv
 head -1 out | grep -q "price [0-9.]*  weight [-0-9.e]*$" || fail "both numbers"
 # Two classes: a temperature, and a threshold by cost, by which more of the dear ones are found.
-sed -e 's/|.*//; 1!s/,\(rock\|live\|jazz\)$/,yes/; 1!s/,$/,no/' songs.csv >sold.csv
+# One label in six is wrong and all are learned by heart, so that the model is too sure.
+sed -e 's/|.*//; 1!s/,\(rock\|live\|jazz\)$/,yes/; 1!s/,$/,no/' songs.csv |
+  awk -F, -v OFS=, 'NR > 1 && NR % 6 == 0 { $4 = $4 == "yes" ? "no" : "yes" } { print }' >sold.csv
 works init sold.csv -o sold.yaml
-works train sold.yaml --run sold --set data.valid_fraction=0.3 --set calibration.threshold=cost --set calibration.miss_cost=20 $steps
-works train sold.yaml --run even --set data.valid_fraction=0.3 $steps
+sure=(--set 'model=[linear: 256, relu, linear]' --set optim.lr=0.01 --set train.steps=1000 --set eval.every=1000 --set train.batch=32 --quiet)
+works train sold.yaml --run sold --set data.valid_fraction=0.3 --set calibration.threshold=cost --set calibration.miss_cost=20 "${sure[@]}"
+works train sold.yaml --run even --set data.valid_fraction=0.3 "${sure[@]}"
 python3 -c '
 import json
 c, e = (json.load(open(r + "/best/calibration.json")) for r in ("sold", "even"))
@@ -95,6 +98,21 @@ works predict sold sold.csv --csv --uncalibrated
 tail -n +2 out | awk -F, '{ said = $3 == "yes"; if (said != ($5 > 0.5)) bad++ } END { exit bad > 0 || NR < 600 }' || fail "--uncalibrated takes the likelier class"
 found() { "$program" predict "$1" sold.csv --csv 2>log | cut -d, -f3 | grep -c yes; }
 [ "$(found sold)" -gt "$(found even)" ] || fail "a miss that costs 20 is made more rarely"
+# A threshold is the best one of the probabilities that it is applied to, the calibrated ones.
+works train sold.yaml --run best --set data.valid_fraction=0.3 --set calibration.threshold=f1 "${sure[@]}"
+works eval best --split valid --json --predictions said.csv
+python3 -c '
+import csv, json
+c = json.load(open("best/best/calibration.json"))
+rows = [(float(r["p(yes)"]), r["target"] == "yes") for r in csv.DictReader(open("said.csv"))]
+def f1(t):
+    said = [y for p, y in rows if p >= t - 1e-6]
+    return 2 * sum(said) / (len(said) + sum(y for _, y in rows))
+best = max(f1(p) for p, _ in rows)
+assert c["temperature"] and abs(f1(c["thresholds"]["yes"]) - best) < 1e-9, (c, f1(c["thresholds"]["yes"]), best)' || fail "the threshold of the best F1"
+head -61 sold.csv >few.csv
+works train sold.yaml --run few --set data.path=few.csv --set data.valid_fraction=0.3 --set train.batch=8 --set calibration.threshold=f1 --set train.steps=4 --quiet
+grep -q "calibration.threshold: [0-9]* validation examples are too few to fit one, which takes 100: it stays 0.5" err || fail "too few for a threshold"
 # Served as predicted: labels by their thresholds, probabilities by the temperature, numbers in their units.
 if ! "$program" serve weighed --port 70000 2>&1 | grep "without libmicrohttpd" >/dev/null; then
   python3 - "$program" <<'P' >log 2>&1 || fail "what serve answers is not what predict says"

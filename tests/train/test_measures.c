@@ -313,6 +313,28 @@ static void temperatures(void **state)
     }
 }
 
+/* 100 predictions of 3/4. Each fifth is right at another rate, so that the others mislead; or all
+ * at one that is far from what they say. */
+static void a_temperature_must_help_others(void **state)
+{
+    (void)state;
+    float p[200];
+    uint32_t y[100];
+    static const uint32_t unlike[] = { 8, 19, 15, 16, 17 }, /* of 20; 75 in all */
+        alike[] = { 11, 11, 11, 11, 11 };
+    double without, with;
+    for (uint32_t i = 0; i < 100; i++) {
+        p[2 * i] = 0.75f, p[2 * i + 1] = 0.25f;
+        y[i] = i / 5 >= unlike[i % 5];
+    }
+    assert_false(vkt__temperature_helps(p, y, 100, 2, &without, &with));
+    assert_true(with > without);
+    REQUIRE_NEAR(without, -0.75 * log(0.75) - 0.25 * log(0.25), 1e-6);
+    for (uint32_t i = 0; i < 100; i++) y[i] = i / 5 >= alike[i % 5];
+    assert_true(vkt__temperature_helps(p, y, 100, 2, &without, &with));
+    REQUIRE_NEAR(with, -0.55 * log(0.55) - 0.45 * log(0.45), 1e-6);
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -330,6 +352,7 @@ int main(void)
                                         cmocka_unit_test(numbers),
                                         cmocka_unit_test(labels),
                                         cmocka_unit_test(temperatures),
+                                        cmocka_unit_test(a_temperature_must_help_others),
                                         cmocka_unit_test(names) };
     file = json_load_file(test_file("golden/measures.json"), 0, NULL);
     if (!file) return 1;

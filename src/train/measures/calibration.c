@@ -74,13 +74,18 @@ static void derivatives(const float *p, uint32_t n, uint32_t target, double b, d
     *second += square / sum - mean * mean;
 }
 
-double vkt__fit_temperature(const float *p, const uint32_t *target, uint64_t n, uint32_t n_classes)
+/* Without every FOLDS-th example from number `left_out` on; FOLDS: with all. */
+enum { FOLDS = 5 };
+
+static double fit_without(const float *p, const uint32_t *target, uint64_t n, uint32_t n_classes,
+                          uint64_t left_out)
 {
     double low = 1 / hottest, high = 1 / coldest, b = 1;
     for (int round = 0; round < 60; round++) {
         double first = 0, second = 0;
         for (uint64_t i = 0; i < n; i++)
-            derivatives(p + i * n_classes, n_classes, target[i], b, &first, &second);
+            if (i % FOLDS != left_out)
+                derivatives(p + i * n_classes, n_classes, target[i], b, &first, &second);
         if (first > 0)
             high = b;
         else
@@ -92,6 +97,34 @@ double vkt__fit_temperature(const float *p, const uint32_t *target, uint64_t n, 
         if (done) break;
     }
     return 1 / b;
+}
+
+double vkt__fit_temperature(const float *p, const uint32_t *target, uint64_t n, uint32_t n_classes)
+{
+    return fit_without(p, target, n, n_classes, FOLDS);
+}
+
+static double cross_entropy(const float *p, uint32_t n, uint32_t target, double temperature)
+{
+    double most = -INFINITY, sum = 0;
+    for (uint32_t k = 0; k < n; k++) most = fmax(most, log_of(p[k]));
+    for (uint32_t k = 0; k < n; k++) sum += exp((log_of(p[k]) - most) / temperature);
+    return log(sum) - (log_of(p[target]) - most) / temperature;
+}
+
+bool vkt__temperature_helps(const float *p, const uint32_t *target, uint64_t n, uint32_t n_classes,
+                            double *without, double *with)
+{
+    *without = *with = 0;
+    for (uint64_t fold = 0; fold < FOLDS && fold < n; fold++) {
+        double temperature = fit_without(p, target, n, n_classes, fold);
+        for (uint64_t i = fold; i < n; i += FOLDS) {
+            const float *row = p + i * n_classes;
+            *without += cross_entropy(row, n_classes, target[i], 1) / (double)n;
+            *with += cross_entropy(row, n_classes, target[i], temperature) / (double)n;
+        }
+    }
+    return *with < *without;
 }
 
 /* ---- thresholds ---- */

@@ -26,6 +26,10 @@ uint32_t vkt__calibration_class(const vkt__calibration *c, const float *p, uint3
 /* The temperature that lowers the mean cross-entropy of p [n, n_classes] against target [n] most,
  * from 0.25 to 10. Source: Guo et al. 2017 (arXiv 1706.04599), section 4.2. */
 double vkt__fit_temperature(const float *p, const uint32_t *target, uint64_t n, uint32_t n_classes);
+/* Whether examples gain by a temperature that was fitted without them: each fifth's mean
+ * cross-entropy with that of the other four, and without any. */
+bool vkt__temperature_helps(const float *p, const uint32_t *target, uint64_t n, uint32_t n_classes,
+                            double *without, double *with);
 /* How a threshold is chosen: the highest F1; or the lowest cost, where a positive example that is
  * missed costs miss_cost times as much as another one that is taken for positive. */
 typedef enum vkt__threshold_by { VKT__BY_F1, VKT__BY_COST } vkt__threshold_by;
