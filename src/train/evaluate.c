@@ -131,7 +131,7 @@ static void take_one(pass *p, uint32_t index, const float *out, const vkt_label 
 {
     if (p->ignore.given && y->u == p->ignore.n) {
         take_ignored(p, out);
-        if (p->fn) p->fn(p->user, index, p->row, y);
+        if (p->fn) p->fn(p->user, index, p->row, y, NULL);
         return;
     }
     p->sums->n++;

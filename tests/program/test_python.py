@@ -1,4 +1,5 @@
 """The package vktrain, on a device: see test_python.sh."""
+import csv
 import ctypes
 import importlib.util
 import json
@@ -195,6 +196,74 @@ class Training(unittest.TestCase):
         m, said = trained("regress", ["u", "v"])
         self.assertEqual(m.predict(X).shape, (300, 2))
         np.testing.assert_allclose(m.predict(X), [[s["predicted"][k] for k in "uv"] for s in said], rtol=1e-3, atol=1e-3)
+
+    def test_several_threads_use_one_model(self):
+        X, y = blobs()
+        vktrain.train(RECIPE, (X, y), run="threads", settings={"train.steps": 20})
+        m = vktrain.Model.load("threads")
+        want, wrong = m.predict_proba(X), []
+
+        def work():
+            for _ in range(60):
+                if not np.array_equal(m.predict_proba(X), want):
+                    wrong.append(1)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+        m.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            m._said(want)
+
+    def test_tables_by_their_names(self):
+        rng = np.random.default_rng(5)
+        colours = np.array(["red", "dark, \"blue\"", "green"])
+        rows = [{"size": round(float(v), 3), "colour": str(colours[k]), "kept": int(k % 2)}
+                for v, k in zip(rng.normal(size=200), rng.integers(0, 3, 200))]
+        for r in rows:
+            r["y"] = "yes" if r["size"] + (r["colour"] == "red") > 0.5 else "no"
+        with open("colours.csv", "w", newline="") as f:
+            out = csv.DictWriter(f, rows[0])
+            out.writeheader()
+            out.writerows(rows)
+        vktrain.train({**RECIPE, "data": {"source": "csv", "path": "colours.csv"}}, run="colours")
+        m = vktrain.Model.load("colours")
+        want = [s["predicted"] for s in self.said_by_the_program("colours", "colours.csv")]
+        inputs = [{k: r[k] for k in ("colour", "kept", "size")} for r in rows]  # another order
+        self.assertEqual(list(m.predict(inputs)), want)
+        self.assertEqual(list(m.predict(rows)), want)  # with the label
+        named = np.array([(r["kept"], r["colour"], r["size"]) for r in rows],
+                         [("kept", "i4"), ("colour", "U20"), ("size", "f8")])
+        self.assertEqual(list(m.predict(named)), want)
+
+        class Frame:  # what of a DataFrame is used
+            columns = ["size", "kept", "colour"]
+
+            def __getitem__(self, name):
+                return np.array([r[name] for r in rows], object if name == "colour" else None)
+        self.assertEqual(list(m.predict(Frame())), want)
+        try:
+            import pandas
+        except ImportError:
+            pass
+        else:
+            self.assertEqual(list(m.predict(pandas.DataFrame(rows))), want)
+        with self.assertRaisesRegex(vktrain.DataError, "colour"):
+            m.predict([{"size": 1, "kept": 0}])
+        with self.assertRaisesRegex(TypeError, "column 'size' has a list"):
+            m.predict([{"size": [1], "kept": 0, "colour": "red"}])
+        with self.assertRaisesRegex(ValueError, "infinite"):
+            m.predict([{"size": np.inf, "kept": 0, "colour": "red"}])
+        with self.assertRaisesRegex(TypeError, "give a list of them"):
+            m.predict(inputs[0])
+        X, y = blobs()
+        vktrain.train(RECIPE, (X, y), run="unnamed", settings={"train.steps": 5})
+        with self.assertRaisesRegex(ValueError, "columns without names"):
+            vktrain.Model.load("unnamed").predict([{"a": 1}])
+        with self.assertRaisesRegex(TypeError, "run is None"):
+            vktrain.Model.load(None)
 
     def test_errors_carry_the_line(self):
         X, y = blobs()

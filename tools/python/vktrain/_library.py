@@ -171,8 +171,19 @@ class Prediction(Structure):
                 ("predicted", c_uint32), ("number", POINTER(c_double))]
 
 
+class Inputs(Structure):
+    _c_name_ = "vkt_inputs"
+    _fields_ = [("data", c_void_p), ("n", c_uint64)]
+
+
+class DataColumn(Structure):
+    _c_name_ = "vkt_data_column"
+    _fields_ = [("name", c_char_p), ("n_values", c_uint32), ("values", POINTER(c_char_p)),
+                ("date", c_bool), ("sentence", c_bool), ("usual", c_double)]
+
+
 STRUCTS = [GpuDesc, Caps, GpuInfo, Array, Arrays, Progress, TrainDesc, TrainResult, PredictorInfo,
-           Prediction]
+           Prediction, Inputs, DataColumn]
 
 # name: (what it returns, what it takes)
 _FUNCTIONS = {
@@ -199,6 +210,12 @@ _FUNCTIONS = {
     "vkt_predictor_run": (c_int, [c_void_p, POINTER(Array), POINTER(c_float)]),
     "vkt_predictor_run_doubles": (c_int, [c_void_p, POINTER(Array), POINTER(c_double)]),
     "vkt_predictor_prediction": (Prediction, [c_void_p, POINTER(c_float)]),
+    "vkt_predictor_get_column": (c_bool, [c_void_p, c_uint32, POINTER(DataColumn),
+                                          POINTER(c_bool)]),
+    "vkt_predictor_read_rows": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, POINTER(Inputs)]),
+    "vkt_predictor_run_inputs": (c_int, [c_void_p, POINTER(Inputs), c_size_t, POINTER(c_float)]),
+    "vkt_predictor_run_inputs_doubles": (c_int, [c_void_p, POINTER(Inputs), c_size_t,
+                                                 POINTER(c_double)]),
 }
 
 

@@ -6,13 +6,14 @@ import queue
 import threading
 import weakref
 from collections.abc import Mapping
-from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_float, c_size_t, c_void_p
 from typing import NamedTuple, Optional
 
 import numpy as np
 
 from . import _library as L
 from ._library import INTERRUPTED, OK, check, error_of, lib
+from ._rows import as_lines, is_frame, is_table
 
 _TYPES = {"uint8": 1, "int64": 2, "float32": 3, "float64": 4}
 _TASKS = ("classify", "regress", "multilabel")
@@ -216,7 +217,7 @@ def _run(config, desc, callbacks):
     """vkt_train in a thread of its own, so that Ctrl-C and callbacks stay in this one. Gives the
     status, the error and the result."""
     events, result, outcome = queue.SimpleQueue(), L.TrainResult(), []
-    stop = ctypes.c_bool(False)  # this run alone
+    stop = c_bool(False)  # this run alone
     desc.stop = ctypes.pointer(stop)
 
     def on_progress(_user, p):
@@ -299,7 +300,12 @@ def _numbers_if_possible(names):
 
 
 class Model:
-    """A trained model on a device; open it with Model.load. One thread at a time.
+    """A trained model on a device; open it with Model.load. Several threads may use one: a lock has
+    them take turns, as a device computes one thing at a time anyway.
+
+    X is what the model was trained on: [n, inputs] of numbers, or pictures of uint8; where that was
+    a table with names of columns, also a DataFrame, a list of dicts, or an array with named fields,
+    whose columns are found by name, in any order.
 
     task: "classify", "regress" or "multilabel" (any of the classes); classes: what the columns of
     predict_proba stand for, or None; input_shape: of one example."""
@@ -307,6 +313,7 @@ class Model:
     def __init__(self, pointer):
         info = lib.vkt_predictor_get_info(pointer).contents
         self._pointer = pointer
+        self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, lib.vkt_predictor_close, byref(pointer))
         self.task = _TASKS[info.task]
         self.input_shape = tuple(info.input_shape[:info.input_rank])
@@ -315,6 +322,9 @@ class Model:
         if info.class_names:
             self.classes = _numbers_if_possible(
                 [_text(n) for n in info.class_names[:info.n_outputs]])
+        named = c_bool(False)
+        lib.vkt_predictor_get_column(pointer, 0, byref(L.DataColumn()), byref(named))
+        self._named = named.value
 
     @classmethod
     def load(cls, run, device=None):
@@ -325,19 +335,58 @@ class Model:
         check(lib.vkt_predictor_open(byref(_gpu(device)), _path(run, "run"), byref(pointer)))
         return cls(pointer)
 
-    def _outputs(self, X):
+    def _alive(self):
+        """For who holds the lock."""
         if not self._finalizer.alive:
             raise ValueError("the model is closed")
+
+    def _outputs(self, X):
+        if is_table(X):
+            if self._named:
+                return self._outputs_of_rows(*as_lines(X))
+            if not is_frame(X):
+                raise ValueError("X has names of columns, but the model was trained on columns "
+                                 "without names: give an array of numbers")
         x = as_array(X, "X")
-        numbers = self.task == "regress"  # a float32 has too few digits for those far from zero
-        out = np.empty((x.shape[0], self._n_outputs), np.float64 if numbers else np.float32)
-        run = lib.vkt_predictor_run_doubles if numbers else lib.vkt_predictor_run
-        check(run(self._pointer, byref(_array(x)),
-                  out.ctypes.data_as(POINTER(c_double if numbers else c_float))))
+        out, pointer = self._room(x.shape[0])
+        run = lib.vkt_predictor_run_doubles if self.task == "regress" else lib.vkt_predictor_run
+        with self._lock:
+            self._alive()
+            check(run(self._pointer, byref(_array(x)), pointer))
         return out
 
-    def _said(self, row):
-        return lib.vkt_predictor_prediction(self._pointer, row.ctypes.data_as(POINTER(c_float)))
+    def _room(self, n):
+        """Outputs of n examples, and their address: predicted numbers in double, since a float32 has
+        too few digits for those far from zero."""
+        out = np.empty((n, self._n_outputs), np.float64 if self.task == "regress" else np.float32)
+        return out, out.ctypes.data_as(POINTER(c_double if self.task == "regress" else c_float))
+
+    def _outputs_of_rows(self, lines, n):
+        (out, pointer), rows = self._room(n), L.Inputs()
+        run = (lib.vkt_predictor_run_inputs_doubles if self.task == "regress"
+               else lib.vkt_predictor_run_inputs)
+        with self._lock:
+            self._alive()
+            check(lib.vkt_predictor_read_rows(self._pointer, lines, len(lines), b"X", byref(rows)))
+            try:
+                if rows.n != n:
+                    raise ValueError(f"{n - rows.n} of X's {n} rows have a missing value, which "
+                                     f"training left out (data.missing: drop): leave them out "
+                                     f"here, too")
+                check(run(self._pointer, byref(rows), 1, pointer))
+            finally:
+                lib.vkt_free(rows.data)
+        return out
+
+    def _said(self, rows):
+        """The thresholds (of several labels), and the class that each row of outputs is read as."""
+        with self._lock:
+            self._alive()
+            said = [lib.vkt_predictor_prediction(self._pointer, r.ctypes.data_as(POINTER(c_float)))
+                    for r in rows]
+            limits = said[0].threshold
+            return (np.ctypeslib.as_array(limits, (self._n_outputs,)).copy() if limits else None,
+                    np.array([s.predicted for s in said], np.intp))
 
     def predict(self, X):
         """The class of each example: [n]; of several labels which of them it has: bool [n, labels];
@@ -345,7 +394,7 @@ class Model:
         by the thresholds that training has chosen (calibration.threshold)."""
         out = self._outputs(X)
         if self.task == "multilabel":
-            return out >= np.ctypeslib.as_array(self._said(out[0]).threshold, (self._n_outputs,))
+            return out >= self._said(out[:1])[0]
         if self.task == "regress":
             return out[:, 0] if self._n_outputs == 1 else out
         return self.classes[self._chosen(out)]
@@ -353,7 +402,7 @@ class Model:
     def _chosen(self, out):
         """Numbers of the classes that probabilities [n, classes] are read as."""
         if self._n_outputs == 2:  # which may have a threshold other than one half
-            return np.array([self._said(row).predicted for row in out], np.intp)
+            return self._said(out)[1]
         return out.argmax(axis=1)
 
     def predict_proba(self, X):
@@ -363,8 +412,10 @@ class Model:
         return self._outputs(X)
 
     def close(self):
-        """Gives the device's memory back; also done when the model is no longer referred to."""
-        self._finalizer()
+        """Gives the device's memory back, when no thread uses it; also done when the model is no
+        longer referred to."""
+        with self._lock:
+            self._finalizer()
 
     def __enter__(self):
         return self
