@@ -38,13 +38,14 @@ static void rows(const char *text, size_t n, bool named)
 static void headers(const char *text)
 {
     char out[512];
-    const char *why = http_not_from_here(text, NULL);
+    const char *why = http_not_from_here(text, NULL, NULL);
     VKT_ASSERT(why || strchr("l1[", *text));
     VKT_ASSERT(http_error_text(400, text, out, sizeof out) < sizeof out);
     json_t *error = json_loads(out, 0, NULL);
     VKT_ASSERT(json_object_get(error, "error"));
     json_decref(error);
-    (void)http_not_from_here("localhost", text);
+    (void)http_not_from_here("localhost", text, NULL);
+    (void)http_not_from_here("localhost", NULL, text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

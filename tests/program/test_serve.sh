@@ -11,7 +11,7 @@ if "$program" --version --verbose | grep -q 'HTTP: no$'; then
   echo "$test: SKIPPED: this vktrain was built without libmicrohttpd"
   exit $((bad > 0))
 fi
-python3 "$clients" make # table.csv, pictures/
+python3 "$clients" make # table.csv, unnamed.csv, pictures/
 works init table.csv -o t.yaml
 works train t.yaml --set train.steps=20 --set train.patience=0 --run t --quiet
 printf 'name: p\ndata: {source: images, path: pictures}\nmodel: [{conv: 4}, relu, flatten, linear]\ntrain: {steps: 20, batch: 8}\noptim: {lr: 0.01}\n' >p.yaml
@@ -39,5 +39,11 @@ served t
 printf '{"size": 31.5, "kind": "b"}\n{"size": 2, "kind": "a"}\n' >rows.jsonl
 "$program" predict t rows.jsonl --json >want 2>log
 python3 "$clients" table $port $pid want >said 2>&1 || { cat said; fail table; }
+ended 130
+works init unnamed.csv -o u.yaml
+works train u.yaml --set train.steps=60 --run u --quiet
+served u
+"$program" predict u unnamed-rows.csv --json >want 2>log
+python3 "$clients" unnamed $port $pid want >said 2>&1 || { cat said; fail unnamed; }
 ended 130
 exit $((bad > 0))

@@ -1,5 +1,5 @@
 """Clients of vktrain serve, good and bad, for tests/program/test_serve.sh and test_chat.sh: serve_clients.py make | pictures|table|chat PORT PID WANT."""
-import http.client, json, os, random, socket, struct, sys, threading, time, zlib
+import csv, http.client, json, os, random, socket, struct, sys, threading, time, zlib
 
 
 def png(path, size, pixel):
@@ -16,6 +16,11 @@ def make():
         for i in range(200):
             size, kind = random.gauss(20, 8), "abc"[i % 3]
             f.write(f"{size:.2f},{kind},{2 * size + (kind == 'b') * 9:.2f}\n")
+    with open("unnamed.csv", "w", newline="") as f, open("unnamed-rows.csv", "w", newline="") as g: # no heading
+        for i in range(200):
+            row = [f"{random.gauss(0, 1):.3f}", ('a","b', 'c"', "d, e")[i % 3]]
+            csv.writer(f).writerow(row + ["ynn"[i % 3]])
+            if i < 6: csv.writer(g).writerow(row)
     for which, name in enumerate(("red", "green")):
         os.makedirs(f"pictures/{name}")
         for i in range(12):
@@ -89,6 +94,15 @@ def pictures():
     expect("another name", ask("POST", "/predict", good, Host="localhost.evil.example"), 403)
     expect("another site", ask("POST", "/predict", good, Origin="http://evil.example"), 403, "another site")
     expect("its own page", ask("POST", "/predict", good, Origin=f"http://127.0.0.1:{port}"), 200)
+    for site, status in (("cross-site", 403), ("same-origin", 200), ("none", 200)):
+        expect(f"Sec-Fetch-Site: {site}", ask("GET", "/model", Sec_Fetch_Site=site), status)
+        expect(f"Sec-Fetch-Site: {site}", ask("POST", "/predict", good, Sec_Fetch_Site=site), status)
+    head = b"GET /model HTTP/1.1\r\nConnection: close\r\nHost: localhost\r\n"
+    for twice in (b"Host: localhost\r\n", b"hOsT: evil.example\r\n", b"Origin: http://localhost\r\nOrigin: http://localhost\r\n"):
+        got = raw(head + twice + b"\r\n")
+        assert got and b" 400 " in got and b"two Host or two Origin" in got, got
+    got = raw(head + b"\r\n")
+    assert b" 200 " in got and b"Content-Security-Policy: frame-ancestors 'none'\r\n" in got and b"X-Frame-Options: DENY\r\n" in got, got
     large = raw(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
     assert large and b" 413 " in large, large
     lap("plain")
@@ -96,6 +110,11 @@ def pictures():
     chunked = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
     large = raw(chunked + 5 * chunk + b"0\r\n\r\n")
     assert large and b" 413 " in large, large
+    # What was refused is held no more: 60 of them are more than the server holds of all bodies, 36 MiB.
+    for i in range(60):
+        large = raw(chunked + 3 * chunk + b"0\r\n\r\n")
+        assert large and b" 413 " in large, (i, large)
+    expect("after refused ones", ask("POST", "/predict", good), 200)
     lap("chunks")
     for bad in (b"\0" * 4000, b"GET / HTTP/9.9\r\n\r\n", b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
                 b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"X-%d: y\r\n" % i for i in range(5000)) + b"\r\n", os.urandom(9000)):
@@ -107,7 +126,7 @@ def pictures():
     start = time.time()
     for s in slow:
         s.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n" + (b"\r\n" if s.fileno() % 2 else b""))
-    dripping, cut = slow[:20], 0
+    dripping, cut = slow[-20:], 0
     while time.time() - start < 8 and dripping:
         time.sleep(0.2)
         for s in list(dripping):
@@ -118,6 +137,14 @@ def pictures():
                 cut += 1
     assert not dripping, f"{len(dripping)} of 20 that send a byte now and then were not cut off in 8 s"
     for s in slow:
+        s.close()
+    # Those that say nothing delay nobody.
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
+    start = time.time()
+    for i in range(20):
+        expect("beside silent ones", ask("POST", "/predict", good), 200)
+    assert time.time() - start < 1, f"20 answers took {time.time() - start:.2f} s beside silent connections"
+    for s in silent:
         s.close()
     lap("slow")
     # A thousand at once.
@@ -162,6 +189,19 @@ def table():
     expect("much JSON", post("[" + "1," * 2000000 + "1]"), 413)
     expect("a picture", ask("POST", "/predict", b"\x89PNG\r\n\x1a\n" + b"x" * 99), 400, "not JSON")
     expect("the page", ask("GET", "/"), 200, '"kind"')
+    silent, start = socket.create_connection(("127.0.0.1", port)), time.time()
+    silent.settimeout(9)
+    assert silent.recv(1) == b"" and 4.5 < time.time() - start < 8, f"a silent connection was closed after {time.time() - start:.1f} s"
+
+
+def unnamed():
+    """Lists of values for a table without names, whose texts have quotes and commas."""
+    want = [json.loads(line) for line in open(want_file)]
+    rows = [[float(v), kind] for v, kind in csv.reader(open("unnamed-rows.csv", newline=""))]
+    got = json.loads(ask("POST", "/predict", json.dumps(rows), Content_Type="application/json")[1])["predictions"]
+    assert len(got) == len(want) == 6, (got, want)
+    for a, b in zip(got, want):
+        assert a["predicted"] == b["predicted"] and all(abs(x["p"] - y["p"]) < 1e-4 for x, y in zip(a["classes"], b["classes"])), (a, b)
 
 
 def chat():
@@ -191,6 +231,13 @@ def chat():
     assert got["choices"][0]["text"].startswith("Who") and got["object"] == "text_completion", got
     same = [json.loads(post("/v1/completions", {"prompt": "Who", "max_tokens": 20, "seed": 5})[1])["choices"][0]["text"] for _ in range(2)]
     assert same[0] == same[1], same
+    # Without a seed each has its own, also those of one second.
+    free = [json.loads(post("/v1/completions", {"prompt": "Who", "max_tokens": 20, "temperature": 1})[1])["choices"][0]["text"] for _ in range(8)]
+    assert len(set(free)) > 1, free
+    # OpenAI's newer name for the system's text.
+    said = [json.loads(post("/v1/chat/completions", {"messages": [{"role": role, "content": "Be brief."}] * n + talk(questions[0])["messages"], "temperature": 0, "max_tokens": 8})[1])
+            for role, n in (("system", 1), ("developer", 1), ("system", 0))]
+    assert said[0]["choices"][0]["message"] == said[1]["choices"][0]["message"] and said[0]["usage"]["prompt_tokens"] == said[1]["usage"]["prompt_tokens"] > said[2]["usage"]["prompt_tokens"], said
     # Several at once, more than there are texts: each has its own keys and values.
     wrong = []
     def client(i):
@@ -243,4 +290,4 @@ def chat():
 
 
 port, pid, want_file = (int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]) if len(sys.argv) > 2 else (0, 0, "")
-{"make": make, "pictures": pictures, "table": table, "chat": chat}[sys.argv[1]]()
+{"make": make, "pictures": pictures, "table": table, "unnamed": unnamed, "chat": chat}[sys.argv[1]]()

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "http.h"
@@ -18,6 +19,9 @@
 /* A body that is refused is read to its end if it is no longer than this, since many clients look
  * for an answer only then. */
 enum { PATIENCE_BYTES = 64 << 20 };
+/* For a new connection's first headers; and how many more than are served may be open, of which the
+ * oldest are being closed. */
+enum { SILENT_S = 5, BEING_CLOSED = 256 };
 enum { HEADER_BYTES = 32 << 10, UNREAD_BYTES = 1 << 20, N_PAGES = 8 };
 
 /* A client's connection, which may carry several requests one after the other. */
@@ -25,6 +29,8 @@ typedef struct peer {
     int socket;
     double since; /* it was opened, or the last request has ended */
     bool busy;    /* its request is whole */
+    bool asked;   /* the headers of one were whole */
+    bool cut;     /* it is being closed */
     struct peer *before, *after;
 } peer;
 
@@ -61,6 +67,7 @@ struct http_server {
     pthread_cond_t came;
     exchange *first, **last; /* whole requests that nobody has */
     peer *peers;
+    uint32_t n_peers; /* that are not being closed */
     size_t held;
     uint32_t n_open; /* exchanges */
     bool closing;
@@ -89,14 +96,22 @@ static void wake(exchange *x)
     MHD_resume_connection(x->connection);
 }
 
+/* Whoever shows a page of this server in a frame has its visitors click on what they don't see. */
+static void add_headers(struct MHD_Response *r)
+{
+    MHD_add_response_header(r, "Cache-Control", "no-store");
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(r, "X-Frame-Options", "DENY");
+    MHD_add_response_header(r, "Content-Security-Policy", "frame-ancestors 'none'");
+}
+
 static enum MHD_Result send_body(struct MHD_Connection *c, int status, const char *type,
                                  const char *body, size_t n, enum MHD_ResponseMemoryMode mode)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)body, mode);
     if (!r) return MHD_NO;
     MHD_add_response_header(r, "Content-Type", type);
-    MHD_add_response_header(r, "Cache-Control", "no-store");
-    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    add_headers(r);
     if (status == 405) MHD_add_response_header(r, "Allow", "GET, HEAD, POST");
     if (status == 503) MHD_add_response_header(r, "Retry-After", "1");
     enum MHD_Result sent = MHD_queue_response(c, (unsigned)status, r);
@@ -154,6 +169,7 @@ static exchange *exchange_create(http_server *s, struct MHD_Connection *c, const
     x->s = s;
     x->connection = c;
     x->peer = peer_of(c);
+    if (x->peer) x->peer->asked = true;
     x->r.method = copy(method, strlen(method));
     x->r.path = copy(path, strlen(path));
     x->r.type = copy(type ? type : "", type ? strcspn(type, "; \t") : 0);
@@ -168,13 +184,36 @@ static exchange *exchange_create(http_server *s, struct MHD_Connection *c, const
     return x;
 }
 
+typedef struct named {
+    const char *name;
+    int n;
+} named;
+
+static enum MHD_Result count_named(void *user, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    named *h = user;
+    (void)kind, (void)value;
+    h->n += !strcasecmp(name, h->name);
+    return MHD_YES;
+}
+
+static bool has_twice(struct MHD_Connection *c, const char *name)
+{
+    named h = { name, 0 };
+    MHD_get_connection_values(c, MHD_HEADER_KIND, count_named, &h);
+    return h.n > 1;
+}
+
 /* Before a byte of the body: what is wrong with the request; NULL: nothing. */
 static const char *check(exchange *x)
 {
     http_server *s = x->s;
     const char *length = header(x->connection, "Content-Length");
     const char *why =
-        http_not_from_here(header(x->connection, "Host"), header(x->connection, "Origin"));
+        http_not_from_here(header(x->connection, "Host"), header(x->connection, "Origin"),
+                           header(x->connection, "Sec-Fetch-Site"));
+    if (has_twice(x->connection, "Host") || has_twice(x->connection, "Origin")) return http_twice;
     x->most = http_is_json(x->r.type) ? s->limits.json_bytes : s->limits.body_bytes;
     if (why) return why;
     if (!length) return NULL;
@@ -280,8 +319,7 @@ static enum MHD_Result send_stream(exchange *x)
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, on_read, x, NULL);
     if (!r) return MHD_NO;
     MHD_add_response_header(r, "Content-Type", x->out_type);
-    MHD_add_response_header(r, "Cache-Control", "no-store");
-    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    add_headers(r);
     enum MHD_Result sent = MHD_queue_response(x->connection, 200, r);
     MHD_destroy_response(r);
     return sent;
@@ -331,6 +369,23 @@ static void on_end(void *server, struct MHD_Connection *c, void **of,
     *of = NULL;
 }
 
+static void cut(http_server *s, peer *l)
+{
+    shutdown(l->socket, SHUT_RDWR);
+    if (!l->cut) s->n_peers--;
+    l->cut = true;
+}
+
+/* Who connects and says nothing keeps nobody out. */
+static void make_room(http_server *s)
+{
+    peer *oldest = NULL;
+    if (s->n_peers <= s->limits.connections) return;
+    for (peer *l = s->peers; l; l = l->after)
+        if (!l->asked && !l->cut && (!oldest || l->since <= oldest->since)) oldest = l;
+    if (oldest) cut(s, oldest);
+}
+
 static void on_peer(void *server, struct MHD_Connection *c, void **context,
                     enum MHD_ConnectionNotificationCode what)
 {
@@ -345,10 +400,13 @@ static void on_peer(void *server, struct MHD_Connection *c, void **context,
             l->after = s->peers;
             if (l->after) l->after->before = l;
             s->peers = l;
+            s->n_peers++;
+            make_room(s);
         }
     } else if (l) {
         if (l->after) l->after->before = l->before;
         *(l->before ? &l->before->after : &s->peers) = l->after;
+        if (!l->cut) s->n_peers--;
         free(l);
         *context = NULL;
     }
@@ -358,9 +416,9 @@ static void on_peer(void *server, struct MHD_Connection *c, void **context,
 /* Who sends a byte now and then would keep a connection for ever. */
 static void cut_slow_ones(http_server *s)
 {
-    double now = cli_now();
+    double now = cli_now(), most = s->limits.read_s;
     for (peer *l = s->peers; l; l = l->after)
-        if (!l->busy && now - l->since > s->limits.read_s) shutdown(l->socket, SHUT_RDWR);
+        if (!l->busy && now - l->since > (l->asked || most < SILENT_S ? most : SILENT_S)) cut(s, l);
 }
 
 /* ---- who answers ---- */
@@ -401,7 +459,7 @@ bool http_open(uint16_t port, const http_limits *limits, http_server **out, char
         MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, on_request, s,
         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_NOTIFY_COMPLETED, on_end, s,
         MHD_OPTION_NOTIFY_CONNECTION, on_peer, s, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)limits->connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)limits->connections + BEING_CLOSED, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)(limits->read_s + 1) / 2, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HEADER_BYTES, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_END);
     if (s->daemon) return true;

@@ -20,8 +20,9 @@ typedef struct http_request {
 typedef struct http_limits {
     size_t json_bytes, body_bytes; /* of a body that says it is JSON; of others */
     size_t held_bytes;             /* of all bodies at a time */
-    uint32_t connections;
-    uint32_t read_s; /* for a request to come in; half of it without a byte is too long, too */
+    uint32_t connections; /* the oldest that has asked for nothing yet makes room for a new one */
+    uint32_t read_s; /* for a request to come in; half of it without a byte is too long, too, and so
+                        are five seconds without the first request's headers */
 } http_limits;
 
 /* port 0: a free one. false: *why says why not; free(*why). */

@@ -7,6 +7,7 @@
 
 const char http_too_large[] = "the body is larger than this server takes";
 const char http_busy[] = "the server has too much to do: try again";
+const char http_twice[] = "the request has two Host or two Origin headers";
 static const char wrong_host[] =
     "the Host header must be 127.0.0.1, localhost or [::1]: this server is for this machine alone";
 static const char wrong_origin[] = "a page of another site may not ask this server";
@@ -25,9 +26,10 @@ static bool is_here(const char *host)
     return false;
 }
 
-const char *http_not_from_here(const char *host, const char *origin)
+const char *http_not_from_here(const char *host, const char *origin, const char *site)
 {
     if (!host || !is_here(host)) return wrong_host;
+    if (site && !strcmp(site, "cross-site")) return wrong_origin;
     if (!origin) return NULL;
     const char *name = strncmp(origin, "http://", 7) ? NULL : origin + 7;
     return name && !strcmp(name, host) ? NULL : wrong_origin;
@@ -40,7 +42,7 @@ bool http_is_json(const char *type)
 
 int http_refusal_status(const char *why)
 {
-    return why == http_too_large ? 413 : why == http_busy ? 503 : 403;
+    return why == http_too_large ? 413 : why == http_busy ? 503 : why == http_twice ? 400 : 403;
 }
 
 size_t http_error_text(int status, const char *why, char *out, size_t cap)

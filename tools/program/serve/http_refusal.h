@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-extern const char http_too_large[], http_busy[];
+extern const char http_too_large[], http_busy[], http_twice[];
 
-/* Why a request is not from a program or page of this machine; NULL: it is. host, origin: its
- * headers, NULL: it has none. A name that someone else's DNS points here is none of ours. */
-const char *http_not_from_here(const char *host, const char *origin);
+/* Why a request is not from a program or page of this machine; NULL: it is. host, origin, site: its
+ * headers Host, Origin and Sec-Fetch-Site, NULL: it has none. A name that someone else's DNS points
+ * here is none of ours. */
+const char *http_not_from_here(const char *host, const char *origin, const char *site);
 bool http_is_json(const char *type);
 /* The status for one of these reasons. */
 int http_refusal_status(const char *why);
