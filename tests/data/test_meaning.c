@@ -277,6 +277,50 @@ static void units_and_far_cells(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* A few labels a thousand times as large as the others neither set the scale nor stay unsaid. */
+static void labels_far_away(void **state)
+{
+    (void)state;
+    char text[4000] = "x,y\n";
+    double scale, mean;
+    for (int i = 0; i < 100; i++)
+        sprintf(text + strlen(text), "%d,%d\n", i, i == 50 ? 100000 : i % 41 - 20);
+    const vkt_data_desc d = { .task = VKT_TASK_REGRESS };
+    vkt_dataset *ds = open_csv(text, d);
+    assert_true(
+        has_note(ds, "label 'y': 1 of 100 training labels lie more than 20 quartile ranges"));
+    vkt_dataset_target_scale(ds, 0, &scale, &mean);
+    if (!(fabs(mean) <= 5 && scale > 10 && scale < 20)) fail_msg("%g %g", mean, scale);
+    vkt_dataset_destroy(&ds);
+    text[0] = 0;
+    strcat(text, "x,y\n");
+    for (int i = 0; i < 100; i++) sprintf(text + strlen(text), "%d,%d\n", i, i % 41 - 20);
+    ds = open_csv(text, d);
+    assert_false(has_note(ds, "quartile"));
+    vkt_dataset_destroy(&ds);
+}
+
+static void labels_by_name_and_kind(void **state)
+{
+    (void)state;
+    char text[4000] = "n,survived,class\n";
+    vkt_table_advice *a;
+    for (int i = 0; i < 60; i++)
+        sprintf(text + strlen(text), "%d,%s,%d\n", i * i, i % 3 ? "yes" : "no", i % 2);
+    put_csv(text);
+    REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a));
+    assert_string_equal(a->label, "survived");
+    assert_int_equal(a->n_notes, 0);
+    vkt_table_advice_destroy(&a);
+    strcpy(text, "n,visits\n");
+    for (int i = 0; i < 60; i++) sprintf(text + strlen(text), "%d,%d\n", i * i, i % 7);
+    put_csv(text);
+    REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a));
+    assert_non_null(strstr(a->notes[0], "its 7 whole numbers, 0 to 6, are classes; if they are "
+                                        "counts or amounts, --task regress"));
+    vkt_table_advice_destroy(&a);
+}
+
 static void rows_that_are_numbered(void **state)
 {
     (void)state;
@@ -354,8 +398,7 @@ static void samples_of_16_bits(void **state)
     put_pictures(3, 5, 8);
     float x[4][4];
     REQUIRE_OK(vkt_dataset_open(&d, &as8));
-    for (uint64_t i = 0; i < 4; i++)
-        memcpy(x[i], inputs(as8, VKT_SPLIT_TRAIN, i, 4), sizeof x[i]);
+    for (uint64_t i = 0; i < 4; i++) memcpy(x[i], inputs(as8, VKT_SPLIT_TRAIN, i, 4), sizeof x[i]);
     vkt_dataset_destroy(&as8);
     put_pictures(3, 5, 16); /* all below 256 */
     TEST_LOG_CAPTURE();
@@ -421,6 +464,8 @@ int main(void)
         cmocka_unit_test(names_that_come_twice),
         cmocka_unit_test(units_and_far_cells),
         cmocka_unit_test(rows_that_are_numbered),
+        cmocka_unit_test(labels_far_away),
+        cmocka_unit_test(labels_by_name_and_kind),
         cmocka_unit_test(samples_of_16_bits),
 
         cmocka_unit_test(archives_that_unpack_without_end),

@@ -144,8 +144,6 @@ vkt_status vkt__decode(vkt__decoder *d, const char *name, const void *bytes, siz
     if (!d->begun && n) {
         d->begun = true;
         d->kind = utf16_of(p, n);
-        if (d->kind != VKT__UTF8)
-            vkt_log(VKT_LOG_WARN, "data", "'%s' is converted from UTF-16", name);
     }
     if (d->kind == VKT__UTF8) look(d, name, p, n, last);
     *changed = d->kind != VKT__UTF8;

@@ -11,23 +11,35 @@ typedef struct advice {
     vkt__arena arena;
 } advice;
 
-static bool named_label(const char *name)
+/* How surely a column's name says that it is the label: 2, or 1 where it may be a property as well;
+ * 0: not at all. */
+static int named_label(const char *name)
 {
-    static const char *const words[] = { "label",   "class",    "target",  "outcome", "y",
-                                         "classes", "category", "species", "tags",    "labels" };
+    static const struct {
+        const char *word;
+        int how;
+    } words[] = { { "label", 2 },   { "labels", 2 },   { "target", 2 },    { "outcome", 2 },
+                  { "y", 2 },       { "tags", 2 },     { "survived", 2 },  { "churn", 2 },
+                  { "churned", 2 }, { "default", 2 },  { "diagnosis", 2 }, { "class", 1 },
+                  { "classes", 1 }, { "category", 1 }, { "species", 1 } };
     for (size_t i = 0; i < VKT_COUNT(words); i++)
-        if (vkt__same_word(name, words[i])) return true;
-    return false;
+        if (vkt__same_word(name, words[i].word)) return words[i].how;
+    return 0;
 }
 
-/* The one column whose name says so, else the last. */
+/* The one column whose name says so most surely, else the last. */
 static size_t find_label(const vkt__csv *csv, bool header, const char **why)
 {
-    size_t found = csv->n_columns, n = 0;
-    for (size_t c = 0; header && c < csv->n_columns; c++)
-        if (named_label(vkt__csv_cell(csv, 0, c))) found = c, n++;
-    *why = n == 1 ? "by its name" : "the last column";
-    return n == 1 ? found : csv->n_columns - 1;
+    for (int how = 2; how > 0 && header; how--) {
+        size_t found = csv->n_columns, n = 0;
+        for (size_t c = 0; c < csv->n_columns; c++)
+            if (named_label(vkt__csv_cell(csv, 0, c)) == how) found = c, n++;
+        *why = "by its name";
+        if (n == 1) return found;
+        if (n > 1) break;
+    }
+    *why = "the last column";
+    return csv->n_columns - 1;
 }
 
 static bool is_given(const vkt__csv *csv, bool header, const char *label, size_t c)
@@ -50,6 +62,14 @@ static bool to_predict(const vkt__look *k, uint32_t n)
 {
     bool number = k->form < VKT__FORM_YEAR_FIRST;
     return number && k->n_distinct > 20 && (k->n_distinct > n / 20 || !k->whole);
+}
+
+/* Few whole numbers, one beside the other, are classes or counts: only who asks can know. */
+static bool may_be_counts(const vkt__look *k, bool numbers)
+{
+    enum { FEWEST = 5 };
+    return !numbers && k->form == VKT__FORM_PLAIN && k->whole && k->n_distinct >= FEWEST &&
+           k->high - k->low < 2.0 * k->n_distinct && !k->code && !k->wide;
 }
 
 /* One cell in ten holds several labels. */
@@ -150,7 +170,7 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
     vkt__str ignore = { 0 }, embed = { 0 };
     uint32_t n_rows = looks[label].n + looks[label].n_blank;
     find_sentences(a, csv, header, label, looks, given);
-    const char **notes = vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *notes);
+    const char **notes = vkt__arena_alloc(&a->arena, (csv->n_columns + 1) * sizeof *notes);
     a->out.label = handle(csv, header, label, &a->arena);
     a->out.numbers = to_predict(&looks[label], n_rows);
     a->out.several = looks[label].form == VKT__FORM_TEXT && has_sets(csv, header, label);
@@ -184,6 +204,13 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
         ignore.len = 0;
         a->out.n_notes = 0;
     }
+    if (may_be_counts(&looks[label], a->out.numbers))
+        notes[a->out.n_notes++] = vkt__arena_printf(
+            &a->arena,
+            "label '%s': its %u whole numbers, %.6g to %.6g, are classes; if they are counts or "
+            "amounts, --task regress predicts the number",
+            vkt__show(a->out.label).s, looks[label].n_distinct, looks[label].low,
+            looks[label].high);
     a->out.notes = notes;
     if (ignore.len) a->out.ignore = vkt__arena_strdup(&a->arena, ignore.data);
     if (embed.len) a->out.embed = vkt__arena_strdup(&a->arena, embed.data);

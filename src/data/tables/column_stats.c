@@ -37,3 +37,23 @@ void vkt__stats_share(vkt__schema *s, const vkt__stats *of, vkt_standardize how)
         s->columns[i].std = how == VKT_STANDARDIZE_NONE ? 1 : vkt__stats_deviation(&all);
     }
 }
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double vkt__stats_far(double *v, uint64_t n, double *median, double *quartiles)
+{
+    enum { FEWEST = 20 };
+    double n_far = 0;
+    if (n < FEWEST) return NAN;
+    qsort(v, n, sizeof *v, by_value);
+    *median = v[n / 2];
+    *quartiles = v[n - 1 - n / 4] - v[n / 4];
+    if (!(*quartiles > 0)) return NAN;
+    for (uint64_t i = 0; i < n; i++)
+        n_far += fabs(v[i] - *median) > VKT__FAR_QUARTILES * *quartiles;
+    return n_far;
+}

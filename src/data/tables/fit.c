@@ -15,6 +15,7 @@
 #include "data/tables/table.h"
 
 #define MAX_CATEGORIES 1024
+#define NORMAL_QUARTILES 1.349 /* of a normal distribution: deviations between its quartiles */
 
 /* The label's column: by name, by position, or the last. */
 static vkt_status find_label(const vkt__csv *csv, bool header, const char *label, uint32_t *out)
@@ -378,7 +379,7 @@ fail:
 static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t, vkt__target *of)
 {
     vkt_status st;
-    double *v = NULL;
+    double *v = NULL, median, quartiles, n_far;
     uint64_t n = 0;
     VKT_TRY(vkt__data_alloc(ds->info.n[VKT_SPLIT_TRAIN], sizeof *v, "targets", &v));
     /* A target that is no number is reported by vkt__table_labels. */
@@ -396,6 +397,18 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t, vkt__target *
     }
     of->mean = a.mean;
     of->scale = vkt__stats_deviation(&a);
+    if (!isnan(n_far = vkt__stats_far(v, n, &median, &quartiles)) && n_far > 0) {
+        of->mean = median;
+        of->scale = quartiles / NORMAL_QUARTILES;
+        vkt__table_note(
+            ds,
+            vkt__arena_printf(&ds->arena,
+                              "label '%s': %.0f of %llu training labels lie more than %d quartile "
+                              "ranges (%.4g) away from the median %.4g: loss.kind huber weighs "
+                              "them less, and the others alone give the scale",
+                              vkt__show(of->name).s, n_far, (unsigned long long)n,
+                              VKT__FAR_QUARTILES, quartiles, median));
+    }
 fail:
     free(v);
     return st;

@@ -50,8 +50,7 @@ uint32_t vkt__values_unique(const char **s, uint32_t n, uint32_t *count)
 
 /* ---- classes ---- */
 
-/* A line of the report on the data. */
-static void add_note(vkt_dataset *ds, const char *note)
+void vkt__table_note(vkt_dataset *ds, const char *note)
 {
     uint32_t n = ds->info.n_notes;
     const char **all = vkt__arena_alloc(&ds->arena, (n + 1) * sizeof *all);
@@ -73,11 +72,11 @@ static const char *as_names(const char *const *values, uint32_t n)
 
 static void note_names(vkt_dataset *ds, const vkt__target *label, const char *value)
 {
-    add_note(ds,
-             vkt__arena_printf(&ds->arena,
-                               "label column '%s': classes as '%s' are names, not numbers: each "
-                               "different spelling is a class of its own",
-                               vkt__show(label->name).s, vkt__show(value).s));
+    vkt__table_note(
+        ds, vkt__arena_printf(&ds->arena,
+                              "label column '%s': classes as '%s' are names, not numbers: each "
+                              "different spelling is a class of its own",
+                              vkt__show(label->name).s, vkt__show(value).s));
 }
 
 /* 1 and 1.0 are one class, which is said. */
@@ -89,11 +88,12 @@ static uint32_t merge_numbers(vkt_dataset *ds, const vkt__target *label, const c
     for (uint32_t i = 1; i < n && k == n; i++)
         if (by_number(&values[i - 1], &values[i]) == 0) k = i;
     if (k < n)
-        add_note(ds, vkt__arena_printf(&ds->arena,
-                                       "label column '%s': '%s' and '%s' are one number, so one "
-                                       "class",
-                                       vkt__show(label->name).s, vkt__show(values[k - 1]).s,
-                                       vkt__show(values[k]).s));
+        vkt__table_note(ds,
+                        vkt__arena_printf(&ds->arena,
+                                          "label column '%s': '%s' and '%s' are one number, so one "
+                                          "class",
+                                          vkt__show(label->name).s, vkt__show(values[k - 1]).s,
+                                          vkt__show(values[k]).s));
     return unique(values, n, by_number, NULL);
 }
 

@@ -6,6 +6,8 @@
 
 /* Sorts the texts and removes repeats; count (may be NULL) [n] gets how often each came. */
 uint32_t vkt__values_unique(const char **s, uint32_t n, uint32_t *count);
+/* A line of what is unusual, behind those of info.notes. */
+void vkt__table_note(vkt_dataset *ds, const char *note);
 /* Copies of them in the arena. */
 const char **vkt__values_keep(vkt__arena *arena, const char *const *s, uint32_t n);
 
