@@ -70,8 +70,10 @@ static vkt_status find_entry(const archive *a, const char *member, const uint8_t
         size_t n_name = u16(p + 28), length = ENTRY + n_name + u16(p + 30) + u16(p + 32);
         if (end - at < length) return bad(a, "its directory is damaged");
         if (n_name == n_member && memcmp(p + ENTRY, member, n_name) == 0) {
+            if (*out)
+                return vkt__fail(VKT_E_FORMAT, "data", "'%s' holds '%s' twice: save it again",
+                                 a->name, member);
             *out = p;
-            return VKT_OK;
         }
         at += length;
     }

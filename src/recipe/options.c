@@ -56,8 +56,9 @@ static const vkt__option options[] = {
       "initial weights: a Hugging Face folder (GPT-2, Llama, Mistral, Qwen2, Qwen3), a GGUF file, "
       "a run, a "
       "checkpoint, a PEFT adapter "
-      "(merged into its base model) or a safetensors file; a folder also describes the model if "
-      "the recipe has no `model`",
+      "(merged into its base model) or a safetensors file; of a run the weights of columns, their "
+      "values, classes and targets are matched by name; a folder also describes the model if the "
+      "recipe has no `model`",
       NULL, "train.init_from" },
 
     { "lora.rank", VKT__OPT_U32, AT(lora.rank), "0", 0, 4096, "",
@@ -158,7 +159,7 @@ static const vkt__option options[] = {
       "text: the date passed to chat templates that ask for it, such as 2026-01-31", NULL, NULL },
     { "data.missing", VKT__OPT_ENUM, AT(data.missing), "error", 0, 0, "",
       "csv: what to do with an empty cell; error: stop; mean: use the column's mean (in a column "
-      "of texts: a category of its own); drop: leave out the row",
+      "of texts: a category of its own); drop: leave out the row; a label NA in quotes is a class",
       missings, NULL },
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",
       "what to predict: a class (classify), numbers (regress) or labels as a|b (multilabel)", tasks,
@@ -206,7 +207,7 @@ static const vkt__option options[] = {
       NULL, NULL },
     { "data.time", VKT__OPT_STRING, AT(data.time), NULL, 0, 0, "",
       "csv: column of numbers or dates, no input, by which the split is made: validation is later "
-      "than training, test later than validation",
+      "than training, test later than validation; UTC offsets count",
       NULL, NULL },
     { "data.seed", VKT__OPT_U64, AT(data.seed), "0", 0, ANY, "",
       "seed of the split; separate from `seed`, so that runs with different seeds can be compared",

@@ -483,6 +483,12 @@ static void bad_archives(void **state)
         put(NPZ, changed, n);
         refuse(&(vkt_data_desc) { .source = "npy", .path = NPZ }, VKT_E_FORMAT, NPZ, rows[i].words);
     }
+    size_t at = n;
+    while (memcmp(zip + at, "y.npy", 5) != 0) at--; /* of the directory, which is last */
+    zip[at] = 'X';
+    put(NPZ, zip, n);
+    refuse(&(vkt_data_desc) { .source = "npy", .path = NPZ }, VKT_E_FORMAT, NPZ,
+           "holds 'X.npy' twice");
 }
 
 int main(void)

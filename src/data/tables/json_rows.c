@@ -22,7 +22,7 @@ static vkt_status add_cell(vkt__str *s, const vkt__column *c, const json_t *v, c
         vkt__csv_quote(s, "");
     else if (json_is_string(v) && strlen(json_string_value(v)) == json_string_length(v))
         vkt__csv_quote(s, json_string_value(v));
-    else if (json_is_integer(v) && c->n_categories) {
+    else if (json_is_integer(v)) { /* as it is written, also beyond 2^53 */
         char text[32];
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v));
         vkt__csv_quote(s, text);

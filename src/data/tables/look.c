@@ -292,7 +292,7 @@ static void unit_note(const vkt__look *k, vkt__str *s)
     if (k->other_unit)
         vkt__str_printf(s, "%scells have '%s' and '%s', which make no difference",
                         s->len ? "; " : "", k->unit, k->other_unit);
-    else if (k->n_unit < k->n)
+    else if (k->n_unit < k->n && *k->unit == '%')
         vkt__str_printf(s, "%s%u of %u cells lack the '%s' and are read as if they had it",
                         s->len ? "; " : "", k->n - k->n_unit, k->n, k->unit);
 }

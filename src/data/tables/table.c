@@ -147,6 +147,7 @@ vkt_status vkt__table_match(const vkt__schema *s, vkt__csv *csv, bool need_label
                               (names_a_column(s, csv) || vkt__table_has_header(csv, NULL));
     if (header) VKT_TRY(vkt__csv_number_names(csv, later));
     VKT_TRY(header ? match_names(s, later, &t) : match_positions(s, &t));
+    t.fixed = !need_label;
     if (need_label && !t.labelled) {
         uint32_t k = 0;
         while (header && k + 1 < s->n_targets && find_name(csv, s->targets[k].name) >= 0) k++;
@@ -213,13 +214,13 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
         const char *column = vkt__table_missing(s, t, r, &is_label);
         if (column && s->missing == VKT_MISSING_ERROR)
             return vkt__fail(
-                VKT_E_FORMAT, "data",
-                "'%s' line %u: no value in column '%s'%s: fill it, or set data.missing to mean "
-                "or drop",
+                VKT_E_FORMAT, "data", "'%s' line %u: no value in column '%s'%s: fill it%s",
                 csv->name, csv->line[r], vkt__show(column).s,
                 is_label && *vkt__csv_cell(csv, r, t->label[0]) && s->task == VKT_TASK_CLASSIFY
                     ? " (NA is a class where it stands in quotes)"
-                    : "");
+                    : "",
+                t->fixed ? ", as the model was trained without empty cells"
+                         : ", or set data.missing to mean or drop");
         /* A mean is no label: the row is left out. */
         if (!column || (s->missing == VKT_MISSING_MEAN && !is_label)) {
             t->rows[t->n++] = (uint32_t)r;
@@ -427,7 +428,9 @@ static bool is_odd(const vkt__column *c, const char *cell, oddity kind)
     double v;
     switch (kind) {
     case ODD_UNIT:
-        return c->unit && strcmp(vkt__form_unit(cell), c->unit) != 0;
+        /* 0.15 may be meant for 15%; an amount is one without its currency, too. */
+        return c->unit && (*vkt__form_unit(cell) || *c->unit == '%') &&
+               strcmp(vkt__form_unit(cell), c->unit) != 0;
     case ODD_OFFSET:
         return !c->zoned && vkt__form_zone(c->form, cell) != VKT__ZONE_NONE;
     case ODD_DIGITS:
@@ -443,7 +446,8 @@ static void say_odd(const vkt__table *t, const vkt__column *c, oddity kind, cons
 {
     vkt__str what = { 0 };
     if (kind == ODD_UNIT)
-        vkt__str_printf(&what, "lack the '%s' of the training data and are read as if they had it",
+        vkt__str_printf(&what,
+                        "lack the '%s' that the training data had and are read as if they had it",
                         c->unit);
     else if (kind == ODD_OFFSET)
         vkt__str_printf(&what, "have a UTC offset, which the training data had not: it is ignored");

@@ -10,6 +10,7 @@ typedef struct vkt__table {
     size_t first_row;                 /* after the header */
     uint32_t *column;                 /* [n_columns] file column of each schema column */
     bool labelled;                    /* it has the labels */
+    bool fixed;                       /* for a model that is trained: data.missing is what it was */
     uint32_t *label;                  /* [n_targets] their file columns */
     uint32_t *rows, n;                /* [n] rows that are kept */
     uint64_t n_dropped, n_unlabelled; /* of them without a label */
