@@ -46,6 +46,10 @@ VKT_API vkt_status vkt_export_adapter_gguf(const char *checkpoint, const char *p
  * number of a type's blocks are in 8 bits or f16. ARG: the model is of another kind, or has
  * something that llama.cpp's architectures do not support. */
 VKT_API vkt_status vkt_export_gguf(const char *checkpoint, const char *path, vkt_export_type type);
+/* Puts an export that was made at `made` in the place of what is at `path`: nothing, a file, or a
+ * folder with nothing but an export in it. made NULL: whether that can be. ARG: something else is
+ * there, which the line names. */
+VKT_API vkt_status vkt_export_replace(const char *made, const char *path);
 
 #ifdef __cplusplus
 }

@@ -319,7 +319,6 @@ static const char *wrong(const exporter *e)
     const vkt__hf_config *c = e->c;
     const char *act = c->gpt2 ? "gelu" : "swiglu";
     bool llama = is_arch(e, "llama"), longrope = is_scaled(c, VKT_ROPE_LONGROPE);
-    if (is_scaled(c, VKT_ROPE_YARN)) return "rope_scaling: yarn";
     if (longrope && !is_arch(e, "phi3") && !(llama && has_one_list(c)))
         return "rope_scaling: longrope";
     if (!llama && is_scaled(c, VKT_ROPE_LLAMA3)) return "rope_scaling: llama3";
@@ -339,6 +338,11 @@ static vkt_status check(const exporter *e)
         return vkt__fail(VKT_E_ARG, "export",
                          "GGUF is not written with a tokenizer of kind %s: --hf writes a folder",
                          kind);
+    if (is_scaled(e->c, VKT_ROPE_YARN))
+        return vkt__fail(
+            VKT_E_ARG, "export",
+            "this model can't be written as GGUF: its rope_scaling, yarn, is read from "
+            "such a file, but not written: --hf writes a folder");
     if (!what) return VKT_OK;
     return vkt__fail(VKT_E_ARG, "export",
                      "this model can't be written as GGUF: llama.cpp's %s does not support %s",

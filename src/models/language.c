@@ -40,8 +40,47 @@ static void complete(vkt__hf_config *h, const vkt__weights *x, uint32_t context)
 vkt_status vkt__export_is_new(const char *path)
 {
     if (!vkt__file_exists(path)) return VKT_OK;
-    return vkt__fail(VKT_E_ARG, "export", "'%s' already exists: remove it or give another name",
-                     path);
+    return vkt__fail(VKT_E_ARG, "export",
+                     "'%s' already exists: remove it, give another name, or --force", path);
+}
+
+/* Everything in the folder is a file of an export's. */
+static vkt_status is_export(const char *folder)
+{
+    static const char *const files[] = { "config.json",         "generation_config.json",
+                                         "tokenizer.json",      "tokenizer_config.json",
+                                         "adapter_config.json", "adapter_model.safetensors",
+                                         "model*.json",         "model*.safetensors" };
+    char **names = NULL;
+    size_t n = 0;
+    vkt_status st = vkt__list_dir(folder, &names, &n);
+    for (size_t i = 0; i < n && st == VKT_OK; i++) {
+        bool known = false;
+        for (size_t k = 0; k < VKT_COUNT(files); k++) known |= vkt__glob(files[k], names[i]);
+        if (!known)
+            st = vkt__fail(VKT_E_ARG, "export",
+                           "'%s' holds '%s', which no export writes: remove the folder, or give "
+                           "another name",
+                           folder, vkt__show(names[i]).s);
+    }
+    vkt__names_free(names, n);
+    return st;
+}
+
+vkt_status vkt_export_replace(const char *made, const char *path)
+{
+    vkt_status st = VKT_OK;
+    bool folder = vkt__is_dir(path);
+    char *aside = vkt__file_aside(path);
+    if (folder) VKT_TRY(is_export(path));
+    if (!made) goto fail;
+    if (folder) VKT_TRY(vkt__rename(path, aside));
+    st = vkt__rename(made, path);
+    if (folder && st != VKT_OK) vkt__rename(aside, path);
+    if (folder && st == VKT_OK) st = vkt__remove_tree(aside);
+fail:
+    free(aside);
+    return st;
 }
 
 void vkt__language_close(vkt__language *l)

@@ -481,12 +481,27 @@ static const char *const *tied(const vkt__st_tensor *t, size_t n)
     return NULL;
 }
 
+static vkt_status say_tied(const vkt__peft *p, const char *const *names, const char *what)
+{
+    return vkt__fail(VKT_E_FORMAT, "model",
+                     "'%s': the model has one matrix for '%s' and '%s', of which the adapter %s: "
+                     "give it a base with an output layer of its own (tie_word_embeddings: false)",
+                     p->folder, names[0], names[1], what);
+}
+
 /* Of such a model the folder has both, and equal ones, or none: PEFT trains a copy of each. */
 static vkt_status check_tied(const vkt__peft *p, vkt__arena *a, const vkt__st_tensor *t, size_t n)
 {
     size_t at[2];
     const char *const *names = tied(t, n);
     if (!names) return VKT_OK;
+    const vkt_tensor_info *have;
+    for (size_t i = 0; (have = vkt__safetensors_tensor(p->tensors, i)); i++) {
+        const char *end, *layer = layer_of(a, have->name, &end);
+        if (layer && strlen(names[1]) == strlen(layer) + strlen(".weight") &&
+            !strncmp(names[1], layer, strlen(layer)))
+            return say_tied(p, names, "changes one apart from the other");
+    }
     bool e = find(p, a, names[0], &at[0]), h = find(p, a, names[1], &at[1]), same = false;
     if (!e && !h) return VKT_OK;
     if (e && h) {
@@ -501,12 +516,8 @@ static vkt_status check_tied(const vkt__peft *p, vkt__arena *a, const vkt__st_te
         free(v);
     }
     if (same || (e && !h && p->ties)) return VKT_OK;
-    return vkt__fail(
-        VKT_E_FORMAT, "model",
-        "'%s': the model has one matrix for '%s' and '%s', of which the adapter trained "
-        "%s: give it a base with an output layer of its own (tie_word_embeddings: "
-        "false)",
-        p->folder, names[0], names[1], e && h ? "two that differ" : "one apart from the other");
+    return say_tied(p, names,
+                    e && h ? "trained two that differ" : "trained one apart from the other");
 }
 
 /* Every tensor of the folder has its place, but for the second of two that are one. */

@@ -79,9 +79,9 @@ static vkt_quant kind_in_file(const vkt_model *m, const vkt__param *p)
     return VKT_QUANT_F32;
 }
 
-/* How a frozen parameter is kept; AUTO: as f32 among the values, because nothing else was asked for
- * or its shape can't have it. */
-static vkt_quant frozen_kind(const vkt_model *m, const vkt__param *p)
+/* How a frozen parameter ought to be kept; AUTO: as f32 among the values, because nothing else was
+ * asked for. */
+static vkt_quant wanted_kind(const vkt_model *m, const vkt__param *p)
 {
     vkt_quant kind = asked(m);
     bool few = kind == VKT_QUANT_NF4 || kind == VKT_QUANT_Q4_0;
@@ -93,7 +93,37 @@ static vkt_quant frozen_kind(const vkt_model *m, const vkt__param *p)
     bool matrix = p->pub.shape.rank == 2 || p->stacked;
     if (!p->pub.frozen || !matrix || p->exact || kind == VKT_QUANT_F32) return VKT_QUANT_AUTO;
     if (p->table && few) kind = VKT_QUANT_Q8_0;
-    return vkt__quant_words(kind, p->pub.count) ? kind : VKT_QUANT_AUTO;
+    return kind;
+}
+
+/* What no block fits is f32, too. */
+static vkt_quant frozen_kind(const vkt_model *m, const vkt__param *p)
+{
+    vkt_quant kind = wanted_kind(m, p);
+    return kind && vkt__quant_words(kind, p->pub.count) ? kind : VKT_QUANT_AUTO;
+}
+
+static void count_unfit(vkt_model *m)
+{
+    m->n_unfit = m->n_packed = 0;
+    for (size_t i = 0; i < m->n_params; i++) {
+        if (!wanted_kind(m, &m->params[i])) continue;
+        m->n_packed++;
+        if (frozen_kind(m, &m->params[i])) continue;
+        if (!m->n_unfit++) m->first_unfit = i;
+    }
+}
+
+void vkt__model_say_unfit(const vkt_model *m)
+{
+    if (!m->n_unfit) return;
+    const vkt_param *first = &m->params[m->first_unfit].pub;
+    vkt_log(
+        VKT_LOG_WARN, "model",
+        "lora.base: %zu of the %zu matrices that are to be %s are kept in 32 bits, because they "
+        "do not fill its blocks: the first is '%s' of %llu numbers",
+        m->n_unfit, m->n_packed, vkt__quant_name(asked(m)), first->name,
+        (unsigned long long)first->count);
 }
 
 /* Rows of memory for a table whose rows are scores' columns, so that vectors of those can be loaded
@@ -125,6 +155,7 @@ void vkt__model_lay_out(vkt_model *m)
         }
     }
     m->flat_count = at;
+    count_unfit(m);
     m->adapters.desc.base_kinds = NULL;
     m->adapters.desc.n_base_kinds = 0;
 }

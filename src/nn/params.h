@@ -75,6 +75,7 @@ struct vkt_model {
     vkt__param *params, *states; /* of states, scale is the initial value */
     size_t n_params, cap_params, n_states, cap_states;
     uint64_t count, flat_count, frozen_flat, state_count, frozen_bytes;
+    size_t n_packed, n_unfit, first_unfit; /* matrices asked for in few bits; those that are not */
     uint64_t *cuts; /* [n_cuts] elements of the flat buffers before each cut: between parameters */
     size_t n_cuts;
     vkt__adapters adapters;
@@ -113,6 +114,8 @@ void vkt__model_set_constants(vkt_model *m, uint32_t n, vkt_shape shape, float *
 /* Places every parameter in the flat buffers, when all of them are known, or says that it is kept
  * apart. */
 void vkt__model_lay_out(vkt_model *m);
+/* A warning, where some of what lora.base asks for could not be had. */
+void vkt__model_say_unfit(const vkt_model *m);
 /* Cuts the flat buffers into pieces of at most `most` elements. SHAPE: a parameter is larger. */
 vkt_status vkt__model_cut(vkt_model *m, uint64_t most);
 

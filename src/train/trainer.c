@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "data/pictures/augment.h"
 #include "runs/sample_files.h"
+#include "nn/params.h"
 #include "recipe/relocate.h"
 #include "train/measures/classes.h"
 #include "train/one_core.h"
@@ -416,6 +417,7 @@ static vkt_status prepare(vkt__trainer *t)
         (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total,
         t->step_examples, (double)t->total * t->step_examples / (double)t->info->n[VKT_SPLIT_TRAIN],
         (double)t->s->planned_bytes / 1048576);
+    vkt__model_say_unfit(t->s->model);
     if (vkt_model_frozen_flat(t->s->model))
         vkt_log(VKT_LOG_INFO, "train",
                 "%llu of the parameters are trained, on the frozen base '%s'",

@@ -3,6 +3,7 @@
 #include "one_device.h"
 
 #include "models/weights.h"
+#include "nn/params.h"
 #include "tensor/graph/graph.h"
 #include "vktrain/models.h"
 #include "vktrain/nn.h"
@@ -119,6 +120,33 @@ static void a_packed_base_is_its_numbers(void **state)
     remove(FILE_NAME);
 }
 
+/* What fills no block is said, and with what was asked for. */
+static void what_no_block_fits_is_said(void **state)
+{
+    (void)state;
+    static const uint32_t widths[] = { 64, 40 };
+    for (size_t i = 0; i < VKT_COUNT(widths); i++) {
+        vkt_model *m;
+        vkt_layer l = {
+            .type = "transformer",
+            .transformer = { .layers = 1, .heads = 2, .width = widths[i], .mlp = 128, .context = T }
+        };
+        vkt_model_desc desc = { .layers = &l,
+                                .n_layers = 1,
+                                .input = vkt_shape1(T),
+                                .n_outputs = V,
+                                .lora = {
+                                    .rank = 2, .targets = VKT_LORA_ALL, .base = VKT_QUANT_NF4 } };
+        REQUIRE_OK(vkt_model_create(gpu, &desc, &m));
+        TEST_LOG_CAPTURE();
+        vkt__model_say_unfit(m);
+        assert_int_equal(strstr(test_log, "that are to be nf4 are kept in 32 bits") != NULL,
+                         i == 1);
+        vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+        vkt_model_destroy(&m);
+    }
+}
+
 /* Experts as other matrices; their router, whose choices a rounding would change, is not packed. */
 static void experts_are_packed_but_not_their_router(void **state)
 {
@@ -202,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packed_base_is_its_numbers),
+        cmocka_unit_test(what_no_block_fits_is_said),
         cmocka_unit_test(experts_are_packed_but_not_their_router),
         cmocka_unit_test(it_takes_the_memory_that_it_says),
         cmocka_unit_test(layers_take_turns),

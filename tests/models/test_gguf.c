@@ -131,6 +131,35 @@ static void gpt2_is_transposed(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    REQUIRE_OK(vkt_file_write(path, text, strlen(text)));
+}
+
+/* An export takes the place of one that is there, and of nothing else. */
+static void an_export_replaces_one(void **state)
+{
+    (void)state;
+    write_text(DIR "/over.gguf", "old");
+    write_text(DIR "/over.new", "new");
+    REQUIRE_OK(vkt_export_replace(NULL, DIR "/over.gguf"));
+    REQUIRE_OK(vkt_export_replace(DIR "/over.new", DIR "/over.gguf"));
+    assert_false(vkt__file_exists(DIR "/over.new"));
+    assert_int_equal(vkt__file_size(DIR "/over.gguf"), 3);
+    REQUIRE_OK(vkt__mkdirs(DIR "/over"));
+    REQUIRE_OK(vkt__mkdirs(DIR "/fresh"));
+    write_text(DIR "/over/model-00001-of-00002.safetensors", "");
+    write_text(DIR "/fresh/config.json", "{}");
+    REQUIRE_OK(vkt_export_replace(DIR "/fresh", DIR "/over"));
+    assert_true(vkt__file_exists(DIR "/over/config.json"));
+    assert_false(vkt__file_exists(DIR "/over/model-00001-of-00002.safetensors"));
+    write_text(DIR "/over/notes.txt", "");
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export_replace(NULL, DIR "/over"), VKT_E_ARG);
+    REQUIRE_LOGGED("holds 'notes.txt', which no export writes");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
 /* Of a head of 8 rows, llama.cpp's rows 0, 1, 2, ... are Hugging Face's 0, 4, 1, 5, ... */
 static void llama_turns_neighbours(void **state)
 {
@@ -319,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halves_round_to_even),
+        cmocka_unit_test(an_export_replaces_one),
         cmocka_unit_test(gpt2_is_transposed),
         cmocka_unit_test(llama_turns_neighbours),
         cmocka_unit_test(llama3_has_factors_of_frequencies),

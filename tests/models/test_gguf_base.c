@@ -232,6 +232,14 @@ static void divisors_go_from_file_to_file(void **state)
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_export_gguf(DIR "/two-lists", DIR "/two.gguf", VKT_EXPORT_F32), VKT_E_ARG);
     REQUIRE_LOGGED("rope_scaling: longrope");
+    make_folder_of(&a, "yarn",
+                   "{\"model_type\": \"llama\", " SIZES BYTE_LEVEL
+                   "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, "
+                   "\"original_max_position_embeddings\": 32}}",
+                   "llama3-small", 1);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_export_gguf(DIR "/yarn", DIR "/yarn.gguf", VKT_EXPORT_F32), VKT_E_ARG);
+    REQUIRE_LOGGED("yarn, is read from such a file, but not written");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     vkt__arena_finish(&a);
 }

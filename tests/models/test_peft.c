@@ -230,6 +230,8 @@ static void trained_layers_replace_the_bases(void **state)
         { "base_model.model.lm_head.weight", 257, C },
         { "base_model.model.transformer.wte.weight", 257, C },
     };
+    static const added head[] = { { "base_model.model.lm_head.lora_A.weight", RANK, C },
+                                  { "base_model.model.lm_head.lora_B.weight", 257, RANK } };
     static const struct {
         size_t first, n;
         const char *keys, *line;
@@ -251,6 +253,14 @@ static void trained_layers_replace_the_bases(void **state)
         vkt__language_close(&l);
         REQUIRE_LOGGED(bad[i].line);
     }
+    more = head, n_more = VKT_COUNT(head);
+    put_tensors(both, 2, RANK);
+    put_config(PLAIN);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__language_open(DIR "/peft", &l), VKT_E_FORMAT);
+    vkt__language_close(&l);
+    REQUIRE_LOGGED("one matrix for 'transformer.wte.weight' and 'lm_head.weight', of which the "
+                   "adapter changes one apart from the other");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     more = layers, n_more = VKT_COUNT(layers);
     put_tensors(both, 2, RANK);

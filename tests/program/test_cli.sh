@@ -125,6 +125,7 @@ run predict gpt fish.txt; code 2; err 'is a language model: use'
 run export gpt --hf hf; code 0
 check "export writes a folder" test -s hf/config.json -a -s hf/model.safetensors -a -s hf/tokenizer.json
 run export gpt --hf hf; code 2; err 'already exists'
+run export gpt --hf hf --force; code 0
 run eval hf; code 2; err 'has no data of its own: give a text with --data'
 run eval hf --data fish.txt --batch 2 --json; code 0; out "\"loss\": $loss"
 run generate hf --prompt 'a' --tokens 2; code 0

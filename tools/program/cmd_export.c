@@ -30,10 +30,28 @@ static bool is_gguf(const char *path)
     return n > 5 && !strcmp(path + n - 5, ".gguf");
 }
 
+static vkt_status export_to(const export_options *o, const char *from, const char *path)
+{
+    vkt_export_type type = (vkt_export_type)o->type;
+    if (o->hf) return vkt_export_hf(from, path, type);
+    if (o->gguf) return vkt_export_gguf(from, path, type);
+    if (is_gguf(o->adapter)) return vkt_export_adapter_gguf(from, path);
+    return vkt_export_adapter(from, path);
+}
+
+/* Beside what is there, which stays until the export is whole. */
+static vkt_status export_over(const export_options *o, const char *from, const char *path)
+{
+    const char *made = cli_text("%s.new", path);
+    vkt_status st = vkt_export_replace(NULL, path);
+    if (st == VKT_OK) st = export_to(o, from, made);
+    return st == VKT_OK ? vkt_export_replace(made, path) : st;
+}
+
 static int run(void *options)
 {
     const export_options *o = options;
-    const char *from = o->common.args[0], *path;
+    const char *from = o->common.args[0], *path = o->hf ? o->hf : o->gguf ? o->gguf : o->adapter;
     vkt_status st;
     if (!!o->hf + !!o->out + !!o->adapter + !!o->gguf > 1 || (o->type && !o->gguf && !o->hf) ||
         (o->type > VKT_EXPORT_BF16 && o->hf)) {
@@ -42,19 +60,13 @@ static int run(void *options)
         return CLI_USAGE;
     }
     const char *file = o->out ? o->out : "model.onnx";
-    if (!o->hf && !o->gguf && !o->adapter) {
+    if (!path) {
         int rc = cli_may_write("export", file, o->common.force);
         if (rc) return rc;
-    }
-    if (o->hf)
-        st = vkt_export_hf(from, path = o->hf, (vkt_export_type)o->type);
-    else if (o->gguf)
-        st = vkt_export_gguf(from, path = o->gguf, (vkt_export_type)o->type);
-    else if (o->adapter)
-        st = is_gguf(o->adapter) ? vkt_export_adapter_gguf(from, path = o->adapter)
-                                 : vkt_export_adapter(from, path = o->adapter);
-    else
         st = vkt_export(&o->common.gpu, from, path = file);
+    } else {
+        st = (o->common.force ? export_over : export_to)(o, from, path);
+    }
     if (st == VKT_OK) printf("%s\n", path);
     return cli_exit_code(st);
 }
