@@ -166,6 +166,18 @@ struct sum_rows_params {
     U32 rows, cols, chunk, splits;
 };
 
+/* What one dispatch takes that does the same for several tensors; of those that are not there no
+ * column, and no element. sum_group.comp: y[i] [cols[i]] = sums of columns of x[i] [rows[i],
+ * cols[i]] */
+#define VKT_GROUPED 5
+struct sum_group_params {
+    ADDR(f32s) x[VKT_GROUPED];
+    ADDR(f32s) y[VKT_GROUPED];
+    U32 rows[VKT_GROUPED];
+    U32 cols[VKT_GROUPED];
+    U32 pad[2];
+};
+
 #include "norm_params.h"
 
 /* softmax.comp: x -> y; softmax_bwd.comp: dy, y -> dx */
@@ -262,6 +274,7 @@ struct optim_update8_params {
 #define VKT_EMBED_POS 1u
 #define VKT_EMBED_START 2u
 #define VKT_EMBED_DOCS 4u
+#define VKT_EMBED_ADD 8u /* of the gradient of a table */
 struct unpack_params {
     ADDR(u32s) x, ids, y; /* x: src/base/quant.h; ids: of rows */
     U32 n, rows, cols;    /* eights of y; of x: rows, eights of a row */
@@ -282,9 +295,10 @@ struct embedding_bwd_params {
     ADDR(f32s) dy;       /* [rows, C] */
     ADDR(u32s) order;    /* [rows] */
     ADDR(u32s) segments; /* [n + 1] */
+    ADDR(u32s) r;        /* [n, C], added where there is one */
     ADDR(f32s) dx;       /* [n, C] */
     U32 rows, cols, n;
-    U32 pad;
+    U32 flags; /* VKT_EMBED_ADD */
 };
 struct embedding_pos_bwd_params {
     ADDR(f32s) dy;   /* [rows, C] */
@@ -459,6 +473,14 @@ struct conv_flip_params {
     U32 n; /* elements */
     U32 c, co, groups;
 };
+/* conv_flips.comp: the same of several filters, without groups */
+struct conv_flips_params {
+    ADDR(f32s) w[VKT_GROUPED];
+    ADDR(f32s) y[VKT_GROUPED];
+    U32 n[VKT_GROUPED];
+    U32 channels[VKT_GROUPED]; /* c + 65536 co */
+    U32 pad[2];
+};
 
 /* bench_*.comp: the device's ceilings */
 #define VKT_BENCH_COPY 0
@@ -496,6 +518,8 @@ static_assert(sizeof(struct optim_update8_params) <= 128, "push constants");
 static_assert(sizeof(struct eltwise_chain_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");
 static_assert(sizeof(struct conv_params) <= 128, "push constants");
+static_assert(sizeof(struct sum_group_params) <= 128, "push constants");
+static_assert(sizeof(struct conv_flips_params) <= 128, "push constants");
 static_assert(sizeof(struct xent_params) <= 128, "push constants");
 static_assert(sizeof(struct attention_bwd_params) <= 128, "push constants");
 #endif

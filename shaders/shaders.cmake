@@ -9,6 +9,7 @@ set(SHADERS_ELEMENTS
   elements/sum.pairs
   elements/sum
   elements/sum_rows
+  elements/sum_group
   elements/cast
   elements/swap
   elements/lookup
@@ -35,6 +36,7 @@ set(SHADERS_CONV
   conv/conv_naive
   conv/conv_dw_naive
   conv/conv_flip
+  conv/conv_flips
   conv/conv_block
   conv/conv_dw_block
   conv/conv_rows.pairs
@@ -58,6 +60,8 @@ set(SHADERS_NORM
   norm/norm_dw.pairs
   norm/batch_stats
   norm/batch_stats.pairs
+  norm/batch_stats_tiled
+  norm/batch_stats_tiled.vectors
   norm/batch_finish
   norm/batch_finish_tiled
   norm/batch_finish_tiled.vectors
@@ -67,6 +71,8 @@ set(SHADERS_NORM
   norm/batch_norm.pairs
   norm/batch_norm_sums
   norm/batch_norm_sums.pairs
+  norm/batch_norm_sums_tiled
+  norm/batch_norm_sums_tiled.vectors
   norm/batch_norm_total
   norm/batch_norm_total_tiled
   norm/batch_norm_total_tiled.vectors

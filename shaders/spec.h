@@ -96,6 +96,9 @@
 #define VKT_SPEC_BESIDE 110 /* channel elements of a workgroup, a lane each: its other lanes are rows */
 #define VKT_SPEC_FLAGS 111 /* of a push struct that has no room for them */
 
+#define VKT_SPEC_ADDED 112 /* a second term is read beside the first */
+#define VKT_SPEC_STATS 113 /* of a convolution: means and squares of its tiles' rows are written, too */
+
 /* attention */
 #define VKT_SPEC_D4 61 /* vec4 to a head */
 #define VKT_SPEC_AT_ONCE 62

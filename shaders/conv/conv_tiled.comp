@@ -10,6 +10,45 @@ layout(push_constant, scalar) uniform Push { conv_params p; };
 #include "conv_implicit.glsl"
 const bool A_ALONG_K = DW == 0, B_ALONG_K = false;
 #include "matmul/tile.glsl"
+layout(constant_id = VKT_SPEC_STATS) const uint STATS = 0;
+
+/* The sum over the threads of a column, in order, for all of them. */
+vec4 column_sum(vec4 x, uint tx, uint ty)
+{
+    barrier();
+    sb[ty * (BN / TN) + tx] = x;
+    barrier();
+    vec4 sum = vec4(0.0);
+    for (uint i = 0; i < BM / TM; i++) sum += sb[i * (BN / TN) + tx];
+    return sum;
+}
+
+/* Row i of a thread's sums. */
+uint row_at(uint i, uint ty)
+{
+    return here.m0 + i / 4 * (BM / GM) + ty * 4 + i % 4;
+}
+
+/* Of the tile's pixels, each channel's mean, to pre, and sum of squares around it, to bias: [tiles, co]. */
+void write_stats(vec4 acc[SUMS], uint tx, uint ty)
+{
+    [[unroll]] for (uint j = 0; j < GN; j++) {
+        vec4 sum = vec4(0.0), squares = vec4(0.0);
+        [[unroll]] for (uint i = 0; i < TM; i++)
+            if (row_at(i, ty) < here.pixels) sum += acc[i * GN + j];
+        vec4 mean = column_sum(sum, tx, ty) / float(min(BM, here.pixels - here.m0));
+        [[unroll]] for (uint i = 0; i < TM; i++)
+            if (row_at(i, ty) < here.pixels) squares += (acc[i * GN + j] - mean) * (acc[i * GN + j] - mean);
+        squares = column_sum(squares, tx, ty);
+        uint n = here.n0 + j * (BN / GN) + tx * 4, first = here.m0 / BM * p.co + n;
+        if (ty == 0)
+            [[unroll]] for (uint c = 0; c < 4; c++)
+                if (n + c < width) {
+                    p.pre.v[first + c] = mean[c];
+                    p.bias.v[first + c] = squares[c];
+                }
+    }
+}
 
 /* The pixel of vector j of A: DW 0 of the tile, DW 1 of the slice that starts at k. */
 place pixel_of(uint j, uint k)
@@ -62,6 +101,7 @@ void main()
         multiply(acc, tx, ty);
     }
 
+    if (STATS != 0) write_stats(acc, tx, ty);
     [[unroll]] for (uint j = 0; j < GN; j++) {
         uint n = n0 + j * (BN / GN) + tx * 4;
         vec4 bias = vec4(-0.0); /* which changes no sum */

@@ -2,6 +2,8 @@
  * of type `elems` in params.h, element i is floats W i to W i + W - 1, AT(x, c) is float c of an element. Whole numbers
  * in such memory are words of their own type in a kernel: as floats they would be subnormal, which a device may take for
  * zero, and a compiler may treat as such. */
+#ifndef VKT_ELEMS_GLSL
+#define VKT_ELEMS_GLSL
 #ifdef PAIRS
 #define elem vec2
 #define words uvec2
@@ -26,3 +28,4 @@ const uint W = 1;
 #endif
 #define LOAD_WORDS(from, i) floatBitsToUint(LOAD(from, i))
 #define STORE_WORDS(to, i, x) STORE(to, i, uintBitsToFloat(x))
+#endif

@@ -1,5 +1,5 @@
 /* For GPUs: a workgroup works on BESIDE channel elements, a lane each, times gl_WorkGroupSize.x / BESIDE lanes of rows or
- * chunks, both powers of two. What chunks of rows gave is merged by the lanes, each in order of every so manieth chunk, and
+ * chunks, both powers of two. What chunks of rows gave is merged by the lanes, each every so many-th chunk in order, and
  * then in a tree: the same order wherever it is done, so that kernels that each do it for themselves agree. Every invocation
  * must call. */
 #include "together.glsl"
@@ -75,10 +75,31 @@ void merge_means(elems means, elems from_squares, uint first, uint rows, uint ch
     squares = merge_b[my_place()];
 }
 
+/* Two sums over the lanes of rows, for all of these. */
+void add_lanes(inout elem a, inout elem b)
+{
+    uint me = gl_LocalInvocationID.x;
+    barrier();
+    merge_a[me] = a;
+    merge_b[me] = b;
+    barrier();
+    for (uint s = n_lanes() / 2; s > 0; s >>= 1) {
+        if (my_lane() < s) {
+            a += merge_a[me + s * BESIDE];
+            b += merge_b[me + s * BESIDE];
+            merge_a[me] = a;
+            merge_b[me] = b;
+        }
+        barrier();
+    }
+    a = merge_a[my_place()];
+    b = merge_b[my_place()];
+}
+
 /* Two sums over chunks. */
 void merge_sums(elems parts_a, elems parts_b, uint first, uint chunks, uint wide, uint c, bool mine, out elem a, out elem b)
 {
-    uint me = gl_LocalInvocationID.x, lanes = n_lanes(), k = my_lane(), end = mine ? chunks : 0;
+    uint lanes = n_lanes(), k = my_lane(), end = mine ? chunks : 0;
     a = b = elem(0.0);
     for (; k + (TOGETHER - 1) * lanes < end; k += TOGETHER * lanes) {
         elem x[TOGETHER], y[TOGETHER];
@@ -97,21 +118,7 @@ void merge_sums(elems parts_a, elems parts_b, uint first, uint chunks, uint wide
         a += LOAD(parts_a, from);
         b += LOAD(parts_b, from);
     }
-    barrier();
-    merge_a[me] = a;
-    merge_b[me] = b;
-    barrier();
-    for (uint s = lanes / 2; s > 0; s >>= 1) {
-        if (my_lane() < s) {
-            a += merge_a[me + s * BESIDE];
-            b += merge_b[me + s * BESIDE];
-            merge_a[me] = a;
-            merge_b[me] = b;
-        }
-        barrier();
-    }
-    a = merge_a[my_place()];
-    b = merge_b[my_place()];
+    add_lanes(a, b);
 }
 
 /* The running averages follow those of n rows, the variance with n - 1, or with that of `whole` rows; values that are not

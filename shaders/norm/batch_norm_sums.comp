@@ -1,5 +1,6 @@
 #version 460
-/* Over a chunk's rows: out0 = sum of g, out1 = sum of g h, [chunks, C]; g = dy act'(v), h = (x - mean) rstd. With an
+/* Over a chunk's rows: out0 = sum of g, out1 = sum of g h, [chunks, C]; g = dy act'(v), h = (x - mean) rstd; ADDED:
+ * dy has a second term, w here. With an
  * activation g itself goes to r, over dy if need be. v is b here: the output, or the value before the activation. Twin:
  * batch_norm_sums_ref. */
 #extension GL_GOOGLE_include_directive : require
@@ -8,6 +9,7 @@
 #include "act.glsl"
 
 layout(constant_id = VKT_SPEC_ACT) const int ACT = 0;
+layout(constant_id = VKT_SPEC_ADDED) const uint ADDED = 0;
 layout(constant_id = VKT_SPEC_FIXED) const uint FIXED = 0;
 #include "batch.glsl"
 
@@ -22,6 +24,11 @@ void take(uint i, elem g, elem v, elem x)
     }
     sum_g += g;
     sum_gh += g * (x - mean) * rstd;
+}
+
+elem gradient_at(uint i)
+{
+    return ADDED != 0 ? LOAD(p.dy, i) + LOAD(p.w, i) : LOAD(p.dy, i);
 }
 
 elem value_at(uint i)
@@ -41,7 +48,7 @@ void main()
         elem g[TOGETHER], v[TOGETHER], x[TOGETHER];
         [[unroll]] for (uint j = 0; j < TOGETHER; j++) {
             uint i = (r + j) * wide + c;
-            g[j] = LOAD(p.dy, i);
+            g[j] = gradient_at(i);
             v[j] = value_at(i);
             x[j] = LOAD(p.x, i);
         }
@@ -49,7 +56,7 @@ void main()
     }
     for (; r < rows.y; r++) {
         uint i = r * wide + c;
-        take(i, LOAD(p.dy, i), value_at(i), LOAD(p.x, i));
+        take(i, gradient_at(i), value_at(i), LOAD(p.x, i));
     }
     STORE(p.out0, chunk * wide + c, sum_g);
     STORE(p.out1, chunk * wide + c, sum_gh);

@@ -96,6 +96,8 @@ typedef union vkt_attr {
         uint32_t kernel, slices;
         vkt_conv_pass pass; /* set by the row's shape rule */
         vkt_dtype multiply; /* of 16 bits: x and w are rounded to it where they are multiplied */
+        uint32_t stats;     /* pixels of a tile whose means and squares, out[2] and out[3], are
+                               written too; 0: of none */
     } conv;
     struct {
         uint32_t kh, kw, stride, pad, h, w; /* h, w: of dx */
@@ -130,6 +132,7 @@ typedef union vkt_attr {
      * by the running averages. pool_*: of batch_norm_pool. */
     struct {
         uint32_t group_rows;
+        uint32_t chunk; /* rows that were merged already; 0: as batch_stats does it */
         float eps, momentum, whole;
         vkt_act act;
         bool fixed;

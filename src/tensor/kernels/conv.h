@@ -28,6 +28,8 @@ bool vkt__conv_on_units(uint32_t kernel);
 bool vkt__conv_fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q);
 /* The one that was named where it can run, else what was tuned, else the table's. */
 uint32_t vkt__conv_choose(const vkt_gpu *gpu, const vkt__conv_geometry *q);
+/* Pixels of a tile of a kernel that can write their statistics; 0: it can't. */
+uint32_t vkt__conv_stats_rows(uint32_t kernel);
 /* The one for a shape if nothing was tuned. */
 uint32_t vkt__conv_table(const vkt_caps *caps, const vkt__conv_geometry *q);
 /* Whether tuning should time it: it can run, and may be the fastest on such a device. */

@@ -156,7 +156,8 @@ static void launch_tiled(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__c
                                    { VKT_SPEC_ROLLED, j->caps->klass == VKT_GPU_CLASS_INTEL },
                                    { VKT_SPEC_VEC_X, q->ci % 4 == 0 && j->x % 16 == 0 },
                                    { VKT_SPEC_VEC_W, j->per_group % 4 == 0 && j->w % 16 == 0 },
-                                   { VKT_SPEC_C_FOURS, j->per_group % 4 == 0 && j->y % 16 == 0 } };
+                                   { VKT_SPEC_C_FOURS, j->per_group % 4 == 0 && j->y % 16 == 0 },
+                                   { VKT_SPEC_STATS, q->attr->conv.stats != 0 } };
     l->spec[VKT__CONV_WORKGROUP].value = threads_of(t);
     add(l, spec, VKT_COUNT(spec));
     l->groups = (dw ? depth_tiles : pixel_tiles)(j, t->rows, t->columns);

@@ -41,6 +41,11 @@ bool vkt__conv_on_units(uint32_t kernel)
     return kernel > 0 && kernel < VKT_COUNT(tiles) && tiles[kernel].family->units;
 }
 
+uint32_t vkt__conv_stats_rows(uint32_t kernel)
+{
+    return tiles[kernel].family == &vkt__conv_tiled ? tiles[kernel].rows : 0;
+}
+
 /* ---- the table: a class gets the first kernel that fits, if its condition holds ---- */
 
 static uint32_t per_group(const vkt__conv_geometry *q)

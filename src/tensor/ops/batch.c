@@ -45,7 +45,9 @@ struct batch_norm_params vkt__batch_params(const vkt_node *n, const vkt_tensor *
                                    .eps = n->attr.batch.eps };
     p.group_rows = vkt__batch_group_rows(n, p.rows);
     p.groups = vkt__batch_groups(n, p.rows);
-    p.chunk = sums ? sum_chunk(p.group_rows) : apply_chunk(n);
+    p.chunk = !sums                 ? apply_chunk(n)
+              : n->attr.batch.chunk ? n->attr.batch.chunk
+                                    : sum_chunk(p.group_rows);
     p.per_group = chunks_of(p.group_rows, p.chunk);
     return p;
 }
@@ -65,59 +67,74 @@ struct batch_norm_params vkt__batch_bwd_params(vkt__rec *rec, const vkt_node *n)
 }
 
 void vkt__batch_dispatch(vkt__rec *rec, vkt__shader kernel, vkt__shader pairs,
-                         struct batch_norm_params *p, uint32_t act, uint32_t fixed)
+                         struct batch_norm_params *p, uint32_t act, uint32_t fixed, bool added)
 {
     bool two = vkt__use_pairs(rec->caps) && p->cols % 2 == 0;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_ACT, act },
                                    { VKT_SPEC_FIXED, fixed },
+                                   { VKT_SPEC_ADDED, added },
                                    { VKT_SPEC_TOGETHER, vkt__together(rec->caps, act ? 3 : 2) } };
     uint64_t n = (uint64_t)p->groups * p->per_group * (p->cols / (two ? 2 : 1));
     vkt__dispatch(rec, two ? pairs : kernel, spec, VKT_COUNT(spec), p, sizeof *p,
                   (n + wg - 1) / wg);
 }
 
-vkt__batch_tile vkt__batch_tile_of(const vkt_caps *c, uint32_t cols)
+vkt__batch_tile vkt__batch_tile_of(const vkt_caps *c, uint32_t cols, uint32_t chunks)
 {
-    enum { WORKGROUP = 256, MOST_BESIDE = 16 };
-    vkt__batch_tile t = { .wg = vkt__reduce_workgroup(c, WORKGROUP),
+    enum { WORKGROUP = 256, MOST_BESIDE = 16, MANY = 512 };
+    vkt__batch_tile t = { .wg = vkt__reduce_workgroup(c, chunks > MANY ? 2 * WORKGROUP : WORKGROUP),
                           .beside = 1,
-                          .fours = cols > 0 && cols % 4 == 0 };
-    uint32_t wide = t.fours ? cols / 4 : cols;
+                          .vectors = cols > 0 && cols % 4 == 0 };
+    uint32_t wide = t.vectors ? cols / 4 : cols;
     while (t.beside * 2 <= VKT_MIN(t.wg, MOST_BESIDE) && t.beside * 2 <= wide) t.beside *= 2;
     t.blocks = (wide + t.beside - 1) / t.beside;
-    t.together = c->klass == VKT_GPU_CLASS_CPU ? 1 : t.fours ? 4 : 8;
+    t.together = c->klass == VKT_GPU_CLASS_CPU ? 1 : t.vectors ? 4 : 8;
     return t;
 }
 
 uint32_t vkt__batch_strip(const vkt_caps *c, uint32_t rows, uint32_t cols, uint32_t chunks)
 {
     enum { WORKGROUPS = 256 };
-    vkt__batch_tile t = vkt__batch_tile_of(c, cols);
+    vkt__batch_tile t = vkt__batch_tile_of(c, cols, chunks);
     uint32_t strips = VKT_MAX(1, WORKGROUPS / t.blocks), lanes = t.wg / t.beside;
-    return (uint32_t)vkt__align(VKT_MAX(chunks_of(rows, strips), chunks), lanes);
+    return (uint32_t)vkt__align(VKT_MAX(chunks_of(rows, strips), chunks / 2), lanes);
 }
 
-void vkt__batch_dispatch_strips(vkt__rec *rec, vkt__shader tiled, vkt__shader fours, const void *p,
-                                uint32_t bytes, uint32_t cols, uint32_t strips, uint32_t act,
-                                uint32_t flags)
+void vkt__batch_dispatch_strips(vkt__rec *rec, vkt__shader tiled, vkt__shader vectors,
+                                const void *p, uint32_t bytes, uint32_t cols, uint32_t chunks,
+                                uint32_t strips, const vkt__constant *more, uint32_t n_more)
 {
-    vkt__batch_tile t = vkt__batch_tile_of(rec->caps, cols);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, t.wg },
-                                   { VKT_SPEC_BESIDE, t.beside },
-                                   { VKT_SPEC_TOGETHER, t.together },
-                                   { VKT_SPEC_ACT, act },
-                                   { VKT_SPEC_FLAGS, flags } };
-    vkt__dispatch(rec, t.fours ? fours : tiled, spec, VKT_COUNT(spec), p, bytes,
+    vkt__batch_tile t = vkt__batch_tile_of(rec->caps, cols, chunks);
+    vkt__constant spec[3 + VKT__BATCH_CONSTANTS] = { { VKT_SPEC_WORKGROUP, t.wg },
+                                                     { VKT_SPEC_BESIDE, t.beside },
+                                                     { VKT_SPEC_TOGETHER, t.together } };
+    for (uint32_t i = 0; i < n_more; i++) spec[3 + i] = more[i];
+    vkt__dispatch(rec, t.vectors ? vectors : tiled, spec, 3 + n_more, p, bytes,
                   (uint64_t)t.blocks * strips);
 }
 
+void vkt__batch_dispatch_chunks(vkt__rec *rec, const vkt__batch_kernels *k,
+                                struct batch_norm_params *p, uint32_t act, uint32_t fixed,
+                                bool added)
+{
+    const vkt__constant more[VKT__BATCH_CONSTANTS] = { { VKT_SPEC_ACT, act },
+                                                       { VKT_SPEC_FIXED, fixed },
+                                                       { VKT_SPEC_ADDED, added } };
+    if (rec->caps->klass == VKT_GPU_CLASS_CPU)
+        vkt__batch_dispatch(rec, k->kernel, k->pairs, p, act, fixed, added);
+    else
+        vkt__batch_dispatch_strips(rec, k->tiled, k->vectors, p, sizeof *p, p->cols, 0,
+                                   p->groups * p->per_group, more, VKT__BATCH_CONSTANTS);
+}
+
 void vkt__batch_dispatch_merge(vkt__rec *rec, vkt__shader kernel, vkt__shader tiled,
-                               vkt__shader fours, const void *p, uint32_t bytes, uint32_t cols)
+                               vkt__shader vectors, const void *p, uint32_t bytes, uint32_t cols,
+                               uint32_t chunks)
 {
     if (rec->caps->klass != VKT_GPU_CLASS_CPU) {
-        vkt__batch_dispatch_strips(rec, tiled, fours, p, bytes, cols, 1, 0, 0);
+        vkt__batch_dispatch_strips(rec, tiled, vectors, p, bytes, cols, chunks, 1, NULL, 0);
         return;
     }
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
@@ -152,9 +169,19 @@ double vkt__batch_stats_terms(const vkt_node *n)
     return 25.0 * 25 * sum_chunk(vkt__batch_group_rows(n, vkt__rows_of(n->in[0]->shape)));
 }
 
+const vkt_tensor *vkt__batch_x(const vkt_node *finish)
+{
+    const vkt_node *n = finish->in[0]->node;
+    return n->op == &vkt__op_batch_stats ? n->in[0] : n->out[0];
+}
+
 /* The chunks' own errors, and those of merging them. */
 double vkt__batch_finish_terms(const vkt_node *n)
 {
+    if (n->op == &vkt__op_batch_finish_norm) {
+        struct batch_norm_params p = vkt__batch_params(n, n->in[0], true);
+        return 25.0 * 25 * p.chunk + 8.0 * p.per_group;
+    }
     return vkt__batch_stats_terms(n->in[0]->node) + 8.0 * vkt__rows_of(n->in[0]->shape);
 }
 

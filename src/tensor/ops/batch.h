@@ -15,29 +15,43 @@ struct batch_norm_params vkt__batch_bwd_params(vkt__rec *rec, const vkt_node *n)
 uint64_t vkt__batch_chunk_rows(const struct batch_norm_params *p, uint64_t chunk, uint64_t *begin);
 uint64_t vkt__batch_rows_in(const struct batch_norm_params *p, uint64_t group);
 
-/* An invocation to a channel, or pair of channels, of each chunk of p. */
+/* An invocation to a channel, or pair of channels, of each chunk of p. added: batch_norm_sums has a
+ * second term. */
 void vkt__batch_dispatch(vkt__rec *rec, vkt__shader kernel, vkt__shader pairs,
-                         struct batch_norm_params *p, uint32_t act, uint32_t fixed);
+                         struct batch_norm_params *p, uint32_t act, uint32_t fixed, bool added);
 
 /* For GPUs: how a workgroup of the kernels that merge chunks takes channels and rows
  * (batch_merge.glsl). */
 typedef struct vkt__batch_tile {
     uint32_t wg, beside, blocks; /* blocks of channels: workgroups beside each other */
     uint32_t together;
-    bool fours;
+    bool vectors;
 } vkt__batch_tile;
-vkt__batch_tile vkt__batch_tile_of(const vkt_caps *c, uint32_t cols);
+/* chunks: that it merges; 0: it makes them. */
+vkt__batch_tile vkt__batch_tile_of(const vkt_caps *c, uint32_t cols, uint32_t chunks);
 /* An invocation to a channel; on GPUs, by a kernel that merges with a workgroup's lanes. */
 void vkt__batch_dispatch_merge(vkt__rec *rec, vkt__shader kernel, vkt__shader tiled,
-                               vkt__shader fours, const void *p, uint32_t bytes, uint32_t cols);
-/* Strips of `strip` rows times blocks of channels. */
-void vkt__batch_dispatch_strips(vkt__rec *rec, vkt__shader tiled, vkt__shader fours, const void *p,
-                                uint32_t bytes, uint32_t cols, uint32_t strips, uint32_t act,
-                                uint32_t flags);
+                               vkt__shader vectors, const void *p, uint32_t bytes, uint32_t cols,
+                               uint32_t chunks);
+enum { VKT__BATCH_CONSTANTS = 3 };
+/* `strips` workgroups, times blocks of channels; the kernel's own constants, at most
+ * VKT__BATCH_CONSTANTS, are in `more`. */
+void vkt__batch_dispatch_strips(vkt__rec *rec, vkt__shader tiled, vkt__shader vectors,
+                                const void *p, uint32_t bytes, uint32_t cols, uint32_t chunks,
+                                uint32_t strips, const vkt__constant *more, uint32_t n_more);
+typedef struct vkt__batch_kernels {
+    vkt__shader kernel, pairs, tiled, vectors; /* the latter for GPUs */
+} vkt__batch_kernels;
+/* Sums of p's chunks: as vkt__batch_dispatch, on GPUs a workgroup a chunk and block of channels. */
+void vkt__batch_dispatch_chunks(vkt__rec *rec, const vkt__batch_kernels *k,
+                                struct batch_norm_params *p, uint32_t act, uint32_t fixed,
+                                bool added);
 /* Rows of a strip: many enough that merging `chunks` chunks is the smaller part, few enough that
  * there is work for every core. */
 uint32_t vkt__batch_strip(const vkt_caps *c, uint32_t rows, uint32_t cols, uint32_t chunks);
 
+/* What the chunks that a batch_finish merges are of. */
+const vkt_tensor *vkt__batch_x(const vkt_node *finish);
 /* 1 / standard deviation out of v: that, or by the running averages the variance. */
 double vkt__batch_rstd(const vkt_node *n, double v);
 /* The twin's dx at element i of batch_norm_bwd's inputs, where the gradient after the norm is g. */

@@ -14,10 +14,11 @@ extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__
     vkt__op_act, vkt__op_act_bwd, vkt__op_chain;
 extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,
     vkt__op_matmul_sum;
-extern const vkt_op vkt__op_conv2d, vkt__op_conv2d_dx, vkt__op_conv2d_dw, vkt__op_conv2d_flip;
+extern const vkt_op vkt__op_conv2d, vkt__op_conv2d_dx, vkt__op_conv2d_dw, vkt__op_conv2d_flip,
+    vkt__op_conv2d_flips;
 extern const vkt_op vkt__op_max_pool, vkt__op_avg_pool, vkt__op_max_pool_bwd, vkt__op_avg_pool_bwd,
     vkt__op_pad2d, vkt__op_swap, vkt__op_lookup, vkt__op_lookup_bwd;
-extern const vkt_op vkt__op_sum, vkt__op_sum_rows;
+extern const vkt_op vkt__op_sum, vkt__op_sum_rows, vkt__op_sum_group;
 extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
 extern const vkt_op vkt__op_batch_stats, vkt__op_batch_finish, vkt__op_batch_norm,
     vkt__op_batch_norm_sums, vkt__op_batch_norm_total, vkt__op_batch_norm_bwd,
@@ -81,6 +82,11 @@ enum { VKT_SUM_CHUNK = 4096 };
 vkt_tensor *vkt__sum_squares(vkt_graph *g, vkt_tensor *x);
 /* Rows that one node of a sum over rows takes. */
 uint32_t vkt__row_chunk(const vkt_graph *g);
+
+/* A sum over rows that are sums of many rows each. */
+vkt_tensor *vkt__sum_chunks(vkt_graph *g, vkt_tensor *x);
+/* Whether a device does n, a sum_rows, as sum_group does several. */
+bool vkt__sums_by_lanes(const vkt_caps *c, const vkt_node *n);
 
 /* ---- the optimizer's rows ---- */
 

@@ -1,6 +1,6 @@
 /* Batch norm rows, forward: statistics of chunks of rows, merged in order into those of each ghost
  * batch and into the running averages; the normalisation with residual and activation fused in.
- * Kernels batch_stats.comp, batch_finish.comp, batch_finish_tiled.comp, batch_norm.comp. */
+ * Kernels batch_stats.comp, batch_finish.comp, their tiled forms, batch_norm.comp. */
 #include <math.h>
 
 #include "tensor/graph/record.h"
@@ -33,7 +33,10 @@ static void stats_record(vkt__rec *rec, const vkt_node *n)
     p.x = vkt__addr(rec, n->in[0]);
     p.out0 = vkt__addr(rec, n->out[0]);
     p.out1 = vkt__addr(rec, n->out[1]);
-    vkt__batch_dispatch(rec, VKT_SHADER_BATCH_STATS, VKT_SHADER_BATCH_STATS_PAIRS, &p, 0, 0);
+    static const vkt__batch_kernels k = { VKT_SHADER_BATCH_STATS, VKT_SHADER_BATCH_STATS_PAIRS,
+                                          VKT_SHADER_BATCH_STATS_TILED,
+                                          VKT_SHADER_BATCH_STATS_TILED_VECTORS };
+    vkt__batch_dispatch_chunks(rec, &k, &p, 0, 0, false);
 }
 
 static void stats_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -62,7 +65,7 @@ static bool finish_shape(vkt_node *n)
             return vkt__shape_error(n, "%s %s must be [%u]", names[i], vkt__text(n->in[2 + i]), C);
     if (n->in[4]->count != 1)
         return vkt__shape_error(n, "count %s must be [1] u32", vkt__text(n->in[4]));
-    const vkt_tensor *x = n->in[0]->node->in[0];
+    const vkt_tensor *x = vkt__batch_x(n);
     for (uint32_t i = 0; i < 2; i++)
         vkt__out(n, i, vkt_shape2(vkt__batch_groups(n, vkt__rows_of(x->shape)), C), VKT_F32);
     return true;
@@ -70,7 +73,7 @@ static bool finish_shape(vkt_node *n)
 
 static void finish_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params q = vkt__batch_params(n, n->in[0]->node->in[0], true);
+    struct batch_norm_params q = vkt__batch_params(n, vkt__batch_x(n), true);
     struct batch_finish_params p = { .means = vkt__addr(rec, n->in[0]),
                                      .squares = vkt__addr(rec, n->in[1]),
                                      .run_mean = vkt__addr(rec, n->in[2]),
@@ -88,12 +91,13 @@ static void finish_record(vkt__rec *rec, const vkt_node *n)
                                      .momentum = n->attr.batch.momentum,
                                      .whole = n->attr.batch.whole };
     vkt__batch_dispatch_merge(rec, VKT_SHADER_BATCH_FINISH, VKT_SHADER_BATCH_FINISH_TILED,
-                              VKT_SHADER_BATCH_FINISH_TILED_VECTORS, &p, sizeof p, p.cols);
+                              VKT_SHADER_BATCH_FINISH_TILED_VECTORS, &p, sizeof p, p.cols,
+                              p.per_group);
 }
 
 static void finish_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[0]->node->in[0], true);
+    struct batch_norm_params p = vkt__batch_params(n, vkt__batch_x(n), true);
     double momentum = (double)n->attr.batch.momentum;
     for (uint64_t c = 0; c < p.cols; c++)
         for (uint64_t g = 0; g < p.groups; g++) {
@@ -157,7 +161,7 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
     p.out1 = vkt__addr_or(rec, n->out[1], n->out[0]);
     p.flags = (n->in[5] ? VKT_BN_RESIDUAL : 0) | (n->out[1] ? VKT_BN_PRE : 0);
     vkt__batch_dispatch(rec, VKT_SHADER_BATCH_NORM, VKT_SHADER_BATCH_NORM_PAIRS, &p,
-                        (uint32_t)n->attr.batch.act, n->attr.batch.fixed);
+                        (uint32_t)n->attr.batch.act, n->attr.batch.fixed, false);
 }
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)

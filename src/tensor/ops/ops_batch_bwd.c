@@ -6,7 +6,8 @@
 #include "tensor/graph/sample.h"
 #include "tensor/ops/batch.h"
 
-/* ---- backward, sums: dy, x, mean, rstd, v? -> sums of g, of g h [chunks, C], g? ---- */
+/* ---- backward, sums: dy, x, mean, rstd, v?, second term of dy? -> sums of g, of g h [chunks, C],
+ * g? ---- */
 
 static bool sums_shape(vkt_node *n)
 {
@@ -25,11 +26,16 @@ static void sums_record(vkt__rec *rec, const vkt_node *n)
     p.mean = vkt__addr(rec, n->in[2]);
     p.rstd = vkt__addr(rec, n->in[3]);
     p.b = vkt__addr_or(rec, n->in[4], n->in[1]);
+    p.w = vkt__addr_or(rec, n->in[5], n->in[0]);
     p.r = vkt__addr_or(rec, n->out[2], n->in[0]);
     p.out0 = vkt__addr(rec, n->out[0]);
     p.out1 = vkt__addr(rec, n->out[1]);
-    vkt__batch_dispatch(rec, VKT_SHADER_BATCH_NORM_SUMS, VKT_SHADER_BATCH_NORM_SUMS_PAIRS, &p,
-                        (uint32_t)n->attr.batch.act, n->attr.batch.fixed);
+    static const vkt__batch_kernels k = { VKT_SHADER_BATCH_NORM_SUMS,
+                                          VKT_SHADER_BATCH_NORM_SUMS_PAIRS,
+                                          VKT_SHADER_BATCH_NORM_SUMS_TILED,
+                                          VKT_SHADER_BATCH_NORM_SUMS_TILED_VECTORS };
+    vkt__batch_dispatch_chunks(rec, &k, &p, (uint32_t)n->attr.batch.act, n->attr.batch.fixed,
+                               n->in[5] != NULL);
 }
 
 static void sums_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -40,7 +46,7 @@ static void sums_ref(const vkt_node *n, double *const *in, double *const *out)
                  at = i / p.cols / p.per_group * p.cols + c;
         out[0][i] = out[1][i] = 0;
         for (uint64_t k = begin * p.cols + c; k < end * p.cols; k += p.cols) {
-            double g = in[0][k];
+            double g = in[0][k] + (in[5] ? in[5][k] : 0);
             if (in[4]) out[2][k] = g *= vkt__act_derivative(n->attr.batch.act, in[4][k]);
             out[0][i] += g;
             out[1][i] += g * (in[1][k] - in[2][at]) * vkt__batch_rstd(n, in[3][at]);
@@ -51,7 +57,7 @@ static void sums_ref(const vkt_node *n, double *const *in, double *const *out)
 static vkt_cost sums_cost(const vkt_node *n)
 {
     double count = (double)n->in[1]->count;
-    vkt_cost c = { 5 * count, 4 * count * (n->out[2] ? 4 : 2) };
+    vkt_cost c = { 5 * count, 4 * count * ((n->out[2] ? 4 : 2) + (n->in[5] != NULL)) };
     return c;
 }
 
@@ -79,7 +85,8 @@ static void total_record(vkt__rec *rec, const vkt_node *n)
                                     .groups = q.groups,
                                     .per_group = q.per_group };
     vkt__batch_dispatch_merge(rec, VKT_SHADER_BATCH_NORM_TOTAL, VKT_SHADER_BATCH_NORM_TOTAL_TILED,
-                              VKT_SHADER_BATCH_NORM_TOTAL_TILED_VECTORS, &p, sizeof p, p.cols);
+                              VKT_SHADER_BATCH_NORM_TOTAL_TILED_VECTORS, &p, sizeof p, p.cols,
+                              p.per_group);
 }
 
 static void total_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -121,7 +128,7 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
 {
     struct batch_norm_params p = vkt__batch_bwd_params(rec, n);
     vkt__batch_dispatch(rec, VKT_SHADER_BATCH_NORM_BWD, VKT_SHADER_BATCH_NORM_BWD_PAIRS, &p, 0,
-                        n->attr.batch.fixed);
+                        n->attr.batch.fixed, false);
 }
 
 double vkt__batch_dx(const vkt_node *n, const struct batch_norm_params *p, double *const *in,
@@ -218,19 +225,38 @@ static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     return s->name;
 }
 
+/* Then with a second term of dy, as a rewrite puts it. */
+static const char *sums_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    const char *name = bwd_sample(op, g, i);
+    if (name) return name;
+    uint32_t n = 0;
+    while (vkt__batch_case_at(n)) n++;
+    if (i >= 3 * n) return NULL;
+    const vkt__batch_case *s = vkt__batch_case_at(i - 2 * n);
+    uint32_t C = s->x[2];
+    vkt_tensor *x = vkt__batch_case_x(g, s), *mean = vkt__sample2(g, 1, C),
+               *v = s->act != VKT_ACT_NONE ? vkt__batch_case_x(g, s) : NULL,
+               *rstd = vkt__sample(g, vkt_shape2(1, C), VKT_F32, VKT_HINT_POSITIVE, 0), *dy[2];
+    for (uint32_t k = 0; k < 2; k++) dy[k] = vkt__sample(g, x->shape, VKT_F32, VKT_HINT_NORMAL, 0);
+    vkt__node(g, op, (vkt_tensor *[]) { dy[0], x, mean, rstd, v, dy[1] }, 6,
+              (vkt_attr) { .batch = { .eps = 1e-5f, .act = s->act } });
+    return s->name;
+}
+
 /* ---- rows ---- */
 
 const vkt_op vkt__op_batch_norm_sums = { .name = "batch_norm_sums",
-                                         .n_in = 5,
+                                         .n_in = 6,
                                          .n_out = 3,
-                                         .inplace = 1u << 0,
+                                         .inplace = 1u << 0 | 1u << 5,
                                          .inplace_out = 2,
                                          .shape = sums_shape,
                                          .record = sums_record,
                                          .ref = sums_ref,
                                          .cost = sums_cost,
                                          .terms = vkt__batch_sums_terms,
-                                         .sample = bwd_sample };
+                                         .sample = sums_sample };
 const vkt_op vkt__op_batch_norm_total = { .name = "batch_norm_total",
                                           .n_in = 2,
                                           .n_out = 4,

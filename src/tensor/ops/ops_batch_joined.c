@@ -68,11 +68,13 @@ static void finish_norm_record(vkt__rec *rec, const vkt_node *n)
                                           .chunk = q.chunk,
                                           .eps = q.eps,
                                           .momentum = n->attr.batch.momentum };
+    const vkt__constant own[] = { { VKT_SPEC_ACT, (uint32_t)n->attr.batch.act },
+                                  { VKT_SPEC_FLAGS, (n->in[R] ? VKT_BN_RESIDUAL : 0) |
+                                                        (n->out[PRE] ? VKT_BN_PRE : 0) } };
     p.strip = vkt__batch_strip(rec->caps, p.rows, p.cols, q.per_group);
     vkt__batch_dispatch_strips(rec, VKT_SHADER_BATCH_FINISH_NORM,
                                VKT_SHADER_BATCH_FINISH_NORM_VECTORS, &p, sizeof p, p.cols,
-                               (p.rows + p.strip - 1) / p.strip, (uint32_t)n->attr.batch.act,
-                               (n->in[R] ? VKT_BN_RESIDUAL : 0) | (n->out[PRE] ? VKT_BN_PRE : 0));
+                               q.per_group, (p.rows + p.strip - 1) / p.strip, own, VKT_COUNT(own));
 }
 
 static void finish_norm_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -95,8 +97,7 @@ static vkt_cost finish_norm_cost(const vkt_node *n)
 
 static double finish_norm_terms(const vkt_node *n)
 {
-    const vkt_node finish = finish_of(n);
-    return 64 + vkt__batch_finish_terms(&finish);
+    return 64 + vkt__batch_finish_terms(n);
 }
 
 /* ---- backward: g, x, mean, rstd, w, the chunks' sums of g, of g h -> dx, db, dw ---- */
@@ -127,7 +128,8 @@ static void total_bwd_record(vkt__rec *rec, const vkt_node *n)
                                         .chunks = q.per_group };
     p.strip = vkt__batch_strip(rec->caps, p.rows, p.cols, p.chunks);
     vkt__batch_dispatch_strips(rec, VKT_SHADER_BATCH_TOTAL_BWD, VKT_SHADER_BATCH_TOTAL_BWD_VECTORS,
-                               &p, sizeof p, p.cols, (p.rows + p.strip - 1) / p.strip, 0, 0);
+                               &p, sizeof p, p.cols, p.chunks, (p.rows + p.strip - 1) / p.strip,
+                               NULL, 0);
 }
 
 static void total_bwd_ref(const vkt_node *n, double *const *in, double *const *out)

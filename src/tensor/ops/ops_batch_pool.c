@@ -1,7 +1,7 @@
 /* Batch norm with an activation and max pooling in one pass, as a rewrite makes it of three rows
  * (rewrite_batch.c): what lies before the pooling is never written, and the gradient reads what the
- * pooling kept. Sums are over the same chunks in the same order, so results are those of the plain
- * rows bit for bit. Kernels batch_norm_pool*.comp. */
+ * pooling kept. Sums are over the same chunks, on CPU drivers in the same order, so results there
+ * are those of the plain rows bit for bit. Kernels batch_norm_pool*.comp. */
 #include <math.h>
 
 #include "tensor/graph/record.h"

@@ -91,8 +91,13 @@ static void conv_record(vkt__rec *rec, const vkt_node *n)
     p.x4 = p.x;
     p.w4 = p.w;
     p.y4 = p.y;
-    vkt__conv_launch l = vkt__conv_prepare(vkt__conv_choose(rec->gpu, &q), rec->caps, &q,
-                                           n->out[0]->count, p.x, p.w, p.y);
+    if (a->conv.stats) {
+        p.pre = vkt__addr(rec, n->out[2]);
+        p.bias = vkt__addr(rec, n->out[3]);
+    }
+    uint32_t kernel = vkt__conv_choose(rec->gpu, &q);
+    VKT_ASSERT(!a->conv.stats || kernel == a->conv.kernel); /* another would not write them */
+    vkt__conv_launch l = vkt__conv_prepare(kernel, rec->caps, &q, n->out[0]->count, p.x, p.w, p.y);
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
 }
 
@@ -111,6 +116,15 @@ bool vkt__is_conv(const vkt_node *n)
 }
 
 /* ---- forward, and the gradient of x ---- */
+
+void vkt__conv_add_stats(vkt_node *n, uint32_t kernel, uint32_t rows)
+{
+    uint32_t pixels = vkt__rows_of(n->out[0]->shape), co = vkt__last(n->out[0]->shape);
+    n->attr.conv.kernel = kernel;
+    n->attr.conv.stats = rows;
+    for (uint32_t i = 2; i < 4; i++)
+        vkt__out(n, i, vkt_shape2((pixels + rows - 1) / rows, co), VKT_F32);
+}
 
 static bool conv_shape(vkt_node *n)
 {
@@ -147,6 +161,7 @@ static bool conv_shape(vkt_node *n)
     vkt__out(n, 0, out, VKT_F32);
     if (a->conv.act != VKT_ACT_NONE && !vkt__act_from_output(a->conv.act))
         vkt__out(n, 1, out, VKT_F32);
+    if (a->conv.stats) vkt__conv_add_stats(n, a->conv.kernel, a->conv.stats);
     return true;
 }
 
@@ -179,6 +194,23 @@ static double conv_element(const vkt__conv_geometry *q, double *const *in, uint6
     return sum;
 }
 
+/* Of each tile's pixels, as batch_stats of chunks. */
+static void stats_ref(const vkt_node *n, double *const *out)
+{
+    uint64_t co = vkt__last(n->out[0]->shape), rows = vkt__rows_of(n->out[0]->shape);
+    for (uint64_t i = 0; i < n->out[2]->count; i++) {
+        uint64_t begin = i / co * n->attr.conv.stats,
+                 end = VKT_MIN(rows, begin + n->attr.conv.stats);
+        out[2][i] = out[3][i] = 0;
+        for (uint64_t r = begin; r < end; r++)
+            out[2][i] += out[0][r * co + i % co] / (double)(end - begin);
+        for (uint64_t r = begin; r < end; r++) {
+            double d = out[0][r * co + i % co] - out[2][i];
+            out[3][i] += d * d;
+        }
+    }
+}
+
 static void conv_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
@@ -188,6 +220,7 @@ static void conv_ref(const vkt_node *n, double *const *in, double *const *out)
         if (out[1]) out[1][i] = sum;
         out[0][i] = vkt__act(n->attr.conv.act, sum);
     }
+    if (n->attr.conv.stats) stats_ref(n, out);
 }
 
 static vkt_cost conv_cost(const vkt_node *n)
@@ -199,7 +232,8 @@ static vkt_cost conv_cost(const vkt_node *n)
     else if (q.attr->conv.pass == VKT_CONV_DX) /* of the taps only those that hit */
         products /= (double)n->attr.conv.stride * n->attr.conv.stride;
     vkt_cost c = { 2 * products, (double)n->in[0]->bytes + (double)n->in[1]->bytes +
-                                     (double)n->out[0]->bytes * (n->out[1] ? 2 : 1) };
+                                     (double)n->out[0]->bytes * (n->out[1] ? 2 : 1) +
+                                     (n->out[2] ? 2 * (double)n->out[2]->bytes : 0) };
     return c;
 }
 
@@ -249,6 +283,62 @@ static void conv_flip_ref(const vkt_node *n, double *const *in, double *const *o
         uint64_t c = i % c_all, o = i / c_all % out_c, tap = i / c_all / out_c;
         out[0][i] = in[0][(tap * in_c + c % in_c) * co + c / in_c * out_c + o];
     }
+}
+
+/* ---- of several filters without groups, in one dispatch ---- */
+
+static bool conv_flips_shape(vkt_node *n)
+{
+    for (uint32_t i = 0; i < VKT_GROUPED && n->in[i]; i++) {
+        const uint32_t *w = n->in[i]->shape.d;
+        vkt__out(n, i, (vkt_shape) { 4, { w[0], w[1], w[3], w[2] } }, VKT_F32);
+    }
+    return true;
+}
+
+static void conv_flips_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct conv_flips_params p = { 0 };
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
+    uint64_t groups = 0;
+    for (uint32_t i = 0; i < VKT_GROUPED; i++) {
+        const vkt_tensor *w = n->in[n->in[i] ? i : 0], *y = n->out[n->in[i] ? i : 0];
+        p.w[i] = vkt__addr(rec, w);
+        p.y[i] = vkt__addr(rec, y);
+        p.n[i] = n->in[i] ? (uint32_t)y->count : 0;
+        p.channels[i] = w->shape.d[2] | w->shape.d[3] << 16;
+        groups += ((uint64_t)p.n[i] + wg - 1) / wg;
+    }
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, VKT_SHADER_CONV_FLIPS, spec, VKT_COUNT(spec), &p, sizeof p, groups);
+}
+
+static void conv_flips_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    for (uint32_t i = 0; i < VKT_GROUPED && n->in[i]; i++) {
+        const vkt_node one = { .op = &vkt__op_conv2d_flip,
+                               .in = { n->in[i] },
+                               .out = { n->out[i] },
+                               .attr = { .conv = { .groups = 1 } } };
+        conv_flip_ref(&one, &in[i], &out[i]);
+    }
+}
+
+static const char *conv_flips_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    static const uint32_t shapes[][4] = {
+        { 3, 3, 16, 16 }, { 1, 1, 5, 7 }, { 3, 3, 1, 64 }, { 2, 5, 33, 3 }, { 1, 1, 1, 1 }
+    };
+    static const char *const names[] = { "one", "two", "three", "four", "five" };
+    if (i >= VKT_GROUPED) return NULL;
+    vkt_tensor *w[VKT_GROUPED];
+    for (uint32_t k = 0; k <= i; k++) {
+        vkt_shape s = { 4, { 0 } };
+        memcpy(s.d, shapes[k], sizeof shapes[k]);
+        w[k] = vkt__sample(g, s, VKT_F32, VKT_HINT_NORMAL, 0);
+    }
+    vkt__node(g, op, w, i + 1, (vkt_attr) { 0 });
+    return names[i];
 }
 
 static vkt_tensor *conv_flip(vkt_graph *g, vkt_tensor *w, uint32_t groups)
@@ -438,6 +528,30 @@ static bool sample_of(const vkt_graph *g, uint32_t i, uint32_t *j, vkt_attr *a, 
     return true;
 }
 
+static const uint32_t with_stats[] = { 0, 2, 4, 7 }; /* of the cases */
+
+static uint32_t n_stats(void)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 1; vkt__conv_kernel_name(k); k++)
+        n += vkt__conv_stats_rows(k) ? VKT_COUNT(with_stats) : 0;
+    return n;
+}
+
+/* With statistics of tiles, by each kernel that writes them: one and several tiles, whose last
+ * pixels or channels are missing. */
+static const char *stats_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    static char name[64];
+    uint32_t kernel = 1, n = i / VKT_COUNT(with_stats), j = with_stats[i % VKT_COUNT(with_stats)];
+    while (!vkt__conv_stats_rows(kernel) || n-- > 0) kernel++;
+    vkt_attr a = case_attr(j, kernel);
+    a.conv.stats = vkt__conv_stats_rows(kernel);
+    vkt__op(g, op, (vkt_tensor *[]) { sample_x(g, j), sample_w(g, j) }, 2, a);
+    snprintf(name, sizeof name, "%s, with statistics, kernel %u", cases[j].name, kernel);
+    return name;
+}
+
 static const char *conv_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     enum { FOURS = 4 }; /* a case whose channels are whole fours, on matrix units too */
@@ -453,7 +567,9 @@ static const char *conv_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         snprintf(name, sizeof name, i ? "bias %s" : "bias", vkt__acts[i].name);
         return name;
     }
-    if (!sample_of(g, i - VKT__N_ACTS, &j, &a, name)) return NULL;
+    i -= VKT__N_ACTS;
+    if (i < n_stats()) return stats_sample(op, g, i);
+    if (!sample_of(g, i - n_stats(), &j, &a, name)) return NULL;
     vkt_tensor *in[] = { sample_x(g, j), sample_w(g, j), NULL };
     if (a.conv.kernel && j == FOURS) { /* every kernel ends sums, too */
         in[2] = vkt__sample1(g, cases[j].co);
@@ -499,7 +615,7 @@ static const char *conv_dw_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_conv2d = { .name = "conv2d",
                                 .n_in = 3,
-                                .n_out = 2,
+                                .n_out = 4,
                                 .shape = conv_shape,
                                 .record = conv_record,
                                 .grad = conv_grad,
@@ -538,6 +654,13 @@ const vkt_op vkt__op_conv2d_flip = { .name = "conv2d_flip",
                                      .record = conv_flip_record,
                                      .ref = conv_flip_ref,
                                      .sample = conv_flip_sample };
+const vkt_op vkt__op_conv2d_flips = { .name = "conv2d_flips",
+                                      .n_in = VKT_GROUPED,
+                                      .n_out = VKT_GROUPED,
+                                      .shape = conv_flips_shape,
+                                      .record = conv_flips_record,
+                                      .ref = conv_flips_ref,
+                                      .sample = conv_flips_sample };
 
 vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                        const vkt_conv_desc *desc)

@@ -10,6 +10,9 @@ bool vkt__is_conv(const vkt_node *n);
 vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n);
 /* The name of its kernel. */
 const char *vkt__conv_kernel(const vkt_gpu *gpu, const vkt_node *n);
+/* n, a conv2d without bias and activation, also writes the means and squares of its tiles of `rows`
+ * pixels, as batch_stats of chunks: out[2], out[3]; by that kernel, which must not change. */
+void vkt__conv_add_stats(vkt_node *n, uint32_t kernel, uint32_t rows);
 /* By the twin: element i of the result, without bias and activation, of the inputs' values; scale:
  * the root of its terms' squares. */
 double vkt__conv_element(const vkt_node *n, double *const *in, uint64_t i, double *scale);

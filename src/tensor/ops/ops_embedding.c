@@ -82,7 +82,8 @@ static vkt_cost embedding_cost(const vkt_node *n)
     return c;
 }
 
-/* ---- gradients: dy, order, segments -> dtable; dy, documents or NULL -> dpos ---- */
+/* ---- gradients: dy, order, segments, another gradient of the table or NULL -> dtable, the sum;
+ * dy, documents or NULL -> dpos ---- */
 
 static bool embedding_bwd_shape(vkt_node *n)
 {
@@ -96,12 +97,15 @@ static void embedding_bwd_record(vkt__rec *rec, const vkt_node *n)
     struct embedding_bwd_params p = { .dy = vkt__addr(rec, n->in[0]),
                                       .order = vkt__addr(rec, n->in[1]),
                                       .segments = vkt__addr(rec, n->in[2]),
+                                      .r = vkt__addr_or(rec, n->in[3], n->out[0]),
                                       .dx = vkt__addr(rec, n->out[0]),
                                       .rows = vkt__rows_of(dy),
                                       .cols = vkt__last(dy),
-                                      .n = n->attr.embedding.n };
+                                      .n = n->attr.embedding.n,
+                                      .flags = n->in[3] ? VKT_EMBED_ADD : 0 };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_TYPE_R, vkt__type(n->in[3]) } };
     vkt__dispatch(rec, VKT_SHADER_EMBEDDING_BWD, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
@@ -131,6 +135,7 @@ static void embedding_bwd_ref(const vkt_node *n, double *const *in, double *cons
         out[0][i] = 0;
         for (uint64_t k = (uint64_t)in[2][v]; k < end; k++)
             out[0][i] += in[0][(uint64_t)in[1][k] * C + i % C];
+        if (in[3]) out[0][i] += in[3][i];
     }
 }
 
@@ -235,9 +240,15 @@ static const char *embedding_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 static const char *embedding_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    if (i >= VKT_COUNT(sizes)) return NULL;
+    static const uint32_t added[] = { 1, 3 }; /* to another gradient of the table */
+    bool adds = i >= VKT_COUNT(sizes);
+    if (adds) i -= VKT_COUNT(sizes);
+    if (adds && i >= VKT_COUNT(added)) return NULL;
+    if (adds) i = added[i];
     const vkt_node *f = sample(g, i, 0);
-    embedding_bwd(g, vkt__sample(g, f->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0), f);
+    vkt_tensor *d =
+        embedding_bwd(g, vkt__sample(g, f->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0), f);
+    if (adds) d->node->in[3] = vkt__sample(g, d->shape, VKT_F32, VKT_HINT_NORMAL, 0);
     return sizes[i].name;
 }
 
@@ -265,8 +276,10 @@ const vkt_op vkt__op_embedding = { .name = "embedding",
                                    .cost = embedding_cost,
                                    .sample = embedding_sample };
 const vkt_op vkt__op_embedding_bwd = { .name = "embedding_bwd",
-                                       .n_in = 3,
+                                       .n_in = 4,
                                        .n_out = 1,
+                                       .inplace = 8,
+                                       .narrow_in = 8,
                                        .words_in = 2 | 4,
                                        .shape = embedding_bwd_shape,
                                        .record = embedding_bwd_record,

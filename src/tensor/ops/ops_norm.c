@@ -346,7 +346,7 @@ static vkt_node *norm_dw(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, bool b
 
 static vkt_tensor *add_chunks(vkt_graph *g, vkt_tensor *t)
 {
-    return t->shape.rank == 1 ? t : vkt_sum_rows(g, t);
+    return t->shape.rank == 1 ? t : vkt__sum_chunks(g, t);
 }
 
 /* How many rows a workgroup sums that finds dx and the gradients of w and b in one pass, which

@@ -138,8 +138,46 @@ static bool sum_rows_shape(vkt_node *n)
     return true;
 }
 
+/* How a workgroup of sum_group.comp takes columns and rows. */
+static void dispatch_group(vkt__rec *rec, const struct sum_group_params *p)
+{
+    enum { WORKGROUP = 256, MOST_BESIDE = 32 };
+    uint32_t wg = vkt__reduce_workgroup(rec->caps, WORKGROUP), beside = 1;
+    uint64_t groups = 0;
+    while (beside * 8 <= wg && beside < MOST_BESIDE) beside *= 2;
+    for (uint32_t i = 0; i < VKT_GROUPED; i++)
+        groups += ((uint64_t)p->cols[i] + beside - 1) / beside;
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_BESIDE, beside },
+                                   { VKT_SPEC_TOGETHER, vkt__together(rec->caps, 1) } };
+    vkt__dispatch(rec, VKT_SHADER_SUM_GROUP, spec, VKT_COUNT(spec), p, sizeof *p, groups);
+}
+
+static void put_in_group(vkt__rec *rec, struct sum_group_params *p, uint32_t i, const vkt_tensor *x,
+                         const vkt_tensor *y)
+{
+    p->x[i] = vkt__addr(rec, x);
+    p->y[i] = vkt__addr(rec, y);
+    p->rows[i] = vkt__rows_of(x->shape);
+    p->cols[i] = vkt__last(x->shape);
+}
+
+/* On GPUs, in one chunk: by the lanes of a workgroup, as sum_group does it. */
+bool vkt__sums_by_lanes(const vkt_caps *c, const vkt_node *n)
+{
+    return c->klass != VKT_GPU_CLASS_CPU && n->in[0]->dtype == VKT_F32 &&
+           n->out[0]->shape.rank == 1;
+}
+
 static void sum_rows_record(vkt__rec *rec, const vkt_node *n)
 {
+    if (vkt__sums_by_lanes(rec->caps, n)) {
+        struct sum_group_params one = { 0 };
+        put_in_group(rec, &one, 0, n->in[0], n->out[0]);
+        for (uint32_t i = 1; i < VKT_GROUPED; i++) one.x[i] = one.x[0], one.y[i] = one.y[0];
+        dispatch_group(rec, &one);
+        return;
+    }
     struct sum_rows_params p = { .x = vkt__addr(rec, n->in[0]),
                                  .y = vkt__addr(rec, n->out[0]),
                                  .rows = vkt__rows_of(n->in[0]->shape),
@@ -218,6 +256,79 @@ const vkt_op vkt__op_sum_rows = { .name = "sum_rows",
 uint32_t vkt__row_chunk(const vkt_graph *g)
 {
     return vkt__gpu_of(g) && vkt_gpu_caps(vkt__gpu_of(g))->klass == VKT_GPU_CLASS_CPU ? 1024 : 128;
+}
+
+/* ---- of several matrices, in one dispatch: up to VKT_GROUPED of [rows, cols] -> as many [cols]
+ * ---- */
+
+static bool sum_group_shape(vkt_node *n)
+{
+    for (uint32_t i = 0; i < VKT_GROUPED && n->in[i]; i++)
+        vkt__out(n, i, vkt_shape1(vkt__last(n->in[i]->shape)), VKT_F32);
+    return true;
+}
+
+static void sum_group_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct sum_group_params p = { 0 };
+    for (uint32_t i = 0; i < VKT_GROUPED; i++) {
+        put_in_group(rec, &p, i, n->in[n->in[i] ? i : 0], n->out[n->in[i] ? i : 0]);
+        if (!n->in[i]) p.rows[i] = p.cols[i] = 0;
+    }
+    dispatch_group(rec, &p);
+}
+
+static void sum_group_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    for (uint32_t i = 0; i < VKT_GROUPED && n->in[i]; i++) {
+        uint64_t rows = vkt__rows_of(n->in[i]->shape), cols = vkt__last(n->in[i]->shape);
+        for (uint64_t c = 0; c < cols; c++) {
+            out[i][c] = 0;
+            for (uint64_t r = 0; r < rows; r++) out[i][c] += in[i][r * cols + c];
+        }
+    }
+}
+
+static double sum_group_terms(const vkt_node *n)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < VKT_GROUPED && n->in[i]; i++)
+        most = VKT_MAX(most, vkt__rows_of(n->in[i]->shape));
+    return most;
+}
+
+static const char *sum_group_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    static const struct {
+        const char *name;
+        uint32_t n, rows[VKT_GROUPED], cols[VKT_GROUPED];
+    } s[] = { { "two alike", 2, { 64, 64 }, { 48, 48 } },
+              { "five", 5, { 1, 7, 64, 513, 9 }, { 1, 33, 100, 31, 5 } },
+              { "four, one column", 4, { 200, 3, 16, 17 }, { 1, 1, 32, 65 } },
+              { "three, no rows", 3, { 4, 0, 6 }, { 7, 9, 3 } } };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt_tensor *in[VKT_GROUPED];
+    for (uint32_t k = 0; k < s[i].n; k++) in[k] = vkt__sample2(g, s[i].rows[k], s[i].cols[k]);
+    vkt__node(g, op, in, s[i].n, (vkt_attr) { 0 });
+    return s[i].name;
+}
+
+const vkt_op vkt__op_sum_group = { .name = "sum_group",
+                                   .n_in = VKT_GROUPED,
+                                   .n_out = VKT_GROUPED,
+                                   .shape = sum_group_shape,
+                                   .record = sum_group_record,
+                                   .ref = sum_group_ref,
+                                   .terms = sum_group_terms,
+                                   .sample = sum_group_sample };
+
+vkt_tensor *vkt__sum_chunks(vkt_graph *g, vkt_tensor *x)
+{
+    enum { AT_ONCE = 1024 }; /* the lanes of a workgroup share them */
+    vkt_attr attr = { .sum = { .chunk = AT_ONCE } };
+    do x = vkt__op(g, &vkt__op_sum_rows, &x, 1, attr);
+    while (!x->inert && x->shape.rank > 1);
+    return x;
 }
 
 vkt_tensor *vkt_sum_rows(vkt_graph *g, vkt_tensor *x)

@@ -17,6 +17,43 @@ bool vkt__is_private(const vkt_graph *g, const vkt_tensor *t)
     return t->node && !t->kept && !t->bound && vkt__n_readers(g, t) == 1;
 }
 
+bool vkt__is_unread(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end,
+                    const vkt_node *but)
+{
+    t = vkt__root(t);
+    for (size_t k = begin; k < end; k++)
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+            const vkt_node *n = g->nodes[k];
+            if (n != but && n->in[i] && vkt__overlap(vkt__root(n->in[i]), t)) return false;
+        }
+    return true;
+}
+
+bool vkt__can_move(const vkt_graph *g, const vkt_node *n, const vkt_node *place)
+{
+    bool later = place->index > n->index;
+    size_t begin = later ? n->index + 1 : place->index, end = later ? place->index + 1 : n->index;
+    const vkt_node *but = later ? place : NULL;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+        if (!n->in[i]) continue;
+        if (!vkt__unchanged(g, n->in[i], begin, later ? end - 1 : end)) return false;
+        if (n->op->mutates >> i & 1 && !vkt__is_unread(g, n->in[i], begin, end, NULL)) return false;
+    }
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++) {
+        const vkt_tensor *t = n->out[i];
+        if (!t) continue;
+        if (!vkt__is_unread(g, t, begin, end, but)) return false;
+        for (size_t k = begin; k < end; k++)
+            for (uint32_t o = 0; o < VKT_MAX_OUT + VKT_MAX_IN; o++) {
+                const vkt_node *m = g->nodes[k];
+                const vkt_tensor *w = o < VKT_MAX_OUT ? m->out[o] : m->in[o - VKT_MAX_OUT];
+                bool writes = o < VKT_MAX_OUT || (m->op && m->op->mutates >> (o - VKT_MAX_OUT) & 1);
+                if (w && writes && vkt__overlap(vkt__root(w), vkt__root(t))) return false;
+            }
+    }
+    return true;
+}
+
 bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end)
 {
     t = vkt__root(t);

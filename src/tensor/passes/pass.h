@@ -25,6 +25,13 @@ uint32_t vkt__n_readers(const vkt_graph *g, const vkt_tensor *t);
 /* Whether t has its final value before node `begin` and nodes from there to before `end` leave it
  * so: then a read of it may move between the two. */
 bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end);
+/* Whether no node from `begin` to before `end` but `but` reads memory of t's. */
+bool vkt__is_unread(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end,
+                    const vkt_node *but);
+/* Whether n may do its work at the place of another node, `place`, before or after, which may read
+ * what it writes if it comes after: nothing between changes what n reads, reads what it writes, or
+ * writes that. */
+bool vkt__can_move(const vkt_graph *g, const vkt_node *n, const vkt_node *place);
 /* A result that only one node reads, and nothing outside the graph. */
 bool vkt__is_private(const vkt_graph *g, const vkt_tensor *t);
 

@@ -12,7 +12,7 @@ static const vkt__pass *const passes[] = {
     &vkt__pass_act,           /* an activation into what makes its input */
     &vkt__pass_act_bwd,       /* its gradient into the product that takes it */
     &vkt__pass_head,          /* large logits and their loss, in chunks of rows */
-    &vkt__pass_residual,      /* a sum into the product that makes a term */
+    &vkt__pass_residual,      /* a sum into what makes a term */
     &vkt__pass_accumulate,    /* micro-batches' sums into the products that make large gradients */
     &vkt__pass_relu_dropout,  /* relu and dropout in one */
     &vkt__pass_chain,         /* elementwise ops in a row */
@@ -20,6 +20,9 @@ static const vkt__pass *const passes[] = {
     &vkt__pass_split,         /* deep products in slices of k */
     &vkt__pass_sum_rows,      /* a bias's gradient beside its matrix's */
     &vkt__pass_batch_join,    /* what merges a batch norm's chunks into what reads it */
+    &vkt__pass_conv_stats,    /* statistics beside the convolution that they are of */
+    &vkt__pass_sum_group,     /* sums over rows, several in one */
+    &vkt__pass_flips,         /* filters turned for gradients, several in one */
     &vkt__pass_xent,          /* loss and its gradient in one */
     &vkt__pass_state,         /* last sums into the step's scalars */
 };

@@ -2,6 +2,7 @@
  * differentiation: the row's own gradient does the rest. */
 #include "tensor/graph/view.h"
 #include "tensor/ops/batch.h"
+#include "tensor/ops/ops_conv.h"
 #include "tensor/passes/passes.h"
 
 /* The node that makes the private tensor t, a batch norm without an activation, or NULL. */
@@ -116,16 +117,6 @@ static bool is_whole(const vkt_graph *g, const vkt_node *n, const vkt_tensor *x)
     return !g->sync && !n->attr.batch.fixed && vkt__batch_groups(n, vkt__rows_of(x->shape)) == 1;
 }
 
-/* Whether nothing but `but` reads t between the nodes. */
-static bool is_unread(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end,
-                      const vkt_node *but)
-{
-    for (size_t k = begin; k < end; k++)
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (g->nodes[k] != but && vkt__root(g->nodes[k]->in[i]) == t) return false;
-    return true;
-}
-
 /* Output `from` of the earlier node becomes output `to` of the later one. */
 static void move_output(vkt_node *a, uint32_t from, vkt_node *b, uint32_t to)
 {
@@ -134,26 +125,12 @@ static void move_output(vkt_node *a, uint32_t from, vkt_node *b, uint32_t to)
     b->out[to]->out_index = to;
 }
 
-/* Whether all inputs of a may be read, and its outputs be written, at b's place. */
-static bool can_move(const vkt_graph *g, const vkt_node *a, const vkt_node *b)
-{
-    for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
-        if (a->in[i] && !vkt__unchanged(g, a->in[i], a->index + 1, b->index)) return false;
-        if (a->in[i] && a->op->mutates >> i & 1 &&
-            !is_unread(g, vkt__root(a->in[i]), a->index + 1, b->index, NULL))
-            return false;
-    }
-    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-        if (a->out[i] && !is_unread(g, a->out[i], a->index + 1, b->index, b)) return false;
-    return true;
-}
-
 /* batch_finish, batch_norm -> batch_finish_norm. */
 static bool join_finish(vkt_graph *g, vkt_node *norm)
 {
     vkt_node *f = norm->op == &vkt__op_batch_norm ? norm->in[1]->node : NULL;
     if (!f || f->op != &vkt__op_batch_finish || norm->in[2] != f->out[1] ||
-        !is_whole(g, norm, norm->in[0]) || !can_move(g, f, norm))
+        !is_whole(g, norm, norm->in[0]) || !vkt__can_move(g, f, norm))
         return false;
     norm->op = &vkt__op_batch_finish_norm;
     norm->attr.batch.momentum = f->attr.batch.momentum;
@@ -172,7 +149,7 @@ static bool join_total(vkt_graph *g, vkt_node *bwd)
     vkt_node *t = bwd->op == &vkt__op_batch_norm_bwd && bwd->in[5] ? bwd->in[5]->node : NULL;
     if (!t || t->op != &vkt__op_batch_norm_total || bwd->in[6] != t->out[1] ||
         !is_whole(g, bwd, bwd->in[1]) || !vkt__is_private(g, t->out[0]) ||
-        !vkt__is_private(g, t->out[1]) || !can_move(g, t, bwd))
+        !vkt__is_private(g, t->out[1]) || !vkt__can_move(g, t, bwd))
         return false;
     bwd->op = &vkt__op_batch_total_bwd;
     for (uint32_t i = 0; i < 2; i++) {
@@ -190,12 +167,54 @@ static bool join(vkt_graph *g, vkt_node *n, bool training)
     return join_finish(g, n) || join_total(g, n);
 }
 
+/* Recomputation keeps what changes the running averages, and would keep the norm's result with it.
+ */
+static bool joins(const vkt_graph *g)
+{
+    return g->gpu && vkt_gpu_caps(g->gpu)->klass != VKT_GPU_CLASS_CPU && !g->recompute;
+}
+
 static uint32_t run_join(vkt_graph *g, bool training)
 {
-    bool cpu = !g->gpu || vkt_gpu_caps(g->gpu)->klass == VKT_GPU_CLASS_CPU;
-    return cpu ? 0 : vkt__each_node(g, training, join);
+    return joins(g) ? vkt__each_node(g, training, join) : 0;
 }
 
 const vkt__pass vkt__pass_batch_join = { .name = "a batch norm's last sums into what reads them",
                                          .whole = true,
                                          .run = run_join };
+
+/* conv2d, batch_stats, batch_finish_norm -> a conv2d that writes its tiles' statistics, and the
+ * norm. */
+static bool fuse_stats(vkt_graph *g, vkt_node *norm, bool training)
+{
+    enum { MOST_TILES = 4096 }; /* that every workgroup of the norm merges */
+    (void)training;
+    vkt_node *stats = norm->op == &vkt__op_batch_finish_norm ? norm->in[1]->node : NULL;
+    if (!stats || stats->op != &vkt__op_batch_stats) return false;
+    vkt_tensor *x = stats->in[0];
+    vkt_node *conv = x->view_of ? NULL : x->node;
+    if (!conv || conv->op != &vkt__op_conv2d || conv->attr.conv.act != VKT_ACT_NONE ||
+        conv->in[2] || conv->attr.conv.stats || conv->attr.conv.groups != 1 || x->count == 0)
+        return false;
+    const vkt__conv_geometry q = vkt__conv_geometry_of(conv);
+    uint32_t kernel = vkt__conv_choose(g->gpu, &q), rows = vkt__conv_stats_rows(kernel);
+    if (!rows || vkt__rows_of(x->shape) / rows >= MOST_TILES ||
+        !vkt__is_private(g, stats->out[0]) || !vkt__is_private(g, stats->out[1]))
+        return false;
+    for (uint32_t i = 0; i < 2; i++) vkt__remove_tensor(stats->out[i]);
+    vkt__remove_node(stats);
+    vkt__conv_add_stats(conv, kernel, rows);
+    norm->in[1] = conv->out[2];
+    norm->in[2] = conv->out[3];
+    norm->attr.batch.chunk = rows;
+    return true;
+}
+
+static uint32_t run_stats(vkt_graph *g, bool training)
+{
+    return joins(g) ? vkt__each_node(g, training, fuse_stats) : 0;
+}
+
+const vkt__pass vkt__pass_conv_stats = { .name = "a batch norm's statistics into the convolution",
+                                         .whole = true,
+                                         .run = run_stats };

@@ -1,38 +1,67 @@
 /* Sums into the matmul that makes one of their terms, whose epilogue then reads the other: residual
- * connections, and gradients of what several products read. */
+ * connections, and gradients of what several products read. So into gradients of norms and tables;
+ * and into sums of a batch norm's gradient, which read both terms. */
 #include "tensor/graph/view.h"
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
 
-enum { R = 4 }; /* the matmul rows' input that is added */
+/* Rows that can add another term to their first output: which input that is. bound: they may write
+ * memory of the caller's earlier than it was, where nothing needs what was there. */
+static const struct {
+    const vkt_op *op;
+    uint32_t r;
+    bool bound;
+} makers[] = { { &vkt__op_matmul, 4, false },
+               { &vkt__op_matmul_act_bwd, 4, false },
+               { &vkt__op_norm_bwd, 5, false },
+               { &vkt__op_embedding_bwd, 3, true } };
 
-/* The matmul that makes t, if it can write t + r, as `sum`, where it stands: nothing else reads t,
- * and r is known there. Memory of the caller's is not written earlier than it was. */
-static vkt_node *matmul_of(const vkt_graph *g, vkt_tensor *t, vkt_tensor *r, const vkt_tensor *sum,
-                           const vkt_node *add)
+/* 0: n is none of them. */
+static uint32_t r_of(const vkt_node *n, bool bound)
+{
+    for (size_t i = 0; i < VKT_COUNT(makers); i++)
+        if (n->op == makers[i].op) return !bound || makers[i].bound ? makers[i].r : 0;
+    return 0;
+}
+
+/* Whether the nodes from `begin` to before `end` neither read nor write t's memory. */
+static bool is_untouched(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end)
+{
+    if (!vkt__is_unread(g, t, begin, end, NULL)) return false;
+    for (size_t k = begin; k < end; k++)
+        for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+            if (g->nodes[k]->out[i] && vkt__overlap(vkt__root(g->nodes[k]->out[i]), t))
+                return false;
+    return true;
+}
+
+/* The node that makes t, if it can write t + r, as `sum`, where it stands: nothing else reads t,
+ * and r is known there. */
+static vkt_node *maker_of(const vkt_graph *g, vkt_tensor *t, vkt_tensor *r, const vkt_tensor *sum,
+                          const vkt_node *add)
 {
     const vkt_tensor *c = vkt__root(t);
-    vkt_node *mm = c->node;
-    if (!mm || (mm->op != &vkt__op_matmul && mm->op != &vkt__op_matmul_act_bwd) || mm->in[R] ||
-        mm->out[0] != c || sum->bound)
-        return NULL;
+    vkt_node *n = c->node;
+    uint32_t at = n ? r_of(n, sum->bound) : 0;
+    if (!at || n->in[at] || n->out[0] != c) return NULL;
     if (r->count != c->count || vkt__last(r->shape) != vkt__last(c->shape) ||
         vkt__last(sum->shape) != vkt__last(c->shape) || r->dtype != c->dtype)
         return NULL;
-    return vkt__is_private(g, t) && vkt__unchanged(g, r, mm->index, add->index) ? mm : NULL;
+    if (sum->bound && !is_untouched(g, sum, n->index, add->index)) return NULL;
+    return vkt__is_private(g, t) && vkt__unchanged(g, r, n->index, add->index) ? n : NULL;
 }
 
-/* Makes `sum`, of terms[0] and terms[1], the result of a matmul that makes one of them. The later
- * of two: its place has the other one. */
+/* Makes `sum`, of terms[0] and terms[1], the result of a node that makes one of them. The later of
+ * two: its place has the other one. */
 static bool move_sum(vkt_graph *g, vkt_tensor *const terms[2], vkt_tensor *sum, const vkt_node *add)
 {
-    vkt_node *mm[2];
-    for (int i = 0; i < 2; i++) mm[i] = matmul_of(g, terms[i], terms[1 - i], sum, add);
-    int later = mm[1] && (!mm[0] || mm[1]->index > mm[0]->index);
-    vkt_node *n = mm[later];
+    vkt_node *made[2];
+    for (int i = 0; i < 2; i++) made[i] = maker_of(g, terms[i], terms[1 - i], sum, add);
+    int later = made[1] && (!made[0] || made[1]->index > made[0]->index);
+    vkt_node *n = made[later];
     if (!n) return false;
     vkt__remove_tensor(n->out[0]);
-    n->in[R] = terms[1 - later];
+    n->in[r_of(n, false)] = terms[1 - later];
     n->out[0] = sum;
     sum->node = n;
     sum->out_index = 0;
@@ -61,10 +90,29 @@ static bool fuse_norm(vkt_graph *g, vkt_node *norm)
     return true;
 }
 
+/* The sum of two gradients into the batch norm's sums that read it and multiply it by an
+ * activation's slope: they keep that product, and nobody needs the sum. */
+static bool fuse_sums(vkt_graph *g, vkt_node *sums)
+{
+    if (sums->op != &vkt__op_batch_norm_sums || sums->in[5] || !sums->out[2]) return false;
+    vkt_tensor *d = sums->in[0];
+    vkt_node *add = d->view_of ? NULL : d->node;
+    if (!add || add->op != &vkt__op_add || !vkt__is_private(g, d)) return false;
+    for (uint32_t i = 0; i < 2; i++)
+        if (add->in[i]->count != d->count || add->in[i]->dtype != VKT_F32 ||
+            !vkt__unchanged(g, add->in[i], add->index, sums->index))
+            return false;
+    sums->in[0] = add->in[0];
+    sums->in[5] = add->in[1];
+    vkt__remove_tensor(d);
+    vkt__remove_node(add);
+    return true;
+}
+
 static bool fuse(vkt_graph *g, vkt_node *n, bool training)
 {
     (void)training;
-    return fuse_add(g, n) || fuse_norm(g, n);
+    return fuse_add(g, n) || fuse_norm(g, n) || fuse_sums(g, n);
 }
 
 static uint32_t run(vkt_graph *g, bool training)
@@ -72,6 +120,6 @@ static uint32_t run(vkt_graph *g, bool training)
     return vkt__each_node(g, training, fuse);
 }
 
-const vkt__pass vkt__pass_residual = { .name = "sum into the matmul that makes a term of it",
+const vkt__pass vkt__pass_residual = { .name = "sum into what makes a term of it, or reads it",
                                        .whole = true,
                                        .run = run };
