@@ -408,6 +408,7 @@ static double conv_dw_terms(const vkt_node *n)
 static vkt_tensor *conv_dw(vkt_graph *g, vkt_tensor *x, vkt_tensor *dy, vkt_attr attr)
 {
     attr.conv.act = VKT_ACT_NONE;
+    attr.conv.stats = 0;
     attr.conv.slices = vkt__conv_slices(vkt__gpu_of(g), x, dy, &attr);
     vkt_tensor *dw = vkt__op(g, &vkt__op_conv2d_dw, (vkt_tensor *[]) { x, dy }, 2, attr);
     if (attr.conv.slices <= 1) return dw;
@@ -420,6 +421,7 @@ static vkt_tensor *conv_dx(vkt_graph *g, vkt_tensor *dy, vkt_tensor *w, vkt_attr
     attr.conv.h = h;
     attr.conv.w = width;
     attr.conv.act = VKT_ACT_NONE;
+    attr.conv.stats = 0;
     return vkt__op(g, &vkt__op_conv2d_dx,
                    (vkt_tensor *[]) { dy, conv_flip(g, w, attr.conv.groups) }, 2, attr);
 }
