@@ -41,7 +41,7 @@ case $pack in
     fill_pack "$w/vktrain-visit" || { echo "gpu-check: the pack could not be filled in $w" >&2; exit 1; }
     mkdir -p "$(dirname "$pack")" && rm -f "$pack" || exit 1
     # Tests hold the same library: a dictionary as large as all of them sees it once.
-    tar -C "$w" --sort=name --owner=0 --group=0 -cf - vktrain-visit | xz -T1 -6 --lzma2=dict=192MiB >"$pack.part" && mv "$pack.part" "$pack" ||
+    tar -C "$w" --sort=name --owner=0 --group=0 -cf - vktrain-visit | xz -T1 --lzma2=preset=3,dict=192MiB >"$pack.part" && mv "$pack.part" "$pack" ||
       { rm -f "$pack.part"; echo "gpu-check: can't write $pack" >&2; exit 1; }
     bytes=$(stat -c %s "$pack")
     echo "$pack: $((bytes / 1048576)).$((bytes % 1048576 * 10 / 1048576)) MiB, $(ls "$w/vktrain-visit/bin" | wc -l) programs, commit $(cut -c1-12 "$w/vktrain-visit/commit")"
