@@ -438,7 +438,7 @@ vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
         if (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0) continue;
         if (!is_named(b, workloads[i].name)) continue;
         if (workloads[i].level > 2 && !b->desc->step) continue;
-        if (b->desc->quick && workloads[i].level > 1) {
+        if (b->desc->quick && workloads[i].level == 2) {
             vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
             continue;
         }

@@ -20,6 +20,7 @@ bench() { # bench LIMIT NAME ARGUMENTS...
 torch() { # torch LIMIT NAME ARGUMENTS...: PyTorch on the rows whose names are in key-names.txt
   local limit=$1 name=$2; shift 2
   has_torch || { echo "left  $name: no python3 with PyTorch and CUDA here"; return; }
+  [ -s "$R/key-names.txt" ] || timeout 10 "$V" bench --key --list >"$R/key-names.txt"
   part "$limit" "$name" python3 "$here/compare/peer_torch.py" "$R/key-names.txt" --seconds $((limit - 10)) $brief "$@" --json "$R/$name.json"
 }
 facts() {
