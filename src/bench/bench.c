@@ -76,7 +76,10 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     if (desc->key && (desc->only || desc->op || desc->step))
         VKT_TRY(vkt__fail(VKT_E_ARG, "bench",
                           "the key rows are a list of their own: without `only`, `op`, `step`"));
-    b.seconds = desc->seconds > 0 ? desc->seconds : desc->key ? VKT__KEY_SECONDS : 0;
+    b.seconds = desc->once          ? 0
+                : desc->seconds > 0 ? desc->seconds
+                : desc->key         ? VKT__KEY_SECONDS
+                                    : 0;
     bool want[VKT_COUNT(groups)], any = false;
     for (size_t i = 0; i < VKT_COUNT(groups); i++) {
         want[i] = desc->only   ? !strcmp(desc->only, groups[i])
