@@ -117,6 +117,9 @@ void vkt__lock_release(vkt__file_lock **l);
 vkt_status vkt__list_dir(const char *path, char ***names, size_t *n);
 /* ~/.cache/vktrain or its equivalent (XDG_CACHE_HOME, LOCALAPPDATA); created. False if none. */
 bool vkt__cache_dir(char *out, size_t n);
+/* Where that is false: /tmp/vktrain-UID, which only this user may enter; created. False where it is
+ * another's, a link or open to others, and where the system has no such folder. */
+bool vkt__cache_dir_instead(char *out, size_t n);
 
 /* The running program's file; false where the system does not tell. */
 bool vkt__own_path(char *out, size_t n);

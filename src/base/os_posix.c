@@ -441,6 +441,17 @@ bool vkt__cache_dir(char *out, size_t n)
     return vkt__is_dir(out) && access(out, W_OK) == 0;
 }
 
+bool vkt__cache_dir_instead(char *out, size_t n)
+{
+    struct stat s;
+    int len = snprintf(out, n, "/tmp/vktrain-%lu", (unsigned long)geteuid());
+    if (len < 0 || (size_t)len >= n) return false;
+    mkdir(out, 0700);
+    /* Anyone may have made it before: the folder's own entry is looked at, not what it leads to. */
+    return lstat(out, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
+           (s.st_mode & (S_IRWXG | S_IRWXO)) == 0 && access(out, W_OK | X_OK) == 0;
+}
+
 struct vkt__thread {
     pthread_t id;
     void (*fn)(void *);

@@ -388,6 +388,12 @@ vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)
     return VKT_OK;
 }
 
+bool vkt__cache_dir_instead(char *out, size_t n)
+{
+    (void)out, (void)n;
+    return false;
+}
+
 bool vkt__cache_dir(char *out, size_t n)
 {
     const wchar_t *base = _wgetenv(L"LOCALAPPDATA");

@@ -45,6 +45,22 @@ void vkt__cache_write(vkt_gpu *gpu, const char *path, const void *data, size_t n
                 vkt__last_failure());
 }
 
+bool vkt__cache_folder(char *out, size_t n)
+{
+    if (vkt__cache_dir(out, n)) return true;
+    bool instead = vkt__cache_dir_instead(out, n);
+    if (instead)
+        vkt_log(VKT_LOG_INFO, "gpu",
+                "neither XDG_CACHE_HOME nor HOME names a folder that can be written: what is "
+                "compiled and timed is kept in '%s'",
+                out);
+    else
+        vkt_log(VKT_LOG_WARN, "gpu",
+                "no folder can be written to keep what is compiled: it is compiled at each start, "
+                "and kernels are not tuned; set XDG_CACHE_HOME to a folder of yours");
+    return instead;
+}
+
 /* The file at cache_path, to be freed; how many bytes of it, after the header, are the driver's. */
 static size_t read_file(const vkt_gpu *gpu, char **file)
 {
@@ -71,9 +87,8 @@ static VkResult create(const vkt_gpu *gpu, const char *file, size_t use, VkPipel
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir)
 {
     vkt_status st = VKT_OK;
-    char *file = NULL, user_dir[900];
+    char *file = NULL;
     size_t use = 0;
-    if (gpu->use_cache && !dir && vkt__cache_dir(user_dir, sizeof user_dir)) dir = user_dir;
     if (!dir) gpu->use_cache = false;
     if (gpu->use_cache) {
         uint64_t id = vkt__hash(gpu->caps.uuid, 16,

@@ -239,6 +239,8 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     vkt_gpu *gpu = vkt__alloc(sizeof *gpu);
     vkt__gpu_entry *e = NULL;
     uint32_t n = 0, chosen = 0;
+    char folder[900];
+    const char *dir = desc->cache_dir;
     *out = NULL;
     VKT_TRY(vkt__caps_prepare(desc->cap));
     VKT_TRY(open_instance(gpu, desc, &e, &n, &chosen));
@@ -255,8 +257,9 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     gpu->use_cache = !desc->no_cache;
     gpu->tunes =
         !desc->no_cache && !desc->no_tune && desc->deterministic != VKT_DETERMINISTIC_CROSS_RUN;
-    VKT_TRY(vkt__cache_open(gpu, desc->cache_dir));
-    if (gpu->use_cache && !desc->no_tune) vkt__choices_open(gpu, desc->cache_dir);
+    if (gpu->use_cache && !dir && vkt__cache_folder(folder, sizeof folder)) dir = folder;
+    VKT_TRY(vkt__cache_open(gpu, dir));
+    if (gpu->use_cache && !desc->no_tune) vkt__choices_open(gpu, dir);
     vkt__journal_open(gpu);
     free(e);
     *out = gpu;

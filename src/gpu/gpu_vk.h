@@ -211,6 +211,9 @@ typedef struct vkt__matrix_size {
 void vkt__coopmat2_sizes(const vkt__matrix_size *sizes, uint32_t n, uint32_t whole, vkt_caps *c);
 
 /* cache.c */
+/* The user's, or another, or none, of which lines tell. */
+bool vkt__cache_folder(char *out, size_t n);
+/* dir NULL: there is no cache. */
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);
 void vkt__cache_close(vkt_gpu *gpu);
 /* What another process has written meanwhile is taken in. */

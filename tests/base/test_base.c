@@ -1,4 +1,5 @@
 /* base: random numbers, strings, arena, nearest name, files. */
+#define _POSIX_C_SOURCE 200809L
 #include "testing.h"
 
 #include "base/number.h"
@@ -7,6 +8,9 @@
 #include "comma_locale.h"
 #ifdef _WIN32
 #include "base/os_win32.h"
+#else
+#include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 static void rng_is_a_function_of_its_arguments(void **state)
@@ -425,6 +429,28 @@ static void the_last_error_is_kept(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+#ifndef _WIN32
+/* Without a home: a folder in /tmp, where others may have been first. */
+static void a_cache_elsewhere_is_this_users_alone(void **state)
+{
+    (void)state;
+    char path[64], got[64];
+    snprintf(path, sizeof path, "/tmp/vktrain-%lu", (unsigned long)geteuid());
+    if (vkt__is_dir(path)) skip(); /* in use */
+    assert_true(vkt__cache_dir_instead(got, sizeof got));
+    assert_string_equal(got, path);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_false(vkt__cache_dir_instead(got, sizeof got));
+    assert_int_equal(chmod(path, 0700), 0);
+    assert_true(vkt__cache_dir_instead(got, sizeof got));
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(symlink("/tmp", path), 0);
+    assert_false(vkt__cache_dir_instead(got, sizeof got));
+    assert_int_equal(unlink(path), 0);
+    assert_false(vkt__cache_dir_instead(got, 5));
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +467,9 @@ int main(void)
         cmocka_unit_test(paths_may_be_long),
 #ifdef _WIN32
         cmocka_unit_test(paths_may_have_servers_and_marks),
+#endif
+#ifndef _WIN32
+        cmocka_unit_test(a_cache_elsewhere_is_this_users_alone),
 #endif
         cmocka_unit_test(other_programs_are_run),
         cmocka_unit_test(names_aside_differ),
