@@ -265,6 +265,7 @@ set(SRC_TENSOR_CHECK
   src/tensor/check/tune.c
   src/tensor/check/tune_conv.c
   src/tensor/check/tune_inputs.c
+  src/tensor/check/tune_product.c
   src/tensor/check/tune_time.c
   src/tensor/check/tune_wants.c
   src/tensor/check/units.c
@@ -543,6 +544,7 @@ set(SRC_PROGRAM
   tools/program/cmd_watch.c
   tools/program/kept_sets.c
   tools/program/start_ranks.c
+  tools/program/tune_list.c
   tools/program/main.c
   tools/program/runs_print.c
   tools/program/runs_studies.c

@@ -82,6 +82,8 @@ typedef struct vkt_caps {
     uint32_t submit_ms; /* target duration of one submission: watchdogs fire after 2 s, desktops
                            stutter sooner */
     uint32_t compute_queue_family;
+    char kernel[40]; /* a matmul kernel that is taken wherever it can compute a product: `--cap
+                        kernel=matmul=NAME`, else VKT_KERNEL; "": none */
 } vkt_caps;
 
 /* One Vulkan device as `vktrain devices` lists it. */
@@ -117,9 +119,10 @@ typedef struct vkt_gpu_desc {
     vkt_validation validate; /* UNSUPPORTED if VK_LAYER_KHRONOS_validation is absent */
     bool no_cache; /* neither read nor write the cache folder (pipelines, tuning results) */
     bool no_tune;  /* choose kernels by the built-in table and ignore the results of vkt_tune */
-    bool serial;   /* on a CPU driver with vkt_caps.hands_over: run dispatches on the queue's own
-                      thread, one workgroup after the other; faster for very short kernels. Ignored on
-                      other devices, and if LP_NUM_THREADS is set */
+    double tune_seconds; /* at most for kernels that are timed automatically, in a job; 0: 20 */
+    bool serial; /* on a CPU driver with vkt_caps.hands_over: run dispatches on the queue's own
+                    thread, one workgroup after the other; faster for very short kernels. Ignored on
+                    other devices, and if LP_NUM_THREADS is set */
     vkt_deterministic deterministic;
     vkt_math math;
     const char *cache_dir; /* NULL: the user's cache folder */

@@ -454,9 +454,10 @@ typedef struct vkt_tune_result {
 typedef struct vkt_tune_candidate {
     const vkt_tune_shape *shape;
     const char *kernel;
-    double ms;         /* of one product; INFINITY: it was not timed */
-    double share;      /* the largest error, as a share of what is allowed; INFINITY: no result */
-    vkt_status failed; /* why there is none */
+    double ms;          /* of one product; INFINITY: it was not timed */
+    double share;       /* the largest error, as a share of what is allowed; INFINITY: no result */
+    uint32_t registers; /* of an invocation, where the driver tells; 0: it does not */
+    vkt_status failed;  /* why there is no result */
 } vkt_tune_candidate;
 typedef struct vkt_tune_desc {
     bool thorough;  /* try every kernel that can run, measure longer, and fail where a choice can't
@@ -465,7 +466,8 @@ typedef struct vkt_tune_desc {
     void (*fn)(void *user, const vkt_tune_result *r);      /* after each shape; may be NULL */
     void (*each)(void *user, const vkt_tune_candidate *c); /* after each kernel; may be NULL */
     void *user;
-    bool keeps_nothing; /* choices stay as they are */
+    bool keeps_nothing; /* choices stay as they are, and what disagrees with its twin is timed, too
+                         */
     bool tries_again;   /* a kernel that loses the device is told as a warning: the caller opens the
                            device again, and leaves it out so */
 } vkt_tune_desc;

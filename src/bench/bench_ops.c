@@ -169,25 +169,15 @@ static void judge(op_job *j, const vkt_tensor *t, uint64_t i, double got, double
     j->worst = VKT_MAX(j->worst, isnan(share) ? INFINITY : share);
 }
 
-static double tolerance(const vkt_tensor *t, vkt_dtype dtype)
+/* Roundings of what t's graph computes, by the device's kernels where it is the device's. */
+static double terms_of(const vkt_tensor *t)
 {
     double terms = 4;
     for (size_t k = 0; k < t->g->n_nodes; k++) {
         const vkt_node *n = t->g->nodes[k];
         if (n->op->terms) terms = VKT_MAX(terms, n->op->terms(n));
     }
-    return vkt__tol(dtype, terms);
-}
-
-/* How far off a result may be. A product is summed in f32 and rounded once to 16 bits, and so is
- * the twin's where `both`; other rows may round what they pass on. */
-static double limit_of(const op_job *j, const vkt_tensor *t, double want, double rms, bool both)
-{
-    if (t->dtype == VKT_U32) return 0;
-    if (j->op != &vkt__op_matmul || t->dtype == VKT_F32)
-        return tolerance(t, t->dtype) * (fabs(want) + rms);
-    double rounding = vkt__tol(t->dtype, 0) / 4 * (both ? 2 : 1);
-    return tolerance(t, VKT_F32) * (fabs(want) + rms) + rounding * fabs(want);
+    return terms;
 }
 
 /* Outputs of the timed nodes, and inputs that they change. */
@@ -226,14 +216,13 @@ static void compare(void *user, const vkt_tensor *t, const double *want)
         free(got);
         return;
     }
-    double sum = 0;
+    double sum = 0, terms = terms_of(whole_of(j, t));
     for (uint64_t i = 0; i < t->count; i++) sum += want[i] * want[i];
     double rms = sqrt(sum / (double)t->count);
-    double fixed = limit_of(j, t, 0, rms, true), grows = limit_of(j, t, 1, rms, true) - fixed;
-    vkt__code_check codes = vkt__code_check_of(t, tolerance(t, VKT_F32));
+    vkt__code_check codes = vkt__code_check_of(t, vkt__tol(VKT_F32, terms));
     for (uint64_t i = 0; i < t->count; i++) {
         double x = vkt__sample_decode(t, i, got), err = fabs(x - want[i]),
-               limit = fixed + grows * fabs(want[i]),
+               limit = t->dtype == VKT_U32 ? 0 : vkt__limit(t->dtype, terms, want[i], rms),
                share = err == 0    ? 0
                        : limit > 0 ? err / limit
                                    : INFINITY;
@@ -285,7 +274,7 @@ static vkt_status spot_check(op_job *j)
         a[i] = (float)vkt__sample_value(in[0], SEED, i);
         b[i] = (float)vkt__sample_value(in[1], SEED, i);
     }
-    double rms = sqrt((double)s.k);
+    double terms = terms_of(c), rms = sqrt((double)s.k);
     for (uint32_t q = 0; q < N_SPOTS; q++) {
         uint64_t m = q == 0 ? 0 : q == 1 ? s.m - 1 : vkt_rand_below(SEED, VKT_RNG_TEST, 2 * q, s.m);
         uint64_t n = q == 0   ? 0
@@ -302,7 +291,7 @@ static vkt_status spot_check(op_job *j)
         if (bias) sum += vkt__sample_value(bias, SEED, n % PATTERN);
         sum = vkt__act(s.act, sum);
         if (r) sum += vkt__sample_value(r, SEED, at % PATTERN);
-        judge(j, c, at, x, sum, share_of(x, sum, limit_of(j, c, sum, rms, false)));
+        judge(j, c, at, x, sum, share_of(x, sum, vkt__limit(c->dtype, terms, sum, rms)));
     }
 fail:
     free(got);

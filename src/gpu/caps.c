@@ -299,6 +299,9 @@ const char *vkt_cap_help(void)
     size_t n = 0;
     for (size_t i = 0; i < VKT_COUNT(rows); i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%-18s%s\n", rows[i].name, rows[i].help);
+    n += (size_t)snprintf(text + n, sizeof text - n, "%-18s%s\n", "kernel",
+                          "matmul=NAME: the kernel of every product that it can compute, e.g. "
+                          "kernel=matmul=tiled.64x64 (as VKT_KERNEL=matmul=NAME)");
     return text;
 }
 
@@ -314,6 +317,11 @@ static vkt_status each_cap(const char *cap, vkt_caps *caps,
         memcpy(item, p, n);
         item[n] = 0;
         p += n + (p[n] == ',');
+        if (!strncmp(item, "kernel=", 7)) {
+            vkt_status st = vkt__choice_hold(item + 7, caps);
+            if (st != VKT_OK) return st;
+            continue;
+        }
         eq = strcspn(item, "=");
         char *end = NULL;
         uint64_t v = item[eq] ? strtoull(item + eq + 1, &end, 0) : 0;
@@ -425,7 +433,9 @@ static vkt_status apply_one(const cap_row *row, uint64_t v, vkt_caps *caps)
 
 vkt_status vkt__caps_apply(const char *cap, vkt_caps *caps)
 {
+    const char *held = getenv("VKT_KERNEL");
     vkt_status st = each_cap(cap, caps, apply_one);
+    if (st == VKT_OK && held && *held && !*caps->kernel) st = vkt__choice_hold(held, caps);
     caps->coopmat2 = caps->coopmat2 && caps->coopmat;
     return st;
 }

@@ -75,6 +75,19 @@ void vkt__choices_open(vkt_gpu *gpu, const char *dir)
     free(file);
 }
 
+vkt_status vkt__choice_hold(const char *what, vkt_caps *caps)
+{
+    static const char area[] = "matmul=";
+    size_t n = strlen(what), skip = sizeof area - 1;
+    if (strncmp(what, area, skip) != 0 || n == skip || n - skip >= sizeof caps->kernel)
+        return vkt__fail(VKT_E_ARG, "gpu",
+                         "a kernel is held as matmul=NAME, e.g. matmul=tiled.64x64, not '%.60s' "
+                         "(--cap kernel=, VKT_KERNEL)",
+                         what);
+    if (caps) memcpy(caps->kernel, what + skip, n - skip + 1);
+    return VKT_OK;
+}
+
 const char *vkt__choice_get(const vkt_gpu *gpu, const char *key)
 {
     for (size_t i = 0; i < gpu->n_choices; i++)
@@ -98,6 +111,12 @@ void vkt__choice_set(vkt_gpu *gpu, const char *key, const char *value)
 bool vkt__gpu_tunes(const vkt_gpu *gpu)
 {
     return gpu->tunes && gpu->choices_path[0] && gpu->caps.klass != VKT_GPU_CLASS_CPU;
+}
+
+double vkt__gpu_tune_seconds(const vkt_gpu *gpu)
+{
+    static const double USUAL_S = 20;
+    return gpu->tune_seconds > 0 ? gpu->tune_seconds : USUAL_S;
 }
 
 void vkt__choices_matter(vkt_gpu *gpu, bool they_do)

@@ -85,6 +85,7 @@ void vkt__choice_set(vkt_gpu *gpu, const char *key, const char *value);
 /* Whether what no choice is kept for should be timed when it is met: on GPUs with a cache folder,
  * unless kernels are pinned. */
 bool vkt__gpu_tunes(const vkt_gpu *gpu);
+double vkt__gpu_tune_seconds(const vkt_gpu *gpu); /* at most, in a job */
 /* Whether what can't be written of them is an error, as where they were asked for, or a warning
  * (default): training goes on without a cache. */
 void vkt__choices_matter(vkt_gpu *gpu, bool they_do);

@@ -253,8 +253,12 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     VKT_TRY(vkt__caps_apply(desc->cap, &gpu->caps));
     gpu->caps.math = (vkt_math)desc->math;
     vkt__gpu_log_choice(e, n, chosen, desc->device);
+    if (*gpu->caps.kernel)
+        vkt_log(VKT_LOG_INFO, "gpu", "kernel %s computes every product that it can",
+                gpu->caps.kernel);
     VKT_TRY(device_create(gpu));
     gpu->use_cache = !desc->no_cache;
+    gpu->tune_seconds = desc->tune_seconds;
     gpu->tunes =
         !desc->no_cache && !desc->no_tune && desc->deterministic != VKT_DETERMINISTIC_CROSS_RUN;
     if (gpu->use_cache && !dir && vkt__cache_folder(folder, sizeof folder)) dir = folder;

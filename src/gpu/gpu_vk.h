@@ -82,6 +82,7 @@ struct vkt_gpu {
     VkPipelineCache cache;
     uint32_t index;              /* in the list of devices */
     char *asked_cap, *asked_dir; /* of its description, or NULL */
+    double tune_seconds; /* as in vkt_gpu_desc */
     bool use_cache, tunes, debug_names, fault_info;
     bool uniform_flow;   /* shaders are told so: uniform_flow.h */
     bool cache_fails;    /* it can't be written, which was told */
@@ -148,6 +149,10 @@ void vkt__gpu_log_choice(const vkt__gpu_entry *e, uint32_t n, uint32_t chosen, c
 void vkt__choices_open(vkt_gpu *gpu, const char *dir);
 /* The first lines of the files that are of this device, driver and kernels only. */
 void vkt__choices_heading(const vkt_gpu *gpu, vkt__str *s);
+
+/* "matmul=NAME" into caps->kernel; caps NULL: only checked. ARG: it is not of that form; whether
+ * there is such a kernel, who knows kernels checks. */
+vkt_status vkt__choice_hold(const char *what, vkt_caps *caps);
 
 /* journal.c */
 /* Beside the choices. Again: with n_culprits set to 0, after another process wrote to it. */

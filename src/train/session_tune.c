@@ -5,7 +5,6 @@
 #include "train/session_tune.h"
 
 enum { MOST_PRODUCTS = 256, MOST_CONVS = 256 };
-static const double FIRST_RUN_S = 20;
 
 static void on_shape(void *user, const vkt_tune_result *r)
 {
@@ -85,12 +84,12 @@ vkt_status vkt__tune_new(vkt_gpu *gpu, const vkt_graph *g, double *tuned_s)
                 n + n_convs);
         return VKT_OK;
     }
-    double share = order(gpu, shapes, n, convs, n_convs);
+    double most = vkt__gpu_tune_seconds(gpu), share = order(gpu, shapes, n, convs, n_convs);
     vkt_log(VKT_LOG_INFO, "tune",
             "%zu of these products and convolutions are new on this device: timing kernels, at "
             "most %.0f s",
-            n + n_convs, FIRST_RUN_S);
-    double begin = vkt__now(), left = VKT_MAX(FIRST_RUN_S - *tuned_s, 1e-3);
+            n + n_convs, most);
+    double begin = vkt__now(), left = VKT_MAX(most - *tuned_s, 1e-3);
     vkt_status st =
         vkt_tune(gpu, shapes, n, &(vkt_tune_desc) { .seconds = share * left, .fn = on_shape });
     left = VKT_MAX(left - (vkt__now() - begin), 1e-3);
@@ -110,6 +109,10 @@ vkt_status vkt__tune_graphs(vkt_gpu *gpu, const vkt_graph *a, const vkt_graph *b
            n_convs = vkt_graph_convs(a, false, convs, MOST_CONVS);
     n += vkt_graph_products(b, false, shapes + n, MOST_PRODUCTS);
     n_convs += vkt_graph_convs(b, false, convs + n_convs, MOST_CONVS);
-    vkt_status st = vkt_tune(gpu, shapes, n, desc);
-    return st == VKT_OK ? vkt_tune_convs(gpu, convs, n_convs, desc) : st;
+    double begin = vkt__now(), share = order(gpu, shapes, n, convs, n_convs);
+    vkt_tune_desc part = *desc;
+    part.seconds = share * desc->seconds;
+    vkt_status st = vkt_tune(gpu, shapes, n, &part);
+    if (desc->seconds > 0) part.seconds = VKT_MAX(desc->seconds - (vkt__now() - begin), 1e-3);
+    return st == VKT_OK ? vkt_tune_convs(gpu, convs, n_convs, &part) : st;
 }

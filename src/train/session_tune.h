@@ -6,7 +6,8 @@
 
 /* Before a graph is planned: where the gpu tunes by itself (vkt__gpu_tunes), times the kernels of
  * products and convolutions that no choice is kept for. *tuned_s: seconds that graphs of the same
- * job took so far, added to. Blocks: a job 20 s at most, and the shape begun. */
+ * job took so far, added to. Blocks: a job for vkt_gpu_desc.tune_seconds at most, and the shape
+ * begun. */
 vkt_status vkt__tune_new(vkt_gpu *gpu, const vkt_graph *g, double *tuned_s);
 /* All products and convolutions of two graphs, for runs to come. */
 vkt_status vkt__tune_graphs(vkt_gpu *gpu, const vkt_graph *a, const vkt_graph *b,

@@ -83,7 +83,7 @@ declare -A flags=(
   [watch]="--once --every --stop-after-evaluation --checkpoint-now" [init]="-o --force --label --task --set"
   [report]="-o --no-png"
   [study]="--study --resume --dry-run --set --steps --seeds --space --trials --devices --ramp --json --device --cap"
-  [tune]="--device --cap --no-cache --no-tune"
+  [tune]="--device --cap --no-cache --no-tune --tune-seconds --list --json --type --out --layout"
 )
 for c in "${!flags[@]}"; do
   run "$c" --help; code 0; silent err
@@ -228,6 +228,17 @@ fi
 run doctor --op fill,sum_rows,softmax_xent; code 0; out 'healthy'
 run tune 9x8; code 2; err "no recipe '9x8'"
 run tune 9x8x7; code 0
+run tune --list --type bf16 --out bf16 --layout NN 9x8x7; code 0; out '^NN 9 x 8 x 7, bf16 to bf16'; out '^  naive|^  pairs|^  rows|^  tiled'; out 'built-in choice: '
+run tune --list --json --layout TN 9x8x7 8x8x8; code 0; out '"share_of_tolerance": 0'; out '"layout": "TN"'
+check "--list --json prints JSON alone" python3 -c 'import json, sys; p = json.load(open(sys.argv[1]))["products"]; sys.exit(len(p) != 2 or not p[0]["kernels"])' "$tmp/out"
+run tune --type f16 --out bf16 9x8x7; code 2; err 'tune: --out must be f32 or as --type'
+run tune --list; code 2; err 'tune: --list needs products'
+run tune --json 9x8x7; code 2; err 'tune: --json needs --list'
+run tune --cap kernel=matmul=naiv 9x8x7; code 2; err "no matmul kernel 'naiv' .*did you mean 'naive'"
+run train digits --set train.steps=1 --run held --cap kernel=matmul=naive --explain; code 0; out 'kernel naive'
+VKT_KERNEL=matmul=naive run train digits --set train.steps=1 --run held --explain; code 0; out 'kernel naive'
+run train digits --run held --cap kernel=naive; code 2; err 'a kernel is held as matmul=NAME'
+run train digits --run held --tune-seconds -1; code 2; err 'train: --tune-seconds is -1, must be 0 or more'
 
 # ---- profile
 run profile digits --device 'no such device' -o none.json; code 3; check "a refused profile leaves no trace" test ! -e none.json

@@ -5,6 +5,8 @@
 #include "testing.h"
 
 #include "base/os.h"
+#include "gpu/gpu_vk.h"
+#include "tensor/check/tune.h"
 #include "tensor/graph/workgroup.h"
 #include "tensor/kernels/conv.h"
 #include "tensor/kernels/matmul.h"
@@ -155,6 +157,62 @@ static void keys_know_how_rows_are_loaded(void **state)
     }
 }
 
+/* A kernel that is held: taken wherever it fits, whatever the table or tuning says; where it does
+ * not, the table's, told once. */
+static void a_held_kernel_is_taken_where_it_fits(void **state)
+{
+    (void)state;
+    const vkt__product fits = { VKT_LAYOUT_NT, 512, 512, 64, VKT_F32, VKT_F32, 0 },
+                       few = { VKT_LAYOUT_NT, 4, 512, 64, VKT_F32, VKT_F32, 0 },
+                       half = { VKT_LAYOUT_NN, 512, 511, 64, VKT_F16, VKT_F16, 0 };
+    static const char *const bad[] = { "kernel=naive", "kernel=conv2d=naive", "kernel=matmul=",
+                                       "kernel=matmul=a-name-that-is-longer-than-all-of-ours-are" };
+    vkt_caps caps = devices[3].caps;
+    vkt_gpu *gpu;
+    char key[40];
+    REQUIRE_OK(vkt__caps_apply("kernel=matmul=tiled.64x64.4x4,submit=5", &caps));
+    assert_string_equal(caps.kernel, "tiled.64x64.4x4");
+    REQUIRE_OK(vkt__matmul_check_held(&caps));
+    REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
+    vkt__choice_set(gpu, vkt__matmul_key(&fits, key), "naive");
+    test_log[0] = 0;
+    vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_INFO);
+    assert_string_equal(vkt__matmul_kernel_name(vkt__matmul_choose(gpu, &fits)), caps.kernel);
+    assert_string_equal(vkt__matmul_kernel_name(vkt__matmul_choose(gpu, &few)), caps.kernel);
+    assert_string_equal(test_log, "");
+    assert_int_equal(vkt__matmul_choose(gpu, &half), vkt__matmul_table(&caps, &half));
+    REQUIRE_LOGGED("kernel tiled.64x64.4x4 can't compute all products here, e.g. NN 512 x 511");
+    test_log[0] = 0;
+    vkt__matmul_choose(gpu, &half);
+    assert_string_equal(test_log, "");
+    vkt_gpu_destroy(&gpu);
+    TEST_LOG_CAPTURE();
+    caps = devices[3].caps;
+    REQUIRE_OK(vkt__caps_apply("kernel=matmul=matrix2.128x265", &caps));
+    REQUIRE_STATUS(vkt__matmul_check_held(&caps), VKT_E_ARG);
+    REQUIRE_LOGGED("no matmul kernel 'matrix2.128x265' (--cap kernel=, VKT_KERNEL); did you mean "
+                   "'matrix2.128x256'?");
+    for (size_t i = 0; i < VKT_COUNT(bad); i++)
+        REQUIRE_STATUS(vkt__caps_apply(bad[i], &caps), VKT_E_ARG);
+    REQUIRE_LOGGED("a kernel is held as matmul=NAME, e.g. matmul=tiled.64x64, not 'conv2d=naive'");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+/* What might gain most comes first: a small tile of much work before a large one of a bit more. */
+static void what_may_gain_most_is_timed_first(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu;
+    const vkt_tune_shape large = { VKT_LAYOUT_NT, 4096, 4096, 1024, VKT_F32, VKT_F32, 1 },
+                         small = { VKT_LAYOUT_NT, 512, 768, 32768, VKT_F32, VKT_F32, 1 },
+                         twice = { VKT_LAYOUT_NT, 4096, 4096, 1024, VKT_F32, VKT_F32, 2 };
+    REQUIRE_OK(vkt__gpu_plan(&devices[3].caps, &gpu));
+    assert_true(vkt__tune_gain(gpu, &small) > vkt__tune_gain(gpu, &large));
+    REQUIRE_NEAR(vkt__tune_gain(gpu, &twice), 2 * vkt__tune_gain(gpu, &large), 1);
+    assert_true(vkt__tune_gain(gpu, &large) > 0);
+    vkt_gpu_destroy(&gpu);
+}
+
 /* Intel's lanes share a thread's registers: 8 lanes have 128 each on Arc A, 16 have them on Arc B.
  */
 static void lanes_leave_enough_registers(void **state)
@@ -185,6 +243,8 @@ static void lanes_leave_enough_registers(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_are_chosen_as_before),
+                                        cmocka_unit_test(a_held_kernel_is_taken_where_it_fits),
+                                        cmocka_unit_test(what_may_gain_most_is_timed_first),
                                         cmocka_unit_test(keys_know_how_rows_are_loaded),
                                         cmocka_unit_test(lanes_leave_enough_registers) };
     if (argc > 1 && !strcmp(argv[1], "print")) {

@@ -146,6 +146,8 @@ static void man(const cli_command *const *all)
            "data or file error; 5 out of memory; 6 device lost; 130 interrupted, with what there "
            "was saved or shown.\n");
     printf(".SH ENVIRONMENT\n.TP\n\\fBVKT_DEVICE\\fR\nthe device where \\-\\-device is not given\n"
+           ".TP\n\\fBVKT_KERNEL\\fR\nmatmul=NAME: the kernel of every product that it can "
+           "compute, as \\-\\-cap kernel=matmul=NAME\n"
            ".TP\n\\fBNO_COLOR\\fR\nno colours if it is set\n");
     printf(".SH FILES\n.TP\n\\fIRUN\\fR/run.json\nconfiguration, device, command line, result\n"
            ".TP\n\\fIRUN\\fR/metrics.jsonl, metrics.csv, events.out.tfevents.*\nwhat each step and "

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "cli.h"
+#include "tune_list.h"
 
-enum { MOST_SHAPES = 256 };
+enum { MOST_SHAPES = 256, MOST_LENGTH = 1 << 20 };
 static const double SLOW = 20e6; /* multiplications */
 
 /* M x N x K of the three layouts at an MLP's layers: its output layer, hidden layers, larger ones;
@@ -16,6 +17,15 @@ static const uint32_t usual[][3] = {
     { 128, 256, 256 }, { 256, 256, 128 }, { 128, 512, 784 },   { 512, 784, 128 },
     { 128, 512, 512 }, { 512, 512, 128 }, { 256, 1024, 1024 }, { 1024, 1024, 256 },
 };
+
+typedef struct tune_options {
+    cli_options common;
+    int type, out; /* of `types` */
+    int layout;    /* 0: all, else 1 + vkt_layout */
+    bool list, json;
+} tune_options;
+
+static const vkt_dtype types[] = { VKT_F32, VKT_BF16, VKT_F16 };
 
 typedef struct {
     uint32_t n_changed, n_timed; /* shapes */
@@ -60,9 +70,18 @@ static vkt_status tune_recipe(const cli_options *o, const vkt_tune_desc *tune, b
     return st;
 }
 
-/* Shapes named, or the usual ones. */
-static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune, bool *opened)
+/* Whether operands and result have less than 2^32 elements each, which is what kernels count. */
+static bool has_room(uint32_t m, uint32_t w, uint32_t k)
 {
+    uint64_t most = UINT32_MAX;
+    return m <= MOST_LENGTH && w <= MOST_LENGTH && k <= MOST_LENGTH && (uint64_t)m * w <= most &&
+           (uint64_t)m * k <= most && (uint64_t)w * k <= most;
+}
+
+/* Shapes named, or the usual ones. */
+static vkt_status tune_shapes(const tune_options *t, const vkt_tune_desc *tune, bool *opened)
+{
+    const cli_options *o = &t->common;
     vkt_tune_shape shapes[MOST_SHAPES];
     size_t n = 0;
     vkt_gpu *gpu = NULL;
@@ -76,7 +95,7 @@ static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune, b
         if (!o->n_args)
             m = usual[i][0], w = usual[i][1], k = usual[i][2];
         else if (sscanf(o->args[i], "%ux%ux%u%c", &m, &w, &k, &rest) != 3 || !m || !w || !k ||
-                 m > 65536 || w > 65536 || k > 65536) {
+                 !has_room(m, w, k)) {
             cli_error(
                 "tune: '%s' is not MxNxK (e.g. 128x512x784); a recipe must be the only argument",
                 o->args[i]);
@@ -86,7 +105,9 @@ static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune, b
         if (!o->n_args && cpu && (double)m * w * k > SLOW)
             continue; /* seconds each, and never another winner */
         for (int l = 0; l < 3 && n < MOST_SHAPES; l++)
-            shapes[n++] = (vkt_tune_shape) { (vkt_layout)l, m, w, k, VKT_F32, VKT_F32 };
+            if (!t->layout || t->layout - 1 == l)
+                shapes[n++] =
+                    (vkt_tune_shape) { (vkt_layout)l, m, w, k, types[t->type], types[t->out] };
     }
     if (st == VKT_OK) st = vkt_tune(gpu, shapes, n, tune);
     vkt_gpu_destroy(&gpu);
@@ -94,26 +115,71 @@ static vkt_status tune_shapes(const cli_options *o, const vkt_tune_desc *tune, b
 }
 
 static const cli_flag flags[] = {
-    { "--math", CLI_CHOICE, offsetof(cli_options, gpu.math), "strict|fast", "strict",
+    { "--math", CLI_CHOICE, offsetof(tune_options, common.gpu.math), "strict|fast", "strict",
       "fast: products of fp32 matrices may run on matrix units, split into bf16 parts that keep 22 "
       "bits" },
+    { "--list", CLI_BOOL, offsetof(tune_options, list), NULL, NULL,
+      "print time, rate and error of every kernel that can compute the products given as MxNxK, "
+      "and keep nothing" },
+    { "--json", CLI_BOOL, offsetof(tune_options, json), NULL, NULL, "print the list as JSON" },
+    { "--type", CLI_CHOICE, offsetof(tune_options, type), "f32|bf16|f16", "f32",
+      "type of the operands of products given as MxNxK" },
+    { "--out", CLI_CHOICE, offsetof(tune_options, out), "f32|bf16|f16", "f32",
+      "type of their result: f32, or as --type" },
+    { "--layout", CLI_CHOICE, offsetof(tune_options, layout), "all|NT|NN|TN", "all",
+      "which of their factors are transposed: NT, a layer; NN and TN, its gradients" },
     { 0 },
 };
 
+/* What does not go together. */
+static int check(const tune_options *t, bool recipe)
+{
+    const cli_options *o = &t->common;
+    if (t->out && t->out != t->type)
+        cli_error("tune: --out must be f32 or as --type");
+    else if (t->list && (recipe || !o->n_args))
+        cli_error("tune: --list needs products, e.g. vktrain tune --list --type bf16 1024x768x768");
+    else if (t->json && !t->list)
+        cli_error("tune: --json needs --list");
+    else if (recipe && (t->type || t->out || t->layout))
+        cli_error("tune: --type, --out and --layout are for products given as MxNxK: a recipe has "
+                  "its own");
+    else
+        return 0;
+    return CLI_USAGE;
+}
+
 static int run(void *options)
 {
-    cli_options *o = options;
+    const tune_options *to = options;
+    const cli_options *o = &to->common;
     uint32_t m, n, k;
     tuned t = { 0 };
+    tune_list list = { .json = to->json };
     double start = cli_now();
-    vkt_tune_desc tune = { .thorough = true, .fn = on_shape, .user = &t };
+    vkt_tune_desc tune = {
+        .thorough = true, .fn = on_shape, .user = &t, .seconds = o->gpu.tune_seconds
+    };
     bool recipe = o->n_args == 1 && sscanf(o->args[0], "%ux%ux%u", &m, &n, &k) != 3;
     vkt_status st = VKT_E_DEVICE;
     bool opened = true;
+    if (check(to, recipe)) return CLI_USAGE;
+    if (to->list)
+        tune = (vkt_tune_desc) { .thorough = true,
+                                 .keeps_nothing = true,
+                                 .fn = tune_list_end,
+                                 .each = tune_list_add,
+                                 .user = &list,
+                                 .seconds = o->gpu.tune_seconds };
     /* A kernel that loses the device is left out by who opens it next. */
     for (int i = 0; i < 4 && st == VKT_E_DEVICE && opened; i++) {
         tune.tries_again = i < 3;
-        st = recipe ? tune_recipe(o, &tune, &opened) : tune_shapes(o, &tune, &opened);
+        tune_list_finish(&list, false);
+        st = recipe ? tune_recipe(o, &tune, &opened) : tune_shapes(to, &tune, &opened);
+    }
+    if (to->list) {
+        tune_list_finish(&list, st == VKT_OK);
+        return cli_exit_code(st);
     }
     if (st == VKT_OK && t.failed != VKT_OK && !t.n_timed) {
         st = t.failed;
@@ -132,10 +198,12 @@ const cli_command cmd_tune = {
     .details =
         "Measures the products and convolutions of a recipe, or the products given as MxNxK, or a "
         "set of common ones. Later runs on this device use the results. Tuning between a run and "
-        "its resumption changes the last digits of its numbers. With --no-cache nothing is kept.",
+        "its resumption changes the last digits of its numbers. With --no-cache nothing is kept.\n"
+        "--list measures all kernels on products and keeps nothing; VKT_KERNEL=matmul=NAME, or "
+        "--cap kernel=matmul=NAME, then holds one of them for a whole run of any command.",
     .common = CLI_GPU,
     .flags = flags,
     .max_args = 64,
-    .options_bytes = sizeof(cli_options),
+    .options_bytes = sizeof(tune_options),
     .run = run,
 };

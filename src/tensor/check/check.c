@@ -285,8 +285,6 @@ static bool wish_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op 
     vkt_graph *g = vkt__graph_new(gpu);
     bool more = op->sample(op, g, k) != NULL,
          here = more && is_case(desc, gpu, g, k, dtype, foreign);
-    for (size_t i = 0; i < g->n_tensors; i++)
-        if (!g->tensors[i]->node && !g->tensors[i]->view_of) g->tensors[i]->bound = true;
     if (here && g->status == VKT_OK)
         vkt__graph_wish(g, &(vkt_plan_desc) { .no_reuse = true, .label = "check" });
     vkt_graph_destroy(&g);

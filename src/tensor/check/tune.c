@@ -9,71 +9,16 @@
 #include "tensor/graph/graph.h"
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/check/tune.h"
-#include "tensor/check/tune_wants.h"
-
-/* Compiling all candidates at the same time is tried as a kernel is (gpu/journal.h): where it ends
- * the program, they are compiled one by one, so that the culprit shows. */
-#define ALL_AT_ONCE "all-at-once"
+#include "tensor/check/tune_product.h"
 
 typedef struct {
     vkt_gpu *gpu;
-    vkt_tune_shape s;
+    vkt__tune_product product;
     vkt__product p;
     const vkt_tune_desc *desc;
     char key[40];
-    vkt__tune_inputs in;
-    vkt__tune_wants wants;
     uint32_t of_table, best; /* kernels */
 } job;
-
-/* The epilogue is the graph's: what a kernel does to its sums may decide which is the fastest. */
-static void build(const vkt_tune_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32_t sets,
-                  uint32_t copies, vkt__tuned *c)
-{
-    vkt_layout l = s->layout;
-    vkt_graph *g = c->g = vkt__graph_new(gpu);
-    const vkt_op *op = s->derivative ? &vkt__op_matmul_act_bwd : &vkt__op_matmul;
-    const vkt_attr attr = { .matmul = {
-                                .layout = l, .act = s->act, .out = s->out, .kernel = kernel } };
-    vkt_shape a = l == VKT_LAYOUT_TN ? vkt_shape2(s->K, s->M) : vkt_shape2(s->M, s->K),
-              b = l == VKT_LAYOUT_NT ? vkt_shape2(s->N, s->K) : vkt_shape2(s->K, s->N),
-              result = vkt_shape2(s->M, s->N);
-    for (uint32_t i = 0; i < sets; i++) {
-        vkt_tensor **in = c->in[i];
-        in[0] = vkt_input(g, a, s->in, "a");
-        in[1] = vkt_input(g, b, s->in, "b");
-        if (s->bias) in[VKT__MM_IN_BIAS] = vkt_input(g, vkt_shape1(s->N), VKT_F32, "bias");
-        if (s->derivative) in[VKT__MM_IN_V] = vkt_input(g, result, s->out, "v");
-        if (s->residual) in[VKT__MM_IN_R] = vkt_input(g, result, s->out, "r");
-    }
-    c->copies = copies;
-    for (uint32_t i = 0; i < copies; i++)
-        c->out = vkt__op(g, op, c->in[i % sets], VKT__TUNE_INPUTS, attr);
-    vkt_keep(c->out, "c");
-}
-
-static vkt_status fill(job *j)
-{
-    vkt__tuned shape = { 0 };
-    build(&j->s, NULL, 0, 1, 1, &shape);
-    vkt__log_quiet(true);
-    vkt_status st = vkt__tune_fill(j->gpu, &shape, false, &j->in);
-    vkt__log_quiet(false);
-    if (st == VKT_OK) vkt__tune_want(&j->s, &j->in, &j->wants);
-    vkt_graph_destroy(&shape.g);
-    return st;
-}
-
-static vkt_status share_of(const job *j, uint32_t kernel, const vkt__tuned *c, double *share)
-{
-    vkt_status st = VKT_OK;
-    void *data = vkt__alloc(vkt__align(c->out->bytes, 4));
-    VKT_TRY(vkt_tensor_read(c->out, 0, data, c->out->bytes));
-    *share = vkt__tune_share(&j->s, &j->wants, kernel, c->out, data);
-fail:
-    free(data);
-    return st;
-}
 
 bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key)
 {
@@ -115,14 +60,11 @@ static vkt_status try(const job *j, uint32_t kernel, const vkt__tuned *table, do
                       vkt__tuned *c, double *share)
 {
     vkt_status st = VKT_OK;
-    build(&j->s, j->gpu, kernel, j->in.sets, j->in.copies, c);
-    VKT_TRY(vkt__tune_compile(&j->in, c));
-    VKT_TRY(vkt_graph_run(c->g));
-    VKT_TRY(share_of(j, kernel, c, share));
+    VKT_TRY(vkt__tune_product_run(&j->product, kernel, c, share));
     c->ms = INFINITY;
-    if (*share <= 1)
+    if (*share <= 1 || (j->desc->keeps_nothing && isfinite(*share)))
         VKT_TRY(vkt__tune_candidate(table, c, vkt__tune_seconds(j->desc), best_ms));
-    else
+    if (!(*share <= 1))
         vkt_log(VKT_LOG_WARN, "tune",
                 "kernel %s disagrees with its twin on this device: it is not used", c->kernel);
 fail:
@@ -154,20 +96,16 @@ static uint32_t candidates(const job *j, int pass, uint32_t *out, uint32_t most)
 static vkt_status compile(const job *j, const uint32_t *kernels, uint32_t n)
 {
     vkt_status st = VKT_OK;
-    if (vkt__left_out(j->gpu, ALL_AT_ONCE, j->key)) return VKT_OK;
-    vkt__trying(j->gpu, ALL_AT_ONCE, j->key);
+    if (vkt__left_out(j->gpu, VKT__ALL_AT_ONCE, j->key)) return VKT_OK;
+    vkt__trying(j->gpu, VKT__ALL_AT_ONCE, j->key);
     vkt__log_quiet(true);
-    for (uint32_t i = 0; i < n; i++) {
-        vkt__tuned c = { 0 };
-        if (vkt__left_out(j->gpu, vkt__matmul_kernel_name(kernels[i]), j->key)) continue;
-        build(&j->s, j->gpu, kernels[i], 1, 1, &c);
-        vkt__tune_wish(&j->in, &c);
-        vkt_graph_destroy(&c.g);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!vkt__left_out(j->gpu, vkt__matmul_kernel_name(kernels[i]), j->key))
+            vkt__tune_product_wish(&j->product, kernels[i]);
     vkt__kernels_make(j->gpu);
     vkt__log_quiet(false);
     vkt__tried(j->gpu);
-    if (vkt__gpu_lost(j->gpu)) st = vkt__lost_by(j->gpu, "tune", ALL_AT_ONCE);
+    if (vkt__gpu_lost(j->gpu)) st = vkt__lost_by(j->gpu, "tune", VKT__ALL_AT_ONCE);
     return st;
 }
 
@@ -179,12 +117,12 @@ static vkt_status try_all(job *j, const uint32_t *kernels, uint32_t n, vkt__tune
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = kernels[i];
         vkt__tuned c = { .kernel = vkt__matmul_kernel_name(k), .ms = INFINITY };
-        vkt_tune_candidate told = { .shape = &j->s, .kernel = c.kernel, .share = INFINITY };
+        vkt_tune_candidate told = { .shape = &j->product.s, .kernel = c.kernel, .share = INFINITY };
         if (!vkt__tune_begin(j->gpu, c.kernel, j->key)) continue;
         st = try(j, k, table, r->best_ms, &c, &told.share);
         if (st != VKT_OK) r->failed = told.failed = st;
         st = vkt__tune_end(j->gpu, c.kernel, st, &c.ms);
-        if (st == VKT_OK && c.ms < r->best_ms) j->best = k, r->best_ms = c.ms;
+        if (st == VKT_OK && told.share <= 1 && c.ms < r->best_ms) j->best = k, r->best_ms = c.ms;
         r->n_tried++;
         told.ms = c.ms;
         vkt__tune_keep(table, &c, k == j->of_table && !table->g);
@@ -200,7 +138,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, const vkt_tu
 {
     enum { MOST = 64 };
     vkt_status st = VKT_OK;
-    job j = { .gpu = gpu, .s = *s, .p = product(s), .desc = desc };
+    job j = { .gpu = gpu, .p = product(s), .desc = desc };
     vkt__tuned table = { 0 };
     uint32_t kernels[MOST];
     j.of_table = j.best = vkt__matmul_table(vkt_gpu_caps(gpu), &j.p);
@@ -208,7 +146,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, const vkt_tu
     r->shape = *s;
     r->table = r->best = vkt__matmul_kernel_name(j.of_table);
     vkt__matmul_key(&j.p, j.key);
-    VKT_TRY(fill(&j));
+    VKT_TRY(vkt__tune_product_open(gpu, s, &j.product));
     for (int pass = 0; pass < 2 && !isfinite(r->best_ms); pass++) {
         uint32_t n = candidates(&j, pass, kernels, MOST);
         VKT_TRY(compile(&j, kernels, n));
@@ -225,8 +163,7 @@ fail:
         st = VKT_OK;
     }
     vkt_graph_destroy(&table.g);
-    vkt__tune_wants_free(&j.wants);
-    vkt__tune_free(gpu, &j.in);
+    vkt__tune_product_close(&j.product);
     return st;
 }
 
@@ -276,6 +213,7 @@ vkt_status vkt_tune(vkt_gpu *gpu, const vkt_tune_shape *shapes, size_t n, const 
     double end = vkt__now() + desc->seconds;
     if (desc->tries_again) vkt__gpu_recovers(gpu, true);
     vkt__choices_matter(gpu, desc->thorough);
+    VKT_TRY(vkt__matmul_check_held(vkt_gpu_caps(gpu)));
     for (size_t i = 0; i < n; i++) {
         vkt_tune_result r = { .index = i, .n_shapes = n };
         VKT_ASSERT(shapes[i].M && shapes[i].N && shapes[i].K);
@@ -302,6 +240,7 @@ static bool is_product(const vkt_node *n)
 size_t vkt_graph_products(const vkt_graph *g, bool unknown_only, vkt_tune_shape *out, size_t most)
 {
     size_t n = 0;
+    if (unknown_only && g->gpu && *vkt_gpu_caps(g->gpu)->kernel) return 0; /* it is held */
     for (size_t k = 0; k < g->n_nodes; k++) {
         const vkt_node *node = g->nodes[k];
         if (!is_product(node)) continue;

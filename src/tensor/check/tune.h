@@ -7,6 +7,10 @@
 /* A kernel must take less than this share of the table's time, lest noise undo its choice. */
 #define VKT__TUNE_GAIN 0.95
 
+/* Compiling many kernels at the same time is tried as a kernel is (gpu/journal.h), under this name:
+ * where it ends the program, they are compiled one by one, so that the culprit shows. */
+#define VKT__ALL_AT_ONCE "all-at-once"
+
 /* Whether to try a candidate for a key: not if the journal excludes it (gpu/journal.h). If true,
  * the caller must end the trial with its result. */
 bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key);

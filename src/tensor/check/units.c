@@ -1,10 +1,13 @@
-/* units.h. Operands of products and convolutions are whole numbers from -2 to 2, and sums of a
- * hundred products of them are exact in f32 in whatever order: any difference from the twin is an
- * error. Attention is compared as the self-test does (check.c). */
+/* units.h. Products are compared as the tuner does (tune_product.h). Operands of convolutions are
+ * whole numbers from -2 to 2, and sums of a hundred products of them are exact in f32 in whatever
+ * order: any difference from the twin is an error. Attention is compared as the self-test does
+ * (check.c). */
+#include <math.h>
 #include <stdio.h>
 
 #include "tensor/check/check.h"
 #include "tensor/check/tune.h"
+#include "tensor/check/tune_product.h"
 #include "tensor/check/units.h"
 #include "gpu/apart.h"
 #include "gpu/journal.h"
@@ -16,17 +19,39 @@
 #include "tensor/ops/ops_conv.h"
 #include "tensor/ops/ops_matmul.h"
 
-/* A kernel and what it is tried with: a product, a convolution, attention and its gradients, of
- * numbers of a type. */
+/* A kernel and what it is tried with: a product, opened, a convolution, or attention and its
+ * gradients, of numbers of a type. */
 typedef struct {
+    const vkt__tune_product *product; /* else */
     const vkt_op *op;
-    vkt_layout layout;
     vkt_dtype type;
     uint32_t kernel;
 } trial;
 
 /* More than one tile of each kernel, and no whole number of the largest. */
-enum { ROWS = 160, COLUMNS = 144, DEPTH = 96, IMAGES = 2, SIDE = 10, CHANNELS = 16, TAPS = 3 };
+enum { ROWS = 160, COLUMNS = 144, IMAGES = 2, SIDE = 10, CHANNELS = 16, TAPS = 3 };
+
+/* What products are tried with. Who is first of a family does all of it in each layout; the others
+ * what is plain, and of the rest a layout each, so that there are few pipelines: those of sums that
+ * long are the plain ones again. */
+static const struct {
+    uint32_t M, N, K;
+    bool narrow, bias, residual, all;
+    vkt_act act;
+} forms[] = {
+    { ROWS, COLUMNS, 96, .all = true },
+    { ROWS, COLUMNS, 96, .narrow = true, .bias = true, .act = VKT_ACT_GELU },
+    { ROWS, COLUMNS, 96, .narrow = true, .residual = true },
+    { ROWS, COLUMNS, 96, .residual = true },
+    { ROWS, COLUMNS, 8192 },
+    { ROWS - 5, COLUMNS - 5, 93 },
+    { ROWS - 5, COLUMNS - 6, 90, .narrow = true },
+};
+
+static bool is_tried_with(uint32_t kernel, size_t form, vkt_layout l)
+{
+    return forms[form].all || vkt__matmul_is_first(kernel) || (kernel + form) % 3 == (uint32_t)l;
+}
 
 static int value_of(uint64_t i)
 {
@@ -54,20 +79,11 @@ static vkt_status fill(vkt_gpu *gpu, const vkt_tensor *a, const vkt_tensor *b, v
 
 static vkt_tensor *build(vkt_graph *g, const trial *t, vkt_tensor *in[2])
 {
-    vkt_layout l = t->layout;
-    vkt_attr a = { 0 };
-    if (t->op == &vkt__op_matmul) {
-        vkt_shape x = l == VKT_LAYOUT_TN ? vkt_shape2(DEPTH, ROWS) : vkt_shape2(ROWS, DEPTH),
-                  w = l == VKT_LAYOUT_NT ? vkt_shape2(COLUMNS, DEPTH) : vkt_shape2(DEPTH, COLUMNS);
-        in[0] = vkt_input(g, x, t->type, "a");
-        in[1] = vkt_input(g, w, t->type, "b");
-        a = (vkt_attr) { .matmul = { .layout = l, .out = VKT_F32, .kernel = t->kernel } };
-    } else {
-        vkt_shape w = { 4, { TAPS, TAPS, CHANNELS, COLUMNS } };
-        if (t->op == &vkt__op_conv2d_dw) w = (vkt_shape) { 4, { IMAGES, SIDE, SIDE, COLUMNS } };
-        in[0] = vkt_input(g, (vkt_shape) { 4, { IMAGES, SIDE, SIDE, CHANNELS } }, VKT_F32, "x");
-        in[1] = vkt_input(g, w, VKT_F32, "w");
-        a = (vkt_attr) { .conv = { .kh = TAPS,
+    vkt_shape w = { 4, { TAPS, TAPS, CHANNELS, COLUMNS } };
+    if (t->op == &vkt__op_conv2d_dw) w = (vkt_shape) { 4, { IMAGES, SIDE, SIDE, COLUMNS } };
+    in[0] = vkt_input(g, (vkt_shape) { 4, { IMAGES, SIDE, SIDE, CHANNELS } }, VKT_F32, "x");
+    in[1] = vkt_input(g, w, VKT_F32, "w");
+    const vkt_attr a = { .conv = { .kh = TAPS,
                                    .kw = TAPS,
                                    .stride = 1,
                                    .pad = TAPS / 2,
@@ -76,7 +92,6 @@ static vkt_tensor *build(vkt_graph *g, const trial *t, vkt_tensor *in[2])
                                    .slices = 1,
                                    .kernel = t->kernel,
                                    .multiply = t->type } };
-    }
     return vkt__op(g, t->op, in, 2, a);
 }
 
@@ -97,7 +112,7 @@ static bool is_right(const vkt_tensor *y, const float *got)
     return right;
 }
 
-static vkt_status run(vkt_gpu *gpu, const trial *t, bool *right)
+static vkt_status run_conv(vkt_gpu *gpu, const trial *t, bool *right)
 {
     vkt_status st = VKT_OK;
     vkt_graph *g = vkt__graph_new(gpu);
@@ -130,6 +145,23 @@ static vkt_status run_attention(vkt_gpu *gpu, const trial *t, bool *right)
     return st;
 }
 
+static vkt_status run_product(const trial *t, bool *right)
+{
+    vkt__tuned c = { 0 };
+    double share = INFINITY;
+    vkt_status st = vkt__tune_product_run(t->product, t->kernel, &c, &share);
+    *right = share <= 1;
+    vkt_graph_destroy(&c.g);
+    return st;
+}
+
+static vkt_status run(vkt_gpu *gpu, const trial *t, bool *right)
+{
+    return t->product                    ? run_product(t, right)
+           : t->op == &vkt__op_attention ? run_attention(gpu, t, right)
+                                         : run_conv(gpu, t, right);
+}
+
 /* why: "" where it is right. */
 static vkt_status check_kernel(vkt_gpu *gpu, const trial *t, const char *name, const char *key,
                                char why[256])
@@ -141,7 +173,7 @@ static vkt_status check_kernel(vkt_gpu *gpu, const trial *t, const char *name, c
     }
     vkt__trying(gpu, name, key);
     vkt__log_quiet(true);
-    vkt_status st = (t->op == &vkt__op_attention ? run_attention : run)(gpu, t, &right);
+    vkt_status st = run(gpu, t, &right);
     vkt__log_quiet(false);
     vkt__tried(gpu);
     if (vkt__gpu_lost(gpu)) return vkt__lost_by(gpu, "units", name);
@@ -173,26 +205,78 @@ static vkt_status dropped_any_size(vkt_gpu *gpu, const char *name, vkt_dtype typ
     return VKT_OK;
 }
 
-static vkt_status check_products(vkt_gpu *gpu, vkt_dtype type)
+static vkt_tune_shape shape_of(vkt_dtype type, size_t form, vkt_layout l)
+{
+    return (vkt_tune_shape) { .layout = l,
+                              .M = forms[form].M,
+                              .N = forms[form].N,
+                              .K = forms[form].K,
+                              .in = type,
+                              .out = forms[form].narrow ? type : VKT_F32,
+                              .act = forms[form].act,
+                              .bias = forms[form].bias,
+                              .residual = forms[form].residual };
+}
+
+/* Whether a kernel of units is tried with a form: those that run untimed, which are the table's and
+ * one that is held. The tuner checks each other before it may win. */
+static bool is_tried(const vkt_gpu *gpu, uint32_t kernel, size_t form, const vkt__product *p)
+{
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    bool untimed =
+        vkt__matmul_in_table(kernel) || !strcmp(vkt__matmul_kernel_name(kernel), caps->kernel);
+    return untimed && vkt__matmul_on_units(kernel) && vkt__matmul_fits(kernel, caps, p) &&
+           !vkt__matmul_is_foreign(kernel, caps) && is_tried_with(kernel, form, p->layout);
+}
+
+static vkt__product product_of(const vkt_tune_shape *s)
+{
+    return (vkt__product) { s->layout, s->M, s->N, s->K, s->in, s->out, 0 };
+}
+
+/* Calls fn for each form in each layout, opened, until it fails. */
+static vkt_status each_product(vkt_gpu *gpu, vkt_dtype type,
+                               vkt_status (*fn)(const vkt__tune_product *, size_t form))
+{
+    vkt_status st = VKT_OK;
+    for (size_t f = 0; f < VKT_COUNT(forms) && vkt_gpu_caps(gpu)->coopmat; f++)
+        for (int l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN && vkt_gpu_caps(gpu)->coopmat; l++) {
+            vkt__tune_product product;
+            const vkt_tune_shape s = shape_of(type, f, (vkt_layout)l);
+            st = vkt__tune_product_open(gpu, &s, &product);
+            if (st == VKT_OK) st = fn(&product, f);
+            vkt__tune_product_close(&product);
+            if (st != VKT_OK) return st;
+        }
+    return st;
+}
+
+static vkt_status check_product(const vkt__tune_product *product, size_t form)
 {
     vkt_status st = VKT_OK;
     char why[256] = "", key[40];
-    for (int l = VKT_LAYOUT_NT; l <= VKT_LAYOUT_TN; l++)
-        for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++) {
-            const vkt__product p = { (vkt_layout)l, ROWS, COLUMNS, DEPTH, type, VKT_F32, 0 };
-            const trial t = { &vkt__op_matmul, (vkt_layout)l, type, k };
-            const char *name = vkt__matmul_kernel_name(k);
-            if (!vkt__matmul_on_units(k) || !vkt__matmul_fits(k, vkt_gpu_caps(gpu), &p)) continue;
-            if (vkt__matmul_is_foreign(k, vkt_gpu_caps(gpu)) || !vkt__matmul_in_table(k)) continue;
-            vkt__matmul_key(&p, key);
-            VKT_TRY(check_kernel(gpu, &t, name, key, why));
-            if (*why && !vkt__matmul_of_any_size(k))
-                return dropped(gpu, name, "products", type, why);
-            if (*why) VKT_TRY(dropped_any_size(gpu, name, type, why));
-            *why = 0;
-        }
+    vkt_gpu *gpu = product->gpu;
+    const vkt__product p = product_of(&product->s);
+    for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++) {
+        const trial t = { .product = product, .type = p.in, .kernel = k };
+        const char *name = vkt__matmul_kernel_name(k);
+        if (!is_tried(gpu, k, form, &p)) continue;
+        vkt__matmul_key(&p, key);
+        VKT_TRY(check_kernel(gpu, &t, name, key, why));
+        if (*why && !vkt__matmul_of_any_size(k)) return dropped(gpu, name, "products", p.in, why);
+        if (*why) VKT_TRY(dropped_any_size(gpu, name, p.in, why));
+        *why = 0;
+    }
 fail:
     return st;
+}
+
+static vkt_status wish_product(const vkt__tune_product *product, size_t form)
+{
+    const vkt__product p = product_of(&product->s);
+    for (uint32_t k = 1; vkt__matmul_kernel_name(k); k++)
+        if (is_tried(product->gpu, k, form, &p)) vkt__tune_product_wish(product, k);
+    return VKT_OK;
 }
 
 static vkt_status check_convs(vkt_gpu *gpu, vkt_dtype type)
@@ -215,6 +299,40 @@ static vkt_status check_convs(vkt_gpu *gpu, vkt_dtype type)
             if (*why) return dropped(gpu, name, "convolutions", type, why);
         }
 fail:
+    return st;
+}
+
+/* Compiles all that will be tried at the same time: one after the other it takes as long as what a
+ * session begins with. What fails here is told when it is tried. */
+static vkt_status compile(vkt_gpu *gpu, vkt_dtype type)
+{
+    static const vkt_op *const ops[] = { &vkt__op_conv2d, &vkt__op_conv2d_dw };
+    static const char key[] = "matmul units";
+    vkt_status st = VKT_OK;
+    vkt_tensor *in[2];
+    if (vkt__left_out(gpu, VKT__ALL_AT_ONCE, key)) return VKT_OK;
+    vkt__trying(gpu, VKT__ALL_AT_ONCE, key);
+    vkt__log_quiet(true);
+    st = each_product(gpu, type, wish_product);
+    for (size_t o = 0; o < VKT_COUNT(ops); o++)
+        for (uint32_t k = 1; vkt__conv_kernel_name(k); k++) {
+            const trial t = { .op = ops[o], .type = type, .kernel = k };
+            vkt_graph *g = vkt__graph_new(gpu);
+            vkt__conv_geometry q = vkt__conv_geometry_of(build(g, &t, in)->node);
+            if (vkt__conv_on_units(k) && vkt__conv_fits(k, vkt_gpu_caps(gpu), &q))
+                vkt__graph_wish(g, &(vkt_plan_desc) { .label = "matrix units" });
+            vkt_graph_destroy(&g);
+        }
+    vkt_graph *g = vkt__graph_new(gpu);
+    const vkt_node *n = vkt__attention_units_sample(g, type);
+    if (vkt__att_fits(VKT__ATT_MATRIX, vkt_gpu_caps(gpu), n, VKT__ATT_FORWARD))
+        vkt__graph_wish(g, &(vkt_plan_desc) { .label = "matrix units" });
+    vkt_graph_destroy(&g);
+    vkt__kernels_make(gpu);
+    vkt__log_quiet(false);
+    vkt__tried(gpu);
+    vkt__gpu_keep_kernels(gpu);
+    if (vkt__gpu_lost(gpu)) return vkt__lost_by(gpu, "units", VKT__ALL_AT_ONCE);
     return st;
 }
 
@@ -249,7 +367,8 @@ vkt_status vkt__units_check(vkt_gpu *gpu, vkt_dtype type)
     if (!vkt__tried_apart(gpu, vkt_dtype_name(type)))
         return dropped(gpu, "unknown", "products, convolutions and attention", type,
                        "another process, which tried them first, crashed in the driver");
-    VKT_TRY(check_products(gpu, type));
+    VKT_TRY(compile(gpu, type));
+    VKT_TRY(each_product(gpu, type, check_product));
     if (caps->coopmat) VKT_TRY(check_convs(gpu, type));
     if (caps->coopmat) VKT_TRY(vkt__units_check_attention(gpu, type));
 fail:

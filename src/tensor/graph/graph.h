@@ -105,7 +105,7 @@ void vkt__graph_submitted(vkt_graph *g, uint32_t first, uint32_t last, uint64_t 
 
 /* Plans a graph, which is then good for nothing but to be destroyed, and wishes for its kernels
  * (gpu/specialization.h), so that those of several graphs can be made at the same time. No memory
- * is taken; what is not bound is where a slab would have it. */
+ * is taken: inputs that are not bound, and all that a slab would have, lie somewhere, aligned. */
 vkt_status vkt__graph_wish(vkt_graph *g, const vkt_plan_desc *desc);
 /* Before compiling, which then makes no kernels: vkt__graph_prepare does, or the first run. */
 void vkt__graph_postpone(vkt_graph *g);

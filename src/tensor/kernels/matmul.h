@@ -51,7 +51,9 @@ bool vkt__matmul_in_table(uint32_t kernel);
 /* The i-th to be timed, 0 past the last: the table's for the shape, those that wait in the table to
  * be timed, other candidates. */
 uint32_t vkt__matmul_candidate(const vkt_caps *caps, const vkt__product *p, bool all, uint32_t i);
-/* What was tuned, where it can run, else the table's. */
+/* OK, or ARG, told: vkt_caps.kernel names none of these kernels. */
+vkt_status vkt__matmul_check_held(const vkt_caps *caps);
+/* What vkt_caps.kernel names or else was tuned, where it can run, else the table's. */
 uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p);
 /* Under which a choice is kept: "matmul NT 7 9 9", with logarithms of M, N and K to base 2; then
  * "odd" or "even" where the rows of A, B or C are no multiple of 2 or of 8 numbers, by which

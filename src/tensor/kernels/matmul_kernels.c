@@ -357,16 +357,53 @@ const char *vkt__matmul_key(const vkt__product *p, char key[40])
     return key;
 }
 
+vkt_status vkt__matmul_check_held(const vkt_caps *caps)
+{
+    const char *names[VKT_COUNT(tiles)];
+    if (!*caps->kernel || number_of(caps->kernel)) return VKT_OK;
+    for (size_t i = 1; i < VKT_COUNT(tiles); i++) names[i - 1] = tiles[i].name;
+    return vkt__fail(VKT_E_ARG, "matmul",
+                     "no matmul kernel '%s' (--cap kernel=, VKT_KERNEL)%s; `vktrain tune --list "
+                     "256x256x256` prints those of this device",
+                     caps->kernel,
+                     vkt_did_you_mean(caps->kernel, names, VKT_COUNT(tiles) - 1).text);
+}
+
+/* Whether a kernel that is not the table's may be taken. */
+static bool may_take(const vkt_gpu *gpu, uint32_t kernel, const char *key, const vkt__product *p)
+{
+    const vkt_caps *caps = vkt_gpu_caps(gpu);
+    return kernel && !vkt__left_out(gpu, tiles[kernel].name, key) &&
+           vkt__matmul_fits(kernel, caps, p) &&
+           (caps->math == VKT_MATH_FAST || !vkt__matmul_splits(kernel));
+}
+
+/* Once for a device. */
+static void tell_not_held(const vkt_gpu *gpu, const vkt__product *p, uint32_t instead)
+{
+    enum { TOLD = 1u << 30 };
+    if (vkt__gpu_first_time((vkt_gpu *)(uintptr_t)gpu, TOLD))
+        vkt_log(VKT_LOG_INFO, "matmul",
+                "kernel %s can't compute all products here, e.g. %s %u x %u x %u %s to %s: these "
+                "run on the table's, e.g. %s",
+                vkt_gpu_caps(gpu)->kernel, vkt_layout_name(p->layout), p->M, p->N, p->K,
+                vkt_dtype_name(p->in), vkt_dtype_name(p->out), tiles[instead].name);
+}
+
 uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p)
 {
     const vkt_caps *caps = vkt_gpu_caps(gpu);
     char key[40];
-    const char *tuned = vkt__choice_get(gpu, vkt__matmul_key(p, key));
+    vkt__matmul_key(p, key);
+    if (*caps->kernel) {
+        uint32_t held = number_of(caps->kernel), instead = vkt__matmul_table(caps, p);
+        if (may_take(gpu, held, key, p)) return held;
+        tell_not_held(gpu, p, instead);
+        return instead;
+    }
+    const char *tuned = vkt__choice_get(gpu, key);
     uint32_t k = tuned ? number_of(tuned) : 0;
-    if (k && !vkt__left_out(gpu, tuned, key) && vkt__matmul_fits(k, caps, p) &&
-        (caps->math == VKT_MATH_FAST || !vkt__matmul_splits(k)))
-        return k;
-    return vkt__matmul_table(caps, p);
+    return may_take(gpu, k, key, p) ? k : vkt__matmul_table(caps, p);
 }
 
 /* ---- the slices of a product ---- */

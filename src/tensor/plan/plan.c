@@ -1,6 +1,7 @@
 /* A graph's plan, step by step: rewrites, what must be bound, recomputation, levels and lifetimes
  * (levels.c), places in the slab (offsets.c). */
 #include "tensor/graph/view.h"
+#include "tensor/kernels/matmul.h"
 #include "tensor/passes/rewrite.h"
 #include "tensor/plan/levels.h"
 #include "tensor/plan/offsets.h"
@@ -11,6 +12,8 @@ vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
 {
     if (g->status != VKT_OK) return g->status;
     if (g->planned) return VKT_OK;
+    if (g->gpu && vkt__matmul_check_held(vkt_gpu_caps(g->gpu)) != VKT_OK)
+        return g->status = VKT_E_ARG;
     vkt__rewrite(g, false);
     vkt__rewrite_whole(g);
     vkt__place_unpacks(g);

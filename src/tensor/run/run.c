@@ -150,6 +150,8 @@ static void wish(vkt_graph *g)
 vkt_status vkt__graph_wish(vkt_graph *g, const vkt_plan_desc *desc)
 {
     vkt_status st = VKT_OK;
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (!g->tensors[i]->node && !g->tensors[i]->view_of) g->tensors[i]->bound = true;
     VKT_TRY(vkt_graph_plan(g, desc));
     wish(g);
 fail:

@@ -27,6 +27,9 @@ static const cli_flag gpu_flags[] = {
       "do not read or write the cache folder (compiled pipelines, tuning results)" },
     { "--no-tune", CLI_BOOL, AT(gpu.no_tune), NULL, NULL,
       "use the built-in choice of kernels and ignore the results of `vktrain tune`" },
+    { "--tune-seconds", CLI_NUMBER, AT(tune_seconds), "N", "20",
+      "time kernels for products that are new on this device for so long at most; 0: like "
+      "--no-tune" },
     { "--deterministic", CLI_CHOICE, AT(gpu.deterministic), "run|cross-run", "run",
       "run: the same device, driver and kernels give the same bits; cross-run: also never tune "
       "automatically, so that every run uses the same kernels" },
@@ -176,6 +179,18 @@ static int parse_one(const cli_command *cmd, int argc, char **argv, int *i, void
     return set_flag(cmd, f, argv[++*i], options);
 }
 
+static int take_tune_seconds(const cli_command *cmd, cli_options *o)
+{
+    if (isnan(o->tune_seconds)) return 0;
+    if (o->tune_seconds < 0) {
+        cli_error("%s: --tune-seconds is %g, must be 0 or more", cmd->name, o->tune_seconds);
+        return CLI_USAGE;
+    }
+    o->gpu.tune_seconds = o->tune_seconds;
+    o->gpu.no_tune |= o->tune_seconds == 0;
+    return 0;
+}
+
 static int may_write_outputs(const cli_command *cmd, const cli_options *o)
 {
     int rc = 0;
@@ -191,6 +206,7 @@ int cli_parse(const cli_command *cmd, int argc, char **argv, void *options)
 {
     cli_options *o = options;
     bool only_args = false;
+    o->tune_seconds = NAN;
     for (const cli_flag *f = cmd->flags; f && f->name; f++)
         if (f->fallback && (f->type == CLI_UINT || f->type == CLI_CHOICE))
             set_flag(cmd, f, f->fallback, options);
@@ -205,6 +221,7 @@ int cli_parse(const cli_command *cmd, int argc, char **argv, void *options)
         if (rc) return rc;
     }
     if (o->help) return 0;
+    if (take_tune_seconds(cmd, o)) return CLI_USAGE;
     if (o->n_args < cmd->min_args)
         cli_error("%s: an argument is missing: vktrain %s %s; see `vktrain %s --help`", cmd->name,
                   cmd->name, cmd->args, cmd->name);
@@ -311,8 +328,8 @@ void cli_help(const cli_command *cmd, FILE *f)
 
 void cli_help_cap(FILE *f)
 {
-    fprintf(f, "%snames that --cap takes, each as name=number%s\n", cli_color(f, CLI_BOLD),
-            cli_color(f, CLI_PLAIN));
+    fprintf(f, "%snames that --cap takes, each as name=number but for kernel%s\n",
+            cli_color(f, CLI_BOLD), cli_color(f, CLI_PLAIN));
     for (const char *p = vkt_cap_help(); *p; p += *p == '\n') {
         size_t n = strcspn(p, "\n");
         if (n) fprintf(f, "  %.*s\n", (int)n, p);

@@ -16,6 +16,7 @@ struct cli_command;
 /* First member of each command's options struct. */
 typedef struct cli_options {
     vkt_gpu_desc gpu;
+    double tune_seconds; /* NAN: not given */
     bool quiet, verbose, help;
     bool force;        /* write over a file that vktrain did not write: commands with a CLI_OUT */
     const char **args; /* what is not a flag */

@@ -28,10 +28,11 @@ static const char *version_text(uint32_t v)
 /* Variables that change which device is found, or how it works. */
 static void print_environment(void)
 {
-    static const char *const names[] = { "VKT_DEVICE",          "VK_DRIVER_FILES",
-                                         "VK_ADD_DRIVER_FILES", "VK_ICD_FILENAMES",
-                                         "VK_INSTANCE_LAYERS",  "VK_LAYER_PATH",
-                                         "LP_NUM_THREADS",      "MESA_VK_DEVICE_SELECT" };
+    static const char *const names[] = { "VKT_DEVICE",           "VKT_KERNEL",
+                                         "VK_DRIVER_FILES",      "VK_ADD_DRIVER_FILES",
+                                         "VK_ICD_FILENAMES",     "VK_INSTANCE_LAYERS",
+                                         "VK_LAYER_PATH",        "LP_NUM_THREADS",
+                                         "MESA_VK_DEVICE_SELECT" };
     for (size_t i = 0; i < CLI_COUNT(names); i++)
         if (getenv(names[i])) row("environment", cli_text("%s=%s", names[i], getenv(names[i])));
 }
