@@ -33,7 +33,14 @@ static double normal_below(double z)
     return 0.5 * erfc(-z / sqrt(2));
 }
 
-/* Density of one axis' kernel at u: a normal one within [0, 1], or one of choices; 1 (the whole
+double vkt__tpe_kernel(double at, double width, double u)
+{
+    double z = (u - at) / width,
+           inside = normal_below((1 - at) / width) - normal_below(-at / width);
+    return exp(-0.5 * z * z) / (width * 2.5066282746310002 * inside);
+}
+
+/* Density of one axis' kernel at u: that of numbers, or one of choices; 1 (the whole
  * axis) where the trial does not have it. */
 static double kernel(const vkt__axis *x, double at, double width, double u)
 {
@@ -42,9 +49,7 @@ static double kernel(const vkt__axis *x, double at, double width, double u)
         bool same = vkt__axis_choice(x, at) == vkt__axis_choice(x, u);
         return OTHER_CHOICES + (same ? (1 - OTHER_CHOICES) * (double)x->n_choices : 0);
     }
-    double z = (u - at) / width,
-           inside = normal_below((1 - at) / width) - normal_below(-at / width);
-    return exp(-0.5 * z * z) / (width * 2.5066282746310002 * inside);
+    return vkt__tpe_kernel(at, width, u);
 }
 
 static double value(const vkt__space *space, const density *d, const double *u)

@@ -13,4 +13,7 @@
 void vkt__tpe_next(const vkt__space *space, const double *seen, size_t n, uint64_t seed,
                    uint64_t index, double *u);
 
+/* Its kernel: the density at u of a normal one around `at` of that width, within [0, 1]. */
+double vkt__tpe_kernel(double at, double width, double u);
+
 #endif

@@ -106,6 +106,29 @@ static void round_trip(void **state)
     vkt_bench_destroy(&b);
 }
 
+/* Half of the runs disturbed by others: the best ones are as before. */
+static void disturbed_runs_are_no_regression(void **state)
+{
+    (void)state;
+    double speedup, noise;
+    for (int higher = 0; higher < 2; higher++) {
+        vkt_bench_row base = { .name = "add",
+                               .unit = "us",
+                               .higher = higher,
+                               .value = 10,
+                               .min = higher ? 9 : 9.9,
+                               .max = higher ? 10.1 : 11,
+                               .q1 = 10,
+                               .q3 = 10 },
+                      now = base;
+        now.value = now.q1 = now.q3 = higher ? 8 : 12;
+        assert_int_equal(vkt_bench_judge(&base, &now, 0.05, &speedup, &noise), VKT_BENCH_SAME);
+        assert_int_equal(vkt_bench_judge(&now, &base, 0.05, &speedup, &noise), VKT_BENCH_SAME);
+        now.min = 12, now.max = 8; /* these, too */
+        assert_int_equal(vkt_bench_judge(&base, &now, 0.05, &speedup, &noise), VKT_BENCH_SLOWER);
+    }
+}
+
 static void regressions(void **state)
 {
     (void)state;
@@ -297,8 +320,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_score),    cmocka_unit_test(many_machines),
         cmocka_unit_test(known_ratios), cmocka_unit_test(round_trip),
-        cmocka_unit_test(regressions),  cmocka_unit_test(damage),
-        cmocka_unit_test(refused_rows),
+        cmocka_unit_test(regressions),  cmocka_unit_test(disturbed_runs_are_no_regression),
+        cmocka_unit_test(damage),       cmocka_unit_test(refused_rows),
     };
     return cmocka_run_group_tests_name("bench files", tests, NULL, NULL);
 }

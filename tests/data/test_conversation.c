@@ -427,6 +427,32 @@ static void test_windows_of_pairs(void **state)
     REQUIRE_STATUS(vkt_dataset_open(&d, &ds), VKT_E_ARG);
 }
 
+/* Of control tokens of which one begins as another does, the whole one is text, and none of it ends
+ * a turn. */
+static void test_longest_control(void **state)
+{
+    static const char *const control[] = { "<|a", "<|a|>", "</s>" };
+    vkt__chat *c;
+    vkt__chat_text t = { 0 };
+    vkt__str s = { 0 };
+    (void)state;
+    json_t *settings = settings_of(
+               "{% for m in messages %}{{ m.role[0] }}>{{ m.content }}</s>{% endfor %}", "</s>"),
+           *messages = json_loads("[{\"role\":\"user\",\"content\":\"x<|a|>y\"},"
+                                  "{\"role\":\"assistant\",\"content\":\"b\"}]",
+                                  0, NULL);
+    vkt__conversation v = { .messages = messages, .now = NAN };
+    REQUIRE_OK(vkt__chat_create(settings, "test", control, VKT_COUNT(control), &c));
+    REQUIRE_OK(vkt__chat_lesson(c, &v, &t));
+    show(t.stretch, t.n, &s);
+    if (!strstr(s.data, "x'<|a|>'y")) fail_msg("%s", s.data);
+    vkt__str_finish(&s);
+    vkt__chat_text_finish(&t);
+    vkt__chat_destroy(&c);
+    json_decref(settings);
+    json_decref(messages);
+}
+
 /* A template of the folder, its special tokens, and control tokens' texts in a message. */
 static void test_folder(void **state)
 {
@@ -679,6 +705,7 @@ int main(void)
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_folder),
         cmocka_unit_test(test_tools_and_added),
+        cmocka_unit_test(test_longest_control),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_data),
         cmocka_unit_test(test_a_long_one_is_no_split),

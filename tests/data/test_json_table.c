@@ -78,6 +78,10 @@ static void bad_lines_are_named(void **state)
         { "{\"a\": 1, \"b\": \"x\\ny\", \"k\": \"u\"}\n{\"a\": 2, \"b\": \"z\", \"k\": \"v\"}\n"
           "{\"a\": null, \"b\": \"z\", \"k\": \"v\"}\n",
           "line 3", "no value in column 'a'" },
+        /* Blank lines do, also where the table's reader finds what is wrong. */
+        { "{\"a\": 1, \"k\": \"u\"}\n\n \n{\"a\": 2, \"k\": \"v\"}\n\n{\"a\": null, \"k\": "
+          "\"v\"}\n",
+          "line 6", "no value in column 'a'" },
     };
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
         put_lines(rows[i].text);

@@ -195,6 +195,30 @@ static void test_wrong_kinds(void **state)
     }
 }
 
+/* As Jinja2 3.1 has them. */
+static void test_filters(void **state)
+{
+    static const struct {
+        const char *template, *text;
+    } rows[] = {
+        /* Equal ones stay in their order, also where it falls. */
+        { "{{ [{'k': 1, 'v': 'a'}, {'k': 0, 'v': 'b'}, {'k': 1, 'v': 'c'}, {'k': 2, 'v': 'd'}] | "
+          "sort(attribute='k', reverse=true) | map(attribute='v') | join }}",
+          "dacb" },
+        { "{{ ['b', 'A', 'B', 'a'] | sort(reverse=true) | join }}", "bBAa" },
+        { "{{ 'a\n\nb' | indent(2) }}", "a\n\n  b" },
+        { "{{ 'a\n\nb' | indent(2, blank=true) }}", "a\n  \n  b" },
+        { "{{ 'a\n\nb' | indent(2, first=true, blank=true) }}", "  a\n  \n  b" },
+    };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt__rendered r = { 0 };
+        REQUIRE_OK(render(rows[i].template, "{}", &r));
+        assert_string_equal(r.text.data, rows[i].text);
+        vkt__rendered_finish(&r);
+    }
+}
+
 /* Templates that would run for ever, or take all memory, end soon and say so. */
 static void test_limits(void **state)
 {
@@ -334,7 +358,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),      cmocka_unit_test(test_refused),
         cmocka_unit_test(test_wrong_kinds), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_long),
+        cmocka_unit_test(test_filters),     cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,12 @@ static void memory_types_of_real_gpus(void **state)
           2,
           { L | V | C, V | C },
           { 0, 1, 1, 1 } },
+        /* What is small and dear is not the host's, though it comes first. */
+        { "made up: the first that the host sees is the card's",
+          false,
+          4,
+          { L | V | C | H, V | C | H, L, L | V | C },
+          { 0, 1, 1, 1 } },
     };
     for (size_t g = 0; g < VKT_COUNT(gpu); g++) {
         VkPhysicalDeviceMemoryProperties p = { .memoryTypeCount = gpu[g].n };

@@ -179,6 +179,13 @@ static void of_adapters(void **state)
                                 .n_outputs = 10,
                                 .lora = { .rank = 4, .dora = true } },
             "lora.dora: not for GPT-2's weights");
+    /* A word is a whole name, or one behind a dot, as for PEFT. */
+    refused(&(vkt_model_desc) { .layers = &gpt2,
+                                .n_layers = 1,
+                                .input = flat,
+                                .n_outputs = 10,
+                                .lora = { .rank = 4, .targets = "proj" } },
+            "lora.targets: no linear layer is called 'proj'");
 }
 
 int main(void)

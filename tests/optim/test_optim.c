@@ -6,6 +6,7 @@
 
 #include "tensor/graph/twin.h"
 #include "tensor/graph/graph.h"
+#include "tensor/twins/moments8.h"
 #include "optim/optim_flat.h"
 
 /* ---- rules: first steps in closed form ---- */
@@ -99,6 +100,19 @@ static void rules_keep_the_moments_they_write(void **state)
         assert_false(vkt__optim_has_m(attr) || vkt__optim_has_v(attr));
         assert_string_equal(vkt_optim_rule_name((vkt_optim_rule)past), "unknown");
     }
+}
+
+/* A second moment that is not 0 is never stored as 0: m / eps would be a step as none before. */
+static void a_small_second_moment_is_not_zero(void **state)
+{
+    (void)state;
+    for (int e = 0; e > -45; e--)
+        for (int k = 0; k < 4; k++) {
+            double u = (double[]) { 0, 0.5, 0.999, 1 }[k], x = pow(10, e);
+            uint32_t c = vkt__moment8_encode(VKT__MOMENT_V, x, 1, u);
+            assert_true(c >= 1 && c <= 255);
+        }
+    assert_int_equal(vkt__moment8_encode(VKT__MOMENT_V, 0, 1, 0), 0);
 }
 
 /* ---- rules: PyTorch's trajectories ---- */
@@ -495,6 +509,7 @@ int main(void)
         cmocka_unit_test(first_steps_in_closed_form),
         cmocka_unit_test(factors_of_late_steps),
         cmocka_unit_test(rules_keep_the_moments_they_write),
+        cmocka_unit_test(a_small_second_moment_is_not_zero),
         cmocka_unit_test(torch_form_follows_pytorch),
         cmocka_unit_test(playbook_form_beside_pytorch),
         cmocka_unit_test(schedules_follow_pytorch),

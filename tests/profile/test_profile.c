@@ -347,6 +347,9 @@ static void each_verdict_has_its_cause(void **state)
           "data" },
         { 0.05, 0.6, true, "matmul", 20, 0.3, 5e8, 1e6, VKT_PROFILE_HOST_BOUND, "idle 60%",
           "train.batch" },
+        { 0, 0.26, true, "matmul", 20, 0.7, 5e8, 1e6, VKT_PROFILE_HOST_BOUND, "idle 26%",
+          "train.batch" },
+        { 0, 0.24, true, "matmul", 20, 0.7, 6e8, 1e6, VKT_PROFILE_COMPUTE_BOUND, "reference", "" },
         { 0, 0.01, true, "relu", 20, 0.11, 1e3, 1e3, VKT_PROFILE_LAUNCH_BOUND, "20 of the 20",
           "train.batch" },
         { 0, 0.01, true, "layernorm", 20, 0.9, 1e6, 5e7, VKT_PROFILE_MEMORY_BOUND,
@@ -409,6 +412,28 @@ static void each_verdict_has_its_cause(void **state)
                         p.advice);
         assert_true(right);
         assert_true(strlen(p.why) < sizeof p.why - 1 && strlen(p.advice) < sizeof p.advice - 1);
+    }
+}
+
+/* Workers prepare micro-batches, and the device's time of one is what they must keep up with. */
+static void a_micro_batch_is_what_workers_keep_up_with(void **state)
+{
+    (void)state;
+    for (uint32_t accumulate = 1; accumulate <= 4; accumulate += 3) {
+        vkt_profile p = { .batch = 8,
+                          .accumulate = accumulate,
+                          .workers = 1,
+                          .slots = 4,
+                          .steps = 20,
+                          .step_ms = 8,
+                          .busy = 0.5,
+                          .fill_ms = 6,
+                          .idle_input = 0.5,
+                          .timestamps = false };
+        vkt__profile_judge(&p);
+        assert_int_equal(p.verdict, VKT_PROFILE_INPUT_BOUND);
+        assert_non_null(
+            strstr(p.why, accumulate == 1 ? "and 4 ms on the device" : "and 1 ms on the device"));
     }
 }
 
@@ -488,6 +513,7 @@ int main(void)
         cmocka_unit_test(without_timestamps_kernels_are_left_out),
         cmocka_unit_test(refusals),
         cmocka_unit_test(each_verdict_has_its_cause),
+        cmocka_unit_test(a_micro_batch_is_what_workers_keep_up_with),
         cmocka_unit_test(bunches_are_timed_as_such),
         cmocka_unit_test(validation_was_silent),
     };

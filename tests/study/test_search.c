@@ -313,6 +313,22 @@ static void models_find_better_points_than_the_sequence(void **state)
         REQUIRE_NEAR(search(&problems[6], 3, k), search(&problems[6], 3, k), 0);
 }
 
+/* Near an edge, too, a kernel's density is 1 in all. */
+static void kernels_end_at_the_edges(void **state)
+{
+    (void)state;
+    enum { PARTS = 2000 };
+    static const double at[] = { 0, 0.02, 0.5, 0.97, 1 }, width[] = { 0.05, 0.2, 0.7 };
+    for (size_t i = 0; i < VKT_COUNT(at) * VKT_COUNT(width); i++) {
+        double sum = 0;
+        for (int k = 0; k < PARTS; k++)
+            sum += vkt__tpe_kernel(at[i % VKT_COUNT(at)], width[i / VKT_COUNT(at)],
+                                   (k + 0.5) / PARTS) /
+                   PARTS;
+        REQUIRE_NEAR(sum, 1, 1e-4); /* of the midpoint rule, at the narrowest */
+    }
+}
+
 /* The same point is not proposed while it is at work, and not what failed beside what did well. */
 static void the_process_knows_of_trials_without_a_loss(void **state)
 {
@@ -335,6 +351,27 @@ static void the_process_knows_of_trials_without_a_loss(void **state)
     for (size_t i = 0; i <= N; i++) loss[i] = INFINITY; /* nothing is known: anywhere */
     vkt__gp_next(&s, seen, loss, N + 1, 1, 0, u);
     assert_true(u[0] >= 0 && u[0] < 1 && u[1] >= 0 && u[1] < 1);
+}
+
+/* Where all did equally well but half of the space diverged, the next point is in the other half.
+ */
+static void what_diverged_is_no_average_one(void **state)
+{
+    (void)state;
+    enum { N = 24 };
+    vkt__space s;
+    double seen[2 * N], loss[N], u[VKT__MAX_AXES];
+    int beside = 0;
+    REQUIRE_OK(parse(LR SMOOTHING, &s));
+    for (uint64_t i = 0; i < N; i++) {
+        vkt__space_halton(&s, 0, i, seen + 2 * i);
+        loss[i] = seen[2 * i] > 0.5 ? INFINITY : 1 + 0.1 * seen[2 * i + 1];
+    }
+    for (uint64_t i = 0; i < 10; i++) {
+        vkt__gp_next(&s, seen, loss, N, 1, i, u);
+        beside += u[0] > 0.6;
+    }
+    assert_int_equal(beside, 0);
 }
 
 /* Of very many trials the best half of 256 count, and every fourth here of the others: so long as
@@ -453,6 +490,8 @@ int main(void)
         cmocka_unit_test(wrong_roles_and_ranges_are_refused),
         cmocka_unit_test(models_find_better_points_than_the_sequence),
         cmocka_unit_test(the_process_knows_of_trials_without_a_loss),
+        cmocka_unit_test(kernels_end_at_the_edges),
+        cmocka_unit_test(what_diverged_is_no_average_one),
         cmocka_unit_test(the_process_is_made_of_so_many_trials),
         cmocka_unit_test(hopeless_trials_are_pruned),
         cmocka_unit_test(importance_is_told_from_chance),

@@ -49,8 +49,8 @@ static void a_batch_is_shared_by_speed(void **state)
     /* What does not depend on the examples: 30 + 4 n = n', n + 2 n' = 90. */
     cost[1].fixed = 30;
     vkt__shares_by_cost(cost, RANKS, 90, shares);
-    assert_true(shares[1] == 3 || shares[1] == 4);
-    REQUIRE_NEAR(vkt__longest_ms(cost, RANKS, shares), 43.5, 2.5);
+    assert_true(shares[0] == 44 && shares[1] == 3 && shares[2] == 43);
+    REQUIRE_NEAR(vkt__longest_ms(cost, RANKS, shares), 44, 1e-9);
     /* Everyone has one. */
     cost[1].fixed = 1e9, cost[2].each = 1e-9;
     for (uint32_t n = RANKS; n < 50; n++) {
@@ -58,6 +58,27 @@ static void a_batch_is_shared_by_speed(void **state)
         assert_true(shares[0] && shares[1] == 1 && shares[2]);
         assert_int_equal(shares[0] + shares[1] + shares[2], n);
     }
+}
+
+/* No other shares are done sooner. */
+static void shares_are_the_best_ones(void **state)
+{
+    (void)state;
+    static const vkt__rank_cost costs[][3] = { { { 0, 1 }, { 0, 4 }, { 0, 1 } },
+                                               { { 0, 1 }, { 30, 4 }, { 0, 1 } },
+                                               { { 2, 1 }, { 9, 1 }, { 9, 2 } },
+                                               { { 5, 3 }, { 5, 2 }, { 40, 1 } } };
+    for (size_t k = 0; k < VKT_COUNT(costs); k++)
+        for (uint32_t n = 3; n < 24; n++) {
+            uint32_t got[3];
+            double best = INFINITY;
+            for (uint32_t a = 1; a < n - 1; a++)
+                for (uint32_t b = 1; a + b < n; b++)
+                    best =
+                        fmin(best, vkt__longest_ms(costs[k], 3, (uint32_t[]) { a, b, n - a - b }));
+            vkt__shares_by_cost(costs[k], 3, n, got);
+            REQUIRE_NEAR(vkt__longest_ms(costs[k], 3, got), best, 1e-9);
+        }
 }
 
 static void a_rank_can_be_in_the_way(void **state)
@@ -112,8 +133,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(start_up_is_apart),          cmocka_unit_test(what_is_recent_is_recent),
-        cmocka_unit_test(a_batch_is_shared_by_speed), cmocka_unit_test(a_rank_can_be_in_the_way),
-        cmocka_unit_test(two_times_tell_fixed_ones),  cmocka_unit_test(shares_are_all_of_a_batch),
+        cmocka_unit_test(a_batch_is_shared_by_speed), cmocka_unit_test(shares_are_the_best_ones),
+        cmocka_unit_test(a_rank_can_be_in_the_way),   cmocka_unit_test(two_times_tell_fixed_ones),
+        cmocka_unit_test(shares_are_all_of_a_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,49 @@ static void choices_are_taken_by_their_losses(void **state)
     vkt__str_finish(&lines);
 }
 
+/* Choices are compared by their own bytes, whatever stands before them; and a space at a context's
+ * end belongs to what follows. */
+static void delimiters_and_spaces_do_not_change_what_counts(void **state)
+{
+    (void)state;
+    static const char delimiter[] = " the answer to this question: ";
+    static const char *const choice[] = { "a", "of a text", "zq##~~{}|^zq##~~{}|^" };
+    vkt_tasks_result r;
+    vkt__str lines = { 0 };
+    size_t own = 0, with = 0;
+    for (int i = 0; i < 3; i++)
+        vkt__str_printf(
+            &lines, "{\"prompt\": \"line 3\", \"completion\": \"%s%s\", \"category\": \"%d\"}\n",
+            delimiter, choice[i], i);
+    for (int i = 0; i < 3; i++)
+        vkt__str_printf(&lines,
+                        "{\"query\": \"line 3\", \"choices\": [\"%s\", \"%s\", \"%s\"], "
+                        "\"delimiter\": \"%s\", \"gold\": %d, \"category\": \"gold %d\"}\n",
+                        choice[0], choice[1], choice[2], delimiter, i, i);
+    for (int i = 0; i < 2; i++)
+        vkt__str_printf(&lines,
+                        "{\"prompt\": \"line 3%s\", \"completion\": \"%sof a\", \"category\": "
+                        "\"space %d\"}\n",
+                        i ? " " : "", i ? "" : " ", i);
+    REQUIRE_OK(run_tasks(lines.data, &r));
+    double loss[3];
+    for (size_t i = 0; i < 3; i++) {
+        double n = (double)strlen(choice[i]), all = n + (double)strlen(delimiter);
+        loss[i] = group(&r, (char[]) { (char)('0' + i), 0 })->loss;
+        if (loss[i] / n < loss[own] / (double)strlen(choice[own])) own = i;
+        if (loss[i] / all < loss[with] / (double)(strlen(choice[with]) + strlen(delimiter)))
+            with = i;
+    }
+    assert_int_not_equal(own, with); /* else the test would see nothing */
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(group(&r, (char[]) { 'g', 'o', 'l', 'd', ' ', (char)('0' + i), 0 })
+                             ->n_likeliest_per_byte,
+                         i == own);
+    REQUIRE_NEAR(group(&r, "space 0")->loss, group(&r, "space 1")->loss, 0);
+    vkt_tasks_result_finish(&r);
+    vkt__str_finish(&lines);
+}
+
 static void collect(void *user, const char *text, size_t n)
 {
     vkt__str_add(user, text, n);
@@ -205,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_completion_has_the_loss_of_its_text),
         cmocka_unit_test(choices_are_taken_by_their_losses),
+        cmocka_unit_test(delimiters_and_spaces_do_not_change_what_counts),
         cmocka_unit_test(an_answer_is_the_greedy_text),
         cmocka_unit_test(what_is_no_task_is_refused),
     };

@@ -178,6 +178,10 @@ static const char *update8_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "empty", 0, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_UNIT },
         { "f16 shadow", 2500, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
         { "bf16 shadow, odd", 773, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
+        { "bf16 shadow, two more than fours", 774, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE,
+          VKT_BF16 },
+        { "f16 shadow, three more than fours", 775, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE,
+          VKT_F16 },
     };
     if (i >= VKT_COUNT(s)) return NULL;
     uint32_t n = s[i].n, blocks = (uint32_t)n_blocks(n), words = (n + 3) / 4;
