@@ -88,6 +88,19 @@ fail:
     return st;
 }
 
+/* What else is in the archive is not read. */
+static vkt_status say_others(const char *path, const vkt__map *archive)
+{
+    static const char *const known[2] = { "X.npy", "y.npy" };
+    char other[64];
+    uint32_t n;
+    vkt_status st = vkt__zip_others(archive->data, archive->n, path, known, &n, other);
+    if (st == VKT_OK && n)
+        vkt_log(VKT_LOG_WARN, "data", "'%s' also holds '%s'%s, which %s not read", path,
+                vkt__show(other).s, n > 1 ? " and others" : "", n > 1 ? "are" : "is");
+    return st;
+}
+
 static vkt_status read_arrays(const char *path, opened *out)
 {
     vkt_status st = VKT_OK;
@@ -110,6 +123,7 @@ static vkt_status read_arrays(const char *path, opened *out)
     }
     VKT_TRY(check_x(a));
     if (a->has_y) VKT_TRY(check_y(a));
+    if (archive.n) VKT_TRY(say_others(path, &archive));
 fail:
     vkt__file_unmap(&archive);
     return st;

@@ -1,5 +1,6 @@
 /* zip.h: found by the directory at the archive's end, as PKWARE's APPNOTE.TXT has it; inflated by
  * zlib. Sizes are checked against what the bytes can hold before anything is allocated. */
+#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -147,6 +148,33 @@ vkt_status vkt__zip_read(const void *bytes, size_t n, const char *name, const ch
     }
     *out = data;
     *out_n = (size_t)size;
+fail:
+    return st;
+}
+
+vkt_status vkt__zip_others(const void *bytes, size_t n, const char *name, const char *const but[2],
+                           uint32_t *count, char out[64])
+{
+    vkt_status st;
+    archive a = { bytes, n, name };
+    size_t at = 0, end = 0;
+    uint32_t n_entries = 0;
+    *count = 0;
+    VKT_TRY(find_directory(&a, &at, &end, &n_entries));
+    for (uint32_t i = 0; i < n_entries; i++) {
+        const uint8_t *p = a.bytes + at;
+        if (end - at < ENTRY || memcmp(p, "PK\1\2", 4) != 0)
+            return bad(&a, "its directory is damaged");
+        size_t n_name = u16(p + 28), length = ENTRY + n_name + u16(p + 30) + u16(p + 32);
+        if (end - at < length) return bad(&a, "its directory is damaged");
+        const char *member = (const char *)p + ENTRY;
+        bool known = false;
+        for (int k = 0; k < 2; k++)
+            known = known || (strlen(but[k]) == n_name && memcmp(member, but[k], n_name) == 0);
+        if (!known && !(*count)++)
+            snprintf(out, 64, "%.*s", (int)VKT_MIN(n_name, (size_t)63), member);
+        at += length;
+    }
 fail:
     return st;
 }

@@ -12,4 +12,9 @@ bool vkt__zip_is(const void *bytes, size_t n);
 vkt_status vkt__zip_read(const void *bytes, size_t n, const char *name, const char *member,
                          uint64_t limit, uint8_t **out, size_t *out_n);
 
+/* How many members the archive has beside those two names, and the first of them, cut to what out
+ * holds. */
+vkt_status vkt__zip_others(const void *bytes, size_t n, const char *name, const char *const but[2],
+                           uint32_t *count, char out[64]);
+
 #endif

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "data/pictures/picture.h"
+
 static const vkt_data_desc raw = { RAW };
 
 static bool has_note(const vkt_dataset *ds, const char *what)
@@ -430,6 +432,45 @@ static void samples_of_16_bits(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+static void pictures_of_two_rows(void **state)
+{
+    (void)state;
+    vkt_dataset *ds;
+    put_pictures(3, 5, 8);
+    static const char rows[] = "file,label\na/0.png,p\na/0.png,q\nb/1.png,p\nb/3.png,q\n";
+    put(DIR "/l.csv", rows, sizeof rows - 1);
+    const vkt_data_desc d = {
+        .source = "images", .path = DIR "/pictures", .labels = DIR "/l.csv", RAW
+    };
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    REQUIRE_LOGGED("1 row names a picture that another has, as ");
+    vkt_dataset_destroy(&ds);
+    static const char gap[] = "file,label\na/0.png,p\nb/1.png,\nb/3.png,q\n";
+    put(DIR "/l.csv", gap, sizeof gap - 1);
+    refuse(&d, VKT_E_FORMAT, "line 3", "there is no label");
+}
+
+/* A GIF of so many frames; a PNG with an alpha channel. */
+static void pictures_that_are_flattened(void **state)
+{
+    (void)state;
+    static const char head[] = "GIF89a\1\0\1\0\xf0\0\0\0\0\0\xff\xff\xff",
+                      frame[] = ",\0\0\0\0\1\0\1\0\0\2\2D\1\0";
+    for (int frames = 1; frames < 3; frames++) {
+        char gif[100];
+        vkt__picture_size size;
+        size_t n = sizeof head - 1;
+        memcpy(gif, head, n);
+        for (int i = 0; i < frames; i++, n += sizeof frame - 1)
+            memcpy(gif + n, frame, sizeof frame - 1);
+        gif[n++] = ';';
+        REQUIRE_OK(vkt__picture_look(gif, n, "gif", &size));
+        assert_int_equal(size.animated, frames > 1);
+        assert_false(size.alpha);
+    }
+}
+
 /* ---- archives ---- */
 
 static void archives_that_unpack_without_end(void **state)
@@ -471,6 +512,8 @@ int main(void)
         cmocka_unit_test(units_and_far_cells),
         cmocka_unit_test(rows_that_are_numbered),
         cmocka_unit_test(labels_far_away),
+        cmocka_unit_test(pictures_of_two_rows),
+        cmocka_unit_test(pictures_that_are_flattened),
         cmocka_unit_test(labels_by_name_and_kind),
         cmocka_unit_test(samples_of_16_bits),
 

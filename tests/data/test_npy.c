@@ -4,6 +4,7 @@
 #include "data_files.h"
 
 #include "formats/npy.h"
+#include "formats/zip.h"
 
 #define FOLDER DIR "/arrays"
 #define NPZ DIR "/t.npz"
@@ -483,6 +484,12 @@ static void bad_archives(void **state)
         put(NPZ, changed, n);
         refuse(&(vkt_data_desc) { .source = "npy", .path = NPZ }, VKT_E_FORMAT, NPZ, rows[i].words);
     }
+    uint32_t n_others;
+    char other[64];
+    REQUIRE_OK(
+        vkt__zip_others(zip, n, NPZ, (const char *[2]) { "X.npy", "z.npy" }, &n_others, other));
+    assert_int_equal(n_others, 1);
+    assert_string_equal(other, "y.npy");
     size_t at = n;
     while (memcmp(zip + at, "y.npy", 5) != 0) at--; /* of the directory, which is last */
     zip[at] = 'X';

@@ -87,6 +87,15 @@ class Arrays(unittest.TestCase):
                 _train.as_array(a, "X")
 
 
+class Classes(unittest.TestCase):
+    def test_names_that_look_like_numbers(self):
+        for names, want in ((["1", "2"], [1, 2]), (["01", "1"], ["01", "1"]), (["a", "1"], ["a", "1"]),
+                            (["1", str(2**70)], ["1", str(2**70)]),
+                            (["9007199254740992", "9007199254740993"],
+                             [9007199254740992, 9007199254740993])):
+            self.assertEqual(_train._numbers_if_possible(names).tolist(), want)
+
+
 class Nulls(unittest.TestCase):
     """C ends a text at a null character: what stands behind it would be lost."""
 

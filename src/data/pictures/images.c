@@ -71,6 +71,14 @@ static vkt_status read_part(const char *image_path, const char *label_path, vkt_
                        image_path, images.dim[0], label_path, labels.dim[0]);
         goto fail;
     }
+    if (images.rank == 4 && images.dim[1] <= 4 && images.dim[3] > 4) {
+        st =
+            vkt__fail(VKT_E_FORMAT, "data",
+                      "'%s' has images of %ux%ux%u, which looks like channels first: write them as "
+                      "[N, H, W, C]",
+                      image_path, images.dim[1], images.dim[2], images.dim[3]);
+        goto fail;
+    }
     if (images.n_bytes / images.dim[0] > INT32_MAX) {
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s': one image has %llu values, too many",
                        image_path, (unsigned long long)(images.n_bytes / images.dim[0]));

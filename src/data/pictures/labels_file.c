@@ -232,6 +232,28 @@ fail:
     return st;
 }
 
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A picture of two rows may be in training and in validation, or have two labels. */
+static void say_repeats(const char *name, const vkt__folder *f)
+{
+    size_t n = 0;
+    const char **all = vkt__alloc((f->n + 1) * sizeof *all), *first = NULL;
+    for (size_t i = 0; i < f->n; i++) all[i] = f->item[i].path;
+    if (f->n) qsort(all, f->n, sizeof *all, by_path);
+    for (size_t i = 1; i < f->n; i++)
+        if (strcmp(all[i - 1], all[i]) == 0 && !n++) first = all[i];
+    if (n)
+        vkt_log(
+            VKT_LOG_WARN, "data",
+            "'%s': %zu row%s a picture that another has, as '%s': each is an example of its own",
+            name, n, n == 1 ? " names" : "s name", first);
+    free(all);
+}
+
 vkt_status vkt__labels_file_read(const vkt_data_desc *desc, vkt__schema *s, vkt__arena *arena,
                                  vkt__folder *out)
 {
@@ -257,6 +279,7 @@ vkt_status vkt__labels_file_read(const vkt_data_desc *desc, vkt__schema *s, vkt_
     VKT_TRY(vkt__data_alloc(out->n_values, sizeof *room, "labels", &room));
     for (size_t r = c.header; r < csv.n_rows; r++)
         VKT_TRY(take_row(root, s, &csv, &c, r, room, arena, out));
+    say_repeats(desc->labels, out);
 fail:
     vkt__csv_finish(&csv);
     free(bytes);

@@ -330,6 +330,35 @@ static vkt_status no_memory_for(const char *name)
     return vkt__fail(VKT_E_OOM_HOST, "data", "no memory to decode '%s'", name);
 }
 
+static bool has_alpha(int have)
+{
+    return have == 2 || have == 4;
+}
+
+/* More than one picture: of a PNG by its chunk acTL, which is before the data, of a WebP by its
+ * header's flag, of a GIF by what follows the first. Whole files, see damage(). */
+static bool is_animated(const uint8_t *p, size_t n, const char *kind_of)
+{
+    if (strcmp(kind_of, "WebP") == 0) return n > 20 && !memcmp(p + 12, "VP8X", 4) && (p[20] & 2);
+    if (strcmp(kind_of, "PNG") == 0)
+        for (size_t at = 8; n - at >= 12 && memcmp(p + at + 4, "IDAT", 4) != 0;) {
+            if (memcmp(p + at + 4, "acTL", 4) == 0) return true;
+            if (be32(p + at) > n - at - 12) return false;
+            at += (size_t)be32(p + at) + 12;
+        }
+    if (strcmp(kind_of, "GIF") != 0 || n < 13) return false;
+    uint32_t pictures = 0;
+    for (size_t at = 13 + (p[10] & 0x80 ? (size_t)6 << (p[10] & 7) : 0); at < n && pictures < 2;) {
+        bool picture = p[at] == ',';
+        if ((p[at] != '!' && !picture) || (picture && n - at < 10)) break;
+        pictures += picture;
+        at += picture ? 11 + (p[at + 9] & 0x80 ? (size_t)6 << (p[at + 9] & 7) : 0) : 2;
+        at = past_blocks(p, n, at);
+        if (!at) break;
+    }
+    return pictures > 1;
+}
+
 static vkt_status read_header(const void *bytes, size_t n, const char *name, const char *k,
                               vkt__picture_size *out)
 {
@@ -362,7 +391,11 @@ static vkt_status read_header(const void *bytes, size_t n, const char *name, con
             "'%s' is %dx%d pixels, more than the 64 million that are allowed: make it smaller",
             name, w, h);
     bool swap = vkt__exif_swaps(vkt__exif_orientation(bytes, n));
-    *out = (vkt__picture_size) { (uint32_t)(swap ? h : w), (uint32_t)(swap ? w : h), have >= 3, 0 };
+    *out = (vkt__picture_size) { .w = (uint32_t)(swap ? h : w),
+                                 .h = (uint32_t)(swap ? w : h),
+                                 .color = have >= 3,
+                                 .alpha = strcmp(k, "PNG") == 0 && has_alpha(have),
+                                 .animated = is_animated(bytes, n, k) };
     return VKT_OK;
 }
 
@@ -384,11 +417,6 @@ static vkt_status read_deep(const void *bytes, size_t n, const char *name, uint1
     return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s' can't be read as PNG (%s): save it again as an 8-bit PNG", name,
                      vkt__show(stbi_failure_reason()).s);
-}
-
-static bool has_alpha(int have)
-{
-    return have == 2 || have == 4;
 }
 
 /* The bits of the largest sample, 8 at least. */

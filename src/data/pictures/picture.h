@@ -16,6 +16,8 @@ typedef struct vkt__picture_size {
     uint32_t w, h; /* upright */
     bool color;
     uint32_t bits; /* of samples of 16 bits those that are used, 8 to 16; 0: they have 8 or less */
+    bool alpha;    /* a PNG with transparency, which lies over white then */
+    bool animated; /* of which the first frame is taken */
 } vkt__picture_size;
 vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out);
 

@@ -21,6 +21,7 @@ typedef struct survey {
     uint64_t *hash;        /* [n] */
     uint32_t *high, *wide; /* [n] pixels */
     bool color, many_sizes;
+    uint32_t n_alpha, n_animated;
     uint32_t bits, n_deep;     /* of samples of 16 bits, see picture.h; pictures that have them */
     uint32_t w, h, largest[2]; /* of the first; of the largest in both directions */
 } survey;
@@ -69,6 +70,8 @@ static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
         out->color |= size.color;
         out->bits = VKT_MAX(out->bits, size.bits);
         out->n_deep += size.bits > 0;
+        out->n_alpha += size.alpha;
+        out->n_animated += size.animated;
         if (out->n == 0) out->w = size.w, out->h = size.h;
         out->high[out->n] = size.h;
         out->wide[out->n] = size.w;
@@ -108,6 +111,19 @@ static void choose_bits(vkt__schema *schema, const char *root, const survey *s)
             "'%s': of the %u bits that samples of 16 bits use the upper 8 are read: finer steps "
             "are lost",
             root, schema->bits);
+}
+
+/* What of a picture does not reach the model. */
+static void say_flattened(const char *root, const survey *s)
+{
+    if (s->n_alpha)
+        vkt_log(VKT_LOG_INFO, "data",
+                "'%s': %u of %u pictures may be transparent: they are laid over white", root,
+                s->n_alpha, s->n);
+    if (s->n_animated)
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s': %u of %u pictures are animated: the first frame of each is taken", root,
+                s->n_animated, s->n);
 }
 
 static void say_too_deep(const vkt__schema *schema, const char *name, uint32_t bits)
@@ -348,6 +364,7 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
     VKT_TRY(classes ? check_classes(ds, &f, &s, desc->path) : check_pictures(&f, &s, desc->labels));
     VKT_TRY(choose_shape(ds, desc, &s));
     choose_bits(schema, desc->path, &s);
+    say_flattened(desc->path, &s);
     if (classes) {
         schema->classes = f.classes;
         schema->n_outputs = f.n_classes;

@@ -65,12 +65,16 @@ static vkt_status class_labels(const vkt__schema *s, const vkt__arrays *a, const
     double *value = NULL;
     const char **names = s->kind == VKT_DATA_KIND_TABLE ? s->class_values : s->classes;
     VKT_TRY(vkt__data_alloc(s->n_outputs, sizeof *value, "classes", &value));
+    bool by_text = s->kind == VKT_DATA_KIND_TABLE && !s->class_numbers; /* "01", 2^53 + 1 */
     for (uint32_t c = 0; c < s->n_outputs; c++)
-        if (!vkt__number(names[c], &value[c])) value[c] = NAN; /* a name: no number's class */
+        if (by_text || !vkt__number(names[c], &value[c])) value[c] = NAN; /* a name: no number's */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = rows ? rows[i] : i, c = 0;
         double want = vkt__npy_number(&a->y, row);
-        while (c < s->n_outputs && !(value[c] == want)) c++;
+        char text[32] = "";
+        if (by_text && !vkt__npy_is_float(&a->y))
+            snprintf(text, sizeof text, "%lld", (long long)integer(&a->y, row));
+        while (c < s->n_outputs && !(value[c] == want) && strcmp(names[c], text) != 0) c++;
         if (c == s->n_outputs) {
             st = vkt__fail(VKT_E_FORMAT, "data",
                            "'%s', row %u: y is %.17g, which is not among the %u classes of the "

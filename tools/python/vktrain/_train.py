@@ -293,10 +293,12 @@ def train(recipe, data=None, *, settings=None, run=None, resume=False, device=No
 
 
 def _numbers_if_possible(names):
+    """Integers where they are written as such: "01" beside "1" is a name."""
     try:
-        return np.array([int(n) for n in names], dtype=np.int64)
-    except ValueError:
+        numbers = np.array([int(n) for n in names], dtype=np.int64)
+    except (ValueError, OverflowError):
         return np.array(names)
+    return numbers if [str(n) for n in numbers] == list(names) else np.array(names)
 
 
 class Model:
