@@ -5,8 +5,9 @@
 #include "models/weights.h"
 #include "vktrain/recipe.h"
 
-/* The weights that a run begins with, into w and the device: at random, or those of config's `init`,
- * whose inputs and classes, where it is a run, are found by the names that schema, the data's, has.
+/* The weights that a run begins with, into w and the device: at random, or those of config's
+ * `init`, whose inputs and classes, where it is a run, are found by the names that schema, the
+ * data's, has.
  */
 vkt_status vkt__weights_initial(const vkt_config *c, const char *schema, vkt_model *m,
                                 vkt__weights *w);

@@ -89,7 +89,8 @@ class Arrays(unittest.TestCase):
 
 class Classes(unittest.TestCase):
     def test_names_that_look_like_numbers(self):
-        for names, want in ((["1", "2"], [1, 2]), (["01", "1"], ["01", "1"]), (["a", "1"], ["a", "1"]),
+        for names, want in ((["1", "2"], [1, 2]), (["01", "1"], ["01", "1"]),
+                            (["a", "1"], ["a", "1"]),
                             (["1", str(2**70)], ["1", str(2**70)]),
                             (["9007199254740992", "9007199254740993"],
                              [9007199254740992, 9007199254740993])):

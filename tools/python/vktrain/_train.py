@@ -135,8 +135,8 @@ def as_array(value, what):
     int64, float32 or float64 of this machine's byte order; else a copy that holds the same numbers.
     """
     if np.ma.is_masked(value):
-        raise ValueError(f"{what} is a masked array with masked elements, which have no value: fill "
-                         f"them, as with {what}.filled(numpy.nan), or leave their rows out")
+        raise ValueError(f"{what} is a masked array with masked elements, which have no value: "
+                         f"fill them, as with {what}.filled(numpy.nan), or leave their rows out")
     a = np.asarray(value)
     kind = a.dtype.kind
     if kind == "b":
@@ -175,7 +175,8 @@ class _Config:
             self._load(recipe)
             for key, value in (settings or {}).items():
                 value = value if isinstance(value, str) else json.dumps(value)
-                check(lib.vkt_config_set(self.pointer, _bytes(f"{key}={value}", f"setting {key!r}")))
+                text = _bytes(f"{key}={value}", f"setting {key!r}")
+                check(lib.vkt_config_set(self.pointer, text))
             if data is not None:
                 self._set_data(data)
             check(lib.vkt_config_finish(self.pointer))
