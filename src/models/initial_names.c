@@ -21,6 +21,8 @@ typedef struct match {
     const vkt_config *c;
     vkt__weights *w;
     vkt__trained run;
+    vkt__safetensors *file;      /* where `init` is one */
+    const vkt__safetensors *has; /* what is filled from: the file, or the run's checkpoint */
     vkt__schema here, there;
     vkt__by_name *out;
     bool fixed;
@@ -134,8 +136,8 @@ static bool is_mine(const vkt__by_name *b, const char *name)
 static bool run_has(const match *m, const vkt__st_tensor *t)
 {
     size_t at;
-    if (!vkt__safetensors_find(m->run.ckpt->model, t->name, &at)) return false;
-    const vkt_tensor_info *have = vkt__safetensors_tensor(m->run.ckpt->model, at);
+    if (!vkt__safetensors_find(m->has, t->name, &at)) return false;
+    const vkt_tensor_info *have = vkt__safetensors_tensor(m->has, at);
     bool same = have->rank == t->rank;
     for (uint32_t i = 0; i < t->rank && same; i++) same = have->shape[i] == t->shape[i];
     return same;
@@ -318,6 +320,24 @@ static const char *run_of(vkt__arena *a, const char *init)
     return vkt__checkpoint_is(dir) ? dir : NULL;
 }
 
+/* What `init` is made of, and the schema that has its names; NULL: it has none. */
+static vkt_status open_source(match *m, const char **schema)
+{
+    vkt_status st = VKT_OK;
+    const char *run = run_of(&m->out->arena, m->c->init);
+    if (!run && vkt__is_weights_file(m->c->init)) {
+        VKT_TRY(vkt__safetensors_open(m->c->init, &m->file));
+        m->has = m->file;
+        *schema = vkt__safetensors_meta(m->file, VKT__SCHEMA_KEY);
+    } else if (run) {
+        VKT_TRY(vkt__trained_open(run, &m->run));
+        m->has = m->run.ckpt ? m->run.ckpt->model : NULL;
+        *schema = m->run.schema;
+    }
+fail:
+    return st;
+}
+
 static bool same_tokenizer(const vkt__schema *a, const vkt__schema *b)
 {
     return !a->tokenizer || !b->tokenizer || strcmp(a->tokenizer, b->tokenizer) == 0;
@@ -352,13 +372,13 @@ vkt_status vkt__match_names(const vkt_config *c, const char *schema, bool fixed,
     vkt_status st = VKT_OK;
     *out = (vkt__by_name) { 0 };
     match m = { .c = c, .w = w, .out = out, .fixed = fixed };
-    const char *run = schema ? run_of(&out->arena, c->init) : NULL;
-    if (!run) return VKT_OK;
+    const char *there = NULL;
+    if (schema) VKT_TRY(open_source(&m, &there));
+    if (!there || !m.has) goto fail;
     out->tensor = vkt__arena_alloc(&out->arena, (w->n_model + 1) * sizeof *out->tensor);
-    VKT_TRY(vkt__trained_open(run, &m.run));
     VKT_TRY(vkt__schema_parse(schema, &out->arena, &m.here));
-    VKT_TRY(vkt__schema_parse(m.run.schema, &out->arena, &m.there));
-    if (!m.run.ckpt || !m.here.n_outputs || !m.there.n_outputs) goto fail; /* language models */
+    VKT_TRY(vkt__schema_parse(there, &out->arena, &m.there));
+    if (!m.here.n_outputs || !m.there.n_outputs) goto fail; /* language models */
     bool classes = m.here.task != VKT_TASK_REGRESS, were = m.there.task != VKT_TASK_REGRESS;
     m.plain = axis_of(&m, PLAIN_INPUTS);
     m.columns = axis_of(&m, EMBEDDED_COLUMNS);
@@ -368,6 +388,7 @@ vkt_status vkt__match_names(const vkt_config *c, const char *schema, bool fixed,
     VKT_TRY(match_all(&m));
 fail:
     vkt__trained_close(&m.run);
+    vkt__safetensors_close(&m.file);
     return st;
 }
 

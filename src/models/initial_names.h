@@ -14,11 +14,11 @@ typedef struct vkt__by_name {
     vkt__arena arena;
 } vkt__by_name;
 
-/* Fills those of w's tensors whose rows or columns stand elsewhere in c->init, a run or a
- * checkpoint (else nothing is done); what has no counterpart there keeps its value. A line says
- * what was matched. schema: of the data that is trained on. fixed: nothing may be moved (beside
- * adapters). FORMAT: the model's first or last layers can't be matched so. vkt__by_name_finish
- * whatever came. */
+/* Fills those of w's tensors whose rows or columns stand elsewhere in c->init, a run, a checkpoint
+ * or a file that vkt_export wrote (else nothing is done); what has no counterpart there keeps its
+ * value. A line says what was matched. schema: of the data that is trained on. fixed: nothing may
+ * be moved (beside adapters). FORMAT: the model's first or last layers can't be matched so.
+ * vkt__by_name_finish whatever came. */
 vkt_status vkt__match_names(const vkt_config *c, const char *schema, bool fixed, vkt__weights *w,
                             vkt__by_name *out);
 void vkt__by_name_finish(vkt__by_name *b);

@@ -303,14 +303,20 @@ fail:
 
 vkt_status vkt_model_save(vkt_model *m, const char *path)
 {
+    return vkt__model_save(m, NULL, path);
+}
+
+vkt_status vkt__model_save(vkt_model *m, const char *schema, const char *path)
+{
     vkt_status st = VKT_OK;
+    const vkt__st_meta meta = { VKT__SCHEMA_KEY, schema };
     vkt__weights w = { 0 };
     char *aside = vkt__file_aside(path);
     vkt_gpu *gpu = vkt_model_gpu(m);
     VKT_TRY(vkt__weights_create(m, NULL, &w));
     VKT_TRY(vkt__weights_hold_all(&w));
     VKT_TRY(vkt__weights_download(gpu, m, NULL, &w));
-    VKT_TRY(vkt__safetensors_write(aside, w.model, w.n_model, NULL, 0, NULL));
+    VKT_TRY(vkt__safetensors_write(aside, w.model, w.n_model, &meta, schema != NULL, NULL));
     VKT_TRY(vkt__rename(aside, path));
 fail:
     if (st != VKT_OK) vkt__file_remove(aside);

@@ -23,6 +23,10 @@ typedef struct vkt__weights {
     size_t *base_param; /* [n_base] which parameter each is */
     uint32_t base_crc;  /* vkt__st_crc of the base, where it was read */
 } vkt__weights;
+/* vkt_model_save with a word on what the inputs and outputs are called: vkt_dataset_schema; NULL:
+ * none. */
+#define VKT__SCHEMA_KEY "vktrain.schema" /* of __metadata__ */
+vkt_status vkt__model_save(vkt_model *m, const char *schema, const char *path);
 /* Memory for a model's (and optimizer's, may be NULL) tensors. */
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *out);
 void vkt__weights_finish(vkt__weights *w);

@@ -56,7 +56,7 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
     VKT_TRY(vkt__dataset_open_inputs(o.model.schema, NULL, 0, &o.data));
     VKT_TRY(vkt__opened_session(&o, 1, false));
     if (!onnx) {
-        VKT_TRY(vkt_model_save(o.session->model, path));
+        VKT_TRY(vkt__model_save(o.session->model, o.model.schema, path));
         goto fail;
     }
     VKT_TRY(vkt__weights_create(o.session->model, NULL, &w));

@@ -73,6 +73,9 @@ same A D 3.weight 1,2,-1 -2
 same A D 3.bias 1,2,-1 0
 begin "$(ls -d A/checkpoints/*)/model.safetensors" E --set data.path=moved.csv
 same A E 1.weight -2 6,7,8,1,2,3,4,5,0
+works export A -o a.safetensors
+begin a.safetensors E2 --set data.path=moved.csv
+same A E2 1.weight -2 6,7,8,1,2,3,4,5,0
 # embedded columns and their values
 sed -i 's/^model:.*/model: [{embed: 4}, {linear: 8}, relu, linear]/; s/test_fraction: 0/test_fraction: 0, embed: city/' t.yaml
 works train t.yaml --run F --quiet
