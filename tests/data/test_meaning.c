@@ -471,6 +471,27 @@ static void pictures_that_are_flattened(void **state)
     }
 }
 
+static void folders_of_texts(void **state)
+{
+    (void)state;
+    vkt_dataset *ds;
+    static const char text[] = "some words that are long enough for a window of four\n";
+    for (int i = 0; i < 4; i++) {
+        char path[100];
+        snprintf(path, sizeof path, DIR "/texts/%s", i % 2 ? "de" : "fr");
+        REQUIRE_OK(vkt__mkdirs(path));
+        snprintf(path, sizeof path, DIR "/texts/%s/%d.txt", i % 2 ? "de" : "fr", i);
+        put(path, text, sizeof text - 1);
+    }
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open(
+        &(vkt_data_desc) {
+            .source = "text", .path = DIR "/texts", .tokenizer = "bytes", .context = 4 },
+        &ds));
+    REQUIRE_LOGGED("its 2 folders are no classes");
+    vkt_dataset_destroy(&ds);
+}
+
 /* ---- archives ---- */
 
 static void archives_that_unpack_without_end(void **state)
@@ -512,6 +533,7 @@ int main(void)
         cmocka_unit_test(units_and_far_cells),
         cmocka_unit_test(rows_that_are_numbered),
         cmocka_unit_test(labels_far_away),
+        cmocka_unit_test(folders_of_texts),
         cmocka_unit_test(pictures_of_two_rows),
         cmocka_unit_test(pictures_that_are_flattened),
         cmocka_unit_test(labels_by_name_and_kind),

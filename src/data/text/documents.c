@@ -77,7 +77,7 @@ static vkt_status read_folder(const reading *r, const char *path, const char *pa
     vkt_status st;
     vkt__arena a = { 0 };
     char **names = NULL;
-    size_t n = 0, n_pictures = 0;
+    size_t n = 0, n_pictures = 0, n_folders = 0;
     VKT_TRY(vkt__list_dir(path, &names, &n));
     for (size_t i = 0; i < n; i++) {
         if (names[i][0] == '.' && *pattern != '.') continue; /* hidden ones only by name */
@@ -88,8 +88,15 @@ static vkt_status read_folder(const reading *r, const char *path, const char *pa
             continue;
         }
         (*n_read)++;
-        VKT_TRY(read_path(r, vkt__arena_printf(&a, "%s/%s", path, names[i]), depth + 1));
+        const char *inner = vkt__arena_printf(&a, "%s/%s", path, names[i]);
+        n_folders += depth == 0 && vkt__is_dir(inner);
+        VKT_TRY(read_path(r, inner, depth + 1));
     }
+    if (n_folders > 1 && n_folders == *n_read && r->tokenizer)
+        vkt_log(VKT_LOG_WARN, "data",
+                "'%s': its %zu folders are no classes: a language model learns all texts together; "
+                "to tell classes, give a table of text,class (CSV)",
+                path, n_folders);
     if (n_pictures)
         vkt_log(VKT_LOG_WARN, "data", "'%s': %zu pictures are not text and are left out", path,
                 n_pictures);
