@@ -77,7 +77,11 @@ static void damaged_shards(void **state)
     REQUIRE_OK(vkt__file_read(DIR "/small-packed/shard-00000.tok", 1 << 20, &bytes, &n));
     assert_true(n < sizeof copy);
     TEST_LOG_CAPTURE();
-    for (size_t cut = 0; cut < n; cut++) {
+    memcpy(copy, bytes, n);
+    REQUIRE_OK(vkt__shard_parse(copy, n, "whole", &s));
+    size_t end = (size_t)(s.tokenizer - (const char *)copy) + s.n_tokenizer; /* then zeros, to 8 */
+    assert_true(end + 8 > n);
+    for (size_t cut = 0; cut < end; cut++) {
         memcpy(copy, bytes, n);
         assert_int_not_equal(vkt__shard_parse(copy, cut, "cut", &s), VKT_OK);
     }

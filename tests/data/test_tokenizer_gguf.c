@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "data/text/tokenizer_gguf.h"
+#include "data/text/vocabulary.h"
 
 static vkt__str file;
 
@@ -137,8 +138,78 @@ static void what_is_refused(void **state)
     vkt__str_finish(&file);
 }
 
+/* SentencePiece's, of bytes, with flags that say what is put around a text. */
+static void put_flags(const char *name, int bos, int eos)
+{
+    static const char *const control[] = { "<unk>", "<s>", "</s>", "<R>", "\xe2\x96\x81" };
+    enum { N = VKT_COUNT(control) };
+    file.len = 0;
+    number(VKT__GGUF_MAGIC, 4);
+    number(VKT__GGUF_VERSION, 4);
+    number(0, 8);
+    number(7u + (bos >= 0) + (eos >= 0), 8);
+    text("general.name", 12);
+    number(VKT__GGUF_STRING, 4);
+    text(name, strlen(name));
+    key("model", VKT__GGUF_STRING);
+    text("llama", 5);
+    list("tokens", VKT__GGUF_STRING, N + 256);
+    for (size_t i = 0; i < N; i++) text(control[i], strlen(control[i]));
+    for (int b = 0; b < 256; b++) {
+        char byte[8];
+        snprintf(byte, sizeof byte, "<0x%02X>", b);
+        text(byte, 6);
+    }
+    list("token_type", VKT__GGUF_I32, N + 256);
+    for (uint32_t i = 0; i < N + 256; i++) number(i == 0 ? 2 : i < 4 ? 3 : i == 4 ? 1 : 6, 4);
+    list("scores", VKT__GGUF_F32, N + 256);
+    for (uint32_t i = 0; i < N + 256; i++) number(0, 4);
+    for (int i = 0; i < 2; i++) {
+        key(i ? "eos_token_id" : "bos_token_id", VKT__GGUF_U32);
+        number(i ? 2 : 1, 4);
+        if ((i ? eos : bos) < 0) continue;
+        key(i ? "add_eos_token" : "add_bos_token", VKT__GGUF_BOOL);
+        number((uint64_t)(i ? eos : bos), 1);
+    }
+}
+
+/* add_bos_token, which SentencePiece's have by default, and add_eos_token; Phi-3's control tokens
+ * take the white space behind them, by the file's name. */
+static void what_is_around_a_text(void **state)
+{
+    static const struct {
+        const char *name;
+        int bos, eos;
+        uint32_t before, behind, n;
+    } rows[] = {
+        { "a model", -1, -1, 1, 0, 6 }, { "a model", 0, -1, 0, 0, 6 },
+        { "a model", 1, 1, 1, 1, 6 },   { "My Phi-3 mini", 1, 0, 1, 0, 5 },
+        { "phi3", -1, -1, 1, 0, 5 },
+    };
+    (void)state;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt__gguf g = { 0 };
+        vkt_tokenizer *t;
+        vkt_tokens out = { 0 };
+        put_flags(rows[i].name, rows[i].bos, rows[i].eos);
+        REQUIRE_OK(vkt__gguf_take(file.data, file.len, "t.gguf", &g));
+        REQUIRE_OK(vkt__tokenizer_parse_gguf(&g, &t));
+        assert_int_equal(t->n_around[0], rows[i].before);
+        assert_int_equal(t->n_around[1], rows[i].behind);
+        if (rows[i].before) assert_int_equal(t->around[0][0], 1);
+        if (rows[i].behind) assert_int_equal(t->around[1][0], 2);
+        REQUIRE_OK(vkt_tokenizer_encode(t, "<s> a<R> b", 10, true, &out)); /* <s> leaves it */
+        assert_int_equal(out.n, 2 + rows[i].n);
+        vkt_free(out.id);
+        vkt_tokenizer_destroy(&t);
+        vkt__gguf_close(&g);
+    }
+    vkt__str_finish(&file);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(what_is_refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(what_is_refused),
+                                        cmocka_unit_test(what_is_around_a_text) };
     return cmocka_run_group_tests_name("tokenizer of GGUF", tests, NULL, NULL);
 }

@@ -3,7 +3,10 @@
  * writes the same greedy text is tools/compare/check_llama.sh's to show. */
 #include "testing.h"
 
+#include <jansson.h>
+
 #include "base/os.h"
+#include "data/text/tokenizer_around.h"
 #include "data/text/tokenizer_chat.h"
 #include "formats/ggml_blocks.h"
 #include "models/gguf_model.h"
@@ -198,6 +201,37 @@ static void a_file_is_its_folder(void **state)
         vkt__language_close(&y);
         vkt__arena_finish(&a);
     }
+}
+
+/* What the folder's tokenizer puts around a text goes into the file, and from it into another. */
+static void what_is_around_texts_stays(void **state)
+{
+    (void)state;
+    vkt__arena a = { 0 };
+    make_folder_of(&a, "bos", models[0].config, models[0].tokenizer, 1);
+    const char *file = in_dir(&a, "bos", "tokenizer.json");
+    json_t *o = json_load_file(file, 0, NULL),
+           *token = json_array_get(json_object_get(o, "added_tokens"), 0);
+    uint32_t id = (uint32_t)json_integer_value(json_object_get(token, "id"));
+    const char *name = json_string_value(json_object_get(token, "content"));
+    json_object_set_new(o, "post_processor", vkt__around_part(name, id, name, id));
+    assert_int_equal(json_dump_file(o, file, 0), 0);
+    json_decref(o);
+    REQUIRE_OK(vkt_export_gguf(DIR "/bos", DIR "/bos.gguf", VKT_EXPORT_F32));
+    REQUIRE_OK(vkt_export_gguf(DIR "/bos.gguf", DIR "/bos2.gguf", VKT_EXPORT_F32));
+    REQUIRE_OK(vkt_export_hf(DIR "/bos2.gguf", DIR "/bos-again", VKT_EXPORT_F32));
+    static const char *const from[] = { DIR "/bos", DIR "/bos.gguf", DIR "/bos2.gguf",
+                                        DIR "/bos-again" };
+    for (size_t i = 0; i < VKT_COUNT(from); i++) {
+        vkt__language l;
+        REQUIRE_OK(vkt__language_open(from[i], &l));
+        for (int behind = 0; behind < 2; behind++) {
+            assert_int_equal(l.tokenizer->n_around[behind], 1);
+            assert_int_equal(l.tokenizer->around[behind][0], id);
+        }
+        vkt__language_close(&l);
+    }
+    vkt__arena_finish(&a);
 }
 
 /* Llama 3's rule with other settings: the file has the divisors alone, which go into another file.
@@ -515,6 +549,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_its_folder),
+        cmocka_unit_test(what_is_around_texts_stays),
         cmocka_unit_test(divisors_go_from_file_to_file),
         cmocka_unit_test(experts_are_apart_in_folders),
         cmocka_unit_test(types_are_near),
