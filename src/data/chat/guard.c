@@ -185,7 +185,20 @@ static json_t *marked_leaves(json_t *o, size_t k)
     return copy;
 }
 
-/* The call with marks behind its name and the texts of its arguments. */
+static bool has_leaves(const json_t *o)
+{
+    size_t i;
+    json_t *v;
+    const char *key;
+    if (json_is_string(o)) return json_string_length(o) > 0;
+    if (json_is_array(o)) json_array_foreach(o, i, v) if (has_leaves(v)) return true;
+    if (json_is_object(o))
+        json_object_foreach((json_t *)(uintptr_t)o, key, v) if (has_leaves(v)) return true;
+    return false;
+}
+
+/* The call with marks behind the texts of its arguments; behind its name, which a tool's answer may
+ * have again, where there are none. */
 static json_t *marked_call(const json_t *call, size_t k)
 {
     json_t *copy = json_copy((json_t *)(uintptr_t)call), *f = json_object_get(copy, "function"),
@@ -194,11 +207,9 @@ static json_t *marked_call(const json_t *call, size_t k)
         json_object_set_new(copy, "function", json_copy(f));
         owner = json_object_get(copy, "function");
     }
-    static const char *const keys[] = { "name", "arguments" };
-    for (size_t i = 0; i < VKT_COUNT(keys); i++) {
-        json_t *v = json_object_get(owner, keys[i]);
-        if (v) json_object_set_new(owner, keys[i], marked_leaves(v, k));
-    }
+    const char *key = has_leaves(json_object_get(owner, "arguments")) ? "arguments" : "name";
+    json_t *v = json_object_get(owner, key);
+    if (v) json_object_set_new(owner, key, marked_leaves(v, k));
     return copy;
 }
 

@@ -189,44 +189,77 @@ static bool has_other(const finder *f, size_t k, size_t first, size_t end)
 
 /* ---- where an answer begins ---- */
 
-/* Where the text of message k begins if the prompt to answer, white space aside, ends there. */
-static vkt_status begin_by_mark(finder *f, size_t k, const char *prompt, size_t n, size_t *out)
+/* Where the text of message k begins, white space that is its own included; false: it is not seen.
+ */
+static vkt_status text_begin(finder *f, size_t k, size_t *out, bool *seen)
 {
     vkt_status st;
     vkt__marks one = { 0 };
-    bool ok;
-    while (n && is_white(*prompt)) prompt++, n--;
-    n = strip(prompt, 0, n);
-    VKT_TRY(read_marks(f, VKT__MARK_BEGIN, k, &one, &ok));
-    ok = ok && one.n == 1;
-    if (ok) {
+    VKT_TRY(read_marks(f, VKT__MARK_BEGIN, k, &one, seen));
+    *seen = *seen && one.n == 1;
+    if (*seen) {
         const char *s =
             json_string_value(json_object_get(json_array_get(f->messages, k), "content"));
-        size_t at = strip(f->text->data, 0, one.mark[0].at), own = strspn(s, white);
-        ok = at >= n && !memcmp(f->text->data + at - n, prompt, n);
+        size_t own = strspn(s, white);
         *out = one.mark[0].at;
         if (own <= *out && !memcmp(f->text->data + *out - own, s, own)) *out -= own;
     }
-    if (!ok) st = say_unknown("begins", k);
 fail:
     free(one.mark);
     return st;
 }
 
+/* Behind the prompt to answer, white space around it aside, where it stands first between the text
+ * of another message and that of message k, which begins at `at`. */
+static bool begin_behind_prompt(const finder *f, size_t at, const char *prompt, size_t n,
+                                size_t *out)
+{
+    size_t from = 0;
+    if (!f->marked || f->marking == VKT__MARK_ENDS) return false;
+    while (n && is_white(*prompt)) prompt++, n--;
+    n = strip(prompt, 0, n);
+    for (size_t i = 0; i < f->marks.n && f->marks.mark[i].at <= at; i++)
+        if (!f->marks.mark[i].begin || f->marks.mark[i].at < at) from = f->marks.mark[i].at;
+    *out = at;
+    if (!n) return true;
+    for (size_t k = from; k + n <= at; k++) {
+        if (memcmp(f->text->data + k, prompt, n) != 0) continue;
+        for (k += n; k < at && is_white(f->text->data[k]);) k++;
+        *out = k;
+        return true;
+    }
+    return false;
+}
+
+/* The prompt goes on in another way than the text does (with "<think>"), from `n` on: where the
+ * answer's own text begins there; else behind the last control token, or the last line, that both
+ * have. */
+static size_t begin_behind_common(const finder *f, size_t bare, size_t n, bool seen, size_t at)
+{
+    if (n <= bare) return bare;
+    if (seen && at == n) return n;
+    size_t control = last_control(f->c, f->text->data, bare, n), line = n;
+    while (line > control && f->text->data[line - 1] != '\n') line--;
+    return control == bare ? bare : line;
+}
+
 static vkt_status find_begin(finder *f, size_t k, size_t *out)
 {
     vkt_status st;
-    const vkt__str *with = &f->other.text, *without = &f->part.text;
+    bool seen;
+    size_t at = 0;
+    const vkt__str *with = &f->other.text;
     VKT_TRY(vkt__chat_render(f->c, f->v, f->messages, k, true, &f->other));
     *out = with->len;
     if (begins_with(f->text, with)) return VKT_OK;
+    VKT_TRY(text_begin(f, k, &at, &seen));
     VKT_TRY(vkt__chat_render(f->c, f->v, f->messages, k, false, &f->part));
-    if (!begins_with(with, without)) return say_unknown("begins", k);
-    /* The prompt goes on in another way than the text does (with "<think>"): behind the last
-     * control token that both have. */
-    size_t n = common(f->text, with), bare = without->len;
-    *out = n > bare ? last_control(f->c, f->text->data, bare, n) : bare;
-    if (*out == bare) VKT_TRY(begin_by_mark(f, k, with->data + bare, with->len - bare, out));
+    size_t bare = f->part.text.len;
+    if (!begins_with(with, &f->part.text)) return say_unknown("begins", k);
+    *out = begin_behind_common(f, bare, common(f->text, with), seen, at);
+    if (*out == bare &&
+        !(seen && begin_behind_prompt(f, at, with->data + bare, with->len - bare, out)))
+        st = say_unknown("begins", k);
 fail:
     return st;
 }
@@ -310,6 +343,9 @@ static vkt_status find_end(finder *f, size_t k, size_t first, size_t *out, bool 
     *open = !*out;
     if (*open && whose < k) return say_unknown("ends", k);
     if (*open) *out = at;
+    if (*open && text &&
+        json_array_size(json_object_get(json_array_get(f->messages, k), "tool_calls")))
+        return end_by_prefix(f, k, first, out, open); /* what closes a call is part of it */
     while (*open && !f->c->n_ends && *out < bound && is_white(f->text->data[*out])) ++*out;
 fail:
     return st;
