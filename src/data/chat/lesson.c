@@ -139,13 +139,13 @@ static vkt_status find_marks(finder *f)
     return st;
 }
 
-/* The last mark of message k; false: it has none, or its text is written in two places with
- * another's between. */
-static bool last_mark(const finder *f, size_t k, size_t *out)
+/* The last mark of message k up to `limit`; false: it has none, or its text is written in two
+ * places with another's between. */
+static bool last_mark(const finder *f, size_t k, size_t limit, size_t *out)
 {
     size_t n = 0, last = 0, first = 0;
     for (size_t i = 0; i < f->marks.n; i++) {
-        if (f->marks.mark[i].message != k) continue;
+        if (f->marks.mark[i].message != k || f->marks.mark[i].at > limit) continue;
         if (!n++) first = i;
         last = i;
     }
@@ -309,7 +309,7 @@ static bool has_text(const finder *f, size_t k)
     bool calls = json_array_size(json_object_get(m, "tool_calls")) > 0;
     size_t at;
     if (text && text[strspn(text, white)]) return true;
-    return f->marked && f->marking != VKT__MARK_ENDS ? last_mark(f, k, &at) : calls;
+    return f->marked && f->marking != VKT__MARK_ENDS ? last_mark(f, k, SIZE_MAX, &at) : calls;
 }
 
 /* White space at the end of the message's text is its own where the template leaves it. */
@@ -323,30 +323,61 @@ static size_t with_space(const finder *f, size_t k, size_t at)
     return has ? at + n - stop : at;
 }
 
-static vkt_status find_end(finder *f, size_t k, size_t first, size_t *out, bool *open)
+/* Where what belongs to message k is over at the latest: nothing of what follows may be taken for
+ * its end. */
+static vkt_status find_bound(finder *f, size_t k, size_t at, size_t *out, size_t *whose)
 {
     vkt_status st = VKT_OK;
-    size_t at = first;
-    size_t whose;
+    size_t next = 0;
+    bool seen = false;
+    *out = next_text(f, k, at, whose);
+    if (k + 1 == json_array_size(f->messages) || has_begin(f, k + 1)) return VKT_OK;
+    if (f->marked && vkt__is_assistant(json_array_get(f->messages, k + 1)))
+        VKT_TRY(text_begin(f, k + 1, &next, &seen));
+    if (!seen || next < at) {
+        VKT_TRY(vkt__chat_render(f->c, f->v, f->messages, k + 1, false, &f->part));
+        next = VKT_MAX(common(f->text, &f->part.text), at);
+    }
+    *out = VKT_MIN(*out, next);
+fail:
+    return st;
+}
+
+static bool has_calls(const finder *f, size_t k)
+{
+    return json_array_size(json_object_get(json_array_get(f->messages, k), "tool_calls")) > 0;
+}
+
+/* Where the rendering up to a message with calls ends, if that is a prefix: a tool's answer may
+ * have the name of a call again, and what closes a call is part of it. Else SIZE_MAX. */
+static vkt_status calls_end(finder *f, size_t k, size_t *out)
+{
+    *out = SIZE_MAX;
+    if (!has_calls(f, k)) return VKT_OK;
+    vkt_status st = vkt__chat_render(f->c, f->v, f->messages, k + 1, false, &f->part);
+    if (st == VKT_OK && begins_with(f->text, &f->part.text)) *out = f->part.text.len;
+    return st;
+}
+
+static vkt_status find_end(finder *f, size_t k, size_t first, size_t *out, bool *open)
+{
+    vkt_status st;
+    size_t at = first, bound, whose, limit;
     bool text = has_text(f, k);
     *open = false;
-    if (text && !(f->marked && last_mark(f, k, &at))) return end_by_prefix(f, k, first, out, open);
+    VKT_TRY(calls_end(f, k, &limit));
+    if (text && !(f->marked && last_mark(f, k, limit, &at)))
+        return end_by_prefix(f, k, first, out, open);
     if (at < first) return say_unknown("begins", k);
     if (text) at = with_space(f, k, at);
-    size_t bound = next_text(f, k, at, &whose);
-    if (k + 1 < json_array_size(f->messages) && !has_begin(f, k + 1)) {
-        /* nothing of what follows may be taken for an end */
-        VKT_TRY(vkt__chat_render(f->c, f->v, f->messages, k + 1, false, &f->part));
-        bound = VKT_MIN(bound, VKT_MAX(common(f->text, &f->part.text), at));
-    }
+    VKT_TRY(find_bound(f, k, at, &bound, &whose));
     *out = behind_ends(f, at, bound);
     *open = !*out;
-    if (*open && whose < k) return say_unknown("ends", k);
-    if (*open) *out = at;
-    if (*open && text &&
-        json_array_size(json_object_get(json_array_get(f->messages, k), "tool_calls")))
-        return end_by_prefix(f, k, first, out, open); /* what closes a call is part of it */
-    while (*open && !f->c->n_ends && *out < bound && is_white(f->text->data[*out])) ++*out;
+    if (!*open) return VKT_OK;
+    if (whose < k) return say_unknown("ends", k);
+    *out = at;
+    if (text && limit != SIZE_MAX) *out = VKT_MAX(*out, strip(f->text->data, *out, limit));
+    while (!f->c->n_ends && *out < bound && is_white(f->text->data[*out])) ++*out;
 fail:
     return st;
 }
