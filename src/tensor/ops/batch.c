@@ -171,14 +171,14 @@ double vkt__batch_stats_terms(const vkt_node *n)
 
 const vkt_tensor *vkt__batch_x(const vkt_node *finish)
 {
-    const vkt_node *n = finish->in[0]->node;
-    return n->op == &vkt__op_batch_stats ? n->in[0] : n->out[0];
+    const vkt_node *n = finish->in[0]->node; /* batch_stats of its input, or what made it */
+    return finish->in[0]->out_index == 0 ? n->in[0] : n->out[0];
 }
 
 /* The chunks' own errors, and those of merging them. */
 double vkt__batch_finish_terms(const vkt_node *n)
 {
-    if (n->op == &vkt__op_batch_finish_norm) {
+    if (n->out[2]) { /* batch_finish_norm, which has x itself */
         struct batch_norm_params p = vkt__batch_params(n, n->in[0], true);
         return 25.0 * 25 * p.chunk + 8.0 * p.per_group;
     }
