@@ -291,6 +291,10 @@ static const cap_row rows[] = {
     { "memory", CAP_U64, CAP(budget_bytes), 1 << 20, "bytes of device memory that may be used" },
     { "submit", CAP_U32, CAP(submit_ms), 0,
       "longest time of a submission in ms (0: three submissions per level)" },
+    { "attention", CAP_U32, CAP(attention), 5,
+      "a kernel of attention in 16 bits, to time it: 5 twice the keys at a time, 6 twice the rows, "
+      "7 "
+      "both, 8 and 9 scores in registers (64 and 128 rows)" },
 };
 
 const char *vkt_cap_help(void)
@@ -424,6 +428,8 @@ static vkt_status apply_one(const cap_row *row, uint64_t v, vkt_caps *caps)
         caps->timestamp_ns *= (double)v;
     else if (row->type == CAP_FLAG)
         *(bool *)field = *(bool *)field && v;
+    else if (row->offset == CAP(attention))
+        caps->attention = (uint32_t)v;
     else if (row->type == CAP_U32)
         *(uint32_t *)field = (uint32_t)VKT_MIN(*(uint32_t *)field, v);
     else

@@ -13,9 +13,11 @@
 #include "tensor/graph/cost.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/record.h"
+#include "tensor/kernels/attention.h"
 #include "tensor/ops/ops_conv.h"
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/passes/rewrite.h"
+#include "tensor/twins/attention_twin.h"
 #include "train/session.h"
 
 static const struct {
@@ -464,6 +466,34 @@ static void matrices_of_any_size_are_taken_only_by_timing(void **state)
     assert_false(vkt__matmul_is_candidate(k128, &c, &p, true));
 }
 
+/* By number, which helps to time them; not where a device has not what they need. */
+static void attention_s_other_kernels_are_taken_by_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *device;
+        vkt__att_kernel wish, kernel;
+        uint32_t owned;
+    } cases[] = { { "h100", VKT__ATT_BY_DEVICE, VKT__ATT_MATRIX, 64 },
+                  { "h100", VKT__ATT_MATRIX_KEYS, VKT__ATT_MATRIX_KEYS, 64 },
+                  { "h100", VKT__ATT_MATRIX_ROWS, VKT__ATT_MATRIX_ROWS, 128 },
+                  { "h100", VKT__ATT_MATRIX_BOTH, VKT__ATT_MATRIX, 64 }, /* 54 KiB */
+                  { "h100", VKT__ATT_MATRIX2, VKT__ATT_MATRIX2, 64 },
+                  { "h100", VKT__ATT_MATRIX2_ROWS, VKT__ATT_MATRIX2_ROWS, 128 },
+                  { "h200", VKT__ATT_MATRIX2, VKT__ATT_MATRIX, 64 } };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt_caps c;
+        read_device(cases[i].device, &c);
+        c.attention = cases[i].wish;
+        vkt_graph *g = vkt__graph_new(NULL);
+        const vkt_node *f = vkt__attention_units_sample(g, VKT_BF16);
+        ((vkt_node *)(uintptr_t)f)->attr.attention.kernel = VKT__ATT_BY_DEVICE;
+        assert_int_equal(vkt__att_choose(&c, f, VKT__ATT_FORWARD), cases[i].kernel);
+        assert_int_equal(vkt__att_prepare(&c, f, VKT__ATT_FORWARD).owned, cases[i].owned);
+        vkt_graph_destroy(&g);
+    }
+}
+
 /* A deep product of few tiles gets the large tile, in slices; not where most of the tile would be
  * empty, nor where there are tiles enough. */
 static void few_tiles_are_cut_along_k(void **state)
@@ -532,6 +562,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(profiles_are_written_as_they_are_read),
         cmocka_unit_test(what_is_no_profile_is_refused),
         cmocka_unit_test(matrices_of_any_size_are_taken_only_by_timing),
+        cmocka_unit_test(attention_s_other_kernels_are_taken_by_number),
         cmocka_unit_test(few_tiles_are_cut_along_k),
         cmocka_unit_test(large_tiles_are_tried_where_registers_are),
         cmocka_unit_test(a_device_that_only_plans_runs_nothing),

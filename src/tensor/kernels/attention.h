@@ -19,14 +19,22 @@ enum { VKT__ATT_MOST_HEAD = 256 };
 
 /* attr.attention.kernel, 0: by device. DIRECT: rows in registers, for CPU drivers. STAGED: the
  * other side through shared memory. TILED: products of tiles. MATRIX: on matrix units, where
- * attr.attention.multiply is of 16 bits. QUERY, and on Mesa's CPU driver ONE, which is never named:
- * one query a sequence. */
+ * attr.attention.multiply is of 16 bits; with twice the keys at a time, twice the queries to a
+ * workgroup, or both; MATRIX2, with 64 queries to a workgroup or 128, in matrices of any size,
+ * where scores stay in registers: which nobody has timed and no device gets by itself, but by its
+ * number and `--cap attention=`. QUERY, and
+ * on Mesa's CPU driver ONE, which is never named: one query a sequence. */
 typedef enum {
     VKT__ATT_BY_DEVICE,
     VKT__ATT_DIRECT,
     VKT__ATT_STAGED,
     VKT__ATT_TILED,
     VKT__ATT_MATRIX,
+    VKT__ATT_MATRIX_KEYS,
+    VKT__ATT_MATRIX_ROWS,
+    VKT__ATT_MATRIX_BOTH,
+    VKT__ATT_MATRIX2,
+    VKT__ATT_MATRIX2_ROWS,
     VKT__ATT_QUERY,
     VKT__ATT_N_KERNELS,
     VKT__ATT_ONE
@@ -42,6 +50,8 @@ typedef enum {
 
 vkt__att_kernel vkt__att_choose(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass);
 const char *vkt__att_kernel_name(vkt__att_kernel kernel);
+/* One of those on matrix units. */
+bool vkt__att_on_units(vkt__att_kernel kernel);
 /* Whether the kernel named, if the device has what it needs, can compute this node. */
 bool vkt__att_fits(vkt__att_kernel kernel, const vkt_caps *c, const vkt_node *n,
                    vkt__att_pass pass);

@@ -98,17 +98,27 @@ static bool can_tile(const vkt_caps *c)
 typedef struct {
     uint32_t rows, scores, results;
     vkt__shader shader, pairs, tiled, float16, bfloat16;
+    vkt__shader float16_2, bfloat16_2, elements; /* in matrices of any size; an element at a time */
 } form;
 static const form forms[] = {
     [VKT__ATT_FORWARD] = { 2, 1, 1, VKT_SHADER_ATTENTION, VKT_SHADER_ATTENTION_PAIRS,
                            VKT_SHADER_ATTENTION_TILED, VKT_SHADER_ATTENTION_MATRIX_FLOAT16,
-                           VKT_SHADER_ATTENTION_MATRIX_BFLOAT16 },
+                           VKT_SHADER_ATTENTION_MATRIX_BFLOAT16,
+                           VKT_SHADER_ATTENTION_MATRIX2_FLOAT16,
+                           VKT_SHADER_ATTENTION_MATRIX2_BFLOAT16,
+                           VKT_SHADER_ATTENTION_MATRIX2_ELEMENTS },
     [VKT__ATT_BWD_Q] = { 3, 2, 1, VKT_SHADER_ATTENTION_DQ, VKT_SHADER_ATTENTION_DQ_PAIRS,
                          VKT_SHADER_ATTENTION_DQ_TILED, VKT_SHADER_ATTENTION_DQ_MATRIX_FLOAT16,
-                         VKT_SHADER_ATTENTION_DQ_MATRIX_BFLOAT16 },
+                         VKT_SHADER_ATTENTION_DQ_MATRIX_BFLOAT16,
+                         VKT_SHADER_ATTENTION_DQ_MATRIX2_FLOAT16,
+                         VKT_SHADER_ATTENTION_DQ_MATRIX2_BFLOAT16,
+                         VKT_SHADER_ATTENTION_DQ_MATRIX2_ELEMENTS },
     [VKT__ATT_BWD_KV] = { 4, 2, 2, VKT_SHADER_ATTENTION_DKV, VKT_SHADER_ATTENTION_DKV_PAIRS,
                           VKT_SHADER_ATTENTION_DKV_TILED, VKT_SHADER_ATTENTION_DKV_MATRIX_FLOAT16,
-                          VKT_SHADER_ATTENTION_DKV_MATRIX_BFLOAT16 },
+                          VKT_SHADER_ATTENTION_DKV_MATRIX_BFLOAT16,
+                          VKT_SHADER_ATTENTION_DKV_MATRIX2_FLOAT16,
+                          VKT_SHADER_ATTENTION_DKV_MATRIX2_BFLOAT16,
+                          VKT_SHADER_ATTENTION_DKV_MATRIX2_ELEMENTS },
 };
 
 /* Numbers that a row of a tile costs an invocation, and those that registers hold. */
@@ -167,26 +177,32 @@ static share share_of(const vkt_caps *c, uint32_t D, uint32_t kept)
 
 /* ---- on matrix units ---- */
 
-/* Rows that a workgroup owns; the largest head, for registers. */
+/* Rows that a workgroup owns, or twice as many; the largest head, for registers. */
 enum { MATRIX_ROWS = 64, MATRIX_MOST_HEAD = 128, MATRIX_MOST_BOTH = 64 };
 
-/* How attention's kernels run on the device's units. fragment: M, N, K. columns: rows of the other
- * side at a time. held: own rows stay in registers, of which Intel has few. */
+/* How attention's kernels run on the device's units. fragment: M, N, K. rows: that a workgroup
+ * owns; columns: rows of the other side at a time. held: own rows stay in registers, of which Intel
+ * has few. */
 typedef struct {
     const uint32_t *fragment;
-    uint32_t lanes, columns;
+    uint32_t lanes, rows, columns;
     bool held;
 } units;
 
-/* A CPU driver takes minutes to compile more columns. Lanes: see matmul_units.c. */
-static units units_of(const vkt_caps *c, const vkt_node *n)
+/* A CPU driver takes minutes to compile more than 16 columns: there it has fewer. Lanes: see
+ * matmul_units.c. */
+static units units_of(const vkt_caps *c, const vkt_node *n, vkt__att_kernel kernel)
 {
+    bool more_rows = kernel == VKT__ATT_MATRIX_ROWS || kernel == VKT__ATT_MATRIX_BOTH,
+         more_columns = kernel == VKT__ATT_MATRIX_KEYS || kernel == VKT__ATT_MATRIX_BOTH;
     bool intel = c->klass == VKT_GPU_CLASS_INTEL, bf16 = n->attr.attention.multiply == VKT_BF16;
     bool few =
         intel || (c->klass == VKT_GPU_CLASS_AMD && n->attr.attention.head > MATRIX_MOST_BOTH);
+    uint32_t columns = (few ? 16 : 32) << more_columns;
     return (units) { .fragment = bf16 ? c->coopmat_bf16 : c->coopmat_f16,
                      .lanes = vkt__lanes(c, c->subgroup, 128),
-                     .columns = few || c->type == VKT_GPU_CPU ? 16 : 32,
+                     .rows = more_rows ? 2 * MATRIX_ROWS : MATRIX_ROWS,
+                     .columns = c->type == VKT_GPU_CPU ? 16u >> more_columns : columns,
                      .held = !intel };
 }
 
@@ -196,26 +212,26 @@ static bool divide(const vkt_caps *c, const units *u, uint32_t D)
     const uint32_t *f = u->fragment, parts = u->lanes / f[0];
     return u->lanes % f[0] == 0 && f[1] % (4 * parts) == 0 && D % 8 == 0 && D % f[1] == 0 &&
            D % f[2] == 0 && u->columns % f[1] == 0 && u->columns % f[2] == 0 &&
-           MATRIX_ROWS % f[0] == 0 && MATRIX_ROWS / f[0] * u->lanes <= c->workgroup;
+           u->rows % f[0] == 0 && u->rows / f[0] * u->lanes <= c->workgroup;
 }
 
 /* Two tiles of rounded rows and own rows, or these in their place, in halves where they are more;
  * scores, and weights in theirs. */
 static uint32_t units_shared(const units *u, uint32_t D)
 {
-    uint32_t halves = 2 * u->columns < MATRIX_ROWS && D / u->fragment[2] % 2 == 0 ? 2 : 1,
+    uint32_t halves = 2 * u->columns < u->rows && D / u->fragment[2] % 2 == 0 ? 2 : 1,
              tiles = 2 * u->columns * (D / 8 + 1),
-             rows = u->held ? VKT_MAX(tiles, MATRIX_ROWS * (D / 8 / halves + 1))
-                            : tiles + 2 * MATRIX_ROWS * (D / 8 + 1),
-             scores = MATRIX_ROWS * (u->columns / 4 + u->lanes / u->fragment[0]);
+             rows = u->held ? VKT_MAX(tiles, u->rows * (D / 8 / halves + 1))
+                            : tiles + 2 * u->rows * (D / 8 + 1),
+             scores = u->rows * (u->columns / 4 + u->lanes / u->fragment[0]);
     return 16 * (rows + scores);
 }
 
 /* Intel: a quarter of a thread's registers for sums, as for products; before Xe2, whose subgroups
  * may have 8 lanes, it spills, as convolutions do. */
-static bool can_use_units(const vkt_caps *c, const vkt_node *n)
+static bool can_use_units(const vkt_caps *c, const vkt_node *n, vkt__att_kernel kernel)
 {
-    units u = units_of(c, n);
+    units u = units_of(c, n, kernel);
     uint32_t D = n->attr.attention.head;
     bool fixed = c->subgroup_control || c->subgroup_min == c->subgroup_max,
          fits = c->klass == VKT_GPU_CLASS_INTEL
@@ -225,12 +241,13 @@ static bool can_use_units(const vkt_caps *c, const vkt_node *n)
            c->subgroup_arith && fits && divide(c, &u, D) && units_shared(&u, D) <= c->shared_bytes;
 }
 
-static vkt__att_launch on_units(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
+static vkt__att_launch on_units(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass,
+                                vkt__att_kernel kernel)
 {
     const form *f = form_of(pass);
-    const units u = units_of(c, n);
+    const units u = units_of(c, n, kernel);
     vkt__att_launch l = { n->attr.attention.multiply == VKT_BF16 ? f->bfloat16 : f->float16,
-                          { { VKT_SPEC_WORKGROUP, MATRIX_ROWS / u.fragment[0] * u.lanes },
+                          { { VKT_SPEC_WORKGROUP, u.rows / u.fragment[0] * u.lanes },
                             { VKT_SPEC_LANES, u.lanes },
                             { VKT_SPEC_D4, n->attr.attention.head / 4 },
                             { VKT_SPEC_BN, u.columns },
@@ -242,7 +259,62 @@ static vkt__att_launch on_units(const vkt_caps *c, const vkt_node *n, vkt__att_p
                             { VKT_SPEC_TYPE_X, (uint32_t)n->in[VKT__ATT_Q]->dtype },
                             { VKT_SPEC_TYPE_Y, (uint32_t)n->out[0]->dtype } },
                           11,
-                          MATRIX_ROWS };
+                          u.rows };
+    if (pass != VKT__ATT_FORWARD)
+        l.spec[l.n_spec++] =
+            (vkt__constant) { VKT_SPEC_TYPE_DY, (uint32_t)n->in[VKT__ATT_DY]->dtype };
+    say_gradients(&l, pass);
+    return l;
+}
+
+/* ---- in matrices of any size ---- */
+
+/* M, N, K that these are multiples of, and the invocations of the workgroup that has one; 0: a
+ * subgroup has it, which is for tests (matmul_units.c), of few rows, for these are slow. */
+typedef struct {
+    const uint32_t *granule;
+    uint32_t rows, columns;
+} whole;
+
+static whole whole_of(const vkt_caps *c, const vkt_node *n, vkt__att_kernel kernel)
+{
+    const uint32_t *g = n->attr.attention.multiply == VKT_BF16 ? c->coopmat2_bf16 : c->coopmat2_f16;
+    if (!g[3]) return (whole) { g, g[0], 2 * g[1] };
+    return (whole) { g, MATRIX_ROWS * (kernel == VKT__ATT_MATRIX2_ROWS ? 2 : 1), 64 };
+}
+
+/* Results leave as if they were A, weights meet the other side as A. Mesa 26.1's CPU driver gave
+ * NaN in the second eight of sixteen rows: of twice the rows there is nothing to test there. */
+static bool can_use_any_size(const vkt_caps *c, const vkt_node *n, vkt__att_kernel kernel)
+{
+    whole w = whole_of(c, n, kernel);
+    uint32_t D = n->attr.attention.head;
+    const uint32_t *g = w.granule;
+    bool fixed = c->subgroup_control || c->subgroup_min == c->subgroup_max;
+    if (!g[3] && kernel == VKT__ATT_MATRIX2_ROWS) return false;
+    return n->attr.attention.multiply != VKT_F32 && c->coopmat2 && g[0] && fixed && D % 8 == 0 &&
+           D <= MATRIX_MOST_HEAD && w.rows % g[0] == 0 && w.columns % g[1] == 0 &&
+           w.columns % g[2] == 0 && D % g[1] == 0 && D % g[2] == 0 &&
+           VKT_MAX(VKT_MAX(w.rows, w.columns), D) <= c->coopmat2_most && g[3] <= c->workgroup;
+}
+
+static vkt__att_launch in_any_size(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass,
+                                   vkt__att_kernel kernel)
+{
+    const form *f = form_of(pass);
+    const whole w = whole_of(c, n, kernel);
+    vkt__att_launch l = { !w.granule[3]                            ? f->elements
+                          : n->attr.attention.multiply == VKT_BF16 ? f->bfloat16_2
+                                                                   : f->float16_2,
+                          { { VKT_SPEC_WORKGROUP, w.granule[3] ? w.granule[3] : c->subgroup },
+                            { VKT_SPEC_D4, n->attr.attention.head / 4 },
+                            { VKT_SPEC_BM, w.rows },
+                            { VKT_SPEC_BN, w.columns },
+                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 },
+                            { VKT_SPEC_TYPE_X, (uint32_t)n->in[VKT__ATT_Q]->dtype },
+                            { VKT_SPEC_TYPE_Y, (uint32_t)n->out[0]->dtype } },
+                          7,
+                          w.rows };
     if (pass != VKT__ATT_FORWARD)
         l.spec[l.n_spec++] =
             (vkt__constant) { VKT_SPEC_TYPE_DY, (uint32_t)n->in[VKT__ATT_DY]->dtype };
@@ -254,6 +326,9 @@ bool vkt__att_splits(const vkt_caps *c, const vkt_node *n)
 {
     switch (vkt__att_choose(c, n, VKT__ATT_BWD_KV)) {
     case VKT__ATT_MATRIX:
+    case VKT__ATT_MATRIX_KEYS:
+    case VKT__ATT_MATRIX_ROWS:
+    case VKT__ATT_MATRIX_BOTH:
         return c->klass == VKT_GPU_CLASS_INTEL || n->attr.attention.head > MATRIX_MOST_BOTH;
     case VKT__ATT_TILED:
         return tiled_numbers(n, form_of(VKT__ATT_BWD_KV)) > tiled_most(c);
@@ -274,7 +349,13 @@ bool vkt__att_fits(vkt__att_kernel kernel, const vkt_caps *c, const vkt_node *n,
     case VKT__ATT_TILED:
         return can_tile(c) && type_of_keys(n) == VKT_F32;
     case VKT__ATT_MATRIX:
-        return can_use_units(c, n);
+    case VKT__ATT_MATRIX_KEYS:
+    case VKT__ATT_MATRIX_ROWS:
+    case VKT__ATT_MATRIX_BOTH:
+        return can_use_units(c, n, kernel);
+    case VKT__ATT_MATRIX2:
+    case VKT__ATT_MATRIX2_ROWS:
+        return pass == VKT__ATT_FORWARD && can_use_any_size(c, n, kernel);
     case VKT__ATT_QUERY:
         return is_query(c, n, pass);
     case VKT__ATT_ONE:
@@ -284,8 +365,9 @@ bool vkt__att_fits(vkt__att_kernel kernel, const vkt_caps *c, const vkt_node *n,
     }
 }
 
-/* The node's wish, else by class; what lanes hand each other needs subgroup operations. One row of
- * a tile an invocation reads shared memory more than rows in registers do, but has few registers.
+/* The node's wish, else what is to be timed, else by class; what lanes hand each other needs
+ * subgroup operations. One row of a tile an invocation reads shared memory more than rows in
+ * registers do, but has few registers.
  */
 vkt__att_kernel vkt__att_choose(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
 {
@@ -294,11 +376,13 @@ vkt__att_kernel vkt__att_choose(const vkt_caps *c, const vkt_node *n, vkt__att_p
     if (kernel == VKT__ATT_BY_DEVICE && is_one(c, n, pass)) return VKT__ATT_ONE;
     if (kernel == VKT__ATT_BY_DEVICE) {
         bool few = VKT_MIN(d.T, d.S) < TILED_COLUMNS;
+        vkt__att_kernel timed = (vkt__att_kernel)c->attention;
+        if (!few && vkt__att_on_units(timed) && vkt__att_fits(timed, c, n, pass)) return timed;
         if (c->klass == VKT_GPU_CLASS_CPU)
             kernel = VKT__ATT_DIRECT;
         else if (is_query(c, n, pass))
             kernel = VKT__ATT_QUERY;
-        else if (!few && vkt__is_of(VKT__UNITS, c) && can_use_units(c, n))
+        else if (!few && vkt__is_of(VKT__UNITS, c) && can_use_units(c, n, VKT__ATT_MATRIX))
             kernel = VKT__ATT_MATRIX;
         else
             kernel = few || (tiled_rows(c, n, form_of(pass)) < 2 && d.D <= 64) ? VKT__ATT_STAGED
@@ -311,15 +395,29 @@ bool vkt__attention_is_foreign(const vkt_node *n, const vkt_caps *caps)
 {
     if (strncmp(n->op->name, "attention", 9) != 0) return false;
     uint32_t kernel = n->attr.attention.kernel;
-    return kernel != VKT__ATT_BY_DEVICE && kernel != VKT__ATT_MATRIX &&
+    return kernel != VKT__ATT_BY_DEVICE && !vkt__att_on_units(kernel) &&
            (kernel == VKT__ATT_DIRECT) != (caps->klass == VKT_GPU_CLASS_CPU);
+}
+
+bool vkt__att_on_units(vkt__att_kernel kernel)
+{
+    return kernel >= VKT__ATT_MATRIX && kernel < VKT__ATT_QUERY;
 }
 
 const char *vkt__att_kernel_name(vkt__att_kernel kernel)
 {
     static const char *const names[] = {
-        [VKT__ATT_DIRECT] = "direct", [VKT__ATT_STAGED] = "staged", [VKT__ATT_TILED] = "tiled",
-        [VKT__ATT_MATRIX] = "matrix", [VKT__ATT_QUERY] = "query",   [VKT__ATT_ONE] = "one"
+        [VKT__ATT_DIRECT] = "direct",
+        [VKT__ATT_STAGED] = "staged",
+        [VKT__ATT_TILED] = "tiled",
+        [VKT__ATT_MATRIX] = "matrix",
+        [VKT__ATT_QUERY] = "query",
+        [VKT__ATT_ONE] = "one",
+        [VKT__ATT_MATRIX_KEYS] = "matrix.keys",
+        [VKT__ATT_MATRIX_ROWS] = "matrix.rows",
+        [VKT__ATT_MATRIX_BOTH] = "matrix.both",
+        [VKT__ATT_MATRIX2] = "matrix2",
+        [VKT__ATT_MATRIX2_ROWS] = "matrix2.rows",
     };
     return names[kernel];
 }
@@ -390,7 +488,8 @@ static vkt__att_launch in_registers(const vkt_caps *c, const vkt_node *n, vkt__a
 vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
 {
     vkt__att_dims d = vkt__att_dims_of(n);
-    switch (vkt__att_choose(c, n, pass)) {
+    vkt__att_kernel kernel = vkt__att_choose(c, n, pass);
+    switch (kernel) {
     case VKT__ATT_ONE:
         return (vkt__att_launch) { VKT_SHADER_ATTENTION_ONE_PAIRS,
                                    { { VKT_SPEC_WORKGROUP, c->subgroup },
@@ -404,7 +503,13 @@ vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_
     case VKT__ATT_TILED:
         return tiled(c, n, pass);
     case VKT__ATT_MATRIX:
-        return on_units(c, n, pass);
+    case VKT__ATT_MATRIX_KEYS:
+    case VKT__ATT_MATRIX_ROWS:
+    case VKT__ATT_MATRIX_BOTH:
+        return on_units(c, n, pass, kernel);
+    case VKT__ATT_MATRIX2:
+    case VKT__ATT_MATRIX2_ROWS:
+        return in_any_size(c, n, pass, kernel);
     case VKT__ATT_STAGED:
         return in_registers(c, n, pass, pass >= VKT__ATT_BWD_KV ? d.S : d.T, true);
     default:

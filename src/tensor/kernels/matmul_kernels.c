@@ -38,6 +38,7 @@ static const vkt__mm_tile tiles[] = {
     { "matrix.64x64.16x32", &vkt__mm_matrix, 64, 64, 32, 16, 32 },
     { "matrix.64x64.16x16", &vkt__mm_matrix, 64, 64, 32, 16, 16 },
     { "matrix.128x128", &vkt__mm_matrix, 128, 128, 32, 64, 64 },
+    { "matrix.32x32.twice", &vkt__mm_matrix_more, 32, 32, 32, 16, 16, 2 },
     { "matrix.64x64.twice", &vkt__mm_matrix_more, 64, 64, 32, 32, 32, 2 },
     { "matrix.128x128.twice", &vkt__mm_matrix_more, 128, 128, 32, 64, 64, 2 },
     { "matrix.128x128.64x32", &vkt__mm_matrix_more, 128, 128, 32, 64, 32 },

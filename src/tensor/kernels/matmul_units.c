@@ -86,7 +86,7 @@ static bool loads_ahead(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__
 {
     uint32_t share = t->thread_rows * t->thread_columns,
              vectors = (t->rows + t->columns) * t->steps / 8;
-    if (caps->klass == VKT_GPU_CLASS_CPU) return t->rows > 32;
+    if (caps->klass == VKT_GPU_CLASS_CPU) return t->rows > 32 || t->stages > 1;
     if (caps->klass != VKT_GPU_CLASS_INTEL)
         return share < 64 * 64 || vectors <= 8 * vkt__mm_threads(t) * lanes_of(caps);
     bool few = share <= 16 * caps->subgroup_min || (!turns_a(t, caps, p) && !turns_b(t, caps, p));

@@ -231,9 +231,9 @@ static bool attention_can_narrow(const vkt_node *n, vkt_dtype type)
     if (!gpu || n->attr.attention.multiply != type) return false;
     const vkt_caps *c = vkt_gpu_caps(gpu);
     return n->op == &vkt__op_attention
-               ? vkt__att_choose(c, n, VKT__ATT_FORWARD) == VKT__ATT_MATRIX
-               : vkt__att_choose(c, n, VKT__ATT_BWD_Q) == VKT__ATT_MATRIX &&
-                     vkt__att_choose(c, n, VKT__ATT_BWD_KV) == VKT__ATT_MATRIX;
+               ? vkt__att_on_units(vkt__att_choose(c, n, VKT__ATT_FORWARD))
+               : vkt__att_on_units(vkt__att_choose(c, n, VKT__ATT_BWD_Q)) &&
+                     vkt__att_on_units(vkt__att_choose(c, n, VKT__ATT_BWD_KV));
 }
 
 static bool attention_narrow(const vkt_gpu *gpu, vkt_node *n, vkt_dtype to)
@@ -376,6 +376,9 @@ enum {
 };
 
 static const uint32_t whole_fragments[] = { 3, 4, 5, 9, 8, 11, 13 };
+/* Of each further kernel on matrix units; a CPU driver takes the first. */
+static const uint32_t more_on_units[] = { 3, 13, 8 };
+enum { N_MORE = VKT__ATT_QUERY - VKT__ATT_MATRIX - 1 };
 
 static const vkt_node *sample(vkt_graph *g, const vkt_op *op, uint32_t i, uint32_t kernel,
                               vkt_dtype multiply, uint32_t parts)
@@ -405,36 +408,41 @@ static const vkt_node *sample(vkt_graph *g, const vkt_op *op, uint32_t i, uint32
 }
 
 /* On matrix units, in the types that the device's multiply: of sizes that have whole fragments. A
- * CPU driver takes a minute to compile a head of 64. */
-static uint32_t units_cases(const vkt_graph *g, vkt_dtype types[2], uint32_t *each)
+ * CPU driver takes a minute to compile a head of 64. How many there are; case i of them. */
+static uint32_t units_case(const vkt_graph *g, uint32_t i, uint32_t *size, uint32_t *kernel,
+                           vkt_dtype *type)
 {
     const vkt_caps *c = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
-    uint32_t n = 0;
-    *each = c && c->type == VKT_GPU_CPU ? 4 : VKT_COUNT(whole_fragments);
+    bool cpu = c && c->type == VKT_GPU_CPU;
+    uint32_t n_first = cpu ? 4 : VKT_COUNT(whole_fragments),
+             n_more = cpu ? 1 : VKT_COUNT(more_on_units), each = n_first + n_more * N_MORE, n = 0;
+    vkt_dtype types[2];
     if (c && c->coopmat && c->coopmat_f16[0]) types[n++] = VKT_F16;
     if (c && c->coopmat && c->coopmat_bf16[0]) types[n++] = VKT_BF16;
-    return n * *each;
+    if (i >= n * each) return n * each;
+    *type = types[i / each];
+    i %= each;
+    *kernel = i < n_first ? VKT__ATT_MATRIX : VKT__ATT_MATRIX + 1 + (i - n_first) / n_more;
+    *size = i < n_first ? whole_fragments[i] : more_on_units[(i - n_first) % n_more];
+    return n * each;
 }
 
 /* Case i with its size and kernel; NULL past the last. */
 static const vkt_node *case_of(vkt_graph *g, uint32_t i, uint32_t n_sizes, char name[64])
 {
-    uint32_t kernel = 0, each = n_sizes, size, fit, n_units;
-    vkt_dtype type = VKT_F32, types[2];
+    uint32_t kernel = 0, each = n_sizes, size, n_units;
+    vkt_dtype type = VKT_F32;
     for (; i >= each && kernel < VKT__ATT_MATRIX; each = OF_EVERY_KERNEL, kernel++) i -= each;
-    n_units = units_cases(g, types, &fit);
     if (kernel < VKT__ATT_MATRIX) {
         size = i;
-    } else if (i < n_units) {
-        size = whole_fragments[i % fit];
-        type = types[i / fit];
-    } else {
+    } else if (i >= (n_units = units_case(g, i, &size, &kernel, &type))) {
         kernel = VKT__ATT_QUERY;
         size = FIRST_QUERY + i - n_units;
         if (n_sizes < N_SIZES || size > LAST_QUERY) return NULL;
     }
-    snprintf(name, 64, "%s%s%s", sizes[size].name, type ? " in " : "",
-             type ? vkt_dtype_name(type) : "");
+    snprintf(name, 64, "%s%s%s%s%s", sizes[size].name, type ? " in " : "",
+             type ? vkt_dtype_name(type) : "", type ? ", " : "",
+             type ? vkt__att_kernel_name(kernel) : "");
     return sample(g, &vkt__op_attention, size, kernel, type, 0);
 }
 

@@ -94,7 +94,7 @@ class Caps(Structure):
                 ("coopmat2_most", c_uint32), ("memory_model", c_bool), ("math", c_int),
                 ("exact_split", c_bool), ("hands_over", c_bool), ("timestamp_ns", c_double),
                 ("timestamp_bits", c_uint32), ("submit_ms", c_uint32),
-                ("compute_queue_family", c_uint32)]
+                ("compute_queue_family", c_uint32), ("attention", c_uint32)]
 
 
 class GpuInfo(Structure):
