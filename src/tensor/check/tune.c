@@ -20,6 +20,21 @@ typedef struct {
     uint32_t of_table, best; /* kernels */
 } job;
 
+static const char all_at_once[] = "all-at-once";
+
+bool vkt__at_once_begin(vkt_gpu *gpu, const char *key)
+{
+    return vkt__tune_begin(gpu, all_at_once, key);
+}
+
+vkt_status vkt__at_once_end(vkt_gpu *gpu, const char *area)
+{
+    vkt__kernels_make(gpu);
+    vkt__log_quiet(false);
+    vkt__tried(gpu);
+    return vkt__gpu_lost(gpu) ? vkt__lost_by(gpu, area, all_at_once) : VKT_OK;
+}
+
 bool vkt__tune_begin(vkt_gpu *gpu, const char *kernel, const char *key)
 {
     if (vkt__left_out(gpu, kernel, key)) return false;
@@ -92,21 +107,13 @@ static uint32_t candidates(const job *j, int pass, uint32_t *out, uint32_t most)
     return n;
 }
 
-/* Several pipelines take as long as the longest. What fails here is told when it is tried. */
 static vkt_status compile(const job *j, const uint32_t *kernels, uint32_t n)
 {
-    vkt_status st = VKT_OK;
-    if (vkt__left_out(j->gpu, VKT__ALL_AT_ONCE, j->key)) return VKT_OK;
-    vkt__trying(j->gpu, VKT__ALL_AT_ONCE, j->key);
-    vkt__log_quiet(true);
+    if (!vkt__at_once_begin(j->gpu, j->key)) return VKT_OK;
     for (uint32_t i = 0; i < n; i++)
         if (!vkt__left_out(j->gpu, vkt__matmul_kernel_name(kernels[i]), j->key))
             vkt__tune_product_wish(&j->product, kernels[i]);
-    vkt__kernels_make(j->gpu);
-    vkt__log_quiet(false);
-    vkt__tried(j->gpu);
-    if (vkt__gpu_lost(j->gpu)) st = vkt__lost_by(j->gpu, "tune", VKT__ALL_AT_ONCE);
-    return st;
+    return vkt__at_once_end(j->gpu, "tune");
 }
 
 /* One after the other; the best so far is in j->best and r. table: the first one's graph, kept. */

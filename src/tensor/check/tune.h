@@ -7,9 +7,12 @@
 /* A kernel must take less than this share of the table's time, lest noise undo its choice. */
 #define VKT__TUNE_GAIN 0.95
 
-/* Compiling many kernels at the same time is tried as a kernel is (gpu/journal.h), under this name:
- * where it ends the program, they are compiled one by one, so that the culprit shows. */
-#define VKT__ALL_AT_ONCE "all-at-once"
+/* Around wishes for many kernels (gpu/specialization.h), which are then made at the same time. That
+ * is tried as a kernel is (gpu/journal.h): where it ended the program, begin is false, and they are
+ * compiled one by one, so that the culprit shows. What fails is told when it is asked for; DEVICE:
+ * it was lost. */
+bool vkt__at_once_begin(vkt_gpu *gpu, const char *key);
+vkt_status vkt__at_once_end(vkt_gpu *gpu, const char *area);
 
 /* Whether to try a candidate for a key: not if the journal excludes it (gpu/journal.h). If true,
  * the caller must end the trial with its result. */

@@ -7,6 +7,7 @@
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
 #include "tensor/ops/ops_conv.h"
+#include "gpu/journal.h"
 #include "tensor/check/tune.h"
 
 static const double CHECKED_FLOPS = 20e6; /* of the twin, on the host */
@@ -104,6 +105,21 @@ fail:
     return st;
 }
 
+static vkt_status compile(const job *j, const char *key, uint32_t of_table,
+                          const vkt__conv_geometry *q)
+{
+    if (!vkt__at_once_begin(j->gpu, key)) return VKT_OK;
+    for (uint32_t k = 1; vkt__conv_kernel_name(k); k++) {
+        vkt__tuned c = { 0 };
+        if (k != of_table && !vkt__conv_is_candidate(k, vkt_gpu_caps(j->gpu), q)) continue;
+        if (vkt__left_out(j->gpu, vkt__conv_kernel_name(k), key)) continue;
+        build(&j->s, j->gpu, k, 1, 1, &c);
+        vkt__tune_wish(&j->in, &c);
+        vkt_graph_destroy(&c.g);
+    }
+    return vkt__at_once_end(j->gpu, "tune");
+}
+
 static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double seconds,
                              vkt_tune_result *r)
 {
@@ -123,6 +139,7 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_conv_shape *s, double secon
     st = fill(&j);
     vkt__log_quiet(false);
     VKT_TRY(st);
+    VKT_TRY(compile(&j, key, of_table, &q));
     for (uint32_t i = 0; !i || vkt__conv_kernel_name(i); i++) { /* the table's first */
         uint32_t k = i ? i : of_table;
         if (i && (k == of_table || !vkt__conv_is_candidate(k, caps, &q))) continue;
@@ -165,9 +182,11 @@ vkt_status vkt_tune_convs(vkt_gpu *gpu, const vkt_conv_shape *shapes, size_t n,
         vkt_tune_result r = { .index = i, .n_shapes = n };
         if (desc->seconds > 0 && vkt__now() >= end) {
             vkt_log(VKT_LOG_INFO, "tune",
-                    "time is up: %zu of %zu convolutions were not timed and use the built-in "
-                    "choice; `vktrain tune` times all",
-                    n - i, n);
+                    "time is up: %zu of %zu convolutions timed; left, with the built-in choice: %s "
+                    "%ux%u of %u to %u channels%s; --tune-seconds gives more time, `vktrain tune` "
+                    "times all",
+                    i, n, row_of(s)->name, s->kh, s->kw, s->c, s->co,
+                    n - i > 1 ? " and others" : "");
             break;
         }
         snprintf(r.what, sizeof r.what, "%s %ux%u/%u %ux%ux%ux%u to %u", row_of(s)->name, s->kh,

@@ -307,12 +307,9 @@ fail:
 static vkt_status compile(vkt_gpu *gpu, vkt_dtype type)
 {
     static const vkt_op *const ops[] = { &vkt__op_conv2d, &vkt__op_conv2d_dw };
-    static const char key[] = "matmul units";
     vkt_status st = VKT_OK;
     vkt_tensor *in[2];
-    if (vkt__left_out(gpu, VKT__ALL_AT_ONCE, key)) return VKT_OK;
-    vkt__trying(gpu, VKT__ALL_AT_ONCE, key);
-    vkt__log_quiet(true);
+    if (!vkt__at_once_begin(gpu, "matmul units")) return VKT_OK;
     st = each_product(gpu, type, wish_product);
     for (size_t o = 0; o < VKT_COUNT(ops); o++)
         for (uint32_t k = 1; vkt__conv_kernel_name(k); k++) {
@@ -328,12 +325,9 @@ static vkt_status compile(vkt_gpu *gpu, vkt_dtype type)
     if (vkt__att_fits(VKT__ATT_MATRIX, vkt_gpu_caps(gpu), n, VKT__ATT_FORWARD))
         vkt__graph_wish(g, &(vkt_plan_desc) { .label = "matrix units" });
     vkt_graph_destroy(&g);
-    vkt__kernels_make(gpu);
-    vkt__log_quiet(false);
-    vkt__tried(gpu);
+    vkt_status made = vkt__at_once_end(gpu, "units");
     vkt__gpu_keep_kernels(gpu);
-    if (vkt__gpu_lost(gpu)) return vkt__lost_by(gpu, "units", VKT__ALL_AT_ONCE);
-    return st;
+    return made != VKT_OK ? made : st;
 }
 
 vkt_status vkt__units_check_attention(vkt_gpu *gpu, vkt_dtype type)
