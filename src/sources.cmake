@@ -37,6 +37,7 @@ set(SRC_GPU
   src/gpu/memory_type.c
   src/gpu/nvml.c
   src/gpu/slab.c
+  src/gpu/statistics.c
   src/gpu/stream.c
   src/gpu/submit.c
   src/gpu/wait.c

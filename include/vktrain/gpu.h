@@ -122,6 +122,7 @@ typedef struct vkt_gpu_desc {
     bool no_cache; /* neither read nor write the cache folder (pipelines, tuning results) */
     bool no_tune;  /* choose kernels by the built-in table and ignore the results of vkt_tune */
     double tune_seconds; /* at most for kernels that are timed automatically, in a job; 0: 20 */
+    bool statistics;     /* for vkt_tune_candidate.registers; pipelines are compiled anew for it */
     bool serial; /* on a CPU driver with vkt_caps.hands_over: run dispatches on the queue's own
                     thread, one workgroup after the other; faster for very short kernels. Ignored on
                     other devices, and if LP_NUM_THREADS is set */

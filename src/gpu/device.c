@@ -94,7 +94,7 @@ static vkt_status device_create(vkt_gpu *gpu)
     VkPhysicalDeviceFeatures2 f2 = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &f11, { 0 } };
     f2.features.shaderInt64 = c->int64;
 
-    const char *extensions[8];
+    const char *extensions[10];
     uint32_t n_ext = 0, n = 0;
     vkEnumerateDeviceExtensionProperties(gpu->phys, NULL, &n, NULL);
     VkExtensionProperties *have = vkt__alloc(n * sizeof *have);
@@ -106,6 +106,8 @@ static vkt_status device_create(vkt_gpu *gpu)
         for (uint32_t i = 0; i < n; i++)
             if (!strcmp(have[i].extensionName, wanted[w])) extensions[n_ext++] = wanted[w];
     gpu->uniform_flow = flows_uniformly(gpu, have, n);
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
+    bool tells = vkt__statistics_ask(gpu, have, n, &executables);
     free(have);
     VkPhysicalDeviceFaultFeaturesEXT fault = {
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FAULT_FEATURES_EXT
@@ -128,6 +130,12 @@ static vkt_status device_create(vkt_gpu *gpu)
         flow.shaderSubgroupUniformControlFlow = VK_TRUE;
         flow.pNext = f13.pNext;
         f13.pNext = &flow;
+    }
+
+    if (tells) {
+        extensions[n_ext++] = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
+        executables.pNext = f13.pNext;
+        f13.pNext = &executables;
     }
 
     float priority = 1;
@@ -256,6 +264,7 @@ vkt_status vkt_gpu_create(const vkt_gpu_desc *desc, vkt_gpu **out)
     if (*gpu->caps.kernel)
         vkt_log(VKT_LOG_INFO, "gpu", "kernel %s computes every product that it can",
                 gpu->caps.kernel);
+    gpu->statistics = desc->statistics;
     VKT_TRY(device_create(gpu));
     gpu->use_cache = !desc->no_cache;
     gpu->tune_seconds = desc->tune_seconds;

@@ -83,6 +83,7 @@ struct vkt_gpu {
     uint32_t index;              /* in the list of devices */
     char *asked_cap, *asked_dir; /* of its description, or NULL */
     double tune_seconds; /* as in vkt_gpu_desc */
+    bool statistics;     /* drivers are asked what pipelines take */
     bool use_cache, tunes, debug_names, fault_info;
     bool uniform_flow;   /* shaders are told so: uniform_flow.h */
     bool cache_fails;    /* it can't be written, which was told */
@@ -230,6 +231,12 @@ void vkt__cache_write(vkt_gpu *gpu, const char *path, const void *data, size_t n
 
 /* kernel.c */
 void vkt__kernels_finish(vkt_gpu *gpu);
+
+/* statistics.c */
+/* Of a gpu whose `statistics` are wanted: completes the features that give them; false, which
+ * `statistics` is then, where this device has none. */
+bool vkt__statistics_ask(vkt_gpu *gpu, const VkExtensionProperties *have, uint32_t n,
+                         VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR *f);
 
 /* slab.c */
 enum { VKT__SLAB_ALIGN = 256 };

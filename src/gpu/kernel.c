@@ -108,6 +108,7 @@ static VkResult create(const vkt_gpu *gpu, vkt__kernel *k, spirv s, const char *
     info.layout = gpu->layout;
     /* All of them: what is dispatched whole now may be cut into parts later. */
     info.flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
+    if (gpu->statistics) info.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
     *call = "vkCreateComputePipelines";
     r = vkCreateComputePipelines(gpu->dev, gpu->cache, 1, &info, NULL, &k->pipeline);
     vkDestroyShaderModule(gpu->dev, module, NULL);

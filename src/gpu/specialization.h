@@ -25,5 +25,7 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
  * threads, for a driver compiles for 50 to 300 ms each. What fails is left to vkt__kernel_get. */
 void vkt__kernel_wish(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n);
 void vkt__kernels_make(vkt_gpu *gpu);
+/* Of an invocation, on a gpu that was opened for statistics; 0: the driver does not tell. */
+uint32_t vkt__kernel_registers(const vkt_gpu *gpu, const vkt__kernel *k);
 
 #endif

@@ -151,7 +151,7 @@ static int check(const tune_options *t, bool recipe)
 
 static int run(void *options)
 {
-    const tune_options *to = options;
+    tune_options *to = options;
     const cli_options *o = &to->common;
     uint32_t m, n, k;
     tuned t = { 0 };
@@ -164,6 +164,7 @@ static int run(void *options)
     vkt_status st = VKT_E_DEVICE;
     bool opened = true;
     if (check(to, recipe)) return CLI_USAGE;
+    to->common.gpu.statistics = to->list;
     if (to->list)
         tune = (vkt_tune_desc) { .thorough = true,
                                  .keeps_nothing = true,

@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "gpu/journal.h"
 #include "tensor/graph/graph.h"
+#include "tensor/graph/record.h"
 #include "tensor/ops/ops_matmul.h"
 #include "tensor/check/tune.h"
 #include "tensor/check/tune_product.h"
@@ -72,14 +73,15 @@ void vkt__tune_told(const char *path)
 }
 
 static vkt_status try(const job *j, uint32_t kernel, const vkt__tuned *table, double best_ms,
-                      vkt__tuned *c, double *share)
+                      vkt__tuned *c, vkt_tune_candidate *told)
 {
     vkt_status st = VKT_OK;
-    VKT_TRY(vkt__tune_product_run(&j->product, kernel, c, share));
+    VKT_TRY(vkt__tune_product_run(&j->product, kernel, c, &told->share));
+    if (j->desc->each) told->registers = vkt__node_registers(c->out->node);
     c->ms = INFINITY;
-    if (*share <= 1 || (j->desc->keeps_nothing && isfinite(*share)))
+    if (told->share <= 1 || (j->desc->keeps_nothing && isfinite(told->share)))
         VKT_TRY(vkt__tune_candidate(table, c, vkt__tune_seconds(j->desc), best_ms));
-    if (!(*share <= 1))
+    if (!(told->share <= 1))
         vkt_log(VKT_LOG_WARN, "tune",
                 "kernel %s disagrees with its twin on this device: it is not used", c->kernel);
 fail:
@@ -126,7 +128,7 @@ static vkt_status try_all(job *j, const uint32_t *kernels, uint32_t n, vkt__tune
         vkt__tuned c = { .kernel = vkt__matmul_kernel_name(k), .ms = INFINITY };
         vkt_tune_candidate told = { .shape = &j->product.s, .kernel = c.kernel, .share = INFINITY };
         if (!vkt__tune_begin(j->gpu, c.kernel, j->key)) continue;
-        st = try(j, k, table, r->best_ms, &c, &told.share);
+        st = try(j, k, table, r->best_ms, &c, &told);
         if (st != VKT_OK) r->failed = told.failed = st;
         st = vkt__tune_end(j->gpu, c.kernel, st, &c.ms);
         if (st == VKT_OK && told.share <= 1 && c.ms < r->best_ms) j->best = k, r->best_ms = c.ms;

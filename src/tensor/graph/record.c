@@ -72,6 +72,10 @@ void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec,
     }
     rec->status = vkt__kernel_get(rec->gpu, shader, spec, n_spec, &k);
     if (rec->status != VKT_OK) return;
+    if (rec->registers) {
+        *rec->registers = VKT_MAX(*rec->registers, vkt__kernel_registers(rec->gpu, k));
+        return;
+    }
     if (rec->n_parts > 1)
         vkt__cmd_dispatch_part(rec->cmd, k, push, push_bytes, (uint32_t)groups, rec->part,
                                rec->n_parts);
@@ -106,4 +110,13 @@ void vkt__tell_kernel(const vkt_node *n, vkt__str *out)
     vkt__str_printf(out, "%s%s%s%s", n->op->kernel(gpu, n), launches.len ? " (" : "",
                     launches.len ? launches.data : "", launches.len ? ")" : "");
     vkt__str_finish(&launches);
+}
+
+uint32_t vkt__node_registers(const vkt_node *n)
+{
+    uint32_t registers = 0;
+    vkt_gpu *gpu = vkt__gpu_of(n->g);
+    vkt__rec rec = { .gpu = gpu, .caps = vkt_gpu_caps(gpu), .registers = &registers };
+    vkt__record_node(&rec, n);
+    return registers;
 }

@@ -12,6 +12,7 @@ struct vkt__rec {
     vkt_status status;
     uint32_t part, n_parts; /* of every dispatch; n_parts 0: all of it */
     vkt__str *told;         /* nothing is recorded: what would be is told here; else NULL */
+    uint32_t *registers;    /* nothing is recorded: the most of a kernel's; else NULL */
     bool wishes;            /* nothing is recorded: the kernels are wished for */
 };
 uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
@@ -31,6 +32,8 @@ void vkt__record_node(vkt__rec *rec, const vkt_node *n);
  * it, the invocations of a workgroup and of a subgroup; several, where it has several dispatches.
  * Nothing, where the row has no choice. */
 void vkt__tell_kernel(const vkt_node *n, vkt__str *out);
+/* Registers of an invocation of a compiled graph's node; 0: the driver does not tell. */
+uint32_t vkt__node_registers(const vkt_node *n);
 /* The buffer in which a planned tensor lies, and the byte at which it begins. */
 const vkt_buffer *vkt__place(const vkt_tensor *t, uint32_t slot, uint64_t *offset);
 
