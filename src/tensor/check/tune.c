@@ -81,7 +81,7 @@ static vkt_status try(const job *j, uint32_t kernel, const vkt__tuned *table, do
     c->ms = INFINITY;
     if (told->share <= 1 || (j->desc->keeps_nothing && isfinite(told->share)))
         VKT_TRY(vkt__tune_candidate(table, c, vkt__tune_seconds(j->desc), best_ms));
-    if (!(told->share <= 1))
+    if (!(told->share <= 1) && !j->desc->keeps_nothing)
         vkt_log(VKT_LOG_WARN, "tune",
                 "kernel %s disagrees with its twin on this device: it is not used", c->kernel);
 fail:
@@ -134,7 +134,7 @@ static vkt_status try_all(job *j, const uint32_t *kernels, uint32_t n, vkt__tune
         if (st == VKT_OK && told.share <= 1 && c.ms < r->best_ms) j->best = k, r->best_ms = c.ms;
         r->n_tried++;
         told.ms = c.ms;
-        vkt__tune_keep(table, &c, k == j->of_table && !table->g);
+        vkt__tune_keep(table, &c, k == j->of_table && !table->g && told.share <= 1);
         VKT_TRY(st);
         if (j->desc->each) j->desc->each(j->desc->user, &told);
     }
