@@ -1,11 +1,12 @@
 # shellcheck shell=bash disable=SC2086
 # gpu-check --visit, sourced by it: which parts a stage has, in which order, and the limit of each in seconds. What is right comes before what is
 # fast, GPT-2's step first. $V: vktrain, $R: the stage's results, $cap: flags for each vktrain command.
-gpt2=$here/visit/gpt2.yaml chars=char-gpt resnet="fashion-resnet20 --set data.path=$here/pictures"
+cp "$here"/visit/gpt2*.yaml . && ln -s "$here/pictures" pictures # short names: these lists are split at spaces
+gpt2=gpt2.yaml chars=char-gpt resnet="fashion-resnet20 --set data.path=pictures"
 checked=matmul,attention,attention_bwd memory=optim_update,layernorm,norm_bwd,softmax_xent,cast,embedding_bwd steps=20 brief=--brief
 key="--key" compiled='GPT-2 124M|GPT 0.8M|ResNet-20|MLP 784'
 if [ -n "$rehearse" ]; then # tiny models, no time that means anything
-  gpt2=$here/visit/gpt2-rehearsal.yaml chars=$here/visit/gpt2-rehearsal.yaml resnet="fashion-cnn --set data.path=$here/pictures --set train.batch=2 --set train.steps=4" checked=softmax memory=cast steps=2 key="--key --once"
+  gpt2=gpt2-rehearsal.yaml chars=gpt2-rehearsal.yaml resnet="fashion-cnn --set data.path=pictures --set train.batch=2 --set train.steps=4" checked=softmax memory=cast steps=2 key="--key --once"
   compiled='MLP 64'
 fi
 
