@@ -25,6 +25,12 @@ check()
     mode="$1, $3"
     cat >pack/bin/vktrain <<EOF
 #!/bin/bash
+case "\$* " in
+    *tune\ --help*) echo '  --list' ;;
+    *tune\ --list*)
+        printf 'NT 4096 x 4096 x 4096, bf16 to bf16\n  kernel ms TFLOP/s\n  matrix2.128x256 0.3 450.5 3%% 168\n  matrix2.64x64 0.1 900 400%% - wrong\n  matrix.128x128 0.4 300 3%% -\n'
+        printf 'NT 8192 x 768 x 3072, bf16 to bf16\n  matrix2.128x128 0.1 999 3%% -\n'; exit ;;
+esac
 case "\$* " in *--list*) printf 'ops\tmatmul NT M 4096 N 4096 K 4096\n'; exit ;; *--json*) ;; *) echo "vktrain \$*" ;; esac
 echo '{
   "step_median_ms": 3,
@@ -52,8 +58,12 @@ EOF
     [ "$(ls out | wc -l)" = 2 ] || fail "other files than the archive and the summary"
     [ "$(wc -l <"out/summary-$3.txt")" -le 110 ] || fail "a summary of more than 110 lines"
     cmp -s "out/summary-$3.txt" "there/$3/summary.txt" || fail "another summary in the archive"
-    case $3 in
-        second) has '^ 4 product 4096, fp32, NT .* 45 TF  *predicted 40 ' there/second/summary.txt ;;
+    case $1/$3 in
+        vanishes/*) ;;
+        */second)
+            has '^ 3 fastest matrix2, 4096 bf16 .* 450 TF  *predicted 450 ' there/second/summary.txt
+            has '^ 3 fastest matrix, 4096 bf16 .* 300 TF  *predicted 380 ' there/second/summary.txt
+            has '^ 4 product 4096, fp32, NT .* 45 TF  *predicted 40 ' there/second/summary.txt ;;
     esac
     case $1 in
         well | vanishes) ;;

@@ -53,7 +53,7 @@ second() {
   profile 40 resnet20 $resnet $untuned
   profile 40 resnet20-bf16 $resnet --set train.precision=bf16 $untuned
   if [ -z "$rehearse" ] && "$V" tune --help | grep -q -- '--list'; then
-    part 30 candidates "$V" tune --list --type bf16 --out bf16 4096x4096x4096 8192x768x3072 --json $cap
+    part 30 candidates "$V" tune --list --type bf16 --out bf16 --layout NT 4096x4096x4096 8192x768x3072 $cap # as text: a row as soon as it is there
   fi
   if [ -z "$rehearse" ]; then
     for step in 'ResNet-50' 'SmolLM2-135M, 8' 'SmolLM2-135M LoRA, 8'; do

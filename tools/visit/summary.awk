@@ -1,6 +1,6 @@
 # What a visit measured, beside what was predicted and what PyTorch took: awk -f summary.awk predictions.tsv FILE...
 # FILE: PART.json of `vktrain bench`, torch*.json and torch-compiled*.json of peer_torch.py, PART.txt of `vktrain profile --json`. Both write a
-# key a line; nothing else is parsed. Files that are empty or cut off give what they have.
+# key a line; of candidates.txt (`vktrain tune --list`) the rows of 4096 x 4096 x 4096. Nothing else is parsed. Files that are empty or cut off give what they have.
 function text(s) { sub(/^[^:]*: */, "", s); sub(/,? *$/, "", s); gsub(/^"|"$/, "", s); return s == "null" ? "" : s }
 function show(v) { return v == "" ? "-" : v + 0 >= 100 ? sprintf("%.0f", v) : sprintf("%.3g", v) }
 # field of the row or profile `from` as `who` measured it: m: vktrain, t: PyTorch, c: PyTorch compiled
@@ -12,6 +12,7 @@ function value(who, from, field) {
 # PyTorch has no profile: the same step in its list
 function peer(who, from, field,   name) {
   name = from
+  if (from ~ /^candidates/) name = "matmul bf16 NT M 4096 N 4096 K 4096, to bf16"
   if (from ~ /^profile:gpt2/) name = "GPT-2 124M, 8 x 1024 tokens, bf16"
   if (from ~ /^profile:char/) name = "GPT 0.8M, 12 x 64 tokens, adamw"
   if (from ~ /^profile:digits/) name = "MLP 64-128-10, batch 64, adam"
@@ -21,6 +22,11 @@ FNR == 1 {
   part = FILENAME; sub(/.*\//, "", part)
   who = part ~ /^predictions/ ? "p" : part ~ /^torch-compiled.*json$/ ? "c" : part ~ /^torch.*json$/ ? "t" : "m"
   bench = part ~ /\.json$/; sub(/\.[a-z]*$/, "", part); name = ""
+}
+part == "candidates" && /^[NT][NT] / { asked = / 4096 x 4096 x 4096,/ }
+part == "candidates" && asked && /^  matrix/ && !/wrong|can.t run/ && $3 + 0 > 0 {
+  family = "candidates:" ($1 ~ /^matrix2/ ? "matrix2" : "matrix")
+  if ($3 * 1000 > of["m", family, "gflops"] + 0) { of["m", family, "gflops"] = $3 * 1000; fastest[family] = $1 }
 }
 who == "p" { if ($0 !~ /^#/) line[++n_lines] = $0; next }
 bench && /^ *"name": / { name = text($0); if (!((who, name) in seen)) { seen[who, name] = 1; order[++n_rows] = who SUBSEP name } next }
@@ -46,6 +52,7 @@ END {
     if (mine == "" && t == "" && c == "") { missing = missing (missing == "" ? "" : "; ") f[1] " " f[2]; continue }
     printf "%2s %-29s %8s %-5s predicted %-6s PyTorch %8s (%s) compiled %8s\n", f[1], f[2], mine == "REFUSED" ? mine : show(mine), f[5], f[6], show(t), f[7] == "" ? "-" : f[7], show(c)
   }
+  for (family in fastest) print "fastest of " substr(family, 12) ": " fastest[family]
   if (missing != "") print "not measured in this stage: " missing
   for (i = 1; i <= n_profiles; i++) {
     p = profile[i]
