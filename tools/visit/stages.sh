@@ -52,7 +52,7 @@ second() {
   torch 70 torch-compiled --compile --only "$compiled"
   profile 40 resnet20 $resnet $untuned
   profile 40 resnet20-bf16 $resnet --set train.precision=bf16 $untuned
-  if [ -z "$rehearse" ] && "$V" tune --help | grep -q -- '--list'; then
+  if [ -z "$rehearse" ] && [[ $("$V" tune --help 2>/dev/null) == *--list* ]]; then
     part 30 candidates "$V" tune --list --type bf16 --out bf16 --layout NT 4096x4096x4096 8192x768x3072 $cap # as text: a row as soon as it is there
   fi
   if [ -z "$rehearse" ]; then
