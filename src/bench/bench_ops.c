@@ -13,7 +13,6 @@
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
-#include "tensor/passes/precision.h"
 #include "bench/bench_clock.h"
 #include "bench/bench_key.h"
 #include "bench/bench_ops_table.h"
@@ -73,26 +72,12 @@ static double value_of(op_job *j, const vkt_tensor *t, uint64_t i)
     return j->table[i % period(t)];
 }
 
-/* Attention multiplies in 16 bits where mixed precision makes it do so: false where this device's
- * kernels don't. */
-static bool narrow(vkt_gpu *gpu, vkt_graph *g, vkt_dtype to)
-{
-    bool any = false;
-    for (size_t k = 0; k < g->n_nodes; k++)
-        if (g->nodes[k]->op->narrow) any |= g->nodes[k]->op->narrow(gpu, g->nodes[k], to);
-    return any && vkt__narrow_all(g, to) > 0;
-}
-
 /* The graph of the case, or with another m. */
 static vkt_graph *build(const op_job *j, vkt__bench_shape s)
 {
+    if (j->entry) return vkt__bench_graph(j->b->gpu, j->entry, s, NULL);
     vkt_graph *g = vkt__graph_new(j->b->gpu);
-    if (!j->entry) {
-        j->op->sample(j->op, g, j->sample);
-        return g;
-    }
-    j->entry->build(g, s);
-    if (j->entry->family == VKT__BENCH_ATTENTION && s.dtype) narrow(j->b->gpu, g, s.dtype);
+    j->op->sample(j->op, g, j->sample);
     return g;
 }
 
@@ -483,13 +468,12 @@ fail:
     return st;
 }
 
-static bool multiplies_in(const op_job *j, vkt_dtype type)
+static bool multiplies_in(const op_job *j)
 {
-    vkt_graph *g = vkt__graph_new(j->b->gpu);
-    j->entry->build(g, j->s);
-    bool is = narrow(j->b->gpu, g, type);
+    bool narrow;
+    vkt_graph *g = vkt__bench_graph(j->b->gpu, j->entry, j->s, &narrow);
     vkt_graph_destroy(&g);
-    return is;
+    return narrow;
 }
 
 static bool is_small(const vkt__bencher *b)
@@ -508,7 +492,7 @@ static vkt_status run_op(vkt__bencher *b, const vkt__bench_item *item)
         const vkt__bench_key_op *key = &vkt__bench_key_ops(&n_sizes)[item->arg2 - 2000];
         j.s = is_small(b) ? key->cpu : key->gpu;
         j.checked = key->checked;
-        if (j.entry->family == VKT__BENCH_ATTENTION && !multiplies_in(&j, j.s.dtype)) {
+        if (j.entry->family == VKT__BENCH_ATTENTION && !multiplies_in(&j)) {
             vkt__bench_left_out(b->out, "%s in %s: this device computes it in f32", op->name,
                                 vkt_dtype_name(j.s.dtype));
             j.s.dtype = VKT_F32;

@@ -2,6 +2,8 @@
  * row that is not here is measured on its largest sample. */
 #include "tensor/graph/sample.h"
 #include "bench/bench_ops_table.h"
+#include "tensor/graph/graph.h"
+#include "tensor/passes/precision.h"
 
 static vkt_tensor *positive(vkt_graph *g, uint32_t r, uint32_t c)
 {
@@ -499,6 +501,19 @@ static const struct {
     [VKT__BENCH_IMAGES] = { images, VKT_COUNT(images) },
     [VKT__BENCH_CONV] = { convs, VKT_COUNT(convs) },
 };
+
+vkt_graph *vkt__bench_graph(vkt_gpu *gpu, const vkt__bench_entry *entry, vkt__bench_shape s,
+                            bool *narrow)
+{
+    vkt_graph *g = vkt__graph_new(gpu);
+    bool any = false;
+    entry->build(g, s);
+    for (size_t k = 0; k < g->n_nodes && entry->family == VKT__BENCH_ATTENTION && s.dtype; k++)
+        if (g->nodes[k]->op->narrow) any |= g->nodes[k]->op->narrow(gpu, g->nodes[k], s.dtype);
+    any = any && vkt__narrow_all(g, s.dtype) > 0;
+    if (narrow) *narrow = any;
+    return g;
+}
 
 const vkt__bench_entry *vkt__bench_entry_of(const vkt_op *op)
 {

@@ -48,6 +48,11 @@ typedef struct vkt__bench_sized {
 } vkt__bench_sized;
 const vkt__bench_sized *vkt__bench_sizes(vkt__bench_family family, size_t *n);
 
+/* The graph of a case. *narrow, unless NULL: whether attention multiplies in s.dtype, as it does in
+ * a step of that precision; on devices whose kernels don't it stays in f32. */
+vkt_graph *vkt__bench_graph(vkt_gpu *gpu, const vkt__bench_entry *entry, vkt__bench_shape s,
+                            bool *narrow);
+
 /* "matmul bf16 NT M 64 N 64 K 64": what a row is called; entry NULL: that sample of the row. */
 void vkt__bench_name(const vkt_op *op, const vkt__bench_entry *entry, vkt__bench_shape s,
                      uint32_t sample, char *out, size_t n);

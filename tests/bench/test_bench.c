@@ -2,7 +2,10 @@
  */
 #include "testing.h"
 
+#include "device_profiles.h"
+#include "bench/bench_key.h"
 #include "gpu/commands.h"
+#include "tensor/graph/graph.h"
 #include "vktrain/bench.h"
 
 static vkt_gpu *gpu;
@@ -93,6 +96,40 @@ static void what_decides(void **state)
         vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .key = true, .op = "add" }, &b),
         VKT_E_ARG);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+/* Their shapes on a GPU that is not here: right graphs, and attention on matrix units in 16 bits,
+ * as in a step. */
+static void what_decides_on_a_gpu(void **state)
+{
+    (void)state;
+    vkt_caps caps;
+    vkt_gpu *h200;
+    size_t n;
+    const vkt__bench_key_op *key = vkt__bench_key_ops(&n);
+    read_device("h200", &caps);
+    REQUIRE_OK(vkt__gpu_plan(&caps, &h200));
+    for (size_t i = 0; i < n; i++) {
+        const vkt__bench_entry *e = vkt__bench_entry_of(key[i].op);
+        bool narrow;
+        vkt_graph *g = vkt__bench_graph(h200, e, key[i].gpu, &narrow);
+        uint32_t n_found = 0;
+        REQUIRE_OK(g->status);
+        assert_int_equal(narrow, e->family == VKT__BENCH_ATTENTION);
+        for (size_t k = 0; k < g->n_nodes; k++) {
+            const vkt_node *node = g->nodes[k];
+            if (node->op != key[i].op) continue;
+            n_found++;
+            if (narrow) {
+                assert_int_equal(node->in[0]->dtype, VKT_BF16);
+                assert_int_equal(node->out[0]->dtype, VKT_BF16);
+                assert_non_null(strstr(node->op->kernel(h200, node), "matrix"));
+            }
+        }
+        assert_true(n_found > 0);
+        vkt_graph_destroy(&g);
+    }
+    vkt_gpu_destroy(&h200);
 }
 
 static void count_rows(void *user, const vkt_bench *so_far)
@@ -318,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_once),
         cmocka_unit_test(what_decides),
+        cmocka_unit_test(what_decides_on_a_gpu),
         cmocka_unit_test(a_lost_device_costs_one_item),
         cmocka_unit_test(scaling_finds_the_floor_and_the_bend),
         cmocka_unit_test(scaling_once),
