@@ -12,7 +12,7 @@ mkdir -p pack/bin pack/lib pack/tests pack/pictures path
 cp -r "$root/tools/gpu-check" "$root/tools/visit" "$root/tools/compare" pack/
 # Neither this machine's PyTorch nor its tests.
 printf '#!/bin/sh\nexit 1\n' >path/python3
-printf '#!/bin/sh\necho "a test ran, with $VKT_TEST_DIR"\n' >pack/bin/test_stub
+printf '#!/bin/sh\necho "a test ran, with $VKT_TEST_DIR, libraries from ${LD_LIBRARY_PATH-nowhere else}"\n' >pack/bin/test_stub
 chmod +x path/python3 pack/bin/test_stub
 bad=0 n=0
 fail() { echo "test_gpu_check: FAILED: $mode: $1"; sed 's/^/  > /' said; bad=$((bad + 1)); }
@@ -85,7 +85,7 @@ check vanishes 330 second; [ $rc = 1 ] || fail "exit $rc"; has '^FAIL  resnet20 
 check well 290 first; [ $rc = 0 ] || fail "exit $rc"; has '^== gpt2-table: step 3 ms' out/summary-first.txt
 # GPT-2's step before all other steps, what is right before it.
 [ "$(sed -n 's/^ok    \([a-z0-9-]*\) .*/\1/p' said | tr '\n' ' ')" = 'facts devices device-profile doctor-products gpt2-table gpt2-tuned gpt2-kernels digits char-gpt ' ] || fail 'another order'
-check well 110 third; [ $rc = 0 ] || fail "exit $rc"; has "a test ran, with $work/pack/tests" there/third/test_stub.txt
+check well 110 third; [ $rc = 0 ] || fail "exit $rc"; has "a test ran, with $work/pack/tests, libraries from nowhere else" there/third/test_stub.txt
 
 # The plain run: each part's output in a file of its own.
 mode=plain; n=$((n + 1)); rm -rf out

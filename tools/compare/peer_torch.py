@@ -197,8 +197,8 @@ def main():
             continue
         try:
             theirs = row_of(row, device, args.compile)
-        except (RuntimeError, torch.cuda.OutOfMemoryError) as e:
-            print(f"{row['name']}: {str(e).splitlines()[0][:150]}", file=sys.stderr, flush=True)
+        except Exception as e:  # a compiler that is not there, no memory: the others go on
+            print(f"{row['name']}: {type(e).__name__}: {str(e)[:150]!r}", file=sys.stderr, flush=True)
             theirs = None
         if theirs is None:
             left += 1
