@@ -355,7 +355,7 @@ bool vkt__att_fits(vkt__att_kernel kernel, const vkt_caps *c, const vkt_node *n,
         return can_use_units(c, n, kernel);
     case VKT__ATT_MATRIX2:
     case VKT__ATT_MATRIX2_ROWS:
-        return pass == VKT__ATT_FORWARD && can_use_any_size(c, n, kernel);
+        return can_use_any_size(c, n, kernel);
     case VKT__ATT_QUERY:
         return is_query(c, n, pass);
     case VKT__ATT_ONE:
