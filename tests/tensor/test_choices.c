@@ -198,6 +198,49 @@ static void a_held_kernel_is_taken_where_it_fits(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+static uint32_t count_on_units(const uint32_t *kernels, uint32_t n)
+{
+    uint32_t on_units = 0;
+    for (uint32_t i = 0; i < n; i++) on_units += vkt__matmul_on_units(kernels[i]);
+    return on_units;
+}
+
+/* Where units multiply, no time is lost on scalar kernels, unless all are asked for. */
+static void scalar_kernels_are_timed_where_units_do_not_serve(void **state)
+{
+    (void)state;
+    uint32_t k[64], n;
+    const vkt__product p = { VKT_LAYOUT_NT, 4096, 4096, 768, VKT_F16, VKT_F16, 0 },
+                       row = { VKT_LAYOUT_NT, 2, 4096, 768, VKT_F16, VKT_F16, 0 };
+    vkt_caps caps = devices[3].caps;
+    n = vkt__tune_candidates(&caps, &p, false, 0, k, 64);
+    assert_true(n > 1 && count_on_units(k, n) == 0);
+    assert_int_equal(vkt__tune_candidates(&caps, &p, false, 1, k, 64), 0);
+    caps.coopmat = true;
+    caps.subgroup_min = caps.subgroup_max = 32;
+    caps.workgroup_subgroups = 32;
+    for (int i = 0; i < 3; i++) caps.coopmat_f16[i] = 16;
+    n = vkt__tune_candidates(&caps, &p, false, 0, k, 64);
+    assert_true(n > 1 && count_on_units(k, n) == n && k[0] == vkt__matmul_table(&caps, &p));
+    n = vkt__tune_candidates(&caps, &p, false, 1, k, 64);
+    assert_true(n > 1 && count_on_units(k, n) == 0);
+    n = vkt__tune_candidates(&caps, &p, true, 0, k, 64);
+    assert_true(count_on_units(k, n) > 1 && count_on_units(k, n) < n);
+    n = vkt__tune_candidates(&caps, &row, false, 0, k, 64);
+    assert_true(!vkt__matmul_on_units(k[0]) && count_on_units(k, n) < n);
+}
+
+static void tuning_has_its_time(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu;
+    REQUIRE_OK(vkt__gpu_plan(&devices[3].caps, &gpu));
+    assert_true(vkt__gpu_tune_seconds(gpu) == 20);
+    gpu->tune_seconds = 3;
+    assert_true(vkt__gpu_tune_seconds(gpu) == 3);
+    vkt_gpu_destroy(&gpu);
+}
+
 /* What might gain most comes first: a small tile of much work before a large one of a bit more. */
 static void what_may_gain_most_is_timed_first(void **state)
 {
@@ -244,6 +287,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_are_chosen_as_before),
                                         cmocka_unit_test(a_held_kernel_is_taken_where_it_fits),
+                                        cmocka_unit_test(
+                                            scalar_kernels_are_timed_where_units_do_not_serve),
+                                        cmocka_unit_test(tuning_has_its_time),
                                         cmocka_unit_test(what_may_gain_most_is_timed_first),
                                         cmocka_unit_test(keys_know_how_rows_are_loaded),
                                         cmocka_unit_test(lanes_leave_enough_registers) };

@@ -317,6 +317,41 @@ static void a_kernel_that_ended_the_program_is_left_out(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* A program that ended while all candidates were compiled names none of them: next time they are
+ * compiled one by one. */
+static void what_ended_all_at_once_is_compiled_one_by_one(void **state)
+{
+    (void)state;
+    char path[600], *file;
+    size_t n;
+    vkt_tune_result all, again;
+    const char *key = "matmul NT 5 5 5"; /* square's */
+    REQUIRE_OK(vkt__remove_tree(dir));
+    REQUIRE_OK(vkt__mkdirs(dir));
+    vkt_gpu *gpu = device(false);
+    REQUIRE_OK(tune_square(gpu, &all));
+    assert_true(vkt__at_once_begin(gpu, key));
+    assert_true(journal(path));
+    REQUIRE_OK(vkt__file_read(path, 1 << 20, &file, &n));
+    REQUIRE_OK(vkt__at_once_end(gpu, "tune"));
+    vkt_gpu_destroy(&gpu);
+    char *trying = strstr(file, "trying ");
+    assert_non_null(trying);
+    vkt__str s = { 0 };
+    vkt__str_printf(&s, "%.*strying 99999999 all-at-once %s\n", (int)(trying - file), file, key);
+    REQUIRE_OK(vkt__file_replace(path, s.data, s.len));
+    vkt__str_finish(&s);
+    free(file);
+    TEST_LOG_CAPTURE();
+    gpu = device(false);
+    assert_false(vkt__at_once_begin(gpu, key));
+    REQUIRE_OK(tune_square(gpu, &again));
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    assert_int_equal(again.n_tried, all.n_tried);
+    assert_true(isfinite(again.best_ms));
+    vkt_gpu_destroy(&gpu);
+}
+
 /* The self-test of one op on a device that is lost meanwhile, then on a new one. */
 static void the_self_test_survives_a_lost_device(void **state)
 {
@@ -521,6 +556,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_loses_the_device_is_left_out),
         cmocka_unit_test(a_kernel_whose_bits_change_is_not_used),
         cmocka_unit_test(a_kernel_that_ended_the_program_is_left_out),
+        cmocka_unit_test(what_ended_all_at_once_is_compiled_one_by_one),
         cmocka_unit_test(matrix_units_are_tried_before_they_are_used),
         cmocka_unit_test(matrices_of_any_size_are_tried_before_they_are_used),
         cmocka_unit_test(attention_is_tried_before_it_is_used),

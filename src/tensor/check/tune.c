@@ -93,18 +93,16 @@ static vkt__product product(const vkt_tune_shape *s)
     return (vkt__product) { s->layout, s->M, s->N, s->K, s->in, s->out, 0 };
 }
 
-/* Pass 0: the table's kernel first, then those of its class: where it multiplies on matrix units,
- * no other kernel wins. Pass 1, if none of pass 0 was right: the kernels without matrix units. */
-static uint32_t candidates(const job *j, int pass, uint32_t *out, uint32_t most)
+uint32_t vkt__tune_candidates(const vkt_caps *caps, const vkt__product *p, bool all, int pass,
+                              uint32_t *out, uint32_t most)
 {
-    const vkt_caps *caps = vkt_gpu_caps(j->gpu);
-    bool all = j->desc->thorough, units = vkt__matmul_on_units(j->of_table) && !all;
+    bool units = vkt__matmul_on_units(vkt__matmul_table(caps, p)) && !all;
     uint32_t n = 0, k;
     if (pass == 0)
-        while (n < most && (k = vkt__matmul_candidate(caps, &j->p, all, n)) != 0) out[n++] = k;
+        while (n < most && (k = vkt__matmul_candidate(caps, p, all, n)) != 0) out[n++] = k;
     else
         for (k = 1; units && vkt__matmul_kernel_name(k) && n < most; k++)
-            if (!vkt__matmul_on_units(k) && vkt__matmul_is_candidate(k, caps, &j->p, true))
+            if (!vkt__matmul_on_units(k) && vkt__matmul_is_candidate(k, caps, p, true))
                 out[n++] = k;
     return n;
 }
@@ -157,7 +155,8 @@ static vkt_status tune_shape(vkt_gpu *gpu, const vkt_tune_shape *s, const vkt_tu
     vkt__matmul_key(&j.p, j.key);
     VKT_TRY(vkt__tune_product_open(gpu, s, &j.product));
     for (int pass = 0; pass < 2 && !isfinite(r->best_ms); pass++) {
-        uint32_t n = candidates(&j, pass, kernels, MOST);
+        uint32_t n =
+            vkt__tune_candidates(vkt_gpu_caps(gpu), &j.p, desc->thorough, pass, kernels, MOST);
         VKT_TRY(compile(&j, kernels, n));
         VKT_TRY(try_all(&j, kernels, n, &table, r));
     }
