@@ -69,7 +69,8 @@ _ERRORS = {1: RecipeError, 2: RecipeError, 3: UnsupportedError, 4: OutOfMemoryEr
 class GpuDesc(Structure):
     _c_name_ = "vkt_gpu_desc"
     _fields_ = [("device", c_char_p), ("cap", c_char_p), ("validate", c_int),
-                ("no_cache", c_bool), ("no_tune", c_bool), ("serial", c_bool),
+                ("no_cache", c_bool), ("no_tune", c_bool), ("tune_seconds", c_double),
+                ("statistics", c_bool), ("serial", c_bool),
                 ("deterministic", c_int), ("math", c_int), ("cache_dir", c_char_p),
                 ("profile", c_char_p)]
 
@@ -94,7 +95,8 @@ class Caps(Structure):
                 ("coopmat2_most", c_uint32), ("memory_model", c_bool), ("math", c_int),
                 ("exact_split", c_bool), ("hands_over", c_bool), ("timestamp_ns", c_double),
                 ("timestamp_bits", c_uint32), ("submit_ms", c_uint32),
-                ("compute_queue_family", c_uint32), ("attention", c_uint32)]
+                ("compute_queue_family", c_uint32), ("kernel", c_char * 40),
+                ("attention", c_uint32)]
 
 
 class GpuInfo(Structure):
