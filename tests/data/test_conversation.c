@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "data/chat/lesson.h"
+#include "data/dataset.h"
 #include "data/text/jsonl.h"
 #include "data/text/packing.h"
 #include "data/text/tokenizer_chat.h"
@@ -597,6 +598,14 @@ static void test_data(void **state)
         }
     }
     assert_int_equal(answers, 40);
+    /* A run of an earlier version may have counted others. */
+    const char *now = vkt_dataset_schema(ds);
+    char *schema = strcpy(vkt__alloc(strlen(now) + 1), now), *rules;
+    assert_false(vkt__dataset_reads_anew(ds, schema));
+    assert_non_null(rules = strstr(schema, "vktrain_rules"));
+    *rules = 'x';
+    assert_true(vkt__dataset_reads_anew(ds, schema));
+    free(schema);
     vkt_dataset_destroy(&ds);
 }
 
