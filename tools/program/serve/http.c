@@ -1,6 +1,7 @@
 /* http.h. The server's thread reads and writes; a connection whose request waits for an answer is
  * suspended. One lock guards all. */
 #define _POSIX_C_SOURCE 200809L
+#include <ctype.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "http.h"
@@ -189,12 +189,18 @@ typedef struct named {
     int n;
 } named;
 
+static bool same_name(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) a++, b++;
+    return !*a && !*b;
+}
+
 static enum MHD_Result count_named(void *user, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
     named *h = user;
     (void)kind, (void)value;
-    h->n += !strcasecmp(name, h->name);
+    h->n += same_name(name, h->name);
     return MHD_YES;
 }
 
