@@ -156,8 +156,9 @@ VKT_API void vkt_gpu_destroy(vkt_gpu **gpu);
  * started anew, and must hand its arguments to vkt_helper_main before it does anything else.
  * Without (the default), in this one, which such a crash ends once. */
 VKT_API void vkt_helper_set(bool on);
-/* True: the program was started for that, which is done, and ends with *rc. */
-VKT_API bool vkt_helper_main(int argc, char **argv, int *rc);
+/* True: the program was started for that, which is done, and ends with *rc. say: writes a line to
+ * the standard output at once. */
+VKT_API bool vkt_helper_main(int argc, char **argv, void (*say)(const char *line), int *rc);
 
 /* The number of messages from validation layers in this process, also for devices that are closed.
  * Each was logged. */

@@ -136,12 +136,18 @@ static void end_without_memory(void)
     _Exit(CLI_MEMORY);
 }
 
+static void say(const char *line)
+{
+    puts(line);
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     vkt_out_of_memory_set(end_without_memory);
     cli_terminal_init();
     int rc;
-    if (vkt_helper_main(argc, argv, &rc)) return rc;
+    if (vkt_helper_main(argc, argv, say, &rc)) return rc;
     vkt_helper_set(true);
     rc = run(argc, argv);
     if (vkt_validation_count() && rc == CLI_OK) {

@@ -1,7 +1,6 @@
 /* The other process of gpu/apart.h: opens the device as its parent did, tries the kernels, and says
  * how far it got. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/words.h"
@@ -9,7 +8,7 @@
 #include "tensor/check/units.h"
 
 /* PROGRAM try-units TYPE DEVICE MATH CAP FOLDER */
-bool vkt_helper_main(int argc, char **argv, int *rc)
+bool vkt_helper_main(int argc, char **argv, void (*say)(const char *line), int *rc)
 {
     enum { TYPE = 2, DEVICE, MATH, CAP, FOLDER, ARGUMENTS };
     if (argc < 2 || strcmp(argv[1], VKT__APART_COMMAND) != 0) return false;
@@ -24,13 +23,12 @@ bool vkt_helper_main(int argc, char **argv, int *rc)
     vkt_helper_set(false);
     vkt_status st = vkt_gpu_create(&desc, &gpu);
     if (st == VKT_OK) {
-        puts(VKT__APART_OPENED);
-        fflush(stdout);
+        say(VKT__APART_OPENED);
         st = vkt__units_check(gpu,
                               !strcmp(argv[TYPE], vkt_dtype_name(VKT_BF16)) ? VKT_BF16 : VKT_F16);
         vkt_gpu_destroy(&gpu); /* drivers crash at their end, too */
     }
-    if (st == VKT_OK) puts(VKT__APART_DONE);
+    if (st == VKT_OK) say(VKT__APART_DONE);
     *rc = st == VKT_OK ? 0 : 1;
     return true;
 }
