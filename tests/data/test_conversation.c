@@ -443,7 +443,7 @@ static void test_longest_control(void **state)
                                   "{\"role\":\"assistant\",\"content\":\"b\"}]",
                                   0, NULL);
     vkt__conversation v = { .messages = messages, .now = NAN };
-    REQUIRE_OK(vkt__chat_create(settings, "test", control, VKT_COUNT(control), &c));
+    REQUIRE_OK(vkt__chat_create(settings, "test", control, VKT_COUNT(control), NULL, 0, &c));
     REQUIRE_OK(vkt__chat_lesson(c, &v, &t));
     show(t.stretch, t.n, &s);
     if (!strstr(s.data, "x'<|a|>'y")) fail_msg("%s", s.data);
