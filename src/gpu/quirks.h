@@ -13,7 +13,8 @@
  *                  bytes more than they give out. Source: measured, by crashes of the tests.
  * WIDE_STACK       Mesa's CPU driver from 25.2 on (25.2.8 and 26.1 measured) with 16 lanes. Kernels
  *                  that store 64-bit words (.pairs) overwrite their stack, and the program aborts
- *                  ("stack smashing detected"); 25.0 is right. They are not used there
+ *                  ("stack smashing detected"); 25.0 is right. In 25.2.8 optim_update's crash with 8
+ *                  lanes, too: it gets none at all. They are not used there
  *                  (vkt__stores_pairs), and vectors keep the driver's own width, as with each
  *                  version that nobody measured (vkt__mesa_is_right_wide). Source: measured.
  * SINGLE_STORES    Mesa 26.1's CPU driver (LLVM 21), 8 lanes. A product's kernel in pairs that

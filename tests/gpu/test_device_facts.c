@@ -148,6 +148,8 @@ static void only_measured_versions_get_wide_vectors(void **state)
     }
     c.subgroup = 8;
     assert_true(vkt__use_pairs(&c));
+    snprintf(c.driver_info, sizeof c.driver_info, "Mesa 25.2.8-0ubuntu0.24.04.5 (LLVM 20.1.2)");
+    assert_false(vkt__use_pairs(&c)); /* crashes with any number of lanes */
 }
 
 /* Matrices of any size: of the rows of a driver's table the finest that kernels can use. */

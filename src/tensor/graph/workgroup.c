@@ -5,7 +5,8 @@
 
 bool vkt__stores_pairs(const vkt_caps *c)
 {
-    /* 16 lanes storing 64-bit words: quirk WIDE_STACK. */
+    /* Lanes storing 64-bit words, 16 or any: quirk WIDE_STACK. */
+    if (strstr(c->driver_info, "Mesa 25.2.")) return false;
     return c->int64 && (c->subgroup <= 8 || vkt__mesa_is_right_wide(c->driver_info));
 }
 
