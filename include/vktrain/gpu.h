@@ -82,8 +82,8 @@ typedef struct vkt_caps {
     uint32_t submit_ms; /* target duration of one submission: watchdogs fire after 2 s, desktops
                            stutter sooner */
     uint32_t compute_queue_family;
-    char kernel[40]; /* a matmul kernel that is taken wherever it can compute a product: `--cap
-                        kernel=matmul=NAME`, else VKT_KERNEL; "": none */
+    char kernel[40];    /* a matmul kernel that is taken wherever it can compute a product: `--cap
+                           kernel=matmul=NAME`, else VKT_KERNEL; "": none */
     uint32_t attention; /* number of a kernel of attention that 16-bit recipes take where it runs,
                            to time it: `--cap attention=N`; 0: the device's own */
 } vkt_caps;

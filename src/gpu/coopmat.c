@@ -130,8 +130,8 @@ static void query_sizes(VkInstance instance, VkPhysicalDevice phys, const vkt__c
     VkPhysicalDeviceProperties2 p = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                       &limits,
                                       { 0 } };
-    c->coopmat2 = f->matrix2.any_size && f->matrix2.conversions &&
-                  f->matrix2.per_element && f->matrix2.reductions;
+    c->coopmat2 = f->matrix2.any_size && f->matrix2.conversions && f->matrix2.per_element &&
+                  f->matrix2.reductions;
     if (c->coopmat2)
         query = find_query(instance, c,
                            "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",

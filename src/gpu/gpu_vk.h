@@ -82,8 +82,8 @@ struct vkt_gpu {
     VkPipelineCache cache;
     uint32_t index;              /* in the list of devices */
     char *asked_cap, *asked_dir; /* of its description, or NULL */
-    double tune_seconds; /* as in vkt_gpu_desc */
-    bool statistics;     /* drivers are asked what pipelines take */
+    double tune_seconds;         /* as in vkt_gpu_desc */
+    bool statistics;             /* drivers are asked what pipelines take */
     bool use_cache, tunes, debug_names, fault_info;
     bool uniform_flow;   /* shaders are told so: uniform_flow.h */
     bool cache_fails;    /* it can't be written, which was told */

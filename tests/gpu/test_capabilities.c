@@ -57,6 +57,7 @@ static const struct {
     { 5118, "BFloat16CooperativeMatrixKHR", BF16_MATRIX, 0, 0 },
     { 5345, "VulkanMemoryModel", MEMORY_MODEL, 3, 0 },
     { 5347, "PhysicalStorageBufferAddresses", ADDRESSING, 5348, 0 },
+    { 5430, "CooperativeMatrixReductionsNV", OPCODES, 5366, 5366 },
     { 5431, "CooperativeMatrixConversionsNV", CONVERTED_USE, 0, 0 },
     { 5432, "CooperativeMatrixPerElementOperations", OPCODES, 5369, 5369 },
     { 5433, "CooperativeMatrixTensorAddressingNV", OPCODES, 5367, 5368 },
@@ -74,8 +75,8 @@ typedef struct {
 /* Those whose results may be matrices. */
 static bool has_a_matrix_as_result(uint32_t op)
 {
-    return op == 61 || op == 80 || op == OP_F_CONVERT || op == 245 || op == 57 || op == 5369 ||
-           (op >= 4457 && op <= 4459) || (op >= 126 && op <= 142);
+    return op == 61 || op == 80 || op == OP_F_CONVERT || op == 245 || op == 57 || op == 5366 ||
+           op == 5369 || (op >= 4457 && op <= 4459) || (op >= 126 && op <= 142);
 }
 
 /* The instruction that makes the type; NULL: none does. */
