@@ -13,7 +13,7 @@ static const struct {
     const char *recipe, *precision;
     uint32_t context, side, outputs, levels[GPUS], ops[GPUS];
 } steps[] = {
-    { "gpt2-124m", "bf16", 1024, 0, 50257, { 209, 233 }, { 388, 412 } },
+    { "gpt2-124m", "bf16", 1024, 0, 50257, { 188, 212 }, { 372, 384 } },
     { "fashion-resnet20", "fp32", 0, 28, 10, { 105, 105 }, { 160, 160 } },
     { "char-gpt", "fp32", 64, 0, 75, { 70, 70 }, { 120, 120 } },
 };
