@@ -64,7 +64,7 @@ static _Thread_local char last_error[512];
 static _Thread_local bool failed; /* last_error is of the time since either was last begun */
 static _Thread_local uint64_t had_failed; /* the same of those around it, a bit each */
 
-/* What an inner one was told of is also the outer one's; without it the outer one keeps its own. */
+/* A failure in an inner one counts for the outer one too; without one the outer keeps its own. */
 static void begin_or_end(int *of, bool on)
 {
     if (on) {

@@ -1,12 +1,12 @@
 /* What may crash in a driver's compiler is first tried in a process of its own, once for each
  * device, version of the driver and build of the kernels.
  *
- * That process is this program, started anew with "try-units" and what names the device: a process
- * that only forked would share Vulkan's instance and threads with its parent, which no driver
- * allows. So it is done where the program said that it takes these words (vkt_helper_set): vktrain
- * does, on Linux and Windows. Others that use the library, Python among them, and systems that
- * don't tell the program's path try in their own process, as does who has no cache folder to keep
- * the result in: a crash there ends the program, and the next start leaves the kernel out
+ * That process is this program, started again with "try-units" and arguments that name the device:
+ * a process that only forked would share Vulkan's instance and threads with its parent, which no
+ * driver allows. So it is done where the program said that it takes these words (vkt_helper_set):
+ * vktrain does, on Linux and Windows. Others that use the library, Python among them, and systems
+ * that don't tell the program's path try in their own process, as does who has no cache folder to
+ * keep the result in: a crash there ends the program, and the next start leaves the kernel out
  * (journal.h).
  *
  * The other process keeps the journal, too. It says on its standard output how far it got: without

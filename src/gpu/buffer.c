@@ -6,7 +6,7 @@
  * too: it is slow to read (memory_type.c). */
 enum { STAGING_BYTES = 4 << 20, READ_DIRECTLY = 16 << 10 };
 
-/* Of a device that only plans: memory for what the host fills, and no more. */
+/* A device that only plans gives an address, and memory to upload and readback buffers only. */
 static vkt_status give_place(vkt_gpu *gpu, vkt_mem mem, vkt_buffer *b)
 {
     b->addr = gpu->next_addr;

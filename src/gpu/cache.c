@@ -110,7 +110,7 @@ void vkt__cache_merge(vkt_gpu *gpu)
     size_t use = gpu->use_cache && gpu->cache ? read_file(gpu, &file) : 0;
     VkPipelineCache other = VK_NULL_HANDLE;
     if (use && create(gpu, file, use, &other) == VK_SUCCESS) {
-        vkMergePipelineCaches(gpu->dev, gpu->cache, 1, &other); /* else what is there is compiled */
+        vkMergePipelineCaches(gpu->dev, gpu->cache, 1, &other); /* a failure costs compile time */
         vkDestroyPipelineCache(gpu->dev, other, NULL);
     }
     free(file);

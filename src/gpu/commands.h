@@ -17,8 +17,8 @@ void vkt__cmd_destroy(vkt_gpu *gpu, vkt__cmd **cmd);
  * computes its flat index and returns past the end. */
 void vkt__cmd_dispatch(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes,
                        uint32_t groups);
-/* Part `part` of `n_parts` of the same workgroups, each of which runs in exactly one part: so that
- * a dispatch too long for one submission can be spread over several. */
+/* Part `part` of `n_parts` of the same workgroups. Each workgroup runs in exactly one part, so a
+ * dispatch too long for one submission can be spread over several. */
 void vkt__cmd_dispatch_part(vkt__cmd *cmd, vkt__kernel *k, const void *push, uint32_t push_bytes,
                             uint32_t groups, uint32_t part, uint32_t n_parts);
 /* All compute and copies before are finished and visible to all after. */
@@ -59,7 +59,7 @@ vkt_status vkt__gpu_tell_lost(vkt_gpu *gpu);
 const char *vkt__gpu_why_lost(const vkt_gpu *gpu); /* "vkQueueSubmit2: device lost (VkResult -4)" */
 /* The caller can recover from a loss, so it is logged as a warning, not as an error. */
 void vkt__gpu_recovers(vkt_gpu *gpu, bool on);
-bool vkt__gpu_gets_over(const vkt_gpu *gpu); /* it is lost, which was told so */
+bool vkt__gpu_gets_over(const vkt_gpu *gpu); /* it is lost, and the caller can recover */
 /* Logs the driver's details about the loss (VK_EXT_device_fault), if it has any. */
 void vkt__gpu_log_fault(vkt_gpu *gpu);
 /* Before graphs are compiled. */
@@ -113,8 +113,7 @@ vkt_status vkt__caps_read_profile(const char *path, vkt_caps *out);
 /* Seconds the calling thread has spent inside Vulkan's submit and wait calls since creation. */
 double vkt__gpu_driver_cpu(const vkt_gpu *gpu);
 
-/* Of a buffer that may be in pieces: the one that has byte `at`, and the piece's end in the whole.
- */
+/* The piece of buf that has byte `at`, or buf itself; *end: where it ends in the whole. */
 const vkt_buffer *vkt__buffer_piece(const vkt_buffer *buf, uint64_t at, uint64_t *end);
 
 /* What lies in the first `unit` bytes from `at` on again and again, until it fills `bytes`: on the

@@ -45,8 +45,8 @@ static query_fn find_query(VkInstance instance, const vkt_caps *c, const char *n
     return query;
 }
 
-/* All rows of the table that the query fills, each of so many bytes and of that type; NULL and 0:
- * it failed, which is told. */
+/* The rows of the table that the query fills, each of `bytes` bytes and that structure type; NULL
+ * and 0 after a warning if it failed. */
 static void *rows_of(query_fn query, VkPhysicalDevice phys, const vkt_caps *c, size_t bytes,
                      int type, uint32_t *n)
 {

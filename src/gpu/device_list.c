@@ -5,7 +5,7 @@
 #include "gpu/gpu_vk.h"
 #include "gpu/what_to_install.h"
 
-/* Among several drivers of one GPU: Mesa's before AMD's own, others as they come. */
+/* Ranks several drivers of one GPU: Mesa's RADV first, AMD's open-source driver last. */
 static int driver_rank(const vkt_caps *c)
 {
     return c->driver_id == VK_DRIVER_ID_MESA_RADV         ? 0

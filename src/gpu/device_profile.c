@@ -48,7 +48,7 @@ static const field fields[] = {
     { "storage8", FLAG, AT(storage8), ANY },
     { "fragment_fp16", FRAGMENT, AT(coopmat_f16), 1, 256 }, /* of matrix units, M N K; []: none */
     { "fragment_bf16", FRAGMENT, AT(coopmat_bf16), 1, 256 },
-    /* Of matrices of any size: M N K, of which that is a multiple, and the invocations that hold
+    /* Matrices of any size: the M N K that theirs are multiples of, and the invocations that hold
      * one; []: none; missing in files of 0.1, too. */
     { "any_size_fp16", MAYBE_SIZES, AT(coopmat2_f16), 0, 1024 },
     { "any_size_bf16", MAYBE_SIZES, AT(coopmat2_bf16), 0, 1024 },

@@ -85,8 +85,8 @@ struct vkt_gpu {
     double tune_seconds;         /* as in vkt_gpu_desc */
     bool statistics;             /* drivers are asked what pipelines take */
     bool use_cache, tunes, debug_names, fault_info;
-    bool uniform_flow;   /* shaders are told so: uniform_flow.h */
-    bool cache_fails;    /* it can't be written, which was told */
+    bool uniform_flow;   /* shaders ask for it: uniform_flow.h */
+    bool cache_fails;    /* it can't be written; a warning said so */
     bool choices_matter; /* what can't be written of them is an error */
     atomic_bool lost;    /* read by who watches from another thread, too */
     bool hung;           /* lost, with work on it that never ends: nothing of it may be destroyed */
@@ -98,7 +98,7 @@ struct vkt_gpu {
     char why_lost[256];
     bool told_lost; /* in an error line or a warning */
     char cache_path[1024];
-    size_t cache_loaded; /* bytes of it, as they are on the disk */
+    size_t cache_loaded; /* bytes of its data on the disk */
     char choices_path[1024];
     vkt__choice *choices;
     size_t n_choices, cap_choices;
@@ -160,11 +160,11 @@ vkt_status vkt__choice_hold(const char *what, vkt_caps *caps);
 void vkt__journal_open(vkt_gpu *gpu);
 
 /* caps.c */
-/* Asks the driver, through the environment, for wider vectors where they pay; true if an instance
- * created anew may have them. */
+/* Asks the driver, through the environment, for wider vectors where they pay; true if a new
+ * instance may have them. */
 bool vkt__caps_widen(const vkt_caps *caps);
-/* Around an instance and its list of devices: CPU drivers are told to do without threads of their
- * own, where that is asked for and the user has not said otherwise. */
+/* Around an instance and its list of devices: CPU drivers are asked to run without threads of their
+ * own, if `serial` and the user has not set the variable. */
 bool vkt__caps_serial_begin(bool serial);
 void vkt__caps_serial_end(bool begun);
 /* All but what vkt__coopmat_query completes: of that, whether the extensions are there. */
@@ -211,13 +211,13 @@ typedef struct vkt__matrix_size {
     int32_t scope;
     uint32_t invocations;
 } vkt__matrix_size;
-/* Completes c->coopmat2 and what is said of it from the table. whole: workgroups hold matrices,
- * whose layouts are known, and have at most so many invocations; 0: subgroups hold them, which is
- * of use on CPU drivers only, to test with. */
+/* Completes c->coopmat2 and its sizes from the table. whole: workgroups, of at most `whole`
+ * invocations, hold matrices, whose layouts are known; 0: subgroups hold them, which is of use on
+ * CPU drivers only, for tests. */
 void vkt__coopmat2_sizes(const vkt__matrix_size *sizes, uint32_t n, uint32_t whole, vkt_caps *c);
 
 /* cache.c */
-/* The user's, or another, or none, of which lines tell. */
+/* The user's folder, else another, else none (false); a line in the log reports the latter two. */
 bool vkt__cache_folder(char *out, size_t n);
 /* dir NULL: there is no cache. */
 vkt_status vkt__cache_open(vkt_gpu *gpu, const char *dir);
@@ -233,8 +233,8 @@ void vkt__cache_write(vkt_gpu *gpu, const char *path, const void *data, size_t n
 void vkt__kernels_finish(vkt_gpu *gpu);
 
 /* statistics.c */
-/* Of a gpu whose `statistics` are wanted: completes the features that give them; false, which
- * `statistics` is then, where this device has none. */
+/* If gpu->statistics, completes the features that give them. Returns whether this device has them,
+ * and sets gpu->statistics to that. */
 bool vkt__statistics_ask(vkt_gpu *gpu, const VkExtensionProperties *have, uint32_t n,
                          VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR *f);
 

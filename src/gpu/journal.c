@@ -17,7 +17,7 @@ static void add(vkt_gpu *gpu, bool lost, const char *kernel, const char *key)
     snprintf(c->key, sizeof c->key, "%s", key);
 }
 
-/* With `trying`, on the disk; a failure is told in the log, and nothing else suffers from it. */
+/* Writes the journal, with `trying`, or removes it if empty; a failure is a warning. */
 static void save(vkt_gpu *gpu)
 {
     vkt__str s = { 0 };

@@ -16,16 +16,16 @@ typedef struct vkt__constant {
 enum { VKT__MAX_CONSTANTS = 24 };
 
 const char *vkt__shader_name(vkt__shader shader);
-/* The kernel of a shader with n constants, the first of which is VKT_SPEC_WORKGROUP; among them
- * must be all that the shader declares. VKT_SPEC_LANES: the size of its subgroups, else caps'.
- * Created at first use, kept by the gpu. */
+/* The kernel of a shader with n constants: VKT_SPEC_WORKGROUP first, and all that the shader
+ * declares. VKT_SPEC_LANES: the size of its subgroups, else caps'. Created at first use, kept by
+ * the gpu. */
 vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n,
                            vkt__kernel **out);
 /* A kernel that will be asked for: vkt__kernels_make creates all such ones at the same time, in
  * threads, for a driver compiles for 50 to 300 ms each. What fails is left to vkt__kernel_get. */
 void vkt__kernel_wish(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n);
 void vkt__kernels_make(vkt_gpu *gpu);
-/* Of an invocation, on a gpu that was opened for statistics; 0: the driver does not tell. */
+/* Registers of an invocation, on a gpu that was opened for statistics; 0: not known. */
 uint32_t vkt__kernel_registers(const vkt_gpu *gpu, const vkt__kernel *k);
 
 #endif

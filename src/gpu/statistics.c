@@ -25,7 +25,7 @@ static bool is_registers(const char *name)
     return false;
 }
 
-/* Of the pipeline's only stage. */
+/* Registers of the pipeline's only stage. */
 static uint32_t registers_of(const vkt_gpu *gpu, VkPipeline pipeline)
 {
     enum { MOST = 64 };

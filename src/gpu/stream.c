@@ -1,5 +1,4 @@
-/* Commands as they are recorded: dispatches, barriers, timestamps. Knows no kernel by name and
- * submits nothing. */
+/* Records dispatches, barriers, timestamps. Knows no kernel by name and submits nothing. */
 #include "gpu/gpu_vk.h"
 
 vkt_status vkt__cmd_create(vkt_gpu *gpu, const char *label, uint32_t n_timestamps, vkt__cmd **out)

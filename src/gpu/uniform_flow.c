@@ -1,9 +1,9 @@
 /* Loops over a row end at different times for the lanes of a subgroup, and operations of the whole
  * subgroup come after them. That the lanes are together again there is what compilers do, and what
  * a shader has to ask for: VK_KHR_shader_subgroup_uniform_control_flow. The compiler of our shaders
- * for Debian 12 can't say it, and not every driver knows it, so the shader is told when it is
- * loaded. Numbers are those of the SPIR-V specification and SPV_KHR_subgroup_uniform_control_flow.
- */
+ * for Debian 12 can't say it, and not every driver knows it, so it is added to a shader when the
+ * shader is loaded. Numbers are those of the SPIR-V specification and
+ * SPV_KHR_subgroup_uniform_control_flow. */
 #include "gpu/uniform_flow.h"
 
 enum {

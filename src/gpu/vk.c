@@ -1,5 +1,5 @@
-/* How Vulkan's failures are told, a lost device among them, and names for debuggers. Calls nothing
- * of Vulkan's: vulkan_loader.c, which has volk, uses it. */
+/* Reports Vulkan's failures, a lost device among them, and names objects for debuggers. Calls
+ * nothing of Vulkan's: vulkan_loader.c, which has volk, uses it. */
 #include <stdio.h>
 
 #include "base/format.h"

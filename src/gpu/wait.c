@@ -87,7 +87,7 @@ vkt_status vkt_ticket_wait(vkt_gpu *gpu, uint64_t ticket)
     if (st == VKT_OK) vkt__slabs_refresh(gpu);
     gpu->driver_cpu += vkt__thread_cpu() - start;
     if (st != VKT_OK && !gpu->settles)
-        vkt__gpu_settle(gpu); /* who is told so frees what it holds */
+        vkt__gpu_settle(gpu); /* on this error the caller frees what it holds */
     return st;
 }
 
