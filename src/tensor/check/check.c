@@ -264,7 +264,8 @@ static bool is_wanted(const vkt__check_desc *desc, vkt_gpu *gpu, const vkt_graph
     return first && (*foreign)++ % EVERY == 0;
 }
 
-/* Of the row's cases so far: that name a foreign kernel, that ran a node of the row. */
+/* Counts of the row's cases so far: with a foreign kernel (if few_foreign), with a node of the row.
+ */
 typedef struct {
     uint32_t foreign, own;
 } so_far;
@@ -339,7 +340,7 @@ static bool has_narrow_cases(const vkt_op *op)
     return (op->narrow_in || op->narrow_out || op->can_out) && !op->factors;
 }
 
-/* What fails here fails again, and is told, when its case comes. */
+/* A kernel that fails here fails again, and is reported, when its case comes. */
 static void make_kernels(vkt_gpu *gpu, const vkt__check_desc *desc, const vkt_op *op)
 {
     uint32_t most = desc->most ? desc->most : UINT32_MAX, foreign = 0;

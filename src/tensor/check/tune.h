@@ -10,8 +10,8 @@
 
 /* Around wishes for many kernels (gpu/specialization.h), which are then made at the same time. That
  * is tried as a kernel is (gpu/journal.h): where it ended the program, begin is false, and they are
- * compiled one by one, so that the culprit shows. What fails is told when it is asked for; DEVICE:
- * it was lost. */
+ * compiled one by one, so that the culprit shows. A kernel that fails is reported when it is asked
+ * for; DEVICE: the device was lost. */
 bool vkt__at_once_begin(vkt_gpu *gpu, const char *key);
 vkt_status vkt__at_once_end(vkt_gpu *gpu, const char *area);
 

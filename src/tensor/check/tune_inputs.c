@@ -6,7 +6,7 @@
 
 /* Bytes of all sets: larger ones are past every cache of today's GPUs, one alone. */
 static const uint64_t MOST_BYTES = 256 << 20;
-/* Of a node's inputs and result: more than that takes so long that two copies tell. */
+/* Bytes of a node's inputs and result above which two copies take long enough to time. */
 static const uint64_t SMALL_BYTES = 8 << 20;
 enum { FEW_COPIES = 2, VECTOR = 16 };
 

@@ -33,9 +33,9 @@ typedef struct vkt__tune_inputs {
  * rows or slices are: a prime number that divides none of its lengths, and is larger than its rows
  * and its columns are many, so that no sum sees all of it; else all elements. */
 uint64_t vkt__tune_period(vkt_shape shape);
-/* Random inputs, exact in their types, for a graph like this one, of which only in[0] and out are
- * looked at; freed by vkt__tune_free, whatever is returned. They repeat after vkt__tune_period.
- * whole: `values` have all elements. */
+/* Random inputs, exact in their types, for a graph like `shape`, where only in[0] and out are read;
+ * freed by vkt__tune_free, whatever is returned. They repeat after vkt__tune_period. whole:
+ * `values` have all elements. */
 vkt_status vkt__tune_fill(vkt_gpu *gpu, const vkt__tuned *shape, bool whole, vkt__tune_inputs *out);
 void vkt__tune_free(vkt_gpu *gpu, vkt__tune_inputs *inputs);
 /* Wishes for the kernels of a candidate's graph of one set. */

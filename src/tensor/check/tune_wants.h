@@ -4,7 +4,7 @@
 
 #include "tensor/check/tune_inputs.h"
 
-/* Of the elements that are compared: which, the twin's sum in double, and the size of its terms. */
+/* The compared elements: their indices, the twin's sums in double, the sizes of their terms. */
 typedef struct vkt__tune_wants {
     uint64_t n, *at;
     double *want, *scale;

@@ -302,8 +302,8 @@ fail:
     return st;
 }
 
-/* Compiles all that will be tried at the same time: one after the other it takes as long as what a
- * session begins with. What fails here is told when it is tried. */
+/* Compiles at the same time all kernels that will be tried: one by one they take as long as those
+ * that a session begins with. A kernel that fails here is reported when it is tried. */
 static vkt_status compile(vkt_gpu *gpu, vkt_dtype type)
 {
     static const vkt_op *const ops[] = { &vkt__op_conv2d, &vkt__op_conv2d_dw };

@@ -70,7 +70,7 @@ struct vkt_graph {
         uint64_t from_at, bytes;
     } copies[2][VKT_MAX_SLOTS]; /* before a run's first node, and after its last; 0 bytes: none */
     double *level_ms;           /* [n_levels] estimated, then measured */
-    uint32_t n_timed, n_cuts; /* timed runs of the segments as they are; times that they were cut */
+    uint32_t n_timed, n_cuts;   /* timed runs since the last cut; cuts into segments */
 };
 
 /* vkt_graph_create for callers inside: it can fail only as vkt__alloc does. */
@@ -96,11 +96,11 @@ void vkt__graph_sync(vkt_graph *g, double times,
 /* Before compiling: in every run a submission ends where the last node has written these bytes, so
  * that the host can have them while the device goes on. Returns which one it is, from 0. */
 uint32_t vkt__graph_hand_over(vkt_graph *g, const vkt_buffer *buf, uint64_t offset, uint64_t bytes);
-/* Of the run that was submitted last: what to wait for before the bytes are read. */
+/* The last submitted run's ticket to wait for before the bytes are read. */
 uint64_t vkt__graph_handed(const vkt_graph *g, uint32_t i);
-/* Of the runner, when the graph is planned: level_ends and level_syncs. */
+/* The runner calls it when the graph is planned: sets level_ends and level_syncs. */
 void vkt__graph_mark_ends(vkt_graph *g, bool (*syncs)(const vkt_node *n));
-/* Of the runner: levels up to `last` were submitted, and end with the ticket. */
+/* The runner calls it: levels first to last were submitted, and end with the ticket. */
 void vkt__graph_submitted(vkt_graph *g, uint32_t first, uint32_t last, uint64_t ticket);
 
 /* Plans a graph, which is then good for nothing but to be destroyed, and wishes for its kernels
@@ -117,7 +117,7 @@ vkt_status vkt__graph_prepare(vkt_graph *g);
 void vkt__graph_copy(vkt_graph *g, uint32_t slot, bool after, const vkt_buffer *from,
                      uint64_t from_at, const vkt_buffer *to, uint64_t bytes);
 
-/* Of a compiled graph: how long it takes, by what was measured, as a share of its nodes' estimates
+/* A compiled graph's time, measured once it has run, as a share of its nodes' estimates
  * (vkt__node_ms). */
 double vkt__graph_pace(const vkt_graph *g);
 

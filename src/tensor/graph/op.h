@@ -63,10 +63,9 @@ struct vkt_op {
     const char *(*kernel)(const vkt_gpu *gpu, const vkt_node *n);
     /* How many roundings an output element accumulates, for the tolerance. NULL: 4. */
     double (*terms)(const vkt_node *n);
-    /* Of a u32 input that the row changes and that holds four codes a word: the whole number that a
-     * byte of it stands for. The device's may be one from the twin's, where a rounding of fp32 lies
-     * between them: of few, a code being at most 1/64 of its number. NULL: words are compared as
-     * they are. */
+    /* For a u32 input that the row changes and that packs four 8-bit codes a word: the whole number
+     * that a byte stands for. The device may differ from the twin by one where fp32 rounding
+     * decides, in a few words (vkt__code_check_of). NULL: words are compared bit for bit. */
     int (*code)(uint32_t input, uint32_t byte);
     /* Builds sample case i into g and returns its name ("tall", "one column"), NULL past the last.
      * Inputs come from vkt__sample. op: the row itself, for what rows share. Every case is run on
@@ -194,7 +193,7 @@ typedef union vkt_attr {
         vkt_act act;
     } gated;
     struct {
-        uint32_t column[2]; /* of the new keys and values, where what is kept begins */
+        uint32_t column[2]; /* first column that is kept of the new keys, of the new values */
     } cache;
     /* kernel 0: by device; tests name one */
     struct {

@@ -46,7 +46,7 @@ uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor
     return vkt__addr(rec, t ? t : instead);
 }
 
-/* Of a subgroup: what the constants ask for, else the device's. */
+/* Lanes of a subgroup: as the constants ask, else the device's. */
 static uint32_t lanes_of(const vkt_caps *caps, const vkt__constant *spec, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)

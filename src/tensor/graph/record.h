@@ -11,7 +11,7 @@ struct vkt__rec {
     uint32_t slot;
     vkt_status status;
     uint32_t part, n_parts; /* of every dispatch; n_parts 0: all of it */
-    vkt__str *told;         /* nothing is recorded: what would be is told here; else NULL */
+    vkt__str *told;         /* nothing is recorded: lists the dispatches here; else NULL */
     uint32_t *registers;    /* nothing is recorded: the most of a kernel's; else NULL */
     bool wishes;            /* nothing is recorded: the kernels are wished for */
 };

@@ -8,12 +8,11 @@
 bool vkt__stores_pairs(const vkt_caps *c);
 /* Whether kernels with a PAIRS variant should use it: Mesa's CPU driver (see common.glsl). */
 bool vkt__use_pairs(const vkt_caps *c);
-/* VKT_SPEC_LANES of a kernel whose invocations, wg a workgroup, keep so many 32-bit numbers at
+/* VKT_SPEC_LANES of a kernel whose invocations, wg a workgroup, keep `numbers` 32-bit numbers at
  * once: the device's subgroup, or a smaller one where that does not have the registers. */
 uint32_t vkt__lanes(const vkt_caps *c, uint32_t wg, uint32_t numbers);
 enum { VKT__MANY = 128 }; /* numbers: a tile of sums, a head's row */
-/* VKT_SPEC_TOGETHER: rows whose loads leave together, see together.glsl; of so many numbers a row.
- */
+/* VKT_SPEC_TOGETHER: rows whose loads leave together, `numbers` a row: see together.glsl. */
 uint32_t vkt__together(const vkt_caps *c, uint32_t numbers);
 /* Workgroup size for kernels that work row by row or reduce: one subgroup on CPU drivers (a barrier
  * there costs a coroutine switch), up to `most` elsewhere; a power of two, at least one subgroup.
@@ -31,7 +30,7 @@ typedef struct vkt__row_form {
     uint32_t wg, lanes, reduce; /* VKT_SPEC_WORKGROUP, VKT_SPEC_LANES, VKT_SPEC_REDUCE */
     uint32_t per, wide;         /* held: VKT_SPEC_PER and VKT_SPEC_WIDE */
 } vkt__row_form;
-/* Walking, with so many numbers at once. */
+/* The form for walking rows with `numbers` 32-bit numbers at once. */
 vkt__row_form vkt__row_form_walked(const vkt_caps *c, uint32_t cols, uint32_t passes,
                                    uint32_t numbers);
 /* arrays: of `per` floats that the kernel keeps; aligned: every row begins at 16 bytes. */

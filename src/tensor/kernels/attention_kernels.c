@@ -31,7 +31,7 @@ static uint32_t type_of_keys(const vkt_node *n)
 }
 
 /* Whether attention_one.comp runs: one query a sequence, on Mesa's CPU driver. It knows no
- * documents, of which one token has but its own. */
+ * documents: a lone token is in only one. */
 static bool is_one(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass)
 {
     return pass == VKT__ATT_FORWARD && vkt__att_dims_of(n).T == 1 && vkt__use_pairs(c) &&
@@ -181,8 +181,7 @@ static share share_of(const vkt_caps *c, uint32_t D, uint32_t kept)
 enum { MATRIX_ROWS = 64, MATRIX_MOST_HEAD = 128, MATRIX_MOST_BOTH = 64 };
 
 /* How attention's kernels run on the device's units. fragment: M, N, K. rows: that a workgroup
- * owns; columns: rows of the other side at a time. held: own rows stay in registers, of which Intel
- * has few. */
+ * owns; columns: rows of the other side at a time. held: registers keep own rows; Intel has few. */
 typedef struct {
     const uint32_t *fragment;
     uint32_t lanes, rows, columns;

@@ -20,10 +20,10 @@ typedef struct vkt__conv_geometry {
 
 /* Kernels by number from 1, 1 the naive one; NULL past the last. */
 const char *vkt__conv_kernel_name(uint32_t kernel);
-/* Of the kernels of its family; shaped for other devices than this one. */
+/* Whether it is its family's first kernel; is shaped for other devices than this one. */
 bool vkt__conv_is_first(uint32_t kernel);
 bool vkt__conv_is_foreign(uint32_t kernel, const vkt_caps *caps);
-/* Of those that multiply 16-bit roundings of their factors, as attr.conv.multiply asks for. */
+/* Whether it multiplies 16-bit roundings of its factors, as attr.conv.multiply asks for. */
 bool vkt__conv_on_units(uint32_t kernel);
 bool vkt__conv_fits(uint32_t kernel, const vkt_caps *caps, const vkt__conv_geometry *q);
 /* The one that was named where it can run, else what was tuned, else the table's. */

@@ -4,7 +4,7 @@
 
 #include "tensor/kernels/conv_family.h"
 
-/* Numbers of kernels are for tests only; what is kept, and read, is the name. */
+/* A kernel's number is for tests only; its name is kept, and read. */
 static const vkt__conv_tile tiles[] = {
     { 0 },
     { "naive", &vkt__conv_naive, 0, 0, 0, 0, 0 },

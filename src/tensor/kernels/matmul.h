@@ -11,7 +11,7 @@ typedef struct vkt__product {
     vkt_layout layout;
     uint32_t M, N, K;
     vkt_dtype in, out; /* of A and B; of C: f32, or the same as `in` */
-    uint32_t batch;    /* so many of them; 0: one, not batched */
+    uint32_t batch;    /* number of products; 0: one, not batched */
 } vkt__product;
 
 /* Terms of the sum that one slice of k takes; a whole multiple of what any kernel takes at once. */
@@ -19,7 +19,7 @@ uint32_t vkt__matmul_slice(uint32_t K, uint32_t slices);
 
 /* Kernels by number from 1, 1 the naive one; NULL past the last. */
 const char *vkt__matmul_kernel_name(uint32_t kernel);
-/* Of the kernels of its family: tests take this one where only the shader matters. */
+/* Whether it is the first kernel of its family: tests take it where only the shader matters. */
 bool vkt__matmul_is_first(uint32_t kernel);
 /* Shaped for other devices than this one. */
 bool vkt__matmul_is_foreign(uint32_t kernel, const vkt_caps *caps);
@@ -40,8 +40,8 @@ bool vkt__matmul_of_any_size(uint32_t kernel);
  * itself, independently of the others, so their sum by that of its root sum square, which vkt__tol
  * counts in: 2^-24 * 2 (sqrt(K) + 2). */
 double vkt__matmul_terms(uint32_t kernel, uint32_t K);
-/* The same of any sum of so many terms that stays on matrix units. Split products do not: what is
- * cut off a piece of 16 steps is of its size. */
+/* The same for any sum of `terms` terms that stays on matrix units. Split products do not: a cut of
+ * a piece of 16 steps is relative to that piece. */
 double vkt__units_terms(double terms);
 /* The one for a shape if nothing was tuned. */
 uint32_t vkt__matmul_table(const vkt_caps *caps, const vkt__product *p);

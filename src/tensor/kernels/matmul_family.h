@@ -13,7 +13,7 @@ typedef struct vkt__mm_family vkt__mm_family;
 /* rows, columns: what a workgroup computes, columns per lane in the families of CPU drivers; 0: it
  * has no tiles. steps: of k at a time. thread_rows, thread_columns: a thread's share of a tile, on
  * matrix units a subgroup's; in matmul_rows thread_rows share registers. stages: on matrix units,
- * so many slices of steps are in shared memory, or written out one after the other; 0: one. */
+ * the slices of steps in shared memory, or written out one after the other; 0: one. */
 typedef struct vkt__mm_tile {
     const char *name;
     const vkt__mm_family *family;
@@ -25,7 +25,7 @@ typedef struct vkt__mm_job {
     const vkt_caps *caps;
     const vkt__product *p;
     uint64_t a, b, c;  /* addresses; c of all results and what is added to them, or'ed */
-    uint64_t products; /* batched or slices: of each so many */
+    uint64_t products; /* number of the batch's products, or of slices */
 } vkt__mm_job;
 
 struct vkt__mm_family {
@@ -33,7 +33,7 @@ struct vkt__mm_family {
     uint32_t classes;         /* the devices that it is shaped for, and timed on */
     const char *better;       /* timed only where this kernel does not fit; NULL: everywhere */
     uint32_t width;           /* numbers that a lane loads at once */
-    bool on_units;            /* 16-bit operands, as they are */
+    bool on_units;            /* 16-bit operands, unchanged */
     bool splits;              /* f32 operands into 16-bit pieces */
     bool crosses_rows;        /* words of two 16-bit results: else a row has whole words */
     bool whole_vectors;  /* tensors begin at multiples of 16 bytes: else the table's kernel runs */
@@ -51,7 +51,7 @@ extern const vkt__mm_family vkt__mm_naive, vkt__mm_block, vkt__mm_rows, vkt__mm_
 
 /* matmul_units.c: whether the device has units for such operands, and this build their shader. */
 bool vkt__mm_has_units(const vkt_caps *caps, const vkt__product *p);
-/* Whether a tile of it can be computed on them; its constants, but for how its operands are loaded.
+/* Whether a tile of it can be computed on them; its constants, except how its operands are loaded.
  * Returns a workgroup's threads. Convolutions ask too (conv_families.c). */
 bool vkt__mm_units_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p);
 enum { VKT__MM_UNITS_SPEC = 11 };

@@ -25,8 +25,8 @@ const vkt__mm_family vkt__mm_naive = { .shader = VKT_SHADER_MATMUL_NAIVE,
 /* ---- tiled ---- */
 
 /* More than 64 sums a thread: only AMD and NVIDIA have registers for them. On RDNA 3, where shared
- * memory feeds 8 x 8 sums just about as fast as they are added to, 8 x 16 ask for three quarters of
- * that. CPU drivers, on which tests run, have them too. */
+ * memory just keeps up with 8 x 8 sums, 8 x 16 ask for three quarters of that. CPU drivers, on
+ * which tests run, have them too. */
 static bool has_registers(const vkt__mm_tile *t, const vkt_caps *caps)
 {
     return t->thread_rows * t->thread_columns <= 64 ||

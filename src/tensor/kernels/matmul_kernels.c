@@ -8,7 +8,7 @@
 #include "tensor/graph/workgroup.h"
 #include "tensor/kernels/matmul_family.h"
 
-/* Numbers of kernels are for tests only; what is kept, and read, is the name. */
+/* A kernel's number is for tests only; its name is kept, and read. */
 static const vkt__mm_tile tiles[] = {
     { 0 },
     { "naive", &vkt__mm_naive, 0, 0, 0, 0, 0 },
@@ -138,7 +138,7 @@ static bool is_bound_by_reading(const vkt_caps *caps, const vkt__product *p)
 /* CPU drivers: pairs of floats where the shape allows, single floats where not. GPUs: what reads B
  * once for one row, for few; else the largest tile that still gives every core of a mid-range
  * device work, on matrix units where they multiply the operands' type (all unmeasured: no GPU has
- * run this yet), of which the scalar 128 x 128 needs NVIDIA's register file.
+ * run this yet); the scalar 128 x 128 needs NVIDIA's register file.
  *
  * TRIED: the row's kernel is the first that the tuner times and is checked with all that untuned
  * products run (check/units.c), but these pass it over: nobody has timed it. Who has, on a GPU of
@@ -410,7 +410,7 @@ uint32_t vkt__matmul_choose(const vkt_gpu *gpu, const vkt__product *p)
 /* ---- the slices of a product ---- */
 
 /* Mesa's CPU driver. A tile of a TN product walks down whole columns of both factors, a page or so
- * a step: more than caches and the TLB hold, so every tile fetches them anew; of 256 steps they
+ * a step: more than caches and the TLB hold, so every tile fetches them again; those of 256 steps
  * stay for all tiles. Other layouts, smaller products and SwiftShader took 1.0 to 1.6 times as long
  * in slices. */
 static uint32_t slices_for_caches(const vkt__product *p)

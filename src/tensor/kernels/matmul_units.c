@@ -1,4 +1,4 @@
-/* Matmul families for matrix units: 16-bit operands as they are, in the units' fragments
+/* Matmul families for matrix units: 16-bit operands unchanged, in the units' fragments
  * (matmul_coopmat.comp) or in matrices of any size (matmul_matrix2.comp), f32 ones as sums of
  * 16-bit pieces (matmul_split.comp). */
 #include "tensor/graph/workgroup.h"

@@ -162,8 +162,8 @@ double vkt__batch_rstd(const vkt_node *n, double v)
     return n->attr.batch.fixed ? 1 / sqrt(v + (double)n->attr.batch.eps) : v;
 }
 
-/* Sums of distances from a first row d deviations off: squares of 1 + d^2, of which d^2 cancels;
- * |d| < 5 in almost every column. */
+/* Sums of distances from a first row d deviations off: squares of 1 + d^2, where d^2 cancels; |d| <
+ * 5 in almost every column. */
 double vkt__batch_stats_terms(const vkt_node *n)
 {
     return 25.0 * 25 * sum_chunk(vkt__batch_group_rows(n, vkt__rows_of(n->in[0]->shape)));

@@ -8,8 +8,8 @@
 /* How x is cut in groups and chunks, and all else of the push struct but the addresses. sums: in
  * chunks whose sums are merged later, a function of shapes only; else for elementwise kernels. */
 struct batch_norm_params vkt__batch_params(const vkt_node *n, const vkt_tensor *x, bool sums);
-/* Of a backward op of x, whose inputs begin with dy, x, mean, rstd, w, sums of g, of g h; with the
- * addresses of these and of dx. */
+/* The push struct of a backward op whose inputs begin with dy, x, mean, rstd, w, sums of g, of g h;
+ * with their addresses and that of dx. */
 struct batch_norm_params vkt__batch_bwd_params(vkt__rec *rec, const vkt_node *n);
 /* Rows that a chunk holds: from *begin to before the result. */
 uint64_t vkt__batch_chunk_rows(const struct batch_norm_params *p, uint64_t chunk, uint64_t *begin);
@@ -75,7 +75,7 @@ typedef struct vkt__batch_case {
 const vkt__batch_case *vkt__batch_case_at(uint32_t i);
 vkt_tensor *vkt__batch_case_x(vkt_graph *g, const vkt__batch_case *s);
 
-/* Rows of a ghost batch when there are so many, and how many ghost batches that makes. */
+/* Rows of a ghost batch when x has `rows` rows, and the number of ghost batches. */
 uint32_t vkt__batch_group_rows(const vkt_node *n, uint32_t rows);
 uint32_t vkt__batch_groups(const vkt_node *n, uint32_t rows);
 

@@ -47,7 +47,7 @@ static bool is_narrow(uint32_t kernel)
     return !strncmp(vkt__matmul_kernel_name(kernel), "matrix", 6);
 }
 
-/* Of so many rows, or as a kernel of few has them: of many 16, else 8, and as odd a number. */
+/* `rows`; for a kernel of few rows 16 if rows > 100, else 8, and one less if rows is odd. */
 static uint32_t rows_for(uint32_t kernel, uint32_t rows)
 {
     bool few = kernel && !strncmp(vkt__matmul_kernel_name(kernel), "few", 3);

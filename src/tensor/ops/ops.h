@@ -54,7 +54,7 @@ vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act ac
 /* words [n] u32, numbers packed as `kind` that have that shape -> they, f32. The node runs wherever
  * its result is read: the result takes no memory for long. Kernel unpack.comp, twin unpack_ref. */
 vkt_tensor *vkt__unpack_all(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vkt_shape shape);
-/* Of those of shape [V, C], C a multiple of 8, the rows that ids [B, T] u32 name -> [B, T, C] f32.
+/* words as above, of shape [V, C], C a multiple of 8; ids [B, T] u32 -> their rows [B, T, C] f32.
  * An id >= V gives zeros. */
 vkt_tensor *vkt__unpack_rows(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vkt_shape shape,
                              vkt_tensor *ids);

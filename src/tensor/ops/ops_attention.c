@@ -376,7 +376,7 @@ enum {
 };
 
 static const uint32_t whole_fragments[] = { 3, 4, 5, 9, 8, 11, 13 };
-/* Of each further kernel on matrix units; a CPU driver takes the first. */
+/* Sizes for each further kernel on matrix units; a CPU driver takes the first. */
 static const uint32_t more_on_units[] = { 3, 13, 8 };
 enum { N_MORE = VKT__ATT_QUERY - VKT__ATT_MATRIX - 1 };
 
@@ -528,8 +528,8 @@ const vkt_op vkt__op_attention = { .name = "attention",
                                    .cost = attention_cost,
                                    .terms = attention_terms,
                                    .sample = attention_sample };
-/* Of a cache that may have 16 bits: a row of its own, so that mixed precision, whose tensors others
- * read too, leaves attention's in f32. */
+/* A cache may have 16 bits, so it has a row of its own: in attention's row, narrow_in would let
+ * mixed precision narrow keys and values for every kernel. */
 const vkt_op vkt__op_attention_cached = { .name = "attention_cached",
                                           .n_in = 5,
                                           .n_out = 2,

@@ -156,7 +156,7 @@ static void unpack_ref(const vkt_node *n, double *const *in, double *const *out)
     free(row);
 }
 
-/* Of the words, those that are read. */
+/* Words that are not read cost nothing. */
 static vkt_cost unpack_cost(const vkt_node *n)
 {
     double y = (double)n->out[0]->count,

@@ -194,7 +194,7 @@ static double conv_element(const vkt__conv_geometry *q, double *const *in, uint6
     return sum;
 }
 
-/* Of each tile's pixels, as batch_stats of chunks. */
+/* Statistics of each tile's pixels, as batch_stats takes those of chunks. */
 static void stats_ref(const vkt_node *n, double *const *out)
 {
     uint64_t co = vkt__last(n->out[0]->shape), rows = vkt__rows_of(n->out[0]->shape);

@@ -189,7 +189,7 @@ static void embedding_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *d
 /* ---- samples ---- */
 
 /* Fewer and more tokens than ids, ids that do not occur, fewer positions than the table has, more
- * than 65,535 rows; documents of so many tokens. */
+ * than 65,535 rows; doc: tokens of a document. */
 static const struct {
     const char *name;
     uint32_t b, t, v, c, p, doc;

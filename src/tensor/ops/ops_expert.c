@@ -305,7 +305,7 @@ static double matmul_terms(const vkt_node *n)
 
 /* ---- samples ---- */
 
-/* rows of k places each; `places` is a multiple of VKT_EXPERT_ROWS, of which tiles are used. */
+/* rows of k places each; `places` has tiles of VKT_EXPERT_ROWS; `tiles` tiles are used. */
 static const struct {
     const char *name;
     uint32_t rows, k, places, tiles, experts, n, m;

@@ -9,8 +9,8 @@
 #include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
-/* A kernel that walks a row so many times in memory; one that needs so many registers for each of
- * its elements. */
+/* walked: a kernel that walks a row `passes` times in memory; held: one that needs `each` registers
+ * for each of its elements. */
 typedef struct {
     vkt__shader walked, held;
     uint32_t passes, each;

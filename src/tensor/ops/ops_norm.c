@@ -476,8 +476,8 @@ static void sample_sums(vkt_graph *g, uint32_t i)
     vkt__node(g, &vkt__op_norm_bwd, in, 6, attr);
 }
 
-/* RMS norm of one column is its sign but for eps, so its gradient is all cancellation; of three it
- * is well-conditioned. */
+/* RMS norm of one column is its sign, apart from eps, so its gradient is all cancellation; of three
+ * it is well-conditioned. */
 static const char *norm_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;

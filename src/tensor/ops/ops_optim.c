@@ -328,9 +328,8 @@ static double update_terms(const vkt_node *n)
     return vkt__rule_at(n->attr.optim.rule)->terms;
 }
 
-/* hint of the scalars: POSITIVE clip factors (and ok), all UNIT, INDEX 1: not ok. Of the groups:
- * POSITIVE scale and decay, UNIT, INDEX 2: 0 or 1, so that some are frozen and some do not decay.
- */
+/* scalars_hint: POSITIVE clip factors (and ok), all UNIT, INDEX 1: not ok. groups_hint: POSITIVE
+ * scale and decay, UNIT, INDEX 2: 0 or 1, so that some are frozen and some do not decay. */
 static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scalars_hint,
                          uint32_t groups_hint, vkt_dtype shadow)
 {

@@ -73,7 +73,7 @@ static void top_k_ref(const vkt_node *n, double *const *in, double *const *out)
     }
 }
 
-/* Of each number of p it is asked k times whether it is the next. */
+/* Each number of p is tested k times for being the next. */
 static vkt_cost top_k_cost(const vkt_node *n)
 {
     double trips = (double)n->in[0]->count * n->attr.route.k;

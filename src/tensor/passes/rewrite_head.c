@@ -2,7 +2,7 @@
  * are its largest activation by far, and what they are needed for is two numbers a row and the
  * gradients of the head. Chunk by chunk, the logits, their loss, their gradient in the same memory
  * and what that gives to dx and dw; one chunk's memory serves all. As in llm.c's fused classifier
- * and Liger's fused linear cross-entropy (arXiv 2410.10989). Each chunk reads the head anew and
+ * and Liger's fused linear cross-entropy (arXiv 2410.10989). Each chunk reads the head again and
  * adds to all of dw, in fewer rows than cores may want: a card whose memory has room to spare takes
  * one chunk, or two. Where w's memory goes on with zeros (vkt__set_room), products take them for
  * rows of w and the logits have as many columns more, which the loss leaves out and whose gradients

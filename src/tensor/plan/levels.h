@@ -8,7 +8,7 @@
 bool vkt__is_planned(const vkt_tensor *t);
 /* Bytes it takes in the slab; with a guard behind it when reuse is off, for tests. */
 uint64_t vkt__footprint(const vkt_graph *g, const vkt_tensor *t);
-/* Levels, lifetimes, in-place memory and the lower bound of the slab, of the nodes as they are. */
+/* Levels, lifetimes, in-place memory and the lower bound of the slab, for the current nodes. */
 void vkt__plan_lifetimes(vkt_graph *g);
 
 #endif

@@ -29,7 +29,7 @@ typedef struct {
     size_t n_plain, n_tensors;
 } state;
 
-/* ---- what there is ---- */
+/* ---- survey ---- */
 
 static bool is_copy(const vkt_node *n)
 {

@@ -1,9 +1,9 @@
 /* Running a planned graph: memory, pipelines, recorded command buffers, submission.
  *
- * A graph is recorded as segments, each of which is one submission: a driver's watchdog kills what
- * lasts 2 s, and a desktop stutters on far less. Segments end between levels; a level too long for
- * one is cut into parts of its dispatches. They are cut by an estimate first, then by what the
- * first runs took. A short graph is one segment. */
+ * A graph is recorded as segments, one submission each: a driver's watchdog kills what lasts 2 s,
+ * and a desktop stutters on far less. Segments end between levels; a level too long for one is cut
+ * into parts of its dispatches. They are cut by an estimate first, then by what the first runs
+ * took. A short graph is one segment. */
 #include "base/os.h"
 #include "tensor/graph/cost.h"
 #include "tensor/graph/graph.h"
@@ -78,7 +78,7 @@ static void cut(vkt_graph *g, double target_ms)
     g->n_cuts++;
 }
 
-/* Of a segment, by what is known of its levels. */
+/* A segment's time, from the times of its levels. */
 static double expected_ms(const vkt_graph *g, const vkt__segment *s)
 {
     double ms = 0;

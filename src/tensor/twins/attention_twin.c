@@ -69,7 +69,7 @@ static double score(const query *w, uint64_t j)
     return cap > 0 ? cap * tanh(s / cap) : s;
 }
 
-/* On matrix units q, k, v and dy are rounded as they are staged. */
+/* On matrix units q, k, v and dy are rounded when staged. */
 static void each_query(const vkt_node *n, double *const *in, double *const *out,
                        void (*fn)(const query *w, double *const *out))
 {
@@ -90,7 +90,7 @@ static void each_query(const vkt_node *n, double *const *in, double *const *out,
         if (given[i] != in[i]) free(given[i]);
 }
 
-/* Of the keys from begin to end. */
+/* A query's attention to the keys from begin to end. */
 static void part_ref(const query *w, double *const *out)
 {
     double top = NEVER, sum = 0, *y = out[0] + y_at(w);
