@@ -105,7 +105,7 @@ struct batch_finish_params {
     U32 rows, cols;
     U32 groups, group_rows, per_group, chunk;
     F32 eps, momentum;
-    F32 whole; /* rows of all devices' batches together, of which these are a part; 0: these */
+    F32 whole; /* rows of all devices' batches together, these included; 0: these */
     U32 pad;
 };
 /* batch_norm_total*.comp */

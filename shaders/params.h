@@ -135,7 +135,7 @@ struct matmul_params {
     U32 M, N, K;
     U32 flags;
     U32 slice; /* steps of k that a slice takes; K: all. Slice s's C is [M, N] number s */
-    U32 batch; /* > 0: so many products, of matrices that lie one after the other; no slices */
+    U32 batch; /* > 0: number of products, of matrices one after the other; no slices */
     U32 tiles; /* workgroups that compute C; where VKT_MM_SUMS others lie between them */
     U32 pad;
 };

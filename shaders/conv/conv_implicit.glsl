@@ -48,7 +48,7 @@ uint input_at(uint image, uint row, uint col, uint k, out bool there)
 }
 
 /* Inputs k to k + 3 of a pixel, if it is there itself. The places of single inputs of a filter's gradient are the same for all
- * slices: compilers keep those, and have no registers left for what is there. */
+ * slices: compilers keep those, and have no registers left for the `there` flags. */
 four inputs(bool pixel, uint image, uint row, uint col, uint k)
 {
     bool there;

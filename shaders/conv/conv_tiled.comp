@@ -29,7 +29,7 @@ uint row_at(uint i, uint ty)
     return here.m0 + i / 4 * (BM / GM) + ty * 4 + i % 4;
 }
 
-/* Of the tile's pixels, each channel's mean, to pre, and sum of squares around it, to bias: [tiles, co]. */
+/* Writes each channel's mean over the tile's pixels to pre, and the sum of squares around it to bias: [tiles, co]. */
 void write_stats(vec4 acc[SUMS], uint tx, uint ty)
 {
     [[unroll]] for (uint j = 0; j < GN; j++) {

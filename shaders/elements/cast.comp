@@ -1,7 +1,6 @@
 #version 460
-/* f32 -> f16 | bf16 and back: see elem.glsl. One invocation per word of two 16-bit numbers, where WIDE (GPUs) per two
- * words, of which the f32s are loaded or stored as a vec4; after an odd count the upper half of the last word is 0. Twin:
- * cast_ref. */
+/* f32 -> f16 | bf16 and back: see elem.glsl. One invocation per word of two 16-bit numbers, where WIDE (GPUs) per two words,
+ * whose f32s are loaded or stored as a vec4; after an odd count the upper half of the last word is 0. Twin: cast_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 

@@ -1,6 +1,6 @@
 #version 460
-/* y [N, plain + m D]: a row's first `plain` numbers as they are, then for each of its other m the row of the table [K, D]
- * that it names, zeros where there is none (below 0, from K on, NaN). One invocation per element of y. Twin: lookup_ref. */
+/* y [N, plain + m D]: a row's first `plain` numbers unchanged, then for each of its other m the row of the table [K, D] that
+ * it names, zeros where there is none (below 0, from K on, NaN). One invocation per element of y. Twin: lookup_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 

@@ -9,7 +9,7 @@ layout(push_constant, scalar) uniform Push { attention_bwd_params p; };
 layout(constant_id = VKT_SPEC_TYPE_DY) const uint TYPE_DY = 0;
 #include "attention_matrix2.glsl"
 
-/* Of each query: its statistic, in every column. */
+/* Each query's statistic, in every column. */
 float of_row(const in uint row, const in uint col, const in float x, const in f32s from, const in uint at, const in uint last)
 {
     return from.v[at + min(row, last)];

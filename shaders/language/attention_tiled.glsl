@@ -114,7 +114,7 @@ void store_rows(f32x4s x, uint at, uint stride, uint first, uint end, vec4 y[TM]
                 x.v[at + (first + row(m)) * stride + c * LX + x_of()] = y[m][c] * share[m];
 }
 
-/* Of the LX invocations that have a row's scores. */
+/* Over the LX invocations that have a row's scores. */
 float row_max(float x)
 {
     [[unroll]] for (uint lanes = 1; lanes < LX; lanes *= 2) x = max(x, subgroupShuffleXor(x, lanes));

@@ -179,7 +179,7 @@ void store_rows(uint set, f32x4s x, uint at, uint stride, uint first, uint end, 
     }
 }
 
-/* Of the lanes that have a row. */
+/* Over the lanes that have a row. */
 float row_max(float x)
 {
     [[unroll]] for (uint lanes = 1; lanes < PARTS; lanes *= 2) x = max(x, subgroupShuffleXor(x, lanes));

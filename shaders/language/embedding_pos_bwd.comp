@@ -1,8 +1,8 @@
 #version 460
-/* dpos[t, c] = sum of dy over the rows at position t, sequence by sequence, 0 where there are none. Position t of a
- * sequence is its row t; where documents are told apart, row t of each of them, which are found from the last to the
- * first: docs[r] is where r's document begins, the row before it the last of another. One invocation per element,
- * neighbours on neighbouring columns. Twin: embedding_pos_bwd_ref. */
+/* dpos[t, c] = sum of dy over the rows at position t, sequence by sequence, 0 where there are none. Position t of a sequence
+ * is its row t; where documents are separate, row t of each of them, which are found from the last to the first: docs[r] is
+ * where r's document begins, the row before it the last of another. One invocation per element, neighbours on neighbouring
+ * columns. Twin: embedding_pos_bwd_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 

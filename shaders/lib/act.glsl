@@ -47,7 +47,7 @@ float mish_slope(float x, float e)
 
 const float GELU_K = 0.7978845608, GELU_C = 0.044715;
 
-/* NaN as it comes, which max and clamp give up for a number: a model that is lost must not look well. */
+/* Propagates NaN, which max and clamp replace by a number: a diverged model must not look healthy. */
 float unless_nan(float x, float y)
 {
     return is_nan(x) ? x : y;

@@ -79,7 +79,7 @@ void main()
     vec4 acc[ROWS];
     [[unroll]] for (uint m = 0; m < ROWS; m++) acc[m] = vec4(0.0);
     for (uint k = steps.x + share * 4; k < steps.y; k += SHARES * 4) {
-        /* Nothing past the last k, of A and of B: what is there may be infinite. */
+        /* A and B count as 0 past the last k: the memory there may hold Inf. */
         bvec4 inside = lessThan(k + uvec4(0, 1, 2, 3), uvec4(p.K));
         vec4 b[4];
         [[unroll]] for (uint i = 0; i < 4; i++) b[i] = load_b(at.y, n, k, i);

@@ -6,7 +6,7 @@ layout(constant_id = VKT_SPEC_VEC_B) const uint VEC_B = 0;
 layout(constant_id = VKT_SPEC_REST) const uint REST = 0; /* K is no multiple of the steps that are taken at a time */
 #ifdef HALF
 #define AT(from, i) widen1(from, i)
-#define FOUR uvec2 /* elements as they are loaded */
+#define FOUR uvec2 /* elements as loaded */
 #define WIDENED(four) vec4(widen((four).x), widen((four).y))
 #else
 #define AT(from, i) (from).v[i]

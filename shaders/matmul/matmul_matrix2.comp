@@ -3,7 +3,7 @@
  * 16-bit operands, f32 sums. A workgroup computes a BM x BN tile, BK steps of k at a time; who holds what, and what passes
  * through shared memory, the driver decides, which is how it comes to the units that multiply for four subgroups at once. A
  * tensor's layout says where a slice lies in memory: what is outside reads as 0 and is not stored. It begins at an address of 16
- * bytes, so that products of a batch are told apart by their rows.
+ * bytes, so a batch's products are addressed by their rows.
  * ELEMENTS: for drivers whose matrices have any size but belong to a subgroup, and which know no layouts. An element at a time
  * is loaded and stored there: slow, but all else is the same code, which this shows to be right where it runs.
  * Twin: matmul_ref. Source: ggml's mul_mm_cm2. */
@@ -49,7 +49,7 @@ const bool A_ALONG_K = LAYOUT != 2, B_ALONG_K = LAYOUT == 0; /* contiguous along
 #include "matmul_sums.glsl"
 
 #ifdef ELEMENTS
-/* Of a part of a matrix, from element `part.xy` to before `part.zw`, one that is `e` further. */
+/* Element `part.xy` + e of a matrix, 0 from `part.zw` on. */
 operand element(operands x, const uint cols, const uvec4 part, uvec2 e)
 {
     e += part.xy;
@@ -84,7 +84,7 @@ operand put_narrow(const in uint row, const in uint col, const in operand x, con
 #define layout_clamped tensorLayoutNV<2, gl_CooperativeMatrixClampModeConstantNV>
 #define layout_inside tensorLayoutNV<2, gl_CooperativeMatrixClampModeUndefinedNV>
 
-/* Of a part of a matrix, from element `part.xy` to before `part.zw`, the first `tall` rows and `wide` columns. */
+/* The first `tall` rows and `wide` columns of a part of a matrix, from element `part.xy` to before `part.zw`. */
 layout_clamped clamped(uvec4 part, uint cols, uint tall, uint wide)
 {
     layout_clamped t = createTensorLayoutNV(2, gl_CooperativeMatrixClampModeConstantNV);

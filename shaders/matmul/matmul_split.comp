@@ -3,7 +3,7 @@
  * 16-bit pieces, x = x0 + x1 + x2, each what the one before left, rounded to nearest; a product is the sum of six, smallest
  * first: a2 b0 + a0 b2 + a1 b1 + a1 b0 + a0 b1 + a0 b0.
  *
- * bf16 pieces have 8 bits and f32's exponents: |x1| <= 2^-8 |x|, |x2| <= 2^-16 |x| and x2 is exact, so what is left out,
+ * bf16 pieces have 8 bits and f32's exponents: |x1| <= 2^-8 |x|, |x2| <= 2^-16 |x| and x2 is exact, so the omitted part,
  * a1 b2 + a2 b1 + a2 b2, is at most (2^-23 + 2^-32) |a b|: every product keeps at least 22 bits. Exceptions: pieces below
  * 2^-126 may be taken for 0, so an operand below 2^-103 may lose bits; Inf in an operand gives NaN; where a0 b0 is beyond
  * f32's range the result is Inf, though a b may be just within.
@@ -102,7 +102,7 @@ void main()
             [[unroll]] for (uint i = 0; i < PIECES; i++) sb[i * B_PIECE + r * B_STRIDE + j % B_LEN] = take_pieces(x);
         }
         barrier();
-        for (uint kk = 0; kk < BK; kk += CK) { /* once, but for fragments of 8: those take compilers minutes unrolled */
+        for (uint kk = 0; kk < BK; kk += CK) { /* once, except for fragments of 8, which take compilers minutes unrolled */
             fragment_a a[PIECES * FM];
             fragment_b b[PIECES];
             [[unroll]] for (uint i = 0; i < PIECES * FM; i++) {

@@ -2,8 +2,8 @@
  * first how it loads: an A_ELEM is A_WIDTH numbers, A_AT(i) the i-th of A, B_AT(i) of B. */
 #include "together.glsl"
 
-/* Of the workgroups before the g-th, how many make sums. They lie evenly between those of C, as CPU drivers give each of
- * their threads one contiguous share; where there are too many for 32 bits, after them. */
+/* How many workgroups before the g-th make sums. They lie evenly between those of C, as CPU drivers give each of their threads
+ * one contiguous share; where there are too many for 32 bits, after them. */
 uint sums_before(uint g, uint sums)
 {
     uint all = p.tiles + sums;

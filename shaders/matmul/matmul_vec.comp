@@ -1,7 +1,7 @@
 #version 460
 /* C [1, N] = end(a op(B) + bias) for GPUs: a token's product while text is generated, bound by reading B. NT: ALONG
- * neighbouring invocations share a column and walk down its k together. NN: ALONG neighbours have W columns each, and as
- * many rows of them as there are take every so many-th k. What they have of a column is added in shared memory. VEC: rows
+ * neighbouring invocations share a column and walk down its k together. NN: ALONG neighbours have W columns each, and the WG /
+ * ALONG rows of neighbours take every (WG / ALONG)-th k each. Their parts of a column are added in shared memory. VEC: rows
  * and addresses are multiples of 4 elements. Twin: matmul_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,8 +1,7 @@
 #version 460
-/* The chunks' means and squares merged in order into mean and rstd [groups, C] of each group (Chan et al. 1979), and
- * into the running averages, one group after another: r = (1 - momentum) r + momentum v, the variance there with n - 1
- * (PyTorch). Values that are not finite leave the averages as they are. One invocation per channel. Twin:
- * batch_finish_ref. */
+/* The chunks' means and squares merged in order into mean and rstd [groups, C] of each group (Chan et al. 1979), and into the
+ * running averages, one group after another: r = (1 - momentum) r + momentum v, the variance there with n - 1 (PyTorch).
+ * Values that are not finite leave the averages unchanged. One invocation per channel. Twin: batch_finish_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "together.glsl"

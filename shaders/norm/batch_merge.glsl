@@ -1,7 +1,7 @@
 /* For GPUs: a workgroup works on BESIDE channel elements, a lane each, times gl_WorkGroupSize.x / BESIDE lanes of rows or
- * chunks, both powers of two. What chunks of rows gave is merged by the lanes, each every so many-th chunk in order, and
- * then in a tree: the same order wherever it is done, so that kernels that each do it for themselves agree. Every invocation
- * must call. */
+ * chunks, both powers of two. The lanes merge the results of chunks, each lane every n_lanes()-th chunk in order, and then in
+ * a tree: the same order wherever it is done, so that kernels that each do it for themselves agree. Every invocation must
+ * call. */
 #include "together.glsl"
 #include "elems.glsl"
 layout(constant_id = VKT_SPEC_BESIDE) const uint BESIDE = 1;
@@ -34,8 +34,8 @@ void join(inout float n, inout elem mean, inout elem squares, float m, elem its_
     n = all;
 }
 
-/* Of `rows` rows in chunks, the first of which is number `first`: their mean and the sum of their squares; mine: whether
- * there is a channel c. */
+/* Mean, and sum of squares around it, of `rows` rows in chunks, the first chunk number `first`; mine: whether there is a
+ * channel c. */
 void merge_means(elems means, elems from_squares, uint first, uint rows, uint chunk, uint wide, uint c, bool mine,
                  out elem mean, out elem squares)
 {
@@ -122,7 +122,7 @@ void merge_sums(elems parts_a, elems parts_b, uint first, uint chunks, uint wide
 }
 
 /* The running averages follow those of n rows, the variance with n - 1, or with that of `whole` rows; values that are not
- * finite leave them as they are. */
+ * finite leave them unchanged. */
 void follow(inout elem run_mean, inout elem run_var, elem mean, elem squares, float n, float whole, float momentum)
 {
     elem var = whole > 1.0 ? squares / n * (whole / (whole - 1.0)) : squares / max(n - 1.0, 1.0);

@@ -25,7 +25,7 @@ uint my_lines(uint per_image, out uint image, out uint row, out uint line, out u
     return line < lines ? min(p.chunk, lines - line) : 0;
 }
 
-/* Of a window's gradient dy what goes to its pixel `at`. */
+/* The part of a window's gradient dy that goes to its pixel `at`. */
 elem through(elem dy, words place, uint at)
 {
     [[unroll]] for (uint k = 0; k < W; k++) AT(dy, k) = AT(place, k) == at ? AT(dy, k) : 0.0;

@@ -1,5 +1,5 @@
 #version 460
-/* Of each image: dw = sum of dy (x - mean) rstd (y here), db = sum of dy (w here), [N, C]: one invocation per image and
+/* For each image: dw = sum of dy (x - mean) rstd (y here), db = sum of dy (w here), [N, C]: one invocation per image and
  * channel, pixels in order. sum_rows adds the images. dy is b here. Twin: group_norm_dw_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -2,8 +2,8 @@
 /* Norm of the gradient, clip factor, finiteness, and the scalars that the host reads:
  *   inv = inv_weight / loss scale;  norm = inv sqrt(squares);  clip = limit > 0 ? min(1, limit / (norm + 1e-6)) : 1  (as torch.nn.utils.clip_grad_norm_)
  *   ok = loss and norm are finite;  skipped += !ok;  the loss scale changes for the next step: see params.h.
- * squares, loss and hits are sums, of which the last stage may be left to this kernel, in the order of sum.comp: one
- * workgroup, then one invocation. A norm whose square overflows float32 (norm > 1.8e19) counts as not finite. Twin: state_ref. */
+ * squares, loss and hits are sums; their last stage may be left to this kernel, in the order of sum.comp: one workgroup, then
+ * one invocation. A norm whose square overflows float32 (norm > 1.8e19) counts as not finite. Twin: state_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"

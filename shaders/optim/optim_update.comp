@@ -1,10 +1,10 @@
 #version 460
 /* One step of an update rule (rule.glsl) over flat buffers: theta parameters, g gradient, m and v moments.
  *
- * Where SHADOW, theta is also written in 16 bits, for products to read: WIDE or PAIRS then, for a word is of two.
- * Nothing is written when the step is not ok, nor in frozen groups (lr_scale 0). Padding has theta = g = m = v = 0 and
- * keeps it. Each invocation computes 4 elements: adjacent ones as vec4s where WIDE (GPUs), else (but for PAIRS) one per row of
- * the workgroup; its size is a power of two up to a block, so such a row lies in one block. Twin: vkt__optim_element. */
+ * Where SHADOW, theta is also written in 16 bits, for products to read: WIDE or PAIRS then, for a word is of two. Nothing is
+ * written when the step is not ok, nor in frozen groups (lr_scale 0). Padding has theta = g = m = v = 0 and keeps it. Each
+ * invocation computes 4 elements: adjacent ones as vec4s where WIDE (GPUs), else (except PAIRS) one per row of the workgroup;
+ * its size is a power of two up to a block, so such a row lies in one block. Twin: vkt__optim_element. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
