@@ -352,7 +352,7 @@ fail:
     return st;
 }
 
-/* arg .. arg2 - 1: the forms of which the fastest counts. */
+/* arg .. arg2 - 1: the forms to time; the fastest counts. */
 static vkt_status run_fma(vkt__bencher *b, const vkt__bench_item *item)
 {
     vkt_status st = VKT_OK;

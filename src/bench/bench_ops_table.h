@@ -41,7 +41,7 @@ typedef struct vkt__bench_entry {
 const vkt__bench_entry *vkt__bench_entry_of(const vkt_op *op);
 
 /* level 0: once, 1: quick and full, 2: full, 3: full on a GPU. checked: the twin computes only a
- * graph of so many m, whose results are the first ones of the whole; 0: all. */
+ * graph of m = checked, whose results are the first ones of the whole; 0: all. */
 typedef struct vkt__bench_sized {
     vkt__bench_shape s;
     uint32_t level, checked;

@@ -90,7 +90,7 @@ static vkt_status time_steps(vkt__session *s, const vkt_bench_desc *desc, vkt_sc
     uint32_t runs = desc->once ? 1 : RUNS;
     vkt__times t;
     for (int i = 0; i < 3; i++)
-        VKT_TRY(run_steps(s, 1, &one)); /* the first ones may be recorded anew */
+        VKT_TRY(run_steps(s, 1, &one)); /* the first ones may record the graph again */
     double share = (desc->quick ? 0.5 : 2.0) / RUNS;
     uint32_t per = desc->once ? 1 : (uint32_t)VKT_MAX(1, VKT_MIN(share / one, 5000));
     for (uint32_t i = 0; i < runs; i++) {

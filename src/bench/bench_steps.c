@@ -120,7 +120,7 @@ typedef struct runner {
     uint64_t step, n_read;
     double ended;            /* when the newest step was read back: vkt__now() */
     double first_loss, loss; /* of the first and the newest step read back */
-    bool bad;                /* NaN or Inf, but for an overflow that the loss scale is there for */
+    bool bad;                /* NaN or Inf, except an overflow that the loss scale handles */
 } runner;
 
 static vkt_status on_done(void *user, const vkt__flight *f)

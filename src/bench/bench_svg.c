@@ -1,6 +1,6 @@
 /* A comparison as an SVG picture: per group, one line per row, one mark per file, by its speed
  * relative to the first file and a bar over the middle half of its runs, on a logarithmic axis.
- * Colours are told apart by shape too. */
+ * Marks differ in shape, too, not in colour alone. */
 #include <math.h>
 
 #include "base/format.h"

@@ -25,11 +25,11 @@ vkt_status vkt__comm_scatter_start(vkt_comm *c, float *data, uint64_t n, const u
                                    vkt__comm_job **job);
 vkt_status vkt__comm_gather_start(vkt_comm *c, float *data, uint64_t n, const uint64_t *cuts,
                                   vkt__comm_job **job);
-/* A sum, or with scatter its first half, of which bf16 is sent: half the bytes. What rounding takes
- * from an element stays in rest [n], zero at first, and is added to the element the next time
- * (error feedback: Seide et al. 2014; of the sum, too: Tang et al. 2019, arXiv 1905.05957), so that
- * over many sums nothing is lost. All ranks get the same bits. Where a sum has no finite value,
- * rest stays as it was. */
+/* A sum, or with scatter its first half, sent in bf16: half the bytes. What rounding takes from an
+ * element stays in rest [n], zero at first, and is added to the element the next time (error
+ * feedback: Seide et al. 2014; of the sum, too: Tang et al. 2019, arXiv 1905.05957), so that over
+ * many sums nothing is lost. All ranks get the same bits. Where a sum has no finite value, rest
+ * stays as it was. */
 vkt_status vkt__comm_rounded_start(vkt_comm *c, const vkt__comm_work *w, vkt__comm_job **job);
 /* Every rank's `mine`, one after the other: all [size, bytes]. */
 vkt_status vkt__comm_all_gather(vkt_comm *c, const void *mine, void *all, uint64_t bytes);

@@ -163,7 +163,7 @@ static vkt_status make_room(vkt_comm *c, vkt__comm_job *j, uint64_t mine)
                      (double)j->n * 4 / 1048576);
 }
 
-/* v in bf16; what that leaves of it stays in *rest, but for what is infinite or no number. */
+/* v in bf16; *rest gets the rounding remainder, unless that is infinite or NaN. */
 static uint16_t rounded(double v, float *rest)
 {
     uint16_t h = vkt__to_bf16((float)v);

@@ -195,7 +195,7 @@ fail:
     return st;
 }
 
-/* RUN/best as a folder: through the link, or where links are not to be had, the text file that
+/* RUN/best as a folder: through the link, or where there are no links, through the text file that
  * names it. */
 static vkt_status best_dir(vkt__arena *a, const char *run_dir, const char **out)
 {

@@ -1,5 +1,5 @@
-/* A run's metrics.jsonl, read back: vkt_history. Lines are read as they are appended, so that a
- * run in progress can be watched; what is damaged is left out and counted. */
+/* Reads a run's metrics.jsonl back: vkt_history. It reads lines while the run appends them, so that
+ * a run in progress can be watched; damaged lines are left out and counted. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* What a step of a history says by its fields: for those that count steps as they come, and those
- * that read them back. */
+/* What follows from a step's fields: for the trainer, which counts steps, and for readers of a
+ * history. */
 #ifndef VKT_RUNS_HISTORY_H
 #define VKT_RUNS_HISTORY_H
 

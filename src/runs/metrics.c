@@ -121,9 +121,9 @@ static bool csv_split(const char *line, size_t n, split_name out)
     return true;
 }
 
-/* Of the evaluations after one step, which came before its checkpoint: one of the split that
- * selects, the first, and with train.ema one of the average. Later ones are of the run's
- * conclusion, which will come again. */
+/* The evaluations after one step that came before its checkpoint: one of the split that selects,
+ * the first, and with train.ema one of the average. Later ones are of the run's conclusion, which
+ * will come again. */
 typedef struct {
     split_name first;
     bool average;
@@ -380,7 +380,7 @@ static void add_numbers(vkt__str *s, const vkt__predictions *p, uint64_t i)
     }
 }
 
-/* The labels of which v is at least the threshold, with | between them. */
+/* The labels whose v is at least the threshold, with | between them. */
 static void add_set(vkt__str *s, const vkt__predictions *p, const float *v, const float *threshold)
 {
     vkt__str set = { 0 };

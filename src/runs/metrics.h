@@ -30,8 +30,7 @@ vkt__metrics_row vkt__metrics_row_empty(uint64_t step, const char *split);
 typedef struct vkt__metrics vkt__metrics;
 #define VKT__METRICS_NEW UINT64_MAX
 /* resume_step: rows past it are cut off, a half-written last line and the concluding evaluation
- * too; VKT__METRICS_NEW: files begin anew. run_dir NULL: rows are formatted and discarded.
- */
+ * too; VKT__METRICS_NEW: files begin empty. run_dir NULL: rows are formatted and discarded. */
 vkt_status vkt__metrics_open(const char *run_dir, uint64_t resume_step, vkt__metrics **out);
 vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *row);
 /* Syncs the added rows to disk; called before a checkpoint is written. */

@@ -23,7 +23,7 @@ typedef struct vkt__run_record {
     uint64_t step, total, best_step;
     uint64_t ranks;     /* that train together; 0: one */
     const char *shares; /* of these, as train.balance lists them; NULL: equal */
-    /* Of several ranks, since the run was last begun or resumed, on rank 0: the part of the
+    /* With several ranks, since the run was last begun or resumed, on rank 0: the part of the
      * training time in which the device waited for the exchange; the part of the exchange's time
      * that lay under the backward pass; bytes that it sent in a step. NAN and 0: one rank, or not
      * known. */
