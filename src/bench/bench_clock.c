@@ -1,5 +1,5 @@
-/* How long recorded work takes: it warms up by time, then measures by time, in submissions of so
- * many repetitions that the clock can be trusted. */
+/* How long recorded work takes: it warms up by time, then measures by time, in submissions with
+ * enough repetitions for the clock to be trusted. */
 #include <math.h>
 
 #include "base/os.h"

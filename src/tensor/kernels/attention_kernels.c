@@ -449,8 +449,8 @@ static vkt__att_launch tiled(const vkt_caps *c, const vkt_node *n, vkt__att_pass
     return l;
 }
 
-/* CPU drivers: one subgroup a workgroup. GPUs: 16 KiB staged. Intel: half the rows at once, all of
- * which its compiler loads before it uses the first. */
+/* CPU drivers: one subgroup a workgroup. GPUs: 16 KiB staged. Intel: half the rows at once, as its
+ * compiler loads all before it uses the first. */
 static vkt__att_launch in_registers(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass,
                                     uint32_t rows, bool staged)
 {
