@@ -34,7 +34,7 @@ static void merge_stats(const vkt_comm *c, const struct batch_norm_params *p, co
     }
 }
 
-/* Of each rank, in *out, to be freed. */
+/* Gathers a number from each rank into *out, which the caller frees. */
 static vkt_status all_rows(vkt_comm *c, double mine, double **out)
 {
     *out = vkt__alloc(c->size * sizeof **out);

@@ -1,4 +1,4 @@
-/* Batch norm over the whole batch of several ranks: batch_norm.sync. */
+/* Batch norm over the whole batch of all ranks: train.batch_norm_sync. */
 #ifndef VKT_TRAIN_BATCH_SYNC_H
 #define VKT_TRAIN_BATCH_SYNC_H
 

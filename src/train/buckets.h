@@ -1,6 +1,6 @@
-/* How the flat gradient of several ranks is cut for its exchange. Backward makes the last
- * parameters' gradients first, so all goes from the end to the beginning: the same order on every
- * rank, whatever its device and plan are. */
+/* How several ranks cut the flat gradient for its exchange. Backward makes the last parameters'
+ * gradients first, so all goes from the end to the beginning: the same order on every rank,
+ * whatever its device and plan are. */
 #ifndef VKT_TRAIN_BUCKETS_H
 #define VKT_TRAIN_BUCKETS_H
 
@@ -13,8 +13,8 @@ typedef struct vkt__buckets {
     uint32_t n_pieces;
 } vkt__buckets;
 
-/* Elements of the trained part of the model's flat gradient. least: of a bucket, but for the last
- * one; `most` pieces at most. */
+/* Cuts the trained part of the model's flat gradient. least: elements of a bucket, except the last
+ * one; raised where there would be more than `most` pieces. */
 vkt__buckets *vkt__buckets_create(const vkt_model *model, uint64_t least, uint32_t most);
 void vkt__buckets_destroy(vkt__buckets **b);
 

@@ -6,9 +6,9 @@
 
 enum { VKT__CALIBRATION_EXAMPLES = 100 }; /* of fewer nothing can be said */
 
-/* Fits what config's calibration says into s->calibration, of which evaluations take it from then
- * on; nothing of fewer examples than VKT__CALIBRATION_EXAMPLES. Of several ranks each calls it, and
- * all have the same. The device must not be training. */
+/* Fits what config's calibration says into s->calibration, which evaluations use from then on; fits
+ * nothing with fewer than VKT__CALIBRATION_EXAMPLES examples. With several ranks, each must call
+ * it, and all get the same. The device must not be training. */
 vkt_status vkt__calibrate(vkt__session *s, vkt_split split);
 /* Back to the model's own probabilities. */
 void vkt__calibration_reset(vkt__session *s);

@@ -8,15 +8,15 @@
 
 enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
 /* Called for each example (not of text) with the outputs and its labels [n_labels]: probabilities,
- * or the targets in their own units, which `number` has as a float can't keep them: [2, n_outputs]
- * what is predicted, and what is right; NULL but for regression. */
+ * or the targets in their own units, which `number` [2, n_outputs] has as doubles: the
+ * predictions, then the true values; NULL except for regression. */
 typedef void (*vkt__example_fn)(void *user, uint64_t index, const float *out, const vkt_label *y,
                                 const double *number);
 
 /* Runs the evaluation graph over a split of `data` (NULL: the session's own). limit: an evenly
  * spread sample of that many examples; 0: all. The device must not be training. sums: free the
- * arrays with vkt__eval_sums_finish. Where the session is one of several ranks and fn is NULL, each
- * does a part, all call it, and the sums are of all. */
+ * arrays with vkt__eval_sums_finish. With several ranks and fn NULL, every rank must call this:
+ * each evaluates a part, and the sums are those of all. */
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
                          vkt__eval_sums *sums, vkt__example_fn fn, void *user);
 /* Makes the evaluations of a session that is not training test-time augmented: see VKT_TTA_FLIPS of

@@ -291,7 +291,7 @@ fail:
     return st;
 }
 
-/* The sum of the parts' squares, of which the norm is made, for the update. */
+/* Sums the squares over all parts: the update makes the norm from them. */
 static vkt_status share_squares(vkt__exchange *e)
 {
     vkt_status st = VKT_OK;
@@ -348,7 +348,7 @@ fail:
     return st;
 }
 
-/* Through the memory of the gradients, which the next step makes anew. */
+/* Uses the memory of the gradients, which the next step overwrites. */
 static vkt_status share_parameters(vkt__exchange *e)
 {
     vkt_status st = VKT_OK;

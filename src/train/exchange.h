@@ -87,7 +87,7 @@ void vkt__exchange_give(vkt__exchange *e, vkt__exchange_past *past);
 /* The step's last micro-batch was submitted. shared: this rank's values from
  * VKT__SHARED_WEIGHT on; all ranks' sums afterwards. */
 vkt_status vkt__exchange_step(vkt__exchange *e);
-/* Whether ranks exchange anything in a step: but for train.sync, in each. */
+/* Whether ranks exchange anything in this step: without train.sync, they do in each. */
 bool vkt__exchange_due(const vkt__exchange *e, uint64_t step);
 /* vkt__exchange_step where gradients stay each rank's own: only who wants to stop. */
 vkt_status vkt__exchange_signals(vkt__exchange *e);
@@ -98,7 +98,7 @@ vkt_status vkt__exchange_update(vkt__exchange *e, uint64_t ticket);
 vkt_status vkt__exchange_whole(void *user, float *data);
 /* Bytes that this rank sends in a step. */
 uint64_t vkt__exchange_bytes(const vkt__exchange *e);
-/* In so many sums, or halves of them. */
+/* Number of sums in a step; with parts, of halves of sums. */
 uint32_t vkt__exchange_sums(const vkt__exchange *e);
 
 #endif

@@ -17,10 +17,10 @@ vkt_status vkt__one_core_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buff
                                 const char *what, bool *wanted);
 /* The device of desc again, without threads; an error has its line. submit_ms: of the first one. */
 vkt_status vkt__one_core_open(const vkt_gpu_desc *desc, uint32_t submit_ms, vkt_gpu **serial);
-/* Where it is wanted for the steps of *s: opens the device again, serial, with the job anew on it.
- * desc: how the device was opened. *serial: that device, the caller's to destroy after *s, which no
- * longer uses the first one; NULL: nothing has changed. Before anything has run; says so in one
- * line. The kernels are made then. On failure *s is NULL. */
+/* Where one core is wanted for the steps of *s: opens the device again, serial, and builds the job
+ * on it. desc: how the device was opened. *serial: that device, the caller's to destroy after *s,
+ * which no longer uses the first one; NULL: nothing has changed. Before anything has run; says so
+ * in one line. The kernels are made then. On failure *s is NULL. */
 vkt_status vkt__session_reopen(const vkt_gpu_desc *desc, vkt__session **s, vkt_gpu **serial);
 
 #endif

@@ -38,7 +38,8 @@ static void take_shares(vkt__trainer *t, const uint32_t *shares)
     t->record_shares = shares_text(t, &t->paths);
 }
 
-/* Of the run that is resumed, on rank 0, which has its folder. false: none are known. */
+/* Reads the shares of the run that is resumed: on rank 0, which has its folder. false: none are
+ * known. */
 static bool old_shares(vkt__trainer *t, uint32_t *shares)
 {
     vkt__arena arena = { 0 };
@@ -288,7 +289,8 @@ fail:
 
 /* ---- the exchange ---- */
 
-/* Of a sum: seconds of a short one, and bytes a second that a rank sends of a long one. */
+/* Times sums over the ranks: seconds of a short one, and bytes a second that a rank sends in a long
+ * one. */
 static vkt_status time_exchange(vkt_comm *c, double *latency, double *rate)
 {
     enum { SHORT = 16, LONG = 1 << 18, TIMES = 5 };

@@ -22,15 +22,15 @@ typedef struct vkt__session {
     float *class_weight_host;
     vkt__calibration calibration; /* what evaluations do to probabilities */
     vkt__ring train, eval;
-    vkt_graph *update;     /* accumulation: the step after its micro-batches; else NULL */
-    vkt_comm *comm;        /* of several ranks, which share the session's evaluations; else NULL */
-    vkt__buckets *buckets; /* of several ranks' gradients */
+    vkt_graph *update;       /* accumulation: the step after its micro-batches; else NULL */
+    vkt_comm *comm;          /* several ranks, which share the session's evaluations; else NULL */
+    vkt__buckets *buckets;   /* of the gradient, with several ranks */
     vkt__exchange *exchange; /* of the training graph's gradients; else NULL */
     vkt__samples *samples;   /* text, where config->samples; else NULL */
     uint64_t planned_bytes;
     double tuned_s;   /* spent on automatic tuning */
     bool curves;      /* evaluations keep the points of classes' curves */
-    uint32_t views;   /* evaluation: test-time augmentation by so many; 0 and 1: without */
+    uint32_t views;   /* test-time augmentation: views of an example; 0 and 1: without */
     vkt_augment view; /* of the others than the first */
 } vkt__session;
 
@@ -61,8 +61,9 @@ vkt_maybe vkt__session_ignore(const vkt__session *s);
 vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data);
 /* Fills the step block of `slot`, which holds micro-batch `micro` of `step`, at rate lr. Examples
  * weigh 1 / (examples of the step); what class weights add to that, is taken out again. *weight:
- * sum over the step's micro-batches so far, 0 before the first. Of several ranks: of this one's
- * examples, and vkt__session_fill_update fills the block anew when the sum over all is known. */
+ * sum over the step's micro-batches so far, 0 before the first. With several ranks it covers this
+ * one's examples, and vkt__session_fill_update fills the block again when the sum over all is
+ * known. */
 void vkt__session_fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, double lr,
                        double *weight);
 void vkt__session_fill_update(vkt__session *s, uint32_t slot, uint64_t step, double lr,

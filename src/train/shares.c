@@ -38,8 +38,8 @@ double vkt__rank_ms(const vkt__rank_cost *cost, double rows)
     return cost->fixed + cost->each * rows;
 }
 
-/* When all finish that take part: sum over them of (ms - fixed) / each is what is left of n when
- * each of the others has its one. */
+/* When the ranks that take part finish, if each other rank has one row: the sum of their rows, (ms
+ * - fixed) / each, is the rest of n. */
 static double finish_ms(const vkt__rank_cost *cost, uint32_t ranks, uint32_t n)
 {
     double ms = 0, before = -1;

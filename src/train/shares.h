@@ -1,5 +1,5 @@
-/* Which part of a batch each of several ranks takes: rows that follow one another, so that an
- * example's place in the batch, on which its randomness depends, is the same with any shares. */
+/* Which part of a batch each rank takes: rows that follow one another, so that an example's place
+ * in the batch, on which its randomness depends, is the same with any shares. */
 #ifndef VKT_TRAIN_SHARES_H
 #define VKT_TRAIN_SHARES_H
 
@@ -24,7 +24,7 @@ typedef struct vkt__rank_cost {
  * examples. each > 0. */
 vkt__rank_cost vkt__rank_cost_of(const double ms[2], const uint32_t rows[2]);
 double vkt__rank_ms(const vkt__rank_cost *cost, double rows);
-/* Of all ranks, which have rows[r]. */
+/* Milliseconds of the slowest rank, where each has rows[r]. */
 double vkt__longest_ms(const vkt__rank_cost *cost, uint32_t ranks, const uint32_t *rows);
 /* Examples of a batch of n for each rank, at least 1, so that all finish together. n >= ranks;
  * out [ranks]. */

@@ -76,8 +76,8 @@ static vkt__flight *held(vkt__steps *t, uint32_t i)
     return &t->flights[(t->oldest + t->n_flights - t->n_held + i) % VKT_MAX_SLOTS];
 }
 
-/* Of several ranks: the gradients of the step that f ends become those of all ranks, its numbers,
- * too. */
+/* With several ranks: the gradients and numbers of the step that f ends become those of all ranks.
+ * With train.sync the ranks only share whether one of them stops or saves. */
 static vkt_status exchange(vkt__steps *t, vkt__flight *f)
 {
     vkt_status st = VKT_OK;

@@ -10,7 +10,7 @@ typedef struct vkt__flight {
     uint64_t step, ticket;
     uint32_t slot, micro; /* which of the step's micro-batches */
     bool last;            /* of them: carries the step's numbers */
-    uint32_t n_counted;   /* targets of the step so far; of several ranks, all of them at its end */
+    uint32_t n_counted;   /* targets of the step so far; at its end, those of all ranks */
     double weight;        /* sum over the step's examples so far */
     double lr, input_wait;
 } vkt__flight;
@@ -33,7 +33,7 @@ typedef enum vkt__phase {
     VKT__PHASE_PREPARE,
     VKT__PHASE_READBACK, /* waits for the device */
     VKT__PHASE_DONE,     /* in `done` */
-    /* of several ranks: gradients leave while the device makes the next; it waits for all ranks' */
+    /* several ranks: gradients are sent while the device makes the next; it waits for all ranks' */
     VKT__PHASE_EXCHANGE_HIDDEN,
     VKT__PHASE_EXCHANGE
 } vkt__phase;
@@ -57,7 +57,7 @@ typedef struct vkt__steps {
     uint32_t n_flights, oldest;
     uint32_t n_held; /* the newest of them: not submitted yet */
     double wait_s;   /* for the loader, in all */
-    bool stop, save; /* of several ranks: what this one is asked for; what one of them is */
+    bool stop, save; /* several ranks: this rank's request, after an exchange any rank's */
     bool later;      /* train.sync: a checkpoint was asked for since the last exchange */
     vkt__packing packing;
     const vkt__steps_observer *observer; /* or NULL */

@@ -177,7 +177,7 @@ static bool out_of_patience(const vkt__trainer *t)
     return true;
 }
 
-/* Of several ranks each learns with a step whether one of them was asked to. */
+/* With several ranks, an exchange tells all of them whether one was asked to stop. */
 static bool stops(const vkt__trainer *t)
 {
     if (vkt_comm_size(t->desc->comm) > 1) return t->steps.stop;
@@ -326,8 +326,8 @@ fail:
     return st;
 }
 
-/* A kernel that loses the device while it is timed is left out after that: another time, then. Not
- * of several ranks, which open theirs together. */
+/* A kernel that loses the device while it is timed is left out after that, so the device is opened
+ * again. Not with several ranks, which open theirs together. */
 static vkt_status open_first(vkt__trainer *t)
 {
     enum { MOST_LOST = 4 };
@@ -443,8 +443,8 @@ static vkt_status work(vkt__trainer *t)
     return st == VKT_OK ? vkt__trainer_conclude(t) : st;
 }
 
-/* After a lost device: everything on it is made anew, and the run goes on from its last checkpoint,
- * or its beginning. */
+/* After a lost device: builds everything on it again; the run goes on from its last checkpoint, or
+ * its beginning. */
 static vkt_status recover(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;

@@ -196,7 +196,7 @@ vkt_status vkt__ranks_fit(vkt__trainer *t, bool *again)
     f->accumulate = least.accumulate;
     f->eval_batch = least.eval_batch;
     if (least.recompute) f->recompute = VKT_SAVING_ALWAYS;
-    /* Until nobody has to: one that built anew may have needed more. */
+    /* Until no rank has to: one that built its session again may have needed more. */
     uint32_t any = *again, *everyone = vkt__alloc(c->size * sizeof any);
     st = vkt__comm_all_gather(c, &any, everyone, sizeof any);
     for (uint32_t r = 0; r < c->size; r++) *again = *again || everyone[r];
@@ -217,7 +217,7 @@ static vkt_status broadcast_floats(vkt_comm *c, float *v, uint64_t n)
     return st;
 }
 
-/* The frozen weights that are kept apart, as they are on rank 0's device. */
+/* Copies the frozen weights that are kept apart from rank 0's device to all others. */
 static vkt_status share_frozen(vkt__trainer *t, vkt_comm *c)
 {
     vkt_status st = VKT_OK;
@@ -249,7 +249,7 @@ vkt_status vkt__ranks_share_weights(vkt__trainer *t, bool moments)
         float scale;
         uint32_t good, base_crc;
     } more;
-    /* Moments of which each has a part are as they began, or in memory from the checkpoint. */
+    /* Sharded moments are at their initial values, or in host memory from the checkpoint. */
     bool parts = t->s->config->shard, begun = t->first > 0;
     vkt_optim *optim = moments && !(parts && !begun) ? t->s->optim : NULL;
     if (c->rank == 0) VKT_TRY(vkt__weights_download(t->gpu, m, parts ? NULL : optim, w));

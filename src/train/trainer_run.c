@@ -76,8 +76,8 @@ fail:
     return st;
 }
 
-/* A run that was killed before its first checkpoint starts anew. One that had some has lost them,
- * and would be a run of the same name from step 0. */
+/* A run that was killed before its first checkpoint starts again from step 0. One that had some has
+ * lost them, and must not start from step 0 under the same name. */
 static vkt_status find_checkpoints(const vkt__trainer *t, bool *some)
 {
     vkt_status st = VKT_OK;
@@ -183,8 +183,8 @@ fail:
     return st;
 }
 
-/* A resumed run's run.json, of which the checkpoints need nothing: one that is damaged costs what
- * only it knew, one that can't be read may be read later. */
+/* Reads a resumed run's run.json, which the checkpoints do not need: a damaged one costs only what
+ * it alone knew; one that can't be read is an error, since it may be readable later. */
 static vkt_status load_record(vkt__trainer *t, vkt__arena *a, vkt__run_record *old, bool *there)
 {
     const char *why = NULL;

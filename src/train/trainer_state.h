@@ -39,7 +39,7 @@ typedef struct vkt__trainer {
     vkt__git_checkout checkout;
     char device[256], driver[600], started[32];
 
-    /* What it works with: opened anew if the device is lost. */
+    /* What it works with: opened again if the device is lost. */
     vkt_gpu *gpu;
     vkt__session *s;
     vkt_loader *loader;
@@ -56,7 +56,7 @@ typedef struct vkt__trainer {
         uint64_t step;
     } window;                  /* of steps whose own times are compared, where it began */
     const char *record_shares; /* as run.json keeps them; NULL: equal */
-    bool tries_again;          /* a device that is lost while it is opened is opened anew */
+    bool tries_again;          /* a device that is lost while it is opened is opened again */
 
     /* Where it stands. */
     uint64_t total, first, done; /* steps in all; where this process began or went on; read back */

@@ -6,7 +6,7 @@
 
 #include "vktrain/recipe.h"
 
-/* { 0 }: probabilities stay as they are. */
+/* { 0 }: probabilities are not changed. */
 typedef struct vkt__calibration {
     double temperature; /* of classes: softmax(logits / temperature); 0: none */
     float *threshold;   /* [n] from which on a label is predicted; of two classes that of the second

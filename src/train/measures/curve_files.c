@@ -1,4 +1,4 @@
-/* How classes are ranked, and how often what is said is right, as CSV for plots. */
+/* Writes how classes are ranked, and how reliable the probabilities are, as CSV for plots. */
 #include "base/os.h"
 #include "train/measures/classes.h"
 #include "train/measures/ranks.h"

@@ -68,10 +68,11 @@ void vkt__eval_add_confidence(vkt__reliability *r, float p, bool hit);
 double vkt__eval_ece(const vkt__reliability *r);
 /* Share of the examples that are right; of several labels: in all of them. NAN: a regression. */
 double vkt__eval_accuracy(const vkt__eval_sums *sums);
-/* Of a regression, in units of the target: the mean absolute error; the root of the mean squared
- * one; and the share of the targets' variance that is explained (NAN of fewer than two examples; of
- * targets that are all the same 1 if each was met, else 0). Of several targets each one's, and the
- * means over them. NAN: no regression. Source of the conventions: scikit-learn's r2_score. */
+/* Errors of a regression, in units of the target: the mean absolute error; the root of the mean
+ * squared one; and the share of the targets' variance that is explained (NAN with fewer than two
+ * examples; where all targets are the same, 1 if each was met, else 0). With several targets: those
+ * of target k, and the means over the targets. NAN: no regression. Source of the conventions:
+ * scikit-learn's r2_score. */
 typedef struct vkt__error_scores {
     double mae, rmse, r2;
 } vkt__error_scores;

@@ -1,4 +1,4 @@
-/* An evaluation of which every rank did a part: the parts together, on all ranks. */
+/* Joins the ranks' parts of an evaluation: every rank gets the whole. */
 #ifndef VKT_TRAIN_EVAL_TOTALS_H
 #define VKT_TRAIN_EVAL_TOTALS_H
 

@@ -31,10 +31,10 @@ typedef struct vkt__rank_point {
     double recall, false_positive_rate, precision;
 } vkt__rank_point;
 
-/* Of two classes: of the second against the first; of more: each against all others, the mean over
- * the classes of which there are examples and others. NAN: no such class, or a score is no number.
- * class_ap [n_classes] (may be NULL): average precision of each, NAN where it was not measured.
- * Equal scores are one threshold. Source: scikit-learn's roc_auc_score(multi_class="ovr") and
+/* Two classes: the second against the first. More: each class against all others, the mean over the
+ * classes that have both examples and others. NAN: no such class, or a score is no number. class_ap
+ * [n_classes] (may be NULL): average precision of each, NAN where it was not measured. Equal scores
+ * are one threshold. Source: scikit-learn's roc_auc_score(multi_class="ovr") and
  * average_precision_score, both with average="macro". */
 vkt_status vkt__ranks_measure(const vkt__ranks *r, double *roc_auc, double *average_precision,
                               double *class_ap);

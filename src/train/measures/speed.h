@@ -20,7 +20,7 @@ void vkt__speed_add(vkt__speed *s, uint64_t done, double seconds);
 /* Steps a second of the last 128; NAN: too few steps to tell, of fast ones 16, since they end in
  * bunches. */
 double vkt__speed_recent(const vkt__speed *s);
-/* Of all after the first; NAN: there are none. */
+/* Steps a second of all steps after the first; NAN: there are none. */
 double vkt__speed_all(const vkt__speed *s);
 
 #endif
