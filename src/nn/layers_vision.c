@@ -138,7 +138,7 @@ static vkt_tensor *vit_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vk
 
 /* ---- ConvNeXt: Liu et al. 2022 (arXiv 2201.03545) ---- */
 
-/* x + layer_scale * fc2(gelu(fc1(norm(conv 7x7, depthwise (x))))), pixel by pixel but for the
+/* x + layer_scale * fc2(gelu(fc1(norm(conv 7x7, depthwise (x))))), pixel by pixel except the
  * convolution. */
 static vkt_status convnext_plan(vkt_model *m, vkt__layer *l)
 {

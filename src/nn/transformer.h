@@ -16,8 +16,8 @@ typedef struct vkt__tbuilder {
     bool train;
     vkt_tensor *docs;  /* [B, T] u32 or NULL */
     vkt_tensor *start; /* [1] u32: position of the first token; NULL: 0, and no caches */
-    /* Of all layers with experts so far: rows that each expert gets, and the sums of their
-     * probabilities, [E]; NULL: none. */
+    /* Sums over all layers with experts so far, [E]: rows that each expert gets, and the experts'
+     * probabilities; NULL: none. */
     vkt_tensor *expert_rows, *expert_sums;
     uint32_t routed;                 /* rows of all these layers */
     vkt_tensor **cache_k, **cache_v; /* of each layer [B, P, Hkv D], or NULL */

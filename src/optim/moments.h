@@ -9,8 +9,8 @@
 
 enum { VKT__MAX_MOMENTS = 4 }; /* m and v of the rule; the average; outer steps' */
 
-/* What moments have an element for: `own` of the gradients, cut into pieces where those are, each
- * of which is in one piece of memory. */
+/* The elements that moments exist for: `own` of the gradients, cut into pieces, each of them in one
+ * piece of memory. */
 typedef struct vkt__moment_layout {
     vkt__range own;
     const vkt__range *pieces;

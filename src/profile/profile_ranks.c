@@ -1,4 +1,4 @@
-/* A profile of several ranks: each rank's report of its steps, and all traces in one file. */
+/* Profiles several ranks: each rank's report of its steps, and all traces in one file. */
 #include <math.h>
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/words.h"
 
-/* Of an option that has a meaning for the update rules that use something (VKT__USES_*): names
+/* The help of an option that matters to the update rules that use something (VKT__USES_*): names
  * them. */
 void vkt__rule_help(uint32_t uses, const char *help, char *out, size_t size);
 /* The help, and what each word means. */

@@ -346,8 +346,8 @@ static bool clipped_too_much(const vkt__evidence *e, vkt__str *text)
                100 * (double)n / (double)updated, e->clip, p90);
 }
 
-/* A period in the evaluations that explains two thirds of what is left after the trend, and is of a
- * size that matters; or one of an epoch in the training loss. */
+/* A period in the validation loss with a correlation above 0.66 once the trend is taken out; or one
+ * in the training loss. */
 static bool periodicity(const vkt__evidence *e, vkt__str *text)
 {
     enum { WINDOWS = 240 };

@@ -1,6 +1,6 @@
 /* What a page's plots do when asked: show values, zoom, switch to a log scale, smooth. Without this script they stand
  * as they were drawn. Each figure has its drawing (plot_svg.c) and its values (plot_json.c); what changes is drawn
- * anew into the groups t (ticks) and m (marks) of the drawing that is visible. */
+ * again into the groups t (ticks) and m (marks) of the drawing that is visible. */
 'use strict';
 (() => {
 const plots = [], keys = 'drag or + − to zoom, double click or 0 for the whole, ← → for values';

@@ -90,8 +90,8 @@ typedef struct vkt__plot_frame {
     double x_low, x_high, y_low, y_high; /* values there */
 } vkt__plot_frame;
 vkt__plot_frame vkt__plot_find_frame(const vkt__plot *p);
-/* Which of n points x, y in pixels a line needs, its columns so many pixels wide: in each the
- * lowest, the highest and the last. Returns how many; NAN in x: a break, kept. keep: [n]. */
+/* Which of n points x, y in pixels a line needs, in columns that are `wide` pixels wide: in each
+ * the lowest, the highest and the last. Returns how many; NAN in x: a break, kept. keep: [n]. */
 size_t vkt__plot_thin(const double *xy, size_t n, double wide, size_t *keep);
 void vkt__plot_size(const vkt__plot *p, double *width, double *height);
 

@@ -70,8 +70,8 @@ static double count_of(const vkt__csv *csv, size_t row, size_t column)
     return isfinite(v) ? v : 0;
 }
 
-/* Of the whole set that selects, as the run's end wrote it, where a page has room for its classes.
- */
+/* The confusion matrix of the whole selecting split, as the run's end wrote it, where a page has
+ * room for its classes. */
 static void confusion(vkt__page *p, vkt__run_view *r)
 {
     enum { MOST = 40 };

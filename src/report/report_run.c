@@ -42,8 +42,9 @@ static const char *figures(vkt__arena *a, double loss, double accuracy, double m
     return isnan(mae) ? text : CELL("%s, mae %s", text, number(a, mae));
 }
 
-/* Of the last evaluation of a split at a step (0: any): what a class counts alike, however rare,
- * and how classes are ranked; of numbers how far off they are. NULL: none of these. */
+/* The last evaluation of a split at a step (0: any) in measures that weigh every class the same,
+ * however rare, the calibration error and how classes are ranked; for numbers, how far off they
+ * are. NULL: none of these. */
 static const char *measures(vkt__run_view *r, const char *split, uint64_t step)
 {
     vkt__arena *a = &r->arena;

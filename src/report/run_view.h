@@ -31,9 +31,8 @@ const char *const *vkt__run_class_names(vkt__run_view *r, size_t *n);
 /* A table of the run's folder, with a row under its header; false, silently: there is none. One
  * that can't be read ends the page. */
 bool vkt__run_table(vkt__run_view *r, const char *name, vkt__csv *out);
-/* Curves of ROC, of precision and recall, and of how often what is said is right:
- * report_measures.c.
- */
+/* ROC, precision-recall and reliability curves, and the importance of columns:
+ * report_measures.c. */
 void vkt__run_curves(vkt__page *p, vkt__run_view *r);
 /* What a language model wrote, over time: report_samples.c. */
 void vkt__run_samples(vkt__page *p, const vkt__run_view *r);
