@@ -88,7 +88,7 @@ static void set(reader *r, const char *key, json_t *v)
     json_object_set_new(r->o, key, v);
 }
 
-/* A number of a header: whole ones stay so. Of an array, if all of it is the same. */
+/* A number of a header, or that of an array, if all its elements are equal. */
 static double number(reader *r, const char *key, double without)
 {
     const vkt__gguf_value *v = find(r, key);

@@ -18,7 +18,7 @@ const char *vkt__hf_config_type(const vkt__hf_config *c)
     return vkt__hf_family_of(c)->type;
 }
 
-/* Numbers that a key says as they are. */
+/* Numbers that a key gives directly. */
 static const struct {
     const char *key;
     uint32_t families; /* VKT__HF_KEYS_* */

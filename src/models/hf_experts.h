@@ -5,7 +5,7 @@
 #include "models/hf_family.h"
 #include "models/hf_reader.h"
 
-/* Of a family that has them; after layers and mlp. */
+/* The experts of a family that has them. Read them after layers and mlp. */
 void vkt__hf_experts_read(vkt__hf_reader *r, const vkt__hf_family *f, vkt__hf_config *c);
 void vkt__hf_experts_write(const vkt__hf_config *c, const vkt__hf_family *f, json_t *o);
 

@@ -70,7 +70,7 @@ static const row rows[] = {
     { "full_attention", VKT__HF_KEYS_ROPES, READ, NULL, NULL },
     { "sliding_attention", VKT__HF_KEYS_ROPES, READ, NULL, NULL },
 
-    /* Of single families; before what is said of all. */
+    /* Keys of single families; they come before the rows for all. */
     { "no_rope_layers", VKT__HF_KEYS_SMOLLM3, READ, NULL, NULL },
     { "no_rope_layer_interval", VKT__HF_KEYS_SMOLLM3, READ, NULL, NULL },
     { "embedding_multiplier", VKT__HF_KEYS_GRANITE, READ, NULL, NULL },

@@ -136,8 +136,8 @@ static const json_t *object(vkt__hf_reader *r, const json_t *o, const char *key)
     return json_is_object(p) ? p : NULL;
 }
 
-/* Of a family with another base in the layers with a window: theirs, in the newer form an object
- * beside that of the other layers. */
+/* Reads the rope base of the layers with a window, in a family that has another for them. local:
+ * the newer form's object for these layers, or NULL. */
 static void read_local(vkt__hf_reader *r, const json_t *local, vkt__hf_config *c)
 {
     static const char old_key[] = "rope_local_base_freq";

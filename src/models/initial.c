@@ -86,7 +86,8 @@ static vkt_status begin_magnitude(const vkt_config *c, const vkt_model *m, vkt__
     return VKT_OK;
 }
 
-/* Of a GGUF file whose types the device keeps, the file's own words. */
+/* Moves base[i] to the device. Where the device keeps a GGUF file's types, it gets the file's
+ * words. */
 static vkt_status freeze(const vkt_config *c, vkt_model *m, const vkt__weights *w, size_t i)
 {
     const vkt_param *p = vkt_model_param(m, w->base_param[i]);

@@ -11,7 +11,7 @@
  */
 vkt_status vkt__weights_initial(const vkt_config *c, const char *schema, vkt_model *m,
                                 vkt__weights *w);
-/* Of a model with adapters, what they are beside: into w, with w->base_crc, and the device. */
+/* Reads the base of a model with adapters: into w, with w->base_crc, and the device. */
 vkt_status vkt__weights_of_base(const vkt_config *c, vkt_model *m, vkt__weights *w);
 
 #endif

@@ -101,7 +101,7 @@ static axis axis_of(match *m, which w)
     return match_names(a, here, n, there, n_from);
 }
 
-/* The columns of the first linear layer: inputs as they are, then `width` of each embedded one. */
+/* The columns of the first linear layer: plain inputs, then `width` of each embedded one. */
 static axis joined(vkt__arena *a, const axis *plain, const axis *columns, uint32_t width)
 {
     axis x = { .n = plain->n + columns->n * width,
@@ -262,7 +262,7 @@ fail:
     return st;
 }
 
-/* ---- what is said ---- */
+/* ---- the log line ---- */
 
 static void add_part(vkt__str *s, const char *what, const axis *x)
 {

@@ -92,7 +92,7 @@ void vkt__language_close(vkt__language *l)
     vkt__arena_finish(&l->arena);
 }
 
-/* Of a classifier of texts: its tokenizer, its classes, and the id that fills rows up: the
+/* Opens a classifier of texts: its tokenizer, its classes, and the id that fills rows up: the
  * tokenizer's, or the end of a text where it has none. */
 static vkt_status open_classes(vkt__language *l)
 {

@@ -1,5 +1,5 @@
 /* peft.h. The keys of adapter_config.json are those of peft.LoraConfig (github.com/huggingface/peft
- * 0.18), of which later ones come with every version. */
+ * 0.18); every version adds some. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -89,7 +89,7 @@ static const char *words_of(vkt__arena *a, const json_t *list)
     return out;
 }
 
-/* A list of names, of which the layers are told from the folder's tensors otherwise. */
+/* target_modules, a list of names; NULL: the folder's tensors say which layers have adapters. */
 static const char *targets_of(vkt__arena *a, const json_t *o)
 {
     if (!asks_nothing(json_object_get(o, "layers_to_transform")) ||
@@ -262,8 +262,8 @@ static const char *layer_of(vkt__arena *a, const char *name, const char **end)
     return NULL;
 }
 
-/* Of a weight or bias that is no adapter's its name in the model, without the ".base_layer" that
- * PEFT puts before the last part in layers with an adapter; NULL: it has not the prefix. */
+/* The name in the model of a weight or bias that is no adapter's, without the ".base_layer" that
+ * PEFT puts before the last part in layers with an adapter; NULL: no prefix. */
 static const char *plain_name(vkt__arena *a, const char *name)
 {
     static const char base[] = ".base_layer";
@@ -423,7 +423,7 @@ static vkt_status misfit(const vkt__peft *p, const vkt__st_tensor *t, const vkt_
     return VKT_E_FORMAT;
 }
 
-/* Of a tensor of the folder: where its name in a model stands among t; n: nowhere. */
+/* Where the model's name of a tensor of the folder stands among t; n: nowhere. */
 static size_t place_of(vkt__arena *a, const char *name, const vkt__st_tensor *t, size_t n)
 {
     const char *plain = plain_name(a, name);
@@ -432,7 +432,7 @@ static size_t place_of(vkt__arena *a, const char *name, const vkt__st_tensor *t,
     return k;
 }
 
-/* Of a name in a model: the folder's tensor. */
+/* Finds the folder's tensor by its name in a model. */
 static bool find(const vkt__peft *p, vkt__arena *a, const char *name, size_t *at)
 {
     const char *dot = strrchr(name, '.');
@@ -520,7 +520,7 @@ static vkt_status check_tied(const vkt__peft *p, vkt__arena *a, const vkt__st_te
                     e && h ? "trained two that differ" : "trained one apart from the other");
 }
 
-/* Every tensor of the folder has its place, but for the second of two that are one. */
+/* Checks that every tensor of the folder has its place, except the second of two tied ones. */
 static vkt_status check_places(const vkt__peft *p, vkt__arena *a, const vkt__st_tensor *t, size_t n,
                                const char *const *one, bool adapters)
 {

@@ -16,7 +16,7 @@ typedef struct vkt__peft {
     bool ties;                     /* ensure_weight_tying */
     const char *modules;           /* modules_to_save; lora.modules is without an output layer that
                                       it ties to the embedding */
-    struct json_t *ranks, *alphas; /* the patterns as they are written */
+    struct json_t *ranks, *alphas; /* the patterns as the file has them */
     vkt__safetensors *tensors;     /* VKT__PEFT_PREFIX LAYER.lora_A.weight [rank, in] with
                                       ...lora_B.weight [out, rank] and, of dora,
                                       ...lora_magnitude_vector [out]; weights of lora.modules; biases.
@@ -28,7 +28,8 @@ bool vkt__is_peft_folder(const char *path);
  * no such adapter or of another rank. vkt__peft_close whatever came. */
 vkt_status vkt__peft_open(const char *folder, vkt__peft *out);
 void vkt__peft_close(vkt__peft *p);
-/* Of an adapter_config.json called `path` in messages: base and lora, whose targets may be NULL. */
+/* Parses an adapter_config.json, called `path` in messages: base and lora, whose targets may be
+ * NULL. */
 vkt_status vkt__peft_config(const char *text, size_t n, const char *path, vkt__peft *out);
 /* Fills what a model trains beside its base, t[0..n). FORMAT: one is not in the folder, has another
  * shape, or one of the folder's has no place. model [n_model]: all of its tensors, by which it is

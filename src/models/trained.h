@@ -1,6 +1,7 @@
 /* A model opened for use: its recipe, and its weights as the plain model has them, an adapter
- * merged into its base. Of a run or a checkpoint; of a Hugging Face folder with a tokenizer; of a
- * PEFT adapter's folder, which stands for its base with the adapter merged. */
+ * merged into its base. The path may be a run or a checkpoint; a Hugging Face folder with a
+ * tokenizer, or a GGUF file; or a PEFT adapter's folder, which stands for its base with the adapter
+ * merged. */
 #ifndef VKT_MODELS_TRAINED_H
 #define VKT_MODELS_TRAINED_H
 
@@ -22,9 +23,10 @@ typedef struct vkt__trained {
     vkt__arena arena;
 } vkt__trained;
 
-/* path: a run (its best checkpoint), a checkpoint, a Hugging Face folder or an adapter's, whose
- * adapter_config.json names any of the former. Of a folder the context is the model's, but
- * VKT__FOLDER_CONTEXT at most. IO: the base is not there. vkt__trained_close whatever came. */
+/* path: a run (its best checkpoint), a checkpoint, a Hugging Face folder, a GGUF file or an
+ * adapter's folder, whose adapter_config.json names any of the former. A folder's or GGUF file's
+ * context is the model's, but VKT__FOLDER_CONTEXT at most. IO: the base is not there.
+ * vkt__trained_close whatever came. */
 enum { VKT__FOLDER_CONTEXT = 1024 };
 vkt_status vkt__trained_open(const char *path, vkt__trained *out);
 void vkt__trained_close(vkt__trained *t);

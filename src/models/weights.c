@@ -70,7 +70,7 @@ static bool is_average(const vkt_optim *o, size_t k)
     return !strcmp(vkt_optim_moment_name(o, k), "ema");
 }
 
-/* Of a moment: what its tensors' names begin with. The average changes places with the weights
+/* What the names of moment k's tensors begin with. The average changes places with the weights
  * where a checkpoint is written. */
 static const char *saved_name(const vkt_optim *o, size_t k)
 {

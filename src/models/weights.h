@@ -40,8 +40,9 @@ void vkt__weights_drop_all(vkt__weights *w);
 vkt_status vkt__weights_freeze(vkt_model *m, const vkt__weights *w, size_t i);
 /* The other way: base[i], if it is held and kept apart, as the device has it. */
 vkt_status vkt__weights_thaw(const vkt_model *m, vkt__weights *w, size_t i);
-/* Device -> host, host -> device; of what is kept apart, what is held. The device must be idle. Of
- * an optimizer's part of the moments all ranks download at the same time, and get all of them. */
+/* Device -> host, host -> device; weights that are kept apart only while they are held. The device
+ * must be idle. Where each rank keeps a part of the moments, all ranks download at the same time,
+ * and each gets all moments. */
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
