@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* Share of the variance of y that one metaparameter explains by itself, the others averaged over
- * their ranges: mean over the trees, and the middle 80% of them, each of which saw another sample
- * of the trials. */
+ * their ranges: mean over the trees, and the middle 80% of them. Each tree saw another sample of
+ * the trials. */
 typedef struct vkt__share {
     double mean, low, high;
     bool shown; /* larger than with y shuffled, in all of 19 shuffles: 5% are so by chance */

@@ -12,10 +12,11 @@
  * are those of the greatest posterior probability on a grid, under log-normal priors. Losses above
  * the median count by their logarithm, so that diverged trials do not hide differences of good
  * ones. Of candidates over the whole space, then around the best, the one of greatest expected
- * improvement on the least expected loss is taken. Of more than 256 trials it knows the best half
- * of so many and an even choice of the others, since time grows with the cube of them. A function
- * of its arguments. Sources: Jones et al. 1998 (doi 10.1023/A:1008306431147); priors that grow with
- * the number of axes: Hvarfner et al. 2024 (arXiv 2402.02229). */
+ * improvement on the least expected loss is taken. It uses at most 256 trials, since time grows
+ * with the cube of their number: if more have a loss, half are the best and half an even choice of
+ * the others. A function of its arguments. Sources: Jones et al. 1998
+ * (doi 10.1023/A:1008306431147); priors that grow with the number of axes: Hvarfner et al. 2024
+ * (arXiv 2402.02229). */
 void vkt__gp_next(const vkt__space *space, const double *seen, const double *loss, size_t n,
                   uint64_t seed, uint64_t index, double *u);
 

@@ -282,8 +282,8 @@ static vkt_status check_when(const vkt__space *s, const vkt__axis *x, const read
     return VKT_OK;
 }
 
-/* Several ranges of one option need conditions of which one holds at a time. They share a dimension
- * of the sequence. */
+/* Several ranges of one option need conditions that never hold together. They share a dimension of
+ * the sequence. */
 static vkt_status check_ranges(vkt__space *s, vkt__axis *x, const reader *r)
 {
     x->dim = x->role == VKT__ROLE_FIXED ? 0 : s->n_dims;

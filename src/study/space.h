@@ -29,8 +29,8 @@ typedef enum vkt__axis_kind {
     VKT__AXIS_CHOICE
 } vkt__axis_kind;
 
-/* Of the playbook: what the study asks about, what is tuned so that its answer is fair, and what
- * stays as it is. */
+/* Roles by the playbook: the study asks about the scientific ones, tunes the nuisances so that its
+ * answer is fair, and leaves the fixed ones alone. */
 typedef enum vkt__axis_role {
     VKT__ROLE_NUISANCE,
     VKT__ROLE_SCIENTIFIC,

@@ -206,8 +206,8 @@ size_t vkt__study_points(const vkt_study *s)
     return n;
 }
 
-/* Whether the recipe is the study's: an older version's lacks options that came since, which are
- * as they are without being given. */
+/* Whether the recipe is the study's: an older version's lacks newer options, which have their
+ * defaults then. */
 static vkt_status compare_recipes(const vkt_study *s, bool *same)
 {
     const char *old = old_text(s, "config");

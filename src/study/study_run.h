@@ -79,9 +79,9 @@ double vkt__step_seconds(const vkt_history *h);
  * ends with; one whose loss falls less than half as far, or not at all, hardly learns. NAN: not
  * known. */
 const char *vkt__trial_word(const vkt_study_trial *t, double reference);
-/* Of a short trial, which must also come near the reference (three quarters as far): coming down
- * from a bad start to the loss of guessing is a large part of what there is to fall in few steps.
- */
+/* The same for a short trial, which must also come near the reference (three quarters as far), else
+ * it "falls behind": in few steps a large part of any fall is the one from a bad start to the loss
+ * of guessing. */
 const char *vkt__trial_word_near(const vkt_study_trial *t, double reference);
 bool vkt__trial_stable(const vkt_study_trial *t, double reference);
 /* True if a is better than b by the study's metric; NAN is worse than anything. */
