@@ -1,6 +1,6 @@
 /* NumPy's arrays as a data set: a .npz archive with the arrays X and y, a folder with X.npy and
- * y.npy, or the caller's memory. Reads and checks them; what kind of data they are is told by the
- * shape of X. */
+ * y.npy, or the caller's memory. Reads and checks them; the shape of X says what kind of data they
+ * are. */
 #include "data/arrays.h"
 #include "data/pictures/array_pictures.h"
 #include "data/tables/array_table.h"

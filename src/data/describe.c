@@ -20,7 +20,7 @@ static int by_hash(const void *a, const void *b)
     return (x->example > y->example) - (x->example < y->example);
 }
 
-/* Of the file, or of the inputs. */
+/* The hash of an example: its file's, or its inputs'. */
 static uint64_t hash_of(const vkt_dataset *ds, vkt_split split, uint64_t i)
 {
     const vkt__part *p = &ds->part[ds->of_part[split]];

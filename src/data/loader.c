@@ -9,9 +9,8 @@
 #include "data/shuffle.h"
 #include "data/text/corpus.h"
 
-/* Batch k of the pass or stream into its slot: of the examples of list [batch] the rows that are
- * this loader's, of which n_valid are no padding; share [rows] is room for how much of each counts.
- */
+/* Batch k of the pass or stream into its slot: this loader's rows of the examples in list [batch];
+ * n_valid of these rows are no padding; share [rows] is room for how much of each counts. */
 typedef vkt_status fill_fn(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
                            uint32_t n_valid, vkt__scratch *scratch, float *share);
 
@@ -63,7 +62,8 @@ static uint32_t list_batch(vkt_loader *l, uint64_t k, uint32_t *list)
     return n_valid <= l->row ? 0 : VKT_MIN(n_valid - l->row, l->rows);
 }
 
-/* Of a pair's answers: the tokens that count weigh one together. targets, w [n, context]. */
+/* Weighs a pair's answers: the tokens that count weigh one together in each answer. targets, w [n,
+ * context]. */
 static void weigh_answers(const uint32_t *targets, size_t n, uint32_t context, float *w)
 {
     for (size_t i = 0; i < n; i++, targets += context, w += context) {
@@ -236,8 +236,8 @@ fail:
     return st;
 }
 
-/* Of a batch whose examples were all left out, how many, else 0. A mean over nothing is no number,
- * and data that is gone is an error; of a rank's few rows all may be bad by chance. */
+/* n: examples of a batch that were all left out, else 0. A mean over nothing is no number, and data
+ * that is gone is an error; a rank's few rows may all be bad by chance. */
 static vkt_status count_left_out(vkt_loader *l, uint32_t n)
 {
     vkt__mutex_lock(l->lock);

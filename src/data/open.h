@@ -9,7 +9,7 @@
  * schema says, without examples. */
 vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
                                     vkt_dataset **out);
-/* The same for arrays in memory, of which y may be absent. The schema is not a text's. */
+/* The same for arrays in memory; y may be absent. The schema is not a text's. */
 vkt_status vkt__dataset_open_arrays(const char *schema_json, const vkt_arrays *arrays,
                                     vkt_dataset **out);
 /* Inputs that lie in several places, one after the other, as a data set without labels. */

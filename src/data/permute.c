@@ -1,5 +1,5 @@
-/* permute.h: part[0] has the rows as they are, part[1], which is read, one column of them in
- * another order. */
+/* permute.h: part[0] has the unchanged rows, part[1], which is read, one column of them in another
+ * order. */
 #include "data/permute.h"
 #include "data/shuffle.h"
 

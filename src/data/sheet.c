@@ -1,5 +1,5 @@
 /* A contact sheet of augmented pictures, through the loader that training uses: rows in pairs, the
- * examples of a batch as they are and as the model sees them. */
+ * original examples of a batch and the same as the model sees them. */
 #include "data/dataset.h"
 #include "data/parts/parts.h"
 #include "formats/png.h"

@@ -6,7 +6,7 @@
 #include "data/dataset.h"
 
 /* An epoch's order of n examples, drawn as it is used, so that no batch waits for a whole shuffle.
- * Zeroed but for seed, n, p and epoch UINT64_MAX to begin with. */
+ * Begins zeroed, except seed, n, p, and epoch, which is UINT64_MAX. */
 typedef struct vkt__order {
     uint64_t seed, n, epoch;
     uint64_t drawn; /* p[0..drawn) is final */

@@ -47,7 +47,7 @@ void vkt__chat_text_finish(vkt__chat_text *t);
 /* messages: [{"role", "content", ..}]; tools: a list, or NULL. */
 typedef struct vkt__conversation {
     const struct json_t *messages, *tools;
-    size_t n_given; /* so many of the messages do not count */
+    size_t n_given; /* the first n_given messages do not count */
     double now;     /* what strftime_now tells; NAN: nothing */
 } vkt__conversation;
 

@@ -266,7 +266,7 @@ fail:
 
 /* ---- and where it ends ---- */
 
-/* Of a message that no mark is left of: the rendering up to it must be a prefix. */
+/* Finds the end of a message that has no mark: the rendering up to it must be a prefix. */
 static vkt_status end_by_prefix(finder *f, size_t k, size_t first, size_t *out, bool *open)
 {
     vkt_status st;

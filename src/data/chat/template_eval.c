@@ -194,7 +194,7 @@ static vkt__tvalue sign(vkt__teval *e, const vkt__tnode *n)
 
 /* ---- calls ---- */
 
-/* With each value of *list in its place; rare enough to be made anew. */
+/* With each value of *list in its place; rare enough to build new lists for. */
 static vkt__targs splat_arguments(vkt__teval *e, const vkt__tnode *n)
 {
     vkt__trun *r = &e->run;

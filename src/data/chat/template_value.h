@@ -126,7 +126,7 @@ vkt__tvalue vkt__t_str(vkt__trun *r, const vkt__tvalue *v);
 const vkt__tlist *vkt__t_items(vkt__trun *r, const vkt__tvalue *v);
 /* v[i] of a text or list, counted from the end where i < 0; undefined past the ends. */
 vkt__tvalue vkt__t_at(vkt__trun *r, const vkt__tvalue *v, int64_t i);
-/* v[from:to:step], each of which may be none. */
+/* v[from:to:step]; each of the three may be none. */
 vkt__tvalue vkt__t_slice(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue part[3]);
 size_t vkt__t_length(vkt__trun *r, const vkt__tvalue *v); /* fails for what has none */
 

@@ -1,6 +1,6 @@
-/* parts.h: text in other encodings to UTF-8: UTF-16, told by its mark or its zero bytes, and
- * Windows-1252, which is what is left where not one character is UTF-8's. What can't be either is
- * left as it is, to be refused with its line. */
+/* parts.h: text in other encodings to UTF-8: UTF-16, recognised by its mark or its zero bytes, and
+ * Windows-1252, which is assumed where not one character is UTF-8's. Text that can't be either is
+ * not changed, and refused with its line. */
 #include "data/parts/parts.h"
 
 /* Windows-1252 from 0x80 on, before it is as Latin-1; 0: no character. */

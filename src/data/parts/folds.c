@@ -12,7 +12,7 @@ static vkt_status too_few(const char *what, uint32_t n, const char *split)
                      what, n, split);
 }
 
-/* Shares of the examples for the splits, or of what is left by the test for the folds. */
+/* The share of the examples for the test split; 0: the test set is a part of its own. */
 static double test_share(const vkt_dataset *ds, const vkt_data_desc *desc)
 {
     return ds->of_part[VKT_SPLIT_TEST] == 1 ? 0 : desc->test_fraction;

@@ -50,7 +50,7 @@ int vkt__form_zone(vkt__form f, const char *cell);
 const char *vkt__form_unit(const char *cell);
 /* A whole number written in digits that no double keeps, as 9007199254740993. */
 bool vkt__form_rounds(vkt__form f, const char *cell);
-/* Digits of which the first is 0, as a postal code's. */
+/* Digits that begin with 0, as a postal code's. */
 bool vkt__form_is_code(const char *cell);
 /* A number in any form. */
 bool vkt__form_is_number(const char *cell);

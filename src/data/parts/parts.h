@@ -86,8 +86,8 @@ typedef struct vkt__column {
     uint32_t n_tokens;       /* a sentence: inputs that are rows of its tokens; 0: it is none */
 } vkt__column;
 
-/* What a number to predict is: of a table a column of the file, of which the first is also the
- * label of other tasks. */
+/* A number to predict: in a table a column of the file; the first one is also the label of other
+ * tasks. */
 typedef struct vkt__target {
     const char *name;
     uint32_t position;
@@ -171,7 +171,7 @@ void vkt__scratch_finish(vkt__scratch *s);
 typedef struct vkt__files vkt__files;   /* pictures/picture_files.h */
 typedef struct vkt__corpus vkt__corpus; /* text/corpus.h */
 
-/* The examples of one file: pixels as they are, tables already preprocessed, or picture files. */
+/* The examples of one file: raw pixels, tables already preprocessed, or picture files. */
 typedef struct vkt__part {
     uint32_t n;
     uint8_t *pixels;      /* [n, n_inputs], or NULL */

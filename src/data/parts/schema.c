@@ -147,7 +147,7 @@ static void text_json(json_t *o, const vkt__schema *s)
     json_object_set_new(o, "tokenizer", json_loads(s->tokenizer, 0, NULL));
 }
 
-/* Of a table with one target, its name is the label's column. */
+/* Writes the targets. A table's only one is named by the label's column. */
 static void targets_json(json_t *o, const vkt__schema *s)
 {
     json_t *all = json_array();

@@ -3,7 +3,7 @@
 #include "data/pictures/constants.h"
 
 /* Whether [n, A, B, C] is channels first, as PyTorch has them: by the model's shape, or, where
- * there is none yet, by A, of which a picture has few, while C is more than it has channels. */
+ * there is none yet, because A is as small as a number of channels and C is larger. */
 static bool channels_first(const vkt__arrays *a, const uint32_t *want)
 {
     enum { MOST_CHANNELS = 4 };

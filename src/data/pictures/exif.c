@@ -1,6 +1,6 @@
 /* exif.h. Source: EXIF 2.32 (JEITA CP-3451E), tag 0x0112 in the first directory of a TIFF, which is
  * a JPEG's APP1 segment, a PNG's eXIf chunk or a WebP's EXIF chunk. Every offset is checked against
- * what is left. */
+ * the bytes that follow it. */
 #include "base/words.h"
 #include "data/pictures/exif.h"
 #include "data/pictures/webp.h"

@@ -1,4 +1,4 @@
-/* Private to src/data: which pictures a folder holds, and of which class and split, by the folders'
+/* Private to src/data: which pictures a folder holds, and their classes and splits, by the folders'
  * names or by a CSV of labels. Reads no picture. */
 #ifndef VKT_DATA_FOLDER_H
 #define VKT_DATA_FOLDER_H

@@ -213,8 +213,8 @@ static const char *jpeg_damage(const uint8_t *p, size_t n)
     }
 }
 
-/* The sub-blocks from `at` on, each a length and so many bytes, up to an empty one; where they end,
- * 0: they do not. */
+/* Passes the sub-blocks from `at` on, each a length and as many bytes, up to an empty one: where
+ * they end, 0: they do not. */
 static size_t past_blocks(const uint8_t *p, size_t n, size_t at)
 {
     while (at < n && p[at]) at += 1 + (size_t)p[at];

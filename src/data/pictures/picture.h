@@ -17,13 +17,13 @@ typedef struct vkt__picture_size {
     bool color;
     uint32_t bits; /* of samples of 16 bits those that are used, 8 to 16; 0: they have 8 or less */
     bool alpha;    /* a PNG with transparency, which lies over white then */
-    bool animated; /* of which the first frame is taken */
+    bool animated; /* its first frame is taken */
 } vkt__picture_size;
 vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out);
 
 /* [h, w, channels] u8 of a picture's own size, upright where EXIF says how it was taken; channels
- * is 1 or 3. bits: of samples of 16 bits how many lowest ones are used, of which the upper 8 are
- * taken; 0: all 16. free(*out). FORMAT, OOM_HOST. */
+ * is 1 or 3. bits: how many low bits samples of 16 bits use; the upper 8 of these are taken; 0: all
+ * 16. free(*out). FORMAT, OOM_HOST. */
 vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
                                uint32_t bits, uint32_t *w, uint32_t *h, uint8_t **out);
 

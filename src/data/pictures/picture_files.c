@@ -126,7 +126,7 @@ vkt_status vkt__files_pixels(const vkt__files *cf, const vkt__schema *s, uint32_
                              vkt__scratch *scratch, const uint8_t **pixels)
 {
     vkt_status st;
-    vkt__files *f = (vkt__files *)(uintptr_t)cf; /* what is kept changes no answer */
+    vkt__files *f = (vkt__files *)(uintptr_t)cf; /* keeping a picture changes no answer */
     uint32_t w, h;
     const uint8_t *source;
     uint8_t *own;

@@ -1,4 +1,4 @@
-/* picture_ops.h, but for RandAugment. */
+/* picture_ops.h, except RandAugment. */
 #include <math.h>
 
 #include "data/pictures/picture_ops.h"

@@ -1,5 +1,5 @@
-/* webp.h. A file is RIFF: chunks of a name, a length and so many bytes, padded to an even number.
- */
+/* webp.h. A file is RIFF: chunks of a name, a length and as many bytes, padded to an even
+ * number. */
 #include "base/words.h"
 #include "data/pictures/webp.h"
 

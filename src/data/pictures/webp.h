@@ -1,6 +1,7 @@
 /* Private to src/data: WebP pictures, decoded by the system's libwebp, which is loaded when the
- * first one comes: a program without any needs none. Of an animation its first frame. Sources: the
- * WebP container specification; RFC 6386, 9.1 (VP8); the WebP lossless specification, 3 (VP8L). */
+ * first one comes: a program without any needs none. An animation gives its first frame. Sources:
+ * the WebP container specification; RFC 6386, 9.1 (VP8); the WebP lossless specification, 3
+ * (VP8L). */
 #ifndef VKT_DATA_WEBP_H
 #define VKT_DATA_WEBP_H
 
@@ -9,7 +10,7 @@
 bool vkt__webp_is(const uint8_t *p, size_t n);
 /* What is wrong with the file as far as its chunks tell; NULL: nothing. */
 const char *vkt__webp_damage(const uint8_t *p, size_t n);
-/* Of an undamaged file. The TIFF of its EXIF chunk, *tiff_n 0: it has none. */
+/* An undamaged file's size, and the TIFF of its EXIF chunk; *tiff_n 0: it has none. */
 void vkt__webp_size(const uint8_t *p, size_t n, uint32_t *w, uint32_t *h);
 const uint8_t *vkt__webp_exif(const uint8_t *p, size_t n, size_t *tiff_n);
 /* Whether the library is there. */

@@ -102,8 +102,8 @@ static double count_words(const vkt__csv *csv, bool header, size_t c, uint32_t *
     return (double)total / (double)VKT_MAX(n, 1);
 }
 
-/* Sentences rather than names: so many words on average. A column of them is the input where there
- * are few others that could be. */
+/* Texts with this many words on average are sentences rather than names. A column of them is the
+ * input where few other columns could be. */
 enum { SENTENCE_WORDS = 5, MOST_OTHERS = 2 };
 
 static void find_sentences(advice *a, const vkt__csv *csv, bool header, size_t label,
@@ -161,7 +161,7 @@ static void advise_text(advice *a, const vkt__csv *csv, bool header, size_t labe
     vkt__str_finish(&others);
 }
 
-/* From so many different values on a text is embedded. */
+/* A text column with this many different values, or more, is embedded. */
 enum { EMBED_FROM = 33 };
 
 static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
@@ -199,7 +199,7 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
                                   ? "; --set data.text takes it, alone, as sentences"
                                   : "");
     }
-    /* Where none would be left, what there is is the input; opening says what is odd about it. */
+    /* Where none would be left, all are inputs; opening says what is odd about them. */
     if (a->out.n_notes == csv->n_columns - 1) {
         ignore.len = 0;
         a->out.n_notes = 0;

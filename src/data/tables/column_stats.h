@@ -13,8 +13,8 @@ double vkt__stats_deviation(const vkt__stats *a); /* 1 for a constant */
 /* Replaces the columns' own constants by common ones (GLOBAL) or by none (NONE). */
 void vkt__stats_share(vkt__schema *s, const vkt__stats *of, vkt_standardize how);
 
-/* Sorts v; how many of them lie more than so many times the range between the quartiles away from
- * the median. NAN: too few, or that range is 0. */
+/* Sorts v; returns how many lie more than VKT__FAR_QUARTILES times the range between the quartiles
+ * away from the median. NAN: too few, or that range is 0. */
 enum { VKT__FAR_QUARTILES = 20 };
 double vkt__stats_far(double *v, uint64_t n, double *median, double *quartiles);
 

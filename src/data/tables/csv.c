@@ -1,6 +1,6 @@
 /* The CSV parser: RFC 4180 and what spreadsheets make of it (BOM; CR, LF or CRLF; ; | or tab), text
  * to cells. Strict: ragged rows, stray quotes, zero bytes and text that is not UTF-8 are errors
- * with their line. Knows nothing of columns' meaning, but for the first line of scikit-learn's
+ * with their line. Knows nothing of columns' meaning, except the first line of scikit-learn's
  * files. */
 #include <ctype.h>
 #include <locale.h>
@@ -279,7 +279,7 @@ static uint32_t line_of(const char *text, size_t at)
     return line;
 }
 
-/* What is often named .csv, or given in its place, and is told from a table by how it begins. */
+/* Formats that are often named .csv, or given in its place: their first bytes identify them. */
 static const struct {
     const char *begins;
     size_t n;

@@ -14,7 +14,7 @@ typedef struct vkt__look {
     uint32_t n_distinct;          /* of texts and of the label; else 0 */
     double low, high;             /* numbers; of dates the year */
     const char *first, *odd;      /* a cell; one with more than digits, point and sign, or NULL */
-    const char *code;             /* digits of which the first is 0, as a postal code's; or NULL */
+    const char *code;             /* digits that begin with 0, as a postal code's; or NULL */
     const char *wide;             /* a whole number that no double keeps; or NULL */
     bool numbered;                /* different whole numbers, close together: names of the rows */
     int zone;               /* dates: the first one's UTC offset, VKT__ZONE_NONE: it has none */

@@ -1,4 +1,4 @@
-/* csv.h: the names of a table's columns, of which two may be the same. It knows no schema. */
+/* csv.h: the names of a table's columns; two columns may have the same name. It knows no schema. */
 #include "data/parts/parts.h"
 #include "data/tables/csv.h"
 

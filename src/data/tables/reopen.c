@@ -61,7 +61,7 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     vkt__csv csv = { 0 };
     vkt__table t = { 0 };
     VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
-    if (!of) VKT_TRY(vkt__decode_all(name, &text, &text_n)); /* parts are decoded as they come */
+    if (!of) VKT_TRY(vkt__decode_all(name, &text, &text_n)); /* parts are decoded already */
     bool lines = !of && vkt__json_lines(text);
     if (lines && !s->header) {
         st =

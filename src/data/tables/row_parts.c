@@ -18,11 +18,11 @@ struct vkt__row_parts {
     char *buf;
     size_t used, cap;
     uint32_t line; /* of the buffer's first byte */
-    /* Of the buffer, as far as it was looked at: */
+    /* The buffer, as far as it was looked at: */
     size_t looked, whole, first; /* ends of all of it, of the whole rows in it, of the first one */
     uint64_t n_rows;
     bool quoted, content;
-    /* Of a CSV file that begun, before later parts: */
+    /* The header of a CSV file, which is put before its later parts: */
     char *header;
     size_t header_n;
     uint32_t header_lines;
@@ -150,7 +150,7 @@ static vkt_status read_more(vkt__row_parts *p)
     return VKT_OK;
 }
 
-/* Reads until there are whole rows: of a file a step's worth; of standard input what is there. */
+/* Reads until there are whole rows: a step's worth from a file, any number from standard input. */
 static vkt_status gather(vkt__row_parts *p, uint64_t most_rows)
 {
     vkt_status st = VKT_OK;

@@ -7,7 +7,7 @@
 #include "data/parts/parts.h"
 
 typedef struct vkt__row_parts vkt__row_parts;
-/* path "-": standard input, of which rows are given as soon as they are there. IO, FORMAT. */
+/* path "-": standard input, whose rows are given as soon as they arrive. IO, FORMAT. */
 vkt_status vkt__row_parts_open(const char *path, vkt__row_parts **out);
 /* The same for text in memory, which is called `name`; both must outlive the parts. */
 vkt_status vkt__row_parts_open_text(const char *text, size_t n, const char *name,

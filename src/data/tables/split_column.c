@@ -23,7 +23,7 @@ static int by_digits(const char *a, const char *b)
     a += *a == '+' || *a == '-';
     b += *b == '+' || *b == '-';
     size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
-    if (a[n] || b[m]) return 0; /* equal as they are */
+    if (a[n] || b[m]) return 0; /* not whole numbers: equal, as their values are */
     while (n > 1 && *a == '0') a++, n--;
     while (m > 1 && *b == '0') b++, m--;
     int order = n != m ? (n > m) - (n < m) : memcmp(a, b, n);

@@ -179,7 +179,8 @@ static void find_documents(const vkt__corpus *c, vkt_split split, uint64_t at, u
     }
 }
 
-/* `left` tokens from `at` on as tokens and targets [context], of which *n are the stream's. */
+/* Fills tokens and targets [context] from the stream at `at`, which has `left` tokens more; the
+ * first *n are the stream's, the rest is padding. Returns how many targets count. */
 static uint32_t take_window(const vkt__corpus *c, vkt_split split, uint64_t at, uint64_t left,
                             uint32_t context, uint32_t *tokens, uint32_t *targets, uint32_t *n)
 {
@@ -313,8 +314,8 @@ fail:
 
 /* ---- opening ---- */
 
-/* Tokens of the source: shards as they are, else text by `spec`, or by the tokenizer that is there.
- */
+/* Reads the source's tokens: those of shards, else of text by `spec`, or by the tokenizer that is
+ * there. */
 static vkt_status read_tokens(vkt__corpus *c, const vkt__source *s, const char *spec)
 {
     vkt_status st = VKT_OK;

@@ -10,8 +10,8 @@
 
 enum { MAX_TURNS = 10000 };
 
-/* Of a line: what parses to several times its bytes must stay small beside a model. A context of
- * 2^20 tokens, the longest, has about an eighth of it. */
+/* The longest line: parsing takes several times its bytes, which must stay small beside a model. A
+ * context of 2^20 tokens, the longest, has about an eighth of it. */
 #define LINE_LIMIT (32ull << 20)
 
 typedef struct {

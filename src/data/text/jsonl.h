@@ -22,8 +22,8 @@ typedef struct vkt__jsonl_options {
  * the forms "messages", prompt and completion as messages, ShareGPT's and Alpaca's, by the
  * tokenizer's chat template (NULL: as "role: content" lines). With options->pairs each line is a
  * preference and two documents, "prompt" and "chosen", then "prompt" and "rejected": texts or lists
- * of turns, of which what both begin with is the prompt where there is none. FORMAT: a line is none
- * of these, or has more than 32 MiB, which is said with its number. */
+ * of turns. Without a "prompt", it is what both begin with. FORMAT: a line is none of these, or has
+ * more than 32 MiB, which is said with its number. */
 vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tokenizer *tokenizer,
                            vkt__jsonl_options *options, vkt__document_fn fn, void *user);
 

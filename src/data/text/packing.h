@@ -7,7 +7,7 @@
 
 typedef struct vkt__window {
     uint64_t at; /* its first token in the split's stream */
-    uint32_t n;  /* tokens, the last of which is a target only */
+    uint32_t n;  /* tokens; the last one is a target only */
 } vkt__window;
 
 /* Windows of up to context + 1 tokens, each of as many whole documents in order as it has place

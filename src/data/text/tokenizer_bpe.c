@@ -43,7 +43,7 @@ const vkt__merge *vkt__merge_find(const vkt_tokenizer *t, uint32_t left, uint32_
     }
 }
 
-/* Of a pair that is given twice the first stands. */
+/* Indexes the merges. Where a pair is given twice, the first one counts. */
 void vkt__merge_index(vkt_tokenizer *t)
 {
     t->merge_mask = table_size(t->info.n_merges) - 1;

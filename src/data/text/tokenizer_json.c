@@ -279,8 +279,8 @@ static const char *keep(vkt_tokenizer *t, const char *text, size_t n)
     return copy;
 }
 
-/* A byte-pair encoding as SentencePiece has it. The file is kept as it is, but for what vktrain
- * adds. */
+/* Reads a byte-pair encoding as SentencePiece has it. The file is kept unchanged, except for what
+ * vktrain adds. */
 static vkt_status read_spm(json_t *o, json_t *vocab, const json_t *merges, const char *text,
                            size_t n, const char *name, vkt_tokenizer **out)
 {
@@ -415,7 +415,7 @@ fail:
     return st;
 }
 
-/* The file is kept as it is, but for what vktrain adds. */
+/* The file is kept unchanged, except for what vktrain adds. */
 static vkt_status read_words(json_t *o, json_t *model, const char *text, size_t n, const char *name,
                              vkt_tokenizer **out)
 {

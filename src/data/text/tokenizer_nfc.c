@@ -10,7 +10,7 @@
 
 static const utf8proc_option_t nfc = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
 
-/* Lead bytes from here on are of U+0300 and above; all characters below are NFC as they are. */
+/* Lead bytes from here on are of U+0300 and above; all characters below are in NFC. */
 enum { FIRST_LEAD = 0xcc };
 
 static bool may_change(const char *text, size_t n)

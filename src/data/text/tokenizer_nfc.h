@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 
-/* Appends the text in NFC; bytes that are no UTF-8 stay as they are. *changed false: it is the text
+/* Appends the text in NFC; bytes that are no UTF-8 do not change. *changed false: it is the text
  * itself, and nothing was appended. OOM_HOST. */
 vkt_status vkt__nfc(const char *text, size_t n, vkt__str *out, bool *changed);
 

@@ -1,5 +1,5 @@
-/* tokenizer_normal.h: a list of steps, each of which makes a text of a text. Sources: Hugging
- * Face's tokenizers for what each step does, Devlin et al. 2019 (BERT) for "BertNormalizer". */
+/* tokenizer_normal.h: a list of steps, each from text to text. Sources: Hugging Face's tokenizers
+ * for what each step does, Devlin et al. 2019 (BERT) for "BertNormalizer". */
 #include <jansson.h>
 #include <utf8proc.h>
 

@@ -8,8 +8,7 @@
 #include <stdint.h>
 
 bool vkt__is_white(int32_t c);
-/* What words are made of: letters, marks, digits, connectors such as _. Of the library's Unicode.
- */
+/* The characters of words: letters, marks, digits, connectors such as _, by utf8proc's Unicode. */
 bool vkt__is_word(int32_t c);
 /* Unicode's P, and what ASCII has besides: $ + < = > ^ ` | ~ */
 bool vkt__is_punctuation(int32_t c);
@@ -20,7 +19,7 @@ bool vkt__is_mark(int32_t c);
 bool vkt__is_control(int32_t c);
 /* The blocks of ideographs around which BERT puts spaces. */
 bool vkt__is_ideograph(int32_t c);
-/* Characters whose compatibility decomposition came after Unicode 12: they stay as they are. */
+/* Characters whose compatibility decomposition came after Unicode 12: they do not change. */
 bool vkt__is_undecomposed(int32_t c);
 
 #endif

@@ -1,5 +1,5 @@
-/* tokenizer_words.h: a list of steps, each of which cuts the words of the one before. Source:
- * Hugging Face's tokenizers for what each does. */
+/* tokenizer_words.h: a list of steps; each cuts the words of the step before. Source: Hugging
+ * Face's tokenizers for what each does. */
 #include <jansson.h>
 #include <utf8proc.h>
 
