@@ -2,7 +2,7 @@
  * Every call that can fail returns a vkt_status; the place that detects a failure logs one line
  * (what, where, what to do) through the sink, and callers forward the status without logging.
  *
- * Threads: the functions of this header may be called from any thread at any time, but for
+ * Threads: the functions of this header may be called from any thread at any time, except
  * vkt_log_set, which is called while no other thread is in the library. Each header adds its own
  * rules. Aborts: misuse that only a bug in the caller can cause (an index past the end, calls in
  * the wrong order; each header lists its own) ends the process with "internal error: FILE:LINE".

@@ -233,8 +233,8 @@ typedef struct vkt_ranks_point {
     uint64_t bytes;                /* that a rank sends in a step */
 } vkt_ranks_point;
 
-/* A link between all ranks, and the efficiency on it of 2, 4, ... 64 ranks, each of which has the
- * recipe's batch, if none of the exchange lay under the backward pass. Predicted. */
+/* A link between all ranks, and the efficiency on it of 2, 4, ... 64 ranks, each with the recipe's
+ * batch, if none of the exchange lay under the backward pass. Predicted. */
 typedef struct vkt_ranks_link {
     double gbit, alpha_us; /* a second; of a message */
     double efficiency[VKT_RANKS_FORECASTS];

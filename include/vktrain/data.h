@@ -76,8 +76,8 @@ VKT_API char *vkt_tokenizer_json(const vkt_tokenizer *t);
 
 /* Documents to files of tokens that training maps into memory. Inputs: a file is one document
  * (plain or gzip), but of a .jsonl file each line is one ({"text"}, or a chat as {"messages"} or
- * {"prompt", "completion"}, of which only the assistant's tokens count in the loss); a folder
- * stands for all its files, subfolders too; * and ? in the last part of a path for any. */
+ * {"prompt", "completion"}: in the loss only the assistant's tokens count); a folder stands for all
+ * its files, subfolders too; * and ? in the last part of a path for any. */
 typedef struct vkt_pack_desc {
     const char *const *inputs;
     size_t n_inputs;
@@ -227,7 +227,7 @@ typedef struct vkt_data_desc {
     const char *columns;   /* csv: those that are inputs, by name or 0-based position with commas
                               between them; NULL: all but the label */
     const char *ignore;    /* csv: those that are not; NULL: none */
-    const char *embed; /* csv: those of which each different value is looked up in a table that is
+    const char *embed; /* csv: columns whose different values are each looked up in a table that is
                           learned, in place of an input for each; NULL: none */
     const char *text;  /* csv: the column of sentences, which alone is the input: ids of up to
                           `context` tokens; NULL: none */
@@ -269,9 +269,9 @@ typedef struct vkt_data_desc {
     double valid_fraction;   /* of the training examples; 0 = none */
     double test_fraction;    /* of all examples, where the source has no test set of its own */
     uint64_t seed;           /* of the split */
-    /* In place of valid_fraction: what is not tested on lies in so many folds of one size, by
-     * class, and the fold-th of them, from 0, is for validation. With `time` in one fold more, of
-     * which it is the one behind, and training is on those before it. 0: no folds. */
+    /* In place of valid_fraction: examples outside the test set lie in `folds` folds of one size,
+     * by class, and the fold-th of them, from 0, is for validation. With `time` there is one fold
+     * more: validation is on fold `fold` + 1, training on those before it. 0: no folds. */
     uint32_t folds, fold;
     const vkt_arrays *arrays; /* npy: the arrays themselves, in place of path. Read while the data
                                  set is opened, which keeps no pointer to them */
@@ -356,12 +356,12 @@ typedef struct vkt_dataset vkt_dataset;
 VKT_API vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out);
 /* Opens other files with a schema fitted before (constants, columns, classes are not refitted): the
  * examples are all in split VKT_TEST. labels may be absent from the files: then has_labels is false
- * and they read 0. path: a CSV; arrays as for npy, of which y may be absent (a .npy file is X
- * alone); IDX images (labels beside it, by name); a picture (PNG, JPEG, BMP, GIF, or WebP where
- * libwebp is installed: one example without a label: grey or RGB as the model asks by BT.601's
- * luma, alpha over white, resized if its size is another, which is logged; FORMAT where the schema
- * is a table's); or a folder as for vkt_dataset_open: its test files, else train; of pictures: its
- * test folder, else itself, without labels where no subfolder bears a class's name. */
+ * and they read 0. path: a CSV; arrays as for npy, where y may be absent (a .npy file is X alone);
+ * IDX images (labels beside it, by name); a picture (PNG, JPEG, BMP, GIF, or WebP where libwebp is
+ * installed: one example without a label: grey or RGB as the model asks by BT.601's luma, alpha
+ * over white, resized if its size is another, which is logged; FORMAT where the schema is a
+ * table's); or a folder as for vkt_dataset_open: its test files, else train; of pictures: its test
+ * folder, else itself, without labels where no subfolder bears a class's name. */
 VKT_API vkt_status vkt_dataset_open_schema(const char *schema_json, const char *path,
                                            vkt_dataset **out);
 VKT_API void vkt_dataset_destroy(vkt_dataset **ds);
@@ -490,14 +490,14 @@ typedef struct vkt_loader_desc {
     bool stop_on_bad;   /* a picture that can't be read ends it; else its w is 0, and it is said */
     float weight;       /* w of each target that counts (0 for the others); 0: normalised, so that a
                            batch's weights sum to 1 */
-    uint32_t row, rows; /* of several ranks, each of which fills a part of every batch: the rows
-                           [row, row + rows) of it, which are all that slots have room for. The
-                           examples are those of the whole batch. rows 0: all */
+    uint32_t row, rows; /* with several ranks, each fills a part of every batch: its `rows` rows
+                           from `row` on, which are all that slots have room for. The examples are
+                           those of the whole batch. rows 0: all */
     uint32_t n_slots;
     vkt_batch *slots;   /* [n_slots], filled in order 0, 1, .. n_slots-1, 0, .. */
     uint32_t n_threads; /* 0: 1 */
     /* Called by the thread that filled a batch (counted from `start`), before it can be given out;
-     * start and end are seconds of the monotonic clock. NULL: nobody is told. */
+     * start and end are seconds of the monotonic clock. NULL: no call. */
     void (*on_batch)(void *user, uint32_t thread, uint64_t batch, double start_s, double end_s);
     void *user;
 } vkt_loader_desc;
@@ -516,8 +516,8 @@ VKT_API vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s
  * order in which vkt_loader_next gave them. */
 VKT_API void vkt_loader_release(vkt_loader *l, uint32_t slot);
 
-/* A PNG of 40 training images, in rows as they are and as the loader makes them for the model. ARG:
- * no grey or colour images. */
+/* A PNG of 40 training images, in rows of the originals and of what the loader makes of them for
+ * the model. ARG: no grey or colour images. */
 VKT_API vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *how,
                                              uint64_t seed, const char *path);
 

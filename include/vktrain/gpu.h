@@ -122,7 +122,7 @@ typedef struct vkt_gpu_desc {
     bool no_cache; /* neither read nor write the cache folder (pipelines, tuning results) */
     bool no_tune;  /* choose kernels by the built-in table and ignore the results of vkt_tune */
     double tune_seconds; /* at most for kernels that are timed automatically, in a job; 0: 20 */
-    bool statistics;     /* for vkt_tune_candidate.registers; pipelines are compiled anew for it */
+    bool statistics;     /* for vkt_tune_candidate.registers; pipelines are compiled again for it */
     bool serial; /* on a CPU driver with vkt_caps.hands_over: run dispatches on the queue's own
                     thread, one workgroup after the other; faster for very short kernels. Ignored on
                     other devices, and if LP_NUM_THREADS is set */
@@ -153,7 +153,7 @@ VKT_API void vkt_gpu_destroy(vkt_gpu **gpu);
 
 /* A driver's compiler may crash in kernels of matrix units, which are therefore tried before they
  * are used. With `on`, they are tried in another process, once for each driver: the program is
- * started anew, and must hand its arguments to vkt_helper_main before it does anything else.
+ * started again, and must hand its arguments to vkt_helper_main before it does anything else.
  * Without (the default), in this one, which such a crash ends once. */
 VKT_API void vkt_helper_set(bool on);
 /* True: the program was started for that, which is done, and ends with *rc. say: writes a line to

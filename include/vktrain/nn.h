@@ -184,8 +184,8 @@ typedef struct vkt_model_desc {
     vkt_dtype precision; /* type of the activations in graphs: f32, f16 or bf16. See
                             vkt_graph_precision */
     vkt_lora lora;
-    /* Of a transformer in training: uniform noise of at most noise / sqrt(tokens of a row * width)
-     * is added to its embeddings (NEFTune: Jain et al. 2023, arXiv 2310.05914). 0: none */
+    /* A transformer in training adds uniform noise of at most noise / sqrt(tokens of a row * width)
+     * to its embeddings (NEFTune: Jain et al. 2023, arXiv 2310.05914). 0: none */
     float noise;
     /* Inputs from n_plain on are rows of a table of embed_rows, which the first layer, `embed`,
      * looks up; embed_rows 0: none. */

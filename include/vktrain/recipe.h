@@ -65,7 +65,7 @@ typedef struct vkt_config {
                          layers, a folder says the model too; NULL: at random */
     vkt_lora lora;    /* adapters beside the weights of init */
     const char *lora_from; /* a PEFT adapter's folder, which they begin with and whose settings they
-                              have; NULL: anew */
+                              have; NULL: new ones */
     vkt_loss_kind loss;
     float loss_gamma, loss_delta; /* of focal; of huber, in standard deviations of the label */
     float loss_beta, loss_margin; /* of dpo and simpo; beta 0: 0.1 for dpo, 2 for simpo */
@@ -114,7 +114,7 @@ typedef struct vkt_config {
     const char *source;     /* recipe path or built-in name */
     bool no_rewrite;        /* graphs without fusions: of the run, not of the recipe */
     bool samples;           /* n_samples counts: of the run too */
-    uint32_t rank, ranks;   /* of the run too: its part of each batch is one of so many; 0: all */
+    uint32_t rank, ranks;   /* of the run too: it takes one of `ranks` parts of a batch; 0: all */
     const uint32_t *shares; /* [ranks] of the run too: how large these are; NULL: equal */
     struct vkt__config_private *priv;
 } vkt_config;

@@ -466,10 +466,10 @@ typedef struct vkt_tune_desc {
     void (*fn)(void *user, const vkt_tune_result *r);      /* after each shape; may be NULL */
     void (*each)(void *user, const vkt_tune_candidate *c); /* after each kernel; may be NULL */
     void *user;
-    bool keeps_nothing; /* choices stay as they are, and what disagrees with its twin is timed, too
-                         */
-    bool tries_again;   /* a kernel that loses the device is told as a warning: the caller opens the
-                           device again, and leaves it out so */
+    bool keeps_nothing; /* choices do not change, and a kernel that disagrees with its twin is
+                           timed, too */
+    bool tries_again; /* a kernel that loses the device is logged as a warning: the caller opens the
+                         device again, and leaves it out so */
 } vkt_tune_desc;
 /* Times the matmul kernels on these shapes, checks each against its twin, and keeps the fastest in
  * the cache folder, by device, driver version, subgroup size and the hash of the kernels. A choice

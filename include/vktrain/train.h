@@ -77,8 +77,8 @@ typedef struct vkt_train_desc {
     const bool *stop;    /* NULL, or what on_progress sets for this run alone to stop as after
                             vkt_train_stop */
     const char *command; /* command line, for run.json */
-    vkt_comm *comm; /* the ranks that train together, of which each calls this with the same recipe
-                       and data; rank 0 alone writes. NULL: alone */
+    vkt_comm *comm; /* the ranks that train together: each calls this with the same recipe and data;
+                       rank 0 alone writes. NULL: alone */
 } vkt_train_desc;
 
 typedef struct vkt_train_result {
@@ -121,9 +121,10 @@ VKT_API vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc,
 VKT_API void vkt_train_stop(void);
 
 /* Test-time augmentation of pictures: what the model gives is the mean over several views: the
- * picture and its left-right mirror, or so many (from 2), of which the first is the picture and the
- * others are augmented as in training. The loss is then the cross-entropy of the mean. 0: one view.
- * ARG: no pictures, or a recipe without data.augment. */
+ * picture and its left-right mirror (VKT_TTA_FLIPS), or this many (from 2): the picture, and others
+ * augmented as in training. The loss is then that of the mean: cross-entropy, or for numbers the
+ * squared error. 0: one view. ARG: no pictures, more than VKT_TTA_MOST, or augmented views where
+ * the recipe has no data.augment. */
 enum { VKT_TTA_FLIPS = -1, VKT_TTA_MOST = 64 };
 
 /* Evaluation of a saved model. checkpoint, here and below: a run folder (its best) or a checkpoint
@@ -295,8 +296,8 @@ VKT_API vkt_status vkt_predictor_read_rows(const vkt_predictor *p, const char *t
                                            const char *name, vkt_inputs *out);
 VKT_API vkt_status vkt_predictor_read_picture(const vkt_predictor *p, const void *file,
                                               size_t bytes, const char *name, vkt_inputs *out);
-/* As vkt_predictor_run for what was read, of which there may be several: in [n_in], together of
- * 1 to 2^32 - 2 examples. */
+/* As vkt_predictor_run for one or several inputs that were read: in [n_in], with 1 to 2^32 - 2
+ * examples in all. */
 VKT_API vkt_status vkt_predictor_run_inputs(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
                                             float *out);
 
