@@ -38,7 +38,8 @@ vkt_status vkt__peft_load(vkt__peft *p, const vkt__st_tensor *t, size_t n,
                           const vkt__st_tensor *model, size_t n_model);
 /* Rows of the embedding, where the folder has one of its own; else 0. */
 uint64_t vkt__peft_rows(const vkt__peft *p);
-/* The adapter into all of a plain model's weights. FORMAT as above, and as vkt__adapter_merge. */
+/* Merges the adapter into all of a plain model's weights. FORMAT as above, and as
+ * vkt__adapter_merge. */
 vkt_status vkt__peft_merge(const vkt__peft *p, const vkt__st_tensor *t, size_t n);
 
 #endif

@@ -99,7 +99,7 @@ int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, 
 /* The same with a whole name. */
 int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__init init,
                          float scale);
-/* Whether the parameter belongs to an adapter, which is trained though the base is frozen. */
+/* Trains the parameter though the base is frozen. */
 void vkt__model_set_trained(vkt_model *m, int param);
 void vkt__model_set_table(vkt_model *m, int param);
 void vkt__model_set_exact(vkt_model *m, int param);

@@ -1,7 +1,8 @@
 /* The transformer layer: a whole language model, tokens [B, T] u32 -> logits [B, T, V]. Parameters
- * are named and laid out as Hugging Face's files have them (vkt__naming), so that these load as
- * they are. And the sentence layer, the same blocks for a column of sentences: ids of tokens [B, T]
- * f32, below 0 where there is none -> [B, C]. With `score` a transformer gives classes of such ids.
+ * are named and laid out as Hugging Face's files have them (vkt__naming), so that these load
+ * unchanged. And the sentence layer, the same blocks for a column of sentences: ids of tokens [B,
+ * T] f32, below 0 where there is none -> [B, C]. With `score` a transformer gives classes of such
+ * ids.
  */
 #include <math.h>
 #include <stdio.h>

@@ -142,7 +142,8 @@ vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const
 
 /* ---- the kinds, one file each ---- */
 
-/* What is wrong in what was asked, before anything is written (the recipe is loaded); the study. */
+/* Each _check validates the request before anything is written (the recipe is loaded); the function
+ * of the same name without it runs the study. */
 /* Whether the best of a search lies at an end of an axis and one of the next two near it: positions
  * [n], 0..1, best first, NAN where a trial has none. One alone is often there by chance. */
 bool vkt__at_end(const double *position, size_t n);
