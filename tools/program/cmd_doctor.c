@@ -82,8 +82,8 @@ static vkt_status check_names(const char *list)
     return VKT_OK;
 }
 
-/* One op after the other, on a device that is opened anew where an op loses it. DEVICE: one did;
- * *gpu is NULL if there is no opening it again. */
+/* Checks one op after the other and opens the device again if an op loses it. DEVICE: one did;
+ * *gpu is NULL if it could not be opened again. */
 static vkt_status check_ops(const doctor_options *o, const vkt_gpu_desc *desc, vkt_gpu **gpu,
                             tally *t)
 {

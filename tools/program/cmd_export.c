@@ -39,7 +39,7 @@ static vkt_status export_to(const export_options *o, const char *from, const cha
     return vkt_export_adapter(from, path);
 }
 
-/* Beside what is there, which stays until the export is whole. */
+/* Exports beside the old file or folder, which stays until the export is whole. */
 static vkt_status export_over(const export_options *o, const char *from, const char *path)
 {
     const char *made = cli_text("%s.new", path);

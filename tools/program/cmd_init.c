@@ -105,7 +105,7 @@ static bool too_many_classes(const init_data *d)
     return d->info.n_outputs > 20 && d->info.n_outputs > n / 20;
 }
 
-/* Up to so many tokens: a word is two of them where there are few sentences. */
+/* A context's tokens, at 2.5 a word: few sentences make a tokenizer of short tokens. */
 enum { LEAST_CONTEXT = 16, MOST_CONTEXT = 256 };
 
 /* A column of sentences: found, or given by --set. */
@@ -272,7 +272,7 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
 
 /* ---- looking ---- */
 
-/* Whether --set names a source; what its own row then refuses is told when it is opened. */
+/* Whether --set names a source. What the source's row refuses is reported when it is opened. */
 static bool source_given(const init_options *o, vkt_source_info *s)
 {
     bool given = false;

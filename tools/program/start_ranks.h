@@ -10,7 +10,7 @@ size_t start_ranks_count(const char *list);
 /* argv, the whole command line, run as n ranks; their exit code. Signals go to all of them. */
 int start_ranks(size_t n, char **argv);
 
-/* Of a command that is not for several processes, started as such. */
+/* Refuses a command that was started as several processes and can't run so. */
 int start_ranks_refuse(const char *command);
 
 #endif

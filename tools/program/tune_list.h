@@ -4,7 +4,7 @@
 
 #include "vktrain/vktrain.h"
 
-/* Zero at first, but for `json`. */
+/* All zero at first, except `json`. */
 typedef struct tune_list {
     bool json;               /* nothing is printed before tune_list_finish */
     struct json_t *products; /* those that are done */

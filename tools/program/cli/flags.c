@@ -269,7 +269,7 @@ bool cli_is_example(const char *line)
     return *line == ' ' || !strncmp(line, "example", 7);
 }
 
-/* Paragraphs are wrapped, examples are printed as they are. */
+/* Wraps paragraphs, and prints examples unchanged. */
 static void print_details(const char *text, FILE *f)
 {
     for (const char *line = text; *line;) {

@@ -104,7 +104,7 @@ void cli_table(FILE *f, const cli_column *col, size_t n_cols, const char *const 
     if (n_left) fputc('\n', f);
 }
 
-/* Bytes of the character s that a terminal may be given as they are; 0: none. */
+/* Bytes of the character s, if a terminal may get it unchanged; else 0. */
 static size_t harmless_bytes(const unsigned char *s, size_t n)
 {
     if (s[0] < 0x80) return (s[0] >= 32 && s[0] != 127) || s[0] == '\n' || s[0] == '\t';
@@ -346,8 +346,8 @@ void cli_log_open(bool quiet, bool verbose)
     vkt_log_set(log_line, NULL, quiet ? VKT_LOG_WARN : verbose ? VKT_LOG_DEBUG : VKT_LOG_INFO);
 }
 
-/* Of several ranks one speaks: but for the loss of another, which any of them may be the one to
- * find. */
+/* Only rank 0 logs. The others log errors of `comm` alone: any of them may be the one that finds
+ * another lost. */
 static void log_other_rank(void *user, vkt_log_level level, const char *area, const char *line)
 {
     if (level == VKT_LOG_ERROR && !strcmp(area, "comm")) log_line(user, level, area, line);

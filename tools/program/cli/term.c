@@ -349,8 +349,8 @@ void cli_training_is_over(void)
 }
 
 #ifdef _WIN32
-/* On a thread of its own. Of a window that is closed, and of a user who logs off, Windows ends the
- * process when this returns or after some seconds; main ends it sooner. */
+/* Runs on a thread of its own. If a window is closed or the user logs off, Windows ends the process
+ * when this returns or after some seconds; main ends it sooner. */
 static BOOL WINAPI on_console(DWORD event)
 {
     if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) {

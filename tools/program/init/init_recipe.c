@@ -107,8 +107,8 @@ static void write_data(FILE *f, const init_data *d)
             "tune\n");
 }
 
-/* The sections train, eval and checkpoint: so many passes over the training examples, within a
- * least and a most of steps; patience 0: all of them. */
+/* What the sections train, eval and checkpoint need. `passes` go over the training examples, in
+ * `least` to `most` steps; patience 0: training takes all of them. */
 typedef struct length {
     uint64_t batch;
     double passes, least, most;
@@ -307,7 +307,7 @@ static void write_plain(FILE *f, const init_data *d, const char *name)
 
 /* A transformer that suits the number of tokens: more than it can learn from would only overfit. */
 typedef struct text_model {
-    uint64_t tokens; /* up to so many */
+    uint64_t tokens; /* at most */
     unsigned layers, heads, width, context;
 } text_model;
 static const text_model text_models[] = {
@@ -370,8 +370,8 @@ static void write_text(FILE *f, const init_data *d, const char *name)
             (unsigned long long)steps / 10);
 }
 
-/* Of the model that --set init=MODEL adds, an adapter. Its tokens are not known here: a token is
- * taken for four characters. */
+/* The recipe trains an adapter of the model that --set init=MODEL adds. Its tokens are not known
+ * here: a token is taken for four characters. */
 static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
 {
     enum { CONTEXT = 256, CHARS = 4, MOST_BATCH = 8 };

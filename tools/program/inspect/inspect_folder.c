@@ -39,7 +39,7 @@ static void print_field(const char *key, int width, const json_t *v)
     free(json);
 }
 
-/* The fields of an object, one a line; no checksums, of which a file has one a tensor. */
+/* Prints the fields of an object, one a line; it only counts checksums: a file has one a tensor. */
 static void print_fields(json_t *object)
 {
     const char *key;

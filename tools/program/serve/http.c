@@ -19,8 +19,8 @@
 /* A body that is refused is read to its end if it is no longer than this, since many clients look
  * for an answer only then. */
 enum { PATIENCE_BYTES = 64 << 20 };
-/* For a new connection's first headers; and how many more than are served may be open, of which the
- * oldest are being closed. */
+/* Seconds for a new connection's first headers. Connections that may be open beyond those that are
+ * served, while the oldest are being closed. */
 enum { SILENT_S = 5, BEING_CLOSED = 256 };
 enum { HEADER_BYTES = 32 << 10, UNREAD_BYTES = 1 << 20, N_PAGES = 8 };
 
@@ -341,8 +341,8 @@ static enum MHD_Result give(exchange *x)
     return send_body(x->connection, x->status, x->out_type, body, x->out_n, MHD_RESPMEM_MUST_FREE);
 }
 
-/* Of a request once with its headers, then with each part of its body, then with none; and once
- * more when it is awake again. */
+/* The daemon calls it once with a request's headers, then with each part of its body, then with
+ * none; and once more when the request is awake again. */
 static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const char *path,
                                   const char *method, const char *version, const char *data,
                                   size_t *n, void **of)

@@ -98,7 +98,7 @@ static bool stream_options(const reader *p, const json_t *v)
 
 /* ---- messages ---- */
 
-/* A text, or parts of which each is a text, as one. NULL: it is neither. */
+/* Returns a text itself, or joins parts that are all texts. NULL: v is neither. */
 static json_t *content(const json_t *v)
 {
     size_t i, n = 0;
