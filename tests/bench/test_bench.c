@@ -260,7 +260,7 @@ static bool stops_at_the_third(void *user)
     return ++*(uint32_t *)user == 3;
 }
 
-/* What was measured until then is there, and what was not is told; nothing comes after it. */
+/* The rows measured until then stay, and a line says how many items were left out. */
 static void it_stops_on_request(void **state)
 {
     (void)state;

@@ -199,7 +199,7 @@ static void launchers_are_known(void **state)
     vkt__setenv("PMI_SIZE", NULL);
 }
 
-/* What a rank does when it is told a word; its exit code is the status. */
+/* What a rank does for the word `what`; its exit code is the status. */
 static int as_rank(const char *what)
 {
     vkt_comm *c;

@@ -235,8 +235,8 @@ static void loader_resumes_to_the_same_pictures(void **state)
     vkt_dataset_destroy(&ds);
 }
 
-/* Of several ranks each fills its rows of a batch: together they are, byte for byte, the batch that
- * one loader fills, whatever an example is blended with, and whoever has that. */
+/* Each rank fills its rows of a batch: together they are, byte for byte, the batch that one loader
+ * fills, whatever an example is blended with, and whichever rank has that. */
 static void ranks_fill_the_batch_of_one(void **state)
 {
     (void)state;
@@ -340,7 +340,7 @@ static void balanced_classes_have_orders_of_their_own(void **state)
     vkt_dataset_destroy(&ds);
 }
 
-/* What the loader draws for an example is drawn anew in each epoch. */
+/* The loader draws an example's augmentation again in each epoch. */
 static void epochs_augment_differently(void **state)
 {
     (void)state;

@@ -197,7 +197,7 @@ static void columns_are_chosen(void **state)
     vkt_dataset *ds = noted(text, (vkt_data_desc) { .ignore = "0, id", RAW }, NULL);
     assert_true(inputs(ds, VKT_SPLIT_TRAIN, 1, 2)[0] == 7);
     vkt_dataset *other;
-    TEST_LOG_CAPTURE(); /* what was left out is not needed, and what is there is no surprise */
+    TEST_LOG_CAPTURE(); /* a left-out column is there, or not: no word */
     REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &other));
     vkt_dataset_destroy(&other);
     put(CSV, "b,a\n6,5\n", 8);

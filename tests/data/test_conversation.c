@@ -18,8 +18,8 @@
 #include "own_folder.h"
 #include "text_files.h"
 
-/* What counts between [[ and ]], control tokens that are recognised as they are, text that is not
- * searched for them between ' and '. */
+/* Puts [[ ]] around what counts, and ' ' around text that is not searched for control tokens. A
+ * control token that is recognised has no quotes. */
 static void show(const vkt__stretch *s, size_t n, vkt__str *out)
 {
     bool counts = false;
@@ -156,7 +156,7 @@ static void test_lessons(void **state)
           "<|im_start|>user\nU1<|im_end|>\n<|im_start|>assistant\n[[A1<|im_end|>]]\n<|im_start|>"
           "user\n"
           "U2<|im_end|>\n<|im_start|>assistant\n[[A2]]" },
-        /* control tokens inside of a turn, the last of which ends by another token */
+        /* control tokens inside of turns; the last turn ends by another token */
         { "{% for m in messages %}{{ '<|im_start|>' + m.role }}{% if m.role == 'assistant' %}{{ "
           "'<|user|>final<|assistant|>' }}{% endif %}{{ m.content }}{{ '</s>' if loop.last and "
           "m.role == 'assistant' else '<|end|>' }}{% endfor %}{% if add_generation_prompt %}{{ "
@@ -428,7 +428,7 @@ static void test_windows_of_pairs(void **state)
     REQUIRE_STATUS(vkt_dataset_open(&d, &ds), VKT_E_ARG);
 }
 
-/* Of control tokens of which one begins as another does, the whole one is text, and none of it ends
+/* One control token is the beginning of another: the whole longer one is text, and none of it ends
  * a turn. */
 static void test_longest_control(void **state)
 {

@@ -124,7 +124,7 @@ static void times_in_order(void **state)
     refused("t,x,y\n2024-01-01T00:00Z,1,2\n2024-01-01 01:00,2,3\n",
             (vkt_data_desc) { .time = "t", .task = VKT_TASK_REGRESS }, "line 3",
             "has no UTC offset, but '2024-01-01T00:00Z' has one");
-    /* Nanoseconds since 1970, which a double rounds to 256: in the file's order but for that. */
+    /* Nanoseconds since 1970: a double would round them to 256, and leave the file's order. */
     text[0] = 0;
     strcat(text, "t,x,y\n");
     for (int i = 0; i < 10; i++)
@@ -242,7 +242,7 @@ static void names_that_come_twice(void **state)
     REQUIRE_LOGGED("line 1: two columns are named 'a': the second is taken as 'a.2', and 1 more");
     assert_non_null(strstr(vkt_dataset_schema(ds), "\"a.2\""));
     assert_non_null(strstr(vkt_dataset_schema(ds), "\"a.3\""));
-    put_csv("a.1,a,a,a\n30,10,20,40\n"); /* by name, the second and third as they are counted */
+    put_csv("a.1,a,a,a\n30,10,20,40\n"); /* by name, the second and third by their count */
     REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &again));
     const float *x = inputs(again, VKT_SPLIT_TEST, 0, 4);
     assert_true(x[0] == 10 && x[1] == 20 && x[2] == 30 && x[3] == 40);
@@ -451,7 +451,7 @@ static void pictures_of_two_rows(void **state)
     refuse(&d, VKT_E_FORMAT, "line 3", "there is no label");
 }
 
-/* A GIF of so many frames; a PNG with an alpha channel. */
+/* A GIF of several frames is animated; neither GIF has an alpha channel. */
 static void pictures_that_are_flattened(void **state)
 {
     (void)state;

@@ -39,7 +39,7 @@ static void ranges(const vkt_dataset *ds, uint32_t from[4], uint32_t to[4])
 }
 
 /* Whether the rows of `b` hold in [from, to) what those of `a` hold there, in any order; *moved:
- * how many stand elsewhere. Rows are told apart by all of the columns' inputs together. */
+ * how many hold other values than before. */
 static bool same_rows(float (*a)[WIDE], float (*b)[WIDE], uint32_t from, uint32_t to, int *moved)
 {
     bool used[ROWS] = { 0 }, all = true;

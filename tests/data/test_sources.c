@@ -32,7 +32,7 @@ static void looks(const char *path, vkt_likeness want, const char *name)
         fail_msg("%s: like %s (%d), not %s (%d)", path, is ? s.name : "none", is, name, want);
 }
 
-/* A file of one line, so many times. */
+/* Writes a file that has one line `times` times. */
 static void repeat(const char *path, const char *line, size_t times)
 {
     vkt__str s = { 0 };

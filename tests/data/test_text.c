@@ -191,8 +191,8 @@ static void text_too_short_or_bad(void **state)
     vkt_dataset_destroy(&ds);
 }
 
-/* What a data set of classes has beside its texts is told not to be learned, once; what a language
- * model's has is not. */
+/* A language model's data set says once that classes beside its texts are not learned, and says
+ * nothing of other fields. */
 static void labels_beside_texts_are_told(void **state)
 {
     (void)state;
@@ -373,7 +373,7 @@ static void epochs_without_replacement(void **state)
     uint32_t *text = malloc((size_t)(n_tokens + CONTEXT) * 4), unused[CONTEXT];
     uint8_t *seen = calloc((size_t)n_tokens, 1);
     assert_true(text && seen);
-    /* The whole stream, from windows as they lie; up to the last few tokens. */
+    /* The whole stream, from unshifted windows; up to the last few tokens. */
     uint64_t n_read = (n_tokens - 1) / CONTEXT * CONTEXT;
     for (uint64_t i = 0; i < n_read / CONTEXT; i++)
         vkt__corpus_window(ds->corpus, VKT_SPLIT_TRAIN, i, 0, text + i * CONTEXT, unused, NULL);

@@ -90,8 +90,8 @@ static void golden(const char *name)
     free(json);
 }
 
-/* SentencePiece's byte-pair encoding in four forms: tokens as of Hugging Face's tokenizers, the
- * same when it is written and read back, and the text back but for the space that is put before. */
+/* SentencePiece's byte-pair encoding in four forms gives Hugging Face's tokens, the same after it
+ * is written and read back. Gemma's, which puts no space before, gives the text back. */
 static void sentencepiece_style(void **state)
 {
     static const char *const names[] = { "llama2", "first", "always", "gemma" };
@@ -298,7 +298,7 @@ static void a_published_encoding(void **state)
     REQUIRE_OK(vkt__file_replace(DIR "/large.tiktoken", ranks.data, ranks.len));
     TEST_LOG_CAPTURE();
     vkt_tokenizer *t = open_tokenizer(DIR "/large.tiktoken");
-    assert_string_equal(test_log, ""); /* no guess is told */
+    assert_string_equal(test_log, ""); /* it guesses nothing */
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
     assert_int_equal(vkt_tokenizer_get_info(t)->n_vocab, PROMPT + 1);
     assert_int_equal(vkt_tokenizer_get_info(t)->end, 100257);

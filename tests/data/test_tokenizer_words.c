@@ -257,7 +257,7 @@ static void damaged_files(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
-/* Two ways of one sum, but for rounding: it is rounded as tokenizers 0.23 does. */
+/* Two ways have one sum, except for rounding: sums are rounded as tokenizers 0.23 does. */
 static void nearly_equal_ways(void **state)
 {
     (void)state;

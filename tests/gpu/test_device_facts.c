@@ -292,7 +292,7 @@ static void drivers_are_asked_for_all_of_their_matrix_units(void **state)
     vkGetPhysicalDeviceFeatures2 = features;
 }
 
-/* Shaders count in 32 bits, of which drivers take one for the sign. */
+/* Shaders count in 32 bits, and drivers take one of them for the sign. */
 static void tensors_past_2_to_the_31_are_refused(void **state)
 {
     (void)state;

@@ -256,7 +256,7 @@ static void kernels_wished_for_are_made_together(void **state)
     vkt__kernel *k[3], *again;
     const uint32_t types[] = { 0, 1, 2 };
     REQUIRE_OK(vkt_gpu_create(&(vkt_gpu_desc) { 0 }, &gpu));
-    for (uint32_t fails = 0; fails < 2; fails++) { /* then: what can't be made is told when asked */
+    for (uint32_t fails = 0; fails < 2; fails++) { /* then: a failure shows when asked */
         for (uint32_t i = 0; i < 6; i++) {
             const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, fails ? 64 : 32 },
                                            { VKT_SPEC_TYPE_X, types[i % 3] },
@@ -330,7 +330,7 @@ static void a_damaged_cache_is_made_anew(void **state)
     make_pipeline(&damaged);
     assert_true(damaged);
     free(data);
-    /* Where it can neither be read nor written it is done without, and no error is told. */
+    /* A cache that can be neither read nor written is done without, and logs no error. */
     char inner[1100];
     snprintf(inner, sizeof inner, "%s/inner", path); /* Wine renames over an empty folder */
     REQUIRE_OK(vkt__remove_tree(path));

@@ -160,7 +160,7 @@ static void an_export_replaces_one(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
-/* Of a head of 8 rows, llama.cpp's rows 0, 1, 2, ... are Hugging Face's 0, 4, 1, 5, ... */
+/* In a head of 8 rows, llama.cpp's rows 0, 1, 2, ... are Hugging Face's 0, 4, 1, 5, ... */
 static void llama_turns_neighbours(void **state)
 {
     (void)state;

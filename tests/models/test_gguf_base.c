@@ -278,8 +278,8 @@ static void divisors_go_from_file_to_file(void **state)
     vkt__arena_finish(&a);
 }
 
-/* Of a mixture of experts: a folder has a tensor for each expert, which are read into one again;
- * one that is missing is named. */
+/* A folder of a mixture of experts has a tensor for each expert. Reading joins them again, and
+ * names one that is missing. */
 static void experts_are_apart_in_folders(void **state)
 {
     (void)state;
@@ -315,8 +315,8 @@ static void experts_are_apart_in_folders(void **state)
     free(text);
 }
 
-/* Of each type within half a step of it, of a block's largest number; 4 bits keep the vocabulary's
- * tables in 8. Rows of 96 are too short for superblocks, and are in 8 bits. */
+/* Numbers are within half a step of their type, q4_0's within a step, relative to a tensor's
+ * largest. 4 bits keep the vocabulary's tables in 8, and rows of 96, too short for superblocks. */
 static void types_are_near(void **state)
 {
     (void)state;

@@ -39,7 +39,7 @@ static int teardown(void **state)
     return vkt__remove_tree(DIR);
 }
 
-/* Any bytes, but for scales that are no NaN; the first blocks lie elsewhere. */
+/* Takes any bytes, except NaN as scales; the blocks begin behind FIRST numbers. */
 static void words_are_the_blocks_numbers(void **state)
 {
     (void)state;

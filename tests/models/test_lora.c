@@ -1,5 +1,5 @@
 /* Adapters: what is trained and what is allocated for it, merged against unmerged, checkpoints
- * without their base, and the files that others load. Few runs: each compiles its kernels anew.
+ * without their base, and the files that others load. Few runs: each compiles its kernels.
  * Llama's kind is tools/compare/check_hf.sh's. */
 #include "recipe_run.h"
 

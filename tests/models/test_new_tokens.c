@@ -34,8 +34,8 @@ static void require_ids(vkt_tokenizer *t, const char *text, const uint32_t *want
     vkt_free(got.id);
 }
 
-/* Of every kind of tokenizer: behind all ids that there are, read back from what is kept; plain
- * text is what it was. */
+/* In every kind of tokenizer the new ids follow all others, also when it is read back; plain text
+ * keeps its ids. */
 static void ids_are_behind_the_others(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void a_plain_token_becomes_a_control_token(void **state)
     vkt_tokenizer_destroy(&t);
 }
 
-/* Of a recipe's template, whose end of a turn is no eos_token of the tokenizer's. */
+/* The end of a turn in a recipe's template counts, though the tokenizer has it as no eos_token. */
 static void a_template_s_turn_ends_an_answer(void **state)
 {
     (void)state;
@@ -181,7 +181,7 @@ static void require_same_model(const char *a, const char *b)
     vkt__language_close(&y);
 }
 
-/* Of two models the tokenizers: the same texts have the same ids. */
+/* Both models' tokenizers give the same ids to the same texts. */
 static void require_same_tokens(const char *a, const char *b)
 {
     vkt__language x, y;

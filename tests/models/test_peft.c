@@ -162,8 +162,8 @@ static void require_merged(double scale)
     vkt__language_close(&tuned);
 }
 
-/* What use_rslora changes is the scale: alpha / sqrt(rank). A list that is no list of names, as a
- * pattern, is told from the tensors. */
+/* use_rslora changes only the scale: alpha / sqrt(rank). If target_modules is no list of names,
+ * such as a pattern, the tensors say which matrices have an adapter. */
 static void an_adapters_folder_is_its_base_with_it(void **state)
 {
     (void)state;
@@ -438,7 +438,7 @@ static void tensors_of_no_adapter_are_named(void **state)
     put_tensors(both, 2, RANK);
 }
 
-/* Only a run's adapter is exported as one, and nothing over what is there. */
+/* Only a run's adapter is exported as one, and an export overwrites nothing. */
 static void what_trained_no_adapter_exports_none(void **state)
 {
     (void)state;

@@ -93,7 +93,7 @@ static void caches_give_what_the_whole_text_gives(void **state)
     }
 }
 
-/* Of a long cache GPUs read the keys in parts, most of them without keys at first. */
+/* GPUs read a long cache's keys in parts; at first most parts hold no keys. */
 static void a_long_cache_gives_what_the_whole_text_gives(void **state)
 {
     (void)state;

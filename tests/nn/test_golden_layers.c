@@ -315,7 +315,7 @@ static void imported_onnx_layers_give_their_outputs(void **state)
 {
     (void)state;
     vkt_gpu_desc desc = test_gpu_desc("");
-    vkt_log_set(NULL, NULL, VKT_LOG_ERROR); /* what the file lacks begins anew: counters */
+    vkt_log_set(NULL, NULL, VKT_LOG_ERROR); /* no warnings that counters are missing */
     REQUIRE_OK(vkt_gpu_create(&desc, &gpu));
     assert_int_equal(each(all_layers, "ONNX", check_onnx), 22);
     vkt_gpu_destroy(&gpu);

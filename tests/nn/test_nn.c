@@ -305,8 +305,8 @@ static void an_adapter_scales_by_alpha_over_rank(void **state)
     REQUIRE_NEAR(vkt_lora_scale(&(vkt_lora) { .alpha = 4 }), 0, 0);
 }
 
-/* 2,001 tokens take 2,048 rows, the last of which stay zeros; few tokens and other matrices none.
- */
+/* 2,001 tokens take 2,048 rows, and the last ones stay zeros. Few tokens, and other matrices, get
+ * no more rows than they have. */
 static void tables_of_many_odd_rows_have_room(void **state)
 {
     (void)state;

@@ -74,8 +74,8 @@ static void a_batch_size_is_certain_or_not(void **state)
     assert_true(c.certain && c.pays == 5);
     c = measured(140.8, 0.04, 5, 3); /* just a tenth: nobody can tell */
     assert_true(!c.certain && c.low == 4 && c.high == 5);
-    /* Two studies in a row on a machine on which a step takes up to three times as long: they agree
-     * or say that they can't tell, but for a few. */
+    /* Two studies in a row on a machine on which a step takes up to three times as long: all but a
+     * few agree or say that they can't tell. */
     static const double noise[] = { 0.1, 0.25, 0.5, 1, 2 };
     for (size_t i = 0; i < VKT_COUNT(noise); i++) {
         int differ = 0, tell = 0;

@@ -1,6 +1,6 @@
-/* Studies that are refused before a device is opened, one row each: by what is asked, and resumed
- * by what their study.json says. A resumed study recalls its trials, so that one without a feasible
- * trial ends here as it would after training. The words of spaces are test_study's. */
+/* Studies that are refused before a device is opened, one row each: for their request, or, resumed,
+ * for what their study.json says. A resumed study recalls its trials, so that one without a
+ * feasible trial ends here as it would after training. The words of spaces are test_study's. */
 #include "testing.h"
 
 #include <jansson.h>

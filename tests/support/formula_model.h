@@ -72,7 +72,7 @@ static inline const char *in_dir(const char *dir, const char *name)
     return path;
 }
 
-/* dir/base and dir/peft; of so many classes, the adapter has their weights, too. */
+/* Writes dir/base and dir/peft; with classes the adapter has their weights, too. */
 static inline void write_formula_model(const char *dir, uint32_t classes)
 {
     static const kind whole[] = { { "model.embed_tokens.weight", VOCAB, WIDTH },

@@ -1,5 +1,4 @@
-/* The one device of a test program: `gpu`, opened anew with less of it by programs that need that.
- */
+/* `gpu` is the one device of a test program. Programs that need a lesser one open it again. */
 #ifndef VKT_TESTS_ONE_DEVICE_H
 #define VKT_TESTS_ONE_DEVICE_H
 

@@ -1,6 +1,6 @@
 /* Which kernel a product or a convolution gets where nothing was tuned, by class of device and
  * shape: as in tests/golden/choices.txt, a letter a kernel, a line a kind of product. Whoever means
- * to change a choice writes the file anew, `test_choices print > tests/golden/choices.txt`, and
+ * to change a choice writes the file again, `test_choices print > tests/golden/choices.txt`, and
  * shows what changed. No device is needed: the tables see its capabilities only. */
 #include "testing.h"
 

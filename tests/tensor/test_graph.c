@@ -1,5 +1,5 @@
 /* The planner without a device: levels, liveness, in-place memory and offsets, checked by replaying
- * the plan on a map of which tensor owns which bytes; latched errors; the plan as text. */
+ * the plan on a map of the tensor that owns each byte; latched errors; the plan as text. */
 #include "testing.h"
 
 #include "tensor/graph/graph.h"

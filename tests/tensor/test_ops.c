@@ -87,7 +87,7 @@ static void a_few_of_each_agree_in_parts(void **state)
     REQUIRE_OK(check_rows(a_few(), false));
 }
 
-/* Every 16-bit pattern up and down again: the same bits, but for NaN, which stays one. */
+/* Every 16-bit pattern keeps its bits up and down again; a NaN stays a NaN. */
 static void casts_of_every_16_bit_number_are_exact(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ static void bad_logits_give_nan_in_their_row_only(void **state)
     destroy(&g);
 }
 
-/* An MLP's loss and gradients with fusions and without: the same arithmetic, but for what a
+/* An MLP's gradients with fusions and without: the arithmetic is the same, except for what a
  * compiler makes of an activation beside a sum. */
 static void rewrites_change_nothing(void **state)
 {
@@ -372,8 +372,8 @@ static void a_plan_of_several_chunks_runs(void **state)
     destroy(&g);
 }
 
-/* A norm of so many rows that GPUs find all its gradients in one pass, whose inputs are the
- * gradients of others and die there; and those of its input and of its parameters apart. */
+/* The norm has enough rows for GPUs to find all its gradients in one pass, whose inputs are the
+ * gradients of others and die there; then those of its input and of its parameters apart. */
 static void a_norm_in_one_pass_gives_what_two_give(void **state)
 {
     (void)state;
@@ -454,7 +454,7 @@ int main(void)
         return cmocka_run_group_tests_name("ops, a sample of each row", sample, NULL, NULL);
     if (getenv("VKT_TEST_OPS"))
         return cmocka_run_group_tests_name("ops, some rows", some_rows, NULL, NULL);
-    /* Of a lesser device a few cases of each row: all of them take minutes there. */
+    /* A lesser device gets a few cases of each row: all of them take minutes there. */
     if (getenv("VKT_TEST_CAP")) return cmocka_run_group_tests_name("ops", in_parts, NULL, NULL);
     int failed = cmocka_run_group_tests_name("ops", tests, NULL, NULL);
     vkt_gpu_destroy(&gpu);

@@ -124,7 +124,7 @@ static void tuned_choices_are_kept_and_checked(void **state)
     REQUIRE_OK(vkt__remove_tree(dir));
 }
 
-/* Of a single row, what is bound by reading B; nothing else gets these. */
+/* A single row's products that reading B limits get this kernel; nothing else does. */
 static void one_row_has_its_kernel(void **state)
 {
     (void)state;
@@ -295,8 +295,7 @@ static void without_matrix_units_none_are_seen(void **state)
     matrix_units_are_used_only_where_they_are(state);
 }
 
-/* Each power of two once, forward and backward; those of which a choice is known only on request.
- */
+/* Lists each power of two once, forward and backward; products with a known choice on request. */
 static void products_of_a_graph_are_listed_once(void **state)
 {
     (void)state;

@@ -289,7 +289,7 @@ static void products_accumulate_to_the_same_bits(void **state)
 }
 
 /* x doubled three times, each result in memory of the caller's: the host can have the first before
- * the second is made, also when the submissions were cut anew by what the first runs took. */
+ * the second is made, also after the first runs' times have cut the submissions again. */
 static void memory_is_handed_over_when_it_is_final(void **state)
 {
     (void)state;

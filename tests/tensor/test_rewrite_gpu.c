@@ -1,6 +1,6 @@
 /* Rewrites that only GPUs get, here run by a CPU driver that is taken for one: a batch norm's last
  * sums into what reads them, its statistics into the convolution, gradients' sums and filters by
- * groups. Against the plain graph, bit for bit; but for statistics of other chunks. */
+ * groups. They give the plain graph's bits, except where statistics are summed in other chunks. */
 #include "testing.h"
 
 #include "one_device.h"

@@ -22,7 +22,7 @@ typedef struct {
     vkt_tensor *loss, *hit, *d[2]; /* of x, of w */
 } built;
 
-/* how: what there is beside a plain head. */
+/* how: what a graph has beside a plain head. */
 enum { TRAINED, EVALUATED, READ_TWICE, SCALED, PADDED, SQUARED };
 static built build(vkt_gpu *of, int how, bool plain)
 {
@@ -155,7 +155,7 @@ static void the_twins_compute_the_same(void **state)
     twins_compute_the_same(TRAINED);
 }
 
-/* Of the rows past w's the twins know no zeros: what stands there must not matter. */
+/* The twins do not know that rows past w's are zeros: what stands there must not matter. */
 static void the_twins_compute_the_same_in_padded_rows(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void device_computes_the_same(int how, uint32_t chunks)
     /* V terms p w, where p sums to 1: times a weight to 1.5, twice |w| < 10. */
     for (size_t i = 0; i < N_DX; i++)
         REQUIRE_NEAR(dx[0][i], dx[1][i], 2.0 * V * FLT_EPSILON * 1.5 * 20);
-    /* R terms p h, all positive but for one target at most, which is 1.5 |h| < 30 apart. */
+    /* R terms p h are positive, except at most one, a target's, which is 1.5 |h| < 30 apart. */
     for (size_t i = 0; i < N_DW; i++)
         REQUIRE_NEAR(dw[0][i], dw[1][i], 2.0 * R * FLT_EPSILON * (fabsf(dw[1][i]) + 60));
     assert_true(chunks < N_CHUNKS || slab[0] < slab[1] / 3);

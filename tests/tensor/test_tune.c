@@ -87,8 +87,8 @@ static void choices_of_convolutions_are_kept_and_used(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
-/* A folder that can't be written: training's choices are used and not kept, with one warning; who
- * asks for them is told an error. */
+/* If the folder can't be written, training's choices are used and not kept, with one warning; who
+ * asks for them gets an error. */
 static void choices_that_cannot_be_kept(void **state)
 {
     (void)state;
@@ -113,8 +113,7 @@ static void choices_that_cannot_be_kept(void **state)
     vkt__file_remove(dir);
 }
 
-/* When time is up, what is left has the table's kernels, and is not kept as if it had been timed.
- */
+/* When time is up, the other shapes keep the table's kernels, and are not saved as if timed. */
 static void what_was_not_timed_is_not_kept(void **state)
 {
     (void)state;
@@ -138,7 +137,7 @@ static void what_was_not_timed_is_not_kept(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
-/* Two nodes of 0.6 ms: so many submissions as the device survives. */
+/* Two nodes of 0.6 ms take as many submissions as the device's limit asks for. */
 static void timing_submits_no_longer_than_steps_do(void **state)
 {
     (void)state;
@@ -187,7 +186,7 @@ static vkt_status tune_square(vkt_gpu *gpu, vkt_tune_result *r)
     return vkt_tune(gpu, &square, 1, &(vkt_tune_desc) { .fn = note_tried, .user = r });
 }
 
-/* The file of what is left out; false: there is none. */
+/* The path of the file of kernels that are left out; false: there is none. */
 static bool journal(char path[600])
 {
     char **names;

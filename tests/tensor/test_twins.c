@@ -221,7 +221,7 @@ static void every_row_as_the_loss_itself(void **state)
 
 /* ---- rows together ---- */
 
-/* Of all that is routed, through the experts and back. */
+/* Gradients of tokens, probabilities and weights, through the experts and back. */
 static void a_mixture_of_experts(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What may crash in a driver's compiler is tried in another process first: this test, started anew
+/* What may crash in a driver's compiler is tried in another process first: this test, started again
  * with the words that vktrain gets. What that process does is in VKT_TEST_CHILD. */
 #define DIR "units_apart_test"
 #include "own_folder.h"

@@ -43,7 +43,7 @@ static void scores(void **state)
     REQUIRE_NEAR(vkt__eval_metric(&e, "balanced_accuracy"), vkt__balanced_accuracy(&e), 0);
 }
 
-/* A class of which there is none and which is never predicted says nothing: it is left out. */
+/* The means leave out a class that has no examples and is never predicted. */
 static void absent_classes_do_not_count(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* Ten GPUs that are not here, as tests/files/devices describes them: which kernel each product,
  * convolution and attention of four recipes gets there where nothing was tuned, as in
- * tests/golden/kernels.txt. Whoever means to change a choice writes the file anew,
- * `test_device_profiles print > tests/golden/kernels.txt`, and shows what changed. And what is no
- * profile is refused. `test_device_profiles costs` is for tools/estimate. */
+ * tests/golden/kernels.txt. Whoever means to change a choice writes the file again,
+ * `test_device_profiles print > tests/golden/kernels.txt`, and shows what changed. A file that is
+ * no profile is refused. `test_device_profiles costs` is for tools/estimate. */
 #define DIR "test_device_profiles_dir"
 #include "device_profiles.h"
 #include "own_folder.h"

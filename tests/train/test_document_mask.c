@@ -137,10 +137,10 @@ static double evaluate(job *j, uint32_t n, const char *const *text, uint64_t *n_
     return sums.loss;
 }
 
-/* Of two documents in a window, the second's losses are those that it has alone. What lies between
- * them, the loss of its first letter after the first's end, is found with one of that letter only:
- * L(a, bc) - L(bc) = L(a) + L(b after a) = L(a, b) - L(b). Of learned positions that is so only if
- * a document's begin at 0 wherever in the window it lies; rotary ones are relative. */
+/* The second of two documents in a window has the losses that it has alone. Between them lies the
+ * loss of its first letter after the first's end; a document of that letter only gives it:
+ * L(a, bc) - L(bc) = L(a) + L(b after a) = L(a, b) - L(b). With learned positions this holds only
+ * if they begin at 0 wherever in the window a document lies; rotary ones are relative. */
 static void a_document_has_the_losses_that_it_has_alone(void **state)
 {
     (void)state;

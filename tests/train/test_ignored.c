@@ -38,7 +38,7 @@ static int clean(void **state)
     return vkt__remove_tree(RUN);
 }
 
-/* Of the run's metrics: the number of the first line that has these. */
+/* Finds `line` in the run's metrics, and returns the number behind the next `key`. */
 static double number_of(const char *line, const char *key)
 {
     char *text = NULL;

@@ -209,7 +209,7 @@ static void numbers(void **state)
             vkt__eval_add_error(&e, 0, json_number_value(json_array_get(predicted, i)),
                                 json_number_value(json_array_get(target, i)));
         }
-        /* Relative to a mean of 1e6 what is left of a spread of 1 has ten digits. */
+        /* Beside a mean of 1e6 a spread of 1 keeps ten digits. */
         REQUIRE_NEAR(vkt__eval_metric(&e, "mae"), number(c, "mae"), 1e-12 * number(c, "mae"));
         REQUIRE_NEAR(vkt__eval_metric(&e, "rmse"), number(c, "rmse"), 1e-12 * number(c, "rmse"));
         REQUIRE_NEAR(vkt__eval_metric(&e, "r2"), number(c, "r2"),
@@ -274,7 +274,7 @@ static void labels(void **state)
     }
     REQUIRE_OK(vkt__fit_threshold(p, y, 0, C, VKT__BY_F1, 1, &t)); /* nothing to fit */
     assert_true(t == 0.5f);
-    /* Of two that are equally good the lower one; examples of one score stay together. */
+    /* The lower of two equally good thresholds; examples of one score stay together. */
     const float two[] = { 0.9f, 0.8f, 0.7f, 0.6f }, ends[] = { 1, 0, 0, 1 };
     REQUIRE_OK(vkt__fit_threshold(two, ends, 4, 1, VKT__BY_F1, 1, &t));
     assert_true(t == 0.3f);

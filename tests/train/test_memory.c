@@ -136,7 +136,7 @@ static void measures_are_taken_in_order_and_said(void **state)
     finish("tm_plain", "tm_measure");
 }
 
-/* Of those whose data is there and that the device can hold. */
+/* Leaves out recipes without their data, and those that do not fit this device. */
 static void plans_of_recipes_are_near_the_bound(void **state)
 {
     (void)state;

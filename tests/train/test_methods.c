@@ -125,7 +125,7 @@ static void classifiers_are_exported(void **state)
     vkt__safetensors_close(&f);
 }
 
-/* An adapter that begins anew has the classes' weights beside it. */
+/* A new adapter has the classes' weights beside it. */
 static void a_new_adapter_has_its_classes(void **state)
 {
     (void)state;

@@ -123,7 +123,7 @@ static const taken *exact(void)
 }
 
 /* Each rounded tensor adds an independent relative error of at most eps to what depends on it, and
- * a layer hands relative errors on as they are: its products add up terms whose errors are
+ * a layer hands relative errors on unchanged: its products add up terms whose errors are
  * independent too. So after n of them the error's norm is about eps sqrt(n) of the result's, for
  * which vkt__tol allows twice that and a little. */
 static void stays_near(vkt_dtype dtype, const char *cap)

@@ -1,5 +1,5 @@
 /* Texts at every evaluation: the same after a resume and as vkt_generate's, cut back on resume,
- * without effect on training; memory as planned. Few runs: each compiles its kernels anew. */
+ * without effect on training; memory as planned. Few runs: each compiles its kernels. */
 #include "on_device.h"
 #include "recipe_run.h"
 
@@ -50,7 +50,7 @@ static void add(void *user, const char *text, size_t n)
 }
 
 /* The second of the texts of the last step is what vkt_generate writes from the step's checkpoint,
- * of the average of the weights; it is longer than the context, so that the caches begin anew. */
+ * of the average of the weights; it is longer than the context, so that the caches start over. */
 static void second_is_as_generated(void **state)
 {
     (void)state;

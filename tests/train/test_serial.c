@@ -51,8 +51,8 @@ static void runs_have_the_same_bits(void **state)
     for (int serial = 0; serial < 2; serial++) vkt__remove_tree(dirs[serial]);
 }
 
-/* A session moves to the new device whole: it trains there, and the first device is free of it, and
- * made none of its kernels, but for those that measure it. */
+/* A session moves to the new device whole: it trains there. The first device holds nothing of it,
+ * and made no kernels except the one that measures. */
 static void a_session_is_opened_again(void **state)
 {
     (void)state;

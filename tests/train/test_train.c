@@ -110,8 +110,8 @@ static void resume_is_bit_exact(void **state)
 {
     (void)state;
     vkt_train_result r;
-    /* Stopped between evaluations, at one, and twice; momentum rules and dropout included by the
-     * recipe. Of a lesser device, or under sanitizers, each fourth. */
+    /* Runs are stopped twice, between evaluations and at one; the recipe has dropout. Lesser
+     * devices and sanitizers take each fourth row. */
     static const char *const rules[] = { "optim.rule=adam", "optim.rule=momentum",
                                          "optim.rule=rmsprop", "train.precision=bf16",
                                          "train.precision=fp16" };

@@ -183,8 +183,8 @@ static void evaluation_goes_by_the_running_averages(void **state)
     REQUIRE_NEAR(loss[0], loss[1], 1e-6); /* the same kernels on other rows: no sum crosses them */
 }
 
-/* A short run whose averages can't follow is told so: MobileNetV3's momentum, and blocks have it
- * where nothing is said. */
+/* A short run logs that its running averages can't follow. MobileNetV3's momentum is too small, and
+ * inverted blocks have it by default. */
 static void averages_that_cannot_follow(void **state)
 {
     (void)state;

@@ -10,7 +10,8 @@
  *
  * VKFAULT_LATE=1: submissions and waits are done, then reported as failed.
  *
- * VKFAULT_HEAP=BYTES: vkAllocateMemory fails beyond so many bytes alive: a device that is full.
+ * VKFAULT_HEAP=BYTES: vkAllocateMemory fails if more than BYTES would be alive, as on a full
+ * device.
  *
  * VKFAULT_PORTABILITY=1: the device has VK_KHR_portability_subset, and is not created without it,
  * as on macOS.
