@@ -81,7 +81,7 @@ static void numbers_come_back_within_a_step(void **state)
             REQUIRE_NEAR(y[i], x[i],
                          bound(kind, largest(x + i / block * block, block),
                                largest(x + i / 256 * 256, 256)));
-        /* In part, and what they became is kept as it is. */
+        /* A part of them; and rounding again changes them by 2^-10 at most. */
         vkt__dequantize(kind, words, 72, 512, z);
         assert_memory_equal(z, y + 72, 512 * sizeof *z);
         vkt__quantize(kind, y, N, again);

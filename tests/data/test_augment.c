@@ -373,7 +373,7 @@ static void epochs_augment_differently(void **state)
 }
 
 /* A rank with one row of each batch, which may be the picture that is gone: the others' rows count.
- * So many in a row as a batch has are data that is gone. */
+ * If as many in a row as a batch has can't be read, the data is gone. */
 static void rank_of_one_row(const vkt_dataset *ds)
 {
     static ring r;

@@ -656,7 +656,7 @@ static void test_a_long_one_is_no_split(void **state)
     }
 }
 
-/* Of more bytes than a line may have: it is not parsed. */
+/* A line that is longer than a line may be is not parsed. */
 static void test_a_line_of_33_MiB(void **state)
 {
     vkt_data_desc d = { .source = "text", .path = DIR "/long.jsonl", .context = 30 };

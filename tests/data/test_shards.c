@@ -130,7 +130,7 @@ static void llmc_shards(void **state)
 
 /* ---- JSON lines and chats ---- */
 
-/* What counts of a document in upper case, what does not as it is. */
+/* Writes a document with what counts in upper case, and leaves the rest unchanged. */
 static vkt_status shout(void *user, const vkt__document *d)
 {
     vkt__str *s = user;

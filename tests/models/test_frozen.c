@@ -173,7 +173,7 @@ static uint64_t memory_of(const vkt_model *m)
            (vkt_model_shadow(m) ? vkt_model_shadow(m)->bytes : 0);
 }
 
-/* Of matrices alone, by the bits a number. */
+/* The bits per number give the memory of the matrices; gains and adapters are small. */
 static void it_takes_the_memory_that_it_says(void **state)
 {
     (void)state;

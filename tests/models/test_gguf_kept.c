@@ -130,7 +130,7 @@ static void tune(const char *base, const char *dir, vkt_train_result *r)
 }
 
 /* Losses of means over some hundred tokens, by kernels that add in other orders: 1e-5 of them,
- * where a base in NF4 moves them by more. Evaluated by the file as it is. */
+ * where a base in NF4 moves them by more. The evaluation reads the file's own numbers. */
 static void it_trains_as_the_same_numbers(void **state)
 {
     (void)state;

@@ -327,7 +327,7 @@ static void keys_are_read_or_refused(void **state)
         "sliding_window must be null for this architecture");
 }
 
-/* Of single families. */
+/* Keys that only some families have. */
 static void own_keys_are_checked(void **state)
 {
     (void)state;

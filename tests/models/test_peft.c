@@ -295,7 +295,7 @@ static void a_models_adapters_are_filled(void **state)
     for (size_t k = 0; k < 4; k++)
         for (size_t i = 0; i < (k % 2 ? 3 * C : C) * RANK; i++)
             assert_true(((float *)w.saved[k].data)[i] == value(k, i));
-    /* Of one block only: the model's other has none. */
+    /* An adapter of one block only: the model's other block has none. */
     put_tensors(both, 1, RANK);
     vkt__peft_close(&p);
     REQUIRE_OK(vkt__peft_open(DIR "/peft", &p));

@@ -363,7 +363,7 @@ static void recomputed_plans_are_sound(void **state)
     assert_true(helped > 20);
 }
 
-/* Of n equal layers about 2 sqrt(n) have their activations in memory at a time. */
+/* About 2 sqrt(n) of n equal layers have their activations in memory at a time. */
 static void recomputation_needs_the_root_of_the_depth(void **state)
 {
     (void)state;

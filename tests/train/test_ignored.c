@@ -51,7 +51,7 @@ static double number_of(const char *line, const char *key)
     return v;
 }
 
-/* Of logits that are all the same, then of what one step made of them. */
+/* Losses of logits that are all equal, then of the logits after one step. */
 static void the_mean_is_over_what_counts(void **state)
 {
     (void)state;

@@ -123,7 +123,7 @@ static void orders(void **state)
     }
 }
 
-/* Of many points fewer are kept, the ends among them, and none moves by more than is seen. */
+/* A curve of many points keeps fewer, the ends among them, less than 1/256 apart in each rate. */
 static void require_fewer_points(uint32_t n_examples)
 {
     vkt__ranks r;
@@ -150,7 +150,7 @@ static void require_fewer_points(uint32_t n_examples)
     vkt__ranks_finish(&r);
 }
 
-/* Of more classes than there is room for, those that are ranked worst. */
+/* With more classes than curves can show, those that are ranked worst are kept. */
 static void long_curves(void **state)
 {
     (void)state;

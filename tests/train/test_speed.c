@@ -100,7 +100,7 @@ static void two_times_tell_fixed_ones(void **state)
         vkt__rank_cost_of((double[]) { 50 + 4 * 64, 50 + 4 * 8 }, (uint32_t[]) { 64, 8 });
     REQUIRE_NEAR(c.fixed, 50, 1e-9);
     REQUIRE_NEAR(c.each, 4, 1e-9);
-    /* Of about as many examples: the newer one. */
+    /* With about as many examples in both, the newer time counts. */
     c = vkt__rank_cost_of((double[]) { 10, 22 }, (uint32_t[]) { 10, 11 });
     assert_true(c.fixed == 0 && c.each == 2);
     /* Fewer examples that take longer, and fewer that take less than their part. */

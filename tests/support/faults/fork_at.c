@@ -1,10 +1,11 @@
-/* Of libiofault.so: a process forks where a call could fail. The child goes on with the failure, in
- * a copy of the folder it works in; its parent waits for its end, tells who started it, and goes on
- * without. So one run tries each place once, and a place costs what comes after it. All threads
- * must be one (green.c). Settings: FAULT_PIPES=A,B: file descriptors; a line "FOLDER CALL N ERROR
- * STATUS" is written to A, then a byte read from B; the status is as waitpid has it, a process that
- * took too long is killed. FAULT_FOLDER: where the copies are made. FAULT_SECONDS: a child's time
- * (60). FAULT_DONE: a file with lines "CALL N ERROR", which are not tried again. */
+/* A part of libiofault.so: a process forks where a call could fail. The child goes on with the
+ * failure, in a copy of the folder it works in; its parent waits for its end, reports it to the
+ * script, and goes on without. So one run tries each place once, and a place costs what comes after
+ * it. All threads must be one (green.c). Settings: FAULT_PIPES=A,B: file descriptors; a line
+ * "FOLDER CALL N ERROR STATUS" is written to A, then a byte read from B; the status is as waitpid
+ * has it, a process that took too long is killed. FAULT_FOLDER: where the copies are made.
+ * FAULT_SECONDS: a child's time (60). FAULT_DONE: a file with lines "CALL N ERROR", which are not
+ * tried again. */
 #define _GNU_SOURCE
 #include "fork_at.h"
 #include <dirent.h>
