@@ -53,10 +53,10 @@ static const vkt__option options[] = {
       maths, NULL },
 
     { "init", VKT__OPT_STRING, AT(init), NULL, 0, 0, "",
-      "initial weights: a Hugging Face folder (GPT-2, Llama, Mistral, Qwen2, Qwen3), a GGUF file, "
-      "a run, a "
-      "checkpoint, a PEFT adapter "
-      "(merged into its base model) or a safetensors file; of a run the weights of columns, their "
+      "initial weights: a Hugging Face folder (GPT-2, Llama, Mistral, Qwen, Gemma, Phi and "
+      "others), "
+      "a GGUF file, a run, a checkpoint, a PEFT adapter (merged into its base model) or a "
+      "safetensors file; of a run the weights of columns, their "
       "values, classes and targets are matched by name; a folder also describes the model if the "
       "recipe has no `model`",
       NULL, "train.init_from" },

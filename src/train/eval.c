@@ -40,7 +40,9 @@ static vkt_status take_importance(vkt__opened *o, const vkt_eval_desc *desc, vkt
     if (!m.n) {
         st = vkt__fail(VKT_E_ARG, "eval",
                        "there is no importance of columns: it needs a table of at least two "
-                       "columns and 20 rows");
+                       "columns, and 20 rows in the split that is evaluated; this has %llu: take "
+                       "another with --split, or --data",
+                       (unsigned long long)vkt_dataset_get_info(o->data)->n[split]);
         goto fail;
     }
     VKT_TRY(vkt__importance_write(&m, desc->importance));

@@ -80,7 +80,8 @@ static void man_command(const cli_command *c)
     roff(c->summary);
     putchar('\n');
     if (c->details) man_details(c->details);
-    for (const cli_flag *f = table[0]; f->name; f++) roff_flag(f);
+    for (const cli_flag *f = table[CLI_OWN]; f->name; f++) roff_flag(f);
+    for (const cli_flag *f = table[CLI_FORCE]; f->name; f++) roff_flag(f);
 }
 
 static void man_recipe(void)
@@ -137,9 +138,9 @@ static void man(const cli_command *const *all)
     printf(".SH COMMANDS\n");
     for (size_t i = 0; all[i]; i++) man_command(all[i]);
     printf(".SH OPTIONS OF COMMANDS THAT USE A DEVICE\n");
-    for (const cli_flag *f = table[1]; f->name; f++) roff_flag(f);
+    for (const cli_flag *f = table[CLI_DEVICE]; f->name; f++) roff_flag(f);
     printf(".SH OPTIONS OF ALL COMMANDS\n");
-    for (const cli_flag *f = table[2]; f->name; f++) roff_flag(f);
+    for (const cli_flag *f = table[CLI_ALL]; f->name; f++) roff_flag(f);
     man_recipe();
     printf(".SH EXIT STATUS\n0 done; 1 the work failed; 2 usage or recipe error; 3 no usable "
            "device; 4 "

@@ -47,7 +47,9 @@ static void details(const char *text)
 static void flags(const cli_flag *f)
 {
     for (; f->name; f++) {
-        printf("- `%s%s%s`: ", f->name, f->arg ? " " : "", f->arg ? f->arg : "");
+        bool may = f->type == CLI_ASKED;
+        printf("- `%s%s%s%s%s`: ", f->name, f->arg ? " " : "", may ? "[" : "", f->arg ? f->arg : "",
+               may ? "]" : "");
         escape(f->help);
         if (f->fallback) {
             printf(" (default: ");
@@ -74,14 +76,15 @@ static void commands(const cli_command *const *all)
                *all[i]->args ? " " : "", all[i]->args);
         if (all[i]->details) details(all[i]->details);
         cli_flag_tables(all[i], table);
-        if (table[0]->name) putchar('\n');
-        flags(table[0]);
+        if (table[CLI_OWN]->name) putchar('\n');
+        flags(table[CLI_OWN]);
+        flags(table[CLI_FORCE]);
     }
     cli_flag_tables(&cmd_train, table);
     printf("\n## Options of commands that use a device\n\n");
-    flags(table[1]);
+    flags(table[CLI_DEVICE]);
     printf("\n## Options of all commands\n\n");
-    flags(table[2]);
+    flags(table[CLI_ALL]);
 }
 
 static void options(void)
@@ -129,7 +132,9 @@ static void layers(void)
             bool bare = t[i].main_opt && !strcmp(p->name, t[i].main_opt);
             printf("%s- %s`%s`: ", p == t[i].opts ? "\n" : "", bare ? "**=** " : "", p->name);
             escape(p->help);
-            putchar('\n');
+            for (const char *const *c = p->choices; c && *c; c++)
+                printf("%s`%s`", c == p->choices ? " (" : ", ", *c);
+            puts(p->choices ? ")" : "");
         }
     }
 }

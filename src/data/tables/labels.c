@@ -19,6 +19,13 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Spellings of one number in the same order on every system. */
+static int by_number_and_spelling(const void *a, const void *b)
+{
+    int order = by_number(a, b);
+    return order ? order : strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* Sorts and removes repeats; count (may be NULL) [n] gets how often each came. */
 static uint32_t unique(const char **s, uint32_t n, int (*order)(const void *, const void *),
                        uint32_t *count)
@@ -83,18 +90,22 @@ static void note_names(vkt_dataset *ds, const vkt__target *label, const char *va
 static uint32_t merge_numbers(vkt_dataset *ds, const vkt__target *label, const char **values,
                               uint32_t n)
 {
-    uint32_t k = n;
-    qsort(values, n, sizeof *values, by_number);
-    for (uint32_t i = 1; i < n && k == n; i++)
-        if (by_number(&values[i - 1], &values[i]) == 0) k = i;
-    if (k < n)
-        vkt__table_note(ds,
-                        vkt__arena_printf(&ds->arena,
-                                          "label column '%s': '%s' and '%s' are one number, so one "
-                                          "class",
-                                          vkt__show(label->name).s, vkt__show(values[k - 1]).s,
-                                          vkt__show(values[k]).s));
-    return unique(values, n, by_number, NULL);
+    uint32_t k = 0;
+    bool said = false;
+    qsort(values, n, sizeof *values, by_number_and_spelling);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || by_number(&values[k - 1], &values[i]) != 0) {
+            values[k++] = values[i];
+        } else if (!said) {
+            said = true;
+            vkt__table_note(ds, vkt__arena_printf(
+                                    &ds->arena,
+                                    "label column '%s': '%s' and '%s' are one number, so one class",
+                                    vkt__show(label->name).s, vkt__show(values[k - 1]).s,
+                                    vkt__show(values[i]).s));
+        }
+    }
+    return k;
 }
 
 /* Class names from a first line "rows,inputs,name,..": labels are their positions. */

@@ -413,9 +413,10 @@ static uint32_t units_case(const vkt_graph *g, uint32_t i, uint32_t *size, uint3
                            vkt_dtype *type)
 {
     const vkt_caps *c = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
-    bool cpu = c && c->type == VKT_GPU_CPU;
+    bool cpu = c && c->type == VKT_GPU_CPU; /* has no matrix2.rows, the last kernel */
     uint32_t n_first = cpu ? 4 : VKT_COUNT(whole_fragments),
-             n_more = cpu ? 1 : VKT_COUNT(more_on_units), each = n_first + n_more * N_MORE, n = 0;
+             n_more = cpu ? 1 : VKT_COUNT(more_on_units), n_kernels = cpu ? N_MORE - 1 : N_MORE,
+             each = n_first + n_more * n_kernels, n = 0;
     vkt_dtype types[2];
     if (c && c->coopmat && c->coopmat_f16[0]) types[n++] = VKT_F16;
     if (c && c->coopmat && c->coopmat_bf16[0]) types[n++] = VKT_BF16;

@@ -70,7 +70,7 @@ void cli_help(const cli_command *cmd, FILE *f);
 void cli_help_cap(FILE *f); /* the names that --cap takes */
 /* The command's flags: its own, --force, the device's, those of all; each table ends with name
  * NULL. */
-enum { CLI_N_TABLES = 4 };
+enum { CLI_OWN, CLI_FORCE, CLI_DEVICE, CLI_ALL, CLI_N_TABLES };
 void cli_flag_tables(const cli_command *cmd, const cli_flag *out[CLI_N_TABLES]);
 /* Whether a line of a command's details is printed as it is: it is indented or begins an example.
  */

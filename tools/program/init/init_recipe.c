@@ -193,7 +193,7 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
                "  weight_decay: 0.05\n"
                "schedule:\n"
                "  kind: cosine\n"
-               "  warmup: 50\n");
+               "  warmup: 50              # steps, which are added to train.steps\n");
     write_run(f, d,
               &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
                           .passes = 50,
@@ -387,7 +387,9 @@ static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
     fprintf(
         f,
         "  # the tokenizer is that of the model which `init` names\n"
-        "  context: %d            # tokens that the model sees at a time\n"
+        "  # context: %d          # tokens that the model sees at a time; unless set: this, or "
+        "what "
+        "the model has\n"
         "  valid_fraction: %-7s # not trained on: selects the checkpoint, judges what you tune\n"
         "  test_fraction: %-8s # used once, at the end of a run\n"
         "lora:                     # trains small matrices beside the model's own; without it, "
@@ -399,7 +401,7 @@ static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
         "  lr: 0.0002              # the first thing to tune: vktrain study lr\n"
         "schedule:\n"
         "  kind: cosine\n"
-        "  warmup: 10\n",
+        "  warmup: 10              # steps, which are added to train.steps\n",
         CONTEXT, text, text);
     fprintf(f,
             "train:\n"
@@ -432,7 +434,7 @@ static void write_preferences(FILE *f, const init_data *d, const char *name)
                "  lr: 0.0001              # the first thing to tune: vktrain study lr\n"
                "schedule:\n"
                "  kind: cosine\n"
-               "  warmup: 10\n");
+               "  warmup: 10              # steps, which are added to train.steps\n");
     write_run(f, d,
               &(length) { .batch = 8, .passes = 3, .least = 30, .most = 2000, .enough = 1e9 });
 }
