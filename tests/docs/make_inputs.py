@@ -37,7 +37,7 @@ with open(to / "chats.jsonl", "w") as f:
         what, where = rnd.choice(("key", "letter", "door")), rnd.choice(("Under the mat.", "Near the house.", "By the door."))
         f.write(json.dumps({"messages": [{"role": "user", "content": f"Where is the {what}?"}, {"role": "assistant", "content": where}]}) + "\n")
 (to / "base.yaml").write_text("""name: base
-data: {source: text, path: letters.txt, tokenizer: letters.json, context: 256}
+data: {source: text, path: letters.txt, tokenizer: letters.json, context: 96}
 model: [{transformer: {layers: 1, heads: 2, width: 32, names: llama, norm: rmsnorm, positions: rope, activation: swiglu}}]
 train: {steps: 5, batch: 4}
 eval: {every: 5}
