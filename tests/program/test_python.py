@@ -360,6 +360,15 @@ class Estimators(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "holds out no sample"):
             vktrain.VktrainClassifier(validation_fraction=0.01).fit(X[:20], names[:20])
 
+    def test_masked_elements(self):
+        whole, y = np.arange(40.).reshape(20, 2), np.arange(20) % 2
+        masked, masked_y = np.ma.masked_array(whole, mask=whole == 3), np.ma.masked_array(y, mask=y == 1)
+        for estimator in (vktrain.VktrainClassifier(), vktrain.VktrainRegressor()):
+            with self.assertRaisesRegex(ValueError, "X is a masked array"):
+                estimator.fit(masked, y)
+            with self.assertRaisesRegex(ValueError, "y is a masked array"):
+                estimator.fit(whole, masked_y)
+
     def test_check_estimator(self):
         from sklearn.utils.estimator_checks import check_estimator
         full = os.environ.get("VKT_TEST_SKLEARN") == "full"

@@ -130,13 +130,18 @@ def recipes():
     return out
 
 
+def refuse_masked(value, what):
+    """ValueError for a masked array that has masked elements."""
+    if np.ma.is_masked(value):
+        raise ValueError(f"{what} is a masked array with masked elements, which have no value: "
+                         f"fill them, as with {what}.filled(numpy.nan), or leave their rows out")
+
+
 def as_array(value, what):
     """`value` as an array that the library reads where it lies: itself if it is C-contiguous uint8,
     int64, float32 or float64 of this machine's byte order; else a copy that holds the same numbers.
     """
-    if np.ma.is_masked(value):
-        raise ValueError(f"{what} is a masked array with masked elements, which have no value: "
-                         f"fill them, as with {what}.filled(numpy.nan), or leave their rows out")
+    refuse_masked(value, what)
     a = np.asarray(value)
     kind = a.dtype.kind
     if kind == "b":

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ._train import Model, train
+from ._train import Model, refuse_masked, train
 
 try:  # from 1.6 on
     from sklearn.utils.validation import validate_data
@@ -17,6 +17,14 @@ except ImportError:
         return estimator._validate_data(X, y, **options)
 
 __all__ = ["VktrainClassifier", "VktrainRegressor"]
+
+
+def _validated(estimator, X, *y, **options):
+    """As validate_data, which would take masked elements for numbers."""
+    for value, what in zip((X, *y), "Xy"):
+        refuse_masked(value, what)
+    return validate_data(estimator, X, *y, **options)
+
 
 _LEAST_STEPS, _PASSES = 400, 20
 
@@ -100,7 +108,7 @@ class _Vktrain(BaseEstimator):
 
     def _checked(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return _validated(self, X, reset=False, dtype=[np.float64, np.float32])
 
 
 class VktrainClassifier(ClassifierMixin, _Vktrain):
@@ -120,7 +128,7 @@ class VktrainClassifier(ClassifierMixin, _Vktrain):
 
     def fit(self, X, y):
         """X [n, features] of finite numbers, y [n] of labels of any kind."""
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = _validated(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, index, counts = np.unique(y, return_inverse=True, return_counts=True)
         if len(self.classes_) < 2:
@@ -150,7 +158,7 @@ class VktrainRegressor(RegressorMixin, _Vktrain):
 
     def fit(self, X, y):
         """X [n, features] and y [n] of finite numbers."""
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+        X, y = _validated(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         if len(y) < 2:
             raise ValueError(f"n_samples={len(y)} is too few: 2 are needed")
         return self._fit(X, np.asarray(y, np.float64), [len(y)])
