@@ -52,6 +52,8 @@ vkt__att_kernel vkt__att_choose(const vkt_caps *c, const vkt_node *n, vkt__att_p
 const char *vkt__att_kernel_name(vkt__att_kernel kernel);
 /* One of those on matrix units. */
 bool vkt__att_on_units(vkt__att_kernel kernel);
+/* How many kernels after VKT__ATT_MATRIX, in their order, this device may run. */
+uint32_t vkt__att_more_on_units(const vkt_caps *c);
 /* Whether the kernel named, if the device has what it needs, can compute this node. */
 bool vkt__att_fits(vkt__att_kernel kernel, const vkt_caps *c, const vkt_node *n,
                    vkt__att_pass pass);

@@ -228,9 +228,20 @@ static uint32_t units_shared(const units *u, uint32_t D)
 
 /* Intel: a quarter of a thread's registers for sums, as for products; before Xe2, whose subgroups
  * may have 8 lanes, it spills, as convolutions do. */
+/* Kernels with more keys or rows are NVIDIA's to time, and a CPU driver's to test: on AMD fewer
+ * than six subgroups of them run at a time. */
+uint32_t vkt__att_more_on_units(const vkt_caps *c)
+{
+    const uint32_t any = VKT__ATT_MATRIX2 - VKT__ATT_MATRIX - 1;
+    bool two = c->coopmat2 && c->coopmat2_f16[0] && (!c->coopmat_bf16[0] || c->coopmat2_bf16[0]);
+    if (!vkt__is_of(VKT__NVIDIA | VKT__CPUS, c)) return 0;
+    return any + (two ? c->coopmat2_f16[3] ? 2 : 1 : 0); /* matrix2.rows wants a workgroup's */
+}
+
 static bool can_use_units(const vkt_caps *c, const vkt_node *n, vkt__att_kernel kernel)
 {
     units u = units_of(c, n, kernel);
+    if (kernel != VKT__ATT_MATRIX && !vkt__att_more_on_units(c)) return false;
     uint32_t D = n->attr.attention.head;
     bool fixed = c->subgroup_control || c->subgroup_min == c->subgroup_max,
          fits = c->klass == VKT_GPU_CLASS_INTEL

@@ -378,7 +378,6 @@ enum {
 static const uint32_t whole_fragments[] = { 3, 4, 5, 9, 8, 11, 13 };
 /* Sizes for each further kernel on matrix units; a CPU driver takes the first. */
 static const uint32_t more_on_units[] = { 3, 13, 8 };
-enum { N_MORE = VKT__ATT_QUERY - VKT__ATT_MATRIX - 1 };
 
 static const vkt_node *sample(vkt_graph *g, const vkt_op *op, uint32_t i, uint32_t kernel,
                               vkt_dtype multiply, uint32_t parts)
@@ -413,10 +412,11 @@ static uint32_t units_case(const vkt_graph *g, uint32_t i, uint32_t *size, uint3
                            vkt_dtype *type)
 {
     const vkt_caps *c = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
-    bool cpu = c && c->type == VKT_GPU_CPU; /* has no matrix2.rows, the last kernel */
+    bool cpu = c && c->type == VKT_GPU_CPU;
     uint32_t n_first = cpu ? 4 : VKT_COUNT(whole_fragments),
-             n_more = cpu ? 1 : VKT_COUNT(more_on_units), n_kernels = cpu ? N_MORE - 1 : N_MORE,
-             each = n_first + n_more * n_kernels, n = 0;
+             n_more = cpu ? 1 : VKT_COUNT(more_on_units),
+             n_kernels = c ? vkt__att_more_on_units(c) : 0, each = n_first + n_more * n_kernels,
+             n = 0;
     vkt_dtype types[2];
     if (c && c->coopmat && c->coopmat_f16[0]) types[n++] = VKT_F16;
     if (c && c->coopmat && c->coopmat_bf16[0]) types[n++] = VKT_BF16;
