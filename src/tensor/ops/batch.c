@@ -102,6 +102,16 @@ uint32_t vkt__batch_strip(const vkt_caps *c, uint32_t rows, uint32_t cols, uint3
     return (uint32_t)vkt__align(VKT_MAX(chunks_of(rows, strips), chunks / 2), lanes);
 }
 
+/* Half as many rows at a time where each has an activation's value or a second gradient, too: with
+ * all of them RDNA 2 would run 12 subgroups at a time of 16. */
+static uint32_t together_with(const vkt__batch_tile *t, const vkt__constant *more, uint32_t n_more)
+{
+    bool third = false;
+    for (uint32_t i = 0; i < n_more; i++)
+        third |= (more[i].id == VKT_SPEC_ACT || more[i].id == VKT_SPEC_ADDED) && more[i].value;
+    return third ? VKT_MAX(t->together / 2, 1) : t->together;
+}
+
 void vkt__batch_dispatch_strips(vkt__rec *rec, vkt__shader tiled, vkt__shader vectors,
                                 const void *p, uint32_t bytes, uint32_t cols, uint32_t chunks,
                                 uint32_t strips, const vkt__constant *more, uint32_t n_more)
@@ -109,7 +119,8 @@ void vkt__batch_dispatch_strips(vkt__rec *rec, vkt__shader tiled, vkt__shader ve
     vkt__batch_tile t = vkt__batch_tile_of(rec->caps, cols, chunks);
     vkt__constant spec[3 + VKT__BATCH_CONSTANTS] = { { VKT_SPEC_WORKGROUP, t.wg },
                                                      { VKT_SPEC_BESIDE, t.beside },
-                                                     { VKT_SPEC_TOGETHER, t.together } };
+                                                     { VKT_SPEC_TOGETHER,
+                                                       together_with(&t, more, n_more) } };
     for (uint32_t i = 0; i < n_more; i++) spec[3 + i] = more[i];
     vkt__dispatch(rec, t.vectors ? vectors : tiled, spec, 3 + n_more, p, bytes,
                   (uint64_t)t.blocks * strips);
