@@ -229,12 +229,19 @@ const vkt__mm_family vkt__mm_matrix = { .half = VKT_SHADER_MATMUL_COOPMAT_FLOAT1
                                         .on_units = true,
                                         .fits = vkt__mm_units_fit,
                                         .launch = launch };
-/* More subgroups, steps or slices at once. Never timed by us; on AMD fewer workgroups would fit. */
+/* NVIDIA's to time, a CPU driver's to test: on AMD fewer workgroups would run at a time, and on
+ * Intel one of them spills. */
+static bool more_fit(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
+{
+    return vkt__is_of(VKT__NVIDIA | VKT__CPUS, caps) && vkt__mm_units_fit(t, caps, p);
+}
+
+/* More subgroups, steps or slices at once. Never timed by us. */
 const vkt__mm_family vkt__mm_matrix_more = { .half = VKT_SHADER_MATMUL_COOPMAT_FLOAT16,
                                              .classes = VKT__NVIDIA,
                                              .width = 1,
                                              .on_units = true,
-                                             .fits = vkt__mm_units_fit,
+                                             .fits = more_fit,
                                              .launch = launch };
 const vkt__mm_family vkt__mm_split = { .shader = VKT_SHADER_MATMUL_SPLIT_FLOAT16,
                                        .classes = VKT__GPUS,

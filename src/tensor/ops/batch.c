@@ -84,13 +84,17 @@ void vkt__batch_dispatch(vkt__rec *rec, vkt__shader kernel, vkt__shader pairs,
 vkt__batch_tile vkt__batch_tile_of(const vkt_caps *c, uint32_t cols, uint32_t chunks)
 {
     enum { WORKGROUP = 256, MOST_BESIDE = 16, MANY = 512 };
+    /* Intel before Xe 2, whose lanes share a thread's registers: four numbers each spill. */
+    bool intel = c->klass == VKT_GPU_CLASS_INTEL, few_registers = intel && c->subgroup_min < 16;
     vkt__batch_tile t = { .wg = vkt__reduce_workgroup(c, chunks > MANY ? 2 * WORKGROUP : WORKGROUP),
                           .beside = 1,
-                          .vectors = cols > 0 && cols % 4 == 0 };
+                          .vectors = cols > 0 && cols % 4 == 0 && !few_registers };
     uint32_t wide = t.vectors ? cols / 4 : cols;
     while (t.beside * 2 <= VKT_MIN(t.wg, MOST_BESIDE) && t.beside * 2 <= wide) t.beside *= 2;
     t.blocks = (wide + t.beside - 1) / t.beside;
-    t.together = c->klass == VKT_GPU_CLASS_CPU ? 1 : t.vectors ? 4 : 8;
+    t.together = t.vectors ? 4 : 8;
+    if (c->klass == VKT_GPU_CLASS_INTEL) t.together = t.vectors ? 1 : 2;
+    if (c->klass == VKT_GPU_CLASS_CPU) t.together = 1;
     return t;
 }
 
