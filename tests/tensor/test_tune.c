@@ -471,7 +471,7 @@ static void matrices_of_any_size_are_tried_before_they_are_used(void **state)
         assert_int_equal(vkt_gpu_get_stats(gpu).n_pipelines, fails ? 0 : 18);
         if (fails)
             REQUIRE_LOGGED("matrices of any size on the device's matrix units are not used: kernel "
-                           "matrix2.128x128 for f16 products");
+                           "matrix2.128x256 for f16 products");
         else
             assert_string_equal(test_log, "");
         vkt_gpu_destroy(&gpu);
