@@ -172,12 +172,16 @@ fail:
     return st;
 }
 
-/* The tensors of the layer, whose names open with its number. */
-static bool of_layer(const vkt__st_tensor *t, size_t layer)
+/* The tensors of the layer, whose names open with its name, or with its number where it has none.
+ */
+static bool of_layer(const match *m, const vkt__st_tensor *t, size_t layer)
 {
-    char prefix[24];
-    int n = snprintf(prefix, sizeof prefix, "%zu.", layer);
-    return strncmp(t->name, prefix, (size_t)n) == 0;
+    char number[24];
+    const char *name = m->c->layers[layer].name;
+    snprintf(number, sizeof number, "%zu", layer);
+    if (!name) name = number;
+    size_t n = strlen(name);
+    return strncmp(t->name, name, n) == 0 && t->name[n] == '.';
 }
 
 /* All of a layer's tensors are vectors along the axis, as a norm's are: they are taken. */
@@ -188,12 +192,12 @@ static vkt_status take_vectors(match *m, size_t layer, const axis *x, bool *any,
     *only = true;
     for (size_t i = 0; i < m->w->n_model; i++) {
         const vkt__st_tensor *t = &m->w->model[i];
-        if (!of_layer(t, layer)) continue;
+        if (!of_layer(m, t, layer)) continue;
         *any = true;
         *only = *only && ((t->rank == 1 && t->shape[0] == x->n) || strcmp(t->dtype, "F32") != 0);
     }
     for (size_t i = 0; i < m->w->n_model && *only && *any; i++)
-        if (of_layer(&m->w->model[i], layer)) VKT_TRY(take(m, &m->w->model[i], x, NULL));
+        if (of_layer(m, &m->w->model[i], layer)) VKT_TRY(take(m, &m->w->model[i], x, NULL));
 fail:
     return st;
 }
@@ -210,7 +214,7 @@ static vkt_status take_inputs(match *m, bool *done)
     if (m->c->n_layers && strcmp(l->type, "embed") == 0) {
         uint32_t width = 0;
         for (size_t i = 0; i < m->w->n_model; i++)
-            if (of_layer(&m->w->model[i], 0) && m->w->model[i].rank == 2) {
+            if (of_layer(m, &m->w->model[i], 0) && m->w->model[i].rank == 2) {
                 width = (uint32_t)m->w->model[i].shape[1];
                 VKT_TRY(take(m, &m->w->model[i], &m->rows, NULL));
             }
@@ -223,7 +227,7 @@ static vkt_status take_inputs(match *m, bool *done)
         for (size_t i = 0; i < m->w->n_model && any; i++) {
             vkt__st_tensor *t = &m->w->model[i];
             bool linear = strcmp(l[layer].type, "linear") == 0 && t->rank == 2;
-            if (!of_layer(t, layer) || !linear || t->shape[1] != m->input.n) continue;
+            if (!of_layer(m, t, layer) || !linear || t->shape[1] != m->input.n) continue;
             bool head = layer + 1 == m->c->n_layers && t->shape[0] == m->output.n;
             VKT_TRY(take(m, t, head ? &m->output : NULL, &m->input));
             *done = true;
@@ -252,7 +256,7 @@ static vkt_status take_outputs(match *m, bool *done)
         if (strcmp(type, "linear") != 0 && strcmp(type, "conv") != 0) break;
         for (size_t i = 0; i < m->w->n_model; i++) {
             vkt__st_tensor *t = &m->w->model[i];
-            if (!of_layer(t, layer) || t->shape[0] != m->output.n) continue;
+            if (!of_layer(m, t, layer) || t->shape[0] != m->output.n) continue;
             VKT_TRY(take(m, t, &m->output, NULL));
             *done = true;
         }
