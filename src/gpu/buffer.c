@@ -42,6 +42,16 @@ fail:
     return st;
 }
 
+/* Whoever makes a buffer that the host does not reach will move something to or from it: staging is
+ * made with the first one, so that what fits into the device's memory fits beside it. */
+static vkt_status make_staging(vkt_gpu *gpu)
+{
+    uint64_t most = VKT_MIN((uint64_t)STAGING_BYTES, gpu->caps.max_alloc_bytes);
+    if (gpu->staging) return VKT_OK;
+    return vkt_buffer_create(gpu, &(vkt_buffer_desc) { most, VKT_MEM_READBACK, "staging" },
+                             &gpu->staging);
+}
+
 /* What the host does not reach the device fills: gigabytes in one submission. */
 static vkt_status clear(vkt_gpu *gpu, vkt_buffer *b)
 {
@@ -53,6 +63,7 @@ static vkt_status clear(vkt_gpu *gpu, vkt_buffer *b)
         vkt__slab_written(gpu, b->slab);
         return VKT_OK;
     }
+    VKT_TRY(make_staging(gpu));
     VKT_TRY(vkt__cmd_create(gpu, "zeros", 0, &c));
     vkCmdFillBuffer(c->cb, b->slab->buffer, b->offset, b->bytes, 0);
     VKT_TRY(run(gpu, c));
@@ -156,10 +167,8 @@ static vkt_status staged_copy(vkt_gpu *gpu, const vkt_buffer *buf, uint64_t offs
 {
     vkt_status st = VKT_OK;
     vkt__cmd *c = NULL;
-    uint64_t most = VKT_MIN((uint64_t)STAGING_BYTES, gpu->caps.max_alloc_bytes);
-    if (!gpu->staging)
-        VKT_TRY(vkt_buffer_create(gpu, &(vkt_buffer_desc) { most, VKT_MEM_READBACK, "staging" },
-                                  &gpu->staging));
+    VKT_TRY(make_staging(gpu));
+    uint64_t most = gpu->staging->bytes;
     for (uint64_t at = 0; at < bytes; at += most) {
         uint64_t n = VKT_MIN(bytes - at, most);
         if (write) {
