@@ -20,6 +20,7 @@ else()
   list(APPEND SRC_BASE src/base/os_posix.c)
 endif()
 set(SRC_GPU
+  src/gpu/apart.c
   src/gpu/buffer.c
   src/gpu/cache.c
   src/gpu/caps.c
@@ -31,18 +32,17 @@ set(SRC_GPU
   src/gpu/energy.c
   src/gpu/instance.c
   src/gpu/journal.c
-  src/gpu/apart.c
   src/gpu/kernel.c
-  src/gpu/uniform_flow.c
   src/gpu/memory_type.c
   src/gpu/nvml.c
   src/gpu/slab.c
   src/gpu/statistics.c
   src/gpu/stream.c
   src/gpu/submit.c
-  src/gpu/wait.c
+  src/gpu/uniform_flow.c
   src/gpu/vk.c
   src/gpu/vulkan_loader.c
+  src/gpu/wait.c
 )
 set(SRC_COMM
   src/comm/comm.c
@@ -65,6 +65,37 @@ set(SRC_FORMATS
   src/formats/tfevents.c
   src/formats/yaml.c
   src/formats/zip.c
+)
+set(SRC_JINJA
+  src/jinja/template.c
+  src/jinja/template_blocks.c
+  src/jinja/template_eval.c
+  src/jinja/template_filters.c
+  src/jinja/template_lex.c
+  src/jinja/template_methods.c
+  src/jinja/template_parse.c
+  src/jinja/template_print.c
+  src/jinja/template_tests.c
+  src/jinja/template_value.c
+)
+set(SRC_TOKENIZERS
+  src/tokenizers/byte_letters.c
+  src/tokenizers/tokenizer.c
+  src/tokenizers/tokenizer_around.c
+  src/tokenizers/tokenizer_bpe.c
+  src/tokenizers/tokenizer_charsmap.c
+  src/tokenizers/tokenizer_files.c
+  src/tokenizers/tokenizer_gguf.c
+  src/tokenizers/tokenizer_json.c
+  src/tokenizers/tokenizer_nfc.c
+  src/tokenizers/tokenizer_normal.c
+  src/tokenizers/tokenizer_points.c
+  src/tokenizers/tokenizer_pre.c
+  src/tokenizers/tokenizer_split.c
+  src/tokenizers/tokenizer_spm.c
+  src/tokenizers/tokenizer_unigram.c
+  src/tokenizers/tokenizer_wordpiece.c
+  src/tokenizers/tokenizer_words.c
 )
 set(SRC_DATA_PARTS
   src/data/parts/bytes.c
@@ -89,7 +120,6 @@ set(SRC_DATA_TABLES
   src/data/tables/labels.c
   src/data/tables/look.c
   src/data/tables/names.c
-  src/data/permute.c
   src/data/tables/reopen.c
   src/data/tables/row_parts.c
   src/data/tables/sentences.c
@@ -121,17 +151,6 @@ set(SRC_DATA_TEXT
   src/data/chat/guard.c
   src/data/chat/lesson.c
   src/data/chat/render.c
-  src/data/chat/template.c
-  src/data/chat/template_blocks.c
-  src/data/chat/template_eval.c
-  src/data/chat/template_filters.c
-  src/data/chat/template_lex.c
-  src/data/chat/template_methods.c
-  src/data/chat/template_parse.c
-  src/data/chat/template_print.c
-  src/data/chat/template_tests.c
-  src/data/chat/template_value.c
-  src/data/text/byte_letters.c
   src/data/text/corpus.c
   src/data/text/documents.c
   src/data/text/jsonl.c
@@ -140,25 +159,9 @@ set(SRC_DATA_TEXT
   src/data/text/shard.c
   src/data/text/store.c
   src/data/text/token_order.c
-  src/data/text/tokenizer.c
-  src/data/text/tokenizer_bpe.c
-  src/data/text/tokenizer_charsmap.c
-  src/data/text/tokenizer_around.c
   src/data/text/tokenizer_chat.c
-  src/data/text/tokenizer_files.c
-  src/data/text/tokenizer_gguf.c
-  src/data/text/tokenizer_json.c
-  src/data/text/tokenizer_nfc.c
-  src/data/text/tokenizer_normal.c
   src/data/text/tokenizer_open.c
-  src/data/text/tokenizer_points.c
-  src/data/text/tokenizer_pre.c
-  src/data/text/tokenizer_split.c
-  src/data/text/tokenizer_spm.c
   src/data/text/tokenizer_train.c
-  src/data/text/tokenizer_unigram.c
-  src/data/text/tokenizer_wordpiece.c
-  src/data/text/tokenizer_words.c
   src/data/text/turns.c
 )
 set(SRC_DATA
@@ -168,6 +171,7 @@ set(SRC_DATA
   src/data/inputs.c
   src/data/loader.c
   src/data/open.c
+  src/data/permute.c
   src/data/sheet.c
   src/data/shuffle.c
   src/data/sources.c
@@ -200,36 +204,36 @@ set(SRC_TENSOR_TWINS
   src/tensor/twins/rules.c
 )
 set(SRC_TENSOR_OPS
-  src/tensor/ops/batch.c
-  src/tensor/ops/matmul_samples.c
-  src/tensor/ops/ops_attention.c
-  src/tensor/ops/ops_attention_join.c
-  src/tensor/ops/ops_batch.c
-  src/tensor/ops/ops_batch_bwd.c
-  src/tensor/ops/ops_batch_joined.c
-  src/tensor/ops/ops_batch_pool.c
-  src/tensor/ops/ops_cache.c
-  src/tensor/ops/ops_cast.c
-  src/tensor/ops/ops_chain.c
-  src/tensor/ops/ops_conv.c
-  src/tensor/ops/ops_dropout.c
-  src/tensor/ops/ops_eltwise.c
-  src/tensor/ops/ops_embedding.c
-  src/tensor/ops/ops_gated.c
-  src/tensor/ops/ops_group.c
-  src/tensor/ops/ops_lookup.c
-  src/tensor/ops/ops_route.c
-  src/tensor/ops/ops_expert.c
-  src/tensor/ops/ops_loss.c
-  src/tensor/ops/ops_matmul.c
-  src/tensor/ops/ops_row_loss.c
-  src/tensor/ops/ops_norm.c
-  src/tensor/ops/ops_optim.c
-  src/tensor/ops/ops_optim8.c
-  src/tensor/ops/ops_pool.c
-  src/tensor/ops/ops_reduce.c
-  src/tensor/ops/ops_rope.c
   src/tensor/ops/rows.c
+  src/tensor/ops/conv/ops_conv.c
+  src/tensor/ops/conv/ops_pool.c
+  src/tensor/ops/elements/ops_cast.c
+  src/tensor/ops/elements/ops_chain.c
+  src/tensor/ops/elements/ops_dropout.c
+  src/tensor/ops/elements/ops_eltwise.c
+  src/tensor/ops/elements/ops_gated.c
+  src/tensor/ops/elements/ops_reduce.c
+  src/tensor/ops/experts/ops_expert.c
+  src/tensor/ops/experts/ops_route.c
+  src/tensor/ops/language/ops_attention.c
+  src/tensor/ops/language/ops_attention_join.c
+  src/tensor/ops/language/ops_cache.c
+  src/tensor/ops/language/ops_embedding.c
+  src/tensor/ops/language/ops_lookup.c
+  src/tensor/ops/language/ops_rope.c
+  src/tensor/ops/loss/ops_loss.c
+  src/tensor/ops/loss/ops_row_loss.c
+  src/tensor/ops/matmul/matmul_samples.c
+  src/tensor/ops/matmul/ops_matmul.c
+  src/tensor/ops/norm/batch.c
+  src/tensor/ops/norm/ops_batch.c
+  src/tensor/ops/norm/ops_batch_bwd.c
+  src/tensor/ops/norm/ops_batch_joined.c
+  src/tensor/ops/norm/ops_batch_pool.c
+  src/tensor/ops/norm/ops_group.c
+  src/tensor/ops/norm/ops_norm.c
+  src/tensor/ops/optim/ops_optim.c
+  src/tensor/ops/optim/ops_optim8.c
 )
 set(SRC_TENSOR_PASSES
   src/tensor/passes/autodiff.c
@@ -263,6 +267,7 @@ set(SRC_TENSOR_RUN
 set(SRC_TENSOR_CHECK
   src/tensor/check/accuracy.c
   src/tensor/check/check.c
+  src/tensor/check/try_units.c
   src/tensor/check/tune.c
   src/tensor/check/tune_conv.c
   src/tensor/check/tune_inputs.c
@@ -270,7 +275,6 @@ set(SRC_TENSOR_CHECK
   src/tensor/check/tune_time.c
   src/tensor/check/tune_wants.c
   src/tensor/check/units.c
-  src/tensor/check/try_units.c
 )
 set(SRC_NN
   src/nn/frozen.c
@@ -299,8 +303,8 @@ set(SRC_OPTIM
 )
 set(SRC_RECIPE
   src/recipe/config.c
-  src/recipe/measure.c
   src/recipe/config_write.c
+  src/recipe/measure.c
   src/recipe/model_differences.c
   src/recipe/option_help.c
   src/recipe/option_hint.c
@@ -323,83 +327,83 @@ set(SRC_RUNS
   src/runs/sample_files.c
 )
 set(SRC_MODELS
-  src/models/adapter.c
-  src/models/adapter_export.c
-  src/models/gguf_adapter.c
-  src/models/gguf_config.c
-  src/models/gguf_export.c
-  src/models/gguf_export_tokenizer.c
-  src/models/gguf_names.c
-  src/models/gguf_weights.c
-  src/models/hf_config.c
-  src/models/hf_export.c
-  src/models/hf_experts.c
-  src/models/hf_family.c
-  src/models/hf_folder.c
-  src/models/hf_keys.c
-  src/models/hf_layer.c
-  src/models/hf_reader.c
-  src/models/hf_rope.c
   src/models/import.c
   src/models/initial.c
   src/models/initial_names.c
   src/models/language.c
   src/models/onnx.c
-  src/models/peft.c
   src/models/pretrained.c
   src/models/resolve.c
   src/models/trained.c
   src/models/weights.c
   src/models/weights_file.c
+  src/models/gguf/gguf_adapter.c
+  src/models/gguf/gguf_config.c
+  src/models/gguf/gguf_export.c
+  src/models/gguf/gguf_export_tokenizer.c
+  src/models/gguf/gguf_names.c
+  src/models/gguf/gguf_weights.c
+  src/models/huggingface/hf_config.c
+  src/models/huggingface/hf_experts.c
+  src/models/huggingface/hf_export.c
+  src/models/huggingface/hf_family.c
+  src/models/huggingface/hf_folder.c
+  src/models/huggingface/hf_keys.c
+  src/models/huggingface/hf_layer.c
+  src/models/huggingface/hf_reader.c
+  src/models/huggingface/hf_rope.c
+  src/models/peft/adapter.c
+  src/models/peft/adapter_export.c
+  src/models/peft/peft.c
 )
 set(SRC_TRAIN
   src/train/batch_ring.c
-  src/train/batch_sync.c
-  src/train/buckets.c
-  src/train/measures/classes.c
-  src/train/measures/ranks.c
-  src/train/measures/confusion.c
-  src/train/measures/curve_files.c
-  src/train/eval.c
-  src/train/measures/eval_sums.c
-  src/train/measures/eval_totals.c
-  src/train/evaluate.c
-  src/train/exchange.c
-  src/train/export.c
-  src/train/importance.c
-  src/train/feed.c
-  src/train/lesson_text.c
   src/train/calibrate.c
-  src/train/measures/calibration.c
-  src/train/chat.c
-  src/train/generate.c
-  src/train/tasks.c
-  src/train/text_model.c
+  src/train/eval.c
+  src/train/evaluate.c
+  src/train/export.c
+  src/train/feed.c
+  src/train/importance.c
   src/train/losses.c
   src/train/one_core.c
-  src/train/preference.c
   src/train/predict.c
   src/train/predictions.c
-  src/train/samples.c
   src/train/session.c
   src/train/session_tune.c
-  src/train/shares.c
-  src/train/rank_speed.c
   src/train/steps.c
-  src/train/text_stream.c
   src/train/trained_session.c
   src/train/trainer.c
-  src/train/trainer_ranks.c
   src/train/trainer_eval.c
-  src/train/measures/speed.c
   src/train/trainer_run.c
+  src/train/language/chat.c
+  src/train/language/generate.c
+  src/train/language/lesson_text.c
+  src/train/language/preference.c
+  src/train/language/samples.c
+  src/train/language/tasks.c
+  src/train/language/text_model.c
+  src/train/language/text_stream.c
+  src/train/measures/calibration.c
+  src/train/measures/classes.c
+  src/train/measures/confusion.c
+  src/train/measures/curve_files.c
+  src/train/measures/eval_sums.c
+  src/train/measures/eval_totals.c
+  src/train/measures/ranks.c
+  src/train/measures/speed.c
+  src/train/ranks/batch_sync.c
+  src/train/ranks/buckets.c
+  src/train/ranks/exchange.c
+  src/train/ranks/rank_speed.c
+  src/train/ranks/shares.c
+  src/train/ranks/trainer_ranks.c
 )
 set(SRC_STUDY
+  src/study/batch_choice.c
   src/study/forest.c
   src/study/gp.c
   src/study/space.c
   src/study/study.c
-  src/study/batch_choice.c
   src/study/study_batch.c
   src/study/study_clip.c
   src/study/study_compare.c
@@ -459,12 +463,12 @@ set(SRC_REPORT
   src/report/report_machines.c
   src/report/report_measures.c
   src/report/report_predictions.c
-  src/report/run_table.c
   src/report/report_run.c
   src/report/report_runs.c
   src/report/report_samples.c
   src/report/report_study.c
   src/report/report_study_plots.c
+  src/report/run_table.c
   src/report/served.c
   src/report/study_view.c
 )
@@ -473,6 +477,8 @@ set(SRC
   ${SRC_BASE}
   ${SRC_GPU}
   ${SRC_FORMATS}
+  ${SRC_JINJA}
+  ${SRC_TOKENIZERS}
   ${SRC_COMM}
   ${SRC_DATA_PARTS}
   ${SRC_DATA_TABLES}

@@ -13,7 +13,7 @@ export LC_ALL=C
 root=$(cd "$(dirname "$0")/.." && pwd)
 largest_room=40 longest_file=800 # refused; those that reach the next two are named, so that a seam is sought before a patch is refused
 full_room=20 long_file=500
-essential='src/tensor/ops/ops_eltwise src/tensor/ops/ops_reduce'
+essential='src/tensor/ops/elements/ops_eltwise src/tensor/ops/elements/ops_reduce'
 
 # Objects' paths -> "A B": source file A (without its ending) uses what B defines.
 uses_by_symbols()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The rooms of the source and their order, checked on every #include: what points up or sideways fails.
-#   base <- gpu, formats, comm <- data, tensor <- nn <- optim <- recipe <- runs <- models <- train
+#   base <- gpu, formats, comm, jinja <- tokenizers <- data, tensor <- nn <- optim <- recipe <- runs <- models <- train
 #        <- study, profile, bench <- report <- the program
 # data and tensor have an order inside, too (the table below). Only src/gpu includes volk or Vulkan; system headers stand in
 # src/base/os_*.[ch] and tools/program/cli/term.c. No two files under src have the same name.
@@ -17,8 +17,10 @@ layers()
         may["gpu"] = "base gpu"
         may["formats"] = "base formats"
         may["comm"] = "base comm"
-        may["data/parts"] = "base formats data/parts"
-        may["data/chat"] = "base formats data/chat"
+        may["jinja"] = "base jinja"
+        may["tokenizers"] = "base formats tokenizers"
+        may["data/parts"] = "base formats tokenizers data/parts"
+        may["data/chat"] = "base formats jinja data/chat"
         may["data/text"] = may["data/parts"] " data/chat data/text"
         may["data/tables"] = may["data/parts"] " data/text data/tables"
         may["data/pictures"] = may["data/parts"] " data/tables data/pictures"
@@ -48,7 +50,14 @@ layers()
                "stdint stdio stdlib stdnoreturn string time "
     }
     # The room of a path "a/b/file.h" whose parts are p[first..last].
-    function room_of(p, first, last,   r, i) { r = p[first]; for (i = first + 1; i < last; i++) r = r "/" p[i]; return r }
+    # The families of ops, the formats of models, and languages and ranks in training are shelves of one room each.
+    function room_of(p, first, last,   r, i) {
+        r = p[first]; for (i = first + 1; i < last; i++) r = r "/" p[i]
+        sub(/^tensor\/ops\/(elements|matmul|conv|norm|loss|language|experts|optim)$/, "tensor/ops", r)
+        sub(/^models\/(huggingface|gguf|peft)$/, "models", r)
+        sub(/^train\/(language|ranks)$/, "train", r)
+        return r
+    }
     # A public header belongs to a whole room: to data/text and to data, data.h is its own.
     function own_public(layer, header) { return header == layer || index(layer, header "/") == 1 }
     function refuse(why) { print path ":" line ": includes " what ": " why; bad = 1 }
@@ -126,9 +135,13 @@ src/formats/gguf.c:1:#include "data/parts/parts.h"
 src/gpu/slab.c:1:#include "tensor/graph/op.h"
 src/gpu/slab.c:1:  #  include <tensor/graph/op.h>
 src/gpu/slab.c:1:#include "formats/yaml.h"
+src/jinja/template.c:1:#include "data/chat/conversation.h"
+src/jinja/template.c:1:#include "formats/json_text.h"
+src/tokenizers/tokenizer.c:1:#include "data/chat/conversation.h"
+src/tokenizers/tokenizer.c:1:#include "vktrain/data.h"
 src/data/parts/split.c:1:#include "data/dataset.h"
 src/data/parts/split.c:1:#include "data/tables/csv.h"
-src/data/tables/csv.c:1:#include "data/chat/template.h"
+src/data/tables/csv.c:1:#include "jinja/template.h"
 src/data/text/corpus.c:1:#include "data/tables/csv.h"
 src/data/text/corpus.c:1:#include "data/pictures/picture.h"
 src/data/loader.c:1:#include "gpu/commands.h"
@@ -136,6 +149,8 @@ src/data/loader.c:1:#include "comm/comm.h"
 src/tensor/graph/op.h:7:#include "vktrain/nn.h"
 src/tensor/graph/op.h:7:#include "tensor/ops/ops.h"
 src/tensor/ops/rows.c:1:#include "tensor/plan/plan.h"
+src/tensor/ops/norm/ops_norm.c:1:#include "tensor/plan/plan.h"
+src/tensor/ops/nowhere/ops_norm.c:1:#include "tensor/ops/ops.h"
 src/tensor/kernels/conv.h:1:#include "tensor/ops/ops.h"
 src/tensor/plan/plan.c:1:#include "tensor/check/tune.h"
 src/tensor/run/run.c:1:#include "tensor/check/tune.h"

@@ -5,6 +5,7 @@
 #include "vktrain/gpu.h"
 #include "vktrain/formats.h"
 #include "vktrain/comm.h"
+#include "vktrain/tokenizers.h"
 #include "vktrain/data.h"
 #include "vktrain/tensor.h"
 #include "vktrain/nn.h"

@@ -80,6 +80,19 @@ void vkt_free(void *p)
     free(p);
 }
 
+vkt_status vkt__alloc_large(uint64_t n, uint64_t size, const char *what, void *out)
+{
+    uint64_t bytes;
+    void *p = NULL;
+    bool fits = vkt__mul_ok(n, size, &bytes) && bytes <= SIZE_MAX;
+    if (fits) p = malloc(bytes ? (size_t)bytes : 1);
+    if (!p)
+        return vkt__fail(VKT_E_OOM_HOST, "memory", "no memory for %s: %llu times %llu bytes", what,
+                         (unsigned long long)n, (unsigned long long)size);
+    memcpy(out, &p, sizeof p);
+    return VKT_OK;
+}
+
 void *vkt__grow(void *p, size_t count, size_t *cap, size_t size)
 {
     if (count < *cap) return p;

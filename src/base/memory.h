@@ -28,10 +28,12 @@ static inline bool vkt__mul_ok(uint64_t a, uint64_t b, uint64_t *out)
 /* Small bookkeeping, zeroed; never NULL, so that only statuses are checked. Where the system has no
  * more, a reserve of VKT__RESERVE bytes is given up for it: the caller goes on, and the next
  * VKT_TRY of this thread fails with VKT_E_OOM_HOST. It aborts where that does not help either.
- * Whatever is as large as a file or a model is allocated by malloc, and its failure reported at
- * once. */
+ * Whatever is as large as a file or a model is allocated by vkt__alloc_large or malloc, and its
+ * failure reported at once. */
 #define VKT__RESERVE ((size_t)1 << 20)
 void *vkt__alloc(size_t bytes);
+/* n * size bytes, not zeroed: OOM_HOST names `what`. */
+vkt_status vkt__alloc_large(uint64_t n, uint64_t size, const char *what, void *out);
 /* Grow `p` (count used of *cap) so that one more element of `size` fits. */
 void *vkt__grow(void *p, size_t count, size_t *cap, size_t size);
 

@@ -9,7 +9,7 @@
 #include "bench/commit.h"
 #include "gpu/commands.h"
 #include "train/steps.h"
-#include "train/trainer_ranks.h"
+#include "train/ranks/trainer_ranks.h"
 #include "vktrain/bench.h"
 
 /* ---- a step ---- */

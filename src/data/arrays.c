@@ -176,7 +176,7 @@ static vkt_status borrow(const vkt_arrays *from, opened *out)
     if (a->has_y) VKT_TRY(borrow_array(&from->y, "y", &a->y));
     if (a->has_y) VKT_TRY(check_y(a));
     if (a->x.rank > 2) {
-        VKT_TRY(vkt__data_alloc(a->x.n_bytes, 1, "the pictures", &out->x));
+        VKT_TRY(vkt__alloc_large(a->x.n_bytes, 1, "the pictures", &out->x));
         a->x.data = memcpy(out->x, a->x.data, (size_t)a->x.n_bytes);
     }
 fail:

@@ -4,8 +4,8 @@
 #include "data/pictures/augment.h"
 #include "data/pictures/picture_files.h"
 #include "data/text/corpus.h"
-#include "data/text/tokenizer_json.h"
-#include "data/text/vocabulary.h"
+#include "tokenizers/tokenizer_json.h"
+#include "tokenizers/vocabulary.h"
 
 static bool is_text(const vkt_dataset *ds)
 {

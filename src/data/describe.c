@@ -61,7 +61,7 @@ static vkt_status report_duplicates(const vkt_dataset *ds, uint64_t *n_shared)
     seen *all = NULL;
     vkt__str shown = { 0 };
     for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
-    VKT_TRY(vkt__data_alloc(total, sizeof *all, "the check for duplicates", &all));
+    VKT_TRY(vkt__alloc_large(total, sizeof *all, "the check for duplicates", &all));
     for (int s = 0; s < VKT_N_SPLITS; s++)
         for (uint64_t i = 0; i < ds->info.n[s]; i++)
             all[n++] = (seen) { hash_of(ds, (vkt_split)s, i), (uint32_t)i, (uint8_t)s };

@@ -68,7 +68,7 @@ vkt_status vkt__inputs_of_picture(const vkt_dataset *like, const void *bytes, si
                          "'%s' is a picture, but the model was trained on a table: give its %u "
                          "columns",
                          name, vkt__schema_n_given(&like->schema));
-    VKT_TRY(vkt__data_alloc(like->schema.n_inputs, 1, "the picture", &pixels));
+    VKT_TRY(vkt__alloc_large(like->schema.n_inputs, 1, "the picture", &pixels));
     VKT_TRY(vkt__pictures_from_bytes(&like->schema, bytes, n, name, pixels));
     *out = (vkt_inputs) { pixels, 1 };
     return VKT_OK;

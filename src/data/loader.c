@@ -390,8 +390,8 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->work = vkt__cond_create();
     l->ready = vkt__cond_create();
     l->filled = vkt__alloc(desc->n_slots * sizeof *l->filled);
-    VKT_TRY(vkt__data_alloc((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader",
-                            &l->list));
+    VKT_TRY(vkt__alloc_large((uint64_t)desc->n_slots * desc->batch, sizeof *l->list, "the loader",
+                             &l->list));
     if (desc->shuffle && desc->sampling != VKT_SAMPLING_IN_ORDER)
         VKT_TRY(vkt__stream_init(desc->data, desc->split, desc->sampling == VKT_SAMPLING_BALANCED,
                                  desc->seed, &l->stream));

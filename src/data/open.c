@@ -150,7 +150,7 @@ static vkt_status all_in_test(vkt_dataset *ds)
 {
     vkt_status st;
     uint32_t n = ds->part[0].n;
-    VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "the examples", &ds->index[VKT_SPLIT_TEST]));
+    VKT_TRY(vkt__alloc_large(n, sizeof(uint32_t), "the examples", &ds->index[VKT_SPLIT_TEST]));
     for (uint32_t i = 0; i < n; i++) ds->index[VKT_SPLIT_TEST][i] = i;
     ds->info.n[VKT_SPLIT_TEST] = n;
 fail:
@@ -170,7 +170,7 @@ static vkt_status no_labels(vkt_dataset *ds)
     free(part->labels);
     part->labels = NULL;
     ds->info.has_labels = false;
-    VKT_TRY(vkt__data_alloc(part->n, bytes, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(part->n, bytes, "labels", &part->labels));
     memset(part->labels, 0, part->n * bytes);
 fail:
     return st;
@@ -265,9 +265,9 @@ static vkt_status read_examples(vkt_dataset *ds, const void *from)
     VKT_ASSERT(n < UINT32_MAX);
     part->n = (uint32_t)n;
     size_t label_bytes = vkt__n_labels(&ds->schema) * sizeof *part->labels;
-    VKT_TRY(vkt__data_alloc(n, label_bytes, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(n, label_bytes, "labels", &part->labels));
     memset(part->labels, 0, n * label_bytes);
-    VKT_TRY(vkt__data_alloc(n, row, "the inputs", &to));
+    VKT_TRY(vkt__alloc_large(n, row, "the inputs", &to));
     if (pictures)
         part->pixels = to;
     else

@@ -33,12 +33,12 @@ vkt_status vkt__permute_open(const vkt_dataset *ds, vkt_split split, uint64_t n,
     memset(t->info.n, 0, sizeof t->info.n);
     t->info.n[VKT_SPLIT_TEST] = n;
     t->of_part[VKT_SPLIT_TEST] = 1;
-    VKT_TRY(vkt__data_alloc(order.n, sizeof *order.p, "the order of examples", &order.p));
-    VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "examples", &t->index[VKT_SPLIT_TEST]));
-    VKT_TRY(vkt__data_alloc(n, n_labels * sizeof(vkt_label), "labels", &t->part[1].labels));
+    VKT_TRY(vkt__alloc_large(order.n, sizeof *order.p, "the order of examples", &order.p));
+    VKT_TRY(vkt__alloc_large(n, sizeof(uint32_t), "examples", &t->index[VKT_SPLIT_TEST]));
+    VKT_TRY(vkt__alloc_large(n, n_labels * sizeof(vkt_label), "labels", &t->part[1].labels));
     for (int k = 0; k < 2; k++) {
         t->part[k].n = (uint32_t)n;
-        VKT_TRY(vkt__data_alloc(n, wide * sizeof(float), "a table", &t->part[k].values));
+        VKT_TRY(vkt__alloc_large(n, wide * sizeof(float), "a table", &t->part[k].values));
     }
     for (uint32_t i = 0; i < n; i++) {
         uint64_t at = vkt__order_at(&order, i);

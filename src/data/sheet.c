@@ -67,9 +67,9 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
     s.cell = side * s.scale;
     s.w = GAP + BATCH * (s.cell + GAP);
     s.h = GAP + 2 * BATCHES * (s.cell + GAP);
-    VKT_TRY(vkt__data_alloc((uint64_t)s.w * s.h, 3, "the sheet", &s.pixels));
+    VKT_TRY(vkt__alloc_large((uint64_t)s.w * s.h, 3, "the sheet", &s.pixels));
     memset(s.pixels, 128, (size_t)s.w * s.h * 3);
-    VKT_TRY(vkt__data_alloc((BATCH + 1) * (uint64_t)n, sizeof *x, "the sheet", &x));
+    VKT_TRY(vkt__alloc_large((BATCH + 1) * (uint64_t)n, sizeof *x, "the sheet", &x));
     vkt_batch slot = { .x = x, .y = y, .y2 = y + BATCH, .w = w, .w2 = w + BATCH };
     VKT_TRY(vkt_loader_create(&(vkt_loader_desc) { .data = ds,
                                                    .split = VKT_SPLIT_TRAIN,

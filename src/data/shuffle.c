@@ -33,7 +33,7 @@ uint64_t vkt_stream_index(uint64_t seed, uint64_t n, uint64_t i)
 static vkt_status order_init(vkt__order *o, uint64_t seed, uint64_t n)
 {
     *o = (vkt__order) { .seed = seed, .n = n, .epoch = UINT64_MAX };
-    return vkt__data_alloc(n, sizeof *o->p, "the order of examples", &o->p);
+    return vkt__alloc_large(n, sizeof *o->p, "the order of examples", &o->p);
 }
 
 /* Classes without examples take no part. */
@@ -49,8 +49,8 @@ static vkt_status init_classes(const vkt_dataset *ds, vkt_split split, uint64_t 
     out->classes = vkt__alloc(n * sizeof *out->classes);
     out->start = vkt__alloc(n * sizeof *out->start);
     VKT_TRY(order_init(&out->order, seed, n));
-    VKT_TRY(vkt__data_alloc(ds->info.n[split], sizeof *out->members, "the order of examples",
-                            &out->members));
+    VKT_TRY(vkt__alloc_large(ds->info.n[split], sizeof *out->members, "the order of examples",
+                             &out->members));
     for (uint32_t c = 0, k = 0; c < n_classes; c++) {
         if (!count[c]) continue;
         /* An odd multiplier (2^64 over the golden ratio) keeps the classes' seeds apart. */

@@ -26,10 +26,10 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
     s->classes = vkt__arena_alloc(&ds->arena, n_classes * sizeof *s->classes);
     for (uint32_t i = 0; i < n_classes; i++) s->classes[i] = vkt__arena_printf(&ds->arena, "%u", i);
     VKT_TRY(
-        vkt__data_alloc((uint64_t)n * n_inputs, sizeof(float), "synthetic examples", &p->values));
-    VKT_TRY(vkt__data_alloc(n, sizeof(vkt_label), "synthetic labels", &p->labels));
-    VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "the examples", &ds->index[VKT_SPLIT_TRAIN]));
-    VKT_TRY(vkt__data_alloc(TABLE, sizeof(float), "synthetic inputs", &table));
+        vkt__alloc_large((uint64_t)n * n_inputs, sizeof(float), "synthetic examples", &p->values));
+    VKT_TRY(vkt__alloc_large(n, sizeof(vkt_label), "synthetic labels", &p->labels));
+    VKT_TRY(vkt__alloc_large(n, sizeof(uint32_t), "the examples", &ds->index[VKT_SPLIT_TRAIN]));
+    VKT_TRY(vkt__alloc_large(TABLE, sizeof(float), "synthetic inputs", &table));
     for (uint32_t i = 0; i < TABLE; i++) table[i] = (float)vkt_rand_normal(seed, VKT_RNG_SAMPLE, i);
     p->n = n;
     for (uint32_t i = 0; i < n; i++) {
@@ -75,7 +75,7 @@ vkt_status vkt__dataset_synthetic_text(uint32_t n, uint32_t context, uint32_t n_
     static const uint64_t begin[] = { 0 };
     uint64_t n_tokens = (uint64_t)n * context + 1;
     vkt_tokens *t = &c->store.tokens;
-    VKT_TRY(vkt__data_alloc(n_tokens, sizeof *t->id, "synthetic tokens", &t->id));
+    VKT_TRY(vkt__alloc_large(n_tokens, sizeof *t->id, "synthetic tokens", &t->id));
     t->n = t->cap = n_tokens;
     t->id[0] = 0;
     for (uint64_t i = 1; i < n_tokens; i++)
@@ -87,8 +87,8 @@ vkt_status vkt__dataset_synthetic_text(uint32_t n, uint32_t context, uint32_t n_
     c->shard[0] = (vkt__shard) {
         .tokens = t->id, .width = 4, .n = n_tokens, .document = begin, .n_documents = 1
     };
-    VKT_TRY(
-        vkt__data_alloc(1, sizeof(vkt__span), "synthetic tokens", &c->dealt.span[VKT_SPLIT_TRAIN]));
+    VKT_TRY(vkt__alloc_large(1, sizeof(vkt__span), "synthetic tokens",
+                             &c->dealt.span[VKT_SPLIT_TRAIN]));
     c->dealt.span[VKT_SPLIT_TRAIN][0] = (vkt__span) { .n = n_tokens };
     c->dealt.n_spans[VKT_SPLIT_TRAIN] = 1;
     c->dealt.n_tokens[VKT_SPLIT_TRAIN] = n_tokens;

@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "base/quant.h"
-#include "models/gguf_model.h"
+#include "models/gguf/gguf_model.h"
 #include "models/initial.h"
 #include "models/initial_names.h"
 #include "models/import.h"
-#include "models/peft.h"
+#include "models/peft/peft.h"
 #include "models/trained.h"
 #include "nn/frozen.h"
 #include "nn/lora.h"

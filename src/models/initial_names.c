@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "models/hf_folder.h"
+#include "models/huggingface/hf_folder.h"
 #include "models/import.h"
 #include "models/initial_names.h"
 #include "models/trained.h"

@@ -2,7 +2,7 @@
 #ifndef VKT_MODELS_LANGUAGE_H
 #define VKT_MODELS_LANGUAGE_H
 
-#include "models/hf_config.h"
+#include "models/huggingface/hf_config.h"
 #include "models/trained.h"
 
 /* ARG: there is something of that name already. */

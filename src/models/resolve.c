@@ -3,7 +3,7 @@
 #include "base/os.h"
 #include "data/text/tokenizer_chat.h"
 #include "formats/gguf.h"
-#include "models/hf_folder.h"
+#include "models/huggingface/hf_folder.h"
 #include "models/import.h"
 #include "models/pretrained.h"
 #include "models/trained.h"

@@ -5,8 +5,8 @@
 
 #include "base/os.h"
 #include "data/text/corpus.h"
-#include "models/adapter.h"
-#include "models/hf_folder.h"
+#include "models/peft/adapter.h"
+#include "models/huggingface/hf_folder.h"
 #include "models/import.h"
 #include "recipe/config.h"
 #include "recipe/relocate.h"

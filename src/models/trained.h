@@ -7,7 +7,7 @@
 
 #include "data/parts/parts.h"
 #include "models/import.h"
-#include "models/peft.h"
+#include "models/peft/peft.h"
 #include "models/weights.h"
 #include "runs/checkpoint_set.h"
 #include "vktrain/recipe.h"

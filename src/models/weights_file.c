@@ -1,7 +1,7 @@
 /* weights_file.h: one of two readers. */
 #include "models/weights_file.h"
 
-#include "models/gguf_model.h"
+#include "models/gguf/gguf_model.h"
 
 struct vkt__weights_file {
     vkt__safetensors *tensors;

@@ -14,7 +14,7 @@
 #include "nn/lora.h"
 #include "tensor/graph/graph.h"
 #include "tensor/ops/ops.h"
-#include "tensor/ops/ops_expert.h"
+#include "tensor/ops/experts/ops_expert.h"
 
 #define SCORE "score.weight"
 

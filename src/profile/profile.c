@@ -10,7 +10,7 @@
 #include "runs/metrics.h"
 #include "train/one_core.h"
 #include "train/steps.h"
-#include "train/trainer_ranks.h"
+#include "train/ranks/trainer_ranks.h"
 
 enum { WARMUP_MS = 300, WARMUP_MOST = 2000 };
 

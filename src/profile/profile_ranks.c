@@ -4,7 +4,7 @@
 
 #include "comm/comm.h"
 #include "profile/profiler.h"
-#include "train/shares.h"
+#include "train/ranks/shares.h"
 
 vkt_status vkt__profile_ranks(vkt_comm *c, const vkt_config *config, const vkt__exchange *before,
                               const vkt__exchange *after, vkt_profile *p)

@@ -3,7 +3,7 @@
 #define VKT_TRAIN_LOSSES_H
 
 #include "train/batch_ring.h"
-#include "train/preference.h"
+#include "train/language/preference.h"
 
 /* What they are of. class_weight [n_outputs] f32, or NULL. */
 typedef struct vkt__losses {

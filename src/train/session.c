@@ -2,18 +2,18 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "models/gguf_model.h"
+#include "models/gguf/gguf_model.h"
 #include "optim/optim_flat.h"
 #include "tensor/check/units.h"
 #include "tensor/graph/graph.h"
 #include "tensor/plan/recompute.h"
-#include "train/lesson_text.h"
-#include "train/batch_sync.h"
-#include "train/buckets.h"
+#include "train/language/lesson_text.h"
+#include "train/ranks/batch_sync.h"
+#include "train/ranks/buckets.h"
 #include "train/losses.h"
 #include "train/session.h"
 #include "train/session_tune.h"
-#include "train/shares.h"
+#include "train/ranks/shares.h"
 
 /* ---- the two graphs ---- */
 

@@ -7,8 +7,8 @@
 #include "models/weights.h"
 #include "train/batch_ring.h"
 #include "train/measures/calibration.h"
-#include "train/exchange.h"
-#include "train/samples.h"
+#include "train/ranks/exchange.h"
+#include "train/language/samples.h"
 #include "vktrain/train.h"
 
 typedef struct vkt__session {

@@ -12,9 +12,9 @@
 #include "recipe/relocate.h"
 #include "train/measures/classes.h"
 #include "train/one_core.h"
-#include "train/rank_speed.h"
+#include "train/ranks/rank_speed.h"
 #include "train/trainer_eval.h"
-#include "train/trainer_ranks.h"
+#include "train/ranks/trainer_ranks.h"
 #include "train/trainer_run.h"
 
 /* Lock-free, so that a signal handler may set it. Trainers may run in several threads. */

@@ -8,7 +8,7 @@
 #include "train/measures/classes.h"
 #include "train/predictions.h"
 #include "train/trainer_eval.h"
-#include "train/trainer_ranks.h"
+#include "train/ranks/trainer_ranks.h"
 
 /* run.json is for readers while a run goes on. One that holds it, where the system lets it, must
  * not end the training: it is written again at the next checkpoint, and at the end. */

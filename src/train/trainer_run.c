@@ -13,7 +13,7 @@
 #include "train/calibrate.h"
 #include "train/importance.h"
 #include "train/trainer_eval.h"
-#include "train/trainer_ranks.h"
+#include "train/ranks/trainer_ranks.h"
 #include "train/trainer_run.h"
 
 void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s)

@@ -11,7 +11,7 @@
 #include "runs/run_folder.h"
 #include "train/measures/speed.h"
 #include "train/evaluate.h"
-#include "train/shares.h"
+#include "train/ranks/shares.h"
 #include "train/steps.h"
 #include "formats/tfevents.h"
 

@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 #include "data/text/store.h"
-#include "data/text/tokenizer.h"
-#include "data/text/tokenizer_around.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer.h"
+#include "tokenizers/tokenizer_around.h"
+#include "tokenizers/tokenizer_json.h"
 
 #define GOLDEN VKT_TEST_DIR "/golden/"
 

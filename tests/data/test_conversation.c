@@ -9,7 +9,7 @@
 #include "data/text/jsonl.h"
 #include "data/text/packing.h"
 #include "data/text/tokenizer_chat.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer_json.h"
 #include "formats/json_text.h"
 #include "base/os.h"
 

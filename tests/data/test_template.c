@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "data/chat/template.h"
+#include "jinja/template.h"
 
 #define GOLDEN VKT_TEST_DIR "/golden/"
 #define NOW 1769860800.0 /* 2026-01-31 12:00 UTC: noon, so that time zones agree on the day */

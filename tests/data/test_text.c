@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "data/text/corpus.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer_json.h"
 
 #define DIR "test_text_tmp"
 #include "text_files.h"

@@ -5,9 +5,9 @@
 
 #include <jansson.h>
 
-#include "data/text/byte_letters.h"
-#include "data/text/tokenizer_files.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/byte_letters.h"
+#include "tokenizers/tokenizer_files.h"
+#include "tokenizers/tokenizer_json.h"
 
 #define DIR "test_tokenizer_tmp"
 #define GOLDEN VKT_TEST_DIR "/golden/"

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "data/text/tokenizer_gguf.h"
-#include "data/text/vocabulary.h"
+#include "tokenizers/tokenizer_gguf.h"
+#include "tokenizers/vocabulary.h"
 
 static vkt__str file;
 

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/words.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer_json.h"
 
 #define DIR "test_tokenizer_words_tmp"
 #define GOLDEN VKT_TEST_DIR "/golden/"

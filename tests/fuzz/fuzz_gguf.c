@@ -1,9 +1,9 @@
 /* libFuzzer: any bytes as a GGUF file, listed, and as a model to begin with. */
 #include "foreign.h"
 
-#include "data/text/tokenizer_gguf.h"
-#include "models/gguf_model.h"
-#include "models/hf_config.h"
+#include "tokenizers/tokenizer_gguf.h"
+#include "models/gguf/gguf_model.h"
+#include "models/huggingface/hf_config.h"
 
 static void value(void *user, const char *key, const char *text)
 {

@@ -3,7 +3,7 @@
 #include "foreign.h"
 
 #include "models/language.h"
-#include "models/peft.h"
+#include "models/peft/peft.h"
 
 static void fuzz_config(const char *data, size_t n)
 {

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "data/chat/template.h"
+#include "jinja/template.h"
 
 static const char variables[] = "{\"messages\": [{\"role\": \"system\", \"content\": \"s\\n\"}, "
                                 "{\"role\": \"user\", \"content\": \" \\u00e9 \"},"

@@ -6,8 +6,8 @@
 
 #include "data/text/jsonl.h"
 #include "data/text/shard.h"
-#include "data/text/tokenizer_files.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer_files.h"
+#include "tokenizers/tokenizer_json.h"
 
 static void use(vkt_tokenizer *t)
 {

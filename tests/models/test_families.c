@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "models/hf_config.h"
+#include "models/huggingface/hf_config.h"
 #include "nn/params.h"
 #include "recipe/recipe_model.h"
 #include "tensor/graph/graph.h"

@@ -6,10 +6,10 @@
 #include <jansson.h>
 
 #include "base/os.h"
-#include "data/text/tokenizer_around.h"
+#include "tokenizers/tokenizer_around.h"
 #include "data/text/tokenizer_chat.h"
 #include "formats/ggml_blocks.h"
-#include "models/gguf_model.h"
+#include "models/gguf/gguf_model.h"
 #include "models/language.h"
 #include "models/weights_file.h"
 #include "vktrain/models.h"

@@ -6,7 +6,7 @@
 
 #include "base/quant.h"
 #include "formats/ggml_blocks.h"
-#include "models/gguf_model.h"
+#include "models/gguf/gguf_model.h"
 #include "vktrain/models.h"
 
 #define DIR "test_gguf_kept_tmp"

@@ -5,7 +5,7 @@
 #include "testing.h"
 
 #include "base/os.h"
-#include "models/gguf_names.h"
+#include "models/gguf/gguf_names.h"
 #include "models/language.h"
 #include "recipe/recipe_model.h"
 #include "models/import.h"

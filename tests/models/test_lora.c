@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "models/adapter.h"
+#include "models/peft/adapter.h"
 #include "models/language.h"
 #include "vktrain/models.h"
 #include "vktrain/train.h"

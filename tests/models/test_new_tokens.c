@@ -4,7 +4,7 @@
 #include "recipe_run.h"
 
 #include "data/text/tokenizer_chat.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer_json.h"
 #include "models/import.h"
 #include "models/language.h"
 #include "vktrain/models.h"

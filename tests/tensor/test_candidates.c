@@ -6,7 +6,7 @@
 #include "tensor/check/check.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
-#include "tensor/ops/ops_matmul.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 
 static vkt_gpu *gpu;
 

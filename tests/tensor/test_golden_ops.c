@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "tensor/ops/ops_expert.h"
+#include "tensor/ops/experts/ops_expert.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/twin.h"
 #include "vktrain/data.h"

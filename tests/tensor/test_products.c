@@ -7,7 +7,7 @@
 #include "one_device.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
-#include "tensor/ops/ops_matmul.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 #include "tensor/passes/passes.h"
 #include "tensor/passes/rewrite.h"
 

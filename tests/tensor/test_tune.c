@@ -7,7 +7,7 @@
 #include "tensor/check/check.h"
 #include "tensor/check/tune.h"
 #include "tensor/check/units.h"
-#include "tensor/ops/ops_conv.h"
+#include "tensor/ops/conv/ops_conv.h"
 #include "tensor/graph/graph.h"
 #include "tensor/kernels/matmul.h"
 

@@ -7,7 +7,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/twin.h"
 #include "tensor/ops/ops.h"
-#include "tensor/ops/ops_expert.h"
+#include "tensor/ops/experts/ops_expert.h"
 
 enum { SEED = 5, MOST_ELEMENTS = 20000, PER_INPUT = 6, MOST_WRT = 8 };
 static const double STEP = 1e-5;

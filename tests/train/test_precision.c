@@ -7,7 +7,7 @@
 #include "tensor/graph/twin.h"
 #include "tensor/graph/value.h"
 #include "tensor/ops/ops.h"
-#include "tensor/ops/ops_conv.h"
+#include "tensor/ops/conv/ops_conv.h"
 #include "tensor/graph/graph.h"
 #include "tensor/passes/passes.h"
 #include "vktrain/vktrain.h"

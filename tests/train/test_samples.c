@@ -4,7 +4,7 @@
 #include "recipe_run.h"
 
 #include "runs/sample_files.h"
-#include "train/samples.h"
+#include "train/language/samples.h"
 
 #define DIR "test_samples_tmp"
 #define RECIPE                                                                                     \

@@ -1,7 +1,7 @@
 /* Throughput without a device: recent steps, start-up apart, bunches; shares of ranks by it. */
 #include "testing.h"
 
-#include "train/shares.h"
+#include "train/ranks/shares.h"
 #include "train/measures/speed.h"
 
 /* A first step of 1.57 s, then 0.12 ms each, four at a time. */

@@ -2,7 +2,7 @@
 #ifndef VKT_DATA_CONVERSATION_H
 #define VKT_DATA_CONVERSATION_H
 
-#include "data/chat/template.h"
+#include "jinja/template.h"
 
 /* A stretch of a document: its text, whether its tokens count in the loss, and whether control
  * tokens are recognised in it. */

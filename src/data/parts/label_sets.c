@@ -45,7 +45,7 @@ vkt_status vkt__label_sets_fit(const char *const *cells, uint32_t n, const char 
     uint64_t total = 0, k = 0;
     for (uint32_t i = 0; i < n; i++)
         for (const char *at = cells[i]; next_part(&at, s->separator, &p);) total++;
-    VKT_TRY(vkt__data_alloc(total, sizeof *all, "labels", &all));
+    VKT_TRY(vkt__alloc_large(total, sizeof *all, "labels", &all));
     for (uint32_t i = 0; i < n; i++)
         for (const char *at = cells[i]; next_part(&at, s->separator, &p);) all[k++] = p;
     if (total) qsort(all, total, sizeof *all, by_text);

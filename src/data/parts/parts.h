@@ -152,10 +152,7 @@ vkt_status vkt__label_sets_fit(const char *const *cells, uint32_t n, const char 
 vkt_status vkt__label_set_read(const vkt__schema *s, const char *cell, const char *where,
                                vkt_label *out);
 
-/* ---- scratch.c: memory ---- */
-
-/* Checked allocation of n * size bytes: OOM_HOST names `what`. */
-vkt_status vkt__data_alloc(uint64_t n, uint64_t size, const char *what, void *out);
+/* ---- scratch.c ---- */
 
 /* What one thread needs to fill examples; zeroed to begin with. */
 typedef struct vkt__scratch {

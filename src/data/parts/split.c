@@ -66,7 +66,7 @@ static vkt_status collect(vkt_dataset *ds, const uint8_t *split, vkt_split s)
     const vkt__part *part = &ds->part[ds->of_part[s]];
     uint64_t n = 0;
     for (uint32_t i = 0; i < part->n; i++) n += !split || split[i] == s;
-    VKT_TRY(vkt__data_alloc(n, sizeof(uint32_t), "the split", &ds->index[s]));
+    VKT_TRY(vkt__alloc_large(n, sizeof(uint32_t), "the split", &ds->index[s]));
     for (uint32_t i = 0; i < part->n; i++)
         if (!split || split[i] == s) ds->index[s][ds->info.n[s]++] = i;
 fail:
@@ -104,9 +104,9 @@ vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc, const uint8_t 
     uint8_t *split = NULL;
     if (given) memcpy(own, given, sizeof own);
     own[VKT_SPLIT_TEST] |= other_part;
-    VKT_TRY(vkt__data_alloc((uint64_t)n_classes + 1, sizeof *start, "the split", &start));
-    VKT_TRY(vkt__data_alloc(n, sizeof *members, "the split", &members));
-    VKT_TRY(vkt__data_alloc(n, 1, "the split", &split));
+    VKT_TRY(vkt__alloc_large((uint64_t)n_classes + 1, sizeof *start, "the split", &start));
+    VKT_TRY(vkt__alloc_large(n, sizeof *members, "the split", &members));
+    VKT_TRY(vkt__alloc_large(n, 1, "the split", &split));
     memset(start, 0, ((size_t)n_classes + 1) * sizeof *start);
     settle(fixed, own, own[VKT_SPLIT_VALID] && own[VKT_SPLIT_TEST], split, n);
     ds->folded = desc->folds && !own[VKT_SPLIT_VALID];
@@ -131,7 +131,7 @@ vkt_status vkt__split_by_column(vkt_dataset *ds, const vkt_data_desc *desc, cons
     vkt_status st;
     uint8_t *split = NULL;
     if (!by->group && !by->order) return vkt__split(ds, desc, NULL, NULL);
-    VKT_TRY(vkt__data_alloc(ds->part[0].n, 1, "the split", &split));
+    VKT_TRY(vkt__alloc_large(ds->part[0].n, 1, "the split", &split));
     VKT_TRY(by->group ? vkt__split_groups(ds, desc, by->group, split)
                       : vkt__split_in_time(ds, desc, by->order, split));
     VKT_TRY(collect(ds, split, VKT_SPLIT_TRAIN));

@@ -50,7 +50,7 @@ static vkt_status put_channels_last(uint8_t *pixels, uint32_t n, const uint32_t 
     vkt_status st;
     size_t places = (size_t)shape[0] * shape[1], channels = shape[2];
     uint8_t *one = NULL;
-    VKT_TRY(vkt__data_alloc(places, channels, "a picture", &one));
+    VKT_TRY(vkt__alloc_large(places, channels, "a picture", &one));
     for (uint32_t i = 0; i < n; i++) {
         uint8_t *x = pixels + i * places * channels;
         memcpy(one, x, places * channels);
@@ -68,7 +68,7 @@ static vkt_status make_part(vkt_dataset *ds, const vkt__arrays *a, bool turn, ui
     vkt_status st;
     vkt__part *part = &ds->part[0];
     uint32_t n = a->x.shape[0];
-    VKT_TRY(vkt__data_alloc(n, sizeof *part->labels, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(n, sizeof *part->labels, "labels", &part->labels));
     memset(part->labels, 0, n * sizeof *part->labels);
     if (a->has_y && ds->schema.task == VKT_TASK_CLASSIFY)
         VKT_TRY(vkt__array_labels(&ds->schema, a, NULL, n, part->labels));

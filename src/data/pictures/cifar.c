@@ -55,8 +55,8 @@ static vkt_status add_file(const layout *l, const char *path, vkt__part *part)
     labels = part->labels;
     part->pixels = NULL;
     part->labels = NULL;
-    VKT_TRY(vkt__data_alloc((uint64_t)part->n + more, PIXELS, path, &part->pixels));
-    VKT_TRY(vkt__data_alloc((uint64_t)part->n + more, sizeof *labels, path, &part->labels));
+    VKT_TRY(vkt__alloc_large((uint64_t)part->n + more, PIXELS, path, &part->pixels));
+    VKT_TRY(vkt__alloc_large((uint64_t)part->n + more, sizeof *labels, path, &part->labels));
     if (part->n) {
         memcpy(part->pixels, pixels, (size_t)part->n * PIXELS);
         memcpy(part->labels, labels, part->n * sizeof *labels);

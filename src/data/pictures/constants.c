@@ -109,8 +109,8 @@ vkt_status vkt__pixels_fit(vkt_dataset *ds, vkt_standardize how)
     if (how == VKT_STANDARDIZE_NONE || ds->info.n[VKT_SPLIT_TRAIN] == 0) return VKT_OK;
     f.count = vkt__alloc(channels * sizeof *f.count);
     if (each) {
-        VKT_TRY(vkt__data_alloc(s->n_inputs, sizeof(double), "constants", &f.sum));
-        VKT_TRY(vkt__data_alloc(s->n_inputs, sizeof(double), "constants", &f.squares));
+        VKT_TRY(vkt__alloc_large(s->n_inputs, sizeof(double), "constants", &f.sum));
+        VKT_TRY(vkt__alloc_large(s->n_inputs, sizeof(double), "constants", &f.squares));
         memset(f.sum, 0, s->n_inputs * sizeof(double));
         memset(f.squares, 0, s->n_inputs * sizeof(double));
     }
@@ -141,8 +141,8 @@ vkt_status vkt__pixels_constants(vkt_dataset *ds)
 {
     const vkt__schema *s = &ds->schema;
     vkt_status st;
-    VKT_TRY(vkt__data_alloc(s->n_inputs, sizeof(float), "constants", &ds->pixel_scale));
-    VKT_TRY(vkt__data_alloc(s->n_inputs, sizeof(float), "constants", &ds->pixel_bias));
+    VKT_TRY(vkt__alloc_large(s->n_inputs, sizeof(float), "constants", &ds->pixel_scale));
+    VKT_TRY(vkt__alloc_large(s->n_inputs, sizeof(float), "constants", &ds->pixel_bias));
     for (uint32_t i = 0; i < s->n_inputs; i++) {
         /* 1, C or n_inputs constants: all divide n_inputs, and C is the fastest dimension. */
         double mean = s->pixel_mean[i % s->n_pixel], std = s->pixel_std[i % s->n_pixel];

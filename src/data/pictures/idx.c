@@ -63,7 +63,7 @@ vkt_status vkt__idx_parse(const void *bytes, size_t n, const char *name, vkt__id
         idx.dim[i] = (uint32_t)h[4 * i] << 24 | (uint32_t)h[4 * i + 1] << 16 |
                      (uint32_t)h[4 * i + 2] << 8 | h[4 * i + 3];
     VKT_TRY(check_size(b, &idx, name));
-    VKT_TRY(vkt__data_alloc(idx.n_bytes, 1, name, &idx.data));
+    VKT_TRY(vkt__alloc_large(idx.n_bytes, 1, name, &idx.data));
     VKT_TRY(vkt__bytes_read(b, idx.data, (size_t)idx.n_bytes, &got));
     if (got < idx.n_bytes) {
         st = vkt__fail(VKT_E_FORMAT, "data",

@@ -84,7 +84,7 @@ static vkt_status read_part(const char *image_path, const char *label_path, vkt_
                        image_path, (unsigned long long)(images.n_bytes / images.dim[0]));
         goto fail;
     }
-    VKT_TRY(vkt__data_alloc(images.dim[0], sizeof *part->labels, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(images.dim[0], sizeof *part->labels, "labels", &part->labels));
     for (uint32_t i = 0; i < images.dim[0]; i++)
         part->labels[i].u = labels.data ? labels.data[i] : 0;
     part->n = images.dim[0];

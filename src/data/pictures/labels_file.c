@@ -161,8 +161,8 @@ static vkt_status fit_labels(const vkt__csv *csv, const columns *c, const char *
     else
         VKT_TRY(vkt__label_sets_fit(cells, (uint32_t)n, csv->name, arena, s));
     out->n_values = s->n_outputs;
-    VKT_TRY(vkt__data_alloc(csv->n_rows, (uint64_t)out->n_values * sizeof *out->value, "labels",
-                            &out->value));
+    VKT_TRY(vkt__alloc_large(csv->n_rows, (uint64_t)out->n_values * sizeof *out->value, "labels",
+                             &out->value));
 fail:
     return st;
 }
@@ -272,11 +272,11 @@ vkt_status vkt__labels_file_read(const vkt_data_desc *desc, vkt__schema *s, vkt_
     VKT_TRY(vkt__file_read(desc->labels, LABELS_LIMIT, &bytes, &n));
     VKT_TRY(vkt__decode_all(desc->labels, &bytes, &n));
     VKT_TRY(vkt__csv_parse(bytes, n, desc->labels, 0, false, &csv));
-    VKT_TRY(vkt__data_alloc(csv.n_columns, sizeof *c.label, "columns", &c.label));
+    VKT_TRY(vkt__alloc_large(csv.n_columns, sizeof *c.label, "columns", &c.label));
     VKT_TRY(find_columns(desc, &csv, &c));
-    VKT_TRY(vkt__data_alloc(csv.n_rows, sizeof *cells, "labels", &cells));
+    VKT_TRY(vkt__alloc_large(csv.n_rows, sizeof *cells, "labels", &cells));
     VKT_TRY(fit_labels(&csv, &c, cells, arena, s, out));
-    VKT_TRY(vkt__data_alloc(out->n_values, sizeof *room, "labels", &room));
+    VKT_TRY(vkt__alloc_large(out->n_values, sizeof *room, "labels", &room));
     for (size_t r = c.header; r < csv.n_rows; r++)
         VKT_TRY(take_row(root, s, &csv, &c, r, room, arena, out));
     say_repeats(desc->labels, out);

@@ -96,7 +96,7 @@ static vkt_status take(vkt_dataset *ds, const vkt__packed *f, const char *name)
     vkt_status st;
     vkt__part *part = &ds->part[0];
     uint64_t n_labels = f->n_labels, bytes = n_labels * sizeof *part->labels;
-    VKT_TRY(vkt__data_alloc(f->n, bytes, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(f->n, bytes, "labels", &part->labels));
     memcpy(part->labels, f->label, (size_t)(f->n * bytes));
     part->n = (uint32_t)f->n;
     part->pixels = (uint8_t *)(uintptr_t)f->pixels; /* mapped: never written */
@@ -107,7 +107,7 @@ static vkt_status take(vkt_dataset *ds, const vkt__packed *f, const char *name)
         ds->info.n[f->split[i]]++;
     }
     for (int s = 0; s < VKT_N_SPLITS; s++) {
-        VKT_TRY(vkt__data_alloc(ds->info.n[s], sizeof **ds->index, "the split", &ds->index[s]));
+        VKT_TRY(vkt__alloc_large(ds->info.n[s], sizeof **ds->index, "the split", &ds->index[s]));
         ds->info.n[s] = 0;
     }
     for (uint32_t i = 0; i < f->n; i++) ds->index[f->split[i]][ds->info.n[f->split[i]]++] = i;
@@ -201,7 +201,7 @@ static vkt_status take_from(vkt_dataset *ds, const vkt__packed *f, uint64_t firs
     vkt_status st;
     vkt__part *part = &ds->part[0];
     size_t n_labels = vkt__n_labels(&ds->schema), bytes = n_labels * sizeof *part->labels;
-    VKT_TRY(vkt__data_alloc(f->n - first, bytes, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(f->n - first, bytes, "labels", &part->labels));
     memset(part->labels, 0, (size_t)(f->n - first) * bytes);
     part->n = (uint32_t)(f->n - first);
     part->pixels = (uint8_t *)(uintptr_t)(f->pixels + first * f->n_inputs); /* never written */
@@ -307,7 +307,7 @@ static vkt_status write_rest(writer *w, const char *path)
              at = vkt__align(end, 8), labels = split_at(w->n, w->n_labels),
              tables = tables_bytes(w->n, w->n_labels), bytes = tables + strlen(json);
     uint8_t *rest;
-    VKT_TRY(vkt__data_alloc(bytes, 1, "the tables", &rest));
+    VKT_TRY(vkt__alloc_large(bytes, 1, "the tables", &rest));
     memset(rest, 0, (size_t)bytes);
     memcpy(rest, w->hash, 8 * (size_t)w->n);
     memcpy(rest + 8 * w->n, w->label, (size_t)(w->n * w->n_labels) * sizeof *w->label);
@@ -341,9 +341,9 @@ vkt_status vkt_dataset_pack(const vkt_dataset *ds, bool stop_on_bad, const char 
             "need no pack",
             ds->info.source);
     for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
-    VKT_TRY(vkt__data_alloc(total, sizeof *w.hash, "the tables", &w.hash));
-    VKT_TRY(vkt__data_alloc(total, w.n_labels * sizeof *w.label, "the tables", &w.label));
-    VKT_TRY(vkt__data_alloc(total, 1, "the tables", &w.split));
+    VKT_TRY(vkt__alloc_large(total, sizeof *w.hash, "the tables", &w.hash));
+    VKT_TRY(vkt__alloc_large(total, w.n_labels * sizeof *w.label, "the tables", &w.label));
+    VKT_TRY(vkt__alloc_large(total, 1, "the tables", &w.split));
     aside = vkt__file_aside(path);
     VKT_TRY(vkt__file_create(aside, &w.file));
     fwrite(zeros, 1, sizeof zeros, w.file);

@@ -440,7 +440,7 @@ static vkt_status read_deep_pixels(const void *bytes, size_t n, const char *name
     vkt_status st;
     VKT_TRY(read_deep(bytes, n, name, &p, w, h, have));
     size_t channels = (size_t)*have, n_samples = (size_t)*w * (size_t)*h * channels;
-    VKT_TRY(vkt__data_alloc(n_samples, 1, "the picture", out));
+    VKT_TRY(vkt__alloc_large(n_samples, 1, "the picture", out));
     for (size_t i = 0; i < n_samples; i++) {
         bool alpha = has_alpha(*have) && i % channels + 1 == channels;
         uint32_t v = p[i] >> ((alpha ? 16 : bits) - 8);
@@ -471,7 +471,7 @@ static vkt_status read_pixels(const void *bytes, size_t n, const char *name, con
     bool webp = strcmp(k, "WebP") == 0, ok;
     if (webp) {
         read_webp(bytes, n, w, h, have);
-        VKT_TRY(vkt__data_alloc((uint64_t)*w * (uint64_t)*h, 4, "the picture", out));
+        VKT_TRY(vkt__alloc_large((uint64_t)*w * (uint64_t)*h, 4, "the picture", out));
         ok = vkt__webp_decode(bytes, n, *out);
     } else {
         no_memory = false;
@@ -507,11 +507,11 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
         VKT_TRY(read_pixels(bytes, n, name, k, &pixels, &w, &h, &have));
     *out_w = size.w;
     *out_h = size.h;
-    VKT_TRY(vkt__data_alloc((uint64_t)w * (uint64_t)h, channels, "the picture", out));
+    VKT_TRY(vkt__alloc_large((uint64_t)w * (uint64_t)h, channels, "the picture", out));
     convert(pixels, (size_t)w * (size_t)h, have, channels, *out);
     uint32_t orientation = vkt__exif_orientation(bytes, n);
     if (orientation != 1) {
-        VKT_TRY(vkt__data_alloc((uint64_t)w * (uint64_t)h, channels, "the picture", &upright));
+        VKT_TRY(vkt__alloc_large((uint64_t)w * (uint64_t)h, channels, "the picture", &upright));
         vkt__exif_turn(orientation, *out, (uint32_t)w, (uint32_t)h, channels, upright);
         uint8_t *stored = *out;
         *out = upright;

@@ -22,9 +22,9 @@ vkt_status vkt__files_create(uint32_t n, const char *const *path, uint64_t keep_
     f->n = n;
     f->keep_bytes = keep_bytes;
     f->lock = vkt__mutex_create();
-    VKT_TRY(vkt__data_alloc(n, sizeof *f->path, "the list of pictures", &f->path));
-    VKT_TRY(vkt__data_alloc(n, sizeof *f->hash, "the list of pictures", &f->hash));
-    VKT_TRY(vkt__data_alloc(n, sizeof *f->kept, "the list of pictures", &f->kept));
+    VKT_TRY(vkt__alloc_large(n, sizeof *f->path, "the list of pictures", &f->path));
+    VKT_TRY(vkt__alloc_large(n, sizeof *f->hash, "the list of pictures", &f->hash));
+    VKT_TRY(vkt__alloc_large(n, sizeof *f->kept, "the list of pictures", &f->kept));
     if (n) memcpy(f->path, path, n * sizeof *path);
     memset(f->hash, 0, n * sizeof *f->hash);
     memset(f->kept, 0, n * sizeof *f->kept);

@@ -50,10 +50,10 @@ fail:
 static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
 {
     vkt_status st = VKT_OK;
-    VKT_TRY(vkt__data_alloc(f->n, sizeof *out->from, "the list of pictures", &out->from));
-    VKT_TRY(vkt__data_alloc(f->n, sizeof *out->hash, "the list of pictures", &out->hash));
-    VKT_TRY(vkt__data_alloc(f->n, sizeof *out->high, "the list of pictures", &out->high));
-    VKT_TRY(vkt__data_alloc(f->n, sizeof *out->wide, "the list of pictures", &out->wide));
+    VKT_TRY(vkt__alloc_large(f->n, sizeof *out->from, "the list of pictures", &out->from));
+    VKT_TRY(vkt__alloc_large(f->n, sizeof *out->hash, "the list of pictures", &out->hash));
+    VKT_TRY(vkt__alloc_large(f->n, sizeof *out->high, "the list of pictures", &out->high));
+    VKT_TRY(vkt__alloc_large(f->n, sizeof *out->wide, "the list of pictures", &out->wide));
     for (uint32_t i = 0; i < f->n; i++) {
         vkt__picture_size size;
         if (!stop) vkt__log_quiet(true);
@@ -233,8 +233,8 @@ static vkt_status make_part(vkt_dataset *ds, const vkt__folder *f, const survey 
     vkt_task task = ds->schema.task;
     size_t n_labels = vkt__n_labels(&ds->schema);
     const char **path = NULL;
-    VKT_TRY(vkt__data_alloc(s->n, sizeof *path, "the list of pictures", &path));
-    VKT_TRY(vkt__data_alloc(s->n, n_labels * sizeof *part->labels, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(s->n, sizeof *path, "the list of pictures", &path));
+    VKT_TRY(vkt__alloc_large(s->n, n_labels * sizeof *part->labels, "labels", &part->labels));
     memset(part->labels, 0, s->n * n_labels * sizeof *part->labels);
     for (uint32_t i = 0; i < s->n; i++) {
         const vkt__found *item = &f->item[s->from[i]];
@@ -261,7 +261,7 @@ static vkt_status fit_targets(vkt_dataset *ds, const vkt__folder *f, const surve
     uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
     size_t width = schema->n_targets;
     double *v = NULL;
-    VKT_TRY(vkt__data_alloc(n, sizeof *v, "targets", &v));
+    VKT_TRY(vkt__alloc_large(n, sizeof *v, "targets", &v));
     for (size_t k = 0; k < width; k++) {
         vkt__target *t = &schema->targets[k];
         for (uint64_t i = 0; i < n; i++) {
@@ -369,7 +369,7 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
         schema->classes = f.classes;
         schema->n_outputs = f.n_classes;
     }
-    VKT_TRY(vkt__data_alloc(s.n, 1, "the split", &fixed));
+    VKT_TRY(vkt__alloc_large(s.n, 1, "the split", &fixed));
     for (uint32_t i = 0; i < s.n; i++) fixed[i] = f.item[s.from[i]].split;
     VKT_TRY(vkt__split(ds, desc, fixed, f.own));
     if (schema->task == VKT_TASK_REGRESS) VKT_TRY(fit_targets(ds, &f, &s));
@@ -416,7 +416,7 @@ static vkt_status open_list(vkt_dataset *ds, const char *const *paths, size_t n)
     vkt__folder f = { .n = n };
     survey s = { 0 };
     const vkt__schema *schema = &ds->schema;
-    VKT_TRY(vkt__data_alloc(n, sizeof *f.item, "the list of pictures", &f.item));
+    VKT_TRY(vkt__alloc_large(n, sizeof *f.item, "the list of pictures", &f.item));
     for (size_t i = 0; i < n; i++)
         f.item[i] = (vkt__found) { vkt__arena_strdup(&ds->arena, paths[i]), 0, VKT_SPLIT_TEST };
     VKT_TRY(examine(&f, true, &s));

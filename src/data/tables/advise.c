@@ -267,8 +267,8 @@ vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
     size_t label = find_label(&csv, header, &a->out.why);
     for (size_t c = 0; given && c < csv.n_columns; c++)
         if (is_given(&csv, header, given, c)) label = c, a->out.why = "as given";
-    VKT_TRY(vkt__data_alloc(csv.n_rows, sizeof *rows, "rows", &rows));
-    VKT_TRY(vkt__data_alloc(csv.n_columns, sizeof *looks, "columns", &looks));
+    VKT_TRY(vkt__alloc_large(csv.n_rows, sizeof *rows, "rows", &rows));
+    VKT_TRY(vkt__alloc_large(csv.n_columns, sizeof *looks, "columns", &looks));
     for (size_t r = header; r < csv.n_rows; r++) rows[r - header] = (uint32_t)r;
     VKT_TRY(vkt__look_at(&csv, rows, (uint32_t)(csv.n_rows - header), label, looks));
     advise(a, &csv, header, label, looks, desc->text);

@@ -31,7 +31,7 @@ vkt_status vkt__array_classes(vkt_dataset *ds, const vkt__arrays *a)
     vkt__schema *s = &ds->schema;
     uint32_t n = a->x.shape[0], k = 0;
     int64_t *value = NULL;
-    VKT_TRY(vkt__data_alloc(n, sizeof *value, "labels", &value));
+    VKT_TRY(vkt__alloc_large(n, sizeof *value, "labels", &value));
     for (uint32_t i = 0; i < n; i++) value[i] = integer(&a->y, i);
     qsort(value, n, sizeof *value, by_value);
     for (uint32_t i = 0; i < n; i++)
@@ -64,7 +64,7 @@ static vkt_status class_labels(const vkt__schema *s, const vkt__arrays *a, const
     vkt_status st;
     double *value = NULL;
     const char **names = s->kind == VKT_DATA_KIND_TABLE ? s->class_values : s->classes;
-    VKT_TRY(vkt__data_alloc(s->n_outputs, sizeof *value, "classes", &value));
+    VKT_TRY(vkt__alloc_large(s->n_outputs, sizeof *value, "classes", &value));
     bool by_text = s->kind == VKT_DATA_KIND_TABLE && !s->class_numbers; /* "01", 2^53 + 1 */
     for (uint32_t c = 0; c < s->n_outputs; c++)
         if (by_text || !vkt__number(names[c], &value[c])) value[c] = NAN; /* a name: no number's */
@@ -145,7 +145,7 @@ static vkt_status keep_rows(const vkt__schema *s, const vkt__arrays *a, uint32_t
     vkt_status st;
     uint32_t all = a->x.shape[0], width = a->x.shape[1];
     *n = 0;
-    VKT_TRY(vkt__data_alloc(all, sizeof **rows, "rows", rows));
+    VKT_TRY(vkt__alloc_large(all, sizeof **rows, "rows", rows));
     for (uint32_t i = 0; i < all; i++) {
         uint32_t c = 0;
         while (c < width && !isnan(cell(a, i, c))) c++;
@@ -196,8 +196,8 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__arrays *a, const uint3
     uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
     double *v = NULL;
     vkt__stats *of = NULL;
-    VKT_TRY(vkt__data_alloc(n, sizeof *v, "a column", &v));
-    VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *of, "columns", &of));
+    VKT_TRY(vkt__alloc_large(n, sizeof *v, "a column", &v));
+    VKT_TRY(vkt__alloc_large(s->n_columns, sizeof *of, "columns", &of));
     for (uint32_t c = 0; c < s->n_columns; c++) {
         uint64_t k = 0;
         for (uint64_t i = 0; i < n; i++) {
@@ -227,7 +227,7 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__arrays *a, const uint32
     vkt__schema *s = &ds->schema;
     uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
     double *v = NULL;
-    VKT_TRY(vkt__data_alloc(n, sizeof *v, "targets", &v));
+    VKT_TRY(vkt__alloc_large(n, sizeof *v, "targets", &v));
     for (uint64_t i = 0; i < n; i++)
         v[i] = vkt__npy_number(&a->y, rows[ds->index[VKT_SPLIT_TRAIN][i]]);
     vkt__stats t = vkt__stats_of(v, n);
@@ -248,7 +248,7 @@ static vkt_status fill_inputs(const vkt__schema *s, const vkt__arrays *a, const 
 {
     vkt_status st;
     VKT_TRY(
-        vkt__data_alloc(part->n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
+        vkt__alloc_large(part->n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
     for (uint32_t i = 0; i < part->n; i++)
         for (uint32_t c = 0; c < s->n_columns; c++) {
             const vkt__column *of = &s->columns[c];
@@ -272,7 +272,7 @@ vkt_status vkt__array_table_open(vkt_dataset *ds, const vkt_data_desc *desc, con
     VKT_TRY(check_exact(a, &a->x, "X"));
     if (s->task == VKT_TASK_REGRESS) VKT_TRY(check_exact(a, &a->y, "y"));
     VKT_TRY(keep_rows(s, a, &rows, &part->n));
-    VKT_TRY(vkt__data_alloc(part->n, sizeof *part->labels, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(part->n, sizeof *part->labels, "labels", &part->labels));
     if (s->task == VKT_TASK_CLASSIFY) {
         VKT_TRY(vkt__array_classes(ds, a));
         s->class_values = s->classes;
@@ -327,7 +327,7 @@ vkt_status vkt__array_table_open_schema(vkt_dataset *ds, const vkt__arrays *a)
         goto fail;
     }
     VKT_TRY(keep_rows(s, a, &rows, &part->n));
-    VKT_TRY(vkt__data_alloc(part->n, label_bytes, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(part->n, label_bytes, "labels", &part->labels));
     memset(part->labels, 0, part->n * label_bytes);
     if (a->has_y) VKT_TRY(vkt__array_labels(s, a, rows, part->n, part->labels));
     VKT_TRY(fill_inputs(s, a, rows, part));

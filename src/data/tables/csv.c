@@ -347,7 +347,7 @@ vkt_status vkt__csv_parse_from(uint32_t line, const void *bytes, size_t n, const
     if (n > VKT__CSV_LIMIT)
         return vkt__fail(VKT_E_FORMAT, "data", "'%s' has more than the %llu MiB that are allowed",
                          name, VKT__CSV_LIMIT >> 20);
-    VKT_TRY(vkt__data_alloc(n + 1, 1, name, &csv.text));
+    VKT_TRY(vkt__alloc_large(n + 1, 1, name, &csv.text));
     if (n) memcpy(csv.text, bytes, n);
     csv.text[n] = 0;
     if (line == 1) VKT_TRY(check_kind(csv.text, n, name));

@@ -275,7 +275,7 @@ static vkt_status look_at_columns(vkt_dataset *ds, const vkt__table *t)
 {
     vkt_status st;
     vkt__look *looks = NULL;
-    VKT_TRY(vkt__data_alloc(t->csv->n_columns, sizeof *looks, "columns", &looks));
+    VKT_TRY(vkt__alloc_large(t->csv->n_columns, sizeof *looks, "columns", &looks));
     VKT_TRY(vkt__look_at(t->csv, t->rows, t->n, SIZE_MAX, looks));
     VKT_TRY(take_forms(ds, t->csv, looks));
 fail:
@@ -296,7 +296,7 @@ static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__colu
     vkt_status st;
     uint32_t *count = NULL;
     if (blank) cells[n++] = ""; /* a category of its own; a blank left room for it */
-    VKT_TRY(vkt__data_alloc(n, sizeof *count, "categories", &count));
+    VKT_TRY(vkt__alloc_large(n, sizeof *count, "categories", &count));
     c->n_categories = vkt__values_unique(cells, n, count);
     if (c->n_categories > MAX_CATEGORIES && !c->embed) {
         st = vkt__fail(
@@ -355,9 +355,9 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standard
     const char **cells = NULL;
     double *numbers = NULL;
     vkt__stats *of = NULL;
-    VKT_TRY(vkt__data_alloc(n, sizeof *cells, "a column", &cells));
-    VKT_TRY(vkt__data_alloc(n, sizeof *numbers, "a column", &numbers));
-    VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *of, "columns", &of));
+    VKT_TRY(vkt__alloc_large(n, sizeof *cells, "a column", &cells));
+    VKT_TRY(vkt__alloc_large(n, sizeof *numbers, "a column", &numbers));
+    VKT_TRY(vkt__alloc_large(s->n_columns, sizeof *of, "columns", &of));
     for (uint32_t i = 0; i < s->n_columns; i++) {
         vkt__column *c = &s->columns[i];
         VKT_TRY(fit_column(ds, t, c, cells, numbers, &of[i]));
@@ -381,7 +381,7 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t, vkt__target *
     vkt_status st;
     double *v = NULL, median, quartiles, n_far;
     uint64_t n = 0;
-    VKT_TRY(vkt__data_alloc(ds->info.n[VKT_SPLIT_TRAIN], sizeof *v, "targets", &v));
+    VKT_TRY(vkt__alloc_large(ds->info.n[VKT_SPLIT_TRAIN], sizeof *v, "targets", &v));
     /* A target that is no number is reported by vkt__table_labels. */
     for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++)
         n += vkt__form_value(
@@ -428,8 +428,8 @@ fail:
 static vkt_status fill_labels(const vkt__schema *s, const vkt__table *t, vkt__part *part)
 {
     vkt_status st;
-    VKT_TRY(vkt__data_alloc(t->n, (uint64_t)vkt__n_labels(s) * sizeof *part->labels, "labels",
-                            &part->labels));
+    VKT_TRY(vkt__alloc_large(t->n, (uint64_t)vkt__n_labels(s) * sizeof *part->labels, "labels",
+                             &part->labels));
     VKT_TRY(vkt__table_labels(s, t, part->labels));
 fail:
     return st;
@@ -438,7 +438,7 @@ fail:
 static vkt_status fill_inputs(const vkt__schema *s, const vkt__table *t, vkt__part *part)
 {
     vkt_status st;
-    VKT_TRY(vkt__data_alloc(t->n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
+    VKT_TRY(vkt__alloc_large(t->n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
     VKT_TRY(vkt__table_inputs(s, t, part->values));
 fail:
     return st;

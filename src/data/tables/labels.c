@@ -135,7 +135,7 @@ vkt_status vkt__labels_fit_classes(vkt_dataset *ds, const vkt__table *t)
         named_classes(ds, t->csv);
         return VKT_OK;
     }
-    VKT_TRY(vkt__data_alloc(t->n, sizeof *values, "labels", &values));
+    VKT_TRY(vkt__alloc_large(t->n, sizeof *values, "labels", &values));
     for (uint32_t i = 0; i < t->n; i++)
         values[i] = vkt__csv_cell(t->csv, t->rows[i], label->position);
     if (s->task == VKT_TASK_MULTILABEL) {

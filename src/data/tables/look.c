@@ -16,7 +16,7 @@ static vkt_status count_distinct(const vkt__csv *csv, const uint32_t *rows, uint
     uint32_t size = 16, *slot = NULL; /* open addressing; 0: free, else a row's place + 1 */
     while (size < 2 * (uint64_t)n && size < 1u << 31) size *= 2;
     *out = 0;
-    VKT_TRY(vkt__data_alloc(size, sizeof *slot, "a column's values", &slot));
+    VKT_TRY(vkt__alloc_large(size, sizeof *slot, "a column's values", &slot));
     memset(slot, 0, size * sizeof *slot);
     for (uint32_t i = 0; i < n; i++) {
         const char *cell = vkt__csv_cell(csv, rows[i], c);
@@ -176,7 +176,7 @@ static vkt_status find_numbering(const vkt__csv *csv, const uint32_t *rows, uint
     double range = k->high - k->low;
     if (k->form != VKT__FORM_PLAIN || !k->whole || k->n < 2 || !(range <= 2.0 * k->n))
         return VKT_OK;
-    VKT_TRY(vkt__data_alloc((uint64_t)range + 1, 1, "a column's values", &seen));
+    VKT_TRY(vkt__alloc_large((uint64_t)range + 1, 1, "a column's values", &seen));
     memset(seen, 0, (size_t)range + 1);
     k->numbered = true;
     for (uint32_t i = 0; i < n && k->numbered; i++) {

@@ -55,7 +55,7 @@ vkt_status vkt__csv_number_names(vkt__csv *csv, bool quiet)
     vkt__str more = { 0 };
     name *all = NULL;
     size_t n = 0, n_renamed = 0, first = 0;
-    VKT_TRY(vkt__data_alloc(csv->n_columns, sizeof *all, "column names", &all));
+    VKT_TRY(vkt__alloc_large(csv->n_columns, sizeof *all, "column names", &all));
     for (uint32_t c = 0; c < csv->n_columns; c++)
         if (!vkt__csv_missing(vkt__csv_cell(csv, 0, c)))
             all[n++] = (name) { vkt__csv_cell(csv, 0, c), c };

@@ -83,12 +83,12 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     if (t.n_dropped && !of) vkt__labels_say_dropped(s, &t);
     part->n = t.n;
     size_t label_bytes = vkt__n_labels(s) * sizeof *part->labels;
-    VKT_TRY(vkt__data_alloc(t.n, label_bytes, "labels", &part->labels));
+    VKT_TRY(vkt__alloc_large(t.n, label_bytes, "labels", &part->labels));
     memset(part->labels, 0, t.n * label_bytes);
     ds->info.has_labels = t.labelled;
     ds->info.n_dropped = t.n_dropped;
     if (t.labelled) VKT_TRY(vkt__table_labels(s, &t, part->labels));
-    VKT_TRY(vkt__data_alloc(t.n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
+    VKT_TRY(vkt__alloc_large(t.n, (uint64_t)s->n_inputs * sizeof(float), "inputs", &part->values));
     VKT_TRY(vkt__table_inputs(s, &t, part->values));
     vkt__table_say_odd(s, &t);
     ds->info.source = vkt__arena_printf(&ds->arena, "csv %s: %u rows%s", name, t.n,

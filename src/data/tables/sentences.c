@@ -2,9 +2,9 @@
  * They are rows of a table to be learned, as the values of data.embed are; places behind the last
  * token name no row. */
 #include "data/tables/sentences.h"
-#include "data/text/tokenizer.h"
+#include "tokenizers/tokenizer.h"
 #include "data/text/tokenizer_chat.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer_json.h"
 
 enum { USUAL_VOCAB = 2000 };
 
@@ -32,7 +32,7 @@ static vkt_status train_tokenizer(const vkt_dataset *ds, const vkt__cells *t, ui
     vkt_status st;
     uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
     const char **texts = NULL;
-    VKT_TRY(vkt__data_alloc(n, sizeof *texts, "the sentences", &texts));
+    VKT_TRY(vkt__alloc_large(n, sizeof *texts, "the sentences", &texts));
     for (uint64_t i = 0; i < n; i++) texts[i] = cell_of(t, ds->index[VKT_SPLIT_TRAIN][i]);
     VKT_TRY(vkt__tokenizer_train_texts(texts, n, n_vocab, out));
 fail:

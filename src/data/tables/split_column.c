@@ -71,7 +71,7 @@ static vkt_status read_times(const vkt__table *t, uint32_t column, key *keys)
 {
     vkt_status st;
     vkt__look *looks = NULL;
-    VKT_TRY(vkt__data_alloc(t->csv->n_columns, sizeof *looks, "columns", &looks));
+    VKT_TRY(vkt__alloc_large(t->csv->n_columns, sizeof *looks, "columns", &looks));
     VKT_TRY(vkt__look_at(t->csv, t->rows, t->n, SIZE_MAX, looks));
     vkt__form form = looks[column].form;
     vkt__date_part part = form == VKT__FORM_TIME    ? VKT__DATE_HOUR
@@ -110,8 +110,8 @@ vkt_status vkt__table_split(vkt_dataset *ds, const vkt_data_desc *desc, const vk
         st = vkt__fail(VKT_E_ARG, "data", "%s: '%s' is the label", option, vkt__show(name).s);
         goto fail;
     }
-    VKT_TRY(vkt__data_alloc(t->n, sizeof *keys, "the split", &keys));
-    VKT_TRY(vkt__data_alloc(t->n, sizeof *out, "the split", &out));
+    VKT_TRY(vkt__alloc_large(t->n, sizeof *keys, "the split", &keys));
+    VKT_TRY(vkt__alloc_large(t->n, sizeof *out, "the split", &out));
     VKT_TRY(read_keys(t, column, option, keys));
     if (desc->time) VKT_TRY(read_times(t, column, keys));
     qsort(keys, t->n, sizeof *keys, desc->group ? by_cell : by_value);

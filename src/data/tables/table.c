@@ -139,8 +139,8 @@ vkt_status vkt__table_match(const vkt__schema *s, vkt__csv *csv, bool need_label
 {
     vkt_status st = VKT_OK;
     vkt__table t = { .csv = csv };
-    VKT_TRY(vkt__data_alloc(s->n_columns, sizeof *t.column, "columns", &t.column));
-    VKT_TRY(vkt__data_alloc(s->n_targets, sizeof *t.label, "labels", &t.label));
+    VKT_TRY(vkt__alloc_large(s->n_columns, sizeof *t.column, "columns", &t.column));
+    VKT_TRY(vkt__alloc_large(s->n_targets, sizeof *t.label, "labels", &t.label));
     bool later = part && part->later,
          header = later ? part->header
                         : s->header && csv->n_classes == 0 &&
@@ -208,7 +208,7 @@ vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t)
     vkt_status st;
     if (csv->n_rows == t->first_row)
         return vkt__fail(VKT_E_FORMAT, "data", "'%s' has a header but no rows", csv->name);
-    VKT_TRY(vkt__data_alloc(csv->n_rows, sizeof *t->rows, "rows", &t->rows));
+    VKT_TRY(vkt__alloc_large(csv->n_rows, sizeof *t->rows, "rows", &t->rows));
     for (size_t r = t->first_row; r < csv->n_rows; r++) {
         bool is_label;
         const char *column = vkt__table_missing(s, t, r, &is_label);

@@ -11,8 +11,8 @@
 #include "data/text/shard.h"
 #include "data/text/store.h"
 #include "data/text/tokenizer_chat.h"
-#include "data/text/vocabulary.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/vocabulary.h"
+#include "tokenizers/tokenizer_json.h"
 
 void vkt__corpus_destroy(vkt__corpus **pc)
 {
@@ -490,8 +490,8 @@ vkt_status vkt__corpus_open_schema(vkt_dataset *ds, const char *const *paths, si
     VKT_TRY(vkt__tokenizer_parse_json(ds->schema.tokenizer, strlen(ds->schema.tokenizer),
                                       "the checkpoint's tokenizer", &c->tokenizer));
     VKT_TRY(read_tokens(c, &(vkt__source) { .path = paths, .n_paths = n }, NULL));
-    VKT_TRY(vkt__data_alloc(c->n_shards, sizeof(vkt__span), "the split",
-                            &c->dealt.span[VKT_SPLIT_TEST]));
+    VKT_TRY(vkt__alloc_large(c->n_shards, sizeof(vkt__span), "the split",
+                             &c->dealt.span[VKT_SPLIT_TEST]));
     for (uint32_t i = 0; i < c->n_shards; i++) {
         c->dealt.span[VKT_SPLIT_TEST][i] =
             (vkt__span) { .at = c->dealt.n_tokens[VKT_SPLIT_TEST], .n = c->shard[i].n, .shard = i };

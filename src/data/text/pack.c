@@ -5,7 +5,7 @@
 #include "data/text/documents.h"
 #include "data/text/shard.h"
 #include "data/text/store.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer_json.h"
 
 typedef struct {
     vkt_tokenizer *tokenizer;

@@ -121,8 +121,8 @@ static vkt_status list_documents(const vkt__shard *shard, uint32_t n_shards, uin
                                  uint64_t most, vkt_too_long too_long, piece **out, size_t *n)
 {
     vkt_status st;
-    VKT_TRY(
-        vkt__data_alloc(vkt__count_documents(shard, n_shards), sizeof **out, "the documents", out));
+    VKT_TRY(vkt__alloc_large(vkt__count_documents(shard, n_shards), sizeof **out, "the documents",
+                             out));
     for (uint32_t i = 0; i < n_shards; i++) {
         const vkt__shard *s = &shard[i];
         for (uint64_t k = 0; k < s->n_documents; k += each) {
@@ -157,7 +157,7 @@ static vkt_status deal_documents(piece *p, size_t n, const vkt_data_desc *desc)
     uint32_t *order = NULL;
     uint64_t total = 0;
     size_t n_train = 0;
-    VKT_TRY(vkt__data_alloc(n, sizeof *order, "the documents", &order));
+    VKT_TRY(vkt__alloc_large(n, sizeof *order, "the documents", &order));
     for (size_t i = 0; i < n; i++) {
         uint32_t j = vkt_rand_below(desc->seed, VKT_RNG_SPLIT, i, (uint32_t)i + 1);
         order[i] = order[j];
@@ -193,7 +193,7 @@ static vkt_status collect(vkt__dealt *c, const piece *p, size_t n, vkt_split spl
     size_t n_spans = 0;
     const piece *last = NULL;
     for (size_t i = 0; i < n; i++) n_spans += p[i].split == split;
-    VKT_TRY(vkt__data_alloc(n_spans, sizeof(vkt__span), "the split", &c->span[split]));
+    VKT_TRY(vkt__alloc_large(n_spans, sizeof(vkt__span), "the split", &c->span[split]));
     for (size_t i = 0; i < n; i++) {
         if (p[i].split != split || p[i].n == 0) continue;
         if (last && last->shard == p[i].shard && last->first + last->n == p[i].first)

@@ -3,10 +3,10 @@
  * the tokenizer, so that a shard needs no other file. Also reads the shards of llm.c (github.com/
  * karpathy/llm.c, dev/data/data_common.py). */
 #include "data/parts/parts.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer_json.h"
 #include "data/text/shard.h"
 #include "data/text/store.h"
-#include "data/text/vocabulary.h"
+#include "tokenizers/vocabulary.h"
 
 static const char magic[8] = "VKTTOK1\n";
 enum { VERSION = 1, LLMC_MAGIC = 20240520, LLMC_LLAMA3_MAGIC = 20240801, LLMC_HEADER = 1024 };
@@ -218,7 +218,7 @@ vkt_status vkt__shard_find_documents(vkt__shard *s, uint32_t end)
     for (int pass = 0; pass < 2; pass++) {
         if (pass) {
             vkt_status st =
-                vkt__data_alloc(n, sizeof *s->own_document, "the documents", &s->own_document);
+                vkt__alloc_large(n, sizeof *s->own_document, "the documents", &s->own_document);
             if (st != VKT_OK) return st;
             s->own_document[0] = 0;
         }
@@ -259,7 +259,7 @@ vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt
     const void *tokens = store->tokens.id;
     memcpy(h.magic, magic, sizeof magic);
     if (h.width == 2) {
-        VKT_TRY(vkt__data_alloc(h.n_tokens, sizeof *narrow, "a shard", &narrow));
+        VKT_TRY(vkt__alloc_large(h.n_tokens, sizeof *narrow, "a shard", &narrow));
         for (uint64_t i = 0; i < h.n_tokens; i++) narrow[i] = (uint16_t)store->tokens.id[i];
         tokens = narrow;
     }

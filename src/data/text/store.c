@@ -2,10 +2,10 @@
 #include "base/words.h"
 #include "data/text/document.h"
 #include "data/text/store.h"
-#include "data/text/tokenizer.h"
-#include "data/text/tokenizer_around.h"
-#include "data/text/vocabulary.h"
-#include "data/text/tokenizer_bpe.h"
+#include "tokenizers/tokenizer.h"
+#include "tokenizers/tokenizer_around.h"
+#include "tokenizers/vocabulary.h"
+#include "tokenizers/tokenizer_bpe.h"
 
 void vkt__store_finish(vkt__store *s)
 {

@@ -5,10 +5,10 @@
 #include <time.h>
 
 #include "base/os.h"
-#include "data/text/tokenizer.h"
+#include "tokenizers/tokenizer.h"
 #include "data/text/tokenizer_chat.h"
-#include "data/text/tokenizer_json.h"
-#include "data/text/vocabulary.h"
+#include "tokenizers/tokenizer_json.h"
+#include "tokenizers/vocabulary.h"
 
 static const char chatml[] =
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] "
@@ -150,6 +150,7 @@ vkt_status vkt__tokenizer_chat(vkt_tokenizer *t, const vkt__chat **out)
             if (vkt__tokenizer_ends(t, id) || ends_turn(t, id)) ends[n_ends++] = t->piece[id].bytes;
         }
         st = vkt__chat_create(t->chat_settings, t->info.source, control, n, ends, n_ends, &t->chat);
+        t->chat_destroy = vkt__chat_destroy;
         free(control);
         free(ends);
     }

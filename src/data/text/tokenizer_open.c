@@ -1,10 +1,10 @@
 /* Opening a tokenizer: one of the built-in kinds, or by the name of its file or folder. */
 #include "data/parts/parts.h"
-#include "data/text/tokenizer.h"
+#include "tokenizers/tokenizer.h"
 #include "data/text/tokenizer_chat.h"
-#include "data/text/tokenizer_files.h"
-#include "data/text/tokenizer_gguf.h"
-#include "data/text/tokenizer_json.h"
+#include "tokenizers/tokenizer_files.h"
+#include "tokenizers/tokenizer_gguf.h"
+#include "tokenizers/tokenizer_json.h"
 
 enum { TOKENIZER_LIMIT = 256 << 20 }; /* bytes of a file */
 

@@ -2,13 +2,13 @@
  * most frequent pair again and again; of equals the one of lower ids. A function of the text alone.
  * Source: Sennrich et al. 2016 (arXiv 1508.07909), with counts kept up to date pair by pair. */
 #include "data/parts/parts.h"
-#include "data/text/byte_letters.h"
+#include "tokenizers/byte_letters.h"
 #include "data/text/document.h"
 #include "data/text/documents.h"
-#include "data/text/tokenizer.h"
-#include "data/text/tokenizer_bpe.h"
-#include "data/text/tokenizer_split.h"
-#include "data/text/vocabulary.h"
+#include "tokenizers/tokenizer.h"
+#include "tokenizers/tokenizer_bpe.h"
+#include "tokenizers/tokenizer_split.h"
+#include "tokenizers/vocabulary.h"
 
 /* ---- pieces and how often each comes ---- */
 
@@ -309,7 +309,7 @@ static vkt_status merge_words(words *ws, uint32_t most, uint32_t *n, vkt_tokeniz
         w->id = vkt__arena_alloc(&ws->arena, w->n * sizeof *w->id);
         for (uint32_t k = 0; k < w->n; k++) w->id[k] = id[(unsigned char)w->bytes[k]];
     }
-    VKT_TRY(vkt__data_alloc(most + 1, sizeof *merges, "the merges", &merges));
+    VKT_TRY(vkt__alloc_large(most + 1, sizeof *merges, "the merges", &merges));
     VKT_TRY(find_merges(ws, most, merges, n));
     VKT_TRY(build(merges, *n, byte, out));
 fail:

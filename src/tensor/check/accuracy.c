@@ -5,7 +5,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/value.h"
-#include "tensor/ops/ops_matmul.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 
 enum { M = 64, K = 1024, SEED = 5 };
 

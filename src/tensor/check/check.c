@@ -11,8 +11,8 @@
 #include "tensor/graph/twin.h"
 #include "tensor/graph/view.h"
 #include "tensor/kernels/attention.h"
-#include "tensor/ops/ops_conv.h"
-#include "tensor/ops/ops_matmul.h"
+#include "tensor/ops/conv/ops_conv.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 #include "tensor/passes/precision.h"
 #include "tensor/check/check.h"
 

@@ -8,7 +8,7 @@
 #include "gpu/journal.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/record.h"
-#include "tensor/ops/ops_matmul.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 #include "tensor/check/tune.h"
 #include "tensor/check/tune_product.h"
 

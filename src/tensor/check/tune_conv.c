@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
-#include "tensor/ops/ops_conv.h"
+#include "tensor/ops/conv/ops_conv.h"
 #include "gpu/journal.h"
 #include "tensor/check/tune.h"
 

@@ -1,7 +1,7 @@
 /* tune_product.h */
 #include "tensor/check/tune_product.h"
 #include "tensor/graph/graph.h"
-#include "tensor/ops/ops_matmul.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 
 /* The epilogue is the graph's: what a kernel does to its sums may decide which is the fastest. */
 static void build(const vkt_tune_shape *s, vkt_gpu *gpu, uint32_t kernel, uint32_t sets,

@@ -5,7 +5,7 @@
 #include "tensor/graph/act.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
-#include "tensor/ops/ops_matmul.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 
 static const double CHECKED_FLOPS = 40e6; /* on the host, once for all kernels of a product */
 

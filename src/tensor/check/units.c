@@ -16,8 +16,8 @@
 #include "tensor/graph/twin.h"
 #include "tensor/kernels/class_sets.h"
 #include "tensor/twins/attention_twin.h"
-#include "tensor/ops/ops_conv.h"
-#include "tensor/ops/ops_matmul.h"
+#include "tensor/ops/conv/ops_conv.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 
 /* A kernel and what it is tried with: a product, opened, a convolution, or attention and its
  * gradients, of numbers of a type. */

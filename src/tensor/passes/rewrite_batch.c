@@ -1,8 +1,8 @@
 /* What follows a batch norm into it: the sum with a residual, the activation, max pooling. Before
  * differentiation: the row's own gradient does the rest. */
 #include "tensor/graph/view.h"
-#include "tensor/ops/batch.h"
-#include "tensor/ops/ops_conv.h"
+#include "tensor/ops/norm/batch.h"
+#include "tensor/ops/conv/ops_conv.h"
 #include "tensor/passes/passes.h"
 
 /* The node that makes the private tensor t, a batch norm without an activation, or NULL. */

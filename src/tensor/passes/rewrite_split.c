@@ -1,6 +1,6 @@
 /* Deep products in slices of k, one query's long attention in parts of its keys. */
 #include "tensor/kernels/attention.h"
-#include "tensor/ops/ops_matmul.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 #include "tensor/passes/passes.h"
 
 /* matmul -> matmul_parts, matmul_sum where the result is too small to give every core work, or the
