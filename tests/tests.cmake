@@ -1,5 +1,5 @@
 # The tests, a list a room; a line is a program and its ctest label:
-# null (no device), faults (a sample of tools/faults), ref (the twins), gpu (any Vulkan device), mpi (several ranks, where MPI is), cli (the program), long, fuzz.
+# null (no device), faults (a sample of tools/hardening/faults), ref (the twins), gpu (any Vulkan device), mpi (several ranks, where MPI is), cli (the program), long, fuzz.
 if(VKT_TESTS)
   enable_testing()
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
@@ -24,7 +24,7 @@ if(VKT_TESTS)
   vkt_script(check_layers null)
   vkt_script(check_words null)
   if(NOT WIN32)
-    add_test(NAME check_mutants COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/mutants --check)
+    add_test(NAME check_mutants COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/hardening/mutants --check)
     set_tests_properties(check_mutants PROPERTIES LABELS null)
     vkt_script(program/test_gpu_check cli)
   endif()
@@ -219,11 +219,11 @@ if(VKT_TESTS)
       vkt_script(program/test_faults cli $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
       vkt_script(program/test_order cli $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
       # Each place of the commands that need no device.
-      add_test(NAME faults_forked COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/faults-forked --command init --command pack --command inspect --group program
+      add_test(NAME faults_forked COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/hardening/faults-forked --command init --command pack --command inspect --group program
         $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
       set_tests_properties(faults_forked PROPERTIES LABELS cli)
       # Of all faults a sample, others each day. By hand until a whole sweep was clean: ctest -L faults.
-      add_test(NAME faults_sample COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/faults --sample 60 --jobs 1 --limit 180 --but study --but profile
+      add_test(NAME faults_sample COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/hardening/faults --sample 60 --jobs 1 --limit 180 --but study --but profile
         $<TARGET_FILE:program> ${VKT_FAULTS_DIR})
       set_tests_properties(faults_sample PROPERTIES LABELS faults)
     endif()
@@ -258,7 +258,7 @@ if(VKT_TESTS)
   endif()
 endif()
 
-# ---- fuzz targets: clang's libFuzzer, the whole library instrumented. A test of each is a short run from tests/fuzz/seeds; longer ones: tools/fuzz.
+# ---- fuzz targets: clang's libFuzzer, the whole library instrumented. A test of each is a short run from tests/fuzz/seeds; longer ones: tools/hardening/fuzz.
 if(VKT_FUZZ)
   enable_testing()
   target_compile_options(vktrain PRIVATE -fsanitize=fuzzer-no-link)

@@ -109,7 +109,7 @@ validation()
     fi
 }
 
-# ---- memory: an allocation that fails ends the run with a line, and what was saved is gone on with (all of them: tools/faults)
+# ---- memory: an allocation that fails ends the run with a line, and what was saved is gone on with (all of them: tools/hardening/faults)
 memory()
 {
     for at in 30 200 500 900; do
