@@ -9,8 +9,7 @@
 #include "data/pictures/picture_files.h"
 
 /* Pictures read to fit constants: the mean of as many is known to a twentieth of the deviation
- * between their means. FIRST, AGAIN: seconds after which a line
- * says what is done. */
+ * between their means. FIRST, AGAIN: seconds after which a line says what is done. */
 enum { SAMPLE = 512, THREADS = 8, FIRST = 1, AGAIN = 10 };
 
 /* Counts and sums are whole numbers, so the order of examples changes no bit. */
