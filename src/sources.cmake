@@ -136,6 +136,7 @@ set(SRC_DATA_PICTURES
   src/data/pictures/folder.c
   src/data/pictures/idx.c
   src/data/pictures/images.c
+  src/data/pictures/jpeg.c
   src/data/pictures/labels_file.c
   src/data/pictures/packed.c
   src/data/pictures/picture.c

@@ -122,6 +122,28 @@ static void folder_splits_by_name_or_seed(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Each picture of the training split counts once, whichever thread reads it. */
+static void folder_constants_are_of_all_pictures(void **state)
+{
+    (void)state;
+    enum { EACH = 20 };
+    clear();
+    put_classes("", two, 2, EACH, 3);
+    vkt_dataset *ds = open_images((vkt_data_desc) { .valid_fraction = 0.1, .test_fraction = 0.1 });
+    uint64_t n = vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN];
+    double sum = 0, squares = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        double v = value_of(ds, VKT_SPLIT_TRAIN, i, NULL);
+        sum += v;
+        squares += v * v;
+    }
+    double mean = sum / (double)n, std = sqrt(squares / (double)n - mean * mean);
+    assert_true(n > EACH && n < 2 * EACH);
+    REQUIRE_NEAR(ds->schema.pixel_mean[0], mean / 255, 1e-12);
+    REQUIRE_NEAR(ds->schema.pixel_std[0], std / 255, 1e-12);
+    vkt_dataset_destroy(&ds);
+}
+
 static void folder_labels_from_csv(void **state)
 {
     (void)state;
@@ -393,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_classes_and_order),
         cmocka_unit_test(folder_splits_by_name_or_seed),
+        cmocka_unit_test(folder_constants_are_of_all_pictures),
         cmocka_unit_test(folder_labels_from_csv),
         cmocka_unit_test(folder_bad_classes),
         cmocka_unit_test(folder_bad_files),

@@ -3,6 +3,7 @@
 #include "data_files.h"
 
 #include "data/pictures/exif.h"
+#include "data/pictures/jpeg.h"
 #include "data/pictures/picture.h"
 
 #define STB_IMAGE_WRITE_STATIC
@@ -353,14 +354,19 @@ static void exif_turns_pictures_upright(void **state)
         const char *want = upright[orientation - 1];
         uint32_t across = (uint32_t)strcspn(want, "/");
         REQUIRE_OK(vkt__picture_look(file, n, "p", &size));
-        REQUIRE_OK(vkt__picture_decode(file, n, "p", 3, 0, &w, &h, &out));
-        assert_true(w == across * SIDE && w * h == W * H && size.w == w && size.h == h);
-        for (uint32_t i = 0; i < 6; i++) {
-            uint32_t x = i % across, y = i / across;
-            int v = out[((y * SIDE + SIDE / 2) * w + x * SIDE + SIDE / 2) * 3];
-            assert_int_equal(want[y * (across + 1) + x], 'a' + v / 40);
+        for (uint32_t d = 1; d <= 2; d++) { /* a JPEG of half its size, too */
+            uint32_t side = k & 16 && vkt__jpeg_can() ? SIDE / d : SIDE;
+            REQUIRE_OK(vkt__picture_decode(file, n, "p", 3, 0, across * SIDE / d,
+                                           6 / across * SIDE / d, &w, &h, &out));
+            assert_true(w == across * side && w * h == 6 * side * side);
+            assert_true(size.w == across * SIDE && size.h == 6 / across * SIDE);
+            for (uint32_t i = 0; i < 6; i++) {
+                uint32_t x = i % across, y = i / across;
+                int v = out[((y * side + side / 2) * w + x * side + side / 2) * 3];
+                assert_int_equal(want[y * (across + 1) + x], 'a' + v / 40);
+            }
+            free(out);
         }
-        free(out);
     }
 }
 
@@ -403,18 +409,59 @@ static void bytes_that_are_no_picture(void **state)
     uint8_t png[256], *pixels;
     uint32_t w, h;
     size_t n = make_png(png, 2, 2, 8, 0, samples);
-    REQUIRE_OK(vkt__picture_decode(png, n, "p", 1, 0, &w, &h, &pixels));
+    REQUIRE_OK(vkt__picture_decode(png, n, "p", 1, 0, 0, 0, &w, &h, &pixels));
     assert_memory_equal(pixels, samples, 4);
     free(pixels);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__picture_decode(png, n / 2, "p", 1, 0, &w, &h, &pixels), VKT_E_FORMAT);
+    REQUIRE_STATUS(vkt__picture_decode(png, n / 2, "p", 1, 0, 0, 0, &w, &h, &pixels), VKT_E_FORMAT);
     REQUIRE_LOGGED("'p' is cut short: get it again");
     assert_null(pixels);
     TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__picture_decode("hello", 5, "p", 1, 0, &w, &h, &pixels), VKT_E_FORMAT);
+    REQUIRE_STATUS(vkt__picture_decode("hello", 5, "p", 1, 0, 0, 0, &w, &h, &pixels), VKT_E_FORMAT);
     REQUIRE_LOGGED("'p' is not a PNG, JPEG, BMP, GIF or WebP picture");
     assert_null(pixels);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+/* A pixel of the small picture is the mean of those it stands for, of each colour; the picture is
+ * no smaller than what is asked for, and without libturbojpeg as large as it is. */
+static void a_large_jpeg_is_decoded_small(void **state)
+{
+    (void)state;
+    enum { W = 92, H = 61, C = 3 };
+    static uint8_t from[W * H * C];
+    static const struct {
+        uint32_t least_w, least_h, d;
+    } cases[] = { { 0, 0, 1 },   { 92, 61, 1 }, { 47, 20, 1 }, { 46, 31, 2 }, { 24, 10, 2 },
+                  { 23, 16, 4 }, { 13, 8, 4 },  { 12, 8, 8 },  { 1, 9, 4 },   { 1, 1, 8 } };
+    uint8_t *whole, *small;
+    uint32_t w, h;
+    for (int i = 0; i < W * H * C; i++) {
+        int x = i / C % W, y = i / C / W;
+        from[i] = (uint8_t)(i % C == 0 ? 2 * x : i % C == 1 ? 4 * y : 200 - x - y);
+    }
+    jpeg_n = 0;
+    stbi_write_jpg_to_func(take_jpeg, NULL, W, H, C, from, 95);
+    REQUIRE_OK(vkt__picture_decode(jpeg, jpeg_n, "p", C, 0, 0, 0, &w, &h, &whole));
+    assert_true(w == W && h == H);
+    for (int i = 0; i < W * H * C; i++) assert_true(abs(whole[i] - from[i]) <= 8);
+    for (size_t k = 0; k < VKT_COUNT(cases); k++) {
+        uint32_t d = vkt__jpeg_can() ? cases[k].d : 1;
+        REQUIRE_OK(vkt__picture_decode(jpeg, jpeg_n, "p", C, 0, cases[k].least_w, cases[k].least_h,
+                                       &w, &h, &small));
+        assert_true(w == (W + d - 1) / d && h == (H + d - 1) / d);
+        for (uint32_t y = 0; y < H / d; y++)
+            for (uint32_t x = 0; x < W / d; x++)
+                for (uint32_t c = 0; c < C; c++) {
+                    double mean = 0;
+                    for (uint32_t j = 0; j < d * d; j++)
+                        mean += whole[((y * d + j / d) * W + x * d + j % d) * C + c];
+                    mean /= d * d;
+                    assert_true(fabs(small[(y * w + x) * C + c] - mean) <= 4);
+                }
+        free(small);
+    }
+    free(whole);
 }
 
 int main(void)
@@ -425,6 +472,7 @@ int main(void)
         cmocka_unit_test(picture_of_another_size),
         cmocka_unit_test(picture_bad_files),
         cmocka_unit_test(bytes_that_are_no_picture),
+        cmocka_unit_test(a_large_jpeg_is_decoded_small),
         cmocka_unit_test(exif_turns_pictures_upright),
         cmocka_unit_test(damaged_exif_is_none),
     };

@@ -39,7 +39,7 @@ static uint8_t *decode(uint32_t channels)
     uint32_t w, h;
     vkt__picture_size size;
     REQUIRE_OK(vkt__picture_look(file, n_file, "p", &size));
-    REQUIRE_OK(vkt__picture_decode(file, n_file, "p", channels, 0, &w, &h, &pixels));
+    REQUIRE_OK(vkt__picture_decode(file, n_file, "p", channels, 0, 0, 0, &w, &h, &pixels));
     assert_true(size.w == w && size.h == h && size.color);
     return pixels;
 }
@@ -51,7 +51,7 @@ static void refuse(size_t n, const char *why)
     vkt__picture_size size;
     TEST_LOG_CAPTURE();
     vkt_status st = vkt__picture_look(file, n, "p", &size);
-    if (st == VKT_OK) st = vkt__picture_decode(file, n, "p", 3, 0, &w, &h, &pixels);
+    if (st == VKT_OK) st = vkt__picture_decode(file, n, "p", 3, 0, 0, 0, &w, &h, &pixels);
     REQUIRE_STATUS(st, VKT_E_FORMAT);
     REQUIRE_LOGGED(why);
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -204,7 +204,7 @@ static void webp_pictures(void **state)
         file[25] ^= 0xff; /* the lossless stream's own size: now another */
         TEST_LOG_CAPTURE();
         uint32_t w, h;
-        assert_true(vkt__picture_decode(file, n_file, "p", 3, 0, &w, &h, &p) != VKT_OK || p);
+        assert_true(vkt__picture_decode(file, n_file, "p", 3, 0, 0, 0, &w, &h, &p) != VKT_OK || p);
         vkt_log_set(NULL, NULL, VKT_LOG_INFO);
         free(p);
         file[20] = 0; /* no lossless stream at all */

@@ -32,7 +32,8 @@ static void fuzz_picture(uint8_t how, const uint8_t *data, size_t n)
     /* A few bytes of a GIF or WebP may promise 64 million pixels: allowed, but no news. */
     enum { MOST = 1 << 20 };
     if (vkt__picture_look(data, n, "fuzz", &size) == VKT_OK && size.h > MOST / size.w) return;
-    if (vkt__picture_decode(data, n, "fuzz", channels, 0, &w, &h, &pixels) == VKT_OK) {
+    if (vkt__picture_decode(data, n, "fuzz", channels, 0, n % 3 ? 0 : 3, 2, &w, &h, &pixels) ==
+        VKT_OK) {
         vkt__box box = how & 8 ? vkt__picture_middle(w, h, to_w, to_h)
                                : (vkt__box) { w / 3, h / 3, w - w / 3, h - h / 3 };
         VKT_ASSERT(box.x + box.w <= w && box.y + box.h <= h);

@@ -17,7 +17,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME vktrain)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS libvulkan1) # opened at run time
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "mesa-vulkan-drivers, libwebp7")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "mesa-vulkan-drivers, libwebp7, libturbojpeg0")
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "train neural networks on any Vulkan GPU
 vktrain trains image classifiers, models of tables and language models on
 AMD, Intel and NVIDIA GPUs, laptop graphics, or the CPU through Mesa, by

@@ -3,7 +3,7 @@
 packages_build="build-essential cmake ninja-build pkg-config libvulkan-dev libvulkan-volk-dev glslc libstb-dev
   libyaml-dev libjansson-dev libpcre2-dev libutf8proc-dev zlib1g-dev libmicrohttpd-dev libvulkan1 mesa-vulkan-drivers"
 packages_mpi="libopenmpi-dev openmpi-bin" # several devices: optional for the build, needed by tests
-packages_tests="libcmocka-dev python3 python3-numpy python3-sklearn libwebp7 locales vulkan-validationlayers clang libclang-rt-dev dataset-fashion-mnist"
+packages_tests="libcmocka-dev python3 python3-numpy python3-sklearn libwebp7 libturbojpeg0 locales vulkan-validationlayers clang libclang-rt-dev dataset-fashion-mnist"
 # Optional: Windows, cross-built and run under Wine (tools/windows/run; winex11 loads the libraries of X), and shaders as macOS gets them
 packages_windows="gcc-mingw-w64-x86-64-posix libz-mingw-w64-dev wine64 xvfb libxi6 libxrandr2 libxrender1 libxcursor1 libxcomposite1
   libxinerama1 libxfixes3 libxxf86vm1"

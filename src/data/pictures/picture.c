@@ -1,9 +1,10 @@
-/* One picture: decoded (WebP by libwebp, else by stb) and resized by stb, which knows neither
- * damage nor limits of its own, so both are checked here first. Rules: of an animation the first
- * frame is taken; of 16-bit samples eight bits are taken, from the highest that the data uses on; a
- * palette gives its colours; CMYK is turned into RGB by stb; of an animated PNG the still picture
- * is taken; alpha is composited over white; colour becomes grey by BT.601's luma, (77 R + 150 G +
- * 29 B) / 256; grey becomes colour by copying; EXIF's orientation is applied (exif.h). */
+/* One picture: decoded (WebP by libwebp, JPEG by libturbojpeg where that is installed, else by stb)
+ * and resized by stb, which knows neither damage nor limits of its own, so both are checked here
+ * first. Rules: of an animation the first frame is taken; of 16-bit samples eight bits are taken,
+ * from the highest that the data uses on; a palette gives its colours; CMYK is turned into RGB by
+ * stb; of an animated PNG the still picture is taken; alpha is composited over white; colour
+ * becomes grey by BT.601's luma, (77 R + 150 G + 29 B) / 256; grey becomes colour by copying;
+ * EXIF's orientation is applied (exif.h). */
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -35,6 +36,7 @@ static void *get(void *p, size_t n)
 
 #include "data/parts/parts.h"
 #include "data/pictures/exif.h"
+#include "data/pictures/jpeg.h"
 #include "data/pictures/picture.h"
 #include "data/pictures/webp.h"
 
@@ -462,9 +464,10 @@ vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt_
     return st;
 }
 
-/* *out for free(), whatever is returned. */
+/* least: as vkt__picture_decode has it, as the file is stored. *out for free(), whatever is
+ * returned. */
 static vkt_status read_pixels(const void *bytes, size_t n, const char *name, const char *k,
-                              uint8_t **out, int *w, int *h, int *have)
+                              const uint32_t least[2], uint8_t **out, int *w, int *h, int *have)
 {
     vkt_status st = VKT_OK;
     const char *why = "its data is damaged";
@@ -473,6 +476,9 @@ static vkt_status read_pixels(const void *bytes, size_t n, const char *name, con
         read_webp(bytes, n, w, h, have);
         VKT_TRY(vkt__alloc_large((uint64_t)*w * (uint64_t)*h, 4, "the picture", out));
         ok = vkt__webp_decode(bytes, n, *out);
+    } else if (strcmp(k, "JPEG") == 0 &&
+               vkt__jpeg_decode(bytes, n, least[0], least[1], w, h, have, out)) {
+        ok = true;
     } else {
         no_memory = false;
         *out = stbi_load_from_memory(bytes, (int)n, w, h, have, 0);
@@ -489,7 +495,8 @@ fail:
 }
 
 vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
-                               uint32_t bits, uint32_t *out_w, uint32_t *out_h, uint8_t **out)
+                               uint32_t bits, uint32_t least_w, uint32_t least_h, uint32_t *out_w,
+                               uint32_t *out_h, uint8_t **out)
 {
     vkt_status st = VKT_OK;
     const char *k = kind(bytes, n);
@@ -501,15 +508,18 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
     const char *why = damage(bytes, n, false); /* its sums were right when it was looked at first */
     if (why) return vkt__fail(VKT_E_FORMAT, "data", "'%s' is %s: get it again", name, why);
     VKT_TRY(read_header(bytes, n, name, k, &size));
+    uint32_t orientation = vkt__exif_orientation(bytes, n);
+    bool swap = vkt__exif_swaps(orientation);
     if (is_deep(bytes, n, k) && bits)
         VKT_TRY(read_deep_pixels(bytes, n, name, bits, &pixels, &w, &h, &have));
     else
-        VKT_TRY(read_pixels(bytes, n, name, k, &pixels, &w, &h, &have));
-    *out_w = size.w;
-    *out_h = size.h;
+        VKT_TRY(read_pixels(bytes, n, name, k,
+                            (uint32_t[]) { swap ? least_h : least_w, swap ? least_w : least_h },
+                            &pixels, &w, &h, &have));
+    *out_w = (uint32_t)(swap ? h : w);
+    *out_h = (uint32_t)(swap ? w : h);
     VKT_TRY(vkt__alloc_large((uint64_t)w * (uint64_t)h, channels, "the picture", out));
     convert(pixels, (size_t)w * (size_t)h, have, channels, *out);
-    uint32_t orientation = vkt__exif_orientation(bytes, n);
     if (orientation != 1) {
         VKT_TRY(vkt__alloc_large((uint64_t)w * (uint64_t)h, channels, "the picture", &upright));
         vkt__exif_turn(orientation, *out, (uint32_t)w, (uint32_t)h, channels, upright);

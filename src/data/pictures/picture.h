@@ -21,11 +21,14 @@ typedef struct vkt__picture_size {
 } vkt__picture_size;
 vkt_status vkt__picture_look(const void *bytes, size_t n, const char *name, vkt__picture_size *out);
 
-/* [h, w, channels] u8 of a picture's own size, upright where EXIF says how it was taken; channels
- * is 1 or 3. bits: how many low bits samples of 16 bits use; the upper 8 of these are taken; 0: all
- * 16. free(*out). FORMAT, OOM_HOST. */
+/* [h, w, channels] u8 of a picture, upright where EXIF says how it was taken; channels is 1 or 3.
+ * bits: how many low bits samples of 16 bits use; the upper 8 of these are taken; 0: all 16.
+ * least_w, least_h: it is wanted no larger: a JPEG may come at a half, a quarter or an eighth of
+ * its size, both axes at least as long; 0: at its own size, as all others always. free(*out).
+ * FORMAT, OOM_HOST. */
 vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, uint32_t channels,
-                               uint32_t bits, uint32_t *w, uint32_t *h, uint8_t **out);
+                               uint32_t bits, uint32_t least_w, uint32_t least_h, uint32_t *w,
+                               uint32_t *h, uint8_t **out);
 
 /* A rectangle of a picture in pixels. */
 typedef struct vkt__box {

@@ -74,16 +74,33 @@ vkt_status vkt__picture_file(const char *path, char **bytes, size_t *n)
     return st == VKT_E_IO && vkt__is_absent(path) ? VKT_E_FORMAT : st;
 }
 
-static vkt_status decode(const char *path, const vkt__schema *s, uint32_t *w, uint32_t *h,
-                         uint8_t **out)
+/* small: it is wanted at the model's size, so that a JPEG need not be decoded at its own. */
+static vkt_status decode(const char *path, const vkt__schema *s, bool small, uint32_t *w,
+                         uint32_t *h, uint8_t **out)
 {
     vkt_status st;
     char *bytes = NULL;
     size_t n;
     VKT_TRY(vkt__picture_file(path, &bytes, &n));
-    VKT_TRY(vkt__picture_decode(bytes, n, path, s->input_shape[2], s->bits, w, h, out));
+    VKT_TRY(vkt__picture_decode(bytes, n, path, s->input_shape[2], s->bits,
+                                small ? s->input_shape[1] : 0, small ? s->input_shape[0] : 0, w, h,
+                                out));
 fail:
     free(bytes);
+    return st;
+}
+
+static vkt_status source_of(const vkt__files *f, const vkt__schema *s, uint32_t i, bool small,
+                            vkt__scratch *scratch, uint32_t *w, uint32_t *h, const uint8_t **pixels)
+{
+    vkt_status st;
+    uint8_t *own = NULL;
+    VKT_TRY(decode(f->path[i], s, small, w, h, &own));
+    free(scratch->memory[0]);
+    scratch->memory[0] = own;
+    scratch->bytes[0] = (size_t)*w * *h * s->input_shape[2];
+    *pixels = own;
+fail:
     return st;
 }
 
@@ -91,15 +108,7 @@ vkt_status vkt__files_source(const vkt__files *f, const vkt__schema *s, uint32_t
                              vkt__scratch *scratch, uint32_t *w, uint32_t *h,
                              const uint8_t **pixels)
 {
-    vkt_status st;
-    uint8_t *own = NULL;
-    VKT_TRY(decode(f->path[i], s, w, h, &own));
-    free(scratch->memory[0]);
-    scratch->memory[0] = own;
-    scratch->bytes[0] = (size_t)*w * *h * s->input_shape[2];
-    *pixels = own;
-fail:
-    return st;
+    return source_of(f, s, i, false, scratch, w, h, pixels);
 }
 
 /* Keeps a copy while there is room. */
@@ -134,7 +143,7 @@ vkt_status vkt__files_pixels(const vkt__files *cf, const vkt__schema *s, uint32_
     *pixels = f->kept[i];
     vkt__mutex_unlock(f->lock);
     if (*pixels) return VKT_OK;
-    VKT_TRY(vkt__files_source(f, s, i, scratch, &w, &h, &source));
+    VKT_TRY(source_of(f, s, i, true, scratch, &w, &h, &source));
     VKT_TRY(vkt__scratch_need(scratch, 1, s->n_inputs, &own));
     VKT_TRY(vkt__pixels_to_model(s, source, w, h, own));
     keep(f, i, own, s->n_inputs);

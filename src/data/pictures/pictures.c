@@ -492,7 +492,8 @@ vkt_status vkt__pictures_from_bytes(const vkt__schema *s, const void *bytes, siz
     VKT_TRY(check_shape(s, name));
     VKT_TRY(vkt__picture_look(bytes, n, name, &size));
     say_too_deep(s, name, size.bits);
-    VKT_TRY(vkt__picture_decode(bytes, n, name, s->input_shape[2], s->bits, &w, &h, &pixels));
+    VKT_TRY(vkt__picture_decode(bytes, n, name, s->input_shape[2], s->bits, s->input_shape[1],
+                                s->input_shape[0], &w, &h, &pixels));
     VKT_TRY(vkt__pixels_to_model(s, pixels, w, h, out));
 fail:
     free(pixels);
