@@ -10,9 +10,11 @@ static void progress(vkt__bencher *b, const char *what)
 {
     if (!b->desc->on_progress) return;
     double elapsed = vkt__now() - b->began, left = b->weight_all - b->weight_done;
-    /* what was thought, corrected by what it has come to so far */
-    double scale = b->weight_done > 0 ? elapsed / b->weight_done : 1;
-    vkt_bench_progress p = { what, b->n_done, b->n_all, elapsed, b->n_done ? left * scale : NAN };
+    /* What was thought, corrected by what it has come to so far: the first items, which compile
+     * kernels for all, count little until a tenth is done. */
+    double trust = b->weight_all / 10, scale = (elapsed + trust) / (b->weight_done + trust);
+    double eta = b->seconds > 0 ? fmin(left * scale, fmax(b->seconds - elapsed, 0)) : left * scale;
+    vkt_bench_progress p = { what, b->n_done, b->n_all, elapsed, b->n_done ? eta : NAN };
     b->desc->on_progress(b->desc->user, &p);
 }
 
