@@ -223,8 +223,22 @@ static void the_device_computes_the_same_bits(void **state)
             vkt_graph_destroy(&b.g);
         }
         assert_true(got[0][3][0] > 0 && got[0][1][1] != 0);
-        if (memcmp(got[0], got[1], sizeof got[0])) print_error("in '%s'\n", nets[k].name);
-        assert_memory_equal(got[0], got[1], sizeof got[0]);
+        /* A GPU sums v's gradient, and a batch norm's statistics, by the blocks of the kernels that
+         * make the terms. */
+        bool is_cpu = vkt_gpu_caps(gpu)->klass == VKT_GPU_CLASS_CPU,
+             has_statistics = strstr(nets[k].name, "batch norm") != NULL;
+        for (int i = 0; i < 4; i++) {
+            double most = 0;
+            if (is_cpu || (i != 2 && !has_statistics)) {
+                if (memcmp(got[0][i], got[1][i], sizeof got[0][i]))
+                    print_error("in '%s'\n", nets[k].name);
+                assert_memory_equal(got[0][i], got[1][i], sizeof got[0][i]);
+                continue;
+            }
+            for (int j = 0; j < MOST; j++) most = fmax(most, fabs((double)got[1][i][j]));
+            for (int j = 0; j < MOST; j++)
+                REQUIRE_NEAR(got[0][i][j], got[1][i][j], vkt__tol(VKT_F32, B * C) * most);
+        }
     }
     vkt_buffer_destroy(gpu, &buf);
 }
