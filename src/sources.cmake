@@ -183,9 +183,11 @@ set(SRC_TENSOR_GRAPH
   src/tensor/graph/cost.c
   src/tensor/graph/gradient.c
   src/tensor/graph/graph.c
+  src/tensor/graph/ranges.c
   src/tensor/graph/record.c
   src/tensor/graph/sample.c
   src/tensor/graph/twin.c
+  src/tensor/graph/uses.c
   src/tensor/graph/value.c
   src/tensor/graph/view.c
   src/tensor/graph/workgroup.c
@@ -254,6 +256,7 @@ set(SRC_TENSOR_PASSES
 )
 set(SRC_TENSOR_PLAN
   src/tensor/plan/explain.c
+  src/tensor/plan/gaps.c
   src/tensor/plan/levels.c
   src/tensor/plan/offsets.c
   src/tensor/plan/plan.c

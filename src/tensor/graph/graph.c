@@ -2,7 +2,9 @@
  */
 #include <stdio.h>
 
+#include "base/words.h"
 #include "tensor/graph/graph.h"
+#include "tensor/graph/uses.h"
 
 uint64_t vkt_shape_count(vkt_shape s)
 {
@@ -87,6 +89,59 @@ vkt_graph *vkt__graph_new(vkt_gpu *gpu)
     return g;
 }
 
+/* ---- names ---- */
+
+static vkt_tensor **place_of(const vkt_graph *g, const char *name)
+{
+    return &g->named[vkt__hash(name, strlen(name), 0) & (g->n_places - 1)];
+}
+
+static void put_in_place(vkt_graph *g, vkt_tensor *t)
+{
+    vkt_tensor **p = place_of(g, t->name);
+    t->next_named = *p;
+    *p = t;
+}
+
+static void more_places(vkt_graph *g)
+{
+    vkt_tensor **old = g->named;
+    size_t n = g->n_places;
+    g->n_places = n ? 2 * n : 64;
+    g->named = vkt__alloc(g->n_places * sizeof(vkt_tensor *));
+    for (size_t i = 0; i < n; i++)
+        for (vkt_tensor *t = old[i], *next; t; t = next) {
+            next = t->next_named;
+            put_in_place(g, t);
+        }
+    free(old);
+}
+
+static void set_name(vkt_tensor *t, const char *name)
+{
+    vkt_graph *g = t->g;
+    if (t->name) {
+        vkt_tensor **p = place_of(g, t->name);
+        while (*p != t) p = &(*p)->next_named;
+        *p = t->next_named;
+        g->n_named--;
+    }
+    t->name = vkt__arena_strdup(&g->arena, name);
+    if (g->n_named == g->n_places) more_places(g);
+    g->n_named++;
+    put_in_place(g, t);
+}
+
+vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name)
+{
+    vkt_tensor *first = NULL;
+    for (vkt_tensor *t = g->n_places ? *place_of(g, name) : NULL; t; t = t->next_named)
+        if (!t->node && !strcmp(t->name, name) && (!first || t->index < first->index)) first = t;
+    return first;
+}
+
+/* ---- tensors ---- */
+
 vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char *name)
 {
     uint64_t n = vkt_shape_count(shape);
@@ -98,16 +153,8 @@ vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, const char
         return g->inert;
     }
     vkt_tensor *t = tensor_new(g, shape, dtype);
-    t->name = vkt__arena_strdup(&g->arena, name);
+    set_name(t, name);
     return t;
-}
-
-vkt_tensor *vkt__input_named(const vkt_graph *g, const char *name)
-{
-    for (size_t i = 0; i < g->n_tensors; i++)
-        if (!g->tensors[i]->node && g->tensors[i]->name && !strcmp(g->tensors[i]->name, name))
-            return g->tensors[i];
-    return NULL;
 }
 
 vkt_status vkt_graph_create(vkt_gpu *gpu, vkt_graph **out)
@@ -139,6 +186,7 @@ void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offs
         t->buf_offset[s] = offset;
     }
     t->bound = true;
+    vkt__uses_bound(t);
 }
 
 void vkt__set_room(vkt_tensor *t, uint32_t rows)
@@ -150,7 +198,7 @@ void vkt__set_room(vkt_tensor *t, uint32_t rows)
 void vkt_keep(vkt_tensor *t, const char *name)
 {
     if (t->inert) return;
-    if (name) t->name = vkt__arena_strdup(&t->g->arena, name);
+    if (name) set_name(t, name);
     t->kept = true;
     for (vkt_tensor *v = t->view_of; v; v = v->view_of) v->kept = true;
 }
@@ -240,6 +288,7 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
     n->index = (uint32_t)g->n_nodes;
     g->nodes = vkt__grow(g->nodes, g->n_nodes, &g->cap_nodes, sizeof *g->nodes);
     g->nodes[g->n_nodes++] = n;
+    vkt__uses_changed(n);
     return n;
 }
 

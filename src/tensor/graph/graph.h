@@ -25,6 +25,8 @@ struct vkt_graph {
     size_t n_nodes, cap_nodes;
     vkt_tensor **tensors;
     size_t n_tensors, cap_tensors;
+    vkt_tensor **named; /* [n_places] by a hash of their names; 0 or a power of two places */
+    size_t n_places, n_named;
     vkt_status status; /* first latched error */
     const char *where; /* context of the ops being built: layer and recipe line */
     vkt_tensor *inert, *step, *ones;
@@ -46,8 +48,12 @@ struct vkt_graph {
         uint32_t chunks, made; /* wished by tests, 0: by the device's memory; that there are */
         uint64_t bytes;        /* of a chunk's logits */
     } head;                    /* see rewrite_head.c */
+    struct vkt__uses *uses;    /* who reads and writes what, while passes ask: see uses.c */
+    uint64_t work;             /* nodes, tensors and places looked at so far, for tests of growth */
     /* plan */
     bool planned, no_reuse;
+    vkt_node **by_level;   /* the nodes, by level, those of one in their order */
+    uint32_t *level_start; /* [n_levels + 1] where each level's begin */
     uint32_t n_levels, n_slots;
     uint64_t slab_bytes, slab_bound, chunk_bytes;
     /* run */

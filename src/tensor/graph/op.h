@@ -235,7 +235,8 @@ enum {
 
 struct vkt_tensor {
     vkt_graph *g;
-    const char *name; /* for plans and errors; NULL for unnamed */
+    const char *name;       /* for plans and errors; NULL for unnamed */
+    vkt_tensor *next_named; /* with a name that falls into the same place of the graph's table */
     vkt_shape shape;
     vkt_dtype dtype;
     uint64_t count, bytes;
@@ -267,8 +268,9 @@ struct vkt_node {
     vkt_tensor *in[VKT_MAX_IN], *out[VKT_MAX_OUT];
     vkt_attr attr;
     uint32_t level, index;
-    bool backward; /* made by or after differentiation */
-    bool late;     /* recomputed: not before the backward nodes that stand before it */
+    bool backward;  /* made by or after differentiation */
+    bool late;      /* recomputed: not before the backward nodes that stand before it */
+    uint64_t print; /* of what it reads and writes, as uses.c knows it */
 };
 
 /* ---- building ---- */

@@ -2,72 +2,112 @@
 #include "tensor/graph/view.h"
 #include "tensor/passes/pass.h"
 
-uint32_t vkt__n_readers(const vkt_graph *g, const vkt_tensor *t)
+/* ---- who uses what ---- */
+
+typedef struct {
+    const vkt_tensor *t; /* root */
+    const vkt_node *but;
+    uint32_t n, most;
+    const vkt_node *seen[VKT__COUNTED];
+    uint32_t n_seen;
+} question;
+
+static bool counts(vkt_node *n, void *arg)
 {
-    uint32_t n = 0;
-    t = vkt__root(t);
-    for (size_t k = 0; k < g->n_nodes; k++)
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++) n += vkt__root(g->nodes[k]->in[i]) == t;
-    return n;
+    question *q = arg;
+    for (uint32_t i = 0; i < q->n_seen; i++)
+        if (q->seen[i] == n) return false;
+    uint32_t before = q->n;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++) q->n += vkt__root(n->in[i]) == q->t;
+    if (q->n >= q->most) return true;
+    if (q->n > before) q->seen[q->n_seen++] = n;
+    return false;
 }
 
-bool vkt__is_private(const vkt_graph *g, const vkt_tensor *t)
+uint32_t vkt__n_readers(const vkt_tensor *t, uint32_t most)
 {
-    t = vkt__root(t);
-    return t->node && !t->kept && !t->bound && vkt__n_readers(g, t) == 1;
+    question q = { .t = vkt__root(t), .most = most };
+    VKT_ASSERT(most <= VKT__COUNTED);
+    vkt__each_use(q.t, VKT__READS, 0, SIZE_MAX, counts, &q);
+    return VKT_MIN(q.n, most);
 }
 
-bool vkt__is_unread(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end,
-                    const vkt_node *but)
+bool vkt__is_private(const vkt_tensor *t)
 {
     t = vkt__root(t);
-    for (size_t k = begin; k < end; k++)
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
-            const vkt_node *n = g->nodes[k];
-            if (n != but && n->in[i] && vkt__overlap(vkt__root(n->in[i]), t)) return false;
-        }
-    return true;
+    return t->node && !t->kept && !t->bound && vkt__n_readers(t, 2) == 1;
 }
 
-bool vkt__can_move(const vkt_graph *g, const vkt_node *n, const vkt_node *place)
+static bool reads(vkt_node *n, void *arg)
+{
+    const question *q = arg;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n != q->but && n->in[i] && vkt__overlap(vkt__root(n->in[i]), q->t)) return true;
+    return false;
+}
+
+bool vkt__is_unread(const vkt_tensor *t, size_t begin, size_t end, const vkt_node *but)
+{
+    question q = { .t = vkt__root(t), .but = but };
+    return !vkt__each_use(q.t, VKT__READS, begin, end, reads, &q);
+}
+
+static bool writes_mutated(const vkt_node *n, const vkt_tensor *t)
+{
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i] && n->op->mutates >> i & 1 && vkt__overlap(vkt__root(n->in[i]), t))
+            return true;
+    return false;
+}
+
+static bool writes(vkt_node *n, void *arg)
+{
+    const question *q = arg;
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i] && vkt__overlap(vkt__root(n->out[i]), q->t)) return true;
+    return writes_mutated(n, q->t);
+}
+
+bool vkt__is_unwritten(const vkt_tensor *t, size_t begin, size_t end)
+{
+    question q = { .t = vkt__root(t) };
+    return !vkt__each_use(q.t, VKT__WRITES, begin, end, writes, &q);
+}
+
+bool vkt__can_move(const vkt_node *n, const vkt_node *place)
 {
     bool later = place->index > n->index;
     size_t begin = later ? n->index + 1 : place->index, end = later ? place->index + 1 : n->index;
     const vkt_node *but = later ? place : NULL;
     for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
         if (!n->in[i]) continue;
-        if (!vkt__unchanged(g, n->in[i], begin, later ? end - 1 : end)) return false;
-        if (n->op->mutates >> i & 1 && !vkt__is_unread(g, n->in[i], begin, end, NULL)) return false;
+        if (!vkt__unchanged(n->in[i], begin, later ? end - 1 : end)) return false;
+        if (n->op->mutates >> i & 1 && !vkt__is_unread(n->in[i], begin, end, NULL)) return false;
     }
-    for (uint32_t i = 0; i < VKT_MAX_OUT; i++) {
-        const vkt_tensor *t = n->out[i];
-        if (!t) continue;
-        if (!vkt__is_unread(g, t, begin, end, but)) return false;
-        for (size_t k = begin; k < end; k++)
-            for (uint32_t o = 0; o < VKT_MAX_OUT + VKT_MAX_IN; o++) {
-                const vkt_node *m = g->nodes[k];
-                const vkt_tensor *w = o < VKT_MAX_OUT ? m->out[o] : m->in[o - VKT_MAX_OUT];
-                bool writes = o < VKT_MAX_OUT || (m->op && m->op->mutates >> (o - VKT_MAX_OUT) & 1);
-                if (w && writes && vkt__overlap(vkt__root(w), vkt__root(t))) return false;
-            }
-    }
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i] && (!vkt__is_unread(n->out[i], begin, end, but) ||
+                          !vkt__is_unwritten(n->out[i], begin, end)))
+            return false;
     return true;
 }
 
-bool vkt__unchanged(const vkt_graph *g, const vkt_tensor *t, size_t begin, size_t end)
+/* A part of it that is made is no change. */
+static bool changes(vkt_node *n, void *arg)
 {
-    t = vkt__root(t);
-    if (t->node && t->node->index >= begin) return false;
-    for (size_t k = begin; k < end; k++) {
-        const vkt_node *n = g->nodes[k];
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (n->in[i] && n->op->mutates >> i & 1 && vkt__overlap(vkt__root(n->in[i]), t))
-                return false;
-        for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-            if (n->out[i] && vkt__overlap(n->out[i], t)) return false;
-    }
-    return true;
+    const question *q = arg;
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i] && vkt__overlap(n->out[i], q->t)) return true;
+    return writes_mutated(n, q->t);
 }
+
+bool vkt__unchanged(const vkt_tensor *t, size_t begin, size_t end)
+{
+    question q = { .t = vkt__root(t) };
+    if (q.t->node && q.t->node->index >= begin) return false;
+    return !vkt__each_use(q.t, VKT__WRITES, begin, end, changes, &q);
+}
+
+/* ---- changing nodes ---- */
 
 void vkt__remove_tensor(vkt_tensor *t)
 {
@@ -79,7 +119,7 @@ void vkt__remove_node(vkt_node *n)
 {
     memset(n->in, 0, sizeof n->in);
     memset(n->out, 0, sizeof n->out);
-    n->op = NULL;
+    n->op = NULL; /* uses.h need not know: it reads and writes nothing that is looked for */
 }
 
 uint32_t vkt__each_node(vkt_graph *g, bool training,

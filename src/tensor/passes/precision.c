@@ -177,6 +177,7 @@ static uint32_t run(vkt_graph *g, bool training)
     g->narrow.n_tensors = (uint32_t)make_narrow(g, may, g->precision);
     free(may);
     narrow_factors(g);
+    vkt__uses_forget(g);
     return g->narrow.n_tensors + g->narrow.n_shadows + g->narrow.n_casts + g->narrow.n_units;
 }
 

@@ -41,7 +41,7 @@ static void leave_out_removed(vkt_graph *g)
     g->n_nodes = n;
 }
 
-static void run(vkt_graph *g, bool whole, bool training)
+static void run_all(vkt_graph *g, bool whole, bool training)
 {
     double flops, before, after;
     vkt_graph_cost(g, &flops, &before);
@@ -49,24 +49,27 @@ static void run(vkt_graph *g, bool whole, bool training)
         if (passes[i]->whole != whole || g->no_rewrite) continue;
         uint32_t n = passes[i]->run(g, training);
         if (!n) continue;
+        VKT_ASSERT(vkt__uses_are_right(g));
+        vkt__uses_forget(g);
         leave_out_removed(g);
         vkt_graph_cost(g, &flops, &after);
         g->rewrites[i].n += n;
         g->rewrites[i].bytes += before - after;
         before = after;
     }
+    vkt__uses_forget(g);
 }
 
 void vkt__rewrite(vkt_graph *g, bool training)
 {
     if (g->rewritten) return;
     g->rewritten = true;
-    run(g, false, training);
+    run_all(g, false, training);
 }
 
 void vkt__rewrite_whole(vkt_graph *g)
 {
-    run(g, true, g->differentiated);
+    run_all(g, true, g->differentiated);
 }
 
 /* ---- telling ---- */

@@ -24,19 +24,26 @@ static uint64_t offset_in(const vkt_tensor *t, const vkt_tensor *x)
     return offset;
 }
 
-/* Whether nodes other than the two read or write t's memory. */
-static bool is_used_by_others(const vkt_graph *g, const vkt_tensor *t, const vkt_node *a,
-                              const vkt_node *b)
+typedef struct {
+    const vkt_tensor *t;
+    const vkt_node *a, *b;
+} others;
+
+static bool is_other(vkt_node *n, void *arg)
 {
-    for (size_t k = 0; k < g->n_nodes; k++) {
-        const vkt_node *n = g->nodes[k];
-        if (n == a || n == b) continue;
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (n->in[i] && vkt__overlap(vkt__root(n->in[i]), t)) return true;
-        for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-            if (n->out[i] && vkt__overlap(n->out[i], t)) return true;
-    }
+    const others *o = arg;
+    if (n == o->a || n == o->b) return false;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i] && vkt__overlap(vkt__root(n->in[i]), o->t)) return true;
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i] && vkt__overlap(n->out[i], o->t)) return true;
     return false;
+}
+
+/* Whether nodes other than the two read or write t's memory. */
+static bool is_used_by_others(const vkt_tensor *t, const vkt_node *a, const vkt_node *b)
+{
+    return vkt__each_use(t, VKT__READS | VKT__WRITES, 0, SIZE_MAX, is_other, &(others) { t, a, b });
 }
 
 /* Memory of `of` from byte `offset` on. */
@@ -49,13 +56,13 @@ static vkt_tensor *part(vkt_graph *g, const vkt_tensor *of, uint64_t offset, vkt
 }
 
 /* A matmul that writes a large part of what acc adds, which only acc reads. */
-static bool makes_part(const vkt_graph *g, const vkt_node *n, const vkt_node *acc)
+static bool makes_part(const vkt_node *n, const vkt_node *acc)
 {
     const vkt_tensor *c = n->out[0];
     return (n->op == &vkt__op_matmul || n->op == &vkt__op_matmul_act_bwd) && !n->in[MM_R] &&
            c->bound && !c->kept && c->dtype == VKT_F32 && c->count >= LEAST_COUNT &&
            c->bytes % BIND_ALIGN == 0 && n->index < acc->index &&
-           offset_in(c, vkt__root(acc->in[X])) != UINT64_MAX && !is_used_by_others(g, c, n, acc);
+           offset_in(c, vkt__root(acc->in[X])) != UINT64_MAX && !is_used_by_others(c, n, acc);
 }
 
 /* Bytes `begin` to `end` of what acc adds, as a node of their own. */
@@ -69,18 +76,27 @@ static void add_rest(vkt_graph *g, const vkt_node *acc, uint64_t begin, uint64_t
     rest->backward = acc->backward;
 }
 
-/* The first of the matmuls, by the place of what they write; NULL: none from `begin` on. */
-static vkt_node *next_part(const vkt_graph *g, const vkt_node *acc, uint64_t begin)
+/* The matmuls, by the place of what they write. */
+typedef struct {
+    const vkt_node *acc;
+    vkt_node **list;
+    size_t n, cap;
+} products;
+
+static bool add_product(vkt_node *n, void *arg)
 {
-    vkt_node *first = NULL;
-    uint64_t first_at = UINT64_MAX;
-    for (size_t k = 0; k < acc->index; k++) {
-        vkt_node *n = g->nodes[k];
-        if (!n->op || !makes_part(g, n, acc)) continue;
-        uint64_t at = offset_in(n->out[0], vkt__root(acc->in[X]));
-        if (at >= begin && at < first_at) first = n, first_at = at;
-    }
-    return first;
+    products *p = arg;
+    if (!n->op || !makes_part(n, p->acc)) return false;
+    p->list = vkt__grow(p->list, p->n, &p->cap, sizeof *p->list);
+    p->list[p->n++] = n;
+    return false;
+}
+
+/* Of different memory, as no other node uses theirs; where one came twice, both are alike. */
+static int by_place(const void *pa, const void *pb)
+{
+    const vkt_tensor *a = (*(vkt_node *const *)pa)->out[0], *b = (*(vkt_node *const *)pb)->out[0];
+    return (a->buf_offset[0] > b->buf_offset[0]) - (a->buf_offset[0] < b->buf_offset[0]);
 }
 
 static bool fuse(vkt_graph *g, vkt_node *acc, bool training)
@@ -89,12 +105,16 @@ static bool fuse(vkt_graph *g, vkt_node *acc, bool training)
     if (acc->op != &vkt__op_accumulate) return false;
     vkt_tensor *sum = vkt__root(acc->in[SUM]), *x = vkt__root(acc->in[X]);
     if (!sum->bound || !x->bound || sum->count != x->count || vkt__overlap(sum, x) ||
-        is_used_by_others(g, sum, acc, NULL))
+        is_used_by_others(sum, acc, NULL))
         return false;
+    products p = { .acc = acc };
+    vkt__each_use(x, VKT__WRITES, 0, acc->index, add_product, &p);
+    if (!p.n) return false;
+    qsort(p.list, p.n, sizeof *p.list, by_place);
     uint64_t begin = 0;
-    vkt_node *mm = next_part(g, acc, begin);
-    if (!mm) return false;
-    for (; mm; mm = next_part(g, acc, begin)) {
+    for (size_t k = 0; k < p.n; k++) {
+        vkt_node *mm = p.list[k];
+        if (k && mm == p.list[k - 1]) continue;
         vkt_tensor *c = mm->out[0];
         uint64_t at = offset_in(c, x);
         add_rest(g, acc, begin, at);
@@ -103,7 +123,9 @@ static bool fuse(vkt_graph *g, vkt_node *acc, bool training)
         mm->in[MM_STEP] = acc->in[STEP];
         for (uint32_t s = 0; s < VKT_MAX_SLOTS; s++)
             if (sum->buf[s]) vkt_bind(c, s, sum->buf[s], sum->buf_offset[s] + at);
+        vkt__uses_changed(mm);
     }
+    free(p.list);
     add_rest(g, acc, begin, x->bytes);
     vkt__remove_node(acc);
     return true;

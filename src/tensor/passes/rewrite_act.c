@@ -15,16 +15,18 @@ static vkt_act *act_of(vkt_node *n)
  * result becomes the saved pre-activation where the gradient needs it. */
 static bool fuse_act(vkt_graph *g, vkt_node *act, bool training)
 {
+    (void)g;
     vkt_tensor *x = act->in[0];
     vkt_node *n = act->op == &vkt__op_act && x ? x->node : NULL;
     vkt_act *end = n ? act_of(n) : NULL;
-    if (!end || *end != VKT_ACT_NONE || n->out[0] != x || !vkt__is_private(g, x)) return false;
+    if (!end || *end != VKT_ACT_NONE || n->out[0] != x || !vkt__is_private(x)) return false;
     *end = act->attr.eltwise.act;
     n->out[0] = act->out[0];
     n->out[0]->node = n;
     n->out[1] = training && !vkt__act_from_output(*end) ? x : NULL;
     x->out_index = 1;
     if (!n->out[1]) vkt__remove_tensor(x);
+    vkt__uses_changed(n);
     vkt__remove_node(act);
     return true;
 }
@@ -40,19 +42,21 @@ const vkt__pass vkt__pass_act = { .name = "activation into the product before it
  * place, where v must be known already. */
 static bool fuse_act_bwd(vkt_graph *g, vkt_node *act, bool training)
 {
+    (void)g;
     (void)training;
     vkt_tensor *x = act->in[0], *v = act->in[1];
     vkt_node *mm = x && x->node && x->node->op == &vkt__op_matmul ? x->node : NULL;
     if (act->op != &vkt__op_act_bwd || !mm || mm->attr.matmul.act != VKT_ACT_NONE || mm->in[2])
         return false;
-    if (v->count != x->count || v->dtype != x->dtype || !vkt__is_private(g, x) ||
-        !vkt__unchanged(g, v, mm->index, act->index))
+    if (v->count != x->count || v->dtype != x->dtype || !vkt__is_private(x) ||
+        !vkt__unchanged(v, mm->index, act->index))
         return false;
     mm->op = &vkt__op_matmul_act_bwd;
     mm->attr.matmul.act = act->attr.eltwise.act;
     mm->in[3] = v;
     mm->out[0] = act->out[0];
     mm->out[0]->node = mm;
+    vkt__uses_changed(mm);
     vkt__remove_tensor(x);
     vkt__remove_node(act);
     return true;

@@ -6,11 +6,11 @@
 #include "tensor/passes/passes.h"
 
 /* The node that makes the private tensor t, a batch norm without an activation, or NULL. */
-static vkt_node *norm_of(const vkt_graph *g, const vkt_tensor *t)
+static vkt_node *norm_of(const vkt_tensor *t)
 {
     vkt_node *n = t && !t->view_of ? t->node : NULL;
     if (!n || n->op != &vkt__op_batch_norm || n->attr.batch.act != VKT_ACT_NONE) return NULL;
-    return vkt__is_private(g, t) ? n : NULL;
+    return vkt__is_private(t) ? n : NULL;
 }
 
 /* The norm takes the place of the later node, and its result. */
@@ -22,25 +22,28 @@ static void move_norm(vkt_node *norm, vkt_node *to)
     memcpy(to->in, norm->in, sizeof to->in);
     to->out[0] = out;
     vkt__remove_node(norm);
+    vkt__uses_changed(to);
     vkt__remove_tensor(y);
 }
 
 /* batch_norm, add -> batch_norm with a residual, in the add's place. */
 static bool fuse_add(vkt_graph *g, vkt_node *add, bool training)
 {
+    (void)g;
     (void)training;
     if (add->op != &vkt__op_add || !vkt__shape_equal(add->in[0]->shape, add->in[1]->shape))
         return false;
     for (uint32_t i = 0; i < 2; i++) {
-        vkt_node *norm = norm_of(g, add->in[i]);
+        vkt_node *norm = norm_of(add->in[i]);
         vkt_tensor *r = add->in[1 - i];
         if (!norm || norm->in[5]) continue;
         bool same = true;
         for (uint32_t k = 0; k < 5; k++)
-            same = same && vkt__unchanged(g, norm->in[k], norm->index + 1, add->index);
+            same = same && vkt__unchanged(norm->in[k], norm->index + 1, add->index);
         if (!same) continue;
         move_norm(norm, add);
         add->in[5] = r;
+        vkt__uses_changed(add);
         return true;
     }
     return false;
@@ -50,7 +53,8 @@ static bool fuse_add(vkt_graph *g, vkt_node *add, bool training)
  * where the gradient needs it. */
 static bool fuse_act(vkt_graph *g, vkt_node *act, bool training)
 {
-    vkt_node *norm = act->op == &vkt__op_act ? norm_of(g, act->in[0]) : NULL;
+    (void)g;
+    vkt_node *norm = act->op == &vkt__op_act ? norm_of(act->in[0]) : NULL;
     if (!norm) return false;
     vkt_tensor *pre = norm->out[0];
     norm->attr.batch.act = act->attr.eltwise.act;
@@ -62,6 +66,7 @@ static bool fuse_act(vkt_graph *g, vkt_node *act, bool training)
     } else {
         vkt__remove_tensor(pre);
     }
+    vkt__uses_changed(norm);
     vkt__remove_node(act);
     return true;
 }
@@ -79,12 +84,13 @@ const vkt__pass vkt__pass_batch_norm = { .name = "residual sum and activation in
  * activation whose gradient the place in the window can tell. */
 static bool fuse_pool(vkt_graph *g, vkt_node *pool, bool training)
 {
+    (void)g;
     (void)training;
     if (pool->op != &vkt__op_max_pool) return false;
     vkt_tensor *y = pool->in[0];
     vkt_node *norm = y->view_of ? NULL : y->node;
     const vkt_attr *a = &pool->attr;
-    if (!norm || norm->op != &vkt__op_batch_norm || norm->in[5] || !vkt__is_private(g, y))
+    if (!norm || norm->op != &vkt__op_batch_norm || norm->in[5] || !vkt__is_private(y))
         return false;
     if (norm->attr.batch.act != VKT_ACT_NONE && norm->attr.batch.act != VKT_ACT_RELU) return false;
     if (a->pool.pad || a->pool.stride < VKT_MAX(a->pool.kh, a->pool.kw)) return false;
@@ -96,6 +102,7 @@ static bool fuse_pool(vkt_graph *g, vkt_node *pool, bool training)
         norm->out[i] = pool->out[i];
         norm->out[i]->node = norm;
     }
+    vkt__uses_changed(norm);
     vkt__remove_tensor(y);
     vkt__remove_node(pool);
     return true;
@@ -130,7 +137,7 @@ static bool join_finish(vkt_graph *g, vkt_node *norm)
 {
     vkt_node *f = norm->op == &vkt__op_batch_norm ? norm->in[1]->node : NULL;
     if (!f || f->op != &vkt__op_batch_finish || norm->in[2] != f->out[1] ||
-        !is_whole(g, norm, norm->in[0]) || !vkt__can_move(g, f, norm))
+        !is_whole(g, norm, norm->in[0]) || !vkt__can_move(f, norm))
         return false;
     norm->op = &vkt__op_batch_finish_norm;
     norm->attr.batch.momentum = f->attr.batch.momentum;
@@ -139,6 +146,7 @@ static bool join_finish(vkt_graph *g, vkt_node *norm)
     for (uint32_t i = 0; i < 3; i++) norm->in[6 + i] = f->in[2 + i];
     move_output(f, 0, norm, 2);
     move_output(f, 1, norm, 3);
+    vkt__uses_changed(norm);
     vkt__remove_node(f);
     return true;
 }
@@ -148,8 +156,8 @@ static bool join_total(vkt_graph *g, vkt_node *bwd)
 {
     vkt_node *t = bwd->op == &vkt__op_batch_norm_bwd && bwd->in[5] ? bwd->in[5]->node : NULL;
     if (!t || t->op != &vkt__op_batch_norm_total || bwd->in[6] != t->out[1] ||
-        !is_whole(g, bwd, bwd->in[1]) || !vkt__is_private(g, t->out[0]) ||
-        !vkt__is_private(g, t->out[1]) || !vkt__can_move(g, t, bwd))
+        !is_whole(g, bwd, bwd->in[1]) || !vkt__is_private(t->out[0]) ||
+        !vkt__is_private(t->out[1]) || !vkt__can_move(t, bwd))
         return false;
     bwd->op = &vkt__op_batch_total_bwd;
     for (uint32_t i = 0; i < 2; i++) {
@@ -157,6 +165,7 @@ static bool join_total(vkt_graph *g, vkt_node *bwd)
         vkt__remove_tensor(t->out[i]);
         move_output(t, 2 + i, bwd, 1 + i);
     }
+    vkt__uses_changed(bwd);
     vkt__remove_node(t);
     return true;
 }
@@ -198,8 +207,8 @@ static bool fuse_stats(vkt_graph *g, vkt_node *norm, bool training)
         return false;
     const vkt__conv_geometry q = vkt__conv_geometry_of(conv);
     uint32_t kernel = vkt__conv_choose(g->gpu, &q), rows = vkt__conv_stats_rows(kernel);
-    if (!rows || vkt__rows_of(x->shape) / rows >= MOST_TILES ||
-        !vkt__is_private(g, stats->out[0]) || !vkt__is_private(g, stats->out[1]))
+    if (!rows || vkt__rows_of(x->shape) / rows >= MOST_TILES || !vkt__is_private(stats->out[0]) ||
+        !vkt__is_private(stats->out[1]))
         return false;
     for (uint32_t i = 0; i < 2; i++) vkt__remove_tensor(stats->out[i]);
     vkt__remove_node(stats);
@@ -207,6 +216,8 @@ static bool fuse_stats(vkt_graph *g, vkt_node *norm, bool training)
     norm->in[1] = conv->out[2];
     norm->in[2] = conv->out[3];
     norm->attr.batch.chunk = rows;
+    vkt__uses_changed(conv);
+    vkt__uses_changed(norm);
     return true;
 }
 

@@ -12,24 +12,37 @@ static vkt_node *maker(vkt_tensor *t, const vkt_op *op)
     return t && t->node && t->node->op == op ? t->node : NULL;
 }
 
+typedef struct {
+    const vkt_tensor *y;
+    const vkt_node *found;
+} first_dropout;
+
+static bool is_dropout(vkt_node *n, void *arg)
+{
+    first_dropout *d = arg;
+    if (n->op == &vkt__op_dropout && vkt__root(n->in[0]) == d->y &&
+        (!d->found || n->index < d->found->index))
+        d->found = n;
+    return false;
+}
+
 /* z = dropout(y), y = relu(x); dy = dropout(dz), dx = activate_bwd(dy, y) -> activate_bwd(dy, z).
  * Where dropout keeps y, z > 0 iff y > 0, as it is multiplied by at least 1; where not, dy is 0. So
  * y may die at the dropout, which then works in place. */
 static bool read_after_dropout(vkt_graph *g, vkt_node *bwd, bool training)
 {
+    (void)g;
     (void)training;
     if (bwd->op != &vkt__op_act_bwd || bwd->attr.eltwise.act != VKT_ACT_RELU) return false;
     vkt_tensor *y = vkt__root(bwd->in[1]);
     const vkt_node *back = maker(bwd->in[0], &vkt__op_dropout);
-    if (!back || y->kept || y->bound || vkt__n_readers(g, y) != 2) return false;
-    for (size_t k = 0; k < back->index; k++) {
-        vkt_node *drop = g->nodes[k];
-        if (drop->op != &vkt__op_dropout || vkt__root(drop->in[0]) != y) continue;
-        if (drop->attr.dropout.id != back->attr.dropout.id) return false;
-        bwd->in[1] = drop->out[0];
-        return true;
-    }
-    return false;
+    if (!back || y->kept || y->bound || vkt__n_readers(y, 3) != 2) return false;
+    first_dropout drop = { y, NULL };
+    vkt__each_use(y, VKT__READS, 0, back->index, is_dropout, &drop);
+    if (!drop.found || drop.found->attr.dropout.id != back->attr.dropout.id) return false;
+    bwd->in[1] = drop.found->out[0];
+    vkt__uses_changed(bwd);
+    return true;
 }
 
 static uint32_t run_relu_dropout(vkt_graph *g, bool training)
@@ -106,50 +119,51 @@ static bool join(const chain *first, const chain *second, chain *out)
     return true;
 }
 
-static bool is_read_from(const vkt_graph *g, const vkt_tensor *t, size_t begin)
+static bool reads(vkt_node *n, void *t)
 {
-    for (size_t k = begin; k < g->n_nodes; k++)
-        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (vkt__root(g->nodes[k]->in[i]) == t) return true;
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i] && vkt__root(n->in[i]) == t) return true;
     return false;
 }
 
 /* Whether running n's work at a later place keeps more memory alive in between: two inputs that
  * would have died instead of one result. */
-static bool prolongs(const vkt_graph *g, const vkt_node *n, const vkt_node *later)
+static bool prolongs(const vkt_node *n, const vkt_node *later)
 {
     uint32_t dying = 0;
     for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
-        const vkt_tensor *t = vkt__root(n->in[i]);
+        vkt_tensor *t = vkt__root(n->in[i]);
         dying += t && t->node && !t->bound && !t->kept && t->count == n->out[0]->count &&
-                 !is_read_from(g, t, later->index);
+                 !vkt__each_use(t, VKT__READS, later->index, SIZE_MAX, reads, t);
     }
     return dying > 1 && later->index > n->index + 1;
 }
 
-static bool fuse_at(vkt_graph *g, vkt_node *n, uint32_t x)
+static bool fuse_at(vkt_node *n, uint32_t x)
 {
     chain first, second, both;
     vkt_node *p = n->in[x] ? vkt__root(n->in[x])->node : NULL;
     if (!p || !as_chain(n, x, &second) || !as_chain(p, 0, &first) || !join(&first, &second, &both))
         return false;
-    if (!vkt__is_private(g, n->in[x]) || prolongs(g, p, n)) return false;
+    if (!vkt__is_private(n->in[x]) || prolongs(p, n)) return false;
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (p->in[i] && !vkt__unchanged(g, p->in[i], p->index, n->index)) return false;
+        if (p->in[i] && !vkt__unchanged(p->in[i], p->index, n->index)) return false;
     vkt__remove_tensor(p->out[0]);
     vkt__remove_node(p);
     n->op = &vkt__op_chain;
     n->attr = both.attr;
     memset(n->in, 0, sizeof n->in);
     memcpy(n->in, both.in, sizeof both.in);
+    vkt__uses_changed(n);
     return true;
 }
 
 static bool fuse(vkt_graph *g, vkt_node *n, bool training)
 {
+    (void)g;
     (void)training;
     bool any = false;
-    while (fuse_at(g, n, 0) || fuse_at(g, n, 1)) any = true;
+    while (fuse_at(n, 0) || fuse_at(n, 1)) any = true;
     return any;
 }
 

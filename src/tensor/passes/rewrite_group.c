@@ -10,12 +10,11 @@ typedef struct {
 } grouping;
 
 /* Node `next` joins those that were found, if all of them can be where the group will be. */
-static bool can_join(const vkt_graph *g, const grouping *of, vkt_node *const *found, uint32_t n,
-                     const vkt_node *next)
+static bool can_join(const grouping *of, vkt_node *const *found, uint32_t n, const vkt_node *next)
 {
-    if (of->first) return vkt__can_move(g, next, found[0]);
+    if (of->first) return vkt__can_move(next, found[0]);
     for (uint32_t i = 0; i < n; i++)
-        if (!vkt__can_move(g, found[i], next)) return false;
+        if (!vkt__can_move(found[i], next)) return false;
     return true;
 }
 
@@ -35,6 +34,7 @@ static void make_one(const grouping *of, vkt_node *const *found, uint32_t n)
         out[i]->node = to;
         out[i]->out_index = i;
     }
+    vkt__uses_changed(to);
 }
 
 /* From node k on, which fits: returns how many nodes went into one. */
@@ -45,7 +45,7 @@ static uint32_t group_from(vkt_graph *g, const grouping *of, size_t k)
     for (size_t i = k + 1; i < g->n_nodes && n < VKT_GROUPED; i++) {
         vkt_node *next = g->nodes[i];
         if (next->op != of->one || !of->fits(g, next)) continue;
-        if (!can_join(g, of, found, n, next)) break;
+        if (!can_join(of, found, n, next)) break;
         found[n++] = next;
     }
     if (n == 1) return 0;

@@ -98,8 +98,7 @@ static uint32_t columns_of(const head *h)
 static bool is_early(head *h, const vkt_tensor *t)
 {
     vkt_node *n = vkt__root(t)->node;
-    if (!n || n->index < h->loss->index)
-        return vkt__unchanged(h->g, t, h->loss->index, h->bwd->index);
+    if (!n || n->index < h->loss->index) return vkt__unchanged(t, h->loss->index, h->bwd->index);
     for (size_t i = 0; i < h->n_early; i++)
         if (h->early[i] == n) return true;
     if (n == h->loss || n->op->mutates || n->out[0]->bound) return false;
@@ -190,7 +189,7 @@ static bool find(vkt_graph *g, vkt_node *loss, bool training, head *h)
         last = VKT_MAX(h->dx ? h->dx->index : 0, h->dw ? h->dw->index : 0);
     }
     for (uint32_t i = 0; i < 2; i++)
-        if (!vkt__unchanged(g, h->head->in[i], h->head->index, last)) return false;
+        if (!vkt__unchanged(h->head->in[i], h->head->index, last)) return false;
     h->columns = columns_of(h);
     if (!is_worth_it(h)) return false;
     uint32_t chunks = n_chunks(h, last);
@@ -339,6 +338,8 @@ static void put(head *h)
                 vkt__remove_tensor(old[i]->out[o]);
         vkt__remove_node(old[i]);
     }
+    for (size_t k = 0; k < n; k++) nodes[k]->index = (uint32_t)k;
+    vkt__uses_forget(g);
 }
 
 static bool at(vkt_graph *g, vkt_node *n, bool training)

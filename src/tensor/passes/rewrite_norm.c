@@ -4,7 +4,7 @@
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
 
-static bool reads(const vkt_node *n, const vkt_tensor *t)
+static bool reads(vkt_node *n, void *t)
 {
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
         if (n->in[i] && vkt__root(n->in[i]) == t) return true;
@@ -15,6 +15,7 @@ static bool reads(const vkt_node *n, const vkt_tensor *t)
  * then gradients are added up in the same order as without. */
 static bool fuse(vkt_graph *g, vkt_node *norm, bool training)
 {
+    (void)g;
     (void)training;
     if ((norm->op != &vkt__op_layernorm && norm->op != &vkt__op_rmsnorm) || norm->in[3])
         return false;
@@ -23,10 +24,9 @@ static bool fuse(vkt_graph *g, vkt_node *norm, bool training)
     if (!add || s->bound || !vkt__shape_equal(add->in[0]->shape, s->shape) ||
         !vkt__shape_equal(add->in[1]->shape, s->shape))
         return false;
-    for (size_t k = add->index; k < norm->index; k++)
-        if (reads(g->nodes[k], s)) return false;
+    if (vkt__each_use(s, VKT__READS, add->index, norm->index, reads, s)) return false;
     for (uint32_t i = 1; i < 3; i++)
-        if (norm->in[i] && !vkt__unchanged(g, norm->in[i], add->index, norm->index)) return false;
+        if (norm->in[i] && !vkt__unchanged(norm->in[i], add->index, norm->index)) return false;
     vkt_tensor *residual = add->in[1];
     add->op = norm->op;
     add->attr = norm->attr;
@@ -40,6 +40,7 @@ static bool fuse(vkt_graph *g, vkt_node *norm, bool training)
         add->out[i]->node = add;
         add->out[i]->out_index = i;
     }
+    vkt__uses_changed(add);
     vkt__remove_node(norm);
     return true;
 }

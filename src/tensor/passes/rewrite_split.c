@@ -62,6 +62,7 @@ static uint32_t run(vkt_graph *g, bool training)
         nodes[k]->index = (uint32_t)k;
     }
     free(nodes);
+    vkt__uses_forget(g);
     return n_split;
 }
 

@@ -13,10 +13,9 @@ char *vkt_graph_explain(const vkt_graph *g)
     vkt__str s = { 0 };
     vkt__str_printf(&s, "%5s  %-16s %-22s %-40s %10s %10s  %s\n", "level", "op", "result", "inputs",
                     "Mflop", "KiB moved", "memory");
-    for (uint32_t l = 0; l < g->n_levels; l++)
-        for (size_t k = 0; k < g->n_nodes; k++) {
-            const vkt_node *n = g->nodes[k];
-            if (n->level != l) continue;
+    for (uint32_t l = 0; l < (g->by_level ? g->n_levels : 0); l++)
+        for (size_t k = g->level_start[l]; k < g->level_start[l + 1]; k++) {
+            const vkt_node *n = g->by_level[k];
             vkt__str in = { 0 };
             char text[96];
             for (uint32_t i = 0; i < n->op->n_in; i++) {

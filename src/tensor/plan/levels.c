@@ -1,6 +1,7 @@
 /* Dependency levels from declared accesses, lifetimes, in-place memory, and the lower bound of the
  * slab. */
 #include "tensor/graph/graph.h"
+#include "tensor/graph/ranges.h"
 #include "tensor/graph/view.h"
 #include "tensor/plan/levels.h"
 #include "tensor/plan/unpacks.h"
@@ -10,30 +11,39 @@
 /* The last write and read of a piece of memory: a planned tensor, or a range of the caller's
  * buffer. */
 typedef struct {
-    const vkt_tensor *t;  /* root */
     uint32_t write, read; /* 1 + level; 0: never */
 } access;
 
 typedef struct {
-    access *list;  /* by tensor index */
-    size_t *bound; /* indices of bound roots: the only ones that can overlap others */
-    size_t n_bound;
+    access *list;      /* by tensor index */
+    vkt__ranges bound; /* bound roots: the only ones that can overlap others */
 } accesses;
 
+typedef struct {
+    const accesses *a;
+    bool write;
+    uint32_t level;
+} looking;
+
+static bool look(const vkt_tensor *t, void *arg)
+{
+    looking *l = arg;
+    const access *x = &l->a->list[t->index];
+    l->level = VKT_MAX(l->level, x->write);
+    if (l->write) l->level = VKT_MAX(l->level, x->read);
+    t->g->work++;
+    return false;
+}
+
+/* The level that an access has to come after, plus 1. */
 static uint32_t conflict(const accesses *a, const vkt_tensor *t, bool write)
 {
-    uint32_t level = 0;
-    if (!t->bound) {
-        const access *x = &a->list[t->index];
-        return write ? VKT_MAX(x->write, x->read) : x->write;
-    }
-    for (size_t k = 0; k < a->n_bound; k++) {
-        const access *x = &a->list[a->bound[k]];
-        if (!vkt__overlap(x->t, t)) continue;
-        level = VKT_MAX(level, x->write);
-        if (write) level = VKT_MAX(level, x->read);
-    }
-    return level;
+    looking l = { a, write, 0 };
+    if (t->bound)
+        vkt__ranges_find(&a->bound, t, look, &l);
+    else
+        look(t, &l);
+    return l.level;
 }
 
 static bool writes_input(const vkt_node *n, uint32_t i)
@@ -43,12 +53,9 @@ static bool writes_input(const vkt_node *n, uint32_t i)
 
 static void assign_levels(vkt_graph *g)
 {
-    accesses a = { vkt__alloc(g->n_tensors * sizeof(access)),
-                   vkt__alloc(g->n_tensors * sizeof(size_t)), 0 };
-    for (size_t i = 0; i < g->n_tensors; i++) {
-        a.list[i].t = g->tensors[i];
-        if (g->tensors[i]->bound) a.bound[a.n_bound++] = i;
-    }
+    accesses a = { .list = vkt__alloc(g->n_tensors * sizeof(access)) };
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i]->bound) vkt__ranges_add(&a.bound, g->tensors[i]);
     g->n_levels = 0;
     uint32_t after_backward = 0;
     for (size_t k = 0; k < g->n_nodes; k++) {
@@ -72,7 +79,7 @@ static void assign_levels(vkt_graph *g)
         g->n_levels = VKT_MAX(g->n_levels, level + 1);
     }
     free(a.list);
-    free(a.bound);
+    vkt__ranges_finish(&a.bound);
 }
 
 static void assign_lifetimes(vkt_graph *g)
@@ -159,4 +166,14 @@ void vkt__plan_lifetimes(vkt_graph *g)
     assign_lifetimes(g);
     if (!g->no_reuse) assign_inplace(g);
     bound_bytes(g);
+}
+
+void vkt__sort_by_level(vkt_graph *g)
+{
+    g->by_level = vkt__arena_alloc(&g->arena, (g->n_nodes + 1) * sizeof *g->by_level);
+    g->level_start = vkt__arena_alloc(&g->arena, (g->n_levels + 3) * sizeof *g->level_start);
+    for (size_t k = 0; k < g->n_nodes; k++) g->level_start[g->nodes[k]->level + 2]++;
+    for (uint32_t l = 2; l < g->n_levels + 2; l++) g->level_start[l] += g->level_start[l - 1];
+    for (size_t k = 0; k < g->n_nodes; k++)
+        g->by_level[g->level_start[g->nodes[k]->level + 1]++] = g->nodes[k];
 }

@@ -3,52 +3,22 @@
  * best one is mended by placing those tensors earlier that stick out, until the slab is as small as
  * the largest sum of tensors alive at one level, or nothing helps. */
 #include "tensor/graph/graph.h"
+#include "tensor/plan/gaps.h"
 #include "tensor/plan/levels.h"
 #include "tensor/plan/offsets.h"
 
-/* A tensor never straddles a chunk, the device's largest allocation. */
-static uint64_t past_chunk(const vkt_graph *g, uint64_t at, uint64_t bytes)
-{
-    return at / g->chunk_bytes != (at + bytes - 1) / g->chunk_bytes ? vkt__align(at, g->chunk_bytes)
-                                                                    : at;
-}
-
-static bool lives_with(const vkt_graph *g, const vkt_tensor *a, const vkt_tensor *b)
-{
-    return g->no_reuse || (a->first <= b->last && b->first <= a->last);
-}
-
-/* The gap among `placed` (by offset) where t goes: the lowest, or the tightest. */
-static uint64_t find_gap(const vkt_graph *g, vkt_tensor *const *placed, size_t n,
-                         const vkt_tensor *t, bool tightest)
-{
-    uint64_t bytes = vkt__footprint(g, t), end = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
-    for (size_t i = 0; i < n; i++) {
-        const vkt_tensor *p = placed[i];
-        if (!lives_with(g, p, t)) continue;
-        uint64_t at = past_chunk(g, end, bytes);
-        if (p->offset >= at + bytes && p->offset - at < best_gap) {
-            best = at;
-            best_gap = p->offset - at;
-            if (!tightest) return best;
-        }
-        end = VKT_MAX(end, p->offset + vkt__footprint(g, p));
-    }
-    return best != UINT64_MAX ? best : past_chunk(g, end, bytes);
-}
-
-/* Places all[] in their order; returns the slab's bytes. placed: room for n. */
-static uint64_t place(const vkt_graph *g, vkt_tensor *const *all, size_t n, vkt_tensor **placed,
+/* Places all[] in their order; returns the slab's bytes. */
+static uint64_t place(const vkt_graph *g, vkt_tensor *const *all, size_t n, vkt__gaps *placed,
                       bool tightest)
 {
     uint64_t slab = 0;
+    vkt__gaps_clear(placed);
     for (size_t i = 0; i < n; i++) {
         vkt_tensor *t = all[i];
-        t->offset = find_gap(g, placed, i, t, tightest);
-        slab = VKT_MAX(slab, t->offset + vkt__footprint(g, t));
-        size_t k = i;
-        for (; k > 0 && placed[k - 1]->offset > t->offset; k--) placed[k] = placed[k - 1];
-        placed[k] = t;
+        uint64_t bytes = vkt__footprint(g, t);
+        t->offset = vkt__gaps_find(placed, bytes, t->first, t->last, tightest);
+        slab = VKT_MAX(slab, t->offset + bytes);
+        vkt__gaps_add(placed, &(vkt__placed) { t->offset, t->offset + bytes, t->first, t->last });
     }
     return slab;
 }
@@ -100,7 +70,8 @@ static int (*const orders[])(const void *, const void *) = {
 
 typedef struct {
     vkt_graph *g;
-    vkt_tensor **order, **placed, **best_order;
+    vkt_tensor **order, **rest, **best_order;
+    vkt__gaps placed;
     uint64_t *best; /* offsets, by place in best_order */
     size_t n;
     uint64_t bytes, bound;
@@ -110,7 +81,7 @@ typedef struct {
 /* Places in the order as it is, and remembers it if none was better so far. */
 static void attempt(search *s, bool tightest)
 {
-    uint64_t bytes = place(s->g, s->order, s->n, s->placed, tightest);
+    uint64_t bytes = place(s->g, s->order, s->n, &s->placed, tightest);
     if (bytes > s->bytes) return;
     s->bytes = bytes;
     s->tightest = tightest;
@@ -130,9 +101,9 @@ static void raise_top(search *s, uint32_t share)
         if (t->offset + vkt__footprint(s->g, t) > high)
             s->order[front++] = t;
         else
-            s->placed[n_rest++] = t;
+            s->rest[n_rest++] = t;
     }
-    memcpy(s->order + front, s->placed, n_rest * sizeof *s->placed);
+    memcpy(s->order + front, s->rest, n_rest * sizeof *s->rest);
 }
 
 /* Moves some one tensor to an earlier place. */
@@ -168,7 +139,7 @@ vkt_status vkt__assign_offsets(vkt_graph *g)
     size_t most = g->n_tensors + 1;
     search s = { .g = g,
                  .order = vkt__alloc(most * sizeof(vkt_tensor *)),
-                 .placed = vkt__alloc(most * sizeof(vkt_tensor *)),
+                 .rest = vkt__alloc(most * sizeof(vkt_tensor *)),
                  .best_order = vkt__alloc(most * sizeof(vkt_tensor *)),
                  .best = vkt__alloc(most * sizeof(uint64_t)),
                  .bytes = UINT64_MAX,
@@ -185,6 +156,7 @@ vkt_status vkt__assign_offsets(vkt_graph *g)
                        (double)g->chunk_bytes / 1048576);
         goto fail;
     }
+    s.placed = vkt__gaps_new((uint32_t)s.n, g->chunk_bytes, g->no_reuse);
     for (size_t i = 0; i < VKT_COUNT(orders) && s.n && s.bytes > s.bound; i++) {
         qsort(s.order, s.n, sizeof *s.order, orders[i]);
         attempt(&s, false);
@@ -194,9 +166,11 @@ vkt_status vkt__assign_offsets(vkt_graph *g)
     if (s.n && !g->no_reuse) mend(&s);
     for (size_t i = 0; i < s.n; i++) s.best_order[i]->offset = s.best[i];
     g->slab_bytes = s.n ? s.bytes : 0;
+    g->work += s.placed.work;
 fail:
     free(s.order);
-    free(s.placed);
+    free(s.rest);
+    vkt__gaps_finish(&s.placed);
     free(s.best_order);
     free(s.best);
     return st;

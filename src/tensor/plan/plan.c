@@ -35,6 +35,7 @@ vkt_status vkt_graph_plan(vkt_graph *g, const vkt_plan_desc *desc)
     vkt__plan_lifetimes(g);
     vkt_status st = vkt__assign_offsets(g);
     if (st != VKT_OK) return g->status = st;
+    vkt__sort_by_level(g);
     g->planned = true;
     return VKT_OK;
 }

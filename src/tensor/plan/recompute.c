@@ -62,15 +62,20 @@ static void survey(state *s)
         /* Nor one that reads what it changes itself, which is bound: running averages. */
         for (uint32_t i = 0; i < VKT_MAX_IN && s->dupable[k]; i++)
             if (n->in[i] && vkt__root(n->in[i])->bound)
-                s->dupable[k] = vkt__unchanged(g, n->in[i], k, last_use);
+                s->dupable[k] = vkt__unchanged(n->in[i], k, last_use);
         s->saved[k + 1] = s->saved[k];
         for (uint32_t o = 0; o < VKT_MAX_OUT; o++) {
             const vkt_tensor *t = n->out[o];
             if (!t || t->bound) continue;
             if (s->first_backward[t->index]) s->saved[k + 1] += t->bytes;
-            for (size_t p = k + 1; p <= s->last_forward[t->index]; p++) s->cross[p] += t->bytes;
+            size_t last = s->last_forward[t->index];
+            if (last <= k) continue;
+            s->cross[k + 1] += t->bytes;
+            s->cross[last + 1] -= t->bytes;
         }
     }
+    for (size_t p = 1; p <= s->n_forward; p++) s->cross[p] += s->cross[p - 1];
+    vkt__uses_forget(g);
 }
 
 /* ---- segments ---- */

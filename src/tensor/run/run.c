@@ -8,6 +8,7 @@
 #include "tensor/graph/cost.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/record.h"
+#include "tensor/graph/uses.h"
 #include "tensor/ops/ops.h"
 
 /* ---- segments ---- */
@@ -122,8 +123,9 @@ static vkt_status record_segment(vkt_graph *g, vkt__segment *s, uint32_t slot)
     if (s == g->segments) record_copy(&rec, g, false);
     for (uint32_t l = s->first; l <= s->last; l++) {
         if (l > s->first) vkt__cmd_barrier(rec.cmd);
-        for (size_t k = 0; k < g->n_nodes; k++)
-            if (g->nodes[k]->level == l) vkt__record_node(&rec, g->nodes[k]);
+        for (size_t k = g->level_start[l]; k < g->level_start[l + 1]; k++)
+            vkt__record_node(&rec, g->by_level[k]);
+        g->work++;
     }
     VKT_TRY(rec.status);
     if (s == g->segments + g->n_segments - 1) record_copy(&rec, g, true);
@@ -242,9 +244,8 @@ static vkt_status sync_segment(vkt_graph *g, const vkt__segment *s, uint32_t slo
     vkt_status st = VKT_OK;
     if (!g->level_syncs || !g->level_syncs[s->last] || s->part + 1 < s->n_parts) return VKT_OK;
     VKT_TRY(vkt_ticket_wait(g->gpu, ticket));
-    for (size_t k = 0; k < g->n_nodes; k++)
-        if (g->nodes[k]->level == s->last && syncs(g->nodes[k]))
-            VKT_TRY(g->sync(g->sync_user, g->nodes[k], slot));
+    for (size_t k = g->level_start[s->last]; k < g->level_start[s->last + 1]; k++)
+        if (syncs(g->by_level[k])) VKT_TRY(g->sync(g->sync_user, g->by_level[k], slot));
 fail:
     return st;
 }
@@ -381,8 +382,10 @@ void vkt_graph_destroy(vkt_graph **pg)
         segments_finish(g);
         for (uint32_t i = 0; i < g->n_chunks; i++) vkt_buffer_destroy(g->gpu, &g->chunks[i]);
     }
+    vkt__uses_forget(g);
     free(g->nodes);
     free(g->tensors);
+    free(g->named);
     vkt__arena_finish(&g->arena);
     free(g);
     *pg = NULL;

@@ -88,16 +88,13 @@ vkt_status vkt_graph_time(vkt_graph *g, uint32_t slot, uint32_t runs, vkt_node_t
                           size_t *n_out)
 {
     vkt_status st = VKT_OK;
-    size_t n = g->n_nodes, n_pieces = 0, k = 0;
+    size_t n = g->n_nodes, n_pieces = 0;
     double *ms = vkt__alloc((n + 1) * sizeof *ms), *all = vkt__alloc((n + 1) * runs * sizeof *all);
-    const vkt_node **order = vkt__alloc((n + 1) * sizeof *order);
+    const vkt_node *const *order = (const vkt_node *const *)g->by_level;
     vkt_node_time *t = vkt__alloc((n + 1) * sizeof *t);
     piece *pieces = NULL;
     *out = NULL;
     VKT_ASSERT(g->planned && slot < g->n_slots && runs > 0);
-    for (uint32_t l = 0; l < g->n_levels; l++)
-        for (size_t i = 0; i < n; i++)
-            if (g->nodes[i]->level == l) order[k++] = g->nodes[i];
     pieces = cut(g, order, &n_pieces);
     for (size_t i = 0; i < n_pieces; i++) VKT_TRY(record_piece(g, slot, order, &pieces[i]));
     for (uint32_t r = 0; r < runs; r++)
@@ -126,7 +123,6 @@ fail:
     free(pieces);
     free(ms);
     free(all);
-    free(order);
     free(t);
     return st;
 }
