@@ -417,7 +417,7 @@ static const vkt_layer_type types[] = {
     { "repeat",
       "n copies of the body in a row, each with its own parameters",
       NULL,
-      { { "n", VKT_OPT_UINT, AT(repeat), 1, 1000, "number of copies", NULL }, BODY } },
+      { { "n", VKT_OPT_UINT, AT(repeat), 1, 1e9, "number of copies", NULL }, BODY } },
 };
 
 const vkt_layer_type *vkt_layer_types(size_t *n)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "base/os.h"
 #include "recipe/options.h"
 #include "recipe/recipe_model.h"
 
@@ -154,6 +155,20 @@ static vkt_status set_name(reader *r, vkt_layer *l, const vkt__yaml *v)
     return VKT_OK;
 }
 
+/* As many as this machine's memory has room to plan. */
+static uint64_t most_layers(void)
+{
+    return vkt__ram_bytes() / VKT__LAYER_BYTES;
+}
+
+static vkt_status too_many(const char *where)
+{
+    return vkt__fail(VKT_E_ARG, "config",
+                     "%s: the model has more than %llu layers, which is what this machine's memory "
+                     "has room to plan: repeat fewer",
+                     where, (unsigned long long)most_layers());
+}
+
 static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer *l,
                              uint64_t *n_total)
 {
@@ -208,9 +223,11 @@ static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer
         return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s needs n, the number of copies", r->source,
                          l->line, t->name);
     *n_total += 1 + n_body * VKT_MAX(l->repeat, 1);
-    if (*n_total > VKT__MAX_LAYERS)
-        return vkt__fail(VKT_E_ARG, "config", "%s:%d: the model has more than %d layers", r->source,
-                         l->line, VKT__MAX_LAYERS);
+    if (*n_total > most_layers()) {
+        char where[300];
+        snprintf(where, sizeof where, "%s:%d", r->source, l->line);
+        return too_many(where);
+    }
 fail:
     return st;
 }
@@ -244,9 +261,6 @@ static vkt_status read_list(reader *r, const vkt__yaml *list, int depth, vkt_lay
         return vkt__fail(VKT_E_ARG, "config", "%s:%d: a list of layers is expected", r->source,
                          list->line);
     for (const vkt__yaml *e = list->first; e; e = e->next) n++;
-    if (n > VKT__MAX_LAYERS / 10)
-        return vkt__fail(VKT_E_ARG, "config", "%s:%d: more than %d layers in a list", r->source,
-                         list->line, VKT__MAX_LAYERS / 10);
     vkt_layer *l = vkt__arena_alloc(r->arena, n * sizeof *l);
     for (const vkt__yaml *e = list->first; e; e = e->next)
         VKT_TRY(read_layer(r, e, depth, &l[i++], n_total));
@@ -447,11 +461,12 @@ vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where
 static uint64_t count_layers(const vkt_layer *l, size_t n)
 {
     uint64_t total = 0;
-    for (size_t i = 0; i < n && total <= VKT__MAX_LAYERS; i++)
+    uint64_t most = most_layers();
+    for (size_t i = 0; i < n && total <= most; i++)
         total +=
             1 + (uint64_t)VKT_MAX(l[i].repeat, 1) * (count_layers(l[i].body, l[i].n_body) +
                                                      count_layers(l[i].shortcut, l[i].n_shortcut));
-    return total;
+    return VKT_MIN(total, most + 1);
 }
 
 vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, const char *where)
@@ -467,9 +482,7 @@ vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, con
     }
     VKT_TRY(vkt__model_at(c, key, where, &layer, &opt));
     VKT_TRY(set_opt(&r, layer, opt, &scalar, 1, NULL));
-    if (count_layers(c->layers, c->n_layers) > VKT__MAX_LAYERS)
-        return vkt__fail(VKT_E_ARG, "config", "%s: the model has more than %d layers", where,
-                         VKT__MAX_LAYERS);
+    if (count_layers(c->layers, c->n_layers) > most_layers()) return too_many(where);
 fail:
     return st;
 }

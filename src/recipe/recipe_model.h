@@ -5,7 +5,9 @@
 #include "formats/yaml.h"
 #include "recipe/config_private.h"
 
-enum { VKT__MAX_LAYER_DEPTH = 16, VKT__MAX_LAYERS = 10000 };
+/* LAYER_BYTES: of this machine's memory, for a layer's plan and all that stands around it; a model
+ * has as many layers as that allows. */
+enum { VKT__MAX_LAYER_DEPTH = 16, VKT__LAYER_BYTES = 16384 };
 
 /* `model:` from its list. */
 vkt_status vkt__model_parse(vkt_config *c, const vkt__yaml *list, const char *source);

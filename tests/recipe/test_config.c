@@ -235,8 +235,11 @@ static void wrong_layers_name_their_line(void **state)
     refused("model:\n  - residual: 3\n", "a list of layers is expected");
     refused("model:\n  - repeat: {body: [relu]}\n", "repeat needs n");
     refused("model:\n  - repeat: {n: 2}\n", "repeat needs a body");
-    refused("model:\n  - repeat: {n: 1000, body: [{repeat: {n: 1000, body: [relu]}}]}\n",
-            "more than 10000 layers");
+    refused("model:\n  - repeat: {n: 1000000000, body: [relu]}\n",
+            "r.yaml:2: the model has more than ");
+    refused(
+        "model:\n  - repeat: {n: 1000000000, body: [{repeat: {n: 1000000000, body: [relu]}}]}\n",
+        "layers, which is what this machine's memory has room to plan");
     refused("model:\n  - [relu]\n", "a layer is expected, not a list");
     refused("model: relu\n", "a list of layers is expected");
     refused("model:\n  - {relu: {name: a}}\n  - {relu: {name: a}}\n",
@@ -399,7 +402,7 @@ static void layers_can_be_set(void **state)
     set_model_refused("model.0.out=-1", "a whole number is expected, not '-1'");
     set_model_refused("model.1.body.0.p=1.5", "out of range");
     set_model_refused("model.1.body=3", "no layer ''");
-    set_model_refused("model.2.n=1000", "more than 10000 layers");
+    set_model_refused("model.2.n=1000000000", "the model has more than ");
     set_model_refused("model=[linaer]", "did you mean 'linear'");
     set_model_refused("model=[", "--set model");
 }

@@ -115,14 +115,13 @@ static void long_lists(void **state)
         int n;
     } lists[] = {
         { ALL "optim: {groups: [", "{pattern: a}, ", "optim.groups: more than 64 entries", 65 },
-        { "model: [", "relu, ", "more than 1000 layers in a list", 1001 },
     };
     for (size_t i = 0; i < VKT_COUNT(lists); i++) {
         char text[16384];
         int n = snprintf(text, sizeof text, "%s", lists[i].before);
         for (int k = 0; k < lists[i].n; k++)
             n += snprintf(text + n, sizeof text - (size_t)n, "%s", lists[i].entry);
-        snprintf(text + n, sizeof text - (size_t)n, "%s\n", i ? "]" : "]}");
+        snprintf(text + n, sizeof text - (size_t)n, "]}\n");
         vkt_config *c;
         REQUIRE_OK(vkt_config_create(&c));
         TEST_LOG_CAPTURE();

@@ -54,7 +54,7 @@ struct vkt_graph {
     bool planned, no_reuse;
     vkt_node **by_level;   /* the nodes, by level, those of one in their order */
     uint32_t *level_start; /* [n_levels + 1] where each level's begin */
-    uint32_t n_levels, n_slots;
+    uint32_t n_levels, n_slots, peak; /* peak: the level with most of the slab in use */
     uint64_t slab_bytes, slab_bound, chunk_bytes;
     /* run */
     vkt_buffer *chunks[VKT_MAX_CHUNKS];

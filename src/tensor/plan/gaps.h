@@ -14,13 +14,14 @@ typedef struct vkt__placed {
 typedef struct vkt__gaps {
     struct vkt__gap_node *list; /* a balanced tree; [0] stands for none */
     uint32_t n, most, top;
+    uint32_t peak;        /* the level with most memory in use */
     uint64_t chunk_bytes; /* nothing straddles a multiple of it */
     bool no_reuse;        /* all are in use at the same time */
     uint64_t work;        /* places looked at */
 } vkt__gaps;
 
 /* Room for `most`. */
-vkt__gaps vkt__gaps_new(uint32_t most, uint64_t chunk_bytes, bool no_reuse);
+vkt__gaps vkt__gaps_new(uint32_t most, uint64_t chunk_bytes, uint32_t peak, bool no_reuse);
 void vkt__gaps_clear(vkt__gaps *g);
 void vkt__gaps_add(vkt__gaps *g, const vkt__placed *p);
 /* Where `bytes` that are in use at levels first to last go: into the lowest gap, or the tightest;

@@ -151,10 +151,10 @@ static void bound_bytes(vkt_graph *g)
         change[t->first] += (int64_t)vkt__align(t->bytes, 256);
         change[t->last + 1] -= (int64_t)vkt__align(t->bytes, 256);
     }
-    g->slab_bound = 0;
+    g->slab_bound = g->peak = 0;
     for (uint32_t l = 0; l <= g->n_levels; l++) {
         sum += change[l];
-        g->slab_bound = VKT_MAX(g->slab_bound, (uint64_t)sum);
+        if ((uint64_t)sum > g->slab_bound) g->slab_bound = (uint64_t)sum, g->peak = l;
     }
     free(change);
 }

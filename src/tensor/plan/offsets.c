@@ -156,7 +156,7 @@ vkt_status vkt__assign_offsets(vkt_graph *g)
                        (double)g->chunk_bytes / 1048576);
         goto fail;
     }
-    s.placed = vkt__gaps_new((uint32_t)s.n, g->chunk_bytes, g->no_reuse);
+    s.placed = vkt__gaps_new((uint32_t)s.n, g->chunk_bytes, g->peak, g->no_reuse);
     for (size_t i = 0; i < VKT_COUNT(orders) && s.n && s.bytes > s.bound; i++) {
         qsort(s.order, s.n, sizeof *s.order, orders[i]);
         attempt(&s, false);
