@@ -354,8 +354,10 @@ fail:
     return st;
 }
 
-vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
-                               bool training, vkt__session **out)
+/* alone: not NULL for a try, which ends without a word once it is known that training does not fit
+ * with any evaluation beside it, and then sets *alone. */
+static vkt_status create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data, bool training,
+                         bool *alone, vkt__session **out)
 {
     vkt_status st = VKT_OK;
     vkt__session *s = vkt__alloc(sizeof *s);
@@ -390,6 +392,12 @@ vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_data
         VKT_TRY(check_threshold(s));
         VKT_TRY(check_ignored(s));
         VKT_TRY(build_train(s));
+        if (alone && memory_table(s, &table) > vkt_gpu_caps(gpu)->budget_bytes) {
+            *alone = planned = true;
+            st = VKT_E_OOM_DEVICE;
+            goto fail;
+        }
+        vkt__str_finish(&table);
     }
     VKT_TRY(build_eval(s));
     if (c->samples && c->n_samples && s->info->kind == VKT_DATA_KIND_TEXT)
@@ -424,13 +432,26 @@ fail:
     return st;
 }
 
+vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
+                               bool training, vkt__session **out)
+{
+    return create(gpu, c, data, training, NULL, out);
+}
+
 /* ---- a job that does not fit ---- */
+
+/* Whether evaluation can be in smaller batches. */
+static bool can_shrink_eval(const vkt_config *c, const vkt_dataset_info *info, bool training)
+{
+    uint32_t rows = training ? eval_rows(c, info) : c->eval_batch;
+    return rows > (training ? c->batch : 1);
+}
 
 /* The next measure against a lack of memory. False: there is none left. */
 static bool relieve(const vkt_gpu *gpu, vkt_config *c, const vkt_dataset_info *info, bool training)
 {
     uint32_t rows = training ? eval_rows(c, info) : c->eval_batch, floor = training ? c->batch : 1;
-    if (rows > floor) {
+    if (can_shrink_eval(c, info, training)) {
         c->eval_batch = VKT_MAX(rows / 2, floor);
         return true;
     }
@@ -485,12 +506,16 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
     vkt_status st;
     char why[512] = "";
     for (;;) {
+        bool alone = false;
         vkt__log_quiet(true);
-        st = vkt__session_create(gpu, c, data, training, out);
+        st = create(gpu, c, data, training, &alone, out);
         snprintf(why, sizeof why, "%s", vkt__last_failure());
         vkt__log_quiet(false);
         if (st != VKT_E_OOM_DEVICE) break;
         vkt__gpu_forget_peak(gpu);
+        /* Where training alone does not fit, no smaller evaluation helps. */
+        while (alone && can_shrink_eval(c, vkt_dataset_get_info(data), training))
+            relieve(gpu, c, vkt_dataset_get_info(data), training);
         if (!relieve(gpu, c, vkt_dataset_get_info(data), training)) break;
     }
     /* The attempts logged nothing, so the failure is reported now: by the line held back if another

@@ -1,6 +1,6 @@
 /* How many levels and dispatches a training step of three recipes is on GPUs that are not here: a
  * level is a barrier, which all of a GPU waits for. The numbers may only fall; whoever makes them
- * fall writes the new ones here. */
+ * fall writes the new ones here. And how the planner's work grows with the nodes. */
 #include "device_profiles.h"
 
 #include "data/synthetic.h"
@@ -62,9 +62,70 @@ static void levels_only_fall(void **state)
     assert_false(more);
 }
 
+/* ---- growth ---- */
+
+/* Nodes, tensors and places that the planner looks at, a node of the training step. */
+static double work_a_node(const char *body, uint32_t n, const char *set)
+{
+    vkt_caps caps;
+    vkt_gpu *gpu;
+    vkt_config *c;
+    vkt_dataset *data;
+    vkt__session *s;
+    char recipe[512];
+    read_device("rx-7900-xtx", &caps);
+    REQUIRE_OK(vkt__gpu_plan(&caps, &gpu));
+    snprintf(recipe, sizeof recipe,
+             "data: {source: digits}\nmodel: [flatten, linear: 512, repeat: {n: %u, body: [%s]}, "
+             "linear]\n",
+             (unsigned)n, body);
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, recipe, strlen(recipe), "deep"));
+    if (set) REQUIRE_OK(vkt_config_set(c, set));
+    REQUIRE_OK(vkt_config_finish(c));
+    REQUIRE_OK(vkt__dataset_synthetic(2, (uint32_t[]) { 8, 8, 1 }, 3, 10, 5, &data));
+    REQUIRE_OK(vkt__session_create(gpu, c, data, true, &s));
+    double work = (double)s->train.graph->work / (double)s->train.graph->n_nodes;
+    vkt__session_destroy(&s);
+    vkt_dataset_destroy(&data);
+    vkt_config_destroy(&c);
+    vkt_gpu_destroy(&gpu);
+    return work;
+}
+
+/* Eight times the layers: what is quadratic costs a node eight times as much, and n log n less than
+ * half more, as the smaller one has at least 2^10 tensors. */
+static void planning_grows_with_the_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *set;
+    } nets[] = {
+        { "linear: 512, relu", NULL },
+        { "linear: 512, relu", "train.accumulate=2" },
+        { "linear: 512, relu", "train.precision=bf16" },
+        { "linear: 512, relu, dropout: 0.1", NULL },
+        { "residual: [layernorm, linear: 64, gelu, dropout: 0.1, linear: 512, dropout: 0.1]",
+          NULL },
+        { "residual: [rmsnorm, linear: 512, silu]", "train.recompute=all" },
+    };
+    bool more = false;
+    for (size_t i = 0; i < VKT_COUNT(nets); i++) {
+        double few = work_a_node(nets[i].body, 150, nets[i].set),
+               many = work_a_node(nets[i].body, 1200, nets[i].set);
+        if (many <= 1.5 * few) continue;
+        print_error(
+            "[%s] %s: planning looks at %.0f things a node in 150 copies, at %.0f in 1200\n",
+            nets[i].body, nets[i].set ? nets[i].set : "", few, many);
+        more = true;
+    }
+    assert_false(more);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(levels_only_fall) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(levels_only_fall),
+                                        cmocka_unit_test(planning_grows_with_the_nodes) };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     return cmocka_run_group_tests_name("levels", tests, NULL, NULL);
 }

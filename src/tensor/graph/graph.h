@@ -49,7 +49,7 @@ struct vkt_graph {
         uint64_t bytes;        /* of a chunk's logits */
     } head;                    /* see rewrite_head.c */
     struct vkt__uses *uses;    /* who reads and writes what, while passes ask: see uses.c */
-    uint64_t work;             /* nodes, tensors and places looked at so far, for tests of growth */
+    uint64_t work;             /* tensors and places looked at until it is planned, for tests of growth */
     /* plan */
     bool planned, no_reuse;
     vkt_node **by_level;   /* the nodes, by level, those of one in their order */

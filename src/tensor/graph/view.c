@@ -1,10 +1,18 @@
 /* Views, in-place results and bound memory: whose memory a tensor is. */
 #include <stdio.h>
 
+#include "tensor/graph/graph.h"
 #include "tensor/graph/view.h"
+
+/* For tests of growth: whoever goes through nodes looks at their tensors here. */
+static void count(const vkt_tensor *t)
+{
+    if (!t->g->planned) t->g->work++;
+}
 
 bool vkt__overlap(const vkt_tensor *a, const vkt_tensor *b)
 {
+    count(a);
     if (a == b) return true;
     if (!a->bound || !b->bound) return false;
     for (uint32_t s = 0; s < VKT_MAX_SLOTS; s++)
@@ -16,6 +24,7 @@ bool vkt__overlap(const vkt_tensor *a, const vkt_tensor *b)
 
 vkt_tensor *vkt__root(const vkt_tensor *t)
 {
+    if (t) count(t);
     while (t && t->view_of) t = t->view_of;
     return (vkt_tensor *)(uintptr_t)t;
 }

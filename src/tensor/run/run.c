@@ -125,7 +125,6 @@ static vkt_status record_segment(vkt_graph *g, vkt__segment *s, uint32_t slot)
         if (l > s->first) vkt__cmd_barrier(rec.cmd);
         for (size_t k = g->level_start[l]; k < g->level_start[l + 1]; k++)
             vkt__record_node(&rec, g->by_level[k]);
-        g->work++;
     }
     VKT_TRY(rec.status);
     if (s == g->segments + g->n_segments - 1) record_copy(&rec, g, true);
