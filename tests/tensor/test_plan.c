@@ -135,6 +135,16 @@ static void inputs_are_found_by_their_newest_name(void **state)
     assert_ptr_equal(vkt__input_named(g, "7"), t[407]);
     assert_ptr_equal(vkt__input_named(g, "seven"), t[7]);
     assert_ptr_equal(vkt__input_named(g, "399"), t[399]);
+    for (int i = 21; i < 400; i += 2) {
+        snprintf(name, sizeof name, "r%d", i);
+        vkt_keep(t[i], name);
+    }
+    for (int i = 20; i < 400; i++) {
+        snprintf(name, sizeof name, i % 2 ? "r%d" : "%d", i);
+        assert_ptr_equal(vkt__input_named(g, name), t[i]);
+        snprintf(name, sizeof name, "%d", i);
+        if (i % 2) assert_ptr_equal(vkt__input_named(g, name), i < 100 ? t[400 + i] : NULL);
+    }
     vkt_keep(vkt_add(g, t[0], t[1]), "sum"); /* no input */
     assert_null(vkt__input_named(g, "sum"));
     vkt_graph_destroy(&g);
