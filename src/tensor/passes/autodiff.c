@@ -38,12 +38,12 @@ static vkt_tensor *seed(vkt_graph *g, const vkt_tensor *loss)
                                                    : vkt_mul(g, vkt_fill(g, loss->shape, 1.0f), s);
 }
 
-/* A gradient in memory of its own, so that it can be bound. */
-static vkt_tensor *own(vkt_graph *g, vkt_tensor *d, vkt_tensor *const *taken, size_t n)
+/* A gradient in memory of its own, so that it can be bound. taken: by tensor index. */
+static vkt_tensor *own(vkt_graph *g, vkt_tensor *d, bool *taken)
 {
-    bool shared = d->view_of || !d->node || d->bound;
-    for (size_t i = 0; i < n && !shared; i++) shared = taken[i] == d;
-    return shared ? vkt_copy(g, d) : d;
+    if (d->view_of || !d->node || d->bound || taken[d->index]) return vkt_copy(g, d);
+    taken[d->index] = true;
+    return d;
 }
 
 void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t n,
@@ -73,12 +73,14 @@ void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t
         for (uint32_t i = 0; i < node->op->n_in; i++)
             if (dx[i] && !dx[i]->inert) accumulate(g, grads, node->in[i], dx[i]);
     }
+    bool *taken = vkt__alloc(g->n_tensors * sizeof *taken);
     for (size_t i = 0; i < n; i++) {
         vkt_tensor *d = grads[vkt__root(wrt[i])->index];
         if (!d || vkt__is_ones(d))
             dwrt[i] = vkt_fill(g, wrt[i]->shape, d ? 1.0f : 0.0f);
         else
-            dwrt[i] = own(g, d, dwrt, i);
+            dwrt[i] = own(g, d, taken);
     }
+    free(taken);
     free(grads);
 }
