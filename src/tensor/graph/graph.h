@@ -49,11 +49,11 @@ struct vkt_graph {
         uint64_t bytes;        /* of a chunk's logits */
     } head;                    /* see rewrite_head.c */
     struct vkt__uses *uses;    /* who reads and writes what, while passes ask: see uses.c */
-    uint64_t work;             /* tensors and places looked at until it is planned, for tests of growth */
+    uint64_t work; /* tensors and places looked at until it is planned, for tests of growth */
     /* plan */
     bool planned, no_reuse;
-    vkt_node **by_level;   /* the nodes, by level, those of one in their order */
-    uint32_t *level_start; /* [n_levels + 1] where each level's begin */
+    vkt_node **by_level;              /* the nodes, by level, those of one in their order */
+    uint32_t *level_start;            /* [n_levels + 1] where each level's begin */
     uint32_t n_levels, n_slots, peak; /* peak: the level with most of the slab in use */
     uint64_t slab_bytes, slab_bound, chunk_bytes;
     /* run */
