@@ -4,7 +4,6 @@
 
 #include "base/words.h"
 #include "tensor/graph/graph.h"
-#include "tensor/graph/uses.h"
 
 uint64_t vkt_shape_count(vkt_shape s)
 {
@@ -186,7 +185,7 @@ void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offs
         t->buf_offset[s] = offset;
     }
     t->bound = true;
-    vkt__uses_bound(t);
+    if (t->g->new_place) t->g->new_place(t);
 }
 
 void vkt__set_room(vkt_tensor *t, uint32_t rows)
@@ -288,7 +287,7 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
     n->index = (uint32_t)g->n_nodes;
     g->nodes = vkt__grow(g->nodes, g->n_nodes, &g->cap_nodes, sizeof *g->nodes);
     g->nodes[g->n_nodes++] = n;
-    vkt__uses_changed(n);
+    if (g->new_node) g->new_node(n);
     return n;
 }
 

@@ -49,6 +49,10 @@ struct vkt_graph {
         uint64_t bytes;        /* of a chunk's logits */
     } head;                    /* see rewrite_head.c */
     struct vkt__uses *uses;    /* who reads and writes what, while passes ask: see uses.c */
+    /* NULL, or told of a node that is new and a tensor that is bound: by uses.c, which knows of
+     * this file and not this one of it. */
+    void (*new_node)(vkt_node *n);
+    void (*new_place)(const vkt_tensor *t);
     uint64_t work; /* tensors and places looked at until it is planned, for tests of growth */
     /* plan */
     bool planned, no_reuse;

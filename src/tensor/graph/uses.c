@@ -64,6 +64,11 @@ static void make_kind(const vkt_graph *g, kind *x, uint32_t k)
         }
 }
 
+static void add_place(const vkt_tensor *t)
+{
+    vkt__ranges_add(&t->g->uses->bound, t);
+}
+
 static struct vkt__uses *make(vkt_graph *g)
 {
     struct vkt__uses *u = vkt__alloc(sizeof *u);
@@ -74,6 +79,8 @@ static struct vkt__uses *make(vkt_graph *g)
     for (size_t i = 0; i < g->n_nodes; i++)
         if (g->nodes[i]->op) g->nodes[i]->print = print_of(g->nodes[i]);
     g->work += g->n_nodes + g->n_tensors;
+    g->new_node = vkt__uses_changed;
+    g->new_place = add_place;
     return u;
 }
 
@@ -107,11 +114,6 @@ void vkt__uses_changed(vkt_node *n)
     n->print = print_of(n);
 }
 
-void vkt__uses_bound(const vkt_tensor *t)
-{
-    if (t->g->uses) vkt__ranges_add(&t->g->uses->bound, t);
-}
-
 void vkt__uses_forget(vkt_graph *g)
 {
     struct vkt__uses *u = g->uses;
@@ -125,6 +127,8 @@ void vkt__uses_forget(vkt_graph *g)
     vkt__ranges_finish(&u->bound);
     free(u);
     g->uses = NULL;
+    g->new_node = NULL;
+    g->new_place = NULL;
 }
 
 bool vkt__uses_are_right(const vkt_graph *g)

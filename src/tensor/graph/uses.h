@@ -13,10 +13,9 @@ enum { VKT__READS = 1, VKT__WRITES = 2 };
  */
 bool vkt__each_use(const vkt_tensor *t, uint32_t kinds, size_t begin, size_t end,
                    bool (*fn)(vkt_node *n, void *arg), void *arg);
-/* For whoever changes what a node reads or writes: n reads and writes other memory now. */
+/* For whoever changes what a node reads or writes: n reads and writes other memory now. New nodes,
+ * and tensors that are bound, are known without it. */
 void vkt__uses_changed(vkt_node *n);
-/* A tensor is bound, or bound elsewhere. */
-void vkt__uses_bound(const vkt_tensor *t);
 /* Nodes have other places, or are others: what is known is looked up anew when it is asked for. */
 void vkt__uses_forget(vkt_graph *g);
 /* Whether nothing was changed without a call of the above. */
