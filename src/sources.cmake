@@ -97,6 +97,12 @@ set(SRC_TOKENIZERS
   src/tokenizers/tokenizer_wordpiece.c
   src/tokenizers/tokenizer_words.c
 )
+set(SRC_BASELINE
+  src/baseline/baseline.c
+  src/baseline/features.c
+  src/baseline/logistic.c
+  src/baseline/ridge.c
+)
 set(SRC_DATA_PARTS
   src/data/parts/bytes.c
   src/data/parts/embedded.c
@@ -362,6 +368,7 @@ set(SRC_MODELS
 )
 set(SRC_TRAIN
   src/train/batch_ring.c
+  src/train/baseline_result.c
   src/train/calibrate.c
   src/train/eval.c
   src/train/evaluate.c
@@ -387,6 +394,7 @@ set(SRC_TRAIN
   src/train/language/tasks.c
   src/train/language/text_model.c
   src/train/language/text_stream.c
+  src/train/measures/beside.c
   src/train/measures/calibration.c
   src/train/measures/classes.c
   src/train/measures/confusion.c
@@ -456,6 +464,7 @@ set(SRC_BENCH
   src/bench/bench_svg.c
 )
 set(SRC_REPORT
+  src/report/finding_baseline.c
   src/report/findings.c
   src/report/page.c
   src/report/plot.c
@@ -484,6 +493,7 @@ set(SRC
   ${SRC_JINJA}
   ${SRC_TOKENIZERS}
   ${SRC_COMM}
+  ${SRC_BASELINE}
   ${SRC_DATA_PARTS}
   ${SRC_DATA_TABLES}
   ${SRC_DATA_PICTURES}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The rooms of the source and their order, checked on every #include: what points up or sideways fails.
-#   base <- gpu, formats, comm, jinja <- tokenizers <- data, tensor <- nn <- optim <- recipe <- runs <- models <- train
+#   base <- gpu, formats, comm, jinja <- tokenizers <- data <- baseline; tensor <- nn <- optim <- recipe <- runs <- models <- train
 #        <- study, profile, bench <- report <- the program
 # data and tensor have an order inside, too (the table below). Only src/gpu includes volk or Vulkan; system headers stand in
 # src/base/os_*.[ch] and tools/program/cli/term.c. No two files under src have the same name.
@@ -25,6 +25,7 @@ layers()
         may["data/tables"] = may["data/parts"] " data/text data/tables"
         may["data/pictures"] = may["data/parts"] " data/tables data/pictures"
         may["data"] = may["data/pictures"] " data/chat data/text data"
+        may["baseline"] = may["data"] " baseline"
         may["tensor/graph"] = "base gpu tensor/graph"
         may["tensor/kernels"] = may["tensor/graph"] " tensor/kernels"
         may["tensor/twins"] = may["tensor/kernels"] " tensor/twins"
@@ -39,7 +40,7 @@ layers()
         may["recipe"] = may["optim"] " " may["data"] " recipe"
         may["runs"] = may["recipe"] " runs"
         may["models"] = may["runs"] " models"
-        may["train/measures"] = may["models"] " comm train/measures"
+        may["train/measures"] = may["models"] " comm baseline train/measures"
         may["train"] = may["train/measures"] " train"
         may["study"] = may["train"] " study"
         may["profile"] = may["train"] " profile"
@@ -181,6 +182,8 @@ src/train/steps.c:1:#include <unistd.h>
 src/data/loader.c:1:#include <pthread.h>
 src/base/log.c:1:#include <windows.h>
 src/widget/a.c:1:#include "base/os.h"
+src/baseline/ridge.c:1:#include "train/session.h"
+src/data/loader.c:1:#include "baseline/linear.h"
 include/vktrain/gpu.h:1:#include "vktrain/tensor.h"
 include/vktrain/data.h:1:#include "vktrain/gpu.h"
 include/vktrain/train.h:1:#include "vktrain/report.h"

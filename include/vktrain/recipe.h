@@ -17,6 +17,7 @@ extern "C" {
 
 /* ---- configuration: one struct, one option table ---- */
 
+typedef enum vkt_baseline_choice { VKT_BASELINE_AUTO, VKT_BASELINE_NONE } vkt_baseline_choice;
 typedef enum vkt_class_weighting {
     VKT_CLASS_WEIGHT_NONE,
     VKT_CLASS_WEIGHT_BALANCED,
@@ -98,7 +99,8 @@ typedef struct vkt_config {
     uint32_t eval_batch;  /* 0: 4 x batch, at least batch; an evaluation takes fewer where its split
                              has fewer */
     uint64_t eval_sample; /* examples of the validation set used at intervals; 0: all */
-    uint32_t eval_predictions; /* examples whose predictions are saved each time */
+    vkt_baseline_choice baseline; /* the linear model beside the result */
+    uint32_t eval_predictions;    /* examples whose predictions are saved each time */
     uint32_t n_samples;        /* texts written at each evaluation of a language model; 0: none */
     uint32_t sample_tokens;    /* of each, at most */
     float sample_temperature;  /* vkt_sampler.temperature */

@@ -71,6 +71,10 @@ typedef struct vkt_run_info {
     double best_metric, test_loss, test_accuracy, test_mae, items_per_s,
         seconds;                             /* NAN: unknown, or not of this task */
     double exchange_share, exchange_overlap; /* with several ranks; else NAN */
+    const char *baseline, *baseline_verdict; /* the linear model beside it, and what the network is
+                                                against it, as in vkt_train_result; NULL: none */
+    double baseline_metric, baseline_error;  /* its `metric`, and the standard error of the
+                                                difference to the network's; NAN: none */
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
  * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */

@@ -79,6 +79,7 @@ typedef struct vkt_train_desc {
     const char *command; /* command line, for run.json */
     vkt_comm *comm; /* the ranks that train together: each calls this with the same recipe and data;
                        rank 0 alone writes. NULL: alone */
+    bool no_baseline; /* no linear model beside the result, whatever eval.baseline says */
 } vkt_train_desc;
 
 typedef struct vkt_train_result {
@@ -106,6 +107,17 @@ typedef struct vkt_train_result {
     double input_wait; /* share of the time spent waiting for input */
     uint64_t device_bytes, planned_bytes;
     uint64_t n_allocs_first, n_allocs_last; /* device allocations after step 1 and at the end */
+    char baseline[32]; /* the linear model beside the network: "ridge regression"; "": none */
+    char baseline_verdict[8]; /* on the network: "better", "worse", "level" (no more than noise
+                                 apart), or "mixed": of metric and accuracy one is better, one worse
+                               */
+    double baseline_metric, baseline_net; /* `metric` on the examples that select, or on at most
+                                             10,000 of them: the linear model's and the network's */
+    double baseline_error;                /* standard error of their difference */
+    double baseline_constant;             /* of an answer that is always the same */
+    double baseline_accuracy, baseline_net_accuracy; /* of classes; else NAN */
+    double baseline_test, baseline_test_net;         /* on the test split; NAN: none */
+    double baseline_seconds;                         /* what it took */
 } vkt_train_result;
 
 /* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals

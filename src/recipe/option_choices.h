@@ -91,6 +91,9 @@ static const vkt__choice metrics[] = { { "auto", 0 },
                                        { "rmse", 0 },
                                        { "r2", 0 },
                                        { 0 } };
+static const vkt__choice baselines[] = { { "auto", VKT_BASELINE_AUTO },
+                                         { "none", VKT_BASELINE_NONE },
+                                         { 0 } };
 static const vkt__choice modes[] = { { "auto", 0 }, { "max", 1 }, { "min", -1 }, { 0 } };
 
 static const vkt__choice recomputes[] = {

@@ -446,6 +446,10 @@ static const vkt__option options[] = {
       "validation examples used by the evaluations during training. 0: all", NULL, NULL },
     { "eval.predictions", VKT__OPT_U32, AT(eval_predictions), "32", 0, 1e6, "examples",
       "examples whose predictions are saved at each evaluation", NULL, NULL },
+    { "eval.baseline", VKT__OPT_ENUM, AT(baseline), "auto", 0, 0, "",
+      "a linear model beside the result, fitted on the host after training; auto: of tables, "
+      "pictures and sentences (trials of studies have none)",
+      baselines, NULL },
 
     { "samples.count", VKT__OPT_U32, AT(n_samples), "1", 0, 100, "texts",
       "number of sample texts that a language model writes at each evaluation, into the folder "

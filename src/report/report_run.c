@@ -5,6 +5,7 @@
 #include "base/os.h"
 #include "recipe/config.h"
 #include "recipe/measure.h"
+#include "report/finding_baseline.h"
 #include "report/findings.h"
 #include "report/run_view.h"
 
@@ -93,6 +94,8 @@ static void summary(vkt__page *p, vkt__run_view *r)
         { "test", figures(a, x->test_loss, x->test_accuracy, x->test_mae) },
         { "validation, further measures", measures(r, "valid", x->best_step) },
         { "test, further measures", measures(r, "test", 0) },
+        { "linear model", vkt__baseline_text(x, a) },
+        { "it was", text_or_none(x->baseline_about) },
         { "parameters", count(a, x->n_params) },
         { "data", text_or_none(x->data) },
         { "device", text_or_none(x->device) },
@@ -211,6 +214,10 @@ void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user)
         if (f[i].find(&e, &text)) tell(user, f[i].name, f[i].title, text.data);
         vkt__str_finish(&text);
     }
+    vkt__str text = { 0 };
+    if (vkt__finding_baseline(&r->rec, &text))
+        tell(user, "baseline", "No better than a linear model", text.data);
+    vkt__str_finish(&text);
 }
 
 void vkt__run_view_finish(vkt__run_view *r)

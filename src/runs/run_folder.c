@@ -62,6 +62,18 @@ static const field fields[] = {
     F(exchange_share, NUMBER),
     F(exchange_overlap, NUMBER),
     F(exchange_bytes, COUNT),
+    F(baseline, TEXT),
+    F(baseline_about, TEXT),
+    F(baseline_verdict, TEXT),
+    F(baseline_metric, NUMBER),
+    F(baseline_net, NUMBER),
+    F(baseline_error, NUMBER),
+    F(baseline_constant, NUMBER),
+    F(baseline_accuracy, NUMBER),
+    F(baseline_net_accuracy, NUMBER),
+    F(baseline_test, NUMBER),
+    F(baseline_test_net, NUMBER),
+    F(baseline_seconds, NUMBER),
     F(config, TEXT),
 };
 

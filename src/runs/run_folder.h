@@ -33,6 +33,14 @@ typedef struct vkt__run_record {
     const char *metric;
     double best_metric, valid_loss, valid_accuracy, valid_mae, test_loss, test_accuracy, test_mae;
     double items_per_s, seconds;
+    /* A linear model beside the network, by `metric` on the examples that select: its value, the
+     * network's on the same ones, the standard error of their difference, the value of an answer
+     * that is always the same; both on the test set; what it took. NULL and NAN: there is none. */
+    const char *baseline, *baseline_about;
+    const char *baseline_verdict; /* on the network: better, level (within noise), worse, mixed */
+    double baseline_metric, baseline_net, baseline_error, baseline_constant;
+    double baseline_accuracy, baseline_net_accuracy; /* of classes */
+    double baseline_test, baseline_test_net, baseline_seconds;
 } vkt__run_record;
 /* Numbers NAN, all else zero. */
 vkt__run_record vkt__run_record_empty(void);

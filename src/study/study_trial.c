@@ -170,6 +170,7 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
                          .resume = begun,
                          .gpu = p->desc->gpu,
                          .no_checkpoints = spec->check,
+                         .no_baseline = true,
                          .on_progress = on_progress,
                          .user = &j,
                          .stop = &j.stopped,

@@ -547,7 +547,16 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
                                 .valid_perplexity = NAN,
                                 .valid_bits_per_byte = NAN,
                                 .best_metric = NAN,
-                                .sample_gap = NAN };
+                                .sample_gap = NAN,
+                                .baseline_metric = NAN,
+                                .baseline_net = NAN,
+                                .baseline_error = NAN,
+                                .baseline_constant = NAN,
+                                .baseline_accuracy = NAN,
+                                .baseline_net_accuracy = NAN,
+                                .baseline_test = NAN,
+                                .baseline_test_net = NAN,
+                                .baseline_seconds = NAN };
     atomic_fetch_add(&n_training, 1);
     t.c = &t.fit;
     t.fit.no_rewrite = desc->no_rewrite;

@@ -10,6 +10,7 @@
 #include "runs/sample_files.h"
 #include "train/measures/classes.h"
 #include "models/initial.h"
+#include "train/baseline_result.h"
 #include "train/calibrate.h"
 #include "train/importance.h"
 #include "train/trainer_eval.h"
@@ -443,6 +444,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     VKT_TRY(write_classes(t, vkt_split_name(split), &e));
     vkt__eval_sums_finish(&e);
     VKT_TRY(write_importance(t, split));
+    VKT_TRY(vkt__trainer_baseline(t, split));
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
     t->record.valid_mae = r->valid_mae;

@@ -37,7 +37,7 @@ typedef struct vkt__trainer {
     char *folder;     /* absolute, that the paths of the configuration are relative to; or NULL */
     vkt__arena paths; /* of data, where the run was resumed in another folder */
     vkt__git_checkout checkout;
-    char device[256], driver[600], started[32];
+    char device[256], driver[600], started[32], baseline_about[320];
 
     /* What it works with: opened again if the device is lost. */
     vkt_gpu *gpu;

@@ -294,6 +294,31 @@ static void print_scores(const vkt_train_result *r)
                 : "");
 }
 
+/* The network beside a linear model. */
+static void print_baseline(const vkt_train_result *r)
+{
+    static const char *const says[][2] = { { "better", "the network is better" },
+                                           { "level", "the network is no better, within noise" },
+                                           { "worse", "the network is worse" },
+                                           { "mixed", "each is better in one of them" } };
+    const char *verdict = "";
+    if (!*r->baseline) return;
+    for (size_t i = 0; i < CLI_COUNT(says); i++)
+        if (!strcmp(r->baseline_verdict, says[i][0])) verdict = says[i][1];
+    bool right = isfinite(r->baseline_accuracy) && strcmp(r->metric, "accuracy") != 0;
+    row("baseline", "%s: %s %s against the network's %s%s: %s%s; the same answer always: %s; %s s",
+        r->baseline, r->metric, metric_text(r->metric, r->baseline_metric),
+        metric_text(r->metric, r->baseline_net),
+        right ? cli_text(", accuracy %s against %s", cli_percent(r->baseline_accuracy),
+                         cli_percent(r->baseline_net_accuracy))
+              : "",
+        verdict,
+        isfinite(r->baseline_error)
+            ? cli_text(" (standard error %s)", metric_text(r->metric, r->baseline_error))
+            : "",
+        metric_text(r->metric, r->baseline_constant), cli_number(r->baseline_seconds));
+}
+
 static void print_gradient(const vkt_config *c, const vkt_train_result *r)
 {
     if (!r->step) return;
@@ -386,6 +411,7 @@ static void print_summary(const train_options *o, const vkt_config *c, const vkt
            interrupted ? "interrupted" : "done", cli_color(stdout, CLI_PLAIN), cli_count(r->step),
            r->run_dir);
     print_scores(r);
+    print_baseline(r);
     print_gradient(c, r);
     print_speed(c, r);
     if (*r->best_checkpoint) row("checkpoint", "%s", r->best_checkpoint);

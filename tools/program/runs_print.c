@@ -78,11 +78,12 @@ static const char *test_text(const vkt_run_info *r)
     return isfinite(r->test_loss) ? cli_text("loss %s", cli_number(r->test_loss)) : "-";
 }
 
-enum { FIXED = 9, MAX_SHOWN = 6, WIDTH = 256 };
+enum { FIXED = 10, MAX_SHOWN = 6, WIDTH = 256 };
 static const cli_column columns[FIXED] = {
-    { "run", false, 48, 0 }, { "name", false, 20, 3 },   { "status", false, 12, 5 },
-    { "steps", true, 0, 6 }, { "metric", false, 10, 4 }, { "best", true, 0, 0 },
-    { "test", true, 0, 0 },  { "device", false, 24, 1 }, { "started (UTC)", false, 16, 2 },
+    { "run", false, 48, 0 },           { "name", false, 20, 4 },   { "status", false, 12, 6 },
+    { "steps", true, 0, 7 },           { "metric", false, 10, 5 }, { "best", true, 0, 0 },
+    { "linear", true, 0, 1 },          { "test", true, 0, 0 },     { "device", false, 24, 2 },
+    { "started (UTC)", false, 16, 3 },
 };
 
 static void fill_row(const runs_options *o, row *x, char text[][WIDTH])
@@ -97,6 +98,7 @@ static void fill_row(const runs_options *o, row *x, char text[][WIDTH])
                  : "-",
         r->metric ? r->metric : "-",
         metric_text(r, r->best_metric),
+        r->baseline ? metric_text(r, r->baseline_metric) : "-",
         test_text(r),
         r->device ? r->device : "-",
         *t ? cli_text("%.10s %.5s", t, strlen(t) > 16 ? t + 11 : "") : "-",

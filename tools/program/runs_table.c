@@ -43,6 +43,10 @@ static const runs_field fields[] = {
     COUNT("ranks", ranks),
     NUMBER("exchange_share", exchange_share),
     NUMBER("exchange_overlap", exchange_overlap),
+    TEXT("baseline", baseline),
+    TEXT("baseline_verdict", baseline_verdict),
+    NUMBER("baseline_metric", baseline_metric),
+    NUMBER("baseline_error", baseline_error),
 };
 
 const runs_field *runs_fields(size_t *n)

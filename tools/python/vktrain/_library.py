@@ -136,7 +136,7 @@ class TrainDesc(Structure):
                 ("no_checkpoints", c_bool), ("explain_text", c_void_p), ("tune", c_void_p),
                 ("on_progress", PROGRESS_FN), ("user", c_void_p), ("stop", POINTER(c_bool)),
                 ("command", c_char_p),
-                ("comm", c_void_p)]
+                ("comm", c_void_p), ("no_baseline", c_bool)]
 
 
 class TrainResult(Structure):
@@ -155,7 +155,12 @@ class TrainResult(Structure):
                 ("n_steps", c_uint64), ("seconds", c_double), ("items_per_s", c_double),
                 ("step_ms", c_double), ("start_s", c_double), ("host_us", c_double),
                 ("input_wait", c_double), ("device_bytes", c_uint64), ("planned_bytes", c_uint64),
-                ("n_allocs_first", c_uint64), ("n_allocs_last", c_uint64)]
+                ("n_allocs_first", c_uint64), ("n_allocs_last", c_uint64),
+                ("baseline", c_char * 32), ("baseline_verdict", c_char * 8), ("baseline_metric", c_double),
+                ("baseline_net", c_double), ("baseline_error", c_double),
+                ("baseline_constant", c_double), ("baseline_accuracy", c_double),
+                ("baseline_net_accuracy", c_double), ("baseline_test", c_double),
+                ("baseline_test_net", c_double), ("baseline_seconds", c_double)]
 
 
 class PredictorInfo(Structure):

@@ -1,0 +1,27 @@
+/* Two models' outputs for the same labelled examples: each one's value of a measure, and how far
+ * chance alone moves the difference. Knows no device and no model. */
+#ifndef VKT_TRAIN_BESIDE_H
+#define VKT_TRAIN_BESIDE_H
+
+#include "vktrain/data.h"
+
+typedef struct vkt__beside {
+    vkt_task task;
+    uint32_t n_outputs, n_labels;
+    size_t n;
+    const vkt_label *y;  /* [n, n_labels] as vkt_dataset_example gives them */
+    const double *scale; /* [n_outputs] units of a target per standardised unit; NULL: 1 */
+} vkt__beside;
+
+/* The value of a measure (vkt__measure_named) of outputs [n, n_outputs]: probabilities, or
+ * standardised numbers. `loss` is the cross-entropy or the mean squared error, whatever was trained
+ * with. pick [n]: the examples that count, with repetitions; NULL: each once. OOM_HOST. */
+vkt_status vkt__beside_metric(const vkt__beside *b, const double *out, const char *metric,
+                              const uint32_t *pick, double *value);
+/* The standard error of the difference between the values of two models' outputs: of measures that
+ * are means over examples that of the paired differences (of accuracy: McNemar's), else from a
+ * paired bootstrap. OOM_HOST. */
+vkt_status vkt__beside_error(const vkt__beside *b, const double *one, const double *other,
+                             const char *metric, double *error);
+
+#endif
