@@ -11,6 +11,7 @@ cd "$work"
 fail() { echo "test_planted: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
 
 # finds RUN FINDINGS RECIPE SETTINGS...: trains; the report names these findings ("" none) and no others, but those in `also`
+# and that a linear model does as well, which is true of the planted tables
 also=
 finds()
 {
@@ -23,7 +24,7 @@ finds()
     for f in $want; do
         [[ $rest == *" $f "* ]] || fail "$run: '$f' is not found (found:$rest)"
     done
-    for f in $want $also; do rest=${rest/ $f / }; done
+    for f in $want $also baseline; do rest=${rest/ $f / }; done
     [[ $rest == " " ]] || fail "$run: found:$rest"
     also=
 }
