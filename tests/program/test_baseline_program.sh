@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The linear model beside a result: said at the end of train, in run.json, runs and reports; the same again, and none where it
+# is not wanted. usage: test_baseline_program.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "${1:?the program}")
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-baseline.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "test_baseline_program: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
+field() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/run.json"))[sys.argv[2]])' "$1" "$2"; }
+
+python3 - >line.csv <<'P'
+import random
+random.seed(3)
+print("a,b,town,y")
+for i in range(400):
+    a, b, town = random.gauss(0, 1), random.gauss(0, 1), random.choice("xyz")
+    print(f"{a:.4f},{b:.4f},{town},{2 * a - b + 'xyz'.index(town) + random.gauss(0, 0.5):.4f}")
+P
+"$program" init line.csv >log 2>&1 || fail "init"
+
+# ---- a straight line after a few steps: the network is worse, and it is said everywhere
+"$program" train line.yaml --set train.steps=20 --run short >log 2>&1 || fail "training"
+grep -q 'baseline  *ridge regression: loss .* the network is worse (standard error' log || fail "no line at the end of train"
+[ "$(field short baseline_verdict)" = worse ] || fail "the verdict: $(field short baseline_verdict)"
+python3 - <<'P' || fail "run.json"
+import json
+r = json.load(open("short/run.json"))
+assert abs(r["baseline_net"] - r["best_metric"]) < 1e-5 * r["best_metric"], (r["baseline_net"], r["best_metric"])
+assert r["baseline_metric"] < r["baseline_net"] < 2 and 0.5 < r["baseline_constant"] < 2 and r["baseline_seconds"] < 1, r
+assert r["baseline_test"] < r["baseline_test_net"], r
+P
+"$program" report short --no-png >log 2>&1 && grep -q '^finding baseline: the network is worse than a linear model' log || fail "the finding"
+grep -q 'ridge regression: loss' short/report.html || fail "the report"
+"$program" runs short >log 2>&1 && grep -q 'linear' log || fail "the column of runs"
+
+# ---- the same again; none where it is not wanted, of trials and of language models
+"$program" train line.yaml --set train.steps=20 --run again --quiet >log 2>&1 || fail "training again"
+[ "$(field short baseline_metric)" = "$(field again baseline_metric)" ] || fail "not the same bits"
+"$program" train line.yaml --set train.steps=20 --set eval.baseline=none --run without >log 2>&1 || fail "training without"
+! grep -q 'baseline  ' log && [ "$(field without baseline)" = None ] || fail "eval.baseline=none"
+echo "test_baseline_program: passed"
