@@ -159,9 +159,9 @@ P
 }
 runs runs && has '^run .* device .*started (UTC)$' && ! grep -q 'left out' log || fail "columns are missing in a pipe"
 on_terminal 200 && has 'started (UTC)' && ! grep -q 'left out' log || fail "a wide terminal"
-on_terminal 80 && has 'left out, as the terminal is narrow: device' && has 'name .*status' || fail "80 columns"
+on_terminal 80 && has 'left out, as the terminal is narrow: linear, device' && has 'name .*status' || fail "80 columns"
 awk '/^runs.[a-d] / && length > 80 { exit 1 }' log || fail "a line of more than 80 columns"
-on_terminal 24 && has 'left out, as the terminal is narrow: name, status, steps, metric, device, started (UTC)' || fail "24 columns"
+on_terminal 24 && has 'left out, as the terminal is narrow: name, status, steps, metric, linear, device, started (UTC)' || fail "24 columns"
 
 # ---- several threads read them: the same list each time, from deeper folders too
 mkdir -p many/deep/er && mv many/1??? many/deep/er
