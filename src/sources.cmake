@@ -466,6 +466,7 @@ set(SRC_BENCH
 set(SRC_REPORT
   src/report/finding_baseline.c
   src/report/findings.c
+  src/report/findings_scores.c
   src/report/page.c
   src/report/plot.c
   src/report/plot_json.c

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/findings.h"
+#include "report/findings_scores.h"
 #include "runs/curve.h"
 
 static bool say(vkt__str *text, const char *fmt, ...) VKT_PRINTF(2, 3);
@@ -169,6 +169,15 @@ static bool overfitting(const vkt__evidence *e, vkt__str *text)
     return found;
 }
 
+/* What the end of such a run is worth is said by the finding that names its cause. */
+static bool said_otherwise(const vkt__evidence *e)
+{
+    vkt__str text = { 0 };
+    bool found = instability(e, &text) || vkt__find_chance(e, &text);
+    vkt__str_finish(&text);
+    return found;
+}
+
 /* The metric that selects ends worse than its best by a tenth of what was gained. */
 static bool best_not_last(const vkt__evidence *e, vkt__str *text)
 {
@@ -180,7 +189,7 @@ static bool best_not_last(const vkt__evidence *e, vkt__str *text)
     if (n >= 4 && best + 2 < n) {
         double lost = e->metric_sign * (s.v[best] - s.v[n - 1]), gained = fabs(s.v[best] - s.v[0]);
         found = lost > 0.1 * gained && lost > 0.01 * fabs(s.v[best]) &&
-                lost > BEYOND_CHANCE * late_jitter(&s, best);
+                lost > BEYOND_CHANCE * late_jitter(&s, best) && !said_otherwise(e);
         if (found)
             say(text,
                 "the best checkpoint is not the last: validation %s was %.4g at step %llu and %.4g "
@@ -229,7 +238,7 @@ static bool noisy(const vkt__evidence *e, vkt__str *text)
         double sd = jitter(s.v + half, n - half, true),
                level = fabs(vkt__median(s.v + half, n - half));
         bool share = e->metric_sign > 0;
-        found = sd > 0.05 * gain(e, &s) && sd > (share ? 0.01 : 0.05 * level);
+        found = sd > 0.05 * gain(e, &s) && sd > (share ? 0.01 : 0.05 * level) && !said_otherwise(e);
         /* What the number of examples alone explains, of a share of right ones. */
         uint64_t examples = e->h->evals[0].n;
         double sampling = !strcmp(e->metric, "accuracy") && examples
@@ -248,53 +257,6 @@ static bool noisy(const vkt__evidence *e, vkt__str *text)
     }
     series_finish(&s);
     return found;
-}
-
-/* Guesses that look at no input are right in 1 of n_classes, taken class by class. True: the
- * evaluation is three standard errors of such guesses above that. */
-static bool tells_classes_apart(const vkt_history_eval *x)
-{
-    double sum = 0, variance = 0, k = 0, n = 0;
-    for (size_t c = 0; c < x->n_classes; c++) n += (double)x->class_count[c];
-    for (size_t c = 0; c < x->n_classes; c++) {
-        double of = (double)x->class_count[c];
-        if (of == 0) continue;
-        sum += (double)x->class_correct[c] / of;
-        variance += of / n * (1 - of / n) / of;
-        k++;
-    }
-    return k > 1 && sum / k > 1 / k + 3 * sqrt(variance) / k;
-}
-
-/* A classifier whose best accuracy is that of always naming the most frequent class, within two
- * standard errors; not of so few examples that none could be better, nor one that is right more
- * often on each class than guesses are. */
-static bool at_chance(const vkt__evidence *e, vkt__str *text)
-{
-    const vkt_history *h = e->h;
-    if (!h->n_evals || !h->evals[0].n_classes || !h->evals[0].n) return false;
-    const vkt_history_eval *x = &h->evals[0];
-    uint64_t most = 0, n = 0;
-    double best = 0;
-    for (size_t k = 0; k < x->n_classes; k++) {
-        most = VKT_MAX(most, x->class_count[k]);
-        n += x->class_count[k];
-    }
-    for (size_t i = 0; i < h->n_evals; i++)
-        if (!strcmp(h->evals[i].split, x->split)) {
-            best = fmax(best, h->evals[i].accuracy);
-            if (tells_classes_apart(&h->evals[i])) return false;
-        }
-    double share = n ? (double)most / (double)n : 1,
-           error = sqrt(share * (1 - share) / (double)VKT_MAX(n, 1));
-    if (!(share + 2 * error < 1) || !(best <= share + 2 * error)) return false;
-    return say(
-        text,
-        "the best validation accuracy, %.2f%% of %llu examples, is within chance of that of always "
-        "naming the most frequent class (%.2f%%): nothing was learned; lower optim.lr (`vktrain "
-        "study lr`), and check "
-        "that inputs and labels belong together",
-        100 * best, (unsigned long long)n, 100 * share);
 }
 
 /* More than a tenth of the time between the first and last step went into waiting for data. Less
@@ -445,8 +407,11 @@ static bool overlap(const vkt__evidence *e, vkt__str *text)
 
 static const vkt__finding findings[] = {
     { "instability", "Unstable training", instability },
-    { "at-chance", "No better than guessing", at_chance },
+    { "at-chance", "No better than guessing", vkt__find_chance },
     { "overlap", "Validation overlaps training", overlap },
+    { "test-differs", "The test result contradicts validation", vkt__find_test_differs },
+    { "surer-than-right", "Surer than right", vkt__find_surer_than_right },
+    { "never-right", "Classes that are never right", vkt__find_never_right },
     { "input-bound", "Waiting for data", input_bound },
     { "clipped", "Clipped too often", clipped_too_much },
     { "overfitting", "Overfitting", overfitting },

@@ -239,14 +239,20 @@ static void note(void *user, const char *name, const char *title, const char *te
 static void say_findings(vkt__page *p, vkt__run_view *r)
 {
     size_t before = p->n_findings;
+    bool compared = false; /* with what guesses reach: not of a text */
+    for (size_t i = 0; i < r->h->n_evals; i++)
+        compared |= r->h->evals[i].n_classes || !isnan(r->h->evals[i].r2);
     vkt__page_heading(p, 2, "Findings");
     vkt__run_findings(r, note, p);
     if (p->n_findings == before)
-        vkt__page_note(p, "Nothing to worry about:",
-                       "better than guessing; no sign of instability, overfitting, overlap, "
-                       "waiting for data, clipping too often, a "
-                       "run that is too short, noisy or periodic metrics, or rare classes.",
-                       true);
+        vkt__page_note(
+            p, "Nothing to worry about:",
+            vkt__arena_printf(&r->arena,
+                              "%sno sign of instability, overfitting, overlap, waiting for data, "
+                              "clipping too often, a run that is too short, noisy or periodic "
+                              "metrics, or rare classes.",
+                              compared ? "better than guessing; " : ""),
+            true);
     if (r->h->n_damaged)
         vkt__page_text(
             p, "%llu damaged lines of metrics.jsonl were left out, the first is line %llu.",

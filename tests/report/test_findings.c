@@ -44,6 +44,8 @@ static void healthy(void)
                                                 0.004 * noise(9000 + at),
                                         .accuracy = 0.9,
                                         .mae = NAN,
+                                        .roc_auc = NAN,
+                                        .r2 = NAN,
                                         .seconds = 0.01 * (double)at + 0.002,
                                         .n = 200,
                                         .n_classes = CLASSES,

@@ -1,5 +1,5 @@
-/* Thirty-two runs whose truth is known: each planted fault is found, and no other; ten healthy ones
- * of different kinds have none. The curves are formulas and noise, so that a case takes no time. */
+/* Runs whose truth is known: each planted fault is found, and no other; healthy ones of different
+ * kinds have none. The curves are formulas and noise, so that a case takes no time. */
 #include "testing.h"
 
 #include "report/findings.h"
@@ -9,8 +9,8 @@ enum { STEPS = 1000, EVALS = 25, CLASSES = 5 };
 
 typedef struct run {
     vkt_history_step steps[STEPS];
-    vkt_history_eval evals[EVALS];
-    uint64_t count[CLASSES], right[CLASSES];
+    vkt_history_eval evals[EVALS + 1];
+    uint64_t count[CLASSES], right[CLASSES], test_right[CLASSES];
     vkt_history h;
     vkt__evidence e;
     uint64_t seed;
@@ -60,6 +60,9 @@ static void make(const shape *s, uint64_t seed)
                                           .loss = loss,
                                           .accuracy = s->accuracy ? 1 / (1 + 0.5 * loss) : NAN,
                                           .mae = NAN,
+                                          .roc_auc = NAN,
+                                          .r2 = s->accuracy ? NAN : 1 - loss / (2 * s->start),
+                                          .rmse = s->accuracy ? NAN : sqrt(loss),
                                           .seconds = 1e-3 * s->ms * (double)at,
                                           .n = 500,
                                           .n_classes = s->accuracy ? CLASSES : 0,
@@ -76,6 +79,29 @@ static void make(const shape *s, uint64_t seed)
                             .full_accuracy = r.evals[EVALS - 1].accuracy,
                             .best_step = STEPS,
                             .n_held = 500 };
+}
+
+/* The run's end evaluates the best checkpoint on the test set, too: alike, unless it is changed. */
+static vkt_history_eval *with_test(void)
+{
+    vkt_history_eval *t = &r.evals[EVALS];
+    *t = r.evals[EVALS - 1];
+    snprintf(t->split, sizeof t->split, "test");
+    memcpy(r.test_right, r.right, sizeof r.right);
+    t->class_correct = r.test_right;
+    r.h.n_evals = EVALS + 1;
+    return t;
+}
+
+/* Each evaluation's accuracy and, of classes told apart, none. */
+static void guesses(double accuracy, double spread)
+{
+    for (int i = 0; i < EVALS; i++) {
+        r.evals[i].accuracy = accuracy + spread * noise(40000 + (uint64_t)i);
+        r.evals[i].loss = 1.62;
+    }
+    for (int k = 0; k < CLASSES; k++) r.right[k] = r.count[k] / CLASSES;
+    r.e.full_accuracy = accuracy;
 }
 
 static const shape plain = { 2.3, 0.3, 120, 0.08, 0.1, 0.004, true, 10 };
@@ -116,6 +142,9 @@ static void healthy_runs_have_no_findings(void **state)
             char name[64];
             snprintf(name, sizeof name, "%s, seed %d", kinds[i].name, (int)seed);
             make(&kinds[i].s, 100 * i + seed);
+            expect(name, "");
+            vkt_history_eval *t = with_test(); /* by what chance explains */
+            t->accuracy -= 0.04, t->rmse *= 1.2, t->r2 -= 0.05, t->loss *= 1.4;
             expect(name, "");
         }
     make(&plain, 1); /* a warmup: the loss stays, then falls */
@@ -176,6 +205,84 @@ static void faults_of_training_are_found(void **state)
     expect("noisy loss", "noisy");
 }
 
+/* Neither the best of many evaluations nor what was learned and lost is better than guessing. */
+static void guessing_is_found_by_the_best_and_by_the_end(void **state)
+{
+    (void)state;
+    static const shape numbers = { 2, 1, 100, 0.1, 0.1, 0.01, false, 10 };
+    make(&numbers, 40);
+    for (int i = 0; i < EVALS; i++) r.evals[i].r2 = -0.1 + 0.02 * noise((uint64_t)i);
+    expect("a number at its mean", "at-chance");
+    r.evals[7].r2 = 0.0076; /* of 500 examples */
+    expect("its best by luck", "at-chance");
+    r.evals[7].r2 = 0.1;
+    r.evals[EVALS - 1].r2 = 0.09;
+    expect("its best is more", "");
+    for (int i = 0; i < EVALS; i++) r.evals[i].r2 = i < 6 ? 0.4 : -0.2;
+    expect("a number, collapsed", "at-chance");
+    for (int i = 0; i < EVALS; i++) r.evals[i].r2 = 0.05;
+    expect("a weak relation", "");
+    make(&(shape) { 2.3, 1.6, 20, 0.08, 0.1, 0.004, true, 10 }, 41);
+    guesses(0.24, 0.005);
+    r.evals[9].accuracy = 0.282; /* 2.1 standard errors above the largest class */
+    expect("the best of many by luck", "at-chance");
+    r.evals[9].accuracy = 0.24;
+    r.evals[9].roc_auc = 0.65;
+    expect("ranks the classes", "");
+    make(&(shape) { 2.3, 1.6, 20, 0.08, 0.1, 0.004, true, 10 }, 42);
+    guesses(0.2, 0.004);
+    for (int i = 0; i < 5; i++) r.evals[i].accuracy = 0.6;
+    expect("collapsed", "at-chance");
+    make(&plain, 43); /* loss falls, validation does not: labels without a relation */
+    guesses(0.22, 0.01);
+    char heart[600] = "";
+    size_t n;
+    const vkt__finding *f = vkt__findings(&n);
+    for (size_t i = 0; i < n; i++) {
+        vkt__str text = { 0 };
+        if (!strcmp(f[i].name, "at-chance") && f[i].find(&r.e, &text))
+            snprintf(heart, sizeof heart, "%s", text.data);
+        vkt__str_finish(&text);
+    }
+    assert_non_null(strstr(heart, "by heart"));
+    assert_null(strstr(heart, "lower optim.lr"));
+}
+
+static void what_the_test_set_shows_is_found(void **state)
+{
+    (void)state;
+    vkt_history_eval *t;
+    make(&plain, 50);
+    t = with_test();
+    t->accuracy -= 0.2;
+    expect("test worse", "test-differs");
+    static const shape numbers = { 2, 0.2, 100, 0.1, 0.02, 0.001, false, 10 };
+    make(&numbers, 51);
+    t = with_test();
+    t->r2 = -531, t->rmse *= 24;
+    expect("an extreme label in the test set", "test-differs");
+    make(&plain, 52);
+    t = with_test();
+    r.evals[EVALS - 1].accuracy = 1;
+    r.evals[EVALS - 1].loss = 1e-3;
+    r.e.full_accuracy = 1;
+    t->accuracy = 0.98, t->loss = 0.3;
+    expect("surer than right", "surer-than-right");
+    t->loss = 0.09;
+    expect("as sure as right", "");
+    r.evals[EVALS - 1].loss = 0.03; /* 1 of 500 would be 0.002 */
+    t->loss = 0.3;
+    expect("not so sure of what it validates", "");
+    make(&plain, 53);
+    with_test();
+    r.right[1] = r.test_right[1] = 0;
+    expect("never right", "never-right");
+    r.test_right[1] = 1;
+    expect("once right", "");
+    r.count[1] = 2, r.right[1] = r.test_right[1] = 0;
+    expect("never right, of four", "rare-class");
+}
+
 static void faults_of_data_and_settings_are_found(void **state)
 {
     (void)state;
@@ -216,6 +323,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(healthy_runs_have_no_findings),
         cmocka_unit_test(faults_of_training_are_found),
+        cmocka_unit_test(guessing_is_found_by_the_best_and_by_the_end),
+        cmocka_unit_test(what_the_test_set_shows_is_found),
         cmocka_unit_test(faults_of_data_and_settings_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
