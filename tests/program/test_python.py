@@ -82,6 +82,13 @@ class Arrays(unittest.TestCase):
                                (np.array([2**63], "u8"), ValueError, "2\\^63"),
                                (np.ma.masked_array([1., 2.], mask=[0, 1]), ValueError,
                                 "masked elements, which have no value"),
+                               (np.array([[1, 2, 3], [4, "red", 6]], object), TypeError,
+                                r"X\[1, 1\] is 'red'.*a number for each"),
+                               (np.array([[1., None]], object), TypeError,
+                                r"X\[0, 1\] is None.*fill it"),
+                               (np.array([[1, 2]], object), TypeError, r"X\.astype\(float\)"),
+                               (np.array(["2024-01-31"], "M8[ns]"), TypeError,
+                                r"X\[0\] is .*2024-01-31.*timedelta64"),
                                (np.float64(1), ValueError, "0 dimensions")):
             with self.assertRaisesRegex(error, what):
                 _train.as_array(a, "X")
@@ -274,6 +281,47 @@ class Training(unittest.TestCase):
             vktrain.Model.load("unnamed").predict([{"a": 1}])
         with self.assertRaisesRegex(TypeError, "run is None"):
             vktrain.Model.load(None)
+
+    def test_missing_values_and_dates(self):
+        X, y = blobs()
+        vktrain.train(RECIPE, (X, y), run="gaps", settings={"train.steps": 5})
+        m = vktrain.Model.load("gaps")
+        X = np.array(X[:4], float)
+        X[3, 1] = np.nan
+        with self.assertRaisesRegex(vktrain.DataError, r"X\[3, 1\] is NaN.*without missing") as e:
+            m.predict(X)
+        self.assertNotIn("set data.missing", str(e.exception))
+
+        class Frame:
+            columns = ["size", "colour"]
+
+            def __array__(self, dtype=None):
+                return np.array([[1, "red"]], object)
+
+            def __getitem__(self, name):
+                raise AssertionError
+        with self.assertRaisesRegex(TypeError, r"X\[0, 1\] \(column 'colour'\) is 'red'"):
+            m.predict(Frame())
+        days = np.array(["2024-01-31T06:00", "2024-11-05T18:30"] * 30, "M8[ns]")
+        for i, form in enumerate(("%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M", "%Y-%m-%d %H:%M")):
+            texts = [d.astype("M8[s]").item().strftime(form) for d in days]
+            with open("days.csv", "w") as f:
+                f.write("day,y\n" + "".join(f"{t},{'ab'[k % 2]}\n" for k, t in enumerate(texts)))
+            vktrain.train({**RECIPE, "data": {"source": "csv", "path": "days.csv"}},
+                          run=f"days{i}", settings={"train.steps": 20})
+            m = vktrain.Model.load(f"days{i}")
+            want = m.predict_proba([{"day": t} for t in texts])
+
+            class Days:
+                columns = ["day"]
+
+                def __getitem__(self, name):
+                    return days
+            np.testing.assert_array_equal(m.predict_proba(Days()), want)
+            np.testing.assert_array_equal(
+                m.predict_proba([{"day": d.astype("M8[s]").item()} for d in days]), want)
+            with self.assertRaisesRegex(vktrain.DataError, "no value in column 'day'"):
+                m.predict([{"day": np.datetime64("NaT")}])
 
     def test_errors_carry_the_line(self):
         X, y = blobs()

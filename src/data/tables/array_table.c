@@ -138,8 +138,25 @@ static vkt_status check_exact(const vkt__arrays *a, const vkt__npy *of, const ch
     return VKT_OK;
 }
 
+/* A cell is missing: what it is, and what can be done about it once the schema is fixed, too. */
+static vkt_status say_missing(const vkt__arrays *a, uint32_t row, uint32_t column, bool no_label,
+                              bool fixed)
+{
+    char what[64] = "y";
+    if (!no_label) snprintf(what, sizeof what, "X[%u, %u]", row, column);
+    return vkt__fail(VKT_E_FORMAT, "data",
+                     "'%s', row %u: %s is NaN, which stands for no value: fill it%s%s", a->name,
+                     row, what,
+                     fixed ? ", or leave the row out, as the model was trained without missing "
+                             "values (data.missing)"
+                           : ", or set data.missing to ",
+                     fixed      ? ""
+                     : no_label ? "drop"
+                                : "mean or drop");
+}
+
 /* The rows that the missing policy keeps: *rows [*n]. */
-static vkt_status keep_rows(const vkt__schema *s, const vkt__arrays *a, uint32_t **rows,
+static vkt_status keep_rows(const vkt__schema *s, const vkt__arrays *a, bool fixed, uint32_t **rows,
                             uint32_t *n)
 {
     vkt_status st;
@@ -152,9 +169,7 @@ static vkt_status keep_rows(const vkt__schema *s, const vkt__arrays *a, uint32_t
         bool no_label = a->has_y && isnan(vkt__npy_number(&a->y, i)), gap = c < width || no_label;
         if (gap &&
             (s->missing == VKT_MISSING_ERROR || (no_label && s->missing == VKT_MISSING_MEAN))) {
-            st = vkt__fail(VKT_E_FORMAT, "data",
-                           "'%s', row %u: %s is NaN: fill it, or set data.missing to %s", a->name,
-                           i, no_label ? "y" : "a number of X", no_label ? "drop" : "mean or drop");
+            st = say_missing(a, i, c, no_label, fixed);
             goto fail;
         }
         if (!gap || s->missing == VKT_MISSING_MEAN) (*rows)[(*n)++] = i;
@@ -271,7 +286,7 @@ vkt_status vkt__array_table_open(vkt_dataset *ds, const vkt_data_desc *desc, con
     lay_out(ds, desc, a);
     VKT_TRY(check_exact(a, &a->x, "X"));
     if (s->task == VKT_TASK_REGRESS) VKT_TRY(check_exact(a, &a->y, "y"));
-    VKT_TRY(keep_rows(s, a, &rows, &part->n));
+    VKT_TRY(keep_rows(s, a, false, &rows, &part->n));
     VKT_TRY(vkt__alloc_large(part->n, sizeof *part->labels, "labels", &part->labels));
     if (s->task == VKT_TASK_CLASSIFY) {
         VKT_TRY(vkt__array_classes(ds, a));
@@ -326,7 +341,7 @@ vkt_status vkt__array_table_open_schema(vkt_dataset *ds, const vkt__arrays *a)
                       a->name, s->n_outputs);
         goto fail;
     }
-    VKT_TRY(keep_rows(s, a, &rows, &part->n));
+    VKT_TRY(keep_rows(s, a, true, &rows, &part->n));
     VKT_TRY(vkt__alloc_large(part->n, label_bytes, "labels", &part->labels));
     memset(part->labels, 0, part->n * label_bytes);
     if (a->has_y) VKT_TRY(vkt__array_labels(s, a, rows, part->n, part->labels));

@@ -372,7 +372,11 @@ static bool category_cell(const vkt__column *c, const char *cell, float *x)
 
 bool vkt__column_value(const vkt__column *c, const char *cell, double *out)
 {
-    return vkt__form_value_at(c->form, c->part, c->zoned ? c->zone : VKT__ZONE_NONE, cell, out);
+    int zone = c->zoned ? c->zone : VKT__ZONE_NONE;
+    if (vkt__form_value_at(c->form, c->part, zone, cell, out)) return true;
+    /* Programs write dates with the year first, which no column of the other orders can mean. */
+    return (c->form == VKT__FORM_DAY_FIRST || c->form == VKT__FORM_MONTH_FIRST) &&
+           vkt__form_value_at(VKT__FORM_YEAR_FIRST, c->part, zone, cell, out);
 }
 
 static vkt_status number_cell(const vkt__table *t, uint32_t row, const vkt__column *c,

@@ -137,6 +137,29 @@ def refuse_masked(value, what):
                          f"fill them, as with {what}.filled(numpy.nan), or leave their rows out")
 
 
+def _refuse_cells(a, what, columns):
+    """TypeError that names the first cell of `a` that is no number, and what to do."""
+    for at, v in np.ndenumerate(a):
+        if isinstance(v, (bool, int, float, np.bool_, np.integer, np.floating)):
+            continue
+        name = f" (column '{columns[at[1]]}')" if columns is not None and len(at) == 2 else ""
+        cell = f"{what}[{', '.join(map(str, at))}]{name}"
+        if v is None or str(v) in ("NaT", "<NA>"):
+            raise TypeError(f"{cell} is {v}, which stands for no value: fill it, or leave its row "
+                            f"out; {what} has dtype {a.dtype}, and numbers are needed")
+        if isinstance(v, (np.datetime64, np.timedelta64)) or hasattr(v, "isoformat"):
+            todo = f"give numbers, as ({what} - start) / numpy.timedelta64(1, 'D')"
+        elif a.ndim == 1:
+            todo = f"for classes that are texts: numpy.unique({what}, return_inverse=True)"
+        else:
+            todo = ("give a number for each, or train on a CSV file, whose texts and dates are "
+                    "read by column")
+        raise TypeError(f"{cell} is {v!r}; {what} has dtype {a.dtype}, and numbers are needed: "
+                        f"{todo}")
+    raise TypeError(f"{what} has dtype {a.dtype}, though all of it are numbers: "
+                    f"{what}.astype(float)")
+
+
 def as_array(value, what):
     """`value` as an array that the library reads where it lies: itself if it is C-contiguous uint8,
     int64, float32 or float64 of this machine's byte order; else a copy that holds the same numbers.
@@ -155,8 +178,7 @@ def as_array(value, what):
     elif kind == "f":
         want = np.float32 if a.dtype.itemsize <= 4 else np.float64
     else:
-        raise TypeError(f"{what} has dtype {a.dtype}; numbers are needed (for classes that are "
-                        f"texts: numpy.unique(y, return_inverse=True))")
+        _refuse_cells(a, what, list(value.columns) if is_frame(value) else None)
     if not 1 <= a.ndim <= 4:
         raise ValueError(f"{what} has {a.ndim} dimensions; 1 to 4 are supported")
     if a.size == 0:
