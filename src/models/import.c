@@ -48,6 +48,14 @@ bool vkt__is_weights_folder(const char *path)
     return is;
 }
 
+/* Whether the folder has the file, were it a link that leads nowhere or to itself: whoever opens it
+ * then says so. */
+static bool has_entry(source *s, const char *name)
+{
+    const char *path = in_folder(&s->arena, s->folder, name);
+    return vkt__file_exists(path) && !vkt__is_dir(path);
+}
+
 /* The folder's index, if it has one; its file names stay within the folder. */
 static vkt_status read_index(source *s)
 {
@@ -57,8 +65,8 @@ static vkt_status read_index(source *s)
     const char *path = in_folder(&s->arena, s->folder, "model.safetensors.index.json"), *key;
     json_t *o = NULL, *v;
     s->only = "model.safetensors";
-    if (vkt__file_size(in_folder(&s->arena, s->folder, s->only)) >= 0) return VKT_OK;
-    if (vkt__file_size(path) < 0)
+    if (has_entry(s, s->only)) return VKT_OK;
+    if (!has_entry(s, "model.safetensors.index.json"))
         return vkt__fail(VKT_E_FORMAT, "model",
                          "'%s' has no model.safetensors and no model.safetensors.index.json%s",
                          s->folder,
@@ -72,7 +80,12 @@ static vkt_status read_index(source *s)
     json_object_foreach(s->map, key, v)
     {
         const char *file = json_string_value(v);
-        ok = ok && file && *file && !strpbrk(file, "/\\");
+        ok = ok && file && *file;
+        if (!ok || !strpbrk(file, "/\\")) continue;
+        st = vkt__fail(VKT_E_FORMAT, "model",
+                       "'%s': its weight_map names a file outside the folder, '%s'", path,
+                       vkt__show(file).s);
+        goto fail;
     }
     if (!ok)
         st = vkt__fail(VKT_E_FORMAT, "model", "'%s' has no weight_map of tensors and file names",

@@ -479,6 +479,9 @@ static void weights_in_shards_and_wrong_ones(void **state)
     TEST_LOG_CAPTURE();
     put(DIR "/s/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"../one.safetensors\"}}");
     REQUIRE_STATUS(load(DIR "/s", "a", 3, out), VKT_E_FORMAT);
+    REQUIRE_LOGGED("its weight_map names a file outside the folder, '../one.safetensors'");
+    put(DIR "/s/model.safetensors.index.json", "{\"weight_map\": {\"a\": 1}}");
+    REQUIRE_STATUS(load(DIR "/s", "a", 3, out), VKT_E_FORMAT);
     REQUIRE_LOGGED("has no weight_map of tensors and file names");
     REQUIRE_OK(vkt__mkdirs(DIR "/p"));
     put(DIR "/p/pytorch_model.bin", "x");

@@ -129,6 +129,13 @@ json.dump({"weight_map": {n: "part.safetensors" for n in names}}, open("sharded/
 P
 python3 index.py
 works train lora.yaml --set init=sharded --run of-shards --quiet
+for to in model.safetensors nowhere; do # a link to itself, and one that leads nowhere, as a damaged cache of Hugging Face has them
+  cp -r sharded linked; rm linked/model.safetensors.index.json; ln -s $to linked/model.safetensors
+  refused 4 "can't open 'linked/model.safetensors'" train lora.yaml --set init=linked --run of-linked --quiet
+  rm linked/model.safetensors; ln -s model.safetensors.index.json linked/model.safetensors.index.json
+  refused 4 "'linked/model.safetensors.index.json'" train lora.yaml --set init=linked --run of-linked --quiet
+  rm -r linked
+done
 python3 index.py model.none.weight
 refused 4 "'sharded': the model that config.json describes has no tensor 'model.none.weight'" train lora.yaml --set init=sharded --run r0
 works train lora.yaml --set init=peft --run of-peft --quiet
