@@ -354,8 +354,8 @@ VKT_API const char *vkt_dataset_schema(const vkt_dataset *ds);
 VKT_API void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
 /* Says in the log what a set holds: its classes and their counts, a warning where they are
  * uneven, and one that names examples of validation or test which training has too (by a
- * hash of their content): *n_shared their number, 0 for text, where nobody looks. Reads every
- * example that lies in memory. */
+ * hash of their content): *n_shared their number, 0 for text, where nobody looks, and where tables
+ * of so few values have that many by chance. Reads every example that lies in memory. */
 VKT_API vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared);
 /* One example, preprocessed: x [n_inputs] f32; y [n_labels]: class index in y->u, or standardised
  * targets in y[k].f, or of MULTILABEL in y[k].f 1 for each label that it has, else 0. FORMAT, IO:

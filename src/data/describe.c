@@ -1,5 +1,7 @@
 /* Logs a summary of a data set before the first step: classes and their counts, how uneven they
  * are, and validation or test examples that are also in the training set. */
+#include <math.h>
+
 #include "data/parts/parts.h"
 #include "data/pictures/picture_files.h"
 
@@ -54,10 +56,83 @@ static uint64_t count_pairs(const vkt_dataset *ds, const seen *all, uint64_t n, 
     return n_pairs;
 }
 
+/* ---- equal rows by chance: tables of few columns, or of few values, have them ---- */
+
+enum { ROWS_LOOKED_AT = 20000, HELD_LOOKED_AT = 2000 };
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* How many of the sorted are v. */
+static uint64_t count_equal(const uint64_t *sorted, uint64_t n, uint64_t v)
+{
+    uint64_t low = 0, high = n, end;
+    while (low < high) {
+        uint64_t mid = low + (high - low) / 2;
+        if (sorted[mid] < v)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (end = low; end < n && sorted[end] == v;) end++;
+    return end - low;
+}
+
+/* The hash of a column's inputs in an example. */
+static uint64_t cell_of(const vkt_dataset *ds, vkt_split split, uint64_t i, uint32_t column)
+{
+    const vkt__schema *s = &ds->schema;
+    const vkt__part *p = &ds->part[ds->of_part[split]];
+    uint32_t from = s->columns[column].first_input,
+             to = column + 1 < s->n_columns ? s->columns[column + 1].first_input : s->n_inputs;
+    const float *x = p->values + (size_t)ds->index[split][i] * s->n_inputs + from;
+    return vkt__hash(x, (to - from) * sizeof *x, to - from);
+}
+
+/* How many of the held examples have an equal among the training examples if each column draws its
+ * values for itself: none where a column is continuous. Columns that go together share more. */
+static vkt_status expected_twins(const vkt_dataset *ds, double *out)
+{
+    static const vkt_split held[] = { VKT_SPLIT_VALID, VKT_SPLIT_TEST };
+    vkt_status st = VKT_OK;
+    uint64_t n = VKT_MIN(ds->info.n[VKT_SPLIT_TRAIN], ROWS_LOOKED_AT), *cells = NULL;
+    double *share = NULL;
+    *out = 0;
+    if (!ds->part[0].values || !ds->schema.n_columns || !n) return VKT_OK;
+    VKT_TRY(vkt__alloc_large(n, sizeof *cells, "the check for duplicates", &cells));
+    VKT_TRY(
+        vkt__alloc_large(2 * HELD_LOOKED_AT, sizeof *share, "the check for duplicates", &share));
+    for (int i = 0; i < 2 * HELD_LOOKED_AT; i++) share[i] = 1;
+    for (uint32_t c = 0; c < ds->schema.n_columns; c++) {
+        for (uint64_t i = 0; i < n; i++)
+            cells[i] = cell_of(ds, VKT_SPLIT_TRAIN, i * ds->info.n[VKT_SPLIT_TRAIN] / n, c);
+        qsort(cells, n, sizeof *cells, by_number);
+        for (size_t k = 0; k < VKT_COUNT(held); k++)
+            for (uint64_t i = 0; i < VKT_MIN(ds->info.n[held[k]], HELD_LOOKED_AT); i++)
+                share[k * HELD_LOOKED_AT + i] *=
+                    (double)count_equal(cells, n, cell_of(ds, held[k], i, c)) / (double)n;
+    }
+    for (size_t k = 0; k < VKT_COUNT(held); k++) {
+        uint64_t looked = VKT_MIN(ds->info.n[held[k]], HELD_LOOKED_AT);
+        double sum = 0;
+        for (uint64_t i = 0; i < looked; i++)
+            sum += 1 - pow(1 - share[k * HELD_LOOKED_AT + i], (double)ds->info.n[VKT_SPLIT_TRAIN]);
+        if (looked) *out += sum * (double)ds->info.n[held[k]] / (double)looked;
+    }
+fail:
+    free(cells);
+    free(share);
+    return st;
+}
+
 static vkt_status report_duplicates(const vkt_dataset *ds, uint64_t *n_shared)
 {
     vkt_status st;
     uint64_t n = 0, total = 0;
+    double by_chance = 0;
     seen *all = NULL;
     vkt__str shown = { 0 };
     for (int s = 0; s < VKT_N_SPLITS; s++) total += ds->info.n[s];
@@ -67,7 +142,15 @@ static vkt_status report_duplicates(const vkt_dataset *ds, uint64_t *n_shared)
             all[n++] = (seen) { hash_of(ds, (vkt_split)s, i), (uint32_t)i, (uint8_t)s };
     if (n) qsort(all, n, sizeof *all, by_hash);
     uint64_t n_pairs = *n_shared = count_pairs(ds, all, n, &shown);
-    if (n_pairs)
+    /* A quarter of what was found: columns that go together share more rows than are expected. */
+    if (n_pairs) VKT_TRY(expected_twins(ds, &by_chance));
+    if (n_pairs && 4 * by_chance >= (double)n_pairs) {
+        vkt_log(VKT_LOG_INFO, "data",
+                "%llu validation or test examples equal a training example, as rows of so few "
+                "values do by chance (%.0f, were the columns independent)",
+                (unsigned long long)n_pairs, by_chance);
+        *n_shared = 0;
+    } else if (n_pairs)
         vkt_log(VKT_LOG_WARN, "data",
                 "%llu validation or test examples are in the training set too, so the results are "
                 "too good: %s%s",

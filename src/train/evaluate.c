@@ -22,7 +22,8 @@ typedef struct {
     bool bad;             /* one of them could not be read */
     vkt_maybe ignore;     /* the class that does not count */
     uint64_t n_ignored;
-    uint32_t end; /* text: the token between documents, which is no text */
+    uint32_t end;  /* text: the token between documents, which is no text */
+    bool labelled; /* the data says what is right */
 } pass;
 
 static void take_pairs(pass *p, uint32_t slot)
@@ -111,6 +112,22 @@ static void take_class(pass *p, const float *out, vkt_label y, bool hit)
     p->sums->among5 += is_among(out, n_out, y.u, 5);
 }
 
+/* The shortest number that the label can have been where the data gives it: what is kept of it is
+ * (label - mean) / scale as a float, y, and v is what that stands for. */
+static double as_given(double v, float y, double mean, double scale)
+{
+    enum { DIGITS = 17 };
+    if ((float)((0 - mean) / scale) == y) return 0;
+    int above = (int)floor(log10(fabs(v)));
+    for (int digits = 1; v != 0 && digits < DIGITS; digits++) {
+        int places = digits - 1 - above;
+        double ten = pow(10, abs(places)),
+               near = places < 0 ? round(v / ten) * ten : round(v * ten) / ten;
+        if ((float)((near - mean) / scale) == y) return near;
+    }
+    return v;
+}
+
 /* Into number, row and labels, in units of the targets. Errors are those around the training
  * targets' mean, beside which they may be small. */
 static void take_numbers(pass *p, const float *out, const vkt_label *y)
@@ -121,6 +138,8 @@ static void take_numbers(pass *p, const float *out, const vkt_label *y)
         vkt__eval_add_error(p->sums, k, predicted, target);
         p->number[k] = predicted + p->mean[k];
         p->number[n + k] = target + p->mean[k];
+        if (p->fn && p->labelled)
+            p->number[n + k] = as_given(p->number[n + k], y[k].f, p->mean[k], p->scale[k]);
         p->row[k] = (float)p->number[k];
         p->labels[k].f = (float)p->number[n + k];
     }
@@ -235,6 +254,7 @@ static void begin_sums(pass *p, const vkt_dataset *data)
     const vkt_dataset_info *info = p->s->info;
     bool text = info->kind == VKT_DATA_KIND_TEXT, numbers = info->task == VKT_TASK_REGRESS;
     vkt__eval_sums *s = p->sums;
+    p->labelled = vkt_dataset_get_info(data)->has_labels;
     *s = (vkt__eval_sums) { .n_classes = text || numbers ? 0 : info->n_outputs,
                             .n_targets = numbers ? info->n_outputs : 0,
                             .several = info->task == VKT_TASK_MULTILABEL,

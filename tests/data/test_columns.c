@@ -146,6 +146,43 @@ static void columns_of_numbers(void **state)
     refuse_csv("a;y\n1,5;p\n2,5;q\n1.5x;q\n", "line 4", "is not a number written as 1234,5");
 }
 
+/* Rows of three columns with few values are equal by chance, and no result is too good by that;
+ * rows with a continuous one are not. */
+static void equal_rows_by_chance(void **state)
+{
+    (void)state;
+    static const char *const colours[] = { "red", "green", "blue" };
+    for (int continuous = 0; continuous < 2; continuous++) {
+        vkt__str text = { 0 };
+        uint64_t n_shared;
+        vkt__str_printf(&text, "a,b,c,y\n");
+        for (uint64_t i = 0; i < 300; i++) {
+            double u = vkt_rand_normal(3, VKT_RNG_TEST, 10 * i);
+            const char *colour = colours[i * 7 % 3];
+            int b = vkt_rand_normal(3, VKT_RNG_TEST, 10 * i + 1) > 0.3;
+            /* Twice the same: a third of the rows, as copies that someone has made. */
+            if (continuous && i % 3 == 2) u = vkt_rand_normal(3, VKT_RNG_TEST, 10 * (i - 2));
+            if (continuous && i % 3 == 2) b = vkt_rand_normal(3, VKT_RNG_TEST, 10 * i - 19) > 0.3;
+            if (continuous) colour = colours[i / 3 % 3];
+            if (continuous)
+                vkt__str_printf(&text, "%s,%d,%.6f,%c\n", colour, b, u, i % 2 ? 'p' : 'q');
+            else
+                vkt__str_printf(&text, "%s,%d,%d,%c\n", colour, b, u > 0, i % 2 ? 'p' : 'q');
+        }
+        vkt_dataset *ds = open_csv(text.data, (vkt_data_desc) { .valid_fraction = 0.2 });
+        TEST_LOG_CAPTURE();
+        REQUIRE_OK(vkt_dataset_report(ds, &n_shared));
+        if (continuous) {
+            assert_true(n_shared > 10);
+            REQUIRE_LOGGED("are in the training set too");
+        } else {
+            assert_int_equal(n_shared, 0);
+        }
+        vkt_dataset_destroy(&ds);
+        vkt__str_finish(&text);
+    }
+}
+
 static void columns_of_dates(void **state)
 {
     (void)state;
@@ -437,11 +474,17 @@ static void odd_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_of_cells),       cmocka_unit_test(columns_of_numbers),
-        cmocka_unit_test(columns_of_dates),     cmocka_unit_test(columns_with_blanks),
-        cmocka_unit_test(columns_are_chosen),   cmocka_unit_test(other_files),
-        cmocka_unit_test(columns_are_embedded), cmocka_unit_test(columns_of_sentences),
-        cmocka_unit_test(recipes_are_advised),  cmocka_unit_test(odd_files),
+        cmocka_unit_test(forms_of_cells),
+        cmocka_unit_test(columns_of_numbers),
+        cmocka_unit_test(equal_rows_by_chance),
+        cmocka_unit_test(columns_of_dates),
+        cmocka_unit_test(columns_with_blanks),
+        cmocka_unit_test(columns_are_chosen),
+        cmocka_unit_test(other_files),
+        cmocka_unit_test(columns_are_embedded),
+        cmocka_unit_test(columns_of_sentences),
+        cmocka_unit_test(recipes_are_advised),
+        cmocka_unit_test(odd_files),
     };
     return cmocka_run_group_tests_name("columns", tests, setup, teardown);
 }

@@ -16,7 +16,8 @@ works init table.csv -o t.yaml
 works train t.yaml --set train.steps=20 --set train.patience=0 --run t --quiet
 printf 'name: p\ndata: {source: images, path: pictures}\nmodel: [{conv: 4}, relu, flatten, linear]\ntrain: {steps: 20, batch: 8}\noptim: {lr: 0.01}\n' >p.yaml
 works train p.yaml --run p --quiet
-refused 2 "serve: --port must be at most 65535" serve t --port 70000
+refused 2 "serve: --port is 70000, must be from 0 to 65535" serve t --port 70000
+refused 2 "serve: --texts is 17, must be from 1 to 16" serve t --texts 17
 refused 4 "'nowhere'" serve nowhere
 # served MODEL ARGUMENT...: on a free port; $port, $pid
 served() {

@@ -101,6 +101,10 @@ def pictures():
     for twice in (b"Host: localhost\r\n", b"hOsT: evil.example\r\n", b"Origin: http://localhost\r\nOrigin: http://localhost\r\n"):
         got = raw(head + twice + b"\r\n")
         assert got and b" 400 " in got and b"two Host or two Origin" in got, got
+    for path in (b"/\0", b"/model\0", b"/model\0/../x", b"/%00", b"/model?a=%00"):  # what stands behind would be lost
+        got = raw(head.replace(b"/model", path) + b"\r\n")
+        assert got and b" 400 " in got and b"null character" in got, (path, got)
+    assert b" 404 " in raw(head.replace(b"/model", b"/%2500") + b"\r\n")
     got = raw(head + b"\r\n")
     assert b" 200 " in got and b"Content-Security-Policy: frame-ancestors 'none'\r\n" in got and b"X-Frame-Options: DENY\r\n" in got, got
     large = raw(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")

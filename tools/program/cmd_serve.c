@@ -90,17 +90,20 @@ static vkt_status open_model(const serve_options *o, served *m)
                                       : serve_predictor_open(gpu, path, o->top, &m->predictor);
 }
 
+static bool within(const char *option, uint32_t value, uint32_t least, uint32_t most)
+{
+    if (value >= least && value <= most) return true;
+    cli_error("serve: %s is %u, must be from %u to %u", option, value, least, most);
+    return false;
+}
+
 static int run(void *options)
 {
     serve_options *o = options;
     served m = { 0 };
-    if (o->port > 65535 || !o->body_mib || o->body_mib > MOST_MIB || !o->read_s ||
-        o->read_s > MOST_S || !o->texts || o->texts > SERVE_TEXTS) {
-        cli_error("serve: --port must be at most 65535, --max-body from 1 to %d, --timeout from 1 "
-                  "to %d, --texts from 1 to %d",
-                  MOST_MIB, MOST_S, SERVE_TEXTS);
+    if (!within("--port", o->port, 0, 65535) || !within("--max-body", o->body_mib, 1, MOST_MIB) ||
+        !within("--timeout", o->read_s, 1, MOST_S) || !within("--texts", o->texts, 1, SERVE_TEXTS))
         return CLI_USAGE;
-    }
     if (!o->top) o->top = 1;
     cli_catch_interrupts(NULL);
     vkt_status st = open_model(o, &m);

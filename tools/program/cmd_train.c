@@ -396,7 +396,10 @@ static void print_next(const train_options *o, const vkt_config *c, const vkt_tr
         printf(" --run %s --resume\n", cli_word_here(r->run_dir));
     }
     if (*r->best_checkpoint) {
-        printf("  vktrain eval %s --split test\n", cli_word_here(r->run_dir));
+        bool tested = !isnan(r->test_loss); /* else there is no test set, or it was interrupted */
+        if (tested || !isnan(r->valid_loss))
+            printf("  vktrain eval %s --split %s\n", cli_word_here(r->run_dir),
+                   tested ? "test" : "valid");
         printf(is_text(c) ? "  vktrain generate %s --prompt TEXT\n"
                           : "  vktrain predict %s INPUT...\n",
                cli_word_here(r->run_dir));

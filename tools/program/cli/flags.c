@@ -11,6 +11,7 @@
 #include "out_file.h"
 #include "print.h"
 #include "term.h"
+#include "vktrain/recipe.h"
 #include "vktrain/train.h"
 
 #define AT(field) offsetof(cli_options, field)
@@ -74,20 +75,52 @@ static void list_add(const char ***items, size_t *n, const char *text)
     (*items)[(*n)++] = text;
 }
 
+/* The recipe's option that a word is near to the last part of: "steps" of "train.steps"; NULL:
+ * none, or the command takes no recipe's options. */
+static const char *near_option(const cli_command *cmd, const char *word)
+{
+    vkt_option_info o;
+    enum { SHORT = 5 }; /* letters: of so few any other name is near */
+    const char **last = NULL, *found = NULL;
+    char quoted[80];
+    size_t n = 0;
+    if (!find_flag(cmd, "--set", 5)) return NULL;
+    for (size_t i = 0; vkt_option(i, &o); i++) {
+        const char *dot = strrchr(o.name, '.');
+        list_add(&last, &n, dot ? dot + 1 : o.name);
+    }
+    vkt_hint hint = vkt_did_you_mean(word, last, n);
+    for (size_t i = 0; i < n && !found && vkt_option(i, &o); i++) {
+        snprintf(quoted, sizeof quoted, "'%s'", last[i]);
+        bool same = !strcmp(word, last[i]);
+        if (same || (strlen(word) >= SHORT && strstr(hint.text, quoted))) found = o.name;
+    }
+    free(last);
+    return found;
+}
+
+/* The dashes that all of them begin with make none of them near. */
 static int unknown_flag(const cli_command *cmd, const char *name, size_t n)
 {
     const cli_flag *table[CLI_N_TABLES];
-    const char **names = NULL;
-    size_t n_names = 0;
+    const char **names = NULL, **bare = NULL;
+    size_t n_names = 0, n_bare = 0;
     cli_flag_tables(cmd, table);
     for (int t = 0; t < CLI_N_TABLES; t++)
-        for (const cli_flag *f = table[t]; f->name; f++) list_add(&names, &n_names, f->name);
-    const char *word = cli_text("%.*s", (int)n, name);
-    vkt_hint hint = vkt_did_you_mean(word, names, n_names);
-    if (*hint.text)
-        cli_error("%s: unknown option '%s'%s", cmd->name, word, hint.text);
+        for (const cli_flag *f = table[t]; f->name; f++) {
+            list_add(&names, &n_names, f->name);
+            list_add(&bare, &n_bare, f->name + strspn(f->name, "-"));
+        }
+    const char *word = cli_text("%.*s", (int)n, name), *part = word + strspn(word, "-");
+    const char *option = near_option(cmd, part);
+    if (*vkt_did_you_mean(part, bare, n_bare).text)
+        cli_error("%s: unknown option '%s'%s", cmd->name, word,
+                  vkt_did_you_mean(word, names, n_names).text);
+    else if (option)
+        cli_error("%s: unknown option '%s'; did you mean '--set %s=..'?", cmd->name, word, option);
     else
         cli_error("%s: unknown option '%s'; see `vktrain %s --help`", cmd->name, word, cmd->name);
+    free(bare);
     free(names);
     return CLI_USAGE;
 }

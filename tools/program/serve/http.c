@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +28,12 @@ enum { HEADER_BYTES = 32 << 10, UNREAD_BYTES = 1 << 20, N_PAGES = 8 };
 /* A client's connection, which may carry several requests one after the other. */
 typedef struct peer {
     int socket;
-    double since; /* it was opened, or the last request has ended */
-    bool busy;    /* its request is whole */
-    bool asked;   /* the headers of one were whole */
-    bool cut;     /* it is being closed */
+    double since;       /* it was opened, or the last request has ended */
+    bool busy;          /* its request is whole */
+    bool asked;         /* the headers of one were whole */
+    bool cut;           /* it is being closed */
+    size_t path_n;      /* bytes of its request's path as it came, up to a null character */
+    bool path_has_null; /* written %00 */
     struct peer *before, *after;
 } peer;
 
@@ -160,6 +163,25 @@ static peer *peer_of(struct MHD_Connection *c)
     return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
+/* The path as it came, before it is unescaped: a text ends at a null character. */
+static void *on_path(void *server, const char *path, struct MHD_Connection *c)
+{
+    peer *p = peer_of(c);
+    (void)server;
+    if (!p) return NULL;
+    p->path_n = strlen(path);
+    p->path_has_null = strstr(path, "%00") != NULL;
+    return NULL;
+}
+
+/* Whether the path had a null character, so that what stands behind it was lost: then the line goes
+ * on to its version, one blank behind the path, later than the path says. */
+static bool is_cut(const peer *p, const char *path, const char *version)
+{
+    uintptr_t from = (uintptr_t)path, to = (uintptr_t)version;
+    return p->path_has_null || (to > from && to - from < HEADER_BYTES && to - from > p->path_n + 1);
+}
+
 static exchange *exchange_create(http_server *s, struct MHD_Connection *c, const char *method,
                                  const char *path)
 {
@@ -245,11 +267,11 @@ static enum MHD_Result send_page(exchange *x)
 }
 
 static enum MHD_Result begin(http_server *s, struct MHD_Connection *c, const char *method,
-                             const char *path, void **of)
+                             const char *path, const char *version, void **of)
 {
     exchange *x = *of = exchange_create(s, c, method, path);
     if (!x) return MHD_NO;
-    const char *why = check(x);
+    const char *why = is_cut(x->peer, path, version) ? http_null : check(x);
     if (why) return send_refusal(c, http_refusal_status(why), why);
     if (!strcmp(method, "GET") || !strcmp(method, "HEAD")) return send_page(x);
     if (strcmp(method, "POST") != 0)
@@ -348,8 +370,7 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const 
                                   size_t *n, void **of)
 {
     exchange *x = *of;
-    (void)version;
-    if (!x) return begin(server, c, method, path, of);
+    if (!x) return begin(server, c, method, path, version, of);
     if (*n) {
         take(x, data, *n);
         *n = 0;
@@ -464,10 +485,11 @@ bool http_open(uint16_t port, const http_limits *limits, http_server **out, char
     s->daemon = MHD_start_daemon(
         MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, on_request, s,
         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_NOTIFY_COMPLETED, on_end, s,
-        MHD_OPTION_NOTIFY_CONNECTION, on_peer, s, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)limits->connections + BEING_CLOSED, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)(limits->read_s + 1) / 2, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEADER_BYTES, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_END);
+        MHD_OPTION_URI_LOG_CALLBACK, on_path, s, MHD_OPTION_NOTIFY_CONNECTION, on_peer, s,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)limits->connections + BEING_CLOSED,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(limits->read_s + 1) / 2,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_LISTEN_BACKLOG_SIZE,
+        1024u, MHD_OPTION_END);
     if (s->daemon) return true;
     *why = copy(strerror(errno), strlen(strerror(errno)));
     http_close(out);

@@ -8,6 +8,7 @@
 const char http_too_large[] = "the body is larger than this server takes";
 const char http_busy[] = "the server has too much to do: try again";
 const char http_twice[] = "the request has two Host or two Origin headers";
+const char http_null[] = "the path has a null character: leave it out";
 static const char wrong_host[] =
     "the Host header must be 127.0.0.1, localhost or [::1]: this server is for this machine alone";
 static const char wrong_origin[] = "a page of another site may not ask this server";
@@ -42,7 +43,10 @@ bool http_is_json(const char *type)
 
 int http_refusal_status(const char *why)
 {
-    return why == http_too_large ? 413 : why == http_busy ? 503 : why == http_twice ? 400 : 403;
+    return why == http_too_large                   ? 413
+           : why == http_busy                      ? 503
+           : why == http_twice || why == http_null ? 400
+                                                   : 403;
 }
 
 size_t http_error_text(int status, const char *why, char *out, size_t cap)
