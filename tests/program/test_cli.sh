@@ -257,13 +257,14 @@ run profile digits --steps 3 --cap timestamps=0 -o p.json; code 0; out 'has no t
 check "a new trace replaces the old" bash -c '! cmp -s p.json before.json'
 
 # ---- train, eval, predict, runs, inspect
-run train digits --set train.steps=3 --set data.test_fraction=0 --set data.valid_fraction=0.2 --run "runs/no test"; code 0
-out "vktrain eval 'runs/no test' --split"; check "no test set, no advice to use it" bash -c "! grep -q 'split test' '$tmp/out'"
+run train digits --set train.steps=3 --set data.test_fraction=0 --set data.valid_fraction=0.2 --run "apart/no test"; code 0
+out "vktrain eval 'apart/no test' --split"; check "no test set, no advice to use it" bash -c "! grep -q 'split test' '$tmp/out'"
 printf 'x,y\n' >given.csv; for i in $(seq 40); do echo "$i,$((i % 4 * 1358)).5"; done >>given.csv; echo "41,0" >>given.csv
 printf 'name: given\ndata: {source: csv, path: given.csv, task: regress}\nmodel: [linear]\ntrain: {steps: 9, batch: 8}\n' >given.yaml
-run train given.yaml --run runs/given; code 0
-run eval runs/given --split train --predictions given-p.csv; code 0
+run train given.yaml --run apart/given; code 0
+run eval apart/given --split train --predictions given-p.csv; code 0
 check "targets are those of the data" bash -c "cut -d, -f2 given-p.csv | sed 1d | sort -u | tr '\n' ' ' | grep -Eq '^(0 )?0.5 1358.5 2716.5 4074.5 \$'"
+rm -r apart
 run train digits --explain --device-profile here.json; code 0; out 'kernel '
 run train digits --explain; code 0; out 'train:'; check "--explain makes no run" test ! -e runs
 run train digits --set train.steps=60 --set eval.every=20 --run "runs/first run"; code 0
