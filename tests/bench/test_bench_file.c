@@ -150,6 +150,15 @@ static void regressions(void **state)
                      VKT_BENCH_SAME);
     REQUIRE_NEAR(noise, 0.21, 1e-6);
     slow->rows[2].refused = "wrong result";
+    const vkt_bench *const with_refused[] = { base, slow };
+    size_t n_all, n_whole;
+    vkt_bench_group_speedup((const vkt_bench *const[]) { base, same }, 2, 1, base->rows[2].group,
+                            &n_all);
+    vkt_bench_group_speedup(with_refused, 2, 1, base->rows[2].group, &n_whole);
+    assert_int_equal(n_whole, n_all - 1);
+    vkt_bench_row in_ms = base->rows[2];
+    in_ms.unit = "ms"; /* as long a word, another unit */
+    assert_true(isnan(vkt_bench_speedup(&base->rows[2], &in_ms)));
     assert_int_equal(vkt_bench_judge(&base->rows[2], &slow->rows[2], 0.05, &speedup, &noise),
                      VKT_BENCH_BROKEN);
     assert_int_equal(vkt_bench_judge(NULL, &slow->rows[2], 0.05, &speedup, &noise),

@@ -51,7 +51,7 @@ static void keys_name_columns(void **state)
 {
     (void)state;
     vkt_dataset *ds =
-        open_lines("{\"1\": 5, \"2\": \"u\"}\n{\"2\": \"v\", \"3\": 7, \"1\": 6}\n",
+        open_lines("{\"1\": 5, \"2\": \"u\"}\n \t\n{\"2\": \"v\", \"3\": 7, \"1\": 6}\n",
                    (vkt_data_desc) { .label = "2", .missing = VKT_MISSING_MEAN, RAW });
     assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 2);
     const float *x = inputs(ds, VKT_SPLIT_TRAIN, 1, 2);

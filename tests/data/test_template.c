@@ -52,6 +52,31 @@ static bool case_holds(const vkt__template *t, const char *name, const json_t *c
     return holds;
 }
 
+/* What Jinja2 3.1 makes of them, with trim_blocks and lstrip_blocks. */
+static void test_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *template, *text;
+    } cases[] = {
+        { "{{ -7 % 3 }} {{ 7 % -3 }} {{ -7 // 3 }}", "2 -2 -3" },
+        { "{{ -7.5 % 2 }} {{ 7.5 % -2 }}", "0.5 -0.5" },
+        { "{{ (1, 2) + (3,) }} {{ [1] + [2] }}", "(1, 2, 3) [1, 2]" },
+        { "{{ 1 is sameas 1.0 }} {{ true is sameas 1 }} {{ 1 is eq 1.0 }}", "False False True" },
+        { "a\n  {%+ if true %}b{% endif %}", "a\n  b" },
+        { "a\n  {% if true %}b{% endif %}", "a\nb" },
+        { "a\rb\r\nc", "a\nb\nc" },
+        { "[{{ '' | default('x', false) }}{{ '' | default('y', true) }}]", "[y]" },
+        { "[{{ '  a  '.rstrip() }}|{{ '  a  '.lstrip() }}|{{ '  a  '.strip() }}]", "[  a|a  |a]" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt__rendered r = { 0 };
+        REQUIRE_OK(render(cases[i].template, "{}", &r));
+        assert_string_equal(r.text.data, cases[i].text);
+        vkt__rendered_finish(&r);
+    }
+}
+
 static void test_golden(void **state)
 {
     (void)state;
@@ -356,10 +381,10 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_wrong_kinds), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_filters),     cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_golden),  cmocka_unit_test(test_written),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_wrong_kinds),
+        cmocka_unit_test(test_limits),  cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,8 @@ static void sampling(void **state)
     assert_int_equal(vkt_sample(&s, scores, N, past, 3, 0), 2);
     static const float below[] = { -1, -1.5f }; /* a penalty lowers scores below 0, too */
     assert_int_equal(vkt_sample(&s, below, 2, (uint32_t[]) { 0 }, 1, 0), 1);
+    static const float twice[] = { 2, 0.9f }; /* once, however often it stands there */
+    assert_int_equal(vkt_sample(&s, twice, 2, (uint32_t[]) { 0, 0 }, 2, 0), 0);
     s = (vkt_sampler) { .temperature = 2, .seed = 5 };
     double p[N], sum = 0;
     uint32_t count[N] = { 0 };

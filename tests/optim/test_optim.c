@@ -113,6 +113,11 @@ static void a_small_second_moment_is_not_zero(void **state)
             assert_true(c >= 1 && c <= 255);
         }
     assert_int_equal(vkt__moment8_encode(VKT__MOMENT_V, 0, 1, 0), 0);
+    for (int k = 1; k < 10; k++) { /* a first moment has a sign */
+        uint32_t above = vkt__moment8_encode(VKT__MOMENT_M, 0.1 * k, 1, 0.5);
+        assert_true(above > 0 && above < 128);
+        assert_int_equal(vkt__moment8_encode(VKT__MOMENT_M, -0.1 * k, 1, 0.5), 256 - above);
+    }
 }
 
 /* ---- rules: PyTorch's trajectories ---- */

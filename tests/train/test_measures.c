@@ -329,6 +329,14 @@ static void a_temperature_must_help_others(void **state)
     }
     assert_false(vkt__temperature_helps(p, y, 100, 2, &without, &with));
     assert_true(with > without);
+    double each = 0; /* a fold's temperature makes the others' rate of its 3/4 */
+    for (int k = 0; k < 5; k++) {
+        double others = (75.0 - unlike[k]) / 80;
+        each -= (unlike[k] * log(others) + (20.0 - unlike[k]) * log(1 - others)) / 100;
+    }
+    REQUIRE_NEAR(with, each, 1e-6);
+    vkt__calibration at = { .threshold = (float[]) { 0.5f, 0.25f }, .n = 2 };
+    assert_int_equal(vkt__calibration_class(&at, p, 2), 1); /* at the threshold is above it */
     REQUIRE_NEAR(without, -0.75 * log(0.75) - 0.25 * log(0.25), 1e-6);
     for (uint32_t i = 0; i < 100; i++) y[i] = i / 5 >= alike[i % 5];
     assert_true(vkt__temperature_helps(p, y, 100, 2, &without, &with));
