@@ -50,9 +50,9 @@ static void lines_are_what_csv_is(void **state)
 static void keys_name_columns(void **state)
 {
     (void)state;
-    vkt_dataset *ds =
-        open_lines("{\"1\": 5, \"2\": \"u\"}\n \t\n{\"2\": \"v\", \"3\": 7, \"1\": 6}\n",
-                   (vkt_data_desc) { .label = "2", .missing = VKT_MISSING_MEAN, RAW });
+    vkt_dataset *ds = open_lines(
+        "\xef\xbb\xbf{\"1\": 5, \"2\": \"u\"}\n \t\n{\"2\": \"v\", \"3\": 7, \"1\": 6}\n",
+        (vkt_data_desc) { .label = "2", .missing = VKT_MISSING_MEAN, RAW });
     assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 2);
     const float *x = inputs(ds, VKT_SPLIT_TRAIN, 1, 2);
     assert_true(x[0] == 6 && x[1] == 7);
