@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "report/findings.h"
 #include "report/findings_scores.h"
 #include "runs/curve.h"
 

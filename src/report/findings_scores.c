@@ -6,7 +6,7 @@
 #include "runs/curve.h"
 
 /* What the number of examples alone explains is within three standard errors; where the best of
- * many evaluations is looked at, within what the best of so many reaches by chance. */
+ * many evaluations is looked at, within what luck gives the best one. */
 static const double beyond = 3;
 
 typedef struct scores {
@@ -279,7 +279,7 @@ bool vkt__find_test_differs(const vkt__evidence *e, vkt__str *text)
     return true;
 }
 
-/* Of validation and test set together five examples or more, so many that one of twenty such runs
+/* Both sets together hold five examples or more of the class, enough that one of twenty such runs
  * would have none right by chance. A run that is no better than guessing has its own finding. */
 bool vkt__find_never_right(const vkt__evidence *e, vkt__str *text)
 {

@@ -2,7 +2,7 @@
 #ifndef VKT_REPORT_FINDINGS_SCORES_H
 #define VKT_REPORT_FINDINGS_SCORES_H
 
-#include "report/findings.h"
+#include "report/evidence.h"
 
 /* The scores are those of guesses that look at no input: at their best, or where the run ends. */
 bool vkt__find_chance(const vkt__evidence *e, vkt__str *text);
@@ -11,7 +11,7 @@ bool vkt__find_chance(const vkt__evidence *e, vkt__str *text);
 bool vkt__find_surer_than_right(const vkt__evidence *e, vkt__str *text);
 /* The test set is worse than the validation set by more than chance. */
 bool vkt__find_test_differs(const vkt__evidence *e, vkt__str *text);
-/* Classes of which no example is right. */
+/* No example of some class is right. */
 bool vkt__find_never_right(const vkt__evidence *e, vkt__str *text);
 
 #endif

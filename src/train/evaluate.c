@@ -112,8 +112,8 @@ static void take_class(pass *p, const float *out, vkt_label y, bool hit)
     p->sums->among5 += is_among(out, n_out, y.u, 5);
 }
 
-/* The shortest number that the label can have been where the data gives it: what is kept of it is
- * (label - mean) / scale as a float, y, and v is what that stands for. */
+/* The shortest number that the data can have given as the label: training keeps
+ * (label - mean) / scale as a float, y, and v is the number for y. */
 static double as_given(double v, float y, double mean, double scale)
 {
     enum { DIGITS = 17 };

@@ -1,0 +1,25 @@
+/* What the findings of a report are taken from. */
+#ifndef VKT_REPORT_EVIDENCE_H
+#define VKT_REPORT_EVIDENCE_H
+
+#include "base/words.h"
+#include "vktrain/train.h"
+
+/* What is known of a run; NAN and 0 where it is not. */
+typedef struct vkt__evidence {
+    const vkt_history *h;
+    const char *metric; /* that selects */
+    int metric_sign;
+    double clip;      /* optim.clip; 0: none */
+    uint32_t workers; /* data.workers */
+    uint64_t steps_per_epoch;
+    double full_loss, full_accuracy; /* best checkpoint, full validation set */
+    uint64_t best_step;
+    uint64_t sample;                /* eval.sample; 0: all */
+    uint64_t n_held;                /* validation and test examples */
+    uint64_t n_shared;              /* of those: in the training set too */
+    const char *const *class_names; /* [n_class_names]; entries may be NULL */
+    size_t n_class_names;
+} vkt__evidence;
+
+#endif
