@@ -110,7 +110,7 @@ fail:
     return st;
 }
 
-/* Of a row in one pass: products of outputs and gradient, and the exponentials. */
+/* One pass over a row takes products of outputs and gradient, and the exponentials. */
 static double row_cost(const vkt__baseline *b)
 {
     double entries = (double)b->x.n_entries / (double)VKT_MAX(b->x.n, 1);
@@ -127,8 +127,7 @@ static void plan(vkt__baseline *b)
         b->n_choose = at_most(b->work / 4 / (r * FOLDS * 4 * (STEPS / 3.0)), b->n_fit);
         return;
     }
-    /* the cost rises with the rows but for where they become more than the columns: less is tried
-     */
+    /* The cost rises with the rows, except where they become more than the columns. */
     while (n > FEWEST && vkt__ridge_cost((double)n, p, entries, 1) > b->work / 2) n -= n / 8 + 1;
     b->n_fit = n;
     while (n > FEWEST &&

@@ -6,7 +6,7 @@
 #include "data/parts/parts.h"
 
 typedef enum vkt__features_kind {
-    VKT__FEATURES_TABLE,    /* a column of numbers each, standardised; 0-or-1 columns as they are */
+    VKT__FEATURES_TABLE,    /* a column of numbers each, standardised; 0-or-1 columns unchanged */
     VKT__FEATURES_PICTURES, /* pixels, means of areas so that there are at most 16 x 16 */
     VKT__FEATURES_WORDS,    /* counts of words and pairs of words, hashed, tf-idf */
 } vkt__features_kind;

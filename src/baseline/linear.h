@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* Rows of which only the entries that are not zero are kept. */
+/* Rows that keep their entries other than zero. */
 typedef struct vkt__rows {
     size_t n, cap, n_entries, cap_entries;
     size_t *begin; /* [n + 1] */
@@ -24,7 +24,8 @@ typedef struct vkt__fit_rows {
     uint32_t q; /* outputs */
 } vkt__fit_rows;
 
-/* w [p + 1, q]: a column's weight in each output, then the constants: an inner loop over outputs. */
+/* w [p + 1, q]: a column's weight in each output, then the constants: an inner loop over outputs.
+ */
 
 /* Ridge: the least sum of squared errors plus strength times the sum of squared weights, solved
  * exactly through the normal equations of the columns, or where there are fewer rows, of the rows.

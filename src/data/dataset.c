@@ -109,14 +109,14 @@ bool vkt__dataset_reads_anew(const vkt_dataset *ds, const char *schema_json)
 {
     vkt__arena a = { 0 };
     vkt__schema s;
-    bool anew = false;
+    bool again = false;
     if (!is_text(ds) || !schema_json) return false;
     if (ds->corpus->pairs || !vkt__corpus_counts_all(ds->corpus) ||
         ds->corpus->tokenizer->n_around[0] || ds->corpus->tokenizer->n_around[1])
-        anew = vkt__schema_parse(schema_json, &a, &s) == VKT_OK && s.tokenizer &&
+        again = vkt__schema_parse(schema_json, &a, &s) == VKT_OK && s.tokenizer &&
                vkt__tokenizer_kept_earlier(s.tokenizer);
     vkt__arena_finish(&a);
-    return anew;
+    return again;
 }
 
 void vkt_dataset_target_scale(const vkt_dataset *ds, uint32_t k, double *scale, double *mean)

@@ -1,5 +1,5 @@
 /* baseline: the linear model beside a network, against scikit-learn's (tests/golden/baseline.json,
- * written by tools/golden/golden_baseline.py) and on data of which the answer is known; and what
+ * written by tools/golden/golden_baseline.py) and on data whose answer is known; and what
  * the difference between two models' results is worth. */
 #include <jansson.h>
 
@@ -66,7 +66,7 @@ static void one_case(const json_t *c)
     double limit = ridge ? 1e-9 : 1e-6, off = 0;
     for (size_t k = 0; k < q; k++) off += constant[k] - w[p * q + k];
     for (size_t i = 0; i < p * q; i++) REQUIRE_NEAR(w[i], coef[i], limit);
-    /* constants of a softmax are told up to one that is added to all */
+    /* a number added to all constants of a softmax changes nothing */
     for (size_t k = 0; k < q; k++)
         REQUIRE_NEAR(w[p * q + k] + (how.softmax ? off / (double)q : 0), constant[k], limit);
     vkt__rows_finish(&rows);
@@ -220,7 +220,7 @@ static void test_allowance(void **state)
     vkt_dataset_destroy(&ds);
 }
 
-/* "good" and "not good" are told by pairs of words. */
+/* Pairs of words tell "good" from "not good". */
 static void test_sentences(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void test_errors_of_differences(void **state)
     REQUIRE_NEAR(value, right / N, 1e-12);
     REQUIRE_OK(vkt__beside_metric(&b, one, "loss", NULL, &value));
     REQUIRE_NEAR(value, -(right * log(0.9) + (N - right) * log(0.2)) / N, 1e-9);
-    /* of balanced classes the bootstrap of the mean recall has the same error, but for chance */
+    /* where classes are balanced, the bootstrap of the mean recall has about the same error */
     REQUIRE_OK(vkt__beside_error(&b, one, other, "balanced_accuracy", &boot));
     REQUIRE_NEAR(boot / exact, 1, 0.2);
     REQUIRE_OK(vkt__beside_error(&b, one, one, "loss", &error));

@@ -16,7 +16,7 @@ bool vkt__each_use(const vkt_tensor *t, uint32_t kinds, size_t begin, size_t end
 /* For whoever changes what a node reads or writes: n reads and writes other memory now. New nodes,
  * and tensors that are bound, are known without it. */
 void vkt__uses_changed(vkt_node *n);
-/* Nodes have other places, or are others: what is known is looked up anew when it is asked for. */
+/* For whoever moves nodes or replaces them: the next question looks everything up again. */
 void vkt__uses_forget(vkt_graph *g);
 /* Whether nothing was changed without a call of the above. */
 bool vkt__uses_are_right(const vkt_graph *g);

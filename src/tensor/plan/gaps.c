@@ -47,7 +47,7 @@ void vkt__gaps_finish(vkt__gaps *g)
 
 /* ---- the tree ---- */
 
-/* Of a and, above them by place, b. */
+/* The span of both: b lies above a. */
 static span join(const span *a, const span *b)
 {
     if (!a->any) return *b;

@@ -103,7 +103,7 @@ fail:
 
 /* ---- the error of a difference ---- */
 
-/* Of each target the mean squared error, and the targets' variance, in standardised units. */
+/* The mean squared error of each target and the target's variance, in standardised units. */
 static void squares(const vkt__beside *b, const double *out, double *mse, double *variance)
 {
     for (uint32_t k = 0; k < b->n_outputs; k++) {
