@@ -114,7 +114,7 @@ bool vkt__dataset_reads_anew(const vkt_dataset *ds, const char *schema_json)
     if (ds->corpus->pairs || !vkt__corpus_counts_all(ds->corpus) ||
         ds->corpus->tokenizer->n_around[0] || ds->corpus->tokenizer->n_around[1])
         again = vkt__schema_parse(schema_json, &a, &s) == VKT_OK && s.tokenizer &&
-               vkt__tokenizer_kept_earlier(s.tokenizer);
+                vkt__tokenizer_kept_earlier(s.tokenizer);
     vkt__arena_finish(&a);
     return again;
 }
