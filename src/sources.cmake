@@ -210,7 +210,6 @@ set(SRC_TENSOR_KERNELS
 set(SRC_TENSOR_TWINS
   src/tensor/twins/attention_twin.c
   src/tensor/twins/moments8.c
-  src/tensor/twins/rules.c
 )
 set(SRC_TENSOR_OPS
   src/tensor/ops/rows.c
@@ -243,6 +242,7 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/norm/ops_norm.c
   src/tensor/ops/optim/ops_optim.c
   src/tensor/ops/optim/ops_optim8.c
+  src/tensor/ops/optim/rules.c
 )
 set(SRC_TENSOR_PASSES
   src/tensor/passes/autodiff.c

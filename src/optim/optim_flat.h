@@ -3,7 +3,7 @@
 #define VKT_OPTIM_FLAT_H
 
 #include "tensor/ops/ops.h"
-#include "tensor/twins/rules.h"
+#include "tensor/ops/optim/rules.h"
 #include "vktrain/optim.h"
 
 /* What the optimizer needs of a model: what of it is trained. */

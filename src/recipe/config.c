@@ -9,7 +9,7 @@
 #include "recipe/measure.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_model.h"
-#include "tensor/twins/rules.h"
+#include "tensor/ops/optim/rules.h"
 
 vkt_status vkt_config_create(vkt_config **out)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "recipe/option_help.h"
-#include "tensor/twins/rules.h"
+#include "tensor/ops/optim/rules.h"
 
 /* The update rules that use something, with commas between them. */
 static void rules_using(uint32_t uses, vkt__str *out)

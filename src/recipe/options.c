@@ -6,7 +6,7 @@
 #include "recipe/option_choices.h"
 #include "recipe/option_help.h"
 #include "recipe/options.h"
-#include "tensor/twins/rules.h"
+#include "tensor/ops/optim/rules.h"
 
 #define AT(field) offsetof(vkt_config, field)
 #define ANY 1.8446744073709551615e19

@@ -9,7 +9,7 @@
 #include "tensor/graph/value.h"
 #include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
-#include "tensor/twins/rules.h"
+#include "tensor/ops/optim/rules.h"
 
 /* ---- accumulate: the sum over a step's micro-batches ---- */
 

@@ -7,7 +7,7 @@
 #include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 #include "tensor/twins/moments8.h"
-#include "tensor/twins/rules.h"
+#include "tensor/ops/optim/rules.h"
 
 enum { THETA, GRAD, M, V, SCALES, SCALARS, STEP, BLOCKS, GROUPS, SHADOW, N_IN };
 

@@ -1,7 +1,7 @@
 /* The rows of the update rules. Their formulas and sources stand in
  * shaders/optim/rule.glsl, which has a branch for each. A new rule is a number in optim.h,
  * a row here and a branch there. */
-#include "tensor/twins/rules.h"
+#include "tensor/ops/optim/rules.h"
 
 #include <math.h>
 
