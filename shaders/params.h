@@ -249,9 +249,35 @@ struct optim_update_params {
     ADDR(step_ref) step;
     ADDR(u32s) blocks; /* group of each block of VKT_GROUP_BLOCK elements */
     ADDR(groups_ref) groups;
-    ADDR(u32s) shadow; /* theta in 16 bits, or not there */
+    ADDR(u32s) beside; /* theta in 16 bits; VKT_UP_DIRECTION: bits of the directions; or not there */
     U32 n;
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
+};
+
+/* Rules for whole tensors: optim_squares.comp, optim_trust.comp, optim_apply.comp. */
+struct optim_squares_params {
+    ADDR(f32s) theta, u;
+    ADDR(f32s) squares; /* [blocks, 2] of theta and u */
+    ADDR(scalars_ref) scalars;
+    U32 n;
+    U32 pad;
+};
+struct optim_trust_params {
+    ADDR(f32s) squares;
+    ADDR(u32s) tensors; /* [n + 1]: first block of each, and the end of the last */
+    ADDR(f32s) trust;   /* [blocks] */
+    U32 n;
+    U32 pad;
+};
+struct optim_apply_params {
+    ADDR(f32s) theta, u, trust;
+    ADDR(scalars_ref) scalars;
+    ADDR(step_ref) step;
+    ADDR(u32s) blocks;
+    ADDR(groups_ref) groups;
+    ADDR(u32s) shadow; /* theta in 16 bits, or not there */
+    U32 n;
+    U32 pad;
 };
 
 /* optim_update8.comp: moments in 8 bits, see optim/moments8.glsl. */
@@ -264,7 +290,7 @@ struct optim_update8_params {
     ADDR(step_ref) step;
     ADDR(u32s) blocks;
     ADDR(groups_ref) groups;
-    ADDR(u32s) shadow;
+    ADDR(u32s) beside; /* as optim_update's */
     U32 n, first; /* of all that is trained, which element is this one's first: for random bits */
     F32 beta1, beta2, eps;
 };

@@ -140,9 +140,12 @@ set(SHADERS_OPTIM
   optim/optim_update.pairs
   optim/accumulate
   optim/ema
+  optim/optim_apply
+  optim/optim_squares
   optim/optim_state
   optim/optim_state.pairs
   optim/optim_update
+  optim/optim_trust
   optim/optim_update8
 )
 set(SHADERS_BENCH

@@ -120,6 +120,7 @@
 #define VKT_SPEC_UPDATE_FORM 66 /* of these bits: */
 #define VKT_UP_TORCH 1u
 #define VKT_UP_DECOUPLED 2u /* weight decay */
+#define VKT_UP_DIRECTION 4u /* the formula gives a direction, which is written beside theta */
 #define VKT_SPEC_HAS_M 67
 #define VKT_SPEC_HAS_V 68
 #define VKT_SPEC_SQUARE 69

@@ -242,6 +242,7 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/norm/ops_norm.c
   src/tensor/ops/optim/ops_optim.c
   src/tensor/ops/optim/ops_optim8.c
+  src/tensor/ops/optim/ops_optim_tensors.c
   src/tensor/ops/optim/rules.c
 )
 set(SRC_TENSOR_PASSES

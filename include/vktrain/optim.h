@@ -15,7 +15,8 @@ extern "C" {
 #endif
 
 /* theta parameters, g gradient (after clipping and coupled decay), t step counted from 1.
- * Formulas of both forms stand beside shaders/optim/rule.glsl. */
+ * Formulas of both forms stand beside shaders/optim/rule.glsl. LAMB scales each tensor's step by
+ * norms of the whole tensor, so that its tensors can't be cut by desc.parts. */
 typedef enum vkt_optim_rule {
     VKT_RULE_SGD,
     VKT_RULE_MOMENTUM,
@@ -26,6 +27,7 @@ typedef enum vkt_optim_rule {
     VKT_RULE_ADAMW,
     VKT_RULE_LION,
     VKT_RULE_ADAMAX,
+    VKT_RULE_LAMB,
     VKT_RULE_N_RULES
 } vkt_optim_rule;
 VKT_API const char *vkt_optim_rule_name(vkt_optim_rule r);
@@ -46,7 +48,7 @@ typedef struct vkt_optim_desc {
     vkt_optim_rule rule;
     vkt_optim_form form;
     float momentum;     /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
-    float beta1, beta2; /* adam family: 0.9, 0.999 are usual; lion: 0.9, 0.99 */
+    float beta1, beta2; /* adam family, lamb: 0.9, 0.999 are usual; lion: 0.9, 0.99 */
     float rho;          /* rmsprop; 0.9 */
     float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
     float weight_decay; /* adamw, lion: decoupled (theta -= lr * wd * theta); others: g += wd *

@@ -1,6 +1,7 @@
 #version 460
 /* One step of an update rule (rule.glsl) over flat buffers: theta parameters, g gradient, m and v moments.
  *
+ * A rule's directions (VKT_UP_DIRECTION) are written beside theta, which stays; never PAIRS then.
  * Where SHADOW, theta is also written in 16 bits, for products to read: WIDE or PAIRS then, for a word is of two. Nothing is
  * written when the step is not ok, nor in frozen groups (lr_scale 0). Padding has theta = g = m = v = 0 and keeps it. Each
  * invocation computes 4 elements: adjacent ones as vec4s where WIDE (GPUs), else (except PAIRS) one per row of the workgroup;
@@ -21,7 +22,8 @@ float one(uint i, vkt_group_params group, float rate, float scale)
     if (HAS_M != 0) m = p.m.v[i];
     if (HAS_V != 0) v = p.v.v[i];
     update(rate * group.lr_scale, group.weight_decay, scale * p.grad.v[i], theta, m, v);
-    p.theta.v[i] = theta;
+    if ((FORM & VKT_UP_DIRECTION) != 0) p.beside.v[i] = floatBitsToUint(theta);
+    else p.theta.v[i] = theta;
     if (HAS_M != 0) p.m.v[i] = m;
     if (HAS_V != 0) p.v.v[i] = v;
     return theta;
@@ -62,7 +64,7 @@ void rows_of_pairs(float rate, float scale)
         }
         i += never;
         STORE_PAIR(p.theta4, i, theta);
-        if (SHADOW != T_F32) p.shadow.v[i] = narrow2(SHADOW, theta);
+        if (SHADOW != T_F32) p.beside.v[i] = narrow2(SHADOW, theta);
         if (HAS_M != 0) STORE_PAIR(p.m4, i, m);
         if (HAS_V != 0) STORE_PAIR(p.v4, i, v);
     }
@@ -93,7 +95,7 @@ void main()
     if (i + 4 > p.n) {
         for (uint k = 0; k < 4 && i + k < p.n; k += 2) {
             vec2 pair = vec2(one(i + k, group, rate, scale), one(i + k + 1, group, rate, scale));
-            if (SHADOW != T_F32) p.shadow.v[(i + k) / 2] = narrow2(SHADOW, pair);
+            if (SHADOW != T_F32) p.beside.v[(i + k) / 2] = narrow2(SHADOW, pair);
         }
         return;
     }
@@ -105,10 +107,14 @@ void main()
         update(rate * group.lr_scale, group.weight_decay, scale * g[k], tk, mk, vk);
         theta[k] = tk, m[k] = mk, v[k] = vk;
     }
-    p.theta4.v[i / 4] = theta;
+    if ((FORM & VKT_UP_DIRECTION) != 0) {
+        [[unroll]] for (int k = 0; k < 4; k++) p.beside.v[i + k] = floatBitsToUint(theta[k]);
+    } else {
+        p.theta4.v[i / 4] = theta;
+    }
     if (SHADOW != T_F32) {
-        p.shadow.v[i / 2] = narrow2(SHADOW, theta.xy);
-        p.shadow.v[i / 2 + 1] = narrow2(SHADOW, theta.zw);
+        p.beside.v[i / 2] = narrow2(SHADOW, theta.xy);
+        p.beside.v[i / 2 + 1] = narrow2(SHADOW, theta.zw);
     }
     if (HAS_M != 0) p.m4.v[i / 4] = m;
     if (HAS_V != 0) p.v4.v[i / 4] = v;

@@ -25,6 +25,11 @@ vec4 load(f32s x, f32x4s x4, uint i)
 
 void store_theta(uint i, vec4 theta)
 {
+    if ((FORM & VKT_UP_DIRECTION) != 0) {
+        [[unroll]] for (int k = 0; k < 4; k++)
+            if (i + k < p.n) p.beside.v[i + k] = floatBitsToUint(theta[k]);
+        return;
+    }
     if (i + 4 <= p.n) {
         p.theta4.v[i / 4] = theta;
     } else {
@@ -32,8 +37,8 @@ void store_theta(uint i, vec4 theta)
             if (i + k < p.n) p.theta.v[i + k] = theta[k];
     }
     if (SHADOW == T_F32) return;
-    p.shadow.v[i / 2] = narrow2(SHADOW, theta.xy);
-    if (i + 2 < p.n) p.shadow.v[i / 2 + 1] = narrow2(SHADOW, theta.zw);
+    p.beside.v[i / 2] = narrow2(SHADOW, theta.xy);
+    if (i + 2 < p.n) p.beside.v[i / 2 + 1] = narrow2(SHADOW, theta.zw);
 }
 
 float keep(float most)

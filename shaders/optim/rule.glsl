@@ -16,22 +16,26 @@
  *   AdamW      theta -= lr wd theta;  theta -= Adam's torch step (both forms)
  *   Lion       theta -= lr wd theta;  theta -= lr sign(b1 m + (1-b1) g);  m = b2 m + (1-b2) g
  *   Adamax     m = b1 m + (1-b1) g;  v = max(b2 v, |g| + eps), 0 until there is a gradient;  theta -= lr adam_m m / v
- * SGD, momentum, Nesterov, Lion, Adamax: both forms are the same. All four adam lines are
+ *   LAMB       the direction u = Adam's torch step without lr, + wd theta;  then theta -= lr r u, r = |theta| / |u| of the tensor
+ * SGD, momentum, Nesterov, Lion, Adamax, LAMB: both forms are the same. All four adam lines are
  *   theta -= lr (adam_m m + adam_g g) / (adam_v sqrt(v) + eps)
  * with factors of t that the host computes in double: vkt__optim_factors.
  *
  * Sources: the tuning playbook's FAQ; torch.optim 2.14; Lion: Chen et al. 2023 (arXiv 2302.06675); Adamax: Kingma & Ba 2015
- * (arXiv 1412.6980), section 7, as torch.optim has it. Included where p holds beta1, beta2, eps and the step block. Twin:
- * vkt__optim_element. */
+ * (arXiv 1412.6980), section 7, as torch.optim has it; LAMB: You et al. 2020 (arXiv 1904.00962), algorithm 2,
+ * phi the identity. Included where p holds beta1, beta2, eps and the step block. Where FORM
+ * says VKT_UP_DIRECTION, theta becomes the direction: optim_apply.comp takes the step. Twin: vkt__optim_element. */
 layout(constant_id = VKT_SPEC_RULE) const uint RULE = 0;
-layout(constant_id = VKT_SPEC_UPDATE_FORM) const uint FORM = 0; /* VKT_UP_TORCH, VKT_UP_DECOUPLED */
+layout(constant_id = VKT_SPEC_UPDATE_FORM) const uint FORM = 0; /* VKT_UP_TORCH, .. */
 layout(constant_id = VKT_SPEC_HAS_M) const uint HAS_M = 0;
 layout(constant_id = VKT_SPEC_HAS_V) const uint HAS_V = 0;
 
 void update(float lr, float wd, float g, inout float theta, inout float m, inout float v)
 {
-    if ((FORM & VKT_UP_DECOUPLED) != 0) theta -= lr * wd * theta;
-    else g += wd * theta;
+    if ((FORM & VKT_UP_DIRECTION) == 0) {
+        if ((FORM & VKT_UP_DECOUPLED) != 0) theta -= lr * wd * theta;
+        else g += wd * theta;
+    }
     if (RULE == VKT_UP_SGD) {
         theta -= lr * g;
     } else if (RULE == VKT_UP_MOMENTUM) {
@@ -62,6 +66,8 @@ void update(float lr, float wd, float g, inout float theta, inout float m, inout
         v = p.beta2 * v + (1.0 - p.beta2) * g * g;
         float u = p.step.b.adam_m * m;
         if (RULE == VKT_UP_NADAM) u += p.step.b.adam_g * g;
-        theta -= lr * u / (p.step.b.adam_v * sqrt(v) + p.eps);
+        float root = p.step.b.adam_v * sqrt(v) + p.eps;
+        if (RULE == VKT_UP_LAMB) theta = u / root + wd * theta;
+        else theta -= lr * u / root;
     }
 }

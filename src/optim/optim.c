@@ -20,6 +20,9 @@ struct vkt_optim {
     vkt_buffer *sum, *sums; /* accumulation: of gradients; of loss and hits. NULL without */
     vkt__moments moments;
     vkt_buffer *blocks, *groups, *skipped;
+    vkt_buffer *tensors, *squares, *trust; /* of a rule for whole tensors, or NULL */
+    uint32_t n_tensors;
+    uint64_t all_blocks; /* of all pieces, with what fills them up */
     size_t n_groups;
     vkt__range *live;
     size_t n_live;
@@ -94,6 +97,9 @@ vkt_status vkt__optim_check(const vkt_optim_desc *d)
         if (d->scale_every == 0)
             return vkt__fail(VKT_E_ARG, "optim", "loss_scale never grows: scale_every is 0");
     }
+    if (rule->whole && d->parts > 1)
+        return vkt__fail(VKT_E_ARG, "optim",
+                         "%s needs whole tensors: its moments can't be kept in parts", rule->name);
     VKT_TRY(check_range("ema", (double)d->ema, 0, 1, true));
     for (size_t i = 0; i < d->n_groups; i++) {
         const vkt_optim_group *g = &d->groups[i];
@@ -291,6 +297,43 @@ fail:
     return st;
 }
 
+/* The block of the tables that holds parameter element `at`: each piece begins at a multiple of
+ * four of them. */
+static uint64_t block_at(const vkt_optim *o, uint64_t at)
+{
+    uint64_t before = 0;
+    for (size_t i = 0; i < o->n_pieces; before += vkt__piece_blocks(&o->pieces[i++])) {
+        const vkt__range *p = &o->pieces[i];
+        if (at < p->offset + p->count) return before + (at - p->offset) / VKT_GROUP_BLOCK;
+    }
+    return before;
+}
+
+/* The blocks of each tensor, which go on to the next one's first, and room for their sums of
+ * squares and ratios. Blocks that fill up a piece stay 0. */
+static vkt_status make_tensors(vkt_optim *o, const vkt__flat *flat)
+{
+    vkt_status st = VKT_OK;
+    uint32_t *first = vkt__alloc((flat->n + 1) * sizeof *first);
+    for (size_t i = 0; i < o->n_pieces; i++) o->all_blocks += vkt__piece_blocks(&o->pieces[i]);
+    for (size_t i = 1; i < flat->n; i++) {
+        first[i] = (uint32_t)block_at(o, flat->params[i].offset);
+        VKT_ASSERT(first[i] > first[i - 1]);
+    }
+    first[0] = 0, first[flat->n] = (uint32_t)o->all_blocks;
+    o->n_tensors = (uint32_t)flat->n;
+    VKT_TRY(table(o->gpu, "blocks of tensors", first, (flat->n + 1) * sizeof *first, &o->tensors));
+    VKT_TRY(vkt_buffer_create(
+        o->gpu, &(vkt_buffer_desc) { 8 * o->all_blocks, VKT_MEM_DEVICE, "squares of blocks" },
+        &o->squares));
+    VKT_TRY(vkt_buffer_create(
+        o->gpu, &(vkt_buffer_desc) { 4 * o->all_blocks, VKT_MEM_DEVICE, "ratios of blocks" },
+        &o->trust));
+fail:
+    free(first);
+    return st;
+}
+
 vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, const vkt__flat *flat,
                                   vkt_optim **out)
 {
@@ -337,6 +380,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
         VKT_TRY(table(gpu, "loss scale", &start, sizeof start, &o->loss_scale));
     }
     VKT_TRY(make_moments(o, flat));
+    if (vkt__optim_gives_direction(vkt__optim_attr(desc))) VKT_TRY(make_tensors(o, flat));
     *out = o;
     o = NULL;
 fail:
@@ -355,6 +399,9 @@ void vkt_optim_destroy(vkt_optim **po)
     vkt_buffer_destroy(o->gpu, &o->blocks);
     vkt_buffer_destroy(o->gpu, &o->groups);
     vkt_buffer_destroy(o->gpu, &o->skipped);
+    vkt_buffer_destroy(o->gpu, &o->tensors);
+    vkt_buffer_destroy(o->gpu, &o->squares);
+    vkt_buffer_destroy(o->gpu, &o->trust);
     vkt_buffer_destroy(o->gpu, &o->loss_scale);
     free(o->live);
     free(o->pieces);
@@ -533,13 +580,31 @@ void vkt_optim_build_sum(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tenso
     vkt__optim_build_sums(o, g, loss, hits, &(vkt__range) { 0, o->count }, 1);
 }
 
-/* The update of one piece, and what follows it. */
-static void update_piece(const vkt_optim *o, vkt_graph *g, vkt__update_in in,
-                         const vkt__range *piece, uint64_t first_block)
+static uint32_t piece_n_blocks(const vkt__range *piece)
+{
+    return (uint32_t)n_blocks(piece->count);
+}
+
+/* One piece in a step's nodes. */
+typedef struct {
+    vkt__update_in in;
+    vkt_tensor *average; /* or NULL */
+    const vkt__range *at;
+    uint64_t first_block;
+} piece_nodes;
+
+static void end_piece(vkt_graph *g, const piece_nodes *p)
+{
+    if (p->average) vkt__ema(g, p->average, p->in.theta);
+}
+
+/* The update of one piece, or the directions of it. */
+static piece_nodes update_piece(const vkt_optim *o, vkt_graph *g, vkt__update_in in,
+                                const vkt__range *piece, uint64_t first_block)
 {
     vkt_shape shape = vkt_shape1((uint32_t)piece->count);
     uint64_t at = piece->offset - o->own.offset, value = o->first + piece->offset;
-    vkt_tensor *average = NULL;
+    vkt_tensor *average = NULL, *shadow = NULL;
     in.theta = bound(g, "parameters", shape, VKT_F32, o->values, 4 * value);
     in.grad = bound(g, "gradients", shape, VKT_F32, o->sum ? o->sum : o->grads, 4 * piece->offset);
     for (size_t i = 0; i < o->moments.n; i++) {
@@ -550,11 +615,16 @@ static void update_piece(const vkt_optim *o, vkt_graph *g, vkt__update_in in,
                   ? bound(g, b->name, vkt_shape1((shape.d[0] + 3) / 4), VKT_U32, b->values, at)
                   : bound(g, b->name, shape, VKT_F32, b->values, 4 * at);
     }
-    in.blocks = bound(g, "blocks", vkt_shape1((uint32_t)n_blocks(piece->count)), VKT_U32, o->blocks,
-                      4 * first_block);
+    in.blocks =
+        bound(g, "blocks", vkt_shape1(piece_n_blocks(piece)), VKT_U32, o->blocks, 4 * first_block);
     if (o->shadow)
-        in.shadow = bound(g, "16-bit parameters", shape, o->precision, o->shadow,
-                          vkt_dtype_bytes(o->precision) * value);
+        shadow = bound(g, "16-bit parameters", shape, o->precision, o->shadow,
+                       vkt_dtype_bytes(o->precision) * value);
+    if (o->tensors) /* where the gradients are: they have been read */
+        in.direction =
+            bound(g, "directions", shape, VKT_F32, o->sum ? o->sum : o->grads, 4 * piece->offset);
+    else
+        in.shadow = shadow;
     vkt_attr attr = vkt__optim_attr(&o->desc);
     if (o->moments.scales) {
         attr.optim.first = (uint32_t)piece->offset;
@@ -564,7 +634,28 @@ static void update_piece(const vkt_optim *o, vkt_graph *g, vkt__update_in in,
     } else {
         vkt__optim_update(g, &in, attr);
     }
-    if (average) vkt__ema(g, average, in.theta);
+    in.shadow = shadow;
+    return (piece_nodes) { in, average, piece, first_block };
+}
+
+/* After the directions of all pieces: the ratios of their tensors, and the step. */
+static void apply_directions(const vkt_optim *o, vkt_graph *g, const piece_nodes *pieces)
+{
+    for (size_t i = 0; i < o->n_pieces; i++)
+        vkt__block_squares(g, &pieces[i].in,
+                           bound(g, "squares of blocks",
+                                 vkt_shape2(piece_n_blocks(pieces[i].at), 2), VKT_F32, o->squares,
+                                 8 * pieces[i].first_block));
+    vkt__optim_trust_ratios(
+        g,
+        bound(g, "squares of blocks", vkt_shape2((uint32_t)o->all_blocks, 2), VKT_F32, o->squares,
+              0),
+        bound(g, "blocks of tensors", vkt_shape1(o->n_tensors + 1), VKT_U32, o->tensors, 0),
+        bound(g, "ratios of blocks", vkt_shape1((uint32_t)o->all_blocks), VKT_F32, o->trust, 0));
+    for (size_t i = 0; i < o->n_pieces; i++)
+        vkt__optim_apply(g, &pieces[i].in,
+                         bound(g, "ratios of blocks", vkt_shape1(piece_n_blocks(pieces[i].at)),
+                               VKT_F32, o->trust, 4 * pieces[i].first_block));
 }
 
 vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_tensor *hits)
@@ -589,7 +680,11 @@ vkt_tensor *vkt_optim_build(vkt_optim *o, vkt_graph *g, vkt_tensor *loss, vkt_te
     }
     in.scalars = vkt__optim_state(g, &state);
     uint64_t block = 0;
+    piece_nodes *pieces = vkt__alloc(o->n_pieces * sizeof *pieces);
     for (size_t i = 0; i < o->n_pieces; block += vkt__piece_blocks(&o->pieces[i++]))
-        update_piece(o, g, in, &o->pieces[i], block);
+        pieces[i] = update_piece(o, g, in, &o->pieces[i], block);
+    if (o->tensors) apply_directions(o, g, pieces);
+    for (size_t i = 0; i < o->n_pieces; i++) end_piece(g, &pieces[i]);
+    free(pieces);
     return in.scalars;
 }

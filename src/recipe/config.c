@@ -425,10 +425,16 @@ static vkt_status check_sync(vkt_config *c)
     return VKT_OK;
 }
 
-static void finish_rule(vkt_config *c)
+static vkt_status finish_rule(vkt_config *c)
 {
     const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
     if (r->beta2 > 0 && !vkt__config_was_set(c, "optim.beta2")) c->optim.beta2 = r->beta2;
+    if (r->whole && c->shard)
+        return vkt__config_refuse(c, "optim.shard",
+                                  "optim.rule %s needs whole tensors, which shards cut: set it to "
+                                  "false, or take another rule",
+                                  r->name);
+    return VKT_OK;
 }
 
 static vkt_status finish_schedule(vkt_config *c)
@@ -562,7 +568,7 @@ vkt_status vkt__config_check(vkt_config *c)
     VKT_TRY(finish_preference(c));
     VKT_TRY(finish_data(c));
     VKT_TRY(finish_loss(c));
-    finish_rule(c);
+    VKT_TRY(finish_rule(c));
     VKT_TRY(finish_schedule(c));
     VKT_TRY(finish_metric(c));
     VKT_TRY(finish_calibration(c));

@@ -20,6 +20,8 @@ void vkt__rule_help(uint32_t uses, const char *help, char *out, size_t size)
     if (uses == VKT__DECAY_DECOUPLED) {
         vkt__str_printf(&s, "%s; decoupled with ", help);
         rules_using(uses, &s);
+        for (uint32_t i = 0; (r = vkt__rule_at(i)); i++)
+            if (r->whole) vkt__str_printf(&s, "; %s: part of the direction", r->name);
     } else {
         rules_using(uses, &s);
         vkt__str_printf(&s, ": %s", help);

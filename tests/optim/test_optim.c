@@ -16,8 +16,8 @@ static double first_step(vkt_optim_desc d, double v0, double g)
 {
     vkt__update_step s = vkt__optim_factors(&d, 0.5, 0);
     s.weight_decay = (double)d.weight_decay;
-    double theta = 2, m = 0, v = v0;
-    vkt__optim_element(vkt__optim_attr(&d), &s, g, &theta, &m, &v);
+    double theta = 2;
+    vkt__optim_tensor(vkt__optim_attr(&d), &s, 1, 1, &g, &theta, &(vkt__kept) { .v = v0 });
     return theta;
 }
 
@@ -60,6 +60,29 @@ static void first_steps_in_closed_form(void **state)
     REQUIRE_NEAR(first_step(d, 0, -3), 2 + 0.5 * 3 / (3 + 0.125), 1e-15);
     REQUIRE_NEAR(first_step(d, 8, 3), 2 - 0.5 * 3 / (8 * 0.9375), 1e-15);
     REQUIRE_NEAR(first_step(d, 0, 0), 2, 0);
+    d.rule = VKT_RULE_LAMB; /* of one element: theta -= lr |theta| sign(u) */
+    d.weight_decay = 0.25f;
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 2, 1e-15);
+    REQUIRE_NEAR(first_step(d, 0, -3), 2 + 0.5 * 2, 1e-15);
+}
+
+/* LAMB's ratio is 1 where a norm is 0: parameters that begin at 0 learn, and those without a
+ * gradient stay. */
+static void norms_of_zero_have_ratio_1(void **state)
+{
+    (void)state;
+    vkt_optim_desc d = { .rule = VKT_RULE_LAMB, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 0.125f };
+    vkt__update_step s = vkt__optim_factors(&d, 0.5, 0);
+    double theta[2] = { 0 }, g[2] = { 3, -3 };
+    vkt__kept k[2] = { { 0 } };
+    vkt__optim_tensor(vkt__optim_attr(&d), &s, 2, 1, g, theta, k);
+    REQUIRE_NEAR(theta[0], -0.5 * 3 / 3.125, 1e-15);
+    REQUIRE_NEAR(theta[1], 0.5 * 3 / 3.125, 1e-15);
+    theta[0] = 2, g[0] = g[1] = 0, k[0] = k[1] = (vkt__kept) { 0 };
+    vkt__optim_tensor(vkt__optim_attr(&d), &s, 2, 1, g, theta, k);
+    REQUIRE_NEAR(theta[0], 2, 0);
+    assert_true(vkt__optim_trust(9, 4) == 1.5 && vkt__optim_trust(0, 4) == 1 &&
+                vkt__optim_trust(9, 0) == 1);
 }
 
 /* The playbook's bias correction sqrt(1 - b2^t) / (1 - b1^t) at a late step, and NAdam's products
@@ -88,11 +111,12 @@ static void rules_keep_the_moments_they_write(void **state)
     (void)state;
     for (uint32_t r = 0; r < VKT_RULE_N_RULES; r++) {
         vkt_attr attr = { .optim = { r, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 0.125f } };
-        double theta = 2, m = 0, v = 0;
-        vkt__optim_element(attr, &(vkt__update_step) { 0.5, 0, 1, 0, 1 }, 3, &theta, &m, &v);
+        double theta = 2;
+        vkt__kept k = { 0 };
+        vkt__optim_element(attr, &(vkt__update_step) { 0.5, 0, 1, 0, 1 }, 3, &theta, &k);
         assert_true(theta != 2);
-        assert_int_equal(vkt__optim_has_m(attr), m != 0);
-        assert_int_equal(vkt__optim_has_v(attr), v != 0);
+        assert_int_equal(vkt__optim_has_m(attr), k.m != 0);
+        assert_int_equal(vkt__optim_has_v(attr), k.v != 0);
         assert_string_not_equal(vkt_optim_rule_name((vkt_optim_rule)r), "unknown");
     }
     for (uint32_t past = VKT_RULE_N_RULES; past < VKT_RULE_N_RULES + 8; past++) {
@@ -173,9 +197,10 @@ typedef double trajectory[STEPS][N];
 static void run_rule(const golden *g, const json_t *c, vkt_optim_desc d, double v0,
                      const double *eps_at, trajectory out)
 {
-    double theta[N], m[N] = { 0 }, v[N];
+    double theta[N];
+    vkt__kept k[N];
     memcpy(theta, g->start, sizeof theta);
-    for (size_t i = 0; i < N; i++) v[i] = v0;
+    for (size_t i = 0; i < N; i++) k[i] = (vkt__kept) { .v = v0 };
     REQUIRE_OK(vkt__optim_check(&d));
     for (size_t t = 0; t < STEPS; t++) {
         double squares = 0;
@@ -186,10 +211,8 @@ static void run_rule(const golden *g, const json_t *c, vkt_optim_desc d, double 
         if (eps_at) d.eps = (float)eps_at[t];
         vkt__update_step s = vkt__optim_factors(&d, json_number_value(json_object_get(c, "lr")), t);
         s.weight_decay = (double)d.weight_decay;
-        for (size_t i = 0; i < N; i++)
-            vkt__optim_element(vkt__optim_attr(&d), &s,
-                               vkt__optim_clip(squares, (double)d.clip) * g->grads[t][i], &theta[i],
-                               &m[i], &v[i]);
+        vkt__optim_tensor(vkt__optim_attr(&d), &s, N, vkt__optim_clip(squares, (double)d.clip),
+                          g->grads[t], theta, k);
         memcpy(out[t], theta, sizeof theta);
     }
 }
@@ -498,6 +521,8 @@ static void bad_descriptions_are_refused(void **state)
         { { .rule = VKT_RULE_SGD, .groups = no_pattern, .n_groups = 1 },
           "group 1 has no name pattern" },
         { { .rule = VKT_RULE_SGD, .groups = negative, .n_groups = 1 }, "a group's lr_scale is -1" },
+        { { .rule = VKT_RULE_LAMB, .beta1 = 0.9f, .beta2 = 0.9f, .eps = 1e-6f, .parts = 2 },
+          "lamb needs whole tensors: its moments can't be kept in parts" },
         { { .rule = VKT_RULE_N_RULES }, "no rule number" },
     };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
@@ -512,6 +537,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_steps_in_closed_form),
+        cmocka_unit_test(norms_of_zero_have_ratio_1),
         cmocka_unit_test(factors_of_late_steps),
         cmocka_unit_test(rules_keep_the_moments_they_write),
         cmocka_unit_test(a_small_second_moment_is_not_zero),

@@ -167,12 +167,14 @@ static void updates_follow_the_rule(void **state)
             vkt_optim_desc d = describe(rule, (vkt_optim_form)form);
             fixture f;
             setup(&f, &d);
-            static double theta[COUNT], m[COUNT], v[COUNT];
+            static double theta[COUNT], grad[COUNT];
+            static vkt__kept kept[COUNT];
             float before[COUNT], s[VKT_N_SCALARS];
             memcpy(before, f.theta, sizeof before);
             for (uint64_t i = 0; i < COUNT; i++) {
-                theta[i] = (double)f.theta[i], m[i] = 0;
-                v[i] = (double)first_v(rule, (vkt_optim_form)form, is_padding(i));
+                theta[i] = (double)f.theta[i];
+                kept[i] =
+                    (vkt__kept) { .v = (double)first_v(rule, (vkt_optim_form)form, is_padding(i)) };
             }
             for (uint64_t t = 0; t < STEPS; t++) {
                 draw_grads(&f, t);
@@ -184,15 +186,17 @@ static void updates_follow_the_rule(void **state)
                              vkt__tol(VKT_F32, COUNT) * sqrt(squares));
                 REQUIRE_NEAR(s[VKT_SCALAR_CLIP], 20 / sqrt(squares), vkt__tol(VKT_F32, COUNT));
                 vkt__update_step factors = vkt__optim_factors(&d, lr, t);
-                for (uint64_t i = 0; i < COUNT; i++) {
+                for (uint64_t i = 0; i < COUNT; i++) grad[i] = (double)f.grad[i];
+                for (size_t p = 0; p < VKT_COUNT(params); p++) {
                     double lr_scale;
+                    uint64_t at = params[p].offset;
                     vkt__update_step e = factors;
-                    group_of(i, &lr_scale, &e.weight_decay);
+                    group_of(at, &lr_scale, &e.weight_decay);
                     e.lr *= lr_scale;
                     if (lr_scale != 0)
-                        vkt__optim_element(vkt__optim_attr(&d), &e,
-                                           vkt__optim_clip(squares, 20) * (double)f.grad[i],
-                                           &theta[i], &m[i], &v[i]);
+                        vkt__optim_tensor(vkt__optim_attr(&d), &e, params[p].count,
+                                          vkt__optim_clip(squares, 20), grad + at, theta + at,
+                                          kept + at);
                 }
             }
             read_theta(&f);
@@ -208,9 +212,12 @@ static void updates_follow_the_rule(void **state)
             for (size_t k = 0; k < vkt_optim_n_moments(f.o); k++) {
                 REQUIRE_OK(
                     vkt_buffer_read(gpu, vkt_optim_moment(f.o, k), 0, f.theta, sizeof f.theta));
-                const double *want = vkt_optim_moment_name(f.o, k)[0] == 'm' ? m : v;
+                static double want[COUNT];
                 double sum = 0;
-                for (uint64_t i = 0; i < COUNT; i++) sum += want[i] * want[i];
+                for (uint64_t i = 0; i < COUNT; i++) {
+                    want[i] = vkt_optim_moment_name(f.o, k)[0] == 'm' ? kept[i].m : kept[i].v;
+                    sum += want[i] * want[i];
+                }
                 for (uint64_t i = 0; i < COUNT; i++) {
                     REQUIRE_NEAR(f.theta[i], want[i], tol * (fabs(want[i]) + sqrt(sum / COUNT)));
                     if (is_padding(i)) assert_true(f.theta[i] == 0);

@@ -55,6 +55,8 @@ static const struct {
       "train.compress: it can't be combined with train.precision fp16" },
     { ALL "train: {ema: 0.9, sync: {every: 4}}\n",
       "train.sync.every: it can't be combined with train.ema" },
+    { ALL "optim: {rule: lamb, shard: true}\n",
+      "optim.shard: optim.rule lamb needs whole tensors, which shards cut: set it to false" },
     { ALL "train: {sync: {every: 4}}\neval: {every: 10}\n",
       "eval.every: 10 is no multiple of train.sync.every = 4" },
     /* adapters */

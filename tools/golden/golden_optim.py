@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes tests/golden/optim.json: what torch.optim does to 8 parameters in 20 steps, in float64, and what
 torch.optim.lr_scheduler gives. Lion, which torch.optim lacks, is computed here in numpy from the algorithm of
-its paper (Chen et al. 2023, arXiv 2302.06675, algorithm 2). Hyperparameters are float32 numbers, as vktrain holds them. Needs PyTorch:
+its paper (Chen et al. 2023, arXiv 2302.06675, algorithm 2), and LAMB from You et al. 2020 (arXiv 1904.00962,
+algorithm 2, phi the identity; the ratio is 1 where a norm is 0). The 8 parameters are one tensor. Hyperparameters are float32 numbers, as vktrain holds them. Needs PyTorch:
     shared/lab/in-testing python3 tools/golden/golden_optim.py
 """
 import json
@@ -53,6 +54,9 @@ CASES = [  # name, rule, torch class, vktrain's fields, lr
     ("adamax", "adamax", torch.optim.Adamax, adam, 0.01),
     ("adamax with weight decay", "adamax", torch.optim.Adamax, {**adam, "weight_decay": 0.25}, 0.01),
     ("adamax, large eps", "adamax", torch.optim.Adamax, {"beta1": 0.5, "beta2": 0.75, "eps": 0.125}, 0.01),
+    ("lamb", "lamb", None, {**adam, "eps": f32(1e-6)}, 0.01),
+    ("lamb with weight decay", "lamb", None, {**adam, "weight_decay": 0.5}, 0.01),
+    ("lamb with clipping, large eps", "lamb", None, {"beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.125, "clip": 1.0}, 0.01),
 ]
 
 
@@ -78,9 +82,27 @@ class Lion:
         self.m = b2 * self.m + (1 - b2) * g
 
 
+class Lamb:
+    def __init__(self, p, f, lr):
+        self.p, self.f, self.lr, self.m, self.v, self.t = p, f, lr, np.zeros(N), np.zeros(N), 0
+
+    def step(self):
+        b1, b2, theta, g = self.f["beta1"], self.f["beta2"], self.p.detach().numpy(), self.p.grad.numpy()
+        self.t += 1
+        self.m = b1 * self.m + (1 - b1) * g
+        self.v = b2 * self.v + (1 - b2) * g * g
+        m, v = self.m / (1 - b1**self.t), self.v / (1 - b2**self.t)
+        u = m / (np.sqrt(v) + self.f["eps"]) + self.f.get("weight_decay", 0.0) * theta
+        norm, unorm = np.linalg.norm(theta), np.linalg.norm(u)
+        theta -= self.lr * (norm / unorm if norm > 0 and unorm > 0 else 1.0) * u
+
+
+BY_HAND = {"lion": Lion, "lamb": Lamb}
+
+
 def trajectory(rule, cls, f, lr):
     p = torch.tensor(start, dtype=torch.float64, requires_grad=True)
-    opt = make(cls, rule, p, f, lr) if cls else Lion(p, f, lr)
+    opt = make(cls, rule, p, f, lr) if cls else BY_HAND[rule](p, f, lr)
     values, norms = [], []
     for g in grads:
         p.grad = torch.tensor(g, dtype=torch.float64)

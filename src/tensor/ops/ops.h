@@ -39,7 +39,7 @@ extern const vkt_op vkt__op_top_k, vkt__op_top_k_bwd, vkt__op_expert_count, vkt_
     vkt__op_expert_gather, vkt__op_expert_combine, vkt__op_expert_combine_bwd,
     vkt__op_expert_combine_dw, vkt__op_expert_matmul;
 extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update,
-    vkt__op_optim_update8;
+    vkt__op_optim_update8, vkt__op_optim_squares, vkt__op_optim_trust, vkt__op_optim_apply;
 
 /* Every row, ended by NULL. */
 extern const vkt_op *const vkt__rows[];
@@ -111,21 +111,31 @@ vkt_tensor *vkt__optim_state(vkt_graph *g, const vkt__state_in *in);
 
 /* What optim_update reads and writes. n elements; a block is VKT_GROUP_BLOCK of them. */
 typedef struct vkt__update_in {
-    vkt_tensor *theta;   /* [n] f32, written */
-    vkt_tensor *grad;    /* [n] f32 */
-    vkt_tensor *m, *v;   /* [n] f32, written; NULL where the rule has none */
-    vkt_tensor *scalars; /* [8] f32 of vkt__optim_state */
-    vkt_tensor *step;    /* the step block */
-    vkt_tensor *blocks;  /* [blocks] u32: group of each block */
-    vkt_tensor *groups;  /* [G, 2] f32: struct vkt_group_params */
-    vkt_tensor *shadow;  /* [n] f16 or bf16, written: theta's values; or NULL */
-    vkt_tensor *scales;  /* of update8 */
+    vkt_tensor *theta;     /* [n] f32, written */
+    vkt_tensor *grad;      /* [n] f32 */
+    vkt_tensor *m, *v;     /* [n] f32, written; NULL where the rule has none */
+    vkt_tensor *scalars;   /* [8] f32 of vkt__optim_state */
+    vkt_tensor *step;      /* the step block */
+    vkt_tensor *blocks;    /* [blocks] u32: group of each block */
+    vkt_tensor *groups;    /* [G, 2] f32: struct vkt_group_params */
+    vkt_tensor *shadow;    /* [n] f16 or bf16, written: theta's values; or NULL */
+    vkt_tensor *direction; /* [n] f32, written in place of theta by a rule for whole tensors; may be
+                              where grad is */
+    vkt_tensor *scales;    /* of update8 */
 } vkt__update_in;
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
 /* The same with moments in 8 bits: m and v are [ceil(n / 4)] u32, four codes a word, and `scales`
  * [2, blocks] f32, written: of m, then of v. attr.optim.first is the first element's number for
  * random bits. */
 void vkt__optim_update8(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
+/* What follows the directions of a rule for whole tensors: sums of squares [blocks, 2] f32 of theta
+ * and u by block; from them the ratio of each tensor, `trust` [blocks] f32, an element for each of
+ * its blocks; tensors [T + 1] u32: first block of each, and the end of the last; and the step with
+ * in->direction and those ratios. */
+void vkt__block_squares(vkt_graph *g, const vkt__update_in *in, vkt_tensor *squares);
+void vkt__optim_trust_ratios(vkt_graph *g, vkt_tensor *squares, vkt_tensor *tensors,
+                             vkt_tensor *trust);
+void vkt__optim_apply(vkt_graph *g, const vkt__update_in *in, vkt_tensor *trust);
 /* What the gradient is multiplied by, for a sum of squares and a limit (0: none). */
 double vkt__optim_clip(double squares, double limit);
 

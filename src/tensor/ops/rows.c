@@ -88,5 +88,8 @@ const vkt_op *const vkt__rows[] = {
     &vkt__op_optim_state,
     &vkt__op_optim_update,
     &vkt__op_optim_update8,
+    &vkt__op_optim_squares,
+    &vkt__op_optim_trust,
+    &vkt__op_optim_apply,
     NULL,
 };

@@ -242,7 +242,7 @@ vkt_tensor *vkt__optim_state(vkt_graph *g, const vkt__state_in *in)
 
 /* ---- optim_update: one step of a rule ---- */
 
-enum { THETA, GRAD, M, V, SCALARS, STEP, BLOCKS, GROUPS, SHADOW, N_UPDATE_IN };
+enum { THETA, GRAD, M, V, SCALARS, STEP, BLOCKS, GROUPS, BESIDE, N_UPDATE_IN };
 
 static bool update_shape(vkt_node *n)
 {
@@ -253,7 +253,7 @@ static bool update_shape(vkt_node *n)
     VKT_ASSERT((!n->in[M] || n->in[M]->count == count) && (!n->in[V] || n->in[V]->count == count));
     VKT_ASSERT(n->in[BLOCKS]->count == (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK);
     VKT_ASSERT(vkt__last(n->in[GROUPS]->shape) == 2);
-    VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
+    VKT_ASSERT(vkt__beside_fits(n, n->in[BESIDE]));
     return true;
 }
 
@@ -269,30 +269,27 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
         .step = vkt__addr(rec, n->in[STEP]),
         .blocks = vkt__addr(rec, n->in[BLOCKS]),
         .groups = vkt__addr(rec, n->in[GROUPS]),
-        .shadow = vkt__addr(rec, n->in[SHADOW]),
+        .beside = vkt__addr(rec, n->in[BESIDE]),
         .n = (uint32_t)n->in[THETA]->count,
         .beta1 = a->optim.beta1,
         .beta2 = a->optim.beta2,
         .eps = a->optim.eps,
     };
     p.theta4 = p.theta, p.grad4 = p.grad, p.m4 = p.m, p.v4 = p.v;
-    bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
+    bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0 && !vkt__optim_gives_direction(*a);
     uint32_t wg = 1,
              most = VKT_MIN(rec->caps->workgroup, pairs ? VKT_GROUP_BLOCK / 2 : VKT_GROUP_BLOCK);
     while (2 * wg <= most) wg *= 2;
-    bool decoupled = vkt__rule_at(a->optim.rule)->uses & VKT__DECAY_DECOUPLED;
     enum { NUMBERS = 40 }; /* at once: four elements of all that a rule reads and writes */
-    const vkt__constant spec[] = {
-        { VKT_SPEC_WORKGROUP, wg },
-        { VKT_SPEC_LANES, vkt__lanes(rec->caps, wg, NUMBERS) },
-        { VKT_SPEC_RULE, a->optim.rule },
-        { VKT_SPEC_UPDATE_FORM,
-          (a->optim.torch ? VKT_UP_TORCH : 0u) | (decoupled ? VKT_UP_DECOUPLED : 0u) },
-        { VKT_SPEC_HAS_M, vkt__optim_has_m(*a) },
-        { VKT_SPEC_HAS_V, vkt__optim_has_v(*a) },
-        { VKT_SPEC_WIDE, rec->caps->klass != VKT_GPU_CLASS_CPU || n->in[SHADOW] },
-        { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) }
-    };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_LANES, vkt__lanes(rec->caps, wg, NUMBERS) },
+                                   { VKT_SPEC_RULE, a->optim.rule },
+                                   { VKT_SPEC_UPDATE_FORM, vkt__update_form(a) },
+                                   { VKT_SPEC_HAS_M, vkt__optim_has_m(*a) },
+                                   { VKT_SPEC_HAS_V, vkt__optim_has_v(*a) },
+                                   { VKT_SPEC_WIDE,
+                                     rec->caps->klass != VKT_GPU_CLASS_CPU || n->in[BESIDE] },
+                                   { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[BESIDE]) } };
     vkt__dispatch(rec, pairs ? VKT_SHADER_OPTIM_UPDATE_PAIRS : VKT_SHADER_OPTIM_UPDATE, spec,
                   VKT_COUNT(spec), &p, sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
 }
@@ -300,17 +297,21 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
 static void update_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
+    bool direction = vkt__optim_gives_direction(n->attr);
     if (in[SCALARS][SCALAR(ok)] == 0) return;
     struct vkt_step_block b = vkt__ref_step(in[STEP]);
     for (uint64_t i = 0; i < n->in[THETA]->count; i++) {
         const double *group = &in[GROUPS][2 * (size_t)in[BLOCKS][i / VKT_GROUP_BLOCK]];
-        double lr_scale = group[WORD(vkt_group_params, lr_scale)], none_m = 0, none_v = 0;
+        double lr_scale = group[WORD(vkt_group_params, lr_scale)], theta = in[THETA][i];
         if (lr_scale == 0) continue;
         vkt__update_step s = { (double)b.lr * lr_scale, group[WORD(vkt_group_params, weight_decay)],
                                (double)b.adam_m, (double)b.adam_g, (double)b.adam_v };
-        vkt__optim_element(n->attr, &s, in[SCALARS][SCALAR(scale)] * in[GRAD][i], &in[THETA][i],
-                           in[M] ? &in[M][i] : &none_m, in[V] ? &in[V][i] : &none_v);
-        if (in[SHADOW]) in[SHADOW][i] = vkt__round_to(n->in[SHADOW]->dtype, in[THETA][i]);
+        vkt__kept k = { in[M] ? in[M][i] : 0, in[V] ? in[V][i] : 0 };
+        vkt__optim_element(n->attr, &s, in[SCALARS][SCALAR(scale)] * in[GRAD][i], &theta, &k);
+        in[direction ? BESIDE : THETA][i] = theta;
+        if (in[M]) in[M][i] = k.m;
+        if (in[V]) in[V][i] = k.v;
+        if (in[BESIDE] && !direction) in[BESIDE][i] = vkt__round_to(n->in[BESIDE]->dtype, theta);
     }
 }
 
@@ -319,7 +320,7 @@ static vkt_cost update_cost(const vkt_node *n)
     double count = (double)n->in[THETA]->count, moments = (n->in[M] != NULL) + (n->in[V] != NULL);
     vkt_cost c = { count * (4 + 6 * moments),
                    4 * count * (3 + 2 * moments) + (double)n->in[BLOCKS]->bytes };
-    if (n->in[SHADOW]) c.bytes += (double)n->in[SHADOW]->bytes;
+    if (n->in[BESIDE]) c.bytes += (double)n->in[BESIDE]->bytes;
     return c;
 }
 
@@ -342,7 +343,10 @@ static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scala
     if (vkt__optim_has_v(attr)) in.v = sample_positive(g, n);
     in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
     in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, groups_hint, 2);
-    if (shadow) in.shadow = vkt__sample(g, vkt_shape1(n), shadow, VKT_HINT_NORMAL, 0);
+    if (vkt__optim_gives_direction(attr))
+        in.direction = vkt__sample1(g, n);
+    else if (shadow)
+        in.shadow = vkt__sample(g, vkt_shape1(n), shadow, VKT_HINT_NORMAL, 0);
     if (scalars_hint == VKT_HINT_NORMAL) /* the whole way from the gradient */
         in.scalars = vkt__optim_state(g, &(vkt__state_in) { .squares = vkt__sum_squares(g, in.grad),
                                                             .loss = vkt__sample1(g, 1),
@@ -435,9 +439,9 @@ static const char *update_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_optim_update = { .name = "optim_update",
                                       .n_in = N_UPDATE_IN,
                                       .words_in = 1 << STEP | 1 << BLOCKS,
-                                      .mutates = 1 << THETA | 1 << M | 1 << V | 1 << SHADOW,
-                                      .narrow_in = 1 << SHADOW,
-                                      .narrow_odd = 1 << SHADOW,
+                                      .mutates = 1 << THETA | 1 << M | 1 << V | 1 << BESIDE,
+                                      .narrow_in = 1 << BESIDE,
+                                      .narrow_odd = 1 << BESIDE,
                                       .shape = update_shape,
                                       .record = update_record,
                                       .ref = update_ref,
@@ -447,11 +451,15 @@ const vkt_op vkt__op_optim_update = { .name = "optim_update",
 
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr)
 {
-    vkt_tensor *list[N_UPDATE_IN] = {
-        [THETA] = in->theta,   [GRAD] = in->grad,       [M] = in->m,
-        [V] = in->v,           [SCALARS] = in->scalars, [STEP] = in->step,
-        [BLOCKS] = in->blocks, [GROUPS] = in->groups,   [SHADOW] = in->shadow
-    };
+    vkt_tensor *list[N_UPDATE_IN] = { [THETA] = in->theta,
+                                      [GRAD] = in->grad,
+                                      [M] = in->m,
+                                      [V] = in->v,
+                                      [SCALARS] = in->scalars,
+                                      [STEP] = in->step,
+                                      [BLOCKS] = in->blocks,
+                                      [GROUPS] = in->groups,
+                                      [BESIDE] = in->direction ? in->direction : in->shadow };
     vkt__node(g, &vkt__op_optim_update, list, N_UPDATE_IN, attr);
 }
 

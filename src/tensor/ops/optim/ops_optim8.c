@@ -9,7 +9,7 @@
 #include "tensor/twins/moments8.h"
 #include "tensor/ops/optim/rules.h"
 
-enum { THETA, GRAD, M, V, SCALES, SCALARS, STEP, BLOCKS, GROUPS, SHADOW, N_IN };
+enum { THETA, GRAD, M, V, SCALES, SCALARS, STEP, BLOCKS, GROUPS, BESIDE, N_IN };
 
 static uint64_t n_blocks(uint64_t count)
 {
@@ -25,7 +25,7 @@ static bool update8_shape(vkt_node *n)
     for (int i = M; i <= V; i++) VKT_ASSERT(!n->in[i] || n->in[i]->count == (count + 3) / 4);
     VKT_ASSERT(n->in[SCALES]->count == 2 * blocks);
     VKT_ASSERT(n->in[BLOCKS]->count == blocks);
-    VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
+    VKT_ASSERT(vkt__beside_fits(n, n->in[BESIDE]));
     return true;
 }
 
@@ -42,7 +42,7 @@ static void update8_record(vkt__rec *rec, const vkt_node *n)
         .step = vkt__addr(rec, n->in[STEP]),
         .blocks = vkt__addr(rec, n->in[BLOCKS]),
         .groups = vkt__addr(rec, n->in[GROUPS]),
-        .shadow = vkt__addr(rec, n->in[SHADOW]),
+        .beside = vkt__addr(rec, n->in[BESIDE]),
         .n = (uint32_t)n->in[THETA]->count,
         .first = a->optim.first,
         .beta1 = a->optim.beta1,
@@ -52,18 +52,15 @@ static void update8_record(vkt__rec *rec, const vkt_node *n)
     p.theta4 = p.theta, p.grad4 = p.grad;
     enum { WORDS = VKT_GROUP_BLOCK / 4, NUMBERS = 40 }; /* four elements of all, and their codes */
     uint32_t wg = VKT_MIN(vkt__reduce_workgroup(rec->caps, WORDS), WORDS);
-    bool decoupled = vkt__rule_at(a->optim.rule)->uses & VKT__DECAY_DECOUPLED;
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_WORDS, WORDS / wg },
                                    { VKT_SPEC_LANES, vkt__lanes(rec->caps, wg, NUMBERS) },
                                    { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
                                    { VKT_SPEC_RULE, a->optim.rule },
-                                   { VKT_SPEC_UPDATE_FORM,
-                                     (a->optim.torch ? VKT_UP_TORCH : 0u) |
-                                         (decoupled ? VKT_UP_DECOUPLED : 0u) },
+                                   { VKT_SPEC_UPDATE_FORM, vkt__update_form(a) },
                                    { VKT_SPEC_HAS_M, vkt__optim_has_m(*a) },
                                    { VKT_SPEC_HAS_V, vkt__optim_has_v(*a) },
-                                   { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) } };
+                                   { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[BESIDE]) } };
     vkt__dispatch(rec, VKT_SHADER_OPTIM_UPDATE8, spec, VKT_COUNT(spec), &p, sizeof p,
                   n_blocks(p.n));
 }
@@ -99,6 +96,7 @@ static void update8_ref(const vkt_node *n, double *const *in, double *const *out
         OK = offsetof(struct vkt_scalars, ok) / 4,
         SCALE = offsetof(struct vkt_scalars, scale) / 4
     };
+    bool direction = vkt__optim_gives_direction(n->attr);
     if (in[SCALARS][OK] == 0) return;
     struct vkt_step_block b = vkt__ref_step(in[STEP]);
     uint64_t count = n->in[THETA]->count, blocks = n_blocks(count);
@@ -115,9 +113,13 @@ static void update8_ref(const vkt_node *n, double *const *in, double *const *out
             uint64_t i = at + k;
             if (in[M]) m[k] = vkt__moment8_decode(VKT__MOMENT_M, byte_of(in[M], i), scales[0]);
             if (in[V]) v[k] = vkt__moment8_decode(VKT__MOMENT_V, byte_of(in[V], i), scales[1]);
-            vkt__optim_element(n->attr, &s, in[SCALARS][SCALE] * in[GRAD][i], &in[THETA][i], &m[k],
-                               &v[k]);
-            if (in[SHADOW]) in[SHADOW][i] = vkt__round_to(n->in[SHADOW]->dtype, in[THETA][i]);
+            vkt__kept kept = { m[k], v[k] };
+            double theta = in[THETA][i];
+            vkt__optim_element(n->attr, &s, in[SCALARS][SCALE] * in[GRAD][i], &theta, &kept);
+            in[direction ? BESIDE : THETA][i] = theta;
+            m[k] = kept.m, v[k] = kept.v;
+            if (in[BESIDE] && !direction)
+                in[BESIDE][i] = vkt__round_to(n->in[BESIDE]->dtype, theta);
         }
         scales[0] = scales[1] = 0;
         if (in[M]) pack(VKT__MOMENT_M, m, here, at, n->attr.optim.first, &b, in[M], &scales[0]);
@@ -137,7 +139,7 @@ static vkt_cost update8_cost(const vkt_node *n)
     vkt_cost c = { count * (4 + 40 * moments), count * (12 + 2 * moments) +
                                                    2 * (double)n->in[SCALES]->bytes +
                                                    (double)n->in[BLOCKS]->bytes };
-    if (n->in[SHADOW]) c.bytes += (double)n->in[SHADOW]->bytes;
+    if (n->in[BESIDE]) c.bytes += (double)n->in[BESIDE]->bytes;
     return c;
 }
 
@@ -174,6 +176,7 @@ static const char *update8_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "nadam", 2500, VKT_UP_NADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
         { "lion", 2500, VKT_UP_LION, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
         { "adamax", 2500, VKT_UP_ADAMAX, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "lamb", 2501, VKT_UP_LAMB, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
         { "sgd", 2500, VKT_UP_SGD, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
         { "empty", 0, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_UNIT },
         { "f16 shadow", 2500, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
@@ -202,6 +205,7 @@ static const char *update8_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     in.step = vkt_step(g);
     in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
     in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, s[i].groups, 2);
+    if (vkt__optim_gives_direction(attr)) in.direction = vkt__sample1(g, n);
     if (s[i].shadow) in.shadow = vkt__sample(g, vkt_shape1(n), s[i].shadow, VKT_HINT_NORMAL, 0);
     vkt__optim_update8(g, &in, attr);
     return s[i].name;
@@ -211,9 +215,9 @@ const vkt_op vkt__op_optim_update8 = { .name = "optim_update8",
                                        .n_in = N_IN,
                                        .words_in = 1 << M | 1 << V | 1 << STEP | 1 << BLOCKS,
                                        .mutates =
-                                           1 << THETA | 1 << M | 1 << V | 1 << SCALES | 1 << SHADOW,
-                                       .narrow_in = 1 << SHADOW,
-                                       .narrow_odd = 1 << SHADOW,
+                                           1 << THETA | 1 << M | 1 << V | 1 << SCALES | 1 << BESIDE,
+                                       .narrow_in = 1 << BESIDE,
+                                       .narrow_odd = 1 << BESIDE,
                                        .shape = update8_shape,
                                        .record = update8_record,
                                        .ref = update8_ref,
@@ -225,9 +229,11 @@ const vkt_op vkt__op_optim_update8 = { .name = "optim_update8",
 void vkt__optim_update8(vkt_graph *g, const vkt__update_in *in, vkt_attr attr)
 {
     vkt_tensor *list[N_IN] = {
-        [THETA] = in->theta,   [GRAD] = in->grad,       [M] = in->m,       [V] = in->v,
-        [SCALES] = in->scales, [SCALARS] = in->scalars, [STEP] = in->step, [BLOCKS] = in->blocks,
-        [GROUPS] = in->groups, [SHADOW] = in->shadow
+        [THETA] = in->theta,   [GRAD] = in->grad,
+        [M] = in->m,           [V] = in->v,
+        [SCALES] = in->scales, [SCALARS] = in->scalars,
+        [STEP] = in->step,     [BLOCKS] = in->blocks,
+        [GROUPS] = in->groups, [BESIDE] = in->direction ? in->direction : in->shadow
     };
     vkt__node(g, &vkt__op_optim_update8, list, N_IN, attr);
 }

@@ -5,11 +5,13 @@
 
 #include <math.h>
 
+#include "base/memory.h"
 #include "shaders/params.h"
+#include "shaders/spec.h"
 
 #define ELEMENT(name)                                                                              \
     static void name(const vkt_attr *a, const vkt__update_step *s, double g, double *theta,        \
-                     double *m, double *v)
+                     vkt__kept *k)
 
 /* What a description's numbers are called in a rule's formula. */
 static double beta1(const vkt_attr *a)
@@ -24,78 +26,83 @@ static double beta2(const vkt_attr *a)
 
 ELEMENT(sgd)
 {
-    (void)a, (void)m, (void)v;
+    (void)a, (void)k;
     *theta -= s->lr * g;
 }
 
 ELEMENT(momentum)
 {
-    (void)v;
-    *m = beta1(a) * *m + g;
-    *theta -= s->lr * *m;
+    k->m = beta1(a) * k->m + g;
+    *theta -= s->lr * k->m;
 }
 
 ELEMENT(nesterov)
 {
-    (void)v;
-    *m = beta1(a) * *m + g;
-    *theta -= s->lr * (beta1(a) * *m + g);
+    k->m = beta1(a) * k->m + g;
+    *theta -= s->lr * (beta1(a) * k->m + g);
 }
 
 ELEMENT(rmsprop)
 {
     double eps = (double)a->optim.eps;
-    *v = beta2(a) * *v + (1 - beta2(a)) * g * g;
+    k->v = beta2(a) * k->v + (1 - beta2(a)) * g * g;
     if (a->optim.torch) {
-        *m = beta1(a) * *m + g / (sqrt(*v) + eps);
-        *theta -= s->lr * *m;
+        k->m = beta1(a) * k->m + g / (sqrt(k->v) + eps);
+        *theta -= s->lr * k->m;
     } else {
-        *m = beta1(a) * *m + s->lr * g / sqrt(*v + eps);
-        *theta -= *m;
+        k->m = beta1(a) * k->m + s->lr * g / sqrt(k->v + eps);
+        *theta -= k->m;
     }
 }
 
 /* theta -= lr u / (adam_v sqrt(v) + eps), u of the moments that were just moved on. */
 static void adam_step(const vkt_attr *a, const vkt__update_step *s, double u, double *theta,
-                      const double *v)
+                      const vkt__kept *k)
 {
-    *theta -= s->lr * u / (s->adam_v * sqrt(*v) + (double)a->optim.eps);
+    *theta -= s->lr * u / (s->adam_v * sqrt(k->v) + (double)a->optim.eps);
 }
 
-static void adam_moments(const vkt_attr *a, double g, double *m, double *v)
+static void adam_moments(const vkt_attr *a, double g, vkt__kept *k)
 {
-    *m = beta1(a) * *m + (1 - beta1(a)) * g;
-    *v = beta2(a) * *v + (1 - beta2(a)) * g * g;
+    k->m = beta1(a) * k->m + (1 - beta1(a)) * g;
+    k->v = beta2(a) * k->v + (1 - beta2(a)) * g * g;
 }
 
 /* Adam and AdamW differ in their factors and their decay only. */
 ELEMENT(adam)
 {
-    adam_moments(a, g, m, v);
-    adam_step(a, s, s->adam_m * *m, theta, v);
+    adam_moments(a, g, k);
+    adam_step(a, s, s->adam_m * k->m, theta, k);
 }
 
 ELEMENT(nadam)
 {
-    adam_moments(a, g, m, v);
-    adam_step(a, s, s->adam_m * *m + s->adam_g * g, theta, v);
+    adam_moments(a, g, k);
+    adam_step(a, s, s->adam_m * k->m + s->adam_g * g, theta, k);
 }
 
 ELEMENT(lion)
 {
-    (void)v;
-    double c = beta1(a) * *m + (1 - beta1(a)) * g;
+    double c = beta1(a) * k->m + (1 - beta1(a)) * g;
     *theta -= s->lr * ((c > 0) - (c < 0));
-    *m = beta2(a) * *m + (1 - beta2(a)) * g;
+    k->m = beta2(a) * k->m + (1 - beta2(a)) * g;
 }
 
 /* Where no gradient has been yet, as in padding, all stays 0. */
 ELEMENT(adamax)
 {
-    *m = beta1(a) * *m + (1 - beta1(a)) * g;
-    if (g == 0 && *v == 0) return;
-    *v = fmax(beta2(a) * *v, fabs(g) + (double)a->optim.eps);
-    *theta -= s->lr * s->adam_m * *m / *v;
+    k->m = beta1(a) * k->m + (1 - beta1(a)) * g;
+    if (g == 0 && k->v == 0) return;
+    k->v = fmax(beta2(a) * k->v, fabs(g) + (double)a->optim.eps);
+    *theta -= s->lr * s->adam_m * k->m / k->v;
+}
+
+/* The direction: Adam's, and the decay's share of it. */
+ELEMENT(lamb)
+{
+    adam_moments(a, g, k);
+    *theta = s->adam_m * k->m / (s->adam_v * sqrt(k->v) + (double)a->optim.eps) +
+             s->weight_decay * *theta;
 }
 
 /* ---- factors ---- */
@@ -172,6 +179,8 @@ static const vkt__rule rules[VKT_UP_N_RULES] = {
                       .beta2 = 0.99f, .terms = 16, .element = lion },
     [VKT_UP_ADAMAX] = { "adamax", ADAM_FAMILY, .terms = 16, .element = adamax,
                         .factors = adamax_factors },
+    [VKT_UP_LAMB] = { "lamb", ADAM_FAMILY, .whole = VKT__WHOLE_TRUST, .terms = 16, .element = lamb,
+                      .factors = adamw_factors },
 };
 
 const vkt__rule *vkt__rule_at(uint32_t rule)
@@ -192,13 +201,55 @@ bool vkt__optim_has_v(vkt_attr attr)
     return r && r->keeps & VKT__KEEPS_V;
 }
 
+bool vkt__optim_gives_direction(vkt_attr attr)
+{
+    const vkt__rule *r = vkt__rule_at(attr.optim.rule);
+    return r && r->whole != VKT__WHOLE_NONE;
+}
+
+uint32_t vkt__update_form(const vkt_attr *a)
+{
+    return (a->optim.torch ? VKT_UP_TORCH : 0u) |
+           (vkt__rule_at(a->optim.rule)->uses & VKT__DECAY_DECOUPLED ? VKT_UP_DECOUPLED : 0u) |
+           (vkt__optim_gives_direction(*a) ? VKT_UP_DIRECTION : 0u);
+}
+
+bool vkt__beside_fits(const vkt_node *n, const vkt_tensor *beside)
+{
+    if (beside && beside->count != n->in[0]->count) return false;
+    if (vkt__optim_gives_direction(n->attr)) return beside && beside->dtype == VKT_F32;
+    return !beside || beside->dtype != VKT_F32;
+}
+
 void vkt__optim_element(vkt_attr attr, const vkt__update_step *s, double g, double *theta,
-                        double *m, double *v)
+                        vkt__kept *k)
 {
     const vkt__rule *r = &rules[attr.optim.rule];
-    if (r->uses & VKT__DECAY_DECOUPLED)
-        *theta -= s->lr * s->weight_decay * *theta;
-    else
-        g += s->weight_decay * *theta;
-    r->element(&attr, s, g, theta, m, v);
+    if (r->whole == VKT__WHOLE_NONE) {
+        if (r->uses & VKT__DECAY_DECOUPLED)
+            *theta -= s->lr * s->weight_decay * *theta;
+        else
+            g += s->weight_decay * *theta;
+    }
+    r->element(&attr, s, g, theta, k);
+}
+
+double vkt__optim_trust(double theta_squares, double u_squares)
+{
+    return theta_squares > 0 && u_squares > 0 ? sqrt(theta_squares) / sqrt(u_squares) : 1;
+}
+
+void vkt__optim_tensor(vkt_attr attr, const vkt__update_step *s, uint64_t n, double clip,
+                       const double *g, double *theta, vkt__kept *k)
+{
+    bool direction = vkt__optim_gives_direction(attr);
+    double *u = vkt__alloc((n + 1) * sizeof *u), squares[2] = { 0 };
+    for (uint64_t i = 0; i < n; i++) {
+        u[i] = theta[i];
+        vkt__optim_element(attr, s, clip * g[i], &u[i], &k[i]);
+        squares[0] += theta[i] * theta[i], squares[1] += u[i] * u[i];
+    }
+    double rate = s->lr * vkt__optim_trust(squares[0], squares[1]);
+    for (uint64_t i = 0; i < n; i++) theta[i] = direction ? theta[i] - rate * u[i] : u[i];
+    free(u);
 }

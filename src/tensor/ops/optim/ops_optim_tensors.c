@@ -1,0 +1,308 @@
+/* The rows that follow a rule's directions where it looks at whole tensors: sums of squares by
+ * block, the ratio of each tensor, and the step itself. */
+#include <math.h>
+
+#include "tensor/graph/record.h"
+#include "tensor/graph/sample.h"
+#include "tensor/graph/value.h"
+#include "tensor/graph/workgroup.h"
+#include "tensor/ops/ops.h"
+#include "tensor/ops/optim/rules.h"
+
+enum { N_SCALARS = sizeof(struct vkt_scalars) / 4, OK = offsetof(struct vkt_scalars, ok) / 4 };
+
+static uint64_t n_blocks(uint64_t count)
+{
+    return (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
+}
+
+/* ---- optim_squares ---- */
+
+enum { SQ_THETA, SQ_U, SQ_SCALARS, SQ_SQUARES, N_SQUARES_IN };
+
+static bool squares_shape(vkt_node *n)
+{
+    uint64_t count = n->in[SQ_THETA]->count;
+    VKT_ASSERT(n->in[SQ_U]->count == count && n->in[SQ_SCALARS]->count == N_SCALARS);
+    VKT_ASSERT(n->in[SQ_SQUARES]->count == 2 * n_blocks(count));
+    return true;
+}
+
+static void squares_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct optim_squares_params p = { .theta = vkt__addr(rec, n->in[SQ_THETA]),
+                                      .u = vkt__addr(rec, n->in[SQ_U]),
+                                      .squares = vkt__addr(rec, n->in[SQ_SQUARES]),
+                                      .scalars = vkt__addr(rec, n->in[SQ_SCALARS]),
+                                      .n = (uint32_t)n->in[SQ_THETA]->count };
+    uint32_t wg = vkt__reduce_workgroup(rec->caps, VKT_GROUP_BLOCK / 4);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) } };
+    vkt__dispatch(rec, VKT_SHADER_OPTIM_SQUARES, spec, VKT_COUNT(spec), &p, sizeof p,
+                  n_blocks(p.n));
+}
+
+static void squares_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    (void)out;
+    uint64_t count = n->in[SQ_THETA]->count;
+    if (in[SQ_SCALARS][OK] == 0) return;
+    for (uint64_t i = 0; i < count; i++) {
+        double *to = &in[SQ_SQUARES][2 * (i / VKT_GROUP_BLOCK)];
+        if (i % VKT_GROUP_BLOCK == 0) to[0] = to[1] = 0;
+        to[0] += in[SQ_THETA][i] * in[SQ_THETA][i];
+        to[1] += in[SQ_U][i] * in[SQ_U][i];
+    }
+}
+
+static double squares_terms(const vkt_node *n)
+{
+    (void)n;
+    return VKT_GROUP_BLOCK;
+}
+
+static vkt_cost squares_cost(const vkt_node *n)
+{
+    double count = (double)n->in[SQ_THETA]->count;
+    return (vkt_cost) { 4 * count, 8 * count + (double)n->in[SQ_SQUARES]->bytes };
+}
+
+static vkt_tensor *sample_scalars(vkt_graph *g, uint32_t hint)
+{
+    return vkt__sample(g, vkt_shape1(N_SCALARS), VKT_F32, hint, 1);
+}
+
+static const char *squares_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    (void)op;
+    static const struct {
+        const char *name;
+        uint32_t n, scalars;
+    } s[] = {
+        { "one", 1, VKT_HINT_UNIT },
+        { "block", VKT_GROUP_BLOCK, VKT_HINT_UNIT },
+        { "block + 1", VKT_GROUP_BLOCK + 1, VKT_HINT_UNIT },
+        { "many workgroups", 70001, VKT_HINT_UNIT },
+        { "not ok", 2500, VKT_HINT_INDEX },
+        { "empty", 0, VKT_HINT_UNIT },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt__update_in in = { .theta = vkt__sample1(g, s[i].n),
+                          .direction = vkt__sample1(g, s[i].n),
+                          .scalars = sample_scalars(g, s[i].scalars) };
+    vkt__block_squares(g, &in, vkt__sample1(g, 2 * (uint32_t)n_blocks(s[i].n)));
+    return s[i].name;
+}
+
+const vkt_op vkt__op_optim_squares = { .name = "optim_squares",
+                                       .n_in = N_SQUARES_IN,
+                                       .mutates = 1 << SQ_SQUARES,
+                                       .shape = squares_shape,
+                                       .record = squares_record,
+                                       .ref = squares_ref,
+                                       .terms = squares_terms,
+                                       .cost = squares_cost,
+                                       .sample = squares_sample };
+
+void vkt__block_squares(vkt_graph *g, const vkt__update_in *in, vkt_tensor *squares)
+{
+    vkt_tensor *list[N_SQUARES_IN] = { [SQ_THETA] = in->theta,
+                                       [SQ_U] = in->direction,
+                                       [SQ_SCALARS] = in->scalars,
+                                       [SQ_SQUARES] = squares };
+    vkt__node(g, &vkt__op_optim_squares, list, N_SQUARES_IN, (vkt_attr) { 0 });
+}
+
+/* ---- optim_trust ---- */
+
+enum { TR_SQUARES, TR_TENSORS, TR_TRUST, N_TRUST_IN };
+
+static bool trust_shape(vkt_node *n)
+{
+    VKT_ASSERT(n->in[TR_SQUARES]->count == 2 * n->in[TR_TRUST]->count);
+    VKT_ASSERT(n->in[TR_TENSORS]->count >= 1);
+    return true;
+}
+
+static void trust_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct optim_trust_params p = { .squares = vkt__addr(rec, n->in[TR_SQUARES]),
+                                    .tensors = vkt__addr(rec, n->in[TR_TENSORS]),
+                                    .trust = vkt__addr(rec, n->in[TR_TRUST]),
+                                    .n = (uint32_t)n->in[TR_TENSORS]->count - 1 };
+    uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) } };
+    vkt__dispatch(rec, VKT_SHADER_OPTIM_TRUST, spec, VKT_COUNT(spec), &p, sizeof p, p.n);
+}
+
+static void trust_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    (void)out;
+    for (uint64_t t = 0; t + 1 < n->in[TR_TENSORS]->count; t++) {
+        uint64_t first = (uint64_t)in[TR_TENSORS][t], end = (uint64_t)in[TR_TENSORS][t + 1];
+        double theta = 0, u = 0;
+        for (uint64_t k = first; k < end; k++)
+            theta += in[TR_SQUARES][2 * k], u += in[TR_SQUARES][2 * k + 1];
+        for (uint64_t k = first; k < end; k++) in[TR_TRUST][k] = vkt__optim_trust(theta, u);
+    }
+}
+
+static double trust_terms(const vkt_node *n)
+{
+    return 16 + (double)n->in[TR_TRUST]->count;
+}
+
+static const char *trust_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    (void)op;
+    static const struct {
+        const char *name;
+        uint32_t tensors, blocks, hint;
+    } s[] = {
+        { "one tensor", 1, 700, VKT_HINT_POSITIVE },
+        { "many", 129, 1500, VKT_HINT_POSITIVE },
+        { "norms of 0", 40, 130, VKT_HINT_INDEX },
+        { "one block", 1, 1, VKT_HINT_POSITIVE },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt__optim_trust_ratios(
+        g, vkt__sample(g, vkt_shape2(s[i].blocks, 2), VKT_F32, s[i].hint, 2),
+        vkt__sample(g, vkt_shape1(s[i].tensors + 1), VKT_U32, VKT_HINT_SEGMENTS, s[i].blocks),
+        vkt__sample1(g, s[i].blocks));
+    return s[i].name;
+}
+
+const vkt_op vkt__op_optim_trust = { .name = "optim_trust",
+                                     .n_in = N_TRUST_IN,
+                                     .words_in = 1 << TR_TENSORS,
+                                     .mutates = 1 << TR_TRUST,
+                                     .shape = trust_shape,
+                                     .record = trust_record,
+                                     .ref = trust_ref,
+                                     .terms = trust_terms,
+                                     .sample = trust_sample };
+
+void vkt__optim_trust_ratios(vkt_graph *g, vkt_tensor *squares, vkt_tensor *tensors,
+                             vkt_tensor *trust)
+{
+    vkt_tensor *list[N_TRUST_IN] = {
+        [TR_SQUARES] = squares, [TR_TENSORS] = tensors, [TR_TRUST] = trust
+    };
+    vkt__node(g, &vkt__op_optim_trust, list, N_TRUST_IN, (vkt_attr) { 0 });
+}
+
+/* ---- optim_apply ---- */
+
+enum { THETA, U, TRUST, SCALARS, STEP, BLOCKS, GROUPS, SHADOW, N_APPLY_IN };
+
+static bool apply_shape(vkt_node *n)
+{
+    uint64_t count = n->in[THETA]->count;
+    VKT_ASSERT(n->in[U]->count == count && n->in[SCALARS]->count == N_SCALARS);
+    VKT_ASSERT(n->in[TRUST]->count == n_blocks(count) && n->in[BLOCKS]->count == n_blocks(count));
+    VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
+    return true;
+}
+
+static void apply_record(vkt__rec *rec, const vkt_node *n)
+{
+    struct optim_apply_params p = { .theta = vkt__addr(rec, n->in[THETA]),
+                                    .u = vkt__addr(rec, n->in[U]),
+                                    .trust = vkt__addr(rec, n->in[TRUST]),
+                                    .scalars = vkt__addr(rec, n->in[SCALARS]),
+                                    .step = vkt__addr(rec, n->in[STEP]),
+                                    .blocks = vkt__addr(rec, n->in[BLOCKS]),
+                                    .groups = vkt__addr(rec, n->in[GROUPS]),
+                                    .shadow = vkt__addr(rec, n->in[SHADOW]),
+                                    .n = (uint32_t)n->in[THETA]->count };
+    uint32_t wg = 1, most = VKT_MIN(rec->caps->workgroup, VKT_GROUP_BLOCK);
+    while (2 * wg <= most) wg *= 2;
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) } };
+    vkt__dispatch(rec, VKT_SHADER_OPTIM_APPLY, spec, VKT_COUNT(spec), &p, sizeof p,
+                  ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
+}
+
+static void apply_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    (void)out;
+    if (in[SCALARS][OK] == 0) return;
+    struct vkt_step_block b = vkt__ref_step(in[STEP]);
+    for (uint64_t i = 0; i < n->in[THETA]->count; i++) {
+        uint64_t block = i / VKT_GROUP_BLOCK;
+        double rate = (double)b.lr * in[GROUPS][2 * (size_t)in[BLOCKS][block]] * in[TRUST][block];
+        if (rate == 0) continue;
+        in[THETA][i] -= rate * in[U][i];
+        if (in[SHADOW]) in[SHADOW][i] = vkt__round_to(n->in[SHADOW]->dtype, in[THETA][i]);
+    }
+}
+
+static double apply_terms(const vkt_node *n)
+{
+    (void)n;
+    return 4; /* two for the rate, a product, a difference */
+}
+
+static vkt_cost apply_cost(const vkt_node *n)
+{
+    double count = (double)n->in[THETA]->count;
+    vkt_cost c = { 2 * count, 12 * count + 2 * (double)n->in[BLOCKS]->bytes };
+    if (n->in[SHADOW]) c.bytes += (double)n->in[SHADOW]->bytes;
+    return c;
+}
+
+static const char *apply_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    (void)op;
+    enum { N_GROUPS = 5 };
+    static const struct {
+        const char *name;
+        uint32_t n, scalars, groups;
+        vkt_dtype shadow;
+    } s[] = {
+        { "one", 1, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "block + 1", VKT_GROUP_BLOCK + 1, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "many workgroups", 70144, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
+        { "frozen groups", 8191, VKT_HINT_UNIT, VKT_HINT_INDEX },
+        { "not ok", 2500, VKT_HINT_INDEX, VKT_HINT_POSITIVE },
+        { "empty", 0, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "f16 shadow", 2500, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
+        { "bf16 shadow, odd", 773, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
+        { "bf16 shadow, not ok", 512, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_BF16 },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    uint32_t n = s[i].n, blocks = (uint32_t)n_blocks(n);
+    vkt__update_in in = { .theta = vkt__sample1(g, n),
+                          .direction = vkt__sample1(g, n),
+                          .scalars = sample_scalars(g, s[i].scalars),
+                          .step = vkt_step(g) };
+    vkt_tensor *trust = vkt__sample(g, vkt_shape1(blocks), VKT_F32, VKT_HINT_POSITIVE, 0);
+    in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
+    in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, s[i].groups, 2);
+    if (s[i].shadow) in.shadow = vkt__sample(g, vkt_shape1(n), s[i].shadow, VKT_HINT_NORMAL, 0);
+    vkt__optim_apply(g, &in, trust);
+    return s[i].name;
+}
+
+const vkt_op vkt__op_optim_apply = { .name = "optim_apply",
+                                     .n_in = N_APPLY_IN,
+                                     .words_in = 1 << STEP | 1 << BLOCKS,
+                                     .mutates = 1 << THETA | 1 << SHADOW,
+                                     .narrow_in = 1 << SHADOW,
+                                     .narrow_odd = 1 << SHADOW,
+                                     .shape = apply_shape,
+                                     .record = apply_record,
+                                     .ref = apply_ref,
+                                     .terms = apply_terms,
+                                     .cost = apply_cost,
+                                     .sample = apply_sample };
+
+void vkt__optim_apply(vkt_graph *g, const vkt__update_in *in, vkt_tensor *trust)
+{
+    vkt_tensor *list[N_APPLY_IN] = {
+        [THETA] = in->theta, [U] = in->direction,   [TRUST] = trust,       [SCALARS] = in->scalars,
+        [STEP] = in->step,   [BLOCKS] = in->blocks, [GROUPS] = in->groups, [SHADOW] = in->shadow
+    };
+    vkt__node(g, &vkt__op_optim_apply, list, N_APPLY_IN, (vkt_attr) { 0 });
+}
