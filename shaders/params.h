@@ -249,7 +249,7 @@ struct optim_update_params {
     ADDR(step_ref) step;
     ADDR(u32s) blocks; /* group of each block of VKT_GROUP_BLOCK elements */
     ADDR(groups_ref) groups;
-    ADDR(u32s) beside; /* theta in 16 bits; VKT_UP_DIRECTION: bits of the directions; or not there */
+    ADDR(u32s) beside; /* theta in 16 bits, or directions as bits of f32, or not there */
     U32 n;
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };
