@@ -37,7 +37,7 @@
 extern "C" {
 #endif
 
-#define VKT_MAX_RANK 5
+#define VKT_MAX_RANK 6
 
 typedef enum vkt_dtype { VKT_F32, VKT_F16, VKT_BF16, VKT_U32 } vkt_dtype;
 typedef struct vkt_shape {
@@ -50,17 +50,17 @@ typedef struct vkt_tensor vkt_tensor;
 
 static inline vkt_shape vkt_shape1(uint32_t a)
 {
-    vkt_shape s = { 1, { a, 0, 0, 0, 0 } };
+    vkt_shape s = { 1, { a, 0, 0, 0, 0, 0 } };
     return s;
 }
 static inline vkt_shape vkt_shape2(uint32_t a, uint32_t b)
 {
-    vkt_shape s = { 2, { a, b, 0, 0, 0 } };
+    vkt_shape s = { 2, { a, b, 0, 0, 0, 0 } };
     return s;
 }
 static inline vkt_shape vkt_shape3(uint32_t a, uint32_t b, uint32_t c)
 {
-    vkt_shape s = { 3, { a, b, c, 0, 0 } };
+    vkt_shape s = { 3, { a, b, c, 0, 0, 0 } };
     return s;
 }
 VKT_API uint64_t vkt_shape_count(vkt_shape s); /* elements; 1 for rank 0 */
