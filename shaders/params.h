@@ -193,6 +193,7 @@ struct softmax_params {
 
 #include "loss_params.h"
 #include "expert_params.h"
+#include "general_params.h"
 
 /* cast.comp */
 struct cast_params {

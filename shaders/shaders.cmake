@@ -136,6 +136,15 @@ set(SHADERS_EXPERTS
   experts/expert_combine_dw
   experts/expert_matmul
 )
+set(SHADERS_GENERAL
+  general/nd
+  general/pad_nd
+  general/reduce_nd
+  general/gather_nd
+  general/scatter_add
+  general/resize
+  general/resize_bwd
+)
 set(SHADERS_OPTIM
   optim/optim_update.pairs
   optim/accumulate
@@ -155,7 +164,7 @@ set(SHADERS_BENCH
   bench/bench_count
 )
 
-# The numbers of activations, of losses, of update rules and of quantisations, by which shaders know them, are those of the
+# The numbers of activations, of losses, of general functions, of update rules and of quantisations, by which shaders know them, are those of the
 # public headers' enumerations:
 # VKT_ACT_N_RELU of VKT_ACT_RELU, VKT_UP_ADAM of VKT_RULE_ADAM, in generated/numbers.h.
 set(numbers)
@@ -178,6 +187,10 @@ function(vkt_numbers header type from to) # FROM, TO: what the names begin with,
 endfunction()
 vkt_numbers(tensor.h vkt_act VKT_ACT_ VKT_ACT_N_)
 vkt_numbers(tensor.h vkt_element_loss VKT_LOSS_ VKT_LOSS_N_)
+vkt_numbers(tensor.h vkt_fn VKT_FN_ VKT_FN_N_)
+vkt_numbers(tensor.h vkt_fn2 VKT_FN2_ VKT_FN2_N_)
+vkt_numbers(tensor.h vkt_reduction VKT_REDUCE_ VKT_REDUCE_N_)
+vkt_numbers(tensor.h vkt_resize_kind VKT_RESIZE_ VKT_RESIZE_N_)
 vkt_numbers(optim.h vkt_optim_rule VKT_RULE_ VKT_UP_)
 vkt_numbers(base.h vkt_quant VKT_QUANT_ VKT_QUANT_N_)
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/numbers.h CONTENT
@@ -237,6 +250,7 @@ set(SHADERS
   ${SHADERS_LOSS}
   ${SHADERS_LANGUAGE}
   ${SHADERS_EXPERTS}
+  ${SHADERS_GENERAL}
   ${SHADERS_OPTIM}
   ${SHADERS_BENCH}
   ${SHADERS_MATRIX_UNITS}

@@ -115,6 +115,10 @@
 #define VKT_SPEC_PACK 78 /* vkt_quant */
 #define VKT_SPEC_ROWS_OF 77 /* the rows that ids name, not all */
 
+/* general ops */
+#define VKT_SPEC_DIMS 120 /* that elements have a place in */
+#define VKT_SPEC_ALIGNED 121 /* corners */
+
 /* optimizers */
 #define VKT_SPEC_RULE 65
 #define VKT_SPEC_UPDATE_FORM 66 /* of these bits: */

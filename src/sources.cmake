@@ -223,6 +223,13 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/elements/ops_reduce.c
   src/tensor/ops/experts/ops_expert.c
   src/tensor/ops/experts/ops_route.c
+  src/tensor/ops/general/functions.c
+  src/tensor/ops/general/nd.c
+  src/tensor/ops/general/ops_along.c
+  src/tensor/ops/general/ops_axes.c
+  src/tensor/ops/general/ops_map.c
+  src/tensor/ops/general/ops_move.c
+  src/tensor/ops/general/ops_resize.c
   src/tensor/ops/language/ops_attention.c
   src/tensor/ops/language/ops_attention_join.c
   src/tensor/ops/language/ops_cache.c

@@ -54,7 +54,7 @@ layers()
     # The families of ops, the formats of models, and languages and ranks in training are shelves of one room each.
     function room_of(p, first, last,   r, i) {
         r = p[first]; for (i = first + 1; i < last; i++) r = r "/" p[i]
-        sub(/^tensor\/ops\/(elements|matmul|conv|norm|loss|language|experts|optim)$/, "tensor/ops", r)
+        sub(/^tensor\/ops\/(elements|matmul|conv|norm|loss|language|experts|general|optim)$/, "tensor/ops", r)
         sub(/^models\/(huggingface|gguf|peft)$/, "models", r)
         sub(/^train\/(language|ranks)$/, "train", r)
         return r

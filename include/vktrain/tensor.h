@@ -359,6 +359,113 @@ VKT_API vkt_tensor *vkt_sum(vkt_graph *g, vkt_tensor *x);
 /* Sum over all but the last dimension -> [C]; fixed order. */
 VKT_API vkt_tensor *vkt_sum_rows(vkt_graph *g, vkt_tensor *x);
 
+/* ---- general ops: any shape of up to VKT_MAX_RANK dimensions ----
+ *
+ * PyTorch's and NumPy's meaning. Shapes are broadcast as NumPy's: aligned at their last dimensions,
+ * of two sizes one is 1 or both are equal. All are f32 (16 bits under mixed precision); those that
+ * only move elements take u32 too. Sizes may be 0. SHAPE: shapes that do not fit, an axis past the
+ * last. Axes are counted from 0; a set of them has bit i for axis i. */
+
+/* Functions of one number, with constants s and t where they say so. Sine and cosine: |x| < 10^4.
+ * Gradients at edges are PyTorch's. Kernel nd.comp, twin unary_ref. */
+typedef enum vkt_fn {
+    VKT_FN_EXP,
+    VKT_FN_LOG,
+    VKT_FN_SQRT,
+    VKT_FN_RSQRT, /* 1 / sqrt(x) */
+    VKT_FN_ABS,
+    VKT_FN_NEG,
+    VKT_FN_SIN,
+    VKT_FN_COS,
+    VKT_FN_ERF,
+    VKT_FN_FLOOR,
+    VKT_FN_CLAMP,      /* x within [s, t] */
+    VKT_FN_LEAKY_RELU, /* x > 0 ? x : s x */
+    VKT_FN_SOFTPLUS,   /* ln(1 + exp(x)) */
+    VKT_FN_ELU,        /* x > 0 ? x : s (exp(x) - 1) */
+    VKT_FN_RECIPROCAL  /* 1 / x */
+} vkt_fn;
+VKT_API vkt_tensor *vkt_unary(vkt_graph *g, vkt_fn fn, vkt_tensor *x, float s, float t);
+
+/* Functions of two numbers. Comparisons give 1 or 0 and have no gradient; where both are equal,
+ * min's and max's gradient is half to each. pow: x < 0 has a power where y is whole. Kernel
+ * nd.comp, twin binary_ref. */
+typedef enum vkt_fn2 {
+    VKT_FN2_ADD,
+    VKT_FN2_SUB,
+    VKT_FN2_MUL,
+    VKT_FN2_DIV,
+    VKT_FN2_POW,
+    VKT_FN2_MIN,
+    VKT_FN2_MAX,
+    VKT_FN2_EQ,     /* x == y */
+    VKT_FN2_LT,     /* x < y */
+    VKT_FN2_LE,     /* x <= y */
+    VKT_FN2_EXP_SUB /* exp(x - y): a softmax, where y is the logarithm of the sum of exp(x) */
+} vkt_fn2;
+VKT_API vkt_tensor *vkt_binary(vkt_graph *g, vkt_fn2 fn, vkt_tensor *x, vkt_tensor *y);
+/* condition != 0 ? x : y, all three broadcast. No gradient of the condition. */
+VKT_API vkt_tensor *vkt_where(vkt_graph *g, vkt_tensor *condition, vkt_tensor *x, vkt_tensor *y);
+
+/* Dimension i of the result is dimension order[i] of x. A copy, as all that follows. */
+VKT_API vkt_tensor *vkt_permute(vkt_graph *g, vkt_tensor *x, const uint32_t *order);
+/* x broadcast to the shape. */
+VKT_API vkt_tensor *vkt_expand(vkt_graph *g, vkt_tensor *x, vkt_shape shape);
+/* Of each dimension i count[i] elements, from first[i] on, each step[i]-th; step NULL: 1. */
+VKT_API vkt_tensor *vkt_slice(vkt_graph *g, vkt_tensor *x, const uint32_t *first,
+                              const uint32_t *count, const uint32_t *step);
+/* before[i] and after[i] elements of that value before and after each dimension i. Not u32. */
+VKT_API vkt_tensor *vkt_pad(vkt_graph *g, vkt_tensor *x, const uint32_t *before,
+                            const uint32_t *after, float value);
+/* n > 0 tensors one after another along an axis; their other dimensions are equal. */
+VKT_API vkt_tensor *vkt_concat(vkt_graph *g, vkt_tensor *const *x, uint32_t n, uint32_t axis);
+
+/* Over a set of axes (VKT_ALL_AXES: all), in a fixed order; keep: they stay, with size 1, else they
+ * go (all of them: [1]). The gradient of a largest or smallest is shared by those that are equal
+ * to it. SHAPE: anything but a sum over no elements. Kernel reduce_nd.comp, sums over leading axes
+ * sum_rows.comp; twin reduce_ref. */
+typedef enum vkt_reduction {
+    VKT_REDUCE_SUM,
+    VKT_REDUCE_MEAN,
+    VKT_REDUCE_MAX,
+    VKT_REDUCE_MIN,
+    VKT_REDUCE_LOGSUMEXP
+} vkt_reduction;
+#define VKT_ALL_AXES UINT32_MAX
+VKT_API vkt_tensor *vkt_reduce(vkt_graph *g, vkt_reduction kind, vkt_tensor *x, uint32_t axes,
+                               bool keep);
+/* vkt_softmax and its logarithm over any one axis. */
+VKT_API vkt_tensor *vkt_softmax_axis(vkt_graph *g, vkt_tensor *x, uint32_t axis);
+VKT_API vkt_tensor *vkt_log_softmax(vkt_graph *g, vkt_tensor *x, uint32_t axis);
+
+/* x [N, H, W, C] -> [N, h, w, C], PyTorch's interpolate. align_corners: bilinear only. SHAPE: an
+ * empty picture, or one of more than 30,000 rows or columns. Kernels resize.comp, resize_bwd.comp,
+ * twins resize_ref, resize_bwd_ref. */
+typedef enum vkt_resize_kind { VKT_RESIZE_NEAREST, VKT_RESIZE_BILINEAR } vkt_resize_kind;
+typedef struct vkt_resize_desc {
+    vkt_resize_kind kind;
+    uint32_t h, w;
+    bool align_corners;
+} vkt_resize_desc;
+VKT_API vkt_tensor *vkt_resize(vkt_graph *g, vkt_tensor *x, const vkt_resize_desc *desc);
+
+/* x [N, H, W, C], w [KH, KW, CO / groups, C], b [CO] or NULL -> [N, OH, OW, CO], OH = (H - 1)
+ * stride - 2 pad + dilation (KH - 1) + output_pad + 1: what vkt_conv2d of [N, OH, OW, CO] with this
+ * filter gives back as its gradient. output_pad is less than the stride. PyTorch's
+ * conv_transpose2d, channels last; kernels conv_*.comp. */
+VKT_API vkt_tensor *vkt_conv_transpose2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
+                                         const vkt_conv_desc *desc, uint32_t output_pad);
+
+/* y[.., j, ..] = x[.., ids[.., j, ..], ..] along an axis; ids u32, of x's shape but for that axis
+ * (vkt_expand widens it): PyTorch's gather. An id past the axis's end gives 0. Kernel
+ * gather_nd.comp, twin gather_ref. */
+VKT_API vkt_tensor *vkt_gather(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t axis);
+/* The other way: y[.., ids[.., j, ..], ..] += x[.., j, ..] from zeros, j in order; the axis has
+ * `size` elements then, ids past which are left out. PyTorch's scatter_add. Every element of y
+ * looks at all ids of its line: for lines of up to 30,000, else SHAPE. Kernel scatter_add.comp. */
+VKT_API vkt_tensor *vkt_scatter_add(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t axis,
+                                    uint32_t size);
+
 /* The step block: a small buffer per slot with the values that change every step (learning rate,
  * seeds, ...). Each graph has one; every call returns the same tensor, which is bound per slot. */
 VKT_API vkt_tensor *vkt_step(vkt_graph *g);

@@ -211,6 +211,7 @@ static void require_refused(vkt_graph *g, const vkt_node *n, uint32_t j)
     char says[64];
     vkt_tensor *in[VKT_MAX_IN];
     bool words = n->op->words_in >> j & 1, either = words && n->op->narrow_in >> j & 1;
+    if (n->op == &vkt__op_concat) return; /* either, but all the same: test_golden_general */
     memcpy(in, n->in, sizeof in);
     in[j] = vkt_input(g, in[j] ? in[j]->shape : vkt_shape1(1), words ? VKT_F32 : VKT_U32, "other");
     snprintf(says, sizeof says, "%s: input %u, other [", n->op->name, j + 1);
@@ -220,6 +221,13 @@ static void require_refused(vkt_graph *g, const vkt_node *n, uint32_t j)
     if (!either) REQUIRE_LOGGED(says);
     if (!either) REQUIRE_LOGGED(words ? " f32, must be u32" : " u32, must be floats");
     g->status = VKT_OK;
+}
+
+/* What only moves elements takes either. */
+static bool moves(const vkt_op *op)
+{
+    return op == &vkt__op_copy || op == &vkt__op_permute || op == &vkt__op_expand ||
+           op == &vkt__op_slice || op == &vkt__op_concat || op == &vkt__op_gather;
 }
 
 /* A row says which of its inputs are whole numbers, or its samples are refused here; and each input
@@ -240,7 +248,7 @@ static void each_row_says_which_inputs_are_words(void **state)
             vkt_graph_destroy(&g);
         }
         uint32_t either = (*op)->words_in & (*op)->narrow_in;
-        assert_int_equal(either, *op == &vkt__op_copy);
+        assert_int_equal(either != 0, moves(*op));
     }
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }

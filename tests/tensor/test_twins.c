@@ -133,6 +133,7 @@ static size_t differentiable_inputs(const vkt_graph *g, const vkt_node *n, vkt_t
         if (averages && (t == n->in[1] || t == n->in[2])) continue;
         if (n->op == &vkt__op_lookup && t == n->in[0]) continue; /* ids */
         if (n->op == &vkt__op_focal && t != n->in[0]) continue;
+        if (n->op == &vkt__op_where && t == n->in[0]) continue; /* the condition */
         wrt[n_wrt++] = t;
     }
     return n_wrt;
@@ -146,14 +147,14 @@ static bool has_16bit(const vkt_graph *g)
 }
 
 /* Casts, and gradients that are rounded to 16 bits, are steps, and so is which of equal numbers is
- * taken, and copies of whole numbers have none: no differences there. Sums of squares are for
+ * taken, and what moves whole numbers has none: no differences there. Sums of squares are for
  * gradient norms, experts' other products are gradients themselves, and a start is for generation:
  * nothing differentiates those. Experts' places in samples are not those that rows go to:
  * a_mixture_of_experts has those. */
 static bool has_differences(const vkt_op *op, const vkt_graph *g)
 {
     const vkt_node *last = g->nodes[g->n_nodes - 1];
-    if (op == &vkt__op_copy && last->out[0]->dtype == VKT_U32) return false;
+    if (last->out[0]->dtype == VKT_U32) return false;
     if (op == &vkt__op_embedding && (last->in[3] || !last->in[4])) return false;
     if ((op == &vkt__op_attention || op == &vkt__op_attention_cached) && last->in[4]) return false;
     if (op == &vkt__op_top_k && last->in[0]->hint.kind == VKT_HINT_UNIT) return false;

@@ -169,6 +169,31 @@ typedef union vkt_attr {
     struct {
         vkt_dtype to;
     } cast;
+    /* of general ops. part: VKT_ND_*, what of fn (vkt_fn, vkt_fn2) is computed */
+    struct {
+        uint32_t part, fn;
+        float s, t;
+    } map;
+    struct {
+        vkt_shape shape;
+        uint32_t first[VKT_MAX_RANK], step[VKT_MAX_RANK]; /* of x in the result, or the reverse */
+        float value;
+    } window;
+    struct {
+        uint32_t order[VKT_MAX_RANK];
+    } permute;
+    struct {
+        vkt_reduction kind;
+        uint32_t axes;
+    } reduce;
+    struct {
+        uint32_t axis, size;
+    } along;
+    struct {
+        vkt_resize_kind kind;
+        uint32_t h, w; /* of the result */
+        bool align_corners;
+    } resize;
     struct {
         uint32_t n; /* gradient: rows of the table */
     } embedding;

@@ -38,6 +38,10 @@ extern const vkt_op vkt__op_cache_write, vkt__op_attention, vkt__op_attention_ca
 extern const vkt_op vkt__op_top_k, vkt__op_top_k_bwd, vkt__op_expert_count, vkt__op_expert_order,
     vkt__op_expert_gather, vkt__op_expert_combine, vkt__op_expert_combine_bwd,
     vkt__op_expert_combine_dw, vkt__op_expert_matmul;
+extern const vkt_op vkt__op_unary, vkt__op_unary_bwd, vkt__op_binary, vkt__op_binary_bwd,
+    vkt__op_where, vkt__op_where_bwd, vkt__op_permute, vkt__op_expand, vkt__op_slice, vkt__op_pad,
+    vkt__op_concat, vkt__op_reduce, vkt__op_resize, vkt__op_resize_bwd, vkt__op_gather,
+    vkt__op_scatter_add;
 extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update,
     vkt__op_optim_update8, vkt__op_optim_squares, vkt__op_optim_trust, vkt__op_optim_apply;
 
@@ -47,6 +51,9 @@ extern const vkt_op *const vkt__rows[];
 /* The loss's own gradient (a marker, gradient.h) as a real tensor of t's shape; anything else as it
  * is. */
 vkt_tensor *vkt__real(vkt_graph *g, vkt_tensor *dy, const vkt_tensor *t);
+
+/* d summed over the dimensions that a tensor of that shape was repeated over to get d's. */
+vkt_tensor *vkt__sum_to(vkt_graph *g, vkt_tensor *d, vkt_shape shape);
 
 /* dy * act'(v): v is the output where vkt__act_from_output, else the input. */
 vkt_tensor *vkt__act_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *v, vkt_act act);

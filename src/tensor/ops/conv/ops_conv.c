@@ -438,6 +438,25 @@ static void conv_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
     if (b && vkt__needs(b)) dx[2] = vkt_sum_rows(g, d);
 }
 
+/* Of conv2d_dx, whose filter is flipped: what moved over its result gives back what it is made
+ * from. */
+static void conv_dx_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    vkt_attr a = n->attr;
+    a.conv.kernel = 0;
+    vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
+    if (vkt__needs(n->in[0]))
+        dx[0] = vkt__op(g, &vkt__op_conv2d,
+                        (vkt_tensor *[]) { d, conv_flip(g, n->in[1], a.conv.groups) }, 2, a);
+    if (vkt__needs(n->in[1])) dx[1] = conv_flip(g, conv_dw(g, d, n->in[0], a), a.conv.groups);
+}
+
+static void conv_flip_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
+{
+    if (vkt__needs(n->in[0]))
+        dx[0] = conv_flip(g, vkt__real(g, dy[0], n->out[0]), n->attr.conv.groups);
+}
+
 /* ---- samples ---- */
 
 /* Filters, strides, dilations and groups of every kind, extents that no tile divides, with the
@@ -632,6 +651,7 @@ const vkt_op vkt__op_conv2d_dx = { .name = "conv2d_dx",
                                    .n_out = 1,
                                    .shape = conv_shape,
                                    .record = conv_record,
+                                   .grad = conv_dx_grad,
                                    .narrow = conv_narrow,
                                    .kernel = vkt__conv_kernel,
                                    .ref = conv_ref,
@@ -654,6 +674,7 @@ const vkt_op vkt__op_conv2d_flip = { .name = "conv2d_flip",
                                      .n_out = 1,
                                      .shape = conv_flip_shape,
                                      .record = conv_flip_record,
+                                     .grad = conv_flip_grad,
                                      .ref = conv_flip_ref,
                                      .sample = conv_flip_sample };
 const vkt_op vkt__op_conv2d_flips = { .name = "conv2d_flips",
@@ -673,4 +694,42 @@ vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b
                                 .groups = VKT_MAX(desc->groups, 1),
                                 .act = desc->act } };
     return vkt__op(g, &vkt__op_conv2d, (vkt_tensor *[]) { x, w, b }, 3, attr);
+}
+
+/* Of a transposed convolution along one axis; 0: nothing is left. */
+static uint32_t transposed_count(uint32_t extent, uint32_t taps, const vkt_attr *a,
+                                 uint32_t output_pad)
+{
+    int64_t n = ((int64_t)extent - 1) * a->conv.stride - 2 * (int64_t)a->conv.pad +
+                (int64_t)a->conv.dilation * ((int64_t)taps - 1) + output_pad + 1;
+    return n < 1 || n > INT32_MAX ? 0 : (uint32_t)n;
+}
+
+vkt_tensor *vkt_conv_transpose2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
+                                 const vkt_conv_desc *desc, uint32_t output_pad)
+{
+    vkt_node told = { .op = &(vkt_op) { .name = "conv_transpose2d" }, .g = g };
+    vkt_attr a = { .conv = { .stride = VKT_MAX(desc->stride, 1),
+                             .pad = desc->pad,
+                             .dilation = VKT_MAX(desc->dilation, 1),
+                             .groups = VKT_MAX(desc->groups, 1) } };
+    if (x->inert || w->inert || (b && b->inert)) return vkt__inert(g);
+    bool fits = x->shape.rank == 4 && w->shape.rank == 4 && w->shape.d[3] == x->shape.d[3] &&
+                x->shape.d[3] % a.conv.groups == 0 && w->shape.d[0] && w->shape.d[1];
+    uint32_t h = fits ? transposed_count(x->shape.d[1], w->shape.d[0], &a, output_pad) : 0,
+             width = fits ? transposed_count(x->shape.d[2], w->shape.d[1], &a, output_pad) : 0;
+    if (!fits || !h || !width || output_pad >= a.conv.stride) {
+        vkt__shape_error(&told,
+                         "%s and %s with stride %u, padding %u, output padding %u, %u groups do "
+                         "not fit: it takes [N, H, W, C] and [KH, KW, CO / groups, C], output "
+                         "padding below the stride",
+                         vkt__text(x), vkt__text(w), a.conv.stride, a.conv.pad, output_pad,
+                         a.conv.groups);
+        return vkt__inert(g);
+    }
+    a.conv.kh = w->shape.d[0];
+    a.conv.kw = w->shape.d[1];
+    vkt_tensor *y = conv_dx(g, x, w, a, h, width);
+    if (b) y = vkt_add(g, y, b);
+    return vkt_activate(g, y, desc->act);
 }

@@ -1,0 +1,66 @@
+/* The push structs of general ops: a part of params.h, which includes it. */
+#ifndef VKT_GENERAL_PARAMS_H
+#define VKT_GENERAL_PARAMS_H
+
+#define VKT_ND_RANK 6
+
+/* nd.comp: what it computes of its operands x, y, w */
+#define VKT_ND_COPY 0    /* x, whole numbers too */
+#define VKT_ND_UNARY 1   /* f(x) */
+#define VKT_ND_SLOPE 2   /* x f'(y) */
+#define VKT_ND_BINARY 3  /* f(x, y) */
+#define VKT_ND_SLOPE_X 4 /* x times f(y, w)'s derivative with respect to y */
+#define VKT_ND_SLOPE_Y 5 /* the same, to w */
+#define VKT_ND_WHERE 6   /* x != 0 ? y : w */
+#define VKT_ND_WHERE_X 7 /* x != 0 ? y : 0 */
+#define VKT_ND_WHERE_Y 8 /* x != 0 ? 0 : y */
+/* Element i of n has a place in each of `dims` dimensions, d[k - 1] the size of dimension k.
+ * Strides are in elements. */
+struct nd_params {
+    ADDR(u32s) x, y, w, z;
+    U32 n;
+    U32 d[5];
+    U32 sx[6], sy[6], sw[6];
+};
+/* Where there is no w its strides hold: the bits of s and of t, the first element of x and of z. A
+ * copy has no y: its strides are those of z, which else has its elements in order. */
+#define VKT_ND_S 0
+#define VKT_ND_T 1
+#define VKT_ND_FROM 2
+#define VKT_ND_TO 3
+
+/* pad_nd.comp: z, of that shape, has x's element i at first + i * step of each dimension */
+struct pad_nd_params {
+    ADDR(f32s) x, z;
+    U32 n;
+    F32 value;
+    U32 dz[6], dx[6], first[6], step[6];
+};
+
+/* reduce_nd.comp: of x to y. Up to three dimensions stay and three go; sizes and strides in x; the
+ * first is the outermost */
+struct reduce_nd_params {
+    ADDR(u32s) x;
+    ADDR(f32s) y;
+    U32 kept, gone; /* elements of y, and of x for each */
+    U32 dk[3], sk[3], dg[3], sg[3];
+    F32 scale;
+    U32 pad;
+};
+
+/* gather_nd.comp: x [outer, from, inner], ids, y [outer, to, inner]; scatter_add.comp: x, ids
+ * [outer, from, inner] -> y [outer, to, inner] */
+struct along_params {
+    ADDR(u32s) x, ids, y;
+    U32 outer, from, to, inner;
+};
+
+/* resize.comp: x [n, h, w, c] -> y [n, oh, ow, c]; resize_bwd.comp: from dy to dx. scale: of
+ * nearest, as PyTorch rounds it */
+struct resize_params {
+    ADDR(f32s) x, y;
+    U32 n, h, w, c, oh, ow;
+    F32 scale_h, scale_w;
+};
+
+#endif

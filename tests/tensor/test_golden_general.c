@@ -1,0 +1,282 @@
+/* The meaning of general ops: tests/golden/general.json has inputs, outputs and gradients of
+ * PyTorch's in double (written by tools/golden/golden_general.py). Both sides compute in double
+ * from the same numbers, so they agree to roundings. */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "tensor/graph/graph.h"
+#include "tensor/graph/twin.h"
+
+enum { MOST_ELEMENTS = 512, MOST_INPUTS = 16 };
+
+typedef struct {
+    size_t number;
+    json_t *file, *attrs, *inputs;
+    vkt_tensor *in[MOST_INPUTS], *grad[MOST_INPUTS];
+    const vkt_tensor *dout, *out;
+    size_t n;
+} golden;
+
+static void fill(const json_t *list, double *data)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        data[i] = json_number_value(json_array_get(list, i));
+}
+
+static json_t *of_input(const golden *c, size_t i, const char *key)
+{
+    return json_object_get(json_array_get(c->inputs, i), key);
+}
+
+static void init(void *user, const vkt_tensor *t, double *data)
+{
+    golden *c = user;
+    if (t == c->dout) fill(json_object_get(c->file, "dout"), data);
+    for (size_t i = 0; i < c->n; i++)
+        if (t == c->in[i]) fill(of_input(c, i, "data"), data);
+}
+
+static void compare(const golden *c, const char *what, const json_t *list, const vkt_tensor *t,
+                    const double *got)
+{
+    double want[MOST_ELEMENTS], rms = 0;
+    assert_true(t->count <= MOST_ELEMENTS && json_array_size(list) == t->count);
+    fill(list, want);
+    for (uint64_t i = 0; i < t->count; i++) rms += want[i] * want[i] / (double)t->count;
+    for (uint64_t i = 0; i < t->count; i++)
+        if (!(fabs(got[i] - want[i]) <= 1e-12 * (fabs(want[i]) + sqrt(rms)))) {
+            print_error("case %zu, %s: %s[%u] is %.17g, PyTorch's %.17g\n", c->number,
+                        json_string_value(json_object_get(c->file, "op")), what, (unsigned)i,
+                        got[i], want[i]);
+            fail();
+        }
+}
+
+static void done(void *user, const vkt_tensor *t, const double *data)
+{
+    golden *c = user;
+    if (t == c->out) compare(c, "out", json_object_get(c->file, "out"), t, data);
+    for (size_t i = 0; i < c->n; i++)
+        if (t == c->grad[i]) compare(c, "gradient", of_input(c, i, "grad"), t, data);
+}
+
+static double attr(const golden *c, const char *key)
+{
+    return json_number_value(json_object_get(c->attrs, key));
+}
+
+static uint32_t whole(const golden *c, const char *key)
+{
+    return (uint32_t)attr(c, key);
+}
+
+static vkt_shape shape_of(const json_t *list)
+{
+    vkt_shape s = { (uint32_t)json_array_size(list), { 0 } };
+    for (uint32_t i = 0; i < s.rank; i++)
+        s.d[i] = (uint32_t)json_integer_value(json_array_get(list, i));
+    return s;
+}
+
+/* A list of numbers, one for each dimension. */
+static vkt_shape list(const golden *c, const char *key)
+{
+    return shape_of(json_object_get(c->attrs, key));
+}
+
+static vkt_tensor *build(golden *c, vkt_graph *g, const char *op)
+{
+    vkt_tensor *x = c->in[0], *y = c->in[1];
+    uint32_t axis = whole(c, "axis");
+    if (!strcmp(op, "unary"))
+        return vkt_unary(g, (vkt_fn)whole(c, "fn"), x, (float)attr(c, "s"), (float)attr(c, "t"));
+    if (!strcmp(op, "binary")) return vkt_binary(g, (vkt_fn2)whole(c, "fn"), x, y);
+    if (!strcmp(op, "where")) return vkt_where(g, x, y, c->in[2]);
+    if (!strcmp(op, "permute")) return vkt_permute(g, x, list(c, "order").d);
+    if (!strcmp(op, "expand")) return vkt_expand(g, x, list(c, "to"));
+    if (!strcmp(op, "slice"))
+        return vkt_slice(g, x, list(c, "first").d, list(c, "count").d, list(c, "step").d);
+    if (!strcmp(op, "pad"))
+        return vkt_pad(g, x, list(c, "before").d, list(c, "after").d, (float)attr(c, "value"));
+    if (!strcmp(op, "concat")) return vkt_concat(g, c->in, (uint32_t)c->n, axis);
+    if (!strcmp(op, "reduce"))
+        return vkt_reduce(g, (vkt_reduction)whole(c, "kind"), x, whole(c, "axes"),
+                          whole(c, "keep") != 0);
+    if (!strcmp(op, "softmax")) return vkt_softmax_axis(g, x, axis);
+    if (!strcmp(op, "log_softmax")) return vkt_log_softmax(g, x, axis);
+    if (!strcmp(op, "resize"))
+        return vkt_resize(g, x,
+                          &(vkt_resize_desc) { (vkt_resize_kind)whole(c, "kind"), whole(c, "h"),
+                                               whole(c, "w"), whole(c, "align") != 0 });
+    if (!strcmp(op, "conv_transpose2d"))
+        return vkt_conv_transpose2d(g, x, y, c->in[2],
+                                    &(vkt_conv_desc) { .stride = whole(c, "stride"),
+                                                       .pad = whole(c, "pad"),
+                                                       .dilation = whole(c, "dilation"),
+                                                       .groups = whole(c, "groups") },
+                                    whole(c, "output_pad"));
+    if (!strcmp(op, "gather")) return vkt_gather(g, x, y, axis);
+    assert_string_equal(op, "scatter_add");
+    return vkt_scatter_add(g, x, y, axis, whole(c, "size"));
+}
+
+static void run_case(golden *c)
+{
+    vkt_tensor *wrt[MOST_INPUTS], *dwrt[MOST_INPUTS];
+    size_t n_wrt = 0, of[MOST_INPUTS];
+    vkt_graph *g = vkt__graph_new(NULL);
+    c->attrs = json_object_get(c->file, "attrs");
+    c->inputs = json_object_get(c->file, "inputs");
+    c->n = json_array_size(c->inputs);
+    assert_true(c->n <= MOST_INPUTS);
+    for (size_t i = 0; i < c->n; i++) {
+        c->in[i] = vkt_input(g, shape_of(of_input(c, i, "shape")),
+                             json_is_true(of_input(c, i, "words")) ? VKT_U32 : VKT_F32, "in");
+        if (of_input(c, i, "grad")) of[n_wrt] = i, wrt[n_wrt++] = c->in[i];
+    }
+    vkt_tensor *y = build(c, g, json_string_value(json_object_get(c->file, "op")));
+    assert_int_equal(g->status, VKT_OK);
+    vkt_shape want = shape_of(json_object_get(c->file, "shape"));
+    if (!vkt__shape_equal(y->shape, want)) print_error("case %zu: wrong shape\n", c->number);
+    assert_true(vkt__shape_equal(y->shape, want));
+    c->out = y;
+    vkt_tensor *dout = vkt_input(g, want, VKT_F32, "dout");
+    c->dout = dout;
+    vkt_backward(g, vkt_sum(g, vkt_mul(g, y, dout)), wrt, n_wrt, dwrt);
+    assert_int_equal(g->status, VKT_OK);
+    for (size_t k = 0; k < n_wrt; k++) c->grad[of[k]] = dwrt[k];
+    vkt__graph_ref(g, init, c, done);
+    vkt_graph_destroy(&g);
+}
+
+static void twins_agree_with_pytorch(void **state)
+{
+    (void)state;
+    json_error_t error;
+    json_t *file = json_load_file(test_file("golden/general.json"), 0, &error);
+    assert_non_null(file);
+    for (size_t i = 0; i < json_array_size(file); i++)
+        run_case(&(golden) { .number = i, .file = json_array_get(file, i) });
+    print_message("%zu cases\n", json_array_size(file));
+    assert_true(json_array_size(file) >= 180);
+    json_decref(file);
+}
+
+/* ---- what is refused, and told ---- */
+
+typedef vkt_tensor *build_fn(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids);
+
+static vkt_tensor *mismatched(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)ids;
+    return vkt_binary(g, VKT_FN2_DIV, x, y);
+}
+static vkt_tensor *twice_an_axis(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)y, (void)ids;
+    return vkt_permute(g, x, (uint32_t[]) { 0, 0 });
+}
+static vkt_tensor *expand_wrong(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)y, (void)ids;
+    return vkt_expand(g, x, vkt_shape2(6, 4));
+}
+static vkt_tensor *slice_past(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)y, (void)ids;
+    return vkt_slice(g, x, (uint32_t[]) { 0, 1 }, (uint32_t[]) { 3, 2 }, (uint32_t[]) { 1, 3 });
+}
+static vkt_tensor *pad_much(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)y, (void)ids;
+    return vkt_pad(g, x, (uint32_t[]) { UINT32_MAX, 0 }, (uint32_t[]) { 0, 0 }, 0);
+}
+static vkt_tensor *concat_wrong(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)ids;
+    return vkt_concat(g, (vkt_tensor *[]) { x, y }, 2, 0);
+}
+static vkt_tensor *concat_of_two_types(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)x, (void)y;
+    vkt_tensor *floats = vkt_input(g, vkt_shape1(7), VKT_F32, "floats");
+    return vkt_concat(g, (vkt_tensor *[]) { ids, floats }, 2, 0);
+}
+static vkt_tensor *no_such_axis(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)y, (void)ids;
+    return vkt_log_softmax(g, x, 77);
+}
+static vkt_tensor *largest_of_none(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)y, (void)ids;
+    uint32_t zero[2] = { 0, 0 };
+    return vkt_reduce(g, VKT_REDUCE_MAX, vkt_slice(g, x, zero, (uint32_t[]) { 3, 0 }, NULL), 2,
+                      false);
+}
+static vkt_tensor *resize_to_none(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)y, (void)ids;
+    x = vkt_reshape(g, x, (vkt_shape) { 4, { 1, 3, 4, 1 } });
+    return vkt_resize(g, x, &(vkt_resize_desc) { VKT_RESIZE_NEAREST, 0, 4, false });
+}
+static vkt_tensor *transpose_wrong(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)ids;
+    return vkt_conv_transpose2d(g, x, y, NULL, &(vkt_conv_desc) { 0 }, 0);
+}
+static vkt_tensor *ids_of_floats(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)ids, (void)y;
+    return vkt_gather(g, x, x, 0);
+}
+static vkt_tensor *ids_of_another_shape(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)y;
+    return vkt_scatter_add(g, x, ids, 1, 9);
+}
+
+static void wrong_shapes_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        build_fn *build;
+        const char *says;
+    } cases[] = {
+        { mismatched, "binary: div of x [3, 4] f32 and y [3, 5] f32 do not fit" },
+        { twice_an_axis, "permute: x [3, 4] f32: the order must name each of its 2 axes once" },
+        { expand_wrong, "expand: x [3, 4] f32 can't become [6, 4] f32" },
+        { slice_past, "slice: x [3, 4] f32 and [3, 2] f32: the smaller does not lie within" },
+        { pad_much, "pad: x [3, 4] f32: axis 0 would have 4294967298 elements" },
+        { concat_wrong, "concat: y [3, 5] f32 does not go behind x [3, 4] f32 along axis 0" },
+        { concat_of_two_types, "concat: floats [7] f32 does not go behind ids [7] u32" },
+        { no_such_axis, "reduce: x [3, 4] f32 has only 2 axes" },
+        { largest_of_none, "no elements have no largest" },
+        { resize_to_none, "to 0 x 4: it takes [N, H, W, C]" },
+        { transpose_wrong, "conv_transpose2d: x [3, 4] f32 and y [3, 5] f32" },
+        { ids_of_floats, "must be u32" },
+        { ids_of_another_shape, "scatter_add: x [3, 4] f32 and ids ids [7] u32 do not fit" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt_graph *g = vkt__graph_new(NULL);
+        TEST_LOG_CAPTURE();
+        vkt_tensor *x = vkt_input(g, vkt_shape2(3, 4), VKT_F32, "x"),
+                   *y = vkt_input(g, vkt_shape2(3, 5), VKT_F32, "y"),
+                   *ids = vkt_input(g, vkt_shape1(7), VKT_U32, "ids");
+        assert_true(cases[i].build(g, x, y, ids)->inert);
+        vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+        assert_int_equal(g->status, VKT_E_SHAPE);
+        REQUIRE_LOGGED(cases[i].says);
+        vkt_graph_destroy(&g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(twins_agree_with_pytorch),
+        cmocka_unit_test(wrong_shapes_are_told),
+    };
+    return cmocka_run_group_tests_name("golden general", tests, NULL, NULL);
+}

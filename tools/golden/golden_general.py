@@ -1,0 +1,156 @@
+"""Writes tests/golden/general.json: inputs, outputs and gradients of PyTorch's general tensor ops in double, on random shapes, for
+tests/tensor/test_golden_general.c to hold the twins against. Inputs are multiples of 1/8, so that some are equal.
+Run: python3 tools/golden/golden_general.py (PyTorch 2.0 or newer)."""
+import json
+import pathlib
+import random
+
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(3)
+random.seed(3)
+cases = []
+MOST = 40  # elements of a tensor
+
+
+def shape(rank, most=MOST, least=1):
+    while True:
+        s = [random.randint(least, 4) for _ in range(rank)]
+        if torch.Size(s).numel() <= most:
+            return s
+
+
+def tensor(s, positive=False, grad=True):
+    t = torch.randint(1, 24, s) if positive else torch.randint(-24, 25, s)
+    return (t.double() / 8).requires_grad_(grad)
+
+
+def flat(t):
+    return [int(v) if float(v).is_integer() else float(v) for v in t.detach().double().reshape(-1)]
+
+
+def case(op, out, inputs, **attrs):
+    """Gradients are of sum(out * dout)."""
+    dout = tensor(list(out.shape), grad=False)
+    if out.requires_grad:
+        out.backward(dout)
+    record = {"op": op, "attrs": attrs, "out": flat(out), "shape": list(out.shape) or [1], "dout": flat(dout), "inputs": []}
+    for t in inputs:
+        words = t.dtype == torch.int64
+        record["inputs"].append({"shape": list(t.shape), "words": words, "data": flat(t)})
+        if not words and t.requires_grad:
+            record["inputs"][-1]["grad"] = flat(t.grad) if t.grad is not None else [0] * t.numel()
+    cases.append(record)
+
+
+unary = [torch.exp, torch.log, torch.sqrt, torch.rsqrt, torch.abs, torch.neg, torch.sin, torch.cos, torch.erf, torch.floor,
+         lambda x: torch.clamp(x, -0.5, 0.75), lambda x: F.leaky_relu(x, 0.25), F.softplus, lambda x: F.elu(x, 1.5), torch.reciprocal]
+constants = {10: (-0.5, 0.75), 11: (0.25, 0), 13: (1.5, 0)}
+for fn, f in enumerate(unary):
+    for rank in (1, 3):
+        x = tensor(shape(rank), positive=fn in (1, 2, 3, 14))
+        s, t = constants.get(fn, (0, 0))
+        case("unary", f(x), [x], fn=fn, s=s, t=t)
+
+
+def narrowed(s):
+    """A shape that is broadcast to s."""
+    s = [1 if random.random() < 0.4 else d for d in s]
+    return s[random.randint(0, max(0, len(s) - 1)) if random.random() < 0.4 else 0:]
+
+
+binary = [torch.add, torch.sub, torch.mul, torch.div, torch.pow, torch.minimum, torch.maximum, torch.eq, torch.lt, torch.le,
+          lambda x, y: torch.exp(x - y)]
+for fn, f in enumerate(binary):
+    for rank in (1, 2, 3, 4, 6):
+        s = shape(rank)
+        a, b = narrowed(s), s
+        if random.random() < 0.5:
+            a, b = b, a
+        x, y = tensor(a, positive=fn == 4), tensor(b, positive=fn == 3)
+        case("binary", f(x, y).double(), [x, y], fn=fn)
+
+for rank in (1, 2, 4, 6):
+    s = shape(rank)
+    c, x, y = torch.randint(0, 2, narrowed(s)).double(), tensor(narrowed(s)), tensor(s)
+    case("where", torch.where(c != 0, x, y), [c, x, y])
+
+for rank in (2, 3, 4, 6, 5, 6):
+    x, order = tensor(shape(rank)), list(range(rank))
+    random.shuffle(order)
+    case("permute", x.permute(order).contiguous(), [x], order=order)
+for rank in (1, 2, 3, 4, 6):
+    s = shape(rank)
+    x = tensor(narrowed(s))
+    case("expand", x.expand(s).clone(), [x], to=s)
+for rank in (1, 2, 3, 4, 6, 6):
+    x = tensor(shape(rank, least=2, most=64))
+    first = [random.randint(0, d - 1) for d in x.shape]
+    step = [random.randint(1, 3) for _ in first]
+    count = [random.randint(1, (d - f + p - 1) // p) for d, f, p in zip(x.shape, first, step)]
+    y = x[tuple(slice(f, f + (c - 1) * p + 1, p) for f, c, p in zip(first, count, step))]
+    case("slice", y, [x], first=first, count=count, step=step)
+for rank in (1, 2, 3, 4, 6):
+    x = tensor(shape(rank, most=12))
+    before, after = [random.randint(0, 1) for _ in x.shape], [random.randint(0, 1) for _ in x.shape]
+    pads = [n for pair in zip(reversed(before), reversed(after)) for n in pair]
+    case("pad", F.pad(x, pads, value=-1.5), [x], before=before, after=after, value=-1.5)
+for rank, n in ((1, 2), (2, 3), (3, 4), (4, 2), (6, 3), (2, 13)):
+    s, axis = shape(rank, most=16), random.randrange(rank)
+    xs = []
+    for _ in range(n):
+        s[axis] = random.randint(1, 3)
+        xs.append(tensor(s))
+    case("concat", torch.cat(xs, axis), xs, axis=axis)
+
+reductions = [lambda x, d, k: x.sum(d, k), lambda x, d, k: x.mean(d, k), lambda x, d, k: x.amax(d, k), lambda x, d, k: x.amin(d, k),
+              lambda x, d, k: x.logsumexp(d, k)]
+for kind, f in enumerate(reductions):
+    for rank in (1, 2, 3, 4, 6):
+        x, axes = tensor(shape(rank, most=64)), random.sample(range(rank), random.randint(1, rank))
+        keep = random.random() < 0.5
+        case("reduce", f(x, axes, keep), [x], kind=kind, axes=sum(1 << a for a in axes), keep=int(keep))
+for rank in (1, 2, 3, 4):
+    axis, s = random.randrange(rank), shape(rank)
+    x = tensor(s)
+    case("softmax", F.softmax(x, axis), [x], axis=axis)
+    x = tensor(s)
+    case("log_softmax", F.log_softmax(x, axis), [x], axis=axis)
+
+
+def last(t):
+    return t.permute(0, 2, 3, 1).contiguous()
+
+
+def first(t):
+    return t.permute(0, 3, 1, 2)
+
+
+for h, w, oh, ow in ((2, 3, 4, 6), (3, 4, 5, 3), (4, 4, 2, 2), (1, 5, 3, 2), (3, 2, 1, 7), (5, 1, 10, 3)):
+    for mode, align in (("nearest", None), ("bilinear", False), ("bilinear", True)):
+        x = tensor([1, h, w, 2])
+        y = F.interpolate(first(x), size=(oh, ow), mode=mode, align_corners=align)
+        case("resize", last(y), [x], kind=int(mode != "nearest"), h=oh, w=ow, align=int(bool(align)))
+
+for h, w, c, co, k, stride, pad, dil, groups, more in ((3, 2, 2, 3, 3, 2, 1, 1, 1, 1), (2, 3, 2, 1, 2, 2, 0, 1, 1, 0),
+                                                      (3, 3, 4, 2, 3, 1, 1, 1, 2, 0), (2, 2, 2, 2, 2, 3, 0, 2, 1, 2),
+                                                      (4, 3, 1, 2, 3, 1, 2, 1, 1, 0), (2, 2, 2, 4, 3, 2, 1, 1, 2, 0)):
+    x, b = tensor([1, h, w, c]), tensor([co])
+    f = tensor([k, k, co // groups, c])  # PyTorch: [C, CO / groups, KH, KW]
+    y = F.conv_transpose2d(first(x).contiguous(), f.permute(3, 2, 0, 1).contiguous(), b, stride, pad, more, groups, dil)
+    case("conv_transpose2d", last(y), [x, f, b], stride=stride, pad=pad, dilation=dil, groups=groups, output_pad=more)
+
+for rank in (1, 2, 3, 4, 6):
+    s, axis = shape(rank), random.randrange(rank)
+    ids = list(s)
+    ids[axis] = random.randint(1, 5)
+    x, at = tensor(s), torch.randint(0, s[axis], ids)
+    case("gather", torch.gather(x, axis, at), [x, at], axis=axis)
+    src, size = tensor(ids), s[axis]
+    zeros = torch.zeros(s, dtype=torch.float64)
+    case("scatter_add", zeros.scatter_add(axis, at, src), [src, at], axis=axis, size=size)
+
+path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/general.json"
+path.write_text("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
+print(len(cases), "cases")
