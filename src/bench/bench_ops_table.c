@@ -318,6 +318,39 @@ static void build_gated_bwd(vkt_graph *g, vkt__bench_shape s)
     differentiate(g, vkt_gated(g, in[0], in[1], VKT_ACT_SILU), in, 2);
 }
 
+/* ---- general ops ---- */
+
+static void build_unary(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_unary(g, VKT_FN_ABS, vkt__sample2(g, s.m, s.n), 0, 0);
+}
+
+static void build_binary(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_binary(g, VKT_FN2_SUB, vkt__sample2(g, s.m, s.n), vkt__sample2(g, s.m, 1));
+}
+
+static void build_permute(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_permute(g, vkt__sample2(g, s.m, s.n), (const uint32_t[]) { 1, 0 });
+}
+
+static void build_expand(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_expand(g, vkt__sample2(g, s.m, 1), vkt_shape2(s.m, s.n));
+}
+
+static void build_concat(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_tensor *x[] = { vkt__sample2(g, s.m, s.n), vkt__sample2(g, s.m, s.n) };
+    vkt_concat(g, x, 2, 1);
+}
+
+static void build_reduce(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_reduce(g, VKT_REDUCE_LOGSUMEXP, vkt__sample2(g, s.m, s.n), 2, false);
+}
+
 static vkt_tensor *embedding(vkt_graph *g, vkt__bench_shape s, vkt_tensor **table)
 {
     uint32_t n = s.m * s.n;
@@ -396,6 +429,12 @@ static const vkt__bench_entry entries[] = {
     { &vkt__op_gated_bwd, build_gated_bwd, VKT__BENCH_ROWS, false, " silu" },
     { &vkt__op_embedding, build_embedding, VKT__BENCH_EMBEDDING, false, "" },
     { &vkt__op_embedding_bwd, build_embedding_bwd, VKT__BENCH_EMBEDDING, false, "" },
+    { &vkt__op_unary, build_unary, VKT__BENCH_ELEMENTS, false, " abs" },
+    { &vkt__op_binary, build_binary, VKT__BENCH_ELEMENTS, false, " sub, a column" },
+    { &vkt__op_permute, build_permute, VKT__BENCH_ELEMENTS, false, " transpose" },
+    { &vkt__op_expand, build_expand, VKT__BENCH_ELEMENTS, false, " a column" },
+    { &vkt__op_concat, build_concat, VKT__BENCH_ELEMENTS, false, " columns" },
+    { &vkt__op_reduce, build_reduce, VKT__BENCH_ROWS, false, " logsumexp" },
     { &vkt__op_conv2d, build_conv, VKT__BENCH_CONV, false, "" },
     { &vkt__op_conv2d_dx, build_conv_dx, VKT__BENCH_CONV, false, "" },
     { &vkt__op_conv2d_dw, build_conv_dw, VKT__BENCH_CONV, false, "" },
