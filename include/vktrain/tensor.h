@@ -411,7 +411,7 @@ VKT_API vkt_tensor *vkt_where(vkt_graph *g, vkt_tensor *condition, vkt_tensor *x
 VKT_API vkt_tensor *vkt_permute(vkt_graph *g, vkt_tensor *x, const uint32_t *order);
 /* x broadcast to the shape. */
 VKT_API vkt_tensor *vkt_expand(vkt_graph *g, vkt_tensor *x, vkt_shape shape);
-/* Of each dimension i count[i] elements, from first[i] on, each step[i]-th; step NULL: 1. */
+/* Along each dimension i count[i] elements, from first[i] on, each step[i]-th; step NULL: 1. */
 VKT_API vkt_tensor *vkt_slice(vkt_graph *g, vkt_tensor *x, const uint32_t *first,
                               const uint32_t *count, const uint32_t *step);
 /* before[i] and after[i] elements of that value before and after each dimension i. Not u32. */
@@ -456,7 +456,7 @@ VKT_API vkt_tensor *vkt_resize(vkt_graph *g, vkt_tensor *x, const vkt_resize_des
 VKT_API vkt_tensor *vkt_conv_transpose2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                                          const vkt_conv_desc *desc, uint32_t output_pad);
 
-/* y[.., j, ..] = x[.., ids[.., j, ..], ..] along an axis; ids u32, of x's shape but for that axis
+/* y[.., j, ..] = x[.., ids[.., j, ..], ..] along an axis; ids u32, of x's shape except along it
  * (vkt_expand widens it): PyTorch's gather. An id past the axis's end gives 0. Kernel
  * gather_nd.comp, twin gather_ref. */
 VKT_API vkt_tensor *vkt_gather(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t axis);

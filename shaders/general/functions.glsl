@@ -18,7 +18,7 @@ float expm1_safe(float x)
     return exp(max(x, -80.0)) - 1.0;
 }
 
-/* sin(x + turn pi / 2): x less a multiple of pi / 2 in three parts, of which the first two have few bits, so that their
+/* sin(x + turn pi / 2): x less a multiple of pi / 2 in three parts; the first two have few bits, so that their
  * products with it are exact; then the polynomials of Cephes (sinf, cosf). Vulkan's own may err by 2^-11. */
 float sin_safe(float x, int turn)
 {

@@ -1,5 +1,5 @@
 #version 460
-/* y[o, j, i] = x[o, ids[o, j, i], i], 0 for an id past the end: one invocation per element. Words move as they are. Twin:
+/* y[o, j, i] = x[o, ids[o, j, i], i], 0 for an id past the end: one invocation per element. Words keep their bits. Twin:
  * gather_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -53,7 +53,7 @@ float value(places a)
     return x;
 }
 
-/* Where element i of a result lies, of which a is known. */
+/* Where element i of the result lies, from its places a. */
 uint target(uint i, places a)
 {
     return FORM == VKT_ND_COPY ? a.y + p.sw[VKT_ND_TO] : i;
@@ -71,7 +71,7 @@ void main()
         if (i >= p.n) return;
         places a = find(i);
         uint to = target(i, a);
-        /* Whole numbers as they are: as floats they would be subnormal, which a device may take for zero. */
+        /* Whole numbers move as words: as floats they would be subnormal, which a device may take for zero. */
         if (WORDS) {
             p.z.v[to] = p.x.v[a.x];
             continue;

@@ -1,5 +1,5 @@
 #version 460
-/* z is `value`, but for x's elements: element i at first + i * step of each dimension. One invocation per element of z.
+/* z is `value` except where x's elements lie: element i at first + i * step of each dimension. One invocation per element of z.
  * Twin: pad_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,7 +1,7 @@
 #version 460
 /* y = scale * sum of x, or its largest, smallest, or ln(sum of exp(x)), over up to three dimensions; up to three stay. APART:
- * an invocation per element of y, for those whose neighbours lie beside each other in x; else a workgroup, of which each
- * invocation takes a strided share: fixed orders both. A NaN is the largest and the smallest. Twin: reduce_ref. */
+ * an invocation per element of y, for those whose neighbours lie beside each other in x; else a workgroup, each
+ * invocation of which takes a strided share: fixed orders both. A NaN is the largest and the smallest. Twin: reduce_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"

@@ -696,7 +696,7 @@ vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b
     return vkt__op(g, &vkt__op_conv2d, (vkt_tensor *[]) { x, w, b }, 3, attr);
 }
 
-/* Of a transposed convolution along one axis; 0: nothing is left. */
+/* The size of a transposed convolution along one axis; 0: nothing is left. */
 static uint32_t transposed_count(uint32_t extent, uint32_t taps, const vkt_attr *a,
                                  uint32_t output_pad)
 {

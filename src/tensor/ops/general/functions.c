@@ -13,7 +13,7 @@ static double within(double x, double s, double t)
     return x < s ? s : x > t ? t : x;
 }
 
-/* Of a gradient, what goes to a: all where it is beyond b, half where both are equal. */
+/* The share of a gradient that goes to a: all where it is beyond b, half where both are equal. */
 static double share(double a, double b)
 {
     return a > b ? 1 : a == b ? 0.5 : 0;

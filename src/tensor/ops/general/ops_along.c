@@ -16,7 +16,7 @@ static bool along_shape(vkt_node *n)
     if (!vkt__shape_equal(same, ids))
         return vkt__shape_error(n, "%s and ids %s do not fit: their dimensions are equal%s",
                                 vkt__text(n->in[0]), vkt__text(n->in[1]),
-                                adds ? "" : " but for the axis");
+                                adds ? "" : " except along the axis");
     if (adds && x.d[axis] > MOST)
         return vkt__shape_error(n, "%s: more than %d to add along axis %u: add them in parts",
                                 vkt__text(n->in[0]), (int)MOST, axis);

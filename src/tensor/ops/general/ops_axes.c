@@ -51,7 +51,7 @@ static bool reduce_shape(vkt_node *n)
     return true;
 }
 
-/* Of a walk, its last three dimensions; x has its elements in order, so that at most three stay and
+/* The last three dimensions of a walk; x has its elements in order, so that at most three stay and
  * three go once those beside each other are one. */
 static void put(const vkt__walk *w, uint32_t d[3], uint32_t s[3])
 {

@@ -18,7 +18,7 @@ static const vkt__fn2_row *fn2_of(const vkt_node *n)
 
 /* ---- shapes ---- */
 
-/* Of all operands, broadcast. */
+/* The shape to which all operands broadcast. */
 static bool map_shape(vkt_node *n)
 {
     vkt_shape s = n->in[0]->shape;

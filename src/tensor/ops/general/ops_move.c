@@ -1,4 +1,4 @@
-/* Ops that move elements: permute, slice, pad, concat. Whole numbers move, too, but for
+/* Ops that move elements: permute, slice, pad, concat. Whole numbers move, too, except in
  * pad. Kernels nd.comp and pad_nd.comp. */
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/sample.h"
@@ -107,7 +107,7 @@ static bool is_inside(const vkt_attr *a, vkt_shape whole, vkt_shape n)
     return true;
 }
 
-/* A window of `part`'s shape lies in `whole`; else it is told. */
+/* A window of `part`'s shape lies in `whole`; else an error says so. */
 static bool window_fits(vkt_node *n, vkt_shape whole, vkt_shape part)
 {
     char text[96];

@@ -119,7 +119,7 @@ static void resize_ref(const vkt_node *n, double *const *in, double *const *out)
     each_tap(n, n->op == &vkt__op_resize ? take : give, out[0], in[0]);
 }
 
-/* Of the gradient: the elements that one may have gone into. */
+/* How many elements one may have gone into: the terms of its gradient. */
 static double resize_terms(const vkt_node *n)
 {
     sizes s = sizes_of(n);
