@@ -93,6 +93,20 @@ def rows(match, device, _):
     return lambda: torch.autograd.grad(F.cross_entropy(x, y, label_smoothing=0.1), x), None, None
 
 
+def general(match, device, _):
+    """As build_unary and the functions after it in src/bench/bench_ops_table.c; views are made contiguous, as vktrain's rows write."""
+    m, n = int(match["m"]), int(match["n"])
+    x, column = torch.randn(m, n, device=device), torch.randn(m, 1, device=device)
+    return {
+        "unary abs": lambda: x.abs(),
+        "binary sub, a column": lambda: x - column,
+        "permute transpose": lambda: x.t().contiguous(),
+        "expand a column": lambda: column.expand(m, n).contiguous(),
+        "concat columns": lambda: torch.cat((x, x), 1),
+        "reduce logsumexp": lambda: torch.logsumexp(x, 1),
+    }[match["op"]], None, None
+
+
 def copy(match, device, _):
     """Bytes read and written, in place of flops."""
     n = int(match["mib"]) << 18
