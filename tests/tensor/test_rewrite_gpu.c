@@ -128,6 +128,7 @@ static const struct {
 static double value(const vkt_tensor *t, uint64_t i)
 {
     if (!strcmp(t->name, "variance")) return 1 + (double)i / 7;
+    if (!strcmp(t->name, "count")) return 3;
     if (!strcmp(t->name, "target")) return (double)(i * 7 % C);
     if (t->dtype == VKT_U32) return vkt__sample_value(t, 1, i);
     return (double)(0.3f * (float)vkt_rand_normal(t->index, VKT_RNG_TEST, i));

@@ -144,7 +144,7 @@ static bool change(const vkt_tensor *t, int way, vkt_shape *shape)
     if (way == 0) shape->d[shape->rank - 1]++;
     if (way == 1) shape->d[0]++;
     if (way == 2) {
-        if (shape->rank == 4) return false;
+        if (shape->rank == VKT_MAX_RANK) return false;
         shape->d[shape->rank++] = 2;
     }
     if (way == 3) {
