@@ -86,7 +86,7 @@ typedef struct vkt_bench_desc {
     const char *only; /* "ceilings", "ops", "steps"; NULL: everything. Ops and steps measure the
                          ceilings they need */
     bool key; /* the ceilings, products, rows and steps that decide, in 90 s on a GPU; smaller
-                 ones on a CPU driver. Not with `only`, `op`, `step` */
+                 ones on a CPU driver; of these `only`, `op` and `step` leave some */
     double
         seconds; /* no item is begun that would end later than this; 0: no limit, but 90 with key */
     const char *op;   /* only these op rows, with commas between them; ARG names the nearest */

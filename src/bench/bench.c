@@ -73,9 +73,6 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     vkt__bench_items list = { 0 };
     vkt__bencher b = { .gpu = gpu, .caps = caps, .desc = desc, .out = vkt__bench_create() };
     *out = NULL;
-    if (desc->key && (desc->only || desc->op || desc->step))
-        VKT_TRY(vkt__fail(VKT_E_ARG, "bench",
-                          "the key rows are a list of their own: without `only`, `op`, `step`"));
     b.seconds = desc->once          ? 0
                 : desc->seconds > 0 ? desc->seconds
                 : desc->key         ? VKT__KEY_SECONDS

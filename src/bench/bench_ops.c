@@ -567,11 +567,15 @@ static vkt_status plan_key(vkt__bencher *b, vkt__bench_items *list)
 {
     size_t n;
     const vkt__bench_key_op *key = vkt__bench_key_ops(&n);
+    size_t before = list->n;
     for (uint32_t i = 0, r; i < n; i++) {
+        if (!asked_for(b->desc->op, key[i].op->name)) continue;
         for (r = 0; vkt__rows[r] != key[i].op;) r++;
         vkt__bench_plan(list, VKT_BENCH_OPS, key[i].op->name, b->warm_s + b->time_s + 0.5, run_op,
                         r, 2000 + i);
     }
+    if (list->n == before)
+        return vkt__fail(VKT_E_ARG, "bench", "none of the key rows is of the op '%s'", b->desc->op);
     if (is_small(b))
         vkt__bench_left_out(b->out, "the products, attentions and rows of a GPU: this device runs "
                                     "on the processor, which has smaller ones");
@@ -613,8 +617,8 @@ static void plan_row(vkt__bench_items *list, uint32_t r, uint32_t level, double 
 vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
 {
     vkt_status st = VKT_OK;
-    if (b->desc->key) return plan_key(b, list);
     VKT_TRY(check_names(b->desc->op));
+    if (b->desc->key) return plan_key(b, list);
     uint32_t level = b->desc->once                         ? 0
                      : b->desc->quick                      ? 1
                      : b->caps->klass == VKT_GPU_CLASS_CPU ? 2

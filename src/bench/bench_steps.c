@@ -412,28 +412,26 @@ static void plan_workload(vkt__bencher *b, vkt__bench_items *list, uint32_t i)
                     run_workload, i, 0);
 }
 
-static vkt_status plan_key(vkt__bencher *b, vkt__bench_items *list)
+static bool is_named(const vkt__bencher *b, const char *name)
+{
+    return !b->desc->step || strstr(name, b->desc->step);
+}
+
+static void plan_key(vkt__bencher *b, vkt__bench_items *list)
 {
     size_t n;
     const char *const *name = vkt__bench_key_steps(&n);
     for (size_t k = 0; k < n; k++) {
         uint32_t i = 0;
         while (strcmp(workloads[i].name, name[k]) != 0) i++;
-        if (!b->desc->once || workloads[i].gflops < 0.01) plan_workload(b, list, i);
+        if (is_named(b, name[k]) && (!b->desc->once || workloads[i].gflops < 0.01))
+            plan_workload(b, list, i);
     }
-    return VKT_OK;
 }
 
-static bool is_named(const vkt__bencher *b, const char *name)
-{
-    return !b->desc->step || strstr(name, b->desc->step);
-}
-
-vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
+static void plan_all(vkt__bencher *b, vkt__bench_items *list)
 {
     static const char target[] = "digits recipe to 97% valid accuracy";
-    size_t before = list->n;
-    if (b->desc->key) return plan_key(b, list);
     for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
         if (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0) continue;
         if (!is_named(b, workloads[i].name)) continue;
@@ -447,6 +445,15 @@ vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
     vkt__bench_plan_generate(b, list);
     if (is_named(b, target))
         vkt__bench_plan(list, VKT_BENCH_TARGET, target, b->desc->quick ? 2 : 3, run_target, 0, 0);
+}
+
+vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)
+{
+    size_t before = list->n;
+    if (b->desc->key)
+        plan_key(b, list);
+    else
+        plan_all(b, list);
     if (list->n == before && b->desc->step)
         return vkt__fail(VKT_E_ARG, "bench", "nothing measured here has '%s' in its name",
                          b->desc->step);

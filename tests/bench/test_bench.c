@@ -95,6 +95,12 @@ static void what_decides(void **state)
     REQUIRE_STATUS(
         vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .key = true, .op = "add" }, &b),
         VKT_E_ARG);
+    REQUIRE_OK(
+        vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .key = true, .op = "layernorm" }, &b));
+    for (size_t i = 0; i < b->n_rows; i++)
+        if (b->rows[i].group != VKT_BENCH_CEILINGS)
+            assert_string_equal(b->rows[i].name, "layernorm [1024, 768]");
+    vkt_bench_destroy(&b);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 

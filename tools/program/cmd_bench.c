@@ -565,9 +565,8 @@ static int run(void *options)
         cli_error("bench: --list can be combined only with --key");
         return CLI_USAGE;
     }
-    if (o->key && (o->op || o->step || o->only || o->submit || o->scaling || is_compare)) {
-        cli_error("bench: --key is a list of rows of its own: leave out --only, --op, --step, "
-                  "--submit and --scaling");
+    if (o->key && (o->submit || o->scaling || is_compare)) {
+        cli_error("bench: --key is a list of rows of its own: leave out --submit and --scaling");
         return CLI_USAGE;
     }
     if (o->list) return print_names(o->key);

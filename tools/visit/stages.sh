@@ -32,39 +32,60 @@ facts() {
   return 0
 } 2>&1
 
+# Every kernel of products on the products that decide, as text: a row as soon as it is there.
+candidates() { # candidates LIMIT NAME OUT LAYOUT MxNxK...
+  local limit=$1 name=$2 out_type=$3 layout=$4; shift 4
+  [ -n "$rehearse" ] || part "$limit" "$name" "$V" tune --list --type bf16 --out "$out_type" --layout "$layout" "$@" $cap
+}
+# Attention's kernels for 16 bits, by the numbers of --cap attention; 0: the device's own choice.
+attentions() {
+  local a
+  for a in 0 5 6 7 8 9; do
+    part 12 "attention-$a" "$V" bench --key --only ops --op attention,attention_bwd --cap "attention=$a" $cap --quiet --json "$R/attention-$a.json" --force
+  done
+}
+# Whole trainings: their curves lie beside a CPU driver's.
+curve() { # curve LIMIT NAME RECIPE-ARGUMENTS...
+  local limit=$1 name=$2; shift 2
+  part "$limit" "$name" "$V" train "$@" $cap --run "runs/$name" --quiet
+  cp "runs/$name/metrics.csv" "$R/$name.csv" 2>/dev/null; cp "runs/$name/run.json" "$R/$name-run.txt" 2>/dev/null
+}
+
 first() {
   part 10 facts bash -c "$(declare -f facts); out='$out'; facts"
   part 20 devices "$V" devices $cap && cat "$R/devices.txt"
   part 20 device-profile "$V" devices --json $cap
-  # Compiling is the processor's work: all kernels at the same time as the next parts.
-  if [ -z "$rehearse" ]; then timeout -k 3 150 "$V" doctor --compile $cap >"$R/compile.txt" 2>&1 & compiling=$!; fi
   part 60 doctor-products "$V" doctor --op $checked $cap
-  profile 75 gpt2-table $gpt2 --no-tune
-  profile 70 gpt2-tuned $gpt2 $untuned
-  torch 40 torch-gpt2 --only 'GPT-2 124M'
-  part 15 gpt2-kernels "$V" train $gpt2 --explain $cap
-  profile 25 digits digits --no-tune
-  profile 25 char-gpt $chars --no-tune
+  candidates 30 candidates bf16 NT 4096x4096x4096 8192x768x3072
+  profile 60 gpt2-table $gpt2 --no-tune
+  profile 20 digits digits --no-tune
+  profile 20 char-gpt $chars --no-tune
+  candidates 40 candidates-nn bf16 NN 8192x3072x768 8192x768x3072 1024x768x50304
+  candidates 40 candidates-tn f32 TN 3072x768x8192 768x768x8192
+  [ -n "$rehearse" ] || attentions
+  curve 25 train-digits digits
+  [ -n "$rehearse" ] || part 60 doctor "$V" doctor $cap
 }
 second() {
   bench 100 key $key $untuned
   torch 70 torch
   torch 70 torch-compiled --compile --only "$compiled"
+  profile 60 gpt2-table $gpt2 --no-tune
+  profile 70 gpt2-tuned $gpt2 $untuned
+  part 15 gpt2-kernels "$V" train $gpt2 --explain $cap
   profile 40 resnet20 $resnet $untuned
   profile 40 resnet20-bf16 $resnet --set train.precision=bf16 $untuned
-  if [ -z "$rehearse" ] && [[ $("$V" tune --help 2>/dev/null) == *--list* ]]; then
-    part 30 candidates "$V" tune --list --type bf16 --out bf16 --layout NT 4096x4096x4096 8192x768x3072 $cap # as text: a row as soon as it is there
-  fi
+  [ -n "$rehearse" ] || curve 40 train-char-gpt char-gpt
+}
+third() {
+  bench 60 memory --op $memory ${rehearse:+--once}
   if [ -z "$rehearse" ]; then
     for step in 'ResNet-50' 'SmolLM2-135M, 8' 'SmolLM2-135M LoRA, 8'; do
       name=step-$(tr -c 'a-zA-Z0-9\n' - <<<"$step")
       bench 40 "$name" --quick --step "$step" && cut -f2 <("$V" bench --list) | grep -F "$step" | sed 's/^/steps\t/' >"$R/$name-names.txt"
       ! has_torch || part 30 "torch-$name" python3 "$here/compare/peer_torch.py" "$R/$name-names.txt" --brief --json "$R/torch-$name.json"
     done
+    timeout -k 3 60 "$V" doctor --compile $cap >"$R/compile.txt" 2>&1 & compiling=$!
   fi
-}
-third() {
-  bench 60 memory --op $memory ${rehearse:+--once}
-  [ -n "$rehearse" ] || part 50 doctor "$V" doctor $cap
   for t in $three_tests; do part 40 "$t" "$bin/$t"; done
 }
