@@ -72,6 +72,7 @@ typedef struct vkt_caps {
         coopmat2_bf16[4];   /* M, N, K that such sizes are multiples of; the invocations of the
                                workgroup that holds them together, 0: a subgroup does */
     uint32_t coopmat2_most; /* rows or columns of one */
+    bool plain_attention;   /* attention is not computed on matrix units: it was wrong there */
     bool memory_model;      /* the Vulkan memory model, which matrix units need */
     vkt_math math;          /* as requested in vkt_gpu_desc */
     bool exact_split; /* math: fast splits fp32 into bf16 parts only, which have the same range */

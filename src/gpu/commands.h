@@ -97,6 +97,7 @@ vkt_status vkt__choices_save(vkt_gpu *gpu, const char **path);
 void vkt__gpu_drop_units(vkt_gpu *gpu);
 /* Only matrices of any size on them. */
 void vkt__gpu_drop_any_size(vkt_gpu *gpu);
+void vkt__gpu_drop_attention(vkt_gpu *gpu);
 /* True the first time for each bit of what was not yet done on this device. */
 bool vkt__gpu_first_time(vkt_gpu *gpu, uint32_t bit);
 /* A device that only plans, of these capabilities: there is none (dev is NULL). Its buffers have

@@ -19,6 +19,11 @@ void vkt__gpu_drop_any_size(vkt_gpu *gpu)
     gpu->caps.coopmat2 = false;
 }
 
+void vkt__gpu_drop_attention(vkt_gpu *gpu)
+{
+    gpu->caps.plain_attention = true;
+}
+
 bool vkt__gpu_first_time(vkt_gpu *gpu, uint32_t bit)
 {
     bool first = !(gpu->done & bit);

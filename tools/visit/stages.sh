@@ -39,10 +39,8 @@ candidates() { # candidates LIMIT NAME OUT LAYOUT MxNxK...
 }
 # Attention's kernels for 16 bits, by the numbers of --cap attention; 0: the device's own choice.
 attentions() {
-  local a
-  for a in 0 5 6 7 8 9; do
-    part 12 "attention-$a" "$V" bench --key --only ops --op attention,attention_bwd --cap "attention=$a" $cap --quiet --json "$R/attention-$a.json" --force
-  done
+  local a steps=5
+  for a in 5 6 7 8 9; do profile 20 "attention-$a" $gpt2 --no-tune --cap "attention=$a"; done
 }
 # Whole trainings: their curves lie beside a CPU driver's.
 curve() { # curve LIMIT NAME RECIPE-ARGUMENTS...
@@ -55,7 +53,7 @@ first() {
   part 10 facts bash -c "$(declare -f facts); out='$out'; facts"
   part 20 devices "$V" devices $cap && cat "$R/devices.txt"
   part 20 device-profile "$V" devices --json $cap
-  part 60 doctor-products "$V" doctor --op $checked $cap
+  part 60 doctor-products "$V" doctor --verbose --op $checked $cap
   candidates 30 candidates bf16 NT 4096x4096x4096 8192x768x3072
   profile 60 gpt2-table $gpt2 --no-tune
   profile 20 digits digits --no-tune

@@ -29,6 +29,7 @@ typedef struct {
     const char *name;
     const vkt_op *row;              /* whose case it is; NULL: nobody's */
     vkt_dtype dtype;                /* what the case was narrowed to; f32: nothing */
+    uint64_t n_off;                 /* elements beyond their limits */
     bool compile_only, failed, own; /* own: a node of the row was there */
 } check;
 
@@ -77,6 +78,7 @@ static void compare(check *c, const vkt_node *n, const vkt_tensor *t, const doub
             report(c, "%s element %llu is %.9g, the twin's %.9g (off by %.2g, limit %.2g)",
                    vkt__text(t), (unsigned long long)i, got, want[i], err, limit);
             share = isnan(share) ? INFINITY : share;
+            c->n_off++;
         }
         c->worst = VKT_MAX(c->worst, share);
     }
@@ -297,10 +299,10 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const 
                                uint32_t k, vkt_dtype dtype, vkt_check_result *r, so_far *n,
                                bool *more)
 {
-    char ignored[200];
+    char detail[sizeof r->detail] = "";
     check c = { .gpu = gpu,
-                .detail = r->n_failed ? ignored : r->detail,
-                .detail_bytes = sizeof r->detail,
+                .detail = detail,
+                .detail_bytes = sizeof detail,
                 .row = op,
                 .dtype = dtype,
                 .compile_only = desc->compile_only,
@@ -313,7 +315,11 @@ static vkt_status check_sample(vkt_gpu *gpu, const vkt__check_desc *desc, const 
         r->n_cases++;
         r->worst = VKT_MAX(r->worst, c.worst);
         if (st != VKT_OK) report(&c, "%s", vkt_status_name(st));
-        r->n_failed += c.failed;
+        if (c.failed) {
+            vkt_log(VKT_LOG_DEBUG, "check", "%s: %s; %llu elements off, at most %.3g of the limit",
+                    op->name, detail, (unsigned long long)c.n_off, c.worst);
+            if (!r->n_failed++) memcpy(r->detail, detail, sizeof detail);
+        }
         n->own += c.own;
     }
     vkt_graph_destroy(&c.g);

@@ -6,8 +6,10 @@
 #include "tensor/graph/graph.h"
 
 enum { ROUNDS = 5, ROUNDS_CPU = 3, MOST_ROUNDS = 64, REPEATS = 4 };
-static const double LEAST_S = 0.03, THOROUGH_S = 0.3, WARM_S = 0.1;
-static const double HOPELESS = 2;               /* times the table's: one round tells */
+static const double LEAST_S = 0.03, THOROUGH_S = 0.3, WARM_S = 0.1, WARM_FIRST_S = 1,
+                    WARM_MOST_S = 2;
+static const double STEADY = 0.97; /* of the time before: clocks that still rise are faster */
+static const double HOPELESS = 2;  /* times the table's: one round tells */
 static const uint64_t MOST_COMPARED = 64 << 20; /* bytes of a result */
 
 double vkt__tune_seconds(const vkt_tune_desc *desc)
@@ -60,14 +62,34 @@ static bool are_enough(const vkt_graph *g, uint32_t rounds, double begin, double
     return rounds == MOST_ROUNDS || vkt__now() - begin >= seconds;
 }
 
+/* A GPU's clocks fall within milliseconds without work, and take longer to rise: an H200's from 345
+ * to 1980 MHz take a second. Until a tenth of a second is no faster than the one before, a
+ * session's first time for a second at least. */
+static vkt_status warm(const vkt__tuned *c)
+{
+    vkt_status st = VKT_OK;
+    double begin = vkt__now(), before = INFINITY, now = INFINITY, ms;
+    double least = vkt__gpu_first_time(c->g->gpu, 1u << 30) ? WARM_FIRST_S : 0;
+    do {
+        before = now;
+        now = INFINITY;
+        for (double t = vkt__now(); vkt__now() - t < WARM_S;) {
+            VKT_TRY(run(c, &ms));
+            now = fmin(now, ms);
+        }
+    } while (vkt__now() - begin < least ||
+             (!(now >= STEADY * before) && vkt__now() - begin < WARM_MOST_S));
+fail:
+    return st;
+}
+
 static vkt_status alone(const vkt__tuned *c, double seconds, double *ms)
 {
     vkt_status st = VKT_OK;
     const vkt_graph *g = c->g;
     double times[MOST_ROUNDS], begin = vkt__now();
     uint32_t n = 0;
-    /* A GPU's clocks fall within milliseconds without work, and take longer to rise. */
-    while (!is_cpu(g) && vkt__now() - begin < WARM_S) VKT_TRY(run(c, ms));
+    if (!is_cpu(g)) VKT_TRY(warm(c));
     begin = vkt__now();
     do VKT_TRY(run(c, &times[n]));
     while (!are_enough(g, ++n, begin, seconds));

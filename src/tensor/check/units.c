@@ -134,12 +134,11 @@ fail:
     return st;
 }
 
-static vkt_status run_attention(vkt_gpu *gpu, const trial *t, bool *right)
+static vkt_status run_attention(vkt_gpu *gpu, const trial *t, bool *right, char why[256])
 {
-    char why[256];
     vkt_graph *g = vkt__graph_new(gpu);
     vkt__attention_units_sample(g, t->type);
-    vkt_status st = vkt__check_graph(gpu, g, why, sizeof why);
+    vkt_status st = vkt__check_graph(gpu, g, why, 256);
     *right = !*why;
     vkt_graph_destroy(&g);
     return st;
@@ -155,10 +154,11 @@ static vkt_status run_product(const trial *t, bool *right)
     return st;
 }
 
-static vkt_status run(vkt_gpu *gpu, const trial *t, bool *right)
+/* why: what is wrong, where it is known. */
+static vkt_status run(vkt_gpu *gpu, const trial *t, bool *right, char why[256])
 {
     return t->product                    ? run_product(t, right)
-           : t->op == &vkt__op_attention ? run_attention(gpu, t, right)
+           : t->op == &vkt__op_attention ? run_attention(gpu, t, right, why)
                                          : run_conv(gpu, t, right);
 }
 
@@ -173,13 +173,13 @@ static vkt_status check_kernel(vkt_gpu *gpu, const trial *t, const char *name, c
     }
     vkt__trying(gpu, name, key);
     vkt__log_quiet(true);
-    vkt_status st = run(gpu, t, &right);
+    vkt_status st = run(gpu, t, &right, why);
     vkt__log_quiet(false);
     vkt__tried(gpu);
     if (vkt__gpu_lost(gpu)) return vkt__lost_by(gpu, "units", name);
     if (st != VKT_OK)
         snprintf(why, 256, "%s", vkt__last_failure());
-    else if (!right)
+    else if (!right && !*why)
         snprintf(why, 256, "its results are wrong");
     return VKT_OK;
 }
@@ -202,6 +202,16 @@ static vkt_status dropped_any_size(vkt_gpu *gpu, const char *name, vkt_dtype typ
             "matrices of any size on the device's matrix units are not used: kernel %s for %s "
             "products: %s",
             name, vkt_dtype_name(type), why);
+    return VKT_OK;
+}
+
+/* Products and convolutions were right, and stay. */
+static vkt_status dropped_attention(vkt_gpu *gpu, vkt_dtype type, const char *why)
+{
+    vkt__gpu_drop_attention(gpu);
+    vkt_log(VKT_LOG_WARN, "units",
+            "attention is not computed on the device's matrix units: kernel matrix for %s: %s",
+            vkt_dtype_name(type), why);
     return VKT_OK;
 }
 
@@ -341,7 +351,7 @@ vkt_status vkt__units_check_attention(vkt_gpu *gpu, vkt_dtype type)
     snprintf(key, sizeof key, "attention %u %s", n->attr.attention.head, vkt_dtype_name(type));
     vkt_graph_destroy(&g);
     if (tried) VKT_TRY(check_kernel(gpu, &t, "matrix", key, why));
-    if (*why) return dropped(gpu, "matrix", "attention", type, why);
+    if (*why) return dropped_attention(gpu, type, why);
 fail:
     return st;
 }

@@ -247,8 +247,9 @@ static bool can_use_units(const vkt_caps *c, const vkt_node *n, vkt__att_kernel 
          fits = c->klass == VKT_GPU_CLASS_INTEL
                     ? c->subgroup_min >= 16 && u.fragment[0] * D <= 32 * c->subgroup_min
                     : D <= MATRIX_MOST_HEAD;
-    return n->attr.attention.multiply != VKT_F32 && c->coopmat && u.fragment[0] && fixed &&
-           c->subgroup_arith && fits && divide(c, &u, D) && units_shared(&u, D) <= c->shared_bytes;
+    return n->attr.attention.multiply != VKT_F32 && c->coopmat && !c->plain_attention &&
+           u.fragment[0] && fixed && c->subgroup_arith && fits && divide(c, &u, D) &&
+           units_shared(&u, D) <= c->shared_bytes;
 }
 
 static vkt__att_launch on_units(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass,
@@ -302,9 +303,9 @@ static bool can_use_any_size(const vkt_caps *c, const vkt_node *n, vkt__att_kern
     const uint32_t *g = w.granule;
     bool fixed = c->subgroup_control || c->subgroup_min == c->subgroup_max;
     if (!g[3] && kernel == VKT__ATT_MATRIX2_ROWS) return false;
-    return n->attr.attention.multiply != VKT_F32 && c->coopmat2 && g[0] && fixed && D % 8 == 0 &&
-           D <= MATRIX_MOST_HEAD && w.rows % g[0] == 0 && w.columns % g[1] == 0 &&
-           w.columns % g[2] == 0 && D % g[1] == 0 && D % g[2] == 0 &&
+    return n->attr.attention.multiply != VKT_F32 && c->coopmat2 && !c->plain_attention && g[0] &&
+           fixed && D % 8 == 0 && D <= MATRIX_MOST_HEAD && w.rows % g[0] == 0 &&
+           w.columns % g[1] == 0 && w.columns % g[2] == 0 && D % g[1] == 0 && D % g[2] == 0 &&
            VKT_MAX(VKT_MAX(w.rows, w.columns), D) <= c->coopmat2_most && g[3] <= c->workgroup;
 }
 

@@ -23,6 +23,9 @@ static const vkt__mm_tile tiles[] = {
     { "tiled.32x32", &vkt__mm_tiled, 32, 32, 16, 4, 4 },
     { "tiled.32x64", &vkt__mm_tiled, 32, 64, 16, 4, 4 },
     { "tiled.64x32", &vkt__mm_tiled, 64, 32, 16, 4, 4 },
+    { "tiled.32x32x32", &vkt__mm_tiled, 32, 32, 32, 4, 4 },
+    { "tiled.32x32x64", &vkt__mm_tiled, 32, 32, 64, 4, 4 },
+    { "tiled.16x32x32", &vkt__mm_tiled, 16, 32, 32, 4, 4 },
     { "tiled.64x64", &vkt__mm_tiled, 64, 64, 16, 8, 4 },
     { "tiled.64x64.4x4", &vkt__mm_tiled, 64, 64, 16, 4, 4 },
     { "tiled.64x128", &vkt__mm_tiled, 64, 128, 16, 8, 4 },
@@ -41,28 +44,22 @@ static const vkt__mm_tile tiles[] = {
     { "matrix.32x32.twice", &vkt__mm_matrix_more, 32, 32, 32, 16, 16, 2 },
     { "matrix.64x64.twice", &vkt__mm_matrix_more, 64, 64, 32, 32, 32, 2 },
     { "matrix.128x128.twice", &vkt__mm_matrix_more, 128, 128, 32, 64, 64, 2 },
-    { "matrix.128x128.64x32", &vkt__mm_matrix_more, 128, 128, 32, 64, 32 },
     { "matrix.128x128x64.64x32", &vkt__mm_matrix_more, 128, 128, 64, 64, 32 },
+    { "matrix.128x128x64.32x64", &vkt__mm_matrix_more, 128, 128, 64, 32, 64 },
+    { "matrix.128x128x64.32x32", &vkt__mm_matrix_more, 128, 128, 64, 32, 32 },
+    { "matrix.128x64x64", &vkt__mm_matrix_more, 128, 64, 64, 64, 32 },
+    { "matrix.64x64x64", &vkt__mm_matrix_more, 64, 64, 64, 32, 32 },
+    { "matrix.64x64x64.twice", &vkt__mm_matrix_more, 64, 64, 64, 32, 32, 2 },
+    { "matrix.128x256.64x32", &vkt__mm_matrix_more, 128, 256, 32, 64, 32 },
+    { "matrix.256x128.64x32", &vkt__mm_matrix_more, 256, 128, 32, 64, 32 },
     { "matrix.128x256", &vkt__mm_matrix_more, 128, 256, 32, 64, 64 },
     { "matrix.256x128", &vkt__mm_matrix_more, 256, 128, 32, 64, 64 },
-    { "matrix.128x256x16.twice", &vkt__mm_matrix_more, 128, 256, 16, 64, 64, 2 },
-    { "matrix.256x128x16.twice", &vkt__mm_matrix_more, 256, 128, 16, 64, 64, 2 },
-    { "matrix.128x256x64", &vkt__mm_matrix_more, 128, 256, 64, 64, 64 },
-    { "matrix.256x128x64", &vkt__mm_matrix_more, 256, 128, 64, 64, 64 },
     { "matrix2.128x256", &vkt__mm_matrix2, 128, 256, 64, 64, 64, 4 },
     { "matrix2.256x128", &vkt__mm_matrix2, 256, 128, 64, 64, 64, 4 },
     { "matrix2.128x128", &vkt__mm_matrix2, 128, 128, 64, 64, 32, 4 },
-    { "matrix2.256x256", &vkt__mm_matrix2, 256, 256, 64, 128, 64, 4 },
     { "matrix2.128x256x32", &vkt__mm_matrix2, 128, 256, 32, 64, 64, 4 },
     { "matrix2.256x128x32", &vkt__mm_matrix2, 256, 128, 32, 64, 64, 4 },
-    { "matrix2.128x128x32", &vkt__mm_matrix2, 128, 128, 32, 64, 32, 4 },
-    { "matrix2.256x256x32", &vkt__mm_matrix2, 256, 256, 32, 128, 64, 4 },
-    { "matrix2.128x256x16", &vkt__mm_matrix2, 128, 256, 16, 64, 64, 4 },
-    { "matrix2.256x128x16", &vkt__mm_matrix2, 256, 128, 16, 64, 64, 4 },
-    { "matrix2.128x128x16", &vkt__mm_matrix2, 128, 128, 16, 64, 32, 4 },
-    { "matrix2.256x256x16", &vkt__mm_matrix2, 256, 256, 16, 128, 64, 4 },
     { "matrix2.128x256.rolled", &vkt__mm_matrix2, 128, 256, 64, 64, 64 },
-    { "matrix2.256x128.rolled", &vkt__mm_matrix2, 256, 128, 64, 64, 64 },
     { "split.32x32", &vkt__mm_split, 32, 32, 16, 16, 16 },
     { "split.32x32.8x16", &vkt__mm_split, 32, 32, 16, 8, 16 },
     { "split.64x64", &vkt__mm_split, 64, 64, 16, 32, 32 },
@@ -97,16 +94,32 @@ static vkt__mm_tile tile_of(uint32_t kernel, const vkt_caps *caps, const vkt__pr
     return f->tile ? f->tile(tiles[kernel], caps, p) : tiles[kernel];
 }
 
-/* A deep product of no more tiles than half the cores leaves most of a device idle. Each slice has
- * at least 256 steps, 2048 where a core gets a second one, which works while the first waits. Their
- * sum is another kernel's: no more than eight, or a quarter of the cores. */
+/* The workgroups that fill a device's cores, of those that have one of a product's tiles. An H200
+ * takes 0.8 us for each slice of k of a workgroup that has a core to itself, and the same for those
+ * of several: there a core wants 256 threads. */
+static uint64_t tiles_at_once(const vkt__mm_tile *t, const vkt_caps *caps)
+{
+    uint32_t lanes = t->family->on_units || t->family->splits ? caps->subgroup : 1,
+             threads = t->thread_rows ? vkt__mm_threads(t) * lanes : 256;
+    return caps->klass == VKT_GPU_CLASS_NVIDIA ? vkt__cores(caps) * VKT_MAX(256 / threads, 1)
+                                               : vkt__cores(caps);
+}
+
+/* A deep product of no more than half the tiles that the device computes at once leaves most of it
+ * idle (of NVIDIA's, of all of them, as their cores take turns with several). Each slice has at
+ * least 256 steps, 2048 where a core gets a second one, which works while the first waits; NVIDIA's
+ * 128, as the sum of slices takes little more than a barrier, 1 us. Their sum is another kernel's:
+ * no more than eight, or a quarter of the cores. */
 static uint32_t slices_for_cores(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
+    bool nvidia = caps->klass == VKT_GPU_CLASS_NVIDIA;
+    uint32_t least = nvidia ? 128 : 256, deep = nvidia ? 256 : 2048;
     uint64_t cores = vkt__cores(caps), n = t->columns ? n_tiles(t, p) : 0;
-    if (caps->klass == VKT_GPU_CLASS_CPU || p->batch || !n || 2 * n > cores || p->K < 2048)
-        return 1;
-    uint64_t most = VKT_MIN(VKT_MAX(cores / 4, 8), p->K / 256),
-             want = VKT_MAX(cores / n, VKT_MIN(2 * cores / n, p->K / 2048));
+    if (caps->klass == VKT_GPU_CLASS_CPU || p->batch || !n || p->K < deep) return 1;
+    uint64_t wanted = tiles_at_once(t, caps);
+    if ((nvidia ? n : 2 * n) > wanted) return 1;
+    uint64_t most = VKT_MIN(VKT_MAX(cores / 4, 8), p->K / least),
+             want = VKT_MAX(wanted / n, VKT_MIN(2 * wanted / n, p->K / 2048));
     uint32_t slice = vkt__matmul_slice(p->K, (uint32_t)VKT_MIN(most, want));
     return (p->K + slice - 1) / slice; /* none of them empty */
 }
@@ -137,12 +150,12 @@ static bool is_bound_by_reading(const vkt_caps *caps, const vkt__product *p)
 
 /* CPU drivers: pairs of floats where the shape allows, single floats where not. GPUs: what reads B
  * once for one row, for few; else the largest tile that still gives every core of a mid-range
- * device work, on matrix units where they multiply the operands' type (all unmeasured: no GPU has
- * run this yet); the scalar 128 x 128 needs NVIDIA's register file.
+ * device work, on matrix units where they multiply the operands' type. NVIDIA's rows were timed on
+ * an H200 (tools/results/h200.md), those of other GPUs were not: no other GPU has run this yet.
  *
  * TRIED: the row's kernel is the first that the tuner times and is checked with all that untuned
- * products run (check/units.c), but these pass it over: nobody has timed it. Who has, on a GPU of
- * the row's classes, and found it faster than what follows, sets it to TAKEN. */
+ * products run (check/units.c), but these pass it over: the H200 took 1.2 times the time of
+ * matrix.128x128.twice for it, other cards may not. */
 typedef enum { TAKEN, TRIED } standing;
 static const struct {
     uint32_t classes;
@@ -158,16 +171,17 @@ static const struct {
     { VKT__CPUS, "block", NULL, 0 },
     { VKT__GPUS, "vec", NULL, 0 },
     { VKT__GPUS, "few.32", is_bound_by_reading, 0 },
-    { VKT__NVIDIA, "matrix2.128x256", NULL, 64, TRIED },
-    { VKT__NVIDIA, "matrix2.256x128", NULL, 64, TRIED },
     { VKT__NVIDIA, "matrix2.128x128", NULL, 64, TRIED },
+    { VKT__NVIDIA, "matrix.128x128.twice", NULL, 64 },
+    { VKT__NVIDIA, "matrix.64x64x64.twice", NULL, 24 },
     { VKT__UNITS, "matrix.128x128", NULL, 64 },
     { VKT__UNITS, "matrix.64x64", NULL, 24 },
     { VKT__UNITS, "matrix.64x64.16x32", NULL, 24 },
     { VKT__UNITS, "matrix.64x64.16x16", NULL, 24 },
     { VKT__UNITS, "matrix.32x32", NULL, 0 },
-    { VKT__NVIDIA, "tiled.128x128", NULL, 64 },
+    { VKT__NVIDIA, "tiled.128x64", NULL, 64 },
     { VKT__GPUS, "tiled.64x64", NULL, 24 },
+    { VKT__NVIDIA, "tiled.32x32x32", NULL, 0 },
     { VKT__GPUS, "tiled.32x32", NULL, 0 },
     { VKT__DEVICES, "naive", NULL, 0 },
 };
@@ -181,6 +195,7 @@ static bool has_tiles(uint32_t least, uint32_t kernel, const vkt_caps *caps, con
     vkt__mm_tile t = tile_of(kernel, caps, p);
     uint64_t n = n_tiles(&t, p) * VKT_MAX(p->batch, 1), sliced = 0;
     if (caps->cores) least = VKT_MIN(least, caps->cores);
+    if (caps->klass == VKT_GPU_CLASS_NVIDIA) least = VKT_MAX(least, (uint32_t)vkt__cores(caps) / 2);
     if (4ull * p->M * p->N >= 3ull * n * t.rows * t.columns)
         sliced = n * slices_for_cores(&t, caps, p);
     return n >= least || (sliced > n && sliced >= VKT_MAX(least, 2 * vkt__cores(caps) / 3));
@@ -425,10 +440,10 @@ static uint32_t slices_for_caches(const vkt__product *p)
 uint32_t vkt__matmul_slices(const vkt_gpu *gpu, const vkt__product *p)
 {
     const vkt_caps *caps = vkt_gpu_caps(gpu);
-    if (p->batch || (uint64_t)p->M * p->N == 0 || p->K < 2048) return 1;
+    if (p->batch || (uint64_t)p->M * p->N == 0) return 1;
     uint32_t kernel = vkt__matmul_choose(gpu, p);
     if (caps->klass == VKT_GPU_CLASS_CPU)
-        return tiles[kernel].family->cut_for_caches ? slices_for_caches(p) : 1;
+        return tiles[kernel].family->cut_for_caches && p->K >= 2048 ? slices_for_caches(p) : 1;
     vkt__mm_tile t = tile_of(kernel, caps, p);
     return slices_for_cores(&t, caps, p);
 }
