@@ -17,6 +17,7 @@
 #include "bench/bench_key.h"
 #include "bench/bench_ops_table.h"
 #include "bench/bench_rows.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 
 enum { SEED = 78, PATTERN = 65521, MAX_SETS = 32 };
 
@@ -243,13 +244,14 @@ static vkt_status spot_check(op_job *j)
     for (size_t k = 0; k < g->n_nodes; k++) {
         const vkt_node *n = g->nodes[k];
         if (n->out[0]->count != (uint64_t)s.m * s.n) continue;
-        c = n->out[0];
+        c = n->out[0], bias = n->in[VKT__MM_IN_BIAS], r = n->in[VKT__MM_IN_R];
         if (n->op != &vkt__op_matmul) continue; /* the sum of its slices */
-        in[0] = n->in[0], in[1] = n->in[1], bias = n->in[2], r = n->in[4];
+        in[0] = n->in[0], in[1] = n->in[1];
     }
-    for (size_t i = 0, n_in = 0; i < g->n_tensors && !in[0]; i++)
-        if (is_input(g->tensors[i]) && n_in < 2) in[n_in++] = g->tensors[i];
-    VKT_ASSERT(in[0] && c);
+    bool sliced = !in[0];
+    for (size_t i = 0, n_in = 0; i < g->n_tensors && sliced && n_in < 2; i++)
+        if (is_input(g->tensors[i])) in[n_in++] = g->tensors[i];
+    VKT_ASSERT(in[0] && in[1] && c);
     unsigned char *got = malloc(c->bytes);
     float *a = malloc(PATTERN * sizeof *a), *b = malloc(PATTERN * sizeof *b);
     if (!got || !a || !b)

@@ -2,6 +2,7 @@
 #include "base/os.h"
 #include "gpu/commands.h"
 #include "tensor/check/tune.h"
+#include "tensor/passes/rewrite.h"
 #include "train/session_tune.h"
 
 enum { MOST_PRODUCTS = 256, MOST_CONVS = 256 };
@@ -69,11 +70,12 @@ static double order(const vkt_gpu *gpu, vkt_tune_shape *shapes, size_t n, vkt_co
     return all > 0 ? products / all : 1;
 }
 
-vkt_status vkt__tune_new(vkt_gpu *gpu, const vkt_graph *g, double *tuned_s)
+vkt_status vkt__tune_new(vkt_gpu *gpu, vkt_graph *g, double *tuned_s)
 {
     vkt_tune_shape shapes[MOST_PRODUCTS];
     vkt_conv_shape convs[MOST_CONVS];
     if (vkt_gpu_caps(gpu)->klass == VKT_GPU_CLASS_CPU || vkt__gpu_plans_only(gpu)) return VKT_OK;
+    vkt__rewrite_types(g);
     size_t n = vkt_graph_products(g, true, shapes, MOST_PRODUCTS),
            n_convs = vkt_graph_convs(g, true, convs, MOST_CONVS);
     if (!n && !n_convs) return VKT_OK;

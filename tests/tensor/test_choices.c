@@ -247,7 +247,7 @@ static void what_may_gain_most_is_timed_first(void **state)
     (void)state;
     vkt_gpu *gpu;
     const vkt_tune_shape large = { VKT_LAYOUT_NT, 4096, 4096, 1024, VKT_F32, VKT_F32, 1 },
-                         small = { VKT_LAYOUT_NT, 512, 768, 32768, VKT_F32, VKT_F32, 1 },
+                         small = { VKT_LAYOUT_NT, 130, 130, 1000000, VKT_F32, VKT_F32, 1 },
                          twice = { VKT_LAYOUT_NT, 4096, 4096, 1024, VKT_F32, VKT_F32, 2 };
     REQUIRE_OK(vkt__gpu_plan(&devices[3].caps, &gpu));
     assert_true(vkt__tune_gain(gpu, &small) > vkt__tune_gain(gpu, &large));

@@ -38,6 +38,7 @@ struct vkt_graph {
     } narrow; /* what mixed precision did, for explain */
     uint32_t n_dropout;
     bool differentiated, rewritten, no_rewrite, recompute;
+    size_t passes_done; /* of those that need the whole graph: where the next one stands */
     uint32_t recomputed_ops;
     uint64_t plain_bound; /* slab_bound without recomputation */
     struct {

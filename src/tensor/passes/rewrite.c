@@ -41,11 +41,12 @@ static void leave_out_removed(vkt_graph *g)
     g->n_nodes = n;
 }
 
-static void run_all(vkt_graph *g, bool whole, bool training)
+/* From pass `from` to the one before `end`; returns `end`. */
+static size_t run(vkt_graph *g, bool whole, bool training, size_t from, size_t end)
 {
     double flops, before, after;
     vkt_graph_cost(g, &flops, &before);
-    for (size_t i = 0; i < VKT_COUNT(passes); i++) {
+    for (size_t i = from; i < end; i++) {
         if (passes[i]->whole != whole || g->no_rewrite) continue;
         uint32_t n = passes[i]->run(g, training);
         if (!n) continue;
@@ -58,27 +59,40 @@ static void run_all(vkt_graph *g, bool whole, bool training)
         before = after;
     }
     vkt__uses_forget(g);
+    return end;
+}
+
+static size_t place_of(const vkt__pass *pass)
+{
+    size_t i = 0;
+    while (passes[i] != pass) i++;
+    return i;
 }
 
 void vkt__rewrite(vkt_graph *g, bool training)
 {
     if (g->rewritten) return;
     g->rewritten = true;
-    run_all(g, false, training);
+    run(g, false, training, 0, VKT_COUNT(passes));
+}
+
+void vkt__rewrite_types(vkt_graph *g)
+{
+    vkt__rewrite(g, false);
+    if (g->passes_done) return;
+    g->passes_done = run(g, true, g->differentiated, 0, place_of(&vkt__pass_precision) + 1);
 }
 
 void vkt__rewrite_whole(vkt_graph *g)
 {
-    run_all(g, true, g->differentiated);
+    g->passes_done = run(g, true, g->differentiated, g->passes_done, VKT_COUNT(passes));
 }
 
 /* ---- telling ---- */
 
 uint32_t vkt__rewrite_count(const vkt_graph *g, const vkt__pass *pass)
 {
-    size_t i = 0;
-    while (passes[i] != pass) i++;
-    return g->rewrites[i].n;
+    return g->rewrites[place_of(pass)].n;
 }
 
 void vkt__rewrite_explain(const vkt_graph *g, vkt__str *s)
