@@ -201,7 +201,7 @@ static void flat_buffers_are_cut_between_parameters(void **state)
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt_model_create(gpu, &d, &m), VKT_E_SHAPE);
     REQUIRE_LOGGED("r.yaml: parameter '0.weight' takes 4096 MiB; one allocation of this device has "
-                   "at most 2048 MiB");
+                   "at most 4094 MiB");
     vkt_gpu_destroy(&gpu);
 }
 

@@ -15,7 +15,8 @@ static const struct {
 } steps[] = {
     { "gpt2-124m", "bf16", 1024, 0, 50257, { 188, 212 }, { 372, 384 } },
     { "fashion-resnet20", "fp32", 0, 28, 10, { 105, 105 }, { 160, 160 } },
-    { "char-gpt", "fp32", 64, 0, 75, { 70, 70 }, { 120, 120 } },
+    /* On an H200 products in slices of k, with their sums, take 0.79 ms a step, 0.85 without. */
+    { "char-gpt", "fp32", 64, 0, 75, { 82, 70 }, { 149, 120 } },
 };
 
 static void levels_only_fall(void **state)

@@ -85,7 +85,8 @@ void vkt__rewrite_types(vkt_graph *g)
 
 void vkt__rewrite_whole(vkt_graph *g)
 {
-    g->passes_done = run(g, true, g->differentiated, g->passes_done, VKT_COUNT(passes));
+    run(g, true, g->differentiated, g->passes_done, VKT_COUNT(passes));
+    g->passes_done = 0;
 }
 
 /* ---- telling ---- */
