@@ -102,6 +102,7 @@ set(SRC_BASELINE
   src/baseline/features.c
   src/baseline/logistic.c
   src/baseline/ridge.c
+  src/baseline/squares.c
 )
 set(SRC_DATA_PARTS
   src/data/parts/bytes.c
@@ -387,6 +388,7 @@ set(SRC_TRAIN
   src/train/one_core.c
   src/train/predict.c
   src/train/predictions.c
+  src/train/same_recipe.c
   src/train/session.c
   src/train/session_tune.c
   src/train/steps.c

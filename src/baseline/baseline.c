@@ -15,7 +15,9 @@ enum {
     MOST_WEIGHTS = 1 << 20, /* outputs times columns */
     STEPS = 60,             /* of L-BFGS, at least; of an inner fold a third */
     MOST_STEPS = 500,
+    MOST_SQUARED = 1024, /* columns whose products are taken */
 };
+static const double same = 1e-3; /* of the held-out loss: the stronger is taken */
 static const double ridge_strengths[] = { 1e4, 1e3, 1e2, 10, 1, 0.1, 0.01 };
 static const double logistic_strengths[] = { 1e3, 1e2, 10, 1, 0.1, 0.01 };
 
@@ -25,14 +27,17 @@ struct vkt__baseline {
     vkt__features f;
     vkt__rows one; /* the example that is predicted */
     uint32_t q;    /* outputs that are fitted: of two classes that of the second */
-    bool softmax, ridge;
+    bool softmax, ridge, folds;
     double work, strength;
     size_t n_read, n_fit, n_choose, n_train;
-    double *w;     /* [p + 1, q] */
-    double *share; /* [n_outputs] of the constant */
-    double *z;     /* [q] */
-    vkt__rows x;   /* while it is fitted */
-    double *y;     /* [n_read, n_y] */
+    uint32_t n_groups; /* that have come */
+    double *w;         /* [p + 1, q] */
+    double *share;     /* [n_outputs] of the constant */
+    double *z;         /* [q] */
+    double *products;  /* vkt__logistic_how's, or NULL */
+    vkt__rows x;       /* while it is fitted */
+    uint32_t *unit;    /* [n_read] rows of one number are in one fold */
+    double *y;         /* [n_read, n_y] */
     uint32_t n_y;
     char about[256];
 };
@@ -80,12 +85,23 @@ static size_t at_most(double n, size_t all)
     return n >= (double)all ? all : n <= (double)least ? least : (size_t)n;
 }
 
+/* What the newest row goes with: its number, or that of its group, in the order of coming. number
+ * [all groups]: one more than a group's, 0 before it came. */
+static uint32_t unit_of(vkt__baseline *b, uint64_t i, uint32_t *number)
+{
+    if (!b->ds->group) return (uint32_t)b->x.n - 1;
+    uint32_t *mine = &number[b->ds->group[b->ds->index[VKT_SPLIT_TRAIN][i]]];
+    if (!*mine) *mine = ++b->n_groups;
+    return *mine - 1;
+}
+
 /* Reads an even spread of the training examples that count, a quarter of the work. */
 static vkt_status read_rows(vkt__baseline *b, vkt_maybe ignore)
 {
     vkt_status st = VKT_OK;
     size_t n = 0, all = 0, entries = VKT_MAX(b->f.most_entries, 1);
     uint64_t *at = NULL, n_train = b->info->n[VKT_SPLIT_TRAIN];
+    uint32_t *number = NULL;
     for (uint64_t i = 0; i < n_train; i++) all += counts(b, ignore, i);
     b->n_train = all;
     n = at_most(b->work / 4 / b->f.cost, all);
@@ -97,34 +113,61 @@ static vkt_status read_rows(vkt__baseline *b, vkt_maybe ignore)
         if (k++ == chosen * all / n) at[chosen++] = i;
     }
     VKT_TRY(vkt__alloc_large(n + 1, b->n_y * sizeof *b->y, "targets", &b->y));
+    VKT_TRY(vkt__alloc_large(n + 1, sizeof *b->unit, "folds", &b->unit));
+    if (b->ds->group) {
+        uint64_t all_groups = b->ds->part[0].n;
+        VKT_TRY(vkt__alloc_large(all_groups, sizeof *number, "folds", &number));
+        memset(number, 0, all_groups * sizeof *number);
+    }
     VKT_TRY(vkt__features_learn(&b->f, at, n));
     for (size_t i = 0; i < n; i++) {
         bool read;
         VKT_TRY(vkt__features_add(&b->f, VKT_SPLIT_TRAIN, at[i], &b->x, &read));
-        if (read) targets_of(b, label_at(b, at[i]), b->y + (b->x.n - 1) * b->n_y);
+        if (!read) continue;
+        targets_of(b, label_at(b, at[i]), b->y + (b->x.n - 1) * b->n_y);
+        b->unit[b->x.n - 1] = unit_of(b, at[i], number);
     }
     b->n_read = b->x.n;
     vkt__features_weigh(&b->f, &b->x);
 fail:
     free(at);
+    free(number);
     return st;
+}
+
+static double entries_of(const vkt__baseline *b)
+{
+    return (double)b->x.n_entries / (double)VKT_MAX(b->x.n, 1);
 }
 
 /* One pass over a row takes products of outputs and gradient, and the exponentials. */
 static double row_cost(const vkt__baseline *b)
 {
-    double entries = (double)b->x.n_entries / (double)VKT_MAX(b->x.n, 1);
-    return b->q * (2 * entries + 20);
+    return b->q * (2 * entries_of(b) + 20);
+}
+
+/* A guess of the curvature is worth the columns' products: it takes a fifth of the passes. */
+static bool squares(const vkt__baseline *b)
+{
+    double p = b->f.p, n = (double)b->n_read, passes = n * row_cost(b) * STEPS,
+           products = n * entries_of(b) * entries_of(b) / 2 + 10 * p * p * p / 6;
+    return b->f.p <= MOST_SQUARED && products < passes / 2;
+}
+
+static uint32_t fewest_steps(const vkt__baseline *b)
+{
+    return squares(b) ? STEPS / 4 : STEPS;
 }
 
 /* Half of the work fits the model, a quarter chooses its strength. */
 static void plan(vkt__baseline *b)
 {
-    double r = row_cost(b), p = b->f.p, entries = (double)b->x.n_entries / (double)b->x.n;
+    double r = row_cost(b), p = b->f.p, entries = entries_of(b);
     size_t n = b->n_read;
     if (!b->ridge) {
-        b->n_fit = at_most(b->work / 2 / (r * STEPS), n);
-        b->n_choose = at_most(b->work / 4 / (r * FOLDS * 4 * (STEPS / 3.0)), b->n_fit);
+        double steps = fewest_steps(b);
+        b->n_fit = at_most(b->work / 2 / (r * steps), n);
+        b->n_choose = at_most(b->work / 4 / (r * FOLDS * 4 * (steps / 3)), b->n_fit);
         return;
     }
     /* The cost rises with the rows, except where they become more than the columns. */
@@ -136,14 +179,25 @@ static void plan(vkt__baseline *b)
     b->n_choose = n;
 }
 
-/* Rows i of n that are in the fold, or are not. */
-static size_t fold_rows(size_t n, size_t all, uint32_t fold, bool within, uint32_t *at)
+/* Rows that are in the fold, or are not, of those that choose; a group is in one fold. */
+static size_t fold_rows(const vkt__baseline *b, uint32_t fold, bool within, uint32_t *at)
 {
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++)
-        if ((vkt_rand_below(0, VKT_RNG_SPLIT, i, FOLDS) == fold) == within)
-            at[k++] = (uint32_t)(i * all / n);
+    size_t k = 0, n = b->n_choose;
+    for (size_t i = 0; i < n; i++) {
+        size_t row = i * b->n_read / n;
+        uint32_t unit = b->unit[row], turn = vkt_rand_below(0, VKT_RNG_SPLIT, unit / FOLDS, FOLDS);
+        if (((unit + turn) % FOLDS == fold) == within) at[k++] = (uint32_t)row;
+    }
     return k;
+}
+
+/* Each fold has rows: of few groups they may not. */
+static bool has_folds(const vkt__baseline *b, uint32_t *at)
+{
+    if (b->n_choose < FEWEST_FOR_FOLDS) return false;
+    for (uint32_t fold = 0; fold < FOLDS; fold++)
+        if (!fold_rows(b, fold, true, at)) return false;
+    return true;
 }
 
 /* Of rows that the weights have not seen: squared errors, or log loss. */
@@ -166,17 +220,13 @@ static vkt_status choose_ridge(vkt__baseline *b, uint32_t *at, uint32_t *out_at)
 {
     enum { N = VKT_COUNT(ridge_strengths) };
     vkt_status st = VKT_OK;
-    double score[N] = { 0 }, strength[N], *w = NULL;
+    double score[N] = { 0 }, *w = NULL;
     size_t wide = (size_t)b->q * (b->f.p + 1), best = 0;
     VKT_TRY(vkt__alloc_large(N * wide, sizeof *w, "a linear model", &w));
     for (uint32_t fold = 0; fold < FOLDS; fold++) {
-        size_t n = fold_rows(b->n_choose, b->n_read, fold, false, at),
-               out = fold_rows(b->n_choose, b->n_read, fold, true, out_at);
-        if (!n || !out) continue;
-        for (size_t s = 0; s < N; s++)
-            strength[s] = ridge_strengths[s] * (double)n / (double)b->n_fit;
+        size_t n = fold_rows(b, fold, false, at), out = fold_rows(b, fold, true, out_at);
         vkt__fit_rows d = { &b->x, b->y, at, n, b->q };
-        VKT_TRY(vkt__ridge_fit(&d, strength, N, w));
+        VKT_TRY(vkt__ridge_fit(&d, ridge_strengths, N, w));
         for (size_t s = 0; s < N; s++) score[s] += held_out(b, out_at, out, w + s * wide);
     }
     for (size_t s = 1; s < N; s++)
@@ -198,24 +248,41 @@ static vkt_status choose_logistic(vkt__baseline *b, uint32_t *at, uint32_t *out_
     for (size_t s = 0; s < VKT_COUNT(logistic_strengths); s++) {
         double score = 0;
         for (uint32_t fold = 0; fold < FOLDS; fold++) {
-            size_t n = fold_rows(b->n_choose, b->n_read, fold, false, at),
-                   out = fold_rows(b->n_choose, b->n_read, fold, true, out_at);
-            if (!n || !out) continue;
+            size_t n = fold_rows(b, fold, false, at), out = fold_rows(b, fold, true, out_at);
             vkt__logistic_how how = { .softmax = b->softmax,
-                                      .strength =
-                                          logistic_strengths[s] * (double)n / (double)b->n_fit,
+                                      .strength = logistic_strengths[s],
                                       .tolerance = 1e-3,
-                                      .steps = STEPS / 3 };
+                                      .steps = fewest_steps(b) / 3,
+                                      .products = b->products };
             vkt__fit_rows d = { &b->x, b->y, at, n, b->q };
             VKT_TRY(vkt__logistic_fit(&d, &how, w + fold * wide));
             score += held_out(b, out_at, out, w + fold * wide);
         }
-        if (score > least) break;
+        if (score > least * (1 - same)) break;
+        memcpy(b->w, w, wide * sizeof *w); /* where the fit of all rows begins */
         least = score;
         b->strength = logistic_strengths[s];
     }
 fail:
     free(w);
+    return st;
+}
+
+/* The rows that are fitted. */
+static void spread(const vkt__baseline *b, uint32_t *at)
+{
+    for (size_t i = 0; i < b->n_fit; i++) at[i] = (uint32_t)(i * b->n_read / b->n_fit);
+}
+
+static vkt_status take_products(vkt__baseline *b, uint32_t *at)
+{
+    vkt_status st = VKT_OK;
+    size_t wide = (size_t)b->f.p + 1;
+    if (b->ridge || !squares(b)) return VKT_OK;
+    spread(b, at);
+    VKT_TRY(vkt__alloc_large(wide * wide, sizeof *b->products, "a linear model", &b->products));
+    vkt__logistic_products(&b->x, at, b->n_fit, b->products);
+fail:
     return st;
 }
 
@@ -228,15 +295,17 @@ static vkt_status fit(vkt__baseline *b)
     b->strength = 1;
     VKT_TRY(vkt__alloc_large(wide, sizeof *b->w, "a linear model", &b->w));
     memset(b->w, 0, wide * sizeof *b->w);
-    if (b->n_choose >= FEWEST_FOR_FOLDS)
-        VKT_TRY(b->ridge ? choose_ridge(b, at, out_at) : choose_logistic(b, at, out_at));
-    for (size_t i = 0; i < b->n_fit; i++) at[i] = (uint32_t)(i * b->n_read / b->n_fit);
+    VKT_TRY(take_products(b, at));
+    b->folds = has_folds(b, at);
+    if (b->folds) VKT_TRY(b->ridge ? choose_ridge(b, at, out_at) : choose_logistic(b, at, out_at));
+    spread(b, at);
     vkt__fit_rows d = { &b->x, b->y, at, b->n_fit, b->q };
     double steps = b->work / 2 / (row_cost(b) * (double)b->n_fit);
     vkt__logistic_how how = { .softmax = b->softmax,
                               .strength = b->strength,
-                              .tolerance = 1e-5,
-                              .steps = (uint32_t)fmin(fmax(steps, STEPS), MOST_STEPS) };
+                              .tolerance = 3e-4,
+                              .products = b->products,
+                              .steps = (uint32_t)fmin(fmax(steps, fewest_steps(b)), MOST_STEPS) };
     st = b->ridge ? vkt__ridge_fit(&d, &b->strength, 1, b->w) : vkt__logistic_fit(&d, &how, b->w);
 fail:
     free(at);
@@ -249,7 +318,7 @@ static void describe(vkt__baseline *b)
     static const char *const of[] = { "columns", "means of pixels", "hashed words and pairs" };
     char part[48] = "", chosen[80] = "";
     if (b->n_fit < b->n_train) snprintf(part, sizeof part, " of %zu", b->n_train);
-    if (b->n_choose >= FEWEST_FOR_FOLDS)
+    if (b->folds)
         snprintf(chosen, sizeof chosen, ", chosen by %d folds of %zu of them", FOLDS, b->n_choose);
     snprintf(b->about, sizeof b->about, "fitted on %zu%s training examples, %u %s, strength %g%s",
              b->n_fit, part, b->f.p, of[b->f.kind], b->strength, chosen);
@@ -304,6 +373,8 @@ void vkt__baseline_destroy(vkt__baseline **b)
     free((*b)->share);
     free((*b)->z);
     free((*b)->y);
+    free((*b)->unit);
+    free((*b)->products);
     free(*b);
     *b = NULL;
 }

@@ -35,15 +35,32 @@ vkt_status vkt__ridge_fit(const vkt__fit_rows *d, const double *strength, size_t
 /* Multiply-adds that it takes. */
 double vkt__ridge_cost(double n, double p, double entries, double n_strengths);
 
+/* ---- squares.c ---- */
+
+/* The lower triangle of a positive definite matrix [n, n] becomes its Cholesky factor; a pivot that
+ * rounding left without a value makes its row zero. */
+void vkt__cholesky(double *a, size_t n);
+/* b [n, q] becomes the solutions of q systems of the factor l. */
+void vkt__cholesky_solve(const double *l, size_t n, double *b, size_t q);
+/* Adds the products of the columns, of rows `at` [n] of x, to the lower triangle of g, whose rows
+ * have `wide` numbers. */
+void vkt__column_products(const vkt__rows *x, const uint32_t *at, size_t n, double *g, size_t wide);
+
+/* ---- logistic.c ---- */
+
 /* Logistic regression: the least sum of log losses plus half the strength times the sum of squared
  * weights. softmax: one class of q, y the index in each row's first number; else q yes-or-no
  * outputs, y 0 or 1. From w on, by L-BFGS, until no gradient of the mean exceeds `tolerance` or
- * after `steps`. */
+ * after `steps`. products: the mean products of the columns and a constant 1 behind them, lower
+ * triangle [p + 1, p + 1], of these rows or of others like them: what the curvature is thought to
+ * be at first; NULL: each weight's the same, which takes more passes. */
 typedef struct vkt__logistic_how {
     bool softmax;
     double strength, tolerance;
     uint32_t steps;
+    const double *products;
 } vkt__logistic_how;
+void vkt__logistic_products(const vkt__rows *x, const uint32_t *at, size_t n, double *products);
 vkt_status vkt__logistic_fit(const vkt__fit_rows *d, const vkt__logistic_how *how, double *w);
 
 /* A row's outputs: out [q]. */

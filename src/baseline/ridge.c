@@ -4,36 +4,6 @@
 
 #include "baseline/linear.h"
 
-/* The lower triangle of a positive definite matrix [n, n] becomes its Cholesky factor; a pivot that
- * rounding left without a value makes its row zero. */
-static void factor(double *a, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double *row = a + i * n, most = row[i];
-        for (size_t j = 0; j <= i; j++) {
-            const double *other = a + j * n;
-            double s = row[j];
-            for (size_t k = 0; k < j; k++) s -= row[k] * other[k];
-            if (j < i)
-                row[j] = other[j] > 0 ? s / other[j] : 0;
-            else
-                row[j] = s > 1e-14 * most ? sqrt(s) : 0;
-        }
-    }
-}
-
-static void solve(const double *l, size_t n, double *b)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < i; k++) b[i] -= l[i * n + k] * b[k];
-        b[i] = l[i * n + i] > 0 ? b[i] / l[i * n + i] : 0;
-    }
-    for (size_t i = n; i-- > 0;) {
-        b[i] = l[i * n + i] > 0 ? b[i] / l[i * n + i] : 0;
-        for (size_t k = 0; k < i; k++) b[k] -= l[i * n + k] * b[i];
-    }
-}
-
 static void means(const vkt__fit_rows *d, double *x_mean, double *y_mean)
 {
     for (size_t i = 0; i < d->n; i++) {
@@ -47,17 +17,10 @@ static void means(const vkt__fit_rows *d, double *x_mean, double *y_mean)
 }
 
 /* The lower triangle of the columns' products around their means [p, p]. */
-static void column_products(const vkt__fit_rows *d, const double *mean, double *g)
+static void products_around(const vkt__fit_rows *d, const double *mean, double *g)
 {
-    const vkt__rows *x = d->x;
-    size_t p = x->p;
-    for (size_t i = 0; i < d->n; i++) {
-        size_t first = x->begin[d->at[i]], end = x->begin[d->at[i] + 1];
-        for (size_t a = first; a < end; a++) {
-            double v = (double)x->value[a], *row = g + x->column[a] * p;
-            for (size_t b = first; b <= a; b++) row[x->column[b]] += v * (double)x->value[b];
-        }
-    }
+    size_t p = d->x->p;
+    vkt__column_products(d->x, d->at, d->n, g, p);
     for (size_t i = 0; i < p; i++)
         for (size_t j = 0; j <= i; j++) g[i * p + j] -= (double)d->n * mean[i] * mean[j];
 }
@@ -141,16 +104,16 @@ vkt_status vkt__ridge_fit(const vkt__fit_rows *d, const double *strength, size_t
     memset(g, 0, m * m * sizeof *g);
     means(d, mean, y_mean);
     if (by_columns)
-        column_products(d, mean, g);
+        products_around(d, mean, g);
     else
         row_products(d, mean, g);
     for (size_t s = 0; s < n_strengths; s++) {
         memcpy(l, g, m * m * sizeof *l);
         for (size_t i = 0; i < m; i++) l[i * m + i] += strength[s];
-        factor(l, m);
+        vkt__cholesky(l, m);
         for (uint32_t k = 0; k < d->q; k++) {
             take_targets(d, mean, by_columns, k, y_mean[k], b);
-            solve(l, m, b);
+            vkt__cholesky_solve(l, m, b, 1);
             take_weights(d, mean, by_columns, b, y_mean[k], w + s * d->q * (p + 1) + k);
         }
     }

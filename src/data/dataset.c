@@ -25,6 +25,7 @@ void vkt_dataset_destroy(vkt_dataset **pds)
     }
     for (int i = 0; i < VKT_N_SPLITS; i++) free(ds->index[i]);
     vkt__corpus_destroy(&ds->corpus);
+    free(ds->group);
     free(ds->pixel_scale);
     free(ds->pixel_bias);
     vkt__arena_finish(&ds->arena);

@@ -10,15 +10,16 @@
 
 enum { MOST_EXAMPLES = 10000, FEWEST_EXAMPLES = 10 };
 
-/* Multiply-adds that are at most a few hundredths of the training's time: a step takes 0.2 ms at
- * least, and a core's multiply-adds are a tenth as fast as a slow device's. A function of the
- * recipe, so that the result is the same however fast the machine is. */
+/* Multiply-adds that are at most a twentieth of the training's time, beginning and end included: a
+ * run takes half a second, a step 0.2 ms at least, and a core's multiply-adds are a tenth as fast
+ * as a slow device's. A function of the recipe, so that the result is the same however fast the
+ * machine is; what it took is said with the result. */
 static double allowance(const vkt__trainer *t)
 {
     double steps = (double)t->done, share = 0.05;
     double by_steps = steps * 5e5,
            by_products = 0.3 * (double)vkt_model_count(t->s->model) * t->step_examples * steps;
-    return fmin(fmax(share * fmax(by_steps, by_products), 2e8), 3e9);
+    return fmin(fmax(share * fmax(by_steps, by_products), 2.4e7), 3e9);
 }
 
 /* The network's outputs of the examples, in a vkt__example_fn's order. */

@@ -13,6 +13,7 @@
 #include "train/baseline_result.h"
 #include "train/calibrate.h"
 #include "train/importance.h"
+#include "train/same_recipe.h"
 #include "train/trainer_eval.h"
 #include "train/ranks/trainer_ranks.h"
 #include "train/trainer_run.h"
@@ -152,7 +153,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
             ckpt->dir);
         goto fail;
     }
-    if (ckpt->state.config_hash != t->config_hash)
+    if (ckpt->state.config_hash != t->config_hash && !vkt__recipe_same(ckpt->state.config, t->yaml))
         vkt_log(VKT_LOG_WARN, "train",
                 "the recipe differs from the one that the run began with: the run continues with "
                 "the new one, not bit for bit");

@@ -40,4 +40,32 @@ grep -q 'ridge regression: loss' short/report.html || fail "the report"
 [ "$(field short baseline_metric)" = "$(field again baseline_metric)" ] || fail "not the same bits"
 "$program" train line.yaml --set train.steps=20 --set eval.baseline=none --run without >log 2>&1 || fail "training without"
 ! grep -q 'baseline  ' log && [ "$(field without baseline)" = None ] || fail "eval.baseline=none"
+
+# ---- it is cheap and says how cheap: of the second run, whose pipelines are stored
+"$program" train digits --run first --quiet >log 2>&1 && "$program" train digits --run cheap >log 2>&1 || fail "digits"
+# under 5% here; twice that where the machine is busy with other things
+python3 - <<'P' || fail "what the baseline took: $(grep 'baseline  ' log)"
+import json, re
+assert float(re.search(r"baseline .* s, ([0-9.]+)% of the time", open("log").read())[1]) < 10
+assert json.load(open("cheap/run.json"))["baseline_accuracy"] > 0.92
+P
+
+# ---- a run of a version that did not know eval.baseline goes on without a word, as one does that is now without it; not so another recipe
+python3 - <<'P'
+import glob, json, zlib
+for path in glob.glob("short/checkpoints/step-*/state.json"):
+    s = json.load(open(path))
+    assert "baseline: auto" in s["config"], s["config"]
+    s["config"] = "\n".join(l for l in s["config"].split("\n") if "baseline:" not in l)
+    s["config_hash"] = "1" * 16
+    del s["crc32"]
+    body = json.dumps(s)[1:]
+    open(path, "w").write('{"crc32": "%08x",%s' % (zlib.crc32(body.encode()), body))
+P
+for baseline in auto none; do
+    "$program" train line.yaml --set train.steps=20 --set eval.baseline=$baseline --run short --resume >log 2>&1 || fail "resuming an older run"
+    ! grep -q 'the recipe differs' log || fail "eval.baseline=$baseline is told as another recipe"
+done
+"$program" train line.yaml --set train.steps=20 --set optim.lr=0.5 --run short --resume >log 2>&1 || fail "resuming with another rate"
+grep -q 'the recipe differs' log || fail "another rate is not told"
 echo "test_baseline_program: passed"

@@ -306,7 +306,8 @@ static void print_baseline(const vkt_train_result *r)
     for (size_t i = 0; i < CLI_COUNT(says); i++)
         if (!strcmp(r->baseline_verdict, says[i][0])) verdict = says[i][1];
     bool right = isfinite(r->baseline_accuracy) && strcmp(r->metric, "accuracy") != 0;
-    row("baseline", "%s: %s %s against the network's %s%s: %s%s; the same answer always: %s; %s s",
+    row("baseline",
+        "%s: %s %s against the network's %s%s: %s%s; the same answer always: %s; %s s%s",
         r->baseline, r->metric, metric_text(r->metric, r->baseline_metric),
         metric_text(r->metric, r->baseline_net),
         right ? cli_text(", accuracy %s against %s", cli_percent(r->baseline_accuracy),
@@ -316,7 +317,9 @@ static void print_baseline(const vkt_train_result *r)
         isfinite(r->baseline_error)
             ? cli_text(" (standard error %s)", metric_text(r->metric, r->baseline_error))
             : "",
-        metric_text(r->metric, r->baseline_constant), cli_number(r->baseline_seconds));
+        metric_text(r->metric, r->baseline_constant), cli_number(r->baseline_seconds),
+        r->seconds > 0 ? cli_text(", %.2g%% of the time", 100 * r->baseline_seconds / r->seconds)
+                       : "");
 }
 
 static void print_gradient(const vkt_config *c, const vkt_train_result *r)

@@ -188,6 +188,7 @@ struct vkt_dataset {
     uint32_t *index[VKT_N_SPLITS];   /* [info.n] example of the part, rising */
     uint32_t of_part[VKT_N_SPLITS];  /* which part the split lies in */
     bool folded;                     /* data.folds was heeded */
+    uint32_t *group;                 /* data.group: [part[0].n] number of its group; or NULL */
     float *pixel_scale, *pixel_bias; /* [n_inputs] x = v * scale + bias */
     vkt__corpus *corpus;             /* text: what the examples are windows of; else NULL */
 };

@@ -125,6 +125,10 @@ vkt_status vkt__table_split(vkt_dataset *ds, const vkt_data_desc *desc, const vk
     VKT_TRY(vkt__split_by_column(
         ds, desc,
         &(vkt__split_by) { .group = desc->group ? out : NULL, .order = desc->time ? out : NULL }));
+    if (desc->group) {
+        ds->group = out;
+        out = NULL;
+    }
 fail:
     free(keys);
     free(out);
