@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/words.h"
+#include "tokenizers/tokenizer_files.h"
 #include "tokenizers/tokenizer_json.h"
 
 #define DIR "test_tokenizer_words_tmp"
@@ -68,6 +69,25 @@ static void words_style(void **state)
         vkt_tokenizer_destroy(&t);
     }
     json_decref(rows);
+}
+
+/* A control token that tokenizer_config.json names, as a text or as an object, is one of its text.
+ */
+static void settings_name_control_tokens(void **state)
+{
+    (void)state;
+    static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n<hide>\nsome\nmore\n", *const as[] = {
+        "{\"mask_token\": \"<hide>\"}", "{\"mask_token\": {\"content\": \"<hide>\"}}"
+    };
+    for (size_t i = 0; i < VKT_COUNT(as); i++) {
+        vkt_tokenizer *t;
+        json_t *want = json_pack("[i, i, i]", 5, 4, 6);
+        REQUIRE_OK(
+            vkt__tokenizer_parse_vocab(vocab, sizeof vocab - 1, as[i], strlen(as[i]), "v", &t));
+        require_tokens(t, "some <hide> more", 16, true, want, 0);
+        json_decref(want);
+        vkt_tokenizer_destroy(&t);
+    }
 }
 
 /* ---- what is refused ---- */
@@ -281,9 +301,13 @@ static void nearly_equal_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_style),       cmocka_unit_test(bad_words),
-        cmocka_unit_test(vocab_txt),         cmocka_unit_test(unigram_without_unknown),
-        cmocka_unit_test(nearly_equal_ways), cmocka_unit_test(damaged_files),
+        cmocka_unit_test(words_style),
+        cmocka_unit_test(settings_name_control_tokens),
+        cmocka_unit_test(bad_words),
+        cmocka_unit_test(vocab_txt),
+        cmocka_unit_test(unigram_without_unknown),
+        cmocka_unit_test(nearly_equal_ways),
+        cmocka_unit_test(damaged_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -325,6 +325,29 @@ static void refused(vkt_status want, const char *line)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+/* Which biases it trains is what the file says. */
+static void biases_are_the_files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word;
+        vkt_lora_bias bias;
+    } of[] = { { "none", VKT_LORA_BIAS_NONE },
+               { "lora_only", VKT_LORA_BIAS_LORA_ONLY },
+               { "all", VKT_LORA_BIAS_ALL } };
+    put_tensors(both, 2, RANK);
+    for (size_t i = 0; i < VKT_COUNT(of); i++) {
+        vkt__peft p;
+        char keys[256];
+        snprintf(keys, sizeof keys, PLAIN ", \"bias\": \"%s\"", of[i].word);
+        put_config(keys);
+        REQUIRE_OK(vkt__peft_open(DIR "/peft", &p));
+        assert_int_equal(p.lora.bias, of[i].bias);
+        vkt__peft_close(&p);
+    }
+    put_config(PLAIN);
+}
+
 static void what_it_has_not_is_named(void **state)
 {
     (void)state;
@@ -512,6 +535,7 @@ int main(void)
         cmocka_unit_test(a_decomposed_weight_has_its_norms),
         cmocka_unit_test(trained_layers_replace_the_bases),
         cmocka_unit_test(a_models_adapters_are_filled),
+        cmocka_unit_test(biases_are_the_files),
         cmocka_unit_test(what_it_has_not_is_named),
         cmocka_unit_test(tensors_of_another_model_are_named),
         cmocka_unit_test(tensors_of_no_adapter_are_named),

@@ -46,6 +46,20 @@ same = sum(sorted(w.split("|")) == sorted(r["predicted"].split("|")) for w, r in
 assert len(rows) == 600 and same > 300, same' || fail "predict prints the labels"
 sed -i 's/"rock"/"roll"/' songs/best/calibration.json
 refused 4 "calibration.json' is damaged, or of another model" predict songs songs.csv
+# of two classes the second has a threshold, the first none: it is what the second is not
+python3 -c '
+import random
+random.seed(8)
+print("a,b,class")
+for _ in range(800):
+    a, b = random.gauss(0, 1), random.gauss(0, 1)
+    print("%.4f,%.4f,%s" % (a, b, "two" if a + random.gauss(0, 1) > 1.6 else "one"))' >pair.csv
+works init pair.csv -o pair.yaml
+works train pair.yaml --run pair --set data.valid_fraction=0.4 --set calibration.threshold=f1 $steps
+python3 -c '
+import json
+c = json.load(open("pair/best/calibration.json"))["thresholds"]
+assert c["one"] == 0.5 and 0 < c["two"] < 1 and c["two"] != 0.5, c' || fail "the second of two classes has the threshold"
 works train songs.yaml --run plain --set calibration.threshold=none $steps
 [ ! -e plain/best/calibration.json ] || fail "none is none"
 refused 2 "calibration.miss_cost: only for calibration.threshold: cost" train songs.yaml --set calibration.miss_cost=3

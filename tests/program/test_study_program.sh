@@ -307,6 +307,13 @@ refused 2 'data.folds=3 is what this study sets itself' study folds digits --set
 refused 2 'at least 2 folds' study folds digits --folds 1 --study folds
 "$program" study folds digits --folds 3 --steps 40 --set eval.every=20 --against optim.lr=0.0000001 --study folds --quiet >out 2>log || fail "folds"
 tr -s ' \n' ' ' <out | grep -q 'keep the recipe, not optim.lr=0.0000001: loss worse by .* 3 runs, 3 folds' || { cp out log; fail "what folds says"; }
+"$program" study folds digits --folds 2 --repeats 2 --steps 2 --set seed=7 --study repeats --quiet >out 2>log || fail "folds, repeated"
+python3 - <<'P' || fail "each round of folds has a seed of its own"
+import json
+sets = [t["set"] for t in json.load(open("repeats/study.json"))["trials"]]
+seed = [next(s for s in x if s.startswith("seed=")) for x in sets]
+assert seed == ["seed=7", "seed=7", "seed=8", "seed=8"], sets
+P
 
 # ---- the trials are runs like any other
 "$program" runs straight >out 2>log || fail "runs of a study"

@@ -329,6 +329,42 @@ static void kernels_end_at_the_edges(void **state)
     }
 }
 
+/* A choice that no trial had is tried, though all good ones have the other. */
+static void a_choice_can_be_another(void **state)
+{
+    (void)state;
+    enum { N = 500, PROPOSED = 20 };
+    static double seen[N];
+    vkt__space s;
+    int others = 0;
+    REQUIRE_OK(parse("optim.rule: [adam, momentum]\n", &s));
+    for (size_t i = 0; i < N; i++) seen[i] = 0.25;
+    for (uint64_t i = 0; i < PROPOSED; i++) {
+        double u[VKT__MAX_AXES];
+        vkt__tpe_next(&s, seen, N, 5, i, u);
+        others += vkt__axis_choice(&s.axis[0], u[0]) == 1;
+    }
+    /* of 48 candidates some have it nearly always; by the whole space's share alone one in five */
+    assert_true(others >= PROPOSED - 2);
+}
+
+/* The best trials are not among the bad ones: three good and two bad at one place make it better
+ * than the edge, where none was. */
+static void good_trials_are_not_bad_ones(void **state)
+{
+    (void)state;
+    static const double seen[] = { 0.2, 0.2, 0.2, 0.2, 0.2 };
+    vkt__space s;
+    int near = 0;
+    REQUIRE_OK(parse(SMOOTHING, &s));
+    for (uint64_t i = 0; i < 20; i++) {
+        double u[VKT__MAX_AXES];
+        vkt__tpe_next(&s, seen, VKT_COUNT(seen), 5, i, u);
+        near += u[0] < 0.6;
+    }
+    assert_true(near >= 19);
+}
+
 /* The same point is not proposed while it is at work, and not what failed beside what did well. */
 static void the_process_knows_of_trials_without_a_loss(void **state)
 {
@@ -489,6 +525,8 @@ int main(void)
         cmocka_unit_test(an_option_has_a_range_for_each_optimizer),
         cmocka_unit_test(wrong_roles_and_ranges_are_refused),
         cmocka_unit_test(models_find_better_points_than_the_sequence),
+        cmocka_unit_test(a_choice_can_be_another),
+        cmocka_unit_test(good_trials_are_not_bad_ones),
         cmocka_unit_test(the_process_knows_of_trials_without_a_loss),
         cmocka_unit_test(kernels_end_at_the_edges),
         cmocka_unit_test(what_diverged_is_no_average_one),

@@ -454,6 +454,42 @@ static void damaged_lines_are_left_out_and_said(void **state)
     REQUIRE_OK(vkt__remove_tree("ts_history"));
 }
 
+/* The last losses are the final one; a target is reached on validation examples. */
+static void what_a_trial_says(void **state)
+{
+    (void)state;
+    vkt_study_desc d = { .has_target = true, .target = 1 };
+    struct vkt__study_private priv = { .desc = &d };
+    vkt_study s = { .metric = "loss", .metric_sign = -1, .priv = &priv };
+    vkt_config *c;
+    vkt_study_trial t = { 0 };
+    vkt__str text = { 0 };
+    for (int i = 1; i <= 40; i++) {
+        vkt__str_printf(&text,
+                        "{\"kind\":\"train\",\"step\":%d,\"loss\":%.3f,\"grad_norm\":1,\"clip\":1,"
+                        "\"lr\":0.1,\"seconds\":%.2f,\"update_ok\":1}\n",
+                        i, 4.0 - 0.1 * i + 0.2, 0.01 * i);
+        if (i % 10 == 0)
+            vkt__str_printf(
+                &text,
+                "{\"kind\":\"eval\",\"step\":%d,\"split\":\"test\",\"loss\":0.5,\"n\":4}\n"
+                "{\"kind\":\"eval\",\"step\":%d,\"split\":\"valid\",\"loss\":%.1f,"
+                "\"n\":4}\n",
+                i, i, i < 30 ? 2.0 : 0.9);
+    }
+    REQUIRE_OK(vkt__mkdirs("ts_outcome"));
+    REQUIRE_OK(vkt__file_replace("ts_outcome/metrics.jsonl", text.data, text.len));
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt__trial_outcome(&s, c, "ts_outcome", &t));
+    assert_int_equal(t.steps, 40);
+    REQUIRE_NEAR(t.first_loss, 4.1, 1e-9);
+    REQUIRE_NEAR(t.final_loss, 0.4, 1e-9); /* the median of the last five */
+    assert_int_equal(t.to_target, 30);
+    vkt_config_destroy(&c);
+    vkt__str_finish(&text);
+    REQUIRE_OK(vkt__remove_tree("ts_outcome"));
+}
+
 /* Bytes of a good text changed, cut out or doubled, a few at a time: parsed or refused, never a
  * crash (the sanitizers' builds see what this does not). */
 static size_t mutate(const char *text, uint64_t round, char *out)
@@ -555,6 +591,7 @@ int main(void)
         cmocka_unit_test(periods_are_found),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(damaged_lines_are_left_out_and_said),
+        cmocka_unit_test(what_a_trial_says),
         cmocka_unit_test(pairs_of_folds),
         cmocka_unit_test(damaged_texts_never_crash),
     };
