@@ -132,6 +132,7 @@ set(SRC_DATA_TABLES
   src/data/tables/sentences.c
   src/data/tables/split_column.c
   src/data/tables/table.c
+  src/data/tables/tells.c
   src/data/tables/table_source.c
 )
 set(SRC_DATA_PICTURES

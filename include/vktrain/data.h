@@ -242,6 +242,7 @@ typedef struct vkt_table_advice {
     bool numbers;            /* data.task: its many different numbers are to be predicted */
     bool several;            /* data.task multilabel: its cells are as a|b */
     bool blanks;             /* data.missing: cells are blank */
+    uint32_t n_far_labels;   /* of a number to predict: far from all others, see loss.kind huber */
     const char *ignore;      /* data.ignore; NULL: none */
     const char *embed;       /* data.embed; NULL: none */
     uint32_t most_values;    /* different values of the column of data.embed that has most */

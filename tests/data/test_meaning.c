@@ -352,6 +352,97 @@ static void rows_that_are_numbered(void **state)
     }
 }
 
+/* What is noted of the column `v` of a table whose cells and labels these make, 200 of them. */
+typedef double (*cell_fn)(uint64_t i);
+static double at_random(uint64_t i)
+{
+    return vkt_rand_normal(3, VKT_RNG_TEST, i);
+}
+static double position(uint64_t i)
+{
+    return (double)i + 0.5;
+}
+static double number_of_its_own(uint64_t i)
+{
+    return (double)(i * 37 % 200);
+}
+static double third(uint64_t i)
+{
+    return (double)(i / 67);
+}
+static double nearly_third(uint64_t i)
+{
+    return (double)(i % 25 ? i / 67 : 1);
+}
+static double steep(uint64_t i)
+{
+    return 3 * at_random(i) - 2;
+}
+static double steep_and_noise(uint64_t i)
+{
+    return steep(i) + 0.2 * at_random(1000 + i);
+}
+static double rare(uint64_t i)
+{
+    return i < 4;
+}
+
+static void columns_that_give_the_label_away(void **state)
+{
+    (void)state;
+    static const struct {
+        cell_fn x, label;
+        bool classes;
+        const char *note; /* NULL: none */
+    } of[] = {
+        { at_random, third, true, NULL },
+        { third, third, true, "tells the label alone (100% of the rows)" },
+        { position, third, true, "tells the label alone (100% of the rows)" }, /* by ranges */
+        { nearly_third, third, true, NULL },
+        { rare, rare, true, NULL }, /* a constant is as right */
+        { number_of_its_own, third, true, "may number the rows: 200 different whole numbers" },
+        { at_random, steep, false, "tells the label alone (correlation 1)" },
+        { at_random, steep_and_noise, false, NULL },
+    };
+    for (size_t k = 0; k < VKT_COUNT(of); k++) {
+        vkt__str s = { 0 };
+        vkt_table_advice *a;
+        vkt__str_printf(&s, "v,other,y\n");
+        for (uint64_t i = 0; i < 200; i++) {
+            vkt__str_printf(&s, "%.5f,%.5f,", of[k].x(i), at_random(5000 + i));
+            vkt__str_printf(&s, of[k].classes ? "class %.0f\n" : "%.5f\n", of[k].label(i));
+        }
+        for (char *c = s.data; of[k].x == number_of_its_own && (c = strstr(c, ".00000"));)
+            memmove(c, c + 6, strlen(c + 6) + 1);
+        put_csv(s.data);
+        REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a));
+        const char *said = a->n_notes ? a->notes[0] : NULL;
+        if (!said != !of[k].note || a->n_notes > 1 || (said && !strstr(said, of[k].note)))
+            print_error("case %zu: %s\n", k, said ? said : "nothing");
+        assert_true(a->n_notes == (of[k].note != NULL) && (!said || strstr(said, of[k].note)));
+        assert_null(a->ignore);
+        assert_int_equal(a->n_far_labels, 0);
+        vkt_table_advice_destroy(&a);
+        vkt__str_finish(&s);
+    }
+}
+
+static void labels_that_are_far_are_counted(void **state)
+{
+    (void)state;
+    vkt__str s = { 0 };
+    vkt_table_advice *a;
+    vkt__str_printf(&s, "x,y\n");
+    for (uint64_t i = 0; i < 100; i++)
+        vkt__str_printf(&s, "%.5f,%.5f\n", at_random(i), at_random(300 + i) * (i % 40 ? 1 : 1e9));
+    put_csv(s.data);
+    REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a));
+    assert_true(a->numbers);
+    assert_int_equal(a->n_far_labels, 3);
+    vkt_table_advice_destroy(&a);
+    vkt__str_finish(&s);
+}
+
 /* ---- pictures ---- */
 
 static size_t chunk(uint8_t *out, const char *type, const uint8_t *data, size_t n)
@@ -532,6 +623,8 @@ int main(void)
         cmocka_unit_test(names_that_come_twice),
         cmocka_unit_test(units_and_far_cells),
         cmocka_unit_test(rows_that_are_numbered),
+        cmocka_unit_test(columns_that_give_the_label_away),
+        cmocka_unit_test(labels_that_are_far_are_counted),
         cmocka_unit_test(labels_far_away),
         cmocka_unit_test(folders_of_texts),
         cmocka_unit_test(pictures_of_two_rows),

@@ -41,6 +41,33 @@ grep -q 'ridge regression: loss' short/report.html || fail "the report"
 "$program" train line.yaml --set train.steps=20 --set eval.baseline=none --run without >log 2>&1 || fail "training without"
 ! grep -q 'baseline  ' log && [ "$(field without baseline)" = None ] || fail "eval.baseline=none"
 
+# ---- starters: more columns than rows a linear model from zero, as good as ridge here; huber where labels lie far away
+python3 - <<'P'
+import random
+random.seed(4)
+g = lambda: random.gauss(0, 1)
+w = [g() * (j % 10 == 0) for j in range(200)]
+with open("wide.csv", "w") as f:
+    print(",".join(f"x{j}" for j in range(200)) + ",y", file=f)
+    for _ in range(150):
+        x = [g() for _ in w]
+        print(",".join(f"{v:.4f}" for v in x) + f",{sum(a * b for a, b in zip(w, x)) + g():.4f}", file=f)
+with open("far.csv", "w") as f:
+    print("a,b,y", file=f)
+    for i in range(200):
+        a, b = g(), g()
+        print(f"{a:.4f},{b:.4f},{(a - b + 0.1 * g()) * (1e9 if i % 60 == 7 else 1):.4f}", file=f)
+P
+"$program" init wide.csv >log 2>&1 && "$program" train wide.yaml --set data.valid_fraction=0.3 --run wide --quiet >>log 2>&1 || fail "a wide table"
+grep -q 'linear: {init: zeros}' wide.yaml || fail "the starter of a wide table"
+python3 - <<'P' || fail "a wide table: $(field wide baseline_net) against ridge's $(field wide baseline_metric)"
+import json
+r = json.load(open("wide/run.json"))
+assert r["baseline_net"] < 1.15 * r["baseline_metric"] and r["baseline_net"] < 0.9 * r["baseline_constant"], r
+P
+"$program" init far.csv >log 2>&1 || fail "init of labels far away"
+grep -q '^  kind: huber .* 4 labels lie far from all others' far.yaml || fail "huber is not written"
+
 # ---- it is cheap and says how cheap: of the second run, whose pipelines are stored
 "$program" train digits --run first --quiet >log 2>&1 && "$program" train digits --run cheap >log 2>&1 || fail "digits"
 # under 5% here; twice that where the machine is busy with other things

@@ -148,6 +148,7 @@ static vkt_status open_table(const init_options *o, const vkt_source_info *s, in
         d->most_values = a->most_values;
         take_sentences(o, &c->data, a, d);
         d->blanks = a->blanks;
+        d->n_far_labels = a->n_far_labels;
         for (uint32_t i = 0; i < a->n_notes; i++) note(d, a->notes[i]);
         bool many = o->label && strchr(o->label, ','),
              several = o->task == 4 || (!o->task && a->several),

@@ -1,10 +1,14 @@
 /* What a recipe for a table would best say: which column is the label, which are left out, what is
  * to be done with blank cells. Only `vktrain init` and `inspect` ask; nothing of it is done where a
  * recipe does not say so. */
+#include <math.h>
+
 #include "data/tables/csv.h"
 #include "data/tables/json_table.h"
 #include "data/tables/look.h"
+#include "data/tables/column_stats.h"
 #include "data/tables/table.h"
+#include "data/tables/tells.h"
 
 typedef struct advice {
     vkt_table_advice out; /* first */
@@ -218,6 +222,81 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
     vkt__str_finish(&embed);
 }
 
+/* ---- what columns give away ---- */
+
+enum { MOST_COMPARED = 20000000 }; /* cells: of larger tables an even spread of the rows */
+static const double tells_classes = 0.995, tells_numbers = 0.9999;
+
+/* The share of rows that must go by the column for a note; numbers may be an identifier as well. */
+static const char *odd_column(const advice *a, const vkt__look *k, const char *name, double share,
+                              vkt__arena *arena)
+{
+    if (share >= (a->out.numbers ? tells_numbers : tells_classes))
+        return a->out.numbers
+                   ? vkt__arena_printf(
+                         arena,
+                         "column '%s' tells the label alone (correlation %.6g): if it "
+                         "is not known before the label is, add it to data.ignore",
+                         vkt__show(name).s, share)
+                   : vkt__arena_printf(arena,
+                                       "column '%s' tells the label alone (%.4g%% of the rows): if "
+                                       "it is not known before the label is, add it to data.ignore",
+                                       vkt__show(name).s, 100 * share);
+    if (k->numbered)
+        return vkt__arena_printf(arena,
+                                 "column '%s' may number the rows: %u different whole numbers, "
+                                 "%.6g to %.6g; if they are names, add it to data.ignore",
+                                 vkt__show(name).s, k->n, k->low, k->high);
+    return NULL;
+}
+
+/* Notes on columns that are inputs and should perhaps not be. rows [n], after the header. */
+static vkt_status look_for_leaks(advice *a, const vkt__csv *csv, bool header, size_t label,
+                                 const vkt__look *looks, uint32_t *rows, uint32_t n)
+{
+    vkt_status st = VKT_OK;
+    uint64_t each = 1 + (uint64_t)n * csv->n_columns / MOST_COMPARED;
+    uint32_t n_rows = 0;
+    const char **notes = NULL;
+    if (a->out.text || a->out.several) return VKT_OK;
+    for (uint64_t i = 0; i < n; i += each) rows[n_rows++] = rows[i];
+    notes = vkt__arena_alloc(&a->arena, (csv->n_columns + a->out.n_notes + 1) * sizeof *notes);
+    for (uint32_t i = 0; i < a->out.n_notes; i++) notes[i] = a->out.notes[i];
+    a->out.notes = notes;
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        double share;
+        const char *name = header && *vkt__csv_cell(csv, 0, c)
+                               ? vkt__csv_cell(csv, 0, c)
+                               : vkt__arena_printf(&a->arena, "column %zu", c);
+        if (c == label || vkt__look_useless(&looks[c], name, &a->arena)) continue;
+        VKT_TRY(vkt__tells(&(vkt__tells_of) { csv, rows, n_rows, c, label, looks[c].form,
+                                              a->out.numbers ? looks[label].form : VKT__FORM_TEXT },
+                           &share));
+        const char *said = odd_column(a, &looks[c], name, share, &a->arena);
+        if (said) notes[a->out.n_notes++] = said;
+    }
+fail:
+    return st;
+}
+
+/* Labels far away from all others, if it is a number. */
+static vkt_status count_far_labels(advice *a, const vkt__csv *csv, bool header, size_t label,
+                                   vkt__form form)
+{
+    vkt_status st = VKT_OK;
+    double *v = NULL, median, quartiles, n_far;
+    uint64_t n = 0;
+    if (!a->out.numbers) return VKT_OK;
+    VKT_TRY(vkt__alloc_large(csv->n_rows, sizeof *v, "labels", &v));
+    for (size_t r = header; r < csv->n_rows; r++)
+        n += vkt__form_value(form, VKT__DATE_WHOLE, vkt__csv_cell(csv, r, label), &v[n]);
+    n_far = vkt__stats_far(v, n, &median, &quartiles);
+    a->out.n_far_labels = isnan(n_far) ? 0 : (uint32_t)n_far;
+fail:
+    free(v);
+    return st;
+}
+
 static void describe(advice *a, const vkt__csv *csv, bool header, const vkt__look *looks)
 {
     vkt_table_column *col = vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *col);
@@ -272,6 +351,8 @@ vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
     for (size_t r = header; r < csv.n_rows; r++) rows[r - header] = (uint32_t)r;
     VKT_TRY(vkt__look_at(&csv, rows, (uint32_t)(csv.n_rows - header), label, looks));
     advise(a, &csv, header, label, looks, desc->text);
+    VKT_TRY(count_far_labels(a, &csv, header, label, looks[label].form));
+    VKT_TRY(look_for_leaks(a, &csv, header, label, looks, rows, (uint32_t)(csv.n_rows - header)));
     describe(a, &csv, header, looks);
     *out = &a->out;
     a = NULL;

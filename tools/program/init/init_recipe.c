@@ -201,16 +201,10 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
                           .most = 20000 });
 }
 
-/* A table: two layers of 256 with dropout, as the plain baselines for tables have them
- * (arXiv 2106.11959), and steps until nothing is gained. Few rows are soon learned by heart: more
- * of it there. Validation loss is least before accuracy is best, as wrong rows grow more certain:
- * accuracy chooses where its steps are small (tools/results). */
-static void write_table(FILE *f, const init_data *d, const char *name)
+static void write_layers(FILE *f, const init_data *d)
 {
     bool few = d->info.n[VKT_SPLIT_TRAIN] < 1000 && d->task != VKT_TASK_REGRESS;
     const char *dropout = few ? "0.3" : "0.1";
-    write_head(f, d, name);
-    write_data(f, d);
     fprintf(f, "model:\n");
     if (d->embed)
         fprintf(f, "  - embed: %-14u# numbers of a vector\n", d->most_values > 200 ? 16 : 8);
@@ -221,14 +215,40 @@ static void write_table(FILE *f, const init_data *d, const char *name)
             "  - linear: 256\n"
             "  - relu\n"
             "  - dropout: %s\n"
-            "  - linear                # as many outputs as the data needs\n"
+            "  - linear                # as many outputs as the data needs\n",
+            dropout, dropout);
+}
+
+/* A table: two layers of 256 with dropout, as the plain baselines for tables have them
+ * (arXiv 2106.11959), and steps until nothing is gained. Few rows are soon learned by heart: more
+ * of it there. Validation loss is least before accuracy is best, as wrong rows grow more certain:
+ * accuracy chooses where its steps are small (tools/results). With more inputs than rows a linear
+ * model from zero is ahead of that. */
+static void write_table(FILE *f, const init_data *d, const char *name)
+{
+    bool wide = d->info.n_inputs > d->info.n[VKT_SPLIT_TRAIN] && !d->embed;
+    write_head(f, d, name);
+    write_data(f, d);
+    if (wide)
+        fprintf(f, "model:                    # more inputs than training examples: a linear one, "
+                   "regularised; layers before it\n"
+                   "  - linear: {init: zeros} # would learn them by heart\n");
+    else
+        write_layers(f, d);
+    if (d->n_far_labels && d->task == VKT_TASK_REGRESS)
+        fprintf(
+            f,
+            "loss:\n"
+            "  kind: huber             # %u labels lie far from all others: it weighs them less\n",
+            d->n_far_labels);
+    fprintf(f,
             "optim:\n"
             "  rule: adamw\n"
             "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
-            "  weight_decay: 0.01      # regularisation, too\n"
+            "  weight_decay: %-10s# regularisation, too\n"
             "schedule:\n"
             "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n",
-            dropout, dropout);
+            wide ? "1" : "0.01");
     write_run(f, d,
               &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
                           .passes = 300,
