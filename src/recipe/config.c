@@ -183,6 +183,13 @@ vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const cha
     return VKT_E_ARG;
 }
 
+vkt_status vkt__config_find(const vkt_config *c, const char *option, const char *path)
+{
+    if (!path || strpbrk(path, "*,?") || !vkt__is_absent(path)) return VKT_OK;
+    return vkt__fail(VKT_E_IO, "config", "can't open '%s': No such file or directory (%s of %s)",
+                     path, option, where_set(c, option));
+}
+
 bool vkt__config_is_text(const vkt_config *c)
 {
     vkt_source_info s;

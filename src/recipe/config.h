@@ -19,5 +19,8 @@ bool vkt__config_was_set(const vkt_config *c, const char *option);
 /* Logs "recipe.yaml:7: OPTION: ..."; returns ARG. */
 vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)
     VKT_PRINTF(3, 4);
+/* IO where nothing is at the path that the option names: in one line, with the recipe's. Patterns
+ * and lists are left to who reads them. */
+vkt_status vkt__config_find(const vkt_config *c, const char *option, const char *path);
 
 #endif

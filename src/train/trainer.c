@@ -7,6 +7,7 @@
 
 #include "base/os.h"
 #include "data/pictures/augment.h"
+#include "recipe/config.h"
 #include "runs/sample_files.h"
 #include "nn/params.h"
 #include "recipe/relocate.h"
@@ -371,6 +372,8 @@ static vkt_status prepare(vkt__trainer *t)
     const vkt_config *c = t->c;
     VKT_TRY(vkt__ranks_same_recipe(t));
     VKT_TRY(find_data(t));
+    VKT_TRY(vkt__config_find(c, "data.path", c->data.path));
+    VKT_TRY(vkt__config_find(c, "data.test_path", c->data.test_path));
     VKT_TRY(vkt_dataset_open(&c->data, &t->data));
     t->info = vkt_dataset_get_info(t->data);
     VKT_TRY(vkt__ranks_same_data(t));

@@ -136,6 +136,10 @@ refused 2 'data.group: its 1 different values leave no training example' "${csv[
 refused 2 "data.group: '0,1' is not one column of 'four.csv'" "${csv[@]}" --set data.path=four.csv --set data.group=0,1
 refused 2 "data.group: '9' is not a column of 'plain.csv', which has no header line: give positions, from 0" "${csv[@]}" --set data.path=plain.csv --set data.group=9
 refused 2 "data.group: 'k2' is not a column of 'kinds.csv'; did you mean 'k'?" "${csv[@]}" --set data.path=kinds.csv --set data.group=k2
+refused 2 "data.label 'quite other' is not a column of 'kinds.csv': its columns are 'x', 'k', 'y'" "${csv[@]}" --set data.path=kinds.csv --set "data.label=quite other"
+refused 4 "can't open 'absent.csv': No such file or directory (data.path of --set data.path)" "${csv[@]}" --set data.path=absent.csv
+printf 'data: {source: csv, label: y,\n  path: absent.csv}\nmodel: [linear]\n' >absent.yaml
+refused 4 "can't open 'absent.csv': No such file or directory (data.path of absent.yaml:2)" train absent.yaml --run r0 --quiet
 refused 4 'no example has a label: there is nothing to learn' "${csv[@]}" --set data.path=no-sets.csv --set data.task=multilabel
 refused 4 "different labels in .* examples: too many to learn; is data.separator '|' right" "${csv[@]}" --set data.path=many-sets.csv --set data.task=multilabel
 refused 4 "text column 'w' has .* different values, more than .*: name it in data.embed" "${csv[@]}" --set data.path=words.csv

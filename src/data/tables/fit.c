@@ -17,6 +17,23 @@
 #define MAX_CATEGORIES 1024
 #define NORMAL_QUARTILES 1.349 /* of a normal distribution: deviations between its quartiles */
 
+/* What may have been meant, else which columns there are, the first of many. */
+typedef struct column_list {
+    char s[400];
+} column_list;
+static column_list columns_are(const vkt__csv *csv, const char *wanted, const char *const *names)
+{
+    column_list out;
+    size_t n = (size_t)snprintf(out.s, sizeof out.s, "%s",
+                                vkt_did_you_mean(wanted, names, csv->n_columns).text);
+    if (n) return out;
+    for (size_t c = 0; c < csv->n_columns && n < 300; c++)
+        n += (size_t)snprintf(out.s + n, sizeof out.s - n, "%s'%.64s'",
+                              c ? ", " : ": its columns are ", vkt__show(names[c]).s);
+    if (n >= 300) snprintf(out.s + 300, sizeof out.s - 300, " ...");
+    return out;
+}
+
 /* The label's column: by name, by position, or the last. */
 static vkt_status find_label(const vkt__csv *csv, bool header, const char *label, uint32_t *out)
 {
@@ -44,8 +61,8 @@ static vkt_status find_label(const vkt__csv *csv, bool header, const char *label
             label, csv->name);
     const char **names = vkt__alloc(csv->n_columns * sizeof *names);
     for (size_t c = 0; c < csv->n_columns; c++) names[c] = vkt__csv_cell(csv, 0, c);
-    vkt_status st = vkt__fail(VKT_E_ARG, "data", "data.label '%s' is not a column of '%s'%s", label,
-                              csv->name, vkt_did_you_mean(label, names, csv->n_columns).text);
+    vkt_status st = vkt__fail(VKT_E_ARG, "data", "data.label '%s' is not a column of '%s'%s",
+                              vkt__show(label).s, csv->name, columns_are(csv, label, names).s);
     free(names);
     return st;
 }
@@ -77,7 +94,7 @@ static vkt_status mark_columns(const vkt__csv *csv, bool header, const char *opt
         else
             st = vkt__fail(VKT_E_ARG, "data", "%s: '%s' is not a column of '%s'%s", option,
                            vkt__show(word).s, csv->name,
-                           header ? vkt_did_you_mean(word, names, csv->n_columns).text
+                           header ? columns_are(csv, word, names).s
                                   : ", which has no header line: give positions, from 0");
     }
     free(names);

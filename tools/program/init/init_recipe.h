@@ -21,7 +21,7 @@ typedef struct init_data {
     uint32_t context, vocab;    /* its tokens; different ones, 0: as the tokenizer has */
     uint32_t most_values;       /* different ones of a column of embed */
     bool blanks;
-    uint32_t n_far_labels;      /* of numbers: far from all others */
+    uint32_t n_far_labels; /* of numbers: far from all others */
     char why[40], label_text[300], text_text[300], ignore_text[2000], embed_text[2000];
     char notes[INIT_MOST_NOTES][300]; /* what is unusual about columns, a line each */
     size_t n_notes;
