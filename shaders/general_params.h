@@ -14,20 +14,38 @@
 #define VKT_ND_WHERE 6   /* x != 0 ? y : w */
 #define VKT_ND_WHERE_X 7 /* x != 0 ? y : 0 */
 #define VKT_ND_WHERE_Y 8 /* x != 0 ? 0 : y */
-/* Element i of n has a place in each of `dims` dimensions, d[k - 1] the size of dimension k.
- * Strides are in elements. */
+/* n elements along the last dimension, for each of `lines` places in the others; d[k - 1] is the
+ * size of dimension k of those that lie between the first and the last. Strides are in elements. */
 struct nd_params {
     ADDR(u32s) x, y, w, z;
-    U32 n;
-    U32 d[5];
+    U32 n, lines;
+    U32 d[4];
     U32 sx[6], sy[6], sw[6];
 };
+#define VKT_ND_UNITS 4 /* that an invocation computes */
+/* How an operand's elements of a line lie */
+#define VKT_LIES_ONCE 0     /* one, repeated */
+#define VKT_LIES_BESIDE 1   /* beside each other */
+#define VKT_LIES_APART 2    /* apart, by a stride */
+#define VKT_LIES_IN_PAIRS 3 /* beside each other, from an even place on */
 /* Where there is no w its strides hold: the bits of s and of t, the first element of x and of z. A
  * copy has no y: its strides are those of z, which else has its elements in order. */
 #define VKT_ND_S 0
 #define VKT_ND_T 1
 #define VKT_ND_FROM 2
 #define VKT_ND_TO 3
+
+/* transpose.comp: x's strides are 1 along the rows and sx along the columns, z's sz and 1; those of
+ * outer dimensions ox and oz, d[k - 1] the size of outer dimension k, `outer` their places. */
+struct transpose_params {
+    ADDR(u32s) x, z;
+    U32 rows, cols, sx, sz, from, to;
+    U32 d[3];
+    U32 ox[4], oz[4];
+    U32 outer;
+};
+#define VKT_TRANSPOSE_TILE 32  /* rows and columns that a workgroup turns */
+#define VKT_TRANSPOSE_BLOCK 16 /* columns that an invocation turns */
 
 /* pad_nd.comp: z, of that shape, has x's element i at first + i * step of each dimension */
 struct pad_nd_params {

@@ -138,6 +138,9 @@ set(SHADERS_EXPERTS
 )
 set(SHADERS_GENERAL
   general/nd
+  general/nd.pairs
+  general/transpose
+  general/transpose.pairs
   general/pad_nd
   general/reduce_nd
   general/gather_nd

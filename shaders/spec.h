@@ -123,6 +123,10 @@
 /* general ops */
 #define VKT_SPEC_DIMS 120    /* that elements have a place in */
 #define VKT_SPEC_ALIGNED 121 /* corners */
+#define VKT_SPEC_SPAN 122    /* lanes along a line */
+#define VKT_SPEC_LIES_X 123  /* VKT_LIES_*: how elements of a line lie */
+#define VKT_SPEC_LIES_Y 124
+#define VKT_SPEC_LIES_W 125
 
 /* optimizers */
 #define VKT_SPEC_RULE 65

@@ -1,8 +1,9 @@
 #version 460
 /* z = f of x, y, w, each with strides of its own: broadcast, permuted, or a part of a tensor. DIMS dimensions: those that all
- * operands walk as one are one. Each invocation computes 4 elements, one per row of the workgroup, so that a subgroup's
- * accesses lie beside each other; with a 16-bit z (whose rows are of an even length) two pairs. Twins: unary_ref,
- * binary_ref, where_ref and those of the ops that move elements. */
+ * operands walk as one are one. SPAN lanes lie along the last of them and take it unit by unit, the others of a workgroup
+ * take its other lines, so that an invocation finds its place once. A unit is an element, or a pair: with a 16-bit z (whose
+ * lines are of an even length), and with PAIRS. Twins: unary_ref, binary_ref, where_ref and those of the ops that move
+ * elements. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "act.glsl"
@@ -11,37 +12,72 @@
 layout(constant_id = VKT_SPEC_FORM) const uint FORM = 0; /* VKT_ND_* */
 layout(constant_id = VKT_SPEC_OP) const uint FN = 0;
 layout(constant_id = VKT_SPEC_DIMS) const uint DIMS = 6;
+layout(constant_id = VKT_SPEC_SPAN) const uint SPAN = 32; /* a power of two */
+layout(constant_id = VKT_SPEC_LIES_X) const uint LIES_X = VKT_LIES_APART;
+layout(constant_id = VKT_SPEC_LIES_Y) const uint LIES_Y = VKT_LIES_APART;
+layout(constant_id = VKT_SPEC_LIES_W) const uint LIES_W = VKT_LIES_APART;
 layout(constant_id = VKT_SPEC_TYPE_X) const uint X = 0;
 layout(constant_id = VKT_SPEC_TYPE_Y) const uint Y = 0;
 layout(constant_id = VKT_SPEC_TYPE_S) const uint W = 0;
 layout(constant_id = VKT_SPEC_TYPE_Z) const uint Z = 0;
 layout(push_constant, scalar) uniform Push { nd_params p; };
 
-const bool ALONE = FORM == VKT_ND_COPY || FORM == VKT_ND_UNARY;
+const bool COPIES = FORM == VKT_ND_COPY, ALONE = COPIES || FORM == VKT_ND_UNARY;
 const bool HAS_W = FORM == VKT_ND_SLOPE_X || FORM == VKT_ND_SLOPE_Y || FORM == VKT_ND_WHERE;
+/* Words move as they are: whole numbers as floats would be subnormal, which a device may take for zero. */
+bool moves_words() { return COPIES && (X == T_U32 || X == T_F32 && Z == T_F32); }
+#ifdef PAIRS
+const uint UNIT = 2;
+#else
+const uint UNIT = Z == T_F16 || Z == T_BF16 ? 2 : 1;
+#endif
 
 struct places { uint x, y, w; };
 
-places find(uint i)
+/* Of a line's beginning. */
+places find(uint line)
 {
     places a = places(0, 0, 0);
-    [[unroll]] for (uint k = VKT_ND_RANK - 1; k > 0; k--) {
-        if (k >= DIMS) continue;
-        uint q = i / p.d[k - 1], r = i - q * p.d[k - 1];
+    [[unroll]] for (uint k = VKT_ND_RANK - 2; k > 0; k--) {
+        if (k + 1 >= DIMS) continue;
+        uint q = line / p.d[k - 1], r = line - q * p.d[k - 1];
         a.x += r * p.sx[k], a.y += r * p.sy[k], a.w += r * p.sw[k];
-        i = q;
+        line = q;
     }
-    a.x += i * p.sx[0], a.y += i * p.sy[0], a.w += i * p.sw[0];
+    if (DIMS > 1) a.x += line * p.sx[0], a.y += line * p.sy[0], a.w += line * p.sw[0];
     if (ALONE) a.x += p.sw[VKT_ND_FROM];
+    if (COPIES) a.y += p.sw[VKT_ND_TO];
     return a;
 }
 
-float value(places a)
+/* Element i of a line that begins at `at`. */
+uint element(uint lies, uint at, uint stride, uint i)
 {
-    float x = load(p.x, X, a.x), y = 0.0, w = 0.0;
+    return lies == VKT_LIES_ONCE ? at : lies == VKT_LIES_APART ? at + i * stride : at + i;
+}
+
+uvec2 get_words(u32s from, uint lies, uint at, uint stride, uint i)
+{
+#ifdef PAIRS
+    if (lies == VKT_LIES_IN_PAIRS) return unpackUint2x32(f32x4s(from).v[at / 2 + i]);
+#endif
+    uint first = from.v[element(lies, at, stride, i * UNIT)];
+    return UNIT == 1 || lies == VKT_LIES_ONCE ? uvec2(first)
+                                              : uvec2(first, from.v[element(lies, at, stride, i * UNIT + 1)]);
+}
+
+vec2 get(u32s from, uint type, uint lies, uint at, uint stride, uint i)
+{
+    if (type == T_F32) return uintBitsToFloat(get_words(from, lies, at, stride, i));
+    if (UNIT == 2 && lies == VKT_LIES_IN_PAIRS) return load2(from, type, at / 2 + i);
+    float first = load(from, type, element(lies, at, stride, i * UNIT));
+    return UNIT == 1 || lies == VKT_LIES_ONCE ? vec2(first)
+                                              : vec2(first, load(from, type, element(lies, at, stride, i * UNIT + 1)));
+}
+
+float value(float x, float y, float w)
+{
     float s = uintBitsToFloat(p.sw[VKT_ND_S]), t = uintBitsToFloat(p.sw[VKT_ND_T]);
-    if (!ALONE) y = load(p.y, Y, a.y);
-    if (HAS_W) w = load(p.w, W, a.w);
     if (FORM == VKT_ND_UNARY) return unary(FN, x, s, t);
     if (FORM == VKT_ND_SLOPE) return x * unary_slope(FN, y, s, t);
     if (FORM == VKT_ND_BINARY) return binary(FN, x, y);
@@ -53,32 +89,63 @@ float value(places a)
     return x;
 }
 
-/* Where element i of the result lies, from its places a. */
-uint target(uint i, places a)
+/* What is repeated along a line is read once. */
+struct repeated { uvec2 words; vec2 x, y, w; };
+
+repeated find_repeated(places a)
 {
-    return FORM == VKT_ND_COPY ? a.y + p.sw[VKT_ND_TO] : i;
+    repeated r = repeated(uvec2(0), vec2(0.0), vec2(0.0), vec2(0.0));
+    if (moves_words() && LIES_X == VKT_LIES_ONCE) r.words = get_words(p.x, LIES_X, a.x, 0, 0);
+    if (!moves_words() && LIES_X == VKT_LIES_ONCE) r.x = get(p.x, X, LIES_X, a.x, 0, 0);
+    if (!ALONE && LIES_Y == VKT_LIES_ONCE) r.y = get(p.y, Y, LIES_Y, a.y, 0, 0);
+    if (HAS_W && LIES_W == VKT_LIES_ONCE) r.w = get(p.w, W, LIES_W, a.w, 0, 0);
+    return r;
 }
 
-const bool WORDS = X == T_U32, PAIRS_OUT = Z == T_F16 || Z == T_BF16;
+/* Unit i of a line, whose result begins at `to`. */
+void one(places a, repeated r, uint to, uint i)
+{
+    const uint last = max(DIMS, 1) - 1;
+    uint at = COPIES ? element(LIES_Y, to, p.sy[last], i * UNIT) : to + i * UNIT;
+    uvec2 words;
+    if (moves_words()) {
+        words = r.words;
+        if (LIES_X != VKT_LIES_ONCE) words = get_words(p.x, LIES_X, a.x, p.sx[last], i);
+    } else {
+        vec2 z;
+        if (LIES_X != VKT_LIES_ONCE) r.x = get(p.x, X, LIES_X, a.x, p.sx[last], i);
+        if (!ALONE && LIES_Y != VKT_LIES_ONCE) r.y = get(p.y, Y, LIES_Y, a.y, p.sy[last], i);
+        if (HAS_W && LIES_W != VKT_LIES_ONCE) r.w = get(p.w, W, LIES_W, a.w, p.sw[last], i);
+        z[0] = value(r.x[0], r.y[0], r.w[0]);
+        if (UNIT == 2) z[1] = value(r.x[1], r.y[1], r.w[1]);
+        if (Z == T_F16 || Z == T_BF16) {
+            store2(p.z, Z, at / 2, z);
+            return;
+        }
+        words = floatBitsToUint(z);
+    }
+#ifdef PAIRS
+    f32x4s(p.z).v[at / 2] = packUint2x32(words);
+#else
+    p.z.v[at] = words[0];
+#endif
+}
 
-/* One after another: written out four times, what is here takes drivers long to compile. */
 void main()
 {
-    uint lane = gl_LocalInvocationID.x, wg = gl_WorkGroupSize.x, first = flat_group() * wg * 4;
-    float even = 0.0;
-    for (uint k = 0; k < 4; k++) {
-        uint i = PAIRS_OUT ? first + k / 2 * wg * 2 + lane * 2 + k % 2 : first + k * wg + lane;
-        if (i >= p.n) return;
-        places a = find(i);
-        uint to = target(i, a);
-        /* Whole numbers move as words: as floats they would be subnormal, which a device may take for zero. */
-        if (WORDS) {
-            p.z.v[to] = p.x.v[a.x];
-            continue;
-        }
-        float z = value(a);
-        if (!PAIRS_OUT) store(p.z, to, z);
-        else if (k % 2 == 1) store2(p.z, Z, to / 2, vec2(even, z));
-        even = z;
+    uint wg = gl_WorkGroupSize.x, lane = gl_LocalInvocationID.x, group = flat_group();
+    uint size = p.n, units = size / UNIT, lines = p.lines;
+    uint parts = (units - 1) / (SPAN * VKT_ND_UNITS) + 1, line = group / parts, i = (group - line * parts) * SPAN * VKT_ND_UNITS;
+    if (SPAN < wg) {
+        line = line * (wg / SPAN) + lane / SPAN;
+        i += lane % SPAN;
+    } else {
+        i += lane;
     }
+    if (line >= lines) return;
+    places a = find(line);
+    repeated r = find_repeated(a);
+    uint to = COPIES ? a.y : line * size;
+    [[unroll]] for (uint k = 0; k < VKT_ND_UNITS; k++)
+        if (i + k * SPAN < units) one(a, r, to, i + k * SPAN);
 }

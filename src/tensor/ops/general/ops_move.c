@@ -79,6 +79,7 @@ static const char *permute_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     } s[] = {
         { "transpose", { 2, { 129, 37 } }, { 1, 0 }, VKT_F32 },
         { "even transpose", { 2, { 34, 66 } }, { 1, 0 }, VKT_F32 },
+        { "tiles of several", { 4, { 3, 70, 2, 45 } }, { 0, 3, 2, 1 }, VKT_F32 },
         { "heads", { 4, { 2, 7, 3, 8 } }, { 0, 2, 1, 3 }, VKT_F32 },
         { "channels first", { 4, { 3, 5, 9, 6 } }, { 0, 3, 1, 2 }, VKT_F32 },
         { "six", { 6, { 2, 3, 1, 4, 5, 2 } }, { 5, 3, 0, 4, 2, 1 }, VKT_F32 },
@@ -192,6 +193,7 @@ static const char *slice_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     } s[] = {
         { "columns", { 2, { 19, 130 } }, { 2, { 19, 33 } }, { 0, 70 }, { 1, 1 } },
         { "even columns", { 2, { 19, 130 } }, { 2, { 19, 34 } }, { 0, 69 }, { 1, 1 } },
+        { "even columns of odd rows", { 2, { 19, 131 } }, { 2, { 19, 34 } }, { 0, 70 }, { 1, 1 } },
         { "rows", { 2, { 300, 7 } }, { 2, { 100, 7 } }, { 3, 0 }, { 2, 1 } },
         { "a picture's",
           { 4, { 2, 9, 11, 6 } },
@@ -253,7 +255,7 @@ static void concat_record(vkt__rec *rec, const vkt_node *n)
                        .shape = n->in[i]->shape,
                        .strides = { vkt__strides_of(n->in[i]->shape), whole },
                        .to = to };
-        if (n->in[i]->count) vkt__nd_dispatch(rec, &nd);
+        vkt__nd_dispatch(rec, &nd);
         to += n->in[i]->shape.d[n->attr.along.axis] * (uint64_t)whole.s[n->attr.along.axis];
     }
 }
