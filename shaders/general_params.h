@@ -14,6 +14,9 @@
 #define VKT_ND_WHERE 6   /* x != 0 ? y : w */
 #define VKT_ND_WHERE_X 7 /* x != 0 ? y : 0 */
 #define VKT_ND_WHERE_Y 8 /* x != 0 ? 0 : y */
+#define VKT_ND_WORDS 9   /* x as whole numbers */
+#define VKT_ND_FLOATS 10 /* whole numbers x as floats */
+#define VKT_ND_HOT 11    /* 1 where the whole number x is the place in the last dimension, else 0 */
 /* n elements along the last dimension, for each of `lines` places in the others; d[k - 1] is the
  * size of dimension k of those that lie between the first and the last. Strides are in elements. */
 struct nd_params {
@@ -47,7 +50,8 @@ struct transpose_params {
 #define VKT_TRANSPOSE_TILE 32  /* rows and columns that a workgroup turns */
 #define VKT_TRANSPOSE_BLOCK 16 /* columns that an invocation turns */
 
-/* pad_nd.comp: z, of that shape, has x's element i at first + i * step of each dimension */
+/* pad_nd.comp: z, of that shape, has x's element i at first + i * step of each dimension;
+ * pad_nd_bwd.comp: from z's gradient to x's */
 struct pad_nd_params {
     ADDR(f32s) x, z;
     U32 n;
@@ -58,8 +62,7 @@ struct pad_nd_params {
 /* reduce_nd.comp: of x to y. Up to three dimensions stay and three go; sizes and strides in x; the
  * first is the outermost */
 struct reduce_nd_params {
-    ADDR(u32s) x;
-    ADDR(f32s) y;
+    ADDR(u32s) x, y;
     U32 kept, gone; /* elements of y, and of x for each */
     U32 dk[3], sk[3], dg[3], sg[3];
     F32 scale;
@@ -67,7 +70,7 @@ struct reduce_nd_params {
 };
 
 /* gather_nd.comp: x [outer, from, inner], ids, y [outer, to, inner]; scatter_add.comp: x, ids
- * [outer, from, inner] -> y [outer, to, inner] */
+ * [outer, from, inner] -> y [outer, to, inner]; cumsum.comp: x -> y [outer, from, inner], no ids */
 struct along_params {
     ADDR(u32s) x, ids, y;
     U32 outer, from, to, inner;

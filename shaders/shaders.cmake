@@ -142,6 +142,8 @@ set(SHADERS_GENERAL
   general/transpose
   general/transpose.pairs
   general/pad_nd
+  general/pad_nd_bwd
+  general/cumsum
   general/reduce_nd
   general/gather_nd
   general/scatter_add
@@ -194,6 +196,7 @@ vkt_numbers(tensor.h vkt_fn VKT_FN_ VKT_FN_N_)
 vkt_numbers(tensor.h vkt_fn2 VKT_FN2_ VKT_FN2_N_)
 vkt_numbers(tensor.h vkt_reduction VKT_REDUCE_ VKT_REDUCE_N_)
 vkt_numbers(tensor.h vkt_resize_kind VKT_RESIZE_ VKT_RESIZE_N_)
+vkt_numbers(tensor.h vkt_padding VKT_PAD_ VKT_PAD_N_)
 vkt_numbers(optim.h vkt_optim_rule VKT_RULE_ VKT_UP_)
 vkt_numbers(base.h vkt_quant VKT_QUANT_ VKT_QUANT_N_)
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/numbers.h CONTENT

@@ -127,6 +127,7 @@
 #define VKT_SPEC_LIES_X 123  /* VKT_LIES_*: how elements of a line lie */
 #define VKT_SPEC_LIES_Y 124
 #define VKT_SPEC_LIES_W 125
+#define VKT_SPEC_BACKWARD 126 /* from the last element to the first */
 
 /* optimizers */
 #define VKT_SPEC_RULE 65

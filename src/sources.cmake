@@ -232,6 +232,9 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/general/ops_map.c
   src/tensor/ops/general/ops_move.c
   src/tensor/ops/general/ops_resize.c
+  src/tensor/ops/general/ops_scan.c
+  src/tensor/ops/general/ops_window.c
+  src/tensor/ops/general/compose.c
   src/tensor/ops/language/ops_attention.c
   src/tensor/ops/language/ops_attention_join.c
   src/tensor/ops/language/ops_cache.c

@@ -173,7 +173,8 @@ VKT_API vkt_tensor *vkt_scale(vkt_graph *g, vkt_tensor *x, float s);
 VKT_API vkt_tensor *vkt_activate(vkt_graph *g, vkt_tensor *x, vkt_act act);
 VKT_API vkt_tensor *vkt_copy(vkt_graph *g, vkt_tensor *x); /* u32 too */
 VKT_API vkt_tensor *vkt_fill(vkt_graph *g, vkt_shape shape, float value);
-/* f32 <-> f16 | bf16, rounded to nearest even; needs no device feature. */
+/* f32 <-> f16 | bf16, rounded to nearest even; needs no device feature. u32 -> a float, rounded;
+ * f32 or 16 bits -> u32: what is before the point, 0 for a negative number, no gradient. */
 VKT_API vkt_tensor *vkt_cast(vkt_graph *g, vkt_tensor *x, vkt_dtype to);
 /* The same data with another shape. Costs nothing. */
 VKT_API vkt_tensor *vkt_reshape(vkt_graph *g, vkt_tensor *x, vkt_shape shape);
@@ -414,9 +415,29 @@ VKT_API vkt_tensor *vkt_expand(vkt_graph *g, vkt_tensor *x, vkt_shape shape);
 /* Along each dimension i count[i] elements, from first[i] on, each step[i]-th; step NULL: 1. */
 VKT_API vkt_tensor *vkt_slice(vkt_graph *g, vkt_tensor *x, const uint32_t *first,
                               const uint32_t *count, const uint32_t *step);
+/* x with the elements along a set of axes from the last to the first. */
+VKT_API vkt_tensor *vkt_flip(vkt_graph *g, vkt_tensor *x, uint32_t axes);
+/* x one after another counts[i] times along each dimension i: PyTorch's repeat, NumPy's tile.
+ * SHAPE: more than VKT_MAX_RANK dimensions where each that is repeated and not of size 1 counts
+ * twice. */
+VKT_API vkt_tensor *vkt_repeat(vkt_graph *g, vkt_tensor *x, const uint32_t *counts);
+/* x in n parts along an axis, part i of sizes[i] elements, into out[n]: vkt_slice n times. SHAPE:
+ * the sizes do not add up to x's. */
+VKT_API void vkt_split_along(vkt_graph *g, vkt_tensor *x, const uint32_t *sizes, uint32_t n,
+                             uint32_t axis, vkt_tensor **out);
 /* before[i] and after[i] elements of that value before and after each dimension i. Not u32. */
 VKT_API vkt_tensor *vkt_pad(vkt_graph *g, vkt_tensor *x, const uint32_t *before,
                             const uint32_t *after, float value);
+/* The same with elements of x. SHAPE: more of them than there are; of a mirror image less one.
+ * Kernels pad_nd.comp, pad_nd_bwd.comp, twins pad_ref, pad_bwd_ref. */
+typedef enum vkt_padding {
+    VKT_PAD_CONSTANT, /* a value */
+    VKT_PAD_REFLECT,  /* x's mirror image, its edge once: c b a b c b a */
+    VKT_PAD_EDGE,     /* x's edge, as often as one likes: PyTorch's replicate */
+    VKT_PAD_WRAP      /* x's other end: PyTorch's circular */
+} vkt_padding;
+VKT_API vkt_tensor *vkt_pad_by(vkt_graph *g, vkt_tensor *x, vkt_padding kind,
+                               const uint32_t *before, const uint32_t *after);
 /* n > 0 tensors one after another along an axis; their other dimensions are equal. */
 VKT_API vkt_tensor *vkt_concat(vkt_graph *g, vkt_tensor *const *x, uint32_t n, uint32_t axis);
 
@@ -429,11 +450,27 @@ typedef enum vkt_reduction {
     VKT_REDUCE_MEAN,
     VKT_REDUCE_MAX,
     VKT_REDUCE_MIN,
-    VKT_REDUCE_LOGSUMEXP
+    VKT_REDUCE_LOGSUMEXP,
+    VKT_REDUCE_NORM1, /* the sum of |x| */
+    VKT_REDUCE_NORM2  /* the root of the sum of x^2; its gradient at 0 is 0 */
 } vkt_reduction;
 #define VKT_ALL_AXES UINT32_MAX
 VKT_API vkt_tensor *vkt_reduce(vkt_graph *g, vkt_reduction kind, vkt_tensor *x, uint32_t axes,
                                bool keep);
+/* Where along an axis the largest (kind VKT_REDUCE_MAX) or smallest element is, the first of equal
+ * ones: u32, of x's shape without the axis, or with keep where it has size 1. No gradient. SHAPE:
+ * an axis of no elements, or of more than 2^24. Kernel reduce_nd.comp, twin place_ref. */
+VKT_API vkt_tensor *vkt_arg(vkt_graph *g, vkt_reduction kind, vkt_tensor *x, uint32_t axis,
+                            bool keep);
+/* Sums of all elements up to each along an axis, itself included; backward: from each to the last.
+ * SHAPE: lines of more than 2^24. Kernel cumsum.comp, twin cumsum_ref. */
+VKT_API vkt_tensor *vkt_cumsum(vkt_graph *g, vkt_tensor *x, uint32_t axis, bool backward);
+/* The k largest elements along the last axis, the largest first and of equal ones the first; *ids,
+ * unless NULL: where they are, u32. SHAPE: k is 0 or more than there are, or k times their number
+ * more than 50,000. Kernels top_k.comp, top_k_bwd.comp. */
+VKT_API vkt_tensor *vkt_top_k(vkt_graph *g, vkt_tensor *x, uint32_t k, vkt_tensor **ids);
+/* ids u32 -> [.., n] f32, 1 where the last dimension's place is the id, else 0. */
+VKT_API vkt_tensor *vkt_one_hot(vkt_graph *g, vkt_tensor *ids, uint32_t n);
 /* vkt_softmax and its logarithm over any one axis. */
 VKT_API vkt_tensor *vkt_softmax_axis(vkt_graph *g, vkt_tensor *x, uint32_t axis);
 VKT_API vkt_tensor *vkt_log_softmax(vkt_graph *g, vkt_tensor *x, uint32_t axis);
@@ -441,13 +478,19 @@ VKT_API vkt_tensor *vkt_log_softmax(vkt_graph *g, vkt_tensor *x, uint32_t axis);
 /* x [N, H, W, C] -> [N, h, w, C], PyTorch's interpolate. align_corners: bilinear only. SHAPE: an
  * empty picture, or one of more than 30,000 rows or columns. Kernels resize.comp, resize_bwd.comp,
  * twins resize_ref, resize_bwd_ref. */
-typedef enum vkt_resize_kind { VKT_RESIZE_NEAREST, VKT_RESIZE_BILINEAR } vkt_resize_kind;
+typedef enum vkt_resize_kind {
+    VKT_RESIZE_NEAREST,
+    VKT_RESIZE_BILINEAR,
+    VKT_RESIZE_AREA /* means of all elements that a result's touches: adaptive_avg_pool2d */
+} vkt_resize_kind;
 typedef struct vkt_resize_desc {
     vkt_resize_kind kind;
     uint32_t h, w;
     bool align_corners;
 } vkt_resize_desc;
 VKT_API vkt_tensor *vkt_resize(vkt_graph *g, vkt_tensor *x, const vkt_resize_desc *desc);
+/* x [N, H, W, C] -> [N, h, w, C]: vkt_resize of areas. */
+VKT_API vkt_tensor *vkt_adaptive_avg_pool(vkt_graph *g, vkt_tensor *x, uint32_t h, uint32_t w);
 
 /* x [N, H, W, C], w [KH, KW, CO / groups, C], b [CO] or NULL -> [N, OH, OW, CO], OH = (H - 1)
  * stride - 2 pad + dilation (KH - 1) + output_pad + 1: what vkt_conv2d of [N, OH, OW, CO] with this
@@ -455,6 +498,14 @@ VKT_API vkt_tensor *vkt_resize(vkt_graph *g, vkt_tensor *x, const vkt_resize_des
  * conv_transpose2d, channels last; kernels conv_*.comp. */
 VKT_API vkt_tensor *vkt_conv_transpose2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                                          const vkt_conv_desc *desc, uint32_t output_pad);
+
+/* vkt_group_norm with a channel a group. */
+VKT_API vkt_tensor *vkt_instance_norm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
+                                      float eps);
+/* vkt_matmul_batched with leading dimensions that are broadcast. Where b has none they are rows of
+ * one product (NT and NN); otherwise what is repeated is copied first. f32. */
+VKT_API vkt_tensor *vkt_matmul_broadcast(vkt_graph *g, vkt_layout layout, vkt_tensor *a,
+                                         vkt_tensor *b);
 
 /* y[.., j, ..] = x[.., ids[.., j, ..], ..] along an axis; ids u32, of x's shape except along it
  * (vkt_expand widens it): PyTorch's gather. An id past the axis's end gives 0. Kernel

@@ -3,7 +3,7 @@
  * operands walk as one are one. SPAN lanes lie along the last of them and take it unit by unit, the others of a workgroup
  * take its other lines, so that an invocation finds its place once. A unit is an element, or a pair: with a 16-bit z (whose
  * lines are of an even length), and with PAIRS. Twins: unary_ref, binary_ref, where_ref and those of the ops that move
- * elements. */
+ * elements, convert_ref, one_hot_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "act.glsl"
@@ -24,8 +24,9 @@ layout(push_constant, scalar) uniform Push { nd_params p; };
 
 const bool COPIES = FORM == VKT_ND_COPY, ALONE = COPIES || FORM == VKT_ND_UNARY;
 const bool HAS_W = FORM == VKT_ND_SLOPE_X || FORM == VKT_ND_SLOPE_Y || FORM == VKT_ND_WHERE;
-/* Words move as they are: whole numbers as floats would be subnormal, which a device may take for zero. */
+/* Whole numbers are copied as words: a float with their bits is subnormal, and devices may flush it to zero. */
 bool moves_words() { return COPIES && (X == T_U32 || X == T_F32 && Z == T_F32); }
+bool takes_words() { return moves_words() || FORM == VKT_ND_FLOATS || FORM == VKT_ND_HOT; }
 #ifdef PAIRS
 const uint UNIT = 2;
 #else
@@ -34,7 +35,7 @@ const uint UNIT = Z == T_F16 || Z == T_BF16 ? 2 : 1;
 
 struct places { uint x, y, w; };
 
-/* Of a line's beginning. */
+/* Places of the first element of a line. */
 places find(uint line)
 {
     places a = places(0, 0, 0);
@@ -89,14 +90,20 @@ float value(float x, float y, float w)
     return x;
 }
 
+/* x truncated to a whole number, within the range of a word. */
+uint word_of(float x)
+{
+    return x >= 4294967296.0 ? 0xffffffffu : x > 0.0 ? uint(x) : 0;
+}
+
 /* What is repeated along a line is read once. */
 struct repeated { uvec2 words; vec2 x, y, w; };
 
 repeated find_repeated(places a)
 {
     repeated r = repeated(uvec2(0), vec2(0.0), vec2(0.0), vec2(0.0));
-    if (moves_words() && LIES_X == VKT_LIES_ONCE) r.words = get_words(p.x, LIES_X, a.x, 0, 0);
-    if (!moves_words() && LIES_X == VKT_LIES_ONCE) r.x = get(p.x, X, LIES_X, a.x, 0, 0);
+    if (takes_words() && LIES_X == VKT_LIES_ONCE) r.words = get_words(p.x, LIES_X, a.x, 0, 0);
+    if (!takes_words() && LIES_X == VKT_LIES_ONCE) r.x = get(p.x, X, LIES_X, a.x, 0, 0);
     if (!ALONE && LIES_Y == VKT_LIES_ONCE) r.y = get(p.y, Y, LIES_Y, a.y, 0, 0);
     if (HAS_W && LIES_W == VKT_LIES_ONCE) r.w = get(p.w, W, LIES_W, a.w, 0, 0);
     return r;
@@ -108,21 +115,25 @@ void one(places a, repeated r, uint to, uint i)
     const uint last = max(DIMS, 1) - 1;
     uint at = COPIES ? element(LIES_Y, to, p.sy[last], i * UNIT) : to + i * UNIT;
     uvec2 words;
-    if (moves_words()) {
+    if (takes_words()) {
         words = r.words;
         if (LIES_X != VKT_LIES_ONCE) words = get_words(p.x, LIES_X, a.x, p.sx[last], i);
-    } else {
+    }
+    if (!moves_words()) {
         vec2 z;
-        if (LIES_X != VKT_LIES_ONCE) r.x = get(p.x, X, LIES_X, a.x, p.sx[last], i);
+        if (!takes_words() && LIES_X != VKT_LIES_ONCE) r.x = get(p.x, X, LIES_X, a.x, p.sx[last], i);
         if (!ALONE && LIES_Y != VKT_LIES_ONCE) r.y = get(p.y, Y, LIES_Y, a.y, p.sy[last], i);
         if (HAS_W && LIES_W != VKT_LIES_ONCE) r.w = get(p.w, W, LIES_W, a.w, p.sw[last], i);
         z[0] = value(r.x[0], r.y[0], r.w[0]);
         if (UNIT == 2) z[1] = value(r.x[1], r.y[1], r.w[1]);
+        if (FORM == VKT_ND_FLOATS) z = vec2(words);
+        uint place = LIES_X == VKT_LIES_ONCE ? i * UNIT : 0; /* a dimension of 1 is left out */
+        if (FORM == VKT_ND_HOT) z = vec2(words[0] == place, words[1] == place + UNIT - 1);
         if (Z == T_F16 || Z == T_BF16) {
             store2(p.z, Z, at / 2, z);
             return;
         }
-        words = floatBitsToUint(z);
+        words = FORM == VKT_ND_WORDS ? uvec2(word_of(z[0]), word_of(z[1])) : floatBitsToUint(z);
     }
 #ifdef PAIRS
     f32x4s(p.z).v[at / 2] = packUint2x32(words);

@@ -1,19 +1,22 @@
 #version 460
-/* y = scale * sum of x, or its largest, smallest, or ln(sum of exp(x)), over up to three dimensions; up to three stay. APART:
+/* y = scale * sum of x, or its largest, smallest, ln(sum of exp(x)), sum of |x| or root of the sum of squares, over up to three
+ * dimensions; up to three stay. PLACE: where the largest or smallest is, the first of equal ones. APART:
  * an invocation per element of y, for those whose neighbours lie beside each other in x; else a workgroup, each
- * invocation of which takes a strided share: fixed orders both. A NaN is the largest and the smallest. Twin: reduce_ref. */
+ * invocation of which takes a strided share: fixed orders both. A NaN is the largest and the smallest. Twins: reduce_ref, place_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"
 
 layout(constant_id = VKT_SPEC_OP) const uint KIND = 0;
 layout(constant_id = VKT_SPEC_SPLIT) const uint APART = 0;
+layout(constant_id = VKT_SPEC_FORM) const uint PLACE = 0;
 layout(constant_id = VKT_SPEC_DIMS) const uint DIMS = 3; /* of those that go */
 layout(constant_id = VKT_SPEC_TYPE_X) const uint X = 0;
 layout(push_constant, scalar) uniform Push { reduce_nd_params p; };
 
 const uint INF = 0x7f800000u;
-const bool IS_SUM = KIND == VKT_REDUCE_N_SUM || KIND == VKT_REDUCE_N_MEAN;
+const bool IS_NORM = KIND == VKT_REDUCE_N_NORM1 || KIND == VKT_REDUCE_N_NORM2;
+const bool IS_SUM = KIND == VKT_REDUCE_N_SUM || KIND == VKT_REDUCE_N_MEAN || IS_NORM;
 
 uint place(uint i, uint d[3], uint s[3], uint dims)
 {
@@ -29,6 +32,7 @@ float all_max(float x) { return APART != 0 ? x : wg_max(x); }
 float get(uint from, uint j)
 {
     float x = load(p.x, X, from + place(j, p.dg, p.sg, DIMS));
+    if (IS_NORM) return KIND == VKT_REDUCE_N_NORM1 ? abs(x) : x * x;
     return KIND == VKT_REDUCE_N_MIN ? -x : x;
 }
 
@@ -56,6 +60,16 @@ void main()
     }
     float y = IS_SUM ? p.scale * sum : done ? top : top + log(sum);
     if (KIND == VKT_REDUCE_N_MIN) y = -y;
+    if (KIND == VKT_REDUCE_N_NORM2) y = sqrt(y);
     if (nan != 0.0) y = make_nan();
-    if (lane == 0) p.y.v[o] = y;
+    uint word = floatBitsToUint(y);
+    if (PLACE != 0) { /* places are exact as floats: there are at most 2^24 */
+        float first = -16777216.0;
+        for (uint j = lane; j < p.gone; j += wg) {
+            float x = get(from, j);
+            if (nan != 0.0 ? is_nan(x) : x == top) first = max(first, -float(j));
+        }
+        word = uint(-all_max(first));
+    }
+    if (lane == 0) p.y.v[o] = word;
 }

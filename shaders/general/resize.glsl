@@ -6,6 +6,14 @@ layout(push_constant, scalar) uniform Push { resize_params p; };
 
 struct tap { uint first; float next; };
 
+/* The elements whose mean o is: all that it touches, so that those of neighbours may overlap. */
+struct area { uint first, end; };
+
+area area_of(uint o, uint of, uint n)
+{
+    return area(o * n / of, ((o + 1) * n + of - 1) / of);
+}
+
 tap tap_of(uint o, uint of, uint n, float scale)
 {
     if (KIND == VKT_RESIZE_N_NEAREST) {

@@ -11,6 +11,18 @@ float weight(tap t, uint y)
     return t.first == y ? 1.0 - t.next : t.first + 1 == y ? t.next : 0.0;
 }
 
+/* The same of element o's mean. */
+float share_of(uint o, uint of, uint n, uint y)
+{
+    area a = area_of(o, of, n);
+    return y >= a.first && y < a.end ? 1.0 / float(a.end - a.first) : 0.0;
+}
+
+float weight_of(uint o, uint of, uint n, float scale, uint y)
+{
+    return KIND == VKT_RESIZE_N_AREA ? share_of(o, of, n, y) : weight(tap_of(o, of, n, scale), y);
+}
+
 /* The first result that element y may be in, and what follows the last: those between (y - 1) and (y + 2) scales, and one more
  * at either end. */
 uint begin_of(uint y, uint of, uint n) { return max((max(y, 1) - 1) * of / n, 1) - 1; }
@@ -24,10 +36,10 @@ void main()
          y = row - image * p.h;
     float sum = 0.0;
     for (uint oy = begin_of(y, p.oh, p.h); oy < end_of(y, p.oh, p.h); oy++) {
-        float v = weight(tap_of(oy, p.oh, p.h, p.scale_h), y);
+        float v = weight_of(oy, p.oh, p.h, p.scale_h, y);
         if (v == 0.0) continue;
         for (uint ox = begin_of(x, p.ow, p.w); ox < end_of(x, p.ow, p.w); ox++) {
-            float u = weight(tap_of(ox, p.ow, p.w, p.scale_w), x);
+            float u = weight_of(ox, p.ow, p.w, p.scale_w, x);
             if (u != 0.0) sum += v * u * p.x.v[((image * p.oh + oy) * p.ow + ox) * p.c + c];
         }
     }

@@ -151,6 +151,67 @@ for rank in (1, 2, 3, 4, 6):
     zeros = torch.zeros(s, dtype=torch.float64)
     case("scatter_add", zeros.scatter_add(axis, at, src), [src, at], axis=axis, size=size)
 
+norms = {5: 1, 6: 2}
+for kind, power in norms.items():
+    for rank in (1, 2, 3, 4, 6):
+        x, axes = tensor(shape(rank, most=64)), random.sample(range(rank), random.randint(1, rank))
+        with torch.no_grad():
+            x.reshape(-1)[0] = 0
+        keep = random.random() < 0.5
+        y = torch.linalg.vector_norm(x, power, axes, keep)
+        case("reduce", y, [x], kind=kind, axes=sum(1 << a for a in axes), keep=int(keep))
+zeros = torch.zeros([2, 3]).double().requires_grad_(True)
+case("reduce", torch.linalg.vector_norm(zeros, 2, [1], False), [zeros], kind=6, axes=2, keep=0)
+for rank in (1, 2, 3, 4, 6):
+    for kind, f in ((2, torch.argmax), (3, torch.argmin)):
+        x, axis, keep = tensor(shape(rank, most=64)), random.randrange(rank), random.random() < 0.5
+        case("arg", f(x, axis, keep).double(), [x], kind=kind, axis=axis, keep=int(keep))
+for rank in (1, 2, 3, 4, 6):
+    x, axis = tensor(shape(rank)), random.randrange(rank)
+    case("cumsum", x.cumsum(axis), [x], axis=axis, backward=0)
+    x = tensor(shape(rank))
+    case("cumsum", x.flip(axis).cumsum(axis).flip(axis), [x], axis=axis, backward=1)
+for rank in (1, 2, 3, 4, 6):
+    x, axes = tensor(shape(rank)), random.sample(range(rank), random.randint(1, rank))
+    case("flip", x.flip(axes), [x], axes=sum(1 << a for a in axes))
+for rank in (1, 2, 3):
+    for kind, mode in ((1, "reflect"), (2, "replicate"), (3, "circular")):
+        for _ in range(2):
+            x = tensor(shape(rank, least=2))
+            most = [d - 1 if kind == 1 else d for d in x.shape]
+            before, after = [random.randint(0, m) for m in most], [random.randint(0, m) for m in most]
+            pads = [n for pair in zip(reversed(before), reversed(after)) for n in pair]
+            case("pad_by", F.pad(x[None, None], pads, mode=mode)[0, 0], [x], kind=kind, before=before, after=after)
+for s, n in (([3], 4), ([2, 3], 5), ([4], 1), ([1], 7)):
+    ids = torch.randint(0, n, s)
+    case("one_hot", F.one_hot(ids, n).double(), [ids], n=n)
+for s, k in (([5], 3), ([3, 7], 2), ([2, 3, 4], 4), ([2, 1, 6], 1)):
+    x = (torch.randperm(torch.Size(s).numel()).double() / 8 - 1).reshape(s).requires_grad_(True)
+    case("top_k", torch.topk(x, k)[0], [x], k=k, ids=0)
+    x = x.detach().clone().requires_grad_(True)
+    case("top_k", torch.topk(x, k)[1].double(), [x], k=k, ids=1)
+for rank in (1, 2, 3, 3):
+    x, counts = tensor(shape(rank, most=16)), [random.randint(1, 3) for _ in range(rank)]
+    case("repeat", x.repeat(counts), [x], counts=counts)
+for rank in (1, 2, 3, 4, 6):
+    x, axis = tensor(shape(rank, least=2, most=64)), random.randrange(rank)
+    sizes = [1, x.shape[axis] - 1]
+    for part in range(2):
+        x = x.detach().clone().requires_grad_(True)
+        case("split", torch.split(x, sizes, axis)[part], [x], sizes=sizes, axis=axis, part=part)
+for n, h, w, c in ((2, 3, 2, 3), (1, 4, 3, 1), (3, 2, 2, 2)):
+    x, scale, shift = tensor([n, h, w, c]), tensor([c]), tensor([c])
+    case("instance_norm", last(F.instance_norm(first(x), weight=scale, bias=shift, eps=0.125)), [x, scale, shift], eps=0.125)
+for lead_a, lead_b in (([3], [3]), ([2, 1], [1, 3]), ([2, 3], []), ([3], [2, 1]), ([], [4]), ([1], [5]), ([2, 1, 2], [3, 1])):
+    for layout in range(3):
+        m, n, k = random.randint(1, 4), random.randint(1, 4), random.randint(1, 4)
+        a, b = tensor(lead_a + ([k, m] if layout == 2 else [m, k])), tensor(lead_b + ([n, k] if layout == 0 else [k, n]))
+        y = torch.matmul(a.mT if layout == 2 else a, b.mT if layout == 0 else b)
+        case("matmul_broadcast", y, [a, b], layout=layout)
+for h, w, oh, ow in ((2, 3, 2, 1), (5, 7, 3, 4), (4, 4, 2, 2), (3, 2, 5, 6), (1, 1, 3, 2)):
+    x = tensor([1, h, w, 2])
+    case("resize", last(F.adaptive_avg_pool2d(first(x), (oh, ow))), [x], kind=2, h=oh, w=ow, align=0)
+
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/general.json"
 path.write_text("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
 print(len(cases), "cases")

@@ -178,9 +178,10 @@ typedef union vkt_attr {
         vkt_shape shape;
         uint32_t first[VKT_MAX_RANK], step[VKT_MAX_RANK]; /* of x in the result, or the reverse */
         float value;
+        vkt_padding kind;
     } window;
     struct {
-        uint32_t order[VKT_MAX_RANK];
+        uint32_t order[VKT_MAX_RANK], flips; /* flips: x's axes, from the last to the first */
     } permute;
     struct {
         vkt_reduction kind;
@@ -188,6 +189,7 @@ typedef union vkt_attr {
     } reduce;
     struct {
         uint32_t axis, size;
+        bool backward;
     } along;
     struct {
         vkt_resize_kind kind;

@@ -41,7 +41,8 @@ extern const vkt_op vkt__op_top_k, vkt__op_top_k_bwd, vkt__op_expert_count, vkt_
 extern const vkt_op vkt__op_unary, vkt__op_unary_bwd, vkt__op_binary, vkt__op_binary_bwd,
     vkt__op_where, vkt__op_where_bwd, vkt__op_permute, vkt__op_expand, vkt__op_slice, vkt__op_pad,
     vkt__op_concat, vkt__op_reduce, vkt__op_resize, vkt__op_resize_bwd, vkt__op_gather,
-    vkt__op_scatter_add;
+    vkt__op_scatter_add, vkt__op_convert, vkt__op_one_hot, vkt__op_place, vkt__op_pad_bwd,
+    vkt__op_cumsum;
 extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update,
     vkt__op_optim_update8, vkt__op_optim_squares, vkt__op_optim_trust, vkt__op_optim_apply;
 

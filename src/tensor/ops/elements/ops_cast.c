@@ -92,6 +92,11 @@ const vkt_op vkt__op_cast = { .name = "cast",
 vkt_tensor *vkt_cast(vkt_graph *g, vkt_tensor *x, vkt_dtype to)
 {
     if (x->inert || x->dtype == to) return x;
+    if (x->dtype == VKT_U32 || to == VKT_U32) {
+        x = vkt__op(g, &vkt__op_convert, &x, 1, (vkt_attr) { 0 });
+        return vkt_cast(g, x, to);
+    }
+    if (x->dtype != VKT_F32 && to != VKT_F32) x = vkt_cast(g, x, VKT_F32);
     return vkt__op(g, &vkt__op_cast, &x, 1, (vkt_attr) { .cast = { to } });
 }
 

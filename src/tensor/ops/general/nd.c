@@ -83,8 +83,8 @@ static uint32_t lies(const vkt__walk *w, uint32_t operand, const vkt_tensor *t, 
     return first % 2 == 0 && address % pair == 0 ? VKT_LIES_IN_PAIRS : VKT_LIES_BESIDE;
 }
 
-/* Of a copy: the dimension along which x's elements lie beside each other, where z's do not, and
- * both are long enough to turn a tile; else the last. */
+/* The dimension along which a copy reads contiguous elements, if it writes along another one and
+ * both are long enough for a tile; else the last. */
 static uint32_t turned(const vkt__walk *w)
 {
     enum { LEAST = 8 };
@@ -187,6 +187,24 @@ void vkt__nd_dispatch(vkt__rec *rec, const vkt__nd *nd)
              at_once = wg / span;
     vkt__dispatch(rec, pairs ? VKT_SHADER_ND_PAIRS : VKT_SHADER_ND, spec, VKT_COUNT(spec), &p,
                   sizeof p, parts * ((p.lines + at_once - 1) / at_once));
+}
+
+double vkt__no_terms(const vkt_node *n)
+{
+    (void)n;
+    return 0;
+}
+
+struct along_params vkt__along(const vkt_node *n)
+{
+    vkt_shape x = n->in[0]->shape;
+    uint32_t axis = n->attr.along.axis;
+    struct along_params p = { .outer = 1, .inner = 1 };
+    for (uint32_t k = 0; k < x.rank; k++)
+        if (k != axis) *(k < axis ? &p.outer : &p.inner) *= x.d[k];
+    p.from = x.d[axis];
+    p.to = n->out[0]->shape.d[axis];
+    return p;
 }
 
 bool vkt__has_axis(vkt_node *n, uint32_t axis)

@@ -51,5 +51,10 @@ static inline vkt_dtype vkt__moved_type(const vkt_tensor *x)
 
 /* For shape rules: false, and an error, where a tensor has no such axis. */
 bool vkt__has_axis(vkt_node *n, uint32_t axis);
+/* For rows that compute nothing. */
+double vkt__no_terms(const vkt_node *n);
+
+/* An axis of x, for ops that go along it: x [outer, from, inner] -> y [outer, to, inner]. */
+struct along_params vkt__along(const vkt_node *n);
 
 #endif

@@ -25,21 +25,9 @@ static bool along_shape(vkt_node *n)
     return true;
 }
 
-static struct along_params sizes_of(const vkt_node *n)
-{
-    vkt_shape x = n->in[0]->shape;
-    uint32_t axis = n->attr.along.axis;
-    struct along_params p = { .outer = 1, .inner = 1 };
-    for (uint32_t k = 0; k < x.rank; k++)
-        if (k != axis) *(k < axis ? &p.outer : &p.inner) *= x.d[k];
-    p.from = x.d[axis];
-    p.to = n->out[0]->shape.d[axis];
-    return p;
-}
-
 static void along_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct along_params p = sizes_of(n);
+    struct along_params p = vkt__along(n);
     p.x = vkt__addr(rec, n->in[0]);
     p.ids = vkt__addr(rec, n->in[1]);
     p.y = vkt__addr(rec, n->out[0]);
@@ -52,7 +40,7 @@ static void along_record(vkt__rec *rec, const vkt_node *n)
 
 static void gather_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct along_params p = sizes_of(n);
+    struct along_params p = vkt__along(n);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         uint64_t id = (uint64_t)in[1][i], o = i / p.inner / p.to;
         out[0][i] = id < p.from ? in[0][(o * p.from + id) * p.inner + i % p.inner] : 0;
@@ -61,7 +49,7 @@ static void gather_ref(const vkt_node *n, double *const *in, double *const *out)
 
 static void scatter_add_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct along_params p = sizes_of(n);
+    struct along_params p = vkt__along(n);
     memset(out[0], 0, n->out[0]->count * sizeof **out);
     for (uint64_t i = 0; i < n->in[0]->count; i++) {
         uint64_t id = (uint64_t)in[1][i], o = i / p.inner / p.from;

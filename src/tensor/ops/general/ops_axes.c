@@ -12,7 +12,8 @@
 
 static bool is_sum(const vkt_node *n)
 {
-    return n->attr.reduce.kind == VKT_REDUCE_SUM || n->attr.reduce.kind == VKT_REDUCE_MEAN;
+    vkt_reduction kind = n->attr.reduce.kind;
+    return kind != VKT_REDUCE_MAX && kind != VKT_REDUCE_MIN && kind != VKT_REDUCE_LOGSUMEXP;
 }
 
 /* A shape by what stays and what goes of it, each with its strides in x. */
@@ -35,8 +36,11 @@ static split split_of(const vkt_node *n)
     return s;
 }
 
+/* Of reduce and place. */
 static bool reduce_shape(vkt_node *n)
 {
+    enum { MOST_PLACES = 1 << 24 }; /* whole numbers that floats hold */
+    bool place = n->op == &vkt__op_place;
     vkt_shape x = n->in[0]->shape;
     if (x.rank < 32 && n->attr.reduce.axes >> x.rank)
         return vkt__shape_error(n, "%s has only %u axes", vkt__text(n->in[0]), x.rank);
@@ -47,7 +51,10 @@ static bool reduce_shape(vkt_node *n)
                                 vkt__text(n->in[0]));
     if (n->attr.reduce.kind == VKT_REDUCE_MEAN && vkt_shape_count(s.gone) == 0)
         return vkt__shape_error(n, "%s: no elements have no mean", vkt__text(n->in[0]));
-    vkt__out(n, 0, s.kept.rank ? s.kept : vkt_shape1(1), VKT_F32);
+    if (place && vkt_shape_count(s.gone) > MOST_PLACES)
+        return vkt__shape_error(n, "%s: more than 2^24 elements along the axis",
+                                vkt__text(n->in[0]));
+    vkt__out(n, 0, s.kept.rank ? s.kept : vkt_shape1(1), place ? VKT_U32 : VKT_F32);
     return true;
 }
 
@@ -81,11 +88,13 @@ static void reduce_record(vkt__rec *rec, const vkt_node *n)
          apart = beside && p.gone <= MOST_ALONE;
     uint32_t wg =
         apart ? VKT_MIN(rec->caps->workgroup, 64) : vkt__row_workgroup(rec->caps, p.gone, 2);
-    const vkt__constant spec[] = {
-        { VKT_SPEC_WORKGROUP, wg },           { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
-        { VKT_SPEC_OP, n->attr.reduce.kind }, { VKT_SPEC_SPLIT, apart },
-        { VKT_SPEC_DIMS, gone.dims },         { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) }
-    };
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
+                                   { VKT_SPEC_OP, n->attr.reduce.kind },
+                                   { VKT_SPEC_SPLIT, apart },
+                                   { VKT_SPEC_DIMS, gone.dims },
+                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) },
+                                   { VKT_SPEC_FORM, n->op == &vkt__op_place } };
     vkt__dispatch(rec, VKT_SHADER_REDUCE_ND, spec, VKT_COUNT(spec), &p, sizeof p,
                   apart ? ((uint64_t)p.kept + wg - 1) / wg : p.kept);
 }
@@ -96,11 +105,11 @@ static double reduce_one(vkt_reduction kind, const double *x, const split *s, ui
     double sum = 0, top = -INFINITY, sign = kind == VKT_REDUCE_MIN ? -1 : 1;
     for (uint64_t j = 0; j < n; j++) {
         double v = sign * x[vkt__place_of(s->gone, &s->at_gone, j)];
-        sum += v;
-        if (v > top || isnan(v)) top = v;
-        if (isnan(top)) break;
+        sum += kind == VKT_REDUCE_NORM1 ? fabs(v) : kind == VKT_REDUCE_NORM2 ? v * v : v;
+        if (v > top || (isnan(v) && !isnan(top))) top = v;
     }
-    if (kind == VKT_REDUCE_SUM) return sum;
+    if (kind == VKT_REDUCE_SUM || kind == VKT_REDUCE_NORM1) return sum;
+    if (kind == VKT_REDUCE_NORM2) return sqrt(sum);
     if (kind == VKT_REDUCE_MEAN) return sum / (double)n;
     if (kind != VKT_REDUCE_LOGSUMEXP || !isfinite(top)) return sign * top;
     sum = 0;
@@ -122,6 +131,7 @@ static double reduce_terms(const vkt_node *n)
 {
     split s = split_of(n);
     double count = (double)vkt_shape_count(s.gone);
+    if (n->attr.reduce.kind == VKT_REDUCE_NORM2) return count + 16; /* the root's */
     return is_sum(n) ? count : n->attr.reduce.kind == VKT_REDUCE_LOGSUMEXP ? count + 256 : 0;
 }
 
@@ -150,6 +160,14 @@ static void reduce_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
     case VKT_REDUCE_SUM:
         dx[0] = vkt_expand(g, d, x->shape);
         return;
+    case VKT_REDUCE_NORM1:
+        dx[0] = vkt__op(g, &vkt__op_unary_bwd, (vkt_tensor *[]) { d, x }, 2,
+                        (vkt_attr) { .map = { VKT_ND_SLOPE, VKT_FN_ABS, 0, 0 } });
+        return;
+    case VKT_REDUCE_NORM2:
+        d = vkt_where(g, y, vkt_binary(g, VKT_FN2_DIV, d, y), vkt_fill(g, vkt_shape1(1), 0));
+        dx[0] = vkt_binary(g, VKT_FN2_MUL, x, d);
+        return;
     case VKT_REDUCE_LOGSUMEXP:
         dx[0] = vkt_binary(g, VKT_FN2_MUL, vkt_binary(g, VKT_FN2_EXP_SUB, x, y), d);
         return;
@@ -161,8 +179,13 @@ static void reduce_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
     }
 }
 
+/* Of reduce and place, which has one axis. */
 static const char *reduce_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
+    static const vkt_reduction kinds[] = { VKT_REDUCE_SUM,  VKT_REDUCE_MEAN,      VKT_REDUCE_MAX,
+                                           VKT_REDUCE_MIN,  VKT_REDUCE_LOGSUMEXP, VKT_REDUCE_NORM1,
+                                           VKT_REDUCE_NORM2 },
+                               places[] = { VKT_REDUCE_MAX, VKT_REDUCE_MIN };
     static const struct {
         const char *name;
         vkt_shape x;
@@ -180,11 +203,14 @@ static const char *reduce_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "to nothing", { 2, { 0, 3 } }, 2 },
         { "no rows", { 3, { 2, 0, 3 } }, 2 }, /* sums only */
     };
-    uint32_t kind = i / VKT_COUNT(s), k = i % VKT_COUNT(s);
-    if (kind > VKT_REDUCE_LOGSUMEXP) return NULL;
-    if (kind > VKT_REDUCE_SUM && k + 1 == VKT_COUNT(s)) k = 0;
+    bool place = op == &vkt__op_place;
+    uint32_t of = i / VKT_COUNT(s), k = i % VKT_COUNT(s);
+    if (of >= (place ? VKT_COUNT(places) : VKT_COUNT(kinds))) return NULL;
+    vkt_reduction kind = place ? places[of] : kinds[of];
+    if (kind != VKT_REDUCE_SUM && k + 1 == VKT_COUNT(s)) k = 0;
+    if (place && (s[k].axes & (s[k].axes - 1))) k = 2;
     vkt_tensor *x = vkt__sample(g, s[k].x, VKT_F32, VKT_HINT_NORMAL, 0);
-    vkt__op(g, op, &x, 1, (vkt_attr) { .reduce = { (vkt_reduction)kind, s[k].axes } });
+    vkt__op(g, op, &x, 1, (vkt_attr) { .reduce = { kind, s[k].axes } });
     return s[k].name;
 }
 
@@ -199,6 +225,46 @@ const vkt_op vkt__op_reduce = { .name = "reduce",
                                 .ref = reduce_ref,
                                 .terms = reduce_terms,
                                 .sample = reduce_sample };
+
+/* ---- place: where the largest or smallest is ---- */
+
+static void place_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    split s = split_of(n);
+    uint64_t gone = vkt_shape_count(s.gone);
+    double sign = n->attr.reduce.kind == VKT_REDUCE_MIN ? -1 : 1;
+    for (uint64_t o = 0; o < n->out[0]->count; o++) {
+        const double *x = in[0] + vkt__place_of(s.kept, &s.at_kept, o);
+        double top = 0;
+        for (uint64_t j = 0; j < gone; j++) {
+            double v = sign * x[vkt__place_of(s.gone, &s.at_gone, j)];
+            if (j && !(v > top) && !(isnan(v) && !isnan(top))) continue;
+            top = v;
+            out[0][o] = (double)j;
+        }
+    }
+}
+
+const vkt_op vkt__op_place = { .name = "place",
+                               .n_in = 1,
+                               .n_out = 1,
+                               .narrow_in = 1,
+                               .narrow_odd = 1,
+                               .shape = reduce_shape,
+                               .record = reduce_record,
+                               .ref = place_ref,
+                               .terms = vkt__no_terms,
+                               .sample = reduce_sample };
+
+vkt_tensor *vkt_arg(vkt_graph *g, vkt_reduction kind, vkt_tensor *x, uint32_t axis, bool keep)
+{
+    uint32_t axes = axis < VKT_MAX_RANK ? 1u << axis : 1u << VKT_MAX_RANK;
+    VKT_ASSERT(kind == VKT_REDUCE_MAX || kind == VKT_REDUCE_MIN);
+    vkt_tensor *y = vkt__op(g, &vkt__op_place, &x, 1, (vkt_attr) { .reduce = { kind, axes } });
+    return y->inert || !keep ? y : vkt_reshape(g, y, kept_shape(x->shape, axes));
+}
+
+/* ---- the builder of reduce ---- */
 
 /* Sums of all elements or over leading axes have kernels of their own, in several stages. */
 static vkt_tensor *sum_in_stages(vkt_graph *g, vkt_tensor *x, uint32_t axes)
@@ -263,12 +329,6 @@ static void expand_ref(const vkt_node *n, double *const *in, double *const *out)
     vkt__nd_copy_ref(n, &s, 0, in[0], out[0]);
 }
 
-static double expand_terms(const vkt_node *n)
-{
-    (void)n;
-    return 0;
-}
-
 static void expand_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     if (vkt__needs(n->in[0]))
@@ -309,7 +369,7 @@ const vkt_op vkt__op_expand = { .name = "expand",
                                 .record = expand_record,
                                 .grad = expand_grad,
                                 .ref = expand_ref,
-                                .terms = expand_terms,
+                                .terms = vkt__no_terms,
                                 .sample = expand_sample };
 
 vkt_tensor *vkt_expand(vkt_graph *g, vkt_tensor *x, vkt_shape shape)

@@ -1,5 +1,7 @@
 /* Functions of one, two and three numbers on tensors that are broadcast, and their gradients. One
  * kernel, nd.comp. */
+#include <math.h>
+
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/sample.h"
 #include "tensor/ops/general/functions.h"
@@ -212,6 +214,97 @@ static const char *where_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     return shapes[i].name;
 }
 
+/* ---- convert: between whole numbers and floats ---- */
+
+static bool convert_shape(vkt_node *n)
+{
+    bool words = n->in[0]->dtype == VKT_U32;
+    n->attr.map.part = words ? VKT_ND_FLOATS : VKT_ND_WORDS;
+    vkt__out(n, 0, n->in[0]->shape, words ? VKT_F32 : VKT_U32);
+    return true;
+}
+
+static void convert_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+        double x = in[0][i], most = UINT32_MAX;
+        out[0][i] = n->attr.map.part == VKT_ND_FLOATS ? x : x > most ? most : x > 0 ? floor(x) : 0;
+    }
+}
+
+static const char *convert_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    (void)op;
+    static const struct {
+        const char *name;
+        vkt_shape x;
+        uint32_t most; /* 0: floats */
+        float scale;
+    } s[] = {
+        { "whole numbers", { 2, { 9, 131 } }, 70000, 0 },
+        { "large ones", { 1, { 1026 } }, UINT32_MAX, 0 },
+        { "floats", { 2, { 9, 131 } }, 0, 300.0f },
+        { "past the largest", { 1, { 130 } }, 0, 1e10f },
+        { "empty", { 2, { 0, 3 } }, 0, 1.0f },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    vkt_tensor *x = vkt__sample(g, s[i].x, s[i].most ? VKT_U32 : VKT_F32,
+                                s[i].most ? VKT_HINT_INDEX : VKT_HINT_NORMAL, s[i].most);
+    if (!s[i].most) x = vkt_scale(g, x, s[i].scale);
+    vkt__op(g, &vkt__op_convert, &x, 1, (vkt_attr) { 0 });
+    return s[i].name;
+}
+
+/* ---- one_hot: ids [.., 1] -> [.., n] ---- */
+
+static bool one_hot_shape(vkt_node *n)
+{
+    vkt_shape s = n->in[0]->shape;
+    if (s.rank == 0 || vkt__last(s) != 1 || n->attr.along.size == 0)
+        return vkt__shape_error(n, "%s in %u classes: ids are [.., 1], classes at least one",
+                                vkt__text(n->in[0]), n->attr.along.size);
+    s.d[s.rank - 1] = n->attr.along.size;
+    vkt__out(n, 0, s, VKT_F32);
+    return true;
+}
+
+static void one_hot_record(vkt__rec *rec, const vkt_node *n)
+{
+    vkt_shape shape = n->out[0]->shape;
+    vkt__nd nd = { .part = VKT_ND_HOT,
+                   .x = n->in[0],
+                   .z = n->out[0],
+                   .shape = shape,
+                   .strides = { vkt__strides_as(n->in[0]->shape, shape) } };
+    vkt__nd_dispatch(rec, &nd);
+}
+
+static void one_hot_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    uint64_t classes = n->attr.along.size;
+    for (uint64_t i = 0; i < n->out[0]->count; i++)
+        out[0][i] = in[0][i / classes] == (double)(i % classes);
+}
+
+static const char *one_hot_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    (void)op;
+    static const struct {
+        const char *name;
+        vkt_shape ids;
+        uint32_t n;
+    } s[] = {
+        { "classes", { 1, { 37 } }, 10 }, { "an odd number", { 2, { 5, 7 } }, 33 },
+        { "many", { 1, { 3 } }, 2050 },   { "one class", { 1, { 19 } }, 1 },
+        { "one id", { 1, { 1 } }, 129 },  { "six", { 5, { 2, 1, 3, 2, 2 } }, 6 },
+        { "empty", { 1, { 0 } }, 4 },
+    };
+    if (i >= VKT_COUNT(s)) return NULL;
+    /* one id more than there are classes */
+    vkt_one_hot(g, vkt__sample(g, s[i].ids, VKT_U32, VKT_HINT_INDEX, s[i].n + 1), s[i].n);
+    return s[i].name;
+}
+
 /* ---- rows and builders ---- */
 
 #define MAP(NAME, N, ...)                                                                          \
@@ -229,6 +322,35 @@ const vkt_op vkt__op_binary_bwd =
     MAP("binary_bwd", 3, .terms = binary_terms, .sample = binary_sample);
 const vkt_op vkt__op_where = MAP("where", 3, .grad = where_grad, .sample = where_sample);
 const vkt_op vkt__op_where_bwd = MAP("where_bwd", 2, .sample = where_sample);
+
+const vkt_op vkt__op_convert = { .name = "convert",
+                                 .n_in = 1,
+                                 .n_out = 1,
+                                 .words_in = 1,
+                                 .narrow_in = 1,
+                                 .narrow_odd = 1,
+                                 .shape = convert_shape,
+                                 .record = map_record,
+                                 .ref = convert_ref,
+                                 .sample = convert_sample };
+const vkt_op vkt__op_one_hot = { .name = "one_hot",
+                                 .n_in = 1,
+                                 .n_out = 1,
+                                 .words_in = 1,
+                                 .shape = one_hot_shape,
+                                 .record = one_hot_record,
+                                 .ref = one_hot_ref,
+                                 .terms = vkt__no_terms,
+                                 .sample = one_hot_sample };
+
+vkt_tensor *vkt_one_hot(vkt_graph *g, vkt_tensor *ids, uint32_t n)
+{
+    vkt_shape s = ids->shape;
+    if (ids->inert) return ids;
+    if (s.rank < VKT_MAX_RANK) s.d[s.rank++] = 1; /* else the row says what is wrong */
+    if (s.rank > ids->shape.rank) ids = vkt_reshape(g, ids, s);
+    return vkt__op(g, &vkt__op_one_hot, &ids, 1, (vkt_attr) { .along = { .size = n } });
+}
 
 vkt_tensor *vkt_unary(vkt_graph *g, vkt_fn fn, vkt_tensor *x, float s, float t)
 {

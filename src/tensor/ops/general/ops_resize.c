@@ -40,6 +40,8 @@ static bool resize_shape(vkt_node *n)
                                 vkt__text(n->in[0]), h, w);
     if (n->attr.resize.align_corners && n->attr.resize.kind == VKT_RESIZE_NEAREST)
         return vkt__shape_error(n, "nearest has no align_corners: leave it out");
+    if (n->attr.resize.align_corners && n->attr.resize.kind == VKT_RESIZE_AREA)
+        return vkt__shape_error(n, "means of areas have no align_corners: leave it out");
     s.d[1] = h;
     s.d[2] = w;
     vkt__out(n, 0, s, VKT_F32);
@@ -82,6 +84,21 @@ static double resize_tap(const sizes *s, uint32_t o, uint32_t of, uint32_t n, ui
     return *first == n - 1 ? 0 : at - *first;
 }
 
+/* The same with each of the area whose mean it is. */
+static void each_of_area(const sizes *s,
+                         void (*fn)(double *out, const double *in, uint64_t result, uint64_t from,
+                                    double weight),
+                         double *out, const double *in, uint64_t i)
+{
+    uint64_t pixel = i / s->c, row = pixel / s->ow, oy = row % s->oh, ox = pixel % s->ow,
+             y0 = oy * s->h / s->oh, y1 = ((oy + 1) * s->h + s->oh - 1) / s->oh,
+             x0 = ox * s->w / s->ow, x1 = ((ox + 1) * s->w + s->ow - 1) / s->ow;
+    double weight = 1 / ((double)(y1 - y0) * (double)(x1 - x0));
+    for (uint64_t y = y0; y < y1; y++)
+        for (uint64_t x = x0; x < x1; x++)
+            fn(out, in, i, ((row / s->oh * s->h + y) * s->w + x) * s->c + i % s->c, weight);
+}
+
 /* Every element of the result with each of the four that it is made from: the result's place, the
  * other's, and the weight. */
 static void each_tap(const vkt_node *n,
@@ -91,6 +108,10 @@ static void each_tap(const vkt_node *n,
 {
     sizes s = sizes_of(n);
     for (uint64_t i = 0; i < (uint64_t)s.n * s.oh * s.ow * s.c; i++) {
+        if (s.kind == VKT_RESIZE_AREA) {
+            each_of_area(&s, fn, out, in, i);
+            continue;
+        }
         uint64_t pixel = i / s.c, row = pixel / s.ow;
         uint32_t y, x;
         double v = resize_tap(&s, (uint32_t)(row % s.oh), s.oh, s.h, &y),
@@ -123,6 +144,8 @@ static void resize_ref(const vkt_node *n, double *const *in, double *const *out)
 static double resize_terms(const vkt_node *n)
 {
     sizes s = sizes_of(n);
+    if (n->op == &vkt__op_resize && s.kind == VKT_RESIZE_AREA)
+        return 8 + (2.0 + s.h / s.oh) * (2.0 + s.w / s.ow);
     if (n->op == &vkt__op_resize) return 8;
     return 8 + (2.0 + 2.0 * s.oh / s.h) * (2.0 + 2.0 * s.ow / s.w);
 }
@@ -149,14 +172,16 @@ static const char *resize_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "the same", 1, 6, 5, 4, 6, 5 }, { "none", 0, 3, 3, 2, 6, 6 },
         { "far", 1, 3, 2, 1, 61, 57 },
     };
-    enum { FORMS = 3 };
+    enum { FORMS = 4 };
+    static const vkt_resize_kind kinds[FORMS] = { VKT_RESIZE_NEAREST, VKT_RESIZE_BILINEAR,
+                                                  VKT_RESIZE_BILINEAR, VKT_RESIZE_AREA };
     if (i >= FORMS * VKT_COUNT(s)) return NULL;
     uint32_t k = i / FORMS;
     bool back = op == &vkt__op_resize_bwd;
     vkt_shape in = { 4, { s[k].n, back ? s[k].oh : s[k].h, back ? s[k].ow : s[k].w, s[k].c } };
     vkt_tensor *x = vkt__sample(g, in, VKT_F32, VKT_HINT_NORMAL, 0);
-    vkt_attr a = { .resize = { i % FORMS ? VKT_RESIZE_BILINEAR : VKT_RESIZE_NEAREST,
-                               back ? s[k].h : s[k].oh, back ? s[k].w : s[k].ow, i % FORMS == 2 } };
+    vkt_attr a = { .resize = { kinds[i % FORMS], back ? s[k].h : s[k].oh, back ? s[k].w : s[k].ow,
+                               i % FORMS == 2 } };
     vkt__op(g, op, &x, 1, a);
     return s[k].name;
 }
@@ -178,6 +203,11 @@ const vkt_op vkt__op_resize_bwd = { .name = "resize_bwd",
                                     .ref = resize_ref,
                                     .terms = resize_terms,
                                     .sample = resize_sample };
+
+vkt_tensor *vkt_adaptive_avg_pool(vkt_graph *g, vkt_tensor *x, uint32_t h, uint32_t w)
+{
+    return vkt_resize(g, x, &(vkt_resize_desc) { VKT_RESIZE_AREA, h, w, false });
+}
 
 vkt_tensor *vkt_resize(vkt_graph *g, vkt_tensor *x, const vkt_resize_desc *desc)
 {
