@@ -452,11 +452,11 @@ struct conv_params {
     U32 h, wd, c;
     U32 oh, ow, co;
     U32 kh, kw, ci;
-    U32 pad, dil, groups;
-    U32 pixels; /* N oh ow */
-    U32 slice;  /* gradient of w: rows of pixels that a slice takes */
+    U32 pad, dil, groups; /* pad: before the first row */
+    U32 pixels;           /* N oh ow */
+    U32 slice;            /* gradient of w: rows of pixels that a slice takes */
     U32 flags;
-    U32 unused;
+    U32 pad_w; /* before the first column */
 };
 /* pool.comp, pool_bwd.comp: x [N, h, wd, c], y and index [N, oh, ow, c] */
 struct pool_params {
@@ -465,9 +465,10 @@ struct pool_params {
     ADDR(elems) index; /* u32: kh KW + kw of the maximum */
     U32 h, wd, c;
     U32 oh, ow;
-    U32 pad;
-    U32 lines; /* of the side that is written */
-    F32 scale; /* of the mean */
+    U32 pad, pad_w; /* before the first row, the first column */
+    U32 lines;      /* of the side that is written */
+    F32 scale;      /* of the mean */
+    U32 unused;
 };
 /* swap.comp: x [n, a, b], y [n, b, a] */
 struct swap_params {

@@ -76,8 +76,9 @@
 #define VKT_SPEC_ROWS 45
 #define VKT_SPEC_COLUMNS 46 /* a lane */
 #define VKT_SPEC_STEPS 47
-#define VKT_SPEC_SHARING 48 /* rows that share registers; of matmul_few, that are loaded together  \
-                             */
+#define VKT_SPEC_SHARING                                                                           \
+    48 /* rows that share registers; of matmul_few, that are loaded together                       \
+        */
 #define VKT_SPEC_ENDS_LOOP 89 /* a tile's rows end in a loop, and are not written out */
 #define VKT_SPEC_X_WIDTH 49
 #define VKT_SPEC_WIDTH 50
@@ -85,6 +86,7 @@
 /* windows */
 #define VKT_SPEC_TRANSPOSED 51
 #define VKT_SPEC_STRIDE 52
+#define VKT_SPEC_STRIDE_W 127 /* of columns, where it is not the same */
 #define VKT_SPEC_KH 53
 #define VKT_SPEC_KW 54
 #define VKT_SPEC_MEAN 55

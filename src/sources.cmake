@@ -215,6 +215,7 @@ set(SRC_TENSOR_TWINS
 )
 set(SRC_TENSOR_OPS
   src/tensor/ops/rows.c
+  src/tensor/ops/conv/conv_lines.c
   src/tensor/ops/conv/ops_conv.c
   src/tensor/ops/conv/ops_pool.c
   src/tensor/ops/elements/ops_cast.c

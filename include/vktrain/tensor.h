@@ -135,22 +135,30 @@ VKT_API vkt_tensor *vkt_linear_as(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vk
                                   vkt_act act, vkt_dtype dtype);
 
 /* y = act(conv(x, w) + b): x [N, H, W, C], w [KH, KW, C / groups, CO], b [CO] or NULL -> [N, OH,
- * OW, CO], OH = (H + 2 pad - dilation (KH - 1) - 1) / stride + 1 rounded down. groups = C is
+ * OW, CO], OH = (H + 2 pad - dilation (KH - 1) - 1) / stride + 1 rounded down, or with pads[0] +
+ * pads[1] for 2 pad, of columns pads[2] + pads[3]. groups = C is
  * depthwise. Saves the pre-activation as vkt_linear does. PyTorch's conv2d, channels last; kernels
  * conv_*.comp.
  */
 typedef struct vkt_conv_desc {
     uint32_t stride, pad, dilation, groups; /* both axes; stride, dilation, groups 0: 1 */
     vkt_act act;
+    const uint32_t *pads; /* zeros at the top, bottom, left and right; NULL: pad at each */
 } vkt_conv_desc;
 VKT_API vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                                const vkt_conv_desc *desc);
+/* The same along one axis: x [N, L, C], w [K, C / groups, CO] -> [N, OL, CO]; pads: before the
+ * first and after the last. */
+VKT_API vkt_tensor *vkt_conv1d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
+                               const vkt_conv_desc *desc);
 
 /* Maximum or mean of windows of size x size, x [N, H, W, C] -> [N, OH, OW, C], OH = (H + 2 pad -
- * size) / stride + 1 rounded down. pad is at most half the size; the mean counts it as zeros.
- * PyTorch's max_pool2d, avg_pool2d. Kernels pool*.comp. */
+ * size) / stride + 1 rounded down, or of two sizes, strides, paddings: of rows and of columns. pad
+ * is at most half the size; the mean counts it as zeros. PyTorch's max_pool2d, avg_pool2d. Kernels
+ * pool*.comp. */
 typedef struct vkt_pool_desc {
-    uint32_t size, stride, pad; /* stride 0: size */
+    uint32_t size, stride, pad;             /* stride 0: size */
+    const uint32_t *sizes, *strides, *pads; /* of rows and columns; NULL: the one above of both */
 } vkt_pool_desc;
 VKT_API vkt_tensor *vkt_max_pool(vkt_graph *g, vkt_tensor *x, const vkt_pool_desc *desc);
 VKT_API vkt_tensor *vkt_avg_pool(vkt_graph *g, vkt_tensor *x, const vkt_pool_desc *desc);
@@ -498,6 +506,9 @@ VKT_API vkt_tensor *vkt_adaptive_avg_pool(vkt_graph *g, vkt_tensor *x, uint32_t 
  * conv_transpose2d, channels last; kernels conv_*.comp. */
 VKT_API vkt_tensor *vkt_conv_transpose2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                                          const vkt_conv_desc *desc, uint32_t output_pad);
+/* The same along one axis: x [N, L, C], w [K, CO / groups, C] -> [N, OL, CO]. */
+VKT_API vkt_tensor *vkt_conv_transpose1d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
+                                         const vkt_conv_desc *desc, uint32_t output_pad);
 
 /* vkt_group_norm with a channel a group. */
 VKT_API vkt_tensor *vkt_instance_norm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
@@ -651,7 +662,8 @@ typedef struct vkt_conv_shape {
     vkt_conv_pass pass;
     uint32_t n, h, w, c, oh, ow, co; /* [n, h, w, c] is the input, [n, oh, ow, co] the output; for
                                         VKT_CONV_DX these are dy and dx */
-    uint32_t kh, kw, stride, pad, dilation, groups, slices;
+    uint32_t kh, kw, stride, pad, dilation, groups, slices; /* pad: at the top */
+    uint32_t bottom, left, right;                           /* padding there */
     vkt_dtype multiply; /* 16 bits: factors are rounded to it, VKT_F32: they are not */
     uint32_t count;     /* as in vkt_tune_shape */
 } vkt_conv_shape;

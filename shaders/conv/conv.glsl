@@ -5,14 +5,14 @@ layout(constant_id = VKT_SPEC_ACT) const int ACT = 0;
 layout(constant_id = VKT_SPEC_TRANSPOSED) const uint TRANSPOSED = 0;
 layout(constant_id = VKT_SPEC_STRIDE) const uint STRIDE = 1;
 
-/* The input row or column of output position o at tap t; true where it lies inside `extent`. */
-bool tap_at(uint o, uint t, uint extent, out uint at)
+/* The input row or column of output position o at tap t, with `pad` before the first; true where it lies inside `extent`. */
+bool tap_at(uint o, uint t, uint extent, uint pad, out uint at)
 {
     if (TRANSPOSED == 0) {
-        at = o * STRIDE + t * p.dil - p.pad; /* before the first one it wraps round, and is past the last */
+        at = o * STRIDE + t * p.dil - pad; /* before the first one it wraps round, and is past the last */
         return at < extent;
     }
-    uint moved = o + p.pad - t * p.dil;
+    uint moved = o + pad - t * p.dil;
     at = STRIDE == 1 ? moved : moved / STRIDE;
     /* What has wrapped round is past the end too: extents lie far below 2^32 / STRIDE. */
     return at < extent && (STRIDE == 1 || moved % STRIDE == 0);

@@ -22,15 +22,15 @@ four pixels_from(uint m, tile t)
 }
 
 /* As tap_at. */
-uvec4 taps_at(uvec4 o, uint t)
+uvec4 taps_at(uvec4 o, uint t, uint pad)
 {
-    return TRANSPOSED == 0 ? o * STRIDE + t * p.dil - p.pad : (o + p.pad - t * p.dil) / STRIDE;
+    return TRANSPOSED == 0 ? o * STRIDE + t * p.dil - pad : (o + pad - t * p.dil) / STRIDE;
 }
 
 /* Where each pixel's tap lies in x; outside the image false, and somewhere that can be read. */
 uvec4 meet(four o, uint kh, uint kw, out bvec4 ok)
 {
-    uvec4 y = taps_at(o.row, kh), x = taps_at(o.col, kw);
+    uvec4 y = taps_at(o.row, kh, p.pad), x = taps_at(o.col, kw, p.pad_w);
     ok = equal(uvec4(greaterThanEqual(y, uvec4(p.h))) | uvec4(greaterThanEqual(x, uvec4(p.wd))), uvec4(0));
     return mix(uvec4(0), ((o.image * p.h + y) * p.wd + x) * p.c, ok);
 }
@@ -66,7 +66,7 @@ void main()
     uvec4 n = uvec4(t.n0 + gl_LocalInvocationID.x) + wg * uvec4(0, 1, 2, 3);
     uvec4 columns = min(n, uvec4(width - 1)) + t.group * width;
     vec4 c0 = vec4(0.0), c1 = c0, c2 = c0, c3 = c0, c4 = c0, c5 = c0, c6 = c0, c7 = c0;
-    taps th = taps_of(t.py, p.kh), tw = taps_of(t.px, p.kw);
+    taps th = taps_of(t.py, p.kh, p.pad), tw = taps_of(t.px, p.kw, p.pad_w);
     for (uint h = 0; h < th.n; h++)
         for (uint v = 0; v < tw.n; v++) {
             uint kh = th.first + h * th.step, kw = tw.first + v * tw.step;

@@ -42,7 +42,7 @@ uint input_at(uint image, uint row, uint col, uint k, out bool there)
 {
     uint c, kh, kw, y, x;
     step_at(k, c, kh, kw);
-    bool in_rows = tap_at(row, kh, p.h, y), in_cols = tap_at(col, kw, p.wd, x);
+    bool in_rows = tap_at(row, kh, p.h, p.pad, y), in_cols = tap_at(col, kw, p.wd, p.pad_w, x);
     there = k < depth && in_rows && in_cols;
     return there ? ((image * p.h + y) * p.wd + x) * p.c + first_c + c : 0;
 }
@@ -134,8 +134,8 @@ bool begin_tile(uint tall, uint wide, out uint s, out uvec2 steps)
     width = p.co / p.groups;
     if (DW != 0 ? !filter_tile(tall, wide, here, s) : !tile_at(tall, wide, here)) return false;
     if (PHASES) {
-        down = taps_of(here.py, p.kh);
-        across = taps_of(here.px, p.kw);
+        down = taps_of(here.py, p.kh, p.pad);
+        across = taps_of(here.px, p.kw, p.pad_w);
         depth = down.n * across.n * p.ci;
     }
     first_c = here.group * p.ci;

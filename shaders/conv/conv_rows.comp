@@ -55,7 +55,7 @@ void main()
     [[unroll]] for (uint v = 0; v < C / CW; v++) at[v] = (t.group * width + min(column(t.n0, v * CW), width - CW)) / CW;
 
     bool side_by_side = TRANSPOSED == 0 && p.dil == 1 && p.groups == 1;
-    taps th = taps_of(t.py, p.kh), tw = taps_of(t.px, p.kw);
+    taps th = taps_of(t.py, p.kh, p.pad), tw = taps_of(t.px, p.kw, p.pad_w);
     uint line = p.wd * channels, run = side_by_side ? p.kw * ci : ci, runs = side_by_side ? 1 : tw.n;
     for (uint r = 0; r < th.n * runs; r++) {
         uint tw_i, th_i = div_small(r, runs, 1.0 / float(runs), tw_i);
@@ -63,7 +63,7 @@ void main()
         uint from[P], base[P]; /* of the run in its line of x, and the line */
         [[unroll]] for (uint j = 0; j < P; j++) {
             uint y, x;
-            bool ok = tap_at(row[j], kh, p.h, y), inside = tap_at(col[j], kw, p.wd, x);
+            bool ok = tap_at(row[j], kh, p.h, p.pad, y), inside = tap_at(col[j], kw, p.wd, p.pad_w, x);
             from[j] = ok && (inside || side_by_side) ? x * channels + t.group * ci : OUTSIDE;
             base[j] = (image[j] * p.h + y) * line;
         }

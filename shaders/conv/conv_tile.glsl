@@ -38,13 +38,13 @@ struct taps {
     uint first, step, n;
 };
 
-taps taps_of(uint phase, uint k)
+taps taps_of(uint phase, uint k, uint pad)
 {
     taps t = taps(0, 1, k);
     if (!PHASES) return t;
     uint back = STRIDE - p.dil % STRIDE; /* phase + pad - tap dil = phase + pad + tap back, mod STRIDE */
     while (t.step * p.dil % STRIDE != 0) t.step++;
-    while (t.first < t.step && (phase + p.pad + t.first * back) % STRIDE != 0) t.first++;
+    while (t.first < t.step && (phase + pad + t.first * back) % STRIDE != 0) t.first++;
     t.n = t.first < t.step && t.first < k ? (k - t.first + t.step - 1) / t.step : 0;
     return t;
 }

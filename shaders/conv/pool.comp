@@ -12,7 +12,7 @@ void main()
     if (!my_line(p.oh, image, row, c)) return;
     uint y0 = row * STRIDE - p.pad, to = (image * p.oh + row) * p.ow * wide + c;
     for (uint ox = 0; ox < p.ow; ox++) {
-        uint x0 = ox * STRIDE - p.pad;
+        uint x0 = ox * STRIDE_W - p.pad_w;
         elem best = elem(0.0), sum = elem(0.0);
         words where = words(0);
         bool any = false;

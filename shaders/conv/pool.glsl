@@ -4,6 +4,7 @@ layout(constant_id = VKT_SPEC_MEAN) const uint MEAN = 0;
 layout(constant_id = VKT_SPEC_KH) const uint KH = 2;
 layout(constant_id = VKT_SPEC_KW) const uint KW = 2;
 layout(constant_id = VKT_SPEC_STRIDE) const uint STRIDE = 2;
+layout(constant_id = VKT_SPEC_STRIDE_W) const uint STRIDE_W = 2;
 layout(push_constant, scalar) uniform Push { pool_params p; };
 #include "elems.glsl"
 

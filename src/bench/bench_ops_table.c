@@ -351,6 +351,16 @@ static void build_reduce(vkt_graph *g, vkt__bench_shape s)
     vkt_reduce(g, VKT_REDUCE_LOGSUMEXP, vkt__sample2(g, s.m, s.n), 2, false);
 }
 
+static void build_cumsum(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_cumsum(g, vkt__sample2(g, s.m, s.n), 1, false);
+}
+
+static void build_place(vkt_graph *g, vkt__bench_shape s)
+{
+    vkt_arg(g, VKT_REDUCE_MAX, vkt__sample2(g, s.m, s.n), 1, false);
+}
+
 static vkt_tensor *embedding(vkt_graph *g, vkt__bench_shape s, vkt_tensor **table)
 {
     uint32_t n = s.m * s.n;
@@ -435,6 +445,8 @@ static const vkt__bench_entry entries[] = {
     { &vkt__op_expand, build_expand, VKT__BENCH_ELEMENTS, false, " a column" },
     { &vkt__op_concat, build_concat, VKT__BENCH_ELEMENTS, false, " columns" },
     { &vkt__op_reduce, build_reduce, VKT__BENCH_ROWS, false, " logsumexp" },
+    { &vkt__op_cumsum, build_cumsum, VKT__BENCH_ROWS, false, "" },
+    { &vkt__op_place, build_place, VKT__BENCH_ROWS, false, " of the largest" },
     { &vkt__op_conv2d, build_conv, VKT__BENCH_CONV, false, "" },
     { &vkt__op_conv2d_dx, build_conv_dx, VKT__BENCH_CONV, false, "" },
     { &vkt__op_conv2d_dw, build_conv_dw, VKT__BENCH_CONV, false, "" },

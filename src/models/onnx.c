@@ -286,20 +286,25 @@ static bool channels_last(exporter *e, const char *x, const char *out)
     return true;
 }
 
-static void window(exporter *e, uint32_t kh, uint32_t kw, uint32_t stride, uint32_t pad)
+/* pads: at the top, left, bottom and right. */
+static void window(exporter *e, uint32_t kh, uint32_t kw, const int64_t strides[2],
+                   const int64_t pads[4])
 {
     attr_ints(e, "kernel_shape", (int64_t[]) { kh, kw }, 2);
-    attr_ints(e, "strides", (int64_t[]) { stride, stride }, 2);
-    attr_ints(e, "pads", (int64_t[]) { pad, pad, pad, pad }, 4);
+    attr_ints(e, "strides", strides, 2);
+    attr_ints(e, "pads", pads, 4);
 }
 
 /* The filter is stored as PyTorch's, [CO, CI, KH, KW], which is ONNX's too. */
 static bool emit_conv(exporter *e, const vkt_node *n, const char *const *in, const char *out)
 {
     const char *x = channels_first(e, in[0]), *y;
-    const int64_t dilation = n->attr.conv.dilation;
+    const int64_t dilation = n->attr.conv.dilation, stride = n->attr.conv.stride,
+                  pads[] = { n->attr.conv.pad, vkt__conv_pad(&n->attr, VKT__LEFT),
+                             vkt__conv_pad(&n->attr, VKT__BOTTOM),
+                             vkt__conv_pad(&n->attr, VKT__RIGHT) };
     if (n->in[1]->node || n->in[0]->dtype != VKT_F32) return false;
-    window(e, n->attr.conv.kh, n->attr.conv.kw, n->attr.conv.stride, n->attr.conv.pad);
+    window(e, n->attr.conv.kh, n->attr.conv.kw, (int64_t[]) { stride, stride }, pads);
     attr_ints(e, "dilations", (int64_t[]) { dilation, dilation }, 2);
     attr_int(e, "group", n->attr.conv.groups);
     y = node(e, "Conv", *in[2] ? IN(x, in[1], in[2]) : IN(x, in[1]), extra(e));
@@ -311,8 +316,12 @@ static bool emit_conv(exporter *e, const vkt_node *n, const char *const *in, con
 static bool emit_pool(exporter *e, const vkt_node *n, const char *const *in, const char *out)
 {
     bool mean = strcmp(n->op->name, "avg_pool") == 0;
+    const int64_t pad = n->attr.pool.pad, beside = (uint32_t)(pad + n->attr.pool.more_pad),
+                  stride = n->attr.pool.stride,
+                  across = (uint32_t)(stride + n->attr.pool.more_stride);
     const char *x = channels_first(e, in[0]);
-    window(e, n->attr.pool.kh, n->attr.pool.kw, n->attr.pool.stride, n->attr.pool.pad);
+    window(e, n->attr.pool.kh, n->attr.pool.kw, (int64_t[]) { stride, across },
+           (int64_t[]) { pad, beside, pad, beside });
     if (mean) attr_int(e, "count_include_pad", 1);
     return channels_last(e, node(e, mean ? "AveragePool" : "MaxPool", IN(x), extra(e)), out);
 }

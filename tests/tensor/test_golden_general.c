@@ -85,6 +85,18 @@ static vkt_shape list(const golden *c, const char *key)
     return shape_of(json_object_get(c->attrs, key));
 }
 
+static vkt_tensor *convolution(golden *c, vkt_graph *g, const char *op)
+{
+    vkt_shape pads = list(c, "pads");
+    vkt_conv_desc d = { .stride = whole(c, "stride"),
+                        .dilation = whole(c, "dilation"),
+                        .groups = whole(c, "groups"),
+                        .pads = pads.d };
+    if (!strcmp(op, "conv2d")) return vkt_conv2d(g, c->in[0], c->in[1], c->in[2], &d);
+    if (!strcmp(op, "conv1d")) return vkt_conv1d(g, c->in[0], c->in[1], c->in[2], &d);
+    return vkt_conv_transpose1d(g, c->in[0], c->in[1], c->in[2], &d, whole(c, "output_pad"));
+}
+
 static vkt_tensor *build(golden *c, vkt_graph *g, const char *op)
 {
     vkt_tensor *x = c->in[0], *y = c->in[1];
@@ -116,6 +128,13 @@ static vkt_tensor *build(golden *c, vkt_graph *g, const char *op)
                                                        .dilation = whole(c, "dilation"),
                                                        .groups = whole(c, "groups") },
                                     whole(c, "output_pad"));
+    if (json_object_get(c->attrs, "pads")) return convolution(c, g, op);
+    if (json_object_get(c->attrs, "sizes") && json_object_get(c->attrs, "strides")) {
+        vkt_shape sizes = list(c, "sizes"), strides = list(c, "strides"),
+                  pads = list(c, "window_pads");
+        vkt_pool_desc d = { .sizes = sizes.d, .strides = strides.d, .pads = pads.d };
+        return (strcmp(op, "max_pool") == 0 ? vkt_max_pool : vkt_avg_pool)(g, x, &d);
+    }
     if (!strcmp(op, "gather")) return vkt_gather(g, x, y, axis);
     if (!strcmp(op, "arg"))
         return vkt_cast(g,
@@ -311,6 +330,12 @@ static vkt_tensor *sums_along_none(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, v
     (void)y, (void)ids;
     return vkt_cumsum(g, x, 2, false);
 }
+static vkt_tensor *line_of_a_picture(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)ids;
+    return vkt_conv1d(g, vkt_reshape(g, x, (vkt_shape) { 4, { 1, 1, 3, 4 } }), y, NULL,
+                      &(vkt_conv_desc) { 0 });
+}
 static vkt_tensor *more_than_there_are(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
 {
     (void)y, (void)ids;
@@ -345,6 +370,7 @@ static void wrong_shapes_are_told(void **state)
         { no_classes, "in 0 classes" },
         { products_of_two_batches, "matmul_broadcast: leading dimensions of" },
         { sums_along_none, "cumsum: x [3, 4] f32 has no axis 2" },
+        { line_of_a_picture, "[1, 1, 3, 4] f32 must be [N, L, C]" },
         { more_than_there_are, "top_k: " },
         { ids_of_another_shape, "scatter_add: x [3, 4] f32 and ids ids [7] u32 do not fit" },
     };

@@ -35,7 +35,7 @@ KINDS = [
     (r"conv2d(?P<of>_dx|_dw)? (?P<taps>\d+)x\d+/(?P<stride>\d+) (?P<batch>\d+)x(?P<side>\d+)x\d+x(?P<before>\d+) to (?P<after>\d+)", "convolution"),
     (r"optim_update adamw \[(?P<m>\d+), (?P<n>\d+)\]", "adamw"),
     (r"(?P<op>layernorm|softmax|softmax_xent) \[(?P<m>\d+), (?P<n>\d+)\]", "rows"),
-    (r"(?P<op>unary abs|binary sub, a column|permute transpose|expand a column|concat columns|reduce logsumexp) \[(?P<m>\d+), (?P<n>\d+)\]", "general"),
+    (r"(?P<op>unary abs|binary sub, a column|permute transpose|expand a column|concat columns|reduce logsumexp|cumsum|place of the largest) \[(?P<m>\d+), (?P<n>\d+)\]", "general"),
     (r"copy (?P<mib>\d+) MiB", "copy"),
     (r"MLP (?P<sizes>\d+(?:-\d+)+), batch (?P<batch>\d+), (?:adam|(?P<dtype>bf16|fp16))", "mlp"),
     (r"(?P<model>GPT 0\.8M|GPT 10\.8M|GPT-2 124M|SmolLM2-135M|TinyLlama-1\.1B)(?P<lora> LoRA)?, (?P<batch>\d+) x (?P<context>\d+) tokens, "

@@ -212,6 +212,27 @@ for h, w, oh, ow in ((2, 3, 2, 1), (5, 7, 3, 4), (4, 4, 2, 2), (3, 2, 5, 6), (1,
     x = tensor([1, h, w, 2])
     case("resize", last(F.adaptive_avg_pool2d(first(x), (oh, ow))), [x], kind=2, h=oh, w=ow, align=0)
 
+for n, size, c, co, k, stride, before, after, dil, groups in ((2, 7, 2, 3, 3, 1, 1, 1, 1, 1), (1, 9, 4, 2, 4, 2, 3, 0, 1, 2),
+                                                          (2, 6, 1, 2, 2, 3, 0, 2, 2, 1), (1, 5, 3, 3, 3, 1, 4, 0, 2, 3)):
+    x, f, b = tensor([n, size, c]), tensor([k, c // groups, co]), tensor([co])
+    y = F.conv1d(F.pad(x.permute(0, 2, 1), (before, after)), f.permute(2, 1, 0).contiguous(), b, stride, 0, dil, groups)
+    case("conv1d", y.permute(0, 2, 1).contiguous(), [x, f, b], stride=stride, pads=[before, after], dilation=dil, groups=groups)
+for size, c, co, k, stride, pad, dil, groups, more in ((4, 2, 3, 3, 2, 1, 1, 1, 1), (3, 4, 2, 4, 3, 2, 1, 2, 0), (5, 1, 2, 2, 1, 1, 3, 1, 0)):
+    x, b = tensor([1, size, c]), tensor([co])
+    f = tensor([k, co // groups, c])
+    y = F.conv_transpose1d(x.permute(0, 2, 1).contiguous(), f.permute(2, 1, 0).contiguous(), b, stride, pad, more, groups, dil)
+    case("conv_transpose1d", y.permute(0, 2, 1).contiguous(), [x, f, b], stride=stride, pads=[pad, pad], dilation=dil, groups=groups,
+         output_pad=more)
+for h, w, pads in ((4, 5, (2, 0, 1, 3)), (3, 3, (0, 1, 0, 0)), (5, 4, (1, 2, 3, 0))):
+    x, f, b = tensor([1, h, w, 2]), tensor([2, 3, 2, 3]), tensor([3])
+    y = F.conv2d(F.pad(first(x), (pads[2], pads[3], pads[0], pads[1])), f.permute(3, 2, 0, 1).contiguous(), b, 2)
+    case("conv2d", last(y), [x, f, b], stride=2, pads=list(pads), dilation=1, groups=1)
+
+for h, w, sizes, strides, pads in ((5, 6, (2, 3), (1, 2), (1, 0)), (1, 9, (1, 4), (1, 3), (0, 2)), (6, 4, (3, 2), (3, 1), (0, 1))):
+    for op, f in (("max_pool", F.max_pool2d), ("avg_pool", F.avg_pool2d)):
+        x = (torch.randperm(h * w * 2).double() / 8 - 2).reshape([1, h, w, 2]).requires_grad_(True)
+        case(op, last(f(first(x), sizes, strides, pads)), [x], sizes=list(sizes), strides=list(strides), window_pads=list(pads))
+
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/general.json"
 path.write_text("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
 print(len(cases), "cases")

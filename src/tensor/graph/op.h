@@ -73,6 +73,8 @@ struct vkt_op {
     const char *(*sample)(const vkt_op *op, vkt_graph *g, uint32_t i);
 };
 
+/* Sides of a picture whose padding may differ from the top's. */
+enum { VKT__BOTTOM, VKT__LEFT, VKT__RIGHT };
 enum { VKT__SUMS_OF_A = 1, VKT__SUMS_OF_B };
 
 /* Constants of one node, by op. */
@@ -91,6 +93,7 @@ typedef union vkt_attr {
     /* kh, kw: the filter's; h, w: of dx; kernel, slices: as for matmul. */
     struct {
         uint32_t kh, kw, stride, pad, dilation, groups, h, w;
+        uint32_t more[3]; /* padding at the bottom, left and right, less pad, modulo 2^32 */
         vkt_act act;
         uint32_t kernel, slices;
         vkt_conv_pass pass; /* set by the row's shape rule */
@@ -100,6 +103,7 @@ typedef union vkt_attr {
     } conv;
     struct {
         uint32_t kh, kw, stride, pad, h, w; /* h, w: of dx */
+        uint32_t more_stride, more_pad;     /* of columns, less those of rows, modulo 2^32 */
     } pool;
     struct {
         int32_t before[2], after[2]; /* of rows, of columns */
@@ -259,6 +263,11 @@ enum {
     VKT_HINT_CONSTANT,
     VKT_HINT_PACKED
 };
+
+static inline uint32_t vkt__conv_pad(const vkt_attr *a, uint32_t side)
+{
+    return a->conv.pad + a->conv.more[side];
+}
 
 struct vkt_tensor {
     vkt_graph *g;

@@ -39,12 +39,20 @@ vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n)
     return q;
 }
 
-/* The input row or column of output position o at tap t. */
-static bool tap_at(const vkt__conv_geometry *q, uint32_t o, uint32_t t, uint32_t extent,
-                   uint32_t *at)
+/* Output positions along an axis; 0 where the filter doesn't fit. */
+static uint32_t positions(const vkt_attr *a, bool columns, uint32_t extent, uint32_t taps)
 {
-    int64_t s = q->attr->conv.stride, pad = q->attr->conv.pad,
-            moved = (int64_t)t * q->attr->conv.dilation,
+    uint64_t padded = (uint64_t)extent + (columns ? vkt__conv_pad(a, VKT__LEFT) : a->conv.pad) +
+                      vkt__conv_pad(a, columns ? VKT__RIGHT : VKT__BOTTOM);
+    if (padded > INT32_MAX) return 0;
+    return vkt__window_count((uint32_t)padded, taps, a->conv.stride, 0, a->conv.dilation);
+}
+
+/* The input row or column of output position o at tap t, with that padding before the first. */
+static bool tap_at(const vkt__conv_geometry *q, uint32_t o, uint32_t t, uint32_t extent,
+                   uint32_t before, uint32_t *at)
+{
+    int64_t s = q->attr->conv.stride, pad = before, moved = (int64_t)t * q->attr->conv.dilation,
             i = q->attr->conv.pass == VKT_CONV_DX ? o + pad - moved : o * s - pad + moved;
     if (q->attr->conv.pass == VKT_CONV_DX) {
         if (i < 0 || i % s) return false;
@@ -81,6 +89,7 @@ static void conv_record(vkt__rec *rec, const vkt_node *n)
                              .kw = a->conv.kw,
                              .ci = q.ci,
                              .pad = a->conv.pad,
+                             .pad_w = vkt__conv_pad(a, VKT__LEFT),
                              .dil = a->conv.dilation,
                              .groups = a->conv.groups,
                              .pixels = q.n * q.oh * q.ow,
@@ -151,8 +160,7 @@ static bool conv_shape(vkt_node *n)
     vkt_shape out = { 4, { x->shape.d[0], a->conv.h, a->conv.w, co } };
     if (n->op == &vkt__op_conv2d) {
         for (int i = 1; i <= 2; i++) {
-            out.d[i] = vkt__window_count(x->shape.d[i], w->shape.d[i - 1], a->conv.stride,
-                                         a->conv.pad, a->conv.dilation);
+            out.d[i] = positions(a, i == 2, x->shape.d[i], w->shape.d[i - 1]);
             if (!out.d[i])
                 return vkt__shape_error(n, "the filter of %s with padding %u is larger than %s",
                                         vkt__text(w), a->conv.pad, vkt__text(x));
@@ -181,7 +189,9 @@ static double conv_element(const vkt__conv_geometry *q, double *const *in, uint6
     uint64_t image = i / q->co / q->ow / q->oh;
     double sum = 0, squares = 0;
     for (uint32_t t = 0; t < kh * kw; t++) {
-        if (!tap_at(q, row, t / kw, q->h, &y) || !tap_at(q, col, t % kw, q->w, &x)) continue;
+        if (!tap_at(q, row, t / kw, q->h, q->attr->conv.pad, &y) ||
+            !tap_at(q, col, t % kw, q->w, vkt__conv_pad(q->attr, VKT__LEFT), &x))
+            continue;
         const double *from = in[0] + ((image * q->h + y) * q->w + x) * q->c + o / per_group * q->ci;
         for (uint32_t c = 0; c < q->ci; c++) {
             double term =
@@ -373,9 +383,9 @@ static double conv_dw_element(const vkt__conv_geometry *q, double *const *in, ui
              end = VKT_MIN(first + slice, (uint64_t)q->n * q->oh);
     double sum = 0, squares = 0;
     for (uint64_t line = first; line < end; line++) {
-        if (!tap_at(q, (uint32_t)(line % q->oh), t / kw, q->h, &y)) continue;
+        if (!tap_at(q, (uint32_t)(line % q->oh), t / kw, q->h, q->attr->conv.pad, &y)) continue;
         for (uint32_t col = 0; col < q->ow; col++) {
-            if (!tap_at(q, col, t % kw, q->w, &x)) continue;
+            if (!tap_at(q, col, t % kw, q->w, vkt__conv_pad(q->attr, VKT__LEFT), &x)) continue;
             double term = factor(q, in[0][((line / q->oh * q->h + y) * q->w + x) * q->c + c]) *
                           factor(q, in[1][(line * q->ow + col) * q->co + o]);
             sum += term;
@@ -415,8 +425,8 @@ static vkt_tensor *conv_dw(vkt_graph *g, vkt_tensor *x, vkt_tensor *dy, vkt_attr
     return vkt__op(g, &vkt__op_matmul_sum, (vkt_tensor *[]) { dw }, 1, (vkt_attr) { 0 });
 }
 
-static vkt_tensor *conv_dx(vkt_graph *g, vkt_tensor *dy, vkt_tensor *w, vkt_attr attr, uint32_t h,
-                           uint32_t width)
+vkt_tensor *vkt__conv_dx(vkt_graph *g, vkt_tensor *dy, vkt_tensor *w, vkt_attr attr, uint32_t h,
+                         uint32_t width)
 {
     attr.conv.h = h;
     attr.conv.w = width;
@@ -433,7 +443,7 @@ static void conv_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
     if (!dy[0]) return;
     d = vkt__real(g, dy[0], n->out[0]);
     if (act != VKT_ACT_NONE) d = vkt__act_bwd(g, d, n->out[1] ? n->out[1] : n->out[0], act);
-    if (vkt__needs(x)) dx[0] = conv_dx(g, d, w, n->attr, x->shape.d[1], x->shape.d[2]);
+    if (vkt__needs(x)) dx[0] = vkt__conv_dx(g, d, w, n->attr, x->shape.d[1], x->shape.d[2]);
     if (vkt__needs(w)) dx[1] = conv_dw(g, x, d, n->attr);
     if (b && vkt__needs(b)) dx[2] = vkt_sum_rows(g, d);
 }
@@ -461,10 +471,10 @@ static void conv_flip_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *d
 
 /* Filters, strides, dilations and groups of every kind, extents that no tile divides, with the
  * kernel that the device's class gets; the first few with every kernel that can take them. */
-enum { FOR_EVERY_KERNEL = 6 };
+enum { FOR_EVERY_KERNEL = 7 };
 static const struct {
     const char *name;
-    uint32_t n, h, w, c, co, kh, kw, stride, pad, dilation, groups;
+    uint32_t n, h, w, c, co, kh, kw, stride, pad, dilation, groups, more[3];
 } cases[] = {
     { "3x3", 2, 7, 9, 6, 10, 3, 3, 1, 1, 1, 1 },
     { "grey", 3, 9, 8, 1, 33, 3, 3, 1, 1, 1, 1 },
@@ -472,6 +482,7 @@ static const struct {
     { "three groups, odd", 2, 5, 7, 9, 15, 3, 3, 2, 1, 1, 3 },
     { "deep", 2, 5, 5, 64, 68, 3, 3, 1, 1, 1, 1 },
     { "padding past the filter", 1, 3, 3, 2, 2, 2, 2, 1, 3, 1, 1 },
+    { "four sides, stride 2", 2, 7, 10, 6, 10, 3, 4, 2, 1, 1, 1, { 1, 2, 0 } },
     { "one pixel", 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1 },
     { "1x1, stride 2", 2, 8, 7, 18, 20, 1, 1, 2, 0, 1, 1 },
     { "dilated", 2, 11, 10, 4, 6, 3, 3, 1, 2, 2, 1 },
@@ -483,12 +494,15 @@ static const struct {
     { "depthwise", 2, 8, 9, 17, 17, 3, 3, 1, 1, 1, 17 },
     { "depthwise, doubled, stride 2", 2, 8, 9, 6, 12, 5, 5, 2, 2, 1, 6 },
     { "no images", 0, 5, 5, 2, 3, 3, 3, 1, 1, 1, 1 },
+    { "a line, stride 3", 2, 1, 34, 3, 5, 1, 5, 3, 0, 1, 1, { 0, 4, 2 } },
+    { "less on the left, dilated", 2, 9, 8, 4, 6, 3, 3, 1, 2, 2, 2, { 0, -1u, 3 } },
 };
 
 static vkt_attr case_attr(uint32_t i, uint32_t kernel)
 {
     return (vkt_attr) { .conv = { .stride = cases[i].stride,
                                   .pad = cases[i].pad,
+                                  .more = { cases[i].more[0], cases[i].more[1], cases[i].more[2] },
                                   .dilation = cases[i].dilation,
                                   .groups = cases[i].groups,
                                   .kh = cases[i].kh,
@@ -514,11 +528,8 @@ static vkt_tensor *sample_w(vkt_graph *g, uint32_t i)
 static vkt_tensor *sample_dy(vkt_graph *g, uint32_t i)
 {
     vkt_attr a = case_attr(i, 0);
-    return sample4(
-        g, cases[i].n,
-        vkt__window_count(cases[i].h, cases[i].kh, a.conv.stride, a.conv.pad, a.conv.dilation),
-        vkt__window_count(cases[i].w, cases[i].kw, a.conv.stride, a.conv.pad, a.conv.dilation),
-        cases[i].co);
+    return sample4(g, cases[i].n, positions(&a, false, cases[i].h, cases[i].kh),
+                   positions(&a, true, cases[i].w, cases[i].kw), cases[i].co);
 }
 
 /* Shape and attributes of sample i; false past the last. On matrix units in the types that the
@@ -527,7 +538,7 @@ static bool sample_of(const vkt_graph *g, uint32_t i, uint32_t *j, vkt_attr *a, 
 {
     static const struct {
         uint32_t j, type;
-    } on_units[] = { { 2, 0 }, { 4, 0 }, { 7, 0 }, { 4, 1 } };
+    } on_units[] = { { 2, 0 }, { 4, 0 }, { 8, 0 }, { 4, 1 } };
     const vkt_caps *caps = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
     vkt_dtype types[2];
     uint32_t n_types = 0, kernel = 0, each = VKT_COUNT(cases);
@@ -549,7 +560,7 @@ static bool sample_of(const vkt_graph *g, uint32_t i, uint32_t *j, vkt_attr *a, 
     return true;
 }
 
-static const uint32_t with_stats[] = { 0, 2, 4, 7 }; /* of the cases */
+static const uint32_t with_stats[] = { 0, 2, 4, 8 }; /* of the cases */
 
 static uint32_t n_stats(void)
 {
@@ -608,7 +619,7 @@ static const char *conv_dx_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     uint32_t j;
     vkt_attr a;
     if (!sample_of(g, i, &j, &a, name)) return NULL;
-    conv_dx(g, sample_dy(g, j), sample_w(g, j), a, cases[j].h, cases[j].w);
+    vkt__conv_dx(g, sample_dy(g, j), sample_w(g, j), a, cases[j].h, cases[j].w);
     return name;
 }
 
@@ -685,51 +696,20 @@ const vkt_op vkt__op_conv2d_flips = { .name = "conv2d_flips",
                                       .ref = conv_flips_ref,
                                       .sample = conv_flips_sample };
 
+void vkt__conv_set_pads(vkt_attr *a, const vkt_conv_desc *desc)
+{
+    const uint32_t *pads = desc->pads;
+    a->conv.pad = pads ? pads[0] : desc->pad;
+    for (uint32_t i = 0; i < 3; i++) a->conv.more[i] = pads ? pads[i + 1] - pads[0] : 0;
+}
+
 vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                        const vkt_conv_desc *desc)
 {
     vkt_attr attr = { .conv = { .stride = VKT_MAX(desc->stride, 1),
-                                .pad = desc->pad,
                                 .dilation = VKT_MAX(desc->dilation, 1),
                                 .groups = VKT_MAX(desc->groups, 1),
                                 .act = desc->act } };
+    vkt__conv_set_pads(&attr, desc);
     return vkt__op(g, &vkt__op_conv2d, (vkt_tensor *[]) { x, w, b }, 3, attr);
-}
-
-/* The size of a transposed convolution along one axis; 0: nothing is left. */
-static uint32_t transposed_count(uint32_t extent, uint32_t taps, const vkt_attr *a,
-                                 uint32_t output_pad)
-{
-    int64_t n = ((int64_t)extent - 1) * a->conv.stride - 2 * (int64_t)a->conv.pad +
-                (int64_t)a->conv.dilation * ((int64_t)taps - 1) + output_pad + 1;
-    return n < 1 || n > INT32_MAX ? 0 : (uint32_t)n;
-}
-
-vkt_tensor *vkt_conv_transpose2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
-                                 const vkt_conv_desc *desc, uint32_t output_pad)
-{
-    vkt_node told = { .op = &(vkt_op) { .name = "conv_transpose2d" }, .g = g };
-    vkt_attr a = { .conv = { .stride = VKT_MAX(desc->stride, 1),
-                             .pad = desc->pad,
-                             .dilation = VKT_MAX(desc->dilation, 1),
-                             .groups = VKT_MAX(desc->groups, 1) } };
-    if (x->inert || w->inert || (b && b->inert)) return vkt__inert(g);
-    bool fits = x->shape.rank == 4 && w->shape.rank == 4 && w->shape.d[3] == x->shape.d[3] &&
-                x->shape.d[3] % a.conv.groups == 0 && w->shape.d[0] && w->shape.d[1];
-    uint32_t h = fits ? transposed_count(x->shape.d[1], w->shape.d[0], &a, output_pad) : 0,
-             width = fits ? transposed_count(x->shape.d[2], w->shape.d[1], &a, output_pad) : 0;
-    if (!fits || !h || !width || output_pad >= a.conv.stride) {
-        vkt__shape_error(&told,
-                         "%s and %s with stride %u, padding %u, output padding %u, %u groups do "
-                         "not fit: it takes [N, H, W, C] and [KH, KW, CO / groups, C], output "
-                         "padding below the stride",
-                         vkt__text(x), vkt__text(w), a.conv.stride, a.conv.pad, output_pad,
-                         a.conv.groups);
-        return vkt__inert(g);
-    }
-    a.conv.kh = w->shape.d[0];
-    a.conv.kw = w->shape.d[1];
-    vkt_tensor *y = conv_dx(g, x, w, a, h, width);
-    if (b) y = vkt_add(g, y, b);
-    return vkt_activate(g, y, desc->act);
 }

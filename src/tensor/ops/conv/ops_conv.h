@@ -17,4 +17,10 @@ void vkt__conv_add_stats(vkt_node *n, uint32_t kernel, uint32_t rows);
  * the root of its terms' squares. */
 double vkt__conv_element(const vkt_node *n, double *const *in, uint64_t i, double *scale);
 
+/* Padding of a description. */
+void vkt__conv_set_pads(vkt_attr *a, const vkt_conv_desc *desc);
+/* What a convolution's gradient dy becomes as that of its input [N, h, w, C], by its filter. */
+vkt_tensor *vkt__conv_dx(vkt_graph *g, vkt_tensor *dy, vkt_tensor *w, vkt_attr attr, uint32_t h,
+                         uint32_t width);
+
 #endif

@@ -14,6 +14,17 @@ static bool is_mean(const vkt_node *n)
     return n->op == &vkt__op_avg_pool || n->op == &vkt__op_avg_pool_bwd;
 }
 
+/* Of columns. */
+static uint32_t stride_w(const vkt_node *n)
+{
+    return n->attr.pool.stride + n->attr.pool.more_stride;
+}
+
+static uint32_t pad_w(const vkt_node *n)
+{
+    return n->attr.pool.pad + n->attr.pool.more_pad;
+}
+
 /* x is the side with the pixels, y that with the windows, forward and backward. */
 static struct pool_params params(const vkt_node *n, const vkt_tensor *x, const vkt_tensor *y)
 {
@@ -23,6 +34,7 @@ static struct pool_params params(const vkt_node *n, const vkt_tensor *x, const v
                                   .oh = y->shape.d[1],
                                   .ow = y->shape.d[2],
                                   .pad = n->attr.pool.pad,
+                                  .pad_w = pad_w(n),
                                   .lines = n->out[0]->shape.d[0] * n->out[0]->shape.d[1],
                                   .scale = 1.0f / (float)(n->attr.pool.kh * n->attr.pool.kw) };
 }
@@ -33,7 +45,7 @@ static uint32_t numbers_of(const vkt_node *n)
 {
     uint32_t stride = n->attr.pool.stride;
     return 3 * ((n->attr.pool.kh + stride - 1) / stride) *
-           ((n->attr.pool.kw + stride - 1) / stride);
+           ((n->attr.pool.kw + stride_w(n) - 1) / stride_w(n));
 }
 
 static void record(vkt__rec *rec, const vkt_node *n, bool backward, struct pool_params p)
@@ -48,7 +60,8 @@ static void record(vkt__rec *rec, const vkt_node *n, bool backward, struct pool_
                                    { VKT_SPEC_MEAN, is_mean(n) },
                                    { VKT_SPEC_KH, n->attr.pool.kh },
                                    { VKT_SPEC_KW, n->attr.pool.kw },
-                                   { VKT_SPEC_STRIDE, n->attr.pool.stride } };
+                                   { VKT_SPEC_STRIDE, n->attr.pool.stride },
+                                   { VKT_SPEC_STRIDE_W, stride_w(n) } };
     vkt__dispatch(rec, kernels[backward][pairs], spec, VKT_COUNT(spec), &p, sizeof p,
                   ((uint64_t)p.lines * p.c / (pairs ? 2 : 1) + wg - 1) / wg);
 }
@@ -59,16 +72,19 @@ static bool pool_shape(vkt_node *n)
 {
     const vkt_tensor *x = n->in[0];
     const uint32_t k[2] = { n->attr.pool.kh, n->attr.pool.kw };
-    uint32_t stride = n->attr.pool.stride, pad = n->attr.pool.pad;
+    const uint32_t stride[2] = { n->attr.pool.stride, stride_w(n) },
+                   pad[2] = { n->attr.pool.pad, pad_w(n) };
     if (x->shape.rank != 4) return vkt__shape_error(n, "%s must be [N, H, W, C]", vkt__text(x));
-    if (!k[0] || !k[1] || !stride || k[0] > 4096 || k[1] > 4096)
-        return vkt__shape_error(n, "a window of %u x %u, stride %u", k[0], k[1], stride);
-    if (2 * pad > VKT_MIN(k[0], k[1]))
-        return vkt__shape_error(n, "padding %u is more than half of the window, %u x %u", pad, k[0],
-                                k[1]);
+    if (!k[0] || !k[1] || !stride[0] || !stride[1] || k[0] > 4096 || k[1] > 4096)
+        return vkt__shape_error(n, "a window of %u x %u, stride %u", k[0], k[1],
+                                VKT_MIN(stride[0], stride[1]));
+    for (int i = 0; i < 2; i++)
+        if (2ull * pad[i] > k[i])
+            return vkt__shape_error(n, "padding %u is more than half of the window, %u x %u",
+                                    pad[i], k[0], k[1]);
     vkt_shape out = x->shape;
     for (int i = 0; i < 2; i++) {
-        out.d[i + 1] = vkt__window_count(x->shape.d[i + 1], k[i], stride, pad, 1);
+        out.d[i + 1] = vkt__window_count(x->shape.d[i + 1], k[i], stride[i], pad[i], 1);
         if (!out.d[i + 1])
             return vkt__shape_error(n, "a window of %u x %u is larger than %s", k[0], k[1],
                                     vkt__text(x));
@@ -92,9 +108,10 @@ static uint64_t seen(const vkt_node *n, const vkt_tensor *xt, const vkt_tensor *
                      uint64_t t)
 {
     const uint32_t *x = xt->shape.d, *y = yt->shape.d;
-    uint64_t kw = n->attr.pool.kw, stride = n->attr.pool.stride, pad = n->attr.pool.pad,
-             row = i / y[3] / y[2] % y[1] * stride + t / kw - pad,
-             col = i / y[3] % y[2] * stride + t % kw - pad, image = i / y[3] / y[2] / y[1];
+    uint64_t kw = n->attr.pool.kw,
+             row = i / y[3] / y[2] % y[1] * n->attr.pool.stride + t / kw - n->attr.pool.pad,
+             col = i / y[3] % y[2] * stride_w(n) + t % kw - pad_w(n),
+             image = i / y[3] / y[2] / y[1];
     if (row >= x[1] || col >= x[2]) return UINT64_MAX;
     return ((image * x[1] + row) * x[2] + col) * x[3] + i % y[3];
 }
@@ -246,8 +263,11 @@ static vkt_tensor *sample4(vkt_graph *g, const uint32_t d[4])
 
 static const struct {
     const char *name;
-    uint32_t x[4], kh, kw, stride, pad;
+    uint32_t x[4], kh, kw, stride, pad, more_stride, more_pad;
 } cases[] = {
+    { "unlike axes", { 2, 11, 14, 6 }, 3, 4, 1, 0, 2, 2 },
+    { "a line", { 2, 1, 33, 5 }, 1, 5, 1, 0, 1, 1 },
+    { "less across", { 1, 9, 8, 4 }, 5, 2, 3, 2, -1u, -1u },
     { "halves", { 2, 6, 8, 5 }, 2, 2, 2, 0 },
     { "one", { 1, 1, 1, 1 }, 1, 1, 1, 0 },
     { "a row and a column left over", { 2, 7, 9, 33 }, 2, 2, 2, 0 },
@@ -264,7 +284,9 @@ static vkt_attr case_attr(uint32_t i)
     return (vkt_attr) { .pool = { .kh = cases[i].kh,
                                   .kw = cases[i].kw,
                                   .stride = cases[i].stride,
-                                  .pad = cases[i].pad } };
+                                  .pad = cases[i].pad,
+                                  .more_stride = cases[i].more_stride,
+                                  .more_pad = cases[i].more_pad } };
 }
 
 static const char *pool_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -355,9 +377,20 @@ const vkt_op vkt__op_pad2d = { .name = "pad2d",
 
 static vkt_tensor *pool(vkt_graph *g, const vkt_op *op, vkt_tensor *x, const vkt_pool_desc *d)
 {
-    vkt_attr attr = { .pool = {
-                          .kh = d->size, .kw = d->size, .stride = d->stride, .pad = d->pad } };
-    if (!attr.pool.stride) attr.pool.stride = d->size;
+    uint32_t kh = d->sizes ? d->sizes[0] : d->size, kw = d->sizes ? d->sizes[1] : d->size,
+             stride = d->strides  ? d->strides[0]
+                      : d->stride ? d->stride
+                                  : kh,
+             across = d->strides  ? d->strides[1]
+                      : d->stride ? d->stride
+                                  : kw,
+             pad = d->pads ? d->pads[0] : d->pad, beside = d->pads ? d->pads[1] : d->pad;
+    vkt_attr attr = { .pool = { .kh = kh,
+                                .kw = kw,
+                                .stride = stride,
+                                .pad = pad,
+                                .more_stride = across - stride,
+                                .more_pad = beside - pad } };
     return vkt__op(g, op, &x, 1, attr);
 }
 
