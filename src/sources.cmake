@@ -303,11 +303,13 @@ set(SRC_TENSOR_CHECK
 set(SRC_NN
   src/nn/frozen.c
   src/nn/generator.c
+  src/nn/layer_from.c
   src/nn/layer_kinds.c
   src/nn/layer_list.c
   src/nn/layer_set.c
   src/nn/layer_types.c
   src/nn/layers.c
+  src/nn/layers_graph.c
   src/nn/layers_image.c
   src/nn/layers_vision.c
   src/nn/lora.c

@@ -77,6 +77,10 @@ typedef struct vkt_transformer {
 typedef struct vkt_layer {
     const char *type; /* "linear", "relu", "layernorm", "dropout", "residual", ... */
     const char *name; /* NULL: its position, as PyTorch's Sequential names it ("0", "2.body.0") */
+    /* Names of earlier layers of the same list whose outputs it takes; VKT_LAYER_INPUT, unless a
+     * layer has that name: what the list takes. NULL: the layer before. */
+    const char *const *from;
+    size_t n_from;
     uint32_t out; /* linear: output size; 0: the number of classes. conv, blocks: output channels;
                      0: the input channels */
     bool no_bias; /* linear, layernorm */
@@ -103,7 +107,19 @@ typedef struct vkt_layer {
     bool squeeze;           /* inverted_block: squeeze and excitation */
     const char *activation; /* inverted_block: an activation layer's type; NULL: "relu" */
     int line;               /* line in the recipe, for error messages; 0: none */
+    /* concat, slice: of an example, from 0 on; not given: the last */
+    vkt_maybe axis;
+    uint32_t first, count, step; /* slice: elements along the axis; count 0: all that are left */
+    /* reshape: of an example, one size may be 0: what is left. permute: axes of an example.
+     * upsample: rows and columns, in place of scale */
+    vkt_shape sizes;
+    uint32_t scale;      /* upsample; 0: 2 */
+    const char *mode;    /* upsample: "nearest" (default), "bilinear" */
+    bool align_corners;  /* upsample: bilinear, as PyTorch's */
+    uint32_t output_pad; /* conv_transpose */
+    const char *gate;    /* squeeze_excite: "sigmoid" (default), "hardsigmoid" */
 } vkt_layer;
+#define VKT_LAYER_INPUT "input"
 
 /* The options that a layer type takes, for parsers and help. */
 typedef enum vkt_layer_opt_type {
@@ -114,6 +130,8 @@ typedef enum vkt_layer_opt_type {
     VKT_OPT_STRING,
     VKT_OPT_BODY,
     VKT_OPT_NOT_BOOL, /* the field holds the opposite: `bias: false` sets no_bias */
+    VKT_OPT_SIZES,    /* one whole number or up to 5 of them; the field is a vkt_shape */
+    VKT_OPT_FROM,     /* a name or several; the field is vkt_layer.from, n_from follows */
 } vkt_layer_opt_type;
 typedef struct vkt_layer_opt {
     const char *name; /* "out", "bias", "p", ... */
@@ -301,7 +319,8 @@ VKT_API vkt_buffer *vkt_model_grads(const vkt_model *m);
 VKT_API vkt_dtype vkt_model_precision(const vkt_model *m);
 /* The copy of the values in that precision, laid out like them; NULL in f32. */
 VKT_API vkt_buffer *vkt_model_shadow(const vkt_model *m);
-/* The layers as text, one a line: name, type, output shape, parameters. Free it with vkt_free. */
+/* The layers as text, one a line: name, type, output shape, parameters and, in a graph, the layers
+ * whose outputs it takes. Free it with vkt_free. */
 VKT_API char *vkt_model_summary(const vkt_model *m);
 
 #ifdef __cplusplus

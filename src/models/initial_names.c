@@ -202,8 +202,16 @@ fail:
     return st;
 }
 
+/* Some layer says whose output it takes: then what follows another in the list need not read it. */
+static bool is_graph(const vkt_config *c)
+{
+    for (size_t i = 0; i < c->n_layers; i++)
+        if (c->layers[i].n_from) return true;
+    return false;
+}
+
 /* Layers from the input on, up to the first that mixes the inputs, which must be linear. *done:
- * all of them were matched. */
+ * all of them were matched; in a graph none are, as several layers may read the input. */
 static vkt_status take_inputs(match *m, bool *done)
 {
     vkt_status st = VKT_OK;
@@ -211,6 +219,7 @@ static vkt_status take_inputs(match *m, bool *done)
     const vkt_layer *l = m->c->layers;
     *done = false;
     m->input = m->plain;
+    if (is_graph(m->c)) return VKT_OK;
     if (m->c->n_layers && strcmp(l->type, "embed") == 0) {
         uint32_t width = 0;
         for (size_t i = 0; i < m->w->n_model; i++)
@@ -251,6 +260,7 @@ static vkt_status take_outputs(match *m, bool *done)
     for (size_t layer = m->c->n_layers; layer-- > 0 && !*done;) {
         bool any, only;
         VKT_TRY(take_vectors(m, layer, &m->output, &any, &only));
+        if ((!any || only) && m->c->layers[layer].n_from) break; /* made by others */
         if (!any || only) continue;
         const char *type = m->c->layers[layer].type;
         if (strcmp(type, "linear") != 0 && strcmp(type, "conv") != 0) break;

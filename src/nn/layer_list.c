@@ -2,6 +2,8 @@
  * is what layers made of layers hold. Finds a type's functions in the model's table of kinds and
  * knows none of them. */
 #include "nn/layer_list.h"
+
+#include "nn/layer_from.h"
 #include "tensor/graph/graph.h"
 
 void vkt__model_zero_last(vkt_model *m, const vkt__layer_list *body)
@@ -16,6 +18,13 @@ void vkt__model_zero_last(vkt_model *m, const vkt__layer_list *body)
         m->params[l->w].init = VKT_INIT_ZEROS;
         return;
     }
+}
+
+const char *vkt__layer_where(vkt_model *m, const vkt_layer *spec, const char *name)
+{
+    if (!spec->line) return vkt__arena_printf(&m->arena, "layer %s (%s)", name, spec->type);
+    return vkt__arena_printf(&m->arena, "%s:%d: layer %s (%s)", m->source, spec->line, name,
+                             spec->type);
 }
 
 static const vkt__layer_kind *find_kind(const vkt_model *m, const char *name)
@@ -60,17 +69,15 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
                                 vkt_shape *out_shape)
 {
     vkt__layer *layers = vkt__arena_alloc(&m->arena, n * sizeof *layers);
+    vkt_shape list_in = in;
+    bool is_graph = false;
     for (size_t i = 0; i < n; i++) {
         vkt__layer *l = &layers[i];
         l->spec = spec[i];
         l->w = l->b = l->s = -1;
-        l->in = in;
         l->name = spec[i].name ? vkt__arena_printf(&m->arena, "%s%s", prefix, spec[i].name)
                                : vkt__arena_printf(&m->arena, "%s%zu", prefix, i);
-        l->where = spec[i].line
-                       ? vkt__arena_printf(&m->arena, "%s:%d: layer %s (%s)", m->source,
-                                           spec[i].line, l->name, spec[i].type)
-                       : vkt__arena_printf(&m->arena, "layer %s (%s)", l->name, spec[i].type);
+        l->where = vkt__layer_where(m, &spec[i], l->name);
         l->kind = find_kind(m, spec[i].type);
         if (!l->kind) {
             size_t n_types;
@@ -85,12 +92,16 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
             return vkt__fail(VKT_E_ARG, "model",
                              "%s: a transformer is the whole model: no other layers", l->where);
         vkt_status st = check_words(l);
+        if (st == VKT_OK) st = vkt__layer_connect(m, spec, n, layers, i, list_in, is_whole);
         if (st == VKT_OK) st = l->kind->plan(m, l);
         if (st != VKT_OK) return st;
+        is_graph = is_graph || l->from;
         in = l->out;
         if (l->out.rank == 2 && whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
     }
-    *out = (vkt__layer_list) { layers, n };
+    vkt_status st = is_graph ? vkt__layers_all_used(layers, n) : VKT_OK;
+    if (st != VKT_OK) return st;
+    *out = (vkt__layer_list) { layers, n, is_graph };
     *out_shape = in;
     if (is_whole && (in.rank != 1 || in.d[0] != m->n_outputs)) {
         char text[96];
@@ -121,14 +132,32 @@ vkt_status vkt__model_plan_part(vkt_model *m, const vkt__layer *l, const vkt_lay
     return st;
 }
 
+/* The layer's inputs of y[n + 1], what the list takes and what its layers gave. */
+static vkt_tensor *join(vkt_graph *g, const vkt__layer *l, vkt_tensor *const *y)
+{
+    vkt_tensor **x = vkt__arena_alloc(&g->arena, l->spec.n_from * sizeof(vkt_tensor *));
+    for (size_t k = 0; k < l->spec.n_from; k++) {
+        x[k] = y[l->from[k] + 1];
+        if (x[k]->inert) return x[k];
+    }
+    return l->kind->join(g, l, x);
+}
+
 vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train)
 {
+    vkt_tensor **y =
+        list->is_graph ? vkt__arena_alloc(&g->arena, (list->n + 1) * sizeof(vkt_tensor *)) : NULL;
+    if (y) y[0] = x;
     for (size_t i = 0; i < list->n; i++) {
         const vkt__layer *l = &list->layers[i];
         vkt__where(g, l->where);
-        x = l->kind->build(m, g, l, x, train);
+        if (l->kind->join)
+            x = join(g, l, y);
+        else
+            x = l->kind->build(m, g, l, l->from ? y[l->from[0] + 1] : x, train);
         vkt__where(g, NULL);
+        if (y) y[i + 1] = x;
     }
     return x;
 }

@@ -23,6 +23,8 @@ void vkt__model_zero_last(vkt_model *m, const vkt__layer_list *body);
 
 /* Logs with the layer's place and returns SHAPE. */
 vkt_status vkt__layer_error(const vkt__layer *l, const char *fmt, ...) VKT_PRINTF(2, 3);
+/* The layer's place, for messages: "mlp.yaml:12: layer 2 (linear)". */
+const char *vkt__layer_where(vkt_model *m, const vkt_layer *spec, const char *name);
 /* The initialiser that the layer's `init` names. */
 vkt__init vkt__layer_init_of(const vkt__layer *l);
 

@@ -80,6 +80,20 @@ static const char *const rope_layouts[] = { "half", "interleaved", NULL };
 static const char *const rope_scalings[] = { "linear", "llama3", "yarn", "longrope", NULL };
 static const char *const names[] = { "gpt2", "llama", "phi3", "neox", NULL };
 
+static const char *const modes[] = { "nearest", "bilinear", NULL };
+static const char *const gates[] = { "sigmoid", "hardsigmoid", NULL };
+#define FROM(what)                                                                                 \
+    {                                                                                              \
+        "from", VKT_OPT_FROM, AT(from), 0, 0, what, NULL                                           \
+    }
+#define AXIS                                                                                       \
+    {                                                                                              \
+        "axis", VKT_OPT_MAYBE, AT(axis), 0, VKT_MAX_RANK - 2,                                      \
+            "axis of an example, from 0 on: rows, columns, channels of an image (default: the "    \
+            "last)",                                                                               \
+            NULL                                                                                   \
+    }
+
 static const vkt_layer_type types[] = {
     { "linear",
       "y = x w^T + b",
@@ -414,6 +428,77 @@ static const vkt_layer_type types[] = {
         { "init_scale", VKT_OPT_FLOAT, AT(init_scale), 1e-6, 1e6,
           "factor for the initial weights, whose standard deviation is 0.02 (default: 1)",
           NULL } } },
+    { "add",
+      "the sum of the outputs of several layers; where their sizes differ, from the last dimension "
+      "on, one of each two is 1 and is repeated",
+      "from",
+      { FROM("names of the layers, as [a, b]") } },
+    { "mul",
+      "the product of the outputs of several layers, element by element; sizes as for add",
+      "from",
+      { FROM("names of the layers, as [a, b]") } },
+    { "concat",
+      "the outputs of several layers, one after another along an axis",
+      "from",
+      { FROM("names of the layers, as [a, b]"), AXIS } },
+    { "slice",
+      "a part of an example along one axis",
+      NULL,
+      { AXIS,
+        { "first", VKT_OPT_UINT, AT(first), 0, INT32_MAX, "its first element (default: 0)", NULL },
+        { "count", VKT_OPT_UINT, AT(count), 1, INT32_MAX,
+          "number of elements (default: all that are left)", NULL },
+        { "step", VKT_OPT_UINT, AT(step), 1, INT32_MAX, "take each step-th (default: 1)",
+          NULL } } },
+    { "permute",
+      "axes of an example in another order",
+      "order",
+      { { "order", VKT_OPT_SIZES, AT(sizes), 0, VKT_MAX_RANK - 2,
+          "the axes, as [2, 0, 1]: axis i of the result is axis order[i] of the input", NULL } } },
+    { "reshape",
+      "the same elements with other dimensions; an image's are rows, columns, channels",
+      "shape",
+      { { "shape", VKT_OPT_SIZES, AT(sizes), 0, INT32_MAX,
+          "sizes of an example, as [4, 4, 8]; one of them may be 0: what is left", NULL } } },
+    { "upsample",
+      "an image with more rows and columns, as PyTorch's interpolate",
+      "scale",
+      { { "scale", VKT_OPT_UINT, AT(scale), 1, 256, "factor of rows and columns (default: 2)",
+          NULL },
+        { "size", VKT_OPT_SIZES, AT(sizes), 1, 30000,
+          "in place of scale: rows and columns of the result, as [28, 28]", NULL },
+        { "mode", VKT_OPT_STRING, AT(mode), 0, 0, "how pixels are made (default: nearest)", modes },
+        { "align_corners", VKT_OPT_BOOL, AT(align_corners), 0, 1,
+          "mode bilinear: the centers of the corners stay where they are (default: false)",
+          NULL } } },
+    { "conv_transpose",
+      "transposed 2-D convolution: an image with more rows and columns, by learned filters",
+      "out",
+      { CHANNELS,
+        { "kernel", VKT_OPT_UINT, AT(kernel), 1, 255,
+          "height and width of the filter, in pixels (default: 2)", NULL },
+        { "stride", VKT_OPT_UINT, AT(stride), 1, 256,
+          "factor of rows and columns, but for the edges (default: 2)", NULL },
+        { "pad", VKT_OPT_MAYBE, AT(pad), 0, 4096,
+          "pixels taken from each edge of the result (default: 0)", NULL },
+        { "output_pad", VKT_OPT_UINT, AT(output_pad), 0, 255,
+          "rows and columns added below and on the right (default: 0)", NULL },
+        { "dilation", VKT_OPT_UINT, AT(dilation), 1, 4096,
+          "distance between neighbouring elements of the filter, in pixels (default: 1)", NULL },
+        { "groups", VKT_OPT_UINT, AT(groups), 1, 1 << 16,
+          "number of groups of channels, each with its own filters (default: 1)", NULL },
+        BIAS,
+        { "init", VKT_OPT_STRING, AT(init), 0, 0, "initial weights (default: kaiming)", inits } } },
+    { "squeeze_excite",
+      "scale each channel by a function of the means of all: two 1x1 convolutions and a gate "
+      "(squeeze and excitation)",
+      "hidden",
+      { { "hidden", VKT_OPT_UINT, AT(hidden), 1, 1 << 20,
+          "channels between the convolutions (default: a quarter)", NULL },
+        { "activation", VKT_OPT_STRING, AT(activation), 0, 0,
+          "activation between them (default: relu)", plain_activations },
+        { "gate", VKT_OPT_STRING, AT(gate), 0, 0,
+          "function that makes the factor (default: sigmoid)", gates } } },
     { "repeat",
       "n copies of the body in a row, each with its own parameters",
       NULL,

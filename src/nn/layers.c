@@ -2,6 +2,7 @@
  * other layers. */
 #include "nn/layers.h"
 
+#include "nn/layer_from.h"
 #include "nn/layer_list.h"
 #include "nn/lora.h"
 #include "tensor/graph/op.h"
@@ -150,6 +151,32 @@ fail:
     return st;
 }
 
+/* Names of a copy's layers are those of its body with the copy's number before them, "1.0.sum", and
+ * so are the names that its layers take outputs of; what the body takes is what the copy before
+ * gave. */
+static vkt_status repeat_from(vkt_model *m, vkt__layer *l, vkt_layer *all, size_t copies)
+{
+    size_t n = l->spec.n_body;
+    for (size_t i = 0; i < n; i++) {
+        const vkt_layer *spec = &l->spec.body[i];
+        const char *name = spec->name ? vkt__arena_printf(&m->arena, "%s.0.%s", l->name, spec->name)
+                                      : vkt__arena_printf(&m->arena, "%s.0.%zu", l->name, i);
+        if (!spec->n_from) continue;
+        int *place = vkt__arena_alloc(&m->arena, spec->n_from * sizeof *place);
+        vkt_status st = vkt__layer_from(l->spec.body, n, i, vkt__layer_where(m, spec, name), place);
+        if (st != VKT_OK) return st;
+        for (size_t c = 0; c < copies; c++) {
+            const char **from = vkt__arena_alloc(&m->arena, spec->n_from * sizeof(const char *));
+            for (size_t k = 0; k < spec->n_from; k++)
+                from[k] = place[k] >= 0 ? all[c * n + (size_t)place[k]].name
+                          : c           ? all[c * n - 1].name
+                                        : VKT_LAYER_INPUT;
+            all[c * n + i].from = from;
+        }
+    }
+    return VKT_OK;
+}
+
 /* Unrolled: body copies one after another, "3.0.0", "3.1.0", ... */
 static vkt_status repeat_plan(vkt_model *m, vkt__layer *l)
 {
@@ -163,8 +190,9 @@ static vkt_status repeat_plan(vkt_model *m, vkt__layer *l)
         all[i].name = names[i].data;
     }
     vkt__str_printf(&prefix, "%s.", l->name);
-    vkt_status st =
-        vkt__model_plan_list(m, all, copies * n, prefix.data, l->in, false, &l->body, &l->out);
+    vkt_status st = repeat_from(m, l, all, copies);
+    if (st == VKT_OK)
+        st = vkt__model_plan_list(m, all, copies * n, prefix.data, l->in, false, &l->body, &l->out);
     for (size_t i = 0; i < copies * n; i++) vkt__str_finish(&names[i]);
     vkt__str_finish(&prefix);
     free(names);

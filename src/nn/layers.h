@@ -1,5 +1,5 @@
-/* The tables of kinds that layers.c, layers_image.c and layers_vision.c hold, each ended by name
- * NULL. */
+/* The tables of kinds that layers.c, layers_image.c, layers_vision.c and layers_graph.c hold, each
+ * ended by name NULL. */
 #ifndef VKT_NN_LAYERS_H
 #define VKT_NN_LAYERS_H
 
@@ -9,5 +9,6 @@ extern const vkt__layer_kind vkt__plain_kinds[];
 extern const vkt__layer_kind vkt__act_kinds[];
 extern const vkt__layer_kind vkt__image_kinds[];
 extern const vkt__layer_kind vkt__vision_kinds[];
+extern const vkt__layer_kind vkt__graph_kinds[];
 
 #endif

@@ -56,6 +56,7 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->noise = desc->noise;
     m->n_plain = desc->n_plain;
     m->embed_rows = desc->embed_rows;
+    m->takes_ids = desc->embed_rows > 0;
     const char *first = desc->n_layers ? desc->layers[0].type : "";
     bool scores = desc->n_layers && desc->layers[0].transformer.score;
     if (m->embed_rows && strcmp(first, "embed") && strcmp(first, "sentence") && !scores) {
@@ -311,6 +312,16 @@ vkt_buffer *vkt_model_shadow(const vkt_model *m)
     return m->shadow;
 }
 
+/* Whose outputs a layer takes, where its list is a graph. */
+static void add_from(const vkt__layer_list *list, size_t i, vkt__str *s)
+{
+    const vkt__layer *l = &list->layers[i];
+    for (size_t k = 0; k < l->spec.n_from; k++)
+        vkt__str_printf(s, "%s%s", k ? ", " : "  ",
+                        l->from[k] < 0 ? VKT_LAYER_INPUT : list->layers[l->from[k]].name);
+    if (!l->from) vkt__str_printf(s, "  %s", i ? list->layers[i - 1].name : VKT_LAYER_INPUT);
+}
+
 static void summarize(const vkt_model *m, const vkt__layer_list *list, vkt__str *s)
 {
     for (size_t i = 0; i < list->n; i++) {
@@ -323,7 +334,11 @@ static void summarize(const vkt_model *m, const vkt__layer_list *list, vkt__str 
                     (l->b >= 0 ? m->params[l->b].pub.count : 0);
         vkt__str_printf(s, "  %-20s %-12s %-24s", l->name, l->kind->name,
                         vkt_shape_text(l->out, VKT_F32, text));
-        if (count) vkt__str_printf(s, " %12llu", (unsigned long long)count);
+        if (count)
+            vkt__str_printf(s, " %12llu", (unsigned long long)count);
+        else if (list->is_graph)
+            vkt__str_printf(s, " %12s", "");
+        if (list->is_graph) add_from(list, i, s);
         vkt__str_add(s, "\n", 1);
         summarize(m, &l->pre, s);
         summarize(m, &l->body, s);
@@ -331,11 +346,20 @@ static void summarize(const vkt_model *m, const vkt__layer_list *list, vkt__str 
     }
 }
 
+static bool has_graph(const vkt__layer_list *list)
+{
+    bool any = list->is_graph;
+    for (size_t i = 0; i < list->n && !any; i++)
+        any = has_graph(&list->layers[i].body) || has_graph(&list->layers[i].shortcut);
+    return any;
+}
+
 char *vkt_model_summary(const vkt_model *m)
 {
     vkt__str s = { 0 };
     char text[96];
-    vkt__str_printf(&s, "  %-20s %-12s %-24s %12s\n", "layer", "type", "output", "parameters");
+    vkt__str_printf(&s, "  %-20s %-12s %-24s %12s%s\n", "layer", "type", "output", "parameters",
+                    has_graph(&m->layers) ? "  from" : "");
     vkt__str_printf(&s, "  %-20s %-12s %-24s\n", "input", "",
                     vkt_shape_text(m->input, VKT_F32, text));
     summarize(m, &m->layers, &s);

@@ -27,6 +27,7 @@ typedef struct vkt__param {
 typedef struct vkt__layer_list {
     struct vkt__layer *layers;
     size_t n;
+    bool is_graph; /* some layer says whose output it takes */
 } vkt__layer_list;
 
 /* A layer of the model: its description, resolved. */
@@ -35,7 +36,9 @@ typedef struct vkt__layer {
     vkt_layer spec;                      /* body is not used: see below */
     const char *name;                    /* "2.body.0" */
     const char *where;                   /* "mlp.yaml:12: layer 2 (linear)" */
-    vkt_shape in, out;                   /* of one example */
+    vkt_shape in, out;                   /* of one example; in: of the first input */
+    const int *from;                     /* [spec.n_from] places in the list; -1: what it takes */
+    const vkt_shape *ins;                /* [spec.n_from] of an example */
     int w, b;                            /* indices of parameters, -1: none */
     uint32_t n_params;                   /* as many from w on, where b is not all there is */
     int s;                               /* index of the first state, -1: none */
@@ -48,6 +51,8 @@ typedef struct vkt__layer_kind {
     vkt_status (*plan)(vkt_model *m, vkt__layer *l);
     vkt_tensor *(*build)(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                          bool train);
+    /* In place of `build`, of a kind that takes several inputs, x[l->spec.n_from]. */
+    vkt_tensor *(*join)(vkt_graph *g, const vkt__layer *l, vkt_tensor *const *x);
     bool is_whole; /* it is the whole model: there are no other layers */
     /* Distinguishes layer kinds that share functions. */
     vkt_act act;
@@ -70,6 +75,7 @@ struct vkt_model {
     vkt_shape input;
     uint32_t n_outputs;
     uint32_t n_plain, embed_rows;        /* embed_rows: 0 from the layer that has them on */
+    bool takes_ids;                      /* the input holds rows of a table */
     const vkt__layer_kind *const *kinds; /* tables, each ended by name NULL; after the last, NULL */
     vkt__layer_list layers;
     vkt__param *params, *states; /* of states, scale is the initial value */

@@ -56,9 +56,19 @@ static char *opt_text(const vkt_layer *l, const vkt_layer_opt *o)
     return out.data;
 }
 
+static const char *from_text(vkt__arena *a, const vkt_layer *l)
+{
+    vkt__str out = { 0 };
+    vkt__model_from_yaml(l, &out);
+    const char *text = vkt__arena_strdup(a, out.len ? out.data : "default");
+    vkt__str_finish(&out);
+    return text;
+}
+
 static bool same_opts(const vkt_layer *a, const vkt_layer *b)
 {
-    bool same = !strcmp(a->name ? a->name : "", b->name ? b->name : "");
+    bool same = !strcmp(a->name ? a->name : "", b->name ? b->name : "") && a->n_from == b->n_from;
+    for (size_t k = 0; k < a->n_from && same; k++) same = !strcmp(a->from[k], b->from[k]);
     for (const vkt_layer_opt *o = vkt__model_opts(a); o->name && same; o++) {
         char *x = opt_text(a, o), *y = opt_text(b, o);
         same = !strcmp(x ? x : "", y ? y : "");
@@ -152,8 +162,14 @@ static void tell_slot(const slots *all, const slot *s, vkt_difference_fn fn, voi
         for (size_t k = 0; k < n; k++) v[k] = s->of[k] ? layer_text(&a, s->of[k]) : NULL;
         fn(user, vkt__arena_printf(&a, "%s: %s", s->path, s->any->type), v);
     }
+    bool differs = false;
+    for (size_t k = 0; k < n && !lacking; k++) {
+        v[k] = from_text(&a, s->of[k]);
+        differs |= strcmp(v[k], v[0]) != 0;
+    }
+    if (differs) fn(user, vkt__arena_printf(&a, "%s.from (%s)", s->path, s->any->type), v);
     for (const vkt_layer_opt *o = vkt__model_opts(s->any); o->name && !lacking; o++) {
-        bool differs = false;
+        differs = false;
         for (size_t k = 0; k < n; k++) {
             char *text = opt_text(s->of[k], o);
             v[k] = text ? vkt__arena_strdup(&a, text) : "default";

@@ -87,6 +87,54 @@ static vkt_status set_word(reader *r, vkt_layer *l, const vkt_layer_opt *o, cons
     return st;
 }
 
+/* `shape: [4, 4, 8]`, or one number alone. */
+static vkt_status set_sizes(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v)
+{
+    enum { MOST = VKT_MAX_RANK - 1 }; /* the batch is one, too */
+    vkt_shape s = { 0 };
+    for (const vkt__yaml *e = v->kind == VKT__YAML_LIST ? v->first : v; e;
+         e = v->kind == VKT__YAML_LIST ? e->next : NULL) {
+        uint64_t u = 0;
+        if (e->kind != VKT__YAML_SCALAR || e->quoted || !vkt__parse_u64(e->text, &u) ||
+            s.rank == MOST)
+            return bad_value(r, s.rank == MOST ? v : e, l->type, o->name,
+                             "a list of up to 5 whole numbers");
+        if ((double)u < o->min || (double)u > o->max) {
+            char lo[32], hi[32];
+            return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s.%s: %s is out of range: %s to %s",
+                             r->source, e->line, l->type, o->name, e->text,
+                             vkt__double_text(o->min, false, lo),
+                             vkt__double_text(o->max, false, hi));
+        }
+        s.d[s.rank++] = (uint32_t)u;
+    }
+    if (!s.rank) return bad_value(r, v, l->type, o->name, "a list of up to 5 whole numbers");
+    memcpy((char *)l + o->offset, &s, sizeof s);
+    return VKT_OK;
+}
+
+/* `from: NAME` or `from: [a, b]`. Which names there are is asked when the model is planned. */
+static vkt_status set_from(reader *r, vkt_layer *l, const vkt__yaml *v)
+{
+    enum { MOST = 64 };
+    static const char what[] = "the name of an earlier layer, or a list of up to 64,";
+    size_t n = 0;
+    const char *names[MOST];
+    for (const vkt__yaml *e = v->kind == VKT__YAML_LIST ? v->first : v; e;
+         e = v->kind == VKT__YAML_LIST ? e->next : NULL) {
+        if (e->kind != VKT__YAML_SCALAR || !e->text[0])
+            return bad_value(r, e, l->type, "from", what);
+        if (n == MOST) return bad_value(r, v, l->type, "from", what);
+        names[n++] = vkt__arena_strdup(r->arena, e->text);
+    }
+    if (!n) return bad_value(r, v, l->type, "from", what);
+    const char **copy = vkt__arena_alloc(r->arena, n * sizeof(const char *));
+    memcpy((void *)copy, names, n * sizeof(const char *));
+    l->from = copy;
+    l->n_from = n;
+    return VKT_OK;
+}
+
 static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v,
                           int depth, uint64_t *n_body_total)
 {
@@ -98,6 +146,10 @@ static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const
         return set_number(r, l, o, v);
     case VKT_OPT_STRING:
         return set_word(r, l, o, v);
+    case VKT_OPT_SIZES:
+        return set_sizes(r, l, o, v);
+    case VKT_OPT_FROM:
+        return set_from(r, l, v);
     case VKT_OPT_BOOL:
     case VKT_OPT_NOT_BOOL:
         if (v->kind != VKT__YAML_SCALAR || v->quoted || !vkt__parse_bool(v->text, &b))
@@ -134,9 +186,10 @@ static vkt_status unknown_opt(reader *r, const vkt_layer_type *t, const vkt__yam
 {
     vkt__str all = { 0 };
     for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
-        vkt__str_printf(&all, "%s, ", o->name);
-    vkt_status st = vkt__fail(VKT_E_ARG, "config", "%s:%d: %s has no option '%s'; it takes %sname",
-                              r->source, v->line, t->name, v->key, all.data ? all.data : "");
+        if (o->type != VKT_OPT_FROM) vkt__str_printf(&all, "%s, ", o->name);
+    vkt_status st =
+        vkt__fail(VKT_E_ARG, "config", "%s:%d: %s has no option '%s'; it takes %sname, from",
+                  r->source, v->line, t->name, v->key, all.data ? all.data : "");
     vkt__str_finish(&all);
     return st;
 }
@@ -203,6 +256,8 @@ static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer
                 VKT_TRY(set_opt(r, l, o, v, depth, &n_body));
             else if (!strcmp(v->key, "name"))
                 VKT_TRY(set_name(r, l, v));
+            else if (!strcmp(v->key, "from"))
+                VKT_TRY(set_from(r, l, v));
             else
                 return unknown_opt(r, t, v);
         }
@@ -338,6 +393,25 @@ static vkt_status copy_word(const reader *r, vkt_layer *l, const vkt_layer_opt *
     return VKT_OK;
 }
 
+static void copy_from(const reader *r, vkt_layer *l)
+{
+    const char **names = vkt__arena_alloc(r->arena, l->n_from * sizeof(const char *));
+    for (size_t k = 0; k < l->n_from; k++) names[k] = vkt__arena_strdup(r->arena, l->from[k]);
+    l->from = l->n_from ? names : NULL;
+}
+
+static vkt_status copy_sizes(const reader *r, const vkt_layer *l, const vkt_layer_opt *o)
+{
+    vkt_shape s;
+    memcpy(&s, (const char *)l + o->offset, sizeof s);
+    if (s.rank >= VKT_MAX_RANK)
+        return vkt__fail(VKT_E_ARG, "config", "%s: %s.%s: more than 5 numbers", r->source, l->type,
+                         o->name);
+    for (uint32_t k = 0; k < s.rank; k++)
+        if (s.d[k] < o->min || s.d[k] > o->max) return out_of_range(r, l, o, s.d[k]);
+    return VKT_OK;
+}
+
 static vkt_status copy_list(const reader *r, const vkt_layer *from, size_t n, vkt_layer **out);
 
 static vkt_status copy_opt(const reader *r, vkt_layer *l, const vkt_layer_opt *o)
@@ -350,6 +424,9 @@ static vkt_status copy_opt(const reader *r, vkt_layer *l, const vkt_layer_opt *o
         return check_number(r, l, o);
     case VKT_OPT_STRING:
         return copy_word(r, l, o);
+    case VKT_OPT_SIZES:
+        return copy_sizes(r, l, o);
+    case VKT_OPT_FROM: /* copy_from's */
     case VKT_OPT_BOOL:
     case VKT_OPT_NOT_BOOL:
         return VKT_OK;
@@ -376,6 +453,7 @@ static vkt_status copy_list(const reader *r, const vkt_layer *from, size_t n, vk
         to[i].type = t->name;
         to[i].line = 0; /* of no line of this recipe */
         if (from[i].name) to[i].name = vkt__arena_strdup(r->arena, from[i].name);
+        copy_from(r, &to[i]);
         for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
             VKT_TRY(copy_opt(r, &to[i], o));
     }
@@ -481,6 +559,10 @@ vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, con
         return vkt__model_parse(c, list, where);
     }
     VKT_TRY(vkt__model_at(c, key, where, &layer, &opt));
+    if (opt->type == VKT_OPT_SIZES || opt->type == VKT_OPT_FROM) {
+        VKT_TRY(vkt__yaml_parse(&c->priv->arena, value, strlen(value), where, &list));
+        return set_opt(&r, layer, opt, list, 1, NULL);
+    }
     VKT_TRY(set_opt(&r, layer, opt, &scalar, 1, NULL));
     if (count_layers(c->layers, c->n_layers) > most_layers()) return too_many(where);
 fail:
@@ -489,6 +571,16 @@ fail:
 
 /* ---- writing ---- */
 
+/* "a" or "[a, b]". */
+static void write_names(const char *const *names, size_t n, vkt__str *out)
+{
+    for (size_t k = 0; k < n; k++) {
+        vkt__str_printf(out, "%s", k ? ", " : n > 1 ? "[" : "");
+        vkt__yaml_quote(names[k], out);
+    }
+    vkt__str_printf(out, "%s", n > 1 ? "]" : "");
+}
+
 /* `always`: write a zero too, where the type needs the option. */
 static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *before, bool always,
                       vkt__str *out)
@@ -496,6 +588,7 @@ static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *be
     const char *at = (const char *)l + o->offset, *word;
     char number[32];
     vkt_maybe maybe;
+    vkt_shape sizes;
     bool b;
     uint32_t u;
     float f;
@@ -530,9 +623,23 @@ static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *be
         else
             vkt__yaml_quote(word, out);
         break;
+    case VKT_OPT_SIZES:
+        memcpy(&sizes, at, sizeof sizes);
+        for (u = 0; u < sizes.rank; u++) {
+            if (!u) vkt__str_printf(out, "%s%s: [", before, o->name);
+            vkt__str_printf(out, "%s%u", u ? ", " : "", sizes.d[u]);
+        }
+        if (sizes.rank) vkt__str_printf(out, "]");
+        break;
+    case VKT_OPT_FROM: /* vkt__model_from_yaml, as of any layer */
     case VKT_OPT_BODY:
         break;
     }
+}
+
+void vkt__model_from_yaml(const vkt_layer *l, vkt__str *out)
+{
+    write_names(l->from, l->n_from, out);
 }
 
 const vkt_layer_opt *vkt__model_opts(const vkt_layer *l)
@@ -561,6 +668,8 @@ void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *ou
             vkt__str_printf(&before, ", ");
         if (l->name)
             vkt__str_printf(&opts, "%sname: ", before.data), vkt__yaml_quote(l->name, &opts);
+        if (l->n_from)
+            vkt__str_printf(&opts, "%sfrom: ", before.data), vkt__model_from_yaml(l, &opts);
         for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
             write_opt(l, o, before.data, needs(t, o), &opts);
         vkt__str_printf(out, "%*s- %s", indent, "", l->type);

@@ -21,6 +21,8 @@ vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where
 const vkt_layer_opt *vkt__model_opts(const vkt_layer *l);
 /* The value of one of them as YAML; nothing where it is the default, or a list of layers. */
 void vkt__model_opt_yaml(const vkt_layer *l, const vkt_layer_opt *o, vkt__str *out);
+/* The names of its `from`, as YAML; nothing where it takes the output before it. */
+void vkt__model_from_yaml(const vkt_layer *l, vkt__str *out);
 /* The model as a YAML list under `model:`. */
 void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *out);
 

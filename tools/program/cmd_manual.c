@@ -111,7 +111,8 @@ static void man_recipe(void)
         putchar('\n');
     }
     printf(".SH LAYERS OF A RECIPE\nEntries of \\fBmodel:\\fR; a bare value sets the option marked "
-           "=.\n");
+           "=. Every layer may have a \\fIname\\fR, and take the outputs of others above it: "
+           "\\fIfrom\\fR: their names, or input.\n");
     for (size_t i = 0; i < n; i++) {
         printf(".TP\n\\fB%s\\fR\n", t[i].name);
         roff(t[i].help);

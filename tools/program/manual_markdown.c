@@ -120,10 +120,16 @@ static void layers(void)
 {
     size_t n;
     const vkt_layer_type *t = vkt_layer_types(&n);
-    printf("# Layers of a recipe\n\n" GENERATED
-           "\nEntries of `model:`. A bare value sets the option marked with **=**: `linear: 128` "
-           "is `linear: {out: 128}`.\n",
-           "layers");
+    printf(
+        "# Layers of a recipe\n\n" GENERATED
+        "\nEntries of `model:`. A bare value sets the option marked with **=**: `linear: 128` "
+        "is `linear: {out: 128}`.\n\nEvery layer may have a `name`, which begins the names of its "
+        "parameters, and take the output of another than the layer before it: `from: NAME` of a "
+        "layer "
+        "above it in the same list, or `from: input`, what the list takes. `add`, `mul` and "
+        "`concat` "
+        "take several: [A net that is no list](../how-to/graph.md).\n",
+        "layers");
     for (size_t i = 0; i < n; i++) {
         printf("\n## %s\n\n", t[i].name);
         escape(t[i].help);

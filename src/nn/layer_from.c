@@ -1,0 +1,108 @@
+/* layer_from.h. A list without `from` is a chain, and nothing here runs for it but the questions.
+ */
+#include "nn/layer_from.h"
+
+#include "base/memory.h"
+
+enum { HERE = -2, MOST_NAMES = 64 };
+
+/* The place of the layer of that name; -1: what the list takes; HERE: neither. */
+static int place_of(const vkt_layer *spec, size_t n, const char *name)
+{
+    for (size_t k = 0; k < n; k++)
+        if (spec[k].name && !strcmp(spec[k].name, name)) return (int)k;
+    return strcmp(name, VKT_LAYER_INPUT) ? HERE : -1;
+}
+
+static vkt_status unknown(const vkt_layer *spec, size_t i, const char *where, const char *name)
+{
+    const char *names[MOST_NAMES];
+    size_t n = 0;
+    for (size_t k = i; k-- > 0 && n < MOST_NAMES - 1;)
+        if (spec[k].name) names[n++] = spec[k].name;
+    names[n++] = VKT_LAYER_INPUT;
+    vkt_hint hint = vkt_did_you_mean(name, names, n);
+    return vkt__fail(
+        VKT_E_ARG, "model", "%s: from: no layer before it in its list has the name '%s'%s", where,
+        vkt__show(name).s, *hint.text ? hint.text : ": give the layer `name`, or take `input`");
+}
+
+vkt_status vkt__layer_from(const vkt_layer *spec, size_t n, size_t i, const char *where, int *place)
+{
+    for (size_t k = 0; k < spec[i].n_from; k++) {
+        const char *name = spec[i].from[k];
+        int at = place_of(spec, n, name);
+        if (at == HERE) return unknown(spec, i, where, name);
+        if (at >= 0 && place_of(spec + at + 1, n - (size_t)at - 1, name) >= 0)
+            return vkt__fail(VKT_E_ARG, "model", "%s: from: two layers have the name '%s'", where,
+                             name);
+        if (at == (int)i)
+            return vkt__fail(VKT_E_ARG, "model", "%s: from: it can't take its own output", where);
+        if (at > (int)i && spec[at].line)
+            return vkt__fail(VKT_E_ARG, "model",
+                             "%s: from: '%s' is defined later, on line %d: a layer takes outputs "
+                             "of layers before it",
+                             where, name, spec[at].line);
+        if (at > (int)i)
+            return vkt__fail(VKT_E_ARG, "model",
+                             "%s: from: '%s' is defined later: a layer takes outputs of layers "
+                             "before it",
+                             where, name);
+        place[k] = at;
+    }
+    return VKT_OK;
+}
+
+vkt_status vkt__layer_connect(vkt_model *m, const vkt_layer *spec, size_t n, vkt__layer *layers,
+                              size_t i, vkt_shape list_in, bool is_whole)
+{
+    vkt__layer *l = &layers[i];
+    size_t n_from = spec[i].n_from;
+    if (n_from == 0) {
+        if (l->kind->join)
+            return vkt__fail(VKT_E_ARG, "model",
+                             "%s: it takes outputs of several layers: name them, `%s: [a, b]`",
+                             l->where, spec[i].type);
+        l->in = i ? layers[i - 1].out : list_in;
+        return VKT_OK;
+    }
+    int *place = vkt__arena_alloc(&m->arena, n_from * sizeof *place);
+    vkt_shape *ins = vkt__arena_alloc(&m->arena, n_from * sizeof *ins);
+    vkt_status st = vkt__layer_from(spec, n, i, l->where, place);
+    if (st != VKT_OK) return st;
+    if (n_from > 1 && !l->kind->join)
+        return vkt__fail(VKT_E_ARG, "model",
+                         "%s: from: it takes one output, not %zu: join them first, with concat, "
+                         "add or mul",
+                         l->where, n_from);
+    for (size_t k = 0; k < n_from; k++) {
+        if (place[k] < 0 && i > 0 && is_whole && m->takes_ids)
+            return vkt__fail(VKT_E_ARG, "model",
+                             "%s: from: `input` holds numbers of words or values, which only the "
+                             "first layer reads: take the first layer's output",
+                             l->where);
+        ins[k] = place[k] < 0 ? list_in : layers[place[k]].out;
+    }
+    l->from = place;
+    l->ins = ins;
+    l->in = ins[0];
+    return VKT_OK;
+}
+
+vkt_status vkt__layers_all_used(const vkt__layer *layers, size_t n)
+{
+    bool *used = vkt__alloc((n + 1) * sizeof *used);
+    size_t i = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (!layers[k].from && k) used[k - 1] = true;
+        for (size_t j = 0; layers[k].from && j < layers[k].spec.n_from; j++)
+            if (layers[k].from[j] >= 0) used[layers[k].from[j]] = true;
+    }
+    while (i + 1 < n && used[i]) i++;
+    free(used);
+    if (i + 1 >= n) return VKT_OK;
+    return vkt__fail(VKT_E_ARG, "model",
+                     "%s: no layer takes its output: leave the layer out, or name it in a later "
+                     "layer's `from`",
+                     layers[i].where);
+}
