@@ -10,6 +10,7 @@
 #include "tensor/graph/graph.h"
 #include "tensor/graph/act.h"
 #include "tensor/kernels/attention.h"
+#include "tensor/ops/ops.h"
 #include "formats/protobuf.h"
 
 enum { OPSET = 21, IR_VERSION = 10, FLOAT = 1, INT64 = 7 };
@@ -406,6 +407,107 @@ static bool emit_swap(exporter *e, const vkt_node *n, const char *const *in, con
     return true;
 }
 
+/* ---- general ops; dimension 0 holds the batch, which none of them touches ---- */
+
+static bool emit_unary(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    if (n->attr.map.part != VKT_ND_UNARY || n->attr.map.fn != VKT_FN_CLAMP) return false;
+    node(e, "Clip", IN(in[0], constant(e, n->attr.map.s), constant(e, n->attr.map.t)), out);
+    return true;
+}
+
+static bool emit_binary(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    static const char *const names[] = { [VKT_FN2_ADD] = "Add", [VKT_FN2_MUL] = "Mul" };
+    uint32_t fn = n->attr.map.fn;
+    if (n->attr.map.part != VKT_ND_BINARY || fn >= VKT_COUNT(names) || !names[fn]) return false;
+    node(e, names[fn], IN(in[0], in[1]), out);
+    return true;
+}
+
+static bool emit_permute(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    int64_t order[VKT_MAX_RANK] = { 0 };
+    uint32_t rank = n->in[0]->shape.rank;
+    for (uint32_t k = 0; k < rank; k++) order[k] = n->attr.permute.order[k];
+    if (order[0] != 0) return false;
+    attr_ints(e, "perm", order, rank);
+    node(e, "Transpose", IN(in[0]), out);
+    return true;
+}
+
+static bool emit_slice(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    int64_t first[VKT_MAX_RANK], end[VKT_MAX_RANK], axes[VKT_MAX_RANK], step[VKT_MAX_RANK];
+    uint32_t rank = n->in[0]->shape.rank;
+    for (uint32_t k = 1; k < rank; k++) {
+        first[k] = n->attr.window.first[k];
+        step[k] = n->attr.window.step[k];
+        end[k] = first[k] + (n->out[0]->shape.d[k] - 1) * step[k] + 1;
+        axes[k] = k;
+    }
+    node(e, "Slice",
+         IN(in[0], constant_ints(e, first + 1, rank - 1), constant_ints(e, end + 1, rank - 1),
+            constant_ints(e, axes + 1, rank - 1), constant_ints(e, step + 1, rank - 1)),
+         out);
+    return true;
+}
+
+static bool emit_concat(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    const char *all[VKT_MAX_IN + 1] = { NULL };
+    if (n->attr.along.axis == 0) return false;
+    for (uint32_t i = 0; i < VKT_MAX_IN && n->in[i]; i++) all[i] = in[i];
+    attr_int(e, "axis", n->attr.along.axis);
+    node(e, "Concat", all, out);
+    return true;
+}
+
+/* PyTorch's nearest takes the pixel that a result's begins in, its bilinear the centers. */
+static bool emit_resize(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    bool nearest = n->attr.resize.kind == VKT_RESIZE_NEAREST;
+    const char *x = channels_first(e, in[0]);
+    attr_ints(e, "axes", (int64_t[]) { 2, 3 }, 2);
+    attr_text(e, "coordinate_transformation_mode",
+              nearest                        ? "asymmetric"
+              : n->attr.resize.align_corners ? "align_corners"
+                                             : "half_pixel");
+    attr_text(e, "mode", nearest ? "nearest" : "linear");
+    if (nearest) attr_text(e, "nearest_mode", "floor");
+    const char *size = constant_ints(e, (int64_t[]) { n->attr.resize.h, n->attr.resize.w }, 2);
+    return channels_last(e, node(e, "Resize", IN(x, "", "", size), extra(e)), out);
+}
+
+/* Of a parameter, before conv2d_dx takes it: emit_transpose reads the parameter itself. */
+static bool emit_flip(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    (void)e;
+    (void)in;
+    (void)out;
+    return !n->in[0]->node;
+}
+
+static bool emit_transpose(exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    const vkt_node *flip = n->in[1]->node;
+    const uint32_t *x = n->in[0]->shape.d;
+    const int64_t dilation = n->attr.conv.dilation, stride = n->attr.conv.stride,
+                  pad = n->attr.conv.pad, kernel[] = { n->attr.conv.kh, n->attr.conv.kw },
+                  size[] = { n->attr.conv.h, n->attr.conv.w };
+    int64_t more[2];
+    if (!flip || flip->op != &vkt__op_conv2d_flip || flip->in[0]->node) return false;
+    for (int i = 0; i < 2; i++)
+        more[i] = size[i] - ((x[i + 1] - 1) * stride - 2 * pad + dilation * (kernel[i] - 1) + 1);
+    const char *first = channels_first(e, in[0]);
+    window(e, n->attr.conv.kh, n->attr.conv.kw, n->attr.conv.stride, n->attr.conv.pad);
+    attr_ints(e, "dilations", (int64_t[]) { dilation, dilation }, 2);
+    attr_ints(e, "output_padding", more, 2);
+    attr_int(e, "group", n->attr.conv.groups);
+    const char *w = name_of(e, flip->in[0]);
+    return channels_last(e, node(e, "ConvTranspose", IN(first, w), extra(e)), out);
+}
+
 static const struct {
     const char *op;
     emitter *emit;
@@ -429,6 +531,14 @@ static const struct {
     { "lookup", emit_lookup },
     { "attention", emit_attention },
     { "fill", emit_fill },
+    { "unary", emit_unary },
+    { "binary", emit_binary },
+    { "permute", emit_permute },
+    { "slice", emit_slice },
+    { "concat", emit_concat },
+    { "resize", emit_resize },
+    { "conv2d_flip", emit_flip },
+    { "conv2d_dx", emit_transpose },
 };
 
 static vkt_status emit(exporter *e, const vkt_node *n)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Exported ONNX models against ONNX Runtime: two networks that between them have every layer of images and of vectors are
+# Exported ONNX models against ONNX Runtime: three networks that between them have every layer of images, of vectors and of graphs are
 # trained a little on pictures made here, exported, and must give what `vktrain predict` gives. Run by hand where the lab is.
 # usage: check_onnx.sh PROGRAM [DRIVER]
 set -euo pipefail
@@ -62,6 +62,34 @@ model:
   - repeat: {n: 2, body: [{linear: 16}, relu]}
   - linear
 Y
+cat >graph.yaml <<Y
+$data
+model:
+  - conv: {out: 8, name: wide}
+  - max_pool
+  - conv: {out: 16, name: low}
+  - conv_transpose: {out: 8, kernel: 3, pad: 1, output_pad: 1, groups: 2, name: up}
+  - upsample: {from: low, mode: bilinear, name: smooth}
+  - upsample: {from: low, size: [12, 10], mode: bilinear, align_corners: true, name: corners}
+  - upsample: {from: low, name: near}
+  - concat: [wide, up, smooth, corners, near]
+  - squeeze_excite: {gate: hardsigmoid, activation: silu, name: excited}
+  - conv: {out: 4, kernel: 1, name: few}
+  - slice: {axis: 1, first: 1, step: 3, name: part}
+  - permute: {order: [2, 1, 0], from: part, name: turned}
+  - reshape: {shape: [0, 12], name: rows}
+  - global_pool: {from: excited, name: means}
+  - slice: {count: 12, name: first}
+  - mul: {from: [rows, first], name: scaled}
+  - add: [scaled, scaled, rows]
+  - flatten
+  - linear: {out: 16, name: b}
+  - squeeze_excite: {from: wide}
+  - global_pool: {name: g}
+  - linear: {out: 16, name: a}
+  - add: [a, b]
+  - linear
+Y
 cat >rows.yaml <<Y
 data: {source: csv, path: rows.csv, embed: "town, kind", valid_fraction: 0.2, test_fraction: 0}
 train: {steps: 60, batch: 16}
@@ -73,7 +101,7 @@ model:
   - linear
 Y
 bad=0
-for name in image vector; do
+for name in image vector graph; do
     "$lab/with-driver" "$driver" "$program" train $name.yaml --run $name --quiet >log 2>&1 || { cat log; exit 1; }
     "$lab/with-driver" "$driver" "$program" export $name -o $name.onnx --quiet >log 2>&1 || { cat log; exit 1; }
     "$lab/with-driver" "$driver" "$program" predict $name pictures --csv >$name.csv 2>log
