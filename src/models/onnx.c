@@ -418,7 +418,9 @@ static bool emit_unary(exporter *e, const vkt_node *n, const char *const *in, co
 
 static bool emit_binary(exporter *e, const vkt_node *n, const char *const *in, const char *out)
 {
-    static const char *const names[] = { [VKT_FN2_ADD] = "Add", [VKT_FN2_MUL] = "Mul" };
+    static const char *const names[] = {
+        [VKT_FN2_ADD] = "Add", [VKT_FN2_MUL] = "Mul", [VKT_FN2_DIV] = "Div"
+    };
     uint32_t fn = n->attr.map.fn;
     if (n->attr.map.part != VKT_ND_BINARY || fn >= VKT_COUNT(names) || !names[fn]) return false;
     node(e, names[fn], IN(in[0], in[1]), out);

@@ -371,8 +371,8 @@ static vkt_tensor *excite_build(vkt_model *m, vkt_graph *g, const vkt__layer *l,
     s = vkt__model_build_list(m, g, &l->body, vkt_reshape(g, s, (vkt_shape) { 4, { n, 1, 1, c } }),
                               train);
     if (l->spec.gate && !strcmp(l->spec.gate, "hardsigmoid")) {
-        s = vkt_add(g, vkt_scale(g, s, 1.0f / 6), vkt_fill(g, vkt_shape1(c), 0.5f));
-        s = vkt_unary(g, VKT_FN_CLAMP, s, 0, 1);
+        s = vkt_unary(g, VKT_FN_CLAMP, vkt_add(g, s, vkt_fill(g, vkt_shape1(c), 3)), 0, 6);
+        s = vkt_binary(g, VKT_FN2_DIV, s, vkt_fill(g, vkt_shape1(c), 6));
     } else {
         s = vkt_activate(g, s, VKT_ACT_SIGMOID);
     }

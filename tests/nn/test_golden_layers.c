@@ -1,7 +1,7 @@
-/* Layers and blocks against tests/golden/layers.json and vision.json (written by
- * tools/golden/golden_layers.py and golden_vision.py): outputs, gradients and running statistics of
- * PyTorch by the twins in double; single-layer ONNX models, their weights imported from a file, on
- * the device. */
+/* Layers, blocks and nets that are no list against tests/golden/layers.json, vision.json and
+ * graph.json (written by tools/golden/golden_layers.py, golden_vision.py and golden_graph.py):
+ * outputs, gradients and running statistics of PyTorch by the twins in double; single-layer ONNX
+ * models, their weights imported from a file, on the device. */
 #include "testing.h"
 
 #include <jansson.h>
@@ -17,9 +17,9 @@
 #include "formats/safetensors.h"
 
 #define WEIGHTS "test_golden_layers_tmp.safetensors"
-enum { MOST_BODY = 4, MOST_TENSORS = 32 };
+enum { MOST_BODY = 4, MOST_LAYERS = 20, MOST_FROM = 8, MOST_TENSORS = 32 };
 
-static json_t *all_layers, *all_vision;
+static json_t *all_layers, *all_vision, *all_graphs;
 
 static uint32_t whole(const json_t *j, const char *key)
 {
@@ -41,8 +41,20 @@ static vkt_shape shape_of(const json_t *entry)
 
 /* ---- models ---- */
 
-/* Options by the library's own table, as the recipe's parser sets them. body: room for a branch. */
-static vkt_layer layer_of(const json_t *j, vkt_layer *body)
+/* A name, or a list of them. */
+static void take_from(const json_t *value, const char **names, vkt_layer *l)
+{
+    if (json_is_string(value)) names[l->n_from++] = json_string_value(value);
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        assert_true(i < MOST_FROM);
+        names[l->n_from++] = json_string_value(json_array_get(value, i));
+    }
+    l->from = names;
+}
+
+/* Options by the library's own table, as the recipe's parser sets them. body: room for a branch;
+ * from: for MOST_FROM names. */
+static vkt_layer layer_of(const json_t *j, vkt_layer *body, const char **from)
 {
     const char *key, *type = json_string_value(json_object_get(j, "type"));
     json_t *value;
@@ -54,6 +66,9 @@ static vkt_layer layer_of(const json_t *j, vkt_layer *body)
     json_object_foreach((json_t *)(uintptr_t)j, key, value)
     {
         if (!strcmp(key, "type")) continue;
+        if (!strcmp(key, "name")) l.name = json_string_value(value);
+        if (!strcmp(key, "from")) take_from(value, from, &l);
+        if (!strcmp(key, "name") || !strcmp(key, "from")) continue;
         const vkt_layer_opt *o = types[t].opts;
         while (o->name && strcmp(o->name, key)) o++;
         if (!o->name) fail_msg("layer '%s' has no option '%s'", type, key);
@@ -65,26 +80,35 @@ static vkt_layer layer_of(const json_t *j, vkt_layer *body)
         if (o->type == VKT_OPT_BOOL) *(bool *)(void *)at = json_is_true(value);
         if (o->type == VKT_OPT_STRING) *(const char **)(void *)at = json_string_value(value);
         if (o->type == VKT_OPT_NOT_BOOL) *(bool *)(void *)at = !json_is_true(value);
+        if (o->type == VKT_OPT_SIZES) {
+            vkt_shape sizes = { .rank = (uint32_t)json_array_size(value) };
+            for (uint32_t i = 0; i < sizes.rank; i++) sizes.d[i] = (uint32_t)item(value, i);
+            memcpy(at, &sizes, sizeof sizes);
+        }
         if (o->type != VKT_OPT_BODY) continue;
         assert_true(json_array_size(value) <= MOST_BODY);
         for (size_t i = 0; i < json_array_size(value); i++)
-            body[i] = layer_of(json_array_get(value, i), NULL);
+            body[i] = layer_of(json_array_get(value, i), NULL, NULL);
         l.body = body;
         l.n_body = json_array_size(value);
     }
     return l;
 }
 
-/* The case's layer and a flattening, as the file's outputs are. */
+/* The case's layers and a flattening, as the file's outputs are. */
 static vkt_model *model_of(vkt_gpu *gpu, const json_t *c)
 {
-    vkt_layer body[MOST_BODY],
-        layers[] = { layer_of(json_array_get(json_object_get(c, "layers"), 0), body),
-                     { .type = "flatten" } };
+    const json_t *list = json_object_get(c, "layers");
+    size_t n = json_array_size(list);
+    const char *from[MOST_LAYERS][MOST_FROM];
+    vkt_layer body[MOST_LAYERS][MOST_BODY], layers[MOST_LAYERS + 1];
+    assert_true(n <= MOST_LAYERS);
+    for (size_t i = 0; i < n; i++) layers[i] = layer_of(json_array_get(list, i), body[i], from[i]);
+    layers[n] = (vkt_layer) { .type = "flatten" };
     vkt_shape x = shape_of(json_object_get(c, "x")), input = { .rank = x.rank - 1 };
     memcpy(input.d, x.d + 1, input.rank * sizeof *input.d);
     vkt_model_desc desc = { .layers = layers,
-                            .n_layers = 2,
+                            .n_layers = n + 1,
                             .input = input,
                             .n_outputs =
                                 (uint32_t)json_array_size(json_object_get(c, "out")) / x.d[0] };
@@ -236,6 +260,12 @@ static void blocks_of_vision_models_are_pytorchs(void **state)
     assert_int_equal(each(all_vision, "PyTorch", check_pytorch), 7);
 }
 
+static void graphs_are_pytorchs(void **state)
+{
+    (void)state;
+    assert_int_equal(each(all_graphs, "PyTorch", check_pytorch), 2);
+}
+
 /* ---- ONNX, on the device ---- */
 
 static vkt_gpu *gpu;
@@ -326,12 +356,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(layers_are_pytorchs),
                                         cmocka_unit_test(blocks_of_vision_models_are_pytorchs),
+                                        cmocka_unit_test(graphs_are_pytorchs),
                                         cmocka_unit_test(imported_onnx_layers_give_their_outputs) };
     all_layers = json_load_file(test_file("golden/layers.json"), 0, NULL);
     all_vision = json_load_file(test_file("golden/vision.json"), 0, NULL);
-    if (!all_layers || !all_vision) return 1;
+    all_graphs = json_load_file(test_file("golden/graph.json"), 0, NULL);
+    if (!all_layers || !all_vision || !all_graphs) return 1;
     int failed = cmocka_run_group_tests_name("golden_layers", tests, NULL, NULL);
     json_decref(all_layers);
     json_decref(all_vision);
+    json_decref(all_graphs);
     return failed;
 }
