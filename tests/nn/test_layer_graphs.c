@@ -1,0 +1,228 @@
+/* nn: nets that are no list, without a device: whose output a layer takes, what can't be (each with
+ * its line of the recipe), names of parameters, the listing. */
+#include "testing.h"
+
+#include "base/memory.h"
+#include "nn/params.h"
+#include "vktrain/recipe.h"
+
+/* The model of that recipe for an example of this shape; its line in messages is the recipe's. */
+static vkt_status plan(const char *recipe, vkt_shape input, vkt_model **m)
+{
+    vkt_config *c;
+    *m = NULL;
+    REQUIRE_OK(vkt_config_create(&c));
+    vkt_status st = vkt_config_parse(c, recipe, strlen(recipe), "r.yaml");
+    if (st == VKT_OK)
+        st = vkt_model_create(NULL,
+                              &(vkt_model_desc) { .layers = c->layers,
+                                                  .n_layers = c->n_layers,
+                                                  .input = input,
+                                                  .n_outputs = 10,
+                                                  .source = "r.yaml" },
+                              m);
+    vkt_config_destroy(&c);
+    return st;
+}
+
+static const vkt_shape image = { 3, { 4, 6, 3 } };
+
+static void what_can_not_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *layers, *words;
+    } rows[] = {
+        /* whose output */
+        { "  - conv: {name: wide}\n  - conv: {name: low}\n  - add: [low, wied]\n",
+          "r.yaml:4: layer 2 (add): from: no layer before it in its list has the name 'wied'; did "
+          "you mean 'wide'?" },
+        { "  - conv: {from: nothing}\n", "r.yaml:2: layer 0 (conv): from: no layer before it" },
+        { "  - conv: {from: late}\n  - relu: {name: late}\n",
+          "r.yaml:2: layer 0 (conv): from: 'late' is defined later, on line 3" },
+        { "  - conv: {name: me, from: me}\n",
+          "r.yaml:2: layer me (conv): from: it can't take its" },
+        { "  - conv: {name: a}\n  - relu: {from: [a, input]}\n",
+          "r.yaml:3: layer 1 (relu): from: it takes one output, not 2: join them first" },
+        { "  - conv: {name: a}\n  - add: a\n", "layer 1 (add): it takes outputs of two layers" },
+        { "  - conv\n  - mul\n", "layer 1 (mul): it takes outputs of several layers: name them" },
+        { "  - conv: {name: a}\n  - conv: {name: lost}\n  - relu: {from: a}\n",
+          "r.yaml:3: layer lost (conv): no layer takes its output" },
+        { "  - conv: {name: a}\n  - conv: {name: a}\n",
+          "r.yaml:3: the name 'a' is taken by the layer on line 2" },
+        { "  - residual: {body: [{conv: {name: in}}, {relu: {from: out}}]}\n",
+          "layer 0.body.1 (relu): from: no layer before it in its list has the name 'out'" },
+        { "  - repeat: {n: 2, body: [{conv: {name: f}}, {add: [ff, input]}]}\n",
+          "layer 0.0.1 (add): from: no layer before it in its list has the name 'ff'; did you mean "
+          "'f'?" },
+        /* shapes */
+        { "  - conv: {name: a}\n  - max_pool: {name: b}\n  - add: [a, b]\n",
+          "r.yaml:4: layer 2 (add): 'a' gives [4, 6, 3] f32 and 'b' gives [2, 3, 3] f32: from the "
+          "last dimension on" },
+        { "  - conv: {name: a}\n  - max_pool: {name: b}\n  - concat: [a, b]\n",
+          "r.yaml:4: layer 2 (concat): 'a' gives [4, 6, 3] f32 and 'b' gives [2, 3, 3] f32: all "
+          "sizes but" },
+        { "  - concat: {from: [input, input], axis: 3}\n",
+          "layer 0 (concat): there is no axis 3: an example is [4, 6, 3] f32" },
+        { "  - slice: {axis: 1, first: 4, count: 3}\n",
+          "axis 1 of [4, 6, 3] f32 has no 3 elements from 4 on" },
+        { "  - slice: {axis: 1, first: 6}\n", "has no 1 elements from 6 on" },
+        { "  - slice: {axis: 1, count: 3, step: 3}\n", "has no 3 elements from 0 on, each 3-th" },
+        { "  - permute: [1, 0]\n", "`order` must name each axis of an example once" },
+        { "  - permute: [1, 0, 1]\n", "`order` must name each axis of an example once" },
+        { "  - reshape: [5, 0]\n", "[4, 6, 3] f32, 72 elements, can't become [5, 0] f32" },
+        { "  - reshape: [0, 0]\n", "can't become [0, 0] f32" },
+        { "  - reshape: [2147483647, 2147483647, 2147483647, 2147483647, 4]\n", "can't become" },
+        { "  - reshape\n", "it needs `shape`" },
+        { "  - flatten\n  - upsample\n", "layer 1 (upsample): the input must be an image" },
+        { "  - upsample: {scale: 2, size: [8, 8]}\n",
+          "give `scale`, or `size` as [rows, columns]" },
+        { "  - upsample: {size: [8]}\n", "give `scale`, or `size` as [rows, columns]" },
+        { "  - upsample: {align_corners: true}\n", "set mode: bilinear" },
+        { "  - upsample: 200\n  - upsample: 200\n", "1 to 30000 are possible" },
+        { "  - upsample: {size: [30000, 30000]}\n", "2^31 elements of an example are too many" },
+        { "  - conv_transpose: {out: 4, groups: 2}\n", "2 groups must divide both 3 input and 4" },
+        { "  - conv_transpose: {output_pad: 2}\n", "output_pad 2 must be below the stride, 2" },
+        { "  - conv_transpose: {pad: 4}\n", "a padding of 4 leaves nothing of [4, 6, 3]" },
+        { "  - flatten\n  - squeeze_excite\n", "the input must be an image" },
+    };
+    size_t n_bad = 0;
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        char text[400];
+        vkt_model *m;
+        snprintf(text, sizeof text, "model:\n%s", rows[i].layers);
+        TEST_LOG_CAPTURE();
+        vkt_status st = plan(text, image, &m);
+        const char *end = strchr(test_log, '\n'); /* one line */
+        bool refused = (st == VKT_E_ARG || st == VKT_E_SHAPE) && strstr(test_log, rows[i].words) &&
+                       end && !end[1];
+        if (!refused)
+            print_error("%swants '%s', has status %d: %s\n", text, rows[i].words, (int)st,
+                        test_log);
+        n_bad += !refused;
+        vkt_model_destroy(&m);
+    }
+    assert_int_equal(n_bad, 0);
+}
+
+/* Columns that hold numbers of values are read by `embed` alone. */
+static void ids_are_the_first_layers(void **state)
+{
+    (void)state;
+    const vkt_layer layers[] = {
+        { .type = "embed", .name = "e", .out = 2 },
+        { .type = "concat", .from = (const char *const[]) { "e", "input" }, .n_from = 2 },
+        { .type = "linear" }
+    };
+    vkt_model *m;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_model_create(NULL,
+                                    &(vkt_model_desc) { .layers = layers,
+                                                        .n_layers = 3,
+                                                        .input = vkt_shape1(3),
+                                                        .n_outputs = 2,
+                                                        .n_plain = 1,
+                                                        .embed_rows = 7 },
+                                    &m),
+                   VKT_E_ARG);
+    REQUIRE_LOGGED("layer 1 (concat): from: `input` holds numbers of words or values");
+}
+
+/* Without a recipe: two layers of one name, of which one is asked for. */
+static void names_are_asked_for_once(void **state)
+{
+    (void)state;
+    const vkt_layer layers[] = {
+        { .type = "relu", .name = "a" },
+        { .type = "relu", .name = "a" },
+        { .type = "linear", .from = (const char *const[]) { "a" }, .n_from = 1 }
+    };
+    vkt_model *m;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_model_create(NULL,
+                                    &(vkt_model_desc) { .layers = layers,
+                                                        .n_layers = 3,
+                                                        .input = vkt_shape1(3),
+                                                        .n_outputs = 2 },
+                                    &m),
+                   VKT_E_ARG);
+    REQUIRE_LOGGED("layer 2 (linear): from: two layers have the name 'a'");
+}
+
+/* Names of parameters depend on the layer's own name alone. */
+static void parameters_have_their_layers_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "stem.weight",     "stem.bias",       "up.weight",
+                                         "up.bias",         "gate.fc1.weight", "gate.fc1.bias",
+                                         "gate.fc2.weight", "gate.fc2.bias",   "6.0.0.f.weight",
+                                         "6.0.0.f.bias",    "6.1.0.f.weight",  "6.1.0.f.bias",
+                                         "head.weight",     "head.bias" };
+    vkt_model *m;
+    REQUIRE_OK(plan("model:\n  - conv: {out: 4, name: stem}\n  - max_pool\n"
+                    "  - conv_transpose: {name: up}\n  - concat: {from: [stem, up]}\n"
+                    "  - squeeze_excite: {name: gate}\n  - global_pool\n"
+                    "  - repeat: {n: 2, body: [{linear: {out: 8, name: f}}, "
+                    "{add: {from: [f, input], name: s}}, {mul: [s, f]}]}\n"
+                    "  - linear: {name: head}\n",
+                    image, &m));
+    for (size_t i = 0; i < VKT_COUNT(names); i++)
+        assert_string_equal(vkt_model_param(m, i)->name, names[i]);
+    assert_null(vkt_model_param(m, VKT_COUNT(names)));
+    vkt_model_destroy(&m);
+}
+
+static void listing_says_whose_output(void **state)
+{
+    (void)state;
+    static const char graph[] =
+        "  layer                type         output                     parameters  from\n"
+        "  input                             [8] f32                 \n"
+        "  a                    linear       [8] f32                            72  input\n"
+        "  b                    relu         [8] f32                                a\n"
+        "  2                    add          [8] f32                                b, input, a\n"
+        "  3                    repeat       [8] f32                                2\n"
+        "  3.0.0                tanh         [8] f32                                input\n"
+        "  3.0.1.s              relu         [8] f32                                3.0.0\n"
+        "  3.0.2                mul          [8] f32                                3.0.1.s, "
+        "input\n"
+        "  3.1.0                tanh         [8] f32                                3.0.2\n"
+        "  3.1.1.s              relu         [8] f32                                3.1.0\n"
+        "  3.1.2                mul          [8] f32                                3.1.1.s, "
+        "3.0.2\n"
+        "  4                    linear       [10] f32                           90  3\n",
+                      list[] =
+                          "  layer                type         output                     "
+                          "parameters\n"
+                          "  input                             [8] f32                 \n"
+                          "  0                    relu         [8] f32                 \n"
+                          "  1                    linear       [10] f32                          "
+                          " 90\n";
+    static const char *const recipes[] = {
+        "model:\n  - linear: {out: 8, name: a}\n  - relu: {name: b}\n  - add: {from: [b, input, "
+        "a]}\n  - repeat: {n: 2, body: [tanh, {relu: {name: s}}, {mul: [s, input]}]}\n  - linear\n",
+        "model: [relu, linear]\n"
+    };
+    for (int i = 0; i < 2; i++) {
+        vkt_model *m;
+        REQUIRE_OK(plan(recipes[i], vkt_shape1(8), &m));
+        char *text = vkt_model_summary(m), *total = strstr(text, "  total");
+        assert_non_null(total);
+        *total = 0;
+        assert_string_equal(text, i ? list : graph);
+        vkt_free(text);
+        vkt_model_destroy(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_can_not_be),
+        cmocka_unit_test(ids_are_the_first_layers),
+        cmocka_unit_test(names_are_asked_for_once),
+        cmocka_unit_test(parameters_have_their_layers_names),
+        cmocka_unit_test(listing_says_whose_output),
+    };
+    return cmocka_run_group_tests_name("graphs of layers", tests, NULL, NULL);
+}
