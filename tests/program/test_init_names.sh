@@ -76,6 +76,18 @@ same A E 1.weight -2 6,7,8,1,2,3,4,5,0
 works export A -o a.safetensors
 begin a.safetensors E2 --set data.path=moved.csv
 same A E2 1.weight -2 6,7,8,1,2,3,4,5,0
+# In a graph any layer may read the inputs, and several may make the outputs: nothing is moved by guessing.
+sed 's/^model:.*/model: [{linear: {out: 8, name: a}}, {linear: {out: 8, from: input, name: b}}, {add: [a, b]}, relu, {linear: {name: head}}]/' t.yaml >graph.yaml
+works train graph.yaml --run graph --quiet
+"$program" train graph.yaml --set init=graph --set optim.lr=0 --set train.steps=1 --set eval.every=1 --run graph-2 >out 2>log || fail "a graph from itself"
+same graph graph-2 b.weight -2 -2
+refused 4 "'graph' was trained with other columns, or in another order, and this model's layers can't be matched by name" train graph.yaml --set init=graph --set data.path=moved.csv --run graph-4
+sed 's/relu, {linear: {name: head}}/{linear: {out: 3, name: c}}, {linear: {out: 3, name: d, from: a}}, {add: [c, d]}/' graph.yaml >two.yaml
+works train two.yaml --run T --quiet
+sed 's/,ant$/,zebra/' first.csv >zebra.csv
+refused 4 "'T' was trained with other classes, or in another order (as 'zebra')" train two.yaml --set init=T --set data.path=zebra.csv --run two-2
+"$program" train graph.yaml --set init=graph --set optim.lr=0 --set train.steps=1 --set eval.every=1 --set data.path=zebra.csv --run graph-3 >out 2>log || fail "a graph with one layer of outputs"
+same graph graph-3 head.weight 1,2,-1 -2
 # embedded columns and their values
 sed -i 's/^model:.*/model: [{embed: 4}, {linear: 8}, relu, linear]/; s/test_fraction: 0/test_fraction: 0, embed: city/' t.yaml
 works train t.yaml --run F --quiet
