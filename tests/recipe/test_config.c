@@ -344,7 +344,9 @@ static void written_yaml_reads_back_the_same(void **state)
         "  - dropout: 0\n"
         "  - residual: {zero: true, name: r, body: [{repeat: {n: 2, body: [relu, {layernorm: {eps: "
         "1e-7, bias: false}}]}}]}\n"
-        "  - linear\n");
+        "  - linear: {name: a}\n  - concat: {from: [a, \"input\", a], axis: 0}\n"
+        "  - repeat: {n: 2, from: a, body: [relu]}\n  - upsample: {size: [7, 30000], mode: "
+        "bilinear}\n  - add: [a, \"0\"]\n  - permute: 0\n  - reshape: [0, 4]\n  - linear\n");
     char *yaml = vkt_config_yaml(c), *again;
     vkt_config *d = accepted(yaml);
     again = vkt_config_yaml(d);
@@ -359,6 +361,12 @@ static void written_yaml_reads_back_the_same(void **state)
         memcmp(c->schedule.milestones, d->schedule.milestones, sizeof c->schedule.milestones) == 0);
     assert_string_equal(d->optim.groups[0].pattern, "*\"x");
     assert_true(isnan(d->optim.groups[0].weight_decay) && d->optim.groups[1].weight_decay == 0.3f);
+    assert_true(d->layers[4].n_from == 3 && !strcmp(d->layers[4].from[1], "input") &&
+                d->layers[4].axis.given && d->layers[4].axis.n == 0);
+    assert_true(d->layers[5].n_from == 1 && !strcmp(d->layers[5].from[0], "a"));
+    assert_true(d->layers[6].sizes.rank == 2 && d->layers[6].sizes.d[1] == 30000);
+    assert_true(d->layers[7].n_from == 2 && !strcmp(d->layers[7].from[1], "0"));
+    assert_true(d->layers[8].sizes.rank == 1 && d->layers[9].sizes.d[0] == 0);
     assert_true(d->layers[2].zero && d->layers[2].body[0].repeat == 2 &&
                 d->layers[2].body[0].body[1].no_bias);
     assert_string_equal(d->layers[2].name, "r");
@@ -397,6 +405,13 @@ static void layers_can_be_set(void **state)
     vkt_config_destroy(&c);
     set_model_refused("model.4.out=3", "no layer '4': give a layer's index, 0 to 3");
     set_model_refused("model.=3", "no layer ''");
+    vkt_config *g = accepted("data: {source: digits}\nmodel: [{relu: {name: a}}, {upsample: {name: "
+                             "up}}, {add: [a, up]}, linear]\n");
+    REQUIRE_OK(vkt_config_set(g, "model.up.size=[6, 8]"));
+    REQUIRE_OK(vkt_config_set(g, "model.2=[up, up]"));
+    assert_true(g->layers[1].sizes.rank == 2 && g->layers[1].sizes.d[1] == 8);
+    assert_true(g->layers[2].n_from == 2 && !strcmp(g->layers[2].from[0], "up"));
+    vkt_config_destroy(&g);
     set_model_refused("model.0.width=3", "linear has no option 'width'; it takes out, ");
     set_model_refused("model.0.out.x=3", "nothing can follow linear.out");
     set_model_refused("model.0.out=-1", "a whole number is expected, not '-1'");
@@ -559,6 +574,13 @@ static void models_are_compared_by_layer(void **state)
                                    "[{repeat: {n: 5, body: [{linear: 8}, relu]}}, linear]",
                                    "[{repeat: {n: 3, body: [{linear: 9}, relu]}}, linear]" },
            3, "model.0.n (repeat): 3 | 5 | 3\nmodel.0.body.0.out (linear): 8 | 8 | 9\n");
+    /* whose output a layer takes */
+    differ((const char *const[]) { "[{relu: {name: a}}, {relu: {name: b}}, {add: [a, b]}, linear]",
+                                   "[{relu: {name: a}}, {relu: {name: b}}, {add: [a, input]}, "
+                                   "{linear: {from: b}}]" },
+           2,
+           "model.2.from (add): [\"a\", \"b\"] | [\"a\", \"input\"]\n"
+           "model.3.from (linear): default | \"b\"\n");
 }
 
 int main(void)

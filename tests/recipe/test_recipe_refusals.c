@@ -86,6 +86,22 @@ static const struct {
     { "model: [[relu]]\n", "a layer is expected, not a list" },
     { "model: [{linear: 3, relu: }]\n", "a layer is one `type: options`" },
     { "model: [{residual: []}]\n", "residual needs a body" },
+    /* graphs of layers */
+    { "model: [{relu: {from: []}}]\n", "r.yaml:1: relu.from: the name of an earlier layer, or a "
+                                       "list of up to 64, is expected, not 'a "
+                                       "list'" },
+    { "model: [{relu: {from: {a: b}}}]\n", "relu.from: the name of an earlier layer" },
+    { "model: [{add: [a, [b]]}]\n", "add.from: the name of an earlier layer" },
+    { "model: [{add: ''}]\n", "add.from: the name of an earlier layer" },
+    { "model: [{relu: {form: a}}]\n", "relu has no option 'form'; it takes name, from" },
+    { "model: [{add: {axis: 1}}]\n", "add has no option 'axis'; it takes name, from" },
+    { "model: [{permute: [1, x]}]\n",
+      "permute.order: a list of up to 5 whole numbers is expected" },
+    { "model: [{permute: []}]\n", "permute.order: a list of up to 5 whole numbers is expected" },
+    { "model: [{reshape: [1, 2, 3, 4, 5, 6]}]\n",
+      "reshape.shape: a list of up to 5 whole numbers is expected" },
+    { "model: [{upsample: {size: [0, 3]}}]\n", "upsample.size: 0 is out of range: 1 to 30000" },
+    { "model: [{upsample: {mode: cubic}}]\n", "upsample.mode: one of nearest, bilinear" },
 };
 
 static void what_does_not_go_together(void **state)
