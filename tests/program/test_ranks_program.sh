@@ -45,6 +45,21 @@ optim: {rule: adamw, lr: 0.002}
 train: {steps: 12, batch: 13, batch_norm_sync: true}
 eval: {every: 6}
 YAML
+cat >graph.yaml <<'YAML'
+name: graph
+data: {source: idx, path: pictures, valid_fraction: 0.2}
+model:
+  - conv: {out: 4, name: wide}
+  - max_pool
+  - conv: {out: 6, name: low}
+  - conv_transpose: {out: 4, name: up}
+  - concat: {from: [wide, up], name: both}
+  - squeeze_excite
+  - global_pool
+  - linear
+train: {steps: 12, batch: 13}
+eval: {every: 6}
+YAML
 cat >text.yaml <<'YAML'
 name: text
 data: {source: novel, tokenizer: chars, context: 16}
@@ -80,7 +95,7 @@ PY
 sent() { sed -n 's/.*this rank sent \([0-9.]*\) KiB a step.*/\1/p' err | head -n 1; }
 same() { cmp -s "$1/checkpoints/$3/model.safetensors" "$2/checkpoints/$3/model.safetensors" || say "$1 and $2: other bits at $3"; }
 
-for recipe in mlp mixed norm text; do
+for recipe in mlp mixed norm graph text; do
   runs 1 $recipe-1 $recipe.yaml
   runs 3 $recipe-3 $recipe.yaml
   [ $recipe != mlp ] || f32=$(sent)
@@ -96,6 +111,9 @@ same mlp-3 again step-00000040
 runs 3 halved mlp.yaml --set train.steps=20
 runs 3 halved mlp.yaml --resume --set train.steps=40
 same mlp-3 halved step-00000040
+runs 3 graph-halved graph.yaml --set train.steps=6
+runs 3 graph-halved graph.yaml --resume --set train.steps=12
+same graph-3 graph-halved step-00000012
 [ "$(find again -name 'events*' | wc -l)" = 1 ] || say "more than one rank has written"
 
 # What the exchange took is in the run's record, in the table of runs and in the report.
