@@ -77,10 +77,6 @@ typedef struct vkt_transformer {
 typedef struct vkt_layer {
     const char *type; /* "linear", "relu", "layernorm", "dropout", "residual", ... */
     const char *name; /* NULL: its position, as PyTorch's Sequential names it ("0", "2.body.0") */
-    /* Names of earlier layers of the same list whose outputs it takes; VKT_LAYER_INPUT, unless a
-     * layer has that name: what the list takes. NULL: the layer before. */
-    const char *const *from;
-    size_t n_from;
     uint32_t out; /* linear: output size; 0: the number of classes. conv, blocks: output channels;
                      0: the input channels */
     bool no_bias; /* linear, layernorm */
@@ -110,7 +106,7 @@ typedef struct vkt_layer {
     /* concat, slice: of an example, from 0 on; not given: the last */
     vkt_maybe axis;
     uint32_t first, count, step; /* slice: elements along the axis; count 0: all that are left */
-    /* reshape: of an example, one size may be 0: what is left. permute: axes of an example.
+    /* reshape: of an example, one size may be 0, to be inferred. permute: axes of an example.
      * upsample: rows and columns, in place of scale */
     vkt_shape sizes;
     uint32_t scale;      /* upsample; 0: 2 */
@@ -118,6 +114,10 @@ typedef struct vkt_layer {
     bool align_corners;  /* upsample: bilinear, as PyTorch's */
     uint32_t output_pad; /* conv_transpose */
     const char *gate;    /* squeeze_excite: "sigmoid" (default), "hardsigmoid" */
+    /* Names of earlier layers of the same list whose outputs it takes; VKT_LAYER_INPUT, unless a
+     * layer has that name: what the list takes. NULL: the layer before. */
+    const char *const *from;
+    size_t n_from;
 } vkt_layer;
 #define VKT_LAYER_INPUT "input"
 

@@ -481,7 +481,7 @@ static bool emit_resize(exporter *e, const vkt_node *n, const char *const *in, c
     return channels_last(e, node(e, "Resize", IN(x, "", "", size), extra(e)), out);
 }
 
-/* Of a parameter, before conv2d_dx takes it: emit_transpose reads the parameter itself. */
+/* The filter of conv2d_dx: emit_transpose writes the unflipped one. */
 static bool emit_flip(exporter *e, const vkt_node *n, const char *const *in, const char *out)
 {
     (void)e;

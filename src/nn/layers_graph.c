@@ -222,7 +222,7 @@ static vkt_status reshape_plan(vkt_model *m, vkt__layer *l)
     if (n_open < 2 && known <= have && vkt_shape_count(l->out) == have) return VKT_OK;
     return vkt__layer_error(l,
                             "%s, %llu elements, can't become %s: as many are needed; one size may "
-                            "be 0, what is left",
+                            "be 0, to be inferred",
                             vkt_shape_text(l->in, VKT_F32, a), (unsigned long long)have,
                             vkt_shape_text(l->spec.sizes, VKT_F32, b));
 }

@@ -128,7 +128,7 @@ static void ids_are_the_first_layers(void **state)
     REQUIRE_LOGGED("layer 1 (concat): from: `input` holds numbers of words or values");
 }
 
-/* Without a recipe: two layers of one name, of which one is asked for. */
+/* Without a recipe: two layers have one name, and a third takes it. */
 static void names_are_asked_for_once(void **state)
 {
     (void)state;
