@@ -170,11 +170,35 @@ static int clean(void **state)
     return vkt__remove_tree(RUN);
 }
 
+static void onnx_of_graphs(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    export_model("  - max_pool: {name: low}\n"
+                 "  - conv_transpose: {out: 4, kernel: 3, pad: 1, output_pad: 1, name: up}\n"
+                 "  - upsample: {from: low, name: near}\n"
+                 "  - concat: {from: [up, near], axis: 2}\n"
+                 "  - slice: {axis: 1, first: 1, count: 2, step: 3}\n  - permute: [2, 0, 1]\n"
+                 "  - reshape: {shape: [5, 16], name: rows}\n"
+                 "  - slice: {axis: 0, count: 1, name: one}\n  - mul: [rows, one]\n"
+                 "  - flatten\n  - linear\n",
+                 &text);
+    assert_string_equal(
+        text.data,
+        FIRST "MaxPool kernel_shape=2,2 strides=2,2 pads=0,0,0,0; " LAST FIRST
+              "ConvTranspose kernel_shape=3,3 strides=2,2 pads=1,1,1,1 dilations=1,1 "
+              "output_padding=1,1 group=1; " LAST "Add; " FIRST "Resize axes=2,3; " LAST
+              "Concat axis=3; Slice; Transpose perm=0,3,1,2; Reshape; Slice; Mul; Reshape; Gemm "
+              "transB=1; Identity; Div; Softmax axis=-1; input; logits; probabilities; ");
+    vkt__str_finish(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(protobuf_bytes),
                                         cmocka_unit_test(onnx_of_linear_layers),
                                         cmocka_unit_test(onnx_of_image_layers),
+                                        cmocka_unit_test(onnx_of_graphs),
                                         cmocka_unit_test(other_endings) };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     return cmocka_run_group_tests_name("export", tests, clean, clean);
