@@ -6,12 +6,16 @@
 
 enum { HERE = -2, MOST_NAMES = 64 };
 
-/* The place of the layer of that name; -1: what the list takes; HERE: neither. */
-static int place_of(const vkt_layer *spec, size_t n, const char *name)
+/* The place of the layer of that name, from the one before place i back, as most are near; then
+ * from i on, which is an error. -1: what the list takes; HERE: neither. */
+static int place_of(const vkt_layer *spec, size_t n, size_t i, const char *name)
 {
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = i; k-- > 0;)
         if (spec[k].name && !strcmp(spec[k].name, name)) return (int)k;
-    return strcmp(name, VKT_LAYER_INPUT) ? HERE : -1;
+    if (!strcmp(name, VKT_LAYER_INPUT)) return -1;
+    for (size_t k = i; k < n; k++)
+        if (spec[k].name && !strcmp(spec[k].name, name)) return (int)k;
+    return HERE;
 }
 
 static vkt_status unknown(const vkt_layer *spec, size_t i, const char *where, const char *name)
@@ -31,11 +35,8 @@ vkt_status vkt__layer_from(const vkt_layer *spec, size_t n, size_t i, const char
 {
     for (size_t k = 0; k < spec[i].n_from; k++) {
         const char *name = spec[i].from[k];
-        int at = place_of(spec, n, name);
+        int at = place_of(spec, n, i, name);
         if (at == HERE) return unknown(spec, i, where, name);
-        if (at >= 0 && place_of(spec + at + 1, n - (size_t)at - 1, name) >= 0)
-            return vkt__fail(VKT_E_ARG, "model", "%s: from: two layers have the name '%s'", where,
-                             name);
         if (at == (int)i)
             return vkt__fail(VKT_E_ARG, "model", "%s: from: it can't take its own output", where);
         if (at > (int)i && spec[at].line)
@@ -89,7 +90,29 @@ vkt_status vkt__layer_connect(vkt_model *m, const vkt_layer *spec, size_t n, vkt
     return VKT_OK;
 }
 
-vkt_status vkt__layers_all_used(const vkt__layer *layers, size_t n)
+static int by_name(const void *a, const void *b)
+{
+    const vkt__layer *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* A recipe's reader refuses this with both lines; descriptions in memory come here. */
+static vkt_status check_names(const vkt__layer *layers, size_t n)
+{
+    const vkt__layer **all = vkt__alloc((n + 1) * sizeof(const vkt__layer *));
+    size_t i = 1;
+    for (size_t k = 0; k < n; k++) all[k] = &layers[k];
+    qsort((void *)all, n, sizeof(const vkt__layer *), by_name);
+    while (i < n && strcmp(all[i - 1]->name, all[i]->name)) i++;
+    vkt_status st = VKT_OK;
+    if (i < n)
+        st = vkt__fail(VKT_E_ARG, "model", "%s: another layer of its list has that name",
+                       all[i]->where);
+    free((void *)all);
+    return st;
+}
+
+vkt_status vkt__layers_check(const vkt__layer *layers, size_t n)
 {
     bool *used = vkt__alloc((n + 1) * sizeof *used);
     size_t i = 0;
@@ -100,7 +123,7 @@ vkt_status vkt__layers_all_used(const vkt__layer *layers, size_t n)
     }
     while (i + 1 < n && used[i]) i++;
     free(used);
-    if (i + 1 >= n) return VKT_OK;
+    if (i + 1 >= n) return check_names(layers, n);
     return vkt__fail(VKT_E_ARG, "model",
                      "%s: no layer takes its output: leave the layer out, or name it in a later "
                      "layer's `from`",

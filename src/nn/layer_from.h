@@ -12,7 +12,7 @@ vkt_status vkt__layer_from(const vkt_layer *spec, size_t n, size_t i, const char
  * and in. list_in: what the list takes. */
 vkt_status vkt__layer_connect(vkt_model *m, const vkt_layer *spec, size_t n, vkt__layer *layers,
                               size_t i, vkt_shape list_in, bool is_whole);
-/* Logs and returns ARG: an output that no later layer takes. */
-vkt_status vkt__layers_all_used(const vkt__layer *layers, size_t n);
+/* Logs and returns ARG: an output that no later layer takes, or a name that two layers have. */
+vkt_status vkt__layers_check(const vkt__layer *layers, size_t n);
 
 #endif

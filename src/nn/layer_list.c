@@ -99,7 +99,7 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
         in = l->out;
         if (l->out.rank == 2 && whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
     }
-    vkt_status st = is_graph ? vkt__layers_all_used(layers, n) : VKT_OK;
+    vkt_status st = is_graph ? vkt__layers_check(layers, n) : VKT_OK;
     if (st != VKT_OK) return st;
     *out = (vkt__layer_list) { layers, n, is_graph };
     *out_shape = in;

@@ -146,7 +146,7 @@ static void names_are_asked_for_once(void **state)
                                                         .n_outputs = 2 },
                                     &m),
                    VKT_E_ARG);
-    REQUIRE_LOGGED("layer 2 (linear): from: two layers have the name 'a'");
+    REQUIRE_LOGGED("layer a (relu): another layer of its list has that name");
 }
 
 /* Names of parameters depend on the layer's own name alone. */
