@@ -396,6 +396,7 @@ set(SRC_TRAIN
   src/train/predict.c
   src/train/predictions.c
   src/train/same_recipe.c
+  src/train/saver.c
   src/train/session.c
   src/train/session_tune.c
   src/train/steps.c

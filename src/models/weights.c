@@ -16,19 +16,32 @@ static flat flat_of(const vkt_model *m, bool trained)
     return (flat) { first, vkt_model_flat_count(m) - first };
 }
 
-/* The elements of every parameter between the order of the device's memory and that of its shape:
- * from `have` to `want`, which differ. */
-static void reorder(const vkt_model *m, flat f, const float *have, float *want, bool to_shape)
+static bool is_ordered(const vkt_param *p, flat f)
+{
+    return p->order == VKT_PARAM_ORDER_SHAPE || p->offset < f.first || p->quant;
+}
+
+/* The elements of every parameter into the order of its shape, in place; and, as a copy, into the
+ * order of the device's memory. */
+static void to_shapes(const vkt_model *m, flat f, float *scratch, float *v)
+{
+    const vkt_param *p;
+    for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
+        if (is_ordered(p, f)) continue;
+        float *here = v + (p->offset - f.first);
+        memcpy(scratch, here, p->count * sizeof *scratch);
+        for (uint64_t k = 0; k < p->count; k++) here[k] = scratch[vkt_param_at(p, k)];
+    }
+}
+
+static void from_shapes(const vkt_model *m, flat f, const float *have, float *want)
 {
     const vkt_param *p;
     memcpy(want, have, f.n * sizeof *want);
     for (size_t i = 0; (p = vkt_model_param(m, i)); i++) {
-        if (p->order == VKT_PARAM_ORDER_SHAPE || p->offset < f.first || p->quant) continue;
+        if (is_ordered(p, f)) continue;
         uint64_t here = p->offset - f.first;
-        for (uint64_t k = 0; k < p->count; k++) {
-            uint64_t at = vkt_param_at(p, k);
-            want[here + (to_shape ? k : at)] = have[here + (to_shape ? at : k)];
-        }
+        for (uint64_t k = 0; k < p->count; k++) want[here + vkt_param_at(p, k)] = have[here + k];
     }
 }
 
@@ -208,41 +221,45 @@ void vkt__weights_finish(vkt__weights *w)
     *w = (vkt__weights) { 0 };
 }
 
-static vkt_status flat_download(vkt_gpu *gpu, const vkt_model *m, flat f, const vkt_buffer *from,
-                                float *scratch, float *to)
-{
-    vkt_status st = vkt_buffer_read(gpu, from, 0, scratch ? scratch : to, f.n * 4);
-    if (st == VKT_OK && scratch) reorder(m, f, scratch, to, true);
-    return st;
-}
-
 static vkt_status flat_upload(vkt_gpu *gpu, const vkt_model *m, flat f, vkt_buffer *to,
                               float *scratch, const float *from)
 {
-    if (scratch) reorder(m, f, from, scratch, false);
+    if (scratch) from_shapes(m, f, from, scratch);
     return vkt_buffer_write(gpu, to, 0, scratch ? scratch : from, f.n * 4);
 }
 
-vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
-                                 vkt__weights *w)
+vkt_status vkt__weights_fetch(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o, vkt__weights *w)
 {
     vkt_status st = VKT_OK;
-    const vkt_param *p;
-    VKT_TRY(flat_download(gpu, m, flat_of(m, false), vkt_model_values(m), w->scratch, w->values));
-    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++) {
-        VKT_TRY(vkt__optim_read_moment(o, k, w->scratch ? w->scratch : w->moments[k]));
-        if (w->scratch) reorder(m, flat_of(m, true), w->scratch, w->moments[k], true);
-    }
+    VKT_TRY(vkt_buffer_read(gpu, vkt_model_values(m), 0, w->values, flat_of(m, false).n * 4));
+    for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++)
+        VKT_TRY(vkt__optim_read_moment(o, k, w->moments[k]));
     if (vkt_model_state_count(m))
         VKT_TRY(
             vkt_buffer_read(gpu, vkt_model_states(m), 0, w->states, vkt_model_state_count(m) * 4));
     for (size_t i = 0; i < w->n_base; i++) VKT_TRY(vkt__weights_thaw(m, w, i));
+fail:
+    return st;
+}
+
+void vkt__weights_arrange(const vkt_model *m, const vkt_optim *o, vkt__weights *w)
+{
+    const vkt_param *p;
+    if (w->scratch) to_shapes(m, flat_of(m, false), w->scratch, w->values);
+    for (size_t k = 0; o && w->scratch && k < vkt_optim_n_moments(o); k++)
+        to_shapes(m, flat_of(m, true), w->scratch, w->moments[k]);
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
         uint32_t count;
         memcpy(&count, w->states + p->offset, sizeof count);
         if (p->dtype == VKT_U32) w->counts[i] = count;
     }
-fail:
+}
+
+vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
+                                 vkt__weights *w)
+{
+    vkt_status st = vkt__weights_fetch(gpu, m, o, w);
+    if (st == VKT_OK) vkt__weights_arrange(m, o, w);
     return st;
 }
 
@@ -254,7 +271,7 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
     VKT_TRY(vkt_model_values_changed(m));
     for (size_t i = 0; i < w->n_base; i++) VKT_TRY(vkt__weights_freeze(m, w, i));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++) {
-        if (w->scratch) reorder(m, flat_of(m, true), w->moments[k], w->scratch, false);
+        if (w->scratch) from_shapes(m, flat_of(m, true), w->moments[k], w->scratch);
         VKT_TRY(vkt__optim_write_moment(o, k, w->scratch ? w->scratch : w->moments[k]));
     }
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {

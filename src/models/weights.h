@@ -46,6 +46,11 @@ vkt_status vkt__weights_thaw(const vkt_model *m, vkt__weights *w, size_t i);
 vkt_status vkt__weights_download(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
                                  vkt__weights *w);
 vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const vkt__weights *w);
+/* A download's two halves: what needs the device, which may work again afterwards, and what does
+ * not. */
+vkt_status vkt__weights_fetch(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o,
+                              vkt__weights *w);
+void vkt__weights_arrange(const vkt_model *m, const vkt_optim *o, vkt__weights *w);
 /* Exchanges w's parameters and their average; nothing where the optimizer keeps none. So they are
  * saved: w->optim names the average's place "raw.NAME". */
 void vkt__weights_swap_average(const vkt_model *m, const vkt_optim *o, vkt__weights *w);

@@ -116,6 +116,28 @@ const vkt__checkpoint_item *vkt__checkpoint_best(const vkt__checkpoint_item *ite
     return best;
 }
 
+vkt_status vkt__checkpoint_best_with(const char *run_dir, uint64_t step, double value, int sign,
+                                     vkt__checkpoint_item *best)
+{
+    vkt__checkpoint_item *items, mine = { .step = step, .value = value };
+    size_t n;
+    *best = (vkt__checkpoint_item) { .value = NAN };
+    vkt_status st = vkt__checkpoint_list(run_dir, &items, &n);
+    if (st != VKT_OK) return st;
+    for (size_t i = 0; i < n; i++) items[i].damaged |= items[i].step == step; /* replaced */
+    const vkt__checkpoint_item *other = vkt__checkpoint_best(items, n, sign);
+    snprintf(mine.name, sizeof mine.name, "step-%08llu", (unsigned long long)step);
+    bool first = other && !(value < other->value) && !(value > other->value)
+                     ? step < other->step
+                     : !other || better(value, other->value, sign);
+    if (!isnan(value) && first)
+        *best = mine;
+    else if (other)
+        *best = *other;
+    free(items);
+    return VKT_OK;
+}
+
 vkt_status vkt__checkpoint_link_best(const char *run_dir, const char *name)
 {
     vkt__str target = { 0 }, path = { 0 };

@@ -20,6 +20,10 @@ vkt_status vkt__checkpoint_newest(const char *run_dir, vkt__checkpoint **out);
  * value. */
 const vkt__checkpoint_item *vkt__checkpoint_best(const vkt__checkpoint_item *items, size_t n,
                                                  int sign);
+/* The best of a run once the one of this step and value is written; its name is "" if none has a
+ * value. */
+vkt_status vkt__checkpoint_best_with(const char *run_dir, uint64_t step, double value, int sign,
+                                     vkt__checkpoint_item *best);
 /* RUN/best -> checkpoints/step-... */
 vkt_status vkt__checkpoint_link_best(const char *run_dir, const char *name);
 /* Deletes all but the `keep` best and the newest; renames away first. crash: NULL. */

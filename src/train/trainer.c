@@ -158,6 +158,7 @@ static vkt_status take_order(vkt__trainer *t)
     if (!save) return VKT_OK;
     VKT_TRY(vkt__steps_drain(&t->steps));
     if (!t->desc->no_checkpoints && t->saved != t->done) VKT_TRY(vkt__trainer_save(t, NAN));
+    VKT_TRY(vkt__trainer_settle(t));
     vkt_log(VKT_LOG_INFO, "train", "on request, step %llu is saved as a checkpoint",
             (unsigned long long)t->done);
 fail:
@@ -200,6 +201,7 @@ static vkt_status take_other_shares(vkt__trainer *t)
     vkt_status st = VKT_OK;
     vkt__steps before = t->steps;
     double start = vkt__now();
+    VKT_TRY(vkt__trainer_settle(t)); /* the host copy of the weights is made anew */
     vkt_loader_destroy(&t->loader);
     VKT_TRY(vkt__ranks_rebuild(t));
     VKT_TRY(start_loader(t, t->done));
@@ -237,12 +239,14 @@ static vkt_status loop(vkt__trainer *t)
             if (unlike) VKT_TRY(take_other_shares(t));
             vkt__ranks_begin_window(t);
         }
+        if (vkt__saver_ended(&t->saver)) VKT_TRY(vkt__trainer_settle(t));
         VKT_TRY(take_order(t));
     }
     VKT_TRY(vkt__steps_drain(&t->steps));
     if (t->done < t->total && !early) {
         bool save = !t->desc->no_checkpoints;
         if (save && t->saved != t->done) VKT_TRY(vkt__trainer_save(t, NAN));
+        VKT_TRY(vkt__trainer_settle(t));
         vkt_log(VKT_LOG_INFO, "train", "stopped at step %llu of %llu with%s a checkpoint",
                 (unsigned long long)t->done, (unsigned long long)t->total, save ? "" : "out");
         st = VKT_E_INTERRUPTED;
@@ -429,9 +433,20 @@ fail:
     return st;
 }
 
-static vkt_status work(vkt__trainer *t)
+/* Nothing is being written after the loop. Where it ended by an error, that one alone is told. */
+static vkt_status loop_and_settle(vkt__trainer *t)
 {
     vkt_status st = loop(t);
+    bool told = st != VKT_OK && st != VKT_E_INTERRUPTED;
+    if (told) vkt__log_quiet(true);
+    vkt_status saved = vkt__trainer_settle(t);
+    if (told) vkt__log_quiet(false);
+    return told || saved == VKT_OK ? st : saved;
+}
+
+static vkt_status work(vkt__trainer *t)
+{
+    vkt_status st = loop_and_settle(t);
     vkt__ranks_note_exchange(t);
     vkt__trainer_fill_result(t);
     if (t->desc->no_checkpoints) {

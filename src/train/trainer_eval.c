@@ -1,5 +1,5 @@
-/* What the trainer does at step intervals: evaluation, and a checkpoint with its place among the
- * others. The device is idle. */
+/* What the trainer does at step intervals: evaluation, and what a checkpoint begins with. The
+ * device is idle. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,97 +10,78 @@
 #include "train/trainer_eval.h"
 #include "train/ranks/trainer_ranks.h"
 
-/* run.json is for readers while a run goes on. One that holds it, where the system lets it, must
- * not end the training: it is written again at the next checkpoint, and at the end. */
-static vkt_status save_record(const vkt__trainer *t)
+/* The checkpoint that was begun is none. */
+static void take_back(vkt__trainer *t)
 {
-    vkt__log_quiet(true);
-    vkt_status st = vkt__run_save(t->run, &t->record);
-    vkt__log_quiet(false);
-    if (st == VKT_E_IO)
-        vkt_log(VKT_LOG_WARN, "train", "%s: it is written again at the next checkpoint",
-                vkt__last_failure());
-    else if (st != VKT_OK)
-        vkt__fail(st, "train", "%s", vkt__last_failure());
-    return st == VKT_E_IO ? VKT_OK : st;
+    t->saved = t->before_save.saved;
+    t->record.best_step = t->before_save.best_step;
+    t->record.best_metric = t->before_save.best_metric;
 }
 
-/* Where a reader holds `best`, it names an older one until the next checkpoint, and nothing is
- * removed; at the last one that is an error. */
-vkt_status vkt__trainer_sort_out(const vkt__trainer *t, const vkt__checkpoint_item *best)
+vkt_status vkt__trainer_settle(vkt__trainer *t)
 {
-    vkt_status st = VKT_OK;
-    if (best) {
-        vkt__log_quiet(true);
-        st = vkt__checkpoint_link_best(t->run->dir, best->name);
-        vkt__log_quiet(false);
-    }
-    if (st == VKT_E_IO && t->done < t->total) {
-        vkt_log(VKT_LOG_WARN, "train", "%s: it is written again at the next checkpoint",
-                vkt__last_failure());
-        return VKT_OK;
-    }
-    if (st != VKT_OK) return vkt__fail(st, "train", "%s", vkt__last_failure());
-    return vkt__checkpoint_prune(t->run->dir, t->c->keep, t->c->metric_sign, NULL);
+    vkt_status st = vkt__saver_wait(&t->saver);
+    if (st == VKT_OK) return VKT_OK;
+    take_back(t);
+    return vkt__fail(st, "train", "%s", t->saver.why);
 }
 
 vkt_status vkt__trainer_save(vkt__trainer *t, double value)
 {
     vkt_status st = VKT_OK;
-    vkt__checkpoint_item *items = NULL;
-    size_t n = 0;
+    vkt__checkpoint_item best;
     vkt__weights *w = &t->host;
-    char extra[96];
     float scale;
     uint32_t good;
     bool lead = vkt__ranks_lead(t);
-    if (lead || t->c->shard) VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
+    VKT_TRY(vkt__trainer_settle(t));
+    if (lead || t->c->shard) VKT_TRY(vkt__weights_fetch(t->gpu, t->s->model, t->s->optim, w));
     if (!lead) {
         t->saved = t->done;
         return VKT_OK;
     }
     VKT_TRY(vkt_optim_get_loss_scale(t->s->optim, &scale, &good));
-    vkt__format(extra, sizeof extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}", (double)scale,
-                good);
-    vkt__checkpoint_desc desc = { .run_dir = t->run->dir,
-                                  .model = w->saved,
-                                  .n_model = w->n_saved,
-                                  .optim = w->optim,
-                                  .n_optim = w->n_optim };
-    desc.state = (vkt__checkpoint_state) { .step = t->done,
-                                           .loader_batches = t->done * t->c->accumulate,
-                                           .seed = t->c->seed,
-                                           .config_hash = t->config_hash,
-                                           .data_hash = t->data_hash,
-                                           .metric = t->c->metric,
-                                           .value = value,
-                                           .config = t->yaml,
-                                           .schema = vkt_dataset_schema(t->data),
-                                           .folder = t->folder,
-                                           .has_base = w->n_base > 0,
-                                           .base_crc = t->base_crc,
-                                           .extra = t->c->precision == VKT_F16 ? extra : NULL };
-    VKT_TRY(vkt__metrics_sync(t->metrics)); /* a checkpoint's rows are not newer than it */
-    vkt__weights_swap_average(t->s->model, t->s->optim, w);
-    st = vkt__checkpoint_write(&desc);
-    vkt__weights_swap_average(t->s->model, t->s->optim, w);
-    VKT_TRY(st);
-    t->saved = t->done;
-    VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
-    const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
-    VKT_TRY(vkt__trainer_sort_out(t, best));
-    if (best) {
-        t->record.best_step = best->step;
-        t->record.best_metric = best->value;
-        t->progress.best = best->step == t->done;
+    VKT_TRY(vkt__checkpoint_best_with(t->run->dir, t->done, value, t->c->metric_sign, &best));
+    t->before_save.saved = t->saved;
+    t->before_save.best_step = t->record.best_step;
+    t->before_save.best_metric = t->record.best_metric;
+    if (*best.name) {
+        t->record.best_step = best.step;
+        t->record.best_metric = best.value;
+        t->progress.best = best.step == t->done;
     }
     t->record.step = t->done;
     t->record.seconds = t->before_s + vkt__now() - t->began;
     t->record.items_per_s = vkt__speed_all(&t->speed) * t->step_items;
-    VKT_TRY(save_record(t));
-    VKT_TRY(vkt__sync_dir(t->run->dir));
+    vkt__save_job job = { .run = t->run,
+                          .record = t->record,
+                          .metrics = t->metrics,
+                          .model = t->s->model,
+                          .optim = t->s->optim,
+                          .weights = w,
+                          .keep = t->c->keep,
+                          .sign = t->c->metric_sign,
+                          .last = t->done >= t->total };
+    snprintf(job.best, sizeof job.best, "%s", best.name);
+    if (t->c->precision == VKT_F16)
+        vkt__format(job.extra, sizeof job.extra, "{\"loss_scale\":%.0f,\"loss_scale_good\":%u}",
+                    (double)scale, good);
+    job.state = (vkt__checkpoint_state) { .step = t->done,
+                                          .loader_batches = t->done * t->c->accumulate,
+                                          .seed = t->c->seed,
+                                          .config_hash = t->config_hash,
+                                          .data_hash = t->data_hash,
+                                          .metric = t->c->metric,
+                                          .value = value,
+                                          .config = t->yaml,
+                                          .schema = vkt_dataset_schema(t->data),
+                                          .folder = t->folder,
+                                          .has_base = w->n_base > 0,
+                                          .base_crc = t->base_crc };
+    t->saved = t->done;
+    st = vkt__saver_begin(&t->saver, &job);
+    if (st != VKT_OK) take_back(t);
 fail:
-    free(items);
     return st;
 }
 
@@ -199,6 +180,7 @@ static vkt_status evaluate_average(vkt__trainer *t, vkt_split split, vkt__eval_s
     char name[32];
     vkt__weights *w = &t->host;
     vkt__eval_sums_finish(e);
+    VKT_TRY(vkt__trainer_settle(t));
     VKT_TRY(vkt__weights_download(t->gpu, t->s->model, t->s->optim, w));
     vkt__weights_swap_average(t->s->model, t->s->optim, w);
     st = vkt__weights_upload(t->gpu, t->s->model, NULL, w);

@@ -10,10 +10,11 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
                              uint64_t checkpoint, vkt_status *st);
 /* Evaluates, and saves a checkpoint unless the run has none. No step is in flight. */
 vkt_status vkt__trainer_evaluate(vkt__trainer *t);
-/* Links the run's `best` to this checkpoint (NULL: there is none) and removes the checkpoints that
- * are not to be kept. */
-vkt_status vkt__trainer_sort_out(const vkt__trainer *t, const vkt__checkpoint_item *best);
-/* A checkpoint of the step that is done; value: of the monitored metric, NAN: not evaluated. */
+/* Begins a checkpoint of the step that is done, once the one before is written; value: of the
+ * monitored metric, NAN: not evaluated. Steps may go on; t->host is the writer's. */
 vkt_status vkt__trainer_save(vkt__trainer *t, double value);
+/* Waits until the checkpoint that was begun is on disk. Where it failed, tells why, and the run's
+ * best is the one before. */
+vkt_status vkt__trainer_settle(vkt__trainer *t);
 
 #endif

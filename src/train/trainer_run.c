@@ -68,7 +68,8 @@ static vkt_status tidy_checkpoints(vkt__trainer *t)
     size_t n = 0;
     VKT_TRY(vkt__checkpoint_list(t->run->dir, &items, &n));
     const vkt__checkpoint_item *best = vkt__checkpoint_best(items, n, t->c->metric_sign);
-    VKT_TRY(vkt__trainer_sort_out(t, best));
+    VKT_TRY(vkt__saver_sort_out(t->run, best ? best->name : "", t->c->keep, t->c->metric_sign,
+                                t->done >= t->total));
     if (best) {
         t->record.best_step = best->step;
         t->record.best_metric = best->value;

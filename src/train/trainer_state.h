@@ -12,6 +12,7 @@
 #include "train/measures/speed.h"
 #include "train/evaluate.h"
 #include "train/ranks/shares.h"
+#include "train/saver.h"
 #include "train/steps.h"
 #include "formats/tfevents.h"
 
@@ -62,6 +63,10 @@ typedef struct vkt__trainer {
     uint64_t total, first, done; /* steps in all; where this process began or went on; read back */
     uint64_t sent, n_read;       /* steps submitted; read back by this process */
     uint64_t saved;              /* step of the newest checkpoint; UINT64_MAX: none */
+    struct {
+        uint64_t saved, best_step;
+        double best_metric;
+    } before_save;  /* what is so again if the checkpoint that is being written fails */
     bool had_steps; /* a resumed run's run.json says that some were done, or can't say */
     float *norms;   /* [done]: unclipped gradient norms, NAN where skipped */
     size_t cap_norms, n_norms;
@@ -81,6 +86,7 @@ typedef struct vkt__trainer {
     vkt__run *run;
     vkt__run_record record;
     vkt__metrics *metrics;
+    vkt__saver saver;
     vkt__tfevents *events;
     vkt__control control;
     vkt__recent loss, accuracy;

@@ -157,6 +157,45 @@ memory()
     for at in 14 18 22; do io malloc:$at:ENOMEM inspect rows.csv; ended 5 'memory'; done
 }
 
+# ---- checkpoints, which a thread writes while steps go on: a call of it that fails ends the run with one line; what was saved is gone on with
+checkpoints()
+{
+    # calls FAULT RC: 0, or this with one line; then it ends as the straight run.
+    calls()
+    {
+        train io "$1"
+        sed -i '/^vktrain: warning: .* written again at the next checkpoint$/d' err
+        if [ $rc = 0 ]; then ended 0 ''; else ended "$2" ''; left=1; fi
+        [ -z "$(compgen -G 'run/checkpoints/.*-step-*')" ] || [ $rc = 0 ] || [ "${1%%:*}" = rename ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: left $(ls -A run/checkpoints)"; }
+        rc=0; again=--resume
+        [ -d run ] || again=
+        "$program" "${train[@]}" --run run $again >out 2>err || rc=$?
+        what="$what, resumed"
+        ended 0 ''
+        same
+    }
+    left=0
+    for at in $(seq 3 2 21); do calls fsync:$at:EIO 4; done
+    for at in $(seq 1 7); do calls rename:$at:EIO 4; done
+    for at in $(seq 2 5); do calls mkdir:$at:EACCES 4; done
+    for at in $(seq 20 40 260); do calls fwrite:$at:ENOSPC 4; done
+    for at in 1 2 3; do calls symlink:$at:EIO 4; done
+    [ $left = 1 ] || { bad=$((bad + 1)); echo "test_faults: FAILED: no call of a checkpoint failed"; }
+    # The thread itself: the driver's and the loader's come before it.
+    told=0
+    for at in $(seq 24); do
+        train io pthread_create:$at:EAGAIN
+        [ $rc = 0 ] || ended 5 "can't start a thread: Resource temporarily unavailable"
+        if [ $rc = 5 ] && [ -d run ]; then
+            told=$((told + 1))
+            rc=0; "$program" "${train[@]}" --run run --resume >out 2>err || rc=$?
+            ended 0 ''
+            same
+        fi
+    done
+    [ $told -ge 3 ] || { bad=$((bad + 1)); echo "test_faults: FAILED: $told of 3 checkpoints' threads were refused"; }
+}
+
 # ---- a kernel that loses the device while it is timed is left out, and told as a warning
 timing()
 {
@@ -394,6 +433,6 @@ clock()
 }
 
 # VKT_TEST_PARTS: some of the functions above, to check only these.
-for part in ${VKT_TEST_PARTS:-set_up at_work validation memory timing reading pictures texts models recipes words order studies clock}; do $part; done
+for part in ${VKT_TEST_PARTS:-set_up at_work validation memory checkpoints timing reading pictures texts models recipes words order studies clock}; do $part; done
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]

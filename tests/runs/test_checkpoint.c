@@ -293,6 +293,39 @@ static void prune_keeps_the_best_and_the_last(void **state)
     assert_true(has("step-00000002") && !has("step-00000004") && has("step-00000006"));
 }
 
+/* The best is known before the newest is written; a step that is written again counts once. */
+static void the_best_is_known_before_it_is_written(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t step;
+        double value;
+        int sign;
+        uint64_t best;
+    } next[] = {
+        { 30, 0.95, 1, 30 }, { 30, 0.9, 1, 20 },  { 10, 0.9, 1, 10 }, { 30, NAN, 1, 20 },
+        { 20, 0.1, 1, 10 },  { 20, 0.1, -1, 20 }, { 20, NAN, 1, 10 }, { 30, 0.2, -1, 10 }
+    };
+    vkt__checkpoint_item best, *items;
+    size_t n;
+    REQUIRE_OK(vkt__checkpoint_best_with(DIR, 10, NAN, 1, &best));
+    assert_true(!*best.name && isnan(best.value));
+    for (size_t i = 0; i < VKT_COUNT(next); i++) {
+        assert_int_equal(begin(NULL), 0);
+        save(10, 0.2);
+        save(20, 0.9);
+        REQUIRE_OK(
+            vkt__checkpoint_best_with(DIR, next[i].step, next[i].value, next[i].sign, &best));
+        assert_int_equal(best.step, next[i].best);
+        save(next[i].step, next[i].value);
+        REQUIRE_OK(vkt__checkpoint_list(DIR, &items, &n));
+        const vkt__checkpoint_item *after = vkt__checkpoint_best(items, n, next[i].sign);
+        assert_string_equal(best.name, after->name);
+        assert_true(best.value == after->value);
+        free(items);
+    }
+}
+
 /* What a checkpoint must hold and does not, one line each. */
 static void what_is_not_there_is_told(void **state)
 {
@@ -342,6 +375,7 @@ int main(void)
         TEST(a_killed_write_leaves_the_earlier_ones),
         TEST(what_is_not_there_is_told),
         TEST(prune_keeps_the_best_and_the_last),
+        TEST(the_best_is_known_before_it_is_written),
         TEST(a_failed_write_leaves_nothing),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "gpu/commands.h"
 #include "formats/safetensors.h"
+#include "train/saver.h"
 #include "vktrain/vktrain.h"
 
 static const char *more_cap = "";
@@ -556,6 +557,86 @@ static void a_lost_device_is_opened_anew_once(void **state)
     free(straight);
 }
 
+/* A checkpoint of step 10 that waits to be written until step `until` was read back. */
+static struct {
+    uint64_t until, seen; /* seen: steps that ended while it was not there */
+    const char *dir;
+    bool lost; /* meanwhile something takes its folder's place */
+} slow;
+
+static void hold_up(void *user, const vkt_progress *p)
+{
+    char path[300], aside[300];
+    (void)user;
+    snprintf(path, sizeof path, "%s/checkpoints/step-00000010", slow.dir);
+    if (p->step > 10 && p->step <= slow.until && !p->evaluated && !vkt__file_exists(path))
+        slow.seen++;
+    if (p->step != slow.until || p->evaluated) return;
+    snprintf(path, sizeof path, "%s/checkpoints", slow.dir);
+    snprintf(aside, sizeof aside, "%s/aside", slow.dir);
+    if (slow.lost) {
+        REQUIRE_OK(vkt__rename(path, aside));
+        REQUIRE_OK(vkt__file_replace(path, "x", 1));
+    }
+    vkt__saver_hold(false);
+}
+
+static vkt_status train_held_up(const char *dir, uint64_t until, bool lost, vkt_train_result *r)
+{
+    vkt_config *c = config(NULL);
+    vkt__remove_tree(dir);
+    slow.dir = dir, slow.until = until, slow.lost = lost, slow.seen = 0;
+    vkt_train_desc d = { .run_dir = dir, .gpu = gpu_desc(), .on_progress = hold_up };
+    vkt__saver_hold(true);
+    vkt_status st = vkt_train(c, &d, r);
+    vkt__saver_hold(false);
+    vkt_config_destroy(&c);
+    return st;
+}
+
+static void steps_go_on_while_a_checkpoint_is_written(void **state)
+{
+    (void)state;
+    vkt_train_result r;
+    size_t n;
+    REQUIRE_OK(train("tt_straight", NULL, false, 0, &r));
+    REQUIRE_OK(train_held_up("tt_slow", 17, false, &r));
+    assert_int_equal(slow.seen, 7);
+    static const char *const files[] = { "model.safetensors", "optimizer.safetensors",
+                                         "state.json" };
+    for (int step = 10; step <= 30; step += 10)
+        for (size_t i = 0; i < VKT_COUNT(files); i++) {
+            char name[100];
+            snprintf(name, sizeof name, "checkpoints/step-%08d/%s", step, files[i]);
+            require_same_file("tt_straight", "tt_slow", name);
+        }
+    char *a = timeless("tt_straight"), *b = timeless("tt_slow");
+    assert_string_equal(a, b);
+    free(b);
+
+    /* One that can't be written ends the run with its line, and is nobody's best. */
+    TEST_LOG_CAPTURE();
+    vkt_status st = train_held_up("tt_slow", 17, true, &r);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    REQUIRE_STATUS(st, VKT_E_IO);
+    assert_int_equal(slow.seen, 7);
+    assert_true(r.step >= 17 && r.step <= 20);
+    REQUIRE_LOGGED("tt_slow/checkpoints");
+    assert_null(strchr(test_log, '\n') ? strchr(strchr(test_log, '\n') + 1, '\n') : NULL);
+    char *record = read_run_file("tt_slow", "run.json", &n);
+    assert_non_null(strstr(record, "\"status\": \"failed\""));
+    assert_non_null(strstr(record, "\"best_step\": 0"));
+    free(record);
+    vkt__file_remove("tt_slow/checkpoints");
+    REQUIRE_OK(vkt__rename("tt_slow/aside", "tt_slow/checkpoints"));
+    REQUIRE_OK(train("tt_slow", NULL, true, 0, &r));
+    require_same_file("tt_straight", "tt_slow", "checkpoints/step-00000030/model.safetensors");
+    b = timeless("tt_slow");
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+}
+
 /* What validation layers say goes through the log. */
 static uint32_t n_validation;
 static void count_validation(void *user, vkt_log_level level, const char *area, const char *line)
@@ -594,6 +675,7 @@ int main(void)
         cmocka_unit_test(classes_weigh_by_the_recipe),
         cmocka_unit_test(a_lost_device_is_opened_anew_once),
         cmocka_unit_test(accumulation_is_a_larger_batch),
+        cmocka_unit_test(steps_go_on_while_a_checkpoint_is_written),
         cmocka_unit_test(validation_is_silent),
     };
     return cmocka_run_group_tests_name("train", tests, NULL, NULL);
