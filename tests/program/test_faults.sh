@@ -336,22 +336,18 @@ order()
         { echo "test_faults: FAILED: the order of syncing and renaming"; cat wrong order; bad=$((bad + 1)); }
 
     # ---- run.json is for readers: where it can't be replaced at work the training goes on, and writes it at the end
-    at=$(grep '^rename' order | grep -n '/run\.json$' | sed -n '2s/:.*//p' || true) # the first is written before the first step
-    train io "rename:${at:-0}:EACCES"
+    IOFAULT_TO=/run.json train io rename:2:EACCES # the first is written before the first step
     ended 0 "warning: can't rename to 'run/run.json': Permission denied: it is written again at the next checkpoint"
     same
     grep -q '"status": "done"' run/run.json || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: run.json is not of the end"; }
 
     # ---- `best`, too: it names the checkpoint before until the next one is written, and that is kept
-    at=$(grep '^rename' order | grep -n '/best$' | sed -n '2s/:.*//p' || true)
-    train io "rename:${at:-0}:EACCES"
+    IOFAULT_TO=/best train io rename:2:EACCES
     ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
     same
     more=("${train[@]}" --run run --resume --set train.steps=16)
-    IOFAULT_ORDER=$work/again LD_PRELOAD=$faults/libiofault.so "$program" "${more[@]}" >out 2>err || { cat err; bad=$((bad + 1)); }
-    at=$(grep '^rename' again | grep -n '/best$' | sed -n '1s/:.*//p' || true) # as the resumed run begins
     train vk vkQueueSubmit2:1000000:DEVICE_LOST
-    io "rename:${at:-0}:EACCES" "${more[@]}"
+    IOFAULT_TO=/best io rename:1:EACCES "${more[@]}" # as the resumed run begins
     ended 0 "warning: can't rename to 'run/best': Permission denied: it is written again at the next checkpoint"
 
     # ---- a disk that stays full: the last checkpoint is not written, and run.json is not either, which is told once

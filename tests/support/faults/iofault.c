@@ -13,6 +13,8 @@
  * IOFAULT_FROM=a,b: only calls whose return address lies in an object with this at the beginning of
  *   its file name (default: vktrain, so that a driver's own calls are left alone).
  *
+ * IOFAULT_TO=ENDING: of renames only those to a path that ends so, whatever other threads rename.
+ *
  * IOFAULT_ORDER=FILE: "sync PATH" and "rename FROM TO" lines, in order, of the calls that worked.
  *
  * IOFAULT_SITES=FILE: at exit "CALL N" lines: the first call from each place that calls, told apart
@@ -404,7 +406,9 @@ int fsync(int fd)
 int rename(const char *a, const char *b)
 {
     REAL(rename);
-    FAIL(RENAME, -1);
+    const char *to = getenv("IOFAULT_TO");
+    size_t n = strlen(b), ending = to ? strlen(to) : 0;
+    if (n >= ending && (!to || !strcmp(b + n - ending, to))) FAIL(RENAME, -1);
     int r = real(a, b);
     if (r == 0) in_order("rename", a, b), note_renamed(a, b);
     return r;
