@@ -73,7 +73,9 @@ static void thread(void *user)
     vkt__saver *s = user;
     while (atomic_load(&held)) vkt__sleep_ms(1);
     vkt__log_quiet(true);
+    double start = vkt__now();
     s->st = save(&s->job);
+    s->seconds = vkt__now() - start;
     snprintf(s->why, sizeof s->why, "%s", vkt__last_failure());
     vkt__log_quiet(false);
     atomic_store(&s->ended, true);

@@ -35,6 +35,7 @@ typedef struct vkt__saver {
     atomic_bool ended;
     vkt__save_job job;
     vkt_status st;
+    double seconds; /* that it took to write */
     char why[512];
 } vkt__saver;
 

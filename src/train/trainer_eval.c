@@ -20,7 +20,11 @@ static void take_back(vkt__trainer *t)
 
 vkt_status vkt__trainer_settle(vkt__trainer *t)
 {
+    bool any = t->saver.thread != NULL;
     vkt_status st = vkt__saver_wait(&t->saver);
+    if (any && st == VKT_OK)
+        vkt_log(VKT_LOG_DEBUG, "train", "the checkpoint of step %llu took %.3f s beside the steps",
+                (unsigned long long)t->saver.job.state.step, t->saver.seconds);
     if (st == VKT_OK) return VKT_OK;
     take_back(t);
     return vkt__fail(st, "train", "%s", t->saver.why);
@@ -34,6 +38,7 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     float scale;
     uint32_t good;
     bool lead = vkt__ranks_lead(t);
+    double start = vkt__now();
     VKT_TRY(vkt__trainer_settle(t));
     if (lead || t->c->shard) VKT_TRY(vkt__weights_fetch(t->gpu, t->s->model, t->s->optim, w));
     if (!lead) {
@@ -81,6 +86,8 @@ vkt_status vkt__trainer_save(vkt__trainer *t, double value)
     t->saved = t->done;
     st = vkt__saver_begin(&t->saver, &job);
     if (st != VKT_OK) take_back(t);
+    vkt_log(VKT_LOG_DEBUG, "train", "a checkpoint of step %llu: steps waited for %.3f s",
+            (unsigned long long)t->done, vkt__now() - start);
 fail:
     return st;
 }
