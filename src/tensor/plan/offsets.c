@@ -7,13 +7,14 @@
 #include "tensor/plan/levels.h"
 #include "tensor/plan/offsets.h"
 
-/* Places all[] in their order; returns the slab's bytes. */
+/* Places all[] in their order; returns the slab's bytes. Ends early where they are more than
+ * `most`. */
 static uint64_t place(const vkt_graph *g, vkt_tensor *const *all, size_t n, vkt__gaps *placed,
-                      bool tightest)
+                      bool tightest, uint64_t most)
 {
     uint64_t slab = 0;
     vkt__gaps_clear(placed);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && slab <= most; i++) {
         vkt_tensor *t = all[i];
         uint64_t bytes = vkt__footprint(g, t);
         t->offset = vkt__gaps_find(placed, bytes, t->first, t->last, tightest);
@@ -78,10 +79,12 @@ typedef struct {
     bool tightest; /* of the best */
 } search;
 
-/* Places in the order as it is, and remembers it if none was better so far. */
-static void attempt(search *s, bool tightest)
+/* Places in the order as it is, and remembers it if none was better so far. whole: raise_top
+ * comes next and looks at where all of them lie, also in an order that is no better. */
+static void attempt(search *s, bool tightest, bool whole)
 {
-    uint64_t bytes = place(s->g, s->order, s->n, &s->placed, tightest);
+    uint64_t most = whole ? UINT64_MAX : s->bytes;
+    uint64_t bytes = place(s->g, s->order, s->n, &s->placed, tightest, most);
     if (bytes > s->bytes) return;
     s->bytes = bytes;
     s->tightest = tightest;
@@ -129,7 +132,7 @@ static void mend(search *s)
             raise_top(s, 8u << (k / 16 % 4));
         else
             raise_one(s, k);
-        attempt(s, k % 2 ? s->tightest : !s->tightest);
+        attempt(s, k % 2 ? s->tightest : !s->tightest, k % 16 < 5 || k % 16 == 15);
     }
 }
 
@@ -159,8 +162,9 @@ vkt_status vkt__assign_offsets(vkt_graph *g)
     s.placed = vkt__gaps_new((uint32_t)s.n, g->chunk_bytes, g->peak, g->no_reuse);
     for (size_t i = 0; i < VKT_COUNT(orders) && s.n && s.bytes > s.bound; i++) {
         qsort(s.order, s.n, sizeof *s.order, orders[i]);
-        attempt(&s, false);
-        if (s.bytes > s.bound && !g->no_reuse) attempt(&s, true);
+        attempt(&s, false, false);
+        bool last = i + 1 == VKT_COUNT(orders);
+        if (s.bytes > s.bound && !g->no_reuse) attempt(&s, true, last);
         if (g->no_reuse) break;
     }
     if (s.n && !g->no_reuse) mend(&s);
