@@ -495,14 +495,18 @@ static bool emit_transpose(exporter *e, const vkt_node *n, const char *const *in
     const vkt_node *flip = n->in[1]->node;
     const uint32_t *x = n->in[0]->shape.d;
     const int64_t dilation = n->attr.conv.dilation, stride = n->attr.conv.stride,
-                  pad = n->attr.conv.pad, kernel[] = { n->attr.conv.kh, n->attr.conv.kw },
-                  size[] = { n->attr.conv.h, n->attr.conv.w };
+                  kernel[] = { n->attr.conv.kh, n->attr.conv.kw },
+                  size[] = { n->attr.conv.h, n->attr.conv.w },
+                  pads[] = { n->attr.conv.pad, vkt__conv_pad(&n->attr, VKT__LEFT),
+                             vkt__conv_pad(&n->attr, VKT__BOTTOM),
+                             vkt__conv_pad(&n->attr, VKT__RIGHT) };
     int64_t more[2];
     if (!flip || flip->op != &vkt__op_conv2d_flip || flip->in[0]->node) return false;
     for (int i = 0; i < 2; i++)
-        more[i] = size[i] - ((x[i + 1] - 1) * stride - 2 * pad + dilation * (kernel[i] - 1) + 1);
+        more[i] = size[i] - ((x[i + 1] - 1) * stride - pads[i] - pads[i + 2] +
+                             dilation * (kernel[i] - 1) + 1);
     const char *first = channels_first(e, in[0]);
-    window(e, n->attr.conv.kh, n->attr.conv.kw, n->attr.conv.stride, n->attr.conv.pad);
+    window(e, n->attr.conv.kh, n->attr.conv.kw, (int64_t[]) { stride, stride }, pads);
     attr_ints(e, "dilations", (int64_t[]) { dilation, dilation }, 2);
     attr_ints(e, "output_padding", more, 2);
     attr_int(e, "group", n->attr.conv.groups);
