@@ -227,15 +227,6 @@ set(SHADERS_MATRIX_UNITS
   language/attention_dq_matrix.bfloat16
   language/attention_dkv_matrix.float16
   language/attention_dkv_matrix.bfloat16
-  language/attention_matrix2.float16
-  language/attention_matrix2.bfloat16
-  language/attention_matrix2.elements
-  language/attention_dq_matrix2.float16
-  language/attention_dq_matrix2.bfloat16
-  language/attention_dq_matrix2.elements
-  language/attention_dkv_matrix2.float16
-  language/attention_dkv_matrix2.bfloat16
-  language/attention_dkv_matrix2.elements
   bench/bench_matrix.float16
   bench/bench_matrix.bfloat16
 )

@@ -293,8 +293,7 @@ static const cap_row rows[] = {
       "longest time of a submission in ms (0: three submissions per level)" },
     { "attention", CAP_U32, CAP(attention), 5,
       "a kernel of attention in 16 bits, to time it: 5 twice the keys at a time, 6 twice the rows, "
-      "7 "
-      "both, 8 and 9 scores in registers (64 and 128 rows)" },
+      "7 both" },
 };
 
 const char *vkt_cap_help(void)

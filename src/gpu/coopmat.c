@@ -130,8 +130,7 @@ static void query_sizes(VkInstance instance, VkPhysicalDevice phys, const vkt__c
     VkPhysicalDeviceProperties2 p = { VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                       &limits,
                                       { 0 } };
-    c->coopmat2 = f->matrix2.any_size && f->matrix2.conversions && f->matrix2.per_element &&
-                  f->matrix2.reductions;
+    c->coopmat2 = f->matrix2.any_size && f->matrix2.conversions && f->matrix2.per_element;
     if (c->coopmat2)
         query = find_query(instance, c,
                            "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
@@ -191,7 +190,6 @@ void vkt__coopmat_ask(vkt__coopmat_features *f, const vkt_caps *c)
     f->bf16.type = c->bf16;
     f->bf16.matrix = c->coopmat_bf16[0] > 0;
     f->matrix2.any_size = f->matrix2.conversions = f->matrix2.per_element = c->coopmat2;
-    f->matrix2.reductions = c->coopmat2;
     f->matrix2.workgroup = f->matrix2.layouts = c->coopmat2 && whole;
 }
 

@@ -479,10 +479,7 @@ static void attention_s_other_kernels_are_taken_by_number(void **state)
     } cases[] = { { "h100", VKT__ATT_BY_DEVICE, VKT__ATT_MATRIX, 64 },
                   { "h100", VKT__ATT_MATRIX_KEYS, VKT__ATT_MATRIX_KEYS, 64 },
                   { "h100", VKT__ATT_MATRIX_ROWS, VKT__ATT_MATRIX_ROWS, 128 },
-                  { "h100", VKT__ATT_MATRIX_BOTH, VKT__ATT_MATRIX, 64 }, /* 54 KiB */
-                  { "h100", VKT__ATT_MATRIX2, VKT__ATT_MATRIX2, 64 },
-                  { "h100", VKT__ATT_MATRIX2_ROWS, VKT__ATT_MATRIX2_ROWS, 128 },
-                  { "rtx-4090", VKT__ATT_MATRIX2, VKT__ATT_MATRIX, 64 } };
+                  { "h100", VKT__ATT_MATRIX_BOTH, VKT__ATT_MATRIX, 64 } /* 54 KiB */ };
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
         vkt_caps c;
         read_device(cases[i].device, &c);

@@ -40,7 +40,7 @@ candidates() { # candidates LIMIT NAME OUT LAYOUT MxNxK...
 # Attention's kernels for 16 bits, by the numbers of --cap attention; 0: the device's own choice.
 attentions() {
   local a steps=5
-  for a in 5 6 7 8 9; do profile 20 "attention-$a" $gpt2 --no-tune --cap "attention=$a"; done
+  for a in 5 6 7; do profile 20 "attention-$a" $gpt2 --no-tune --cap "attention=$a"; done
 }
 # Whole trainings: their curves lie beside a CPU driver's.
 curve() { # curve LIMIT NAME RECIPE-ARGUMENTS...

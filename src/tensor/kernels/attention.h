@@ -20,10 +20,8 @@ enum { VKT__ATT_MOST_HEAD = 256 };
 /* attr.attention.kernel, 0: by device. DIRECT: rows in registers, for CPU drivers. STAGED: the
  * other side through shared memory. TILED: products of tiles. MATRIX: on matrix units, where
  * attr.attention.multiply is of 16 bits; with twice the keys at a time, twice the queries to a
- * workgroup, or both; MATRIX2, with 64 queries to a workgroup or 128, in matrices of any size,
- * where scores stay in registers: which nobody has timed and no device gets by itself, but by its
- * number and `--cap attention=`. QUERY, and
- * on Mesa's CPU driver ONE, which is never named: one query a sequence. */
+ * workgroup, or both, which no device gets by itself, but by its number and `--cap attention=`.
+ * QUERY, and on Mesa's CPU driver ONE, which is never named: one query a sequence. */
 typedef enum {
     VKT__ATT_BY_DEVICE,
     VKT__ATT_DIRECT,
@@ -33,8 +31,6 @@ typedef enum {
     VKT__ATT_MATRIX_KEYS,
     VKT__ATT_MATRIX_ROWS,
     VKT__ATT_MATRIX_BOTH,
-    VKT__ATT_MATRIX2,
-    VKT__ATT_MATRIX2_ROWS,
     VKT__ATT_QUERY,
     VKT__ATT_N_KERNELS,
     VKT__ATT_ONE

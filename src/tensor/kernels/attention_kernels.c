@@ -98,27 +98,17 @@ static bool can_tile(const vkt_caps *c)
 typedef struct {
     uint32_t rows, scores, results;
     vkt__shader shader, pairs, tiled, float16, bfloat16;
-    vkt__shader float16_2, bfloat16_2, elements; /* in matrices of any size; an element at a time */
 } form;
 static const form forms[] = {
     [VKT__ATT_FORWARD] = { 2, 1, 1, VKT_SHADER_ATTENTION, VKT_SHADER_ATTENTION_PAIRS,
                            VKT_SHADER_ATTENTION_TILED, VKT_SHADER_ATTENTION_MATRIX_FLOAT16,
-                           VKT_SHADER_ATTENTION_MATRIX_BFLOAT16,
-                           VKT_SHADER_ATTENTION_MATRIX2_FLOAT16,
-                           VKT_SHADER_ATTENTION_MATRIX2_BFLOAT16,
-                           VKT_SHADER_ATTENTION_MATRIX2_ELEMENTS },
+                           VKT_SHADER_ATTENTION_MATRIX_BFLOAT16 },
     [VKT__ATT_BWD_Q] = { 3, 2, 1, VKT_SHADER_ATTENTION_DQ, VKT_SHADER_ATTENTION_DQ_PAIRS,
                          VKT_SHADER_ATTENTION_DQ_TILED, VKT_SHADER_ATTENTION_DQ_MATRIX_FLOAT16,
-                         VKT_SHADER_ATTENTION_DQ_MATRIX_BFLOAT16,
-                         VKT_SHADER_ATTENTION_DQ_MATRIX2_FLOAT16,
-                         VKT_SHADER_ATTENTION_DQ_MATRIX2_BFLOAT16,
-                         VKT_SHADER_ATTENTION_DQ_MATRIX2_ELEMENTS },
+                         VKT_SHADER_ATTENTION_DQ_MATRIX_BFLOAT16 },
     [VKT__ATT_BWD_KV] = { 4, 2, 2, VKT_SHADER_ATTENTION_DKV, VKT_SHADER_ATTENTION_DKV_PAIRS,
                           VKT_SHADER_ATTENTION_DKV_TILED, VKT_SHADER_ATTENTION_DKV_MATRIX_FLOAT16,
-                          VKT_SHADER_ATTENTION_DKV_MATRIX_BFLOAT16,
-                          VKT_SHADER_ATTENTION_DKV_MATRIX2_FLOAT16,
-                          VKT_SHADER_ATTENTION_DKV_MATRIX2_BFLOAT16,
-                          VKT_SHADER_ATTENTION_DKV_MATRIX2_ELEMENTS },
+                          VKT_SHADER_ATTENTION_DKV_MATRIX_BFLOAT16 },
 };
 
 /* Numbers that a row of a tile costs an invocation, and those that registers hold. */
@@ -232,10 +222,7 @@ static uint32_t units_shared(const units *u, uint32_t D)
  * than six subgroups of them run at a time. */
 uint32_t vkt__att_more_on_units(const vkt_caps *c)
 {
-    const uint32_t any = VKT__ATT_MATRIX2 - VKT__ATT_MATRIX - 1;
-    bool two = c->coopmat2 && c->coopmat2_f16[0] && (!c->coopmat_bf16[0] || c->coopmat2_bf16[0]);
-    if (!vkt__is_of(VKT__NVIDIA | VKT__CPUS, c)) return 0;
-    return any + (two ? c->coopmat2_f16[3] ? 2 : 1 : 0); /* matrix2.rows wants a workgroup's */
+    return vkt__is_of(VKT__NVIDIA | VKT__CPUS, c) ? VKT__ATT_QUERY - VKT__ATT_MATRIX - 1 : 0;
 }
 
 static bool can_use_units(const vkt_caps *c, const vkt_node *n, vkt__att_kernel kernel)
@@ -278,61 +265,6 @@ static vkt__att_launch on_units(const vkt_caps *c, const vkt_node *n, vkt__att_p
     return l;
 }
 
-/* ---- in matrices of any size ---- */
-
-/* M, N, K that these are multiples of, and the invocations of the workgroup that has one; 0: a
- * subgroup has it, which is for tests (matmul_units.c), of few rows, for these are slow. */
-typedef struct {
-    const uint32_t *granule;
-    uint32_t rows, columns;
-} whole;
-
-static whole whole_of(const vkt_caps *c, const vkt_node *n, vkt__att_kernel kernel)
-{
-    const uint32_t *g = n->attr.attention.multiply == VKT_BF16 ? c->coopmat2_bf16 : c->coopmat2_f16;
-    if (!g[3]) return (whole) { g, g[0], 2 * g[1] };
-    return (whole) { g, MATRIX_ROWS * (kernel == VKT__ATT_MATRIX2_ROWS ? 2 : 1), 64 };
-}
-
-/* Results leave as if they were A, weights meet the other side as A. Mesa 26.1's CPU driver gave
- * NaN in the second eight of sixteen rows: of twice the rows there is nothing to test there. */
-static bool can_use_any_size(const vkt_caps *c, const vkt_node *n, vkt__att_kernel kernel)
-{
-    whole w = whole_of(c, n, kernel);
-    uint32_t D = n->attr.attention.head;
-    const uint32_t *g = w.granule;
-    bool fixed = c->subgroup_control || c->subgroup_min == c->subgroup_max;
-    if (!g[3] && kernel == VKT__ATT_MATRIX2_ROWS) return false;
-    return n->attr.attention.multiply != VKT_F32 && c->coopmat2 && !c->plain_attention && g[0] &&
-           fixed && D % 8 == 0 && D <= MATRIX_MOST_HEAD && w.rows % g[0] == 0 &&
-           w.columns % g[1] == 0 && w.columns % g[2] == 0 && D % g[1] == 0 && D % g[2] == 0 &&
-           VKT_MAX(VKT_MAX(w.rows, w.columns), D) <= c->coopmat2_most && g[3] <= c->workgroup;
-}
-
-static vkt__att_launch in_any_size(const vkt_caps *c, const vkt_node *n, vkt__att_pass pass,
-                                   vkt__att_kernel kernel)
-{
-    const form *f = form_of(pass);
-    const whole w = whole_of(c, n, kernel);
-    vkt__att_launch l = { !w.granule[3]                            ? f->elements
-                          : n->attr.attention.multiply == VKT_BF16 ? f->bfloat16_2
-                                                                   : f->float16_2,
-                          { { VKT_SPEC_WORKGROUP, w.granule[3] ? w.granule[3] : c->subgroup },
-                            { VKT_SPEC_D4, n->attr.attention.head / 4 },
-                            { VKT_SPEC_BM, w.rows },
-                            { VKT_SPEC_BN, w.columns },
-                            { VKT_SPEC_CAPPED, n->attr.attention.cap > 0 },
-                            { VKT_SPEC_TYPE_X, (uint32_t)n->in[VKT__ATT_Q]->dtype },
-                            { VKT_SPEC_TYPE_Y, (uint32_t)n->out[0]->dtype } },
-                          7,
-                          w.rows };
-    if (pass != VKT__ATT_FORWARD)
-        l.spec[l.n_spec++] =
-            (vkt__constant) { VKT_SPEC_TYPE_DY, (uint32_t)n->in[VKT__ATT_DY]->dtype };
-    say_gradients(&l, pass);
-    return l;
-}
-
 bool vkt__att_splits(const vkt_caps *c, const vkt_node *n)
 {
     switch (vkt__att_choose(c, n, VKT__ATT_BWD_KV)) {
@@ -364,9 +296,6 @@ bool vkt__att_fits(vkt__att_kernel kernel, const vkt_caps *c, const vkt_node *n,
     case VKT__ATT_MATRIX_ROWS:
     case VKT__ATT_MATRIX_BOTH:
         return can_use_units(c, n, kernel);
-    case VKT__ATT_MATRIX2:
-    case VKT__ATT_MATRIX2_ROWS:
-        return can_use_any_size(c, n, kernel);
     case VKT__ATT_QUERY:
         return is_query(c, n, pass);
     case VKT__ATT_ONE:
@@ -427,8 +356,6 @@ const char *vkt__att_kernel_name(vkt__att_kernel kernel)
         [VKT__ATT_MATRIX_KEYS] = "matrix.keys",
         [VKT__ATT_MATRIX_ROWS] = "matrix.rows",
         [VKT__ATT_MATRIX_BOTH] = "matrix.both",
-        [VKT__ATT_MATRIX2] = "matrix2",
-        [VKT__ATT_MATRIX2_ROWS] = "matrix2.rows",
     };
     return names[kernel];
 }
@@ -518,9 +445,6 @@ vkt__att_launch vkt__att_prepare(const vkt_caps *c, const vkt_node *n, vkt__att_
     case VKT__ATT_MATRIX_ROWS:
     case VKT__ATT_MATRIX_BOTH:
         return on_units(c, n, pass, kernel);
-    case VKT__ATT_MATRIX2:
-    case VKT__ATT_MATRIX2_ROWS:
-        return in_any_size(c, n, pass, kernel);
     case VKT__ATT_STAGED:
         return in_registers(c, n, pass, pass >= VKT__ATT_BWD_KV ? d.S : d.T, true);
     default:
