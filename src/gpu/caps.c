@@ -261,6 +261,9 @@ typedef struct {
 } cap_row;
 
 #define CAP(field) offsetof(vkt_caps, field)
+/* The last of the kernels that attention's row numbers. */
+enum { MOST_ATTENTION = 7 };
+
 static const cap_row rows[] = {
     { "fp16", CAP_FLAG, CAP(fp16), 0, "16-bit floats in shaders (0 takes them away)" },
     { "bf16", CAP_FLAG, CAP(bf16), 0, "bfloat16 in shaders" },
@@ -359,6 +362,11 @@ static vkt_status prepare_one(const cap_row *row, uint64_t v, vkt_caps *caps)
     if (row->offset == CAP(subgroup) && (v & (v - 1)) != 0)
         return vkt__fail(VKT_E_ARG, "gpu", "--cap subgroup=%u: a subgroup has a power of two lanes",
                          (unsigned)v);
+    if (row->offset == CAP(attention) && v > MOST_ATTENTION)
+        return vkt__fail(VKT_E_ARG, "gpu",
+                         "--cap attention=%llu: there is no such kernel (5 to %d, `vktrain help "
+                         "cap`)",
+                         (unsigned long long)v, MOST_ATTENTION);
     /* Mesa's CPU driver takes its vector width, hence its subgroup size, from the environment. */
     if (row->offset == CAP(subgroup)) {
         char bits[16];

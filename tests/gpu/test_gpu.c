@@ -69,6 +69,7 @@ static void caps_only_take_away(void **state)
         { "fp16=2", "flag" },
         { "workgroup=1", "below the least useful" },
         { "subgroup=7", "lanes" },
+        { "attention=8", "--cap attention=8: there is no such kernel (5 to 7, " },
     };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
         d = desc(NULL, bad[i].cap);
