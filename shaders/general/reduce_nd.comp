@@ -2,7 +2,7 @@
 /* y = scale * sum of x, or its largest, smallest, ln(sum of exp(x)), sum of |x| or root of the sum of squares, over up to three
  * dimensions; up to three stay. PLACE: where the largest or smallest is, the first of equal ones. APART:
  * an invocation per element of y, for those whose neighbours lie beside each other in x; else a workgroup, each
- * invocation of which takes a strided share: fixed orders both. A NaN is the largest and the smallest. Twins: reduce_ref, place_ref. */
+ * invocation takes a strided share: fixed orders both. A NaN is the largest and the smallest. Twins: reduce_ref, place_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"

@@ -201,7 +201,7 @@ static vkt_status take_other_shares(vkt__trainer *t)
     vkt_status st = VKT_OK;
     vkt__steps before = t->steps;
     double start = vkt__now();
-    VKT_TRY(vkt__trainer_settle(t)); /* the host copy of the weights is made anew */
+    VKT_TRY(vkt__trainer_settle(t)); /* fetches the weights again */
     vkt_loader_destroy(&t->loader);
     VKT_TRY(vkt__ranks_rebuild(t));
     VKT_TRY(start_loader(t, t->done));
@@ -433,7 +433,8 @@ fail:
     return st;
 }
 
-/* Nothing is being written after the loop. Where it ended by an error, that one alone is told. */
+/* Nothing is being written after the loop. If the loop ended by an error, only that one is logged.
+ */
 static vkt_status loop_and_settle(vkt__trainer *t)
 {
     vkt_status st = loop(t);

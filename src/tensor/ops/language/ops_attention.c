@@ -279,15 +279,14 @@ static vkt_cost bwd_cost(const vkt_node *n)
 }
 
 /* On matrix units weights and the scores' gradients are rounded to 16 bits: terms for vkt__tol that
- * allow so many such roundings of a result. What is rounded before it is multiplied, the twin
- * rounds. */
+ * allow that number of roundings of a result. The twin rounds what is multiplied. */
 static double rounded_terms(const vkt_node *n, double roundings)
 {
     double ratio = vkt__tol(n->attr.attention.multiply, 0) / vkt__tol(VKT_F32, 0);
     return ratio > 1 ? roundings * ratio * ratio : 0;
 }
 
-/* Results are measured by the root of all rows' mean square. Of a causal sequence the row that has
+/* Results are measured by the root of all rows' mean square. In a causal sequence the row with
  * one key is as large as that row's value; all rows together are smaller, since a row is the mean
  * of the values of t keys and about 1 / t of their square: the sum of 1 / t is 1 + ln T. */
 static double largest_row(const vkt__att_dims *d)
@@ -454,7 +453,7 @@ static const vkt_node *case_of(vkt_graph *g, uint32_t i, uint32_t n_sizes, char 
         if (n_sizes < N_SIZES || size > LAST_QUERY) return NULL;
     }
     vkt_node *n = sample(g, &vkt__op_attention, size, kernel, type, 0);
-    /* Of a device's units some do not fit its shared memory: what runs then multiplies f32. */
+    /* A kernel that does not fit the shared memory is replaced by one that multiplies f32. */
     if (n && type && vkt__gpu_of(g) &&
         !vkt__att_fits(kernel, vkt_gpu_caps(vkt__gpu_of(g)), n, VKT__ATT_FORWARD))
         n->attr.attention.multiply = type = VKT_F32;
