@@ -525,6 +525,48 @@ static void few_tiles_are_cut_along_k(void **state)
     vkt_gpu_destroy(&gpu);
 }
 
+/* What the tuner times before a graph is planned are the products that will run, with their types
+ * and epilogues; planning afterwards gives the graph that it gives without. */
+static void the_tuner_sees_what_will_run(void **state)
+{
+    (void)state;
+    enum { ROWS = 512, WIDTH = 256 };
+    char *explained[2];
+    vkt_caps c;
+    vkt_gpu *gpu;
+    read_device("h200", &c);
+    REQUIRE_OK(vkt__gpu_plan(&c, &gpu));
+    for (int asked = 0; asked < 2; asked++) {
+        vkt_tune_shape shapes[8];
+        vkt_graph *g = vkt__graph_new(gpu);
+        vkt_buffer memory = { .bytes = 1 << 24, .label = "m" };
+        vkt_graph_precision(g, VKT_BF16);
+        vkt_tensor *x = vkt_input(g, vkt_shape2(ROWS, WIDTH), VKT_F32, "x"),
+                   *w = vkt_input(g, vkt_shape2(WIDTH, WIDTH), VKT_F32, "w"),
+                   *v = vkt_input(g, vkt_shape2(WIDTH, WIDTH), VKT_F32, "v");
+        vkt_bind(x, VKT_ALL_SLOTS, &memory, 0);
+        vkt_bind(w, VKT_ALL_SLOTS, &memory, 1 << 20);
+        vkt_bind(v, VKT_ALL_SLOTS, &memory, 1 << 21);
+        vkt_tensor *y = vkt_activate(g, vkt_matmul(g, VKT_LAYOUT_NN, x, w), VKT_ACT_RELU);
+        vkt_keep(vkt_matmul(g, VKT_LAYOUT_NN, y, v), "y");
+        if (asked) {
+            vkt__rewrite_types(g);
+            assert_int_equal(vkt_graph_products(g, true, shapes, VKT_COUNT(shapes)), 2);
+            assert_int_equal(shapes[0].in, VKT_BF16);
+            assert_int_equal(shapes[0].out, VKT_BF16);
+            assert_int_equal(shapes[0].act, VKT_ACT_RELU);
+            assert_int_equal(shapes[1].in, VKT_BF16);
+        }
+        REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { .label = "tuned" }));
+        explained[asked] = vkt_graph_explain(g);
+        vkt_graph_destroy(&g);
+    }
+    assert_string_equal(explained[0], explained[1]);
+    vkt_free(explained[0]);
+    vkt_free(explained[1]);
+    vkt_gpu_destroy(&gpu);
+}
+
 /* Only AMD and NVIDIA have registers for 8 x 16 sums a thread. */
 static void large_tiles_are_tried_where_registers_are(void **state)
 {
@@ -567,6 +609,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(matrices_of_any_size_are_taken_only_by_timing),
         cmocka_unit_test(attention_s_other_kernels_are_taken_by_number),
         cmocka_unit_test(few_tiles_are_cut_along_k),
+        cmocka_unit_test(the_tuner_sees_what_will_run),
         cmocka_unit_test(large_tiles_are_tried_where_registers_are),
         cmocka_unit_test(a_device_that_only_plans_runs_nothing),
         cmocka_unit_test(real_gpus_get_these_kernels),

@@ -93,7 +93,7 @@ static bool has_channels(const vkt_caps *caps, const vkt__conv_geometry *q)
 }
 
 /* A larger tile where it gives every core of a mid-range device work, on matrix units where they
- * are asked for (unmeasured: no GPU has run this yet). */
+ * are asked for (not timed against each other on a GPU yet). */
 static const struct {
     uint32_t classes;
     const char *kernel;
