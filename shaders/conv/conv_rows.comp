@@ -111,10 +111,11 @@ void main()
     }
     [[unroll]] for (uint v = 0; v < C / CW; v++) {
         uint n = column(t.n0, v * CW);
-        if (n >= width) continue;
         [[unroll]] for (uint r = 0; r < R; r++) {
             if (t.m0 + r >= t.pixels) break;
+            /* Lanes without a column have pixels to tell, too. */
             uint pixel = PHASES ? subgroupShuffle(to[r / S], r % S) : t.m0 + r;
+            if (n >= width) continue;
             elem sum = bias[v];
             [[unroll]] for (uint k = 0; k < CW; k++) AT(sum, k) += acc[r * C + v * CW + k];
             end((pixel * p.co + t.group * width + n) / CW, sum);
