@@ -33,11 +33,18 @@ static bool has_registers(const vkt__mm_tile *t, const vkt_caps *caps)
            vkt__is_of(VKT__NVIDIA | VKT__CPUS | 1u << VKT_GPU_CLASS_AMD, caps);
 }
 
+/* More than 16 steps: a thread has the next slice in registers, too, which are NVIDIA's (on AMD
+ * fewer subgroups would run at a time), and CPU drivers', on which tests run. */
+static bool has_room_ahead(const vkt__mm_tile *t, const vkt_caps *caps)
+{
+    return t->steps <= 16 || vkt__is_of(VKT__NVIDIA | VKT__CPUS, caps);
+}
+
 /* No idle lanes: whole subgroups, of whatever size they are here. */
 static bool fits_tiled(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
     (void)p;
-    return has_registers(t, caps) && vkt__mm_threads(t) <= caps->workgroup &&
+    return has_registers(t, caps) && has_room_ahead(t, caps) && vkt__mm_threads(t) <= caps->workgroup &&
            vkt__mm_threads(t) % VKT_MIN(caps->subgroup, 64) == 0 &&
            t->steps * (t->rows + t->columns + 8) * 4 <= caps->shared_bytes;
 }
