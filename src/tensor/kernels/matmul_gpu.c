@@ -44,7 +44,8 @@ static bool has_room_ahead(const vkt__mm_tile *t, const vkt_caps *caps)
 static bool fits_tiled(const vkt__mm_tile *t, const vkt_caps *caps, const vkt__product *p)
 {
     (void)p;
-    return has_registers(t, caps) && has_room_ahead(t, caps) && vkt__mm_threads(t) <= caps->workgroup &&
+    return has_registers(t, caps) && has_room_ahead(t, caps) &&
+           vkt__mm_threads(t) <= caps->workgroup &&
            vkt__mm_threads(t) % VKT_MIN(caps->subgroup, 64) == 0 &&
            t->steps * (t->rows + t->columns + 8) * 4 <= caps->shared_bytes;
 }
