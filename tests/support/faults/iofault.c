@@ -13,7 +13,8 @@
  * IOFAULT_FROM=a,b: only calls whose return address lies in an object with this at the beginning of
  *   its file name (default: vktrain, so that a driver's own calls are left alone).
  *
- * IOFAULT_TO=ENDING: of renames only those to a path that ends so, whatever other threads rename.
+ * IOFAULT_TO=ENDING: of fopen and renames only those of a path that ends so, whatever other threads
+ * rename.
  *
  * IOFAULT_ORDER=FILE: "sync PATH" and "rename FROM TO" lines, in order, of the calls that worked.
  *
@@ -383,10 +384,18 @@ void *aligned_alloc(size_t a, size_t n)
     FAIL(MALLOC, NULL);
     return __libc_memalign(a, n);
 }
+/* Whether p ends as IOFAULT_TO says, or that says nothing. */
+static int is_meant(const char *p)
+{
+    const char *to = getenv("IOFAULT_TO");
+    size_t n = strlen(p), ending = to ? strlen(to) : 0;
+    return n >= ending && (!to || !strcmp(p + n - ending, to));
+}
+
 FILE *fopen(const char *p, const char *m)
 {
     REAL(fopen);
-    int e = fails(FOPEN, RA);
+    int e = is_meant(p) ? fails(FOPEN, RA) : 0;
     if (e == E_GONE) remove(p), e = ENOENT;
     if (e) return errno = e, NULL;
     FILE *f = real(p, m);
@@ -406,9 +415,7 @@ int fsync(int fd)
 int rename(const char *a, const char *b)
 {
     REAL(rename);
-    const char *to = getenv("IOFAULT_TO");
-    size_t n = strlen(b), ending = to ? strlen(to) : 0;
-    if (n >= ending && (!to || !strcmp(b + n - ending, to))) FAIL(RENAME, -1);
+    if (is_meant(b)) FAIL(RENAME, -1);
     int r = real(a, b);
     if (r == 0) in_order("rename", a, b), note_renamed(a, b);
     return r;
