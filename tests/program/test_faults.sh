@@ -310,7 +310,7 @@ words()
     # The text is not to blame where memory is short.
     printf 'It is a truth universally acknowledged\n' >novel.txt
     for at in $(seq 10 16); do io malloc:$at:ENOMEM pack novel.txt --tokenizer bytes --out packed-$at --quiet; ended 5 'memory'; done
-    for at in 1 2; do
+    for at in 2; do # the first is written
         IOFAULT_TO=/state.json train io fopen:$at:EIO
         ended 4 "can't open 'run/checkpoints/step-0000000[48]/state.json': Input/output error"
         rc=0; "$program" "${train[@]}" --run run --resume >out 2>err || rc=$?
