@@ -37,7 +37,7 @@ pictures good '日本 🙂' 12
 works "${train[@]}" --run of-good
 works predict of-good "good/日本 🙂/03.png" 'good/two words/'
 grep -q '日本 🙂/03.png' out && grep -q 'two words/11.png' out || { echo "$test: FAILED: predict changes names"; bad=$((bad + 1)); }
-refused 4 "'none' is not a folder" "${train[@]}" --set data.path=none --run r0
+refused 4 "can't open 'none': No such file" "${train[@]}" --set data.path=none --run r0
 pictures one only 9
 refused 4 "'one'.*only one class, 'only'\|'one'.*one class" "${train[@]}" --set data.path=one --run r0
 cp -r good empty-class && mkdir empty-class/nobody
