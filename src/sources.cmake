@@ -317,6 +317,7 @@ set(SRC_NN
   src/nn/model_memory.c
   src/nn/params.c
   src/nn/sampler.c
+  src/nn/scorer.c
   src/nn/transformer.c
   src/nn/transformer_shape.c
 )

@@ -1,6 +1,6 @@
 /* Generation: the transformer's graphs with caches of keys and values, which stay on the device
- * from token to token. One graph takes a token and gives scores; one takes CHUNK tokens of a prompt
- * and gives nothing, so that a long prompt costs few runs. */
+ * from token to token. One graph takes a token and gives scores; one takes up to CHUNK tokens of a
+ * prompt and gives nothing, so that a long prompt costs few runs. */
 #include "nn/transformer.h"
 #include "tensor/graph/graph.h"
 
@@ -8,6 +8,7 @@ enum { CHUNK = 32 };
 
 /* A graph for n tokens and where they come from: a mapped line {start, tokens}. */
 typedef struct lane {
+    uint32_t n;
     vkt_graph *graph;
     vkt_buffer *line;
     vkt_tensor *logits;
@@ -39,6 +40,7 @@ static vkt_status lane_create(vkt_generator *gen, const vkt__layer *l, uint32_t 
     vkt_status st = VKT_OK;
     const vkt__tshape *s = &gen->s;
     vkt_graph *g = out->graph = vkt__graph_new(gen->gpu);
+    out->n = n;
     vkt_tensor **caches = vkt__alloc(2 * (size_t)s->n_layers * sizeof(vkt_tensor *));
     vkt_shape shape = vkt_shape3(1, gen->n_positions, s->Hkv * s->D);
     uint64_t each = cache_bytes(gen);
@@ -117,11 +119,14 @@ void vkt_generator_destroy(vkt_generator **pgen)
     *pgen = NULL;
 }
 
+/* n tokens in a graph for as many or more: what it writes behind them is never read, because tokens
+ * see only those before them, and the next ones are written over it. */
 static vkt_status run(vkt_generator *gen, lane *l, const uint32_t *tokens, uint32_t n)
 {
     uint32_t *line = l->line->host;
     line[0] = gen->n;
     memcpy(line + TOKENS_AT / 4, tokens, n * sizeof *tokens);
+    memset(line + TOKENS_AT / 4 + n, 0, (l->n - n) * sizeof *tokens);
     gen->n += n;
     return vkt_graph_run(l->graph);
 }
@@ -139,6 +144,11 @@ vkt_status vkt_generator_feed(vkt_generator *gen, const uint32_t *tokens, uint32
             return vkt__fail(VKT_E_ARG, "model", "token %u is beyond the vocabulary of %u",
                              tokens[i], gen->s.V);
     for (; n > CHUNK; n -= CHUNK, tokens += CHUNK) VKT_TRY(run(gen, &gen->chunk, tokens, CHUNK));
+    if (n > CHUNK / 4 && gen->n_positions - gen->n >= CHUNK) { /* the last one gives scores */
+        VKT_TRY(run(gen, &gen->chunk, tokens, n - 1));
+        tokens += n - 1;
+        n = 1;
+    }
     for (; n; n--) VKT_TRY(run(gen, &gen->one, tokens++, 1));
     *scores = gen->out->host;
 fail:

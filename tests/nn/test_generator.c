@@ -53,7 +53,9 @@ static void whole(vkt_model *m, const uint32_t *tokens, uint32_t n, float *logit
 static void caches_give_what_the_whole_text_gives(void **state)
 {
     (void)state;
-    static const uint32_t pieces[2][4] = { { 35, 1, 1, T - 37 }, { 1, 32, 14, 1 } };
+    static const uint32_t pieces[][4] = {
+        { 35, 1, 1, T - 37 }, { 1, 32, 14, 1 }, { 14, 20, 13, 1 } /* the chunk not full, twice */
+    };
     static float want[T * V];
     for (int k = 0; k < 6; k++) {
         int llama = k % 2;
@@ -66,7 +68,7 @@ static void caches_give_what_the_whole_text_gives(void **state)
         whole(m, tokens, T, want);
         for (int i = 0; i < T * V; i++) rms += (double)want[i] * (double)want[i] / (T * V);
         REQUIRE_OK(vkt_generator_create(m, 0, cache, &gen));
-        for (int way = 0; way < 2; way++) {
+        for (size_t way = 0; way < VKT_COUNT(pieces); way++) {
             const float *got;
             uint32_t at = 0;
             vkt_generator_reset(gen);

@@ -33,10 +33,16 @@ static int teardown(void **state)
     return vkt__remove_tree(DIR);
 }
 
-static vkt_status run_tasks(const char *lines, vkt_tasks_result *r)
+static vkt_status run_cached(const char *lines, vkt_dtype cache, vkt_tasks_result *r)
 {
     REQUIRE_OK(vkt__file_replace(DIR "/tasks.jsonl", lines, strlen(lines)));
-    return vkt_eval_tasks(&(vkt_text_desc) { .checkpoint = DIR "/run" }, DIR "/tasks.jsonl", r);
+    vkt_text_desc d = { .checkpoint = DIR "/run", .cache = cache };
+    return vkt_eval_tasks(&d, DIR "/tasks.jsonl", r);
+}
+
+static vkt_status run_tasks(const char *lines, vkt_tasks_result *r)
+{
+    return run_cached(lines, VKT_F32, r);
 }
 
 static void a_completion_has_the_loss_of_its_text(void **state)
@@ -53,6 +59,44 @@ static void a_completion_has_the_loss_of_its_text(void **state)
     REQUIRE_NEAR(r.group[0].loss / (double)r.group[0].n_tokens, e.loss, 1e-5 * e.loss);
     vkt_eval_result_finish(&e);
     vkt_tasks_result_finish(&r);
+}
+
+/* More texts than a batch has, of several lengths and in no order: each has the loss it has alone,
+ * and the one that the caches give, here rounded to 11 bits. */
+static void texts_in_batches_have_the_losses_of_each(void **state)
+{
+    (void)state;
+    enum { KINDS = 4, TEXTS = 301 };
+    static const char *const text[KINDS] = { "line 3 of a text and more of it, to its end", "li",
+                                             "line 17 of a t", "a text" };
+    double want[KINDS];
+    vkt_tasks_result r;
+    vkt__str lines = { 0 };
+    for (int k = 0; k < KINDS; k++) {
+        double rounded;
+        vkt__str one = { 0 };
+        vkt__str_printf(&one, "{\"text\": \"%s\"}", text[k]);
+        REQUIRE_OK(run_cached(one.data, VKT_F16, &r));
+        rounded = r.group[0].loss;
+        vkt_tasks_result_finish(&r);
+        REQUIRE_OK(run_tasks(one.data, &r));
+        want[k] = r.group[0].loss;
+        REQUIRE_NEAR(rounded, want[k], 0x1p-10 * want[k]);
+        vkt_tasks_result_finish(&r);
+        vkt__str_finish(&one);
+    }
+    double all[KINDS] = { 0 };
+    for (int i = 0; i < TEXTS; i++) {
+        int k = i % 7 % KINDS;
+        all[k] += want[k];
+        vkt__str_printf(&lines, "{\"text\": \"%s\", \"category\": \"%d\"}\n", text[k], k);
+    }
+    REQUIRE_OK(run_tasks(lines.data, &r));
+    assert_int_equal(r.n, 1 + KINDS);
+    assert_int_equal(r.group[0].n_texts, TEXTS);
+    for (int k = 0; k < KINDS; k++) REQUIRE_NEAR(r.group[1 + k].loss, all[k], 1e-6 * all[k]);
+    vkt_tasks_result_finish(&r);
+    vkt__str_finish(&lines);
 }
 
 static const vkt_tasks_group *group(const vkt_tasks_result *r, const char *name)
@@ -247,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_completion_has_the_loss_of_its_text),
+        cmocka_unit_test(texts_in_batches_have_the_losses_of_each),
         cmocka_unit_test(choices_are_taken_by_their_losses),
         cmocka_unit_test(delimiters_and_spaces_do_not_change_what_counts),
         cmocka_unit_test(an_answer_is_the_greedy_text),

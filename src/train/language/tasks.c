@@ -5,16 +5,33 @@
 #include <math.h>
 
 #include "base/os.h"
+#include "nn/scorer.h"
 #include "tokenizers/tokenizer_around.h"
 #include "train/language/text_model.h"
 #include "train/language/text_stream.h"
 
+/* A line whose texts are not scored yet: the choices of a question, or one text. */
+typedef struct {
+    vkt__scored *text; /* [n_texts] */
+    size_t n_texts;
+    size_t *bytes, gold; /* of the choices [n_texts]; bytes NULL: it is no question */
+    size_t group[2];     /* "all", and the category's or the same */
+    uint64_t n_bytes;    /* of one text */
+} waiting;
+
+/* Tokens that wait at most, padding aside: some batches, so that their texts are of like lengths.
+ */
+enum { MOST_WAITING = 1 << 18 };
+
 typedef struct {
     vkt__text_model model;
+    vkt__scorer *scorer; /* NULL: the caches are of a type that was asked for, and texts go there */
     const char *path;
     uint64_t line;
     vkt_tasks_result *out;
-    size_t cap;
+    waiting *waits; /* [n_waits] */
+    size_t cap, n_waits, waits_cap;
+    uint64_t n_waiting; /* their tokens */
     vkt_tokens whole, context;
 } evaluator;
 
@@ -26,17 +43,17 @@ static vkt_status refuse(const evaluator *e, const char *what)
 
 /* ---- groups ---- */
 
-static vkt_tasks_group *group_of(evaluator *e, const char *name)
+static size_t group_of(evaluator *e, const char *name)
 {
     vkt_tasks_result *r = e->out;
     for (size_t i = 0; i < r->n; i++)
-        if (!strcmp(r->group[i].name, name)) return &r->group[i];
+        if (!strcmp(r->group[i].name, name)) return i;
     r->group = vkt__grow(r->group, r->n, &e->cap, sizeof *r->group);
     r->group[r->n] = (vkt_tasks_group) { .name = strcpy(vkt__alloc(strlen(name) + 1), name) };
-    return &r->group[r->n++];
+    return r->n++;
 }
 
-static void add(vkt_tasks_group *to, const vkt_tasks_group *g)
+static void add_to(vkt_tasks_group *to, const vkt_tasks_group *g)
 {
     to->n_choices += g->n_choices;
     to->n_likeliest += g->n_likeliest;
@@ -47,6 +64,12 @@ static void add(vkt_tasks_group *to, const vkt_tasks_group *g)
     to->n_tokens += g->n_tokens;
     to->n_bytes += g->n_bytes;
     to->loss += g->loss;
+}
+
+static void add(evaluator *e, const size_t group[2], const vkt_tasks_group *g)
+{
+    add_to(&e->out->group[group[0]], g);
+    if (group[1] != group[0]) add_to(&e->out->group[group[1]], g);
 }
 
 /* ---- log-likelihood ---- */
@@ -69,24 +92,84 @@ static double log_share(const float *scores, uint32_t n, uint32_t id)
     return (double)scores[id] - (double)most - log(sum);
 }
 
-/* The sum over tokens [first, n) of `whole`, whose earliest are left out where all are too many. */
-static vkt_status score(evaluator *e, size_t first, double *sum)
+/* Token by token, through the generator's caches. */
+static vkt_status score_alone(evaluator *e, vkt__scored *t)
 {
     vkt_status st = VKT_OK;
     vkt_generator *g = e->model.generator;
-    const vkt_tokens *t = &e->whole;
     const float *scores;
     uint32_t n_vocab = vkt__trained_n_vocab(&e->model.trained, e->model.tokenizer);
-    *sum = 0;
+    t->sum = 0;
     vkt_generator_reset(g);
-    size_t most = vkt_generator_left(g), begin = t->n - 1 > most ? t->n - 1 - most : 0;
-    if (first <= begin) return refuse(e, "the text to score is longer than the model's context");
-    VKT_TRY(vkt_generator_feed(g, t->id + begin, (uint32_t)(first - begin), &scores));
-    for (size_t i = first; i < t->n; i++) {
-        *sum += log_share(scores, n_vocab, t->id[i]);
+    VKT_TRY(vkt_generator_feed(g, t->id, t->first, &scores));
+    for (uint32_t i = t->first; i < t->n; i++) {
+        t->sum += log_share(scores, n_vocab, t->id[i]);
         if (i + 1 < t->n) VKT_TRY(vkt_generator_feed(g, t->id + i, 1, &scores));
     }
 fail:
+    return st;
+}
+
+static vkt_status score_waiting(evaluator *e)
+{
+    vkt_status st = VKT_OK;
+    size_t n = 0;
+    for (size_t i = 0; i < e->n_waits; i++) n += e->waits[i].n_texts;
+    vkt__scored **texts = vkt__alloc((n + 1) * sizeof *texts);
+    for (size_t i = n = 0; i < e->n_waits; i++)
+        for (size_t k = 0; k < e->waits[i].n_texts; k++) texts[n++] = &e->waits[i].text[k];
+    if (e->scorer) st = vkt__scorer_run(e->scorer, texts, n);
+    for (size_t i = 0; i < n && !e->scorer && st == VKT_OK; i++) st = score_alone(e, texts[i]);
+    free(texts);
+    return st;
+}
+
+static void forget_waiting(evaluator *e)
+{
+    for (size_t i = 0; i < e->n_waits; i++) {
+        for (size_t k = 0; k < e->waits[i].n_texts; k++)
+            free((uint32_t *)(uintptr_t)e->waits[i].text[k].id);
+        free(e->waits[i].text);
+        free(e->waits[i].bytes);
+    }
+    e->n_waits = 0;
+    e->n_waiting = 0;
+}
+
+static vkt_tasks_group counts_of(const waiting *w)
+{
+    size_t best = 0, best_per_byte = 0;
+    double most = -INFINITY, most_per_byte = -INFINITY;
+    if (!w->bytes)
+        return (vkt_tasks_group) { .n_texts = 1,
+                                   .n_tokens = w->text->n - w->text->first,
+                                   .n_bytes = w->n_bytes,
+                                   .loss = -w->text->sum };
+    for (size_t i = 0; i < w->n_texts; i++) {
+        double sum = w->text[i].sum, per_byte = sum / (double)VKT_MAX(w->bytes[i], 1);
+        if (sum > most) {
+            most = sum;
+            best = i;
+        }
+        if (per_byte > most_per_byte) {
+            most_per_byte = per_byte;
+            best_per_byte = i;
+        }
+    }
+    return (vkt_tasks_group) { .n_choices = 1,
+                               .n_likeliest = best == w->gold,
+                               .n_likeliest_per_byte = best_per_byte == w->gold };
+}
+
+/* Scores what waits, and counts it in the order of the lines. */
+static vkt_status settle(evaluator *e)
+{
+    vkt_status st = score_waiting(e);
+    for (size_t i = 0; i < e->n_waits && st == VKT_OK; i++) {
+        vkt_tasks_group g = counts_of(&e->waits[i]);
+        add(e, e->waits[i].group, &g);
+    }
+    forget_waiting(e);
     return st;
 }
 
@@ -96,13 +179,36 @@ static size_t trimmed(const char *text, size_t n)
     return n;
 }
 
-/* Spaces at the end of a context are part of what follows, as tokens have them. *n: its tokens. */
+/* The model's context. */
+static uint32_t positions(const evaluator *e)
+{
+    if (e->scorer) return vkt__scorer_positions(e->scorer);
+    vkt_generator_reset(e->model.generator);
+    return vkt_generator_left(e->model.generator);
+}
+
+/* A text's tokens [n], of which those from `first` count; the earliest are left out where all are
+ * too many. */
+static vkt_status to_score(const evaluator *e, const uint32_t *id, size_t n, size_t first,
+                           vkt__scored *out)
+{
+    size_t most = positions(e), begin = n - 1 > most ? n - 1 - most : 0;
+    if (first <= begin) return refuse(e, "the text to score is longer than the model's context");
+    n -= begin;
+    uint32_t *kept = vkt__alloc(n * sizeof *kept);
+    memcpy(kept, id + begin, n * sizeof *kept);
+    *out = (vkt__scored) { .id = kept, .n = (uint32_t)n, .first = (uint32_t)(first - begin) };
+    return VKT_OK;
+}
+
+/* Spaces at the end of a context are part of what follows, as tokens have them. */
 static vkt_status likelihood(evaluator *e, const char *context, const char *continuation,
-                             double *sum, size_t *n)
+                             vkt__scored *out)
 {
     vkt_status st;
     vkt__str all = { 0 };
     vkt_tokens empty = { 0 };
+    const vkt_tokens *t = &e->whole;
     size_t n_context = trimmed(context, strlen(context));
     vkt__str_printf(&all, "%s%s", context, continuation);
     VKT_TRY(encode(e, all.data, all.len, &e->whole));
@@ -111,19 +217,13 @@ static vkt_status likelihood(evaluator *e, const char *context, const char *cont
     if (!first) { /* behind the token with which a text begins */
         VKT_TRY(vkt__prompt_tokens(e->model.tokenizer, NULL, false, &empty));
         VKT_TRY(vkt_tokenizer_encode(e->model.tokenizer, all.data, all.len, true, &empty));
-        e->whole.n = 0;
-        for (size_t i = 0; i < empty.n; i++) {
-            e->whole.id = vkt__grow(e->whole.id, e->whole.n, &e->whole.cap, sizeof *e->whole.id);
-            e->whole.id[e->whole.n++] = empty.id[i];
-        }
+        t = &empty;
         first = 1;
     }
-    if (e->whole.n <= first) {
+    if (t->n <= first)
         st = refuse(e, "a text to score has no tokens of its own");
-        goto fail;
-    }
-    *n = e->whole.n - first;
-    VKT_TRY(score(e, first, sum));
+    else
+        st = to_score(e, t->id, t->n, first, out);
 fail:
     free(empty.id);
     vkt__str_finish(&all);
@@ -137,27 +237,27 @@ typedef struct {
     size_t bytes; /* of the choice itself */
 } choice;
 
-static vkt_status choose(evaluator *e, const choice *c, size_t n, size_t gold, vkt_tasks_group *g)
+/* Takes over w. */
+static void wait_for(evaluator *e, waiting w)
+{
+    e->waits = vkt__grow(e->waits, e->n_waits, &e->waits_cap, sizeof *e->waits);
+    e->waits[e->n_waits++] = w;
+    for (size_t i = 0; i < w.n_texts; i++) e->n_waiting += w.text[i].n;
+}
+
+static vkt_status choose(evaluator *e, const choice *c, size_t n, size_t gold,
+                         const size_t group[2])
 {
     vkt_status st = VKT_OK;
-    size_t best = 0, best_per_byte = 0, tokens;
-    double most = -INFINITY, most_per_byte = -INFINITY, sum;
-    for (size_t i = 0; i < n; i++) {
-        VKT_TRY(likelihood(e, c[i].context, c[i].continuation, &sum, &tokens));
-        if (sum > most) {
-            most = sum;
-            best = i;
-        }
-        sum /= (double)VKT_MAX(c[i].bytes, 1);
-        if (sum > most_per_byte) {
-            most_per_byte = sum;
-            best_per_byte = i;
-        }
+    waiting w = { .text = vkt__alloc(n * sizeof *w.text),
+                  .bytes = vkt__alloc(n * sizeof *w.bytes),
+                  .gold = gold,
+                  .group = { group[0], group[1] } };
+    for (; w.n_texts < n && st == VKT_OK; w.n_texts += st == VKT_OK) {
+        w.bytes[w.n_texts] = c[w.n_texts].bytes;
+        st = likelihood(e, c[w.n_texts].context, c[w.n_texts].continuation, &w.text[w.n_texts]);
     }
-    g->n_choices = 1;
-    g->n_likeliest = best == gold;
-    g->n_likeliest_per_byte = best_per_byte == gold;
-fail:
+    wait_for(e, w);
     return st;
 }
 
@@ -174,7 +274,7 @@ static bool index_of(const json_t *v, size_t n, size_t *out)
     return true;
 }
 
-static vkt_status take_question(evaluator *e, const json_t *o, vkt_tasks_group *g)
+static vkt_status take_question(evaluator *e, const json_t *o, const size_t group[2])
 {
     vkt_status st;
     vkt__arena a = { 0 };
@@ -190,7 +290,7 @@ static vkt_status take_question(evaluator *e, const json_t *o, vkt_tasks_group *
         if (ok)
             c[i] = (choice) { query, vkt__arena_printf(&a, "%s%s", delimiter, text), strlen(text) };
     }
-    st = ok ? choose(e, c, n, gold, g)
+    st = ok ? choose(e, c, n, gold, group)
             : refuse(e,
                      "a question needs \"query\", \"choices\" of two texts or more, and \"gold\", "
                      "the index of one");
@@ -212,14 +312,14 @@ static bool argument(const json_t *list, size_t i, choice *out)
     return true;
 }
 
-static vkt_status take_sample(evaluator *e, const json_t *o, vkt_tasks_group *g)
+static vkt_status take_sample(evaluator *e, const json_t *o, const size_t group[2])
 {
     const json_t *list = json_object_get(o, "arguments");
     size_t n = json_is_array(list) ? json_array_size(list) : json_object_size(list), gold;
     choice *c = vkt__alloc((n + 1) * sizeof *c);
     bool ok = n >= 2 && index_of(json_object_get(o, "target"), n, &gold);
     for (size_t i = 0; i < n && ok; i++) ok = argument(list, i, &c[i]);
-    vkt_status st = ok ? choose(e, c, n, gold, g)
+    vkt_status st = ok ? choose(e, c, n, gold, group)
                        : refuse(e, "a logged sample needs \"arguments\" of two contexts with "
                                    "continuations or more, and \"target\", the index of one");
     free(c);
@@ -231,7 +331,7 @@ static void collect(void *user, const char *text, size_t n)
     vkt__str_add(user, text, n);
 }
 
-static vkt_status take_answer(evaluator *e, const json_t *o, vkt_tasks_group *g)
+static vkt_status take_answer(evaluator *e, const json_t *o, const size_t group[2])
 {
     vkt_status st = VKT_OK;
     static const char *const line_end[] = { "\n" };
@@ -263,30 +363,31 @@ static vkt_status take_answer(evaluator *e, const json_t *o, vkt_tasks_group *g)
     while (*from && strchr(" \t\r\n", *from)) from++;
     while (*answer && strchr(" \t\r\n", *answer)) answer++;
     size_t n = trimmed(from, strlen(from)), n_answer = trimmed(answer, strlen(answer));
-    g->n_answers = 1;
-    g->n_exact = n == n_answer && !memcmp(from, answer, n);
+    vkt_tasks_group g = { .n_answers = 1, .n_exact = n == n_answer && !memcmp(from, answer, n) };
+    add(e, group, &g);
 fail:
     free(texts);
     vkt__str_finish(&made);
     return st;
 }
 
-static vkt_status take_text(evaluator *e, const json_t *o, vkt_tasks_group *g)
+static vkt_status take_text(evaluator *e, const json_t *o, const size_t group[2])
 {
     const char *text = json_string_value(json_object_get(o, "text")),
                *prompt = json_string_value(json_object_get(o, "prompt")),
                *completion = json_string_value(json_object_get(o, "completion"));
-    size_t n;
-    double sum;
+    vkt__scored scored;
     if (!(text && *text) && !(prompt && completion && *completion))
         return refuse(e, "it is no task: \"query\" with \"choices\" and \"gold\", \"prompt\" with "
                          "\"answer\" or \"completion\", \"text\", or a logged sample");
-    vkt_status st = likelihood(e, text ? "" : prompt, text ? text : completion, &sum, &n);
+    vkt_status st = likelihood(e, text ? "" : prompt, text ? text : completion, &scored);
     if (st != VKT_OK) return st;
-    g->n_texts = 1;
-    g->n_tokens = n;
-    g->n_bytes = strlen(text ? text : completion);
-    g->loss = -sum;
+    waiting w = { .text = vkt__alloc(sizeof *w.text),
+                  .n_texts = 1,
+                  .group = { group[0], group[1] },
+                  .n_bytes = strlen(text ? text : completion) };
+    *w.text = scored;
+    wait_for(e, w);
     return VKT_OK;
 }
 
@@ -296,7 +397,6 @@ static vkt_status take_line(evaluator *e, const char *text, size_t n)
     json_error_t error;
     json_t *o = json_loadb(text, n, 0, &error);
     const json_t *category = json_object_get(o, "category");
-    vkt_tasks_group g = { 0 };
     if (!json_is_object(o)) {
         st = refuse(e, o ? "it is no JSON object" : vkt__show(error.text).s);
         goto fail;
@@ -305,17 +405,18 @@ static vkt_status take_line(evaluator *e, const char *text, size_t n)
         st = refuse(e, "\"category\" must be a text");
         goto fail;
     }
-    if (json_object_get(o, "choices"))
-        VKT_TRY(take_question(e, o, &g));
-    else if (json_object_get(o, "arguments"))
-        VKT_TRY(take_sample(e, o, &g));
-    else if (json_object_get(o, "answer"))
-        VKT_TRY(take_answer(e, o, &g));
-    else
-        VKT_TRY(take_text(e, o, &g));
     const char *name = json_string_value(category);
-    add(group_of(e, "all"), &g);
-    if (name && strcmp(name, "all") != 0) add(group_of(e, name), &g);
+    size_t group[2] = { group_of(e, "all") };
+    group[1] = name ? group_of(e, name) : group[0];
+    if (json_object_get(o, "choices"))
+        VKT_TRY(take_question(e, o, group));
+    else if (json_object_get(o, "arguments"))
+        VKT_TRY(take_sample(e, o, group));
+    else if (json_object_get(o, "answer"))
+        VKT_TRY(take_answer(e, o, group));
+    else
+        VKT_TRY(take_text(e, o, group));
+    if (e->n_waiting >= MOST_WAITING) VKT_TRY(settle(e));
     st = VKT_OK;
 fail:
     json_decref(o);
@@ -331,6 +432,8 @@ vkt_status vkt_eval_tasks(const vkt_text_desc *desc, const char *path, vkt_tasks
     *out = (vkt_tasks_result) { 0 };
     VKT_TRY(vkt__file_read(path, 1u << 30, &text, &n));
     VKT_TRY(vkt__text_model_open(desc, &e.model));
+    if (desc->cache == VKT_F32)
+        VKT_TRY(vkt__scorer_create(e.model.model, e.model.context, &e.scorer));
     for (const char *at = text, *end = text + n; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
@@ -338,8 +441,12 @@ vkt_status vkt_eval_tasks(const vkt_text_desc *desc, const char *path, vkt_tasks
         if (trimmed(at, (size_t)(stop - at))) VKT_TRY(take_line(&e, at, (size_t)(stop - at)));
         at = stop + 1;
     }
+    VKT_TRY(settle(&e));
     if (!out->n) st = vkt__fail(VKT_E_FORMAT, "eval", "'%s' has no line", path);
 fail:
+    forget_waiting(&e);
+    free(e.waits);
+    vkt__scorer_destroy(&e.scorer);
     vkt__text_model_close(&e.model);
     free(text);
     free(e.whole.id);
