@@ -21,12 +21,14 @@ fill_pack() { # fill_pack DIR
   local to=$1 libraries t
   mkdir -p "$to/bin" "$to/lib" "$to/compare" "$to/tests" || return 1
   cp "$bin/vktrain" "$to/bin/" || return 1
-  for t in $(gpu_tests); do cp "$bin/$t" "$to/bin/" 2>/dev/null || { echo "gpu-check: $t is not built in $bin" >&2; return 1; }; done
-  libraries=$(ldd "$to"/bin/* | awk '/=> \// { print $3 }' | sort -u | grep -Ev '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*|libvulkan)\.so')
+  for t in $(gpu_tests); do # a test is a link to its room's runner
+    { cp -L "$bin/$(readlink "$bin/$t")" "$to/bin/" && cp -P "$bin/$t" "$to/bin/"; } 2>/dev/null || { echo "gpu-check: $t is not built in $bin" >&2; return 1; }
+  done
+  libraries=$(find "$to/bin" -type f -exec ldd {} + | awk '/=> \// { print $3 }' | sort -u | grep -Ev '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*|libvulkan)\.so')
   # shellcheck disable=SC2086
   cp -L $libraries "$to/lib/" && chmod u+w "$to"/lib/* || return 1
   beside_each_other "$to"/lib/* || return 1
-  strip "$to"/bin/* 2>/dev/null
+  find "$to/bin" -type f -exec strip {} + 2>/dev/null
   cp -r "$here/../tests/golden" "$here/../tests/files" "$to/tests/" && rm -rf "$to/tests/golden/pages" || return 1
   cp "$here"/compare/peer_torch.py "$here"/compare/peer_models.py "$to/compare/" || return 1
   cp -r "$here/visit" "$here/gpu-check" "$to/" || return 1
@@ -40,11 +42,11 @@ case $pack in
     trap 'rm -rf "$w"' EXIT
     fill_pack "$w/vktrain-visit" || { echo "gpu-check: the pack could not be filled in $w" >&2; exit 1; }
     mkdir -p "$(dirname "$pack")" && rm -f "$pack" || exit 1
-    # Tests hold the same library: a dictionary as large as all of them sees it once.
+    # Runners hold the same library: a dictionary as large as all of them sees it once.
     tar -C "$w" --sort=name --owner=0 --group=0 -cf - vktrain-visit | xz -T1 --lzma2=preset=3,dict=192MiB >"$pack.part" && mv "$pack.part" "$pack" ||
       { rm -f "$pack.part"; echo "gpu-check: can't write $pack" >&2; exit 1; }
     bytes=$(stat -c %s "$pack")
-    echo "$pack: $((bytes / 1048576)).$((bytes % 1048576 * 10 / 1048576)) MiB, $(ls "$w/vktrain-visit/bin" | wc -l) programs, commit $(cut -c1-12 "$w/vktrain-visit/commit")"
+    echo "$pack: $((bytes / 1048576)).$((bytes % 1048576 * 10 / 1048576)) MiB, $(gpu_tests | wc -l) tests, commit $(cut -c1-12 "$w/vktrain-visit/commit")"
     [ "$bytes" -lt 40000000 ] || { echo "gpu-check: more than the 40 MB that travel" >&2; exit 1; }
     ;;
   *) fill_pack "$pack" && du -sh "$pack" | cut -f1 ;;
