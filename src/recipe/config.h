@@ -16,6 +16,8 @@ vkt_status vkt__config_of_run(const char *yaml, vkt_config **out);
  * shares [room]. 0: it is no such list. */
 uint32_t vkt__balance_parse(const char *list, uint32_t *shares, uint32_t room);
 bool vkt__config_was_set(const vkt_config *c, const char *option);
+/* "recipe.yaml:7" of the line that set an option, or the recipe's name. */
+const char *vkt__config_where(const vkt_config *c, const char *option);
 /* Logs "recipe.yaml:7: OPTION: ..."; returns ARG. */
 vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)
     VKT_PRINTF(3, 4);

@@ -1,0 +1,418 @@
+/* vkt__config_check: what spans options. Opens no file of a model: what `init` and `lora.from` name
+ * is models/resolve.c's. */
+#include <stdio.h>
+
+#include "base/number.h"
+#include "recipe/config.h"
+#include "recipe/measure.h"
+#include "recipe/options.h"
+#include "tensor/ops/optim/rules.h"
+
+/* What is only for some sources. */
+static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
+{
+    const vkt_data_desc *d = &c->data;
+    const struct {
+        const char *option;
+        bool given;
+        vkt_source_takes takes;
+    } rows[] = { { "data.test_path", d->test_path, VKT_TAKES_TEST_PATH },
+                 { "data.columns", d->columns, VKT_TAKES_COLUMN },
+                 { "data.ignore", d->ignore, VKT_TAKES_COLUMN },
+                 { "data.embed", d->embed, VKT_TAKES_COLUMN },
+                 { "data.text", d->text, VKT_TAKES_COLUMN },
+                 { "data.group", d->group, VKT_TAKES_COLUMN },
+                 { "data.time", d->time, VKT_TAKES_COLUMN },
+                 { "data.labels", d->labels, VKT_TAKES_LABELS },
+                 { "data.size", vkt__config_was_set(c, "data.size") && strcmp(d->size, "auto"),
+                   VKT_TAKES_SIZE } };
+    char names[128];
+    if (d->task == VKT_TASK_REGRESS && !(s->takes & VKT_TAKES_REGRESS))
+        return vkt__config_refuse(c, "data.task", "regress needs %s data",
+                                  vkt_source_names(VKT_TAKES_REGRESS, names, sizeof names));
+    if (d->task == VKT_TASK_MULTILABEL && !(s->takes & VKT_TAKES_MULTILABEL))
+        return vkt__config_refuse(c, "data.task", "multilabel needs %s data",
+                                  vkt_source_names(VKT_TAKES_MULTILABEL, names, sizeof names));
+    if (d->separator && d->task != VKT_TASK_MULTILABEL)
+        return vkt__config_refuse(c, "data.separator", "only for data.task: multilabel");
+    if (d->standardize == VKT_STANDARDIZE_IMAGENET && s->kinds != VKT_DATA_KIND_PICTURES)
+        return vkt__config_refuse(c, "data.standardize", "imagenet is only for RGB images");
+    if (d->standardize == VKT_STANDARDIZE_SYMMETRIC && s->kinds != VKT_DATA_KIND_PICTURES)
+        return vkt__config_refuse(c, "data.standardize", "symmetric is only for images");
+    for (size_t i = 0; i < VKT_COUNT(rows); i++)
+        if (rows[i].given && !(s->takes & rows[i].takes))
+            return vkt__config_refuse(c, rows[i].option, "only for %s",
+                                      vkt_source_names(rows[i].takes, names, sizeof names));
+    return VKT_OK;
+}
+
+static vkt_status check_text(const vkt_config *c, bool text)
+{
+    const vkt_data_desc *d = &c->data;
+    if (d->tokenizer && !text && !d->text)
+        return vkt__config_refuse(c, "data.tokenizer",
+                                  "only for text, the novel and a column of data.text");
+    if (d->added_tokens && !text && (!d->text || !d->tokenizer))
+        return vkt__config_refuse(c, "data.added_tokens",
+                                  "only for text, and a column of data.text with a tokenizer");
+    const struct {
+        bool given;
+        const char *option;
+    } beside[] = { { d->columns != NULL, "data.columns" }, { d->embed != NULL, "data.embed" } };
+    for (size_t i = 0; i < VKT_COUNT(beside) && d->text; i++)
+        if (beside[i].given)
+            return vkt__config_refuse(c, beside[i].option,
+                                      "not with data.text, whose column is the only input");
+    if (c->sample_prompt && !text)
+        return vkt__config_refuse(c, "samples.prompt", "only for text and the novel");
+    if (d->document_mask && !text)
+        return vkt__config_refuse(c, "data.document_mask", "only for text");
+    const struct {
+        bool given;
+        const char *option;
+    } rows[] = { { d->packing != VKT_PACKING_AUTO, "data.packing" },
+                 { d->too_long != VKT_TOO_LONG_STOP, "data.too_long" },
+                 { d->skip_bad_lines, "data.skip_bad_lines" },
+                 { d->chat_template != NULL, "data.chat_template" },
+                 { d->today != NULL, "data.today" } };
+    for (size_t i = 0; i < VKT_COUNT(rows) && !text; i++)
+        if (rows[i].given) return vkt__config_refuse(c, rows[i].option, "only for text");
+    if (text && c->class_weight != VKT_CLASS_WEIGHT_NONE)
+        return vkt__config_refuse(c, "loss.class_weight", "not for text");
+    return VKT_OK;
+}
+
+/* What has meaning for preferences alone, or none for them. dpo's reference is the base without the
+ * adapter. */
+static vkt_status finish_preference(vkt_config *c)
+{
+    bool dpo = c->loss == VKT_LOSS_KIND_DPO, simpo = c->loss == VKT_LOSS_KIND_SIMPO;
+    const struct {
+        bool wrong;
+        const char *option, *why;
+    } rows[] = {
+        { !dpo && !simpo && c->data.packing == VKT_PACKING_PAIRS, "data.packing",
+          "pairs is for loss.kind: dpo and simpo" },
+        { !dpo && !simpo && c->loss_beta > 0, "loss.beta", "only for loss.kind: dpo and simpo" },
+        { !simpo && c->loss_margin != 1, "loss.margin", "only for loss.kind: simpo" },
+        { (dpo || simpo) && !vkt__config_is_text(c), "loss.kind",
+          "dpo and simpo are for text: preferences in JSON lines" },
+        { (dpo || simpo) && c->ignore_index >= 0, "loss.ignore_index", "not for preferences" },
+        { dpo && !c->lora.rank, "loss.kind",
+          "dpo trains an adapter (lora.rank), since its reference is the model without it; simpo "
+          "has none" },
+        { dpo && c->lora.modules && c->data.added_tokens, "data.added_tokens",
+          "not with loss.kind: dpo, whose reference is the model's own weights: add them in a run "
+          "before" },
+        { dpo && c->lora.modules, "lora.modules_to_save",
+          "not with loss.kind: dpo, whose reference is the model's own weights" },
+        { dpo && c->lora.bias, "lora.bias",
+          "not with loss.kind: dpo, whose reference is the model's own weights" },
+        { (dpo || simpo) && c->data.packing != VKT_PACKING_AUTO &&
+              c->data.packing != VKT_PACKING_PAIRS,
+          "data.packing", "preferences have pairs" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++)
+        if (rows[i].wrong) return vkt__config_refuse(c, rows[i].option, "%s", rows[i].why);
+    if (!dpo && !simpo) return VKT_OK;
+    if (!(c->loss_beta > 0)) c->loss_beta = dpo ? 0.1f : 2;
+    c->data.packing = VKT_PACKING_PAIRS;
+    return VKT_OK;
+}
+
+static vkt_status finish_loss(vkt_config *c)
+{
+    bool regress = c->data.task == VKT_TASK_REGRESS, focal = c->loss == VKT_LOSS_KIND_FOCAL,
+         several = c->data.task == VKT_TASK_MULTILABEL;
+    bool of_numbers = c->loss == VKT_LOSS_KIND_MSE || c->loss == VKT_LOSS_KIND_HUBER;
+    if (c->loss == VKT_LOSS_KIND_AUTO)
+        c->loss = regress   ? VKT_LOSS_KIND_MSE
+                  : several ? VKT_LOSS_KIND_BCE
+                            : VKT_LOSS_KIND_CROSS_ENTROPY;
+    else if ((c->loss == VKT_LOSS_KIND_BCE) != several)
+        return vkt__config_refuse(c, "loss.kind",
+                                  "data.task: multilabel has bce, and no other has");
+    else if (of_numbers != regress)
+        return vkt__config_refuse(c, "loss.kind", "%s",
+                                  regress ? "data.task: regress has mse and huber"
+                                          : "classes and tokens have cross_entropy and focal");
+    if (focal && vkt__config_is_text(c))
+        return vkt__config_refuse(c, "loss.kind", "focal is not for text");
+    if (focal && (c->label_smoothing > 0 || c->augment.mixup > 0 || c->augment.cutmix > 0))
+        return vkt__config_refuse(c, "loss.kind",
+                                  "focal needs one label of each example: not with %s",
+                                  c->label_smoothing > 0 ? "loss.label_smoothing"
+                                  : c->augment.mixup > 0 ? "data.augment.mixup"
+                                                         : "data.augment.cutmix");
+    if (!focal && c->loss_gamma != 2)
+        return vkt__config_refuse(c, "loss.gamma", "only for loss.kind: focal");
+    if (c->loss != VKT_LOSS_KIND_HUBER && c->loss_delta != 1)
+        return vkt__config_refuse(c, "loss.delta", "only for loss.kind: huber");
+    return VKT_OK;
+}
+
+static vkt_status finish_data(vkt_config *c)
+{
+    vkt_status st;
+    const vkt_data_desc *d = &c->data;
+    vkt_source_info s;
+    if (!vkt_source_find(d->source, &s))
+        return vkt__config_refuse(c, "data.source", "there is no source '%s'", d->source);
+    if (!s.path && d->path)
+        return vkt__config_refuse(c, "data.path", "'%s' is built in and takes no path", s.name);
+    if (s.path && !d->arrays && (!d->path || !d->path[0]))
+        return vkt__config_refuse(c, "data.path", "is missing: %s", s.path);
+    VKT_TRY(check_text(c, vkt__config_is_text(c)));
+    VKT_TRY(check_takes(c, &s));
+    bool several = d->task == VKT_TASK_MULTILABEL, regress = d->task == VKT_TASK_REGRESS;
+    const struct {
+        bool given;
+        const char *option;
+    } rows[] = { { c->sampling == VKT_SAMPLING_BALANCED, "data.sampling" },
+                 { c->label_smoothing != 0, "loss.label_smoothing" },
+                 { c->ignore_index >= 0, "loss.ignore_index" },
+                 { c->class_weight != VKT_CLASS_WEIGHT_NONE && regress, "loss.class_weight" },
+                 { c->augment.mixup > 0, "data.augment.mixup" },
+                 { c->augment.cutmix > 0, "data.augment.cutmix" } };
+    for (size_t i = 0; i < VKT_COUNT(rows) && (regress || several); i++)
+        if (rows[i].given)
+            return vkt__config_refuse(c, rows[i].option, "only for classes, not for data.task: %s",
+                                      regress ? "regress" : "multilabel");
+fail:
+    return st;
+}
+
+uint32_t vkt__balance_parse(const char *list, uint32_t *shares, uint32_t room)
+{
+    enum { MOST = 1000000 };
+    uint32_t n = 0;
+    for (const char *p = list; p; n++) {
+        char word[16];
+        uint64_t v = 0;
+        while (*p == ' ') p++;
+        snprintf(word, sizeof word, "%.*s", (int)VKT_MIN(strcspn(p, ", "), sizeof word - 1), p);
+        if (!vkt__parse_u64(word, &v) || v < 1 || v > MOST) return 0;
+        if (n < room) shares[n] = (uint32_t)v;
+        p = strchr(p, ',');
+        if (p) p++;
+    }
+    return n;
+}
+
+static vkt_status check_balance(const vkt_config *c)
+{
+    const char *b = c->balance;
+    if (!strcmp(b, "equal") || !strcmp(b, "measured") || vkt__balance_parse(b, NULL, 0))
+        return VKT_OK;
+    return vkt__config_refuse(c, "train.balance",
+                              "'%s' is neither equal, measured nor a list of whole numbers from 1 "
+                              "to 1000000, one for each rank, such as [2, 1]",
+                              b);
+}
+
+static vkt_status check_compress(const vkt_config *c)
+{
+    if (c->compress == VKT_COMPRESS_NONE) return VKT_OK;
+    if (c->sync_every > 1)
+        return vkt__config_refuse(c, "train.compress",
+                                  "it can't be combined with train.sync.every");
+    if (c->precision == VKT_F16)
+        return vkt__config_refuse(c, "train.compress",
+                                  "it can't be combined with train.precision fp16, whose loss "
+                                  "scale differs from step to step; take bf16 or fp32");
+    return VKT_OK;
+}
+
+/* Evaluations are of parameters that the ranks agree on. */
+static vkt_status check_sync(vkt_config *c)
+{
+    uint32_t n = c->sync_every;
+    if (n <= 1) return VKT_OK;
+    const char *other = c->shard             ? "optim.shard"
+                        : c->batch_norm_sync ? "train.batch_norm_sync"
+                        : c->optim.ema > 0   ? "train.ema"
+                                             : NULL;
+    if (other)
+        return vkt__config_refuse(c, "train.sync.every", "it can't be combined with %s", other);
+    if (!vkt__config_was_set(c, "eval.every")) c->eval_every += (n - c->eval_every % n) % n;
+    if (c->eval_every % n)
+        return vkt__config_refuse(c, "eval.every",
+                                  "%u is no multiple of train.sync.every = %u: the ranks' "
+                                  "parameters are the same only then",
+                                  c->eval_every, n);
+    return VKT_OK;
+}
+
+/* A rule may have a default of its own. */
+static vkt_status finish_rule(vkt_config *c)
+{
+    const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
+    if (r->beta2 > 0 && !vkt__config_was_set(c, "optim.beta2")) c->optim.beta2 = r->beta2;
+    if (r->whole && c->shard)
+        return vkt__config_refuse(c, "optim.shard",
+                                  "optim.rule %s needs whole tensors, which shards cut: set it to "
+                                  "false, or take another rule",
+                                  r->name);
+    return VKT_OK;
+}
+
+static vkt_status finish_schedule(vkt_config *c)
+{
+    const vkt_schedule *s = &c->schedule;
+    if (s->warmup_included && s->warmup >= s->steps)
+        return vkt__config_refuse(c, "schedule.warmup",
+                                  "%llu steps of warmup leave none of train.steps = %llu",
+                                  (unsigned long long)s->warmup, (unsigned long long)s->steps);
+    if (s->kind == VKT_SCHED_STEPS && !s->n_milestones)
+        return vkt__config_refuse(c, "schedule.milestones",
+                                  "is missing: schedule.kind: steps needs it");
+    if (s->n_milestones && s->kind != VKT_SCHED_STEPS)
+        return vkt__config_refuse(c, "schedule.milestones", "only for schedule.kind: steps");
+    if (s->n_milestones && s->milestones[s->n_milestones - 1] >= s->steps)
+        return vkt__config_refuse(c, "schedule.milestones", "%llu lies past train.steps = %llu",
+                                  (unsigned long long)s->milestones[s->n_milestones - 1],
+                                  (unsigned long long)s->steps);
+    return VKT_OK;
+}
+
+static vkt_status finish_metric(vkt_config *c)
+{
+    bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c),
+         several = c->data.task == VKT_TASK_MULTILABEL;
+    if (!strcmp(c->metric, "auto"))
+        c->metric = regress || text ? "loss" : several ? "average_precision" : "accuracy";
+    const vkt__measure *m = vkt__measure_named(c->metric);
+    VKT_ASSERT(m);
+    if (regress && m->of != VKT__OF_ALL && m->of != VKT__OF_NUMBERS)
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is not measured with data.task: regress", c->metric);
+    if (text && m->of != VKT__OF_ALL && m->of != VKT__OF_HITS && m->of != VKT__OF_NUMBERS)
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is not measured on text: accuracy and loss are", c->metric);
+    if (several && m->of == VKT__OF_ONE)
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is not measured with data.task: multilabel", c->metric);
+    if (!several && m->of == VKT__OF_LABELS)
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is measured with data.task: multilabel only", c->metric);
+    if (!regress && m->of == VKT__OF_NUMBERS)
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is measured with data.task: regress only", c->metric);
+    if (!c->metric_sign) c->metric_sign = m->sign;
+    return VKT_OK;
+}
+
+static vkt_status finish_calibration(vkt_config *c)
+{
+    bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c);
+    if (c->threshold == VKT_THRESHOLD_AUTO)
+        c->threshold = c->data.task == VKT_TASK_MULTILABEL ? VKT_THRESHOLD_F1 : VKT_THRESHOLD_NONE;
+    if (c->threshold != VKT_THRESHOLD_NONE && (regress || text))
+        return vkt__config_refuse(c, "calibration.threshold",
+                                  "only for two classes and several labels");
+    if (c->threshold != VKT_THRESHOLD_COST && c->miss_cost != 1)
+        return vkt__config_refuse(c, "calibration.miss_cost",
+                                  "only for calibration.threshold: cost");
+    return VKT_OK;
+}
+
+/* The run folder's name begins with it. */
+static vkt_status finish_name(vkt_config *c)
+{
+    if (!c->name) {
+        const char *base = c->source ? c->source : "run";
+        for (const char *p = base; *p; p++)
+            if ((*p == '/' || *p == '\\') && p[1]) base = p + 1;
+        char *name = vkt__arena_strdup(&c->priv->arena, base);
+        char *dot = strrchr(name, '.');
+        if (dot && dot != name) *dot = 0;
+        c->name = name;
+    }
+    if (!c->name[0] || c->name[0] == '.' || strpbrk(c->name, "/\\:*?\"<>|\n\r\t") ||
+        strlen(c->name) > 100)
+        return vkt__config_refuse(c, "name", "'%s' can't be part of a folder's name", c->name);
+    return VKT_OK;
+}
+
+static vkt_status finish_lora(vkt_config *c)
+{
+    if (!c->lora.rank) {
+        const char *alone = c->lora.targets         ? "lora.targets"
+                            : c->lora.base          ? "lora.base"
+                            : c->lora.dropout > 0   ? "lora.dropout"
+                            : c->lora.alpha > 0     ? "lora.alpha"
+                            : c->lora.rslora        ? "lora.rslora"
+                            : c->lora.dora          ? "lora.dora"
+                            : c->lora.rank_pattern  ? "lora.rank_pattern"
+                            : c->lora.alpha_pattern ? "lora.alpha_pattern"
+                            : c->lora.modules       ? "lora.modules_to_save"
+                            : c->lora.bias          ? "lora.bias"
+                                                    : NULL;
+        return alone ? vkt__config_refuse(c, alone, "has no meaning without lora.rank") : VKT_OK;
+    }
+    if (!c->init)
+        return vkt__config_refuse(c, "lora.rank",
+                                  "an adapter needs `init`: the model that it adapts");
+    if (c->lora.alpha == 0) c->lora.alpha = 2 * (float)c->lora.rank;
+    return VKT_OK;
+}
+
+static vkt_status check_neftune(const vkt_config *c)
+{
+    if (!(c->neftune > 0) || !strcmp(c->layers[0].type, "transformer")) return VKT_OK;
+    return vkt__config_refuse(c, "train.neftune", "only for language models: model: transformer");
+}
+
+static vkt_status no_model(const vkt_config *c)
+{
+    return vkt__fail(VKT_E_ARG, "config", "%s: model is missing: a list of layers",
+                     c->source ? c->source : "config");
+}
+
+static vkt_status missing_source(const vkt_config *c)
+{
+    char names[160];
+    return vkt__config_refuse(c, "data.source", "is missing: %s",
+                              vkt_source_names(0, names, sizeof names));
+}
+
+vkt_status vkt__config_check(vkt_config *c)
+{
+    vkt_status st = VKT_OK;
+    if (!c->n_layers && !c->init) return no_model(c);
+    if (!c->data.source) return missing_source(c);
+    if (!c->n_layers) return no_model(c);
+    VKT_TRY(finish_lora(c));
+    VKT_TRY(finish_name(c));
+    VKT_TRY(finish_preference(c));
+    VKT_TRY(finish_data(c));
+    VKT_TRY(finish_loss(c));
+    VKT_TRY(finish_rule(c));
+    VKT_TRY(finish_schedule(c));
+    VKT_TRY(finish_metric(c));
+    VKT_TRY(finish_calibration(c));
+    VKT_TRY(check_balance(c));
+    uint64_t total = c->schedule.steps + (c->schedule.warmup_included ? 0 : c->schedule.warmup);
+    if (!c->eval_batch) c->eval_batch = (uint32_t)VKT_MIN(4ull * c->batch, 1u << 22);
+    if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);
+    VKT_TRY(check_neftune(c));
+    VKT_TRY(check_compress(c));
+    VKT_TRY(check_sync(c));
+    if (!c->log_every) c->log_every = (uint32_t)VKT_MAX(VKT_MIN(total / 20, 1000000000u), 1);
+    if (c->eval_batch < c->batch)
+        return vkt__config_refuse(
+            c, "eval.batch",
+            "%u is less than train.batch = %u; evaluation needs no gradients, so it fits",
+            c->eval_batch, c->batch);
+    if (c->eval_every > total) {
+        if (vkt__config_was_set(c, "eval.every"))
+            vkt_log(VKT_LOG_WARN, "config",
+                    "%s%s: %u is more than the %llu steps of the run: %llu is used",
+                    vkt__config_where(c, "eval.every"),
+                    vkt__option_label_of(vkt__config_where(c, "eval.every"), "eval.every").text,
+                    c->eval_every, (unsigned long long)total, (unsigned long long)total);
+        c->eval_every = (uint32_t)total;
+    }
+fail:
+    return st;
+}
