@@ -331,6 +331,7 @@ set(SRC_OPTIM
 set(SRC_RECIPE
   src/recipe/config.c
   src/recipe/config_check.c
+  src/recipe/config_defaults.c
   src/recipe/config_write.c
   src/recipe/measure.c
   src/recipe/model_differences.c

@@ -1,5 +1,6 @@
-/* vkt_config_finish: a recipe that leaves its model, or its adapter's settings, to what `init` and
- * `lora.from` name gets them from there; then the checks that every configuration passes. */
+/* vkt_config_finish: resolves, then checks. A recipe that leaves its model, or its adapter's
+ * settings, to what `init` and `lora.from` name gets them from these files; config_defaults.c fills
+ * in the rest. */
 #include "base/os.h"
 #include "data/text/tokenizer_chat.h"
 #include "formats/gguf.h"
@@ -159,28 +160,43 @@ fail:
     return st;
 }
 
-vkt_status vkt_config_finish(vkt_config *c)
+/* ---- the configuration ---- */
+
+/* A recipe without a model has that of `init`; one with a model may have what its weights expect.
+ */
+static vkt_status take_init(vkt_config *c)
+{
+    vkt_status st = VKT_OK;
+    if (!c->init) return VKT_OK;
+    if (c->n_layers) return c->data.source ? pixels_of_init(c) : VKT_OK;
+    if (!vkt__is_peft_folder(c->init) && !vkt__checkpoint_is(c->init))
+        VKT_TRY(vkt__adapter_refuse(c->init));
+    if (!vkt__is_dir(c->init) && !vkt__is_model(c->init))
+        return vkt__config_refuse(
+            c, "init", "'%s' does not describe a model: add a `model` list to the recipe", c->init);
+    if (!c->data.source) return VKT_OK; /* the check says so */
+    return vkt__is_model(c->init) ? vkt__hf_folder_apply(c) : init_of_run(c);
+fail:
+    return st;
+}
+
+/* From the files that `lora.from` and `init` name, then from the options themselves. */
+static vkt_status resolve(vkt_config *c)
 {
     vkt_status st = VKT_OK;
     if (c->lora_from && !c->lora.rank) VKT_TRY(lora_of_folder(c));
-    if (!c->n_layers && c->init) {
-        if (!vkt__is_peft_folder(c->init) && !vkt__checkpoint_is(c->init))
-            VKT_TRY(vkt__adapter_refuse(c->init));
-        if (!vkt__is_dir(c->init) && !vkt__is_model(c->init))
-            return vkt__config_refuse(
-                c, "init", "'%s' does not describe a model: add a `model` list to the recipe",
-                c->init);
-        /* Without data.source the check below says so. */
-        if (c->data.source)
-            VKT_TRY(vkt__is_model(c->init) ? vkt__hf_folder_apply(c) : init_of_run(c));
-    } else if (c->init && c->data.source) {
-        VKT_TRY(pixels_of_init(c));
-    }
+    VKT_TRY(take_init(c));
     if (c->lora.base == VKT_QUANT_FILE && (!c->init || !vkt__is_gguf(c->init)))
         return vkt__config_refuse(c, "lora.base", "file is for an `init` that is a GGUF file");
     save_score(c);
     VKT_TRY(add_tokens(c));
-    VKT_TRY(vkt__config_check(c));
+    vkt__config_defaults(c);
 fail:
     return st;
+}
+
+vkt_status vkt_config_finish(vkt_config *c)
+{
+    vkt_status st = resolve(c);
+    return st == VKT_OK ? vkt__config_check(c) : st;
 }

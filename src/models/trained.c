@@ -25,6 +25,7 @@ static vkt_status open_checkpoint(const char *path, vkt__trained *t)
     VKT_TRY(vkt_config_parse(t->config, t->ckpt->state.config, strlen(t->ckpt->state.config), dir));
     data = &t->config->data;
     if (data->source && !strcmp(data->source, "npy") && !data->path) data->arrays = &gone;
+    vkt__config_defaults(t->config); /* of options that it is too old to have */
     VKT_TRY(vkt__config_check(t->config));
     if (t->ckpt->state.has_base)
         t->config->init = vkt__path_from(t->config->init, t->ckpt->state.folder, &t->arena);
@@ -36,7 +37,8 @@ fail:
     return st;
 }
 
-/* A folder has no recipe: its configuration is one of text, which is never trained. */
+/* A folder has no recipe: its configuration has the defaults of one of text. No run is made of it,
+ * so that there is nothing to check. */
 static vkt_status folder_config(const char *path, vkt_config **out)
 {
     vkt_status st;
@@ -47,9 +49,8 @@ static vkt_status folder_config(const char *path, vkt_config **out)
     c->name = "folder";
     c->batch = 1;
     c->data.source = "text";
-    c->data.path = "none";
     VKT_TRY(vkt__hf_folder_apply(c));
-    VKT_TRY(vkt__config_check(c));
+    vkt__config_defaults(c);
     c->data.context = VKT_MIN(c->layers[0].transformer.context, VKT__FOLDER_CONTEXT);
     if (!c->data.tokenizer)
         st = vkt__fail(VKT_E_FORMAT, "model",

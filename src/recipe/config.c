@@ -164,18 +164,35 @@ bool vkt__config_was_set(const vkt_config *c, const char *option)
     return c->priv->where[vkt__option_find(option)] != NULL;
 }
 
-vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)
+/* "recipe.yaml:7: OPTION: ..." */
+static vkt__str about(const vkt_config *c, const char *option, const char *fmt, va_list ap)
 {
     vkt__str s = { 0 };
+    const char *where = vkt__config_where(c, option);
+    vkt__str_printf(&s, "%s%s: ", where, vkt__option_label_of(where, option).text);
+    vkt__str_vprintf(&s, fmt, ap);
+    return s;
+}
+
+vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    vkt__str_vprintf(&s, fmt, ap);
+    vkt__str s = about(c, option, fmt, ap);
     va_end(ap);
-    const char *where = vkt__config_where(c, option);
-    vkt__fail(VKT_E_ARG, "config", "%s%s: %s", where, vkt__option_label_of(where, option).text,
-              s.data);
+    vkt__fail(VKT_E_ARG, "config", "%s", s.data);
     vkt__str_finish(&s);
     return VKT_E_ARG;
+}
+
+void vkt__config_warn(const vkt_config *c, const char *option, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vkt__str s = about(c, option, fmt, ap);
+    va_end(ap);
+    vkt_log(VKT_LOG_WARN, "config", "%s", s.data);
+    vkt__str_finish(&s);
 }
 
 vkt_status vkt__config_find(const vkt_config *c, const char *option, const char *path)

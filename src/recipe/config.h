@@ -5,10 +5,15 @@
 
 #include "recipe/config_private.h"
 
-/* The checks that span options, and the defaults that follow from others. The model is there: of a
- * recipe that leaves it to `init`, vkt_config_finish fills it in first. ARG names the option and
- * the line that set it. */
-vkt_status vkt__config_check(vkt_config *c);
+/* A configuration is read (vkt_config_parse, vkt_config_set: text to struct), resolved (from files,
+ * by models/resolve.c, then by vkt__config_defaults) and checked (vkt__config_check).
+ * vkt_config_finish does the last two.
+ *
+ * Defaults that follow from other options. Of a recipe that leaves its model to `init` it is there
+ * by then. */
+void vkt__config_defaults(vkt_config *c);
+/* The checks that span options. ARG names the option and the line that set it. */
+vkt_status vkt__config_check(const vkt_config *c);
 /* The recipe in a run.json, which another version may have written: *out is NULL where this one
  * can't read it, and nothing is said. OOM_HOST. */
 vkt_status vkt__config_of_run(const char *yaml, vkt_config **out);
@@ -20,6 +25,9 @@ bool vkt__config_was_set(const vkt_config *c, const char *option);
 const char *vkt__config_where(const vkt_config *c, const char *option);
 /* Logs "recipe.yaml:7: OPTION: ..."; returns ARG. */
 vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)
+    VKT_PRINTF(3, 4);
+/* A warning that begins as such a line does. */
+void vkt__config_warn(const vkt_config *c, const char *option, const char *fmt, ...)
     VKT_PRINTF(3, 4);
 /* IO where nothing is at the path that the option names: in one line, with the recipe's. Patterns
  * and lists are left to who reads them. */

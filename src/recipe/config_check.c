@@ -84,7 +84,7 @@ static vkt_status check_text(const vkt_config *c, bool text)
 
 /* What has meaning for preferences alone, or none for them. dpo's reference is the base without the
  * adapter. */
-static vkt_status finish_preference(vkt_config *c)
+static vkt_status check_preference(const vkt_config *c)
 {
     bool dpo = c->loss == VKT_LOSS_KIND_DPO, simpo = c->loss == VKT_LOSS_KIND_SIMPO;
     const struct {
@@ -108,31 +108,23 @@ static vkt_status finish_preference(vkt_config *c)
           "not with loss.kind: dpo, whose reference is the model's own weights" },
         { dpo && c->lora.bias, "lora.bias",
           "not with loss.kind: dpo, whose reference is the model's own weights" },
-        { (dpo || simpo) && c->data.packing != VKT_PACKING_AUTO &&
-              c->data.packing != VKT_PACKING_PAIRS,
-          "data.packing", "preferences have pairs" },
+        { (dpo || simpo) && c->data.packing != VKT_PACKING_PAIRS, "data.packing",
+          "preferences have pairs" },
     };
     for (size_t i = 0; i < VKT_COUNT(rows); i++)
         if (rows[i].wrong) return vkt__config_refuse(c, rows[i].option, "%s", rows[i].why);
-    if (!dpo && !simpo) return VKT_OK;
-    if (!(c->loss_beta > 0)) c->loss_beta = dpo ? 0.1f : 2;
-    c->data.packing = VKT_PACKING_PAIRS;
     return VKT_OK;
 }
 
-static vkt_status finish_loss(vkt_config *c)
+static vkt_status check_loss(const vkt_config *c)
 {
     bool regress = c->data.task == VKT_TASK_REGRESS, focal = c->loss == VKT_LOSS_KIND_FOCAL,
          several = c->data.task == VKT_TASK_MULTILABEL;
     bool of_numbers = c->loss == VKT_LOSS_KIND_MSE || c->loss == VKT_LOSS_KIND_HUBER;
-    if (c->loss == VKT_LOSS_KIND_AUTO)
-        c->loss = regress   ? VKT_LOSS_KIND_MSE
-                  : several ? VKT_LOSS_KIND_BCE
-                            : VKT_LOSS_KIND_CROSS_ENTROPY;
-    else if ((c->loss == VKT_LOSS_KIND_BCE) != several)
+    if ((c->loss == VKT_LOSS_KIND_BCE) != several)
         return vkt__config_refuse(c, "loss.kind",
                                   "data.task: multilabel has bce, and no other has");
-    else if (of_numbers != regress)
+    if (of_numbers != regress)
         return vkt__config_refuse(c, "loss.kind", "%s",
                                   regress ? "data.task: regress has mse and huber"
                                           : "classes and tokens have cross_entropy and focal");
@@ -151,7 +143,7 @@ static vkt_status finish_loss(vkt_config *c)
     return VKT_OK;
 }
 
-static vkt_status finish_data(vkt_config *c)
+static vkt_status check_data(const vkt_config *c)
 {
     vkt_status st;
     const vkt_data_desc *d = &c->data;
@@ -224,7 +216,7 @@ static vkt_status check_compress(const vkt_config *c)
 }
 
 /* Evaluations are of parameters that the ranks agree on. */
-static vkt_status check_sync(vkt_config *c)
+static vkt_status check_sync(const vkt_config *c)
 {
     uint32_t n = c->sync_every;
     if (n <= 1) return VKT_OK;
@@ -234,8 +226,7 @@ static vkt_status check_sync(vkt_config *c)
                                              : NULL;
     if (other)
         return vkt__config_refuse(c, "train.sync.every", "it can't be combined with %s", other);
-    if (!vkt__config_was_set(c, "eval.every")) c->eval_every += (n - c->eval_every % n) % n;
-    if (c->eval_every % n)
+    if (c->eval_every % n && c->eval_every < vkt_schedule_total(&c->schedule))
         return vkt__config_refuse(c, "eval.every",
                                   "%u is no multiple of train.sync.every = %u: the ranks' "
                                   "parameters are the same only then",
@@ -243,11 +234,9 @@ static vkt_status check_sync(vkt_config *c)
     return VKT_OK;
 }
 
-/* A rule may have a default of its own. */
-static vkt_status finish_rule(vkt_config *c)
+static vkt_status check_rule(const vkt_config *c)
 {
     const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
-    if (r->beta2 > 0 && !vkt__config_was_set(c, "optim.beta2")) c->optim.beta2 = r->beta2;
     if (r->whole && c->shard)
         return vkt__config_refuse(c, "optim.shard",
                                   "optim.rule %s needs whole tensors, which shards cut: set it to "
@@ -256,7 +245,7 @@ static vkt_status finish_rule(vkt_config *c)
     return VKT_OK;
 }
 
-static vkt_status finish_schedule(vkt_config *c)
+static vkt_status check_schedule(const vkt_config *c)
 {
     const vkt_schedule *s = &c->schedule;
     if (s->warmup_included && s->warmup >= s->steps)
@@ -275,12 +264,10 @@ static vkt_status finish_schedule(vkt_config *c)
     return VKT_OK;
 }
 
-static vkt_status finish_metric(vkt_config *c)
+static vkt_status check_metric(const vkt_config *c)
 {
     bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c),
          several = c->data.task == VKT_TASK_MULTILABEL;
-    if (!strcmp(c->metric, "auto"))
-        c->metric = regress || text ? "loss" : several ? "average_precision" : "accuracy";
     const vkt__measure *m = vkt__measure_named(c->metric);
     VKT_ASSERT(m);
     if (regress && m->of != VKT__OF_ALL && m->of != VKT__OF_NUMBERS)
@@ -298,15 +285,12 @@ static vkt_status finish_metric(vkt_config *c)
     if (!regress && m->of == VKT__OF_NUMBERS)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is measured with data.task: regress only", c->metric);
-    if (!c->metric_sign) c->metric_sign = m->sign;
     return VKT_OK;
 }
 
-static vkt_status finish_calibration(vkt_config *c)
+static vkt_status check_calibration(const vkt_config *c)
 {
     bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c);
-    if (c->threshold == VKT_THRESHOLD_AUTO)
-        c->threshold = c->data.task == VKT_TASK_MULTILABEL ? VKT_THRESHOLD_F1 : VKT_THRESHOLD_NONE;
     if (c->threshold != VKT_THRESHOLD_NONE && (regress || text))
         return vkt__config_refuse(c, "calibration.threshold",
                                   "only for two classes and several labels");
@@ -317,24 +301,15 @@ static vkt_status finish_calibration(vkt_config *c)
 }
 
 /* The run folder's name begins with it. */
-static vkt_status finish_name(vkt_config *c)
+static vkt_status check_name(const vkt_config *c)
 {
-    if (!c->name) {
-        const char *base = c->source ? c->source : "run";
-        for (const char *p = base; *p; p++)
-            if ((*p == '/' || *p == '\\') && p[1]) base = p + 1;
-        char *name = vkt__arena_strdup(&c->priv->arena, base);
-        char *dot = strrchr(name, '.');
-        if (dot && dot != name) *dot = 0;
-        c->name = name;
-    }
     if (!c->name[0] || c->name[0] == '.' || strpbrk(c->name, "/\\:*?\"<>|\n\r\t") ||
         strlen(c->name) > 100)
         return vkt__config_refuse(c, "name", "'%s' can't be part of a folder's name", c->name);
     return VKT_OK;
 }
 
-static vkt_status finish_lora(vkt_config *c)
+static vkt_status check_lora(const vkt_config *c)
 {
     if (!c->lora.rank) {
         const char *alone = c->lora.targets         ? "lora.targets"
@@ -353,7 +328,6 @@ static vkt_status finish_lora(vkt_config *c)
     if (!c->init)
         return vkt__config_refuse(c, "lora.rank",
                                   "an adapter needs `init`: the model that it adapts");
-    if (c->lora.alpha == 0) c->lora.alpha = 2 * (float)c->lora.rank;
     return VKT_OK;
 }
 
@@ -376,43 +350,30 @@ static vkt_status missing_source(const vkt_config *c)
                               vkt_source_names(0, names, sizeof names));
 }
 
-vkt_status vkt__config_check(vkt_config *c)
+vkt_status vkt__config_check(const vkt_config *c)
 {
     vkt_status st = VKT_OK;
     if (!c->n_layers && !c->init) return no_model(c);
     if (!c->data.source) return missing_source(c);
     if (!c->n_layers) return no_model(c);
-    VKT_TRY(finish_lora(c));
-    VKT_TRY(finish_name(c));
-    VKT_TRY(finish_preference(c));
-    VKT_TRY(finish_data(c));
-    VKT_TRY(finish_loss(c));
-    VKT_TRY(finish_rule(c));
-    VKT_TRY(finish_schedule(c));
-    VKT_TRY(finish_metric(c));
-    VKT_TRY(finish_calibration(c));
+    VKT_TRY(check_lora(c));
+    VKT_TRY(check_name(c));
+    VKT_TRY(check_preference(c));
+    VKT_TRY(check_data(c));
+    VKT_TRY(check_loss(c));
+    VKT_TRY(check_rule(c));
+    VKT_TRY(check_schedule(c));
+    VKT_TRY(check_metric(c));
+    VKT_TRY(check_calibration(c));
     VKT_TRY(check_balance(c));
-    uint64_t total = c->schedule.steps + (c->schedule.warmup_included ? 0 : c->schedule.warmup);
-    if (!c->eval_batch) c->eval_batch = (uint32_t)VKT_MIN(4ull * c->batch, 1u << 22);
-    if (!c->eval_every) c->eval_every = (uint32_t)VKT_MAX(VKT_MIN(total / 10, 1000000000u), 1);
     VKT_TRY(check_neftune(c));
     VKT_TRY(check_compress(c));
     VKT_TRY(check_sync(c));
-    if (!c->log_every) c->log_every = (uint32_t)VKT_MAX(VKT_MIN(total / 20, 1000000000u), 1);
     if (c->eval_batch < c->batch)
         return vkt__config_refuse(
             c, "eval.batch",
             "%u is less than train.batch = %u; evaluation needs no gradients, so it fits",
             c->eval_batch, c->batch);
-    if (c->eval_every > total) {
-        if (vkt__config_was_set(c, "eval.every"))
-            vkt_log(VKT_LOG_WARN, "config",
-                    "%s%s: %u is more than the %llu steps of the run: %llu is used",
-                    vkt__config_where(c, "eval.every"),
-                    vkt__option_label_of(vkt__config_where(c, "eval.every"), "eval.every").text,
-                    c->eval_every, (unsigned long long)total, (unsigned long long)total);
-        c->eval_every = (uint32_t)total;
-    }
 fail:
     return st;
 }

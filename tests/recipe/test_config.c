@@ -422,6 +422,19 @@ static void layers_can_be_set(void **state)
     set_model_refused("model=[", "--set model");
 }
 
+/* Of fewer steps than there are between two sums of the ranks: the last step sums, too. */
+static void evaluations_at_the_end_read_back(void **state)
+{
+    (void)state;
+    vkt_config *c = accepted("data: {source: novel}\ntrain: {steps: 3, sync: {every: 4}}\n" MODEL);
+    char *yaml = vkt_config_yaml(c);
+    vkt_config *d = accepted(yaml);
+    assert_true(c->eval_every == 3 && d->eval_every == 3);
+    free(yaml);
+    vkt_config_destroy(&c);
+    vkt_config_destroy(&d);
+}
+
 static void sections_within_sections(void **state)
 {
     (void)state;
@@ -598,6 +611,7 @@ int main(void)
         cmocka_unit_test(written_yaml_reads_back_the_same),
         cmocka_unit_test(layers_can_be_set),
         cmocka_unit_test(models_are_compared_by_layer),
+        cmocka_unit_test(evaluations_at_the_end_read_back),
         cmocka_unit_test(sections_within_sections),
         cmocka_unit_test(numbers_print_shortest),
         cmocka_unit_test(built_in_recipes_are_right),

@@ -1,0 +1,84 @@
+/* vkt__config_defaults: what a recipe leaves out and what follows from its other options. Says
+ * whether it holds together no more than config_check.c sets anything. */
+#include "recipe/config.h"
+#include "recipe/measure.h"
+#include "recipe/options.h"
+#include "tensor/ops/optim/rules.h"
+
+static vkt_loss_kind loss_of(vkt_task task)
+{
+    return task == VKT_TASK_REGRESS      ? VKT_LOSS_KIND_MSE
+           : task == VKT_TASK_MULTILABEL ? VKT_LOSS_KIND_BCE
+                                         : VKT_LOSS_KIND_CROSS_ENTROPY;
+}
+
+static void loss(vkt_config *c)
+{
+    if (c->loss == VKT_LOSS_KIND_AUTO) c->loss = loss_of(c->data.task);
+    bool dpo = c->loss == VKT_LOSS_KIND_DPO, simpo = c->loss == VKT_LOSS_KIND_SIMPO;
+    if (!dpo && !simpo) return;
+    if (!(c->loss_beta > 0)) c->loss_beta = dpo ? 0.1f : 2;
+    if (c->data.packing == VKT_PACKING_AUTO) c->data.packing = VKT_PACKING_PAIRS;
+}
+
+/* The best checkpoint is that of this measure; and where the border between two classes is. */
+static void selection(vkt_config *c)
+{
+    bool several = c->data.task == VKT_TASK_MULTILABEL;
+    if (!strcmp(c->metric, "auto"))
+        c->metric = c->data.task == VKT_TASK_REGRESS || vkt__config_is_text(c) ? "loss"
+                    : several                                                  ? "average_precision"
+                                                                               : "accuracy";
+    const vkt__measure *m = vkt__measure_named(c->metric);
+    VKT_ASSERT(m); /* the option takes no other name */
+    if (!c->metric_sign) c->metric_sign = m->sign;
+    if (c->threshold == VKT_THRESHOLD_AUTO)
+        c->threshold = several ? VKT_THRESHOLD_F1 : VKT_THRESHOLD_NONE;
+}
+
+/* The recipe's file or built-in name, without folder and ending. */
+static void name(vkt_config *c)
+{
+    if (c->name) return;
+    const char *base = c->source ? c->source : "run";
+    for (const char *p = base; *p; p++)
+        if ((*p == '/' || *p == '\\') && p[1]) base = p + 1;
+    char *own = vkt__arena_strdup(&c->priv->arena, base);
+    char *dot = strrchr(own, '.');
+    if (dot && dot != own) *dot = 0;
+    c->name = own;
+}
+
+/* One part in n of the run's steps. */
+static uint32_t part_of(uint64_t steps, unsigned n)
+{
+    return (uint32_t)VKT_MAX(VKT_MIN(steps / n, 1000000000u), 1);
+}
+
+/* How often, and in which batches. Evaluations are of parameters that the ranks agree on. */
+static void intervals(vkt_config *c)
+{
+    uint64_t total = vkt_schedule_total(&c->schedule);
+    uint32_t n = c->sync_every;
+    if (!c->eval_batch) c->eval_batch = (uint32_t)VKT_MIN(4ull * c->batch, 1u << 22);
+    if (!c->eval_every) c->eval_every = part_of(total, 10);
+    if (!c->log_every) c->log_every = part_of(total, 20);
+    if (n > 1 && !vkt__config_was_set(c, "eval.every"))
+        c->eval_every += (n - c->eval_every % n) % n;
+    if (c->eval_every <= total) return;
+    if (vkt__config_was_set(c, "eval.every"))
+        vkt__config_warn(c, "eval.every", "%u is more than the %llu steps of the run: %llu is used",
+                         c->eval_every, (unsigned long long)total, (unsigned long long)total);
+    c->eval_every = (uint32_t)total;
+}
+
+void vkt__config_defaults(vkt_config *c)
+{
+    const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
+    if (c->lora.rank && c->lora.alpha == 0) c->lora.alpha = 2 * (float)c->lora.rank;
+    if (r->beta2 > 0 && !vkt__config_was_set(c, "optim.beta2")) c->optim.beta2 = r->beta2;
+    name(c);
+    loss(c);
+    selection(c);
+    intervals(c);
+}
