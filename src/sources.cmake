@@ -341,6 +341,8 @@ set(SRC_RECIPE
   src/recipe/options.c
   src/recipe/recipe.c
   src/recipe/recipe_model.c
+  src/recipe/recipe_model_take.c
+  src/recipe/recipe_model_write.c
   src/recipe/relocate.c
 )
 set(SRC_RUNS

@@ -1,5 +1,6 @@
-/* The `model:` list of a recipe <-> vkt_layer trees. vkt_layer_types says which layers and options
- * there are; this file knows only how they are written. */
+/* The `model:` list of a recipe, and one option of it, to vkt_layer trees. vkt_layer_types says
+ * which layers and options there are; this file knows only how they are written. The way back is
+ * recipe_model_write.c's. */
 #include <stdio.h>
 
 #include "base/number.h"
@@ -176,12 +177,6 @@ static const vkt_layer_opt *find_opt(const vkt_layer_type *t, const char *name)
     return NULL;
 }
 
-/* A layer that does nothing without its value, as dropout without p, is a mistake. */
-static bool needs(const vkt_layer_type *t, const vkt_layer_opt *o)
-{
-    return o->type == VKT_OPT_FLOAT && t->main_opt && !strcmp(t->main_opt, o->name);
-}
-
 static vkt_status unknown_opt(reader *r, const vkt_layer_type *t, const vkt__yaml *v)
 {
     vkt__str all = { 0 };
@@ -268,7 +263,7 @@ static vkt_status read_layer(reader *r, const vkt__yaml *e, int depth, vkt_layer
         VKT_TRY(set_opt(r, l, find_opt(t, t->main_opt), value, depth, &n_body));
         main_set = true;
     }
-    if (t->main_opt && !main_set && needs(t, find_opt(t, t->main_opt)))
+    if (t->main_opt && !main_set && vkt__model_needs(t, find_opt(t, t->main_opt)))
         return vkt__fail(VKT_E_ARG, "config", "%s:%d: %s lacks its %s", r->source, l->line, t->name,
                          t->main_opt);
     if (find_opt(t, "body") && !l->n_body)
@@ -331,146 +326,6 @@ vkt_status vkt__model_parse(vkt_config *c, const vkt__yaml *list, const char *so
     uint64_t total = 0;
     reader r = { &c->priv->arena, source };
     return read_list(&r, list, 1, &c->layers, &c->n_layers, &total);
-}
-
-/* ---- from memory ---- */
-
-static const vkt_layer_type *type_of(const vkt_layer *l)
-{
-    size_t n;
-    const vkt_layer_type *t = vkt_layer_types(&n), *end = t + n;
-    while (t < end && strcmp(t->name, l->type) != 0) t++;
-    VKT_ASSERT(t < end);
-    return t;
-}
-
-static vkt_status out_of_range(const reader *r, const vkt_layer *l, const vkt_layer_opt *o,
-                               double v)
-{
-    char is[32], lo[32], hi[32];
-    return vkt__fail(VKT_E_ARG, "config", "%s: %s.%s: %s is out of range: %s to %s", r->source,
-                     l->type, o->name, vkt__double_text(v, false, is),
-                     vkt__double_text(o->min, false, lo), vkt__double_text(o->max, false, hi));
-}
-
-/* A number that is 0 is not given: the type's default. */
-static vkt_status check_number(const reader *r, const vkt_layer *l, const vkt_layer_opt *o)
-{
-    const char *at = (const char *)l + o->offset;
-    uint32_t u;
-    float f;
-    if (o->type == VKT_OPT_FLOAT) {
-        memcpy(&f, at, sizeof f);
-        /* The table's limits as the float32 that the field is. */
-        bool ok = f == 0 || (f >= (float)o->min && f <= (float)o->max);
-        return ok ? VKT_OK : out_of_range(r, l, o, (double)f);
-    }
-    if (o->type == VKT_OPT_MAYBE) {
-        vkt_maybe maybe;
-        memcpy(&maybe, at, sizeof maybe);
-        if (!maybe.given) return VKT_OK;
-        u = maybe.n;
-    } else {
-        memcpy(&u, at, sizeof u);
-        if (!u) return VKT_OK;
-    }
-    double v = (double)u;
-    return v >= o->min && v <= o->max ? VKT_OK : out_of_range(r, l, o, v);
-}
-
-static vkt_status copy_word(const reader *r, vkt_layer *l, const vkt_layer_opt *o)
-{
-    const char *word;
-    memcpy(&word, (char *)l + o->offset, sizeof word);
-    if (!word) return VKT_OK;
-    bool ok = !o->choices;
-    for (const char *const *p = o->choices; p && *p; p++) ok = ok || !strcmp(*p, word);
-    if (!ok)
-        return vkt__fail(VKT_E_ARG, "config", "%s: %s.%s: unknown word '%s'", r->source, l->type,
-                         o->name, word);
-    word = vkt__arena_strdup(r->arena, word);
-    memcpy((char *)l + o->offset, &word, sizeof word);
-    return VKT_OK;
-}
-
-static void copy_from(const reader *r, vkt_layer *l)
-{
-    const char **names = vkt__arena_alloc(r->arena, l->n_from * sizeof(const char *));
-    for (size_t k = 0; k < l->n_from; k++) names[k] = vkt__arena_strdup(r->arena, l->from[k]);
-    l->from = l->n_from ? names : NULL;
-}
-
-static vkt_status copy_sizes(const reader *r, const vkt_layer *l, const vkt_layer_opt *o)
-{
-    vkt_shape s;
-    memcpy(&s, (const char *)l + o->offset, sizeof s);
-    if (s.rank >= VKT_MAX_RANK)
-        return vkt__fail(VKT_E_ARG, "config", "%s: %s.%s: more than 5 numbers", r->source, l->type,
-                         o->name);
-    for (uint32_t k = 0; k < s.rank; k++)
-        if (s.d[k] < o->min || s.d[k] > o->max) return out_of_range(r, l, o, s.d[k]);
-    return VKT_OK;
-}
-
-static vkt_status copy_list(const reader *r, const vkt_layer *from, size_t n, vkt_layer **out);
-
-static vkt_status copy_opt(const reader *r, vkt_layer *l, const vkt_layer_opt *o)
-{
-    char *at = (char *)l + o->offset;
-    switch (o->type) {
-    case VKT_OPT_UINT:
-    case VKT_OPT_MAYBE:
-    case VKT_OPT_FLOAT:
-        return check_number(r, l, o);
-    case VKT_OPT_STRING:
-        return copy_word(r, l, o);
-    case VKT_OPT_SIZES:
-        return copy_sizes(r, l, o);
-    case VKT_OPT_FROM: /* copy_from's */
-    case VKT_OPT_BOOL:
-    case VKT_OPT_NOT_BOOL:
-        return VKT_OK;
-    case VKT_OPT_BODY: {
-        vkt_layer *body;
-        size_t n;
-        memcpy(&body, at, sizeof body);
-        memcpy(&n, at + sizeof body, sizeof n);
-        vkt_status st = n ? copy_list(r, body, n, &body) : VKT_OK;
-        memcpy(at, &body, sizeof body);
-        return st;
-    }
-    }
-    return VKT_E_ARG;
-}
-
-static vkt_status copy_list(const reader *r, const vkt_layer *from, size_t n, vkt_layer **out)
-{
-    vkt_status st = VKT_OK;
-    vkt_layer *to = vkt__arena_alloc(r->arena, n * sizeof *to);
-    for (size_t i = 0; i < n; i++) {
-        const vkt_layer_type *t = type_of(&from[i]);
-        to[i] = from[i];
-        to[i].type = t->name;
-        to[i].line = 0; /* of no line of this recipe */
-        if (from[i].name) to[i].name = vkt__arena_strdup(r->arena, from[i].name);
-        copy_from(r, &to[i]);
-        for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
-            VKT_TRY(copy_opt(r, &to[i], o));
-    }
-    *out = to;
-fail:
-    return st;
-}
-
-vkt_status vkt__model_take(vkt_config *c, const vkt_layer *layers, size_t n, const char *source)
-{
-    reader r = { &c->priv->arena, source };
-    vkt_layer *copy;
-    vkt_status st = copy_list(&r, layers, n, &copy);
-    if (st != VKT_OK) return st;
-    c->layers = copy;
-    c->n_layers = n;
-    return VKT_OK;
 }
 
 /* ---- one option of one layer ---- */
@@ -567,125 +422,4 @@ vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, con
     if (count_layers(c->layers, c->n_layers) > most_layers()) return too_many(where);
 fail:
     return st;
-}
-
-/* ---- writing ---- */
-
-/* "a" or "[a, b]". */
-static void write_names(const char *const *names, size_t n, vkt__str *out)
-{
-    for (size_t k = 0; k < n; k++) {
-        vkt__str_printf(out, "%s", k ? ", " : n > 1 ? "[" : "");
-        vkt__yaml_quote(names[k], out);
-    }
-    vkt__str_printf(out, "%s", n > 1 ? "]" : "");
-}
-
-/* `always`: write a zero too, where the type needs the option. */
-static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *before, bool always,
-                      vkt__str *out)
-{
-    const char *at = (const char *)l + o->offset, *word;
-    char number[32];
-    vkt_maybe maybe;
-    vkt_shape sizes;
-    bool b;
-    uint32_t u;
-    float f;
-    switch (o->type) {
-    case VKT_OPT_UINT:
-        memcpy(&u, at, sizeof u);
-        if (u) vkt__str_printf(out, "%s%s: %u", before, o->name, u);
-        break;
-    case VKT_OPT_MAYBE:
-        memcpy(&maybe, at, sizeof maybe);
-        if (maybe.given) vkt__str_printf(out, "%s%s: %u", before, o->name, maybe.n);
-        break;
-    case VKT_OPT_FLOAT:
-        memcpy(&f, at, sizeof f);
-        if (f != 0 || always)
-            vkt__str_printf(out, "%s%s: %s", before, o->name,
-                            vkt__double_text((double)f, true, number));
-        break;
-    case VKT_OPT_BOOL:
-    case VKT_OPT_NOT_BOOL:
-        memcpy(&b, at, sizeof b);
-        if (b)
-            vkt__str_printf(out, "%s%s: %s", before, o->name,
-                            o->type == VKT_OPT_BOOL ? "true" : "false");
-        break;
-    case VKT_OPT_STRING:
-        memcpy(&word, at, sizeof word);
-        if (!word) break;
-        vkt__str_printf(out, "%s%s: ", before, o->name);
-        if (o->choices) /* a known word */
-            vkt__str_printf(out, "%s", word);
-        else
-            vkt__yaml_quote(word, out);
-        break;
-    case VKT_OPT_SIZES:
-        memcpy(&sizes, at, sizeof sizes);
-        for (u = 0; u < sizes.rank; u++) {
-            if (!u) vkt__str_printf(out, "%s%s: [", before, o->name);
-            vkt__str_printf(out, "%s%u", u ? ", " : "", sizes.d[u]);
-        }
-        if (sizes.rank) vkt__str_printf(out, "]");
-        break;
-    case VKT_OPT_FROM: /* vkt__model_from_yaml, as of any layer */
-    case VKT_OPT_BODY:
-        break;
-    }
-}
-
-void vkt__model_from_yaml(const vkt_layer *l, vkt__str *out)
-{
-    write_names(l->from, l->n_from, out);
-}
-
-const vkt_layer_opt *vkt__model_opts(const vkt_layer *l)
-{
-    return type_of(l)->opts;
-}
-
-void vkt__model_opt_yaml(const vkt_layer *l, const vkt_layer_opt *o, vkt__str *out)
-{
-    vkt__str named = { 0 };
-    write_opt(l, o, "", needs(type_of(l), o), &named);
-    if (named.len) vkt__str_printf(out, "%s", named.data + strlen(o->name) + strlen(": "));
-    vkt__str_finish(&named);
-}
-
-void vkt__model_yaml(const vkt_layer *layers, size_t n, int indent, vkt__str *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        const vkt_layer *l = &layers[i];
-        vkt__str opts = { 0 }, before = { 0 };
-        const vkt_layer_type *t = type_of(l);
-        /* `- linear: {out: 8, bias: false}` on one line; with a body, one option a line. */
-        if (l->n_body)
-            vkt__str_printf(&before, "\n%*s", indent + 4, "");
-        else
-            vkt__str_printf(&before, ", ");
-        if (l->name)
-            vkt__str_printf(&opts, "%sname: ", before.data), vkt__yaml_quote(l->name, &opts);
-        if (l->n_from)
-            vkt__str_printf(&opts, "%sfrom: ", before.data), vkt__model_from_yaml(l, &opts);
-        for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
-            write_opt(l, o, before.data, needs(t, o), &opts);
-        vkt__str_printf(out, "%*s- %s", indent, "", l->type);
-        if (l->n_body) {
-            vkt__str_printf(out, ":%s%sbody:\n", opts.data ? opts.data : "", before.data);
-            vkt__model_yaml(l->body, l->n_body, indent + 6, out);
-            if (l->n_shortcut) {
-                vkt__str_printf(out, "%*sshortcut:\n", indent + 4, "");
-                vkt__model_yaml(l->shortcut, l->n_shortcut, indent + 6, out);
-            }
-        } else if (opts.data) {
-            vkt__str_printf(out, ": {%s}\n", opts.data + 2);
-        } else {
-            vkt__str_printf(out, "\n");
-        }
-        vkt__str_finish(&opts);
-        vkt__str_finish(&before);
-    }
 }

@@ -17,6 +17,10 @@ vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, con
  * value sets. ARG: there is none, or it is a list. */
 vkt_status vkt__model_at(const vkt_config *c, const char *key, const char *where, vkt_layer **layer,
                          const vkt_layer_opt **opt);
+/* The type of a layer that is one of the table's. */
+const vkt_layer_type *vkt__model_type(const vkt_layer *l);
+/* A layer that does nothing without its value, as dropout without p, is a mistake. */
+bool vkt__model_needs(const vkt_layer_type *t, const vkt_layer_opt *o);
 /* The options of a layer's type, ended by name NULL. */
 const vkt_layer_opt *vkt__model_opts(const vkt_layer *l);
 /* The value of one of them as YAML; nothing where it is the default, or a list of layers. */
