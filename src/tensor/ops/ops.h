@@ -1,4 +1,4 @@
-/* Rows and builders that other rows use. A new row is declared here and listed in rows.c. */
+/* Rows (their names are in row_names.h) and builders that other rows use. */
 #ifndef VKT_TENSOR_OPS_H
 #define VKT_TENSOR_OPS_H
 
@@ -10,41 +10,9 @@
 double vkt__rope_frequency(uint32_t i, uint32_t turning, double theta,
                            const vkt_rope_scaling *scaling);
 
-extern const vkt_op vkt__op_add, vkt__op_mul, vkt__op_scale, vkt__op_copy, vkt__op_fill,
-    vkt__op_act, vkt__op_act_bwd, vkt__op_chain;
-extern const vkt_op vkt__op_matmul, vkt__op_matmul_act_bwd, vkt__op_matmul_parts,
-    vkt__op_matmul_sum;
-extern const vkt_op vkt__op_conv2d, vkt__op_conv2d_dx, vkt__op_conv2d_dw, vkt__op_conv2d_flip,
-    vkt__op_conv2d_flips;
-extern const vkt_op vkt__op_max_pool, vkt__op_avg_pool, vkt__op_max_pool_bwd, vkt__op_avg_pool_bwd,
-    vkt__op_pad2d, vkt__op_swap, vkt__op_lookup, vkt__op_lookup_bwd;
-extern const vkt_op vkt__op_sum, vkt__op_sum_rows, vkt__op_sum_group;
-extern const vkt_op vkt__op_layernorm, vkt__op_rmsnorm, vkt__op_norm_bwd, vkt__op_norm_dw;
-extern const vkt_op vkt__op_batch_stats, vkt__op_batch_finish, vkt__op_batch_norm,
-    vkt__op_batch_norm_sums, vkt__op_batch_norm_total, vkt__op_batch_norm_bwd,
-    vkt__op_batch_norm_pool, vkt__op_batch_norm_pool_sums, vkt__op_batch_norm_pool_bwd,
-    vkt__op_batch_finish_norm, vkt__op_batch_total_bwd;
-extern const vkt_op vkt__op_group_norm, vkt__op_group_norm_bwd, vkt__op_group_norm_dw;
-extern const vkt_op vkt__op_dropout, vkt__op_noise, vkt__op_cast, vkt__op_unpack,
-    vkt__op_unpack_rows;
-extern const vkt_op vkt__op_softmax, vkt__op_softmax_bwd, vkt__op_softmax_xent,
-    vkt__op_softmax_xent_bwd;
-extern const vkt_op vkt__op_element_loss, vkt__op_element_loss_bwd, vkt__op_focal,
-    vkt__op_focal_bwd;
-extern const vkt_op vkt__op_embedding, vkt__op_embedding_bwd, vkt__op_embedding_pos_bwd,
-    vkt__op_rope, vkt__op_gated, vkt__op_gated_bwd;
-extern const vkt_op vkt__op_cache_write, vkt__op_attention, vkt__op_attention_cached,
-    vkt__op_attention_parts, vkt__op_attention_join, vkt__op_attention_delta, vkt__op_attention_bwd;
-extern const vkt_op vkt__op_top_k, vkt__op_top_k_bwd, vkt__op_expert_count, vkt__op_expert_order,
-    vkt__op_expert_gather, vkt__op_expert_combine, vkt__op_expert_combine_bwd,
-    vkt__op_expert_combine_dw, vkt__op_expert_matmul;
-extern const vkt_op vkt__op_unary, vkt__op_unary_bwd, vkt__op_binary, vkt__op_binary_bwd,
-    vkt__op_where, vkt__op_where_bwd, vkt__op_permute, vkt__op_expand, vkt__op_slice, vkt__op_pad,
-    vkt__op_concat, vkt__op_reduce, vkt__op_resize, vkt__op_resize_bwd, vkt__op_gather,
-    vkt__op_scatter_add, vkt__op_convert, vkt__op_one_hot, vkt__op_place, vkt__op_pad_bwd,
-    vkt__op_cumsum;
-extern const vkt_op vkt__op_accumulate, vkt__op_ema, vkt__op_optim_state, vkt__op_optim_update,
-    vkt__op_optim_update8, vkt__op_optim_squares, vkt__op_optim_trust, vkt__op_optim_apply;
+#define ROW(name) extern const vkt_op vkt__op_##name;
+#include "tensor/ops/row_names.h"
+#undef ROW
 
 /* Every row, ended by NULL. */
 extern const vkt_op *const vkt__rows[];
