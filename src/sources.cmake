@@ -325,6 +325,8 @@ set(SRC_OPTIM
   src/optim/groups.c
   src/optim/moments.c
   src/optim/optim.c
+  src/optim/optim_desc.c
+  src/optim/optim_nodes.c
   src/optim/optim_model.c
   src/optim/schedule.c
 )
