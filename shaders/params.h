@@ -255,6 +255,20 @@ struct optim_update_params {
     F32 beta1, beta2, eps; /* momentum and rmsprop: gamma is beta1, rho is beta2 */
 };
 
+/* optim_update_more.comp: of rules that also keep changes of the gradient. */
+struct optim_update_more_params {
+    ADDR(f32s) theta, grad;
+    ADDR(f32s) m, v, d, last;
+    ADDR(scalars_ref) scalars;
+    ADDR(step_ref) step;
+    ADDR(u32s) blocks;
+    ADDR(groups_ref) groups;
+    ADDR(u32s) beside; /* as optim_update's */
+    U32 n;
+    F32 beta1, beta2, beta3, eps;
+    U32 pad;
+};
+
 /* Rules for whole tensors: optim_squares.comp, optim_trust.comp, optim_apply.comp. */
 struct optim_squares_params {
     ADDR(f32s) theta, u;
@@ -267,17 +281,38 @@ struct optim_trust_params {
     ADDR(f32s) squares;
     ADDR(u32s) tensors; /* [n + 1]: first block of each, and the end of the last */
     ADDR(f32s) trust;   /* [blocks] */
+    ADDR(u32s) counts;  /* [n] elements of each tensor */
+    ADDR(step_ref) step;
+    ADDR(u32s) blocks;
+    ADDR(groups_ref) groups;
     U32 n;
     U32 pad;
 };
 struct optim_apply_params {
-    ADDR(f32s) theta, u, trust;
+    ADDR(f32s) theta, u, trust; /* trust: where VKT_SPEC_TRUST */
     ADDR(scalars_ref) scalars;
     ADDR(step_ref) step;
     ADDR(u32s) blocks;
     ADDR(groups_ref) groups;
     ADDR(u32s) shadow; /* theta in 16 bits, or not there */
     U32 n;
+    U32 pad;
+};
+
+/* optim_line.comp, of a matrix: means of squares of its rows, or columns, move on. */
+struct optim_line_params {
+    ADDR(f32s) grad, kept;
+    ADDR(scalars_ref) scalars;
+    ADDR(step_ref) step;
+    U32 rows, cols;
+};
+/* optim_lines.comp: the directions that those give. */
+struct optim_lines_params {
+    ADDR(f32s) grad, u;
+    ADDR(f32s) of_rows, of_cols, mean; /* of a vector there are but those of columns */
+    ADDR(scalars_ref) scalars;
+    U32 n, cols;
+    F32 eps;
     U32 pad;
 };
 
@@ -542,6 +577,7 @@ struct bench_count_params {
 #ifndef VULKAN
 static_assert(sizeof(struct vkt_step_block) % 16 == 0, "step blocks lie one after the other");
 static_assert(sizeof(struct optim_update_params) <= 128, "push constants");
+static_assert(sizeof(struct optim_update_more_params) <= 128, "push constants");
 static_assert(sizeof(struct optim_update8_params) <= 128, "push constants");
 static_assert(sizeof(struct eltwise_chain_params) <= 128, "push constants");
 static_assert(sizeof(struct matmul_params) <= 128, "push constants");

@@ -158,7 +158,10 @@ set(SHADERS_OPTIM
   optim/optim_squares
   optim/optim_state
   optim/optim_state.pairs
+  optim/optim_line
+  optim/optim_lines
   optim/optim_update
+  optim/optim_update_more
   optim/optim_trust
   optim/optim_update8
 )

@@ -255,6 +255,8 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/norm/ops_norm.c
   src/tensor/ops/optim/ops_optim.c
   src/tensor/ops/optim/ops_optim8.c
+  src/tensor/ops/optim/ops_optim_lines.c
+  src/tensor/ops/optim/ops_optim_more.c
   src/tensor/ops/optim/ops_optim_tensors.c
   src/tensor/ops/optim/rules.c
 )
@@ -329,6 +331,7 @@ set(SRC_OPTIM
   src/optim/optim_nodes.c
   src/optim/optim_model.c
   src/optim/schedule.c
+  src/optim/stretches.c
 )
 set(SRC_RECIPE
   src/recipe/config.c

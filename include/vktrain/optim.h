@@ -15,8 +15,10 @@ extern "C" {
 #endif
 
 /* theta parameters, g gradient (after clipping and coupled decay), t step counted from 1.
- * Formulas of both forms stand beside shaders/optim/rule.glsl. LAMB scales each tensor's step by
- * norms of the whole tensor, so that its tensors can't be cut by desc.parts. */
+ * Formulas of both forms stand beside shaders/optim/rule.glsl. LAMB, Muon and Adafactor look at
+ * whole tensors, which therefore can't be cut by desc.parts: LAMB at their norms; Muon makes the
+ * momentum of a hidden layer's matrix orthogonal, by products, and updates all other tensors as
+ * AdamW does; Adafactor keeps a number for each row and each column of a matrix. */
 typedef enum vkt_optim_rule {
     VKT_RULE_SGD,
     VKT_RULE_MOMENTUM,
@@ -28,6 +30,9 @@ typedef enum vkt_optim_rule {
     VKT_RULE_LION,
     VKT_RULE_ADAMAX,
     VKT_RULE_LAMB,
+    VKT_RULE_ADAN,
+    VKT_RULE_MUON,
+    VKT_RULE_ADAFACTOR,
     VKT_RULE_N_RULES
 } vkt_optim_rule;
 VKT_API const char *vkt_optim_rule_name(vkt_optim_rule r);
@@ -47,12 +52,18 @@ typedef struct vkt_optim_group {
 typedef struct vkt_optim_desc {
     vkt_optim_rule rule;
     vkt_optim_form form;
-    float momentum;     /* gamma of momentum, nesterov, rmsprop; 0.9 is usual. Used as given */
-    float beta1, beta2; /* adam family, lamb: 0.9, 0.999 are usual; lion: 0.9, 0.99 */
+    float momentum;     /* gamma of momentum, nesterov, rmsprop: 0.9 is usual; muon: 0.95. Used as
+                           given */
+    float beta1, beta2; /* adam family, lamb: 0.9, 0.999 are usual; lion: 0.9, 0.99; adan: 0.98,
+                           0.92; muon's other tensors: 0.9, 0.95 */
+    float beta3;        /* adan: 0.99 is usual */
     float rho;          /* rmsprop; 0.9 */
-    float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp */
-    float weight_decay; /* adamw, lion: decoupled (theta -= lr * wd * theta); others: g += wd *
-                           theta */
+    float eps;          /* 1e-8; added to sqrt(v), inside the root for playbook RMSProp; adafactor:
+                           2^-23, below which a root mean square counts as that */
+    float rest_lr;      /* muon: the rate of all tensors that AdamW updates, as a share of that of
+                           hidden layers' matrices; 0.015 is usual */
+    float weight_decay; /* adamw, lion, adan, muon, adafactor: decoupled (theta -= lr * wd * theta);
+                           others: g += wd * theta */
     bool decay_all;     /* decay biases and norm gains too; default: only tensors of rank >= 2 */
     vkt_moments moments;
     bool offload;         /* keep the moments in host memory (VKT_MEM_HOST) */
@@ -167,8 +178,9 @@ VKT_API void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void 
 VKT_API void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
                                  void *step_block);
 VKT_API uint32_t vkt_step_block_bytes(void);
-/* Moment buffers: names ("m", "v", "ema"), flat, model layout; of desc.parts this one's elements.
- * f32; m and v of VKT_MOMENTS_8BIT: a byte each. */
+/* Moment buffers: names ("m", "v", .., "ema"), flat, model layout; of desc.parts this one's elements.
+ * f32; m and v of VKT_MOMENTS_8BIT: a byte each. Some have another layout: muon's v has the tensors
+ * that AdamW updates, adafactor's "rows" and "columns" a number for each of a matrix's. */
 VKT_API size_t vkt_optim_n_moments(const vkt_optim *o);
 VKT_API const char *vkt_optim_moment_name(const vkt_optim *o, size_t i);
 VKT_API vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i);

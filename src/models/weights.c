@@ -65,17 +65,19 @@ static float *flat_alloc(uint64_t n)
     return calloc(VKT_MAX(n, 1), sizeof(float));
 }
 
-static vkt_status allocate(const vkt_model *m, size_t n_moments, size_t n_states, vkt__weights *w)
+static vkt_status allocate(const vkt_model *m, const vkt_optim *o, size_t n_moments,
+                           size_t n_states, vkt__weights *w)
 {
-    uint64_t n = vkt_model_flat_count(m), n_trained = flat_of(m, true).n;
+    uint64_t n = vkt_model_flat_count(m), all = n;
     bool ok = (w->values = flat_alloc(n)) && (w->states = flat_alloc(vkt_model_state_count(m))) &&
               (w->counts = calloc(n_states + 1, sizeof *w->counts));
     if (needs_reorder(m)) ok = ok && (w->scratch = flat_alloc(n));
-    for (size_t k = 0; k < n_moments; k++) ok = ok && (w->moments[k] = flat_alloc(n_trained));
+    for (size_t k = 0; k < n_moments; all += vkt__optim_moment_count(o, k++))
+        ok = ok && (w->moments[k] = flat_alloc(vkt__optim_moment_count(o, k)));
     if (ok) return VKT_OK;
     return vkt__fail(VKT_E_OOM_HOST, "checkpoint",
                      "no memory for a host copy of the model's %.1f MiB",
-                     (double)(n * 4 + n_trained * 4 * n_moments) / 1048576);
+                     (double)(all * 4) / 1048576);
 }
 
 static bool is_average(const vkt_optim *o, size_t k)
@@ -90,6 +92,19 @@ static const char *saved_name(const vkt_optim *o, size_t k)
     return is_average(o, k) ? "raw" : vkt_optim_moment_name(o, k);
 }
 
+/* Moment k of the trained parameter number i, if it has numbers of it. */
+static void describe_moment(const vkt_optim *o, size_t k, size_t i, const vkt_param *p,
+                            vkt__weights *w)
+{
+    vkt__range at = vkt__optim_moment_of(o, k, i);
+    vkt__st_tensor *t = &w->optim[w->n_optim];
+    if (!at.count) return;
+    w->n_optim++;
+    describe(t, p, vkt__arena_printf(&w->arena, "%s.%s", saved_name(o, k), p->name), "F32",
+             w->moments[k] + at.offset);
+    if (at.count != p->count) t->rank = 1, t->shape[0] = at.count;
+}
+
 vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weights *w)
 {
     *w = (vkt__weights) { 0 };
@@ -98,14 +113,13 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
     while (vkt_model_state(m, n_states)) n_states++;
     w->n_model = n + n_states;
     w->n_states = n_states;
-    w->n_optim = n_trained * n_moments;
     w->model = vkt__arena_alloc(&w->arena, w->n_model * sizeof *w->model);
     w->base = vkt__arena_alloc(&w->arena, (n - n_trained) * sizeof *w->base);
     w->base_param = vkt__arena_alloc(&w->arena, (n - n_trained) * sizeof *w->base_param);
     w->saved = vkt__arena_alloc(&w->arena, (n_trained + n_states) * sizeof *w->saved);
-    w->optim = vkt__arena_alloc(&w->arena, w->n_optim * sizeof *w->optim);
+    w->optim = vkt__arena_alloc(&w->arena, n_trained * n_moments * sizeof *w->optim);
     w->moments = vkt__arena_alloc(&w->arena, (n_moments + 1) * sizeof *w->moments);
-    vkt_status st = allocate(m, n_moments, n_states, w);
+    vkt_status st = allocate(m, o, n_moments, n_states, w);
     if (st != VKT_OK) {
         vkt__weights_finish(w);
         return st;
@@ -119,12 +133,13 @@ vkt_status vkt__weights_create(const vkt_model *m, const vkt_optim *o, vkt__weig
             w->base[w->n_base++] = w->model[i];
             continue;
         }
-        for (size_t k = 0; k < n_moments; k++)
-            describe(&w->optim[k * n_trained + w->n_saved], p,
-                     vkt__arena_printf(&w->arena, "%s.%s", saved_name(o, k), p->name), "F32",
-                     w->moments[k] + (p->offset - vkt_model_frozen_flat(m)));
         w->saved[w->n_saved++] = w->model[i];
     }
+    for (size_t k = 0; k < n_moments; k++)
+        for (size_t i = 0, trained = 0; i < n; i++) {
+            const vkt_param *p = vkt_model_param(m, i);
+            if (!p->frozen) describe_moment(o, k, trained++, p, w);
+        }
     for (size_t i = 0; i < n_states; i++) {
         const vkt_param *p = vkt_model_state(m, i);
         bool counter = p->dtype == VKT_U32;
@@ -247,7 +262,8 @@ void vkt__weights_arrange(const vkt_model *m, const vkt_optim *o, vkt__weights *
     const vkt_param *p;
     if (w->scratch) to_shapes(m, flat_of(m, false), w->scratch, w->values);
     for (size_t k = 0; o && w->scratch && k < vkt_optim_n_moments(o); k++)
-        to_shapes(m, flat_of(m, true), w->scratch, w->moments[k]);
+        if (vkt__optim_moment_is_flat(o, k))
+            to_shapes(m, flat_of(m, true), w->scratch, w->moments[k]);
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
         uint32_t count;
         memcpy(&count, w->states + p->offset, sizeof count);
@@ -271,8 +287,9 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
     VKT_TRY(vkt_model_values_changed(m));
     for (size_t i = 0; i < w->n_base; i++) VKT_TRY(vkt__weights_freeze(m, w, i));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++) {
-        if (w->scratch) from_shapes(m, flat_of(m, true), w->moments[k], w->scratch);
-        VKT_TRY(vkt__optim_write_moment(o, k, w->scratch ? w->scratch : w->moments[k]));
+        bool reorder = w->scratch && vkt__optim_moment_is_flat(o, k);
+        if (reorder) from_shapes(m, flat_of(m, true), w->moments[k], w->scratch);
+        VKT_TRY(vkt__optim_write_moment(o, k, reorder ? w->scratch : w->moments[k]));
     }
     for (size_t i = 0; (p = vkt_model_state(m, i)); i++) {
         uint32_t count = (uint32_t)w->counts[i];

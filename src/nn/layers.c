@@ -86,6 +86,7 @@ static vkt_status embed_plan(vkt_model *m, vkt__layer *l)
     l->out = vkt_shape1(m->n_plain + (l->in.d[0] - m->n_plain) * d);
     l->w = vkt__model_add_param(m, l, "weight", vkt_shape2(m->embed_rows, d), VKT_INIT_NORMAL,
                                 l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
+    vkt__model_set_looked_up(m, l->w);
     m->embed_rows = 0;
     return VKT_OK;
 }

@@ -42,6 +42,28 @@ void vkt__model_set_table(vkt_model *m, int param)
     m->params[param].table = true;
 }
 
+/* The last layer's matrix, unless tables give the outputs. */
+static bool gives_outputs(const vkt_model *m, size_t i)
+{
+    const vkt__layer_list *list = &m->layers;
+    bool tables = list->n && list->layers[list->n - 1].kind->is_whole;
+    for (size_t k = i + 1; k < m->n_params; k++)
+        if (m->params[k].pub.shape.rank >= 2) return false;
+    return !tables && m->adapters.desc.rank == 0;
+}
+
+bool vkt__model_is_hidden(const vkt_model *m, size_t i)
+{
+    const vkt__param *p = &m->params[i];
+    return p->pub.shape.rank >= 2 && !p->table && !p->looked_up && !p->stacked &&
+           !gives_outputs(m, i);
+}
+
+void vkt__model_set_looked_up(vkt_model *m, int param)
+{
+    m->params[param].looked_up = true;
+}
+
 void vkt__model_set_exact(vkt_model *m, int param)
 {
     m->params[param].exact = true;

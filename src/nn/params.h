@@ -21,6 +21,7 @@ typedef struct vkt__param {
     bool exact;         /* never kept in fewer bits than f32 */
     bool stacked;       /* [E, N, K]: a matrix for each of E experts */
     bool table;         /* rows are looked up, or give scores: see vkt_lora.base */
+    bool looked_up;     /* rows are, of columns' values */
     vkt_buffer *packed; /* of one that pub.quant keeps so */
 } vkt__param;
 
@@ -108,6 +109,10 @@ int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__i
 /* Trains the parameter though the base is frozen. */
 void vkt__model_set_trained(vkt_model *m, int param);
 void vkt__model_set_table(vkt_model *m, int param);
+void vkt__model_set_looked_up(vkt_model *m, int param);
+/* Whether parameter i is a matrix, or filters, of a hidden layer: no table, not what gives the
+ * model's outputs, no stack of matrices. */
+bool vkt__model_is_hidden(const vkt_model *m, size_t i);
 void vkt__model_set_exact(vkt_model *m, int param);
 void vkt__model_set_stacked(vkt_model *m, int param);
 void vkt__model_set_order(vkt_model *m, int param, vkt_param_order order);

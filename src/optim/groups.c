@@ -17,6 +17,13 @@ static struct vkt_group_params group_of(const vkt_optim_desc *desc, const vkt_pa
     return v;
 }
 
+bool vkt__optim_is_own(const vkt_optim_desc *desc, const vkt_param *p, bool hidden)
+{
+    vkt__whole whole = vkt__rule_at((uint32_t)desc->rule)->whole;
+    return whole == VKT__WHOLE_ORTHOGONAL ? p->shape.rank >= 2 && hidden
+                                          : whole == VKT__WHOLE_LINES;
+}
+
 static uint32_t index_of(vkt__groups *t, struct vkt_group_params v)
 {
     size_t i = 0;
@@ -67,10 +74,13 @@ void vkt__groups_init(vkt__groups *t, const vkt_optim_desc *desc, const vkt__fla
     *t = (vkt__groups) { .n_blocks = (flat->count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK };
     t->blocks = vkt__alloc(t->n_blocks * sizeof *t->blocks);
     size_t *used = vkt__alloc((desc->n_groups + 1) * sizeof *used);
+    const vkt__rule *rule = vkt__rule_at((uint32_t)desc->rule);
     for (size_t i = 0; i < flat->n; i++) {
         const vkt_param *p = &flat->params[i];
         size_t which;
         struct vkt_group_params v = group_of(desc, p, &which);
+        if (rule->rest && !vkt__optim_is_own(desc, p, !flat->hidden || flat->hidden[i]))
+            v.lr_scale *= desc->rest_lr;
         used[which]++;
         uint32_t group = index_of(t, v);
         uint64_t first = p->offset / VKT_GROUP_BLOCK,

@@ -48,9 +48,24 @@ fail:
     return st;
 }
 
+vkt_status vkt__moments_add_placed(vkt_gpu *gpu, vkt__moments *m, const char *name,
+                                   const char *label, vkt_mem mem, vkt__range *places,
+                                   uint64_t total, const uint64_t *cuts, size_t n_cuts)
+{
+    struct vkt__moment_buffer *b = &m->list[m->n++];
+    *b = (struct vkt__moment_buffer) { .name = name, .places = places, .total = total };
+    return vkt_buffer_create(gpu,
+                             &(vkt_buffer_desc) { sizeof(float) * VKT_MAX(total, 4), mem, label,
+                                                  (uint64_t *)cuts, n_cuts },
+                             &b->values);
+}
+
 void vkt__moments_destroy(vkt_gpu *gpu, vkt__moments *m)
 {
-    for (size_t i = 0; i < m->n; i++) vkt_buffer_destroy(gpu, &m->list[i].values);
+    for (size_t i = 0; i < m->n; i++) {
+        vkt_buffer_destroy(gpu, &m->list[i].values);
+        free(m->list[i].places);
+    }
     vkt_buffer_destroy(gpu, &m->scales);
     m->n = 0;
 }
@@ -58,7 +73,7 @@ void vkt__moments_destroy(vkt_gpu *gpu, vkt__moments *m)
 uint64_t vkt__moments_bytes(const vkt__moments *m)
 {
     uint64_t bytes = m->scales ? m->scales->bytes : 0;
-    for (size_t i = 0; i < m->n; i++) bytes += m->list[i].values->bytes;
+    for (size_t i = 0; i < m->n; i++) bytes += m->list[i].values ? m->list[i].values->bytes : 0;
     return bytes;
 }
 
@@ -121,7 +136,8 @@ vkt_status vkt__moments_read(vkt_gpu *gpu, const vkt__moments *m, size_t i, floa
 {
     vkt_status st = VKT_OK;
     const struct vkt__moment_buffer *b = &m->list[i];
-    if (!b->packed) return vkt_buffer_read(gpu, b->values, 0, to, 4 * m->at.own.count);
+    if (!b->packed)
+        return vkt_buffer_read(gpu, b->values, 0, to, 4 * (b->places ? b->total : m->at.own.count));
     packed p = { 0 };
     uint64_t first = 0, bytes;
     VKT_TRY(packed_new(m, i, &p));
@@ -142,7 +158,9 @@ vkt_status vkt__moments_write(vkt_gpu *gpu, vkt__moments *m, size_t i, const flo
 {
     vkt_status st = VKT_OK;
     const struct vkt__moment_buffer *b = &m->list[i];
-    if (!b->packed) return vkt_buffer_write(gpu, b->values, 0, from, 4 * m->at.own.count);
+    if (!b->packed)
+        return vkt_buffer_write(gpu, b->values, 0, from,
+                                4 * (b->places ? b->total : m->at.own.count));
     packed p = { 0 };
     uint64_t first = 0, bytes;
     VKT_TRY(packed_new(m, i, &p));

@@ -7,7 +7,7 @@
 
 #include "optim/optim_flat.h"
 
-enum { VKT__MAX_MOMENTS = 4 }; /* m and v of the rule; the average; outer steps' */
+enum { VKT__MAX_MOMENTS = 8 }; /* of the rule; the average; outer steps' */
 
 /* The elements that moments exist for: `own` of the gradients, cut into pieces, each of them in one
  * piece of memory. */
@@ -25,6 +25,8 @@ typedef struct vkt__moments {
         vkt_buffer *values; /* f32; packed: bytes of codes */
         uint32_t plane;     /* packed: 0, scales of m; 1, of v */
         bool packed;
+        vkt__range *places; /* of each tensor's numbers, where that are not the gradients' layout */
+        uint64_t total;     /* elements of such a layout */
     } list[VKT__MAX_MOMENTS];
     vkt_buffer
         *scales; /* [blocks, 2] f32, the largest |m| and v of each; NULL: nothing is packed */
@@ -36,6 +38,11 @@ uint64_t vkt__piece_blocks(const vkt__range *piece);
 /* Adds one, of zeros. The first packed one makes the scales. */
 vkt_status vkt__moments_add(vkt_gpu *gpu, vkt__moments *m, const char *name, const char *label,
                             vkt_mem mem, bool packed, uint32_t plane);
+/* Adds one of another layout: takes `places`, of `total` elements; cuts as of a buffer, in bytes.
+ */
+vkt_status vkt__moments_add_placed(vkt_gpu *gpu, vkt__moments *m, const char *name,
+                                   const char *label, vkt_mem mem, vkt__range *places,
+                                   uint64_t total, const uint64_t *cuts, size_t n_cuts);
 void vkt__moments_destroy(vkt_gpu *gpu, vkt__moments *m);
 /* Of all, with their scales. */
 uint64_t vkt__moments_bytes(const vkt__moments *m);

@@ -82,36 +82,64 @@ uint64_t *vkt__optim_cuts_within(const vkt_optim *o, vkt__range r, size_t *n)
 
 static vkt_status block_table(vkt_optim *o, const uint32_t *blocks)
 {
-    uint64_t n = 0, at = 0;
-    for (size_t i = 0; i < o->n_pieces; i++) n += vkt__piece_blocks(&o->pieces[i]);
-    uint32_t *all = vkt__alloc(n * sizeof *all);
-    for (size_t i = 0; i < o->n_pieces; at += vkt__piece_blocks(&o->pieces[i++]))
-        memcpy(all + at, blocks + o->pieces[i].offset / VKT_GROUP_BLOCK,
-               vkt__group_blocks(o->pieces[i].count) * sizeof *all);
-    vkt_status st = table(o->gpu, "group of each block", all, n * sizeof *all, &o->blocks);
+    uint32_t *all = vkt__alloc(o->all_blocks * sizeof *all);
+    for (size_t i = 0; i < o->n_stretches; i++) {
+        const vkt__stretch *s = &o->stretches[i];
+        memcpy(all + s->first_block, blocks + s->at.offset / VKT_GROUP_BLOCK,
+               vkt__group_blocks(s->at.count) * sizeof *all);
+    }
+    vkt_status st =
+        table(o->gpu, "group of each block", all, o->all_blocks * sizeof *all, &o->blocks);
     free(all);
+    return st;
+}
+
+/* Cuts where the gradients have theirs, as the tensors of a piece lie in one of every buffer. */
+static vkt_status add_placed(vkt_optim *o, const char *name, const char *label, vkt_mem mem)
+{
+    uint64_t total, *cuts = vkt__alloc(o->n_pieces * sizeof *cuts);
+    size_t n = 0, i = 0;
+    vkt__range *places = vkt__stretches_places(o, name, &total);
+    for (size_t k = 1; k < o->n_pieces; k++) {
+        while (i < o->n_params && o->params[i].offset < o->pieces[k].offset) i++;
+        uint64_t at = i < o->n_params ? sizeof(float) * places[i].offset : 0;
+        if (at && at < sizeof(float) * total && (!n || cuts[n - 1] < at)) cuts[n++] = at;
+    }
+    vkt_status st =
+        vkt__moments_add_placed(o->gpu, &o->moments, name, label, mem, places, total, cuts, n);
+    free(cuts);
     return st;
 }
 
 static vkt_status make_moments(vkt_optim *o, const vkt__flat *flat)
 {
     const vkt_optim_desc *desc = &o->desc;
-    vkt_attr attr = vkt__optim_attr(desc);
+    vkt_attr attr = vkt__optim_attr(desc), rest = vkt__optim_rest_attr(desc);
     vkt_mem mem = desc->offload ? VKT_MEM_HOST : VKT_MEM_DEVICE;
+    bool lines = vkt__rule_at(attr.optim.rule)->keeps & VKT__KEEPS_LINES;
+    bool more = vkt__optim_has_change(attr);
     const struct {
         const char *name, *label;
-        bool kept, rule;
+        bool kept, rule, placed;
         vkt_mem mem;
     } rows[VKT__MAX_MOMENTS] = {
-        { "m", "moment m", vkt__optim_has_m(attr), true, mem },
-        { "v", "moment v", vkt__optim_has_v(attr), true, mem },
-        { "ema", "average parameters", desc->ema > 0, false, mem },
-        { "outer", "momentum of outer steps", desc->outer, false, VKT_MEM_HOST },
+        { "m", "moment m", vkt__optim_has_m(attr), true, false, mem },
+        { "v", "moment v", vkt__optim_has_v(rest), true, rest.optim.rule != attr.optim.rule, mem },
+        { "change", "moment of changes", more, true, false, mem },
+        { "last", "last gradient", more, true, false, mem },
+        { "rows", "mean squares of rows", lines, true, true, mem },
+        { "columns", "mean squares of columns", lines, true, true, mem },
+        { "ema", "average parameters", desc->ema > 0, false, false, mem },
+        { "outer", "momentum of outer steps", desc->outer, false, false, VKT_MEM_HOST },
     };
     vkt_status st = VKT_OK;
     o->moments.at = (vkt__moment_layout) { o->own, o->pieces, o->n_pieces };
     for (uint32_t i = 0; i < VKT_COUNT(rows); i++) {
         if (!rows[i].kept) continue;
+        if (rows[i].placed) {
+            VKT_TRY(add_placed(o, rows[i].name, rows[i].label, rows[i].mem));
+            continue;
+        }
         VKT_TRY(vkt__moments_add(o->gpu, &o->moments, rows[i].name, rows[i].label, rows[i].mem,
                                  rows[i].rule && desc->moments == VKT_MOMENTS_8BIT, i));
         if (i == 1 && desc->form == VKT_OPTIM_FORM_PLAYBOOK &&
@@ -122,32 +150,21 @@ fail:
     return st;
 }
 
-/* The block of the tables that holds parameter element `at`: each piece begins at a multiple of
- * four of them. */
-static uint64_t block_at(const vkt_optim *o, uint64_t at)
-{
-    uint64_t before = 0;
-    for (size_t i = 0; i < o->n_pieces; before += vkt__piece_blocks(&o->pieces[i++])) {
-        const vkt__range *p = &o->pieces[i];
-        if (at < p->offset + p->count) return before + (at - p->offset) / VKT_GROUP_BLOCK;
-    }
-    return before;
-}
-
 /* The blocks of each tensor, which go on to the next one's first, and room for their sums of
- * squares and ratios. Blocks that fill up a piece stay 0. */
-static vkt_status make_tensors(vkt_optim *o, const vkt__flat *flat)
+ * squares and ratios. Blocks that fill up a stretch stay 0. */
+static vkt_status make_tensors(vkt_optim *o)
 {
     vkt_status st = VKT_OK;
-    uint32_t *first = vkt__alloc((flat->n + 1) * sizeof *first);
-    for (size_t i = 0; i < o->n_pieces; i++) o->all_blocks += vkt__piece_blocks(&o->pieces[i]);
-    for (size_t i = 1; i < flat->n; i++) {
-        first[i] = (uint32_t)block_at(o, flat->params[i].offset);
-        VKT_ASSERT(first[i] > first[i - 1]);
+    size_t n = o->n_params, bytes = (n + 1) * sizeof(uint32_t);
+    uint32_t *first = vkt__alloc(bytes), *counts = vkt__alloc(bytes);
+    for (size_t i = 0; i < n; i++) {
+        counts[i] = (uint32_t)o->params[i].count;
+        first[i] = (uint32_t)vkt__stretches_block(o, o->params[i].offset);
+        VKT_ASSERT(i == 0 || first[i] > first[i - 1]);
     }
-    first[0] = 0, first[flat->n] = (uint32_t)o->all_blocks;
-    o->n_tensors = (uint32_t)flat->n;
-    VKT_TRY(table(o->gpu, "blocks of tensors", first, (flat->n + 1) * sizeof *first, &o->tensors));
+    first[0] = 0, first[n] = (uint32_t)o->all_blocks;
+    VKT_TRY(table(o->gpu, "blocks of tensors", first, bytes, &o->tensors));
+    VKT_TRY(table(o->gpu, "elements of tensors", counts, bytes, &o->counts));
     VKT_TRY(vkt_buffer_create(
         o->gpu, &(vkt_buffer_desc) { 8 * o->all_blocks, VKT_MEM_DEVICE, "squares of blocks" },
         &o->squares));
@@ -156,6 +173,7 @@ static vkt_status make_tensors(vkt_optim *o, const vkt__flat *flat)
         &o->trust));
 fail:
     free(first);
+    free(counts);
     return st;
 }
 
@@ -197,6 +215,10 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
     t.live = NULL;
     o->n_groups = t.n_groups;
     cut(o);
+    o->n_params = flat->n;
+    o->params = vkt__alloc((flat->n + 1) * sizeof *o->params);
+    memcpy(o->params, flat->params, flat->n * sizeof *o->params);
+    vkt__stretches_make(o, flat->hidden);
     VKT_TRY(block_table(o, t.blocks));
     VKT_TRY(table(gpu, "groups", t.groups, t.n_groups * sizeof *t.groups, &o->groups));
     VKT_TRY(table(gpu, "skipped updates", zero, sizeof zero, &o->skipped));
@@ -205,7 +227,7 @@ vkt_status vkt__optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc, cons
         VKT_TRY(table(gpu, "loss scale", &start, sizeof start, &o->loss_scale));
     }
     VKT_TRY(make_moments(o, flat));
-    if (vkt__optim_gives_direction(vkt__optim_attr(desc))) VKT_TRY(make_tensors(o, flat));
+    if (vkt__optim_gives_direction(vkt__optim_attr(desc))) VKT_TRY(make_tensors(o));
     *out = o;
     o = NULL;
 fail:
@@ -225,11 +247,14 @@ void vkt_optim_destroy(vkt_optim **po)
     vkt_buffer_destroy(o->gpu, &o->groups);
     vkt_buffer_destroy(o->gpu, &o->skipped);
     vkt_buffer_destroy(o->gpu, &o->tensors);
+    vkt_buffer_destroy(o->gpu, &o->counts);
     vkt_buffer_destroy(o->gpu, &o->squares);
     vkt_buffer_destroy(o->gpu, &o->trust);
     vkt_buffer_destroy(o->gpu, &o->loss_scale);
     free(o->live);
     free(o->pieces);
+    free(o->params);
+    free(o->stretches);
     free(o);
     *po = NULL;
 }
@@ -247,6 +272,23 @@ const char *vkt_optim_moment_name(const vkt_optim *o, size_t i)
 vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i)
 {
     return i < o->moments.n ? o->moments.list[i].values : NULL;
+}
+
+bool vkt__optim_moment_is_flat(const vkt_optim *o, size_t i)
+{
+    return !o->moments.list[i].places;
+}
+
+uint64_t vkt__optim_moment_count(const vkt_optim *o, size_t i)
+{
+    return vkt__optim_moment_is_flat(o, i) ? o->count : o->moments.list[i].total;
+}
+
+vkt__range vkt__optim_moment_of(const vkt_optim *o, size_t i, size_t param)
+{
+    const vkt_param *p = &o->params[param];
+    return vkt__optim_moment_is_flat(o, i) ? (vkt__range) { p->offset, p->count }
+                                           : o->moments.list[i].places[param];
 }
 
 uint64_t vkt__optim_moment_bytes(const vkt_optim *o)
@@ -280,13 +322,15 @@ void vkt__optim_on_whole(vkt_optim *o, vkt_status (*whole)(void *user, float *fl
 
 vkt_status vkt__optim_read_moment(const vkt_optim *o, size_t i, float *to)
 {
+    if (!vkt__optim_moment_is_flat(o, i)) return vkt__moments_read(o->gpu, &o->moments, i, to);
     vkt_status st = vkt__moments_read(o->gpu, &o->moments, i, to + o->own.offset);
     return st == VKT_OK && o->whole ? o->whole(o->user, to) : st;
 }
 
 vkt_status vkt__optim_write_moment(vkt_optim *o, size_t i, const float *from)
 {
-    return vkt__moments_write(o->gpu, &o->moments, i, from + o->own.offset);
+    uint64_t first = vkt__optim_moment_is_flat(o, i) ? o->own.offset : 0;
+    return vkt__moments_write(o->gpu, &o->moments, i, from + first);
 }
 
 vkt_status vkt__optim_forget_skipped(vkt_optim *o)

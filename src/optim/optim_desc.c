@@ -39,6 +39,8 @@ vkt_status vkt__optim_check(const vkt_optim_desc *d)
         { VKT__USES_RHO, "rho", d->rho, 0, 1, true },
         { VKT__USES_BETA1, "beta1", d->beta1, 0, 1, true },
         { VKT__USES_BETA2, "beta2", d->beta2, 0, 1, true },
+        { VKT__USES_BETA3, "beta3", d->beta3, 0, 1, true },
+        { VKT__USES_REST_LR, "rest_lr", d->rest_lr, 1e-6, 1e6, false },
         { VKT__USES_EPS, "eps", d->eps, 1e-16, most, false },
     };
     for (size_t i = 0; i < VKT_COUNT(numbers); i++)
@@ -62,6 +64,9 @@ vkt_status vkt__optim_check(const vkt_optim_desc *d)
     if (rule->whole && d->parts > 1)
         return vkt__fail(VKT_E_ARG, "optim",
                          "%s needs whole tensors: its moments can't be kept in parts", rule->name);
+    if (rule->not_in_8bit && d->moments == VKT_MOMENTS_8BIT)
+        return vkt__fail(VKT_E_ARG, "optim", "the moments of %s can't be kept in 8 bits: %s",
+                         rule->name, rule->not_in_8bit);
     VKT_TRY(check_range("ema", (double)d->ema, 0, 1, true));
     for (size_t i = 0; i < d->n_groups; i++) {
         const vkt_optim_group *g = &d->groups[i];
@@ -86,16 +91,25 @@ vkt_attr vkt__optim_attr(const vkt_optim_desc *d)
                                    .beta2 = uses & VKT__USES_RHO     ? d->rho
                                             : uses & VKT__USES_BETA2 ? d->beta2
                                                                      : 0,
+                                   .beta3 = uses & VKT__USES_BETA3 ? d->beta3 : 0,
                                    .eps = uses & VKT__USES_EPS ? d->eps : 0 } };
 }
 
+vkt_attr vkt__optim_rest_attr(const vkt_optim_desc *d)
+{
+    vkt_optim_desc rest = *d;
+    uint32_t rule = vkt__rule_at((uint32_t)d->rule)->rest;
+    if (rule) rest.rule = (vkt_optim_rule)rule;
+    return vkt__optim_attr(&rest);
+}
+
+/* Hidden layers' matrices of a rule with `rest` need none. */
 vkt__update_step vkt__optim_factors(const vkt_optim_desc *d, double lr, uint64_t step)
 {
     vkt__update_step s = { .lr = lr, .adam_m = 1, .adam_v = 1 };
-    const vkt__rule *rule = vkt__rule_at((uint32_t)d->rule);
-    if (rule->factors)
-        rule->factors(d->form == VKT_OPTIM_FORM_TORCH, (double)d->beta1, (double)d->beta2, step + 1,
-                      &s);
+    vkt_attr attr = vkt__optim_rest_attr(d);
+    const vkt__rule *rule = vkt__rule_at(attr.optim.rule);
+    if (rule->factors) rule->factors(&attr, step + 1, &s);
     return s;
 }
 

@@ -2,6 +2,7 @@
 #ifndef VKT_OPTIM_FLAT_H
 #define VKT_OPTIM_FLAT_H
 
+#include "base/words.h"
 #include "tensor/ops/ops.h"
 #include "tensor/ops/optim/rules.h"
 #include "vktrain/optim.h"
@@ -9,6 +10,8 @@
 /* What the optimizer needs of a model: what of it is trained. */
 typedef struct vkt__flat {
     const vkt_param *params; /* offsets as in grads */
+    const bool *hidden; /* of each: a hidden layer's matrix, of the rules that see to those; NULL:
+                           every matrix is */
     size_t n;
     uint64_t count; /* elements of grads, and of each moment */
     uint64_t first; /* elements of values and shadow that come before these */
@@ -46,18 +49,28 @@ vkt__range vkt__optim_own(const vkt_optim *o);
 double vkt__optim_squares(const vkt_optim *o, const float *gradients);
 /* Bytes of all moments, and of what they are packed by. */
 uint64_t vkt__optim_moment_bytes(const vkt_optim *o);
-/* Moment i, all [count] elements of it, as f32: with parts, `whole` makes them of each rank's own.
+/* Moment i, all elements of it, as f32: with parts, `whole` makes them of each rank's own.
  */
 void vkt__optim_on_whole(vkt_optim *o, vkt_status (*whole)(void *user, float *flat), void *user);
+/* Of moment i: elements of the array, and where in it the trained parameter number `param` has how
+ * many; the shape of those is the parameter's if there are as many, else [count]. */
+uint64_t vkt__optim_moment_count(const vkt_optim *o, size_t i);
+vkt__range vkt__optim_moment_of(const vkt_optim *o, size_t i, size_t param);
+/* Moment i is laid out like the gradients. */
+bool vkt__optim_moment_is_flat(const vkt_optim *o, size_t i);
 vkt_status vkt__optim_read_moment(const vkt_optim *o, size_t i, float *to);
 vkt_status vkt__optim_write_moment(vkt_optim *o, size_t i, const float *from);
+/* Which tensors are for which rule, where there are two; else nothing. */
+void vkt__optim_explain(const vkt_optim *o, vkt__str *out);
 /* No update has been skipped. */
 vkt_status vkt__optim_forget_skipped(vkt_optim *o);
 
 /* ARG and one line that names the field. */
 vkt_status vkt__optim_check(const vkt_optim_desc *desc);
-/* The row's constants. */
+/* The row's constants; and those of the rule for tensors that are no hidden layers' matrices, where
+ * that is another. */
 vkt_attr vkt__optim_attr(const vkt_optim_desc *desc);
+vkt_attr vkt__optim_rest_attr(const vkt_optim_desc *desc);
 /* The factors of step `step` (from 0) at rate lr in double; fill_step rounds them to the step
  * block. weight_decay is left 0: it belongs to groups. */
 vkt__update_step vkt__optim_factors(const vkt_optim_desc *desc, double lr, uint64_t step);
@@ -79,5 +92,7 @@ typedef struct vkt__groups {
  * applies to tensors of rank >= 2 unless decay_all. Warns of patterns without effect. */
 void vkt__groups_init(vkt__groups *out, const vkt_optim_desc *desc, const vkt__flat *flat);
 void vkt__groups_finish(vkt__groups *g);
+/* Whether a tensor is updated by itself, and by the rule rather than by its `rest`. */
+bool vkt__optim_is_own(const vkt_optim_desc *desc, const vkt_param *p, bool hidden);
 
 #endif

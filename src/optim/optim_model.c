@@ -1,4 +1,5 @@
 /* The optimizer of a model: the one file of this layer that sees vkt_model. */
+#include "nn/params.h"
 #include "optim/optim_flat.h"
 
 vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model,
@@ -8,13 +9,16 @@ vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model 
     uint64_t first = vkt_model_frozen_flat(model);
     while (vkt_model_param(model, n)) n++;
     vkt_param *params = vkt__alloc(n * sizeof *params);
+    bool *hidden = vkt__alloc(n * sizeof *hidden);
     for (size_t i = 0; i < n; i++) {
         const vkt_param *p = vkt_model_param(model, i);
         if (p->frozen) continue;
+        hidden[n_trained] = vkt__model_is_hidden(model, i);
         params[n_trained] = *p;
         params[n_trained++].offset -= first;
     }
     vkt__flat flat = { .params = params,
+                       .hidden = hidden,
                        .n = n_trained,
                        .count = vkt_model_flat_count(model) - first,
                        .first = first,
@@ -24,5 +28,6 @@ vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model 
                        .precision = vkt_model_precision(model) };
     vkt_status st = vkt__optim_create_flat(gpu, desc, &flat, out);
     free(params);
+    free(hidden);
     return st;
 }

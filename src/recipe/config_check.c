@@ -237,6 +237,24 @@ static vkt_status check_sync(const vkt_config *c)
 static vkt_status check_rule(const vkt_config *c)
 {
     const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
+    /* What only some rules use is not given to others in vain, but for what a recipe that is
+     * written whole has there. */
+    const struct {
+        const char *name;
+        uint32_t use;
+        float is, else_is;
+    } numbers[] = {
+        { "optim.beta3", VKT__USES_BETA3, c->optim.beta3, 0.99f },
+        { "optim.rest_lr", VKT__USES_REST_LR, c->optim.rest_lr, 0.015f },
+    };
+    for (size_t i = 0; i < VKT_COUNT(numbers); i++)
+        if (!(r->uses & numbers[i].use) && numbers[i].is != numbers[i].else_is)
+            return vkt__config_refuse(c, numbers[i].name, "optim.rule %s has no use for it",
+                                      r->name);
+    if (r->not_in_8bit && c->optim.moments == VKT_MOMENTS_8BIT)
+        return vkt__config_refuse(c, "optim.moments",
+                                  "optim.rule %s can't have them in 8 bits, as %s: set it to fp32",
+                                  r->name, r->not_in_8bit);
     if (r->whole && c->shard)
         return vkt__config_refuse(c, "optim.shard",
                                   "optim.rule %s needs whole tensors, which shards cut: set it to "

@@ -72,11 +72,32 @@ static void intervals(vkt_config *c)
     c->eval_every = (uint32_t)total;
 }
 
-void vkt__config_defaults(vkt_config *c)
+/* What a rule has a number of its own for. */
+static void rule(vkt_config *c)
 {
     const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
+    const struct {
+        const char *name;
+        uint32_t use;
+        float *to;
+    } numbers[] = {
+        { "optim.momentum", VKT__USES_MOMENTUM, &c->optim.momentum },
+        { "optim.beta1", VKT__USES_BETA1, &c->optim.beta1 },
+        { "optim.beta2", VKT__USES_BETA2, &c->optim.beta2 },
+        { "optim.beta3", VKT__USES_BETA3, &c->optim.beta3 },
+        { "optim.eps", VKT__USES_EPS, &c->optim.eps },
+        { "optim.rest_lr", VKT__USES_REST_LR, &c->optim.rest_lr },
+    };
+    for (size_t i = 0; i < VKT_COUNT(numbers); i++) {
+        float usual = vkt__rule_usual(r, numbers[i].use);
+        if (usual > 0 && !vkt__config_was_set(c, numbers[i].name)) *numbers[i].to = usual;
+    }
+}
+
+void vkt__config_defaults(vkt_config *c)
+{
     if (c->lora.rank && c->lora.alpha == 0) c->lora.alpha = 2 * (float)c->lora.rank;
-    if (r->beta2 > 0 && !vkt__config_was_set(c, "optim.beta2")) c->optim.beta2 = r->beta2;
+    rule(c);
     name(c);
     loss(c);
     selection(c);

@@ -21,13 +21,16 @@ void vkt__rule_help(uint32_t uses, const char *help, char *out, size_t size)
         vkt__str_printf(&s, "%s; decoupled with ", help);
         rules_using(uses, &s);
         for (uint32_t i = 0; (r = vkt__rule_at(i)); i++)
-            if (r->whole) vkt__str_printf(&s, "; %s: part of the direction", r->name);
+            if (r->uses & VKT__DECAY_OWN && !(r->uses & VKT__DECAY_DECOUPLED))
+                vkt__str_printf(&s, "; %s: part of the direction", r->name);
     } else {
         rules_using(uses, &s);
         vkt__str_printf(&s, ": %s", help);
     }
-    for (uint32_t i = 0; uses == VKT__USES_BETA2 && (r = vkt__rule_at(i)); i++)
-        if (r->beta2 > 0) vkt__str_printf(&s, " (default with %s: %g)", r->name, (double)r->beta2);
+    for (uint32_t i = 0; (r = vkt__rule_at(i)); i++) {
+        double usual = (double)vkt__rule_usual(r, uses);
+        if (usual > 0) vkt__str_printf(&s, " (default with %s: %g)", r->name, usual);
+    }
     snprintf(out, size, "%s", s.data);
     vkt__str_finish(&s);
 }

@@ -231,6 +231,7 @@ char *vkt__session_explain(const vkt__session *s)
     vkt__str_printf(&t, "model\n%s\nmemory\n", part);
     free(part);
     memory_table(s, &t);
+    if (s->optim) vkt__optim_explain(s->optim, &t);
     if (s->train.graph) {
         part = vkt_graph_explain(s->train.graph);
         vkt__str_printf(&t, "\ntraining step, batch %u%s\n%s", s->train.batch,

@@ -17,7 +17,8 @@ static double first_step(vkt_optim_desc d, double v0, double g)
     vkt__update_step s = vkt__optim_factors(&d, 0.5, 0);
     s.weight_decay = (double)d.weight_decay;
     double theta = 2;
-    vkt__optim_tensor(vkt__optim_attr(&d), &s, 1, 1, &g, &theta, &(vkt__kept) { .v = v0 });
+    vkt__optim_tensor(vkt__optim_attr(&d), &s, d.rule == VKT_RULE_MUON, 1, 1, &g, &theta,
+                      &(vkt__kept) { .v = v0 });
     return theta;
 }
 
@@ -64,6 +65,43 @@ static void first_steps_in_closed_form(void **state)
     d.weight_decay = 0.25f;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 2, 1e-15);
     REQUIRE_NEAR(first_step(d, 0, -3), 2 + 0.5 * 2, 1e-15);
+    d.rule = VKT_RULE_ADAN; /* m / (1 - b1) = g, no change yet, v / (1 - b3) = g^2 */
+    d.beta3 = 0.75f;
+    REQUIRE_NEAR(first_step(d, 0, 3), (2 - 0.5 * 3 / (3 + 0.125)) / (1 + 0.5 * 0.25), 1e-15);
+    d.rule = VKT_RULE_ADAFACTOR; /* v = g^2: u = sign(g), rms(u) = 1; alpha = |theta| lr */
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.25 * 2 - 0.5 * 2, 1e-15);
+    d.rule = VKT_RULE_MUON; /* a number is 1 after it is divided by its norm; then five steps */
+    d.momentum = 0.5f;
+    double x = 1;
+    for (int i = 0; i < 5; i++) x = 3.4445 * x - 4.7750 * x * x * x + 2.0315 * x * x * x * x * x;
+    REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 0.25 * 2 - 0.5 * x, 1e-13);
+}
+
+/* What the products give has singular values near 1, whatever those of the direction were, and is
+ * the transpose of what they give of its transpose. */
+static void products_make_a_matrix_orthogonal(void **state)
+{
+    (void)state;
+    enum { M = 3, N = 5 };
+    double wide[M * N], tall[M * N], squares = 0;
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            double v = (i + 1) * vkt_rand_normal(3, VKT_RNG_TEST, (uint64_t)(i * N + j));
+            squares += v * v;
+            wide[i * N + j] = tall[j * M + i] = v;
+        }
+    for (int i = 0; i < M * N; i++) wide[i] /= sqrt(squares), tall[i] /= sqrt(squares);
+    vkt__optim_orthogonal(wide, M, N, 1);
+    vkt__optim_orthogonal(tall, N, M, 2);
+    for (int i = 0; i < M; i++)
+        for (int k = 0; k < M; k++) {
+            double dot = 0;
+            for (int j = 0; j < N; j++) {
+                dot += wide[i * N + j] * wide[k * N + j];
+                REQUIRE_NEAR(tall[j * M + i], 2 * wide[i * N + j], 1e-12);
+            }
+            assert_true(i == k ? dot > 0.4 && dot < 1.5 : fabs(dot) < 0.4);
+        }
 }
 
 /* LAMB's ratio is 1 where a norm is 0: parameters that begin at 0 learn, and those without a
@@ -75,14 +113,20 @@ static void norms_of_zero_have_ratio_1(void **state)
     vkt__update_step s = vkt__optim_factors(&d, 0.5, 0);
     double theta[2] = { 0 }, g[2] = { 3, -3 };
     vkt__kept k[2] = { { 0 } };
-    vkt__optim_tensor(vkt__optim_attr(&d), &s, 2, 1, g, theta, k);
+    vkt__optim_tensor(vkt__optim_attr(&d), &s, 0, 2, 1, g, theta, k);
     REQUIRE_NEAR(theta[0], -0.5 * 3 / 3.125, 1e-15);
     REQUIRE_NEAR(theta[1], 0.5 * 3 / 3.125, 1e-15);
     theta[0] = 2, g[0] = g[1] = 0, k[0] = k[1] = (vkt__kept) { 0 };
-    vkt__optim_tensor(vkt__optim_attr(&d), &s, 2, 1, g, theta, k);
+    vkt__optim_tensor(vkt__optim_attr(&d), &s, 0, 2, 1, g, theta, k);
     REQUIRE_NEAR(theta[0], 2, 0);
-    assert_true(vkt__optim_trust(9, 4) == 1.5 && vkt__optim_trust(0, 4) == 1 &&
-                vkt__optim_trust(9, 0) == 1);
+    assert_true(vkt__optim_ratio(VKT_UP_LAMB, &s, 2, 9, 4) == 1.5 &&
+                vkt__optim_ratio(VKT_UP_LAMB, &s, 2, 0, 4) == 1 &&
+                vkt__optim_ratio(VKT_UP_LAMB, &s, 2, 9, 0) == 1);
+    assert_true(vkt__optim_ratio(VKT_UP_MUON, &s, 2, 9, 0) == 1e7);
+    s = (vkt__update_step) { .lr = 0.5, .adam_g = 0.25 }; /* adafactor: no rate above 1 / sqrt(t) */
+    assert_true(vkt__optim_ratio(VKT_UP_ADAFACTOR, &s, 4, 36, 16) == 3 * 0.5 / 2 &&
+                vkt__optim_ratio(VKT_UP_ADAFACTOR, &s, 4, 36, 1) == 3 * 0.5 &&
+                vkt__optim_ratio(VKT_UP_ADAFACTOR, &s, 4, 0, 1) == 1e-3 * 0.5);
 }
 
 /* The playbook's bias correction sqrt(1 - b2^t) / (1 - b1^t) at a late step, and NAdam's products
@@ -90,7 +134,9 @@ static void norms_of_zero_have_ratio_1(void **state)
 static void factors_of_late_steps(void **state)
 {
     (void)state;
-    vkt_optim_desc d = { .rule = VKT_RULE_ADAM, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 1e-8f };
+    vkt_optim_desc d = {
+        .rule = VKT_RULE_ADAM, .beta1 = 0.5f, .beta2 = 0.75f, .beta3 = 0.5f, .eps = 1e-8f
+    };
     REQUIRE_NEAR(vkt__optim_factors(&d, 1, 2).adam_m, sqrt(1 - 0.421875) / (1 - 0.125), 1e-15);
     for (int form = 0; form < 2; form++)
         for (vkt_optim_rule r = VKT_RULE_SGD; r < VKT_RULE_N_RULES; r++) {
@@ -98,6 +144,10 @@ static void factors_of_late_steps(void **state)
             vkt__update_step s =
                 vkt__optim_factors(&d, 1, 1ull << 40);      /* all corrections have died away */
             bool torch_nadam = form && r == VKT_RULE_NADAM; /* mu is then beta1 */
+            if (r == VKT_RULE_ADAN) REQUIRE_NEAR(s.adam_g, 0.75, 1e-12);
+            if (r == VKT_RULE_ADAFACTOR) REQUIRE_NEAR(s.adam_g, 0x1p-20, 1e-12);
+            if (r == VKT_RULE_ADAFACTOR) REQUIRE_NEAR(s.adam_v, 0x1p-32, 1e-12);
+            if (r == VKT_RULE_ADAN || r == VKT_RULE_ADAFACTOR) continue;
             REQUIRE_NEAR(s.adam_m, r != VKT_RULE_NADAM ? 1 : 0.5, 1e-12);
             REQUIRE_NEAR(s.adam_g, r != VKT_RULE_NADAM ? 0 : torch_nadam ? 1 - 0.5 : 0.5, 1e-12);
             REQUIRE_NEAR(s.adam_v, 1, 1e-15);
@@ -110,11 +160,15 @@ static void rules_keep_the_moments_they_write(void **state)
 {
     (void)state;
     for (uint32_t r = 0; r < VKT_RULE_N_RULES; r++) {
-        vkt_attr attr = { .optim = { r, .beta1 = 0.5f, .beta2 = 0.75f, .eps = 0.125f } };
+        vkt_attr attr = { .optim = { r, .beta1 = 0.5f, .beta2 = 0.75f, .beta3 = 0.5f,
+                                     .eps = 0.125f } };
         double theta = 2;
         vkt__kept k = { 0 };
-        vkt__optim_element(attr, &(vkt__update_step) { 0.5, 0, 1, 0, 1 }, 3, &theta, &k);
+        if (!vkt__rule_at(r)->element) continue;
+        vkt__optim_element(attr, &(vkt__update_step) { 0.5, 0, 1, 1, 1 }, 3, &theta, &k);
         assert_true(theta != 2);
+        assert_int_equal(vkt__optim_has_change(attr), k.d != 0);
+        assert_int_equal(vkt__optim_has_change(attr), k.last == 3);
         assert_int_equal(vkt__optim_has_m(attr), k.m != 0);
         assert_int_equal(vkt__optim_has_v(attr), k.v != 0);
         assert_string_not_equal(vkt_optim_rule_name((vkt_optim_rule)r), "unknown");
@@ -183,10 +237,13 @@ static vkt_optim_desc desc_of(const json_t *c, vkt_optim_form form)
     d.momentum = (float)json_number_value(json_object_get(c, "momentum"));
     d.beta1 = (float)json_number_value(json_object_get(c, "beta1"));
     d.beta2 = (float)json_number_value(json_object_get(c, "beta2"));
+    d.beta3 = (float)json_number_value(json_object_get(c, "beta3"));
     d.rho = (float)json_number_value(json_object_get(c, "rho"));
     d.eps = (float)json_number_value(json_object_get(c, "eps"));
     d.weight_decay = (float)json_number_value(json_object_get(c, "weight_decay"));
     d.clip = (float)json_number_value(json_object_get(c, "clip"));
+    if (d.rule == VKT_RULE_MUON) /* of its other tensors: not seen here */
+        d.beta1 = d.beta2 = d.eps = d.rest_lr = 0.5f;
     return d;
 }
 
@@ -199,6 +256,7 @@ static void run_rule(const golden *g, const json_t *c, vkt_optim_desc d, double 
 {
     double theta[N];
     vkt__kept k[N];
+    uint64_t rows = (uint64_t)json_integer_value(json_object_get(c, "rows"));
     memcpy(theta, g->start, sizeof theta);
     for (size_t i = 0; i < N; i++) k[i] = (vkt__kept) { .v = v0 };
     REQUIRE_OK(vkt__optim_check(&d));
@@ -211,8 +269,8 @@ static void run_rule(const golden *g, const json_t *c, vkt_optim_desc d, double 
         if (eps_at) d.eps = (float)eps_at[t];
         vkt__update_step s = vkt__optim_factors(&d, json_number_value(json_object_get(c, "lr")), t);
         s.weight_decay = (double)d.weight_decay;
-        vkt__optim_tensor(vkt__optim_attr(&d), &s, N, vkt__optim_clip(squares, (double)d.clip),
-                          g->grads[t], theta, k);
+        vkt__optim_tensor(vkt__optim_attr(&d), &s, rows, rows ? N / rows : N,
+                          vkt__optim_clip(squares, (double)d.clip), g->grads[t], theta, k);
         memcpy(out[t], theta, sizeof theta);
     }
 }
@@ -251,7 +309,7 @@ static void torch_form_follows_pytorch(void **state)
                off);
         REQUIRE_NEAR(off, 0, 1e-12);
     }
-    assert_true(i >= 16);
+    assert_true(i >= 33);
     json_decref(g.root);
 }
 
@@ -523,6 +581,13 @@ static void bad_descriptions_are_refused(void **state)
         { { .rule = VKT_RULE_SGD, .groups = negative, .n_groups = 1 }, "a group's lr_scale is -1" },
         { { .rule = VKT_RULE_LAMB, .beta1 = 0.9f, .beta2 = 0.9f, .eps = 1e-6f, .parts = 2 },
           "lamb needs whole tensors: its moments can't be kept in parts" },
+        { { .rule = VKT_RULE_MUON, .beta1 = 0.9f, .beta2 = 0.9f, .eps = 1e-6f }, "rest_lr is 0" },
+        { { .rule = VKT_RULE_ADAN, .beta1 = 0.9f, .beta2 = 0.9f, .beta3 = 1, .eps = 1e-6f },
+          "beta3 is 1" },
+        { { .rule = VKT_RULE_ADAFACTOR, .eps = 1e-6f, .parts = 2 },
+          "adafactor needs whole tensors: its moments can't be kept in parts" },
+        { { .rule = VKT_RULE_ADAFACTOR, .eps = 1e-6f, .moments = VKT_MOMENTS_8BIT },
+          "the moments of adafactor can't be kept in 8 bits: they are a number for each row" },
         { { .rule = VKT_RULE_N_RULES }, "no rule number" },
     };
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
@@ -538,6 +603,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_steps_in_closed_form),
         cmocka_unit_test(norms_of_zero_have_ratio_1),
+        cmocka_unit_test(products_make_a_matrix_orthogonal),
         cmocka_unit_test(factors_of_late_steps),
         cmocka_unit_test(rules_keep_the_moments_they_write),
         cmocka_unit_test(a_small_second_moment_is_not_zero),

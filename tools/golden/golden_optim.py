@@ -2,7 +2,10 @@
 """Writes tests/golden/optim.json: what torch.optim does to 8 parameters in 20 steps, in float64, and what
 torch.optim.lr_scheduler gives. Lion, which torch.optim lacks, is computed here in numpy from the algorithm of
 its paper (Chen et al. 2023, arXiv 2302.06675, algorithm 2), and LAMB from You et al. 2020 (arXiv 1904.00962,
-algorithm 2, phi the identity; the ratio is 1 where a norm is 0). The 8 parameters are one tensor. Hyperparameters are float32 numbers, as vktrain holds them. Needs PyTorch:
+algorithm 2, phi the identity; the ratio is 1 where a norm is 0), and Adan from Xie et al. 2022 (arXiv
+2208.06677, algorithm 1, with bias corrections in place of first values, as its authors compute it). Muon is
+torch.optim.Muon with float64 in place of bfloat16. The 8 parameters are one tensor, which some cases take as a
+matrix (`rows`). Hyperparameters are float32 numbers, as vktrain holds them. Needs PyTorch:
     shared/lab/in-testing python3 tools/golden/golden_optim.py
 """
 import json
@@ -56,11 +59,23 @@ CASES = [  # name, rule, torch class, vktrain's fields, lr
     ("adamax, large eps", "adamax", torch.optim.Adamax, {"beta1": 0.5, "beta2": 0.75, "eps": 0.125}, 0.01),
     ("lamb", "lamb", None, {**adam, "eps": f32(1e-6)}, 0.01),
     ("lamb with weight decay", "lamb", None, {**adam, "weight_decay": 0.5}, 0.01),
+    ("adan", "adan", None, {"beta1": f32(0.98), "beta2": f32(0.92), "beta3": f32(0.99), "eps": EPS}, 0.01),
+    ("adan with weight decay and clipping", "adan", None, {"beta1": 0.875, "beta2": 0.75, "beta3": 0.9375, "eps": 0.0625, "weight_decay": 0.5, "clip": 1.0}, 0.01),
+    ("muon, wide", "muon", torch.optim.Muon, {"momentum": f32(0.95), "rows": 2}, 0.02),
+    ("muon, tall, with weight decay", "muon", torch.optim.Muon, {"momentum": 0.75, "rows": 4, "weight_decay": 0.5}, 0.02),
+    ("muon with clipping", "muon", torch.optim.Muon, {"momentum": f32(0.95), "rows": 4, "clip": 0.5}, 0.02),
+    ("adafactor, a vector", "adafactor", torch.optim.Adafactor, {"eps": 2.0**-23}, 0.25),
+    ("adafactor, a matrix", "adafactor", torch.optim.Adafactor, {"eps": 2.0**-23, "rows": 2}, 0.25),
+    ("adafactor, tall, with weight decay and clipping", "adafactor", torch.optim.Adafactor, {"eps": 0.125, "rows": 4, "weight_decay": 0.5, "clip": 1.0}, 0.5),
     ("lamb with clipping, large eps", "lamb", None, {"beta1": 0.5, "beta2": 0.75, "eps": 0.125, "weight_decay": 0.125, "clip": 1.0}, 0.01),
 ]
 
 
 def make(cls, rule, p, f, lr):
+    if cls is torch.optim.Muon:  # its other constants are vktrain's, too
+        return cls([p], lr=lr, weight_decay=f.get("weight_decay", 0.0), momentum=f["momentum"])
+    if cls is torch.optim.Adafactor:
+        return cls([p], lr=lr, weight_decay=f.get("weight_decay", 0.0), eps=(f["eps"], 1e-3), foreach=False)
     kw = {"lr": lr, "weight_decay": f.get("weight_decay", 0.0), "foreach": False}
     if cls is SGD:
         kw.update(momentum=f.get("momentum", 0.0), nesterov=rule == "nesterov")
@@ -97,18 +112,39 @@ class Lamb:
         theta -= self.lr * (norm / unorm if norm > 0 and unorm > 0 else 1.0) * u
 
 
-BY_HAND = {"lion": Lion, "lamb": Lamb}
+class Adan:
+    def __init__(self, p, f, lr):
+        self.p, self.f, self.lr, self.t, self.last = p, f, lr, 0, None
+        self.m, self.d, self.n = np.zeros(N), np.zeros(N), np.zeros(N)
+
+    def step(self):
+        b1, b2, b3 = (self.f[k] for k in ("beta1", "beta2", "beta3"))
+        theta, g = self.p.detach().numpy(), self.p.grad.numpy().copy()
+        change = g - self.last if self.last is not None else np.zeros(N)
+        self.t += 1
+        self.m = b1 * self.m + (1 - b1) * g
+        self.d = b2 * self.d + (1 - b2) * change
+        self.n = b3 * self.n + (1 - b3) * (g + b2 * change) ** 2
+        m, d, n = (x / (1 - b**self.t) for x, b in ((self.m, b1), (self.d, b2), (self.n, b3)))
+        theta -= self.lr * (m + b2 * d) / (np.sqrt(n) + self.f["eps"])
+        theta /= 1 + self.lr * self.f.get("weight_decay", 0.0)
+        self.last = g
+
+
+BY_HAND = {"lion": Lion, "lamb": Lamb, "adan": Adan}
+torch.Tensor.bfloat16 = lambda t: t.double()  # torch.optim.Muon's products
 
 
 def trajectory(rule, cls, f, lr):
-    p = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+    shape = (f["rows"], -1) if "rows" in f else (-1,)
+    p = torch.tensor(start, dtype=torch.float64).reshape(shape).requires_grad_()
     opt = make(cls, rule, p, f, lr) if cls else BY_HAND[rule](p, f, lr)
     values, norms = [], []
     for g in grads:
-        p.grad = torch.tensor(g, dtype=torch.float64)
+        p.grad = torch.tensor(g, dtype=torch.float64).reshape(shape)
         norms.append(float(torch.nn.utils.clip_grad_norm_([p], f.get("clip") or float("inf"))))
         opt.step()
-        values.append(p.detach().tolist())
+        values.append(p.detach().flatten().tolist())
     return values, norms
 
 

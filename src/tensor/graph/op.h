@@ -13,7 +13,7 @@
 #include "vktrain/tensor.h"
 #include "shaders/params.h"
 
-enum { VKT_MAX_IN = 10, VKT_MAX_OUT = 5 };
+enum { VKT_MAX_IN = 11, VKT_MAX_OUT = 5 };
 
 typedef struct vkt_node vkt_node;
 typedef struct vkt__rec vkt__rec;
@@ -241,8 +241,10 @@ typedef union vkt_attr {
     struct {
         uint32_t rule;
         bool torch;
-        float beta1, beta2, eps;
+        float beta1, beta2, beta3, eps;
         uint32_t first; /* optim_update8: its first element's number among all */
+        uint32_t rows;  /* of a matrix; 0: a vector */
+        bool columns;   /* optim_line: of columns, not of rows */
     } optim;            /* rule: VKT_UP_* */
 } vkt_attr;
 

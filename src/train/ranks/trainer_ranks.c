@@ -3,6 +3,7 @@
 
 #include "base/os.h"
 #include "nn/frozen.h"
+#include "optim/optim_flat.h"
 #include "train/ranks/rank_speed.h"
 #include "train/ranks/trainer_ranks.h"
 
@@ -244,7 +245,7 @@ vkt_status vkt__ranks_share_weights(vkt__trainer *t, bool moments)
     if (!c) return VKT_OK;
     vkt__weights *w = &t->host;
     const vkt_model *m = t->s->model;
-    uint64_t n = vkt_model_flat_count(m), n_trained = n - vkt_model_frozen_flat(m);
+    uint64_t n = vkt_model_flat_count(m);
     struct {
         float scale;
         uint32_t good, base_crc;
@@ -255,7 +256,7 @@ vkt_status vkt__ranks_share_weights(vkt__trainer *t, bool moments)
     if (c->rank == 0) VKT_TRY(vkt__weights_download(t->gpu, m, parts ? NULL : optim, w));
     VKT_TRY(broadcast_floats(c, w->values, n));
     for (size_t k = 0; optim && k < vkt_optim_n_moments(optim); k++)
-        VKT_TRY(broadcast_floats(c, w->moments[k], n_trained));
+        VKT_TRY(broadcast_floats(c, w->moments[k], vkt__optim_moment_count(optim, k)));
     VKT_TRY(broadcast_floats(c, w->states, vkt_model_state_count(m)));
     VKT_TRY(share_frozen(t, c));
     VKT_TRY(vkt__comm_broadcast(c, w->counts, (w->n_states + 1) * sizeof *w->counts));
@@ -332,7 +333,7 @@ static void copy_weights(const vkt_model *m, const vkt_optim *o, const vkt__weig
     memcpy(to->values, from->values, n * sizeof *to->values);
     for (size_t k = 0; k < vkt_optim_n_moments(o); k++)
         memcpy(to->moments[k], from->moments[k],
-               (n - vkt_model_frozen_flat(m)) * sizeof *to->moments[k]);
+               vkt__optim_moment_count(o, k) * sizeof *to->moments[k]);
     memcpy(to->states, from->states, vkt_model_state_count(m) * sizeof *to->states);
     memcpy(to->counts, from->counts, to->n_states * sizeof *to->counts);
 }

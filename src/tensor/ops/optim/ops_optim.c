@@ -386,6 +386,7 @@ static vkt_attr rule_attr(uint32_t rule, const struct variant *v)
 /* Whether the variant is another update than those before it. */
 static bool is_distinct(const vkt__rule *r, const struct variant *v)
 {
+    if (!r->element || r->keeps & VKT__KEEPS_CHANGE) return false; /* another row's */
     if (v->momentum == 0) return r->keeps & VKT__KEEPS_M_WITH_MOMENTUM;
     return v == variants || r->uses & VKT__USES_EPS;
 }

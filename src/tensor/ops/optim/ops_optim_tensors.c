@@ -115,12 +115,14 @@ void vkt__block_squares(vkt_graph *g, const vkt__update_in *in, vkt_tensor *squa
 
 /* ---- optim_trust ---- */
 
-enum { TR_SQUARES, TR_TENSORS, TR_TRUST, N_TRUST_IN };
+enum { TR_SQUARES, TR_TENSORS, TR_TRUST, TR_COUNTS, TR_STEP, TR_BLOCKS, TR_GROUPS, N_TRUST_IN };
 
 static bool trust_shape(vkt_node *n)
 {
     VKT_ASSERT(n->in[TR_SQUARES]->count == 2 * n->in[TR_TRUST]->count);
     VKT_ASSERT(n->in[TR_TENSORS]->count >= 1);
+    VKT_ASSERT(n->in[TR_COUNTS]->count + 1 == n->in[TR_TENSORS]->count);
+    VKT_ASSERT(n->in[TR_BLOCKS]->count == n->in[TR_TRUST]->count);
     return true;
 }
 
@@ -129,22 +131,32 @@ static void trust_record(vkt__rec *rec, const vkt_node *n)
     struct optim_trust_params p = { .squares = vkt__addr(rec, n->in[TR_SQUARES]),
                                     .tensors = vkt__addr(rec, n->in[TR_TENSORS]),
                                     .trust = vkt__addr(rec, n->in[TR_TRUST]),
+                                    .counts = vkt__addr(rec, n->in[TR_COUNTS]),
+                                    .step = vkt__addr(rec, n->in[TR_STEP]),
+                                    .blocks = vkt__addr(rec, n->in[TR_BLOCKS]),
+                                    .groups = vkt__addr(rec, n->in[TR_GROUPS]),
                                     .n = (uint32_t)n->in[TR_TENSORS]->count - 1 };
     uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
-                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) } };
+                                   { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
+                                   { VKT_SPEC_RULE, n->attr.optim.rule } };
     vkt__dispatch(rec, VKT_SHADER_OPTIM_TRUST, spec, VKT_COUNT(spec), &p, sizeof p, p.n);
 }
 
 static void trust_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
+    struct vkt_step_block b = vkt__ref_step(in[TR_STEP]);
     for (uint64_t t = 0; t + 1 < n->in[TR_TENSORS]->count; t++) {
         uint64_t first = (uint64_t)in[TR_TENSORS][t], end = (uint64_t)in[TR_TENSORS][t + 1];
-        double theta = 0, u = 0;
+        double theta = 0, u = 0, ratio;
+        if (first == end) continue;
+        vkt__update_step s = { .lr = (double)b.lr * in[TR_GROUPS][2 * (size_t)in[TR_BLOCKS][first]],
+                               .adam_g = (double)b.adam_g };
         for (uint64_t k = first; k < end; k++)
             theta += in[TR_SQUARES][2 * k], u += in[TR_SQUARES][2 * k + 1];
-        for (uint64_t k = first; k < end; k++) in[TR_TRUST][k] = vkt__optim_trust(theta, u);
+        ratio = vkt__optim_ratio(n->attr.optim.rule, &s, in[TR_COUNTS][t], theta, u);
+        for (uint64_t k = first; k < end; k++) in[TR_TRUST][k] = ratio;
     }
 }
 
@@ -156,26 +168,36 @@ static double trust_terms(const vkt_node *n)
 static const char *trust_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
+    enum { N_GROUPS = 5 };
     static const struct {
         const char *name;
-        uint32_t tensors, blocks, hint;
+        uint32_t rule, tensors, blocks, hint;
     } s[] = {
-        { "one tensor", 1, 700, VKT_HINT_POSITIVE },
-        { "many", 129, 1500, VKT_HINT_POSITIVE },
-        { "norms of 0", 40, 130, VKT_HINT_INDEX },
-        { "one block", 1, 1, VKT_HINT_POSITIVE },
+        { "one tensor", VKT_UP_LAMB, 1, 700, VKT_HINT_POSITIVE },
+        { "many", VKT_UP_LAMB, 129, 1500, VKT_HINT_POSITIVE },
+        { "norms of 0", VKT_UP_LAMB, 40, 130, VKT_HINT_INDEX },
+        { "one block", VKT_UP_LAMB, 1, 1, VKT_HINT_POSITIVE },
+        { "muon", VKT_UP_MUON, 129, 1500, VKT_HINT_POSITIVE },
+        { "muon, norms of 0", VKT_UP_MUON, 40, 130, VKT_HINT_INDEX },
+        { "adafactor", VKT_UP_ADAFACTOR, 129, 1500, VKT_HINT_POSITIVE },
+        { "adafactor, norms of 0", VKT_UP_ADAFACTOR, 40, 130, VKT_HINT_INDEX },
     };
     if (i >= VKT_COUNT(s)) return NULL;
+    vkt_tensor *groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, VKT_HINT_POSITIVE, 0);
+    vkt__update_in in = { .step = vkt_step(g), .groups = groups };
+    in.blocks = vkt__sample(g, vkt_shape1(s[i].blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
     vkt__optim_trust_ratios(
-        g, vkt__sample(g, vkt_shape2(s[i].blocks, 2), VKT_F32, s[i].hint, 2),
+        g, &in, vkt__sample(g, vkt_shape2(s[i].blocks, 2), VKT_F32, s[i].hint, 2),
         vkt__sample(g, vkt_shape1(s[i].tensors + 1), VKT_U32, VKT_HINT_SEGMENTS, s[i].blocks),
-        vkt__sample1(g, s[i].blocks));
+        vkt__sample(g, vkt_shape1(s[i].tensors), VKT_U32, VKT_HINT_CONSTANT, 300),
+        vkt__sample1(g, s[i].blocks), s[i].rule);
     return s[i].name;
 }
 
 const vkt_op vkt__op_optim_trust = { .name = "optim_trust",
                                      .n_in = N_TRUST_IN,
-                                     .words_in = 1 << TR_TENSORS,
+                                     .words_in = 1 << TR_TENSORS | 1 << TR_COUNTS | 1 << TR_STEP |
+                                                 1 << TR_BLOCKS,
                                      .mutates = 1 << TR_TRUST,
                                      .shape = trust_shape,
                                      .record = trust_record,
@@ -183,13 +205,16 @@ const vkt_op vkt__op_optim_trust = { .name = "optim_trust",
                                      .terms = trust_terms,
                                      .sample = trust_sample };
 
-void vkt__optim_trust_ratios(vkt_graph *g, vkt_tensor *squares, vkt_tensor *tensors,
-                             vkt_tensor *trust)
+void vkt__optim_trust_ratios(vkt_graph *g, const vkt__update_in *in, vkt_tensor *squares,
+                             vkt_tensor *tensors, vkt_tensor *counts, vkt_tensor *trust,
+                             uint32_t rule)
 {
     vkt_tensor *list[N_TRUST_IN] = {
-        [TR_SQUARES] = squares, [TR_TENSORS] = tensors, [TR_TRUST] = trust
+        [TR_SQUARES] = squares,  [TR_TENSORS] = tensors, [TR_TRUST] = trust,
+        [TR_COUNTS] = counts,    [TR_STEP] = in->step,   [TR_BLOCKS] = in->blocks,
+        [TR_GROUPS] = in->groups
     };
-    vkt__node(g, &vkt__op_optim_trust, list, N_TRUST_IN, (vkt_attr) { 0 });
+    vkt__node(g, &vkt__op_optim_trust, list, N_TRUST_IN, (vkt_attr) { .optim = { .rule = rule } });
 }
 
 /* ---- optim_apply ---- */
@@ -200,7 +225,8 @@ static bool apply_shape(vkt_node *n)
 {
     uint64_t count = n->in[THETA]->count;
     VKT_ASSERT(n->in[U]->count == count && n->in[SCALARS]->count == N_SCALARS);
-    VKT_ASSERT(n->in[TRUST]->count == n_blocks(count) && n->in[BLOCKS]->count == n_blocks(count));
+    VKT_ASSERT(!n->in[TRUST] || n->in[TRUST]->count == n_blocks(count));
+    VKT_ASSERT(n->in[BLOCKS]->count == n_blocks(count));
     VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
     return true;
 }
@@ -219,6 +245,8 @@ static void apply_record(vkt__rec *rec, const vkt_node *n)
     uint32_t wg = 1, most = VKT_MIN(rec->caps->workgroup, VKT_GROUP_BLOCK);
     while (2 * wg <= most) wg *= 2;
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
+                                   { VKT_SPEC_TRUST, n->in[TRUST] != NULL },
+                                   { VKT_SPEC_UPDATE_FORM, vkt__update_form(&n->attr) },
                                    { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) } };
     vkt__dispatch(rec, VKT_SHADER_OPTIM_APPLY, spec, VKT_COUNT(spec), &p, sizeof p,
                   ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
@@ -229,10 +257,13 @@ static void apply_ref(const vkt_node *n, double *const *in, double *const *out)
     (void)out;
     if (in[SCALARS][OK] == 0) return;
     struct vkt_step_block b = vkt__ref_step(in[STEP]);
+    bool decays = vkt__update_form(&n->attr) & VKT_UP_DECOUPLED;
     for (uint64_t i = 0; i < n->in[THETA]->count; i++) {
         uint64_t block = i / VKT_GROUP_BLOCK;
-        double rate = (double)b.lr * in[GROUPS][2 * (size_t)in[BLOCKS][block]] * in[TRUST][block];
+        const double *group = &in[GROUPS][2 * (size_t)in[BLOCKS][block]];
+        double lr = (double)b.lr * group[0], rate = in[TRUST] ? lr * in[TRUST][block] : lr;
         if (rate == 0) continue;
+        if (decays) in[THETA][i] -= lr * group[1] * in[THETA][i];
         in[THETA][i] -= rate * in[U][i];
         if (in[SHADOW]) in[SHADOW][i] = vkt__round_to(n->in[SHADOW]->dtype, in[THETA][i]);
     }
@@ -241,7 +272,7 @@ static void apply_ref(const vkt_node *n, double *const *in, double *const *out)
 static double apply_terms(const vkt_node *n)
 {
     (void)n;
-    return 4; /* two for the rate, a product, a difference */
+    return 7; /* two for the rate, and for that of decay; two products, a difference each */
 }
 
 static vkt_cost apply_cost(const vkt_node *n)
@@ -260,8 +291,12 @@ static const char *apply_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         const char *name;
         uint32_t n, scalars, groups;
         vkt_dtype shadow;
+        uint32_t rule;
     } s[] = {
         { "one", 1, VKT_HINT_UNIT, VKT_HINT_UNIT },
+        { "muon", 2501, VKT_HINT_UNIT, VKT_HINT_POSITIVE, .rule = VKT_UP_MUON },
+        { "adafactor, f16 shadow", 2501, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16,
+          VKT_UP_ADAFACTOR },
         { "block + 1", VKT_GROUP_BLOCK + 1, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
         { "many workgroups", 70144, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
         { "frozen groups", 8191, VKT_HINT_UNIT, VKT_HINT_INDEX },
@@ -277,11 +312,13 @@ static const char *apply_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
                           .direction = vkt__sample1(g, n),
                           .scalars = sample_scalars(g, s[i].scalars),
                           .step = vkt_step(g) };
-    vkt_tensor *trust = vkt__sample(g, vkt_shape1(blocks), VKT_F32, VKT_HINT_POSITIVE, 0);
+    vkt_tensor *trust = s[i].rule == VKT_UP_MUON
+                            ? NULL
+                            : vkt__sample(g, vkt_shape1(blocks), VKT_F32, VKT_HINT_POSITIVE, 0);
     in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
     in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, s[i].groups, 2);
     if (s[i].shadow) in.shadow = vkt__sample(g, vkt_shape1(n), s[i].shadow, VKT_HINT_NORMAL, 0);
-    vkt__optim_apply(g, &in, trust);
+    vkt__optim_apply(g, &in, trust, s[i].rule ? s[i].rule : VKT_UP_LAMB);
     return s[i].name;
 }
 
@@ -298,11 +335,11 @@ const vkt_op vkt__op_optim_apply = { .name = "optim_apply",
                                      .cost = apply_cost,
                                      .sample = apply_sample };
 
-void vkt__optim_apply(vkt_graph *g, const vkt__update_in *in, vkt_tensor *trust)
+void vkt__optim_apply(vkt_graph *g, const vkt__update_in *in, vkt_tensor *trust, uint32_t rule)
 {
     vkt_tensor *list[N_APPLY_IN] = {
         [THETA] = in->theta, [U] = in->direction,   [TRUST] = trust,       [SCALARS] = in->scalars,
         [STEP] = in->step,   [BLOCKS] = in->blocks, [GROUPS] = in->groups, [SHADOW] = in->shadow
     };
-    vkt__node(g, &vkt__op_optim_apply, list, N_APPLY_IN, (vkt_attr) { 0 });
+    vkt__node(g, &vkt__op_optim_apply, list, N_APPLY_IN, (vkt_attr) { .optim = { .rule = rule } });
 }
