@@ -178,9 +178,10 @@ VKT_API void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void 
 VKT_API void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,
                                  void *step_block);
 VKT_API uint32_t vkt_step_block_bytes(void);
-/* Moment buffers: names ("m", "v", .., "ema"), flat, model layout; of desc.parts this one's elements.
- * f32; m and v of VKT_MOMENTS_8BIT: a byte each. Some have another layout: muon's v has the tensors
- * that AdamW updates, adafactor's "rows" and "columns" a number for each of a matrix's. */
+/* Moment buffers: names ("m", "v", .., "ema"), flat, model layout; of desc.parts this one's
+ * elements. f32; m and v of VKT_MOMENTS_8BIT: a byte each. Some have another layout: muon's v has
+ * the tensors that AdamW updates, adafactor's "rows" and "columns" a number for each of a matrix's.
+ */
 VKT_API size_t vkt_optim_n_moments(const vkt_optim *o);
 VKT_API const char *vkt_optim_moment_name(const vkt_optim *o, size_t i);
 VKT_API vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i);

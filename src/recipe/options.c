@@ -308,8 +308,9 @@ static const vkt__option options[] = {
     { "optim.beta1", VKT__OPT_F32, AT(optim.beta1), "0.9", 0, 0.999999, "",
       "decay rate of the first moment", NULL, NULL, .uses = VKT__USES_BETA1 },
     { "optim.beta2", VKT__OPT_F32, AT(optim.beta2), "0.999", 0, 0.999999, "",
-      "decay rate of the second moment (adamax: of the infinity norm; lion: of the momentum)", NULL,
-      NULL, .uses = VKT__USES_BETA2 },
+      "decay rate of the second moment (adamax: of the infinity norm; lion: of the momentum; adan: "
+      "of the gradient's changes)",
+      NULL, NULL, .uses = VKT__USES_BETA2 },
     { "optim.beta3", VKT__OPT_F32, AT(optim.beta3), "0.99", 0, 0.999999, "",
       "decay rate of the mean of squares", NULL, NULL, .uses = VKT__USES_BETA3 },
     { "optim.rho", VKT__OPT_F32, AT(optim.rho), "0.9", 0, 0.999999, "",

@@ -151,9 +151,11 @@ runs 3 no-shard mlp.yaml --set train.ema=0.9
 near no-shard shard 1e-4 loss grad_norm accuracy
 files_near no-shard/checkpoints/step-00000040 shard/checkpoints/step-00000040 1e-5 model optimizer
 # A rule that looks at whole tensors: each rank has them whole.
-for n in 1 3; do runs $n lamb-$n mlp.yaml --set optim.rule=lamb --set optim.weight_decay=0.01; done
-near lamb-1 lamb-3 1e-4 loss grad_norm accuracy
-files_near lamb-1/checkpoints/step-00000040 lamb-3/checkpoints/step-00000040 1e-4 model optimizer
+for rule in lamb muon adafactor; do
+  for n in 1 3; do runs $n $rule-$n mlp.yaml --set optim.rule=$rule --set optim.weight_decay=0.01; done
+  near $rule-1 $rule-3 1e-4 loss grad_norm accuracy
+  files_near $rule-1/checkpoints/step-00000040 $rule-3/checkpoints/step-00000040 1e-4 model optimizer
+done
 runs 3 shard-halved mlp.yaml --set optim.shard=true --set train.ema=0.9 --set train.steps=20
 runs 3 shard-halved mlp.yaml --set optim.shard=true --set train.ema=0.9 --set train.steps=40 --resume
 same shard shard-halved step-00000040

@@ -57,6 +57,13 @@ static const struct {
       "train.sync.every: it can't be combined with train.ema" },
     { ALL "optim: {rule: lamb, shard: true}\n",
       "optim.shard: optim.rule lamb needs whole tensors, which shards cut: set it to false" },
+    { ALL "optim: {rule: adafactor, shard: true}\n",
+      "optim.shard: optim.rule adafactor needs whole tensors" },
+    { ALL "optim: {rule: adan, moments: 8bit}\n",
+      "optim.moments: optim.rule adan can't have them in 8 bits, as the gradient's change" },
+    { ALL "optim: {rule: muon, moments: 8bit}\n", "optim.moments: optim.rule muon can't" },
+    { ALL "optim: {rule: adamw, beta3: 0.9}\n", "optim.beta3: optim.rule adamw has no use for it" },
+    { ALL "optim: {rule: adan, rest_lr: 1}\n", "optim.rest_lr: optim.rule adan has no use for it" },
     { ALL "train: {sync: {every: 4}}\neval: {every: 10}\n",
       "eval.every: 10 is no multiple of train.sync.every = 4" },
     /* adapters */

@@ -221,7 +221,7 @@ static const vkt__rule rules[VKT_UP_N_RULES] = {
     [VKT_UP_ADAN] = { "adan", .keeps = VKT__KEEPS_M | VKT__KEEPS_V | VKT__KEEPS_CHANGE,
                       .uses = VKT__USES_BETA1 | VKT__USES_BETA2 | VKT__USES_BETA3 | VKT__USES_EPS |
                               VKT__DECAY_DECOUPLED | VKT__DECAY_OWN,
-                      .usual = { .beta1 = 0.98f, .beta2 = 0.92f, .beta3 = 0.99f }, .terms = 24,
+                      .usual = { .beta1 = 0.98f, .beta2 = 0.92f }, .terms = 24,
                       .not_in_8bit = "the gradient's change would be that of its rounding",
                       .element = adan, .factors = adan_factors },
     [VKT_UP_MUON] = { "muon", .keeps = VKT__KEEPS_M,
