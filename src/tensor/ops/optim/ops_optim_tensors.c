@@ -171,7 +171,7 @@ static const char *trust_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     enum { N_GROUPS = 5 };
     static const struct {
         const char *name;
-        uint32_t rule, tensors, blocks, hint;
+        uint32_t rule, tensors, blocks, hint, count;
     } s[] = {
         { "one tensor", VKT_UP_LAMB, 1, 700, VKT_HINT_POSITIVE },
         { "many", VKT_UP_LAMB, 129, 1500, VKT_HINT_POSITIVE },
@@ -179,8 +179,9 @@ static const char *trust_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "one block", VKT_UP_LAMB, 1, 1, VKT_HINT_POSITIVE },
         { "muon", VKT_UP_MUON, 129, 1500, VKT_HINT_POSITIVE },
         { "muon, norms of 0", VKT_UP_MUON, 40, 130, VKT_HINT_INDEX },
-        { "adafactor", VKT_UP_ADAFACTOR, 129, 1500, VKT_HINT_POSITIVE },
-        { "adafactor, norms of 0", VKT_UP_ADAFACTOR, 40, 130, VKT_HINT_INDEX },
+        { "adafactor", VKT_UP_ADAFACTOR, 129, 1500, VKT_HINT_POSITIVE, 300 },
+        { "adafactor, clipped", VKT_UP_ADAFACTOR, 129, 1500, VKT_HINT_POSITIVE, 2 },
+        { "adafactor, norms of 0", VKT_UP_ADAFACTOR, 40, 130, VKT_HINT_INDEX, 300 },
     };
     if (i >= VKT_COUNT(s)) return NULL;
     vkt_tensor *groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, VKT_HINT_POSITIVE, 0);
@@ -189,7 +190,7 @@ static const char *trust_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     vkt__optim_trust_ratios(
         g, &in, vkt__sample(g, vkt_shape2(s[i].blocks, 2), VKT_F32, s[i].hint, 2),
         vkt__sample(g, vkt_shape1(s[i].tensors + 1), VKT_U32, VKT_HINT_SEGMENTS, s[i].blocks),
-        vkt__sample(g, vkt_shape1(s[i].tensors), VKT_U32, VKT_HINT_CONSTANT, 300),
+        vkt__sample(g, vkt_shape1(s[i].tensors), VKT_U32, VKT_HINT_CONSTANT, s[i].count),
         vkt__sample1(g, s[i].blocks), s[i].rule);
     return s[i].name;
 }
