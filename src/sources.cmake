@@ -216,7 +216,9 @@ set(SRC_TENSOR_TWINS
 set(SRC_TENSOR_OPS
   src/tensor/ops/rows.c
   src/tensor/ops/conv/conv_lines.c
+  src/tensor/ops/conv/conv_samples.c
   src/tensor/ops/conv/ops_conv.c
+  src/tensor/ops/conv/ops_conv_flip.c
   src/tensor/ops/conv/ops_pool.c
   src/tensor/ops/elements/ops_cast.c
   src/tensor/ops/elements/ops_chain.c

@@ -3,13 +3,12 @@
  * slices of the pixels, added up in order. No copy of the input in columns, no atomics. Which
  * kernel runs is chosen in kernels/conv_kernels.c. */
 #include <math.h>
-#include <stdio.h>
 
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
-#include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
 #include "tensor/kernels/matmul.h"
+#include "tensor/ops/conv/conv_samples.h"
 #include "tensor/ops/conv/ops_conv.h"
 
 /* ---- geometry ---- */
@@ -39,8 +38,7 @@ vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n)
     return q;
 }
 
-/* Output positions along an axis; 0 where the filter doesn't fit. */
-static uint32_t positions(const vkt_attr *a, bool columns, uint32_t extent, uint32_t taps)
+uint32_t vkt__conv_positions(const vkt_attr *a, bool columns, uint32_t extent, uint32_t taps)
 {
     uint64_t padded = (uint64_t)extent + (columns ? vkt__conv_pad(a, VKT__LEFT) : a->conv.pad) +
                       vkt__conv_pad(a, columns ? VKT__RIGHT : VKT__BOTTOM);
@@ -160,7 +158,7 @@ static bool conv_shape(vkt_node *n)
     vkt_shape out = { 4, { x->shape.d[0], a->conv.h, a->conv.w, co } };
     if (n->op == &vkt__op_conv2d) {
         for (int i = 1; i <= 2; i++) {
-            out.d[i] = positions(a, i == 2, x->shape.d[i], w->shape.d[i - 1]);
+            out.d[i] = vkt__conv_positions(a, i == 2, x->shape.d[i], w->shape.d[i - 1]);
             if (!out.d[i])
                 return vkt__shape_error(n, "the filter of %s with padding %u is larger than %s",
                                         vkt__text(w), a->conv.pad, vkt__text(x));
@@ -260,102 +258,6 @@ static double conv_terms(const vkt_node *n)
     return terms + act->terms;
 }
 
-/* ---- the filter of the gradient ---- */
-
-static bool conv_flip_shape(vkt_node *n)
-{
-    const uint32_t *w = n->in[0]->shape.d;
-    uint32_t groups = n->attr.conv.groups;
-    vkt__out(n, 0, (vkt_shape) { 4, { w[0], w[1], w[3] / groups, w[2] * groups } }, VKT_F32);
-    return true;
-}
-
-static void conv_flip_record(vkt__rec *rec, const vkt_node *n)
-{
-    struct conv_flip_params p = { .w = vkt__addr(rec, n->in[0]),
-                                  .y = vkt__addr(rec, n->out[0]),
-                                  .n = (uint32_t)n->out[0]->count,
-                                  .c = n->out[0]->shape.d[3],
-                                  .co = n->in[0]->shape.d[3],
-                                  .groups = n->attr.conv.groups };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_CONV_FLIP, spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count + wg - 1) / wg);
-}
-
-static void conv_flip_ref(const vkt_node *n, double *const *in, double *const *out)
-{
-    const uint32_t *w = n->in[0]->shape.d;
-    uint32_t co = w[3], in_c = w[2], out_c = co / n->attr.conv.groups,
-             c_all = in_c * n->attr.conv.groups;
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t c = i % c_all, o = i / c_all % out_c, tap = i / c_all / out_c;
-        out[0][i] = in[0][(tap * in_c + c % in_c) * co + c / in_c * out_c + o];
-    }
-}
-
-/* ---- of several filters without groups, in one dispatch ---- */
-
-static bool conv_flips_shape(vkt_node *n)
-{
-    for (uint32_t i = 0; i < VKT_GROUPED && n->in[i]; i++) {
-        const uint32_t *w = n->in[i]->shape.d;
-        vkt__out(n, i, (vkt_shape) { 4, { w[0], w[1], w[3], w[2] } }, VKT_F32);
-    }
-    return true;
-}
-
-static void conv_flips_record(vkt__rec *rec, const vkt_node *n)
-{
-    struct conv_flips_params p = { 0 };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    uint64_t groups = 0;
-    for (uint32_t i = 0; i < VKT_GROUPED; i++) {
-        const vkt_tensor *w = n->in[n->in[i] ? i : 0], *y = n->out[n->in[i] ? i : 0];
-        p.w[i] = vkt__addr(rec, w);
-        p.y[i] = vkt__addr(rec, y);
-        p.n[i] = n->in[i] ? (uint32_t)y->count : 0;
-        p.channels[i] = w->shape.d[2] | w->shape.d[3] << 16;
-        groups += ((uint64_t)p.n[i] + wg - 1) / wg;
-    }
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_CONV_FLIPS, spec, VKT_COUNT(spec), &p, sizeof p, groups);
-}
-
-static void conv_flips_ref(const vkt_node *n, double *const *in, double *const *out)
-{
-    for (uint32_t i = 0; i < VKT_GROUPED && n->in[i]; i++) {
-        const vkt_node one = { .op = &vkt__op_conv2d_flip,
-                               .in = { n->in[i] },
-                               .out = { n->out[i] },
-                               .attr = { .conv = { .groups = 1 } } };
-        conv_flip_ref(&one, &in[i], &out[i]);
-    }
-}
-
-static const char *conv_flips_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
-{
-    static const uint32_t shapes[][4] = {
-        { 3, 3, 16, 16 }, { 1, 1, 5, 7 }, { 3, 3, 1, 64 }, { 2, 5, 33, 3 }, { 1, 1, 1, 1 }
-    };
-    static const char *const names[] = { "one", "two", "three", "four", "five" };
-    if (i >= VKT_GROUPED) return NULL;
-    vkt_tensor *w[VKT_GROUPED];
-    for (uint32_t k = 0; k <= i; k++) {
-        vkt_shape s = { 4, { 0 } };
-        memcpy(s.d, shapes[k], sizeof shapes[k]);
-        w[k] = vkt__sample(g, s, VKT_F32, VKT_HINT_NORMAL, 0);
-    }
-    vkt__node(g, op, w, i + 1, (vkt_attr) { 0 });
-    return names[i];
-}
-
-static vkt_tensor *conv_flip(vkt_graph *g, vkt_tensor *w, uint32_t groups)
-{
-    return vkt__op(g, &vkt__op_conv2d_flip, &w, 1, (vkt_attr) { .conv = { .groups = groups } });
-}
-
 /* ---- gradient of w: x, dy -> [slices, KH, KW, CI, CO], without the first if there is one slice */
 
 static bool conv_dw_shape(vkt_node *n)
@@ -433,7 +335,7 @@ vkt_tensor *vkt__conv_dx(vkt_graph *g, vkt_tensor *dy, vkt_tensor *w, vkt_attr a
     attr.conv.act = VKT_ACT_NONE;
     attr.conv.stats = 0;
     return vkt__op(g, &vkt__op_conv2d_dx,
-                   (vkt_tensor *[]) { dy, conv_flip(g, w, attr.conv.groups) }, 2, attr);
+                   (vkt_tensor *[]) { dy, vkt__conv_flip(g, w, attr.conv.groups) }, 2, attr);
 }
 
 static void conv_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
@@ -457,190 +359,8 @@ static void conv_dx_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy,
     vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
     if (vkt__needs(n->in[0]))
         dx[0] = vkt__op(g, &vkt__op_conv2d,
-                        (vkt_tensor *[]) { d, conv_flip(g, n->in[1], a.conv.groups) }, 2, a);
-    if (vkt__needs(n->in[1])) dx[1] = conv_flip(g, conv_dw(g, d, n->in[0], a), a.conv.groups);
-}
-
-static void conv_flip_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
-{
-    if (vkt__needs(n->in[0]))
-        dx[0] = conv_flip(g, vkt__real(g, dy[0], n->out[0]), n->attr.conv.groups);
-}
-
-/* ---- samples ---- */
-
-/* Filters, strides, dilations and groups of every kind, extents that no tile divides, with the
- * kernel that the device's class gets; the first few with every kernel that can take them. */
-enum { FOR_EVERY_KERNEL = 7 };
-static const struct {
-    const char *name;
-    uint32_t n, h, w, c, co, kh, kw, stride, pad, dilation, groups, more[3];
-} cases[] = {
-    { "3x3", 2, 7, 9, 6, 10, 3, 3, 1, 1, 1, 1 },
-    { "grey", 3, 9, 8, 1, 33, 3, 3, 1, 1, 1, 1 },
-    { "colour, stride 2", 2, 11, 13, 3, 34, 7, 7, 2, 3, 1, 1 },
-    { "three groups, odd", 2, 5, 7, 9, 15, 3, 3, 2, 1, 1, 3 },
-    { "deep", 2, 5, 5, 64, 68, 3, 3, 1, 1, 1, 1 },
-    { "padding past the filter", 1, 3, 3, 2, 2, 2, 2, 1, 3, 1, 1 },
-    { "four sides, stride 2", 2, 7, 10, 6, 10, 3, 4, 2, 1, 1, 1, { 1, 2, 0 } },
-    { "one pixel", 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1 },
-    { "1x1, stride 2", 2, 8, 7, 18, 20, 1, 1, 2, 0, 1, 1 },
-    { "dilated", 2, 11, 10, 4, 6, 3, 3, 1, 2, 2, 1 },
-    { "dilated, stride 2", 2, 11, 9, 3, 5, 3, 3, 2, 2, 2, 1 },
-    { "dilated by 3, stride 2", 1, 12, 13, 2, 6, 3, 4, 2, 3, 3, 1 },
-    { "tall filter", 2, 9, 6, 5, 7, 5, 2, 1, 1, 1, 1 },
-    { "stride 3", 2, 14, 11, 2, 4, 4, 3, 3, 1, 1, 1 },
-    { "two groups", 2, 6, 6, 8, 12, 3, 3, 1, 1, 1, 2 },
-    { "depthwise", 2, 8, 9, 17, 17, 3, 3, 1, 1, 1, 17 },
-    { "depthwise, doubled, stride 2", 2, 8, 9, 6, 12, 5, 5, 2, 2, 1, 6 },
-    { "no images", 0, 5, 5, 2, 3, 3, 3, 1, 1, 1, 1 },
-    { "a line, stride 3", 2, 1, 34, 3, 5, 1, 5, 3, 0, 1, 1, { 0, 4, 2 } },
-    { "less on the left, dilated", 2, 9, 8, 4, 6, 3, 3, 1, 2, 2, 2, { 0, -1u, 3 } },
-};
-
-static vkt_attr case_attr(uint32_t i, uint32_t kernel)
-{
-    return (vkt_attr) { .conv = { .stride = cases[i].stride,
-                                  .pad = cases[i].pad,
-                                  .more = { cases[i].more[0], cases[i].more[1], cases[i].more[2] },
-                                  .dilation = cases[i].dilation,
-                                  .groups = cases[i].groups,
-                                  .kh = cases[i].kh,
-                                  .kw = cases[i].kw,
-                                  .kernel = kernel } };
-}
-
-static vkt_tensor *sample4(vkt_graph *g, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
-{
-    return vkt__sample(g, (vkt_shape) { 4, { a, b, c, d } }, VKT_F32, VKT_HINT_NORMAL, 0);
-}
-
-static vkt_tensor *sample_x(vkt_graph *g, uint32_t i)
-{
-    return sample4(g, cases[i].n, cases[i].h, cases[i].w, cases[i].c);
-}
-
-static vkt_tensor *sample_w(vkt_graph *g, uint32_t i)
-{
-    return sample4(g, cases[i].kh, cases[i].kw, cases[i].c / cases[i].groups, cases[i].co);
-}
-
-static vkt_tensor *sample_dy(vkt_graph *g, uint32_t i)
-{
-    vkt_attr a = case_attr(i, 0);
-    return sample4(g, cases[i].n, positions(&a, false, cases[i].h, cases[i].kh),
-                   positions(&a, true, cases[i].w, cases[i].kw), cases[i].co);
-}
-
-/* Shape and attributes of sample i; false past the last. On matrix units in the types that the
- * device's have, few cases: a CPU driver takes seconds to compile one. */
-static bool sample_of(const vkt_graph *g, uint32_t i, uint32_t *j, vkt_attr *a, char name[64])
-{
-    static const struct {
-        uint32_t j, type;
-    } on_units[] = { { 2, 0 }, { 4, 0 }, { 8, 0 }, { 4, 1 } };
-    const vkt_caps *caps = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
-    vkt_dtype types[2];
-    uint32_t n_types = 0, kernel = 0, each = VKT_COUNT(cases);
-    if (caps && caps->coopmat && caps->coopmat_bf16[0]) types[n_types++] = VKT_BF16;
-    if (caps && caps->coopmat && caps->coopmat_f16[0]) types[n_types++] = VKT_F16;
-    for (; i >= each; kernel++) {
-        if (!vkt__conv_kernel_name(kernel + 1)) return false;
-        i -= each;
-        each = !vkt__conv_on_units(kernel + 1) ? FOR_EVERY_KERNEL
-               : n_types == 2                  ? VKT_COUNT(on_units)
-                                               : n_types * (VKT_COUNT(on_units) - 1);
-    }
-    bool units = vkt__conv_on_units(kernel);
-    *j = units ? on_units[i].j : i;
-    *a = case_attr(*j, kernel);
-    if (units) a->conv.multiply = types[on_units[i].type];
-    snprintf(name, 64, "%s, kernel %u%s%s", cases[*j].name, kernel, units ? " in " : "",
-             units ? vkt_dtype_name(a->conv.multiply) : "");
-    return true;
-}
-
-static const uint32_t with_stats[] = { 0, 2, 4, 8 }; /* of the cases */
-
-static uint32_t n_stats(void)
-{
-    uint32_t n = 0;
-    for (uint32_t k = 1; vkt__conv_kernel_name(k); k++)
-        n += vkt__conv_stats_rows(k) ? VKT_COUNT(with_stats) : 0;
-    return n;
-}
-
-/* With statistics of tiles, by each kernel that writes them: one and several tiles, whose last
- * pixels or channels are missing. */
-static const char *stats_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
-{
-    static char name[64];
-    uint32_t kernel = 1, n = i / VKT_COUNT(with_stats), j = with_stats[i % VKT_COUNT(with_stats)];
-    while (!vkt__conv_stats_rows(kernel) || n-- > 0) kernel++;
-    vkt_attr a = case_attr(j, kernel);
-    a.conv.stats = vkt__conv_stats_rows(kernel);
-    vkt__op(g, op, (vkt_tensor *[]) { sample_x(g, j), sample_w(g, j) }, 2, a);
-    snprintf(name, sizeof name, "%s, with statistics, kernel %u", cases[j].name, kernel);
-    return name;
-}
-
-static const char *conv_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
-{
-    enum { FOURS = 4 }; /* a case whose channels are whole fours, on matrix units too */
-    static char name[64];
-    uint32_t j;
-    vkt_attr a;
-    if (i < VKT__N_ACTS) {
-        vkt_attr attr = case_attr(0, 0);
-        attr.conv.act = (vkt_act)i;
-        vkt__op(g, op,
-                (vkt_tensor *[]) { sample_x(g, 0), sample_w(g, 0), vkt__sample1(g, cases[0].co) },
-                3, attr);
-        snprintf(name, sizeof name, i ? "bias %s" : "bias", vkt__acts[i].name);
-        return name;
-    }
-    i -= VKT__N_ACTS;
-    if (i < n_stats()) return stats_sample(op, g, i);
-    if (!sample_of(g, i - n_stats(), &j, &a, name)) return NULL;
-    vkt_tensor *in[] = { sample_x(g, j), sample_w(g, j), NULL };
-    if (a.conv.kernel && j == FOURS) { /* every kernel ends sums, too */
-        in[2] = vkt__sample1(g, cases[j].co);
-        a.conv.act = VKT_ACT_GELU;
-        strncat(name, ", bias gelu", sizeof name - strlen(name) - 1);
-    }
-    vkt__op(g, op, in, 3, a);
-    return name;
-}
-
-static const char *conv_dx_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
-{
-    (void)op;
-    static char name[64];
-    uint32_t j;
-    vkt_attr a;
-    if (!sample_of(g, i, &j, &a, name)) return NULL;
-    vkt__conv_dx(g, sample_dy(g, j), sample_w(g, j), a, cases[j].h, cases[j].w);
-    return name;
-}
-
-static const char *conv_flip_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
-{
-    (void)op;
-    if (i >= VKT_COUNT(cases)) return NULL;
-    conv_flip(g, sample_w(g, i), cases[i].groups);
-    return cases[i].name;
-}
-
-/* In one slice, then in three, the last shorter. */
-static const char *conv_dw_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
-{
-    static char name[64];
-    uint32_t j;
-    vkt_attr attr;
-    if (!sample_of(g, i / 2, &j, &attr, name)) return NULL;
-    attr.conv.slices = i % 2 && cases[j].n * cases[j].h >= 5 ? 3 : 1;
-    vkt__op(g, op, (vkt_tensor *[]) { sample_x(g, j), sample_dy(g, j) }, 2, attr);
-    return name;
+                        (vkt_tensor *[]) { d, vkt__conv_flip(g, n->in[1], a.conv.groups) }, 2, a);
+    if (vkt__needs(n->in[1])) dx[1] = vkt__conv_flip(g, conv_dw(g, d, n->in[0], a), a.conv.groups);
 }
 
 /* ---- rows and builder ---- */
@@ -656,7 +376,7 @@ const vkt_op vkt__op_conv2d = { .name = "conv2d",
                                 .ref = conv_ref,
                                 .cost = conv_cost,
                                 .terms = conv_terms,
-                                .sample = conv_sample };
+                                .sample = vkt__conv_sample };
 const vkt_op vkt__op_conv2d_dx = { .name = "conv2d_dx",
                                    .n_in = 2,
                                    .n_out = 1,
@@ -668,7 +388,7 @@ const vkt_op vkt__op_conv2d_dx = { .name = "conv2d_dx",
                                    .ref = conv_ref,
                                    .cost = conv_cost,
                                    .terms = conv_terms,
-                                   .sample = conv_dx_sample };
+                                   .sample = vkt__conv_dx_sample };
 const vkt_op vkt__op_conv2d_dw = { .name = "conv2d_dw",
                                    .n_in = 2,
                                    .n_out = 1,
@@ -679,23 +399,7 @@ const vkt_op vkt__op_conv2d_dw = { .name = "conv2d_dw",
                                    .ref = conv_dw_ref,
                                    .cost = conv_cost,
                                    .terms = conv_dw_terms,
-                                   .sample = conv_dw_sample };
-const vkt_op vkt__op_conv2d_flip = { .name = "conv2d_flip",
-                                     .n_in = 1,
-                                     .n_out = 1,
-                                     .shape = conv_flip_shape,
-                                     .record = conv_flip_record,
-                                     .grad = conv_flip_grad,
-                                     .ref = conv_flip_ref,
-                                     .sample = conv_flip_sample };
-const vkt_op vkt__op_conv2d_flips = { .name = "conv2d_flips",
-                                      .n_in = VKT_GROUPED,
-                                      .n_out = VKT_GROUPED,
-                                      .shape = conv_flips_shape,
-                                      .record = conv_flips_record,
-                                      .ref = conv_flips_ref,
-                                      .sample = conv_flips_sample };
-
+                                   .sample = vkt__conv_dw_sample };
 void vkt__conv_set_pads(vkt_attr *a, const vkt_conv_desc *desc)
 {
     const uint32_t *pads = desc->pads;
