@@ -487,7 +487,7 @@ struct conv_params {
     U32 h, wd, c;
     U32 oh, ow, co;
     U32 kh, kw, ci;
-    U32 pad, dil, groups; /* pad: before the first row */
+    U32 pad, dil, groups; /* pad: before the first row; dil: of rows, of columns << 16 */
     U32 pixels;           /* N oh ow */
     U32 slice;            /* gradient of w: rows of pixels that a slice takes */
     U32 flags;
@@ -503,6 +503,8 @@ struct pool_params {
     U32 pad, pad_w; /* before the first row, the first column */
     U32 lines;      /* of the side that is written */
     F32 scale;      /* of the mean */
+    U32 low, high;  /* rows that count, of x with its padding: from, to before */
+    U32 low_w, high_w;
     U32 unused;
 };
 /* swap.comp: x [n, a, b], y [n, b, a] */

@@ -87,6 +87,7 @@
 #define VKT_SPEC_TRANSPOSED 51
 #define VKT_SPEC_STRIDE 52
 #define VKT_SPEC_STRIDE_W 127 /* of columns, where it is not the same */
+#define VKT_SPEC_COUNTED 128 /* a mean is that of the places a window has */
 #define VKT_SPEC_KH 53
 #define VKT_SPEC_KW 54
 #define VKT_SPEC_MEAN 55

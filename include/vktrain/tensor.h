@@ -144,21 +144,27 @@ typedef struct vkt_conv_desc {
     uint32_t stride, pad, dilation, groups; /* both axes; stride, dilation, groups 0: 1 */
     vkt_act act;
     const uint32_t *pads; /* zeros at the top, bottom, left and right; NULL: pad at each */
+    const uint32_t *strides, *dilations; /* of rows and columns; NULL: the one above of both */
+    const uint32_t *output_pads; /* transposed: of rows and columns; NULL: the argument of both */
 } vkt_conv_desc;
 VKT_API vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                                const vkt_conv_desc *desc);
 /* The same along one axis: x [N, L, C], w [K, C / groups, CO] -> [N, OL, CO]; pads: before the
- * first and after the last. */
+ * first and after the last; of strides and dilations the first. */
 VKT_API vkt_tensor *vkt_conv1d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                                const vkt_conv_desc *desc);
 
 /* Maximum or mean of windows of size x size, x [N, H, W, C] -> [N, OH, OW, C], OH = (H + 2 pad -
- * size) / stride + 1 rounded down, or of two sizes, strides, paddings: of rows and of columns. pad
- * is at most half the size; the mean counts it as zeros. PyTorch's max_pool2d, avg_pool2d. Kernels
- * pool*.comp. */
+ * size) / stride + 1 rounded down, or of two sizes, strides, paddings: of rows and of columns, or
+ * of padding at four sides. pad is at most half the size. ceil: it is rounded up, unless the last
+ * window would begin past the pixels and the padding before them; what it reaches past the end is
+ * left out. The mean counts padding as zeros, or with pixels_only not at all. PyTorch's max_pool2d,
+ * avg_pool2d (count_include_pad = not pixels_only). Kernels pool*.comp. */
 typedef struct vkt_pool_desc {
     uint32_t size, stride, pad;             /* stride 0: size */
     const uint32_t *sizes, *strides, *pads; /* of rows and columns; NULL: the one above of both */
+    const uint32_t *sides; /* padding at the top, bottom, left and right; NULL: as pads */
+    bool ceil, pixels_only;
 } vkt_pool_desc;
 VKT_API vkt_tensor *vkt_max_pool(vkt_graph *g, vkt_tensor *x, const vkt_pool_desc *desc);
 VKT_API vkt_tensor *vkt_avg_pool(vkt_graph *g, vkt_tensor *x, const vkt_pool_desc *desc);
@@ -664,6 +670,7 @@ typedef struct vkt_conv_shape {
                                         VKT_CONV_DX these are dy and dx */
     uint32_t kh, kw, stride, pad, dilation, groups, slices; /* pad: at the top */
     uint32_t bottom, left, right;                           /* padding there */
+    uint32_t stride_w, dilation_w;                          /* of columns */
     vkt_dtype multiply; /* 16 bits: factors are rounded to it, VKT_F32: they are not */
     uint32_t count;     /* as in vkt_tune_shape */
 } vkt_conv_shape;

@@ -4,18 +4,34 @@
 layout(constant_id = VKT_SPEC_ACT) const int ACT = 0;
 layout(constant_id = VKT_SPEC_TRANSPOSED) const uint TRANSPOSED = 0;
 layout(constant_id = VKT_SPEC_STRIDE) const uint STRIDE = 1;
+layout(constant_id = VKT_SPEC_STRIDE_W) const uint STRIDE_W = 1;
 
-/* The input row or column of output position o at tap t, with `pad` before the first; true where it lies inside `extent`. */
-bool tap_at(uint o, uint t, uint extent, uint pad, out uint at)
+/* Of rows, of columns. */
+uint dilation_h() { return p.dil & 0xffff; }
+uint dilation_w() { return p.dil >> 16; }
+
+/* The input row or column of output position o at a tap that is `moved` from the first, with `pad` before the first position;
+ * true where it lies inside `extent`. */
+bool tap_at(uint o, uint moved, uint extent, uint pad, uint stride, out uint at)
 {
     if (TRANSPOSED == 0) {
-        at = o * STRIDE + t * p.dil - pad; /* before the first one it wraps round, and is past the last */
+        at = o * stride + moved - pad; /* before the first one it wraps round, and is past the last */
         return at < extent;
     }
-    uint moved = o + pad - t * p.dil;
-    at = STRIDE == 1 ? moved : moved / STRIDE;
-    /* What has wrapped round is past the end too: extents lie far below 2^32 / STRIDE. */
-    return at < extent && (STRIDE == 1 || moved % STRIDE == 0);
+    uint back = o + pad - moved;
+    at = stride == 1 ? back : back / stride;
+    /* What has wrapped round is past the end too: extents lie far below 2^32 / stride. */
+    return at < extent && (stride == 1 || back % stride == 0);
+}
+
+bool row_at(uint o, uint kh, out uint y)
+{
+    return tap_at(o, kh * dilation_h(), p.h, p.pad, STRIDE, y);
+}
+
+bool col_at(uint o, uint kw, out uint x)
+{
+    return tap_at(o, kw * dilation_w(), p.wd, p.pad_w, STRIDE_W, x);
 }
 
 /* k = q * d + r by a float reciprocal: a vector of integer divisions costs CPU drivers a loop over its lanes. Exact

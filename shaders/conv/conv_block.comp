@@ -18,19 +18,19 @@ struct four {
 four pixels_from(uint m, tile t)
 {
     uvec4 at = min(uvec4(m) + uvec4(0, 1, 2, 3), uvec4(t.pixels - 1)), line = at / t.cols, image = line / t.rows;
-    return four(image, (line - image * t.rows) * t.step + t.py, (at - line * t.cols) * t.step + t.px);
+    return four(image, (line - image * t.rows) * step_y() + t.py, (at - line * t.cols) * step_x() + t.px);
 }
 
 /* As tap_at. */
-uvec4 taps_at(uvec4 o, uint t, uint pad)
+uvec4 taps_at(uvec4 o, uint moved, uint pad, uint stride)
 {
-    return TRANSPOSED == 0 ? o * STRIDE + t * p.dil - pad : (o + pad - t * p.dil) / STRIDE;
+    return TRANSPOSED == 0 ? o * stride + moved - pad : (o + pad - moved) / stride;
 }
 
 /* Where each pixel's tap lies in x; outside the image false, and somewhere that can be read. */
 uvec4 meet(four o, uint kh, uint kw, out bvec4 ok)
 {
-    uvec4 y = taps_at(o.row, kh, p.pad), x = taps_at(o.col, kw, p.pad_w);
+    uvec4 y = taps_at(o.row, kh * dilation_h(), p.pad, STRIDE), x = taps_at(o.col, kw * dilation_w(), p.pad_w, STRIDE_W);
     ok = equal(uvec4(greaterThanEqual(y, uvec4(p.h))) | uvec4(greaterThanEqual(x, uvec4(p.wd))), uvec4(0));
     return mix(uvec4(0), ((o.image * p.h + y) * p.wd + x) * p.c, ok);
 }
@@ -66,7 +66,7 @@ void main()
     uvec4 n = uvec4(t.n0 + gl_LocalInvocationID.x) + wg * uvec4(0, 1, 2, 3);
     uvec4 columns = min(n, uvec4(width - 1)) + t.group * width;
     vec4 c0 = vec4(0.0), c1 = c0, c2 = c0, c3 = c0, c4 = c0, c5 = c0, c6 = c0, c7 = c0;
-    taps th = taps_of(t.py, p.kh, p.pad), tw = taps_of(t.px, p.kw, p.pad_w);
+    taps th = taps_down(t), tw = taps_across(t);
     for (uint h = 0; h < th.n; h++)
         for (uint v = 0; v < tw.n; v++) {
             uint kh = th.first + h * th.step, kw = tw.first + v * tw.step;

@@ -32,14 +32,14 @@ void main()
     uvec4 ca = min(uvec4(c0) + uvec4(0, 1, 2, 3), uvec4(p.ci - 1)) + group * p.ci;
     uvec4 cb = min(uvec4(c0) + uvec4(4, 5, 6, 7), uvec4(p.ci - 1)) + group * p.ci;
 
-    /* Columns that meet x: 0 <= col STRIDE + shift - pad < wd. */
-    uint shift = kw * p.dil, first = p.pad_w > shift ? (p.pad_w - shift + STRIDE - 1) / STRIDE : 0;
-    uint past = p.wd + p.pad_w > shift ? min((p.wd + p.pad_w - shift + STRIDE - 1) / STRIDE, p.ow) : 0;
+    /* Columns that meet x: 0 <= col STRIDE_W + shift - pad < wd. */
+    uint shift = kw * dilation_w(), first = p.pad_w > shift ? (p.pad_w - shift + STRIDE_W - 1) / STRIDE_W : 0;
+    uint past = p.wd + p.pad_w > shift ? min((p.wd + p.pad_w - shift + STRIDE_W - 1) / STRIDE_W, p.ow) : 0;
     vec4 s0 = vec4(0.0), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
     for (uint line = s * p.slice, end = min(line + p.slice, lines); line < end; line++) {
         uint image = line / p.oh, y;
-        if (!tap_at(line - image * p.oh, kh, p.h, p.pad, y)) continue;
-        uint at = ((image * p.h + y) * p.wd + first * STRIDE + shift - p.pad_w) * p.c;
+        if (!row_at(line - image * p.oh, kh, y)) continue;
+        uint at = ((image * p.h + y) * p.wd + first * STRIDE_W + shift - p.pad_w) * p.c;
         uvec4 ia = ca + at, ib = cb + at, id = (line * p.ow + first) * p.co + columns;
         for (uint col = first; col < past; col++) {
             vec4 dy = vec4(p.w.v[id.x], p.w.v[id.y], p.w.v[id.z], p.w.v[id.w]);
@@ -51,8 +51,8 @@ void main()
             s5 += p.x.v[ib.y] * dy;
             s6 += p.x.v[ib.z] * dy;
             s7 += p.x.v[ib.w] * dy;
-            ia += STRIDE * p.c;
-            ib += STRIDE * p.c;
+            ia += STRIDE_W * p.c;
+            ib += STRIDE_W * p.c;
             id += p.co;
         }
     }

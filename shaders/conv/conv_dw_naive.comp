@@ -18,10 +18,10 @@ void main()
     float sum = 0.0;
     for (uint line = s * p.slice, end = min(line + p.slice, lines); line < end; line++) {
         uint image = line / p.oh, y, x;
-        if (!tap_at(line - image * p.oh, kh, p.h, p.pad, y)) continue;
+        if (!row_at(line - image * p.oh, kh, y)) continue;
         float part = 0.0;
         for (uint col = 0; col < p.ow; col++)
-            if (tap_at(col, kw, p.wd, p.pad_w, x))
+            if (col_at(col, kw, x))
                 part += p.x.v[((image * p.h + y) * p.wd + x) * p.c + c] * p.w.v[(line * p.ow + col) * p.co + n];
         sum += part;
     }

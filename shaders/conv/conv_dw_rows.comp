@@ -41,7 +41,7 @@ void main()
         bool meets[P];
         [[unroll]] for (uint j = 0; j < P; j++) {
             uint y;
-            meets[j] = tap_at(row, kh[j], p.h, p.pad, y);
+            meets[j] = row_at(row, kh[j], y);
             base[j] = (image * p.h + y) * p.wd * channels + c[j];
         }
         for (uint col = 0; col < p.ow; col += KB) {
@@ -49,7 +49,7 @@ void main()
             [[unroll]] for (uint j = 0; j < P; j++)
                 [[unroll]] for (uint i = 0; i < KB; i++) {
                     uint x;
-                    bool ok = tap_at(col + i, kw[j], p.wd, p.pad_w, x) && meets[j] && col + i < p.ow;
+                    bool ok = col_at(col + i, kw[j], x) && meets[j] && col + i < p.ow;
                     elem from = load_elem(p.x, XW, ok ? base[j] + x * channels : 0);
                     a[j * KB + i] = ok ? from : elem(0.0);
                 }

@@ -42,7 +42,7 @@ uint input_at(uint image, uint row, uint col, uint k, out bool there)
 {
     uint c, kh, kw, y, x;
     step_at(k, c, kh, kw);
-    bool in_rows = tap_at(row, kh, p.h, p.pad, y), in_cols = tap_at(col, kw, p.wd, p.pad_w, x);
+    bool in_rows = row_at(row, kh, y), in_cols = col_at(col, kw, x);
     there = k < depth && in_rows && in_cols;
     return there ? ((image * p.h + y) * p.wd + x) * p.c + first_c + c : 0;
 }
@@ -72,8 +72,8 @@ void pixel_here(uint m, out uint image, out uint row, out uint col)
 {
     pixel_at(m, here.rows, here.cols, image, row, col);
     if (PHASES) {
-        row = here.py + row * here.step;
-        col = here.px + col * here.step;
+        row = here.py + row * step_y();
+        col = here.px + col * step_x();
     }
 }
 
@@ -119,7 +119,7 @@ place moved(place a, place by)
 bool filter_tile(uint tall, uint wide, out tile t, out uint s)
 {
     uint g = flat_group(), tiles_m = (depth + tall - 1) / tall, tiles_n = (width + wide - 1) / wide;
-    t = tile(g / (tiles_m * tiles_n) % p.groups, g / tiles_m % tiles_n * wide, g % tiles_m * tall, 0, 0, depth, 0, 0, 1);
+    t = tile(g / (tiles_m * tiles_n) % p.groups, g / tiles_m % tiles_n * wide, g % tiles_m * tall, 0, 0, depth, 0, 0);
     s = g / (tiles_m * tiles_n) / p.groups;
     return s == 0 || s * p.slice * p.ow < p.pixels;
 }
@@ -134,8 +134,8 @@ bool begin_tile(uint tall, uint wide, out uint s, out uvec2 steps)
     width = p.co / p.groups;
     if (DW != 0 ? !filter_tile(tall, wide, here, s) : !tile_at(tall, wide, here)) return false;
     if (PHASES) {
-        down = taps_of(here.py, p.kh, p.pad);
-        across = taps_of(here.px, p.kw, p.pad_w);
+        down = taps_down(here);
+        across = taps_across(here);
         depth = down.n * across.n * p.ci;
     }
     first_c = here.group * p.ci;

@@ -18,9 +18,9 @@ void main()
     uint first = n / (p.co / p.groups) * p.ci;
     float sum = 0.0;
     for (uint kh = 0; kh < p.kh; kh++) {
-        if (!tap_at(row, kh, p.h, p.pad, y)) continue;
+        if (!row_at(row, kh, y)) continue;
         for (uint kw = 0; kw < p.kw; kw++) {
-            if (!tap_at(col, kw, p.wd, p.pad_w, x)) continue;
+            if (!col_at(col, kw, x)) continue;
             uint from = ((image * p.h + y) * p.wd + x) * p.c + first, w = (kh * p.kw + kw) * p.ci * p.co + n;
             float part = 0.0;
             for (uint c = 0; c < p.ci; c++) part += p.x.v[from + c] * p.w.v[w + c * p.co];

@@ -45,8 +45,8 @@ void main()
     pixel_at(t.m0, t.rows, t.cols, image0, row0, col0);
     [[unroll]] for (uint j = 0; j < P; j++) {
         image[j] = image0 + next_pixel(min(j * S + lane, min(R, t.pixels - t.m0) - 1), t.rows, t.cols, row0, col0, row[j], col[j]);
-        row[j] = row[j] * t.step + t.py;
-        col[j] = col[j] * t.step + t.px;
+        row[j] = row[j] * step_y() + t.py;
+        col[j] = col[j] * step_x() + t.px;
         to[j] = (image[j] * p.oh + row[j]) * p.ow + col[j];
     }
     float acc[SUMS];
@@ -54,8 +54,8 @@ void main()
     uint at[C / CW], stride = p.co / CW;
     [[unroll]] for (uint v = 0; v < C / CW; v++) at[v] = (t.group * width + min(column(t.n0, v * CW), width - CW)) / CW;
 
-    bool side_by_side = TRANSPOSED == 0 && p.dil == 1 && p.groups == 1;
-    taps th = taps_of(t.py, p.kh, p.pad), tw = taps_of(t.px, p.kw, p.pad_w);
+    bool side_by_side = TRANSPOSED == 0 && dilation_w() == 1 && p.groups == 1;
+    taps th = taps_down(t), tw = taps_across(t);
     uint line = p.wd * channels, run = side_by_side ? p.kw * ci : ci, runs = side_by_side ? 1 : tw.n;
     for (uint r = 0; r < th.n * runs; r++) {
         uint tw_i, th_i = div_small(r, runs, 1.0 / float(runs), tw_i);
@@ -63,7 +63,7 @@ void main()
         uint from[P], base[P]; /* of the run in its line of x, and the line */
         [[unroll]] for (uint j = 0; j < P; j++) {
             uint y, x;
-            bool ok = tap_at(row[j], kh, p.h, p.pad, y), inside = tap_at(col[j], kw, p.wd, p.pad_w, x);
+            bool ok = row_at(row[j], kh, y), inside = col_at(col[j], kw, x);
             from[j] = ok && (inside || side_by_side) ? x * channels + t.group * ci : OUTSIDE;
             base[j] = (image[j] * p.h + y) * line;
         }

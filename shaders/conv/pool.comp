@@ -29,7 +29,7 @@ void main()
                 }
                 any = true;
             }
-        STORE(p.y, to + ox * wide, MEAN != 0 ? sum * p.scale : best);
+        STORE(p.y, to + ox * wide, MEAN != 0 ? sum * mean_scale(row, ox) : best);
         if (MEAN == 0) STORE_WORDS(p.index, to + ox * wide, where);
     }
 }

@@ -5,6 +5,7 @@ layout(constant_id = VKT_SPEC_KH) const uint KH = 2;
 layout(constant_id = VKT_SPEC_KW) const uint KW = 2;
 layout(constant_id = VKT_SPEC_STRIDE) const uint STRIDE = 2;
 layout(constant_id = VKT_SPEC_STRIDE_W) const uint STRIDE_W = 2;
+layout(constant_id = VKT_SPEC_COUNTED) const uint COUNTED = 0;
 layout(push_constant, scalar) uniform Push { pool_params p; };
 #include "elems.glsl"
 
@@ -16,4 +17,13 @@ bool my_line(uint rows, out uint image, out uint row, out uint c)
     image = line / rows;
     row = line - image * rows;
     return line < p.lines;
+}
+
+/* What the sum of window (oy, ox) is multiplied by to be its mean. */
+float mean_scale(uint oy, uint ox)
+{
+    if (COUNTED == 0) return p.scale;
+    uint y = oy * STRIDE, x = ox * STRIDE_W;
+    uint rows = min(y + KH, p.high) - max(y, p.low), cols = min(x + KW, p.high_w) - max(x, p.low_w);
+    return 1.0 / float(rows * cols);
 }

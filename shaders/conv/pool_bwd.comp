@@ -30,8 +30,8 @@ void main()
                     words where = LOAD_WORDS(p.index, from);
                     [[unroll]] for (uint i = 0; i < W; i++) AT(dy, i) = AT(where, i) == place ? AT(dy, i) : 0.0;
                 }
-                sum += dy;
+                sum += MEAN != 0 && COUNTED != 0 ? dy * mean_scale(oy, ox) : dy;
             }
-        STORE(p.x, to + col * wide, MEAN != 0 ? sum * p.scale : sum);
+        STORE(p.x, to + col * wide, MEAN != 0 && COUNTED == 0 ? sum * p.scale : sum);
     }
 }

@@ -300,13 +300,14 @@ static void window(exporter *e, uint32_t kh, uint32_t kw, const int64_t strides[
 static bool emit_conv(exporter *e, const vkt_node *n, const char *const *in, const char *out)
 {
     const char *x = channels_first(e, in[0]), *y;
-    const int64_t dilation = n->attr.conv.dilation, stride = n->attr.conv.stride,
+    const int64_t strides[] = { n->attr.conv.stride, vkt__conv_stride_w(&n->attr) },
+                  dilations[] = { n->attr.conv.dilation, vkt__conv_dilation_w(&n->attr) },
                   pads[] = { n->attr.conv.pad, vkt__conv_pad(&n->attr, VKT__LEFT),
                              vkt__conv_pad(&n->attr, VKT__BOTTOM),
                              vkt__conv_pad(&n->attr, VKT__RIGHT) };
     if (n->in[1]->node || n->in[0]->dtype != VKT_F32) return false;
-    window(e, n->attr.conv.kh, n->attr.conv.kw, (int64_t[]) { stride, stride }, pads);
-    attr_ints(e, "dilations", (int64_t[]) { dilation, dilation }, 2);
+    window(e, n->attr.conv.kh, n->attr.conv.kw, strides, pads);
+    attr_ints(e, "dilations", dilations, 2);
     attr_int(e, "group", n->attr.conv.groups);
     y = node(e, "Conv", *in[2] ? IN(x, in[1], in[2]) : IN(x, in[1]), extra(e));
     if (n->attr.conv.act == VKT_ACT_NONE) return channels_last(e, y, out);
@@ -319,11 +320,14 @@ static bool emit_pool(exporter *e, const vkt_node *n, const char *const *in, con
     bool mean = strcmp(n->op->name, "avg_pool") == 0;
     const int64_t pad = n->attr.pool.pad, beside = (uint32_t)(pad + n->attr.pool.more_pad),
                   stride = n->attr.pool.stride,
-                  across = (uint32_t)(stride + n->attr.pool.more_stride);
+                  across = (uint32_t)(stride + n->attr.pool.more_stride),
+                  bottom = (uint32_t)(pad + n->attr.pool.more_after[0]),
+                  right = (uint32_t)(beside + n->attr.pool.more_after[1]);
     const char *x = channels_first(e, in[0]);
     window(e, n->attr.pool.kh, n->attr.pool.kw, (int64_t[]) { stride, across },
-           (int64_t[]) { pad, beside, pad, beside });
-    if (mean) attr_int(e, "count_include_pad", 1);
+           (int64_t[]) { pad, beside, bottom, right });
+    if (n->attr.pool.ceil) attr_int(e, "ceil_mode", 1);
+    if (mean) attr_int(e, "count_include_pad", !n->attr.pool.pixels_only);
     return channels_last(e, node(e, mean ? "AveragePool" : "MaxPool", IN(x), extra(e)), out);
 }
 
@@ -494,7 +498,8 @@ static bool emit_transpose(exporter *e, const vkt_node *n, const char *const *in
 {
     const vkt_node *flip = n->in[1]->node;
     const uint32_t *x = n->in[0]->shape.d;
-    const int64_t dilation = n->attr.conv.dilation, stride = n->attr.conv.stride,
+    const int64_t strides[] = { n->attr.conv.stride, vkt__conv_stride_w(&n->attr) },
+                  dilations[] = { n->attr.conv.dilation, vkt__conv_dilation_w(&n->attr) },
                   kernel[] = { n->attr.conv.kh, n->attr.conv.kw },
                   size[] = { n->attr.conv.h, n->attr.conv.w },
                   pads[] = { n->attr.conv.pad, vkt__conv_pad(&n->attr, VKT__LEFT),
@@ -503,11 +508,11 @@ static bool emit_transpose(exporter *e, const vkt_node *n, const char *const *in
     int64_t more[2];
     if (!flip || flip->op != &vkt__op_conv2d_flip || flip->in[0]->node) return false;
     for (int i = 0; i < 2; i++)
-        more[i] = size[i] - ((x[i + 1] - 1) * stride - pads[i] - pads[i + 2] +
-                             dilation * (kernel[i] - 1) + 1);
+        more[i] = size[i] - ((x[i + 1] - 1) * strides[i] - pads[i] - pads[i + 2] +
+                             dilations[i] * (kernel[i] - 1) + 1);
     const char *first = channels_first(e, in[0]);
-    window(e, n->attr.conv.kh, n->attr.conv.kw, (int64_t[]) { stride, stride }, pads);
-    attr_ints(e, "dilations", (int64_t[]) { dilation, dilation }, 2);
+    window(e, n->attr.conv.kh, n->attr.conv.kw, strides, pads);
+    attr_ints(e, "dilations", dilations, 2);
     attr_ints(e, "output_padding", more, 2);
     attr_int(e, "group", n->attr.conv.groups);
     const char *w = name_of(e, flip->in[0]);

@@ -87,11 +87,17 @@ static vkt_shape list(const golden *c, const char *key)
 
 static vkt_tensor *convolution(golden *c, vkt_graph *g, const char *op)
 {
-    vkt_shape pads = list(c, "pads");
+    vkt_shape pads = list(c, "pads"), strides = list(c, "strides"),
+              dilations = list(c, "dilations"), more = list(c, "output_pads");
     vkt_conv_desc d = { .stride = whole(c, "stride"),
                         .dilation = whole(c, "dilation"),
                         .groups = whole(c, "groups"),
-                        .pads = pads.d };
+                        .pads = pads.d,
+                        .strides = strides.rank ? strides.d : NULL,
+                        .dilations = dilations.rank ? dilations.d : NULL,
+                        .output_pads = more.rank ? more.d : NULL };
+    if (!strcmp(op, "conv_transpose2d"))
+        return vkt_conv_transpose2d(g, c->in[0], c->in[1], c->in[2], &d, 0);
     if (!strcmp(op, "conv2d")) return vkt_conv2d(g, c->in[0], c->in[1], c->in[2], &d);
     if (!strcmp(op, "conv1d")) return vkt_conv1d(g, c->in[0], c->in[1], c->in[2], &d);
     return vkt_conv_transpose1d(g, c->in[0], c->in[1], c->in[2], &d, whole(c, "output_pad"));
@@ -121,7 +127,7 @@ static vkt_tensor *build(golden *c, vkt_graph *g, const char *op)
         return vkt_resize(g, x,
                           &(vkt_resize_desc) { (vkt_resize_kind)whole(c, "kind"), whole(c, "h"),
                                                whole(c, "w"), whole(c, "align") != 0 });
-    if (!strcmp(op, "conv_transpose2d"))
+    if (!strcmp(op, "conv_transpose2d") && !json_object_get(c->attrs, "pads"))
         return vkt_conv_transpose2d(g, x, y, c->in[2],
                                     &(vkt_conv_desc) { .stride = whole(c, "stride"),
                                                        .pad = whole(c, "pad"),
@@ -132,7 +138,11 @@ static vkt_tensor *build(golden *c, vkt_graph *g, const char *op)
     if (json_object_get(c->attrs, "sizes") && json_object_get(c->attrs, "strides")) {
         vkt_shape sizes = list(c, "sizes"), strides = list(c, "strides"),
                   pads = list(c, "window_pads");
-        vkt_pool_desc d = { .sizes = sizes.d, .strides = strides.d, .pads = pads.d };
+        vkt_pool_desc d = { .sizes = sizes.d,
+                            .strides = strides.d,
+                            .pads = pads.d,
+                            .ceil = whole(c, "ceil") != 0,
+                            .pixels_only = whole(c, "pixels") != 0 };
         return (strcmp(op, "max_pool") == 0 ? vkt_max_pool : vkt_avg_pool)(g, x, &d);
     }
     if (!strcmp(op, "gather")) return vkt_gather(g, x, y, axis);

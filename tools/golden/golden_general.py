@@ -233,6 +233,27 @@ for h, w, sizes, strides, pads in ((5, 6, (2, 3), (1, 2), (1, 0)), (1, 9, (1, 4)
         x = (torch.randperm(h * w * 2).double() / 8 - 2).reshape([1, h, w, 2]).requires_grad_(True)
         case(op, last(f(first(x), sizes, strides, pads)), [x], sizes=list(sizes), strides=list(strides), window_pads=list(pads))
 
+for h, w, c, co, k, stride, pads, dil, groups in ((7, 8, 2, 3, (3, 2), (2, 1), (1, 0, 2, 1), (1, 2), 1), (5, 9, 4, 2, (2, 3), (1, 3), (0, 1, 1, 1), (2, 1), 2),
+                                                  (8, 5, 3, 3, (3, 2), (3, 2), (2, 2, 0, 0), (2, 3), 3)):
+    x, b = tensor([1, h, w, c]), tensor([co])
+    f = tensor([*k, c // groups, co])
+    y = F.conv2d(F.pad(first(x), (pads[2], pads[3], pads[0], pads[1])), f.permute(3, 2, 0, 1).contiguous(), b, stride, 0, dil, groups)
+    case("conv2d", last(y), [x, f, b], strides=list(stride), pads=list(pads), dilations=list(dil), groups=groups)
+    x, b, f = tensor([1, 2, 3, c]), tensor([co]), tensor([*k, co // groups, c])
+    more = [s - 1 for s in stride]
+    y = F.conv_transpose2d(first(x).contiguous(), f.permute(3, 2, 0, 1).contiguous(), b, stride, (1, 0), more, groups, dil)
+    case("conv_transpose2d", last(y), [x, f, b], strides=list(stride), pads=[1, 1, 0, 0], dilations=list(dil), groups=groups, output_pads=more)
+
+for h, w, sizes, strides, pads in ((5, 8, (2, 3), (2, 2), (1, 0)), (7, 5, (3, 2), (2, 3), (1, 1)), (6, 7, (3, 3), (2, 2), (1, 1)), (4, 9, (2, 4), (3, 3), (0, 2))):
+    for ceil in (False, True):
+        x = (torch.randperm(h * w).double() / 8 - 2).reshape([1, h, w, 1]).requires_grad_(True)
+        case("max_pool", last(F.max_pool2d(first(x), sizes, strides, pads, ceil_mode=ceil)), [x], sizes=list(sizes),
+             strides=list(strides), window_pads=list(pads), ceil=int(ceil))
+        for include in (False, True):
+            x = tensor([1, h, w, 1])
+            case("avg_pool", last(F.avg_pool2d(first(x), sizes, strides, pads, ceil, include)), [x], sizes=list(sizes),
+                 strides=list(strides), window_pads=list(pads), ceil=int(ceil), pixels=int(not include))
+
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/general.json"
 path.write_text("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
 print(len(cases), "cases")

@@ -94,6 +94,7 @@ typedef union vkt_attr {
     struct {
         uint32_t kh, kw, stride, pad, dilation, groups, h, w;
         uint32_t more[3]; /* padding at the bottom, left and right, less pad, modulo 2^32 */
+        uint32_t more_stride, more_dilation; /* of columns, less those of rows, modulo 2^32 */
         vkt_act act;
         uint32_t kernel, slices;
         vkt_conv_pass pass; /* set by the row's shape rule */
@@ -104,6 +105,9 @@ typedef union vkt_attr {
     struct {
         uint32_t kh, kw, stride, pad, h, w; /* h, w: of dx */
         uint32_t more_stride, more_pad;     /* of columns, less those of rows, modulo 2^32 */
+        uint32_t
+            more_after[2]; /* padding at the bottom and right, less that before, the same way */
+        bool ceil, pixels_only;
     } pool;
     struct {
         int32_t before[2], after[2]; /* of rows, of columns */
@@ -269,6 +273,17 @@ enum {
 static inline uint32_t vkt__conv_pad(const vkt_attr *a, uint32_t side)
 {
     return a->conv.pad + a->conv.more[side];
+}
+
+/* Of columns. */
+static inline uint32_t vkt__conv_stride_w(const vkt_attr *a)
+{
+    return a->conv.stride + a->conv.more_stride;
+}
+
+static inline uint32_t vkt__conv_dilation_w(const vkt_attr *a)
+{
+    return a->conv.dilation + a->conv.more_dilation;
 }
 
 struct vkt_tensor {

@@ -16,15 +16,17 @@ static void add(vkt__conv_launch *l, const vkt__constant *spec, uint32_t n)
     l->n_spec += n;
 }
 
-/* Workgroups of `tall` pixels, or of k, by `wide` channels; of a transpose over strides stride^2
- * phases of pixels. */
+/* Workgroups of `tall` pixels, or of k, by `wide` channels; of a transpose over strides a phase of
+ * pixels for each place between two. */
 static uint64_t pixel_tiles(const vkt__conv_job *j, uint32_t tall, uint32_t wide)
 {
     const vkt__conv_geometry *q = j->q;
-    uint32_t stride = q->attr->conv.pass == VKT_CONV_DX ? q->attr->conv.stride : 1;
-    uint64_t pixels = (uint64_t)q->n * ceil_div(q->oh, stride) * ceil_div(q->ow, stride);
+    bool transposed = q->attr->conv.pass == VKT_CONV_DX;
+    uint32_t stride = transposed ? q->attr->conv.stride : 1,
+             across = transposed ? vkt__conv_stride_w(q->attr) : 1;
+    uint64_t pixels = (uint64_t)q->n * ceil_div(q->oh, stride) * ceil_div(q->ow, across);
     return ceil_div(pixels, tall) * ceil_div(j->per_group, wide) * q->attr->conv.groups * stride *
-           stride;
+           across;
 }
 
 static uint64_t depth_tiles(const vkt__conv_job *j, uint32_t tall, uint32_t wide)
@@ -103,8 +105,8 @@ static void launch_rows(const vkt__conv_tile *t, const vkt__conv_job *j, vkt__co
     const vkt__conv_geometry *q = j->q;
     const vkt_attr *a = q->attr;
     bool dw = q->attr->conv.pass == VKT_CONV_DW,
-         side_by_side =
-             q->attr->conv.pass == VKT_CONV_FORWARD && a->conv.dilation == 1 && a->conv.groups == 1;
+         side_by_side = q->attr->conv.pass == VKT_CONV_FORWARD && vkt__conv_dilation_w(a) == 1 &&
+                        a->conv.groups == 1;
     uint32_t lanes = j->caps->subgroup,
              width = j->per_group % 2 == 0 && j->per_group > lanes ? 2 : 1,
              columns = j->per_group <= width * lanes ? width : t->columns,

@@ -172,8 +172,11 @@ const char *vkt__conv_key(const vkt__conv_geometry *q, char key[40])
         [VKT_CONV_FORWARD] = "conv2d", [VKT_CONV_DX] = "conv2d_dx", [VKT_CONV_DW] = "conv2d_dw"
     };
     const vkt_attr *a = q->attr;
-    snprintf(key, 40, "%s %ux%u/%u d%u g%u %u %u %u%s", names[q->attr->conv.pass], a->conv.kh,
-             a->conv.kw, a->conv.stride, a->conv.dilation, a->conv.groups,
+    char stride[24] = "", dilation[24] = ""; /* of columns, where they are others */
+    if (a->conv.more_stride) snprintf(stride, sizeof stride, "x%u", vkt__conv_stride_w(a));
+    if (a->conv.more_dilation) snprintf(dilation, sizeof dilation, "x%u", vkt__conv_dilation_w(a));
+    snprintf(key, 40, "%s %ux%u/%u%s d%u%s g%u %u %u %u%s", names[q->attr->conv.pass], a->conv.kh,
+             a->conv.kw, a->conv.stride, stride, a->conv.dilation, dilation, a->conv.groups,
              log2_of((uint64_t)q->n * q->oh * q->ow), log2_of(q->ci), log2_of(per_group(q)),
              a->conv.multiply == VKT_F32    ? ""
              : a->conv.multiply == VKT_BF16 ? " bf16"
@@ -213,8 +216,9 @@ vkt__conv_launch vkt__conv_prepare(uint32_t kernel, const vkt_caps *caps,
         .spec = { [VKT__CONV_WORKGROUP] = { VKT_SPEC_WORKGROUP, VKT_MIN(caps->workgroup, 64) },
                   { VKT_SPEC_ACT, (uint32_t)a->conv.act },
                   { VKT_SPEC_TRANSPOSED, q->attr->conv.pass == VKT_CONV_DX },
-                  { VKT_SPEC_STRIDE, a->conv.stride } },
-        .n_spec = 4
+                  { VKT_SPEC_STRIDE, a->conv.stride },
+                  { VKT_SPEC_STRIDE_W, vkt__conv_stride_w(a) } },
+        .n_spec = 5
     };
     t->family->launch(t, &j, &l);
     return l;

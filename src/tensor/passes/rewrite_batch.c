@@ -94,7 +94,9 @@ static bool fuse_pool(vkt_graph *g, vkt_node *pool, bool training)
         return false;
     if (norm->attr.batch.act != VKT_ACT_NONE && norm->attr.batch.act != VKT_ACT_RELU) return false;
     if (a->pool.pad || a->pool.stride < VKT_MAX(a->pool.kh, a->pool.kw)) return false;
-    if (a->pool.more_pad || a->pool.more_stride) return false;
+    if (a->pool.more_pad || a->pool.more_stride || a->pool.ceil || a->pool.more_after[0] ||
+        a->pool.more_after[1])
+        return false;
     norm->op = &vkt__op_batch_norm_pool;
     norm->attr.batch.pool_h = a->pool.kh;
     norm->attr.batch.pool_w = a->pool.kw;

@@ -7,10 +7,11 @@
 
 /* Filters, strides, dilations and groups of every kind, extents that no tile divides, with the
  * kernel that the device's class gets; the first few with every kernel that can take them. */
-enum { FOR_EVERY_KERNEL = 7 };
+enum { FOR_EVERY_KERNEL = 8 };
 static const struct {
     const char *name;
-    uint32_t n, h, w, c, co, kh, kw, stride, pad, dilation, groups, more[3];
+    uint32_t n, h, w, c, co, kh, kw, stride, pad, dilation, groups, more[3], more_stride,
+        more_dilation;
 } cases[] = {
     { "3x3", 2, 7, 9, 6, 10, 3, 3, 1, 1, 1, 1 },
     { "grey", 3, 9, 8, 1, 33, 3, 3, 1, 1, 1, 1 },
@@ -19,6 +20,7 @@ static const struct {
     { "deep", 2, 5, 5, 64, 68, 3, 3, 1, 1, 1, 1 },
     { "padding past the filter", 1, 3, 3, 2, 2, 2, 2, 1, 3, 1, 1 },
     { "four sides, stride 2", 2, 7, 10, 6, 10, 3, 4, 2, 1, 1, 1, { 1, 2, 0 } },
+    { "stride 3 x 2, dilated 2 x 1", 2, 14, 9, 5, 6, 3, 4, 3, 1, 2, 1, { 1, 0, 2 }, -1u, -1u },
     { "one pixel", 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1 },
     { "1x1, stride 2", 2, 8, 7, 18, 20, 1, 1, 2, 0, 1, 1 },
     { "dilated", 2, 11, 10, 4, 6, 3, 3, 1, 2, 2, 1 },
@@ -32,6 +34,7 @@ static const struct {
     { "no images", 0, 5, 5, 2, 3, 3, 3, 1, 1, 1, 1 },
     { "a line, stride 3", 2, 1, 34, 3, 5, 1, 5, 3, 0, 1, 1, { 0, 4, 2 } },
     { "less on the left, dilated", 2, 9, 8, 4, 6, 3, 3, 1, 2, 2, 2, { 0, -1u, 3 } },
+    { "dilated across by 3, stride 1 x 2", 1, 7, 19, 6, 5, 2, 3, 1, 1, 1, 1, { 0 }, 1, 2 },
 };
 
 static vkt_attr case_attr(uint32_t i, uint32_t kernel)
@@ -41,6 +44,8 @@ static vkt_attr case_attr(uint32_t i, uint32_t kernel)
                                   .more = { cases[i].more[0], cases[i].more[1], cases[i].more[2] },
                                   .dilation = cases[i].dilation,
                                   .groups = cases[i].groups,
+                                  .more_stride = cases[i].more_stride,
+                                  .more_dilation = cases[i].more_dilation,
                                   .kh = cases[i].kh,
                                   .kw = cases[i].kw,
                                   .kernel = kernel } };
@@ -74,7 +79,7 @@ static bool sample_of(const vkt_graph *g, uint32_t i, uint32_t *j, vkt_attr *a, 
 {
     static const struct {
         uint32_t j, type;
-    } on_units[] = { { 2, 0 }, { 4, 0 }, { 8, 0 }, { 4, 1 } };
+    } on_units[] = { { 2, 0 }, { 4, 0 }, { 9, 0 }, { 4, 1 } };
     const vkt_caps *caps = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
     vkt_dtype types[2];
     uint32_t n_types = 0, kernel = 0, each = VKT_COUNT(cases);
@@ -96,7 +101,7 @@ static bool sample_of(const vkt_graph *g, uint32_t i, uint32_t *j, vkt_attr *a, 
     return true;
 }
 
-static const uint32_t with_stats[] = { 0, 2, 4, 8 }; /* of the cases */
+static const uint32_t with_stats[] = { 0, 2, 4, 9 }; /* of the cases */
 
 static uint32_t n_stats(void)
 {

@@ -43,14 +43,19 @@ uint32_t vkt__conv_positions(const vkt_attr *a, bool columns, uint32_t extent, u
     uint64_t padded = (uint64_t)extent + (columns ? vkt__conv_pad(a, VKT__LEFT) : a->conv.pad) +
                       vkt__conv_pad(a, columns ? VKT__RIGHT : VKT__BOTTOM);
     if (padded > INT32_MAX) return 0;
-    return vkt__window_count((uint32_t)padded, taps, a->conv.stride, 0, a->conv.dilation);
+    return vkt__window_count((uint32_t)padded, taps,
+                             columns ? vkt__conv_stride_w(a) : a->conv.stride, 0,
+                             columns ? vkt__conv_dilation_w(a) : a->conv.dilation);
 }
 
-/* The input row or column of output position o at tap t, with that padding before the first. */
-static bool tap_at(const vkt__conv_geometry *q, uint32_t o, uint32_t t, uint32_t extent,
-                   uint32_t before, uint32_t *at)
+/* The input row or column of output position o at tap t. */
+static bool tap_at(const vkt__conv_geometry *q, bool columns, uint32_t o, uint32_t t, uint32_t *at)
 {
-    int64_t s = q->attr->conv.stride, pad = before, moved = (int64_t)t * q->attr->conv.dilation,
+    const vkt_attr *a = q->attr;
+    uint32_t extent = columns ? q->w : q->h;
+    int64_t s = columns ? vkt__conv_stride_w(a) : a->conv.stride,
+            pad = columns ? vkt__conv_pad(a, VKT__LEFT) : a->conv.pad,
+            moved = (int64_t)t * (columns ? vkt__conv_dilation_w(a) : a->conv.dilation),
             i = q->attr->conv.pass == VKT_CONV_DX ? o + pad - moved : o * s - pad + moved;
     if (q->attr->conv.pass == VKT_CONV_DX) {
         if (i < 0 || i % s) return false;
@@ -88,7 +93,7 @@ static void conv_record(vkt__rec *rec, const vkt_node *n)
                              .ci = q.ci,
                              .pad = a->conv.pad,
                              .pad_w = vkt__conv_pad(a, VKT__LEFT),
-                             .dil = a->conv.dilation,
+                             .dil = a->conv.dilation | vkt__conv_dilation_w(a) << 16,
                              .groups = a->conv.groups,
                              .pixels = q.n * q.oh * q.ow,
                              .slice = a->conv.pass == VKT_CONV_DW
@@ -144,8 +149,11 @@ static bool conv_shape(vkt_node *n)
     uint32_t c = x->shape.d[3], co = w->shape.d[3], groups = a->conv.groups;
     a->conv.kh = w->shape.d[0];
     a->conv.kw = w->shape.d[1];
-    if (!a->conv.stride || !a->conv.dilation || !groups || !a->conv.kh || !a->conv.kw)
+    if (!a->conv.stride || !a->conv.dilation || !vkt__conv_stride_w(a) ||
+        !vkt__conv_dilation_w(a) || !groups || !a->conv.kh || !a->conv.kw)
         return vkt__shape_error(n, "a stride, dilation, group count or filter of 0");
+    if (a->conv.dilation > UINT16_MAX || vkt__conv_dilation_w(a) > UINT16_MAX)
+        return vkt__shape_error(n, "a dilation of more than %u", UINT16_MAX);
     if (c % groups || co % groups || w->shape.d[2] != c / groups)
         return vkt__shape_error(n,
                                 "%s and %s do not fit in %u groups: the filter must be [KH, KW, %u "
@@ -187,9 +195,7 @@ static double conv_element(const vkt__conv_geometry *q, double *const *in, uint6
     uint64_t image = i / q->co / q->ow / q->oh;
     double sum = 0, squares = 0;
     for (uint32_t t = 0; t < kh * kw; t++) {
-        if (!tap_at(q, row, t / kw, q->h, q->attr->conv.pad, &y) ||
-            !tap_at(q, col, t % kw, q->w, vkt__conv_pad(q->attr, VKT__LEFT), &x))
-            continue;
+        if (!tap_at(q, false, row, t / kw, &y) || !tap_at(q, true, col, t % kw, &x)) continue;
         const double *from = in[0] + ((image * q->h + y) * q->w + x) * q->c + o / per_group * q->ci;
         for (uint32_t c = 0; c < q->ci; c++) {
             double term =
@@ -238,7 +244,7 @@ static vkt_cost conv_cost(const vkt_node *n)
     if (n->attr.conv.pass == VKT_CONV_DW)
         products = (double)n->in[1]->count * q.depth;
     else if (q.attr->conv.pass == VKT_CONV_DX) /* of the taps only those that hit */
-        products /= (double)n->attr.conv.stride * n->attr.conv.stride;
+        products /= (double)n->attr.conv.stride * vkt__conv_stride_w(&n->attr);
     vkt_cost c = { 2 * products, (double)n->in[0]->bytes + (double)n->in[1]->bytes +
                                      (double)n->out[0]->bytes * (n->out[1] ? 2 : 1) +
                                      (n->out[2] ? 2 * (double)n->out[2]->bytes : 0) };
@@ -285,9 +291,9 @@ static double conv_dw_element(const vkt__conv_geometry *q, double *const *in, ui
              end = VKT_MIN(first + slice, (uint64_t)q->n * q->oh);
     double sum = 0, squares = 0;
     for (uint64_t line = first; line < end; line++) {
-        if (!tap_at(q, (uint32_t)(line % q->oh), t / kw, q->h, q->attr->conv.pad, &y)) continue;
+        if (!tap_at(q, false, (uint32_t)(line % q->oh), t / kw, &y)) continue;
         for (uint32_t col = 0; col < q->ow; col++) {
-            if (!tap_at(q, col, t % kw, q->w, vkt__conv_pad(q->attr, VKT__LEFT), &x)) continue;
+            if (!tap_at(q, true, col, t % kw, &x)) continue;
             double term = factor(q, in[0][((line / q->oh * q->h + y) * q->w + x) * q->c + c]) *
                           factor(q, in[1][(line * q->ow + col) * q->co + o]);
             sum += term;
@@ -400,9 +406,14 @@ const vkt_op vkt__op_conv2d_dw = { .name = "conv2d_dw",
                                    .cost = conv_cost,
                                    .terms = conv_dw_terms,
                                    .sample = vkt__conv_dw_sample };
-void vkt__conv_set_pads(vkt_attr *a, const vkt_conv_desc *desc)
+void vkt__conv_set_desc(vkt_attr *a, const vkt_conv_desc *desc)
 {
-    const uint32_t *pads = desc->pads;
+    const uint32_t *pads = desc->pads, *strides = desc->strides, *dilations = desc->dilations;
+    a->conv.stride = strides ? strides[0] : VKT_MAX(desc->stride, 1);
+    a->conv.more_stride = strides ? strides[1] - strides[0] : 0;
+    a->conv.dilation = dilations ? dilations[0] : VKT_MAX(desc->dilation, 1);
+    a->conv.more_dilation = dilations ? dilations[1] - dilations[0] : 0;
+    a->conv.groups = VKT_MAX(desc->groups, 1);
     a->conv.pad = pads ? pads[0] : desc->pad;
     for (uint32_t i = 0; i < 3; i++) a->conv.more[i] = pads ? pads[i + 1] - pads[0] : 0;
 }
@@ -410,10 +421,7 @@ void vkt__conv_set_pads(vkt_attr *a, const vkt_conv_desc *desc)
 vkt_tensor *vkt_conv2d(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b,
                        const vkt_conv_desc *desc)
 {
-    vkt_attr attr = { .conv = { .stride = VKT_MAX(desc->stride, 1),
-                                .dilation = VKT_MAX(desc->dilation, 1),
-                                .groups = VKT_MAX(desc->groups, 1),
-                                .act = desc->act } };
-    vkt__conv_set_pads(&attr, desc);
+    vkt_attr attr = { .conv = { .act = desc->act } };
+    vkt__conv_set_desc(&attr, desc);
     return vkt__op(g, &vkt__op_conv2d, (vkt_tensor *[]) { x, w, b }, 3, attr);
 }

@@ -22,8 +22,8 @@ uint32_t vkt__conv_positions(const vkt_attr *a, bool columns, uint32_t extent, u
 /* w with each tap transposed: the filter of the gradient of x. */
 vkt_tensor *vkt__conv_flip(vkt_graph *g, vkt_tensor *w, uint32_t groups);
 
-/* Padding of a description. */
-void vkt__conv_set_pads(vkt_attr *a, const vkt_conv_desc *desc);
+/* What a description says, but the activation. */
+void vkt__conv_set_desc(vkt_attr *a, const vkt_conv_desc *desc);
 /* What a convolution's gradient dy becomes as that of its input [N, h, w, C], by its filter. */
 vkt_tensor *vkt__conv_dx(vkt_graph *g, vkt_tensor *dy, vkt_tensor *w, vkt_attr attr, uint32_t h,
                          uint32_t width);

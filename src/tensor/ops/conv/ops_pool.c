@@ -25,18 +25,47 @@ static uint32_t pad_w(const vkt_node *n)
     return n->attr.pool.pad + n->attr.pool.more_pad;
 }
 
+/* At the bottom; at the right. */
+static uint32_t pad_after(const vkt_node *n, bool columns)
+{
+    return (columns ? pad_w(n) : n->attr.pool.pad) + n->attr.pool.more_after[columns];
+}
+
+static bool has_padding(const vkt_node *n)
+{
+    return n->attr.pool.pad || pad_w(n) || pad_after(n, false) || pad_after(n, true);
+}
+
+/* Whether windows have different numbers of places that count in their means. */
+static bool is_counted(const vkt_node *n)
+{
+    return is_mean(n) && (n->attr.pool.ceil || (n->attr.pool.pixels_only && has_padding(n)));
+}
+
+/* Rows, or columns, of `extent` with its padding that count in a mean. */
+static void counted(const vkt_node *n, bool columns, uint32_t extent, uint32_t *low, uint32_t *high)
+{
+    uint32_t pad = columns ? pad_w(n) : n->attr.pool.pad;
+    bool pixels = n->attr.pool.pixels_only;
+    *low = pixels ? pad : 0;
+    *high = extent + pad + (pixels ? 0 : pad_after(n, columns));
+}
+
 /* x is the side with the pixels, y that with the windows, forward and backward. */
 static struct pool_params params(const vkt_node *n, const vkt_tensor *x, const vkt_tensor *y)
 {
-    return (struct pool_params) { .h = x->shape.d[1],
-                                  .wd = x->shape.d[2],
-                                  .c = x->shape.d[3],
-                                  .oh = y->shape.d[1],
-                                  .ow = y->shape.d[2],
-                                  .pad = n->attr.pool.pad,
-                                  .pad_w = pad_w(n),
-                                  .lines = n->out[0]->shape.d[0] * n->out[0]->shape.d[1],
-                                  .scale = 1.0f / (float)(n->attr.pool.kh * n->attr.pool.kw) };
+    struct pool_params p = { .h = x->shape.d[1],
+                             .wd = x->shape.d[2],
+                             .c = x->shape.d[3],
+                             .oh = y->shape.d[1],
+                             .ow = y->shape.d[2],
+                             .pad = n->attr.pool.pad,
+                             .pad_w = pad_w(n),
+                             .lines = n->out[0]->shape.d[0] * n->out[0]->shape.d[1],
+                             .scale = 1.0f / (float)(n->attr.pool.kh * n->attr.pool.kw) };
+    counted(n, false, p.h, &p.low, &p.high);
+    counted(n, true, p.wd, &p.low_w, &p.high_w);
+    return p;
 }
 
 /* Numbers that an invocation of the gradient has at once: compilers unroll its walk over windows,
@@ -58,12 +87,28 @@ static void record(vkt__rec *rec, const vkt_node *n, bool backward, struct pool_
                                    { VKT_SPEC_LANES,
                                      vkt__lanes(rec->caps, wg, backward ? numbers_of(n) : 1) },
                                    { VKT_SPEC_MEAN, is_mean(n) },
+                                   { VKT_SPEC_COUNTED, is_counted(n) },
                                    { VKT_SPEC_KH, n->attr.pool.kh },
                                    { VKT_SPEC_KW, n->attr.pool.kw },
                                    { VKT_SPEC_STRIDE, n->attr.pool.stride },
                                    { VKT_SPEC_STRIDE_W, stride_w(n) } };
     vkt__dispatch(rec, kernels[backward][pairs], spec, VKT_COUNT(spec), &p, sizeof p,
                   ((uint64_t)p.lines * p.c / (pairs ? 2 : 1) + wg - 1) / wg);
+}
+
+/* Windows along an axis; 0: there are none. */
+static uint32_t n_windows(const vkt_node *n, bool columns, uint32_t extent)
+{
+    uint32_t k = columns ? n->attr.pool.kw : n->attr.pool.kh,
+             stride = columns ? stride_w(n) : n->attr.pool.stride,
+             pad = columns ? pad_w(n) : n->attr.pool.pad;
+    uint64_t padded = (uint64_t)extent + pad + pad_after(n, columns);
+    if (padded < k || padded > INT32_MAX) return 0;
+    uint32_t windows = vkt__window_count((uint32_t)padded, k, stride, 0, 1);
+    /* One more, which has less, if it begins within the pixels or before. */
+    if (n->attr.pool.ceil && (padded - k) % stride && (uint64_t)windows * stride < extent + pad)
+        windows++;
+    return windows;
 }
 
 /* ---- forward: x [N, H, W, C] -> y [N, OH, OW, C], place in the window u32 (max) ---- */
@@ -73,18 +118,18 @@ static bool pool_shape(vkt_node *n)
     const vkt_tensor *x = n->in[0];
     const uint32_t k[2] = { n->attr.pool.kh, n->attr.pool.kw };
     const uint32_t stride[2] = { n->attr.pool.stride, stride_w(n) },
-                   pad[2] = { n->attr.pool.pad, pad_w(n) };
+                   pad[4] = { n->attr.pool.pad, pad_w(n), pad_after(n, false), pad_after(n, true) };
     if (x->shape.rank != 4) return vkt__shape_error(n, "%s must be [N, H, W, C]", vkt__text(x));
     if (!k[0] || !k[1] || !stride[0] || !stride[1] || k[0] > 4096 || k[1] > 4096)
         return vkt__shape_error(n, "a window of %u x %u, stride %u", k[0], k[1],
                                 VKT_MIN(stride[0], stride[1]));
-    for (int i = 0; i < 2; i++)
-        if (2ull * pad[i] > k[i])
+    for (int i = 0; i < 4; i++)
+        if (2ull * pad[i] > k[i % 2])
             return vkt__shape_error(n, "padding %u is more than half of the window, %u x %u",
                                     pad[i], k[0], k[1]);
     vkt_shape out = x->shape;
     for (int i = 0; i < 2; i++) {
-        out.d[i + 1] = vkt__window_count(x->shape.d[i + 1], k[i], stride[i], pad[i], 1);
+        out.d[i + 1] = n_windows(n, i == 1, x->shape.d[i + 1]);
         if (!out.d[i + 1])
             return vkt__shape_error(n, "a window of %u x %u is larger than %s", k[0], k[1],
                                     vkt__text(x));
@@ -116,6 +161,22 @@ static uint64_t seen(const vkt_node *n, const vkt_tensor *xt, const vkt_tensor *
     return ((image * x[1] + row) * x[2] + col) * x[3] + i % y[3];
 }
 
+/* How many places the window of element i of y has in a mean. */
+static double places(const vkt_node *n, const vkt_tensor *xt, const vkt_tensor *yt, uint64_t i)
+{
+    const uint32_t *x = xt->shape.d, *y = yt->shape.d, k[] = { n->attr.pool.kh, n->attr.pool.kw },
+                   stride[] = { n->attr.pool.stride, stride_w(n) };
+    const uint64_t at[] = { i / y[3] / y[2] % y[1], i / y[3] % y[2] };
+    double count = 1;
+    for (uint32_t a = 0; a < 2; a++) {
+        uint32_t low, high;
+        counted(n, a == 1, x[a + 1], &low, &high);
+        uint64_t first = at[a] * stride[a];
+        count *= (double)VKT_MIN(first + k[a], high) - (double)VKT_MAX(first, low);
+    }
+    return count;
+}
+
 static void pool_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     uint64_t taps = (uint64_t)n->attr.pool.kh * n->attr.pool.kw;
@@ -133,7 +194,7 @@ static void pool_ref(const vkt_node *n, double *const *in, double *const *out)
             }
             any = true;
         }
-        out[0][i] = is_mean(n) ? sum / (double)taps : best;
+        out[0][i] = is_mean(n) ? sum / places(n, n->in[0], n->out[0], i) : best;
     }
 }
 
@@ -170,7 +231,7 @@ static void pool_bwd_ref(const vkt_node *n, double *const *in, double *const *ou
         for (uint64_t t = 0; t < taps; t++) {
             uint64_t at = seen(n, n->out[0], n->in[0], i, t);
             if (at == UINT64_MAX || (in[1] && in[1][i] != (double)t)) continue;
-            out[0][at] += in[1] ? in[0][i] : in[0][i] / (double)taps;
+            out[0][at] += in[1] ? in[0][i] : in[0][i] / places(n, n->out[0], n->in[0], i);
         }
 }
 
@@ -264,7 +325,12 @@ static vkt_tensor *sample4(vkt_graph *g, const uint32_t d[4])
 static const struct {
     const char *name;
     uint32_t x[4], kh, kw, stride, pad, more_stride, more_pad;
+    bool ceil, pixels_only;
+    uint32_t more_after[2];
 } cases[] = {
+    { "rounded up", { 2, 8, 9, 6 }, 3, 2, 2, 1, 1, 0, true, false },
+    { "rounded up, of pixels", { 1, 7, 8, 5 }, 3, 2, 2, 1, 1, -1u, true, true },
+    { "of pixels, four sides", { 2, 5, 6, 4 }, 3, 4, 1, 1, 1, 0, false, true, { -1u, 1 } },
     { "unlike axes", { 2, 11, 14, 6 }, 3, 4, 1, 0, 2, 2 },
     { "a line", { 2, 1, 33, 5 }, 1, 5, 1, 0, 1, 1 },
     { "less across", { 1, 9, 8, 4 }, 5, 2, 3, 2, -1u, -1u },
@@ -286,7 +352,10 @@ static vkt_attr case_attr(uint32_t i)
                                   .stride = cases[i].stride,
                                   .pad = cases[i].pad,
                                   .more_stride = cases[i].more_stride,
-                                  .more_pad = cases[i].more_pad } };
+                                  .more_pad = cases[i].more_pad,
+                                  .more_after = { cases[i].more_after[0], cases[i].more_after[1] },
+                                  .ceil = cases[i].ceil,
+                                  .pixels_only = cases[i].pixels_only } };
 }
 
 static const char *pool_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -384,13 +453,22 @@ static vkt_tensor *pool(vkt_graph *g, const vkt_op *op, vkt_tensor *x, const vkt
              across = d->strides  ? d->strides[1]
                       : d->stride ? d->stride
                                   : kw,
-             pad = d->pads ? d->pads[0] : d->pad, beside = d->pads ? d->pads[1] : d->pad;
+             pad = d->sides  ? d->sides[0]
+                   : d->pads ? d->pads[0]
+                             : d->pad,
+             beside = d->sides  ? d->sides[2]
+                      : d->pads ? d->pads[1]
+                                : d->pad;
     vkt_attr attr = { .pool = { .kh = kh,
                                 .kw = kw,
                                 .stride = stride,
                                 .pad = pad,
                                 .more_stride = across - stride,
-                                .more_pad = beside - pad } };
+                                .more_pad = beside - pad,
+                                .ceil = d->ceil,
+                                .pixels_only = d->pixels_only } };
+    for (uint32_t i = 0; i < 2 && d->sides; i++)
+        attr.pool.more_after[i] = d->sides[2 * i + 1] - d->sides[2 * i];
     return vkt__op(g, op, &x, 1, attr);
 }
 
