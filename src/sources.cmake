@@ -304,6 +304,19 @@ set(SRC_TENSOR_CHECK
   src/tensor/check/tune_wants.c
   src/tensor/check/units.c
 )
+set(SRC_ONNX
+  src/onnx/onnx_build.c
+  src/onnx/onnx_elements.c
+  src/onnx/onnx_file.c
+  src/onnx/onnx_fold.c
+  src/onnx/onnx_node.c
+  src/onnx/onnx_pictures.c
+  src/onnx/onnx_plan.c
+  src/onnx/onnx_products.c
+  src/onnx/onnx_reduce.c
+  src/onnx/onnx_shapes.c
+  src/onnx/onnx_tensor.c
+)
 set(SRC_NN
   src/nn/frozen.c
   src/nn/generator.c
@@ -538,6 +551,7 @@ set(SRC
   ${SRC_TENSOR_PLAN}
   ${SRC_TENSOR_RUN}
   ${SRC_TENSOR_CHECK}
+  ${SRC_ONNX}
   ${SRC_NN}
   ${SRC_OPTIM}
   ${SRC_RECIPE}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The rooms of the source and their order, checked on every #include: what points up or sideways fails.
-#   base <- gpu, formats, comm, jinja <- tokenizers <- data <- baseline; tensor <- nn <- optim <- recipe <- runs <- models <- train
+#   base <- gpu, formats, comm, jinja <- tokenizers <- data <- baseline; tensor <- onnx <- nn <- optim <- recipe <- runs <- models <- train
 #        <- study, profile, bench <- report <- the program
 # data and tensor have an order inside, too (the table below). Only src/gpu includes volk or Vulkan; system headers stand in
 # src/base/os_*.[ch] and tools/program/cli/term.c. No two files under src have the same name.
@@ -35,7 +35,8 @@ layers()
         may["tensor/run"] = may["tensor/plan"] " tensor/run"
         may["tensor/check"] = may["tensor/run"] " tensor/check"
         may["tensor"] = may["tensor/check"] " tensor"
-        may["nn"] = may["tensor"] " nn"
+        may["onnx"] = may["tensor"] " formats onnx"
+        may["nn"] = may["onnx"] " nn"
         may["optim"] = may["nn"] " optim"
         may["recipe"] = may["optim"] " " may["data"] " recipe"
         may["runs"] = may["recipe"] " runs"

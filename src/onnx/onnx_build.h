@@ -1,0 +1,150 @@
+/* From an ONNX graph to ours: what rows of ops (onnx_op.h) use to put their nodes into a graph.
+ *
+ * A value is known on the host (shapes and what is computed from them, constants), or a tensor of
+ * the graph, or both. ONNX's pictures are [N, C, H, W] and our kernels' [N, H, W, C]: a value
+ * remembers which of the two it has, rows ask for the one that they compute on, and what only moves
+ * or maps elements keeps the one there is. So two permutations are made per net, not per layer. */
+#ifndef VKT_ONNX_ONNX_BUILD_H
+#define VKT_ONNX_ONNX_BUILD_H
+
+#include "onnx/onnx_file.h"
+#include "vktrain/tensor.h"
+
+/* Numbers known on the host: whole ones, or not. */
+typedef struct vkt__onnx_host {
+    uint32_t rank;
+    int64_t dims[VKT__ONNX_RANK];
+    uint64_t count;
+    bool whole;
+    union {
+        int64_t *i;
+        double *d;
+        uint64_t *bits; /* for what only moves them */
+    };
+} vkt__onnx_host;
+
+typedef struct vkt__onnx_value {
+    int type; /* of its elements; NONE: it is not there */
+    uint32_t rank;
+    int64_t dims[VKT__ONNX_RANK]; /* in ONNX's order */
+    const vkt__onnx_host *host;   /* NULL: not known */
+    vkt_tensor *first, *last;     /* in ONNX's order; with axis 1 as the last: NULL: not made */
+    int initializer;              /* that it is; -1: none */
+    const vkt__onnx_node *by;     /* the node that gave it; NULL: none */
+} vkt__onnx_value;
+
+/* What becomes of an initializer. */
+typedef enum vkt__onnx_role {
+    VKT__ONNX_UNUSED,
+    VKT__ONNX_HOST,  /* a constant */
+    VKT__ONNX_PARAM, /* trained */
+    VKT__ONNX_STATE  /* a running mean or variance */
+} vkt__onnx_role;
+
+/* What of a file is built, and how. */
+typedef struct vkt__onnx_plan {
+    const vkt__onnx *f;
+    int out;               /* the value that is the result */
+    bool *needed;          /* [n_nodes] */
+    vkt__onnx_role *roles; /* [n_initializers] */
+    bool *filters;         /* [n_initializers] only filters of convolutions: [KH, KW, CI, CO] */
+    vkt__arena arena;
+} vkt__onnx_plan;
+
+/* Where the graph's tensors come from. */
+typedef struct vkt__onnx_source {
+    void *user;
+    /* Of an initializer that is a parameter or a state. */
+    vkt_tensor *(*initializer)(void *user, vkt_graph *g, size_t i);
+    /* Of numbers that are not trained: data of `shape`, f32 or u32, by the same name in every
+     * graph. */
+    vkt_tensor *(*constant)(void *user, vkt_graph *g, const char *name, vkt_shape shape,
+                            vkt_dtype dtype, const vkt__onnx_host *numbers);
+    /* Batches that a batch norm has seen, [1] u32. */
+    vkt_tensor *(*counter)(void *user, vkt_graph *g, const char *name);
+} vkt__onnx_source;
+
+typedef struct vkt__onnx_build {
+    const vkt__onnx_plan *plan;
+    const vkt__onnx *f;
+    vkt_graph *g;
+    vkt__onnx_value *values; /* [f->n_values] */
+    vkt__onnx_source source;
+    bool train, frozen_norms;
+    int64_t batch, written;  /* examples; what the file says, 0: a symbol */
+    vkt_status st;           /* the first error, which was logged */
+    const vkt__onnx_node *n; /* the node that is being built */
+    vkt__arena arena;
+} vkt__onnx_build;
+
+/* ---- planning ---- */
+
+/* What the value `output` (NULL: the first output) needs. UNSUPPORTED: it needs ops that are not
+ * known, which the line names and counts. ARG: there is no such value. */
+vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out);
+void vkt__onnx_plan_destroy(vkt__onnx_plan **p);
+
+/* ---- building ---- */
+
+/* Puts the plan's nodes into b->g; inputs[i] is of the file's input i, as ONNX has it, or where
+ * `last` is true with channels last. *out: the result, in ONNX's order. */
+vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool *last,
+                                 vkt_tensor **out);
+void vkt__onnx_build_finish(vkt__onnx_build *b);
+
+/* ---- for rows ---- */
+
+/* Logs "FILE: node 'NAME' (OP): what", once, and remembers that it failed. */
+void vkt__onnx_refuse(vkt__onnx_build *b, const char *fmt, ...) VKT_PRINTF(2, 3);
+
+/* Input i of the node; NULL: it is not given. */
+vkt__onnx_value *vkt__onnx_in(vkt__onnx_build *b, size_t i);
+/* The same, which must be given; else refused, and an empty value. */
+vkt__onnx_value *vkt__onnx_need(vkt__onnx_build *b, size_t i);
+vkt__onnx_value *vkt__onnx_out(vkt__onnx_build *b, size_t i); /* NULL: nobody asks for it */
+bool vkt__onnx_wanted(const vkt__onnx_build *b, size_t i);
+
+int64_t vkt__onnx_int(vkt__onnx_build *b, const char *attr, int64_t otherwise);
+float vkt__onnx_float(vkt__onnx_build *b, const char *attr, float otherwise);
+const char *vkt__onnx_word(vkt__onnx_build *b, const char *attr, const char *otherwise);
+/* A list of whole numbers: of the attribute, or where it is not given of input i (SIZE_MAX: of
+ * none), which must be known. At most `most`; their number, -1: not given. */
+int vkt__onnx_list(vkt__onnx_build *b, const char *attr, size_t i, int64_t *out, int most);
+/* The number that input i, or the attribute, is. */
+double vkt__onnx_scalar(vkt__onnx_build *b, const char *attr, size_t i, double otherwise);
+/* An axis from 0 on of a rank; refused where there is none. */
+uint32_t vkt__onnx_axis(vkt__onnx_build *b, int64_t axis, uint32_t rank);
+
+/* A value as a tensor of floats in ONNX's order, or channels last; as u32 ids, where those below 0
+ * count from `size` on back. A value of rank 0 is [1]. */
+vkt_tensor *vkt__onnx_first(vkt__onnx_build *b, vkt__onnx_value *v);
+vkt_tensor *vkt__onnx_last(vkt__onnx_build *b, vkt__onnx_value *v);
+vkt_tensor *vkt__onnx_ids(vkt__onnx_build *b, vkt__onnx_value *v, int64_t size);
+/* Whether a value has channels last and nothing else. */
+bool vkt__onnx_is_last(const vkt__onnx_value *v);
+/* The axis of a tensor with channels last that holds ONNX's axis. */
+uint32_t vkt__onnx_last_axis(uint32_t axis, uint32_t rank);
+vkt_shape vkt__onnx_shape(vkt__onnx_build *b, const int64_t *dims, uint32_t rank);
+uint64_t vkt__onnx_count(const vkt__onnx_value *v);
+
+/* Output 0 is t, of the type, in ONNX's order; its dims are t's unless rank_0, where it has none.
+ */
+void vkt__onnx_give(vkt__onnx_build *b, size_t i, vkt_tensor *t, int type);
+void vkt__onnx_give_rank0(vkt__onnx_build *b, size_t i, vkt_tensor *t, int type);
+void vkt__onnx_give_last(vkt__onnx_build *b, size_t i, vkt_tensor *t, int type);
+/* As `like` has it. */
+void vkt__onnx_give_as(vkt__onnx_build *b, size_t i, vkt_tensor *t, bool last, int type);
+void vkt__onnx_give_host(vkt__onnx_build *b, size_t i, const vkt__onnx_host *h, int type);
+/* Output 0 is v itself. */
+void vkt__onnx_give_same(vkt__onnx_build *b, const vkt__onnx_value *v);
+
+/* Room for numbers of these sizes; NULL: too many, which is refused. */
+vkt__onnx_host *vkt__onnx_host_new(vkt__onnx_build *b, const int64_t *dims, uint32_t rank,
+                                   bool whole);
+vkt__onnx_host *vkt__onnx_host_of(vkt__onnx_build *b, const vkt__onnx_tensor *t);
+double vkt__onnx_host_number(const vkt__onnx_host *h, uint64_t i);
+/* The dims of NumPy's broadcast of n; false: they do not fit. */
+bool vkt__onnx_broadcast(const int64_t *a, uint32_t ra, const int64_t *b, uint32_t rb, int64_t *out,
+                         uint32_t *rank);
+
+#endif

@@ -1,0 +1,470 @@
+/* ONNX's ops on elements: functions of one number and of several, comparisons, casts. They keep the
+ * order of axes that their inputs have. */
+#include <math.h>
+
+#include "onnx/onnx_op.h"
+
+static vkt_tensor *number(vkt__onnx_build *b, double v)
+{
+    return vkt_fill(b->g, vkt_shape1(1), (float)v);
+}
+
+static vkt_tensor *fn2(vkt__onnx_build *b, vkt_fn2 fn, vkt_tensor *x, vkt_tensor *y)
+{
+    return vkt_binary(b->g, fn, x, y);
+}
+
+/* The value as it is, in whichever order it has. */
+static vkt_tensor *as_is(vkt__onnx_build *b, vkt__onnx_value *v, bool *last)
+{
+    *last = vkt__onnx_is_last(v);
+    return *last ? v->last : vkt__onnx_first(b, v);
+}
+
+/* x clamped to [lo, hi], then that times `scale`. */
+static vkt_tensor *elu(vkt__onnx_build *b, vkt_tensor *x, double alpha, double scale)
+{
+    vkt_tensor *y = vkt_unary(b->g, VKT_FN_ELU, x, (float)alpha, 0);
+    return scale == 1 ? y : vkt_scale(b->g, y, (float)scale);
+}
+
+static vkt_tensor *celu(vkt__onnx_build *b, vkt_tensor *x)
+{
+    float alpha = vkt__onnx_float(b, "alpha", 1);
+    vkt_tensor *y = vkt_unary(b->g, VKT_FN_ELU, vkt_scale(b->g, x, 1 / alpha), 1, 0);
+    return vkt_scale(b->g, y, alpha);
+}
+
+static vkt_tensor *ceil_of(vkt__onnx_build *b, vkt_tensor *x)
+{
+    vkt_tensor *y = vkt_unary(b->g, VKT_FN_NEG, x, 0, 0);
+    return vkt_unary(b->g, VKT_FN_NEG, vkt_unary(b->g, VKT_FN_FLOOR, y, 0, 0), 0, 0);
+}
+
+/* exp(x) +- exp(-x), halved. */
+static vkt_tensor *hyperbolic(vkt__onnx_build *b, vkt_tensor *x, vkt_fn2 fn)
+{
+    vkt_tensor *up = vkt_unary(b->g, VKT_FN_EXP, x, 0, 0),
+               *down = vkt_unary(b->g, VKT_FN_EXP, vkt_unary(b->g, VKT_FN_NEG, x, 0, 0), 0, 0);
+    return vkt_scale(b->g, fn2(b, fn, up, down), 0.5f);
+}
+
+static vkt_tensor *plain(vkt__onnx_build *b, int fn, vkt_tensor *x)
+{
+    static const struct {
+        int onnx;
+        vkt_fn fn;
+    } fns[] = {
+        { VKT__ONNX_FN_EXP, VKT_FN_EXP },
+        { VKT__ONNX_FN_LOG, VKT_FN_LOG },
+        { VKT__ONNX_FN_SQRT, VKT_FN_SQRT },
+        { VKT__ONNX_FN_ABS, VKT_FN_ABS },
+        { VKT__ONNX_FN_NEG, VKT_FN_NEG },
+        { VKT__ONNX_FN_SIN, VKT_FN_SIN },
+        { VKT__ONNX_FN_COS, VKT_FN_COS },
+        { VKT__ONNX_FN_ERF, VKT_FN_ERF },
+        { VKT__ONNX_FN_FLOOR, VKT_FN_FLOOR },
+        { VKT__ONNX_FN_SOFTPLUS, VKT_FN_SOFTPLUS },
+        { VKT__ONNX_FN_RECIPROCAL, VKT_FN_RECIPROCAL },
+    };
+    static const struct {
+        int onnx;
+        vkt_act act;
+    } acts[] = {
+        { VKT__ONNX_FN_RELU, VKT_ACT_RELU },           { VKT__ONNX_FN_SIGMOID, VKT_ACT_SIGMOID },
+        { VKT__ONNX_FN_TANH, VKT_ACT_TANH },           { VKT__ONNX_FN_MISH, VKT_ACT_MISH },
+        { VKT__ONNX_FN_HARDSWISH, VKT_ACT_HARDSWISH },
+    };
+    for (size_t i = 0; i < VKT_COUNT(fns); i++)
+        if (fns[i].onnx == fn) return vkt_unary(b->g, fns[i].fn, x, 0, 0);
+    for (size_t i = 0; i < VKT_COUNT(acts); i++)
+        if (acts[i].onnx == fn) return vkt_activate(b->g, x, acts[i].act);
+    return NULL;
+}
+
+static vkt_tensor *made(vkt__onnx_build *b, int fn, vkt_tensor *x)
+{
+    float alpha;
+    switch (fn) {
+    case VKT__ONNX_FN_IDENTITY:
+        return x;
+    case VKT__ONNX_FN_CEIL:
+        return ceil_of(b, x);
+    case VKT__ONNX_FN_NOT:
+        return fn2(b, VKT_FN2_SUB, number(b, 1), x);
+    case VKT__ONNX_FN_SIGN:
+        return fn2(b, VKT_FN2_SUB, fn2(b, VKT_FN2_LT, number(b, 0), x),
+                   fn2(b, VKT_FN2_LT, x, number(b, 0)));
+    case VKT__ONNX_FN_SOFTSIGN:
+        return fn2(b, VKT_FN2_DIV, x,
+                   fn2(b, VKT_FN2_ADD, vkt_unary(b->g, VKT_FN_ABS, x, 0, 0), number(b, 1)));
+    case VKT__ONNX_FN_TAN:
+        return fn2(b, VKT_FN2_DIV, vkt_unary(b->g, VKT_FN_SIN, x, 0, 0),
+                   vkt_unary(b->g, VKT_FN_COS, x, 0, 0));
+    case VKT__ONNX_FN_SINH:
+        return hyperbolic(b, x, VKT_FN2_SUB);
+    case VKT__ONNX_FN_COSH:
+        return hyperbolic(b, x, VKT_FN2_ADD);
+    case VKT__ONNX_FN_GELU:
+        return vkt_activate(b->g, x,
+                            strcmp(vkt__onnx_word(b, "approximate", "none"), "tanh")
+                                ? VKT_ACT_GELU_ERF
+                                : VKT_ACT_GELU);
+    case VKT__ONNX_FN_LEAKY_RELU:
+        return vkt_unary(b->g, VKT_FN_LEAKY_RELU, x, vkt__onnx_float(b, "alpha", 0.01f), 0);
+    case VKT__ONNX_FN_ELU:
+        return elu(b, x, (double)vkt__onnx_float(b, "alpha", 1), 1);
+    case VKT__ONNX_FN_SELU:
+        return elu(b, x, (double)vkt__onnx_float(b, "alpha", 1.67326319217681884765625f),
+                   (double)vkt__onnx_float(b, "gamma", 1.05070102214813232421875f));
+    case VKT__ONNX_FN_CELU:
+        return celu(b, x);
+    case VKT__ONNX_FN_HARD_SIGMOID:
+        x = vkt_scale(b->g, x, vkt__onnx_float(b, "alpha", 0.2f));
+        x = fn2(b, VKT_FN2_ADD, x, number(b, (double)vkt__onnx_float(b, "beta", 0.5f)));
+        return vkt_unary(b->g, VKT_FN_CLAMP, x, 0, 1);
+    case VKT__ONNX_FN_THRESHOLDED:
+        alpha = vkt__onnx_float(b, "alpha", 1);
+        return vkt_mul(b->g, x, fn2(b, VKT_FN2_LT, number(b, (double)alpha), x));
+    case VKT__ONNX_FN_SWISH:
+        alpha = vkt__onnx_float(b, "alpha", 1);
+        if (alpha == 1) return vkt_activate(b->g, x, VKT_ACT_SILU);
+        return vkt_mul(b->g, x, vkt_activate(b->g, vkt_scale(b->g, x, alpha), VKT_ACT_SIGMOID));
+    default:
+        vkt__onnx_refuse(b, "it is not computed on tensors");
+        return x;
+    }
+}
+
+static void build_unary(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    bool last;
+    vkt__onnx_value *v = vkt__onnx_need(b, 0);
+    if (op->fn == VKT__ONNX_FN_IDENTITY) {
+        vkt__onnx_give_same(b, v);
+        return;
+    }
+    vkt_tensor *x = as_is(b, v, &last), *y = plain(b, op->fn, x);
+    if (!y) y = made(b, op->fn, x);
+    vkt__onnx_give_as(b, 0, y, last, v->type);
+    if (!v->rank && b->st == VKT_OK) vkt__onnx_give_rank0(b, 0, y, v->type);
+}
+
+static void build_clip(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    bool last;
+    vkt__onnx_value *v = vkt__onnx_need(b, 0);
+    double lo = vkt__onnx_scalar(b, "min", 1, -3.4e38), hi = vkt__onnx_scalar(b, "max", 2, 3.4e38);
+    vkt_tensor *x = as_is(b, v, &last);
+    if (lo > hi) lo = hi; /* ONNX: then all are the maximum */
+    vkt__onnx_give_as(b, 0, vkt_unary(b->g, VKT_FN_CLAMP, x, (float)lo, (float)hi), last, v->type);
+}
+
+/* ---- of several ---- */
+
+/* A value as one of that rank with channels last: dimensions of 1 go before its own. */
+static vkt_tensor *last_of_rank(vkt__onnx_build *b, vkt__onnx_value *v, uint32_t rank)
+{
+    if (v->rank == rank) return vkt__onnx_last(b, v);
+    vkt__onnx_value wide = { .type = v->type, .rank = rank, .initializer = -1 };
+    for (uint32_t k = 0; k < rank; k++)
+        wide.dims[k] = k < rank - v->rank ? 1 : v->dims[k - (rank - v->rank)];
+    wide.first = vkt_reshape(b->g, vkt__onnx_first(b, v), vkt__onnx_shape(b, wide.dims, rank));
+    return vkt__onnx_last(b, &wide);
+}
+
+/* The two in one order. */
+static void in_one_order(vkt__onnx_build *b, vkt__onnx_value *x, vkt__onnx_value *y, bool *last,
+                         vkt_tensor *t[2])
+{
+    uint32_t rank = VKT_MAX(x->rank, y->rank);
+    bool one = vkt__onnx_count(x) == 1 && x->rank <= 1,
+         other = vkt__onnx_count(y) == 1 && y->rank <= 1;
+    *last = (vkt__onnx_is_last(x) && x->rank == rank) || (vkt__onnx_is_last(y) && y->rank == rank);
+    t[0] = *last && !one ? last_of_rank(b, x, rank) : vkt__onnx_first(b, x);
+    t[1] = *last && !other ? last_of_rank(b, y, rank) : vkt__onnx_first(b, y);
+}
+
+/* y's shape is x's, or that of x's last dimensions. */
+static bool is_tail(vkt_tensor *x, vkt_tensor *y)
+{
+    vkt_shape s = vkt_tensor_shape(x), t = vkt_tensor_shape(y);
+    if (t.rank > s.rank) return false;
+    for (uint32_t k = 1; k <= t.rank; k++)
+        if (s.d[s.rank - k] != t.d[t.rank - k]) return false;
+    return true;
+}
+
+/* x sigmoid(x) and x hardsigmoid(x) are one function each. */
+static vkt_tensor *gated_by_itself(vkt__onnx_build *b, const vkt__onnx_value *x,
+                                   const vkt__onnx_value *gate, vkt_tensor *t)
+{
+    const vkt__onnx_node *n = gate->by;
+    if (!n || n->n_in != 1 || n->in[0] < 0) return NULL;
+    const vkt__onnx_value *of = &b->values[n->in[0]];
+    if ((of->first != x->first || of->last != x->last) || of->rank != x->rank) return NULL;
+    if (!strcmp(n->type, "Sigmoid")) return vkt_activate(b->g, t, VKT_ACT_SILU);
+    const vkt__onnx_attr *alpha = vkt__onnx_attr_of(n, "alpha"),
+                         *beta = vkt__onnx_attr_of(n, "beta");
+    bool sixth = alpha && fabs((double)alpha->f - 1 / 6.0) < 1e-7 && (!beta || beta->f == 0.5f);
+    return !strcmp(n->type, "HardSigmoid") && sixth ? vkt_activate(b->g, t, VKT_ACT_HARDSWISH)
+                                                    : NULL;
+}
+
+/* By a number that is known. */
+static vkt_tensor *by_number(vkt__onnx_build *b, int fn, vkt_tensor *x, double v)
+{
+    if (fn == VKT__ONNX_FN_MUL) return vkt_scale(b->g, x, (float)v);
+    if (fn == VKT__ONNX_FN_DIV && v != 0) return vkt_scale(b->g, x, (float)(1 / v));
+    if (fn == VKT__ONNX_FN_POW && v == 2) return vkt_mul(b->g, x, x);
+    if (fn == VKT__ONNX_FN_POW && v == 1) return x;
+    if (fn == VKT__ONNX_FN_POW && v == 0.5) return vkt_unary(b->g, VKT_FN_SQRT, x, 0, 0);
+    return NULL;
+}
+
+static vkt_tensor *binary(vkt__onnx_build *b, int fn, vkt_tensor *x, vkt_tensor *y)
+{
+    static const struct {
+        int onnx;
+        vkt_fn2 fn;
+        bool swap;
+    } fns[] = {
+        { VKT__ONNX_FN_ADD, VKT_FN2_ADD, false },
+        { VKT__ONNX_FN_SUM, VKT_FN2_ADD, false },
+        { VKT__ONNX_FN_MEAN, VKT_FN2_ADD, false },
+        { VKT__ONNX_FN_SUB, VKT_FN2_SUB, false },
+        { VKT__ONNX_FN_MUL, VKT_FN2_MUL, false },
+        { VKT__ONNX_FN_AND, VKT_FN2_MUL, false },
+        { VKT__ONNX_FN_DIV, VKT_FN2_DIV, false },
+        { VKT__ONNX_FN_POW, VKT_FN2_POW, false },
+        { VKT__ONNX_FN_MIN, VKT_FN2_MIN, false },
+        { VKT__ONNX_FN_MAX, VKT_FN2_MAX, false },
+        { VKT__ONNX_FN_OR, VKT_FN2_MAX, false },
+        { VKT__ONNX_FN_EQUAL, VKT_FN2_EQ, false },
+        { VKT__ONNX_FN_LESS, VKT_FN2_LT, false },
+        { VKT__ONNX_FN_LESS_EQUAL, VKT_FN2_LE, false },
+        { VKT__ONNX_FN_GREATER, VKT_FN2_LT, true },
+        { VKT__ONNX_FN_GREATER_EQUAL, VKT_FN2_LE, true },
+    };
+    bool sum = fn == VKT__ONNX_FN_ADD || fn == VKT__ONNX_FN_SUM || fn == VKT__ONNX_FN_MEAN;
+    if (sum || fn == VKT__ONNX_FN_MUL) {
+        vkt_tensor *(*op)(vkt_graph *, vkt_tensor *, vkt_tensor *) = sum ? vkt_add : vkt_mul;
+        if (is_tail(x, y)) return op(b->g, x, y);
+        if (is_tail(y, x)) return op(b->g, y, x);
+    }
+    if (fn == VKT__ONNX_FN_XOR) return fn2(b, VKT_FN2_SUB, number(b, 1), fn2(b, VKT_FN2_EQ, x, y));
+    for (size_t i = 0; i < VKT_COUNT(fns); i++)
+        if (fns[i].onnx == fn) return fn2(b, fns[i].fn, fns[i].swap ? y : x, fns[i].swap ? x : y);
+    vkt__onnx_refuse(b, "it is not computed on tensors");
+    return x;
+}
+
+static bool fits(vkt__onnx_build *b, const vkt__onnx_value *x, const vkt__onnx_value *y)
+{
+    int64_t dims[VKT__ONNX_RANK];
+    uint32_t rank;
+    if (vkt__onnx_broadcast(x->dims, x->rank, y->dims, y->rank, dims, &rank)) return true;
+    char one[96], two[96];
+    vkt__onnx_refuse(b, "shapes %s and %s do not fit together",
+                     vkt_shape_text(vkt__onnx_shape(b, x->dims, x->rank), VKT_F32, one),
+                     vkt_shape_text(vkt__onnx_shape(b, y->dims, y->rank), VKT_F32, two));
+    return false;
+}
+
+static void build_binary(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    vkt__onnx_value sum = *vkt__onnx_need(b, 0);
+    bool yes = op->fn >= VKT__ONNX_FN_EQUAL && op->fn <= VKT__ONNX_FN_XOR,
+         cut = op->fn == VKT__ONNX_FN_DIV || op->fn == VKT__ONNX_FN_MOD;
+    int type = sum.type;
+    if (cut && !vkt__onnx_is_float(type)) {
+        vkt__onnx_refuse(b, "of whole numbers that the net computes");
+        return;
+    }
+    for (size_t k = 1; k < b->n->n_in && b->st == VKT_OK; k++) {
+        vkt__onnx_value *x = vkt__onnx_need(b, k);
+        vkt_tensor *t[2], *y = NULL;
+        bool last;
+        /* Constants are made as tensors only where no shorter way takes them. */
+        if (!fits(b, &sum, x)) return;
+        if (x->host && x->host->count == 1 && x->rank <= sum.rank && !sum.host) {
+            vkt_tensor *s = as_is(b, &sum, &last);
+            y = by_number(b, op->fn, s, vkt__onnx_host_number(x->host, 0));
+        } else if (sum.host && sum.host->count == 1 && sum.rank <= x->rank && !x->host &&
+                   op->fn == VKT__ONNX_FN_MUL) {
+            y = by_number(b, op->fn, as_is(b, x, &last), vkt__onnx_host_number(sum.host, 0));
+        }
+        if (!y) {
+            vkt__onnx_value *first = k == 1 ? vkt__onnx_need(b, 0) : &sum;
+            in_one_order(b, first, x, &last, t);
+            if (op->fn == VKT__ONNX_FN_MUL && !y) y = gated_by_itself(b, first, x, t[0]);
+            if (op->fn == VKT__ONNX_FN_MUL && !y) y = gated_by_itself(b, x, first, t[1]);
+            if (!y) y = binary(b, op->fn, t[0], t[1]);
+        }
+        bool none = !sum.rank && !x->rank;
+        vkt_shape s = vkt_tensor_shape(y);
+        sum = (vkt__onnx_value) { .type = type, .rank = none ? 0 : s.rank, .initializer = -1 };
+        for (uint32_t i = 0; i < sum.rank; i++)
+            sum.dims[i] = s.d[last ? vkt__onnx_last_axis(i, s.rank) : i];
+        *(last ? &sum.last : &sum.first) = y;
+    }
+    if (op->fn == VKT__ONNX_FN_MEAN && b->n->n_in > 1 && b->st == VKT_OK) {
+        vkt_tensor **t = sum.last && !sum.first ? &sum.last : &sum.first;
+        *t = vkt_scale(b->g, *t, 1 / (float)b->n->n_in);
+    }
+    sum.type = yes ? VKT__ONNX_BOOL : type;
+    sum.by = b->n;
+    vkt__onnx_give_same(b, &sum);
+}
+
+static void build_where(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    vkt__onnx_value *v[3];
+    vkt_tensor *t[3];
+    uint32_t rank = 0;
+    bool last = false;
+    for (size_t i = 0; i < 3; i++) {
+        v[i] = vkt__onnx_need(b, i);
+        rank = VKT_MAX(rank, v[i]->rank);
+    }
+    if (!fits(b, v[0], v[1]) || !fits(b, v[1], v[2]) || !fits(b, v[0], v[2])) return;
+    for (size_t i = 0; i < 3; i++) last = last || (vkt__onnx_is_last(v[i]) && v[i]->rank == rank);
+    for (size_t i = 0; i < 3; i++)
+        t[i] = last && vkt__onnx_count(v[i]) > 1 ? last_of_rank(b, v[i], rank)
+                                                 : vkt__onnx_first(b, v[i]);
+    vkt__onnx_give_as(b, 0, vkt_where(b->g, t[0], t[1], t[2]), last, v[1]->type);
+}
+
+static void build_prelu(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    vkt__onnx_value *x = vkt__onnx_need(b, 0), *slope = vkt__onnx_need(b, 1);
+    vkt_tensor *t[2];
+    bool last;
+    if (!fits(b, x, slope)) return;
+    in_one_order(b, x, slope, &last, t);
+    vkt_tensor *up = vkt_activate(b->g, t[0], VKT_ACT_RELU),
+               *down = fn2(b, VKT_FN2_MIN, t[0], number(b, 0));
+    vkt_tensor *y = fn2(b, VKT_FN2_ADD, up, fn2(b, VKT_FN2_MUL, down, t[1]));
+    vkt__onnx_give_as(b, 0, y, last, x->type);
+}
+
+static void build_cast(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    vkt__onnx_value *v = vkt__onnx_need(b, 0);
+    int to = (int)vkt__onnx_int(b, "to", VKT__ONNX_FLOAT);
+    bool last;
+    if (!vkt__onnx_type_bytes(to)) vkt__onnx_refuse(b, "to %s", vkt__onnx_type_name(to));
+    bool same = vkt__onnx_is_float(to) || (!vkt__onnx_is_float(v->type) && to != VKT__ONNX_BOOL);
+    vkt__onnx_value y = *v;
+    if (!same && b->st == VKT_OK) {
+        vkt_tensor *x = as_is(b, v, &last);
+        if (to == VKT__ONNX_BOOL) {
+            x = fn2(b, VKT_FN2_SUB, number(b, 1), fn2(b, VKT_FN2_EQ, x, number(b, 0)));
+        } else { /* towards zero */
+            vkt_tensor *up = vkt_unary(b->g, VKT_FN_FLOOR, x, 0, 0);
+            x = vkt_where(b->g, fn2(b, VKT_FN2_LT, x, number(b, 0)), ceil_of(b, x), up);
+        }
+        y.first = last ? NULL : x;
+        y.last = last ? x : NULL;
+    }
+    y.type = to;
+    y.initializer = -1;
+    vkt__onnx_give_same(b, &y);
+}
+
+/* Active in training alone, whatever the file says. */
+static void build_dropout(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    vkt__onnx_value *v = vkt__onnx_need(b, 0);
+    double p = vkt__onnx_scalar(b, "ratio", 1, 0.5);
+    bool last;
+    if (vkt__onnx_wanted(b, 1)) vkt__onnx_refuse(b, "its mask is used, which is not supported");
+    if (!b->train || p <= 0 || p >= 1) {
+        vkt__onnx_give_same(b, v);
+        return;
+    }
+    vkt_tensor *x = as_is(b, v, &last);
+    vkt__onnx_give_as(b, 0, vkt_dropout(b->g, x, vkt_step(b->g), (float)p), last, v->type);
+}
+
+#define UNARY(name, fn, to)                                                                        \
+    {                                                                                              \
+        name, build_unary, vkt__onnx_fold_unary, VKT__ONNX_FN_##fn, 0, 0, to, NULL                 \
+    }
+#define TENSOR(name, fn, to)                                                                       \
+    {                                                                                              \
+        name, build_unary, NULL, VKT__ONNX_FN_##fn, 0, 0, to, NULL                                 \
+    }
+#define BINARY(name, fn, to)                                                                       \
+    {                                                                                              \
+        name, build_binary, vkt__onnx_fold_binary, VKT__ONNX_FN_##fn, 0, 0, to, NULL               \
+    }
+#define ONLY_KNOWN "only of numbers that are known before the net runs"
+
+const vkt__onnx_op vkt__onnx_element_ops[] = {
+    UNARY("Identity", IDENTITY, "nothing"),
+    UNARY("Relu", RELU, "activate"),
+    UNARY("Sigmoid", SIGMOID, "activate"),
+    UNARY("Tanh", TANH, "activate"),
+    TENSOR("Mish", MISH, "activate"),
+    TENSOR("HardSwish", HARDSWISH, "activate"),
+    TENSOR("Gelu", GELU, "activate"),
+    TENSOR("Swish", SWISH, "activate"),
+    UNARY("Exp", EXP, "unary"),
+    UNARY("Log", LOG, "unary"),
+    UNARY("Sqrt", SQRT, "unary"),
+    UNARY("Reciprocal", RECIPROCAL, "unary"),
+    UNARY("Abs", ABS, "unary"),
+    UNARY("Neg", NEG, "unary"),
+    UNARY("Sin", SIN, "unary"),
+    UNARY("Cos", COS, "unary"),
+    UNARY("Tan", TAN, "unary, binary"),
+    UNARY("Sinh", SINH, "unary, binary"),
+    UNARY("Cosh", COSH, "unary, binary"),
+    UNARY("Erf", ERF, "unary"),
+    UNARY("Floor", FLOOR, "unary"),
+    UNARY("Ceil", CEIL, "unary"),
+    { "Round", build_unary, vkt__onnx_fold_unary, VKT__ONNX_FN_ROUND, 1, 0, "a constant",
+      ONLY_KNOWN },
+    UNARY("Sign", SIGN, "binary"),
+    UNARY("Not", NOT, "binary"),
+    TENSOR("Softplus", SOFTPLUS, "unary"),
+    TENSOR("Softsign", SOFTSIGN, "unary, binary"),
+    TENSOR("LeakyRelu", LEAKY_RELU, "unary"),
+    TENSOR("Elu", ELU, "unary"),
+    TENSOR("Selu", SELU, "unary, scale"),
+    TENSOR("Celu", CELU, "unary, scale"),
+    TENSOR("HardSigmoid", HARD_SIGMOID, "scale, unary"),
+    TENSOR("ThresholdedRelu", THRESHOLDED, "binary, mul"),
+    { "Clip", build_clip, NULL, 0, 6, 0, "unary", "bounds are known before the net runs" },
+    { "PRelu", build_prelu, NULL, 0, 0, 0, "activate, binary", NULL },
+    { "Cast", build_cast, vkt__onnx_fold_cast, 0, 0, 0, "nothing, or unary",
+      "floats stay float32; whole numbers are exact below 2^24" },
+    { "Dropout", build_dropout, NULL, 0, 2, 0, "dropout, in training", "its mask is no output" },
+    BINARY("Add", ADD, "add, or binary"),
+    BINARY("Sub", SUB, "binary"),
+    BINARY("Mul", MUL, "mul, scale or binary"),
+    BINARY("Div", DIV, "scale or binary"),
+    BINARY("Pow", POW, "binary"),
+    BINARY("Min", MIN, "binary"),
+    BINARY("Max", MAX, "binary"),
+    BINARY("Sum", SUM, "add, or binary"),
+    { "Mean", build_binary, NULL, VKT__ONNX_FN_MEAN, 0, 0, "add, scale", NULL },
+    { "Mod", build_binary, vkt__onnx_fold_binary, VKT__ONNX_FN_MOD, 3, 0, "a constant",
+      ONLY_KNOWN },
+    BINARY("Equal", EQUAL, "binary"),
+    BINARY("Less", LESS, "binary"),
+    BINARY("LessOrEqual", LESS_EQUAL, "binary"),
+    BINARY("Greater", GREATER, "binary"),
+    BINARY("GreaterOrEqual", GREATER_EQUAL, "binary"),
+    BINARY("And", AND, "binary"),
+    BINARY("Or", OR, "binary"),
+    BINARY("Xor", XOR, "binary"),
+    { "Where", build_where, vkt__onnx_fold_where, 0, 0, 0, "where", NULL },
+    { .name = NULL },
+};

@@ -1,0 +1,314 @@
+/* onnx_file.h: ModelProto and GraphProto. Every list is counted before it is allocated, so that
+ * memory is bounded by the file's size; values are found by a hash of their names. */
+#include "onnx/onnx_file.h"
+
+#include <stdio.h>
+
+#include "onnx/onnx_read.h"
+
+enum { MOST_NODES = 1 << 20 };
+
+vkt_status vkt__onnx_bad(const vkt__onnx *f, const char *fmt, ...)
+{
+    vkt__str s = { 0 };
+    va_list ap;
+    va_start(ap, fmt);
+    vkt__str_vprintf(&s, fmt, ap);
+    va_end(ap);
+    vkt_log(VKT_LOG_ERROR, "onnx", "%s: %s", f->path, s.data);
+    vkt__str_finish(&s);
+    return VKT_E_FORMAT;
+}
+
+vkt_status vkt__onnx_text(vkt__onnx *f, vkt__pb bytes, const char **out)
+{
+    size_t n = (size_t)(bytes.end - bytes.at), at;
+    const char *s = (const char *)bytes.at;
+    if (!vkt__utf8_ok(s, n, &at) || memchr(s, '\n', n) || memchr(s, '\r', n))
+        return vkt__onnx_bad(f, "a name of %zu bytes is no text of one line", n);
+    char *copy = vkt__arena_alloc(&f->arena, n + 1);
+    memcpy(copy, s, n);
+    *out = copy;
+    return VKT_OK;
+}
+
+/* ---- values by name ---- */
+
+static size_t place_of(const vkt__onnx *f, const char *name)
+{
+    size_t at = (size_t)vkt__hash(name, strlen(name), 0) & (f->n_places - 1);
+    while (f->places[at] >= 0 && strcmp(f->values[f->places[at]].name, name) != 0)
+        at = (at + 1) & (f->n_places - 1);
+    return at;
+}
+
+int vkt__onnx_find(const vkt__onnx *f, const char *name)
+{
+    return f->n_places ? f->places[place_of(f, name)] : -1;
+}
+
+static void widen(vkt__onnx *f)
+{
+    f->n_places = f->n_places ? f->n_places * 2 : 256;
+    free(f->places);
+    f->places = vkt__alloc(f->n_places * sizeof *f->places);
+    for (size_t i = 0; i < f->n_places; i++) f->places[i] = -1;
+    for (size_t i = 0; i < f->n_values; i++) f->places[place_of(f, f->values[i].name)] = (int)i;
+}
+
+int vkt__onnx_value(vkt__onnx *f, const char *name)
+{
+    if (f->n_values * 2 >= f->n_places) widen(f);
+    size_t at = place_of(f, name);
+    if (f->places[at] >= 0) return f->places[at];
+    f->values = vkt__grow(f->values, f->n_values, &f->cap_values, sizeof *f->values);
+    f->values[f->n_values] = (vkt__onnx_name) { .name = name, .node = -1 };
+    return f->places[at] = (int)f->n_values++;
+}
+
+/* ---- ValueInfoProto ---- */
+
+/* The field of that number, which holds a message; false: it is not there. */
+static bool inner(vkt__pb m, uint32_t number, vkt__pb *out)
+{
+    vkt__pb_field field;
+    bool found = false;
+    while (vkt__pb_next(&m, &field) > 0)
+        if (field.number == number && field.wire == VKT__PB_BYTES) {
+            *out = field.bytes;
+            found = true;
+        }
+    return found;
+}
+
+static vkt_status read_dims(vkt__onnx *f, vkt__pb m, vkt__onnx_info *info)
+{
+    vkt_status st = VKT_OK;
+    vkt__pb_field field, part;
+    info->has_shape = true;
+    while (vkt__pb_next(&m, &field) > 0) {
+        if (field.number != 1 || field.wire != VKT__PB_BYTES) continue;
+        if (info->rank == VKT__ONNX_RANK)
+            return vkt__onnx_bad(f, "an input or output has more than %d dimensions",
+                                 VKT__ONNX_RANK);
+        info->dims[info->rank] = -1;
+        info->symbols[info->rank] = "?";
+        while (vkt__pb_next(&field.bytes, &part) > 0) {
+            if (part.number == 1 && part.wire == VKT__PB_VARINT && part.v <= INT32_MAX)
+                info->dims[info->rank] = (int64_t)part.v;
+            if (part.number == 2 && part.wire == VKT__PB_BYTES)
+                VKT_TRY(vkt__onnx_text(f, part.bytes, &info->symbols[info->rank]));
+        }
+        info->rank++;
+    }
+fail:
+    return st;
+}
+
+static vkt_status read_info(vkt__onnx *f, vkt__pb m, const char **name, vkt__onnx_info *info)
+{
+    vkt_status st = VKT_OK;
+    vkt__pb_field field;
+    vkt__pb type, tensor, shape;
+    *info = (vkt__onnx_info) { 0 };
+    *name = "";
+    for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0;)
+        if (field.number == 1 && field.wire == VKT__PB_BYTES)
+            VKT_TRY(vkt__onnx_text(f, field.bytes, name));
+    if (!inner(m, 2, &type) || !inner(type, 1, &tensor)) return VKT_OK;
+    for (vkt__pb all = tensor; vkt__pb_next(&all, &field) > 0;)
+        if (field.number == 1 && field.wire == VKT__PB_VARINT)
+            info->type = (int)VKT_MIN(field.v, 1000);
+    if (inner(tensor, 2, &shape)) VKT_TRY(read_dims(f, shape, info));
+fail:
+    return st;
+}
+
+/* ---- GraphProto ---- */
+
+enum { NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, SPARSE = 15 };
+
+static vkt_status read_initializers(vkt__onnx *f, vkt__pb m, const char *folder)
+{
+    vkt_status st = VKT_OK;
+    vkt__pb_field field;
+    for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0;) {
+        if (field.number != INITIALIZER || field.wire != VKT__PB_BYTES) continue;
+        vkt__onnx_tensor *t = &f->initializers[f->n_initializers];
+        VKT_TRY(vkt__onnx_read_tensor(f, field.bytes, folder, t));
+        t->at = (size_t)(field.bytes.at - (const uint8_t *)f->map.data);
+        t->end = (size_t)(field.bytes.end - (const uint8_t *)f->map.data);
+        int v = *t->name ? vkt__onnx_value(f, t->name) : -1;
+        if (v < 0 || f->values[v].initializer)
+            return vkt__onnx_bad(f, "two initializers have the name '%s'", vkt__show(t->name).s);
+        f->values[v].initializer = t;
+        f->n_initializers++;
+    }
+fail:
+    return st;
+}
+
+static vkt_status read_inputs(vkt__onnx *f, vkt__pb m)
+{
+    vkt_status st = VKT_OK;
+    vkt__pb_field field;
+    for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0;) {
+        const char *name;
+        vkt__onnx_info *info = &f->inputs[f->n_inputs];
+        if (field.number != INPUT || field.wire != VKT__PB_BYTES) continue;
+        VKT_TRY(read_info(f, field.bytes, &name, info));
+        if (!*name) return vkt__onnx_bad(f, "an input has no name");
+        info->value = vkt__onnx_value(f, name);
+        if (f->values[info->value].is_input)
+            return vkt__onnx_bad(f, "two inputs have the name '%s'", vkt__show(name).s);
+        f->values[info->value].is_input = true;
+        if (!f->values[info->value].initializer) f->n_inputs++;
+    }
+fail:
+    return st;
+}
+
+static vkt_status read_outputs(vkt__onnx *f, vkt__pb m)
+{
+    vkt_status st = VKT_OK;
+    vkt__pb_field field;
+    for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0;) {
+        const char *name;
+        vkt__onnx_info *info = &f->outputs[f->n_outputs];
+        if (field.number != OUTPUT || field.wire != VKT__PB_BYTES) continue;
+        VKT_TRY(read_info(f, field.bytes, &name, info));
+        info->value = vkt__onnx_find(f, name);
+        if (info->value < 0)
+            return vkt__onnx_bad(f, "the output '%s' is given by no node", vkt__show(name).s);
+        f->values[info->value].is_output = true;
+        f->n_outputs++;
+    }
+    if (!f->n_outputs) return vkt__onnx_bad(f, "the graph has no output");
+fail:
+    return st;
+}
+
+static vkt_status read_graph(vkt__onnx *f, vkt__pb m, const char *folder)
+{
+    vkt_status st = VKT_OK;
+    vkt__pb_field field;
+    vkt__pb all = m;
+    size_t n[SPARSE + 1] = { 0 };
+    int got;
+    while ((got = vkt__pb_next(&m, &field)) > 0)
+        if (field.number <= SPARSE) n[field.number]++;
+    if (got < 0) return vkt__onnx_bad(f, "the graph is damaged or cut off");
+    if (n[SPARSE]) return vkt__onnx_bad(f, "it has sparse initializers, which are not supported");
+    if (n[NODE] > MOST_NODES || n[INITIALIZER] > MOST_NODES || n[INPUT] > MOST_NODES ||
+        n[OUTPUT] > MOST_NODES)
+        return vkt__onnx_bad(f, "it has more than %d nodes, inputs, outputs or initializers",
+                             MOST_NODES);
+    f->nodes = vkt__arena_alloc(&f->arena, (n[NODE] + 1) * sizeof *f->nodes);
+    f->initializers = vkt__arena_alloc(&f->arena, (n[INITIALIZER] + 1) * sizeof *f->initializers);
+    f->inputs = vkt__arena_alloc(&f->arena, (n[INPUT] + 1) * sizeof *f->inputs);
+    f->outputs = vkt__arena_alloc(&f->arena, (n[OUTPUT] + 1) * sizeof *f->outputs);
+    VKT_TRY(read_initializers(f, all, folder));
+    VKT_TRY(read_inputs(f, all));
+    for (m = all; vkt__pb_next(&m, &field) > 0;) {
+        if (field.number != NODE || field.wire != VKT__PB_BYTES) continue;
+        VKT_TRY(vkt__onnx_read_node(f, field.bytes, folder, &f->nodes[f->n_nodes]));
+        f->n_nodes++;
+    }
+    VKT_TRY(read_outputs(f, all));
+fail:
+    return st;
+}
+
+/* ---- ModelProto ---- */
+
+static vkt_status read_opset(vkt__onnx *f, vkt__pb m)
+{
+    vkt_status st = VKT_OK;
+    vkt__pb_field field;
+    const char *domain = "";
+    uint64_t version = 0;
+    while (vkt__pb_next(&m, &field) > 0) {
+        if (field.number == 1 && field.wire == VKT__PB_BYTES)
+            VKT_TRY(vkt__onnx_text(f, field.bytes, &domain));
+        if (field.number == 2 && field.wire == VKT__PB_VARINT) version = field.v;
+    }
+    if (!*domain || !strcmp(domain, "ai.onnx")) f->opset = (int64_t)VKT_MIN(version, INT32_MAX);
+fail:
+    return st;
+}
+
+static vkt_status read_model(vkt__onnx *f, const char *folder)
+{
+    vkt_status st = VKT_OK;
+    vkt__pb m = { f->map.data, (const uint8_t *)f->map.data + f->map.n }, graph = { 0 };
+    vkt__pb_field field;
+    int got;
+    while ((got = vkt__pb_next(&m, &field)) > 0) {
+        bool bytes = field.wire == VKT__PB_BYTES;
+        if (field.number == 1 && !bytes) f->ir = (int64_t)VKT_MIN(field.v, INT32_MAX);
+        if (field.number == 2 && bytes) VKT_TRY(vkt__onnx_text(f, field.bytes, &f->producer));
+        if (field.number == 7 && bytes) graph = field.bytes;
+        if (field.number == 8 && bytes) VKT_TRY(read_opset(f, field.bytes));
+    }
+    if (got < 0 || !graph.at)
+        return vkt__onnx_bad(f, "it is no ONNX file, or it is damaged or cut off");
+    if (f->opset < VKT__ONNX_OLDEST || f->opset > VKT__ONNX_NEWEST)
+        return vkt__onnx_bad(f, "its ops are those of opset %lld; opsets %d to %d are read",
+                             (long long)f->opset, VKT__ONNX_OLDEST, VKT__ONNX_NEWEST);
+    VKT_TRY(read_graph(f, graph, folder));
+fail:
+    return st;
+}
+
+vkt_status vkt__onnx_parse(const void *data, size_t n, const char *path, const char *folder,
+                           vkt__onnx **out)
+{
+    vkt__onnx *f = vkt__alloc(sizeof *f);
+    f->path = vkt__arena_strdup(&f->arena, path);
+    f->producer = "";
+    f->map = (vkt__map) { data, n };
+    vkt_status st = read_model(f, folder);
+    *out = f;
+    if (st == VKT_OK) return st;
+    f->map = (vkt__map) { 0 };
+    vkt__onnx_close(out);
+    return st;
+}
+
+/* The folder of a path: "." where it has none. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 1;
+    char *s = vkt__alloc(n + 1);
+    memcpy(s, slash ? path : ".", n);
+    return s;
+}
+
+vkt_status vkt__onnx_open(const char *path, vkt__onnx **out)
+{
+    vkt__map map;
+    *out = NULL;
+    vkt_status st = vkt__file_map(path, &map);
+    if (st != VKT_OK) return st;
+    char *folder = folder_of(path);
+    st = vkt__onnx_parse(map.data, map.n, path, folder, out);
+    free(folder);
+    if (st != VKT_OK) vkt__file_unmap(&map);
+    if (st == VKT_OK) (*out)->owns = true;
+    return st;
+}
+
+void vkt__onnx_close(vkt__onnx **pf)
+{
+    vkt__onnx *f = *pf;
+    if (!f) return;
+    for (size_t i = 0; i < f->n_maps; i++) vkt__file_unmap(&f->maps[i].map);
+    if (f->owns) vkt__file_unmap(&f->map);
+    free(f->maps);
+    free(f->values);
+    free(f->places);
+    vkt__arena_finish(&f->arena);
+    free(f);
+    *pf = NULL;
+}

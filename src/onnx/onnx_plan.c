@@ -1,0 +1,165 @@
+/* What a result needs of a file: its nodes, and what becomes of each initializer. */
+#include <math.h>
+
+#include "onnx/onnx_op.h"
+
+static const vkt__onnx_op *const tables[] = { vkt__onnx_element_ops, vkt__onnx_product_ops,
+                                              vkt__onnx_picture_ops, vkt__onnx_reduce_ops,
+                                              vkt__onnx_shape_ops };
+
+const vkt__onnx_op *vkt__onnx_op_at(size_t i)
+{
+    for (size_t t = 0; t < VKT_COUNT(tables); t++)
+        for (const vkt__onnx_op *op = tables[t]; op->name; op++)
+            if (i-- == 0) return op;
+    return NULL;
+}
+
+const vkt__onnx_op *vkt__onnx_op_of(const vkt__onnx_node *n)
+{
+    if (*n->domain) return NULL;
+    for (size_t t = 0; t < VKT_COUNT(tables); t++)
+        for (const vkt__onnx_op *op = tables[t]; op->name; op++)
+            if (!strcmp(op->name, n->type)) return op;
+    return NULL;
+}
+
+/* A node whose inputs are needed is needed; nodes stand behind what they take. */
+static void mark_needed(const vkt__onnx *f, vkt__onnx_plan *p)
+{
+    bool *value = vkt__alloc((f->n_values + 1) * sizeof *value);
+    value[p->out] = true;
+    for (size_t k = f->n_nodes; k-- > 0;) {
+        const vkt__onnx_node *n = &f->nodes[k];
+        for (size_t i = 0; i < n->n_out; i++)
+            if (n->out[i] >= 0 && value[n->out[i]]) p->needed[k] = true;
+        for (size_t i = 0; p->needed[k] && i < n->n_in; i++)
+            if (n->in[i] >= 0) value[n->in[i]] = true;
+    }
+    free(value);
+}
+
+/* "If (2), 'com.microsoft.Attention' (12)" */
+static vkt_status check_ops(const vkt__onnx *f, const vkt__onnx_plan *p)
+{
+    vkt__str s = { 0 };
+    size_t n = 0, kinds = 0;
+    bool *counted = vkt__alloc((f->n_nodes + 1) * sizeof *counted);
+    for (size_t k = 0; k < f->n_nodes; k++) {
+        const vkt__onnx_node *node = &f->nodes[k];
+        if (!p->needed[k] || counted[k] || vkt__onnx_op_of(node)) continue;
+        size_t same = 0;
+        for (size_t j = k; j < f->n_nodes && kinds < 24; j++) {
+            const vkt__onnx_node *other = &f->nodes[j];
+            bool is = p->needed[j] && !strcmp(other->type, node->type) &&
+                      !strcmp(other->domain, node->domain);
+            counted[j] = counted[j] || is;
+            same += is;
+        }
+        n += VKT_MAX(same, 1);
+        if (kinds++ >= 24) continue;
+        vkt__str_printf(&s, "%s%s%s%s (%zu)", kinds > 1 ? ", " : "",
+                        *node->domain ? vkt__show(node->domain).s : "", *node->domain ? "." : "",
+                        vkt__show(node->type).s, same);
+    }
+    free(counted);
+    vkt_status st = VKT_OK;
+    if (n)
+        st = vkt__fail(VKT_E_UNSUPPORTED, "onnx",
+                       "%s: %zu of its nodes have ops that are not supported: %s%s", f->path, n,
+                       s.data, kinds > 24 ? ", and more" : "");
+    vkt__str_finish(&s);
+    return st;
+}
+
+/* ---- initializers ---- */
+
+typedef struct use {
+    bool any, host, state, filter, other, adds, scales;
+} use;
+
+static void add_use(const vkt__onnx_node *n, size_t i, use *u)
+{
+    const vkt__onnx_op *op = vkt__onnx_op_of(n);
+    u->any = true;
+    if (!op) return;
+    bool filter = i == 1 && (!strcmp(op->name, "Conv") || !strcmp(op->name, "ConvTranspose"));
+    u->host = u->host || (i < 32 && op->host >> i & 1);
+    u->state = u->state || (i < 32 && op->state >> i & 1);
+    u->filter = u->filter || filter;
+    u->other = u->other || !filter;
+    u->scales = u->scales || !strcmp(op->name, "Mul") || !strcmp(op->name, "Div") ||
+                !strcmp(op->name, "Pow") || !strcmp(op->name, "Sub") ||
+                !strcmp(op->name, "Where") || op->fn >= VKT__ONNX_FN_MIN;
+}
+
+/* Numbers that no weight has: what hides places from attention. */
+static bool hides(const vkt__onnx_tensor *t)
+{
+    for (uint64_t i = 0; i < t->count; i++)
+        if (!(fabs(vkt__onnx_number(t, i)) < 1e9)) return true;
+    return false;
+}
+
+static void set_role(vkt__onnx_plan *p, size_t i, const use *u)
+{
+    const vkt__onnx_tensor *t = &p->f->initializers[i];
+    bool constant = u->host || !vkt__onnx_is_float(t->type) || t->rank == 0 || t->count == 0 ||
+                    (t->count == 1 && u->scales);
+    if (!u->any) return;
+    p->roles[i] = u->state               ? VKT__ONNX_STATE
+                  : constant || hides(t) ? VKT__ONNX_HOST
+                                         : VKT__ONNX_PARAM;
+    p->filters[i] = p->roles[i] == VKT__ONNX_PARAM && u->filter && !u->other && t->rank == 4;
+}
+
+static void set_roles(const vkt__onnx *f, vkt__onnx_plan *p)
+{
+    use *uses = vkt__alloc((f->n_values + 1) * sizeof *uses);
+    uses[p->out].any = uses[p->out].other = true;
+    for (size_t k = 0; k < f->n_nodes; k++)
+        for (size_t i = 0; p->needed[k] && i < f->nodes[k].n_in; i++)
+            if (f->nodes[k].in[i] >= 0) add_use(&f->nodes[k], i, &uses[f->nodes[k].in[i]]);
+    for (size_t i = 0; i < f->n_initializers; i++)
+        set_role(p, i, &uses[vkt__onnx_find(f, f->initializers[i].name)]);
+    free(uses);
+}
+
+static int output_of(const vkt__onnx *f, const char *name)
+{
+    if (!name) return f->outputs[0].value;
+    int v = vkt__onnx_find(f, name);
+    for (size_t k = 0; v < 0 && k < f->n_nodes; k++)
+        if (!strcmp(f->nodes[k].name, name) && f->nodes[k].n_out) v = f->nodes[k].out[0];
+    return v;
+}
+
+vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out)
+{
+    vkt__onnx_plan *p = vkt__alloc(sizeof *p);
+    p->f = f;
+    p->out = output_of(f, output);
+    *out = NULL;
+    if (p->out < 0) {
+        free(p);
+        return vkt__fail(VKT_E_ARG, "onnx", "%s: no node and no value has the name '%s'", f->path,
+                         vkt__show(output).s);
+    }
+    p->needed = vkt__arena_alloc(&p->arena, f->n_nodes + 1);
+    p->roles = vkt__arena_alloc(&p->arena, (f->n_initializers + 1) * sizeof *p->roles);
+    p->filters = vkt__arena_alloc(&p->arena, f->n_initializers + 1);
+    mark_needed(f, p);
+    vkt_status st = check_ops(f, p);
+    if (st == VKT_OK) set_roles(f, p);
+    if (st != VKT_OK) vkt__onnx_plan_destroy(&p);
+    *out = p;
+    return st;
+}
+
+void vkt__onnx_plan_destroy(vkt__onnx_plan **pp)
+{
+    if (!*pp) return;
+    vkt__arena_finish(&(*pp)->arena);
+    free(*pp);
+    *pp = NULL;
+}
