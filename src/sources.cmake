@@ -328,6 +328,7 @@ set(SRC_NN
   src/nn/layers.c
   src/nn/layers_graph.c
   src/nn/layers_image.c
+  src/nn/layers_onnx.c
   src/nn/layers_vision.c
   src/nn/lora.c
   src/nn/model.c

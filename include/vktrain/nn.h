@@ -98,7 +98,7 @@ typedef struct vkt_layer {
     vkt_maybe top, bottom, left, right; /* pad: pixels; not given: kernel */
     float momentum;                     /* batch_norm; 0: 0.1 */
     uint32_t virtual_batch;             /* batch_norm: examples of a ghost batch; 0: the batch */
-    bool frozen;                        /* batch_norm: use the running averages in training too */
+    bool frozen;            /* batch_norm, onnx: use the running averages in training too */
     uint32_t heads, hidden; /* vit_block, convnext_block, inverted_block; hidden 0: the type's */
     bool squeeze;           /* inverted_block: squeeze and excitation */
     const char *activation; /* inverted_block: an activation layer's type; NULL: "relu" */
@@ -113,6 +113,9 @@ typedef struct vkt_layer {
     const char *mode;    /* upsample: "nearest" (default), "bilinear" */
     bool align_corners;  /* upsample: bilinear, as PyTorch's */
     uint32_t output_pad; /* conv_transpose */
+    const char *file;    /* onnx: the path of an ONNX file */
+    const char *cut;     /* onnx: the node or value that is the output; NULL: the file's */
+    const char *layout;  /* onnx: pictures are taken as "nchw" or "nhwc"; NULL: as sizes tell */
     const char *gate;    /* squeeze_excite: "sigmoid" (default), "hardsigmoid" */
     /* Names of earlier layers of the same list whose outputs it takes; VKT_LAYER_INPUT, unless a
      * layer has that name: what the list takes. NULL: the layer before. */

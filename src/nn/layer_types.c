@@ -10,6 +10,8 @@
 
 static const char *const inits[] = { "kaiming", "xavier", "normal", "zeros", NULL };
 
+static const char *const layouts[] = { "nchw", "nhwc", NULL };
+
 #define EPS_OF(usual)                                                                              \
     {                                                                                              \
         "eps", VKT_OPT_FLOAT, AT(eps), 1e-12, 1, "added to the variance (default: " usual ")",     \
@@ -499,6 +501,19 @@ static const vkt_layer_type types[] = {
           "activation between them (default: relu)", plain_activations },
         { "gate", VKT_OPT_STRING, AT(gate), 0, 0,
           "function that makes the factor (default: sigmoid)", gates } } },
+    { "onnx",
+      "a net of an ONNX file, with its weights; layers after it are a new end",
+      "file",
+      { { "file", VKT_OPT_STRING, AT(file), 0, 0, "path of the file", NULL },
+        { "cut", VKT_OPT_STRING, AT(cut), 0, 0,
+          "name of the node or value that is the layer's output (default: the file's output, "
+          "without a softmax at its end)",
+          NULL },
+        { "layout", VKT_OPT_STRING, AT(layout), 0, 0,
+          "order of axes in which the net takes pictures (default: as its sizes tell, else nchw)",
+          layouts },
+        { "frozen", VKT_OPT_BOOL, AT(frozen), 0, 1,
+          "its batch norms use the running averages in training too (default: false)", NULL } } },
     { "repeat",
       "n copies of the body in a row, each with its own parameters",
       NULL,

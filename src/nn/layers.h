@@ -1,5 +1,5 @@
-/* The tables of kinds that layers.c, layers_image.c, layers_vision.c and layers_graph.c hold, each
- * ended by name NULL. */
+/* The tables of kinds that layers.c, layers_image.c, layers_vision.c, layers_graph.c and
+ * layers_onnx.c hold, each ended by name NULL. */
 #ifndef VKT_NN_LAYERS_H
 #define VKT_NN_LAYERS_H
 
@@ -10,5 +10,6 @@ extern const vkt__layer_kind vkt__act_kinds[];
 extern const vkt__layer_kind vkt__image_kinds[];
 extern const vkt__layer_kind vkt__vision_kinds[];
 extern const vkt__layer_kind vkt__graph_kinds[];
+extern const vkt__layer_kind vkt__onnx_kinds[];
 
 #endif

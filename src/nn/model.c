@@ -98,6 +98,7 @@ void vkt_model_destroy(vkt_model **pm)
     vkt_model *m = *pm;
     if (!m) return;
     vkt__frozen_destroy(m);
+    vkt__onnx_nets_destroy(m->onnx);
     vkt__model_buffer_destroy(m->gpu, &m->values);
     vkt__model_buffer_destroy(m->gpu, &m->grads);
     vkt__model_buffer_destroy(m->gpu, &m->constants);
@@ -144,6 +145,8 @@ static vkt_status init_states(vkt_model *m)
     for (size_t i = 0; i < m->n_states; i++)
         for (uint64_t k = 0; k < m->states[i].pub.count; k++)
             v[m->states[i].pub.offset + k] = m->states[i].scale;
+    for (size_t i = 0; i < m->n_states; i++)
+        if (m->states[i].fill) m->states[i].fill(&m->states[i], v + m->states[i].pub.offset);
     vkt_status st =
         m->n_states ? vkt_buffer_write(m->gpu, m->state_values, 0, v, m->state_count * 4) : VKT_OK;
     free(v);
@@ -156,7 +159,8 @@ static vkt_status init_param(vkt_model *m, size_t i, uint64_t seed)
     float *v = malloc(p->pub.count * sizeof *v);
     if (!v) return vkt__fail(VKT_E_OOM_HOST, "model", "no memory for '%s'", p->pub.name);
     uint64_t own = vkt__hash(p->pub.name, strlen(p->pub.name), seed);
-    for (uint64_t k = 0; k < p->pub.count; k++) v[k] = initial_value(p, own, k);
+    for (uint64_t k = 0; k < p->pub.count && !p->fill; k++) v[k] = initial_value(p, own, k);
+    if (p->fill) p->fill(p, v);
     vkt_status st =
         p->pub.quant ? vkt__frozen_write(m, i, v)
                      : vkt_buffer_write(m->gpu, m->values, p->pub.offset * 4, v, p->pub.count * 4);

@@ -244,11 +244,18 @@ void vkt__model_set_by_head(vkt_model *m, int param, uint32_t heads)
 int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
                          vkt_dtype dtype, float value)
 {
+    return vkt__model_add_named_state(m, vkt__arena_printf(&m->arena, "%s.%s", l->name, suffix),
+                                      shape, dtype, value);
+}
+
+int vkt__model_add_named_state(vkt_model *m, const char *name, vkt_shape shape, vkt_dtype dtype,
+                               float value)
+{
     enum { ALIGN = 64 }; /* bindings need 16 bytes */
     m->states = vkt__grow(m->states, m->n_states, &m->cap_states, sizeof *m->states);
     vkt__param *p = &m->states[m->n_states];
     *p = (vkt__param) { .scale = value };
-    p->pub.name = vkt__arena_printf(&m->arena, "%s.%s", l->name, suffix);
+    p->pub.name = vkt__arena_strdup(&m->arena, name);
     p->pub.shape = shape;
     p->pub.dtype = dtype;
     p->pub.offset = m->state_count;

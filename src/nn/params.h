@@ -23,6 +23,9 @@ typedef struct vkt__param {
     bool table;         /* rows are looked up, or give scores: see vkt_lora.base */
     bool looked_up;     /* rows are, of columns' values */
     vkt_buffer *packed; /* of one that pub.quant keeps so */
+    /* Where it begins with numbers that are there: writes them in the order of its memory. */
+    void (*fill)(const struct vkt__param *p, float *out);
+    const void *from;
 } vkt__param;
 
 typedef struct vkt__layer_list {
@@ -44,6 +47,7 @@ typedef struct vkt__layer {
     uint32_t n_params;                   /* as many from w on, where b is not all there is */
     int s;                               /* index of the first state, -1: none */
     vkt__layer_list pre, body, shortcut; /* of layers made of layers */
+    struct vkt__onnx_net *onnx;          /* of layers_onnx.c */
 } vkt__layer;
 
 typedef struct vkt__layer_kind {
@@ -92,6 +96,7 @@ struct vkt_model {
     vkt_shape constants_shape; /* rank 0: none */
     float *constants_host;
     vkt_buffer *constants;
+    struct vkt__onnx_net *onnx; /* nets of ONNX files, each with the next */
     vkt_dtype precision;
     vkt_buffer *shadow; /* the values in that precision; NULL in f32 */
     /* What the training graph that was built last adds to its loss: [1] f32, or NULL. */
@@ -120,6 +125,9 @@ void vkt__model_set_by_head(vkt_model *m, int param, uint32_t heads);
 /* Something the layer keeps that is no parameter, and its initial value. */
 int vkt__model_add_state(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
                          vkt_dtype dtype, float value);
+/* The same with a whole name. */
+int vkt__model_add_named_state(vkt_model *m, const char *name, vkt_shape shape, vkt_dtype dtype,
+                               float value);
 /* n tables of numbers that are not learned; data by vkt__alloc, the model's from now on. */
 void vkt__model_set_constants(vkt_model *m, uint32_t n, vkt_shape shape, float *data);
 /* Places every parameter in the flat buffers, when all of them are known, or says that it is kept
@@ -148,6 +156,8 @@ vkt_tensor *vkt__model_build_base(vkt_model *m, vkt_graph *g, vkt_tensor *x);
 
 /* Sets initial values of what is trained alone, where the rest comes from a file. */
 vkt_status vkt__model_init_trained(vkt_model *m, uint64_t seed);
+
+void vkt__onnx_nets_destroy(struct vkt__onnx_net *net);
 
 /* ---- tensors of a graph, made once in each ---- */
 

@@ -436,7 +436,7 @@ static void build_node(vkt__onnx_build *b)
 }
 
 vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool *last,
-                                 vkt_tensor **out)
+                                 vkt__onnx_value **out)
 {
     const vkt__onnx *f = b->f = b->plan->f;
     b->values = vkt__arena_alloc(&b->arena, (f->n_values + 1) * sizeof *b->values);
@@ -450,7 +450,7 @@ vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, 
     b->n = NULL;
     vkt__onnx_value *y = &b->values[b->plan->out];
     if (b->st == VKT_OK && !y->type) vkt__onnx_refuse(b, "nothing gives its output");
-    *out = b->st == VKT_OK ? vkt__onnx_first(b, y) : NULL;
+    *out = y;
     return b->st;
 }
 

@@ -87,9 +87,9 @@ void vkt__onnx_plan_destroy(vkt__onnx_plan **p);
 /* ---- building ---- */
 
 /* Puts the plan's nodes into b->g; inputs[i] is of the file's input i, as ONNX has it, or where
- * `last` is true with channels last. *out: the result, in ONNX's order. */
+ * `last` is true with channels last. *out: the result. */
 vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool *last,
-                                 vkt_tensor **out);
+                                 vkt__onnx_value **out);
 void vkt__onnx_build_finish(vkt__onnx_build *b);
 
 /* ---- for rows ---- */

@@ -1,0 +1,360 @@
+/* The layer "onnx": a net of an ONNX file. Its weights are parameters by the names that the file
+ * has, what else it holds as numbers are states. The layer begins with the file's numbers, and
+ * needs the file for its ops alone from then on. */
+#include "nn/layers.h"
+#include "nn/layer_list.h"
+#include "onnx/onnx_build.h"
+#include "tensor/graph/graph.h"
+
+struct vkt__onnx_net {
+    vkt__onnx *f;
+    vkt__onnx_plan *plan;
+    vkt_model *m;
+    const vkt__layer *layer;
+    const char *prefix; /* of names: "" or "name." */
+    int *of;            /* [n_initializers] the parameter or state that it is; -1: none */
+    bool last;          /* pictures are taken with channels last */
+    bool dry;           /* shapes alone are asked for: nothing is bound */
+    struct vkt__onnx_net *next;
+};
+
+void vkt__onnx_nets_destroy(struct vkt__onnx_net *net)
+{
+    while (net) {
+        struct vkt__onnx_net *next = net->next;
+        vkt__onnx_plan_destroy(&net->plan);
+        vkt__onnx_close(&net->f);
+        free(net);
+        net = next;
+    }
+}
+
+const vkt__onnx *vkt__onnx_net_file(const struct vkt__onnx_net *net, const vkt__onnx_plan **plan)
+{
+    *plan = net->plan;
+    return net->f;
+}
+
+int vkt__onnx_net_param(const struct vkt__onnx_net *net, size_t initializer)
+{
+    return net->of[initializer];
+}
+
+/* ---- numbers ---- */
+
+static void fill_from_file(const vkt__param *p, float *out)
+{
+    const vkt__onnx_tensor *t = p->from;
+    for (uint64_t i = 0; i < t->count; i++)
+        out[vkt_param_at(&p->pub, i)] = (float)vkt__onnx_number(t, i);
+}
+
+static void fill_from_copy(const vkt__param *p, float *out)
+{
+    memcpy(out, p->from, p->pub.count * sizeof *out);
+}
+
+static vkt_shape shape_of(const vkt__onnx_tensor *t)
+{
+    vkt_shape s = { .rank = t->rank };
+    for (uint32_t k = 0; k < t->rank; k++) s.d[k] = (uint32_t)t->dims[k];
+    return s;
+}
+
+static bool is_taken(const vkt_model *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_params; i++)
+        if (!strcmp(m->params[i].pub.name, name)) return true;
+    for (size_t i = 0; i < m->n_states; i++)
+        if (!strcmp(m->states[i].pub.name, name)) return true;
+    return false;
+}
+
+static vkt_status declare(struct vkt__onnx_net *net, vkt__layer *l)
+{
+    vkt_model *m = net->m;
+    const vkt__onnx *f = net->f;
+    net->of = vkt__arena_alloc(&m->arena, (f->n_initializers + 1) * sizeof *net->of);
+    for (size_t i = 0; i < f->n_initializers; i++) {
+        const vkt__onnx_tensor *t = &f->initializers[i];
+        vkt__onnx_role role = net->plan->roles[i];
+        net->of[i] = -1;
+        if (role != VKT__ONNX_PARAM && role != VKT__ONNX_STATE) continue;
+        const char *name = vkt__arena_printf(&m->arena, "%s%s", net->prefix, t->name);
+        if (t->rank > VKT_MAX_RANK || t->count > INT32_MAX)
+            return vkt__layer_error(l, "'%s' is too large", vkt__show(name).s);
+        if (is_taken(m, name))
+            return vkt__layer_error(l, "the model has a '%s' already: give the layer a name",
+                                    vkt__show(name).s);
+        vkt__param *p;
+        if (role == VKT__ONNX_STATE) {
+            net->of[i] = vkt__model_add_named_state(m, name, shape_of(t), VKT_F32, 0);
+            p = &m->states[net->of[i]];
+        } else {
+            net->of[i] = vkt__model_add_named(m, name, shape_of(t), VKT_INIT_ZEROS, 1);
+            p = &m->params[net->of[i]];
+            if (net->plan->filters[i]) p->pub.order = VKT_PARAM_ORDER_CONV;
+            if (l->w < 0) l->w = net->of[i];
+            l->n_params++;
+        }
+        p->fill = fill_from_file;
+        p->from = t;
+    }
+    return VKT_OK;
+}
+
+/* ---- the graph's tensors ---- */
+
+static vkt_tensor *initializer(void *user, vkt_graph *g, size_t i)
+{
+    struct vkt__onnx_net *net = user;
+    int of = net->of[i];
+    bool state = net->plan->roles[i] == VKT__ONNX_STATE;
+    if (!net->dry)
+        return state ? vkt__model_state_tensor(net->m, g, of) : vkt__model_tensor(net->m, g, of);
+    const vkt_param *p = state ? &net->m->states[of].pub : &net->m->params[of].pub;
+    vkt_tensor *t = vkt__input_named(g, p->name);
+    vkt_shape s = p->shape;
+    if (p->order == VKT_PARAM_ORDER_CONV)
+        s = (vkt_shape) { 4, { p->shape.d[2], p->shape.d[3], p->shape.d[1], p->shape.d[0] } };
+    return t ? t : vkt_input(g, s, VKT_F32, p->name);
+}
+
+static int state_of(const vkt_model *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_states; i++)
+        if (!strcmp(m->states[i].pub.name, name)) return (int)i;
+    return -1;
+}
+
+static vkt_tensor *state_tensor(struct vkt__onnx_net *net, vkt_graph *g, int state)
+{
+    const vkt_param *p = &net->m->states[state].pub;
+    if (!net->dry) return vkt__model_state_tensor(net->m, g, state);
+    vkt_tensor *t = vkt__input_named(g, p->name);
+    return t ? t : vkt_input(g, p->shape.rank ? p->shape : vkt_shape1(1), p->dtype, p->name);
+}
+
+static bool same_shape(vkt_shape a, vkt_shape b)
+{
+    return a.rank == b.rank && !memcmp(a.d, b.d, a.rank * sizeof *a.d);
+}
+
+/* Numbers are kept as floats, which hold all ids below 2^24. The first graph is a dry one. */
+static vkt_tensor *constant(void *user, vkt_graph *g, const char *name, vkt_shape shape,
+                            vkt_dtype dtype, const vkt__onnx_host *numbers)
+{
+    struct vkt__onnx_net *net = user;
+    vkt_model *m = net->m;
+    const char *full = vkt__arena_printf(&g->arena, "%s%s", net->prefix, name);
+    int at = state_of(m, full);
+    if (at < 0 && net->dry) {
+        float *copy = vkt__arena_alloc(&m->arena, (size_t)numbers->count * sizeof *copy);
+        for (uint64_t i = 0; i < numbers->count; i++)
+            copy[i] = (float)VKT_MAX(VKT_MIN(vkt__onnx_host_number(numbers, i), 3e38), -3e38);
+        at = vkt__model_add_named_state(m, full, shape, VKT_F32, 0);
+        m->states[at].fill = fill_from_copy;
+        m->states[at].from = copy;
+    }
+    if (at < 0 || !same_shape(m->states[at].pub.shape, shape)) return NULL;
+    vkt_tensor *t = state_tensor(net, g, at);
+    return dtype == VKT_U32 ? vkt_cast(g, t, VKT_U32) : t;
+}
+
+static vkt_tensor *counter(void *user, vkt_graph *g, const char *name)
+{
+    struct vkt__onnx_net *net = user;
+    const char *full = vkt__arena_printf(&g->arena, "%s%s.num_batches_tracked", net->prefix, name);
+    int at = state_of(net->m, full);
+    if (at < 0) at = vkt__model_add_named_state(net->m, full, (vkt_shape) { 0 }, VKT_U32, 0);
+    return state_tensor(net, g, at);
+}
+
+/* ---- inputs and outputs ---- */
+
+static vkt_status only_input(const struct vkt__onnx_net *net, const vkt__layer *l, size_t *which)
+{
+    const vkt__onnx *f = net->f;
+    size_t n = 0;
+    vkt__str names = { 0 };
+    for (size_t i = 0; i < f->n_inputs; i++) {
+        bool used = f->inputs[i].value == net->plan->out;
+        for (size_t k = 0; k < f->n_nodes && !used; k++)
+            for (size_t j = 0; net->plan->needed[k] && j < f->nodes[k].n_in; j++)
+                used = used || f->nodes[k].in[j] == f->inputs[i].value;
+        if (!used) continue;
+        *which = i;
+        vkt__str_printf(&names, "%s'%s'", n++ ? ", " : "",
+                        vkt__show(f->values[f->inputs[i].value].name).s);
+    }
+    vkt_status st = VKT_OK;
+    if (n != 1)
+        st = vkt__layer_error(l, "the net takes %zu inputs (%s); a recipe gives it one", n,
+                              names.data ? names.data : "none");
+    vkt__str_finish(&names);
+    return st;
+}
+
+/* "[N, 3, 224, 224]" */
+static const char *info_text(vkt_model *m, const vkt__onnx_info *info)
+{
+    vkt__str s = { 0 };
+    for (uint32_t k = 0; k < info->rank; k++) {
+        vkt__str_printf(&s, "%s", k ? ", " : "[");
+        if (info->dims[k] >= 0)
+            vkt__str_printf(&s, "%lld", (long long)info->dims[k]);
+        else
+            vkt__str_printf(&s, "%s", vkt__show(info->symbols[k]).s);
+    }
+    vkt__str_printf(&s, "%s", info->rank ? "]" : "[]");
+    const char *text = vkt__arena_strdup(&m->arena, s.data);
+    vkt__str_finish(&s);
+    return text;
+}
+
+/* Whether the file's sizes are the example's, with channels first (`last`: our tensor has them
+ * last) or as they stand. */
+static bool fits(const vkt__onnx_info *info, const vkt__layer *l, bool last)
+{
+    if (info->rank != l->in.rank + 1) return !info->has_shape;
+    for (uint32_t k = 1; k < info->rank; k++) {
+        uint32_t own = last ? (k == 1 ? info->rank - 2 : k - 2) : k - 1;
+        if (info->dims[k] >= 0 && info->dims[k] != (int64_t)l->in.d[own]) return false;
+    }
+    return true;
+}
+
+static vkt_status match_input(struct vkt__onnx_net *net, const vkt__layer *l, size_t which)
+{
+    const vkt__onnx_info *info = &net->f->inputs[which];
+    bool picture = l->in.rank == 3;
+    const char *layout = l->spec.layout;
+    bool nchw = !layout || !strcmp(layout, "nchw"), nhwc = !layout || !strcmp(layout, "nhwc");
+    char text[96];
+    net->last = picture && nchw && fits(info, l, true);
+    if (net->last || ((!picture || nhwc) && fits(info, l, false))) return VKT_OK;
+    return vkt__layer_error(l, "the net takes %s, the data has %s%s", info_text(net->m, info),
+                            vkt_shape_text(l->in, VKT_F32, text),
+                            picture ? " (rows, columns, channels): see data.size" : "");
+}
+
+/* A net of classes ends with probabilities, and the loss takes what is before them. */
+static const char *without_softmax(const vkt__onnx *f, int out)
+{
+    int k = f->values[out].node;
+    const vkt__onnx_node *n = k >= 0 ? &f->nodes[k] : NULL;
+    if (!n || n->n_in != 1 || n->in[0] < 0) return NULL;
+    if (!strcmp(n->type, "Identity")) return without_softmax(f, n->in[0]);
+    if (strcmp(n->type, "Softmax") != 0 && strcmp(n->type, "LogSoftmax") != 0) return NULL;
+    return f->values[n->in[0]].name;
+}
+
+static vkt_status open_net(struct vkt__onnx_net *net, const vkt__layer *l)
+{
+    const char *cut = l->spec.cut;
+    vkt_status st = vkt__onnx_open(l->spec.file, &net->f);
+    VKT_TRY(st);
+    size_t out = 0;
+    for (size_t i = net->f->n_outputs; i-- > 0;)
+        if (vkt__onnx_is_float(net->f->outputs[i].type)) out = i;
+    if (!cut) {
+        cut = without_softmax(net->f, net->f->outputs[out].value);
+        if (cut)
+            vkt_log(VKT_LOG_INFO, "model",
+                    "%s: its output is a softmax: the layer gives what is before it, as the loss "
+                    "has one (cut: %s keeps it)",
+                    l->where, vkt__show(net->f->values[net->f->outputs[out].value].name).s);
+    }
+    if (!cut) cut = net->f->values[net->f->outputs[out].value].name;
+    VKT_TRY(vkt__onnx_plan_create(net->f, cut, &net->plan));
+fail:
+    return st;
+}
+
+static vkt_tensor *put(struct vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                       bool train, vkt_status *st)
+{
+    const vkt__onnx *f = net->f;
+    vkt_tensor **in = vkt__arena_alloc(&g->arena, (f->n_inputs + 1) * sizeof(vkt_tensor *));
+    bool *last = vkt__arena_alloc(&g->arena, f->n_inputs + 1);
+    size_t which = 0;
+    *st = only_input(net, l, &which);
+    if (*st != VKT_OK || x->inert) return x;
+    in[which] = x;
+    last[which] = net->last;
+    vkt__onnx_value *y;
+    vkt__onnx_build b = { .plan = net->plan,
+                          .g = g,
+                          .source = { net, initializer, constant, counter },
+                          .train = train,
+                          .frozen_norms = l->spec.frozen,
+                          .batch = vkt_tensor_shape(x).d[0],
+                          .written = f->inputs[which].rank ? f->inputs[which].dims[0] : -1 };
+    *st = vkt__onnx_build_graph(&b, in, last, &y);
+    if (*st == VKT_OK) {
+        x = y->rank == 4 && (y->dims[2] > 1 || y->dims[3] > 1) ? vkt__onnx_last(&b, y)
+                                                               : vkt__onnx_first(&b, y);
+        vkt_shape s = vkt_tensor_shape(x);
+        uint64_t each = s.rank && s.d[0] ? vkt_shape_count(s) / s.d[0] : 0;
+        bool vector = false;
+        for (uint32_t k = 1; k < s.rank; k++) vector = vector || s.d[k] == each;
+        if (vector && s.rank > 2) x = vkt_reshape(g, x, vkt_shape2(s.d[0], (uint32_t)each));
+        if (*st == VKT_OK) *st = b.st != VKT_OK ? b.st : g->status;
+    }
+    vkt__onnx_build_finish(&b);
+    return x;
+}
+
+static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
+{
+    enum { EXAMPLES = 2 };
+    vkt_status st = VKT_OK;
+    size_t which = 0;
+    vkt_graph *g = NULL;
+    if (!l->spec.file) return vkt__layer_error(l, "it lacks its file: `- onnx: net.onnx`");
+    struct vkt__onnx_net *net = vkt__alloc(sizeof *net);
+    net->m = m;
+    net->next = m->onnx;
+    net->prefix = l->spec.name ? vkt__arena_printf(&m->arena, "%s.", l->name) : "";
+    m->onnx = l->onnx = net;
+    VKT_TRY(open_net(net, l));
+    VKT_TRY(only_input(net, l, &which));
+    VKT_TRY(match_input(net, l, which));
+    VKT_TRY(declare(net, l));
+    g = vkt__graph_new(NULL);
+    vkt_shape in = { .rank = l->in.rank + 1, .d = { EXAMPLES } };
+    for (uint32_t k = 0; k < l->in.rank; k++) in.d[k + 1] = l->in.d[k];
+    net->dry = true;
+    vkt_tensor *y = put(net, g, l, vkt_input(g, in, VKT_F32, "onnx input"), true, &st);
+    net->dry = false;
+    VKT_TRY(st);
+    vkt_shape s = vkt_tensor_shape(y);
+    char text[96];
+    if (s.rank < 2 || s.d[0] != EXAMPLES) {
+        st = vkt__layer_error(l,
+                              "of %d examples the net gives %s: the first axis must be that of "
+                              "the examples",
+                              EXAMPLES, vkt_shape_text(s, VKT_F32, text));
+        goto fail;
+    }
+    l->out = (vkt_shape) { .rank = s.rank - 1 };
+    for (uint32_t k = 1; k < s.rank; k++) l->out.d[k - 1] = s.d[k];
+fail:
+    vkt_graph_destroy(&g);
+    return st;
+}
+
+static vkt_tensor *onnx_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                              bool train)
+{
+    (void)m;
+    vkt_status st;
+    vkt_tensor *y = put(l->onnx, g, l, x, train, &st);
+    if (st != VKT_OK && g->status == VKT_OK) g->status = st;
+    return st == VKT_OK ? y : x;
+}
+
+const vkt__layer_kind vkt__onnx_kinds[] = {
+    { "onnx", onnx_plan, onnx_build },
+    { .name = NULL },
+};
