@@ -13,6 +13,7 @@ struct vkt__onnx_net {
     const vkt__layer *layer;
     const char *prefix; /* of names: "" or "name." */
     int *of;            /* [n_initializers] the parameter or state that it is; -1: none */
+    bool flat;          /* a picture's numbers are taken as a row */
     bool last;          /* pictures are taken with channels last */
     bool dry;           /* shapes alone are asked for: nothing is bound */
     struct vkt__onnx_net *next;
@@ -232,7 +233,10 @@ static vkt_status match_input(struct vkt__onnx_net *net, const vkt__layer *l, si
     bool nchw = !layout || !strcmp(layout, "nchw"), nhwc = !layout || !strcmp(layout, "nhwc");
     char text[96];
     net->last = picture && nchw && fits(info, l, true);
-    if (net->last || ((!picture || nhwc) && fits(info, l, false))) return VKT_OK;
+    /* A picture for a net of plain numbers: row by row, or as PyTorch flattens it. */
+    int64_t count = (int64_t)vkt_shape_count(l->in);
+    net->flat = picture && info->rank == 2 && (info->dims[1] < 0 || info->dims[1] == count);
+    if (net->flat || net->last || ((!picture || nhwc) && fits(info, l, false))) return VKT_OK;
     return vkt__layer_error(l, "the net takes %s, the data has %s%s", info_text(net->m, info),
                             vkt_shape_text(l->in, VKT_F32, text),
                             picture ? " (rows, columns, channels): see data.size" : "");
@@ -280,8 +284,8 @@ static vkt_tensor *put(struct vkt__onnx_net *net, vkt_graph *g, const vkt__layer
     size_t which = 0;
     *st = only_input(net, l, &which);
     if (*st != VKT_OK || x->inert) return x;
-    in[which] = x;
-    last[which] = net->last;
+    in[which] = net->flat ? vkt_flatten(g, x) : x;
+    last[which] = net->last && !net->flat;
     vkt__onnx_value *y;
     vkt__onnx_build b = { .plan = net->plan,
                           .g = g,

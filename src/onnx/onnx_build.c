@@ -400,6 +400,13 @@ static void set_inputs(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool
     const vkt__onnx *f = b->f;
     for (size_t i = 0; i < f->n_inputs; i++) {
         vkt__onnx_value *v = &b->values[f->inputs[i].value];
+        if (b->known && b->known[i]) {
+            const vkt__onnx_host *h = vkt__onnx_host_of(b, b->known[i]);
+            *v = (vkt__onnx_value) { .type = b->known[i]->type, .initializer = -1, .host = h };
+            v->rank = h ? h->rank : 0;
+            for (uint32_t k = 0; k < v->rank; k++) v->dims[k] = h->dims[k];
+            continue;
+        }
         if (!inputs[i]) continue;
         vkt_shape s = vkt_tensor_shape(inputs[i]);
         *v = (vkt__onnx_value) { .type = f->inputs[i].type, .rank = s.rank, .initializer = -1 };

@@ -70,6 +70,7 @@ typedef struct vkt__onnx_build {
     vkt_graph *g;
     vkt__onnx_value *values; /* [f->n_values] */
     vkt__onnx_source source;
+    const vkt__onnx_tensor *const *known; /* [n_inputs] of inputs that are numbers; or NULL */
     bool train, frozen_norms;
     int64_t batch, written;  /* examples; what the file says, 0: a symbol */
     vkt_status st;           /* the first error, which was logged */

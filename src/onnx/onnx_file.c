@@ -56,7 +56,7 @@ static void widen(vkt__onnx *f)
     for (size_t i = 0; i < f->n_values; i++) f->places[place_of(f, f->values[i].name)] = (int)i;
 }
 
-int vkt__onnx_value(vkt__onnx *f, const char *name)
+int vkt__onnx_name_value(vkt__onnx *f, const char *name)
 {
     if (f->n_values * 2 >= f->n_places) widen(f);
     size_t at = place_of(f, name);
@@ -138,7 +138,7 @@ static vkt_status read_initializers(vkt__onnx *f, vkt__pb m, const char *folder)
         VKT_TRY(vkt__onnx_read_tensor(f, field.bytes, folder, t));
         t->at = (size_t)(field.bytes.at - (const uint8_t *)f->map.data);
         t->end = (size_t)(field.bytes.end - (const uint8_t *)f->map.data);
-        int v = *t->name ? vkt__onnx_value(f, t->name) : -1;
+        int v = *t->name ? vkt__onnx_name_value(f, t->name) : -1;
         if (v < 0 || f->values[v].initializer)
             return vkt__onnx_bad(f, "two initializers have the name '%s'", vkt__show(t->name).s);
         f->values[v].initializer = t;
@@ -158,7 +158,7 @@ static vkt_status read_inputs(vkt__onnx *f, vkt__pb m)
         if (field.number != INPUT || field.wire != VKT__PB_BYTES) continue;
         VKT_TRY(read_info(f, field.bytes, &name, info));
         if (!*name) return vkt__onnx_bad(f, "an input has no name");
-        info->value = vkt__onnx_value(f, name);
+        info->value = vkt__onnx_name_value(f, name);
         if (f->values[info->value].is_input)
             return vkt__onnx_bad(f, "two inputs have the name '%s'", vkt__show(name).s);
         f->values[info->value].is_input = true;

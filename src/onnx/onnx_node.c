@@ -106,7 +106,7 @@ static vkt_status read_values(vkt__onnx *f, vkt__pb m, vkt__onnx_node *n, int *i
             return vkt__onnx_bad(f, "%s gives '%s', which is there already", n->where,
                                  vkt__show(name).s);
         if (*name) {
-            v = vkt__onnx_value(f, name);
+            v = vkt__onnx_name_value(f, name);
             f->values[v].node = (int)f->n_nodes;
         }
         out[n->n_out++] = v;

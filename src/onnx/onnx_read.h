@@ -14,6 +14,6 @@ vkt_status vkt__onnx_read_tensor(vkt__onnx *f, vkt__pb m, const char *folder,
                                  vkt__onnx_tensor *out);
 vkt_status vkt__onnx_read_node(vkt__onnx *f, vkt__pb m, const char *folder, vkt__onnx_node *out);
 /* The place of the value of that name, which is made where there is none. */
-int vkt__onnx_value(vkt__onnx *f, const char *name);
+int vkt__onnx_name_value(vkt__onnx *f, const char *name);
 
 #endif
