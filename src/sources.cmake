@@ -309,6 +309,7 @@ set(SRC_ONNX
   src/onnx/onnx_elements.c
   src/onnx/onnx_file.c
   src/onnx/onnx_fold.c
+  src/onnx/onnx_list.c
   src/onnx/onnx_node.c
   src/onnx/onnx_pictures.c
   src/onnx/onnx_plan.c
@@ -384,6 +385,7 @@ set(SRC_MODELS
   src/models/initial_names.c
   src/models/language.c
   src/models/onnx.c
+  src/models/onnx_back.c
   src/models/pretrained.c
   src/models/resolve.c
   src/models/trained.c
@@ -581,6 +583,7 @@ set(SRC_PROGRAM
   tools/program/inspect/inspect_data.c
   tools/program/inspect/inspect_folder.c
   tools/program/inspect/inspect_gguf.c
+  tools/program/inspect/inspect_onnx.c
   tools/program/inspect/inspect_print.c
   tools/program/cmd_bench.c
   tools/program/cmd_bench_scaling.c

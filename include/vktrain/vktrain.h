@@ -9,6 +9,7 @@
 #include "vktrain/data.h"
 #include "vktrain/tensor.h"
 #include "vktrain/nn.h"
+#include "vktrain/onnx.h"
 #include "vktrain/optim.h"
 #include "vktrain/recipe.h"
 #include "vktrain/runs.h"

@@ -3,6 +3,9 @@
  * runtimes cancel. Field numbers from onnx.proto (IR version 10). */
 #include "models/onnx.h"
 
+#include "models/onnx_back.h"
+#include "nn/layer_list.h"
+
 #include <stdio.h>
 
 #include "base/os.h"
@@ -20,7 +23,9 @@ typedef struct exporter {
     const vkt__weights *weights;
     vkt__str graph; /* nodes and initializers so far */
     vkt__str node, attribute, tensor;
-    bool *named; /* [n_tensors]: views that have their Reshape */
+    const vkt__onnx_net *net; /* the file that it began as, or NULL */
+    int64_t needs;            /* the opset of the newest op so far */
+    bool *named;              /* [n_tensors]: views that have their Reshape */
     uint32_t n_extra;
     vkt__arena arena;
 } exporter;
@@ -62,6 +67,14 @@ static void attr_ints(exporter *e, const char *name, const int64_t *v, size_t n)
 /* The node whose attributes were written before: inputs up to NULL ("" is an absent one). */
 static const char *node(exporter *e, const char *type, const char *const *in, const char *out)
 {
+    static const struct {
+        const char *type;
+        int64_t opset;
+    } news[] = { { "GroupNormalization", 21 }, { "Gelu", 20 },   { "Resize", 18 },
+                 { "ReduceMean", 18 },         { "Mish", 18 },   { "LayerNormalization", 17 },
+                 { "HardSwish", 14 },          { "Softmax", 13 } };
+    for (size_t i = 0; i < VKT_COUNT(news); i++)
+        if (vkt__glob(news[i].type, type)) e->needs = VKT_MAX(e->needs, news[i].opset);
     for (; *in; in++) vkt__pb_text(&e->node, 1, *in);
     vkt__pb_text(&e->node, 2, out);
     vkt__pb_text(&e->node, 4, type);
@@ -74,7 +87,7 @@ static const char *node(exporter *e, const char *type, const char *const *in, co
 /* A name for what an emitter needs between its nodes. */
 static const char *extra(exporter *e)
 {
-    return vkt__arena_printf(&e->arena, "_%u", e->n_extra++);
+    return vkt__arena_printf(&e->arena, e->net ? "vkt_%u" : "_%u", e->n_extra++);
 }
 
 static void initializer(exporter *e, const char *name, const uint64_t *dims, uint32_t rank,
@@ -106,7 +119,7 @@ static const char *constant_ints(exporter *e, const int64_t *v, uint32_t n)
 static const char *name_of(exporter *e, const vkt_tensor *t)
 {
     if (!t->node && !t->view_of) return t->name;
-    const char *name = vkt__arena_printf(&e->arena, "t%zu", t->index);
+    const char *name = vkt__arena_printf(&e->arena, e->net ? "vkt_t%zu" : "t%zu", t->index);
     if (!t->view_of || e->named[t->index]) return name;
     /* The first dimension holds the batch, whatever its size. */
     int64_t shape[VKT_MAX_RANK] = { -1 };
@@ -118,7 +131,7 @@ static const char *name_of(exporter *e, const vkt_tensor *t)
 
 static const char *result_of(exporter *e, const vkt_node *n)
 {
-    return vkt__arena_printf(&e->arena, "t%zu", n->out[0]->index);
+    return vkt__arena_printf(&e->arena, e->net ? "vkt_t%zu" : "t%zu", n->out[0]->index);
 }
 
 /* ---- ops: in[] are the names of a node's inputs, "" for absent ones ---- */
@@ -591,6 +604,30 @@ static void value_info(vkt__str *graph, uint32_t field, const char *name, vkt_sh
     vkt__str_finish(&info);
 }
 
+/* What the layers behind the file's net take: its result as they see it. */
+static vkt_tensor *head_of(exporter *e, vkt_model *m)
+{
+    const vkt__layer *l = &m->layers.layers[0];
+    const char *from = e->net->f->values[e->net->plan->out].name, *in = from;
+    vkt_shape shape = { .rank = l->out.rank + 1, .d = { 1 } };
+    int64_t dims[VKT_MAX_RANK] = { -1 };
+    for (uint32_t i = 0; i < l->out.rank; i++) dims[i + 1] = shape.d[i + 1] = l->out.d[i];
+    if (e->net->picture) channels_last(e, from, in = extra(e));
+    if (e->net->row)
+        in = node(e, "Reshape", IN(from, constant_ints(e, dims, shape.rank)), extra(e));
+    vkt__layer_list rest = m->layers;
+    rest.layers++;
+    rest.n--;
+    return vkt__model_build_list(m, e->g, &rest, vkt_input(e->g, shape, VKT_F32, in), false);
+}
+
+static bool is_of_net(const exporter *e, const char *name)
+{
+    size_t n = e->net ? strlen(e->net->prefix) : 0;
+    int v = e->net && !strncmp(name, e->net->prefix, n) ? vkt__onnx_find(e->net->f, name + n) : -1;
+    return v >= 0;
+}
+
 static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *info,
                              double temperature)
 {
@@ -598,8 +635,10 @@ static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *
     bool classify = info->task != VKT_TASK_REGRESS;
     vkt_shape shape = { .rank = info->input_rank + 1, .d = { 1 } };
     for (uint32_t i = 0; i < info->input_rank; i++) shape.d[i + 1] = info->input_shape[i];
-    vkt_tensor *x = vkt_input(e->g, shape, VKT_F32, "input");
-    vkt_tensor *y = vkt_model_build(m, e->g, x, false);
+    if (e->net) vkt__onnx_back_graph(e->net, e->weights, false, &e->graph);
+    vkt_tensor *y = e->net
+                        ? head_of(e, m)
+                        : vkt_model_build(m, e->g, vkt_input(e->g, shape, VKT_F32, "input"), false);
     VKT_TRY(e->g->status);
     e->named = vkt__arena_alloc(&e->arena, (e->g->n_tensors + 1) * sizeof *e->named);
     for (size_t i = 0; i < e->g->n_nodes; i++) VKT_TRY(emit(e, e->g->nodes[i]));
@@ -616,12 +655,19 @@ static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *
         uint64_t count = 1;
         for (uint32_t k = 0; k < t->rank; k++) count *= t->shape[k];
         if (strcmp(t->dtype, "F32") != 0) continue; /* a counter, which no graph reads */
+        if (is_of_net(e, t->name)) continue;
         initializer(e, t->name, t->shape, t->rank, FLOAT, t->data, (size_t)count * 4);
     }
     vkt__pb_text(&e->graph, 2, "vktrain");
-    value_info(&e->graph, 11, "input", shape);
+    if (!e->net) value_info(&e->graph, 11, "input", shape);
     value_info(&e->graph, 12, out, vkt_tensor_shape(y));
     if (classify) value_info(&e->graph, 12, "probabilities", vkt_tensor_shape(y));
+    if (e->net && e->needs > e->net->f->opset)
+        st = vkt__fail(VKT_E_ARG, "export",
+                       "the layers behind the net of '%s' need ops of opset %lld, and its own are "
+                       "those of opset %lld: write that file again with a newer one, or export to "
+                       ".safetensors instead",
+                       e->net->f->path, (long long)e->needs, (long long)e->net->f->opset);
 fail:
     return st;
 }
@@ -649,14 +695,29 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
                       (unsigned long long)vkt_model_count(m));
         goto fail;
     }
-    VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data), temperature));
-    vkt__pb_int(&model, 1, IR_VERSION);
-    vkt__pb_text(&model, 2, "vktrain");
-    vkt__pb_text(&model, 3, VKT_VERSION);
+    e.net = vkt__onnx_net_of(m);
+    if (e.net && m->layers.is_graph) {
+        st = vkt__fail(VKT_E_ARG, "export",
+                       "layers that name their inputs by `from` stand behind the net of '%s': "
+                       "export to .safetensors instead",
+                       e.net->f->path);
+        goto fail;
+    }
+    if (e.net && m->layers.n == 1 && !m->layers.layers[0].spec.cut)
+        vkt__onnx_back_graph(e.net, w, true, &e.graph);
+    else
+        VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data), temperature));
+    if (e.net) {
+        vkt__onnx_back_model(e.net, &model);
+    } else {
+        vkt__pb_int(&model, 1, IR_VERSION);
+        vkt__pb_text(&model, 2, "vktrain");
+        vkt__pb_text(&model, 3, VKT_VERSION);
+        vkt__pb_text(&e.node, 1, "");
+        vkt__pb_int(&e.node, 2, OPSET);
+        vkt__pb_message(&model, 8, &e.node);
+    }
     vkt__pb_message(&model, 7, &e.graph);
-    vkt__pb_text(&e.node, 1, "");
-    vkt__pb_int(&e.node, 2, OPSET);
-    vkt__pb_message(&model, 8, &e.node);
     vkt__pb_text(&e.node, 1, "vktrain.schema");
     vkt__pb_text(&e.node, 2, vkt_dataset_schema(data));
     vkt__pb_message(&model, 14, &e.node);

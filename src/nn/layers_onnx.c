@@ -3,26 +3,13 @@
  * needs the file for its ops alone from then on. */
 #include "nn/layers.h"
 #include "nn/layer_list.h"
-#include "onnx/onnx_build.h"
+#include "nn/onnx_net.h"
 #include "tensor/graph/graph.h"
-
-struct vkt__onnx_net {
-    vkt__onnx *f;
-    vkt__onnx_plan *plan;
-    vkt_model *m;
-    const vkt__layer *layer;
-    const char *prefix; /* of names: "" or "name." */
-    int *of;            /* [n_initializers] the parameter or state that it is; -1: none */
-    bool flat;          /* a picture's numbers are taken as a row */
-    bool last;          /* pictures are taken with channels last */
-    bool dry;           /* shapes alone are asked for: nothing is bound */
-    struct vkt__onnx_net *next;
-};
 
 void vkt__onnx_nets_destroy(struct vkt__onnx_net *net)
 {
     while (net) {
-        struct vkt__onnx_net *next = net->next;
+        vkt__onnx_net *next = net->next;
         vkt__onnx_plan_destroy(&net->plan);
         vkt__onnx_close(&net->f);
         free(net);
@@ -30,15 +17,9 @@ void vkt__onnx_nets_destroy(struct vkt__onnx_net *net)
     }
 }
 
-const vkt__onnx *vkt__onnx_net_file(const struct vkt__onnx_net *net, const vkt__onnx_plan **plan)
+const vkt__onnx_net *vkt__onnx_net_of(const vkt_model *m)
 {
-    *plan = net->plan;
-    return net->f;
-}
-
-int vkt__onnx_net_param(const struct vkt__onnx_net *net, size_t initializer)
-{
-    return net->of[initializer];
+    return m->layers.n ? m->layers.layers[0].onnx : NULL;
 }
 
 /* ---- numbers ---- */
@@ -71,7 +52,7 @@ static bool is_taken(const vkt_model *m, const char *name)
     return false;
 }
 
-static vkt_status declare(struct vkt__onnx_net *net, vkt__layer *l)
+static vkt_status declare(vkt__onnx_net *net, vkt__layer *l)
 {
     vkt_model *m = net->m;
     const vkt__onnx *f = net->f;
@@ -108,7 +89,7 @@ static vkt_status declare(struct vkt__onnx_net *net, vkt__layer *l)
 
 static vkt_tensor *initializer(void *user, vkt_graph *g, size_t i)
 {
-    struct vkt__onnx_net *net = user;
+    vkt__onnx_net *net = user;
     int of = net->of[i];
     bool state = net->plan->roles[i] == VKT__ONNX_STATE;
     if (!net->dry)
@@ -128,7 +109,7 @@ static int state_of(const vkt_model *m, const char *name)
     return -1;
 }
 
-static vkt_tensor *state_tensor(struct vkt__onnx_net *net, vkt_graph *g, int state)
+static vkt_tensor *state_tensor(vkt__onnx_net *net, vkt_graph *g, int state)
 {
     const vkt_param *p = &net->m->states[state].pub;
     if (!net->dry) return vkt__model_state_tensor(net->m, g, state);
@@ -145,7 +126,7 @@ static bool same_shape(vkt_shape a, vkt_shape b)
 static vkt_tensor *constant(void *user, vkt_graph *g, const char *name, vkt_shape shape,
                             vkt_dtype dtype, const vkt__onnx_host *numbers)
 {
-    struct vkt__onnx_net *net = user;
+    vkt__onnx_net *net = user;
     vkt_model *m = net->m;
     const char *full = vkt__arena_printf(&g->arena, "%s%s", net->prefix, name);
     int at = state_of(m, full);
@@ -164,7 +145,7 @@ static vkt_tensor *constant(void *user, vkt_graph *g, const char *name, vkt_shap
 
 static vkt_tensor *counter(void *user, vkt_graph *g, const char *name)
 {
-    struct vkt__onnx_net *net = user;
+    vkt__onnx_net *net = user;
     const char *full = vkt__arena_printf(&g->arena, "%s%s.num_batches_tracked", net->prefix, name);
     int at = state_of(net->m, full);
     if (at < 0) at = vkt__model_add_named_state(net->m, full, (vkt_shape) { 0 }, VKT_U32, 0);
@@ -173,7 +154,7 @@ static vkt_tensor *counter(void *user, vkt_graph *g, const char *name)
 
 /* ---- inputs and outputs ---- */
 
-static vkt_status only_input(const struct vkt__onnx_net *net, const vkt__layer *l, size_t *which)
+static vkt_status only_input(const vkt__onnx_net *net, const vkt__layer *l, size_t *which)
 {
     const vkt__onnx *f = net->f;
     size_t n = 0;
@@ -225,7 +206,7 @@ static bool fits(const vkt__onnx_info *info, const vkt__layer *l, bool last)
     return true;
 }
 
-static vkt_status match_input(struct vkt__onnx_net *net, const vkt__layer *l, size_t which)
+static vkt_status match_input(vkt__onnx_net *net, const vkt__layer *l, size_t which)
 {
     const vkt__onnx_info *info = &net->f->inputs[which];
     bool picture = l->in.rank == 3;
@@ -253,29 +234,27 @@ static const char *without_softmax(const vkt__onnx *f, int out)
     return f->values[n->in[0]].name;
 }
 
-static vkt_status open_net(struct vkt__onnx_net *net, const vkt__layer *l)
+static vkt_status open_net(vkt__onnx_net *net, const vkt__layer *l)
 {
     const char *cut = l->spec.cut;
     vkt_status st = vkt__onnx_open(l->spec.file, &net->f);
     VKT_TRY(st);
-    size_t out = 0;
-    for (size_t i = net->f->n_outputs; i-- > 0;)
-        if (vkt__onnx_is_float(net->f->outputs[i].type)) out = i;
+    const char *whole = vkt__onnx_main_output(net->f);
     if (!cut) {
-        cut = without_softmax(net->f, net->f->outputs[out].value);
+        cut = without_softmax(net->f, vkt__onnx_find(net->f, whole));
         if (cut)
             vkt_log(VKT_LOG_INFO, "model",
                     "%s: its output is a softmax: the layer gives what is before it, as the loss "
                     "has one (cut: %s keeps it)",
-                    l->where, vkt__show(net->f->values[net->f->outputs[out].value].name).s);
+                    l->where, vkt__show(whole).s);
     }
-    if (!cut) cut = net->f->values[net->f->outputs[out].value].name;
+    if (!cut) cut = whole;
     VKT_TRY(vkt__onnx_plan_create(net->f, cut, &net->plan));
 fail:
     return st;
 }
 
-static vkt_tensor *put(struct vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                        bool train, vkt_status *st)
 {
     const vkt__onnx *f = net->f;
@@ -296,13 +275,14 @@ static vkt_tensor *put(struct vkt__onnx_net *net, vkt_graph *g, const vkt__layer
                           .written = f->inputs[which].rank ? f->inputs[which].dims[0] : -1 };
     *st = vkt__onnx_build_graph(&b, in, last, &y);
     if (*st == VKT_OK) {
-        x = y->rank == 4 && (y->dims[2] > 1 || y->dims[3] > 1) ? vkt__onnx_last(&b, y)
-                                                               : vkt__onnx_first(&b, y);
+        net->picture = y->rank == 4 && (y->dims[2] > 1 || y->dims[3] > 1);
+        x = net->picture ? vkt__onnx_last(&b, y) : vkt__onnx_first(&b, y);
         vkt_shape s = vkt_tensor_shape(x);
         uint64_t each = s.rank && s.d[0] ? vkt_shape_count(s) / s.d[0] : 0;
         bool vector = false;
         for (uint32_t k = 1; k < s.rank; k++) vector = vector || s.d[k] == each;
-        if (vector && s.rank > 2) x = vkt_reshape(g, x, vkt_shape2(s.d[0], (uint32_t)each));
+        net->row = vector && s.rank > 2;
+        if (net->row) x = vkt_reshape(g, x, vkt_shape2(s.d[0], (uint32_t)each));
         if (*st == VKT_OK) *st = b.st != VKT_OK ? b.st : g->status;
     }
     vkt__onnx_build_finish(&b);
@@ -316,7 +296,7 @@ static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
     size_t which = 0;
     vkt_graph *g = NULL;
     if (!l->spec.file) return vkt__layer_error(l, "it lacks its file: `- onnx: net.onnx`");
-    struct vkt__onnx_net *net = vkt__alloc(sizeof *net);
+    vkt__onnx_net *net = vkt__alloc(sizeof *net);
     net->m = m;
     net->next = m->onnx;
     net->prefix = l->spec.name ? vkt__arena_printf(&m->arena, "%s.", l->name) : "";

@@ -408,6 +408,10 @@ static void set_inputs(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool
             continue;
         }
         if (!inputs[i]) continue;
+        if (f->inputs[i].type && !vkt__onnx_type_bytes(f->inputs[i].type))
+            vkt__onnx_refuse(b, "its input '%s' holds elements of type %s",
+                             vkt__show(f->values[f->inputs[i].value].name).s,
+                             vkt__onnx_type_name(f->inputs[i].type));
         vkt_shape s = vkt_tensor_shape(inputs[i]);
         *v = (vkt__onnx_value) { .type = f->inputs[i].type, .rank = s.rank, .initializer = -1 };
         if (!v->type) v->type = VKT__ONNX_FLOAT;

@@ -83,6 +83,10 @@ typedef struct vkt__onnx_build {
 /* What the value `output` (NULL: the first output) needs. UNSUPPORTED: it needs ops that are not
  * known, which the line names and counts. ARG: there is no such value. */
 vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out);
+/* The same, whatever its ops are: for those who only look. */
+vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_plan **out);
+/* The first output of floats. */
+const char *vkt__onnx_main_output(const vkt__onnx *f);
 void vkt__onnx_plan_destroy(vkt__onnx_plan **p);
 
 /* ---- building ---- */

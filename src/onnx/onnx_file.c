@@ -188,6 +188,40 @@ fail:
     return st;
 }
 
+static bool repeats(const vkt__onnx *f, const vkt__onnx_node *n)
+{
+    return !strcmp(n->type, "Identity") && !*n->domain && n->n_in == 1 && n->n_out == 1 &&
+           n->in[0] >= 0 && n->out[0] >= 0 && f->values[n->in[0]].initializer;
+}
+
+/* PyTorch writes equal tensors once, and the others as an Identity of it: a norm's bias of zeros
+ * and its mean, for example, which training makes differ. Each is an initializer of its own here,
+ * and such a node is left with no output. */
+static void split_repeats(vkt__onnx *f)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < f->n_nodes; k++) n += repeats(f, &f->nodes[k]);
+    if (!n) return;
+    vkt__onnx_tensor *all = vkt__arena_alloc(&f->arena, (f->n_initializers + n + 1) * sizeof *all);
+    memcpy(all, f->initializers, f->n_initializers * sizeof *all);
+    for (size_t i = 0; i < f->n_initializers; i++)
+        f->values[vkt__onnx_find(f, all[i].name)].initializer = &all[i];
+    f->initializers = all;
+    for (size_t k = 0; k < f->n_nodes && n; k++) {
+        vkt__onnx_node *node = &f->nodes[k];
+        if (!repeats(f, node)) continue;
+        vkt__onnx_name *out = &f->values[node->out[0]];
+        vkt__onnx_tensor *t = &all[f->n_initializers++];
+        *t = *f->values[node->in[0]].initializer;
+        t->name = out->name;
+        t->at = t->end = 0;
+        out->initializer = t;
+        out->node = -1;
+        node->n_out = 0;
+        n--;
+    }
+}
+
 static vkt_status read_graph(vkt__onnx *f, vkt__pb m, const char *folder)
 {
     vkt_status st = VKT_OK;
@@ -215,6 +249,7 @@ static vkt_status read_graph(vkt__onnx *f, vkt__pb m, const char *folder)
         f->n_nodes++;
     }
     VKT_TRY(read_outputs(f, all));
+    split_repeats(f);
 fail:
     return st;
 }

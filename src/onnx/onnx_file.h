@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "base/words.h"
 
-enum { VKT__ONNX_RANK = 8, VKT__ONNX_OLDEST = 7, VKT__ONNX_NEWEST = 23 };
+enum { VKT__ONNX_RANK = 8, VKT__ONNX_OLDEST = 7, VKT__ONNX_NEWEST = 25 };
 
 /* Element types, as files number them. */
 typedef enum vkt__onnx_type {
@@ -41,7 +41,7 @@ typedef struct vkt__onnx_tensor {
     uint32_t rank;
     uint64_t dims[VKT__ONNX_RANK], count;
     const void *data; /* count elements, little-endian, at any address */
-    size_t at, end;   /* the whole message in the file; 0: it is none */
+    size_t at, end;   /* the whole message in the file; 0: it repeats another */
 } vkt__onnx_tensor;
 /* Element i, as a float and as a whole number; a float is cut towards zero. */
 double vkt__onnx_number(const vkt__onnx_tensor *t, uint64_t i);

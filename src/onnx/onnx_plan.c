@@ -134,7 +134,15 @@ static int output_of(const vkt__onnx *f, const char *name)
     return v;
 }
 
-vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out)
+const char *vkt__onnx_main_output(const vkt__onnx *f)
+{
+    size_t out = 0;
+    for (size_t i = f->n_outputs; i-- > 0;)
+        if (vkt__onnx_is_float(f->outputs[i].type)) out = i;
+    return f->values[f->outputs[out].value].name;
+}
+
+vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_plan **out)
 {
     vkt__onnx_plan *p = vkt__alloc(sizeof *p);
     p->f = f;
@@ -149,10 +157,16 @@ vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__on
     p->roles = vkt__arena_alloc(&p->arena, (f->n_initializers + 1) * sizeof *p->roles);
     p->filters = vkt__arena_alloc(&p->arena, f->n_initializers + 1);
     mark_needed(f, p);
-    vkt_status st = check_ops(f, p);
-    if (st == VKT_OK) set_roles(f, p);
-    if (st != VKT_OK) vkt__onnx_plan_destroy(&p);
+    set_roles(f, p);
     *out = p;
+    return VKT_OK;
+}
+
+vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out)
+{
+    vkt_status st = vkt__onnx_plan_of(f, output, out);
+    if (st == VKT_OK) st = check_ops(f, *out);
+    if (st != VKT_OK) vkt__onnx_plan_destroy(out);
     return st;
 }
 

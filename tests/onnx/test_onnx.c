@@ -12,7 +12,7 @@
 #include "tensor/graph/twin.h"
 #include "testing.h"
 
-enum { MOST = 4096, MOST_FILES = 32 };
+enum { MOST = 4096, MOST_FILES = 48 };
 
 /* A tensor of the graph and the numbers that it has. */
 typedef struct held {
@@ -224,8 +224,7 @@ static vkt_status run_case(test_case *c, const char *dir, size_t output)
             in[i] = known_input(c, c->g, c->f->values[c->f->inputs[i].value].name,
                                 shape_of(&c->in[i]), &c->in[i], false);
     }
-    bool has = read_pb(c, "output", output, &c->out[0]);
-    assert_true(has);
+    if (!read_pb(c, "output", output, &c->out[0])) return VKT_E_FORMAT;
     if (read_pb(c, "weight", 0, &c->weight))
         while (c->n_grads < MOST_FILES && read_pb(c, "grad", c->n_grads, &c->grads[c->n_grads]))
             c->n_grads++;
@@ -300,7 +299,7 @@ static int report_all(int n, char **dirs)
     return failed ? 1 : 0;
 }
 
-/* Sums of float32 in PyTorch and in double here: a few hundred terms, a few roundings each. */
+/* Nets are double there and here. ONNX's own tests are stored as float32, of sums of float32. */
 static void golden_cases(void **state)
 {
     (void)state;

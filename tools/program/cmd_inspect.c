@@ -1,6 +1,6 @@
-/* vktrain inspect: what a file holds, found by its content: safetensors, GGUF, IDX, CSV (each of
- * the last two may be gzipped), a shard of tokens, a tokenizer, whatever else is a source of data,
- * or a folder: of a run, a checkpoint, a model, an adapter, shards, data. */
+/* vktrain inspect: what a file holds, found by its content: safetensors, GGUF, ONNX (by its name),
+ * IDX, CSV (each of the last two may be gzipped), a shard of tokens, a tokenizer, whatever else is
+ * a source of data, or a folder: of a run, a checkpoint, a model, an adapter, shards, data. */
 #include <errno.h>
 #include <string.h>
 
@@ -30,6 +30,7 @@ static int inspect(const char *path)
                   path, path);
         return CLI_USAGE;
     }
+    if (cli_exists(path) && ends_in(path, ".onnx")) return inspect_onnx(path);
     gzFile f = gzopen(path, "rb");
     if (!f) return inspect_damaged(path, strerror(errno));
     int n = gzread(f, head, sizeof head), rc;
@@ -109,7 +110,8 @@ const cli_command cmd_inspect = {
     .args = "FILE...",
     .summary = "show what a file or a run contains",
     .details =
-        "FILE is a safetensors, GGUF, IDX or CSV file (IDX and CSV may be gzipped), a shard of "
+        "FILE is a safetensors, GGUF, ONNX, IDX or CSV file (IDX and CSV may be gzipped), a shard "
+        "of "
         "tokens, a tokenizer, another file or folder of data that a recipe can name, or a folder: "
         "a "
         "run, a checkpoint, a Hugging Face model, a PEFT adapter, or shards of tokens. With "

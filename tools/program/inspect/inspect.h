@@ -10,6 +10,7 @@
 int inspect_folder(const char *folder); /* of a run or a checkpoint */
 int inspect_safetensors(const char *path);
 int inspect_gguf(const char *path);
+int inspect_onnx(const char *path);
 int inspect_idx(const char *path, gzFile f, const unsigned char head[4]); /* f stands behind head */
 int inspect_csv(const char *path, gzFile f);
 int inspect_source(const char *path, const vkt_source_info *source); /* opens it as data */

@@ -1,0 +1,25 @@
+/* The net of a layer "onnx", for who writes it back. */
+#ifndef VKT_NN_ONNX_NET_H
+#define VKT_NN_ONNX_NET_H
+
+#include "nn/params.h"
+#include "onnx/onnx_build.h"
+
+typedef struct vkt__onnx_net {
+    vkt__onnx *f;
+    vkt__onnx_plan *plan;
+    vkt_model *m;
+    const char *prefix; /* of names: "" or "name." */
+    int *of;            /* [n_initializers] the parameter or state that it is; -1: none */
+    bool flat;          /* a picture's numbers are taken as a row */
+    bool last;          /* pictures are taken with channels last */
+    bool picture;       /* its result is a picture, which the file has with channels first */
+    bool row;           /* its result is one row of numbers, whatever axes of 1 the file has */
+    bool dry;           /* shapes alone are asked for: nothing is bound */
+    struct vkt__onnx_net *next;
+} vkt__onnx_net;
+
+/* Of the model's first layer; NULL: it is of another kind. */
+const vkt__onnx_net *vkt__onnx_net_of(const vkt_model *m);
+
+#endif

@@ -1,0 +1,94 @@
+/* vkt_onnx_list: a file for those who want to know what is in it. */
+#include "vktrain/onnx.h"
+
+#include <stdio.h>
+
+#include "onnx/onnx_op.h"
+
+bool vkt_onnx_op_info_at(size_t i, vkt_onnx_op_info *out)
+{
+    const vkt__onnx_op *op = vkt__onnx_op_at(i);
+    if (op) *out = (vkt_onnx_op_info) { op->name, op->to, op->limits };
+    return op != NULL;
+}
+
+static void list_port(const vkt__onnx *f, const vkt__onnx_info *info, bool output,
+                      const vkt_onnx_visitor *v)
+{
+    vkt__str s = { 0 };
+    vkt__str_printf(&s, "%s [", vkt__onnx_type_name(info->type));
+    for (uint32_t k = 0; k < info->rank; k++) {
+        vkt__str_printf(&s, "%s", k ? ", " : "");
+        if (info->dims[k] >= 0)
+            vkt__str_printf(&s, "%lld", (long long)info->dims[k]);
+        else
+            vkt__str_printf(&s, "%s", vkt__show(info->symbols[k]).s);
+    }
+    vkt__str_printf(&s, "]");
+    v->port(v->user, output, f->values[info->value].name, info->has_shape ? s.data : "?");
+    vkt__str_finish(&s);
+}
+
+static void list_ops(const vkt__onnx *f, const vkt__onnx_plan *p, const vkt_onnx_visitor *v)
+{
+    bool *counted = vkt__alloc((f->n_nodes + 1) * sizeof *counted);
+    size_t kinds = 0;
+    for (size_t k = 0; k < f->n_nodes && kinds < 256; k++) {
+        const vkt__onnx_node *n = &f->nodes[k];
+        const vkt__onnx_op *op = vkt__onnx_op_of(n);
+        vkt__str name = { 0 };
+        uint64_t count = 0;
+        if (counted[k] || !p->needed[k]) continue;
+        for (size_t j = k; j < f->n_nodes; j++) {
+            bool same = p->needed[j] && !strcmp(f->nodes[j].type, n->type) &&
+                        !strcmp(f->nodes[j].domain, n->domain);
+            counted[j] = counted[j] || same;
+            count += same;
+        }
+        vkt__str_printf(&name, "%s%s%s", n->domain, *n->domain ? "." : "", n->type);
+        v->op(v->user, name.data, count, op ? op->to : NULL);
+        vkt__str_finish(&name);
+        kinds++;
+    }
+    free(counted);
+}
+
+static void list_tensors(const vkt__onnx *f, const vkt__onnx_plan *p, const vkt_onnx_visitor *v)
+{
+    static const vkt_onnx_use uses[] = { [VKT__ONNX_UNUSED] = VKT_ONNX_UNUSED,
+                                         [VKT__ONNX_HOST] = VKT_ONNX_CONSTANT,
+                                         [VKT__ONNX_PARAM] = VKT_ONNX_TRAINED,
+                                         [VKT__ONNX_STATE] = VKT_ONNX_AVERAGE };
+    for (size_t i = 0; i < f->n_initializers; i++) {
+        const vkt__onnx_tensor *t = &f->initializers[i];
+        vkt_tensor_info info = { .name = t->name,
+                                 .dtype = vkt__onnx_type_name(t->type),
+                                 .rank = t->rank,
+                                 .bytes = t->count * vkt__onnx_type_bytes(t->type) };
+        for (uint32_t k = 0; k < t->rank; k++) info.shape[k] = t->dims[k];
+        v->tensor(v->user, &info, uses[p->roles[i]]);
+    }
+}
+
+vkt_status vkt_onnx_list(const char *path, const vkt_onnx_visitor *v)
+{
+    vkt_status st;
+    vkt__onnx *f = NULL;
+    vkt__onnx_plan *p = NULL;
+    char opset[32];
+    VKT_TRY(vkt__onnx_open(path, &f));
+    VKT_TRY(vkt__onnx_plan_of(f, vkt__onnx_main_output(f), &p));
+    snprintf(opset, sizeof opset, "%lld", (long long)f->opset);
+    if (v->value) {
+        v->value(v->user, "opset", opset);
+        v->value(v->user, "producer", f->producer);
+    }
+    for (size_t i = 0; v->port && i < f->n_inputs; i++) list_port(f, &f->inputs[i], false, v);
+    for (size_t i = 0; v->port && i < f->n_outputs; i++) list_port(f, &f->outputs[i], true, v);
+    if (v->op) list_ops(f, p, v);
+    if (v->tensor) list_tensors(f, p, v);
+fail:
+    vkt__onnx_plan_destroy(&p);
+    vkt__onnx_close(&f);
+    return st;
+}

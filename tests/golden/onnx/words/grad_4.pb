@@ -1,0 +1,1 @@
+B%body.layers.0.self_attn.out_proj.biasJ@”ÇüœŠ²÷¿¨LÏJÀÁ'øÂÀ‹‘ðY9‚@Ð>@–F»Î¿¥p‘’ˆú¿Óp:à¿91…Nò¿

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/onnx: small nets that torch.onnx exports, with an input and, by PyTorch in double precision, the
+output (ONNX Runtime's is near it) and the gradients of sum(weight * output); and some of ONNX's own node tests. Needs PyTorch, onnx and onnxruntime.
+usage: golden_onnx.py [FOLDER]      the nets; FOLDER also gets all node tests of the onnx package, as tests/onnx/test_onnx reads them
+"""
+import os
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from onnx import TensorProto, numpy_helper
+from torch import nn
+
+warnings.filterwarnings("ignore")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "onnx")
+NODES = """add_bcast averagepool_2d_ceil averagepool_2d_same_lower batchnorm_example clip concat_3d_axis_1 conv_with_strides_and_asymmetric_padding
+convtranspose_group_2 cumsum_2d_axis_1 depthtospace_crd_mode_example gather_negative_indices gemm_all_attributes
+group_normalization_example instancenorm_example layer_normalization_4d_axis1 logsoftmax_axis_1 matmul_4d maxpool_2d_ceil
+prelu_broadcast reduce_mean_negative_axes_keepdims_random resize_upsample_scales_linear_align_corners slice_negative_axes
+softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example""".split()
+
+
+def put(folder, name, i, array, tensor_name="x"):
+    t = array if isinstance(array, TensorProto) else numpy_helper.from_array(np.ascontiguousarray(array), tensor_name)
+    with open(os.path.join(folder, f"{name}_{i}.pb"), "wb") as f:
+        f.write(t.SerializeToString())
+
+
+class Picture(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
+        self.conv2, self.norm2 = nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=4), nn.BatchNorm2d(8)
+        self.short, self.out = nn.Conv2d(8, 8, 1, stride=2), nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = torch.relu(self.norm1(self.conv1(x)))
+        x = nn.functional.hardswish(self.norm2(self.conv2(x)) + self.short(x))
+        return self.out(nn.functional.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+class Upward(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.up = nn.Conv2d(2, 4, 3, padding=1), nn.Conv2d(4, 6, 3, padding=1), nn.ConvTranspose2d(6, 4, 2, 2)
+        self.c, self.norm = nn.Conv2d(8, 1, 3, padding=1), nn.GroupNorm(3, 6)
+
+    def forward(self, x):
+        a = nn.functional.silu(self.a(x))
+        b = torch.tanh(self.norm(self.b(nn.functional.max_pool2d(a, 2))))
+        y = torch.cat([a, self.up(b)], 1)
+        return self.c(nn.functional.interpolate(nn.functional.avg_pool2d(y, 2), scale_factor=2, mode="bilinear"))
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.places = nn.Embedding(11, 8), nn.Parameter(torch.randn(1, 6, 8) * 0.1)
+        layer = nn.TransformerEncoderLayer(8, 2, 12, 0.0, batch_first=True, norm_first=True, activation="gelu")
+        self.body, self.head = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False), nn.Linear(8, 11)
+
+    def forward(self, x):
+        mask = torch.full((6, 6), float("-inf"), dtype=x.dtype if x.is_floating_point() else self.places.dtype).triu(1)
+        return self.head(self.body(self.table(x) + self.places, mask=mask))
+
+
+def net(name, model, x, training=None, **how):
+    folder = os.path.join(ROOT, name)
+    os.makedirs(folder, exist_ok=True)
+    for m in model.modules():
+        if isinstance(m, nn.BatchNorm2d):
+            m.running_mean.normal_(0, 0.3)
+            m.running_var.uniform_(0.5, 2)
+    model.eval()
+    path = os.path.join(folder, "model.onnx")
+    torch.onnx.export(model, x[:1], path, dynamo=False, input_names=["input"], output_names=["output"],
+                      training=training or torch.onnx.TrainingMode.EVAL, do_constant_folding=training is None, **how)
+    file = onnx.load(path)
+    y = onnxruntime.InferenceSession(path).run(None, {"input": x.numpy()})[0]
+    model = model.double()  # what a sum of float32 loses is no error of ours
+    out = model(x.double() if x.is_floating_point() else x)
+    assert np.allclose(out.detach().numpy(), y, rtol=1e-4, atol=1e-5)
+    weight = torch.cos(torch.arange(out.numel(), dtype=torch.float64) ** 2 * 3.7).reshape(out.shape)
+    (out * weight).sum().backward()
+    put(folder, "input", 0, x.numpy())
+    put(folder, "output", 0, out.detach().numpy())
+    put(folder, "weight", 0, weight.numpy())
+    grads = {n: p.grad.numpy() for n, p in model.named_parameters() if p.grad is not None}
+    kept = [t.name for t in file.graph.initializer if t.name in grads]
+    assert kept, name
+    for i, n in enumerate(kept):
+        put(folder, "grad", i, grads[n], n)
+
+
+def node_case(case, folder):
+    ins, outs = case.data_sets[0]
+    os.makedirs(folder, exist_ok=True)
+    for i, x in enumerate(ins):
+        put(folder, "input", i, x, case.model.graph.input[i].name)
+    for i, x in enumerate(outs):
+        put(folder, "output", i, x, case.model.graph.output[i].name)
+    with open(os.path.join(folder, "model.onnx"), "wb") as f:
+        f.write(case.model.SerializeToString())
+
+
+def nodes(folder):
+    from onnx.backend.test.case.node import collect_testcases
+    left = set(NODES)
+    for case in collect_testcases(None):
+        name = case.name.removeprefix("test_")
+        if case.model is None or not case.data_sets:
+            continue
+        try:
+            if name in left:
+                left.remove(name)
+                node_case(case, os.path.join(ROOT, "node_" + name))
+            if folder:
+                node_case(case, os.path.join(folder, case.name))
+        except (TypeError, ValueError, AttributeError):  # sequences and optional values
+            continue
+    assert not left, left
+
+
+torch.manual_seed(7)
+N = {"dynamic_axes": {"input": {0: "N"}, "output": {0: "N"}}}
+net("mlp", nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 3)), torch.randn(4, 5), **N)
+net("picture", Picture(), torch.randn(2, 3, 8, 8), training=torch.onnx.TrainingMode.PRESERVE, **N)
+net("upward", Upward(), torch.randn(2, 2, 8, 8), **N)
+net("words", Words(), torch.randint(0, 11, (2, 6)), **N)
+net("line", nn.Sequential(nn.Conv1d(2, 4, 5, stride=2, bias=False), nn.InstanceNorm1d(4, affine=True), nn.LeakyReLU(0.2),
+                          nn.Conv1d(4, 4, 3, padding=1, groups=4), nn.MaxPool1d(2), nn.Flatten(), nn.Linear(16, 3)), torch.randn(2, 2, 20), **N)
+nodes(sys.argv[1] if len(sys.argv) > 1 else None)
