@@ -27,6 +27,7 @@ static vkt_status open_checkpoint(const char *path, vkt__trained *t)
     if (data->source && !strcmp(data->source, "npy") && !data->path) data->arrays = &gone;
     vkt__config_defaults(t->config); /* of options that it is too old to have */
     VKT_TRY(vkt__config_check(t->config));
+    vkt__layer_paths_from(t->config->layers, t->config->n_layers, t->ckpt->state.folder, &t->arena);
     if (t->ckpt->state.has_base)
         t->config->init = vkt__path_from(t->config->init, t->ckpt->state.folder, &t->arena);
     t->lora = t->config->lora;

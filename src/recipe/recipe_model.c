@@ -321,10 +321,51 @@ fail:
     return st;
 }
 
+/* `model: {onnx: net.onnx, cut: NODE, head: [layers]}`: a layer "onnx" and those of the head. */
+static vkt_status parse_net(reader *r, vkt_config *c, const vkt__yaml *map)
+{
+    vkt_status st = VKT_OK;
+    uint64_t total = 1;
+    vkt_layer *head = NULL;
+    size_t n_head = 0;
+    const vkt_layer_type *t = find_type(r, "onnx", map->line);
+    vkt_layer net = { .type = t->name, .line = map->line };
+    for (const vkt__yaml *v = map->first; v; v = v->next) {
+        bool is_file = !strcmp(v->key, "onnx");
+        const vkt_layer_opt *o = find_opt(t, is_file ? "file" : v->key);
+        if (!strcmp(v->key, "head"))
+            VKT_TRY(read_list(r, v, 1, &head, &n_head, &total));
+        else if (!strcmp(v->key, "name"))
+            VKT_TRY(set_name(r, &net, v));
+        else if (o && (is_file || strcmp(v->key, "file") != 0))
+            VKT_TRY(set_opt(r, &net, o, v, 1, &total));
+        else
+            return vkt__fail(VKT_E_ARG, "config",
+                             "%s:%d: model: a block has the keys onnx, cut, layout, frozen, name "
+                             "and head, and no '%s'; other models are a list of layers",
+                             r->source, v->line, v->key);
+    }
+    c->layers = vkt__arena_alloc(r->arena, (n_head + 1) * sizeof *c->layers);
+    c->n_layers = n_head + 1;
+    c->layers[0] = net;
+    if (n_head) memcpy(c->layers + 1, head, n_head * sizeof *head);
+    st = check_names(r, c->layers, c->n_layers);
+fail:
+    return st;
+}
+
+static bool is_net(const vkt__yaml *map)
+{
+    const vkt__yaml *v = map->kind == VKT__YAML_MAP ? map->first : NULL;
+    while (v && strcmp(v->key, "onnx") != 0) v = v->next;
+    return v != NULL;
+}
+
 vkt_status vkt__model_parse(vkt_config *c, const vkt__yaml *list, const char *source)
 {
     uint64_t total = 0;
     reader r = { &c->priv->arena, source };
+    if (is_net(list)) return parse_net(&r, c, list);
     return read_list(&r, list, 1, &c->layers, &c->n_layers, &total);
 }
 

@@ -30,3 +30,9 @@ void vkt__data_paths_from(vkt_data_desc *d, const char *folder, vkt__arena *a)
     bool word = d->tokenizer && (!strcmp(d->tokenizer, "bytes") || !strcmp(d->tokenizer, "chars"));
     if (!word) d->tokenizer = vkt__path_from(d->tokenizer, folder, a);
 }
+
+void vkt__layer_paths_from(vkt_layer *layers, size_t n, const char *folder, vkt__arena *a)
+{
+    for (size_t i = 0; i < n; i++)
+        if (layers[i].file) layers[i].file = vkt__path_from(layers[i].file, folder, a);
+}

@@ -364,6 +364,7 @@ static vkt_status find_data(vkt__trainer *t)
     if (st == VKT_E_OOM_HOST) return st;
     if (st != VKT_OK || !old.folder) return VKT_OK;
     vkt__data_paths_from(&t->fit.data, old.folder, &t->paths);
+    vkt__layer_paths_from(t->fit.layers, t->fit.n_layers, old.folder, &t->paths);
     if (t->fit.data.path == path) return VKT_OK;
     free(t->folder);
     t->folder = strcpy(vkt__alloc(strlen(old.folder) + 1), old.folder);
