@@ -6,7 +6,7 @@ import pathlib, re, subprocess, sys
 root = pathlib.Path(__file__).resolve().parents[2]
 program = str(pathlib.Path(sys.argv[1]).resolve())
 pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
-GENERATED = {p: root / f"docs/reference/{p}.md" for p in ("commands", "options", "layers")}
+GENERATED = {p: root / f"docs/reference/{p}.md" for p in ("commands", "options", "layers", "onnx")}
 bad = []
 
 

@@ -81,7 +81,7 @@ fi
 
 refused 2 "manual: 'groff' is not one of man, bash, zsh, fish, markdown" manual groff
 refused 2 "manual: man takes no further word, such as 'x'" manual man x
-refused 2 'manual: markdown needs a part of the reference: commands, options, layers' manual markdown
+refused 2 'manual: markdown needs a part of the reference: commands, options, layers, onnx' manual markdown
 refused 2 "predict: --json and --csv can't be used together" predict none table.csv --json --csv
 refused 2 '--version takes --verbose alone' --version --quiet
 refused 4 "no folder 'none'" watch none --stop-after-evaluation

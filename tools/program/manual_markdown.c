@@ -145,6 +145,22 @@ static void layers(void)
     }
 }
 
+static void onnx(void)
+{
+    vkt_onnx_op_info op;
+    size_t n = 0;
+    while (vkt_onnx_op_info_at(n, &op)) n++;
+    printf(
+        "# Ops of ONNX\n\n" GENERATED
+        "\nThe %zu ops that [a net of an ONNX file](../how-to/onnx.md) may have, of opsets 7 and "
+        "later, and what they become. Numbers that are known before the net runs, such as shapes "
+        "and what is computed from them, are computed when it is built.\n\n"
+        "| op | becomes | as far as |\n|---|---|---|\n",
+        "onnx", n);
+    for (size_t i = 0; vkt_onnx_op_info_at(i, &op); i++)
+        printf("| %s | %s | %s |\n", op.name, op.to, op.limits ? op.limits : "");
+}
+
 bool manual_markdown(const char *part, const cli_command *const *all)
 {
     if (!strcmp(part, "commands"))
@@ -153,6 +169,8 @@ bool manual_markdown(const char *part, const cli_command *const *all)
         options();
     else if (!strcmp(part, "layers"))
         layers();
+    else if (!strcmp(part, "onnx"))
+        onnx();
     else
         return false;
     return true;
