@@ -1,4 +1,4 @@
-/* onnx_back.h: the file's own bytes, field by field, but for the numbers that training changed. */
+/* onnx_back.h: the file's own bytes, field by field, except the numbers that training changed. */
 #include "models/onnx_back.h"
 
 #include "base/half.h"
@@ -108,7 +108,7 @@ void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool 
 
 void vkt__onnx_back_model(const vkt__onnx_net *net, vkt__str *model)
 {
-    enum { LEAST_IR = 4 }; /* of which on initializers need not be inputs, too */
+    enum { LEAST_IR = 4 }; /* before it initializers had to be inputs, too */
     vkt__pb m = whole_file(net);
     vkt__pb_field field;
     while (vkt__pb_next(&m, &field) > 0) {

@@ -19,7 +19,7 @@ typedef struct vkt__onnx_net {
     struct vkt__onnx_net *next;
 } vkt__onnx_net;
 
-/* Of the model's first layer; NULL: it is of another kind. */
+/* The net that the model's first layer is; NULL: that is another kind of layer. */
 const vkt__onnx_net *vkt__onnx_net_of(const vkt_model *m);
 
 #endif

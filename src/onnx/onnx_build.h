@@ -54,9 +54,9 @@ typedef struct vkt__onnx_plan {
 /* Where the graph's tensors come from. */
 typedef struct vkt__onnx_source {
     void *user;
-    /* Of an initializer that is a parameter or a state. */
+    /* An initializer that is a parameter or a state. */
     vkt_tensor *(*initializer)(void *user, vkt_graph *g, size_t i);
-    /* Of numbers that are not trained: data of `shape`, f32 or u32, by the same name in every
+    /* Numbers that are not trained: data of `shape`, f32 or u32, by the same name in every
      * graph. */
     vkt_tensor *(*constant)(void *user, vkt_graph *g, const char *name, vkt_shape shape,
                             vkt_dtype dtype, const vkt__onnx_host *numbers);

@@ -100,8 +100,8 @@ typedef enum vkt__onnx_fn {
 uint32_t vkt__onnx_new_dims(vkt__onnx_build *b, const vkt__onnx_op *op, const vkt__onnx_value *v,
                             int64_t *dims);
 enum { VKT__ONNX_RESHAPE, VKT__ONNX_FLATTEN, VKT__ONNX_SQUEEZE, VKT__ONNX_UNSQUEEZE };
-/* Of a Slice of v: along each of its axes the first element, how many, and the step, which may be
- * negative. */
+/* What a Slice takes from v along each axis: the first element, how many, and the step, which may
+ * be negative. */
 void vkt__onnx_slices(vkt__onnx_build *b, const vkt__onnx_value *v, int64_t *first, int64_t *count,
                       int64_t *step);
 /* The axes that a reduction of v goes over, as bits. */

@@ -139,7 +139,7 @@ static bool read_pairs(vkt__onnx_build *b, const char *attr, uint32_t axes, int6
     return true;
 }
 
-/* Of a picture v [N, C, size...] with this kernel; false: refused. */
+/* How the kernel goes over a picture v [N, C, size...]; false: refused. */
 static bool read_window(vkt__onnx_build *b, const vkt__onnx_value *v, const int64_t *kernel,
                         window *w)
 {

@@ -174,7 +174,7 @@ static void look(void *user, const vkt_tensor *t, const double *data)
         if (t == c->dwrt[k]) compare(c, t, data, &c->grads[k], c->grads[k].name);
 }
 
-/* Which input of which op must be known, of what the file's nodes say. */
+/* Whether some node needs the value when the graph is built. */
 static bool must_be_known(const vkt__onnx *f, int value)
 {
     for (size_t k = 0; k < f->n_nodes; k++) {

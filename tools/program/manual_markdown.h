@@ -1,5 +1,6 @@
-/* The reference in docs/reference: commands, options of a recipe, layers and ONNX's ops as Markdown, printed
- * from the tables that --help is made of. A test compares the files with what is printed. */
+/* The reference in docs/reference: commands, options of a recipe, layers and ONNX's ops as
+ * Markdown, printed from the tables that --help is made of. A test compares the files with what is
+ * printed. */
 #ifndef VKT_TOOLS_MANUAL_MARKDOWN_H
 #define VKT_TOOLS_MANUAL_MARKDOWN_H
 

@@ -1,0 +1,302 @@
+/* The layer "onnx": the golden nets as models that take our pictures, [H, W, C], give PyTorch's
+ * outputs; parameters have its names; bad files and recipes get one line. */
+#include <math.h>
+
+#include "base/os.h"
+#include "formats/protobuf.h"
+#include "nn/onnx_net.h"
+#include "onnx/onnx_read.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/twin.h"
+#include "testing.h"
+
+#define GOLDEN VKT_TEST_DIR "/golden/onnx/"
+
+static char line[400];
+
+static void keep_line(void *user, vkt_log_level level, const char *area, const char *text)
+{
+    (void)user, (void)area;
+    if (level == VKT_LOG_ERROR) snprintf(line, sizeof line, "%s", text);
+}
+
+static vkt_status make(const vkt_layer *layers, size_t n, vkt_shape in, uint32_t outputs,
+                       vkt_model **m)
+{
+    vkt_model_desc d = { .layers = layers, .n_layers = n, .input = in, .n_outputs = outputs };
+    *line = 0;
+    return vkt_model_create(NULL, &d, m);
+}
+
+static const vkt_param *param_of(const vkt_model *m, const char *name)
+{
+    const vkt_param *p;
+    for (size_t i = 0; (p = vkt_model_param(m, i)); i++)
+        if (!strcmp(p->name, name)) return p;
+    for (size_t i = 0; (p = vkt_model_state(m, i)); i++)
+        if (!strcmp(p->name, name)) return p;
+    return NULL;
+}
+
+/* ---- outputs ---- */
+
+typedef struct run {
+    vkt_model *m;
+    vkt_graph *g;
+    vkt_tensor *x, *y;
+    vkt__onnx_tensor in, out;
+    double worst;
+    size_t seen;
+} run;
+
+static void fill(void *user, const vkt_tensor *t, double *data)
+{
+    run *r = user;
+    if (t == r->x) { /* [N, C, H, W] to [N, H, W, C] */
+        uint64_t c = r->in.dims[1], hw = r->in.dims[2] * r->in.dims[3];
+        for (uint64_t i = 0; i < r->in.count; i++)
+            data[(i / (c * hw) * hw + i % hw) * c + i / hw % c] = vkt__onnx_number(&r->in, i);
+        return;
+    }
+    for (size_t i = 0; i < r->m->n_params + r->m->n_states; i++) {
+        const vkt__param *p =
+            i < r->m->n_params ? &r->m->params[i] : &r->m->states[i - r->m->n_params];
+        if (!t->name || strcmp(t->name, p->pub.name) != 0 || !p->fill) continue;
+        float *v = vkt__alloc((size_t)p->pub.count * sizeof *v);
+        p->fill(p, v);
+        for (uint64_t k = 0; k < p->pub.count; k++) data[k] = (double)v[k];
+        free(v);
+    }
+}
+
+static void look(void *user, const vkt_tensor *t, const double *data)
+{
+    run *r = user;
+    if (t != r->y) return;
+    assert_int_equal(t->count, r->out.count);
+    for (uint64_t i = 0; i < t->count; i++)
+        r->worst = fmax(r->worst, fabs(data[i] - vkt__onnx_number(&r->out, i)));
+    r->seen++;
+}
+
+static void read_pb(vkt__onnx *f, const char *path, vkt__map *map, vkt__onnx_tensor *t)
+{
+    assert_int_equal(vkt__file_map(path, map), VKT_OK);
+    vkt__pb all = { map->data, (const uint8_t *)map->data + map->n };
+    assert_int_equal(vkt__onnx_read_tensor(f, all, NULL, t), VKT_OK);
+}
+
+static void a_picture_with_channels_last(void **state)
+{
+    (void)state;
+    run r = { 0 };
+    vkt__map maps[2];
+    const vkt_layer net = { .type = "onnx", .file = GOLDEN "picture/model.onnx" };
+    assert_int_equal(make(&net, 1, vkt_shape3(8, 8, 3), 4, &r.m), VKT_OK);
+    vkt__onnx *f = vkt__onnx_net_of(r.m)->f;
+    read_pb(f, GOLDEN "picture/input_0.pb", &maps[0], &r.in);
+    read_pb(f, GOLDEN "picture/output_0.pb", &maps[1], &r.out);
+    r.g = vkt__graph_new(NULL);
+    r.x = vkt_input(r.g, (vkt_shape) { 4, { 2, 8, 8, 3 } }, VKT_F32, "x");
+    r.y = vkt_model_build(r.m, r.g, r.x, false);
+    assert_int_equal(r.g->status, VKT_OK);
+    vkt__graph_ref(r.g, fill, &r, look);
+    assert_int_equal(r.seen, 1);
+    REQUIRE_NEAR(r.worst, 0, 1e-6);
+    for (size_t i = 0; i < r.g->n_nodes; i++)
+        assert_string_not_equal(r.g->nodes[i]->op->name, "permute"); /* all stay as they lie */
+    vkt_graph_destroy(&r.g);
+    vkt_model_destroy(&r.m);
+    for (int i = 0; i < 2; i++) vkt__file_unmap(&maps[i]);
+}
+
+static void names_and_roles(void **state)
+{
+    (void)state;
+    vkt_model *m;
+    const vkt_layer layers[] = { { .type = "onnx", .file = GOLDEN "picture/model.onnx" },
+                                 { .type = "linear" } };
+    assert_int_equal(make(layers, 2, vkt_shape3(8, 8, 3), 7, &m), VKT_OK);
+    const vkt_param *w = param_of(m, "conv1.weight"), *mean = param_of(m, "norm1.running_mean");
+    assert_non_null(w);
+    assert_int_equal(w->order, VKT_PARAM_ORDER_CONV);
+    assert_non_null(mean);
+    assert_non_null(param_of(m, "norm1.running_mean.num_batches_tracked"));
+    assert_non_null(param_of(m, "1.weight"));
+    for (size_t i = 0; vkt_model_param(m, i); i++)
+        assert_ptr_not_equal(vkt_model_param(m, i), mean);
+    vkt_model_destroy(&m);
+}
+
+/* A cut at a picture gives one that layers for pictures take. */
+static void cut_at_a_picture(void **state)
+{
+    (void)state;
+    vkt_model *m;
+    const vkt_layer layers[] = {
+        { .type = "onnx",
+          .file = GOLDEN "picture/model.onnx",
+          .cut = "/conv2/Conv",
+          .name = "net" },
+        { .type = "conv", .out = 5 },
+        { .type = "global_pool" },
+        { .type = "linear" },
+    };
+    assert_int_equal(make(layers, 4, vkt_shape3(8, 8, 3), 2, &m), VKT_OK);
+    assert_non_null(param_of(m, "net.conv2.weight"));
+    assert_null(param_of(m, "net.out.weight")); /* what is behind the cut */
+    assert_int_equal(param_of(m, "1.weight")->shape.d[1], 8);
+    vkt_model_destroy(&m);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        vkt_layer layer;
+        vkt_shape in;
+        const char *says;
+    } cases[] = {
+        { { .type = "onnx" }, { 1, { 5 } }, "it lacks its file" },
+        { { .type = "onnx", .file = GOLDEN "mlp/model.onnx" }, { 1, { 6 } }, "takes [N, 5]" },
+        { { .type = "onnx", .file = GOLDEN "mlp/model.onnx", .cut = "nowhere" },
+          { 1, { 5 } },
+          "no node and no value has the name 'nowhere'" },
+        { { .type = "onnx", .file = GOLDEN "picture/model.onnx", .layout = "nhwc" },
+          { 3, { 8, 8, 3 } },
+          "the net takes [N, 3, 8, 8]" },
+        { { .type = "onnx", .file = GOLDEN "mlp/input_0.pb" }, { 1, { 5 } }, "it is no ONNX file" },
+        { { .type = "onnx", .file = GOLDEN "node_gemm_all_attributes/model.onnx" },
+          { 1, { 5 } },
+          "the net takes 3 inputs ('a', 'b', 'c')" },
+    };
+    vkt_log_set(keep_line, NULL, VKT_LOG_ERROR);
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt_model *m;
+        assert_int_not_equal(make(&cases[i].layer, 1, cases[i].in, 3, &m), VKT_OK);
+        if (!strstr(line, cases[i].says)) {
+            print_error("case %zu: '%s' lacks '%s'\n", i, line, cases[i].says);
+            fail();
+        }
+    }
+}
+
+/* ---- files that lie ---- */
+
+/* A model of one node and one initializer, both as bytes. */
+static vkt_status parse(const char *node_type, vkt__str *tensor, int64_t opset, const char *in,
+                        const char *folder)
+{
+    vkt__str m = { 0 }, g = { 0 }, n = { 0 }, o = { 0 };
+    vkt__onnx *f;
+    vkt__onnx_plan *p = NULL;
+    vkt__pb_text(&n, 1, in);
+    vkt__pb_text(&n, 2, "y");
+    vkt__pb_text(&n, 4, node_type);
+    vkt__pb_message(&g, 1, &n);
+    vkt__pb_message(&g, 5, tensor);
+    vkt__pb_text(&o, 1, "x");
+    vkt__pb_message(&g, 11, &o);
+    vkt__pb_text(&o, 1, "y");
+    vkt__pb_message(&g, 12, &o);
+    vkt__pb_message(&m, 7, &g);
+    vkt__pb_int(&o, 2, opset);
+    vkt__pb_message(&m, 8, &o);
+    *line = 0;
+    vkt_status st = vkt__onnx_parse(m.data, m.len, "f.onnx", folder, &f);
+    if (st == VKT_OK) {
+        st = vkt__onnx_plan_create(f, NULL, &p);
+        vkt__onnx_plan_destroy(&p);
+        vkt__onnx_close(&f);
+    }
+    vkt__str_finish(&m);
+    vkt__str_finish(&g);
+    vkt__str_finish(&n);
+    vkt__str_finish(&o);
+    vkt__str_finish(tensor);
+    return st;
+}
+
+static vkt__str tensor_of(const int64_t *dims, size_t rank, int type, size_t bytes)
+{
+    static const char zeros[64];
+    vkt__str t = { 0 };
+    for (size_t i = 0; i < rank; i++) vkt__pb_int(&t, 1, dims[i]);
+    vkt__pb_int(&t, 2, type);
+    vkt__pb_text(&t, 8, "w");
+    vkt__pb_bytes(&t, 9, zeros, bytes);
+    return t;
+}
+
+static vkt__str elsewhere(const char *location)
+{
+    vkt__str t = { 0 }, e = { 0 };
+    vkt__pb_int(&t, 1, 2);
+    vkt__pb_int(&t, 2, VKT__ONNX_FLOAT);
+    vkt__pb_text(&t, 8, "w");
+    vkt__pb_text(&e, 1, "location");
+    vkt__pb_text(&e, 2, location);
+    vkt__pb_message(&t, 13, &e);
+    vkt__pb_int(&t, 14, 1);
+    vkt__str_finish(&e);
+    return t;
+}
+
+static void says(vkt_status st, vkt_status want, const char *what)
+{
+    if (st == want && strstr(line, what)) return;
+    print_error("status %d: '%s' lacks '%s'\n", st, line, what);
+    fail();
+}
+
+static void files_that_lie(void **state)
+{
+    (void)state;
+    const int64_t two[] = { 2 }, huge[] = { 1ll << 40, 1ll << 40 }, minus[] = { -1 },
+                  many[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    vkt__str t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
+    vkt_log_set(keep_line, NULL, VKT_LOG_ERROR);
+    assert_int_equal(parse("Relu", &t, 17, "x", NULL), VKT_OK);
+    t = tensor_of(two, 1, VKT__ONNX_FLOAT, 12);
+    says(parse("Relu", &t, 17, "x", NULL), VKT_E_FORMAT, "12 bytes of data, but its sizes say 8");
+    t = tensor_of(huge, 2, VKT__ONNX_FLOAT, 8);
+    says(parse("Relu", &t, 17, "x", NULL), VKT_E_FORMAT, "more elements than 64 bits count");
+    t = tensor_of(minus, 1, VKT__ONNX_FLOAT, 8);
+    says(parse("Relu", &t, 17, "x", NULL), VKT_E_FORMAT, "negative size");
+    t = tensor_of(many, 9, VKT__ONNX_FLOAT, 4);
+    says(parse("Relu", &t, 17, "x", NULL), VKT_E_FORMAT, "more than 8 dimensions");
+    t = tensor_of(two, 1, 99, 8);
+    says(parse("Relu", &t, 17, "x", NULL), VKT_E_FORMAT, "type 99");
+    t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
+    says(parse("Relu", &t, 17, "nobody", NULL), VKT_E_FORMAT, "which nothing before it gives");
+    t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
+    says(parse("Relu", &t, 17, "y", NULL), VKT_E_FORMAT, "which nothing before it gives");
+    t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
+    says(parse("Relu", &t, 6, "x", NULL), VKT_E_FORMAT, "opset 6");
+    t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
+    says(parse("Loop", &t, 17, "x", NULL), VKT_E_UNSUPPORTED,
+         "1 of its nodes have ops that are not supported: Loop (1)");
+    t = elsewhere("../w.bin");
+    says(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_E_FORMAT,
+         "only a file in the model's folder");
+    t = elsewhere("a/../../w.bin");
+    says(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_E_FORMAT,
+         "only a file in the model's folder");
+    t = elsewhere("/etc/hostname");
+    says(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_E_FORMAT,
+         "only a file in the model's folder");
+    t = elsewhere("golden/onnx/mlp/input_0.pb");
+    assert_int_equal(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_picture_with_channels_last),
+        cmocka_unit_test(names_and_roles),
+        cmocka_unit_test(cut_at_a_picture),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(files_that_lie),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
