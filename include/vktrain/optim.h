@@ -133,6 +133,17 @@ typedef struct vkt_optim vkt_optim;
  * buffer of counters on the device. */
 VKT_API vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model *model,
                                     vkt_optim **out);
+/* The same without a model, for parameters that the caller puts into graphs with vkt_input and
+ * vkt_bind, and whose gradients of vkt_backward it binds to grads. */
+typedef struct vkt_flat_params {
+    const vkt_param *params; /* [n], by offset; name, shape, offset, count and decay are read */
+    size_t n;
+    uint64_t count; /* elements of values and of grads: what is between parameters is zero */
+    vkt_buffer *values, *grads; /* f32; they outlive the optimizer */
+} vkt_flat_params;
+/* ARG: parameters overlap, end past count, or begin at no multiple of VKT_PARAM_ALIGN. */
+VKT_API vkt_status vkt_optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc,
+                                         const vkt_flat_params *flat, vkt_optim **out);
 VKT_API void vkt_optim_destroy(vkt_optim **o);
 /* With desc.loss_scale: the scale that vkt_scale_loss takes, as a tensor of g; else NULL. It lives
  * on the device and changes there: a step whose gradient is NaN or Inf is skipped and halves it
@@ -173,6 +184,7 @@ typedef struct vkt_step_desc {
                            the index of its first one; rows 0: all */
     double inv_weight;  /* loss and gradient are multiplied by it; 0: 1 */
 } vkt_step_desc;
+/* o NULL: of a graph without an update, which may have dropout. */
 VKT_API void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *desc, void *step_block);
 /* vkt_optim_fill for one micro-batch whose weights sum to 1. */
 VKT_API void vkt_optim_fill_step(const vkt_optim *o, double lr, uint64_t step, uint64_t seed,

@@ -186,6 +186,8 @@ VKT_API vkt_tensor *vkt_scale(vkt_graph *g, vkt_tensor *x, float s);
 /* gelu: tanh form (Hendrycks & Gimpel 2016, arXiv 1606.08415); gelu_erf: the exact one. */
 VKT_API vkt_tensor *vkt_activate(vkt_graph *g, vkt_tensor *x, vkt_act act);
 VKT_API vkt_tensor *vkt_copy(vkt_graph *g, vkt_tensor *x); /* u32 too */
+/* A copy through which no gradient goes: PyTorch's detach. */
+VKT_API vkt_tensor *vkt_detach(vkt_graph *g, vkt_tensor *x);
 VKT_API vkt_tensor *vkt_fill(vkt_graph *g, vkt_shape shape, float value);
 /* f32 <-> f16 | bf16, rounded to nearest even; needs no device feature. u32 -> a float, rounded;
  * f32 or 16 bits -> u32: what is before the point, 0 for a negative number, no gradient. */

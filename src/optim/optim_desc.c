@@ -127,20 +127,22 @@ uint32_t vkt_step_block_bytes(void)
 /* Assembled here and then copied, because the block may be in write-combined memory. */
 void vkt_optim_fill(const vkt_optim *o, const vkt_step_desc *d, void *step_block)
 {
-    vkt__update_step s = vkt__optim_factors(&o->desc, d->lr, d->step);
+    static const vkt_optim_desc none;
+    const vkt_optim_desc *desc = o ? &o->desc : &none;
+    vkt__update_step s = vkt__optim_factors(desc, d->lr, d->step);
     uint64_t n_micro = d->n_micro ? d->n_micro : 1;
     struct vkt_step_block b = {
         .lr = (float)s.lr,
         .adam_m = (float)s.adam_m,
         .adam_g = (float)s.adam_g,
         .adam_v = (float)s.adam_v,
-        .clip = o->desc.clip,
+        .clip = desc->clip,
         .step = (uint32_t)(d->step * n_micro + d->micro),
         .micro = d->micro,
         .inv_weight = d->inv_weight > 0 ? (float)d->inv_weight : 1,
         .rows = d->rows,
         .row = d->row,
-        .ema = (float)ema_share((double)o->desc.ema, (double)d->step),
+        .ema = (float)ema_share((double)desc->ema, (double)d->step),
         .dropout_key = vkt_rng_key((uint32_t)d->seed, (uint32_t)(d->seed >> 32), VKT_RNG_DROPOUT),
     };
     memcpy(step_block, &b, sizeof b);

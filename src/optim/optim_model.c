@@ -1,4 +1,5 @@
-/* The optimizer of a model: the one file of this layer that sees vkt_model. */
+/* Optimizers of a model and of a caller's own parameters: the one file of this layer that sees
+ * vkt_model. */
 #include "nn/params.h"
 #include "optim/optim_flat.h"
 
@@ -30,4 +31,30 @@ vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model 
     free(params);
     free(hidden);
     return st;
+}
+
+vkt_status vkt_optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc,
+                                 const vkt_flat_params *flat, vkt_optim **out)
+{
+    uint64_t end = 0;
+    *out = NULL;
+    for (size_t i = 0; i < flat->n; i++) {
+        const vkt_param *p = &flat->params[i];
+        if (p->offset % VKT_PARAM_ALIGN || p->offset < end || p->count > flat->count ||
+            p->offset > flat->count - p->count)
+            return vkt__fail(VKT_E_ARG, "optim",
+                             "parameter '%s' has elements %llu and on; they begin at a multiple of "
+                             "%d, after those of the one before it, and end by %llu",
+                             p->name, (unsigned long long)p->offset, VKT_PARAM_ALIGN,
+                             (unsigned long long)flat->count);
+        end = p->offset + p->count;
+    }
+    return vkt__optim_create_flat(gpu, desc,
+                                  &(vkt__flat) { .params = flat->params,
+                                                 .n = flat->n,
+                                                 .count = flat->count,
+                                                 .values = flat->values,
+                                                 .grads = flat->grads,
+                                                 .precision = VKT_F32 },
+                                  out);
 }

@@ -151,7 +151,7 @@ static void scale_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, v
 static void copy_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     (void)g;
-    if (vkt__needs(n->in[0])) dx[0] = dy[0];
+    if (n->attr.eltwise.s == 0 && vkt__needs(n->in[0])) dx[0] = dy[0];
 }
 
 static void act_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
@@ -339,6 +339,13 @@ vkt_tensor *vkt_scale(vkt_graph *g, vkt_tensor *x, float s)
 vkt_tensor *vkt_copy(vkt_graph *g, vkt_tensor *x)
 {
     return vkt__op(g, &vkt__op_copy, &x, 1, (vkt_attr) { .eltwise = { .op = VKT_EL_COPY } });
+}
+
+/* s of a copy is not 0 where its gradient goes no further; the kernel does not look at it. */
+vkt_tensor *vkt_detach(vkt_graph *g, vkt_tensor *x)
+{
+    return vkt__op(g, &vkt__op_copy, &x, 1,
+                   (vkt_attr) { .eltwise = { .op = VKT_EL_COPY, .s = 1 } });
 }
 
 vkt_tensor *vkt_fill(vkt_graph *g, vkt_shape shape, float value)
