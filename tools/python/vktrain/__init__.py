@@ -15,11 +15,20 @@ from ._library import (DataError, DeviceError, FileError, NoDeviceError, Numeric
                        OutOfMemoryError, RecipeError, UnsupportedError, VktrainError, library_path)
 from ._version import __version__
 from ._train import Device, Model, Progress, Result, devices, recipes, train
+from ._device import set_device
+from ._jit import jit
+from ._program import manual_seed
+from ._tensor import (Tensor, concat, full, matmul, ones, rand, randn, stack, tensor, where, zeros)
+from ._trace import ShapeError
+from . import nn, optim
+from .data import DataLoader
 
-__all__ = ["DataError", "Device", "DeviceError", "FileError", "Model", "NoDeviceError",
+__all__ = ["DataError", "DataLoader", "Device", "DeviceError", "FileError", "Model", "NoDeviceError",
            "NumericError", "OutOfMemoryError", "Progress", "RecipeError", "Result",
-           "UnsupportedError", "VktrainClassifier", "VktrainError", "VktrainRegressor",
-           "__version__", "devices", "library_path", "recipes", "train"]
+           "ShapeError", "Tensor", "UnsupportedError", "VktrainClassifier", "VktrainError", "VktrainRegressor",
+           "__version__", "concat", "devices", "full", "jit", "library_path", "manual_seed", "matmul",
+           "nn", "ones", "optim", "rand", "randn", "recipes", "set_device", "stack", "tensor",
+           "train", "where", "zeros"]
 
 
 def __getattr__(name):  # scikit-learn is imported only by those who use it

@@ -11,6 +11,7 @@ import sys
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float,
                     c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p)
 
+from . import _graph_library
 from ._version import __version__
 
 _log = logging.getLogger("vktrain")
@@ -191,7 +192,7 @@ class DataColumn(Structure):
 
 
 STRUCTS = [GpuDesc, Caps, GpuInfo, Array, Arrays, Progress, TrainDesc, TrainResult, PredictorInfo,
-           Prediction, Inputs, DataColumn]
+           Prediction, Inputs, DataColumn] + _graph_library.STRUCTS
 
 # name: (what it returns, what it takes)
 _FUNCTIONS = {
@@ -201,6 +202,8 @@ _FUNCTIONS = {
     "vkt_last_error": (c_char_p, []),
     "vkt_log_set": (None, [LOG_FN, c_void_p, c_int]),
     "vkt_gpu_list": (c_int, [POINTER(POINTER(GpuInfo)), POINTER(c_size_t)]),
+    "vkt_gpu_create": (c_int, [POINTER(GpuDesc), POINTER(c_void_p)]),
+    "vkt_gpu_caps": (POINTER(Caps), [c_void_p]),
     "vkt_gpu_type_name": (c_char_p, [c_int]),
     "vkt_recipe": (c_bool, [c_size_t, POINTER(c_char_p), POINTER(c_char_p), POINTER(c_char_p)]),
     "vkt_config_create": (c_int, [POINTER(c_void_p)]),
@@ -224,6 +227,7 @@ _FUNCTIONS = {
     "vkt_predictor_run_inputs": (c_int, [c_void_p, POINTER(Inputs), c_size_t, POINTER(c_float)]),
     "vkt_predictor_run_inputs_doubles": (c_int, [c_void_p, POINTER(Inputs), c_size_t,
                                                  POINTER(c_double)]),
+    **_graph_library.FUNCTIONS,
 }
 
 

@@ -1,0 +1,245 @@
+"""Step functions: traced once for each combination of shapes, then run as a graph.
+
+A function is cut where an optimizer steps: each part is a program. What a part needs of an earlier
+one it computes again, which is right as long as no parameter in it has changed.
+"""
+import functools
+import weakref
+
+import numpy as np
+
+from . import _device, _trace
+from ._program import PRECISIONS, Program, check_fresh, last_read, numbers_of
+from ._tensor import Tensor, as_numbers
+from ._trace import Node, text_of
+
+N_SLOTS = 2
+
+
+class Trace:
+    """What happens while a function is traced."""
+
+    def __init__(self):
+        self.steps = []  # (when, optimizer, grads, losses) of each optimizer's step
+        self.modes = {}  # module: whether it was training when it was asked
+
+
+class _Cell:
+    """The numbers of a result, once its run has ended."""
+    __slots__ = ("value", "run", "slot", "__weakref__")
+
+    def __init__(self, run, slot):
+        self.value, self.run, self.slot = None, run, slot
+
+    def __call__(self):
+        if self.value is None:
+            with _device.lock:
+                self.run.finish(self.slot)
+        return self.value
+
+
+def _flat(value, leaves):
+    """The structure of nested lists, tuples and dicts, with their other things in `leaves`."""
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return (type(value), tuple(_flat(v, leaves) for v in value))
+    if isinstance(value, dict):
+        return (dict, tuple((k, _flat(v, leaves)) for k, v in value.items()))
+    leaves.append(value)
+    return None
+
+
+def _unflat(structure, leaves):
+    if structure is None:
+        return next(leaves)
+    if structure[0] is dict:
+        return {k: _unflat(s, leaves) for k, s in structure[1]}
+    return structure[0](_unflat(s, leaves) for s in structure[1])
+
+
+class _Traced:
+    """A function at one combination of shapes."""
+
+    def __init__(self, function, leaves, structure, options, label):
+        self.epoch = _device.epoch
+        trace, inputs, args = Trace(), [], []
+        for v in leaves:
+            if isinstance(v, (np.ndarray, np.generic)):
+                a, dtype = as_numbers(np.zeros(v.shape, v.dtype) if v.dtype.kind in "iu" else v)
+                t = Tensor(Node("input", (), (), (a.shape,), (dtype,)))
+                inputs.append(t._node)
+                args.append(t)
+            else:
+                args.append(v)
+        before = _trace.trace()
+        if before is not None:  # called by another function that is traced: a part of it
+            raise RuntimeError("a function with @vktrain.jit is called in another one: call the "
+                               "undecorated function, f.function")
+        _trace.state.trace = trace
+        try:
+            args, kwargs = _unflat(structure, iter(args))
+            result = function(*args, **kwargs)
+        finally:
+            _trace.state.trace = None
+        outs = []
+        self.structure = _flat(result, outs)
+        self.results = [t if not isinstance(t, Tensor) else None for t in outs]
+        self.modes = tuple((weakref.ref(m), training) for m, training in trace.modes.items())
+        tensors = [t for t in outs if isinstance(t, Tensor)]
+        self._parts(trace, inputs, tensors, options, label)
+
+    def _parts(self, trace, inputs, tensors, options, label):
+        self.parts, changed, done = [], {}, set()
+        ends = [s[0] for s in trace.steps] + [float("inf")]
+        reads = [last_read(_trace.reach([t._node])) for t in tensors]
+        for i, end in enumerate(ends):
+            mine = [k for k, seq in enumerate(reads) if k not in done and seq < end]
+            done.update(mine)
+            optimizer, grads = (trace.steps[i][1], trace.steps[i][2]) if i < len(trace.steps) \
+                else (None, ())
+            if not mine and optimizer is None:
+                continue
+            outputs = [tensors[k]._pair for k in mine]
+            nodes = _trace.reach([p[0] for p in outputs] + [p[0] for p in grads if p])
+            start = self.parts[-1][4] if self.parts else 0
+            check_fresh(nodes, lambda s: max(changed.get(s, 0), s.changed if s.changed < start else 0))
+            p = Program(outputs, optimizer, grads, N_SLOTS, options["precision"],
+                        options["recompute"], label)
+            which = [inputs.index(n) if n in inputs else None for n in p.inputs]
+            for n, v in zip(p.inputs, range(len(p.inputs))):
+                if n.op == "constant":
+                    for views in p.in_views:
+                        views[v][...] = numbers_of(n)
+                elif n not in inputs:
+                    raise RuntimeError(f"{text_of(n.line)}: a tensor of an earlier call of a step "
+                                       f"function is used in this one: return it, and pass it in")
+            self.parts.append((p, which, mine, [None] * N_SLOTS, end))
+            if optimizer is not None:
+                changed.update({s: end for s in optimizer._storages})
+        self.n_out = len(tensors)
+        self.slot = 0
+        self.waiting = [None] * N_SLOTS  # (tickets, weak references of the tensors) of a slot's run
+        self.nodes = [(t._node.shapes[t._out], t._node.dtypes[t._out], t._node.line) for t in tensors]
+
+    def fits(self):
+        return all(m() is not None and m()._training == training for m, training in self.modes)
+
+    def finish(self, slot):
+        """Waits for a slot's run, and takes what somebody still wants of it."""
+        run = self.waiting[slot]
+        if run is None:
+            return
+        self.waiting[slot] = None
+        tickets, wanted = run
+        try:
+            for part, ticket in zip(self.parts, tickets):
+                part[0].finish(slot, ticket)
+        finally:
+            for part in self.parts:
+                for k, view in zip(part[2], part[0].out_views[slot]):
+                    cell = wanted[k]()
+                    if cell is not None:
+                        cell.value = view.copy()
+
+    def run(self, arrays):
+        slot = self.slot
+        self.slot = (slot + 1) % N_SLOTS
+        self.finish(slot)
+        tickets = [p.start(slot, [None if i is None else arrays[i] for i in which])
+                   for p, which, _, _, _ in self.parts]
+        out, cells = [], []
+        for shape, dtype, line in self.nodes:
+            cell = _Cell(self, slot)
+            t = Tensor(Node("constant", (), (), (shape,), (dtype,), data=cell, line=line))
+            t._value = cell
+            cells.append(weakref.ref(cell))
+            out.append(t)
+        self.waiting[slot] = (tickets, cells)
+        return out
+
+    def close(self):
+        for slot in range(N_SLOTS):
+            self.finish(slot)
+        for part in self.parts:
+            part[0].close()
+
+
+class Step:
+    """A function that runs on the device as a whole: see jit."""
+
+    def __init__(self, function, precision, recompute):
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision is {precision!r}; it is one of fp32, bf16, fp16")
+        functools.update_wrapper(self, function)
+        self.function = function
+        self._options = {"precision": PRECISIONS[precision], "recompute": recompute}
+        self._traced = {}
+        code = function.__code__ if hasattr(function, "__code__") else None
+        self._label = f"{code.co_filename}:{code.co_firstlineno}" if code else "step"
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        with _device.lock:
+            leaves = []
+            structure = _flat((args, kwargs), leaves)
+            for i, v in enumerate(leaves):
+                if isinstance(v, Tensor) and not hasattr(v, "_storage"):
+                    leaves[i] = v.numpy()
+            key = (structure, tuple((v.shape, v.dtype.char) if isinstance(v, (np.ndarray, np.generic))
+                                    else v for v in leaves))
+            arrays = [v for v in leaves if isinstance(v, (np.ndarray, np.generic))]
+            traced = self._find(key, leaves, structure)
+            out = iter(traced.run(arrays))
+            return _unflat(traced.structure,
+                           iter([next(out) if r is None else r for r in traced.results]))
+
+    def _find(self, key, leaves, structure):
+        known = self._traced.setdefault(key, [])
+        for t in known:
+            if t.epoch == _device.epoch and t.fits():
+                return t
+        for t in [t for t in known if t.epoch != _device.epoch]:
+            t.close()
+            known.remove(t)
+        t = _Traced(self.function, leaves, structure, self._options, self._label)
+        if t.epoch != _device.epoch:  # it has made an optimizer, say
+            t.epoch = _device.epoch
+        known.append(t)
+        return t
+
+    def explain(self):
+        """The plans of what was traced so far, as text."""
+        return "\n".join(p[0].explain() for ts in self._traced.values() for t in ts
+                         for p in t.parts)
+
+    def close(self):
+        """Frees its memory on the device."""
+        with _device.lock:
+            for ts in self._traced.values():
+                for t in ts:
+                    t.close()
+            self._traced.clear()
+
+
+def jit(function=None, *, precision=None, recompute=False):
+    """Makes a function of arrays a step function: it is traced once for each combination of shapes
+    of its arrays, and values of other arguments, and then runs on the device as one graph.
+
+        @vktrain.jit
+        def step(x, y):
+            loss = F.cross_entropy(net(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+    Python in it runs when it is traced, so what a call depends on has to be an argument, or a
+    module's train() or eval(). It returns tensors; a call starts the work, and asking for their
+    numbers waits for it.
+
+    precision: "bf16" or "fp16": activations and factors of products have 16 bits.
+    recompute: activations are computed again in the backward pass where that saves memory."""
+    if function is None:
+        return lambda f: Step(f, precision, recompute)
+    return Step(function, precision, recompute)
