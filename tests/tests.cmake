@@ -221,6 +221,7 @@ if(VKT_TESTS)
       set(shared vktrain_shared)
     endif()
     vkt_script(program/test_python cli $<TARGET_FILE:${shared}> ${CMAKE_C_COMPILER} $<TARGET_FILE:program>)
+    vkt_script(program/test_python_nn cli $<TARGET_FILE:${shared}> ${CMAKE_C_COMPILER} $<TARGET_FILE:program>)
   endif()
   # Chosen calls of Vulkan and of libc fail: FAULTS_DIR has the layer and the shim, where glibc and Vulkan's headers are.
   if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT VKT_SANITIZE)

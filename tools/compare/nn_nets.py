@@ -161,8 +161,8 @@ def nets(t):
         def __init__(self, e=32):
             super().__init__()
             self.patch = nn.Conv2d(3, e, 4, 4)
-            self.cls = nn.Parameter(t.zeros(1, 1, e) if t.__name__ == "torch" else np.zeros((1, 1, e)))
-            self.pos = nn.Parameter(t.zeros(1, 17, e) if t.__name__ == "torch" else np.zeros((1, 17, e)))
+            zeros = t.zeros if t.__name__ == "torch" else lambda *shape: np.zeros(shape)
+            self.cls, self.pos = nn.Parameter(zeros(1, 1, e)), nn.Parameter(zeros(1, 17, e))
             self.layers = nn.ModuleList([
                 nn.TransformerEncoderLayer(e, 4, 2 * e, 0.0, "gelu", batch_first=True,
                                            norm_first=True) for _ in range(2)])
@@ -203,7 +203,7 @@ def nets(t):
             memory = self.encoder(self.source(ids))
             n = out.shape[1]
             mask = np.triu(np.full((n, n), -1e9, np.float32), 1)
-            mask = t.from_numpy(mask) if t.__name__ == "torch" else mask
+            mask = t.from_numpy(mask).to(memory.dtype) if t.__name__ == "torch" else mask
             return self.head(self.decoder(self.target(out), memory, mask)).transpose(1, 2)
 
     class WaveNet(nn.Module):

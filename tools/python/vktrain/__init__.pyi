@@ -4,6 +4,21 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import nn as nn
+from . import optim as optim
+from ._jit import jit as jit
+from ._tensor import Tensor as Tensor
+from ._tensor import concat as concat
+from ._tensor import full as full
+from ._tensor import matmul as matmul
+from ._tensor import ones as ones
+from ._tensor import rand as rand
+from ._tensor import randn as randn
+from ._tensor import stack as stack
+from ._tensor import tensor as tensor
+from ._tensor import where as where
+from ._tensor import zeros as zeros
+from .data import DataLoader as DataLoader
 from .sklearn import VktrainClassifier as VktrainClassifier
 from .sklearn import VktrainRegressor as VktrainRegressor
 
@@ -16,6 +31,7 @@ class VktrainError(RuntimeError):
     def __init__(self, line: str, status: str = ...) -> None: ...
 class RecipeError(VktrainError, ValueError): ...
 class DataError(VktrainError, ValueError): ...
+class ShapeError(DataError): ...
 class UnsupportedError(VktrainError): ...
 class OutOfMemoryError(VktrainError, MemoryError): ...
 class NoDeviceError(VktrainError): ...
@@ -76,6 +92,8 @@ Path = Union[str, "PathLike[str]"]
 Table = Union[ArrayLike, Sequence[Mapping[str, Any]], Any]
 Callback = Callable[[Progress], Optional[bool]]
 
+def set_device(device: Union[None, int, str]) -> None: ...
+def manual_seed(seed: int) -> None: ...
 def devices() -> List[Device]: ...
 def recipes() -> Dict[str, str]: ...
 def train(recipe: Union[Path, Mapping[str, Any]], data: Optional[Tuple[ArrayLike, ArrayLike]] = ...,

@@ -447,10 +447,9 @@ def binary(name, a, b):
             if isinstance(v, (int, float)) else tensor(v)._float() for v in (a, b))
 
     def put(x, y):
-        shapes = ((),) if not x[0].shapes[x[1]] and not y[0].shapes[y[1]] else None
         if name in ("add", "mul") and x[0].shapes[x[1]] == y[0].shapes[y[1]]:
-            return make(name, [x, y], (), shapes)
-        return make("binary", [x, y], (name,), shapes)
+            return make(name, [x, y])
+        return make("binary", [x, y], (name,))
     return _lifted(put, a, b)
 
 

@@ -11,13 +11,15 @@ import threading
 from ctypes import byref, c_void_p
 
 from . import _device
-from ._graph_library import F32, U32
+from ._graph_library import F32, MOST_RANK, U32
 from ._library import DataError, lib
 from ._ops import OF_THE_STEP, OPS, shape as c_shape
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _count = itertools.count(1)
 _rules = {}
+_OF_NUMBERS = {"unary", "binary", "add", "mul", "scale", "activation", "where", "cast", "detach",
+               "dropout", "noise"}
 _DTYPE_NAMES = {F32: "f32", U32: "u32"}
 state = threading.local()  # .trace: the step function that is traced now
 
@@ -81,7 +83,10 @@ def _apply_rule(op, inputs, attrs):
         try:
             ins = [None if v is None else
                    lib.vkt_input(g, c_shape(v[0].shapes[v[1]]), v[0].dtypes[v[1]], b"") for v in inputs]
-            out = OPS[op](g, ins, attrs)
+            try:
+                out = OPS[op](g, ins, attrs)
+            except IndexError:
+                return None, f"a tensor has at most {MOST_RANK} dimensions"
             out = out if isinstance(out, tuple) else (out,)
             shapes = [lib.vkt_tensor_shape(t) for t in out]
             dtypes = tuple(lib.vkt_tensor_dtype(t) for t in out)
@@ -113,6 +118,8 @@ def make(op, inputs, attrs=(), shapes=None):
         if len(_rules) > 20000:
             _rules.clear()
         _rules[key] = rule = found
+    if op in _OF_NUMBERS and not any(v[0].shapes[v[1]] for v in inputs):
+        shapes = ((),)
     needs = any(v is not None and v[0].needs for v in inputs) and op != "detach"
     return Node(op, tuple(inputs), attrs, shapes or rule[0], rule[1], needs=needs)
 

@@ -1,0 +1,328 @@
+"""vktrain.nn, vktrain.optim and tensors on a device, beside NumPy: see test_python.sh."""
+import importlib
+import inspect
+import os
+import re
+import sys
+import threading
+import unittest
+
+import numpy as np
+
+import vktrain
+from vktrain import nn, optim
+from vktrain.nn import functional as F
+
+ROOT = os.environ["VKT_TEST_ROOT"]
+HERE = re.escape(os.path.abspath(__file__))
+RNG = np.random.default_rng(5)
+
+
+def near(test, got, want, tolerance=2e-6):
+    want = np.asarray(want, np.float64)
+    got = got.numpy() if isinstance(got, vktrain.Tensor) else got
+    test.assertEqual(got.shape, want.shape)
+    np.testing.assert_allclose(got, want, rtol=0, atol=tolerance * max(np.abs(want).max(), 1e-30))
+
+
+def line_of(offset=1):
+    return inspect.currentframe().f_back.f_lineno + offset
+
+
+def mlp(seed=0, dropout=0.0):
+    vktrain.manual_seed(seed)
+    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, 3))
+
+
+def batch():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 24)
+    return (rng.normal(size=(24, 4)) + 2 * np.eye(4)[y]).astype(np.float32), y
+
+
+def trained(net, optimizer, x, y):
+    loss = F.cross_entropy(net(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def values(net):
+    return np.concatenate([p.numpy().ravel() for p in net.parameters()])
+
+
+class Functions(unittest.TestCase):
+    def test_beside_numpy(self):
+        a, b = RNG.normal(size=(3, 1, 4)), RNG.uniform(0.5, 2, (5, 4))
+        x, y = vktrain.tensor(a), vktrain.tensor(b)
+        a, b = a.astype(np.float32), b.astype(np.float32)
+        ids = np.array([2, 0, 2])
+        # One computation of many outputs is one graph, which takes a fraction of the time.
+        cases = [(x + y, a + b), (x - y, a - b), (1 - x, 1 - a), (x * y, a * b), (x / y, a / b),
+                 (2 / y, 2 / b), (y ** 1.5, b ** 1.5), (x ** 2, a * a), (x < y, a < b),
+                 (x >= 0.1, a >= 0.1), (x != x, np.zeros_like(a)), (-x, -a), (y.log(), np.log(b)),
+                 (x.exp(), np.exp(a)), (y.rsqrt(), b ** -0.5), (x.clamp(-0.5, 0.5), a.clip(-0.5, 0.5)),
+                 (x.sum(), a.sum()), (x.mean((0, 2)), a.mean((0, 2))), (y.amax(0), b.max(0)),
+                 (x.sum(1, keepdim=True), a.sum(1, keepdims=True)), (y.var(0), b.var(0, ddof=1)),
+                 (y.cumsum(1), b.cumsum(1)), (y.argmax(1), b.argmax(1)), (y.T, b.T),
+                 (y[1:4:2, ::-1], b[1:4:2, ::-1]), (y[-1], b[-1]), (x[..., None, 2], a[..., None, 2]),
+                 (y[ids], b[ids]), (y[:, ids], b[:, ids]), (x[:, 0] @ y.T, a[:, 0] @ b.T),
+                 (y.T @ y, b.T @ b), (vktrain.stack([y, y], 1), np.stack([b, b], 1)),
+                 (vktrain.concat([y, y[:2]]), np.concatenate([b, b[:2]])),
+                 (vktrain.where(x > 0, x, 7.0), np.where(a > 0, a, 7)), (y.norm(), np.sqrt((b * b).sum())),
+                 (F.one_hot(ids, 3), np.eye(3)[ids]), (x.repeat(2, 1, 2), np.tile(a, (2, 1, 2))),
+                 (F.pad(y, (1, 2), "replicate"), np.pad(b, ((0, 0), (1, 2)), "edge")),
+                 (x.expand(3, 5, 4), np.broadcast_to(a, (3, 5, 4))), (y.flip(0), b[::-1])]
+        vktrain._program.compute([t for t, _ in cases])
+        for i, (got, want) in enumerate(cases):
+            with self.subTest(i):
+                near(self, got, want)
+
+    def test_convolutions_make_no_transposes(self):
+        vktrain.manual_seed(1)
+        net = nn.Sequential(nn.Conv2d(2, 3, 3, padding=1, bias=False), nn.BatchNorm2d(3), nn.ReLU(),
+                            nn.MaxPool2d(2), nn.Conv2d(3, 4, 1))
+        a = RNG.normal(size=(2, 2, 4, 6)).astype(np.float32)
+        w, v, c = (net[i].weight.numpy().astype(np.float64) for i in (0, 4, 4))
+        p = np.pad(a, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        y = sum(np.einsum("nchw,oc->nohw", p[:, :, i:i + 4, j:j + 6], w[:, :, i, j])
+                for i in range(3) for j in range(3))
+        y = (y - y.mean((0, 2, 3), keepdims=True)) / np.sqrt(y.var((0, 2, 3), keepdims=True) + 1e-5)
+        y = np.maximum(y, 0).reshape(2, 3, 2, 2, 3, 2).max((3, 5))
+        y = np.einsum("nchw,oc->nohw", y, v[:, :, 0, 0]) + net[4].bias.numpy()[:, None, None]
+        step = vktrain.jit(lambda x: net(x) + 1.0)
+        near(self, step(a), y + 1, 1e-5)
+        self.assertEqual(len(re.findall(r"\bpermute\b", step.explain())), 2)  # in and out
+        self.assertEqual(net.state_dict()["0.weight"].shape, (3, 2, 3, 3))
+        self.assertEqual(net[1].num_batches_tracked.numpy().tolist(), [1])
+
+    def test_gradients(self):
+        a, b = RNG.normal(size=(3, 4)).astype(np.float32), RNG.normal(size=(4,)).astype(np.float32)
+        x, w = vktrain.tensor(a, requires_grad=True), vktrain.tensor(b, requires_grad=True)
+        ((x * w).sum(1) ** 2).sum().backward()
+        s = (a * b).sum(1, keepdims=True)
+        near(self, x.grad, 2 * s * b, 1e-5)
+        near(self, w.grad, (2 * s * a).sum(0), 1e-5)
+        x = vktrain.tensor(a, requires_grad=True)
+        (x * x.detach()).sum().backward()  # half of the slope of x * x
+        near(self, x.grad, a)
+        (x * 2).sum().backward()  # added to it
+        near(self, x.grad, a + 2)
+
+
+class Training(unittest.TestCase):
+    def test_a_step_function_gives_the_same_bits(self):
+        x, y = batch()
+        one, two = mlp(), mlp()
+        o1, o2 = optim.Adam(one, 0.01), optim.Adam(two, 0.01)
+        step = vktrain.jit(lambda x, y: trained(two, o2, x, y))
+        losses = [(trained(one, o1, x, y).item(), step(x, y).item()) for _ in range(5)]
+        self.assertEqual([a for a, _ in losses], [b for _, b in losses])
+        np.testing.assert_array_equal(values(one), values(two))
+        self.assertLess(losses[-1][0], losses[0][0])
+
+    def test_sgd_by_hand(self):
+        x, y = batch()
+        net = nn.Linear(4, 3)
+        w, c = net.weight.numpy().astype(np.float64), net.bias.numpy()
+        p = np.exp(x @ w.T + c)
+        d = (p / p.sum(1, keepdims=True) - np.eye(3)[y]) / len(y)
+        optimizer = optim.SGD(net, lr=0.5)
+        near(self, trained(net, optimizer, x, y), -np.log(p[range(24), y] / p.sum(1)).mean(), 1e-5)
+        near(self, net.weight.numpy(), w - 0.5 * d.T @ x, 1e-5)
+        self.assertAlmostEqual(optimizer.grad_norm, np.sqrt(((d.T @ x) ** 2).sum() +
+                                                            (d.sum(0) ** 2).sum()), 5)
+
+    def test_stop_and_go_on_with_the_same_bits(self):
+        x, y = batch()
+        one = mlp(dropout=0.3)
+        o1 = optim.AdamW(one, optim.cosine(0.02, 8, warmup=2), clip=0.5, ema=0.9)
+        for _ in range(3):
+            trained(one, o1, x, y)
+        one.save("net.safetensors")
+        state = o1.state_dict()
+        two = mlp(9, dropout=0.3)
+        two.load("net.safetensors")
+        o2 = optim.AdamW(two, optim.cosine(0.02, 8, warmup=2), clip=0.5, ema=0.9)
+        o2.load_state_dict(state)
+        for _ in range(3):
+            trained(one, o1, x, y), trained(two, o2, x, y)
+        np.testing.assert_array_equal(values(one), values(two))
+        self.assertEqual(sorted(o1.averaged()), sorted(dict(one.named_parameters())))
+        self.assertEqual(o1.rate(), optim.cosine(0.02, 8, warmup=2)(6))
+
+    def test_modes_and_random_numbers(self):
+        net = nn.Dropout(0.5)
+        f = vktrain.jit(lambda x: net(x))
+        x = np.ones((40, 40), np.float32)
+        a, b = f(x).numpy(), f(x).numpy()
+        self.assertEqual(set(np.unique(a)), {0, 2})
+        self.assertTrue((a != b).any())
+        net.eval()
+        np.testing.assert_array_equal(f(x).numpy(), x)
+        net.train()
+        self.assertTrue((f(x).numpy() == 0).any())
+        r = vktrain.randn(100, 100).numpy()
+        self.assertTrue(abs(r.mean()) < 0.05 and abs(r.std() - 1) < 0.05)
+
+    def test_shapes_results_and_threads(self):
+        f = vktrain.jit(lambda x, k=1: {"sum": x.sum(), "more": [x * k, "text"]})
+        out = [f(np.full(3, i, np.float32), k=2) for i in range(5)]  # more than there are slots
+        self.assertEqual([o["sum"].item() for o in out], [0, 3, 6, 9, 12])
+        self.assertEqual(out[4]["more"][0].tolist(), [8, 8, 8])
+        self.assertEqual(out[4]["more"][1], "text")
+        self.assertEqual(f(np.ones((2, 2)))["more"][0].shape, (2, 2))
+        self.assertEqual((out[3]["more"][0] + 1).tolist(), [7, 7, 7])
+        wrong = []
+
+        def work(i):
+            for k in range(20):
+                if f(np.full(3, i + k, np.float32), k=2)["sum"].item() != 3 * (i + k):
+                    wrong.append((i, k))
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+        [t.start() for t in threads], [t.join() for t in threads]
+        self.assertEqual(wrong, [])
+
+    def test_sixteen_bits(self):
+        x, y = batch()
+        for precision, more in (("bf16", {}), ("fp16", {"loss_scale": 1024.0})):
+            net = mlp()
+            o = optim.Adam(net, 0.01, **more)
+            step = vktrain.jit(lambda x, y: trained(net, o, x, y), precision=precision)
+            losses = [step(x, y).item() for _ in range(10)]
+            self.assertLess(losses[-1], losses[0])
+
+
+class Refusals(unittest.TestCase):
+    def test_shapes_name_the_line(self):
+        a, b = vktrain.ones(2, 3), vktrain.ones(2, 4)
+        line = line_of(2)
+        with self.assertRaisesRegex(vktrain.ShapeError, rf"{HERE}:{line}: .*add.*\[2, 3\].*\[2, 4\]"):
+            a + b
+        for call, what in ((lambda: a @ a, r"columns.*\[2, 3\] f32 and \[2, 3\]"),
+                           (lambda: a.reshape(4, -1), "reshape"), (lambda: a[5], "out of range"),
+                           (lambda: a[[3]], "indices from 3 to 3"), (lambda: a.sum(2), "no axis 2"),
+                           (lambda: F.conv2d(vktrain.ones(1, 3, 8, 8), vktrain.ones(4, 2, 3, 3)),
+                            r"conv2d.*\[1, 8, 8, 3\].*\[3, 3, 2, 4\]"),
+                           (lambda: F.mse_loss(a, b), r"shapes differ, of \[2, 3\]"),
+                           (lambda: vktrain.ones(1, 1, 1, 1, 1, 1, 1), "dimensions|rank|fill")):
+            with self.assertRaisesRegex(vktrain.VktrainError, what):
+                call()
+
+    def test_indices_are_not_negative(self):
+        with self.assertRaisesRegex(vktrain.DataError, r"whole numbers from -1 to 2; .*astype"):
+            vktrain.tensor(np.array([-1, 2]))
+        f = vktrain.jit(lambda i: F.one_hot(i, 3))
+        f(np.array([1]))
+        with self.assertRaisesRegex(vktrain.DataError, "whole number -1"):
+            f(np.array([-1]))
+
+    def test_nan_changes_nothing(self):
+        x, y = batch()
+        net = mlp()
+        o = optim.Adam(net, 0.01)
+        step = vktrain.jit(lambda x, y: trained(net, o, x, y))
+        step(x, y).item()
+        before = values(net)
+        bad = step(np.full_like(x, np.nan), y)
+        with self.assertRaisesRegex(vktrain.NumericError, "nan.*changed no parameter"):
+            bad.item()
+        np.testing.assert_array_equal(values(net), before)
+        step(x, y).item()
+        self.assertTrue((values(net) != before).any())
+        self.assertEqual(o.skipped, 1)
+
+    def test_what_is_out_of_date(self):
+        x, y = batch()
+        net = mlp()
+        o = optim.SGD(net, 0.1)
+        with self.assertRaisesRegex(vktrain.VktrainError, r"step\(\) without a gradient"):
+            o.step()
+        line = line_of()
+        before = net(x)
+        trained(net, o, x, y)
+        with self.assertRaisesRegex(vktrain.VktrainError, rf"{HERE}:{line}: .*before an optimizer"):
+            before.numpy()
+        with self.assertRaisesRegex(vktrain.VktrainError, r"call zero_grad\(\) before backward"):
+            F.cross_entropy(net(x), y).backward()
+        with self.assertRaisesRegex(vktrain.VktrainError, "has no numbers while it is traced"):
+            vktrain.jit(lambda x: x.item())(np.ones(1))
+        o.close()
+        o.zero_grad()
+        F.cross_entropy(net(x), y).backward()
+        with self.assertRaisesRegex(vktrain.VktrainError, "optimizer was closed"):
+            o.step()
+        self.assertEqual(net(x).numpy().shape, (24, 3))  # its parameters are still there
+
+    def test_too_large(self):
+        line = line_of()
+        x = vktrain.zeros(1 << 15, 1 << 15)
+        with self.assertRaisesRegex(vktrain.VktrainError, rf"{HERE}:.*fewer than 2\^31"):
+            vktrain.concat([x, x, x])
+        big = [x + float(i) for i in range(40)]  # 160 GB, all of which are needed at the end
+        y = sum((b * b.T).sum() for b in big) + sum((b * 2.0).amax() for b in big)
+        with self.assertRaises(MemoryError) as e:
+            vktrain._program.compute([y] + [b[0] for b in big])
+        self.assertRegex(str(e.exception), rf"{HERE}:{line + 4}")
+
+    def test_states_and_files(self):
+        net = mlp()
+        state = net.state_dict()
+        before = values(net)
+        with self.assertRaisesRegex(KeyError, "0.bias"):
+            net.load_state_dict({k: v for k, v in state.items() if k != "0.bias"})
+        with self.assertRaisesRegex(ValueError, r"3.weight has shape \[3, 8\], not \[8, 3\]"):
+            net.load_state_dict({**state, "0.bias": state["0.bias"] + 1, "3.weight": np.ones((8, 3))})
+        np.testing.assert_array_equal(values(net), before)  # not half of it
+        net.save("whole.safetensors")
+        with open("whole.safetensors", "rb") as f:
+            data = f.read()
+        for i, (cut, what) in enumerate(((data[:100], "does not fit|header"), (data[:-4], "not in the file"),
+                                         (b"\xff" * 16, "does not fit"),
+                                         (data.replace(b"[3, 8]", b"[3, 9]", 1), "not its size"),
+                                         (data.replace(b'"F32"', b'"F99"', 1), "not read"))):
+            with open(f"{i}.safetensors", "wb") as f:
+                f.write(cut)
+            with self.assertRaisesRegex(vktrain.DataError, what):
+                net.load(f"{i}.safetensors")
+        with self.assertRaisesRegex(ValueError, "rows"):
+            vktrain.DataLoader((np.ones(3), np.ones(4)))
+
+
+class Loader(unittest.TestCase):
+    def test_batches(self):
+        X, y = np.arange(10), np.arange(10) * 2
+        passes = [list(vktrain.DataLoader((X, y), 4, shuffle=True, seed=s)) for s in (0, 0, 1)]
+        self.assertEqual([len(b[0]) for b in passes[0]], [4, 4, 2])
+        self.assertEqual(sorted(np.concatenate([b[0] for b in passes[0]])), list(range(10)))
+        self.assertTrue(all((b[1] == 2 * b[0]).all() for b in passes[0]))
+        np.testing.assert_array_equal(passes[0][0][0], passes[1][0][0])
+        self.assertFalse(np.array_equal(passes[0][0][0], passes[2][0][0]))
+
+
+class Examples(unittest.TestCase):
+    def test_they_learn(self):
+        sys.path.insert(0, ROOT + "/tools/python/examples")
+        names = sorted(n[:-3] for n in os.listdir(sys.path[0]) if n.endswith(".py"))
+        self.assertEqual(len(names), 10)
+        for name in names:
+            with self.subTest(name):
+                vktrain.manual_seed(0)
+                self.assertTrue(importlib.import_module(name).main())
+
+
+class Stubs(unittest.TestCase):
+    def test_all_names_have_types(self):
+        for module, stub in ((nn, "nn/__init__.pyi"), (F, "nn/functional.pyi"), (optim, "optim.pyi")):
+            with open(f"{ROOT}/tools/python/vktrain/{stub}") as f:
+                text = f.read()
+            names = getattr(module, "__all__", None) or [
+                n for n, v in vars(module).items() if inspect.isfunction(v) and
+                v.__module__ == module.__name__ and n[0] != "_"]
+            for name in names:
+                self.assertRegex(text, rf"\b{name}\b", stub)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
