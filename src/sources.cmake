@@ -512,6 +512,7 @@ set(SRC_BENCH
 set(SRC_REPORT
   src/report/finding_baseline.c
   src/report/findings.c
+  src/report/findings_course.c
   src/report/findings_scores.c
   src/report/page.c
   src/report/plot.c

@@ -10,10 +10,13 @@ typedef struct vkt__evidence {
     const vkt_history *h;
     const char *metric; /* that selects */
     int metric_sign;
-    double clip;      /* optim.clip; 0: none */
-    uint32_t workers; /* data.workers */
-    uint64_t steps_per_epoch;
-    double full_loss, full_accuracy; /* best checkpoint, full validation set */
+    double clip;                          /* optim.clip; 0: none */
+    uint32_t workers;                     /* data.workers */
+    double weight_decay;                  /* optim.weight_decay */
+    bool decoupled;                       /* it is the rule's own, beside the gradient */
+    double weight_norm, best_weight_norm; /* of what is decayed: newest checkpoint, best one */
+    double steps_per_epoch;
+    double full_loss, full_accuracy, full_mae; /* best checkpoint, full validation set */
     uint64_t best_step;
     uint64_t sample;                /* eval.sample; 0: all */
     uint64_t n_held;                /* validation and test examples */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "report/findings.h"
+#include "report/findings_course.h"
 #include "report/findings_scores.h"
 #include "runs/curve.h"
 
@@ -44,14 +45,6 @@ static series evaluations(const vkt__evidence *e, const char *metric)
         s.step[s.n] = x->step;
         s.v[s.n++] = v;
     }
-    return s;
-}
-
-static series losses(const vkt__evidence *e)
-{
-    const vkt_history *h = e->h;
-    series s = { .v = vkt__alloc((h->n_steps + 1) * sizeof *s.v), .n = h->n_steps };
-    for (size_t i = 0; i < h->n_steps; i++) s.v[i] = h->steps[i].updated ? h->steps[i].loss : NAN;
     return s;
 }
 
@@ -107,7 +100,8 @@ static double gain(const vkt__evidence *e, const series *s)
 
 /* ---- the findings ---- */
 
-/* Updates that were not made, or a loss that rises while it should fall (curve.h). */
+/* Updates that were not made, or a loss that rises while it should fall; not where another finding
+ * names the cause. */
 static bool instability(const vkt__evidence *e, vkt__str *text)
 {
     size_t skipped = 0;
@@ -119,10 +113,11 @@ static bool instability(const vkt__evidence *e, vkt__str *text)
                    "%zu of %zu updates had NaN or Inf in the loss or gradient, the first at step "
                    "%llu: lower optim.lr, or try schedule.warmup or optim.clip",
                    skipped, e->h->n_steps, (unsigned long long)first);
-    series s = losses(e);
-    vkt__rise r = vkt__curve_rise(s.v, s.n);
-    series_finish(&s);
-    if (!r.rises) return false;
+    vkt__rise r = vkt__course_rise(e);
+    vkt__str other = { 0 };
+    bool by_decay = r.rises && isfinite(r.by) && vkt__find_decay(e, &other);
+    vkt__str_finish(&other);
+    if (!r.rises || by_decay) return false;
     return say(text,
                "training loss rises by %.3g between steps %llu and %llu, where it should fall: try "
                "`vktrain study lr`, then warmup, clipping, and only then a lower learning rate",
@@ -174,9 +169,17 @@ static bool overfitting(const vkt__evidence *e, vkt__str *text)
 static bool said_otherwise(const vkt__evidence *e)
 {
     vkt__str text = { 0 };
-    bool found = instability(e, &text) || vkt__find_chance(e, &text);
+    bool found = instability(e, &text) || vkt__find_decay(e, &text) || vkt__find_chance(e, &text);
     vkt__str_finish(&text);
     return found;
+}
+
+/* Whether the rate ends below half of its highest. */
+static bool decays(const vkt_history *h)
+{
+    double most = 0;
+    for (size_t i = 0; i < h->n_steps; i++) most = fmax(most, h->steps[i].lr);
+    return h->n_steps && h->steps[h->n_steps - 1].lr < most / 2;
 }
 
 /* The metric that selects ends worse than its best by a tenth of what was gained. */
@@ -194,10 +197,10 @@ static bool best_not_last(const vkt__evidence *e, vkt__str *text)
         if (found)
             say(text,
                 "the best checkpoint is not the last: validation %s was %.4g at step %llu and %.4g "
-                "at the end (step %llu): the run is longer than necessary, or the learning rate "
-                "should decay towards the end",
+                "at the end (step %llu): the run is longer than necessary%s",
                 e->metric, s.v[best], (unsigned long long)s.step[best], s.v[n - 1],
-                (unsigned long long)s.step[n - 1]);
+                (unsigned long long)s.step[n - 1],
+                decays(e->h) ? "" : ", or the learning rate should decay towards the end");
     }
     series_finish(&s);
     return found;
@@ -253,6 +256,9 @@ static bool noisy(const vkt__evidence *e, vkt__str *text)
                 e->metric, sd,
                 sampling > 0.7 * sd
                     ? "there are too few validation examples, raise data.valid_fraction"
+                : decays(e->h)
+                    ? "raise train.batch, average the weights (train.ema), or evaluate more "
+                      "examples"
                     : "let the learning rate decay towards the end (schedule.kind), raise "
                       "train.batch, average the weights (train.ema), or evaluate more examples");
     }
@@ -316,8 +322,15 @@ static bool periodicity(const vkt__evidence *e, vkt__str *text)
     enum { WINDOWS = 240 };
     size_t lag;
     series s = evaluations(e, NULL);
-    double strength = s.n >= 16 ? vkt__periodicity(s.v, s.n, &lag) : 0;
-    bool found = strength > 0.66;
+    double strength = s.n >= 16 ? vkt__periodicity(s.v, s.n, &lag) : 0,
+           by_epoch = vkt__course_by_epoch(e);
+    bool ordered = by_epoch > VKT__ORDERED, found = strength > 0.66 && !ordered;
+    if (ordered)
+        say(text,
+            "training loss goes round with the epoch, every %.4g steps: the place in the epoch "
+            "explains %.0f%% of how it varies, so the examples come in the same order each time, "
+            "like beside like: shuffle them (data.sampling shuffle)",
+            e->steps_per_epoch, 100 * by_epoch);
     if (found)
         say(text,
             "validation loss is periodic, with a period of %llu steps (correlation %.2f): check "
@@ -325,7 +338,7 @@ static bool periodicity(const vkt__evidence *e, vkt__str *text)
             "validation set",
             (unsigned long long)(lag * (s.step[1] - s.step[0])), strength);
     series_finish(&s);
-    if (found || e->h->n_steps < 4 * WINDOWS) return found;
+    if (found || ordered || e->h->n_steps < 4 * WINDOWS) return found || ordered;
     double v[WINDOWS];
     uint64_t last = e->h->steps[e->h->n_steps - 1].step, width = last / WINDOWS;
     for (size_t i = 0; i < WINDOWS; i++) v[i] = loss_between(e, i * width, (i + 1) * width);
@@ -337,20 +350,36 @@ static bool periodicity(const vkt__evidence *e, vkt__str *text)
                "training loss is periodic, with a period of about %llu steps (correlation %.2f)%s: "
                "check whether the examples are shuffled",
                (unsigned long long)period, strength,
-               e->steps_per_epoch && period + 2 * width >= e->steps_per_epoch &&
-                       period <= e->steps_per_epoch + 2 * width
+               e->steps_per_epoch > 0 &&
+                       fabs((double)period - e->steps_per_epoch) <= 2 * (double)width
                    ? ", one epoch"
                    : "");
+}
+
+/* Of numbers, by the mean absolute error, whose standard error is about its value by the root of n:
+ * that of so few examples is off by half, or it differs by a quarter and by four of them. */
+static bool skewed_numbers(const vkt__evidence *e, const vkt_history_eval *x, vkt__str *text)
+{
+    enum { FEW = 50 };
+    if (!(e->full_mae > 0) || !(x->mae > 0)) return false;
+    double by = fabs(log(x->mae / e->full_mae)), error = 1 / sqrt((double)x->n);
+    bool few = x->n < FEW && by > log(1.5), skewed = by > fmax(log(1.25), 4 * error);
+    if (!few && !skewed) return false;
+    return say(text,
+               "the %llu examples evaluated during training do not represent the full validation "
+               "set: mean absolute error %.4g against %.4g%s: raise eval.sample",
+               (unsigned long long)x->n, x->mae, e->full_mae, skewed ? "" : ", as so few can't");
 }
 
 /* A sampled evaluation and the full one of the same checkpoint differ by more than three standard
  * errors of the sample. */
 static bool sample_skew(const vkt__evidence *e, vkt__str *text)
 {
-    if (!e->sample || isnan(e->full_accuracy)) return false;
+    if (!e->sample) return false;
     for (size_t i = 0; i < e->h->n_evals; i++) {
         const vkt_history_eval *x = &e->h->evals[i];
         if (x->step != e->best_step || strcmp(x->split, e->h->evals[0].split) || !x->n) continue;
+        if (isnan(e->full_accuracy)) return skewed_numbers(e, x, text);
         double p = e->full_accuracy, error = sqrt(fmax(p * (1 - p), 1e-4) / (double)x->n);
         if (fabs(x->accuracy - p) <= 3 * error) return false;
         return say(
@@ -408,6 +437,7 @@ static bool overlap(const vkt__evidence *e, vkt__str *text)
 
 static const vkt__finding findings[] = {
     { "instability", "Unstable training", instability },
+    { "weight-decay", "Weight decay is too strong", vkt__find_decay },
     { "at-chance", "No better than guessing", vkt__find_chance },
     { "overlap", "Validation overlaps training", overlap },
     { "test-differs", "The test result contradicts validation", vkt__find_test_differs },

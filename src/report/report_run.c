@@ -3,10 +3,13 @@
 #include <math.h>
 
 #include "base/os.h"
+#include "formats/safetensors.h"
 #include "recipe/config.h"
 #include "recipe/measure.h"
 #include "report/finding_baseline.h"
 #include "report/findings.h"
+#include "report/findings_course.h"
+#include "report/findings_scores.h"
 #include "report/run_view.h"
 
 /* ---- tables ---- */
@@ -189,6 +192,55 @@ static void time_table(vkt__page *p, vkt__run_view *r)
 
 /* ---- the whole ---- */
 
+/* The norm of the weights in the checkpoint of that step: matrices alone, unless all are decayed.
+ * NAN: there is none, or it is too large to read for this. */
+static double norm_of_weights(const char *dir, uint64_t step, bool all)
+{
+    enum { MOST = 1 << 28 }; /* elements */
+    vkt__safetensors *file = NULL;
+    vkt__arena a = { 0 };
+    float *v = NULL;
+    double sum = 0, count = 0;
+    vkt__log_quiet(true); /* who resumes or exports is told of a damaged one */
+    vkt_status st =
+        vkt__safetensors_open(vkt__arena_printf(&a, "%s/checkpoints/step-%08llu/model.safetensors",
+                                                dir, (unsigned long long)step),
+                              &file);
+    const vkt_tensor_info *t;
+    for (size_t i = 0; st == VKT_OK && (t = vkt__safetensors_tensor(file, i)); i++) {
+        uint64_t size = 1;
+        for (uint32_t k = 0; k < t->rank; k++) size *= t->shape[k];
+        if (t->rank < 2 && !all) continue;
+        count += (double)size;
+        if (count > MOST) st = VKT_E_UNSUPPORTED;
+        if (st == VKT_OK) st = vkt__alloc_large(size + 1, sizeof *v, "weights", &v);
+        if (st == VKT_OK) st = vkt__safetensors_read_f32(file, i, v);
+        for (uint64_t k = 0; k < size && st == VKT_OK; k++) sum += (double)v[k] * (double)v[k];
+        free(v);
+        v = NULL;
+    }
+    vkt__log_quiet(false);
+    vkt__safetensors_close(&file);
+    vkt__arena_finish(&a);
+    return st == VKT_OK ? sqrt(sum) : NAN;
+}
+
+/* Weights are read only where there is something to explain. */
+static void take_decay(const vkt__run_view *r, const vkt_config *c, vkt__evidence *e)
+{
+    vkt__str text = { 0 };
+    vkt_optim_rule rule = c->optim.rule;
+    e->weight_norm = e->best_weight_norm = NAN;
+    if (rule == VKT_RULE_LAMB || !(c->optim.weight_decay > 0)) return; /* it scales its steps */
+    e->weight_decay = (double)c->optim.weight_decay;
+    e->decoupled = rule == VKT_RULE_ADAMW || rule == VKT_RULE_LION;
+    if (!e->decoupled && (vkt__course_rise(e).rises || vkt__find_chance(e, &text))) {
+        e->weight_norm = norm_of_weights(r->dir, r->rec.step, c->optim.decay_all);
+        e->best_weight_norm = norm_of_weights(r->dir, r->rec.best_step, c->optim.decay_all);
+    }
+    vkt__str_finish(&text);
+}
+
 void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user)
 {
     size_t n;
@@ -202,12 +254,14 @@ void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user)
                         .workers = c ? c->data_workers : 1,
                         .full_loss = r->rec.valid_loss,
                         .full_accuracy = r->rec.valid_accuracy,
+                        .full_mae = r->rec.valid_mae,
                         .best_step = r->rec.best_step,
                         .sample = c ? c->eval_sample : 0,
                         .n_held = r->rec.n_valid + r->rec.n_test,
                         .n_shared = r->rec.n_shared };
     if (c && r->rec.n_train)
-        e.steps_per_epoch = r->rec.n_train / VKT_MAX((uint64_t)c->batch * c->accumulate, 1);
+        e.steps_per_epoch = (double)r->rec.n_train / VKT_MAX((double)c->batch * c->accumulate, 1);
+    if (c) take_decay(r, c, &e);
     e.class_names = vkt__run_class_names(r, &e.n_class_names);
     for (size_t i = 0; i < n; i++) {
         vkt__str text = { 0 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Each finding of a report on a real run that has what it is about, and none of them on a healthy one, and what studies say of
-# rates: thirty-one runs and studies whose data, recipes and settings are planted here, trained in a
-# second or two each; ten of the runs are healthy. usage: test_planted.sh PROGRAM
+# rates: thirty-five runs and studies whose data, recipes and settings are planted here, trained in a
+# second or two each; eleven of the runs are healthy. usage: test_planted.sh PROGRAM
 set -euo pipefail
 
 program=$(realpath "${1:?the program}")
@@ -172,6 +172,14 @@ also=baseline
 finds clipped-momentum clipped table.yaml optim.rule=momentum optim.lr=0.05 optim.clip=0.05
 also=baseline
 finds unshuffled periodicity table.yaml data.path=sorted.csv data.sampling=in-order train.steps=1000 eval.every=7
+also="overfitting noisy best-not-last baseline"
+finds decayed weight-decay table.yaml optim.weight_decay=0.3 train.steps=800 optim.lr=0.003 'model=[linear: 48, relu, linear: 48, relu, linear]'
+also="at-chance best-not-last noisy baseline"
+finds decayed-by-the-rule weight-decay table.yaml optim.rule=adamw optim.weight_decay=30
+also="overfitting best-not-last baseline" # it is long, but not unstable
+finds healthy-restarts "" table.yaml schedule.kind=cosine schedule.cycles=4 optim.rule=momentum optim.lr=0.1 train.steps=800
+also=baseline
+finds skewed-numbers sample-skew line.yaml eval.sample=6
 also="at-chance instability" # the pictures are noise
 finds slow input-bound digits data.source=images data.path=pictures data.size=8x8 data.color=grey data.keep=0 \
     train.steps=150 train.batch=8 eval.every=150

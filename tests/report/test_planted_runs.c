@@ -104,6 +104,22 @@ static void guesses(double accuracy, double spread)
     r.e.full_accuracy = accuracy;
 }
 
+/* What a finding says of the run; "" where it finds nothing. */
+static const char *text_of(const char *name)
+{
+    static char said[800];
+    size_t n;
+    const vkt__finding *f = vkt__findings(&n);
+    said[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        vkt__str text = { 0 };
+        if (!strcmp(f[i].name, name) && f[i].find(&r.e, &text))
+            snprintf(said, sizeof said, "%s", text.data);
+        vkt__str_finish(&text);
+    }
+    return said;
+}
+
 static const shape plain = { 2.3, 0.3, 120, 0.08, 0.1, 0.004, true, 10 };
 
 static void expect(const char *name, const char *want)
@@ -194,6 +210,10 @@ static void faults_of_training_are_found(void **state)
     make(&plain, 11);
     for (int i = 12; i < EVALS; i++) r.evals[i].accuracy -= 0.008 * (i - 11);
     expect("best not last", "best-not-last");
+    assert_non_null(strstr(text_of("best-not-last"), "should decay"));
+    for (int i = 0; i < STEPS; i++) r.steps[i].lr = 0.01 * (1 - (double)i / STEPS);
+    assert_non_null(strstr(text_of("best-not-last"), "longer than necessary"));
+    assert_null(strstr(text_of("best-not-last"), "should decay")); /* it does */
     make(&(shape) { 2.3, 0.3, 700, 0.08, 0.1, 0.002, true, 10 }, 12);
     expect("underfitted", "improving");
     make(&(shape) { 40, 1, 600, 0.1, 0.2, 0.05, false, 10 }, 13);
@@ -235,17 +255,8 @@ static void guessing_is_found_by_the_best_and_by_the_end(void **state)
     expect("collapsed", "at-chance");
     make(&plain, 43); /* loss falls, validation does not: labels without a relation */
     guesses(0.22, 0.01);
-    char heart[600] = "";
-    size_t n;
-    const vkt__finding *f = vkt__findings(&n);
-    for (size_t i = 0; i < n; i++) {
-        vkt__str text = { 0 };
-        if (!strcmp(f[i].name, "at-chance") && f[i].find(&r.e, &text))
-            snprintf(heart, sizeof heart, "%s", text.data);
-        vkt__str_finish(&text);
-    }
-    assert_non_null(strstr(heart, "by heart"));
-    assert_null(strstr(heart, "lower optim.lr"));
+    assert_non_null(strstr(text_of("at-chance"), "by heart"));
+    assert_null(strstr(text_of("at-chance"), "lower optim.lr"));
 }
 
 static void what_the_test_set_shows_is_found(void **state)
@@ -318,6 +329,107 @@ static void faults_of_data_and_settings_are_found(void **state)
     expect("skewed sample", "sample-skew");
 }
 
+/* Cosine cycles of 250 steps: at each restart the loss climbs back to half of what it was, which
+ * falls from cycle to cycle. */
+static void restarts(double again)
+{
+    make(&plain, 60);
+    for (int i = 0; i < STEPS; i++) {
+        double t = i % 250 / 250.0, high = i < 250 ? 0.5 : again / (i / 250);
+        r.steps[i].lr = 0.1 * 0.5 * (1 + cos(3.1416 * t));
+        r.steps[i].loss = (0.3 + high * r.steps[i].lr / 0.1 + 1.5 * exp(-i / 30.0)) *
+                          (1 + 0.06 * noise((uint64_t)i));
+    }
+}
+
+static void planned_restarts_are_no_instability(void **state)
+{
+    (void)state;
+    restarts(0.4);
+    expect("planned restarts", "");
+    restarts(0.4);
+    for (int i = 560; i < 700; i++) r.steps[i].loss += 0.6;
+    expect("unstable within a cycle", "instability");
+    restarts(9);
+    expect("a restart that the run does not survive", "instability");
+    restarts(0.4);
+    for (int i = 0; i < STEPS; i++) r.steps[i].lr = 0.1;
+    expect("rises at one rate", "instability");
+}
+
+static void weight_decay_is_named_as_the_cause(void **state)
+{
+    (void)state;
+    make(&plain, 61);
+    r.e.weight_decay = 0.3, r.e.weight_norm = 2.5, r.e.best_weight_norm = 8;
+    for (int i = 200; i < STEPS; i++) r.steps[i].loss += 0.0015 * (i - 200);
+    expect("decay pulls as hard as the loss", "weight-decay");
+    r.e.weight_norm = 7;
+    expect("the weights did not shrink", "instability");
+    r.e.weight_decay = 0.01, r.e.weight_norm = 2.5;
+    expect("decay is small", "instability");
+    r.e.weight_decay = 0.3, r.e.weight_norm = r.e.best_weight_norm = NAN;
+    expect("no weights to look at", "instability");
+    r.e.decoupled = true, r.e.weight_decay = 0.9;
+    expect("of the rate, too small a part", "instability");
+    r.e.weight_decay = 5; /* times a rate of 0.01 */
+    expect("a twentieth of each weight a step", "weight-decay");
+    make(&plain, 62);
+    r.e.decoupled = true, r.e.weight_decay = 5;
+    expect("strong, and no harm", "");
+    make(&(shape) { 2.3, 1.6, 20, 0.08, 0.1, 0.004, true, 10 }, 63);
+    guesses(0.2, 0.004);
+    for (int i = 0; i < 5; i++) r.evals[i].accuracy = 0.6;
+    r.e.decoupled = true, r.e.weight_decay = 5;
+    expect("decayed to chance", "weight-decay at-chance");
+}
+
+/* The examples lie sorted by class: within an epoch each class is forgotten and learned anew. */
+static void order_of_the_examples_is_no_instability(void **state)
+{
+    (void)state;
+    make(&plain, 64);
+    r.e.steps_per_epoch = 33.75;
+    for (int i = 0; i < STEPS; i++)
+        r.steps[i].loss *= i < 3 ? 1 : 1 + 2 * (fmod(i, 33.75) < 6) + (fmod(i, 33.75) > 20);
+    expect("sorted", "periodicity");
+    assert_non_null(strstr(text_of("periodicity"), "every 33.75 steps"));
+    for (int i = 0; i < STEPS; i++) r.steps[i].loss += 0.002 * i;
+    expect("sorted, and unstable", "instability periodicity");
+    make(&plain, 65); /* stored shuffled, and read in that order: batches differ, and come again */
+    r.e.steps_per_epoch = 90;
+    for (int i = 0; i < STEPS; i++) r.steps[i].loss *= 1 + 0.1 * noise(50000 + (uint64_t)i % 90);
+    expect("in a shuffled order", "");
+}
+
+static void samples_of_numbers_are_compared(void **state)
+{
+    (void)state;
+    static const shape numbers = { 2, 0.2, 100, 0.1, 0.02, 0.001, false, 10 };
+    static const struct {
+        uint64_t n;
+        double mae; /* of the sample; 1 of all */
+        const char *want;
+    } rows[] = {
+        { 10, 0.6, "sample-skew" },
+        { 10, 0.8, "" },
+        { 100, 0.8, "" },
+        { 100, 1.6, "sample-skew" },
+        { 1000, 1.3, "sample-skew" },
+        { 1000, 0.9, "" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        make(&numbers, 66);
+        r.e.sample = rows[i].n;
+        r.e.full_accuracy = NAN;
+        r.e.full_mae = 1;
+        r.evals[EVALS - 1].n = rows[i].n, r.evals[EVALS - 1].mae = rows[i].mae;
+        char name[64];
+        snprintf(name, sizeof name, "%d examples, off by %g", (int)rows[i].n, rows[i].mae);
+        expect(name, rows[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +438,10 @@ int main(void)
         cmocka_unit_test(guessing_is_found_by_the_best_and_by_the_end),
         cmocka_unit_test(what_the_test_set_shows_is_found),
         cmocka_unit_test(faults_of_data_and_settings_are_found),
+        cmocka_unit_test(planned_restarts_are_no_instability),
+        cmocka_unit_test(weight_decay_is_named_as_the_cause),
+        cmocka_unit_test(order_of_the_examples_is_no_instability),
+        cmocka_unit_test(samples_of_numbers_are_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
