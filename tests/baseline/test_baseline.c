@@ -7,6 +7,7 @@
 #include "data_files.h"
 
 #include "baseline/baseline.h"
+#include "baseline/features.h"
 #include "baseline/linear.h"
 #include "report/finding_baseline.h"
 #include "train/measures/beside.h"
@@ -90,6 +91,45 @@ static void test_same_as_scikit_learn(void **state)
         one_case(c, true);
     }
     json_decref(file);
+}
+
+/* Some of the rows, as folds take them, give what they give alone. */
+static void test_some_of_the_rows(void **state)
+{
+    (void)state;
+    enum { N = 60, P = 40, Q = 2 };
+    static float value[2][N * P];
+    static uint32_t column[N * P], at[2][N];
+    static size_t begin[N + 1];
+    static double y[2][N * Q], w[2][Q * (P + 1)];
+    const double strength = 3;
+    for (uint32_t p = 4; p <= P; p += P - 4) /* more rows than columns, and fewer */
+        for (size_t each = 2; each <= 3; each++) {
+            size_t n = N / each;
+            for (size_t i = 0; i <= N; i++) begin[i] = i * p;
+            for (size_t e = 0; e < N * p; e++) {
+                column[e] = (uint32_t)(e % p);
+                value[0][e] = (float)(3 + noise(e));
+            }
+            for (size_t i = 0; i < N * Q; i++) y[0][i] = noise(9000 + i) + 5 * (double)(i / Q / 30);
+            for (size_t i = 0; i < n; i++) {
+                at[0][i] = (uint32_t)(i * each);
+                at[1][i] = (uint32_t)i;
+                memcpy(value[1] + i * p, value[0] + i * each * p, p * sizeof **value);
+                memcpy(y[1] + i * Q, y[0] + i * each * Q, Q * sizeof **y);
+            }
+            for (int k = 0; k < 2; k++) {
+                vkt__rows rows = { .n = k ? n : N,
+                                   .n_entries = (k ? n : N) * p,
+                                   .p = p,
+                                   .begin = begin,
+                                   .column = column,
+                                   .value = value[k] };
+                vkt__fit_rows d = { &rows, y[k], at[k], n, Q };
+                REQUIRE_OK(vkt__ridge_fit(&d, &strength, 1, w[k]));
+            }
+            for (size_t i = 0; i < Q * (p + 1); i++) REQUIRE_NEAR(w[0][i], w[1][i], 1e-12);
+        }
 }
 
 /* ---- data sets ---- */
@@ -228,6 +268,33 @@ static void test_allowance(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Where not all rows are read, they are of the whole table, whose quarters have other classes. */
+static void test_rows_are_of_all_the_table(void **state)
+{
+    (void)state;
+    vkt__str s = { 0 };
+    vkt__baseline *b = NULL;
+    vkt__str_printf(&s, "a,b,y\n");
+    for (uint64_t i = 0; i < 2 * ROWS; i++)
+        vkt__str_printf(&s, "%.5f,%.5f,%c\n", noise(i) + 8 * (double)(i / (ROWS / 2) % 2),
+                        noise(5000 + i) + 8 * (double)(i / ROWS), "pqrs"[i / (ROWS / 2)]);
+    vkt_dataset *ds = open_csv(s.data, (vkt_data_desc) { .label = "y", .valid_fraction = 0.3 });
+    REQUIRE_OK(vkt__baseline_fit(ds, none, 1e5, &b, NULL));
+    assert_non_null(strstr(vkt__baseline_about(b), "fitted on 200 of 840 training examples"));
+    assert_true(accuracy(b, ds, VKT_SPLIT_VALID) > 0.97);
+    vkt__baseline_destroy(&b);
+    /* a class that does not count is not fitted: it has no share, and its rows are not read */
+    REQUIRE_OK(vkt__baseline_fit(ds, (vkt_maybe) { true, 1 }, 1e9, &b, NULL));
+    double share[4];
+    vkt__baseline_constant(b, share);
+    REQUIRE_NEAR(share[1], 0, 0);
+    REQUIRE_NEAR(share[0] + share[2] + share[3], 1, 1e-12);
+    assert_null(strstr(vkt__baseline_about(b), "840"));
+    vkt__baseline_destroy(&b);
+    vkt_dataset_destroy(&ds);
+    vkt__str_finish(&s);
+}
+
 /* Twenty-four rows of a group are all but equal, and groups are noise: only folds that keep a group
  * together see that nothing is learned. */
 static void test_folds_keep_groups(void **state)
@@ -260,7 +327,8 @@ static void test_folds_keep_groups(void **state)
     vkt__str_finish(&s);
 }
 
-/* Pairs of words tell "good" from "not good". */
+/* Pairs of words tell "hardly bad" from "hardly good": no word alone does. A text's numbers are of
+ * length 1, however long it is. */
 static void test_sentences(void **state)
 {
     (void)state;
@@ -271,7 +339,9 @@ static void test_sentences(void **state)
         bool yes = i % 2;
         for (uint64_t k = 0; k < 6; k++)
             vkt__str_printf(&s, "%s ", fill[vkt_rand_below(2, VKT_RNG_TEST, 6 * i + k, 7)]);
-        vkt__str_printf(&s, "%s %s", yes ? "Very" : "hardly", i % 3 ? "good" : "fine");
+        vkt__str_printf(&s, "%s %s", i % 4 < 2 ? "Very" : "hardly",
+                        (i % 4 < 2) == yes ? "good" : "bad");
+        for (uint64_t k = 0; k < 3 * (i % 3); k++) vkt__str_printf(&s, " %s", fill[k % 7]);
         vkt__str_printf(&s, ",%s\n", yes ? "yes" : "no");
     }
     vkt_dataset *ds = open_csv(
@@ -283,6 +353,22 @@ static void test_sentences(void **state)
     assert_true(strstr(vkt__baseline_about(b), "hashed words and pairs") != NULL);
     assert_true(accuracy(b, ds, VKT_SPLIT_VALID) > 0.97);
     vkt__baseline_destroy(&b);
+    vkt__features f;
+    vkt__rows rows = { 0 };
+    const char *why;
+    bool some;
+    REQUIRE_OK(vkt__features_open(ds, 1 << 15, &f, &some, &why));
+    for (uint64_t i = 0; i < 30; i++)
+        REQUIRE_OK(vkt__features_add(&f, VKT_SPLIT_TRAIN, i, &rows, &some));
+    vkt__features_weigh(&f, &rows);
+    for (size_t i = 0; i < rows.n; i++) {
+        double square = 0;
+        for (size_t e = rows.begin[i]; e < rows.begin[i + 1]; e++)
+            square += (double)rows.value[e] * (double)rows.value[e];
+        REQUIRE_NEAR(square, 1, 1e-5);
+    }
+    vkt__rows_finish(&rows);
+    vkt__features_finish(&f);
     vkt_dataset_destroy(&ds);
     vkt__str_finish(&s);
 }
@@ -309,6 +395,25 @@ static void test_pictures(void **state)
     REQUIRE_OK(vkt__baseline_fit(ds, none, 1e9, &b, NULL));
     assert_non_null(strstr(vkt__baseline_about(b), "256 means of pixels"));
     assert_true(accuracy(b, ds, VKT_SPLIT_VALID) > 0.97);
+    vkt__features f;
+    vkt__rows rows = { 0 };
+    const char *why;
+    bool some;
+    static float x[H * W];
+    vkt_label y;
+    REQUIRE_OK(vkt__features_open(ds, 1 << 15, &f, &some, &why));
+    REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TRAIN, 3, x, &y));
+    REQUIRE_OK(vkt__features_add(&f, VKT_SPLIT_TRAIN, 3, &rows, &some));
+    for (size_t e = 0; e < rows.n_entries; e++) { /* each pixel is in one of the areas */
+        uint32_t i = rows.column[e] / 16, j = rows.column[e] % 16, n = 0;
+        double sum = 0;
+        for (uint32_t r = i * H / 16; r < (i + 1) * H / 16; r++)
+            for (uint32_t c = j * W / 16; c < (j + 1) * W / 16; c++, n++)
+                sum += (double)x[r * W + c];
+        REQUIRE_NEAR((double)rows.value[e], sum / n, 1e-5);
+    }
+    vkt__rows_finish(&rows);
+    vkt__features_finish(&f);
     vkt__baseline_destroy(&b);
     vkt_dataset_destroy(&ds);
 }
@@ -377,6 +482,12 @@ static void test_errors_of_differences(void **state)
     REQUIRE_NEAR(value, right / N, 1e-12);
     REQUIRE_OK(vkt__beside_metric(&b, one, "loss", NULL, &value));
     REQUIRE_NEAR(value, -(right * log(0.9) + (N - right) * log(0.2)) / N, 1e-9);
+    static const double level[] = { 0.5, 0.5, 0.5, 0.5 }; /* of equal ones the first is said */
+    vkt__beside two = {
+        VKT_TASK_CLASSIFY, 2, 1, 2, (vkt_label[]) { { .u = 0 }, { .u = 1 } }, NULL
+    };
+    REQUIRE_OK(vkt__beside_metric(&two, level, "accuracy", (uint32_t[]) { 0, 0 }, &value));
+    REQUIRE_NEAR(value, 1, 0);
     /* where classes are balanced, the bootstrap of the mean recall has about the same error */
     REQUIRE_OK(vkt__beside_error(&b, one, other, "balanced_accuracy", &boot));
     REQUIRE_NEAR(boot / exact, 1, 0.2);
@@ -446,6 +557,8 @@ int main(void)
         cmocka_unit_test(test_table_of_classes),
         cmocka_unit_test(test_noise_is_held_down),
         cmocka_unit_test(test_allowance),
+        cmocka_unit_test(test_some_of_the_rows),
+        cmocka_unit_test(test_rows_are_of_all_the_table),
         cmocka_unit_test(test_folds_keep_groups),
         cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_pictures),

@@ -348,6 +348,7 @@ static void rows_that_are_numbered(void **state)
         else
             assert_string_equal(a->ignore, want);
         if (k != 3) assert_non_null(strstr(a->notes[0], "it numbers the rows"));
+        if (k != 3) assert_int_equal(a->n_notes, 1); /* what is left out gives nothing away */
         vkt_table_advice_destroy(&a);
     }
 }
@@ -422,6 +423,26 @@ static void columns_that_give_the_label_away(void **state)
         assert_true(a->n_notes == (of[k].note != NULL) && (!said || strstr(said, of[k].note)));
         assert_null(a->ignore);
         assert_int_equal(a->n_far_labels, 0);
+        vkt_table_advice_destroy(&a);
+        vkt__str_finish(&s);
+    }
+}
+
+/* A column that is blank in most rows says nothing of them. */
+static void few_cells_give_no_label_away(void **state)
+{
+    (void)state;
+    for (uint64_t blanks = 0; blanks < 2; blanks++) {
+        vkt__str s = { 0 };
+        vkt_table_advice *a;
+        vkt__str_printf(&s, "v,other,y\n");
+        for (uint64_t i = 0; i < 300; i++) {
+            if (i % 2 >= blanks) vkt__str_printf(&s, "%.0f", third(i));
+            vkt__str_printf(&s, ",%.5f,class %.0f\n", at_random(7000 + i), third(i));
+        }
+        put_csv(s.data);
+        REQUIRE_OK(vkt_table_advise(&(vkt_data_desc) { .path = CSV }, &a));
+        assert_int_equal(a->n_notes, !blanks);
         vkt_table_advice_destroy(&a);
         vkt__str_finish(&s);
     }
@@ -624,6 +645,7 @@ int main(void)
         cmocka_unit_test(units_and_far_cells),
         cmocka_unit_test(rows_that_are_numbered),
         cmocka_unit_test(columns_that_give_the_label_away),
+        cmocka_unit_test(few_cells_give_no_label_away),
         cmocka_unit_test(labels_that_are_far_are_counted),
         cmocka_unit_test(labels_far_away),
         cmocka_unit_test(folders_of_texts),

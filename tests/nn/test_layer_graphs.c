@@ -169,6 +169,7 @@ static void parameters_have_their_layers_names(void **state)
     for (size_t i = 0; i < VKT_COUNT(names); i++)
         assert_string_equal(vkt_model_param(m, i)->name, names[i]);
     assert_null(vkt_model_param(m, VKT_COUNT(names)));
+    assert_int_equal(vkt_model_param(m, 4)->shape.d[0], 2); /* a quarter of the 8 channels */
     vkt_model_destroy(&m);
 }
 

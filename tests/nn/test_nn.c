@@ -178,6 +178,32 @@ static void convolutions_and_blocks(void **state)
     vkt_model_destroy(&m);
 }
 
+/* Of a transposed convolution as many terms reach a pixel as taps lie a stride apart. */
+static void transposed_filters_keep_the_variance(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t kernel, stride;
+        double terms; /* of 16 channels */
+    } of[] = { { 4, 2, 16 * 4 }, { 2, 3, 16 }, { 3, 1, 16 * 9 } };
+    for (size_t k = 0; k < VKT_COUNT(of); k++) {
+        vkt_layer layers[] = {
+            { .type = "conv_transpose", .out = 64, .kernel = of[k].kernel, .stride = of[k].stride },
+            { .type = "global_pool" },
+            { .type = "linear" }
+        };
+        vkt_model *m;
+        uint64_t n;
+        double sq = 0, he = sqrt(2 / of[k].terms);
+        REQUIRE_OK(create(layers, 3, (vkt_shape) { 3, { 6, 6, 16 } }, &m));
+        REQUIRE_OK(vkt_model_init(m, 7));
+        const float *v = values(m, "0.weight", &n);
+        for (uint64_t i = 0; i < n; i++) sq += (double)v[i] * (double)v[i] / (double)n;
+        REQUIRE_NEAR(sqrt(sq), he, 5 * he / sqrt(2.0 * (double)n));
+        vkt_model_destroy(&m);
+    }
+}
+
 static void errors_name_layer_and_line(void **state)
 {
     (void)state;
@@ -343,6 +369,7 @@ int main(void)
         cmocka_unit_test(sizes_and_names),
         cmocka_unit_test(initial_values_have_their_moments),
         cmocka_unit_test(convolutions_and_blocks),
+        cmocka_unit_test(transposed_filters_keep_the_variance),
         cmocka_unit_test(errors_name_layer_and_line),
         cmocka_unit_test(unknown_words_are_refused),
         cmocka_unit_test(an_adapter_scales_by_alpha_over_rank),

@@ -384,7 +384,7 @@ static void weight_decay_is_named_as_the_cause(void **state)
     expect("decayed to chance", "weight-decay at-chance");
 }
 
-/* The examples lie sorted by class: within an epoch each class is forgotten and learned anew. */
+/* The examples lie sorted by class: within an epoch each class is forgotten and learned again. */
 static void order_of_the_examples_is_no_instability(void **state)
 {
     (void)state;

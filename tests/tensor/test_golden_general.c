@@ -307,6 +307,15 @@ static vkt_tensor *split_less(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_te
     vkt_split_along(g, x, (uint32_t[]) { 1, 2 }, 2, 1, parts);
     return parts[1];
 }
+/* The last of three parts that does not fit shows where it begins. */
+static vkt_tensor *third_part(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)x, (void)ids;
+    vkt_tensor *parts[3];
+    vkt_split_along(g, y, (uint32_t[]) { 1, 3, 1 }, 3, 1, parts);
+    assert_int_equal(parts[2]->node->attr.window.first[1], 4);
+    return vkt_flip(g, parts[2], 4);
+}
 static vkt_tensor *repeat_all(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
 {
     (void)y, (void)ids;
@@ -374,6 +383,7 @@ static void wrong_shapes_are_told(void **state)
         { mirror_much, "pad: x [3, 4] f32 has not 0 elements to put before and 3 after axis 0" },
         { flip_no_axis, "permute: x [3, 4] f32 has only 2 axes to flip" },
         { split_less, "split: x [3, 4] f32 in 2 parts of 3 elements along axis 1" },
+        { third_part, "permute: " },
         { repeat_all, "too many axes are repeated: 7 in all" },
         { largest_of_two_axes, "place: x [3, 4] f32 has only 2 axes" },
         { classes_of_floats, "must be u32" },

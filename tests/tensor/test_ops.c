@@ -214,6 +214,48 @@ static void activations_and_losses_keep_nan(void **state)
     destroy(&g);
 }
 
+/* Of rows: a NaN is the largest and the smallest, and the logarithm of the sum of e^-infinity is
+ * -infinity. */
+static void reductions_keep_nan_and_infinities(void **state)
+{
+    (void)state;
+    enum { R = 4, C = 3 };
+    static const float x[R][C] = {
+        { 1, NAN, 2 }, { -INFINITY, -INFINITY, -INFINITY }, { 1, INFINITY, 2 }, { 1, 1, 1 }
+    };
+    static const vkt_reduction kinds[] = { VKT_REDUCE_MAX, VKT_REDUCE_MIN, VKT_REDUCE_LOGSUMEXP };
+    const float want[][R] = { { NAN, -INFINITY, INFINITY, 1 },
+                              { NAN, -INFINITY, 1, 1 },
+                              { NAN, -INFINITY, INFINITY, 1 + logf(3) } };
+    for (size_t k = 0; k < VKT_COUNT(kinds); k++)
+        for (uint32_t wide = 0; wide < 2; wide++) { /* an invocation a row, or a workgroup */
+            uint32_t c = wide ? 9000 : C;
+            float *all = vkt__alloc((size_t)R * c * sizeof *all), got[R];
+            for (uint32_t i = 0; i < R * c; i++) {
+                uint32_t row = i / c, j = i % c;
+                bool adds_nothing = row == 3 && j >= C && kinds[k] == VKT_REDUCE_LOGSUMEXP;
+                all[i] = adds_nothing ? -INFINITY : x[row][VKT_MIN(j, C - 1)];
+            }
+            vkt_graph *g = vkt__graph_new(gpu);
+            vkt_tensor *y =
+                vkt_reduce(g, kinds[k], input(g, vkt_shape2(R, c), VKT_F32, all), 2, false);
+            vkt_keep(y, "y");
+            REQUIRE_OK(vkt_graph_compile(g, &(vkt_plan_desc) { 0 }));
+            REQUIRE_OK(vkt_graph_run(g));
+            REQUIRE_OK(vkt_tensor_read(y, 0, got, sizeof got));
+            for (int r = 0; r < R; r++)
+                if (isnan(want[k][r])
+                        ? !isnan(got[r])
+                        : !(got[r] == want[k][r] || fabsf(got[r] - want[k][r]) < 1e-5f)) {
+                    print_error("kind %zu of %u: row %d is %g, not %g\n", k, c, r, (double)got[r],
+                                (double)want[k][r]);
+                    fail();
+                }
+            free(all);
+            destroy(&g);
+        }
+}
+
 /* Rows: fine, NaN, +Inf, all -Inf, one -Inf (a mask), NaN but ignored, target beyond the classes,
  * NaN at the target. */
 static void bad_logits_give_nan_in_their_row_only(void **state)
@@ -429,6 +471,7 @@ int main(void)
         cmocka_unit_test(casts_round_to_nearest_even),
         cmocka_unit_test(activations_and_losses_keep_nan),
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
+        cmocka_unit_test(reductions_keep_nan_and_infinities),
         cmocka_unit_test(rewrites_change_nothing),
         cmocka_unit_test(a_gradient_read_twice_is_not_fused),
         cmocka_unit_test(validation_is_silent),
@@ -437,6 +480,7 @@ int main(void)
     }, some_rows[] = {
         cmocka_unit_test(kernels_agree_with_their_twins),
         cmocka_unit_test(activations_and_losses_keep_nan),
+        cmocka_unit_test(reductions_keep_nan_and_infinities),
         cmocka_unit_test(a_few_of_each_agree_in_parts),
     }, small[] = {
         cmocka_unit_test(a_plan_of_several_chunks_runs),
@@ -451,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_norm_in_one_pass_gives_what_two_give),
         cmocka_unit_test(activations_and_losses_keep_nan),
         cmocka_unit_test(bad_logits_give_nan_in_their_row_only),
+        cmocka_unit_test(reductions_keep_nan_and_infinities),
         cmocka_unit_test(validation_is_silent),
         cmocka_unit_test(activations_and_losses_keep_nan),
     };
