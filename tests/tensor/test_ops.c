@@ -74,6 +74,35 @@ static void a_case_that_runs_nothing_fails(void **state)
     vkt_graph_destroy(&g);
 }
 
+/* A twin that is off by so many limits in one element. */
+static double off;
+static void off_ref(const vkt_node *n, double *const *in, double *const *out)
+{
+    double square = 0, count = (double)n->out[0]->count;
+    vkt__op_cumsum.ref(n, in, out);
+    for (uint64_t i = 0; i < n->out[0]->count; i++) square += out[0][i] * out[0][i];
+    out[0][4] += off * vkt__limit(VKT_F32, n->op->terms(n), out[0][4], sqrt(square / count));
+}
+
+/* The self-test passes what is within the limit, and no more. */
+static void a_result_beyond_its_limit_fails(void **state)
+{
+    (void)state;
+    static const double offs[] = { 0, 0.5, 2 };
+    vkt_op row = vkt__op_cumsum;
+    row.ref = off_ref;
+    for (size_t i = 0; i < VKT_COUNT(offs); i++) {
+        char why[256];
+        vkt_graph *g = vkt__graph_new(gpu);
+        vkt_tensor *x = vkt__sample2(g, 2, 3);
+        vkt__op(g, &row, &x, 1, (vkt_attr) { .along = { .axis = 1 } });
+        off = offs[i];
+        REQUIRE_OK(vkt__check_graph(gpu, g, why, sizeof why));
+        assert_true(offs[i] > 1 ? strstr(why, "element 4 is") != NULL : !*why);
+        vkt_graph_destroy(&g);
+    }
+}
+
 /* The kernels of another class: products that name theirs have run already. */
 static void the_class_kernels_agree_with_their_twins(void **state)
 {
@@ -467,6 +496,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_agree_with_their_twins),
         cmocka_unit_test(a_case_that_runs_nothing_fails),
+        cmocka_unit_test(a_result_beyond_its_limit_fails),
         cmocka_unit_test(casts_of_every_16_bit_number_are_exact),
         cmocka_unit_test(casts_round_to_nearest_even),
         cmocka_unit_test(activations_and_losses_keep_nan),
@@ -479,6 +509,7 @@ int main(void)
         cmocka_unit_test(kernels_agree_with_their_twins),
     }, some_rows[] = {
         cmocka_unit_test(kernels_agree_with_their_twins),
+        cmocka_unit_test(a_result_beyond_its_limit_fails),
         cmocka_unit_test(activations_and_losses_keep_nan),
         cmocka_unit_test(reductions_keep_nan_and_infinities),
         cmocka_unit_test(a_few_of_each_agree_in_parts),
