@@ -59,7 +59,7 @@ static vkt__rise rise_of_epochs(const double *v, size_t n, double length)
 
 /* ---- restarts of the rate ---- */
 
-/* The first step after i whose rate begins anew, after it had fallen: a fifth up at once. n: none.
+/* The first step after i whose rate begins again, after it had fallen: a fifth up at once. n: none.
  */
 static size_t restart_after(const vkt_history *h, size_t i)
 {

@@ -276,6 +276,22 @@ static void propose(vkt_study *s, double lr)
                          "a lower learning rate");
 }
 
+/* Once more at a rate whose loss rises, without weight decay: where it falls then, no cure of
+ * instability is what helps. *decay: that it is, or 0. */
+static vkt_status try_without_decay(vkt_study *s, double rate, double *decay)
+{
+    vkt_status st = VKT_OK;
+    const vkt_study_trial *t;
+    const char *set[] = { vkt__study_value(s, "optim.lr", rate), "optim.weight_decay=0" };
+    double now = (double)s->priv->base->optim.weight_decay;
+    *decay = 0;
+    if (!(now > 0)) return VKT_OK;
+    VKT_TRY(vkt__study_trial(s, &(vkt__trial_spec) { "decay", set, VKT_COUNT(set) }, &t));
+    if (t->state == VKT_TRIAL_DONE && !(t->rise > 0)) *decay = now;
+fail:
+    return st;
+}
+
 /* The verdict on the region above lr*. */
 static vkt_status check_stability(vkt_study *s, const sweep *w, double lr)
 {
@@ -302,7 +318,7 @@ static vkt_status check_stability(vkt_study *s, const sweep *w, double lr)
     VKT_TRY(read_early(s, t, &seen));
     bool early_rises = early_diverges || seen.rises, late;
     vkt__rise rise;
-    double late_lr;
+    double late_lr = 0;
     VKT_TRY(find_late(s, w, lr, &late, &rise, &late_lr));
     if (!above_rises && !early_rises)
         vkt__study_advise(s,
@@ -311,6 +327,8 @@ static vkt_status check_stability(vkt_study *s, const sweep *w, double lr)
                           "evaluated after each step on %llu examples",
                           ABOVE * lr, ABOVE, (unsigned long long)seen.n, 2 * lr,
                           (unsigned long long)sample);
+    double decay = 0, rate = above_rises ? ABOVE * lr : late_lr;
+    if (above_rises || late) VKT_TRY(try_without_decay(s, rate, &decay));
     if (above_rises)
         vkt__study_advise(s,
                           isinf(by) ? "unstable: at %.4g, just above lr*, training diverges"
@@ -330,11 +348,20 @@ static vkt_status check_stability(vkt_study *s, const sweep *w, double lr)
     if (late)
         vkt__study_advise(s,
                           "unstable later: at %.4g (%.3g x lr*), a rate of the sweep, training "
-                          "loss falls by %.3g and then, from about step %zu, rises by %.3g; if "
-                          "that is cured, mostly by clipping, a higher learning rate may be the "
-                          "best one",
-                          late_lr, late_lr / lr, rise.before, rise.from + 1, rise.by);
-    if (above_rises || early_rises || late) propose(s, lr);
+                          "loss falls by %.3g and then, from about step %zu, rises by %.3g%s",
+                          late_lr, late_lr / lr, rise.before, rise.from + 1, rise.by,
+                          decay > 0
+                              ? ""
+                              : "; if that is cured, mostly by clipping, a higher learning rate "
+                                "may be the best one");
+    if (decay > 0)
+        vkt__study_advise(s,
+                          "the cause is weight decay: without it (optim.weight_decay=0, not %.4g) "
+                          "training loss does not rise at %.4g; lower it before anything else, and "
+                          "repeat this study",
+                          decay, rate);
+    else if (above_rises || early_rises || late)
+        propose(s, lr);
 fail:
     return st;
 }

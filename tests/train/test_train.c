@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "gpu/commands.h"
 #include "formats/safetensors.h"
+#include "runs/checkpoint_set.h"
 #include "train/saver.h"
 #include "vktrain/vktrain.h"
 
@@ -557,9 +558,9 @@ static void a_lost_device_is_opened_anew_once(void **state)
     free(straight);
 }
 
-/* A checkpoint of step 10 that waits to be written until step `until` was read back. */
+/* A checkpoint of step `first` that waits to be written until step `until` was read back. */
 static struct {
-    uint64_t until, seen; /* seen: steps that ended while it was not there */
+    uint64_t first, until, seen; /* seen: steps that ended while it was not there */
     const char *dir;
     bool lost; /* meanwhile something takes its folder's place */
 } slow;
@@ -568,8 +569,8 @@ static void hold_up(void *user, const vkt_progress *p)
 {
     char path[300], aside[300];
     (void)user;
-    snprintf(path, sizeof path, "%s/checkpoints/step-00000010", slow.dir);
-    if (p->step > 10 && p->step <= slow.until && !p->evaluated && !vkt__file_exists(path))
+    snprintf(path, sizeof path, "%s/checkpoints/step-%08d", slow.dir, (int)slow.first);
+    if (p->step > slow.first && p->step <= slow.until && !p->evaluated && !vkt__file_exists(path))
         slow.seen++;
     if (p->step != slow.until || p->evaluated) return;
     snprintf(path, sizeof path, "%s/checkpoints", slow.dir);
@@ -581,11 +582,12 @@ static void hold_up(void *user, const vkt_progress *p)
     vkt__saver_hold(false);
 }
 
-static vkt_status train_held_up(const char *dir, uint64_t until, bool lost, vkt_train_result *r)
+static vkt_status train_held_up(const char *dir, uint64_t first, bool lost, const char *const *set,
+                                vkt_train_result *r)
 {
-    vkt_config *c = config(NULL);
+    vkt_config *c = config(set);
     vkt__remove_tree(dir);
-    slow.dir = dir, slow.until = until, slow.lost = lost, slow.seen = 0;
+    slow.dir = dir, slow.first = first, slow.until = first + 7, slow.lost = lost, slow.seen = 0;
     vkt_train_desc d = { .run_dir = dir, .gpu = gpu_desc(), .on_progress = hold_up };
     vkt__saver_hold(true);
     vkt_status st = vkt_train(c, &d, r);
@@ -600,7 +602,7 @@ static void steps_go_on_while_a_checkpoint_is_written(void **state)
     vkt_train_result r;
     size_t n;
     REQUIRE_OK(train("tt_straight", NULL, false, 0, &r));
-    REQUIRE_OK(train_held_up("tt_slow", 17, false, &r));
+    REQUIRE_OK(train_held_up("tt_slow", 10, false, NULL, &r));
     assert_int_equal(slow.seen, 7);
     static const char *const files[] = { "model.safetensors", "optimizer.safetensors",
                                          "state.json" };
@@ -616,7 +618,7 @@ static void steps_go_on_while_a_checkpoint_is_written(void **state)
 
     /* One that can't be written ends the run with its line, and is nobody's best. */
     TEST_LOG_CAPTURE();
-    vkt_status st = train_held_up("tt_slow", 17, true, &r);
+    vkt_status st = train_held_up("tt_slow", 10, true, NULL, &r);
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     REQUIRE_STATUS(st, VKT_E_IO);
     assert_int_equal(slow.seen, 7);
@@ -635,6 +637,38 @@ static void steps_go_on_while_a_checkpoint_is_written(void **state)
     assert_string_equal(a, b);
     free(a);
     free(b);
+}
+
+/* Not as late as the next checkpoint. */
+static void a_checkpoint_that_failed_ends_the_run(void **state)
+{
+    (void)state;
+    static const char *const set[] = { "train.steps=2000", "eval.every=1000", NULL };
+    vkt_train_result r;
+    TEST_LOG_CAPTURE();
+    vkt_status st = train_held_up("tt_slow", 1000, true, set, &r);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    REQUIRE_STATUS(st, VKT_E_IO);
+    assert_true(r.step >= 1007 && r.step < 2000);
+}
+
+/* With one to keep: the best and the newest, whichever way the metric goes. */
+static void the_best_checkpoint_is_kept(void **state)
+{
+    (void)state;
+    static const char *const metrics[] = { "checkpoint.metric=accuracy", "checkpoint.metric=loss" };
+    for (size_t k = 0; k < VKT_COUNT(metrics); k++) {
+        vkt_train_result r;
+        vkt__checkpoint_item *items;
+        size_t n;
+        const char *set[] = { metrics[k], "eval.every=5", "checkpoint.keep=1", NULL };
+        REQUIRE_OK(train("tt_kept", set, false, 0, &r));
+        REQUIRE_OK(vkt__checkpoint_list("tt_kept", &items, &n));
+        assert_true(n == 1 || n == 2);
+        assert_int_equal(items[n - 1].step, 30);
+        assert_int_equal(items[0].step, r.best_step);
+        free(items);
+    }
 }
 
 /* What validation layers say goes through the log. */
@@ -676,6 +710,8 @@ int main(void)
         cmocka_unit_test(a_lost_device_is_opened_anew_once),
         cmocka_unit_test(accumulation_is_a_larger_batch),
         cmocka_unit_test(steps_go_on_while_a_checkpoint_is_written),
+        cmocka_unit_test(a_checkpoint_that_failed_ends_the_run),
+        cmocka_unit_test(the_best_checkpoint_is_kept),
         cmocka_unit_test(validation_is_silent),
     };
     cmocka_set_test_filter(getenv("VKT_TEST_PARTS")); /* one of them, for tools/hardening/mutants */
