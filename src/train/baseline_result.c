@@ -128,20 +128,6 @@ fail:
     return st;
 }
 
-/* How far ahead, in units of twice the standard error: beyond 1 it is more than noise. */
-static double ahead(double by, double error)
-{
-    return isfinite(by) ? error > 0 ? by / (2 * error) : by > 0 ? 2 : by < 0 ? -2 : 0 : 0;
-}
-
-static const char *verdict(const vkt__trainer *t, const compared *c)
-{
-    double chosen = ahead(t->c->metric_sign * (c->net - c->base), c->error),
-           right = ahead(c->right_net - c->right_base, c->right_error);
-    bool better = chosen > 1 || right > 1, worse = chosen < -1 || right < -1;
-    return better && worse ? "mixed" : better ? "better" : worse ? "worse" : "level";
-}
-
 static void record(vkt__trainer *t, const vkt__baseline *base, const compared *valid,
                    const compared *test, double seconds)
 {
@@ -157,7 +143,9 @@ static void record(vkt__trainer *t, const vkt__baseline *base, const compared *v
     x->baseline_error = r->baseline_error = valid->error;
     x->baseline_accuracy = r->baseline_accuracy = valid->right_base;
     x->baseline_net_accuracy = r->baseline_net_accuracy = valid->right_net;
-    snprintf(r->baseline_verdict, sizeof r->baseline_verdict, "%s", verdict(t, valid));
+    snprintf(r->baseline_verdict, sizeof r->baseline_verdict, "%s",
+             vkt__beside_verdict(t->c->metric_sign * (valid->net - valid->base), valid->error,
+                                 valid->right_net - valid->right_base, valid->right_error));
     x->baseline_verdict = r->baseline_verdict;
     x->baseline_constant = r->baseline_constant = valid->constant;
     x->baseline_test = r->baseline_test = test->base;

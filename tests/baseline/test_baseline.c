@@ -527,6 +527,25 @@ static void test_errors_of_numbers(void **state)
     REQUIRE_NEAR(error, by_loss * scale / (sqrt(mse[0]) + sqrt(mse[1])), 1e-9);
 }
 
+static void test_verdicts(void **state)
+{
+    (void)state;
+    static const struct {
+        double by, error, right, right_error;
+        const char *want;
+    } of[] = {
+        { 0.3, 0.1, NAN, NAN, "better" },   { 0.15, 0.1, NAN, NAN, "level" },
+        { -0.3, 0.1, NAN, NAN, "worse" },   { -0.15, 0.1, 0.01, 0.02, "level" },
+        { 0.1, 0.1, 0.05, 0.02, "better" }, { 0.1, 0.1, -0.05, 0.02, "worse" },
+        { 0.3, 0.1, -0.05, 0.02, "mixed" }, { 0.3, 0.1, 0.05, 0.02, "better" },
+        { 0, 0, NAN, NAN, "level" },        { 1e-9, 0, NAN, NAN, "better" },
+        { NAN, NAN, NAN, NAN, "level" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(of); i++)
+        assert_string_equal(
+            vkt__beside_verdict(of[i].by, of[i].error, of[i].right, of[i].right_error), of[i].want);
+}
+
 static void test_finding(void **state)
 {
     (void)state;
@@ -570,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_language_has_none),
         cmocka_unit_test(test_errors_of_differences),
         cmocka_unit_test(test_errors_of_numbers),
+        cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_finding),
     };
     if (vkt__mkdirs(DIR) != VKT_OK) return 1;

@@ -59,7 +59,7 @@ with open("far.csv", "w") as f:
         print(f"{a:.4f},{b:.4f},{(a - b + 0.1 * g()) * (1e9 if i % 60 == 7 else 1):.4f}", file=f)
 P
 "$program" init wide.csv >log 2>&1 && "$program" train wide.yaml --set data.valid_fraction=0.3 --run wide --quiet >>log 2>&1 || fail "a wide table"
-grep -q 'linear: {init: zeros}' wide.yaml || fail "the starter of a wide table"
+grep -q 'linear: {init: zeros}' wide.yaml && grep -q '^  weight_decay: 1 ' wide.yaml || fail "the starter of a wide table"
 python3 - <<'P' || fail "a wide table: $(field wide baseline_net) against ridge's $(field wide baseline_metric)"
 import json
 r = json.load(open("wide/run.json"))

@@ -43,6 +43,17 @@ echo '{' >files/damaged.json
 "$program" bench table files --html page.html >out 2>log || fail "bench table"
 grep -q 'files without a score' out && grep -q '^score version 1' out && grep -q 'left out: .*damaged.json' log || fail "the table: $(cat out)"
 grep -q '<h2>Score version 1</h2>' page.html && grep -q '<h2>Files without a score</h2>' page.html || fail "the page"
+# scores of two versions are two tables, and what is special in Markdown stays in its cell
+python3 - <<'P'
+import json
+b = json.load(open("files/second.json"))
+for version, name in ((2, "later"), (2, "latest")):
+    b["score"]["version"] = version
+    b["info"]["device"] = "a|b " + name
+    json.dump(b, open(f"files/{name}.json", "w"))
+P
+"$program" bench table files >out 2>log && [ "$(grep -c '^score version [12]$' out)" = 2 ] || fail "two versions: $(cat out)"
+"$program" bench table files --markdown >out 2>log && [ "$(grep -c '^| a\\|b late' out)" = 2 ] || fail "a bar in a name: $(cat out)"
 "$program" bench table files --markdown >out 2>log && grep -q '^| device | driver |' out || fail "--markdown"
 ! "$program" bench table files --quick >out 2>log && grep -q 'give one folder' log || fail "options that table does not have"
 ! "$program" bench table nowhere >out 2>log && grep -q 'nowhere' log || fail "no folder"

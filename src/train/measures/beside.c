@@ -217,3 +217,16 @@ vkt_status vkt__beside_error(const vkt__beside *b, const double *one, const doub
     free(m.weight);
     return st;
 }
+
+/* How far ahead, in units of twice the standard error: beyond 1 it is more than noise. */
+static double ahead(double by, double error)
+{
+    return isfinite(by) ? error > 0 ? by / (2 * error) : by > 0 ? 2 : by < 0 ? -2 : 0 : 0;
+}
+
+const char *vkt__beside_verdict(double by, double error, double right_by, double right_error)
+{
+    double chosen = ahead(by, error), right = ahead(right_by, right_error);
+    bool better = chosen > 1 || right > 1, worse = chosen < -1 || right < -1;
+    return better && worse ? "mixed" : better ? "better" : worse ? "worse" : "level";
+}

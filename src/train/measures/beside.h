@@ -24,4 +24,9 @@ vkt_status vkt__beside_metric(const vkt__beside *b, const double *out, const cha
 vkt_status vkt__beside_error(const vkt__beside *b, const double *one, const double *other,
                              const char *metric, double *error);
 
+/* "better", "worse", "level" (within noise, which is two standard errors) or "mixed": by what a
+ * model is ahead in the measure that selects (negative: behind), and of classes in the share that
+ * is right (NAN: there are none). */
+const char *vkt__beside_verdict(double by, double error, double right_by, double right_error);
+
 #endif
