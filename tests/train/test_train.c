@@ -671,6 +671,25 @@ static void the_best_checkpoint_is_kept(void **state)
     }
 }
 
+/* Nothing is learned: all evaluations are level, and the first is the best, with its checkpoint or
+ * without. */
+static void of_level_evaluations_the_first_is_best(void **state)
+{
+    (void)state;
+    static const char *const set[] = { "optim.lr=1e-30", "eval.every=5", NULL };
+    for (int without = 0; without < 2; without++) {
+        vkt_config *c = config(set);
+        vkt_train_result r;
+        vkt__remove_tree("tt_level");
+        vkt_train_desc d = { .run_dir = "tt_level",
+                             .gpu = gpu_desc(),
+                             .no_checkpoints = without != 0 };
+        REQUIRE_OK(vkt_train(c, &d, &r));
+        assert_int_equal(r.best_step, 5);
+        vkt_config_destroy(&c);
+    }
+}
+
 /* What validation layers say goes through the log. */
 static uint32_t n_validation;
 static void count_validation(void *user, vkt_log_level level, const char *area, const char *line)
@@ -712,6 +731,7 @@ int main(void)
         cmocka_unit_test(steps_go_on_while_a_checkpoint_is_written),
         cmocka_unit_test(a_checkpoint_that_failed_ends_the_run),
         cmocka_unit_test(the_best_checkpoint_is_kept),
+        cmocka_unit_test(of_level_evaluations_the_first_is_best),
         cmocka_unit_test(validation_is_silent),
     };
     cmocka_set_test_filter(getenv("VKT_TEST_PARTS")); /* one of them, for tools/hardening/mutants */
