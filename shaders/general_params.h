@@ -84,4 +84,18 @@ struct resize_params {
     F32 scale_h, scale_w;
 };
 
+/* rnn.comp: xp [b, t, G h] and w [h, G h] -> y, cells [b, t, h], gates [b, t, 4 h]; bias [G h], h0 and
+ * c0 [b, h] by bits of flags. rnn_bwd.comp: y and w [G h, h], cells, gates, dy, dcells -> dxp and dhp
+ * [b, t, G h], dh and dc [b, h] */
+struct rnn_params {
+    ADDR(f32s) xp, w, bias, h0, c0, y, gates, cells;
+    ADDR(f32s) dy, dcells, dhp, dh, dc;
+    U32 b, t, flags; /* RNN_*: what there is */
+};
+#define RNN_BIAS 1u
+#define RNN_H0 2u
+#define RNN_C0 4u
+#define RNN_DY 8u
+#define RNN_DCELLS 16u
+
 #endif

@@ -144,6 +144,8 @@ set(SHADERS_GENERAL
   general/pad_nd
   general/pad_nd_bwd
   general/cumsum
+  general/rnn
+  general/rnn_bwd
   general/reduce_nd
   general/gather_nd
   general/scatter_add

@@ -130,6 +130,9 @@
 #define VKT_SPEC_LIES_X 123  /* VKT_LIES_*: how elements of a line lie */
 #define VKT_SPEC_LIES_Y 124
 #define VKT_SPEC_LIES_W 125
+#define VKT_SPEC_HIDDEN 129   /* units of a recurrent layer */
+#define VKT_SPEC_EXAMPLES 130 /* of a workgroup */
+#define VKT_SPEC_LSTM 131
 #define VKT_SPEC_BACKWARD 126 /* from the last element to the first */
 
 /* optimizers */

@@ -235,6 +235,8 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/general/ops_map.c
   src/tensor/ops/general/ops_move.c
   src/tensor/ops/general/ops_resize.c
+  src/tensor/ops/general/attention_general.c
+  src/tensor/ops/general/ops_rnn.c
   src/tensor/ops/general/ops_scan.c
   src/tensor/ops/general/ops_window.c
   src/tensor/ops/general/compose.c

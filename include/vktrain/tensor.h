@@ -364,6 +364,33 @@ VKT_API vkt_tensor *vkt_attention(vkt_graph *g, vkt_tensor *q, vkt_tensor *k, vk
                                   vkt_tensor *docs, vkt_tensor *start,
                                   const vkt_attention_desc *desc);
 
+/* vkt_attention of any mask: scores are stored, so that a bias can be added to them. q [B, T, H D],
+ * k, v [B, S, Hkv D]; bias and mask f32 or NULL, of a shape that is broadcast to [B, H, T, S]: the
+ * bias is added to the scaled scores; where the mask is 0, a query does not attend to a key. A
+ * query that attends to no key gets the mean of all values. Causal unless full: query t attends to
+ * the keys up to t. Without bias and mask it is vkt_attention where that can do it. PyTorch's
+ * scaled_dot_product_attention. SHAPE: a window or a cap. */
+typedef struct vkt_attention_in {
+    vkt_tensor *q, *k, *v, *bias, *mask;
+} vkt_attention_in;
+VKT_API vkt_tensor *vkt_attention_general(vkt_graph *g, const vkt_attention_in *in,
+                                          const vkt_attention_desc *desc);
+
+/* A recurrent layer along T: x [B, T, C], w_ih [G H, C], w_hh [G H, H], b_ih, b_hh [G H] or NULL,
+ * h0 [B, H] or NULL (zeros), of an LSTM c0 [B, H] or NULL, too -> h [B, T, H], and *cells, unless
+ * NULL, [B, T, H] of an LSTM. Gates, one after another: PyTorch's, G = 3: r, z, n; G = 4: i, f, g,
+ * o. The new gate of a GRU is tanh(W x + b + r (U h + b')). reverse: from the last element to the
+ * first. A workgroup walks all of a few examples' T. SHAPE: H above 1024. Cho et al. 2014 (arXiv
+ * 1406.1078); Hochreiter & Schmidhuber 1997. Kernels rnn.comp, rnn_bwd.comp. */
+typedef enum vkt_rnn_kind { VKT_RNN_GRU, VKT_RNN_LSTM } vkt_rnn_kind;
+typedef struct vkt_rnn_desc {
+    vkt_rnn_kind kind;
+    vkt_tensor *w_ih, *w_hh, *b_ih, *b_hh, *h0, *c0;
+    bool reverse;
+} vkt_rnn_desc;
+VKT_API vkt_tensor *vkt_rnn(vkt_graph *g, vkt_tensor *x, const vkt_rnn_desc *desc,
+                            vkt_tensor **cells);
+
 /* keys[b, start + t, :] = new_keys[b, t, key_column .. key_column + C), and values likewise, in
  * place: appends to the KV cache of generation. keys, values [B, P, C] (inputs), new_keys,
  * new_values [B, T, W] (may be one tensor), start [1] u32; positions beyond P are ignored. */

@@ -103,6 +103,41 @@ static vkt_tensor *convolution(golden *c, vkt_graph *g, const char *op)
     return vkt_conv_transpose1d(g, c->in[0], c->in[1], c->in[2], &d, whole(c, "output_pad"));
 }
 
+static vkt_tensor *attention(golden *c, vkt_graph *g)
+{
+    bool bias = whole(c, "bias") != 0, mask = whole(c, "mask") != 0;
+    vkt_attention_in in = { c->in[0], c->in[1], c->in[2], bias ? c->in[3] : NULL,
+                            mask ? c->in[3 + bias] : NULL };
+    vkt_attention_desc d = { .heads = whole(c, "heads"),
+                             .kv_heads = whole(c, "kv_heads"),
+                             .full = whole(c, "full") != 0,
+                             .scale = (float)attr(c, "scale") };
+    return vkt_attention_general(g, &in, &d);
+}
+
+/* The last element of x [B, T, H]. */
+static vkt_tensor *last_of(vkt_graph *g, vkt_tensor *x)
+{
+    const uint32_t *d = x->shape.d;
+    x = vkt_slice(g, x, (uint32_t[]) { 0, d[1] - 1, 0 }, (uint32_t[]) { d[0], 1, d[2] }, NULL);
+    return vkt_reshape(g, x, vkt_shape2(x->shape.d[0], x->shape.d[2]));
+}
+
+static vkt_tensor *recurrent(golden *c, vkt_graph *g)
+{
+    vkt_tensor *cells;
+    vkt_rnn_desc d = { .kind = whole(c, "lstm") ? VKT_RNN_LSTM : VKT_RNN_GRU,
+                       .w_ih = c->in[1],
+                       .w_hh = c->in[2],
+                       .b_ih = c->in[3],
+                       .b_hh = c->in[4],
+                       .h0 = c->n > 5 ? c->in[5] : NULL,
+                       .c0 = c->n > 6 ? c->in[6] : NULL,
+                       .reverse = whole(c, "reverse") != 0 };
+    vkt_tensor *y = vkt_rnn(g, c->in[0], &d, &cells);
+    return whole(c, "cells") ? last_of(g, cells) : y;
+}
+
 static vkt_tensor *build(golden *c, vkt_graph *g, const char *op)
 {
     vkt_tensor *x = c->in[0], *y = c->in[1];
@@ -168,6 +203,8 @@ static vkt_tensor *build(golden *c, vkt_graph *g, const char *op)
     }
     if (!strcmp(op, "instance_norm"))
         return vkt_instance_norm(g, x, y, c->in[2], (float)attr(c, "eps"));
+    if (!strcmp(op, "attention_general")) return attention(c, g);
+    if (!strcmp(op, "rnn")) return recurrent(c, g);
     if (!strcmp(op, "matmul_broadcast"))
         return vkt_matmul_broadcast(g, (vkt_layout)whole(c, "layout"), x, y);
     assert_string_equal(op, "scatter_add");
@@ -212,7 +249,7 @@ static void twins_agree_with_pytorch(void **state)
     for (size_t i = 0; i < json_array_size(file); i++)
         run_case(&(golden) { .number = i, .file = json_array_get(file, i) });
     print_message("%zu cases\n", json_array_size(file));
-    assert_true(json_array_size(file) >= 280);
+    assert_true(json_array_size(file) >= 355);
     json_decref(file);
 }
 
@@ -355,6 +392,27 @@ static vkt_tensor *line_of_a_picture(vkt_graph *g, vkt_tensor *x, vkt_tensor *y,
     return vkt_conv1d(g, vkt_reshape(g, x, (vkt_shape) { 4, { 1, 1, 3, 4 } }), y, NULL,
                       &(vkt_conv_desc) { 0 });
 }
+static vkt_tensor *attention_to_less(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)ids;
+    x = vkt_reshape(g, x, vkt_shape3(1, 3, 4)), y = vkt_reshape(g, y, vkt_shape3(1, 3, 5));
+    return vkt_attention_general(g, &(vkt_attention_in) { x, y, y, NULL, NULL },
+                                 &(vkt_attention_desc) { .heads = 2 });
+}
+static vkt_tensor *bias_of_more(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)ids, (void)y;
+    vkt_tensor *bias = vkt_fill(g, vkt_shape3(7, 3, 3), 0);
+    x = vkt_reshape(g, x, vkt_shape3(1, 3, 4));
+    return vkt_attention_general(g, &(vkt_attention_in) { x, x, x, bias, NULL },
+                                 &(vkt_attention_desc) { .heads = 1 });
+}
+static vkt_tensor *gates_of_another(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
+{
+    (void)ids;
+    return vkt_rnn(g, vkt_reshape(g, x, vkt_shape3(1, 3, 4)),
+                   &(vkt_rnn_desc) { .w_ih = vkt_fill(g, vkt_shape2(9, 4), 0), .w_hh = y }, NULL);
+}
 static vkt_tensor *more_than_there_are(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor *ids)
 {
     (void)y, (void)ids;
@@ -392,6 +450,10 @@ static void wrong_shapes_are_told(void **state)
         { sums_along_none, "cumsum: x [3, 4] f32 has no axis 2" },
         { line_of_a_picture, "[1, 1, 3, 4] f32 must be [N, L, C]" },
         { more_than_there_are, "top_k: " },
+        { attention_to_less, "do not fit 2 heads, 2 of keys" },
+        { bias_of_more,
+          "bias or mask make the scores [1, 7, 3, 3] f32: they must be [1, 1, 3, 3]" },
+        { gates_of_another, "do not fit: a GRU takes [B, T, 3 H] and [H, 3 H]" },
         { ids_of_another_shape, "scatter_add: x [3, 4] f32 and ids ids [7] u32 do not fit" },
     };
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {

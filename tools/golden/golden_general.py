@@ -254,6 +254,36 @@ for h, w, sizes, strides, pads in ((5, 8, (2, 3), (2, 2), (1, 0)), (7, 5, (3, 2)
             case("avg_pool", last(F.avg_pool2d(first(x), sizes, strides, pads, ceil, include)), [x], sizes=list(sizes),
                  strides=list(strides), window_pads=list(pads), ceil=int(ceil), pixels=int(not include))
 
+for b, h, kv, t, s, d, causal, bias_shape, mask_shape in ((1, 2, 2, 3, 3, 4, 0, (2, 3, 3), None), (2, 2, 1, 2, 3, 3, 0, (1, 1, 2, 3), None), (2, 1, 1, 3, 2, 4, 0, None, (2, 1, 1, 2)),
+                                                          (1, 2, 2, 3, 4, 2, 1, (3, 4), (1, 1, 1, 4)), (1, 2, 1, 2, 5, 4, 0, None, None), (1, 1, 1, 3, 3, 4, 1, None, None), (1, 2, 2, 2, 2, 6, 1, None, None)):
+    x = [tensor([b, n, c * d]) for n, c in ((t, h), (s, kv), (s, kv))]
+    bias, mask = tensor(list(bias_shape)) if bias_shape else None, torch.randint(0, 2, mask_shape).double() if mask_shape else None
+    if mask is not None:
+        mask[..., 0] = 1
+    q, k, v = [n.reshape(b, -1, c, d).transpose(1, 2).repeat_interleave(h // c, 1) for n, c in zip(x, (h, kv, kv))]
+    added = torch.zeros(t, s, dtype=torch.float64) if bias is None else bias
+    added = added if mask is None else added.masked_fill(mask == 0, -torch.inf)
+    added = added.masked_fill(torch.ones(t, s).tril() == 0, -torch.inf) if causal else added
+    y = F.scaled_dot_product_attention(q, k, v, added, scale=0.5)
+    extra = [n for n in (bias, mask) if n is not None]
+    case("attention_general", y.transpose(1, 2).reshape(b, t, h * d), x + extra, heads=h, kv_heads=kv, full=int(not causal),
+         scale=0.5, bias=int(bias is not None), mask=int(mask is not None))
+
+for lstm in (0, 1):
+    for b, t, c, h, first_state, reverse in ((2, 3, 2, 2, 0, 0), (1, 4, 3, 2, 1, 0), (2, 2, 1, 3, 1, 1), (1, 1, 2, 1, 0, 1), (1, 3, 2, 3, 1, 1)):
+        net = (torch.nn.LSTM if lstm else torch.nn.GRU)(c, h, batch_first=True).double()
+        weights = [w for _, w in net.named_parameters()]
+        for w in weights:
+            w.data = tensor(list(w.shape), grad=False) / 4
+        x, states = tensor([b, t, c]), [tensor([b, h]) for _ in range((1 + lstm) * first_state)]
+        leading = tuple(n[None] for n in states)
+        start = None if not states else leading if lstm else leading[0]
+        y = net(x.flip([1]) if reverse else x, start)[0]
+        case("rnn", y.flip([1]) if reverse else y, [x] + weights + states, lstm=lstm, reverse=reverse)
+net = torch.nn.LSTM(2, 2, batch_first=True).double()
+x, weights = tensor([2, 3, 2]), [w for _, w in net.named_parameters()]
+case("rnn", net(x)[1][1][0], [x] + weights, lstm=1, reverse=0, cells=1)
+
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/general.json"
 path.write_text("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
 print(len(cases), "cases")

@@ -208,6 +208,10 @@ typedef union vkt_attr {
         uint32_t n; /* gradient: rows of the table */
     } embedding;
     struct {
+        vkt_rnn_kind kind;
+        bool reverse;
+    } rnn;
+    struct {
         vkt_quant kind;
         vkt_shape shape; /* of what is packed */
     } unpack;
