@@ -201,7 +201,7 @@ static double norm_of_weights(const char *dir, uint64_t step, bool all)
     vkt__arena a = { 0 };
     float *v = NULL;
     double sum = 0, count = 0;
-    vkt__log_quiet(true); /* who resumes or exports is told of a damaged one */
+    vkt__log_quiet(true); /* resuming and exporting log a damaged one */
     vkt_status st =
         vkt__safetensors_open(vkt__arena_printf(&a, "%s/checkpoints/step-%08llu/model.safetensors",
                                                 dir, (unsigned long long)step),

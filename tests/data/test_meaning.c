@@ -348,7 +348,8 @@ static void rows_that_are_numbered(void **state)
         else
             assert_string_equal(a->ignore, want);
         if (k != 3) assert_non_null(strstr(a->notes[0], "it numbers the rows"));
-        if (k != 3) assert_int_equal(a->n_notes, 1); /* what is left out gives nothing away */
+        if (k != 3)
+            assert_int_equal(a->n_notes, 1); /* a column that is left out has no second note */
         vkt_table_advice_destroy(&a);
     }
 }

@@ -178,7 +178,7 @@ static void convolutions_and_blocks(void **state)
     vkt_model_destroy(&m);
 }
 
-/* Of a transposed convolution as many terms reach a pixel as taps lie a stride apart. */
+/* A pixel of a transposed convolution is a sum of kernel^2 / stride^2 terms a channel. */
 static void transposed_filters_keep_the_variance(void **state)
 {
     (void)state;

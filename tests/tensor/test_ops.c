@@ -74,7 +74,7 @@ static void a_case_that_runs_nothing_fails(void **state)
     vkt_graph_destroy(&g);
 }
 
-/* A twin that is off by so many limits in one element. */
+/* A twin with one wrong element, by this multiple of its limit. */
 static double off;
 static void off_ref(const vkt_node *n, double *const *in, double *const *out)
 {
