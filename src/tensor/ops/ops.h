@@ -90,6 +90,7 @@ typedef struct vkt__update_in {
     vkt_tensor *theta;     /* [n] f32, written */
     vkt_tensor *grad;      /* [n] f32 */
     vkt_tensor *m, *v;     /* [n] f32, written; NULL where the rule has none */
+    vkt_tensor *d, *last;  /* the same, of update_more */
     vkt_tensor *scalars;   /* [8] f32 of vkt__optim_state */
     vkt_tensor *step;      /* the step block */
     vkt_tensor *blocks;    /* [blocks] u32: group of each block */
@@ -100,18 +101,29 @@ typedef struct vkt__update_in {
     vkt_tensor *scales;    /* of update8 */
 } vkt__update_in;
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
+/* The same for rules that also keep changes of the gradient. */
+void vkt__optim_update_more(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
 /* The same with moments in 8 bits: m and v are [ceil(n / 4)] u32, four codes a word, and `scales`
  * [2, blocks] f32, written: of m, then of v. attr.optim.first is the first element's number for
  * random bits. */
 void vkt__optim_update8(vkt_graph *g, const vkt__update_in *in, vkt_attr attr);
 /* What follows the directions of a rule for whole tensors: sums of squares [blocks, 2] f32 of theta
  * and u by block; from them the ratio of each tensor, `trust` [blocks] f32, an element for each of
- * its blocks; tensors [T + 1] u32: first block of each, and the end of the last; and the step with
- * in->direction and those ratios. */
+ * its blocks; tensors [T + 1] u32: first block of each, and the end of the last; counts [T] u32:
+ * their elements; in: step, blocks and groups of all; and the step with in->direction and those
+ * ratios, or 1 where trust is NULL. */
 void vkt__block_squares(vkt_graph *g, const vkt__update_in *in, vkt_tensor *squares);
-void vkt__optim_trust_ratios(vkt_graph *g, vkt_tensor *squares, vkt_tensor *tensors,
-                             vkt_tensor *trust);
-void vkt__optim_apply(vkt_graph *g, const vkt__update_in *in, vkt_tensor *trust);
+void vkt__optim_trust_ratios(vkt_graph *g, const vkt__update_in *in, vkt_tensor *squares,
+                             vkt_tensor *tensors, vkt_tensor *counts, vkt_tensor *trust,
+                             uint32_t rule);
+void vkt__optim_apply(vkt_graph *g, const vkt__update_in *in, vkt_tensor *trust, uint32_t rule);
+/* Of a rule that keeps a number for each row and column: of_rows [rows] and of_cols [cols] f32,
+ * written, move on by in->grad, [rows, cols]; then in->direction is made from them and the mean of
+ * of_rows. A vector has of_rows NULL. */
+void vkt__optim_line(vkt_graph *g, const vkt__update_in *in, vkt_tensor *kept, uint32_t rows,
+                     bool columns);
+void vkt__optim_lines(vkt_graph *g, const vkt__update_in *in, vkt_tensor *of_rows,
+                      vkt_tensor *of_cols, vkt_tensor *mean, vkt_attr attr);
 /* What the gradient is multiplied by, for a sum of squares and a limit (0: none). */
 double vkt__optim_clip(double squares, double limit);
 
