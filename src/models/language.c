@@ -4,6 +4,7 @@
 #include "base/os.h"
 #include "data/text/tokenizer_chat.h"
 #include "tokenizers/tokenizer_json.h"
+#include "vktrain/models.h"
 
 /* Dimension d of the tensor whose name ends so; 0: there is none. */
 static uint32_t dimension(const vkt__weights *x, const char *end, uint32_t d)
