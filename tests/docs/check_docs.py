@@ -67,7 +67,7 @@ def main():
         check_links(path, text)
         if path not in GENERATED.values(): check_words(path, text)
     for part, path in GENERATED.items():
-        if path.read_text() != asked("manual", "markdown", part): bad.append(f"{path.relative_to(root)}: not what the program prints: vktrain manual markdown {part} > {path.relative_to(root)}")
+        if path.read_text() != asked("manual", "markdown", part): bad.append(f"{path.relative_to(root)}: not what the program prints; write it again: cmake --build BUILD --target reference")
     listed = (root / "docs/README.md").read_text() + "".join(p.read_text() for p in (root / "docs").glob("*/README.md"))
     for path in (root / "docs").rglob("*.md"):
         if path.name != "README.md" and path.name not in listed: bad.append(f"{path.relative_to(root)}: no page lists it")
