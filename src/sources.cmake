@@ -330,6 +330,7 @@ set(SRC_NN
   src/nn/layer_types.c
   src/nn/layers.c
   src/nn/layers_graph.c
+  src/nn/layers_sequence.c
   src/nn/layers_image.c
   src/nn/layers_onnx.c
   src/nn/layers_vision.c

@@ -109,14 +109,16 @@ typedef struct vkt_layer {
     /* reshape: of an example, one size may be 0, to be inferred. permute: axes of an example.
      * upsample: rows and columns, in place of scale */
     vkt_shape sizes;
-    uint32_t scale;      /* upsample; 0: 2 */
-    const char *mode;    /* upsample: "nearest" (default), "bilinear" */
-    bool align_corners;  /* upsample: bilinear, as PyTorch's */
-    uint32_t output_pad; /* conv_transpose */
-    const char *file;    /* onnx: the path of an ONNX file */
-    const char *cut;     /* onnx: the node or value that is the output; NULL: the file's */
-    const char *layout;  /* onnx: pictures are taken as "nchw" or "nhwc"; NULL: as sizes tell */
-    const char *gate;    /* squeeze_excite: "sigmoid" (default), "hardsigmoid" */
+    uint32_t scale;           /* upsample; 0: 2 */
+    const char *mode;         /* upsample: "nearest" (default), "bilinear" */
+    bool align_corners;       /* upsample: bilinear, as PyTorch's */
+    uint32_t output_pad;      /* conv_transpose */
+    uint32_t layers;          /* gru, lstm; 0: 1 */
+    bool bidirectional, last; /* gru, lstm: both ways; only what the last element gave */
+    const char *file;         /* onnx: the path of an ONNX file */
+    const char *cut;          /* onnx: the node or value that is the output; NULL: the file's */
+    const char *layout; /* onnx: pictures are taken as "nchw" or "nhwc"; NULL: as sizes tell */
+    const char *gate;   /* squeeze_excite: "sigmoid" (default), "hardsigmoid" */
     /* Names of earlier layers of the same list whose outputs it takes; VKT_LAYER_INPUT, unless a
      * layer has that name: what the list takes. NULL: the layer before. */
     const char *const *from;

@@ -17,15 +17,15 @@ void main()
         before[i] = (p.flags & RNN_H0) != 0 && b < p.b ? p.h0.v[first * H + i] : 0.0;
     }
     barrier();
-    for (uint s = 0; s < p.t; s++) {
+    [[dont_unroll]] for (uint s = 0; s < p.t; s++) {
         uint t = step_at(s), from = s % 2 * (R * H), to = R * H - from;
-        for (uint j = lane; j < H; j += wg) {
+        [[dont_unroll]] for (uint j = lane; j < H; j += wg) {
             float sums[4 * R];
             [[unroll]] for (uint q = 0; q < G; q++) {
                 float bias = (p.flags & RNN_BIAS) != 0 ? p.bias.v[q * H + j] : 0.0;
                 [[unroll]] for (uint r = 0; r < R; r++) sums[q * R + r] = bias;
             }
-            for (uint k = 0; k < H; k++)
+            [[dont_unroll]] for (uint k = 0; k < H; k++)
                 [[unroll]] for (uint q = 0; q < G; q++) {
                     float w = p.w.v[k * (G * H) + q * H + j];
                     [[unroll]] for (uint r = 0; r < R; r++) sums[q * R + r] += before[from + r * H + k] * w;

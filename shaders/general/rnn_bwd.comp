@@ -52,20 +52,20 @@ void unit(uint first, uint r, uint j, uint s)
 void main()
 {
     uint lane = gl_LocalInvocationID.x, wg = gl_WorkGroupSize.x, first = flat_group() * R;
-    for (uint j = lane; j < H; j += wg)
+    [[dont_unroll]] for (uint j = lane; j < H; j += wg)
         for (uint r = 0; r < R; r++) {
             if (first + r >= p.b) continue;
             p.dh.v[(first + r) * H + j] = 0.0;
             if (LSTM != 0) p.dc.v[(first + r) * H + j] = 0.0;
         }
-    for (uint left = p.t; left > 0; left--) {
-        for (uint j = lane; j < H; j += wg)
+    [[dont_unroll]] for (uint left = p.t; left > 0; left--) {
+        [[dont_unroll]] for (uint j = lane; j < H; j += wg)
             for (uint r = 0; r < R; r++) unit(first, r, j, left - 1);
         barrier();
-        for (uint j = lane; j < H; j += wg) {
+        [[dont_unroll]] for (uint j = lane; j < H; j += wg) {
             float sums[R];
             [[unroll]] for (uint r = 0; r < R; r++) sums[r] = 0.0;
-            for (uint i = 0; i < G * H; i++) {
+            [[dont_unroll]] for (uint i = 0; i < G * H; i++) {
                 float w = p.w.v[i * H + j];
                 [[unroll]] for (uint r = 0; r < R; r++) sums[r] += dgates[r * (G * H) + i] * w;
             }

@@ -133,14 +133,14 @@ vkt_status vkt__model_plan_part(vkt_model *m, const vkt__layer *l, const vkt_lay
 }
 
 /* The layer's inputs of y[n + 1], what the list takes and what its layers gave. */
-static vkt_tensor *join(vkt_graph *g, const vkt__layer *l, vkt_tensor *const *y)
+static vkt_tensor *join(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *const *y)
 {
     vkt_tensor **x = vkt__arena_alloc(&g->arena, l->spec.n_from * sizeof(vkt_tensor *));
     for (size_t k = 0; k < l->spec.n_from; k++) {
         x[k] = y[l->from[k] + 1];
         if (x[k]->inert) return x[k];
     }
-    return l->kind->join(g, l, x);
+    return l->kind->join(m, g, l, x);
 }
 
 vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
@@ -153,7 +153,7 @@ vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_l
         const vkt__layer *l = &list->layers[i];
         vkt__where(g, l->where);
         if (l->kind->join)
-            x = join(g, l, y);
+            x = join(m, g, l, y);
         else
             x = l->kind->build(m, g, l, l->from ? y[l->from[0] + 1] : x, train);
         vkt__where(g, NULL);

@@ -83,8 +83,9 @@ static vkt_tensor *with_rank_of(vkt_graph *g, vkt_tensor *x, vkt_shape from, vkt
 }
 
 /* In order. Equal shapes by the ops of the layers that are lists, which are the fused ones. */
-static vkt_tensor *sum_join(vkt_graph *g, const vkt__layer *l, vkt_tensor *const *x)
+static vkt_tensor *sum_join(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *const *x)
 {
+    (void)m;
     vkt_shape have = l->ins[0];
     vkt_tensor *y = x[0];
     bool is_sum = !strcmp(l->kind->name, "add");
@@ -125,8 +126,10 @@ fail:
     return st;
 }
 
-static vkt_tensor *concat_join(vkt_graph *g, const vkt__layer *l, vkt_tensor *const *x)
+static vkt_tensor *concat_join(vkt_model *m, vkt_graph *g, const vkt__layer *l,
+                               vkt_tensor *const *x)
 {
+    (void)m;
     uint32_t axis = 1 + (l->spec.axis.given ? l->spec.axis.n : l->in.rank - 1);
     vkt_tensor *all[VKT_MAX_IN] = { x[0] };
     for (size_t k = 1; k < l->spec.n_from;) {

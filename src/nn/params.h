@@ -57,7 +57,7 @@ typedef struct vkt__layer_kind {
     vkt_tensor *(*build)(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                          bool train);
     /* In place of `build`, of a kind that takes several inputs, x[l->spec.n_from]. */
-    vkt_tensor *(*join)(vkt_graph *g, const vkt__layer *l, vkt_tensor *const *x);
+    vkt_tensor *(*join)(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *const *x);
     bool is_whole; /* it is the whole model: there are no other layers */
     /* Distinguishes layer kinds that share functions. */
     vkt_act act;

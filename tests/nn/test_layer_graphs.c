@@ -85,6 +85,14 @@ static void what_can_not_be(void **state)
         { "  - conv_transpose: {output_pad: 2}\n", "output_pad 2 must be below the stride, 2" },
         { "  - conv_transpose: {pad: 4}\n", "a padding of 4 leaves nothing of [4, 6, 3]" },
         { "  - flatten\n  - squeeze_excite\n", "the input must be an image" },
+        { "  - gru: 4\n", "it takes sequences, [T, C], not [4, 6, 3] f32" },
+        { "  - reshape: [2, 0]\n  - lstm: 2000\n", "lstm.out: 2000 is out of range: 1 to 1024" },
+        { "  - reshape: {shape: [2, 0], name: a}\n  - cross_attention: [a, a, a]\n",
+          "it takes outputs of two layers: from: [asks, answers]" },
+        { "  - cross_attention: [input, input]\n", "it takes sequences, [T, C], not [4, 6, 3]" },
+        { "  - reshape: {shape: [2, 0], name: a}\n"
+          "  - cross_attention: {from: [a, a], heads: 5}\n",
+          "5 heads do not divide 36 channels" },
     };
     size_t n_bad = 0;
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {

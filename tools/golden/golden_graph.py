@@ -98,6 +98,32 @@ class Sums(nn.Module):
         return torch.cat([self.head(some), more], 1)
 
 
+class Sequences(nn.Module):
+    """An encoder and a decoder: recurrent layers both ways, attention from one to the other, with equal and unequal channels."""
+
+    layers = [
+        dict(type="reshape", shape=[4, 6], name="tokens"),
+        dict(type="gru", out=3, layers=2, bidirectional=True, name="encoder"),
+        dict(type="lstm", out=8, name="decoder", **{"from": "tokens"}),
+        dict(type="cross_attention", heads=2, name="across", **{"from": ["decoder", "encoder"]}),
+        dict(type="cross_attention", heads=2, name="within", **{"from": ["across", "decoder"]}),
+        dict(type="lstm", out=3, layers=2, bias=False, bidirectional=True, last=True, name="out"),
+    ]
+
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.decoder = nn.GRU(6, 3, 2, batch_first=True, bidirectional=True), nn.LSTM(6, 8, batch_first=True)
+        self.across = nn.MultiheadAttention(8, 2, kdim=6, vdim=6, batch_first=True)
+        self.within = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.out = nn.LSTM(8, 3, 2, bias=False, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        x = x.reshape(len(x), 4, 6)
+        memory, y = self.encoder(x)[0], self.decoder(x)[0]
+        y = self.within(self.across(y, memory, memory)[0], y, y)[0]
+        return self.out(y)[1][0][-2:].transpose(0, 1).flatten(1)
+
+
 def pytorch(name, net, shape):
     net.train()
     for t in [*net.parameters(), *net.buffers()]:  # values that float32 holds
@@ -122,6 +148,7 @@ def pytorch(name, net, shape):
 
 pytorch("U-Net", UNet(), (2, 3, 6, 4))
 pytorch("sums", Sums(), (2, 3, 4, 6))
+pytorch("sequences", Sequences(), (2, 24))
 
 path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/graph.json"
 lines = ",\n".join(json.dumps(c) for c in cases)
