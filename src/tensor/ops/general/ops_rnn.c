@@ -175,11 +175,13 @@ static vkt_cost rnn_cost(const vkt_node *n)
     return (vkt_cost) { 2 * numbers * q.gates * q.h, 4 * numbers * (2 * q.gates + 3) };
 }
 
-/* Each step rounds a sum over the units, and goes on with what the step before has rounded. */
+/* Each step rounds a sum over the units and the activations of the gates, and goes on with what the
+ * step before has rounded. */
 static double rnn_terms(const vkt_node *n)
 {
     sizes q = sizes_of(n);
-    return (double)q.t * ((double)(n->op == &vkt__op_rnn ? 1 : q.gates) * q.h + 16);
+    double units = (n->op == &vkt__op_rnn ? 1.0 : q.gates) * q.h;
+    return q.t * (units + q.gates * vkt__acts[VKT_ACT_TANH].terms);
 }
 
 /* ---- backward ---- */
