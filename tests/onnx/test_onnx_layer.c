@@ -128,6 +128,20 @@ static void names_and_roles(void **state)
     vkt_model_destroy(&m);
 }
 
+/* The exporter wrote a norm's bias and its mean, both zeros, as one tensor. */
+static void equal_tensors_are_several(void **state)
+{
+    (void)state;
+    vkt_model *m;
+    const vkt_layer net = { .type = "onnx", .file = GOLDEN "fresh/model.onnx" };
+    assert_int_equal(make(&net, 1, vkt_shape3(4, 4, 1), 3, &m), VKT_OK);
+    assert_int_equal(m->n_params, 5);
+    assert_int_equal(m->n_states, 4); /* mean, variance, batches, indices */
+    assert_non_null(param_of(m, "norm.running_mean"));
+    assert_non_null(param_of(m, "norm.bias"));
+    vkt_model_destroy(&m);
+}
+
 /* A cut at a picture gives one that layers for pictures take. */
 static void cut_at_a_picture(void **state)
 {
@@ -183,7 +197,9 @@ static void refusals(void **state)
 
 /* ---- files that lie ---- */
 
-/* A model of one node and one initializer, both as bytes. */
+static vkt__onnx_role role; /* of the initializer */
+
+/* A model of one node, whose second input is the initializer "w". */
 static vkt_status parse(const char *node_type, vkt__str *tensor, int64_t opset, const char *in,
                         const char *folder)
 {
@@ -191,6 +207,7 @@ static vkt_status parse(const char *node_type, vkt__str *tensor, int64_t opset, 
     vkt__onnx *f;
     vkt__onnx_plan *p = NULL;
     vkt__pb_text(&n, 1, in);
+    vkt__pb_text(&n, 1, "w");
     vkt__pb_text(&n, 2, "y");
     vkt__pb_text(&n, 4, node_type);
     vkt__pb_message(&g, 1, &n);
@@ -206,6 +223,7 @@ static vkt_status parse(const char *node_type, vkt__str *tensor, int64_t opset, 
     vkt_status st = vkt__onnx_parse(m.data, m.len, "f.onnx", folder, &f);
     if (st == VKT_OK) {
         st = vkt__onnx_plan_create(f, NULL, &p);
+        if (p) role = p->roles[0];
         vkt__onnx_plan_destroy(&p);
         vkt__onnx_close(&f);
     }
@@ -289,11 +307,34 @@ static void files_that_lie(void **state)
     assert_int_equal(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_OK);
 }
 
+static void single_numbers(void **state)
+{
+    (void)state;
+    const int64_t one[] = { 1 }, two[] = { 2 };
+    vkt__str t = tensor_of(NULL, 0, VKT__ONNX_FLOAT, 4);
+    assert_int_equal(parse("Add", &t, 17, "x", NULL), VKT_OK);
+    assert_int_equal(role, VKT__ONNX_HOST);
+    t = tensor_of(one, 1, VKT__ONNX_FLOAT, 4);
+    assert_int_equal(parse("Mul", &t, 17, "x", NULL), VKT_OK);
+    assert_int_equal(role, VKT__ONNX_HOST); /* a factor */
+    t = tensor_of(one, 1, VKT__ONNX_FLOAT, 4);
+    assert_int_equal(parse("Add", &t, 17, "x", NULL), VKT_OK);
+    assert_int_equal(role, VKT__ONNX_PARAM); /* a bias */
+    t = tensor_of(two, 1, VKT__ONNX_INT64, 16);
+    assert_int_equal(parse("Add", &t, 17, "x", NULL), VKT_OK);
+    assert_int_equal(role, VKT__ONNX_HOST);
+    t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
+    assert_int_equal(parse("Mul", &t, 17, "x", NULL), VKT_OK);
+    assert_int_equal(role, VKT__ONNX_PARAM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_picture_with_channels_last),
         cmocka_unit_test(names_and_roles),
+        cmocka_unit_test(equal_tensors_are_several),
+        cmocka_unit_test(single_numbers),
         cmocka_unit_test(cut_at_a_picture),
         cmocka_unit_test(refusals),
         cmocka_unit_test(files_that_lie),

@@ -67,11 +67,23 @@ class Words(nn.Module):
         return self.head(self.body(self.table(x) + self.places, mask=mask))
 
 
+class Fresh(nn.Module):
+    """A net that nobody trained: its biases and running averages are equal, so that the exporter writes them once."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.out = nn.Conv2d(1, 2, 3, bias=False), nn.BatchNorm2d(2), nn.Linear(8, 4)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, x):
+        return self.out(self.norm(self.conv(x)).flatten(1))[:, [-1, 0, 2]] * 3
+
+
 def net(name, model, x, training=None, **how):
     folder = os.path.join(ROOT, name)
     os.makedirs(folder, exist_ok=True)
     for m in model.modules():
-        if isinstance(m, nn.BatchNorm2d):
+        if isinstance(m, nn.BatchNorm2d) and name != "fresh":
             m.running_mean.normal_(0, 0.3)
             m.running_var.uniform_(0.5, 2)
     model.eval()
@@ -130,6 +142,7 @@ net("mlp", nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 3)), torch.ran
 net("picture", Picture(), torch.randn(2, 3, 8, 8), training=torch.onnx.TrainingMode.PRESERVE, **N)
 net("upward", Upward(), torch.randn(2, 2, 8, 8), **N)
 net("words", Words(), torch.randint(0, 11, (2, 6)), **N)
+net("fresh", Fresh(), torch.randn(2, 1, 4, 4), training=torch.onnx.TrainingMode.PRESERVE, **N)
 net("line", nn.Sequential(nn.Conv1d(2, 4, 5, stride=2, bias=False), nn.InstanceNorm1d(4, affine=True), nn.LeakyReLU(0.2),
                           nn.Conv1d(4, 4, 3, padding=1, groups=4), nn.MaxPool1d(2), nn.Flatten(), nn.Linear(16, 3)), torch.randn(2, 2, 20), **N)
 nodes(sys.argv[1] if len(sys.argv) > 1 else None)

@@ -1,0 +1,2 @@
+Bnorm.weightJ¢#O≠â`÷?l‘É
+Dè«?
