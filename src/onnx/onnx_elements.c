@@ -353,9 +353,8 @@ static void build_prelu(vkt__onnx_build *b, const vkt__onnx_op *op)
 
 static void build_cast(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
-    (void)op;
     vkt__onnx_value *v = vkt__onnx_need(b, 0);
-    int to = (int)vkt__onnx_int(b, "to", VKT__ONNX_FLOAT);
+    int to = op->fn ? vkt__onnx_need(b, 1)->type : (int)vkt__onnx_int(b, "to", VKT__ONNX_FLOAT);
     bool last;
     if (!vkt__onnx_type_bytes(to)) vkt__onnx_refuse(b, "to %s", vkt__onnx_type_name(to));
     bool same = vkt__onnx_is_float(to) || (!vkt__onnx_is_float(v->type) && to != VKT__ONNX_BOOL);
@@ -444,6 +443,8 @@ const vkt__onnx_op vkt__onnx_element_ops[] = {
     { "Clip", build_clip, NULL, 0, 6, 0, "unary", "bounds are known before the net runs" },
     { "PRelu", build_prelu, NULL, 0, 0, 0, "activate, binary", NULL },
     { "Cast", build_cast, vkt__onnx_fold_cast, 0, 0, 0, "nothing, or unary",
+      "floats stay float32; whole numbers are exact below 2^24" },
+    { "CastLike", build_cast, vkt__onnx_fold_cast, 1, 0, 0, "nothing, or unary",
       "floats stay float32; whole numbers are exact below 2^24" },
     { "Dropout", build_dropout, NULL, 0, 2, 0, "dropout, in training", "its mask is no output" },
     BINARY("Add", ADD, "add, or binary"),

@@ -227,9 +227,8 @@ void vkt__onnx_fold_where(vkt__onnx_build *b, const vkt__onnx_op *op)
 
 void vkt__onnx_fold_cast(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
-    (void)op;
     const vkt__onnx_host *x = host_in(b, 0);
-    int to = (int)vkt__onnx_int(b, "to", VKT__ONNX_FLOAT);
+    int to = op->fn ? vkt__onnx_need(b, 1)->type : (int)vkt__onnx_int(b, "to", VKT__ONNX_FLOAT);
     bool whole = !vkt__onnx_is_float(to);
     vkt__onnx_host *y = new_like(b, x, whole);
     if (!vkt__onnx_type_bytes(to)) vkt__onnx_refuse(b, "to %s", vkt__onnx_type_name(to));
@@ -432,6 +431,42 @@ void vkt__onnx_fold_reduce(vkt__onnx_build *b, const vkt__onnx_op *op)
             y->i[at] = of_whole(b, fn, y->i[at], x->i[i]);
         else
             y->d[at] = of_floats(b, fn, y->d[at], x->d[i]);
+    }
+    vkt__onnx_give_host(b, 0, y, vkt__onnx_need(b, 0)->type);
+}
+
+/* Each row of ids is a place in x's first axes, where a slice of the updates goes. */
+void vkt__onnx_fold_scatter(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    const vkt__onnx_host *x = host_in(b, 0), *ids = host_in(b, 1), *by = host_in(b, 2);
+    int64_t depth = ids->rank ? ids->dims[ids->rank - 1] : 0;
+    vkt__onnx_host *y = new_like(b, x, x->whole);
+    if (!y || depth < 1 || depth > x->rank ||
+        strcmp(vkt__onnx_word(b, "reduction", "none"), "none")) {
+        vkt__onnx_refuse(b, "its ids do not name places, or it adds up");
+        return;
+    }
+    uint64_t each = 1, n = ids->count / (uint64_t)depth;
+    for (uint32_t k = (uint32_t)depth; k < x->rank; k++) each *= (uint64_t)x->dims[k];
+    if (by->count != n * each || by->whole != x->whole) {
+        vkt__onnx_refuse(b, "its updates are not as many as its ids say");
+        return;
+    }
+    memcpy(y->bits, x->bits, (size_t)x->count * sizeof *y->bits);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = 0;
+        for (int64_t k = 0; k < depth; k++) {
+            int64_t id = (int64_t)vkt__onnx_host_number(ids, i * (uint64_t)depth + (uint64_t)k);
+            if (id < 0) id += x->dims[k];
+            if (id < 0 || id >= x->dims[k]) {
+                vkt__onnx_refuse(b, "the index %lld of an axis of %lld", (long long)id,
+                                 (long long)x->dims[k]);
+                return;
+            }
+            at = at * (uint64_t)x->dims[k] + (uint64_t)id;
+        }
+        memcpy(y->bits + at * each, by->bits + i * each, (size_t)each * sizeof *y->bits);
     }
     vkt__onnx_give_host(b, 0, y, vkt__onnx_need(b, 0)->type);
 }

@@ -38,6 +38,7 @@ void vkt__onnx_fold_transpose(vkt__onnx_build *b, const vkt__onnx_op *op);
 void vkt__onnx_fold_expand(vkt__onnx_build *b, const vkt__onnx_op *op);
 void vkt__onnx_fold_reshape(vkt__onnx_build *b, const vkt__onnx_op *op); /* and its kin */
 void vkt__onnx_fold_reduce(vkt__onnx_build *b, const vkt__onnx_op *op);
+void vkt__onnx_fold_scatter(vkt__onnx_build *b, const vkt__onnx_op *op); /* ScatterND */
 void vkt__onnx_fold_range(vkt__onnx_build *b, const vkt__onnx_op *op);
 void vkt__onnx_fold_filled(vkt__onnx_build *b, const vkt__onnx_op *op); /* ConstantOfShape */
 

@@ -51,7 +51,7 @@ static void build_constant(vkt__onnx_build *b, const vkt__onnx_op *op)
 static void build_filled(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
     (void)op;
-    vkt__onnx_refuse(b, "its shape depends on what the net computes");
+    vkt__onnx_refuse(b, "it depends on what the net computes");
 }
 
 /* ---- other shapes of the same elements ---- */
@@ -570,6 +570,8 @@ const vkt__onnx_op vkt__onnx_shape_ops[] = {
     { "Pad", build_pad, NULL, 0, 14, 0, "pad", "not below 0" },
     { "Gather", build_gather, vkt__onnx_fold_gather, 0, 0, 0, "slice, gather", NULL },
     { "GatherElements", build_gather_elements, NULL, 0, 0, 0, "gather", NULL },
+    { "ScatterND", build_filled, vkt__onnx_fold_scatter, 0, 7, 0, "a constant",
+      "only of numbers that are known before the net runs" },
     { "OneHot", build_one_hot, NULL, 0, 6, 0, "one_hot", "the new axis is the last" },
     { "Trilu", build_trilu, NULL, 0, 2, 0, "mul", NULL },
     { .name = NULL },
