@@ -234,7 +234,7 @@ static vkt_status run_case(test_case *c, const char *dir, size_t output)
                           .source = { c, initializer, constant, counter },
                           .known = known,
                           .batch = in[0] ? vkt_tensor_shape(in[0]).d[0] : 1,
-                          .written = -1 };
+                          .written = c->f->n_inputs ? c->f->inputs[0].dims[0] : -1 };
     st = vkt__onnx_build_graph(&b, in, last, &y);
     if (st == VKT_OK) {
         vkt_tensor *t = vkt__onnx_first(&b, y);
