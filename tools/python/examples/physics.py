@@ -7,7 +7,7 @@ from vktrain import nn, optim
 H = 0.1
 
 
-def main(steps=400):
+def main(steps=250):
     rng = np.random.default_rng(0)
     net = nn.Sequential(nn.Linear(1, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
     optimizer = optim.Adam(net, lr=optim.cosine(0.01, steps))

@@ -1,4 +1,4 @@
-"""A time series: a GRU reads 12 values of a wave and says the next."""
+"""A time series: a GRU reads 8 values of a wave and says the next."""
 import numpy as np
 import vktrain
 from vktrain import nn, optim
@@ -15,10 +15,10 @@ class Forecast(nn.Module):
         return self.head(self.gru(x)[0][:, -1])
 
 
-def main(steps=120):
+def main(steps=80):
     t = np.arange(400)
     wave = (np.sin(t / 5) + 0.5 * np.sin(t / 3)).astype(np.float32)
-    X = np.lib.stride_tricks.sliding_window_view(wave, 13)
+    X = np.lib.stride_tricks.sliding_window_view(wave, 9)
     net = Forecast()
     optimizer = optim.AdamW(net, lr=0.02, clip=1.0)
 
@@ -30,7 +30,7 @@ def main(steps=120):
         optimizer.step()
         return loss
 
-    loader = vktrain.DataLoader((X[:, :12, None], X[:, 12:]), 64, shuffle=True, drop_last=True)
+    loader = vktrain.DataLoader((X[:, :8, None], X[:, 8:]), 64, shuffle=True, drop_last=True)
     losses = []
     while len(losses) < steps:
         losses += [step(x, y).item() for x, y in loader]

@@ -29,7 +29,7 @@ def dice(logits, y):
     return (1 - (2 * both + 1) / (p.sum((1, 2, 3)) + y.sum((1, 2, 3)) + 1)).mean()
 
 
-def main(steps=60):
+def main(steps=40):
     rng = np.random.default_rng(0)
     at = rng.uniform(4, 12, (64, 2, 1, 1))
     grid = np.mgrid[0:16, 0:16][None]

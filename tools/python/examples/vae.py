@@ -6,7 +6,7 @@ from vktrain import nn, optim
 F = nn.functional
 
 
-def main(steps=200):
+def main(steps=120):
     rng = np.random.default_rng(0)
     angle = rng.uniform(0, 2 * np.pi, 256)
     X = np.stack([np.cos(angle), np.sin(angle)], 1) @ rng.normal(size=(2, 8))

@@ -121,7 +121,11 @@ class _Traced:
         self.nodes = [(t._node.shapes[t._out], t._node.dtypes[t._out], t._node.line) for t in tensors]
 
     def fits(self):
-        return all(m() is not None and m()._training == training for m, training in self.modes)
+        for m, training in self.modes:
+            m = m()
+            if m is None or m._training != training:
+                return False
+        return True
 
     def finish(self, slot):
         """Waits for a slot's run, and takes what somebody still wants of it."""
@@ -140,12 +144,19 @@ class _Traced:
                     if cell is not None:
                         cell.value = view.copy()
 
+    def results_of(self, out):
+        """What the function returned, with these tensors."""
+        if self.structure is None:
+            return out[0] if self.results[0] is None else self.results[0]
+        out = iter(out)
+        return _unflat(self.structure, iter([next(out) if r is None else r for r in self.results]))
+
     def run(self, arrays):
         slot = self.slot
         self.slot = (slot + 1) % N_SLOTS
         self.finish(slot)
-        tickets = [p.start(slot, [None if i is None else arrays[i] for i in which])
-                   for p, which, _, _, _ in self.parts]
+        tickets = [part[0].start(slot, [None if i is None else arrays[i] for i in part[1]])
+                   for part in self.parts]
         out, cells = [], []
         for shape, dtype, line in self.nodes:
             cell = _Cell(self, slot)
@@ -173,6 +184,7 @@ class Step:
         self.function = function
         self._options = {"precision": PRECISIONS[precision], "recompute": recompute}
         self._traced = {}
+        self._arrays = {}  # the last one of arrays of these shapes, found faster
         code = function.__code__ if hasattr(function, "__code__") else None
         self._label = f"{code.co_filename}:{code.co_firstlineno}" if code else "step"
 
@@ -181,6 +193,10 @@ class Step:
 
     def __call__(self, *args, **kwargs):
         with _device.lock:
+            if not kwargs and all(type(a) is np.ndarray for a in args):
+                known = self._arrays.get(tuple([(a.shape, a.dtype) for a in args]))
+                if known is not None and known.epoch == _device.epoch and known.fits():
+                    return known.results_of(known.run(args))
             leaves = []
             structure = _flat((args, kwargs), leaves)
             for i, v in enumerate(leaves):
@@ -190,9 +206,9 @@ class Step:
                                     else v for v in leaves))
             arrays = [v for v in leaves if isinstance(v, (np.ndarray, np.generic))]
             traced = self._find(key, leaves, structure)
-            out = iter(traced.run(arrays))
-            return _unflat(traced.structure,
-                           iter([next(out) if r is None else r for r in traced.results]))
+            if not kwargs and all(type(a) is np.ndarray for a in args):
+                self._arrays[tuple([(a.shape, a.dtype) for a in args])] = traced
+            return traced.results_of(traced.run(arrays))
 
     def _find(self, key, leaves, structure):
         known = self._traced.setdefault(key, [])
@@ -220,6 +236,7 @@ class Step:
                 for t in ts:
                     t.close()
             self._traced.clear()
+            self._arrays.clear()
 
 
 def jit(function=None, *, precision=None, recompute=False):

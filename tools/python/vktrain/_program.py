@@ -19,6 +19,7 @@ from ._ops import OPS, WRITES, shape as c_shape
 from ._trace import reach, text_of, uses_step
 
 _runs = itertools.count()
+_least = np.minimum.reduce  # a.min() without its detours
 _STEP_BYTES = lib.vkt_step_block_bytes()
 N_SCALARS = 8
 PRECISIONS = {None: None, "fp32": None, "bf16": BF16, "fp16": F16}
@@ -184,11 +185,11 @@ class Program(_device.Owned):
         """Starts a run; arrays: of the inputs, in their order, None: as they were."""
         for view, a in zip(self.in_views[slot], arrays):
             if a is not None:
-                if a.dtype.kind == "i" and a.size and a.min() < 0:
+                if a.dtype.kind == "i" and a.size and _least(a, axis=None) < 0:
                     raise DataError(f"{self.label}: an input has the whole number {a.min()}; whole "
                                     f"numbers are indices, from 0: make others floats with "
                                     f".astype(numpy.float32)", "bad argument")
-                np.copyto(view, a, casting="unsafe")
+                view[...] = a
         if self.step_at is not None:
             block = self.up[slot].host + self.step_at
             if self.optimizer is not None:

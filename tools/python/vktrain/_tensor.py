@@ -7,6 +7,7 @@ Pictures have PyTorch's order of dimensions, [N, C, H, W], but the library's ker
 last. Operations of pictures transpose what they take and give; two transposes that cancel are never
 made, and elementwise ones move through them (`_lifted`), so that a net of convolutions has none.
 """
+import math
 import weakref
 
 import numpy as np
@@ -92,7 +93,7 @@ class Tensor:
 
     @property
     def size(self):
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def _pair(self):
@@ -128,18 +129,21 @@ class Tensor:
 
     def numpy(self):
         """Computes it: an array of its shape."""
+        return self._numbers().copy()
+
+    def _numbers(self):
         if self._value is None:
             from . import _program
             _program.compute([self])
         elif not isinstance(self._value, np.ndarray):
             self._value = self._value()
-        return self._value.copy()
+        return self._value
 
     def item(self):
         """The one number in it."""
         if self.size != 1:
             raise ValueError(f"a tensor of shape {list(self.shape)} is not one number")
-        return self.numpy().reshape(()).item()
+        return self._numbers().item()
 
     def tolist(self):
         return self.numpy().tolist()

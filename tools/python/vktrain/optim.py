@@ -19,6 +19,7 @@ from ._library import NumericError, VktrainError, check, lib
 from ._ops import shape as c_shape
 
 _ALIGN = 256  # elements
+_fill_step = lib.vkt_optim_fill_step
 _SCHEDULES = {lib.vkt_schedule_name(i).decode(): i for i in range(9)}
 _RULES = {lib.vkt_optim_rule_name(i).decode(): i for i in range(10)}
 
@@ -151,11 +152,11 @@ class Optimizer(_device.Owned):
         return float(self.lr(self.t) if callable(self.lr) else self.lr)
 
     def _fill(self, block):
-        lib.vkt_optim_fill_step(self.handle, self.rate(), self.t, _program._seed, block)
+        _fill_step(self.handle, self.rate(), self.t, _program._seed, block)
         self.t += 1
 
     def _report(self, scalars, label):
-        loss, norm, _, ok, _, skipped = scalars[:6].tolist()
+        loss, norm, _, ok, _, skipped, _, _ = scalars.tolist()
         self.loss, self.grad_norm, self.skipped = loss, norm, int(skipped)
         if not ok and self.on_nan == "raise" and not self._scales:
             raise NumericError(f"{label}: the loss is {loss} and the norm of its gradient {norm}: "

@@ -41,6 +41,8 @@ class Parameter(Tensor):
         return a if self._order is None else \
             np.ascontiguousarray(a.transpose(np.argsort(self._order)))
 
+    _numbers = numpy
+
     def copy_(self, data):
         """Gives it other numbers, of the same shape."""
         a = np.asarray(data)
