@@ -598,6 +598,31 @@ static void bad_descriptions_are_refused(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+static void bad_places_are_refused(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t offset, count, all;
+    } cases[] = { { 255, 10, 1024 }, /* no multiple of 256 */
+                  { 0, 10, 1024 },   /* in the first one */
+                  { 512, 513, 1024 },
+                  { 512, UINT64_MAX, 1024 },
+                  { UINT64_MAX - 255, 10, 1024 } };
+    vkt_optim_desc sgd = { VKT_RULE_SGD };
+    TEST_LOG_CAPTURE();
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt_param two[] = { { .name = "a", .count = 256 },
+                            { .name = "b", .offset = cases[i].offset, .count = cases[i].count } };
+        vkt_flat_params given = { .params = two, .n = 2, .count = cases[i].all };
+        vkt_optim *o = NULL;
+        test_log[0] = 0;
+        REQUIRE_STATUS(vkt_optim_create_flat(NULL, &sgd, &given, &o), VKT_E_ARG);
+        REQUIRE_LOGGED("parameter 'b' has elements");
+        assert_null(o);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -615,6 +640,7 @@ int main(void)
         cmocka_unit_test(decay_spares_vectors_by_default),
         cmocka_unit_test(first_matching_group_wins),
         cmocka_unit_test(bad_descriptions_are_refused),
+        cmocka_unit_test(bad_places_are_refused),
     };
     return cmocka_run_group_tests_name("optim", tests, NULL, NULL);
 }

@@ -59,7 +59,8 @@ def _batch_norm(g, x, a):
 
 def _xent(g, x, a):
     smoothing, = a
-    loss = lib.vkt_softmax_xent(g, x[0], x[1], None, x[2], byref(XentDesc(smoothing, Maybe(False, 0))))
+    loss = lib.vkt_softmax_xent(g, x[0], x[1], x[3], x[2],
+                                byref(XentDesc(smoothing, Maybe(False, 0))))
     return loss.loss, loss.hit
 
 

@@ -311,8 +311,12 @@ def cross_entropy(logits, target, weight=None, ignore_index=None, reduction="mea
         fail("cross_entropy", logits._pair, target._pair)
     flat, ids = logits.reshape(-1, v), target.reshape(-1)
     w = None if weight is None else tensor(weight)
-    rows = Tensor(make("cross_entropy", [flat._pair, ids._pair, None if w is None else w._pair],
-                       (float(label_smoothing),)), 0)
+    whole = reduction == "mean" and w is None and ignore_index is None and flat.shape[0] > 0
+    shares = full(ids.shape, 1 / flat.shape[0])._pair if whole else None
+    rows = Tensor(make("cross_entropy", [flat._pair, ids._pair, None if w is None else w._pair,
+                                         shares], (float(label_smoothing),)), 0)
+    if whole:
+        return rows.sum()
     if reduction == "none":
         return rows.reshape(target.shape)
     if reduction == "sum":
@@ -321,7 +325,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=None, reduction="mea
         return rows.sum() / matmul(one_hot(ids, v), w).sum()
     if ignore_index is not None:
         return rows.sum() / binary("lt", ids._float(), float(v)).sum()
-    return rows.sum() * (1 / rows.size)
+    return rows.mean()
 
 
 def _element(kind, x, y, reduction, delta=1.0, positive=None):
