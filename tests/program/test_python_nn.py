@@ -110,6 +110,26 @@ class Functions(unittest.TestCase):
         (x * 2).sum().backward()  # added to it
         near(self, x.grad, a + 2)
 
+    def test_tables_small_and_large(self):
+        f = vktrain.jit(lambda i, w, net: (net(i), self.slope(net, i, w)))
+        for rows in (40, 400):  # looked up, and sorted by the host
+            net = nn.Embedding(rows, 3)
+            for seed in (1, 2):
+                rng = np.random.default_rng(seed)
+                ids, w = rng.integers(0, rows, (4, 6)), rng.normal(size=(4, 6, 3)).astype(np.float32)
+                ids[0] = ids[0, 0]
+                want = np.zeros((rows, 3))
+                np.add.at(want, ids, w)
+                y, slope = f(ids, w, net)
+                near(self, y, net.weight.numpy()[ids])
+                near(self, slope, want)
+
+    @staticmethod
+    def slope(net, ids, w):
+        net.zero_grad()
+        (net(ids) * w).sum().backward()
+        return net.weight.grad
+
 
 class Training(unittest.TestCase):
     def test_a_step_function_gives_the_same_bits(self):

@@ -86,6 +86,7 @@ class Program(_device.Owned):
             if n.op == "gradient" or any(v is not None and v[0].seq in late for v in n.inputs):
                 late.add(n.seq)
         places = [up.add(_bytes(n.shapes[0])) for n in self.inputs]
+        sorts = {n.seq: [up.add(_bytes(d)) for d in n.shapes] for n in nodes if n.op == "order"}
         outs = [down.add(_bytes(p[0].shapes[p[1]])) for p in outputs]
         step_at = scalars_at = None
         if self.optimizer is not None or uses_step(nodes):
@@ -96,6 +97,9 @@ class Program(_device.Owned):
         self.down = [Memory(down.n, READBACK, "outputs") for _ in range(self.n_slots)]
         self.memories += self.up + self.down
         at = {n.seq: p for n, p in zip(self.inputs, places)}
+        at.update(sorts)
+        self.orders = [(at[n.inputs[0][0].seq], n.shapes[0][0], n.attrs[0], *sorts[n.seq])
+                       for n in nodes if n.op == "order"]
         self.step_at = step_at
         if step_at is not None:
             self._bind(lib.vkt_step(g), self.up, step_at)
@@ -147,6 +151,10 @@ class Program(_device.Owned):
             self._bind(t, self.up, at[n.seq])
             if not _device.unified():
                 t = lib.vkt_copy(g, t)  # kernels read it from the device's own memory
+        elif n.op == "order":
+            t = tuple(lib.vkt_input(g, c_shape(d), U32, b"order") for d in n.shapes)
+            for one, place in zip(t, at[n.seq]):
+                self._bind(one, self.up, place)
         else:
             t = OPS[n.op](g, [self.of(v) for v in n.inputs], n.attrs)
         self.handles[n.seq] = t if isinstance(t, tuple) else (t,)
@@ -190,6 +198,9 @@ class Program(_device.Owned):
                                     f"numbers are indices, from 0: make others floats with "
                                     f".astype(numpy.float32)", "bad argument")
                 view[...] = a
+        for ids, count, n, order, segments in self.orders:
+            host = self.up[slot].host
+            lib.vkt_token_order(host + ids, count, n, host + order, host + segments)
         if self.step_at is not None:
             block = self.up[slot].host + self.step_at
             if self.optimizer is not None:

@@ -124,6 +124,15 @@ def make(op, inputs, attrs=(), shapes=None):
     return Node(op, tuple(inputs), attrs, shapes or rule[0], rule[1], needs=needs)
 
 
+def sorted_ids(ids, n):
+    """A node "order" of ids that the host knows: their places by rising id, of n ids, and where each
+    id's begin: vkt_token_order."""
+    count = 1
+    for d in ids[0].shapes[ids[1]]:
+        count *= d
+    return Node("order", (ids,), (n,), ((count,), (n + 1,)), (U32, U32))
+
+
 def reach(roots):
     """All nodes that these depend on, themselves included, in the order in which they were made."""
     seen, todo = {}, [n for n in roots]

@@ -9,8 +9,9 @@ from .._library import UnsupportedError
 from .._ops import FN
 from .._tensor import (Tensor, _any_order, _lifted, _unpermuted, binary, concat, full, matmul, ones,
                        stack, tensor, where, zeros)
-from .._trace import fail, line_here, make, text_of
+from .._trace import fail, line_here, make, sorted_ids, text_of
 
+_SORTED = 256  # rows of a table from which the host sorts the ids, for the gradient
 _KINDS = {"mse": 0, "huber": 1, "bce": 2}
 
 
@@ -63,8 +64,15 @@ def embedding(ids, weight):
     ids, weight = tensor(ids), tensor(weight)
     if ids._node.dtypes[ids._out] != U32:
         fail("embedding: ids are whole numbers", ids._pair)
-    rows = ids.reshape(-1, 1)._float()
-    y = Tensor(make("lookup", [rows._pair, weight._pair]))
+    if weight.ndim != 2:
+        fail("embedding: weight has two dimensions", ids._pair, weight._pair)
+    if ids._node.op in ("input", "constant") and weight._node.needs and \
+            weight.shape[0] >= _SORTED and ids.size:
+        order = sorted_ids(ids._pair, weight.shape[0])
+        y = Tensor(make("embedding", [weight._pair, ids.reshape(1, -1)._pair, (order, 0),
+                                      (order, 1)]))
+    else:  # each row of the gradient looks at all ids
+        y = Tensor(make("lookup", [ids.reshape(-1, 1)._float()._pair, weight._pair]))
     return y.reshape(ids.shape + weight.shape[1:])
 
 
