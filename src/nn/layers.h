@@ -1,14 +1,11 @@
 /* The tables of kinds that layers.c, layers_image.c, layers_vision.c, layers_graph.c,
  * layers_onnx.c and layers_sequence.c hold, each ended by name NULL. */
-=======
-*layers_sequence.c hold, each *ended by name NULL.* /
->>>>>>> 02c09849 (nn: layers gru, lstm and cross_attention, with PyTorch's gates and names)
 #ifndef VKT_NN_LAYERS_H
 #define VKT_NN_LAYERS_H
 
 #include "nn/params.h"
 
-                             extern const vkt__layer_kind vkt__plain_kinds[];
+extern const vkt__layer_kind vkt__plain_kinds[];
 extern const vkt__layer_kind vkt__act_kinds[];
 extern const vkt__layer_kind vkt__image_kinds[];
 extern const vkt__layer_kind vkt__vision_kinds[];
