@@ -28,11 +28,6 @@ static vkt_status fill_ones(vkt_optim *o, size_t moment, const vkt__flat *flat)
     return st;
 }
 
-uint64_t vkt__group_blocks(uint64_t count)
-{
-    return (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
-}
-
 vkt__range vkt__optim_part(uint64_t count, uint32_t i, uint32_t n)
 {
     uint64_t blocks = vkt__group_blocks(count),

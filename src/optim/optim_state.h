@@ -55,7 +55,10 @@ vkt__range vkt__ranges_overlap(vkt__range a, vkt__range b);
 vkt__range vkt__optim_piece_from(const vkt_optim *o, vkt__range r, uint64_t at);
 /* The cuts within r, in bytes of a buffer that holds it; to be freed. */
 uint64_t *vkt__optim_cuts_within(const vkt_optim *o, vkt__range r, size_t *n);
-uint64_t vkt__group_blocks(uint64_t count);
+static inline uint64_t vkt__group_blocks(uint64_t count)
+{
+    return (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
+}
 
 /* ---- stretches.c ---- */
 
