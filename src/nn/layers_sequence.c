@@ -18,7 +18,7 @@ static vkt_status sequence_only(const vkt__layer *l, vkt_shape in)
 
 /* ---- gru, lstm ---- */
 
-/* Of a layer in one direction, in order: weight_ih, weight_hh, bias_ih, bias_hh. */
+/* Parameters of a layer in one direction: weight_ih, weight_hh, bias_ih, bias_hh. */
 enum { PER_LAYER = 4 };
 
 static bool is_lstm(const vkt__layer *l)

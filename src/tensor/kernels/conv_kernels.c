@@ -224,6 +224,25 @@ vkt__conv_launch vkt__conv_prepare(uint32_t kernel, const vkt_caps *caps,
     return l;
 }
 
+/* ---- positions ---- */
+
+uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
+                           uint32_t dilation)
+{
+    uint64_t reach = (uint64_t)dilation * (taps - 1) + 1, padded = (uint64_t)extent + 2ull * pad;
+    return padded < reach ? 0 : (uint32_t)((padded - reach) / stride + 1);
+}
+
+uint32_t vkt__conv_positions(const vkt_attr *a, bool columns, uint32_t extent, uint32_t taps)
+{
+    uint64_t padded = (uint64_t)extent + (columns ? vkt__conv_pad(a, VKT__LEFT) : a->conv.pad) +
+                      vkt__conv_pad(a, columns ? VKT__RIGHT : VKT__BOTTOM);
+    if (padded > INT32_MAX) return 0;
+    return vkt__window_count((uint32_t)padded, taps,
+                             columns ? vkt__conv_stride_w(a) : a->conv.stride, 0,
+                             columns ? vkt__conv_dilation_w(a) : a->conv.dilation);
+}
+
 /* ---- slices ---- */
 
 /* Enough workgroups for a device's cores, whose number must not change from run to run, or results

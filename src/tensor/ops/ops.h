@@ -38,10 +38,6 @@ vkt_tensor *vkt__unpack_rows(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vk
 /* One element of an elementwise node in double: op is VKT_EL_*, but not dropout. */
 double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);
 
-/* Positions of a window of `taps` along `extent`; 0 where it doesn't fit. */
-uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
-                           uint32_t dilation);
-
 /* Places that a rewrite knows: of softmax_xent's output where it has the gradient too, and of the
  * loss's gradient, if that is not 1, among its inputs then; and of softmax_xent_bwd's inputs after
  * the others of softmax_xent. */

@@ -3,7 +3,8 @@
 
 #include "tensor/graph/sample.h"
 #include "tensor/ops/conv/conv_samples.h"
-#include "tensor/ops/conv/ops_conv.h"
+#include "tensor/kernels/conv.h"
+#include "tensor/ops/ops.h"
 
 /* Filters, strides, dilations and groups of every kind, extents that no tile divides, with the
  * kernel that the device's class gets; the first few with every kernel that can take them. */
@@ -153,23 +154,25 @@ const char *vkt__conv_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     return name;
 }
 
-const char *vkt__conv_dx_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+bool vkt__conv_dx_case_of(vkt_graph *g, uint32_t i, vkt__conv_dx_case *c)
 {
-    (void)op;
     static char name[64];
     uint32_t j;
-    vkt_attr a;
-    if (!sample_of(g, i, &j, &a, name)) return NULL;
-    vkt__conv_dx(g, sample_dy(g, j), sample_w(g, j), a, cases[j].h, cases[j].w);
-    return name;
+    if (!sample_of(g, i, &j, &c->attr, name)) return false;
+    c->name = name;
+    c->dy = sample_dy(g, j);
+    c->w = sample_w(g, j);
+    c->attr.conv.h = cases[j].h;
+    c->attr.conv.w = cases[j].w;
+    return true;
 }
 
-const char *vkt__conv_flip_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+vkt_tensor *vkt__conv_case_filter(vkt_graph *g, uint32_t i, uint32_t *groups, const char **name)
 {
-    (void)op;
     if (i >= VKT_COUNT(cases)) return NULL;
-    vkt__conv_flip(g, sample_w(g, i), cases[i].groups);
-    return cases[i].name;
+    *groups = cases[i].groups;
+    *name = cases[i].name;
+    return sample_w(g, i);
 }
 
 /* In one slice, then in three, the last shorter. */

@@ -10,16 +10,9 @@
 #include "tensor/kernels/matmul.h"
 #include "tensor/ops/conv/conv_samples.h"
 #include "tensor/ops/conv/ops_conv.h"
+#include "tensor/ops/conv/ops_conv_flip.h"
 
 /* ---- geometry ---- */
-
-/* Positions of a filter of `taps` along `extent`; 0 where it doesn't fit. */
-uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
-                           uint32_t dilation)
-{
-    uint64_t reach = (uint64_t)dilation * (taps - 1) + 1, padded = (uint64_t)extent + 2ull * pad;
-    return padded < reach ? 0 : (uint32_t)((padded - reach) / stride + 1);
-}
 
 vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n)
 {
@@ -36,16 +29,6 @@ vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n)
     q.ci = q.c / n->attr.conv.groups;
     q.depth = n->attr.conv.kh * n->attr.conv.kw * q.ci;
     return q;
-}
-
-uint32_t vkt__conv_positions(const vkt_attr *a, bool columns, uint32_t extent, uint32_t taps)
-{
-    uint64_t padded = (uint64_t)extent + (columns ? vkt__conv_pad(a, VKT__LEFT) : a->conv.pad) +
-                      vkt__conv_pad(a, columns ? VKT__RIGHT : VKT__BOTTOM);
-    if (padded > INT32_MAX) return 0;
-    return vkt__window_count((uint32_t)padded, taps,
-                             columns ? vkt__conv_stride_w(a) : a->conv.stride, 0,
-                             columns ? vkt__conv_dilation_w(a) : a->conv.dilation);
 }
 
 /* The input row or column of output position o at tap t. */
@@ -369,6 +352,15 @@ static void conv_dx_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy,
     if (vkt__needs(n->in[1])) dx[1] = vkt__conv_flip(g, conv_dw(g, d, n->in[0], a), a.conv.groups);
 }
 
+static const char *conv_dx_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    vkt__conv_dx_case c;
+    (void)op;
+    if (!vkt__conv_dx_case_of(g, i, &c)) return NULL;
+    vkt__conv_dx(g, c.dy, c.w, c.attr, c.attr.conv.h, c.attr.conv.w);
+    return c.name;
+}
+
 /* ---- rows and builder ---- */
 
 const vkt_op vkt__op_conv2d = { .name = "conv2d",
@@ -394,7 +386,7 @@ const vkt_op vkt__op_conv2d_dx = { .name = "conv2d_dx",
                                    .ref = conv_ref,
                                    .cost = conv_cost,
                                    .terms = conv_terms,
-                                   .sample = vkt__conv_dx_sample };
+                                   .sample = conv_dx_sample };
 const vkt_op vkt__op_conv2d_dw = { .name = "conv2d_dw",
                                    .n_in = 2,
                                    .n_out = 1,

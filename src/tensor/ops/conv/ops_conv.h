@@ -17,11 +17,6 @@ void vkt__conv_add_stats(vkt_node *n, uint32_t kernel, uint32_t rows);
  * the root of its terms' squares. */
 double vkt__conv_element(const vkt_node *n, double *const *in, uint64_t i, double *scale);
 
-/* Output positions along an axis; 0 where the filter doesn't fit. */
-uint32_t vkt__conv_positions(const vkt_attr *a, bool columns, uint32_t extent, uint32_t taps);
-/* w with each tap transposed: the filter of the gradient of x. */
-vkt_tensor *vkt__conv_flip(vkt_graph *g, vkt_tensor *w, uint32_t groups);
-
 /* What a description says, but the activation. */
 void vkt__conv_set_desc(vkt_attr *a, const vkt_conv_desc *desc);
 /* What a convolution's gradient dy becomes as that of its input [N, h, w, C], by its filter. */

@@ -4,7 +4,8 @@
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
 #include "tensor/ops/conv/conv_samples.h"
-#include "tensor/ops/conv/ops_conv.h"
+#include "tensor/ops/conv/ops_conv_flip.h"
+#include "tensor/ops/ops.h"
 
 /* ---- the filter of the gradient ---- */
 
@@ -108,6 +109,17 @@ static void conv_flip_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *d
         dx[0] = vkt__conv_flip(g, vkt__real(g, dy[0], n->out[0]), n->attr.conv.groups);
 }
 
+static const char *conv_flip_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
+{
+    const char *name;
+    uint32_t groups;
+    vkt_tensor *w = vkt__conv_case_filter(g, i, &groups, &name);
+    (void)op;
+    if (!w) return NULL;
+    vkt__conv_flip(g, w, groups);
+    return name;
+}
+
 /* ---- rows ---- */
 
 const vkt_op vkt__op_conv2d_flip = { .name = "conv2d_flip",
@@ -117,7 +129,7 @@ const vkt_op vkt__op_conv2d_flip = { .name = "conv2d_flip",
                                      .record = conv_flip_record,
                                      .grad = conv_flip_grad,
                                      .ref = conv_flip_ref,
-                                     .sample = vkt__conv_flip_sample };
+                                     .sample = conv_flip_sample };
 const vkt_op vkt__op_conv2d_flips = { .name = "conv2d_flips",
                                       .n_in = VKT_GROUPED,
                                       .n_out = VKT_GROUPED,

@@ -7,6 +7,7 @@
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/workgroup.h"
+#include "tensor/kernels/conv.h"
 #include "tensor/ops/ops.h"
 
 static bool is_mean(const vkt_node *n)

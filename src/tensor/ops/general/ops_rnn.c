@@ -221,7 +221,8 @@ static void rnn_bwd_record(vkt__rec *rec, const vkt_node *n)
     dispatch(rec, n, q, VKT_SHADER_RNN_BWD, q.gates * q.h, &p);
 }
 
-/* What the gates' sums of unit j get, from dh; the unit's dh and dc become what is left of them. */
+/* dx, du: gradients of the gates' two terms for unit j. *dh and *dc, gradients of its state and
+ * cell, become those of the step before, without what goes through the gates. */
 static void unit_bwd(const vkt_node *n, double *const *in, sizes q, uint64_t b, uint64_t s,
                      uint32_t j, double *dh, double *dc, double dx[4], double du[4])
 {
