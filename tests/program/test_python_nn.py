@@ -266,6 +266,13 @@ class Refusals(unittest.TestCase):
             before.numpy()
         with self.assertRaisesRegex(vktrain.VktrainError, r"call zero_grad\(\) before backward"):
             F.cross_entropy(net(x), y).backward()
+        o.zero_grad()
+        step, before = vktrain.jit(lambda x, y: trained(net, o, x, y)), net(x)
+        step(x, y)
+        with self.assertRaisesRegex(vktrain.VktrainError, "before an optimizer's step changed it"):
+            before.numpy()
+        F.cross_entropy(net(x), y).backward()  # the step function has left no grad behind
+        self.assertEqual(net[0].weight.grad.numpy().shape, (8, 4))
         with self.assertRaisesRegex(vktrain.VktrainError, "has no numbers while it is traced"):
             vktrain.jit(lambda x: x.item())(np.ones(1))
         o.close()

@@ -141,14 +141,18 @@ class Memory(Owned):
 
 class Storage:
     """Where a parameter's or a buffer's numbers are: on the host until something is computed with
-    them, then in a piece of device memory. `changed` is the number of the last trace event that
-    changed them."""
-    __slots__ = ("shape", "dtype", "host", "memory", "offset", "changed", "name", "__weakref__")
+    them, then in a piece of device memory. clock: the moment of the last
+    step that changed them, shared by all that an optimizer trains."""
+    __slots__ = ("shape", "dtype", "host", "memory", "offset", "clock", "name", "__weakref__")
 
     def __init__(self, array, dtype, name):
         self.host = np.array(array, DTYPES[dtype], order="C")  # a copy
         self.shape, self.dtype = self.host.shape, dtype
-        self.memory, self.offset, self.changed, self.name = None, 0, 0, name
+        self.memory, self.offset, self.clock, self.name = None, 0, [0], name
+
+    @property
+    def changed(self):
+        return self.clock[0]
 
     @property
     def bytes(self):

@@ -3,7 +3,7 @@ computed."""
 import weakref
 
 from ._library import VktrainError
-from ._trace import Node, describe, fail, reach, text_of
+from ._trace import Node, describe, fail, reach, text_of, trace
 
 
 def backward(loss):
@@ -24,6 +24,8 @@ def _add(owner, leaf, loss):
     from ._tensor import Tensor
     source = owner._node.inputs[0] if owner._node.op == "permute" else owner._pair
     losses = (loss,)
+    if trace() is not None:
+        trace().given.append(owner)
     if owner.grad is not None:
         before = gradient_of(owner.grad)
         storage = source[0].data if source[0].op == "leaf" else None

@@ -21,6 +21,7 @@ class Trace:
 
     def __init__(self):
         self.steps = []  # (when, optimizer, grads, losses) of each optimizer's step
+        self.given = []  # tensors that backward gave a grad
         self.modes = {}  # module: whether it was training when it was asked
 
 
@@ -80,6 +81,8 @@ class _Traced:
             result = function(*args, **kwargs)
         finally:
             _trace.state.trace = None
+            for t in trace.given:
+                t.grad = None  # it has no numbers outside
         outs = []
         self.structure = _flat(result, outs)
         self.results = [t if not isinstance(t, Tensor) else None for t in outs]
@@ -100,8 +103,7 @@ class _Traced:
                 continue
             outputs = [tensors[k]._pair for k in mine]
             nodes = _trace.reach([p[0] for p in outputs] + [p[0] for p in grads if p])
-            start = self.parts[-1][4] if self.parts else 0
-            check_fresh(nodes, lambda s: max(changed.get(s, 0), s.changed if s.changed < start else 0))
+            check_fresh(nodes, lambda s: max(changed.get(s, 0), s.changed))
             p = Program(outputs, optimizer, grads, N_SLOTS, options["precision"],
                         options["recompute"], label)
             which = [inputs.index(n) if n in inputs else None for n in p.inputs]
@@ -112,7 +114,7 @@ class _Traced:
                 elif n not in inputs:
                     raise RuntimeError(f"{text_of(n.line)}: a tensor of an earlier call of a step "
                                        f"function is used in this one: return it, and pass it in")
-            self.parts.append((p, which, mine, [None] * N_SLOTS, end))
+            self.parts.append((p, which, mine))
             if optimizer is not None:
                 changed.update({s: end for s in optimizer._storages})
         self.n_out = len(tensors)

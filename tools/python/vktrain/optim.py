@@ -91,6 +91,7 @@ class Optimizer(_device.Owned):
         self._storages = [p._storage for p in self.params]
         self.lr, self.t, self.clip, self.on_nan = lr, 0, clip, on_nan
         self._scales = loss_scale > 0
+        self._clock = [0]
         self.loss = self.grad_norm = float("nan")
         self.skipped = 0
         desc = OptimDesc(rule=_RULES[rule], form=1, momentum=momentum, beta1=betas[0],
@@ -123,7 +124,7 @@ class Optimizer(_device.Owned):
         check(lib.vkt_optim_create_flat(_device.handle(), byref(desc), byref(flat), byref(out)))
         self.own(out)
         for s, offset, name in zip(self._storages, self._offsets, self.names):
-            s.name = name
+            s.name, s.clock = name, self._clock
             s.move(self._values, 4 * offset)
 
     def destroy(self):
@@ -154,6 +155,7 @@ class Optimizer(_device.Owned):
     def _fill(self, block):
         _fill_step(self.handle, self.rate(), self.t, _program._seed, block)
         self.t += 1
+        self._clock[0] = _trace.now()
 
     def _report(self, scalars, label):
         loss, norm, _, ok, _, skipped, _, _ = scalars.tolist()
@@ -193,12 +195,7 @@ class Optimizer(_device.Owned):
         from ._tensor import Tensor
         node = next((g[0] for g in grads if g is not None and g[0].op == "gradient"), None)
         losses = [Tensor(*v) for v in node.inputs[1:]] if node is not None else []
-        try:
-            _program.compute(losses, self, grads)
-        finally:
-            when = _trace.now()
-            for s in self._storages:
-                s.changed = when
+        _program.compute(losses, self, grads)
         for t, v in zip(losses, node.inputs[1:] if node is not None else ()):
             owner = v[0].owner
             if owner is not None and owner() is not None:
