@@ -225,6 +225,8 @@ class Refusals(unittest.TestCase):
                            (lambda: a[[3]], "indices from 3 to 3"), (lambda: a.sum(2), "no axis 2"),
                            (lambda: F.conv2d(vktrain.ones(1, 3, 8, 8), vktrain.ones(4, 2, 3, 3)),
                             r"conv2d.*\[1, 8, 8, 3\].*\[3, 3, 2, 4\]"),
+                           (lambda: F.conv2d(vktrain.ones(1, 2, 8, 8), vktrain.ones(4, 2, 3, 3),
+                                             stride=0), "conv2d with stride 0"),
                            (lambda: F.mse_loss(a, b), r"shapes differ, of \[2, 3\]"),
                            (lambda: vktrain.ones(1, 1, 1, 1, 1, 1, 1), "dimensions|rank|fill")):
             with self.assertRaisesRegex(vktrain.VktrainError, what):
@@ -237,6 +239,16 @@ class Refusals(unittest.TestCase):
         f(np.array([1]))
         with self.assertRaisesRegex(vktrain.DataError, "whole number -1"):
             f(np.array([-1]))
+
+    def test_indices_past_the_end(self):
+        for f, what in ((lambda i: F.one_hot(i, 3), "one_hot"),
+                        (lambda i: F.cross_entropy(vktrain.ones(2, 3), i), "cross_entropy"),
+                        (lambda i: nn.Embedding(3, 2)(i), "embedding")):
+            for call in (vktrain.jit(f), lambda i: f(i).numpy()):
+                with self.assertRaisesRegex(vktrain.DataError, rf"{HERE}:\d+: {what}: there are 3.*is 3"):
+                    call(np.array([3, 1]))
+        self.assertEqual(F.cross_entropy(vktrain.ones(2, 3), np.array([0, 9]), ignore_index=9).item(),
+                         np.float32(np.log(3)))
 
     def test_nan_changes_nothing(self):
         x, y = batch()

@@ -19,7 +19,7 @@ from ._ops import OPS, WRITES, shape as c_shape
 from ._trace import reach, text_of, uses_step
 
 _runs = itertools.count()
-_least = np.minimum.reduce  # a.min() without its detours
+_least, _most = np.minimum.reduce, np.maximum.reduce  # a.min() without its detours
 _STEP_BYTES = lib.vkt_step_block_bytes()
 N_SCALARS = 8
 PRECISIONS = {None: None, "fp32": None, "bf16": BF16, "fp16": F16}
@@ -60,6 +60,7 @@ class Program(_device.Owned):
         self.own(g)
         self.memories, self.handles, self.bound = [], {}, []
         self.inputs = [n for n in nodes if n.op in ("input", "constant")]
+        self.limits = [n.limit for n in self.inputs]
         self.label = label
         try:
             if precision is not None:
@@ -191,13 +192,16 @@ class Program(_device.Owned):
 
     def start(self, slot, arrays):
         """Starts a run; arrays: of the inputs, in their order, None: as they were."""
-        for view, a in zip(self.in_views[slot], arrays):
+        for view, a, limit in zip(self.in_views[slot], arrays, self.limits):
             if a is not None:
                 if a.dtype.kind == "i" and a.size and _least(a, axis=None) < 0:
                     raise DataError(f"{self.label}: an input has the whole number {a.min()}; whole "
                                     f"numbers are indices, from 0: make others floats with "
                                     f".astype(numpy.float32)", "bad argument")
                 view[...] = a
+                if limit is not None and a.size and _most(view, axis=None) >= limit[0]:
+                    raise DataError(f"{text_of(limit[2])}: {limit[1]}: there are {limit[0]}, counted "
+                                    f"from 0, and one of the ids is {a.max()}", "bad argument")
         for ids, count, n, order, segments in self.orders:
             host = self.up[slot].host
             lib.vkt_token_order(host + ids, count, n, host + order, host + segments)

@@ -57,7 +57,7 @@ class Node:
     shapes, dtypes: of its results. data: of a leaf or of a parameter's transpose, its Storage; of a
     constant, the array."""
     __slots__ = ("op", "inputs", "attrs", "shapes", "dtypes", "line", "seq", "data", "needs",
-                 "owner", "__weakref__")
+                 "owner", "limit", "__weakref__")
 
     def __init__(self, op, inputs, attrs, shapes, dtypes, data=None, needs=False, line=None):
         self.op, self.inputs, self.attrs = op, inputs, attrs
@@ -66,6 +66,7 @@ class Node:
         self.seq = now()
         self.data = data
         self.needs = needs  # a gradient in it is of use
+        self.limit = None  # of ids that each run is given: (how many there are, of what, the line)
         self.owner = None  # of a leaf: a weak reference to the tensor that gets its gradient
 
 
@@ -122,6 +123,15 @@ def make(op, inputs, attrs=(), shapes=None):
         shapes = ((),)
     needs = any(v is not None and v[0].needs for v in inputs) and op != "detach"
     return Node(op, tuple(inputs), attrs, shapes or rule[0], rule[1], needs=needs)
+
+
+def limit(ids, n, what):
+    """Says that these have to be below n: looked at whenever the host is given them."""
+    node = ids[0]
+    while node.op == "reshape":
+        node = node.inputs[0][0]
+    if node.op in ("input", "constant") and (node.limit is None or n < node.limit[0]):
+        node.limit = (n, what, line_here())
 
 
 def sorted_ids(ids, n):

@@ -9,7 +9,7 @@ from .._library import UnsupportedError
 from .._ops import FN
 from .._tensor import (Tensor, _any_order, _lifted, _unpermuted, binary, concat, full, matmul, ones,
                        stack, tensor, where, zeros)
-from .._trace import fail, line_here, make, sorted_ids, text_of
+from .._trace import fail, limit, line_here, make, sorted_ids, text_of
 
 _SORTED = 256  # rows of a table from which the host sorts the ids, for the gradient
 _KINDS = {"mse": 0, "huber": 1, "bce": 2}
@@ -60,12 +60,13 @@ def linear(x, weight, bias=None):
 
 
 def embedding(ids, weight):
-    """ids of any shape, weight [K, E] -> [.., E]; an id from K on gives zeros."""
+    """ids of any shape, weight [K, E] -> [.., E]."""
     ids, weight = tensor(ids), tensor(weight)
     if ids._node.dtypes[ids._out] != U32:
         fail("embedding: ids are whole numbers", ids._pair)
     if weight.ndim != 2:
         fail("embedding: weight has two dimensions", ids._pair, weight._pair)
+    limit(ids._pair, weight.shape[0], "embedding")
     if ids._node.op in ("input", "constant") and weight._node.needs and \
             weight.shape[0] >= _SORTED and ids.size:
         order = sorted_ids(ids._pair, weight.shape[0])
@@ -78,7 +79,9 @@ def embedding(ids, weight):
 
 def one_hot(ids, n):
     """ids -> [.., n], 1 where the last dimension's place is the id."""
-    return Tensor(make("one_hot", [tensor(ids)._pair], (n,)))
+    ids = tensor(ids)
+    limit(ids._pair, n, "one_hot")
+    return Tensor(make("one_hot", [ids._pair], (n,)))
 
 
 def dropout(x, p=0.5, training=True):
@@ -111,6 +114,10 @@ def _first(x):
 
 def _conv(name, x, weight, bias, attrs):
     x, weight = tensor(x)._float(), tensor(weight)
+    stride, dilation, groups, pads = attrs[:4]
+    if min(stride, dilation, groups) < 1 or not all(0 <= p < 2**30 for p in pads):
+        fail(f"{name} with stride {stride}, dilation {dilation}, groups {groups}, padding "
+             f"{list(pads)}", x._pair, weight._pair)
     rank = 4 if name.endswith("2d") else 3
     if x.ndim != rank or weight.ndim != rank:
         fail(f"{name} needs {rank} dimensions", x._pair, weight._pair)
@@ -319,6 +326,8 @@ def cross_entropy(logits, target, weight=None, ignore_index=None, reduction="mea
         fail("cross_entropy", logits._pair, target._pair)
     flat, ids = logits.reshape(-1, v), target.reshape(-1)
     w = None if weight is None else tensor(weight)
+    if ignore_index is None:
+        limit(ids._pair, v, "cross_entropy")
     whole = reduction == "mean" and w is None and ignore_index is None and flat.shape[0] > 0
     shares = full(ids.shape, 1 / flat.shape[0])._pair if whole else None
     rows = Tensor(make("cross_entropy", [flat._pair, ids._pair, None if w is None else w._pair,
