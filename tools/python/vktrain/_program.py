@@ -19,7 +19,9 @@ from ._ops import OPS, WRITES, shape as c_shape
 from ._trace import reach, text_of, uses_step
 
 _runs = itertools.count()
-_least, _most = np.minimum.reduce, np.maximum.reduce  # a.min() without its detours
+_IDS = DTYPES[U32]
+_most = np.maximum.reduce  # a.max() without its detours
+_UNSIGNED = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 _STEP_BYTES = lib.vkt_step_block_bytes()
 N_SCALARS = 8
 PRECISIONS = {None: None, "fp32": None, "bf16": BF16, "fp16": F16}
@@ -194,14 +196,9 @@ class Program(_device.Owned):
         """Starts a run; arrays: of the inputs, in their order, None: as they were."""
         for view, a, limit in zip(self.in_views[slot], arrays, self.limits):
             if a is not None:
-                if a.dtype.kind == "i" and a.size and _least(a, axis=None) < 0:
-                    raise DataError(f"{self.label}: an input has the whole number {a.min()}; whole "
-                                    f"numbers are indices, from 0: make others floats with "
-                                    f".astype(numpy.float32)", "bad argument")
                 view[...] = a
-                if limit is not None and a.size and _most(view, axis=None) >= limit[0]:
-                    raise DataError(f"{text_of(limit[2])}: {limit[1]}: there are {limit[0]}, counted "
-                                    f"from 0, and one of the ids is {a.max()}", "bad argument")
+                if view.dtype == _IDS and a.size:
+                    self._look(a, limit)
         for ids, count, n, order, segments in self.orders:
             host = self.up[slot].host
             lib.vkt_token_order(host + ids, count, n, host + order, host + segments)
@@ -214,6 +211,18 @@ class Program(_device.Owned):
         ticket = c_uint64()
         check(lib.vkt_graph_submit(self.handle, slot, byref(ticket)))
         return ticket.value
+
+    def _look(self, a, limit):
+        """Raises if whole numbers are none that can be ids, or past what they are of."""
+        as_is = a.view(_UNSIGNED[a.dtype.itemsize]) if a.dtype.kind == "i" else a
+        if _most(as_is, axis=None) < (limit[0] if limit is not None else 2**32):
+            return  # one below 0 would be a large one
+        if a.min() < 0 or limit is None:
+            raise DataError(f"{self.label}: an input has whole numbers from {a.min()} to {a.max()}; "
+                            f"they are indices, from 0 to 2^32 - 1: make others floats with "
+                            f".astype(numpy.float32)", "bad argument")
+        raise DataError(f"{text_of(limit[2])}: {limit[1]}: there are {limit[0]}, counted from 0, and "
+                        f"one of the ids is {a.max()}", "bad argument")
 
     def finish(self, slot, ticket):
         """Waits for a run, and says if its update was left out."""
