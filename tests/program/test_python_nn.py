@@ -172,6 +172,20 @@ class Training(unittest.TestCase):
         self.assertEqual(sorted(o1.averaged()), sorted(dict(one.named_parameters())))
         self.assertEqual(o1.rate(), optim.cosine(0.02, 8, warmup=2)(6))
 
+    def test_rules_of_whole_tensors_go_on_with_the_same_bits(self):
+        x, y = batch()
+        for rule in (optim.Adan, optim.Muon, optim.Adafactor):
+            one, two = mlp(), mlp()
+            o1 = rule(one, 0.01)
+            losses = [trained(one, o1, x, y).item() for _ in range(4)]
+            self.assertLess(losses[-1], losses[0], rule)
+            two.load_state_dict(one.state_dict())
+            o2 = rule(two, 0.01)
+            o2.load_state_dict(o1.state_dict())
+            for _ in range(2):
+                trained(one, o1, x, y), trained(two, o2, x, y)
+            np.testing.assert_array_equal(values(one), values(two))
+
     def test_modes_and_random_numbers(self):
         net = nn.Dropout(0.5)
         f = vktrain.jit(lambda x: net(x))

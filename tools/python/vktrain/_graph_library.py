@@ -96,7 +96,8 @@ class OptimGroup(Structure):
 class OptimDesc(Structure):
     _c_name_ = "vkt_optim_desc"
     _fields_ = [("rule", c_int), ("form", c_int), ("momentum", c_float), ("beta1", c_float),
-                ("beta2", c_float), ("rho", c_float), ("eps", c_float), ("weight_decay", c_float),
+                ("beta2", c_float), ("beta3", c_float), ("rho", c_float), ("eps", c_float),
+                ("rest_lr", c_float), ("weight_decay", c_float),
                 ("decay_all", c_bool), ("moments", c_int), ("offload", c_bool), ("outer", c_bool),
                 ("part", c_uint32), ("parts", c_uint32), ("clip", c_float), ("ema", c_float),
                 ("groups", POINTER(OptimGroup)), ("n_groups", c_size_t), ("loss_scale", c_float),

@@ -21,7 +21,7 @@ from ._ops import shape as c_shape
 _ALIGN = 256  # elements
 _fill_step = lib.vkt_optim_fill_step
 _SCHEDULES = {lib.vkt_schedule_name(i).decode(): i for i in range(9)}
-_RULES = {lib.vkt_optim_rule_name(i).decode(): i for i in range(10)}
+_RULES = {lib.vkt_optim_rule_name(i).decode(): i for i in range(13)}
 
 
 class LearningRate:
@@ -75,8 +75,8 @@ class Optimizer(_device.Owned):
     rank = 1
 
     def __init__(self, rule, params, lr, *, momentum=0.0, betas=(0.9, 0.999), rho=0.9, eps=1e-8,
-                 weight_decay=0.0, groups=(), clip=0.0, ema=0.0, loss_scale=0.0, moments="fp32",
-                 on_nan="raise"):
+                 rest_lr=1.0, weight_decay=0.0, groups=(), clip=0.0, ema=0.0, loss_scale=0.0,
+                 moments="fp32", on_nan="raise"):
         if on_nan not in ("raise", "skip"):
             raise ValueError(f"on_nan is {on_nan!r}; it is raise or skip")
         named = list(params.named_parameters()) if hasattr(params, "named_parameters") else \
@@ -95,8 +95,9 @@ class Optimizer(_device.Owned):
         self.loss = self.grad_norm = float("nan")
         self.skipped = 0
         desc = OptimDesc(rule=_RULES[rule], form=1, momentum=momentum, beta1=betas[0],
-                         beta2=betas[1], rho=rho, eps=eps, weight_decay=weight_decay,
-                         decay_all=True, moments={"fp32": 0, "8bit": 1}[moments], clip=clip,
+                         beta2=betas[1], beta3=betas[2] if len(betas) > 2 else 0.0, rho=rho,
+                         eps=eps, rest_lr=rest_lr, weight_decay=weight_decay, decay_all=True,
+                         moments={"fp32": 0, "8bit": 1}[moments], clip=clip,
                          ema=ema, loss_scale=loss_scale, scale_every=2000)
         rows = (OptimGroup * max(len(groups), 1))()
         for row, (pattern, fields) in zip(rows, groups):
@@ -302,3 +303,28 @@ class Lion(Optimizer):
 class LAMB(Optimizer):
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.0, **more):
         super().__init__("lamb", params, lr, betas=betas, eps=eps, weight_decay=weight_decay, **more)
+
+
+class Adan(Optimizer):
+    """Xie et al. 2022: also follows how the gradient changes."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.98, 0.92, 0.99), eps=1e-8, weight_decay=0.0, **more):
+        super().__init__("adan", params, lr, betas=betas, eps=eps, weight_decay=weight_decay, **more)
+
+
+class Muon(Optimizer):
+    """Jordan et al. 2024: the momentum of each parameter of two dimensions or more is made orthogonal;
+    AdamW, at lr * rest_lr, updates the others. Give embeddings and the output layer an AdamW of their
+    own."""
+
+    def __init__(self, params, lr=0.02, momentum=0.95, betas=(0.9, 0.95), eps=1e-8, rest_lr=0.015,
+                 weight_decay=0.0, **more):
+        super().__init__("muon", params, lr, momentum=momentum, betas=betas, eps=eps,
+                         rest_lr=rest_lr, weight_decay=weight_decay, **more)
+
+
+class Adafactor(Optimizer):
+    """Shazeer and Stern 2018, PyTorch's form: second moments as a number for each row and column."""
+
+    def __init__(self, params, lr=1e-2, weight_decay=0.0, **more):
+        super().__init__("adafactor", params, lr, eps=2.0**-23, weight_decay=weight_decay, **more)
