@@ -42,7 +42,7 @@ const char *vkt__conv_key(const vkt__conv_geometry *q, char key[40]);
 /* Positions of a window of `taps` along `extent`; 0 where it doesn't fit. */
 uint32_t vkt__window_count(uint32_t extent, uint32_t taps, uint32_t stride, uint32_t pad,
                            uint32_t dilation);
-/* Of a convolution along an axis of its input. */
+/* Positions of a convolution along an axis of its input. */
 uint32_t vkt__conv_positions(const vkt_attr *a, bool columns, uint32_t extent, uint32_t taps);
 
 /* In how many slices of the output's rows the gradient of a filter is summed; and their rows. */

@@ -7,7 +7,7 @@
 const char *vkt__conv_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
 const char *vkt__conv_dw_sample(const vkt_op *op, vkt_graph *g, uint32_t i);
 
-/* Of the gradient of x: what vkt__conv_dx takes, h and w in the attributes. False past the last. */
+/* Inputs of vkt__conv_dx, with h and w in the attributes. False past the last. */
 typedef struct vkt__conv_dx_case {
     vkt_tensor *dy, *w;
     vkt_attr attr;
