@@ -308,6 +308,7 @@ set(SRC_TENSOR_CHECK
 )
 set(SRC_ONNX
   src/onnx/onnx_build.c
+  src/onnx/onnx_dims.c
   src/onnx/onnx_elements.c
   src/onnx/onnx_file.c
   src/onnx/onnx_fold.c
@@ -319,6 +320,7 @@ set(SRC_ONNX
   src/onnx/onnx_reduce.c
   src/onnx/onnx_shapes.c
   src/onnx/onnx_tensor.c
+  src/onnx/onnx_walk.c
 )
 set(SRC_NN
   src/nn/frozen.c

@@ -1,16 +1,6 @@
 /* ONNX's reductions, softmaxes, and what sorts or adds up along an axis. */
 #include "onnx/onnx_op.h"
 
-uint32_t vkt__onnx_axes(vkt__onnx_build *b, const vkt__onnx_value *v)
-{
-    int64_t axes[VKT__ONNX_RANK];
-    uint32_t bits = 0;
-    int n = vkt__onnx_list(b, "axes", 1, axes, VKT__ONNX_RANK);
-    if (n <= 0) return vkt__onnx_int(b, "noop_with_empty_axes", 0) ? 0 : (1u << v->rank) - 1;
-    for (int k = 0; k < n; k++) bits |= 1u << vkt__onnx_axis(b, axes[k], v->rank);
-    return bits;
-}
-
 enum { SQUARES = 100, LOGS, PRODUCT };
 
 /* Axes of the tensor with channels last that are ONNX's. */
