@@ -310,13 +310,14 @@ set(SRC_ONNX
   src/onnx/onnx_build.c
   src/onnx/onnx_dims.c
   src/onnx/onnx_elements.c
-  src/onnx/onnx_file.c
   src/onnx/onnx_fold.c
   src/onnx/onnx_list.c
+  src/onnx/onnx_model.c
   src/onnx/onnx_node.c
   src/onnx/onnx_pictures.c
   src/onnx/onnx_plan.c
   src/onnx/onnx_products.c
+  src/onnx/onnx_read.c
   src/onnx/onnx_reduce.c
   src/onnx/onnx_shapes.c
   src/onnx/onnx_tensor.c

@@ -8,64 +8,6 @@
 
 enum { MOST_NODES = 1 << 20 };
 
-vkt_status vkt__onnx_bad(const vkt__onnx *f, const char *fmt, ...)
-{
-    vkt__str s = { 0 };
-    va_list ap;
-    va_start(ap, fmt);
-    vkt__str_vprintf(&s, fmt, ap);
-    va_end(ap);
-    vkt_log(VKT_LOG_ERROR, "onnx", "%s: %s", f->path, s.data);
-    vkt__str_finish(&s);
-    return VKT_E_FORMAT;
-}
-
-vkt_status vkt__onnx_text(vkt__onnx *f, vkt__pb bytes, const char **out)
-{
-    size_t n = (size_t)(bytes.end - bytes.at), at;
-    const char *s = (const char *)bytes.at;
-    if (!vkt__utf8_ok(s, n, &at) || memchr(s, '\n', n) || memchr(s, '\r', n))
-        return vkt__onnx_bad(f, "a name of %zu bytes is no text of one line", n);
-    char *copy = vkt__arena_alloc(&f->arena, n + 1);
-    memcpy(copy, s, n);
-    *out = copy;
-    return VKT_OK;
-}
-
-/* ---- values by name ---- */
-
-static size_t place_of(const vkt__onnx *f, const char *name)
-{
-    size_t at = (size_t)vkt__hash(name, strlen(name), 0) & (f->n_places - 1);
-    while (f->places[at] >= 0 && strcmp(f->values[f->places[at]].name, name) != 0)
-        at = (at + 1) & (f->n_places - 1);
-    return at;
-}
-
-int vkt__onnx_find(const vkt__onnx *f, const char *name)
-{
-    return f->n_places ? f->places[place_of(f, name)] : -1;
-}
-
-static void widen(vkt__onnx *f)
-{
-    f->n_places = f->n_places ? f->n_places * 2 : 256;
-    free(f->places);
-    f->places = vkt__alloc(f->n_places * sizeof *f->places);
-    for (size_t i = 0; i < f->n_places; i++) f->places[i] = -1;
-    for (size_t i = 0; i < f->n_values; i++) f->places[place_of(f, f->values[i].name)] = (int)i;
-}
-
-int vkt__onnx_name_value(vkt__onnx *f, const char *name)
-{
-    if (f->n_values * 2 >= f->n_places) widen(f);
-    size_t at = place_of(f, name);
-    if (f->places[at] >= 0) return f->places[at];
-    f->values = vkt__grow(f->values, f->n_values, &f->cap_values, sizeof *f->values);
-    f->values[f->n_values] = (vkt__onnx_name) { .name = name, .node = -1 };
-    return f->places[at] = (int)f->n_values++;
-}
-
 /* ---- ValueInfoProto ---- */
 
 /* The field of that number, which holds a message; false: it is not there. */
