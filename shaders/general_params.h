@@ -90,7 +90,7 @@ struct resize_params {
 struct rnn_params {
     ADDR(f32s) xp, w, bias, h0, c0, y, gates, cells;
     ADDR(f32s) dy, dcells, dhp, dh, dc;
-    U32 b, t, flags; /* RNN_*: what there is */
+    U32 b, t, flags; /* RNN_*: the operands that are given */
 };
 #define RNN_BIAS 1u
 #define RNN_H0 2u

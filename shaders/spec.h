@@ -145,8 +145,8 @@
 #define VKT_SPEC_HAS_V 68
 #define VKT_SPEC_SQUARE 69
 #define VKT_SPEC_WORDS 90       /* of codes, an invocation */
-#define VKT_SPEC_TRUST 128      /* the step has a ratio for each tensor */
-#define VKT_SPEC_OF_COLUMNS 129 /* of columns, not of rows */
+#define VKT_SPEC_TRUST 132      /* the step has a ratio for each tensor */
+#define VKT_SPEC_OF_COLUMNS 133 /* of columns, not of rows */
 
 /* benchmarks */
 #define VKT_SPEC_FORM 70

@@ -1,7 +1,8 @@
 #version 460
 /* Means of squares of the rows of a matrix, or (COLUMNS) of its columns, move on: kept += share (mean (scale g)^2 - kept). A workgroup
  * has a row: an invocation adds every WORKGROUP-th element, then wg_add. Or it has WIDTH neighbouring columns: the invocations of a
- * column add every so many-th row, then one of them the sums in order. Nothing is written when the step is not ok. Twin: line_ref. */
+ * column each add the rows at a fixed distance, then one of them adds these sums in order. Nothing is written when the step is not ok.
+ * Twin: line_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "reduce.glsl"

@@ -1,5 +1,5 @@
 /* Log-likelihoods of texts in batches: a transformer's graphs without caches, whole texts side by
- * side. Each graph is of a length and a number of rows; they are made as they are needed. */
+ * side. A graph has a length and a number of rows, and is made when a batch first needs it. */
 #ifndef VKT_NN_SCORER_H
 #define VKT_NN_SCORER_H
 

@@ -9,7 +9,7 @@
  * by models/resolve.c, then by vkt__config_defaults) and checked (vkt__config_check).
  * vkt_config_finish does the last two.
  *
- * Defaults that follow from other options. Of a recipe that leaves its model to `init` it is there
+ * Sets the defaults that follow from other options. A recipe that leaves its model to `init` has it
  * by then. */
 void vkt__config_defaults(vkt_config *c);
 /* The checks that span options. ARG names the option and the line that set it. */

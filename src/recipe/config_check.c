@@ -237,8 +237,8 @@ static vkt_status check_sync(const vkt_config *c)
 static vkt_status check_rule(const vkt_config *c)
 {
     const vkt__rule *r = vkt__rule_at((uint32_t)c->optim.rule);
-    /* What only some rules use is not given to others in vain, but for what a recipe that is
-     * written whole has there. */
+    /* A number that the rule does not use is refused, unless it is the default: a recipe that is
+     * written whole holds all numbers. */
     const struct {
         const char *name;
         uint32_t use;

@@ -16,6 +16,20 @@ typedef struct reader {
 static vkt_status read_list(reader *r, const vkt__yaml *list, int depth, vkt_layer **layers,
                             size_t *n_layers, uint64_t *n_total);
 
+const vkt_layer_type *vkt__model_type(const vkt_layer *l)
+{
+    size_t n;
+    const vkt_layer_type *t = vkt_layer_types(&n), *end = t + n;
+    while (t < end && strcmp(t->name, l->type) != 0) t++;
+    VKT_ASSERT(t < end);
+    return t;
+}
+
+bool vkt__model_needs(const vkt_layer_type *t, const vkt_layer_opt *o)
+{
+    return o->type == VKT_OPT_FLOAT && t->main_opt && !strcmp(t->main_opt, o->name);
+}
+
 static const vkt_layer_type *find_type(reader *r, const char *name, int line)
 {
     size_t n;

@@ -2,20 +2,6 @@
 #include "base/number.h"
 #include "recipe/recipe_model.h"
 
-const vkt_layer_type *vkt__model_type(const vkt_layer *l)
-{
-    size_t n;
-    const vkt_layer_type *t = vkt_layer_types(&n), *end = t + n;
-    while (t < end && strcmp(t->name, l->type) != 0) t++;
-    VKT_ASSERT(t < end);
-    return t;
-}
-
-bool vkt__model_needs(const vkt_layer_type *t, const vkt_layer_opt *o)
-{
-    return o->type == VKT_OPT_FLOAT && t->main_opt && !strcmp(t->main_opt, o->name);
-}
-
 /* "a" or "[a, b]". */
 static void write_names(const char *const *names, size_t n, vkt__str *out)
 {

@@ -104,7 +104,7 @@ static void a_picture_with_channels_last(void **state)
     assert_int_equal(r.seen, 1);
     REQUIRE_NEAR(r.worst, 0, 1e-6);
     for (size_t i = 0; i < r.g->n_nodes; i++)
-        assert_string_not_equal(r.g->nodes[i]->op->name, "permute"); /* all stay as they lie */
+        assert_string_not_equal(r.g->nodes[i]->op->name, "permute"); /* nothing is moved */
     vkt_graph_destroy(&r.g);
     vkt_model_destroy(&r.m);
     for (int i = 0; i < 2; i++) vkt__file_unmap(&maps[i]);

@@ -113,7 +113,7 @@ void vkt__optim_trust_ratios(vkt_graph *g, const vkt__update_in *in, vkt_tensor 
                              vkt_tensor *tensors, vkt_tensor *counts, vkt_tensor *trust,
                              uint32_t rule);
 void vkt__optim_apply(vkt_graph *g, const vkt__update_in *in, vkt_tensor *trust, uint32_t rule);
-/* Of a rule that keeps a number for each row and column: of_rows [rows] and of_cols [cols] f32,
+/* A rule that keeps a number for each row and column: of_rows [rows] and of_cols [cols] f32,
  * written, move on by in->grad, [rows, cols]; then in->direction is made from them and the mean of
  * of_rows. A vector has of_rows NULL. */
 void vkt__optim_line(vkt_graph *g, const vkt__update_in *in, vkt_tensor *kept, uint32_t rows,

@@ -187,8 +187,8 @@ static uint32_t positions(const evaluator *e)
     return vkt_generator_left(e->model.generator);
 }
 
-/* A text's tokens [n], of which those from `first` count; the earliest are left out where all are
- * too many. */
+/* Scores the tokens [first, n) of a text; its earliest tokens are left out where the text is longer
+ * than the context. */
 static vkt_status to_score(const evaluator *e, const uint32_t *id, size_t n, size_t first,
                            vkt__scored *out)
 {
