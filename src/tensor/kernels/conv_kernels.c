@@ -175,12 +175,18 @@ const char *vkt__conv_key(const vkt__conv_geometry *q, char key[40])
     char stride[24] = "", dilation[24] = ""; /* of columns, where they are others */
     if (a->conv.more_stride) snprintf(stride, sizeof stride, "x%u", vkt__conv_stride_w(a));
     if (a->conv.more_dilation) snprintf(dilation, sizeof dilation, "x%u", vkt__conv_dilation_w(a));
-    snprintf(key, 40, "%s %ux%u/%u%s d%u%s g%u %u %u %u%s", names[q->attr->conv.pass], a->conv.kh,
-             a->conv.kw, a->conv.stride, stride, a->conv.dilation, dilation, a->conv.groups,
-             log2_of((uint64_t)q->n * q->oh * q->ow), log2_of(q->ci), log2_of(per_group(q)),
-             a->conv.multiply == VKT_F32    ? ""
-             : a->conv.multiply == VKT_BF16 ? " bf16"
-                                            : " f16");
+    char text[192];
+    int n = snprintf(text, sizeof text, "%s %ux%u/%u%s d%u%s g%u %u %u %u%s",
+                     names[q->attr->conv.pass], a->conv.kh, a->conv.kw, a->conv.stride, stride,
+                     a->conv.dilation, dilation, a->conv.groups,
+                     log2_of((uint64_t)q->n * q->oh * q->ow), log2_of(q->ci), log2_of(per_group(q)),
+                     a->conv.multiply == VKT_F32    ? ""
+                     : a->conv.multiply == VKT_BF16 ? " bf16"
+                                                    : " f16");
+    if (n < 40) /* else its beginning, and a hash of all of it */
+        memcpy(key, text, (size_t)n + 1);
+    else
+        snprintf(key, 40, "%.22s#%016llx", text, (unsigned long long)vkt__hash(text, (size_t)n, 0));
     return key;
 }
 
