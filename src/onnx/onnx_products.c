@@ -191,16 +191,19 @@ static vkt_tensor *bias_of(vkt__onnx_build *b, size_t i)
     return v ? vkt__onnx_first(b, v) : NULL;
 }
 
-/* Each stride[k]-th of a result with stride 1. */
-static vkt_tensor *each_of(vkt__onnx_build *b, vkt_tensor *y, const int64_t *stride)
+/* A window as a description, which points at the other three. */
+static vkt_conv_desc desc_of(const window *w, uint32_t groups, uint32_t pads[4],
+                             uint32_t strides[2], uint32_t dilations[2])
 {
-    vkt_shape s = vkt_tensor_shape(y);
-    uint32_t first[VKT_MAX_RANK] = { 0 }, count[VKT_MAX_RANK], step[VKT_MAX_RANK];
-    for (uint32_t k = 0; k < s.rank; k++) {
-        step[k] = k == 1 || k == 2 ? (uint32_t)stride[k - 1] : 1;
-        count[k] = (s.d[k] + step[k] - 1) / step[k];
+    for (int k = 0; k < 2; k++) {
+        pads[2 * k] = (uint32_t)w->begin[k];
+        pads[2 * k + 1] = (uint32_t)w->end[k];
+        strides[k] = (uint32_t)w->stride[k];
+        dilations[k] = (uint32_t)w->dilation[k];
     }
-    return vkt_slice(b->g, y, first, count, step);
+    return (vkt_conv_desc) {
+        .strides = strides, .dilations = dilations, .groups = groups, .pads = pads
+    };
 }
 
 static void build_conv(vkt__onnx_build *b, const vkt__onnx_op *op)
@@ -216,22 +219,11 @@ static void build_conv(vkt__onnx_build *b, const vkt__onnx_op *op)
                          (long long)vx->dims[1], (long long)groups, (long long)vw->dims[1]);
         return;
     }
-    bool two = w.axes == 2, thin = two && (w.kernel[0] == 1 || w.kernel[1] == 1);
-    bool slices = two && w.stride[0] != w.stride[1];
-    int64_t dilation = thin && w.kernel[0] == 1 ? w.dilation[1] : w.dilation[0];
-    if (two && !thin && w.dilation[0] != w.dilation[1]) {
-        vkt__onnx_refuse(b, "dilations of rows and columns that differ are not supported");
-        return;
-    }
-    uint32_t pads[4] = { (uint32_t)w.begin[0], (uint32_t)w.end[0], (uint32_t)w.begin[1],
-                         (uint32_t)w.end[1] };
-    vkt_conv_desc d = { .stride = slices ? 1 : (uint32_t)w.stride[0],
-                        .dilation = (uint32_t)dilation,
-                        .groups = (uint32_t)groups,
-                        .pads = pads };
+    bool two = w.axes == 2;
+    uint32_t pads[4], strides[2], dilations[2];
+    vkt_conv_desc d = desc_of(&w, (uint32_t)groups, pads, strides, dilations);
     vkt_tensor *x = vkt__onnx_last(b, vx), *f = filter_of(b, vw), *bias = bias_of(b, 2), *y;
     y = two ? vkt_conv2d(b->g, x, f, bias, &d) : vkt_conv1d(b->g, x, f, bias, &d);
-    if (slices) y = each_of(b, y, w.stride);
     vkt__onnx_give_last(b, 0, y, vx->type);
 }
 
@@ -245,25 +237,27 @@ static void build_transpose(vkt__onnx_build *b, const vkt__onnx_op *op)
     if (!check_picture(b, vx, vw) || !read_window(b, vx, vw->dims + 2, &w) ||
         !read_pairs(b, "output_padding", w.axes, 0, more))
         return;
-    bool two = w.axes == 2;
     if (vkt__onnx_attr_of(b->n, "output_shape") ||
-        !strncmp(vkt__onnx_word(b, "auto_pad", ""), "SAME", 4) || w.begin[0] != w.end[0] ||
-        (two && (w.begin[1] != w.end[1] || w.begin[0] != w.begin[1] || w.stride[0] != w.stride[1] ||
-                 w.dilation[0] != w.dilation[1] || more[0] != more[1])) ||
-        groups < 1 || vx->dims[1] % groups || vw->dims[0] != vx->dims[1]) {
-        vkt__onnx_refuse(b, "strides, pads, dilations or output_padding that differ between sides, "
-                            "or output_shape, are not supported");
+        !strncmp(vkt__onnx_word(b, "auto_pad", ""), "SAME", 4)) {
+        vkt__onnx_refuse(b, "output_shape and auto_pad are not supported: give pads");
         return;
     }
-    vkt_conv_desc d = { .stride = (uint32_t)w.stride[0],
-                        .pad = (uint32_t)w.begin[0],
-                        .dilation = (uint32_t)w.dilation[0],
-                        .groups = (uint32_t)groups };
-    vkt_tensor *x = vkt__onnx_last(b, vx), *f = filter_of(b, vw), *bias = bias_of(b, 2);
-    vkt__onnx_give_last(b, 0,
-                        two ? vkt_conv_transpose2d(b->g, x, f, bias, &d, (uint32_t)more[0])
-                            : vkt_conv_transpose1d(b->g, x, f, bias, &d, (uint32_t)more[0]),
-                        vx->type);
+    if (groups < 1 || vx->dims[1] % groups || vw->dims[0] != vx->dims[1]) {
+        vkt__onnx_refuse(b, "%lld channels in %lld groups and filters of %lld",
+                         (long long)vx->dims[1], (long long)groups, (long long)vw->dims[0]);
+        return;
+    }
+    uint32_t pads[4], strides[2], dilations[2],
+        output_pads[] = { (uint32_t)more[0], (uint32_t)more[1] };
+    vkt_conv_desc d = desc_of(&w, (uint32_t)groups, pads, strides, dilations);
+    vkt_tensor *x = vkt__onnx_last(b, vx), *f = filter_of(b, vw), *bias = bias_of(b, 2), *y;
+    if (w.axes == 2) {
+        d.output_pads = output_pads;
+        y = vkt_conv_transpose2d(b->g, x, f, bias, &d, 0);
+    } else {
+        y = vkt_conv_transpose1d(b->g, x, f, bias, &d, output_pads[0]);
+    }
+    vkt__onnx_give_last(b, 0, y, vx->type);
 }
 
 /* ---- pools ---- */
@@ -325,8 +319,7 @@ static void build_pool(vkt__onnx_build *b, const vkt__onnx_op *op)
         if (w.dilation[k] != 1) vkt__onnx_refuse(b, "dilations are not supported");
         more[k] = ceil_more(&w, k, size[k], ceil, &out[k]);
         if (more[k] < 0) vkt__onnx_refuse(b, "a window larger than the picture");
-        simple = simple && w.begin[k] == w.end[k] && 2 * w.begin[k] <= w.kernel[k] && !more[k] &&
-                 (max || counts || !w.begin[k]);
+        simple = simple && 2 * VKT_MAX(w.begin[k], w.end[k]) <= w.kernel[k];
     }
     if (b->st != VKT_OK) return;
     vkt_tensor *x = vkt__onnx_last(b, v);
@@ -334,12 +327,15 @@ static void build_pool(vkt__onnx_build *b, const vkt__onnx_op *op)
     if (line) x = vkt_reshape(b->g, x, (vkt_shape) { 4, { s.d[0], s.d[1], 1, s.d[2] } });
     uint32_t sizes[] = { (uint32_t)w.kernel[0], (uint32_t)w.kernel[1] },
              strides[] = { (uint32_t)w.stride[0], (uint32_t)w.stride[1] },
-             pads[] = { (uint32_t)w.begin[0], (uint32_t)w.begin[1] }, none[] = { 0, 0 };
-    vkt_pool_desc d = {
-        .size = sizes[0], .sizes = sizes, .strides = strides, .pads = simple ? pads : none
-    };
-    if (!simple) {
-        uint32_t before[] = { 0, pads[0], pads[1], 0 },
+             sides[] = { (uint32_t)w.begin[0], (uint32_t)w.end[0], (uint32_t)w.begin[1],
+                         (uint32_t)w.end[1] };
+    vkt_pool_desc d = { .sizes = sizes, .strides = strides };
+    if (simple) {
+        d.sides = sides;
+        d.ceil = ceil;
+        d.pixels_only = !counts;
+    } else { /* more padding than half a window */
+        uint32_t before[] = { 0, sides[0], sides[2], 0 },
                  after[] = { 0, (uint32_t)(w.end[0] + more[0]), (uint32_t)(w.end[1] + more[1]), 0 };
         x = vkt_pad(b->g, x, before, after, max ? -3.0e38f : 0);
     }
@@ -379,10 +375,9 @@ static void build_global_pool(vkt__onnx_build *b, const vkt__onnx_op *op)
 const vkt__onnx_op vkt__onnx_product_ops[] = {
     { "MatMul", build_matmul, NULL, 0, 0, 0, "matmul", NULL },
     { "Gemm", build_gemm, NULL, 0, 0, 0, "linear, or matmul", NULL },
-    { "Conv", build_conv, NULL, 0, 0, 0, "conv2d, conv1d",
-      "pictures and lines; dilations of rows and columns are equal" },
+    { "Conv", build_conv, NULL, 0, 0, 0, "conv2d, conv1d", "pictures and lines" },
     { "ConvTranspose", build_transpose, NULL, 0, 0, 0, "conv_transpose2d, conv_transpose1d",
-      "rows and columns are alike; no output_shape" },
+      "pictures and lines; no output_shape, no auto_pad" },
     { "MaxPool", build_pool, NULL, 0, 0, 0, "max_pool",
       "pictures and lines; no dilations; indices are no output" },
     { "AveragePool", build_pool, NULL, 1, 0, 0, "avg_pool", "pictures and lines; no dilations" },

@@ -20,7 +20,8 @@ NODES = """add_bcast averagepool_2d_ceil averagepool_2d_same_lower batchnorm_exa
 convtranspose_group_2 cumsum_2d_axis_1 depthtospace_crd_mode_example gather_negative_indices gemm_all_attributes
 group_normalization_example instancenorm_example layer_normalization_4d_axis1 logsoftmax_axis_1 matmul_4d maxpool_2d_ceil
 prelu_broadcast reduce_mean_negative_axes_keepdims_random resize_upsample_scales_linear_align_corners slice_negative_axes
-softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example""".split()
+averagepool_2d_pads averagepool_2d_pads_count_include_pad
+convtranspose_dilations convtranspose_pads maxpool_2d_same_lower softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example""".split()
 
 
 def put(folder, name, i, array, tensor_name="x"):
@@ -145,4 +146,7 @@ net("words", Words(), torch.randint(0, 11, (2, 6)), **N)
 net("fresh", Fresh(), torch.randn(2, 1, 4, 4), training=torch.onnx.TrainingMode.PRESERVE, **N)
 net("line", nn.Sequential(nn.Conv1d(2, 4, 5, stride=2, bias=False), nn.InstanceNorm1d(4, affine=True), nn.LeakyReLU(0.2),
                           nn.Conv1d(4, 4, 3, padding=1, groups=4), nn.MaxPool1d(2), nn.Flatten(), nn.Linear(16, 3)), torch.randn(2, 2, 20), **N)
+net("uneven", nn.Sequential(nn.Conv2d(2, 4, 3, stride=(2, 1), dilation=(1, 2), padding=(1, 2)), nn.ReLU(), nn.AvgPool2d(2, (1, 2), ceil_mode=True),
+                            nn.ConvTranspose2d(4, 3, (3, 2), stride=(2, 1), padding=(1, 0), output_padding=(1, 0), dilation=(1, 3)),
+                            nn.MaxPool2d((2, 3), (2, 1), (1, 0)), nn.Flatten(), nn.Linear(75, 3)), torch.randn(2, 2, 9, 7), **N)
 nodes(sys.argv[1] if len(sys.argv) > 1 else None)
