@@ -319,6 +319,7 @@ set(SRC_ONNX
   src/onnx/onnx_products.c
   src/onnx/onnx_read.c
   src/onnx/onnx_reduce.c
+  src/onnx/onnx_sequences.c
   src/onnx/onnx_shapes.c
   src/onnx/onnx_tensor.c
   src/onnx/onnx_walk.c

@@ -23,7 +23,7 @@ const vkt__onnx_op *vkt__onnx_op_at(size_t i);
 
 /* Tables, each ended by name NULL. */
 extern const vkt__onnx_op vkt__onnx_element_ops[], vkt__onnx_shape_ops[], vkt__onnx_product_ops[],
-    vkt__onnx_picture_ops[], vkt__onnx_reduce_ops[];
+    vkt__onnx_picture_ops[], vkt__onnx_reduce_ops[], vkt__onnx_sequence_ops[];
 
 /* ---- shared by rows: on the host ---- */
 

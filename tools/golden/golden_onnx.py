@@ -21,7 +21,7 @@ convtranspose_group_2 cumsum_2d_axis_1 depthtospace_crd_mode_example gather_nega
 group_normalization_example instancenorm_example layer_normalization_4d_axis1 logsoftmax_axis_1 matmul_4d maxpool_2d_ceil
 prelu_broadcast reduce_mean_negative_axes_keepdims_random resize_upsample_scales_linear_align_corners slice_negative_axes
 averagepool_2d_pads averagepool_2d_pads_count_include_pad
-convtranspose_dilations convtranspose_pads maxpool_2d_same_lower softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example""".split()
+convtranspose_dilations convtranspose_pads lstm_defaults lstm_with_initial_bias maxpool_2d_same_lower softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example""".split()
 
 
 def put(folder, name, i, array, tensor_name="x"):
@@ -66,6 +66,17 @@ class Words(nn.Module):
     def forward(self, x):
         mask = torch.full((6, 6), float("-inf"), dtype=x.dtype if x.is_floating_point() else self.places.dtype).triu(1)
         return self.head(self.body(self.table(x) + self.places, mask=mask))
+
+
+class Heard(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.both, self.one = nn.LSTM(3, 4, bidirectional=True, batch_first=True), nn.GRU(8, 5, num_layers=2, batch_first=True)
+        self.out = nn.Linear(5, 2)
+
+    def forward(self, x):
+        y, (h, c) = self.both(x)
+        return self.out(self.one(y)[0][:, -1]) + (h * c).sum((0, 2))[:, None]
 
 
 class Fresh(nn.Module):
@@ -119,6 +130,25 @@ def node_case(case, folder):
         f.write(case.model.SerializeToString())
 
 
+def sides():
+    """What torch.onnx never writes: another padding on each of the four sides."""
+    from onnx import helper
+    folder, rng = os.path.join(ROOT, "sides"), np.random.default_rng(5)
+    os.makedirs(folder, exist_ok=True)
+    weights = {"w": rng.normal(size=(4, 2, 3, 2)), "u": rng.normal(size=(4, 3, 3, 3))}
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["a"], pads=[0, 2, 1, 0], strides=[2, 1], dilations=[1, 2]),
+         helper.make_node("AveragePool", ["a"], ["b"], kernel_shape=[3, 2], pads=[0, 1, 1, 0], ceil_mode=1, strides=[1, 2]),
+         helper.make_node("ConvTranspose", ["b", "u"], ["y"], pads=[1, 0, 0, 2], strides=[2, 3], output_padding=[1, 0])], "sides",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 2, 9, 8])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, os.path.join(folder, "model.onnx"))
+    x = rng.normal(size=(2, 2, 9, 8)).astype(np.float32)
+    put(folder, "input", 0, x)
+    put(folder, "output", 0, onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0], "y")
+
+
 def nodes(folder):
     from onnx.backend.test.case.node import collect_testcases
     left = set(NODES)
@@ -149,4 +179,6 @@ net("line", nn.Sequential(nn.Conv1d(2, 4, 5, stride=2, bias=False), nn.InstanceN
 net("uneven", nn.Sequential(nn.Conv2d(2, 4, 3, stride=(2, 1), dilation=(1, 2), padding=(1, 2)), nn.ReLU(), nn.AvgPool2d(2, (1, 2), ceil_mode=True),
                             nn.ConvTranspose2d(4, 3, (3, 2), stride=(2, 1), padding=(1, 0), output_padding=(1, 0), dilation=(1, 3)),
                             nn.MaxPool2d((2, 3), (2, 1), (1, 0)), nn.Flatten(), nn.Linear(75, 3)), torch.randn(2, 2, 9, 7), **N)
+net("heard", Heard(), torch.randn(2, 6, 3), **N)
+sides()
 nodes(sys.argv[1] if len(sys.argv) > 1 else None)
