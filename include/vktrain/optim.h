@@ -136,12 +136,14 @@ VKT_API vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vk
 /* The same without a model, for parameters that the caller puts into graphs with vkt_input and
  * vkt_bind, and whose gradients of vkt_backward it binds to grads. */
 typedef struct vkt_flat_params {
-    const vkt_param *params; /* [n], by offset; name, shape, offset, count and decay are read */
+    const vkt_param *params; /* [n], by offset; name, shape, offset, count, decay and order (that of
+                                convolutions also for filters [CO, CI, K]) are read */
     size_t n;
     uint64_t count; /* elements of values and of grads: what is between parameters is zero */
     vkt_buffer *values, *grads; /* f32; they outlive the optimizer */
 } vkt_flat_params;
-/* ARG: parameters overlap, end past count, or begin at no multiple of VKT_PARAM_ALIGN. */
+/* ARG: parameters overlap, end past count, begin at no multiple of VKT_PARAM_ALIGN, or have another
+ * number of elements than their shape. Muon takes all of two dimensions and more for hidden. */
 VKT_API vkt_status vkt_optim_create_flat(vkt_gpu *gpu, const vkt_optim_desc *desc,
                                          const vkt_flat_params *flat, vkt_optim **out);
 VKT_API void vkt_optim_destroy(vkt_optim **o);
@@ -197,6 +199,10 @@ VKT_API uint32_t vkt_step_block_bytes(void);
 VKT_API size_t vkt_optim_n_moments(const vkt_optim *o);
 VKT_API const char *vkt_optim_moment_name(const vkt_optim *o, size_t i);
 VKT_API vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i);
+/* Where moment i has the numbers of the trained parameter number `param`: the first element, and
+ * *count of them, which lie as the parameter does if they are as many; 0: none. */
+VKT_API uint64_t vkt_optim_moment_place(const vkt_optim *o, size_t i, size_t param,
+                                        uint64_t *count);
 
 #ifdef __cplusplus
 }

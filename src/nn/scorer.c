@@ -4,7 +4,7 @@
 #include "nn/transformer.h"
 #include "tensor/graph/graph.h"
 
-/* Tokens of a batch: enough to fill a device; and bytes of its logits. */
+/* Tokens of a batch: enough to fill a device; and bytes of its logits, if it has several texts. */
 enum { MOST_TOKENS = 4096, MOST_LOGITS = 64 << 20, SHORTEST = 16, MOST_LANES = 24 };
 
 /* A graph for texts [rows, length]. The line: tokens, then targets. */
@@ -73,7 +73,30 @@ static uint32_t most_rows(const vkt__scorer *s, uint32_t length)
     return (uint32_t)rows;
 }
 
-/* The graph for up to `rows` texts of up to `length` tokens; the eldest makes room. */
+bool vkt__scorer_takes(const vkt__scorer *s, uint32_t n)
+{
+    uint64_t logits = 4ull * length_for(s, n - 1) * s->s.V;
+    return logits <= VKT_MAX((uint64_t)MOST_LOGITS, vkt_gpu_caps(s->gpu)->budget_bytes / 8);
+}
+
+static void drop_eldest(vkt__scorer *s)
+{
+    lane_finish(s, &s->lanes[0]);
+    memmove(s->lanes, s->lanes + 1, --s->n_lanes * sizeof *s->lanes);
+}
+
+/* With what a new graph took, they have at most a quarter of the device's memory, or it alone. */
+static void make_room(vkt__scorer *s, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < s->n_lanes; i++) bytes += vkt_graph_bytes(s->lanes[i].graph);
+    while (s->n_lanes &&
+           (s->n_lanes == MOST_LANES || bytes > vkt_gpu_caps(s->gpu)->budget_bytes / 4)) {
+        bytes -= vkt_graph_bytes(s->lanes[0].graph);
+        drop_eldest(s);
+    }
+}
+
+/* The graph for up to `rows` texts of up to `length` tokens; the eldest make room. */
 static vkt_status lane_for(vkt__scorer *s, uint32_t rows, uint32_t length, lane **out)
 {
     lane l = { .rows = 1, .length = length_for(s, length) };
@@ -83,15 +106,12 @@ static vkt_status lane_for(vkt__scorer *s, uint32_t rows, uint32_t length, lane 
         *out = &s->lanes[i];
         if ((*out)->rows == l.rows && (*out)->length == l.length) return VKT_OK;
     }
-    if (s->n_lanes == MOST_LANES) {
-        lane_finish(s, &s->lanes[0]);
-        memmove(s->lanes, s->lanes + 1, --s->n_lanes * sizeof l);
-    }
     vkt_status st = lane_create(s, &l);
     if (st != VKT_OK) {
         lane_finish(s, &l);
         return st;
     }
+    make_room(s, vkt_graph_bytes(l.graph));
     *out = &s->lanes[s->n_lanes++];
     **out = l;
     return VKT_OK;

@@ -20,6 +20,8 @@ typedef struct vkt__scored {
 vkt_status vkt__scorer_create(vkt_model *m, uint32_t n_positions, vkt__scorer **out);
 void vkt__scorer_destroy(vkt__scorer **s);
 uint32_t vkt__scorer_positions(const vkt__scorer *s);
+/* Whether the scores of a text of n tokens have room: a token's are the vocabulary. */
+bool vkt__scorer_takes(const vkt__scorer *s, uint32_t n);
 /* Sets the sums of texts [n], which it sorts by length. ARG: an id is beyond the vocabulary.
  * Blocks. */
 vkt_status vkt__scorer_run(vkt__scorer *s, vkt__scored *const *text, size_t n);

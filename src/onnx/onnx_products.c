@@ -266,6 +266,10 @@ static void build_transpose(vkt__onnx_build *b, const vkt__onnx_op *op)
 static int64_t ceil_more(const window *w, uint32_t k, int64_t size, bool ceil, int64_t *out)
 {
     int64_t span = size + w->begin[k] + w->end[k] - (w->dilation[k] * (w->kernel[k] - 1) + 1);
+    if (ceil && span < 0 && span + w->stride[k] > 0) {
+        *out = 1;
+        return -span;
+    }
     if (span < 0) return -1;
     *out = span / w->stride[k] + 1;
     if (ceil && span % w->stride[k] && *out * w->stride[k] < size + w->begin[k]) ++*out;

@@ -269,6 +269,14 @@ vkt_buffer *vkt_optim_moment(const vkt_optim *o, size_t i)
     return i < o->moments.n ? o->moments.list[i].values : NULL;
 }
 
+uint64_t vkt_optim_moment_place(const vkt_optim *o, size_t i, size_t param, uint64_t *count)
+{
+    vkt__range r = { 0 };
+    if (i < o->moments.n && param < o->n_params) r = vkt__optim_moment_of(o, i, param);
+    *count = r.count;
+    return r.offset;
+}
+
 bool vkt__optim_moment_is_flat(const vkt_optim *o, size_t i)
 {
     return !o->moments.list[i].places;

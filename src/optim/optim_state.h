@@ -17,7 +17,7 @@ typedef struct vkt__stretch {
     vkt__range at;
     uint64_t first_block; /* of the tables, where each stretch begins at a multiple of four */
     bool own;             /* `tensor` alone, by the rule itself */
-    bool frozen;          /* of one that is its own */
+    bool frozen;          /* nothing of it is trained */
     size_t tensor, piece;
 } vkt__stretch;
 

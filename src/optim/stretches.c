@@ -23,10 +23,13 @@ static bool is_live(const vkt_optim *o, uint64_t at)
 static void add(vkt_optim *o, vkt__stretch s)
 {
     vkt__stretch *last = o->n_stretches ? &o->stretches[o->n_stretches - 1] : NULL;
-    bool joins = last && !s.own && !last->own && last->piece == s.piece;
+    bool joins = last && !s.own && !last->own && last->piece == s.piece &&
+                 last->at.offset + last->at.count == s.at.offset;
     o->all_blocks += joins ? 0 : vkt__align(o->all_blocks, 4) - o->all_blocks;
     if (joins) {
         last->at.count += s.at.count;
+        last->frozen =
+            last->frozen && s.frozen; /* the kernel leaves out a frozen block by itself */
         o->all_blocks = last->first_block + vkt__group_blocks(last->at.count);
         return;
     }
@@ -36,11 +39,12 @@ static void add(vkt_optim *o, vkt__stretch s)
     o->stretches[o->n_stretches++] = s;
 }
 
-/* From its offset to the next one's: padding belongs to the tensor before it. */
+/* The padding that completes a tensor's last block belongs to it, a gap behind that to none. */
 static uint64_t end_of(const vkt_optim *o, size_t i, const vkt__range *piece)
 {
-    uint64_t end = piece->offset + piece->count;
-    return i + 1 < o->n_params ? VKT_MIN(o->params[i + 1].offset, end) : end;
+    const vkt_param *p = &o->params[i];
+    return VKT_MIN(p->offset + vkt__align(VKT_MAX(p->count, p->room), VKT_PARAM_ALIGN),
+                   piece->offset + piece->count);
 }
 
 static void add_tensors(vkt_optim *o, size_t piece, const bool *hidden)

@@ -11,6 +11,7 @@
 #include "report/findings_course.h"
 #include "report/findings_scores.h"
 #include "report/run_view.h"
+#include "tensor/ops/optim/rules.h"
 
 /* ---- tables ---- */
 
@@ -233,7 +234,7 @@ static void take_decay(const vkt__run_view *r, const vkt_config *c, vkt__evidenc
     e->weight_norm = e->best_weight_norm = NAN;
     if (rule == VKT_RULE_LAMB || !(c->optim.weight_decay > 0)) return; /* it scales its steps */
     e->weight_decay = (double)c->optim.weight_decay;
-    e->decoupled = rule == VKT_RULE_ADAMW || rule == VKT_RULE_LION;
+    e->decoupled = vkt__rule_at((uint32_t)rule)->uses & VKT__DECAY_DECOUPLED;
     if (!e->decoupled && (vkt__course_rise(e).rises || vkt__find_chance(e, &text))) {
         e->weight_norm = norm_of_weights(r->dir, r->rec.step, c->optim.decay_all);
         e->best_weight_norm = norm_of_weights(r->dir, r->rec.best_step, c->optim.decay_all);

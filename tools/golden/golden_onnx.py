@@ -130,21 +130,19 @@ def node_case(case, folder):
         f.write(case.model.SerializeToString())
 
 
-def sides():
-    """What torch.onnx never writes: another padding on each of the four sides."""
+def by_hand(name, steps, weights, size):
+    """What torch.onnx never writes; the output is ONNX Runtime's."""
     from onnx import helper
-    folder, rng = os.path.join(ROOT, "sides"), np.random.default_rng(5)
+    folder, rng = os.path.join(ROOT, name), np.random.default_rng(5)
     os.makedirs(folder, exist_ok=True)
-    weights = {"w": rng.normal(size=(4, 2, 3, 2)), "u": rng.normal(size=(4, 3, 3, 3))}
+    values = {k: rng.normal(size=s) for k, s in weights.items()}
     graph = helper.make_graph(
-        [helper.make_node("Conv", ["x", "w"], ["a"], pads=[0, 2, 1, 0], strides=[2, 1], dilations=[1, 2]),
-         helper.make_node("AveragePool", ["a"], ["b"], kernel_shape=[3, 2], pads=[0, 1, 1, 0], ceil_mode=1, strides=[1, 2]),
-         helper.make_node("ConvTranspose", ["b", "u"], ["y"], pads=[1, 0, 0, 2], strides=[2, 3], output_padding=[1, 0])], "sides",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 2, 9, 8])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()])
+        [helper.make_node(*s, **more) for *s, more in steps], name,
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", *size])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(v.astype(np.float32), k) for k, v in values.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.save(model, os.path.join(folder, "model.onnx"))
-    x = rng.normal(size=(2, 2, 9, 8)).astype(np.float32)
+    x = rng.normal(size=(2, *size)).astype(np.float32)
     put(folder, "input", 0, x)
     put(folder, "output", 0, onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0], "y")
 
@@ -180,5 +178,11 @@ net("uneven", nn.Sequential(nn.Conv2d(2, 4, 3, stride=(2, 1), dilation=(1, 2), p
                             nn.ConvTranspose2d(4, 3, (3, 2), stride=(2, 1), padding=(1, 0), output_padding=(1, 0), dilation=(1, 3)),
                             nn.MaxPool2d((2, 3), (2, 1), (1, 0)), nn.Flatten(), nn.Linear(75, 3)), torch.randn(2, 2, 9, 7), **N)
 net("heard", Heard(), torch.randn(2, 6, 3), **N)
-sides()
+by_hand("sides", [("Conv", ["x", "w"], ["a"], {"pads": [0, 2, 1, 0], "strides": [2, 1], "dilations": [1, 2]}),
+                  ("AveragePool", ["a"], ["b"], {"kernel_shape": [3, 2], "pads": [0, 1, 1, 0], "ceil_mode": 1, "strides": [1, 2]}),
+                  ("ConvTranspose", ["b", "u"], ["y"], {"pads": [1, 0, 0, 2], "strides": [2, 3], "output_padding": [1, 0]})],
+        {"w": (4, 2, 3, 2), "u": (4, 3, 3, 3)}, (2, 9, 8))
+by_hand("past_the_end", [("MaxPool", ["x"], ["a"], {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}),
+                         ("AveragePool", ["x"], ["b"], {"kernel_shape": [3, 2], "strides": [2, 2], "ceil_mode": 1}), ("Add", ["a", "b"], ["y"], {})], {},
+        (2, 2, 2))
 nodes(sys.argv[1] if len(sys.argv) > 1 else None)

@@ -116,10 +116,16 @@ static vkt_status score_waiting(evaluator *e)
     size_t n = 0;
     for (size_t i = 0; i < e->n_waits; i++) n += e->waits[i].n_texts;
     vkt__scored **texts = vkt__alloc((n + 1) * sizeof *texts);
-    for (size_t i = n = 0; i < e->n_waits; i++)
-        for (size_t k = 0; k < e->waits[i].n_texts; k++) texts[n++] = &e->waits[i].text[k];
-    if (e->scorer) st = vkt__scorer_run(e->scorer, texts, n);
-    for (size_t i = 0; i < n && !e->scorer && st == VKT_OK; i++) st = score_alone(e, texts[i]);
+    n = 0;
+    for (size_t i = 0; i < e->n_waits && st == VKT_OK; i++)
+        for (size_t k = 0; k < e->waits[i].n_texts && st == VKT_OK; k++) {
+            vkt__scored *t = &e->waits[i].text[k];
+            if (e->scorer && vkt__scorer_takes(e->scorer, t->n))
+                texts[n++] = t;
+            else
+                st = score_alone(e, t);
+        }
+    if (st == VKT_OK && n) st = vkt__scorer_run(e->scorer, texts, n);
     free(texts);
     return st;
 }

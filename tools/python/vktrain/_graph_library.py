@@ -34,14 +34,17 @@ class PlanDesc(Structure):
 class ConvDesc(Structure):
     _c_name_ = "vkt_conv_desc"
     _fields_ = [("stride", c_uint32), ("pad", c_uint32), ("dilation", c_uint32),
-                ("groups", c_uint32), ("act", c_int), ("pads", POINTER(c_uint32))]
+                ("groups", c_uint32), ("act", c_int), ("pads", POINTER(c_uint32)),
+                ("strides", POINTER(c_uint32)), ("dilations", POINTER(c_uint32)),
+                ("output_pads", POINTER(c_uint32))]
 
 
 class PoolDesc(Structure):
     _c_name_ = "vkt_pool_desc"
     _fields_ = [("size", c_uint32), ("stride", c_uint32), ("pad", c_uint32),
                 ("sizes", POINTER(c_uint32)), ("strides", POINTER(c_uint32)),
-                ("pads", POINTER(c_uint32))]
+                ("pads", POINTER(c_uint32)), ("sides", POINTER(c_uint32)), ("ceil", c_bool),
+                ("pixels_only", c_bool)]
 
 
 class BatchNormDesc(Structure):
@@ -176,6 +179,7 @@ FUNCTIONS.update({
     "vkt_buffer_destroy": (None, [c_void_p, POINTER(POINTER(Buffer))]),
     "vkt_optim_create_flat": (c_int, [c_void_p, POINTER(OptimDesc), POINTER(FlatParams),
                                       POINTER(c_void_p)]),
+    "vkt_optim_moment_place": (c_uint64, [c_void_p, c_size_t, c_size_t, POINTER(c_uint64)]),
     "vkt_schedule_lr": (c_double, [POINTER(Schedule), c_uint64]),
     "vkt_schedule_check": (c_int, [POINTER(Schedule), c_char_p]),
 })

@@ -21,6 +21,7 @@ from ._ops import shape as c_shape
 _ALIGN = 256  # elements
 _fill_step = lib.vkt_optim_fill_step
 _SCHEDULES = {lib.vkt_schedule_name(i).decode(): i for i in range(9)}
+_FILTERS, _CONV = ((2, 3, 1, 0), (2, 1, 0)), 1  # of convolutions, as permutations of PyTorch's
 _RULES = {lib.vkt_optim_rule_name(i).decode(): i for i in range(13)}
 
 
@@ -62,7 +63,7 @@ class Optimizer(_device.Owned):
 
     params: a module, or a list of parameters (or of pairs (name, parameter)).
     lr: a number, or a function of the step, counted from 0.
-    weight_decay: of all parameters; decoupled for adamw and lion.
+    weight_decay: of all parameters; decoupled for adamw, lion, adan, muon and adafactor.
     groups: [(pattern, {"lr_scale": .., "weight_decay": ..})], of names; '*' any characters, '?' one;
         the first that matches counts, lr_scale 0 freezes.
     clip: limit of the global norm of gradients; 0: none.
@@ -90,7 +91,7 @@ class Optimizer(_device.Owned):
         self.names, self.params = [n for n, _ in named], [p for _, p in named]
         self._storages = [p._storage for p in self.params]
         self.lr, self.t, self.clip, self.on_nan = lr, 0, clip, on_nan
-        self._scales = loss_scale > 0
+        self._scales, self._packed = loss_scale > 0, moments == "8bit"
         self._clock = [0]
         self.loss = self.grad_norm = float("nan")
         self.skipped = 0
@@ -112,9 +113,11 @@ class Optimizer(_device.Owned):
     def _create(self, desc):
         table = (Param * len(self.params))()
         self._offsets, at = [], 0
-        for row, name, s in zip(table, self.names, self._storages):
+        for row, name, p, s in zip(table, self.names, self.params, self._storages):
             n = s.bytes // 4
             row.name, row.shape, row.offset, row.count = name.encode(), c_shape(s.shape), at, n
+            if p._order in _FILTERS:  # the library has PyTorch's shape and knows how these lie
+                row.shape, row.order = c_shape(p.shape), _CONV
             row.decay = len(s.shape) >= 2
             self._offsets.append(at)
             at += (n + _ALIGN - 1) // _ALIGN * _ALIGN
@@ -206,17 +209,25 @@ class Optimizer(_device.Owned):
 
     def _moments(self):
         n = lib.vkt_optim_n_moments(self.handle)
-        return {lib.vkt_optim_moment_name(self.handle, i).decode():
-                lib.vkt_optim_moment(self.handle, i) for i in range(n)}
+        return {lib.vkt_optim_moment_name(self.handle, i).decode(): i for i in range(n)}
 
-    def _moment_array(self, buffer, i):
+    def _place(self, moment, i):
+        """Where a moment has parameter i's numbers: buffer, first byte, and their shape in memory."""
+        count = ctypes.c_uint64()
+        at = lib.vkt_optim_moment_place(self.handle, moment, i, byref(count))
         s = self._storages[i]
-        a = np.empty(s.shape, np.float32)
+        shape = s.shape if count.value == s.bytes // 4 else (count.value,)
+        return lib.vkt_optim_moment(self.handle, moment), 4 * at, shape
+
+    def _moment_array(self, moment, i):
+        buffer, at, shape = self._place(moment, i)
+        a = np.empty(shape, np.float32)
         check(lib.vkt_gpu_wait(_device.handle()))
-        check(lib.vkt_buffer_read(_device.handle(), buffer, 4 * self._offsets[i], a.ctypes.data,
-                                  a.nbytes))
+        if a.size:
+            check(lib.vkt_buffer_read(_device.handle(), buffer, at, a.ctypes.data, a.nbytes))
         order = self.params[i]._order
-        return a if order is None else np.ascontiguousarray(a.transpose(np.argsort(order)))
+        return a if order is None or shape != self._storages[i].shape else \
+            np.ascontiguousarray(a.transpose(np.argsort(order)))
 
     def averaged(self):
         """The moving average of the parameters, by name: for a module's load_state_dict."""
@@ -229,27 +240,34 @@ class Optimizer(_device.Owned):
     def state_dict(self):
         """{"t": steps so far, "m.NAME": .., "v.NAME": ..}: arrays, for load_state_dict and save."""
         with _device.lock:
-            out = {"t": np.array([self.t], np.float32)}
-            for name, buffer in self._moments().items():
-                if buffer.contents.bytes < self._values.bytes:
-                    raise VktrainError("moments of 8 bits have no state_dict yet: moments='fp32'")
-                for i, n in enumerate(self.names):
-                    out[f"{name}.{n}"] = self._moment_array(buffer, i)
-            return out
+            if self._packed:
+                raise VktrainError("moments of 8 bits have no state_dict yet: moments='fp32'")
+            return {"t": np.array([self.t], np.float32),
+                    **{f"{name}.{n}": self._moment_array(m, i) for name, m in self._moments().items()
+                       for i, n in enumerate(self.names)}}
 
     def load_state_dict(self, state):
         """Goes on where another of the same kind was."""
         with _device.lock:
-            for name, buffer in self._moments().items():
+            if self._packed:
+                raise VktrainError("moments of 8 bits take no state_dict yet: moments='fp32'")
+            writes = []
+            for name, m in self._moments().items():
                 for i, n in enumerate(self.names):
+                    if f"{name}.{n}" not in state:
+                        raise ValueError(f"the state has no {name}.{n}: it is of another optimizer")
                     a = np.asarray(state[f"{name}.{n}"], np.float32)
+                    buffer, at, shape = self._place(m, i)
                     order = self.params[i]._order
-                    a = np.ascontiguousarray(a if order is None else a.transpose(order))
-                    if a.shape != self._storages[i].shape:
-                        raise ValueError(f"{name}.{n} has shape {list(a.shape)}, not "
-                                         f"{list(self._storages[i].shape)}")
-                    check(lib.vkt_buffer_write(_device.handle(), buffer, 4 * self._offsets[i],
-                                               a.ctypes.data, a.nbytes))
+                    if order is not None and shape == self._storages[i].shape and \
+                            a.ndim == len(order):
+                        a = a.transpose(order)
+                    if a.shape != shape:
+                        raise ValueError(f"{name}.{n} has shape {list(a.shape)}, not {list(shape)}")
+                    writes.append((buffer, at, np.ascontiguousarray(a)))
+            for buffer, at, a in writes:  # all or none
+                if a.size:
+                    check(lib.vkt_buffer_write(_device.handle(), buffer, at, a.ctypes.data, a.nbytes))
             self.t = int(state["t"][0])
 
 
@@ -324,7 +342,8 @@ class Muon(Optimizer):
 
 
 class Adafactor(Optimizer):
-    """Shazeer and Stern 2018, PyTorch's form: second moments as a number for each row and column."""
+    """Shazeer and Stern 2018, PyTorch's form for matrices: second moments as a number for each row and
+    column; a filter is the matrix of its outputs and the rest."""
 
     def __init__(self, params, lr=1e-2, weight_decay=0.0, **more):
         super().__init__("adafactor", params, lr, eps=2.0**-23, weight_decay=weight_decay, **more)

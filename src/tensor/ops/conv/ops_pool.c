@@ -103,13 +103,13 @@ static uint32_t n_windows(const vkt_node *n, bool columns, uint32_t extent)
     uint32_t k = columns ? n->attr.pool.kw : n->attr.pool.kh,
              stride = columns ? stride_w(n) : n->attr.pool.stride,
              pad = columns ? pad_w(n) : n->attr.pool.pad;
-    uint64_t padded = (uint64_t)extent + pad + pad_after(n, columns);
-    if (padded < k || padded > INT32_MAX) return 0;
-    uint32_t windows = vkt__window_count((uint32_t)padded, k, stride, 0, 1);
-    /* One more, which has less, if it begins within the pixels or before. */
-    if (n->attr.pool.ceil && (padded - k) % stride && (uint64_t)windows * stride < extent + pad)
-        windows++;
-    return windows;
+    uint64_t padded = (uint64_t)extent + pad + pad_after(n, columns),
+             reach = padded + (n->attr.pool.ceil ? stride - 1 : 0);
+    if (reach < k || padded > INT32_MAX) return 0;
+    uint64_t windows = (reach - k) / stride + 1;
+    /* A last one that has less must begin within the pixels or before. */
+    if (n->attr.pool.ceil && (windows - 1) * stride >= (uint64_t)extent + pad) windows--;
+    return (uint32_t)windows;
 }
 
 /* ---- forward: x [N, H, W, C] -> y [N, OH, OW, C], place in the window u32 (max) ---- */
