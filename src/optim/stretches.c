@@ -28,8 +28,7 @@ static void add(vkt_optim *o, vkt__stretch s)
     o->all_blocks += joins ? 0 : vkt__align(o->all_blocks, 4) - o->all_blocks;
     if (joins) {
         last->at.count += s.at.count;
-        last->frozen =
-            last->frozen && s.frozen; /* the kernel leaves out a frozen block by itself */
+        last->frozen &= s.frozen; /* else the kernel leaves out its frozen blocks */
         o->all_blocks = last->first_block + vkt__group_blocks(last->at.count);
         return;
     }

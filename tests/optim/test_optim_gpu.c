@@ -383,6 +383,68 @@ static void frozen_groups_do_not_move(void **state)
     teardown(&f);
 }
 
+/* Vectors, which Muon leaves to AdamW, are updated side by side, whatever the first of them is. */
+static void a_frozen_neighbour_freezes_nobody(void **state)
+{
+    (void)state;
+    static const vkt_optim_group group = { "0.bias", 0, NAN };
+    vkt_optim_desc d = describe(VKT_RULE_MUON, VKT_OPTIM_FORM_TORCH);
+    fixture f;
+    d.groups = &group;
+    d.n_groups = 1;
+    setup(&f, &d);
+    float s[VKT_N_SCALARS], before[COUNT];
+    memcpy(before, f.theta, sizeof before);
+    draw_grads(&f, 0);
+    run_step(&f, 0, 0.1, 1, s);
+    read_theta(&f);
+    assert_memory_equal(f.theta + 1024, before + 1024, 30 * 4);
+    assert_true(f.theta[1280] != before[1280] && f.theta[0] != before[0]);
+    teardown(&f);
+}
+
+/* A caller may leave more room between its parameters than their alignment asks for. */
+static void gaps_between_parameters_are_nobodys(void **state)
+{
+    (void)state;
+    enum { ALL = 4096, EACH = 10 };
+    vkt_param three[3];
+    for (uint64_t i = 0; i < 3; i++)
+        three[i] = (vkt_param) {
+            .name = "v", .shape = { 1, { EACH } }, .offset = 1024 * i, .count = EACH
+        };
+    for (vkt_optim_rule rule = VKT_RULE_SGD; rule < VKT_RULE_N_RULES; rule++) {
+        vkt_optim_desc d = describe(rule, VKT_OPTIM_FORM_TORCH);
+        vkt_flat_params flat = { .params = three, .n = 3, .count = ALL };
+        vkt_optim *o;
+        vkt_buffer *loss;
+        uint64_t count, last = 0;
+        d.n_groups = 0;
+        buffer(VKT_MEM_DEVICE, 4 * ALL, "test values", &flat.values);
+        buffer(VKT_MEM_DEVICE, 4 * ALL, "test grads", &flat.grads);
+        buffer(VKT_MEM_DEVICE, 256, "test loss", &loss);
+        REQUIRE_OK(vkt_optim_create_flat(gpu, &d, &flat, &o));
+        vkt_graph *g = vkt__graph_new(gpu);
+        vkt_tensor *in = vkt_input(g, vkt_shape1(1), VKT_F32, "loss");
+        vkt_bind(in, VKT_ALL_SLOTS, loss, 0);
+        vkt_optim_build(o, g, in, NULL);
+        REQUIRE_OK(g->status);
+        for (size_t k = 0; k < vkt_optim_n_moments(o); k++)
+            for (size_t i = 0; i < 3; i++) {
+                uint64_t at = vkt_optim_moment_place(o, k, i, &count);
+                assert_true(count == 0 || count == EACH);
+                assert_true(i == 0 || count == 0 || at >= last + EACH);
+                assert_true(4 * (at + count) <= vkt_optim_moment(o, k)->bytes);
+                last = at;
+            }
+        vkt_graph_destroy(&g);
+        vkt_optim_destroy(&o);
+        vkt_buffer_destroy(gpu, &flat.values);
+        vkt_buffer_destroy(gpu, &flat.grads);
+        vkt_buffer_destroy(gpu, &loss);
+    }
+}
+
 /* Moments in 8 bits take a byte each, and what is read of them is written back as it was. */
 static void packed_moments_are_read_and_written(void **state)
 {
@@ -585,6 +647,8 @@ int main(void)
         cmocka_unit_test(moments_are_what_the_rule_keeps),
         cmocka_unit_test(bad_steps_change_nothing),
         cmocka_unit_test(frozen_groups_do_not_move),
+        cmocka_unit_test(a_frozen_neighbour_freezes_nobody),
+        cmocka_unit_test(gaps_between_parameters_are_nobodys),
         cmocka_unit_test(packed_moments_are_read_and_written),
         cmocka_unit_test(packed_moments_move_by_small_steps),
         cmocka_unit_test(clip_acts_only_above_its_limit),
