@@ -122,6 +122,12 @@ static bool same_shape(vkt_shape a, vkt_shape b)
     return a.rank == b.rank && !memcmp(a.d, b.d, a.rank * sizeof *a.d);
 }
 
+static float as_float(const vkt__onnx_host *numbers, uint64_t i)
+{
+    double x = vkt__onnx_host_number(numbers, i);
+    return (float)VKT_MAX(VKT_MIN(x, 3e38), -3e38);
+}
+
 /* Numbers are kept as floats, which hold all ids below 2^24. The first graph is a dry one. */
 static vkt_tensor *constant(void *user, vkt_graph *g, const char *name, vkt_shape shape,
                             vkt_dtype dtype, const vkt__onnx_host *numbers)
@@ -132,13 +138,14 @@ static vkt_tensor *constant(void *user, vkt_graph *g, const char *name, vkt_shap
     int at = state_of(m, full);
     if (at < 0 && net->dry) {
         float *copy = vkt__arena_alloc(&m->arena, (size_t)numbers->count * sizeof *copy);
-        for (uint64_t i = 0; i < numbers->count; i++)
-            copy[i] = (float)VKT_MAX(VKT_MIN(vkt__onnx_host_number(numbers, i), 3e38), -3e38);
+        for (uint64_t i = 0; i < numbers->count; i++) copy[i] = as_float(numbers, i);
         at = vkt__model_add_named_state(m, full, shape, VKT_F32, 0);
         m->states[at].fill = fill_from_copy;
         m->states[at].from = copy;
     }
     if (at < 0 || !same_shape(m->states[at].pub.shape, shape)) return NULL;
+    for (uint64_t i = 0; i < numbers->count; i++)
+        if (((const float *)m->states[at].from)[i] != as_float(numbers, i)) return NULL;
     vkt_tensor *t = state_tensor(net, g, at);
     return dtype == VKT_U32 ? vkt_cast(g, t, VKT_U32) : t;
 }
@@ -159,16 +166,20 @@ static vkt_status only_input(const vkt__onnx_net *net, const vkt__layer *l, size
     const vkt__onnx *f = net->f;
     size_t n = 0;
     vkt__str names = { 0 };
+    bool *used = vkt__alloc((f->n_values + 1) * sizeof *used);
+    used[net->plan->out] = true;
+    for (size_t k = 0; k < f->n_nodes; k++)
+        for (size_t j = 0; net->plan->needed[k] && j < f->nodes[k].n_in; j++)
+            if (f->nodes[k].in[j] >= 0) used[f->nodes[k].in[j]] = true;
     for (size_t i = 0; i < f->n_inputs; i++) {
-        bool used = f->inputs[i].value == net->plan->out;
-        for (size_t k = 0; k < f->n_nodes && !used; k++)
-            for (size_t j = 0; net->plan->needed[k] && j < f->nodes[k].n_in; j++)
-                used = used || f->nodes[k].in[j] == f->inputs[i].value;
-        if (!used) continue;
+        if (!used[f->inputs[i].value]) continue;
         *which = i;
-        vkt__str_printf(&names, "%s'%s'", n++ ? ", " : "",
-                        vkt__show(f->values[f->inputs[i].value].name).s);
+        if (n++ < 8)
+            vkt__str_printf(&names, "%s'%s'", n > 1 ? ", " : "",
+                            vkt__show(f->values[f->inputs[i].value].name).s);
     }
+    if (n > 8) vkt__str_printf(&names, ", ..");
+    free(used);
     vkt_status st = VKT_OK;
     if (n != 1)
         st = vkt__layer_error(l, "the net takes %zu inputs (%s); a recipe gives it one", n,

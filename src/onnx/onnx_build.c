@@ -172,10 +172,15 @@ vkt__onnx_host *vkt__onnx_host_new(vkt__onnx_build *b, const int64_t *dims, uint
     uint64_t count = 1;
     for (uint32_t i = 0; i < rank && count <= MOST; i++)
         if (dims[i] < 0 || !vkt__mul_ok(count, (uint64_t)dims[i], &count)) count = UINT64_MAX;
-    if (count > MOST || rank > VKT__ONNX_RANK) {
-        vkt__onnx_refuse(b, "a constant of more than %d numbers, or of rank %u", MOST, rank);
+    if (rank > VKT__ONNX_RANK) {
+        vkt__onnx_refuse(b, "a constant of rank %u", rank);
         return NULL;
     }
+    if (count > MOST - b->numbers) {
+        vkt__onnx_refuse(b, "the net's constants have more than %d numbers together", MOST);
+        return NULL;
+    }
+    b->numbers += count;
     vkt__onnx_host *h = vkt__arena_alloc(&b->arena, sizeof *h);
     *h = (vkt__onnx_host) { .rank = rank, .count = count, .whole = whole };
     for (uint32_t i = 0; i < rank; i++) h->dims[i] = dims[i];
@@ -298,6 +303,8 @@ vkt_tensor *vkt__onnx_first(vkt__onnx_build *b, vkt__onnx_value *v)
 vkt_tensor *vkt__onnx_last(vkt__onnx_build *b, vkt__onnx_value *v)
 {
     if (v->last) return v->last;
+    if (v->rank > VKT_MAX_RANK) vkt__onnx_shape(b, v->dims, v->rank); /* which refuses it */
+    if (b->st != VKT_OK) return vkt_fill(b->g, vkt_shape1(1), 0);
     vkt_tensor *x = vkt__onnx_first(b, v);
     if (v->rank < 2) return x;
     v->last = moves_nothing(v) ? vkt_reshape(b->g, x, last_shape(b, v)) : to_last(b, x, v->rank);

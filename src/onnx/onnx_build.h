@@ -73,6 +73,7 @@ typedef struct vkt__onnx_build {
     const vkt__onnx_tensor *const *known; /* [n_inputs] of inputs that are numbers; or NULL */
     bool train, frozen_norms;
     int64_t batch, written;  /* examples; what the file says, 0: a symbol */
+    uint64_t numbers;        /* that constants on the host hold together */
     vkt_status st;           /* the first error, which was logged */
     const vkt__onnx_node *n; /* the node that is being built */
     vkt__arena arena;

@@ -369,6 +369,7 @@ static void build_cast(vkt__onnx_build *b, const vkt__onnx_op *op)
         }
         y.first = last ? NULL : x;
         y.last = last ? x : NULL;
+        y.by = NULL; /* its numbers are no longer what that node gave */
     }
     y.type = to;
     y.initializer = -1;

@@ -14,6 +14,7 @@ typedef struct vkt__onnx_op {
     uint32_t state;     /* bit i: input i is a running mean or variance */
     const char *to;     /* what it becomes, for the reference */
     const char *limits; /* what of it is not supported; NULL: nothing */
+    bool any_output;    /* it looks which outputs are asked for; else the first must be */
 } vkt__onnx_op;
 
 /* NULL: it is not known. */

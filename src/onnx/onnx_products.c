@@ -286,13 +286,10 @@ static vkt_tensor *mean_factors(vkt__onnx_build *b, const window *w, const int64
     for (int64_t i = 0; i < out[0] * out[1]; i++) {
         int64_t at[] = { i / out[1], i % out[1] }, n = 1, all = 1;
         for (int k = 0; k < 2; k++) {
-            int64_t lo = counts_pads ? -w->begin[k] : 0,
-                    hi = size[k] + (counts_pads ? w->end[k] : 0), in = 0;
-            for (int64_t j = 0; j < w->kernel[k]; j++) {
-                int64_t p = at[k] * w->stride[k] - w->begin[k] + j;
-                in += p >= lo && p < hi;
-            }
-            n *= in;
+            int64_t first = at[k] * w->stride[k] - w->begin[k],
+                    lo = VKT_MAX(first, counts_pads ? -w->begin[k] : 0),
+                    hi = VKT_MIN(first + w->kernel[k], size[k] + (counts_pads ? w->end[k] : 0));
+            n *= VKT_MAX(hi - lo, 0);
             all *= w->kernel[k];
         }
         h->d[i] = n ? (double)all / (double)n : 0;

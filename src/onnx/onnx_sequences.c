@@ -141,8 +141,8 @@ static void build_recurrent(vkt__onnx_build *b, const vkt__onnx_op *op)
 
 const vkt__onnx_op vkt__onnx_sequence_ops[] = {
     { "GRU", build_recurrent, NULL, GRU, 0, 0, "rnn",
-      "linear_before_reset; no lengths, activations, clip or layout of its own" },
+      "linear_before_reset; no lengths, activations, clip or layout of its own", true },
     { "LSTM", build_recurrent, NULL, LSTM, 0, 0, "rnn",
-      "no peepholes; no lengths, activations, clip or layout of its own" },
+      "no peepholes; no lengths, activations, clip or layout of its own", true },
     { .name = NULL },
 };

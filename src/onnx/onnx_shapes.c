@@ -32,7 +32,7 @@ static void build_constant(vkt__onnx_build *b, const vkt__onnx_op *op)
         return;
     }
     bool whole = a && !strncmp(a->name, "value_int", 9),
-         many = a && strchr(a->name, '\0')[-1] == 's';
+         many = a && *a->name && strchr(a->name, '\0')[-1] == 's';
     if (!a || (!whole && strncmp(a->name, "value_float", 11) != 0)) {
         vkt__onnx_refuse(b, "its value is no number");
         return;

@@ -164,6 +164,28 @@ static bool leads_out(const char *path)
     return false;
 }
 
+/* A link may lead out of the folder, too. */
+static bool has_link(vkt__onnx *f, const char *folder, const char *location)
+{
+    char *path = vkt__arena_printf(&f->arena, "%s/%s", folder, location);
+    for (char *p = path + strlen(folder) + 1; p; p = strchr(p + 1, '/')) {
+        char *end = strchr(p + 1, '/');
+        if (end) *end = 0;
+        bool link = vkt__is_link(path);
+        if (end) *end = '/';
+        if (link) return true;
+    }
+    return false;
+}
+
+/* Digits alone. */
+static bool number_of(const char *text, uint64_t *out)
+{
+    char *end;
+    *out = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end;
+}
+
 static vkt_status map_of(vkt__onnx *f, const char *folder, const char *location, vkt__map *out)
 {
     for (size_t i = 0; i < f->n_maps; i++)
@@ -193,10 +215,12 @@ static vkt_status external(vkt__onnx *f, vkt__pb m, const char *folder, vkt__onn
             VKT_TRY(vkt__onnx_text(f, part.bytes, part.number == 1 ? &key : &value));
         }
         if (!strcmp(key, "location")) location = value;
-        if (!strcmp(key, "offset")) offset = strtoull(value, NULL, 10);
-        if (!strcmp(key, "length")) length = strtoull(value, NULL, 10);
+        bool ok = true;
+        if (!strcmp(key, "offset")) ok = number_of(value, &offset);
+        if (!strcmp(key, "length")) ok = number_of(value, &length);
+        if (!ok) return vkt__onnx_bad(f, "'%s': its %s is no number", vkt__show(t->name).s, key);
     }
-    if (!folder || !location || leads_out(location))
+    if (!folder || !location || leads_out(location) || has_link(f, folder, location))
         return vkt__onnx_bad(f,
                              "the data of '%s' are in '%s': only a file in the model's folder "
                              "is read",

@@ -62,6 +62,8 @@ static void build_node(vkt__onnx_build *b)
         if (b->n->in[i] >= 0 && !b->values[b->n->in[i]].type)
             vkt__onnx_refuse(b, "its input '%s' is not there",
                              vkt__show(b->f->values[b->n->in[i]].name).s);
+    if (!op->any_output && !vkt__onnx_out(b, 0))
+        vkt__onnx_refuse(b, "its first output has no name");
     if (b->st != VKT_OK) return;
     vkt__where(b->g, b->n->where);
     if (op->fold && all_known(b))

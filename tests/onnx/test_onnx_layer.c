@@ -2,6 +2,10 @@
  * outputs; parameters have its names; bad files and recipes get one line. */
 #include <math.h>
 
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
 #include "base/os.h"
 #include "formats/protobuf.h"
 #include "nn/onnx_net.h"
@@ -303,6 +307,13 @@ static void files_that_lie(void **state)
     t = elsewhere("/etc/hostname");
     says(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_E_FORMAT,
          "only a file in the model's folder");
+#ifndef _WIN32
+    (void)unlink("test_onnx_link");
+    assert_int_equal(symlink(VKT_TEST_DIR "/golden/onnx", "test_onnx_link"), 0);
+    t = elsewhere("test_onnx_link/mlp/input_0.pb");
+    says(parse("Relu", &t, 17, "x", "."), VKT_E_FORMAT, "only a file in the model's folder");
+    assert_int_equal(unlink("test_onnx_link"), 0);
+#endif
     t = elsewhere("golden/onnx/mlp/input_0.pb");
     assert_int_equal(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_OK);
 }
