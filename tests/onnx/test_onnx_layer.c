@@ -1,5 +1,6 @@
 /* The layer "onnx": the golden nets as models that take our pictures, [H, W, C], give PyTorch's
  * outputs; parameters have its names; bad files and recipes get one line. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 
 #ifndef _WIN32

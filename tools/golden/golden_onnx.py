@@ -185,4 +185,6 @@ by_hand("sides", [("Conv", ["x", "w"], ["a"], {"pads": [0, 2, 1, 0], "strides": 
 by_hand("past_the_end", [("MaxPool", ["x"], ["a"], {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}),
                          ("AveragePool", ["x"], ["b"], {"kernel_shape": [3, 2], "strides": [2, 2], "ceil_mode": 1}), ("Add", ["a", "b"], ["y"], {})], {},
         (2, 2, 2))
+by_hand("deep_pads", [("AveragePool", ["x"], ["a"], {"kernel_shape": [3, 3], "pads": [2, 0, 2, 1]}),
+                      ("MaxPool", ["a"], ["y"], {"kernel_shape": [2, 3], "pads": [0, 2, 0, 2]})], {}, (2, 4, 5))
 nodes(sys.argv[1] if len(sys.argv) > 1 else None)
