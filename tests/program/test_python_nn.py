@@ -1,7 +1,10 @@
 """vktrain.nn, vktrain.optim and tensors on a device, beside NumPy: see test_python.sh."""
+import copy
 import importlib
 import inspect
+import math
 import os
+import pickle
 import re
 import sys
 import threading
@@ -344,6 +347,175 @@ class Refusals(unittest.TestCase):
                 net.load(f"{i}.safetensors")
         with self.assertRaisesRegex(ValueError, "rows"):
             vktrain.DataLoader((np.ones(3), np.ones(4)))
+
+
+class Mends(unittest.TestCase):
+    """What went wrong once without a word."""
+
+    def test_copies(self):
+        x, y = batch()
+        net = mlp()
+        optim.SGD(net, 0.1)
+        for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+            np.testing.assert_array_equal(values(other), values(net))
+            want = values(net)
+            trained(other, optim.SGD(other, 0.5), x, y)
+            self.assertTrue((values(other) != want).any())
+            np.testing.assert_array_equal(values(net), want)
+        conv = nn.Conv2d(2, 3, 3)
+        np.testing.assert_array_equal(copy.deepcopy(conv).weight.numpy(), conv.weight.numpy())
+        self.assertIsInstance(copy.deepcopy(nn.BatchNorm1d(2)).running_mean, nn.Buffer)
+        with self.assertRaisesRegex(TypeError, "SGD is on the device.*state_dict"):
+            copy.deepcopy(optim.SGD(net, 0.1))
+
+    def test_grads_of_ones_own(self):
+        w = nn.Parameter(np.zeros((2, 3), np.float32))
+        o = optim.SGD([("w", w)], 1.0)
+        w.grad = np.full((3, 2), 1, np.float32)
+        with self.assertRaisesRegex(vktrain.ShapeError, r"grad of w has shape \[3, 2\].*\[2, 3\]"):
+            o.step()
+        w.grad = vktrain.tensor(np.full((2, 3), 2, np.float32))
+        o.step()
+        np.testing.assert_array_equal(w.numpy(), np.full((2, 3), -2))
+        v = nn.Parameter(np.zeros((2, 3), np.float32))
+        p = optim.SGD([("v", v)], 1.0)
+        o.zero_grad()
+        (w * 3.0).sum().backward()
+        v.grad = w.grad  # of another
+        p.step()
+        np.testing.assert_array_equal(v.numpy(), np.full((2, 3), -3))
+
+    def test_results_of_step_functions(self):
+        w = nn.Parameter(np.ones(2, np.float32))
+        o = optim.SGD([w], 1.0)
+
+        def train(x, result):
+            o.zero_grad()
+            (w * x).sum().backward()
+            o.step()
+            return {"none": None, "pair": (w.sum(), None), "w": w}[result]
+        step, x = vktrain.jit(train), np.ones(2, np.float32)
+        self.assertIsNone(step(x, "none"))
+        y, none = step(x, "pair")
+        self.assertEqual((y.item(), none), (-2, None))
+        self.assertEqual(step(x, "w").tolist(), [-2, -2])
+        f = vktrain.jit(lambda x, k: (x, repr(k)))
+        self.assertEqual([f(x, k)[1] for k in (True, 1, 1.0, 0.0, -0.0)], ["True", "1", "1.0", "0.0", "-0.0"])
+
+    def test_optimizers(self):
+        net = mlp()
+        first = optim.SGD(net, 0.1, ema=0.9)
+        x, y = batch()
+        second = optim.SGD(net[0], 0.1)
+        F.cross_entropy(net(x), y).backward()
+        with self.assertRaisesRegex(vktrain.VktrainError, "another optimizer.*trains bias"):
+            first.step()
+        second.step()
+        state = first.state_dict()
+        first.close()
+        for call in (first.state_dict, first.averaged, lambda: first.load_state_dict(state), first.step):
+            with self.assertRaisesRegex(vktrain.VktrainError, "optimizer was closed"):
+                call()
+        a, b = nn.Linear(2, 2), nn.Linear(2, 2)
+        self.assertEqual(optim.SGD([*a.parameters(), *b.parameters()], 0.1).names,
+                         ["weight", "bias", "1.weight", "1.bias"])
+        for error, what, call in (
+                (ValueError, "lr is nan", lambda: optim.SGD(a, math.nan)),
+                (ValueError, "lr is -1", lambda: optim.SGD(a, -1)),
+                (TypeError, "lr is '0.1'", lambda: optim.SGD(a, "0.1")),
+                (TypeError, "momentum: adam does not use", lambda: optim.Adam(a, momentum=0.9)),
+                (ValueError, "betas has 3", lambda: optim.Adam(a, betas=(0.9, 0.9, 0.9))),
+                (TypeError, r"groups: '\*' has 'lr'", lambda: optim.SGD(a, 0.1, groups=[("*", {"lr": 1})]))):
+            with self.assertRaisesRegex(error, what):
+                call()
+
+    def test_numbers_given_by_hand(self):
+        net = nn.Linear(2, 1)
+        before = net(np.ones((1, 2), np.float32))
+        net.load_state_dict({"weight": np.ones((1, 2)), "bias": np.ones(1)})
+        with self.assertRaisesRegex(vktrain.VktrainError, "before copy_ or load_state_dict changed"):
+            before.numpy()
+        self.assertEqual(net(np.ones((1, 2), np.float32)).item(), 3)
+
+    def test_modules_take_modules(self):
+        for call, what in ((lambda: nn.Sequential(nn.ReLU(), F.relu), "Sequential: 1 is <function relu"),
+                           (lambda: nn.ModuleList([3]), "ModuleList: 0 is 3"),
+                           (lambda: setattr(nn.Linear(1, 1), "weight", vktrain.ones(1, 1)),
+                            "'weight' is a parameter of Linear.*Tensor")):
+            with self.assertRaisesRegex(TypeError, what):
+                call()
+
+    def test_labels_that_do_not_count(self):
+        a, w = RNG.normal(size=(4, 3)).astype(np.float32), np.array([1, 2, 4], np.float32)
+        log_p = a - np.log(np.exp(a).sum(1, keepdims=True))
+        for ignore, label in ((None, -100), (-100, -100), (-7, -7), (1, 1), (9, 9)):
+            y = np.array([0, label, 2, label])
+            want = -(log_p[0, 0] + log_p[2, 2]) / 2
+            near(self, F.cross_entropy(a, y, ignore_index=ignore), want, 1e-5)
+            near(self, F.cross_entropy(a, y, w, ignore), -(log_p[0, 0] + 4 * log_p[2, 2]) / 5, 1e-5)
+            if ignore is not None:
+                f = vktrain.jit(lambda x, y: F.cross_entropy(x, y, ignore_index=ignore))
+                near(self, f(a, y), want, 1e-5)
+                with self.assertRaisesRegex(vktrain.DataError, "cross_entropy"):
+                    f(a, np.array([0, 3, 2, label]))
+        with self.assertRaisesRegex(vktrain.DataError, "one of the labels is -100: give ignore_index"):
+            vktrain.jit(F.cross_entropy)(a, np.array([0, -100, 2, 0]))
+        for wrong in (3, -1):
+            with self.assertRaises(vktrain.DataError):
+                F.cross_entropy(a, np.array([0, wrong, 2, -100])).item()
+        p = np.full((4, 3), [0.5, 0.5, 0], np.float32)
+        smooth = 0.7 * p + 0.1
+        near(self, F.cross_entropy(a, p, w, label_smoothing=0.3), -(log_p * smooth * w).sum(1).mean(), 1e-5)
+        with self.assertRaisesRegex(ValueError, "reduction is 'men'.*mean\\?"):
+            F.mse_loss(a, a, reduction="men")
+
+    def test_an_earlier_calls_nan(self):
+        w = nn.Parameter(np.ones(2, np.float32))
+        o = optim.SGD([w], 1.0)
+
+        def train(x):
+            o.zero_grad()
+            loss = (w * x).sum()
+            loss.backward()
+            o.step()
+            return loss
+        step, x = vktrain.jit(train), np.ones(2, np.float32)
+        step(x * np.nan), step(x)
+        with self.assertRaisesRegex(vktrain.NumericError, r"call 1 of this.*call 3 was not started"):
+            step(x)
+        self.assertEqual(w.tolist(), [0, 0])
+        step(x)
+        self.assertEqual(w.tolist(), [-1, -1])
+        bad = step(x * np.nan)
+        step(x), step(x)
+        with self.assertRaisesRegex(vktrain.NumericError, "changed no parameter"):
+            bad.item()
+        self.assertEqual(w.tolist(), [-3, -3])
+
+    def test_seeds_and_limits(self):
+        draws = []
+        for _ in range(2):
+            vktrain.manual_seed(5)
+            draws.append([vktrain.rand(4).tolist(), vktrain.rand(4).tolist()])
+        self.assertEqual(draws[0], draws[1])
+        self.assertNotEqual(draws[0][0], draws[0][1])
+        noise = []
+        for _ in range(2):
+            w = nn.Parameter(np.zeros(8, np.float32))
+            o = optim.SGD([w], 1.0)
+            (w * vktrain.rand(8)).sum().backward()
+            o.step()
+            noise.append(w.tolist())
+        self.assertNotEqual(noise[0], noise[1])
+        for n in (3, 9):  # the same graph but for the table
+            i = vktrain.tensor(np.array([n - 1]))
+            F.cross_entropy(vktrain.ones(1, 9), i).item()
+        F.embedding(np.array([1]), vktrain.ones(9, 2))[:, :1].numpy()
+        one, two = (vktrain.tensor(np.array([5])) for _ in range(2))
+        vktrain._trace.limit(one._pair, 3, "embedding")
+        with self.assertRaises(vktrain.DataError):
+            (one + 1.0).numpy()
+        self.assertEqual((two + 1.0).tolist(), [6])
 
 
 class Loader(unittest.TestCase):

@@ -90,6 +90,10 @@ class Owned:
     def destroy(self):
         raise NotImplementedError
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"{type(self).__name__} is on the device and can't be copied or pickled: "
+                        f"make another one, and give it the state_dict")
+
     def close(self):
         with lock:
             if getattr(self, "handle", None) is not None:
@@ -142,17 +146,20 @@ class Memory(Owned):
 class Storage:
     """Where a parameter's or a buffer's numbers are: on the host until something is computed with
     them, then in a piece of device memory. clock: the moment of the last
-    step that changed them, shared by all that an optimizer trains."""
-    __slots__ = ("shape", "dtype", "host", "memory", "offset", "clock", "name", "__weakref__")
+    step that changed them, shared by all that an optimizer trains; touched: of the last copy_.
+    owner: a weak reference to the optimizer that trains them."""
+    __slots__ = ("shape", "dtype", "host", "memory", "offset", "clock", "touched", "owner", "name",
+                 "__weakref__")
 
     def __init__(self, array, dtype, name):
         self.host = np.array(array, DTYPES[dtype], order="C")  # a copy
         self.shape, self.dtype = self.host.shape, dtype
         self.memory, self.offset, self.clock, self.name = None, 0, [0], name
+        self.touched, self.owner = 0, None
 
     @property
     def changed(self):
-        return self.clock[0]
+        return max(self.clock[0], self.touched)
 
     @property
     def bytes(self):

@@ -9,11 +9,14 @@ import weakref
 import numpy as np
 
 from . import _device, _trace
+from ._library import NumericError
 from ._program import PRECISIONS, Program, check_fresh, last_read, numbers_of
 from ._tensor import Tensor, as_numbers
 from ._trace import Node, text_of
 
 N_SLOTS = 2
+_A_TENSOR = object()
+_AT_THE_END = 1 << 62  # after every step
 
 
 class Trace:
@@ -27,15 +30,18 @@ class Trace:
 
 class _Cell:
     """The numbers of a result, once its run has ended."""
-    __slots__ = ("value", "run", "slot", "__weakref__")
+    __slots__ = ("value", "run", "slot", "error", "__weakref__")
 
     def __init__(self, run, slot):
-        self.value, self.run, self.slot = None, run, slot
+        self.value, self.run, self.slot, self.error = None, run, slot, None
 
     def __call__(self):
         if self.value is None:
             with _device.lock:
                 self.run.finish(self.slot)
+        error, self.error = self.error, None
+        if error is not None:  # of its run, found when another call took its place
+            raise error
         return self.value
 
 
@@ -55,6 +61,11 @@ def _unflat(structure, leaves):
     if structure[0] is dict:
         return {k: _unflat(s, leaves) for k, s in structure[1]}
     return structure[0](_unflat(s, leaves) for s in structure[1])
+
+
+def _same(v):
+    """What tells an argument from others that are equal to it: True is not 1, and 0.0 not -0.0."""
+    return (type(v), repr(v) if isinstance(v, (float, complex)) else v)
 
 
 class _Traced:
@@ -85,7 +96,7 @@ class _Traced:
                 t.grad = None  # it has no numbers outside
         outs = []
         self.structure = _flat(result, outs)
-        self.results = [t if not isinstance(t, Tensor) else None for t in outs]
+        self.results = [t if not isinstance(t, Tensor) else _A_TENSOR for t in outs]
         self.modes = tuple((weakref.ref(m), training) for m, training in trace.modes.items())
         tensors = [t for t in outs if isinstance(t, Tensor)]
         self._parts(trace, inputs, tensors, options, label)
@@ -93,7 +104,8 @@ class _Traced:
     def _parts(self, trace, inputs, tensors, options, label):
         self.parts, changed, done = [], {}, set()
         ends = [s[0] for s in trace.steps] + [float("inf")]
-        reads = [last_read(_trace.reach([t._node])) for t in tensors]
+        reads = [_AT_THE_END if t._node.data is not None and t._node.op in ("leaf", "permute") else
+                 last_read(_trace.reach([t._node])) for t in tensors]  # a parameter: its new value
         for i, end in enumerate(ends):
             mine = [k for k, seq in enumerate(reads) if k not in done and seq < end]
             done.update(mine)
@@ -118,8 +130,8 @@ class _Traced:
             if optimizer is not None:
                 changed.update({s: end for s in optimizer._storages})
         self.n_out = len(tensors)
-        self.slot = 0
-        self.waiting = [None] * N_SLOTS  # (tickets, weak references of the tensors) of a slot's run
+        self.slot = self.calls = 0
+        self.waiting = [None] * N_SLOTS  # (tickets, weak references of results, call) of a slot's run
         self.nodes = [(t._node.shapes[t._out], t._node.dtypes[t._out], t._node.line) for t in tensors]
 
     def fits(self):
@@ -135,28 +147,48 @@ class _Traced:
         if run is None:
             return
         self.waiting[slot] = None
-        tickets, wanted = run
+        tickets, wanted, _ = run
+        error = None
         try:
             for part, ticket in zip(self.parts, tickets):
-                part[0].finish(slot, ticket)
+                try:
+                    part[0].finish(slot, ticket)
+                except NumericError as e:  # the other parts have run, too
+                    error = error or e
         finally:
             for part in self.parts:
                 for k, view in zip(part[2], part[0].out_views[slot]):
                     cell = wanted[k]()
                     if cell is not None:
                         cell.value = view.copy()
+        if error is not None:
+            raise error
+
+    def _free(self, slot):
+        """Waits for a slot's run, whose error is its results', or if nobody has one, this call's."""
+        run = self.waiting[slot]
+        try:
+            self.finish(slot)
+        except NumericError as e:
+            held = [c for c in (w() for w in run[1]) if c is not None]
+            for cell in held:
+                cell.error = e
+            if not held:
+                raise NumericError(f"{e} (call {run[2]} of this function; call {self.calls + 1} was "
+                                   f"not started: call it again)", e.status) from None
 
     def results_of(self, out):
         """What the function returned, with these tensors."""
         if self.structure is None:
-            return out[0] if self.results[0] is None else self.results[0]
+            return out[0] if self.results[0] is _A_TENSOR else self.results[0]
         out = iter(out)
-        return _unflat(self.structure, iter([next(out) if r is None else r for r in self.results]))
+        return _unflat(self.structure, iter([next(out) if r is _A_TENSOR else r for r in self.results]))
 
     def run(self, arrays):
         slot = self.slot
         self.slot = (slot + 1) % N_SLOTS
-        self.finish(slot)
+        self._free(slot)
+        self.calls += 1
         tickets = [part[0].start(slot, [None if i is None else arrays[i] for i in part[1]])
                    for part in self.parts]
         out, cells = [], []
@@ -166,7 +198,7 @@ class _Traced:
             t._value = cell
             cells.append(weakref.ref(cell))
             out.append(t)
-        self.waiting[slot] = (tickets, cells)
+        self.waiting[slot] = (tickets, cells, self.calls)
         return out
 
     def close(self):
@@ -205,7 +237,7 @@ class Step:
                 if isinstance(v, Tensor) and not hasattr(v, "_storage"):
                     leaves[i] = v.numpy()
             key = (structure, tuple((v.shape, v.dtype.char) if isinstance(v, (np.ndarray, np.generic))
-                                    else v for v in leaves))
+                                    else _same(v) for v in leaves))
             arrays = [v for v in leaves if isinstance(v, (np.ndarray, np.generic))]
             traced = self._find(key, leaves, structure)
             if not kwargs and all(type(a) is np.ndarray for a in args):

@@ -217,6 +217,13 @@ class Program(_device.Owned):
         as_is = a.view(_UNSIGNED[a.dtype.itemsize]) if a.dtype.kind == "i" else a
         if _most(as_is, axis=None) < (limit[0] if limit is not None else 2**32):
             return  # one below 0 would be a large one
+        if limit is not None and limit[3] is not None:  # labels that do not count
+            a = a[a != limit[3]]
+            if not a.size or (a.min() >= 0 and a.max() < limit[0]):
+                return
+        if limit is not None and a.min() < 0 and limit[1] == "cross_entropy":
+            raise DataError(f"{text_of(limit[2])}: cross_entropy: one of the labels is {a.min()}: "
+                            f"give ignore_index={a.min()} if it does not count", "bad argument")
         if a.min() < 0 or limit is None:
             raise DataError(f"{self.label}: an input has whole numbers from {a.min()} to {a.max()}; "
                             f"they are indices, from 0 to 2^32 - 1: make others floats with "
@@ -240,13 +247,14 @@ class Program(_device.Owned):
 
 
 _seed = 0
+n_optimizers = 0  # made since the seed was set: each draws numbers of its own
 
 
 def manual_seed(seed):
     """The seed of dropout and of random numbers on the device; of initial weights, too."""
-    global _seed
+    global _seed, _runs, n_optimizers
     from .nn import init
-    _seed = int(seed)
+    _seed, _runs, n_optimizers = int(seed), itertools.count(), 0
     init.seed(seed)
 
 
@@ -281,10 +289,12 @@ def check_fresh(nodes, changed):
     for n in nodes:
         for s in _reads(n):
             if n.seq < changed(s):
+                what, then = ("copy_ or load_state_dict", "that") if s.touched > n.seq else \
+                    ("an optimizer's step", "the step")
                 raise VktrainError(
-                    f"{text_of(n.line)}: this was made with {s.name or 'a parameter'} before an "
-                    f"optimizer's step changed it, and was not computed: call numpy() or item() "
-                    f"before the step, or return it from a function with @vktrain.jit")
+                    f"{text_of(n.line)}: this was made with {s.name or 'a parameter'} before {what} "
+                    f"changed it, and was not computed: call numpy() or item() before {then}, or "
+                    f"return it from a function with @vktrain.jit")
 
 
 def _key(nodes, pairs, optimizer):
@@ -315,6 +325,7 @@ def _program(outputs, optimizer, grads, label):
             _cache.popitem(last=False)[1].close()
     else:
         _cache.move_to_end(key)
+        p.limits = [n.limit for n in nodes if n.op == "constant"]  # they are not in the key
     return p, [numbers_of(n) for n in nodes if n.op == "constant"]
 
 

@@ -110,6 +110,13 @@ class Tensor:
     def __hash__(self):
         return id(self)
 
+    def __deepcopy__(self, memo):
+        new = memo[id(self)] = tensor(self.numpy(), self.requires_grad)
+        return new
+
+    def __reduce_ex__(self, protocol):
+        return tensor, (self.numpy(), self.requires_grad)
+
     def __bool__(self):
         if self.size != 1:
             raise ValueError(f"a tensor of shape {list(self.shape)} is neither true nor false")

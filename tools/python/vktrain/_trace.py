@@ -66,7 +66,7 @@ class Node:
         self.seq = now()
         self.data = data
         self.needs = needs  # a gradient in it is of use
-        self.limit = None  # of ids that each run is given: (how many there are, of what, the line)
+        self.limit = None  # of ids that each run is given: (how many, of what, the line, what is left out)
         self.owner = None  # of a leaf: a weak reference to the tensor that gets its gradient
 
 
@@ -125,13 +125,15 @@ def make(op, inputs, attrs=(), shapes=None):
     return Node(op, tuple(inputs), attrs, shapes or rule[0], rule[1], needs=needs)
 
 
-def limit(ids, n, what):
-    """Says that these have to be below n: looked at whenever the host is given them."""
+def limit(ids, n, what, ignore=None):
+    """Says that these have to be below n, or `ignore`: looked at whenever the host is given them."""
     node = ids[0]
     while node.op == "reshape":
         node = node.inputs[0][0]
     if node.op in ("input", "constant") and (node.limit is None or n < node.limit[0]):
-        node.limit = (n, what, line_here())
+        node.limit = (n, what, line_here(), ignore)
+    elif node.limit is not None and node.limit[3] != ignore:  # somebody does not leave it out
+        node.limit = node.limit[:3] + (None,)
 
 
 def sorted_ids(ids, n):

@@ -6,6 +6,8 @@ Parameters whose `grad` is None at a step have a gradient of zero. One optimizer
 """
 import ctypes
 import math
+import numbers
+import weakref
 from collections.abc import Mapping
 from ctypes import byref, c_void_p
 
@@ -17,6 +19,7 @@ from ._gradient import gradient_of
 from ._graph_library import F32, FlatParams, OptimDesc, OptimGroup, Param, Schedule
 from ._library import NumericError, VktrainError, check, lib
 from ._ops import shape as c_shape
+from ._tensor import Tensor, tensor
 
 _ALIGN = 256  # elements
 _fill_step = lib.vkt_optim_fill_step
@@ -58,6 +61,48 @@ def steps(lr, milestones, gamma=0.1, warmup=0):
                         n_milestones=len(milestones), gamma=gamma)
 
 
+_USES = {"sgd": {}, "momentum": {"momentum": 1}, "nesterov": {"momentum": 1},
+         "rmsprop": {"momentum": 1, "rho": 1, "eps": 1}, "lion": {"betas": 2},
+         "adan": {"betas": 3, "eps": 1}, "adafactor": {"eps": 1},
+         "muon": {"momentum": 1, "betas": 2, "eps": 1, "rest_lr": 1},
+         **{n: {"betas": 2, "eps": 1} for n in ("adam", "adamw", "nadam", "adamax", "lamb")}}
+
+
+def _checked(rule, **given):
+    """The betas; raises for what the rule does not use."""
+    uses = _USES.get(rule)
+    for name, value in given.items():
+        if value is not None and uses is not None and name not in uses:
+            raise TypeError(f"{name}: {rule} does not use it; it takes "
+                            f"{', '.join(uses) or 'none of these'}")
+    betas = given["betas"]
+    if betas is not None and uses is not None and len(betas) != uses["betas"]:
+        raise ValueError(f"betas has {len(betas)} numbers; {rule} takes {uses['betas']}")
+    return (0.9, 0.999) if betas is None else betas
+
+
+def _rate(lr):
+    """A learning rate as a float; raises if it is none."""
+    if not isinstance(lr, numbers.Real):
+        raise TypeError(f"lr is {lr!r}; it is a number, or a function of the step")
+    if not 0 <= lr < math.inf:
+        raise ValueError(f"lr is {lr}; it is 0 or more, and finite")
+    return float(lr)
+
+
+def _unique(named):
+    """With other names where two are equal: of the second net, "1.0.weight"."""
+    seen, out = set(), []
+    for name, p in named:
+        new, k = name, 0
+        while new in seen:
+            k += 1
+            new = f"{k}.{name}"
+        seen.add(new)
+        out.append((new, p))
+    return out
+
+
 class Optimizer(_device.Owned):
     """Common to all rules.
 
@@ -75,11 +120,19 @@ class Optimizer(_device.Owned):
         as before. "skip": only counted in `skipped`."""
     rank = 1
 
-    def __init__(self, rule, params, lr, *, momentum=0.0, betas=(0.9, 0.999), rho=0.9, eps=1e-8,
-                 rest_lr=1.0, weight_decay=0.0, groups=(), clip=0.0, ema=0.0, loss_scale=0.0,
+    def __init__(self, rule, params, lr, *, momentum=None, betas=None, rho=None, eps=None,
+                 rest_lr=None, weight_decay=0.0, groups=(), clip=0.0, ema=0.0, loss_scale=0.0,
                  moments="fp32", on_nan="raise"):
         if on_nan not in ("raise", "skip"):
             raise ValueError(f"on_nan is {on_nan!r}; it is raise or skip")
+        betas = _checked(rule, momentum=momentum, betas=betas, rho=rho, eps=eps, rest_lr=rest_lr)
+        if not callable(lr):
+            _rate(lr)
+        for pattern, fields in groups:
+            for key in fields:
+                if key not in ("lr_scale", "weight_decay"):
+                    raise TypeError(f"groups: {pattern!r} has {key!r}; a group has lr_scale (a factor "
+                                    f"of lr) and weight_decay")
         named = list(params.named_parameters()) if hasattr(params, "named_parameters") else \
             [p if isinstance(p, tuple) else (p._storage.name or str(i), p)
              for i, p in enumerate(params)]
@@ -88,16 +141,21 @@ class Optimizer(_device.Owned):
             raise ValueError("the optimizer has no parameters to train")
         if len({id(p) for _, p in named}) != len(named):
             raise ValueError("a parameter is twice among the optimizer's")
+        named = _unique(named)
         self.names, self.params = [n for n, _ in named], [p for _, p in named]
         self._storages = [p._storage for p in self.params]
         self.lr, self.t, self.clip, self.on_nan = lr, 0, clip, on_nan
         self._scales, self._packed = loss_scale > 0, moments == "8bit"
-        self._clock = [0]
+        self._clock = [max(p._storage.clock[0] for p in self.params)]
+        self._taken = None  # the name of a parameter that another optimizer trains since
+        self._number = _program.n_optimizers
+        _program.n_optimizers += 1
         self.loss = self.grad_norm = float("nan")
         self.skipped = 0
-        desc = OptimDesc(rule=_RULES[rule], form=1, momentum=momentum, beta1=betas[0],
-                         beta2=betas[1], beta3=betas[2] if len(betas) > 2 else 0.0, rho=rho,
-                         eps=eps, rest_lr=rest_lr, weight_decay=weight_decay, decay_all=True,
+        desc = OptimDesc(rule=_RULES[rule], form=1, momentum=momentum or 0.0, beta1=betas[0],
+                         beta2=betas[1], beta3=betas[2] if len(betas) > 2 else 0.0,
+                         rho=0.9 if rho is None else rho, eps=1e-8 if eps is None else eps,
+                         rest_lr=1.0 if rest_lr is None else rest_lr, weight_decay=weight_decay, decay_all=True,
                          moments={"fp32": 0, "8bit": 1}[moments], clip=clip,
                          ema=ema, loss_scale=loss_scale, scale_every=2000)
         rows = (OptimGroup * max(len(groups), 1))()
@@ -128,7 +186,10 @@ class Optimizer(_device.Owned):
         check(lib.vkt_optim_create_flat(_device.handle(), byref(desc), byref(flat), byref(out)))
         self.own(out)
         for s, offset, name in zip(self._storages, self._offsets, self.names):
-            s.name, s.clock = name, self._clock
+            before = s.owner() if s.owner is not None else None
+            if before is not None:
+                before._taken = name
+            s.name, s.clock, s.owner = name, self._clock, weakref.ref(self)
             s.move(self._values, 4 * offset)
 
     def destroy(self):
@@ -136,15 +197,21 @@ class Optimizer(_device.Owned):
         lib.vkt_gpu_wait(_device._handle)
         lib.vkt_optim_destroy(byref(self.handle))
 
+    def _alive(self):
+        if self.handle is None:
+            raise VktrainError(f"{_trace.text_of(_trace.line_here())}: the optimizer was closed")
+
     # ---- for programs ----
 
     def _build(self, g, program, grads, total):
-        if total is None:
-            raise VktrainError("step() without a gradient: call backward() before it")
+        if total is None:  # of arrays only
+            if self._scales:
+                raise VktrainError("step() with loss_scale needs a gradient that backward() made")
+            total = lib.vkt_fill(g, c_shape((1,)), 0.0)
         for s, offset, pair, name in zip(self._storages, self._offsets, grads, self.names):
             if pair is None:
                 d = lib.vkt_fill(g, c_shape(s.shape), 0.0)
-            elif pair[0].op == "gradient":
+            elif pair[0].op == "gradient" and pair[0].inputs[0][0].data is s:
                 d = program.of(pair)
             else:
                 d = lib.vkt_copy(g, program.of(pair))
@@ -154,10 +221,13 @@ class Optimizer(_device.Owned):
 
     def rate(self):
         """The learning rate of the next step."""
-        return float(self.lr(self.t) if callable(self.lr) else self.lr)
+        return _rate(self.lr(self.t) if callable(self.lr) else self.lr)
+
+    def _seed(self):
+        return (_program._seed + self._number * 0x9E3779B97F4A7C15) % 2**64
 
     def _fill(self, block):
-        _fill_step(self.handle, self.rate(), self.t, _program._seed, block)
+        _fill_step(self.handle, self.rate(), self.t, self._seed(), block)
         self.t += 1
         self._clock[0] = _trace.now()
 
@@ -177,18 +247,25 @@ class Optimizer(_device.Owned):
 
     def step(self):
         """One update by the parameters' `grad`."""
-        if self.handle is None:
-            raise VktrainError(f"{_trace.text_of(_trace.line_here())}: the optimizer was closed")
+        self._alive()
+        if self._taken is not None:
+            raise VktrainError(f"{_trace.text_of(_trace.line_here())}: another optimizer, made later, "
+                               f"trains {self._taken}: one optimizer trains a parameter")
         grads = []
         for p in self.params:
             if p.grad is None:
                 grads.append(None)
                 continue
-            source = gradient_of(p.grad)
-            if source is not None:
+            grad = tensor(p.grad)._float()
+            if grad.shape != p.shape:
+                raise _trace.ShapeError(
+                    f"{_trace.text_of(_trace.line_here())}: the grad of {p._storage.name} has shape "
+                    f"{list(grad.shape)}, the parameter {list(p.shape)}", "shape")
+            source = gradient_of(grad)
+            if source is not None and source.inputs[0][0].data is p._storage:
                 grads.append((source, 0))
             else:
-                grads.append((p.grad if p._order is None else p.grad.permute(p._order))._pair)
+                grads.append((grad if p._order is None else grad.permute(p._order))._pair)
         if all(g is None for g in grads):
             raise VktrainError(f"{_trace.text_of(_trace.line_here())}: step() without a gradient: "
                                f"call backward() before it")
@@ -196,7 +273,6 @@ class Optimizer(_device.Owned):
         if trace is not None:
             trace.steps.append((_trace.now(), self, grads))
             return
-        from ._tensor import Tensor
         node = next((g[0] for g in grads if g is not None and g[0].op == "gradient"), None)
         losses = [Tensor(*v) for v in node.inputs[1:]] if node is not None else []
         _program.compute(losses, self, grads)
@@ -232,6 +308,7 @@ class Optimizer(_device.Owned):
     def averaged(self):
         """The moving average of the parameters, by name: for a module's load_state_dict."""
         with _device.lock:
+            self._alive()
             m = self._moments()
             if "ema" not in m:
                 raise VktrainError("the optimizer keeps no moving average: give it ema=0.999, say")
@@ -240,15 +317,18 @@ class Optimizer(_device.Owned):
     def state_dict(self):
         """{"t": steps so far, "m.NAME": .., "v.NAME": ..}: arrays, for load_state_dict and save."""
         with _device.lock:
+            self._alive()
             if self._packed:
                 raise VktrainError("moments of 8 bits have no state_dict yet: moments='fp32'")
             return {"t": np.array([self.t], np.float32),
+                    "number": np.array([self._number], np.float32),  # of its random numbers
                     **{f"{name}.{n}": self._moment_array(m, i) for name, m in self._moments().items()
                        for i, n in enumerate(self.names)}}
 
     def load_state_dict(self, state):
         """Goes on where another of the same kind was."""
         with _device.lock:
+            self._alive()
             if self._packed:
                 raise VktrainError("moments of 8 bits take no state_dict yet: moments='fp32'")
             writes = []
@@ -269,14 +349,17 @@ class Optimizer(_device.Owned):
                 if a.size:
                     check(lib.vkt_buffer_write(_device.handle(), buffer, at, a.ctypes.data, a.nbytes))
             self.t = int(state["t"][0])
+            self._number = int(state["number"][0]) if "number" in state else 0
 
 
 class SGD(Optimizer):
     """theta -= lr (g + weight_decay theta), with momentum and Nesterov's as PyTorch's."""
 
     def __init__(self, params, lr, momentum=0.0, nesterov=False, weight_decay=0.0, **more):
+        if nesterov and not momentum:
+            raise ValueError("nesterov needs a momentum, as 0.9")
         rule = "sgd" if not momentum else "nesterov" if nesterov else "momentum"
-        super().__init__(rule, params, lr, momentum=momentum, weight_decay=weight_decay, **more)
+        super().__init__(rule, params, lr, momentum=momentum or None, weight_decay=weight_decay, **more)
 
 
 class Adam(Optimizer):

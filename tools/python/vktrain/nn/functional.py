@@ -2,6 +2,8 @@
 
 Shapes: N batch, C channels, H and W rows and columns, T and S tokens, E features.
 """
+import difflib
+
 import numpy as np
 
 from .._graph_library import U32
@@ -304,19 +306,40 @@ def attention(q, k, v, heads, is_causal=False, scale=None):
 
 # ---- losses ----
 
+def _checked(reduction):
+    if reduction not in ("mean", "sum", "none"):
+        near = difflib.get_close_matches(str(reduction), ("mean", "sum", "none"), 1, 0.3)
+        raise ValueError(f"reduction is {reduction!r}; it is mean, sum or none" +
+                         (f": {near[0]}?" if near else ""))
+
+
 def _reduced(rows, reduction):
+    _checked(reduction)
     return rows.mean() if reduction == "mean" else rows.sum() if reduction == "sum" else rows
 
 
 def cross_entropy(logits, target, weight=None, ignore_index=None, reduction="mean",
                   label_smoothing=0.0):
     """logits [N, V] or [N, V, ..], target [N] or [N, ..] of classes, or of probabilities [N, V].
-    weight [V]: of classes. ignore_index: a class from V on that does not count."""
-    logits, target = tensor(logits)._float(), tensor(target)
+    weight [V]: of classes. ignore_index: a label that does not count, of any value; without it, -100
+    in an array (in a step function's argument, only if it is given)."""
+    _checked(reduction)
+    logits = tensor(logits)._float()
+    if logits.ndim < 2:
+        fail("cross_entropy: logits are [N, V] or [N, V, ..]", logits._pair)
+    if not isinstance(target, Tensor):
+        target, ignore_index = _labels(np.asarray(target), logits.shape[1], ignore_index)
+    target = tensor(target)
     if target._node.dtypes[target._out] != U32:
         if target.shape != logits.shape:
             fail("cross_entropy: classes are whole numbers, probabilities of the logits' shape",
                  logits._pair, target._pair)
+        if ignore_index not in (None, -100):
+            raise ValueError(f"ignore_index is {ignore_index}: targets that are probabilities have none")
+        if label_smoothing:
+            target = target * (1.0 - label_smoothing) + label_smoothing / logits.shape[1]
+        if weight is not None:
+            target = target * tensor(weight).reshape((1, -1) + (1,) * (logits.ndim - 2))
         rows = (logits.log_softmax(1) * target).sum(1) * -1.0
         return _reduced(rows, reduction)
     v = logits.shape[1]
@@ -326,12 +349,18 @@ def cross_entropy(logits, target, weight=None, ignore_index=None, reduction="mea
         fail("cross_entropy", logits._pair, target._pair)
     flat, ids = logits.reshape(-1, v), target.reshape(-1)
     w = None if weight is None else tensor(weight)
-    if ignore_index is None:
-        limit(ids._pair, v, "cross_entropy")
+    limit(ids._pair, v, "cross_entropy", ignore_index)
+    counts = None  # 1 for labels that count
+    if ignore_index is not None and 0 <= ignore_index < v:
+        counts = 1.0 - binary("eq", ids._float(), float(ignore_index))
+    elif ignore_index is not None:
+        counts = binary("lt", ids._float(), float(v))
     whole = reduction == "mean" and w is None and ignore_index is None and flat.shape[0] > 0
     shares = full(ids.shape, 1 / flat.shape[0])._pair if whole else None
     rows = Tensor(make("cross_entropy", [flat._pair, ids._pair, None if w is None else w._pair,
                                          shares], (float(label_smoothing),)), 0)
+    if counts is not None and 0 <= ignore_index < v:
+        rows = rows * counts
     if whole:
         return rows.sum()
     if reduction == "none":
@@ -339,13 +368,28 @@ def cross_entropy(logits, target, weight=None, ignore_index=None, reduction="mea
     if reduction == "sum":
         return rows.sum()
     if w is not None:
-        return rows.sum() / matmul(one_hot(ids, v), w).sum()
-    if ignore_index is not None:
-        return rows.sum() / binary("lt", ids._float(), float(v)).sum()
+        shares = matmul(Tensor(make("one_hot", [ids._pair], (v,))), w)
+        return rows.sum() / (shares if counts is None else shares * counts).sum()
+    if counts is not None:
+        return rows.sum() / counts.sum()
     return rows.mean()
 
 
+_NO_LABEL = 1 << 24  # past all classes
+
+
+def _labels(a, v, ignore_index):
+    """An array of labels, with those that do not count past the end, and the ignore_index of that."""
+    if a.dtype.kind != "i" or not a.size:
+        return a, ignore_index
+    out = a == (-100 if ignore_index is None else ignore_index)
+    if ignore_index is not None and 0 <= ignore_index < v or not out.any():
+        return a, ignore_index
+    return np.where(out, _NO_LABEL, a), _NO_LABEL
+
+
 def _element(kind, x, y, reduction, delta=1.0, positive=None):
+    _checked(reduction)
     x, y = tensor(x)._float(), tensor(y)._float()
     if x.shape != y.shape:
         fail(f"{kind} loss: shapes differ", x._pair, y._pair)

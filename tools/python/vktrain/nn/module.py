@@ -21,6 +21,12 @@ class Module:
     def __setattr__(self, name, value):
         if "_modules" not in self.__dict__:
             raise AttributeError("call super().__init__() before assigning to a module")
+        if value is not None and not isinstance(value, (Parameter, Module)):
+            for kind, what in ((self._parameters, "parameter"), (self._modules, "module")):
+                if name in kind:
+                    raise TypeError(f"'{name}' is a {what} of {type(self).__name__}, and can't become a "
+                                    f"{type(value).__name__}: give it a "
+                                    f"{'Parameter' if what == 'parameter' else 'Module'} or None")
         for kind in (self._parameters, self._buffers, self._modules):
             kind.pop(name, None)
         kind = self._buffers if isinstance(value, Buffer) else \
@@ -171,6 +177,12 @@ class Module:
         return f"{type(self).__name__}({self.extra_repr()}{inner}{chr(10) if inner else ''})"
 
 
+def _a_module(m, what):
+    if not isinstance(m, Module):
+        raise TypeError(f"{what} is {m!r}; it has to be a module, such as nn.ReLU()")
+    return m
+
+
 class Sequential(Module):
     """Modules one after another; their names are their numbers, or those of an OrderedDict."""
 
@@ -179,7 +191,7 @@ class Sequential(Module):
         items = modules[0].items() if len(modules) == 1 and isinstance(modules[0], OrderedDict) \
             else ((str(i), m) for i, m in enumerate(modules))
         for name, m in items:
-            setattr(self, name, m)
+            setattr(self, name, _a_module(m, f"Sequential: {name}"))
 
     def forward(self, x):
         for m in self._modules.values():
@@ -206,7 +218,8 @@ class ModuleList(Module):
             self.append(m)
 
     def append(self, module):
-        setattr(self, str(len(self._modules)), module)
+        name = str(len(self._modules))
+        setattr(self, name, _a_module(module, f"ModuleList: {name}"))
         return self
 
     def __getitem__(self, i):
@@ -225,7 +238,7 @@ class ModuleDict(Module):
     def __init__(self, modules=()):
         super().__init__()
         for name, m in dict(modules).items():
-            setattr(self, name, m)
+            setattr(self, name, _a_module(m, f"ModuleDict: {name}"))
 
     def __getitem__(self, name):
         return self._modules[name]

@@ -6,7 +6,7 @@ import numpy as np
 from .. import _device
 from .._graph_library import F32, U32
 from .._tensor import Tensor, as_numbers
-from .._trace import Node
+from .._trace import Node, now
 
 CONV = (2, 3, 1, 0)  # a filter [CO, CI, KH, KW] lies in memory as [KH, KW, CI, CO]
 CONV1 = (2, 1, 0)
@@ -51,10 +51,25 @@ class Parameter(Tensor):
                              f"{list(self.shape)}, not {list(a.shape)}")
         with _device.lock:
             self._storage.write(a if self._order is None else a.transpose(self._order))
+            self._storage.touched = now()
         return self
+
+    def __deepcopy__(self, memo):
+        new = memo[id(self)] = _again(type(self), self.numpy(), self.requires_grad, self._order)
+        return new
+
+    def __reduce_ex__(self, protocol):
+        return _again, (type(self), self.numpy(), self.requires_grad, self._order)
 
     def __repr__(self):
         return f"vktrain.nn.Parameter({self._storage.name or ''} {list(self.shape)})"
+
+
+def _again(kind, array, requires_grad, order):
+    """Another parameter of these numbers: a copy, or what pickle reads."""
+    p = kind.__new__(kind)
+    Parameter.__init__(p, array, requires_grad, order)
+    return p
 
 
 class Buffer(Parameter):
