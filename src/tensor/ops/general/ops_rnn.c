@@ -88,13 +88,12 @@ static uint32_t examples_of(const vkt_caps *caps, sizes q, uint32_t numbers)
 static void dispatch(vkt__rec *rec, const vkt_node *n, sizes q, vkt__shader shader,
                      uint32_t numbers, const struct rnn_params *p)
 {
-    uint32_t examples = examples_of(rec->caps, q, numbers);
+    uint32_t examples = examples_of(rec->caps, q, numbers),
+             wg = vkt__row_workgroup(rec->caps, q.h, 1);
     const vkt__constant spec[] = {
-        { VKT_SPEC_WORKGROUP, vkt__row_workgroup(rec->caps, q.h, 1) },
-        { VKT_SPEC_HIDDEN, q.h },
-        { VKT_SPEC_EXAMPLES, examples },
-        { VKT_SPEC_LSTM, is_lstm(n) },
-        { VKT_SPEC_BACKWARD, n->attr.rnn.reverse },
+        { VKT_SPEC_WORKGROUP, wg },    { VKT_SPEC_LANES, vkt__lanes(rec->caps, wg, VKT__MANY) },
+        { VKT_SPEC_HIDDEN, q.h },      { VKT_SPEC_EXAMPLES, examples },
+        { VKT_SPEC_LSTM, is_lstm(n) }, { VKT_SPEC_BACKWARD, n->attr.rnn.reverse },
     };
     vkt__dispatch(rec, shader, spec, VKT_COUNT(spec), p, sizeof *p,
                   ((uint64_t)q.b + examples - 1) / examples);
