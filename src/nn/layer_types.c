@@ -27,6 +27,27 @@ static const char *const layouts[] = { "nchw", "nhwc", NULL };
     {                                                                                              \
         "bias", VKT_OPT_NOT_BOOL, AT(no_bias), 0, 1, "add a bias (default: true)", NULL            \
     }
+#define RECURRENT                                                                                     \
+    { "out", VKT_OPT_UINT, AT(out), 1, 1024, "units (default: the input channels)", NULL },           \
+        { "layers", VKT_OPT_UINT, AT(layers), 1, 64, "layers, one upon another (default: 1)", NULL }, \
+        { "bidirectional",                                                                            \
+          VKT_OPT_BOOL,                                                                               \
+          AT(bidirectional),                                                                          \
+          0,                                                                                          \
+          1,                                                                                          \
+          "a second one from the last element to the first, whose units follow those of the "         \
+          "first "                                                                                    \
+          "(default: false)",                                                                         \
+          NULL },                                                                                     \
+        { "last",                                                                                     \
+          VKT_OPT_BOOL,                                                                               \
+          AT(last),                                                                                   \
+          0,                                                                                          \
+          1,                                                                                          \
+          "give only what each has computed when it has read all, [units], not [T, units] "           \
+          "(default: false)",                                                                         \
+          NULL },                                                                                     \
+        BIAS
 #define BODY                                                                                       \
     {                                                                                              \
         "body", VKT_OPT_BODY, AT(body), 0, 0, "the layers inside, as a list", NULL                 \
@@ -518,34 +539,12 @@ static const vkt_layer_type types[] = {
       "a gated recurrent layer (GRU) along the first axis of [T, C], with PyTorch's gates and "
       "names",
       "out",
-      { { "out", VKT_OPT_UINT, AT(out), 1, 1024, "units (default: the input channels)", NULL },
-        { "layers", VKT_OPT_UINT, AT(layers), 1, 64, "layers, one upon another (default: 1)",
-          NULL },
-        { "bidirectional", VKT_OPT_BOOL, AT(bidirectional), 0, 1,
-          "a second one from the last element to the first, whose units follow those of the first "
-          "(default: false)",
-          NULL },
-        { "last", VKT_OPT_BOOL, AT(last), 0, 1,
-          "give only what each has computed when it has read all, [units], not [T, units] "
-          "(default: false)",
-          NULL },
-        BIAS } },
+      { RECURRENT } },
     { "lstm",
       "a long short-term memory (LSTM) along the first axis of [T, C], with PyTorch's gates and "
       "names",
       "out",
-      { { "out", VKT_OPT_UINT, AT(out), 1, 1024, "units (default: the input channels)", NULL },
-        { "layers", VKT_OPT_UINT, AT(layers), 1, 64, "layers, one upon another (default: 1)",
-          NULL },
-        { "bidirectional", VKT_OPT_BOOL, AT(bidirectional), 0, 1,
-          "a second one from the last element to the first, whose units follow those of the first "
-          "(default: false)",
-          NULL },
-        { "last", VKT_OPT_BOOL, AT(last), 0, 1,
-          "give only what each has computed when it has read all, [units], not [T, units] "
-          "(default: false)",
-          NULL },
-        BIAS } },
+      { RECURRENT } },
     { "cross_attention",
       "attention of a sequence to another: [T, C] asks, [S, M] answers, every element",
       "from",

@@ -305,7 +305,7 @@ class Tensor:
         return Tensor(make("flip", [self._pair], (bits,)))
 
     def split(self, sizes, dim=0):
-        """A list of parts along a dimension: of so many elements, or of those sizes."""
+        """A list of parts along a dimension, each with the given number of elements, or with the given sizes."""
         n = self.shape[_axis(dim, self.ndim, "split")]
         if isinstance(sizes, int):
             sizes = [min(sizes, n - i) for i in range(0, n, sizes)]

@@ -437,7 +437,7 @@ class Unflatten(Module):
 
 
 class Upsample(Module):
-    """x [N, C, H, W] in another size, or so many times larger."""
+    """x [N, C, H, W] in another size, or scale_factor times as large."""
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=False):
         super().__init__()
