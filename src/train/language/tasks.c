@@ -437,6 +437,8 @@ vkt_status vkt_eval_tasks(const vkt_text_desc *desc, const char *path, vkt_tasks
     size_t n;
     *out = (vkt_tasks_result) { 0 };
     VKT_TRY(vkt__file_read(path, 1u << 30, &text, &n));
+    /* Answers are written token by token. */
+    e.model.in_batches = desc->cache == VKT_F32 && !strstr(text, "\"answer\"");
     VKT_TRY(vkt__text_model_open(desc, &e.model));
     if (desc->cache == VKT_F32)
         VKT_TRY(vkt__scorer_create(e.model.model, e.model.context, &e.scorer));

@@ -56,7 +56,7 @@ vkt_status vkt__text_model_open(const vkt_text_desc *desc, vkt__text_model *s)
     gpu = vkt__config_gpu(s->trained.config, &desc->gpu);
     VKT_TRY(vkt_gpu_create(&gpu, &s->gpu));
     VKT_TRY(model_open(s->gpu, s));
-    VKT_TRY(model_reopen(&gpu, s));
+    if (!s->in_batches) VKT_TRY(model_reopen(&gpu, s));
     VKT_TRY(vkt__weights_create(s->model, NULL, &w));
     VKT_TRY(vkt__trained_fill(&s->trained, w.model, w.n_model, false));
     VKT_TRY(vkt__weights_upload(s->gpu, s->model, NULL, &w));

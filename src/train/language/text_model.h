@@ -8,6 +8,7 @@
 typedef struct vkt__text_model {
     uint32_t context; /* positions of a generator */
     vkt_dtype cache;
+    bool in_batches; /* it scores whole texts, for which a CPU driver keeps its threads */
     vkt__trained trained;
     vkt_tokenizer *tokenizer;
     vkt_gpu *gpu;
@@ -16,7 +17,7 @@ typedef struct vkt__text_model {
     vkt_tokens tokens; /* prompt and what was generated */
 } vkt__text_model;
 
-/* Zeroed before; vkt__text_model_close whatever came. */
+/* Zeroed before, but for in_batches; vkt__text_model_close whatever came. */
 vkt_status vkt__text_model_open(const vkt_text_desc *desc, vkt__text_model *s);
 /* One more generator for texts of the same kind. */
 vkt_status vkt__text_model_generator(const vkt__text_model *s, vkt_generator **out);
