@@ -503,6 +503,7 @@ set(SRC_BENCH
   src/bench/bench_generate.c
   src/bench/bench_key.c
   src/bench/bench_machine.c
+  src/bench/bench_machines.c
   src/bench/bench_matrix.c
   src/bench/bench_names.c
   src/bench/bench_ops.c
@@ -515,12 +516,18 @@ set(SRC_BENCH
   src/bench/bench_score.c
   src/bench/bench_steps.c
   src/bench/bench_svg.c
+  src/bench/bench_verify.c
 )
 set(SRC_REPORT
+  src/report/bars.c
   src/report/finding_baseline.c
   src/report/findings.c
   src/report/findings_course.c
   src/report/findings_scores.c
+  src/report/machine_charts.c
+  src/report/machine_files.c
+  src/report/machine_page.c
+  src/report/machine_view.c
   src/report/page.c
   src/report/plot.c
   src/report/plot_json.c
@@ -596,6 +603,7 @@ set(SRC_PROGRAM
   tools/program/cmd_bench.c
   tools/program/cmd_bench_scaling.c
   tools/program/cmd_bench_table.c
+  tools/program/cmd_bench_verify.c
   tools/program/serve/prediction.c
   tools/program/cmd_devices.c
   tools/program/cmd_doctor.c

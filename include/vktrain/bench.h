@@ -44,8 +44,9 @@ typedef struct vkt_bench_row {
     double error;        /* largest share of the tolerance against the twin; at most 1 */
     double items_per_s, host_us, memory_bytes; /* steps */
     double kernels_ms;                         /* steps: its kernels timed one by one, added up */
-    double energy_j;  /* of a step or token, where the driver or the system tells it; the note says
-                         who */
+    double energy_j; /* of a step or token, where the driver or the system tells it; the note says
+                        who */
+    double loss_first, loss_last; /* training steps: of the first and the last one that was run */
     double of_matmul; /* convolutions: % of the speed of the same product by matmul; NAN */
 } vkt_bench_row;
 
@@ -59,6 +60,13 @@ typedef struct vkt_bench_info {
     const char *ids, *os, *cpu, *memory, *clocks, *limits, *shader_compiler;
 } vkt_bench_info;
 
+/* What a file's digest says: it has none, its content is as it was written, or was changed. */
+typedef enum vkt_bench_seal {
+    VKT_BENCH_UNSEALED,
+    VKT_BENCH_SEALED,
+    VKT_BENCH_BROKEN_SEAL
+} vkt_bench_seal;
+
 typedef struct vkt_bench {
     vkt_bench_info info;
     vkt_bench_row *rows;
@@ -68,6 +76,7 @@ typedef struct vkt_bench {
     size_t n_left_out;
     uint32_t score_version; /* 0: the file has no score */
     double score;           /* see vkt_bench_score; NAN: not all of its rows were measured */
+    vkt_bench_seal seal;    /* of a file that was read */
     struct vkt__bench_private *priv;
 } vkt_bench;
 
@@ -127,6 +136,16 @@ VKT_API vkt_status vkt_bench_parse(const char *text, size_t n, const char *name,
 VKT_API vkt_status vkt_bench_load_folder(const char *dir, vkt_bench ***files, size_t *n);
 VKT_API void vkt_bench_free_folder(vkt_bench ***files, size_t n);
 
+/* ---- whether a file can be believed ---- */
+
+typedef void (*vkt_bench_doubt_fn)(void *user, const char *why);
+/* Looks for what can't be in files[which]: a digest that does not fit, speeds without a compared
+ * result or above the device's own ceilings, clocks that contradict each other, losses that never
+ * moved, a score that its steps don't give, times that never vary, the values of an earlier one of
+ * the n files. Tells each reason in a line; returns how many there are. */
+VKT_API size_t vkt_bench_verify(const vkt_bench *const *files, size_t n, size_t which,
+                                vkt_bench_doubt_fn on_doubt, void *user);
+
 /* ---- comparing ---- */
 
 VKT_API const vkt_bench_row *vkt_bench_find(const vkt_bench *b, vkt_bench_group group,
@@ -170,6 +189,7 @@ VKT_API const char *vkt_bench_column(size_t i); /* "score", "copy, GB/s", ... */
 typedef struct vkt_bench_machine {
     vkt_bench_info info; /* of the first of them, whose texts it borrows */
     uint32_t score_version;
+    const vkt_bench *const *files; /* [n_files], borrowed */
     size_t n_files, n_flagged;
     double median[VKT_BENCH_COLUMNS], low[VKT_BENCH_COLUMNS],
         high[VKT_BENCH_COLUMNS]; /* NAN: none */

@@ -41,9 +41,11 @@ VKT_API vkt_status vkt_report_write(const vkt_report_desc *desc, vkt_report_resu
  * it with vkt_free. */
 VKT_API char *vkt_report_served(const char *title, const char *facts);
 
-/* The page of many machines: a table for each version of the score. IO. */
+/* The page of many machines at `path`: charts, then a table for each version of the score. site:
+ * `path` is a folder, made where it is missing, that gets the page as index.html, a page of each
+ * device, a PNG of each chart, and all values as results.csv and results.json. IO. */
 VKT_API vkt_status vkt_report_machines(const vkt_bench_machine *machines, size_t n,
-                                       const char *path);
+                                       const char *path, bool site);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "bench/bench_rows.h"
 
-enum { FILE_VERSION = 2, MAX_ROWS = 10000, MAX_TEXT = 512, MAX_FILE = 16 << 20 };
+enum { FILE_VERSION = 2, MAX_ROWS = 10000, MAX_TEXT = 512, MAX_FILE = 16 << 20, DIGITS = 7 };
 
 /* ---- the fields, one table for writing and reading ---- */
 
@@ -58,7 +58,7 @@ static const struct {
     FIELD(gflops, false),     FIELD(gbps, false),        FIELD(percent, false),
     FIELD(error, false),      FIELD(items_per_s, false), FIELD(host_us, false),
     FIELD(kernels_ms, false), FIELD(of_matmul, false),   FIELD(memory_bytes, false),
-    FIELD(energy_j, false),
+    FIELD(energy_j, false),   FIELD(loss_first, false),  FIELD(loss_last, false),
 #undef FIELD
 };
 
@@ -122,10 +122,25 @@ static json_t *to_json(const vkt_bench *b)
     return root;
 }
 
+/* The digest of a file's content, as 16 hexadecimal digits; "" where there is no memory. */
+static void digest_of(const json_t *root, char out[17])
+{
+    json_t *rest = json_copy((json_t *)(uintptr_t)root);
+    json_object_del(rest, "digest");
+    char *s = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(DIGITS));
+    json_decref(rest);
+    *out = 0;
+    if (s) snprintf(out, 17, "%016llx", (unsigned long long)vkt__hash(s, strlen(s), 0));
+    free(s);
+}
+
 vkt_status vkt_bench_save_json(const vkt_bench *b, const char *path)
 {
     json_t *root = to_json(b);
-    char *s = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(7));
+    char digest[17];
+    digest_of(root, digest);
+    json_object_set_new(root, "digest", json_string(digest));
+    char *s = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));
     json_decref(root);
     if (!s) return vkt__fail(VKT_E_OOM_HOST, "bench", "no memory to write '%s'", path);
     vkt__str t = { 0 };
@@ -277,6 +292,16 @@ static void read_row(reader *r, const json_t *o)
         bad(r, "min, q1, value, q3, max do not rise");
 }
 
+static void read_digest(reader *r, const json_t *root)
+{
+    const json_t *j = json_object_get(root, "digest");
+    char want[17];
+    if (!j) return;
+    const char *has = get_text(r, j, "digest");
+    digest_of(root, want);
+    r->b->seal = strcmp(has, want) ? VKT_BENCH_BROKEN_SEAL : VKT_BENCH_SEALED;
+}
+
 static void read_score(reader *r, const json_t *o)
 {
     const json_t *version = json_object_get(o, "version");
@@ -319,6 +344,7 @@ vkt_status vkt_bench_parse(const char *data, size_t n, const char *name, vkt_ben
                 ? ""
                 : get_text(&r, json_object_get(info, info_fields[k].key), info_fields[k].key);
     if (!first && r.st == VKT_OK) read_score(&r, json_object_get(root, "score"));
+    if (r.st == VKT_OK) read_digest(&r, root);
     for (size_t k = 0; k < json_array_size(rows) && r.st == VKT_OK; k++) {
         snprintf(r.where, sizeof r.where, "result %zu: ", k + 1);
         read_row(&r, json_array_get(rows, k));

@@ -57,6 +57,8 @@ vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *n
                            .items_per_s = NAN,
                            .host_us = NAN,
                            .kernels_ms = NAN,
+                           .loss_first = NAN,
+                           .loss_last = NAN,
                            .of_matmul = NAN,
                            .energy_j = NAN,
                            .memory_bytes = NAN };

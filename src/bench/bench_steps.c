@@ -261,6 +261,8 @@ static vkt_status measure(runner *r, const struct workload *w)
     row->host_us = 1e6 * host / (double)steps;
     row->memory_bytes = (double)r->s->planned_bytes;
     row->energy_j = joules / (double)read;
+    row->loss_first = r->first_loss;
+    row->loss_last = r->loss;
     if (isfinite(row->energy_j))
         vkt__bench_note(b->out, row, "energy by %s", vkt__energy_source(b->energy));
     VKT_TRY(kernels_ms(r, one, &row->kernels_ms));

@@ -50,3 +50,22 @@ json_t *vkt__json_parse(const char *text, size_t n, size_t flags, json_error_t *
     if (error) *error = e;
     return o;
 }
+
+void vkt__str_json(vkt__str *s, const char *text)
+{
+    const char *end = text + strlen(text);
+    vkt__str_printf(s, "\"");
+    while (text < end) {
+        const char *from = text;
+        int32_t c = vkt__utf8_next(&text, end);
+        if (c < 0) {
+            text = from + 1;
+            vkt__str_printf(s, "\\ufffd");
+        } else if (c < 32 || c == '<' || c == '"' || c == '\\') {
+            vkt__str_printf(s, "\\u%04x", (unsigned)c);
+        } else {
+            vkt__str_add(s, from, (size_t)(text - from));
+        }
+    }
+    vkt__str_printf(s, "\"");
+}

@@ -85,6 +85,10 @@ typedef struct vkt__canvas {
     void (*part)(void *to, char name); /* 't', 'm' begin, 0 ends a part; NULL: not told */
 } vkt__canvas;
 void vkt__plot_draw(const vkt__plot *p, const vkt__canvas *c);
+/* A PNG of that size (drawn at twice of it), by a function that draws on its canvas. IO. */
+vkt_status vkt__canvas_png(double width, double height,
+                           void (*draw)(const void *what, const vkt__canvas *c), const void *what,
+                           const char *path);
 typedef struct vkt__plot_frame {
     double x0, y0, x1, y1;               /* pixels: the lower left and the upper right end */
     double x_low, x_high, y_low, y_high; /* values there */

@@ -3,27 +3,8 @@
  * thinned line 4. */
 #include <math.h>
 
+#include "formats/json_text.h"
 #include "report/plot.h"
-
-/* A text that ends no element: '<' is written as its code point. */
-static void put_text(vkt__str *s, const char *text)
-{
-    const char *end = text + strlen(text);
-    vkt__str_printf(s, "\"");
-    while (text < end) {
-        const char *from = text;
-        int32_t c = vkt__utf8_next(&text, end);
-        if (c < 0) {
-            text = from + 1;
-            vkt__str_printf(s, "\\ufffd");
-        } else if (c < 32 || c == '<' || c == '"' || c == '\\') {
-            vkt__str_printf(s, "\\u%04x", (unsigned)c);
-        } else {
-            vkt__str_add(s, from, (size_t)(text - from));
-        }
-    }
-    vkt__str_printf(s, "\"");
-}
 
 static void put_values(vkt__str *s, char name, const double *v, const size_t *at, size_t n,
                        int digits)
@@ -89,7 +70,7 @@ static void put_series(vkt__str *out, const vkt__plot *p, const vkt__series *s, 
                     s -> grey ? -1 : s -> color % VKT__N_COLORS);
     if (s->name) {
         vkt__str_printf(out, ",\"n\":");
-        put_text(out, s->name);
+        vkt__str_json(out, s->name);
     }
     if (s->faint) vkt__str_printf(out, ",\"f\":1");
     if (s->smoothed) vkt__str_printf(out, ",\"s\":1");
@@ -99,7 +80,7 @@ static void put_series(vkt__str *out, const vkt__plot *p, const vkt__series *s, 
         vkt__str_printf(out, ",\"l\":[");
         for (size_t i = 0; i < n; i++) {
             if (i) vkt__str_add(out, ",", 1);
-            put_text(out, s->label[at[i]] ? s->label[at[i]] : "");
+            vkt__str_json(out, s->label[at[i]] ? s->label[at[i]] : "");
         }
         vkt__str_printf(out, "]");
     }
@@ -112,21 +93,21 @@ static void put_series(vkt__str *out, const vkt__plot *p, const vkt__series *s, 
 void vkt__plot_json(const vkt__plot *p, size_t columns, vkt__str *out)
 {
     vkt__str_printf(out, "{\"lx\":%d,\"ly\":%d,\"x\":", p->log_x && !p->x_names, p->log_y);
-    put_text(out, p->x_label ? p->x_label : "");
+    vkt__str_json(out, p->x_label ? p->x_label : "");
     vkt__str_printf(out, ",\"y\":");
-    put_text(out, p->y_label ? p->y_label : "");
+    vkt__str_json(out, p->y_label ? p->y_label : "");
     if (p->x_names) {
         vkt__str_printf(out, ",\"k\":[");
         for (size_t i = 0; i < p->n_x_names; i++) {
             if (i) vkt__str_add(out, ",", 1);
-            put_text(out, p->x_names[i]);
+            vkt__str_json(out, p->x_names[i]);
         }
         vkt__str_printf(out, "]");
     }
     vkt__str_printf(out, ",\"r\":[");
     for (size_t i = 0; i < p->n_rules; i++) {
         vkt__str_printf(out, "%s[%.9g,%d,", i ? "," : "", p->rule[i].at, p->rule[i].vertical);
-        put_text(out, p->rule[i].label ? p->rule[i].label : "");
+        vkt__str_json(out, p->rule[i].label ? p->rule[i].label : "");
         vkt__str_printf(out, "]");
     }
     vkt__str_printf(out, "],\"s\":[");

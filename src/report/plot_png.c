@@ -141,15 +141,27 @@ static void text(void *to, double x, double y, double size, vkt__anchor anchor, 
                       bold, up ? VKT__UPWARD : VKT__LEVEL, letter, to);
 }
 
+vkt_status vkt__canvas_png(double width, double height,
+                           void (*draw)(const void *what, const vkt__canvas *c), const void *what,
+                           const char *path)
+{
+    image m = { .w = (int)(SCALE * width), .h = (int)(SCALE * height) };
+    m.rgb = vkt__alloc((size_t)m.w * (size_t)m.h * 3);
+    memset(m.rgb, 255, (size_t)m.w * (size_t)m.h * 3);
+    draw(what, &(vkt__canvas) { &m, line, fill, dot, text, NULL });
+    vkt_status st = vkt__png_write(path, (uint32_t)m.w, (uint32_t)m.h, 3, m.rgb);
+    free(m.rgb);
+    return st;
+}
+
+static void draw_plot(const void *what, const vkt__canvas *c)
+{
+    vkt__plot_draw(what, c);
+}
+
 vkt_status vkt__plot_png(const vkt__plot *p, const char *path)
 {
     double width, height;
     vkt__plot_size(p, &width, &height);
-    image m = { .w = (int)(SCALE * width), .h = (int)(SCALE * height) };
-    m.rgb = vkt__alloc((size_t)m.w * (size_t)m.h * 3);
-    memset(m.rgb, 255, (size_t)m.w * (size_t)m.h * 3);
-    vkt__plot_draw(p, &(vkt__canvas) { &m, line, fill, dot, text, NULL });
-    vkt_status st = vkt__png_write(path, (uint32_t)m.w, (uint32_t)m.h, 3, m.rgb);
-    free(m.rgb);
-    return st;
+    return vkt__canvas_png(width, height, draw_plot, p, path);
 }

@@ -43,6 +43,119 @@ static vkt_bench *make(const char *card, double copy, double add, double mul, do
     return parse(text);
 }
 
+typedef struct told {
+    size_t n;
+    char last[400];
+} told;
+
+static void tell(void *user, const char *why)
+{
+    told *t = user;
+    t->n++;
+    snprintf(t->last, sizeof t->last, "%s", why);
+}
+
+/* Writes the file, reads it back, and expects just one doubt about it, with these words. */
+static void doubted(vkt_bench *b, const char *why)
+{
+    vkt_bench *back;
+    told t = { 0 };
+    REQUIRE_OK(vkt_bench_save_json(b, "test_bench_verify.json"));
+    REQUIRE_OK(vkt_bench_load("test_bench_verify.json", &back));
+    assert_int_equal(back->seal, VKT_BENCH_SEALED);
+    const vkt_bench *const files[] = { back };
+    size_t n = vkt_bench_verify(files, 1, 0, tell, &t);
+    if (n != t.n || n != (why ? 1u : 0u) || (why && !strstr(t.last, why)))
+        fail_msg("%zu doubts, '%s' instead of '%s'", t.n, t.last, why ? why : "");
+    vkt_bench_destroy(&back);
+}
+
+/* Card A with compared results: nothing speaks against it. */
+static vkt_bench *believable(void)
+{
+    vkt_bench *b = make("A", 100, 10, 40, 8, 0.01);
+    for (size_t i = 2; i < 4; i++) b->rows[i].error = 0.5;
+    b->info.clock = "GPU timestamps";
+    return b;
+}
+
+static void what_cannot_be_is_doubted(void **state)
+{
+    (void)state;
+    vkt_bench *b = believable();
+    vkt_bench_row add = b->rows[2], step = b->rows[4], *r = &b->rows[2], *s = &b->rows[4];
+    doubted(b, NULL);
+    r->error = NAN;
+    doubted(b, "not compared");
+    *r = add;
+    r->percent = 130;
+    doubted(b, "own ceiling");
+    *r = add;
+    r->gpu_value = 5; /* the wall clock's: half of what the GPU took */
+    doubted(b, "clock");
+    r->gpu_value = 11;
+    doubted(b, NULL);
+    *r = add;
+    s->items_per_s = 10000; /* 8 ms: 80 items a step */
+    doubted(b, NULL);
+    s->items_per_s = 10070;
+    doubted(b, "items a step");
+    *s = step;
+    s->loss_first = s->loss_last = 2.3;
+    doubted(b, "nothing was trained");
+    s->loss_last = 0.1;
+    doubted(b, NULL);
+    *s = step;
+    b->info.settings = "once";
+    doubted(b, "--once");
+    b->info.settings = "quick";
+    for (size_t i = 0; i < b->n_rows; i++)
+        b->rows[i].min = b->rows[i].q1 = b->rows[i].q3 = b->rows[i].max = b->rows[i].value;
+    doubted(b, "the same time");
+    vkt_bench_destroy(&b);
+}
+
+static void copies_and_edits_are_doubted(void **state)
+{
+    (void)state;
+    vkt_bench *a = believable(), *b = believable(), *c = make("A", 100, 10, 41, 8, 0.01);
+    const vkt_bench *const files[] = { a, b, c };
+    told t = { 0 };
+    a->seal = b->seal = c->seal = VKT_BENCH_SEALED;
+    c->rows[2].error = c->rows[3].error = 0.5;
+    assert_int_equal(vkt_bench_verify(files, 3, 0, tell, &t), 0);
+    assert_int_equal(vkt_bench_verify(files, 3, 1, tell, &t), 1);
+    assert_non_null(strstr(t.last, "another file"));
+    assert_int_equal(vkt_bench_verify(files, 3, 2, tell, &t), 0);
+    a->seal = VKT_BENCH_BROKEN_SEAL;
+    assert_int_equal(vkt_bench_verify(files, 1, 0, tell, &t), 1);
+    a->seal = VKT_BENCH_UNSEALED;
+    assert_int_equal(vkt_bench_verify(files, 1, 0, NULL, NULL), 1);
+    vkt_bench_destroy(&a);
+    vkt_bench_destroy(&b);
+    vkt_bench_destroy(&c);
+}
+
+/* The files of a machine stand with it, whatever is between them. */
+static void machines_have_their_files(void **state)
+{
+    (void)state;
+    vkt_bench *a = make("A", 100, 10, 40, 8, 0.01), *b = make("B", 300, 5, 5, 16, 0.01),
+              *c = make("A", 102, 10, 40, 8, 0.01);
+    const vkt_bench *const files[] = { a, b, c };
+    size_t n;
+    vkt_bench_machine *m = vkt_bench_table(files, 3, &n);
+    assert_int_equal(n, 2);
+    const vkt_bench_machine *of_a = m[0].n_files == 2 ? &m[0] : &m[1];
+    assert_int_equal(of_a->n_files, 2);
+    assert_true(of_a->files[0] == a && of_a->files[1] == c);
+    assert_true(m[of_a == m].n_files == 1 && m[of_a == m].files[0] == b);
+    vkt_free(m);
+    vkt_bench_destroy(&a);
+    vkt_bench_destroy(&b);
+    vkt_bench_destroy(&c);
+}
+
 static void known_ratios(void **state)
 {
     (void)state;
@@ -327,10 +440,17 @@ static void many_machines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_score),    cmocka_unit_test(many_machines),
-        cmocka_unit_test(known_ratios), cmocka_unit_test(round_trip),
-        cmocka_unit_test(regressions),  cmocka_unit_test(disturbed_runs_are_no_regression),
-        cmocka_unit_test(damage),       cmocka_unit_test(refused_rows),
+        cmocka_unit_test(the_score),
+        cmocka_unit_test(many_machines),
+        cmocka_unit_test(known_ratios),
+        cmocka_unit_test(what_cannot_be_is_doubted),
+        cmocka_unit_test(copies_and_edits_are_doubted),
+        cmocka_unit_test(machines_have_their_files),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(regressions),
+        cmocka_unit_test(disturbed_runs_are_no_regression),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(refused_rows),
     };
     return cmocka_run_group_tests_name("bench files", tests, NULL, NULL);
 }

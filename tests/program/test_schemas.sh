@@ -43,6 +43,36 @@ echo '{' >files/damaged.json
 "$program" bench table files --html page.html >out 2>log || fail "bench table"
 grep -q 'files without a score' out && grep -q '^score version 1' out && grep -q 'left out: .*damaged.json' log || fail "the table: $(cat out)"
 grep -q '<h2>Score version 1</h2>' page.html && grep -q '<h2>Files without a score</h2>' page.html || fail "the page"
+# a folder: a page a device, a picture a chart, all values; what an earlier call wrote is replaced, other files are not touched
+"$program" bench table files --html site >out 2>log && grep -q 'written: site/index.html' out || fail "a site: $(cat log)"
+[ "$(ls site/device-*.html | wc -l)" = 2 ] && ls site/chart-1.png site/results.json >/dev/null || fail "files of a site: $(ls site)"
+python3 - <<'P' || fail "values of a site"
+import csv, json, re
+page, rows = open("site/index.html").read(), list(csv.DictReader(open("site/results.csv")))
+data = json.load(open("site/results.json"))
+assert data == json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+assert len(rows) == sum(len(r["values"]) for r in data["rows"]) > 10
+one = json.load(open("files/second.json"))
+value = {(r["group"], r["name"]): r["value"] for r in one["results"] if not r["refused"] and not r["flag"]}
+mine = {(r["group"], r["row"]): float(r["value"]) for r in rows if r["commit"] == one["info"]["commit"]}
+assert mine and all(abs(value[k] - v) < 1e-5 * v for k, v in mine.items()), mine
+assert set(value) == set(mine), set(value) ^ set(mine)
+for chart in re.findall(r'<figure class="bars".*?</figure>', page, re.S):  # the best stands first
+    v = [float(x) for x in re.findall(r'class="value">([^<]*)<', chart)]
+    assert v == sorted(v, reverse="more is better" in chart), chart
+P
+touch site/mine.txt site/device-9-old.html site/device-notes.html
+"$program" bench table files --html site >out 2>log && [ -e site/mine.txt ] && [ -e site/device-notes.html ] && [ ! -e site/device-9-old.html ] || fail "a site again"
+mkdir other && touch other/thesis.txt
+! "$program" bench table files --html other >out 2>log && grep -q 'no site of' log && [ "$(ls other)" = thesis.txt ] || fail "a folder of other files"
+
+# ---- whether a file can be believed
+! "$program" bench verify files/first.json >out 2>&1 && grep -q 'it has no digest' out || fail "verify: no digest"
+sed 's/"device": "/"device": "RTX /' bench.json >edited.json
+! "$program" bench verify edited.json >out 2>&1 && grep -q 'changed after it was written' out || fail "verify: an edited file"
+! "$program" bench verify bench.json >out 2>&1 && grep -q 'made with --once' out && ! grep -q digest out || fail "verify: once: $(cat out)"
+! "$program" bench verify >out 2>log && grep -q 'give files or folders' log || fail "verify nothing"
+
 # scores of two versions are two tables, and what is special in Markdown stays in its cell
 python3 - <<'P'
 import json

@@ -6,6 +6,7 @@
 #include "cmd_bench_scaling.h"
 #include "start_ranks.h"
 #include "cmd_bench_table.h"
+#include "cmd_bench_verify.h"
 
 typedef struct bench_options {
     cli_options common;
@@ -50,7 +51,9 @@ static const cli_flag flags[] = {
     { "--svg", CLI_OUT, AT(svg), "FILE", NULL, "compare, --scaling: draw the result as a picture" },
     { "--submit", CLI_BOOL, AT(submit), NULL, NULL,
       "measure everything and write one file, named by device and date, for `bench table`" },
-    { "--html", CLI_OUT, AT(html), "FILE", NULL, "table: write the page of all machines" },
+    { "--html", CLI_OUT, AT(html), "FILE", NULL,
+      "table: write the page of all machines; a path that does not end in .html is a folder: "
+      "a page for each device, charts as PNG, all values as CSV and JSON" },
     { "--once", CLI_BOOL, AT(once), NULL, NULL,
       "run each item once to test the benchmark itself; ignore the numbers" },
     { 0 },
@@ -535,11 +538,12 @@ static int run(void *options)
     const bench_options *o = options;
     bool is_compare = o->common.n_args && !strcmp(o->common.args[0], "compare"),
          is_table = o->common.n_args && !strcmp(o->common.args[0], "table"),
+         is_verify = o->common.n_args && !strcmp(o->common.args[0], "verify"),
          is_ranks = o->scaling && o->common.n_args && !strcmp(o->common.args[0], "ranks");
     if (vkt_launch_get().size > 1 && !is_ranks) return start_ranks_refuse("bench");
-    if (o->common.n_args && !is_compare && !is_table && !is_ranks) {
+    if (o->common.n_args && !is_compare && !is_table && !is_verify && !is_ranks) {
         cli_error("bench: unexpected argument '%s'; to compare files: vktrain bench compare A.json "
-                  "B.json, or table DIR",
+                  "B.json, or table DIR, or verify FILE",
                   o->common.args[0]);
         return CLI_USAGE;
     }
@@ -550,6 +554,13 @@ static int run(void *options)
             return cmd_bench_table(o->common.args[1], o->markdown, o->html);
         cli_error("bench table: give one folder, and only --html and --markdown: vktrain bench "
                   "table DIR");
+        return CLI_USAGE;
+    }
+    if (is_verify) {
+        if (o->common.n_args > 1 && !measures && !o->scaling && !o->svg && !o->html)
+            return cmd_bench_verify(o->common.args + 1, o->common.n_args - 1);
+        cli_error("bench verify: give files or folders, and no options: vktrain bench verify "
+                  "mine.json");
         return CLI_USAGE;
     }
     if (o->html) {
@@ -600,7 +611,7 @@ static int run(void *options)
 
 const cli_command cmd_bench = {
     .name = "bench",
-    .args = "[compare A.json B.json ... | table DIR]",
+    .args = "[compare A.json B.json ... | table DIR | verify FILE ...]",
     .summary =
         "measure a device: its ceilings, every op, training steps, generation; compare results",
     .details =
@@ -611,7 +622,8 @@ const cli_command cmd_bench = {
         "  vktrain bench --key --json mine.json        what decides, in 90 s on a GPU\n"
         "  vktrain bench compare mine.json theirs.json --svg chart.svg\n"
         "  vktrain bench --submit                      one file, to be shown beside others\n"
-        "  vktrain bench table DIR --html page.html    files of many machines in one table\n"
+        "  vktrain bench verify mine.json              whether a file can be believed\n"
+        "  vktrain bench table DIR --html page.html    files of many machines as charts\n"
         "  vktrain bench --baseline mine.json          exit code 1 if something got slower\n"
         "  vktrain bench --scaling --svg scaling.svg   how step time grows with the work",
     .max_args = 6,

@@ -52,6 +52,13 @@ static void print_version(const vkt_bench_machine *m, size_t n, bool markdown)
     free(cell);
 }
 
+/* A path that does not end as a page's is a folder's. */
+static bool names_a_folder(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return !dot || (strcmp(dot, ".html") && strcmp(dot, ".htm"));
+}
+
 int cmd_bench_table(const char *dir, bool markdown, const char *html)
 {
     vkt_bench **files = NULL;
@@ -75,8 +82,9 @@ int cmd_bench_table(const char *dir, bool markdown, const char *html)
     }
     printf("\nMedians over files. score: 100 x the geometric mean of reference time / time of five "
            "training steps;\nthose of two versions can't be compared.\n");
-    if (html) st = vkt_report_machines(m, k, html);
-    if (html && st == VKT_OK) printf("written: %s\n", html);
+    if (html) st = vkt_report_machines(m, k, html, names_a_folder(html));
+    if (html && st == VKT_OK)
+        printf("written: %s%s\n", html, names_a_folder(html) ? "/index.html" : "");
     vkt_free(m);
     vkt_bench_free_folder(&files, n);
     return cli_exit_code(st);
