@@ -174,7 +174,7 @@ static bool is_result(const op_job *j, const vkt_tensor *t)
     for (size_t k = 0; k < t->g->n_nodes; k++)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++)
             if (is_timed(j, t->g->nodes[k]) && t->g->nodes[k]->in[i] == t &&
-                (t->g->nodes[k]->op->mutates >> i & 1))
+                (t->g->nodes[k]->op->in[i] & VKT_CHANGED))
                 return true;
     return false;
 }
@@ -311,7 +311,7 @@ static vkt_status op_record(void *user, vkt__cmd *cmd, uint32_t rep)
 /* The fastest that a node's multiply-adds can be: those of 16-bit factors on matrix units too. */
 static double arithmetic(const vkt__bencher *b, const vkt_node *n)
 {
-    double units = n->op->factors ? b->matrix[n->in[0]->dtype] : 0;
+    double units = vkt__inputs_with(n->op, VKT_FACTOR) ? b->matrix[n->in[0]->dtype] : 0;
     return VKT_MAX(b->fma, units);
 }
 
@@ -329,7 +329,7 @@ static double roofline(const op_job *j, double working_set, double *flops, doubl
         for (uint32_t i = 0; i < n->op->n_out; i++)
             written += n->out[i] ? (double)n->out[i]->bytes : 0;
         for (uint32_t i = 0; i < n->op->n_in; i++)
-            written += n->in[i] && (n->op->mutates >> i & 1) ? (double)n->in[i]->bytes : 0;
+            written += n->in[i] && (n->op->in[i] & VKT_CHANGED) ? (double)n->in[i]->bytes : 0;
         double bw = vkt__bench_bandwidth(j->b, working_set, c.bytes > 0 ? written / c.bytes : 0);
         double rate = arithmetic(j->b, n);
         s += VKT_MAX(bw > 0 ? c.bytes / bw : 0, rate > 0 ? c.flops / rate : 0);

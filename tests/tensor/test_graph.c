@@ -45,7 +45,7 @@ static size_t touches(const vkt_node *n, touch out[VKT_MAX_IN + VKT_MAX_OUT])
 {
     size_t k = 0;
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (n->in[i]) out[k++] = (touch) { root(n->in[i]), n->op->mutates >> i & 1 };
+        if (n->in[i]) out[k++] = (touch) { root(n->in[i]), n->op->in[i] & VKT_CHANGED };
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
         if (n->out[i]) out[k++] = (touch) { n->out[i], true };
     return k;
@@ -87,7 +87,7 @@ static bool ranges_meet(const vkt_tensor *a, const vkt_tensor *b)
 /* An output may lie over an input of its own node where the row says so, exactly. */
 static bool declared_inplace(const vkt_node *n, uint32_t in, uint32_t out)
 {
-    return n->op->inplace >> in & 1 && n->op->inplace_out == out &&
+    return n->op->in[in] & VKT_INPLACE && n->op->out[out] & VKT_INPLACE &&
            offset_of(n->in[in]) == offset_of(n->out[out]) && n->in[in]->bytes == n->out[out]->bytes;
 }
 
@@ -405,7 +405,7 @@ static void what_changes_its_inputs_is_not_run_again(void **state)
     require_sound(g);
     assert_true(g->recomputed_ops > 0);
     for (size_t k = 0; k < g->n_nodes; k++)
-        assert_false(g->nodes[k]->late && g->nodes[k]->op->mutates);
+        assert_false(g->nodes[k]->late && vkt__inputs_with(g->nodes[k]->op, VKT_CHANGED));
     vkt_graph_destroy(&g);
 }
 

@@ -212,7 +212,7 @@ static void require_refused(vkt_graph *g, const vkt_node *n, uint32_t j)
 {
     char says[64];
     vkt_tensor *in[VKT_MAX_IN];
-    bool words = n->op->words_in >> j & 1, either = words && n->op->narrow_in >> j & 1;
+    bool words = n->op->in[j] & VKT_WORDS, either = words && n->op->in[j] & VKT_NARROW;
     if (n->op == &vkt__op_concat) return; /* either, but all the same: test_golden_general */
     memcpy(in, n->in, sizeof in);
     in[j] = vkt_input(g, in[j] ? in[j]->shape : vkt_shape1(1), words ? VKT_F32 : VKT_U32, "other");
@@ -250,10 +250,34 @@ static void each_row_says_which_inputs_are_words(void **state)
                     require_refused(g, g->nodes[k], j);
             vkt_graph_destroy(&g);
         }
-        uint32_t either = (*op)->words_in & (*op)->narrow_in;
+        uint32_t either = vkt__inputs_with(*op, VKT_WORDS) & vkt__inputs_with(*op, VKT_NARROW);
         assert_int_equal(either != 0, moves(*op));
     }
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
+/* Traits stand only where they mean something: of operands that the row has, in pairs that need
+ * each other. */
+static void traits_of_operands_fit_together(void **state)
+{
+    (void)state;
+    const vkt_traits of_out = VKT_INPLACE | VKT_NARROW | VKT_MAY_NARROW;
+    for (const vkt_op *const *row = vkt__rows; *row; row++) {
+        const vkt_op *op = *row;
+        uint32_t n_taking = 0;
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
+            vkt_traits t = op->in[i];
+            assert_true(!t || i < op->n_in);
+            assert_true(!(t & (VKT_NARROW_ODD | VKT_FACTOR)) || t & VKT_NARROW);
+            assert_true(!(t & VKT_MAY_ALIKE) || t & VKT_MAY_NARROW);
+            assert_false(t & VKT_CHANGED && t & VKT_INPLACE);
+        }
+        for (uint32_t i = 0; i < VKT_MAX_OUT; i++) {
+            assert_true(!op->out[i] || (i < op->n_out && !(op->out[i] & ~of_out)));
+            n_taking += (op->out[i] & VKT_INPLACE) != 0;
+        }
+        assert_int_equal(n_taking, vkt__inputs_with(op, VKT_INPLACE) ? 1 : 0);
+    }
 }
 
 static vkt_tensor *in(vkt_graph *g, vkt_dtype dtype, uint32_t rank, uint32_t a, uint32_t b,
@@ -422,6 +446,7 @@ int main(void)
         cmocka_unit_test(wrong_shapes_are_latched_and_named),
         cmocka_unit_test(each_row_says_what_does_not_fit),
         cmocka_unit_test(each_row_says_which_inputs_are_words),
+        cmocka_unit_test(traits_of_operands_fit_together),
         cmocka_unit_test(settings_that_say_nothing),
         cmocka_unit_test(rows_of_the_library),
         cmocka_unit_test(gradients_that_are_not),

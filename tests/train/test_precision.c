@@ -208,7 +208,7 @@ static void the_rule_decides(void **state)
         const vkt_node *m = n.g->nodes[k];
         if (m->op == &vkt__op_cast) assert_ptr_not_equal(m->in[0], n.in[W2]);
         for (uint32_t i = 0; i < 2; i++)
-            if (m->op->factors >> i & 1) assert_int_equal(m->in[i]->dtype, VKT_BF16);
+            if (m->op->in[i] & VKT_FACTOR) assert_int_equal(m->in[i]->dtype, VKT_BF16);
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) /* each input is made before it is read */
             assert_true(!m->in[i] || !m->in[i]->node || m->in[i]->node->index < k);
     }

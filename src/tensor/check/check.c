@@ -50,7 +50,7 @@ static bool is_mutated(const vkt_graph *g, const vkt_tensor *t)
 {
     for (size_t k = 0; k < g->n_nodes; k++)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (g->nodes[k]->in[i] == t && (g->nodes[k]->op->mutates >> i & 1)) return true;
+            if (g->nodes[k]->in[i] == t && (g->nodes[k]->op->in[i] & VKT_CHANGED)) return true;
     return false;
 }
 
@@ -93,7 +93,8 @@ static double *input_values(const check *c, const vkt_tensor *t, size_t k)
     bool fresh = !t->node && !t->view_of;
     for (size_t j = 0; j < k && fresh; j++)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-            if (c->g->nodes[j]->in[i] == t && (c->g->nodes[j]->op->mutates >> i & 1)) fresh = false;
+            if (c->g->nodes[j]->in[i] == t && (c->g->nodes[j]->op->in[i] & VKT_CHANGED))
+                fresh = false;
     for (uint64_t i = 0; i < t->count; i++)
         v[i] = fresh ? vkt__sample_value(t, SEED, i) : vkt__sample_decode(t, i, data);
     return v;
@@ -109,7 +110,7 @@ static void compare_node(check *c, size_t k)
         if (n->out[i]) out[i] = vkt__alloc((n->out[i]->count + 1) * sizeof *out[i]);
     vkt__node_ref(n, in, out);
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (n->in[i] && n->op->mutates >> i & 1) compare(c, n, n->in[i], in[i]);
+        if (n->in[i] && n->op->in[i] & VKT_CHANGED) compare(c, n, n->in[i], in[i]);
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
         if (n->out[i]) compare(c, n, n->out[i], out[i]);
     for (uint32_t i = 0; i < VKT_MAX_IN; i++) free(in[i]);
@@ -343,7 +344,9 @@ static const vkt_dtype dtypes[] = { VKT_F32, VKT_F16, VKT_BF16 };
 /* Products have 16-bit cases of their own. */
 static bool has_narrow_cases(const vkt_op *op)
 {
-    return (op->narrow_in || op->narrow_out || op->can_out) && !op->factors;
+    return (vkt__inputs_with(op, VKT_NARROW) ||
+            vkt__outputs_with(op, VKT_NARROW | VKT_MAY_NARROW)) &&
+           !vkt__inputs_with(op, VKT_FACTOR);
 }
 
 /* A kernel that fails here fails again, and is reported, when its case comes. */

@@ -8,7 +8,7 @@ double vkt__node_bytes(const vkt_node *n)
 {
     double bytes = 0;
     for (uint32_t i = 0; i < n->op->n_in; i++)
-        if (n->in[i]) bytes += (double)n->in[i]->bytes * (n->op->mutates >> i & 1 ? 2 : 1);
+        if (n->in[i]) bytes += (double)n->in[i]->bytes * (n->op->in[i] & VKT_CHANGED ? 2 : 1);
     for (uint32_t i = 0; i < n->op->n_out; i++)
         if (n->out[i]) bytes += (double)n->out[i]->bytes;
     return bytes;

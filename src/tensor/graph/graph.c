@@ -244,16 +244,30 @@ vkt_tensor *vkt__out(vkt_node *n, uint32_t i, vkt_shape shape, vkt_dtype dtype)
     return t;
 }
 
+uint32_t vkt__inputs_with(const vkt_op *op, vkt_traits trait)
+{
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < op->n_in; i++) bits |= (op->in[i] & trait) != 0 ? 1u << i : 0;
+    return bits;
+}
+
+uint32_t vkt__outputs_with(const vkt_op *op, vkt_traits trait)
+{
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < op->n_out; i++) bits |= (op->out[i] & trait) != 0 ? 1u << i : 0;
+    return bits;
+}
+
 /* An input's type, before the row's own rule, which need not look at it. */
 static bool type_fits(vkt_node *n, uint32_t i)
 {
     const vkt_tensor *t = n->in[i];
-    bool words = n->op->words_in >> i & 1, narrow = n->op->narrow_in >> i & 1;
+    bool words = n->op->in[i] & VKT_WORDS, narrow = n->op->in[i] & VKT_NARROW;
     if (t->dtype == VKT_U32 ? !words : words && !narrow)
         return vkt__shape_error(n, "input %u, %s, must be %s", i + 1, vkt__text(t),
                                 words ? "u32" : "floats, not whole numbers");
     bool odd = vkt__last(t->shape) % 2;
-    if (vkt_dtype_bytes(t->dtype) != 2 || (narrow && (!odd || n->op->narrow_odd >> i & 1)))
+    if (vkt_dtype_bytes(t->dtype) != 2 || (narrow && (!odd || n->op->in[i] & VKT_NARROW_ODD)))
         return true;
     return vkt__shape_error(n, "%s must be f32%s: cast it first", vkt__text(t),
                             narrow ? ", or its rows of an even length" : "");
@@ -273,8 +287,10 @@ vkt_node *vkt__node(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, size_
         if (in[i] && in[i]->inert) return NULL;
         VKT_ASSERT(!in[i] || in[i]->g == g);
     }
-    for (uint32_t i = 0; i < n_in; i++)
-        if (in[i] && !type_fits(n, i)) return NULL;
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        VKT_ASSERT(n->in[i] || op->in[i] & VKT_OPTIONAL);
+        if (n->in[i] && !type_fits(n, i)) return NULL;
+    }
     if (!op->shape(n)) return NULL;
     for (uint32_t i = 0; i < op->n_out; i++) {
         if (!n->out[i] || n->out[i]->count <= VKT__MOST_ELEMENTS) continue;

@@ -4,7 +4,7 @@
  * two-stage reduction) is two nodes. What lies in the graph itself is graph.h's.
  *
  * Declared accesses: a node reads its inputs and writes its outputs, and also writes the inputs
- * whose bits are set in `mutates`. The planner derives levels and barriers from this and nothing
+ * that its row calls VKT_CHANGED. The planner derives levels and barriers from this and nothing
  * else. */
 #ifndef VKT_TENSOR_OP_H
 #define VKT_TENSOR_OP_H
@@ -22,30 +22,38 @@ typedef struct vkt_cost {
     double flops, bytes;
 } vkt_cost;
 
+/* What a row says of one operand: its traits, added up. */
+typedef uint16_t vkt_traits;
+enum {
+    VKT_OPTIONAL = 1 << 0, /* input: may be NULL */
+    VKT_WORDS = 1 << 1,    /* input: is u32, or may be where it is VKT_NARROW, too; any other input
+                              that is u32 is a shape error */
+    VKT_CHANGED = 1 << 2,  /* input: is read and written */
+    VKT_INPLACE = 1 << 3,  /* the output (there is one at most) takes the memory of the first of
+                              the inputs that dies here */
+    /* 16 bits (f16, bf16) */
+    VKT_NARROW = 1 << 4,     /* input: may have them, otherwise they are a shape error; output: may
+                                have them, and is f32 until mixed precision decides (precision.c) */
+    VKT_NARROW_ODD = 1 << 5, /* input: even where its last dimension is odd: its rows share words */
+    VKT_FACTOR = 1 << 6,     /* input: of a product, which mixed precision always gives 16 bits */
+    VKT_MAY_NARROW = 1 << 7, /* input, output: may have them where `can_narrow` says so */
+    VKT_MAY_ALIKE = 1 << 8   /* input: of those, all or none */
+};
+
 typedef struct vkt_op vkt_op;
 struct vkt_op {
     const char *name;
-    uint32_t n_in, n_out; /* most it takes; inputs may be NULL where the row says optional */
-    uint32_t mutates;     /* bit i: in[i] is read and written */
-    uint32_t inplace;     /* bit i: out[0] may take the memory of in[i] when that dies here */
-    uint32_t inplace_out; /* which output `inplace` speaks of */
-    uint32_t words_in; /* bit i: in[i] is u32, or may be where narrow_in has the bit, too; any other
-                          input that is u32 is a shape error */
-    /* 16 bits (f16, bf16). bit i: in[i] may have them, otherwise such an input is a shape error;
-     * even with an odd last dimension, so that its rows share words; out[i] may, which is f32 until
-     * mixed precision says otherwise (precision.c); in[i] is a factor of a product, which mixed
-     * precision always gives 16 bits. */
-    uint32_t narrow_in, narrow_odd, narrow_out, factors;
+    uint32_t n_in, n_out; /* most it takes and makes */
+    vkt_traits in[VKT_MAX_IN], out[VKT_MAX_OUT];
     bool at_use; /* it runs just before its result is read, again for the backward pass: the result
                     is large and quickly made (unpacks.c) */
     bool alike;  /* all of them but factors have 16 bits, or none has */
     /* What mixed precision changes within node n before it looks at tensors; false, or NULL:
      * nothing. */
     bool (*narrow)(const vkt_gpu *gpu, vkt_node *n, vkt_dtype to);
-    /* Whether n, as it is then, takes that type for these, too: for inputs of `can_alike` all or
-     * none, and outputs all or none. */
+    /* Whether n, as it is then, takes that type for operands that are VKT_MAY_NARROW, too; its
+     * outputs have it all or none. */
     bool (*can_narrow)(const vkt_node *n, vkt_dtype type);
-    uint32_t can_in, can_alike, can_out;
     /* Creates the outputs with vkt__out, or reports with vkt__shape_error and returns false. */
     bool (*shape)(vkt_node *n);
     /* One vkt__dispatch, or several that neither read nor write what another writes. */
@@ -329,6 +337,10 @@ struct vkt_node {
     bool late;      /* recomputed: not before the backward nodes that stand before it */
     uint64_t print; /* of what it reads and writes, as uses.c knows it */
 };
+
+/* Bit i: the row's input i, or output i, has that trait. */
+uint32_t vkt__inputs_with(const vkt_op *op, vkt_traits trait);
+uint32_t vkt__outputs_with(const vkt_op *op, vkt_traits trait);
 
 /* ---- building ---- */
 

@@ -89,7 +89,7 @@ static bool is_empty(const vkt_node *n)
     bool any = false;
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++) any = any || (n->out[i] && n->out[i]->count > 0);
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        any = any || (n->in[i] && (n->op->mutates >> i & 1) && n->in[i]->count > 0);
+        any = any || (n->in[i] && (n->op->in[i] & VKT_CHANGED) && n->in[i]->count > 0);
     return !any;
 }
 

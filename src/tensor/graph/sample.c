@@ -135,7 +135,7 @@ vkt__code_check vkt__code_check_of(const vkt_tensor *t, double tol)
     for (size_t k = 0; t->dtype == VKT_U32 && k < t->g->n_nodes; k++) {
         const vkt_node *n = t->g->nodes[k];
         for (uint32_t i = 0; n->op->code && i < VKT_MAX_IN; i++)
-            if (n->in[i] == t && n->op->mutates >> i & 1) c.op = n->op, c.input = i;
+            if (n->in[i] == t && n->op->in[i] & VKT_CHANGED) c.op = n->op, c.input = i;
     }
     return c;
 }

@@ -29,7 +29,7 @@ struct vkt__uses {
 static const vkt_tensor *access_of(const vkt_node *n, uint32_t i, uint32_t k)
 {
     if (i >= VKT_MAX_IN) return k ? vkt__root(n->out[i - VKT_MAX_IN]) : NULL;
-    return n->in[i] && (!k || n->op->mutates >> i & 1) ? vkt__root(n->in[i]) : NULL;
+    return n->in[i] && (!k || n->op->in[i] & VKT_CHANGED) ? vkt__root(n->in[i]) : NULL;
 }
 
 enum { ACCESSES = VKT_MAX_IN + VKT_MAX_OUT };

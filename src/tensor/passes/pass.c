@@ -55,7 +55,7 @@ bool vkt__is_unread(const vkt_tensor *t, size_t begin, size_t end, const vkt_nod
 static bool writes_mutated(const vkt_node *n, const vkt_tensor *t)
 {
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (n->in[i] && n->op->mutates >> i & 1 && vkt__overlap(vkt__root(n->in[i]), t))
+        if (n->in[i] && n->op->in[i] & VKT_CHANGED && vkt__overlap(vkt__root(n->in[i]), t))
             return true;
     return false;
 }
@@ -82,7 +82,7 @@ bool vkt__can_move(const vkt_node *n, const vkt_node *place)
     for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
         if (!n->in[i]) continue;
         if (!vkt__unchanged(n->in[i], begin, later ? end - 1 : end)) return false;
-        if (n->op->mutates >> i & 1 && !vkt__is_unread(n->in[i], begin, end, NULL)) return false;
+        if (n->op->in[i] & VKT_CHANGED && !vkt__is_unread(n->in[i], begin, end, NULL)) return false;
     }
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
         if (n->out[i] && (!vkt__is_unread(n->out[i], begin, end, but) ||

@@ -2,8 +2,8 @@
  * their gradients lie in memory in 16 bits. It changes what memory holds and nothing else: kernels
  * compute in fp32 and round an element once, when they store it. The rule:
  *
- *   a tensor has 16 bits if the row that writes it can (narrow_out, can_out), every row that
- * reads it can (narrow_in, can_in), it has no shadow, its memory is the graph's own, and its last
+ *   a tensor has 16 bits if the row that writes it can (VKT_NARROW, VKT_MAY_NARROW), every row that
+ * reads it can (the same), it has no shadow, its memory is the graph's own, and its last
  * dimension is even, so that no two rows share a word; factors of products always have 16 bits:
  * parameters by their shadows, others by a cast, which every later reader that can then reads too;
  * all else is fp32: parameters and their gradients, logits, losses, softmax, statistics of norms,
@@ -45,10 +45,13 @@ static bool keep_alike(const vkt_node *n, uint32_t in, uint32_t out, bool *may)
 /* The same of a row whose tensors are alike. */
 static bool keep_row_alike(const vkt_node *n, vkt_dtype to, bool *may)
 {
-    if (n->op->alike) return keep_alike(n, n->op->narrow_in & ~n->op->factors, UINT32_MAX, may);
+    if (n->op->alike)
+        return keep_alike(
+            n, vkt__inputs_with(n->op, VKT_NARROW) & ~vkt__inputs_with(n->op, VKT_FACTOR),
+            UINT32_MAX, may);
     if (!can_narrow(n, to)) return false;
-    bool in = keep_alike(n, n->op->can_alike, 0, may);
-    return keep_alike(n, 0, n->op->can_out, may) || in;
+    bool in = keep_alike(n, vkt__inputs_with(n->op, VKT_MAY_ALIKE), 0, may);
+    return keep_alike(n, 0, vkt__outputs_with(n->op, VKT_MAY_NARROW), may) || in;
 }
 
 /* By the index of roots: whether all nodes can have it in 16 bits. inputs: of the graph's too. */
@@ -59,8 +62,8 @@ static bool *find_narrow(const vkt_graph *g, vkt_dtype to, bool inputs)
         const vkt_tensor *t = g->tensors[i];
         bool written = inputs && t->name != NULL;
         if (t->node) {
-            uint32_t can = can_narrow(t->node, to) ? t->node->op->can_out : 0;
-            written = (t->node->op->narrow_out | can) >> t->out_index & 1;
+            vkt_traits traits = t->node->op->out[t->out_index];
+            written = traits & VKT_NARROW || (traits & VKT_MAY_NARROW && can_narrow(t->node, to));
         }
         may[i] = !t->view_of && written && !t->shadow && !t->bound && !t->kept && !t->inert &&
                  t->dtype == VKT_F32 && (!t->node || is_even(t));
@@ -72,9 +75,11 @@ static bool *find_narrow(const vkt_graph *g, vkt_dtype to, bool inputs)
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             const vkt_node *n = g->nodes[k];
             if (!n->in[i]) continue;
-            uint32_t too = can_narrow(n, to) ? n->op->can_in : 0,
-                     can = is_even(n->in[i]) ? n->op->narrow_in | too : n->op->narrow_odd;
-            if (!(can >> i & 1) || n->op->mutates >> i & 1) may[vkt__root(n->in[i])->index] = false;
+            vkt_traits traits = n->op->in[i];
+            bool can = is_even(n->in[i])
+                           ? traits & VKT_NARROW || (traits & VKT_MAY_NARROW && can_narrow(n, to))
+                           : traits & VKT_NARROW_ODD;
+            if (!can || traits & VKT_CHANGED) may[vkt__root(n->in[i])->index] = false;
         }
     for (bool changed = true; changed;) {
         changed = false;
@@ -151,8 +156,8 @@ static void narrow_factors(vkt_graph *g)
         vkt_node *node = g->nodes[k];
         for (uint32_t i = 0; i < VKT_MAX_IN; i++) {
             vkt_tensor *t = node->in[i];
-            if (!t || t->dtype != VKT_F32 || !(node->op->narrow_in >> i & 1)) continue;
-            if (node->op->factors >> i & 1)
+            if (!t || t->dtype != VKT_F32 || !(node->op->in[i] & VKT_NARROW)) continue;
+            if (node->op->in[i] & VKT_FACTOR)
                 node->in[i] = copy_of(g, &w, t);
             else if (vkt__root(t)->node && is_even(t) && w.copies[t->index])
                 node->in[i] = w.copies[t->index];

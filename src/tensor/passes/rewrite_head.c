@@ -101,7 +101,7 @@ static bool is_early(head *h, const vkt_tensor *t)
     if (!n || n->index < h->loss->index) return vkt__unchanged(t, h->loss->index, h->bwd->index);
     for (size_t i = 0; i < h->n_early; i++)
         if (h->early[i] == n) return true;
-    if (n == h->loss || n->op->mutates || n->out[0]->bound) return false;
+    if (n == h->loss || vkt__inputs_with(n->op, VKT_CHANGED) || n->out[0]->bound) return false;
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
         if (n->in[i] && !is_early(h, n->in[i])) return false;
     if (h->n_early == MOST_EARLY) return false;

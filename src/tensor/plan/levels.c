@@ -48,7 +48,7 @@ static uint32_t conflict(const accesses *a, const vkt_tensor *t, bool write)
 
 static bool writes_input(const vkt_node *n, uint32_t i)
 {
-    return (n->op->mutates >> i & 1) != 0;
+    return (n->op->in[i] & VKT_CHANGED) != 0;
 }
 
 static void assign_levels(vkt_graph *g)
@@ -116,10 +116,12 @@ static void assign_inplace(vkt_graph *g)
         }
     for (size_t k = 0; k < g->n_nodes; k++) {
         vkt_node *n = g->nodes[k];
-        vkt_tensor *out = n->out[n->op->inplace_out];
-        if (!n->op->inplace || !out || out->bound || out->view_of) continue;
+        vkt_tensor *out = NULL;
+        for (uint32_t i = 0; i < n->op->n_out; i++)
+            if (n->op->out[i] & VKT_INPLACE) out = n->out[i];
+        if (!out || out->bound || out->view_of) continue;
         for (uint32_t i = 0; i < n->op->n_in; i++) {
-            if (!(n->op->inplace >> i & 1) || !n->in[i]) continue;
+            if (!(n->op->in[i] & VKT_INPLACE) || !n->in[i]) continue;
             vkt_tensor *in = vkt__root(n->in[i]), *h = vkt__home(in);
             if (in->bound || !in->node || in->kept || in->bytes != out->bytes) continue;
             if (in->last != n->level || readers[in->index] != 1 || h->last != n->level) continue;

@@ -34,7 +34,7 @@ static bool writes(const vkt_node *n, const vkt__handed *h)
     for (uint32_t i = 0; i < n->op->n_out; i++)
         if (lies_in(n->out[i], h)) return true;
     for (uint32_t i = 0; i < n->op->n_in; i++)
-        if ((n->op->mutates >> i & 1) != 0 && lies_in(n->in[i], h)) return true;
+        if ((n->op->in[i] & VKT_CHANGED) != 0 && lies_in(n->in[i], h)) return true;
     return false;
 }
 

@@ -366,6 +366,7 @@ static const char *conv_dx_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_conv2d = { .name = "conv2d",
                                 .n_in = 3,
                                 .n_out = 4,
+                                .in = { [2] = VKT_OPTIONAL },
                                 .shape = conv_shape,
                                 .record = conv_record,
                                 .grad = conv_grad,

@@ -130,10 +130,13 @@ const vkt_op vkt__op_conv2d_flip = { .name = "conv2d_flip",
                                      .grad = conv_flip_grad,
                                      .ref = conv_flip_ref,
                                      .sample = conv_flip_sample };
-const vkt_op vkt__op_conv2d_flips = { .name = "conv2d_flips",
-                                      .n_in = VKT_GROUPED,
-                                      .n_out = VKT_GROUPED,
-                                      .shape = conv_flips_shape,
-                                      .record = conv_flips_record,
-                                      .ref = conv_flips_ref,
-                                      .sample = conv_flips_sample };
+const vkt_op vkt__op_conv2d_flips = {
+    .name = "conv2d_flips",
+    .n_in = VKT_GROUPED,
+    .n_out = VKT_GROUPED,
+    .in = { [1] = VKT_OPTIONAL, [2] = VKT_OPTIONAL, [3] = VKT_OPTIONAL, [4] = VKT_OPTIONAL },
+    .shape = conv_flips_shape,
+    .record = conv_flips_record,
+    .ref = conv_flips_ref,
+    .sample = conv_flips_sample
+};

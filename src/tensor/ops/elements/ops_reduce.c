@@ -100,7 +100,7 @@ static const char *sum_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_sum = { .name = "sum",
                              .n_in = 1,
                              .n_out = 1,
-                             .narrow_in = 1,
+                             .in = { VKT_NARROW },
                              .shape = sum_shape,
                              .record = sum_record,
                              .grad = sum_grad,
@@ -244,7 +244,7 @@ static const char *sum_rows_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_sum_rows = { .name = "sum_rows",
                                   .n_in = 1,
                                   .n_out = 1,
-                                  .narrow_in = 1,
+                                  .in = { VKT_NARROW },
                                   .shape = sum_rows_shape,
                                   .record = sum_rows_record,
                                   .grad = sum_rows_grad,
@@ -313,14 +313,17 @@ static const char *sum_group_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     return s[i].name;
 }
 
-const vkt_op vkt__op_sum_group = { .name = "sum_group",
-                                   .n_in = VKT_GROUPED,
-                                   .n_out = VKT_GROUPED,
-                                   .shape = sum_group_shape,
-                                   .record = sum_group_record,
-                                   .ref = sum_group_ref,
-                                   .terms = sum_group_terms,
-                                   .sample = sum_group_sample };
+const vkt_op vkt__op_sum_group = {
+    .name = "sum_group",
+    .n_in = VKT_GROUPED,
+    .n_out = VKT_GROUPED,
+    .in = { [2] = VKT_OPTIONAL, [3] = VKT_OPTIONAL, [4] = VKT_OPTIONAL },
+    .shape = sum_group_shape,
+    .record = sum_group_record,
+    .ref = sum_group_ref,
+    .terms = sum_group_terms,
+    .sample = sum_group_sample
+};
 
 vkt_tensor *vkt__sum_chunks(vkt_graph *g, vkt_tensor *x)
 {

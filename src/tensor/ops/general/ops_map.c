@@ -307,11 +307,12 @@ static const char *one_hot_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 /* ---- rows and builders ---- */
 
+#define FLOATS (VKT_NARROW | VKT_NARROW_ODD)
 #define MAP(NAME, N, ...)                                                                          \
     {                                                                                              \
-        .name = NAME, .n_in = N, .n_out = 1, .narrow_in = (1u << N) - 1,                           \
-        .narrow_odd = (1u << N) - 1, .narrow_out = 1, .shape = map_shape, .record = map_record,    \
-        .ref = map_ref, __VA_ARGS__                                                                \
+        .name = NAME, .n_in = N, .n_out = 1,                                                       \
+        .in = { FLOATS, (N) > 1 ? FLOATS : 0, (N) > 2 ? FLOATS : 0 }, .out = { VKT_NARROW },       \
+        .shape = map_shape, .record = map_record, .ref = map_ref, __VA_ARGS__                      \
     }
 const vkt_op vkt__op_unary =
     MAP("unary", 1, .grad = unary_grad, .terms = unary_terms, .sample = unary_sample);
@@ -326,9 +327,7 @@ const vkt_op vkt__op_where_bwd = MAP("where_bwd", 2, .sample = where_sample);
 const vkt_op vkt__op_convert = { .name = "convert",
                                  .n_in = 1,
                                  .n_out = 1,
-                                 .words_in = 1,
-                                 .narrow_in = 1,
-                                 .narrow_odd = 1,
+                                 .in = { VKT_WORDS | VKT_NARROW | VKT_NARROW_ODD },
                                  .shape = convert_shape,
                                  .record = map_record,
                                  .ref = convert_ref,
@@ -336,7 +335,7 @@ const vkt_op vkt__op_convert = { .name = "convert",
 const vkt_op vkt__op_one_hot = { .name = "one_hot",
                                  .n_in = 1,
                                  .n_out = 1,
-                                 .words_in = 1,
+                                 .in = { VKT_WORDS },
                                  .shape = one_hot_shape,
                                  .record = one_hot_record,
                                  .ref = one_hot_ref,

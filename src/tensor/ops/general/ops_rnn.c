@@ -380,19 +380,26 @@ static const char *rnn_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 /* ---- rows and builder ---- */
 
-const vkt_op vkt__op_rnn = { .name = "rnn",
-                             .n_in = 5,
-                             .n_out = 3,
-                             .shape = rnn_shape,
-                             .record = rnn_record,
-                             .grad = rnn_grad,
-                             .ref = rnn_ref,
-                             .cost = rnn_cost,
-                             .terms = rnn_terms,
-                             .sample = rnn_sample };
+const vkt_op vkt__op_rnn = {
+    .name = "rnn",
+    .n_in = 5,
+    .n_out = 3,
+    .in = { [BIAS] = VKT_OPTIONAL, [H0] = VKT_OPTIONAL, [C0] = VKT_OPTIONAL },
+    .shape = rnn_shape,
+    .record = rnn_record,
+    .grad = rnn_grad,
+    .ref = rnn_ref,
+    .cost = rnn_cost,
+    .terms = rnn_terms,
+    .sample = rnn_sample
+};
 const vkt_op vkt__op_rnn_bwd = { .name = "rnn_bwd",
                                  .n_in = 8,
                                  .n_out = 4,
+                                 .in = { [B_DCELLS] = VKT_OPTIONAL,
+                                         [B_H0] = VKT_OPTIONAL,
+                                         [B_CELLS] = VKT_OPTIONAL,
+                                         [B_C0] = VKT_OPTIONAL },
                                  .shape = rnn_bwd_shape,
                                  .record = rnn_bwd_record,
                                  .ref = rnn_bwd_ref,

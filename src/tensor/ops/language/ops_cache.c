@@ -97,9 +97,9 @@ static const char *cache_write_sample(const vkt_op *op, vkt_graph *g, uint32_t i
 
 const vkt_op vkt__op_cache_write = { .name = "cache_write",
                                      .n_in = 5,
-                                     .words_in = 1u << START,
-                                     .mutates = 1u << KEYS | 1u << VALUES,
-                                     .narrow_in = 1u << KEYS | 1u << VALUES,
+                                     .in = { [KEYS] = VKT_CHANGED | VKT_NARROW,
+                                             [VALUES] = VKT_CHANGED | VKT_NARROW,
+                                             [START] = VKT_WORDS },
                                      .shape = cache_write_shape,
                                      .record = cache_write_record,
                                      .ref = cache_write_ref,

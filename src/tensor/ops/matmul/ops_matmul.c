@@ -294,11 +294,6 @@ static double matmul_sum_terms(const vkt_node *n)
     return n->in[0]->shape.d[0] + vkt__acts[n->attr.matmul.act].terms;
 }
 
-/* Bits of op.h by input. */
-enum {
-    FACTORS = 1 << A | 1 << B,
-    LIKE_RESULT = 1 << V | 1 << R,
-};
 bool vkt__matmul_is_named(const vkt_node *n)
 {
     bool product = n->op == &vkt__op_matmul || n->op == &vkt__op_matmul_act_bwd ||
@@ -309,12 +304,14 @@ bool vkt__matmul_is_named(const vkt_node *n)
 const vkt_op vkt__op_matmul = { .name = "matmul",
                                 .n_in = 6,
                                 .n_out = 3,
-                                .words_in = 1 << STEP,
-                                .inplace = 1u << R,
-                                .narrow_in = FACTORS | 1 << R,
-                                .narrow_out = 1 | 2,
-                                .narrow_odd = FACTORS | 1 << R,
-                                .factors = FACTORS,
+                                .in = { [A] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
+                                        [B] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
+                                        [BIAS] = VKT_OPTIONAL,
+                                        [V] = VKT_OPTIONAL,
+                                        [R] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW |
+                                              VKT_NARROW_ODD,
+                                        [STEP] = VKT_OPTIONAL | VKT_WORDS },
+                                .out = { VKT_INPLACE | VKT_NARROW, VKT_NARROW },
                                 .alike = true,
                                 .shape = matmul_shape,
                                 .record = matmul_record,
@@ -324,29 +321,31 @@ const vkt_op vkt__op_matmul = { .name = "matmul",
                                 .cost = matmul_cost,
                                 .terms = matmul_terms,
                                 .sample = vkt__matmul_sample };
-const vkt_op vkt__op_matmul_act_bwd = { .name = "matmul_act_bwd",
-                                        .n_in = 6,
-                                        .n_out = 1,
-                                        .words_in = 1 << STEP,
-                                        .inplace = LIKE_RESULT,
-                                        .narrow_in = FACTORS | LIKE_RESULT,
-                                        .narrow_out = 1,
-                                        .narrow_odd = FACTORS | LIKE_RESULT,
-                                        .factors = FACTORS,
-                                        .alike = true,
-                                        .shape = matmul_shape,
-                                        .record = matmul_record,
-                                        .kernel = matmul_kernel,
-                                        .ref = matmul_ref,
-                                        .cost = matmul_cost,
-                                        .terms = matmul_terms,
-                                        .sample = vkt__matmul_act_bwd_sample };
+const vkt_op vkt__op_matmul_act_bwd = {
+    .name = "matmul_act_bwd",
+    .n_in = 6,
+    .n_out = 1,
+    .in = { [A] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
+            [B] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
+            [BIAS] = VKT_OPTIONAL,
+            [V] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW | VKT_NARROW_ODD,
+            [R] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW | VKT_NARROW_ODD,
+            [STEP] = VKT_OPTIONAL | VKT_WORDS },
+    .out = { VKT_INPLACE | VKT_NARROW },
+    .alike = true,
+    .shape = matmul_shape,
+    .record = matmul_record,
+    .kernel = matmul_kernel,
+    .ref = matmul_ref,
+    .cost = matmul_cost,
+    .terms = matmul_terms,
+    .sample = vkt__matmul_act_bwd_sample
+};
 const vkt_op vkt__op_matmul_parts = { .name = "matmul_parts",
                                       .n_in = 2,
                                       .n_out = 1,
-                                      .narrow_in = FACTORS,
-                                      .narrow_odd = FACTORS,
-                                      .factors = FACTORS,
+                                      .in = { [A] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
+                                              [B] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD },
                                       .shape = matmul_shape,
                                       .record = matmul_record,
                                       .kernel = matmul_kernel,
@@ -354,20 +353,23 @@ const vkt_op vkt__op_matmul_parts = { .name = "matmul_parts",
                                       .cost = matmul_cost,
                                       .terms = matmul_terms,
                                       .sample = vkt__matmul_parts_sample };
-const vkt_op vkt__op_matmul_sum = { .name = "matmul_sum",
-                                    .n_in = 6,
-                                    .n_out = 2,
-                                    .words_in = 1 << STEP,
-                                    .inplace = LIKE_RESULT,
-                                    .narrow_in = LIKE_RESULT,
-                                    .narrow_odd = LIKE_RESULT,
-                                    .narrow_out = 1 | 2,
-                                    .alike = true,
-                                    .shape = matmul_sum_shape,
-                                    .record = matmul_sum_record,
-                                    .ref = matmul_sum_ref,
-                                    .terms = matmul_sum_terms,
-                                    .sample = vkt__matmul_sum_sample };
+const vkt_op vkt__op_matmul_sum = {
+    .name = "matmul_sum",
+    .n_in = 6,
+    .n_out = 2,
+    .in = { [B] = VKT_OPTIONAL,
+            [BIAS] = VKT_OPTIONAL,
+            [V] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW | VKT_NARROW_ODD,
+            [R] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW | VKT_NARROW_ODD,
+            [STEP] = VKT_OPTIONAL | VKT_WORDS },
+    .out = { VKT_INPLACE | VKT_NARROW, VKT_NARROW },
+    .alike = true,
+    .shape = matmul_sum_shape,
+    .record = matmul_sum_record,
+    .ref = matmul_sum_ref,
+    .terms = matmul_sum_terms,
+    .sample = vkt__matmul_sum_sample
+};
 
 vkt_tensor *vkt_matmul_as(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_tensor *b,
                           vkt_dtype dtype)

@@ -246,17 +246,19 @@ static const char *sums_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 /* ---- rows ---- */
 
-const vkt_op vkt__op_batch_norm_sums = { .name = "batch_norm_sums",
-                                         .n_in = 6,
-                                         .n_out = 3,
-                                         .inplace = 1u << 0 | 1u << 5,
-                                         .inplace_out = 2,
-                                         .shape = sums_shape,
-                                         .record = sums_record,
-                                         .ref = sums_ref,
-                                         .cost = sums_cost,
-                                         .terms = vkt__batch_sums_terms,
-                                         .sample = sums_sample };
+const vkt_op vkt__op_batch_norm_sums = {
+    .name = "batch_norm_sums",
+    .n_in = 6,
+    .n_out = 3,
+    .in = { [0] = VKT_INPLACE, [4] = VKT_OPTIONAL, [5] = VKT_OPTIONAL | VKT_INPLACE },
+    .out = { [2] = VKT_INPLACE },
+    .shape = sums_shape,
+    .record = sums_record,
+    .ref = sums_ref,
+    .cost = sums_cost,
+    .terms = vkt__batch_sums_terms,
+    .sample = sums_sample
+};
 const vkt_op vkt__op_batch_norm_total = { .name = "batch_norm_total",
                                           .n_in = 2,
                                           .n_out = 4,
@@ -265,13 +267,16 @@ const vkt_op vkt__op_batch_norm_total = { .name = "batch_norm_total",
                                           .ref = total_ref,
                                           .terms = total_terms,
                                           .sample = bwd_sample };
-const vkt_op vkt__op_batch_norm_bwd = { .name = "batch_norm_bwd",
-                                        .n_in = 7,
-                                        .n_out = 1,
-                                        .inplace = 1u << 0,
-                                        .shape = bwd_shape,
-                                        .record = bwd_record,
-                                        .ref = bwd_ref,
-                                        .cost = bwd_cost,
-                                        .terms = vkt__batch_bwd_terms,
-                                        .sample = bwd_sample };
+const vkt_op vkt__op_batch_norm_bwd = {
+    .name = "batch_norm_bwd",
+    .n_in = 7,
+    .n_out = 1,
+    .in = { [0] = VKT_INPLACE, [5] = VKT_OPTIONAL, [6] = VKT_OPTIONAL },
+    .out = { VKT_INPLACE },
+    .shape = bwd_shape,
+    .record = bwd_record,
+    .ref = bwd_ref,
+    .cost = bwd_cost,
+    .terms = vkt__batch_bwd_terms,
+    .sample = bwd_sample
+};

@@ -213,11 +213,14 @@ static const char *update8_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_optim_update8 = { .name = "optim_update8",
                                        .n_in = N_IN,
-                                       .words_in = 1 << M | 1 << V | 1 << STEP | 1 << BLOCKS,
-                                       .mutates =
-                                           1 << THETA | 1 << M | 1 << V | 1 << SCALES | 1 << BESIDE,
-                                       .narrow_in = 1 << BESIDE,
-                                       .narrow_odd = 1 << BESIDE,
+                                       .in = { [THETA] = VKT_CHANGED,
+                                               [M] = VKT_OPTIONAL | VKT_WORDS | VKT_CHANGED,
+                                               [V] = VKT_OPTIONAL | VKT_WORDS | VKT_CHANGED,
+                                               [SCALES] = VKT_CHANGED,
+                                               [STEP] = VKT_WORDS,
+                                               [BLOCKS] = VKT_WORDS,
+                                               [BESIDE] = VKT_OPTIONAL | VKT_CHANGED | VKT_NARROW |
+                                                          VKT_NARROW_ODD },
                                        .shape = update8_shape,
                                        .record = update8_record,
                                        .ref = update8_ref,

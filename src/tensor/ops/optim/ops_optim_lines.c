@@ -114,8 +114,7 @@ static const char *line_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_optim_line = { .name = "optim_line",
                                     .n_in = N_LINE_IN,
-                                    .words_in = 1 << STEP,
-                                    .mutates = 1 << KEPT,
+                                    .in = { [KEPT] = VKT_CHANGED, [STEP] = VKT_WORDS },
                                     .shape = line_shape,
                                     .record = line_record,
                                     .ref = line_ref,
@@ -208,15 +207,17 @@ static const char *lines_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     return s->name;
 }
 
-const vkt_op vkt__op_optim_lines = { .name = "optim_lines",
-                                     .n_in = N_LINES_IN,
-                                     .mutates = 1 << L_U,
-                                     .shape = lines_shape,
-                                     .record = lines_record,
-                                     .ref = lines_ref,
-                                     .terms = lines_terms,
-                                     .cost = lines_cost,
-                                     .sample = lines_sample };
+const vkt_op vkt__op_optim_lines = {
+    .name = "optim_lines",
+    .n_in = N_LINES_IN,
+    .in = { [L_U] = VKT_CHANGED, [L_ROWS] = VKT_OPTIONAL, [L_MEAN] = VKT_OPTIONAL },
+    .shape = lines_shape,
+    .record = lines_record,
+    .ref = lines_ref,
+    .terms = lines_terms,
+    .cost = lines_cost,
+    .sample = lines_sample
+};
 
 void vkt__optim_lines(vkt_graph *g, const vkt__update_in *in, vkt_tensor *of_rows,
                       vkt_tensor *of_cols, vkt_tensor *mean, vkt_attr attr)

@@ -133,11 +133,15 @@ static const char *more_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_optim_update_more = { .name = "optim_update_more",
                                            .n_in = N_IN,
-                                           .words_in = 1 << STEP | 1 << BLOCKS,
-                                           .mutates = 1 << THETA | 1 << M | 1 << V | 1 << D |
-                                                      1 << LAST | 1 << BESIDE,
-                                           .narrow_in = 1 << BESIDE,
-                                           .narrow_odd = 1 << BESIDE,
+                                           .in = { [THETA] = VKT_CHANGED,
+                                                   [M] = VKT_CHANGED,
+                                                   [V] = VKT_CHANGED,
+                                                   [D] = VKT_CHANGED,
+                                                   [LAST] = VKT_CHANGED,
+                                                   [STEP] = VKT_WORDS,
+                                                   [BLOCKS] = VKT_WORDS,
+                                                   [BESIDE] = VKT_OPTIONAL | VKT_CHANGED |
+                                                              VKT_NARROW | VKT_NARROW_ODD },
                                            .shape = more_shape,
                                            .record = more_record,
                                            .ref = more_ref,

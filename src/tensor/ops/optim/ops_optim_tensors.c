@@ -96,7 +96,7 @@ static const char *squares_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_optim_squares = { .name = "optim_squares",
                                        .n_in = N_SQUARES_IN,
-                                       .mutates = 1 << SQ_SQUARES,
+                                       .in = { [SQ_SQUARES] = VKT_CHANGED },
                                        .shape = squares_shape,
                                        .record = squares_record,
                                        .ref = squares_ref,
@@ -197,9 +197,11 @@ static const char *trust_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_optim_trust = { .name = "optim_trust",
                                      .n_in = N_TRUST_IN,
-                                     .words_in = 1 << TR_TENSORS | 1 << TR_COUNTS | 1 << TR_STEP |
-                                                 1 << TR_BLOCKS,
-                                     .mutates = 1 << TR_TRUST,
+                                     .in = { [TR_TENSORS] = VKT_WORDS,
+                                             [TR_TRUST] = VKT_CHANGED,
+                                             [TR_COUNTS] = VKT_WORDS,
+                                             [TR_STEP] = VKT_WORDS,
+                                             [TR_BLOCKS] = VKT_WORDS },
                                      .shape = trust_shape,
                                      .record = trust_record,
                                      .ref = trust_ref,
@@ -325,10 +327,12 @@ static const char *apply_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_optim_apply = { .name = "optim_apply",
                                      .n_in = N_APPLY_IN,
-                                     .words_in = 1 << STEP | 1 << BLOCKS,
-                                     .mutates = 1 << THETA | 1 << SHADOW,
-                                     .narrow_in = 1 << SHADOW,
-                                     .narrow_odd = 1 << SHADOW,
+                                     .in = { [THETA] = VKT_CHANGED,
+                                             [TRUST] = VKT_OPTIONAL,
+                                             [STEP] = VKT_WORDS,
+                                             [BLOCKS] = VKT_WORDS,
+                                             [SHADOW] = VKT_OPTIONAL | VKT_CHANGED | VKT_NARROW |
+                                                        VKT_NARROW_ODD },
                                      .shape = apply_shape,
                                      .record = apply_record,
                                      .ref = apply_ref,
