@@ -18,9 +18,12 @@ static bool wrong_row(const vkt_tensor *t, uint32_t C)
 
 /* ---- forward: x [..., C], w [C], b [C]?, r [..., C]? -> y, s?, mean?, rstd ---- */
 
+enum { X, W, B, R, N_FORWARD_IN };
+enum { Y, S, MEAN, RSTD, N_FORWARD_OUT };
+
 static bool norm_shape(vkt_node *n)
 {
-    const vkt_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2], *r = n->in[3];
+    const vkt_tensor *x = n->in[X], *w = n->in[W], *b = n->in[B], *r = n->in[R];
     uint32_t C = vkt__last(x->shape);
     if (wrong_row(w, C))
         return vkt__shape_error(n, "weight %s must be [%u] for %s", vkt__text(w), C, vkt__text(x));
@@ -30,10 +33,10 @@ static bool norm_shape(vkt_node *n)
         return vkt__shape_error(n, "residual %s must have the shape of %s", vkt__text(r),
                                 vkt__text(x));
     vkt_shape rows = vkt_shape1(vkt__rows_of(x->shape));
-    vkt__out(n, 0, x->shape, VKT_F32);
-    if (r) vkt__out(n, 1, x->shape, VKT_F32);
-    if (!n->attr.norm.rms) vkt__out(n, 2, rows, VKT_F32);
-    vkt__out(n, 3, rows, VKT_F32);
+    vkt__out(n, Y, x->shape, VKT_F32);
+    if (r) vkt__out(n, S, x->shape, VKT_F32);
+    if (!n->attr.norm.rms) vkt__out(n, MEAN, rows, VKT_F32);
+    vkt__out(n, RSTD, rows, VKT_F32);
     return true;
 }
 
@@ -87,24 +90,24 @@ static void row_dispatch(vkt__rec *rec, const vkt_node *n, const row_kernels *k,
 
 static void norm_record(vkt__rec *rec, const vkt_node *n)
 {
-    const vkt_tensor *x = n->in[0];
+    const vkt_tensor *x = n->in[X];
     struct norm_params p = { .x = vkt__addr(rec, x),
-                             .w = vkt__addr(rec, n->in[1]),
-                             .b = vkt__addr_or(rec, n->in[2], n->in[1]),
-                             .r = vkt__addr_or(rec, n->in[3], x),
-                             .y = vkt__addr(rec, n->out[0]),
-                             .s = vkt__addr(rec, n->out[1] ? n->out[1] : x),
-                             .mean = vkt__addr(rec, n->out[2]),
-                             .rstd = vkt__addr(rec, n->out[3]),
+                             .w = vkt__addr(rec, n->in[W]),
+                             .b = vkt__addr_or(rec, n->in[B], n->in[W]),
+                             .r = vkt__addr_or(rec, n->in[R], x),
+                             .y = vkt__addr(rec, n->out[Y]),
+                             .s = vkt__addr(rec, n->out[S] ? n->out[S] : x),
+                             .mean = vkt__addr(rec, n->out[MEAN]),
+                             .rstd = vkt__addr(rec, n->out[RSTD]),
                              .rows = vkt__rows_of(x->shape),
                              .cols = vkt__last(x->shape),
                              .eps = n->attr.norm.eps };
-    p.flags = (n->in[2] ? VKT_NORM_BIAS : 0) | (n->in[3] ? VKT_NORM_RESIDUAL : 0);
+    p.flags = (n->in[B] ? VKT_NORM_BIAS : 0) | (n->in[R] ? VKT_NORM_RESIDUAL : 0);
     p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
     const typed_tensor typed[] = { { VKT_SPEC_TYPE_X, x },
-                                   { VKT_SPEC_TYPE_R, n->in[3] ? n->in[3] : x },
-                                   { VKT_SPEC_TYPE_S, n->out[1] ? n->out[1] : x },
-                                   { VKT_SPEC_TYPE_Y, n->out[0] } };
+                                   { VKT_SPEC_TYPE_R, n->in[R] ? n->in[R] : x },
+                                   { VKT_SPEC_TYPE_S, n->out[S] ? n->out[S] : x },
+                                   { VKT_SPEC_TYPE_Y, n->out[Y] } };
     row_dispatch(
         rec, n,
         &(row_kernels) { VKT_SHADER_NORM, VKT_SHADER_NORM_HELD, VKT_SHADER_NORM_HELD_PAIRS }, 3, 2,
@@ -113,36 +116,39 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t rows = vkt__rows_of(n->in[0]->shape), C = vkt__last(n->in[0]->shape);
+    uint64_t rows = vkt__rows_of(n->in[X]->shape), C = vkt__last(n->in[X]->shape);
     for (uint64_t r = 0; r < rows; r++) {
         double mean = 0, var = 0;
-        for (uint64_t i = r * C; i < (r + 1) * C && out[1]; i++)
-            out[1][i] = vkt__round_to(n->out[1]->dtype, in[0][i] + in[3][i]);
-        const double *s = (out[1] ? out[1] : in[0]) + r * C;
-        for (uint64_t c = 0; c < C && out[2]; c++) mean += s[c] / (double)C;
+        for (uint64_t i = r * C; i < (r + 1) * C && out[S]; i++)
+            out[S][i] = vkt__round_to(n->out[S]->dtype, in[X][i] + in[R][i]);
+        const double *s = (out[S] ? out[S] : in[X]) + r * C;
+        for (uint64_t c = 0; c < C && out[MEAN]; c++) mean += s[c] / (double)C;
         for (uint64_t c = 0; c < C; c++) var += (s[c] - mean) * (s[c] - mean) / (double)C;
         double rstd = 1 / sqrt(var + (double)n->attr.norm.eps);
         for (uint64_t c = 0; c < C; c++)
-            out[0][r * C + c] =
-                (s[c] - mean) * rstd * (in[1][c] + n->attr.norm.plus_one) + (in[2] ? in[2][c] : 0);
-        if (out[2]) out[2][r] = mean;
-        out[3][r] = rstd;
+            out[Y][r * C + c] =
+                (s[c] - mean) * rstd * (in[W][c] + n->attr.norm.plus_one) + (in[B] ? in[B][c] : 0);
+        if (out[MEAN]) out[MEAN][r] = mean;
+        out[RSTD][r] = rstd;
     }
 }
 
 static vkt_cost norm_cost(const vkt_node *n)
 {
-    return (vkt_cost) { 8 * (double)n->out[0]->count, vkt__node_bytes(n) };
+    return (vkt_cost) { 8 * (double)n->out[Y]->count, vkt__node_bytes(n) };
 }
 
 /* The row's sums, then square root and divisions of up to 3 ulp each. */
 static double norm_terms(const vkt_node *n)
 {
-    return vkt__last(n->in[0]->shape) + 32.0;
+    return vkt__last(n->in[X]->shape) + 32.0;
 }
 
 /* ---- gradient of x and r: dy, s, w, mean?, rstd, ds? -> dx; and, a chunk of rows at a time, of w
  * and b, where the attributes have a chunk -> dw, db? ---- */
+
+enum { BWD_DY, BWD_S, BWD_W, BWD_MEAN, BWD_RSTD, BWD_DS, N_BWD_IN };
+enum { DX, DX_DW, DX_DB, N_BWD_OUT };
 
 /* dw, db: sums of `chunk` rows each, a row of C numbers a chunk. */
 static vkt_shape sums_shape(uint32_t rows, uint32_t C, uint32_t chunk)
@@ -151,17 +157,17 @@ static vkt_shape sums_shape(uint32_t rows, uint32_t C, uint32_t chunk)
     return splits == 1 ? vkt_shape1(C) : vkt_shape2(splits, C);
 }
 
-static void sums_ref(const vkt_node *n, double *const *in, const double *mean, const double *rstd,
-                     double *dw, double *db)
+static void sums_ref(const vkt_node *n, vkt_shape shape, const double *dy, const double *s,
+                     const double *mean, const double *rstd, double *dw, double *db)
 {
-    uint64_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape),
-             chunk = n->attr.norm.chunk, splits = VKT_MAX(1, (rows + chunk - 1) / chunk);
+    uint64_t rows = vkt__rows_of(shape), C = vkt__last(shape), chunk = n->attr.norm.chunk,
+             splits = VKT_MAX(1, (rows + chunk - 1) / chunk);
     for (uint64_t i = 0; i < splits * C; i++) {
         uint64_t c = i % C, end = VKT_MIN(rows, (i / C + 1) * chunk);
         double w = 0, b = 0;
         for (uint64_t r = i / C * chunk; r < end; r++) {
-            w += in[0][r * C + c] * (in[1][r * C + c] - (mean ? mean[r] : 0)) * rstd[r];
-            b += in[0][r * C + c];
+            w += dy[r * C + c] * (s[r * C + c] - (mean ? mean[r] : 0)) * rstd[r];
+            b += dy[r * C + c];
         }
         dw[i] = w;
         if (db) db[i] = b;
@@ -170,12 +176,12 @@ static void sums_ref(const vkt_node *n, double *const *in, const double *mean, c
 
 static bool norm_bwd_shape(vkt_node *n)
 {
-    vkt_shape s = n->in[1]->shape;
-    vkt__out(n, 0, s, VKT_F32);
+    vkt_shape s = n->in[BWD_S]->shape;
+    vkt__out(n, DX, s, VKT_F32);
     if (!n->attr.norm.chunk) return true;
     vkt_shape sums = sums_shape(vkt__rows_of(s), vkt__last(s), n->attr.norm.chunk);
-    vkt__out(n, 1, sums, VKT_F32);
-    if (n->attr.norm.bias) vkt__out(n, 2, sums, VKT_F32);
+    vkt__out(n, DX_DW, sums, VKT_F32);
+    if (n->attr.norm.bias) vkt__out(n, DX_DB, sums, VKT_F32);
     return true;
 }
 
@@ -191,8 +197,8 @@ static void norm_bwd_sums_record(vkt__rec *rec, const vkt_node *n, const struct 
                                       .rstd = b->rstd,
                                       .ds4 = b->ds,
                                       .dx4 = b->dx,
-                                      .dw4 = vkt__addr(rec, n->out[1]),
-                                      .db4 = vkt__addr_or(rec, n->out[2], n->out[1]),
+                                      .dw4 = vkt__addr(rec, n->out[DX_DW]),
+                                      .db4 = vkt__addr_or(rec, n->out[DX_DB], n->out[DX_DW]),
                                       .dy2 = b->dy,
                                       .s2 = b->s,
                                       .ds2 = b->ds,
@@ -200,8 +206,8 @@ static void norm_bwd_sums_record(vkt__rec *rec, const vkt_node *n, const struct 
                                       .rows = b->rows,
                                       .cols = b->cols,
                                       .chunk = n->attr.norm.chunk,
-                                      .flags = b->flags | (n->out[2] ? VKT_NORM_BIAS : 0) };
-    p.splits = (uint32_t)(n->out[1]->count / p.cols);
+                                      .flags = b->flags | (n->out[DX_DB] ? VKT_NORM_BIAS : 0) };
+    p.splits = (uint32_t)(n->out[DX_DW]->count / p.cols);
     vkt__row_form f = vkt__row_form_sums(rec->caps, p.cols, SUMS_ARRAYS);
     vkt__constant spec[6 + N_TYPED] = { { VKT_SPEC_WORKGROUP, f.wg },
                                         { VKT_SPEC_LANES, f.lanes },
@@ -216,22 +222,23 @@ static void norm_bwd_sums_record(vkt__rec *rec, const vkt_node *n, const struct 
 
 static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct norm_bwd_params p = { .dy = vkt__addr(rec, n->in[0]),
-                                 .s = vkt__addr(rec, n->in[1]),
-                                 .w = vkt__addr(rec, n->in[2]),
-                                 .mean = vkt__addr(rec, n->in[3]),
-                                 .rstd = vkt__addr(rec, n->in[4]),
-                                 .ds = vkt__addr_or(rec, n->in[5], n->in[0]),
-                                 .dx = vkt__addr(rec, n->out[0]),
-                                 .rows = vkt__rows_of(n->in[1]->shape),
-                                 .cols = vkt__last(n->in[1]->shape),
-                                 .flags = n->in[5] ? VKT_NORM_RESIDUAL : 0 };
+    struct norm_bwd_params p = { .dy = vkt__addr(rec, n->in[BWD_DY]),
+                                 .s = vkt__addr(rec, n->in[BWD_S]),
+                                 .w = vkt__addr(rec, n->in[BWD_W]),
+                                 .mean = vkt__addr(rec, n->in[BWD_MEAN]),
+                                 .rstd = vkt__addr(rec, n->in[BWD_RSTD]),
+                                 .ds = vkt__addr_or(rec, n->in[BWD_DS], n->in[BWD_DY]),
+                                 .dx = vkt__addr(rec, n->out[DX]),
+                                 .rows = vkt__rows_of(n->in[BWD_S]->shape),
+                                 .cols = vkt__last(n->in[BWD_S]->shape),
+                                 .flags = n->in[BWD_DS] ? VKT_NORM_RESIDUAL : 0 };
     p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
-    const typed_tensor typed[] = { { VKT_SPEC_TYPE_DY, n->in[0] },
-                                   { VKT_SPEC_TYPE_S, n->in[1] },
-                                   { VKT_SPEC_TYPE_DS, n->in[5] ? n->in[5] : n->in[0] },
-                                   { VKT_SPEC_TYPE_DX, n->out[0] } };
-    if (n->out[1]) {
+    const typed_tensor typed[] = { { VKT_SPEC_TYPE_DY, n->in[BWD_DY] },
+                                   { VKT_SPEC_TYPE_S, n->in[BWD_S] },
+                                   { VKT_SPEC_TYPE_DS,
+                                     n->in[BWD_DS] ? n->in[BWD_DS] : n->in[BWD_DY] },
+                                   { VKT_SPEC_TYPE_DX, n->out[DX] } };
+    if (n->out[DX_DW]) {
         norm_bwd_sums_record(rec, n, &p, typed);
         return;
     }
@@ -243,33 +250,35 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
 
 static void norm_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t rows = vkt__rows_of(n->in[1]->shape), C = vkt__last(n->in[1]->shape);
+    uint64_t rows = vkt__rows_of(n->in[BWD_S]->shape), C = vkt__last(n->in[BWD_S]->shape);
     for (uint64_t r = 0; r < rows; r++) {
-        const double *dy = in[0] + r * C, *s = in[1] + r * C;
-        double mean = in[3] ? in[3][r] : 0, rstd = in[4][r], mean_g = 0, mean_gh = 0,
-               one = n->attr.norm.plus_one;
+        const double *dy = in[BWD_DY] + r * C, *s = in[BWD_S] + r * C;
+        double mean = in[BWD_MEAN] ? in[BWD_MEAN][r] : 0, rstd = in[BWD_RSTD][r], mean_g = 0,
+               mean_gh = 0, one = n->attr.norm.plus_one;
         for (uint64_t c = 0; c < C; c++) {
-            mean_g += dy[c] * (in[2][c] + one) / (double)C;
-            mean_gh += dy[c] * (in[2][c] + one) * (s[c] - mean) * rstd / (double)C;
+            mean_g += dy[c] * (in[BWD_W][c] + one) / (double)C;
+            mean_gh += dy[c] * (in[BWD_W][c] + one) * (s[c] - mean) * rstd / (double)C;
         }
         if (n->attr.norm.rms) mean_g = 0;
         for (uint64_t c = 0; c < C; c++)
-            out[0][r * C + c] =
-                rstd * (dy[c] * (in[2][c] + one) - mean_g - (s[c] - mean) * rstd * mean_gh) +
-                (in[5] ? in[5][r * C + c] : 0);
+            out[DX][r * C + c] =
+                rstd * (dy[c] * (in[BWD_W][c] + one) - mean_g - (s[c] - mean) * rstd * mean_gh) +
+                (in[BWD_DS] ? in[BWD_DS][r * C + c] : 0);
     }
-    if (out[1]) sums_ref(n, in, in[3], in[4], out[1], out[2]);
+    if (out[DX_DW])
+        sums_ref(n, n->in[BWD_S]->shape, in[BWD_DY], in[BWD_S], in[BWD_MEAN], in[BWD_RSTD],
+                 out[DX_DW], out[DX_DB]);
 }
 
 static vkt_cost norm_bwd_cost(const vkt_node *n)
 {
-    return (vkt_cost) { (n->out[1] ? 15 : 12) * (double)n->out[0]->count, vkt__node_bytes(n) };
+    return (vkt_cost) { (n->out[DX_DW] ? 15 : 12) * (double)n->out[DX]->count, vkt__node_bytes(n) };
 }
 
 /* Sums that are added along a chunk are of fewer terms than a row's or about as many. */
 static double norm_bwd_terms(const vkt_node *n)
 {
-    return VKT_MAX(vkt__last(n->in[1]->shape), n->out[1] ? n->attr.norm.chunk : 0) + 32.0;
+    return VKT_MAX(vkt__last(n->in[BWD_S]->shape), n->out[DX_DW] ? n->attr.norm.chunk : 0) + 32.0;
 }
 
 /* chunk 0: dx alone. */
@@ -279,68 +288,72 @@ static vkt_node *norm_bwd(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, vkt_t
     vkt_attr attr = f->attr;
     attr.norm.chunk = chunk;
     attr.norm.bias = bias;
-    vkt_tensor *s = f->out[1] ? f->out[1] : f->in[0];
+    vkt_tensor *s = f->out[S] ? f->out[S] : f->in[X];
     return vkt__node(g, &vkt__op_norm_bwd,
-                     (vkt_tensor *[]) { dy, s, f->in[1], f->out[2], f->out[3], ds }, 6, attr);
+                     (vkt_tensor *[]) { dy, s, f->in[W], f->out[MEAN], f->out[RSTD], ds }, 6, attr);
 }
 
 /* ---- gradients of w and b, a chunk of rows at a time: dy, s, mean?, rstd -> dw, db? ---- */
 
+enum { DW_DY, DW_S, DW_MEAN, DW_RSTD, N_DW_IN };
+enum { DW, DB, N_DW_OUT };
+
 static bool norm_dw_shape(vkt_node *n)
 {
-    vkt_shape s = n->in[1]->shape;
+    vkt_shape s = n->in[DW_S]->shape;
     vkt_shape sums = sums_shape(vkt__rows_of(s), vkt__last(s), n->attr.norm.chunk);
-    vkt__out(n, 0, sums, VKT_F32);
-    if (n->attr.norm.bias) vkt__out(n, 1, sums, VKT_F32);
+    vkt__out(n, DW, sums, VKT_F32);
+    if (n->attr.norm.bias) vkt__out(n, DB, sums, VKT_F32);
     return true;
 }
 
 static void norm_dw_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct norm_dw_params p = { .dy = vkt__addr(rec, n->in[0]),
-                                .s = vkt__addr(rec, n->in[1]),
-                                .mean = vkt__addr(rec, n->in[2]),
-                                .rstd = vkt__addr(rec, n->in[3]),
-                                .dw = vkt__addr(rec, n->out[0]),
-                                .db = vkt__addr(rec, n->out[1]),
-                                .rows = vkt__rows_of(n->in[1]->shape),
-                                .cols = vkt__last(n->in[1]->shape),
+    struct norm_dw_params p = { .dy = vkt__addr(rec, n->in[DW_DY]),
+                                .s = vkt__addr(rec, n->in[DW_S]),
+                                .mean = vkt__addr(rec, n->in[DW_MEAN]),
+                                .rstd = vkt__addr(rec, n->in[DW_RSTD]),
+                                .dw = vkt__addr(rec, n->out[DW]),
+                                .db = vkt__addr(rec, n->out[DB]),
+                                .rows = vkt__rows_of(n->in[DW_S]->shape),
+                                .cols = vkt__last(n->in[DW_S]->shape),
                                 .chunk = n->attr.norm.chunk,
-                                .flags = n->out[1] ? VKT_NORM_BIAS : 0 };
-    p.splits = (uint32_t)(n->out[0]->count / p.cols);
+                                .flags = n->out[DB] ? VKT_NORM_BIAS : 0 };
+    p.splits = (uint32_t)(n->out[DW]->count / p.cols);
     bool pairs = vkt__use_pairs(rec->caps) && p.cols % 2 == 0;
     uint32_t wg = pairs ? rec->caps->subgroup : VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_RMS, n->attr.norm.rms },
-                                   { VKT_SPEC_TYPE_DY, vkt__type(n->in[0]) },
-                                   { VKT_SPEC_TYPE_S, vkt__type(n->in[1]) },
+                                   { VKT_SPEC_TYPE_DY, vkt__type(n->in[DW_DY]) },
+                                   { VKT_SPEC_TYPE_S, vkt__type(n->in[DW_S]) },
                                    { VKT_SPEC_TOGETHER, vkt__together(rec->caps, 2) } };
-    uint64_t invocations = n->out[0]->count / (pairs ? 2 : 1);
+    uint64_t invocations = n->out[DW]->count / (pairs ? 2 : 1);
     vkt__dispatch(rec, pairs ? VKT_SHADER_NORM_DW_PAIRS : VKT_SHADER_NORM_DW, spec, VKT_COUNT(spec),
                   &p, sizeof p, (invocations + wg - 1) / wg);
 }
 
 static void norm_dw_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    sums_ref(n, in, in[2], in[3], out[0], out[1]);
+    sums_ref(n, n->in[DW_S]->shape, in[DW_DY], in[DW_S], in[DW_MEAN], in[DW_RSTD], out[DW],
+             out[DB]);
 }
 
 static vkt_cost norm_dw_cost(const vkt_node *n)
 {
-    return (vkt_cost) { 5 * (double)n->in[1]->count, vkt__node_bytes(n) };
+    return (vkt_cost) { 5 * (double)n->in[DW_S]->count, vkt__node_bytes(n) };
 }
 
 static double norm_dw_terms(const vkt_node *n)
 {
-    return 4.0 + VKT_MIN(n->attr.norm.chunk, vkt__rows_of(n->in[1]->shape));
+    return 4.0 + VKT_MIN(n->attr.norm.chunk, vkt__rows_of(n->in[DW_S]->shape));
 }
 
 static vkt_node *norm_dw(vkt_graph *g, vkt_tensor *dy, const vkt_node *f, bool bias)
 {
     vkt_attr attr = { .norm = {
                           .rms = f->attr.norm.rms, .bias = bias, .chunk = vkt__row_chunk(g) } };
-    vkt_tensor *s = f->out[1] ? f->out[1] : f->in[0];
-    return vkt__node(g, &vkt__op_norm_dw, (vkt_tensor *[]) { dy, s, f->out[2], f->out[3] }, 4,
+    vkt_tensor *s = f->out[S] ? f->out[S] : f->in[X];
+    return vkt__node(g, &vkt__op_norm_dw, (vkt_tensor *[]) { dy, s, f->out[MEAN], f->out[RSTD] }, 4,
                      attr);
 }
 
@@ -355,7 +368,7 @@ static vkt_tensor *add_chunks(vkt_graph *g, vkt_tensor *t)
 static uint32_t chunk_of_all(const vkt_graph *g, const vkt_node *n)
 {
     enum { LEAST_ROWS = 4096, MOST_COLUMNS = 4096, MOST_PER = 16, CHUNK = 16, MOST_GROUPS = 1024 };
-    uint32_t rows = vkt__rows_of(n->in[0]->shape), C = vkt__last(n->in[0]->shape);
+    uint32_t rows = vkt__rows_of(n->in[DW_DY]->shape), C = vkt__last(n->in[DW_DY]->shape);
     const vkt_caps *c = vkt__gpu_of(g) ? vkt_gpu_caps(vkt__gpu_of(g)) : NULL;
     if (!c || c->klass == VKT_GPU_CLASS_CPU || rows < LEAST_ROWS || C == 0 || C % 4 ||
         C > MOST_COLUMNS || vkt__row_form_sums(c, C, SUMS_ARRAYS).per > MOST_PER)
@@ -365,20 +378,20 @@ static uint32_t chunk_of_all(const vkt_graph *g, const vkt_node *n)
 
 static void norm_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    vkt_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2], *r = n->in[3];
-    vkt_tensor *d = dy[0] ? vkt__real(g, dy[0], n->out[0]) : NULL,
-               *both = dy[1] ? vkt__real(g, dy[1], n->out[1]) : NULL;
+    vkt_tensor *x = n->in[X], *w = n->in[W], *b = n->in[B], *r = n->in[R];
+    vkt_tensor *d = dy[Y] ? vkt__real(g, dy[Y], n->out[Y]) : NULL,
+               *both = dy[S] ? vkt__real(g, dy[S], n->out[S]) : NULL;
     bool row = vkt__needs(x) || vkt__needs(r);
     uint32_t chunk = d && row && vkt__needs(w) ? chunk_of_all(g, n) : 0;
     const vkt_node *of_row = d && row ? norm_bwd(g, d, n, both, chunk, vkt__needs(b)) : NULL;
-    if (d && row) both = of_row ? of_row->out[0] : vkt__inert(g);
-    if (vkt__needs(x)) dx[0] = both;
-    if (vkt__needs(r)) dx[3] = both;
+    if (d && row) both = of_row ? of_row->out[DX] : vkt__inert(g);
+    if (vkt__needs(x)) dx[X] = both;
+    if (vkt__needs(r)) dx[R] = both;
     if (!d || (!vkt__needs(w) && !vkt__needs(b))) return;
     const vkt_node *sums = chunk ? of_row : norm_dw(g, d, n, vkt__needs(b));
     if (!sums) return;
-    if (vkt__needs(w)) dx[1] = add_chunks(g, sums->out[chunk ? 1 : 0]);
-    if (vkt__needs(b)) dx[2] = add_chunks(g, sums->out[chunk ? 2 : 1]);
+    if (vkt__needs(w)) dx[W] = add_chunks(g, sums->out[chunk ? DX_DW : DW]);
+    if (vkt__needs(b)) dx[B] = add_chunks(g, sums->out[chunk ? DX_DB : DB]);
 }
 
 /* ---- samples ---- */
@@ -467,13 +480,13 @@ static void sample_sums(vkt_graph *g, uint32_t i)
                                 .bias = sums[i].bias,
                                 .plus_one = sums[i].plus_one,
                                 .chunk = sums[i].chunk } };
-    vkt_tensor *in[6] = { vkt__sample(g, all, sums[i].dy, VKT_HINT_NORMAL, 0),
-                          vkt__sample(g, all, sums[i].s, VKT_HINT_NORMAL, 0),
-                          vkt__sample1(g, sums[i].c) };
-    if (!sums[i].rms) in[3] = vkt__sample(g, rows, VKT_F32, VKT_HINT_NORMAL, 0);
-    in[4] = vkt__sample(g, rows, VKT_F32, VKT_HINT_POSITIVE, 0);
-    if (sums[i].residual) in[5] = vkt__sample(g, all, sums[i].ds, VKT_HINT_NORMAL, 0);
-    vkt__node(g, &vkt__op_norm_bwd, in, 6, attr);
+    vkt_tensor *in[N_BWD_IN] = { vkt__sample(g, all, sums[i].dy, VKT_HINT_NORMAL, 0),
+                                 vkt__sample(g, all, sums[i].s, VKT_HINT_NORMAL, 0),
+                                 vkt__sample1(g, sums[i].c) };
+    if (!sums[i].rms) in[BWD_MEAN] = vkt__sample(g, rows, VKT_F32, VKT_HINT_NORMAL, 0);
+    in[BWD_RSTD] = vkt__sample(g, rows, VKT_F32, VKT_HINT_POSITIVE, 0);
+    if (sums[i].residual) in[BWD_DS] = vkt__sample(g, all, sums[i].ds, VKT_HINT_NORMAL, 0);
+    vkt__node(g, &vkt__op_norm_bwd, in, N_BWD_IN, attr);
 }
 
 /* RMS norm of one column is its sign, apart from eps, so its gradient is all cancellation; of three
@@ -487,10 +500,10 @@ static const char *norm_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         sample_sums(g, i);
         return sums[i].name;
     }
-    uint32_t R = sizes[i / 2].r, C = VKT_MAX(sizes[i / 2].c, 1 + i % 2 * 2);
-    const vkt_node *f = sample_norm(g, i / 2, i % 2, vkt_shape2(R, C));
-    vkt_tensor *ds = sizes[i / 2].residual ? vkt__sample2(g, R, C) : NULL;
-    norm_bwd(g, vkt__sample2(g, R, C), f, ds, 0, false);
+    uint32_t rows = sizes[i / 2].r, C = VKT_MAX(sizes[i / 2].c, 1 + i % 2 * 2);
+    const vkt_node *f = sample_norm(g, i / 2, i % 2, vkt_shape2(rows, C));
+    vkt_tensor *ds = sizes[i / 2].residual ? vkt__sample2(g, rows, C) : NULL;
+    norm_bwd(g, vkt__sample2(g, rows, C), f, ds, 0, false);
     return sizes[i / 2].name;
 }
 
@@ -506,12 +519,12 @@ static const char *norm_dw_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 /* ---- rows and builders ---- */
 
 const vkt_op vkt__op_layernorm = { .name = "layernorm",
-                                   .n_in = 4,
-                                   .n_out = 4,
-                                   .in = { [0] = VKT_INPLACE | VKT_NARROW,
-                                           [2] = VKT_OPTIONAL,
-                                           [3] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW },
-                                   .out = { VKT_INPLACE | VKT_NARROW, VKT_NARROW },
+                                   .n_in = N_FORWARD_IN,
+                                   .n_out = N_FORWARD_OUT,
+                                   .in = { [X] = VKT_INPLACE | VKT_NARROW,
+                                           [B] = VKT_OPTIONAL,
+                                           [R] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW },
+                                   .out = { [Y] = VKT_INPLACE | VKT_NARROW, [S] = VKT_NARROW },
                                    .shape = norm_shape,
                                    .record = norm_record,
                                    .grad = norm_grad,
@@ -520,12 +533,12 @@ const vkt_op vkt__op_layernorm = { .name = "layernorm",
                                    .terms = norm_terms,
                                    .sample = norm_sample };
 const vkt_op vkt__op_rmsnorm = { .name = "rmsnorm",
-                                 .n_in = 4,
-                                 .n_out = 4,
-                                 .in = { [0] = VKT_INPLACE | VKT_NARROW,
-                                         [2] = VKT_OPTIONAL,
-                                         [3] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW },
-                                 .out = { VKT_INPLACE | VKT_NARROW, VKT_NARROW },
+                                 .n_in = N_FORWARD_IN,
+                                 .n_out = N_FORWARD_OUT,
+                                 .in = { [X] = VKT_INPLACE | VKT_NARROW,
+                                         [B] = VKT_OPTIONAL,
+                                         [R] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW },
+                                 .out = { [Y] = VKT_INPLACE | VKT_NARROW, [S] = VKT_NARROW },
                                  .shape = norm_shape,
                                  .record = norm_record,
                                  .grad = norm_grad,
@@ -534,36 +547,38 @@ const vkt_op vkt__op_rmsnorm = { .name = "rmsnorm",
                                  .terms = norm_terms,
                                  .sample = norm_sample };
 const vkt_op vkt__op_norm_bwd = { .name = "norm_bwd",
-                                  .n_in = 6,
-                                  .n_out = 3,
-                                  .in = { [0] = VKT_INPLACE | VKT_NARROW,
-                                          [1] = VKT_NARROW,
-                                          [3] = VKT_OPTIONAL,
-                                          [5] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW },
-                                  .out = { VKT_INPLACE | VKT_NARROW },
+                                  .n_in = N_BWD_IN,
+                                  .n_out = N_BWD_OUT,
+                                  .in = { [BWD_DY] = VKT_INPLACE | VKT_NARROW,
+                                          [BWD_S] = VKT_NARROW,
+                                          [BWD_MEAN] = VKT_OPTIONAL,
+                                          [BWD_DS] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW },
+                                  .out = { [DX] = VKT_INPLACE | VKT_NARROW },
                                   .shape = norm_bwd_shape,
                                   .record = norm_bwd_record,
                                   .ref = norm_bwd_ref,
                                   .cost = norm_bwd_cost,
                                   .terms = norm_bwd_terms,
                                   .sample = norm_bwd_sample };
-const vkt_op vkt__op_norm_dw = { .name = "norm_dw",
-                                 .n_in = 4,
-                                 .n_out = 2,
-                                 .in = { VKT_NARROW, VKT_NARROW, VKT_OPTIONAL },
-                                 .shape = norm_dw_shape,
-                                 .record = norm_dw_record,
-                                 .ref = norm_dw_ref,
-                                 .cost = norm_dw_cost,
-                                 .terms = norm_dw_terms,
-                                 .sample = norm_dw_sample };
+const vkt_op vkt__op_norm_dw = {
+    .name = "norm_dw",
+    .n_in = N_DW_IN,
+    .n_out = N_DW_OUT,
+    .in = { [DW_DY] = VKT_NARROW, [DW_S] = VKT_NARROW, [DW_MEAN] = VKT_OPTIONAL },
+    .shape = norm_dw_shape,
+    .record = norm_dw_record,
+    .ref = norm_dw_ref,
+    .cost = norm_dw_cost,
+    .terms = norm_dw_terms,
+    .sample = norm_dw_sample
+};
 
 static vkt_tensor *norm(vkt_graph *g, const vkt_op *op, vkt_tensor *const *in, vkt_attr attr,
                         vkt_tensor **sum)
 {
     vkt_node *n = vkt__node(g, op, in, 4, attr);
-    if (sum) *sum = !n ? vkt__inert(g) : n->out[1] ? n->out[1] : n->in[0];
-    return n ? n->out[0] : vkt__inert(g);
+    if (sum) *sum = !n ? vkt__inert(g) : n->out[S] ? n->out[S] : n->in[X];
+    return n ? n->out[Y] : vkt__inert(g);
 }
 
 vkt_tensor *vkt_layernorm(vkt_graph *g, vkt_tensor *x, vkt_tensor *w, vkt_tensor *b, vkt_tensor *r,
