@@ -54,14 +54,14 @@ struct batch_norm_params vkt__batch_params(const vkt_node *n, const vkt_tensor *
 
 struct batch_norm_params vkt__batch_bwd_params(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[1], false);
-    p.dy = vkt__addr(rec, n->in[0]);
-    p.x = vkt__addr(rec, n->in[1]);
-    p.mean = vkt__addr(rec, n->in[2]);
-    p.rstd = vkt__addr(rec, n->in[3]);
-    p.w = vkt__addr(rec, n->in[4]);
-    p.b = vkt__addr_or(rec, n->in[5], n->in[2]);
-    p.r = vkt__addr_or(rec, n->in[6], n->in[2]);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BNB_X], false);
+    p.dy = vkt__addr(rec, n->in[VKT__BNB_G]);
+    p.x = vkt__addr(rec, n->in[VKT__BNB_X]);
+    p.mean = vkt__addr(rec, n->in[VKT__BNB_MEAN]);
+    p.rstd = vkt__addr(rec, n->in[VKT__BNB_RSTD]);
+    p.w = vkt__addr(rec, n->in[VKT__BNB_W]);
+    p.b = vkt__addr_or(rec, n->in[VKT__BNB_SUM_G], n->in[VKT__BNB_MEAN]);
+    p.r = vkt__addr_or(rec, n->in[VKT__BNB_SUM_GH], n->in[VKT__BNB_MEAN]);
     p.out0 = vkt__addr(rec, n->out[0]);
     return p;
 }

@@ -5,6 +5,32 @@
 
 #include "tensor/ops/ops.h"
 
+/* Operands by number: of batch_norm; of batch_norm_sums; of batch_norm_bwd. The rows that pool have
+ * the same first ones. */
+enum { VKT__BN_X, VKT__BN_MEAN, VKT__BN_RSTD, VKT__BN_W, VKT__BN_B, VKT__BN_R, VKT__BN_IN };
+enum { VKT__BN_Y, VKT__BN_PRE, VKT__BN_OUT };
+enum {
+    VKT__BNS_DY,
+    VKT__BNS_X,
+    VKT__BNS_MEAN,
+    VKT__BNS_RSTD,
+    VKT__BNS_V,
+    VKT__BNS_DY2,
+    VKT__BNS_IN
+};
+enum { VKT__BNS_SUM_G, VKT__BNS_SUM_GH, VKT__BNS_G, VKT__BNS_OUT };
+enum {
+    VKT__BNB_G,
+    VKT__BNB_X,
+    VKT__BNB_MEAN,
+    VKT__BNB_RSTD,
+    VKT__BNB_W,
+    VKT__BNB_SUM_G,
+    VKT__BNB_SUM_GH,
+    VKT__BNB_IN
+};
+enum { VKT__BNS_PLACE = VKT__BNS_V, VKT__BNB_PLACE = VKT__BNB_IN };
+
 /* How x is cut in groups and chunks, and all else of the push struct but the addresses. sums: in
  * chunks whose sums are merged later, a function of shapes only; else for elementwise kernels. */
 struct batch_norm_params vkt__batch_params(const vkt_node *n, const vkt_tensor *x, bool sums);

@@ -8,6 +8,9 @@
 #include "tensor/graph/workgroup.h"
 #include "tensor/ops/norm/batch.h"
 
+enum { MEANS, SQUARES, RUN_MEAN, RUN_VAR, COUNT, N_FINISH_IN };
+enum { MEAN, RSTD, N_FINISH_OUT };
+
 /* ---- statistics of chunks: x -> means, squares [chunks, C] ---- */
 
 static bool stats_shape(vkt_node *n)
@@ -31,8 +34,8 @@ static void stats_record(vkt__rec *rec, const vkt_node *n)
 {
     struct batch_norm_params p = vkt__batch_params(n, n->in[0], true);
     p.x = vkt__addr(rec, n->in[0]);
-    p.out0 = vkt__addr(rec, n->out[0]);
-    p.out1 = vkt__addr(rec, n->out[1]);
+    p.out0 = vkt__addr(rec, n->out[MEANS]);
+    p.out1 = vkt__addr(rec, n->out[SQUARES]);
     static const vkt__batch_kernels k = { VKT_SHADER_BATCH_STATS, VKT_SHADER_BATCH_STATS_PAIRS,
                                           VKT_SHADER_BATCH_STATS_TILED,
                                           VKT_SHADER_BATCH_STATS_TILED_VECTORS };
@@ -42,15 +45,15 @@ static void stats_record(vkt__rec *rec, const vkt_node *n)
 static void stats_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     struct batch_norm_params p = vkt__batch_params(n, n->in[0], true);
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+    for (uint64_t i = 0; i < n->out[MEANS]->count; i++) {
         uint64_t c = i % p.cols, begin, end = vkt__batch_chunk_rows(&p, i / p.cols, &begin);
         double mean = 0, squares = 0;
         for (uint64_t r = begin; r < end; r++)
             mean += in[0][r * p.cols + c] / (double)(end - begin);
         for (uint64_t r = begin; r < end; r++)
             squares += (in[0][r * p.cols + c] - mean) * (in[0][r * p.cols + c] - mean);
-        out[0][i] = mean;
-        out[1][i] = squares;
+        out[MEANS][i] = mean;
+        out[SQUARES][i] = squares;
     }
 }
 
@@ -58,13 +61,14 @@ static void stats_ref(const vkt_node *n, double *const *in, double *const *out)
 
 static bool finish_shape(vkt_node *n)
 {
-    uint32_t C = vkt__last(n->in[0]->shape);
+    uint32_t C = vkt__last(n->in[MEANS]->shape);
     static const char *const names[] = { "running mean", "running variance" };
     for (uint32_t i = 0; i < 2; i++)
-        if (n->in[2 + i]->shape.rank != 1 || n->in[2 + i]->shape.d[0] != C)
-            return vkt__shape_error(n, "%s %s must be [%u]", names[i], vkt__text(n->in[2 + i]), C);
-    if (n->in[4]->count != 1)
-        return vkt__shape_error(n, "count %s must be [1] u32", vkt__text(n->in[4]));
+        if (n->in[RUN_MEAN + i]->shape.rank != 1 || n->in[RUN_MEAN + i]->shape.d[0] != C)
+            return vkt__shape_error(n, "%s %s must be [%u]", names[i],
+                                    vkt__text(n->in[RUN_MEAN + i]), C);
+    if (n->in[COUNT]->count != 1)
+        return vkt__shape_error(n, "count %s must be [1] u32", vkt__text(n->in[COUNT]));
     const vkt_tensor *x = vkt__batch_x(n);
     for (uint32_t i = 0; i < 2; i++)
         vkt__out(n, i, vkt_shape2(vkt__batch_groups(n, vkt__rows_of(x->shape)), C), VKT_F32);
@@ -74,13 +78,13 @@ static bool finish_shape(vkt_node *n)
 static void finish_record(vkt__rec *rec, const vkt_node *n)
 {
     struct batch_norm_params q = vkt__batch_params(n, vkt__batch_x(n), true);
-    struct batch_finish_params p = { .means = vkt__addr(rec, n->in[0]),
-                                     .squares = vkt__addr(rec, n->in[1]),
-                                     .run_mean = vkt__addr(rec, n->in[2]),
-                                     .run_var = vkt__addr(rec, n->in[3]),
-                                     .count = vkt__addr(rec, n->in[4]),
-                                     .mean = vkt__addr(rec, n->out[0]),
-                                     .rstd = vkt__addr(rec, n->out[1]),
+    struct batch_finish_params p = { .means = vkt__addr(rec, n->in[MEANS]),
+                                     .squares = vkt__addr(rec, n->in[SQUARES]),
+                                     .run_mean = vkt__addr(rec, n->in[RUN_MEAN]),
+                                     .run_var = vkt__addr(rec, n->in[RUN_VAR]),
+                                     .count = vkt__addr(rec, n->in[COUNT]),
+                                     .mean = vkt__addr(rec, n->out[MEAN]),
+                                     .rstd = vkt__addr(rec, n->out[RSTD]),
                                      .rows = q.rows,
                                      .cols = q.cols,
                                      .groups = q.groups,
@@ -105,33 +109,33 @@ static void finish_ref(const vkt_node *n, double *const *in, double *const *out)
             for (uint64_t k = 0; k < p.per_group; k++) {
                 uint64_t begin, i = (g * p.per_group + k) * p.cols + c,
                                 end = vkt__batch_chunk_rows(&p, g * p.per_group + k, &begin);
-                double m = (double)(end - begin), d = in[0][i] - mean;
+                double m = (double)(end - begin), d = in[MEANS][i] - mean;
                 if (m == 0) continue;
                 mean += d * m / (count + m);
-                squares += in[1][i] + d * d * count * m / (count + m);
+                squares += in[SQUARES][i] + d * d * count * m / (count + m);
                 count += m;
             }
-            out[0][g * p.cols + c] = mean;
-            out[1][g * p.cols + c] = 1 / sqrt(squares / count + (double)n->attr.batch.eps);
+            out[MEAN][g * p.cols + c] = mean;
+            out[RSTD][g * p.cols + c] = 1 / sqrt(squares / count + (double)n->attr.batch.eps);
             double whole = (double)n->attr.batch.whole,
                    var = whole > 1 ? squares / count * (whole / (whole - 1))
                                    : squares / VKT_MAX(count - 1, 1);
             if (!isfinite(mean) || !isfinite(var)) continue;
-            in[2][c] += momentum * (mean - in[2][c]);
-            in[3][c] += momentum * (var - in[3][c]);
+            in[RUN_MEAN][c] += momentum * (mean - in[RUN_MEAN][c]);
+            in[RUN_VAR][c] += momentum * (var - in[RUN_VAR][c]);
         }
-    in[4][0] += p.groups;
+    in[COUNT][0] += p.groups;
 }
 
 /* ---- the norm: x, mean, rstd (or running mean, variance), w, b, r? -> y, pre? ---- */
 
 static bool norm_shape(vkt_node *n)
 {
-    const vkt_tensor *x = n->in[0], *r = n->in[5];
+    const vkt_tensor *x = n->in[VKT__BN_X], *r = n->in[VKT__BN_R];
     uint32_t C = vkt__last(x->shape);
     static const char *const names[] = { "mean", "variance", "weight", "bias" };
     for (uint32_t i = 0; i < 4; i++) {
-        const vkt_tensor *t = n->in[1 + i];
+        const vkt_tensor *t = n->in[VKT__BN_MEAN + i];
         bool ok = i < 2 && !n->attr.batch.fixed
                       ? t->count == (uint64_t)C * vkt__batch_groups(n, vkt__rows_of(x->shape))
                       : t->shape.rank == 1 && t->shape.d[0] == C;
@@ -142,44 +146,46 @@ static bool norm_shape(vkt_node *n)
     if (r && !vkt__shape_equal(r->shape, x->shape))
         return vkt__shape_error(n, "residual %s must have the shape of %s", vkt__text(r),
                                 vkt__text(x));
-    vkt__out(n, 0, x->shape, VKT_F32);
+    vkt__out(n, VKT__BN_Y, x->shape, VKT_F32);
     if (n->attr.batch.act != VKT_ACT_NONE && !vkt__act_from_output(n->attr.batch.act))
-        vkt__out(n, 1, x->shape, VKT_F32);
+        vkt__out(n, VKT__BN_PRE, x->shape, VKT_F32);
     return true;
 }
 
 static void norm_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[0], false);
-    p.x = vkt__addr(rec, n->in[0]);
-    p.mean = vkt__addr(rec, n->in[1]);
-    p.rstd = vkt__addr(rec, n->in[2]);
-    p.w = vkt__addr(rec, n->in[3]);
-    p.b = vkt__addr(rec, n->in[4]);
-    p.r = vkt__addr_or(rec, n->in[5], n->in[0]);
-    p.out0 = vkt__addr(rec, n->out[0]);
-    p.out1 = vkt__addr_or(rec, n->out[1], n->out[0]);
-    p.flags = (n->in[5] ? VKT_BN_RESIDUAL : 0) | (n->out[1] ? VKT_BN_PRE : 0);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BN_X], false);
+    p.x = vkt__addr(rec, n->in[VKT__BN_X]);
+    p.mean = vkt__addr(rec, n->in[VKT__BN_MEAN]);
+    p.rstd = vkt__addr(rec, n->in[VKT__BN_RSTD]);
+    p.w = vkt__addr(rec, n->in[VKT__BN_W]);
+    p.b = vkt__addr(rec, n->in[VKT__BN_B]);
+    p.r = vkt__addr_or(rec, n->in[VKT__BN_R], n->in[VKT__BN_X]);
+    p.out0 = vkt__addr(rec, n->out[VKT__BN_Y]);
+    p.out1 = vkt__addr_or(rec, n->out[VKT__BN_PRE], n->out[VKT__BN_Y]);
+    p.flags = (n->in[VKT__BN_R] ? VKT_BN_RESIDUAL : 0) | (n->out[VKT__BN_PRE] ? VKT_BN_PRE : 0);
     vkt__batch_dispatch(rec, VKT_SHADER_BATCH_NORM, VKT_SHADER_BATCH_NORM_PAIRS, &p,
                         (uint32_t)n->attr.batch.act, n->attr.batch.fixed, false);
 }
 
 static void norm_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[0], false);
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BN_X], false);
+    for (uint64_t i = 0; i < n->out[VKT__BN_Y]->count; i++) {
         uint64_t c = i % p.cols, at = i / p.cols / p.group_rows * p.cols + c;
-        double y = (in[0][i] - in[1][at]) * vkt__batch_rstd(n, in[2][at]) * in[3][c] + in[4][c] +
-                   (in[5] ? in[5][i] : 0);
-        if (out[1]) out[1][i] = y;
-        out[0][i] = vkt__act(n->attr.batch.act, y);
+        double y = (in[VKT__BN_X][i] - in[VKT__BN_MEAN][at]) *
+                       vkt__batch_rstd(n, in[VKT__BN_RSTD][at]) * in[VKT__BN_W][c] +
+                   in[VKT__BN_B][c] + (in[VKT__BN_R] ? in[VKT__BN_R][i] : 0);
+        if (out[VKT__BN_PRE]) out[VKT__BN_PRE][i] = y;
+        out[VKT__BN_Y][i] = vkt__act(n->attr.batch.act, y);
     }
 }
 
 static vkt_cost norm_cost(const vkt_node *n)
 {
-    double count = (double)n->out[0]->count;
-    vkt_cost c = { 4 * count, 4 * count * (2 + (n->in[5] != NULL) + (n->out[1] != NULL)) };
+    double count = (double)n->out[VKT__BN_Y]->count;
+    vkt_cost c = { 4 * count,
+                   4 * count * (2 + (n->in[VKT__BN_R] != NULL) + (n->out[VKT__BN_PRE] != NULL)) };
     return c;
 }
 
@@ -208,7 +214,8 @@ static const char *sample(vkt_graph *g, uint32_t i, bool train)
     vkt_attr attr = plain->attr;
     attr.batch.act = s->act;
     vkt__node(g, &vkt__op_batch_norm,
-              (vkt_tensor *[]) { x, plain->in[1], plain->in[2], d.w, d.b, r }, 6, attr);
+              (vkt_tensor *[]) { x, plain->in[VKT__BN_MEAN], plain->in[VKT__BN_RSTD], d.w, d.b, r },
+              VKT__BN_IN, attr);
     return s->name;
 }
 
@@ -237,27 +244,29 @@ const vkt_op vkt__op_batch_stats = { .name = "batch_stats",
                                      .sample = norm_sample };
 const vkt_op vkt__op_batch_finish = {
     .name = "batch_finish",
-    .n_in = 5,
-    .n_out = 2,
-    .in = { [2] = VKT_CHANGED, [3] = VKT_CHANGED, [4] = VKT_WORDS | VKT_CHANGED },
+    .n_in = N_FINISH_IN,
+    .n_out = N_FINISH_OUT,
+    .in = { [RUN_MEAN] = VKT_CHANGED, [RUN_VAR] = VKT_CHANGED, [COUNT] = VKT_WORDS | VKT_CHANGED },
     .shape = finish_shape,
     .record = finish_record,
     .ref = finish_ref,
     .terms = vkt__batch_finish_terms,
     .sample = finish_sample
 };
-const vkt_op vkt__op_batch_norm = { .name = "batch_norm",
-                                    .n_in = 6,
-                                    .n_out = 2,
-                                    .in = { [0] = VKT_INPLACE, [5] = VKT_OPTIONAL | VKT_INPLACE },
-                                    .out = { VKT_INPLACE },
-                                    .shape = norm_shape,
-                                    .record = norm_record,
-                                    .grad = vkt__batch_norm_grad,
-                                    .ref = norm_ref,
-                                    .cost = norm_cost,
-                                    .terms = vkt__batch_norm_terms,
-                                    .sample = finish_sample };
+const vkt_op vkt__op_batch_norm = {
+    .name = "batch_norm",
+    .n_in = VKT__BN_IN,
+    .n_out = VKT__BN_OUT,
+    .in = { [VKT__BN_X] = VKT_INPLACE, [VKT__BN_R] = VKT_OPTIONAL | VKT_INPLACE },
+    .out = { [VKT__BN_Y] = VKT_INPLACE },
+    .shape = norm_shape,
+    .record = norm_record,
+    .grad = vkt__batch_norm_grad,
+    .ref = norm_ref,
+    .cost = norm_cost,
+    .terms = vkt__batch_norm_terms,
+    .sample = finish_sample
+};
 
 vkt_tensor *vkt_batch_norm(vkt_graph *g, vkt_tensor *x, const vkt_batch_norm_desc *d)
 {
@@ -274,10 +283,11 @@ vkt_tensor *vkt_batch_norm(vkt_graph *g, vkt_tensor *x, const vkt_batch_norm_des
         if (!stats) return vkt__inert(g);
         const vkt_node *finish = vkt__node(
             g, &vkt__op_batch_finish,
-            (vkt_tensor *[]) { stats->out[0], stats->out[1], mean, rstd, d->count }, 5, attr);
+            (vkt_tensor *[]) { stats->out[MEANS], stats->out[SQUARES], mean, rstd, d->count }, 5,
+            attr);
         if (!finish) return vkt__inert(g);
-        mean = finish->out[0];
-        rstd = finish->out[1];
+        mean = finish->out[MEAN];
+        rstd = finish->out[RSTD];
     }
     return vkt__op(g, &vkt__op_batch_norm, (vkt_tensor *[]) { x, mean, rstd, d->w, d->b }, 5, attr);
 }

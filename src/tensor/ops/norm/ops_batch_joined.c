@@ -10,14 +10,14 @@
 /* ---- forward: x, means, squares, w, b, r?, running mean, variance, count -> y, pre?, mean, rstd
  * [1, C] ---- */
 
-enum { X, MEANS, SQUARES, W, BIAS, R, RUN_MEAN, RUN_VAR, STEPS };
-enum { Y, PRE, MEAN, RSTD };
+enum { X, MEANS, SQUARES, W, BIAS, R, RUN_MEAN, RUN_VAR, STEPS, N_IN };
+enum { Y, PRE, MEAN, RSTD, N_OUT };
 
 /* The two nodes that n stands for: their inputs. */
 static vkt_node finish_of(const vkt_node *n)
 {
     vkt_node f = { .op = &vkt__op_batch_finish, .g = n->g, .attr = n->attr };
-    const uint32_t from[] = { MEANS, SQUARES, RUN_MEAN, RUN_VAR, STEPS };
+    const uint32_t from[] = { MEANS, SQUARES, RUN_MEAN, RUN_VAR, STEPS, N_IN };
     for (uint32_t i = 0; i < VKT_COUNT(from); i++) f.in[i] = n->in[from[i]];
     return f;
 }
@@ -28,10 +28,10 @@ static vkt_node norm_of(const vkt_node *n)
     const uint32_t from[] = { X, 0, 0, W, BIAS, R };
     for (uint32_t i = 0; i < VKT_COUNT(from); i++)
         if (i == 0 || from[i]) f.in[i] = n->in[from[i]];
-    f.in[1] = n->out[MEAN];
-    f.in[2] = n->out[RSTD];
-    f.out[0] = n->out[Y];
-    f.out[1] = n->out[PRE];
+    f.in[VKT__BN_MEAN] = n->out[MEAN];
+    f.in[VKT__BN_RSTD] = n->out[RSTD];
+    f.out[VKT__BN_Y] = n->out[Y];
+    f.out[VKT__BN_PRE] = n->out[PRE];
     return f;
 }
 
@@ -102,27 +102,31 @@ static double finish_norm_terms(const vkt_node *n)
 
 /* ---- backward: g, x, mean, rstd, w, the chunks' sums of g, of g h -> dx, db, dw ---- */
 
+/* The first ones are batch_norm_bwd's. */
+enum { PARTS_G = VKT__BNB_SUM_G, PARTS_GH, N_TOTAL_BWD_IN };
+enum { DX, DB, DW, N_TOTAL_BWD_OUT };
+
 static bool total_bwd_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[1]->shape, VKT_F32);
-    for (uint32_t i = 1; i < 3; i++)
-        vkt__out(n, i, vkt_shape1(vkt__last(n->in[1]->shape)), VKT_F32);
+    vkt__out(n, DX, n->in[VKT__BNB_X]->shape, VKT_F32);
+    for (uint32_t i = DB; i <= DW; i++)
+        vkt__out(n, i, vkt_shape1(vkt__last(n->in[VKT__BNB_X]->shape)), VKT_F32);
     return true;
 }
 
 static void total_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params q = vkt__batch_params(n, n->in[1], true);
-    struct batch_total_bwd_params p = { .g = vkt__addr(rec, n->in[0]),
-                                        .x = vkt__addr(rec, n->in[1]),
-                                        .mean = vkt__addr(rec, n->in[2]),
-                                        .rstd = vkt__addr(rec, n->in[3]),
-                                        .w = vkt__addr(rec, n->in[4]),
-                                        .parts_g = vkt__addr(rec, n->in[5]),
-                                        .parts_gh = vkt__addr(rec, n->in[6]),
-                                        .dx = vkt__addr(rec, n->out[0]),
-                                        .db = vkt__addr(rec, n->out[1]),
-                                        .dw = vkt__addr(rec, n->out[2]),
+    struct batch_norm_params q = vkt__batch_params(n, n->in[VKT__BNB_X], true);
+    struct batch_total_bwd_params p = { .g = vkt__addr(rec, n->in[VKT__BNB_G]),
+                                        .x = vkt__addr(rec, n->in[VKT__BNB_X]),
+                                        .mean = vkt__addr(rec, n->in[VKT__BNB_MEAN]),
+                                        .rstd = vkt__addr(rec, n->in[VKT__BNB_RSTD]),
+                                        .w = vkt__addr(rec, n->in[VKT__BNB_W]),
+                                        .parts_g = vkt__addr(rec, n->in[PARTS_G]),
+                                        .parts_gh = vkt__addr(rec, n->in[PARTS_GH]),
+                                        .dx = vkt__addr(rec, n->out[DX]),
+                                        .db = vkt__addr(rec, n->out[DB]),
+                                        .dw = vkt__addr(rec, n->out[DW]),
                                         .rows = q.rows,
                                         .cols = q.cols,
                                         .chunks = q.per_group };
@@ -134,26 +138,30 @@ static void total_bwd_record(vkt__rec *rec, const vkt_node *n)
 
 static void total_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BNB_X], true);
     for (uint64_t c = 0; c < p.cols; c++)
         for (uint32_t i = 0; i < 2; i++) {
-            out[1 + i][c] = 0;
-            for (uint64_t k = 0; k < p.per_group; k++) out[1 + i][c] += in[5 + i][k * p.cols + c];
+            out[DB + i][c] = 0;
+            for (uint64_t k = 0; k < p.per_group; k++)
+                out[DB + i][c] += in[PARTS_G + i][k * p.cols + c];
         }
-    for (uint64_t i = 0; i < n->out[0]->count; i++)
-        out[0][i] = vkt__batch_dx(
-            n, &p, (double *[]) { in[0], in[1], in[2], in[3], in[4], out[1], out[2] }, i, in[0][i]);
+    for (uint64_t i = 0; i < n->out[DX]->count; i++)
+        out[DX][i] =
+            vkt__batch_dx(n, &p,
+                          (double *[]) { in[VKT__BNB_G], in[VKT__BNB_X], in[VKT__BNB_MEAN],
+                                         in[VKT__BNB_RSTD], in[VKT__BNB_W], out[DB], out[DW] },
+                          i, in[VKT__BNB_G][i]);
 }
 
 static vkt_cost total_bwd_cost(const vkt_node *n)
 {
-    double count = (double)n->out[0]->count;
-    return (vkt_cost) { 6 * count, 12 * count + 8.0 * (double)n->in[5]->count };
+    double count = (double)n->out[DX]->count;
+    return (vkt_cost) { 6 * count, 12 * count + 8.0 * (double)n->in[PARTS_G]->count };
 }
 
 static double total_bwd_terms(const vkt_node *n)
 {
-    return 4 * vkt__batch_sums_terms(n->in[5]->node);
+    return 4 * vkt__batch_sums_terms(n->in[PARTS_G]->node);
 }
 
 /* ---- samples: the rows' cases, each as one group, as the rewrite makes them ---- */
@@ -193,23 +201,25 @@ static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
                *v = s->act != VKT_ACT_NONE ? vkt__batch_case_x(g, s) : NULL;
     const vkt_node *sums =
         vkt__node(g, &vkt__op_batch_norm_sums, (vkt_tensor *[]) { d, x, mean, rstd, v }, 5, attr);
-    if (v) d = sums->out[2];
+    if (v) d = sums->out[VKT__BNS_G];
     vkt__node(g, &vkt__op_batch_total_bwd,
-              (vkt_tensor *[]) { d, x, mean, rstd, w, sums->out[0], sums->out[1] }, 7, attr);
+              (vkt_tensor *[]) { d, x, mean, rstd, w, sums->out[VKT__BNS_SUM_G],
+                                 sums->out[VKT__BNS_SUM_GH] },
+              7, attr);
     return s->name;
 }
 
 /* ---- rows ---- */
 
 const vkt_op vkt__op_batch_finish_norm = { .name = "batch_finish_norm",
-                                           .n_in = 9,
-                                           .n_out = 4,
+                                           .n_in = N_IN,
+                                           .n_out = N_OUT,
                                            .in = { [X] = VKT_INPLACE,
                                                    [R] = VKT_OPTIONAL | VKT_INPLACE,
                                                    [RUN_MEAN] = VKT_CHANGED,
                                                    [RUN_VAR] = VKT_CHANGED,
                                                    [STEPS] = VKT_WORDS | VKT_CHANGED },
-                                           .out = { VKT_INPLACE },
+                                           .out = { [Y] = VKT_INPLACE },
                                            .shape = finish_norm_shape,
                                            .record = finish_norm_record,
                                            .ref = finish_norm_ref,
@@ -217,10 +227,10 @@ const vkt_op vkt__op_batch_finish_norm = { .name = "batch_finish_norm",
                                            .terms = finish_norm_terms,
                                            .sample = sample };
 const vkt_op vkt__op_batch_total_bwd = { .name = "batch_total_bwd",
-                                         .n_in = 7,
-                                         .n_out = 3,
-                                         .in = { VKT_INPLACE },
-                                         .out = { VKT_INPLACE },
+                                         .n_in = N_TOTAL_BWD_IN,
+                                         .n_out = N_TOTAL_BWD_OUT,
+                                         .in = { [VKT__BNB_G] = VKT_INPLACE },
+                                         .out = { [DX] = VKT_INPLACE },
                                          .shape = total_bwd_shape,
                                          .record = total_bwd_record,
                                          .ref = total_bwd_ref,

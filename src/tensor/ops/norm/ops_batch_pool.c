@@ -38,32 +38,34 @@ static void dispatch(vkt__rec *rec, const vkt_node *n, vkt__shader kernel, vkt__
                   (blocks * (p->cols / (two ? 2 : 1)) + wg - 1) / wg);
 }
 
+enum { PLACE = VKT__BN_PRE, N_OUT };
+
 /* ---- forward: x, mean, rstd (or running mean, variance), w, b -> y, place u32 ---- */
 
 static bool shape(vkt_node *n)
 {
-    vkt_shape out = n->in[0]->shape;
+    vkt_shape out = n->in[VKT__BN_X]->shape;
     const uint32_t k[] = { n->attr.batch.pool_h, n->attr.batch.pool_w };
     for (uint32_t i = 0; i < 2; i++)
         out.d[i + 1] = windows(out.d[i + 1], k[i], n->attr.batch.pool_stride);
-    vkt__out(n, 0, out, VKT_F32);
-    vkt__out(n, 1, out, VKT_U32);
+    vkt__out(n, VKT__BN_Y, out, VKT_F32);
+    vkt__out(n, PLACE, out, VKT_U32);
     return true;
 }
 
 static void record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[0], false);
-    p.x = vkt__addr(rec, n->in[0]);
-    p.mean = vkt__addr(rec, n->in[1]);
-    p.rstd = vkt__addr(rec, n->in[2]);
-    p.w = vkt__addr(rec, n->in[3]);
-    p.b = vkt__addr(rec, n->in[4]);
-    p.out0 = vkt__addr(rec, n->out[0]);
-    p.place = vkt__addr(rec, n->out[1]);
-    const uint32_t *y = n->out[0]->shape.d;
-    dispatch(rec, n, VKT_SHADER_BATCH_NORM_POOL, VKT_SHADER_BATCH_NORM_POOL_PAIRS, &p, n->in[0],
-             (uint64_t)y[0] * y[1]);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BN_X], false);
+    p.x = vkt__addr(rec, n->in[VKT__BN_X]);
+    p.mean = vkt__addr(rec, n->in[VKT__BN_MEAN]);
+    p.rstd = vkt__addr(rec, n->in[VKT__BN_RSTD]);
+    p.w = vkt__addr(rec, n->in[VKT__BN_W]);
+    p.b = vkt__addr(rec, n->in[VKT__BN_B]);
+    p.out0 = vkt__addr(rec, n->out[VKT__BN_Y]);
+    p.place = vkt__addr(rec, n->out[PLACE]);
+    const uint32_t *y = n->out[VKT__BN_Y]->shape.d;
+    dispatch(rec, n, VKT_SHADER_BATCH_NORM_POOL, VKT_SHADER_BATCH_NORM_POOL_PAIRS, &p,
+             n->in[VKT__BN_X], (uint64_t)y[0] * y[1]);
 }
 
 /* Row of x (its pixel) that pixel t of the window of element i of y sees. */
@@ -78,32 +80,34 @@ static uint64_t pixel(const vkt_node *n, const uint32_t *x, const uint32_t *y, u
 
 static void ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[0], false);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BN_X], false);
     uint64_t taps = (uint64_t)n->attr.batch.pool_h * n->attr.batch.pool_w;
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+    for (uint64_t i = 0; i < n->out[VKT__BN_Y]->count; i++) {
         double best = 0;
         uint64_t place = 0, c = i % p.cols;
         for (uint64_t t = 0; t < taps; t++) {
-            uint64_t r = pixel(n, n->in[0]->shape.d, n->out[0]->shape.d, i, t),
+            uint64_t r = pixel(n, n->in[VKT__BN_X]->shape.d, n->out[VKT__BN_Y]->shape.d, i, t),
                      at = r / p.group_rows * p.cols + c;
-            double rstd = vkt__batch_rstd(n, in[2][at]),
+            double rstd = vkt__batch_rstd(n, in[VKT__BN_RSTD][at]),
                    y = vkt__act(n->attr.batch.act,
-                                (in[0][r * p.cols + c] - in[1][at]) * rstd * in[3][c] + in[4][c]);
+                                (in[VKT__BN_X][r * p.cols + c] - in[VKT__BN_MEAN][at]) * rstd *
+                                        in[VKT__BN_W][c] +
+                                    in[VKT__BN_B][c]);
             if (t == 0 || y > best || isnan(y)) {
                 best = y;
                 place = t;
             }
         }
         bool cut = n->attr.batch.act == VKT_ACT_RELU && !(best > 0);
-        out[0][i] = best;
-        out[1][i] = (double)(cut ? taps : place);
+        out[VKT__BN_Y][i] = best;
+        out[PLACE][i] = (double)(cut ? taps : place);
     }
 }
 
 static vkt_cost cost(const vkt_node *n)
 {
-    double count = (double)n->in[0]->count;
-    vkt_cost c = { 5 * count, 4 * count + 8 * (double)n->out[0]->count };
+    double count = (double)n->in[VKT__BN_X]->count;
+    vkt_cost c = { 5 * count, 4 * count + 8 * (double)n->out[VKT__BN_Y]->count };
     return c;
 }
 
@@ -111,7 +115,7 @@ static vkt_cost cost(const vkt_node *n)
 
 static bool sums_shape(vkt_node *n)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BNS_X], true);
     for (uint32_t i = 0; i < 2; i++)
         vkt__out(n, i, vkt_shape2(p.groups * p.per_group, p.cols), VKT_F32);
     return true;
@@ -119,22 +123,22 @@ static bool sums_shape(vkt_node *n)
 
 static void sums_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
-    p.dy = vkt__addr(rec, n->in[0]);
-    p.x = vkt__addr(rec, n->in[1]);
-    p.mean = vkt__addr(rec, n->in[2]);
-    p.rstd = vkt__addr(rec, n->in[3]);
-    p.place = vkt__addr(rec, n->in[4]);
-    p.out0 = vkt__addr(rec, n->out[0]);
-    p.out1 = vkt__addr(rec, n->out[1]);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BNS_X], true);
+    p.dy = vkt__addr(rec, n->in[VKT__BNS_DY]);
+    p.x = vkt__addr(rec, n->in[VKT__BNS_X]);
+    p.mean = vkt__addr(rec, n->in[VKT__BNS_MEAN]);
+    p.rstd = vkt__addr(rec, n->in[VKT__BNS_RSTD]);
+    p.place = vkt__addr(rec, n->in[VKT__BNS_PLACE]);
+    p.out0 = vkt__addr(rec, n->out[VKT__BNS_SUM_G]);
+    p.out1 = vkt__addr(rec, n->out[VKT__BNS_SUM_GH]);
     dispatch(rec, n, VKT_SHADER_BATCH_NORM_POOL_SUMS, VKT_SHADER_BATCH_NORM_POOL_SUMS_PAIRS, &p,
-             n->in[1], 0);
+             n->in[VKT__BNS_X], 0);
 }
 
 /* The gradient before the pooling, of x's shape; the caller frees it. */
 static double *spread(const vkt_node *n, const double *dy, const double *place)
 {
-    const vkt_tensor *x = n->in[1], *y = n->in[0];
+    const vkt_tensor *x = n->in[VKT__BNS_X], *y = n->in[VKT__BNS_DY];
     double *g = vkt__alloc((x->count + 1) * sizeof *g),
            taps = (double)n->attr.batch.pool_h * n->attr.batch.pool_w;
     for (uint64_t i = 0; i < y->count; i++)
@@ -146,15 +150,16 @@ static double *spread(const vkt_node *n, const double *dy, const double *place)
 
 static void sums_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[1], true);
-    double *g = spread(n, in[0], in[4]);
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BNS_X], true);
+    double *g = spread(n, in[VKT__BNS_DY], in[VKT__BNS_PLACE]);
+    for (uint64_t i = 0; i < n->out[VKT__BNS_SUM_G]->count; i++) {
         uint64_t c = i % p.cols, begin, end = vkt__batch_chunk_rows(&p, i / p.cols, &begin),
                  at = i / p.cols / p.per_group * p.cols + c;
-        out[0][i] = out[1][i] = 0;
+        out[VKT__BNS_SUM_G][i] = out[VKT__BNS_SUM_GH][i] = 0;
         for (uint64_t k = begin * p.cols + c; k < end * p.cols; k += p.cols) {
-            out[0][i] += g[k];
-            out[1][i] += g[k] * (in[1][k] - in[2][at]) * vkt__batch_rstd(n, in[3][at]);
+            out[VKT__BNS_SUM_G][i] += g[k];
+            out[VKT__BNS_SUM_GH][i] += g[k] * (in[VKT__BNS_X][k] - in[VKT__BNS_MEAN][at]) *
+                                       vkt__batch_rstd(n, in[VKT__BNS_RSTD][at]);
         }
     }
     free(g);
@@ -162,8 +167,8 @@ static void sums_ref(const vkt_node *n, double *const *in, double *const *out)
 
 static vkt_cost sums_cost(const vkt_node *n)
 {
-    double count = (double)n->in[1]->count;
-    vkt_cost c = { 5 * count, 4 * count + 8 * (double)n->in[0]->count };
+    double count = (double)n->in[VKT__BNS_X]->count;
+    vkt_cost c = { 5 * count, 4 * count + 8 * (double)n->in[VKT__BNS_DY]->count };
     return c;
 }
 
@@ -171,23 +176,23 @@ static vkt_cost sums_cost(const vkt_node *n)
 
 static bool bwd_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[1]->shape, VKT_F32);
+    vkt__out(n, 0, n->in[VKT__BNB_X]->shape, VKT_F32);
     return true;
 }
 
 static void bwd_record(vkt__rec *rec, const vkt_node *n)
 {
     struct batch_norm_params p = vkt__batch_bwd_params(rec, n);
-    p.place = vkt__addr(rec, n->in[7]);
-    const uint32_t *x = n->in[1]->shape.d;
+    p.place = vkt__addr(rec, n->in[VKT__BNB_PLACE]);
+    const uint32_t *x = n->in[VKT__BNB_X]->shape.d;
     dispatch(rec, n, VKT_SHADER_BATCH_NORM_POOL_BWD, VKT_SHADER_BATCH_NORM_POOL_BWD_PAIRS, &p,
-             n->in[1], (uint64_t)x[0] * x[1]);
+             n->in[VKT__BNB_X], (uint64_t)x[0] * x[1]);
 }
 
 static void bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct batch_norm_params p = vkt__batch_params(n, n->in[1], false);
-    double *g = spread(n, in[0], in[7]);
+    struct batch_norm_params p = vkt__batch_params(n, n->in[VKT__BNB_X], false);
+    double *g = spread(n, in[VKT__BNB_G], in[VKT__BNB_PLACE]);
     for (uint64_t i = 0; i < n->out[0]->count; i++) out[0][i] = vkt__batch_dx(n, &p, in, i, g[i]);
     free(g);
 }
@@ -195,7 +200,7 @@ static void bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 static vkt_cost bwd_cost(const vkt_node *n)
 {
     double count = (double)n->out[0]->count;
-    vkt_cost c = { 6 * count, 8 * count + 8 * (double)n->in[0]->count };
+    vkt_cost c = { 6 * count, 8 * count + 8 * (double)n->in[VKT__BNB_G]->count };
     return c;
 }
 
@@ -203,11 +208,12 @@ static vkt_cost bwd_cost(const vkt_node *n)
 
 static void grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    if (!dy[0]) return;
-    vkt_tensor *d = vkt__real(g, dy[0], n->out[0]), *place = n->out[1];
-    const vkt_node *sums =
-        vkt__node(g, &vkt__op_batch_norm_pool_sums,
-                  (vkt_tensor *[]) { d, n->in[0], n->in[1], n->in[2], place }, 5, n->attr);
+    if (!dy[VKT__BN_Y]) return;
+    vkt_tensor *d = vkt__real(g, dy[VKT__BN_Y], n->out[VKT__BN_Y]), *place = n->out[PLACE];
+    const vkt_node *sums = vkt__node(
+        g, &vkt__op_batch_norm_pool_sums,
+        (vkt_tensor *[]) { d, n->in[VKT__BN_X], n->in[VKT__BN_MEAN], n->in[VKT__BN_RSTD], place },
+        5, n->attr);
     if (sums) vkt__batch_grad(g, n, d, sums, place, &vkt__op_batch_norm_pool_bwd, dx);
 }
 
@@ -266,9 +272,9 @@ static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     (void)op;
     if (i >= VKT_COUNT(cases)) return NULL;
     vkt_node *n = sample_of(g, i);
-    vkt_tensor *dy = vkt__sample(g, n->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0),
+    vkt_tensor *dy = vkt__sample(g, n->out[VKT__BN_Y]->shape, VKT_F32, VKT_HINT_NORMAL, 0),
                *dx[VKT_MAX_IN] = { 0 };
-    n->in[0]->needs = true;
+    n->in[VKT__BN_X]->needs = true;
     grad(g, n, &dy, dx);
     return cases[i].name;
 }
@@ -276,8 +282,8 @@ static const char *bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 /* ---- rows ---- */
 
 const vkt_op vkt__op_batch_norm_pool = { .name = "batch_norm_pool",
-                                         .n_in = 5,
-                                         .n_out = 2,
+                                         .n_in = VKT__BN_R,
+                                         .n_out = N_OUT,
                                          .shape = shape,
                                          .record = record,
                                          .grad = grad,
@@ -286,24 +292,24 @@ const vkt_op vkt__op_batch_norm_pool = { .name = "batch_norm_pool",
                                          .terms = vkt__batch_norm_terms,
                                          .sample = sample };
 const vkt_op vkt__op_batch_norm_pool_sums = { .name = "batch_norm_pool_sums",
-                                              .n_in = 5,
+                                              .n_in = VKT__BNS_PLACE + 1,
                                               .n_out = 2,
-                                              .in = { [4] = VKT_WORDS },
+                                              .in = { [VKT__BNS_PLACE] = VKT_WORDS },
                                               .shape = sums_shape,
                                               .record = sums_record,
                                               .ref = sums_ref,
                                               .cost = sums_cost,
                                               .terms = vkt__batch_sums_terms,
                                               .sample = bwd_sample };
-const vkt_op vkt__op_batch_norm_pool_bwd = {
-    .name = "batch_norm_pool_bwd",
-    .n_in = 8,
-    .n_out = 1,
-    .in = { [5] = VKT_OPTIONAL, [6] = VKT_OPTIONAL, [7] = VKT_WORDS },
-    .shape = bwd_shape,
-    .record = bwd_record,
-    .ref = bwd_ref,
-    .cost = bwd_cost,
-    .terms = vkt__batch_bwd_terms,
-    .sample = bwd_sample
-};
+const vkt_op vkt__op_batch_norm_pool_bwd = { .name = "batch_norm_pool_bwd",
+                                             .n_in = VKT__BNB_PLACE + 1,
+                                             .n_out = 1,
+                                             .in = { [VKT__BNB_SUM_G] = VKT_OPTIONAL,
+                                                     [VKT__BNB_SUM_GH] = VKT_OPTIONAL,
+                                                     [VKT__BNB_PLACE] = VKT_WORDS },
+                                             .shape = bwd_shape,
+                                             .record = bwd_record,
+                                             .ref = bwd_ref,
+                                             .cost = bwd_cost,
+                                             .terms = vkt__batch_bwd_terms,
+                                             .sample = bwd_sample };
