@@ -39,27 +39,30 @@ static void dispatch_rows(vkt__rec *rec, const vkt_node *n, vkt__shader shader,
 
 /* ---- gather: x [R, C], source, place -> y [P, C] ---- */
 
+enum { G_X, G_SOURCE, G_PLACE, N_GATHER_IN };
+
 static bool gather_shape(vkt_node *n)
 {
-    if (!fours(n, n->in[0])) return false;
-    vkt__out(n, 0, vkt_shape2((uint32_t)n->in[1]->count, n->in[0]->shape.d[1]), VKT_F32);
+    if (!fours(n, n->in[G_X])) return false;
+    vkt__out(n, 0, vkt_shape2((uint32_t)n->in[G_SOURCE]->count, n->in[G_X]->shape.d[1]), VKT_F32);
     return true;
 }
 
 static void gather_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct expert_rows_params p = { .x = vkt__addr(rec, n->in[0]),
+    struct expert_rows_params p = { .x = vkt__addr(rec, n->in[G_X]),
                                     .y = vkt__addr(rec, n->out[0]),
-                                    .at = vkt__addr(rec, n->in[1]),
-                                    .w = vkt__addr(rec, n->in[1]) };
-    dispatch_rows(rec, n, VKT_SHADER_EXPERT_GATHER, &p, n->in[0], n->out[0], n->out[0]->count / 4);
+                                    .at = vkt__addr(rec, n->in[G_SOURCE]),
+                                    .w = vkt__addr(rec, n->in[G_SOURCE]) };
+    dispatch_rows(rec, n, VKT_SHADER_EXPERT_GATHER, &p, n->in[G_X], n->out[0],
+                  n->out[0]->count / 4);
 }
 
 /* y[p] = x[source[p] / k], times w[source[p]] if there is one. */
 static void spread(const vkt_node *n, const double *x, const double *source, const double *w,
                    double *y)
 {
-    uint64_t C = n->in[0]->shape.d[1], k = n->attr.route.k, ids = n->in[0]->shape.d[0] * k;
+    uint64_t C = n->in[G_X]->shape.d[1], k = n->attr.route.k, ids = n->in[G_X]->shape.d[0] * k;
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         uint64_t from = (uint64_t)source[i / C];
         y[i] = from < ids ? (w ? w[from] : 1) * x[from / k * C + i % C] : 0;
@@ -68,43 +71,46 @@ static void spread(const vkt_node *n, const double *x, const double *source, con
 
 static void gather_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    spread(n, in[0], in[1], NULL, out[0]);
+    spread(n, in[G_X], in[G_SOURCE], NULL, out[0]);
 }
 
 /* A row's gradient is the sum of its places'. */
 static void gather_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    vkt_tensor *in[] = { vkt__real(g, dy[0], n->out[0]), n->in[2], n->in[1], NULL };
-    if (vkt__needs(n->in[0])) dx[0] = vkt__op(g, &vkt__op_expert_combine, in, 4, n->attr);
+    vkt_tensor *in[] = { vkt__real(g, dy[0], n->out[0]), n->in[G_PLACE], n->in[G_SOURCE], NULL };
+    if (vkt__needs(n->in[G_X])) dx[0] = vkt__op(g, &vkt__op_expert_combine, in, 4, n->attr);
 }
 
 /* ---- combine: x [P, C], place [R, k], source [P], w [R, k] or NULL -> y [R, C] ---- */
 
+enum { C_X, C_PLACE, C_SOURCE, C_W, N_COMBINE_IN };
+
 static bool combine_shape(vkt_node *n)
 {
-    if (!fours(n, n->in[0])) return false;
-    vkt__out(n, 0, vkt_shape2(n->in[1]->shape.d[0], n->in[0]->shape.d[1]), VKT_F32);
+    if (!fours(n, n->in[C_X])) return false;
+    vkt__out(n, 0, vkt_shape2(n->in[C_PLACE]->shape.d[0], n->in[C_X]->shape.d[1]), VKT_F32);
     return true;
 }
 
 static void combine_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct expert_rows_params p = { .x = vkt__addr(rec, n->in[0]),
+    struct expert_rows_params p = { .x = vkt__addr(rec, n->in[C_X]),
                                     .y = vkt__addr(rec, n->out[0]),
-                                    .at = vkt__addr(rec, n->in[1]),
-                                    .w = vkt__addr_or(rec, n->in[3], n->in[1]),
-                                    .weighted = n->in[3] != NULL };
-    dispatch_rows(rec, n, VKT_SHADER_EXPERT_COMBINE, &p, n->out[0], n->in[0], n->out[0]->count / 4);
+                                    .at = vkt__addr(rec, n->in[C_PLACE]),
+                                    .w = vkt__addr_or(rec, n->in[C_W], n->in[C_PLACE]),
+                                    .weighted = n->in[C_W] != NULL };
+    dispatch_rows(rec, n, VKT_SHADER_EXPERT_COMBINE, &p, n->out[0], n->in[C_X],
+                  n->out[0]->count / 4);
 }
 
 static void combine_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t C = n->in[0]->shape.d[1], P = n->in[0]->shape.d[0], k = n->attr.route.k;
+    uint64_t C = n->in[C_X]->shape.d[1], P = n->in[C_X]->shape.d[0], k = n->attr.route.k;
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         out[0][i] = 0;
         for (uint64_t j = i / C * k; j < (i / C + 1) * k; j++) {
-            uint64_t place = (uint64_t)in[1][j];
-            if (place < P) out[0][i] += (in[3] ? in[3][j] : 1) * in[0][place * C + i % C];
+            uint64_t place = (uint64_t)in[C_PLACE][j];
+            if (place < P) out[0][i] += (in[C_W] ? in[C_W][j] : 1) * in[C_X][place * C + i % C];
         }
     }
 }
@@ -112,12 +118,12 @@ static void combine_ref(const vkt_node *n, double *const *in, double *const *out
 static void combine_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
-    if (vkt__needs(n->in[0]))
-        dx[0] = vkt__op(g, &vkt__op_expert_combine_bwd, (vkt_tensor *[]) { d, n->in[2], n->in[3] },
-                        3, n->attr);
-    if (n->in[3] && vkt__needs(n->in[3]))
-        dx[3] = vkt__op(g, &vkt__op_expert_combine_dw, (vkt_tensor *[]) { d, n->in[0], n->in[1] },
-                        3, n->attr);
+    if (vkt__needs(n->in[C_X]))
+        dx[C_X] = vkt__op(g, &vkt__op_expert_combine_bwd,
+                          (vkt_tensor *[]) { d, n->in[C_SOURCE], n->in[C_W] }, 3, n->attr);
+    if (n->in[C_W] && vkt__needs(n->in[C_W]))
+        dx[C_W] = vkt__op(g, &vkt__op_expert_combine_dw,
+                          (vkt_tensor *[]) { d, n->in[C_X], n->in[C_PLACE] }, 3, n->attr);
 }
 
 static vkt_cost rows_cost(const vkt_node *n)
@@ -134,79 +140,87 @@ static double combine_terms(const vkt_node *n)
 
 /* ---- combine_bwd: dy [R, C], source [P], w [R, k] -> dx [P, C] ---- */
 
+/* The first two are gather's: they have its shape rule. */
+enum { CB_DY = G_X, CB_SOURCE, CB_W, N_COMBINE_BWD_IN };
+
 static void combine_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct expert_rows_params p = { .x = vkt__addr(rec, n->in[0]),
+    struct expert_rows_params p = { .x = vkt__addr(rec, n->in[CB_DY]),
                                     .y = vkt__addr(rec, n->out[0]),
-                                    .at = vkt__addr(rec, n->in[1]),
-                                    .w = vkt__addr(rec, n->in[2]),
+                                    .at = vkt__addr(rec, n->in[CB_SOURCE]),
+                                    .w = vkt__addr(rec, n->in[CB_W]),
                                     .weighted = 1 };
-    dispatch_rows(rec, n, VKT_SHADER_EXPERT_COMBINE_BWD, &p, n->in[0], n->out[0],
+    dispatch_rows(rec, n, VKT_SHADER_EXPERT_COMBINE_BWD, &p, n->in[CB_DY], n->out[0],
                   n->out[0]->count / 4);
 }
 
 static void combine_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    spread(n, in[0], in[1], in[2], out[0]);
+    spread(n, in[CB_DY], in[CB_SOURCE], in[CB_W], out[0]);
 }
 
 /* ---- combine_dw: dy [R, C], x [P, C], place [R, k] -> dw [R, k] ---- */
 
+enum { CD_DY, CD_X, CD_PLACE, N_COMBINE_DW_IN };
+
 static bool combine_dw_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[2]->shape, VKT_F32);
+    vkt__out(n, 0, n->in[CD_PLACE]->shape, VKT_F32);
     return true;
 }
 
 static void combine_dw_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct expert_rows_params p = { .x = vkt__addr(rec, n->in[0]),
-                                    .y = vkt__addr(rec, n->in[1]),
-                                    .at = vkt__addr(rec, n->in[2]),
+    struct expert_rows_params p = { .x = vkt__addr(rec, n->in[CD_DY]),
+                                    .y = vkt__addr(rec, n->in[CD_X]),
+                                    .at = vkt__addr(rec, n->in[CD_PLACE]),
                                     .w = vkt__addr(rec, n->out[0]) };
-    dispatch_rows(rec, n, VKT_SHADER_EXPERT_COMBINE_DW, &p, n->in[0], n->in[1], n->out[0]->count);
+    dispatch_rows(rec, n, VKT_SHADER_EXPERT_COMBINE_DW, &p, n->in[CD_DY], n->in[CD_X],
+                  n->out[0]->count);
 }
 
 static void combine_dw_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t C = n->in[0]->shape.d[1], P = n->in[1]->shape.d[0], k = n->attr.route.k;
+    uint64_t C = n->in[CD_DY]->shape.d[1], P = n->in[CD_X]->shape.d[0], k = n->attr.route.k;
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t place = (uint64_t)in[2][i];
+        uint64_t place = (uint64_t)in[CD_PLACE][i];
         out[0][i] = 0;
         for (uint64_t c = 0; c < C && place < P; c++)
-            out[0][i] += in[0][i / k * C + c] * in[1][place * C + c];
+            out[0][i] += in[CD_DY][i / k * C + c] * in[CD_X][place * C + c];
     }
 }
 
 static vkt_cost combine_dw_cost(const vkt_node *n)
 {
-    double products = (double)n->out[0]->count * n->in[0]->shape.d[1];
+    double products = (double)n->out[0]->count * n->in[CD_DY]->shape.d[1];
     vkt_cost c = { 2 * products, 8 * products };
     return c;
 }
 
 static double combine_dw_terms(const vkt_node *n)
 {
-    return n->in[0]->shape.d[1];
+    return n->in[CD_DY]->shape.d[1];
 }
 
 /* ---- products ---- */
+
+enum { A, B, FIRST, N_MATMUL_IN };
 
 /* NT: a [P, K], b [E, N, K] -> [P, N]; NN: a [P, K], b [E, K, N] -> [P, N]; TN: a [P, K],
  * b [P, N] -> [E, K, N]; first [E + 1]. */
 static void sizes_of(const vkt_node *n, struct expert_matmul_params *p)
 {
     vkt_layout layout = n->attr.route.layout;
-    const uint32_t *b = n->in[1]->shape.d;
-    p->places = n->in[0]->shape.d[0];
-    p->k = n->in[0]->shape.d[1];
+    const uint32_t *b = n->in[B]->shape.d;
+    p->places = n->in[A]->shape.d[0];
+    p->k = n->in[A]->shape.d[1];
     p->n = b[layout == VKT_LAYOUT_NN ? 2 : 1];
-    p->experts = (uint32_t)n->in[2]->count - 1;
+    p->experts = (uint32_t)n->in[FIRST]->count - 1;
 }
 
 static bool matmul_shape(vkt_node *n)
 {
-    const vkt_tensor *a = n->in[0], *b = n->in[1];
+    const vkt_tensor *a = n->in[A], *b = n->in[B];
     vkt_layout layout = n->attr.route.layout;
     bool tn = layout == VKT_LAYOUT_TN;
     struct expert_matmul_params p;
@@ -226,10 +240,10 @@ static bool matmul_shape(vkt_node *n)
 static void matmul_record(vkt__rec *rec, const vkt_node *n)
 {
     vkt_layout layout = n->attr.route.layout;
-    struct expert_matmul_params p = { .a = vkt__addr(rec, n->in[0]),
-                                      .b = vkt__addr(rec, n->in[1]),
-                                      .b4 = vkt__addr(rec, n->in[1]),
-                                      .first = vkt__addr(rec, n->in[2]),
+    struct expert_matmul_params p = { .a = vkt__addr(rec, n->in[A]),
+                                      .b = vkt__addr(rec, n->in[B]),
+                                      .b4 = vkt__addr(rec, n->in[B]),
+                                      .first = vkt__addr(rec, n->in[FIRST]),
                                       .c = vkt__addr(rec, n->out[0]) };
     sizes_of(n, &p);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 32);
@@ -262,9 +276,9 @@ static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
     uint64_t matrix = (uint64_t)p.n * p.k;
     memset(out[0], 0, n->out[0]->count * sizeof *out[0]);
     for (uint64_t e = 0; e < p.experts; e++) {
-        uint64_t end = VKT_MIN((uint64_t)in[2][e + 1] * VKT_EXPERT_ROWS, p.places);
-        for (uint64_t at = (uint64_t)in[2][e] * VKT_EXPERT_ROWS; at < end; at++)
-            add_place(&p, layout, in[0] + at * p.k, in[1] + (tn ? at * p.n : e * matrix),
+        uint64_t end = VKT_MIN((uint64_t)in[FIRST][e + 1] * VKT_EXPERT_ROWS, p.places);
+        for (uint64_t at = (uint64_t)in[FIRST][e] * VKT_EXPERT_ROWS; at < end; at++)
+            add_place(&p, layout, in[A] + at * p.k, in[B] + (tn ? at * p.n : e * matrix),
                       out[0] + (tn ? e * matrix : at * p.n));
     }
 }
@@ -284,8 +298,8 @@ static void matmul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
         vkt__shape_error(&at, "no gradient of a gradient");
         return;
     }
-    if (vkt__needs(n->in[0])) dx[0] = matmul(g, VKT_LAYOUT_NN, d, n->in[1], n->in[2]);
-    if (vkt__needs(n->in[1])) dx[1] = matmul(g, VKT_LAYOUT_TN, d, n->in[0], n->in[2]);
+    if (vkt__needs(n->in[A])) dx[A] = matmul(g, VKT_LAYOUT_NN, d, n->in[B], n->in[FIRST]);
+    if (vkt__needs(n->in[B])) dx[B] = matmul(g, VKT_LAYOUT_TN, d, n->in[A], n->in[FIRST]);
 }
 
 /* Of every place, also the empty ones; the matrices of all experts. */
@@ -300,7 +314,7 @@ static vkt_cost matmul_cost(const vkt_node *n)
 
 static double matmul_terms(const vkt_node *n)
 {
-    return n->attr.route.layout == VKT_LAYOUT_TN ? n->in[0]->shape.d[0] : n->in[0]->shape.d[1];
+    return n->attr.route.layout == VKT_LAYOUT_TN ? n->in[A]->shape.d[0] : n->in[A]->shape.d[1];
 }
 
 /* ---- samples ---- */
@@ -399,9 +413,9 @@ static const char *matmul_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 /* ---- rows and builders ---- */
 
 const vkt_op vkt__op_expert_gather = { .name = "expert_gather",
-                                       .n_in = 3,
+                                       .n_in = N_GATHER_IN,
                                        .n_out = 1,
-                                       .in = { [1] = VKT_WORDS, [2] = VKT_WORDS },
+                                       .in = { [G_SOURCE] = VKT_WORDS, [G_PLACE] = VKT_WORDS },
                                        .shape = gather_shape,
                                        .record = gather_record,
                                        .grad = gather_grad,
@@ -409,9 +423,9 @@ const vkt_op vkt__op_expert_gather = { .name = "expert_gather",
                                        .sample = gather_sample };
 const vkt_op vkt__op_expert_combine = {
     .name = "expert_combine",
-    .n_in = 4,
+    .n_in = N_COMBINE_IN,
     .n_out = 1,
-    .in = { [1] = VKT_WORDS, [2] = VKT_WORDS, [3] = VKT_OPTIONAL },
+    .in = { [C_PLACE] = VKT_WORDS, [C_SOURCE] = VKT_WORDS, [C_W] = VKT_OPTIONAL },
     .shape = combine_shape,
     .record = combine_record,
     .grad = combine_grad,
@@ -421,17 +435,17 @@ const vkt_op vkt__op_expert_combine = {
     .sample = combine_sample
 };
 const vkt_op vkt__op_expert_combine_bwd = { .name = "expert_combine_bwd",
-                                            .n_in = 3,
+                                            .n_in = N_COMBINE_BWD_IN,
                                             .n_out = 1,
-                                            .in = { [1] = VKT_WORDS },
+                                            .in = { [CB_SOURCE] = VKT_WORDS },
                                             .shape = gather_shape,
                                             .record = combine_bwd_record,
                                             .ref = combine_bwd_ref,
                                             .sample = combine_bwd_sample };
 const vkt_op vkt__op_expert_combine_dw = { .name = "expert_combine_dw",
-                                           .n_in = 3,
+                                           .n_in = N_COMBINE_DW_IN,
                                            .n_out = 1,
-                                           .in = { [2] = VKT_WORDS },
+                                           .in = { [CD_PLACE] = VKT_WORDS },
                                            .shape = combine_dw_shape,
                                            .record = combine_dw_record,
                                            .ref = combine_dw_ref,
@@ -439,9 +453,9 @@ const vkt_op vkt__op_expert_combine_dw = { .name = "expert_combine_dw",
                                            .terms = combine_dw_terms,
                                            .sample = combine_dw_sample };
 const vkt_op vkt__op_expert_matmul = { .name = "expert_matmul",
-                                       .n_in = 3,
+                                       .n_in = N_MATMUL_IN,
                                        .n_out = 1,
-                                       .in = { [2] = VKT_WORDS },
+                                       .in = { [FIRST] = VKT_WORDS },
                                        .shape = matmul_shape,
                                        .record = matmul_record,
                                        .grad = matmul_grad,

@@ -22,6 +22,8 @@ static void dispatch(vkt__rec *rec, vkt__shader shader, const void *p, uint32_t 
 
 /* ---- top_k: p [R, n] -> w [R, k], ids [R, k] ---- */
 
+enum { WEIGHTS, IDS, N_TOP_OUT };
+
 static bool top_k_shape(vkt_node *n)
 {
     const vkt_tensor *p = n->in[0];
@@ -29,16 +31,16 @@ static bool top_k_shape(vkt_node *n)
     if (p->shape.rank != 2 || k == 0 || k > p->shape.d[1] ||
         (uint64_t)k * p->shape.d[1] > MOST_TRIPS)
         return vkt__shape_error(n, "%s must be [R, n] f32, n from k = %u on", vkt__text(p), k);
-    vkt__out(n, 0, vkt_shape2(p->shape.d[0], k), VKT_F32);
-    vkt__out(n, 1, vkt_shape2(p->shape.d[0], k), VKT_U32);
+    vkt__out(n, WEIGHTS, vkt_shape2(p->shape.d[0], k), VKT_F32);
+    vkt__out(n, IDS, vkt_shape2(p->shape.d[0], k), VKT_U32);
     return true;
 }
 
 static void top_k_record(vkt__rec *rec, const vkt_node *n)
 {
     struct top_k_params p = { .p = vkt__addr(rec, n->in[0]),
-                              .ids = vkt__addr(rec, n->out[1]),
-                              .w = vkt__addr(rec, n->out[0]),
+                              .ids = vkt__addr(rec, n->out[IDS]),
+                              .w = vkt__addr(rec, n->out[WEIGHTS]),
                               .rows = n->in[0]->shape.d[0],
                               .n = n->in[0]->shape.d[1],
                               .k = n->attr.route.k,
@@ -62,7 +64,7 @@ static void top_k_ref(const vkt_node *n, double *const *in, double *const *out)
     uint64_t cols = n->in[0]->shape.d[1], k = n->attr.route.k;
     for (uint64_t r = 0; r < n->in[0]->shape.d[0]; r++) {
         const double *p = in[0] + r * cols;
-        double *w = out[0] + r * k, *ids = out[1] + r * k, sum = 0;
+        double *w = out[WEIGHTS] + r * k, *ids = out[IDS] + r * k, sum = 0;
         for (uint64_t j = 0; j < k; j++) {
             uint64_t at = next_of(p, cols, j == 0, j ? (uint64_t)ids[j - 1] : 0);
             ids[j] = (double)(at == cols ? j : at);
@@ -77,7 +79,7 @@ static void top_k_ref(const vkt_node *n, double *const *in, double *const *out)
 static vkt_cost top_k_cost(const vkt_node *n)
 {
     double trips = (double)n->in[0]->count * n->attr.route.k;
-    vkt_cost c = { 2 * trips, 4 * ((double)n->in[0]->count + 2 * (double)n->out[0]->count) };
+    vkt_cost c = { 2 * trips, 4 * ((double)n->in[0]->count + 2 * (double)n->out[WEIGHTS]->count) };
     return c;
 }
 
@@ -94,28 +96,30 @@ static vkt_tensor *top_k_bwd(vkt_graph *g, vkt_tensor *dw, vkt_tensor *ids, vkt_
 
 static void top_k_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    if (dy[0] && vkt__needs(n->in[0]))
-        dx[0] =
-            top_k_bwd(g, vkt__real(g, dy[0], n->out[0]), n->out[1], n->out[0], n->in[0], n->attr);
+    if (dy[WEIGHTS] && vkt__needs(n->in[0]))
+        dx[0] = top_k_bwd(g, vkt__real(g, dy[WEIGHTS], n->out[WEIGHTS]), n->out[IDS],
+                          n->out[WEIGHTS], n->in[0], n->attr);
 }
 
 /* ---- top_k_bwd: dw, ids, w, p -> dp ---- */
 
+enum { DW, TOP_IDS, TOP_W, P, N_TOP_BWD_IN };
+
 static bool top_k_bwd_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[3]->shape, VKT_F32);
+    vkt__out(n, 0, n->in[P]->shape, VKT_F32);
     return true;
 }
 
 static void top_k_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct top_k_bwd_params p = { .dw = vkt__addr(rec, n->in[0]),
-                                  .ids = vkt__addr(rec, n->in[1]),
-                                  .w = vkt__addr(rec, n->in[2]),
-                                  .p = vkt__addr(rec, n->in[3]),
+    struct top_k_bwd_params p = { .dw = vkt__addr(rec, n->in[DW]),
+                                  .ids = vkt__addr(rec, n->in[TOP_IDS]),
+                                  .w = vkt__addr(rec, n->in[TOP_W]),
+                                  .p = vkt__addr(rec, n->in[P]),
                                   .dp = vkt__addr(rec, n->out[0]),
-                                  .rows = n->in[3]->shape.d[0],
-                                  .n = n->in[3]->shape.d[1],
+                                  .rows = n->in[P]->shape.d[0],
+                                  .n = n->in[P]->shape.d[1],
                                   .k = n->attr.route.k,
                                   .norm = n->attr.route.norm };
     dispatch(rec, VKT_SHADER_TOP_K_BWD, &p, sizeof p, n->out[0]->count);
@@ -123,11 +127,11 @@ static void top_k_bwd_record(vkt__rec *rec, const vkt_node *n)
 
 static void top_k_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t cols = n->in[3]->shape.d[1], k = n->attr.route.k;
+    uint64_t cols = n->in[P]->shape.d[1], k = n->attr.route.k;
     memset(out[0], 0, n->out[0]->count * sizeof *out[0]);
-    for (uint64_t r = 0; r < n->in[3]->shape.d[0]; r++) {
-        const double *dw = in[0] + r * k, *ids = in[1] + r * k, *w = in[2] + r * k,
-                     *p = in[3] + r * cols;
+    for (uint64_t r = 0; r < n->in[P]->shape.d[0]; r++) {
+        const double *dw = in[DW] + r * k, *ids = in[TOP_IDS] + r * k, *w = in[TOP_W] + r * k,
+                     *p = in[P] + r * cols;
         double sum = n->attr.route.norm ? 0 : 1, mean = 0;
         for (uint64_t j = 0; j < k && n->attr.route.norm; j++) {
             sum += p[(uint64_t)ids[j]];
@@ -141,7 +145,7 @@ static void top_k_bwd_ref(const vkt_node *n, double *const *in, double *const *o
 static vkt_cost top_k_bwd_cost(const vkt_node *n)
 {
     double trips = (double)n->out[0]->count * n->attr.route.k;
-    vkt_cost c = { 4 * trips, 4 * ((double)n->out[0]->count * 2 + 3 * (double)n->in[0]->count) };
+    vkt_cost c = { 4 * trips, 4 * ((double)n->out[0]->count * 2 + 3 * (double)n->in[DW]->count) };
     return c;
 }
 
@@ -198,40 +202,43 @@ static uint32_t places_of(uint64_t ids, uint64_t experts)
     return (uint32_t)(VKT_MIN(tiles, ids) * VKT_EXPERT_ROWS);
 }
 
+enum { ORDER_IDS, ORDER_COUNT, N_ORDER_IN };
+enum { SOURCE, PLACE, FIRST, N_ORDER_OUT };
+
 static bool order_shape(vkt_node *n)
 {
-    uint64_t ids = n->in[0]->count;
-    vkt__out(n, 0, vkt_shape1(places_of(ids, n->attr.route.experts)), VKT_U32);
-    vkt__out(n, 1, n->in[0]->shape, VKT_U32);
-    vkt__out(n, 2, vkt_shape1(n->attr.route.experts + 1), VKT_U32);
+    uint64_t ids = n->in[ORDER_IDS]->count;
+    vkt__out(n, SOURCE, vkt_shape1(places_of(ids, n->attr.route.experts)), VKT_U32);
+    vkt__out(n, PLACE, n->in[ORDER_IDS]->shape, VKT_U32);
+    vkt__out(n, FIRST, vkt_shape1(n->attr.route.experts + 1), VKT_U32);
     return true;
 }
 
 static void order_record(vkt__rec *rec, const vkt_node *n)
 {
     struct expert_order_params p = params_of(rec, n);
-    p.count = vkt__addr(rec, n->in[1]);
-    p.source = vkt__addr(rec, n->out[0]);
-    p.place = vkt__addr(rec, n->out[1]);
-    p.first = vkt__addr(rec, n->out[2]);
-    p.places = (uint32_t)n->out[0]->count;
+    p.count = vkt__addr(rec, n->in[ORDER_COUNT]);
+    p.source = vkt__addr(rec, n->out[SOURCE]);
+    p.place = vkt__addr(rec, n->out[PLACE]);
+    p.first = vkt__addr(rec, n->out[FIRST]);
+    p.places = (uint32_t)n->out[SOURCE]->count;
     dispatch(rec, VKT_SHADER_EXPERT_ORDER, &p, sizeof p, p.experts);
 }
 
 static void order_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t n_ids = n->in[0]->count, to = 0;
-    for (uint64_t p = 0; p < n->out[0]->count; p++) out[0][p] = (double)n_ids;
+    uint64_t n_ids = n->in[ORDER_IDS]->count, to = 0;
+    for (uint64_t p = 0; p < n->out[SOURCE]->count; p++) out[SOURCE][p] = (double)n_ids;
     for (uint64_t e = 0; e < n->attr.route.experts; e++) {
-        out[2][e] = (double)(to / VKT_EXPERT_ROWS);
+        out[FIRST][e] = (double)(to / VKT_EXPERT_ROWS);
         for (uint64_t i = 0; i < n_ids; i++) {
-            if ((uint64_t)in[0][i] != e) continue;
-            out[0][to] = (double)i;
-            out[1][i] = (double)to++;
+            if ((uint64_t)in[ORDER_IDS][i] != e) continue;
+            out[SOURCE][to] = (double)i;
+            out[PLACE][i] = (double)to++;
         }
         to = vkt__align(to, VKT_EXPERT_ROWS);
     }
-    out[2][n->attr.route.experts] = (double)(to / VKT_EXPERT_ROWS);
+    out[FIRST][n->attr.route.experts] = (double)(to / VKT_EXPERT_ROWS);
 }
 
 /* ---- samples ---- */
@@ -302,7 +309,7 @@ static const char *order_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 
 const vkt_op vkt__op_top_k = { .name = "top_k",
                                .n_in = 1,
-                               .n_out = 2,
+                               .n_out = N_TOP_OUT,
                                .shape = top_k_shape,
                                .record = top_k_record,
                                .grad = top_k_grad,
@@ -311,9 +318,9 @@ const vkt_op vkt__op_top_k = { .name = "top_k",
                                .terms = top_k_terms,
                                .sample = top_k_sample };
 const vkt_op vkt__op_top_k_bwd = { .name = "top_k_bwd",
-                                   .n_in = 4,
+                                   .n_in = N_TOP_BWD_IN,
                                    .n_out = 1,
-                                   .in = { [1] = VKT_WORDS },
+                                   .in = { [TOP_IDS] = VKT_WORDS },
                                    .shape = top_k_bwd_shape,
                                    .record = top_k_bwd_record,
                                    .ref = top_k_bwd_ref,
@@ -330,9 +337,9 @@ const vkt_op vkt__op_expert_count = { .name = "expert_count",
                                       .cost = order_cost,
                                       .sample = count_sample };
 const vkt_op vkt__op_expert_order = { .name = "expert_order",
-                                      .n_in = 2,
-                                      .n_out = 3,
-                                      .in = { VKT_WORDS },
+                                      .n_in = N_ORDER_IN,
+                                      .n_out = N_ORDER_OUT,
+                                      .in = { [ORDER_IDS] = VKT_WORDS },
                                       .shape = order_shape,
                                       .record = order_record,
                                       .ref = order_ref,
@@ -346,13 +353,13 @@ vkt__routes vkt__route(vkt_graph *g, vkt_tensor *p, uint32_t k, bool norm)
     vkt__routes r = { none, none, none, none, none };
     const vkt_node *top = vkt__node(g, &vkt__op_top_k, &p, 1, attr);
     if (!top) return r;
-    r.w = top->out[0];
-    r.count = vkt__op(g, &vkt__op_expert_count, &top->out[1], 1, attr);
-    vkt_tensor *in[] = { top->out[1], r.count };
+    r.w = top->out[WEIGHTS];
+    r.count = vkt__op(g, &vkt__op_expert_count, &top->out[IDS], 1, attr);
+    vkt_tensor *in[] = { top->out[IDS], r.count };
     const vkt_node *order = vkt__node(g, &vkt__op_expert_order, in, 2, attr);
     if (!order) return r;
-    r.source = order->out[0];
-    r.place = order->out[1];
-    r.first = order->out[2];
+    r.source = order->out[SOURCE];
+    r.place = order->out[PLACE];
+    r.first = order->out[FIRST];
     return r;
 }
