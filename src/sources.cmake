@@ -152,6 +152,12 @@ set(SRC_DATA_PICTURES
   src/data/pictures/picture_ops.c
   src/data/pictures/pictures.c
   src/data/pictures/randaugment.c
+  src/data/pictures/survey.c
+  src/data/pictures/masks.c
+  src/data/pictures/paired.c
+  src/data/pictures/mask_code.c
+  src/data/pictures/dense.c
+  src/data/pictures/geometry.c
   src/data/pictures/webp.c
 )
 set(SRC_DATA_TEXT

@@ -64,7 +64,9 @@ typedef enum vkt_data_kind {
 typedef enum vkt_task {
     VKT_TASK_CLASSIFY,  /* one class */
     VKT_TASK_REGRESS,   /* a number, or several */
-    VKT_TASK_MULTILABEL /* any of the classes: none, one, several */
+    VKT_TASK_MULTILABEL, /* any of the classes: none, one, several */
+    VKT_TASK_SEGMENT,    /* a class of each pixel: the target is a mask */
+    VKT_TASK_PICTURE     /* another picture: its pixels, 0 to 1 */
 } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
@@ -95,6 +97,8 @@ typedef enum vkt_source_takes {
     VKT_TAKES_LABELS = 8,      /* a CSV of labels: data.labels */
     VKT_TAKES_SIZE = 16,       /* a size that pictures are brought to: data.size */
     VKT_TAKES_MULTILABEL = 32, /* several labels of an example: data.task multilabel */
+    VKT_TAKES_SEGMENT = 64,    /* has masks, and nothing else: data.task segment */
+    VKT_TAKES_PICTURE = 128,   /* has pairs of pictures, and nothing else: data.task picture */
 } vkt_source_takes;
 
 typedef struct vkt_source_info {
@@ -321,8 +325,10 @@ typedef struct vkt_dataset_info {
     vkt_task task;
     uint32_t input_rank, input_shape[4]; /* of one example: [784] or [28, 28, 1] (H, W, C) */
     uint32_t n_inputs;                   /* product of input_shape */
-    uint32_t n_outputs;                  /* classes, or regression targets */
-    uint32_t n_labels; /* vkt_labels of an example: 1; n_outputs of REGRESS and MULTILABEL */
+    uint32_t n_outputs;                  /* classes, or regression targets; of PICTURE n_labels */
+    uint32_t n_labels; /* vkt_labels of an example: 1; n_outputs of REGRESS and MULTILABEL; of
+                          SEGMENT and PICTURE the product of output_shape */
+    uint32_t output_shape[3]; /* SEGMENT, PICTURE: of a target, [H, W, 1] or [H, W, C]; else 0 */
     const char *const *class_names;  /* [n_outputs], NULL for regression */
     const char *const *target_names; /* [n_outputs] of regression; else NULL */
     uint64_t n[VKT_N_SPLITS];        /* examples per split */
@@ -336,7 +342,8 @@ typedef struct vkt_dataset_info {
      * embed_rows rows, those of one column after the other's; -1: a value that training did not
      * see. embed_rows 0: there are none. */
     uint32_t n_plain, embed_rows;
-    uint32_t n_targets; /* labels of an example: 1, or for text its context */
+    uint32_t n_targets; /* labels of an example that are weighed one by one: 1, or for text its
+                           context, of SEGMENT its pixels */
     /* Text: an example is a window of `context` token ids (u32, input_shape [context]) whose
      * targets are the tokens after each; task is VKT_TASK_CLASSIFY over the vocabulary (n_outputs),
      * without class names. n[] counts windows: training ones lie side by side, from another place
@@ -351,7 +358,8 @@ VKT_API const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 /* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by
  * ds. */
 VKT_API const char *vkt_dataset_schema(const vkt_dataset *ds);
-/* Examples of a split per class: out [n_outputs]. Not of regression, nor of text. */
+/* Examples of a split per class, of SEGMENT pixels of the masks at their own sizes: out
+ * [n_outputs]. Not of regression, PICTURE, nor of text. */
 VKT_API void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
 /* Says in the log what a set holds: its classes and their counts, a warning where they are
  * uneven, and one that names examples of validation or test which training has too (by a

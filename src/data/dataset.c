@@ -2,6 +2,7 @@
 #include "data/dataset.h"
 #include "data/parts/parts.h"
 #include "data/pictures/augment.h"
+#include "data/pictures/dense.h"
 #include "data/pictures/picture_files.h"
 #include "data/text/corpus.h"
 #include "tokenizers/tokenizer_json.h"
@@ -21,6 +22,8 @@ void vkt_dataset_destroy(vkt_dataset **pds)
         vkt__file_unmap(&ds->part[i].map);
         free(ds->part[i].values);
         vkt__files_destroy(&ds->part[i].files);
+        vkt__files_destroy(&ds->part[i].targets);
+        free(ds->part[i].class_pixels);
         free(ds->part[i].labels);
     }
     for (int i = 0; i < VKT_N_SPLITS; i++) free(ds->index[i]);
@@ -46,8 +49,13 @@ const char *vkt_dataset_schema(const vkt_dataset *ds)
 void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out)
 {
     uint32_t n = ds->schema.n_outputs;
-    VKT_ASSERT(ds->schema.task != VKT_TASK_REGRESS && !is_text(ds));
+    VKT_ASSERT(ds->schema.task != VKT_TASK_REGRESS && ds->schema.task != VKT_TASK_PICTURE &&
+               !is_text(ds));
     memset(out, 0, n * sizeof *out);
+    if (ds->schema.task == VKT_TASK_SEGMENT) {
+        vkt__dense_count(ds, split, out);
+        return;
+    }
     for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++) {
         const vkt_label *y = vkt__dataset_label(ds, split, i);
         if (ds->schema.task == VKT_TASK_CLASSIFY) out[y->u]++;
@@ -86,8 +94,11 @@ vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t 
 {
     vkt__scratch scratch = { 0 };
     VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && !is_text(ds));
-    memcpy(y, vkt__dataset_label(ds, split, i), vkt__n_labels(&ds->schema) * sizeof *y);
+    bool dense = vkt__is_dense(ds->schema.task);
+    if (!dense)
+        memcpy(y, vkt__dataset_label(ds, split, i), vkt__n_labels(&ds->schema) * sizeof *y);
     vkt_status st = vkt__dataset_fill(ds, split, i, NULL, &scratch, x);
+    if (st == VKT_OK && dense) st = vkt__dense_target(ds, split, i, NULL, &scratch, y);
     vkt__scratch_finish(&scratch);
     return st;
 }
@@ -144,6 +155,7 @@ uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
             h = p->hash ? vkt__hash(p->hash, p->n * sizeof *p->hash, h)
                         : vkt__hash(p->pixels, n, h);
         if (p->files) h = vkt__hash(vkt__files_hash(p->files), p->n * sizeof(uint64_t), h);
+        if (p->targets) h = vkt__hash(vkt__files_hash(p->targets), p->n * sizeof(uint64_t), h);
         if (p->values) h = vkt__hash(p->values, n * sizeof *p->values, h);
         if (p->labels)
             h = vkt__hash(p->labels, (size_t)p->n * vkt__n_labels(&ds->schema) * sizeof *p->labels,

@@ -6,6 +6,7 @@
 #include "data/dataset.h"
 #include "data/parts/parts.h"
 #include "data/pictures/augment.h"
+#include "data/pictures/dense.h"
 #include "data/shuffle.h"
 #include "data/text/corpus.h"
 
@@ -141,18 +142,23 @@ static vkt_status bad_example(vkt_loader *l, vkt_status st)
     return VKT_OK;
 }
 
-/* Example i of a batch into x; *ok false: it is left out, x zeroed. */
+/* Example i of a batch into x, and where its target is a picture into y; *ok false: it is left out,
+ * x zeroed. */
 static vkt_status fill_one(vkt_loader *l, uint64_t position, uint32_t example,
-                           vkt__scratch *scratch, float *x, bool *ok)
+                           vkt__scratch *scratch, float *x, vkt_label *y, bool *ok)
 {
     const vkt_dataset *ds = l->desc.data;
-    vkt__draw draw = { &l->augment, l->desc.seed, position };
+    vkt__moves moves;
+    vkt__draw draw = { &l->augment, l->desc.seed, position, &moves };
     vkt__log_quiet(true);
     bool draws = l->augments && (l->desc.shuffle || position % l->views);
     vkt_status st = vkt__dataset_fill(ds, l->desc.split, example, draws ? &draw : NULL, scratch, x);
+    if (st == VKT_OK && y)
+        st = vkt__dense_target(ds, l->desc.split, example, draws ? &moves : NULL, scratch, y);
     vkt__log_quiet(false);
     *ok = st == VKT_OK;
     if (*ok) return VKT_OK;
+    if (y) vkt__dense_nothing(ds, y);
     memset(x, 0, ds->schema.n_inputs * sizeof *x);
     return bad_example(l, st);
 }
@@ -192,7 +198,7 @@ static vkt_status fill_pair(vkt_loader *l, uint64_t first, float *x, const uint3
     VKT_TRY(vkt__scratch_need(scratch, 2, 2 * (uint64_t)n * sizeof *made[0], &made[0]));
     made[1] = made[0] + n;
     for (uint32_t e = 0; e < 2; e++)
-        VKT_TRY(fill_one(l, first + row[e], list[row[e]], scratch, made[e], &ok[e]));
+        VKT_TRY(fill_one(l, first + row[e], list[row[e]], scratch, made[e], NULL, &ok[e]));
     bool cuts = vkt__augment_cuts(&l->augment, l->desc.seed, first + i);
     float a =
         ok[0] && ok[1] && !cuts ? vkt__augment_mix(l->augment.mixup, l->desc.seed, first + i) : 1;
@@ -229,7 +235,8 @@ static vkt_status fill_inputs(vkt_loader *l, uint64_t first, vkt_batch *b, const
                                   scratch, share));
             continue;
         }
-        VKT_TRY(fill_one(l, first + i, list[i], scratch, b->x + (size_t)(i - l->row) * n, &ok));
+        VKT_TRY(
+            fill_one(l, first + i, list[i], scratch, b->x + (size_t)(i - l->row) * n, NULL, &ok));
         share[i - l->row] = ok && i - l->row < n_valid ? 1 : 0;
     }
 fail:
@@ -288,6 +295,59 @@ static vkt_status fill_examples(vkt_loader *l, uint64_t k, vkt_batch *b, const u
         if (b->w2) b->w2[i] = share[i] > 0 ? w * (1 - share[i]) : 0;
     }
     b->n_counted = n_valid - n_ignored;
+    b->weight = sum;
+fail:
+    return st;
+}
+
+/* How much each pixel counts, into share [n]; *counted: how many do. */
+static double pixel_shares(const vkt_loader *l, const vkt_label *y, size_t n, float *share,
+                           uint32_t *counted)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool counts = y[i].u != VKT_NO_TOKEN && !is_ignored(l, &y[i]);
+        share[i] = counts ? 1 : 0;
+        *counted += counts;
+        if (counts) sum += class_share(l, &y[i]);
+    }
+    return sum;
+}
+
+/* Examples whose targets are pictures: of masks each pixel has its weight. The slot's memory may be
+ * slow to read, so targets are made in scratch first. */
+static vkt_status fill_dense(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
+                             uint32_t n_valid, vkt__scratch *scratch, float *share)
+{
+    vkt_status st = VKT_OK;
+    const vkt_dataset *ds = l->desc.data;
+    bool masks = ds->schema.task == VKT_TASK_SEGMENT, ok;
+    size_t n = ds->schema.n_inputs, n_labels = vkt__n_labels(&ds->schema),
+           n_w = masks ? n_labels : 1;
+    vkt_label *y;
+    float *part;
+    double sum = 0;
+    uint32_t n_bad = 0, counted = 0;
+    VKT_TRY(vkt__scratch_need(scratch, 6, n_labels * sizeof *y, &y));
+    VKT_TRY(vkt__scratch_need(scratch, 7, n_w * sizeof *part, &part));
+    for (uint32_t i = 0; i < l->rows; i++) {
+        VKT_TRY(fill_one(l, k * l->desc.batch + l->row + i, list[l->row + i], scratch, b->x + i * n,
+                         y, &ok));
+        share[i] = ok && i < n_valid ? 1 : 0;
+        n_bad += i < n_valid && !ok;
+        memcpy(b->y + i * n_labels, y, n_labels * sizeof *y);
+        memset(part, 0, n_w * sizeof *part);
+        if (share[i] > 0 && masks)
+            sum += pixel_shares(l, y, n_labels, part, &counted);
+        else if (share[i] > 0)
+            sum += part[0] = 1;
+        for (size_t j = 0; j < n_w && l->desc.weight > 0; j++) part[j] *= l->desc.weight;
+        memcpy(b->w + i * n_w, part, n_w * sizeof *part);
+    }
+    VKT_TRY(count_left_out(l, n_bad == n_valid ? n_bad : 0));
+    for (size_t i = 0; i < l->rows * n_w && !(l->desc.weight > 0) && sum > 0; i++)
+        b->w[i] *= (float)(1 / sum);
+    b->n_counted = masks ? counted : n_valid;
     b->weight = sum;
 fail:
     return st;
@@ -357,8 +417,9 @@ static vkt_status check(const vkt_loader_desc *d)
                          "loader: the %s split has no examples: set data.%s_fraction, or give "
                          "files for this split",
                          vkt_split_name(d->split), vkt_split_name(d->split));
-    if ((d->class_weight || d->sampling == VKT_SAMPLING_BALANCED) &&
-        (info->task != VKT_TASK_CLASSIFY || info->kind == VKT_DATA_KIND_TEXT))
+    bool classes = info->task == VKT_TASK_CLASSIFY && info->kind != VKT_DATA_KIND_TEXT;
+    if ((d->class_weight && !classes && info->task != VKT_TASK_SEGMENT) ||
+        (d->sampling == VKT_SAMPLING_BALANCED && !classes))
         return vkt__fail(VKT_E_ARG, "data",
                          "loader: class weights and balanced sampling need a classification task");
     if (d->augment && (st = vkt__augment_check(d->augment, info)) != VKT_OK) return st;
@@ -383,7 +444,9 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->views = VKT_MAX(desc->views, 1);
     l->end = desc->shuffle ? UINT64_MAX : (l->n_pass * l->views + desc->batch - 1) / desc->batch;
     if (desc->augment) l->augment = *desc->augment;
-    l->fill = desc->data->info.kind == VKT_DATA_KIND_TEXT ? fill_windows : fill_examples;
+    l->fill = desc->data->info.kind == VKT_DATA_KIND_TEXT  ? fill_windows
+              : vkt__is_dense(desc->data->info.task) ? fill_dense
+                                                     : fill_examples;
     l->augments = desc->augment && vkt__augments(desc->augment);
     l->order = vkt__mutex_create();
     l->lock = vkt__mutex_create();

@@ -4,6 +4,7 @@
 #include "data/arrays.h"
 #include "data/parts/parts.h"
 #include "data/pictures/constants.h"
+#include "data/pictures/dense.h"
 #include "data/pictures/picture.h"
 #include "data/sources.h"
 #include "data/tables/table_source.h"
@@ -51,6 +52,9 @@ static vkt_status finish_open(vkt_dataset *ds)
     ds->info.n_inputs = s->n_inputs;
     ds->info.n_outputs = s->n_outputs;
     ds->info.n_labels = vkt__n_labels(s);
+    memcpy(ds->info.output_shape, s->output_shape, sizeof s->output_shape);
+    if (s->task == VKT_TASK_SEGMENT) ds->info.n_targets = ds->info.n_labels;
+    vkt__dense_open(ds);
     ds->info.class_names = s->classes;
     if (s->task == VKT_TASK_REGRESS) {
         const char **names = vkt__arena_alloc(&ds->arena, s->n_targets * sizeof *names);
@@ -82,6 +86,13 @@ static vkt_status unknown_source(const char *source)
 static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *desc)
 {
     char names[128];
+    bool segment = desc->task == VKT_TASK_SEGMENT, picture = desc->task == VKT_TASK_PICTURE;
+    if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0) ||
+        picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
+        return vkt__fail(
+            VKT_E_ARG, "data", "data.task %s needs data.source %s, and that no other task",
+            s->takes & VKT_TAKES_SEGMENT || segment ? "segment" : "picture",
+            s->takes & VKT_TAKES_SEGMENT || segment ? "masks" : "pairs");
     if (desc->arrays && strcmp(s->name, "npy") != 0)
         return vkt__fail(VKT_E_ARG, "data", "arrays in memory are data.source npy, not '%s'",
                          s->name);
@@ -164,6 +175,10 @@ static vkt_status no_labels(vkt_dataset *ds)
     vkt_status st = VKT_OK;
     vkt__part *part = &ds->part[0];
     size_t bytes = vkt__n_labels(&ds->schema) * sizeof *part->labels;
+    if (vkt__is_dense(ds->schema.task)) {
+        ds->info.has_labels = ds->info.has_labels && part->targets;
+        return VKT_OK;
+    }
     if (ds->schema.task == VKT_TASK_CLASSIFY || ds->schema.kind != VKT_DATA_KIND_PICTURES ||
         !part->labels)
         return VKT_OK;
@@ -264,9 +279,10 @@ static vkt_status read_examples(vkt_dataset *ds, const void *from)
     for (size_t i = 0; i < list->n; i++) n += list->in[i].n;
     VKT_ASSERT(n < UINT32_MAX);
     part->n = (uint32_t)n;
-    size_t label_bytes = vkt__n_labels(&ds->schema) * sizeof *part->labels;
-    VKT_TRY(vkt__alloc_large(n, label_bytes, "labels", &part->labels));
-    memset(part->labels, 0, n * label_bytes);
+    size_t label_bytes =
+        vkt__is_dense(ds->schema.task) ? 0 : vkt__n_labels(&ds->schema) * sizeof *part->labels;
+    if (label_bytes) VKT_TRY(vkt__alloc_large(n, label_bytes, "labels", &part->labels));
+    if (label_bytes) memset(part->labels, 0, n * label_bytes);
     VKT_TRY(vkt__alloc_large(n, row, "the inputs", &to));
     if (pictures)
         part->pixels = to;

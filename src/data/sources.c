@@ -4,6 +4,7 @@
 #include "data/arrays.h"
 #include "data/pictures/cifar.h"
 #include "data/pictures/images.h"
+#include "data/pictures/masks.h"
 #include "data/pictures/packed.h"
 #include "data/pictures/pictures.h"
 #include "data/tables/table_source.h"
@@ -29,6 +30,15 @@ static const vkt__source_row rows[] = {
       .open = vkt__csv_open,
       .reopen = vkt__csv_open_schema,
       .is = vkt__csv_is },
+    { .info = { .name = "masks",
+                .help = "pictures and masks: the folders images and masks",
+                .path = "the folder that holds images and masks",
+                .kinds = VKT_DATA_KIND_PICTURES,
+                .takes = VKT_TAKES_SIZE | VKT_TAKES_SEGMENT },
+      .open = vkt__masks_open,
+      .reopen = vkt__masks_open_schema,
+      .reopens_many = true,
+      .is = vkt__masks_are },
     { .info = { .name = "images",
                 .help = "a folder of pictures, with a folder for each class",
                 .path = "the folder of pictures",

@@ -95,6 +95,13 @@ typedef struct vkt__target {
     double mean, scale; /* of regression: value = standardised * scale + mean */
 } vkt__target;
 
+/* What a mask's numbers mean: class c is value[c], of grey and palettes a number, else 0xRRGGBB. */
+typedef struct vkt__mask_code {
+    bool colors;
+    uint32_t n;
+    uint32_t *value; /* [n] different ones */
+} vkt__mask_code;
+
 typedef struct vkt__schema {
     vkt_data_kind kind;
     vkt_task task;
@@ -105,6 +112,8 @@ typedef struct vkt__schema {
     char separator; /* MULTILABEL: between the labels of a cell */
     bool crop;      /* pictures: the middle of the model's aspect ratio; else stretched to it */
     uint32_t bits;  /* pictures: that samples of 16 bits use, 8 to 16, see picture.h; 0: all */
+    uint32_t output_shape[3]; /* SEGMENT, PICTURE: of a target */
+    vkt__mask_code mask;      /* SEGMENT */
     /* pictures: (v / 255 - mean) / std */
     uint32_t n_pixel;               /* 1, C or n_inputs */
     double *pixel_mean, *pixel_std; /* [n_pixel] */
@@ -132,9 +141,16 @@ bool vkt__schema_place(vkt__schema *s);
 vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out);
 vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *out);
 
+/* Whether a target is a picture. */
+static inline bool vkt__is_dense(vkt_task task)
+{
+    return task == VKT_TASK_SEGMENT || task == VKT_TASK_PICTURE;
+}
 /* vkt_labels of an example. */
 static inline uint32_t vkt__n_labels(const vkt__schema *s)
 {
+    const uint32_t *shape = s->output_shape;
+    if (vkt__is_dense(s->task)) return shape[0] * shape[1] * shape[2];
     return s->task == VKT_TASK_CLASSIFY ? 1 : s->n_outputs;
 }
 /* Columns of a file that are inputs: a date is one of them and several of the schema's. */
@@ -156,8 +172,8 @@ vkt_status vkt__label_set_read(const vkt__schema *s, const char *cell, const cha
 
 /* What one thread needs to fill examples; zeroed to begin with. */
 typedef struct vkt__scratch {
-    void *memory[5];
-    size_t bytes[5];
+    void *memory[8];
+    size_t bytes[8];
 } vkt__scratch;
 /* memory[k] of at least `bytes`, its content not kept. OOM_HOST. */
 vkt_status vkt__scratch_need(vkt__scratch *s, int k, uint64_t bytes, void *out);
@@ -174,7 +190,9 @@ typedef struct vkt__part {
     uint8_t *pixels;      /* [n, n_inputs], or NULL */
     float *values;        /* [n, n_inputs], or NULL */
     vkt__files *files;    /* [n], or NULL */
-    vkt_label *labels;    /* [n, n_labels] */
+    vkt_label *labels;    /* [n, n_labels]; NULL: see targets */
+    vkt__files *targets;  /* [n] SEGMENT, PICTURE: the other pictures; NULL: there are none */
+    uint32_t *class_pixels; /* [n, n_outputs] SEGMENT: of the masks; or NULL */
     vkt__map map;         /* where pixels lie, if not in memory of their own */
     const uint64_t *hash; /* [n] of each example, in the map; or NULL */
 } vkt__part;
@@ -191,9 +209,10 @@ struct vkt_dataset {
     uint32_t *group;                 /* data.group: [part[0].n] number of its group; or NULL */
     float *pixel_scale, *pixel_bias; /* [n_inputs] x = v * scale + bias */
     vkt__corpus *corpus;             /* text: what the examples are windows of; else NULL */
+    vkt__schema target;              /* SEGMENT, PICTURE: targets as pictures: their shape */
 };
 
-/* [n_labels] */
+/* [n_labels]; not where targets are pictures */
 static inline const vkt_label *vkt__dataset_label(const vkt_dataset *ds, vkt_split split,
                                                   uint64_t i)
 {
@@ -205,6 +224,7 @@ static inline const vkt_label *vkt__dataset_label(const vkt_dataset *ds, vkt_spl
 typedef struct vkt__draw {
     const vkt_augment *how;
     uint64_t seed, position;
+    struct vkt__moves *moves; /* gets how the picture was moved (pictures/geometry.h); or NULL */
 } vkt__draw;
 
 /* ---- split.c ---- */

@@ -7,7 +7,8 @@
 #include "base/number.h"
 #include "data/parts/parts.h"
 
-static const char *const task_names[] = { "classify", "regress", "multilabel" };
+static const char *const task_names[] = { "classify", "regress", "multilabel", "segment",
+                                          "picture" };
 static const char *const fit_names[] = { "stretch", "crop" };
 static const char *const missing_names[] = { "error", "mean", "drop" };
 
@@ -164,6 +165,22 @@ static void targets_json(json_t *o, const vkt__schema *s)
     json_decref(all);
 }
 
+/* Writes what targets that are pictures look like, and what the numbers of masks mean. */
+static void dense_json(json_t *o, const vkt__schema *s)
+{
+    json_t *shape = json_array(), *values = json_array();
+    for (uint32_t i = 0; i < 3; i++)
+        json_array_append_new(shape, json_integer(s->output_shape[i]));
+    json_object_set_new(o, "output_shape", shape);
+    for (uint32_t i = 0; i < s->mask.n; i++)
+        json_array_append_new(values, json_integer(s->mask.value[i]));
+    if (s->task == VKT_TASK_SEGMENT) {
+        json_object_set(o, "mask_values", values);
+        if (s->mask.colors) json_object_set_new(o, "mask_colors", json_true());
+    }
+    json_decref(values);
+}
+
 static void examples_json(json_t *o, const vkt__schema *s)
 {
     json_t *shape = json_array();
@@ -171,9 +188,10 @@ static void examples_json(json_t *o, const vkt__schema *s)
         json_array_append_new(shape, json_integer(s->input_shape[i]));
     json_object_set_new(o, "task", json_string(task_names[s->task]));
     json_object_set_new(o, "input_shape", shape);
+    if (vkt__is_dense(s->task)) dense_json(o, s);
     if (s->task == VKT_TASK_REGRESS)
         targets_json(o, s);
-    else
+    else if (s->task != VKT_TASK_PICTURE)
         json_object_set_new(o, "classes", strings(s->classes, s->n_outputs));
     if (s->task == VKT_TASK_MULTILABEL) {
         char separator[2] = { s->separator, 0 };
@@ -513,6 +531,38 @@ static void read_label_sets(reader *r, const json_t *o, vkt__schema *s)
         if (strcmp(s->classes[i - 1], s->classes[i]) >= 0) bad(r, "classes", "in rising order");
 }
 
+static void read_dense(reader *r, const json_t *o, vkt__schema *s)
+{
+    uint32_t n;
+    uint64_t all = 1;
+    bool masks = s->task == VKT_TASK_SEGMENT;
+    const json_t *shape = get_array(r, o, "output_shape", &n);
+    if (n != 3) bad(r, "output_shape", "[H, W, C]");
+    for (uint32_t i = 0; i < 3; i++) {
+        json_int_t d = json_integer_value(json_array_get(shape, i));
+        if (d < 1 || d > 16384 || (all *= (uint64_t)d) > INT32_MAX)
+            bad(r, "output_shape", "lengths above 0"), d = 1, all = 1;
+        s->output_shape[i] = (uint32_t)d;
+    }
+    bool same = s->output_shape[0] == s->input_shape[0] && s->output_shape[1] == s->input_shape[1];
+    if (masks && (s->output_shape[2] != 1 || !same))
+        bad(r, "output_shape", "that of the input, in one channel");
+    if (!masks) {
+        s->n_outputs = vkt__n_labels(s);
+        return;
+    }
+    const json_t *values = get_array(r, o, "mask_values", &n);
+    if (n != s->n_outputs || n > 255) bad(r, "mask_values", "as long as classes, at most 255");
+    s->mask.colors = json_object_get(o, "mask_colors") && get_bool(r, o, "mask_colors");
+    s->mask.value = vkt__arena_alloc(r->arena, (size_t)n * sizeof *s->mask.value);
+    s->mask.n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        json_int_t v = json_integer_value(json_array_get(values, i));
+        if (v < 0 || v > 0xffffff) bad(r, "mask_values", "numbers of pixels");
+        s->mask.value[i] = (uint32_t)v;
+    }
+}
+
 static void read_text(reader *r, const json_t *o, vkt__schema *s)
 {
     s->kind = VKT_DATA_KIND_TEXT;
@@ -539,11 +589,14 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *s
     read_shape(&r, o, s);
     if (s->task == VKT_TASK_REGRESS)
         read_targets(&r, o, s);
-    else
+    else if (s->task != VKT_TASK_PICTURE)
         s->classes = get_strings(&r, o, "classes", &s->n_outputs);
     if (s->task == VKT_TASK_MULTILABEL) read_label_sets(&r, o, s);
+    if (vkt__is_dense(s->task)) read_dense(&r, o, s);
     if (json_object_get(o, "pixel_mean"))
         read_images(&r, o, s);
+    else if (vkt__is_dense(s->task))
+        bad(&r, "pixel_mean", "there: the model is of pictures");
     else
         read_table(&r, json_object_get(o, "table"), s);
     json_decref(o);

@@ -7,6 +7,7 @@
 
 #include "data/parts/parts.h"
 #include "data/pictures/augment.h"
+#include "data/pictures/geometry.h"
 #include "data/pictures/picture.h"
 #include "data/pictures/picture_files.h"
 #include "data/pictures/picture_ops.h"
@@ -38,7 +39,7 @@ static bool random_box(vkt__dice *d, uint32_t w, uint32_t h, double area[2], dou
 }
 
 static vkt_status resized_crop(const vkt_dataset *ds, const vkt__part *part, uint32_t at,
-                               vkt__dice *d, float area, vkt__scratch *scratch,
+                               vkt__dice *d, float area, vkt__scratch *scratch, vkt__moves *moves,
                                const uint8_t **pixels)
 {
     vkt_status st;
@@ -50,6 +51,8 @@ static vkt_status resized_crop(const vkt_dataset *ds, const vkt__part *part, uin
     if (part->files) VKT_TRY(vkt__files_source(part->files, s, at, scratch, &w, &h, &source));
     if (!random_box(d, w, h, (double[]) { (double)area, 1 }, (double[]) { 3.0 / 4, 4.0 / 3 }, &box))
         box = vkt__picture_middle(w, h, s->input_shape[1], s->input_shape[0]);
+    moves->crops = true;
+    moves->box = box;
     VKT_TRY(vkt__scratch_need(scratch, 1, s->n_inputs, &own));
     VKT_TRY(vkt__picture_resize(source, w, box, s->input_shape[2], own, s->input_shape[1],
                                 s->input_shape[0]));
@@ -119,7 +122,7 @@ static vkt__warp draw_warp(vkt__dice *d, const vkt_augment *a, uint32_t w, uint3
 
 /* What changes more than each byte by itself: of the picture at the model's size. */
 static vkt_status repaint(vkt__dice *d, const vkt_augment *a, const vkt__schema *s,
-                          vkt__scratch *scratch, const uint8_t **pixels)
+                          vkt__scratch *scratch, vkt__moves *moves, const uint8_t **pixels)
 {
     vkt_status st = VKT_OK;
     uint32_t w = s->input_shape[1], h = s->input_shape[0];
@@ -131,8 +134,9 @@ static vkt_status repaint(vkt__dice *d, const vkt_augment *a, const vkt__schema 
     vkt__pixels p = { own, w, h, s->input_shape[2] };
     if (a->rotate > 0 || a->perspective > 0) {
         memcpy(spare, *pixels, s->n_inputs);
-        vkt__warp m = draw_warp(d, a, w, h);
-        vkt__warp_apply(&m, &(vkt__pixels) { spare, w, h, p.channels }, own);
+        moves->warps = true;
+        moves->warp = draw_warp(d, a, w, h);
+        vkt__warp_apply(&moves->warp, &(vkt__pixels) { spare, w, h, p.channels }, own);
     } else {
         memcpy(own, *pixels, s->n_inputs);
     }
@@ -153,28 +157,29 @@ vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint3
     const vkt_augment *a = draw->how;
     uint32_t H = s->input_shape[0], W = s->input_shape[1], C = s->input_shape[2];
     vkt__dice d = { draw->seed, draw->position * DRAWS };
+    vkt__moves moves = { 0 };
     const uint8_t *pixels;
     uint8_t table[256];
     vkt__box box;
     if (a->area > 0)
-        VKT_TRY(resized_crop(ds, part, at, &d, a->area, scratch, &pixels));
+        VKT_TRY(resized_crop(ds, part, at, &d, a->area, scratch, &moves, &pixels));
     else if (part->files)
         VKT_TRY(vkt__files_pixels(part->files, s, at, scratch, &pixels));
     else
         pixels = part->pixels + at * s->n_inputs;
-    VKT_TRY(repaint(&d, a, s, scratch, &pixels));
-    int64_t dx = 0, dy = 0, pad = a->crop_padding;
+    VKT_TRY(repaint(&d, a, s, scratch, &moves, &pixels));
+    int64_t pad = a->crop_padding;
     if (pad) {
-        dx = (int64_t)up_to(&d, 2 * a->crop_padding) - pad;
-        dy = (int64_t)up_to(&d, 2 * a->crop_padding) - pad;
+        moves.dx = (int64_t)up_to(&d, 2 * a->crop_padding) - pad;
+        moves.dy = (int64_t)up_to(&d, 2 * a->crop_padding) - pad;
     }
-    bool flip = a->flip > 0 && vkt__roll(&d) < (double)a->flip;
-    bool turn = a->flip_vertical > 0 && vkt__roll(&d) < (double)a->flip_vertical;
+    moves.flip = a->flip > 0 && vkt__roll(&d) < (double)a->flip;
+    moves.turn = a->flip_vertical > 0 && vkt__roll(&d) < (double)a->flip_vertical;
     tones(&d, a, pixels, s->n_inputs, table);
     for (uint32_t y = 0, j = 0; y < H; y++) {
-        const uint8_t *row = pixels + (size_t)clamp((turn ? H - 1 - y : y) + dy, H) * W * C;
+        const uint8_t *row = pixels + (size_t)clamp((moves.turn ? H - 1 - y : y) + moves.dy, H) * W * C;
         for (uint32_t k = 0; k < W; k++) {
-            const uint8_t *p = row + (size_t)clamp((flip ? W - 1 - k : k) + dx, W) * C;
+            const uint8_t *p = row + (size_t)clamp((moves.flip ? W - 1 - k : k) + moves.dx, W) * C;
             for (uint32_t c = 0; c < C; c++, j++)
                 x[j] = (float)table[p[c]] * ds->pixel_scale[j] + ds->pixel_bias[j];
         }
@@ -183,6 +188,7 @@ vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint3
         random_box(&d, W, H, (double[]) { 0.02, 0.33 }, (double[]) { 0.3, 1 / 0.3 }, &box))
         blank(s, box, x);
     if (a->cutout) cut_out(&d, s, a->cutout, x);
+    if (draw->moves) *draw->moves = moves;
     return VKT_OK;
 fail:
     return st;
@@ -201,6 +207,26 @@ vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info
     if (vkt__augments(a) && info->kind != VKT_DATA_KIND_PICTURES)
         return vkt__fail(VKT_E_ARG, "data", "data.augment is for images, and '%s' has none",
                          info->source);
+    if (vkt__is_dense(info->task) && (a->mixup > 0 || a->cutmix > 0 || a->randaugment))
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.augment.%s is for classes of pictures: with data.task: %s flips, "
+                         "rotate, area, crop_padding and tones move both",
+                         a->mixup > 0    ? "mixup"
+                         : a->cutmix > 0 ? "cutmix"
+                                         : "randaugment",
+                         info->task == VKT_TASK_SEGMENT ? "segment" : "picture");
+    const uint32_t *in = info->input_shape, *out = info->output_shape;
+    bool scales = info->task == VKT_TASK_PICTURE && out[0] % in[0] == 0 && out[1] % in[1] == 0;
+    if (info->task == VKT_TASK_PICTURE &&
+        (a->rotate > 0 || a->perspective > 0 || a->area > 0 || (a->crop_padding && !scales)))
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.augment.%s would have to resample the other picture, too: with "
+                         "data.task: picture use flips%s",
+                         a->rotate > 0        ? "rotate"
+                         : a->perspective > 0 ? "perspective"
+                         : a->area > 0        ? "area"
+                                              : "crop_padding",
+                         scales ? " and crop_padding" : "");
     if ((a->hue > 0 || a->saturation > 0) && info->input_shape[2] != 3)
         return vkt__fail(VKT_E_ARG, "data",
                          "data.augment.hue and .saturation are for colour images, and '%s' has "

@@ -119,8 +119,7 @@ static vkt_status check_shape(const vkt__schema *s, const uint32_t shape[4], con
         shape[0], shape[1], shape[2], s->input_shape[0], s->input_shape[1], s->input_shape[2]);
 }
 
-/* classes.txt: one name a line. */
-static vkt_status read_class_names(vkt_dataset *ds, const char *path)
+vkt_status vkt__class_names_read(vkt_dataset *ds, const char *path)
 {
     vkt_status st;
     char *text = NULL;
@@ -155,7 +154,7 @@ static vkt_status find_classes(vkt_dataset *ds, const char *dir)
 {
     vkt__schema *s = &ds->schema;
     const char *path = vkt__arena_printf(&ds->arena, "%s/classes.txt", dir);
-    if (!vkt__is_absent(path)) return read_class_names(ds, path);
+    if (!vkt__is_absent(path)) return vkt__class_names_read(ds, path);
     for (uint32_t i = 0; i < ds->part[0].n; i++)
         s->n_outputs = VKT_MAX(s->n_outputs, ds->part[0].labels[i].u + 1);
     s->classes = vkt__arena_alloc(&ds->arena, s->n_outputs * sizeof *s->classes);

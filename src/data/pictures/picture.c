@@ -536,3 +536,56 @@ fail:
     free(pixels); /* as stb allocates, too */
     return st;
 }
+
+/* ---- masks ---- */
+
+/* Makes a palette's PNG one of grey, whose numbers are the places in it: the header's colour type,
+ * and a name that nobody reads for the chunks that grey has not. Returns the bits of a number. */
+static uint32_t without_palette(uint8_t *p, size_t n)
+{
+    enum { TYPE = 25, PALETTE = 3 };
+    uint32_t bits = p[24];
+    if (p[TYPE] != PALETTE) return bits;
+    p[TYPE] = 0;
+    for (size_t at = 8; n - at >= 12 && memcmp(p + at + 4, "IDAT", 4) != 0;
+         at += (size_t)be32(p + at) + 12)
+        if (!memcmp(p + at + 4, "PLTE", 4) || !memcmp(p + at + 4, "tRNS", 4))
+            memcpy(p + at + 4, "noNe", 4);
+    return bits;
+}
+
+vkt_status vkt__picture_numbers(void *bytes, size_t n, const char *name, uint32_t *out_w,
+                                uint32_t *out_h, uint32_t *channels, uint8_t **out)
+{
+    vkt_status st = VKT_OK;
+    vkt__picture_size size;
+    const char *k = kind(bytes, n);
+    int w, h, have;
+    *out = NULL;
+    VKT_TRY(vkt__picture_look(bytes, n, name, &size));
+    if (strcmp(k, "PNG") != 0)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' is a %s: a mask is a PNG, which keeps its numbers as they are", name,
+                         k);
+    if (is_deep(bytes, n, k))
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' is a mask of 16 bits a pixel: save it with 8 bits, grey, of a "
+                         "palette or in colours",
+                         name);
+    uint32_t bits = without_palette(bytes, n);
+    no_memory = false;
+    *out = stbi_load_from_memory(bytes, (int)n, &w, &h, &have, 0);
+    if (!*out)
+        return no_memory ? no_memory_for(name)
+                         : vkt__fail(VKT_E_FORMAT, "data",
+                                     "'%s' can't be read as PNG (%s): save it again", name,
+                                     vkt__show(stbi_failure_reason()).s);
+    size_t count = (size_t)w * (size_t)h * (size_t)have;
+    uint32_t step = bits < 8 ? 255 / ((1u << bits) - 1) : 1; /* what stb widens fewer bits by */
+    for (size_t i = 0; i < count && step > 1; i++) (*out)[i] /= (uint8_t)step;
+    *out_w = (uint32_t)w;
+    *out_h = (uint32_t)h;
+    *channels = (uint32_t)have;
+fail:
+    return st;
+}

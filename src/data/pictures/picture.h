@@ -30,6 +30,12 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
                                uint32_t bits, uint32_t least_w, uint32_t least_h, uint32_t *w,
                                uint32_t *h, uint8_t **out);
 
+/* The numbers of a PNG as it stores them, [h, w, channels]: of a palette the places in it, of fewer
+ * than 8 bits 0 to 15. bytes are changed. free(*out). FORMAT: it is none, or has 16 bits;
+ * OOM_HOST. */
+vkt_status vkt__picture_numbers(void *bytes, size_t n, const char *name, uint32_t *w, uint32_t *h,
+                                uint32_t *channels, uint8_t **out);
+
 /* A rectangle of a picture in pixels. */
 typedef struct vkt__box {
     uint32_t x, y, w, h;

@@ -2,6 +2,8 @@
  * asks, and kept decoded at the model's size while the allowance lasts. What a picture gives does
  * not depend on whether it was kept. */
 #include "data/parts/parts.h"
+#include "data/pictures/geometry.h"
+#include "data/pictures/mask_code.h"
 #include "data/pictures/picture.h"
 #include "data/pictures/picture_files.h"
 
@@ -12,6 +14,7 @@ struct vkt__files {
     uint8_t **kept;      /* [n] pixels at the model's size, or NULL */
     uint64_t keep_bytes; /* still free */
     vkt__mutex *lock;    /* of kept and keep_bytes */
+    const vkt__mask_code *masks; /* they are masks; else NULL */
 };
 
 vkt_status vkt__files_create(uint32_t n, const char *const *path, uint64_t keep_bytes,
@@ -53,6 +56,11 @@ const char *vkt__files_path(const vkt__files *f, uint32_t i)
     return f->path[i];
 }
 
+void vkt__files_are_masks(vkt__files *f, const vkt__mask_code *code)
+{
+    f->masks = code;
+}
+
 uint64_t *vkt__files_hash(vkt__files *f)
 {
     return f->hash;
@@ -90,12 +98,44 @@ fail:
     return st;
 }
 
+/* A mask's classes, at its own size. */
+static vkt_status decode_mask(const char *path, const vkt__mask_code *code, uint32_t *w,
+                              uint32_t *h, uint8_t **out)
+{
+    vkt_status st;
+    char *bytes = NULL;
+    uint32_t *raw = NULL, bad;
+    bool colors;
+    size_t n;
+    VKT_TRY(vkt__picture_file(path, &bytes, &n));
+    VKT_TRY(vkt__mask_read(bytes, n, path, w, h, &colors, &raw));
+    size_t count = (size_t)*w * *h;
+    VKT_TRY(vkt__alloc_large(count, 1, "the mask", out));
+    if (colors != code->colors || !vkt__mask_classes(code, raw, count, *out, &bad)) {
+        st = colors != code->colors
+                 ? vkt__fail(VKT_E_FORMAT, "data", "'%s' is a mask of %s, the model's were of %s",
+                             path, colors ? "colours" : "numbers",
+                             code->colors ? "colours" : "numbers")
+                 : vkt__fail(VKT_E_FORMAT, "data",
+                             colors ? "'%s' has the colour %06x, which is none of the %u classes"
+                                    : "'%s' has the number %u, which is none of the %u classes",
+                             path, bad, code->n);
+        free(*out);
+        *out = NULL;
+    }
+fail:
+    free(raw);
+    free(bytes);
+    return st;
+}
+
 static vkt_status source_of(const vkt__files *f, const vkt__schema *s, uint32_t i, bool small,
                             vkt__scratch *scratch, uint32_t *w, uint32_t *h, const uint8_t **pixels)
 {
     vkt_status st;
     uint8_t *own = NULL;
-    VKT_TRY(decode(f->path[i], s, small, w, h, &own));
+    VKT_TRY(f->masks ? decode_mask(f->path[i], f->masks, w, h, &own)
+                     : decode(f->path[i], s, small, w, h, &own));
     free(scratch->memory[0]);
     scratch->memory[0] = own;
     scratch->bytes[0] = (size_t)*w * *h * s->input_shape[2];
@@ -109,6 +149,15 @@ vkt_status vkt__files_source(const vkt__files *f, const vkt__schema *s, uint32_t
                              const uint8_t **pixels)
 {
     return source_of(f, s, i, false, scratch, w, h, pixels);
+}
+
+/* The nearest pixel: between two classes there is none. */
+static void mask_to_model(const vkt__schema *s, const uint8_t *from, uint32_t w, uint32_t h,
+                          uint8_t *out)
+{
+    uint32_t H = s->input_shape[0], W = s->input_shape[1];
+    vkt__moves middle = { .crops = s->crop, .box = vkt__picture_middle(w, h, W, H) };
+    vkt__moves_apply(&middle, from, w, h, 1, W, H, out);
 }
 
 /* Keeps a copy while there is room. */
@@ -145,7 +194,10 @@ vkt_status vkt__files_pixels(const vkt__files *cf, const vkt__schema *s, uint32_
     if (*pixels) return VKT_OK;
     VKT_TRY(source_of(f, s, i, true, scratch, &w, &h, &source));
     VKT_TRY(vkt__scratch_need(scratch, 1, s->n_inputs, &own));
-    VKT_TRY(vkt__pixels_to_model(s, source, w, h, own));
+    if (f->masks)
+        mask_to_model(s, source, w, h, own);
+    else
+        VKT_TRY(vkt__pixels_to_model(s, source, w, h, own));
     keep(f, i, own, s->n_inputs);
     *pixels = own;
 fail:

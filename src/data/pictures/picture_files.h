@@ -12,6 +12,9 @@ vkt_status vkt__picture_file(const char *path, char **bytes, size_t *n);
 vkt_status vkt__files_create(uint32_t n, const char *const *path, uint64_t keep_bytes,
                              vkt__files **out);
 void vkt__files_destroy(vkt__files **f);
+/* They are masks, whose pixels are classes by the code, which is not copied: 255: none. They are
+ * resized by the nearest pixel, and a number that is no class is FORMAT. */
+void vkt__files_are_masks(vkt__files *f, const vkt__mask_code *code);
 const char *vkt__files_path(const vkt__files *f, uint32_t i);
 uint64_t *vkt__files_hash(vkt__files *f); /* [n] of each file's bytes */
 /* Picture i as the model takes it, [H, W, C]: in *pixels, valid until scratch is used again.

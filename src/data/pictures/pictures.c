@@ -10,129 +10,8 @@
 #include "data/pictures/picture.h"
 #include "data/pictures/picture_files.h"
 #include "data/pictures/pictures.h"
+#include "data/pictures/survey.h"
 #include "data/tables/column_stats.h"
-
-enum { SHOWN = 3 };      /* bad files that are named */
-enum { LONG_SIDE = 64 }; /* data.size median: at most, so that the model trains on any device */
-
-typedef struct survey {
-    uint32_t n, n_bad;
-    uint32_t *from;        /* [n] which of the folder's pictures */
-    uint64_t *hash;        /* [n] */
-    uint32_t *high, *wide; /* [n] pixels */
-    bool color, many_sizes;
-    uint32_t n_alpha, n_animated;
-    uint32_t bits, n_deep;     /* of samples of 16 bits, see picture.h; pictures that have them */
-    uint32_t w, h, largest[2]; /* of the first; of the largest in both directions */
-} survey;
-
-static void survey_finish(survey *s)
-{
-    free(s->from);
-    free(s->hash);
-    free(s->high);
-    free(s->wide);
-}
-
-static vkt_status look(const char *path, vkt__picture_size *size, uint64_t *hash)
-{
-    vkt_status st;
-    char *bytes = NULL;
-    size_t n;
-    VKT_TRY(vkt__picture_file(path, &bytes, &n));
-    VKT_TRY(vkt__picture_look(bytes, n, path, size));
-    *hash = vkt__hash(bytes, n, n);
-fail:
-    free(bytes);
-    return st;
-}
-
-static vkt_status examine(const vkt__folder *f, bool stop, survey *out)
-{
-    vkt_status st = VKT_OK;
-    VKT_TRY(vkt__alloc_large(f->n, sizeof *out->from, "the list of pictures", &out->from));
-    VKT_TRY(vkt__alloc_large(f->n, sizeof *out->hash, "the list of pictures", &out->hash));
-    VKT_TRY(vkt__alloc_large(f->n, sizeof *out->high, "the list of pictures", &out->high));
-    VKT_TRY(vkt__alloc_large(f->n, sizeof *out->wide, "the list of pictures", &out->wide));
-    for (uint32_t i = 0; i < f->n; i++) {
-        vkt__picture_size size;
-        if (!stop) vkt__log_quiet(true);
-        st = look(f->item[i].path, &size, &out->hash[out->n]);
-        if (!stop) vkt__log_quiet(false);
-        if (st != VKT_OK && !stop && st != VKT_E_FORMAT)
-            vkt__fail(st, "data", "%s", vkt__last_failure());
-        if (st != VKT_OK && (stop || st != VKT_E_FORMAT)) goto fail;
-        if (st != VKT_OK) {
-            if (out->n_bad++ < SHOWN)
-                vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
-            continue;
-        }
-        out->color |= size.color;
-        out->bits = VKT_MAX(out->bits, size.bits);
-        out->n_deep += size.bits > 0;
-        out->n_alpha += size.alpha;
-        out->n_animated += size.animated;
-        if (out->n == 0) out->w = size.w, out->h = size.h;
-        out->high[out->n] = size.h;
-        out->wide[out->n] = size.w;
-        out->many_sizes |= size.w != out->w || size.h != out->h;
-        out->largest[0] = VKT_MAX(out->largest[0], size.w);
-        out->largest[1] = VKT_MAX(out->largest[1], size.h);
-        out->from[out->n++] = i;
-    }
-    st = VKT_OK;
-    if (out->n_bad > SHOWN)
-        vkt_log(VKT_LOG_WARN, "data", "skipped: %u of %zu pictures can't be read", out->n_bad,
-                f->n);
-fail:
-    return st;
-}
-
-/* Eight bits of a sample reach the model: which ones, where there are more. Beside pictures of 8
- * bits the upper ones, which mean the same. */
-static void choose_bits(vkt__schema *schema, const char *root, const survey *s)
-{
-    if (!s->n_deep) return;
-    bool mixed = s->n_deep < s->n;
-    schema->bits = mixed ? 16 : s->bits;
-    if (mixed && s->bits < 16)
-        vkt_log(VKT_LOG_WARN, "data",
-                "'%s': %u of %u pictures have 16 bits a sample, with values below %u, and are dark "
-                "beside those of 8 bits: save all with the same bits",
-                root, s->n_deep, s->n, 1u << s->bits);
-    else if (schema->bits == 8)
-        vkt_log(VKT_LOG_WARN, "data",
-                "'%s': pictures of 16 bits a sample with values below 256 are read as if they had "
-                "8 bits",
-                root);
-    else
-        vkt_log(
-            VKT_LOG_WARN, "data",
-            "'%s': of the %u bits that samples of 16 bits use the upper 8 are read: finer steps "
-            "are lost",
-            root, schema->bits);
-}
-
-/* What of a picture does not reach the model. */
-static void say_flattened(const char *root, const survey *s)
-{
-    if (s->n_alpha)
-        vkt_log(VKT_LOG_INFO, "data",
-                "'%s': %u of %u pictures may be transparent: they are laid over white", root,
-                s->n_alpha, s->n);
-    if (s->n_animated)
-        vkt_log(VKT_LOG_WARN, "data",
-                "'%s': %u of %u pictures are animated: the first frame of each is taken", root,
-                s->n_animated, s->n);
-}
-
-static void say_too_deep(const vkt__schema *schema, const char *name, uint32_t bits)
-{
-    if (bits && schema->bits && bits > schema->bits)
-        vkt_log(VKT_LOG_WARN, "data",
-                "'%s' has samples of %u bits, the training pictures had %u: what is above is white",
-                name, bits, schema->bits);
-}
 
 /* What was found but is no picture of a class, in a line each. */
 static void report_others(const char *root, const vkt__folder *f)
@@ -154,78 +33,8 @@ static void report_others(const char *root, const vkt__folder *f)
                 root, (unsigned long long)f->n_absent);
 }
 
-static bool parse_size(const char *text, uint32_t *h, uint32_t *w)
-{
-    unsigned long a, b;
-    char *end;
-    if (*text < '1' || *text > '9') return false;
-    a = b = strtoul(text, &end, 10);
-    if (*end == 'x') {
-        if (end[1] < '1' || end[1] > '9') return false;
-        b = strtoul(end + 1, &end, 10);
-    }
-    *h = (uint32_t)a;
-    *w = (uint32_t)b;
-    return !*end && a <= 4096 && b <= 4096;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The median height and width, brought to LONG_SIDE where the longer is above it. */
-static void median_size(const survey *s, uint32_t *h, uint32_t *w)
-{
-    qsort(s->high, s->n, sizeof *s->high, by_value);
-    qsort(s->wide, s->n, sizeof *s->wide, by_value);
-    *h = s->high[s->n / 2];
-    *w = s->wide[s->n / 2];
-    uint64_t side = VKT_MAX(*h, *w);
-    if (side <= LONG_SIDE) return;
-    /* Multiples of 8: 63x64 would be an accident of the median. */
-    *h = VKT_MAX((uint32_t)((*h * (uint64_t)LONG_SIDE / 8 + side / 2) / side) * 8, 8);
-    *w = VKT_MAX((uint32_t)((*w * (uint64_t)LONG_SIDE / 8 + side / 2) / side) * 8, 8);
-}
-
-static vkt_status choose_shape(vkt_dataset *ds, const vkt_data_desc *desc, const survey *s)
-{
-    vkt__schema *schema = &ds->schema;
-    uint32_t h = s->h, w = s->w;
-    bool automatic = !desc->size || strcmp(desc->size, "auto") == 0;
-    bool median = !automatic && strcmp(desc->size, "median") == 0;
-    if (median) median_size(s, &h, &w);
-    if (automatic && s->many_sizes)
-        return vkt__fail(
-            VKT_E_ARG, "data",
-            "'%s' has pictures of several sizes (up to %ux%u): set data.size, as 64 or "
-            "48x64 (height x width)",
-            desc->path, s->largest[0], s->largest[1]);
-    if (automatic && (h > 1024 || w > 1024))
-        return vkt__fail(
-            VKT_E_ARG, "data",
-            "'%s' has pictures of %ux%u: set data.size to the size of the model's input",
-            desc->path, w, h);
-    if (!automatic && !median && !parse_size(desc->size, &h, &w))
-        return vkt__fail(VKT_E_ARG, "data",
-                         "data.size '%s' is not a size: give 64, or height x width such as 48x64 "
-                         "(at most 4096), or auto or median",
-                         desc->size);
-    bool color =
-        desc->color == VKT_PICTURE_COLOR_RGB || (desc->color == VKT_PICTURE_COLOR_AUTO && s->color);
-    schema->kind = VKT_DATA_KIND_PICTURES;
-    schema->crop = desc->fit == VKT_PICTURE_FIT_CROP;
-    schema->input_rank = 3;
-    schema->input_shape[0] = h;
-    schema->input_shape[1] = w;
-    schema->input_shape[2] = color ? 3 : 1;
-    schema->n_inputs = h * w * schema->input_shape[2];
-    return VKT_OK;
-}
-
 /* The readable pictures as part 0. */
-static vkt_status make_part(vkt_dataset *ds, const vkt__folder *f, const survey *s,
+static vkt_status make_part(vkt_dataset *ds, const vkt__folder *f, const vkt__survey *s,
                             uint64_t keep_bytes)
 {
     vkt_status st;
@@ -234,8 +43,10 @@ static vkt_status make_part(vkt_dataset *ds, const vkt__folder *f, const survey 
     size_t n_labels = vkt__n_labels(&ds->schema);
     const char **path = NULL;
     VKT_TRY(vkt__alloc_large(s->n, sizeof *path, "the list of pictures", &path));
-    VKT_TRY(vkt__alloc_large(s->n, n_labels * sizeof *part->labels, "labels", &part->labels));
-    memset(part->labels, 0, s->n * n_labels * sizeof *part->labels);
+    if (!vkt__is_dense(task)) {
+        VKT_TRY(vkt__alloc_large(s->n, n_labels * sizeof *part->labels, "labels", &part->labels));
+        memset(part->labels, 0, s->n * n_labels * sizeof *part->labels);
+    }
     for (uint32_t i = 0; i < s->n; i++) {
         const vkt__found *item = &f->item[s->from[i]];
         path[i] = item->path;
@@ -253,7 +64,7 @@ fail:
 }
 
 /* Mean and deviation of each number over the training pictures, and all standardised by them. */
-static vkt_status fit_targets(vkt_dataset *ds, const vkt__folder *f, const survey *s)
+static vkt_status fit_targets(vkt_dataset *ds, const vkt__folder *f, const vkt__survey *s)
 {
     vkt_status st;
     vkt__schema *schema = &ds->schema;
@@ -289,7 +100,7 @@ fail:
 }
 
 /* Of tasks without one class: there is at least one picture to train on. */
-static vkt_status check_pictures(const vkt__folder *f, const survey *s, const char *labels)
+static vkt_status check_pictures(const vkt__folder *f, const vkt__survey *s, const char *labels)
 {
     for (uint32_t i = 0; i < s->n; i++) {
         uint8_t split = f->item[s->from[i]].split;
@@ -299,7 +110,7 @@ static vkt_status check_pictures(const vkt__folder *f, const survey *s, const ch
                      s->n_bad ? " that can be read" : "");
 }
 
-static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, const survey *s,
+static vkt_status check_classes(const vkt_dataset *ds, const vkt__folder *f, const vkt__survey *s,
                                 const char *root)
 {
     if (f->n_classes == 0 && f->n_loose)
@@ -348,7 +159,7 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
 {
     vkt_status st;
     vkt__folder f = { 0 };
-    survey s = { 0 };
+    vkt__survey s = { 0 };
     uint8_t *fixed = NULL;
     vkt__schema *schema = &ds->schema;
     bool classes = schema->task == VKT_TASK_CLASSIFY;
@@ -359,12 +170,12 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has %zu pictures, too many", desc->path, f.n);
         goto fail;
     }
-    VKT_TRY(examine(&f, desc->bad_files == VKT_BAD_FILES_STOP, &s));
+    VKT_TRY(vkt__survey_take(&f, desc->bad_files == VKT_BAD_FILES_STOP, &s));
     VKT_TRY(make_part(ds, &f, &s, (uint64_t)desc->keep_mib << 20));
     VKT_TRY(classes ? check_classes(ds, &f, &s, desc->path) : check_pictures(&f, &s, desc->labels));
-    VKT_TRY(choose_shape(ds, desc, &s));
-    choose_bits(schema, desc->path, &s);
-    say_flattened(desc->path, &s);
+    VKT_TRY(vkt__survey_shape(ds, desc, &s));
+    vkt__survey_bits(schema, desc->path, &s);
+    vkt__survey_flattened(desc->path, &s);
     if (classes) {
         schema->classes = f.classes;
         schema->n_outputs = f.n_classes;
@@ -386,7 +197,7 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
         f.own[VKT_SPLIT_TRAIN] ? (desc->labels ? "labels" : "folders") : "seed");
 fail:
     free(fixed);
-    survey_finish(&s);
+    vkt__survey_finish(&s);
     vkt__folder_finish(&f);
     return st;
 }
@@ -414,14 +225,14 @@ static vkt_status open_list(vkt_dataset *ds, const char *const *paths, size_t n)
 {
     vkt_status st;
     vkt__folder f = { .n = n };
-    survey s = { 0 };
+    vkt__survey s = { 0 };
     const vkt__schema *schema = &ds->schema;
     VKT_TRY(vkt__alloc_large(n, sizeof *f.item, "the list of pictures", &f.item));
     for (size_t i = 0; i < n; i++)
         f.item[i] = (vkt__found) { vkt__arena_strdup(&ds->arena, paths[i]), 0, VKT_SPLIT_TEST };
-    VKT_TRY(examine(&f, true, &s));
+    VKT_TRY(vkt__survey_take(&f, true, &s));
     VKT_TRY(make_part(ds, &f, &s, schema->n_inputs));
-    say_too_deep(schema, paths[0], s.bits);
+    vkt__survey_too_deep(schema, paths[0], s.bits);
     if (s.many_sizes || s.w != schema->input_shape[1] || s.h != schema->input_shape[0])
         vkt_log(VKT_LOG_INFO, "data", "'%s'%s is %ux%u pixels: %sresized to the model's %ux%u",
                 paths[0], n > 1 ? ", the first," : "", s.w, s.h, schema->crop ? "its middle " : "",
@@ -430,7 +241,7 @@ static vkt_status open_list(vkt_dataset *ds, const char *const *paths, size_t n)
     ds->info.source = n > 1 ? vkt__arena_printf(&ds->arena, "%zu pictures", n)
                             : vkt__arena_printf(&ds->arena, "picture %s", paths[0]);
 fail:
-    survey_finish(&s);
+    vkt__survey_finish(&s);
     vkt__folder_finish(&f);
     return st;
 }
@@ -452,24 +263,24 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
 {
     vkt_status st;
     vkt__folder f = { 0 };
-    survey s = { 0 };
+    vkt__survey s = { 0 };
     bool classes = ds->schema.task == VKT_TASK_CLASSIFY; /* which alone folders can name */
     VKT_TRY(vkt__folder_scan_classes(path, ds->schema.classes, classes ? ds->schema.n_outputs : 0,
                                      &ds->arena, &f));
     report_others(path, &f);
-    VKT_TRY(examine(&f, false, &s));
+    VKT_TRY(vkt__survey_take(&f, false, &s));
     if (s.n == 0) {
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has no picture%s", path,
                        s.n_bad ? " that can be read" : "");
         goto fail;
     }
     VKT_TRY(make_part(ds, &f, &s, ds->schema.n_inputs)); /* the first one pads the last batch */
-    say_too_deep(&ds->schema, path, s.bits);
+    vkt__survey_too_deep(&ds->schema, path, s.bits);
     ds->info.has_labels = f.has_labels;
     ds->info.source = vkt__arena_printf(&ds->arena, "images %s: %u pictures%s", path, s.n,
                                         f.has_labels ? "" : ", no labels");
 fail:
-    survey_finish(&s);
+    vkt__survey_finish(&s);
     vkt__folder_finish(&f);
     return st;
 }
@@ -491,7 +302,7 @@ vkt_status vkt__pictures_from_bytes(const vkt__schema *s, const void *bytes, siz
     uint8_t *pixels = NULL;
     VKT_TRY(check_shape(s, name));
     VKT_TRY(vkt__picture_look(bytes, n, name, &size));
-    say_too_deep(s, name, size.bits);
+    vkt__survey_too_deep(s, name, size.bits);
     VKT_TRY(vkt__picture_decode(bytes, n, name, s->input_shape[2], s->bits, s->input_shape[1],
                                 s->input_shape[0], &w, &h, &pixels));
     VKT_TRY(vkt__pixels_to_model(s, pixels, w, h, out));

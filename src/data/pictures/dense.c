@@ -1,0 +1,68 @@
+/* dense.h */
+#include "data/pictures/dense.h"
+#include "data/pictures/mask_code.h"
+#include "data/pictures/picture_files.h"
+
+void vkt__dense_open(vkt_dataset *ds)
+{
+    const vkt__schema *s = &ds->schema;
+    if (!vkt__is_dense(s->task)) return;
+    ds->target = (vkt__schema) { .kind = VKT_DATA_KIND_PICTURES,
+                                 .input_rank = 3,
+                                 .n_inputs = vkt__n_labels(s),
+                                 .crop = s->crop,
+                                 .bits = s->bits };
+    memcpy(ds->target.input_shape, s->output_shape, sizeof s->output_shape);
+    for (int i = 0; i < 2; i++)
+        if (ds->part[i].targets && s->task == VKT_TASK_SEGMENT)
+            vkt__files_are_masks(ds->part[i].targets, &ds->schema.mask);
+}
+
+void vkt__dense_nothing(const vkt_dataset *ds, vkt_label *y)
+{
+    bool masks = ds->schema.task == VKT_TASK_SEGMENT;
+    for (uint32_t k = 0; k < ds->target.n_inputs; k++)
+        y[k] = masks ? (vkt_label) { .u = VKT_NO_TOKEN } : (vkt_label) { .f = 0 };
+}
+
+vkt_status vkt__dense_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                             const vkt__moves *moves, vkt__scratch *scratch, vkt_label *y)
+{
+    vkt_status st;
+    const vkt__part *part = &ds->part[ds->of_part[split]];
+    const vkt__schema *t = &ds->target;
+    uint32_t at = ds->index[split][i], H = t->input_shape[0], W = t->input_shape[1], w = W, h = H;
+    const uint8_t *from;
+    uint8_t *moved;
+    if (!part->targets) {
+        vkt__dense_nothing(ds, y);
+        return VKT_OK;
+    }
+    if (moves && moves->crops)
+        VKT_TRY(vkt__files_source(part->targets, t, at, scratch, &w, &h, &from));
+    else
+        VKT_TRY(vkt__files_pixels(part->targets, t, at, scratch, &from));
+    if (moves) {
+        vkt__moves scaled = *moves; /* of a larger picture the shift is as much larger */
+        scaled.dx = scaled.dx * W / ds->schema.input_shape[1];
+        scaled.dy = scaled.dy * H / ds->schema.input_shape[0];
+        VKT_TRY(vkt__scratch_need(scratch, 5, t->n_inputs, &moved));
+        vkt__moves_apply(&scaled, from, w, h, t->input_shape[2], W, H, moved);
+        from = moved;
+    }
+    bool masks = ds->schema.task == VKT_TASK_SEGMENT;
+    for (uint32_t k = 0; k < t->n_inputs && masks; k++)
+        y[k].u = from[k] == VKT__MASK_IGNORE ? VKT_NO_TOKEN : from[k];
+    for (uint32_t k = 0; k < t->n_inputs && !masks; k++) y[k].f = (float)from[k] / 255;
+fail:
+    return st;
+}
+
+void vkt__dense_count(const vkt_dataset *ds, vkt_split split, uint64_t *out)
+{
+    const vkt__part *part = &ds->part[ds->of_part[split]];
+    uint32_t n = ds->schema.n_outputs;
+    for (uint64_t i = 0; part->class_pixels && i < ds->info.n[split]; i++)
+        for (uint32_t c = 0; c < n; c++)
+            out[c] += part->class_pixels[(size_t)ds->index[split][i] * n + c];
+}

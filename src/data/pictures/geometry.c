@@ -1,0 +1,50 @@
+/* geometry.h */
+#include <math.h>
+
+#include "data/pictures/geometry.h"
+
+static uint32_t within(double v, uint32_t n)
+{
+    return v > 0 ? (uint32_t)VKT_MIN(v, (double)n - 1) : 0; /* 0 for what is no number, too */
+}
+
+static uint32_t shifted(uint32_t at, uint32_t n, bool mirror, int64_t by)
+{
+    int64_t v = (int64_t)(mirror ? n - 1 - at : at) + by;
+    return v < 0 ? 0 : (uint32_t)VKT_MIN(v, (int64_t)n - 1);
+}
+
+/* The pixel of the box [from, from + length) that the middle of pixel `at` of n lies in. */
+static uint32_t boxed(uint32_t at, uint32_t n, uint32_t from, uint32_t length)
+{
+    return from + (uint32_t)((2 * (uint64_t)at + 1) * length / (2 * (uint64_t)n));
+}
+
+void vkt__moves_back(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t from_w, uint32_t from_h,
+                     uint32_t x, uint32_t y, uint32_t *from_x, uint32_t *from_y)
+{
+    vkt__box all = { 0, 0, from_w, from_h }, box = m->crops ? m->box : all;
+    x = shifted(x, w, m->flip, m->dx);
+    y = shifted(y, h, m->turn, m->dy);
+    if (m->warps) {
+        const double *k = m->warp.m;
+        double by = k[6] * x + k[7] * y + k[8], to_x = (k[0] * x + k[1] * y + k[2]) / by,
+               to_y = (k[3] * x + k[4] * y + k[5]) / by;
+        x = within(floor(to_x + 0.5), w);
+        y = within(floor(to_y + 0.5), h);
+    }
+    *from_x = boxed(x, w, box.x, box.w);
+    *from_y = boxed(y, h, box.y, box.h);
+}
+
+void vkt__moves_apply(const vkt__moves *moves, const uint8_t *from, uint32_t from_w,
+                      uint32_t from_h, uint32_t channels, uint32_t w, uint32_t h, uint8_t *to)
+{
+    static const vkt__moves none = { 0 };
+    uint32_t at_x, at_y;
+    for (uint32_t y = 0; y < h; y++)
+        for (uint32_t x = 0; x < w; x++, to += channels) {
+            vkt__moves_back(moves ? moves : &none, w, h, from_w, from_h, x, y, &at_x, &at_y);
+            memcpy(to, from + ((size_t)at_y * from_w + at_x) * channels, channels);
+        }
+}

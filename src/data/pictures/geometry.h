@@ -1,0 +1,29 @@
+/* Private to src/data: how augmentation moves a picture, as one map: of pixels, and of whatever
+ * lies on them. It is recorded while pixels are drawn, then applied to masks; boxes and points
+ * would go through the same one. Knows no file. */
+#ifndef VKT_DATA_GEOMETRY_H
+#define VKT_DATA_GEOMETRY_H
+
+#include "data/pictures/picture.h"
+#include "data/pictures/picture_ops.h"
+
+/* In this order: the box of the source becomes the picture, its places are warped, it is shifted,
+ * then mirrored. Zeroed, it is the identity of a source of the picture's own size. */
+typedef struct vkt__moves {
+    bool crops, warps;
+    vkt__box box; /* crops: of the source at its own size; else all of it */
+    vkt__warp warp;
+    int64_t dx, dy;  /* pixels of the picture; past its edge the edge is repeated */
+    bool flip, turn; /* left and right, upside down */
+} vkt__moves;
+
+/* Where the middle of pixel (x, y) of the result, w x h, comes from in a source of `from_w` x
+ * `from_h`: the pixel there. */
+void vkt__moves_back(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t from_w, uint32_t from_h,
+                     uint32_t x, uint32_t y, uint32_t *from_x, uint32_t *from_y);
+/* The nearest pixel of each: from [from_h, from_w, channels] to [h, w, channels]. moves NULL: it is
+ * resized alone. */
+void vkt__moves_apply(const vkt__moves *moves, const uint8_t *from, uint32_t from_w,
+                      uint32_t from_h, uint32_t channels, uint32_t w, uint32_t h, uint8_t *to);
+
+#endif

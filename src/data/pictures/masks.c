@@ -1,0 +1,310 @@
+/* Pictures and masks, PNGs of class numbers or colours, as a data set. Every mask is read once: it
+ * has its picture's size, and its numbers say which classes there are. What can't be used is
+ * counted and left out, or refused, as the recipe says. */
+#include "data/pictures/masks.h"
+#include "data/pictures/constants.h"
+#include "data/pictures/images.h"
+#include "data/pictures/mask_code.h"
+#include "data/pictures/paired.h"
+#include "data/pictures/picture_files.h"
+#include "data/pictures/pictures.h"
+#include "data/pictures/survey.h"
+
+enum { SHOWN = 3, VALUES = VKT__MASK_CLASSES + 1 };
+
+static const char *const image_names[] = { "images", "image", "imgs", "img", NULL };
+static const char *const mask_names[] = { "masks", "mask", "annotations", "labels", NULL };
+static const vkt__pair_names folders = { image_names, mask_names, "_mask" };
+
+/* What the masks hold, picture by picture. */
+typedef struct seen {
+    vkt__mask_values values;
+    uint32_t (*count)[VALUES]; /* [n] of each value */
+    uint64_t *hash;            /* [n] */
+    uint32_t n_bad;
+} seen;
+
+static void seen_finish(seen *s)
+{
+    free(s->count);
+    free(s->hash);
+}
+
+/* A mask's numbers, added to what was seen before. code: it must keep to it; NULL: it is new. */
+static vkt_status read_mask(const char *path, uint32_t w, uint32_t h, const vkt__mask_code *code,
+                            seen *s, uint32_t at)
+{
+    vkt_status st;
+    char *bytes = NULL;
+    uint32_t *raw = NULL, mw, mh;
+    uint8_t class[VALUES];
+    bool colors;
+    size_t n;
+    VKT_TRY(vkt__picture_file(path, &bytes, &n));
+    s->hash[at] = vkt__hash(bytes, n, n);
+    VKT_TRY(vkt__mask_read(bytes, n, path, &mw, &mh, &colors, &raw));
+    if (mw != w || mh != h) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' is a mask of %ux%u pixels, its picture has %ux%u: they do not belong "
+                       "together",
+                       path, mw, mh, w, h);
+        goto fail;
+    }
+    uint32_t bad, had = s->values.n;
+    VKT_TRY(vkt__mask_collect(&s->values, raw, (size_t)w * h, colors, path, s->count[at]));
+    if (code && (colors != code->colors ||
+                 !vkt__mask_classes(code, s->values.value, s->values.n, class, &bad)))
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' has what is none of the model's %u classes: masks like those that it "
+                       "was trained on are needed",
+                       path, code->n);
+    if (st != VKT_OK) s->values.n = had;
+fail:
+    free(raw);
+    free(bytes);
+    return st;
+}
+
+/* Reads all masks; the survey keeps the pictures whose masks are as they should be. */
+static vkt_status read_masks(const vkt__paired *p, bool stop, const vkt__mask_code *code,
+                             vkt__survey *survey, seen *out)
+{
+    vkt_status st = VKT_OK;
+    uint32_t n = 0;
+    VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->count, "the masks", &out->count));
+    VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->hash, "the masks", &out->hash));
+    for (uint32_t i = 0; i < survey->n; i++) {
+        const char *path = p->other[p->pictures.item[survey->from[i]].label];
+        if (!stop) vkt__log_quiet(true);
+        st = read_mask(path, survey->wide[i], survey->high[i], code, out, n);
+        if (!stop) vkt__log_quiet(false);
+        if (st != VKT_OK && !stop && st != VKT_E_FORMAT)
+            vkt__fail(st, "data", "%s", vkt__last_failure());
+        if (st != VKT_OK && (stop || st != VKT_E_FORMAT)) goto fail;
+        if (st != VKT_OK) {
+            if (out->n_bad++ < SHOWN)
+                vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
+            continue;
+        }
+        survey->from[n] = survey->from[i];
+        survey->hash[n] = survey->hash[i];
+        survey->high[n] = survey->high[i];
+        survey->wide[n++] = survey->wide[i];
+    }
+    st = VKT_OK;
+    survey->n = n;
+    if (out->n_bad > SHOWN)
+        vkt_log(VKT_LOG_WARN, "data", "skipped: %u masks can't be used", out->n_bad);
+fail:
+    return st;
+}
+
+static vkt_status report_alone(const vkt__paired *p, const char *root, bool stop)
+{
+    for (uint32_t i = 0; i < VKT_MIN(p->n_alone, SHOWN); i++)
+        if (stop)
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s' has no mask of the same name: add it, or remove the picture",
+                             p->alone[i]);
+        else
+            vkt_log(VKT_LOG_WARN, "data", "skipped: '%s' has no mask of the same name",
+                    p->alone[i]);
+    if (p->n_alone > SHOWN)
+        vkt_log(VKT_LOG_WARN, "data", "skipped: %u pictures of '%s' have no mask", p->n_alone, root);
+    if (p->n_unused)
+        vkt_log(VKT_LOG_WARN, "data", "'%s': %u masks belong to no picture: they are ignored", root,
+                p->n_unused);
+    return VKT_OK;
+}
+
+/* The readable pictures and their masks as part 0. */
+static vkt_status make_part(vkt_dataset *ds, const vkt__paired *p, const vkt__survey *s,
+                            const seen *masks, uint64_t keep_bytes)
+{
+    vkt_status st;
+    vkt__part *part = &ds->part[0];
+    const char **path = NULL;
+    VKT_TRY(vkt__alloc_large(s->n, sizeof *path, "the list of pictures", &path));
+    for (uint32_t i = 0; i < s->n; i++) path[i] = p->pictures.item[s->from[i]].path;
+    VKT_TRY(vkt__files_create(s->n, path, keep_bytes / 4 * 3, &part->files));
+    for (uint32_t i = 0; i < s->n; i++) path[i] = p->other[p->pictures.item[s->from[i]].label];
+    VKT_TRY(vkt__files_create(s->n, path, keep_bytes / 4, &part->targets));
+    if (s->n) {
+        memcpy(vkt__files_hash(part->files), s->hash, s->n * sizeof *s->hash);
+        memcpy(vkt__files_hash(part->targets), masks->hash, s->n * sizeof *masks->hash);
+    }
+    part->n = s->n;
+    ds->info.n_dropped = s->n_bad + masks->n_bad + p->n_alone;
+fail:
+    free(path);
+    return st;
+}
+
+/* Pixels of each class, mask by mask. place: of each value its class. */
+static vkt_status count_classes(vkt_dataset *ds, const seen *masks, const uint8_t place[VALUES])
+{
+    vkt_status st;
+    vkt__part *part = &ds->part[0];
+    uint32_t n = ds->schema.n_outputs;
+    VKT_TRY(vkt__alloc_large((uint64_t)part->n * n, sizeof *part->class_pixels, "the masks",
+                             &part->class_pixels));
+    memset(part->class_pixels, 0, (size_t)part->n * n * sizeof *part->class_pixels);
+    for (uint32_t i = 0; i < part->n; i++)
+        for (uint32_t k = 0; k < masks->values.n; k++)
+            if (place[k] != VKT__MASK_IGNORE)
+                part->class_pixels[(size_t)i * n + place[k]] += masks->count[i][k];
+fail:
+    return st;
+}
+
+/* A mask with a number that classes.txt has no name for, with the first such. */
+static vkt_status check_numbers(const vkt__paired *p, const vkt__survey *s, const seen *masks,
+                                const char *path, uint32_t n_named)
+{
+    const vkt__mask_values *v = &masks->values;
+    for (uint32_t k = 0; k < v->n && !v->colors; k++) {
+        uint32_t at = 0, n = 0;
+        if (v->value[k] < n_named || v->value[k] == VKT__MASK_IGNORE) continue;
+        for (uint32_t i = s->n; i-- > 0;)
+            if (masks->count[i][k]) at = i, n++;
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' has %u pixels of class %u, and %u masks have such, but '%s' names "
+                         "%u classes, which count from 0: name it, or write 255 where nothing is "
+                         "to be said",
+                         p->other[p->pictures.item[s->from[at]].label], masks->count[at][k],
+                         v->value[k], n, path, n_named);
+    }
+    return VKT_OK;
+}
+
+/* Names by classes.txt, else the numbers or colours themselves. */
+static vkt_status name_classes(vkt_dataset *ds, const vkt__paired *p, const vkt__survey *survey,
+                               const seen *masks, const char *root, uint8_t place[VALUES])
+{
+    vkt_status st = VKT_OK;
+    vkt__schema *s = &ds->schema;
+    const char *path = vkt__arena_printf(&ds->arena, "%s/classes.txt", root);
+    bool named = !vkt__is_absent(path);
+    if (named) VKT_TRY(vkt__class_names_read(ds, path));
+    uint32_t n_named = named ? s->n_outputs : 0;
+    if (named) VKT_TRY(check_numbers(p, survey, masks, path, n_named));
+    vkt__mask_fit(&masks->values, n_named, &ds->arena, &s->mask, place);
+    if (named && s->mask.n != n_named) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' names %u classes, but the masks have %u %s: name each, in rising order",
+                       path, n_named, s->mask.n, s->mask.colors ? "colours" : "numbers");
+        goto fail;
+    }
+    s->n_outputs = s->mask.n;
+    if (!named) {
+        s->classes = vkt__arena_alloc(&ds->arena, (s->n_outputs + 1) * sizeof *s->classes);
+        for (uint32_t c = 0; c < s->n_outputs; c++)
+            s->classes[c] =
+                vkt__arena_printf(&ds->arena, s->mask.colors ? "#%06x" : "%u", s->mask.value[c]);
+    }
+    if (s->n_outputs < 2)
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "the masks of '%s' have %s: a class of each pixel needs two or more", root,
+                       s->n_outputs ? "one number alone" : "no class");
+fail:
+    return st;
+}
+
+static vkt_status check_any(const vkt__paired *p, const vkt__survey *s, const char *root)
+{
+    bool train = false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint8_t split = p->pictures.item[s->from[i]].split;
+        train |= split == VKT_SPLIT_TRAIN || split == VKT_N_SPLITS;
+    }
+    if (train && s->n >= 2) return VKT_OK;
+    return vkt__fail(VKT_E_FORMAT, "data",
+                     "'%s' has %s with a mask%s: put pictures into images and masks of the same "
+                     "names, as PNG, into masks",
+                     root,
+                     !s->n       ? "no picture"
+                     : s->n == 1 ? "one picture alone"
+                                 : "no training picture",
+                     s->n_bad || p->n_alone ? " that can be used" : "");
+}
+
+vkt_status vkt__masks_open(vkt_dataset *ds, const vkt_data_desc *desc)
+{
+    vkt_status st;
+    vkt__paired p = { 0 };
+    vkt__survey s = { .dense = true };
+    seen masks = { 0 };
+    uint8_t place[VALUES], *fixed = NULL;
+    vkt__schema *schema = &ds->schema;
+    bool stop = desc->bad_files == VKT_BAD_FILES_STOP;
+    VKT_TRY(vkt__paired_scan(desc->path, &folders, &ds->arena, &p));
+    VKT_TRY(report_alone(&p, desc->path, stop));
+    VKT_TRY(vkt__survey_take(&p.pictures, stop, &s));
+    VKT_TRY(read_masks(&p, stop, NULL, &s, &masks));
+    VKT_TRY(check_any(&p, &s, desc->path));
+    VKT_TRY(make_part(ds, &p, &s, &masks, (uint64_t)desc->keep_mib << 20));
+    VKT_TRY(name_classes(ds, &p, &s, &masks, desc->path, place));
+    VKT_TRY(count_classes(ds, &masks, place));
+    VKT_TRY(vkt__alloc_large(s.n, 1, "the split", &fixed));
+    for (uint32_t i = 0; i < s.n; i++) fixed[i] = p.pictures.item[s.from[i]].split;
+    VKT_TRY(vkt__survey_shape(ds, desc, &s)); /* the last that reads the survey: it sorts sizes */
+    memcpy(schema->output_shape, schema->input_shape, sizeof schema->output_shape);
+    schema->output_shape[2] = 1;
+    vkt__survey_bits(schema, desc->path, &s);
+    vkt__survey_flattened(desc->path, &s);
+    VKT_TRY(vkt__split(ds, desc, fixed, p.pictures.own));
+    VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
+    ds->info.source = vkt__arena_printf(
+        &ds->arena, "masks %s: %u pictures%s as %ux%ux%u, %u classes%s, split by %s", desc->path,
+        s.n, ds->info.n_dropped ? ", others left out," : "", schema->input_shape[0],
+        schema->input_shape[1], schema->input_shape[2], schema->n_outputs,
+        schema->mask.colors ? " by colours" : "",
+        p.pictures.own[VKT_SPLIT_TRAIN] ? "folders" : "seed");
+fail:
+    free(fixed);
+    seen_finish(&masks);
+    vkt__survey_finish(&s);
+    vkt__paired_finish(&p);
+    return st;
+}
+
+static vkt_status open_folder(vkt_dataset *ds, const char *path)
+{
+    vkt_status st;
+    vkt__paired p = { 0 };
+    vkt__survey s = { .dense = true };
+    seen masks = { 0 };
+    uint8_t place[VALUES];
+    uint32_t bad;
+    VKT_TRY(vkt__paired_scan(path, &folders, &ds->arena, &p));
+    VKT_TRY(report_alone(&p, path, false));
+    VKT_TRY(vkt__survey_take(&p.pictures, false, &s));
+    VKT_TRY(read_masks(&p, false, &ds->schema.mask, &s, &masks));
+    if (!s.n) {
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has no picture with a mask that can be used",
+                       path);
+        goto fail;
+    }
+    VKT_TRY(make_part(ds, &p, &s, &masks, ds->schema.n_inputs));
+    vkt__mask_classes(&ds->schema.mask, masks.values.value, masks.values.n, place, &bad);
+    VKT_TRY(count_classes(ds, &masks, place));
+    ds->info.has_labels = true;
+    ds->info.source = vkt__arena_printf(&ds->arena, "masks %s: %u pictures", path, s.n);
+fail:
+    seen_finish(&masks);
+    vkt__survey_finish(&s);
+    vkt__paired_finish(&p);
+    return st;
+}
+
+vkt_status vkt__masks_open_schema(vkt_dataset *ds, const char *const *paths, size_t n)
+{
+    if (n == 1 && ds->schema.task == VKT_TASK_SEGMENT && vkt__paired_is(paths[0], &folders))
+        return open_folder(ds, paths[0]);
+    return vkt__pictures_open_schema(ds, paths, n);
+}
+
+vkt_likeness vkt__masks_are(const char *path)
+{
+    return vkt__paired_is(path, &folders) ? VKT_LIKE_CONTENT : VKT_LIKE_NONE;
+}
