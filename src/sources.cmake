@@ -435,6 +435,7 @@ set(SRC_TRAIN
   src/train/losses.c
   src/train/one_core.c
   src/train/predict.c
+  src/train/predict_pictures.c
   src/train/predictions.c
   src/train/same_recipe.c
   src/train/saver.c
@@ -460,6 +461,7 @@ set(SRC_TRAIN
   src/train/measures/curve_files.c
   src/train/measures/eval_sums.c
   src/train/measures/eval_totals.c
+  src/train/measures/picture_scores.c
   src/train/measures/ranks.c
   src/train/measures/speed.c
   src/train/ranks/batch_sync.c

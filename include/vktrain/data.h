@@ -62,8 +62,8 @@ typedef enum vkt_data_kind {
     VKT_DATA_KIND_TEXT = 4,     /* windows of tokens */
 } vkt_data_kind;
 typedef enum vkt_task {
-    VKT_TASK_CLASSIFY,  /* one class */
-    VKT_TASK_REGRESS,   /* a number, or several */
+    VKT_TASK_CLASSIFY,   /* one class */
+    VKT_TASK_REGRESS,    /* a number, or several */
     VKT_TASK_MULTILABEL, /* any of the classes: none, one, several */
     VKT_TASK_SEGMENT,    /* a class of each pixel: the target is a mask */
     VKT_TASK_PICTURE     /* another picture: its pixels, 0 to 1 */

@@ -203,6 +203,7 @@ typedef struct vkt_model_desc {
     size_t n_layers;
     vkt_shape input;     /* of one example, without the batch: [784] */
     uint32_t n_outputs;  /* classes or targets: the output size of the last layer */
+    vkt_shape output;    /* of one example, where it is not [n_outputs]; rank 0: it is */
     const char *source;  /* file name for messages, or NULL */
     vkt_dtype precision; /* type of the activations in graphs: f32, f16 or bf16. See
                             vkt_graph_precision */

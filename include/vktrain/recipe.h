@@ -31,7 +31,10 @@ typedef enum vkt_loss_kind {
     VKT_LOSS_KIND_HUBER,
     VKT_LOSS_KIND_BCE,
     VKT_LOSS_KIND_DPO,
-    VKT_LOSS_KIND_SIMPO
+    VKT_LOSS_KIND_SIMPO,
+    VKT_LOSS_KIND_DICE,    /* pixels of classes: overlap, picture by picture */
+    VKT_LOSS_KIND_DICE_CE, /* the sum of it and cross-entropy */
+    VKT_LOSS_KIND_L1       /* pictures */
 } vkt_loss_kind;
 /* How the score is chosen from which on a label, or the second of two classes, is predicted. */
 typedef enum vkt_threshold_choice {
@@ -110,7 +113,8 @@ typedef struct vkt_config {
     float miss_cost;        /* of COST: a missed label in units of one that is wrongly predicted */
     uint32_t keep;          /* best checkpoints kept */
     const char *metric;     /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
-                               "average_precision", "micro_f1", "ece", "loss", "mae", "rmse", "r2";
+                               "average_precision", "micro_f1", "ece", "loss", "mae", "rmse", "r2",
+                               "mean_iou", "psnr", "ssim";
                                "auto" until vkt_config_finish */
     int metric_sign;        /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source;     /* recipe path or built-in name */

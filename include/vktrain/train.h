@@ -187,6 +187,9 @@ typedef struct vkt_eval_result {
     uint32_t n_classes;
     double balanced_accuracy, macro_f1; /* NAN for regression; balanced_accuracy if several */
     double micro_f1;                    /* several; else NAN */
+    bool pixels;                        /* masks: what is counted are pixels, not examples */
+    double mean_iou;   /* of them, over the classes that were there or predicted; else NAN */
+    double psnr, ssim; /* pictures, means over examples, in dB and to 1; else NAN */
     double top5; /* share whose class is among the five likeliest; NAN of fewer than six classes */
     double ece;  /* expected calibration error, 15 bins of confidence; NAN where no classes */
     double temperature;    /* that predictions divide logits by; 0: none was fitted */
@@ -196,7 +199,8 @@ typedef struct vkt_eval_result {
     double roc_auc, average_precision;     /* NAN too where more than 2^24 scores would be sorted */
     uint64_t *class_count, *class_correct; /* [n_classes]; free with vkt_eval_result_finish */
     double *class_precision, *class_recall, *class_f1; /* [n_classes]; NAN: nothing to divide by */
-    double *class_ap; /* [n_classes] average precision against the rest; NAN: not measured */
+    double *class_ap;  /* [n_classes] average precision against the rest; NAN: not measured */
+    double *class_iou; /* [n_classes] share that both have of what either has; NAN: neither */
     char **class_names;
     uint32_t n_columns;       /* of `importance`; 0: not requested */
     const char *column_score; /* which score falls */
@@ -248,7 +252,8 @@ typedef struct vkt_prediction {
     uint64_t index;                  /* example in the file */
     bool alone;                      /* the file holds nothing else: a picture */
     uint32_t n;                      /* classes, or numbers of a regression */
-    const float *value;              /* [n] probabilities, or the targets in their own units */
+    const float *value;              /* [n] probabilities, or the targets in their own units; of
+                                        masks each class's share of the pixels */
     const char *const *class_names;  /* NULL for regression */
     const char *const *target_names; /* regression only, else NULL */
     const float *threshold; /* [n] several labels: from which on each is predicted; else NULL */
@@ -265,6 +270,8 @@ typedef struct vkt_predict_desc {
     void (*fn)(void *user, const vkt_prediction *p);
     void *user;
     bool uncalibrated; /* the model's own probabilities: no temperature, no thresholds */
+    const char *out;   /* masks and pictures: a folder, which is made, for a PNG of each input, and
+                          of masks NAME-overlay.png beside it; NULL: none is written */
 } vkt_predict_desc;
 VKT_API vkt_status vkt_predict(const vkt_predict_desc *desc);
 

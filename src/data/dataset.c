@@ -89,14 +89,21 @@ fail:
     return st;
 }
 
+vkt_status vkt__dataset_picture(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                                vkt__scratch *scratch, uint32_t *w, uint32_t *h,
+                                const uint8_t **pixels)
+{
+    const vkt__part *part = &ds->part[ds->of_part[split]];
+    return vkt__files_source(part->files, &ds->schema, ds->index[split][i], scratch, w, h, pixels);
+}
+
 vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x,
                                vkt_label *y)
 {
     vkt__scratch scratch = { 0 };
     VKT_ASSERT((unsigned)split < VKT_N_SPLITS && i < ds->info.n[split] && !is_text(ds));
     bool dense = vkt__is_dense(ds->schema.task);
-    if (!dense)
-        memcpy(y, vkt__dataset_label(ds, split, i), vkt__n_labels(&ds->schema) * sizeof *y);
+    if (!dense) memcpy(y, vkt__dataset_label(ds, split, i), vkt__n_labels(&ds->schema) * sizeof *y);
     vkt_status st = vkt__dataset_fill(ds, split, i, NULL, &scratch, x);
     if (st == VKT_OK && dense) st = vkt__dense_target(ds, split, i, NULL, &scratch, y);
     vkt__scratch_finish(&scratch);

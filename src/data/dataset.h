@@ -9,6 +9,12 @@
 vkt_status vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
                              const vkt__draw *draw, vkt__scratch *scratch, float *x);
 
+/* The picture of example i at its own size, [*h, *w, C], in the scratch until it is used again.
+ * Only of pictures in files. FORMAT, IO, OOM_HOST. */
+vkt_status vkt__dataset_picture(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                                vkt__scratch *scratch, uint32_t *w, uint32_t *h,
+                                const uint8_t **pixels);
+
 /* Whether a text's tokens, or which of them count, may differ from those that a run began with,
  * though its text does not: the run's schema is of an earlier version, and the text has
  * conversations or a tokenizer that puts tokens around texts. */

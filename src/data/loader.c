@@ -444,9 +444,9 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     l->views = VKT_MAX(desc->views, 1);
     l->end = desc->shuffle ? UINT64_MAX : (l->n_pass * l->views + desc->batch - 1) / desc->batch;
     if (desc->augment) l->augment = *desc->augment;
-    l->fill = desc->data->info.kind == VKT_DATA_KIND_TEXT  ? fill_windows
-              : vkt__is_dense(desc->data->info.task) ? fill_dense
-                                                     : fill_examples;
+    l->fill = desc->data->info.kind == VKT_DATA_KIND_TEXT ? fill_windows
+              : vkt__is_dense(desc->data->info.task)      ? fill_dense
+                                                          : fill_examples;
     l->augments = desc->augment && vkt__augments(desc->augment);
     l->order = vkt__mutex_create();
     l->lock = vkt__mutex_create();

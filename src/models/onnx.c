@@ -632,7 +632,8 @@ static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *
                              double temperature)
 {
     vkt_status st = VKT_OK;
-    bool classify = info->task != VKT_TASK_REGRESS;
+    bool classify = info->task != VKT_TASK_REGRESS && info->task != VKT_TASK_PICTURE,
+         softmax = info->task == VKT_TASK_CLASSIFY || info->task == VKT_TASK_SEGMENT;
     vkt_shape shape = { .rank = info->input_rank + 1, .d = { 1 } };
     for (uint32_t i = 0; i < info->input_rank; i++) shape.d[i + 1] = info->input_shape[i];
     if (e->net) vkt__onnx_back_graph(e->net, e->weights, false, &e->graph);
@@ -646,10 +647,8 @@ static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *
     const char *scaled = out;
     if (temperature > 0)
         scaled = node(e, "Div", IN(out, constant(e, (float)temperature)), extra(e));
-    if (info->task == VKT_TASK_CLASSIFY) attr_int(e, "axis", -1);
-    if (classify)
-        node(e, info->task == VKT_TASK_CLASSIFY ? "Softmax" : "Sigmoid", IN(scaled),
-             "probabilities");
+    if (softmax) attr_int(e, "axis", -1);
+    if (classify) node(e, softmax ? "Softmax" : "Sigmoid", IN(scaled), "probabilities");
     for (size_t i = 0; i < e->weights->n_model; i++) {
         const vkt__st_tensor *t = &e->weights->model[i];
         uint64_t count = 1;

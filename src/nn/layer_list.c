@@ -103,8 +103,18 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
     if (st != VKT_OK) return st;
     *out = (vkt__layer_list) { layers, n, is_graph };
     *out_shape = in;
+    char text[96], wanted[96];
+    if (is_whole && m->output.rank) {
+        if (vkt__shape_equal(in, m->output)) return VKT_OK;
+        return vkt__fail(VKT_E_SHAPE, "model",
+                         "%s gives %s, but the data's targets are %s: rows, columns, and a channel "
+                         "for each class or colour (end the model with `- conv: {out: %u, kernel: "
+                         "1}` at that size)",
+                         n ? layers[n - 1].where : "an empty model",
+                         vkt_shape_text(in, VKT_F32, text),
+                         vkt_shape_text(m->output, VKT_F32, wanted), m->output.d[2]);
+    }
     if (is_whole && (in.rank != 1 || in.d[0] != m->n_outputs)) {
-        char text[96];
         return vkt__fail(VKT_E_SHAPE, "model",
                          "%s gives %s, but the data has %u outputs: end the model with `- linear` "
                          "(its size is inferred)",

@@ -51,6 +51,7 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->source = vkt__arena_strdup(&m->arena, desc->source ? desc->source : "model");
     m->input = desc->input;
     m->n_outputs = desc->n_outputs;
+    m->output = desc->output;
     m->precision = desc->precision;
     m->adapters.desc = desc->lora;
     m->noise = desc->noise;

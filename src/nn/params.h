@@ -79,6 +79,7 @@ struct vkt_model {
     const char *source;
     vkt_shape input;
     uint32_t n_outputs;
+    vkt_shape output;                    /* see vkt_model_desc */
     uint32_t n_plain, embed_rows;        /* embed_rows: 0 from the layer that has them on */
     bool takes_ids;                      /* the input holds rows of a table */
     const vkt__layer_kind *const *kinds; /* tables, each ended by name NULL; after the last, NULL */

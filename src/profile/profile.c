@@ -141,8 +141,9 @@ static vkt_status on_done(void *user, const vkt__flight *f)
     if (!f->last) return VKT_OK;
     vkt__metrics_row row = vkt__metrics_row_empty(f->step + 1, NULL);
     row.loss = (double)v[VKT_SCALAR_LOSS];
-    row.accuracy =
-        t->s->info->task == VKT_TASK_CLASSIFY ? (double)v[VKT_SCALAR_HITS] / f->n_counted : NAN;
+    row.accuracy = t->s->info->task == VKT_TASK_CLASSIFY || t->s->info->task == VKT_TASK_SEGMENT
+                       ? (double)v[VKT_SCALAR_HITS] / f->n_counted
+                       : NAN;
     row.grad_norm = (double)v[VKT_SCALAR_GRAD_NORM];
     row.clip = (double)v[VKT_SCALAR_CLIP];
     row.lr = f->lr;

@@ -33,6 +33,11 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
     if (d->task == VKT_TASK_MULTILABEL && !(s->takes & VKT_TAKES_MULTILABEL))
         return vkt__config_refuse(c, "data.task", "multilabel needs %s data",
                                   vkt_source_names(VKT_TAKES_MULTILABEL, names, sizeof names));
+    bool segment = d->task == VKT_TASK_SEGMENT, picture = d->task == VKT_TASK_PICTURE;
+    if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0))
+        return vkt__config_refuse(c, "data.task", "segment and data.source: masks go together");
+    if (picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
+        return vkt__config_refuse(c, "data.task", "picture and data.source: pairs go together");
     if (d->separator && d->task != VKT_TASK_MULTILABEL)
         return vkt__config_refuse(c, "data.separator", "only for data.task: multilabel");
     if (d->standardize == VKT_STANDARDIZE_IMAGENET && s->kinds != VKT_DATA_KIND_PICTURES)
@@ -120,14 +125,22 @@ static vkt_status check_loss(const vkt_config *c)
 {
     bool regress = c->data.task == VKT_TASK_REGRESS, focal = c->loss == VKT_LOSS_KIND_FOCAL,
          several = c->data.task == VKT_TASK_MULTILABEL;
-    bool of_numbers = c->loss == VKT_LOSS_KIND_MSE || c->loss == VKT_LOSS_KIND_HUBER;
+    bool picture = c->data.task == VKT_TASK_PICTURE, l1 = c->loss == VKT_LOSS_KIND_L1,
+         dice = c->loss == VKT_LOSS_KIND_DICE || c->loss == VKT_LOSS_KIND_DICE_CE;
+    bool of_numbers = c->loss == VKT_LOSS_KIND_MSE || c->loss == VKT_LOSS_KIND_HUBER || l1;
+    if (dice && c->data.task != VKT_TASK_SEGMENT)
+        return vkt__config_refuse(c, "loss.kind", "dice and dice_ce are for data.task: segment");
+    if (dice && c->label_smoothing > 0)
+        return vkt__config_refuse(c, "loss.label_smoothing", "not with loss.kind: dice, dice_ce");
+    if (l1 && !picture) return vkt__config_refuse(c, "loss.kind", "l1 is for data.task: picture");
     if ((c->loss == VKT_LOSS_KIND_BCE) != several)
         return vkt__config_refuse(c, "loss.kind",
                                   "data.task: multilabel has bce, and no other has");
-    if (of_numbers != regress)
+    if (of_numbers != (regress || picture))
         return vkt__config_refuse(c, "loss.kind", "%s",
-                                  regress ? "data.task: regress has mse and huber"
-                                          : "classes and tokens have cross_entropy and focal");
+                                  picture   ? "data.task: picture has l1, mse and huber"
+                                  : regress ? "data.task: regress has mse and huber"
+                                            : "classes and tokens have cross_entropy and focal");
     if (focal && vkt__config_is_text(c))
         return vkt__config_refuse(c, "loss.kind", "focal is not for text");
     if (focal && (c->label_smoothing > 0 || c->augment.mixup > 0 || c->augment.cutmix > 0))
@@ -156,7 +169,8 @@ static vkt_status check_data(const vkt_config *c)
         return vkt__config_refuse(c, "data.path", "is missing: %s", s.path);
     VKT_TRY(check_text(c, vkt__config_is_text(c)));
     VKT_TRY(check_takes(c, &s));
-    bool several = d->task == VKT_TASK_MULTILABEL, regress = d->task == VKT_TASK_REGRESS;
+    bool several = d->task == VKT_TASK_MULTILABEL,
+         regress = d->task == VKT_TASK_REGRESS || d->task == VKT_TASK_PICTURE;
     const struct {
         bool given;
         const char *option;
@@ -169,7 +183,9 @@ static vkt_status check_data(const vkt_config *c)
     for (size_t i = 0; i < VKT_COUNT(rows) && (regress || several); i++)
         if (rows[i].given)
             return vkt__config_refuse(c, rows[i].option, "only for classes, not for data.task: %s",
-                                      regress ? "regress" : "multilabel");
+                                      several                       ? "multilabel"
+                                      : d->task == VKT_TASK_PICTURE ? "picture"
+                                                                    : "regress");
 fail:
     return st;
 }
@@ -294,6 +310,19 @@ static vkt_status check_metric(const vkt_config *c)
     if (text && m->of != VKT__OF_ALL && m->of != VKT__OF_HITS && m->of != VKT__OF_NUMBERS)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured on text: accuracy and loss are", c->metric);
+    bool segment = c->data.task == VKT_TASK_SEGMENT, picture = c->data.task == VKT_TASK_PICTURE;
+    bool of_pixels = m->of == VKT__OF_ALL || m->of == VKT__OF_HITS || m->of == VKT__OF_CLASSES ||
+                     m->of == VKT__OF_ONE || m->of == VKT__OF_PIXELS;
+    if ((segment && !of_pixels) || (!segment && m->of == VKT__OF_PIXELS) ||
+        (picture && m->of != VKT__OF_ALL && m->of != VKT__OF_PICTURES) ||
+        (!picture && m->of == VKT__OF_PICTURES))
+        return vkt__config_refuse(c, "checkpoint.metric", "%s is not measured with data.task: %s",
+                                  c->metric,
+                                  segment   ? "segment"
+                                  : picture ? "picture"
+                                  : regress ? "regress"
+                                  : several ? "multilabel"
+                                            : "classify");
     if (several && m->of == VKT__OF_ONE)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured with data.task: multilabel", c->metric);
@@ -308,7 +337,8 @@ static vkt_status check_metric(const vkt_config *c)
 
 static vkt_status check_calibration(const vkt_config *c)
 {
-    bool regress = c->data.task == VKT_TASK_REGRESS, text = vkt__config_is_text(c);
+    bool regress = c->data.task != VKT_TASK_CLASSIFY && c->data.task != VKT_TASK_MULTILABEL,
+         text = vkt__config_is_text(c);
     if (c->threshold != VKT_THRESHOLD_NONE && (regress || text))
         return vkt__config_refuse(c, "calibration.threshold",
                                   "only for two classes and several labels");

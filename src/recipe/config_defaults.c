@@ -7,9 +7,20 @@
 
 static vkt_loss_kind loss_of(vkt_task task)
 {
-    return task == VKT_TASK_REGRESS      ? VKT_LOSS_KIND_MSE
-           : task == VKT_TASK_MULTILABEL ? VKT_LOSS_KIND_BCE
-                                         : VKT_LOSS_KIND_CROSS_ENTROPY;
+    return task == VKT_TASK_REGRESS || task == VKT_TASK_PICTURE ? VKT_LOSS_KIND_MSE
+           : task == VKT_TASK_MULTILABEL                        ? VKT_LOSS_KIND_BCE
+                                                                : VKT_LOSS_KIND_CROSS_ENTROPY;
+}
+
+/* What masks and pairs of pictures are for goes without saying. */
+static void task(vkt_config *c)
+{
+    vkt_source_info s;
+    if (vkt__config_was_set(c, "data.task") || !c->data.source ||
+        !vkt_source_find(c->data.source, &s))
+        return;
+    if (s.takes & VKT_TAKES_SEGMENT) c->data.task = VKT_TASK_SEGMENT;
+    if (s.takes & VKT_TAKES_PICTURE) c->data.task = VKT_TASK_PICTURE;
 }
 
 static void loss(vkt_config *c)
@@ -27,6 +38,8 @@ static void selection(vkt_config *c)
     bool several = c->data.task == VKT_TASK_MULTILABEL;
     if (!strcmp(c->metric, "auto"))
         c->metric = c->data.task == VKT_TASK_REGRESS || vkt__config_is_text(c) ? "loss"
+                    : c->data.task == VKT_TASK_SEGMENT                         ? "mean_iou"
+                    : c->data.task == VKT_TASK_PICTURE                         ? "psnr"
                     : several                                                  ? "average_precision"
                                                                                : "accuracy";
     const vkt__measure *m = vkt__measure_named(c->metric);
@@ -99,6 +112,7 @@ void vkt__config_defaults(vkt_config *c)
     if (c->lora.rank && c->lora.alpha == 0) c->lora.alpha = 2 * (float)c->lora.rank;
     rule(c);
     name(c);
+    task(c);
     loss(c);
     selection(c);
     intervals(c);

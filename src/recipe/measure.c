@@ -8,12 +8,15 @@ static const vkt__measure measures[] = {
     { "balanced_accuracy", 1, VKT__OF_ONE },
     { "macro_f1", 1, VKT__OF_CLASSES },
     { "micro_f1", 1, VKT__OF_LABELS },
-    { "roc_auc", 1, VKT__OF_CLASSES },
-    { "average_precision", 1, VKT__OF_CLASSES },
+    { "roc_auc", 1, VKT__OF_RANKS },
+    { "average_precision", 1, VKT__OF_RANKS },
     { "ece", -1, VKT__OF_ONE },
     { "mae", -1, VKT__OF_NUMBERS },
     { "rmse", -1, VKT__OF_NUMBERS },
     { "r2", 1, VKT__OF_NUMBERS },
+    { "mean_iou", 1, VKT__OF_PIXELS },
+    { "psnr", 1, VKT__OF_PICTURES },
+    { "ssim", 1, VKT__OF_PICTURES },
 };
 
 const vkt__measure *vkt__measure_named(const char *name)

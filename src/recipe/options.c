@@ -162,8 +162,10 @@ static const vkt__option options[] = {
       "of texts: a category of its own); drop: leave out the row; a label NA in quotes is a class",
       missings, NULL },
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",
-      "what to predict: a class (classify), numbers (regress) or labels as a|b (multilabel)", tasks,
-      NULL },
+      "what to predict: a class (classify), numbers (regress), labels as a|b (multilabel), a class "
+      "of "
+      "each pixel (segment: masks have it) or another picture (picture: pairs have it)",
+      tasks, NULL },
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
       "scale inputs to mean 0 and standard deviation 1; auto: by feature for tables, by channel "
       "for images, global for IDX; imagenet: by the mean and deviation of ImageNet's RGB pictures; "
@@ -274,7 +276,10 @@ static const vkt__option options[] = {
       "bce: binary cross-entropy, which task multilabel has; dpo, simpo: preferences, lines of "
       "{\"prompt\": .., \"chosen\": .., \"rejected\": ..}, against the model without its adapter "
       "or "
-      "without a reference",
+      "without a reference; dice: 1 - the overlap of what is predicted and what the mask has, "
+      "picture "
+      "by picture, the mean over classes; dice_ce: the sum of it and cross-entropy; l1: absolute "
+      "error of pixels",
       losses, NULL },
     { "loss.gamma", VKT__OPT_F32, AT(loss_gamma), "2", 0, 10, "",
       "focal: exponent of the factor (1 - probability of the label)^gamma", NULL, NULL },
@@ -490,7 +495,9 @@ static const vkt__option options[] = {
       "best checkpoints to keep, besides the last one", NULL, NULL },
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
       "validation metric that selects the best checkpoint; auto: accuracy for classes, "
-      "average_precision for several labels, else loss. roc_auc and average_precision: with two "
+      "average_precision for several labels, mean_iou for masks (intersection over union, the mean "
+      "over classes), psnr for pictures (dB; ssim too), else loss. roc_auc and average_precision: "
+      "with two "
       "classes, those of the second; with more, or several labels, the mean over one class against "
       "the rest. ece: expected calibration error, in 15 bins of confidence. mae, rmse and r2: in "
       "units of the label",

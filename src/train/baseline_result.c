@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "data/dataset.h"
 #include "base/os.h"
 #include "baseline/baseline.h"
 #include "train/baseline_result.h"
@@ -161,7 +162,8 @@ vkt_status vkt__trainer_baseline(vkt__trainer *t, vkt_split split)
     compared valid, test = nothing;
     double start = vkt__now();
     if (!vkt__ranks_lead(t) || t->desc->no_baseline || t->c->baseline == VKT_BASELINE_NONE ||
-        split == VKT_SPLIT_TRAIN || t->info->n[split] < FEWEST_EXAMPLES)
+        vkt__is_dense(t->info->task) || split == VKT_SPLIT_TRAIN ||
+        t->info->n[split] < FEWEST_EXAMPLES)
         return VKT_OK;
     VKT_TRY(vkt__baseline_fit(t->data, vkt__session_ignore(t->s), allowance(t), &base, &why));
     double fitted = vkt__now();

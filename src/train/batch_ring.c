@@ -26,7 +26,7 @@ void vkt__ring_create(vkt_gpu *gpu, const vkt_dataset_info *d, vkt__ring *l, uin
                       uint32_t n_slots, uint64_t readback_bytes, const char *label,
                       vkt__ring_inputs *in)
 {
-    bool classify = d->task == VKT_TASK_CLASSIFY;
+    bool classify = d->task == VKT_TASK_CLASSIFY || d->task == VKT_TASK_SEGMENT;
     uint32_t rows = d->pairs ? 2 * batch : batch, n_targets = rows * d->n_targets;
     l->batch = batch;
     l->n_slots = n_slots;

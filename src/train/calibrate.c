@@ -1,4 +1,5 @@
 /* calibrate.h */
+#include "data/dataset.h"
 #include "train/calibrate.h"
 #include "train/measures/ranks.h"
 
@@ -128,7 +129,9 @@ vkt_status vkt__calibrate(vkt__session *s, vkt_split split)
     const vkt_config *c = s->config;
     bool classes = s->info->task == VKT_TASK_CLASSIFY, temperature = classes && c->temperature,
          thresholds = c->threshold != VKT_THRESHOLD_NONE && (!classes || s->info->n_outputs == 2);
-    if (s->info->task == VKT_TASK_REGRESS || s->info->kind == VKT_DATA_KIND_TEXT) return VKT_OK;
+    if (s->info->task == VKT_TASK_REGRESS || s->info->kind == VKT_DATA_KIND_TEXT ||
+        vkt__is_dense(s->info->task))
+        return VKT_OK;
     if (!temperature && !thresholds) return VKT_OK;
     if (s->info->n[split] < VKT__CALIBRATION_EXAMPLES) {
         if (thresholds && (!s->comm || s->comm->rank == 0)) say_few(s, s->info->n[split]);
@@ -142,7 +145,9 @@ vkt_status vkt__calibrate(vkt__session *s, vkt_split split)
 vkt_status vkt__calibration_load(vkt__session *s, const char *checkpoint)
 {
     vkt__calibration_finish(&s->calibration);
-    if (s->info->task == VKT_TASK_REGRESS || s->info->kind == VKT_DATA_KIND_TEXT) return VKT_OK;
+    if (s->info->task == VKT_TASK_REGRESS || s->info->kind == VKT_DATA_KIND_TEXT ||
+        vkt__is_dense(s->info->task))
+        return VKT_OK;
     return vkt__calibration_read(checkpoint, s->info->task, s->info->n_outputs,
                                  s->info->class_names, &s->calibration);
 }

@@ -2,6 +2,7 @@
  * data. */
 #include <math.h>
 
+#include "data/dataset.h"
 #include "data/open.h"
 #include "data/permute.h"
 #include "data/text/documents.h"
@@ -18,11 +19,13 @@ static void take_scores(const vkt__eval_sums *sums, vkt_eval_result *out)
     out->class_recall = vkt__alloc(bytes);
     out->class_f1 = vkt__alloc(bytes);
     out->class_ap = vkt__alloc(bytes);
+    out->class_iou = vkt__alloc(bytes);
     for (uint32_t c = 0; c < sums->n_classes; c++) {
         vkt__class_scores s = vkt__class_scores_of(sums, c);
         out->class_precision[c] = s.precision;
         out->class_recall[c] = s.recall;
         out->class_f1[c] = s.f1;
+        out->class_iou[c] = vkt__class_iou(sums, c);
         out->class_ap[c] = sums->class_ap ? sums->class_ap[c] : NAN;
     }
 }
@@ -116,24 +119,30 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     VKT_TRY(vkt__opened_session(&o, desc->batch, desc->raw));
     VKT_TRY(vkt__evaluate_views(o.session, desc->tta));
     bool text = info->kind == VKT_DATA_KIND_TEXT;
-    if (desc->predictions && text) {
-        st = vkt__fail(VKT_E_ARG, "eval", "--predictions does not support language models");
+    bool dense = vkt__is_dense(info->task), pictures = info->task == VKT_TASK_PICTURE;
+    if (desc->predictions && (text || dense)) {
+        st = vkt__fail(VKT_E_ARG, "eval", "--predictions does not support %s",
+                       text ? "language models" : "pictures: use `vktrain predict --out FOLDER`");
         goto fail;
     }
     if (desc->confusion &&
-        (text || info->task != VKT_TASK_CLASSIFY || info->n_outputs > VKT__CONFUSION_CLASSES)) {
+        (text || pictures || info->task == VKT_TASK_REGRESS || info->task == VKT_TASK_MULTILABEL ||
+         info->n_outputs > VKT__CONFUSION_CLASSES)) {
         st = vkt__fail(VKT_E_ARG, "eval",
                        "there is no confusion matrix of %s: it is for up to %u classes",
                        text                                ? "a language model"
+                       : pictures                          ? "pictures"
                        : info->task == VKT_TASK_REGRESS    ? "numbers"
                        : info->task == VKT_TASK_MULTILABEL ? "several labels"
                                                            : "so many classes",
                        VKT__CONFUSION_CLASSES);
         goto fail;
     }
-    if (desc->curves && (text || info->task == VKT_TASK_REGRESS)) {
+    if (desc->curves && (text || dense || info->task == VKT_TASK_REGRESS)) {
         st = vkt__fail(VKT_E_ARG, "eval", "there are no curves of %s: they are for classes",
-                       text ? "a language model" : "numbers");
+                       text    ? "a language model"
+                       : dense ? "pixels"
+                               : "numbers");
         goto fail;
     }
     o.session->curves = desc->curves != NULL;
@@ -182,9 +191,15 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
     out->class_correct = sums.class_correct;
-    out->top5 = sums.n_classes > 5 && !sums.several ? (double)sums.among5 / (double)sums.n : NAN;
+    out->top5 = sums.n_classes > 5 && !sums.several && !sums.pixels
+                    ? (double)sums.among5 / (double)sums.n
+                    : NAN;
     out->several = sums.several;
     out->balanced_accuracy = vkt__balanced_accuracy(&sums);
+    out->pixels = sums.pixels;
+    out->mean_iou = vkt__mean_iou(&sums);
+    out->psnr = vkt__mean_psnr(&sums);
+    out->ssim = vkt__mean_ssim(&sums);
     out->macro_f1 = vkt__macro_f1(&sums);
     out->micro_f1 = vkt__micro_f1(&sums);
     take_scores(&sums, out);
@@ -210,6 +225,7 @@ void vkt_eval_result_finish(vkt_eval_result *r)
     free(r->class_recall);
     free(r->class_f1);
     free(r->class_ap);
+    free(r->class_iou);
     free(r->threshold);
     for (uint32_t k = 0; k < r->n_targets; k++) free(r->targets[k].name);
     free(r->targets);

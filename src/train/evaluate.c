@@ -2,8 +2,10 @@
  * host. */
 #include <math.h>
 
+#include "data/dataset.h"
 #include "data/pictures/augment.h"
 #include "train/measures/eval_totals.h"
+#include "train/measures/picture_scores.h"
 #include "train/evaluate.h"
 #include "train/measures/ranks.h"
 
@@ -199,6 +201,52 @@ static void take_view(pass *p, uint32_t index, const float *out, const vkt_label
     take_one(p, index, p->mean_of, y, loss_of_mean(p, y), hit);
 }
 
+/* ---- targets that are pictures ---- */
+
+/* Pixel by pixel, as if each were an example. */
+static void take_mask(pass *p, const float *out, const vkt_label *y, const float *loss)
+{
+    uint32_t n = p->s->info->n_outputs, n_pixels = p->s->info->n_targets;
+    for (uint32_t t = 0; t < n_pixels; t++, out += n) {
+        uint32_t class = y[t].u;
+        if (class >= n || (p->ignore.given && class == p->ignore.n)) continue;
+        uint32_t top = largest(out, n);
+        bool hit = top == class;
+        p->sums->n++;
+        p->sums->loss += (double)loss[t];
+        p->sums->correct += hit;
+        count_class(p->sums, class, top, hit);
+        vkt__eval_add_confidence(&p->sums->raw, out[top], hit);
+    }
+}
+
+static void take_picture(pass *p, const float *out, const vkt_label *y, double loss)
+{
+    const vkt_dataset_info *info = p->s->info;
+    p->sums->n++;
+    p->sums->loss += loss;
+    for (uint32_t k = 0; k < info->n_labels; k++) p->row[k] = y[k].f;
+    p->sums->psnr += vkt__psnr(out, p->row, info->n_labels);
+    p->sums->ssim += vkt__ssim(out, p->row, info->output_shape);
+}
+
+static void take_dense(pass *p, uint32_t slot)
+{
+    const vkt__ring *l = &p->s->eval;
+    const vkt_batch *b = &l->slots[slot];
+    const vkt_dataset_info *info = p->s->info;
+    size_t n_out = vkt__session_out(info), n_labels = info->n_labels;
+    bool masks = info->task == VKT_TASK_SEGMENT;
+    for (uint32_t i = 0; i < b->n_valid; i++) {
+        const float *out = l->out[slot] + i * n_out;
+        const vkt_label *y = b->y + i * n_labels;
+        bool read = masks || b->w[i] > 0;
+        if (masks && p->labelled) take_mask(p, out, y, l->loss[slot] + i * n_labels);
+        if (!masks && read && p->labelled) take_picture(p, out, y, (double)l->loss[slot][i]);
+        if (p->fn && read) p->fn(p->user, b->index[i], out, y, NULL);
+    }
+}
+
 static void take_batch(pass *p, uint32_t slot)
 {
     const vkt__ring *l = &p->s->eval;
@@ -222,6 +270,10 @@ vkt_status vkt__evaluate_views(vkt__session *s, int tta)
     if (s->info->kind != VKT_DATA_KIND_PICTURES)
         return vkt__fail(VKT_E_ARG, "eval",
                          "test-time augmentation (--tta) is for models of pictures");
+    if (vkt__is_dense(s->info->task))
+        return vkt__fail(VKT_E_ARG, "eval",
+                         "test-time augmentation (--tta) is for classes of pictures: a mask would "
+                         "have to be turned back");
     s->views = tta == VKT_TTA_FLIPS ? 2 : (uint32_t)tta;
     s->view = tta == VKT_TTA_FLIPS ? (vkt_augment) { .flip = 1 } : *a;
     s->view.mixup = s->view.cutmix = 0;
@@ -243,7 +295,7 @@ static vkt_status begin_ranks(pass *p, const vkt_dataset *data, vkt_split split,
     uint64_t n = limit ? VKT_MIN(limit, info->n[split]) : info->n[split];
     bool asked = !strcmp(metric, "roc_auc") || !strcmp(metric, "average_precision");
     bool several = p->sums->several;
-    if (p->sums->n_classes < (several ? 1 : 2) || !info->has_labels ||
+    if (p->sums->n_classes < (several ? 1 : 2) || p->sums->pixels || !info->has_labels ||
         (!asked && vkt__ranks_scores(n, p->sums->n_classes, several) > VKT__RANKED_SCORES))
         return VKT_OK;
     return vkt__ranks_create(n, p->sums->n_classes, several, &p->ranks);
@@ -252,10 +304,13 @@ static vkt_status begin_ranks(pass *p, const vkt_dataset *data, vkt_split split,
 static void begin_sums(pass *p, const vkt_dataset *data)
 {
     const vkt_dataset_info *info = p->s->info;
-    bool text = info->kind == VKT_DATA_KIND_TEXT, numbers = info->task == VKT_TASK_REGRESS;
+    bool text = info->kind == VKT_DATA_KIND_TEXT, numbers = info->task == VKT_TASK_REGRESS,
+         pictures = info->task == VKT_TASK_PICTURE;
     vkt__eval_sums *s = p->sums;
     p->labelled = vkt_dataset_get_info(data)->has_labels;
-    *s = (vkt__eval_sums) { .n_classes = text || numbers ? 0 : info->n_outputs,
+    *s = (vkt__eval_sums) { .n_classes = text || numbers || pictures ? 0 : info->n_outputs,
+                            .pixels = info->task == VKT_TASK_SEGMENT,
+                            .pictures = pictures,
                             .n_targets = numbers ? info->n_outputs : 0,
                             .several = info->task == VKT_TASK_MULTILABEL,
                             .pairs = info->pairs,
@@ -298,7 +353,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     uint32_t waiting = UINT32_MAX; /* the slot in flight */
     pass p = { .s = s, .sums = sums, .fn = fn, .user = user };
     vkt_comm *shared = fn ? NULL : s->comm;
-    bool text = s->info->kind == VKT_DATA_KIND_TEXT;
+    bool text = s->info->kind == VKT_DATA_KIND_TEXT, dense = vkt__is_dense(s->info->task);
     if (!data) data = s->data;
     if (vkt_dataset_get_info(data)->has_labels) p.ignore = vkt__session_ignore(s);
     begin_sums(&p, data);
@@ -332,6 +387,8 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
             VKT_TRY(vkt_ticket_wait(s->gpu, ticket[waiting]));
             if (text)
                 take_windows(&p, waiting);
+            else if (dense)
+                take_dense(&p, waiting);
             else
                 take_batch(&p, waiting);
             vkt_loader_release(loader, waiting);
@@ -344,7 +401,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         VKT_TRY(vkt__fail(VKT_E_ARG, "eval",
                           "all %s examples are of the class that loss.ignore_index leaves out",
                           vkt_split_name(split)));
-    if (!sums->n && !p.n_ignored && !text)
+    if (!sums->n && !p.n_ignored && !text && (p.labelled || !dense))
         VKT_TRY(vkt__fail(VKT_E_IO, "eval",
                           "none of the %s examples can be read: is the data still there?",
                           vkt_split_name(split)));

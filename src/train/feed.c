@@ -2,6 +2,7 @@
  * instead (lane.c), which also know text, mixup and results. */
 #include <stdio.h>
 
+#include "data/dataset.h"
 #include "tensor/graph/graph.h"
 #include "vktrain/train.h"
 
@@ -47,6 +48,9 @@ vkt_status vkt_feed_create(vkt_graph *g, const vkt_loader_desc *desc, vkt_feed *
     const vkt_dataset_info *d = vkt_dataset_get_info(desc->data);
     uint64_t at[N_INPUTS], bytes = lay_out(d, desc->batch, at);
     if (!g->gpu) return vkt__fail(VKT_E_ARG, "train", "a graph without a gpu can't be fed");
+    if (vkt__is_dense(d->task))
+        return vkt__fail(VKT_E_ARG, "train",
+                         "a feed supports no targets that are pictures: use vkt_train");
     if (d->context)
         return vkt__fail(VKT_E_ARG, "train",
                          "a feed supports tables and pictures, not text: use vkt_train");

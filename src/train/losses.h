@@ -19,6 +19,8 @@ vkt_tensor *vkt__training_loss(const vkt__losses *s, vkt__ring *l, const vkt__ri
 /* Of pairs of answers, by example; the reference is the base, in the same graph. */
 vkt__preference vkt__pair_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
                                vkt_tensor *logits);
+/* Logits as the cross-entropy takes them, [B, C]; of masks [pixels, C]. */
+vkt_tensor *vkt__class_logits(const vkt_dataset_info *info, vkt_graph *g, vkt_tensor *out);
 /* Of numbers, or of several labels, whose weights of y = 1 may be `positive`. */
 vkt_loss vkt__number_loss(const vkt_config *c, vkt_graph *g, const vkt__ring_inputs *in,
                           vkt_tensor *out, vkt_tensor *positive);

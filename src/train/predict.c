@@ -5,6 +5,7 @@
 #include "data/pictures/picture.h"
 #include "recipe/options.h"
 #include "train/calibrate.h"
+#include "train/predict_pictures.h"
 #include "train/trained_session.h"
 
 typedef struct {
@@ -16,6 +17,8 @@ typedef struct {
     int tta;
     bool uncalibrated;
     const vkt__session *session;
+    vkt__picture_writer *writer; /* of masks and pictures; else NULL */
+    vkt_status written;          /* the first that failed */
     vkt_prediction p;
 } forwarded;
 
@@ -40,6 +43,12 @@ static void forward(void *user, uint64_t index, const float *out, const vkt_labe
     f->p.input = file ? file : f->input;
     f->p.index = file ? 0 : f->base + index;
     f->p.alone = file != NULL;
+    if (f->writer) {
+        vkt_status st = vkt__picture_writer_take(f->writer, f->data, index, out, f->p.input);
+        if (f->written == VKT_OK) f->written = st;
+        if (f->written != VKT_OK || !vkt__picture_writer_shares(f->writer)) return;
+        out = vkt__picture_writer_shares(f->writer);
+    }
     say(f->session, out, &f->p);
     f->p.number = number;
     f->fn(f->user, &f->p);
@@ -76,6 +85,7 @@ static vkt_status predict_data(vkt__opened *o, const vkt_dataset *data, bool alo
     f->session = o->session;
     VKT_TRY(vkt__evaluate(o->session, data, VKT_SPLIT_TEST, 0, &sums, forward, f));
     vkt__eval_sums_finish(&sums);
+    VKT_TRY(f->written);
 fail:
     return st;
 }
@@ -126,13 +136,16 @@ vkt_status vkt_predict(const vkt_predict_desc *d)
     vkt_status st = VKT_OK;
     vkt__opened o = { 0 };
     vkt__row_parts *rows = NULL;
+    vkt__picture_writer *writer = NULL;
     VKT_TRY(open_model(&o, &d->gpu, d->checkpoint));
+    VKT_TRY(vkt__picture_writer_create(o.model.config->data.task, d->out, &writer));
     for (size_t i = 0, n; i < d->n_inputs; i += n) {
         vkt_dataset *data = NULL;
         forwarded f = { .fn = d->fn,
                         .user = d->user,
                         .tta = d->tta,
                         .uncalibrated = d->uncalibrated,
+                        .writer = writer,
                         .input = d->inputs[i] };
         VKT_TRY(vkt__dataset_rows(o.model.schema, d->inputs[i], &rows));
         if (rows) {
@@ -152,6 +165,7 @@ vkt_status vkt_predict(const vkt_predict_desc *d)
     }
 fail:
     vkt__row_parts_close(&rows);
+    vkt__picture_writer_destroy(&writer);
     vkt__opened_finish(&o);
     return st;
 }
@@ -233,7 +247,7 @@ const vkt_predictor_info *vkt_predictor_get_info(const vkt_predictor *p)
 typedef struct {
     float *out;
     double *exact;
-    uint32_t n_outputs;
+    uint32_t n_outputs, n_pixels; /* n_pixels: of masks; else 0 */
 } rows_out;
 
 static void keep_row(void *user, uint64_t index, const float *out, const vkt_label *y,
@@ -241,6 +255,16 @@ static void keep_row(void *user, uint64_t index, const float *out, const vkt_lab
 {
     const rows_out *r = user;
     (void)y;
+    if (r->n_pixels) {
+        float *shares = vkt__alloc(r->n_outputs * sizeof *shares);
+        vkt__mask_shares(out, r->n_pixels, r->n_outputs, shares);
+        for (uint32_t k = 0; r->out && k < r->n_outputs; k++)
+            r->out[index * r->n_outputs + k] = shares[k];
+        for (uint32_t k = 0; r->exact && k < r->n_outputs; k++)
+            r->exact[index * r->n_outputs + k] = (double)shares[k];
+        free(shares);
+        return;
+    }
     if (r->out) memcpy(r->out + index * r->n_outputs, out, r->n_outputs * sizeof *out);
     for (uint32_t k = 0; r->exact && k < r->n_outputs; k++)
         r->exact[index * r->n_outputs + k] = number ? number[k] : (double)out[k];
@@ -250,6 +274,7 @@ static vkt_status run_data(vkt_predictor *p, const vkt_dataset *data, rows_out r
 {
     vkt__eval_sums sums = { 0 };
     rows.n_outputs = p->info.n_outputs;
+    if (p->info.task == VKT_TASK_SEGMENT) rows.n_pixels = p->o.session->info->n_targets;
     vkt_status st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_row, &rows);
     if (st == VKT_OK) vkt__eval_sums_finish(&sums);
     return st;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "data/dataset.h"
 #include "models/gguf/gguf_model.h"
 #include "optim/optim_flat.h"
 #include "tensor/check/units.h"
@@ -121,12 +122,13 @@ static vkt_status build_eval(vkt__session *s)
     uint32_t batch = s->optim ? eval_rows(c, s->info) : c->eval_batch;
     uint64_t n_targets = (uint64_t)batch * s->info->n_targets,
              rows = vkt__align(n_targets * 4, 256), at = 0;
+    bool masks = s->info->task == VKT_TASK_SEGMENT;
     /* Text: the probabilities of a whole vocabulary for each token are not read back. */
     bool reads_out = s->info->kind != VKT_DATA_KIND_TEXT;
     l->masks = c->data.document_mask;
     l->plain = c->no_rewrite;
     vkt__ring_create(s->gpu, s->info, l, batch, 2,
-                     2 * rows + (reads_out ? (uint64_t)batch * s->info->n_outputs * 4 : 0),
+                     2 * rows + (reads_out ? vkt__session_out(s->info) * batch * 4 : 0),
                      "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
     vkt_loss loss;
@@ -134,7 +136,8 @@ static vkt_status build_eval(vkt__session *s)
         vkt__preference p = vkt__pair_loss(&of, l, &in, out);
         loss.loss = p.loss;
         l->hit_at = vkt__ring_result(l, p.rewards, &at);
-    } else if (s->info->task == VKT_TASK_CLASSIFY) {
+    } else if (s->info->task == VKT_TASK_CLASSIFY || masks) {
+        out = vkt__class_logits(s->info, l->graph, out);
         /* The plain cross-entropy: smoothing, focus and class weights belong to training. */
         loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, NULL);
         if (reads_out) out = vkt_softmax(l->graph, out);
@@ -255,9 +258,8 @@ char *vkt__session_explain(const vkt__session *s)
 
 /* balanced: n / (C * count): the classes weigh the same in the mean loss; of several labels
  * (n - count) / count, as much for the examples that have one as for all others. */
-static double balanced_weight(const vkt__session *s, uint64_t count)
+static double balanced_weight(const vkt__session *s, uint64_t count, double n)
 {
-    double n = (double)s->info->n[VKT_SPLIT_TRAIN];
     if (!count) return 0;
     return s->info->task == VKT_TASK_MULTILABEL ? (n - (double)count) / (double)count
                                                 : n / ((double)s->info->n_outputs * (double)count);
@@ -274,10 +276,14 @@ static vkt_status make_class_weights(vkt__session *s)
     uint64_t *count = vkt__alloc(n * sizeof *count);
     s->class_weight_host = vkt__alloc(n * sizeof(float));
     vkt_dataset_class_counts(s->data, VKT_SPLIT_TRAIN, count);
+    double examples = (double)s->info->n[VKT_SPLIT_TRAIN], pixels = 0;
+    bool masks = s->info->task == VKT_TASK_SEGMENT;
+    for (uint32_t i = 0; i < n && masks; i++) pixels += (double)count[i];
     for (uint32_t i = 0; i < n; i++)
-        s->class_weight_host[i] = c->class_weight == VKT_CLASS_WEIGHT_LIST
-                                      ? c->class_weights[i]
-                                      : (float)balanced_weight(s, count[i]);
+        s->class_weight_host[i] =
+            c->class_weight == VKT_CLASS_WEIGHT_LIST
+                ? c->class_weights[i]
+                : (float)balanced_weight(s, count[i], masks ? pixels : examples);
     free(count);
     vkt_status st = vkt_buffer_create(
         s->gpu, &(vkt_buffer_desc) { (uint64_t)n * 4, VKT_MEM_DEVICE, "class weights" },
@@ -381,6 +387,11 @@ static vkt_status create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *d
                             .n_plain = s->info->n_plain,
                             .embed_rows = s->info->embed_rows,
                             .input = { .rank = s->info->input_rank } };
+    if (vkt__is_dense(s->info->task)) {
+        const uint32_t *o = s->info->output_shape;
+        desc.output =
+            vkt_shape3(o[0], o[1], s->info->task == VKT_TASK_SEGMENT ? s->info->n_outputs : o[2]);
+    }
     for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
     if (c->precision != VKT_F32) VKT_TRY(vkt__units_check(gpu, c->precision));
     if (c->lora.rank && c->lora.base == VKT_QUANT_FILE)
@@ -388,7 +399,8 @@ static vkt_status create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *d
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         VKT_TRY(make_optim(s));
-        if (c->class_weight != VKT_CLASS_WEIGHT_NONE && s->info->task != VKT_TASK_REGRESS)
+        if (c->class_weight != VKT_CLASS_WEIGHT_NONE && s->info->task != VKT_TASK_REGRESS &&
+            s->info->task != VKT_TASK_PICTURE)
             VKT_TRY(make_class_weights(s));
         VKT_TRY(check_threshold(s));
         VKT_TRY(check_ignored(s));
@@ -540,7 +552,8 @@ static double step_examples(const vkt_config *c)
 vkt_maybe vkt__session_ignore(const vkt__session *s)
 {
     int64_t ignore = s->config->ignore_index;
-    return (vkt_maybe) { s->info->task == VKT_TASK_CLASSIFY && ignore >= 0, (uint32_t)ignore };
+    bool classes = s->info->task == VKT_TASK_CLASSIFY || s->info->task == VKT_TASK_SEGMENT;
+    return (vkt_maybe) { classes && ignore >= 0, (uint32_t)ignore };
 }
 
 vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
@@ -555,8 +568,9 @@ vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data)
                                .shuffle = true,
                                .seed = c->seed,
                                .weight = (float)(1 / step_examples(c)),
-                               .class_weight =
-                                   s->info->task == VKT_TASK_CLASSIFY ? s->class_weight_host : NULL,
+                               .class_weight = s->info->task == VKT_TASK_MULTILABEL
+                                                   ? NULL
+                                                   : s->class_weight_host,
                                .ignore = vkt__session_ignore(s),
                                .augment = &c->augment,
                                .sampling = c->sampling,
@@ -578,7 +592,8 @@ static void fill(vkt__session *s, uint32_t slot, uint64_t step, uint32_t micro, 
                         .n_micro = c->accumulate,
                         .rows = c->ranks > 1 ? part.rows : 0,
                         .row = part.row,
-                        .inv_weight = !(weight > 0) && vkt__session_ignore(s).given
+                        .inv_weight = !(weight > 0) && (vkt__session_ignore(s).given ||
+                                                        s->info->task == VKT_TASK_SEGMENT)
                                           ? 0 /* nothing counts: the loss is 0, not 0/0 */
                                           : step_examples(c) / weight };
     vkt_optim_fill(s->optim, &d, s->train.step[slot]);

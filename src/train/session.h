@@ -56,6 +56,12 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
 void vkt__session_destroy(vkt__session **s);
 /* The loader of a training run over `data`, for vkt_loader_create: what the configuration says,
  * into the session's ring. */
+/* Numbers that a model gives for an example: of masks a probability for each class and pixel. */
+static inline uint64_t vkt__session_out(const vkt_dataset_info *info)
+{
+    return info->task == VKT_TASK_SEGMENT ? (uint64_t)info->n_outputs * info->n_targets
+                                          : info->n_outputs;
+}
 /* The class, or token, that loss.ignore_index leaves out. */
 vkt_maybe vkt__session_ignore(const vkt__session *s);
 vkt_loader_desc vkt__session_loader(vkt__session *s, const vkt_dataset *data);

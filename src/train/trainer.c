@@ -60,8 +60,8 @@ static vkt_status read_flight(vkt__trainer *t, const vkt__flight *f)
 {
     vkt_status st = VKT_OK;
     const float *s = t->s->train.scalars[f->slot];
-    bool classify = t->info->task == VKT_TASK_CLASSIFY, ok = s[VKT_SCALAR_OK] > 0,
-         scaled = t->c->precision == VKT_F16;
+    bool classify = t->info->task == VKT_TASK_CLASSIFY || t->info->task == VKT_TASK_SEGMENT,
+         ok = s[VKT_SCALAR_OK] > 0, scaled = t->c->precision == VKT_F16;
     double now = vkt__now(), accuracy = classify ? (double)s[VKT_SCALAR_HITS] / f->n_counted : NAN;
     t->done = f->step + 1;
     t->n_read++;

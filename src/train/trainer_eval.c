@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/os.h"
+#include "data/dataset.h"
 #include "train/measures/classes.h"
 #include "train/predictions.h"
 #include "train/trainer_eval.h"
@@ -118,6 +119,9 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.roc_auc = e->roc_auc;
     row.average_precision = e->average_precision;
     row.ece = vkt__eval_ece(&e->raw);
+    row.mean_iou = vkt__mean_iou(e);
+    row.psnr = vkt__mean_psnr(e);
+    row.ssim = vkt__mean_ssim(e);
     row.n_classes = e->n_classes;
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
@@ -137,6 +141,9 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
                   { "roc_auc", row.roc_auc },
                   { "average_precision", row.average_precision },
                   { "ece", row.ece },
+                  { "mean_iou", row.mean_iou },
+                  { "psnr", row.psnr },
+                  { "ssim", row.ssim },
                   { "bits_per_byte", row.bits_per_byte },
                   { "rewards/chosen", row.rewards_chosen },
                   { "rewards/rejected", row.rewards_rejected },
@@ -213,7 +220,7 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
     VKT_TRY(st);
     VKT_TRY(t->c->optim.ema > 0 ? evaluate_average(t, split, &e) : write_samples(t));
     if (t->c->eval_predictions && !t->desc->no_checkpoints && t->info->kind != VKT_DATA_KIND_TEXT &&
-        vkt__ranks_lead(t))
+        !vkt__is_dense(t->info->task) && vkt__ranks_lead(t))
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
     t->last_value = vkt__eval_metric(&e, t->c->metric);
     t->last_eval_loss = e.loss / (double)e.n;

@@ -187,14 +187,14 @@ typedef struct vkt__corpus vkt__corpus; /* text/corpus.h */
 /* The examples of one file: raw pixels, tables already preprocessed, or picture files. */
 typedef struct vkt__part {
     uint32_t n;
-    uint8_t *pixels;      /* [n, n_inputs], or NULL */
-    float *values;        /* [n, n_inputs], or NULL */
-    vkt__files *files;    /* [n], or NULL */
-    vkt_label *labels;    /* [n, n_labels]; NULL: see targets */
-    vkt__files *targets;  /* [n] SEGMENT, PICTURE: the other pictures; NULL: there are none */
+    uint8_t *pixels;        /* [n, n_inputs], or NULL */
+    float *values;          /* [n, n_inputs], or NULL */
+    vkt__files *files;      /* [n], or NULL */
+    vkt_label *labels;      /* [n, n_labels]; NULL: see targets */
+    vkt__files *targets;    /* [n] SEGMENT, PICTURE: the other pictures; NULL: there are none */
     uint32_t *class_pixels; /* [n, n_outputs] SEGMENT: of the masks; or NULL */
-    vkt__map map;         /* where pixels lie, if not in memory of their own */
-    const uint64_t *hash; /* [n] of each example, in the map; or NULL */
+    vkt__map map;           /* where pixels lie, if not in memory of their own */
+    const uint64_t *hash;   /* [n] of each example, in the map; or NULL */
 } vkt__part;
 
 struct vkt_dataset {

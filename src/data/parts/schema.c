@@ -169,8 +169,7 @@ static void targets_json(json_t *o, const vkt__schema *s)
 static void dense_json(json_t *o, const vkt__schema *s)
 {
     json_t *shape = json_array(), *values = json_array();
-    for (uint32_t i = 0; i < 3; i++)
-        json_array_append_new(shape, json_integer(s->output_shape[i]));
+    for (uint32_t i = 0; i < 3; i++) json_array_append_new(shape, json_integer(s->output_shape[i]));
     json_object_set_new(o, "output_shape", shape);
     for (uint32_t i = 0; i < s->mask.n; i++)
         json_array_append_new(values, json_integer(s->mask.value[i]));

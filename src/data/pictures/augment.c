@@ -177,7 +177,8 @@ vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint3
     moves.turn = a->flip_vertical > 0 && vkt__roll(&d) < (double)a->flip_vertical;
     tones(&d, a, pixels, s->n_inputs, table);
     for (uint32_t y = 0, j = 0; y < H; y++) {
-        const uint8_t *row = pixels + (size_t)clamp((moves.turn ? H - 1 - y : y) + moves.dy, H) * W * C;
+        const uint8_t *row =
+            pixels + (size_t)clamp((moves.turn ? H - 1 - y : y) + moves.dy, H) * W * C;
         for (uint32_t k = 0; k < W; k++) {
             const uint8_t *p = row + (size_t)clamp((moves.flip ? W - 1 - k : k) + moves.dx, W) * C;
             for (uint32_t c = 0; c < C; c++, j++)

@@ -110,7 +110,8 @@ static vkt_status report_alone(const vkt__paired *p, const char *root, bool stop
             vkt_log(VKT_LOG_WARN, "data", "skipped: '%s' has no mask of the same name",
                     p->alone[i]);
     if (p->n_alone > SHOWN)
-        vkt_log(VKT_LOG_WARN, "data", "skipped: %u pictures of '%s' have no mask", p->n_alone, root);
+        vkt_log(VKT_LOG_WARN, "data", "skipped: %u pictures of '%s' have no mask", p->n_alone,
+                root);
     if (p->n_unused)
         vkt_log(VKT_LOG_WARN, "data", "'%s': %u masks belong to no picture: they are ignored", root,
                 p->n_unused);
@@ -190,9 +191,10 @@ static vkt_status name_classes(vkt_dataset *ds, const vkt__paired *p, const vkt_
     if (named) VKT_TRY(check_numbers(p, survey, masks, path, n_named));
     vkt__mask_fit(&masks->values, n_named, &ds->arena, &s->mask, place);
     if (named && s->mask.n != n_named) {
-        st = vkt__fail(VKT_E_FORMAT, "data",
-                       "'%s' names %u classes, but the masks have %u %s: name each, in rising order",
-                       path, n_named, s->mask.n, s->mask.colors ? "colours" : "numbers");
+        st =
+            vkt__fail(VKT_E_FORMAT, "data",
+                      "'%s' names %u classes, but the masks have %u %s: name each, in rising order",
+                      path, n_named, s->mask.n, s->mask.colors ? "colours" : "numbers");
         goto fail;
     }
     s->n_outputs = s->mask.n;

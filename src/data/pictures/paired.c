@@ -98,7 +98,8 @@ static vkt_status scan(const char *root, uint8_t split, const vkt__pair_names *n
     files first = { 0 }, second = { 0 };
     vkt__str name = { 0 };
     size_t used = 0;
-    const char *a = folder_in(root, names->first, arena), *b = folder_in(root, names->second, arena);
+    const char *a = folder_in(root, names->first, arena),
+               *b = folder_in(root, names->second, arena);
     VKT_TRY(collect(&first, a, strlen(a) + 1, 0, arena));
     VKT_TRY(collect(&second, b, strlen(b) + 1, 0, arena));
     qsort(first.item, first.n, sizeof *first.item, by_stem);

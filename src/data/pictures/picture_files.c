@@ -9,11 +9,11 @@
 
 struct vkt__files {
     uint32_t n;
-    const char **path;   /* [n] */
-    uint64_t *hash;      /* [n] */
-    uint8_t **kept;      /* [n] pixels at the model's size, or NULL */
-    uint64_t keep_bytes; /* still free */
-    vkt__mutex *lock;    /* of kept and keep_bytes */
+    const char **path;           /* [n] */
+    uint64_t *hash;              /* [n] */
+    uint8_t **kept;              /* [n] pixels at the model's size, or NULL */
+    uint64_t keep_bytes;         /* still free */
+    vkt__mutex *lock;            /* of kept and keep_bytes */
     const vkt__mask_code *masks; /* they are masks; else NULL */
 };
 

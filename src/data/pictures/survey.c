@@ -4,11 +4,9 @@
 #include "data/pictures/picture_files.h"
 #include "data/pictures/survey.h"
 
-enum { SHOWN = 3 };      /* bad files that are named */
+enum { SHOWN = 3 }; /* bad files that are named */
 /* data.size median: at most, so that the model trains on any device; where pixels are predicted */
 enum { LONG_SIDE = 64, LONG_DENSE = 128 };
-
-
 
 void vkt__survey_finish(vkt__survey *s)
 {
@@ -185,4 +183,3 @@ vkt_status vkt__survey_shape(vkt_dataset *ds, const vkt_data_desc *desc, const v
     schema->n_inputs = h * w * schema->input_shape[2];
     return VKT_OK;
 }
-

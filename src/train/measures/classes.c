@@ -13,6 +13,35 @@ vkt__class_scores vkt__class_scores_of(const vkt__eval_sums *e, uint32_t c)
                                  .f1 = n + said > 0 ? 2 * hit / (n + said) : NAN };
 }
 
+double vkt__class_iou(const vkt__eval_sums *e, uint32_t c)
+{
+    double both = (double)e->class_correct[c],
+           either = (double)e->class_count[c] + (double)e->class_predicted[c] - both;
+    return e->pixels && either > 0 ? both / either : NAN;
+}
+
+double vkt__mean_iou(const vkt__eval_sums *e)
+{
+    double sum = 0, n = 0;
+    for (uint32_t c = 0; c < e->n_classes; c++) {
+        double iou = vkt__class_iou(e, c);
+        if (isnan(iou)) continue;
+        sum += iou;
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+double vkt__mean_psnr(const vkt__eval_sums *e)
+{
+    return e->pictures ? e->psnr / (double)e->n : NAN;
+}
+
+double vkt__mean_ssim(const vkt__eval_sums *e)
+{
+    return e->pictures ? e->ssim / (double)e->n : NAN;
+}
+
 double vkt__balanced_accuracy(const vkt__eval_sums *e)
 {
     double sum = 0, n = 0;
@@ -56,6 +85,9 @@ double vkt__eval_metric(const vkt__eval_sums *e, const char *name)
     if (!strcmp(name, "average_precision")) return e->average_precision;
     if (!strcmp(name, "ece")) return vkt__eval_ece(&e->raw);
     if (!strcmp(name, "micro_f1")) return vkt__micro_f1(e);
+    if (!strcmp(name, "mean_iou")) return vkt__mean_iou(e);
+    if (!strcmp(name, "psnr")) return vkt__mean_psnr(e);
+    if (!strcmp(name, "ssim")) return vkt__mean_ssim(e);
     if (!strcmp(name, "mae")) return vkt__eval_errors(e).mae;
     if (!strcmp(name, "rmse")) return vkt__eval_errors(e).rmse;
     if (!strcmp(name, "r2")) return vkt__eval_errors(e).r2;

@@ -11,6 +11,13 @@ typedef struct vkt__class_scores {
 } vkt__class_scores;
 vkt__class_scores vkt__class_scores_of(const vkt__eval_sums *e, uint32_t c);
 /* Mean recall of the classes that have examples. NAN: several labels of an example. */
+/* Of masks: the pixels that both have over those that either has. NAN: no masks, or neither has
+ * any; the mean is over the others. */
+double vkt__class_iou(const vkt__eval_sums *e, uint32_t c);
+double vkt__mean_iou(const vkt__eval_sums *e);
+/* Of pictures, the means over examples; NAN: no pictures. */
+double vkt__mean_psnr(const vkt__eval_sums *e);
+double vkt__mean_ssim(const vkt__eval_sums *e);
 double vkt__balanced_accuracy(const vkt__eval_sums *e);
 /* Mean F1 of the classes that have examples or were predicted. */
 double vkt__macro_f1(const vkt__eval_sums *e);

@@ -85,7 +85,7 @@ double vkt__eval_ece(const vkt__reliability *r)
 
 double vkt__eval_accuracy(const vkt__eval_sums *sums)
 {
-    return sums->n_targets ? NAN : (double)sums->correct / (double)sums->n;
+    return sums->n_targets || sums->pictures ? NAN : (double)sums->correct / (double)sums->n;
 }
 
 vkt__error_scores vkt__eval_errors_of(const vkt__eval_sums *sums, uint32_t k)

@@ -100,8 +100,15 @@ fail:
 vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
 {
     vkt_status st = VKT_OK;
-    double v[] = { (double)s->n,      (double)s->correct, (double)s->n_bytes, s->loss,
-                   (double)s->among5, s->chosen,          s->rejected };
+    double v[] = { (double)s->n,
+                   (double)s->correct,
+                   (double)s->n_bytes,
+                   s->loss,
+                   (double)s->among5,
+                   s->chosen,
+                   s->rejected,
+                   s->psnr,
+                   s->ssim };
     for (uint32_t k = 0; k < s->n_targets; k++) {
         double errors[] = { s->error[k].absolute, s->error[k].square };
         VKT_TRY(merge_target(c, s->n, &s->error[k]));
@@ -117,6 +124,8 @@ vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
     s->among5 = (uint64_t)v[4];
     s->chosen = v[5];
     s->rejected = v[6];
+    s->psnr = v[7];
+    s->ssim = v[8];
     VKT_TRY(add_counts(c, s->class_count, s->n_classes));
     VKT_TRY(add_counts(c, s->class_correct, s->n_classes));
     VKT_TRY(add_counts(c, s->class_predicted, s->n_classes));

@@ -1,0 +1,220 @@
+/* predict_pictures.h */
+#include <math.h>
+
+#include "formats/png.h"
+#include "train/predict_pictures.h"
+
+struct vkt__picture_writer {
+    vkt_task task;
+    const char *out;
+    vkt__scratch scratch;
+    vkt__arena arena;
+    const char **names; /* [n] that were written */
+    size_t n, cap;
+    float *shares; /* [n_classes], of the last mask */
+};
+
+static uint32_t largest(const float *p, uint32_t n)
+{
+    uint32_t top = 0;
+    for (uint32_t k = 1; k < n; k++)
+        if (p[k] > p[top]) top = k;
+    return top;
+}
+
+void vkt__mask_shares(const float *out, uint32_t n_pixels, uint32_t n, float *shares)
+{
+    memset(shares, 0, n * sizeof *shares);
+    for (uint32_t t = 0; t < n_pixels; t++) shares[largest(out + (size_t)t * n, n)] += 1;
+    for (uint32_t k = 0; k < n; k++) shares[k] /= (float)n_pixels;
+}
+
+vkt_status vkt__picture_writer_create(vkt_task task, const char *out, vkt__picture_writer **w)
+{
+    vkt_status st = VKT_OK;
+    *w = NULL;
+    if (!vkt__is_dense(task))
+        return out ? vkt__fail(VKT_E_ARG, "predict",
+                               "--out is for models of masks or pictures, and this one gives none")
+                   : VKT_OK;
+    vkt__picture_writer *new = vkt__alloc(sizeof *new);
+    new->task = task;
+    if (out) {
+        new->out = vkt__arena_strdup(&new->arena, out);
+        VKT_TRY(vkt__mkdirs(out));
+    }
+    *w = new;
+    return VKT_OK;
+fail:
+    vkt__picture_writer_destroy(&new);
+    return st;
+}
+
+void vkt__picture_writer_destroy(vkt__picture_writer **pw)
+{
+    vkt__picture_writer *w = *pw;
+    if (!w) return;
+    vkt__scratch_finish(&w->scratch);
+    vkt__arena_finish(&w->arena);
+    free(w->names);
+    free(w->shares);
+    free(w);
+    *pw = NULL;
+}
+
+const float *vkt__picture_writer_shares(const vkt__picture_writer *w)
+{
+    return w->shares;
+}
+
+/* "a/7.jpg" as OUT/7; another 7 before it makes this one 7-2. */
+static const char *name_of(vkt__picture_writer *w, const char *input)
+{
+    const char *base = input;
+    for (const char *p = input; *p; p++)
+        if ((*p == '/' || *p == '\\') && p[1]) base = p + 1;
+    char *stem = vkt__arena_strdup(&w->arena, base), *dot = strrchr(stem, '.');
+    if (dot && dot != stem) *dot = 0;
+    const char *name = stem;
+    for (uint32_t times = 1;; name = vkt__arena_printf(&w->arena, "%s-%u", stem, times)) {
+        size_t i = 0;
+        while (i < w->n && strcmp(w->names[i], name) != 0) i++;
+        if (i == w->n) break;
+        times++;
+    }
+    if (w->n == w->cap) w->names = vkt__grow(w->names, w->n, &w->cap, sizeof *w->names);
+    return w->names[w->n++] = name;
+}
+
+/* A number of p [h, w, n] at a place between its pixels' middles. */
+static float between(const float *p, uint32_t w, uint32_t h, uint32_t n, double x, double y,
+                     uint32_t k)
+{
+    double fx = fmin(fmax(x, 0), w - 1), fy = fmin(fmax(y, 0), h - 1);
+    uint32_t left = (uint32_t)fx, top = (uint32_t)fy, right = VKT_MIN(left + 1, w - 1),
+             low = VKT_MIN(top + 1, h - 1);
+    double a = fx - left, b = fy - top;
+    const float *upper = p + (size_t)top * w * n + k, *lower = p + (size_t)low * w * n + k;
+    return (float)((1 - b) * ((1 - a) * (double)upper[left * n] + a * (double)upper[right * n]) +
+                   b * ((1 - a) * (double)lower[left * n] + a * (double)lower[right * n]));
+}
+
+/* Classes of a picture of w x h from the model's probabilities: between them, then the largest.
+ * Where the model saw the middle alone, 255 is around it. */
+static void enlarge(const vkt__schema *s, const float *p, uint32_t w, uint32_t h, uint8_t *out)
+{
+    uint32_t H = s->output_shape[0], W = s->output_shape[1], n = s->n_outputs;
+    vkt__box box = s->crop ? vkt__picture_middle(w, h, W, H) : (vkt__box) { 0, 0, w, h };
+    float best, v;
+    for (uint32_t y = 0; y < h; y++)
+        for (uint32_t x = 0; x < w; x++, out++) {
+            *out = 255;
+            if (x < box.x || y < box.y || x >= box.x + box.w || y >= box.y + box.h) continue;
+            double at_x = (x - box.x + 0.5) * W / box.w - 0.5,
+                   at_y = (y - box.y + 0.5) * H / box.h - 0.5;
+            best = -1;
+            for (uint32_t k = 0; k < n; k++)
+                if ((v = between(p, W, H, n, at_x, at_y, k)) > best) best = v, *out = (uint8_t)k;
+        }
+}
+
+/* As the masks of training were written. */
+static vkt_status write_mask(const vkt__mask_code *code, const uint8_t *class, uint32_t w,
+                             uint32_t h, const char *path)
+{
+    vkt_status st;
+    uint8_t *to = NULL;
+    uint32_t channels = code->colors ? 3 : 1;
+    size_t n = (size_t)w * h;
+    VKT_TRY(vkt__alloc_large(n, channels, "the mask", &to));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t v = class[i] < code->n ? code->value[class[i]] : code->colors ? 0 : 255;
+        for (uint32_t k = 0; k < channels; k++)
+            to[i * channels + k] = (uint8_t)(v >> 8 * (channels - 1 - k));
+    }
+    VKT_TRY(vkt__png_write(path, w, h, channels, to));
+fail:
+    free(to);
+    return st;
+}
+
+/* A colour of class c, those of neighbouring numbers far apart; class 0 has none. */
+static void tint(uint32_t c, double rgb[3])
+{
+    double hue = fmod(c * 0.618033988749895, 1) * 6;
+    for (int k = 0; k < 3; k++) {
+        double at = fmod(hue + 6 - 2 * k, 6);
+        rgb[k] = 255 * fmin(fmax(fabs(at - 3) - 1, 0), 1);
+    }
+}
+
+static vkt_status write_overlay(const uint8_t *pixels, uint32_t channels, const uint8_t *class,
+                                uint32_t w, uint32_t h, const char *path)
+{
+    vkt_status st;
+    uint8_t *to = NULL;
+    size_t n = (size_t)w * h;
+    VKT_TRY(vkt__alloc_large(n, 3, "the overlay", &to));
+    for (size_t i = 0; i < n; i++) {
+        double rgb[3], share = class[i] && class[i] != 255 ? 0.45 : 0;
+        tint(class[i], rgb);
+        for (uint32_t k = 0; k < 3; k++)
+            to[3 * i + k] = (uint8_t)((1 - share) * pixels[i * channels + (channels == 3 ? k : 0)] +
+                                      share * rgb[k] + 0.5);
+    }
+    VKT_TRY(vkt__png_write(path, w, h, 3, to));
+fail:
+    free(to);
+    return st;
+}
+
+static vkt_status take_mask(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
+                            const float *out, const char *input)
+{
+    vkt_status st;
+    const vkt__schema *s = &data->schema;
+    uint32_t wide, high, n = s->n_outputs;
+    const uint8_t *pixels;
+    uint8_t *class = NULL;
+    const char *name;
+    if (!w->shares) w->shares = vkt__alloc(n * sizeof *w->shares);
+    vkt__mask_shares(out, s->output_shape[0] * s->output_shape[1], n, w->shares);
+    if (!w->out) return VKT_OK;
+    VKT_TRY(vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &w->scratch, &wide, &high, &pixels));
+    VKT_TRY(vkt__alloc_large((uint64_t)wide * high, 1, "the mask", &class));
+    enlarge(s, out, wide, high, class);
+    name = name_of(w, input);
+    VKT_TRY(write_mask(&s->mask, class, wide, high,
+                       vkt__arena_printf(&w->arena, "%s/%s.png", w->out, name)));
+    VKT_TRY(write_overlay(pixels, s->input_shape[2], class, wide, high,
+                          vkt__arena_printf(&w->arena, "%s/%s-overlay.png", w->out, name)));
+fail:
+    free(class);
+    return st;
+}
+
+static vkt_status take_picture(vkt__picture_writer *w, const vkt__schema *s, const float *out,
+                               const char *input)
+{
+    vkt_status st;
+    uint8_t *to = NULL;
+    uint32_t n = vkt__n_labels(s);
+    if (!w->out)
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "this model gives pictures: say with --out FOLDER where they go");
+    VKT_TRY(vkt__alloc_large(n, 1, "the picture", &to));
+    for (uint32_t k = 0; k < n; k++)
+        to[k] = (uint8_t)(out[k] > 0 ? fmin((double)out[k], 1) * 255 + 0.5 : 0);
+    VKT_TRY(vkt__png_write(vkt__arena_printf(&w->arena, "%s/%s.png", w->out, name_of(w, input)),
+                           s->output_shape[1], s->output_shape[0], s->output_shape[2], to));
+fail:
+    free(to);
+    return st;
+}
+
+vkt_status vkt__picture_writer_take(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
+                                    const float *out, const char *input)
+{
+    return w->task == VKT_TASK_SEGMENT ? take_mask(w, data, index, out, input)
+                                       : take_picture(w, &data->schema, out, input);
+}
