@@ -368,6 +368,8 @@ set(SRC_RECIPE
   src/recipe/config_check.c
   src/recipe/config_defaults.c
   src/recipe/config_write.c
+  src/recipe/loss_heads.c
+  src/recipe/loss_terms.c
   src/recipe/measure.c
   src/recipe/model_differences.c
   src/recipe/option_help.c

@@ -198,6 +198,12 @@ typedef struct vkt_lora {
 /* alpha / rank, or with rslora alpha / sqrt(rank), of a layer that no pattern names. */
 VKT_API float vkt_lora_scale(const vkt_lora *l);
 
+/* A layer whose output is one of the model's. */
+typedef struct vkt_model_head {
+    const char *on;     /* its name, in the whole list */
+    uint32_t n_outputs; /* the size of its output, which is a vector */
+} vkt_model_head;
+
 typedef struct vkt_model_desc {
     const vkt_layer *layers;
     size_t n_layers;
@@ -214,6 +220,10 @@ typedef struct vkt_model_desc {
     /* Inputs from n_plain on are rows of a table of embed_rows, which the first layer, `embed`,
      * looks up; embed_rows 0: none. */
     uint32_t n_plain, embed_rows;
+    /* The layers that give the model's outputs, the last one among them; none: the last alone, of
+     * size n_outputs. Several may name one layer, with one size. */
+    const vkt_model_head *heads;
+    size_t n_heads;
 } vkt_model_desc;
 
 typedef struct vkt_model vkt_model;
@@ -240,6 +250,9 @@ VKT_API vkt_status vkt_model_values_changed(vkt_model *m);
  * and updates its running averages. The parameter tensors are created once per graph;
  * vkt_model_params returns the trained ones, for vkt_backward. */
 VKT_API vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train);
+/* What head i of the description gives, [B, n_outputs], in g, which must be the graph that was
+ * built last. */
+VKT_API vkt_tensor *vkt_model_output(const vkt_model *m, const vkt_graph *g, size_t i);
 VKT_API vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n);
 /* vkt_backward for the trained parameters; their gradients go to the model's flat gradient buffer.
  */

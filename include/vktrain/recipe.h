@@ -36,6 +36,13 @@ typedef enum vkt_loss_kind {
     VKT_LOSS_KIND_DICE_CE, /* the sum of it and cross-entropy */
     VKT_LOSS_KIND_L1       /* pictures */
 } vkt_loss_kind;
+/* One of several losses: of the output of a layer that the model's list names. */
+typedef struct vkt_loss_term {
+    const char *on;
+    vkt_loss_kind kind; /* AUTO until vkt_config_finish: loss.kind */
+    float weight;       /* of its mean in the sum */
+    const char *target; /* task REGRESS: label columns with commas between them; NULL: all labels */
+} vkt_loss_term;
 /* How the score is chosen from which on a label, or the second of two classes, is predicted. */
 typedef enum vkt_threshold_choice {
     VKT_THRESHOLD_AUTO, /* until vkt_config_finish: F1 of several labels, else none */
@@ -73,6 +80,9 @@ typedef struct vkt_config {
     vkt_loss_kind loss;
     float loss_gamma, loss_delta; /* of focal; of huber, in standard deviations of the label */
     float loss_beta, loss_margin; /* of dpo and simpo; beta 0: 0.1 for dpo, 2 for simpo */
+    const vkt_loss_term *losses;  /* [n_losses] whose weighted sum is trained; 0: one of the last
+                                     layer's output, of the kind `loss` */
+    size_t n_losses;
     float label_smoothing;
     int64_t ignore_index; /* -1: none */
     vkt_class_weighting class_weight;
@@ -116,6 +126,8 @@ typedef struct vkt_config {
                                "average_precision", "micro_f1", "ece", "loss", "mae", "rmse", "r2",
                                "mean_iou", "psnr", "ssim";
                                "auto" until vkt_config_finish */
+    const char *loss_on;    /* the entry of losses whose loss selects, with metric "loss"; NULL: the
+                               sum */
     int metric_sign;        /* +1 larger is better, -1 smaller; 0: by the metric's name */
     const char *source;     /* recipe path or built-in name */
     bool no_rewrite;        /* graphs without fusions: of the run, not of the recipe */

@@ -171,6 +171,11 @@ typedef struct vkt_eval_column {
     const char *name;
     double loss_rise, loss_rise_std, score_fall, score_fall_std;
 } vkt_eval_column;
+/* One of the recipe's `losses`: its mean, without its weight. */
+typedef struct vkt_eval_loss {
+    char *name;
+    double loss;
+} vkt_eval_loss;
 typedef struct vkt_eval_result {
     uint64_t n;
     double loss, accuracy;    /* accuracy NAN for regression, of several labels that all are right;
@@ -206,6 +211,8 @@ typedef struct vkt_eval_result {
     const char *column_score; /* which score falls */
     uint64_t column_examples; /* that were taken */
     vkt_eval_column *columns; /* [n_columns], the most important first */
+    uint32_t n_losses;        /* of `losses`, whose weighted sum `loss` is; else 0 */
+    vkt_eval_loss *losses;    /* [n_losses] */
 } vkt_eval_result;
 VKT_API vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out);
 VKT_API void vkt_eval_result_finish(vkt_eval_result *r);

@@ -628,8 +628,22 @@ static bool is_of_net(const exporter *e, const char *name)
     return v >= 0;
 }
 
+/* The outputs of `losses` but the one that is written already: "LAYER.output". */
+static void emit_heads(exporter *e, vkt_model *m, const vkt_tensor *y)
+{
+    for (size_t i = 0; i < m->n_heads; i++) {
+        const vkt_tensor *head = m->heads[i].y;
+        bool again = head == y;
+        for (size_t k = 0; k < i; k++) again = again || m->heads[k].y == head;
+        if (again) continue;
+        const char *name = vkt__arena_printf(&e->arena, "%s.output", m->heads[i].on);
+        node(e, "Identity", IN(name_of(e, head)), name);
+        value_info(&e->graph, 12, name, vkt_tensor_shape(head));
+    }
+}
+
 static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *info,
-                             double temperature)
+                             const vkt__loss_terms *terms, double temperature)
 {
     vkt_status st = VKT_OK;
     bool classify = info->task != VKT_TASK_REGRESS && info->task != VKT_TASK_PICTURE,
@@ -640,6 +654,7 @@ static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *
     vkt_tensor *y = e->net
                         ? head_of(e, m)
                         : vkt_model_build(m, e->g, vkt_input(e->g, shape, VKT_F32, "input"), false);
+    y = vkt__loss_terms_output(terms, m, e->g, info, y);
     VKT_TRY(e->g->status);
     e->named = vkt__arena_alloc(&e->arena, (e->g->n_tensors + 1) * sizeof *e->named);
     for (size_t i = 0; i < e->g->n_nodes; i++) VKT_TRY(emit(e, e->g->nodes[i]));
@@ -661,6 +676,7 @@ static vkt_status emit_graph(exporter *e, vkt_model *m, const vkt_dataset_info *
     if (!e->net) value_info(&e->graph, 11, "input", shape);
     value_info(&e->graph, 12, out, vkt_tensor_shape(y));
     if (classify) value_info(&e->graph, 12, "probabilities", vkt_tensor_shape(y));
+    emit_heads(e, m, y);
     if (e->net && e->needs > e->net->f->opset)
         st = vkt__fail(VKT_E_ARG, "export",
                        "the layers behind the net of '%s' need ops of opset %lld, and its own are "
@@ -672,7 +688,7 @@ fail:
 }
 
 vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__weights *w,
-                           double temperature, const char *path)
+                           const vkt__loss_terms *terms, double temperature, const char *path)
 {
     vkt_status st;
     exporter e = { .g = vkt__graph_new(vkt_model_gpu(m)), .weights = w };
@@ -705,7 +721,7 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
     if (e.net && m->layers.n == 1 && !m->layers.layers[0].spec.cut)
         vkt__onnx_back_graph(e.net, w, true, &e.graph);
     else
-        VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data), temperature));
+        VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data), terms, temperature));
     if (e.net) {
         vkt__onnx_back_model(e.net, &model);
     } else {

@@ -90,6 +90,30 @@ vkt_status vkt__layer_connect(vkt_model *m, const vkt_layer *spec, size_t n, vkt
     return VKT_OK;
 }
 
+vkt_status vkt__layer_heads(vkt_model *m, const vkt_layer *spec, size_t n, vkt__layer *layers)
+{
+    for (size_t h = 0; h < m->n_heads; h++) {
+        size_t i = 0;
+        while (i < n && (!spec[i].name || strcmp(spec[i].name, m->heads[h].on))) i++;
+        if (i == n)
+            return vkt__fail(VKT_E_ARG, "model",
+                             "%s: losses: no layer of the model has the name '%s'", m->source,
+                             vkt__show(m->heads[h].on).s);
+        if (layers[i].head && layers[i].head->n_outputs != m->heads[h].n_outputs)
+            return vkt__fail(VKT_E_ARG, "model",
+                             "%s: losses: '%s' can't have both %u and %u outputs: take a layer for "
+                             "each",
+                             m->source, spec[i].name, layers[i].head->n_outputs,
+                             m->heads[h].n_outputs);
+        layers[i].head = &m->heads[h];
+    }
+    if (!m->n_heads || (n && layers[n - 1].head)) return VKT_OK;
+    return vkt__fail(VKT_E_ARG, "model",
+                     "%s: losses: the last layer has none: give it a name and a loss, or leave it "
+                     "out",
+                     m->source);
+}
+
 static int by_name(const void *a, const void *b)
 {
     const vkt__layer *const *x = a, *const *y = b;
@@ -121,11 +145,11 @@ vkt_status vkt__layers_check(const vkt__layer *layers, size_t n)
         for (size_t j = 0; layers[k].from && j < layers[k].spec.n_from; j++)
             if (layers[k].from[j] >= 0) used[layers[k].from[j]] = true;
     }
-    while (i + 1 < n && used[i]) i++;
+    while (i + 1 < n && (used[i] || layers[i].head)) i++;
     free(used);
     if (i + 1 >= n) return check_names(layers, n);
     return vkt__fail(VKT_E_ARG, "model",
                      "%s: no layer takes its output: leave the layer out, or name it in a later "
-                     "layer's `from`",
+                     "layer's `from`, or in `losses`",
                      layers[i].where);
 }

@@ -12,7 +12,11 @@ vkt_status vkt__layer_from(const vkt_layer *spec, size_t n, size_t i, const char
  * and in. list_in: what the list takes. */
 vkt_status vkt__layer_connect(vkt_model *m, const vkt_layer *spec, size_t n, vkt__layer *layers,
                               size_t i, vkt_shape list_in, bool is_whole);
-/* Logs and returns ARG: an output that no later layer takes, or a name that two layers have. */
+/* Marks the layers of the whole list that give the model's outputs. Logs and returns ARG: there is
+ * none of a head's name, or the last layer is no head. */
+vkt_status vkt__layer_heads(vkt_model *m, const vkt_layer *spec, size_t n, vkt__layer *layers);
+/* Logs and returns ARG: an output that no later layer takes and that is none of the model's, or a
+ * name that two layers have. */
 vkt_status vkt__layers_check(const vkt__layer *layers, size_t n);
 
 #endif

@@ -64,6 +64,31 @@ static vkt_status check_words(const vkt__layer *l)
     return VKT_OK;
 }
 
+/* The model's outputs are vectors of as many numbers as the data has for them. */
+static vkt_status check_output(const vkt__layer *l, const char *where, vkt_shape out, uint32_t n)
+{
+    char text[96];
+    if (out.rank == 1 && out.d[0] == n) return VKT_OK;
+    return vkt__fail(
+        VKT_E_SHAPE, "model",
+        "%s gives %s, but %s %u outputs: end %s with `- linear` (its size is inferred)", where,
+        vkt_shape_text(out, VKT_F32, text), l ? "its loss is of" : "the data has", n,
+        l ? "the branch" : "the model");
+}
+
+/* The model's output is a picture as the data's targets are. */
+static vkt_status check_picture(const vkt_model *m, const char *where, vkt_shape out)
+{
+    char text[96], wanted[96];
+    if (vkt__shape_equal(out, m->output)) return VKT_OK;
+    return vkt__fail(VKT_E_SHAPE, "model",
+                     "%s gives %s, but the data's targets are %s: rows, columns, and a channel for "
+                     "each class or colour (end the model with `- conv: {out: %u, kernel: 1}` at "
+                     "that size)",
+                     where, vkt_shape_text(out, VKT_F32, text),
+                     vkt_shape_text(m->output, VKT_F32, wanted), m->output.d[2]);
+}
+
 vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, const char *prefix,
                                 vkt_shape in, bool is_whole, vkt__layer_list *out,
                                 vkt_shape *out_shape)
@@ -71,6 +96,8 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
     vkt__layer *layers = vkt__arena_alloc(&m->arena, n * sizeof *layers);
     vkt_shape list_in = in;
     bool is_graph = false;
+    vkt_status st = is_whole ? vkt__layer_heads(m, spec, n, layers) : VKT_OK;
+    if (st != VKT_OK) return st;
     for (size_t i = 0; i < n; i++) {
         vkt__layer *l = &layers[i];
         l->spec = spec[i];
@@ -91,37 +118,22 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
         if (whole_model && !(is_whole && n == 1))
             return vkt__fail(VKT_E_ARG, "model",
                              "%s: a transformer is the whole model: no other layers", l->where);
-        vkt_status st = check_words(l);
+        st = check_words(l);
         if (st == VKT_OK) st = vkt__layer_connect(m, spec, n, layers, i, list_in, is_whole);
         if (st == VKT_OK) st = l->kind->plan(m, l);
+        if (st == VKT_OK && l->head) st = check_output(l, l->where, l->out, l->head->n_outputs);
         if (st != VKT_OK) return st;
         is_graph = is_graph || l->from;
         in = l->out;
         if (l->out.rank == 2 && whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
     }
-    vkt_status st = is_graph ? vkt__layers_check(layers, n) : VKT_OK;
+    st = is_graph ? vkt__layers_check(layers, n) : VKT_OK;
     if (st != VKT_OK) return st;
     *out = (vkt__layer_list) { layers, n, is_graph };
     *out_shape = in;
-    char text[96], wanted[96];
-    if (is_whole && m->output.rank) {
-        if (vkt__shape_equal(in, m->output)) return VKT_OK;
-        return vkt__fail(VKT_E_SHAPE, "model",
-                         "%s gives %s, but the data's targets are %s: rows, columns, and a channel "
-                         "for each class or colour (end the model with `- conv: {out: %u, kernel: "
-                         "1}` at that size)",
-                         n ? layers[n - 1].where : "an empty model",
-                         vkt_shape_text(in, VKT_F32, text),
-                         vkt_shape_text(m->output, VKT_F32, wanted), m->output.d[2]);
-    }
-    if (is_whole && (in.rank != 1 || in.d[0] != m->n_outputs)) {
-        return vkt__fail(VKT_E_SHAPE, "model",
-                         "%s gives %s, but the data has %u outputs: end the model with `- linear` "
-                         "(its size is inferred)",
-                         n ? layers[n - 1].where : "an empty model",
-                         vkt_shape_text(in, VKT_F32, text), m->n_outputs);
-    }
-    return VKT_OK;
+    if (!is_whole || m->n_heads) return VKT_OK;
+    const char *last = n ? layers[n - 1].where : "an empty model";
+    return m->output.rank ? check_picture(m, last, in) : check_output(NULL, last, in, m->n_outputs);
 }
 
 vkt_status vkt__model_plan_part(vkt_model *m, const vkt__layer *l, const vkt_layer *list, size_t n,
@@ -153,6 +165,13 @@ static vkt_tensor *join(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_ten
     return l->kind->join(m, g, l, x);
 }
 
+/* What a layer gives is the output of all heads that name it. */
+static void give(vkt_model *m, const vkt__head *head, vkt_tensor *y)
+{
+    for (size_t h = 0; h < m->n_heads; h++)
+        if (!strcmp(m->heads[h].on, head->on)) m->heads[h].y = y;
+}
+
 vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train)
 {
@@ -167,6 +186,7 @@ vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_l
         else
             x = l->kind->build(m, g, l, l->from ? y[l->from[0] + 1] : x, train);
         vkt__where(g, NULL);
+        if (l->head) give(m, l->head, x);
         if (y) y[i + 1] = x;
     }
     return x;

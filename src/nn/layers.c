@@ -16,7 +16,7 @@ static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
     if (l->in.rank == 3)
         return vkt__layer_error(l, "the input is an image, %s: put `- flatten` before it",
                                 vkt_shape_text(l->in, VKT_F32, text));
-    uint32_t out = l->spec.out ? l->spec.out : vkt__model_n_outputs(m),
+    uint32_t out = l->spec.out ? l->spec.out : vkt__layer_n_outputs(m, l),
              in = l->in.d[l->in.rank - 1];
     if (in == 0) return vkt__layer_error(l, "the input has no elements");
     l->out = l->in;

@@ -58,6 +58,11 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     m->n_plain = desc->n_plain;
     m->embed_rows = desc->embed_rows;
     m->takes_ids = desc->embed_rows > 0;
+    m->n_heads = desc->n_heads;
+    m->heads = vkt__arena_alloc(&m->arena, desc->n_heads * sizeof *m->heads);
+    for (size_t i = 0; i < desc->n_heads; i++)
+        m->heads[i] = (vkt__head) { .on = vkt__arena_strdup(&m->arena, desc->heads[i].on),
+                                    .n_outputs = desc->heads[i].n_outputs };
     const char *first = desc->n_layers ? desc->layers[0].type : "";
     bool scores = desc->n_layers && desc->layers[0].transformer.score;
     if (m->embed_rows && strcmp(first, "embed") && strcmp(first, "sentence") && !scores) {
@@ -214,7 +219,14 @@ vkt_status vkt_model_values_changed(vkt_model *m)
 vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train)
 {
     vkt_graph_precision(g, m->precision);
+    m->heads_in = g;
     return vkt__model_build_list(m, g, &m->layers, x, train);
+}
+
+vkt_tensor *vkt_model_output(const vkt_model *m, const vkt_graph *g, size_t i)
+{
+    VKT_ASSERT(m->heads_in == g && i < m->n_heads);
+    return m->heads[i].y;
 }
 
 vkt_tensor *vkt__model_build_base(vkt_model *m, vkt_graph *g, vkt_tensor *x)

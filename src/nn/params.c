@@ -42,11 +42,13 @@ void vkt__model_set_table(vkt_model *m, int param)
     m->params[param].table = true;
 }
 
-/* The last layer's matrix, unless tables give the outputs. */
+/* The last layer's matrix, or that of a layer that gives an output, unless tables give them. */
 static bool gives_outputs(const vkt_model *m, size_t i)
 {
     const vkt__layer_list *list = &m->layers;
     bool tables = list->n && list->layers[list->n - 1].kind->is_whole;
+    for (size_t k = 0; k < list->n && m->n_heads && m->adapters.desc.rank == 0; k++)
+        if (list->layers[k].head && list->layers[k].w == (int)i) return true;
     for (size_t k = i + 1; k < m->n_params; k++)
         if (m->params[k].pub.shape.rank >= 2) return false;
     return !tables && m->adapters.desc.rank == 0;
@@ -288,6 +290,11 @@ static vkt_shape memory_shape(const vkt_param *p)
 uint32_t vkt__model_n_outputs(const vkt_model *m)
 {
     return m->n_outputs;
+}
+
+uint32_t vkt__layer_n_outputs(const vkt_model *m, const vkt__layer *l)
+{
+    return l->head ? l->head->n_outputs : m->n_outputs;
 }
 
 void vkt__param_bind(vkt_tensor *t, const vkt_param *p, const vkt_buffer *flat, uint64_t first)

@@ -34,6 +34,13 @@ typedef struct vkt__layer_list {
     bool is_graph; /* some layer says whose output it takes */
 } vkt__layer_list;
 
+/* A layer that gives an output of the model; y: in the graph that was built last. */
+typedef struct vkt__head {
+    const char *on;
+    uint32_t n_outputs;
+    vkt_tensor *y;
+} vkt__head;
+
 /* A layer of the model: its description, resolved. */
 typedef struct vkt__layer {
     const struct vkt__layer_kind *kind;
@@ -46,6 +53,7 @@ typedef struct vkt__layer {
     int w, b;                            /* indices of parameters, -1: none */
     uint32_t n_params;                   /* as many from w on, where b is not all there is */
     int s;                               /* index of the first state, -1: none */
+    const struct vkt__head *head;        /* of a layer that gives one of the model's outputs */
     vkt__layer_list pre, body, shortcut; /* of layers made of layers */
     struct vkt__onnx_net *onnx;          /* of layers_onnx.c */
 } vkt__layer;
@@ -103,6 +111,9 @@ struct vkt_model {
     /* What the training graph that was built last adds to its loss: [1] f32, or NULL. */
     vkt_tensor *added_loss;
     const vkt_graph *added_to;
+    vkt__head *heads; /* [n_heads] of the description */
+    size_t n_heads;
+    const vkt_graph *heads_in;
 };
 
 /* ---- what is declared while layers are planned ---- */
@@ -145,6 +156,8 @@ void vkt__param_bind(vkt_tensor *t, const vkt_param *p, const vkt_buffer *flat, 
 
 vkt__adapters *vkt__model_adapters(vkt_model *m);
 uint32_t vkt__model_n_outputs(const vkt_model *m);
+/* How many outputs a layer has that infers it from the data. */
+uint32_t vkt__layer_n_outputs(const vkt_model *m, const vkt__layer *l);
 /* The i-th layer of the whole; NULL past the last. */
 const vkt__layer *vkt__model_layer(const vkt_model *m, size_t i);
 

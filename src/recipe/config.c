@@ -129,6 +129,7 @@ vkt_status vkt_config_set(vkt_config *c, const char *assignment)
         return vkt__fail(VKT_E_ARG, "config", "%s: unknown key%s", where,
                          vkt__option_hint(key).text);
     if (o[i].type == VKT__OPT_STEPS || o[i].type == VKT__OPT_GROUPS ||
+        o[i].type == VKT__OPT_LOSSES ||
         ((o[i].type == VKT__OPT_WEIGHTS || o[i].type == VKT__OPT_WORDS) && eq[1] == '[') ||
         (o[i].type == VKT__OPT_PAIRS && eq[1] == '{')) {
         vkt__yaml *node;

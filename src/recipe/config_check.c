@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "recipe/config.h"
+#include "recipe/loss_terms.h"
 #include "recipe/measure.h"
 #include "recipe/options.h"
 #include "tensor/ops/optim/rules.h"
@@ -121,39 +122,106 @@ static vkt_status check_preference(const vkt_config *c)
     return VKT_OK;
 }
 
-static vkt_status check_loss(const vkt_config *c)
+/* The layer whose output a loss is of stands in the model's own list. */
+static vkt_status check_on(const vkt_config *c, const vkt_loss_term *t)
 {
-    bool regress = c->data.task == VKT_TASK_REGRESS, focal = c->loss == VKT_LOSS_KIND_FOCAL,
+    const char *names[64];
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_layers; i++) {
+        if (!c->layers[i].name) continue;
+        if (!strcmp(c->layers[i].name, t->on)) return VKT_OK;
+        if (n < VKT_COUNT(names)) names[n++] = c->layers[i].name;
+    }
+    vkt_hint hint = vkt_did_you_mean(t->on, names, n);
+    return vkt__config_refuse(c, "losses", "no layer of the model has the name '%s'%s",
+                              vkt__show(t->on).s,
+                              *hint.text ? hint.text : ": give the layer `name`");
+}
+
+static vkt_status check_losses(const vkt_config *c)
+{
+    vkt_status st = VKT_OK;
+    bool regress = c->data.task == VKT_TASK_REGRESS, chosen = !c->loss_on;
+    if (c->loss_on && !c->n_losses)
+        return vkt__config_refuse(c, "checkpoint.on", "has no meaning without `losses`");
+    if (c->loss_on && strcmp(c->metric, "loss") != 0)
+        return vkt__config_refuse(c, "checkpoint.on", "only for checkpoint.metric: loss, not %s",
+                                  c->metric);
+    if (c->n_losses && vkt__config_is_text(c))
+        return vkt__config_refuse(c, "losses", "not for text");
+    if (c->n_losses && (c->data.task == VKT_TASK_SEGMENT || c->data.task == VKT_TASK_PICTURE))
+        return vkt__config_refuse(c, "losses",
+                                  "not for masks and pictures: loss.kind: dice_ce sums two");
+    for (size_t i = 0; i < c->n_losses; i++) {
+        const vkt_loss_term *t = &c->losses[i];
+        VKT_TRY(check_on(c, t));
+        if (t->kind == VKT_LOSS_KIND_DPO || t->kind == VKT_LOSS_KIND_SIMPO)
+            return vkt__config_refuse(c, "losses", "'%s': dpo and simpo are for text", t->on);
+        if (t->target && !regress)
+            return vkt__config_refuse(c, "losses",
+                                      "'%s': target is for data.task: regress, whose labels are "
+                                      "several columns",
+                                      t->on);
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(c->losses[k].on, t->on) && c->losses[k].kind == t->kind)
+                return vkt__config_refuse(c, "losses", "two entries are %s of '%s'",
+                                          vkt__loss_kind_name(t->kind), t->on);
+        chosen = chosen || !strcmp(t->on, c->loss_on);
+    }
+    const char *last = c->n_layers ? c->layers[c->n_layers - 1].name : NULL;
+    bool has_last = !c->n_losses;
+    for (size_t i = 0; i < c->n_losses; i++) has_last |= last && !strcmp(last, c->losses[i].on);
+    if (!has_last)
+        return vkt__config_refuse(c, "losses",
+                                  "the model's last layer has none: give it a name and an entry");
+    if (!chosen)
+        return vkt__config_refuse(c, "checkpoint.on", "no entry of `losses` is on '%s'",
+                                  vkt__show(c->loss_on).s);
+fail:
+    return st;
+}
+
+static vkt_status check_kind(const vkt_config *c, const char *option, vkt_loss_kind kind)
+{
+    bool regress = c->data.task == VKT_TASK_REGRESS, focal = kind == VKT_LOSS_KIND_FOCAL,
          several = c->data.task == VKT_TASK_MULTILABEL;
-    bool picture = c->data.task == VKT_TASK_PICTURE, l1 = c->loss == VKT_LOSS_KIND_L1,
-         dice = c->loss == VKT_LOSS_KIND_DICE || c->loss == VKT_LOSS_KIND_DICE_CE;
-    bool of_numbers = c->loss == VKT_LOSS_KIND_MSE || c->loss == VKT_LOSS_KIND_HUBER || l1;
+    bool picture = c->data.task == VKT_TASK_PICTURE, l1 = kind == VKT_LOSS_KIND_L1,
+         dice = kind == VKT_LOSS_KIND_DICE || kind == VKT_LOSS_KIND_DICE_CE;
+    bool of_numbers = kind == VKT_LOSS_KIND_MSE || kind == VKT_LOSS_KIND_HUBER || l1;
     if (dice && c->data.task != VKT_TASK_SEGMENT)
-        return vkt__config_refuse(c, "loss.kind", "dice and dice_ce are for data.task: segment");
+        return vkt__config_refuse(c, option, "dice and dice_ce are for data.task: segment");
     if (dice && c->label_smoothing > 0)
         return vkt__config_refuse(c, "loss.label_smoothing", "not with loss.kind: dice, dice_ce");
-    if (l1 && !picture) return vkt__config_refuse(c, "loss.kind", "l1 is for data.task: picture");
-    if ((c->loss == VKT_LOSS_KIND_BCE) != several)
-        return vkt__config_refuse(c, "loss.kind",
-                                  "data.task: multilabel has bce, and no other has");
+    if (l1 && !picture) return vkt__config_refuse(c, option, "l1 is for data.task: picture");
+    if ((kind == VKT_LOSS_KIND_BCE) != several)
+        return vkt__config_refuse(c, option, "data.task: multilabel has bce, and no other has");
     if (of_numbers != (regress || picture))
-        return vkt__config_refuse(c, "loss.kind", "%s",
+        return vkt__config_refuse(c, option, "%s",
                                   picture   ? "data.task: picture has l1, mse and huber"
                                   : regress ? "data.task: regress has mse and huber"
                                             : "classes and tokens have cross_entropy and focal");
     if (focal && vkt__config_is_text(c))
-        return vkt__config_refuse(c, "loss.kind", "focal is not for text");
+        return vkt__config_refuse(c, option, "focal is not for text");
     if (focal && (c->label_smoothing > 0 || c->augment.mixup > 0 || c->augment.cutmix > 0))
-        return vkt__config_refuse(c, "loss.kind",
-                                  "focal needs one label of each example: not with %s",
+        return vkt__config_refuse(c, option, "focal needs one label of each example: not with %s",
                                   c->label_smoothing > 0 ? "loss.label_smoothing"
                                   : c->augment.mixup > 0 ? "data.augment.mixup"
                                                          : "data.augment.cutmix");
-    if (!focal && c->loss_gamma != 2)
-        return vkt__config_refuse(c, "loss.gamma", "only for loss.kind: focal");
-    if (c->loss != VKT_LOSS_KIND_HUBER && c->loss_delta != 1)
-        return vkt__config_refuse(c, "loss.delta", "only for loss.kind: huber");
     return VKT_OK;
+}
+
+static vkt_status check_loss(const vkt_config *c)
+{
+    vkt_status st = VKT_OK;
+    VKT_TRY(check_losses(c));
+    for (size_t i = 0; i < c->n_losses; i++) VKT_TRY(check_kind(c, "losses", c->losses[i].kind));
+    if (!c->n_losses) VKT_TRY(check_kind(c, "loss.kind", c->loss));
+    if (!vkt__config_has_loss(c, VKT_LOSS_KIND_FOCAL) && c->loss_gamma != 2)
+        return vkt__config_refuse(c, "loss.gamma", "only for loss.kind: focal");
+    if (!vkt__config_has_loss(c, VKT_LOSS_KIND_HUBER) && c->loss_delta != 1)
+        return vkt__config_refuse(c, "loss.delta", "only for loss.kind: huber");
+fail:
+    return st;
 }
 
 static vkt_status check_data(const vkt_config *c)

@@ -1,6 +1,7 @@
 /* vkt__config_defaults: what a recipe leaves out and what follows from its other options. Says
  * whether it holds together no more than config_check.c sets anything. */
 #include "recipe/config.h"
+#include "recipe/loss_terms.h"
 #include "recipe/measure.h"
 #include "recipe/options.h"
 #include "tensor/ops/optim/rules.h"
@@ -26,6 +27,7 @@ static void task(vkt_config *c)
 static void loss(vkt_config *c)
 {
     if (c->loss == VKT_LOSS_KIND_AUTO) c->loss = loss_of(c->data.task);
+    vkt__loss_terms_defaults(c);
     bool dpo = c->loss == VKT_LOSS_KIND_DPO, simpo = c->loss == VKT_LOSS_KIND_SIMPO;
     if (!dpo && !simpo) return;
     if (!(c->loss_beta > 0)) c->loss_beta = dpo ? 0.1f : 2;

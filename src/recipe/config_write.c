@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "recipe/loss_terms.h"
 #include "recipe/options.h"
 #include "recipe/recipe_model.h"
 
@@ -84,6 +85,8 @@ static bool value_yaml(const vkt_config *c, const vkt__option *o, vkt__str *out)
                             vkt__double_text((double)c->class_weights[i], true, number));
         vkt__str_printf(out, "]");
         return true;
+    case VKT__OPT_LOSSES:
+        return vkt__loss_terms_yaml(c, out);
     case VKT__OPT_GROUPS:
         for (size_t i = 0; i < c->optim.n_groups; i++) {
             const vkt_optim_group *g = &c->optim.groups[i];

@@ -153,6 +153,7 @@ vkt_status vkt__option_set(vkt_config *c, vkt__arena *a, const vkt__option *o, c
     }
     case VKT__OPT_STEPS:
     case VKT__OPT_GROUPS:
+    case VKT__OPT_LOSSES:
         break;
     }
     return not_a("a list", o, text, quoted, where);

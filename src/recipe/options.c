@@ -268,6 +268,11 @@ static const vkt__option options[] = {
     { "data.augment.magnitude", VKT__OPT_F32, AT(augment.magnitude), "9", 0, 30, "",
       "strength of RandAugment's operations", NULL, NULL },
 
+    { "losses", VKT__OPT_LOSSES, AT(losses), NULL, 0, 0, "",
+      "several losses, of outputs of layers that have names: a list of {on, kind, weight, target}; "
+      "their weighted sum is trained. kind: as loss.kind, which is the default; target: with task "
+      "regress, the label columns that this output is of. The last layer has one of them",
+      NULL, NULL },
     { "loss.kind", VKT__OPT_ENUM, AT(loss), "auto", 0, 0, "",
       "loss that is trained; auto: cross-entropy for classes, mean squared error (mse) for "
       "numbers. "
@@ -502,6 +507,9 @@ static const vkt__option options[] = {
       "the rest. ece: expected calibration error, in 15 bins of confidence. mae, rmse and r2: in "
       "units of the label",
       metrics, "eval.metric" },
+    { "checkpoint.on", VKT__OPT_STRING, AT(loss_on), NULL, 0, 0, "",
+      "with `losses` and metric loss: the layer whose loss selects (default: the weighted sum)",
+      NULL, NULL },
     { "checkpoint.mode", VKT__OPT_ENUM, AT(metric_sign), "auto", 0, 0, "",
       "whether a larger (max) or a smaller (min) metric is better; auto: known from the metric",
       modes, NULL },
@@ -523,9 +531,10 @@ int vkt__option_find(const char *name)
 
 bool vkt_option(size_t i, vkt_option_info *out)
 {
-    static const char *const types[] = { "text",   "true/false", "integer", "integer",   "integer",
-                                         "number", "number",     "choice",  "character", "list",
-                                         "list",   "choice",     "list",    "mapping" };
+    static const char *const types[] = {
+        "text",      "true/false", "integer", "integer", "integer", "number", "number", "choice",
+        "character", "list",       "list",    "choice",  "list",    "list",   "mapping"
+    };
     static _Thread_local char range[160], help[800];
     if (i >= VKT_COUNT(options)) return false;
     const vkt__option *o = &options[i];

@@ -20,6 +20,7 @@ typedef enum vkt__option_type {
     VKT__OPT_GROUPS,  /* list of maps: optim.groups */
     VKT__OPT_WEIGHTS, /* a choice, or a list of numbers: loss.class_weight */
     VKT__OPT_WORDS,   /* words with commas between them, or a list of them: lora.targets */
+    VKT__OPT_LOSSES,  /* list of maps: losses */
     VKT__OPT_PAIRS,   /* a map of names to numbers, or "NAME=NUMBER, ...": lora.rank_pattern */
 } vkt__option_type;
 

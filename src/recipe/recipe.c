@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "base/os.h"
+#include "recipe/loss_terms.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_model.h"
 
@@ -160,6 +161,8 @@ vkt_status vkt__option_set_node(vkt_config *c, int index, const vkt__yaml *node,
         st = set_steps(c, o, node, where);
     else if (o->type == VKT__OPT_GROUPS)
         st = set_groups(c, o, node, where);
+    else if (o->type == VKT__OPT_LOSSES)
+        st = vkt__loss_terms_read(c, node, where);
     else if (o->type == VKT__OPT_WEIGHTS && node->kind == VKT__YAML_LIST)
         st = set_weights(c, o, node, where);
     else if (o->type == VKT__OPT_WORDS && node->kind == VKT__YAML_LIST)

@@ -256,6 +256,19 @@ static void add_counts(vkt__str *j, const char *name, const uint64_t *v, uint32_
     vkt__str_add(j, "]", 1);
 }
 
+/* "losses":{"NAME":0.5,...}: layers' names, which need no escapes. */
+static void add_losses(vkt__str *j, const vkt__metrics_row *r)
+{
+    char number[32];
+    if (r->n_losses) vkt__str_printf(j, ",\"losses\":{");
+    for (uint32_t i = 0; i < r->n_losses; i++) {
+        vkt__format(number, sizeof number, "%.9g", r->losses[i]);
+        vkt__str_printf(j, "%s\"%s\":%s", i ? "," : "", r->loss_names[i],
+                        isfinite(r->losses[i]) ? number : "null");
+    }
+    if (r->n_losses) vkt__str_printf(j, "}");
+}
+
 vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
 {
     vkt__str j = { 0 }, c = { 0 };
@@ -284,6 +297,7 @@ vkt_status vkt__metrics_add(vkt__metrics *m, const vkt__metrics_row *r)
         add_counts(&j, "class_correct", r->class_correct, r->n_classes);
         if (r->class_predicted) add_counts(&j, "class_predicted", r->class_predicted, r->n_classes);
     }
+    add_losses(&j, r);
     vkt__str_printf(&j, "}\n");
     if (r->n)
         vkt__str_printf(&c, ",%llu\n", (unsigned long long)r->n);

@@ -24,6 +24,9 @@ typedef struct vkt__metrics_row {
     uint32_t n_classes; /* evaluations of classifiers: examples, correct and predicted ones per
                            class; 0: not given */
     const uint64_t *class_count, *class_correct, *class_predicted;
+    uint32_t n_losses; /* evaluations with several losses: each one's name and mean; 0: not given */
+    const char *const *loss_names;
+    const double *losses;
 } vkt__metrics_row;
 /* All numbers NAN. */
 vkt__metrics_row vkt__metrics_row_empty(uint64_t step, const char *split);

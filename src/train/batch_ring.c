@@ -161,6 +161,7 @@ vkt_status vkt__ring_allocate(vkt_gpu *gpu, vkt__ring *l, const char *label)
         l->loss[i] = result_at(l, i, l->loss_at);
         l->hit[i] = result_at(l, i, l->hit_at);
         l->out[i] = result_at(l, i, l->out_at);
+        l->terms[i] = result_at(l, i, l->terms_at);
     }
     if (l->n_slots && !vkt_gpu_caps(gpu)->unified) VKT_TRY(bring_near(gpu, l, label));
 fail:

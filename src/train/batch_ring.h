@@ -3,6 +3,7 @@
 #define VKT_TRAIN_BATCH_RING_H
 
 #include "gpu/commands.h"
+#include "recipe/loss_terms.h"
 #include "vktrain/data.h"
 #include "vktrain/optim.h"
 
@@ -19,12 +20,12 @@ typedef struct vkt__ring {
         vkt_tensor *t;
         uint64_t at;
         bool result;
-    } binds[12];
+    } binds[12 + VKT__MAX_LOSSES];
     uint32_t n_binds;
     vkt_buffer plan_upload[VKT_MAX_SLOTS],
         plan_readback[VKT_MAX_SLOTS]; /* stand in until all is planned and fits */
     uint64_t x_at, y_at, w_at, y2_at, w2_at, order_at, segments_at, documents_at, step_at, loss_at,
-        hit_at, out_at;
+        hit_at, out_at, terms_at;
     vkt_buffer *upload[VKT_MAX_SLOTS], *readback[VKT_MAX_SLOTS];
     /* Where the device can't read host memory at full speed: its own memory, which a run of any
      * slot fills first, and from which results are copied last. near_at: what lies before is left
@@ -35,8 +36,10 @@ typedef struct vkt__ring {
     void *step[VKT_MAX_SLOTS];           /* struct vkt_step_block */
     const float *scalars[VKT_MAX_SLOTS]; /* training: [VKT_N_SCALARS] */
     const float *loss[VKT_MAX_SLOTS], *hit[VKT_MAX_SLOTS],
-        *out[VKT_MAX_SLOTS]; /* evaluation: [B, n_targets], the same,
-                                     [B, n_outputs] (text: none); pairs: [B], rewards [B, 2] */
+        *out[VKT_MAX_SLOTS];           /* evaluation: [B, n_targets], the same,
+                                               [B, n_outputs] (text: none); pairs: [B], rewards [B, 2] */
+    const float *terms[VKT_MAX_SLOTS]; /* evaluation: the first entry of `losses`, [B], the next
+                                          ones vkt__ring_row elements further on each */
 } vkt__ring;
 
 typedef struct vkt__ring_inputs {
@@ -53,6 +56,11 @@ void vkt__ring_create(vkt_gpu *gpu, const vkt_dataset_info *info, vkt__ring *l, 
 void vkt__ring_bind(vkt__ring *l, vkt_tensor *t, uint64_t at, bool result);
 /* A result's place in each slot's readback memory: at *at, which moves on. Returns where. */
 uint64_t vkt__ring_result(vkt__ring *l, vkt_tensor *t, uint64_t *at);
+/* How far the results of two terms lie apart, in elements. */
+static inline size_t vkt__ring_row(const vkt__ring *l)
+{
+    return vkt__align((uint64_t)l->batch * 4, 256) / 4;
+}
 /* The slots' memory itself, once all is known to fit; bound in the place of the stand-ins. */
 vkt_status vkt__ring_allocate(vkt_gpu *gpu, vkt__ring *l, const char *label);
 /* All memory of its slots and near them, allocated or not. */

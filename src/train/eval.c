@@ -178,6 +178,13 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
                                               .rmse = errors.rmse,
                                               .r2 = errors.r2 };
     }
+    out->n_losses = sums.n_terms;
+    out->losses = vkt__alloc((sums.n_terms + 1) * sizeof *out->losses);
+    for (uint32_t i = 0; i < sums.n_terms; i++) {
+        const char *name = o.session->terms.names[i];
+        out->losses[i] = (vkt_eval_loss) { strcpy(vkt__alloc(strlen(name) + 1), name),
+                                           sums.term[i] / (double)sums.n };
+    }
     out->roc_auc = sums.roc_auc;
     out->average_precision = sums.average_precision;
     out->ece = vkt__eval_ece(&sums.raw);
@@ -229,6 +236,8 @@ void vkt_eval_result_finish(vkt_eval_result *r)
     free(r->threshold);
     for (uint32_t k = 0; k < r->n_targets; k++) free(r->targets[k].name);
     free(r->targets);
+    for (uint32_t i = 0; i < r->n_losses; i++) free(r->losses[i].name);
+    free(r->losses);
     for (uint32_t i = 0; i < r->n_columns; i++) free((void *)r->columns[i].name);
     free(r->columns);
     *r = (vkt_eval_result) { 0 };

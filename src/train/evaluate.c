@@ -247,6 +247,15 @@ static void take_dense(pass *p, uint32_t slot)
     }
 }
 
+/* The entries of `losses`, of an example that counts. */
+static void take_terms(pass *p, uint32_t slot, uint32_t i, const vkt_label *y)
+{
+    const vkt__ring *l = &p->s->eval;
+    if (p->ignore.given && y->u == p->ignore.n) return;
+    for (uint32_t t = 0; t < p->sums->n_terms; t++)
+        p->sums->term[t] += (double)l->terms[slot][t * vkt__ring_row(l) + i];
+}
+
 static void take_batch(pass *p, uint32_t slot)
 {
     const vkt__ring *l = &p->s->eval;
@@ -256,10 +265,12 @@ static void take_batch(pass *p, uint32_t slot)
         const float *out = l->out[slot] + (size_t)i * info->n_outputs;
         const vkt_label *y = b->y + (size_t)i * info->n_labels;
         bool read = b->w[i] > 0; /* else its picture could not be read: said by the loader */
-        if (p->s->views > 1)
+        if (p->s->views > 1) {
             take_view(p, b->index[i], out, y, read);
-        else if (read)
+        } else if (read) {
             take_one(p, b->index[i], out, y, (double)l->loss[slot][i], l->hit[slot][i] > 0);
+            take_terms(p, slot, i, y);
+        }
     }
 }
 
@@ -314,6 +325,7 @@ static void begin_sums(pass *p, const vkt_dataset *data)
                             .n_targets = numbers ? info->n_outputs : 0,
                             .several = info->task == VKT_TASK_MULTILABEL,
                             .pairs = info->pairs,
+                            .n_terms = p->s->views > 1 ? 0 : (uint32_t)p->s->terms.n,
                             .roc_auc = NAN,
                             .average_precision = NAN };
     s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);

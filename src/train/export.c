@@ -61,8 +61,8 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
     }
     VKT_TRY(vkt__weights_create(o.session->model, NULL, &w));
     VKT_TRY(vkt__weights_download(o.gpu, o.session->model, NULL, &w));
-    VKT_TRY(
-        vkt__onnx_write(o.session->model, o.data, &w, o.session->calibration.temperature, path));
+    VKT_TRY(vkt__onnx_write(o.session->model, o.data, &w, &o.session->terms,
+                            o.session->calibration.temperature, path));
 fail:
     vkt__weights_finish(&w);
     vkt__opened_finish(&o);

@@ -3,6 +3,7 @@
 
 #include "data/dataset.h"
 #include "nn/params.h"
+#include "tensor/graph/graph.h"
 
 static vkt_tensor *class_weights(const vkt__losses *s, vkt_graph *g)
 {
@@ -12,24 +13,31 @@ static vkt_tensor *class_weights(const vkt__losses *s, vkt_graph *g)
     return cw;
 }
 
+/* One loss: the whole of a recipe without `losses`, or one of its entries. y, weights: of the
+ * batch; positive: class weights, or those of labels that are there. */
+typedef struct {
+    vkt_loss_kind kind;
+    vkt_tensor *out, *y, *class_weights;
+} term;
+
 /* The training loss of classes. Cross-entropy is linear in the target: a blend's is that of its two
  * labels, weighted. */
 static vkt_loss class_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
-                           vkt_tensor *logits)
+                           const term *t)
 {
     const vkt_config *c = s->config;
     vkt_graph *g = l->graph;
-    bool focal = c->loss == VKT_LOSS_KIND_FOCAL;
-    vkt_tensor *cw = class_weights(s, g);
+    bool focal = t->kind == VKT_LOSS_KIND_FOCAL;
+    vkt_tensor *cw = t->class_weights;
     vkt_xent_desc desc = { .smoothing = c->label_smoothing,
                            .ignore_index = { c->ignore_index >= 0, (uint32_t)c->ignore_index } };
     vkt_loss loss =
-        vkt_softmax_xent(g, logits, in->y, focal ? NULL : in->w, focal ? NULL : cw, &desc);
+        vkt_softmax_xent(g, t->out, t->y, focal ? NULL : in->w, focal ? NULL : cw, &desc);
     if (focal)
-        loss.loss = vkt_focal(g, loss.loss, &(vkt_focal_desc) { in->w, cw, in->y, c->loss_gamma });
+        loss.loss = vkt_focal(g, loss.loss, &(vkt_focal_desc) { in->w, cw, t->y, c->loss_gamma });
     if (l->mixes)
         loss.loss =
-            vkt_add(g, loss.loss, vkt_softmax_xent(g, logits, in->y2, in->w2, cw, &desc).loss);
+            vkt_add(g, loss.loss, vkt_softmax_xent(g, t->out, in->y2, in->w2, cw, &desc).loss);
     return loss;
 }
 
@@ -91,9 +99,10 @@ static vkt_tensor *mask_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring
     vkt_tensor *logits = vkt__class_logits(s->info, g, out), *dice = NULL;
     if (mask_losses[k].dice) dice = vkt_sum(g, dice_loss(s, l, in, logits));
     /* Without its own loss, the cross-entropy still says which pixels are right. */
-    vkt_loss pixels = mask_losses[k].pixels
-                          ? class_loss(s, l, in, logits)
-                          : vkt_softmax_xent(g, vkt_detach(g, logits), in->y, in->w, NULL, NULL);
+    vkt_loss pixels =
+        mask_losses[k].pixels
+            ? class_loss(s, l, in, &(term) { s->config->loss, logits, in->y, class_weights(s, g) })
+            : vkt_softmax_xent(g, vkt_detach(g, logits), in->y, in->w, NULL, NULL);
     *hits = vkt_sum(
         g, vkt_mul(g, pixels.hit, vkt_binary(g, VKT_FN2_LT, vkt_fill(g, vkt_shape1(1), 0), in->w)));
     if (!mask_losses[k].pixels) return dice;
@@ -111,18 +120,35 @@ static vkt_loss l1_loss(vkt_graph *g, const vkt__ring_inputs *in, vkt_tensor *ou
     return (vkt_loss) { .loss = vkt_mul(g, error, in->w) };
 }
 
-/* Of numbers, or of several labels, whose weights of y = 1 may be `positive`. */
-vkt_loss vkt__number_loss(const vkt_config *c, vkt_graph *g, const vkt__ring_inputs *in,
-                          vkt_tensor *out, vkt_tensor *positive)
+/* Of numbers, or of several labels. */
+static vkt_loss number_loss(const vkt_config *c, vkt_graph *g, const vkt__ring_inputs *in,
+                            const term *t)
 {
+    vkt_tensor *out = t->out;
     if (c->data.task == VKT_TASK_PICTURE)
-        out = vkt_reshape(g, out, vkt_tensor_shape(in->y)); /* [B, rows x columns x channels] */
-    if (c->loss == VKT_LOSS_KIND_L1) return l1_loss(g, in, out);
+        out = vkt_reshape(g, out, vkt_tensor_shape(t->y)); /* [B, rows x columns x channels] */
+    if (t->kind == VKT_LOSS_KIND_L1) return l1_loss(g, in, out);
     vkt_element_loss_desc desc = { VKT_LOSS_MSE, in->w, NULL, c->loss_delta };
-    if (c->loss == VKT_LOSS_KIND_HUBER) desc.kind = VKT_LOSS_HUBER;
-    if (c->loss == VKT_LOSS_KIND_BCE) desc.kind = VKT_LOSS_BCE;
-    desc.positive = positive;
-    return vkt_element_losses(g, out, in->y, &desc);
+    if (t->kind == VKT_LOSS_KIND_HUBER) desc.kind = VKT_LOSS_HUBER;
+    if (t->kind == VKT_LOSS_KIND_BCE) desc.kind = VKT_LOSS_BCE;
+    desc.positive = t->class_weights;
+    return vkt_element_losses(g, out, t->y, &desc);
+}
+
+/* The i-th entry of `losses`, or of a recipe without them the loss of the last layer. */
+static term term_of(const vkt__losses *s, const vkt__ring *l, const vkt__ring_inputs *in, size_t i,
+                    vkt_tensor *last)
+{
+    if (!s->terms->n) return (term) { s->config->loss, last, in->y, NULL };
+    vkt_tensor *y = s->info->task == VKT_TASK_REGRESS
+                        ? vkt__loss_term_columns(s->terms, i, l->graph, in->y)
+                        : in->y;
+    return (term) { s->config->losses[i].kind, vkt_model_output(s->model, l->graph, i), y, NULL };
+}
+
+static bool is_last(const vkt__losses *s, const vkt__ring *l, size_t i, const vkt_tensor *last)
+{
+    return !s->terms->n || vkt_model_output(s->model, l->graph, i) == last;
 }
 
 vkt__preference vkt__pair_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
@@ -149,24 +175,62 @@ static vkt_tensor *with_added(const vkt__losses *s, vkt__ring *l, const vkt__rin
     return vkt_add(g, sum, vkt_mul(g, added, weight));
 }
 
+/* All entries' losses, weighted. */
+static vkt_tensor *sum_of_terms(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
+                                vkt_tensor *last, vkt_tensor **hits)
+{
+    vkt_graph *g = l->graph;
+    vkt_tensor *total = NULL, *cw = class_weights(s, g);
+    for (size_t i = 0; i < VKT_MAX(s->terms->n, 1); i++) {
+        term t = term_of(s, l, in, i, last);
+        float weight = s->terms->n ? s->config->losses[i].weight : 1;
+        t.class_weights = cw;
+        vkt_loss loss = s->info->task == VKT_TASK_CLASSIFY ? class_loss(s, l, in, &t)
+                                                           : number_loss(s->config, g, in, &t);
+        if (loss.hit && !*hits && is_last(s, l, i, last)) *hits = vkt_sum(g, loss.hit);
+        vkt_tensor *sum = vkt_sum(g, loss.loss);
+        if (weight != 1) sum = vkt_scale(g, sum, weight);
+        total = total ? vkt_add(g, total, sum) : sum;
+    }
+    return total;
+}
+
 vkt_tensor *vkt__training_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
-                               vkt_tensor *logits, vkt_tensor **hits)
+                               vkt_tensor *last, vkt_tensor **hits)
 {
     const vkt_config *c = s->config;
     vkt_graph *g = l->graph;
-    vkt_loss loss;
     *hits = NULL;
-    if (s->info->pairs) {
-        vkt__preference p = vkt__pair_loss(s, l, in, logits);
-        loss.loss = vkt_scale(g, p.loss, 1 / ((float)c->batch * (float)c->accumulate));
-        *hits = p.hits;
-    } else if (s->info->task == VKT_TASK_SEGMENT) {
-        return with_added(s, l, in, mask_loss(s, l, in, logits, hits));
-    } else if (s->info->task == VKT_TASK_CLASSIFY) {
-        loss = class_loss(s, l, in, logits);
-        *hits = vkt_sum(g, loss.hit);
-    } else {
-        loss = vkt__number_loss(c, g, in, logits, class_weights(s, g));
+    if (s->info->task == VKT_TASK_SEGMENT)
+        return with_added(s, l, in, mask_loss(s, l, in, last, hits));
+    if (!s->info->pairs) return with_added(s, l, in, sum_of_terms(s, l, in, last, hits));
+    vkt__preference p = vkt__pair_loss(s, l, in, last);
+    *hits = p.hits;
+    vkt_tensor *loss = vkt_scale(g, p.loss, 1 / ((float)c->batch * (float)c->accumulate));
+    return with_added(s, l, in, vkt_sum(g, loss));
+}
+
+vkt__eval_losses vkt__evaluation_losses(const vkt__losses *s, vkt__ring *l,
+                                        const vkt__ring_inputs *in, vkt_tensor *last)
+{
+    vkt_graph *g = l->graph;
+    vkt__eval_losses all = { 0 };
+    size_t n = s->terms->n;
+    if (n) all.terms = vkt__arena_alloc(&g->arena, n * sizeof(vkt_tensor *));
+    for (size_t i = 0; i < VKT_MAX(n, 1); i++) {
+        term t = term_of(s, l, in, i, last);
+        t.out = vkt__class_logits(s->info, g, t.out);
+        vkt_loss loss = s->info->task == VKT_TASK_CLASSIFY || s->info->task == VKT_TASK_SEGMENT
+                            ? vkt_softmax_xent(g, t.out, t.y, in->w, NULL, NULL)
+                            : number_loss(s->config, g, in, &t);
+        if (!all.hit && is_last(s, l, i, last)) all.hit = loss.hit;
+        vkt_tensor *part = loss.loss;
+        if (n) all.terms[i] = part;
+        if (n && s->config->losses[i].weight != 1)
+            part = vkt_scale(g, part, s->config->losses[i].weight);
+        all.loss = all.loss ? vkt_add(g, all.loss, part) : part;
     }
-    return with_added(s, l, in, vkt_sum(g, loss.loss));
+    /* A sum of one entry is the entry, and a tensor lies in one place. */
+    if (n == 1 && all.loss == all.terms[0]) all.loss = vkt_copy(g, all.loss);
+    return all;
 }

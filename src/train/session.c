@@ -39,7 +39,7 @@ uint32_t vkt__session_pack(const vkt__session *s)
 
 static vkt__losses losses_of(const vkt__session *s)
 {
-    return (vkt__losses) { s->config, s->info, s->model, s->class_weight };
+    return (vkt__losses) { s->config, s->info, s->model, s->class_weight, &s->terms };
 }
 
 static vkt_status build_train(vkt__session *s)
@@ -128,27 +128,33 @@ static vkt_status build_eval(vkt__session *s)
     l->masks = c->data.document_mask;
     l->plain = c->no_rewrite;
     vkt__ring_create(s->gpu, s->info, l, batch, 2,
-                     2 * rows + (reads_out ? vkt__session_out(s->info) * batch * 4 : 0),
+                     (2 + s->terms.n) * rows +
+                         (reads_out ? vkt__align(vkt__session_out(s->info) * batch * 4, 256) : 0),
                      "evaluation", &in);
     vkt_tensor *out = vkt_model_build(s->model, l->graph, in.x, false);
-    vkt_loss loss;
+    vkt__eval_losses loss = { 0 };
     if (s->info->pairs) {
         vkt__preference p = vkt__pair_loss(&of, l, &in, out);
         loss.loss = p.loss;
         l->hit_at = vkt__ring_result(l, p.rewards, &at);
-    } else if (s->info->task == VKT_TASK_CLASSIFY || masks) {
-        out = vkt__class_logits(s->info, l->graph, out);
-        /* The plain cross-entropy: smoothing, focus and class weights belong to training. */
-        loss = vkt_softmax_xent(l->graph, out, in.y, in.w, NULL, NULL);
-        if (reads_out) out = vkt_softmax(l->graph, out);
-        l->hit_at = vkt__ring_result(l, loss.hit, &at);
     } else {
-        loss = vkt__number_loss(c, l->graph, &in, out, NULL);
+        loss = vkt__evaluation_losses(&of, l, &in, out);
+        out = vkt__loss_terms_output(&s->terms, s->model, l->graph, s->info, out);
+        out = vkt__class_logits(s->info, l->graph, out);
         if (vkt_shape_count(vkt_tensor_shape(out)) == 0) return VKT_E_SHAPE;
-        out = s->info->task == VKT_TASK_MULTILABEL ? vkt_activate(l->graph, out, VKT_ACT_SIGMOID)
-                                                   : vkt_copy(l->graph, out);
+        if (reads_out && (s->info->task == VKT_TASK_CLASSIFY || masks))
+            out = vkt_softmax(l->graph, out);
+        else if (s->info->task == VKT_TASK_MULTILABEL)
+            out = vkt_activate(l->graph, out, VKT_ACT_SIGMOID);
+        else if (reads_out)
+            out = vkt_copy(l->graph, out);
+        if (loss.hit) l->hit_at = vkt__ring_result(l, loss.hit, &at);
     }
     l->loss_at = vkt__ring_result(l, loss.loss, &at);
+    for (size_t i = 0; i < s->terms.n; i++) {
+        uint64_t here = vkt__ring_result(l, loss.terms[i], &at);
+        if (i == 0) l->terms_at = here;
+    }
     if (reads_out) l->out_at = vkt__ring_result(l, out, &at);
     VKT_TRY(vkt__tune_new(s->gpu, l->graph, &s->tuned_s));
     VKT_TRY(vkt_graph_plan(
@@ -231,8 +237,10 @@ char *vkt__session_explain(const vkt__session *s)
 {
     vkt__str t = { 0 };
     char *part = vkt_model_summary(s->model);
-    vkt__str_printf(&t, "model\n%s\nmemory\n", part);
+    vkt__str_printf(&t, "model\n%s", part);
     free(part);
+    vkt__loss_terms_explain(s->config, &t);
+    vkt__str_printf(&t, "\nmemory\n");
     memory_table(s, &t);
     if (s->optim) vkt__optim_explain(s->optim, &t);
     if (s->train.graph) {
@@ -396,6 +404,9 @@ static vkt_status create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *d
     if (c->precision != VKT_F32) VKT_TRY(vkt__units_check(gpu, c->precision));
     if (c->lora.rank && c->lora.base == VKT_QUANT_FILE)
         VKT_TRY(vkt__gguf_base_kinds(c->init, &kinds, &desc.lora));
+    VKT_TRY(vkt__loss_terms_of(c, s->info, &s->arena, &s->terms));
+    desc.heads = s->terms.heads;
+    desc.n_heads = s->terms.n;
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         VKT_TRY(make_optim(s));
@@ -642,6 +653,7 @@ void vkt__session_destroy(vkt__session **ps)
     vkt__calibration_finish(&s->calibration);
     vkt_optim_destroy(&s->optim);
     vkt_model_destroy(&s->model);
+    vkt__arena_finish(&s->arena);
     free(s);
     *ps = NULL;
 }

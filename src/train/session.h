@@ -6,6 +6,7 @@
 
 #include "models/weights.h"
 #include "train/batch_ring.h"
+#include "recipe/loss_heads.h"
 #include "train/measures/calibration.h"
 #include "train/ranks/exchange.h"
 #include "train/language/samples.h"
@@ -18,6 +19,8 @@ typedef struct vkt__session {
     const vkt_dataset_info *info;
     vkt_model *model;
     vkt_optim *optim;         /* NULL: evaluation only */
+    vkt__arena arena;         /* of terms */
+    vkt__loss_terms terms;    /* of config->losses */
     vkt_buffer *class_weight; /* [n_outputs] f32, or NULL */
     float *class_weight_host;
     vkt__calibration calibration; /* what evaluations do to probabilities */

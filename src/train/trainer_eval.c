@@ -126,6 +126,11 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
     row.class_predicted = e->class_predicted;
+    double each[VKT__MAX_LOSSES];
+    row.n_losses = e->n_terms;
+    row.loss_names = t->s->terms.names;
+    row.losses = each;
+    for (uint32_t i = 0; i < e->n_terms; i++) each[i] = e->term[i] / (double)e->n;
     *st = vkt__metrics_add(t->metrics, &row);
     if (*st != VKT_OK) return;
     const struct {
@@ -148,13 +153,26 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
                   { "rewards/chosen", row.rewards_chosen },
                   { "rewards/rejected", row.rewards_rejected },
                   { "rewards/margins", row.rewards_margin } };
-    char name[VKT_COUNT(shown)][64];
-    vkt__tfscalar tags[VKT_COUNT(shown)];
+    char name[VKT_COUNT(shown)][64], loss_name[VKT__MAX_LOSSES][160];
+    vkt__tfscalar tags[VKT_COUNT(shown) + VKT__MAX_LOSSES];
     for (size_t i = 0; i < VKT_COUNT(shown); i++) {
         snprintf(name[i], sizeof name[i], "%s/%s", split, shown[i].name);
         tags[i] = (vkt__tfscalar) { name[i], shown[i].value };
     }
-    *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(tags));
+    for (uint32_t i = 0; i < e->n_terms; i++) {
+        snprintf(loss_name[i], sizeof loss_name[i], "%s/loss/%s", split, row.loss_names[i]);
+        tags[VKT_COUNT(shown) + i] = (vkt__tfscalar) { loss_name[i], each[i] };
+    }
+    *st = vkt__tfevents_add(t->events, t->done, tags, VKT_COUNT(shown) + e->n_terms);
+}
+
+double vkt__trainer_metric(const vkt__trainer *t, const vkt__eval_sums *e)
+{
+    double sum = 0;
+    if (!t->c->loss_on) return vkt__eval_metric(e, t->c->metric);
+    for (uint32_t i = 0; i < e->n_terms; i++)
+        if (!strcmp(t->c->losses[i].on, t->c->loss_on)) sum += e->term[i] / (double)e->n;
+    return sum;
 }
 
 /* What a run without checkpoints remembers of its best evaluation. */
@@ -222,7 +240,7 @@ vkt_status vkt__trainer_evaluate(vkt__trainer *t)
     if (t->c->eval_predictions && !t->desc->no_checkpoints && t->info->kind != VKT_DATA_KIND_TEXT &&
         !vkt__is_dense(t->info->task) && vkt__ranks_lead(t))
         VKT_TRY(vkt__predictions_sample(t->s, split, t->c->eval_predictions, t->run->dir, t->done));
-    t->last_value = vkt__eval_metric(&e, t->c->metric);
+    t->last_value = vkt__trainer_metric(t, &e);
     t->last_eval_loss = e.loss / (double)e.n;
     t->last_eval_mae = vkt__eval_errors(&e).mae;
     t->last_eval_accuracy = vkt__eval_accuracy(&e);

@@ -8,6 +8,8 @@
  * the checkpoint that was evaluated; 0: the current weights were. */
 void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval_sums *e,
                              uint64_t checkpoint, vkt_status *st);
+/* The measure that selects, checkpoint.metric. */
+double vkt__trainer_metric(const vkt__trainer *t, const vkt__eval_sums *e);
 /* Evaluates, and saves a checkpoint unless the run has none. No step is in flight. */
 vkt_status vkt__trainer_evaluate(vkt__trainer *t);
 /* Begins a checkpoint of the step that is done, once the one before is written; value: of the

@@ -437,7 +437,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     r->valid_mae = errors.mae;
     r->valid_rmse = errors.rmse;
     r->valid_r2 = errors.r2;
-    r->valid_metric = vkt__eval_metric(&e, t->c->metric);
+    r->valid_metric = vkt__trainer_metric(t, &e);
     r->valid_perplexity = vkt__eval_perplexity(&e);
     r->valid_bits_per_byte = vkt__eval_bits_per_byte(&e);
     r->sample_gap = t->c->eval_sample && t->c->eval_sample < t->info->n[split]
@@ -460,7 +460,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         r->test_mae = errors.mae;
         r->test_rmse = errors.rmse;
         r->test_r2 = errors.r2;
-        r->test_metric = vkt__eval_metric(&e, t->c->metric);
+        r->test_metric = vkt__trainer_metric(t, &e);
         t->record.test_loss = r->test_loss;
         t->record.test_accuracy = r->test_accuracy;
         t->record.test_mae = r->test_mae;

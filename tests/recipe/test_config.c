@@ -333,12 +333,13 @@ static void written_yaml_reads_back_the_same(void **state)
         "seed: 18446744073709551615\ndevice: \"0\"\n"
         "data: {source: csv, path: 'a b.csv', label: \"3\", delimiter: \";\", missing: drop, "
         "valid_fraction: 0.12345678901234567}\n"
-        "loss: {ignore_index: 3, class_weight: balanced, label_smoothing: 0.1}\n"
+        "loss: {ignore_index: 3, class_weight: balanced}\n"
         "optim: {rule: nadam, form: torch, lr: 0.1e-2, eps: 1.17549435e-38, clip: 0.333333343, "
         "weight_decay: 1e-20,\n"
         "  groups: [{pattern: \"*\\\"x\", lr_scale: 0.1}, {pattern: b, weight_decay: 0.3}]}\n"
         "schedule: {kind: steps, milestones: [3, 7, 999999999999], gamma: 0.30000000000000004}\n"
-        "train: {steps: 1000000000000, batch: 7}\ncheckpoint: {mode: min}\n"
+        "train: {steps: 1000000000000, batch: 7}\ncheckpoint: {mode: min, metric: loss, on: z}\n"
+        "losses:\n  - {on: z, kind: focal, weight: 0.1}\n  - {on: a}\n"
         "model:\n"
         "  - linear: {out: 3, bias: false, init: normal, init_scale: 0.1}\n"
         "  - dropout: 0\n"
@@ -346,7 +347,8 @@ static void written_yaml_reads_back_the_same(void **state)
         "1e-7, bias: false}}]}}]}\n"
         "  - linear: {name: a}\n  - concat: {from: [a, \"input\", a], axis: 0}\n"
         "  - repeat: {n: 2, from: a, body: [relu]}\n  - upsample: {size: [7, 30000], mode: "
-        "bilinear}\n  - add: [a, \"0\"]\n  - permute: 0\n  - reshape: [0, 4]\n  - linear\n");
+        "bilinear}\n  - add: [a, \"0\"]\n  - permute: 0\n  - reshape: [0, 4]\n  - linear: {name: "
+        "z}\n");
     char *yaml = vkt_config_yaml(c), *again;
     vkt_config *d = accepted(yaml);
     again = vkt_config_yaml(d);
@@ -360,6 +362,9 @@ static void written_yaml_reads_back_the_same(void **state)
     assert_true(
         memcmp(c->schedule.milestones, d->schedule.milestones, sizeof c->schedule.milestones) == 0);
     assert_string_equal(d->optim.groups[0].pattern, "*\"x");
+    assert_true(d->n_losses == 2 && d->losses[0].kind == VKT_LOSS_KIND_FOCAL &&
+                d->losses[0].weight == 0.1f && d->losses[1].kind == VKT_LOSS_KIND_CROSS_ENTROPY);
+    assert_true(!strcmp(d->losses[1].on, "a") && !strcmp(d->loss_on, "z"));
     assert_true(isnan(d->optim.groups[0].weight_decay) && d->optim.groups[1].weight_decay == 0.3f);
     assert_true(d->layers[4].n_from == 3 && !strcmp(d->layers[4].from[1], "input") &&
                 d->layers[4].axis.given && d->layers[4].axis.n == 0);

@@ -8,6 +8,9 @@
 #define MODEL "model: [{linear: 8}, relu, linear]\n"
 #define ALL MODEL "data: {source: digits}\n"
 #define CSV(more) MODEL "data: {source: csv, path: a.csv" more "}\n"
+#define HEAD                                                                                       \
+    "data: {source: digits}\nmodel: [{linear: {out: 8, name: deep}}, relu, {linear: {name: "       \
+    "head}}]\n"
 #define TEXT(more)                                                                                 \
     "model: [{transformer: {layers: 1, heads: 1, width: 8}}]\n"                                    \
     "data: {source: text, path: a.txt, tokenizer: bytes" more "}\n"
@@ -85,6 +88,31 @@ static const struct {
     { MODEL "data: {source: csv, path: a.csv, columns: [a, [b]]}\n",
       "data.columns: every entry must be a word" },
     { ALL "checkpoint: {metric: ~}\n", "checkpoint.metric: a word is expected" },
+    /* losses */
+    { ALL "losses: 3\n", "r.yaml:3: losses: a list of {on: NAME" },
+    { ALL "losses: [3]\n", "it must be {on: NAME, kind: ..., weight: ..., target: ...}" },
+    { ALL "losses: [{kind: mse}]\n", "it lacks `on`, the name of the layer" },
+    { ALL "losses: [{on: [a]}]\n", "on is the name of a layer" },
+    { ALL "losses: [{on: a, kind: xent}]\n", "kind 'xent' is not one of auto, cross_entropy" },
+    { ALL "losses: [{on: a, weight: 0}]\n", "weight is a number above 0, up to 1e6" },
+    { ALL "losses: [{on: a, weight: 1e-60}]\n", "weight is too small for a float" },
+    { ALL "losses: [{on: a, target: {b: c}}]\n", "target is the name of a label's column" },
+    { ALL "losses: [{on: a, targets: b}]\n", "unknown key 'targets'; known are on, kind" },
+    { ALL "losses: [{on: a}]\n", "losses: no layer of the model has the name 'a': give the layer" },
+    { HEAD "losses: [{on: heads}]\n", "has the name 'heads'; did you mean 'head'?" },
+    { HEAD "losses: [{on: deep}]\n", "the model's last layer has none: give it a name" },
+    { HEAD "losses: [{on: head, kind: mse}]\n", "classes and tokens have cross_entropy and focal" },
+    { HEAD "losses: [{on: head, kind: dpo}]\n", "'head': dpo and simpo are for text" },
+    { HEAD "losses: [{on: head}, {on: head}]\n", "two entries are cross_entropy of 'head'" },
+    { HEAD "losses: [{on: head, target: a}]\n", "'head': target is for data.task: regress" },
+    { HEAD "checkpoint: {on: head}\n", "checkpoint.on: has no meaning without `losses`" },
+    { HEAD "losses: [{on: head}]\ncheckpoint: {on: head}\n",
+      "checkpoint.on: only for checkpoint.metric: loss, not accuracy" },
+    { HEAD "losses: [{on: head}]\ncheckpoint: {metric: loss, on: deep}\n",
+      "checkpoint.on: no entry of `losses` is on 'deep'" },
+    { HEAD "losses: [{on: head, kind: focal}]\nloss: {label_smoothing: 0.1}\n",
+      "focal needs one label of each example: not with loss.label_smoothing" },
+    { HEAD "losses: [{on: head}]\nloss: {gamma: 3}\n", "loss.gamma: only for loss.kind: focal" },
     /* layers */
     { "model: [{linear: {init: [a]}}]\n", "linear.init: a word is expected" },
     { "model: [{linear: {bias: 3}}]\n", "linear.bias: true or false is expected" },

@@ -40,6 +40,14 @@ static const char unet[] = REST
     "  - reshape: {shape: [8, 1], name: column}\n  - mul: {from: [mix, column], name: scaled}\n"
     "  - flatten\n  - linear: {name: head}\n";
 
+/* The label on two heads, and two losses of one layer. */
+static const char heads[] =
+    REST "model:\n  - conv: 6\n  - relu: {name: skip}\n  - global_pool\n  - linear: {name: early}\n"
+         "  - conv: {from: skip, out: 8}\n  - relu\n  - dropout: 0.1\n  - global_pool\n"
+         "  - linear: {name: late}\n"
+         "losses:\n  - {on: late}\n  - {on: early, weight: 0.3}\n"
+         "  - {on: late, kind: focal, weight: 0.25}\n";
+
 static vkt_status train(const char *text, const char *run, const char *const *set, bool resume,
                         uint64_t stop, vkt_train_result *r)
 {
@@ -165,6 +173,130 @@ static void weights_begin_another_run(void **state)
     REQUIRE_OK(vkt__remove_tree(RUN));
 }
 
+static double number_after(const char *line, const char *key)
+{
+    const char *at = strstr(line, key);
+    assert_non_null(at);
+    return strtod(at + strlen(key), NULL);
+}
+
+/* An evaluation's loss is the weighted sum of those it lists; of two losses of one layer each has
+ * its kind in its name, and evaluations know no focus. The best checkpoint is that of the loss that
+ * is chosen. */
+static void several_losses_are_summed(void **state)
+{
+    (void)state;
+    static const char *const by[] = { "checkpoint.metric=loss", "checkpoint.on=early",
+                                      "optim.lr=0.3", "train.steps=24", NULL };
+    vkt_train_result r;
+    REQUIRE_OK(vkt__remove_tree(RUN));
+    REQUIRE_OK(train(heads, RUN "/a", by, false, 0, &r));
+    size_t n, n_evals = 0;
+    char *text = read_run_file(RUN "/a", "metrics.jsonl", &n), *line = text;
+    double best = INFINITY;
+    for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = 0;
+        if (!strstr(line, "\"kind\":\"eval\"") || strstr(line, "\"checkpoint\"")) continue;
+        double late = number_after(line, "\"late.cross_entropy\":"),
+               early = number_after(line, "\"early\":"),
+               again = number_after(line, "\"late.focal\":");
+        REQUIRE_NEAR(number_after(line, "\"loss\":"), late + 0.3 * early + 0.25 * again, 1e-5);
+        REQUIRE_NEAR(again, late, 0);
+        assert_true(early != late);
+        best = fmin(best, early);
+        n_evals++;
+    }
+    free(text);
+    assert_int_equal(n_evals, 4);
+    REQUIRE_NEAR(r.best_metric, best, 1e-8);
+    /* and so does an evaluation of the checkpoint */
+    vkt_eval_result e;
+    REQUIRE_OK(vkt_eval(&(vkt_eval_desc) { .gpu = test_gpu_desc(""),
+                                           .checkpoint = RUN "/a",
+                                           .split = VKT_SPLIT_VALID },
+                        &e));
+    assert_int_equal(e.n_losses, 3);
+    assert_string_equal(e.losses[1].name, "early");
+    REQUIRE_NEAR(e.losses[1].loss, best, 1e-6);
+    REQUIRE_NEAR(e.loss, e.losses[0].loss + 0.3 * e.losses[1].loss + 0.25 * e.losses[2].loss, 1e-5);
+    vkt_eval_result_finish(&e);
+}
+
+/* One entry of weight 1 is what a recipe without `losses` has; and runs with several resume. */
+static void losses_have_the_same_bits(void **state)
+{
+    (void)state;
+    static const char *const one[] = { "losses=[{on: head}]", NULL };
+    static const char *const sets[][4] = { { NULL },
+                                           { "train.precision=bf16", "optim.rule=muon", NULL },
+                                           { "train.batch=8", "train.accumulate=3", NULL } };
+    vkt_train_result r;
+    REQUIRE_OK(vkt__remove_tree(RUN));
+    REQUIRE_OK(train(unet, RUN "/a", NULL, false, 0, &r));
+    REQUIRE_OK(train(unet, RUN "/b", one, false, 0, &r));
+    require_same_file(RUN "/a", RUN "/b", LAST);
+    for (size_t i = 0; i < VKT_COUNT(sets); i++) {
+        REQUIRE_OK(vkt__remove_tree(RUN));
+        REQUIRE_OK(train(heads, RUN "/a", sets[i], false, 0, &r));
+        REQUIRE_STATUS(train(heads, RUN "/b", sets[i], false, 5, &r), VKT_E_INTERRUPTED);
+        REQUIRE_OK(train(heads, RUN "/b", sets[i], true, 0, &r));
+        require_same_file(RUN "/a", RUN "/b", LAST);
+    }
+}
+
+/* Numbers of two columns, each by a head of its own, the second one first: what is predicted of
+ * each is what it is, far apart as their sizes are. */
+static void targets_have_heads(void **state)
+{
+    (void)state;
+    static const char recipe[] =
+        "data: {source: csv, path: " RUN "/t.csv, label: [small, large], task: regress}\n"
+        "model:\n  - linear: {out: 16, name: x}\n  - tanh: {name: hidden}\n"
+        "  - linear: {name: of_large}\n  - linear: {from: hidden, name: of_small}\n"
+        "losses:\n  - {on: of_large, target: large, kind: huber}\n"
+        "  - {on: of_small, target: [small], weight: 2}\n"
+        "optim: {rule: adamw, lr: 0.02}\ntrain: {steps: 150, batch: 32}\n";
+    vkt__str csv = { 0 };
+    vkt_train_result r;
+    REQUIRE_OK(vkt__remove_tree(RUN));
+    REQUIRE_OK(vkt__mkdirs(RUN));
+    vkt__str_printf(&csv, "a,b,small,large\n");
+    for (int i = 0; i < 300; i++) {
+        double a = i * 37 % 101 / 50.0 - 1, b = i * 53 % 97 / 48.0 - 1;
+        vkt__str_printf(&csv, "%g,%g,%g,%g\n", a, b, a * b, 1000 * (a - b));
+    }
+    REQUIRE_OK(vkt__file_replace(RUN "/t.csv", csv.data, csv.len));
+    vkt__str_finish(&csv);
+    REQUIRE_OK(train(recipe, RUN "/a", NULL, false, 0, &r));
+    vkt_eval_result e;
+    REQUIRE_OK(vkt_eval(&(vkt_eval_desc) { .gpu = test_gpu_desc(""),
+                                           .checkpoint = RUN "/a",
+                                           .split = VKT_SPLIT_TEST },
+                        &e));
+    assert_int_equal(e.n_targets, 2);
+    for (uint32_t k = 0; k < 2; k++) assert_true(e.targets[k].r2 > 0.9);
+    assert_int_equal(e.n_losses, 2);
+    REQUIRE_NEAR(e.loss, e.losses[0].loss + 2 * e.losses[1].loss, 1e-6);
+    vkt_eval_result_finish(&e);
+    static const struct {
+        const char *set, *words;
+    } bad[] = {
+        { "losses=[{on: of_large, target: larg}, {on: of_small, target: small}]",
+          "the data has no target 'larg'; did you mean 'large'?" },
+        { "losses=[{on: of_large, target: small}, {on: of_small, target: small}]",
+          "no entry is of the target 'large'" },
+        { "losses=[{on: of_large, target: [large, large]}, {on: of_small, target: small}]",
+          "target names 'large' twice" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++) {
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(train(recipe, RUN "/b", (const char *[]) { bad[i].set, NULL }, false, 0, &r),
+                       VKT_E_ARG);
+        REQUIRE_LOGGED(bad[i].words);
+    }
+    REQUIRE_OK(vkt__remove_tree(RUN));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +305,9 @@ int main(void)
         cmocka_unit_test(batches_in_parts_and_16_bits),
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(weights_begin_another_run),
+        cmocka_unit_test(several_losses_are_summed),
+        cmocka_unit_test(losses_have_the_same_bits),
+        cmocka_unit_test(targets_have_heads),
     };
     return cmocka_run_group_tests_name("graph recipes", tests, NULL, NULL);
 }

@@ -53,7 +53,10 @@ static const cli_flag flags[] = {
 static void print_json(const eval_options *o, const vkt_eval_result *r, const char *split)
 {
     json_t *classes = json_array(), *targets = json_array(), *thresholds = json_array();
-    json_t *columns = json_array();
+    json_t *columns = json_array(), *losses = json_array();
+    for (uint32_t i = 0; i < r->n_losses; i++)
+        json_array_append_new(losses, json_pack("{s:s, s:o}", "name", r->losses[i].name, "loss",
+                                                cli_json_number(r->losses[i].loss)));
     for (uint32_t i = 0; i < r->n_columns; i++)
         json_array_append_new(
             columns,
@@ -81,7 +84,7 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
     cli_json_print(
         json_pack(
             "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-            "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+            "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
             "checkpoint", o->common.args[0], o->data ? "data" : "split", o->data ? o->data : split,
             "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
             cli_json_number(r->accuracy), "top5_accuracy", cli_json_number(r->top5),
@@ -96,7 +99,8 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
             cli_json_number(r->rewards_margin), "context", (json_int_t)r->context, "classes",
             classes, "targets", targets, "temperature",
             cli_json_number(r->temperature > 0 ? r->temperature : NAN), "calibrated_ece",
-            cli_json_number(r->calibrated_ece), "thresholds", thresholds, "importance", columns),
+            cli_json_number(r->calibrated_ece), "thresholds", thresholds, "importance", columns,
+            "losses", losses),
         JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
@@ -179,6 +183,24 @@ static void print_columns(const vkt_eval_result *r)
     free(cell);
 }
 
+static void print_losses(const vkt_eval_result *r)
+{
+    static const cli_column col[] = { { "loss of", false, 32 }, { "mean", true, 0 } };
+    enum { COLUMNS = CLI_COUNT(col) };
+    char(*text)[24] = cli_zeros(r->n_losses, sizeof *text);
+    const char **cell = cli_zeros(COLUMNS * (size_t)r->n_losses, sizeof *cell);
+    for (uint32_t i = 0; i < r->n_losses; i++) {
+        double loss = r->losses[i].loss;
+        snprintf(text[i], 24, "%s", isfinite(loss) ? cli_number(loss) : "-");
+        cell[COLUMNS * i] = r->losses[i].name;
+        cell[COLUMNS * i + 1] = text[i];
+    }
+    putchar('\n');
+    cli_table(stdout, col, COLUMNS, cell, r->n_losses);
+    free(text);
+    free(cell);
+}
+
 static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)
 {
     printf("%s%s%s: %s %s, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
@@ -211,6 +233,7 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
         printf(", mean absolute error %s, RMSE %s, R2 %s%s", cli_number(r->mae),
                cli_number(r->rmse), cli_number(r->r2), r->n_targets > 1 ? " (means)" : "");
     putchar('\n');
+    if (r->n_losses && !o->common.quiet) print_losses(r);
     if (r->n_targets > 1 && !o->common.quiet) print_targets(r);
     if (r->n_classes && r->class_count && !o->common.quiet) print_classes(r);
     if (r->n_columns && !o->common.quiet) print_columns(r);

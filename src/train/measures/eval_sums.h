@@ -3,6 +3,7 @@
 #define VKT_TRAIN_EVAL_SUMS_H
 
 #include "base/words.h"
+#include "recipe/loss_terms.h"
 #include "vktrain/data.h"
 
 enum { VKT__BINS = 15 }; /* of confidence: as many as Guo et al. 2017 (arXiv 1706.04599) */
@@ -29,6 +30,8 @@ typedef struct vkt__eval_sums {
     uint64_t n_bytes; /* text: of the targets' tokens */
     bool normalized;  /* text: these are not the bytes that it had */
     double loss;
+    double term[VKT__MAX_LOSSES]; /* [n_terms] of the entries of `losses`, without their weights */
+    uint32_t n_terms;
     double chosen, rejected;           /* preferences: of the answers' rewards */
     bool pairs;                        /* the examples are such */
     uint32_t n_targets;                /* of a regression; else 0 */

@@ -117,6 +117,7 @@ vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
         s->error[k].square = errors[1];
     }
     VKT_TRY(vkt__comm_sum_doubles(c, v, VKT_COUNT(v)));
+    if (s->n_terms) VKT_TRY(vkt__comm_sum_doubles(c, s->term, s->n_terms));
     s->n = (uint64_t)v[0];
     s->correct = (uint64_t)v[1];
     s->n_bytes = (uint64_t)v[2];
