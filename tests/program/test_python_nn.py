@@ -2,11 +2,15 @@
 import copy
 import importlib
 import inspect
+import json
 import math
 import os
 import pickle
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -529,11 +533,112 @@ class Loader(unittest.TestCase):
         self.assertFalse(np.array_equal(passes[0][0][0], passes[2][0][0]))
 
 
+class Fit(unittest.TestCase):
+    RECIPE = {"optim": {"rule": "adamw", "lr": 0.01, "weight_decay": 0.01},
+              "schedule": {"kind": "cosine", "warmup": 3}, "train": {"steps": 17, "batch": 8},
+              "eval": {"every": 5}, "checkpoint": {"keep": 2}, "data": {"valid_fraction": 0.25}}
+
+    def setUp(self):
+        rng = np.random.default_rng(1)
+        self.y = rng.integers(0, 3, 80)
+        self.x = (rng.normal(size=(80, 4)) + 2 * np.eye(4)[self.y]).astype(np.float32)
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def net(self):
+        vktrain.manual_seed(3)
+        return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 3))
+
+    def fit(self, run, net=None, **more):
+        return vktrain.fit(net or self.net(), (self.x, self.y), recipe=self.RECIPE,
+                           run=os.path.join(self.folder, run), **more)
+
+    def rows(self, run):
+        with open(os.path.join(self.folder, run, "metrics.jsonl")) as f:
+            return [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in f]
+
+    def file(self, run, name):
+        with open(os.path.join(self.folder, run, "checkpoints", name), "rb") as f:
+            return f.read()
+
+    def test_a_stopped_run_goes_on_with_the_same_bits(self):
+        for i, settings in enumerate(({}, {"train.ema": 0.9}, {"train.precision": "fp16"})):
+            with self.subTest(settings):
+                a, b, net = f"a{i}", f"b{i}", self.net()
+                whole = self.fit(a, net, settings=settings)
+                part = self.fit(b, settings=settings, callbacks=lambda p: p.step == 7)
+                self.assertEqual((part.stopped, part.step, whole.stopped, whole.step), (True, 7, False, 20))
+                other = self.net()
+                vktrain.manual_seed(99)  # the run's own seed counts
+                rest = self.fit(b, other, settings=settings, resume=True)
+                self.assertEqual(rest[1:5], whole[1:5])
+                self.assertEqual(self.rows(a), self.rows(b))
+                for name in ("model", "optimizer"):
+                    last = f"step-00000020/{name}.safetensors"
+                    self.assertEqual(self.file(a, last), self.file(b, last))
+                for k, v in net.state_dict().items():  # of the best checkpoint, in both
+                    np.testing.assert_array_equal(v, other.state_dict()[k])
+
+    def test_files_are_what_the_schemas_say_and_the_program_reads(self):
+        def right(outputs, targets):
+            return (outputs.argmax(1) == targets).mean()
+        r = self.fit("a", metrics={"right": right}, settings={"note": "why"})
+        self.assertEqual(r.metric, "right")
+        evals = [row for row in self.rows("a") if row["kind"] == "eval"]
+        self.assertEqual([e["step"] for e in evals], [5, 10, 15, 20])
+        for e in evals:
+            self.assertEqual((e["n"], e["measures"]["right"]), (20, e["accuracy"]))
+        kept = sorted(os.listdir(os.path.join(self.folder, "a", "checkpoints")))
+        values = {f"step-{e['step']:08d}": e["accuracy"] for e in evals}
+        best = sorted(values, key=lambda k: (-values[k], k))[:2]
+        self.assertEqual(kept, sorted({*best, "step-00000020"}))
+        self.assertEqual(os.path.basename(r.best_checkpoint), best[0])
+        for name, file in (("run", "run.json"), ("metrics", "metrics.jsonl")):
+            subprocess.run([sys.executable, ROOT + "/tests/support/check_schema.py",
+                            f"{ROOT}/tools/schemas/{name}.schema.json", os.path.join(self.folder, "a", file)],
+                           check=True)
+        program = os.environ["VKT_TEST_PROGRAM"]
+        out = subprocess.run([program, "runs", self.folder], check=True, capture_output=True, text=True).stdout
+        self.assertRegex(out, r"a .*done +20/20 +right")
+        page = os.path.join(self.folder, "page.html")
+        subprocess.run([program, "report", os.path.join(self.folder, "a"), "-o", page], check=True,
+                       capture_output=True)
+        with open(page) as f:
+            self.assertIn("vktrain.fit", f.read())
+
+    def test_what_can_not_be_is_refused(self):
+        self.fit("a")
+        for error, words, more in (
+                (vktrain.RecipeError, "no use for 'data.augment.flip'", {"settings": {"data.augment.flip": 1}}),
+                (vktrain.RecipeError, "optim.lr: -1 is out of range", {"settings": {"optim.lr": -1}}),
+                (vktrain.RecipeError, "'f1' is none of loss, accuracy", {"settings": {"checkpoint.metric": "f1"}}),
+                (vktrain.DataError, "train.batch is 70, of 60 rows", {"settings": {"train.batch": 70}}),
+                (TypeError, "give one of them", {"loss": F.cross_entropy, "objective": lambda m, x, y: x})):
+            with self.assertRaisesRegex(error, words):
+                self.fit("b", **more)
+        with self.assertRaisesRegex(vktrain.FileError, "holds a run"):
+            self.fit("a")
+        with self.assertRaisesRegex(vktrain.FileError, "no run to go on with"):
+            self.fit("c", resume=True)
+        with self.assertRaisesRegex(vktrain.RecipeError, "begun with another optim.lr"):
+            self.fit("a", resume=True, settings={"optim.lr": 0.02})
+        self.x[0, 0] += 1
+        with self.assertRaisesRegex(vktrain.DataError, "the data is not what the run was trained on"):
+            self.fit("a", resume=True)
+
+    def test_nan_ends_the_run_and_says_so(self):
+        with self.assertRaisesRegex(vktrain.NumericError, "3 steps in a row, up to step 3"):
+            self.fit("a", objective=lambda m, x, y: (m(x) - 1e30).exp().log().mean(),
+                     settings={"train.nan_patience": 3})
+        with open(os.path.join(self.folder, "a", "run.json")) as f:
+            self.assertEqual(json.load(f)["status"], "failed")
+
+
 class Examples(unittest.TestCase):
     def test_they_learn(self):
         sys.path.insert(0, ROOT + "/tools/python/examples")
         names = sorted(n[:-3] for n in os.listdir(sys.path[0]) if n.endswith(".py"))
-        self.assertEqual(len(names), 10)
+        self.assertEqual(len(names), 11)
         for name in names:
             with self.subTest(name):
                 vktrain.manual_seed(0)

@@ -16,6 +16,7 @@ from ._library import (DataError, DeviceError, FileError, NoDeviceError, Numeric
 from ._version import __version__
 from ._train import Device, Model, Progress, Result, devices, recipes, train
 from ._device import set_device
+from ._fit import FitResult, fit
 from ._jit import jit
 from ._program import manual_seed
 from ._tensor import (Tensor, concat, full, matmul, ones, rand, randn, stack, tensor, where, zeros)
@@ -23,10 +24,10 @@ from ._trace import ShapeError
 from . import nn, optim
 from .data import DataLoader
 
-__all__ = ["DataError", "DataLoader", "Device", "DeviceError", "FileError", "Model", "NoDeviceError",
+__all__ = ["DataError", "DataLoader", "Device", "DeviceError", "FileError", "FitResult", "Model", "NoDeviceError",
            "NumericError", "OutOfMemoryError", "Progress", "RecipeError", "Result",
            "ShapeError", "Tensor", "UnsupportedError", "VktrainClassifier", "VktrainError", "VktrainRegressor",
-           "__version__", "concat", "devices", "full", "jit", "library_path", "manual_seed", "matmul",
+           "__version__", "concat", "devices", "fit", "full", "jit", "library_path", "manual_seed", "matmul",
            "nn", "ones", "optim", "rand", "randn", "recipes", "set_device", "stack", "tensor",
            "train", "where", "zeros"]
 

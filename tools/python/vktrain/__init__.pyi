@@ -48,6 +48,18 @@ class Device(NamedTuple):
     usable: bool
     why_not: str
 
+class FitResult(NamedTuple):
+    run_dir: str
+    step: int
+    metric: str
+    best_step: int
+    best_metric: float
+    best_checkpoint: str
+    loss: float
+    metrics: Dict[str, float]
+    seconds: float
+    stopped: bool
+
 class Progress(NamedTuple):
     step: int
     total: int
@@ -96,6 +108,14 @@ def set_device(device: Union[None, int, str]) -> None: ...
 def manual_seed(seed: int) -> None: ...
 def devices() -> List[Device]: ...
 def recipes() -> Dict[str, str]: ...
+def fit(module: nn.Module, data: Sequence[ArrayLike], *,
+        recipe: Optional[Mapping[str, Any]] = ..., settings: Optional[Mapping[str, Any]] = ...,
+        valid: Optional[Sequence[ArrayLike]] = ..., loss: Optional[Callable[[Any, Tensor], Tensor]] = ...,
+        objective: Optional[Callable[..., Tensor]] = ...,
+        metrics: Optional[Mapping[str, Callable[[NDArray[Any], NDArray[Any]], float]]] = ...,
+        run: Union[None, str, PathLike[str]] = ..., resume: bool = ...,
+        callbacks: Union[Callable[[Progress], Any], Iterable[Callable[[Progress], Any]]] = ...) -> FitResult: ...
+
 def train(recipe: Union[Path, Mapping[str, Any]], data: Optional[Tuple[ArrayLike, ArrayLike]] = ...,
           *, settings: Optional[Mapping[str, Any]] = ..., run: Optional[Path] = ...,
           resume: bool = ..., device: Union[None, int, str] = ...,

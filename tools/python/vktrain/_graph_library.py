@@ -180,6 +180,8 @@ FUNCTIONS.update({
     "vkt_optim_create_flat": (c_int, [c_void_p, POINTER(OptimDesc), POINTER(FlatParams),
                                       POINTER(c_void_p)]),
     "vkt_optim_moment_place": (c_uint64, [c_void_p, c_size_t, c_size_t, POINTER(c_uint64)]),
+    "vkt_optim_get_loss_scale": (c_int, [c_void_p, POINTER(c_float), POINTER(c_uint32)]),
+    "vkt_optim_set_loss_scale": (c_int, [c_void_p, c_float, c_uint32]),
     "vkt_schedule_lr": (c_double, [POINTER(Schedule), c_uint64]),
     "vkt_schedule_check": (c_int, [POINTER(Schedule), c_char_p]),
 })

@@ -213,6 +213,7 @@ _FUNCTIONS = {
     "vkt_config_set": (c_int, [c_void_p, c_char_p]),
     "vkt_config_set_arrays": (None, [c_void_p, POINTER(Arrays)]),
     "vkt_config_finish": (c_int, [c_void_p]),
+    "vkt_config_yaml": (c_void_p, [c_void_p]),
     "vkt_train": (c_int, [c_void_p, POINTER(TrainDesc), POINTER(TrainResult)]),
     "vkt_train_stop": (None, []),
     "vkt_predictor_open": (c_int, [POINTER(GpuDesc), c_char_p, POINTER(c_void_p)]),

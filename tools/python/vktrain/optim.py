@@ -122,7 +122,7 @@ class Optimizer(_device.Owned):
 
     def __init__(self, rule, params, lr, *, momentum=None, betas=None, rho=None, eps=None,
                  rest_lr=None, weight_decay=0.0, groups=(), clip=0.0, ema=0.0, loss_scale=0.0,
-                 moments="fp32", on_nan="raise"):
+                 moments="fp32", on_nan="raise", _form=1):
         if on_nan not in ("raise", "skip"):
             raise ValueError(f"on_nan is {on_nan!r}; it is raise or skip")
         betas = _checked(rule, momentum=momentum, betas=betas, rho=rho, eps=eps, rest_lr=rest_lr)
@@ -152,7 +152,7 @@ class Optimizer(_device.Owned):
         _program.n_optimizers += 1
         self.loss = self.grad_norm = float("nan")
         self.skipped = 0
-        desc = OptimDesc(rule=_RULES[rule], form=1, momentum=momentum or 0.0, beta1=betas[0],
+        desc = OptimDesc(rule=_RULES[rule], form=_form, momentum=momentum or 0.0, beta1=betas[0],
                          beta2=betas[1], beta3=betas[2] if len(betas) > 2 else 0.0,
                          rho=0.9 if rho is None else rho, eps=1e-8 if eps is None else eps,
                          rest_lr=1.0 if rest_lr is None else rest_lr, weight_decay=weight_decay, decay_all=True,
