@@ -401,6 +401,7 @@ set(SRC_MODELS
   src/models/language.c
   src/models/onnx.c
   src/models/onnx_back.c
+  src/models/onnx_init.c
   src/models/pretrained.c
   src/models/resolve.c
   src/models/trained.c

@@ -118,6 +118,7 @@ typedef struct vkt_layer {
     const char *file;         /* onnx: the path of an ONNX file */
     const char *cut;          /* onnx: the node or value that is the output; NULL: the file's */
     const char *layout; /* onnx: pictures are taken as "nchw" or "nhwc"; NULL: as sizes tell */
+    const char *sum;    /* onnx: what the file must have for a checksum; NULL: anything */
     const char *gate;   /* squeeze_excite: "sigmoid" (default), "hardsigmoid" */
     /* Names of earlier layers of the same list whose outputs it takes; VKT_LAYER_INPUT, unless a
      * layer has that name: what the list takes. NULL: the layer before. */

@@ -687,6 +687,13 @@ fail:
     return st;
 }
 
+static bool is_same_file(const char *one, const char *other)
+{
+    uint64_t a[2] = { 0 }, b[2] = { 0 };
+    return vkt__path_look(one, a) == VKT__FILE && vkt__path_look(other, b) == VKT__FILE &&
+           !memcmp(a, b, sizeof a);
+}
+
 vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__weights *w,
                            const vkt__loss_terms *terms, double temperature, const char *path)
 {
@@ -711,6 +718,13 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
         goto fail;
     }
     e.net = vkt__onnx_net_of(m);
+    if (e.net && is_same_file(e.net->f->path, path)) {
+        st = vkt__fail(VKT_E_ARG, "export",
+                       "'%s' is the file of the run's net, which the run needs as it is: export "
+                       "to another one",
+                       path);
+        goto fail;
+    }
     if (e.net && m->layers.is_graph) {
         st = vkt__fail(VKT_E_ARG, "export",
                        "layers that name their inputs by `from` stand behind the net of '%s': "

@@ -6,6 +6,7 @@
 #include "formats/gguf.h"
 #include "models/huggingface/hf_folder.h"
 #include "models/import.h"
+#include "models/onnx_init.h"
 #include "models/pretrained.h"
 #include "models/trained.h"
 #include "nn/transformer_shape.h"
@@ -168,6 +169,7 @@ static vkt_status take_init(vkt_config *c)
 {
     vkt_status st = VKT_OK;
     if (!c->init) return VKT_OK;
+    if (vkt__is_onnx(c->init)) return vkt__onnx_init(c);
     if (c->n_layers) return c->data.source ? pixels_of_init(c) : VKT_OK;
     if (!vkt__is_peft_folder(c->init) && !vkt__checkpoint_is(c->init))
         VKT_TRY(vkt__adapter_refuse(c->init));
@@ -186,6 +188,7 @@ static vkt_status resolve(vkt_config *c)
     vkt_status st = VKT_OK;
     if (c->lora_from && !c->lora.rank) VKT_TRY(lora_of_folder(c));
     VKT_TRY(take_init(c));
+    VKT_TRY(vkt__onnx_sums(c));
     if (c->lora.base == VKT_QUANT_FILE && (!c->init || !vkt__is_gguf(c->init)))
         return vkt__config_refuse(c, "lora.base", "file is for an `init` that is a GGUF file");
     save_score(c);

@@ -534,7 +534,11 @@ static const vkt_layer_type types[] = {
           "order of axes in which the net takes pictures (default: as its sizes tell, else nchw)",
           layouts },
         { "frozen", VKT_OPT_BOOL, AT(frozen), 0, 1,
-          "its batch norms use the running averages in training too (default: false)", NULL } } },
+          "its batch norms use the running averages in training too (default: false)", NULL },
+        { "sum", VKT_OPT_STRING, AT(sum), 0, 0,
+          "checksum of the file, which a run keeps: another file is refused (default: as the file "
+          "is)",
+          NULL } } },
     { "gru",
       "a gated recurrent layer (GRU) along the first axis of [T, C], with PyTorch's gates and "
       "names",

@@ -237,10 +237,13 @@ static vkt_status match_input(vkt__onnx_net *net, const vkt__layer *l, size_t wh
 /* A net of classes ends with probabilities, and the loss takes what is before them. */
 static const char *without_softmax(const vkt__onnx *f, int out)
 {
-    int k = f->values[out].node;
-    const vkt__onnx_node *n = k >= 0 ? &f->nodes[k] : NULL;
-    if (!n || n->n_in != 1 || n->in[0] < 0) return NULL;
-    if (!strcmp(n->type, "Identity")) return without_softmax(f, n->in[0]);
+    const vkt__onnx_node *n;
+    do {
+        int k = f->values[out].node;
+        n = k >= 0 ? &f->nodes[k] : NULL;
+        if (!n || n->n_in != 1 || n->in[0] < 0) return NULL;
+        out = n->in[0];
+    } while (!strcmp(n->type, "Identity"));
     if (strcmp(n->type, "Softmax") != 0 && strcmp(n->type, "LogSoftmax") != 0) return NULL;
     return f->values[n->in[0]].name;
 }
@@ -248,8 +251,17 @@ static const char *without_softmax(const vkt__onnx *f, int out)
 static vkt_status open_net(vkt__onnx_net *net, const vkt__layer *l)
 {
     const char *cut = l->spec.cut;
+    char sum[VKT__ONNX_SUM];
     vkt_status st = vkt__onnx_open(l->spec.file, &net->f);
     VKT_TRY(st);
+    vkt__onnx_sum(net->f, sum);
+    if (l->spec.sum && strcmp(sum, l->spec.sum) != 0) {
+        st = vkt__layer_error(l,
+                              "'%s' is not the file that the run began with (checksum %s, not %s): "
+                              "bring that one back; its ops belong to the run's weights",
+                              l->spec.file, sum, vkt__show(l->spec.sum).s);
+        goto fail;
+    }
     const char *whole = vkt__onnx_main_output(net->f);
     if (!cut) {
         cut = without_softmax(net->f, vkt__onnx_find(net->f, whole));

@@ -115,6 +115,9 @@ vkt_status vkt__onnx_open(const char *path, vkt__onnx **out);
 vkt_status vkt__onnx_parse(const void *data, size_t n, const char *path, const char *folder,
                            vkt__onnx **out);
 void vkt__onnx_close(vkt__onnx **f);
+/* A checksum of the file, as text; data in other files are not in it. */
+enum { VKT__ONNX_SUM = 17 };
+void vkt__onnx_sum(const vkt__onnx *f, char out[VKT__ONNX_SUM]);
 /* The value of that name; -1: none. */
 int vkt__onnx_find(const vkt__onnx *f, const char *name);
 

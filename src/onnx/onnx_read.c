@@ -1,6 +1,8 @@
 /* onnx_read.h: refusals, texts, and values by their names. */
 #include "onnx/onnx_read.h"
 
+#include <stdio.h>
+
 vkt_status vkt__onnx_bad(const vkt__onnx *f, const char *fmt, ...)
 {
     vkt__str s = { 0 };
@@ -23,6 +25,12 @@ vkt_status vkt__onnx_text(vkt__onnx *f, vkt__pb bytes, const char **out)
     memcpy(copy, s, n);
     *out = copy;
     return VKT_OK;
+}
+
+void vkt__onnx_sum(const vkt__onnx *f, char out[VKT__ONNX_SUM])
+{
+    snprintf(out, VKT__ONNX_SUM, "%016llx",
+             (unsigned long long)vkt__hash(f->map.data, f->map.n, 0));
 }
 
 /* ---- values by name ---- */

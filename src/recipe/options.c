@@ -55,10 +55,11 @@ static const vkt__option options[] = {
     { "init", VKT__OPT_STRING, AT(init), NULL, 0, 0, "",
       "initial weights: a Hugging Face folder (GPT-2, Llama, Mistral, Qwen, Gemma, Phi and "
       "others), "
-      "a GGUF file, a run, a checkpoint, a PEFT adapter (merged into its base model) or a "
-      "safetensors file; of a run the weights of columns, their "
+      "a GGUF file, a run, a checkpoint, a PEFT adapter (merged into its base model), a "
+      "safetensors file or an ONNX file; of a run the weights of columns, their "
       "values, classes and targets are matched by name; a folder also describes the model if the "
-      "recipe has no `model`",
+      "recipe has no `model`, and so does an ONNX file, with a new last layer where the data have "
+      "other classes",
       NULL, "train.init_from" },
 
     { "lora.rank", VKT__OPT_U32, AT(lora.rank), "0", 0, 4096, "",

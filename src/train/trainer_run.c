@@ -128,6 +128,21 @@ vkt_status vkt__trainer_init(vkt__trainer *t)
     return st;
 }
 
+/* The weights of a run belong to the ops of the file that it began with. */
+static vkt_status same_nets(const vkt__trainer *t, const vkt__checkpoint *ckpt)
+{
+    const char *before = ckpt->state.config;
+    for (size_t i = 0; before && i < t->fit.n_layers; i++) {
+        const vkt_layer *l = &t->fit.layers[i];
+        if (!l->sum || !strstr(before, "sum: ") || strstr(before, l->sum)) continue;
+        return vkt__fail(VKT_E_FORMAT, "train",
+                         "'%s' has changed since '%s' was written: resume needs the file that the "
+                         "run began with",
+                         l->file, ckpt->dir);
+    }
+    return VKT_OK;
+}
+
 vkt_status vkt__trainer_resume(vkt__trainer *t)
 {
     vkt_status st = VKT_OK;
@@ -154,6 +169,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
             ckpt->dir);
         goto fail;
     }
+    VKT_TRY(same_nets(t, ckpt));
     if (ckpt->state.config_hash != t->config_hash && !vkt__recipe_same(ckpt->state.config, t->yaml))
         vkt_log(VKT_LOG_WARN, "train",
                 "the recipe differs from the one that the run began with: the run continues with "

@@ -340,6 +340,32 @@ static int check_recipe(const char *path)
     return cli_exit_code(st);
 }
 
+/* What --set init=FILE.onnx names; NULL: no such file. */
+static const char *begins_with_net(const init_options *o)
+{
+    const char *model = begins(o), *end = model ? strrchr(model, '.') : NULL;
+    return end && !strcmp(end, ".onnx") ? model : NULL;
+}
+
+/* The recipe of the data and the net: what it does not say is completed as training does. */
+static vkt_status open_net(const init_options *o, const init_data *d, vkt_config **out)
+{
+    vkt_config *c = NULL;
+    vkt_status st = vkt_config_create(&c);
+    if (st != VKT_OK) return st;
+    c->data.source = d->source;
+    c->data.path = d->path;
+    c->data.task = d->task;
+    if (d->label) c->data.label = d->label;
+    c->data.ignore = d->ignore;
+    c->data.embed = d->embed;
+    if (d->blanks) c->data.missing = VKT_MISSING_MEAN;
+    for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
+    if (st == VKT_OK) st = vkt_config_finish(c);
+    *out = c;
+    return st;
+}
+
 /* "data/wine.csv.gz" -> "wine" */
 static void name_of(const char *path, char *out, size_t n)
 {
@@ -369,7 +395,10 @@ static char *recipe_text(const init_options *o, const init_data *d, const char *
         return NULL;
     }
     text[n] = 0;
-    for (size_t i = 0; i < o->set.n && text; i++) text = init_set(text, o->set.item[i]);
+    for (size_t i = 0; i < o->set.n && text; i++) {
+        bool written = d->net && !strncmp(o->set.item[i], "init=", 5);
+        if (!written) text = init_set(text, o->set.item[i]);
+    }
     return text;
 }
 
@@ -401,6 +430,12 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     }
     if (d->pairs)
         printf("%s: %s preferences to train on", path, cli_count(d->info.n[VKT_SPLIT_TRAIN]));
+    else if (d->net)
+        printf("%s: %s, %s training examples, %u outputs; the net of '%s'%s", path, d->source,
+               cli_count(d->info.n[VKT_SPLIT_TRAIN]), d->info.n_outputs, d->net->layers[0].file,
+               d->net->layers[0].cut ? cli_text(", up to %s and with a new last layer",
+                                                cli_word(d->net->layers[0].cut))
+                                     : "");
     else if (d->begins)
         printf("%s: %s, %s %s to fine-tune '%s' with", path, d->source,
                cli_count(d->info.n_tokens[VKT_SPLIT_TRAIN] + d->info.n_tokens[VKT_SPLIT_VALID] +
@@ -469,8 +504,14 @@ static int run(void *options)
     }
     vkt_status st = look(o, path, &d);
     if (st != VKT_OK) return cli_exit_code(st);
+    vkt_config *net = NULL;
+    int rc = CLI_OK;
+    if (begins_with_net(o)) rc = cli_exit_code(open_net(o, &d, &net));
+    d.net = net;
     name_of(path, name, sizeof name);
-    return write_file(o, &d, name);
+    if (!rc) rc = write_file(o, &d, name);
+    vkt_config_destroy(&net);
+    return rc;
 }
 
 const cli_command cmd_init = {

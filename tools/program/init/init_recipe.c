@@ -459,9 +459,58 @@ static void write_preferences(FILE *f, const init_data *d, const char *name)
               &(length) { .batch = 8, .passes = 3, .least = 30, .most = 2000, .enough = 1e9 });
 }
 
+/* The net of an ONNX file: all of it is trained, gently, as it has learned before. */
+static void write_net(FILE *f, const init_data *d, const char *name)
+{
+    static const char *const standards[] = {
+        [VKT_STANDARDIZE_NONE] = "none", [VKT_STANDARDIZE_IMAGENET] = "imagenet"
+    };
+    const vkt_config *c = d->net;
+    const vkt_layer *net = &c->layers[0];
+    vkt_standardize how = c->data.standardize;
+    write_head(f, d, name);
+    if (c->data.size && strcmp(c->data.size, "auto"))
+        fprintf(f, "  size: %-18s# as the net takes them\n", c->data.size);
+    if (c->data.color != VKT_PICTURE_COLOR_AUTO)
+        fprintf(f, "  color: %s\n", c->data.color == VKT_PICTURE_COLOR_RGB ? "rgb" : "grey");
+    if (how == VKT_STANDARDIZE_NONE || how == VKT_STANDARDIZE_IMAGENET)
+        fprintf(f, "  standardize: %-11s# %s\n", standards[how],
+                how == VKT_STANDARDIZE_NONE ? "the net begins with a mean and a deviation"
+                                            : "the net ends with ImageNet's classes");
+    write_data(f, d);
+    fprintf(f, "model:\n  onnx: ");
+    quoted(f, net->file);
+    fputc('\n', f);
+    if (net->cut) {
+        fprintf(f, "  cut: ");
+        quoted(f, net->cut);
+        fprintf(f,
+                "\n  head: [%s, linear]   # a new end: the net has other outputs than the data\n",
+                c->layers[1].type);
+    }
+    fprintf(
+        f,
+        "optim:\n"
+        "  rule: adamw\n"
+        "  lr: 0.0003              # the first thing to tune: vktrain study lr\n"
+        "  weight_decay: 0.01\n"
+        "schedule:\n"
+        "  kind: cosine\n"
+        "  warmup: 20              # steps, which are added to train.steps\n"
+        "# train.freeze: \"PATTERN\" keeps parameters as they are; `vktrain inspect` names them\n");
+    write_run(f, d,
+              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
+                          .passes = 10,
+                          .least = 100,
+                          .most = 5000,
+                          .enough = 300 });
+}
+
 void init_write_recipe(FILE *f, const init_data *d, const char *name)
 {
-    if (d->pairs)
+    if (d->net)
+        write_net(f, d, name);
+    else if (d->pairs)
         write_preferences(f, d, name);
     else if (d->begins)
         write_fine_tuning(f, d, name);

@@ -10,7 +10,8 @@ typedef struct init_data {
     const char *source, *path, *label; /* as the recipe has them; NULL: not there */
     const char *tokenizer;             /* text */
     bool pairs;                        /* text: preferences */
-    const char *begins; /* text: the language model that is fine-tuned, of --set init; or NULL */
+    const char *begins;    /* text: the language model that is fine-tuned, of --set init; or NULL */
+    const vkt_config *net; /* the recipe as --set init=net.onnx completes it; NULL: no such net */
     vkt_task task;
     vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
     char classes[200];

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# A net of an ONNX file through the program: `init: net.onnx` and `vktrain init --set init=net.onnx`, a new last layer where the
+# classes differ, weights that stay, rates by name, and a file that is not the one that the run began with. usage:
+# test_onnx_program.sh PROGRAM
+set -euo pipefail
+
+. "$(dirname "$0")/../support/refusals.sh"
+
+says() { grep -q -- "$1" out err || { bad=$((bad + 1)); echo "$test: FAILED: nothing says: $1"; cat out err; }; }
+same() { # same WANT NAME A B: whether the tensor is the same in two safetensors files
+  python3 - "$@" <<'P' || { bad=$((bad + 1)); echo "$test: FAILED: $2 must be $1 in $3 and $4"; }
+import json, struct, sys
+def read(path, name):
+    data = open(path, "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    a, b = json.loads(data[8:8 + n])[name]["data_offsets"]
+    return data[8 + n + a:8 + n + b]
+want, name, a, b = sys.argv[1:]
+sys.exit((read(a, name) == read(b, name)) != (want == "same"))
+P
+}
+python3 - <<'P'
+import os, random, struct, zlib
+random.seed(3)
+def chunk(t, d): return struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))
+for c in range(3): # what is checkered more is another class
+    os.makedirs(f"pics/c{c}")
+    for k in range(30):
+        rows = [[min(255, max(0, int(random.gauss(60 + 60 * c * ((x // 4 + y // 4) % 2), 20)))) for x in range(12)] for y in range(12)]
+        with open(f"pics/c{c}/{k}.png", "wb") as f:
+            f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 12, 12, 8, 0, 0, 0, 0)) +
+                    chunk(b"IDAT", zlib.compress(b"".join(b"\0" + bytes(r) for r in rows))) + chunk(b"IEND", b""))
+P
+printf 'data: {source: digits}\nmodel: [flatten, linear: 32, relu, linear]\ntrain: {steps: 40, batch: 64}\n' >first.yaml
+printf 'data: {source: digits}\ninit: net.onnx\ntrain: {steps: 4, batch: 64}\neval: {every: 4}\n' >tune.yaml
+works train first.yaml --run first --quiet
+works export first -o net.onnx
+works export first -o first.safetensors
+
+# ---- as many classes: the net as it is; others: it ends before its last layer
+works train tune.yaml --run tuned --quiet
+works export tuned -o tuned.safetensors
+same other 1.weight first.safetensors tuned.safetensors
+works init pics --set init=net.onnx -o pics.yaml
+says 'has 10 outputs, the data have 3'
+says 'size: 8x8, as'
+works train pics.yaml --run pics --quiet --set train.steps=150 --set train.batch=16 --set optim.lr=0.003
+grep -q 'test .*acc \(9[0-9]\|100\)' out || { bad=$((bad + 1)); echo "$test: FAILED: the new end learns nothing"; cat out; }
+works init digits --set init=net.onnx -o digits.yaml
+[ "$(grep -c 'cut:\|head:' digits.yaml)" = 0 ] || { bad=$((bad + 1)); echo "$test: FAILED: as many classes need no new end"; }
+refused 2 "'net.onnx' is a model, and the recipe has one: leave" train first.yaml --run r0 --set init=net.onnx
+refused 2 'lora.rank: not for the net of an ONNX file' train tune.yaml --run r0 --set lora.rank=2
+
+# ---- weights that stay, and rates by name
+works train tune.yaml --run frozen --quiet --set 'train.freeze=1.*'
+works export frozen -o frozen.safetensors
+same same 1.weight first.safetensors frozen.safetensors
+same other 3.weight first.safetensors frozen.safetensors
+works train tune.yaml --run groups --quiet --set 'optim.groups=[{pattern: "1.*", lr_scale: 0}]'
+works export groups -o groups.safetensors
+same same 1.weight frozen.safetensors groups.safetensors
+same same 3.weight frozen.safetensors groups.safetensors
+
+# ---- the file is the run's: not overwritten, not another
+refused 2 "'net.onnx' is the file of the run's net, which the run needs as it is" export tuned -o net.onnx
+works export tuned -o other.onnx
+cp net.onnx kept.onnx
+cp other.onnx net.onnx
+refused 4 "'net.onnx' has changed since" train tune.yaml --run tuned --resume --set train.steps=8
+refused 2 "'net.onnx' is not the file that the run began with" eval tuned
+cp kept.onnx net.onnx
+works train tune.yaml --run tuned --resume --quiet --set train.steps=8
+works eval tuned
+
+echo "$test: $n calls, $bad failed"
+[ $bad = 0 ]
