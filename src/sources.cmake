@@ -133,6 +133,7 @@ set(SRC_DATA_TABLES
   src/data/tables/split_column.c
   src/data/tables/table.c
   src/data/tables/tells.c
+  src/data/tables/value_ids.c
   src/data/tables/table_source.c
 )
 set(SRC_DATA_PICTURES

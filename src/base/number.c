@@ -42,14 +42,16 @@ bool vkt__number(const char *text, double *out)
     int n_digits = 0, n_any = 0, scale = 0, e = 0;
     bool negative = *s == '-', point = false;
     if (*s == '-' || *s == '+') s++;
-    for (; s - text <= 400 && (isdigit((unsigned char)*s) || (*s == '.' && !point)); s++) {
-        if (*s == '.') {
+    for (const char *end = text + 400; s <= end; s++) {
+        unsigned digit = (unsigned)(unsigned char)*s - '0';
+        if (digit > 9) {
+            if (*s != '.' || point) break;
             point = true;
             continue;
         }
         n_any++;
-        if (n_digits < 18) digits = digits * 10 + (uint64_t)(*s - '0');
-        if (n_digits > 0 || *s != '0') n_digits++;
+        if (n_digits < 18) digits = digits * 10 + digit;
+        n_digits += n_digits > 0 || digit;
         scale -= point;
     }
     if (n_any == 0) return false;

@@ -31,10 +31,25 @@ size_t vkt__utf8_put(int32_t c, char out[4])
     return n;
 }
 
+/* Bytes from 1 to 127 that s begins with, eight at a time. */
+static size_t ascii_run(const char *s, size_t n)
+{
+    static const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+    size_t at = 0;
+    for (uint64_t w; at + sizeof w <= n; at += sizeof w) {
+        memcpy(&w, s + at, sizeof w);
+        if ((w | (w - ones)) & tops) break; /* a byte above 127, or perhaps a zero */
+    }
+    while (at < n && s[at] > 0 && (unsigned char)s[at] < 0x80) at++;
+    return at;
+}
+
 bool vkt__utf8_ok(const char *s, size_t n, size_t *at)
 {
-    const char *p = s;
-    while (p < s + n && *p && vkt__utf8_next(&p, s + n) > 0) {
+    const char *p = s, *end = s + n;
+    for (;;) {
+        p += ascii_run(p, (size_t)(end - p));
+        if (p == end || !*p || vkt__utf8_next(&p, end) <= 0) break;
     }
     *at = (size_t)(p - s);
     return *at == n;

@@ -42,7 +42,7 @@ const char *vkt__date_part_name(vkt__date_part p)
 static size_t skip(const char *s, const char *const *what)
 {
     for (; *what; what++)
-        if (strncmp(s, *what, strlen(*what)) == 0) return strlen(*what);
+        if (**what == *s && strncmp(s, *what, strlen(*what)) == 0) return strlen(*what);
     return 0;
 }
 
@@ -310,7 +310,7 @@ const char *vkt__form_unit(const char *cell)
     cell = sign(cell, &negative);
     for (; *cell; cell++)
         for (const char *const *u = units; *u; u++)
-            if (strncmp(cell, *u, strlen(*u)) == 0) return *u;
+            if (**u == *cell && strncmp(cell, *u, strlen(*u)) == 0) return *u;
     return "";
 }
 
@@ -343,6 +343,7 @@ bool vkt__form_is_number(const char *cell)
 
 bool vkt__form_is_code(const char *cell)
 {
+    if (*cell != '0') return false;
     size_t digits = strspn(cell, "0123456789");
-    return *cell == '0' && digits > 1 && !cell[digits];
+    return digits > 1 && !cell[digits];
 }

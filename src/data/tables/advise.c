@@ -258,8 +258,11 @@ static vkt_status look_for_leaks(advice *a, const vkt__csv *csv, bool header, si
     uint64_t each = 1 + (uint64_t)n * csv->n_columns / MOST_COMPARED;
     uint32_t n_rows = 0;
     const char **notes = NULL;
+    vkt__tells_label *of = NULL;
     if (a->out.text || a->out.several) return VKT_OK;
     for (uint64_t i = 0; i < n; i += each) rows[n_rows++] = rows[i];
+    VKT_TRY(vkt__tells_label_read(csv, rows, n_rows, label,
+                                  a->out.numbers ? looks[label].form : VKT__FORM_TEXT, &of));
     notes = vkt__arena_alloc(&a->arena, (csv->n_columns + a->out.n_notes + 1) * sizeof *notes);
     for (uint32_t i = 0; i < a->out.n_notes; i++) notes[i] = a->out.notes[i];
     a->out.notes = notes;
@@ -269,13 +272,12 @@ static vkt_status look_for_leaks(advice *a, const vkt__csv *csv, bool header, si
                                ? vkt__csv_cell(csv, 0, c)
                                : vkt__arena_printf(&a->arena, "column %zu", c);
         if (c == label || vkt__look_useless(&looks[c], name, &a->arena)) continue;
-        VKT_TRY(vkt__tells(&(vkt__tells_of) { csv, rows, n_rows, c, label, looks[c].form,
-                                              a->out.numbers ? looks[label].form : VKT__FORM_TEXT },
-                           &share));
+        VKT_TRY(vkt__tells(of, c, looks[c].form, &share));
         const char *said = odd_column(a, &looks[c], name, share, &a->arena);
         if (said) notes[a->out.n_notes++] = said;
     }
 fail:
+    vkt__tells_label_free(&of);
     return st;
 }
 

@@ -15,6 +15,7 @@ typedef struct parser {
     const char *name;
     char *at, *end, *put;
     char delimiter;
+    bool stops[256]; /* what a plain cell ends at, or may not have: a NUL is behind the text */
     uint32_t line;
     char *text;
     uint32_t *cell, *said;
@@ -70,16 +71,16 @@ static vkt_status quoted_cell(parser *p)
 
 static vkt_status plain_cell(parser *p)
 {
-    char *start = p->put;
-    for (; !cell_ends(p); p->at++) {
-        if (*p->at == '"')
-            return vkt__fail(
-                VKT_E_FORMAT, "data",
-                "'%s' line %u: a quote inside a cell that is not quoted: quote the whole cell",
-                p->name, p->line);
-        *p->put++ = *p->at;
-    }
-    while (p->put > start && blank(p, p->put[-1])) p->put--;
+    char *start = p->put, *at = p->at, *put = p->put;
+    while (!p->stops[(unsigned char)*at]) *put++ = *at++;
+    if (*at == '"')
+        return vkt__fail(
+            VKT_E_FORMAT, "data",
+            "'%s' line %u: a quote inside a cell that is not quoted: quote the whole cell", p->name,
+            p->line);
+    while (put > start && blank(p, put[-1])) put--;
+    p->at = at;
+    p->put = put;
     return VKT_OK;
 }
 
@@ -363,6 +364,8 @@ vkt_status vkt__csv_parse_from(uint32_t line, const void *bytes, size_t n, const
         goto fail;
     }
     p.delimiter = csv.delimiter = delimiter ? delimiter : find_delimiter(p.at, p.end);
+    for (const char *s = "\n\r\""; *s; s++) p.stops[(unsigned char)*s] = true;
+    p.stops[0] = p.stops[(unsigned char)p.delimiter] = true;
     st = parse_rows(&p, class_line, &csv);
     csv.cell = p.cell;
     csv.text_n = n + 1;
@@ -393,10 +396,9 @@ void vkt__csv_quote(vkt__str *s, const char *text)
     vkt__str_add(s, "\"", 1);
 }
 
-bool vkt__csv_missing(const char *s)
+bool vkt__csv_missing_word(const char *s)
 {
     static const char *const words[] = { "?", "na", "nan", "n/a", "#n/a", "null" };
-    if (s[0] == 0) return true;
     for (size_t i = 0; i < VKT_COUNT(words); i++) {
         size_t n = 0;
         while (s[n] && tolower((unsigned char)s[n]) == words[i][n]) n++;

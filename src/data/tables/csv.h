@@ -43,6 +43,11 @@ bool vkt__csv_label_missing(const vkt__csv *csv, size_t row, size_t column);
 /* The text as a cell in quotes, added to s. */
 void vkt__csv_quote(vkt__str *s, const char *text);
 /* Empty, ?, or NA, NaN, N/A, #N/A, NULL in any case. */
-bool vkt__csv_missing(const char *cell);
+bool vkt__csv_missing_word(const char *cell);
+static inline bool vkt__csv_missing(const char *cell)
+{
+    char c = *cell;
+    return !c || ((c == '?' || c == 'n' || c == 'N' || c == '#') && vkt__csv_missing_word(cell));
+}
 
 #endif

@@ -314,7 +314,8 @@ static vkt_status fit_categories(vkt_dataset *ds, const vkt__csv *csv, vkt__colu
     uint32_t *count = NULL;
     if (blank) cells[n++] = ""; /* a category of its own; a blank left room for it */
     VKT_TRY(vkt__alloc_large(n, sizeof *count, "categories", &count));
-    c->n_categories = vkt__values_unique(cells, n, count);
+    VKT_TRY(vkt__values_unique(cells, &n, count));
+    c->n_categories = n;
     if (c->n_categories > MAX_CATEGORIES && !c->embed) {
         st = vkt__fail(
             VKT_E_FORMAT, "data",
@@ -465,7 +466,7 @@ static vkt_status start_part(const vkt__schema *s, vkt__table *t, vkt__part *par
 {
     vkt_status st;
     st = vkt__table_keep(s, t);
-    if (st == VKT_OK && t->n_dropped) vkt__labels_say_dropped(s, t);
+    if (st == VKT_OK && t->n_dropped) st = vkt__labels_say_dropped(s, t);
     part->n = t->n;
     return st;
 }

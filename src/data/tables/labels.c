@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "data/tables/labels.h"
+#include "data/tables/value_ids.h"
 
 /* ---- different values ---- */
 
@@ -26,21 +27,34 @@ static int by_number_and_spelling(const void *a, const void *b)
     return order ? order : strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorts and removes repeats; count (may be NULL) [n] gets how often each came. */
-static uint32_t unique(const char **s, uint32_t n, int (*order)(const void *, const void *),
-                       uint32_t *count)
+/* A value and how often it came. */
+typedef struct counted {
+    const char *text; /* first: sorted by_text */
+    uint32_t n;
+} counted;
+
+vkt_status vkt__values_unique(const char **s, uint32_t *n, uint32_t *count)
 {
-    uint32_t k = 0;
-    if (n) qsort(s, n, sizeof *s, order);
-    for (uint32_t i = 0; i < n; i++) {
-        if (i == 0 || order(&s[k - 1], &s[i]) != 0) {
-            s[k] = s[i];
-            if (count) count[k] = 0;
-            k++;
-        }
-        if (count) count[k - 1]++;
+    vkt_status st = VKT_OK;
+    vkt__value_ids ids = { 0 };
+    counted *all = NULL;
+    for (uint32_t i = 0, id; i < *n; i++) {
+        uint32_t known = ids.n;
+        VKT_TRY(vkt__value_id(&ids, s[i], &id));
+        if (count) count[id] = ids.n > known ? 1 : count[id] + 1;
     }
-    return k;
+    *n = ids.n;
+    VKT_TRY(vkt__alloc_large((uint64_t)ids.n + 1, sizeof *all, "a column's values", &all));
+    for (uint32_t i = 0; i < *n; i++) all[i] = (counted) { ids.text[i], count ? count[i] : 0 };
+    if (*n) qsort(all, *n, sizeof *all, by_text);
+    for (uint32_t i = 0; i < *n; i++) {
+        s[i] = all[i].text;
+        if (count) count[i] = all[i].n;
+    }
+fail:
+    vkt__value_ids_finish(&ids);
+    free(all);
+    return st;
 }
 
 const char **vkt__values_keep(vkt__arena *arena, const char *const *s, uint32_t n)
@@ -48,11 +62,6 @@ const char **vkt__values_keep(vkt__arena *arena, const char *const *s, uint32_t 
     const char **out = vkt__arena_alloc(arena, n * sizeof *out);
     for (uint32_t i = 0; i < n; i++) out[i] = vkt__arena_strdup(arena, s[i]);
     return out;
-}
-
-uint32_t vkt__values_unique(const char **s, uint32_t n, uint32_t *count)
-{
-    return unique(s, n, by_text, count);
 }
 
 /* ---- classes ---- */
@@ -143,7 +152,8 @@ vkt_status vkt__labels_fit_classes(vkt_dataset *ds, const vkt__table *t)
         s->class_values = s->classes;
         goto fail;
     }
-    uint32_t n = unique(values, t->n, by_text, NULL);
+    uint32_t n = t->n;
+    VKT_TRY(vkt__values_unique(values, &n, NULL));
     s->class_numbers = true;
     for (uint32_t i = 0; i < n; i++) {
         s->class_numbers = s->class_numbers && vkt__number(values[i], &v);
@@ -188,14 +198,15 @@ static uint32_t labels_left_out(const vkt__table *t, const char **out)
 }
 
 /* ", none of class 'NA' is left": of the labels [n] left out those that no kept row has. */
-static void say_lost(const vkt__table *t, const char **lost, uint32_t n, vkt__str *s)
+static vkt_status say_lost(const vkt__table *t, const char **lost, uint32_t n, vkt__str *s)
 {
     enum { SHOWN = 5 };
-    uint32_t n_lost = 0, n_kept;
+    vkt_status st;
+    uint32_t n_lost = 0, n_kept = t->n;
     const char **kept = vkt__alloc((t->n + 1) * sizeof *kept);
     for (uint32_t i = 0; i < t->n; i++) kept[i] = vkt__csv_cell(t->csv, t->rows[i], t->label[0]);
-    n_kept = vkt__values_unique(kept, t->n, NULL);
-    n = vkt__values_unique(lost, n, NULL);
+    VKT_TRY(vkt__values_unique(kept, &n_kept, NULL));
+    VKT_TRY(vkt__values_unique(lost, &n, NULL));
     for (uint32_t i = 0; i < n; i++) {
         if (!*lost[i] || bsearch(&lost[i], kept, n_kept, sizeof *kept, by_text)) continue;
         if (n_lost < SHOWN)
@@ -204,11 +215,14 @@ static void say_lost(const vkt__table *t, const char **lost, uint32_t n, vkt__st
         n_lost++;
     }
     if (n_lost > SHOWN) vkt__str_printf(s, " and %u more", n_lost - SHOWN);
+fail:
     free(kept);
+    return st;
 }
 
-void vkt__labels_say_dropped(const vkt__schema *s, const vkt__table *t)
+vkt_status vkt__labels_say_dropped(const vkt__schema *s, const vkt__table *t)
 {
+    vkt_status st = VKT_OK;
     vkt__str text = { 0 };
     size_t n_rows = t->csv->n_rows - t->first_row;
     vkt__str_printf(&text,
@@ -220,11 +234,12 @@ void vkt__labels_say_dropped(const vkt__schema *s, const vkt__table *t)
         vkt__str_printf(&text, ", %llu of them of a label", (unsigned long long)t->n_unlabelled);
     if (t->labelled && s->task == VKT_TASK_CLASSIFY && t->n) {
         const char **lost = vkt__alloc((n_rows + 1) * sizeof *lost);
-        say_lost(t, lost, labels_left_out(t, lost), &text);
+        st = say_lost(t, lost, labels_left_out(t, lost), &text);
         if (strstr(text.data, "no row is left with the label") && t->n_unlabelled)
             vkt__str_printf(&text, " (NA is a class where it stands in quotes)");
         free(lost);
     }
-    vkt_log(VKT_LOG_WARN, "data", "%s", text.data);
+    if (st == VKT_OK) vkt_log(VKT_LOG_WARN, "data", "%s", text.data);
     vkt__str_finish(&text);
+    return st;
 }

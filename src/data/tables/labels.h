@@ -4,8 +4,9 @@
 
 #include "data/tables/table.h"
 
-/* Sorts the texts and removes repeats; count (may be NULL) [n] gets how often each came. */
-uint32_t vkt__values_unique(const char **s, uint32_t n, uint32_t *count);
+/* Sorts the texts and removes repeats; count (may be NULL) [n] gets how often each came. OOM_HOST.
+ */
+vkt_status vkt__values_unique(const char **s, uint32_t *n, uint32_t *count);
 /* A line of what is unusual, behind those of info.notes. */
 void vkt__table_note(vkt_dataset *ds, const char *note);
 /* Copies of them in the arena. */
@@ -15,6 +16,6 @@ const char **vkt__values_keep(vkt__arena *arena, const char *const *s, uint32_t 
  * one has a leading zero or digits that no double keeps, all are by their spelling. FORMAT. */
 vkt_status vkt__labels_fit_classes(vkt_dataset *ds, const vkt__table *t);
 /* A line on the rows that were left out: how many of how many, and which classes have none left. */
-void vkt__labels_say_dropped(const vkt__schema *s, const vkt__table *t);
+vkt_status vkt__labels_say_dropped(const vkt__schema *s, const vkt__table *t);
 
 #endif

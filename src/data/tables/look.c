@@ -48,6 +48,7 @@ static void count_cell(const char *cell, counts *out)
 {
     double v[VKT__N_FORMS];
     bool is[VKT__N_FORMS];
+    if (!strpbrk(cell, "0123456789")) return; /* each form has a digit */
     for (int f = 0; f < VKT__N_FORMS; f++) {
         is[f] = vkt__form_value((vkt__form)f, VKT__DATE_YEAR, cell, &v[f]);
         out->form[f] += is[f];
@@ -58,13 +59,44 @@ static void count_cell(const char *cell, counts *out)
     }
 }
 
-/* How many cells each form reads; all forms only where plain numbers do not read all. */
+/* Range and order of numbers, one after the other. */
+typedef struct extent {
+    double before, step, low, high;
+    bool begun, whole, rising, even;
+} extent;
+
+static extent no_extent(void)
+{
+    return (extent) { NAN, NAN, INFINITY, -INFINITY, false, true, true, true };
+}
+
+static void extent_add(extent *r, double v)
+{
+    r->low = v < r->low ? v : r->low;
+    r->high = v > r->high ? v : r->high;
+    r->whole = r->whole && v == floor(v);
+    if (r->begun) {
+        if (isnan(r->step)) r->step = v - r->before;
+        r->rising = r->rising && v > r->before;
+        r->even = r->even && v - r->before == r->step && r->step != 0;
+    }
+    r->begun = true;
+    r->before = v;
+}
+
+/* What a column is found to be, row by row. */
+typedef struct finding {
+    counts count;
+    extent plain; /* of its plain numbers */
+    const char *wide;
+} finding;
+
+/* Some of the rows: how many cells each form reads; all forms only where plain numbers do not read
+ * all. */
 static void count_forms(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, bool all,
-                        counts *count, vkt__look *k)
+                        finding *f, vkt__look *k)
 {
     double v;
-    *count = (counts) { 0 };
-    k->n = k->n_blank = 0;
     for (uint32_t i = 0; i < n; i++) {
         const char *cell = vkt__csv_cell(csv, rows[i], c);
         if (vkt__csv_missing(cell)) {
@@ -74,13 +106,24 @@ static void count_forms(const vkt__csv *csv, const uint32_t *rows, uint32_t n, s
         if (!k->n++) k->first = cell, k->constant = true;
         k->constant = k->constant && strcmp(cell, k->first) == 0;
         bool plain = vkt__form_value(VKT__FORM_PLAIN, VKT__DATE_WHOLE, cell, &v);
+        if (plain) extent_add(&f->plain, v);
+        if (plain && !f->wide && vkt__form_rounds(VKT__FORM_PLAIN, cell)) f->wide = cell;
         if (!plain && !k->odd) k->odd = cell;
         if (!k->code && vkt__form_is_code(cell)) k->code = cell;
         if (all)
-            count_cell(cell, count);
+            count_cell(cell, &f->count);
         else
-            count->form[VKT__FORM_PLAIN] += plain;
+            f->count.form[VKT__FORM_PLAIN] += plain;
     }
+}
+
+/* All forms of a column. */
+static void count_all(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, finding *f,
+                      vkt__look *k)
+{
+    *f = (finding) { .plain = no_extent() };
+    k->n = k->n_blank = 0;
+    count_forms(csv, rows, n, c, true, f, k);
 }
 
 static bool comma(vkt__form f)
@@ -109,10 +152,10 @@ static void settle(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t
 {
     if (k->form == VKT__FORM_PLAIN && commas && !k->odd && k->n) {
         /* 1.234 in every cell could be thousands: only now it matters. */
-        counts count;
+        finding f;
         vkt__look again = { 0 };
-        count_forms(csv, rows, n, c, true, &count, &again);
-        choose(k, &count);
+        count_all(csv, rows, n, c, &f, &again);
+        choose(k, &f.count);
     }
     bool dates = k->form == VKT__FORM_DAY_FIRST;
     if (k->other != VKT__FORM_TEXT && (dates ? !commas && strchr(k->first, '/') : commas)) {
@@ -141,30 +184,27 @@ static void measure_cell(const char *cell, bool first, vkt__look *k)
 }
 
 /* Range and order of what the form reads. */
-static void measure(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, vkt__look *k)
+static void measure(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c,
+                    const finding *f, vkt__look *k)
 {
-    double before = NAN, step = NAN;
+    extent r = k->form == VKT__FORM_PLAIN ? f->plain : no_extent();
     vkt__date_part part = k->form == VKT__FORM_TIME    ? VKT__DATE_HOUR
                           : vkt__form_is_date(k->form) ? VKT__DATE_YEAR
                                                        : VKT__DATE_WHOLE;
-    k->whole = k->rising = k->even = true;
-    k->low = INFINITY, k->high = -INFINITY;
-    for (uint32_t i = 0; i < n; i++) {
+    if (k->form == VKT__FORM_PLAIN) k->wide = f->wide;
+    for (uint32_t i = 0; i < n && k->form != VKT__FORM_PLAIN; i++) {
         double v, hour;
         const char *cell = vkt__csv_cell(csv, rows[i], c);
         if (vkt__csv_missing(cell) || !vkt__form_value(k->form, part, cell, &v)) continue;
-        measure_cell(cell, isnan(before), k);
-        k->low = fmin(k->low, v);
-        k->high = fmax(k->high, v);
-        k->whole = k->whole && v == floor(v);
+        measure_cell(cell, !r.begun, k);
+        extent_add(&r, v);
         if (part && vkt__form_value(k->form, VKT__DATE_HOUR, cell, &hour)) k->clock |= hour != 0;
-        if (!isnan(before)) {
-            if (isnan(step)) step = v - before;
-            k->rising = k->rising && v > before;
-            k->even = k->even && v - before == step && step != 0;
-        }
-        before = v;
     }
+    k->whole = r.whole;
+    k->rising = r.rising;
+    k->even = r.even;
+    k->low = r.low;
+    k->high = r.high;
 }
 
 /* Each whole number once, in a range of at most twice as many as there are. */
@@ -222,15 +262,22 @@ static void find_far(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size
 vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t label,
                         vkt__look *out)
 {
-    vkt_status st = VKT_OK;
+    enum { ROWS = 512 }; /* whose cells stay in a cache until the last column's are read */
+    vkt_status st;
     bool commas = csv->delimiter == ';';
+    finding *found = NULL;
+    VKT_TRY(vkt__alloc_large(csv->n_columns, sizeof *found, "columns", &found));
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        found[c] = (finding) { .plain = no_extent() };
+        out[c] = (vkt__look) { 0 };
+    }
+    for (uint32_t r = 0; r < n; r += VKT_MIN(ROWS, n - r))
+        for (size_t c = 0; c < csv->n_columns; c++)
+            count_forms(csv, rows + r, VKT_MIN(ROWS, n - r), c, false, &found[c], &out[c]);
     for (size_t c = 0; c < csv->n_columns; c++) {
         vkt__look *k = &out[c];
-        counts count;
-        *k = (vkt__look) { 0 };
-        count_forms(csv, rows, n, c, false, &count, k);
-        if (count.form[VKT__FORM_PLAIN] < k->n) count_forms(csv, rows, n, c, true, &count, k);
-        choose(k, &count);
+        if (found[c].count.form[VKT__FORM_PLAIN] < k->n) count_all(csv, rows, n, c, &found[c], k);
+        choose(k, &found[c].count);
         commas = commas || comma(k->form);
     }
     for (size_t c = 0; c < csv->n_columns; c++) {
@@ -239,7 +286,7 @@ vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, s
         k->zone = VKT__ZONE_NONE;
         k->unit = "";
         if (k->form != VKT__FORM_TEXT) {
-            measure(csv, rows, n, c, k);
+            measure(csv, rows, n, c, &found[c], k);
             find_far(csv, rows, n, c, k);
             VKT_TRY(find_numbering(csv, rows, n, c, k));
         }
@@ -247,6 +294,7 @@ vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, s
             VKT_TRY(count_distinct(csv, rows, n, c, &k->n_distinct));
     }
 fail:
+    free(found);
     return st;
 }
 

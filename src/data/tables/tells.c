@@ -1,130 +1,232 @@
-/* tells.h: rows sorted by the column's cell, so that equal values and ranges lie side by side. */
+/* tells.h: rows counted by the column's value and the label's, in passes over them. */
 #include <math.h>
 
 #include "data/tables/tells.h"
+#include "data/tables/value_ids.h"
 
 enum { FEWEST_ROWS = 40, ROWS_A_VALUE = 10 };
 static const double most_of_one = 0.95; /* of the rows in one class: whatever is said is right */
 
-typedef struct pair {
-    const char *cell, *label;
-    double number;
-} pair;
+struct vkt__tells_label {
+    const vkt__csv *csv;
+    const uint32_t *rows;
+    uint32_t n, n_classes;
+    uint32_t *class; /* [n] of each row; NO_CLASS: it has no label. NULL: it is a number */
+    double *number;  /* [n]; NAN: it is none, or there is none */
+    bool *missing;   /* [n] of numbers */
+};
+#define NO_CLASS UINT32_MAX
 
-static int by_cell(const void *a, const void *b)
+static vkt_status read_label(vkt__tells_label *l, size_t column, vkt__form form)
 {
-    const pair *x = a, *y = b;
-    int order = strcmp(x->cell, y->cell);
-    return order ? order : strcmp(x->label, y->label);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const pair *x = a, *y = b;
-    return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
-                                  : strcmp(x->label, y->label);
-}
-
-static int by_label(const void *a, const void *b)
-{
-    return strcmp(((const pair *)a)->label, ((const pair *)b)->label);
-}
-
-static bool same_value(const pair *a, const pair *b, bool numbers)
-{
-    return numbers ? a->number == b->number : !strcmp(a->cell, b->cell);
-}
-
-/* Classes, and the share of the largest. */
-static uint32_t count_classes(pair *p, uint32_t n, double *largest)
-{
-    uint32_t n_classes = 0, run = 0, most = 0;
-    qsort(p, n, sizeof *p, by_label);
-    for (uint32_t i = 0; i < n; i++) {
-        run = i && !strcmp(p[i].label, p[i - 1].label) ? run + 1 : 1;
-        n_classes += run == 1;
-        most = VKT_MAX(most, run);
+    vkt_status st;
+    vkt__value_ids ids = { 0 };
+    bool text = form == VKT__FORM_TEXT;
+    if (text)
+        VKT_TRY(vkt__alloc_large(l->n, sizeof *l->class, "labels", &l->class));
+    else
+        VKT_TRY(vkt__alloc_large(l->n, sizeof *l->number, "labels", &l->number));
+    if (!text) VKT_TRY(vkt__alloc_large(l->n, sizeof *l->missing, "labels", &l->missing));
+    for (uint32_t i = 0; i < l->n; i++) {
+        const char *cell = vkt__csv_cell(l->csv, l->rows[i], column);
+        bool missing = vkt__csv_missing(cell);
+        if (text && missing)
+            l->class[i] = NO_CLASS;
+        else if (text)
+            VKT_TRY(vkt__value_id(&ids, cell, &l->class[i]));
+        else if (l->missing[i] = missing,
+                 missing || !vkt__form_value(form, VKT__DATE_WHOLE, cell, &l->number[i]))
+            l->number[i] = NAN;
     }
-    *largest = (double)most / n;
-    return n_classes;
+    l->n_classes = ids.n;
+fail:
+    vkt__value_ids_finish(&ids);
+    return st;
 }
 
-/* By the label that most rows of a value have. */
-static double by_values(const pair *p, uint32_t n, bool numbers)
+vkt_status vkt__tells_label_read(const vkt__csv *csv, const uint32_t *rows, uint32_t n,
+                                 size_t column, vkt__form form, vkt__tells_label **out)
 {
-    uint32_t n_values = 0, right = 0, run = 0, most = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        bool value = i && same_value(&p[i], &p[i - 1], numbers);
-        run = value && !strcmp(p[i].label, p[i - 1].label) ? run + 1 : 1;
-        if (!value) {
-            right += most;
-            most = 0;
-            n_values++;
-        }
-        most = VKT_MAX(most, run);
-    }
-    return n_values > 1 && n_values <= n / ROWS_A_VALUE ? (double)(right + most) / n : 0;
+    vkt_status st;
+    vkt__tells_label *l = vkt__alloc(sizeof *l);
+    *l = (vkt__tells_label) { .csv = csv, .rows = rows, .n = n };
+    *out = NULL;
+    VKT_TRY(read_label(l, column, form));
+    *out = l;
+    return VKT_OK;
+fail:
+    vkt__tells_label_free(&l);
+    return st;
 }
 
-/* 1: each class is a range of its own. */
-static double by_ranges(const pair *p, uint32_t n, uint32_t n_classes)
+void vkt__tells_label_free(vkt__tells_label **l)
 {
-    uint32_t n_runs = 1;
-    for (uint32_t i = 1; i < n; i++) {
-        n_runs += strcmp(p[i].label, p[i - 1].label) != 0;
-        if (p[i].number == p[i - 1].number && strcmp(p[i].label, p[i - 1].label) != 0) return 0;
-    }
-    return n_runs == n_classes;
+    if (!*l) return;
+    free((*l)->class);
+    free((*l)->number);
+    free((*l)->missing);
+    free(*l);
+    *l = NULL;
 }
 
-static double classes(pair *p, uint32_t n, bool numbers)
+/* Too few rows to tell, or too many in which the column has no value. */
+static bool too_few(uint32_t n, uint32_t n_rows)
 {
-    double largest;
-    uint32_t n_classes = count_classes(p, n, &largest);
-    if (n_classes < 2 || n_classes > n / ROWS_A_VALUE || largest > most_of_one) return 0;
-    qsort(p, n, sizeof *p, numbers ? by_number : by_cell);
-    double share = by_values(p, n, numbers);
-    return numbers ? fmax(share, by_ranges(p, n, n_classes)) : share;
+    return n < FEWEST_ROWS || 10 * (uint64_t)n < 9 * (uint64_t)n_rows;
 }
 
-static double line(const pair *p, uint32_t n, vkt__form label_form)
+/* ---- numbers ---- */
+
+/* How well the numbers lie on a line. */
+static double line(const vkt__tells_label *l, size_t column, vkt__form form)
 {
     double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        double label, dx, dy;
-        if (!vkt__form_value(label_form, VKT__DATE_WHOLE, p[i].label, &label)) return 0;
-        dx = p[i].number - x;
+    uint32_t n = 0;
+    bool all = true;
+    for (uint32_t i = 0; i < l->n; i++) {
+        const char *cell = vkt__csv_cell(l->csv, l->rows[i], column);
+        double number, label = l->number[i], dx, dy;
+        if (l->missing[i] || vkt__csv_missing(cell) ||
+            !vkt__form_value(form, VKT__DATE_WHOLE, cell, &number))
+            continue;
+        all = all && !isnan(label);
+        dx = number - x;
         dy = label - y;
-        x += dx / (i + 1);
-        y += dy / (i + 1);
-        xx += dx * (p[i].number - x);
+        n++;
+        x += dx / n;
+        y += dy / n;
+        xx += dx * (number - x);
         yy += dy * (label - y);
         xy += dx * (label - y);
     }
+    if (too_few(n, l->n) || !all) return 0;
     return xx > 0 && yy > 0 ? fabs(xy) / sqrt(xx * yy) : 0;
 }
 
-vkt_status vkt__tells(const vkt__tells_of *of, double *share)
+/* ---- classes ---- */
+
+/* A class's rows, and the range of its numbers. */
+typedef struct class_rows {
+    uint32_t n;
+    double low, high;
+} class_rows;
+
+typedef struct pairs {
+    uint32_t n;
+    uint32_t *value, *class; /* [n] */
+    vkt__value_ids ids;      /* of the values */
+    bool many;               /* more values than one in ROWS_A_VALUE rows: they are not counted */
+    class_rows *of;          /* [n_classes] */
+} pairs;
+
+static vkt_status count_pairs(const vkt__tells_label *l, size_t column, vkt__form form, pairs *p)
+{
+    vkt_status st = VKT_OK;
+    bool numbers = form != VKT__FORM_TEXT;
+    for (uint32_t i = 0; i < l->n_classes; i++) p->of[i] = (class_rows) { 0, INFINITY, -INFINITY };
+    for (uint32_t i = 0; i < l->n; i++) {
+        const char *cell = vkt__csv_cell(l->csv, l->rows[i], column);
+        double v = 0;
+        uint32_t id = 0;
+        if (l->class[i] == NO_CLASS || vkt__csv_missing(cell) ||
+            (numbers && !vkt__form_value(form, VKT__DATE_WHOLE, cell, &v)))
+            continue;
+        class_rows *of = &p->of[l->class[i]];
+        of->n++;
+        of->low = v < of->low ? v : of->low;
+        of->high = v > of->high ? v : of->high;
+        if (!p->many)
+            VKT_TRY(numbers ? vkt__number_id(&p->ids, v, &id) : vkt__value_id(&p->ids, cell, &id));
+        p->many = p->many || p->ids.n > l->n / ROWS_A_VALUE;
+        p->value[p->n] = id;
+        p->class[p->n++] = l->class[i];
+    }
+fail:
+    return st;
+}
+
+/* By the label that most rows of a value have: rows are laid beside those of their value, whose
+ * classes are then counted. */
+static vkt_status by_values(const pairs *p, uint32_t n_classes, double *share)
 {
     vkt_status st;
-    bool numbers = of->form != VKT__FORM_TEXT, line_of = of->label_form != VKT__FORM_TEXT;
-    uint32_t n = 0;
-    pair *p = NULL;
-    *share = 0;
-    VKT_TRY(vkt__alloc_large((uint64_t)of->n + 1, sizeof *p, "a column's values", &p));
-    for (uint32_t i = 0; i < of->n; i++) {
-        const char *cell = vkt__csv_cell(of->csv, of->rows[i], of->column),
-                   *label = vkt__csv_cell(of->csv, of->rows[i], of->label);
-        p[n] = (pair) { cell, label, 0 };
-        if (vkt__csv_missing(cell) || vkt__csv_missing(label)) continue;
-        n += !numbers || vkt__form_value(of->form, VKT__DATE_WHOLE, cell, &p[n].number);
+    uint32_t n_values = p->ids.n, *begin = NULL, *class = NULL, *count = NULL;
+    uint64_t right = 0;
+    if (p->many || n_values < 2 || n_values > p->n / ROWS_A_VALUE) return VKT_OK;
+    VKT_TRY(vkt__alloc_large((uint64_t)n_values + 1, sizeof *begin, "a column's values", &begin));
+    VKT_TRY(vkt__alloc_large(p->n, sizeof *class, "a column's values", &class));
+    VKT_TRY(vkt__alloc_large(n_classes, sizeof *count, "a column's values", &count));
+    memset(begin, 0, ((size_t)n_values + 1) * sizeof *begin);
+    memset(count, 0, n_classes * sizeof *count);
+    for (uint32_t i = 0; i < p->n; i++) begin[p->value[i] + 1]++;
+    for (uint32_t v = 1; v < n_values; v++) begin[v + 1] += begin[v];
+    for (uint32_t i = 0; i < p->n; i++) class[begin[p->value[i]]++] = p->class[i];
+    for (uint32_t v = 0, at = 0; v < n_values; v++) { /* begin[v] is the end of v's by now */
+        uint32_t from = at, most = 0;
+        for (; at < begin[v]; at++) {
+            count[class[at]]++;
+            most = VKT_MAX(most, count[class[at]]);
+        }
+        for (; from < at; from++) count[class[from]] = 0;
+        right += most;
     }
-    if (n < FEWEST_ROWS || 10 * (uint64_t)n < 9 * (uint64_t)of->n) goto fail;
-    if (!line_of)
-        *share = classes(p, n, numbers);
-    else if (numbers)
-        *share = line(p, n, of->label_form);
+    *share = (double)right / p->n;
 fail:
-    free(p);
+    free(begin);
+    free(class);
+    free(count);
+    return st;
+}
+
+static int by_low(const void *a, const void *b)
+{
+    const class_rows *x = a, *y = b;
+    return (x->low > y->low) - (x->low < y->low);
+}
+
+/* Each class is a range of its own. Classes without a row come last, at infinity. */
+static bool by_ranges(class_rows *of, uint32_t n)
+{
+    qsort(of, n, sizeof *of, by_low);
+    for (uint32_t i = 1; i < n && of[i].n; i++)
+        if (!(of[i].low > of[i - 1].high)) return false;
+    return true;
+}
+
+static vkt_status classes(const vkt__tells_label *l, size_t column, vkt__form form, pairs *p,
+                          double *share)
+{
+    vkt_status st;
+    uint32_t n_classes = 0, most = 0;
+    VKT_TRY(vkt__alloc_large((uint64_t)l->n + 1, sizeof *p->value, "a column's values", &p->value));
+    VKT_TRY(vkt__alloc_large((uint64_t)l->n + 1, sizeof *p->class, "a column's values", &p->class));
+    VKT_TRY(vkt__alloc_large((uint64_t)l->n_classes + 1, sizeof *p->of, "classes", &p->of));
+    VKT_TRY(count_pairs(l, column, form, p));
+    if (too_few(p->n, l->n)) return VKT_OK;
+    for (uint32_t i = 0; i < l->n_classes; i++) {
+        n_classes += p->of[i].n > 0;
+        most = VKT_MAX(most, p->of[i].n);
+    }
+    if (n_classes < 2 || n_classes > p->n / ROWS_A_VALUE || (double)most / p->n > most_of_one)
+        return VKT_OK;
+    VKT_TRY(by_values(p, l->n_classes, share));
+    if (form != VKT__FORM_TEXT && by_ranges(p->of, l->n_classes)) *share = 1;
+fail:
+    return st;
+}
+
+vkt_status vkt__tells(const vkt__tells_label *l, size_t column, vkt__form form, double *share)
+{
+    pairs p = { 0 };
+    vkt_status st = VKT_OK;
+    *share = 0;
+    if (l->class)
+        st = classes(l, column, form, &p, share);
+    else if (form != VKT__FORM_TEXT)
+        *share = line(l, column, form);
+    free(p.value);
+    free(p.class);
+    free(p.of);
+    vkt__value_ids_finish(&p.ids);
     return st;
 }
