@@ -44,6 +44,12 @@ echo '{' >files/damaged.json
 grep -q 'files without a score' out && grep -q '^score version 1' out && grep -q 'left out: .*damaged.json' log || fail "the table: $(cat out)"
 grep -q '<h2>Score version 1</h2>' page.html && grep -q '<h2>Files without a score</h2>' page.html || fail "the page"
 # a folder: a page a device, a picture a chart, all values; what an earlier call wrote is replaced, other files are not touched
+python3 - <<'P' # a flagged result counts nowhere
+import json
+b = json.load(open("files/second.json"))
+b["results"][1]["flag"] = "too good"
+json.dump(b, open("files/second.json", "w"))
+P
 "$program" bench table files --html site >out 2>log && grep -q 'written: site/index.html' out || fail "a site: $(cat log)"
 [ "$(ls site/device-*.html | wc -l)" = 2 ] && ls site/chart-1.png site/results.json >/dev/null || fail "files of a site: $(ls site)"
 python3 - <<'P' || fail "values of a site"
