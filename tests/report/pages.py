@@ -35,7 +35,10 @@ return [e.tagName.toLowerCase() + (e.className ? '.' + e.className : ''), r.x, r
 # What is wrong with a layout, whatever the golden one is.
 SOUND = """(() => { const bad = [], w = innerWidth;
 if (document.documentElement.scrollWidth > w) bad.push('the page is wider than its window');
-for (const f of document.querySelectorAll('figure')) { const seen = [...f.querySelectorAll('svg')].filter(s => s.parentNode.offsetParent), title = f.querySelector('title').textContent;
+for (const f of document.querySelectorAll('figure.bars')) { const box = f.getBoundingClientRect(), title = f.querySelector('figcaption').textContent;
+  for (const e of f.querySelectorAll('.who,.track,.value,.ticks span')) { const r = e.getBoundingClientRect();
+    if (r.width && (r.left < box.left - 2 || r.right > box.right + 2 || e.scrollWidth > e.clientWidth + 2 && !e.matches('.ticks span'))) bad.push(title + ": '" + e.textContent + "' stands outside"); } }
+for (const f of document.querySelectorAll('figure:not(.bars)')) { const seen = [...f.querySelectorAll('svg')].filter(s => s.parentNode.offsetParent), title = f.querySelector('title').textContent;
   if (seen.length != 1) { bad.push(title + ': not one drawing is shown'); continue; }
   const box = seen[0].getBoundingClientRect(), scale = box.width / seen[0].viewBox.baseVal.width;
   if (scale < .84) bad.push(title + ': drawn ' + scale.toFixed(2) + ' times as large');

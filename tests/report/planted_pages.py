@@ -102,7 +102,12 @@ def machines(folder):
             info = {"device": device, "type": "gpu", "driver": f"driver {i}.2.3", "api": "1.4.305", "caps": "", "version": "0.2.0", "commit": f"{i}aa75f4f0000", "host": "8 CPUs",
                     "power": "mains", "date": "2026-01-02T03:04:05Z", "clock": "device", "settings": "full", "ids": f"100{i}:73a{i}", "os": "Linux 6.1", "cpu": "a CPU of 8 cores",
                     "memory": "32 GiB", "clocks": "unknown", "limits": "unknown", "shader_compiler": "glslc"}
-            copy = {"group": "ceilings", "name": "copy 64 MiB", "unit": "GB/s", "better": "higher", "runs": 9, "value": 400.0 / (i + 1) + k, "min": 1.0, "max": 500.0, "q1": 2.0, "q3": 400.0,
-                    "gpu_value": None, "gflops": None, "gbps": 400.0 / (i + 1) + k, "percent": None, "error": 0.0, "items_per_s": None, "host_us": None, "kernels_ms": None, "note": ""}
-            write(f"{folder}/{i}-{k}.json", {"vktrain_bench": 2 if score else 1, "info": info, "results": [copy], "left_out": [],
+            def row(group, name, unit, better, value, **more):
+                none = dict.fromkeys(("gpu_value", "gflops", "gbps", "percent", "error", "items_per_s", "host_us", "kernels_ms", "energy_j"))
+                return {"group": group, "name": name, "unit": unit, "better": better, "runs": 9, "value": value, "min": .9 * value, "max": 1.2 * value, "q1": .95 * value, "q3": 1.1 * value, "note": "", **none, **more}
+            slow = (1, 1.7, 90, 4)[i]
+            rows = [row("ceilings", "copy 64 MiB", "GB/s", "higher", 400.0 / slow + k), row("steps", "MLP of a test, adam", "ms", "lower", .3 * slow + k, items_per_s=128000 / (.3 * slow + k), energy_j=.2),
+                    row("steps", "GPT of a test, bf16", "ms", "lower", 7.5 * slow), row("ops", "matmul of a test", "us", "lower", 90 * slow, error=.5, percent=70 / slow ** .3),
+                    row("ops", "add of a test", "us", "lower", 9 * slow, error=.5, percent=82.5)]
+            write(f"{folder}/{i}-{k}.json", {"vktrain_bench": 2 if score else 1, "info": info, "results": rows, "left_out": [],
                                              **({"score": {"version": 1, "value": score + k}} if score else {})})
