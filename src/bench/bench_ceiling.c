@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "bench/bench_clock.h"
 #include "bench/bench_rows.h"
+#include "shaders/params.h"
 
 static const uint32_t sizes_mib[VKT__BW_SIZES] = { 1, 4, 16, 64, 256 };
 

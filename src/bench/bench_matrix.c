@@ -5,6 +5,7 @@
 
 #include "bench/bench_clock.h"
 #include "bench/bench_rows.h"
+#include "shaders/params.h"
 
 enum { MOST_SUBGROUPS = 8, UNROLL = 16, SUMS = 4, EIGHT = 8 };
 

@@ -4,6 +4,7 @@
 #include "bench/bench_ops_table.h"
 #include "tensor/graph/graph.h"
 #include "tensor/passes/precision.h"
+#include "shaders/params.h"
 
 static vkt_tensor *positive(vkt_graph *g, uint32_t r, uint32_t c)
 {

@@ -15,6 +15,7 @@
 #include "tensor/kernels/attention.h"
 #include "tensor/ops/ops.h"
 #include "formats/protobuf.h"
+#include "shaders/params.h"
 
 enum { OPSET = 21, IR_VERSION = 10, FLOAT = 1, INT64 = 7 };
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "optim/optim_flat.h"
+#include "shaders/params.h"
 
 static struct vkt_group_params group_of(const vkt_optim_desc *desc, const vkt_param *p,
                                         size_t *which)

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "tensor/twins/moments8.h"
+#include "shaders/params.h"
 
 static uint64_t n_blocks(uint64_t count)
 {

@@ -1,6 +1,7 @@
 /* The optimizer's state: moments and tables of one flat parameter buffer. */
 #include <math.h>
 
+#include "gpu/commands.h"
 #include "optim/optim_state.h"
 
 vkt__range vkt__ranges_overlap(vkt__range a, vkt__range b)

@@ -1,6 +1,7 @@
 /* The optimizer's nodes in a training graph. Formulas stand beside shaders/optim/rule.glsl. */
 #include <math.h>
 
+#include "gpu/commands.h"
 #include "optim/optim_state.h"
 #include "tensor/graph/graph.h"
 

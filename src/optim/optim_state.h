@@ -4,6 +4,7 @@
 
 #include "optim/moments.h"
 #include "optim/optim_flat.h"
+#include "shaders/params.h"
 
 /* A tensor as a matrix: in the order of memory, and how many outputs and inputs its layer has. */
 typedef struct vkt__matrix {

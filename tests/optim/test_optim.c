@@ -8,6 +8,7 @@
 #include "tensor/graph/graph.h"
 #include "tensor/twins/moments8.h"
 #include "optim/optim_flat.h"
+#include "shaders/params.h"
 
 /* ---- rules: first steps in closed form ---- */
 

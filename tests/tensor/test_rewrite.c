@@ -8,6 +8,7 @@
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
 #include "tensor/passes/rewrite.h"
+#include "shaders/params.h"
 
 enum { B = 6, C = 64, MOST = C * C };
 

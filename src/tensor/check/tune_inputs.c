@@ -1,4 +1,5 @@
 /* tune_inputs.h */
+#include "gpu/commands.h"
 #include "base/os.h"
 #include "tensor/check/tune_inputs.h"
 #include "tensor/graph/graph.h"

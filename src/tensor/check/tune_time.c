@@ -1,6 +1,7 @@
 /* tune_time.h */
 #include <math.h>
 
+#include "gpu/commands.h"
 #include "base/os.h"
 #include "tensor/check/tune_time.h"
 #include "tensor/graph/graph.h"

@@ -2,8 +2,10 @@
  */
 #include <stdio.h>
 
+#include "gpu/commands.h"
 #include "base/words.h"
 #include "tensor/graph/graph.h"
+#include "shaders/params.h"
 
 uint64_t vkt_shape_count(vkt_shape s)
 {

@@ -9,11 +9,10 @@
 #ifndef VKT_TENSOR_OP_H
 #define VKT_TENSOR_OP_H
 
-#include "gpu/commands.h"
+#include "base/words.h"
 #include "vktrain/tensor.h"
-#include "shaders/params.h"
 
-enum { VKT_MAX_IN = 11, VKT_MAX_OUT = 5 };
+enum { VKT_MAX_IN = 11, VKT_MAX_OUT = 5, VKT_MAX_STAGES = 3 };
 
 typedef struct vkt_node vkt_node;
 typedef struct vkt__rec vkt__rec;
@@ -134,7 +133,7 @@ typedef union vkt_attr {
             uint32_t op;
             vkt_act act;
             float s;
-        } stage[VKT_CHAIN_STAGES];
+        } stage[VKT_MAX_STAGES];
         float dropout_p;
         uint32_t dropout_id;
     } chain;

@@ -2,7 +2,9 @@
 #ifndef VKT_TENSOR_RECORD_H
 #define VKT_TENSOR_RECORD_H
 
+#include "gpu/commands.h"
 #include "tensor/graph/op.h"
+#include "shaders/params.h"
 
 struct vkt__rec {
     vkt_gpu *gpu;

@@ -1,4 +1,5 @@
 /* The table of graph rewrites, how they run, and what they did. */
+#include <assert.h>
 #include <math.h>
 
 #include "tensor/passes/passes.h"

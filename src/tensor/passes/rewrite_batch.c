@@ -1,5 +1,6 @@
 /* What follows a batch norm into it: the sum with a residual, the activation, max pooling. Before
  * differentiation: the row's own gradient does the rest. */
+#include "gpu/commands.h"
 #include "tensor/graph/view.h"
 #include "tensor/ops/norm/batch.h"
 #include "tensor/ops/conv/ops_conv.h"

@@ -3,6 +3,7 @@
 #include "tensor/graph/view.h"
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
+#include "shaders/params.h"
 
 /* ---- relu under dropout ---- */
 

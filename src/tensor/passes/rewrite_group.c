@@ -2,6 +2,7 @@
  * same for one tensor each become one node that does it for all. Each result keeps its bits. */
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
+#include "shaders/params.h"
 
 typedef struct {
     const vkt_op *one, *all;

@@ -10,6 +10,7 @@
 #include "tensor/graph/view.h"
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
+#include "shaders/params.h"
 
 enum { LOGITS, TARGET, WEIGHT, TOP = 5, LSE, DLOSS }; /* of softmax_xent, softmax_xent_bwd */
 enum { MOST_EARLY = 8 };

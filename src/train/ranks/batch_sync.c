@@ -1,8 +1,10 @@
 /* batch_sync.h. Everything is merged in double and in the order of the ranks, so that all have the
  * same bits. */
+#include "gpu/commands.h"
 #include "tensor/ops/norm/batch.h"
 #include "tensor/ops/ops.h"
 #include "train/ranks/batch_sync.h"
+#include "shaders/params.h"
 
 /* count, mean and squared deviations of a and b together, in a (Chan et al. 1979) */
 static void merge(double a[3], double n, double mean, double squares)

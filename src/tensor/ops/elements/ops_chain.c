@@ -8,6 +8,7 @@
 #include "shaders/rng.h"
 
 enum { STEP = VKT_CHAIN_STAGES + 1 };
+_Static_assert((int)VKT_MAX_STAGES == VKT_CHAIN_STAGES, "a node's attributes have all stages");
 
 static bool chain_shape(vkt_node *n)
 {
