@@ -270,6 +270,7 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/optim/ops_optim_more.c
   src/tensor/ops/optim/ops_optim_tensors.c
   src/tensor/ops/optim/rules.c
+  src/tensor/ops/optim/updates.c
 )
 set(SRC_TENSOR_PASSES
   src/tensor/passes/autodiff.c

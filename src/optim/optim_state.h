@@ -4,7 +4,7 @@
 
 #include "optim/moments.h"
 #include "optim/optim_flat.h"
-#include "shaders/params.h"
+#include "tensor/ops/optim/updates.h"
 
 /* A tensor as a matrix: in the order of memory, and how many outputs and inputs its layer has. */
 typedef struct vkt__matrix {
@@ -56,10 +56,6 @@ vkt__range vkt__ranges_overlap(vkt__range a, vkt__range b);
 vkt__range vkt__optim_piece_from(const vkt_optim *o, vkt__range r, uint64_t at);
 /* The cuts within r, in bytes of a buffer that holds it; to be freed. */
 uint64_t *vkt__optim_cuts_within(const vkt_optim *o, vkt__range r, size_t *n);
-static inline uint64_t vkt__group_blocks(uint64_t count)
-{
-    return (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
-}
 
 /* ---- stretches.c ---- */
 

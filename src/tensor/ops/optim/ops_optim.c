@@ -8,8 +8,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
 #include "tensor/graph/workgroup.h"
-#include "tensor/ops/ops.h"
-#include "tensor/ops/optim/rules.h"
+#include "tensor/ops/optim/updates.h"
 
 /* ---- accumulate: the sum over a step's micro-batches ---- */
 
@@ -30,7 +29,7 @@ static void accumulate_record(vkt__rec *rec, const vkt_node *n)
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
     vkt__dispatch(rec, VKT_SHADER_ACCUMULATE, spec, VKT_COUNT(spec), &p, sizeof p,
-                  (p.n + 4ull * wg - 1) / (4 * wg));
+                  vkt__update_groups(p.n, wg));
 }
 
 static void accumulate_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -72,10 +71,6 @@ void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x)
 
 /* ---- optim_state: what the step reports ---- */
 
-enum { N_SCALARS = sizeof(struct vkt_scalars) / 4 };
-#define WORD(type, field) (offsetof(struct type, field) / 4)
-#define SCALAR(field) WORD(vkt_scalars, field)
-
 static bool state_shape(vkt_node *n)
 {
     static const char *const names[] = { "sum of squares", "loss", "hits" };
@@ -86,7 +81,7 @@ static bool state_shape(vkt_node *n)
     VKT_ASSERT(n->in[4]->count == 1);
     VKT_ASSERT((n->in[5] != NULL) == (n->attr.state.scale_every > 0) &&
                (!n->in[5] || n->in[5]->count == sizeof(struct vkt_loss_scale) / 4));
-    vkt__out(n, 0, vkt_shape1(N_SCALARS), VKT_F32);
+    vkt__out(n, 0, vkt_shape1(VKT__N_SCALARS), VKT_F32);
     return true;
 }
 
@@ -135,15 +130,15 @@ static void state_ref(const vkt_node *n, double *const *in, double *const *out)
            loss = state_sum(n->in[1], in[1], false);
     bool ok = isfinite((float)loss) && isfinite((float)sum);
     if (!ok) in[4][0]++;
-    memset(out[0], 0, N_SCALARS * sizeof(double));
-    out[0][SCALAR(loss)] = loss * (double)step.inv_weight;
-    out[0][SCALAR(grad_norm)] = sqrt(squares);
-    out[0][SCALAR(clip)] = ok ? vkt__optim_clip(squares, (double)step.clip) : 1;
-    out[0][SCALAR(scale)] = out[0][SCALAR(clip)] * inv;
-    out[0][SCALAR(ok)] = ok;
-    out[0][SCALAR(hits)] = state_sum(n->in[2], in[2], false);
-    out[0][SCALAR(skipped)] = in[4][0];
-    out[0][SCALAR(loss_scale)] = loss_scale;
+    memset(out[0], 0, VKT__N_SCALARS * sizeof(double));
+    out[0][VKT__SCALAR(loss)] = loss * (double)step.inv_weight;
+    out[0][VKT__SCALAR(grad_norm)] = sqrt(squares);
+    out[0][VKT__SCALAR(clip)] = ok ? vkt__optim_clip(squares, (double)step.clip) : 1;
+    out[0][VKT__SCALAR(scale)] = out[0][VKT__SCALAR(clip)] * inv;
+    out[0][VKT__SCALAR(ok)] = ok;
+    out[0][VKT__SCALAR(hits)] = state_sum(n->in[2], in[2], false);
+    out[0][VKT__SCALAR(skipped)] = in[4][0];
+    out[0][VKT__SCALAR(loss_scale)] = loss_scale;
     if (!in[5]) return;
     in[5][1] = ok ? in[5][1] + 1 : 0;
     if (!ok) in[5][0] = VKT_MAX(loss_scale / 2, VKT_LOSS_SCALE_LEAST);
@@ -248,11 +243,11 @@ enum { THETA, GRAD, M, V, SCALARS, STEP, BLOCKS, GROUPS, BESIDE, N_UPDATE_IN };
 static bool update_shape(vkt_node *n)
 {
     uint64_t count = n->in[THETA]->count;
-    VKT_ASSERT(n->in[GRAD]->count == count && n->in[SCALARS]->count == N_SCALARS);
+    VKT_ASSERT(n->in[GRAD]->count == count && n->in[SCALARS]->count == VKT__N_SCALARS);
     VKT_ASSERT((n->in[M] != NULL) == vkt__optim_has_m(n->attr) &&
                (n->in[V] != NULL) == vkt__optim_has_v(n->attr));
     VKT_ASSERT((!n->in[M] || n->in[M]->count == count) && (!n->in[V] || n->in[V]->count == count));
-    VKT_ASSERT(n->in[BLOCKS]->count == (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK);
+    VKT_ASSERT(n->in[BLOCKS]->count == vkt__group_blocks(count));
     VKT_ASSERT(vkt__last(n->in[GROUPS]->shape) == 2);
     VKT_ASSERT(vkt__beside_fits(n, n->in[BESIDE]));
     return true;
@@ -292,23 +287,21 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
                                      rec->caps->klass != VKT_GPU_CLASS_CPU || n->in[BESIDE] },
                                    { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[BESIDE]) } };
     vkt__dispatch(rec, pairs ? VKT_SHADER_OPTIM_UPDATE_PAIRS : VKT_SHADER_OPTIM_UPDATE, spec,
-                  VKT_COUNT(spec), &p, sizeof p, ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
+                  VKT_COUNT(spec), &p, sizeof p, vkt__update_groups(p.n, wg));
 }
 
 static void update_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
     bool direction = vkt__optim_gives_direction(n->attr);
-    if (in[SCALARS][SCALAR(ok)] == 0) return;
+    if (in[SCALARS][VKT__SCALAR(ok)] == 0) return;
     struct vkt_step_block b = vkt__ref_step(in[STEP]);
     for (uint64_t i = 0; i < n->in[THETA]->count; i++) {
-        const double *group = &in[GROUPS][2 * (size_t)in[BLOCKS][i / VKT_GROUP_BLOCK]];
-        double lr_scale = group[WORD(vkt_group_params, lr_scale)], theta = in[THETA][i];
-        if (lr_scale == 0) continue;
-        vkt__update_step s = { (double)b.lr * lr_scale, group[WORD(vkt_group_params, weight_decay)],
-                               (double)b.adam_m, (double)b.adam_g, (double)b.adam_v };
+        vkt__update_step s;
+        double theta = in[THETA][i];
+        if (!vkt__update_step_of(&b, in[GROUPS], in[BLOCKS], i / VKT_GROUP_BLOCK, &s)) continue;
         vkt__kept k = { in[M] ? in[M][i] : 0, in[V] ? in[V][i] : 0 };
-        vkt__optim_element(n->attr, &s, in[SCALARS][SCALAR(scale)] * in[GRAD][i], &theta, &k);
+        vkt__optim_element(n->attr, &s, in[SCALARS][VKT__SCALAR(scale)] * in[GRAD][i], &theta, &k);
         in[direction ? BESIDE : THETA][i] = theta;
         if (in[M]) in[M][i] = k.m;
         if (in[V]) in[V][i] = k.v;
@@ -325,36 +318,19 @@ static vkt_cost update_cost(const vkt_node *n)
     return c;
 }
 
-static double update_terms(const vkt_node *n)
+static void build_update(vkt_graph *g, vkt_attr attr, const vkt__update_case *c)
 {
-    return vkt__rule_at(n->attr.optim.rule)->terms;
-}
-
-/* scalars_hint: POSITIVE clip factors (and ok), all UNIT, INDEX 1: not ok. groups_hint: POSITIVE
- * scale and decay, UNIT, INDEX 2: 0 or 1, so that some are frozen and some do not decay. */
-static void build_update(vkt_graph *g, vkt_attr attr, uint32_t n, uint32_t scalars_hint,
-                         uint32_t groups_hint, vkt_dtype shadow)
-{
-    enum { N_GROUPS = 5 };
-    uint32_t blocks = (n + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
-    vkt__update_in in = { .theta = vkt__sample1(g, n),
-                          .grad = vkt__sample1(g, n),
-                          .step = vkt_step(g) };
-    if (vkt__optim_has_m(attr)) in.m = vkt__sample1(g, n);
-    if (vkt__optim_has_v(attr)) in.v = sample_positive(g, n);
-    in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
-    in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, groups_hint, 2);
-    if (vkt__optim_gives_direction(attr))
-        in.direction = vkt__sample1(g, n);
-    else if (shadow)
-        in.shadow = vkt__sample(g, vkt_shape1(n), shadow, VKT_HINT_NORMAL, 0);
-    if (scalars_hint == VKT_HINT_NORMAL) /* the whole way from the gradient */
+    bool own_norm = c->scalars == VKT_HINT_NORMAL; /* the whole way from the gradient */
+    vkt__update_in in = vkt__update_sample(g, c);
+    in.grad = vkt__sample1(g, c->n);
+    if (vkt__optim_has_m(attr)) in.m = vkt__sample1(g, c->n);
+    if (vkt__optim_has_v(attr)) in.v = sample_positive(g, c->n);
+    if (vkt__optim_gives_direction(attr)) in.direction = vkt__sample1(g, c->n);
+    if (own_norm)
         in.scalars = vkt__optim_state(g, &(vkt__state_in) { .squares = vkt__sum_squares(g, in.grad),
                                                             .loss = vkt__sample1(g, 1),
                                                             .step = in.step,
                                                             .skipped = sample_counter(g) });
-    else
-        in.scalars = vkt__sample(g, vkt_shape1(N_SCALARS), VKT_F32, scalars_hint, 1);
     vkt__optim_update(g, &in, attr);
 }
 
@@ -397,12 +373,12 @@ static bool is_distinct(const vkt__rule *r, const struct variant *v)
 static const char *rule_sample(vkt_graph *g, uint32_t *i)
 {
     static _Thread_local char name[64];
+    static const vkt__update_case usual = { NULL, 2500, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE };
     const vkt__rule *r;
     for (uint32_t rule = 0; (r = vkt__rule_at(rule)); rule++)
         for (size_t k = 0; k < VKT_COUNT(variants); k++) {
             if (!is_distinct(r, &variants[k]) || (*i)-- > 0) continue;
-            build_update(g, rule_attr(rule, &variants[k]), 2500, VKT_HINT_POSITIVE,
-                         VKT_HINT_POSITIVE, VKT_F32);
+            build_update(g, rule_attr(rule, &variants[k]), &usual);
             snprintf(name, sizeof name, "%s%s", r->name, variants[k].name);
             return name;
         }
@@ -412,30 +388,14 @@ static const char *rule_sample(vkt_graph *g, uint32_t *i)
 static const char *update_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    static const struct {
-        const char *name;
-        uint32_t n, scalars, groups;
-        vkt_dtype shadow;
-    } edges[] = {
-        { "one", 1, VKT_HINT_UNIT, VKT_HINT_UNIT },
-        { "three", 3, VKT_HINT_UNIT, VKT_HINT_UNIT },
-        { "block", VKT_GROUP_BLOCK, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "block + 1", VKT_GROUP_BLOCK + 1, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "many workgroups", 70144, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE },
-        { "frozen groups", 8192, VKT_HINT_UNIT, VKT_HINT_INDEX },
-        { "not ok", 2500, VKT_HINT_INDEX, VKT_HINT_POSITIVE },
-        { "clipped by its own norm", 5000, VKT_HINT_NORMAL, VKT_HINT_POSITIVE },
-        { "empty", 0, VKT_HINT_UNIT, VKT_HINT_UNIT },
-        { "f16 shadow", 2500, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
-        { "bf16 shadow, odd", 773, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
-        { "bf16 shadow, not ok", 512, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_BF16 },
-    };
+    static const vkt__update_case own = { "clipped by its own norm", 5000, VKT_HINT_NORMAL,
+                                          VKT_HINT_POSITIVE };
     const char *name = rule_sample(g, &i);
     if (name) return name;
-    if (i >= VKT_COUNT(edges)) return NULL;
-    build_update(g, rule_attr(VKT_UP_ADAM, &variants[0]), edges[i].n, edges[i].scalars,
-                 edges[i].groups, edges[i].shadow);
-    return edges[i].name;
+    const vkt__update_case *c = i ? vkt__update_case_at(i - 1) : &own;
+    if (!c) return NULL;
+    build_update(g, rule_attr(VKT_UP_ADAM, &variants[0]), c);
+    return c->name;
 }
 
 const vkt_op vkt__op_optim_update = { .name = "optim_update",
@@ -451,7 +411,7 @@ const vkt_op vkt__op_optim_update = { .name = "optim_update",
                                       .record = update_record,
                                       .ref = update_ref,
                                       .cost = update_cost,
-                                      .terms = update_terms,
+                                      .terms = vkt__update_terms,
                                       .sample = update_sample };
 
 void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr)
@@ -487,7 +447,7 @@ static void ema_record(vkt__rec *rec, const vkt_node *n)
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
     vkt__dispatch(rec, VKT_SHADER_EMA, spec, VKT_COUNT(spec), &p, sizeof p,
-                  (p.n + 4ull * wg - 1) / (4 * wg));
+                  vkt__update_groups(p.n, wg));
 }
 
 static void ema_ref(const vkt_node *n, double *const *in, double *const *out)

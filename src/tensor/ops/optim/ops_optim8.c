@@ -5,20 +5,14 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
 #include "tensor/graph/workgroup.h"
-#include "tensor/ops/ops.h"
+#include "tensor/ops/optim/updates.h"
 #include "tensor/twins/moments8.h"
-#include "tensor/ops/optim/rules.h"
 
 enum { THETA, GRAD, M, V, SCALES, SCALARS, STEP, BLOCKS, GROUPS, BESIDE, N_IN };
 
-static uint64_t n_blocks(uint64_t count)
-{
-    return (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
-}
-
 static bool update8_shape(vkt_node *n)
 {
-    uint64_t count = n->in[THETA]->count, blocks = n_blocks(count);
+    uint64_t count = n->in[THETA]->count, blocks = vkt__group_blocks(count);
     VKT_ASSERT(n->in[GRAD]->count == count);
     VKT_ASSERT((n->in[M] != NULL) == vkt__optim_has_m(n->attr) &&
                (n->in[V] != NULL) == vkt__optim_has_v(n->attr));
@@ -62,7 +56,7 @@ static void update8_record(vkt__rec *rec, const vkt_node *n)
                                    { VKT_SPEC_HAS_V, vkt__optim_has_v(*a) },
                                    { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[BESIDE]) } };
     vkt__dispatch(rec, VKT_SHADER_OPTIM_UPDATE8, spec, VKT_COUNT(spec), &p, sizeof p,
-                  n_blocks(p.n));
+                  vkt__group_blocks(p.n));
 }
 
 /* ---- twin ---- */
@@ -92,30 +86,25 @@ static void pack(vkt__moment kind, const double *x, uint32_t n, uint64_t at, uin
 static void update8_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
-    enum {
-        OK = offsetof(struct vkt_scalars, ok) / 4,
-        SCALE = offsetof(struct vkt_scalars, scale) / 4
-    };
     bool direction = vkt__optim_gives_direction(n->attr);
-    if (in[SCALARS][OK] == 0) return;
+    if (in[SCALARS][VKT__SCALAR(ok)] == 0) return;
     struct vkt_step_block b = vkt__ref_step(in[STEP]);
-    uint64_t count = n->in[THETA]->count, blocks = n_blocks(count);
+    uint64_t count = n->in[THETA]->count, blocks = vkt__group_blocks(count);
     for (uint64_t block = 0; block < blocks; block++) {
-        const double *group = &in[GROUPS][2 * (size_t)in[BLOCKS][block]];
+        vkt__update_step s;
         double m[VKT_GROUP_BLOCK] = { 0 }, v[VKT_GROUP_BLOCK] = { 0 },
                scales[2] = { in[SCALES][block], in[SCALES][blocks + block] };
         uint64_t at = block * VKT_GROUP_BLOCK;
         uint32_t here = (uint32_t)VKT_MIN(count - at, VKT_GROUP_BLOCK);
-        if (group[0] == 0) continue;
-        vkt__update_step s = { (double)b.lr * group[0], group[1], (double)b.adam_m,
-                               (double)b.adam_g, (double)b.adam_v };
+        if (!vkt__update_step_of(&b, in[GROUPS], in[BLOCKS], block, &s)) continue;
         for (uint32_t k = 0; k < here; k++) {
             uint64_t i = at + k;
             if (in[M]) m[k] = vkt__moment8_decode(VKT__MOMENT_M, byte_of(in[M], i), scales[0]);
             if (in[V]) v[k] = vkt__moment8_decode(VKT__MOMENT_V, byte_of(in[V], i), scales[1]);
             vkt__kept kept = { m[k], v[k] };
             double theta = in[THETA][i];
-            vkt__optim_element(n->attr, &s, in[SCALARS][SCALE] * in[GRAD][i], &theta, &kept);
+            vkt__optim_element(n->attr, &s, in[SCALARS][VKT__SCALAR(scale)] * in[GRAD][i], &theta,
+                               &kept);
             in[direction ? BESIDE : THETA][i] = theta;
             m[k] = kept.m, v[k] = kept.v;
             if (in[BESIDE] && !direction)
@@ -146,7 +135,7 @@ static vkt_cost update8_cost(const vkt_node *n)
 /* Three more than the rule's own: a moment is unpacked. */
 static double update8_terms(const vkt_node *n)
 {
-    return vkt__rule_at(n->attr.optim.rule)->terms + 3;
+    return vkt__update_terms(n) + 3;
 }
 
 /* eps and beta2 keep the step small where a code says that v is next to nothing: one such element
@@ -154,61 +143,47 @@ static double update8_terms(const vkt_node *n)
 static const char *update8_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    enum { N_GROUPS = 5 };
     static const struct {
-        const char *name;
-        uint32_t n, rule, scalars, groups;
-        vkt_dtype shadow;
+        vkt__update_case c;
+        uint32_t rule;
         bool torch;
-    } s[] = {
-        { "one", 1, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_UNIT },
-        { "three", 3, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_UNIT },
-        { "block", VKT_GROUP_BLOCK, VKT_UP_ADAMW, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "block + 1", VKT_GROUP_BLOCK + 1, VKT_UP_ADAMW, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "many workgroups", 70144, VKT_UP_ADAMW, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE },
-        { "frozen groups", 8192, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_INDEX },
-        { "not ok", 2500, VKT_UP_ADAM, VKT_HINT_INDEX, VKT_HINT_POSITIVE },
-        { "momentum", 2500, VKT_UP_MOMENTUM, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "nesterov", 2500, VKT_UP_NESTEROV, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "rmsprop", 2500, VKT_UP_RMSPROP, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "rmsprop, torch's form", 2500, VKT_UP_RMSPROP, VKT_HINT_UNIT, VKT_HINT_POSITIVE,
-          .torch = true },
-        { "nadam", 2500, VKT_UP_NADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "lion", 2500, VKT_UP_LION, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "adamax", 2500, VKT_UP_ADAMAX, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "lamb", 2501, VKT_UP_LAMB, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "sgd", 2500, VKT_UP_SGD, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "empty", 0, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_UNIT },
-        { "f16 shadow", 2500, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
-        { "bf16 shadow, odd", 773, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
-        { "bf16 shadow, two more than fours", 774, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE,
-          VKT_BF16 },
-        { "f16 shadow, three more than fours", 775, VKT_UP_ADAM, VKT_HINT_UNIT, VKT_HINT_POSITIVE,
-          VKT_F16 },
+    } own[] = {
+#define LIKE_MOST 2500, VKT_HINT_UNIT, VKT_HINT_POSITIVE
+        { { "adamw", LIKE_MOST }, VKT_UP_ADAMW },
+        { { "momentum", LIKE_MOST }, VKT_UP_MOMENTUM },
+        { { "nesterov", LIKE_MOST }, VKT_UP_NESTEROV },
+        { { "rmsprop", LIKE_MOST }, VKT_UP_RMSPROP },
+        { { "rmsprop, torch's form", LIKE_MOST }, VKT_UP_RMSPROP, .torch = true },
+        { { "nadam", LIKE_MOST }, VKT_UP_NADAM },
+        { { "lion", LIKE_MOST }, VKT_UP_LION },
+        { { "adamax", LIKE_MOST }, VKT_UP_ADAMAX },
+        { { "lamb", 2501, VKT_HINT_UNIT, VKT_HINT_POSITIVE }, VKT_UP_LAMB },
+        { { "sgd", LIKE_MOST }, VKT_UP_SGD },
+#undef LIKE_MOST
+        { { "bf16 shadow, two more than fours", 774, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_BF16 },
+          VKT_UP_ADAM },
+        { { "f16 shadow, three more than fours", 775, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
+          VKT_UP_ADAM },
     };
-    if (i >= VKT_COUNT(s)) return NULL;
-    uint32_t n = s[i].n, blocks = (uint32_t)n_blocks(n), words = (n + 3) / 4;
-    vkt_attr attr = { .optim = { .rule = s[i].rule,
-                                 .torch = s[i].torch,
+    bool edge = i >= VKT_COUNT(own);
+    const vkt__update_case *c = edge ? vkt__update_case_at(i - VKT_COUNT(own)) : &own[i].c;
+    if (!c) return NULL;
+    vkt_attr attr = { .optim = { .rule = edge ? VKT_UP_ADAM : own[i].rule,
+                                 .torch = !edge && own[i].torch,
                                  .beta1 = 0.9f,
                                  .beta2 = 0.75f,
                                  .eps = 0.125f,
                                  .first = 1000 * i } };
-    vkt__update_in in = { .theta = vkt__sample1(g, n), .grad = vkt__sample1(g, n) };
-    if (vkt__optim_has_m(attr))
-        in.m = vkt__sample(g, vkt_shape1(words), VKT_U32, VKT_HINT_INDEX, UINT32_MAX);
-    if (vkt__optim_has_v(attr))
-        in.v = vkt__sample(g, vkt_shape1(words), VKT_U32, VKT_HINT_INDEX, UINT32_MAX);
-    in.scales = vkt__sample(g, vkt_shape2(2, blocks), VKT_F32, VKT_HINT_POSITIVE, 0);
-    in.scalars =
-        vkt__sample(g, vkt_shape1(sizeof(struct vkt_scalars) / 4), VKT_F32, s[i].scalars, 1);
-    in.step = vkt_step(g);
-    in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
-    in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, s[i].groups, 2);
-    if (vkt__optim_gives_direction(attr)) in.direction = vkt__sample1(g, n);
-    if (s[i].shadow) in.shadow = vkt__sample(g, vkt_shape1(n), s[i].shadow, VKT_HINT_NORMAL, 0);
+    vkt_shape codes = vkt_shape1((c->n + 3) / 4);
+    vkt__update_in in = vkt__update_sample(g, c);
+    in.grad = vkt__sample1(g, c->n);
+    if (vkt__optim_has_m(attr)) in.m = vkt__sample(g, codes, VKT_U32, VKT_HINT_INDEX, UINT32_MAX);
+    if (vkt__optim_has_v(attr)) in.v = vkt__sample(g, codes, VKT_U32, VKT_HINT_INDEX, UINT32_MAX);
+    in.scales = vkt__sample(g, vkt_shape2(2, (uint32_t)vkt__group_blocks(c->n)), VKT_F32,
+                            VKT_HINT_POSITIVE, 0);
+    if (vkt__optim_gives_direction(attr)) in.direction = vkt__sample1(g, c->n);
     vkt__optim_update8(g, &in, attr);
-    return s[i].name;
+    return c->name;
 }
 
 const vkt_op vkt__op_optim_update8 = { .name = "optim_update8",

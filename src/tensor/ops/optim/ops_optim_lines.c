@@ -6,14 +6,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
 #include "tensor/graph/workgroup.h"
-#include "tensor/ops/ops.h"
-#include "tensor/ops/optim/rules.h"
-
-enum {
-    N_SCALARS = sizeof(struct vkt_scalars) / 4,
-    OK = offsetof(struct vkt_scalars, ok) / 4,
-    SCALE = offsetof(struct vkt_scalars, scale) / 4
-};
+#include "tensor/ops/optim/updates.h"
 
 /* ---- optim_line: of rows, or of columns ---- */
 
@@ -31,7 +24,7 @@ static uint32_t cols_of(const vkt_node *n)
 
 static bool line_shape(vkt_node *n)
 {
-    VKT_ASSERT(n->in[GRAD]->count % rows_of(n) == 0 && n->in[SCALARS]->count == N_SCALARS);
+    VKT_ASSERT(n->in[GRAD]->count % rows_of(n) == 0 && n->in[SCALARS]->count == VKT__N_SCALARS);
     VKT_ASSERT(n->in[KEPT]->count == (n->attr.optim.columns ? cols_of(n) : rows_of(n)));
     return true;
 }
@@ -55,14 +48,15 @@ static void line_record(vkt__rec *rec, const vkt_node *n)
 static void line_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
-    if (in[SCALARS][OK] == 0) return;
+    if (in[SCALARS][VKT__SCALAR(ok)] == 0) return;
     uint64_t rows = rows_of(n), cols = cols_of(n);
     bool columns = n->attr.optim.columns;
     double share = (double)vkt__ref_step(in[STEP]).adam_v;
     for (uint64_t line = 0; line < (columns ? cols : rows); line++) {
         double sum = 0, length = (double)(columns ? rows : cols);
         for (uint64_t k = 0; k < (columns ? rows : cols); k++) {
-            double g = in[SCALARS][SCALE] * in[GRAD][columns ? k * cols + line : line * cols + k];
+            double g = in[SCALARS][VKT__SCALAR(scale)] *
+                       in[GRAD][columns ? k * cols + line : line * cols + k];
             sum += g * g;
         }
         in[KEPT][line] += share * (sum / length - in[KEPT][line]);
@@ -94,8 +88,7 @@ static const struct sample {
 static vkt__update_in sample_in(vkt_graph *g, const struct sample *s)
 {
     return (vkt__update_in) { .grad = vkt__sample1(g, VKT_MAX(s->rows, 1) * s->cols),
-                              .scalars =
-                                  vkt__sample(g, vkt_shape1(N_SCALARS), VKT_F32, s->scalars, 1),
+                              .scalars = vkt__scalars_sample(g, s->scalars),
                               .step = vkt_step(g) };
 }
 
@@ -140,7 +133,7 @@ static bool lines_shape(vkt_node *n)
 {
     bool vector = !n->attr.optim.rows;
     VKT_ASSERT(n->in[L_GRAD]->count % rows_of(n) == 0 && n->in[L_U]->count == n->in[L_GRAD]->count);
-    VKT_ASSERT(n->in[L_COLS]->count == cols_of(n) && n->in[L_SCALARS]->count == N_SCALARS);
+    VKT_ASSERT(n->in[L_COLS]->count == cols_of(n) && n->in[L_SCALARS]->count == VKT__N_SCALARS);
     VKT_ASSERT(vector ? !n->in[L_ROWS] && !n->in[L_MEAN]
                       : n->in[L_ROWS]->count == rows_of(n) && n->in[L_MEAN]->count == 1);
     return true;
@@ -161,19 +154,20 @@ static void lines_record(vkt__rec *rec, const vkt_node *n)
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_OF_COLUMNS, !n->attr.optim.rows } };
     vkt__dispatch(rec, VKT_SHADER_OPTIM_LINES, spec, VKT_COUNT(spec), &p, sizeof p,
-                  ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
+                  vkt__update_groups(p.n, wg));
 }
 
 static void lines_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
-    if (in[L_SCALARS][OK] == 0) return;
+    if (in[L_SCALARS][VKT__SCALAR(ok)] == 0) return;
     uint64_t cols = cols_of(n);
     double eps = (double)n->attr.optim.eps;
     for (uint64_t i = 0; i < n->in[L_GRAD]->count; i++) {
         double v = in[L_COLS][i % cols];
         if (in[L_ROWS]) v *= in[L_ROWS][i / cols] / fmax(in[L_MEAN][0], eps);
-        in[L_U][i] = vkt__optim_over_root(n->attr, in[L_SCALARS][SCALE] * in[L_GRAD][i], v);
+        in[L_U][i] =
+            vkt__optim_over_root(n->attr, in[L_SCALARS][VKT__SCALAR(scale)] * in[L_GRAD][i], v);
     }
 }
 

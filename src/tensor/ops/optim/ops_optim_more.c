@@ -4,27 +4,16 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
 #include "tensor/graph/workgroup.h"
-#include "tensor/ops/ops.h"
-#include "tensor/ops/optim/rules.h"
+#include "tensor/ops/optim/updates.h"
 
 enum { THETA, GRAD, M, V, D, LAST, SCALARS, STEP, BLOCKS, GROUPS, BESIDE, N_IN };
-enum {
-    N_SCALARS = sizeof(struct vkt_scalars) / 4,
-    OK = offsetof(struct vkt_scalars, ok) / 4,
-    SCALE = offsetof(struct vkt_scalars, scale) / 4
-};
-
-static uint64_t n_blocks(uint64_t count)
-{
-    return (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
-}
-
 static bool more_shape(vkt_node *n)
 {
     uint64_t count = n->in[THETA]->count;
     for (int i = GRAD; i <= LAST; i++) VKT_ASSERT(n->in[i]->count == count);
-    VKT_ASSERT(vkt__optim_has_change(n->attr) && n->in[SCALARS]->count == N_SCALARS);
-    VKT_ASSERT(n->in[BLOCKS]->count == n_blocks(count) && vkt__last(n->in[GROUPS]->shape) == 2);
+    VKT_ASSERT(vkt__optim_has_change(n->attr) && n->in[SCALARS]->count == VKT__N_SCALARS);
+    VKT_ASSERT(n->in[BLOCKS]->count == vkt__group_blocks(count) &&
+               vkt__last(n->in[GROUPS]->shape) == 2);
     VKT_ASSERT(vkt__beside_fits(n, n->in[BESIDE]));
     return true;
 }
@@ -54,21 +43,20 @@ static void more_record(vkt__rec *rec, const vkt_node *n)
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[BESIDE]) } };
     vkt__dispatch(rec, VKT_SHADER_OPTIM_UPDATE_MORE, spec, VKT_COUNT(spec), &p, sizeof p,
-                  ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
+                  vkt__update_groups(p.n, wg));
 }
 
 static void more_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
-    if (in[SCALARS][OK] == 0) return;
+    if (in[SCALARS][VKT__SCALAR(ok)] == 0) return;
     struct vkt_step_block b = vkt__ref_step(in[STEP]);
     for (uint64_t i = 0; i < n->in[THETA]->count; i++) {
-        const double *group = &in[GROUPS][2 * (size_t)in[BLOCKS][i / VKT_GROUP_BLOCK]];
-        if (group[0] == 0) continue;
-        vkt__update_step s = { (double)b.lr * group[0], group[1], (double)b.adam_m,
-                               (double)b.adam_g, (double)b.adam_v };
+        vkt__update_step s;
+        if (!vkt__update_step_of(&b, in[GROUPS], in[BLOCKS], i / VKT_GROUP_BLOCK, &s)) continue;
         vkt__kept k = { in[M][i], in[V][i], in[D][i], in[LAST][i] };
-        vkt__optim_element(n->attr, &s, in[SCALARS][SCALE] * in[GRAD][i], &in[THETA][i], &k);
+        vkt__optim_element(n->attr, &s, in[SCALARS][VKT__SCALAR(scale)] * in[GRAD][i],
+                           &in[THETA][i], &k);
         in[M][i] = k.m, in[V][i] = k.v, in[D][i] = k.d, in[LAST][i] = k.last;
         if (in[BESIDE]) in[BESIDE][i] = vkt__round_to(n->in[BESIDE]->dtype, in[THETA][i]);
     }
@@ -82,53 +70,27 @@ static vkt_cost more_cost(const vkt_node *n)
     return c;
 }
 
-static double more_terms(const vkt_node *n)
-{
-    return vkt__rule_at(n->attr.optim.rule)->terms;
-}
-
 static const char *more_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    enum { N_GROUPS = 5 };
-    static const struct {
-        const char *name;
-        uint32_t n, scalars, groups, step;
-        vkt_dtype shadow;
-    } s[] = {
-        { "one", 1, VKT_HINT_UNIT, VKT_HINT_UNIT, 1 },
-        { "three", 3, VKT_HINT_UNIT, VKT_HINT_UNIT, 1 },
-        { "first step", 300, VKT_HINT_UNIT, VKT_HINT_POSITIVE, 0 },
-        { "block + 1", VKT_GROUP_BLOCK + 1, VKT_HINT_UNIT, VKT_HINT_POSITIVE, 1 },
-        { "many workgroups", 70145, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE, 1 },
-        { "frozen groups", 8192, VKT_HINT_UNIT, VKT_HINT_INDEX, 1 },
-        { "not ok", 2500, VKT_HINT_INDEX, VKT_HINT_POSITIVE, 1 },
-        { "empty", 0, VKT_HINT_UNIT, VKT_HINT_UNIT, 1 },
-        { "f16 shadow", 2500, VKT_HINT_UNIT, VKT_HINT_POSITIVE, 1, VKT_F16 },
-        { "bf16 shadow, odd", 773, VKT_HINT_UNIT, VKT_HINT_INDEX, 1, VKT_BF16 },
-    };
-    if (i >= VKT_COUNT(s)) return NULL;
-    uint32_t n = s[i].n, blocks = (uint32_t)n_blocks(n);
-    vkt_shape step = vkt_tensor_shape(vkt_step(g)), all = vkt_shape1(n);
+    static const vkt__update_case first = { "first step", 300, VKT_HINT_UNIT, VKT_HINT_POSITIVE };
+    const vkt__update_case *c = i ? vkt__update_case_at(i - 1) : &first;
+    if (!c) return NULL;
     vkt_attr attr = { .optim = { .rule = VKT_UP_ADAN,
                                  .beta1 = 0.9f,
                                  .beta2 = 0.75f,
                                  .beta3 = 0.8f,
                                  .eps = 0.125f } };
-    vkt__update_in in = { .theta = vkt__sample1(g, n),
-                          .grad = vkt__sample1(g, n),
-                          .m = vkt__sample1(g, n),
-                          .v = vkt__sample(g, all, VKT_F32, VKT_HINT_POSITIVE, 0),
-                          .d = vkt__sample1(g, n),
-                          .last = vkt__sample1(g, n),
-                          .step = s[i].step ? vkt_step(g)
-                                            : vkt__sample(g, step, VKT_U32, VKT_HINT_INDEX, 1) };
-    in.scalars = vkt__sample(g, vkt_shape1(N_SCALARS), VKT_F32, s[i].scalars, 1);
-    in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
-    in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, s[i].groups, 2);
-    if (s[i].shadow) in.shadow = vkt__sample(g, all, s[i].shadow, VKT_HINT_NORMAL, 0);
+    vkt__update_in in = vkt__update_sample(g, c);
+    in.grad = vkt__sample1(g, c->n);
+    in.m = vkt__sample1(g, c->n);
+    in.v = vkt__sample(g, vkt_shape1(c->n), VKT_F32, VKT_HINT_POSITIVE, 0);
+    in.d = vkt__sample1(g, c->n);
+    in.last = vkt__sample1(g, c->n);
+    if (c == &first)
+        in.step = vkt__sample(g, vkt_tensor_shape(in.step), VKT_U32, VKT_HINT_INDEX, 1);
     vkt__optim_update_more(g, &in, attr);
-    return s[i].name;
+    return c->name;
 }
 
 const vkt_op vkt__op_optim_update_more = { .name = "optim_update_more",
@@ -146,7 +108,7 @@ const vkt_op vkt__op_optim_update_more = { .name = "optim_update_more",
                                            .record = more_record,
                                            .ref = more_ref,
                                            .cost = more_cost,
-                                           .terms = more_terms,
+                                           .terms = vkt__update_terms,
                                            .sample = more_sample };
 
 void vkt__optim_update_more(vkt_graph *g, const vkt__update_in *in, vkt_attr attr)

@@ -6,15 +6,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/graph/value.h"
 #include "tensor/graph/workgroup.h"
-#include "tensor/ops/ops.h"
-#include "tensor/ops/optim/rules.h"
-
-enum { N_SCALARS = sizeof(struct vkt_scalars) / 4, OK = offsetof(struct vkt_scalars, ok) / 4 };
-
-static uint64_t n_blocks(uint64_t count)
-{
-    return (count + VKT_GROUP_BLOCK - 1) / VKT_GROUP_BLOCK;
-}
+#include "tensor/ops/optim/updates.h"
 
 /* ---- optim_squares ---- */
 
@@ -23,8 +15,8 @@ enum { SQ_THETA, SQ_U, SQ_SCALARS, SQ_SQUARES, N_SQUARES_IN };
 static bool squares_shape(vkt_node *n)
 {
     uint64_t count = n->in[SQ_THETA]->count;
-    VKT_ASSERT(n->in[SQ_U]->count == count && n->in[SQ_SCALARS]->count == N_SCALARS);
-    VKT_ASSERT(n->in[SQ_SQUARES]->count == 2 * n_blocks(count));
+    VKT_ASSERT(n->in[SQ_U]->count == count && n->in[SQ_SCALARS]->count == VKT__N_SCALARS);
+    VKT_ASSERT(n->in[SQ_SQUARES]->count == 2 * vkt__group_blocks(count));
     return true;
 }
 
@@ -39,14 +31,14 @@ static void squares_record(vkt__rec *rec, const vkt_node *n)
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) } };
     vkt__dispatch(rec, VKT_SHADER_OPTIM_SQUARES, spec, VKT_COUNT(spec), &p, sizeof p,
-                  n_blocks(p.n));
+                  vkt__group_blocks(p.n));
 }
 
 static void squares_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
     uint64_t count = n->in[SQ_THETA]->count;
-    if (in[SQ_SCALARS][OK] == 0) return;
+    if (in[SQ_SCALARS][VKT__SCALAR(ok)] == 0) return;
     for (uint64_t i = 0; i < count; i++) {
         double *to = &in[SQ_SQUARES][2 * (i / VKT_GROUP_BLOCK)];
         if (i % VKT_GROUP_BLOCK == 0) to[0] = to[1] = 0;
@@ -67,11 +59,6 @@ static vkt_cost squares_cost(const vkt_node *n)
     return (vkt_cost) { 4 * count, 8 * count + (double)n->in[SQ_SQUARES]->bytes };
 }
 
-static vkt_tensor *sample_scalars(vkt_graph *g, uint32_t hint)
-{
-    return vkt__sample(g, vkt_shape1(N_SCALARS), VKT_F32, hint, 1);
-}
-
 static const char *squares_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
@@ -89,8 +76,8 @@ static const char *squares_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     if (i >= VKT_COUNT(s)) return NULL;
     vkt__update_in in = { .theta = vkt__sample1(g, s[i].n),
                           .direction = vkt__sample1(g, s[i].n),
-                          .scalars = sample_scalars(g, s[i].scalars) };
-    vkt__block_squares(g, &in, vkt__sample1(g, 2 * (uint32_t)n_blocks(s[i].n)));
+                          .scalars = vkt__scalars_sample(g, s[i].scalars) };
+    vkt__block_squares(g, &in, vkt__sample1(g, 2 * (uint32_t)vkt__group_blocks(s[i].n)));
     return s[i].name;
 }
 
@@ -150,9 +137,9 @@ static void trust_ref(const vkt_node *n, double *const *in, double *const *out)
     for (uint64_t t = 0; t + 1 < n->in[TR_TENSORS]->count; t++) {
         uint64_t first = (uint64_t)in[TR_TENSORS][t], end = (uint64_t)in[TR_TENSORS][t + 1];
         double theta = 0, u = 0, ratio;
+        vkt__update_step s;
         if (first == end) continue;
-        vkt__update_step s = { .lr = (double)b.lr * in[TR_GROUPS][2 * (size_t)in[TR_BLOCKS][first]],
-                               .adam_g = (double)b.adam_g };
+        vkt__update_step_of(&b, in[TR_GROUPS], in[TR_BLOCKS], first, &s);
         for (uint64_t k = first; k < end; k++)
             theta += in[TR_SQUARES][2 * k], u += in[TR_SQUARES][2 * k + 1];
         ratio = vkt__optim_ratio(n->attr.optim.rule, &s, in[TR_COUNTS][t], theta, u);
@@ -168,7 +155,6 @@ static double trust_terms(const vkt_node *n)
 static const char *trust_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    enum { N_GROUPS = 5 };
     static const struct {
         const char *name;
         uint32_t rule, tensors, blocks, hint, count;
@@ -184,9 +170,9 @@ static const char *trust_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "adafactor, norms of 0", VKT_UP_ADAFACTOR, 40, 130, VKT_HINT_INDEX, 300 },
     };
     if (i >= VKT_COUNT(s)) return NULL;
-    vkt_tensor *groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, VKT_HINT_POSITIVE, 0);
-    vkt__update_in in = { .step = vkt_step(g), .groups = groups };
-    in.blocks = vkt__sample(g, vkt_shape1(s[i].blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
+    vkt__update_in in = { .step = vkt_step(g),
+                          .groups = vkt__groups_sample(g, VKT_HINT_POSITIVE),
+                          .blocks = vkt__blocks_sample(g, s[i].blocks) };
     vkt__optim_trust_ratios(
         g, &in, vkt__sample(g, vkt_shape2(s[i].blocks, 2), VKT_F32, s[i].hint, 2),
         vkt__sample(g, vkt_shape1(s[i].tensors + 1), VKT_U32, VKT_HINT_SEGMENTS, s[i].blocks),
@@ -227,9 +213,9 @@ enum { THETA, U, TRUST, SCALARS, STEP, BLOCKS, GROUPS, SHADOW, N_APPLY_IN };
 static bool apply_shape(vkt_node *n)
 {
     uint64_t count = n->in[THETA]->count;
-    VKT_ASSERT(n->in[U]->count == count && n->in[SCALARS]->count == N_SCALARS);
-    VKT_ASSERT(!n->in[TRUST] || n->in[TRUST]->count == n_blocks(count));
-    VKT_ASSERT(n->in[BLOCKS]->count == n_blocks(count));
+    VKT_ASSERT(n->in[U]->count == count && n->in[SCALARS]->count == VKT__N_SCALARS);
+    VKT_ASSERT(!n->in[TRUST] || n->in[TRUST]->count == vkt__group_blocks(count));
+    VKT_ASSERT(n->in[BLOCKS]->count == vkt__group_blocks(count));
     VKT_ASSERT(!n->in[SHADOW] || n->in[SHADOW]->count == count);
     return true;
 }
@@ -252,21 +238,22 @@ static void apply_record(vkt__rec *rec, const vkt_node *n)
                                    { VKT_SPEC_UPDATE_FORM, vkt__update_form(&n->attr) },
                                    { VKT_SPEC_TYPE_SHADOW, vkt__type(n->in[SHADOW]) } };
     vkt__dispatch(rec, VKT_SHADER_OPTIM_APPLY, spec, VKT_COUNT(spec), &p, sizeof p,
-                  ((uint64_t)p.n + 4 * wg - 1) / (4 * wg));
+                  vkt__update_groups(p.n, wg));
 }
 
 static void apply_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
-    if (in[SCALARS][OK] == 0) return;
+    if (in[SCALARS][VKT__SCALAR(ok)] == 0) return;
     struct vkt_step_block b = vkt__ref_step(in[STEP]);
     bool decays = vkt__update_form(&n->attr) & VKT_UP_DECOUPLED;
     for (uint64_t i = 0; i < n->in[THETA]->count; i++) {
         uint64_t block = i / VKT_GROUP_BLOCK;
-        const double *group = &in[GROUPS][2 * (size_t)in[BLOCKS][block]];
-        double lr = (double)b.lr * group[0], rate = in[TRUST] ? lr * in[TRUST][block] : lr;
+        vkt__update_step s;
+        vkt__update_step_of(&b, in[GROUPS], in[BLOCKS], block, &s);
+        double rate = in[TRUST] ? s.lr * in[TRUST][block] : s.lr;
         if (rate == 0) continue;
-        if (decays) in[THETA][i] -= lr * group[1] * in[THETA][i];
+        if (decays) in[THETA][i] -= s.lr * s.weight_decay * in[THETA][i];
         in[THETA][i] -= rate * in[U][i];
         if (in[SHADOW]) in[SHADOW][i] = vkt__round_to(n->in[SHADOW]->dtype, in[THETA][i]);
     }
@@ -289,40 +276,25 @@ static vkt_cost apply_cost(const vkt_node *n)
 static const char *apply_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    enum { N_GROUPS = 5 };
     static const struct {
-        const char *name;
-        uint32_t n, scalars, groups;
-        vkt_dtype shadow;
+        vkt__update_case c;
         uint32_t rule;
-    } s[] = {
-        { "one", 1, VKT_HINT_UNIT, VKT_HINT_UNIT },
-        { "muon", 2501, VKT_HINT_UNIT, VKT_HINT_POSITIVE, .rule = VKT_UP_MUON },
-        { "adafactor, f16 shadow", 2501, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16,
+    } own[] = {
+        { { "muon", 2501, VKT_HINT_UNIT, VKT_HINT_POSITIVE }, VKT_UP_MUON },
+        { { "adafactor, f16 shadow", 2501, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
           VKT_UP_ADAFACTOR },
-        { "block + 1", VKT_GROUP_BLOCK + 1, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "many workgroups", 70144, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
-        { "frozen groups", 8191, VKT_HINT_UNIT, VKT_HINT_INDEX },
-        { "not ok", 2500, VKT_HINT_INDEX, VKT_HINT_POSITIVE },
-        { "empty", 0, VKT_HINT_UNIT, VKT_HINT_UNIT },
-        { "f16 shadow", 2500, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
-        { "bf16 shadow, odd", 773, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
-        { "bf16 shadow, not ok", 512, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_BF16 },
     };
-    if (i >= VKT_COUNT(s)) return NULL;
-    uint32_t n = s[i].n, blocks = (uint32_t)n_blocks(n);
-    vkt__update_in in = { .theta = vkt__sample1(g, n),
-                          .direction = vkt__sample1(g, n),
-                          .scalars = sample_scalars(g, s[i].scalars),
-                          .step = vkt_step(g) };
-    vkt_tensor *trust = s[i].rule == VKT_UP_MUON
-                            ? NULL
-                            : vkt__sample(g, vkt_shape1(blocks), VKT_F32, VKT_HINT_POSITIVE, 0);
-    in.blocks = vkt__sample(g, vkt_shape1(blocks), VKT_U32, VKT_HINT_INDEX, N_GROUPS);
-    in.groups = vkt__sample(g, vkt_shape2(N_GROUPS, 2), VKT_F32, s[i].groups, 2);
-    if (s[i].shadow) in.shadow = vkt__sample(g, vkt_shape1(n), s[i].shadow, VKT_HINT_NORMAL, 0);
-    vkt__optim_apply(g, &in, trust, s[i].rule ? s[i].rule : VKT_UP_LAMB);
-    return s[i].name;
+    bool edge = i >= VKT_COUNT(own);
+    const vkt__update_case *c = edge ? vkt__update_case_at(i - VKT_COUNT(own)) : &own[i].c;
+    uint32_t rule = edge ? VKT_UP_LAMB : own[i].rule;
+    if (!c) return NULL;
+    vkt__update_in in = vkt__update_sample(g, c);
+    in.direction = vkt__sample1(g, c->n);
+    vkt_shape blocks = vkt_tensor_shape(in.blocks);
+    vkt_tensor *trust =
+        rule == VKT_UP_MUON ? NULL : vkt__sample(g, blocks, VKT_F32, VKT_HINT_POSITIVE, 0);
+    vkt__optim_apply(g, &in, trust, rule);
+    return c->name;
 }
 
 const vkt_op vkt__op_optim_apply = { .name = "optim_apply",
