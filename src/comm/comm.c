@@ -52,7 +52,7 @@ vkt_status vkt_comm_open(vkt_comm **out)
     if (!row)
         return vkt__fail(VKT_E_UNSUPPORTED, "comm",
                          "%s=%u: this vktrain is built without MPI, so that it can't be one of "
-                         "several ranks: install libopenmpi-dev and build anew",
+                         "several ranks: install libopenmpi-dev and build again",
                          l.by, l.size);
     vkt_comm *c = *out = vkt__alloc(sizeof *c);
     c->row = row;

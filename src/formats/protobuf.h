@@ -12,7 +12,7 @@ void vkt__pb_text(vkt__str *m, uint32_t field, const char *s);
 /* The message `inner` as a field; inner is emptied for the next one. */
 void vkt__pb_message(vkt__str *m, uint32_t field, vkt__str *inner);
 
-/* A message that is read: what is left of it. */
+/* A message that is being read: the bytes that are still to come. */
 typedef struct vkt__pb {
     const uint8_t *at, *end;
 } vkt__pb;

@@ -261,7 +261,7 @@ static vkt_status read_profile(const reader *r, const json_t *root)
     vkt_status st = VKT_OK;
     const json_t *profile = find(root);
     if (!json_is_object(profile))
-        return refuse(r, "it holds no device, or several of which none is marked as used");
+        return refuse(r, "it holds no device, or several devices and none is marked as used");
     VKT_TRY(check_names(r, profile));
     for (size_t i = 0; i < VKT_COUNT(fields); i++)
         VKT_TRY(read_field(r, &fields[i], json_object_get(profile, fields[i].name)));

@@ -285,7 +285,7 @@ static vkt__tvalue rounded(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue
         arg[1] && arg[1]->kind == VKT__T_TEXT ? arg[1]->text : (vkt__ttext) { "common", 6 };
     (void)which;
     if (!vkt__t_number(v, &f)) vkt__t_fail(r, "round of %s", vkt__t_kind_name(v));
-    if (places < -15 || places > 15) vkt__t_fail(r, "round to so many places");
+    if (places < -15 || places > 15) vkt__t_fail(r, "round takes -15 to 15 places");
     if (r->failed) return vkt__t_none();
     power = pow(10, (double)places);
     if (vkt__t_is(&how, "ceil")) return vkt__t_float(ceil(f * power) / power);

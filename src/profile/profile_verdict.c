@@ -166,7 +166,7 @@ static void judge_unclear(vkt_profile *p)
     p->verdict = VKT_PROFILE_UNCLEAR;
     SAY(why,
         "kernels, timed one by one, are %.0f%% of a step of %.3g ms, and the device was busy for "
-        "%.3g ms of it: the rest is between its %u kernels, of which an empty one takes %.3g us, "
+        "%.3g ms of it: the rest is between its %u kernels (an empty one takes %.3g us), "
         "or other programs use this machine",
         100 * p->kernels_ms / p->step_ms, p->step_ms, p->busy * p->step_ms, p->n_dispatches,
         p->empty_us);

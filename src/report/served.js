@@ -114,9 +114,9 @@ function talk() {
   const said = [], log = make("div", { className: "talk", ariaLive: "polite" });
   const box = make("textarea", { ariaLabel: "Message", placeholder: facts.chat ? "Write to the model; Enter sends" : "A text that the model goes on with; Enter sends" });
   const warmth = make("input", { type: "number", min: 0, max: 5, step: 0.1, value: 0.7 }), most = make("input", { type: "number", min: 1, value: 256 });
-  const go = make("button", { className: "go" }, "Send"), anew = make("button", { className: "go", type: "button" }, "New conversation");
-  const form = make("form", {}, box, make("div", { className: "form" }, make("label", {}, "temperature", warmth), make("label", {}, "tokens at most", most)), go, " ", anew);
-  anew.onclick = () => { said.length = 0; log.replaceChildren(); };
+  const go = make("button", { className: "go" }, "Send"), fresh = make("button", { className: "go", type: "button" }, "New conversation");
+  const form = make("form", {}, box, make("div", { className: "form" }, make("label", {}, "temperature", warmth), make("label", {}, "tokens at most", most)), go, " ", fresh);
+  fresh.onclick = () => { said.length = 0; log.replaceChildren(); };
   box.onkeydown = e => { if (e.key === "Enter" && !e.shiftKey) { e.preventDefault(); form.requestSubmit(); } };
   form.onsubmit = async e => {
     e.preventDefault();
@@ -124,7 +124,7 @@ function talk() {
     if (!text || go.disabled) return;
     log.append(make("div", { className: "user" }, text), answer);
     box.value = "";
-    go.disabled = anew.disabled = true;
+    go.disabled = fresh.disabled = true;
     said.push({ role: "user", content: text });
     const how = { temperature: +warmth.value, max_tokens: +most.value };
     try {
@@ -135,7 +135,7 @@ function talk() {
       said.pop();
       answer.replaceWith(make("p", { className: "note" }, make("b", {}, "Not answered. "), x.message));
     }
-    go.disabled = anew.disabled = false;
+    go.disabled = fresh.disabled = false;
   };
   ask.append(log, form);
 }

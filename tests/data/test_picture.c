@@ -424,7 +424,7 @@ static void bytes_that_are_no_picture(void **state)
 }
 
 /* A pixel of the small picture is the mean of those it stands for, of each colour; the picture is
- * no smaller than what is asked for, and without libturbojpeg its own size. */
+ * no smaller than the size asked for, and without libturbojpeg its own size. */
 static void a_large_jpeg_is_decoded_small(void **state)
 {
     (void)state;

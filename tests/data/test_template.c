@@ -194,7 +194,7 @@ static void test_wrong_kinds(void **state)
         { "{{ 1 | items }}", "items of a number" },
         { "{{ 'a' | abs }}", "abs of a text" },
         { "{{ 'a' | round }}", "round of a text" },
-        { "{{ 1 | round(99) }}", "round to so many places" },
+        { "{{ 1 | round(99) }}", "round takes -15 to 15 places" },
         { "{{ [1] | sum(start='a') }}", "sum from a text" },
         { "{{ ['a'] | sum }}", "sum of a text" },
         { "{{ [1] | selectattr }}", "selectattr needs an attribute" },

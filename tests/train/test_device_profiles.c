@@ -362,7 +362,7 @@ static void what_is_no_profile_is_refused(void **state)
           "'name' must be text of at most 255 bytes" },
         { "\"free_bytes\": ", "\"free_bytes\": 9", "'free_bytes' is more than 'memory_bytes'" },
         { "{", "{\"devices\": [], ",
-          "it holds no device, or several of which none is marked as used" },
+          "it holds no device, or several devices and none is marked as used" },
         { "{", "[", "line " },
     };
     char *text, *at;

@@ -129,11 +129,11 @@ static void classifiers_are_exported(void **state)
 static void a_new_adapter_has_its_classes(void **state)
 {
     (void)state;
-    vkt_train_desc desc = { .run_dir = DIR "/anew", .train_on_all = true };
+    vkt_train_desc desc = { .run_dir = DIR "/again", .train_on_all = true };
     vkt_train_result r;
     REQUIRE_OK(train_recipe(CLASSES "init: " DIR "/base\nlora: {rank: 2}\n", NULL, &desc, &r));
-    REQUIRE_OK(vkt_export_adapter(DIR "/anew", DIR "/peft-anew"));
-    json_t *p = read_json(DIR "/peft-anew/adapter_config.json");
+    REQUIRE_OK(vkt_export_adapter(DIR "/again", DIR "/peft-again"));
+    json_t *p = read_json(DIR "/peft-again/adapter_config.json");
     assert_string_equal(json_string_value(json_array_get(json_object_get(p, "modules_to_save"), 0)),
                         "score");
     json_decref(p);

@@ -505,7 +505,7 @@ static int measure(const bench_options *given)
         cmd_bench_name_file(vkt_gpu_caps(gpu)->name, submitted, sizeof submitted);
         o->json = submitted;
     }
-    cli_catch_interrupts("finishing this measurement, then showing what there is");
+    cli_catch_interrupts("finishing this measurement, then showing the results so far");
     if (st == VKT_OK) st = vkt_bench_run(gpu, &desc, &b);
     cli_progress("");
     int rc = cli_exit_code(st);

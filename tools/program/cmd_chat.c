@@ -100,8 +100,8 @@ static bool command(vkt_chat *chat, char *line)
     if (*rest) *rest++ = 0;
     if (!strcmp(line, "/quit") || !strcmp(line, "/exit")) return false;
     if (!strcmp(line, "/help")) {
-        fputs("/system TEXT  begin anew with this system message\n"
-              "/reset        begin anew\n"
+        fputs("/system TEXT  start over with this system message\n"
+              "/reset        start over\n"
               "/save FILE    append the conversation to FILE, as a line of training data\n"
               "/quit         end (as Ctrl-D)\n"
               "Lines are edited as in a shell, with those of before; a paste of several is one "

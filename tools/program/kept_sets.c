@@ -23,11 +23,11 @@ static char *next_word(char **at)
     return word;
 }
 
-static bool given(const cli_list *anew, const char *set)
+static bool given(const cli_list *now, const char *set)
 {
     size_t key = strcspn(set, "=") + 1;
-    for (size_t i = 0; i < anew->n; i++)
-        if (!strncmp(anew->item[i], set, key)) return true;
+    for (size_t i = 0; i < now->n; i++)
+        if (!strncmp(now->item[i], set, key)) return true;
     return false;
 }
 
@@ -64,7 +64,7 @@ static char *line_with(const kept_sets *k, const char *line)
     return out;
 }
 
-vkt_status kept_sets_of(const char *run_dir, const cli_list *anew, const char *line, kept_sets *k)
+vkt_status kept_sets_of(const char *run_dir, const cli_list *now, const char *line, kept_sets *k)
 {
     *k = (kept_sets) { 0 };
     vkt_status st = command_of(run_dir, &k->text);
@@ -78,7 +78,7 @@ vkt_status kept_sets_of(const char *run_dir, const cli_list *anew, const char *l
             word += 6;
         else
             continue;
-        if (word && !given(anew, word)) k->set[k->n++] = word;
+        if (word && !given(now, word)) k->set[k->n++] = word;
     }
     if (k->n) k->line = line_with(k, line);
     return VKT_OK;

@@ -13,8 +13,7 @@ typedef struct kept_sets {
 } kept_sets;
 /* Nothing where the folder has no run.json or a damaged one, or another command made it. The status
  * of a run.json that can't be read has its line. */
-vkt_status kept_sets_of(const char *run_dir, const cli_list *anew, const char *line,
-                        kept_sets *out);
+vkt_status kept_sets_of(const char *run_dir, const cli_list *now, const char *line, kept_sets *out);
 void kept_sets_finish(kept_sets *k);
 
 #endif

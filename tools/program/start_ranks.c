@@ -35,7 +35,7 @@ int start_ranks(size_t n, char **argv)
     if (!library) {
         cli_error(
             "train: --devices names %zu devices, and this vktrain is built without MPI: install "
-            "libopenmpi-dev and openmpi-bin, and build anew",
+            "libopenmpi-dev and openmpi-bin, and build again",
             n);
         return CLI_NO_DEVICE;
     }

@@ -156,7 +156,7 @@ static void tell_kinds(const char *path, const size_t *n, size_t n_other)
         if (n[k])
             vkt__str_printf(&s, "%s%zu %s", s.len ? ", " : "", n[k], vkt__quant_name((vkt_quant)k));
     if (n_other)
-        vkt__str_printf(&s, "%s%zu of other types, packed anew as q8_0", s.len ? ", " : "",
+        vkt__str_printf(&s, "%s%zu of other types, packed again as q8_0", s.len ? ", " : "",
                         n_other);
     vkt_log(VKT_LOG_INFO, "model", "matrices of '%s' are kept as it has them: %s", path,
             s.len ? s.data : "all f32");

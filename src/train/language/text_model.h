@@ -17,7 +17,7 @@ typedef struct vkt__text_model {
     vkt_tokens tokens; /* prompt and what was generated */
 } vkt__text_model;
 
-/* Zeroed before, but for in_batches; vkt__text_model_close whatever came. */
+/* Zeroed before, except in_batches; vkt__text_model_close whatever came. */
 vkt_status vkt__text_model_open(const vkt_text_desc *desc, vkt__text_model *s);
 /* One more generator for texts of the same kind. */
 vkt_status vkt__text_model_generator(const vkt__text_model *s, vkt_generator **out);

@@ -361,7 +361,7 @@ void cli_help(const cli_command *cmd, FILE *f)
 
 void cli_help_cap(FILE *f)
 {
-    fprintf(f, "%snames that --cap takes, each as name=number but for kernel%s\n",
+    fprintf(f, "%snames that --cap takes, each as name=number except kernel%s\n",
             cli_color(f, CLI_BOLD), cli_color(f, CLI_PLAIN));
     for (const char *p = vkt_cap_help(); *p; p += *p == '\n') {
         size_t n = strcspn(p, "\n");

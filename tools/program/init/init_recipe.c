@@ -129,10 +129,11 @@ static void write_run(FILE *f, const init_data *d, const length *l)
             "  batch: %llu               # for speed, not for accuracy: vktrain study batch-size\n",
             (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch);
     if (l->patience)
-        fprintf(f,
-                "  patience: %u            # it ends earlier, after so many evaluations without a "
-                "better one\n",
-                l->patience);
+        fprintf(
+            f,
+            "  patience: %u            # it ends earlier, after this many evaluations without a "
+            "better one\n",
+            l->patience);
     fprintf(f,
             "eval:\n"
             "  every: %llu               # steps\n",
@@ -167,7 +168,7 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
     write_data(f, d);
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one\n"
-            "    crop_padding: %-8u# shifted by up to so many pixels\n",
+            "    crop_padding: %-8u# shifted by up to this many pixels\n",
             (h < w ? h : w) / 10);
     if (folder)
         fprintf(f, "    flip: 0.5             # mirrored; 0 where left and right differ, as in "
