@@ -198,6 +198,7 @@ vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared)
     for (uint32_t i = 0; i < ds->info.n_notes; i++)
         vkt_log(VKT_LOG_INFO, "data", "%s", ds->info.notes[i]);
     if (!ds->info.has_labels || ds->info.kind == VKT_DATA_KIND_TEXT) return VKT_OK;
-    if (ds->schema.task != VKT_TASK_REGRESS) report_counts(ds);
+    /* Of masks the notes say it; pictures have no classes. */
+    if (ds->schema.task != VKT_TASK_REGRESS && !vkt__is_dense(ds->schema.task)) report_counts(ds);
     return report_duplicates(ds, n_shared);
 }

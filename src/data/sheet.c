@@ -1,7 +1,8 @@
 /* A contact sheet of augmented pictures, through the loader that training uses: rows in pairs, the
- * original examples of a batch and the same as the model sees them. */
+ * original examples of a batch and the same as the model sees them, with their masks below. */
 #include "data/dataset.h"
 #include "data/parts/parts.h"
+#include "data/pictures/dense.h"
 #include "formats/png.h"
 
 enum { BATCH = 10, BATCHES = 4, GAP = 2, LEAST_CELL = 64 };
@@ -11,6 +12,7 @@ typedef struct sheet {
     uint32_t cell, scale, w,
         h;           /* pixels of a cell's longer side; each pixel's size; of the sheet */
     uint8_t *pixels; /* [h, w, 3] */
+    bool masks;      /* below each picture */
 } sheet;
 
 /* x as the model sees it, back to bytes: what standardisation did is undone. */
@@ -28,18 +30,42 @@ static void draw(sheet *s, uint32_t row, uint32_t column, const float *x)
             }
 }
 
-static vkt_status draw_all(sheet *s, vkt_loader *l, const vkt_batch *b, float *plain)
+/* The classes of a mask as shades, darker than none of them; what does not count is black. */
+static void draw_mask(sheet *s, uint32_t row, uint32_t column, const vkt_label *y)
+{
+    const uint32_t *shape = s->ds->schema.input_shape;
+    uint32_t n = s->ds->schema.n_outputs, top = GAP + row * (s->cell + GAP),
+             left = GAP + column * (s->cell + GAP);
+    for (uint32_t j = 0; j < shape[0] * s->scale; j++)
+        for (uint32_t k = 0; k < shape[1] * s->scale; k++) {
+            uint32_t c = y[(j / s->scale) * shape[1] + k / s->scale].u;
+            uint8_t *to = s->pixels + ((size_t)(top + j) * s->w + left + k) * 3;
+            uint8_t shade = c < n ? (uint8_t)(64 + 191 * c / VKT_MAX(n - 1, 1)) : 0;
+            to[0] = c ? shade : 40;
+            to[1] = shade;
+            to[2] = c ? (uint8_t)(shade / 2) : 90;
+        }
+}
+
+static vkt_status draw_all(sheet *s, vkt_loader *l, const vkt_batch *b, float *plain,
+                           vkt_label *plain_y)
 {
     vkt_status st = VKT_OK;
-    uint32_t n = s->ds->schema.n_inputs;
+    uint32_t n = s->ds->schema.n_inputs, n_labels = vkt__n_labels(&s->ds->schema),
+             rows = s->masks ? 4 : 2;
     vkt__scratch scratch = { 0 };
-    for (uint32_t k = 0; k < BATCHES; k++) {
+    for (uint32_t k = 0; k < 2 * BATCHES / rows; k++) {
         uint32_t slot;
         VKT_TRY(vkt_loader_next(l, &slot, NULL));
         for (uint32_t i = 0; i < BATCH; i++) {
             VKT_TRY(vkt__dataset_fill(s->ds, VKT_SPLIT_TRAIN, b->index[i], NULL, &scratch, plain));
-            draw(s, 2 * k, i, plain);
-            draw(s, 2 * k + 1, i, b->x + (size_t)i * n);
+            draw(s, rows * k, i, plain);
+            draw(s, rows * k + rows / 2, i, b->x + (size_t)i * n);
+            if (!s->masks) continue;
+            VKT_TRY(
+                vkt__dense_target(s->ds, VKT_SPLIT_TRAIN, b->index[i], NULL, &scratch, plain_y));
+            draw_mask(s, rows * k + 1, i, plain_y);
+            draw_mask(s, rows * k + 3, i, b->y + (size_t)i * n_labels);
         }
         vkt_loader_release(l, slot);
     }
@@ -53,11 +79,11 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
 {
     vkt_status st;
     const vkt__schema *schema = &ds->schema;
-    sheet s = { .ds = ds };
+    sheet s = { .ds = ds, .masks = schema->task == VKT_TASK_SEGMENT };
     float *x = NULL;
     vkt_loader *l = NULL;
-    vkt_label y[2 * BATCH];
-    float w[2 * BATCH];
+    vkt_label *y = NULL;
+    float *w = NULL;
     if (schema->kind != VKT_DATA_KIND_PICTURES ||
         (schema->input_shape[2] != 1 && schema->input_shape[2] != 3))
         return vkt__fail(VKT_E_ARG, "data", "'%s' holds no grey or colour images to draw",
@@ -70,6 +96,9 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
     VKT_TRY(vkt__alloc_large((uint64_t)s.w * s.h, 3, "the sheet", &s.pixels));
     memset(s.pixels, 128, (size_t)s.w * s.h * 3);
     VKT_TRY(vkt__alloc_large((BATCH + 1) * (uint64_t)n, sizeof *x, "the sheet", &x));
+    uint64_t n_labels = vkt__n_labels(schema);
+    VKT_TRY(vkt__alloc_large((2 * BATCH + 1) * n_labels, sizeof *y, "the sheet", &y));
+    VKT_TRY(vkt__alloc_large((2 * BATCH + 1) * n_labels, sizeof *w, "the sheet", &w));
     vkt_batch slot = { .x = x, .y = y, .y2 = y + BATCH, .w = w, .w2 = w + BATCH };
     VKT_TRY(vkt_loader_create(&(vkt_loader_desc) { .data = ds,
                                                    .split = VKT_SPLIT_TRAIN,
@@ -80,11 +109,13 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
                                                    .n_slots = 1,
                                                    .slots = &slot },
                               &l));
-    VKT_TRY(draw_all(&s, l, &slot, x + (size_t)BATCH * n));
+    VKT_TRY(draw_all(&s, l, &slot, x + (size_t)BATCH * n, y + 2 * BATCH * n_labels));
     VKT_TRY(vkt__png_write(path, s.w, s.h, 3, s.pixels));
 fail:
     vkt_loader_destroy(&l);
     free(s.pixels);
     free(x);
+    free(y);
+    free(w);
     return st;
 }

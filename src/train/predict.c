@@ -209,6 +209,9 @@ vkt_status vkt_predictor_open_batch(const vkt_gpu_desc *gpu, const char *checkpo
     VKT_TRY(vkt__dataset_open_inputs(p->o.model.schema, NULL, 0, &p->o.data));
     VKT_TRY(vkt__opened_session(&p->o, batch, false));
     const vkt_dataset_info *info = vkt_dataset_get_info(p->o.data);
+    if (info->task == VKT_TASK_PICTURE)
+        VKT_TRY(vkt__fail(VKT_E_ARG, "predict",
+                          "'%s' gives pictures: use `vktrain predict --out FOLDER`", checkpoint));
     p->info = (vkt_predictor_info) { .kind = info->kind,
                                      .task = info->task,
                                      .input_rank = info->input_rank,

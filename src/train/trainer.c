@@ -388,7 +388,9 @@ static vkt_status prepare(vkt__trainer *t)
             (unsigned long long)t->info->n[VKT_SPLIT_TEST]);
     VKT_TRY(vkt_dataset_report(t->data, &t->n_shared));
     t->step_examples = (double)c->batch * c->accumulate;
-    t->step_items = t->step_examples * t->info->n_targets * (t->info->pairs ? 2 : 1);
+    t->step_items = t->step_examples;
+    if (t->info->kind == VKT_DATA_KIND_TEXT) t->step_items *= t->info->n_targets;
+    if (t->info->pairs) t->step_items *= 2;
     if (c->accumulate > 1)
         vkt_log(VKT_LOG_INFO, "train",
                 "a step is %u micro-batches of %u examples: the same result as a batch of %.0f, "

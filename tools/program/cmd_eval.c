@@ -70,12 +70,13 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
     for (uint32_t i = 0; i < r->n_classes && r->class_count; i++)
         json_array_append_new(
             classes,
-            json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "name",
+            json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "name",
                       r->class_names ? r->class_names[i] : "", "n", (json_int_t)r->class_count[i],
                       "correct", (json_int_t)r->class_correct[i], "precision",
                       cli_json_number(r->class_precision[i]), "recall",
                       cli_json_number(r->class_recall[i]), "f1", cli_json_number(r->class_f1[i]),
-                      "average_precision", cli_json_number(r->class_ap[i])));
+                      "average_precision", cli_json_number(r->class_ap[i]), "iou",
+                      cli_json_number(r->class_iou[i])));
     for (uint32_t k = 0; k < r->n_targets; k++)
         json_array_append_new(targets, json_pack("{s:s, s:o, s:o, s:o}", "name", r->targets[k].name,
                                                  "mae", cli_json_number(r->targets[k].mae), "rmse",
@@ -84,7 +85,8 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
     cli_json_print(
         json_pack(
             "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-            "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+            "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+            "s:o, s:o}",
             "checkpoint", o->common.args[0], o->data ? "data" : "split", o->data ? o->data : split,
             "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
             cli_json_number(r->accuracy), "top5_accuracy", cli_json_number(r->top5),
@@ -100,7 +102,8 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
             classes, "targets", targets, "temperature",
             cli_json_number(r->temperature > 0 ? r->temperature : NAN), "calibrated_ece",
             cli_json_number(r->calibrated_ece), "thresholds", thresholds, "importance", columns,
-            "losses", losses),
+            "losses", losses, "mean_iou", cli_json_number(r->mean_iou), "psnr",
+            cli_json_number(r->psnr), "ssim", cli_json_number(r->ssim)),
         JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
@@ -111,24 +114,28 @@ static void print_classes(const vkt_eval_result *r)
                                             { "correct", true, 0 },       { "precision", true, 0 },
                                             { "recall", true, 0 },        { "F1", true, 0 },
                                             { "avg. precision", true, 0 } },
+                            pixel_col[] = { { "class", false, 32 }, { "pixels", true, 0 },
+                                            { "correct", true, 0 }, { "precision", true, 0 },
+                                            { "recall", true, 0 },  { "Dice", true, 0 },
+                                            { "IoU", true, 0 } },
                             label_col[] = { { "label", false, 32 },       { "examples", true, 0 },
                                             { "found", true, 0 },         { "precision", true, 0 },
                                             { "recall", true, 0 },        { "F1", true, 0 },
                                             { "avg. precision", true, 0 } };
-    const cli_column *col = r->several ? label_col : class_col;
+    const cli_column *col = r->several ? label_col : r->pixels ? pixel_col : class_col;
     enum { COLUMNS = CLI_COUNT(class_col), NUMBERS = COLUMNS - 1 };
     char(*text)[NUMBERS][24] = cli_zeros(r->n_classes, sizeof *text);
     const char **cell = cli_zeros(COLUMNS * (size_t)r->n_classes, sizeof *cell);
     for (uint32_t i = 0; i < r->n_classes; i++) {
         const double score[] = { r->class_precision[i], r->class_recall[i], r->class_f1[i],
-                                 r->class_ap[i] };
+                                 r->pixels ? r->class_iou[i] : r->class_ap[i] };
         snprintf(text[i][0], 24, "%s", cli_count(r->class_count[i]));
         snprintf(text[i][1], 24, "%s", cli_count(r->class_correct[i]));
         for (uint32_t k = 0; k < CLI_COUNT(score); k++)
             snprintf(text[i][2 + k], 24, "%s",
-                     !isfinite(score[k]) ? "-"
-                     : k == 3            ? cli_number(score[k])
-                                         : cli_percent(score[k]));
+                     !isfinite(score[k])    ? "-"
+                     : k == 3 && !r->pixels ? cli_number(score[k])
+                                            : cli_percent(score[k]));
         cell[COLUMNS * i] = r->class_names ? r->class_names[i] : "";
         for (uint32_t k = 0; k < NUMBERS; k++) cell[COLUMNS * i + 1 + k] = text[i][k];
     }
@@ -206,18 +213,23 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
     printf("%s%s%s: %s %s, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
            cli_color(stdout, CLI_PLAIN), cli_count(r->n),
            isfinite(r->rewards_margin) ? "preferences"
+           : r->pixels                 ? "pixels"
            : r->context                ? cli_text("tokens in windows of %u", r->context)
                                        : "examples",
            cli_number(r->loss));
     if (isfinite(r->accuracy))
         printf(", %s %s", r->several ? "all labels right" : "accuracy", cli_percent(r->accuracy));
+    if (isfinite(r->mean_iou))
+        printf(", mean IoU %s, mean Dice %s", cli_percent(r->mean_iou), cli_percent(r->macro_f1));
+    if (isfinite(r->psnr)) printf(", PSNR %s dB", cli_number(r->psnr));
+    if (isfinite(r->ssim)) printf(", SSIM %s", cli_number(r->ssim));
     if (isfinite(r->top5)) printf(", top-5 %s", cli_percent(r->top5));
     if (isfinite(r->perplexity)) printf(", perplexity %s", cli_number(r->perplexity));
     if (isfinite(r->bits_per_byte)) printf(", %s bits per byte", cli_number(r->bits_per_byte));
     if (isfinite(r->rewards_margin))
         printf(", rewards: chosen %s, rejected %s, margin %s", cli_number(r->rewards_chosen),
                cli_number(r->rewards_rejected), cli_number(r->rewards_margin));
-    if (isfinite(r->balanced_accuracy))
+    if (isfinite(r->balanced_accuracy) && !r->pixels)
         printf(", balanced %s, macro F1 %s", cli_percent(r->balanced_accuracy),
                cli_percent(r->macro_f1));
     if (r->several)

@@ -65,7 +65,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     c->data.source = source;
     c->data.path = d->path;
     c->data.task = task;
-    c->data.size = "median";
+    c->data.size = "median"; /* of masks the longer side is at most 128 */
     if (d->label) c->data.label = d->label;
     c->data.ignore = d->ignore;
     c->data.embed = d->embed;
@@ -174,6 +174,8 @@ static vkt_status open_examples(const init_options *o, const vkt_source_info *s,
 {
     bool numbers = s->takes & VKT_TAKES_REGRESS;
     char first[sizeof last_error];
+    if (s->takes & VKT_TAKES_SEGMENT) return try_open(o, s->name, VKT_TASK_SEGMENT, d);
+    if (s->takes & VKT_TAKES_PICTURE) return try_open(o, s->name, VKT_TASK_PICTURE, d);
     if (o->task == 4) return try_open(o, s->name, VKT_TASK_MULTILABEL, d);
     vkt_status st =
         numbers && o->task == 2 ? VKT_E_ARG : try_open(o, s->name, VKT_TASK_CLASSIFY, d);
@@ -453,6 +455,10 @@ static int write_file(const init_options *o, init_data *d, const char *name)
                : d->task == VKT_TASK_MULTILABEL
                    ? cli_text("%u labels, of which an example has none, one or several (a|b)",
                               d->info.n_outputs)
+               : d->task == VKT_TASK_SEGMENT ? cli_text("%u classes of pixels", d->info.n_outputs)
+               : d->task == VKT_TASK_PICTURE
+                   ? cli_text("each with another picture of %ux%u", d->info.output_shape[1],
+                              d->info.output_shape[0])
                : d->info.n_outputs > 1 ? cli_text("%u numbers to predict", d->info.n_outputs)
                                        : "a number to predict");
     if (d->label)
@@ -519,7 +525,8 @@ const cli_command cmd_init = {
     .args = "[DATA]",
     .summary = "look at the data and write a commented starter recipe",
     .details =
-        "DATA is a file or a folder: a table (CSV, TSV, JSON lines), pictures, a text or a folder "
+        "DATA is a file or a folder: a table (CSV, TSV, JSON lines), pictures, pictures and masks, "
+        "a text or a folder "
         "of "
         "texts; or digits or novel, which are built in. How it is read is found by its content, "
         "then by its name. "

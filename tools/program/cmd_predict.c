@@ -9,7 +9,7 @@ typedef struct predict_options {
     cli_options common;
     bool json, csv, uncalibrated;
     uint32_t top;
-    const char *tta;
+    const char *tta, *out;
 } predict_options;
 
 #define AT(field) offsetof(predict_options, field)
@@ -21,6 +21,8 @@ static const cli_flag flags[] = {
     { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
     { "--uncalibrated", CLI_BOOL, AT(uncalibrated), NULL, NULL,
       "the model's own probabilities, without the temperature and thresholds that the run fitted" },
+    { "--out", CLI_TEXT, AT(out), "FOLDER", NULL,
+      "masks and pictures: the folder for a PNG of each input, and of masks NAME-overlay.png" },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with a column for each class" },
     { 0 },
 };
@@ -145,6 +147,7 @@ static int run(void *options)
                               .inputs = o->common.args + 1,
                               .n_inputs = o->common.n_args - 1,
                               .uncalibrated = o->uncalibrated,
+                              .out = o->out,
                               .fn = on_prediction,
                               .user = &s };
     if (!cli_tta("predict", o->tta, &desc.tta)) return CLI_USAGE;
@@ -154,7 +157,7 @@ static int run(void *options)
 const cli_command cmd_predict = {
     .name = "predict",
     .args = "RUN|CHECKPOINT INPUT...",
-    .summary = "predict classes or labels with probabilities, or numbers",
+    .summary = "predict classes or labels with probabilities, numbers, masks or pictures",
     .details =
         "INPUT is a CSV file with the columns of the training data (the label may be missing, the "
         "delimiter may differ), a file of JSON lines ({\"COLUMN\": VALUE, ...}), an IDX file of "
@@ -162,7 +165,10 @@ const cli_command cmd_predict = {
         "lines may be "
         "gzipped, and - reads them from standard input, in constant memory. Pictures are "
         "converted to grey or RGB as the model needs, transparent parts become white, and they are "
-        "resized to the model's size. A run folder stands for its best checkpoint.",
+        "resized to the model's size. Of a model of masks each class's share of the pixels is "
+        "printed, "
+        "and --out writes the masks, at the pictures' own sizes. A run folder stands for its best "
+        "checkpoint.",
     .min_args = 2,
     .max_args = SIZE_MAX,
     .common = CLI_GPU,

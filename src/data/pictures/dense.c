@@ -66,3 +66,64 @@ void vkt__dense_count(const vkt_dataset *ds, vkt_split split, uint64_t *out)
         for (uint32_t c = 0; c < n; c++)
             out[c] += part->class_pixels[(size_t)ds->index[split][i] * n + c];
 }
+
+void vkt__dense_note(vkt_dataset *ds, const char *text)
+{
+    uint32_t n = ds->info.n_notes;
+    const char **all = vkt__arena_alloc(&ds->arena, (n + 1) * sizeof *all);
+    for (uint32_t i = 0; i < n; i++) all[i] = ds->info.notes[i];
+    all[n] = text;
+    ds->info.notes = all;
+    ds->info.n_notes = n + 1;
+}
+
+/* Training pictures whose masks have one class alone, `class`. */
+static uint64_t count_alone(const vkt_dataset *ds, uint32_t class)
+{
+    uint64_t alone = 0;
+    uint32_t n = ds->schema.n_outputs;
+    for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++) {
+        const uint32_t *count =
+            ds->part[0].class_pixels + (size_t)ds->index[VKT_SPLIT_TRAIN][i] * n;
+        bool others = false;
+        for (uint32_t c = 0; c < n; c++) others |= c != class && count[c];
+        alone += !others;
+    }
+    return alone;
+}
+
+void vkt__dense_note_masks(vkt_dataset *ds)
+{
+    enum { SHOWN = 12 };
+    const vkt__schema *s = &ds->schema;
+    vkt__str line = { 0 };
+    uint64_t *count = vkt__alloc(s->n_outputs * sizeof *count), all = 0;
+    uint32_t most = 0;
+    vkt__dense_count(ds, VKT_SPLIT_TRAIN, count);
+    for (uint32_t c = 0; c < s->n_outputs; c++) {
+        all += count[c];
+        if (count[c] > count[most]) most = c;
+    }
+    vkt__str_printf(&line, "pixels of the training masks:");
+    for (uint32_t c = 0; c < VKT_MIN(s->n_outputs, SHOWN); c++)
+        vkt__str_printf(&line, "%s %s %.3g%%", c ? "," : "", vkt__show(s->classes[c]).s,
+                        100 * (double)count[c] / (double)VKT_MAX(all, 1));
+    vkt__dense_note(
+        ds, vkt__arena_printf(&ds->arena, "%s%s", line.data, s->n_outputs > SHOWN ? ", ..." : ""));
+    for (uint32_t c = 0; c < s->n_outputs; c++)
+        if (!count[c])
+            vkt__dense_note(ds, vkt__arena_printf(&ds->arena,
+                                                  "class '%s' has no training pixel: it can't be "
+                                                  "learned",
+                                                  vkt__show(s->classes[c]).s));
+    uint64_t alone = count_alone(ds, most);
+    if (alone)
+        vkt__dense_note(ds, vkt__arena_printf(&ds->arena,
+                                              "%llu of %llu training pictures have nothing but "
+                                              "class '%s'",
+                                              (unsigned long long)alone,
+                                              (unsigned long long)ds->info.n[VKT_SPLIT_TRAIN],
+                                              vkt__show(s->classes[most]).s));
+    vkt__str_finish(&line);
+    free(count);
+}

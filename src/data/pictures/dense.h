@@ -13,6 +13,10 @@ vkt_status vkt__dense_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
                              const vkt__moves *moves, vkt__scratch *scratch, vkt_label *y);
 /* A target of which nothing counts. */
 void vkt__dense_nothing(const vkt_dataset *ds, vkt_label *y);
+/* Notes what the training masks hold: the classes' shares of the pixels, pictures with nothing but
+ * the commonest class, and classes that training does not see. */
+void vkt__dense_note_masks(vkt_dataset *ds);
+void vkt__dense_note(vkt_dataset *ds, const char *text); /* a line of the arena */
 /* Pixels of each class over the masks of a split, [n_outputs]. */
 void vkt__dense_count(const vkt_dataset *ds, vkt_split split, uint64_t *out);
 

@@ -3,6 +3,7 @@
  * counted and left out, or refused, as the recipe says. */
 #include "data/pictures/masks.h"
 #include "data/pictures/constants.h"
+#include "data/pictures/dense.h"
 #include "data/pictures/images.h"
 #include "data/pictures/mask_code.h"
 #include "data/pictures/paired.h"
@@ -145,15 +146,25 @@ fail:
 static vkt_status count_classes(vkt_dataset *ds, const seen *masks, const uint8_t place[VALUES])
 {
     vkt_status st;
+    double all = 0, ignored = 0;
     vkt__part *part = &ds->part[0];
     uint32_t n = ds->schema.n_outputs;
     VKT_TRY(vkt__alloc_large((uint64_t)part->n * n, sizeof *part->class_pixels, "the masks",
                              &part->class_pixels));
     memset(part->class_pixels, 0, (size_t)part->n * n * sizeof *part->class_pixels);
     for (uint32_t i = 0; i < part->n; i++)
-        for (uint32_t k = 0; k < masks->values.n; k++)
+        for (uint32_t k = 0; k < masks->values.n; k++) {
+            all += masks->count[i][k];
             if (place[k] != VKT__MASK_IGNORE)
                 part->class_pixels[(size_t)i * n + place[k]] += masks->count[i][k];
+            else
+                ignored += masks->count[i][k];
+        }
+    if (ignored > 0)
+        vkt__dense_note(ds, vkt__arena_printf(&ds->arena,
+                                              "%.3g%% of the masks' pixels are 255: they count "
+                                              "neither in the loss nor in measures",
+                                              100 * ignored / all));
 fail:
     return st;
 }
@@ -255,6 +266,14 @@ vkt_status vkt__masks_open(vkt_dataset *ds, const vkt_data_desc *desc)
     vkt__survey_bits(schema, desc->path, &s);
     vkt__survey_flattened(desc->path, &s);
     VKT_TRY(vkt__split(ds, desc, fixed, p.pictures.own));
+    vkt__dense_note_masks(ds);
+    if (s.many_sizes)
+        vkt__dense_note(ds,
+                        vkt__arena_printf(&ds->arena,
+                                          "pictures of several sizes, up to %ux%u: all are brought "
+                                          "to %ux%u, masks by the nearest pixel",
+                                          s.largest[0], s.largest[1], schema->input_shape[1],
+                                          schema->input_shape[0]));
     VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
     ds->info.source = vkt__arena_printf(
         &ds->arena, "masks %s: %u pictures%s as %ux%ux%u, %u classes%s, split by %s", desc->path,

@@ -93,13 +93,17 @@ static void write_data(FILE *f, const init_data *d)
     if (several)
         fprintf(f,
                 "  task: multilabel        # each example has none, one or several labels: a|b\n");
+    else if (d->task == VKT_TASK_SEGMENT || d->task == VKT_TASK_PICTURE)
+        fprintf(f, "  task: %s\n",
+                d->task == VKT_TASK_SEGMENT ? "segment          # a class of each pixel"
+                                            : "picture          # each picture becomes another");
     else if (!classes)
         fprintf(f, "  task: regress\n");
     fprintf(f, "  # %llu training, %llu validation, %llu test examples of %u inputs\n",
             (unsigned long long)d->info.n[VKT_SPLIT_TRAIN],
             (unsigned long long)d->info.n[VKT_SPLIT_VALID],
             (unsigned long long)d->info.n[VKT_SPLIT_TEST], d->info.n_inputs);
-    if (classes || several)
+    if (classes || several || d->task == VKT_TASK_SEGMENT)
         fprintf(f, "  # %u %s: %.150s\n", d->info.n_outputs, several ? "labels" : "classes",
                 d->classes);
     fprintf(f,
@@ -200,6 +204,78 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
                           .passes = 50,
                           .least = 200,
                           .most = 20000 });
+}
+
+/* ---- pixels ---- */
+
+/* How often a side can be halved, down to 4 pixels. */
+static unsigned halvings(uint32_t h, uint32_t w, unsigned most)
+{
+    unsigned n = 0;
+    for (; n < most && h % 2 == 0 && w % 2 == 0 && h >= 8 && w >= 8; h /= 2, w /= 2) n++;
+    return n;
+}
+
+static void write_block(FILE *f, unsigned channels, const char *name)
+{
+    fprintf(f, "  - conv: {out: %u, bias: false}\n  - batch_norm\n", channels);
+    if (name)
+        fprintf(f, "  - relu: {name: %s}\n", name);
+    else
+        fprintf(f, "  - relu\n");
+}
+
+/* Down to few pixels with many channels, and up again, each size with what was there before
+ * (Ronneberger et al. 2015, arXiv 1505.04597): one convolution a size in place of two. */
+static void write_unet(FILE *f, const init_data *d, unsigned channels)
+{
+    static const char *const names[] = { "full", "half", "quarter", "eighth" };
+    unsigned depth = halvings(d->info.input_shape[0], d->info.input_shape[1], 3);
+    fprintf(f, "model:                    # a small U-Net: docs/how-to/graph.md\n");
+    for (unsigned i = 0; i < depth; i++) {
+        write_block(f, channels << i, names[i]);
+        fprintf(f, "  - max_pool\n");
+    }
+    write_block(f, channels << depth, NULL);
+    for (unsigned i = depth; i-- > 0;) {
+        fprintf(f, "  - conv_transpose: {out: %u, name: to_%s}\n", channels << i, names[i]);
+        fprintf(f, "  - concat: [%s, to_%s]   # what was there at this size, beside what came up\n",
+                names[i], names[i]);
+        write_block(f, channels << i, NULL);
+    }
+}
+
+static void write_masks(FILE *f, const init_data *d, const char *name)
+{
+    uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1];
+    write_head(f, d, name);
+    fprintf(f,
+            "  size: %-18s# height x width that the model sees: of the pictures' median, the "
+            "longer side at most 128\n",
+            h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+    write_data(f, d);
+    fprintf(f,
+            "  augment:                # each time a picture is seen it is another one; its mask "
+            "moves with it\n"
+            "    crop_padding: %-8u# shifted by up to so many pixels\n"
+            "    flip: 0.5             # mirrored; 0 where left and right differ, as in letters\n"
+            "    brightness: 0.1\n",
+            (h < w ? h : w) / 10);
+    write_unet(f, d, 16);
+    fprintf(f,
+            "  - conv: {out: %u, kernel: 1}   # a channel for each class\n"
+            "loss:\n"
+            "  kind: dice_ce           # cross-entropy of pixels and overlap of classes, so that "
+            "small ones count\n"
+            "optim:\n"
+            "  rule: adamw\n"
+            "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
+            "  weight_decay: 0.01\n"
+            "schedule:\n"
+            "  kind: cosine\n"
+            "  warmup: 20              # steps, which are added to train.steps\n",
+            d->info.n_outputs);
+    write_run(f, d, &(length) { .batch = 8, .passes = 20, .least = 200, .most = 20000 });
 }
 
 static void write_layers(FILE *f, const init_data *d)
@@ -517,6 +593,8 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
         write_fine_tuning(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_TEXT)
         write_text(f, d, name);
+    else if (d->task == VKT_TASK_SEGMENT)
+        write_masks(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_PICTURES && strcmp(d->source, "idx"))
         write_pictures(f, d, name);
     else if (d->text)

@@ -114,7 +114,10 @@ int inspect_source(const char *path, const vkt_source_info *source)
         if (st != VKT_OK && sets) st = open_source(path, source, VKT_TASK_MULTILABEL, &ds);
         cli_log_open(false, false);
     }
-    if (!ds) st = open_source(path, source, VKT_TASK_CLASSIFY, &ds);
+    vkt_task task = source->takes & VKT_TAKES_SEGMENT   ? VKT_TASK_SEGMENT
+                    : source->takes & VKT_TAKES_PICTURE ? VKT_TASK_PICTURE
+                                                        : VKT_TASK_CLASSIFY;
+    if (!ds) st = open_source(path, source, task, &ds);
     if (!ds) return cli_exit_code(st);
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     printf("%s%s%s: %s, ", cli_color(stdout, CLI_BOLD), path, cli_color(stdout, CLI_PLAIN),
@@ -130,8 +133,13 @@ int inspect_source(const char *path, const vkt_source_info *source)
     putchar('\n');
     for (int s = 0; s < VKT_N_SPLITS; s++)
         printf("  %-16s %s\n", vkt_split_name((vkt_split)s), cli_count(info->n[s]));
+    if (info->task == VKT_TASK_SEGMENT) printf("  pixels of the masks by class\n");
+    for (uint32_t i = 0; i < info->n_notes; i++) printf("  %s\n", info->notes[i]);
     if (info->class_names)
         print_classes(ds, info);
+    else if (info->task == VKT_TASK_PICTURE)
+        printf("  %-16s pictures of %ux%ux%u\n", "targets", info->output_shape[0],
+               info->output_shape[1], info->output_shape[2]);
     else
         printf("  %-16s numbers to predict\n", "labels");
     vkt_dataset_destroy(&ds);

@@ -67,6 +67,7 @@ static json_t *facts(serve_predictor *p, const char *checkpoint)
                           m->kind == VKT_DATA_KIND_TABLE ? "table" : "pictures", "task",
                           m->task == VKT_TASK_CLASSIFY  ? "classify"
                           : m->task == VKT_TASK_REGRESS ? "regress"
+                          : m->task == VKT_TASK_SEGMENT ? "segment"
                                                         : "multilabel");
     if (m->class_names) json_object_set_new(o, "classes", texts(m->class_names, m->n_outputs));
     if (m->kind == VKT_DATA_KIND_TABLE) {
