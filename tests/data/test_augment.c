@@ -15,7 +15,7 @@ static void augmented(const vkt_dataset *ds, vkt_augment a, uint64_t position, u
                       picture x)
 {
     vkt__scratch scratch = { 0 };
-    vkt__draw draw = { &a, 9, position };
+    vkt__draw draw = { &a, 9, position, NULL };
     REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, i, &draw, &scratch, &x[0][0][0]));
     vkt__scratch_finish(&scratch);
 }
