@@ -5,10 +5,10 @@ to = pathlib.Path(sys.argv[1])
 rnd = random.Random(1)
 
 
-def png(path, width, height, pixels):
+def png(path, width, height, pixels, channels=3):
     def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + pixels[y * width * 3:(y + 1) * width * 3] for y in range(height))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    rows = b"".join(b"\0" + pixels[y * width * channels:(y + 1) * width * channels] for y in range(height))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def photo(kind):
@@ -21,6 +21,19 @@ for kind in ("leaf", "stone"):
     for i in range(30): png(to / "photos" / kind / f"{i:02}.png", 24, 24, photo(kind))
 (to / "new-photos").mkdir()
 for i, kind in enumerate(("leaf", "stone", "leaf")): png(to / "new-photos" / f"{i}.png", 24, 24, photo(kind))
+
+def cell():
+    """A disc on the ground, and which pixels it covers."""
+    x, y, r = rnd.randrange(5, 11), rnd.randrange(5, 11), rnd.randrange(3, 5)
+    on = [(k % 16 - x) ** 2 + (k // 16 - y) ** 2 < r * r for k in range(256)]
+    return bytes((170 if o else 80) + rnd.randrange(-25, 25) for o in on), bytes(on)
+
+
+for folder in ("cells/images", "cells/masks", "new-cells"): (to / folder).mkdir(parents=True)
+for i in range(24):
+    picture, mask = cell()
+    png(to / "cells/images" / f"{i:02}.png", 16, 16, picture, 1), png(to / "cells/masks" / f"{i:02}.png", 16, 16, mask, 1)
+    if i < 3: png(to / "new-cells" / f"{i}.png", 16, 16, picture, 1)
 
 with open(to / "wine.csv", "w") as f, open(to / "new.csv", "w") as new:
     f.write("acid,sugar,kind,quality\n"), new.write("sugar,acid,kind\n")
