@@ -1,0 +1,253 @@
+/* Graph rewrites of general ops, in the twins: what is written with a transposition, an expansion
+ * or a slice of what was joined plans as what has none, gradients included, with the same numbers;
+ * and what must stay. */
+#include "testing.h"
+
+#include "tensor/graph/sample.h"
+#include "tensor/graph/twin.h"
+#include "tensor/ops/ops.h"
+#include "tensor/passes/passes.h"
+#include "tensor/passes/rewrite.h"
+
+enum { MOST = 4096, N_IN = 3 };
+
+typedef struct {
+    vkt_graph *g;
+    vkt_tensor *in[N_IN];
+} net;
+
+static const uint32_t turn[] = { 1, 0 }, turn_last[] = { 0, 1, 3, 2 };
+
+/* ---- pairs: written with general ops, and plainly. x [6, 8], w [5, 8], v [8, 5] ---- */
+
+static vkt_tensor *nt_folded(net n)
+{
+    return vkt_matmul(n.g, VKT_LAYOUT_NN, n.in[0], vkt_permute(n.g, n.in[1], turn));
+}
+static vkt_tensor *nt_plain(net n)
+{
+    return vkt_matmul(n.g, VKT_LAYOUT_NT, n.in[0], n.in[1]);
+}
+static vkt_tensor *nn_folded(net n)
+{
+    return vkt_matmul(n.g, VKT_LAYOUT_NT, n.in[0], vkt_permute(n.g, n.in[2], turn));
+}
+static vkt_tensor *nn_plain(net n)
+{
+    return vkt_matmul(n.g, VKT_LAYOUT_NN, n.in[0], n.in[2]);
+}
+static vkt_tensor *tn_folded(net n)
+{
+    return vkt_matmul(n.g, VKT_LAYOUT_NN, vkt_permute(n.g, n.in[2], turn), n.in[2]);
+}
+static vkt_tensor *tn_plain(net n)
+{
+    return vkt_matmul(n.g, VKT_LAYOUT_TN, n.in[2], n.in[2]);
+}
+static vkt_tensor *from_tn_folded(net n)
+{
+    return vkt_matmul(n.g, VKT_LAYOUT_TN, vkt_permute(n.g, n.in[0], turn), n.in[2]);
+}
+
+/* Rank 4, merged to batches of matrices: [2, 1, 3, 8] and [2, 1, 3, 8] out of x. */
+static vkt_tensor *batch(net n)
+{
+    return vkt_reshape(n.g, n.in[0], (vkt_shape) { 4, { 2, 1, 3, 8 } });
+}
+static vkt_tensor *batched_folded(net n)
+{
+    vkt_tensor *t = vkt_permute(n.g, batch(n), turn_last);
+    return vkt_matmul_batched(n.g, VKT_LAYOUT_NN,
+                              vkt_reshape(n.g, batch(n), (vkt_shape) { 3, { 2, 3, 8 } }),
+                              vkt_reshape(n.g, t, (vkt_shape) { 3, { 2, 8, 3 } }), VKT_F32);
+}
+static vkt_tensor *batched_plain(net n)
+{
+    vkt_tensor *t = vkt_reshape(n.g, batch(n), (vkt_shape) { 3, { 2, 3, 8 } });
+    return vkt_matmul_batched(n.g, VKT_LAYOUT_NT, t, t, VKT_F32);
+}
+
+static vkt_tensor *row(net n)
+{
+    return vkt_sum_rows(n.g, n.in[1]);
+}
+static vkt_tensor *expand_folded(net n)
+{
+    vkt_tensor *wide = vkt_expand(n.g, row(n), vkt_shape2(6, 8));
+    return vkt_where(n.g, vkt_binary(n.g, VKT_FN2_LT, n.in[0], wide), wide, n.in[0]);
+}
+static vkt_tensor *expand_plain(net n)
+{
+    vkt_tensor *r = row(n);
+    return vkt_where(n.g, vkt_binary(n.g, VKT_FN2_LT, n.in[0], r), r, n.in[0]);
+}
+
+static vkt_tensor *slice_folded(net n)
+{
+    vkt_tensor *parts[] = { n.in[0], n.in[1], n.in[0] };
+    vkt_tensor *all = vkt_concat(n.g, parts, 3, 0);
+    return vkt_slice(n.g, all, (uint32_t[]) { 7, 2 }, (uint32_t[]) { 2, 3 }, (uint32_t[]) { 2, 2 });
+}
+static vkt_tensor *slice_plain(net n)
+{
+    return vkt_slice(n.g, n.in[1], (uint32_t[]) { 1, 2 }, (uint32_t[]) { 2, 3 },
+                     (uint32_t[]) { 2, 2 });
+}
+
+static const struct {
+    const char *name;
+    vkt_tensor *(*folded)(net n), *(*plain)(net n);
+    const vkt__pass *pass;
+    uint32_t n;
+} pairs[] = {
+    { "NN to NT", nt_folded, nt_plain, &vkt__pass_transpose, 1 },
+    { "NT to NN", nn_folded, nn_plain, &vkt__pass_transpose, 1 },
+    { "NN to TN", tn_folded, tn_plain, &vkt__pass_transpose, 1 },
+    { "TN to NN", from_tn_folded, nn_plain, &vkt__pass_transpose, 1 },
+    { "batches", batched_folded, batched_plain, &vkt__pass_transpose, 1 },
+    { "expansion", expand_folded, expand_plain, &vkt__pass_expand, 2 },
+    { "slice", slice_folded, slice_plain, &vkt__pass_slice, 1 },
+};
+
+typedef struct {
+    vkt_tensor *out[1 + N_IN];
+    double got[1 + N_IN][MOST];
+} values;
+
+static void fill(void *user, const vkt_tensor *t, double *data)
+{
+    (void)user;
+    for (uint64_t i = 0; i < t->count; i++)
+        data[i] = (double)(float)vkt_rand_normal(t->name[0], VKT_RNG_TEST, i);
+}
+
+static void take(void *user, const vkt_tensor *t, const double *data)
+{
+    values *v = user;
+    for (int i = 0; i <= N_IN; i++)
+        if (t == v->out[i]) memcpy(v->got[i], data, t->count * sizeof *data);
+}
+
+/* The plan's lines of nodes, without the numbers of tensors and where their memory lies. */
+static void ops_of(const vkt_graph *g, vkt__str *out)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const vkt_node *n = g->nodes[i];
+        vkt__str_printf(out, "%s %s", n->op->name, vkt__text(n->out[0]));
+        for (int k = 0; k < VKT_MAX_IN; k++)
+            if (n->in[k]) vkt__str_printf(out, ", %s", vkt__text(n->in[k]));
+        vkt__str_printf(out, " layout %d\n",
+                        n->op == &vkt__op_matmul ? (int)n->attr.matmul.layout : 0);
+    }
+}
+
+/* "%12" is another number where there were more tensors before. */
+static void without_numbers(char *s)
+{
+    char *to = s;
+    for (; *s; s++) {
+        *to++ = *s;
+        if (*s == '%')
+            while (s[1] >= '0' && s[1] <= '9') s++;
+    }
+    *to = 0;
+}
+
+static void compute(vkt_tensor *(*build)(net n), bool rewrite, values *v, vkt__str *ops,
+                    const vkt__pass *pass, uint32_t *found)
+{
+    static vkt_buffer buf = { .bytes = 1 << 16, .label = "inputs" };
+    memset(v, 0, sizeof *v);
+    net n = { .g = vkt__graph_new(NULL) };
+    if (!rewrite) vkt_graph_no_rewrite(n.g);
+    n.in[0] = vkt_input(n.g, vkt_shape2(6, 8), VKT_F32, "x");
+    n.in[1] = vkt_input(n.g, vkt_shape2(5, 8), VKT_F32, "w");
+    n.in[2] = vkt_input(n.g, vkt_shape2(8, 5), VKT_F32, "v");
+    for (int i = 0; i < N_IN; i++) vkt_bind(n.in[i], VKT_ALL_SLOTS, &buf, 4096 * (uint64_t)i);
+    vkt_tensor *y = build(n), *loss = vkt_sum(n.g, vkt_mul(n.g, y, y));
+    v->out[N_IN] = loss;
+    vkt_keep(loss, "loss");
+    vkt_backward(n.g, loss, n.in, N_IN, v->out);
+    for (int i = 0; i < N_IN; i++) vkt_keep(v->out[i], "gradient");
+    REQUIRE_OK(vkt_graph_plan(n.g, &(vkt_plan_desc) { 0 }));
+    vkt__graph_ref(n.g, fill, v, take);
+    ops_of(n.g, ops);
+    *found = vkt__rewrite_count(n.g, pass);
+    vkt_graph_destroy(&n.g);
+}
+
+static void general_ops_plan_as_what_they_mean(void **state)
+{
+    (void)state;
+    static values folded, plain, left;
+    for (size_t k = 0; k < VKT_COUNT(pairs); k++) {
+        vkt__str a = { 0 }, b = { 0 }, c = { 0 };
+        uint32_t n, none;
+        compute(pairs[k].folded, true, &folded, &a, pairs[k].pass, &n);
+        compute(pairs[k].plain, true, &plain, &b, pairs[k].pass, &none);
+        without_numbers(a.data);
+        without_numbers(b.data);
+        if (n != pairs[k].n || strcmp(a.data, b.data))
+            print_error("'%s': %u times\n%s\nand plainly\n%s\n", pairs[k].name, n, a.data, b.data);
+        assert_int_equal(n, pairs[k].n);
+        assert_string_equal(a.data, b.data);
+        compute(pairs[k].folded, false, &left, &c, pairs[k].pass, &none);
+        assert_int_equal(none, 0);
+        assert_true(left.got[N_IN][0] > 0);
+        for (int i = 0; i <= N_IN; i++) {
+            assert_memory_equal(folded.got[i], plain.got[i], sizeof plain.got[i]);
+            for (int j = 0; j < MOST; j++) /* in double: other orders of the same sums */
+                REQUIRE_NEAR(folded.got[i][j], left.got[i][j], 1e-12 * left.got[N_IN][0]);
+        }
+        vkt__str_finish(&a), vkt__str_finish(&b), vkt__str_finish(&c);
+    }
+}
+
+/* Another permutation, flips, a factor that its product can't turn; an operand that says how large
+ * the result is; slices over a seam; and what others read stays beside. */
+static void what_can_not_fold_stays(void **state)
+{
+    (void)state;
+    vkt_graph *g = vkt__graph_new(NULL);
+    vkt_tensor *x = vkt__sample2(g, 6, 8), *w = vkt__sample2(g, 6, 8), *r = vkt__sample1(g, 8);
+    vkt_matmul(g, VKT_LAYOUT_NT, x, vkt_flip(g, w, 2));
+    vkt_matmul(g, VKT_LAYOUT_NT, vkt_permute(g, vkt__sample2(g, 8, 6), turn), w);
+    vkt_tensor *cube =
+        vkt_permute(g, vkt_reshape(g, x, (vkt_shape) { 3, { 6, 2, 4 } }), (uint32_t[]) { 0, 2, 1 });
+    vkt_matmul(g, VKT_LAYOUT_NT, cube, vkt__sample2(g, 3, 2));
+    vkt_binary(g, VKT_FN2_SUB, vkt_expand(g, r, vkt_shape2(6, 8)), r);
+    vkt_tensor *all = vkt_concat(g, (vkt_tensor *[]) { x, w }, 2, 1);
+    vkt_slice(g, all, (uint32_t[]) { 0, 7 }, (uint32_t[]) { 6, 2 }, NULL);
+    vkt_tensor *kept = vkt_permute(g, w, turn);
+    vkt_keep(kept, "kept");
+    size_t before = g->n_nodes;
+    vkt__rewrite(g, true);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_transpose), 0);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_expand), 0);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_slice), 0);
+    assert_int_equal(g->n_nodes, before);
+    vkt_graph_destroy(&g);
+
+    g = vkt__graph_new(NULL);
+    x = vkt__sample2(g, 6, 8), w = vkt__sample2(g, 6, 8);
+    kept = vkt_permute(g, w, turn);
+    vkt_keep(kept, "kept");
+    vkt_matmul(g, VKT_LAYOUT_NN, x, kept); /* reads w, and the copy is made for others */
+    vkt_tensor *old = vkt_permute(g, w, turn);
+    vkt__accumulate(g, w, x); /* w is another one from here on */
+    vkt_matmul(g, VKT_LAYOUT_NN, x, old);
+    before = g->n_nodes;
+    vkt__rewrite(g, true);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_transpose), 1);
+    assert_int_equal(g->n_nodes, before);
+    vkt_graph_destroy(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(general_ops_plan_as_what_they_mean),
+        cmocka_unit_test(what_can_not_fold_stays),
+    };
+    return cmocka_run_group_tests_name("rewrites of general ops", tests, NULL, NULL);
+}
