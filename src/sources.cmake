@@ -403,6 +403,8 @@ set(SRC_MODELS
   src/models/initial_names.c
   src/models/language.c
   src/models/onnx.c
+  src/models/onnx_nodes.c
+  src/models/onnx_rnn.c
   src/models/onnx_back.c
   src/models/onnx_init.c
   src/models/pretrained.c

@@ -193,13 +193,46 @@ static void onnx_of_graphs(void **state)
     vkt__str_finish(&text);
 }
 
+/* Weights with their gates in ONNX's order, sequences first; and what is not written says so. */
+static void onnx_of_sequences(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+#define ROWS "Gather axis=0; Unsqueeze; "
+#define TURN "Transpose perm=1,0,2; "
+    export_model("  - reshape: {shape: [8, 0]}\n  - gru: {out: 3}\n"
+                 "  - lstm: {out: 5, bias: false, last: true}\n  - linear\n",
+                 &text);
+    assert_string_equal(text.data, ROWS ROWS ROWS ROWS
+                        "Concat axis=1; Reshape; " TURN
+                        "GRU hidden_size=3 linear_before_reset=1; Squeeze; " TURN ROWS ROWS TURN
+                        "LSTM hidden_size=5; Squeeze; " TURN "Slice; Reshape; Gemm transB=1; "
+                        "Identity; Div; Softmax axis=-1; input; logits; probabilities; ");
+    vkt__str_finish(&text);
+}
+
+/* Each head's output by its layer's name. */
+static void onnx_of_several_outputs(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    export_model("  - flatten: {name: all}\n  - linear: {name: early}\n"
+                 "  - linear: {from: all, name: late}\nlosses: [{on: late}, {on: early}]\n",
+                 &text);
+    assert_string_equal(text.data,
+                        "Reshape; Gemm transB=1; Gemm transB=1; Identity; Div; Softmax axis=-1; "
+                        "input; logits; probabilities; Identity; early.output; ");
+    vkt__str_finish(&text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(protobuf_bytes),
-                                        cmocka_unit_test(onnx_of_linear_layers),
-                                        cmocka_unit_test(onnx_of_image_layers),
-                                        cmocka_unit_test(onnx_of_graphs),
-                                        cmocka_unit_test(other_endings) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(protobuf_bytes),       cmocka_unit_test(onnx_of_linear_layers),
+        cmocka_unit_test(onnx_of_image_layers), cmocka_unit_test(onnx_of_graphs),
+        cmocka_unit_test(onnx_of_sequences),    cmocka_unit_test(onnx_of_several_outputs),
+        cmocka_unit_test(other_endings)
+    };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     return cmocka_run_group_tests_name("export", tests, clean, clean);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Exported ONNX models against ONNX Runtime: three networks that between them have every layer of images, of vectors and of graphs are
+# Exported ONNX models against ONNX Runtime: four networks that between them have every layer of images, of vectors, of graphs and of sequences are
 # trained a little on pictures made here, exported, and must give what `vktrain predict` gives. Run by hand where the lab is.
 # usage: check_onnx.sh PROGRAM [DRIVER]
 set -euo pipefail
@@ -90,6 +90,16 @@ model:
   - add: [a, b]
   - linear
 Y
+cat >sequence.yaml <<Y
+$data
+model:
+  - reshape: {shape: [12, 0], name: rows}
+  - gru: {out: 12, bidirectional: true, layers: 2, name: memory}
+  - lstm: {out: 10, from: rows, bias: false, name: asks}
+  - concat: {from: [memory, asks], axis: 1}
+  - lstm: {out: 7, bidirectional: true, last: true}
+  - linear
+Y
 cat >rows.yaml <<Y
 data: {source: csv, path: rows.csv, embed: "town, kind", valid_fraction: 0.2, test_fraction: 0}
 train: {steps: 60, batch: 16}
@@ -101,7 +111,7 @@ model:
   - linear
 Y
 bad=0
-for name in image vector graph; do
+for name in image vector graph sequence; do
     "$lab/with-driver" "$driver" "$program" train $name.yaml --run $name --quiet >log 2>&1 || { cat log; exit 1; }
     "$lab/with-driver" "$driver" "$program" export $name -o $name.onnx --quiet >log 2>&1 || { cat log; exit 1; }
     "$lab/with-driver" "$driver" "$program" predict $name pictures --csv >$name.csv 2>log

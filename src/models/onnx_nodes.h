@@ -1,0 +1,48 @@
+/* The nodes of an ONNX file that is written: names, attributes, constants. For the emitters of
+ * onnx.c and onnx_rnn.c. */
+#ifndef VKT_MODELS_ONNX_NODES_H
+#define VKT_MODELS_ONNX_NODES_H
+
+#include "models/onnx_back.h"
+#include "models/weights.h"
+#include "tensor/graph/graph.h"
+
+enum { VKT__ONNX_F32 = 1, VKT__ONNX_I64 = 7 }; /* types */
+
+typedef struct vkt__exporter {
+    vkt_graph *g;
+    const vkt__weights *weights;
+    vkt__str graph; /* nodes and initializers so far */
+    vkt__str node, attribute, tensor;
+    const vkt__onnx_net *net; /* the file that it began as, or NULL */
+    int64_t needs;            /* the opset of the newest op so far */
+    bool *named;              /* [n_tensors]: views that have their Reshape */
+    uint32_t n_extra;
+    vkt__arena arena;
+} vkt__exporter;
+
+/* Attributes of the node that is written next. */
+void vkt__attr_int(vkt__exporter *e, const char *name, int64_t v);
+void vkt__attr_float(vkt__exporter *e, const char *name, float v);
+void vkt__attr_text(vkt__exporter *e, const char *name, const char *v);
+void vkt__attr_ints(vkt__exporter *e, const char *name, const int64_t *v, size_t n);
+/* The node whose attributes were written before: inputs up to NULL ("" is an absent one). Returns
+ * out. */
+const char *vkt__emit_node(vkt__exporter *e, const char *type, const char *const *in,
+                           const char *out);
+#define VKT__IN(...) ((const char *const[]) { __VA_ARGS__, NULL })
+/* A name for what an emitter needs between its nodes. */
+const char *vkt__emit_extra(vkt__exporter *e);
+void vkt__emit_numbers(vkt__exporter *e, const char *name, const uint64_t *dims, uint32_t rank,
+                       int type, const void *data, size_t bytes);
+const char *vkt__emit_number(vkt__exporter *e, float v);
+const char *vkt__emit_ints(vkt__exporter *e, const int64_t *v, uint32_t n);
+/* The name of a tensor's value. */
+const char *vkt__emit_name(vkt__exporter *e, const vkt_tensor *t);
+
+/* GRU and LSTM: a node "rnn" with what vkt_rnn puts before it; false: not as layers have them. */
+bool vkt__emit_rnn(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out);
+/* Whether a node is a part of those, which vkt__emit_rnn writes with them. */
+bool vkt__is_of_rnn(const vkt__exporter *e, const vkt_node *n);
+
+#endif
