@@ -324,6 +324,12 @@ set(SRC_ONNX
   src/onnx/onnx_model.c
   src/onnx/onnx_node.c
   src/onnx/onnx_pictures.c
+  src/onnx/onnx_window.c
+  src/onnx/onnx_resize.c
+  src/onnx/onnx_quantised.c
+  src/onnx/onnx_pools.c
+  src/onnx/onnx_places.c
+  src/onnx/onnx_attention.c
   src/onnx/onnx_plan.c
   src/onnx/onnx_products.c
   src/onnx/onnx_read.c

@@ -32,7 +32,7 @@ typedef struct vkt_onnx_visitor {
 } vkt_onnx_visitor;
 /* Calls them for all that the file's first output of floats needs, and for each initializer; where
  * an op is not supported, what would be trained is as if it were. FORMAT: it is no ONNX file of
- * opset 7 or later, or damaged. */
+ * opset 6 or later, or damaged. */
 VKT_API vkt_status vkt_onnx_list(const char *path, const vkt_onnx_visitor *v);
 
 /* The i-th op that is supported; false: past the last. */

@@ -86,8 +86,10 @@ void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool 
         if (field.number == INITIALIZER && bytes) continue;
         if (field.number == NODE && bytes) {
             const vkt__onnx_node *n = &f->nodes[k];
-            bool repeats = !n->n_out && !strcmp(n->type, "Identity");
-            if (!repeats && (whole || net->plan->needed[k])) copy_field(graph, &field);
+            /* They became initializers. */
+            bool lifted =
+                !n->n_out && (!strcmp(n->type, "Identity") || !strcmp(n->type, "Constant"));
+            if (!lifted && (whole || net->plan->needed[k])) copy_field(graph, &field);
             k++;
             continue;
         }

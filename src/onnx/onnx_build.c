@@ -258,6 +258,19 @@ static vkt_tensor *constant(vkt__onnx_build *b, const vkt__onnx_value *v, vkt_dt
     return one == h ? t : vkt_expand(b->g, t, shape);
 }
 
+vkt_tensor *vkt__onnx_made(vkt__onnx_build *b, const char *what, const vkt__onnx_host *h)
+{
+    vkt_shape shape = vkt__onnx_shape(b, h->dims, h->rank);
+    if (b->st != VKT_OK || is_uniform(h))
+        return vkt_fill(b->g, shape, h->count ? (float)vkt__onnx_host_number(h, 0) : 0);
+    const char *of = b->n->n_out && b->n->out[0] >= 0 ? b->f->values[b->n->out[0]].name : "",
+               *name = vkt__arena_printf(&b->arena, "%s (%s)", of, what);
+    vkt_tensor *t = b->source.constant(b->source.user, b->g, name, shape, VKT_F32, h);
+    if (t) return t;
+    vkt__onnx_refuse(b, "its %s depend on the batch size", what);
+    return vkt_fill(b->g, shape, 0);
+}
+
 static vkt_tensor *to_first(vkt__onnx_build *b, vkt_tensor *x, uint32_t rank)
 {
     uint32_t order[VKT_MAX_RANK] = { 0 };

@@ -148,6 +148,8 @@ void vkt__onnx_give_same(vkt__onnx_build *b, const vkt__onnx_value *v);
 vkt__onnx_host *vkt__onnx_host_new(vkt__onnx_build *b, const int64_t *dims, uint32_t rank,
                                    bool whole);
 vkt__onnx_host *vkt__onnx_host_of(vkt__onnx_build *b, const vkt__onnx_tensor *t);
+/* Numbers that a row has made, as a tensor of floats; what: a word for which of the node's. */
+vkt_tensor *vkt__onnx_made(vkt__onnx_build *b, const char *what, const vkt__onnx_host *h);
 double vkt__onnx_host_number(const vkt__onnx_host *h, uint64_t i);
 /* The dims of NumPy's broadcast of n; false: they do not fit. */
 bool vkt__onnx_broadcast(const int64_t *a, uint32_t ra, const int64_t *b, uint32_t rb, int64_t *out,

@@ -49,6 +49,60 @@ static vkt_tensor *hyperbolic(vkt__onnx_build *b, vkt_tensor *x, vkt_fn2 fn)
     return vkt_scale(b->g, fn2(b, fn, up, down), 0.5f);
 }
 
+/* Of two the even one is floor((floor(x) + 1) / 2). */
+vkt_tensor *vkt__onnx_rounded(vkt__onnx_build *b, vkt_tensor *x)
+{
+    vkt_tensor *below = vkt_unary(b->g, VKT_FN_FLOOR, x, 0, 0),
+               *half = fn2(b, VKT_FN2_EQ, fn2(b, VKT_FN2_SUB, x, below), number(b, 0.5)),
+               *even = vkt_scale(b->g, fn2(b, VKT_FN2_ADD, below, number(b, 1)), 0.5f),
+               *near = vkt_unary(b->g, VKT_FN_FLOOR, fn2(b, VKT_FN2_ADD, x, number(b, 0.5)), 0, 0);
+    even = vkt_scale(b->g, vkt_unary(b->g, VKT_FN_FLOOR, even, 0, 0), 2);
+    return vkt_where(b->g, half, even, near);
+}
+
+static vkt_tensor *sign_of(vkt__onnx_build *b, vkt_tensor *x)
+{
+    return fn2(b, VKT_FN2_SUB, fn2(b, VKT_FN2_LT, number(b, 0), x),
+               fn2(b, VKT_FN2_LT, x, number(b, 0)));
+}
+
+/* The number whose hyperbolic sine, cosine or tangent x is. */
+static vkt_tensor *area_of(vkt__onnx_build *b, int fn, vkt_tensor *x)
+{
+    vkt_tensor *one = number(b, 1), *size = vkt_unary(b->g, VKT_FN_ABS, x, 0, 0), *y;
+    if (fn == VKT__ONNX_FN_ATANH) {
+        y = fn2(b, VKT_FN2_DIV, fn2(b, VKT_FN2_ADD, one, x), fn2(b, VKT_FN2_SUB, one, x));
+        return vkt_scale(b->g, vkt_unary(b->g, VKT_FN_LOG, y, 0, 0), 0.5f);
+    }
+    y = fn2(b, fn == VKT__ONNX_FN_ASINH ? VKT_FN2_ADD : VKT_FN2_SUB, vkt_mul(b->g, x, x), one);
+    y = fn2(b, VKT_FN2_ADD, size, vkt_unary(b->g, VKT_FN_SQRT, y, 0, 0));
+    y = vkt_unary(b->g, VKT_FN_LOG, y, 0, 0);
+    return fn == VKT__ONNX_FN_ASINH ? vkt_mul(b->g, y, sign_of(b, x)) : y;
+}
+
+/* 0 up to lambd from 0 on, then x less (or more) the bias. */
+static vkt_tensor *shrunk(vkt__onnx_build *b, vkt_tensor *x)
+{
+    double lambd = (double)vkt__onnx_float(b, "lambd", 0.5f),
+           bias = (double)vkt__onnx_float(b, "bias", 0);
+    vkt_tensor *up = vkt_mul(b->g, fn2(b, VKT_FN2_SUB, x, number(b, bias)),
+                             fn2(b, VKT_FN2_LT, number(b, lambd), x)),
+               *down = vkt_mul(b->g, fn2(b, VKT_FN2_ADD, x, number(b, bias)),
+                               fn2(b, VKT_FN2_LT, x, number(b, -lambd)));
+    return vkt_add(b->g, up, down);
+}
+
+static vkt_tensor *infinite(vkt__onnx_build *b, vkt_tensor *x)
+{
+    vkt_tensor *y = NULL, *most = number(b, 3.4028234e38);
+    if (vkt__onnx_int(b, "detect_positive", 1)) y = fn2(b, VKT_FN2_LT, most, x);
+    if (vkt__onnx_int(b, "detect_negative", 1)) {
+        vkt_tensor *down = fn2(b, VKT_FN2_LT, x, number(b, -3.4028234e38));
+        y = y ? fn2(b, VKT_FN2_MAX, y, down) : down;
+    }
+    return y ? y : fn2(b, VKT_FN2_LT, x, x);
+}
+
 static vkt_tensor *plain(vkt__onnx_build *b, int fn, vkt_tensor *x)
 {
     static const struct {
@@ -93,8 +147,19 @@ static vkt_tensor *made(vkt__onnx_build *b, int fn, vkt_tensor *x)
     case VKT__ONNX_FN_NOT:
         return fn2(b, VKT_FN2_SUB, number(b, 1), x);
     case VKT__ONNX_FN_SIGN:
-        return fn2(b, VKT_FN2_SUB, fn2(b, VKT_FN2_LT, number(b, 0), x),
-                   fn2(b, VKT_FN2_LT, x, number(b, 0)));
+        return sign_of(b, x);
+    case VKT__ONNX_FN_ROUND:
+        return vkt__onnx_rounded(b, x);
+    case VKT__ONNX_FN_ASINH:
+    case VKT__ONNX_FN_ACOSH:
+    case VKT__ONNX_FN_ATANH:
+        return area_of(b, fn, x);
+    case VKT__ONNX_FN_SHRINK:
+        return shrunk(b, x);
+    case VKT__ONNX_FN_ISNAN:
+        return fn2(b, VKT_FN2_SUB, number(b, 1), fn2(b, VKT_FN2_EQ, x, x));
+    case VKT__ONNX_FN_ISINF:
+        return infinite(b, x);
     case VKT__ONNX_FN_SOFTSIGN:
         return fn2(b, VKT_FN2_DIV, x,
                    fn2(b, VKT_FN2_ADD, vkt_unary(b->g, VKT_FN_ABS, x, 0, 0), number(b, 1)));
@@ -146,8 +211,11 @@ static void build_unary(vkt__onnx_build *b, const vkt__onnx_op *op)
     }
     vkt_tensor *x = as_is(b, v, &last), *y = plain(b, op->fn, x);
     if (!y) y = made(b, op->fn, x);
-    vkt__onnx_give_as(b, 0, y, last, v->type);
-    if (!v->rank && b->st == VKT_OK) vkt__onnx_give_rank0(b, 0, y, v->type);
+    bool yes = op->fn == VKT__ONNX_FN_ISNAN || op->fn == VKT__ONNX_FN_ISINF;
+    int type = yes ? VKT__ONNX_BOOL : v->type;
+    bool none = !v->rank;
+    vkt__onnx_give_as(b, 0, y, last, type);
+    if (none && b->st == VKT_OK) vkt__onnx_give_rank0(b, 0, y, type);
 }
 
 static void build_clip(vkt__onnx_build *b, const vkt__onnx_op *op)
@@ -260,6 +328,51 @@ static vkt_tensor *binary(vkt__onnx_build *b, int fn, vkt_tensor *x, vkt_tensor 
     return x;
 }
 
+/* x / y towards zero, of whole numbers: half more than x is never a multiple of y, so that no
+ * rounding of the quotient leads across one. */
+static vkt_tensor *whole_quotient(vkt__onnx_build *b, vkt_tensor *x, vkt_tensor *y)
+{
+    vkt_tensor *ax = vkt_unary(b->g, VKT_FN_ABS, x, 0, 0),
+               *ay = vkt_unary(b->g, VKT_FN_ABS, y, 0, 0),
+               *q = fn2(b, VKT_FN2_DIV, fn2(b, VKT_FN2_ADD, ax, number(b, 0.5)), ay);
+    q = vkt_unary(b->g, VKT_FN_FLOOR, q, 0, 0);
+    return fn2(b, VKT_FN2_MUL, q, fn2(b, VKT_FN2_MUL, sign_of(b, x), sign_of(b, y)));
+}
+
+/* x - y q: of whole numbers with y's sign, or of any with x's. */
+static vkt_tensor *remainder_of(vkt__onnx_build *b, bool whole, vkt_tensor *x, vkt_tensor *y)
+{
+    vkt_tensor *q;
+    bool towards_zero = vkt__onnx_int(b, "fmod", 0) != 0;
+    if (towards_zero && whole) {
+        q = whole_quotient(b, x, y);
+    } else if (whole) { /* floor((x sign(y) + 1/2) / |y|) */
+        q = fn2(b, VKT_FN2_ADD, fn2(b, VKT_FN2_MUL, x, sign_of(b, y)), number(b, 0.5));
+        q = fn2(b, VKT_FN2_DIV, q, vkt_unary(b->g, VKT_FN_ABS, y, 0, 0));
+        q = vkt_unary(b->g, VKT_FN_FLOOR, q, 0, 0);
+    } else {
+        q = fn2(b, VKT_FN2_DIV, x, y);
+        q = vkt_where(b->g, fn2(b, VKT_FN2_LT, q, number(b, 0)), ceil_of(b, q),
+                      vkt_unary(b->g, VKT_FN_FLOOR, q, 0, 0));
+    }
+    return fn2(b, VKT_FN2_SUB, x, fn2(b, VKT_FN2_MUL, y, q));
+}
+
+/* Before opset 7 the second operand's axes are those of the first from `axis` on. */
+static vkt__onnx_value *aligned(vkt__onnx_build *b, const vkt__onnx_value *x, vkt__onnx_value *y)
+{
+    const vkt__onnx_attr *axis = b->f->opset < 7 ? vkt__onnx_attr_of(b->n, "axis") : NULL;
+    if (!axis || !y->rank || y->rank >= x->rank) return y;
+    uint32_t at = vkt__onnx_axis(b, axis->i, x->rank);
+    if (at + y->rank > x->rank || b->st != VKT_OK) return y;
+    vkt__onnx_value *wide = vkt__arena_alloc(&b->arena, sizeof *wide);
+    *wide = (vkt__onnx_value) { .type = y->type, .rank = x->rank - at, .initializer = -1 };
+    for (uint32_t k = 0; k < wide->rank; k++) wide->dims[k] = k < y->rank ? y->dims[k] : 1;
+    wide->first =
+        vkt_reshape(b->g, vkt__onnx_first(b, y), vkt__onnx_shape(b, wide->dims, wide->rank));
+    return wide;
+}
+
 static bool fits(vkt__onnx_build *b, const vkt__onnx_value *x, const vkt__onnx_value *y)
 {
     int64_t dims[VKT__ONNX_RANK];
@@ -278,17 +391,14 @@ static void build_binary(vkt__onnx_build *b, const vkt__onnx_op *op)
     bool yes = op->fn >= VKT__ONNX_FN_EQUAL && op->fn <= VKT__ONNX_FN_XOR,
          cut = op->fn == VKT__ONNX_FN_DIV || op->fn == VKT__ONNX_FN_MOD;
     int type = sum.type;
-    if (cut && !vkt__onnx_is_float(type)) {
-        vkt__onnx_refuse(b, "of whole numbers that the net computes");
-        return;
-    }
+    bool whole = !vkt__onnx_is_float(type);
     for (size_t k = 1; k < b->n->n_in && b->st == VKT_OK; k++) {
-        vkt__onnx_value *x = vkt__onnx_need(b, k);
+        vkt__onnx_value *x = aligned(b, &sum, vkt__onnx_need(b, k));
         vkt_tensor *t[2], *y = NULL;
         bool last;
         /* Constants are made as tensors only where no shorter way takes them. */
         if (!fits(b, &sum, x)) return;
-        if (x->host && x->host->count == 1 && x->rank <= sum.rank && !sum.host) {
+        if (x->host && x->host->count == 1 && x->rank <= sum.rank && !sum.host && !(cut && whole)) {
             vkt_tensor *s = as_is(b, &sum, &last);
             y = by_number(b, op->fn, s, vkt__onnx_host_number(x->host, 0));
         } else if (sum.host && sum.host->count == 1 && sum.rank <= x->rank && !x->host &&
@@ -300,6 +410,10 @@ static void build_binary(vkt__onnx_build *b, const vkt__onnx_op *op)
             in_one_order(b, first, x, &last, t);
             if (op->fn == VKT__ONNX_FN_MUL && !y) y = gated_by_itself(b, first, x, t[0]);
             if (op->fn == VKT__ONNX_FN_MUL && !y) y = gated_by_itself(b, x, first, t[1]);
+            if (op->fn == VKT__ONNX_FN_MOD)
+                y = remainder_of(b, whole, t[0], t[1]);
+            else if (cut && whole)
+                y = whole_quotient(b, t[0], t[1]);
             if (!y) y = binary(b, op->fn, t[0], t[1]);
         }
         bool none = !sum.rank && !x->rank;
@@ -343,6 +457,14 @@ static void build_prelu(vkt__onnx_build *b, const vkt__onnx_op *op)
     vkt__onnx_value *x = vkt__onnx_need(b, 0), *slope = vkt__onnx_need(b, 1);
     vkt_tensor *t[2];
     bool last;
+    if (b->f->opset < 7 && slope->rank == 1 && x->rank > 2) { /* one for each channel */
+        vkt__onnx_value *wide = vkt__arena_alloc(&b->arena, sizeof *wide);
+        *wide = (vkt__onnx_value) { .type = slope->type, .rank = x->rank - 1, .initializer = -1 };
+        for (uint32_t k = 0; k < wide->rank; k++) wide->dims[k] = k ? 1 : slope->dims[0];
+        wide->first = vkt_reshape(b->g, vkt__onnx_first(b, slope),
+                                  vkt__onnx_shape(b, wide->dims, wide->rank));
+        slope = wide;
+    }
     if (!fits(b, x, slope)) return;
     in_one_order(b, x, slope, &last, t);
     vkt_tensor *up = vkt_activate(b->g, t[0], VKT_ACT_RELU),
@@ -383,7 +505,11 @@ static void build_dropout(vkt__onnx_build *b, const vkt__onnx_op *op)
     vkt__onnx_value *v = vkt__onnx_need(b, 0);
     double p = vkt__onnx_scalar(b, "ratio", 1, 0.5);
     bool last;
-    if (vkt__onnx_wanted(b, 1)) vkt__onnx_refuse(b, "its mask is used, which is not supported");
+    if (vkt__onnx_wanted(b, 1) && b->train)
+        vkt__onnx_refuse(b, "its mask is used, which is not supported in training");
+    if (vkt__onnx_wanted(b, 1) && b->st == VKT_OK)
+        vkt__onnx_give(b, 1, vkt_fill(b->g, vkt__onnx_shape(b, v->dims, v->rank), 1),
+                       VKT__ONNX_BOOL);
     if (!b->train || p <= 0 || p >= 1) {
         vkt__onnx_give_same(b, v);
         return;
@@ -404,7 +530,6 @@ static void build_dropout(vkt__onnx_build *b, const vkt__onnx_op *op)
     {                                                                                              \
         name, build_binary, vkt__onnx_fold_binary, VKT__ONNX_FN_##fn, 0, 0, to, NULL               \
     }
-#define ONLY_KNOWN "only of numbers that are known before the net runs"
 
 const vkt__onnx_op vkt__onnx_element_ops[] = {
     UNARY("Identity", IDENTITY, "nothing"),
@@ -429,8 +554,13 @@ const vkt__onnx_op vkt__onnx_element_ops[] = {
     UNARY("Erf", ERF, "unary"),
     UNARY("Floor", FLOOR, "unary"),
     UNARY("Ceil", CEIL, "unary"),
-    { "Round", build_unary, vkt__onnx_fold_unary, VKT__ONNX_FN_ROUND, 1, 0, "a constant",
-      ONLY_KNOWN },
+    UNARY("Round", ROUND, "unary, where"),
+    TENSOR("Asinh", ASINH, "unary, binary"),
+    TENSOR("Acosh", ACOSH, "unary, binary"),
+    TENSOR("Atanh", ATANH, "unary, binary"),
+    TENSOR("Shrink", SHRINK, "binary"),
+    TENSOR("IsNaN", ISNAN, "binary"),
+    TENSOR("IsInf", ISINF, "binary"),
     UNARY("Sign", SIGN, "binary"),
     UNARY("Not", NOT, "binary"),
     TENSOR("Softplus", SOFTPLUS, "unary"),
@@ -447,18 +577,20 @@ const vkt__onnx_op vkt__onnx_element_ops[] = {
       "floats stay float32; whole numbers are exact below 2^24" },
     { "CastLike", build_cast, vkt__onnx_fold_cast, 1, 0, 0, "nothing, or unary",
       "floats stay float32; whole numbers are exact below 2^24" },
-    { "Dropout", build_dropout, NULL, 0, 2, 0, "dropout, in training", "its mask is no output" },
+    { "Dropout", build_dropout, NULL, 0, 2, 0, "dropout, in training",
+      "its mask is no output in training" },
     BINARY("Add", ADD, "add, or binary"),
     BINARY("Sub", SUB, "binary"),
     BINARY("Mul", MUL, "mul, scale or binary"),
-    BINARY("Div", DIV, "scale or binary"),
+    { "Div", build_binary, vkt__onnx_fold_binary, VKT__ONNX_FN_DIV, 0, 0, "scale or binary",
+      "whole numbers below 2^22" },
     BINARY("Pow", POW, "binary"),
     BINARY("Min", MIN, "binary"),
     BINARY("Max", MAX, "binary"),
     BINARY("Sum", SUM, "add, or binary"),
     { "Mean", build_binary, NULL, VKT__ONNX_FN_MEAN, 0, 0, "add, scale", NULL },
-    { "Mod", build_binary, vkt__onnx_fold_binary, VKT__ONNX_FN_MOD, 3, 0, "a constant",
-      ONLY_KNOWN },
+    { "Mod", build_binary, vkt__onnx_fold_binary, VKT__ONNX_FN_MOD, 0, 0, "binary",
+      "whole numbers below 2^22" },
     BINARY("Equal", EQUAL, "binary"),
     BINARY("Less", LESS, "binary"),
     BINARY("LessOrEqual", LESS_EQUAL, "binary"),

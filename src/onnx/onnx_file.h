@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "base/words.h"
 
-enum { VKT__ONNX_RANK = 8, VKT__ONNX_OLDEST = 7, VKT__ONNX_NEWEST = 25 };
+enum { VKT__ONNX_RANK = 8, VKT__ONNX_OLDEST = 6, VKT__ONNX_NEWEST = 25 };
 
 /* Element types, as files number them. */
 typedef enum vkt__onnx_type {

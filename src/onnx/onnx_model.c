@@ -136,6 +136,41 @@ static bool repeats(const vkt__onnx *f, const vkt__onnx_node *n)
            n->in[0] >= 0 && n->out[0] >= 0 && f->values[n->in[0]].initializer;
 }
 
+static const vkt__onnx_tensor *number_of(const vkt__onnx_node *n)
+{
+    bool is = !strcmp(n->type, "Constant") && !*n->domain && n->n_out == 1 && n->out[0] >= 0 &&
+              n->n_attrs == 1 && n->attrs[0].tensor && vkt__onnx_is_float(n->attrs[0].tensor->type);
+    return is && n->attrs[0].tensor->count > 1 ? n->attrs[0].tensor : NULL;
+}
+
+/* Paddle's exporter writes all weights as Constant nodes. Where a file has no other weights, these
+ * are its initializers, and such a node is left with no output. */
+static void lift_constants(vkt__onnx *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_initializers; i++)
+        if (vkt__onnx_is_float(f->initializers[i].type) && f->initializers[i].count > 1) return;
+    for (size_t k = 0; k < f->n_nodes; k++) n += number_of(&f->nodes[k]) != NULL;
+    if (!n) return;
+    vkt__onnx_tensor *all = vkt__arena_alloc(&f->arena, (f->n_initializers + n + 1) * sizeof *all);
+    memcpy(all, f->initializers, f->n_initializers * sizeof *all);
+    for (size_t i = 0; i < f->n_initializers; i++)
+        f->values[vkt__onnx_find(f, all[i].name)].initializer = &all[i];
+    f->initializers = all;
+    for (size_t k = 0; k < f->n_nodes; k++) {
+        const vkt__onnx_tensor *t = number_of(&f->nodes[k]);
+        if (!t) continue;
+        vkt__onnx_name *out = &f->values[f->nodes[k].out[0]];
+        vkt__onnx_tensor *own = &all[f->n_initializers++];
+        *own = *t;
+        own->name = out->name;
+        own->at = own->end = 0;
+        out->initializer = own;
+        out->node = -1;
+        f->nodes[k].n_out = 0;
+    }
+}
+
 /* PyTorch writes equal tensors once, and the others as an Identity of it: a norm's bias of zeros
  * and its mean, for example, which training makes differ. Each is an initializer of its own here,
  * and such a node is left with no output. */
@@ -191,6 +226,7 @@ static vkt_status read_graph(vkt__onnx *f, vkt__pb m, const char *folder)
         f->n_nodes++;
     }
     VKT_TRY(read_outputs(f, all));
+    lift_constants(f);
     split_repeats(f);
 fail:
     return st;

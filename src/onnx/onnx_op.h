@@ -24,7 +24,9 @@ const vkt__onnx_op *vkt__onnx_op_at(size_t i);
 
 /* Tables, each ended by name NULL. */
 extern const vkt__onnx_op vkt__onnx_element_ops[], vkt__onnx_shape_ops[], vkt__onnx_product_ops[],
-    vkt__onnx_picture_ops[], vkt__onnx_reduce_ops[], vkt__onnx_sequence_ops[];
+    vkt__onnx_picture_ops[], vkt__onnx_reduce_ops[], vkt__onnx_sequence_ops[],
+    vkt__onnx_resize_ops[], vkt__onnx_attention_ops[], vkt__onnx_place_ops[],
+    vkt__onnx_quantised_ops[], vkt__onnx_pool_ops[];
 
 /* ---- shared by rows: on the host ---- */
 
@@ -42,6 +44,9 @@ void vkt__onnx_fold_reduce(vkt__onnx_build *b, const vkt__onnx_op *op);
 void vkt__onnx_fold_scatter(vkt__onnx_build *b, const vkt__onnx_op *op); /* ScatterND */
 void vkt__onnx_fold_range(vkt__onnx_build *b, const vkt__onnx_op *op);
 void vkt__onnx_fold_filled(vkt__onnx_build *b, const vkt__onnx_op *op); /* ConstantOfShape */
+
+/* x to the nearest whole number, of two the even one. */
+vkt_tensor *vkt__onnx_rounded(vkt__onnx_build *b, vkt_tensor *x);
 
 /* What a row of elements computes; the numbers are own, as ONNX has more than we. */
 typedef enum vkt__onnx_fn {
@@ -78,6 +83,12 @@ typedef enum vkt__onnx_fn {
     VKT__ONNX_FN_SINH,
     VKT__ONNX_FN_COSH,
     VKT__ONNX_FN_SWISH,
+    VKT__ONNX_FN_ASINH,
+    VKT__ONNX_FN_ACOSH,
+    VKT__ONNX_FN_ATANH,
+    VKT__ONNX_FN_SHRINK,
+    VKT__ONNX_FN_ISNAN,
+    VKT__ONNX_FN_ISINF,
     VKT__ONNX_FN_ADD,
     VKT__ONNX_FN_SUB,
     VKT__ONNX_FN_MUL,

@@ -97,6 +97,23 @@ static void build_group_norm(vkt__onnx_build *b, const vkt__onnx_op *op)
                         v->type);
 }
 
+/* The means of the rows, and 1 / their deviations, with axes of 1. */
+static void give_moments(vkt__onnx_build *b, vkt_tensor *x, const vkt__onnx_value *v, uint32_t axis,
+                         float eps)
+{
+    int64_t dims[VKT__ONNX_RANK];
+    uint32_t last = 1u << (vkt_tensor_shape(x).rank - 1);
+    for (uint32_t k = 0; k < v->rank; k++) dims[k] = k < axis ? v->dims[k] : 1;
+    vkt_shape s = vkt__onnx_shape(b, dims, v->rank);
+    vkt_tensor *mean = vkt_reduce(b->g, VKT_REDUCE_MEAN, x, last, true),
+               *off = vkt_binary(b->g, VKT_FN2_SUB, x, mean),
+               *var = vkt_reduce(b->g, VKT_REDUCE_MEAN, vkt_mul(b->g, off, off), last, true);
+    var = vkt_binary(b->g, VKT_FN2_ADD, var, vkt_fill(b->g, vkt_shape1(1), eps));
+    vkt__onnx_give(b, 1, vkt_reshape(b->g, mean, s), VKT__ONNX_FLOAT);
+    vkt__onnx_give(b, 2, vkt_reshape(b->g, vkt_unary(b->g, VKT_FN_RSQRT, var, 0, 0), s),
+                   VKT__ONNX_FLOAT);
+}
+
 /* LayerNormalization and RMSNormalization: over all axes from `axis` on. */
 static void build_row_norm(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
@@ -111,8 +128,6 @@ static void build_row_norm(vkt__onnx_build *b, const vkt__onnx_op *op)
             n *= v->dims[k];
     }
     dims[rank++] = n;
-    if (vkt__onnx_wanted(b, 1) || vkt__onnx_wanted(b, 2))
-        vkt__onnx_refuse(b, "its mean or deviation is used, which is not supported");
     vkt_tensor *w = vector(b, 1, n), *bias = op->fn ? NULL : vector(b, 2, n);
     if (!w) vkt__onnx_refuse(b, "it has no scale");
     if (b->st != VKT_OK) return;
@@ -123,85 +138,75 @@ static void build_row_norm(vkt__onnx_build *b, const vkt__onnx_op *op)
     y = op->fn ? vkt_rmsnorm(b->g, x, w, NULL, eps, NULL)
                : vkt_layernorm(b->g, x, w, bias, NULL, eps, NULL);
     if (!same) y = vkt_reshape(b->g, y, vkt__onnx_shape(b, v->dims, v->rank));
+    if (!op->fn && (vkt__onnx_wanted(b, 1) || vkt__onnx_wanted(b, 2)))
+        give_moments(b, x, v, axis, eps);
     vkt__onnx_give(b, 0, y, v->type);
 }
 
-/* ---- sizes of pictures ---- */
-
-/* Rows and columns of the result; false: refused. whole: by a whole number of times. */
-static bool new_size(vkt__onnx_build *b, const vkt__onnx_value *v, bool old, int64_t out[2],
-                     bool *whole)
+/* x / (bias + alpha / size * the sum of squares of `size` channels around it)^beta. */
+static void build_lrn(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
-    int64_t sizes[4], axes[4] = { 0, 1, 2, 3 };
-    vkt__onnx_value *scales = vkt__onnx_in(b, old ? 1 : b->f->opset < 11 ? 1 : 2);
-    int n_axes = vkt__onnx_list(b, "axes", SIZE_MAX, axes, 4);
-    uint32_t n = n_axes < 0 ? v->rank : (uint32_t)n_axes;
-    int n_sizes = old || b->f->opset < 11 ? -1 : vkt__onnx_list(b, NULL, 3, sizes, 4);
-    const vkt__onnx_attr *attr = vkt__onnx_attr_of(b->n, "scales");
-    *whole = true;
-    out[0] = v->dims[2];
-    out[1] = v->dims[3];
-    if (b->st != VKT_OK) return false;
-    bool has_scales = scales && scales->host && scales->host->count == n;
-    if (n_sizes != (int)n && !has_scales && !(attr && attr->n_floats == n)) {
-        vkt__onnx_refuse(b, "its sizes are not known before the net runs");
-        return false;
-    }
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t axis = vkt__onnx_axis(b, axes[k], 4);
-        double scale = n_sizes == (int)n ? (double)sizes[k] / (double)VKT_MAX(v->dims[axis], 1)
-                       : has_scales      ? vkt__onnx_host_number(scales->host, k)
-                                         : (double)attr->floats[k];
-        double size = (double)v->dims[axis] * scale;
-        if (fabs(size - nearbyint(size)) > 1e-4 * fabs(size) || size < 1 || size > 1e6 ||
-            (axis < 2 && scale != 1)) {
-            vkt__onnx_refuse(b, "a scale of %g of %lld", scale, (long long)v->dims[axis]);
-            return false;
-        }
-        if (axis >= 2) out[axis - 2] = (int64_t)nearbyint(size);
-        if (axis >= 2) *whole = *whole && out[axis - 2] % v->dims[axis] == 0;
-    }
-    return true;
-}
-
-/* PyTorch's nearest takes floor(place / scale); other words mean the same where scales are whole.
- */
-static bool nearest_fits(vkt__onnx_build *b, const char *how, bool whole, bool twice)
-{
-    const char *round = vkt__onnx_word(b, "nearest_mode", "round_prefer_floor");
-    bool floor = !strcmp(round, "floor"), half = strstr(how, "half_pixel") != NULL;
-    if (!strcmp(how, "asymmetric")) return floor || (twice && !strcmp(round, "round_prefer_floor"));
-    return half && whole && !strncmp(round, "round_prefer", 12);
-}
-
-static void build_resize(vkt__onnx_build *b, const vkt__onnx_op *op)
-{
-    bool old = op->fn == 1 || b->f->opset < 11, whole;
+    (void)op;
     vkt__onnx_value *v = vkt__onnx_need(b, 0);
-    const char *mode = vkt__onnx_word(b, "mode", "nearest"),
-               *how = old ? "asymmetric"
-                          : vkt__onnx_word(b, "coordinate_transformation_mode", "half_pixel");
-    int64_t out[2];
-    if (v->rank != 4) {
-        vkt__onnx_refuse(b, "of a tensor of rank %u: pictures are supported", v->rank);
+    int64_t size = vkt__onnx_int(b, "size", 1);
+    double alpha = (double)vkt__onnx_float(b, "alpha", 1e-4f),
+           bias = (double)vkt__onnx_float(b, "bias", 1);
+    if (v->rank < 2 || size < 1 || size > 256) {
+        vkt__onnx_refuse(b, "%lld channels of a tensor of rank %u", (long long)size, v->rank);
         return;
     }
-    if (!new_size(b, v, op->fn == 1, out, &whole)) return;
-    vkt_resize_desc d = { .h = (uint32_t)out[0], .w = (uint32_t)out[1] };
-    bool linear = !strcmp(mode, "linear") || !strcmp(mode, "bilinear");
-    d.kind = linear ? VKT_RESIZE_BILINEAR : VKT_RESIZE_NEAREST;
-    d.align_corners = linear && !strcmp(how, "align_corners");
-    bool half = !strcmp(how, "half_pixel") ||
-                (!strcmp(how, "pytorch_half_pixel") && out[0] > 1 && out[1] > 1);
-    bool twice = out[0] == 2 * v->dims[2] && out[1] == 2 * v->dims[3];
-    bool fits = linear ? half || d.align_corners
-                       : !strcmp(mode, "nearest") &&
-                             (op->fn == 1 || old || nearest_fits(b, how, whole, twice));
-    if (!fits || vkt__onnx_int(b, "antialias", 0)) {
-        vkt__onnx_refuse(b, "mode %s, %s is not supported", vkt__show(mode).s, vkt__show(how).s);
+    vkt_tensor *x = vkt__onnx_last(b, v), *squares = vkt_mul(b->g, x, x), *sum = NULL;
+    vkt_shape s = vkt_tensor_shape(x);
+    uint32_t c = s.rank - 1, before[VKT_MAX_RANK] = { 0 }, after[VKT_MAX_RANK] = { 0 };
+    before[c] = (uint32_t)(size - 1) / 2;
+    after[c] = (uint32_t)(size - 1) - before[c];
+    if (size > 1) squares = vkt_pad(b->g, squares, before, after, 0);
+    for (uint32_t i = 0; i < (uint32_t)size; i++) {
+        uint32_t first[VKT_MAX_RANK] = { 0 };
+        first[c] = i;
+        vkt_tensor *one = vkt_slice(b->g, squares, first, s.d, NULL);
+        sum = sum ? vkt_add(b->g, sum, one) : one;
+    }
+    sum = vkt_binary(b->g, VKT_FN2_ADD, vkt_scale(b->g, sum, (float)(alpha / (double)size)),
+                     vkt_fill(b->g, vkt_shape1(1), (float)bias));
+    sum = vkt_binary(b->g, VKT_FN2_POW, sum,
+                     vkt_fill(b->g, vkt_shape1(1), -vkt__onnx_float(b, "beta", 0.75f)));
+    vkt__onnx_give_last(b, 0, vkt_mul(b->g, x, sum), v->type);
+}
+
+static void build_lp_norm(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    vkt__onnx_value *v = vkt__onnx_need(b, 0);
+    uint32_t axis = vkt__onnx_axis(b, vkt__onnx_int(b, "axis", -1), v->rank);
+    int64_t p = vkt__onnx_int(b, "p", 2);
+    if (p != 1 && p != 2) vkt__onnx_refuse(b, "of p %lld", (long long)p);
+    if (b->st != VKT_OK) return;
+    vkt_tensor *x = vkt__onnx_first(b, v), *n;
+    n = vkt_reduce(b->g, p == 1 ? VKT_REDUCE_NORM1 : VKT_REDUCE_NORM2, x, 1u << axis, true);
+    n = vkt_where(b->g, n, n, vkt_fill(b->g, vkt_shape1(1), 1)); /* of zeros alone: zeros */
+    vkt__onnx_give(b, 0, vkt_binary(b->g, VKT_FN2_DIV, x, n), v->type);
+}
+
+/* (x - mean) / (deviation + 1e-9) over the axes. */
+static void build_mean_variance(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    vkt__onnx_value *v = vkt__onnx_need(b, 0);
+    int64_t list[VKT__ONNX_RANK] = { 0, 2, 3 };
+    int n = vkt__onnx_list(b, "axes", SIZE_MAX, list, VKT__ONNX_RANK);
+    uint32_t axes = 0;
+    for (int k = 0; k < (n < 0 ? 3 : n); k++) axes |= 1u << vkt__onnx_axis(b, list[k], v->rank);
+    if (b->st != VKT_OK || !axes) {
+        vkt__onnx_refuse(b, "it has no axes");
         return;
     }
-    vkt__onnx_give_last(b, 0, vkt_resize(b->g, vkt__onnx_last(b, v), &d), v->type);
+    vkt_tensor *x = vkt__onnx_first(b, v);
+    x = vkt_binary(b->g, VKT_FN2_SUB, x, vkt_reduce(b->g, VKT_REDUCE_MEAN, x, axes, true));
+    vkt_tensor *var = vkt_reduce(b->g, VKT_REDUCE_MEAN, vkt_mul(b->g, x, x), axes, true),
+               *std = vkt_binary(b->g, VKT_FN2_ADD, vkt_unary(b->g, VKT_FN_SQRT, var, 0, 0),
+                                 vkt_fill(b->g, vkt_shape1(1), 1e-9f));
+    vkt__onnx_give(b, 0, vkt_binary(b->g, VKT_FN2_DIV, x, std), v->type);
 }
 
 /* Blocks of a picture's channels to its pixels, and back. */
@@ -237,12 +242,11 @@ const vkt__onnx_op vkt__onnx_picture_ops[] = {
       "running averages are no output" },
     { "InstanceNormalization", build_instance_norm, NULL, 0, 0, 0, "group_norm", NULL },
     { "GroupNormalization", build_group_norm, NULL, 0, 0, 0, "group_norm", NULL },
-    { "LayerNormalization", build_row_norm, NULL, 0, 0, 0, "layernorm",
-      "mean and deviation are no output" },
+    { "LayerNormalization", build_row_norm, NULL, 0, 0, 0, "layernorm", NULL },
     { "RMSNormalization", build_row_norm, NULL, 1, 0, 0, "rmsnorm", NULL },
-    { "Resize", build_resize, NULL, 0, 14, 0, "resize",
-      "pictures; nearest and linear as PyTorch's, by scales that give whole sizes" },
-    { "Upsample", build_resize, NULL, 1, 2, 0, "resize", "pictures; nearest" },
+    { "LRN", build_lrn, NULL, 0, 0, 0, "slice, binary", NULL },
+    { "LpNormalization", build_lp_norm, NULL, 0, 0, 0, "reduce, binary", NULL },
+    { "MeanVarianceNormalization", build_mean_variance, NULL, 0, 0, 0, "reduce, binary", NULL },
     { "DepthToSpace", build_depth, NULL, 0, 0, 0, "permute", NULL },
     { "SpaceToDepth", build_depth, NULL, 1, 0, 0, "permute", NULL },
     { .name = NULL },

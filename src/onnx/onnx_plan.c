@@ -3,9 +3,11 @@
 
 #include "onnx/onnx_op.h"
 
-static const vkt__onnx_op *const tables[] = { vkt__onnx_element_ops,  vkt__onnx_product_ops,
-                                              vkt__onnx_picture_ops,  vkt__onnx_reduce_ops,
-                                              vkt__onnx_sequence_ops, vkt__onnx_shape_ops };
+static const vkt__onnx_op *const tables[] = {
+    vkt__onnx_element_ops,  vkt__onnx_product_ops,   vkt__onnx_picture_ops, vkt__onnx_reduce_ops,
+    vkt__onnx_sequence_ops, vkt__onnx_shape_ops,     vkt__onnx_resize_ops,  vkt__onnx_attention_ops,
+    vkt__onnx_place_ops,    vkt__onnx_quantised_ops, vkt__onnx_pool_ops
+};
 
 const vkt__onnx_op *vkt__onnx_op_at(size_t i)
 {

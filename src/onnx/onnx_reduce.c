@@ -67,9 +67,14 @@ static void build_arg(vkt__onnx_build *b, const vkt__onnx_op *op)
     vkt__onnx_value *v = vkt__onnx_need(b, 0);
     uint32_t axis = vkt__onnx_axis(b, vkt__onnx_int(b, "axis", 0), v->rank);
     bool keep = vkt__onnx_int(b, "keepdims", 1) != 0;
-    if (vkt__onnx_int(b, "select_last_index", 0)) vkt__onnx_refuse(b, "of the last index");
+    bool from_end = vkt__onnx_int(b, "select_last_index", 0) != 0;
     if (b->st != VKT_OK) return;
-    vkt_tensor *y = vkt_arg(b->g, (vkt_reduction)op->fn, vkt__onnx_first(b, v), axis, keep);
+    vkt_tensor *x = vkt__onnx_first(b, v);
+    if (from_end) x = vkt_flip(b->g, x, 1u << axis);
+    vkt_tensor *y = vkt_arg(b->g, (vkt_reduction)op->fn, x, axis, keep);
+    if (from_end)
+        y = vkt_binary(b->g, VKT_FN2_SUB, vkt_fill(b->g, vkt_shape1(1), (float)(v->dims[axis] - 1)),
+                       vkt_cast(b->g, y, VKT_F32));
     if (!keep && v->rank == 1)
         vkt__onnx_give_rank0(b, 0, y, VKT__ONNX_INT64);
     else
@@ -128,8 +133,8 @@ const vkt__onnx_op vkt__onnx_reduce_ops[] = {
     REDUCE("ReduceLogSum", LOGS),
     { "Softmax", build_softmax, NULL, 0, 0, 0, "softmax", NULL },
     { "LogSoftmax", build_softmax, NULL, 1, 0, 0, "log_softmax", NULL },
-    { "ArgMax", build_arg, NULL, VKT_REDUCE_MAX, 0, 0, "arg", "the first of equal ones" },
-    { "ArgMin", build_arg, NULL, VKT_REDUCE_MIN, 0, 0, "arg", "the first of equal ones" },
+    { "ArgMax", build_arg, NULL, VKT_REDUCE_MAX, 0, 0, "arg", NULL },
+    { "ArgMin", build_arg, NULL, VKT_REDUCE_MIN, 0, 0, "arg", NULL },
     { "TopK", build_top_k, NULL, 0, 2, 0, "top_k", "along the last axis" },
     { "CumSum", build_cumsum, NULL, 0, 2, 0, "cumsum", NULL },
     { .name = NULL },

@@ -359,8 +359,8 @@ static void build_one_hot(vkt__onnx_build *b, const vkt__onnx_op *op)
     vkt__onnx_value *ids = vkt__onnx_need(b, 0), *values = vkt__onnx_need(b, 2);
     double depth = vkt__onnx_scalar(b, NULL, 1, 0);
     int64_t axis = vkt__onnx_int(b, "axis", -1);
-    if (axis != -1 && axis != (int64_t)ids->rank)
-        vkt__onnx_refuse(b, "of an axis that is not the last");
+    uint32_t at = vkt__onnx_axis(b, axis, ids->rank + 1), order[VKT_MAX_RANK] = { 0 };
+    if (ids->rank + 1 > VKT_MAX_RANK) vkt__onnx_refuse(b, "of a tensor of rank %u", ids->rank);
     if (!(depth >= 1 && depth < 1 << 24)) vkt__onnx_refuse(b, "of %g classes", depth);
     if (!values->host || values->host->count != 2) vkt__onnx_refuse(b, "its values are not known");
     if (b->st != VKT_OK) return;
@@ -370,6 +370,10 @@ static void build_one_hot(vkt__onnx_build *b, const vkt__onnx_op *op)
     if (off != 0 || on != 1)
         y = vkt_binary(b->g, VKT_FN2_ADD, vkt_scale(b->g, y, (float)(on - off)),
                        vkt_fill(b->g, vkt_shape1(1), (float)off));
+    uint32_t rank = ids->rank + 1;
+    if (!ids->rank) y = vkt_reshape(b->g, y, vkt_shape1((uint32_t)depth));
+    for (uint32_t k = 0; k < rank; k++) order[k] = k == at ? rank - 1 : k < at ? k : k - 1;
+    if (at + 1 < rank) y = vkt_permute(b->g, y, order);
     vkt__onnx_give(b, 0, y, values->type);
 }
 
@@ -432,9 +436,7 @@ const vkt__onnx_op vkt__onnx_shape_ops[] = {
     { "Pad", build_pad, NULL, 0, 14, 0, "pad", "not below 0" },
     { "Gather", build_gather, vkt__onnx_fold_gather, 0, 0, 0, "slice, gather", NULL },
     { "GatherElements", build_gather_elements, NULL, 0, 0, 0, "gather", NULL },
-    { "ScatterND", build_filled, vkt__onnx_fold_scatter, 0, 7, 0, "a constant",
-      "only of numbers that are known before the net runs" },
-    { "OneHot", build_one_hot, NULL, 0, 6, 0, "one_hot", "the new axis is the last" },
+    { "OneHot", build_one_hot, NULL, 0, 6, 0, "one_hot", "how many and which values is known" },
     { "Trilu", build_trilu, NULL, 0, 2, 0, "mul", NULL },
     { .name = NULL },
 };

@@ -21,11 +21,17 @@ convtranspose_group_2 cumsum_2d_axis_1 depthtospace_crd_mode_example gather_nega
 group_normalization_example instancenorm_example layer_normalization_4d_axis1 logsoftmax_axis_1 matmul_4d maxpool_2d_ceil
 prelu_broadcast reduce_mean_negative_axes_keepdims_random resize_upsample_scales_linear_align_corners slice_negative_axes
 averagepool_2d_pads averagepool_2d_pads_count_include_pad
-convtranspose_dilations convtranspose_pads lstm_defaults lstm_with_initial_bias maxpool_2d_same_lower softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example""".split()
+convtranspose_dilations convtranspose_pads lstm_defaults lstm_with_initial_bias maxpool_2d_same_lower round mod_mixed_sign_int32 div_int16 layer_normalization_2d_axis1 hardmax_axis_1 argmax_default_axis_example_select_last_index
+lrn l2normalization_axis_1 lppool_2d_pads maxpool_3d_dilations averagepool_3d_dilations_small
+gathernd_example_int32_batch_dim1 scatter_elements_with_negative_indices scatternd_add compress_1 onehot_with_axis nonzero_example
+resize_downsample_sizes_linear_antialias resize_upsample_sizes_cubic resize_tf_crop_and_resize_axes_2_3 resize_upsample_sizes_nearest_ceil_half_pixel
+quantizelinear_axis dequantizelinear_axis einsum_batch_matmul einsum_sum attention_4d_gqa_with_past_and_present attention_3d_causal
+attention_4d_softcap rotary_embedding_interleaved rotary_embedding_with_rotary_dim convtranspose_output_shape
+softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example""".split()
 
 
 def put(folder, name, i, array, tensor_name="x"):
-    t = array if isinstance(array, TensorProto) else numpy_helper.from_array(np.ascontiguousarray(array), tensor_name)
+    t = array if isinstance(array, TensorProto) else numpy_helper.from_array(np.array(array, order="C"), tensor_name)
     with open(os.path.join(folder, f"{name}_{i}.pb"), "wb") as f:
         f.write(t.SerializeToString())
 

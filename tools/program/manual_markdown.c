@@ -152,7 +152,7 @@ static void onnx(void)
     while (vkt_onnx_op_info_at(n, &op)) n++;
     printf(
         "# Ops of ONNX\n\n" GENERATED
-        "\nThe %zu ops that [a net of an ONNX file](../how-to/onnx.md) may have, of opsets 7 and "
+        "\nThe %zu ops that [a net of an ONNX file](../how-to/onnx.md) may have, of opsets 6 and "
         "later, and what they become. Numbers that are known before the net runs, such as shapes "
         "and what is computed from them, are computed when it is built.\n\n"
         "| op | becomes | as far as |\n|---|---|---|\n",
