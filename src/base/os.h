@@ -88,6 +88,9 @@ typedef struct vkt__map {
 } vkt__map;
 vkt_status vkt__file_map(const char *path, vkt__map *out);
 void vkt__file_unmap(vkt__map *m);
+/* The bytes from `from` on before `to` are not read again soon: the system may have their memory
+ * back. They stay readable. */
+void vkt__map_release(const vkt__map *m, size_t from, size_t to);
 FILE *vkt__fopen(const char *path, const char *mode); /* silent; NULL and errno; no folder */
 bool vkt__file_sync(FILE *f);                         /* flushed, and on the disk */
 void vkt__file_remove(const char *path);              /* silent */

@@ -272,6 +272,15 @@ vkt_status vkt__file_map(const char *path, vkt__map *out)
     return VKT_OK;
 }
 
+void vkt__map_release(const vkt__map *m, size_t from, size_t to)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    from = (from + page - 1) / page * page;
+    to = to / page * page;
+    if (from < to && to <= m->n)
+        madvise((void *)((uintptr_t)m->data + from), to - from, MADV_DONTNEED);
+}
+
 void vkt__file_unmap(vkt__map *m)
 {
     if (m->n) munmap((void *)(uintptr_t)m->data, m->n);

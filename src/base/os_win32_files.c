@@ -149,6 +149,15 @@ vkt_status vkt__file_map(const char *path, vkt__map *out)
     return st;
 }
 
+/* To unlock pages that are not locked takes them out of the working set. */
+void vkt__map_release(const vkt__map *m, size_t from, size_t to)
+{
+    enum { PAGE = 4096 };
+    from = (from + PAGE - 1) / PAGE * PAGE;
+    to = to / PAGE * PAGE;
+    if (from < to && to <= m->n) VirtualUnlock((char *)(uintptr_t)m->data + from, to - from);
+}
+
 void vkt__file_unmap(vkt__map *m)
 {
     if (m->n) UnmapViewOfFile(m->data);

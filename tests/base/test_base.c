@@ -133,6 +133,43 @@ static void cells_for_a_spreadsheet(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
+/* Bytes of memory that this process holds; 0 where the system does not say. */
+static size_t resident_bytes(void)
+{
+    unsigned long all = 0, held = 0;
+    FILE *f = vkt__fopen("/proc/self/statm", "r");
+    if (!f) return 0;
+    if (fscanf(f, "%lu %lu", &all, &held) != 2) held = 0;
+    fclose(f);
+    return held * 4096;
+}
+
+/* A large file is read through a map without its memory being held. */
+static void check_released(void)
+{
+    enum { BYTES = 32 << 20 };
+    vkt__map map;
+    size_t sum = 0;
+    char *data = calloc(1, BYTES);
+    assert_non_null(data);
+    memset(data, 1, BYTES);
+    REQUIRE_OK(vkt__file_replace("test_base_tmp/a/large", data, BYTES));
+    free(data);
+    REQUIRE_OK(vkt__file_map("test_base_tmp/a/large", &map));
+    size_t before = resident_bytes(), most = before;
+    for (size_t at = 0; at < BYTES; at += 1 << 20) {
+        for (size_t i = 0; i < 1 << 20; i++) sum += ((const uint8_t *)map.data)[at + i];
+        vkt__map_release(&map, at, at + (1 << 20));
+        most = VKT_MAX(most, resident_bytes());
+    }
+    assert_int_equal(sum, BYTES);
+    assert_true(most - before < BYTES / 4);
+    vkt__map_release(&map, 5, BYTES + 1); /* more than there is: nothing */
+    assert_int_equal(((const uint8_t *)map.data)[BYTES / 2], 1);
+    vkt__file_unmap(&map);
+    vkt__file_remove("test_base_tmp/a/large");
+}
+
 static void files_are_replaced_whole(void **state)
 {
     (void)state;
@@ -150,6 +187,7 @@ static void files_are_replaced_whole(void **state)
     REQUIRE_OK(vkt__file_read("test_base_tmp/a/f", 100, &data, &n));
     assert_string_equal(data, "bye");
     free(data);
+    check_released();
     TEST_LOG_CAPTURE();
     REQUIRE_STATUS(vkt__file_read("test_base_tmp/a/f", 2, &data, &n), VKT_E_IO);
     REQUIRE_LOGGED("more than the 2");

@@ -62,6 +62,11 @@ uint64_t vkt__bytes_bound(const vkt__bytes *b)
     return b->gzip ? left * 1032 + 65536 : left;
 }
 
+size_t vkt__bytes_taken(const vkt__bytes *b)
+{
+    return b->at;
+}
+
 static vkt_status inflate_some(vkt__bytes *b, uint8_t *dst, size_t want, size_t *got)
 {
     *got = 0;

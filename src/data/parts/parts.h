@@ -18,6 +18,8 @@ void vkt__bytes_close(vkt__bytes **b);
 vkt_status vkt__bytes_read(vkt__bytes *b, void *dst, size_t want, size_t *got);
 /* No more than this many bytes can still come: exact for plain data, else gzip's best ratio. */
 uint64_t vkt__bytes_bound(const vkt__bytes *b);
+/* How many of the data's bytes were read. */
+size_t vkt__bytes_taken(const vkt__bytes *b);
 /* All of it, NUL-terminated; refuses more than `limit` bytes. Caller frees. */
 vkt_status vkt__bytes_all(const void *data, size_t n, const char *name, uint64_t limit, char **out,
                           size_t *out_n);

@@ -11,6 +11,7 @@ enum { INPUTS = 4 << 20 };                /* values that the rows of a part beco
 struct vkt__row_parts {
     const char *name;
     vkt__map map; /* of a file */
+    size_t released;
     vkt__bytes *bytes;
     bool input, ended, json, begun;
     vkt__json_told told;
@@ -139,6 +140,11 @@ static vkt_status read_more(vkt__row_parts *p)
     vkt_status st = p->input ? vkt__stdin_read(p->buf + p->used, STEP - 1, &got)
                              : vkt__bytes_read(p->bytes, p->buf + p->used, STEP - 1, &got);
     if (st != VKT_OK) return st;
+    if (!p->input) {
+        size_t taken = vkt__bytes_taken(p->bytes);
+        vkt__map_release(&p->map, p->released, taken);
+        p->released = taken;
+    }
     if (p->input && p->line == 1 && p->used == 0 && got >= 2 && memcmp(p->buf, "\x1f\x8b", 2) == 0)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "standard input is compressed: unpack it first (zcat FILE.gz | ...)");
