@@ -51,6 +51,17 @@ runs --filter 'optim.lr>=0.01' --show optim.lr
 runs --filter status=done --filter 'best<1' --filter name~digits --filter run!=runs/c
 [ "$(grep -c '^runs/' log)" = 2 ] || fail "four filters"
 runs --filter status=lost; has 'no runs that fit'
+# a configuration that another program wrote: values are shown as this one writes them
+mkdir runs/e
+python3 - <<'P'
+import json
+j = json.load(open("runs/a/run.json"))
+j.update(started="1999-01-01T00:00:00Z", config=j["config"].replace("lr: 0.003", "lr: 0.00300").replace("decay_all: false", "decay_all: no"))
+json.dump(j, open("runs/e/run.json", "w"))
+P
+runs --filter run=runs/e --show optim.lr --show optim.decay_all
+has ' 0\.003  *false$'
+rm -r runs/e
 runs --markdown --show optim.rule; has '^| run | name '; has 'digits\\|b'
 runs --csv --show optim.lr
 python3 -c 'import csv; r = list(csv.DictReader(open("log"))); assert len(r) == 4 and r[1]["optim.lr"] and "commit" in r[0], r' || fail "CSV"

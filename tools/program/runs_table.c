@@ -89,16 +89,85 @@ const vkt_config *runs_config(row *x)
     return x->config;
 }
 
+/* Whether a value is written as it would be printed: not 0.10 or 0.00001, yes or on. */
+static bool is_printed_so(const char *v)
+{
+    static const char *const others[] = { "yes", "no", "on", "off" };
+    char *end, again[64];
+    double number = strtod(v, &end);
+    for (size_t i = 0; i < CLI_COUNT(others); i++)
+        if (!strcmp(v, others[i])) return false;
+    if (end == v || *end) return v[0] == '"' || (v[0] >= 'a' && v[0] <= 'z');
+    snprintf(again, sizeof again, "%.0f", fabs(number) < 1e15 ? number : 0);
+    bool same = !strcmp(again, v);
+    for (int digits = 1; digits <= 9 && !same; digits++) {
+        snprintf(again, sizeof again, "%.*g", digits, number);
+        same = !strcmp(again, v);
+    }
+    return same;
+}
+
+/* The value of the option as a configuration of its own prints it, NAME: VALUE on a line below its
+ * sections. False: it is not there so, and the whole text must be read. */
+static bool value_in_text(const char *at, const char *name, char *out, size_t n)
+{
+    for (size_t indent = 0;; indent += 2) {
+        size_t word = strcspn(name, ".");
+        for (;; at += strcspn(at, "\n"), at += *at == '\n') {
+            size_t blanks = strspn(at, " ");
+            if (!*at || blanks < indent) return false;
+            if (blanks == indent && !strncmp(at + indent, name, word) && at[indent + word] == ':')
+                break;
+        }
+        at += indent + word + 1;
+        size_t len = strcspn(at, "\n");
+        const char *next = at + len + (at[len] == '\n');
+        if (!name[word]) {
+            bool more = strspn(next, " ") > indent;
+            if (len < 2 || len > n || *at != ' ' || strchr("|>&*!#", at[1]) || more) return false;
+            snprintf(out, n, "%.*s", (int)len - 1, at + 1);
+            return !strstr(out, " #") && is_printed_so(out);
+        }
+        if (len) return false;
+        name += word + 1;
+        at = next;
+    }
+}
+
+/* Without its quotes. */
+static void bare(const char *v, char *out, size_t n)
+{
+    size_t quoted = v[0] == '"' && v[strlen(v) - 1] == '"' && strlen(v) > 1;
+    snprintf(out, n, "%.*s", (int)(strlen(v) - 2 * quoted), v + quoted);
+}
+
+/* Of a recipe's option. A configuration is not kept: there may be ten thousands of runs. */
+static void option_value(row *x, size_t i, char *out, size_t n)
+{
+    char text[600];
+    vkt_option_info o;
+    if (x->r->config && vkt_option(i, &o) &&
+        value_in_text(x->r->config, o.name, text, sizeof text)) {
+        bare(text, out, n);
+        return;
+    }
+    bool kept = x->config != NULL;
+    const vkt_config *c = runs_config(x);
+    char *v = c ? vkt_option_value(c, i) : NULL;
+    if (v) bare(v, out, n);
+    vkt_free(v);
+    if (c && !kept) {
+        vkt_config_destroy(&x->config);
+        x->tried = false;
+    }
+}
+
 void runs_value(row *x, int key, char *out, size_t n)
 {
     const char *at = (const char *)x->r;
     out[0] = 0;
     if (key >= (int)CLI_COUNT(fields)) {
-        const vkt_config *c = runs_config(x);
-        char *v = c ? vkt_option_value(c, (size_t)key - CLI_COUNT(fields)) : NULL;
-        size_t quoted = v && v[0] == '"' && v[strlen(v) - 1] == '"' && strlen(v) > 1;
-        if (v) snprintf(out, n, "%.*s", (int)(strlen(v) - 2 * quoted), v + quoted);
-        vkt_free(v);
+        option_value(x, (size_t)key - CLI_COUNT(fields), out, n);
         return;
     }
     at += fields[key].at;
