@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "base/os.h"
 #include "base/words.h"
 #include "runs/history.h"
@@ -27,12 +28,18 @@ static bool is_null(const json_t *o, const char *key)
     return json_is_null(json_object_get(o, key));
 }
 
-static void add_step(vkt_history *h, const json_t *o, uint64_t step)
+static void keep_step(vkt_history *h, const vkt_history_step *s)
 {
     struct vkt__history_private *p = h->priv;
     h->steps = vkt__grow(h->steps, h->n_steps, &p->cap, sizeof *h->steps);
-    vkt_history_step *s = &h->steps[h->n_steps++];
-    *s = (vkt_history_step) {
+    vkt_history_step *to = &h->steps[h->n_steps++];
+    *to = *s;
+    to->overflow = vkt__is_overflow(to);
+}
+
+static void add_step(vkt_history *h, const json_t *o, uint64_t step)
+{
+    const vkt_history_step s = {
         .step = step,
         .loss = number(o, "loss", NAN),
         .accuracy = number(o, "accuracy", NAN),
@@ -45,7 +52,85 @@ static void add_step(vkt_history *h, const json_t *o, uint64_t step)
         .loss_scale = number(o, "loss_scale", 1),
         .updated = number(o, "update_ok", 1) > 0,
     };
-    s->overflow = vkt__is_overflow(s);
+    keep_step(h, &s);
+}
+
+/* ---- a step's line as vkt__metrics_add writes it, a million of which are read in a second ---- */
+
+static const struct {
+    const char *name;
+    size_t offset;
+    double absent;
+} step_fields[] = {
+    { "loss", offsetof(vkt_history_step, loss), NAN },
+    { "accuracy", offsetof(vkt_history_step, accuracy), NAN },
+    { "grad_norm", offsetof(vkt_history_step, grad_norm), NAN },
+    { "clip", offsetof(vkt_history_step, clip), 1 },
+    { "lr", offsetof(vkt_history_step, lr), NAN },
+    { "items_per_s", offsetof(vkt_history_step, items_per_s), NAN },
+    { "input_wait", offsetof(vkt_history_step, input_wait), NAN },
+    { "seconds", offsetof(vkt_history_step, seconds), NAN },
+    { "loss_scale", offsetof(vkt_history_step, loss_scale), 1 },
+};
+
+/* A number of JSON. */
+static bool take_number(const char **at, double *out)
+{
+    enum { MOST = 31 };
+    char text[MOST + 1];
+    size_t n = strspn(*at, "0123456789+-.eE");
+    const char *digit = *at + (**at == '-');
+    bool zero = *digit == '0' && digit[1] >= '0' && digit[1] <= '9';
+    if (n == 0 || n > MOST || zero || *digit < '0' || *digit > '9') return false;
+    memcpy(text, *at, n);
+    text[n] = 0;
+    const char *point = strchr(text, '.');
+    if (point && (point[1] < '0' || point[1] > '9')) return false;
+    if (!point && n > 18) return false; /* perhaps too large for a whole number */
+    *at += n;
+    if (!vkt__number(text, out)) return false;
+    if (!strpbrk(text, ".eE")) *out += 0.0; /* -0 is a whole number, which has no sign */
+    return true;
+}
+
+/* ,"NAME":NUMBER as often as it comes, up to the brace that ends the line. */
+static bool take_fields(const char *at, const char *end, vkt_history_step *s, double *update_ok)
+{
+    for (; *at == ',';) {
+        double v;
+        if (at[1] != '"') return false;
+        const char *name = at + 2;
+        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789");
+        at = name + n + 2;
+        if (strncmp(name + n, "\":", 2) != 0 || !take_number(&at, &v)) return false;
+        for (size_t i = 0; i < VKT_COUNT(step_fields); i++)
+            if (strlen(step_fields[i].name) == n && !memcmp(step_fields[i].name, name, n))
+                memcpy((char *)s + step_fields[i].offset, &v, sizeof v);
+        if (n == strlen("update_ok") && !memcmp(name, "update_ok", n)) *update_ok = v;
+        if ((n == 4 && (!memcmp(name, "step", n) || !memcmp(name, "kind", n)))) return false;
+    }
+    return *at == '}' && at + 1 == end;
+}
+
+/* False: the line is not written so, and is read as JSON. It ends before `n`, where no character
+ * of a number is. */
+static bool read_step(vkt_history *h, const char *line, size_t n)
+{
+    static const char begin[] = "{\"kind\":\"train\",\"step\":";
+    const size_t skip = sizeof begin - 1;
+    vkt_history_step s = { 0 };
+    double step, update_ok = 1;
+    if (n <= skip || memcmp(line, begin, skip) || line[n - 1] != '}') return false;
+    const char *at = line + skip;
+    size_t digits = strspn(at, "0123456789");
+    if (digits > 15 || at[digits] != ',' || !take_number(&at, &step)) return false;
+    s.step = (uint64_t)step;
+    for (size_t i = 0; i < VKT_COUNT(step_fields); i++)
+        memcpy((char *)&s + step_fields[i].offset, &step_fields[i].absent, sizeof(double));
+    if (!take_fields(at, line + n, &s, &update_ok)) return false;
+    s.updated = update_ok > 0;
+    keep_step(h, &s);
+    return true;
 }
 
 /* Counts of a class list; NULL where the array is none or holds something else. */
@@ -112,6 +197,7 @@ static void add_eval(vkt_history *h, const json_t *o, uint64_t step)
 
 static void read_line(vkt_history *h, const char *line, size_t n)
 {
+    if (read_step(h, line, n)) return;
     json_t *o = json_loadb(line, n, 0, NULL);
     const char *kind = json_string_value(json_object_get(o, "kind"));
     const json_t *step = json_object_get(o, "step");

@@ -144,17 +144,38 @@ static bool came_before(evaluated *e, const split_name split)
     return e->average = true;
 }
 
+typedef bool (*step_fn)(const char *line, size_t n, uint64_t *step);
+
+/* Where the lines begin that decide: those behind the last one of a step < keep, which stay with
+ * all before them, as steps rise. A resumption reads the end of a long file alone. */
+static size_t find_tail(const char *data, size_t n, uint64_t keep, step_fn step_of)
+{
+    size_t end = n;
+    while (end > 0 && data[end - 1] != '\n') end--;
+    while (end > 0) {
+        size_t at = end - 1;
+        uint64_t step;
+        while (at > 0 && data[at - 1] != '\n') at--;
+        if (step_of(data + at, end - 1 - at, &step) && step < keep) break;
+        end = at;
+    }
+    return end;
+}
+
 /* Cuts after the last whole line of a step <= keep. */
-static vkt_status cut(const char *path, uint64_t keep,
-                      bool (*step_of)(const char *, size_t, uint64_t *),
+static vkt_status cut(const char *path, uint64_t keep, step_fn step_of,
                       bool (*split_of)(const char *, size_t, split_name))
 {
-    char *data;
-    size_t n, end = 0;
+    vkt__map map;
     evaluated before = { 0 };
-    vkt_status st = vkt__file_read_if(path, 1ull << 33, &data, &n);
-    if (st != VKT_OK || !data) return st;
-    for (size_t at = 0; at < n;) {
+    bool there;
+    vkt_status st = vkt__file_look(path, &there);
+    if (st != VKT_OK || !there) return st;
+    st = vkt__file_map(path, &map);
+    if (st != VKT_OK) return st;
+    const char *data = map.data;
+    size_t n = map.n, end = find_tail(data, n, keep, step_of);
+    for (size_t at = end; at < n;) {
         const char *nl = memchr(data + at, '\n', n - at);
         if (!nl) break;
         size_t len = (size_t)(nl - (data + at));
@@ -167,7 +188,7 @@ static vkt_status cut(const char *path, uint64_t keep,
         }
         at += len + 1;
     }
-    free(data);
+    vkt__file_unmap(&map);
     return end < n ? vkt__file_truncate(path, end) : VKT_OK;
 }
 
@@ -194,10 +215,13 @@ static vkt_status refuse_link(const char *path)
 /* Which columns the file's heading names. */
 static vkt_status read_heading(vkt__metrics *m)
 {
-    char *data;
-    size_t n;
-    vkt_status st = vkt__file_read(m->csv_path, 1ull << 33, &data, &n);
+    enum { MOST = 4096 }; /* of a heading, which names the columns above at most */
+    char data[MOST + 1];
+    FILE *f;
+    vkt_status st = vkt__file_open(m->csv_path, &f);
     if (st != VKT_OK) return st;
+    data[fread(data, 1, MOST, f)] = 0;
+    fclose(f);
     size_t end = strcspn(data, "\r\n");
     for (size_t i = 0; i < VKT_COUNT(columns); i++) m->in_csv[i] = false;
     for (size_t at = 0, len; at < end; at += len + 1) {
@@ -206,7 +230,6 @@ static vkt_status read_heading(vkt__metrics *m)
             m->in_csv[i] |=
                 strlen(columns[i].name) == len && !strncmp(columns[i].name, data + at, len);
     }
-    free(data);
     return VKT_OK;
 }
 

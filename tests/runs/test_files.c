@@ -125,6 +125,60 @@ static void evaluations_of_the_step_stay_and_the_conclusion_goes(void **state)
     }
 }
 
+static vkt_history_step step_of(const char *line, bool spaced, bool *there)
+{
+    vkt_history *h = NULL;
+    vkt__str text = { 0 };
+    for (const char *p = line; *p; p++)
+        vkt__str_add(&text, spaced && *p == ':' ? ": " : p, spaced && *p == ':' ? 2 : 1);
+    vkt__str_add(&text, "\n", 1);
+    REQUIRE_OK(vkt__file_replace(DIR "/metrics.jsonl", text.data, text.len));
+    vkt__str_finish(&text);
+    vkt__log_hold(true);
+    REQUIRE_OK(vkt_history_load(DIR, &h));
+    vkt__log_hold(false);
+    vkt_history_step s = { 0 };
+    *there = h->n_steps == 1;
+    if (*there) s = h->steps[0];
+    vkt_history_destroy(&h);
+    return s;
+}
+
+/* A step's line as it is written is read without a JSON parser: to the same values as with one, and
+ * what is no JSON is damaged. */
+static void lines_of_steps_are_read_as_json(void **state)
+{
+    (void)state;
+#define STEP "{\"kind\":\"train\",\"step\":"
+    static const char *const lines[] = {
+        STEP "7,\"loss\":1.25,\"accuracy\":0.5,\"grad_norm\":3e-05,\"clip\":0.75,\"lr\":0.001,"
+             "\"items_per_s\":12345.6789,\"input_wait\":0,\"update_ok\":0,\"loss_scale\":65536,"
+             "\"seconds\":1.5}",
+        STEP "8}",
+        STEP "9,\"loss\":null,\"grad_norm\":null}",
+        STEP "10,\"loss\":-1,\"loss\":2,\"new\":4}",
+        STEP "11,\"loss\":0.123456789012345678,\"lr\":1E-3}",
+        STEP "12,\"lr\":\"x\",\"class_n\":[1,2]}",
+        STEP "13,\"loss\":-0,\"step\":14}",
+        STEP "15,\"loss\":01}", /* no JSON from here on */
+        STEP "16,\"loss\":1.}",
+        STEP "17,\"loss\":+1}",
+        STEP "18,\"loss\":99999999999999999999}",
+        STEP "19,\"loss\":1e999}",
+        STEP "20,\"loss\":1,}",
+        STEP "21,\"loss\":1}}",
+        STEP "022}",
+    };
+    for (size_t i = 0; i < VKT_COUNT(lines); i++) {
+        bool plain, spaced;
+        vkt_history_step a = step_of(lines[i], false, &plain), b = step_of(lines[i], true, &spaced);
+        bool same = !memcmp(&a, &b, offsetof(vkt_history_step, updated)) &&
+                    a.updated == b.updated && a.overflow == b.overflow;
+        if (plain != spaced || plain != (i < 7) || !same)
+            fail_msg("%s: %d, with blanks %d", lines[i], plain, spaced);
+    }
+}
+
 /* metrics.csv keeps the columns that its heading names; metrics.jsonl has all. */
 static void a_run_of_an_older_version_keeps_its_columns(void **state)
 {
@@ -440,6 +494,7 @@ int main(void)
         TEST(a_full_disk_is_reported),
         TEST(links_are_not_written_through),
 #endif
+        TEST(lines_of_steps_are_read_as_json),
         TEST(predictions_are_csv),
         TEST(event_files_are_framed),
         TEST(run_folders_are_not_shared),
