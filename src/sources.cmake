@@ -491,6 +491,7 @@ set(SRC_STUDY
   src/study/gp.c
   src/study/space.c
   src/study/study.c
+  src/study/study_auto.c
   src/study/study_batch.c
   src/study/study_clip.c
   src/study/study_compare.c
@@ -499,6 +500,7 @@ set(SRC_STUDY
   src/study/study_file.c
   src/study/study_folds.c
   src/study/study_lr.c
+  src/study/study_noise.c
   src/study/study_outcome.c
   src/study/study_prune.c
   src/study/study_ramp.c

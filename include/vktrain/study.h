@@ -21,6 +21,7 @@ typedef enum vkt_study_kind {
     VKT_STUDY_CLIP,       /* the threshold of gradient clipping */
     VKT_STUDY_BATCH_SIZE, /* throughput by batch size; steps to a target */
     VKT_STUDY_FOLDS,      /* cross-validation, and two recipes compared by it */
+    VKT_STUDY_AUTO,       /* the playbook's order within a time, to a trained run */
     VKT_STUDY_N_KINDS
 } vkt_study_kind;
 VKT_API const char *vkt_study_kind_name(vkt_study_kind k); /* "search", "lr", ... */
@@ -110,6 +111,7 @@ typedef struct vkt_study {
     size_t n_effects;
     const char *playbook; /* what the tuning playbook says here */
     const char *command;  /* command that reproduces the best trial */
+    const char *best_run; /* of auto: folder of the run to be used; NULL: of other kinds */
     double estimate_s;    /* of a dry run: seconds for the trials listed; NAN: not measured */
     uint32_t n_more;      /* of a dry run: trials, at most, that depend on these */
     struct vkt__study_private *priv;
@@ -168,6 +170,8 @@ typedef struct vkt_study_desc {
     uint32_t rounds;            /* seeds on which each fold is trained; 0: 1 */
     const char *const *against; /* [n_against] settings with which the recipe is compared */
     size_t n_against;
+    /* auto */
+    double minutes; /* of all trials together; 0: 10 */
     /* Says what limits a configuration: fills `text`. NULL: nobody does. */
     vkt_status (*bottleneck)(void *user, const vkt_config *c, char *text, size_t n);
     /* Called by one thread at a time. */

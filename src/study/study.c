@@ -15,6 +15,7 @@ static const kind kinds[VKT_STUDY_N_KINDS] = {
     [VKT_STUDY_CLIP] = { vkt__study_clip_check, vkt__study_clip },
     [VKT_STUDY_BATCH_SIZE] = { vkt__study_batch_size_check, vkt__study_batch_size },
     [VKT_STUDY_FOLDS] = { vkt__study_folds_check, vkt__study_folds },
+    [VKT_STUDY_AUTO] = { vkt__study_auto_check, vkt__study_auto },
 };
 
 /* ---- the whole ---- */
@@ -42,6 +43,7 @@ static vkt_status check_data(vkt_study *s)
     const vkt_dataset_info *info = vkt_dataset_get_info(data);
     p->n_train = info->n[VKT_SPLIT_TRAIN];
     p->n_valid = info->n[VKT_SPLIT_VALID];
+    p->n_test = info->n[VKT_SPLIT_TEST];
     vkt_dataset_destroy(&data);
     if (!p->n_valid)
         return vkt__fail(VKT_E_ARG, "study",
@@ -96,6 +98,8 @@ static vkt_status prepare(vkt_study *s)
         for (size_t i = 0; i < d->n_against; i++)
             p->options = vkt__study_text(s, "%s %s", p->options, d->against[i]);
     }
+    if (s->kind == VKT_STUDY_AUTO)
+        p->options = vkt__study_text(s, "minutes=%g seeds=%u", d->minutes, d->repeats);
     VKT_TRY(check_data(s));
     vkt__git_checkout_of(d->recipe, &p->checkout);
     s->dir = d->dir ? vkt__arena_strdup(&p->arena, d->dir) : default_dir(s);

@@ -310,13 +310,14 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
     vkt_status st = VKT_OK;
     double last = NAN, cheapest = NAN, fewest = NAN;
     uint32_t last_batch = 0, critical = 0, cheapest_batch = 0, fewest_batch = 0;
+    uint64_t every = VKT_MAX(s->steps / 100, 1);
+    size_t reached = 0, at_once = 0;
     for (size_t i = 0; i < n; i++) {
         const vkt_study_trial *t;
         const char *set[] = { vkt__study_text(s, "train.batch=%u", z[i].batch),
                               "train.accumulate=1",
                               "eval.batch=0",
-                              vkt__study_text(s, "eval.every=%llu",
-                                              (unsigned long long)VKT_MAX(s->steps / 100, 1)),
+                              vkt__study_text(s, "eval.every=%llu", (unsigned long long)every),
                               "schedule.kind=constant",
                               "schedule.milestones=[]" };
         if (z[i].t.state != VKT_TRIAL_DONE) continue;
@@ -328,6 +329,8 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
                               z[i].batch, (unsigned long long)t->steps);
             continue;
         }
+        reached++;
+        at_once += t->to_target == every;
         double steps = (double)t->to_target, time = 1e-3 * steps * z[i].t.step_ms;
         double cut = last / steps;
         vkt__study_advise(
@@ -350,7 +353,13 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
         last = steps;
         last_batch = z[i].batch;
     }
-    if (critical)
+    if (at_once && at_once == reached) {
+        vkt__study_advise(s,
+                          "the target is too easy to tell batch sizes apart: each that reaches it "
+                          "does so by the first evaluation, at step %llu; give --steps-to a value "
+                          "that is harder to reach",
+                          (unsigned long long)every);
+    } else if (critical) {
         vkt__study_advise(
             s,
             "%s batch size %u (evaluated every %llu steps, other metaparameters "
@@ -359,7 +368,10 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
             "or epochs small ones",
             critical == last_batch ? "the number of steps still falls at the largest size tried,"
                                    : "the number of steps no longer falls beyond",
-            critical, (unsigned long long)VKT_MAX(s->steps / 100, 1), cheapest_batch, fewest_batch);
+            critical, (unsigned long long)every, cheapest_batch, fewest_batch);
+        const char *least = vkt__study_text(s, "train.batch=%u", cheapest_batch);
+        s->command = vkt__study_command(s, &least, cheapest_batch != s->priv->base->batch);
+    }
 fail:
     return st;
 }
@@ -388,6 +400,9 @@ static vkt_status explain_limit(vkt_study *s, uint32_t batch)
         vkt__fail(st, "study", "profiling batch size %u: %s", batch, vkt__last_failure());
         goto fail;
     }
+    /* A larger batch is what this study has measured, so that is no advice here. */
+    char *advice = strstr(text, "; to do: ");
+    if (advice && strstr(advice, "raise train.batch")) *advice = 0;
     vkt__study_advise(s, "what limits batch size %u: %s", batch, text);
 fail:
     vkt_config_destroy(&c);
@@ -442,8 +457,8 @@ static void recommend(vkt_study *s, const sizes *m, const vkt__batch_choice *c, 
     vkt__study_advise(
         s,
         "the batch size is about speed and is not applied automatically; after --set %s tune the "
-        "learning rate again (`vktrain study lr %s --set %s`), and the regularisation",
-        set, vkt__study_word(s, s->recipe), set);
+        "learning rate again (`%s`), and the regularisation",
+        set, vkt__study_of(s, "lr", vkt__study_text(s, "--set %s", set)));
     s->command = vkt__study_command(s, &set, 1);
 }
 

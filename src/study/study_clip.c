@@ -111,8 +111,8 @@ vkt_status vkt__study_clip(vkt_study *s)
     else
         vkt__study_advise(s,
                           "clipping does not make training stable: lower the threshold, or try "
-                          "`vktrain study warmup %s`",
-                          vkt__study_word(s, s->recipe));
+                          "`%s`",
+                          vkt__study_of(s, "warmup", NULL));
     describe(s, &m);
     if (best_clipped > 0.5)
         vkt__study_advise(s,

@@ -162,6 +162,7 @@ static json_t *study_json(const vkt_study *s)
     if (s->n_effects) json_object_set_new(j, "metaparameters", vkt__study_effects_json(s));
     json_object_set_new(j, "playbook", json_string(s->playbook ? s->playbook : ""));
     json_object_set_new(j, "command", s->command ? json_string(s->command) : json_null());
+    if (s->best_run) json_object_set_new(j, "best_run", json_string(s->best_run));
     return j;
 }
 

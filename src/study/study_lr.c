@@ -263,15 +263,13 @@ static vkt_status find_late(vkt_study *s, const sweep *w, double star, bool *lat
 
 static void propose(vkt_study *s, double lr)
 {
+    vkt__study_advise(s, "try these in the playbook's order: (1) warmup: `%s`",
+                      vkt__study_of(s, "warmup", vkt__study_text(s, "--unstable-lr %.4g", 2 * lr)));
     vkt__study_advise(s,
-                      "try these in the playbook's order: (1) warmup: `vktrain study warmup %s "
-                      "--unstable-lr %.4g`",
-                      vkt__study_word(s, s->recipe), 2 * lr);
-    vkt__study_advise(s,
-                      "(2) gradient clipping: `vktrain study clip %s`; (3) normalisation layers if "
+                      "(2) gradient clipping: `%s`; (3) normalisation layers if "
                       "there are none, at the end of each residual branch, x + Norm(f(x)), and "
                       "residual branches that are initialised to zero",
-                      vkt__study_word(s, s->recipe));
+                      vkt__study_of(s, "clip", NULL));
     vkt__study_advise(s, "(4) another optimizer (Adam is more stable than momentum); (5) only then "
                          "a lower learning rate");
 }

@@ -165,9 +165,10 @@ vkt_status vkt__study_ramp(vkt_study *s)
                           r.rises);
     vkt__study_advise(s,
                       "a ramp shows early training only, and its result depends on --steps: sweep "
-                      "real runs around it with `vktrain study lr %s --from %.3g --to %.3g`",
-                      vkt__study_word(s, s->recipe), r.steepest / 10,
-                      fmin(r.steepest * 10, r.lowest));
+                      "real runs around it with `%s`",
+                      vkt__study_of(s, "lr",
+                                    vkt__study_text(s, "--from %.3g --to %.3g", r.steepest / 10,
+                                                    fmin(r.steepest * 10, r.lowest))));
 fail:
     return st;
 }

@@ -21,8 +21,9 @@ struct vkt__study_private {
     vkt__file_lock *lock;
     vkt_config *base; /* the recipe as the study's trials begin with it */
     char *base_yaml;
-    uint64_t n_train; /* examples */
-    uint64_t n_valid;
+    bool has_patience; /* the recipe may end its runs early: trials do not */
+    uint64_t n_train;  /* examples */
+    uint64_t n_valid, n_test;
     const char *space;   /* text of the space, or NULL */
     const char *options; /* what else the plan depends on, "points=9 ..." */
     char started[32];
@@ -57,6 +58,7 @@ typedef struct vkt__trial_spec {
     bool check;        /* evaluates without saving its weights */
     bool until_target; /* ends at the first evaluation that reaches desc->target */
     bool prune;        /* may end at a rung: study_prune.c */
+    bool baseline;     /* has the linear baseline beside it, as a run of its own */
 } vkt__trial_spec;
 /* The configuration of a trial: recipe, the study's settings, the trial's. */
 vkt_status vkt__trial_config(const vkt_study *s, const char *const *set, size_t n_set,
@@ -90,6 +92,24 @@ bool vkt__study_better(const vkt_study *s, double a, double b);
  * the infeasible. */
 bool vkt__trial_ahead(const vkt_study *s, const vkt_study_trial *a, const vkt_study_trial *b);
 
+/* ---- study_noise.c ---- */
+
+/* Standard error of a metric's value that n independent examples gave: of a share (accuracy), R2,
+ * RMSE or MAE, these three for errors that are normally distributed; NAN: not known of others. */
+double vkt__standard_error(const char *metric, double value, uint64_t n);
+/* By how many standard errors the best of n equal trials is expected to lie above their mean: the
+ * mean of the largest of n normal numbers. */
+double vkt__luck_of_best(size_t n);
+/* What the validation set can tell of a trial's result; of a loss of classes its accuracy. */
+typedef struct vkt__noise {
+    const char *metric;
+    double value, error; /* NAN: not known */
+    uint64_t n;          /* examples */
+} vkt__noise;
+vkt__noise vkt__study_noise(const vkt_study *s, const vkt_study_trial *t);
+/* Says so of the best of n trials, which is compared with another's result. */
+void vkt__study_say_noise(vkt_study *s, const vkt_study_trial *best, double other, size_t n);
+
 /* ---- study_prune.c ---- */
 
 /* Steps of the rungs of a run of `total` steps, rising; returns how many, 0 where evaluations are
@@ -110,8 +130,9 @@ vkt_status vkt__trial_estimate(vkt_study *s, const char *const *set, size_t n_se
 
 /* "vktrain train RECIPE --set ..." with the study's settings and these, as a shell reads it. */
 const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_set);
-/* A word as a shell reads it back, for a command inside a text. */
-const char *vkt__study_word(vkt_study *s, const char *word);
+/* "vktrain study KIND RECIPE --set ..." with the study's settings and length; more, NULL or what
+ * follows. */
+const char *vkt__study_of(vkt_study *s, const char *kind, const char *more);
 /* Text in the study's arena. */
 const char *vkt__study_text(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);
 void vkt__study_advise(vkt_study *s, const char *fmt, ...) VKT_PRINTF(2, 3);
@@ -201,6 +222,8 @@ typedef struct vkt__paired {
 vkt__paired vkt__paired_of(const double *difference, size_t n, uint32_t folds);
 vkt_status vkt__study_folds_check(vkt_study *s);
 vkt_status vkt__study_folds(vkt_study *s);
+vkt_status vkt__study_auto_check(vkt_study *s);
+vkt_status vkt__study_auto(vkt_study *s);
 vkt_status vkt__study_batch_size(vkt_study *s);
 
 #endif

@@ -139,8 +139,9 @@ static void check_boundary(vkt_study *s, const vkt__space *space, const size_t *
 static bool tunes_batch(const vkt__space *space)
 {
     for (size_t i = 0; i < space->n; i++)
-        if (!strcmp(space->axis[i].key, "train.batch") ||
-            !strcmp(space->axis[i].key, "train.accumulate"))
+        if (space->axis[i].role != VKT__ROLE_FIXED &&
+            (!strcmp(space->axis[i].key, "train.batch") ||
+             !strcmp(space->axis[i].key, "train.accumulate")))
             return true;
     return false;
 }
@@ -383,6 +384,15 @@ static void say_rising(vkt_study *s, const size_t *order, size_t n)
                       stable ? stable->name : "");
 }
 
+/* The best against the median one, of those that got to their end. */
+static void say_noise(vkt_study *s, const size_t *order, size_t n)
+{
+    size_t ended = 0;
+    while (ended < n && counts(&s->trials[order[ended]])) ended++;
+    if (ended > 2)
+        vkt__study_say_noise(s, &s->trials[order[0]], s->trials[order[ended / 2]].best, ended);
+}
+
 static vkt_status conclude(search *w)
 {
     vkt_study *s = w->s;
@@ -398,6 +408,7 @@ static vkt_status conclude(search *w)
     }
     VKT_TRY(vkt__study_conclude(s, vkt__study_text(s, "the settings of %s", best.name), best.set,
                                 best.n_set));
+    say_noise(s, w->order, w->n);
     say_rising(s, w->order, w->n);
     check_boundary(s, &w->space, w->order, w->n);
     if (tunes_batch(&w->space)) vkt__study_advise(s, "%s", batch_warning);

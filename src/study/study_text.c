@@ -8,11 +8,13 @@
 
 const char *vkt_study_kind_name(vkt_study_kind k)
 {
-    static const char *const names[VKT_STUDY_N_KINDS] = {
-        [VKT_STUDY_SEARCH] = "search",         [VKT_STUDY_LR] = "lr",
-        [VKT_STUDY_WARMUP] = "warmup",         [VKT_STUDY_CLIP] = "clip",
-        [VKT_STUDY_BATCH_SIZE] = "batch-size", [VKT_STUDY_FOLDS] = "folds"
-    };
+    static const char *const names[VKT_STUDY_N_KINDS] = { [VKT_STUDY_SEARCH] = "search",
+                                                          [VKT_STUDY_LR] = "lr",
+                                                          [VKT_STUDY_WARMUP] = "warmup",
+                                                          [VKT_STUDY_CLIP] = "clip",
+                                                          [VKT_STUDY_BATCH_SIZE] = "batch-size",
+                                                          [VKT_STUDY_FOLDS] = "folds",
+                                                          [VKT_STUDY_AUTO] = "auto" };
     return k < VKT_STUDY_N_KINDS ? names[k] : "?";
 }
 
@@ -104,15 +106,6 @@ static void add_word(vkt__str *s, const char *word)
     vkt__shell_word(s, word);
 }
 
-const char *vkt__study_word(vkt_study *s, const char *word)
-{
-    vkt__str t = { 0 };
-    vkt__shell_word(&t, word);
-    const char *out = vkt__arena_strdup(&s->priv->arena, t.data);
-    vkt__str_finish(&t);
-    return out;
-}
-
 /* Whether one of the settings is for the same key. */
 static bool sets_key_of(const char *one, const char *const *set, size_t n_set)
 {
@@ -120,6 +113,37 @@ static bool sets_key_of(const char *one, const char *const *set, size_t n_set)
     for (size_t i = 0; i < n_set; i++)
         if (!strncmp(one, set[i], key)) return true;
     return false;
+}
+
+/* Trials have all their steps, so what was tried ends as it did only without the recipe's patience.
+ */
+static void add_patience(const vkt_study *s, const char *const *set, size_t n_set, vkt__str *t)
+{
+    const vkt_study_desc *d = s->priv->desc;
+    if (s->priv->has_patience && !sets_key_of("train.patience=", d->set, d->n_set) &&
+        !sets_key_of("train.patience=", set, n_set))
+        vkt__str_printf(t, " --set train.patience=0");
+}
+
+const char *vkt__study_of(vkt_study *s, const char *kind, const char *more)
+{
+    const vkt_study_desc *d = s->priv->desc;
+    vkt__str t = { 0 };
+    vkt__str_printf(&t, "vktrain study %s", kind);
+    add_word(&t, d->recipe);
+    for (size_t i = 0; i < d->n_set; i++) {
+        vkt__str_printf(&t, " --set");
+        add_word(&t, d->set[i]);
+    }
+    if (d->steps) vkt__str_printf(&t, " --steps %llu", (unsigned long long)d->steps);
+    if (d->gpu.device) {
+        vkt__str_printf(&t, " --device");
+        add_word(&t, d->gpu.device);
+    }
+    if (more) vkt__str_printf(&t, " %s", more);
+    const char *out = vkt__arena_strdup(&s->priv->arena, t.data);
+    vkt__str_finish(&t);
+    return out;
 }
 
 const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_set)
@@ -134,6 +158,7 @@ const char *vkt__study_command(vkt_study *s, const char *const *set, size_t n_se
         vkt__str_printf(&t, " --set");
         add_word(&t, one);
     }
+    add_patience(s, set, n_set, &t);
     /* The trial's own settings come last and win; the study's budget goes before them. */
     bool has_steps = false;
     for (size_t i = 0; i < n_set; i++) has_steps |= !strncmp(set[i], "train.steps=", 12);

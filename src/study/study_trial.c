@@ -17,7 +17,8 @@ vkt_status vkt__trial_config(const vkt_study *s, const char *const *set, size_t 
     VKT_TRY(vkt_config_create(&c));
     VKT_TRY(vkt_config_load(c, d->recipe));
     VKT_TRY(vkt_config_set(c, "checkpoint.keep=1")); /* many trials, one of them is wanted */
-    VKT_TRY(vkt_config_set(c, "train.patience=0"));  /* all get the same steps */
+    s->priv->has_patience = c->patience > 0;
+    VKT_TRY(vkt_config_set(c, "train.patience=0")); /* all get the same steps */
     for (size_t i = 0; i < d->n_set; i++) VKT_TRY(vkt_config_set(c, d->set[i]));
     if (d->steps) {
         snprintf(steps, sizeof steps, "train.steps=%llu", (unsigned long long)d->steps);
@@ -135,7 +136,8 @@ static void on_progress(void *user, const vkt_progress *p)
  * others have taken for a moment: a trial is too large for it where it is short again. */
 static bool is_outcome(const vkt_study *s, vkt_status st, bool again)
 {
-    bool changes_model = s->kind == VKT_STUDY_SEARCH || s->kind == VKT_STUDY_BATCH_SIZE;
+    bool changes_model =
+        s->kind == VKT_STUDY_SEARCH || s->kind == VKT_STUDY_BATCH_SIZE || s->kind == VKT_STUDY_AUTO;
     return st == VKT_E_NUMERIC ||
            (changes_model && (st == VKT_E_OOM_DEVICE || (st == VKT_E_OOM_HOST && again) ||
                               st == VKT_E_ARG || st == VKT_E_SHAPE));
@@ -170,7 +172,7 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
                          .resume = begun,
                          .gpu = p->desc->gpu,
                          .no_checkpoints = spec->check,
-                         .no_baseline = true,
+                         .no_baseline = !spec->baseline,
                          .on_progress = on_progress,
                          .user = &j,
                          .stop = &j.stopped,

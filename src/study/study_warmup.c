@@ -328,16 +328,16 @@ vkt_status vkt__study_warmup(vkt_study *s)
     if (!w.steps) {
         vkt__study_advise(s,
                           "no warmup of up to a tenth of the steps (%llu) makes a learning rate "
-                          "above the unstable one (%.4g) stable: try `vktrain study clip %s`, then "
+                          "above the unstable one (%.4g) stable: try `%s`, then "
                           "normalisation layers, or another optimizer",
                           (unsigned long long)VKT_MAX(s->steps / 10, 1), unstable,
-                          vkt__study_word(s, s->recipe));
+                          vkt__study_of(s, "clip", NULL));
         if (unstable >= FAR * s->priv->base->schedule.lr)
             vkt__study_advise(s,
                               "the recipe's learning rate, %.4g, is %.3g times lower than that, so "
-                              "it needs no warmup; `vktrain study lr %s` finds a better one",
+                              "it needs no warmup; `%s` finds a better one",
                               s->priv->base->schedule.lr, unstable / s->priv->base->schedule.lr,
-                              vkt__study_word(s, s->recipe));
+                              vkt__study_of(s, "lr", NULL));
     } else {
         VKT_TRY(choose_rate(s, &w, &set));
         if (set)

@@ -31,7 +31,7 @@ Y
 search=(study search digits --space space.yaml --trials 4 --steps 60 --seeds 1 --set eval.every=5)
 
 # ---- usage
-refused 2 "not one of lr, warmup, clip, batch-size, search, folds; did you mean 'warmup'" study warmpu digits
+refused 2 "not one of auto, lr, warmup, clip, batch-size, search, folds; did you mean 'warmup'" study warmpu digits
 refused 2 '--space FILE is missing' study search digits
 refused 4 "nowhere.yaml" study search digits --space nowhere.yaml
 refused 2 'resume needs --study' study lr digits --resume

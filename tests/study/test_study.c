@@ -571,6 +571,24 @@ static void pairs_of_folds(void **state)
     REQUIRE_NEAR(vkt__paired_of(many, 11, 11).critical, 2.2281, 3e-3);
 }
 
+/* Against published values: means of the largest of n normal numbers (Harter 1961), and standard
+ * errors written out. */
+static void noise_of_a_validation_set(void **state)
+{
+    (void)state;
+    REQUIRE_NEAR(vkt__luck_of_best(1), 0, 1e-5);
+    REQUIRE_NEAR(vkt__luck_of_best(2), 0.56419, 1e-5);
+    REQUIRE_NEAR(vkt__luck_of_best(16), 1.76599, 1e-5);
+    REQUIRE_NEAR(vkt__luck_of_best(100), 2.50759, 1e-5);
+    REQUIRE_NEAR(vkt__standard_error("accuracy", 0.5, 96), 0.0510310, 1e-6);
+    REQUIRE_NEAR(vkt__standard_error("accuracy", 1, 96), sqrt(0.98 * 0.02 / 96), 1e-6);
+    REQUIRE_NEAR(vkt__standard_error("r2", 0.64, 100), 2 * 0.8 * 0.36 / 10, 1e-9);
+    REQUIRE_NEAR(vkt__standard_error("rmse", 3, 50), 0.3, 1e-9);
+    REQUIRE_NEAR(vkt__standard_error("mae", 1, 100), 0.0755511, 1e-6);
+    assert_true(isnan(vkt__standard_error("loss", 0.4, 100)));
+    assert_true(isnan(vkt__standard_error("accuracy", 0.4, 0)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,6 +612,7 @@ int main(void)
         cmocka_unit_test(what_a_trial_says),
         cmocka_unit_test(pairs_of_folds),
         cmocka_unit_test(damaged_texts_never_crash),
+        cmocka_unit_test(noise_of_a_validation_set),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     vkt__arena_finish(&arena);

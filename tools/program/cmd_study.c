@@ -12,7 +12,7 @@ typedef struct study_options {
     cli_options common;
     cli_list set, against;
     const char *devices;
-    const char *dir, *note, *space, *isolate, *norms_from, *target;
+    const char *dir, *note, *space, *isolate, *norms_from, *target, *minutes;
     int sampler; /* as its flag lists them */
     bool resume, dry_run, json, ramp, prune;
     uint32_t steps, seed, seeds, trials, points, folds, rounds;
@@ -80,12 +80,18 @@ static const cli_flag flags[] = {
     { "--against", CLI_LIST, AT(against), "KEY=VALUE", NULL,
       "folds: compare the recipe with the recipe that has this setting, fold by fold; may be "
       "repeated" },
+    { "--minutes", CLI_TEXT, AT(minutes), "N", "10",
+      "auto: time for all trials together; each stage gets its share of it" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print the result as JSON" },
     { 0 },
 };
 
 static const char details[] =
     "KIND is one of\n"
+    "  auto        all of it in the playbook's order, within --minutes: a first look, learning "
+    "rate, width and\n"
+    "              regularisation (most trials end early), fresh seeds, a longer run; its last run "
+    "is the result\n"
     "  lr          sweep of learning rates around the recipe's, and a test of stability above the "
     "best one\n"
     "  warmup      shortest warmup with which a 10 times too high learning rate is stable\n"
@@ -96,7 +102,8 @@ static const char details[] =
     "other settings are better\n"
     "  search      quasi-random search over a space of metaparameters\n"
     "Each trial is a run in the study's folder; see `vktrain runs DIR` and `vktrain report DIR`.\n"
-    "examples: vktrain study lr digits\n"
+    "examples: vktrain study auto mine.yaml --minutes 20\n"
+    "          vktrain study lr digits\n"
     "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000\n"
     "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000 --study "
     "DIR --resume\n"
@@ -200,6 +207,12 @@ static void print_plan(const vkt_study *s)
 {
     for (size_t i = 0; i < s->n_trials; i++)
         printf("%s  %-10s  %s\n", s->trials[i].name, s->trials[i].group, settings(&s->trials[i]));
+    if (s->kind == VKT_STUDY_AUTO) {
+        printf("\n%zu trials, and as many more as fit into the time, at most %u, that depend on "
+               "their results\n",
+               s->n_trials, s->n_more);
+        return;
+    }
     printf("\n%zu trials", s->n_trials);
     if (s->n_more) printf(", and at most %u more that depend on their results", s->n_more);
     if (isfinite(s->estimate_s)) {
@@ -209,6 +222,16 @@ static void print_plan(const vkt_study *s)
                cli_time(s->estimate_s), each, cli_time(s->estimate_s + each * s->n_more));
     }
     putchar('\n');
+}
+
+/* The run of a study that has trained what is to be used. */
+static void print_use(const vkt_study *s)
+{
+    const char *run = cli_word_here(s->best_run);
+    printf("  vktrain eval %s --split test      how good it is on examples that chose nothing\n",
+           run);
+    printf("  vktrain export %s\n", run);
+    printf("  vktrain serve %s\n", run);
 }
 
 static void print_study(const vkt_study *s)
@@ -227,7 +250,10 @@ static void print_study(const vkt_study *s)
            "from the tuning playbook: ");
     cli_wrap(stdout, s->playbook, 14, 2);
     printf("\nnext\n");
-    if (s->command) printf("  %s\n", s->command);
+    if (s->best_run)
+        print_use(s);
+    else if (s->command)
+        printf("  %s\n", s->command);
     printf("  vktrain report %s\n", cli_word_here(s->dir));
 }
 
@@ -287,12 +313,13 @@ static void print_json(const vkt_study *s)
     for (size_t i = 0; i < s->n_rows; i++)
         json_array_append_new(rows, texts(s->cells + i * s->n_columns, s->n_columns));
     json_t *j = json_pack(
-        "{ss ss ss ss ss? ss sI so so so so so ss ss? so sI}", "kind", vkt_study_kind_name(s->kind),
-        "study", s->dir, "name", s->name, "recipe", s->recipe, "note", s->note, "metric", s->metric,
-        "steps", (json_int_t)s->steps, "trials", trials, "columns", texts(s->columns, s->n_columns),
-        "rows", rows, "advice", texts(s->advice, s->n_advice), "apply", texts(s->apply, s->n_apply),
-        "playbook", s->playbook ? s->playbook : "", "command", s->command, "estimate_s",
-        cli_json_number(s->estimate_s), "more_trials", (json_int_t)s->n_more);
+        "{ss ss ss ss ss? ss sI so so so so so ss ss? ss? so sI}", "kind",
+        vkt_study_kind_name(s->kind), "study", s->dir, "name", s->name, "recipe", s->recipe, "note",
+        s->note, "metric", s->metric, "steps", (json_int_t)s->steps, "trials", trials, "columns",
+        texts(s->columns, s->n_columns), "rows", rows, "advice", texts(s->advice, s->n_advice),
+        "apply", texts(s->apply, s->n_apply), "playbook", s->playbook ? s->playbook : "", "command",
+        s->command, "best_run", s->best_run, "estimate_s", cli_json_number(s->estimate_s),
+        "more_trials", (json_int_t)s->n_more);
     json_t *effects = json_array();
     for (size_t i = 0; i < s->n_effects; i++)
         json_array_append_new(effects, effect_json(&s->effects[i]));
@@ -326,7 +353,7 @@ static int parse_kind(const char *word, vkt_study_kind *out)
         *out = (vkt_study_kind)k;
         if (!strcmp(word, names[k])) return 0;
     }
-    cli_error("study: '%s' is not one of lr, warmup, clip, batch-size, search, folds%s", word,
+    cli_error("study: '%s' is not one of auto, lr, warmup, clip, batch-size, search, folds%s", word,
               vkt_did_you_mean(word, names, VKT_STUDY_N_KINDS).text);
     return CLI_USAGE;
 }
@@ -336,7 +363,7 @@ static int check_kind(const study_options *o, vkt_study_kind kind)
 {
     enum { SEARCH = 1 << VKT_STUDY_SEARCH, LR = 1 << VKT_STUDY_LR, WARMUP = 1 << VKT_STUDY_WARMUP };
     enum { CLIP = 1 << VKT_STUDY_CLIP, SIZE = 1 << VKT_STUDY_BATCH_SIZE };
-    enum { FOLDS = 1 << VKT_STUDY_FOLDS };
+    enum { FOLDS = 1 << VKT_STUDY_FOLDS, AUTO = 1 << VKT_STUDY_AUTO };
     const struct {
         const char *name;
         bool given;
@@ -359,6 +386,7 @@ static int check_kind(const study_options *o, vkt_study_kind kind)
         { "--folds", o->folds != 5, FOLDS },
         { "--repeats", o->rounds != 1, FOLDS },
         { "--against", o->against.n > 0, FOLDS },
+        { "--minutes", o->minutes != NULL, AUTO },
     };
     for (size_t i = 0; i < CLI_COUNT(of); i++) {
         if (!of[i].given || of[i].kinds & 1u << kind) continue;
@@ -368,6 +396,7 @@ static int check_kind(const study_options *o, vkt_study_kind kind)
                             : of[i].kinds == CLIP   ? "clip"
                             : of[i].kinds == SIZE   ? "batch-size"
                             : of[i].kinds == FOLDS  ? "folds"
+                            : of[i].kinds == AUTO   ? "auto"
                                                     : "lr and batch-size";
         cli_error("study: %s is for %s, not %s", of[i].name, whose, vkt_study_kind_name(kind));
         return CLI_USAGE;
@@ -491,6 +520,13 @@ static int run(void *options)
     if (parse_kind(o->common.args[0], &d.kind)) return CLI_USAGE;
     if (check_kind(o, d.kind)) return CLI_USAGE;
     if (check_counts(o)) return CLI_USAGE;
+    if (o->minutes) {
+        d.minutes = strtod(o->minutes, &end);
+        if (end == o->minutes || *end || !isfinite(d.minutes) || d.minutes <= 0) {
+            cli_error("study: --minutes is '%s', must be a number above 0", o->minutes);
+            return CLI_USAGE;
+        }
+    }
     if (o->resume && !o->dir) {
         cli_error("study: --resume needs --study DIR, the study to continue");
         return CLI_USAGE;

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# `vktrain study auto`: the stages in their order and the least of each, killed and resumed without repeating a
+# finished trial, to a run that can be used; commands that a study prints train what was tried.
+# usage: test_study_auto.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "${1:?the program}")
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-auto.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "test_study_auto: FAILED: $*" >&2; sed 's/^/  log: /' log | tail -20 >&2; exit 1; }
+refused()
+{
+    local text=$1 rc=0
+    shift
+    "$program" "$@" >out 2>log || rc=$?
+    [ $rc = 2 ] || fail "exit $rc, not 2: $*"
+    grep 'error:' log | grep -q -- "$text" || fail "the error lacks '$text': $*"
+}
+
+# Two columns that say the class, with noise; patience and dropout, as init writes them.
+python3 - <<'P'
+import random
+random.seed(5)
+with open("t.csv", "w") as f:
+    f.write("a,b,class\n")
+    for i in range(300):
+        c = i % 3
+        f.write(f"{random.gauss(c, .5):.3f},{random.gauss(-c, .5):.3f},{'xyz'[c]}\n")
+P
+cat >t.yaml <<'Y'
+data: {source: csv, path: t.csv, label: class, valid_fraction: 0.3}
+model: [{linear: 8}, relu, {dropout: 0.1}, linear]
+optim: {rule: adamw, lr: 0.003}
+train: {steps: 60, batch: 16, patience: 2}
+eval: {every: 20}
+Y
+
+refused "--minutes is '0', must be a number above 0" study auto t.yaml --minutes 0
+refused '--minutes is for auto, not lr' study lr t.yaml --minutes 3
+refused '--trials is for search, not auto' study auto t.yaml --trials 3
+
+"$program" study auto t.yaml --minutes 1 --dry-run >out 2>log || fail "the plan"
+grep -q '^6 trials, and as many more as fit into the time' out && [ "$(grep -c ' sweep ' out)" = 5 ] || fail "the plan: $(cat out)"
+
+# So little time that each stage has its least number of trials: 1 look, 5 rates, 3 candidates, 1 seed of two, 1 run.
+auto=(study auto t.yaml --minutes 0.001 --set seed=3 --study auto)
+"$program" "${auto[@]}" --quiet >out 2>log &
+pid=$!
+for ((i = 0; i < 300; i++)); do
+    [ ! -e auto/trial-0004/run.json ] || break
+    sleep 0.05
+done
+kill -9 $pid 2>/dev/null || true
+wait $pid 2>/dev/null || true
+[ -e auto/trial-0004 ] && [ ! -e auto/trial-0011 ] || fail "not killed in the middle"
+cp auto/study.json killed.json
+refused 'was started with other options' study auto t.yaml --minutes 2 --set seed=3 --study auto --resume
+"$program" "${auto[@]}" --resume --quiet >out 2>log || fail "resuming: exit $?"
+python3 - <<'P' >log 2>&1 || fail "the stages"
+import json, os
+old, s = json.load(open("killed.json")), json.load(open("auto/study.json"))
+groups = [t["group"] for t in s["trials"]]
+print(groups, s["advice"], s["rows"])
+assert groups == ["first"] + ["sweep"] * 5 + ["search"] * 3 + ["candidate", "recipe", "final"]
+ended = [t for t in old["trials"] if t["state"] == "done"]
+assert len(ended) > 2 and ended == s["trials"][:len(ended)], "a finished trial was run again"
+assert [a[:2] for a in s["advice"] if a[0].isdigit() and a[1] == "."] == ["1.", "2.", "3.", "4.", "5."]
+assert s["advice"][0].startswith("use the run auto/trial-00") and s["best_run"] in s["advice"][0]
+rates = [float(t["set"][0].split("=")[1]) for t in s["trials"] if t["group"] == "sweep"]
+assert [round(r / 0.003, 2) for r in rates] == [0.1, 0.33, 1, 3, 10], rates
+best = max(t["best"] for t in s["trials"] if t["group"] == "sweep")
+star = s["trials"][6]["set"][0] # the first candidate is the recipe at the best rate
+assert any(t["best"] == best and t["set"][0] == star for t in s["trials"][1:6]), star
+assert any(x.startswith("model.2.p=") for x in s["trials"][7]["set"]) and any(x.startswith("model.0.out=") for x in s["trials"][7]["set"])
+assert s["trials"][9]["set"][-3:] == s["trials"][10]["set"][-3:] and s["trials"][9]["set"][-3] == "seed=104"
+used = next(t for t in s["trials"] if t["name"] == os.path.basename(s["best_run"]))
+# Of 81 examples: (p (1 - p) / n)^(1/2), with two of each kind added to p.
+p = (used["best"] * 81 + 2) / 85
+assert f"(standard error {(p * (1 - p) / 81) ** .5:.2g})" in s["advice"][0], s["advice"][0]
+assert "baseline" in json.load(open("auto/trial-0011/run.json")) or s["trials"][-1]["name"] == "trial-0011"
+# What was tried is what the command trains: the study's settings, and no patience.
+assert "--set seed=3" in s["command"] and "--set train.patience=0" in s["command"], s["command"]
+P
+run=$(python3 -c 'import json; print(json.load(open("auto/study.json"))["best_run"])')
+for use in "eval $run" "export $run" "serve $run" "report auto"; do grep -q "^  vktrain $use" out || fail "next lacks '$use': $(cat out)"; done
+"$program" eval "$run" --split valid >out 2>log || fail "the run can't be used"
+"$program" report auto --no-png -o auto.html >out 2>log && grep -q 'fresh seeds' auto.html && grep -q 'width and regularisation' auto.html || fail "the report"
+"$program" runs . --studies >out 2>log && grep -q 'auto' out || fail "the table of studies"
+
+# ---- advice and commands carry the study's own settings
+"$program" study lr t.yaml --ramp --steps 50 --set optim.rule=momentum --study ramp --quiet >out 2>log || fail "a ramp: exit $?"
+tr -d '\n' <out | tr -s ' ' >line
+grep -q 'vktrain study lr t.yaml --set optim.rule=momentum --steps 50 --from' line || fail "the advice lost --set: $(cat out)"
+
+# ---- a target that every size reaches at once tells nothing of sizes; a size that is fixed is not tuned
+"$program" study batch-size t.yaml --from 16 --to 16 --steps-to 0.05 --steps 50 --study sizes --quiet >out 2>log || fail "sizes: exit $?"
+grep -q 'the target is too easy to tell batch sizes apart' out && ! grep -q 'no longer falls' out || fail "a target that is too easy: $(cat out)"
+! grep -q 'raise train.batch' out || fail "advice to raise what was just measured"
+printf '%s\n' 'train.batch: {fixed: 16}' 'optim.lr: {log: [0.001, 0.01]}' >fixed.yaml
+"$program" study search t.yaml --space fixed.yaml --trials 2 --steps 20 --dry-run >out 2>log && ! grep -q 'batch size in it' log || fail "a fixed batch size is warned of"
+echo "test_study_auto: ok"
