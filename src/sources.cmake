@@ -192,6 +192,7 @@ set(SRC_DATA
   src/data/shuffle.c
   src/data/sources.c
   src/data/synthetic.c
+  src/data/twins.c
 )
 set(SRC_TENSOR_GRAPH
   src/tensor/graph/act.c

@@ -80,6 +80,7 @@ typedef enum vkt_standardize {
 } vkt_standardize;            /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
 typedef enum vkt_picture_fit { VKT_PICTURE_FIT_STRETCH, VKT_PICTURE_FIT_CROP } vkt_picture_fit;
+typedef enum vkt_duplicates { VKT_DUPLICATES_KEEP, VKT_DUPLICATES_DROP } vkt_duplicates;
 typedef enum vkt_bad_files { VKT_BAD_FILES_SKIP, VKT_BAD_FILES_STOP } vkt_bad_files;
 typedef enum vkt_picture_color {
     VKT_PICTURE_COLOR_AUTO,
@@ -216,12 +217,13 @@ typedef struct vkt_data_desc {
                             pictures, if all have the same; "median": the median of their heights
                             and widths, the longer brought to 64 if it is above */
     vkt_picture_fit fit; /* images: how another aspect ratio becomes the model's */
-    vkt_picture_color color; /* images: auto: grey if every picture is */
-    vkt_bad_files bad_files; /* images: those that can't be read */
-    uint32_t keep_mib;       /* images: memory for decoded pictures that are kept; 0: none */
-    double valid_fraction;   /* of the training examples; 0 = none */
-    double test_fraction;    /* of all examples, where the source has no test set of its own */
-    uint64_t seed;           /* of the split */
+    vkt_picture_color color;   /* images: auto: grey if every picture is */
+    vkt_bad_files bad_files;   /* images: those that can't be read */
+    uint32_t keep_mib;         /* images: memory for decoded pictures that are kept; 0: none */
+    double valid_fraction;     /* of the training examples; 0 = none */
+    double test_fraction;      /* of all examples, where the source has no test set of its own */
+    uint64_t seed;             /* of the split */
+    vkt_duplicates duplicates; /* validation and test examples whose inputs training has, too */
     /* In place of valid_fraction: examples outside the test set lie in `folds` folds of one size,
      * by class, and the fold-th of them, from 0, is for validation. With `time` there is one fold
      * more: validation is on fold `fold` + 1, training on those before it. 0: no folds. */
@@ -364,8 +366,9 @@ VKT_API void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, ui
 /* Says in the log what a set holds: its classes and their counts, a warning where they are
  * uneven, and one that names examples of validation or test which training has too (by a
  * hash of their content): *n_shared their number, 0 for text, where nobody looks, and where tables
- * of so few values have that many by chance. Reads every example that lies in memory. */
-VKT_API vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared);
+ * of so few values have that many by chance. *n_near: rows of tables that nearly equal one of
+ * training, about. Reads every example that lies in memory. */
+VKT_API vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared, uint64_t *n_near);
 /* One example, preprocessed: x [n_inputs] f32; y [n_labels]: class index in y->u, or standardised
  * targets in y[k].f, or of MULTILABEL in y[k].f 1 for each label that it has, else 0. FORMAT, IO:
  * its picture can't be read. */

@@ -4,6 +4,7 @@
 
 #include "data/parts/parts.h"
 #include "data/pictures/picture_files.h"
+#include "data/twins.h"
 
 enum { CLASSES_SHOWN = 12, PAIRS_SHOWN = 3 };
 static const double uneven = 5; /* times as many: said as a warning */
@@ -20,17 +21,6 @@ static int by_hash(const void *a, const void *b)
     if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
     if (x->split != y->split) return x->split < y->split ? -1 : 1;
     return (x->example > y->example) - (x->example < y->example);
-}
-
-/* The hash of an example: its file's, or its inputs'. */
-static uint64_t hash_of(const vkt_dataset *ds, vkt_split split, uint64_t i)
-{
-    const vkt__part *p = &ds->part[ds->of_part[split]];
-    uint64_t at = ds->index[split][i], n = ds->schema.n_inputs;
-    if (p->hash) return p->hash[at];
-    if (p->files) return vkt__files_hash(p->files)[at];
-    return p->pixels ? vkt__hash(p->pixels + at * n, n, n)
-                     : vkt__hash(p->values + at * n, n * sizeof *p->values, n);
 }
 
 static const char *name_of(const vkt_dataset *ds, const seen *s, char out[64])
@@ -139,7 +129,7 @@ static vkt_status report_duplicates(const vkt_dataset *ds, uint64_t *n_shared)
     VKT_TRY(vkt__alloc_large(total, sizeof *all, "the check for duplicates", &all));
     for (int s = 0; s < VKT_N_SPLITS; s++)
         for (uint64_t i = 0; i < ds->info.n[s]; i++)
-            all[n++] = (seen) { hash_of(ds, (vkt_split)s, i), (uint32_t)i, (uint8_t)s };
+            all[n++] = (seen) { vkt__example_hash(ds, (vkt_split)s, i), (uint32_t)i, (uint8_t)s };
     if (n) qsort(all, n, sizeof *all, by_hash);
     uint64_t n_pairs = *n_shared = count_pairs(ds, all, n, &shown);
     /* A quarter of what was found: columns that go together share more rows than are expected. */
@@ -192,13 +182,33 @@ static void report_counts(const vkt_dataset *ds)
     free(count);
 }
 
-vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared)
+static vkt_status report_near(const vkt_dataset *ds, uint64_t *n_near)
 {
-    *n_shared = 0;
+    vkt__near near;
+    char a[64], b[64];
+    vkt_status st = vkt__twins_near(ds, &near);
+    *n_near = near.n;
+    if (st != VKT_OK || !near.n) return st;
+    const seen held = { 0, (uint32_t)near.held, (uint8_t)near.split },
+               train = { 0, (uint32_t)near.train, VKT_SPLIT_TRAIN };
+    vkt_log(VKT_LOG_WARN, "data",
+            "about %llu validation or test examples nearly equal a training example, so the "
+            "results are too good: '%s' and '%s'; copies belong in one split (data.group)",
+            (unsigned long long)near.n, name_of(ds, &train, a), name_of(ds, &held, b));
+    return VKT_OK;
+}
+
+vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared, uint64_t *n_near)
+{
+    vkt_status st = VKT_OK;
+    *n_shared = *n_near = 0;
     for (uint32_t i = 0; i < ds->info.n_notes; i++)
         vkt_log(VKT_LOG_INFO, "data", "%s", ds->info.notes[i]);
     if (!ds->info.has_labels || ds->info.kind == VKT_DATA_KIND_TEXT) return VKT_OK;
     /* Of masks the notes say it; pictures have no classes. */
     if (ds->schema.task != VKT_TASK_REGRESS && !vkt__is_dense(ds->schema.task)) report_counts(ds);
-    return report_duplicates(ds, n_shared);
+    VKT_TRY(report_duplicates(ds, n_shared));
+    VKT_TRY(report_near(ds, n_near));
+fail:
+    return st;
 }

@@ -8,6 +8,7 @@
 #include "data/pictures/picture.h"
 #include "data/sources.h"
 #include "data/tables/table_source.h"
+#include "data/twins.h"
 
 static vkt_status check_desc(const vkt_data_desc *d)
 {
@@ -148,6 +149,7 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
                        desc->path ? desc->path : desc->source);
         goto fail;
     }
+    if (desc->duplicates == VKT_DUPLICATES_DROP) VKT_TRY(vkt__twins_drop(ds));
     VKT_TRY(finish_open(ds));
     tell_of_case(ds->info.class_names, ds->info.n_outputs);
     *out = ds;

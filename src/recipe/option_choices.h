@@ -12,6 +12,9 @@ static const vkt__choice colors[] = { { "auto", VKT_PICTURE_COLOR_AUTO },
                                       { "grey", VKT_PICTURE_COLOR_GREY },
                                       { "rgb", VKT_PICTURE_COLOR_RGB },
                                       { 0 } };
+static const vkt__choice duplicates[] = { { "keep", VKT_DUPLICATES_KEEP },
+                                          { "drop", VKT_DUPLICATES_DROP },
+                                          { NULL, 0 } };
 static const vkt__choice bad_files[] = { { "skip", VKT_BAD_FILES_SKIP },
                                          { "stop", VKT_BAD_FILES_STOP },
                                          { 0 } };

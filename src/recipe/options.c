@@ -190,6 +190,10 @@ static const vkt__option options[] = {
       "them; "
       "stop: stop with an error",
       bad_files, NULL },
+    { "data.duplicates", VKT__OPT_ENUM, AT(data.duplicates), "keep", 0, 0, "",
+      "validation and test examples that equal a training example; keep: they stay, with a "
+      "warning; drop: leave them out of validation and test",
+      duplicates, NULL },
     { "data.keep", VKT__OPT_U32, AT(data.keep_mib), "1024", 0, 1 << 20, "MiB",
       "images: memory for caching decoded pictures", NULL, NULL },
     { "data.valid_fraction", VKT__OPT_F64, AT(data.valid_fraction), "0.1", 0, 0.9, "",

@@ -20,7 +20,7 @@ typedef struct vkt__evidence {
     uint64_t best_step;
     uint64_t sample;                /* eval.sample; 0: all */
     uint64_t n_held;                /* validation and test examples */
-    uint64_t n_shared;              /* of those: in the training set too */
+    uint64_t n_shared, n_near;      /* of those: in the training set too, or nearly */
     const char *const *class_names; /* [n_class_names]; entries may be NULL */
     size_t n_class_names;
 } vkt__evidence;

@@ -427,12 +427,22 @@ static bool rare_class(const vkt__evidence *e, vkt__str *text)
  * table has them; more than a hundredth of what judges the run is not. */
 static bool overlap(const vkt__evidence *e, vkt__str *text)
 {
-    if (e->n_shared < 5 || 100 * e->n_shared <= e->n_held) return false;
-    return say(text,
-               "%llu of the %llu validation and test examples are also in the training set, so "
-               "validation and test results are too good: remove them from one of the sets (the "
-               "first lines of the run's output name some)",
-               (unsigned long long)e->n_shared, (unsigned long long)e->n_held);
+    bool equal = e->n_shared >= 5 && 100 * e->n_shared > e->n_held,
+         near = e->n_near >= 5 && 100 * e->n_near > e->n_held;
+    if (equal)
+        say(text,
+            "%llu of the %llu validation and test examples are also in the training set, so "
+            "validation and test results are too good: data.duplicates=drop leaves them out (the "
+            "first lines of the run's output name some)",
+            (unsigned long long)e->n_shared, (unsigned long long)e->n_held);
+    if (near)
+        say(text,
+            "%sabout %llu of the %llu validation and test examples nearly equal a training "
+            "example, far nearer than others lie, so validation and test results are too good: "
+            "put copies of an original into one split (data.group), or remove them (the first "
+            "lines of the run's output name a pair)",
+            equal ? "; " : "", (unsigned long long)e->n_near, (unsigned long long)e->n_held);
+    return equal || near;
 }
 
 static const vkt__finding findings[] = {

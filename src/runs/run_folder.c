@@ -41,6 +41,7 @@ static const field fields[] = {
     F(n_valid, COUNT),
     F(n_test, COUNT),
     F(n_shared, COUNT),
+    F(n_near, COUNT),
     F(n_resumes, COUNT),
     F(step, COUNT),
     F(total, COUNT),

@@ -19,7 +19,7 @@ typedef struct vkt__run_record {
     const char *device, *driver, *data; /* data: vkt_dataset_info.source */
     uint64_t seed, data_seed, n_params, n_resumes;
     uint64_t n_train, n_valid, n_test; /* examples */
-    uint64_t n_shared;                 /* of validation and test: in training too */
+    uint64_t n_shared, n_near;         /* of validation and test: in training too, or nearly */
     uint64_t step, total, best_step;
     uint64_t ranks;     /* that train together; 0: one */
     const char *shares; /* of these, as train.balance lists them; NULL: equal */

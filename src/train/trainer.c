@@ -386,7 +386,7 @@ static vkt_status prepare(vkt__trainer *t)
             (unsigned long long)t->info->n[VKT_SPLIT_TRAIN],
             (unsigned long long)t->info->n[VKT_SPLIT_VALID],
             (unsigned long long)t->info->n[VKT_SPLIT_TEST]);
-    VKT_TRY(vkt_dataset_report(t->data, &t->n_shared));
+    VKT_TRY(vkt_dataset_report(t->data, &t->n_shared, &t->n_near));
     t->step_examples = (double)c->batch * c->accumulate;
     t->step_items = t->step_examples;
     if (t->info->kind == VKT_DATA_KIND_TEXT) t->step_items *= t->info->n_targets;

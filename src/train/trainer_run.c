@@ -304,6 +304,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
     r->n_valid = t->info->n[VKT_SPLIT_VALID];
     r->n_test = t->info->n[VKT_SPLIT_TEST];
     r->n_shared = t->n_shared;
+    r->n_near = t->n_near;
     r->total = t->total;
     r->micro_batch = c->batch == t->recipe->batch ? 0 : c->batch;
     r->eval_batch = c->eval_batch == t->recipe->eval_batch ? 0 : c->eval_batch;

@@ -30,10 +30,10 @@ typedef struct vkt__trainer {
     vkt_dataset *data;
     const vkt_dataset_info *info;
     uint64_t config_hash, data_hash;
-    uint32_t base_crc;    /* of the frozen weights beside an adapter */
-    uint64_t n_shared;    /* of vkt_dataset_report */
-    double step_examples; /* of all micro-batches of a step */
-    double step_items;    /* the same in examples, or for text in tokens */
+    uint32_t base_crc;         /* of the frozen weights beside an adapter */
+    uint64_t n_shared, n_near; /* of vkt_dataset_report */
+    double step_examples;      /* of all micro-batches of a step */
+    double step_items;         /* the same in examples, or for text in tokens */
     char *yaml;
     char *folder;     /* absolute, that the paths of the configuration are relative to; or NULL */
     vkt__arena paths; /* of data, where the run was resumed in another folder */

@@ -146,6 +146,74 @@ static void columns_of_numbers(void **state)
     refuse_csv("a;y\n1,5;p\n2,5;q\n1.5x;q\n", "line 4", "is not a number written as 1234,5");
 }
 
+/* Rows of n columns; `copies`: every fifth is the one two before it, off by a thousandth. digits:
+ * decimals that are kept, so that few values are left. */
+static vkt_dataset *open_rows(uint32_t n_columns, int digits, bool copies, bool drop)
+{
+    vkt__str text = { 0 };
+    vkt_dataset *ds;
+    for (uint32_t c = 0; c < n_columns; c++) vkt__str_printf(&text, "x%u,", c);
+    vkt__str_printf(&text, "y\n");
+    for (uint64_t i = 0; i < 500; i++) {
+        bool copy = copies && i % 5 == 4;
+        for (uint64_t c = 0; c < n_columns; c++) {
+            double v = vkt_rand_normal(5, VKT_RNG_TEST, 100 * (copy ? i - 2 : i) + c),
+                   off = copy ? 0.002 * vkt_rand_normal(6, VKT_RNG_TEST, 100 * i + c) : 0;
+            vkt__str_printf(&text, "%.*f,", digits, v + off);
+        }
+        vkt__str_printf(&text, "%c\n", i % 2 ? 'p' : 'q');
+    }
+    ds = open_csv(text.data, (vkt_data_desc) { .valid_fraction = 0.2,
+                                               .duplicates = drop ? VKT_DUPLICATES_DROP
+                                                                  : VKT_DUPLICATES_KEEP });
+    vkt__str_finish(&text);
+    return ds;
+}
+
+/* Copies that were changed a little are found; rows of one continuous column, of many, of few
+ * values, and equal ones are not near by that. */
+static void near_duplicates(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t n_columns;
+        int digits;
+        bool copies, near, equal;
+    } rows[] = { { 8, 6, true, true, false },   { 8, 6, false, false, false },
+                 { 2, 6, false, false, false }, { 40, 6, true, true, false },
+                 { 3, 0, false, false, false }, { 8, 1, true, false, true } };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        uint64_t n_shared, n_near;
+        vkt_dataset *ds = open_rows(rows[i].n_columns, rows[i].digits, rows[i].copies, false);
+        TEST_LOG_CAPTURE();
+        REQUIRE_OK(vkt_dataset_report(ds, &n_shared, &n_near));
+        if (rows[i].near != (n_near > 0)) print_error("row %zu: %d near\n", i, (int)n_near);
+        assert_int_equal(n_near > 0, rows[i].near);
+        /* A fifth are copies; of a held one the other is in training in four of five cases. */
+        if (rows[i].near) assert_in_range(n_near, 20, 80);
+        if (rows[i].near) REQUIRE_LOGGED("nearly equal a training example");
+        assert_int_equal(n_shared > 20, rows[i].equal);
+        vkt_dataset_destroy(&ds);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
+static void equal_rows_are_left_out_where_asked(void **state)
+{
+    (void)state;
+    uint64_t n_shared, n_near, n[2];
+    for (int drop = 0; drop < 2; drop++) {
+        vkt_dataset *ds = open_rows(8, 1, true, drop);
+        const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+        n[drop] = info->n[VKT_SPLIT_VALID] + info->n[VKT_SPLIT_TEST];
+        REQUIRE_OK(vkt_dataset_report(ds, &n_shared, &n_near));
+        if (!drop) n[0] -= n_shared;
+        if (drop) assert_int_equal(n_shared, 0);
+        vkt_dataset_destroy(&ds);
+    }
+    assert_int_equal(n[0], n[1]);
+}
+
 /* Rows of three columns with few values are equal by chance, and no result is too good by that;
  * rows with a continuous one are not. */
 static void equal_rows_by_chance(void **state)
@@ -154,7 +222,7 @@ static void equal_rows_by_chance(void **state)
     static const char *const colours[] = { "red", "green", "blue" };
     for (int continuous = 0; continuous < 2; continuous++) {
         vkt__str text = { 0 };
-        uint64_t n_shared;
+        uint64_t n_shared, n_near;
         vkt__str_printf(&text, "a,b,c,y\n");
         for (uint64_t i = 0; i < 300; i++) {
             double u = vkt_rand_normal(3, VKT_RNG_TEST, 10 * i);
@@ -171,7 +239,7 @@ static void equal_rows_by_chance(void **state)
         }
         vkt_dataset *ds = open_csv(text.data, (vkt_data_desc) { .valid_fraction = 0.2 });
         TEST_LOG_CAPTURE();
-        REQUIRE_OK(vkt_dataset_report(ds, &n_shared));
+        REQUIRE_OK(vkt_dataset_report(ds, &n_shared, &n_near));
         if (continuous) {
             assert_true(n_shared > 10);
             REQUIRE_LOGGED("are in the training set too");
@@ -477,6 +545,8 @@ int main(void)
         cmocka_unit_test(forms_of_cells),
         cmocka_unit_test(columns_of_numbers),
         cmocka_unit_test(equal_rows_by_chance),
+        cmocka_unit_test(near_duplicates),
+        cmocka_unit_test(equal_rows_are_left_out_where_asked),
         cmocka_unit_test(columns_of_dates),
         cmocka_unit_test(columns_with_blanks),
         cmocka_unit_test(columns_are_chosen),

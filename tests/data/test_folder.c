@@ -355,8 +355,8 @@ static void folder_duplicates_are_named(void **state)
     put_classes("test/", two, 2, 1, 60);
     TEST_LOG_CAPTURE();
     vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
-    uint64_t n_shared = 9;
-    REQUIRE_OK(vkt_dataset_report(ds, &n_shared));
+    uint64_t n_shared = 9, n_near;
+    REQUIRE_OK(vkt_dataset_report(ds, &n_shared, &n_near));
     assert_string_equal(test_log, "");
     assert_int_equal(n_shared, 0);
     vkt_dataset_destroy(&ds);
@@ -365,7 +365,7 @@ static void folder_duplicates_are_named(void **state)
     for (int i = 0; i < 12; i++)
         put_picture("train/ant", (char[]) { 'x', (char)('a' + i), '.', 'p', 'n', 'g', 0 }, 100 + i);
     ds = open_images((vkt_data_desc) { 0 });
-    REQUIRE_OK(vkt_dataset_report(ds, &n_shared));
+    REQUIRE_OK(vkt_dataset_report(ds, &n_shared, &n_near));
     assert_int_equal(n_shared, 1);
     REQUIRE_LOGGED("1 validation or test examples are in the training set too");
     REQUIRE_LOGGED("'" ROOT "/train/bee/01.png' = '" ROOT "/valid/bee/again.png'");

@@ -191,6 +191,9 @@ static void overlap(void **state)
     evidence.n_held = 40;
     evidence.n_shared = 4; /* twins by chance */
     assert_string_equal(found(), "");
+    evidence.n_near = 8; /* a fifth of them */
+    assert_string_equal(found(), "overlap ");
+    assert_non_null(strstr(said("overlap"), "nearly equal a training example"));
 }
 
 static void input_bound(void **state)
