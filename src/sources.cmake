@@ -156,6 +156,7 @@ set(SRC_DATA_PICTURES
   src/data/pictures/survey.c
   src/data/pictures/masks.c
   src/data/pictures/paired.c
+  src/data/pictures/picture_pairs.c
   src/data/pictures/mask_code.c
   src/data/pictures/dense.c
   src/data/pictures/geometry.c

@@ -6,6 +6,7 @@
 #include "data/pictures/images.h"
 #include "data/pictures/masks.h"
 #include "data/pictures/packed.h"
+#include "data/pictures/picture_pairs.h"
 #include "data/pictures/pictures.h"
 #include "data/tables/table_source.h"
 #include "data/text/corpus.h"
@@ -39,6 +40,15 @@ static const vkt__source_row rows[] = {
       .reopen = vkt__masks_open_schema,
       .reopens_many = true,
       .is = vkt__masks_are },
+    { .info = { .name = "pairs",
+                .help = "pairs of pictures: the folders before and after",
+                .path = "the folder that holds before and after",
+                .kinds = VKT_DATA_KIND_PICTURES,
+                .takes = VKT_TAKES_SIZE | VKT_TAKES_PICTURE },
+      .open = vkt__picture_pairs_open,
+      .reopen = vkt__picture_pairs_open_schema,
+      .reopens_many = true,
+      .is = vkt__picture_pairs_are },
     { .info = { .name = "images",
                 .help = "a folder of pictures, with a folder for each class",
                 .path = "the folder of pictures",

@@ -90,8 +90,8 @@ static const struct {
     { VKT_LOSS_KIND_DICE_CE, true, true },
 };
 
-static vkt_tensor *mask_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
-                             vkt_tensor *out, vkt_tensor **hits)
+vkt_tensor *vkt__mask_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
+                           vkt_tensor *out, vkt_tensor **hits)
 {
     vkt_graph *g = l->graph;
     size_t k = 0;
@@ -202,7 +202,7 @@ vkt_tensor *vkt__training_loss(const vkt__losses *s, vkt__ring *l, const vkt__ri
     vkt_graph *g = l->graph;
     *hits = NULL;
     if (s->info->task == VKT_TASK_SEGMENT)
-        return with_added(s, l, in, mask_loss(s, l, in, last, hits));
+        return with_added(s, l, in, vkt__mask_loss(s, l, in, last, hits));
     if (!s->info->pairs) return with_added(s, l, in, sum_of_terms(s, l, in, last, hits));
     vkt__preference p = vkt__pair_loss(s, l, in, last);
     *hits = p.hits;

@@ -30,6 +30,9 @@ vkt__eval_losses vkt__evaluation_losses(const vkt__losses *s, vkt__ring *l,
 /* Of pairs of answers, by example; the reference is the base, in the same graph. */
 vkt__preference vkt__pair_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
                                vkt_tensor *logits);
+/* The same of masks, without what the model adds: out [B, H, W, C], a weight for each pixel. */
+vkt_tensor *vkt__mask_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
+                           vkt_tensor *out, vkt_tensor **hits);
 /* Logits as the cross-entropy takes them, [B, C]; of masks [pixels, C]. */
 vkt_tensor *vkt__class_logits(const vkt_dataset_info *info, vkt_graph *g, vkt_tensor *out);
 

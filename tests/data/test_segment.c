@@ -385,13 +385,104 @@ static void other_data_by_the_schema(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* ---- pairs of pictures ---- */
+
+/* n small pictures and their enlargements, whose pixel (x, y) is 10 i + 4 y + x / 2. */
+static void put_pairs(int n, uint32_t side)
+{
+    for (int i = 0; i < n; i++) {
+        uint8_t small[16], large[64];
+        for (int k = 0; k < 16; k++) small[k] = (uint8_t)(10 * i + 4 * (k / 4) + k % 4);
+        for (int k = 0; k < 64; k++) large[k] = (uint8_t)(10 * i + 4 * (k / 16) + k % 8 / 2);
+        put_png(path_of("before", i), 4, 4, GREY, 8, small);
+        put_png(path_of("after", i), side, side, GREY, 8, side == 8 ? large : small);
+    }
+}
+
+#define PAIRS .source = "pairs", .path = ROOT, .task = VKT_TASK_PICTURE
+
+/* Each pixel of the second says which of the first it lies on: moved, still. */
+static void pairs_move_together(void **state)
+{
+    (void)state;
+    static const vkt_augment how = { .flip = 0.5f, .flip_vertical = 0.5f, .crop_padding = 2 };
+    clear();
+    put_pairs(4, 8);
+    vkt_dataset *ds = open_set((vkt_data_desc) { PAIRS, .standardize = VKT_STANDARDIZE_NONE });
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_memory_equal(info->output_shape, ((uint32_t[]) { 8, 8, 1 }), 12);
+    assert_int_equal(info->n_labels, 64);
+    assert_int_equal(info->n_targets, 1);
+    int moved = 0;
+    for (uint64_t p = 0; p < 100; p++) {
+        float x[16];
+        vkt_label y[64];
+        vkt__moves moves;
+        vkt__scratch scratch = { 0 };
+        vkt__draw draw = { &how, 9, p, &moves };
+        REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, p % 4, &draw, &scratch, x));
+        REQUIRE_OK(vkt__dense_target(ds, VKT_SPLIT_TRAIN, p % 4, &moves, &scratch, y));
+        for (int k = 0; k < 64; k++) REQUIRE_NEAR(y[k].f, x[k / 16 * 4 + k % 8 / 2], 1e-6);
+        moved += y[0].f != (float)(10 * (p % 4)) / 255;
+        vkt__scratch_finish(&scratch);
+    }
+    assert_true(moved > 50);
+    vkt_dataset *other;
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), ROOT, &other));
+    assert_true(vkt_dataset_get_info(other)->has_labels);
+    vkt_dataset_destroy(&other);
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), ROOT "/before", &other));
+    assert_false(vkt_dataset_get_info(other)->has_labels);
+    vkt_dataset_destroy(&other);
+    vkt_dataset_destroy(&ds);
+}
+
+static void bad_pairs(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = NULL;
+    vkt_data_desc d = { PAIRS, .bad_files = VKT_BAD_FILES_STOP };
+    uint8_t some[PIXELS] = { 1 };
+    static const struct {
+        uint32_t w, h;
+        const char *words;
+    } rows[] = {
+        { 6, 6, "after/02.png' has 6x6 pixels, and the picture before it 4x4: it must be 2 times" },
+        { 8, 4, "after/02.png' has 8x4 pixels" },
+        { 0, 0, "before/02.png' has no picture of the same name in after" },
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        clear();
+        put_pairs(4, 8);
+        if (rows[r].w)
+            put_png(path_of("after", 2), rows[r].w, rows[r].h, GREY, 8, some);
+        else
+            assert_int_equal(remove(path_of("after", 2)), 0);
+        d.bad_files = VKT_BAD_FILES_STOP;
+        vkt__log_quiet(true);
+        assert_true(vkt_dataset_open(&d, &ds) != VKT_OK);
+        vkt__log_quiet(false);
+        if (!strstr(vkt__last_failure(), rows[r].words)) fail_msg("%s", vkt__last_failure());
+        d.bad_files = VKT_BAD_FILES_SKIP;
+        REQUIRE_OK(vkt_dataset_open(&d, &ds));
+        assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
+        assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 3);
+        vkt_dataset_destroy(&ds);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_classes),         cmocka_unit_test(palettes_are_places),
-        cmocka_unit_test(colours_and_black_and_white), cmocka_unit_test(masks_move_with_pictures),
-        cmocka_unit_test(pixels_are_weighed),          cmocka_unit_test(bad_masks),
+        cmocka_unit_test(numbers_are_classes),
+        cmocka_unit_test(palettes_are_places),
+        cmocka_unit_test(colours_and_black_and_white),
+        cmocka_unit_test(masks_move_with_pictures),
+        cmocka_unit_test(pixels_are_weighed),
+        cmocka_unit_test(bad_masks),
         cmocka_unit_test(other_data_by_the_schema),
+        cmocka_unit_test(pairs_move_together),
+        cmocka_unit_test(bad_pairs),
     };
     return cmocka_run_group_tests_name("segment", tests, setup, teardown);
 }

@@ -35,6 +35,12 @@ for i in range(24):
     png(to / "cells/images" / f"{i:02}.png", 16, 16, picture, 1), png(to / "cells/masks" / f"{i:02}.png", 16, 16, mask, 1)
     if i < 3: png(to / "new-cells" / f"{i}.png", 16, 16, picture, 1)
 
+for folder in ("small/before", "small/after"): (to / folder).mkdir(parents=True)
+for i in range(24):
+    large, _ = cell()
+    half = bytes(sum(large[(2 * y + j) * 16 + 2 * x + k] for j in (0, 1) for k in (0, 1)) // 4 for y in range(8) for x in range(8))
+    png(to / "small/before" / f"{i:02}.png", 8, 8, half, 1), png(to / "small/after" / f"{i:02}.png", 16, 16, large, 1)
+
 with open(to / "wine.csv", "w") as f, open(to / "new.csv", "w") as new:
     f.write("acid,sugar,kind,quality\n"), new.write("sugar,acid,kind\n")
     for i in range(400):

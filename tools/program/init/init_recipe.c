@@ -278,6 +278,52 @@ static void write_masks(FILE *f, const init_data *d, const char *name)
     write_run(f, d, &(length) { .batch = 8, .passes = 20, .least = 200, .most = 20000 });
 }
 
+/* What is learned is the difference to the picture itself, or to it enlarged: it begins as nothing.
+ */
+static void write_pairs(FILE *f, const init_data *d, const char *name)
+{
+    const uint32_t *in = d->info.input_shape, *out = d->info.output_shape;
+    uint32_t times = out[0] / in[0];
+    bool same = in[2] == out[2]; /* of other channels there is nothing to add to */
+    write_head(f, d, name);
+    fprintf(f,
+            "  size: %-18s# height x width that the model sees: of the pictures' median, the "
+            "longer side at most 128\n"
+            "  standardize: none       # pixels from 0 to 1, as those of the other picture are\n",
+            in[0] == in[1] ? cli_text("%u", in[0]) : cli_text("%ux%u", in[0], in[1]));
+    write_data(f, d);
+    fprintf(f, "  augment:\n"
+               "    flip: 0.5             # both pictures mirrored\n"
+               "model:                    # convolutions, whose result is added to the picture\n");
+    if (times > 1 && same)
+        fprintf(f,
+                "  - upsample: {scale: %u, mode: bilinear, from: input, name: base}\n"
+                "  - conv: {out: 32, from: input}\n",
+                times);
+    else
+        fprintf(f, "  - conv: 32\n");
+    fprintf(f, "  - relu\n"
+               "  - conv: 32\n"
+               "  - relu\n"
+               "  - conv: 32\n"
+               "  - relu\n");
+    if (times > 1)
+        fprintf(f, "  - conv_transpose: {out: 16, kernel: %u, stride: %u}\n  - relu\n", times,
+                times);
+    fprintf(f, "  - conv: {out: %u, init: zeros, name: difference}\n", out[2]);
+    if (same) fprintf(f, "  - add: [%s, difference]\n", times > 1 ? "base" : "input");
+    fprintf(f, "loss:\n"
+               "  kind: l1                # absolute error of pixels: sharper than mse\n"
+               "optim:\n"
+               "  rule: adamw\n"
+               "  lr: 0.002               # the first thing to tune: vktrain study lr\n"
+               "  weight_decay: 0\n"
+               "schedule:\n"
+               "  kind: cosine\n"
+               "  warmup: 20              # steps, which are added to train.steps\n");
+    write_run(f, d, &(length) { .batch = 8, .passes = 20, .least = 300, .most = 20000 });
+}
+
 static void write_layers(FILE *f, const init_data *d)
 {
     bool few = d->info.n[VKT_SPLIT_TRAIN] < 1000 && d->task != VKT_TASK_REGRESS;
@@ -595,6 +641,8 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
         write_text(f, d, name);
     else if (d->task == VKT_TASK_SEGMENT)
         write_masks(f, d, name);
+    else if (d->task == VKT_TASK_PICTURE)
+        write_pairs(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_PICTURES && strcmp(d->source, "idx"))
         write_pictures(f, d, name);
     else if (d->text)
