@@ -28,11 +28,11 @@ static const vkt__update_case cases[] = {
     { "block", VKT_GROUP_BLOCK, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
     { "block + 1", VKT_GROUP_BLOCK + 1, VKT_HINT_UNIT, VKT_HINT_POSITIVE },
     { "many workgroups", 70144, VKT_HINT_POSITIVE, VKT_HINT_POSITIVE },
-    { "frozen groups", 8192, VKT_HINT_UNIT, VKT_HINT_INDEX },
+    { "frozen groups", 8192, VKT_HINT_UNIT, VKT_HINT_CYCLE },
     { "not ok", 2500, VKT_HINT_INDEX, VKT_HINT_POSITIVE },
     { "empty", 0, VKT_HINT_UNIT, VKT_HINT_UNIT },
     { "f16 shadow", 2500, VKT_HINT_UNIT, VKT_HINT_POSITIVE, VKT_F16 },
-    { "bf16 shadow, odd", 773, VKT_HINT_UNIT, VKT_HINT_INDEX, VKT_BF16 },
+    { "bf16 shadow, odd", 773, VKT_HINT_UNIT, VKT_HINT_CYCLE, VKT_BF16 },
     { "bf16 shadow, not ok", 512, VKT_HINT_INDEX, VKT_HINT_POSITIVE, VKT_BF16 },
 };
 
@@ -56,7 +56,7 @@ vkt_tensor *vkt__blocks_sample(vkt_graph *g, uint32_t blocks)
 vkt_tensor *vkt__groups_sample(vkt_graph *g, uint32_t hint)
 {
     return vkt__sample(g, vkt_shape2(N_GROUPS, sizeof(struct vkt_group_params) / 4), VKT_F32, hint,
-                       2);
+                       3);
 }
 
 vkt__update_in vkt__update_sample(vkt_graph *g, const vkt__update_case *c)

@@ -29,7 +29,7 @@ bool vkt__update_step_of(const struct vkt_step_block *b, const double *groups, c
 double vkt__update_terms(const vkt_node *n);
 
 /* A case that every update is tried with. scalars: the hint of sample values, POSITIVE clip factors
- * (and ok), UNIT all of them, INDEX not ok; groups: POSITIVE scale and decay, UNIT, INDEX 0 or 1,
+ * (and ok), UNIT all of them, INDEX not ok; groups: POSITIVE scale and decay, UNIT, CYCLE 0 to 2,
  * so that some are frozen and some do not decay. */
 typedef struct vkt__update_case {
     const char *name;
