@@ -83,6 +83,14 @@ void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec,
         vkt__cmd_dispatch(rec->cmd, k, push, push_bytes, (uint32_t)groups);
 }
 
+void vkt__dispatch_each(vkt__rec *rec, vkt__shader shader, const void *push, uint32_t push_bytes,
+                        uint64_t count, uint32_t most)
+{
+    uint32_t wg = VKT_MIN(rec->caps->workgroup, most);
+    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
+    vkt__dispatch(rec, shader, spec, VKT_COUNT(spec), push, push_bytes, (count + wg - 1) / wg);
+}
+
 /* An op with nothing to do (a tensor with no elements) is not dispatched. */
 static bool is_empty(const vkt_node *n)
 {

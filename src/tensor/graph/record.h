@@ -23,6 +23,10 @@ uint64_t vkt__addr_or(const vkt__rec *rec, const vkt_tensor *t, const vkt_tensor
 /* `groups` workgroups of a shader with its constants, the first of them VKT_SPEC_WORKGROUP. */
 void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec, uint32_t n_spec,
                    const void *push, uint32_t push_bytes, uint64_t groups);
+/* One invocation for each of `count`, in workgroups of at most `most`: a shader without other
+ * constants. */
+void vkt__dispatch_each(vkt__rec *rec, vkt__shader shader, const void *push, uint32_t push_bytes,
+                        uint64_t count, uint32_t most);
 /* The kernel's constant for t's type (elem.glsl); an absent tensor's is f32. */
 static inline uint32_t vkt__type(const vkt_tensor *t)
 {

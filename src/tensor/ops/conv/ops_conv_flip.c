@@ -25,10 +25,7 @@ static void conv_flip_record(vkt__rec *rec, const vkt_node *n)
                                   .c = n->out[0]->shape.d[3],
                                   .co = n->in[0]->shape.d[3],
                                   .groups = n->attr.conv.groups };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_CONV_FLIP, spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count + wg - 1) / wg);
+    vkt__dispatch_each(rec, VKT_SHADER_CONV_FLIP, &p, sizeof p, n->out[0]->count, 64);
 }
 
 static void conv_flip_ref(const vkt_node *n, double *const *in, double *const *out)

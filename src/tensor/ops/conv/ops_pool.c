@@ -281,10 +281,7 @@ static void pad_record(vkt__rec *rec, const vkt_node *n)
                             .top = (uint32_t)n->attr.pad.before[0],
                             .left = (uint32_t)n->attr.pad.before[1],
                             .lines = y[0] * y[1] };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_PAD, spec, VKT_COUNT(spec), &p, sizeof p,
-                  ((uint64_t)p.lines * p.c + wg - 1) / wg);
+    vkt__dispatch_each(rec, VKT_SHADER_PAD, &p, sizeof p, (uint64_t)p.lines * p.c, 64);
 }
 
 static void pad_ref(const vkt_node *n, double *const *in, double *const *out)

@@ -249,10 +249,7 @@ static void swap_record(vkt__rec *rec, const vkt_node *n)
                              .n = d[0],
                              .a = d[1],
                              .b = d[2] };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_SWAP, spec, VKT_COUNT(spec), &p, sizeof p,
-                  ((uint64_t)p.n * p.b + wg - 1) / wg);
+    vkt__dispatch_each(rec, VKT_SHADER_SWAP, &p, sizeof p, (uint64_t)p.n * p.b, 64);
 }
 
 static void swap_ref(const vkt_node *n, double *const *in, double *const *out)

@@ -28,13 +28,11 @@ static void dispatch_rows(vkt__rec *rec, const vkt_node *n, vkt__shader shader,
                           struct expert_rows_params *p, const vkt_tensor *rows,
                           const vkt_tensor *places, uint64_t count)
 {
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
     p->rows = rows->shape.d[0];
     p->places = places->shape.d[0];
     p->c4 = rows->shape.d[1] / 4;
     p->k = n->attr.route.k;
-    vkt__dispatch(rec, shader, spec, VKT_COUNT(spec), p, sizeof *p, (count + wg - 1) / wg);
+    vkt__dispatch_each(rec, shader, p, sizeof *p, count, 64);
 }
 
 /* ---- gather: x [R, C], source, place -> y [P, C] ---- */

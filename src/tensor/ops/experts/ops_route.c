@@ -15,9 +15,7 @@ enum { MOST_IDS = 196608, MOST_TRIPS = 50000 };
 
 static void dispatch(vkt__rec *rec, vkt__shader shader, const void *p, uint32_t bytes, uint64_t n)
 {
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, shader, spec, VKT_COUNT(spec), p, bytes, (n + wg - 1) / wg);
+    vkt__dispatch_each(rec, shader, p, bytes, n, 64);
 }
 
 /* ---- top_k: p [R, n] -> w [R, k], ids [R, k] ---- */

@@ -55,10 +55,7 @@ static void embedding_record(vkt__rec *rec, const vkt_node *n)
                                   .n_pos = n->in[POS] ? n->in[POS]->shape.d[0] : 1 };
     p.flags = (n->in[POS] ? VKT_EMBED_POS : 0) | (n->in[START] ? VKT_EMBED_START : 0) |
               (n->in[DOCS] ? VKT_EMBED_DOCS : 0);
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_EMBEDDING, spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count + wg - 1) / wg);
+    vkt__dispatch_each(rec, VKT_SHADER_EMBEDDING, &p, sizeof p, n->out[0]->count, 256);
 }
 
 static void embedding_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -121,10 +118,7 @@ static void embedding_pos_bwd_record(vkt__rec *rec, const vkt_node *n)
                                           .n = n->attr.embedding.n,
                                           .T = dy.d[dy.rank - 2],
                                           .flags = n->in[1] ? VKT_EMBED_DOCS : 0 };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_EMBEDDING_POS_BWD, spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count + wg - 1) / wg);
+    vkt__dispatch_each(rec, VKT_SHADER_EMBEDDING_POS_BWD, &p, sizeof p, n->out[0]->count, 64);
 }
 
 static void embedding_bwd_ref(const vkt_node *n, double *const *in, double *const *out)

@@ -42,10 +42,7 @@ static void lookup_record(vkt__rec *rec, const vkt_node *n)
                                .width = n->out[0]->shape.d[1],
                                .rows = table->d[0],
                                .d = table->d[1] };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_LOOKUP, spec, VKT_COUNT(spec), &p, sizeof p,
-                  (n->out[0]->count + wg - 1) / wg);
+    vkt__dispatch_each(rec, VKT_SHADER_LOOKUP, &p, sizeof p, n->out[0]->count, 64);
 }
 
 static void lookup_ref(const vkt_node *n, double *const *in, double *const *out)

@@ -301,13 +301,10 @@ static void focal_record(vkt__rec *rec, const vkt_node *n)
                               .rows = (uint32_t)l->count,
                               .classes = cw ? (uint32_t)cw->count : 0,
                               .gamma = n->attr.focal.gamma };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
     p.flags = (n->in[ROW_WEIGHT] ? VKT_XENT_WEIGHT : 0) | (cw ? VKT_XENT_CLASS_WEIGHT : 0) |
               (n->in[DFOCAL] ? VKT_XENT_DLOSS : 0) |
               (n->op == &vkt__op_focal_bwd ? VKT_FOCAL_SLOPE : 0);
-    vkt__dispatch(rec, VKT_SHADER_FOCAL, spec, VKT_COUNT(spec), &p, sizeof p,
-                  (p.rows + wg - 1ull) / wg);
+    vkt__dispatch_each(rec, VKT_SHADER_FOCAL, &p, sizeof p, p.rows, 256);
 }
 
 static double focal_weight(const vkt_node *n, double *const *in, uint64_t r)

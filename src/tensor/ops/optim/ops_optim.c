@@ -26,10 +26,7 @@ static void accumulate_record(vkt__rec *rec, const vkt_node *n)
                                    .x = vkt__addr(rec, n->in[1]),
                                    .step = vkt__addr(rec, n->in[2]),
                                    .n = (uint32_t)n->in[0]->count };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_ACCUMULATE, spec, VKT_COUNT(spec), &p, sizeof p,
-                  vkt__update_groups(p.n, wg));
+    vkt__dispatch_each(rec, VKT_SHADER_ACCUMULATE, &p, sizeof p, (p.n + 3ull) / 4, 256);
 }
 
 static void accumulate_ref(const vkt_node *n, double *const *in, double *const *out)
@@ -444,10 +441,7 @@ static void ema_record(vkt__rec *rec, const vkt_node *n)
                             .x = vkt__addr(rec, n->in[1]),
                             .step = vkt__addr(rec, n->in[2]),
                             .n = (uint32_t)n->in[0]->count };
-    uint32_t wg = VKT_MIN(rec->caps->workgroup, 256);
-    const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg } };
-    vkt__dispatch(rec, VKT_SHADER_EMA, spec, VKT_COUNT(spec), &p, sizeof p,
-                  vkt__update_groups(p.n, wg));
+    vkt__dispatch_each(rec, VKT_SHADER_EMA, &p, sizeof p, (p.n + 3ull) / 4, 256);
 }
 
 static void ema_ref(const vkt_node *n, double *const *in, double *const *out)
