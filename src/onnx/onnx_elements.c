@@ -218,11 +218,32 @@ static void build_unary(vkt__onnx_build *b, const vkt__onnx_op *op)
     if (none && b->st == VKT_OK) vkt__onnx_give_rank0(b, 0, y, type);
 }
 
+/* A bound that the net computes: one number. */
+static vkt_tensor *bounded(vkt__onnx_build *b, size_t i, vkt_fn2 fn, vkt_tensor *x)
+{
+    vkt__onnx_value *bound = vkt__onnx_in(b, i);
+    if (!bound || !bound->type) return x;
+    if (vkt__onnx_count(bound) != 1) vkt__onnx_refuse(b, "its bounds are no numbers");
+    return fn2(b, fn, x, vkt_reshape(b->g, vkt__onnx_first(b, bound), vkt_shape1(1)));
+}
+
+static bool is_computed(vkt__onnx_build *b, size_t i)
+{
+    const vkt__onnx_value *v = vkt__onnx_in(b, i);
+    return v && v->type && !v->host;
+}
+
 static void build_clip(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
     (void)op;
     bool last;
     vkt__onnx_value *v = vkt__onnx_need(b, 0);
+    if (is_computed(b, 1) || is_computed(b, 2)) {
+        vkt_tensor *y = as_is(b, v, &last);
+        y = bounded(b, 1, VKT_FN2_MAX, y);
+        vkt__onnx_give_as(b, 0, bounded(b, 2, VKT_FN2_MIN, y), last, v->type);
+        return;
+    }
     double lo = vkt__onnx_scalar(b, "min", 1, -3.4e38), hi = vkt__onnx_scalar(b, "max", 2, 3.4e38);
     vkt_tensor *x = as_is(b, v, &last);
     if (lo > hi) lo = hi; /* ONNX: then all are the maximum */
@@ -571,7 +592,7 @@ const vkt__onnx_op vkt__onnx_element_ops[] = {
     TENSOR("Celu", CELU, "unary, scale"),
     TENSOR("HardSigmoid", HARD_SIGMOID, "scale, unary"),
     TENSOR("ThresholdedRelu", THRESHOLDED, "binary, mul"),
-    { "Clip", build_clip, NULL, 0, 6, 0, "unary", "bounds are known before the net runs" },
+    { "Clip", build_clip, NULL, 0, 6, 0, "unary, or binary", NULL },
     { "PRelu", build_prelu, NULL, 0, 0, 0, "activate, binary", NULL },
     { "Cast", build_cast, vkt__onnx_fold_cast, 0, 0, 0, "nothing, or unary",
       "floats stay float32; whole numbers are exact below 2^24" },

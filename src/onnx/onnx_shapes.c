@@ -161,11 +161,15 @@ static void build_slice(vkt__onnx_build *b, const vkt__onnx_op *op)
     vkt__onnx_slices(b, v, first, count, step);
     vkt__onnx_shape(b, v->dims, v->rank);
     if (b->st != VKT_OK) return;
-    bool last = vkt__onnx_is_last(v);
+    bool last = vkt__onnx_is_last(v), none = false;
+    for (uint32_t k = 0; k < v->rank; k++) none = none || !count[k];
+    if (none) { /* a Concat leaves it out, as PyTorch's roll by 0 needs it */
+        vkt__onnx_give_host(b, 0, vkt__onnx_host_new(b, count, v->rank, false), v->type);
+        return;
+    }
     for (uint32_t k = 0; k < v->rank; k++) {
         uint32_t own = last ? vkt__onnx_last_axis(k, v->rank) : k;
         bool back = step[k] < 0;
-        if (!count[k]) vkt__onnx_refuse(b, "it takes nothing of axis %u", k);
         flips |= back ? 1u << own : 0;
         at[own] = (uint32_t)(back ? v->dims[k] - 1 - first[k] : first[k]);
         n[own] = (uint32_t)count[k];
