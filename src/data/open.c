@@ -90,8 +90,7 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
     bool segment = desc->task == VKT_TASK_SEGMENT, picture = desc->task == VKT_TASK_PICTURE;
     if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0) ||
         picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
-        return vkt__fail(VKT_E_ARG, "data",
-                         "data.task %s needs data.source %s, and that no other task",
+        return vkt__fail(VKT_E_ARG, "data", "data.task %s and data.source %s need each other",
                          s->takes & VKT_TAKES_SEGMENT || segment ? "segment" : "picture",
                          s->takes & VKT_TAKES_SEGMENT || segment ? "masks" : "pairs");
     if (desc->arrays && strcmp(s->name, "npy") != 0)

@@ -144,7 +144,7 @@ static vkt_status fit_pictures(vkt_config *c, const vkt__onnx *f, const ending *
     if (s.takes & VKT_TAKES_SIZE && c->data.color == VKT_PICTURE_COLOR_AUTO &&
         (channels == 1 || channels == 3)) {
         c->data.color = channels == 3 ? VKT_PICTURE_COLOR_RGB : VKT_PICTURE_COLOR_GREY;
-        say(c, "data.color", channels == 3 ? "rgb" : "grey", "has so many channels");
+        say(c, "data.color", channels == 3 ? "rgb" : "grey", "takes that many channels");
     }
     if (c->data.standardize != VKT_STANDARDIZE_AUTO) return VKT_OK;
     if (own && fabs(scale) < 0.05)

@@ -49,7 +49,7 @@ static vkt_tensor *hyperbolic(vkt__onnx_build *b, vkt_tensor *x, vkt_fn2 fn)
     return vkt_scale(b->g, fn2(b, fn, up, down), 0.5f);
 }
 
-/* Of two the even one is floor((floor(x) + 1) / 2). */
+/* Between two neighbours the even one is taken: floor((floor(x) + 1) / 2). */
 vkt_tensor *vkt__onnx_rounded(vkt__onnx_build *b, vkt_tensor *x)
 {
     vkt_tensor *below = vkt_unary(b->g, VKT_FN_FLOOR, x, 0, 0),

@@ -1,4 +1,4 @@
-/* Quantised numbers. Weights of 8 bits become constants, as they are to the last bit: a frozen
+/* Quantised numbers. Weights of 8 bits become constants of the same value: a frozen
  * base. What the net computes is rounded as the file says, and its gradient passes as if it were
  * not, so that what is not quantised can be trained. */
 #include "onnx/onnx_op.h"
@@ -22,7 +22,7 @@ static bool range_of(int type, double *lo, double *hi)
     return false;
 }
 
-/* Scales or zero points as they are broadcast over x: one number, or one for each place of an axis.
+/* Scales or zero points, broadcast over x: one number, or one for each place of an axis.
  * NULL: refused. */
 static const vkt__onnx_host *factors(vkt__onnx_build *b, const vkt__onnx_value *x, size_t i)
 {

@@ -12,7 +12,8 @@ typedef struct vkt__onnx_window {
         begin[VKT__ONNX_AXES], end[VKT__ONNX_AXES];
 } vkt__onnx_window;
 
-/* The attribute's numbers, one an axis; as they are where it is not given. false: refused. */
+/* The attribute's numbers, one an axis; the ones that stand there where it is not given. false:
+ * refused. */
 bool vkt__onnx_each_axis(vkt__onnx_build *b, const char *attr, uint32_t axes, int64_t least,
                          int64_t *out);
 /* Strides, dilations and pads of the node, or those that auto_pad asks for. false: refused. */

@@ -55,7 +55,7 @@ static void add_step(vkt_history *h, const json_t *o, uint64_t step)
     keep_step(h, &s);
 }
 
-/* ---- a step's line as vkt__metrics_add writes it, a million of which are read in a second ---- */
+/* ---- a step's line as vkt__metrics_add writes it; a million lines are read in a second ---- */
 
 static const struct {
     const char *name;
@@ -93,7 +93,7 @@ static bool take_number(const char **at, double *out)
     return true;
 }
 
-/* ,"NAME":NUMBER as often as it comes, up to the brace that ends the line. */
+/* ,"NAME":NUMBER repeated, up to the brace that ends the line. */
 static bool take_fields(const char *at, const char *end, vkt_history_step *s, double *update_ok)
 {
     for (; *at == ',';) {

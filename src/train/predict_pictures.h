@@ -15,7 +15,7 @@ void vkt__picture_writer_destroy(vkt__picture_writer **w);
  * split test, whose file is `input`. IO, FORMAT. */
 vkt_status vkt__picture_writer_take(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
                                     const float *out, const char *input);
-/* Of the mask taken last, each class's share of the pixels; NULL: it was a picture. */
+/* Each class's share of the pixels of the last mask; NULL: it was a picture. */
 const float *vkt__picture_writer_shares(const vkt__picture_writer *w);
 /* The same of probabilities out [n_pixels, n]. */
 void vkt__mask_shares(const float *out, uint32_t n_pixels, uint32_t n, float *shares);

@@ -292,7 +292,7 @@ static void pixels_are_weighed(void **state)
     vkt_dataset_destroy(&ds);
 }
 
-/* Opens what must fail, or with `skip` must leave so many out. */
+/* Opens what must fail, or with `skip` must leave n examples out. */
 static void refused(const char *words, uint64_t left_out)
 {
     vkt_dataset *ds = NULL;

@@ -133,7 +133,7 @@ static void pictures_are_scored_as_published(void **state)
     json_decref(root);
 }
 
-/* Three classes, of which the last is nowhere: it has no IoU, and the mean is over two. */
+/* Three classes, and no pixel has the last one: it has no IoU, and the mean is over two. */
 static void overlap_of_classes(void **state)
 {
     (void)state;

@@ -165,8 +165,7 @@ const cli_command cmd_predict = {
         "lines may be "
         "gzipped, and - reads them from standard input, in constant memory. Pictures are "
         "converted to grey or RGB as the model needs, transparent parts become white, and they are "
-        "resized to the model's size. Of a model of masks each class's share of the pixels is "
-        "printed, "
+        "resized to the model's size. A model of masks prints each class's share of the pixels, "
         "and --out writes the masks, at the pictures' own sizes. A run folder stands for its best "
         "checkpoint.",
     .min_args = 2,

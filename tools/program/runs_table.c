@@ -141,7 +141,8 @@ static void bare(const char *v, char *out, size_t n)
     snprintf(out, n, "%.*s", (int)(strlen(v) - 2 * quoted), v + quoted);
 }
 
-/* Of a recipe's option. A configuration is not kept: there may be ten thousands of runs. */
+/* The value of a recipe's option. No configuration is kept: there may be tens of thousands of runs.
+ */
 static void option_value(row *x, size_t i, char *out, size_t n)
 {
     char text[600];

@@ -11,7 +11,7 @@ void vkt__dense_open(vkt_dataset *ds);
  * data has no targets nothing counts. FORMAT, IO, OOM_HOST. */
 vkt_status vkt__dense_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
                              const vkt__moves *moves, vkt__scratch *scratch, vkt_label *y);
-/* A target of which nothing counts. */
+/* A target without a pixel that counts. */
 void vkt__dense_nothing(const vkt_dataset *ds, vkt_label *y);
 /* Notes what the training masks hold: the classes' shares of the pixels, pictures with nothing but
  * the commonest class, and classes that training does not see. */

@@ -70,7 +70,7 @@ static uint8_t split_of(const char *stem, uint8_t around)
     return split;
 }
 
-/* Of two files of one stem, 7.png and 7.jpg, nothing says which belongs to the other. */
+/* Where two files have one stem, as 7.png and 7.jpg, nothing says which belongs to the pair. */
 static vkt_status check_stems(const files *f)
 {
     for (size_t i = 1; i < f->n; i++)

@@ -565,8 +565,7 @@ vkt_status vkt__picture_numbers(void *bytes, size_t n, const char *name, uint32_
     VKT_TRY(vkt__picture_look(bytes, n, name, &size));
     if (strcmp(k, "PNG") != 0)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' is a %s: a mask is a PNG, which keeps its numbers as they are", name,
-                         k);
+                         "'%s' is a %s: a mask must be a PNG, which keeps its numbers", name, k);
     if (is_deep(bytes, n, k))
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' is a mask of 16 bits a pixel: save it with 8 bits, grey, of a "

@@ -80,7 +80,7 @@ static vkt_status misfit(const pairs *p, uint32_t i, uint32_t k)
                      p->a.high[i], by);
 }
 
-/* Keeps the pairs of which both can be read and fit together. */
+/* Keeps the pairs whose pictures can both be read and fit together. */
 static vkt_status match(pairs *p, bool stop)
 {
     vkt_status st = VKT_OK;

@@ -1,5 +1,5 @@
 /* survey.h: every file of a list is read once, checked by its header and hashed; none is decoded,
- * but for samples of 16 bits. */
+ * except samples of 16 bits. */
 #include "data/pictures/picture.h"
 #include "data/pictures/picture_files.h"
 #include "data/pictures/survey.h"

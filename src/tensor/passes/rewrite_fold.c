@@ -88,7 +88,7 @@ const vkt__pass vkt__pass_transpose = { .name = "transposition into the product'
 
 /* ---- expanded operands ---- */
 
-/* Where what is left still broadcasts to the result. */
+/* Whether the other operands still broadcast to the result. */
 static bool fold_expand(vkt_graph *g, vkt_node *n, bool training)
 {
     bool any = false;
