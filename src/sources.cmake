@@ -533,6 +533,7 @@ set(SRC_BENCH
   src/bench/bench_matrix.c
   src/bench/bench_names.c
   src/bench/bench_ops.c
+  src/bench/bench_ops_plan.c
   src/bench/bench_ops_table.c
   src/bench/bench_order.c
   src/bench/bench_ranks.c
