@@ -5,9 +5,9 @@ usage: make_pictures.py KIND FOLDER [N] [SIDE] [SEED]
 
 digits   handwritten digits (tests/files/digits.csv.gz) in clutter: images/ and masks/ of two classes, background and digit
 discs    discs of varied texture that touch: images/ and masks/
-small    the digits in clutter at half their size, before/, and as they are, after/
+small    the digits in clutter at half their size, before/, and as they are, after/; of little grain, which nothing could foretell
 """
-import csv, gzip, os, random, struct, sys, zlib
+import csv, gzip, math, os, random, struct, sys, zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -29,9 +29,9 @@ def read_digits():
     return [[int(float(v)) for v in r[:64]] for r in rows if len(r) == 65 and r[0].replace(".", "").isdigit()]
 
 
-def clutter(rng, side):
+def clutter(rng, side, grain=30):
     """Strokes and grain, as bright as digits are."""
-    p = [[60 + 30 * rng.random() for _ in range(side)] for _ in range(side)]
+    p = [[60 + grain * rng.random() for _ in range(side)] for _ in range(side)]
     for _ in range(side // 4):
         x, y, dx, dy, v = rng.random() * side, rng.random() * side, rng.gauss(0, 1), rng.gauss(0, 1), 60 + 160 * rng.random()
         for _ in range(rng.randint(2, 6)):
@@ -41,9 +41,9 @@ def clutter(rng, side):
     return p
 
 
-def digit_picture(rng, side, digits):
-    """Two or three digits, each two or three times its size, laid over clutter."""
-    p, mask = clutter(rng, side), [[0] * side for _ in range(side)]
+def digit_picture(rng, side, digits, grain=30):
+    """One to three digits, each two or three times its size, laid over clutter."""
+    p, mask = clutter(rng, side, grain), [[0] * side for _ in range(side)]
     for _ in range(rng.randint(1, 3)):
         digit, times = rng.choice(digits), rng.choice((2, 3))
         left, top = rng.randint(0, side - 8 * times), rng.randint(0, side - 8 * times)
@@ -74,8 +74,8 @@ def disc_picture(rng, side):
                     mask[j][i] = 1
                     p[j][i] = base + grain * rng.uniform(-1, 1)
         turn = rng.random() * 6.28                       # the next one touches it
-        x = min(max(x + 2 * r * __import__("math").cos(turn), r), side - r)
-        y = min(max(y + 2 * r * __import__("math").sin(turn), r), side - r)
+        x = min(max(x + 2 * r * math.cos(turn), r), side - r)
+        y = min(max(y + 2 * r * math.sin(turn), r), side - r)
     return p, mask
 
 
@@ -93,7 +93,7 @@ def main():
     for name in names:
         os.makedirs(os.path.join(folder, name), exist_ok=True)
     for i in range(n):
-        p, mask = disc_picture(rng, side) if kind == "discs" else digit_picture(rng, side, digits)
+        p, mask = disc_picture(rng, side) if kind == "discs" else digit_picture(rng, side, digits, 8 if kind == "small" else 30)
         first, second = as_rows(p), as_rows(mask)
         if kind == "small":
             half = [[(p[2 * y][2 * x] + p[2 * y][2 * x + 1] + p[2 * y + 1][2 * x] + p[2 * y + 1][2 * x + 1]) / 4

@@ -245,7 +245,7 @@ vkt_status vkt__masks_open(vkt_dataset *ds, const vkt_data_desc *desc)
 {
     vkt_status st;
     vkt__paired p = { 0 };
-    vkt__survey s = { .dense = true };
+    vkt__survey s = { .dense = true, .halves = true };
     seen masks = { 0 };
     uint8_t place[VALUES], *fixed = NULL;
     vkt__schema *schema = &ds->schema;

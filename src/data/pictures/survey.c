@@ -142,7 +142,7 @@ static void median_size(const vkt__survey *s, uint32_t *h, uint32_t *w)
     *h = s->high[s->n / 2];
     *w = s->wide[s->n / 2];
     uint64_t side = VKT_MAX(*h, *w), most = s->dense ? LONG_DENSE : LONG_SIDE;
-    if (side <= most && !s->dense) return;
+    if (side <= most && !s->halves) return;
     /* Multiples of 8: 63x64 would be an accident of the median, and a U-Net halves three times. */
     most = VKT_MIN(most, side);
     *h = VKT_MAX((uint32_t)((*h * most / 8 + side / 2) / side) * 8, 8);

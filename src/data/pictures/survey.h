@@ -13,7 +13,8 @@ typedef struct vkt__survey {
     uint32_t n_alpha, n_animated;
     uint32_t bits, n_deep;     /* of samples of 16 bits, see picture.h; pictures that have them */
     uint32_t w, h, largest[2]; /* of the first; of the largest in both directions */
-    bool dense;                /* given: the model predicts pixels, see data.size median */
+    bool dense,
+        halves; /* given, see data.size median: the model predicts pixels; and halves sides */
 } vkt__survey;
 
 /* stop: the first that can't be read is an error; else such ones are left out, and counted. IO,
