@@ -174,7 +174,7 @@ static vkt_tensor *places(maker *m, vkt_tensor *x)
     ids.d[axis] = 1 + below(m, 5);
     switch (below(m, 3)) {
     case 0:
-        return vkt_top_k(m->g, x, 1 + below(m, s.d[s.rank - 1]), NULL);
+        return vkt_top_k(m->g, x, 1 + below(m, VKT_MIN(s.d[s.rank - 1], 9)), NULL);
     case 1:
         if (s.rank > 1 && vkt_shape_count(s) / s.d[axis] * 5 <= MOST_ELEMENTS)
             return vkt_one_hot(m->g, vkt_arg(m->g, VKT_REDUCE_MAX, x, axis, false), 5);

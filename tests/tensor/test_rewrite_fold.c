@@ -214,7 +214,7 @@ static void what_can_not_fold_stays(void **state)
     vkt_matmul(g, VKT_LAYOUT_NT, vkt_permute(g, vkt__sample2(g, 8, 6), turn), w);
     vkt_tensor *cube =
         vkt_permute(g, vkt_reshape(g, x, (vkt_shape) { 3, { 6, 2, 4 } }), (uint32_t[]) { 0, 2, 1 });
-    vkt_matmul(g, VKT_LAYOUT_NT, cube, vkt__sample2(g, 3, 2));
+    vkt_matmul(g, VKT_LAYOUT_NN, cube, vkt__sample2(g, 2, 3));
     vkt_binary(g, VKT_FN2_SUB, vkt_expand(g, r, vkt_shape2(6, 8)), r);
     vkt_tensor *all = vkt_concat(g, (vkt_tensor *[]) { x, w }, 2, 1);
     vkt_slice(g, all, (uint32_t[]) { 0, 7 }, (uint32_t[]) { 6, 2 }, NULL);
