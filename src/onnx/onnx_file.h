@@ -63,6 +63,7 @@ typedef struct vkt__onnx_node {
     const int *in, *out;                      /* values; -1: not given */
     size_t n_in, n_out, n_attrs;
     const vkt__onnx_attr *attrs;
+    size_t at; /* the node's place in the file, which may have them in another order */
 } vkt__onnx_node;
 /* NULL: it has none of that name. */
 const vkt__onnx_attr *vkt__onnx_attr_of(const vkt__onnx_node *n, const char *name);

@@ -199,6 +199,55 @@ static void split_repeats(vkt__onnx *f)
     }
 }
 
+/* Whether what the node takes is there. */
+static bool is_ready(const vkt__onnx *f, vkt__pb m)
+{
+    enum { IN = 1, MOST = 256 };
+    vkt__pb_field field;
+    char name[MOST];
+    while (vkt__pb_next(&m, &field) > 0) {
+        size_t n = (size_t)(field.bytes.end - field.bytes.at);
+        if (field.number != IN || field.wire != VKT__PB_BYTES || !n) continue;
+        if (n >= MOST) return true; /* the node's reader tells */
+        memcpy(name, field.bytes.at, n);
+        name[n] = 0;
+        if (vkt__onnx_find(f, name) < 0) return false;
+    }
+    return true;
+}
+
+/* Nodes stand behind what they take, as ONNX demands; some converters put casts at the end. Some
+ * passes bring these into order; the first that is never ready is read, and refused, as it is. */
+static vkt_status read_nodes(vkt__onnx *f, vkt__pb m, size_t n, const char *folder)
+{
+    enum { MOST_LOOKS = 1 << 24 };
+    vkt_status st = VKT_OK;
+    vkt__pb_field field;
+    bool *done = vkt__alloc(n + 1), any = true;
+    for (size_t pass = 0; pass * n < MOST_LOOKS && any && f->n_nodes < n; pass++) {
+        size_t k = 0;
+        any = false;
+        for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0;) {
+            if (field.number != NODE || field.wire != VKT__PB_BYTES) continue;
+            size_t at = k++;
+            if (done[at] || !is_ready(f, field.bytes)) continue;
+            VKT_TRY(vkt__onnx_read_node(f, field.bytes, folder, &f->nodes[f->n_nodes]));
+            f->nodes[f->n_nodes].at = at;
+            f->n_nodes++;
+            done[at] = any = true;
+        }
+    }
+    size_t k = 0;
+    for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0 && st == VKT_OK;) {
+        if (field.number != NODE || field.wire != VKT__PB_BYTES || done[k++]) continue;
+        st = vkt__onnx_read_node(f, field.bytes, folder, &f->nodes[f->n_nodes]);
+        if (st == VKT_OK) st = vkt__onnx_bad(f, "its nodes are out of order");
+    }
+fail:
+    free(done);
+    return st;
+}
+
 static vkt_status read_graph(vkt__onnx *f, vkt__pb m, const char *folder)
 {
     vkt_status st = VKT_OK;
@@ -220,11 +269,7 @@ static vkt_status read_graph(vkt__onnx *f, vkt__pb m, const char *folder)
     f->outputs = vkt__arena_alloc(&f->arena, (n[OUTPUT] + 1) * sizeof *f->outputs);
     VKT_TRY(read_initializers(f, all, folder));
     VKT_TRY(read_inputs(f, all));
-    for (m = all; vkt__pb_next(&m, &field) > 0;) {
-        if (field.number != NODE || field.wire != VKT__PB_BYTES) continue;
-        VKT_TRY(vkt__onnx_read_node(f, field.bytes, folder, &f->nodes[f->n_nodes]));
-        f->n_nodes++;
-    }
+    VKT_TRY(read_nodes(f, all, n[NODE], folder));
     VKT_TRY(read_outputs(f, all));
     lift_constants(f);
     split_repeats(f);

@@ -319,6 +319,36 @@ static void files_that_lie(void **state)
     assert_int_equal(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_OK);
 }
 
+/* Of two nodes the second gives what the first takes, as converters to float16 write it. */
+static void nodes_out_of_order(void **state)
+{
+    (void)state;
+    vkt__str m = { 0 }, g = { 0 }, n = { 0 }, o = { 0 };
+    const char *const nodes[2][3] = { { "a", "y", "Relu" }, { "x", "a", "Exp" } };
+    vkt__onnx *f;
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 2; k++) vkt__pb_text(&n, (uint32_t)(k + 1), nodes[i][k]);
+        vkt__pb_text(&n, 4, nodes[i][2]);
+        vkt__pb_message(&g, 1, &n);
+    }
+    vkt__pb_text(&o, 1, "x");
+    vkt__pb_message(&g, 11, &o);
+    vkt__pb_text(&o, 1, "y");
+    vkt__pb_message(&g, 12, &o);
+    vkt__pb_message(&m, 7, &g);
+    vkt__pb_int(&o, 2, 17);
+    vkt__pb_message(&m, 8, &o);
+    assert_int_equal(vkt__onnx_parse(m.data, m.len, "f.onnx", NULL, &f), VKT_OK);
+    assert_string_equal(f->nodes[0].type, "Exp");
+    assert_int_equal(f->nodes[0].at, 1);
+    assert_int_equal(f->nodes[1].at, 0);
+    vkt__onnx_close(&f);
+    vkt__str_finish(&m);
+    vkt__str_finish(&g);
+    vkt__str_finish(&n);
+    vkt__str_finish(&o);
+}
+
 static void single_numbers(void **state)
 {
     (void)state;
@@ -350,6 +380,7 @@ int main(void)
         cmocka_unit_test(cut_at_a_picture),
         cmocka_unit_test(refusals),
         cmocka_unit_test(files_that_lie),
+        cmocka_unit_test(nodes_out_of_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
