@@ -30,13 +30,15 @@ static bool is_any(const char *type, const char *const *types)
 typedef struct ending {
     const char *cut; /* NULL: no such layer was found */
     uint64_t outputs;
-    bool picture; /* it is a convolution whose result is a mean over places */
+    bool picture;   /* it is a convolution whose result is a mean over places */
+    bool quantised; /* its weights are, and so are not trained */
 } ending;
 
-/* The initializer that input i is, through a Transpose or a Reshape; NULL: it is none. */
+/* The initializer that input i is, moved or dequantised; NULL: it is none. */
 static const vkt__onnx_tensor *weight_of(const vkt__onnx *f, const vkt__onnx_node *n, size_t i)
 {
-    static const char *const moves[] = { "Transpose", "Identity", "Reshape", NULL };
+    static const char *const moves[] = { "Transpose", "Identity", "Reshape", "DequantizeLinear",
+                                         NULL };
     int v = i < n->n_in ? n->in[i] : -1;
     for (const vkt__onnx_node *of; v >= 0 && !f->values[v].initializer; v = of->in[0]) {
         of = node_of(f, v);
@@ -47,11 +49,12 @@ static const vkt__onnx_tensor *weight_of(const vkt__onnx *f, const vkt__onnx_nod
 
 static ending end_of(const vkt__onnx *f)
 {
-    static const char *const passed[] = { "Softmax",     "LogSoftmax", "Sigmoid",
-                                          "Identity",    "Flatten",    "GlobalAveragePool",
-                                          "Relu",        "Reshape",    "Squeeze",
-                                          "AveragePool", "Cast",       "ReduceMean",
-                                          "Dropout",     NULL };
+    static const char *const passed[] = { "Softmax",     "LogSoftmax",     "Sigmoid",
+                                          "Identity",    "Flatten",        "GlobalAveragePool",
+                                          "Relu",        "Reshape",        "Squeeze",
+                                          "AveragePool", "Cast",           "ReduceMean",
+                                          "Dropout",     "QuantizeLinear", "DequantizeLinear",
+                                          NULL };
     int v = vkt__onnx_find(f, vkt__onnx_main_output(f));
     bool bias = false;
     for (const vkt__onnx_node *n; (n = node_of(f, v)) != NULL;) {
@@ -62,7 +65,8 @@ static ending end_of(const vkt__onnx *f)
             if (!w || w->rank < 2 || n->in[0] < 0) break;
             const vkt__onnx_attr *by_rows = vkt__onnx_attr_of(n, "transB");
             bool rows = conv || (gemm && by_rows && by_rows->i);
-            return (ending) { f->values[n->in[0]].name, rows ? w->dims[0] : w->dims[1], conv };
+            return (ending) { f->values[n->in[0]].name, rows ? w->dims[0] : w->dims[1], conv,
+                              !vkt__onnx_is_float(w->type) };
         }
         if (!strcmp(n->type, "Add") && !bias) { /* the bias of a MatMul, on either side */
             size_t at = weight_of(f, n, 0) ? 1 : 0;
@@ -182,7 +186,7 @@ static vkt_status outputs_of(const vkt_config *c, uint64_t *n)
 static vkt_status set_layers(vkt_config *c, const ending *end, uint64_t outputs)
 {
     vkt__arena *a = &c->priv->arena;
-    bool head = end->cut && end->outputs != outputs;
+    bool head = end->cut && (end->outputs != outputs || end->quantised);
     c->layers = vkt__arena_alloc(a, 3 * sizeof *c->layers);
     c->n_layers = head ? 3 : 1;
     c->layers[0] = (vkt_layer) { .type = "onnx", .file = vkt__arena_strdup(a, c->init) };
@@ -192,10 +196,10 @@ static vkt_status set_layers(vkt_config *c, const ending *end, uint64_t outputs)
     c->layers[2] = (vkt_layer) { .type = "linear" };
     vkt_log(
         VKT_LOG_INFO, "config",
-        "init: '%s' has %llu outputs, the data have %llu: it ends at %s, and a new linear layer "
+        "init: '%s' has %llu outputs%s, the data have %llu: it ends at %s, and a new linear layer "
         "follows",
-        c->init, (unsigned long long)end->outputs, (unsigned long long)outputs,
-        vkt__show(end->cut).s);
+        c->init, (unsigned long long)end->outputs, end->quantised ? " of quantised weights" : "",
+        (unsigned long long)outputs, vkt__show(end->cut).s);
     return VKT_OK;
 }
 
