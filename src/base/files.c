@@ -194,11 +194,17 @@ fail:
 
 vkt_status vkt__file_replace(const char *path, const void *data, size_t n)
 {
+    return vkt__file_replace_parts(path, &(vkt__file_part) { data, n }, 1);
+}
+
+vkt_status vkt__file_replace_parts(const char *path, const vkt__file_part *parts, size_t n)
+{
     char *aside = vkt__file_aside(path);
     FILE *f = NULL;
     vkt_status st = VKT_OK;
     VKT_TRY(vkt__file_create(aside, &f));
-    if (n) fwrite(data, 1, n, f);
+    for (size_t i = 0; i < n; i++)
+        if (parts[i].n) fwrite(parts[i].data, 1, parts[i].n, f);
     VKT_TRY(vkt__file_finish(aside, &f));
     VKT_TRY(vkt__rename(aside, path));
 fail:

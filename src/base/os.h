@@ -69,6 +69,12 @@ char *vkt__file_aside(const char *path);
 vkt_status vkt__asides_remove(const char *dir);
 /* Writes beside, syncs, renames over `path`: a reader sees the old or the new file, whole. */
 vkt_status vkt__file_replace(const char *path, const void *data, size_t n);
+/* The same of parts that lie apart: one after the other. */
+typedef struct vkt__file_part {
+    const void *data;
+    size_t n;
+} vkt__file_part;
+vkt_status vkt__file_replace_parts(const char *path, const vkt__file_part *parts, size_t n);
 /* A file opened for writing, and flushed to disk before close; both report disk-full. */
 vkt_status vkt__file_create(const char *path, FILE **out);
 vkt_status vkt__file_finish(const char *path, FILE **f);

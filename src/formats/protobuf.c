@@ -26,10 +26,15 @@ void vkt__pb_float(vkt__str *m, uint32_t field, float v)
     for (int i = 0; i < 4; i++) vkt__str_add(m, (char[]) { (char)(bits >> 8 * i) }, 1);
 }
 
-void vkt__pb_bytes(vkt__str *m, uint32_t field, const void *data, size_t n)
+void vkt__pb_head(vkt__str *m, uint32_t field, size_t n)
 {
     varint(m, field << 3 | BYTES);
     varint(m, n);
+}
+
+void vkt__pb_bytes(vkt__str *m, uint32_t field, const void *data, size_t n)
+{
+    vkt__pb_head(m, field, n);
     vkt__str_add(m, data, n);
 }
 

@@ -8,6 +8,8 @@
 void vkt__pb_int(vkt__str *m, uint32_t field, int64_t v);
 void vkt__pb_float(vkt__str *m, uint32_t field, float v);
 void vkt__pb_bytes(vkt__str *m, uint32_t field, const void *data, size_t n);
+/* What such a field begins with; the n bytes come behind it. */
+void vkt__pb_head(vkt__str *m, uint32_t field, size_t n);
 void vkt__pb_text(vkt__str *m, uint32_t field, const char *s);
 /* The message `inner` as a field; inner is emptied for the next one. */
 void vkt__pb_message(vkt__str *m, uint32_t field, vkt__str *inner);

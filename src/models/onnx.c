@@ -596,7 +596,7 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset_i
         for (uint32_t k = 0; k < t->rank; k++) count *= t->shape[k];
         if (strcmp(t->dtype, "F32") != 0) continue; /* a counter, which no graph reads */
         if (is_of_net(e, t->name)) continue;
-        vkt__emit_numbers(e, t->name, t->shape, t->rank, VKT__ONNX_F32, t->data, (size_t)count * 4);
+        vkt__emit_weights(e, t, (size_t)count * 4);
     }
     vkt__pb_text(&e->graph, 2, "vktrain");
     if (!e->net) value_info(&e->graph, 11, "input", shape);
@@ -610,6 +610,26 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset_i
                        ".safetensors instead",
                        e->net->f->path, (long long)e->needs, (long long)e->net->f->opset);
 fail:
+    return st;
+}
+
+/* What is before the graph and behind it, and the graph with what lies elsewhere. */
+static vkt_status write_parts(const vkt__exporter *e, const vkt__str *model, size_t before,
+                              const char *path)
+{
+    size_t n = 0, at = 0;
+    vkt__file_part *parts = vkt__alloc((2 * e->n_far + 3) * sizeof *parts);
+    parts[n++] = (vkt__file_part) { model->data, before };
+    for (size_t i = 0; i < e->n_far; i++) {
+        const vkt__far_bytes *f = &e->far_away[i];
+        parts[n++] = (vkt__file_part) { e->graph.data + at, f->at - at };
+        parts[n++] = (vkt__file_part) { f->data, f->n };
+        at = f->at;
+    }
+    parts[n++] = (vkt__file_part) { e->graph.data + at, e->graph.len - at };
+    parts[n++] = (vkt__file_part) { model->data + before, model->len - before };
+    vkt_status st = vkt__file_replace_parts(path, parts, n);
+    free(parts);
     return st;
 }
 
@@ -672,17 +692,19 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
         vkt__pb_int(&e.node, 2, OPSET);
         vkt__pb_message(&model, 8, &e.node);
     }
-    vkt__pb_message(&model, 7, &e.graph);
+    vkt__pb_head(&model, 7, e.graph.len + e.n_far_bytes);
+    size_t before = model.len;
     vkt__pb_text(&e.node, 1, "vktrain.schema");
     vkt__pb_text(&e.node, 2, vkt_dataset_schema(data));
     vkt__pb_message(&model, 14, &e.node);
-    VKT_TRY(vkt__file_replace(path, model.data, model.len));
+    VKT_TRY(write_parts(&e, &model, before, path));
 fail:
     vkt__str_finish(&model);
     vkt__str_finish(&e.graph);
     vkt__str_finish(&e.node);
     vkt__str_finish(&e.attribute);
     vkt__str_finish(&e.tensor);
+    free(e.far_away);
     vkt__arena_finish(&e.arena);
     vkt_graph_destroy(&e.g);
     return st;

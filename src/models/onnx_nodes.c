@@ -74,6 +74,20 @@ void vkt__emit_numbers(vkt__exporter *e, const char *name, const uint64_t *dims,
     vkt__pb_message(&e->graph, 5, &e->tensor);
 }
 
+void vkt__emit_weights(vkt__exporter *e, const vkt__st_tensor *t, size_t bytes)
+{
+    for (uint32_t i = 0; i < t->rank; i++) vkt__pb_int(&e->tensor, 1, (int64_t)t->shape[i]);
+    vkt__pb_int(&e->tensor, 2, VKT__ONNX_F32);
+    vkt__pb_text(&e->tensor, 8, t->name);
+    vkt__pb_head(&e->tensor, 9, bytes);
+    vkt__pb_head(&e->graph, 5, e->tensor.len + bytes);
+    vkt__str_add(&e->graph, e->tensor.data, e->tensor.len);
+    e->tensor.len = 0;
+    e->far_away = vkt__grow(e->far_away, e->n_far, &e->cap_far, sizeof *e->far_away);
+    e->far_away[e->n_far++] = (vkt__far_bytes) { e->graph.len, bytes, t->data };
+    e->n_far_bytes += bytes;
+}
+
 const char *vkt__emit_number(vkt__exporter *e, float v)
 {
     const char *name = vkt__emit_extra(e);

@@ -9,11 +9,20 @@
 
 enum { VKT__ONNX_F32 = 1, VKT__ONNX_I64 = 7 }; /* types */
 
+/* Bytes of a large tensor, which are written from where they lie: behind the first `at` bytes of
+ * the graph. */
+typedef struct vkt__far_bytes {
+    size_t at, n;
+    const void *data;
+} vkt__far_bytes;
+
 typedef struct vkt__exporter {
     vkt_graph *g;
     const vkt__weights *weights;
     vkt__str graph; /* nodes and initializers so far */
     vkt__str node, attribute, tensor;
+    vkt__far_bytes *far_away; /* [n_far], in order */
+    size_t n_far, cap_far, n_far_bytes;
     const vkt__onnx_net *net; /* the file that it began as, or NULL */
     int64_t needs;            /* the opset of the newest op so far */
     bool *named;              /* [n_tensors]: views that have their Reshape */
@@ -35,6 +44,8 @@ const char *vkt__emit_node(vkt__exporter *e, const char *type, const char *const
 const char *vkt__emit_extra(vkt__exporter *e);
 void vkt__emit_numbers(vkt__exporter *e, const char *name, const uint64_t *dims, uint32_t rank,
                        int type, const void *data, size_t bytes);
+/* The same of weights, which live until the file is written and are not copied. */
+void vkt__emit_weights(vkt__exporter *e, const vkt__st_tensor *t, size_t bytes);
 const char *vkt__emit_number(vkt__exporter *e, float v);
 const char *vkt__emit_ints(vkt__exporter *e, const int64_t *v, uint32_t n);
 /* The name of a tensor's value. */

@@ -45,12 +45,14 @@ static void from_shapes(const vkt_model *m, flat f, const float *have, float *wa
     }
 }
 
-static bool needs_reorder(const vkt_model *m)
+/* Numbers of the largest parameter that is in another order; 0: there is none. */
+static uint64_t most_reordered(const vkt_model *m)
 {
     const vkt_param *p;
+    uint64_t most = 0;
     for (size_t i = 0; (p = vkt_model_param(m, i)); i++)
-        if (p->order != VKT_PARAM_ORDER_SHAPE && !p->quant) return true;
-    return false;
+        if (p->order != VKT_PARAM_ORDER_SHAPE && !p->quant) most = VKT_MAX(most, p->count);
+    return most;
 }
 
 static void describe(vkt__st_tensor *t, const vkt_param *p, const char *name, const char *dtype,
@@ -71,7 +73,8 @@ static vkt_status allocate(const vkt_model *m, const vkt_optim *o, size_t n_mome
     uint64_t n = vkt_model_flat_count(m), all = n;
     bool ok = (w->values = flat_alloc(n)) && (w->states = flat_alloc(vkt_model_state_count(m))) &&
               (w->counts = calloc(n_states + 1, sizeof *w->counts));
-    if (needs_reorder(m)) ok = ok && (w->scratch = flat_alloc(n));
+    uint64_t most = most_reordered(m); /* moments are reordered as a whole */
+    if (most) ok = ok && (w->scratch = flat_alloc(n_moments ? n : most));
     for (size_t k = 0; k < n_moments; all += vkt__optim_moment_count(o, k++))
         ok = ok && (w->moments[k] = flat_alloc(vkt__optim_moment_count(o, k)));
     if (ok) return VKT_OK;
@@ -236,11 +239,20 @@ void vkt__weights_finish(vkt__weights *w)
     *w = (vkt__weights) { 0 };
 }
 
-static vkt_status flat_upload(vkt_gpu *gpu, const vkt_model *m, flat f, vkt_buffer *to,
-                              float *scratch, const float *from)
+/* All values as they are, then those of another order by way of `scratch`. */
+static vkt_status upload_values(vkt_gpu *gpu, const vkt_model *m, float *scratch, const float *from)
 {
-    if (scratch) from_shapes(m, f, from, scratch);
-    return vkt_buffer_write(gpu, to, 0, scratch ? scratch : from, f.n * 4);
+    vkt_status st = VKT_OK;
+    const flat f = flat_of(m, false);
+    const vkt_param *p;
+    VKT_TRY(vkt_buffer_write(gpu, vkt_model_values(m), 0, from, f.n * 4));
+    for (size_t i = 0; scratch && (p = vkt_model_param(m, i)); i++) {
+        if (is_ordered(p, f)) continue;
+        for (uint64_t k = 0; k < p->count; k++) scratch[vkt_param_at(p, k)] = from[p->offset + k];
+        VKT_TRY(vkt_buffer_write(gpu, vkt_model_values(m), p->offset * 4, scratch, p->count * 4));
+    }
+fail:
+    return st;
 }
 
 vkt_status vkt__weights_fetch(vkt_gpu *gpu, const vkt_model *m, const vkt_optim *o, vkt__weights *w)
@@ -283,7 +295,7 @@ vkt_status vkt__weights_upload(vkt_gpu *gpu, vkt_model *m, vkt_optim *o, const v
 {
     vkt_status st = VKT_OK;
     const vkt_param *p;
-    VKT_TRY(flat_upload(gpu, m, flat_of(m, false), vkt_model_values(m), w->scratch, w->values));
+    VKT_TRY(upload_values(gpu, m, w->scratch, w->values));
     VKT_TRY(vkt_model_values_changed(m));
     for (size_t i = 0; i < w->n_base; i++) VKT_TRY(vkt__weights_freeze(m, w, i));
     for (size_t k = 0; o && k < vkt_optim_n_moments(o); k++) {

@@ -12,7 +12,8 @@
 typedef struct vkt__weights {
     vkt__arena arena;
     float *values, **moments, *states; /* moments: of what is trained */
-    float *scratch;  /* in the order of the device's memory; NULL where that is no other */
+    float *scratch;  /* for what is in another order on the device, of one parameter, of all where
+                        there are moments; NULL: nothing is */
     int64_t *counts; /* by state: the value of counters */
     vkt__st_tensor *model, *optim;
     size_t n_model, n_optim;

@@ -3,6 +3,7 @@
 #include "data/open.h"
 #include "models/onnx.h"
 #include "recipe/options.h"
+#include "models/weights.h"
 #include "train/trained_session.h"
 
 static bool ends_with(const char *s, const char *end)
@@ -32,11 +33,62 @@ fail:
     return st;
 }
 
+/* The net and its weights in host memory alone, as they stand in the checkpoint: no device is
+ * needed, and there is no second copy. */
+static vkt_status plain_model(const vkt__trained *t, const vkt_dataset_info *info, vkt__arena *a,
+                              vkt__loss_terms *terms, vkt_model **m, vkt__weights *w)
+{
+    vkt_status st;
+    vkt_model_desc desc;
+    VKT_TRY(vkt__session_model(t->config, info, a, terms, &desc));
+    desc.precision = VKT_F32;
+    desc.noise = 0;
+    VKT_TRY(vkt_model_create(NULL, &desc, m));
+    VKT_TRY(vkt__weights_create(*m, NULL, w));
+    VKT_TRY(vkt__weights_hold_all(w));
+    VKT_TRY(vkt__trained_fill(t, w->model, w->n_model, false));
+fail:
+    return st;
+}
+
+static vkt_status write_tensors(const vkt__weights *w, const char *schema, const char *path)
+{
+    vkt_status st;
+    const vkt__st_meta meta = { VKT__SCHEMA_KEY, schema };
+    char *aside = vkt__file_aside(path);
+    VKT_TRY(vkt__safetensors_write(aside, w->model, w->n_model, &meta, schema != NULL, NULL));
+    VKT_TRY(vkt__rename(aside, path));
+fail:
+    if (st != VKT_OK) vkt__file_remove(aside);
+    free(aside);
+    return st;
+}
+
+/* What the probabilities are divided by: the run's, where it fitted one. */
+static vkt_status temperature_of(const vkt__trained *t, const vkt_dataset_info *info, double *out)
+{
+    vkt__calibration c = vkt__calibration_none(info->task, info->n_outputs);
+    vkt_status st = VKT_OK;
+    if (t->ckpt && info->task != VKT_TASK_REGRESS && info->kind != VKT_DATA_KIND_TEXT) {
+        vkt__calibration_finish(&c);
+        st =
+            vkt__calibration_read(t->ckpt->dir, info->task, info->n_outputs, info->class_names, &c);
+    }
+    *out = c.temperature;
+    vkt__calibration_finish(&c);
+    return st;
+}
+
 vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path)
 {
     vkt_status st = VKT_OK;
     vkt__opened o = { 0 };
     vkt__weights w = { 0 };
+    vkt_model *model = NULL;
+    vkt__arena arena = { 0 };
+    vkt__loss_terms terms;
+    double temperature;
+    (void)gpu;
     bool onnx = ends_with(path, ".onnx");
     if (!onnx && !ends_with(path, ".safetensors"))
         return vkt__fail(VKT_E_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
@@ -52,19 +104,16 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
                        checkpoint);
         goto fail;
     }
-    VKT_TRY(vkt__opened_device(gpu, &o));
     VKT_TRY(vkt__dataset_open_inputs(o.model.schema, NULL, 0, &o.data));
-    VKT_TRY(vkt__opened_session(&o, 1, false));
-    if (!onnx) {
-        VKT_TRY(vkt__model_save(o.session->model, o.model.schema, path));
-        goto fail;
-    }
-    VKT_TRY(vkt__weights_create(o.session->model, NULL, &w));
-    VKT_TRY(vkt__weights_download(o.gpu, o.session->model, NULL, &w));
-    VKT_TRY(vkt__onnx_write(o.session->model, o.data, &w, &o.session->terms,
-                            o.session->calibration.temperature, path));
+    const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
+    VKT_TRY(plain_model(&o.model, info, &arena, &terms, &model, &w));
+    VKT_TRY(temperature_of(&o.model, info, &temperature));
+    VKT_TRY(onnx ? vkt__onnx_write(model, o.data, &w, &terms, temperature, path)
+                 : write_tensors(&w, o.model.schema, path));
 fail:
     vkt__weights_finish(&w);
+    vkt_model_destroy(&model);
+    vkt__arena_finish(&arena);
     vkt__opened_finish(&o);
     return st;
 }

@@ -369,6 +369,34 @@ fail:
     return st;
 }
 
+vkt_status vkt__session_model(const vkt_config *c, const vkt_dataset_info *info, vkt__arena *a,
+                              vkt__loss_terms *terms, vkt_model_desc *out)
+{
+    vkt_status st;
+    const uint32_t *o = info->output_shape;
+    *out = (vkt_model_desc) { .layers = c->layers,
+                              .n_layers = c->n_layers,
+                              .n_outputs = info->n_outputs,
+                              .source = c->source,
+                              .precision = c->precision,
+                              .lora = c->lora,
+                              .noise = c->neftune,
+                              .n_plain = info->n_plain,
+                              .embed_rows = info->embed_rows,
+                              .input = { .rank = info->input_rank } };
+    if (vkt__is_dense(info->task))
+        out->output =
+            vkt_shape3(o[0], o[1], info->task == VKT_TASK_SEGMENT ? info->n_outputs : o[2]);
+    for (uint32_t i = 0; i < info->input_rank; i++) out->input.d[i] = info->input_shape[i];
+    if (c->lora.rank && c->lora.base == VKT_QUANT_FILE)
+        VKT_TRY(vkt__gguf_base_kinds(c->init, a, &out->lora));
+    VKT_TRY(vkt__loss_terms_of(c, info, a, terms));
+    out->heads = terms->heads;
+    out->n_heads = terms->n;
+fail:
+    return st;
+}
+
 /* alone: not NULL for a try, which ends without a word once it is known that training does not fit
  * with any evaluation beside it, and then sets *alone. */
 static vkt_status create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data, bool training,
@@ -377,7 +405,6 @@ static vkt_status create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *d
     vkt_status st = VKT_OK;
     vkt__session *s = vkt__alloc(sizeof *s);
     vkt__str table = { 0 };
-    vkt__arena kinds = { 0 };
     bool planned = false;
     *out = NULL;
     s->gpu = gpu;
@@ -385,28 +412,9 @@ static vkt_status create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *d
     s->data = data;
     s->info = vkt_dataset_get_info(data);
     s->calibration = vkt__calibration_none(s->info->task, s->info->n_outputs);
-    vkt_model_desc desc = { .layers = c->layers,
-                            .n_layers = c->n_layers,
-                            .n_outputs = s->info->n_outputs,
-                            .source = c->source,
-                            .precision = c->precision,
-                            .lora = c->lora,
-                            .noise = c->neftune,
-                            .n_plain = s->info->n_plain,
-                            .embed_rows = s->info->embed_rows,
-                            .input = { .rank = s->info->input_rank } };
-    if (vkt__is_dense(s->info->task)) {
-        const uint32_t *o = s->info->output_shape;
-        desc.output =
-            vkt_shape3(o[0], o[1], s->info->task == VKT_TASK_SEGMENT ? s->info->n_outputs : o[2]);
-    }
-    for (uint32_t i = 0; i < s->info->input_rank; i++) desc.input.d[i] = s->info->input_shape[i];
+    vkt_model_desc desc = { 0 };
     if (c->precision != VKT_F32) VKT_TRY(vkt__units_check(gpu, c->precision));
-    if (c->lora.rank && c->lora.base == VKT_QUANT_FILE)
-        VKT_TRY(vkt__gguf_base_kinds(c->init, &kinds, &desc.lora));
-    VKT_TRY(vkt__loss_terms_of(c, s->info, &s->arena, &s->terms));
-    desc.heads = s->terms.heads;
-    desc.n_heads = s->terms.n;
+    VKT_TRY(vkt__session_model(c, s->info, &s->arena, &s->terms, &desc));
     VKT_TRY(vkt_model_create(gpu, &desc, &s->model));
     if (training) {
         VKT_TRY(make_optim(s));
@@ -445,7 +453,6 @@ static vkt_status create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *d
     *out = s;
     s = NULL;
 fail:
-    vkt__arena_finish(&kinds);
     if (st == VKT_E_OOM_DEVICE && !planned) {
         memory_table(s, &table);
         vkt_log(VKT_LOG_WARN, "train", "it did not fit; allocated or planned by then:\n%s",

@@ -86,4 +86,9 @@ char *vkt__session_explain(const vkt__session *s);
 /* All products of the session's graphs, for runs to come. */
 vkt_status vkt__session_tune(vkt__session *s, const vkt_tune_desc *desc);
 
+/* The recipe's net for data of that kind, and what its losses are of. What they name lies in the
+ * arena. */
+vkt_status vkt__session_model(const vkt_config *c, const vkt_dataset_info *info, vkt__arena *a,
+                              vkt__loss_terms *terms, vkt_model_desc *out);
+
 #endif
