@@ -157,6 +157,7 @@ static void palettes_are_places(void **state)
         }
         vkt_dataset *ds = open_set((vkt_data_desc) { MASKS });
         assert_int_equal(vkt_dataset_get_info(ds)->n_outputs, 3);
+        assert_string_equal(vkt_dataset_get_info(ds)->class_names[2], "2");
         float x[PIXELS];
         vkt_label y[PIXELS];
         REQUIRE_OK(vkt_dataset_example(ds, VKT_SPLIT_TRAIN, 1, x, y));
