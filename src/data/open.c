@@ -87,12 +87,6 @@ static vkt_status unknown_source(const char *source)
 static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *desc)
 {
     char names[128];
-    bool segment = desc->task == VKT_TASK_SEGMENT, picture = desc->task == VKT_TASK_PICTURE;
-    if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0) ||
-        picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
-        return vkt__fail(VKT_E_ARG, "data", "data.task %s and data.source %s need each other",
-                         s->takes & VKT_TAKES_SEGMENT || segment ? "segment" : "picture",
-                         s->takes & VKT_TAKES_SEGMENT || segment ? "masks" : "pairs");
     if (desc->arrays && strcmp(s->name, "npy") != 0)
         return vkt__fail(VKT_E_ARG, "data", "arrays in memory are data.source npy, not '%s'",
                          s->name);
@@ -109,6 +103,12 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
                          "'%s' has one class for each example: data.task multilabel needs "
                          "data.source %s",
                          s->name, vkt_source_names(VKT_TAKES_MULTILABEL, names, sizeof names));
+    bool segment = desc->task == VKT_TASK_SEGMENT, picture = desc->task == VKT_TASK_PICTURE;
+    if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0) ||
+        picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
+        return vkt__fail(VKT_E_ARG, "data", "data.task %s and data.source %s need each other",
+                         s->takes & VKT_TAKES_SEGMENT || segment ? "segment" : "picture",
+                         s->takes & VKT_TAKES_SEGMENT || segment ? "masks" : "pairs");
     return VKT_OK;
 }
 

@@ -14,14 +14,10 @@ static void rows_are_whole(void **state)
         assert_true(vkt_source_find(s.name, &other));
         assert_string_equal(other.help, s.help); /* else two have one name */
         vkt_data_desc d = { .source = s.name, .context = 8 };
-        if (s.takes & VKT_TAKES_SEGMENT) d.task = VKT_TASK_SEGMENT;
-        if (s.takes & VKT_TAKES_PICTURE) d.task = VKT_TASK_PICTURE;
         if (s.path) refuse(&d, VKT_E_ARG, s.name, "data.path is missing");
         d.task = VKT_TASK_REGRESS;
         d.path = DIR;
-        bool dense = s.takes & (VKT_TAKES_SEGMENT | VKT_TAKES_PICTURE);
-        if (!(s.takes & VKT_TAKES_REGRESS))
-            refuse(&d, VKT_E_ARG, s.name, dense ? "need each other" : "task regress needs");
+        if (!(s.takes & VKT_TAKES_REGRESS)) refuse(&d, VKT_E_ARG, s.name, "task regress needs");
     }
     assert_true(n >= 8);
     assert_false(vkt_source_find("nothing", &s));

@@ -348,6 +348,7 @@ static void names(void **state)
     (void)state;
     assert_true(vkt__measure_named("rmse")->sign < 0 && vkt__measure_named("r2")->sign > 0);
     assert_int_equal(vkt__measure_named("roc_auc")->of, VKT__OF_RANKS);
+    assert_int_equal(vkt__measure_named("mean_iou")->of, VKT__OF_PIXELS);
     assert_null(vkt__measure_named("auc"));
 }
 
