@@ -315,6 +315,11 @@ for n in 1 2; do
 done
 near regress-1 regress-2 1e-4 loss mae rmse
 near threshold-1 threshold-2 1e-4 loss accuracy macro_f1
+# Masks: a mean over the pixels that count, and Dice of each picture, whoever has it.
+python3 "$source/tools/examples/make_pictures.py" digits masks 12 24 3
+printf 'name: masks\ndata: {source: masks, path: masks, valid_fraction: 0.3, augment: {flip: 0.5, crop_padding: 2}}\nmodel: [conv: 4, relu, conv: {out: 2, kernel: 1}]\nloss: {kind: dice_ce, class_weight: balanced}\ntrain: {steps: 3, batch: 4}\neval: {every: 3, batch: 4}\n' >masks.yaml
+for n in 1 2; do runs $n masks-$n masks.yaml; done
+near masks-1 masks-2 1e-4 loss accuracy mean_iou
 sed 's/context: 16/context: 16, valid_fraction: 0.1/; s/^model: .*/model: [transformer: {layers: 1, heads: 2, width: 32, names: llama, positions: rope, norm: rmsnorm, activation: swiglu, bias: false, tie: true}]/' text.yaml >base.yaml
 runs 1 base base.yaml --set train.steps=2 --set eval.every=2
 "$program" export base --hf hf >out 2>err || say "export: $(cat err)"

@@ -134,7 +134,8 @@ int inspect_source(const char *path, const vkt_source_info *source)
     for (int s = 0; s < VKT_N_SPLITS; s++)
         printf("  %-16s %s\n", vkt_split_name((vkt_split)s), cli_count(info->n[s]));
     if (info->task == VKT_TASK_SEGMENT) printf("  pixels of the masks by class\n");
-    for (uint32_t i = 0; i < info->n_notes; i++) printf("  %s\n", info->notes[i]);
+    bool dense = info->task == VKT_TASK_SEGMENT || info->task == VKT_TASK_PICTURE;
+    for (uint32_t i = 0; i < info->n_notes && dense; i++) printf("  %s\n", info->notes[i]);
     if (info->class_names)
         print_classes(ds, info);
     else if (info->task == VKT_TASK_PICTURE)
