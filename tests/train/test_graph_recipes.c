@@ -222,6 +222,24 @@ static void several_losses_are_summed(void **state)
     vkt_eval_result_finish(&e);
 }
 
+/* The first step's loss grows by the early one's for each unit of its weight. */
+static void weights_count_in_training(void **state)
+{
+    (void)state;
+    double loss[3];
+    for (int i = 0; i < 3; i++) {
+        char set[96];
+        vkt_train_result r;
+        snprintf(set, sizeof set, "losses=[{on: late}, {on: early, weight: %d}]", i + 1);
+        REQUIRE_OK(vkt__remove_tree(RUN));
+        REQUIRE_OK(
+            train(heads, RUN "/a", (const char *[]) { set, "train.steps=1", NULL }, false, 0, &r));
+        assert_int_equal(read_numbers(RUN "/a", "loss", &loss[i], 1), 1);
+    }
+    assert_true(loss[1] - loss[0] > 1);
+    REQUIRE_NEAR(loss[2] - loss[1], loss[1] - loss[0], 1e-5);
+}
+
 /* One entry of weight 1 is what a recipe without `losses` has; and runs with several resume. */
 static void losses_have_the_same_bits(void **state)
 {
@@ -306,6 +324,7 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(weights_begin_another_run),
         cmocka_unit_test(several_losses_are_summed),
+        cmocka_unit_test(weights_count_in_training),
         cmocka_unit_test(losses_have_the_same_bits),
         cmocka_unit_test(targets_have_heads),
     };
