@@ -40,6 +40,7 @@ struct vkt_loader {
     uint64_t n_bad_rows;               /* of them, those since the last batch with a good one */
     vkt_status failed;                 /* what ended a thread's work */
 
+    bool alone; /* one batch is all: whoever asks for it fills it, without a thread */
     uint32_t n_threads, n_running; /* started; that have told their number */
     vkt__thread *threads[64];
 };
@@ -367,6 +368,34 @@ static bool claim(vkt_loader *l, uint64_t *k)
     return go;
 }
 
+/* The next batch into its slot; false: there is none left, or it is to stop. */
+static bool fill_next(vkt_loader *l, uint32_t thread, vkt__scratch *scratch, float *share,
+                      vkt_status *st)
+{
+    uint64_t k;
+    vkt__mutex_lock(l->order);
+    if (!claim(l, &k)) {
+        vkt__mutex_unlock(l->order);
+        return false;
+    }
+    double start = l->desc.on_batch ? vkt__now() : 0;
+    uint32_t slot = (uint32_t)(k % l->desc.n_slots), *list = l->list + (size_t)slot * l->desc.batch;
+    uint32_t n_valid = list_batch(l, l->desc.start + k, list);
+    vkt__mutex_unlock(l->order);
+    vkt_batch *b = &l->desc.slots[slot];
+    if (*st == VKT_OK) *st = l->fill(l, l->desc.start + k, b, list, n_valid, scratch, share);
+    b->n_valid = n_valid;
+    b->first = l->desc.shuffle ? (l->desc.start + k) * l->desc.batch + l->row : list[l->row];
+    b->index = list + l->row;
+    if (l->desc.on_batch) l->desc.on_batch(l->desc.user, thread, k, start, vkt__now());
+    vkt__mutex_lock(l->lock);
+    l->filled[slot] = true;
+    if (l->failed == VKT_OK) l->failed = *st;
+    if (!l->alone) vkt__cond_broadcast(l->ready);
+    vkt__mutex_unlock(l->lock);
+    return true;
+}
+
 static void work(void *arg)
 {
     vkt_loader *l = arg;
@@ -376,27 +405,19 @@ static void work(void *arg)
     vkt__mutex_lock(l->lock);
     uint32_t thread = l->n_running++;
     vkt__mutex_unlock(l->lock);
-    for (uint64_t k;;) {
-        vkt__mutex_lock(l->order);
-        if (!claim(l, &k)) break;
-        double start = l->desc.on_batch ? vkt__now() : 0;
-        uint32_t slot = (uint32_t)(k % l->desc.n_slots),
-                 *list = l->list + (size_t)slot * l->desc.batch;
-        uint32_t n_valid = list_batch(l, l->desc.start + k, list);
-        vkt__mutex_unlock(l->order);
-        vkt_batch *b = &l->desc.slots[slot];
-        if (st == VKT_OK) st = l->fill(l, l->desc.start + k, b, list, n_valid, &scratch, share);
-        b->n_valid = n_valid;
-        b->first = l->desc.shuffle ? (l->desc.start + k) * l->desc.batch + l->row : list[l->row];
-        b->index = list + l->row;
-        if (l->desc.on_batch) l->desc.on_batch(l->desc.user, thread, k, start, vkt__now());
-        vkt__mutex_lock(l->lock);
-        l->filled[slot] = true;
-        if (l->failed == VKT_OK) l->failed = st;
-        vkt__cond_broadcast(l->ready);
-        vkt__mutex_unlock(l->lock);
+    while (fill_next(l, thread, &scratch, share, &st)) {
     }
-    vkt__mutex_unlock(l->order);
+    vkt__scratch_finish(&scratch);
+    free(share);
+}
+
+/* The only batch, by who asks for it. */
+static void fill_alone(vkt_loader *l)
+{
+    vkt__scratch scratch = { 0 };
+    vkt_status st = VKT_OK;
+    float *share = vkt__alloc(l->rows * sizeof *share);
+    fill_next(l, 0, &scratch, share, &st);
     vkt__scratch_finish(&scratch);
     free(share);
 }
@@ -464,7 +485,8 @@ vkt_status vkt_loader_create(const vkt_loader_desc *desc, vkt_loader **out)
     }
     uint32_t n_threads =
         VKT_MIN(VKT_MAX(desc->n_threads, 1), VKT_MIN(desc->n_slots, VKT_COUNT(l->threads)));
-    for (; l->n_threads < n_threads; l->n_threads++)
+    l->alone = !desc->shuffle && l->end == desc->start + 1;
+    for (; l->n_threads < n_threads && !l->alone; l->n_threads++)
         VKT_TRY(vkt__thread_start(work, l, &l->threads[l->n_threads]));
     *out = l;
     return VKT_OK;
@@ -499,6 +521,11 @@ vkt_status vkt_loader_next(vkt_loader *l, uint32_t *slot, double *wait_s)
     vkt_status st = VKT_OK;
     double waited = 0;
     *slot = UINT32_MAX;
+    if (l->alone && !l->claimed) {
+        double start = vkt__now();
+        fill_alone(l);
+        waited = vkt__now() - start;
+    }
     vkt__mutex_lock(l->lock);
     uint32_t next = (uint32_t)(l->given % l->desc.n_slots);
     if (l->desc.start + l->given >= l->end) {
@@ -530,6 +557,6 @@ void vkt_loader_release(vkt_loader *l, uint32_t slot)
     VKT_ASSERT(l->released < l->given && slot == l->released % l->desc.n_slots);
     l->filled[slot] = false;
     l->released++;
-    vkt__cond_broadcast(l->work);
+    if (!l->alone) vkt__cond_broadcast(l->work);
     vkt__mutex_unlock(l->lock);
 }
