@@ -43,6 +43,7 @@ static vkt_status read_file(const reading *r, const char *path, bool named)
     vkt__map map = { 0 };
     VKT_TRY(vkt__file_map(path, &map));
     VKT_TRY(vkt__bytes_all(map.data, map.n, path, DOCUMENT_LIMIT, &text, &n));
+    vkt__map_release(&map, 0, map.n); /* what is read on is the copy */
     if (n == 0) {
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty", vkt__show(path).s);
         goto fail;

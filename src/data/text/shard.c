@@ -236,18 +236,45 @@ vkt_status vkt__shard_find_documents(vkt__shard *s, uint32_t end)
 
 /* ---- writing ---- */
 
-static void put(FILE *f, const void *data, uint64_t n)
+static void align(FILE *f, uint64_t n)
 {
     static const char zeros[8] = { 0 };
-    fwrite(data, 1, n, f);
     fwrite(zeros, 1, (size_t)(vkt__align(n, 8) - n), f);
+}
+
+static void put(FILE *f, const void *data, uint64_t n)
+{
+    fwrite(data, 1, n, f);
+    align(f, n);
+}
+
+/* vkt__hash of what was hashed to h and these bytes behind it. */
+static uint64_t hash_on(const void *data, size_t n, uint64_t h)
+{
+    return vkt__hash(data, n, h ^ vkt__hash("", 0, 0));
+}
+
+/* The tokens in the shard's width, some at a time: into the file, if there is one, and the hash. */
+static uint64_t tokens_out(const vkt__store *store, uint32_t width, uint64_t seed, FILE *f)
+{
+    enum { SOME = 8192 };
+    uint16_t narrow[SOME];
+    uint64_t h = vkt__hash("", 0, seed);
+    for (size_t at = 0, n; at < store->tokens.n; at += n) {
+        n = VKT_MIN(store->tokens.n - at, SOME);
+        const uint32_t *id = store->tokens.id + at;
+        for (size_t i = 0; i < n && width == 2; i++) narrow[i] = (uint16_t)id[i];
+        const void *some = width == 2 ? (const void *)narrow : id;
+        h = hash_on(some, n * width, h);
+        if (f) fwrite(some, 1, n * width, f);
+    }
+    return h;
 }
 
 vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt_tokenizer *t)
 {
     vkt_status st;
     FILE *f = NULL;
-    uint16_t *narrow = NULL;
     char *json = vkt__tokenizer_kept(t), zeros[HEADER_BYTES - sizeof(header)] = { 0 };
     header h = { .version = VERSION,
                  .width = t->info.n_vocab <= 65536 ? 2 : 4,
@@ -256,19 +283,10 @@ vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt
                  .n_bytes = store->n_bytes,
                  .tokenizer_hash = t->info.hash,
                  .n_tokenizer = strlen(json) };
-    const void *tokens = store->tokens.id;
     memcpy(h.magic, magic, sizeof magic);
-    if (h.width == 2) {
-        VKT_TRY(vkt__alloc_large(h.n_tokens, sizeof *narrow, "a shard", &narrow));
-        for (uint64_t i = 0; i < h.n_tokens; i++) narrow[i] = (uint16_t)store->tokens.id[i];
-        tokens = narrow;
-    }
     uint64_t n_uncounted = store->uncounted ? h.n_tokens / 8 + 1 : 0;
-    h.content_hash = content_hash(&(vkt__shard) { .tokens = tokens,
-                                                  .n = h.n_tokens,
-                                                  .width = h.width,
-                                                  .tokenizer_hash = h.tokenizer_hash,
-                                                  .uncounted = store->uncounted });
+    h.content_hash = tokens_out(store, h.width, h.tokenizer_hash, NULL);
+    if (n_uncounted) h.content_hash = vkt__hash(store->uncounted, n_uncounted, h.content_hash);
     h.tokens_at = HEADER_BYTES;
     h.documents_at = vkt__align(h.tokens_at + h.n_tokens * h.width, 8);
     uint64_t at = h.documents_at + h.n_documents * 8;
@@ -278,13 +296,13 @@ vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt
     VKT_TRY(vkt__file_create(path, &f));
     put(f, &h, sizeof h);
     put(f, zeros, sizeof zeros);
-    put(f, tokens, h.n_tokens * h.width);
+    tokens_out(store, h.width, h.tokenizer_hash, f);
+    align(f, h.n_tokens * h.width);
     put(f, store->document, h.n_documents * 8);
     if (n_uncounted) put(f, store->uncounted, n_uncounted);
     put(f, json, h.n_tokenizer);
     st = vkt__file_finish(path, &f);
 fail:
-    free(narrow);
     free(json);
     return st;
 }
