@@ -20,9 +20,10 @@ typedef enum vkt_bench_group {
     VKT_BENCH_OPS,      /* each op row */
     VKT_BENCH_STEPS,    /* training steps */
     VKT_BENCH_TARGET,   /* seconds to an accuracy */
+    VKT_BENCH_HOST,     /* what stands around the kernels: tables, runs, text, plans, checkpoints */
     VKT_BENCH_N_GROUPS
 } vkt_bench_group;
-/* "ceilings", "ops", "steps", "target" */
+/* "ceilings", "ops", "steps", "target", "host" */
 VKT_API const char *vkt_bench_group_name(vkt_bench_group g);
 
 /* One measurement. (group, name) is unique in a file and says what was measured, sizes included.
@@ -92,8 +93,8 @@ typedef struct vkt_bench_desc {
     bool quick; /* small shapes and short times: under a minute on two CPU cores */
     bool once;  /* one run of everything, no warm-up, smallest shapes: for tests; times mean nothing
                  */
-    const char *only; /* "ceilings", "ops", "steps"; NULL: everything. Ops and steps measure the
-                         ceilings they need */
+    const char *only; /* "ceilings", "ops", "steps"; NULL: all of these. Ops and steps measure the
+                         ceilings they need. "host": what the host does, and nothing else */
     bool key; /* the ceilings, products, rows and steps that decide, in 90 s on a GPU; smaller
                  ones on a CPU driver; of these `only`, `op` and `step` leave some */
     double

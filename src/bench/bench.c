@@ -77,7 +77,8 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
                 : desc->seconds > 0 ? desc->seconds
                 : desc->key         ? VKT__KEY_SECONDS
                                     : 0;
-    bool want[VKT_COUNT(groups)], any = false;
+    bool host = desc->only && !strcmp(desc->only, "host");
+    bool want[VKT_COUNT(groups)], any = host;
     for (size_t i = 0; i < VKT_COUNT(groups); i++) {
         want[i] = desc->only   ? !strcmp(desc->only, groups[i])
                   : desc->op   ? i == VKT_BENCH_OPS
@@ -95,7 +96,10 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     b.min_runs = desc->once ? 1 : desc->quick || desc->key ? 5 : 9;
     fill_info(&b);
     b.energy = vkt__energy_open(caps, NULL);
-    vkt__bench_plan_ceilings(&b, &list, want[VKT_BENCH_CEILINGS]);
+    if (host)
+        vkt__bench_plan_host(&b, &list);
+    else
+        vkt__bench_plan_ceilings(&b, &list, want[VKT_BENCH_CEILINGS]);
     if (want[VKT_BENCH_OPS]) VKT_TRY(vkt__bench_plan_ops(&b, &list));
     if (want[VKT_BENCH_STEPS]) VKT_TRY(vkt__bench_plan_steps(&b, &list));
     st = vkt__bench_measure(&b, &list);

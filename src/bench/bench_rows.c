@@ -7,7 +7,7 @@
 
 const char *vkt_bench_group_name(vkt_bench_group g)
 {
-    static const char *const names[] = { "ceilings", "ops", "steps", "target" };
+    static const char *const names[] = { "ceilings", "ops", "steps", "target", "host" };
     return (unsigned)g < VKT_COUNT(names) ? names[g] : "unknown";
 }
 

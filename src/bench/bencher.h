@@ -1,7 +1,8 @@
 /* What the benchmark's files share: the benchmark under way, the items that it measures, a piece of
  * work to be timed. bench.c: what is measured and the header of the results. bench_order.c: in
  * which order, and what once more. bench_rows.c: the results. bench_clock.c: the clock.
- * bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c, bench_generate.c: what is measured.
+ * bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c, bench_generate.c,
+ * bench_host.c: what is measured.
  * bench_file.c, bench_compare.c and bench_svg.c know the results only. */
 #ifndef VKT_BENCH_BENCHER_H
 #define VKT_BENCH_BENCHER_H
@@ -82,6 +83,9 @@ const char *vkt__bench_step_name(uint32_t i);
 const char *vkt__bench_generate_name(uint32_t i);
 /* The steps that generate text. */
 void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list);
+
+/* What the host does. */
+void vkt__bench_plan_host(vkt__bencher *b, vkt__bench_items *list);
 
 /* Measures the items in their order, then again, up to twice, what was slower than the baseline or
  * above 105% of a ceiling, and flags what still is above. If an item fails, its row says so and the

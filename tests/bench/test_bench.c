@@ -17,6 +17,27 @@ static void on_progress(void *user, const vkt_bench_progress *p)
     (*n)++;
 }
 
+/* Each of the host's rows runs, and comes back from a file. */
+static void the_host_once(void **state)
+{
+    (void)state;
+    vkt_bench *b, *back;
+    REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .only = "host" }, &b));
+    assert_int_equal(b->n_rows, 7);
+    for (size_t i = 0; i < b->n_rows; i++) {
+        const vkt_bench_row *r = &b->rows[i];
+        if (r->refused) fail_msg("%s: %s", r->name, r->refused);
+        assert_true(r->group == VKT_BENCH_HOST && r->value > 0 && r->items_per_s > 0);
+        assert_string_equal(r->unit, "ms");
+    }
+    REQUIRE_OK(vkt_bench_save_json(b, "test_bench_host.json"));
+    REQUIRE_OK(vkt_bench_load("test_bench_host.json", &back));
+    assert_non_null(vkt_bench_find(back, VKT_BENCH_HOST, "list runs, 10 runs"));
+    remove("test_bench_host.json");
+    vkt_bench_destroy(&back);
+    vkt_bench_destroy(&b);
+}
+
 static void everything_once(void **state)
 {
     (void)state;
@@ -38,7 +59,8 @@ static void everything_once(void **state)
             assert_true(r->percent > 0);
         }
     }
-    for (int g = 0; g < VKT_BENCH_N_GROUPS; g++) assert_true(n_group[g] > 0);
+    for (int g = 0; g < VKT_BENCH_HOST; g++) assert_true(n_group[g] > 0);
+    assert_int_equal(n_group[VKT_BENCH_HOST], 0); /* alone, or not at all */
     size_t of_op[4] = { 0 };
     static const char *const in_order[] = { "matmul ", "attention ", "layernorm ", "conv2d " };
     for (size_t i = b->n_rows; i-- > 0;)
@@ -360,6 +382,7 @@ int main(void)
     if (vkt_gpu_create(&desc, &gpu) != VKT_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_once),
+        cmocka_unit_test(the_host_once),
         cmocka_unit_test(what_decides),
         cmocka_unit_test(what_decides_on_a_gpu),
         cmocka_unit_test(a_lost_device_costs_one_item),

@@ -10,7 +10,7 @@
 
 typedef struct bench_options {
     cli_options common;
-    bool quick, once, key, list, markdown, scaling, submit;
+    bool quick, once, key, list, markdown, scaling, submit, host;
     const char *json, *csv, *svg, *html, *baseline, *op, *step;
     int only;
     uint32_t tolerance;
@@ -32,6 +32,9 @@ static const cli_flag flags[] = {
     { "--math", CLI_CHOICE, AT(common.gpu.math), "strict|fast", "strict",
       "fast: products of fp32 matrices may run on matrix units, split into bf16 parts that keep 22 "
       "bits" },
+    { "--host", CLI_BOOL, AT(host), NULL, NULL,
+      "measure what stands around the kernels, in its place: tables, lists of runs, histories, "
+      "packing, planning, checkpoints" },
     { "--op", CLI_TEXT, AT(op), "NAME[,NAME]", NULL,
       "measure only these ops, e.g. matmul,attention" },
     { "--step", CLI_TEXT, AT(step), "PART", NULL,
@@ -283,6 +286,25 @@ static void print_steps(const vkt_bench *b, bool md)
     }
 }
 
+static void print_host(const vkt_bench *b, bool md)
+{
+    static const cli_column col[] = { { "work", false, 50 },
+                                      { "ms", true, 0 },
+                                      { "+-", true, 0 },
+                                      { "items/s", true, 0 },
+                                      { "runs", true, 0, 1 } };
+    table t = { .col = col, .n_cols = CLI_COUNT(col) };
+    heading("Around the kernels", md);
+    for (size_t i = 0; i < b->n_rows; i++) {
+        const vkt_bench_row *r = &b->rows[i];
+        if (r->group != VKT_BENCH_HOST) continue;
+        const char *const c[] = { r->name, r->refused ? "refused" : num(r->value), spread(r),
+                                  cli_rate(r->items_per_s), cli_text("%u", r->runs) };
+        for (size_t k = 0; k < CLI_COUNT(col); k++) table_cell(&t, k, c[k]);
+    }
+    table_print(&t, md);
+}
+
 static void print_rest(const vkt_bench *b, bool md)
 {
     bool any = false;
@@ -303,6 +325,7 @@ static void print_result(const vkt_bench *b, bool md)
     if (has_group(b, VKT_BENCH_CEILINGS)) print_ceilings(b, md);
     if (has_group(b, VKT_BENCH_OPS)) print_ops(b, md);
     if (has_group(b, VKT_BENCH_STEPS) || has_group(b, VKT_BENCH_TARGET)) print_steps(b, md);
+    if (has_group(b, VKT_BENCH_HOST)) print_host(b, md);
     print_rest(b, md);
 }
 
@@ -490,7 +513,7 @@ static int measure(const bench_options *given)
     vkt_bench_desc desc = { .quick = o->quick,
                             .once = o->once,
                             .key = o->key,
-                            .only = only_names[o->only],
+                            .only = o->host ? "host" : only_names[o->only],
                             .op = o->op,
                             .step = o->step,
                             .gpu = &o->common.gpu,
@@ -578,6 +601,12 @@ static int run(void *options)
     }
     if (o->key && (o->submit || o->scaling || is_compare)) {
         cli_error("bench: --key is a list of rows of its own: leave out --submit and --scaling");
+        return CLI_USAGE;
+    }
+    if (o->host && (o->key || o->list || o->only || o->op || o->step || o->scaling || o->submit ||
+                    o->svg || is_compare)) {
+        cli_error("bench: --host measures rows of its own: leave out --key, --list, --only, --op, "
+                  "--step, --scaling, --submit and --svg");
         return CLI_USAGE;
     }
     if (o->list) return print_names(o->key);

@@ -1,0 +1,303 @@
+/* What stands around the kernels: reading a table, listing runs, reading a run's history, packing
+ * text, planning a deep net, writing a checkpoint. By wall clock, on files that are made for it in
+ * a folder of their own. Needs the device for planning alone. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/number.h"
+#include "base/os.h"
+#include "bench/bench_clock.h"
+#include "bench/bench_rows.h"
+#include "runs/checkpoint.h"
+#include "runs/run_folder.h"
+#include "tensor/graph/graph.h"
+#include "vktrain/data.h"
+
+typedef struct host_work {
+    const vkt__bencher *b;
+    const char *dir; /* empty at first */
+    vkt__arena *a;
+    uint32_t n;
+} host_work;
+
+static const char *in_dir(const host_work *w, const char *name)
+{
+    return vkt__arena_printf(w->a, "%s/%s", w->dir, name);
+}
+
+/* A number that looks drawn: the same on each machine. */
+static double drawn(uint64_t i, uint32_t k)
+{
+    return (double)vkt_rand_below(1, VKT_RNG_SAMPLE, i * 64 + k, 200001) / 1e4 - 10;
+}
+
+/* ---- tables ---- */
+
+enum { COLUMNS = 11 };
+
+static vkt_status make_table(const host_work *w)
+{
+    FILE *f;
+    const char *path = in_dir(w, "t.csv");
+    vkt_status st = vkt__file_create(path, &f);
+    if (st != VKT_OK) return st;
+    for (uint32_t k = 0; k < COLUMNS; k++) fprintf(f, "x%u,", k);
+    fprintf(f, "label\n");
+    for (uint32_t i = 0; i < w->n; i++) {
+        char number[32];
+        for (uint32_t k = 0; k < COLUMNS; k++)
+            fprintf(f, "%s,", vkt__double_text(drawn(i, k), false, number));
+        fprintf(f, "%s\n", drawn(i, 0) + drawn(i, 1) * drawn(i, 2) > 0 ? "ab" : "cd");
+    }
+    return vkt__file_finish(path, &f);
+}
+
+static vkt_data_desc table_of(const host_work *w)
+{
+    return (vkt_data_desc) { .source = "csv",
+                             .path = in_dir(w, "t.csv"),
+                             .label = "label",
+                             .valid_fraction = 0.1,
+                             .test_fraction = 0.1,
+                             .seed = 1 };
+}
+
+static vkt_status open_table(const host_work *w)
+{
+    vkt_dataset *ds = NULL;
+    vkt_data_desc d = table_of(w);
+    vkt_status st = vkt_dataset_open(&d, &ds);
+    vkt_dataset_destroy(&ds);
+    return st;
+}
+
+/* As `vktrain init` does. */
+static vkt_status look_at_table(const host_work *w)
+{
+    vkt_table_advice *a = NULL;
+    vkt_data_desc d = table_of(w);
+    vkt_status st = vkt_table_advise(&d, &a);
+    vkt_table_advice_destroy(&a);
+    return st == VKT_OK ? open_table(w) : st;
+}
+
+/* ---- runs ---- */
+
+static vkt_status make_runs(const host_work *w)
+{
+    vkt_status st;
+    vkt__run *run = NULL;
+    char *text = NULL;
+    size_t n;
+    vkt__run_record rec = vkt__run_record_empty();
+    rec.name = "bench";
+    rec.status = "done";
+    rec.config = "seed: 1\noptim:\n  rule: adam\n  lr: 0.003\n";
+    VKT_TRY(vkt__run_open(in_dir(w, "run-0"), "bench", false, &run));
+    VKT_TRY(vkt__run_save(run, &rec));
+    VKT_TRY(vkt__file_read(in_dir(w, "run-0/run.json"), 1 << 20, &text, &n));
+    for (uint32_t i = 1; i < w->n; i++) {
+        const char *dir = vkt__arena_printf(w->a, "%s/run-%u", w->dir, i),
+                   *path = vkt__arena_printf(w->a, "%s/run.json", dir);
+        VKT_TRY(vkt__mkdirs(dir));
+        FILE *f = vkt__fopen(path, "wb"); /* not synced, ten thousand times */
+        bool ok = f && fwrite(text, 1, n, f) == n;
+        if ((f && fclose(f) != 0) || !ok) {
+            st = vkt__write_failed("bench", path);
+            goto fail;
+        }
+    }
+fail:
+    free(text);
+    vkt__run_close(&run);
+    return st;
+}
+
+static vkt_status list_runs(const host_work *w)
+{
+    vkt_run_info *list = NULL;
+    size_t n = 0;
+    vkt_status st = vkt_runs_list(w->dir, &list, &n);
+    if (st == VKT_OK && n != w->n)
+        st = vkt__fail(VKT_E_FAILED, "bench", "%zu of %u runs are listed", n, w->n);
+    vkt_runs_free(&list);
+    return st;
+}
+
+static vkt_status make_history(const host_work *w)
+{
+    FILE *f;
+    const char *path = in_dir(w, "metrics.jsonl");
+    vkt_status st = vkt__file_create(path, &f);
+    if (st != VKT_OK) return st;
+    for (uint32_t i = 1; i <= w->n; i++)
+        fprintf(f,
+                "{\"kind\":\"train\",\"step\":%u,\"loss\":%u.%09u,\"grad_norm\":1.25,\"clip\":1,"
+                "\"lr\":0.003,\"input_wait\":0,\"seconds\":%u.5}\n",
+                i, i % 7, i, i);
+    return vkt__file_finish(path, &f);
+}
+
+static vkt_status read_history(const host_work *w)
+{
+    vkt_history *h = NULL;
+    vkt_status st = vkt_history_load(w->dir, &h);
+    if (st == VKT_OK && h->n_steps != w->n)
+        st = vkt__fail(VKT_E_FAILED, "bench", "%zu of %u steps are read", h->n_steps, w->n);
+    vkt_history_destroy(&h);
+    return st;
+}
+
+/* ---- text ---- */
+
+static vkt_status make_text(const host_work *w)
+{
+    FILE *f;
+    const char *path = in_dir(w, "t.txt");
+    vkt_status st = vkt__file_create(path, &f);
+    if (st != VKT_OK) return st;
+    for (uint32_t i = 0; i < w->n; i++)
+        fputc(i % 61 == 60 ? '\n' : i % 6 == 5 ? ' ' : 'a' + (int)(i / 7 % 26), f);
+    return vkt__file_finish(path, &f);
+}
+
+static vkt_status pack_text(const host_work *w)
+{
+    const char *path = in_dir(w, "t.txt");
+    vkt_pack_desc d = { .inputs = &path, .n_inputs = 1, .out = in_dir(w, "packed") };
+    vkt_pack_result r;
+    vkt_status st = vkt__remove_tree(d.out);
+    return st == VKT_OK ? vkt_pack(&d, &r) : st;
+}
+
+/* ---- a deep net, a large one ---- */
+
+static vkt_status no_files(const host_work *w)
+{
+    (void)w;
+    return VKT_OK;
+}
+
+static vkt_status plan_net(const host_work *w)
+{
+    vkt_status st = VKT_OK;
+    vkt_model *m = NULL;
+    vkt_graph *g = NULL;
+    vkt_buffer *x = NULL;
+    vkt_buffer_desc in = { 16 * 4, VKT_MEM_DEVICE, "x" };
+    vkt_layer *layers = vkt__alloc(w->n * sizeof *layers);
+    for (uint32_t i = 0; i < w->n; i++)
+        layers[i] = i % 2 ? (vkt_layer) { .type = "relu" }
+                          : (vkt_layer) { .type = "linear", .out = i + 1 < w->n ? 16 : 0 };
+    vkt_model_desc d = { .layers = layers,
+                         .n_layers = w->n,
+                         .n_outputs = 2,
+                         .input = vkt_shape1(16),
+                         .source = "the benchmark's net" };
+    VKT_TRY(vkt_model_create(w->b->gpu, &d, &m));
+    VKT_TRY(vkt_buffer_create(w->b->gpu, &in, &x));
+    g = vkt__graph_new(w->b->gpu);
+    vkt_tensor *t = vkt_input(g, vkt_shape2(1, 16), VKT_F32, "x");
+    vkt_bind(t, VKT_ALL_SLOTS, x, 0);
+    vkt_keep(vkt_model_build(m, g, t, false), "y");
+    VKT_TRY(vkt_graph_compile(g, &(vkt_plan_desc) { .label = "deep net" }));
+fail:
+    vkt_graph_destroy(&g);
+    vkt_buffer_destroy(w->b->gpu, &x);
+    vkt_model_destroy(&m);
+    free(layers);
+    return st;
+}
+
+static vkt_status save_checkpoint(const host_work *w)
+{
+    vkt_status st;
+    float *v = NULL;
+    uint64_t n = (uint64_t)w->n << 18;
+    VKT_TRY(vkt__alloc_large(n, sizeof *v, "a checkpoint", &v));
+    memset(v, 0, n * sizeof *v);
+    vkt__st_tensor t = { .name = "w", .dtype = "F32", .rank = 1, .shape = { n }, .data = v };
+    vkt__checkpoint_desc d = { .run_dir = w->dir,
+                               .state = { .step = 1, .value = NAN, .config = "", .schema = "{}" },
+                               .model = &t,
+                               .n_model = 1 };
+    VKT_TRY(vkt__mkdirs(in_dir(w, "checkpoints")));
+    VKT_TRY(vkt__checkpoint_write(&d));
+fail:
+    free(v);
+    return st;
+}
+
+/* ---- the rows ---- */
+
+static const struct row {
+    const char *name, *of;
+    uint32_t size[3]; /* with once, quick, else */
+    vkt_status (*prepare)(const host_work *w), (*run)(const host_work *w);
+} rows[] = {
+    { "look at and open a table", "rows", { 100, 20000, 500000 }, make_table, look_at_table },
+    { "open a table", "rows", { 100, 20000, 500000 }, make_table, open_table },
+    { "list runs", "runs", { 10, 500, 10000 }, make_runs, list_runs },
+    { "read a run's history", "steps", { 100, 20000, 1000000 }, make_history, read_history },
+    { "pack text as bytes", "bytes", { 1000, 1000000, 50000000 }, make_text, pack_text },
+    { "plan a net", "layers", { 9, 501, 5001 }, no_files, plan_net },
+    { "write a checkpoint", "MiB", { 1, 8, 256 }, no_files, save_checkpoint },
+};
+
+/* A folder for the files of a row, in the cache's. */
+static vkt_status make_folder(vkt__arena *a, const char **out)
+{
+    char dir[1024];
+    if (!vkt__cache_dir(dir, sizeof dir) && !vkt__cache_dir_instead(dir, sizeof dir))
+        return vkt__fail(VKT_E_IO, "bench",
+                         "there is no folder for the files to be measured: set XDG_CACHE_HOME");
+    *out = vkt__arena_printf(a, "%s/bench-%d", dir, vkt__pid());
+    vkt_status st = vkt__remove_tree(*out);
+    return st == VKT_OK ? vkt__mkdirs(*out) : st;
+}
+
+static vkt_status measure(const vkt__bencher *b, const struct row *r, const host_work *w,
+                          vkt__times *out)
+{
+    enum { MOST = 25 };
+    vkt_status st;
+    double s[MOST], all = 0;
+    uint32_t n = 0, least = b->desc->once ? 1 : b->desc->quick ? 3 : 5;
+    VKT_TRY(r->prepare(w));
+    if (!b->desc->once) VKT_TRY(r->run(w)); /* files in the system's cache, as for the others */
+    while (n < MOST && (n < least || all < b->time_s)) {
+        double start = vkt__now();
+        VKT_TRY(r->run(w));
+        all += s[n++] = vkt__now() - start;
+    }
+    vkt__bench_stats(s, n, out);
+    out->other = NAN;
+fail:
+    return st;
+}
+
+static vkt_status run(vkt__bencher *b, const vkt__bench_item *item)
+{
+    const struct row *r = &rows[item->arg];
+    vkt__arena a = { 0 };
+    vkt__times t = { 0 };
+    host_work w = { b, NULL, &a, r->size[b->desc->once ? 0 : b->desc->quick ? 1 : 2] };
+    vkt_status st;
+    VKT_TRY(make_folder(&a, &w.dir));
+    VKT_TRY(measure(b, r, &w, &t));
+    vkt_bench_row *row =
+        vkt__bench_row(b->out, VKT_BENCH_HOST,
+                       vkt__arena_printf(&a, "%s, %u %s", r->name, w.n, r->of), "ms", false);
+    vkt__bench_set(row, &t, 1e3);
+    row->items_per_s = w.n / t.median;
+fail:
+    if (w.dir) vkt__discard_tree(w.dir);
+    vkt__arena_finish(&a);
+    return st;
+}
+
+void vkt__bench_plan_host(vkt__bencher *b, vkt__bench_items *list)
+{
+    for (uint32_t i = 0; i < VKT_COUNT(rows); i++)
+        vkt__bench_plan(list, VKT_BENCH_HOST, rows[i].name, b->desc->quick ? 0.5 : 6, run, i, 0);
+}
