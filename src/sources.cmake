@@ -551,6 +551,7 @@ set(SRC_REPORT
   src/report/finding_baseline.c
   src/report/findings.c
   src/report/findings_course.c
+  src/report/findings_limits.c
   src/report/findings_scores.c
   src/report/machine_charts.c
   src/report/machine_files.c

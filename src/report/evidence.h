@@ -15,6 +15,7 @@ typedef struct vkt__evidence {
     double weight_decay;                  /* optim.weight_decay */
     bool decoupled;                       /* it is the rule's own, beside the gradient */
     double weight_norm, best_weight_norm; /* of what is decayed: newest checkpoint, best one */
+    double dropout, label_smoothing;      /* of the recipe; dropout: its largest */
     double steps_per_epoch;
     double full_loss, full_accuracy, full_mae; /* best checkpoint, full validation set */
     uint64_t best_step;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "report/finding_baseline.h"
+#include "report/findings_limits.h"
 
 static bool is_share(const vkt__run_record *r)
 {
@@ -33,7 +34,29 @@ const char *vkt__baseline_text(const vkt__run_record *r, vkt__arena *a)
     return text;
 }
 
-bool vkt__finding_baseline(const vkt__run_record *r, vkt__str *text)
+/* Even of the training examples: by their accuracy where it is known, else by a loss that is a
+ * tenth larger. */
+static bool underfits(const vkt__run_record *r, const vkt_history *h, vkt__str *text)
+{
+    double loss = vkt__last_training_loss(h), right = vkt__last_training_accuracy(h);
+    bool share = is_share(r) || isfinite(r->baseline_accuracy),
+         by_loss = !share && !strcmp(r->metric, "loss");
+    double linear = is_share(r) ? r->baseline_metric : r->baseline_accuracy;
+    if (share && right < linear) {
+        vkt__str_printf(text, ": it is right for %.2f%% of the training examples of its last steps",
+                        100 * right);
+    } else if (by_loss && loss > 1.1 * r->baseline_metric) {
+        vkt__str_printf(text, ": the loss of its last training steps is %.4g", loss);
+    } else {
+        return false;
+    }
+    vkt__str_printf(text, ", less than the linear model has on validation, so it underfits: train "
+                          "longer (train.steps) or with a higher rate (`vktrain study lr`), make "
+                          "narrow layers wider, or lower dropout and weight decay");
+    return true;
+}
+
+bool vkt__finding_baseline(const vkt__run_record *r, const vkt_history *h, vkt__str *text)
 {
     vkt__arena a = { 0 };
     if (!has_one(r) || !r->baseline_verdict) return false;
@@ -49,10 +72,12 @@ bool vkt__finding_baseline(const vkt__run_record *r, vkt__str *text)
     if (isfinite(r->baseline_error))
         vkt__str_printf(text, " (standard error of the %s %s)", r->metric,
                         value(r, &a, r->baseline_error));
-    vkt__str_printf(text, level ? ": the linear model says as much and is simpler; a network needs "
-                                  "more examples or other inputs to be worth it"
-                                : ": look for a better rate (`vktrain study lr`), less or more "
-                                  "regularisation, or take the linear model");
+    if (level)
+        vkt__str_printf(text, ": the linear model says as much and is simpler; a network needs "
+                              "more examples or other inputs to be worth it");
+    else if (!underfits(r, h, text))
+        vkt__str_printf(text, ": look for a better rate (`vktrain study lr`), less or more "
+                              "regularisation, or take the linear model");
     vkt__arena_finish(&a);
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include "report/findings.h"
 #include "report/findings_course.h"
+#include "report/findings_limits.h"
 #include "report/findings_scores.h"
 #include "runs/curve.h"
 
@@ -453,6 +454,7 @@ static const vkt__finding findings[] = {
     { "test-differs", "The test result contradicts validation", vkt__find_test_differs },
     { "surer-than-right", "Surer than right", vkt__find_surer_than_right },
     { "never-right", "Classes that are never right", vkt__find_never_right },
+    { "held-back", "Regularisation holds training back", vkt__find_held_back },
     { "input-bound", "Waiting for data", input_bound },
     { "clipped", "Clipped too often", clipped_too_much },
     { "overfitting", "Overfitting", overfitting },

@@ -242,6 +242,17 @@ static void take_decay(const vkt__run_view *r, const vkt_config *c, vkt__evidenc
     vkt__str_finish(&text);
 }
 
+/* The largest of the layers', and of those inside. */
+static double largest_dropout(const vkt_layer *layers, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(layers[i].type, "dropout")) most = fmax(most, (double)layers[i].p);
+        most = fmax(most, largest_dropout(layers[i].body, layers[i].n_body));
+    }
+    return most;
+}
+
 void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user)
 {
     size_t n;
@@ -264,6 +275,8 @@ void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user)
     if (c && r->rec.n_train)
         e.steps_per_epoch = (double)r->rec.n_train / VKT_MAX((double)c->batch * c->accumulate, 1);
     if (c) take_decay(r, c, &e);
+    if (c) e.dropout = largest_dropout(c->layers, c->n_layers);
+    if (c) e.label_smoothing = (double)c->label_smoothing;
     e.class_names = vkt__run_class_names(r, &e.n_class_names);
     for (size_t i = 0; i < n; i++) {
         vkt__str text = { 0 };
@@ -271,7 +284,7 @@ void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user)
         vkt__str_finish(&text);
     }
     vkt__str text = { 0 };
-    if (vkt__finding_baseline(&r->rec, &text))
+    if (vkt__finding_baseline(&r->rec, r->h, &text))
         tell(user, "baseline", "No better than a linear model", text.data);
     vkt__str_finish(&text);
 }

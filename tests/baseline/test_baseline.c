@@ -551,25 +551,45 @@ static void test_finding(void **state)
     (void)state;
     vkt__run_record r = vkt__run_record_empty();
     vkt__str s = { 0 };
+    vkt_history_step steps[50];
+    vkt_history h = { .steps = steps, .n_steps = VKT_COUNT(steps) };
+    for (size_t i = 0; i < h.n_steps; i++)
+        steps[i] = (vkt_history_step) { .loss = 0.6, .accuracy = 0.83 };
     r.metric = "accuracy";
-    assert_false(vkt__finding_baseline(&r, &s));
+    assert_false(vkt__finding_baseline(&r, &h, &s));
     r.baseline = "logistic regression";
     r.baseline_net = 0.79;
     r.baseline_metric = 0.817;
     r.baseline_error = 0.019;
     r.baseline_verdict = "better";
-    assert_false(vkt__finding_baseline(&r, &s));
+    assert_false(vkt__finding_baseline(&r, &h, &s));
     r.baseline_verdict = "mixed";
-    assert_false(vkt__finding_baseline(&r, &s));
+    assert_false(vkt__finding_baseline(&r, &h, &s));
     r.baseline_verdict = "level";
-    assert_true(vkt__finding_baseline(&r, &s));
+    assert_true(vkt__finding_baseline(&r, &h, &s));
     assert_non_null(strstr(s.data, "no better than a linear model (logistic regression): accuracy "
                                    "79.00% against 81.70%, difference within noise"));
     vkt__str_finish(&s);
     r.baseline_verdict = "worse";
-    assert_true(vkt__finding_baseline(&r, &s));
+    assert_true(vkt__finding_baseline(&r, &h, &s));
     assert_non_null(strstr(s.data, "worse than a linear model"));
+    assert_non_null(
+        strstr(s.data, "beyond noise (standard error of the accuracy 1.90%): look for"));
     vkt__str_finish(&s);
+    /* Even the training examples are; of a loss by a tenth. */
+    for (size_t i = 0; i < h.n_steps; i++) steps[i].accuracy = 0.8;
+    assert_true(vkt__finding_baseline(&r, &h, &s));
+    assert_non_null(strstr(s.data, "right for 80.00% of the training examples"));
+    assert_non_null(strstr(s.data, "so it underfits"));
+    vkt__str_finish(&s);
+    r.metric = "loss";
+    r.baseline_net = 0.62;
+    for (int i = 0; i < 2; i++) {
+        r.baseline_metric = i ? 0.5 : 0.56;
+        assert_true(vkt__finding_baseline(&r, &h, &s));
+        assert_int_equal(strstr(s.data, "training steps is 0.6, less than") != NULL, i);
+        vkt__str_finish(&s);
+    }
 }
 
 int main(void)

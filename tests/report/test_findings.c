@@ -196,6 +196,30 @@ static void overlap(void **state)
     assert_non_null(strstr(said("overlap"), "nearly equal a training example"));
 }
 
+static void held_back(void **state)
+{
+    (void)state;
+    healthy();
+    evidence.dropout = 0.85;
+    assert_string_equal(found(), ""); /* it is strong, but the losses are not apart */
+    for (int i = 0; i < STEPS; i++) steps[i].loss += 0.35;
+    assert_string_equal(found(), "held-back ");
+    assert_non_null(strstr(said("held-back"), "dropout of 0.85 holds training back"));
+    evidence.dropout = 0.3;
+    assert_string_equal(found(), "");
+    for (int i = 0; i < STEPS; i++) steps[i].loss -= 0.35, steps[i].accuracy = 0.65;
+    assert_string_equal(found(), "");
+    evidence.dropout = 0.85;
+    assert_string_equal(found(), "held-back ");
+    assert_non_null(strstr(said("held-back"), "65% of the examples are right where 90% are"));
+    evidence.label_smoothing = 0.5; /* of 4 classes: 0.625 for the right one, a loss of 0.47 */
+    assert_string_equal(found(), "held-back ");
+    assert_non_null(strstr(said("held-back"), "can hardly fall below 0.47"));
+    evidence.label_smoothing = 0.1;
+    evidence.dropout = 0.85; /* smoothing raises the training loss as well */
+    assert_string_equal(found(), "");
+}
+
 static void input_bound(void **state)
 {
     (void)state;
@@ -314,6 +338,7 @@ int main(void)
         cmocka_unit_test(still_improving),
         cmocka_unit_test(noisy_metric),
         cmocka_unit_test(overlap),
+        cmocka_unit_test(held_back),
         cmocka_unit_test(input_bound),
         cmocka_unit_test(clipped_too_often),
         cmocka_unit_test(periods),

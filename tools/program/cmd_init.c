@@ -467,8 +467,10 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     for (size_t i = 0; i < d->n_notes && i < INIT_MOST_NOTES; i++) printf("\n%s", d->notes[i]);
     if (d->n_notes > INIT_MOST_NOTES)
         printf("\n... and %zu columns more", d->n_notes - INIT_MOST_NOTES);
-    printf("\n\nnext\n  vktrain train %s\n  vktrain study lr %s\n", cli_word_here(path),
-           cli_word_here(path));
+    printf("\n\nnext\n  vktrain train %s\n  vktrain study auto %s --minutes 10      then: learning "
+           "rate, "
+           "width, regularisation, a longer run\n",
+           cli_word_here(path), cli_word_here(path));
     return CLI_OK;
 }
 

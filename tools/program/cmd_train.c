@@ -388,6 +388,24 @@ static void print_speed(const vkt_config *c, const vkt_train_result *r)
                       fmin(100 * r->input_wait, 100), c->data_workers));
 }
 
+/* A line of `next` with what it costs or tells. */
+static void print_step(const char *command, const char *what)
+{
+    printf("  %s%s%s\n", command, *what ? "      " : "", what);
+}
+
+/* A first look is followed by tuning: ten times its own time, forty trials of a quarter of it. */
+static void print_tuning(const train_options *o, const vkt_train_result *r)
+{
+    double minutes = fmin(fmax(ceil(10 * r->seconds / 60), 1), 120);
+    const char *command =
+        cli_text("vktrain study auto %s --minutes %.0f", cli_word_here(o->common.args[0]), minutes);
+    bool behind = *r->baseline_verdict && strcmp(r->baseline_verdict, "better") != 0;
+    print_step(command,
+               cli_text("%.0f min: learning rate, width, regularisation, a longer run%s", minutes,
+                        behind ? "; the network is not ahead of the linear model yet" : ""));
+}
+
 static void print_next(const train_options *o, const vkt_config *c, const vkt_train_result *r,
                        bool interrupted)
 {
@@ -398,15 +416,20 @@ static void print_next(const train_options *o, const vkt_config *c, const vkt_tr
         for (size_t i = 0; i < o->set.n; i++) printf(" --set %s", cli_word_here(o->set.item[i]));
         printf(" --run %s --resume\n", cli_word_here(r->run_dir));
     }
+    const char *run = cli_word_here(r->run_dir);
+    bool ended = !interrupted && *r->best_checkpoint, plain = ended && !o->set.n;
+    if (plain && !is_text(c) && !c->init) print_tuning(o, r);
     if (*r->best_checkpoint) {
         bool tested = !isnan(r->test_loss); /* else there is no test set, or it was interrupted */
         if (tested || !isnan(r->valid_loss))
-            printf("  vktrain eval %s --split %s\n", cli_word_here(r->run_dir),
-                   tested ? "test" : "valid");
+            printf("  vktrain eval %s --split %s\n", run, tested ? "test" : "valid");
         printf(is_text(c) ? "  vktrain generate %s --prompt TEXT\n"
                           : "  vktrain predict %s INPUT...\n",
-               cli_word_here(r->run_dir));
+               run);
     }
+    if (ended) print_step(cli_text("vktrain report %s", run), "findings in words, curves, errors");
+    if (ended && !plain)
+        print_step(cli_text("vktrain export %s", run), "for ONNX Runtime and others");
     printf("  vktrain runs\n");
 }
 
