@@ -239,7 +239,7 @@ void vkt__weights_finish(vkt__weights *w)
     *w = (vkt__weights) { 0 };
 }
 
-/* All values as they are, then those of another order by way of `scratch`. */
+/* All values unchanged, then those of another order by way of `scratch`. */
 static vkt_status upload_values(vkt_gpu *gpu, const vkt_model *m, float *scratch, const float *from)
 {
     vkt_status st = VKT_OK;

@@ -278,6 +278,7 @@ vkt_status vkt__machine_charts(vkt__page *p, const vkt__machine_view *v, const c
               "What the device reaches in copies and multiply-adds, and what a launch costs.",
               true);
     put_group(&c, VKT_BENCH_OPS, "Single ops, the rows that most devices have first.", true);
+    put_group(&c, VKT_BENCH_HOST, "What the processor and the disk do: `bench --host`.", true);
     vkt_status st = c.st;
     free(c.bar);
     vkt__arena_finish(&c.a);

@@ -18,7 +18,8 @@ const char *vkt__machine_number(vkt__arena *a, double v)
 const char *vkt__machine_group(vkt_bench_group g)
 {
     static const char *const names[] = { "Ceilings", "Ops", "Training steps and generation",
-                                         "Time to a result" };
+                                         "Time to a result", "Around the kernels" };
+    _Static_assert(VKT_COUNT(names) == VKT_BENCH_N_GROUPS, "a name for each group");
     return names[g];
 }
 
@@ -147,7 +148,7 @@ void vkt__machine_page(vkt__page *p, const vkt__machine_view *v, size_t device, 
     vkt__page_facts(p, facts, VKT_COUNT(facts));
     put_bars(p, &a, v, device);
     static const vkt_bench_group order[] = { VKT_BENCH_TARGET, VKT_BENCH_STEPS, VKT_BENCH_CEILINGS,
-                                             VKT_BENCH_OPS };
+                                             VKT_BENCH_OPS, VKT_BENCH_HOST };
     for (size_t g = 0; g < VKT_COUNT(order); g++) put_table(p, &a, v, device, order[g]);
     put_rest(p, &a, d->m);
     vkt__page_end(p);

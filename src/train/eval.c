@@ -134,7 +134,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
                        : pictures                          ? "pictures"
                        : info->task == VKT_TASK_REGRESS    ? "numbers"
                        : info->task == VKT_TASK_MULTILABEL ? "several labels"
-                                                           : "so many classes",
+                                                           : "that many classes",
                        VKT__CONFUSION_CLASSES);
         goto fail;
     }

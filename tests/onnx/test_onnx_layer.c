@@ -319,7 +319,7 @@ static void files_that_lie(void **state)
     assert_int_equal(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_OK);
 }
 
-/* Of two nodes the second gives what the first takes, as converters to float16 write it. */
+/* The second of two nodes gives what the first takes, as converters to float16 write it. */
 static void nodes_out_of_order(void **state)
 {
     (void)state;

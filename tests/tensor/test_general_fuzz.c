@@ -1,7 +1,7 @@
 /* Random graphs of 2 to 30 general ops, shapes odd and of up to six dimensions, gradients in every
  * other one: on the device each node against its twin, as doctor does it; in the twins the whole
  * graph with its rewrites against the graph without.
- * VKT_FUZZ_GRAPHS=N: so many of both; VKT_FUZZ_SEED=S: from that one on, as a failure names it. */
+ * VKT_FUZZ_GRAPHS=N: N of each; VKT_FUZZ_SEED=S: from that seed on, as a failure names it. */
 #include <math.h>
 #include <stdlib.h>
 

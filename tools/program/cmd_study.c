@@ -46,7 +46,7 @@ static const cli_flag flags[] = {
     { "--sampler", CLI_CHOICE, AT(sampler), "halton|gp|tpe", "halton",
       "search: halton (quasi-random: even, best to explore with), or after a third of the trials "
       "places that a model of them expects to be good: gp (a Gaussian process, best with few "
-      "trials; of more than 256 it knows the best half of so many and a choice of the rest) or tpe "
+      "trials; of more than 256 it knows the best half of 256 and a choice of the rest) or tpe "
       "(densities, for hundreds); a model goes on from any search (--resume)" },
     { "--prune", CLI_BOOL, AT(prune), NULL, NULL,
       "search: end trials early that are not among the best third after 1/27, 1/9 and 1/3 of their "

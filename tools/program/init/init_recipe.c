@@ -257,7 +257,7 @@ static void write_masks(FILE *f, const init_data *d, const char *name)
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one; its mask "
             "moves with it\n"
-            "    crop_padding: %-8u# shifted by up to so many pixels\n"
+            "    crop_padding: %-8u# shifted by at most that many pixels\n"
             "    flip: 0.5             # mirrored; 0 where left and right differ, as in letters\n"
             "    brightness: 0.1\n",
             (h < w ? h : w) / 10);
