@@ -37,13 +37,13 @@ static bool fuse_add(vkt_graph *g, vkt_node *add, bool training)
     for (uint32_t i = 0; i < 2; i++) {
         vkt_node *norm = norm_of(add->in[i]);
         vkt_tensor *r = add->in[1 - i];
-        if (!norm || norm->in[5]) continue;
+        if (!norm || norm->in[VKT__BN_R]) continue;
         bool same = true;
-        for (uint32_t k = 0; k < 5; k++)
+        for (uint32_t k = 0; k < VKT__BN_R; k++)
             same = same && vkt__unchanged(norm->in[k], norm->index + 1, add->index);
         if (!same) continue;
         move_norm(norm, add);
-        add->in[5] = r;
+        add->in[VKT__BN_R] = r;
         vkt__uses_changed(add);
         return true;
     }
@@ -57,13 +57,13 @@ static bool fuse_act(vkt_graph *g, vkt_node *act, bool training)
     (void)g;
     vkt_node *norm = act->op == &vkt__op_act ? norm_of(act->in[0]) : NULL;
     if (!norm) return false;
-    vkt_tensor *pre = norm->out[0];
+    vkt_tensor *pre = norm->out[VKT__BN_Y];
     norm->attr.batch.act = act->attr.eltwise.act;
-    norm->out[0] = act->out[0];
-    norm->out[0]->node = norm;
+    norm->out[VKT__BN_Y] = act->out[0];
+    norm->out[VKT__BN_Y]->node = norm;
     if (training && !vkt__act_from_output(norm->attr.batch.act)) {
-        norm->out[1] = pre;
-        pre->out_index = 1;
+        norm->out[VKT__BN_PRE] = pre;
+        pre->out_index = VKT__BN_PRE;
     } else {
         vkt__remove_tensor(pre);
     }
@@ -91,7 +91,7 @@ static bool fuse_pool(vkt_graph *g, vkt_node *pool, bool training)
     vkt_tensor *y = pool->in[0];
     vkt_node *norm = y->view_of ? NULL : y->node;
     const vkt_attr *a = &pool->attr;
-    if (!norm || norm->op != &vkt__op_batch_norm || norm->in[5] || !vkt__is_private(y))
+    if (!norm || norm->op != &vkt__op_batch_norm || norm->in[VKT__BN_R] || !vkt__is_private(y))
         return false;
     if (norm->attr.batch.act != VKT_ACT_NONE && norm->attr.batch.act != VKT_ACT_RELU) return false;
     if (a->pool.pad || a->pool.stride < VKT_MAX(a->pool.kh, a->pool.kw)) return false;
@@ -139,9 +139,9 @@ static void move_output(vkt_node *a, uint32_t from, vkt_node *b, uint32_t to)
 /* batch_finish, batch_norm -> batch_finish_norm. */
 static bool join_finish(vkt_graph *g, vkt_node *norm)
 {
-    vkt_node *f = norm->op == &vkt__op_batch_norm ? norm->in[1]->node : NULL;
-    if (!f || f->op != &vkt__op_batch_finish || norm->in[2] != f->out[1] ||
-        !is_whole(g, norm, norm->in[0]) || !vkt__can_move(f, norm))
+    vkt_node *f = norm->op == &vkt__op_batch_norm ? norm->in[VKT__BN_MEAN]->node : NULL;
+    if (!f || f->op != &vkt__op_batch_finish || norm->in[VKT__BN_RSTD] != f->out[1] ||
+        !is_whole(g, norm, norm->in[VKT__BN_X]) || !vkt__can_move(f, norm))
         return false;
     norm->op = &vkt__op_batch_finish_norm;
     norm->attr.batch.momentum = f->attr.batch.momentum;
@@ -158,14 +158,16 @@ static bool join_finish(vkt_graph *g, vkt_node *norm)
 /* batch_norm_total, batch_norm_bwd -> batch_total_bwd. */
 static bool join_total(vkt_graph *g, vkt_node *bwd)
 {
-    vkt_node *t = bwd->op == &vkt__op_batch_norm_bwd && bwd->in[5] ? bwd->in[5]->node : NULL;
-    if (!t || t->op != &vkt__op_batch_norm_total || bwd->in[6] != t->out[1] ||
-        !is_whole(g, bwd, bwd->in[1]) || !vkt__is_private(t->out[0]) ||
+    vkt_node *t = bwd->op == &vkt__op_batch_norm_bwd && bwd->in[VKT__BNB_SUM_G]
+                      ? bwd->in[VKT__BNB_SUM_G]->node
+                      : NULL;
+    if (!t || t->op != &vkt__op_batch_norm_total || bwd->in[VKT__BNB_SUM_GH] != t->out[1] ||
+        !is_whole(g, bwd, bwd->in[VKT__BNB_X]) || !vkt__is_private(t->out[0]) ||
         !vkt__is_private(t->out[1]) || !vkt__can_move(t, bwd))
         return false;
     bwd->op = &vkt__op_batch_total_bwd;
     for (uint32_t i = 0; i < 2; i++) {
-        bwd->in[5 + i] = t->in[i];
+        bwd->in[VKT__BNB_SUM_G + i] = t->in[i];
         vkt__remove_tensor(t->out[i]);
         move_output(t, 2 + i, bwd, 1 + i);
     }
