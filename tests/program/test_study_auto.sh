@@ -47,7 +47,7 @@ grep -q '^6 trials, and as many more as fit into the time' out && [ "$(grep -c '
 auto=(study auto t.yaml --minutes 0.001 --set seed=3 --study auto)
 "$program" "${auto[@]}" --quiet >out 2>log &
 pid=$!
-for ((i = 0; i < 300; i++)); do
+for ((i = 0; i < 2400; i++)); do # a busy machine takes its time
     [ ! -e auto/trial-0004/run.json ] || break
     sleep 0.05
 done
@@ -99,4 +99,14 @@ grep -q 'the target is too easy to tell batch sizes apart' out && ! grep -q 'no 
 ! grep -q 'raise train.batch' out || fail "advice to raise what was just measured"
 printf '%s\n' 'train.batch: {fixed: 16}' 'optim.lr: {log: [0.001, 0.01]}' >fixed.yaml
 "$program" study search t.yaml --space fixed.yaml --trials 2 --steps 20 --dry-run >out 2>log && ! grep -q 'batch size in it' log || fail "a fixed batch size is warned of"
+
+# ---- the starter of a small table begins as a linear model; next of a first look is to tune it, of a tuned run to use it
+"$program" init t.csv -o small.yaml >out 2>log && grep -q 'vktrain study auto small.yaml' out || fail "next of init: $(cat out)"
+grep -q '^  - residual:' small.yaml && grep -q '^  kind: cosine' small.yaml && ! grep -q patience small.yaml || fail "the starter of 300 rows"
+python3 -c '
+head, *rows = open("t.csv").read().split()
+print(head, *rows * 3, sep="\n")' >large.csv
+"$program" init large.csv -o large.yaml >out 2>log && ! grep -q residual large.yaml && grep -q 'patience: 20' large.yaml || fail "the starter of 900 rows"
+"$program" train small.yaml --run small >out 2>log && grep -q '^  vktrain study auto small.yaml --minutes 1 ' out || fail "next of a first look: $(cat out)"
+"$program" train small.yaml --set optim.lr=0.002 --run tuned >out 2>log && ! grep -q 'study auto' out && grep -q '^  vktrain export tuned' out || fail "next of a tuned run: $(cat out)"
 echo "test_study_auto: ok"
