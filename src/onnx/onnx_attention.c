@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/format.h"
 #include "onnx/onnx_op.h"
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, LENGTHS };
@@ -307,7 +308,7 @@ static lettered contract(vkt__onnx_build *b, lettered x, lettered y, const char 
                *c = vkt_reshape(b->g, y.t, three(b, &y, batch, cols, inner));
     if (!s.rank) s = vkt_shape1(1);
     out.t = vkt_reshape(b->g, vkt_matmul_broadcast(b->g, VKT_LAYOUT_NT, a, c), s);
-    snprintf(out.letters, sizeof out.letters, "%s%s%s", batch, rows, cols);
+    vkt__format(out.letters, sizeof out.letters, "%s%s%s", batch, rows, cols);
     return out;
 }
 
