@@ -137,15 +137,15 @@ def node_case(case, folder):
 
 
 def by_hand(name, steps, weights, size):
-    """What torch.onnx never writes; the output is ONNX Runtime's."""
+    """What torch.onnx never writes; the output is ONNX Runtime's. weights: arrays, or shapes of float32 noise."""
     from onnx import helper
     folder, rng = os.path.join(ROOT, name), np.random.default_rng(5)
     os.makedirs(folder, exist_ok=True)
-    values = {k: rng.normal(size=s) for k, s in weights.items()}
+    values = {k: s if isinstance(s, np.ndarray) else rng.normal(size=s).astype(np.float32) for k, s in weights.items()}
     graph = helper.make_graph(
         [helper.make_node(*s, **more) for *s, more in steps], name,
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", *size])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(v.astype(np.float32), k) for k, v in values.items()])
+        [numpy_helper.from_array(v, k) for k, v in values.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.save(model, os.path.join(folder, "model.onnx"))
     x = rng.normal(size=(2, *size)).astype(np.float32)
@@ -193,4 +193,8 @@ by_hand("past_the_end", [("MaxPool", ["x"], ["a"], {"kernel_shape": [3, 3], "str
         (2, 2, 2))
 by_hand("deep_pads", [("AveragePool", ["x"], ["a"], {"kernel_shape": [3, 3], "pads": [2, 0, 2, 1]}),
                       ("MaxPool", ["a"], ["y"], {"kernel_shape": [2, 3], "pads": [0, 2, 0, 2]})], {}, (2, 4, 5))
+by_hand("deep_windows", [("AveragePool", ["x"], ["y"], {"kernel_shape": [2, 3, 2], "pads": [0, 1, 0, 1, 1, 1], "strides": [1, 2, 1]})], {}, (1, 3, 4, 3))
+by_hand("zero_points", [("DequantizeLinear", ["q", "s", "z"], ["w"], {"axis": 0}), ("Conv", ["x", "w"], ["y"], {})],
+        {"q": (np.arange(24).reshape(3, 2, 2, 2) * 37 % 256).astype(np.uint8), "s": np.array([0.01, 0.02, 0.005], np.float32), "z": np.array([120, 128, 9], np.uint8)},
+        (2, 5, 5))
 nodes(sys.argv[1] if len(sys.argv) > 1 else None)
