@@ -202,7 +202,9 @@ static void held_back(void **state)
     healthy();
     evidence.dropout = 0.85;
     assert_string_equal(found(), ""); /* it is strong, but the losses are not apart */
-    for (int i = 0; i < STEPS; i++) steps[i].loss += 0.35;
+    for (int i = 0; i < STEPS; i++) steps[i].loss += 0.1;
+    assert_string_equal(found(), ""); /* above the validation loss, as dropout makes it */
+    for (int i = 0; i < STEPS; i++) steps[i].loss += 0.25;
     assert_string_equal(found(), "held-back ");
     assert_non_null(strstr(said("held-back"), "dropout of 0.85 holds training back"));
     evidence.dropout = 0.3;
