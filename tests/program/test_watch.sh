@@ -25,6 +25,7 @@ refused 2 "'digits.yaml' already exists" init digits
 "$program" init digits --force >log 2>&1 || fail "--force"
 refused 2 'DATA is missing' init
 refused 4 "no file or folder 'nowhere.csv'" init nowhere.csv
+refused 4 "init=bsae: no such file or folder" init digits --set init=bsae -o base.yaml
 mkdir nothing
 refused 4 'nothing' init nothing
 python3 -c '

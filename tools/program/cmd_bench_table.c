@@ -70,6 +70,11 @@ int cmd_bench_table(const char *dir, bool markdown, const char *html)
         vkt_bench_free_folder(&files, n);
         return CLI_DATA;
     }
+    size_t once = 0;
+    for (size_t i = 0; i < n; i++) once += strstr(files[i]->info.settings, "once") != NULL;
+    if (once)
+        vkt_log(VKT_LOG_WARN, "bench",
+                "%zu of %zu files were made with --once: their times mean nothing", once, n);
     vkt_bench_machine *m = vkt_bench_table((const vkt_bench *const *)files, n, &k);
     for (size_t i = 0, end; i < k; i = end) {
         for (end = i + 1; end < k && m[end].score_version == m[i].score_version;) end++;

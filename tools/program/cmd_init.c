@@ -510,6 +510,13 @@ static int run(void *options)
             if (t != 3 && strncmp(set, "data.task=", 10) == 0 && strcmp(set + 10, tasks[t]) == 0)
                 o->task = t;
     }
+    const char *model = begins(o);
+    if (model && *model && !cli_exists(model)) {
+        cli_error("init: --set init=%.500s: no such file or folder: name a model's folder, a file "
+                  "of weights, GGUF or ONNX, or a run",
+                  model);
+        return CLI_DATA;
+    }
     vkt_status st = look(o, path, &d);
     if (st != VKT_OK) return cli_exit_code(st);
     vkt_config *net = NULL;

@@ -81,7 +81,7 @@ static int draw_augmented(const inspect_options *o)
     if (st == VKT_OK) st = vkt_dataset_open(&c->data, &ds);
     if (st == VKT_OK) st = vkt_dataset_augment_sheet(ds, &c->augment, c->seed, o->augment);
     if (st == VKT_OK)
-        printf("%s: 40 training images, above unchanged, below augmented\n", o->augment);
+        printf("%s: training pictures, above unchanged, below augmented\n", o->augment);
     vkt_dataset_destroy(&ds);
     vkt_config_destroy(&c);
     return cli_exit_code(st);
