@@ -19,6 +19,7 @@ static void roff_n(const char *s, size_t n)
             fputs("\\-", stdout);
         else
             putchar(*s);
+        if (*s == '|') fputs("\\:", stdout); /* a long list of choices may be broken there */
         begins = *s == '\n';
     }
 }
@@ -130,7 +131,8 @@ static void man(const cli_command *const *all)
 {
     const cli_flag *table[CLI_N_TABLES];
     cli_flag_tables(&cmd_train, table);
-    printf(".TH VKTRAIN 1 \"\" \"vktrain %s\" \"User Commands\"\n", VKT_VERSION);
+    printf(".TH VKTRAIN 1 \"\" \"vktrain %s\" \"User Commands\"\n.ad l\n",
+           VKT_VERSION); /* long lists of choices can't be stretched */
     printf(".SH NAME\nvktrain \\- train neural networks on any Vulkan GPU\n");
     printf(".SH SYNOPSIS\n\\fBvktrain\\fR \\fICOMMAND\\fR [\\fIARGUMENTS\\fR] [\\fIOPTIONS\\fR]\n");
     printf(".SH DESCRIPTION\nvktrain trains, evaluates and tunes neural networks on AMD, Intel and "
