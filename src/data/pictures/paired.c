@@ -102,8 +102,8 @@ static vkt_status scan(const char *root, uint8_t split, const vkt__pair_names *n
                *b = folder_in(root, names->second, arena);
     VKT_TRY(collect(&first, a, strlen(a) + 1, 0, arena));
     VKT_TRY(collect(&second, b, strlen(b) + 1, 0, arena));
-    qsort(first.item, first.n, sizeof *first.item, by_stem);
-    qsort(second.item, second.n, sizeof *second.item, by_stem);
+    if (first.n) qsort(first.item, first.n, sizeof *first.item, by_stem);
+    if (second.n) qsort(second.item, second.n, sizeof *second.item, by_stem);
     VKT_TRY(check_stems(&first));
     VKT_TRY(check_stems(&second));
     for (size_t i = 0; i < first.n; i++) {
