@@ -274,6 +274,7 @@ texts()
     for at in $(seq 12); do rm -rf packed; io stat:$at:EIO pack it.txt --tokenizer words --out packed --quiet; same_or packed/shard-00000.tok 4; done
     # Preferences that there is no memory for are preferences.
     for i in 1 2 3 4 5 6; do echo "{\"prompt\": \"$i?\", \"chosen\": \"It $i\", \"rejected\": \"No.\"}"; done >pairs.jsonl
+    mkdir base
     for at in $(seq 56 27 245); do io malloc:$at:ENOMEM init pairs.jsonl --set init=base -o r.yaml; ended 5 memory; done
 }
 
