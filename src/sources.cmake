@@ -525,6 +525,7 @@ set(SRC_BENCH
   src/bench/bench_ceiling.c
   src/bench/bench_clock.c
   src/bench/bench_compare.c
+  src/bench/bench_conditions.c
   src/bench/bench_file.c
   src/bench/bench_generate.c
   src/bench/bench_host.c

@@ -34,7 +34,8 @@ typedef struct vkt_bench_row {
     const char *note;        /* how ("vec4, 256 x 4"), or what to mind; "" */
     const char
         *refused;     /* why there is no speed: a wrong result, no memory; NULL: it was measured */
-    const char *flag; /* what makes the value doubtful: measured above a ceiling, twice; NULL */
+    const char *flag; /* what makes the value doubtful, also when measured again: it is above a
+                         ceiling, other programs ran, the card was too hot; NULL */
     bool higher;      /* larger values are better */
     double value;     /* median, in `unit` */
     double min, max, q1, q3; /* extremes and quartiles of the runs */

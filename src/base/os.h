@@ -14,6 +14,10 @@ void vkt__sleep_us(unsigned us);  /* at least; a millisecond where the system ha
 void vkt__time_iso(char out[32]); /* UTC, 2026-01-31T12:00:00Z */
 double vkt__time_unix(void);      /* seconds since 1970 */
 double vkt__thread_cpu(void);     /* CPU seconds of the calling thread */
+double vkt__process_cpu_s(void);  /* CPU seconds of all threads of this process */
+/* CPU seconds that all programs of this machine took, and that a hypervisor took from it, since it
+ * was started; NAN: unknown. root: a folder that has proc/stat; "": the system's. */
+double vkt__machine_cpu_s(const char *root);
 unsigned vkt__cpu_count(void);
 uint64_t vkt__ram_bytes(void);
 double vkt__load_average(void); /* of the last minute; NAN if unknown */

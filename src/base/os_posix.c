@@ -47,6 +47,23 @@ double vkt__thread_cpu(void)
     return seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
+double vkt__process_cpu_s(void)
+{
+    return seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+double vkt__machine_cpu_s(const char *root)
+{
+    char path[512];
+    double user, nice, system, idle, wait, irq, soft, steal, hz = (double)sysconf(_SC_CLK_TCK);
+    snprintf(path, sizeof path, "%s/proc/stat", root);
+    FILE *f = fopen(path, "r");
+    bool ok = f && fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system, &idle,
+                          &wait, &irq, &soft, &steal) == 8; /* digits only: no locale's business */
+    if (f) fclose(f);
+    return ok && hz > 0 ? (user + nice + system + irq + soft + steal) / hz : NAN;
+}
+
 void vkt__sleep_ms(unsigned ms)
 {
     struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000L };

@@ -36,6 +36,21 @@ double vkt__thread_cpu(void)
     return ticks(&kernel) + ticks(&user);
 }
 
+double vkt__process_cpu_s(void)
+{
+    FILETIME made, ended, kernel, user;
+    if (!GetProcessTimes(GetCurrentProcess(), &made, &ended, &kernel, &user)) return NAN;
+    return ticks(&kernel) + ticks(&user);
+}
+
+double vkt__machine_cpu_s(const char *root)
+{
+    FILETIME idle, kernel, user; /* the kernel's time has the idle one in it */
+    (void)root;
+    if (!GetSystemTimes(&idle, &kernel, &user)) return NAN;
+    return ticks(&kernel) + ticks(&user) - ticks(&idle);
+}
+
 void vkt__sleep_ms(unsigned ms)
 {
     Sleep(ms);

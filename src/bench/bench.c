@@ -96,6 +96,7 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     b.min_runs = desc->once ? 1 : desc->quick || desc->key ? 5 : 9;
     fill_info(&b);
     b.energy = vkt__energy_open(caps, NULL);
+    vkt__conditions_open(&b.beside, caps, NULL, NULL);
     if (host)
         vkt__bench_plan_host(&b, &list);
     else
@@ -115,10 +116,12 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
                        "%u of the results failed, the first of them %s", b.n_wrong, b.first_wrong);
     vkt_gpu_destroy(&b.reopened);
     vkt__energy_close(&b.energy);
+    vkt__conditions_close(&b.beside);
     free(list.item);
     return st;
 fail:
     vkt__energy_close(&b.energy);
+    vkt__conditions_close(&b.beside);
     free(list.item);
     vkt_bench_destroy(&b.out);
     return st;

@@ -20,6 +20,8 @@ static void progress(vkt__bencher *b, const char *what)
 
 /* ---- once more, where the baseline was faster ---- */
 
+enum { MOST_IN_VAIN = 4 };
+
 static bool is_slower(const vkt_bench_desc *d, const vkt_bench_row *r)
 {
     double speedup, noise;
@@ -39,7 +41,12 @@ static vkt_status measure(vkt__bencher *b, const vkt__bench_item *item)
     size_t first = b->out->n_rows;
     uint32_t n_told = 0;
     vkt__log_quiet(true);
+    vkt__conditions_begin(&b->beside);
     vkt_status st = item->run(b, item);
+    char doubt[200];
+    if (!b->desc->once && vkt__conditions_end(&b->beside, doubt, sizeof doubt))
+        for (size_t i = first; i < b->out->n_rows; i++)
+            b->out->rows[i].flag = vkt__arena_strdup(&b->out->priv->arena, doubt);
     char why[400];
     const char *said = vkt__last_failure();
     snprintf(why, sizeof why, "failed: %s", *said ? said : vkt_status_name(st));
@@ -75,7 +82,7 @@ static bool is_above(const vkt_bench_row *r)
 }
 
 /* Rows from `first` on repeat earlier ones: the faster of two stays, a wrong result always; of what
- * was above a ceiling the later. */
+ * was above a ceiling the later; where one was disturbed, the other. */
 static void merge_rows(vkt_bench *b, size_t first)
 {
     size_t n = b->n_rows;
@@ -85,7 +92,8 @@ static void merge_rows(vkt_bench *b, size_t first)
                       *old = (vkt_bench_row *)(uintptr_t)vkt_bench_find(b, now.group, now.name);
         if (!old)
             b->rows[b->n_rows++] = now;
-        else if (now.refused || is_above(old) || vkt_bench_speedup(old, &now) > 1)
+        else if (now.refused || is_above(old) ||
+                 (!now.flag == !old->flag ? vkt_bench_speedup(old, &now) > 1 : !now.flag))
             *old = now;
     }
 }
@@ -100,13 +108,18 @@ static bool is_too_late(const vkt__bencher *b, double weight)
 static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const size_t *of)
 {
     vkt_status st = VKT_OK;
+    int in_vain = 0; /* repeats in a row that were disturbed, too: it is no passing moment */
     for (size_t i = 0; i < list->n; i++)
         for (int k = 0; k < 2; k++) {
-            bool slower = false;
-            for (size_t r = of[i]; r < of[i + 1]; r++)
+            bool slower = false, disturbed = false;
+            for (size_t r = of[i]; r < of[i + 1]; r++) {
                 slower |= (b->desc->baseline && is_slower(b->desc, &b->out->rows[r])) ||
                           is_above(&b->out->rows[r]);
-            if (!slower || is_too_late(b, list->item[i].weight)) break;
+                disturbed |= b->out->rows[r].flag != NULL;
+            }
+            if (!(slower || (disturbed && in_vain < MOST_IN_VAIN)) ||
+                is_too_late(b, list->item[i].weight))
+                break;
             size_t n_rows = b->out->n_rows, n_left_out = b->out->n_left_out;
             b->n_copy =
                 list->item[i].group == VKT_BENCH_CEILINGS && !strcmp(list->item[i].name, "copy")
@@ -115,6 +128,9 @@ static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const siz
             progress(b,
                      vkt__arena_printf(&b->out->priv->arena, "%s once more", list->item[i].name));
             VKT_TRY(measure(b, &list->item[i]));
+            bool still = false;
+            for (size_t r = n_rows; r < b->out->n_rows; r++) still |= b->out->rows[r].flag != NULL;
+            in_vain = still ? in_vain + 1 : 0;
             merge_rows(b->out, n_rows);
             b->out->n_left_out = n_left_out;
             VKT_TRY(asked_to_stop(b));
@@ -152,7 +168,7 @@ vkt_status vkt__bench_measure(vkt__bencher *b, const vkt__bench_items *list)
     of[list->n] = b->out->n_rows;
     if (!b->desc->once && st == VKT_OK) st = again(b, list, of);
     for (size_t i = 0; i < b->out->n_rows && !b->desc->once; i++)
-        if (is_above(&b->out->rows[i]))
+        if (is_above(&b->out->rows[i]) && !b->out->rows[i].flag)
             b->out->rows[i].flag = "above 105% of the ceiling, also when measured again: a cache "
                                    "helped, or the ceiling was measured too low";
     progress(b, "done");

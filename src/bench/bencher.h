@@ -7,6 +7,7 @@
 #ifndef VKT_BENCH_BENCHER_H
 #define VKT_BENCH_BENCHER_H
 
+#include "bench/bench_conditions.h"
 #include "gpu/commands.h"
 #include "gpu/energy.h"
 #include "tensor/graph/op.h"
@@ -31,6 +32,7 @@ typedef struct vkt__bencher {
     uint32_t n_wrong; /* rows whose result was, or that failed */
     const char *first_wrong; /* the first of them, and why */
     vkt__energy *energy;     /* of the device; NULL: nothing tells it */
+    vkt__conditions beside;  /* other programs, heat */
     double warm_s, time_s;   /* per measurement */
     uint32_t min_runs;
     /* best runs of the ceilings, bytes/s and flops/s; 0: not measured */
@@ -87,9 +89,10 @@ void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list);
 /* What the host does. */
 void vkt__bench_plan_host(vkt__bencher *b, vkt__bench_items *list);
 
-/* Measures the items in their order, then again, up to twice, what was slower than the baseline or
- * above 105% of a ceiling, and flags what still is above. If an item fails, its row says so and the
- * rest goes on; DEVICE: the device was lost and can't be opened again. */
+/* Measures the items in their order, then again, up to twice, what was slower than the baseline,
+ * above 105% of a ceiling or disturbed, and flags what still is above or was disturbed each time.
+ * If an item fails, its row says so and the rest goes on; DEVICE: the device was lost and can't be
+ * opened again. */
 vkt_status vkt__bench_measure(vkt__bencher *b, const vkt__bench_items *list);
 
 #endif

@@ -7,7 +7,12 @@
 #include "gpu/nvml.h"
 
 /* By its header: 0 is success, clock 1 that of the multiprocessors. */
-enum { CLOCK_SM = 1 };
+enum { CLOCK_SM = 1, POLICY_THERMAL = 1 };
+
+/* nvmlViolationTime_t: microseconds since 1970, nanoseconds. */
+typedef struct violation {
+    unsigned long long at, ns;
+} violation;
 
 struct vkt__nvml {
     void *library;
@@ -19,6 +24,7 @@ struct vkt__nvml {
     int (*energy)(void *device, unsigned long long *mj);
     int (*clock)(void *device, int which, unsigned *mhz);
     int (*most)(void *device, int which, unsigned *mhz);
+    int (*violated)(void *device, int policy, violation *v);
 };
 
 static bool find(const vkt__nvml *n, const char *name, void *out, size_t bytes)
@@ -40,6 +46,8 @@ static bool finds_card(vkt__nvml *n, const vkt_caps *caps)
         n->energy = NULL;
     if (!find(n, "nvmlDeviceGetClockInfo", &n->clock, sizeof n->clock)) n->clock = NULL;
     if (!find(n, "nvmlDeviceGetMaxClockInfo", &n->most, sizeof n->most)) n->most = NULL;
+    if (!find(n, "nvmlDeviceGetViolationStatus", &n->violated, sizeof n->violated))
+        n->violated = NULL;
     if (n->by_uuid(uuid, &n->device) == 0) return true;
     n->shutdown();
     return false;
@@ -75,4 +83,11 @@ double vkt__nvml_mhz(const vkt__nvml *n, bool most)
     unsigned mhz;
     int (*ask)(void *, int, unsigned *) = most ? n->most : n->clock;
     return ask && ask(n->device, CLOCK_SM, &mhz) == 0 ? mhz : NAN;
+}
+
+double vkt__nvml_too_hot_s(const vkt__nvml *n)
+{
+    violation v;
+    return n->violated && n->violated(n->device, POLICY_THERMAL, &v) == 0 ? 1e-9 * (double)v.ns
+                                                                          : NAN;
 }

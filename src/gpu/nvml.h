@@ -14,5 +14,8 @@ void vkt__nvml_close(vkt__nvml **n);
 double vkt__nvml_joules(const vkt__nvml *n);
 /* The clock of its cores now, or the most that it may be, MHz; NAN: not told. */
 double vkt__nvml_mhz(const vkt__nvml *n, bool most);
+/* Seconds, since the driver was loaded, for which the card's heat held its clocks back; NAN: not
+ * told. */
+double vkt__nvml_too_hot_s(const vkt__nvml *n);
 
 #endif

@@ -2,7 +2,11 @@
  * and what is flagged. */
 #include "testing.h"
 
+#include "base/os.h"
 #include "bench/bench_rows.h"
+
+#define DIR "tbo"
+#include "own_folder.h"
 
 /* Percent of the ceiling at each call of an item; 0: the end. */
 static const double planned[][4] = {
@@ -75,6 +79,60 @@ static void slower_than_the_baseline_is_measured_again(void **state)
     vkt_bench_destroy(&baseline);
 }
 
+/* Items beside other programs: what proc/stat says at the end of each call of theirs. */
+static const bool disturbed[][3] = {
+    { true, false }, /* a passing moment: the later one counts, though it is slower */
+    { true, true, true },
+    { true, true, true },
+    { true }, /* is not tried again: that was in vain four times in a row */
+};
+
+static void counted(unsigned seconds)
+{
+    char text[64];
+    snprintf(text, sizeof text, "cpu  %u00 0 0 0 0 0 0 0\n", seconds);
+    REQUIRE_OK(vkt__file_replace("tbo/proc/stat", text, strlen(text)));
+}
+
+static vkt_status run_beside(vkt__bencher *b, const vkt__bench_item *item)
+{
+    static unsigned seconds = 1;
+    uint32_t call = calls[item->arg]++;
+    vkt__sleep_ms(220);
+    if (call > 2 || disturbed[item->arg][call]) counted(seconds += 2 * vkt__cpu_count());
+    vkt_bench_row *r = vkt__bench_row(b->out, item->group, item->name, "us", false);
+    r->value = r->min = r->max = r->q1 = r->q3 = 10 + call;
+    return VKT_OK;
+}
+
+static void what_is_disturbed_is_measured_again_then_flagged(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a moment", "each time", "later", "too late" };
+    vkt__bencher b = { .desc = &(vkt_bench_desc) { 0 }, .out = vkt__bench_create() };
+    vkt__bench_items list = { 0 };
+    REQUIRE_OK(vkt__mkdirs("tbo/proc"));
+    counted(1);
+    vkt__conditions_open(&b.beside, NULL, "tbo", NULL);
+    memset(calls, 0, sizeof calls);
+    for (uint32_t i = 0; i < VKT_COUNT(names); i++)
+        vkt__bench_plan(&list, VKT_BENCH_OPS, names[i], 1, run_beside, i, 0);
+    REQUIRE_OK(vkt__bench_measure(&b, &list));
+    assert_int_equal(calls[0], 2);
+    assert_null(b.out->rows[0].flag);
+    REQUIRE_NEAR(b.out->rows[0].value, 11, 0);
+    assert_int_equal(calls[1], 3);
+    assert_int_equal(calls[2], 3);
+    assert_int_equal(calls[3], 1);
+    for (size_t i = 1; i < 4; i++) {
+        assert_non_null(strstr(b.out->rows[i].flag, "other programs took"));
+        REQUIRE_NEAR(b.out->rows[i].value, 10, 0); /* the faster of what is as doubtful */
+    }
+    vkt__conditions_close(&b.beside);
+    free(list.item);
+    vkt_bench_destroy(&b.out);
+}
+
 /* An item that would end after the benchmark must is not begun, and that is said. */
 static void what_has_no_time_is_left_out(void **state)
 {
@@ -102,6 +160,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(above_a_ceiling_is_measured_again_then_flagged),
         cmocka_unit_test(slower_than_the_baseline_is_measured_again),
+        cmocka_unit_test_setup_teardown(what_is_disturbed_is_measured_again_then_flagged, setup,
+                                        teardown),
         cmocka_unit_test(what_has_no_time_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

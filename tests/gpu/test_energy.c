@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/os.h"
+#include "bench/bench_conditions.h"
 #include "bench/bench_machine.h"
 #include "gpu/energy.h"
 #include "gpu/nvml.h"
@@ -168,11 +169,76 @@ static void clocks_are_told_where_files_say_them(void **state)
     vkt__arena_finish(&a);
 }
 
+/* The counters of a machine in proc/stat, in hundredths of a second: user, nice, system, idle,
+ * waiting, interrupts (two kinds), what the hypervisor took. */
+static void counted(long user, long steal)
+{
+    char text[200];
+    snprintf(text, sizeof text, "cpu  %ld 10 20 123456 7 3 2 %ld 0 0\ncpu0 1 2 3\n", user, steal);
+    put("te/proc/stat", text);
+}
+
+static void what_other_programs_took_is_told(void **state)
+{
+    (void)state;
+    char why[200];
+    vkt__conditions c;
+    long most = (long)vkt__cpu_count();
+    vkt__conditions_open(&c, NULL, "te", NULL);
+    counted(5000, 100);
+    vkt__conditions_begin(&c);
+    vkt__sleep_ms(50);
+    counted(5000 + 100 * most, 100);
+    assert_false(vkt__conditions_end(&c, why, sizeof why)); /* too short to be told */
+    vkt__sleep_ms(200);
+    assert_true(vkt__conditions_end(&c, why, sizeof why));
+    assert_non_null(strstr(why, "other programs took "));
+    counted(5000, 100 + 100 * most);
+    assert_true(vkt__conditions_end(&c, why, sizeof why)); /* another guest of the machine */
+    counted(5000, 100);
+    assert_false(vkt__conditions_end(&c, why, sizeof why));
+    vkt__file_remove("te/proc/stat");
+    assert_false(vkt__conditions_end(&c, why, sizeof why));
+    vkt__conditions_close(&c);
+    /* Its own work is none of others'. */
+    vkt__conditions_open(&c, NULL, NULL, NULL);
+    assert_true(c.most > 0 && vkt__machine_cpu_s("") > 0 && vkt__process_cpu_s() > 0);
+    double before = vkt__process_cpu_s(), began = vkt__now();
+    while (vkt__now() - began < 0.05) {
+    }
+    assert_true(vkt__process_cpu_s() > before);
+    vkt__conditions_close(&c);
+}
+
+static void a_card_that_is_too_hot_is_told(void **state)
+{
+    (void)state;
+    char why[200];
+    vkt__conditions c;
+    vkt_caps caps = { .klass = VKT_GPU_CLASS_NVIDIA };
+    for (uint8_t i = 0; i < 16; i++) caps.uuid[i] = i;
+    vkt__conditions_open(&c, &caps, "none", VKT_FAKE_NVML);
+    vkt__conditions_begin(&c);
+    vkt__sleep_ms(250);
+    assert_true(vkt__conditions_end(&c, why, sizeof why));
+    assert_non_null(strstr(why, "too hot"));
+    vkt__conditions_close(&c);
+    assert_null(c.nvml);
+    caps.uuid[0] = 9; /* a card that the library does not know */
+    vkt__conditions_open(&c, &caps, "none", VKT_FAKE_NVML);
+    vkt__conditions_begin(&c);
+    vkt__sleep_ms(250);
+    assert_false(vkt__conditions_end(&c, why, sizeof why));
+    vkt__conditions_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(packages_are_added_up, setup, teardown),
         cmocka_unit_test_setup_teardown(a_card_is_found_by_its_ids, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_other_programs_took_is_told, setup, teardown),
+        cmocka_unit_test(a_card_that_is_too_hot_is_told),
         cmocka_unit_test(nvml_is_asked_by_uuid),
         cmocka_unit_test_setup_teardown(clocks_are_told_where_files_say_them, setup, teardown),
     };

@@ -315,6 +315,14 @@ static void print_rest(const vkt_bench *b, bool md)
         any = true;
         printf("%s%s: %s\n", md ? "- " : "  ", r->name, r->refused);
     }
+    any = false;
+    for (size_t i = 0; i < b->n_rows; i++) {
+        const vkt_bench_row *r = &b->rows[i];
+        if (r->refused || !r->flag) continue;
+        if (!any) heading("Doubtful, also when measured again: not in the score", md);
+        any = true;
+        printf("%s%s: %s\n", md ? "- " : "  ", r->name, r->flag);
+    }
     if (b->n_left_out) heading("Left out", md);
     for (size_t i = 0; i < b->n_left_out; i++) printf("%s%s\n", md ? "- " : "  ", b->left_out[i]);
 }

@@ -113,5 +113,7 @@ void cmd_bench_print_score(const vkt_bench *b, bool asked)
     if (isfinite(score))
         printf("\nscore %s (version %d)\n", cli_number(score), VKT_BENCH_SCORE_VERSION);
     else if (asked)
-        printf("\nno score: '%s' was not measured\n", missing);
+        printf("\nno score: '%s' %s\n", missing,
+               vkt_bench_find(b, VKT_BENCH_STEPS, missing) ? "has no time that can be believed"
+                                                           : "was not measured");
 }
