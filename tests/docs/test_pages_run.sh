@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Each page of docs/ runs as it is printed: its blocks of `sh`, one after another, in a folder of its own with the inputs of
 # make_inputs.py. A block that begins with "# slow" is left out, and counted. usage: test_pages_run.sh PROGRAM [PAGE...]
+# VKT_TEST_PART=K/N: of all pages every N-th, from the K-th on.
 set -euo pipefail
 program=$(realpath "${1:?the program}"); shift
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -28,6 +29,8 @@ blocks() {
 ran=0 slow=0
 pages=("$@")
 [ $# -gt 0 ] || mapfile -t pages < <(cd "$root" && grep -rl '^```sh$' docs README.md CONTRIBUTING.md | sort)
+of=${VKT_TEST_PART:-1/1}
+[ $# -gt 0 ] || for at in "${!pages[@]}"; do [ $((at % ${of#*/} + 1)) = "${of%/*}" ] || unset "pages[$at]"; done
 [ ${#pages[@]} -gt 0 ] || { echo "test_pages_run: FAILED: no page has a block to run"; exit 1; }
 for page in "${pages[@]}"; do
   folder=$work/$(echo "$page" | tr / -)

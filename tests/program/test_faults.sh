@@ -429,7 +429,15 @@ clock()
     fi
 }
 
-# VKT_TEST_PARTS: some of the functions above, to check only these.
-for part in ${VKT_TEST_PARTS:-set_up at_work validation memory checkpoints timing reading pictures texts models recipes words order studies clock}; do $part; done
+# VKT_TEST_PARTS: some of the functions above, to check only these. VKT_TEST_PART=K/N: every N-th, from the K-th on.
+parts=(set_up at_work validation memory checkpoints timing reading pictures texts models recipes words order studies clock)
+read -r -a wanted <<<"${VKT_TEST_PARTS:-${parts[*]}}"
+of=${VKT_TEST_PART:-1/1}
+for part_at in "${!wanted[@]}"; do
+    [ $((part_at % ${of#*/} + 1)) = "${of%/*}" ] || continue
+    part_began=$SECONDS
+    ${wanted[part_at]}
+    echo "ok ${wanted[part_at]} ($((SECONDS - part_began)) s)"
+done
 echo "test_faults: $n cases, $bad failed"
 [ $bad = 0 ]
