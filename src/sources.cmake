@@ -540,11 +540,13 @@ set(SRC_BENCH
   src/bench/bench_order.c
   src/bench/bench_ranks.c
   src/bench/bench_rows.c
+  src/bench/bench_runner.c
   src/bench/bench_scaling.c
   src/bench/bench_scaling_file.c
   src/bench/bench_score.c
   src/bench/bench_steps.c
   src/bench/bench_svg.c
+  src/bench/bench_target.c
   src/bench/bench_verify.c
 )
 set(SRC_REPORT

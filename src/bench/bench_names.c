@@ -4,6 +4,7 @@
 
 #include "bench/bench_key.h"
 #include "bench/bench_rows.h"
+#include "bench/bench_target.h"
 #include "tensor/graph/act.h"
 #include "tensor/graph/graph.h"
 
@@ -79,5 +80,6 @@ char *vkt_bench_names(bool key)
     }
     for (uint32_t i = 0; (step = vkt__bench_step_name(i)); i++) add(&s, VKT_BENCH_STEPS, step);
     for (uint32_t i = 0; (step = vkt__bench_generate_name(i)); i++) add(&s, VKT_BENCH_STEPS, step);
+    for (uint32_t i = 0; (step = vkt__bench_target_name(i)); i++) add(&s, VKT_BENCH_TARGET, step);
     return s.data;
 }

@@ -20,7 +20,8 @@ static void progress(vkt__bencher *b, const char *what)
 
 /* ---- once more, where the baseline was faster ---- */
 
-enum { MOST_IN_VAIN = 4 };
+/* MINUTES: what is thought to take longer is not measured again for a disturbance. */
+enum { MOST_IN_VAIN = 4, MINUTES = 100 };
 
 static bool is_slower(const vkt_bench_desc *d, const vkt_bench_row *r)
 {
@@ -117,7 +118,8 @@ static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const siz
                           is_above(&b->out->rows[r]);
                 disturbed |= b->out->rows[r].flag != NULL;
             }
-            if (!(slower || (disturbed && in_vain < MOST_IN_VAIN)) ||
+            if (!(slower ||
+                  (disturbed && in_vain < MOST_IN_VAIN && list->item[i].weight < MINUTES)) ||
                 is_too_late(b, list->item[i].weight))
                 break;
             size_t n_rows = b->out->n_rows, n_left_out = b->out->n_left_out;

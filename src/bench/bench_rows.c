@@ -126,3 +126,8 @@ void vkt__bench_plan(vkt__bench_items *list, vkt_bench_group group, const char *
         list->item = vkt__grow(list->item, list->n, &list->cap, sizeof *list->item);
     list->item[list->n++] = (vkt__bench_item) { group, name, weight, run, arg, arg2 };
 }
+
+bool vkt__bench_is_named(const vkt__bencher *b, const char *name)
+{
+    return !b->desc->step || strstr(name, b->desc->step);
+}

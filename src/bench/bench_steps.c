@@ -1,6 +1,6 @@
 /* Training steps of fixed models through the trainer's own session: loader threads, ring of
  * batches, one recorded submission a step, results a step late. Synthetic data, as the time does
- * not depend on it. And seconds to an accuracy on the embedded digits. */
+ * not depend on it. */
 #include <math.h>
 #include <stdio.h>
 
@@ -11,9 +11,8 @@
 #include "bench/bench_clock.h"
 #include "bench/bench_key.h"
 #include "bench/bench_rows.h"
-#include "train/evaluate.h"
-#include "train/one_core.h"
-#include "train/steps.h"
+#include "bench/bench_runner.h"
+#include "bench/bench_target.h"
 
 /* One step of each. model: layers as in a recipe. */
 static const struct workload {
@@ -109,58 +108,6 @@ static double most_s(const struct workload *w)
     return w->level > 2 ? 120 : 20;
 }
 
-/* The trainer's loop without its files. */
-typedef struct runner {
-    vkt__bencher *b;
-    const vkt_config *c;
-    vkt__session *s;
-    vkt_gpu *serial; /* a short step's own device, or NULL */
-    vkt_loader *loader;
-    vkt__steps steps;
-    uint64_t step, n_read;
-    double ended;            /* when the newest step was read back: vkt__now() */
-    double first_loss, loss; /* of the first and the newest step read back */
-    bool bad;                /* NaN or Inf, except an overflow that the loss scale handles */
-} runner;
-
-static vkt_status on_done(void *user, const vkt__flight *f)
-{
-    runner *r = user;
-    const float *v = r->s->train.scalars[f->slot];
-    r->loss = (double)v[VKT_SCALAR_LOSS];
-    r->ended = vkt__now();
-    if (!r->n_read++) r->first_loss = r->loss;
-    r->bad |= (!(v[VKT_SCALAR_OK] > 0) && !(v[VKT_SCALAR_LOSS_SCALE] > 1)) || !isfinite(r->loss);
-    return VKT_OK;
-}
-
-static vkt_status run_step(runner *r)
-{
-    uint64_t step = r->step++;
-    return vkt__steps_run(&r->steps, step, vkt_schedule_lr(&r->c->schedule, step));
-}
-
-static vkt_status runner_start(runner *r, const vkt_dataset *data)
-{
-    vkt_status st = VKT_OK;
-    VKT_TRY(vkt__session_create(r->b->gpu, r->c, data, true, &r->s));
-    if (r->b->desc->gpu) VKT_TRY(vkt__session_reopen(r->b->desc->gpu, &r->s, &r->serial));
-    VKT_TRY(vkt_model_init(r->s->model, r->c->seed));
-    vkt_loader_desc desc = vkt__session_loader(r->s, data);
-    VKT_TRY(vkt_loader_create(&desc, &r->loader));
-    vkt__steps_init(&r->steps, r->s, r->loader, on_done, r);
-fail:
-    return st;
-}
-
-static void runner_finish(runner *r)
-{
-    if (r->s) vkt__gpu_settle(r->s->gpu);
-    vkt_loader_destroy(&r->loader);
-    vkt__session_destroy(&r->s);
-    vkt_gpu_destroy(&r->serial);
-}
-
 /* The seconds that a step must take: every node at the ceilings, as if nothing stayed on chip
  * between two nodes but what fits the cache that the copy at this working set saw. */
 static double roofline(const vkt__bencher *b, const vkt_graph *g, double working_set, double *flops,
@@ -179,7 +126,7 @@ static double roofline(const vkt__bencher *b, const vkt_graph *g, double working
 
 /* Milliseconds of the step's kernels timed one by one, the medians of a few runs added up; NAN
  * where the device has no timestamps. Batch and weights can't be used afterwards. */
-static vkt_status kernels_ms(const runner *r, double step_s, double *ms)
+static vkt_status kernels_ms(const vkt__bench_runner *r, double step_s, double *ms)
 {
     vkt_node_time *t = NULL;
     size_t n = 0;
@@ -195,18 +142,18 @@ static vkt_status kernels_ms(const runner *r, double step_s, double *ms)
 
 /* At least n more steps read back, from the end of one to the end of another: what the ring holds
  * at either end does not count, as a step given to a ring with room takes no time at all. */
-static vkt_status window(runner *r, uint32_t n, double *seconds)
+static vkt_status window(vkt__bench_runner *r, uint32_t n, double *seconds)
 {
     vkt_status st = VKT_OK;
     double began = r->ended;
     uint64_t read = r->n_read;
-    while (r->n_read < read + n) VKT_TRY(run_step(r));
+    while (r->n_read < read + n) VKT_TRY(vkt__bench_runner_step(r));
     *seconds = (r->ended - began) / (double)(r->n_read - read);
 fail:
     return st;
 }
 
-static vkt_status measure(runner *r, const struct workload *w)
+static vkt_status measure(vkt__bench_runner *r, const struct workload *w)
 {
     enum { MAX_WINDOWS = 200 };
     vkt_status st = VKT_OK;
@@ -216,7 +163,7 @@ static vkt_status measure(runner *r, const struct workload *w)
     uint64_t steps = 0;
     vkt__times t;
     double start = vkt__now();
-    VKT_TRY(run_step(r));
+    VKT_TRY(vkt__bench_runner_step(r));
     VKT_TRY(vkt__steps_drain(&r->steps));
     one = vkt__now() - start;
     if (one > (b->desc->quick ? 4 : most_s(w))) {
@@ -226,10 +173,11 @@ static vkt_status measure(runner *r, const struct workload *w)
     if (!b->desc->once) {
         uint32_t tries = one > 1 ? 1 : 3;
         start = vkt__now();
-        for (uint32_t i = 0; i < tries; i++) VKT_TRY(run_step(r));
+        for (uint32_t i = 0; i < tries; i++) VKT_TRY(vkt__bench_runner_step(r));
         VKT_TRY(vkt__steps_drain(&r->steps));
         one = (vkt__now() - start) / tries;
-        for (double end = vkt__now() + b->warm_s; vkt__now() < end;) VKT_TRY(run_step(r));
+        for (double end = vkt__now() + b->warm_s; vkt__now() < end;)
+            VKT_TRY(vkt__bench_runner_step(r));
         double least = b->desc->quick ? 0.02 : 0.05;
         per = (uint32_t)VKT_MAX(1, VKT_MIN(least / VKT_MAX(one, 1e-6), 10000));
     }
@@ -285,7 +233,7 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     vkt_status st = VKT_OK;
     vkt_config *c = NULL;
     vkt_dataset *data = NULL;
-    runner r = { .b = b };
+    vkt__bench_runner r = { .b = b };
     vkt__str yaml = { 0 };
     uint32_t pixels = VKT_MAX(w->side * w->side, 1), rank = w->side ? 3 : 1,
              shape[] = { w->side ? w->side : w->inputs, w->side, w->inputs / pixels };
@@ -313,7 +261,7 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     else
         VKT_TRY(vkt__dataset_synthetic(w->batch * 8, shape, rank, w->classes, 5, &data));
     r.c = c;
-    st = runner_start(&r, data);
+    st = vkt__bench_runner_start(&r, data);
     if (st == VKT_E_OOM_DEVICE) {
         vkt__bench_left_out(b->out, "%s: not enough device memory", w->name);
         st = VKT_OK;
@@ -322,80 +270,10 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     VKT_TRY(st);
     VKT_TRY(measure(&r, w));
 fail:
-    runner_finish(&r);
+    vkt__bench_runner_finish(&r);
     vkt_dataset_destroy(&data);
     vkt_config_destroy(&c);
     vkt__str_finish(&yaml);
-    return st;
-}
-
-/* ---- seconds to an accuracy ---- */
-
-static const double TARGET = 0.97;
-
-/* One training from the first step on, evaluations included; *seconds is NAN when the recipe ends
- * below the target. */
-static vkt_status train_to_target(vkt__bencher *b, const vkt_config *c, const vkt_dataset *data,
-                                  double *seconds, uint64_t *steps, double *accuracy)
-{
-    enum { EVERY = 20 };
-    vkt_status st = VKT_OK;
-    runner r = { .b = b, .c = c };
-    vkt__eval_sums e = { 0 };
-    uint64_t total = vkt_schedule_total(&c->schedule);
-    *seconds = *accuracy = NAN;
-    VKT_TRY(runner_start(&r, data));
-    double start = vkt__now();
-    while (r.step < total) {
-        VKT_TRY(run_step(&r));
-        if (r.step % EVERY && r.step != total) continue;
-        VKT_TRY(vkt__steps_drain(&r.steps));
-        VKT_TRY(vkt__evaluate(r.s, NULL, VKT_SPLIT_VALID, 0, &e, NULL, NULL));
-        *accuracy = (double)e.correct / (double)e.n;
-        vkt__eval_sums_finish(&e);
-        if (*accuracy >= TARGET) {
-            *seconds = vkt__now() - start;
-            break;
-        }
-        if (b->desc->once) break;
-    }
-    *steps = r.step;
-fail:
-    runner_finish(&r);
-    return st;
-}
-
-static vkt_status run_target(vkt__bencher *b, const vkt__bench_item *item)
-{
-    enum { MAX_RUNS = 5 };
-    vkt_status st = VKT_OK;
-    vkt_config *c = NULL;
-    vkt_dataset *data = NULL;
-    double s[MAX_RUNS], accuracy = NAN;
-    uint64_t steps = 0;
-    uint32_t n = 0, runs = b->desc->once ? 1 : b->desc->quick ? 3 : MAX_RUNS;
-    vkt__times t;
-    VKT_TRY(vkt_config_create(&c));
-    VKT_TRY(vkt_config_load(c, "digits"));
-    VKT_TRY(vkt_config_finish(c));
-    VKT_TRY(vkt_dataset_open(&c->data, &data));
-    for (; n < runs; n++) {
-        VKT_TRY(train_to_target(b, c, data, &s[n], &steps, &accuracy));
-        if (isnan(s[n])) break;
-    }
-    vkt_bench_row *row = vkt__bench_row(b->out, VKT_BENCH_TARGET, item->name, "s", false);
-    if (n == 0 || n < runs) {
-        vkt__bench_refuse(b, row, !b->desc->once, "valid accuracy is %.1f%% after %llu steps",
-                          100 * accuracy, (unsigned long long)steps);
-    } else {
-        vkt__bench_stats(s, n, &t);
-        vkt__bench_set(row, &t, 1);
-        vkt__bench_note(b->out, row, "%llu steps of the recipe, evaluated every 20",
-                        (unsigned long long)steps);
-    }
-fail:
-    vkt_dataset_destroy(&data);
-    vkt_config_destroy(&c);
     return st;
 }
 
@@ -414,11 +292,6 @@ static void plan_workload(vkt__bencher *b, vkt__bench_items *list, uint32_t i)
                     run_workload, i, 0);
 }
 
-static bool is_named(const vkt__bencher *b, const char *name)
-{
-    return !b->desc->step || strstr(name, b->desc->step);
-}
-
 static void plan_key(vkt__bencher *b, vkt__bench_items *list)
 {
     size_t n;
@@ -426,17 +299,16 @@ static void plan_key(vkt__bencher *b, vkt__bench_items *list)
     for (size_t k = 0; k < n; k++) {
         uint32_t i = 0;
         while (strcmp(workloads[i].name, name[k]) != 0) i++;
-        if (is_named(b, name[k]) && (!b->desc->once || workloads[i].gflops < 0.01))
+        if (vkt__bench_is_named(b, name[k]) && (!b->desc->once || workloads[i].gflops < 0.01))
             plan_workload(b, list, i);
     }
 }
 
 static void plan_all(vkt__bencher *b, vkt__bench_items *list)
 {
-    static const char target[] = "digits recipe to 97% valid accuracy";
     for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
         if (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0) continue;
-        if (!is_named(b, workloads[i].name)) continue;
+        if (!vkt__bench_is_named(b, workloads[i].name)) continue;
         if (workloads[i].level > 2 && !b->desc->step) continue;
         if (b->desc->quick && workloads[i].level == 2) {
             vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
@@ -445,8 +317,7 @@ static void plan_all(vkt__bencher *b, vkt__bench_items *list)
         plan_workload(b, list, i);
     }
     vkt__bench_plan_generate(b, list);
-    if (is_named(b, target))
-        vkt__bench_plan(list, VKT_BENCH_TARGET, target, b->desc->quick ? 2 : 3, run_target, 0, 0);
+    vkt__bench_plan_targets(b, list);
 }
 
 vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list)

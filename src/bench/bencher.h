@@ -1,8 +1,8 @@
 /* What the benchmark's files share: the benchmark under way, the items that it measures, a piece of
  * work to be timed. bench.c: what is measured and the header of the results. bench_order.c: in
  * which order, and what once more. bench_rows.c: the results. bench_clock.c: the clock.
- * bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c, bench_generate.c,
- * bench_host.c: what is measured.
+ * bench_ceiling.c, bench_matrix.c, bench_ops.c, bench_steps.c, bench_target.c,
+ * bench_generate.c, bench_host.c: what is measured.
  * bench_file.c, bench_compare.c and bench_svg.c know the results only. */
 #ifndef VKT_BENCH_BENCHER_H
 #define VKT_BENCH_BENCHER_H
@@ -83,6 +83,8 @@ vkt_status vkt__bench_plan_steps(vkt__bencher *b, vkt__bench_items *list);
 /* Of training steps, then of generation: the name, NULL past the last. */
 const char *vkt__bench_step_name(uint32_t i);
 const char *vkt__bench_generate_name(uint32_t i);
+/* Whether --step wants what has this name. */
+bool vkt__bench_is_named(const vkt__bencher *b, const char *name);
 /* The steps that generate text. */
 void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list);
 
