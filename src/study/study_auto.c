@@ -38,8 +38,9 @@ typedef struct plan {
     vkt_study *s;
     double budget, start, step;   /* seconds: of all; of a trial without its steps; of a step */
     uint64_t full, wanted, steps; /* the recipe's; that it seems to need; of a trial */
-    size_t first_look;            /* its longest trial */
+    size_t first_look;            /* its best trial */
     double lr;                    /* lr* */
+    size_t at_lr;                 /* the trial with it, all else as in the recipe */
     settings finalist[MOST_FINALISTS + 1]; /* the last is the recipe */
     size_t n_finalists, winner;
     double median, recipe_median; /* the winner's over its seeds */
@@ -157,12 +158,14 @@ static vkt_status look(plan *p)
     p->wanted = (uint64_t)fmin(fmax(wanted, FEWEST_STEPS), (double)p->full);
     p->steps = (uint64_t)fmin((double)p->wanted, fmax(most, FEWEST_STEPS));
     p->first_look = s->n_trials - 1;
+    if (done(&s->trials[first]) && vkt__study_better(s, s->trials[first].best, t->best))
+        p->first_look = first;
     if (!done(t)) {
         vkt__study_advise(s, "1. first look: the recipe as it is fails in %llu steps: %s",
                           (unsigned long long)steps, t->why ? t->why : "no result");
         goto fail;
     }
-    row(p, "first look", first, 0, s->n_trials - 1);
+    row(p, "first look", first, 0, p->first_look);
     vkt__study_advise(
         s,
         "1. first look: the recipe as it is has %s %.4g after %llu of %llu steps%s; "
@@ -255,6 +258,7 @@ static vkt_status find_rate(plan *p)
         best = best_rate(s, &r);
     }
     p->lr = r.lr[best];
+    p->at_lr = r.trial[best];
     row(p, "learning rate", first, began, r.trial[best]);
     double low = INFINITY, high = 0;
     for (size_t i = 0; i < r.n; i++) low = fmin(low, r.lr[i]), high = fmax(high, r.lr[i]);
@@ -332,6 +336,8 @@ static vkt_status search(plan *p)
     double began = spent(s), until = SEARCH_UNTIL * p->budget;
     vkt__trial_spec specs[8];
     settings of[MOST_CANDIDATES];
+    of[0] = candidate(p, 0); /* which the sweep of rates has tried */
+    order[n++] = p->at_lr;
     while (n + wave <= MOST_CANDIDATES && (n < 3 || spent(s) + 0.6 * cost(p, p->steps) < until)) {
         for (size_t i = 0; i < wave; i++) {
             of[n + i] = candidate(p, n + i);
@@ -346,8 +352,8 @@ static vkt_status search(plan *p)
     for (size_t i = 0; i < n; i++) pruned += s->trials[order[i]].state == VKT_TRIAL_PRUNED;
     sort(s, order, n);
     while (p->n_finalists < VKT_MIN(n, MOST_FINALISTS) && done(&s->trials[order[p->n_finalists]])) {
-        p->finalist[p->n_finalists] = of[order[p->n_finalists] - first];
-        p->n_finalists++;
+        size_t trial = order[p->n_finalists];
+        p->finalist[p->n_finalists++] = of[trial == p->at_lr ? 0 : trial - first + 1];
     }
     if (!p->n_finalists) p->finalist[p->n_finalists++] = candidate(p, 0);
     row(p, "width and regularisation", first, began, order[0]);
@@ -358,7 +364,7 @@ static vkt_status search(plan *p)
                       n, pruned, s->metric, s->trials[order[0]].best,
                       n + wave > MOST_CANDIDATES ? "more would only fit the validation set"
                                                  : "its share of the time was used");
-    vkt__study_say_noise(s, &s->trials[order[0]], s->trials[first].best, n);
+    vkt__study_say_noise(s, &s->trials[order[0]], s->trials[p->at_lr].best, n);
 fail:
     return st;
 }
