@@ -659,6 +659,7 @@ set(SRC_PROGRAM
   tools/program/cmd_tokenize.c
   tools/program/cmd_train.c
   tools/program/cmd_tune.c
+  tools/program/cmd_ui.c
   tools/program/cmd_watch.c
   tools/program/kept_sets.c
   tools/program/start_ranks.c
@@ -668,12 +669,26 @@ set(SRC_PROGRAM
   tools/program/runs_studies.c
   tools/program/runs_table.c
 )
-# What `vktrain serve` is, where libmicrohttpd is.
+# What `vktrain serve` and `vktrain ui` are, where libmicrohttpd is.
 set(SRC_SERVE
   tools/program/serve/http.c
   tools/program/serve/http_refusal.c
+  tools/program/serve/http_words.c
   tools/program/serve/openai_request.c
   tools/program/serve/rows_body.c
   tools/program/serve/serve_predictor.c
   tools/program/serve/serve_text.c
 )
+set(SRC_UI
+  tools/program/ui/ui_ask.c
+  tools/program/ui/ui_data.c
+  tools/program/ui/ui_files.c
+  tools/program/ui/ui_os.c
+  tools/program/ui/ui_recipe.c
+  tools/program/ui/ui_roots.c
+  tools/program/ui/ui_routes.c
+  tools/program/ui/ui_server.c
+  tools/program/ui/ui_token.c
+)
+# The files of its page, embedded: what the browser asks for by these names.
+set(UI_PAGE ui.html ui.css ui.js ui_data.js ui_recipe.js)

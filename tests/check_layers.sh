@@ -83,8 +83,8 @@ layers()
         # Vulkan and system headers, wherever they stand
         if (name ~ /^(volk|vulkan)(\/|\.h)/ && path !~ /^src\/gpu\//) refuse("only src/gpu knows Vulkan")
         if (name ~ /^(sys\/|windows|winsock|unistd|pthread|dirent|fcntl|io\.h|dlfcn|termios|poll)/ &&
-            path !~ /^src\/base\/os_[a-z0-9_]*\.[ch]$/ && path !~ /^tools\/program\/(cli\/term|serve\/http)\.c$/)
-            refuse("system headers stand in src/base/os_*.[ch], tools/program/cli/term.c and tools/program/serve/http.c")
+            path !~ /^src\/base\/os_[a-z0-9_]*\.[ch]$/ && path !~ /^tools\/program\/(cli\/term|serve\/http|ui\/ui_os)\.c$/)
+            refuse("system headers stand in src/base/os_*.[ch], tools/program/cli/term.c, serve/http.c and ui/ui_os.c")
 
         if (p[1] == "include") {
             layer = file; sub(/\.h$/, "", layer)
@@ -102,7 +102,7 @@ layers()
         } else if (p[1] == "tools" && file != "embed.c" && file !~ /^bench_/) {
             if (public || name == "jansson.h" || name == "zlib.h" || (quoted && m == 1)) next
             if (m == 1 && index(libc, " " header " ")) next
-            if (path == "tools/program/cli/term.c" && !quoted) next
+            if (path ~ /^tools\/program\/(cli\/term|ui\/ui_os)\.c$/ && !quoted) next
             if (path == "tools/program/serve/http.c" && !quoted && name ~ /^(microhttpd\.h|netinet\/in\.h|pthread\.h)$/) next
             refuse("the program uses vktrain/*.h, the C library, jansson and zlib only")
         }

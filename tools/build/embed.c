@@ -1,6 +1,7 @@
-/* Build tool: files in, one C file out. embed [-z] OUT.c SYMBOL NAME=PATH...
- * Writes `const vkt__embedded_file SYMBOL[]`, ended by a NULL name (src/base/embedded.h). Of a
- * NAME= without a path there is the name only. -z: the files are deflated (zlib). */
+/* Build tool: files in, one C file out. embed [-z] [-i HEADER TYPE] OUT.c SYMBOL
+ * NAME=PATH... Writes `const vkt__embedded_file SYMBOL[]`, ended by a NULL name
+ * (src/base/embedded.h). Of a NAME= without a path there is the name only. -z: the files are
+ * deflated (zlib). -i: of this TYPE of this HEADER, which has the same fields. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,13 +47,20 @@ int main(int argc, char **argv)
     bool deflate_them = argc > 1 && strcmp(argv[1], "-z") == 0;
     argv += deflate_them;
     argc -= deflate_them;
+    const char *header = "base/embedded.h", *type = "vkt__embedded_file";
+    if (argc > 3 && strcmp(argv[1], "-i") == 0) {
+        header = argv[2];
+        type = argv[3];
+        argv += 3;
+        argc -= 3;
+    }
     if (argc < 3) {
-        fprintf(stderr, "usage: embed [-z] OUT.c SYMBOL NAME=PATH...\n");
+        fprintf(stderr, "usage: embed [-z] [-i HEADER TYPE] OUT.c SYMBOL NAME=PATH...\n");
         return 2;
     }
     FILE *out = fopen(argv[1], "wb");
     if (!out) die("can't write", argv[1]);
-    fprintf(out, "#include \"base/embedded.h\"\n");
+    fprintf(out, "#include \"%s\"\n", header);
     for (int i = 3; i < argc; i++) {
         const char *path = strchr(argv[i], '=');
         if (!path) die("no NAME=PATH in", argv[i]);
@@ -66,7 +74,7 @@ int main(int argc, char **argv)
         fprintf(out, "0};\nenum { n%d = %lu, s%d = %lu };\n", i, n, i, stored);
         free(data);
     }
-    fprintf(out, "const vkt__embedded_file %s[] = {\n", argv[2]);
+    fprintf(out, "const %s %s[] = {\n", type, argv[2]);
     for (int i = 3; i < argc; i++) {
         const char *path = strchr(argv[i], '=');
         fprintf(out, "    { \"%.*s\", ", (int)(path - argv[i]), argv[i]);

@@ -8,19 +8,20 @@
 
 /* In the order of a first use; a title begins each group of them. */
 static const cli_command *const commands[] = {
-    &cmd_init,   &cmd_recipes, &cmd_inspect, &cmd_tokenize, &cmd_pack,    &cmd_train,
-    &cmd_watch,  &cmd_runs,    &cmd_report,  &cmd_eval,     &cmd_predict, &cmd_generate,
-    &cmd_chat,   &cmd_serve,   &cmd_export,  &cmd_study,    &cmd_profile, &cmd_devices,
-    &cmd_doctor, &cmd_tune,    &cmd_bench,   &cmd_manual,   NULL,
+    &cmd_ui,       &cmd_init,   &cmd_recipes, &cmd_inspect, &cmd_tokenize, &cmd_pack,
+    &cmd_train,    &cmd_watch,  &cmd_runs,    &cmd_report,  &cmd_eval,     &cmd_predict,
+    &cmd_generate, &cmd_chat,   &cmd_serve,   &cmd_export,  &cmd_study,    &cmd_profile,
+    &cmd_devices,  &cmd_doctor, &cmd_tune,    &cmd_bench,   &cmd_manual,   NULL,
 };
 enum { N_COMMANDS = CLI_COUNT(commands) - 1 };
 static const struct {
     const cli_command *first;
     const char *title;
 } groups[] = {
-    { &cmd_init, "data and recipes" }, { &cmd_train, "training" },
-    { &cmd_eval, "a trained model" },  { &cmd_study, "tuning" },
-    { &cmd_devices, "the device" },    { &cmd_manual, "the program" },
+    { &cmd_ui, "in the browser" },  { &cmd_init, "data and recipes" },
+    { &cmd_train, "training" },     { &cmd_eval, "a trained model" },
+    { &cmd_study, "tuning" },       { &cmd_devices, "the device" },
+    { &cmd_manual, "the program" },
 };
 
 static void usage(FILE *f)

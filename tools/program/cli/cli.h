@@ -12,6 +12,7 @@
 
 extern const cli_command cmd_devices, cmd_doctor, cmd_recipes, cmd_train, cmd_eval, cmd_predict,
     cmd_export, cmd_pack, cmd_inspect, cmd_runs, cmd_bench, cmd_profile, cmd_tune, cmd_study,
-    cmd_report, cmd_watch, cmd_init, cmd_tokenize, cmd_generate, cmd_chat, cmd_serve, cmd_manual;
+    cmd_report, cmd_watch, cmd_init, cmd_tokenize, cmd_generate, cmd_chat, cmd_serve, cmd_ui,
+    cmd_manual;
 
 #endif

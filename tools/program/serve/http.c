@@ -34,6 +34,7 @@ typedef struct peer {
     bool cut;           /* it is being closed */
     size_t path_n;      /* bytes of its request's path as it came, up to a null character */
     bool path_has_null; /* written %00 */
+    char *query;        /* of the request that comes; NULL: none, or no memory */
     struct peer *before, *after;
 } peer;
 
@@ -54,6 +55,8 @@ typedef struct exchange {
     const char *refusal;
     int status;
     const char *out_type;
+    char *more[HTTP_HEADERS][2]; /* headers: name and value */
+    size_t n_more;
     char *out;
     size_t out_n, out_cap, out_sent;
     struct exchange *next;
@@ -89,6 +92,9 @@ static void let_go(exchange *x)
     free((char *)(uintptr_t)x->r.method);
     free((char *)(uintptr_t)x->r.path);
     free((char *)(uintptr_t)x->r.type);
+    free((char *)(uintptr_t)x->r.query);
+    free((char *)(uintptr_t)x->r.cookie);
+    for (size_t i = 0; i < x->n_more; i++) free(x->more[i][0]), free(x->more[i][1]);
     free(x);
 }
 
@@ -100,33 +106,43 @@ static void wake(exchange *x)
 }
 
 /* Whoever shows a page of this server in a frame has its visitors click on what they don't see. */
-static void add_headers(struct MHD_Response *r)
+static void add_headers(const exchange *x, struct MHD_Response *r)
 {
+    const char *policy = x->s->limits.policy;
     MHD_add_response_header(r, "Cache-Control", "no-store");
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(r, "X-Frame-Options", "DENY");
-    MHD_add_response_header(r, "Content-Security-Policy", "frame-ancestors 'none'");
+    MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+    for (size_t i = 0; i < x->n_more; i++) {
+        if (!strcmp(x->more[i][0], "Content-Security-Policy"))
+            policy = x->more[i][1];
+        else
+            MHD_add_response_header(r, x->more[i][0], x->more[i][1]);
+    }
+    MHD_add_response_header(r, "Content-Security-Policy",
+                            policy ? policy : "frame-ancestors 'none'");
 }
 
-static enum MHD_Result send_body(struct MHD_Connection *c, int status, const char *type,
-                                 const char *body, size_t n, enum MHD_ResponseMemoryMode mode)
+static enum MHD_Result send_body(const exchange *x, int status, const char *type, const char *body,
+                                 size_t n, enum MHD_ResponseMemoryMode mode)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)body, mode);
     if (!r) return MHD_NO;
     MHD_add_response_header(r, "Content-Type", type);
-    add_headers(r);
+    add_headers(x, r);
     if (status == 405) MHD_add_response_header(r, "Allow", "GET, HEAD, POST");
     if (status == 503) MHD_add_response_header(r, "Retry-After", "1");
-    enum MHD_Result sent = MHD_queue_response(c, (unsigned)status, r);
+    enum MHD_Result sent = MHD_queue_response(x->connection, (unsigned)status, r);
     MHD_destroy_response(r);
     return sent;
 }
 
-static enum MHD_Result send_refusal(struct MHD_Connection *c, int status, const char *why)
+static enum MHD_Result send_refusal(const exchange *x, int status, const char *why)
 {
     char text[512];
     size_t n = http_error_text(status, why, text, sizeof text);
-    return send_body(c, status, "application/json", text, n, MHD_RESPMEM_MUST_COPY);
+    return send_body(x, status, "application/json", text, n, MHD_RESPMEM_MUST_COPY);
 }
 
 /* Room for `more` bytes of a body and a NUL; NULL, or why there is none. */
@@ -171,6 +187,9 @@ static void *on_path(void *server, const char *path, struct MHD_Connection *c)
     if (!p) return NULL;
     p->path_n = strlen(path);
     p->path_has_null = strstr(path, "%00") != NULL;
+    const char *query = strchr(path, '?');
+    free(p->query);
+    p->query = query ? copy(query + 1, strlen(query + 1)) : NULL;
     return NULL;
 }
 
@@ -186,7 +205,7 @@ static exchange *exchange_create(http_server *s, struct MHD_Connection *c, const
                                  const char *path)
 {
     exchange *x = calloc(1, sizeof *x);
-    const char *type = header(c, "Content-Type");
+    const char *type = header(c, "Content-Type"), *cookie = header(c, "Cookie");
     if (!x) return NULL;
     x->s = s;
     x->connection = c;
@@ -195,10 +214,13 @@ static exchange *exchange_create(http_server *s, struct MHD_Connection *c, const
     x->r.method = copy(method, strlen(method));
     x->r.path = copy(path, strlen(path));
     x->r.type = copy(type ? type : "", type ? strcspn(type, "; \t") : 0);
+    x->r.cookie = copy(cookie ? cookie : "", cookie ? strlen(cookie) : 0);
+    x->r.query = x->peer && x->peer->query ? x->peer->query : copy("", 0);
+    if (x->peer) x->peer->query = NULL;
     x->r.body = "";
     pthread_mutex_lock(&s->lock);
     s->n_open++;
-    if (!x->r.method || !x->r.path || !x->r.type || !x->peer) {
+    if (!x->r.method || !x->r.path || !x->r.type || !x->r.query || !x->r.cookie || !x->peer) {
         let_go(x);
         x = NULL;
     }
@@ -243,6 +265,9 @@ static const char *check(exchange *x)
                            header(x->connection, "Sec-Fetch-Site"));
     if (has_twice(x->connection, "Host") || has_twice(x->connection, "Origin")) return http_twice;
     x->most = http_is_json(x->r.type) ? s->limits.json_bytes : s->limits.body_bytes;
+    if (!why && s->limits.own_pages)
+        why = http_not_own_page(header(x->connection, "Sec-Fetch-Site"));
+    if (!why && s->limits.may && !s->limits.may(s->limits.user, &x->r)) why = http_no_token;
     if (why) return why;
     if (!length) return NULL;
     unsigned long long n = strtoull(length, NULL, 10);
@@ -261,9 +286,9 @@ static enum MHD_Result send_page(exchange *x)
     const http_server *s = x->s;
     for (size_t i = 0; i < s->n_pages; i++)
         if (!strcmp(s->pages[i].path, x->r.path))
-            return send_body(x->connection, 200, s->pages[i].type, s->pages[i].body,
-                             strlen(s->pages[i].body), MHD_RESPMEM_PERSISTENT);
-    return send_refusal(x->connection, 404, "there is nothing at this path");
+            return send_body(x, 200, s->pages[i].type, s->pages[i].body, strlen(s->pages[i].body),
+                             MHD_RESPMEM_PERSISTENT);
+    return send_refusal(x, 404, "there is nothing at this path");
 }
 
 static enum MHD_Result begin(http_server *s, struct MHD_Connection *c, const char *method,
@@ -272,10 +297,11 @@ static enum MHD_Result begin(http_server *s, struct MHD_Connection *c, const cha
     exchange *x = *of = exchange_create(s, c, method, path);
     if (!x) return MHD_NO;
     const char *why = is_cut(x->peer, path, version) ? http_null : check(x);
-    if (why) return send_refusal(c, http_refusal_status(why), why);
-    if (!strcmp(method, "GET") || !strcmp(method, "HEAD")) return send_page(x);
+    if (why) return send_refusal(x, http_refusal_status(why), why);
+    bool gets = !strcmp(method, "GET") || !strcmp(method, "HEAD");
+    if (gets) return s->limits.hands_gets ? MHD_YES : send_page(x);
     if (strcmp(method, "POST") != 0)
-        return send_refusal(c, 405, "only GET, HEAD and POST are known here");
+        return send_refusal(x, 405, "only GET, HEAD and POST are known here");
     return MHD_YES;
 }
 
@@ -315,7 +341,7 @@ static enum MHD_Result hand_over(exchange *x)
         pthread_cond_signal(&s->came);
     }
     pthread_mutex_unlock(&s->lock);
-    return why ? send_refusal(x->connection, http_refusal_status(why), why) : MHD_YES;
+    return why ? send_refusal(x, http_refusal_status(why), why) : MHD_YES;
 }
 
 /* More of a stream; sleeps until there is some. */
@@ -347,7 +373,7 @@ static enum MHD_Result send_stream(exchange *x)
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, on_read, x, NULL);
     if (!r) return MHD_NO;
     MHD_add_response_header(r, "Content-Type", x->out_type);
-    add_headers(r);
+    add_headers(x, r);
     enum MHD_Result sent = MHD_queue_response(x->connection, 200, r);
     MHD_destroy_response(r);
     return sent;
@@ -360,7 +386,7 @@ static enum MHD_Result give(exchange *x)
     if (x->stage == ANSWERED) x->out = NULL;
     pthread_mutex_unlock(&x->s->lock);
     if (x->stage == STREAMING) return send_stream(x);
-    return send_body(x->connection, x->status, x->out_type, body, x->out_n, MHD_RESPMEM_MUST_FREE);
+    return send_body(x, x->status, x->out_type, body, x->out_n, MHD_RESPMEM_MUST_FREE);
 }
 
 /* The daemon calls it once with a request's headers, then with each part of its body, then with
@@ -434,6 +460,7 @@ static void on_peer(void *server, struct MHD_Connection *c, void **context,
         if (l->after) l->after->before = l->before;
         *(l->before ? &l->before->after : &s->peers) = l->after;
         if (!l->cut) s->n_peers--;
+        free(l->query);
         free(l);
         *context = NULL;
     }
@@ -549,6 +576,19 @@ static void finish(exchange *x)
         let_go(x);
     else
         wake(x);
+}
+
+void http_header(http_request *r, const char *name, const char *value)
+{
+    exchange *x = (exchange *)r;
+    char *n = copy(name, strlen(name)), *v = copy(value, strlen(value));
+    if (!n || !v || x->n_more == HTTP_HEADERS) {
+        free(n);
+        free(v);
+        return;
+    }
+    x->more[x->n_more][0] = n;
+    x->more[x->n_more++][1] = v;
 }
 
 void http_answer(http_request *r, int status, const char *type, char *body, size_t n)

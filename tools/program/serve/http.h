@@ -13,6 +13,7 @@ typedef struct http_server http_server;
 /* A request whose body is there. Answer each: http_answer, or http_begin to http_end. */
 typedef struct http_request {
     const char *method, *path, *type; /* type: of the body, without parameters, "": not said */
+    const char *query, *cookie;       /* as they came, "": none; see http_words.h */
     const char *body;                 /* [n], a NUL behind it */
     size_t n;
 } http_request;
@@ -23,6 +24,13 @@ typedef struct http_limits {
     uint32_t connections; /* the oldest that has asked for nothing yet makes room for a new one */
     uint32_t read_s; /* for a request to come in; half of it without a byte is too long, too, and so
                         are five seconds without the first request's headers */
+    /* For pages with secrets; all may be absent. */
+    const char *policy; /* every answer's Content-Security-Policy; NULL: it is in no frame */
+    bool hands_gets;    /* GET and HEAD go to http_next, too; there are no http_pages */
+    bool own_pages;     /* a page of another port may not ask either */
+    /* Looks at a request before its body comes, on the server's thread: whether it may go on. */
+    bool (*may)(void *user, const http_request *r);
+    void *user;
 } http_limits;
 
 /* port 0: a free one. false: *why says why not; free(*why). */
@@ -38,6 +46,10 @@ void http_close(http_server **s);
 void http_tend(http_server *s);
 /* The oldest request that nobody has yet; NULL: none came for so long. */
 http_request *http_next(http_server *s, double seconds);
+/* One more header of the answer, copied; at most HTTP_HEADERS. A Content-Security-Policy takes the
+ * place of the server's. */
+enum { HTTP_HEADERS = 4 };
+void http_header(http_request *r, const char *name, const char *value);
 /* Takes the body (from malloc) over, and the request ends. */
 void http_answer(http_request *r, int status, const char *type, char *body, size_t n);
 /* {"error": {"message", "type"}}, as OpenAI's API has it. */

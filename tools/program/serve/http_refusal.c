@@ -9,6 +9,8 @@ const char http_too_large[] = "the body is larger than this server takes";
 const char http_busy[] = "the server has too much to do: try again";
 const char http_twice[] = "the request has two Host or two Origin headers";
 const char http_null[] = "the path has a null character: leave it out";
+const char http_no_token[] =
+    "this page is for who has its link: take the one that the program prints";
 static const char wrong_host[] =
     "the Host header must be 127.0.0.1, localhost or [::1]: this server is for this machine alone";
 static const char wrong_origin[] = "a page of another site may not ask this server";
@@ -36,6 +38,11 @@ const char *http_not_from_here(const char *host, const char *origin, const char 
     return name && !strcmp(name, host) ? NULL : wrong_origin;
 }
 
+const char *http_not_own_page(const char *site)
+{
+    return !site || !strcmp(site, "same-origin") || !strcmp(site, "none") ? NULL : wrong_origin;
+}
+
 bool http_is_json(const char *type)
 {
     return !strcmp(type, "application/json");
@@ -45,6 +52,7 @@ int http_refusal_status(const char *why)
 {
     return why == http_too_large                   ? 413
            : why == http_busy                      ? 503
+           : why == http_no_token                  ? 401
            : why == http_twice || why == http_null ? 400
                                                    : 403;
 }

@@ -1,0 +1,93 @@
+/* `vktrain ui`: a page on this machine over the same files that the command line reads. What its
+ * parts share. Endpoints are rows: each part has a table of routes in its own file, and
+ * ui_routes.c lists the tables. The main thread answers one request after the other, so no handler
+ * may take long: what does is a child process of the same program (ui_ask). Knows no Vulkan. */
+#ifndef VKT_TOOLS_UI_H
+#define VKT_TOOLS_UI_H
+
+#include <jansson.h>
+
+#include "http.h"
+#include "ui_roots.h"
+#include "ui_token.h"
+
+typedef struct ui_asks ui_asks;
+typedef struct ui_jobs ui_jobs; /* ui_jobs.h */
+
+typedef struct ui {
+    http_server *http;
+    ui_roots roots;
+    ui_token token;
+    ui_asks *asks;
+    ui_jobs *jobs;
+    char *program; /* this program's file, for children */
+    char *here;    /* the current folder, links followed: commands that are shown begin there */
+} ui;
+
+/* ---- endpoints ---- */
+
+typedef enum ui_takes {
+    UI_NOTHING, /* GET */
+    UI_JSON,    /* POST of an object, application/json */
+    UI_BYTES,   /* POST of application/octet-stream */
+} ui_takes;
+/* Answers r, now or later, with ui_answer, http_answer, http_refuse or ui_ask. in: the object that
+ * was posted, which the caller frees; NULL for the others. */
+typedef void (*ui_handler)(ui *u, http_request *r, const json_t *in);
+typedef struct ui_route {
+    const char *path; /* "/api/..."; NULL ends a table */
+    ui_takes takes;
+    ui_handler answer;
+} ui_route;
+extern const ui_route *const ui_route_tables[]; /* NULL ends it */
+extern const ui_route ui_files_routes[], ui_data_routes[], ui_recipe_routes[];
+
+/* Frees j. */
+void ui_answer(http_request *r, json_t *j);
+/* A text of the object that was posted, or of the query where in is NULL; NULL: it is not there.
+ * Of the query it stays valid until the next call. */
+const char *ui_text(const http_request *r, const json_t *in, const char *name);
+/* The path that the request names so, as ui_roots_find gives it; NULL: r was refused. Free it. */
+char *ui_path(ui *u, http_request *r, const json_t *in, const char *name);
+/* The same by ui_roots_new. */
+char *ui_new_path(ui *u, http_request *r, const json_t *in, const char *name);
+/* A path as JSON has it (ui_path_text), and as a word of a command: from `here` on, if it is there.
+ */
+json_t *ui_json_path(const char *path);
+json_t *ui_json_text(const char *bytes); /* what is no UTF-8 as \xNN */
+const char *ui_short(const ui *u, const char *path);
+/* The command for people to copy: words joined as a shell reads them. NULL ends argv; argv[0] is
+ * shown as vktrain. */
+json_t *ui_json_command(const char *const *argv);
+
+/* ---- short work by a child process: ui_ask.c ---- */
+
+typedef struct ui_said {
+    int rc;
+    const char *out; /* [n_out], a NUL behind it */
+    size_t n_out;
+    const char *err; /* its last lines, without the newline at the end */
+    bool late;       /* it was ended, since it took too long or said too much */
+} ui_said;
+typedef void (*ui_done)(ui *u, http_request *r, const ui_said *said);
+/* Starts u->program with these words (argv[0] is put there; NULL at the end) and gives what it said
+ * to done, which answers r. Its limit is `seconds`. Where there are too many, r is refused. */
+void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_done done);
+bool ui_asks_open(ui *u);
+bool ui_asks_step(ui *u); /* whether any is on its way: call it often then */
+void ui_asks_close(ui *u);
+
+/* ---- the pages ---- */
+
+typedef struct ui_file {
+    const char *name;
+    const unsigned char *data;
+    size_t bytes, stored;
+} ui_file;
+extern const ui_file ui_embedded[]; /* NULL ends it; made by tools/build/embed.c */
+
+extern const char ui_policy[];               /* the pages' Content-Security-Policy */
+bool ui_may(void *u, const http_request *r); /* on the server's thread, before a body is read */
+void ui_serve(ui *u, http_request *r);
+
+#endif

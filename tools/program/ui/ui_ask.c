@@ -1,0 +1,115 @@
+/* ui.h: requests that a child process of the same program answers. The main thread looks at each
+ * now and then; nothing waits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "ui.h"
+#include "ui_os.h"
+
+enum { MOST_ASKS = 8, MOST_OUT = 16 << 20, MOST_ERR = 4096 };
+
+typedef struct asked {
+    http_request *r; /* NULL: the place is free */
+    ui_child *child;
+    ui_done done;
+    double until;
+    char *out;
+    size_t n_out;
+    char err[MOST_ERR + 1];
+    size_t n_err;
+} asked;
+
+struct ui_asks {
+    asked list[MOST_ASKS];
+};
+
+bool ui_asks_open(ui *u)
+{
+    u->asks = calloc(1, sizeof *u->asks);
+    return u->asks != NULL;
+}
+
+void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_done done)
+{
+    asked *a = u->asks->list, *end = a + MOST_ASKS;
+    size_t n = 1;
+    while (a < end && a->r) a++;
+    if (a == end) {
+        http_refuse(r, 503, "too much is asked at a time: try again");
+        return;
+    }
+    while (argv[n]) n++;
+    const char **words = cli_grow(NULL, (n + 1) * sizeof *words);
+    memcpy(words, argv, (n + 1) * sizeof *words);
+    words[0] = u->program;
+    *a = (asked) { .done = done, .until = cli_now() + seconds };
+    bool started = ui_child_start(words, &a->child);
+    free(words);
+    if (started)
+        a->r = r;
+    else
+        http_refuse(r, 500, "a process could not be started");
+}
+
+/* false: it has said too much. */
+static bool hear(asked *a)
+{
+    static char part[65536];
+    size_t n;
+    while ((n = ui_child_read(a->child, false, part, sizeof part))) {
+        if (a->n_out + n > MOST_OUT) return false;
+        a->out = cli_grow(a->out, a->n_out + n + 1);
+        memcpy(a->out + a->n_out, part, n);
+        a->n_out += n;
+    }
+    while ((n = ui_child_read(a->child, true, part, MOST_ERR))) { /* the last ones are kept */
+        size_t keep = a->n_err + n > MOST_ERR ? MOST_ERR - n : a->n_err;
+        memmove(a->err, a->err + a->n_err - keep, keep);
+        memcpy(a->err + keep, part, n);
+        a->n_err = keep + n;
+    }
+    return true;
+}
+
+static void finish(ui *u, asked *a, int rc, bool late)
+{
+    while (a->n_err && a->err[a->n_err - 1] == '\n') a->n_err--;
+    a->err[a->n_err] = 0;
+    if (a->out) a->out[a->n_out] = 0;
+    ui_said said = { rc, a->out ? a->out : "", a->n_out, a->err, late };
+    a->done(u, a->r, &said);
+    free(a->out);
+    ui_child_kill(&a->child);
+    a->r = NULL;
+}
+
+bool ui_asks_step(ui *u)
+{
+    bool any = false;
+    for (asked *a = u->asks->list; a < u->asks->list + MOST_ASKS; a++) {
+        int rc = 0;
+        if (!a->r) continue;
+        any = true;
+        bool ended = ui_child_ended(a->child, &rc), fits = hear(a);
+        if (!fits || cli_now() > a->until || http_gone(a->r))
+            finish(u, a, rc, true);
+        else if (ended)
+            finish(u, a, rc, false);
+    }
+    return any;
+}
+
+void ui_asks_close(ui *u)
+{
+    if (!u->asks) return;
+    for (asked *a = u->asks->list; a < u->asks->list + MOST_ASKS; a++) {
+        if (!a->r) continue;
+        http_refuse(a->r, 503, "the server is ending");
+        ui_child_kill(&a->child);
+        free(a->out);
+        a->r = NULL;
+    }
+    free(u->asks);
+    u->asks = NULL;
+}

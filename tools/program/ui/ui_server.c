@@ -1,0 +1,207 @@
+/* ui.h: who may ask, the files of the page, and which handler answers. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "http_refusal.h"
+#include "http_words.h"
+#include "ui.h"
+
+/* Scripts and styles are files of this server, so that no text of the data can become one. */
+const char ui_policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+    "media-src 'self' blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'";
+
+/* ---- answers ---- */
+
+void ui_answer(http_request *r, json_t *j)
+{
+    char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    json_decref(j);
+    if (!text) {
+        http_refuse(r, 500, "the answer could not be written as JSON");
+        return;
+    }
+    http_answer(r, 200, "application/json", text, strlen(text));
+}
+
+const char *ui_text(const http_request *r, const json_t *in, const char *name)
+{
+    static char value[12100]; /* a path of 4,000 bytes, each as %XX */
+    if (in) return json_string_value(json_object_get(in, name));
+    return http_argument(r->query, name, value, sizeof value) ? value : NULL;
+}
+
+static char *path_by(char *(*find)(const ui_roots *, const char *, const char **), ui *u,
+                     http_request *r, const json_t *in, const char *name)
+{
+    const char *text = ui_text(r, in, name), *why = "it is missing";
+    char *path = text ? find(&u->roots, text, &why) : NULL;
+    if (!path) {
+        char *safe = cli_harmless(text ? text : "", text ? strlen(text) : 0);
+        http_refuse(r, text ? 403 : 400, "%s '%.300s': %s", name, safe, why);
+        free(safe);
+    }
+    return path;
+}
+
+char *ui_path(ui *u, http_request *r, const json_t *in, const char *name)
+{
+    return path_by(ui_roots_find, u, r, in, name);
+}
+
+char *ui_new_path(ui *u, http_request *r, const json_t *in, const char *name)
+{
+    return path_by(ui_roots_new, u, r, in, name);
+}
+
+json_t *ui_json_path(const char *path)
+{
+    char *text = ui_path_text(path);
+    json_t *j = json_string(text);
+    free(text);
+    return j;
+}
+
+json_t *ui_json_text(const char *bytes)
+{
+    char *safe = cli_harmless(bytes, strlen(bytes));
+    json_t *j = json_string(safe);
+    free(safe);
+    return j;
+}
+
+const char *ui_short(const ui *u, const char *path)
+{
+    size_t n = strlen(u->here);
+    if (!strcmp(path, u->here)) return ".";
+    return !strncmp(path, u->here, n) && path[n] == '/' && path[n + 1] ? path + n + 1 : path;
+}
+
+json_t *ui_json_command(const char *const *argv)
+{
+    json_t *j;
+    char *line = cli_grow(NULL, 8);
+    size_t n = (size_t)sprintf(line, "vktrain");
+    for (size_t i = 1; argv[i]; i++) {
+        const char *word = cli_word_here(argv[i]);
+        line = cli_grow(line, n + strlen(word) + 2);
+        n += (size_t)sprintf(line + n, " %s", word);
+    }
+    j = ui_json_text(line);
+    free(line);
+    return j;
+}
+
+/* ---- who may ask ---- */
+
+static bool is_first(const http_request *r)
+{
+    return !strcmp(r->path, "/") && strcmp(r->method, "POST") != 0;
+}
+
+bool ui_may(void *user, const http_request *r)
+{
+    const ui *u = user;
+    return is_first(r) || ui_token_has_cookie(&u->token, r);
+}
+
+/* The page without its secrets: what to do to get in. */
+static void refuse_page(http_request *r)
+{
+    static const char page[] =
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>vktrain</title>"
+        "<h1>This page needs its link</h1><p>Open the link that <code>vktrain ui</code> has "
+        "printed in its terminal. Each link opens the page once; then the next one is printed.</p>";
+    char *copy = malloc(sizeof page);
+    if (copy) memcpy(copy, page, sizeof page);
+    http_answer(r, 401, "text/html; charset=utf-8", copy, copy ? sizeof page - 1 : 0);
+}
+
+static void enter(ui *u, http_request *r)
+{
+    if (!ui_token_exchange(&u->token, r)) {
+        refuse_page(r);
+        return;
+    }
+    http_header(r, "Location", "/");
+    http_answer(r, 303, "text/plain", NULL, 0);
+    printf("a page was opened; for another browser: http://127.0.0.1:%u/?token=%s\n",
+           http_port(u->http), u->token.link);
+    fflush(stdout);
+}
+
+/* ---- the files of the page ---- */
+
+static const char *type_of(const char *name)
+{
+    static const char *const types[][2] = { { ".html", "text/html; charset=utf-8" },
+                                            { ".css", "text/css; charset=utf-8" },
+                                            { ".js", "text/javascript; charset=utf-8" },
+                                            { ".svg", "image/svg+xml" } };
+    size_t n = strlen(name);
+    for (size_t i = 0; i < CLI_COUNT(types); i++) {
+        size_t k = strlen(types[i][0]);
+        if (n > k && !strcmp(name + n - k, types[i][0])) return types[i][1];
+    }
+    return "application/octet-stream";
+}
+
+static bool give_file(http_request *r)
+{
+    const char *name = !strcmp(r->path, "/") ? "ui.html" : r->path + 1;
+    for (const ui_file *f = ui_embedded; f->name; f++) {
+        if (strcmp(f->name, name) != 0) continue;
+        char *copy = cli_grow(NULL, f->bytes + 1);
+        memcpy(copy, f->data, f->bytes);
+        http_answer(r, 200, type_of(name), copy, f->bytes);
+        return true;
+    }
+    return false;
+}
+
+/* ---- which handler ---- */
+
+static void call(ui *u, http_request *r, const ui_route *route)
+{
+    bool gets = strcmp(r->method, "POST") != 0;
+    json_error_t e;
+    if (gets != (route->takes == UI_NOTHING)) {
+        http_refuse(r, 405, "%s takes %s", route->path, gets ? "POST" : "GET");
+    } else if (route->takes == UI_BYTES && strcmp(r->type, "application/octet-stream") != 0) {
+        http_refuse(r, 415, "the type of the body must be application/octet-stream");
+    } else if (route->takes != UI_JSON) {
+        route->answer(u, r, NULL);
+    } else if (!http_is_json(r->type)) {
+        http_refuse(r, 415, "the type of the body must be application/json");
+    } else {
+        json_t *in = json_loadb(r->body, r->n, JSON_REJECT_DUPLICATES, &e);
+        if (json_is_object(in))
+            route->answer(u, r, in);
+        else
+            http_refuse(r, 400, "the body is no JSON object");
+        json_decref(in);
+    }
+}
+
+void ui_serve(ui *u, http_request *r)
+{
+    bool gets = strcmp(r->method, "POST") != 0;
+    if (is_first(r) && *r->query) {
+        enter(u, r);
+        return;
+    }
+    if (!ui_token_has_cookie(&u->token, r)) {
+        refuse_page(r);
+        return;
+    }
+    for (const ui_route *const *t = ui_route_tables; *t; t++)
+        for (const ui_route *route = *t; route->path; route++)
+            if (!strcmp(route->path, r->path)) {
+                call(u, r, route);
+                return;
+            }
+    if (!gets || !give_file(r)) http_refuse(r, 404, "there is nothing at this path");
+}
