@@ -624,6 +624,7 @@ set(SRC_PROGRAM
   tools/program/cli/line_edit.c
   tools/program/cli/text_plot.c
   tools/program/cli/version.c
+  tools/program/init/init_json.c
   tools/program/init/init_recipe.c
   tools/program/init/init_set.c
   tools/program/inspect/inspect_csv.c

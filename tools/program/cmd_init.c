@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "init_json.h"
 #include "init_recipe.h"
 #include "init_set.h"
 
@@ -13,7 +14,7 @@ typedef struct init_options {
     cli_options common;
     const char *out, *label;
     int task;
-    bool force;
+    bool force, json;
     cli_list set;
 } init_options;
 
@@ -27,6 +28,8 @@ static const cli_flag flags[] = {
       "tables: predict a class, a number, or any of several labels (cells as a|b); auto: decided "
       "by "
       "the values of the labels; text: read the file or folder as text, whatever its name" },
+    { "--json", CLI_BOOL, AT(json), NULL, NULL,
+      "write no file: print the recipe and what was seen in the data, as JSON" },
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
       "set an option of the recipe (see `vktrain train --help`), such as data.size=32; it decides "
       "how the data is read, too; may be repeated" },
@@ -408,7 +411,7 @@ static int write_file(const init_options *o, init_data *d, const char *name)
 {
     char path[200];
     snprintf(path, sizeof path, "%s", o->out ? o->out : cli_text("%s.yaml", name));
-    bool to_stdout = !strcmp(path, "-");
+    bool to_stdout = o->json || !strcmp(path, "-");
     if (!to_stdout && cli_exists(path) && !o->force) {
         cli_error("init: '%s' already exists: --force overwrites it, -o writes to another file",
                   path);
@@ -420,6 +423,11 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     if (!text) {
         cli_error("init: can't write and read a temporary file: %s", strerror(errno));
         return CLI_DATA;
+    }
+    if (o->json) {
+        int rc = init_json(d, path, text);
+        free(text);
+        return rc;
     }
     if (to_stdout) fputs(text, stdout);
     vkt_status st = to_stdout ? VKT_OK : vkt_file_write(path, text, strlen(text));

@@ -60,6 +60,13 @@ const char *ui_short(const ui *u, const char *path);
  * shown as vktrain. */
 json_t *ui_json_command(const char *const *argv);
 
+/* Whether the recipe is one, and the files that it names lie within the roots; *line: where it is
+ * wrong, 0: unknown; why: in a sentence. */
+bool ui_recipe_is_fine(const ui *u, const char *text, size_t n, size_t *line, char *why,
+                       size_t cap);
+/* The recipe at a path, checked so before it is started; false: r was refused. */
+bool ui_recipe_may_start(ui *u, http_request *r, const char *path);
+
 /* ---- short work by a child process: ui_ask.c ---- */
 
 typedef struct ui_said {

@@ -77,7 +77,9 @@ const char *ui_short(const ui *u, const char *path)
 {
     size_t n = strlen(u->here);
     if (!strcmp(path, u->here)) return ".";
-    return !strncmp(path, u->here, n) && path[n] == '/' && path[n + 1] ? path + n + 1 : path;
+    return !strncmp(path, u->here, n) && path[n] == '/' && path[n + 1] && path[n + 1] != '-'
+               ? path + n + 1
+               : path;
 }
 
 json_t *ui_json_command(const char *const *argv)
