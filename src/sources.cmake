@@ -692,4 +692,4 @@ set(SRC_UI
   tools/program/ui/ui_token.c
 )
 # The files of its page, embedded: what the browser asks for by these names.
-set(UI_PAGE ui.html ui.css ui.js ui_data.js ui_recipe.js)
+set(UI_PAGE ui.html ui.css ui.js ui_data.js ui_drop.js ui_recipe.js)

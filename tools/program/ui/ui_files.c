@@ -117,6 +117,7 @@ static void roots(ui *u, http_request *r, const json_t *in)
         json_array_append_new(all, ui_json_path(u->roots.folder[i]));
     json_object_set_new(j, "roots", all);
     json_object_set_new(j, "here", ui_json_path(u->here));
+    json_object_set_new(j, "inside", json_boolean(ui_roots_have(&u->roots, u->here)));
     json_object_set_new(j, "version", json_string(vkt_version()));
     ui_answer(r, j);
 }
