@@ -179,20 +179,38 @@ static void head(ui *u, http_request *r, const json_t *in)
 
 /* ---- what is dropped on the page ---- */
 
-/* The folders of a relative name are made; the rest of it; NULL: r was refused. Takes to. */
+/* Every part of a relative name, before any of them is made. */
+static bool parts_are_fine(const char *name)
+{
+    char part[256];
+    size_t depth = 0;
+    for (;; name++) {
+        size_t n = strcspn(name, "/");
+        if (n >= sizeof part || ++depth > MOST_DEPTH) return false;
+        memcpy(part, name, n);
+        part[n] = 0;
+        if (!ui_name_is_fine(part)) return false;
+        name += n;
+        if (!*name) return true;
+    }
+}
+
+/* The folders of a relative name are made; the path of the file; NULL: r was refused. Takes to. */
 static char *made(http_request *r, char *to, char *name)
 {
-    size_t depth = 0;
-    if (!strcmp(to, "/")) *to = 0;
-    for (char *slash; (slash = strchr(name, '/')); name = slash + 1) {
-        size_t n = strlen(to);
-        *slash = 0;
-        bool fine = ui_name_is_fine(name) && ++depth < MOST_DEPTH;
-        if (fine) {
-            to = cli_grow(to, n + strlen(name) + 2);
-            sprintf(to + n, "/%s", name);
-        }
-        char *real = fine && ui_os_folder_make(to) ? ui_os_real(to) : NULL;
+    if (!parts_are_fine(name)) {
+        http_refuse(r, 403, "a file of this name can't be made");
+        free(to);
+        return NULL;
+    }
+    for (;;) {
+        char *slash = strchr(name, '/'), *real;
+        size_t n = strcmp(to, "/") ? strlen(to) : 0;
+        if (slash) *slash = 0;
+        to = cli_grow(to, n + strlen(name) + 2);
+        sprintf(to + n, "/%s", name);
+        if (!slash) return to;
+        real = ui_os_folder_make(to) ? ui_os_real(to) : NULL;
         bool same = real && !strcmp(real, to); /* no link */
         free(real);
         if (!same) {
@@ -200,16 +218,8 @@ static char *made(http_request *r, char *to, char *name)
             free(to);
             return NULL;
         }
+        name = slash + 1;
     }
-    if (!ui_name_is_fine(name)) {
-        http_refuse(r, 403, "a file of this name can't be made");
-        free(to);
-        return NULL;
-    }
-    size_t n = strlen(to);
-    to = cli_grow(to, n + strlen(name) + 2);
-    sprintf(to + n, "/%s", name);
-    return to;
 }
 
 static void upload(ui *u, http_request *r, const json_t *in)

@@ -1,0 +1,212 @@
+"""Clients of vktrain ui, mostly hostile, for tests/program/test_ui.sh: ui_clients.py PORT PID SAID ROOT OUTSIDE. SAID: what it printed."""
+import http.client, json, os, re, socket, sys, time
+
+port, pid, said, root, outside = int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:6]
+began, cookie = time.time(), None
+
+
+def lap(what):
+    print(f"{time.time() - began:6.1f} s  {what}", flush=True)
+
+
+def ask(method, path, body=None, **headers):
+    """Status, text and headers; with the cookie, if there is one and none is given."""
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    headers = {k.replace("_", "-"): v for k, v in headers.items()}
+    if cookie and "Cookie" not in headers: headers["Cookie"] = cookie
+    c.request(method, path, body, headers)
+    r = c.getresponse()
+    text = r.read()
+    c.close()
+    return r.status, text, r.headers
+
+
+def post(path, object, **headers):
+    return ask("POST", path, json.dumps(object), Content_Type="application/json", **headers)
+
+
+def expect(what, got, status, text=""):
+    if got[0] != status or text.encode() not in got[1]:
+        sys.exit(f"{what}: {got[0]} {got[1][:300]!r}, not {status} {text!r}")
+    return got
+
+
+def get(api, **query):
+    return ask("GET", api + "?" + "&".join(f"{k}={quote(v)}" for k, v in query.items()))
+
+
+def quote(v):
+    return "".join(chr(b) if chr(b).isalnum() and b < 128 else f"%{b:02x}" for b in v.encode())
+
+
+def links():
+    return re.findall(r"token=([0-9a-f]{64})", open(said).read())
+
+
+def children():
+    return open(f"/proc/{pid}/task/{pid}/children").read().split()
+
+
+def memory():
+    return int(re.search(r"VmRSS:\s*(\d+)", open(f"/proc/{pid}/status").read())[1])
+
+
+def raw(data, wait=5):
+    s = socket.create_connection(("127.0.0.1", port))
+    s.settimeout(wait)
+    got = b""
+    try:
+        s.sendall(data)
+        while more := s.recv(65536): got += more
+    except OSError: pass
+    s.close()
+    return got
+
+
+gets = ["/ui.js", "/ui.css", "/page.css", "/api/roots", "/api/files?path=.", "/api/head?path=data/table.csv", "/api/options", "/nothing"]
+posts = ["/api/look", "/api/folder", "/api/upload?to=.&name=x", "/api/recipe/save", "/api/recipe/check"]
+
+# ---- without the link, nothing
+
+first = links()[0]
+expect("the page", ask("GET", "/"), 401, "needs its link")
+for path in gets: expect(path, ask("GET", path), 401)
+for path in posts: expect(path, post(path, {}), 401)
+for bad in ("", "x", first[:-1], first[:-1] + ("0" if first[-1] != "0" else "1"), first + "0", first.upper() + "", "%00", first + "%00"):
+    status = ask("GET", "/?token=" + bad)[0]
+    if status not in (400, 401) and bad != first: sys.exit(f"a wrong token {bad!r}: {status}")
+large = raw(b"POST /api/upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000000\r\nContent-Type: application/octet-stream\r\n\r\n", 3)
+if b" 401 " not in large[:40]: sys.exit(f"a large body of a stranger is read: {large[:200]}")
+for site in ("cross-site", "same-site"): expect("the link from another page", ask("GET", "/?token=" + first, Sec_Fetch_Site=site), 403)
+expect("the link by another name", ask("GET", "/?token=" + first, Host="rebound.example"), 403)
+
+# ---- the link is good once
+
+got = expect("the link", ask("GET", "/?token=" + first), 303)
+set_cookie = got[2]["Set-Cookie"]
+assert got[2]["Location"] == "/" and "HttpOnly" in set_cookie and "SameSite=Strict" in set_cookie, got[2]
+expect("the link again", ask("GET", "/?token=" + first), 401)
+mine = set_cookie.split(";")[0]
+for i in range(50):
+    if len(links()) == 2: break
+    time.sleep(0.1)
+second = ask("GET", "/?token=" + links()[1])
+assert second[0] == 303 and second[2]["Set-Cookie"].split(";")[0] == mine
+name, value = mine.split("=")
+for bad in (name, name + "=", name + "=" + value[:-1], name + "=" + value + "0", name + "x=" + value, "x" + mine, name + "=" + "0" * 64, mine[:1]):
+    expect("the cookie " + bad[:20], ask("GET", "/api/roots", Cookie=bad), 401)
+expect("with another cookie", ask("GET", "/api/roots", Cookie="a=b; " + mine + "; c"), 200)
+cookie = mine
+page = expect("the page", ask("GET", "/"), 200, "<nav")
+policy = page[2]["Content-Security-Policy"]
+for part in ("default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'"): assert part in policy, policy
+assert "unsafe" not in policy and b"<script>" not in page[1] and b"style=" not in page[1] and page[2]["X-Frame-Options"] == "DENY"
+assert not re.search(rb"https?://(?!www.w3.org/2000/svg)", b"".join(ask("GET", p)[1] for p in ("/", "/ui.js", "/ui_data.js", "/ui_recipe.js", "/ui.css")))
+lap("the link and the cookie")
+
+# ---- with the cookie, but from elsewhere
+
+for what in (dict(Host="rebound.example:80"), dict(Host="127.0.0.1.evil.example"), dict(Origin="http://evil.example"), dict(Origin="null"), dict(Origin=f"https://127.0.0.1:{port}"),
+             dict(Origin="http://127.0.0.1:1"), dict(Sec_Fetch_Site="cross-site"), dict(Sec_Fetch_Site="same-site")):
+    for path in ("/", "/api/roots"): expect(f"{path} {what}", ask("GET", path, **what), 403)
+    expect(f"post {what}", post("/api/folder", {"path": "made-by-a-stranger"}, **what), 403)
+for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
+    expect("the type " + kind, ask("POST", "/api/folder", '{"path": "made-by-a-form"}', Content_Type=kind), 415)
+    expect("the type " + kind, ask("POST", "/api/upload?to=.&name=by-a-form", "x", Content_Type=kind), 415)
+expect("a get of a post", ask("GET", "/api/folder"), 405)
+expect("a post of a get", post("/api/roots", {}), 405)
+expect("another method", ask("DELETE", "/api/roots"), 405)
+for bad in ("", "x", "[]", "{", '{"path": "a", "path": "b"}', '{"path": "a\\u0000b"}', "[" * 100000, '"x"', "null", b"\xff\xfe", '{"path": 5}', '{"path": null}', '{"path": ["a"]}'):
+    expect(f"malformed {bad[:20]!r}", ask("POST", "/api/folder", bad, Content_Type="application/json"), 400)
+expect("too large", ask("POST", "/api/folder", b"{" + b" " * (3 << 20) + b"}", Content_Type="application/json"), 413)
+huge = raw(f"POST /api/upload?to=.&name=huge HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nContent-Length: 999999999999\r\nContent-Type: application/octet-stream\r\n\r\n".encode(), 3)
+assert b" 413 " in huge[:40], huge[:200]
+lap("from elsewhere")
+
+# ---- paths
+
+here = os.path.realpath(root)
+beyond = ["..", "../outside", "../outside/secret.csv", "/", "/etc", "/etc/passwd", "link", "link/secret.csv", here + "/../outside/secret.csv", "data/../../outside/secret.csv", "%2e%2e/outside",
+          here + "x", "~", "/proc/self/environ", os.path.realpath(outside) + "/secret.csv"]
+for path in beyond + ["", "a%00b", "%", "%zz", "x" * 5000, "nothing-here", "\\..\\x"]:
+    for api in ("/api/files", "/api/head", "/api/file", "/api/recipe"):
+        got = get(api, path=path)
+        if got[0] not in (400, 403) or b"secret-of" in got[1] or b"root:" in got[1]: sys.exit(f"{api} {path!r}: {got[:2]}")
+    for api, more in (("/api/look", {}), ("/api/recipe/save", {"text": "x", "over": True}), ("/api/folder", {})):
+        if path in ("nothing-here", "~", "\\..\\x") and api != "/api/look": continue  # names that may be made, or not: below
+        got = post(api, {"path": path, **more})
+        if got[0] not in (400, 403): sys.exit(f"{api} {path!r}: {got[:2]}")
+    got = ask("POST", f"/api/upload?to={quote(path)}&name=x.csv", "x", Content_Type="application/octet-stream")
+    if got[0] not in (400, 403): sys.exit(f"upload to {path!r}: {got[:2]}")
+for bad in ("../x", "/x", "a/../x", "a//x", ".x", "a/.x", "CON", "nul.csv", "a\\b", "a:b", "x.", "a\nb", "y" * 300, "/".join("abcdefghij"), "", "link/x", "dangling.yaml/x"):
+    got = ask("POST", f"/api/upload?to=.&name={quote(bad)}", "x", Content_Type="application/octet-stream")
+    if got[0] not in (400, 403): sys.exit(f"the name {bad!r}: {got[:2]}")
+up = lambda name, body="x": ask("POST", f"/api/upload?to=.&name={quote(name)}", body, Content_Type="application/octet-stream")
+expect("an upload", up("in/a b/x.csv", "a,b\n1,2\n"), 200)
+assert open(root + "/in/a b/x.csv").read() == "a,b\n1,2\n"
+expect("twice", up("in/a b/x.csv"), 409, "already")
+expect("a folder in a file", up("in/a b/x.csv/y"), 403)
+expect("a recipe by another end", post("/api/recipe/save", {"path": "evil.sh", "text": "x"}), 400, ".yaml")
+expect("a recipe through a link", post("/api/recipe/save", {"path": "dangling.yaml", "text": "x", "over": True}), 200)  # takes the link's place
+assert not os.path.islink(root + "/dangling.yaml") and os.listdir(outside) == ["secret.csv"]
+odd = [e["name"] for e in json.loads(expect("the folder", get("/api/files", path="."), 200)[1])["entries"]]
+assert "odd%FF%25.csv" in odd and "data" in odd, odd
+expect("a name that is no UTF-8", get("/api/head", path="odd%FF%25.csv"), 200, "a,b")
+expect("a picture", get("/api/file", path="data/pictures/red/0.png"), 200, "PNG")
+expect("no picture", get("/api/file", path="data/table.csv"), 415)
+lap("paths")
+
+# ---- recipes
+
+recipe = json.loads(expect("look", post("/api/look", {"path": "data/table.csv"}), 200)[1])["recipe"]
+check = lambda text: json.loads(expect("check", post("/api/recipe/check", {"text": text}), 200)[1])
+assert check(recipe) == {"fine": True}, check(recipe)
+wrong = check(recipe.replace("lr: ", "lrr: "))
+assert wrong["line"] == 1 + recipe[:recipe.index("  lr: ")].count("\n") and "did you mean 'optim.lr'" in wrong["why"], wrong
+out = check(recipe.replace('path: "data/table.csv"', f'path: "{os.path.realpath(outside)}/secret.csv"'))
+assert not out["fine"] and "outside the folders" in out["why"] and recipe.split("\n")[out["line"] - 1].strip().startswith("path:"), out
+expect("a recipe is saved", post("/api/recipe/save", {"path": "t.yaml", "text": recipe}), 200, "vktrain train t.yaml")
+expect("not over another", post("/api/recipe/save", {"path": "t.yaml", "text": recipe}), 409)
+assert json.loads(get("/api/recipe", path="t.yaml")[1])["text"] == recipe == open(root + "/t.yaml").read()
+for bad in ("data.path=/etc/passwd", "data.test_path=x", "data.tokenizer=/etc/passwd", "init=/etc", "data.labels=x", "model=x", "data.pathology=1", 5, "data.size"):
+    expect(f"set {bad}", post("/api/look", {"path": "data/table.csv", "set": [bad]}), 400, "can't be set")
+expect("a model elsewhere", post("/api/look", {"path": "data/table.csv", "init": "/etc/passwd"}), 403)
+expect("a wrong value", post("/api/look", {"path": "data/table.csv", "set": ["data.label=nothing"]}), 422, "nothing")
+kind = json.loads(expect("corrected", post("/api/look", {"path": "data/table.csv", "set": ["data.label=kind", "data.ignore=[price]"]}), 200)[1])
+assert kind["task"] == "classify" and [c["as"] for c in kind["columns"]] == ["number", "label", "left out"], kind["columns"]
+table = json.loads(expect("options", ask("GET", "/api/options"), 200)[1])
+assert any(o["name"] == "optim.lr" and o["help"] for o in table["options"]) and any(l["name"] == "relu" for l in table["layers"])
+lap("recipes")
+
+# ---- a client that goes takes its child process along; slow ones do not stop others; nothing grows
+
+s = socket.create_connection(("127.0.0.1", port))
+with open(root + "/big.csv", "w") as f: f.write("a,b,c\n" + "".join(f"{i},{i % 7},x{i % 5}\n" for i in range(100000)) * 12)  # takes seconds
+body = json.dumps({"path": "big.csv"}).encode()
+s.sendall(f"POST /api/look HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+for _ in range(40):
+    if children(): break
+    time.sleep(0.05)
+assert len(children()) == 1
+slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+for x in slow: x.sendall(b"POST /api/look HTTP/1.1\r\nHost: localhost\r\nContent-Le")
+start = time.time()
+expect("beside slow ones", ask("GET", "/api/roots"), 200)
+assert time.time() - start < 5
+assert len(children()) == 1, "the file is too small to test this"
+s.close()
+for _ in range(15):
+    if not children(): break
+    time.sleep(0.1)
+assert not children(), f"child processes are left: {children()}"
+for x in slow: x.close()
+before = memory()
+for i in range(400):
+    post("/api/recipe/check", {"text": recipe.replace("relu", "relo" if i % 2 else "relu")})
+    get("/api/files", path="data")
+    ask("GET", "/ui.js", Cookie="x=" + "y" * 3000)
+assert memory() < before + 4096, f"memory grew from {before} to {memory()} KiB"
+lap("child processes, slow ones, memory")
+made = {"data", "link", "dangling.yaml", "pipe.csv", "in", "t.yaml", os.fsdecode(b"odd\xff%.csv")}
+os.remove(root + "/big.csv")
+assert set(os.listdir(root)) == made, os.listdir(root)
