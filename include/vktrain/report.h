@@ -37,6 +37,10 @@ typedef struct vkt_report_result {
  * read; ARG: it is neither a run nor a study. */
 VKT_API vkt_status vkt_report_write(const vkt_report_desc *desc, vkt_report_result *out);
 
+/* The findings of a run alone, in progress too, most urgent first; no page is written. IO, FORMAT:
+ * the folder can't be read. */
+VKT_API vkt_status vkt_report_findings(const char *run_dir, vkt_finding_fn on_finding, void *user);
+
 /* A page from which a model that is served can be asked. facts: what GET /model gives, JSON. Free
  * it with vkt_free. */
 VKT_API char *vkt_report_served(const char *title, const char *facts);

@@ -56,7 +56,8 @@ VKT_API char *vkt_run_sample(const char *run_dir, uint64_t *step);
 /* Requests to a run in progress in another process, which checks for them twice a second. */
 typedef enum vkt_run_order {
     VKT_RUN_ORDER_CHECKPOINT, /* save a checkpoint now, without an evaluation, and continue */
-    VKT_RUN_ORDER_STOP_AFTER_EVALUATION /* end as if interrupted after the next evaluation */
+    VKT_RUN_ORDER_STOP_AFTER_EVALUATION, /* end as if interrupted after the next evaluation */
+    VKT_RUN_ORDER_STOP                   /* end as if interrupted now, with a checkpoint */
 } vkt_run_order;
 /* ARG: no process is training in this folder. */
 VKT_API vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);

@@ -363,3 +363,26 @@ vkt_status vkt__report_run(vkt__page *p, const char *dir)
     vkt__run_view_finish(&r);
     return st;
 }
+
+typedef struct listener {
+    vkt_finding_fn fn;
+    void *user;
+} listener;
+
+static void tell_listener(void *to, const char *name, const char *title, const char *text)
+{
+    const listener *l = to;
+    (void)title;
+    l->fn(l->user, name, text);
+}
+
+vkt_status vkt_report_findings(const char *run_dir, vkt_finding_fn on_finding, void *user)
+{
+    vkt__run_view r = { .dir = run_dir };
+    listener l = { on_finding, user };
+    vkt_status st = load(&r);
+    if (st == VKT_OK) vkt__run_findings(&r, tell_listener, &l);
+    if (st == VKT_OK) st = r.st;
+    vkt__run_view_finish(&r);
+    return st;
+}

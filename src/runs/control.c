@@ -4,7 +4,7 @@
 #include "base/os.h"
 #include "runs/control.h"
 
-static const char *const words[] = { "checkpoint", "stop after evaluation" };
+static const char *const words[] = { "checkpoint", "stop after evaluation", "stop" };
 
 static void control_path(const char *run_dir, char *out, size_t n)
 {

@@ -148,12 +148,17 @@ static vkt_status take_order(vkt__trainer *t)
     bool several = vkt_comm_size(t->desc->comm) > 1, save = several && t->steps.save;
     t->steps.save = false;
     if (vkt__ranks_lead(t) && vkt__control_poll(&t->control, &order)) {
-        bool stops = order == VKT_RUN_ORDER_STOP_AFTER_EVALUATION;
-        if (stops)
+        bool later = order == VKT_RUN_ORDER_STOP_AFTER_EVALUATION,
+             now = order == VKT_RUN_ORDER_CHECKPOINT;
+        if (later)
             vkt_log(VKT_LOG_INFO, "train", "on request, the run stops after the next evaluation");
-        t->stop_after_evaluation = t->stop_after_evaluation || stops;
-        t->steps.save = !stops && several; /* after the next step, which all learn it with */
-        save = save || (!stops && !several);
+        t->stop_after_evaluation = t->stop_after_evaluation || later;
+        if (order == VKT_RUN_ORDER_STOP) {
+            vkt_log(VKT_LOG_INFO, "train", "on request, the run stops with a checkpoint");
+            vkt_train_stop();
+        }
+        t->steps.save = now && several; /* after the next step, which all learn it with */
+        save = save || (now && !several);
     }
     if (!save) return VKT_OK;
     VKT_TRY(vkt__steps_drain(&t->steps));

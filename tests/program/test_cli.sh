@@ -82,7 +82,7 @@ declare -A flags=(
   [inspect]="" [runs]="--filter --sort --show --compare --csv --json --markdown"
   [profile]="-o --steps --top --set --json --device --cap --validate --no-cache"
   [manual]=""
-  [watch]="--once --every --stop-after-evaluation --checkpoint-now" [init]="-o --force --label --task --set"
+  [watch]="--once --every --stop-after-evaluation --stop-now --checkpoint-now" [init]="-o --force --label --task --set"
   [report]="-o --no-png"
   [study]="--study --resume --dry-run --set --steps --seeds --space --trials --devices --ramp --json --device --cap"
   [tune]="--device --cap --no-cache --no-tune --tune-seconds --list --json --type --out --layout"

@@ -172,10 +172,23 @@ P
 ended run
 "$program" watch run --once >log 2>&1 && grep -q '^run: interrupted' log || fail "watch after the end"
 refused 2 'no run is in progress' watch run --stop-after-evaluation
+refused 2 'no run is in progress' watch run --stop-now
+refused 2 'exclude each other' watch run --stop-now --stop-after-evaluation
 refused 2 'needs a terminal' watch run
 refused 2 'exclude each other' watch run --html --once
 refused 4 'nowhere' watch nowhere --once
 refused 2 'at least 1' watch run --every 0
+
+# ---- stopped at once: with a checkpoint of the last step, and long before the next evaluation
+start now
+"$program" watch now --stop-now >log 2>&1 || fail "--stop-now"
+ended now
+python3 - <<'P' || fail "--stop-now saves the last step"
+import json, os
+run = json.load(open("now/run.json"))
+assert run["step"] % 20000, run["step"]
+assert os.path.isdir("now/checkpoints/step-%08d" % run["step"]), os.listdir("now/checkpoints")
+P
 
 # ---- what is no order is thrown away; a killed run is said to be one
 start killed

@@ -8,7 +8,7 @@
 
 typedef struct watch_options {
     cli_options common;
-    bool once, stop, checkpoint, html;
+    bool once, stop, stop_now, checkpoint, html;
     uint32_t every;
 } watch_options;
 
@@ -20,6 +20,8 @@ static const cli_flag flags[] = {
       "rewrite RUN/report.html until the run ends; a browser that shows it follows the run" },
     { "--stop-after-evaluation", CLI_BOOL, AT(stop), NULL, NULL,
       "ask the run to stop after its next evaluation, then exit" },
+    { "--stop-now", CLI_BOOL, AT(stop_now), NULL, NULL,
+      "ask the run to save a checkpoint and stop, as Ctrl-C does, then exit" },
     { "--checkpoint-now", CLI_BOOL, AT(checkpoint), NULL, NULL,
       "ask the run to save a checkpoint and continue, then exit" },
     { 0 },
@@ -256,10 +258,15 @@ static int run(void *options)
         cli_error("watch: --every must be at least 1");
         return CLI_USAGE;
     }
-    if (o->html + o->once + (o->stop || o->checkpoint) > 1) {
+    if (o->stop && o->stop_now) {
+        cli_error("watch: --stop-now and --stop-after-evaluation exclude each other");
+        return CLI_USAGE;
+    }
+    if (o->html + o->once + (o->stop || o->stop_now || o->checkpoint) > 1) {
         cli_error("watch: --html, --once and orders to the run exclude each other");
         return CLI_USAGE;
     }
+    if (o->stop_now) return cli_exit_code(vkt_run_control(v.dir, VKT_RUN_ORDER_STOP));
     if (o->stop || o->checkpoint) {
         if (o->checkpoint) st = vkt_run_control(v.dir, VKT_RUN_ORDER_CHECKPOINT);
         if (o->stop && st == VKT_OK)
