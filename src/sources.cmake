@@ -683,12 +683,17 @@ set(SRC_SERVE
 set(SRC_UI
   tools/program/ui/ui_ask.c
   tools/program/ui/ui_data.c
+  tools/program/ui/ui_curves.c
   tools/program/ui/ui_files.c
+  tools/program/ui/ui_jobs.c
   tools/program/ui/ui_os.c
   tools/program/ui/ui_recipe.c
+  tools/program/ui/ui_recipes.c
   tools/program/ui/ui_roots.c
   tools/program/ui/ui_routes.c
+  tools/program/ui/ui_runs.c
   tools/program/ui/ui_server.c
+  tools/program/ui/ui_start.c
   tools/program/ui/ui_token.c
 )
 # The files of its page, embedded: what the browser asks for by these names.

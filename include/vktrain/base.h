@@ -91,6 +91,10 @@ VKT_API void vkt_free(void *p);
 /* Writes a file whole: beside it, synced, then renamed over `path`, so that whatever happens it is
  * as it was or as it is meant. */
 VKT_API vkt_status vkt_file_write(const char *path, const void *data, size_t n);
+/* The user's folder for what vktrain keeps and can make again (~/.cache/vktrain, or where
+ * XDG_CACHE_HOME or LOCALAPPDATA say), without a slash at the end, created. False: there is none.
+ */
+VKT_API bool vkt_cache_folder(char *out, size_t n);
 /* How the process is ended when no memory at all is left: `end` does not return. NULL: abort. */
 VKT_API void vkt_out_of_memory_set(void (*end)(void));
 

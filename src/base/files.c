@@ -218,6 +218,11 @@ vkt_status vkt_file_write(const char *path, const void *data, size_t n)
     return vkt__file_replace(path, data, n);
 }
 
+bool vkt_cache_folder(char *out, size_t n)
+{
+    return vkt__cache_dir(out, n);
+}
+
 vkt_status vkt__link_replace(const char *target, const char *path)
 {
     char *aside = vkt__file_aside(path);

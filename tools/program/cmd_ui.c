@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ui.h"
+#include "ui_jobs.h"
 #include "ui_os.h"
 #endif
 
@@ -56,6 +57,7 @@ static int serve(const ui_options *o, ui *u)
     fflush(stdout);
     while (!cli_interrupted(false)) {
         bool busy = ui_asks_step(u);
+        ui_jobs_step(u->jobs);
         http_request *r = http_next(u->http, busy ? 0.02 : 0.2);
         if (r) ui_serve(u, r);
     }
@@ -81,11 +83,12 @@ static int run(void *options)
         cli_error("ui: the current folder is gone: start in another");
     else if (!ui_token_init(&u.token, o->port))
         cli_error("ui: this system gives no random bytes (/dev/urandom) for the page's link");
-    else if (ui_asks_open(&u))
+    else if (ui_asks_open(&u) && (u.jobs = ui_jobs_open(u.program, u.roots.folder[0])))
         rc = serve(o, &u);
     else
         rc = CLI_MEMORY;
     ui_asks_close(&u);
+    ui_jobs_close(&u.jobs);
     ui_roots_close(&u.roots);
     free(u.program);
     free(u.here);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,6 +108,34 @@ bool ui_os_folder_make(const char *path)
     return !mkdir(path, 0777) || (errno == EEXIST && !stat(path, &s) && S_ISDIR(s.st_mode));
 }
 
+bool ui_os_lock(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB)) return true;
+    if (fd >= 0) close(fd);
+    return false;
+}
+
+size_t ui_os_tail(const char *path, char *out, size_t n)
+{
+    struct stat s;
+    ssize_t got = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && !fstat(fd, &s) && S_ISREG(s.st_mode)) {
+        off_t from = s.st_size > (off_t)(n - 1) ? s.st_size - (off_t)(n - 1) : 0;
+        got = pread(fd, out, n - 1, from);
+    }
+    if (fd >= 0) close(fd);
+    if (got < 0) got = 0;
+    out[got] = 0;
+    return (size_t)got;
+}
+
+void ui_os_cut(const char *path, uint64_t bytes)
+{
+    if (truncate(path, (off_t)bytes)) return; /* it is larger than it need be */
+}
+
 /* ---- child processes ---- */
 
 struct ui_child {
@@ -171,6 +200,21 @@ bool ui_child_start(const char *const *argv, ui_child **out)
     c->out[0] = o[0];
     c->out[1] = e[0];
     return true;
+}
+
+bool ui_child_start_logged(const char *const *argv, const char *log, ui_child **out)
+{
+    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+    ui_child *c = *out = calloc(1, sizeof *c);
+    bool started = c && fd >= 0 && spawn(argv, fd, fd, &c->pid);
+    if (fd >= 0) close(fd);
+    if (started) {
+        c->out[0] = c->out[1] = -1;
+        return true;
+    }
+    free(c);
+    *out = NULL;
+    return false;
 }
 
 int ui_child_id(const ui_child *c)

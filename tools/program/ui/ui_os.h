@@ -29,6 +29,11 @@ void ui_os_list_free(ui_os_entry *list, size_t n);
 /* Of one path, without its name; false: it is not there. */
 bool ui_os_look(const char *path, ui_os_entry *out);
 bool ui_os_folder_make(const char *path); /* true, too, where it is there already */
+/* For this process alone until it ends; false: another has it, or it can't be made. */
+bool ui_os_lock(const char *path);
+/* The last up to n - 1 bytes of a file into out, ended by a NUL; returns how many. */
+size_t ui_os_tail(const char *path, char *out, size_t n);
+void ui_os_cut(const char *path, uint64_t bytes); /* a file to this length; silent */
 
 /* ---- child processes ---- */
 
@@ -37,6 +42,8 @@ bool ui_os_folder_make(const char *path); /* true, too, where it is there alread
 typedef struct ui_child ui_child;
 /* argv[0] by PATH where it has no slash, NULL at the end. false: it can't be started. */
 bool ui_child_start(const char *const *argv, ui_child **out);
+/* The same, but what it prints is added to a file, so that it can outlive this program. */
+bool ui_child_start_logged(const char *const *argv, const char *log, ui_child **out);
 int ui_child_id(const ui_child *c);
 /* What it has printed since, on stderr or stdout, without waiting; 0: nothing now. */
 size_t ui_child_read(ui_child *c, bool err, char *out, size_t cap);

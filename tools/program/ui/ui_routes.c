@@ -1,5 +1,10 @@
 /* The endpoints of all parts of the page: a new part's table is a line here. */
 #include "ui.h"
 
-const ui_route *const ui_route_tables[] = { ui_files_routes, ui_data_routes, ui_recipe_routes,
+const ui_route *const ui_route_tables[] = { ui_files_routes,
+                                            ui_data_routes,
+                                            ui_recipe_routes,
+                                            ui_recipes_routes,
+                                            ui_start_routes,
+                                            ui_runs_routes,
                                             NULL };

@@ -1,0 +1,489 @@
+/* Endpoints that read run folders: the table of runs, one run's curves while they grow, what it
+ * predicted, what it is compared with another. Nothing is kept but what makes reading cheap. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "runs_table.h"
+#include "ui.h"
+#include "ui_curves.h"
+#include "ui_jobs.h"
+#include "ui_os.h"
+
+/* ---- the list, which is read again only now and then ---- */
+
+enum { MOST_SHOWN = 500, MOST_WORDS = 20, COLUMNS_MOST = 2000 };
+static struct {
+    vkt_run_info **lists;
+    size_t *n, n_lists;
+    double read, took; /* when, and how long it took */
+} seen;
+
+static void forget_list(void)
+{
+    for (size_t i = 0; i < seen.n_lists; i++) vkt_runs_free(&seen.lists[i]);
+    free(seen.lists);
+    free(seen.n);
+    seen.lists = NULL;
+    seen.n = NULL;
+    seen.n_lists = 0;
+}
+
+static void read_list(const ui *u, bool again)
+{
+    double now = cli_now();
+    if (seen.lists && !again && now - seen.read < fmax(2, 20 * seen.took)) return;
+    forget_list();
+    seen.lists = cli_zeros(u->roots.n, sizeof *seen.lists);
+    seen.n = cli_zeros(u->roots.n, sizeof *seen.n);
+    for (size_t i = 0; i < u->roots.n; i++)
+        vkt_runs_list(u->roots.folder[i], &seen.lists[i], &seen.n[i]);
+    seen.n_lists = u->roots.n;
+    seen.read = cli_now();
+    seen.took = seen.read - now;
+}
+
+/* A trial of a study, which the study shows. */
+static bool is_trial(const char *dir)
+{
+    const char *slash = strrchr(dir, '/');
+    ui_os_entry e;
+    if (!slash || strncmp(slash, "/trial-", 7) != 0) return false;
+    size_t n = (size_t)(slash - dir);
+    char *file = cli_grow(NULL, n + 16);
+    sprintf(file, "%.*s/study.json", (int)n, dir);
+    bool is = ui_os_look(file, &e);
+    free(file);
+    return is;
+}
+
+/* ---- a run as JSON ---- */
+
+static json_t *text_or_null(const char *s)
+{
+    return s ? ui_json_text(s) : json_null();
+}
+
+static json_t *info_json(const vkt_run_info *x)
+{
+    size_t n;
+    const runs_field *f = runs_fields(&n);
+    json_t *j = json_object();
+    for (size_t i = 1; i < n; i++) { /* the first is the folder */
+        const char *at = (const char *)x + f[i].at, *s;
+        uint64_t whole;
+        double number;
+        if (f[i].type == 't') {
+            memcpy(&s, at, sizeof s);
+            json_object_set_new(j, f[i].name, text_or_null(s));
+        } else if (f[i].type == 'c') {
+            memcpy(&whole, at, sizeof whole);
+            json_object_set_new(j, f[i].name, json_integer((json_int_t)whole));
+        } else {
+            memcpy(&number, at, sizeof number);
+            json_object_set_new(j, f[i].name, cli_json_number(number));
+        }
+    }
+    json_object_set_new(j, "run", ui_json_path(x->dir));
+    /* Only what says that it is running may be. */
+    bool alive = x->status && !strcmp(x->status, "running") && vkt_run_alive(x->dir);
+    json_object_set_new(j, "alive", json_boolean(alive));
+    return j;
+}
+
+/* ---- the table ---- */
+
+static bool contains(const row *x, const char *word)
+{
+    const char *const texts[] = { x->r->dir,    x->r->name,   x->r->note,
+                                  x->r->recipe, x->r->device, x->r->status };
+    for (size_t i = 0; i < CLI_COUNT(texts); i++)
+        if (texts[i] && strstr(texts[i], word)) return true;
+    return false;
+}
+
+/* The words of a filter: KEY=VALUE and its like are the command's, others stand in a text of the
+ * run. false: r was refused. */
+static bool keep_fitting(http_request *r, const char *filter, runs_options *o, table *t)
+{
+    static char words[1200];
+    const char *keyed[MOST_WORDS];
+    o->filter.item = keyed;
+    snprintf(words, sizeof words, "%s", filter ? filter : "");
+    for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+        char key[64];
+        size_t n = strcspn(word, "=!<>~"), k = 0;
+        if (word[n]) {
+            snprintf(key, sizeof key, "%.*s", (int)n, word);
+            if (n >= sizeof key || runs_find_key(key) < 0 || o->filter.n == MOST_WORDS) {
+                http_refuse(r, 400, "'%.60s' is neither a field of a run nor an option of a recipe",
+                            key);
+                return false;
+            }
+            o->filter.item[o->filter.n++] = word;
+            continue;
+        }
+        for (size_t i = 0; i < t->n; i++)
+            if (contains(&t->rows[i], word)) t->rows[k++] = t->rows[i];
+        t->n = k;
+    }
+    if (!runs_filter(o, t)) return true;
+    http_refuse(r, 400, "a filter is KEY=VALUE, or with != < > <= >= ~");
+    return false;
+}
+
+static size_t number_of(const http_request *r, const char *name, size_t usual, size_t most)
+{
+    const char *s = ui_text(r, NULL, name);
+    size_t v = s ? strtoul(s, NULL, 10) : usual;
+    return v > most ? most : v;
+}
+
+/* The command that prints the same table. */
+static json_t *runs_command(const ui *u, const runs_options *o, bool trials)
+{
+    const char *argv[2 * MOST_WORDS + 40] = { "vktrain", "runs" };
+    size_t n = 2;
+    for (size_t i = 0; i < u->roots.n && i < 30; i++) argv[n++] = ui_short(u, u->roots.folder[i]);
+    for (size_t i = 0; i < o->filter.n; i++) {
+        argv[n++] = "--filter";
+        argv[n++] = o->filter.item[i];
+    }
+    if (o->sort) argv[n++] = "--sort", argv[n++] = o->sort;
+    if (trials) argv[n++] = "--trials";
+    argv[n] = NULL;
+    return ui_json_command(argv);
+}
+
+static void answer_table(ui *u, http_request *r, table *t, runs_options *o)
+{
+    static char filter[1200], sort[80];
+    bool trials = number_of(r, "trials", 0, 1);
+    const char *s = ui_text(r, NULL, "filter");
+    snprintf(filter, sizeof filter, "%s", s ? s : "");
+    s = ui_text(r, NULL, "sort");
+    snprintf(sort, sizeof sort, "%s", s && *s ? s : "-started");
+    if (runs_find_key(sort + (*sort == '-')) < 0) {
+        http_refuse(r, 400, "sort: '%.60s' is neither a field of a run nor an option", sort);
+        return;
+    }
+    o->sort = sort;
+    if (!trials) {
+        size_t k = 0;
+        for (size_t i = 0; i < t->n; i++)
+            if (!is_trial(t->rows[i].r->dir)) t->rows[k++] = t->rows[i];
+        t->n = k;
+    }
+    if (!keep_fitting(r, filter, o, t)) return;
+    runs_sort(o, t);
+    size_t from = number_of(r, "from", 0, t->n), n = number_of(r, "n", 100, MOST_SHOWN);
+    json_t *rows = json_array();
+    for (size_t i = from; i < t->n && i < from + n; i++)
+        json_array_append_new(rows, info_json(t->rows[i].r));
+    ui_answer(r, json_pack("{s:o, s:I, s:I, s:o}", "runs", rows, "from", (json_int_t)from, "all",
+                           (json_int_t)t->n, "command", runs_command(u, o, trials)));
+}
+
+static void runs(ui *u, http_request *r, const json_t *in)
+{
+    table t = { 0 };
+    runs_options o = { 0 };
+    size_t n = 0;
+    (void)in;
+    read_list(u, number_of(r, "again", 0, 1));
+    for (size_t i = 0; i < seen.n_lists; i++) n += seen.n[i];
+    t.rows = cli_zeros(n + 1, sizeof *t.rows);
+    for (size_t i = 0; i < seen.n_lists; i++)
+        for (size_t k = 0; k < seen.n[i]; k++) t.rows[t.n++].r = &seen.lists[i][k];
+    size_t all = t.n;
+    answer_table(u, r, &t, &o);
+    for (size_t i = 0; i < all; i++) vkt_config_destroy(&t.rows[i].config);
+    free(t.rows);
+}
+
+/* ---- histories, of the runs that were asked for last ---- */
+
+enum { MOST_KEPT = 6 };
+static struct {
+    char *dir;
+    vkt_history *h;
+    double used;
+} kept[MOST_KEPT];
+
+static void drop_kept(size_t i)
+{
+    free(kept[i].dir);
+    vkt_history_destroy(&kept[i].h);
+    kept[i].dir = NULL;
+}
+
+/* NULL: it has measured nothing yet, or can't be read. */
+static const vkt_history *history_of(const char *dir)
+{
+    size_t oldest = 0;
+    char file[4200];
+    for (size_t i = 0; i < MOST_KEPT; i++) {
+        if (kept[i].used < kept[oldest].used) oldest = i;
+        if (!kept[i].dir || strcmp(kept[i].dir, dir) != 0) continue;
+        kept[i].used = cli_now();
+        if (vkt_history_update(kept[i].h) == VKT_OK) return kept[i].h;
+        drop_kept(i);
+        return NULL;
+    }
+    snprintf(file, sizeof file, "%s/metrics.jsonl", dir);
+    if (!cli_exists(file)) return NULL;
+    drop_kept(oldest);
+    if (vkt_history_load(dir, &kept[oldest].h) != VKT_OK) return NULL;
+    kept[oldest].dir = strcpy(cli_grow(NULL, strlen(dir) + 1), dir);
+    kept[oldest].used = cli_now();
+    return kept[oldest].h;
+}
+
+/* ---- one run ---- */
+
+/* Seconds that are left, by the last steps; NAN: unknown. */
+static double left(const vkt_history *h, uint64_t total)
+{
+    if (h->n_steps < 2) return NAN;
+    const vkt_history_step *a = &h->steps[h->n_steps > 500 ? h->n_steps - 500 : 0],
+                           *b = &h->steps[h->n_steps - 1];
+    if (b->step <= a->step || b->step >= total) return NAN;
+    return (b->seconds - a->seconds) / (double)(b->step - a->step) * (double)(total - b->step);
+}
+
+static void add_last(json_t *j, const vkt_history *h, uint64_t total)
+{
+    const vkt_history_step *s = h->n_steps ? &h->steps[h->n_steps - 1] : NULL;
+    const vkt_history_eval *e = h->n_evals ? &h->evals[h->n_evals - 1] : NULL;
+    if (s)
+        json_object_set_new(j, "last",
+                            json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "step", (json_int_t)s->step,
+                                      "loss", cli_json_number(s->loss), "accuracy",
+                                      cli_json_number(s->accuracy), "lr", cli_json_number(s->lr),
+                                      "items_per_s", cli_json_number(s->items_per_s), "left",
+                                      cli_json_number(left(h, total))));
+    if (e)
+        json_object_set_new(j, "evaluation",
+                            json_pack("{s:s, s:I, s:o, s:o, s:o}", "split", e->split, "step",
+                                      (json_int_t)e->step, "loss", cli_json_number(e->loss),
+                                      "accuracy", cli_json_number(e->accuracy), "mae",
+                                      cli_json_number(e->mae)));
+}
+
+static void add_curves(const http_request *r, json_t *j, const vkt_history *h,
+                       const vkt_run_info *x)
+{
+    char have[64];
+    const char *s = ui_text(r, NULL, "have");
+    uint64_t first = h->n_steps ? h->steps[0].step : 0,
+             last = h->n_steps ? h->steps[h->n_steps - 1].step : 0;
+    for (size_t i = 0; i < h->n_evals; i++)
+        if (h->evals[i].step > last) last = h->evals[i].step;
+    size_t columns = number_of(r, "columns", 400, COLUMNS_MOST);
+    snprintf(have, sizeof have, "%llu:%zu:%zu", (unsigned long long)last, h->n_steps, h->n_evals);
+    bool same = s && !strcmp(s, have);
+    json_object_set_new(j, "have", json_string(have));
+    json_object_set_new(j, "steps", json_integer((json_int_t)h->n_steps));
+    if (same || !columns) return; /* nothing has changed: the page has them */
+    json_object_set_new(j, "curves", ui_curves(h, x->metric, columns, first, last));
+}
+
+static void add_sample(json_t *j, const char *dir)
+{
+    uint64_t step;
+    char *text = vkt_run_sample(dir, &step);
+    if (text)
+        json_object_set_new(j, "sample",
+                            json_pack("{s:I, s:s}", "step", (json_int_t)step, "text", text));
+    vkt_free(text);
+}
+
+/* The run's folder of the request, and what run.json says; NULL: r was refused. A run that was just
+ * started has neither yet. */
+static char *run_of(ui *u, http_request *r, vkt_run_info **list)
+{
+    size_t n = 0;
+    const char *text = ui_text(r, NULL, "run"), *why;
+    char *real = text ? ui_roots_find(&u->roots, text, &why) : NULL;
+    *list = NULL;
+    if (!real) {
+        char *soon = text ? ui_roots_new(&u->roots, text, &why) : NULL;
+        bool queued = soon && ui_jobs_make(u->jobs, soon);
+        free(soon);
+        if (queued)
+            ui_answer(r, json_pack("{s:b}", "waiting", true));
+        else
+            http_refuse(r, 404, "there is no such run");
+        return NULL;
+    }
+    vkt_runs_list(real, list, &n);
+    if (n == 1 && !strcmp((*list)->dir, real)) return real;
+    vkt_runs_free(list);
+    if (ui_jobs_make(u->jobs, real))
+        ui_answer(r, json_pack("{s:b}", "waiting", true));
+    else
+        http_refuse(r, 404, "this folder holds no run");
+    free(real);
+    return NULL;
+}
+
+static void one_run(ui *u, http_request *r, const json_t *in)
+{
+    vkt_run_info *x;
+    char *dir = run_of(u, r, &x);
+    (void)in;
+    if (!dir) return;
+    json_t *j = json_pack("{s:o}", "info", info_json(x));
+    const vkt_history *h = history_of(dir);
+    if (h) {
+        add_last(j, h, x->total);
+        add_curves(r, j, h, x);
+    }
+    add_sample(j, dir);
+    json_object_set_new(
+        j, "watch",
+        ui_json_command((const char *const[]) { "vktrain", "watch", ui_short(u, dir), NULL }));
+    ui_answer(r, j);
+    vkt_runs_free(&x);
+    free(dir);
+}
+
+/* ---- what follows from it ---- */
+
+static void keep_finding(void *list, const char *name, const char *text)
+{
+    json_array_append_new(list, json_pack("{s:s, s:o}", "name", name, "text", ui_json_text(text)));
+}
+
+static void findings(ui *u, http_request *r, const json_t *in)
+{
+    vkt_run_info *x;
+    char *dir = run_of(u, r, &x);
+    (void)in;
+    if (!dir) return;
+    json_t *all = json_array();
+    if (history_of(dir)) vkt_report_findings(dir, keep_finding, all);
+    ui_answer(r, json_pack("{s:o}", "findings", all));
+    vkt_runs_free(&x);
+    free(dir);
+}
+
+/* A small file of the run as text; null: it is not there, or large. */
+static json_t *file_text(const char *dir, const char *name)
+{
+    enum { MOST = 1 << 20 };
+    char path[4300];
+    ui_os_entry e;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = ui_os_look(path, &e) && e.file && e.bytes < MOST ? fopen(path, "rb") : NULL;
+    if (!f) return json_null();
+    char *text = cli_grow(NULL, MOST + 1);
+    size_t n = fread(text, 1, MOST, f);
+    text[n] = 0;
+    fclose(f);
+    json_t *j = ui_json_text(text);
+    free(text);
+    return j;
+}
+
+/* What does not change each second: configuration, confusion, predictions of the best step. */
+static void more(ui *u, http_request *r, const json_t *in)
+{
+    vkt_run_info *x;
+    char *dir = run_of(u, r, &x), name[64];
+    (void)in;
+    if (!dir) return;
+    json_t *j = json_pack("{s:o}", "config", text_or_null(x->config)), *t;
+    t = file_text(dir, "confusion-test.csv");
+    json_object_set_new(j, "split", json_string(json_is_null(t) ? "valid" : "test"));
+    if (json_is_null(t)) t = file_text(dir, "confusion-valid.csv");
+    json_object_set_new(j, "confusion", t);
+    snprintf(name, sizeof name, "predictions/step-%08llu.csv", (unsigned long long)x->best_step);
+    json_object_set_new(j, "predictions", file_text(dir, name));
+    ui_answer(r, j);
+    vkt_runs_free(&x);
+    free(dir);
+}
+
+/* ---- side by side ---- */
+
+enum { MOST_COMPARED = 6 };
+
+/* A row where the values differ, or `always`; nothing where none has one. */
+static void compare_key(json_t *to, row *rows, size_t n, const char *name, int key, bool always)
+{
+    char first[4096] = "", v[4096];
+    bool differs = false, some = false;
+    json_t *values = json_array();
+    for (size_t i = 0; i < n; i++) {
+        runs_value(&rows[i], key, v, sizeof v);
+        if (!i) strcpy(first, v);
+        differs |= strcmp(first, v) != 0;
+        some |= *v != 0;
+        json_array_append_new(values, ui_json_text(v));
+    }
+    if (some && (differs || always))
+        json_array_append_new(
+            to, json_pack("{s:s, s:O, s:b}", "key", name, "values", values, "differs", differs));
+    json_decref(values);
+}
+
+static void compare(ui *u, http_request *r, const json_t *in)
+{
+    static const char *const results[] = {
+        "status",   "step",        "metric",  "best",   "best_step",  "test_loss", "test_accuracy",
+        "test_mae", "items_per_s", "seconds", "device", "parameters", "note"
+    };
+    const json_t *list = json_object_get(in, "runs"), *one;
+    vkt_run_info *infos[MOST_COMPARED] = { 0 };
+    char *dirs[MOST_COMPARED] = { 0 };
+    row rows[MOST_COMPARED] = { 0 };
+    const char *argv[MOST_COMPARED + 4] = { "vktrain", "runs" };
+    size_t n = 0, i, found, n_wanted = json_array_size(list);
+    json_t *paths = json_array(), *scores = json_array(), *options = json_array();
+    vkt_option_info o;
+    if (n_wanted < 2 || n_wanted > MOST_COMPARED) {
+        http_refuse(r, 400, "two to six runs can be compared");
+        goto out;
+    }
+    json_array_foreach((json_t *)(uintptr_t)list, i, one)
+    {
+        const char *why = "", *text = json_string_value(one);
+        dirs[n] = text ? ui_roots_find(&u->roots, text, &why) : NULL;
+        if (!dirs[n] || vkt_runs_list(dirs[n], &infos[n], &found) != VKT_OK || found != 1) {
+            n++;
+            http_refuse(r, 404, "one of them is no run any more");
+            goto out;
+        }
+        rows[n].r = infos[n];
+        argv[2 + n] = ui_short(u, dirs[n]);
+        json_array_append_new(paths, ui_json_path(dirs[n]));
+        n++;
+    }
+    for (i = 0; i < CLI_COUNT(results); i++)
+        compare_key(scores, rows, n, results[i], runs_find_key(results[i]), true);
+    for (i = 0; vkt_option(i, &o); i++)
+        compare_key(options, rows, n, o.name, runs_find_key(o.name), false);
+    argv[2 + n] = "--compare";
+    ui_answer(r, json_pack("{s:O, s:O, s:O, s:o}", "runs", paths, "scores", scores, "options",
+                           options, "command", ui_json_command(argv)));
+out:
+    for (i = 0; i < MOST_COMPARED; i++) {
+        vkt_config_destroy(&rows[i].config);
+        vkt_runs_free(&infos[i]);
+        free(dirs[i]);
+    }
+    json_decref(paths);
+    json_decref(scores);
+    json_decref(options);
+}
+
+const ui_route ui_runs_routes[] = {
+    { "/api/runs", UI_NOTHING, runs },
+    { "/api/run", UI_NOTHING, one_run },
+    { "/api/run/findings", UI_NOTHING, findings },
+    { "/api/run/more", UI_NOTHING, more },
+    { "/api/compare", UI_JSON, compare },
+    { 0 },
+};
