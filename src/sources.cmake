@@ -683,6 +683,7 @@ set(SRC_SERVE
 set(SRC_UI
   tools/program/ui/ui_ask.c
   tools/program/ui/ui_data.c
+  tools/program/ui/ui_bench.c
   tools/program/ui/ui_curves.c
   tools/program/ui/ui_files.c
   tools/program/ui/ui_jobs.c
@@ -694,7 +695,10 @@ set(SRC_UI
   tools/program/ui/ui_runs.c
   tools/program/ui/ui_server.c
   tools/program/ui/ui_start.c
+  tools/program/ui/ui_studies.c
   tools/program/ui/ui_token.c
+  tools/program/ui/ui_use.c
 )
 # The files of its page, embedded: what the browser asks for by these names.
-set(UI_PAGE ui.html ui.css ui.js ui_data.js ui_drop.js ui_recipe.js)
+set(UI_PAGE ui.html ui.css ui.js ui_data.js ui_drop.js ui_recipe.js
+  ui_runs.css ui_plot.js ui_run.js ui_train.js ui_runs.js ui_use.js ui_studies.js ui_bench.js)

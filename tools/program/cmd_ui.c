@@ -7,6 +7,7 @@
 #include "ui.h"
 #include "ui_jobs.h"
 #include "ui_os.h"
+#include "ui_use.h"
 #endif
 
 typedef struct ui_options {
@@ -58,10 +59,12 @@ static int serve(const ui_options *o, ui *u)
     while (!cli_interrupted(false)) {
         bool busy = ui_asks_step(u);
         ui_jobs_step(u->jobs);
-        http_request *r = http_next(u->http, busy ? 0.02 : 0.2);
+        bool writes = ui_use_step();
+        http_request *r = http_next(u->http, writes ? 0 : busy ? 0.02 : 0.2);
         if (r) ui_serve(u, r);
     }
     ui_asks_close(u);
+    ui_use_close();
     http_close(&u->http);
     return CLI_INTERRUPTED;
 }

@@ -24,7 +24,7 @@ static const char *text_of(const json_t *j, const char *key)
     return v ? v : "";
 }
 
-static json_t *study_row(const char *dir)
+json_t *runs_study_json(const char *dir)
 {
     json_error_t error;
     json_t *s = json_load_file(cli_text("%s/study.json", dir), 0, &error), *t, *line;
@@ -144,7 +144,7 @@ static json_t *studies_of(const runs_options *o, table *t, bool apart)
         if (apart && *dir) vkt_config_destroy(&t->rows[i].config);
         if (!*dir || json_object_get(seen, dir)) continue;
         json_object_set_new(seen, dir, json_true());
-        json_array_append_new(rows, study_row(dir));
+        json_array_append_new(rows, runs_study_json(dir));
     }
     t->n = kept;
     json_decref(seen);

@@ -113,6 +113,11 @@ void serve_predictor_close(serve_predictor **pp)
     *pp = NULL;
 }
 
+const char *serve_predictor_facts(const serve_predictor *p)
+{
+    return p->facts;
+}
+
 void serve_predictor_pages(const serve_predictor *p, http_server *http)
 {
     http_page(http, "/", "text/html; charset=utf-8", p->page);
@@ -227,7 +232,7 @@ vkt_status serve_predictor_answer(serve_predictor *p, http_server *http, http_re
     asked all[MOST_REQUESTS];
     size_t n = 0;
     uint64_t examples = 0;
-    for (http_request *r = first; r; r = http_next(http, 0)) {
+    for (http_request *r = first; r; r = http ? http_next(http, 0) : NULL) {
         all[n] = (asked) { .r = r };
         if (!read_request(p, &all[n])) continue;
         examples += all[n++].in.n;

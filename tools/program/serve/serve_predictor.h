@@ -12,8 +12,9 @@ vkt_status serve_predictor_open(const vkt_gpu_desc *gpu, const char *checkpoint,
                                 serve_predictor **out);
 void serve_predictor_close(serve_predictor **p);
 void serve_predictor_pages(const serve_predictor *p, http_server *http);
-/* Answers this request and those that wait beside it, together. DEVICE: the device is lost; then
- * they have their answer, too. */
+const char *serve_predictor_facts(const serve_predictor *p); /* what GET /model gives */
+/* Answers this request and those that wait beside it (http NULL: it alone), together. DEVICE: the
+ * device is lost; then they have their answer, too. */
 vkt_status serve_predictor_answer(serve_predictor *p, http_server *http, http_request *first);
 
 #endif

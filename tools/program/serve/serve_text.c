@@ -82,6 +82,11 @@ void serve_text_close(serve_text **ps)
     *ps = NULL;
 }
 
+const char *serve_text_facts(const serve_text *s)
+{
+    return s->facts;
+}
+
 void serve_text_pages(const serve_text *s, http_server *http)
 {
     http_page(http, "/", "text/html; charset=utf-8", s->page);
@@ -296,17 +301,33 @@ static vkt_status step(serve_text *s, uint32_t i)
     return st;
 }
 
-vkt_status serve_text_step(serve_text *s, http_server *http)
+bool serve_text_writes(const serve_text *s)
 {
     bool writing = false;
     for (uint32_t i = 0; i < s->info->n_texts; i++) writing |= s->jobs[i].r != NULL;
+    return writing;
+}
+
+bool serve_text_take(serve_text *s, http_request *r)
+{
     for (uint32_t i = 0; i < s->info->n_texts; i++) {
+        if (s->jobs[i].r) continue;
+        begin(s, i, r);
+        return true;
+    }
+    return false;
+}
+
+vkt_status serve_text_step(serve_text *s, http_server *http)
+{
+    bool writing = serve_text_writes(s);
+    for (uint32_t i = 0; i < s->info->n_texts && http; i++) {
         if (s->jobs[i].r) continue;
         http_request *r = http_next(http, writing ? 0 : 0.2);
         if (!r) break;
         writing |= begin(s, i, r);
     }
-    http_tend(http);
+    if (http) http_tend(http);
     vkt_status st = VKT_OK;
     for (uint32_t i = 0; i < s->info->n_texts; i++) {
         if (!s->jobs[i].r) continue;

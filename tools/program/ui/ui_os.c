@@ -217,6 +217,11 @@ bool ui_child_start_logged(const char *const *argv, const char *log, ui_child **
     return false;
 }
 
+int ui_os_id(void)
+{
+    return (int)getpid();
+}
+
 int ui_child_id(const ui_child *c)
 {
     return (int)c->pid;

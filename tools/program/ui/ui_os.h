@@ -44,6 +44,7 @@ typedef struct ui_child ui_child;
 bool ui_child_start(const char *const *argv, ui_child **out);
 /* The same, but what it prints is added to a file, so that it can outlive this program. */
 bool ui_child_start_logged(const char *const *argv, const char *log, ui_child **out);
+int ui_os_id(void); /* of this process */
 int ui_child_id(const ui_child *c);
 /* What it has printed since, on stderr or stdout, without waiting; 0: nothing now. */
 size_t ui_child_read(ui_child *c, bool err, char *out, size_t cap);

@@ -10,6 +10,7 @@
 #include "ui_curves.h"
 #include "ui_jobs.h"
 #include "ui_os.h"
+#include "ui_runs.h"
 
 /* ---- the list, which is read again only now and then ---- */
 
@@ -56,6 +57,20 @@ static bool is_trial(const char *dir)
     bool is = ui_os_look(file, &e);
     free(file);
     return is;
+}
+
+void ui_runs_studies(const ui *u, void (*fn)(void *to, const char *dir), void *to)
+{
+    char dir[4200], last[4200] = "";
+    read_list(u, false);
+    for (size_t i = 0; i < seen.n_lists; i++)
+        for (size_t k = 0; k < seen.n[i]; k++) {
+            const char *run = seen.lists[i][k].dir, *slash = strrchr(run, '/');
+            if (!slash || strncmp(slash, "/trial-", 7) != 0) continue;
+            snprintf(dir, sizeof dir, "%.*s", (int)(slash - run), run);
+            if (strcmp(dir, last) != 0) fn(to, dir);
+            strcpy(last, dir);
+        }
 }
 
 /* ---- a run as JSON ---- */

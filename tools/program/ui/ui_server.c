@@ -11,7 +11,8 @@
 /* Scripts and styles are files of this server, so that no text of the data can become one. */
 const char ui_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
-    "media-src 'self' blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "media-src 'self' blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri "
+    "'none'; "
     "frame-ancestors 'none'";
 
 /* ---- answers ---- */

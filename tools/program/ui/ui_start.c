@@ -99,9 +99,10 @@ static bool add_option(http_request *r, const json_t *in, words *w, const char *
     return true;
 }
 
-/* runs/NAME-DATE-TIME beside the page's own folder if it may write there, else in the first root.
+/* PLACE/NAME-DATE-TIME, PLACE beside the page's own folder if it may write there, else in the first
+ * root.
  */
-static char *new_folder(const ui *u, const char *name)
+static char *new_folder(const ui *u, const char *place, const char *name)
 {
     const char *base = ui_roots_have(&u->roots, u->here) ? u->here : u->roots.folder[0];
     size_t cap = strlen(base) + 160;
@@ -109,12 +110,12 @@ static char *new_folder(const ui *u, const char *name)
     time_t now = time(NULL);
     struct tm *t = gmtime(&now);
     strftime(date, sizeof date, "%Y%m%d-%H%M%S", t);
-    snprintf(path, cap, "%s/runs", base);
+    snprintf(path, cap, "%s/%s", base, place);
     ui_os_folder_make(path);
     for (int i = 1; i < 100; i++) {
         char more[8] = "";
         if (i > 1) snprintf(more, sizeof more, "-%d", i);
-        snprintf(path, cap, "%s/runs/%.80s-%s%s", base, name, date, more);
+        snprintf(path, cap, "%s/%s/%.80s-%s%s", base, place, name, date, more);
         if (!cli_exists(path) && !ui_jobs_make(u->jobs, path)) break;
     }
     return path;
@@ -124,7 +125,7 @@ static char *new_folder(const ui *u, const char *name)
 static char *folder_of(ui *u, http_request *r, const json_t *in, const char *key, const char *name)
 {
     const char *given = ui_text(r, in, key);
-    return given && *given ? ui_new_path(u, r, in, key) : new_folder(u, name);
+    return given && *given ? ui_new_path(u, r, in, key) : new_folder(u, "runs", name);
 }
 
 static bool holds(const char *folder, const char *file)
@@ -140,11 +141,17 @@ static bool holds(const char *folder, const char *file)
 
 /* ---- starting ---- */
 
-static void queue(ui *u, http_request *r, const char *kind, words *w, const char *folder)
+/* dry: the command alone is given. */
+static void queue(ui *u, http_request *r, const json_t *in, const char *kind, words *w,
+                  const char *folder)
 {
     const char *why = "the command is too long";
     uint32_t id = 0;
     w->item[w->n] = NULL;
+    if (!w->full && json_is_true(json_object_get(in, "dry"))) {
+        ui_answer(r, json_pack("{s:o}", "command", command_json(u, w->item)));
+        return;
+    }
     if (!w->full)
         id = ui_jobs_add(u->jobs,
                          &(ui_job_desc) { .kind = kind,
@@ -193,7 +200,7 @@ static void start_train(ui *u, http_request *r, const json_t *in)
     if (!add_option(r, in, &w, "device", "--device")) goto out;
     add_two(&w, "--run", run);
     if (resume) add(&w, "--resume");
-    queue(u, r, "train", &w, run);
+    queue(u, r, in, "train", &w, run);
 out:
     finish(&w);
     free(recipe);
@@ -242,7 +249,7 @@ static void start_study(ui *u, http_request *r, const json_t *in)
     }
     add_two(&w, "--study", dir);
     if (resume) add(&w, "--resume");
-    queue(u, r, "study", &w, dir);
+    queue(u, r, in, "study", &w, dir);
 out:
     finish(&w);
     free(recipe);
@@ -254,12 +261,13 @@ static void start_bench(ui *u, http_request *r, const json_t *in)
 {
     const char *size = ui_text(r, in, "size");
     words w = { .item = { "vktrain", "bench" }, .n = 2 };
-    char *stem = new_folder(u, "bench"), *file = own(&w, cli_grow(NULL, strlen(stem) + 8));
+    char *stem = new_folder(u, "benchmarks", "bench"),
+         *file = own(&w, cli_grow(NULL, strlen(stem) + 8));
     sprintf(file, "%s.json", stem);
     if (size && !strcmp(size, "quick")) add(&w, "--quick");
     if (size && !strcmp(size, "key")) add(&w, "--key");
     add_two(&w, "--json", file);
-    if (add_option(r, in, &w, "device", "--device")) queue(u, r, "bench", &w, NULL);
+    if (add_option(r, in, &w, "device", "--device")) queue(u, r, in, "bench", &w, NULL);
     finish(&w);
     free(stem);
 }
@@ -302,7 +310,7 @@ static void start_export(ui *u, http_request *r, const json_t *in)
     add(&w, from);
     add_two(&w, formats[k].flag, out);
     if (formats[k].type) add_two(&w, "--type", formats[k].type);
-    queue(u, r, "export", &w, NULL);
+    queue(u, r, in, "export", &w, NULL);
 out:
     finish(&w);
     free(from);

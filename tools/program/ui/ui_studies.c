@@ -1,0 +1,180 @@
+/* Endpoints of studies, and of reports: the pages that `vktrain report` writes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "runs_studies.h"
+#include "ui.h"
+#include "ui_jobs.h"
+#include "ui_os.h"
+#include "ui_runs.h"
+#include "ui_studies.h"
+
+/* ---- the list ---- */
+
+static bool has(const json_t *list, const char *dir)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach((json_t *)(uintptr_t)list, i, one)
+    {
+        if (!strcmp(json_string_value(one), dir)) return true;
+    }
+    return false;
+}
+
+static void add_study(json_t *names, json_t *all, const char *dir)
+{
+    size_t cap = strlen(dir) + 16;
+    char *file = cli_grow(NULL, cap);
+    ui_os_entry e;
+    snprintf(file, cap, "%s/study.json", dir);
+    json_t *name = json_string(dir); /* NULL: no UTF-8, which can't be kept in a queue either */
+    if (name && !has(names, dir) && ui_os_look(file, &e)) {
+        json_t *line = runs_study_json(dir);
+        json_object_set_new(line, "study", ui_json_path(dir));
+        json_object_set_new(line, "alive", json_boolean(vkt_run_alive(dir)));
+        json_object_set_new(line, "changed", json_integer((json_int_t)e.time));
+        json_array_append_new(all, line);
+        json_array_append(names, name);
+    }
+    json_decref(name);
+    free(file);
+}
+
+typedef struct found {
+    json_t *names, *all;
+} found;
+
+static void add_of_trial(void *to, const char *dir)
+{
+    const found *f = to;
+    add_study(f->names, f->all, dir);
+}
+
+static void studies(ui *u, http_request *r, const json_t *in)
+{
+    found f = { json_array(), json_array() };
+    (void)in;
+    for (size_t i = 0; i < ui_jobs_count(u->jobs); i++) {
+        ui_job b = ui_jobs_get(u->jobs, i);
+        if (b.folder && !strcmp(b.kind, "study")) add_study(f.names, f.all, b.folder);
+    }
+    ui_runs_studies(u, add_of_trial, &f);
+    json_decref(f.names);
+    const char *argv[40] = { "vktrain", "runs", "--studies" };
+    for (size_t i = 0; i < u->roots.n && i < 30; i++) argv[3 + i] = ui_short(u, u->roots.folder[i]);
+    ui_answer(r, json_pack("{s:o, s:o}", "studies", f.all, "command", ui_json_command(argv)));
+}
+
+/* ---- one ---- */
+
+static json_t *copied(const json_t *from, const char *key)
+{
+    json_t *v = json_object_get(from, key);
+    return v ? json_incref(v) : json_null();
+}
+
+static void one_study(ui *u, http_request *r, const json_t *in)
+{
+    static const char *const keys[] = { "kind", "name",  "note",   "status",       "metric",
+                                        "why",  "error", "chosen", "study_command" },
+                             *const parts[] = {
+                                 "name", "group", "state", "set", "best", "seconds"
+                             };
+    enum { MOST_BYTES = 16 << 20, MOST_TRIALS = 2000 };
+    char *dir = ui_path(u, r, in, "study");
+    json_error_t e;
+    ui_os_entry at;
+    if (!dir) return;
+    size_t cap = strlen(dir) + 16, i;
+    char *file = cli_grow(NULL, cap);
+    snprintf(file, cap, "%s/study.json", dir);
+    json_t *s = ui_os_look(file, &at) && at.bytes < MOST_BYTES ? json_load_file(file, 0, &e) : NULL,
+           *t, *trials = json_array(), *j = json_object();
+    if (!s) {
+        http_refuse(r, 404, "this folder holds no study that can be read");
+        json_decref(trials);
+        json_decref(j);
+    } else {
+        json_array_foreach(json_object_get(s, "trials"), i, t)
+        {
+            json_t *one = json_object();
+            if (i == MOST_TRIALS) {
+                json_decref(one);
+                break;
+            }
+            for (size_t k = 0; k < CLI_COUNT(parts); k++)
+                json_object_set_new(one, parts[k], copied(t, parts[k]));
+            json_array_append_new(trials, one);
+        }
+        for (size_t k = 0; k < CLI_COUNT(keys); k++)
+            json_object_set_new(j, keys[k], copied(s, keys[k]));
+        json_object_set_new(j, "study", ui_json_path(dir));
+        json_object_set_new(j, "alive", json_boolean(vkt_run_alive(dir)));
+        json_object_set_new(j, "changed", json_integer((json_int_t)at.time));
+        json_object_set_new(j, "trials", trials);
+        const char *const argv[] = { "vktrain", "report", ui_short(u, dir), NULL };
+        json_object_set_new(j, "report", ui_json_command(argv));
+        ui_answer(r, j);
+    }
+    json_decref(s);
+    free(file);
+    free(dir);
+}
+
+/* ---- reports ---- */
+
+const char *ui_page_file(void)
+{
+    char cache[1024];
+    if (!vkt_cache_folder(cache, sizeof cache) || strlen(cache) > 400) return NULL;
+    return cli_text("%s/ui/report-%d.html", cache, ui_os_id());
+}
+
+/* It may run its own script, but as a stranger: it can neither ask this server nor read the page
+ * around it. */
+void ui_give_page(http_request *r, const char *file)
+{
+    static const char policy[] = "default-src 'none'; style-src 'unsafe-inline'; script-src "
+                                 "'unsafe-inline'; frame-ancestors 'self'; sandbox allow-scripts";
+    ui_os_entry e;
+    FILE *f = ui_os_look(file, &e) && e.bytes < 256 << 20 ? fopen(file, "rb") : NULL;
+    if (!f) {
+        http_refuse(r, 500, "the page can't be read");
+        return;
+    }
+    char *page = cli_grow(NULL, (size_t)e.bytes + 1);
+    size_t n = fread(page, 1, (size_t)e.bytes, f);
+    fclose(f);
+    remove(file);
+    http_header(r, "Content-Security-Policy", policy);
+    http_answer(r, 200, "text/html; charset=utf-8", page, n);
+}
+
+/* What the report of a run or study is now, in no file of theirs. */
+static void report(ui *u, http_request *r, const json_t *in)
+{
+    const char *out = ui_page_file();
+    char *dir = ui_path(u, r, in, "path");
+    vkt_report_result made;
+    if (!dir) return;
+    const char *const paths[] = { dir };
+    if (!out)
+        http_refuse(r, 500, "there is no cache folder to write the report in");
+    else if (vkt_report_write(
+                 &(vkt_report_desc) { .paths = paths, .n_paths = 1, .out = out, .no_png = true },
+                 &made) == VKT_OK)
+        ui_give_page(r, out);
+    else
+        http_refuse(r, 422, "%s", vkt_last_error());
+    free(dir);
+}
+
+const ui_route ui_studies_routes[] = {
+    { "/api/studies", UI_NOTHING, studies },
+    { "/api/study", UI_NOTHING, one_study },
+    { "/api/report", UI_NOTHING, report },
+    { 0 },
+};
