@@ -2,7 +2,7 @@
  * the server. */
 import { make, number, svg } from "./ui.js";
 
-const WIDTH = 640, HEIGHT = 300, LEFT = 62, RIGHT = 12, TOP = 12, BOTTOM = 30;
+const WIDTH = 640, HEIGHT = 300, LEFT = 62, RIGHT = 22, TOP = 12, BOTTOM = 30;
 
 function ticks(low, high, room) {
   const want = (high - low) / Math.max(room, 1), e = 10 ** Math.floor(Math.log10(want)), m = want / e;
@@ -34,7 +34,7 @@ function words(curve) {
 }
 
 function draw(figure, curve, log) {
-  const lines = curve.series.map((s, k) => ({ ...s, color: k % 8, raw: s.y.length > 60 && !s.plain }));
+  const lines = curve.series.map((s, k) => ({ ...s, color: (s.color ?? k) % 8, raw: s.y.length > 60 && !s.plain }));
   const ok = v => finite(v) && (!log || v > 0), at = log ? Math.log10 : v => v;
   let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
   for (const s of lines) s.y.forEach((v, i) => {
@@ -75,7 +75,7 @@ export function figure(title) {
   const inner = make("div"), button = make("button", { type: "button", "aria-pressed": "false" }, "log");
   let last = null, log = false;
   const again = () => { inner.replaceChildren(); if (last) draw(inner, last, log); };
-  button.setAttribute("aria-label", title + ": logarithmic scale");
+  button.setAttribute("aria-label", "log scale: " + title);
   button.onclick = () => { log = !log; button.setAttribute("aria-pressed", String(log)); again(); };
   const element = make("figure", {}, make("figcaption", {}, title, " ", button), inner);
   return { element, show(curve) { last = curve; again(); } };

@@ -26,6 +26,7 @@ function table(panel) {
   const compare = make("button", { className: "go", type: "button", disabled: true }, "Compare");
   const changed = () => { compare.disabled = chosen.size < 2 || chosen.size > 6; compare.textContent = chosen.size ? `Compare ${chosen.size} runs` : "Compare"; };
   compare.onclick = () => go("runs", { compare: JSON.stringify([...chosen]) });
+  filter.classList.add("wide-field");
   let before = "";
   async function show(again) {
     let j;
@@ -56,9 +57,9 @@ function table(panel) {
   filter.oninput = () => { clearTimeout(timer); timer = setTimeout(() => { state.filter = filter.value.trim(); state.from = 0; show().catch(() => {}); }, 300); };
   trials.onchange = () => { state.trials = trials.checked; state.from = 0; show().catch(() => {}); };
   changed();
-  panel.replaceChildren(make("h1", {}, "Runs"), make("div", { className: "fields" }, field("show only: words, or KEY=VALUE with != < > <= >= ~", filter)),
+  panel.replaceChildren(make("h1", {}, "Runs"), make("label", { className: "small" }, "show only: words, or KEY=VALUE with = != < > <= >= ~", filter),
     make("div", { className: "row" }, make("label", {}, trials, " trials of studies, too"), compare), wrong, told,
-    make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Runs" }, make("table", {}, make("thead", {}, head), body)), pages, by);
+    make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Table of runs" }, make("table", {}, make("thead", {}, head), body)), pages, by);
   ended = every(5000, show);
 }
 let marks = [];
@@ -67,8 +68,8 @@ let marks = [];
 
 function grid(title, runs, rows) {
   return make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": title }, make("table", {}, make("caption", {}, title),
-    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, ""), ...runs.map(r => make("th", { scope: "col", className: "name" }, nameOf(r))))),
-    make("tbody", {}, ...rows.map(r => make("tr", { className: r.differs ? "differs" : "" }, make("th", { scope: "row" }, r.key), ...r.values.map(v => make("td", { className: "v" }, isFinite(v) && v !== "" ? number(+v) : v || "–")))))));
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "of the run"), ...runs.map(r => make("th", { scope: "col", className: "name" }, nameOf(r))))),
+    make("tbody", {}, ...rows.map(r => make("tr", { className: r.differs ? "differs" : "" }, make("th", { scope: "row" }, r.key), ...r.values.map(v => make("td", { className: "v" }, v === "" ? "–" : isFinite(v) && !Number.isInteger(+v) ? number(+v) : v)))))));
 }
 
 async function compareView(panel, list) {
@@ -78,12 +79,12 @@ async function compareView(panel, list) {
     const j = await api("/api/compare", { runs: list });
     place.append(grid("Results", j.runs, j.scores), j.options.length ? grid("Options that differ", j.runs, j.options) : make("p", {}, "Their recipes are the same."), plots.element, command(j.command));
     const all = new Map();
-    for (const run of j.runs) {
+    for (const [color, run] of j.runs.entries()) {
       const r = await api("/api/run" + query({ run, columns: 200 }));
       for (const c of r.curves || []) for (const s of c.series) {
         const key = c.key + " " + s.name;
         if (!all.has(key)) all.set(key, { key, title: `${c.title}, ${s.name}`, series: [] });
-        all.get(key).series.push({ ...s, name: nameOf(run), plain: true });
+        all.get(key).series.push({ ...s, name: nameOf(run), plain: true, color });
       }
     }
     plots.show([...all.values()]);

@@ -2,7 +2,7 @@
 import { api, choice, command, field, go, make, nameOf, note, number, query, say, tab } from "./ui.js";
 import { asking, duration, every, runView } from "./ui_run.js";
 
-let form = null, view = null, endPolls = null, watched = null;
+let form = null, view = null, endPolls = null;
 
 /* What the recipe needs before it starts: peak memory, steps, the whole plan. */
 function planView(j) {
@@ -72,7 +72,7 @@ const ends = { 0: "done", 1: "failed", 2: "refused", 3: "no device", 4: "data or
 export const stateOfJob = j => j.state === "running" && j.stopping ? "stopping" : j.state !== "ended" ? j.state : j.rc === undefined ? "ended" : ends[j.rc] || `ended with ${j.rc}`;
 
 function jobRow(j) {
-  const done = () => {}, row = make("tr");
+  const row = make("tr");
   const open = j.folder && j.kind === "train" ? make("a", { href: "#train" + query({ run: j.folder }) }, nameOf(j.folder))
     : j.folder ? make("a", { href: "#studies" + query({ study: j.folder }) }, nameOf(j.folder)) : make("span", { className: "name" }, j.file ? nameOf(j.file) : j.kind);
   const buttons = make("td", { className: "row" });
@@ -86,7 +86,6 @@ function jobRow(j) {
   if (j.state !== "running") buttons.append(asking("Forget", () => api("/api/job/forget", { id: j.id })));
   for (const b of buttons.querySelectorAll("button")) b.setAttribute("aria-label", `${b.textContent}: ${j.folder ? nameOf(j.folder) : j.kind}`);
   row.append(make("td", {}, open), make("td", {}, make("b", {}, stateOfJob(j)), j.error && j.rc !== 130 ? make("div", { className: "small wide" }, j.error) : null), make("td", {}, when(j.ended || j.started || j.queued)), buttons);
-  done();
   return row;
 }
 
@@ -113,9 +112,8 @@ function open(panel, args) {
   if (args.recipe) form.set(args.recipe);
   if (endPolls) close();
   const queue = queueView(), place = make("div");
-  panel.replaceChildren(make("h1", {}, "Train"), form.element, make("h2", {}, "Queue"), queue.element, place);
-  watched = args.run || null;
-  if (watched) { view = runView(watched); place.replaceChildren(view.element); }
+  if (args.run) { view = runView(args.run); place.replaceChildren(view.element); }
+  panel.replaceChildren(make("h1", {}, "Train"), ...(args.run ? [place, make("h2", {}, "Another run"), form.element] : [form.element]), make("h2", {}, "Queue"), queue.element);
   endPolls = every(1000, queue.step);
 }
 
