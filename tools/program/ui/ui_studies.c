@@ -84,6 +84,14 @@ static void one_study(ui *u, http_request *r, const json_t *in)
                                  "name", "group", "state", "set", "best", "seconds"
                              };
     enum { MOST_BYTES = 16 << 20, MOST_TRIALS = 2000 };
+    const char *text = ui_text(r, in, "study"), *why;
+    char *soon = text ? ui_roots_new(&u->roots, text, &why) : NULL;
+    bool waits = soon && ui_jobs_make(u->jobs, soon) && !cli_is_folder(soon);
+    free(soon);
+    if (waits) { /* for its place in the queue, or about to begin */
+        ui_answer(r, json_pack("{s:b}", "waiting", true));
+        return;
+    }
     char *dir = ui_path(u, r, in, "study");
     json_error_t e;
     ui_os_entry at;
@@ -93,7 +101,11 @@ static void one_study(ui *u, http_request *r, const json_t *in)
     snprintf(file, cap, "%s/study.json", dir);
     json_t *s = ui_os_look(file, &at) && at.bytes < MOST_BYTES ? json_load_file(file, 0, &e) : NULL,
            *t, *trials = json_array(), *j = json_object();
-    if (!s) {
+    if (!s && ui_jobs_make(u->jobs, dir)) {
+        ui_answer(r, json_pack("{s:b}", "waiting", true));
+        json_decref(trials);
+        json_decref(j);
+    } else if (!s) {
         http_refuse(r, 404, "this folder holds no study that can be read");
         json_decref(trials);
         json_decref(j);

@@ -52,9 +52,8 @@ function oneStudy(study) {
   frame.hidden = true;
   let before = "", marks = "";
   const step = async () => {
-    let j;
-    try { j = await api("/api/study" + query({ study })); } catch (e) { if (e.status === 403 || e.status === 404) return; throw e; }
-    const now = JSON.stringify(j);
+    const j = await api("/api/study" + query({ study })), now = JSON.stringify(j);
+    if (j.waiting) return;
     if (now === before) return;
     before = now;
     const done = j.trials.filter(t => t.state === "done").length;

@@ -137,7 +137,7 @@ function exporting(facts) {
   };
   const select = choice(fits.map(f => [f[0], f[1]]), chosen, v => { chosen = v; show(); });
   show();
-  return make("section", { "aria-label": "Export" }, make("h2", {}, "Export"), make("div", { className: "fields" }, field("format, and what it is for", select)),
+  return make("section", { "aria-label": "Export" }, make("h2", {}, "Export"), make("div", { className: "fields one" }, field("format, and what it is for", select)),
     make("div", { className: "row" }, asking("Export", async () => { await api("/api/start/export", { model: facts.path, format: chosen }); say("The export has begun"); }, "go")), by, place);
 }
 
@@ -147,7 +147,7 @@ async function open(panel, args) {
   close();
   const names = make("datalist", { id: "model-names" }), model = make("input", { list: "model-names", value: args.model || "", placeholder: "a run, checkpoint, folder or GGUF file", required: true, autocomplete: "off" });
   const go = make("button", { className: "go" }, "Open"), shut = asking("Close it", async () => { await api("/api/use/close", {}); place.replaceChildren(); say("The model is closed"); }), place = make("div"), queue = queueView(["export"]);
-  const form = make("form", { "aria-label": "Which model" }, make("div", { className: "fields" }, field("model", model), names), make("div", { className: "row" }, go, shut));
+  const form = make("form", { "aria-label": "Which model" }, make("div", { className: "fields one" }, field("model", model), names), make("div", { className: "row" }, go, shut));
   async function load() {
     go.disabled = true;
     place.replaceChildren(make("p", { role: "status" }, "The model is opened; the first time that takes a while …"));

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# vktrain ui: what it starts, stops, goes on with and shows of runs is what the commands do: see ui_runs.py. test_ui_runs.sh VKTRAIN
+set -euo pipefail
+program=$(realpath "${1:?the program}")
+here=$(cd "$(dirname "$0")/.." && pwd)
+if "$program" --version --verbose | grep -q 'HTTP: no$'; then
+  echo "test_ui_runs: SKIPPED: this vktrain was built without libmicrohttpd"
+  exit 77
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-ui.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export XDG_CACHE_HOME=$work/cache
+python3 "$here/support/ui_runs.py" "$program" "$work"
