@@ -137,6 +137,13 @@ set(SRC_DATA_TABLES
   src/data/tables/table_source.c
 )
 set(SRC_DATA_PICTURES
+  src/data/boxes/boxes.c
+  src/data/boxes/boxes_notes.c
+  src/data/boxes/cells.c
+  src/data/boxes/coco.c
+  src/data/boxes/marks.c
+  src/data/boxes/objects.c
+  src/data/boxes/yolo.c
   src/data/pictures/array_pictures.c
   src/data/pictures/augment.c
   src/data/pictures/cifar.c
@@ -452,6 +459,10 @@ set(SRC_TRAIN
   src/train/one_core.c
   src/train/predict.c
   src/train/predict_pictures.c
+  src/train/detect/detect_loss.c
+  src/train/detect/found.c
+  src/train/detect/predict_boxes.c
+  src/train/measures/detections.c
   src/train/predictions.c
   src/train/same_recipe.c
   src/train/saver.c
@@ -626,6 +637,7 @@ set(SRC_PROGRAM
   tools/program/cli/version.c
   tools/program/init/init_json.c
   tools/program/init/init_recipe.c
+  tools/program/init/init_boxes.c
   tools/program/init/init_set.c
   tools/program/inspect/inspect_csv.c
   tools/program/inspect/inspect_data.c

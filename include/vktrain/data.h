@@ -66,7 +66,8 @@ typedef enum vkt_task {
     VKT_TASK_REGRESS,    /* a number, or several */
     VKT_TASK_MULTILABEL, /* any of the classes: none, one, several */
     VKT_TASK_SEGMENT,    /* a class of each pixel: the target is a mask */
-    VKT_TASK_PICTURE     /* another picture: its pixels, 0 to 1 */
+    VKT_TASK_PICTURE,    /* another picture: its pixels, 0 to 1 */
+    VKT_TASK_DETECT      /* the boxes of what is on it, each with a class */
 } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
@@ -100,6 +101,7 @@ typedef enum vkt_source_takes {
     VKT_TAKES_MULTILABEL = 32, /* several labels of an example: data.task multilabel */
     VKT_TAKES_SEGMENT = 64,    /* has masks, and nothing else: data.task segment */
     VKT_TAKES_PICTURE = 128,   /* has pairs of pictures, and nothing else: data.task picture */
+    VKT_TAKES_DETECT = 256,    /* has boxes, and nothing else: data.task detect */
 } vkt_source_takes;
 
 typedef struct vkt_source_info {
@@ -329,8 +331,9 @@ typedef struct vkt_dataset_info {
     uint32_t n_inputs;                   /* product of input_shape */
     uint32_t n_outputs;                  /* classes, or regression targets; of PICTURE n_labels */
     uint32_t n_labels; /* vkt_labels of an example: 1; n_outputs of REGRESS and MULTILABEL; of
-                          SEGMENT and PICTURE the product of output_shape */
-    uint32_t output_shape[3]; /* SEGMENT, PICTURE: of a target, [H, W, 1] or [H, W, C]; else 0 */
+                          SEGMENT, PICTURE and DETECT the product of output_shape */
+    uint32_t output_shape[3]; /* SEGMENT, PICTURE: of a target, [H, W, 1] or [H, W, C]; DETECT:
+                                 [cells, 5, 1]; else 0 */
     const char *const *class_names;  /* [n_outputs], NULL for regression */
     const char *const *target_names; /* [n_outputs] of regression; else NULL */
     uint64_t n[VKT_N_SPLITS];        /* examples per split */
@@ -360,8 +363,8 @@ VKT_API const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 /* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by
  * ds. */
 VKT_API const char *vkt_dataset_schema(const vkt_dataset *ds);
-/* Examples of a split per class, of SEGMENT pixels of the masks at their own sizes: out
- * [n_outputs]. Not of regression, PICTURE, nor of text. */
+/* Examples of a split per class, of SEGMENT pixels of the masks at their own sizes, of DETECT
+ * boxes: out [n_outputs]. Not of regression, PICTURE, nor of text. */
 VKT_API void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *out);
 /* Says in the log what a set holds: its classes and their counts, a warning where they are
  * uneven, and one that names examples of validation or test which training has too (by a
@@ -370,8 +373,8 @@ VKT_API void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, ui
  * training, about. Reads every example that lies in memory. */
 VKT_API vkt_status vkt_dataset_report(const vkt_dataset *ds, uint64_t *n_shared, uint64_t *n_near);
 /* One example, preprocessed: x [n_inputs] f32; y [n_labels]: class index in y->u, or standardised
- * targets in y[k].f, or of MULTILABEL in y[k].f 1 for each label that it has, else 0. FORMAT, IO:
- * its picture can't be read. */
+ * targets in y[k].f, of DETECT for each cell its class, or -1, and where it lies, or of MULTILABEL
+ * in y[k].f 1 for each label that it has, else 0. FORMAT, IO: its picture can't be read. */
 typedef union vkt_label {
     uint32_t u;
     float f;

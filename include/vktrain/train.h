@@ -195,6 +195,11 @@ typedef struct vkt_eval_result {
     bool pixels;                        /* masks: what is counted are pixels, not examples */
     double mean_iou;   /* of them, over the classes that were there or predicted; else NAN */
     double psnr, ssim; /* pictures, means over examples, in dB and to 1; else NAN */
+    double map, map50; /* boxes: mean average precision over IoU of 0.50 to 0.95, and of 0.50, as
+                          COCO computes them; else NAN. class_count, class_correct and precision
+                          are of boxes with a score of 0.3 or more */
+    bool boxes;
+    double *class_ap50; /* [n_classes] average precision of IoU 0.50, beside class_ap; NULL: none */
     double top5; /* share whose class is among the five likeliest; NAN of fewer than six classes */
     double ece;  /* expected calibration error, 15 bins of confidence; NAN where no classes */
     double temperature;    /* that predictions divide logits by; 0: none was fitted */
@@ -252,6 +257,13 @@ VKT_API vkt_status vkt_eval_tasks(const vkt_text_desc *desc, const char *path,
                                   vkt_tasks_result *out);
 VKT_API void vkt_tasks_result_finish(vkt_tasks_result *r);
 
+/* What a detector found on a picture. */
+typedef struct vkt_found_box {
+    uint32_t class;
+    float score;   /* 0 to 1 */
+    double box[4]; /* left, top, right and bottom edge, in pixels of the picture */
+} vkt_found_box;
+
 /* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP
  * pictures and folders of them: see vkt_dataset_open_schema. Calls fn per example. */
 typedef struct vkt_prediction {
@@ -267,6 +279,8 @@ typedef struct vkt_prediction {
     uint32_t predicted;     /* classes: the one that is predicted */
     const double *number;   /* [n] of regression the same in double: a float has 7 digits, which are
                                few for targets far from zero; NULL: value is all there is */
+    uint32_t n_boxes;
+    const vkt_found_box *boxes; /* [n_boxes] of a detector, best first, n is 0 then; else NULL */
 } vkt_prediction;
 typedef struct vkt_predict_desc {
     vkt_gpu_desc gpu;
@@ -278,7 +292,9 @@ typedef struct vkt_predict_desc {
     void *user;
     bool uncalibrated; /* the model's own probabilities: no temperature, no thresholds */
     const char *out;   /* masks and pictures: a folder, which is made, for a PNG of each input, and
-                          of masks NAME-overlay.png beside it; NULL: none is written */
+                          of masks NAME-overlay.png beside it; boxes: NAME.txt as YOLO's, with the
+                          score at the end, and NAME.png with the boxes drawn; NULL: none is
+                          written */
 } vkt_predict_desc;
 VKT_API vkt_status vkt_predict(const vkt_predict_desc *desc);
 

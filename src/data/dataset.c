@@ -1,5 +1,6 @@
 /* The data set: what can be asked of it once it is open. */
 #include "data/dataset.h"
+#include "data/boxes/boxes.h"
 #include "data/parts/parts.h"
 #include "data/pictures/augment.h"
 #include "data/pictures/dense.h"
@@ -23,6 +24,7 @@ void vkt_dataset_destroy(vkt_dataset **pds)
         free(ds->part[i].values);
         vkt__files_destroy(&ds->part[i].files);
         vkt__files_destroy(&ds->part[i].targets);
+        vkt__objects_destroy(&ds->part[i].objects);
         free(ds->part[i].class_pixels);
         free(ds->part[i].labels);
     }
@@ -54,6 +56,10 @@ void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *
     memset(out, 0, n * sizeof *out);
     if (ds->schema.task == VKT_TASK_SEGMENT) {
         vkt__dense_count(ds, split, out);
+        return;
+    }
+    if (ds->schema.task == VKT_TASK_DETECT) {
+        vkt__boxes_count(ds, split, out);
         return;
     }
     for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++) {
@@ -97,6 +103,21 @@ vkt_status vkt__dataset_picture(const vkt_dataset *ds, vkt_split split, uint64_t
     return vkt__files_source(part->files, &ds->schema, ds->index[split][i], scratch, w, h, pixels);
 }
 
+vkt_status vkt__dataset_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                               const vkt__moves *moves, vkt__scratch *scratch, vkt_label *y)
+{
+    return ds->schema.task == VKT_TASK_DETECT ? vkt__boxes_target(ds, split, i, moves, scratch, y)
+                                              : vkt__dense_target(ds, split, i, moves, scratch, y);
+}
+
+void vkt__dataset_no_target(const vkt_dataset *ds, vkt_label *y)
+{
+    if (ds->schema.task == VKT_TASK_DETECT)
+        vkt__boxes_nothing(ds, y);
+    else
+        vkt__dense_nothing(ds, y);
+}
+
 vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t i, float *x,
                                vkt_label *y)
 {
@@ -105,7 +126,7 @@ vkt_status vkt_dataset_example(const vkt_dataset *ds, vkt_split split, uint64_t 
     bool dense = vkt__is_dense(ds->schema.task);
     if (!dense) memcpy(y, vkt__dataset_label(ds, split, i), vkt__n_labels(&ds->schema) * sizeof *y);
     vkt_status st = vkt__dataset_fill(ds, split, i, NULL, &scratch, x);
-    if (st == VKT_OK && dense) st = vkt__dense_target(ds, split, i, NULL, &scratch, y);
+    if (st == VKT_OK && dense) st = vkt__dataset_target(ds, split, i, NULL, &scratch, y);
     vkt__scratch_finish(&scratch);
     return st;
 }
@@ -163,6 +184,7 @@ uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
                         : vkt__hash(p->pixels, n, h);
         if (p->files) h = vkt__hash(vkt__files_hash(p->files), p->n * sizeof(uint64_t), h);
         if (p->targets) h = vkt__hash(vkt__files_hash(p->targets), p->n * sizeof(uint64_t), h);
+        if (p->objects) h = vkt__objects_hash(p->objects, h);
         if (p->values) h = vkt__hash(p->values, n * sizeof *p->values, h);
         if (p->labels)
             h = vkt__hash(p->labels, (size_t)p->n * vkt__n_labels(&ds->schema) * sizeof *p->labels,

@@ -9,6 +9,15 @@
 vkt_status vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
                              const vkt__draw *draw, vkt__scratch *scratch, float *x);
 
+/* The target of example i where it is as large as a picture (vkt__is_dense), [n_labels], moved as
+ * its picture was; moves NULL: as it is. Where the data has none nothing counts. FORMAT, IO,
+ * OOM_HOST. */
+struct vkt__moves;
+vkt_status vkt__dataset_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                               const struct vkt__moves *moves, vkt__scratch *scratch, vkt_label *y);
+/* Such a target that says nothing. */
+void vkt__dataset_no_target(const vkt_dataset *ds, vkt_label *y);
+
 /* The picture of example i at its own size, [*h, *w, C], in the scratch until it is used again.
  * Only of pictures in files. FORMAT, IO, OOM_HOST. */
 vkt_status vkt__dataset_picture(const vkt_dataset *ds, vkt_split split, uint64_t i,

@@ -155,11 +155,11 @@ static vkt_status fill_one(vkt_loader *l, uint64_t position, uint32_t example,
     bool draws = l->augments && (l->desc.shuffle || position % l->views);
     vkt_status st = vkt__dataset_fill(ds, l->desc.split, example, draws ? &draw : NULL, scratch, x);
     if (st == VKT_OK && y)
-        st = vkt__dense_target(ds, l->desc.split, example, draws ? &moves : NULL, scratch, y);
+        st = vkt__dataset_target(ds, l->desc.split, example, draws ? &moves : NULL, scratch, y);
     vkt__log_quiet(false);
     *ok = st == VKT_OK;
     if (*ok) return VKT_OK;
-    if (y) vkt__dense_nothing(ds, y);
+    if (y) vkt__dataset_no_target(ds, y);
     memset(x, 0, ds->schema.n_inputs * sizeof *x);
     return bad_example(l, st);
 }
@@ -315,8 +315,8 @@ static double pixel_shares(const vkt_loader *l, const vkt_label *y, size_t n, fl
     return sum;
 }
 
-/* Examples whose targets are pictures: of masks each pixel has its weight. The slot's memory may be
- * slow to read, so targets are made in scratch first. */
+/* Examples whose targets are as large as pictures: of masks each pixel has its weight. The slot's
+ * memory may be slow to read, so targets are made in scratch first. */
 static vkt_status fill_dense(vkt_loader *l, uint64_t k, vkt_batch *b, const uint32_t *list,
                              uint32_t n_valid, vkt__scratch *scratch, float *share)
 {

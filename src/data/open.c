@@ -2,6 +2,7 @@
  * fitted before. The sources do the reading. */
 #include "data/open.h"
 #include "data/arrays.h"
+#include "data/boxes/cells.h"
 #include "data/parts/parts.h"
 #include "data/pictures/constants.h"
 #include "data/pictures/dense.h"
@@ -42,6 +43,11 @@ static vkt_status finish_open(vkt_dataset *ds)
 {
     vkt_status st;
     const vkt__schema *s = &ds->schema;
+    if (s->task == VKT_TASK_DETECT &&
+        s->output_shape[0] != vkt__cells(s->input_shape[1], s->input_shape[0]))
+        VKT_TRY(vkt__fail(VKT_E_FORMAT, "data",
+                          "schema: a picture of %ux%u has not the %u cells of output_shape",
+                          s->input_shape[1], s->input_shape[0], s->output_shape[0]));
     if (s->kind == VKT_DATA_KIND_PICTURES) VKT_TRY(vkt__pixels_constants(ds));
     VKT_TRY(vkt__schema_print(s, &ds->arena, &ds->schema_json));
     ds->info.kind = s->kind;
@@ -103,7 +109,11 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
                          "'%s' has one class for each example: data.task multilabel needs "
                          "data.source %s",
                          s->name, vkt_source_names(VKT_TAKES_MULTILABEL, names, sizeof names));
-    bool segment = desc->task == VKT_TASK_SEGMENT, picture = desc->task == VKT_TASK_PICTURE;
+    bool segment = desc->task == VKT_TASK_SEGMENT, picture = desc->task == VKT_TASK_PICTURE,
+         detect = desc->task == VKT_TASK_DETECT;
+    if (detect != ((s->takes & VKT_TAKES_DETECT) != 0))
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.task detect and data.source boxes need each other");
     if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0) ||
         picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
         return vkt__fail(VKT_E_ARG, "data", "data.task %s and data.source %s need each other",
@@ -177,7 +187,7 @@ static vkt_status no_labels(vkt_dataset *ds)
     vkt__part *part = &ds->part[0];
     size_t bytes = vkt__n_labels(&ds->schema) * sizeof *part->labels;
     if (vkt__is_dense(ds->schema.task)) {
-        ds->info.has_labels = ds->info.has_labels && part->targets;
+        ds->info.has_labels = ds->info.has_labels && (part->targets || part->objects);
         return VKT_OK;
     }
     if (ds->schema.task == VKT_TASK_CLASSIFY || ds->schema.kind != VKT_DATA_KIND_PICTURES ||

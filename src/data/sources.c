@@ -2,6 +2,7 @@
  * recipes, their checks, `vktrain init`, `vktrain inspect` and the help read the rows. */
 #include "data/sources.h"
 #include "data/arrays.h"
+#include "data/boxes/boxes.h"
 #include "data/pictures/cifar.h"
 #include "data/pictures/images.h"
 #include "data/pictures/masks.h"
@@ -31,6 +32,15 @@ static const vkt__source_row rows[] = {
       .open = vkt__csv_open,
       .reopen = vkt__csv_open_schema,
       .is = vkt__csv_is },
+    { .info = { .name = "boxes",
+                .help = "pictures and boxes: YOLO's texts, or COCO's JSON",
+                .path = "the folder of images and labels, or of the JSON file",
+                .kinds = VKT_DATA_KIND_PICTURES,
+                .takes = VKT_TAKES_SIZE | VKT_TAKES_DETECT },
+      .open = vkt__boxes_open,
+      .reopen = vkt__boxes_open_schema,
+      .reopens_many = true,
+      .is = vkt__boxes_are },
     { .info = { .name = "masks",
                 .help = "pictures and masks: the folders images and masks",
                 .path = "the folder that holds images and masks",

@@ -47,7 +47,8 @@ static const char **names_of(vkt__arena *a, const vkt__schema *s, which w, uint3
     for (uint32_t i = 0; i < s->n_columns && w != OUTPUTS; i++) most += s->columns[i].n_categories;
     const char **out = vkt__arena_alloc(a, (most + 1) * sizeof *out);
     *n = 0;
-    if (w == OUTPUTS && s->task == VKT_TASK_PICTURE) return out; /* pixels have no names */
+    if (w == OUTPUTS && (s->task == VKT_TASK_PICTURE || s->task == VKT_TASK_DETECT))
+        return out; /* pixels have no names, nor have the numbers of a box */
     for (uint32_t k = 0; k < s->n_outputs && w == OUTPUTS; k++)
         out[(*n)++] = s->task == VKT_TASK_REGRESS ? s->targets[k].name : s->classes[k];
     for (uint32_t i = 0; i < s->n_columns && w != OUTPUTS; i++) {

@@ -81,6 +81,13 @@ static vkt_status check_picture(const vkt_model *m, const char *where, vkt_shape
 {
     char text[96], wanted[96];
     if (vkt__shape_equal(out, m->output)) return VKT_OK;
+    if (m->output.rank == 2)
+        return vkt__fail(VKT_E_SHAPE, "model",
+                         "%s gives %s, but the data's targets are %s: cells 8, 16 and 32 pixels "
+                         "apart, joined in this order, each with 4 numbers of a box and one for "
+                         "each class (`vktrain init` writes such a model)",
+                         where, vkt_shape_text(out, VKT_F32, text),
+                         vkt_shape_text(m->output, VKT_F32, wanted));
     return vkt__fail(VKT_E_SHAPE, "model",
                      "%s gives %s, but the data's targets are %s: rows, columns, and a channel for "
                      "each class or colour (end the model with `- conv: {out: %u, kernel: 1}` at "

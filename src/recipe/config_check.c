@@ -39,6 +39,11 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
         return vkt__config_refuse(c, "data.task", "segment and data.source: masks go together");
     if (picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
         return vkt__config_refuse(c, "data.task", "picture and data.source: pairs go together");
+    if ((d->task == VKT_TASK_DETECT) != ((s->takes & VKT_TAKES_DETECT) != 0))
+        return vkt__config_refuse(c, "data.task", "detect and data.source: boxes go together");
+    if (d->task == VKT_TASK_DETECT && d->fit != VKT_PICTURE_FIT_STRETCH)
+        return vkt__config_refuse(c, "data.fit",
+                                  "not for boxes: all of a picture is shown, with grey around it");
     if (d->separator && d->task != VKT_TASK_MULTILABEL)
         return vkt__config_refuse(c, "data.separator", "only for data.task: multilabel");
     if (d->standardize == VKT_STANDARDIZE_IMAGENET && s->kinds != VKT_DATA_KIND_PICTURES)
@@ -149,6 +154,8 @@ static vkt_status check_losses(const vkt_config *c)
                                   c->metric);
     if (c->n_losses && vkt__config_is_text(c))
         return vkt__config_refuse(c, "losses", "not for text");
+    if (c->n_losses && c->data.task == VKT_TASK_DETECT)
+        return vkt__config_refuse(c, "losses", "not for boxes, whose loss has its two parts");
     if (c->n_losses && (c->data.task == VKT_TASK_SEGMENT || c->data.task == VKT_TASK_PICTURE))
         return vkt__config_refuse(c, "losses",
                                   "not for masks and pictures: loss.kind: dice_ce sums two");
@@ -188,6 +195,8 @@ static vkt_status check_kind(const vkt_config *c, const char *option, vkt_loss_k
     bool picture = c->data.task == VKT_TASK_PICTURE, l1 = kind == VKT_LOSS_KIND_L1,
          dice = kind == VKT_LOSS_KIND_DICE || kind == VKT_LOSS_KIND_DICE_CE;
     bool of_numbers = kind == VKT_LOSS_KIND_MSE || kind == VKT_LOSS_KIND_HUBER || l1;
+    if ((kind == VKT_LOSS_KIND_DETECT) != (c->data.task == VKT_TASK_DETECT))
+        return vkt__config_refuse(c, option, "data.task: detect has detect, and no other task has");
     if (dice && c->data.task != VKT_TASK_SEGMENT)
         return vkt__config_refuse(c, option, "dice and dice_ce are for data.task: segment");
     if (dice && c->label_smoothing > 0)
@@ -237,8 +246,8 @@ static vkt_status check_data(const vkt_config *c)
         return vkt__config_refuse(c, "data.path", "is missing: %s", s.path);
     VKT_TRY(check_text(c, vkt__config_is_text(c)));
     VKT_TRY(check_takes(c, &s));
-    bool several = d->task == VKT_TASK_MULTILABEL,
-         regress = d->task == VKT_TASK_REGRESS || d->task == VKT_TASK_PICTURE;
+    bool several = d->task == VKT_TASK_MULTILABEL, detect = d->task == VKT_TASK_DETECT,
+         regress = d->task == VKT_TASK_REGRESS || d->task == VKT_TASK_PICTURE || detect;
     const struct {
         bool given;
         const char *option;
@@ -253,6 +262,7 @@ static vkt_status check_data(const vkt_config *c)
             return vkt__config_refuse(c, rows[i].option, "only for classes, not for data.task: %s",
                                       several                       ? "multilabel"
                                       : d->task == VKT_TASK_PICTURE ? "picture"
+                                      : detect                      ? "detect"
                                                                     : "regress");
 fail:
     return st;
@@ -391,6 +401,12 @@ static vkt_status check_metric(const vkt_config *c)
                                   : regress ? "regress"
                                   : several ? "multilabel"
                                             : "classify");
+    bool detect = c->data.task == VKT_TASK_DETECT;
+    if ((m->of == VKT__OF_BOXES && !detect) ||
+        (detect && m->of != VKT__OF_ALL && m->of != VKT__OF_BOXES && m->of != VKT__OF_CLASSES))
+        return vkt__config_refuse(c, "checkpoint.metric", "%s is not measured with %s", c->metric,
+                                  detect ? "data.task: detect: map, map50, macro_f1 and loss are"
+                                         : "this data.task: it is of boxes");
     if (several && m->of == VKT__OF_ONE)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured with data.task: multilabel", c->metric);

@@ -10,10 +10,11 @@ static vkt_loss_kind loss_of(vkt_task task)
 {
     return task == VKT_TASK_REGRESS || task == VKT_TASK_PICTURE ? VKT_LOSS_KIND_MSE
            : task == VKT_TASK_MULTILABEL                        ? VKT_LOSS_KIND_BCE
+           : task == VKT_TASK_DETECT                            ? VKT_LOSS_KIND_DETECT
                                                                 : VKT_LOSS_KIND_CROSS_ENTROPY;
 }
 
-/* What masks and pairs of pictures are for goes without saying. */
+/* What masks, pairs of pictures and boxes are for goes without saying. */
 static void task(vkt_config *c)
 {
     vkt_source_info s;
@@ -22,6 +23,7 @@ static void task(vkt_config *c)
         return;
     if (s.takes & VKT_TAKES_SEGMENT) c->data.task = VKT_TASK_SEGMENT;
     if (s.takes & VKT_TAKES_PICTURE) c->data.task = VKT_TASK_PICTURE;
+    if (s.takes & VKT_TAKES_DETECT) c->data.task = VKT_TASK_DETECT;
 }
 
 static void loss(vkt_config *c)
@@ -42,6 +44,7 @@ static void selection(vkt_config *c)
         c->metric = c->data.task == VKT_TASK_REGRESS || vkt__config_is_text(c) ? "loss"
                     : c->data.task == VKT_TASK_SEGMENT                         ? "mean_iou"
                     : c->data.task == VKT_TASK_PICTURE                         ? "psnr"
+                    : c->data.task == VKT_TASK_DETECT                          ? "map"
                     : several                                                  ? "average_precision"
                                                                                : "accuracy";
     const vkt__measure *m = vkt__measure_named(c->metric);

@@ -17,6 +17,8 @@ static const vkt__measure measures[] = {
     { "mean_iou", 1, VKT__OF_PIXELS },
     { "psnr", 1, VKT__OF_PICTURES },
     { "ssim", 1, VKT__OF_PICTURES },
+    { "map", 1, VKT__OF_BOXES },
+    { "map50", 1, VKT__OF_BOXES },
 };
 
 const vkt__measure *vkt__measure_named(const char *name)

@@ -4,15 +4,16 @@
 #define VKT_RECIPE_MEASURE_H
 
 typedef enum vkt__measured {
-    VKT__OF_ALL,     /* every task */
-    VKT__OF_HITS,    /* classes, and the tokens of text */
-    VKT__OF_CLASSES, /* classes that are counted: not text; several labels of an example too */
-    VKT__OF_ONE,     /* one class of each example */
-    VKT__OF_LABELS,  /* several labels of an example */
-    VKT__OF_RANKS,   /* as VKT__OF_CLASSES, but not of pixels, whose scores are too many to sort */
-    VKT__OF_NUMBERS, /* regression */
-    VKT__OF_PIXELS,  /* masks */
-    VKT__OF_PICTURES /* targets that are pictures */
+    VKT__OF_ALL,      /* every task */
+    VKT__OF_HITS,     /* classes, and the tokens of text */
+    VKT__OF_CLASSES,  /* classes that are counted: not text; several labels of an example too */
+    VKT__OF_ONE,      /* one class of each example */
+    VKT__OF_LABELS,   /* several labels of an example */
+    VKT__OF_RANKS,    /* as VKT__OF_CLASSES, but not of pixels, whose scores are too many to sort */
+    VKT__OF_NUMBERS,  /* regression */
+    VKT__OF_PIXELS,   /* masks */
+    VKT__OF_PICTURES, /* targets that are pictures */
+    VKT__OF_BOXES
 } vkt__measured;
 typedef struct vkt__measure {
     const char *name;

@@ -165,7 +165,8 @@ static const vkt__option options[] = {
     { "data.task", VKT__OPT_ENUM, AT(data.task), "classify", 0, 0, "",
       "what to predict: a class (classify), numbers (regress), labels as a|b (multilabel), a class "
       "of "
-      "each pixel (segment: masks have it) or another picture (picture: pairs have it)",
+      "each pixel (segment: masks have it), another picture (picture: pairs have it) or boxes "
+      "with classes (detect: boxes have it)",
       tasks, NULL },
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
       "scale inputs to mean 0 and standard deviation 1; auto: by feature for tables, by channel "
@@ -177,7 +178,8 @@ static const vkt__option options[] = {
       NULL, NULL },
     { "data.size", VKT__OPT_STRING, AT(data.size), "auto", 0, 0, "pixels",
       "images: size to resize to, such as 64 or 48x64 (height x width); auto: the images' own "
-      "size; median: the median of their sizes, with the longer side at most 64",
+      "size; median: the median of their sizes, with the longer side at most 64, with masks and "
+      "pairs 128, with boxes 256. With boxes both sides are multiples of 32",
       NULL, NULL },
     { "data.fit", VKT__OPT_ENUM, AT(data.fit), "stretch", 0, 0, "",
       "images: how to resize an image of another aspect ratio; stretch: distort it; crop: keep its "
@@ -289,7 +291,7 @@ static const vkt__option options[] = {
       "without a reference; dice: 1 - the overlap of what is predicted and what the mask has, "
       "picture "
       "by picture, the mean over classes; dice_ce: the sum of it and cross-entropy; l1: absolute "
-      "error of pixels",
+      "error of pixels; detect: boxes, of which task detect has it",
       losses, NULL },
     { "loss.gamma", VKT__OPT_F32, AT(loss_gamma), "2", 0, 10, "",
       "focal: exponent of the factor (1 - probability of the label)^gamma", NULL, NULL },
@@ -506,7 +508,9 @@ static const vkt__option options[] = {
     { "checkpoint.metric", VKT__OPT_STRING, AT(metric), "auto", 0, 0, "",
       "validation metric that selects the best checkpoint; auto: accuracy for classes, "
       "average_precision for several labels, mean_iou for masks (intersection over union, the mean "
-      "over classes), psnr for pictures (dB; ssim too), else loss. roc_auc and average_precision: "
+      "over classes), psnr for pictures (dB; ssim too), map for boxes (mean average "
+      "precision over IoU of 0.50 to 0.95; map50: of 0.50), else loss. roc_auc and "
+      "average_precision: "
       "with two "
       "classes, those of the second; with more, or several labels, the mean over one class against "
       "the rest. ece: expected calibration error, in 15 bins of confidence. mae, rmse and r2: in "

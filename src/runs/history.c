@@ -163,6 +163,8 @@ static const struct {
     { "mean_iou", offsetof(vkt_history_eval, mean_iou) },
     { "psnr", offsetof(vkt_history_eval, psnr) },
     { "ssim", offsetof(vkt_history_eval, ssim) },
+    { "map", offsetof(vkt_history_eval, map) },
+    { "map50", offsetof(vkt_history_eval, map50) },
     { "mae", offsetof(vkt_history_eval, mae) },
     { "rmse", offsetof(vkt_history_eval, rmse) },
     { "r2", offsetof(vkt_history_eval, r2) },

@@ -36,6 +36,8 @@ static const column columns[] = {
     { "mean_iou", AT(mean_iou) },
     { "psnr", AT(psnr) },
     { "ssim", AT(ssim) },
+    { "map", AT(map) },
+    { "map50", AT(map50) },
     { "grad_norm", AT(grad_norm) },
     { "clip", AT(clip) },
     { "lr", AT(lr) },

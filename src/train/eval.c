@@ -119,7 +119,8 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     VKT_TRY(vkt__opened_session(&o, desc->batch, desc->raw));
     VKT_TRY(vkt__evaluate_views(o.session, desc->tta));
     bool text = info->kind == VKT_DATA_KIND_TEXT;
-    bool dense = vkt__is_dense(info->task), pictures = info->task == VKT_TASK_PICTURE;
+    bool dense = vkt__is_dense(info->task), boxes = info->task == VKT_TASK_DETECT,
+         pictures = info->task == VKT_TASK_PICTURE || boxes;
     if (desc->predictions && (text || dense)) {
         st = vkt__fail(VKT_E_ARG, "eval", "--predictions does not support %s",
                        text ? "language models" : "pictures: use `vktrain predict --out FOLDER`");
@@ -131,6 +132,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
         st = vkt__fail(VKT_E_ARG, "eval",
                        "there is no confusion matrix of %s: it is for up to %u classes",
                        text                                ? "a language model"
+                       : boxes                             ? "boxes"
                        : pictures                          ? "pictures"
                        : info->task == VKT_TASK_REGRESS    ? "numbers"
                        : info->task == VKT_TASK_MULTILABEL ? "several labels"
@@ -141,6 +143,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     if (desc->curves && (text || dense || info->task == VKT_TASK_REGRESS)) {
         st = vkt__fail(VKT_E_ARG, "eval", "there are no curves of %s: they are for classes",
                        text    ? "a language model"
+                       : boxes ? "boxes yet"
                        : dense ? "pixels"
                                : "numbers");
         goto fail;
@@ -198,7 +201,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->n_classes = sums.n_classes;
     out->class_count = sums.class_count;
     out->class_correct = sums.class_correct;
-    out->top5 = sums.n_classes > 5 && !sums.several && !sums.pixels
+    out->top5 = sums.n_classes > 5 && !sums.several && !sums.pixels && !sums.boxes
                     ? (double)sums.among5 / (double)sums.n
                     : NAN;
     out->several = sums.several;
@@ -207,6 +210,11 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->mean_iou = vkt__mean_iou(&sums);
     out->psnr = vkt__mean_psnr(&sums);
     out->ssim = vkt__mean_ssim(&sums);
+    out->map = sums.map;
+    out->map50 = sums.map50;
+    out->boxes = sums.boxes != NULL;
+    out->class_ap50 = sums.class_ap50;
+    sums.class_ap50 = NULL;
     out->macro_f1 = vkt__macro_f1(&sums);
     out->micro_f1 = vkt__micro_f1(&sums);
     take_scores(&sums, out);
@@ -232,6 +240,7 @@ void vkt_eval_result_finish(vkt_eval_result *r)
     free(r->class_recall);
     free(r->class_f1);
     free(r->class_ap);
+    free(r->class_ap50);
     free(r->class_iou);
     free(r->threshold);
     for (uint32_t k = 0; k < r->n_targets; k++) free(r->targets[k].name);

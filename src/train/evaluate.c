@@ -4,6 +4,7 @@
 
 #include "data/dataset.h"
 #include "data/pictures/augment.h"
+#include "train/detect/found.h"
 #include "train/measures/eval_totals.h"
 #include "train/measures/picture_scores.h"
 #include "train/evaluate.h"
@@ -26,6 +27,11 @@ typedef struct {
     uint64_t n_ignored;
     uint32_t end;  /* text: the token between documents, which is no text */
     bool labelled; /* the data says what is right */
+    const vkt_dataset *data;
+    vkt_split split;
+    vkt__finder finder; /* detection */
+    vkt__object *objects;
+    vkt_status failed;
 } pass;
 
 static void take_pairs(pass *p, uint32_t slot)
@@ -230,19 +236,35 @@ static void take_picture(pass *p, const float *out, const vkt_label *y, double l
     p->sums->ssim += vkt__ssim(out, p->row, info->output_shape);
 }
 
+/* What was found beside what is there, both on the picture as the model sees it. */
+static void take_boxes(pass *p, uint32_t index, const float *out, double loss)
+{
+    static const float least = 0.01f;
+    uint32_t n = vkt__objects_seen(p->data, p->split, index, NULL, p->objects);
+    p->sums->n++;
+    p->sums->loss += loss;
+    vkt__find(&p->finder, p->s->info, out, least);
+    vkt_status st =
+        vkt__detections_add(p->sums->boxes, index, p->finder.found, p->finder.n, p->objects, n);
+    if (p->failed == VKT_OK) p->failed = st;
+}
+
 static void take_dense(pass *p, uint32_t slot)
 {
     const vkt__ring *l = &p->s->eval;
     const vkt_batch *b = &l->slots[slot];
     const vkt_dataset_info *info = p->s->info;
     size_t n_out = vkt__session_out(info), n_labels = info->n_labels;
-    bool masks = info->task == VKT_TASK_SEGMENT;
+    bool masks = info->task == VKT_TASK_SEGMENT, boxes = info->task == VKT_TASK_DETECT;
     for (uint32_t i = 0; i < b->n_valid; i++) {
         const float *out = l->out[slot] + i * n_out;
         const vkt_label *y = b->y + i * n_labels;
         bool read = masks || b->w[i] > 0;
         if (masks && p->labelled) take_mask(p, out, y, l->loss[slot] + i * n_labels);
-        if (!masks && read && p->labelled) take_picture(p, out, y, (double)l->loss[slot][i]);
+        if (boxes && read && p->labelled)
+            take_boxes(p, b->index[i], out, (double)l->loss[slot][i]);
+        else if (!masks && read && p->labelled)
+            take_picture(p, out, y, (double)l->loss[slot][i]);
         if (p->fn && read) p->fn(p->user, b->index[i], out, y, NULL);
     }
 }
@@ -283,8 +305,8 @@ vkt_status vkt__evaluate_views(vkt__session *s, int tta)
                          "test-time augmentation (--tta) is for models of pictures");
     if (vkt__is_dense(s->info->task))
         return vkt__fail(VKT_E_ARG, "eval",
-                         "test-time augmentation (--tta) is for classes of pictures: a mask would "
-                         "have to be turned back");
+                         "test-time augmentation (--tta) is for classes of pictures: a mask or a "
+                         "box would have to be turned back");
     s->views = tta == VKT_TTA_FLIPS ? 2 : (uint32_t)tta;
     s->view = tta == VKT_TTA_FLIPS ? (vkt_augment) { .flip = 1 } : *a;
     s->view.mixup = s->view.cutmix = 0;
@@ -306,7 +328,8 @@ static vkt_status begin_ranks(pass *p, const vkt_dataset *data, vkt_split split,
     uint64_t n = limit ? VKT_MIN(limit, info->n[split]) : info->n[split];
     bool asked = !strcmp(metric, "roc_auc") || !strcmp(metric, "average_precision");
     bool several = p->sums->several;
-    if (p->sums->n_classes < (several ? 1 : 2) || p->sums->pixels || !info->has_labels ||
+    if (p->sums->n_classes < (several ? 1 : 2) || p->sums->pixels || p->sums->boxes ||
+        !info->has_labels ||
         (!asked && vkt__ranks_scores(n, p->sums->n_classes, several) > VKT__RANKED_SCORES))
         return VKT_OK;
     return vkt__ranks_create(n, p->sums->n_classes, several, &p->ranks);
@@ -318,6 +341,7 @@ static void begin_sums(pass *p, const vkt_dataset *data)
     bool text = info->kind == VKT_DATA_KIND_TEXT, numbers = info->task == VKT_TASK_REGRESS,
          pictures = info->task == VKT_TASK_PICTURE;
     vkt__eval_sums *s = p->sums;
+    bool boxes = info->task == VKT_TASK_DETECT;
     p->labelled = vkt_dataset_get_info(data)->has_labels;
     *s = (vkt__eval_sums) { .n_classes = text || numbers || pictures ? 0 : info->n_outputs,
                             .pixels = info->task == VKT_TASK_SEGMENT,
@@ -326,13 +350,18 @@ static void begin_sums(pass *p, const vkt_dataset *data)
                             .several = info->task == VKT_TASK_MULTILABEL,
                             .pairs = info->pairs,
                             .n_terms = p->s->views > 1 ? 0 : (uint32_t)p->s->terms.n,
+                            .map = NAN,
+                            .map50 = NAN,
                             .roc_auc = NAN,
                             .average_precision = NAN };
     s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);
     s->class_correct = vkt__alloc((s->n_classes + 1) * sizeof *s->class_correct);
     s->class_predicted = vkt__alloc((s->n_classes + 1) * sizeof *s->class_predicted);
-    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several)
+    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several && !boxes)
         s->confusion = vkt__alloc((size_t)s->n_classes * s->n_classes * sizeof *s->confusion);
+    if (boxes) s->boxes = vkt__detections_create(info->n_outputs);
+    const vkt__objects *objects = data->part[data->of_part[p->split]].objects;
+    if (boxes && objects) p->objects = vkt__alloc((objects->most + 1) * sizeof *p->objects);
     s->error = vkt__alloc((s->n_targets + 1) * sizeof *s->error);
     p->row = vkt__alloc(info->n_outputs * sizeof *p->row);
     p->mean_of = vkt__alloc(info->n_outputs * sizeof *p->mean_of);
@@ -347,12 +376,29 @@ static void begin_sums(pass *p, const vkt_dataset *data)
 static void finish_pass(pass *p)
 {
     vkt__ranks_finish(&p->ranks);
+    vkt__finder_finish(&p->finder);
+    free(p->objects);
     free(p->row);
     free(p->mean_of);
     free(p->labels);
     free(p->scale);
     free(p->mean);
     free(p->number);
+}
+
+static void measure_boxes(vkt__eval_sums *s)
+{
+    size_t bytes = (s->n_classes + 1) * sizeof *s->class_ap;
+    s->class_ap = vkt__alloc(bytes);
+    s->class_ap50 = vkt__alloc(bytes);
+    vkt__detection_scores of = vkt__detections_measure(s->boxes, s->class_ap, s->class_ap50);
+    s->map = of.map;
+    s->map50 = of.map50;
+    for (uint32_t c = 0; c < s->n_classes; c++) {
+        s->class_count[c] = s->boxes->n_objects[c];
+        s->class_predicted[c] = s->boxes->n_shown[c];
+        s->class_correct[c] = s->boxes->n_correct[c];
+    }
 }
 
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
@@ -367,6 +413,8 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
     vkt_comm *shared = fn ? NULL : s->comm;
     bool text = s->info->kind == VKT_DATA_KIND_TEXT, dense = vkt__is_dense(s->info->task);
     if (!data) data = s->data;
+    p.data = data;
+    p.split = split;
     if (vkt_dataset_get_info(data)->has_labels) p.ignore = vkt__session_ignore(s);
     begin_sums(&p, data);
     if (text) {
@@ -403,6 +451,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
                 take_dense(&p, waiting);
             else
                 take_batch(&p, waiting);
+            VKT_TRY(p.failed);
             vkt_loader_release(loader, waiting);
         }
         if (slot == UINT32_MAX) break;
@@ -417,6 +466,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         VKT_TRY(vkt__fail(VKT_E_IO, "eval",
                           "none of the %s examples can be read: is the data still there?",
                           vkt_split_name(split)));
+    if (sums->boxes && p.labelled) measure_boxes(sums);
     if (p.ranks.cap) {
         sums->class_ap = vkt__alloc(sums->n_classes * sizeof *sums->class_ap);
         VKT_TRY(

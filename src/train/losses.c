@@ -3,6 +3,7 @@
 
 #include "data/dataset.h"
 #include "nn/params.h"
+#include "train/detect/detect_loss.h"
 #include "tensor/graph/graph.h"
 
 static vkt_tensor *class_weights(const vkt__losses *s, vkt_graph *g)
@@ -125,6 +126,8 @@ static vkt_loss number_loss(const vkt_config *c, vkt_graph *g, const vkt__ring_i
                             const term *t)
 {
     vkt_tensor *out = t->out;
+    if (t->kind == VKT_LOSS_KIND_DETECT)
+        return (vkt_loss) { .loss = vkt__detect_loss(g, out, t->y, in->w) };
     if (c->data.task == VKT_TASK_PICTURE)
         out = vkt_reshape(g, out, vkt_tensor_shape(t->y)); /* [B, rows x columns x channels] */
     if (t->kind == VKT_LOSS_KIND_L1) return l1_loss(g, in, out);

@@ -46,8 +46,17 @@ static void forward(void *user, uint64_t index, const float *out, const vkt_labe
     if (f->writer) {
         vkt_status st = vkt__picture_writer_take(f->writer, f->data, index, out, f->p.input);
         if (f->written == VKT_OK) f->written = st;
-        if (f->written != VKT_OK || !vkt__picture_writer_shares(f->writer)) return;
+        const vkt__box_finder *boxes = vkt__picture_writer_boxes(f->writer);
+        if (f->written != VKT_OK) return;
+        if (boxes) {
+            f->p.class_names = f->session->info->class_names;
+            f->p.boxes = boxes->box;
+            f->p.n_boxes = boxes->n;
+            f->fn(f->user, &f->p);
+            return;
+        }
         out = vkt__picture_writer_shares(f->writer);
+        if (!out) return;
     }
     say(f->session, out, &f->p);
     f->p.number = number;
@@ -209,9 +218,9 @@ vkt_status vkt_predictor_open_batch(const vkt_gpu_desc *gpu, const char *checkpo
     VKT_TRY(vkt__dataset_open_inputs(p->o.model.schema, NULL, 0, &p->o.data));
     VKT_TRY(vkt__opened_session(&p->o, batch, false));
     const vkt_dataset_info *info = vkt_dataset_get_info(p->o.data);
-    if (info->task == VKT_TASK_PICTURE)
-        VKT_TRY(vkt__fail(VKT_E_ARG, "predict",
-                          "'%s' gives pictures: use `vktrain predict --out FOLDER`", checkpoint));
+    if (info->task == VKT_TASK_PICTURE || info->task == VKT_TASK_DETECT)
+        VKT_TRY(vkt__fail(VKT_E_ARG, "predict", "'%s' gives %s: use `vktrain predict --out FOLDER`",
+                          checkpoint, info->task == VKT_TASK_DETECT ? "boxes" : "pictures"));
     p->info = (vkt_predictor_info) { .kind = info->kind,
                                      .task = info->task,
                                      .input_rank = info->input_rank,

@@ -12,6 +12,7 @@ struct vkt__picture_writer {
     const char **names; /* [n] that were written */
     size_t n, cap;
     float *shares; /* [n_classes], of the last mask */
+    vkt__box_finder boxes;
 };
 
 static uint32_t largest(const float *p, uint32_t n)
@@ -34,8 +35,9 @@ vkt_status vkt__picture_writer_create(vkt_task task, const char *out, vkt__pictu
     vkt_status st = VKT_OK;
     *w = NULL;
     if (!vkt__is_dense(task))
-        return out ? vkt__fail(VKT_E_ARG, "predict",
-                               "--out is for models of masks or pictures, and this one gives none")
+        return out ? vkt__fail(
+                         VKT_E_ARG, "predict",
+                         "--out is for models of masks, pictures or boxes, and this one gives none")
                    : VKT_OK;
     vkt__picture_writer *new = vkt__alloc(sizeof *new);
     new->task = task;
@@ -55,6 +57,7 @@ void vkt__picture_writer_destroy(vkt__picture_writer **pw)
     vkt__picture_writer *w = *pw;
     if (!w) return;
     vkt__scratch_finish(&w->scratch);
+    vkt__box_finder_finish(&w->boxes);
     vkt__arena_finish(&w->arena);
     free(w->names);
     free(w->shares);
@@ -65,6 +68,11 @@ void vkt__picture_writer_destroy(vkt__picture_writer **pw)
 const float *vkt__picture_writer_shares(const vkt__picture_writer *w)
 {
     return w->shares;
+}
+
+const vkt__box_finder *vkt__picture_writer_boxes(const vkt__picture_writer *w)
+{
+    return w->task == VKT_TASK_DETECT ? &w->boxes : NULL;
 }
 
 /* "a/7.jpg" as OUT/7; another 7 before it makes this one 7-2. */
@@ -212,9 +220,19 @@ fail:
     return st;
 }
 
+static vkt_status take_boxes(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
+                             const float *out, const char *input)
+{
+    vkt_status st = vkt__boxes_predict(&w->boxes, data, index, out);
+    if (st != VKT_OK || !w->out) return st;
+    return vkt__boxes_write(&w->boxes,
+                            vkt__arena_printf(&w->arena, "%s/%s", w->out, name_of(w, input)));
+}
+
 vkt_status vkt__picture_writer_take(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
                                     const float *out, const char *input)
 {
+    if (w->task == VKT_TASK_DETECT) return take_boxes(w, data, index, out, input);
     return w->task == VKT_TASK_SEGMENT ? take_mask(w, data, index, out, input)
                                        : take_picture(w, &data->schema, out, input);
 }

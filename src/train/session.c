@@ -384,7 +384,9 @@ vkt_status vkt__session_model(const vkt_config *c, const vkt_dataset_info *info,
                               .n_plain = info->n_plain,
                               .embed_rows = info->embed_rows,
                               .input = { .rank = info->input_rank } };
-    if (vkt__is_dense(info->task))
+    if (info->task == VKT_TASK_DETECT)
+        out->output = vkt_shape2(o[0], VKT__DETECT_BOX + info->n_outputs);
+    else if (vkt__is_dense(info->task))
         out->output =
             vkt_shape3(o[0], o[1], info->task == VKT_TASK_SEGMENT ? info->n_outputs : o[2]);
     for (uint32_t i = 0; i < info->input_rank; i++) out->input.d[i] = info->input_shape[i];

@@ -6,6 +6,7 @@
 
 #include "models/weights.h"
 #include "train/batch_ring.h"
+#include "train/detect/detect_loss.h"
 #include "recipe/loss_heads.h"
 #include "train/measures/calibration.h"
 #include "train/ranks/exchange.h"
@@ -59,9 +60,12 @@ vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data
 void vkt__session_destroy(vkt__session **s);
 /* The loader of a training run over `data`, for vkt_loader_create: what the configuration says,
  * into the session's ring. */
-/* Numbers that a model gives for an example: of masks a probability for each class and pixel. */
+/* Numbers that a model gives for an example: of masks a probability for each class and pixel, of
+ * boxes what detect/detect_loss.h says for each cell. */
 static inline uint64_t vkt__session_out(const vkt_dataset_info *info)
 {
+    if (info->task == VKT_TASK_DETECT)
+        return (uint64_t)info->output_shape[0] * (VKT__DETECT_BOX + info->n_outputs);
     return info->task == VKT_TASK_SEGMENT ? (uint64_t)info->n_outputs * info->n_targets
                                           : info->n_outputs;
 }

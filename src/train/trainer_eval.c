@@ -122,6 +122,8 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.mean_iou = vkt__mean_iou(e);
     row.psnr = vkt__mean_psnr(e);
     row.ssim = vkt__mean_ssim(e);
+    row.map = e->map;
+    row.map50 = e->map50;
     row.n_classes = e->n_classes;
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
@@ -149,6 +151,8 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
                   { "mean_iou", row.mean_iou },
                   { "psnr", row.psnr },
                   { "ssim", row.ssim },
+                  { "map", row.map },
+                  { "map50", row.map50 },
                   { "bits_per_byte", row.bits_per_byte },
                   { "rewards/chosen", row.rewards_chosen },
                   { "rewards/rejected", row.rewards_rejected },

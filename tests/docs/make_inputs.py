@@ -35,6 +35,14 @@ for i in range(24):
     png(to / "cells/images" / f"{i:02}.png", 16, 16, picture, 1), png(to / "cells/masks" / f"{i:02}.png", 16, 16, mask, 1)
     if i < 3: png(to / "new-cells" / f"{i}.png", 16, 16, picture, 1)
 
+for folder in ("street/images", "street/labels"): (to / folder).mkdir(parents=True)
+(to / "street/data.yaml").write_text("names: [dark, bright]\n")
+for i in range(12):
+    x, y, w, h, kind = rnd.randrange(40), rnd.randrange(40), 8 + rnd.randrange(16), 8 + rnd.randrange(16), i % 2
+    picture = bytes(40 + 200 * kind if x <= k % 64 < x + w and y <= k // 64 < y + h else 140 for k in range(64 * 64))
+    png(to / "street/images" / f"{i:02}.png", 64, 64, picture, 1)
+    (to / "street/labels" / f"{i:02}.txt").write_text(f"{kind} {(x + w / 2) / 64} {(y + h / 2) / 64} {w / 64} {h / 64}\n")
+
 for folder in ("small/before", "small/after"): (to / folder).mkdir(parents=True)
 for i in range(24):
     large, _ = cell()

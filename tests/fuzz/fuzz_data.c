@@ -1,9 +1,10 @@
 /* libFuzzer target for everything that reads foreign bytes: the first byte chooses IDX, a CSV
  * opened whole (with its schema read back), a picture, CIFAR or a pack, a schema, an array of
- * NumPy's, alone or in an archive, or rows of JSON. Build with
+ * NumPy's, alone or in an archive, rows of JSON, or boxes. Build with
  * -DVKT_FUZZ=ON and clang; run: fuzz_data -max_total_time=300 CORPUS */
 #include "foreign.h"
 
+#include "data/boxes/marks.h"
 #include "data/pictures/cifar.h"
 #include "data/pictures/idx.h"
 #include "data/pictures/packed.h"
@@ -158,6 +159,27 @@ static void fuzz_json_rows(const uint8_t *data, size_t n)
     }
 }
 
+/* Boxes as YOLO's lines or COCO's JSON, whose pictures are said to be folders that are there. */
+static void fuzz_boxes(uint8_t how, const uint8_t *data, size_t n)
+{
+    vkt__arena arena = { 0 };
+    vkt__marks m = { 0 };
+    char *copy = vkt__alloc(n + 1);
+    memcpy(copy, data, n);
+    vkt__marks_picture(&m, "fuzz", VKT_N_SPLITS, 0, 0);
+    if (how & 1)
+        vkt__coco_read(copy, n, "fuzz", ".", VKT_N_SPLITS, how & 2, &arena, &m);
+    else
+        vkt__yolo_read(copy, n, "fuzz", &m);
+    for (uint64_t k = 0; k < m.n; k++)
+        VKT_ASSERT(m.item[k].class < VKT__MARK_CLASSES &&
+                   (!m.classes || m.item[k].class < m.n_classes));
+    for (size_t i = 0; i < m.pictures.n; i++) VKT_ASSERT(m.first[i] <= m.n);
+    vkt__marks_finish(&m);
+    free(copy);
+    vkt__arena_finish(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     vkt_log_set(foreign_quiet, NULL, VKT_LOG_WARN);
@@ -174,6 +196,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         fuzz_npy(data + 1, n - 1);
     else if (data[0] == 'j')
         fuzz_json_rows(data + 1, n - 1);
+    else if (data[0] == 'b')
+        fuzz_boxes(data[1], data + 2, n - 2);
     else if (data[0] == 'z')
         fuzz_npz(data + 1, n - 1);
     else

@@ -86,7 +86,7 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
         json_pack(
             "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
             "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-            "s:o, s:o}",
+            "s:o, s:o, s:o, s:o}",
             "checkpoint", o->common.args[0], o->data ? "data" : "split", o->data ? o->data : split,
             "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
             cli_json_number(r->accuracy), "top5_accuracy", cli_json_number(r->top5),
@@ -103,7 +103,8 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
             cli_json_number(r->temperature > 0 ? r->temperature : NAN), "calibrated_ece",
             cli_json_number(r->calibrated_ece), "thresholds", thresholds, "importance", columns,
             "losses", losses, "mean_iou", cli_json_number(r->mean_iou), "psnr",
-            cli_json_number(r->psnr), "ssim", cli_json_number(r->ssim)),
+            cli_json_number(r->psnr), "ssim", cli_json_number(r->ssim), "map",
+            cli_json_number(r->map), "map50", cli_json_number(r->map50)),
         JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
@@ -118,24 +119,32 @@ static void print_classes(const vkt_eval_result *r)
                                             { "correct", true, 0 }, { "precision", true, 0 },
                                             { "recall", true, 0 },  { "Dice", true, 0 },
                                             { "IoU", true, 0 } },
+                            box_col[] = { { "class", false, 32 },     { "boxes", true, 0 },
+                                          { "found", true, 0 },       { "precision", true, 0 },
+                                          { "recall", true, 0 },      { "AP 0.50", true, 0 },
+                                          { "AP 0.50:0.95", true, 0 } },
                             label_col[] = { { "label", false, 32 },       { "examples", true, 0 },
                                             { "found", true, 0 },         { "precision", true, 0 },
                                             { "recall", true, 0 },        { "F1", true, 0 },
                                             { "avg. precision", true, 0 } };
-    const cli_column *col = r->several ? label_col : r->pixels ? pixel_col : class_col;
+    const cli_column *col = r->several  ? label_col
+                            : r->boxes  ? box_col
+                            : r->pixels ? pixel_col
+                                        : class_col;
     enum { COLUMNS = CLI_COUNT(class_col), NUMBERS = COLUMNS - 1 };
     char(*text)[NUMBERS][24] = cli_zeros(r->n_classes, sizeof *text);
     const char **cell = cli_zeros(COLUMNS * (size_t)r->n_classes, sizeof *cell);
     for (uint32_t i = 0; i < r->n_classes; i++) {
-        const double score[] = { r->class_precision[i], r->class_recall[i], r->class_f1[i],
+        const double score[] = { r->class_precision[i], r->class_recall[i],
+                                 r->boxes && r->class_ap50 ? r->class_ap50[i] : r->class_f1[i],
                                  r->pixels ? r->class_iou[i] : r->class_ap[i] };
         snprintf(text[i][0], 24, "%s", cli_count(r->class_count[i]));
         snprintf(text[i][1], 24, "%s", cli_count(r->class_correct[i]));
         for (uint32_t k = 0; k < CLI_COUNT(score); k++)
             snprintf(text[i][2 + k], 24, "%s",
-                     !isfinite(score[k])    ? "-"
-                     : k == 3 && !r->pixels ? cli_number(score[k])
-                                            : cli_percent(score[k]));
+                     !isfinite(score[k])                 ? "-"
+                     : k == 3 && !r->pixels && !r->boxes ? cli_number(score[k])
+                                                         : cli_percent(score[k]));
         cell[COLUMNS * i] = r->class_names ? r->class_names[i] : "";
         for (uint32_t k = 0; k < NUMBERS; k++) cell[COLUMNS * i + 1 + k] = text[i][k];
     }
@@ -215,6 +224,7 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
            isfinite(r->rewards_margin) ? "preferences"
            : r->pixels                 ? "pixels"
            : r->context                ? cli_text("tokens in windows of %u", r->context)
+           : r->boxes                  ? "pictures"
                                        : "examples",
            cli_number(r->loss));
     if (isfinite(r->accuracy))
@@ -223,6 +233,8 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
         printf(", mean IoU %s, mean Dice %s", cli_percent(r->mean_iou), cli_percent(r->macro_f1));
     if (isfinite(r->psnr)) printf(", PSNR %s dB", cli_number(r->psnr));
     if (isfinite(r->ssim)) printf(", SSIM %s", cli_number(r->ssim));
+    if (isfinite(r->map))
+        printf(", mAP %s, at IoU 0.50 %s", cli_percent(r->map), cli_percent(r->map50));
     if (isfinite(r->top5)) printf(", top-5 %s", cli_percent(r->top5));
     if (isfinite(r->perplexity)) printf(", perplexity %s", cli_number(r->perplexity));
     if (isfinite(r->bits_per_byte)) printf(", %s bits per byte", cli_number(r->bits_per_byte));

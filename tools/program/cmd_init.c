@@ -179,6 +179,7 @@ static vkt_status open_examples(const init_options *o, const vkt_source_info *s,
     char first[sizeof last_error];
     if (s->takes & VKT_TAKES_SEGMENT) return try_open(o, s->name, VKT_TASK_SEGMENT, d);
     if (s->takes & VKT_TAKES_PICTURE) return try_open(o, s->name, VKT_TASK_PICTURE, d);
+    if (s->takes & VKT_TAKES_DETECT) return try_open(o, s->name, VKT_TASK_DETECT, d);
     if (o->task == 4) return try_open(o, s->name, VKT_TASK_MULTILABEL, d);
     vkt_status st =
         numbers && o->task == 2 ? VKT_E_ARG : try_open(o, s->name, VKT_TASK_CLASSIFY, d);
@@ -464,6 +465,7 @@ static int write_file(const init_options *o, init_data *d, const char *name)
                    ? cli_text("%u labels, of which an example has none, one or several (a|b)",
                               d->info.n_outputs)
                : d->task == VKT_TASK_SEGMENT ? cli_text("%u classes of pixels", d->info.n_outputs)
+               : d->task == VKT_TASK_DETECT  ? cli_text("boxes of %u classes", d->info.n_outputs)
                : d->task == VKT_TASK_PICTURE
                    ? cli_text("each with another picture of %ux%u", d->info.output_shape[1],
                               d->info.output_shape[0])

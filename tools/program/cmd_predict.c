@@ -22,7 +22,8 @@ static const cli_flag flags[] = {
     { "--uncalibrated", CLI_BOOL, AT(uncalibrated), NULL, NULL,
       "the model's own probabilities, without the temperature and thresholds that the run fitted" },
     { "--out", CLI_TEXT, AT(out), "FOLDER", NULL,
-      "masks and pictures: the folder for a PNG of each input, and of masks NAME-overlay.png" },
+      "masks and pictures: the folder for a PNG of each input, and of masks NAME-overlay.png; "
+      "boxes: for NAME.txt as YOLO's, with the score at the end, and NAME.png with boxes drawn" },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with a column for each class" },
     { 0 },
 };
@@ -60,8 +61,26 @@ static void csv_heading(const vkt_prediction *p)
     putchar('\n');
 }
 
+/* A row for each box. */
+static void csv_boxes(const vkt_prediction *p, bool first)
+{
+    if (first) printf("input,class,score,left,top,right,bottom\n");
+    for (uint32_t i = 0; i < p->n_boxes; i++) {
+        const vkt_found_box *b = &p->boxes[i];
+        cli_csv(stdout, p->input);
+        putchar(',');
+        cli_csv(stdout, class_name(p, b->class));
+        printf(",%.6g,%.6g,%.6g,%.6g,%.6g\n", (double)b->score, b->box[0], b->box[1], b->box[2],
+               b->box[3]);
+    }
+}
+
 static void print_csv(const vkt_prediction *p, bool first)
 {
+    if (p->boxes) {
+        csv_boxes(p, first);
+        return;
+    }
     int digits = prediction_digits(p);
     if (first) csv_heading(p);
     cli_csv(stdout, p->input);
@@ -97,10 +116,28 @@ static void print_json(const vkt_prediction *p, uint32_t top)
     cli_json_print(j, JSON_COMPACT | JSON_REAL_PRECISION((size_t)prediction_digits(p)));
 }
 
+/* A line for each box. */
+static void print_boxes(const vkt_prediction *p)
+{
+    putchar('\n');
+    for (uint32_t i = 0; i < p->n_boxes; i++) {
+        const vkt_found_box *b = &p->boxes[i];
+        printf("  ");
+        cli_put(stdout, class_name(p, b->class));
+        printf(" %.1f%%  %.4g,%.4g to %.4g,%.4g\n", 100 * (double)b->score, b->box[0], b->box[1],
+               b->box[2], b->box[3]);
+    }
+    if (!p->n_boxes) printf("  nothing\n");
+}
+
 static void print_text(const vkt_prediction *p, uint32_t top)
 {
     cli_put(stdout, p->input);
     if (!p->alone) printf("[%llu]", (unsigned long long)p->index);
+    if (p->boxes) {
+        print_boxes(p);
+        return;
+    }
     for (uint32_t i = 0; !p->class_names && i < p->n; i++) {
         printf("  ");
         if (p->n > 1) {
@@ -157,7 +194,7 @@ static int run(void *options)
 const cli_command cmd_predict = {
     .name = "predict",
     .args = "RUN|CHECKPOINT INPUT...",
-    .summary = "predict classes or labels with probabilities, numbers, masks or pictures",
+    .summary = "predict classes or labels with probabilities, numbers, boxes, masks or pictures",
     .details =
         "INPUT is a CSV file with the columns of the training data (the label may be missing, the "
         "delimiter may differ), a file of JSON lines ({\"COLUMN\": VALUE, ...}), an IDX file of "
@@ -166,7 +203,8 @@ const cli_command cmd_predict = {
         "gzipped, and - reads them from standard input, in constant memory. Pictures are "
         "converted to grey or RGB as the model needs, transparent parts become white, and they are "
         "resized to the model's size. A model of masks prints each class's share of the pixels, "
-        "and --out writes the masks, at the pictures' own sizes. A run folder stands for its best "
+        "and --out writes the masks, at the pictures' own sizes. A detector prints its boxes, in "
+        "pixels of the pictures. A run folder stands for its best "
         "checkpoint.",
     .min_args = 2,
     .max_args = SIZE_MAX,

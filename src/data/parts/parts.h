@@ -114,7 +114,7 @@ typedef struct vkt__schema {
     char separator; /* MULTILABEL: between the labels of a cell */
     bool crop;      /* pictures: the middle of the model's aspect ratio; else stretched to it */
     uint32_t bits;  /* pictures: that samples of 16 bits use, 8 to 16, see picture.h; 0: all */
-    uint32_t output_shape[3]; /* SEGMENT, PICTURE: of a target */
+    uint32_t output_shape[3]; /* SEGMENT, PICTURE, DETECT: of a target */
     vkt__mask_code mask;      /* SEGMENT */
     /* pictures: (v / 255 - mean) / std */
     uint32_t n_pixel;               /* 1, C or n_inputs */
@@ -143,10 +143,11 @@ bool vkt__schema_place(vkt__schema *s);
 vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out);
 vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *out);
 
-/* Whether a target is a picture. */
+/* Whether a target is as large as a picture: another one, a mask, or what each cell of a detector
+ * is to find. */
 static inline bool vkt__is_dense(vkt_task task)
 {
-    return task == VKT_TASK_SEGMENT || task == VKT_TASK_PICTURE;
+    return task == VKT_TASK_SEGMENT || task == VKT_TASK_PICTURE || task == VKT_TASK_DETECT;
 }
 /* vkt_labels of an example. */
 static inline uint32_t vkt__n_labels(const vkt__schema *s)
@@ -183,8 +184,9 @@ void vkt__scratch_finish(vkt__scratch *s);
 
 /* ---- the data set ---- */
 
-typedef struct vkt__files vkt__files;   /* pictures/picture_files.h */
-typedef struct vkt__corpus vkt__corpus; /* text/corpus.h */
+typedef struct vkt__files vkt__files;     /* pictures/picture_files.h */
+typedef struct vkt__corpus vkt__corpus;   /* text/corpus.h */
+typedef struct vkt__objects vkt__objects; /* boxes/objects.h */
 
 /* The examples of one file: raw pixels, tables already preprocessed, or picture files. */
 typedef struct vkt__part {
@@ -194,6 +196,7 @@ typedef struct vkt__part {
     vkt__files *files;      /* [n], or NULL */
     vkt_label *labels;      /* [n, n_labels]; NULL: see targets */
     vkt__files *targets;    /* [n] SEGMENT, PICTURE: the other pictures; NULL: there are none */
+    vkt__objects *objects;  /* [n] DETECT: what is on each picture; NULL: nobody said */
     uint32_t *class_pixels; /* [n, n_outputs] SEGMENT: of the masks; or NULL */
     vkt__map map;           /* where pixels lie, if not in memory of their own */
     const uint64_t *hash;   /* [n] of each example, in the map; or NULL */

@@ -7,8 +7,8 @@
 #include "base/number.h"
 #include "data/parts/parts.h"
 
-static const char *const task_names[] = { "classify", "regress", "multilabel", "segment",
-                                          "picture" };
+static const char *const task_names[] = { "classify", "regress", "multilabel",
+                                          "segment",  "picture", "detect" };
 static const char *const fit_names[] = { "stretch", "crop" };
 static const char *const missing_names[] = { "error", "mean", "drop" };
 
@@ -535,17 +535,23 @@ static void read_dense(reader *r, const json_t *o, vkt__schema *s)
     uint32_t n;
     uint64_t all = 1;
     bool masks = s->task == VKT_TASK_SEGMENT;
+    json_int_t most = s->task == VKT_TASK_DETECT ? 1 << 22 : 16384;
     const json_t *shape = get_array(r, o, "output_shape", &n);
     if (n != 3) bad(r, "output_shape", "[H, W, C]");
     for (uint32_t i = 0; i < 3; i++) {
         json_int_t d = json_integer_value(json_array_get(shape, i));
-        if (d < 1 || d > 16384 || (all *= (uint64_t)d) > INT32_MAX)
+        if (d < 1 || d > most || (all *= (uint64_t)d) > INT32_MAX)
             bad(r, "output_shape", "lengths above 0"), d = 1, all = 1;
         s->output_shape[i] = (uint32_t)d;
     }
     bool same = s->output_shape[0] == s->input_shape[0] && s->output_shape[1] == s->input_shape[1];
     if (masks && (s->output_shape[2] != 1 || !same))
         bad(r, "output_shape", "that of the input, in one channel");
+    if (s->task == VKT_TASK_DETECT) {
+        if (s->output_shape[1] != 5 || s->output_shape[2] != 1 || !s->n_outputs)
+            bad(r, "output_shape", "[cells, 5, 1]");
+        return;
+    }
     if (!masks) {
         s->n_outputs = vkt__n_labels(s);
         return;

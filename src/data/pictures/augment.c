@@ -215,7 +215,9 @@ vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info
                          a->mixup > 0    ? "mixup"
                          : a->cutmix > 0 ? "cutmix"
                                          : "randaugment",
-                         info->task == VKT_TASK_SEGMENT ? "segment" : "picture");
+                         info->task == VKT_TASK_SEGMENT  ? "segment"
+                         : info->task == VKT_TASK_DETECT ? "detect"
+                                                         : "picture");
     const uint32_t *in = info->input_shape, *out = info->output_shape;
     bool scales = info->task == VKT_TASK_PICTURE && out[0] % in[0] == 0 && out[1] % in[1] == 0;
     if (info->task == VKT_TASK_PICTURE &&

@@ -48,3 +48,14 @@ void vkt__moves_apply(const vkt__moves *moves, const uint8_t *from, uint32_t fro
             memcpy(to, from + ((size_t)at_y * from_w + at_x) * channels, channels);
         }
 }
+
+vkt__box vkt__letterbox(uint32_t w, uint32_t h, uint32_t to_w, uint32_t to_h)
+{
+    double scale = VKT_MIN((double)to_w / w, (double)to_h / h);
+    vkt__box b = { 0, 0, (uint32_t)(w * scale + 0.5), (uint32_t)(h * scale + 0.5) };
+    b.w = VKT_MAX(VKT_MIN(b.w, to_w), 1);
+    b.h = VKT_MAX(VKT_MIN(b.h, to_h), 1);
+    b.x = (to_w - b.w) / 2;
+    b.y = (to_h - b.h) / 2;
+    return b;
+}

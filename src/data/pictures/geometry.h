@@ -1,6 +1,6 @@
 /* Private to src/data: how augmentation moves a picture, as one map: of pixels, and of whatever
- * lies on them. It is recorded while pixels are drawn, then applied to masks; boxes and points
- * would go through the same one. Knows no file. */
+ * lies on them. It is recorded while pixels are drawn, then applied to masks and boxes. Knows no
+ * file. */
 #ifndef VKT_DATA_GEOMETRY_H
 #define VKT_DATA_GEOMETRY_H
 
@@ -25,5 +25,9 @@ void vkt__moves_back(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t from_
  * resized alone. */
 void vkt__moves_apply(const vkt__moves *moves, const uint8_t *from, uint32_t from_w,
                       uint32_t from_h, uint32_t channels, uint32_t w, uint32_t h, uint8_t *to);
+
+/* Where a picture of w x h lies in one of to_w x to_h that shows all of it, as large as it can be,
+ * in the middle. */
+vkt__box vkt__letterbox(uint32_t w, uint32_t h, uint32_t to_w, uint32_t to_h);
 
 #endif

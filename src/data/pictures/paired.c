@@ -20,8 +20,16 @@ static void add(files *f, const char *path, const char *below, vkt__arena *arena
     f->item[f->n++] = (file) { path, stem };
 }
 
-/* Every picture below dir; `from`: how many bytes of its path are the folder's. */
-static vkt_status collect(files *f, const char *dir, size_t from, int depth, vkt__arena *arena)
+static bool ends_in(const char *name, const char *ending)
+{
+    size_t n = strlen(name), k = strlen(ending);
+    return n > k && vkt__same_word(name + n - k, ending) && strcmp(name, "classes.txt") != 0;
+}
+
+/* Every picture below dir, or file of that ending; `from`: how many bytes of its path are the
+ * folder's. */
+static vkt_status collect(files *f, const char *ending, const char *dir, size_t from, int depth,
+                          vkt__arena *arena)
 {
     vkt_status st = VKT_OK;
     char **names = NULL;
@@ -36,8 +44,8 @@ static vkt_status collect(files *f, const char *dir, size_t from, int depth, vkt
                 VKT_TRY(vkt__fail(VKT_E_FORMAT, "data",
                                   "'%s' lies more than %d folders deep: move it up", path,
                                   MAX_DEPTH));
-            VKT_TRY(collect(f, path, from, depth + 1, arena));
-        } else if (vkt__picture_name(names[i])) {
+            VKT_TRY(collect(f, ending, path, from, depth + 1, arena));
+        } else if (ending ? ends_in(names[i], ending) : vkt__picture_name(names[i])) {
             add(f, path, path + from, arena);
         }
     }
@@ -85,6 +93,7 @@ static vkt_status check_stems(const files *f)
 static const char *folder_in(const char *root, const char *const *names, vkt__arena *arena)
 {
     for (size_t i = 0; names[i]; i++) {
+        if (!strcmp(names[i], ".")) return root;
         const char *path = vkt__arena_printf(arena, "%s/%s", root, names[i]);
         if (vkt__is_dir(path)) return path;
     }
@@ -100,8 +109,8 @@ static vkt_status scan(const char *root, uint8_t split, const vkt__pair_names *n
     size_t used = 0;
     const char *a = folder_in(root, names->first, arena),
                *b = folder_in(root, names->second, arena);
-    VKT_TRY(collect(&first, a, strlen(a) + 1, 0, arena));
-    VKT_TRY(collect(&second, b, strlen(b) + 1, 0, arena));
+    VKT_TRY(collect(&first, NULL, a, strlen(a) + 1, 0, arena));
+    VKT_TRY(collect(&second, names->ending, b, strlen(b) + 1, 0, arena));
     if (first.n) qsort(first.item, first.n, sizeof *first.item, by_stem);
     if (second.n) qsort(second.item, second.n, sizeof *second.item, by_stem);
     VKT_TRY(check_stems(&first));
@@ -113,7 +122,7 @@ static vkt_status scan(const char *root, uint8_t split, const vkt__pair_names *n
             vkt__str_printf(&name, "%s%s", first.item[i].stem, names->suffix);
             other = find(&second, name.data);
         }
-        if (!other) {
+        if (!other && !names->ending) {
             if (out->n_alone < VKT_COUNT(out->alone)) out->alone[out->n_alone] = first.item[i].path;
             out->n_alone++;
             continue;
@@ -123,8 +132,8 @@ static vkt_status scan(const char *root, uint8_t split, const vkt__pair_names *n
         if (of != VKT_N_SPLITS) out->pictures.own[of] = true;
         vkt__folder_add(&out->pictures, first.item[i].path, (uint32_t)at, of);
         if (at == *cap) out->other = vkt__grow(out->other, at, cap, sizeof *out->other);
-        out->other[at] = other->path;
-        used++;
+        out->other[at] = other ? other->path : NULL;
+        used += other != NULL;
     }
     out->n_unused += (uint32_t)(second.n - used);
 fail:

@@ -5,10 +5,12 @@
 
 #include "data/pictures/folder.h"
 
-/* What the two folders may be called, each list up to a NULL. */
+/* What the two folders may be called, each list up to a NULL; ".": they are the same one. */
 typedef struct vkt__pair_names {
     const char *const *first, *const *second;
     const char *suffix; /* that a name of the second may have behind it, "_mask"; NULL: none */
+    const char *ending; /* of the second's files, which are no pictures: ".txt", and of pictures
+                           that nothing belongs to `other` is NULL; NULL: they are pictures */
 } vkt__pair_names;
 
 typedef struct vkt__paired {

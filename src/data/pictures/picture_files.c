@@ -172,10 +172,32 @@ static void keep(vkt__files *f, uint32_t i, const uint8_t *pixels, uint32_t byte
     vkt__mutex_unlock(f->lock);
 }
 
+/* All of the picture, in the middle; grey around it. */
+static vkt_status letterboxed(const vkt__schema *s, const uint8_t *pixels, uint32_t w, uint32_t h,
+                              uint8_t *out)
+{
+    enum { GREY = 114 };
+    vkt_status st = VKT_OK;
+    uint8_t *own = NULL;
+    uint32_t H = s->input_shape[0], W = s->input_shape[1], C = s->input_shape[2];
+    vkt__box all = { 0, 0, w, h }, to = vkt__letterbox(w, h, W, H);
+    size_t row = (size_t)to.w * C;
+    memset(out, GREY, (size_t)H * W * C);
+    if (to.w == W) return vkt__picture_resize(pixels, w, all, C, out + to.y * row, to.w, to.h);
+    VKT_TRY(vkt__alloc_large(to.h, row, "a picture", &own));
+    VKT_TRY(vkt__picture_resize(pixels, w, all, C, own, to.w, to.h));
+    for (uint32_t y = 0; y < to.h; y++)
+        memcpy(out + ((size_t)(to.y + y) * W + to.x) * C, own + y * row, row);
+fail:
+    free(own);
+    return st;
+}
+
 vkt_status vkt__pixels_to_model(const vkt__schema *s, const uint8_t *pixels, uint32_t w, uint32_t h,
                                 uint8_t *out)
 {
     uint32_t H = s->input_shape[0], W = s->input_shape[1];
+    if (s->task == VKT_TASK_DETECT) return letterboxed(s, pixels, w, h, out);
     vkt__box box = s->crop ? vkt__picture_middle(w, h, W, H) : (vkt__box) { 0, 0, w, h };
     return vkt__picture_resize(pixels, w, box, s->input_shape[2], out, W, H);
 }

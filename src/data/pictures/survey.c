@@ -141,7 +141,7 @@ static void median_size(const vkt__survey *s, uint32_t *h, uint32_t *w)
     qsort(s->wide, s->n, sizeof *s->wide, by_value);
     *h = s->high[s->n / 2];
     *w = s->wide[s->n / 2];
-    uint64_t side = VKT_MAX(*h, *w), most = s->dense ? LONG_DENSE : LONG_SIDE;
+    uint64_t side = VKT_MAX(*h, *w), most = s->most ? s->most : s->dense ? LONG_DENSE : LONG_SIDE;
     if (side <= most && !s->halves) return;
     /* Multiples of 8: 63x64 would be an accident of the median, and a U-Net halves three times. */
     most = VKT_MIN(most, side);

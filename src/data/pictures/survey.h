@@ -14,7 +14,8 @@ typedef struct vkt__survey {
     uint32_t bits, n_deep;     /* of samples of 16 bits, see picture.h; pictures that have them */
     uint32_t w, h, largest[2]; /* of the first; of the largest in both directions */
     bool dense,
-        halves; /* given, see data.size median: the model predicts pixels; and halves sides */
+        halves;    /* given, see data.size median: the model predicts pixels; and halves sides */
+    uint32_t most; /* given: the longer side at most; 0: by `dense` */
 } vkt__survey;
 
 /* stop: the first that can't be read is an error; else such ones are left out, and counted. IO,

@@ -45,7 +45,7 @@ double vkt__mean_ssim(const vkt__eval_sums *e)
 double vkt__balanced_accuracy(const vkt__eval_sums *e)
 {
     double sum = 0, n = 0;
-    if (e->several) return NAN;
+    if (e->several || e->boxes) return NAN;
     for (uint32_t c = 0; c < e->n_classes; c++) {
         if (!e->class_count[c]) continue;
         sum += vkt__class_scores_of(e, c).recall;
@@ -88,6 +88,8 @@ double vkt__eval_metric(const vkt__eval_sums *e, const char *name)
     if (!strcmp(name, "mean_iou")) return vkt__mean_iou(e);
     if (!strcmp(name, "psnr")) return vkt__mean_psnr(e);
     if (!strcmp(name, "ssim")) return vkt__mean_ssim(e);
+    if (!strcmp(name, "map")) return e->map;
+    if (!strcmp(name, "map50")) return e->map50;
     if (!strcmp(name, "mae")) return vkt__eval_errors(e).mae;
     if (!strcmp(name, "rmse")) return vkt__eval_errors(e).rmse;
     if (!strcmp(name, "r2")) return vkt__eval_errors(e).r2;

@@ -1,6 +1,7 @@
 /* eval_sums.h */
 #include <math.h>
 
+#include "train/measures/detections.h"
 #include "train/measures/eval_sums.h"
 
 /* Bins are open below: a probability of exactly k / VKT__BINS lies in bin k - 1. */
@@ -46,10 +47,12 @@ void vkt__eval_sums_finish(vkt__eval_sums *sums)
     free(sums->class_predicted);
     free(sums->confusion);
     free(sums->class_ap);
+    free(sums->class_ap50);
+    vkt__detections_destroy(&sums->boxes);
     free(sums->point);
     free(sums->error);
     sums->class_count = sums->class_correct = sums->class_predicted = sums->confusion = NULL;
-    sums->class_ap = NULL;
+    sums->class_ap = sums->class_ap50 = NULL;
     sums->point = NULL;
     sums->n_points = 0;
     sums->error = NULL;
@@ -85,7 +88,9 @@ double vkt__eval_ece(const vkt__reliability *r)
 
 double vkt__eval_accuracy(const vkt__eval_sums *sums)
 {
-    return sums->n_targets || sums->pictures ? NAN : (double)sums->correct / (double)sums->n;
+    return sums->n_targets || sums->pictures || sums->boxes
+               ? NAN
+               : (double)sums->correct / (double)sums->n;
 }
 
 vkt__error_scores vkt__eval_errors_of(const vkt__eval_sums *sums, uint32_t k)

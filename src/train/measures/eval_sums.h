@@ -40,9 +40,13 @@ typedef struct vkt__eval_sums {
     double *class_ap; /* [n_classes] average precision of each; NULL: not measured */
     size_t n_points;  /* of class_ap's curves, see vkt__ranks_curves; 0: not measured */
     struct vkt__rank_point *point;
-    bool pixels;       /* masks: n and the counts of classes are of pixels */
-    bool pictures;     /* targets are pictures: these are sums over examples */
-    double psnr, ssim; /* dB; NAN: smaller than a window */
+    bool pixels;                   /* masks: n and the counts of classes are of pixels */
+    bool pictures;                 /* targets are pictures: these are sums over examples */
+    struct vkt__detections *boxes; /* detection: n is of pictures, counts of classes are of boxes;
+                                      else NULL */
+    double map, map50;             /* of these, see detections.h; NAN: not measured */
+    double *class_ap50;            /* [n_classes], beside class_ap; or NULL */
+    double psnr, ssim;             /* dB; NAN: smaller than a window */
     bool several; /* labels of an example: correct counts examples with all of them right, class
                      counts are of positives, and there is no confusion */
     vkt__reliability raw, calibrated; /* of classes; calibrated: where there is a temperature */

@@ -1,4 +1,5 @@
 /* eval_totals.h. Everything is added in the order of the ranks, so that all have the same bits. */
+#include "train/measures/detections.h"
 #include "train/measures/eval_totals.h"
 
 /* Means and squared deviations merged: Chan et al. 1979. */
@@ -134,6 +135,7 @@ vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
     if (s->n_classes) VKT_TRY(add_bins(c, &s->calibrated));
     if (s->confusion) VKT_TRY(add_counts(c, s->confusion, (size_t)s->n_classes * s->n_classes));
     if (scores->cap) VKT_TRY(gather_scores(c, scores));
+    if (s->boxes) VKT_TRY(vkt__detections_gather(c, s->boxes));
 fail:
     return st;
 }

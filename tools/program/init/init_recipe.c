@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "init_boxes.h"
 #include "init_recipe.h"
 
 static uint64_t clamp(double v, double low, double high)
@@ -93,6 +94,8 @@ static void write_data(FILE *f, const init_data *d)
     if (several)
         fprintf(f,
                 "  task: multilabel        # each example has none, one or several labels: a|b\n");
+    else if (d->task == VKT_TASK_DETECT)
+        fprintf(f, "  task: detect            # boxes, each with a class\n");
     else if (d->task == VKT_TASK_SEGMENT || d->task == VKT_TASK_PICTURE)
         fprintf(f, "  task: %s\n",
                 d->task == VKT_TASK_SEGMENT ? "segment          # a class of each pixel"
@@ -103,7 +106,7 @@ static void write_data(FILE *f, const init_data *d)
             (unsigned long long)d->info.n[VKT_SPLIT_TRAIN],
             (unsigned long long)d->info.n[VKT_SPLIT_VALID],
             (unsigned long long)d->info.n[VKT_SPLIT_TEST], d->info.n_inputs);
-    if (classes || several || d->task == VKT_TASK_SEGMENT)
+    if (classes || several || d->task == VKT_TASK_SEGMENT || d->task == VKT_TASK_DETECT)
         fprintf(f, "  # %u %s: %.150s\n", d->info.n_outputs, several ? "labels" : "classes",
                 d->classes);
     fprintf(f,
@@ -278,6 +281,35 @@ static void write_masks(FILE *f, const init_data *d, const char *name)
             "  warmup: 20              # steps, which are added to train.steps\n",
             d->info.n_outputs);
     write_run(f, d, &(length) { .batch = 8, .passes = 20, .least = 200, .most = 20000 });
+}
+
+static void write_boxes(FILE *f, const init_data *d, const char *name)
+{
+    uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1];
+    write_head(f, d, name);
+    fprintf(f,
+            "  size: %-18s# height x width that the model sees, multiples of 32: of the pictures' "
+            "median, the longer side at most 256; larger finds smaller things\n",
+            h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+    write_data(f, d);
+    fprintf(f,
+            "  augment:                # each time a picture is seen it is another one; boxes "
+            "move with it\n"
+            "    flip: 0.5             # mirrored; 0 where left and right differ, as in letters\n"
+            "    resized_crop: 0.5     # a part of the picture, from half of it on\n"
+            "    brightness: 0.1\n"
+            "    contrast: 0.2\n");
+    init_write_detector(f, d);
+    fprintf(f, "optim:\n"
+               "  rule: adamw\n"
+               "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
+               "  weight_decay: 0.05\n"
+               "schedule:\n"
+               "  kind: cosine\n"
+               "  warmup: 50              # steps, which are added to train.steps\n");
+    write_run(
+        f, d,
+        &(length) { .batch = 8, .passes = 40, .least = 400, .most = 40000, .evaluations = 20 });
 }
 
 /* What is learned is the difference to the picture itself, or to it enlarged: it begins as nothing.
@@ -681,6 +713,8 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
         write_text(f, d, name);
     else if (d->task == VKT_TASK_SEGMENT)
         write_masks(f, d, name);
+    else if (d->task == VKT_TASK_DETECT)
+        write_boxes(f, d, name);
     else if (d->task == VKT_TASK_PICTURE)
         write_pairs(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_PICTURES && strcmp(d->source, "idx"))

@@ -66,8 +66,25 @@ static json_t *numbers_json(const vkt_prediction *p)
     return all;
 }
 
+/* [{"class", "score", "box": [left, top, right, bottom]}] */
+static json_t *boxes_json(const vkt_prediction *p)
+{
+    json_t *all = json_array();
+    for (uint32_t i = 0; i < p->n_boxes; i++) {
+        const vkt_found_box *b = &p->boxes[i];
+        json_array_append_new(all, json_pack("{s:s, s:f, s:[f, f, f, f]}", "class",
+                                             p->class_names[b->class], "score", (double)b->score,
+                                             "box", b->box[0], b->box[1], b->box[2], b->box[3]));
+    }
+    return all;
+}
+
 void prediction_json(json_t *to, const vkt_prediction *p, uint32_t top)
 {
+    if (p->boxes) {
+        json_object_set_new(to, "boxes", boxes_json(p));
+        return;
+    }
     json_object_set_new(to, "predicted",
                         !p->class_names ? numbers_json(p)
                         : p->threshold  ? labels_json(p)

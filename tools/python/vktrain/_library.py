@@ -177,7 +177,8 @@ class Prediction(Structure):
     _fields_ = [("input", c_char_p), ("index", c_uint64), ("alone", c_bool), ("n", c_uint32),
                 ("value", POINTER(c_float)), ("class_names", POINTER(c_char_p)),
                 ("target_names", POINTER(c_char_p)), ("threshold", POINTER(c_float)),
-                ("predicted", c_uint32), ("number", POINTER(c_double))]
+                ("predicted", c_uint32), ("number", POINTER(c_double)),
+                ("n_boxes", c_uint32), ("boxes", c_void_p)]
 
 
 class Inputs(Structure):

@@ -16,7 +16,7 @@ from ._library import INTERRUPTED, OK, check, error_of, lib
 from ._rows import as_lines, is_frame, is_table
 
 _TYPES = {"uint8": 1, "int64": 2, "float32": 3, "float64": 4}
-_TASKS = ("classify", "regress", "multilabel", "segment", "picture")
+_TASKS = ("classify", "regress", "multilabel", "segment", "picture", "detect")
 
 
 class Device(NamedTuple):

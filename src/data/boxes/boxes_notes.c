@@ -1,0 +1,100 @@
+/* boxes_notes.h */
+#include <math.h>
+
+#include "data/boxes/boxes.h"
+#include "data/boxes/boxes_notes.h"
+#include "data/boxes/cells.h"
+#include "data/pictures/dense.h"
+
+static void note_classes(vkt_dataset *ds)
+{
+    enum { SHOWN = 12 };
+    const vkt__schema *s = &ds->schema;
+    vkt__str line = { 0 };
+    uint64_t *count = vkt__alloc(s->n_outputs * sizeof *count);
+    uint32_t n_none = 0;
+    vkt__boxes_count(ds, VKT_SPLIT_TRAIN, count);
+    vkt__str_printf(&line, "boxes of the training pictures:");
+    for (uint32_t c = 0; c < VKT_MIN(s->n_outputs, SHOWN); c++)
+        vkt__str_printf(&line, "%s %s %llu", c ? "," : "", vkt__show(s->classes[c]).s,
+                        (unsigned long long)count[c]);
+    vkt__dense_note(
+        ds, vkt__arena_printf(&ds->arena, "%s%s", line.data, s->n_outputs > SHOWN ? ", ..." : ""));
+    for (uint32_t c = 0; c < s->n_outputs; c++)
+        if (!count[c] && n_none++ < SHOWN)
+            vkt__dense_note(ds, vkt__arena_printf(&ds->arena,
+                                                  "class '%s' has no training box: it can't be "
+                                                  "learned",
+                                                  vkt__show(s->classes[c]).s));
+    vkt__str_finish(&line);
+    free(count);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Pictures without an object, and the sides of the smallest. */
+static void note_pictures(vkt_dataset *ds)
+{
+    const vkt__objects *o = ds->part[0].objects;
+    uint64_t n = ds->info.n[VKT_SPLIT_TRAIN], empty = 0, k = 0;
+    double *side = malloc((o->first[o->n] + 1) * sizeof *side);
+    vkt__object *seen = malloc((o->most + 1) * sizeof *seen);
+    for (uint64_t i = 0; i < n && side && seen; i++) {
+        uint32_t found = vkt__objects_seen(ds, VKT_SPLIT_TRAIN, i, NULL, seen);
+        empty += !found;
+        for (uint32_t b = 0; b < found; b++)
+            side[k++] = fmax(seen[b].box[2] - seen[b].box[0], seen[b].box[3] - seen[b].box[1]);
+    }
+    if (empty)
+        vkt__dense_note(ds,
+                        vkt__arena_printf(&ds->arena, "%llu of %llu training pictures have no box",
+                                          (unsigned long long)empty, (unsigned long long)n));
+    if (k) {
+        qsort(side, k, sizeof *side, by_value);
+        vkt__dense_note(
+            ds, vkt__arena_printf(
+                    &ds->arena,
+                    "as the model sees them, boxes are %.3g pixels long (median), "
+                    "one in twenty below %.3g%s",
+                    side[k / 2], side[k / 20],
+                    side[k / 20] < VKT__CELL_STRIDE ? ": a larger data.size finds more" : ""));
+    }
+    free(side);
+    free(seen);
+}
+
+/* Without a box there nothing tells a good model from a bad one. */
+static void note_no_measure(vkt_dataset *ds)
+{
+    uint64_t *count = vkt__alloc(ds->schema.n_outputs * sizeof *count), n = 0;
+    vkt__boxes_count(ds, VKT_SPLIT_VALID, count);
+    for (uint32_t c = 0; c < ds->schema.n_outputs; c++) n += count[c];
+    if (ds->info.n[VKT_SPLIT_VALID] && !n)
+        vkt__dense_note(ds, "no validation picture has a box, so nothing says which checkpoint is "
+                            "best: raise data.valid_fraction");
+    free(count);
+}
+
+void vkt__boxes_note(vkt_dataset *ds, const vkt__boxes_seen *seen)
+{
+    const struct {
+        uint64_t n;
+        const char *what;
+    } rows[] = { { seen->n_flat, "boxes have no area: they are left out" },
+                 { seen->n_outside, "boxes lie outside of their pictures: they are left out" },
+                 { seen->n_beyond, "boxes reach beyond their pictures: they are cut" },
+                 { seen->n_crowd, "boxes are of crowds (iscrowd): they are left out" },
+                 { seen->n_unnamed, "boxes are of pictures that the file does not list" },
+                 { seen->n_unused, "files of boxes belong to no picture" } };
+    note_classes(ds);
+    note_pictures(ds);
+    note_no_measure(ds);
+    for (size_t i = 0; i < VKT_COUNT(rows); i++)
+        if (rows[i].n)
+            vkt__dense_note(ds, vkt__arena_printf(&ds->arena, "%llu %s",
+                                                  (unsigned long long)rows[i].n, rows[i].what));
+}

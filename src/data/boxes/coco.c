@@ -1,0 +1,377 @@
+/* marks.h: boxes as COCO keeps them: one JSON file of a split's images, annotations, categories. */
+#include <jansson.h>
+#include <math.h>
+
+#include "data/boxes/marks.h"
+
+enum { FILE_BYTES = 768 << 20, HEAD = 1 << 16, MOST_FILES = 64 };
+
+/* ---- one file ---- */
+
+typedef struct entry {
+    json_int_t id;
+    uint32_t at; /* of its array */
+} entry;
+
+static int by_id(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->id != y->id) return x->id < y->id ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The entries of an array by their ids. FORMAT: one has none, or two have the same. */
+static vkt_status index_of(const json_t *all, const char *what, const char *name, entry **out)
+{
+    vkt_status st = VKT_OK;
+    size_t n = json_array_size(all);
+    VKT_TRY(vkt__alloc_large(n + 1, sizeof **out, "the boxes", out));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *id = json_object_get(json_array_get(all, i), "id");
+        if (!json_is_integer(id)) {
+            st = vkt__fail(VKT_E_FORMAT, "data", "'%s': %s[%zu] has no whole number `id`", name,
+                           what, i);
+            goto fail;
+        }
+        (*out)[i] = (entry) { json_integer_value(id), (uint32_t)i };
+    }
+    if (n) qsort(*out, n, sizeof **out, by_id);
+    for (size_t i = 1; i < n; i++)
+        if ((*out)[i].id == (*out)[i - 1].id) {
+            st = vkt__fail(VKT_E_FORMAT, "data", "'%s': two of %s have the id %lld", name, what,
+                           (long long)(*out)[i].id);
+            break;
+        }
+fail:
+    return st;
+}
+
+/* Its place among those by id; UINT32_MAX: there is none. */
+static uint32_t place_of(const entry *by, size_t n, const json_t *id)
+{
+    size_t low = 0, high = n;
+    json_int_t v = json_integer_value(id);
+    if (!json_is_integer(id)) return UINT32_MAX;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (by[mid].id < v)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < n && by[low].id == v ? (uint32_t)low : UINT32_MAX;
+}
+
+typedef struct reading {
+    const char *name, *root;
+    const json_t *images, *marks, *kinds;
+    entry *image, *kind; /* by id */
+    uint32_t *order;     /* annotations by their pictures */
+    uint64_t *first;     /* [images + 1] of each in `order` */
+    vkt__arena *arena;
+} reading;
+
+/* Classes are the categories by their ids; those of a second file must be the same. */
+static vkt_status take_classes(reading *r, vkt__marks *m)
+{
+    size_t n = json_array_size(r->kinds);
+    bool fresh = !m->classes;
+    if (!n || n > VKT__MARK_CLASSES)
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' has %zu categories; 1 to %d may be", r->name,
+                         n, VKT__MARK_CLASSES);
+    if (!fresh && n != m->n_classes)
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' has %zu categories, the files before have %u",
+                         r->name, n, m->n_classes);
+    if (fresh) m->classes = vkt__arena_alloc(r->arena, n * sizeof *m->classes);
+    m->n_classes = (uint32_t)n;
+    for (size_t k = 0; k < n; k++) {
+        const char *word =
+            json_string_value(json_object_get(json_array_get(r->kinds, r->kind[k].at), "name"));
+        if (!word || !*word)
+            return vkt__fail(VKT_E_FORMAT, "data", "'%s': the category %lld has no name", r->name,
+                             (long long)r->kind[k].id);
+        if (fresh)
+            m->classes[k] = vkt__arena_strdup(r->arena, word);
+        else if (strcmp(m->classes[k], word) != 0)
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s': category %zu is '%s', in the files before it is '%s'", r->name,
+                             k, vkt__show(word).s, vkt__show(m->classes[k]).s);
+    }
+    return VKT_OK;
+}
+
+/* Annotations in the order of their pictures, those of one as they stand. */
+static vkt_status sort_marks(reading *r, vkt__marks *m)
+{
+    vkt_status st = VKT_OK;
+    size_t n = json_array_size(r->marks), n_images = json_array_size(r->images);
+    uint32_t *of = NULL;
+    VKT_TRY(vkt__alloc_large(n + 1, sizeof *of, "the boxes", &of));
+    VKT_TRY(vkt__alloc_large(n + 1, sizeof *r->order, "the boxes", &r->order));
+    VKT_TRY(vkt__alloc_large(n_images + 2, sizeof *r->first, "the boxes", &r->first));
+    memset(r->first, 0, (n_images + 2) * sizeof *r->first);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *a = json_array_get(r->marks, i);
+        of[i] = place_of(r->image, n_images, json_object_get(a, "image_id"));
+        if (of[i] == UINT32_MAX)
+            m->n_unnamed++;
+        else
+            r->first[of[i] + 2]++;
+    }
+    for (size_t i = 2; i < n_images + 2; i++) r->first[i] += r->first[i - 1];
+    for (size_t i = 0; i < n; i++)
+        if (of[i] != UINT32_MAX) r->order[r->first[of[i] + 1]++] = (uint32_t)i;
+fail:
+    free(of);
+    return st;
+}
+
+static vkt_status take_mark(const reading *r, uint32_t at, vkt__marks *m)
+{
+    const json_t *a = json_array_get(r->marks, at), *box = json_object_get(a, "bbox"),
+                 *crowd = json_object_get(a, "iscrowd");
+    double v[4];
+    uint32_t kind = place_of(r->kind, json_array_size(r->kinds), json_object_get(a, "category_id"));
+    if (json_is_true(crowd) || json_integer_value(crowd)) {
+        m->n_crowd++;
+        return VKT_OK;
+    }
+    if (kind == UINT32_MAX)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s': annotations[%u] has a category_id that is no category", r->name,
+                         at);
+    for (size_t k = 0; k < 4; k++) {
+        const json_t *number = json_array_get(box, k);
+        v[k] = json_is_number(number) ? json_number_value(number) : NAN;
+        if (!(fabs(v[k]) < 1e9))
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s': annotations[%u] has no bbox of four numbers: x, y, width, "
+                             "height",
+                             r->name, at);
+    }
+    return vkt__marks_add(m, (double[]) { v[0], v[1], v[0] + v[2], v[1] + v[3] }, kind, r->name);
+}
+
+/* A name that stays below the folder: nothing else is read. */
+static bool is_below(const char *name)
+{
+    if (!*name || *name == '/' || strchr(name, '\\') || strchr(name, ':')) return false;
+    for (const char *p = name; p; p = strchr(p, '/')) {
+        p += *p == '/';
+        if (p[0] == '.' && p[1] == '.' && (p[2] == '/' || !p[2])) return false;
+    }
+    return true;
+}
+
+/* The file of a picture, where it may be: beside the JSON file, in images, in the split's folder,
+ * or above. */
+static const char *find_picture(const reading *r, const char *file, uint8_t split)
+{
+    const char *of = split < VKT_N_SPLITS ? vkt_split_name((vkt_split)split) : "train",
+               *other = !strcmp(of, "valid") ? "val" : of;
+    const char *const in[] = { "",
+                               "images/",
+                               of,
+                               other,
+                               vkt__arena_printf(r->arena, "images/%s", of),
+                               vkt__arena_printf(r->arena, "images/%s", other),
+                               vkt__arena_printf(r->arena, "%s2017", other),
+                               vkt__arena_printf(r->arena, "images/%s2017", other) };
+    for (size_t i = 0; i < VKT_COUNT(in); i++) {
+        const char *path =
+            vkt__arena_printf(r->arena, "%s/%s%s%s", r->root, in[i], i > 1 ? "/" : "", file);
+        if (!vkt__is_absent(path)) return path;
+    }
+    return NULL;
+}
+
+static vkt_status take_picture(const reading *r, size_t i, uint8_t split, vkt__marks *m)
+{
+    vkt_status st = VKT_OK;
+    const json_t *image = json_array_get(r->images, r->image[i].at);
+    const char *file = json_string_value(json_object_get(image, "file_name"));
+    json_int_t w = json_integer_value(json_object_get(image, "width")),
+               h = json_integer_value(json_object_get(image, "height"));
+    if (!file || !is_below(file))
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s': images[%u] has no file_name that is a path below its folder",
+                         r->name, r->image[i].at);
+    const char *path = find_picture(r, file, split);
+    if (!path)
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' names the picture '%s', which is not there",
+                         r->name, vkt__show(file).s);
+    bool sane = w > 0 && h > 0 && w < 1 << 20 && h < 1 << 20;
+    vkt__marks_picture(m, path, split, sane ? (uint32_t)w : 0, sane ? (uint32_t)h : 0);
+    for (uint64_t k = r->first[i]; k < r->first[i + 1] && st == VKT_OK; k++)
+        st = take_mark(r, r->order[k], m);
+    if (st != VKT_OK) vkt__marks_drop(m);
+    return st;
+}
+
+static vkt_status read_json(reading *r, json_t *o, uint8_t split, bool stop, vkt__marks *m)
+{
+    vkt_status st;
+    r->images = json_object_get(o, "images");
+    r->marks = json_object_get(o, "annotations");
+    r->kinds = json_object_get(o, "categories");
+    if (!json_is_array(r->images) || !json_is_array(r->marks) || !json_is_array(r->kinds))
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' has not the three lists images, annotations and categories: it is "
+                         "no file of COCO boxes",
+                         r->name);
+    VKT_TRY(index_of(r->images, "images", r->name, &r->image));
+    VKT_TRY(index_of(r->kinds, "categories", r->name, &r->kind));
+    VKT_TRY(take_classes(r, m));
+    VKT_TRY(sort_marks(r, m));
+    for (size_t i = 0; i < json_array_size(r->images); i++) {
+        if (!stop) vkt__log_quiet(true);
+        st = take_picture(r, i, split, m);
+        if (!stop) vkt__log_quiet(false);
+        if (st != VKT_OK) VKT_TRY(vkt__marks_failed(m, st, stop));
+    }
+fail:
+    free(r->image);
+    free(r->kind);
+    free(r->order);
+    free(r->first);
+    return st;
+}
+
+vkt_status vkt__coco_read(const char *text, size_t n, const char *name, const char *root,
+                          uint8_t split, bool stop, vkt__arena *arena, vkt__marks *m)
+{
+    json_error_t error;
+    reading r = { .name = name, .root = root, .arena = arena };
+    json_t *o = json_loadb(text, n, 0, &error);
+    if (!o)
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' line %d: %s: it is not JSON", name, error.line,
+                         vkt__show(error.text).s);
+    vkt_status st = read_json(&r, o, split, stop, m);
+    json_decref(o);
+    return st;
+}
+
+/* ---- the files ---- */
+
+typedef struct found {
+    const char *path[MOST_FILES], *root[MOST_FILES]; /* root: where its pictures are looked for */
+    uint8_t split[MOST_FILES];
+    size_t n;
+} found;
+
+/* Whether a JSON file begins as one of COCO does. */
+static bool looks_so(const char *path)
+{
+    bool is = false;
+    char *head = vkt__alloc(HEAD + 1);
+    FILE *f = vkt__fopen(path, "rb");
+    if (f) {
+        head[fread(head, 1, HEAD, f)] = 0;
+        const char *p = head + strspn(head, " \t\r\n");
+        is = *p == '{' && (strstr(p, "\"images\"") || strstr(p, "\"annotations\"") ||
+                           strstr(p, "\"categories\""));
+        fclose(f);
+    }
+    free(head);
+    return is;
+}
+
+/* "instances_val2017.json" is of validation. */
+static uint8_t split_of(const char *name, uint8_t around)
+{
+    static const struct {
+        const char *word;
+        vkt_split split;
+    } words[] = { { "train", VKT_SPLIT_TRAIN },
+                  { "val", VKT_SPLIT_VALID },
+                  { "test", VKT_SPLIT_TEST } };
+    for (size_t i = 0; i < VKT_COUNT(words); i++)
+        if (strstr(name, words[i].word)) return (uint8_t)words[i].split;
+    return around;
+}
+
+static vkt_status look_in(const char *dir, const char *root, uint8_t split, vkt__arena *arena,
+                          found *out)
+{
+    vkt_status st;
+    char **names = NULL;
+    size_t n = 0, from = out->n;
+    bool instances = false;
+    VKT_TRY(vkt__list_dir(dir, &names, &n));
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(names[i]);
+        if (length < 6 || !vkt__same_word(names[i] + length - 5, ".json")) continue;
+        bool preferred = !strncmp(names[i], "instances", 9);
+        if (instances && !preferred) continue;
+        const char *path = vkt__arena_printf(arena, "%s/%s", dir, names[i]);
+        if (out->n == MOST_FILES || !looks_so(path)) continue;
+        if (preferred && !instances) out->n = from; /* captions and keypoints beside them */
+        instances |= preferred;
+        out->path[out->n] = path;
+        out->root[out->n] = root;
+        out->split[out->n++] = split_of(names[i], split);
+    }
+fail:
+    vkt__names_free(names, n);
+    return st;
+}
+
+static vkt_status find_files(const char *root, vkt__arena *arena, found *out)
+{
+    static const char *const splits[] = { "train", "valid", "val", "test" };
+    vkt_status st = VKT_OK;
+    root = vkt__folder_root(root, arena);
+    if (!vkt__is_dir(root)) {
+        const char *slash = strrchr(root, '/');
+        if (!looks_so(root)) return VKT_OK;
+        out->path[0] = root;
+        out->root[0] = slash ? vkt__arena_printf(arena, "%.*s", (int)(slash - root), root) : ".";
+        out->split[0] = VKT_N_SPLITS;
+        out->n = 1;
+        return VKT_OK;
+    }
+    const char *of = vkt__arena_printf(arena, "%s/annotations", root);
+    if (vkt__is_dir(of)) VKT_TRY(look_in(of, root, VKT_N_SPLITS, arena, out));
+    if (!out->n) VKT_TRY(look_in(root, root, VKT_N_SPLITS, arena, out));
+    if (out->n) return VKT_OK;
+    for (size_t i = 0; i < VKT_COUNT(splits); i++) {
+        uint8_t split = VKT_N_SPLITS;
+        const char *dir = vkt__arena_printf(arena, "%s/%s", root, splits[i]);
+        vkt__folder_split_named(splits[i], &split);
+        if (vkt__is_dir(dir)) VKT_TRY(look_in(dir, dir, split, arena, out));
+    }
+fail:
+    return st;
+}
+
+vkt_status vkt__coco_scan(const char *root, bool stop, vkt__arena *arena, vkt__marks *out)
+{
+    vkt_status st;
+    found f = { 0 };
+    char *text = NULL;
+    size_t n;
+    VKT_TRY(find_files(root, arena, &f));
+    if (!f.n) {
+        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' holds no JSON file of COCO boxes", root);
+        goto fail;
+    }
+    for (size_t i = 0; i < f.n; i++) {
+        VKT_TRY(vkt__file_read(f.path[i], FILE_BYTES, &text, &n));
+        VKT_TRY(vkt__coco_read(text, n, f.path[i], f.root[i], f.split[i], stop, arena, out));
+        free(text);
+        text = NULL;
+        if (f.split[i] < VKT_N_SPLITS) out->pictures.own[f.split[i]] = true;
+    }
+fail:
+    free(text);
+    return st;
+}
+
+bool vkt__coco_is(const char *root)
+{
+    vkt__arena arena = { 0 };
+    found f = { 0 };
+    bool is = find_files(root, &arena, &f) == VKT_OK && f.n;
+    vkt__arena_finish(&arena);
+    return is;
+}

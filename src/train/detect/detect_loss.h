@@ -1,0 +1,24 @@
+/* What a detector's output means and what it costs: two parts for each cell (data/boxes/cells.h).
+ */
+#ifndef VKT_TRAIN_DETECT_LOSS_H
+#define VKT_TRAIN_DETECT_LOSS_H
+
+#include "vktrain/tensor.h"
+
+/* An output is [cells, VKT__DETECT_BOX + classes]: for the box the middle's distance from the
+ * cell's, right and down, then the logarithms of width and height, all in strides; for each class a
+ * logit, to which VKT__DETECT_PRIOR is added, so that at first a cell finds nothing. */
+enum { VKT__DETECT_BOX = 4 };
+#define VKT__DETECT_PRIOR (-4.6f) /* a score of 0.01 */
+#define VKT__DETECT_LONGEST 8.0f  /* of the logarithms */
+#define VKT__DETECT_BOX_WEIGHT 2.0f
+
+/* out [B, cells, 4 + classes]; y [B, cells x 5]; w [B]  ->  [B], each picture's loss by its weight:
+ * (classes + 2 boxes) / max(1, cells that find something). Boxes: 1 - GIoU over these cells.
+ * Classes, of all cells: |q - p|^2 times the cross-entropy of p and q, where q is the box's IoU for
+ * the class that is there, else 0, and has no gradient. Sources: GIoU, Rezatofighi et al. 2019
+ * (arXiv 1902.09630); quality focal loss, Li et al. 2020 (2006.04388); a mean by picture, as
+ * torchvision's RetinaNet. */
+vkt_tensor *vkt__detect_loss(vkt_graph *g, vkt_tensor *out, vkt_tensor *y, vkt_tensor *w);
+
+#endif

@@ -1,0 +1,91 @@
+/* predict_boxes.h */
+#include <math.h>
+
+#include "formats/png.h"
+#include "train/detect/predict_boxes.h"
+
+vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint64_t index,
+                              const float *out)
+{
+    vkt_status st;
+    VKT_TRY(
+        vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &f->scratch, &f->w, &f->h, &f->pixels));
+    f->channels = data->schema.input_shape[2];
+    if (!f->box) f->box = vkt__alloc(VKT__FOUND_MOST * sizeof *f->box);
+    vkt__find(&f->finder, vkt_dataset_get_info(data), out, VKT__FOUND_SHOWN);
+    f->n = 0;
+    for (uint32_t i = 0; i < f->finder.n; i++) {
+        const vkt__found *from = &f->finder.found[i];
+        vkt_found_box *to = &f->box[f->n];
+        *to = (vkt_found_box) { .class = from->class, .score = from->score };
+        memcpy(to->box, from->box, sizeof to->box);
+        vkt__objects_back(&data->schema, f->w, f->h, to->box);
+        f->n += to->box[2] > to->box[0] && to->box[3] > to->box[1]; /* else on the grey around */
+    }
+fail:
+    return st;
+}
+
+static vkt_status write_text(const vkt__box_finder *f, const char *path)
+{
+    vkt__str text = { 0 };
+    for (uint32_t i = 0; i < f->n; i++) {
+        const double *b = f->box[i].box;
+        vkt__str_printf(&text, "%u %.6f %.6f %.6f %.6f %.4f\n", f->box[i].class,
+                        (b[0] + b[2]) / 2 / f->w, (b[1] + b[3]) / 2 / f->h, (b[2] - b[0]) / f->w,
+                        (b[3] - b[1]) / f->h, (double)f->box[i].score);
+    }
+    vkt_status st = vkt__file_replace(path, text.data ? text.data : "", text.len);
+    vkt__str_finish(&text);
+    return st;
+}
+
+/* A colour of class c, those of neighbouring numbers far apart. */
+static void tint(uint32_t c, uint8_t rgb[3])
+{
+    double hue = fmod(0.1 + c * 0.618033988749895, 1) * 6;
+    for (int k = 0; k < 3; k++) {
+        double at = fmod(hue + 6 - 2 * k, 6);
+        rgb[k] = (uint8_t)(255 * fmin(fmax(fabs(at - 3) - 1, 0), 1));
+    }
+}
+
+/* The edges, as thick as a picture of that size needs. */
+static void draw(uint8_t *to, uint32_t w, uint32_t h, const vkt_found_box *b)
+{
+    uint8_t rgb[3];
+    uint32_t thick = 1 + VKT_MAX(w, h) / 300, left = (uint32_t)b->box[0], top = (uint32_t)b->box[1],
+             right = (uint32_t)fmin(ceil(b->box[2]), w), low = (uint32_t)fmin(ceil(b->box[3]), h);
+    tint(b->class, rgb);
+    for (uint32_t y = top; y < low; y++)
+        for (uint32_t x = left; x < right; x++)
+            if (y < top + thick || y + thick >= low || x < left + thick || x + thick >= right)
+                memcpy(to + ((size_t)y * w + x) * 3, rgb, 3);
+}
+
+vkt_status vkt__boxes_write(const vkt__box_finder *f, const char *path)
+{
+    vkt_status st;
+    uint8_t *to = NULL;
+    size_t n = (size_t)f->w * f->h;
+    vkt__arena arena = { 0 };
+    VKT_TRY(write_text(f, vkt__arena_printf(&arena, "%s.txt", path)));
+    VKT_TRY(vkt__alloc_large(n, 3, "the picture", &to));
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < 3; k++)
+            to[3 * i + k] = f->pixels[i * f->channels + (f->channels == 3 ? k : 0)];
+    for (uint32_t i = f->n; i-- > 0;) draw(to, f->w, f->h, &f->box[i]); /* the best on top */
+    VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s.png", path), f->w, f->h, 3, to));
+fail:
+    free(to);
+    vkt__arena_finish(&arena);
+    return st;
+}
+
+void vkt__box_finder_finish(vkt__box_finder *f)
+{
+    vkt__finder_finish(&f->finder);
+    vkt__scratch_finish(&f->scratch);
+    free(f->box);
+    *f = (vkt__box_finder) { 0 };
+}

@@ -1,0 +1,27 @@
+/* What a detector finds on pictures, in their own pixels, and as files: texts as YOLO's, and PNGs
+ * with the boxes drawn. */
+#ifndef VKT_TRAIN_PREDICT_BOXES_H
+#define VKT_TRAIN_PREDICT_BOXES_H
+
+#include "data/dataset.h"
+#include "train/detect/found.h"
+#include "vktrain/train.h"
+
+typedef struct vkt__box_finder {
+    vkt__finder finder;
+    vkt__scratch scratch;
+    vkt_found_box *box; /* [VKT__FOUND_MOST] of the last picture */
+    uint32_t n;
+    uint32_t w, h, channels; /* of the last picture */
+    const uint8_t *pixels;
+} vkt__box_finder;
+
+/* Those of example `index` of the split test with a score that one answer is given for, best first.
+ * IO, FORMAT. */
+vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint64_t index,
+                              const float *out);
+/* path.txt and path.png of the last picture. IO. */
+vkt_status vkt__boxes_write(const vkt__box_finder *f, const char *path);
+void vkt__box_finder_finish(vkt__box_finder *f);
+
+#endif

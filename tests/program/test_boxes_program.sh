@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Boxes through the program: init says what it saw, train, eval, predict, export, resume to the same bits, bad input.
+# usage: test_boxes_program.sh PROGRAM
+set -euo pipefail
+program=$(realpath "${1:?the program}")
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-boxes.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() { echo "test_boxes_program: FAILED: $*" >&2; exit 1; }
+vktrain() { "$program" "$@"; }
+export NO_COLOR=1
+python3 "$root/tools/examples/make_boxes.py" set 20 64 3
+
+# init: what it saw, and a recipe that is complete.
+vktrain init set -o set.yaml >said 2>log || { cat log; fail "init"; }
+grep -q '^set.yaml: boxes, 16 training examples, boxes of 8 classes$' said || { cat said; fail "what init says"; }
+grep -q '^boxes of the training pictures: disc [0-9]*, square [0-9]*' said || fail "how many boxes each class has"
+for line in 'source: boxes' 'task: detect' 'size: 64 ' 'reshape: {shape: \[64, 12\], name: found_8}' 'concat: {from: \[found_8, found_16, found_32\], axis: 0}'; do
+  grep -q "$line" set.yaml || { cat set.yaml; fail "the recipe lacks $line"; }
+done
+
+# A net of few channels, and of few steps; the best by mAP is kept.
+sed -i 's/out: \(32\|64\|96\|128\)/out: 8/; s/out: 16/out: 8/' set.yaml
+short="--set train.steps=8 --set schedule.warmup=0 --set schedule.kind=constant --set eval.every=4 --set train.batch=4"
+vktrain train set.yaml --run a $short >log 2>&1 || { cat log; fail "train"; }
+grep -q ' map ' log || { cat log; fail "the measure is not shown"; }
+vktrain train set.yaml --run b $short --set train.steps=4 >log 2>&1 || { cat log; fail "the first half"; }
+vktrain train set.yaml --run b $short --resume >log 2>&1 || { cat log; fail "resume"; }
+cmp a/checkpoints/step-00000008/model.safetensors b/checkpoints/step-00000008/model.safetensors || fail "resumed to other bits"
+
+# eval of the split and of the folder; predict in pixels of each picture, whatever its size; the export.
+vktrain eval a --split test --json >eval.json 2>log || { cat log; fail "eval"; }
+vktrain eval a --data set >all 2>log || { cat log; fail "eval --data"; }
+vktrain predict a set/images/0000.png set/images/0001.png --out found --json >said 2>log || { cat log; fail "predict"; }
+python3 - <<'P' || fail "eval and predict"
+import json
+rows = [json.loads(l) for l in open("a/metrics.jsonl")]
+evals = [r for r in rows if r["kind"] == "eval" and r["split"] == "valid"]
+assert len(evals) >= 2 and all(0 <= e["map"] <= e["map50"] <= 1 for e in evals), evals
+e = json.load(open("eval.json"))
+assert e["n"] == 2 and e["accuracy"] is None and 0 <= e["map"] <= e["map50"] <= 1, e
+said = [json.loads(l) for l in open("said")]
+assert len(said) == 2 and all(isinstance(s["boxes"], list) for s in said), said
+P
+grep -q '^class .*boxes .*found .*precision .*recall .*AP 0.50 ' all || { cat all; fail "the table of classes"; }
+[ -e found/0001.txt ] && [ -e found/0001.png ] || fail "what predict writes"
+vktrain inspect set.yaml --augment sheet.png >log 2>&1 || { cat log; fail "inspect --augment"; }
+vktrain inspect set >said 2>log || { cat log; fail "inspect"; }
+grep -q 'boxes by class' said || fail "inspect says no classes"
+vktrain export a -o a.onnx >log 2>&1 || { cat log; fail "export"; }
+vktrain inspect a.onnx >said 2>log || { cat log; fail "inspect of the export"; }
+
+# What can't be: named.
+no() { if vktrain "${@:2}" >log 2>&1; then fail "taken: ${*:2}"; fi; grep -q "$1" log || { cat log; fail "not said: $1"; }; }
+no "data.source: boxes go together" train set.yaml --run x --set data.task=classify
+no "data.task: detect has detect, and no other task has" train digits --run x --set loss.kind=detect
+no "accuracy is not measured with data.task: detect" train set.yaml --run x --set checkpoint.metric=accuracy
+no "map is not measured with this data.task" train digits --run x --set checkpoint.metric=map
+no "but the data's targets are \[84, 12\]" train set.yaml --run x --set 'model=[{conv: {out: 3, kernel: 1}}]'
+no "data.augment.mixup" train set.yaml --run x --set data.augment.mixup=0.2
+no "multiples of 32" train set.yaml --run x --set data.size=72
+no "test-time augmentation" eval a --tta flips
+no "curves of boxes" eval a --curves z
+no "does not support pictures" eval a --predictions z.csv
+printf '9 0.5 0.5 0.1 0.1\n' >set/labels/0004.txt
+no "a box of class 9, but 8 classes are named" train set.yaml --run x --set data.bad_files=stop
+vktrain train set.yaml --run e $short --set train.steps=2 --set eval.every=2 >log 2>&1 || { cat log; fail "a bad text"; }
+grep -q "skipped: 'set/labels/0004.txt' has a box of class 9" log || { cat log; fail "a bad text is not counted"; }
+echo "test_boxes_program: boxes from init to export"

@@ -1,0 +1,213 @@
+/* A detector: its loss against PyTorch's, average precision of 500 random sets, and the boxes that
+ * an output means: tests/golden/boxes.json (tools/golden/golden_boxes.py). */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "data/boxes/cells.h"
+#include "tensor/graph/graph.h"
+#include "tensor/graph/twin.h"
+#include "train/detect/detect_loss.h"
+#include "train/detect/found.h"
+
+static json_t *golden(const char *name)
+{
+    json_t *root = json_load_file(test_file("golden/boxes.json"), 0, NULL);
+    assert_non_null(root);
+    json_t *part = json_incref(json_object_get(root, name));
+    json_decref(root);
+    assert_true(json_array_size(part) > 0);
+    return part;
+}
+
+static double at(const json_t *list, size_t i)
+{
+    return json_number_value(json_array_get(list, i));
+}
+
+/* ---- the loss ---- */
+
+typedef struct wanted {
+    const json_t *c;
+    vkt_tensor *out, *y, *w, *loss, *grad;
+    uint32_t n_seen;
+} wanted;
+
+static void init(void *user, const vkt_tensor *t, double *data)
+{
+    const wanted *w = user;
+    const char *of = t == w->out ? "out" : t == w->y ? "y" : t == w->w ? "w" : NULL;
+    for (uint64_t i = 0; of && i < t->count; i++) data[i] = at(json_object_get(w->c, of), i);
+}
+
+static void done(void *user, const vkt_tensor *t, const double *data)
+{
+    wanted *w = user;
+    if (t == w->loss) {
+        REQUIRE_NEAR(data[0], json_number_value(json_object_get(w->c, "loss")), 1e-6);
+        w->n_seen++;
+    }
+    for (uint64_t i = 0; i < t->count && t == w->grad; i++)
+        REQUIRE_NEAR(data[i], at(json_object_get(w->c, "grad"), i), 1e-6);
+    w->n_seen += t == w->grad;
+}
+
+/* The constants are float32's in the graph: -4.6 differs by 1e-7 from PyTorch's. */
+static void the_loss_is_pytorchs(void **state)
+{
+    (void)state;
+    json_t *list = golden("losses");
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        wanted w = { .c = json_array_get(list, k) };
+        const json_t *s = json_object_get(w.c, "shape");
+        vkt_shape shape = vkt_shape3((uint32_t)at(s, 0), (uint32_t)at(s, 1), (uint32_t)at(s, 2));
+        vkt_graph *g = vkt__graph_new(NULL);
+        w.out = vkt_input(g, shape, VKT_F32, "out");
+        w.y = vkt_input(g, vkt_shape2(shape.d[0], shape.d[1] * VKT__CELL_TARGETS), VKT_F32, "y");
+        w.w = vkt_input(g, vkt_shape1(shape.d[0]), VKT_F32, "weight");
+        w.loss = vkt_sum(g, vkt__detect_loss(g, w.out, w.y, w.w));
+        vkt_backward(g, w.loss, &w.out, 1, &w.grad);
+        assert_int_equal(g->status, VKT_OK);
+        vkt__graph_ref(g, init, &w, done);
+        assert_int_equal(w.n_seen, 2);
+        vkt_graph_destroy(&g);
+    }
+    json_decref(list);
+}
+
+/* ---- average precision ---- */
+
+typedef struct draws {
+    uint64_t s;
+} draws;
+
+static uint32_t below(draws *d, uint32_t n)
+{
+    d->s = d->s * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((d->s >> 33) % n);
+}
+
+static uint32_t draw_box(draws *d, uint32_t n_classes, double box[4])
+{
+    uint32_t c = below(d, n_classes), x = below(d, 60), y = below(d, 60);
+    uint32_t w = 1 + below(d, 40), h = 1 + below(d, 40);
+    const double b[4] = { x, y, x + w, y + h };
+    memcpy(box, b, sizeof b);
+    return c;
+}
+
+static vkt__detections *random_set(uint64_t seed)
+{
+    draws d = { seed };
+    uint32_t n_classes = 1 + below(&d, 4), n_pictures = 1 + below(&d, 8);
+    vkt__detections *all = vkt__detections_create(n_classes);
+    for (uint32_t p = 0; p < n_pictures; p++) {
+        vkt__object object[7];
+        vkt__found found[14];
+        uint32_t n_objects = below(&d, 7);
+        for (uint32_t k = 0; k < n_objects; k++)
+            object[k].class = draw_box(&d, n_classes, object[k].box);
+        uint32_t n = below(&d, 14);
+        for (uint32_t k = 0; k < n; k++) {
+            found[k].class = draw_box(&d, n_classes, found[k].box);
+            if (n_objects && below(&d, 4)) {
+                const vkt__object *o = &object[below(&d, n_objects)];
+                found[k].class = o->class;
+                for (int e = 0; e < 4; e++)
+                    found[k].box[e] = o->box[e] + (e < 2 ? -1.0 : 1.0) * below(&d, 5);
+            }
+            found[k].score = (float)below(&d, 20) / 32;
+        }
+        REQUIRE_OK(vkt__detections_add(all, p, found, n, object, n_objects));
+    }
+    return all;
+}
+
+static void average_precision_is_cocos(void **state)
+{
+    (void)state;
+    json_t *list = golden("sets");
+    assert_int_equal(json_array_size(list), 500);
+    for (size_t k = 0; k < 500; k++) {
+        const json_t *want = json_array_get(list, k);
+        vkt__detections *d = random_set(k);
+        double ap[4], ap50[4];
+        vkt__detection_scores got = vkt__detections_measure(d, ap, ap50);
+        if (json_is_null(want)) {
+            assert_true(got.map == 0 && got.map50 == 0);
+        } else {
+            REQUIRE_NEAR(got.map, at(want, 0), 1e-11);
+            REQUIRE_NEAR(got.map50, at(want, 1), 1e-11);
+        }
+        vkt__detections_destroy(&d);
+    }
+    json_decref(list);
+}
+
+/* Of one class and picture no more than 100 count. */
+static void a_hundred_of_a_class_count(void **state)
+{
+    (void)state;
+    enum { N = 150 };
+    static vkt__found found[N];
+    double ap[2], ap50[2];
+    vkt__object object = { { 0, 0, 10, 10 }, 0 };
+    for (int last = 99; last <= 100; last++) {
+        vkt__detections *d = vkt__detections_create(2);
+        for (int i = 0; i < N; i++)
+            found[i] = (vkt__found) { (float)(N - i) / N, 0, { 50, 50, 60, 60 } };
+        memcpy(found[last].box, object.box, sizeof object.box);
+        REQUIRE_OK(vkt__detections_add(d, 0, found, N, &object, 1));
+        vkt__detection_scores got = vkt__detections_measure(d, ap, ap50);
+        REQUIRE_NEAR(got.map50, last == 99 ? 0.01 : 0, 1e-12);
+        assert_true(isnan(ap50[1])); /* a class without objects has none, and is not in the mean */
+        vkt__detections_destroy(&d);
+    }
+}
+
+/* ---- boxes of an output ---- */
+
+static void an_output_means_boxes(void **state)
+{
+    (void)state;
+    enum { CLASSES = 2, WIDTH = VKT__DETECT_BOX + CLASSES, W = 64, H = 32 };
+    static float out[64][WIDTH];
+    vkt_dataset_info info = { .input_shape = { H, W, 3 }, .n_outputs = CLASSES };
+    uint32_t cells = info.output_shape[0] = vkt__cells(W, H);
+    vkt__finder f = { 0 };
+    assert_int_equal(cells, 8 * 4 + 4 * 2 + 2 * 1);
+    for (uint32_t k = 0; k < cells; k++)
+        for (int c = 0; c < CLASSES; c++) out[k][4 + c] = -9;
+    /* The cell in row 1, column 2 of the finest grid: its middle is (20, 12). */
+    const float box[6] = { 0.5f, -0.25f, logf(3), logf(2), 9, -9 };
+    memcpy(out[1 * 8 + 2], box, sizeof box);
+    /* The one below it finds nearly the same with a lower score; of the other class it stays. */
+    const float same[6] = { 0.5f, -1.25f, logf(3), logf(2), 8, 7 };
+    memcpy(out[2 * 8 + 2], same, sizeof same);
+    /* The last cell of the widest grid: (48, 16); beyond the edge it is cut. */
+    const float wide[6] = { 0.25f, 0, logf(2), logf(0.5f), 6, -9 };
+    memcpy(out[cells - 1], wide, sizeof wide);
+    vkt__find(&f, &info, out[0], 0.5f);
+    assert_int_equal(f.n, 3);
+    const double want[3][4] = { { 12, 2, 36, 18 }, { 12, 2, 36, 18 }, { 24, 8, 64, 24 } };
+    const uint32_t class[3] = { 0, 1, 0 };
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(f.found[i].class, class[i]);
+        for (int e = 0; e < 4; e++) REQUIRE_NEAR(f.found[i].box[e], want[i][e], 1e-5);
+    }
+    REQUIRE_NEAR((double)f.found[0].score, 1 / (1 + exp(-4.4)), 1e-6);
+    vkt__find(&f, &info, out[0], 0.95f);
+    assert_int_equal(f.n, 1);
+    vkt__finder_finish(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_loss_is_pytorchs),
+        cmocka_unit_test(average_precision_is_cocos),
+        cmocka_unit_test(a_hundred_of_a_class_count),
+        cmocka_unit_test(an_output_means_boxes),
+    };
+    return cmocka_run_group_tests_name("detect", tests, NULL, NULL);
+}
