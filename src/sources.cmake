@@ -84,6 +84,7 @@ set(SRC_TOKENIZERS
   src/tokenizers/tokenizer_around.c
   src/tokenizers/tokenizer_bpe.c
   src/tokenizers/tokenizer_charsmap.c
+  src/tokenizers/tokenizer_cut.c
   src/tokenizers/tokenizer_files.c
   src/tokenizers/tokenizer_gguf.c
   src/tokenizers/tokenizer_json.c
@@ -181,6 +182,7 @@ set(SRC_DATA_TEXT
   src/data/text/pack.c
   src/data/text/packing.c
   src/data/text/shard.c
+  src/data/text/spill.c
   src/data/text/store.c
   src/data/text/token_order.c
   src/data/text/tokenizer_chat.c

@@ -26,8 +26,9 @@ static vkt_status check_ratio(const vkt__bytes *b)
         b->name, RATIO, (unsigned long long)(b->n_made >> 20), (double)b->at / 1048576);
 }
 
-static bool gzip_magic(const uint8_t *p, size_t n)
+bool vkt__is_gzip(const void *data, size_t n)
 {
+    const uint8_t *p = data;
     return n >= 2 && p[0] == 0x1f && p[1] == 0x8b;
 }
 
@@ -37,7 +38,7 @@ vkt_status vkt__bytes_open(const void *data, size_t n, const char *name, vkt__by
     b->data = data;
     b->n = n;
     b->name = name;
-    b->gzip = gzip_magic(data, n);
+    b->gzip = vkt__is_gzip(data, n);
     *out = b;
     if (b->gzip && inflateInit2(&b->z, 15 + 16) != Z_OK) {
         free(b);
@@ -84,7 +85,8 @@ static vkt_status inflate_some(vkt__bytes *b, uint8_t *dst, size_t want, size_t 
         if (rc == Z_STREAM_END) {
             if (b->at == b->n) {
                 b->ended = true;
-            } else if (!gzip_magic(b->data + b->at, b->n - b->at) || inflateReset(&b->z) != Z_OK) {
+            } else if (!vkt__is_gzip(b->data + b->at, b->n - b->at) ||
+                       inflateReset(&b->z) != Z_OK) {
                 return vkt__fail(
                     VKT_E_FORMAT, "data",
                     "'%s': %zu bytes follow the end of the gzip data: get the file again", b->name,

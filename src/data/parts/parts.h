@@ -12,6 +12,7 @@
 /* ---- bytes.c: plain or gzip bytes, told apart by magic ---- */
 
 typedef struct vkt__bytes vkt__bytes;
+bool vkt__is_gzip(const void *data, size_t n);
 vkt_status vkt__bytes_open(const void *data, size_t n, const char *name, vkt__bytes **out);
 void vkt__bytes_close(vkt__bytes **b);
 /* Up to `want` bytes into dst; *got < want only at the end. FORMAT: damaged gzip data. */

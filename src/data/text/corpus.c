@@ -20,6 +20,7 @@ void vkt__corpus_destroy(vkt__corpus **pc)
     if (!c) return;
     vkt_tokenizer_destroy(&c->tokenizer);
     vkt__store_finish(&c->store);
+    vkt__spill_finish(&c->spill);
     for (uint32_t i = 0; i < c->n_shards; i++) vkt__shard_close(&c->shard[i]);
     free(c->shard);
     for (int i = 0; i < VKT_N_SPLITS; i++) free(c->dealt.span[i]), free(c->window[i]);
@@ -234,28 +235,43 @@ static vkt_status add_document(void *user, const vkt__document *d)
     return vkt__store_add(&c->store, c->tokenizer, d);
 }
 
+/* Tokens of a text that are kept in memory; more are in a file of the cache's. */
+enum { MOST_IN_MEMORY = 1 << 24 };
+
 static vkt_status encode_source(vkt__corpus *c, const vkt__source *s)
 {
     vkt_status st;
+    vkt__store *p = &c->store;
+    p->out = vkt__spill_put;
+    p->user = &c->spill;
+    p->most = MOST_IN_MEMORY;
+    vkt__spill_init(&c->spill, c->tokenizer->info.n_vocab);
     VKT_TRY(vkt__documents_read(s, c->tokenizer, add_document, c));
-    const vkt__store *p = &c->store;
     for (uint64_t i = 0; i < p->n_documents && c->pairs; i++) {
-        uint64_t end = i + 1 < p->n_documents ? p->document[i + 1] : p->tokens.n;
+        uint64_t end = i + 1 < p->n_documents ? p->document[i + 1] : vkt__store_count(p);
         if (end > p->document[i]) continue;
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s': an answer of preference %llu has no tokens",
                        vkt__show(s->name).s, (unsigned long long)i / 2 + 1);
         goto fail;
     }
+    bool spilled = p->n_out > 0;
+    if (spilled) {
+        VKT_TRY(vkt__store_hand_over(p));
+        VKT_TRY(vkt__spill_end(&c->spill));
+        free(p->tokens.id);
+        p->tokens = (vkt_tokens) { 0 };
+    }
+    c->hash =
+        spilled ? c->spill.hash : vkt__hash(p->tokens.id, p->tokens.n * sizeof *p->tokens.id, 0);
     c->shard = vkt__alloc(sizeof *c->shard);
     c->n_shards = 1;
-    c->shard[0] = (vkt__shard) { .tokens = p->tokens.id,
-                                 .width = 4,
-                                 .n = p->tokens.n,
+    c->shard[0] = (vkt__shard) { .tokens = spilled ? c->spill.map.data : p->tokens.id,
+                                 .width = spilled ? c->spill.width : 4,
+                                 .n = vkt__store_count(p),
                                  .document = p->document,
                                  .n_documents = p->n_documents,
                                  .uncounted = p->uncounted };
-    c->hash = vkt__hash(p->tokens.id, p->tokens.n * sizeof *p->tokens.id, 0);
-    if (p->uncounted) c->hash = vkt__hash(p->uncounted, (p->tokens.n + 7) / 8, c->hash);
+    if (p->uncounted) c->hash = vkt__hash(p->uncounted, (c->shard[0].n + 7) / 8, c->hash);
 fail:
     return st;
 }

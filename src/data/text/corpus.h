@@ -6,11 +6,13 @@
 
 #include "data/parts/parts.h"
 #include "data/text/packing.h"
+#include "data/text/spill.h"
 
 struct vkt__corpus {
     vkt_tokenizer *tokenizer;
     uint32_t context;
     vkt__store store; /* of shard[0], where the documents were read as text */
+    vkt__spill spill; /* where its tokens lie, if they are many */
     vkt__shard *shard;
     uint32_t n_shards;
     vkt__dealt dealt;

@@ -6,7 +6,7 @@
 #include "data/text/documents.h"
 #include "data/text/jsonl.h"
 
-#define DOCUMENT_LIMIT (4000ull << 20)
+#define DOCUMENT_LIMIT (4000ull << 20) /* of gzip, which is unpacked in memory */
 enum { MAX_DEPTH = 64 };
 
 typedef struct {
@@ -28,29 +28,37 @@ bool vkt__is_jsonl(const char *path)
 }
 
 /* A list of objects in a file that ends in .json: conversations, as most tools write them. */
-static bool is_json_list(const char *path, const char *text)
+static bool is_json_list(const char *path, const char *text, size_t n)
 {
     static const char *const ends[] = { ".json" };
     if (!vkt__bytes_named(path, ends, VKT_COUNT(ends)) || *text != '[') return false;
-    return text[1 + strspn(text + 1, " \t\r\n")] == '{';
+    size_t at = 1;
+    while (at < n && memchr(" \t\r\n", text[at], 4)) at++;
+    return at < n && text[at] == '{';
 }
 
 static vkt_status read_file(const reading *r, const char *path, bool named)
 {
     vkt_status st;
-    char *text = NULL;
-    size_t n = 0;
+    char *unpacked = NULL;
     vkt__map map = { 0 };
     VKT_TRY(vkt__file_map(path, &map));
-    VKT_TRY(vkt__bytes_all(map.data, map.n, path, DOCUMENT_LIMIT, &text, &n));
-    vkt__map_release(&map, 0, map.n); /* what is read on is the copy */
+    const char *text = map.data;
+    size_t n = map.n;
+    bool packed = vkt__is_gzip(map.data, map.n);
+    if (packed) {
+        VKT_TRY(vkt__bytes_all(map.data, map.n, path, DOCUMENT_LIMIT, &unpacked, &n));
+        vkt__map_release(&map, 0, map.n); /* what is read on is the copy */
+        text = unpacked;
+    }
+    r->lines->map = packed ? NULL : &map;
     if (n == 0) {
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' is empty", vkt__show(path).s);
         goto fail;
     }
     if (vkt__is_jsonl(path)) {
         VKT_TRY(vkt__jsonl_read(text, n, path, r->tokenizer, r->lines, r->fn, r->user));
-    } else if (named && is_json_list(path, text)) {
+    } else if (named && is_json_list(path, text, n)) {
         st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s' is a JSON list, not JSON lines: write an object a line (jq -c '.[]' "
                        "FILE.json >FILE.jsonl), or name it .txt to learn it as it stands",
@@ -61,10 +69,11 @@ static vkt_status read_file(const reading *r, const char *path, bool named)
                        vkt__show(path).s);
     } else {
         vkt__stretch all = { text, n, true, false };
-        VKT_TRY(r->fn(r->user, &(vkt__document) { path, &all, 1 }));
+        VKT_TRY(r->fn(r->user, &(vkt__document) { path, &all, 1, .map = r->lines->map }));
     }
 fail:
-    free(text);
+    r->lines->map = NULL;
+    free(unpacked);
     vkt__file_unmap(&map);
     return st;
 }

@@ -13,6 +13,7 @@ enum { MAX_TURNS = 10000 };
 /* The longest line: parsing takes several times its bytes, which must stay small beside a model. A
  * context of 2^20 tokens, the longest, has about an eighth of it. */
 #define LINE_LIMIT (32ull << 20)
+enum { GIVE_BACK = 1 << 20 }; /* bytes of a map, at least, at a time */
 
 typedef struct {
     vkt_tokenizer *tokenizer;
@@ -426,6 +427,7 @@ vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tok
     vkt_status st = VKT_OK;
     reader r[2] = { { .tokenizer = tokenizer }, { .tokenizer = tokenizer } };
     uint64_t number = 0;
+    size_t given_back = 0;
     for (const char *at = text, *end = text + n; at < end && st == VKT_OK;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at)), *line = at;
         size_t length = (size_t)((stop ? stop : end) - at);
@@ -447,6 +449,11 @@ vkt_status vkt__jsonl_read(const char *text, size_t n, const char *name, vkt_tok
                      r[0].first_open);
         options->n_open += r[0].n_open;
         r[0].n_open = 0;
+        size_t taken = (size_t)(at - text);
+        if (options->map && taken - given_back >= GIVE_BACK) {
+            vkt__map_release(options->map, given_back, taken);
+            given_back = taken;
+        }
     }
     for (int i = 0; i < 2; i++) {
         vkt__chat_destroy(&r[i].own);

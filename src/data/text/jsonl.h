@@ -6,10 +6,11 @@
 
 /* What is done with lines that can't be read, and what was. */
 typedef struct vkt__jsonl_options {
-    bool pairs;     /* "chosen" and "rejected" answers: see vkt__jsonl_read */
-    bool skip_bad;  /* they are left out and counted; else the first one is an error */
-    bool skip_long; /* the same of those that are longer than a line may be, 32 MiB */
-    double now;     /* what strftime_now tells; NAN: nothing */
+    bool pairs;          /* "chosen" and "rejected" answers: see vkt__jsonl_read */
+    bool skip_bad;       /* they are left out and counted; else the first one is an error */
+    bool skip_long;      /* the same of those that are longer than a line may be, 32 MiB */
+    double now;          /* what strftime_now tells; NAN: nothing */
+    const vkt__map *map; /* the lines lie in it, and are given back once read; or NULL */
     uint64_t n_bad, n_read;
     char first_bad[200];   /* of those left out: which and why */
     const char *label;     /* a key beside "text" that classifiers learn; NULL: there was none */

@@ -12,20 +12,46 @@ typedef struct {
     const char *folder;
     uint64_t shard_tokens;
     vkt__store store;
+    vkt__shard_out out; /* of the shard that `path` is the name of */
+    vkt__str path;
     vkt_pack_result *result;
 } packer;
 
+/* Tokens that are in memory before they are written. */
+enum { MOST = 1 << 18 };
+
+static vkt_status put(void *user, const uint32_t *id, size_t n)
+{
+    packer *p = user;
+    vkt_status st = VKT_OK;
+    if (!p->out.f) {
+        p->path.len = 0;
+        vkt__str_printf(&p->path, "%s/shard-%05u.tok", p->folder, p->result->n_shards++);
+        VKT_TRY(vkt__shard_begin(p->path.data, p->tokenizer, &p->out));
+    }
+    VKT_TRY(vkt__shard_put(&p->out, id, n));
+fail:
+    return st;
+}
+
+static void begin(packer *p)
+{
+    p->store = (vkt__store) { .out = put, .user = p, .most = MOST };
+}
+
 static vkt_status flush(packer *p)
 {
-    vkt__str path = { 0 };
+    vkt_status st = VKT_OK;
     if (!p->store.n_documents) return VKT_OK;
-    vkt__str_printf(&path, "%s/shard-%05u.tok", p->folder, p->result->n_shards++);
-    vkt_status st = vkt__shard_write(path.data, &p->store, p->tokenizer);
-    p->result->n_tokens += p->store.tokens.n;
+    VKT_TRY(vkt__store_hand_over(&p->store));
+    if (!p->out.f) VKT_TRY(put(p, NULL, 0)); /* documents of no tokens */
+    VKT_TRY(vkt__shard_end(&p->out, &p->store));
+    p->result->n_tokens += vkt__store_count(&p->store);
     p->result->n_documents += p->store.n_documents;
     p->result->n_bytes += p->store.n_bytes;
     vkt__store_finish(&p->store);
-    vkt__str_finish(&path);
+    begin(p);
+fail:
     return st;
 }
 
@@ -33,7 +59,7 @@ static vkt_status pack_document(void *user, const vkt__document *d)
 {
     packer *p = user;
     vkt_status st = vkt__store_add(&p->store, p->tokenizer, d);
-    return st == VKT_OK && p->store.tokens.n >= p->shard_tokens ? flush(p) : st;
+    return st == VKT_OK && vkt__store_count(&p->store) >= p->shard_tokens ? flush(p) : st;
 }
 
 vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out)
@@ -49,6 +75,7 @@ vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out)
                          vkt__show(desc->out).s);
     folder = vkt__file_aside(desc->out);
     p.folder = folder;
+    begin(&p);
     VKT_TRY(vkt__documents_tokenizer(&source, desc->tokenizer ? desc->tokenizer : "bytes",
                                      &p.tokenizer));
     out->tokenizer_hash = p.tokenizer->info.hash;
@@ -62,7 +89,9 @@ vkt_status vkt_pack(const vkt_pack_desc *desc, vkt_pack_result *out)
     }
     VKT_TRY(vkt__rename(folder, desc->out));
 fail:
+    vkt__shard_drop(&p.out);
     if (st != VKT_OK) vkt__discard_tree(folder);
+    vkt__str_finish(&p.path);
     vkt__store_finish(&p.store);
     vkt_tokenizer_destroy(&p.tokenizer);
     free(folder);

@@ -236,16 +236,16 @@ vkt_status vkt__shard_find_documents(vkt__shard *s, uint32_t end)
 
 /* ---- writing ---- */
 
-static void align(FILE *f, uint64_t n)
+static vkt_status put(vkt__shard_out *o, const void *data, uint64_t n)
 {
-    static const char zeros[8] = { 0 };
-    fwrite(zeros, 1, (size_t)(vkt__align(n, 8) - n), f);
+    if (fwrite(data, 1, n, o->f) == n) return VKT_OK;
+    return vkt__write_failed("data", o->path);
 }
 
-static void put(FILE *f, const void *data, uint64_t n)
+static vkt_status align(vkt__shard_out *o, uint64_t n)
 {
-    fwrite(data, 1, n, f);
-    align(f, n);
+    static const char zeros[8] = { 0 };
+    return put(o, zeros, vkt__align(n, 8) - n);
 }
 
 /* vkt__hash of what was hashed to h and these bytes behind it. */
@@ -254,38 +254,47 @@ static uint64_t hash_on(const void *data, size_t n, uint64_t h)
     return vkt__hash(data, n, h ^ vkt__hash("", 0, 0));
 }
 
-/* The tokens in the shard's width, some at a time: into the file, if there is one, and the hash. */
-static uint64_t tokens_out(const vkt__store *store, uint32_t width, uint64_t seed, FILE *f)
+vkt_status vkt__shard_begin(const char *path, const vkt_tokenizer *t, vkt__shard_out *o)
+{
+    static const char zeros[HEADER_BYTES] = { 0 };
+    *o = (vkt__shard_out) { .path = path,
+                            .tokenizer = t,
+                            .width = t->info.n_vocab <= 65536 ? 2 : 4,
+                            .hash = vkt__hash("", 0, t->info.hash) };
+    vkt_status st = vkt__file_create(path, &o->f);
+    return st == VKT_OK ? put(o, zeros, sizeof zeros) : st;
+}
+
+vkt_status vkt__shard_put(void *user, const uint32_t *id, size_t n)
 {
     enum { SOME = 8192 };
     uint16_t narrow[SOME];
-    uint64_t h = vkt__hash("", 0, seed);
-    for (size_t at = 0, n; at < store->tokens.n; at += n) {
-        n = VKT_MIN(store->tokens.n - at, SOME);
-        const uint32_t *id = store->tokens.id + at;
-        for (size_t i = 0; i < n && width == 2; i++) narrow[i] = (uint16_t)id[i];
-        const void *some = width == 2 ? (const void *)narrow : id;
-        h = hash_on(some, n * width, h);
-        if (f) fwrite(some, 1, n * width, f);
+    vkt__shard_out *o = user;
+    vkt_status st = VKT_OK;
+    for (size_t at = 0, k; at < n && st == VKT_OK; at += k) {
+        k = VKT_MIN(n - at, SOME);
+        for (size_t i = 0; i < k && o->width == 2; i++) narrow[i] = (uint16_t)id[at + i];
+        const void *some = o->width == 2 ? (const void *)narrow : id + at;
+        o->hash = hash_on(some, k * o->width, o->hash);
+        st = put(o, some, k * o->width);
     }
-    return h;
+    return st;
 }
 
-vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt_tokenizer *t)
+vkt_status vkt__shard_end(vkt__shard_out *o, const vkt__store *store)
 {
     vkt_status st;
-    FILE *f = NULL;
-    char *json = vkt__tokenizer_kept(t), zeros[HEADER_BYTES - sizeof(header)] = { 0 };
+    char *json = vkt__tokenizer_kept(o->tokenizer);
     header h = { .version = VERSION,
-                 .width = t->info.n_vocab <= 65536 ? 2 : 4,
-                 .n_tokens = store->tokens.n,
+                 .width = o->width,
+                 .n_tokens = vkt__store_count(store),
                  .n_documents = store->n_documents,
                  .n_bytes = store->n_bytes,
-                 .tokenizer_hash = t->info.hash,
+                 .tokenizer_hash = o->tokenizer->info.hash,
+                 .content_hash = o->hash,
                  .n_tokenizer = strlen(json) };
     memcpy(h.magic, magic, sizeof magic);
     uint64_t n_uncounted = store->uncounted ? h.n_tokens / 8 + 1 : 0;
-    h.content_hash = tokens_out(store, h.width, h.tokenizer_hash, NULL);
     if (n_uncounted) h.content_hash = vkt__hash(store->uncounted, n_uncounted, h.content_hash);
     h.tokens_at = HEADER_BYTES;
     h.documents_at = vkt__align(h.tokens_at + h.n_tokens * h.width, 8);
@@ -293,16 +302,26 @@ vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt
     if (n_uncounted) h.uncounted_at = at;
     h.tokenizer_at = vkt__align(at + n_uncounted, 8);
     h.tables_hash = tables_hash(h, store->document);
-    VKT_TRY(vkt__file_create(path, &f));
-    put(f, &h, sizeof h);
-    put(f, zeros, sizeof zeros);
-    tokens_out(store, h.width, h.tokenizer_hash, f);
-    align(f, h.n_tokens * h.width);
-    put(f, store->document, h.n_documents * 8);
-    if (n_uncounted) put(f, store->uncounted, n_uncounted);
-    put(f, json, h.n_tokenizer);
-    st = vkt__file_finish(path, &f);
+    VKT_TRY(align(o, h.n_tokens * h.width));
+    VKT_TRY(put(o, store->document, h.n_documents * 8));
+    if (n_uncounted) VKT_TRY(put(o, store->uncounted, n_uncounted));
+    VKT_TRY(align(o, n_uncounted));
+    VKT_TRY(put(o, json, h.n_tokenizer));
+    VKT_TRY(align(o, h.n_tokenizer));
+    if (!vkt__file_seek(o->f, 0)) {
+        st = vkt__write_failed("data", o->path);
+        goto fail;
+    }
+    VKT_TRY(put(o, &h, sizeof h));
+    st = vkt__file_finish(o->path, &o->f);
 fail:
     free(json);
+    vkt__shard_drop(o);
     return st;
+}
+
+void vkt__shard_drop(vkt__shard_out *o)
+{
+    if (o->f) fclose(o->f);
+    o->f = NULL;
 }

@@ -35,6 +35,20 @@ void vkt__shard_close(vkt__shard *s);
 vkt_status vkt__shard_check(const vkt__shard *s, const char *name, uint32_t n_vocab);
 /* llm.c's shards tell documents apart by the end token that begins each. */
 vkt_status vkt__shard_find_documents(vkt__shard *s, uint32_t end);
-vkt_status vkt__shard_write(const char *path, const vkt__store *store, const vkt_tokenizer *t);
+
+/* A shard that is written while its tokens come: begin, put any number of times, end. After end or
+ * drop the file is closed. */
+typedef struct vkt__shard_out {
+    FILE *f;
+    const char *path; /* not copied */
+    const vkt_tokenizer *tokenizer;
+    uint32_t width;
+    uint64_t hash; /* of the tokens so far */
+} vkt__shard_out;
+vkt_status vkt__shard_begin(const char *path, const vkt_tokenizer *t, vkt__shard_out *o);
+vkt_status vkt__shard_put(void *out, const uint32_t *id, size_t n); /* a vkt__tokens_fn */
+/* The store's tables; it has handed over all of its tokens. */
+vkt_status vkt__shard_end(vkt__shard_out *o, const vkt__store *store);
+void vkt__shard_drop(vkt__shard_out *o);
 
 #endif
