@@ -22,7 +22,7 @@ typedef struct vkt__store {
 /* Appends a document and the end token, if the tokenizer has one. FORMAT: it can't be encoded; the
  * line names it. */
 vkt_status vkt__store_add(vkt__store *s, vkt_tokenizer *t, const vkt__document *d);
-/* Hands what is left to `out`. */
+/* Gives `out` the rest. */
 vkt_status vkt__store_hand_over(vkt__store *s);
 /* Tokens so far, wherever they are. */
 uint64_t vkt__store_count(const vkt__store *s);
