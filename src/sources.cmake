@@ -4,6 +4,7 @@ set(SRC_BASE
   src/base/files.c
   src/base/format.c
   src/base/half.c
+  src/base/in_threads.c
   src/base/log.c
   src/base/memory.c
   src/base/number.c

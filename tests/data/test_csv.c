@@ -336,6 +336,63 @@ static void csv_test_file(void **state)
     refuse(&d, VKT_E_FORMAT, "test.csv", "lacks the label column 'y'");
 }
 
+/* Rows enough for threads: i, i / 2, $i, a date, 7, a text, i % 5, a class. */
+enum { MANY = 9000 };
+static char *many_rows(uint32_t bad_a, uint32_t bad_b, const char *unseen)
+{
+    vkt__str s = { 0 };
+    vkt__str_printf(&s, "a,b,price,day,same,t,five,y\n");
+    for (uint32_t i = 0; i < MANY; i++)
+        vkt__str_printf(&s, "%s%u,%s%g,$%u,2024-%02u-%02u,7,%s,%u,%s\n", i == bad_a ? "x" : "", i,
+                        i == bad_b ? "x" : "", i / 2.0, i, i % 12 + 1, i % 28 + 1,
+                        unseen && i % 1000 == 77 ? unseen
+                        : i % 3                  ? "u"
+                                                 : "v",
+                        i % 5, i * 7 % 11 < 5 ? "p" : "q");
+    return s.data;
+}
+
+static void csv_in_threads(void **state)
+{
+    (void)state;
+    char *text = many_rows(MANY, MANY, NULL);
+    vkt_data_desc d = { .ignore = "day", .standardize = VKT_STANDARDIZE_FEATURE };
+    vkt_dataset *ds = open_csv(text, d);
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n[VKT_SPLIT_TRAIN], MANY);
+    const double mean = (MANY - 1) / 2.0, std = sqrt(((double)MANY * MANY - 1) / 12);
+    for (uint32_t i = 0; i < MANY; i++) { /* a, b, price, same, t, five */
+        const float *x = inputs(ds, VKT_SPLIT_TRAIN, i, 7);
+        for (int k = 0; k < 3; k++) REQUIRE_NEAR(x[k], (i - mean) / std, 1e-5);
+        assert_true(x[3] == 0 && x[4] == (i % 3 != 0) && x[5] == (i % 3 == 0));
+        REQUIRE_NEAR(x[6], (i % 5 - 2.0) / sqrt(2), 1e-5);
+    }
+    bool found = false;
+    for (uint32_t i = 0; i < info->n_notes; i++)
+        found = found || strstr(info->notes[i], "numbers as '$0', read as");
+    assert_true(found);
+    vkt_dataset_destroy(&ds);
+    free(text);
+    /* What is said is what one thread says: of the first column that has it, its first row. */
+    d.test_path = DIR "/test.csv";
+    d.source = "csv";
+    d.path = CSV;
+    text = many_rows(8500, 100, NULL);
+    put(d.test_path, text, strlen(text));
+    refuse(&d, VKT_E_FORMAT, "test.csv' line 8502", "'x8500' in column 'a' is not a number");
+    free(text);
+    text = many_rows(MANY, MANY, "w");
+    put(d.test_path, text, strlen(text));
+    free(text);
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    REQUIRE_LOGGED("test.csv': column 't' has 'w' or the like in 9 of 9000 rows, which training");
+    const float *x = inputs(ds, VKT_SPLIT_TEST, 1077, 7);
+    assert_true(x[4] == 0 && x[5] == 0);
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_dataset_destroy(&ds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +405,7 @@ int main(void)
         cmocka_unit_test(csv_class_line),
         cmocka_unit_test(csv_bad_files),
         cmocka_unit_test(csv_test_file),
+        cmocka_unit_test(csv_in_threads),
     };
     return cmocka_run_group_tests_name("data", tests, setup, teardown);
 }

@@ -3,6 +3,7 @@
  * recipe does not say so. */
 #include <math.h>
 
+#include "base/in_threads.h"
 #include "data/tables/csv.h"
 #include "data/tables/json_table.h"
 #include "data/tables/look.h"
@@ -250,6 +251,23 @@ static const char *odd_column(const advice *a, const vkt__look *k, const char *n
     return NULL;
 }
 
+/* What columns tell is counted by threads. */
+typedef struct counting {
+    const vkt__tells_label *of;
+    const vkt__look *looks;
+    double *share;   /* [n_columns] */
+    vkt_status *st;  /* [n_columns] */
+    const bool *out; /* [n_columns] it is not asked for */
+} counting;
+enum { CELLS_FOR_THREADS = 1 << 16 };
+
+static void count_column(void *user, uint32_t thread, uint32_t c)
+{
+    const counting *k = user;
+    (void)thread;
+    if (!k->out[c]) k->st[c] = vkt__tells(k->of, c, k->looks[c].form, &k->share[c]);
+}
+
 /* Notes on columns that are inputs and should perhaps not be. rows [n], after the header. */
 static vkt_status look_for_leaks(advice *a, const vkt__csv *csv, bool header, size_t label,
                                  const vkt__look *looks, uint32_t *rows, uint32_t n)
@@ -266,14 +284,23 @@ static vkt_status look_for_leaks(advice *a, const vkt__csv *csv, bool header, si
     notes = vkt__arena_alloc(&a->arena, (csv->n_columns + a->out.n_notes + 1) * sizeof *notes);
     for (uint32_t i = 0; i < a->out.n_notes; i++) notes[i] = a->out.notes[i];
     a->out.notes = notes;
+    const char **names = vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *names);
+    bool *left_out = vkt__arena_alloc(&a->arena, csv->n_columns);
+    counting k = { of, looks, vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *k.share),
+                   vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *k.st), left_out };
     for (size_t c = 0; c < csv->n_columns; c++) {
-        double share;
-        const char *name = header && *vkt__csv_cell(csv, 0, c)
-                               ? vkt__csv_cell(csv, 0, c)
-                               : vkt__arena_printf(&a->arena, "column %zu", c);
-        if (c == label || vkt__look_useless(&looks[c], name, &a->arena)) continue;
-        VKT_TRY(vkt__tells(of, c, looks[c].form, &share));
-        const char *said = odd_column(a, &looks[c], name, share, &a->arena);
+        names[c] = header && *vkt__csv_cell(csv, 0, c)
+                       ? vkt__csv_cell(csv, 0, c)
+                       : vkt__arena_printf(&a->arena, "column %zu", c);
+        left_out[c] = c == label || vkt__look_useless(&looks[c], names[c], &a->arena);
+    }
+    bool few = (uint64_t)n_rows * csv->n_columns < CELLS_FOR_THREADS;
+    vkt__in_threads((uint32_t)csv->n_columns, few ? 1 : vkt__threads_for(csv->n_columns, 4),
+                    count_column, &k);
+    for (size_t c = 0; c < csv->n_columns; c++) {
+        if (left_out[c]) continue;
+        if (k.st[c] != VKT_OK) VKT_TRY(vkt__tells(of, c, looks[c].form, &k.share[c]));
+        const char *said = odd_column(a, &looks[c], names[c], k.share[c], &a->arena);
         if (said) notes[a->out.n_notes++] = said;
     }
 fail:

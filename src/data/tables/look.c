@@ -2,6 +2,7 @@
  * read it equally well, by the other columns of the file. */
 #include <math.h>
 
+#include "base/in_threads.h"
 #include "data/tables/look.h"
 
 enum { MANY_CATEGORIES = 50, LEAST_ROWS = 10 };
@@ -259,42 +260,77 @@ static void find_far(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size
     if (range > 0 && gap > 3 * range) k->n_far = n_far;
 }
 
+/* Columns are looked at in threads, where there are cells enough for them. */
+enum { CELLS_FOR_THREADS = 1 << 16 };
+
+typedef struct looking {
+    const vkt__csv *csv;
+    const uint32_t *rows;
+    uint32_t n;
+    bool commas;
+    finding *found;
+    vkt__look *out;
+} looking;
+
+static uint32_t threads_for(const looking *l)
+{
+    bool few = (uint64_t)l->n * l->csv->n_columns < CELLS_FOR_THREADS;
+    return few ? 1 : vkt__threads_for(l->csv->n_columns, 16);
+}
+
+/* Columns i, i + each, ..: rows of them in blocks, whose cells stay in a cache meanwhile. */
+static void count_columns(void *user, uint32_t thread, uint32_t i)
+{
+    enum { ROWS = 512 };
+    const looking *l = user;
+    size_t each = threads_for(l), n_columns = l->csv->n_columns;
+    (void)thread;
+    for (uint32_t r = 0; r < l->n; r += VKT_MIN(ROWS, l->n - r))
+        for (size_t c = i; c < n_columns; c += each)
+            count_forms(l->csv, l->rows + r, VKT_MIN(ROWS, l->n - r), c, false, &l->found[c],
+                        &l->out[c]);
+    for (size_t c = i; c < n_columns; c += each) {
+        vkt__look *k = &l->out[c];
+        if (l->found[c].count.form[VKT__FORM_PLAIN] < k->n)
+            count_all(l->csv, l->rows, l->n, c, &l->found[c], k);
+        choose(k, &l->found[c].count);
+    }
+}
+
+static void measure_column(void *user, uint32_t thread, uint32_t c)
+{
+    const looking *l = user;
+    vkt__look *k = &l->out[c];
+    (void)thread;
+    settle(l->csv, l->rows, l->n, c, l->commas, k);
+    k->zone = VKT__ZONE_NONE;
+    k->unit = "";
+    if (k->form == VKT__FORM_TEXT) return;
+    measure(l->csv, l->rows, l->n, c, &l->found[c], k);
+    find_far(l->csv, l->rows, l->n, c, k);
+}
+
 vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t label,
                         vkt__look *out)
 {
-    enum { ROWS = 512 }; /* whose cells stay in a cache until the last column's are read */
     vkt_status st;
-    bool commas = csv->delimiter == ';';
-    finding *found = NULL;
-    VKT_TRY(vkt__alloc_large(csv->n_columns, sizeof *found, "columns", &found));
+    looking l = { csv, rows, n, csv->delimiter == ';', NULL, out };
+    VKT_TRY(vkt__alloc_large(csv->n_columns, sizeof *l.found, "columns", &l.found));
     for (size_t c = 0; c < csv->n_columns; c++) {
-        found[c] = (finding) { .plain = no_extent() };
+        l.found[c] = (finding) { .plain = no_extent() };
         out[c] = (vkt__look) { 0 };
     }
-    for (uint32_t r = 0; r < n; r += VKT_MIN(ROWS, n - r))
-        for (size_t c = 0; c < csv->n_columns; c++)
-            count_forms(csv, rows + r, VKT_MIN(ROWS, n - r), c, false, &found[c], &out[c]);
+    vkt__in_threads(threads_for(&l), threads_for(&l), count_columns, &l);
+    for (size_t c = 0; c < csv->n_columns; c++) l.commas = l.commas || comma(out[c].form);
+    vkt__in_threads((uint32_t)csv->n_columns, threads_for(&l), measure_column, &l);
     for (size_t c = 0; c < csv->n_columns; c++) {
         vkt__look *k = &out[c];
-        if (found[c].count.form[VKT__FORM_PLAIN] < k->n) count_all(csv, rows, n, c, &found[c], k);
-        choose(k, &found[c].count);
-        commas = commas || comma(k->form);
-    }
-    for (size_t c = 0; c < csv->n_columns; c++) {
-        vkt__look *k = &out[c];
-        settle(csv, rows, n, c, commas, k);
-        k->zone = VKT__ZONE_NONE;
-        k->unit = "";
-        if (k->form != VKT__FORM_TEXT) {
-            measure(csv, rows, n, c, &found[c], k);
-            find_far(csv, rows, n, c, k);
-            VKT_TRY(find_numbering(csv, rows, n, c, k));
-        }
+        if (k->form != VKT__FORM_TEXT) VKT_TRY(find_numbering(csv, rows, n, c, k));
         if (k->form == VKT__FORM_TEXT || c == label)
             VKT_TRY(count_distinct(csv, rows, n, c, &k->n_distinct));
     }
 fail:
-    free(found);
+    free(l.found);
     return st;
 }
 

@@ -2,8 +2,10 @@
  * labels and inputs. Used both when a schema has just been fitted and when one is read from a
  * checkpoint. */
 #include <math.h>
+#include <stdatomic.h>
 
 #include "base/number.h"
+#include "base/in_threads.h"
 #include "data/parts/parts.h"
 #include "data/tables/csv.h"
 #include "data/tables/sentences.h"
@@ -415,11 +417,51 @@ fail:
     return st;
 }
 
+enum { ROWS = 2048, ROWS_FOR_THREADS = 4 * ROWS };
+
+/* Rows are filled in blocks, by threads. What must be said is found again by fill_column. */
+typedef struct filling {
+    const vkt__schema *s;
+    const vkt__table *t;
+    float *out;
+    atomic_bool failed, *odd; /* [n_columns] has what training did not see */
+} filling;
+
+static void fill_rows(void *user, uint32_t thread, uint32_t block)
+{
+    filling *f = user;
+    const vkt__table *t = f->t;
+    uint32_t first = block * ROWS, end = first + VKT_MIN(ROWS, t->n - first);
+    (void)thread;
+    for (uint32_t j = 0; j < f->s->n_columns && !atomic_load(&f->failed); j++) {
+        const vkt__column *c = &f->s->columns[j];
+        for (uint32_t i = first; i < end; i++) {
+            float *x = f->out + (size_t)i * f->s->n_inputs + c->first_input;
+            const char *cell = vkt__csv_cell(t->csv, t->rows[i], t->column[j]);
+            if (c->n_categories && !category_cell(c, cell, x))
+                atomic_store(&f->odd[j], true);
+            else if (!c->n_categories && number_cell(t, t->rows[i], c, cell, x) != VKT_OK)
+                atomic_store(&f->failed, true);
+        }
+    }
+}
+
 vkt_status vkt__table_inputs(const vkt__schema *s, const vkt__table *t, float *out)
 {
     vkt_status st = VKT_OK;
-    for (uint32_t j = 0; j < s->n_columns; j++) VKT_TRY(fill_column(s, t, j, out));
+    filling f = { .s = s, .t = t, .out = out };
+    bool alone = t->n < ROWS_FOR_THREADS;
+    for (uint32_t j = 0; j < s->n_columns; j++) alone = alone || s->columns[j].n_tokens;
+    f.odd = vkt__alloc((s->n_columns + 1) * sizeof *f.odd);
+    if (!alone) {
+        uint32_t n = (t->n - 1) / ROWS + 1;
+        vkt__in_threads(n, vkt__threads_for(n, 16), fill_rows, &f);
+        alone = atomic_load(&f.failed);
+    }
+    for (uint32_t j = 0; j < s->n_columns; j++)
+        if (alone || atomic_load(&f.odd[j])) VKT_TRY(fill_column(s, t, j, out));
 fail:
+    free((void *)f.odd);
     return st;
 }
 
