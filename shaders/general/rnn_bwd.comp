@@ -25,11 +25,11 @@ void unit(uint first, uint r, uint j, uint s)
           g3 = p.gates.v[gates + 3 * H];
     if ((p.flags & RNN_DY) != 0) dh += p.dy.v[at * H + j];
     if (LSTM != 0) {
-        float c = tangent(p.cells.v[at * H + j]), before = 0.0, dc = p.dc.v[b * H + j] + dh * g3 * (1.0 - c * c);
+        float c = tangent(p.cells.v[at * H + j]), before = 0.0, dc = p.dc.v[b * H + j] + dh * g3 * tanh_slope(c);
         if ((p.flags & RNN_DCELLS) != 0) dc += p.dcells.v[at * H + j];
         if (s > 0) before = p.cells.v[last];
         else if ((p.flags & RNN_C0) != 0) before = p.c0.v[b * H + j];
-        float di = dc * g2 * g0 * (1.0 - g0), df = dc * before * g1 * (1.0 - g1), dg = dc * g0 * (1.0 - g2 * g2),
+        float di = dc * g2 * g0 * (1.0 - g0), df = dc * before * g1 * (1.0 - g1), dg = dc * g0 * tanh_slope(g2),
               d_o = dh * c * g3 * (1.0 - g3);
         put(r, at, 0, j, di, di);
         put(r, at, 1, j, df, df);
@@ -38,7 +38,7 @@ void unit(uint first, uint r, uint j, uint s)
         p.dc.v[b * H + j] = dc * g1;
         p.dh.v[b * H + j] = 0.0;
     } else {
-        float before = 0.0, dn = dh * (1.0 - g1) * (1.0 - g2 * g2);
+        float before = 0.0, dn = dh * (1.0 - g1) * tanh_slope(g2);
         if (s > 0) before = p.y.v[last];
         else if ((p.flags & RNN_H0) != 0) before = p.h0.v[b * H + j];
         float dr = dn * g3 * g0 * (1.0 - g0), dz = dh * (before - g2) * g1 * (1.0 - g1);

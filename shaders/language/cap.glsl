@@ -10,5 +10,5 @@ float capped(float s)
 /* Its slope, by its result. */
 float cap_slope(float s)
 {
-    return CAPPED != 0 ? 1.0 - (s / p.cap) * (s / p.cap) : 1.0;
+    return CAPPED != 0 ? tanh_slope(s / p.cap) : 1.0;
 }

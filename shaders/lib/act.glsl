@@ -70,6 +70,12 @@ float act_fwd(int act, float x)
 /* Whether the derivative is from y, so that x is never asked for. */
 #define ACT_FROM_OUTPUT(act) ((act) == VKT_ACT_N_RELU || (act) == VKT_ACT_N_SIGMOID || (act) == VKT_ACT_N_TANH)
 
+/* 1 - y * y of y = tanh(x) without cancellation near 1, where rounding y * y costs all of its digits. */
+float tanh_slope(float y)
+{
+    return (1.0 - y) * (1.0 + y);
+}
+
 /* The derivative: from y = act(x) where the activation's row says `from_output` (act.h), else from x. */
 float act_bwd(int act, float v)
 {
@@ -84,7 +90,7 @@ float act_bwd(int act, float v)
         return s * (1.0 + v * (1.0 - s));
     }
     if (act == VKT_ACT_N_SIGMOID) return v * (1.0 - v);
-    if (act == VKT_ACT_N_TANH) return 1.0 - v * v;
+    if (act == VKT_ACT_N_TANH) return tanh_slope(v);
     if (act == VKT_ACT_N_MISH) return mish_slope(v, exp(clamp(v, -80.0, 20.0)));
     if (act == VKT_ACT_N_HARDSWISH) return abs(v) < 3.0 ? v * (1.0 / 3.0) + 0.5 : v > 0.0 ? 1.0 : 0.0;
     return 1.0;

@@ -31,7 +31,7 @@ static void compare(uint32_t kernel, vkt__product p, bool ended)
                                      .kernel = kernel,
                                      .out = p.out,
                                      .act = ended ? VKT_ACT_RELU : VKT_ACT_NONE } });
-    REQUIRE_OK(vkt__check_graph(gpu, g, why, sizeof why));
+    REQUIRE_OK(vkt__check_graph(gpu, g, false, why, sizeof why));
     if (*why)
         fail_msg("%s %s %u x %u x %u: %s", vkt__matmul_kernel_name(kernel), vkt_layout_name(l), p.M,
                  p.N, p.K, why);

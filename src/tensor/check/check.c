@@ -31,6 +31,7 @@ typedef struct {
     vkt_dtype dtype;                /* what the case was narrowed to; f32: nothing */
     uint64_t n_off;                 /* elements beyond their limits */
     bool compile_only, failed, own; /* own: a node of the row was there */
+    bool cancels; /* values may cancel, as those of samples don't: limits by its condition, too */
 } check;
 
 static void report(check *c, const char *fmt, ...)
@@ -61,7 +62,9 @@ static const unsigned char *result(const check *c, const vkt_tensor *t)
     return t->node ? c->slab + t->offset : c->in_after + t->buf_offset[0];
 }
 
-static void compare(check *c, const vkt_node *n, const vkt_tensor *t, const double *want)
+/* scale: beside the root mean square; NULL: none. */
+static void compare(check *c, const vkt_node *n, const vkt_tensor *t, const double *want,
+                    const double *scale)
 {
     const unsigned char *data = result(c, t);
     double sum = 0, terms = n->op->terms ? n->op->terms(n) : 4;
@@ -70,13 +73,13 @@ static void compare(check *c, const vkt_node *n, const vkt_tensor *t, const doub
     vkt__code_check codes = vkt__code_check_of(t, vkt__tol(VKT_F32, terms));
     for (uint64_t i = 0; i < t->count; i++) {
         double got = vkt__sample_decode(t, i, data), err = got == want[i] ? 0 : fabs(got - want[i]),
-               limit = vkt__limit(t->dtype, terms, want[i], rms);
+               limit = vkt__limit(t->dtype, terms, want[i], scale ? VKT_MAX(rms, scale[i]) : rms);
         if (t->dtype == VKT_U32) limit = 0;
         double share = err == 0 ? 0 : limit > 0 ? err / limit : INFINITY;
         if (codes.op) share = vkt__code_share(&codes, got, want[i]);
         if (!(share <= 1)) {
-            report(c, "%s element %llu is %.9g, the twin's %.9g (off by %.2g, limit %.2g)",
-                   vkt__text(t), (unsigned long long)i, got, want[i], err, limit);
+            report(c, "%s: %s element %llu is %.9g, the twin's %.9g (off by %.2g, limit %.2g)",
+                   n->op->name, vkt__text(t), (unsigned long long)i, got, want[i], err, limit);
             share = isnan(share) ? INFINITY : share;
             c->n_off++;
         }
@@ -100,21 +103,57 @@ static double *input_values(const check *c, const vkt_tensor *t, size_t k)
     return v;
 }
 
+/* scale[i]: what result i moves when each number that is read moves by `by` of itself, a normal
+ * draw, as a share of it: the larger of a few draws. A sum of terms that cancel is as far off as
+ * its terms are, which is far from it. A jump at a number that is just on an edge is none of it. */
+static void condition(const vkt_node *n, double *const *in, double *const *want,
+                      double *const *scale)
+{
+    enum { DRAWS = 4 };
+    const double by = 0x1p-30, jump = 0x1p-8;
+    double *moved[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 };
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->in[i]) moved[i] = vkt__alloc((n->in[i]->count + 1) * sizeof *moved[i]);
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i]) out[i] = vkt__alloc((n->out[i]->count + 1) * sizeof *out[i]);
+    for (uint64_t draw = 0; draw < DRAWS; draw++) {
+        for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+            for (uint64_t e = 0; n->in[i] && e < n->in[i]->count; e++) {
+                double share = vkt_rand_normal(SEED + 1 + draw, VKT_RNG_TEST, i * 1000003ull + e);
+                moved[i][e] = in[i][e] * (n->in[i]->dtype == VKT_U32 ? 1 : 1 + by * share);
+            }
+        vkt__node_ref(n, moved, out);
+        for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+            for (uint64_t e = 0; n->out[i] && e < n->out[i]->count; e++) {
+                double by_it = fabs(out[i][e] - want[i][e]);
+                if (by_it < jump) scale[i][e] = VKT_MAX(scale[i][e], by_it / by);
+            }
+    }
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++) free(moved[i]);
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++) free(out[i]);
+}
+
 static void compare_node(check *c, size_t k)
 {
     const vkt_node *n = c->g->nodes[k];
-    double *in[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 };
+    double *in[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 }, *scale[VKT_MAX_OUT] = { 0 };
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
         if (n->in[i]) in[i] = input_values(c, n->in[i], k);
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
         if (n->out[i]) out[i] = vkt__alloc((n->out[i]->count + 1) * sizeof *out[i]);
+    for (uint32_t i = 0; i < VKT_MAX_OUT && c->cancels; i++)
+        if (n->out[i]) scale[i] = vkt__alloc((n->out[i]->count + 1) * sizeof *scale[i]);
     vkt__node_ref(n, in, out);
+    if (c->cancels) condition(n, in, out, scale);
     for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (n->in[i] && n->op->in[i] & VKT_CHANGED) compare(c, n, n->in[i], in[i]);
+        if (n->in[i] && n->op->in[i] & VKT_CHANGED) compare(c, n, n->in[i], in[i], NULL);
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-        if (n->out[i]) compare(c, n, n->out[i], out[i]);
+        if (n->out[i]) compare(c, n, n->out[i], out[i], scale[i]);
     for (uint32_t i = 0; i < VKT_MAX_IN; i++) free(in[i]);
-    for (uint32_t i = 0; i < VKT_MAX_OUT; i++) free(out[i]);
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++) {
+        free(out[i]);
+        free(scale[i]);
+    }
 }
 
 /* Bytes of the slab that are neither a tensor's own nor still poison. A 16-bit tensor owns whole
@@ -223,9 +262,14 @@ fail:
     return st;
 }
 
-vkt_status vkt__check_graph(vkt_gpu *gpu, vkt_graph *g, char *why, size_t bytes)
+vkt_status vkt__check_graph(vkt_gpu *gpu, vkt_graph *g, bool cancels, char *why, size_t bytes)
 {
-    check c = { .gpu = gpu, .g = g, .name = "units", .detail = why, .detail_bytes = bytes };
+    check c = { .gpu = gpu,
+                .g = g,
+                .cancels = cancels,
+                .name = "units",
+                .detail = why,
+                .detail_bytes = bytes };
     *why = 0;
     vkt_status st = g->status == VKT_OK ? check_case(&c) : g->status;
     vkt_buffer_destroy(gpu, &c.inputs);

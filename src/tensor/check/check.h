@@ -20,7 +20,8 @@ vkt_status vkt__check_ops(vkt_gpu *gpu, const vkt__check_desc *desc,
                           void (*fn)(void *user, const vkt_check_result *r), void *user);
 
 /* One graph, unplanned, whose inputs are samples, against its nodes' twins; why: what differs, ""
- * where nothing does. */
-vkt_status vkt__check_graph(vkt_gpu *gpu, vkt_graph *g, char *why, size_t bytes);
+ * where nothing does. cancels: sums may be of terms that cancel, as those of rows' samples are not:
+ * a result may be as far off as if its inputs were rounded. */
+vkt_status vkt__check_graph(vkt_gpu *gpu, vkt_graph *g, bool cancels, char *why, size_t bytes);
 
 #endif

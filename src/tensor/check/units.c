@@ -138,7 +138,7 @@ static vkt_status run_attention(vkt_gpu *gpu, const trial *t, bool *right, char 
 {
     vkt_graph *g = vkt__graph_new(gpu);
     vkt__attention_units_sample(g, t->type);
-    vkt_status st = vkt__check_graph(gpu, g, why, 256);
+    vkt_status st = vkt__check_graph(gpu, g, false, why, 256);
     *right = !*why;
     vkt_graph_destroy(&g);
     return st;

@@ -234,7 +234,15 @@ static const char *act_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 static const char *act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     (void)op;
-    if (i + 1 >= VKT__N_ACTS) return NULL;
+    if (i + 1 == VKT__N_ACTS) { /* where 1 - y y would have lost most of its digits */
+        vkt_tensor *near = vkt__sample(g, vkt_shape2(5, 40), VKT_F32, VKT_HINT_POSITIVE, 0),
+                   *y = vkt_add(g, vkt_scale(g, near, 0x1p-10f),
+                                vkt_fill(g, vkt_shape2(5, 40), 0.9975f));
+        vkt_keep(y, NULL);
+        vkt__act_bwd(g, vkt__sample2(g, 5, 40), y, VKT_ACT_TANH);
+        return "tanh near 1";
+    }
+    if (i + 1 > VKT__N_ACTS) return NULL;
     vkt__act_bwd(g, vkt__sample2(g, 17, 134), vkt_scale(g, vkt__sample2(g, 17, 134), 2.0f),
                  (vkt_act)(i + 1));
     return vkt__acts[i + 1].name;
