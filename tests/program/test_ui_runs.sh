@@ -12,3 +12,11 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export XDG_CACHE_HOME=$work/cache
 python3 "$here/support/ui_runs.py" "$program" "$work"
+# The page itself, where there is a browser.
+if python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import browser; sys.exit(not browser.find())' "$here/report"; then
+  mkdir pages
+  (cd pages && python3 "$here/support/serve_clients.py" make)
+  python3 "$here/support/ui_runs_browser.py" "$program" "$work/pages" ${VKT_SHOTS:+"$VKT_SHOTS"}
+else
+  echo "test_ui_runs: no browser: the page was not looked at"
+fi

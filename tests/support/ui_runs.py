@@ -146,14 +146,14 @@ def thinned(ui):
     """A hundred thousand steps: some hundred numbers, the one spike among them; and broken lines do no harm."""
     shutil.copytree("straight", "large")
     with open("large/metrics.jsonl", "w") as f:
-        for i in range(1, 100001): f.write('{"step": %d, "loss": %s, "lr": 0.1}\n' % (i, 9.5 if i == 54321 else "null" if i % 1000 == 0 else 1 / i))
+        for i in range(1, 100001): f.write('{"kind": "train", "step": %d, "loss": %s, "lr": 0.1}\n' % (i, 9.5 if i == 54321 else "null" if i % 1000 == 0 else 1 / i))
     j = ui.get("/api/run", run="large", columns=100)
     line = next(c for c in j["curves"] if c["key"] == "loss")["series"][0]
     assert j["steps"] == 100000 and 100 <= len(line["x"]) <= 300, len(line["x"])
     assert line["y"][line["x"].index(54321)] == 9.5 and line["x"] == sorted(set(line["x"])) and line["x"][0] == 1 and line["x"][-1] == 99999
     began = time.process_time()
     for _ in range(5): ui.get("/api/run", run="large", have=j["have"])
-    with open("large/metrics.jsonl", "a") as f: f.write('{"step": 100001, "loss": 0.25, "lr": 0.1}\n')
+    with open("large/metrics.jsonl", "a") as f: f.write('{"kind": "train", "step": 100001, "loss": 0.25, "lr": 0.1}\n')
     grown = ui.get("/api/run", run="large", have=j["have"], columns=100)
     assert grown["steps"] == 100001 and next(c for c in grown["curves"] if c["key"] == "loss")["series"][0]["y"][-1] == 0.25
     shutil.rmtree("large")
@@ -190,7 +190,10 @@ try:
     predictions(ui)
     assert ui.close() == 130
 except BaseException:
-    if ui.process.poll() is None: ui.close()
+    if ui.process.poll() is None:
+        for j in ui.jobs():
+            if j["state"] == "running": ui.post("/api/job/stop", id=j["id"])
+        ui.close()
     sys.stderr.write(open("ui.log").read()[-2000:])
     raise
 print("test_ui_runs: passed")
