@@ -696,6 +696,7 @@ set(SRC_SERVE
   tools/program/serve/serve_text.c
 )
 set(SRC_UI
+  tools/program/ui/ui_answers.c
   tools/program/ui/ui_ask.c
   tools/program/ui/ui_data.c
   tools/program/ui/ui_bench.c

@@ -46,7 +46,7 @@ extern const ui_route ui_files_routes[], ui_data_routes[], ui_recipe_routes[], u
 /* Frees j. */
 void ui_answer(http_request *r, json_t *j);
 /* A text of the object that was posted, or of the query where in is NULL; NULL: it is not there.
- * Of the query it stays valid until the next call. */
+ * What the query gives stays valid until the next call. */
 const char *ui_text(const http_request *r, const json_t *in, const char *name);
 /* The path that the request names so, as ui_roots_find gives it; NULL: r was refused. Free it. */
 char *ui_path(ui *u, http_request *r, const json_t *in, const char *name);

@@ -162,7 +162,7 @@ function pictures(got) {
   return list.length ? make("div", {}, make("h2", {}, "Some of the pictures"), make("ul", { className: "thumbs" }, ...list)) : null;
 }
 
-/* Conversations of the first lines of a file, as they are read: a message, then its answer. */
+/* The conversations in the first lines of a file: a message, then its answer. */
 function conversation(line) {
   const role = r => r === "assistant" || r === "gpt" ? "assistant" : "user";
   const messages = line.messages || line.conversations || (line.prompt !== undefined ? [{ role: "user", content: line.prompt }, { role: "assistant", content: line.completion ?? line.chosen ?? "" }] : null);

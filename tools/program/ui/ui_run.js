@@ -52,7 +52,7 @@ function confusion(text, split) {
     make("table", {}, make("caption", {}, `Confusion matrix of the ${split} set, best checkpoint: a row is a class, its columns what it was called`), make("thead", {}, head), make("tbody", {}, ...body)));
 }
 
-/* Of a classifier: what it was surest of and wrong about. */
+/* What a classifier was surest of and wrong about. */
 function worst(text) {
   const rows = rowsOf(text), names = rows[0] || [];
   if (names[3] !== "correct") return null;

@@ -74,7 +74,7 @@ function row(facts, place) {
   return form;
 }
 
-/* The parts of an answer as they are written. */
+/* Yields an answer part by part while the model writes it. */
 async function* parts(path, body) {
   const got = await fetch(path, { method: "POST", body: JSON.stringify({ ...body, stream: true }), headers: { "Content-Type": "application/json" } });
   if (!got.ok) throw new Error((await got.json()).error.message);

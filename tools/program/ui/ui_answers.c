@@ -1,0 +1,89 @@
+/* ui.h: what handlers read of a request and answer with. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "http_words.h"
+#include "ui.h"
+
+void ui_answer(http_request *r, json_t *j)
+{
+    char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+    json_decref(j);
+    if (!text) {
+        http_refuse(r, 500, "the answer could not be written as JSON");
+        return;
+    }
+    http_answer(r, 200, "application/json", text, strlen(text));
+}
+
+const char *ui_text(const http_request *r, const json_t *in, const char *name)
+{
+    static char value[12100]; /* a path of 4,000 bytes, each as %XX */
+    if (in) return json_string_value(json_object_get(in, name));
+    return http_argument(r->query, name, value, sizeof value) ? value : NULL;
+}
+
+static char *path_by(char *(*find)(const ui_roots *, const char *, const char **), ui *u,
+                     http_request *r, const json_t *in, const char *name)
+{
+    const char *text = ui_text(r, in, name), *why = "it is missing";
+    char *path = text ? find(&u->roots, text, &why) : NULL;
+    if (!path) {
+        char *safe = cli_harmless(text ? text : "", text ? strlen(text) : 0);
+        http_refuse(r, text ? 403 : 400, "%s '%.300s': %s", name, safe, why);
+        free(safe);
+    }
+    return path;
+}
+
+char *ui_path(ui *u, http_request *r, const json_t *in, const char *name)
+{
+    return path_by(ui_roots_find, u, r, in, name);
+}
+
+char *ui_new_path(ui *u, http_request *r, const json_t *in, const char *name)
+{
+    return path_by(ui_roots_new, u, r, in, name);
+}
+
+json_t *ui_json_path(const char *path)
+{
+    char *text = ui_path_text(path);
+    json_t *j = json_string(text);
+    free(text);
+    return j;
+}
+
+json_t *ui_json_text(const char *bytes)
+{
+    char *safe = cli_harmless(bytes, strlen(bytes));
+    json_t *j = json_string(safe);
+    free(safe);
+    return j;
+}
+
+const char *ui_short(const ui *u, const char *path)
+{
+    size_t n = strlen(u->here);
+    if (!strcmp(path, u->here)) return ".";
+    return !strncmp(path, u->here, n) && path[n] == '/' && path[n + 1] && path[n + 1] != '-'
+               ? path + n + 1
+               : path;
+}
+
+json_t *ui_json_command(const char *const *argv)
+{
+    json_t *j;
+    char *line = cli_grow(NULL, 8);
+    size_t n = (size_t)sprintf(line, "vktrain");
+    for (size_t i = 1; argv[i]; i++) {
+        const char *word = cli_word_here(argv[i]);
+        line = cli_grow(line, n + strlen(word) + 2);
+        n += (size_t)sprintf(line + n, " %s", word);
+    }
+    j = ui_json_text(line);
+    free(line);
+    return j;
+}
