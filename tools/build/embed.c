@@ -1,7 +1,7 @@
-/* Build tool: files in, one C file out. embed [-z] [-i HEADER TYPE] OUT.c SYMBOL
- * NAME=PATH... Writes `const vkt__embedded_file SYMBOL[]`, ended by a NULL name
- * (src/base/embedded.h). A NAME= without a path gives the name only. -z: the files are
- * deflated (zlib). -i: of this TYPE of this HEADER, which has the same fields. */
+/* Build tool: files in, one C file out. embed [-z] [-i HEADER TYPE] OUT.c SYMBOL NAME=PATH...
+ * Writes `const vkt__embedded_file SYMBOL[]`, ended by a NULL name (src/base/embedded.h). Of a
+ * NAME= without a path there is the name only. -z: the files are deflated (zlib). -i: another type
+ * with the same fields, and the header that has it. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -40,13 +40,12 @@ typedef struct ui_route {
     ui_handler answer;
 } ui_route;
 extern const ui_route *const ui_route_tables[]; /* NULL ends it */
-extern const ui_route ui_files_routes[], ui_data_routes[], ui_recipe_routes[], ui_recipes_routes[],
-    ui_start_routes[], ui_runs_routes[], ui_studies_routes[], ui_use_routes[], ui_bench_routes[];
+extern const ui_route ui_files_routes[], ui_data_routes[], ui_recipe_routes[];
 
 /* Frees j. */
 void ui_answer(http_request *r, json_t *j);
 /* A text of the object that was posted, or of the query where in is NULL; NULL: it is not there.
- * What the query gives stays valid until the next call. */
+ * A text of the query is valid until the next call. */
 const char *ui_text(const http_request *r, const json_t *in, const char *name);
 /* The path that the request names so, as ui_roots_find gives it; NULL: r was refused. Free it. */
 char *ui_path(ui *u, http_request *r, const json_t *in, const char *name);

@@ -22,6 +22,7 @@ export function svg(tag, more = {}, ...inner) {
 export const query = o => "?" + Object.entries(o).map(([k, v]) => k + "=" + encodeURIComponent(v)).join("&");
 export const count = n => n.toLocaleString("en");
 export function bytes(n) {
+  if (n === 1) return "1 byte";
   const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
   let i = 0;
   while (n >= 1024 && i < 4) n /= 1024, i++;

@@ -50,7 +50,7 @@ function row(folder, e, place) {
 
 function files(got, place) {
   const body = make("tbody", {}), more = make("p", { className: "small" });
-  const table = make("table", { className: "files" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Name"), make("th", { scope: "col" }, "What it seems to be"), make("th", { scope: "col", className: "n" }, "Size"), make("th", { scope: "col" }, make("span", { className: "unseen" }, "Look")))), body);
+  const table = make("table", { className: "files" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Name"), make("th", { scope: "col" }, "Kind"), make("th", { scope: "col", className: "n" }, "Size"), make("th", { scope: "col" }, make("span", { className: "unseen" }, "Look")))), body);
   const filter = make("input", { type: "search", placeholder: "part of a name" });
   function fill() {
     const fit = got.entries.filter(e => e.name.toLowerCase().includes(filter.value.toLowerCase()));
@@ -134,9 +134,9 @@ function columns(got, correct) {
     const pick = choice(all, list[i], role => change(i, role));
     pick.setAttribute("aria-label", "Use of " + name);
     pick.dataset.key = "column" + i;
-    return make("tr", {}, make("th", { scope: "row", className: "name" }, name), make("td", {}, c.kind + (c.form ? ", written " + c.form : "")), make("td", { className: "v" }, shape(c)), make("td", { className: "n" }, c.blank ? count(c.blank) : ""), make("td", {}, pick));
+    return make("tr", {}, make("th", { scope: "row", className: "name" }, name), make("td", {}, pick), make("td", {}, c.kind + (c.form ? ", written " + c.form : "")), make("td", { className: "v" }, shape(c)), make("td", { className: "n" }, c.blank ? count(c.blank) : ""));
   });
-  const head = ["Column", "Read as", "Values", "Blank", "Use"].map(h => make("th", { scope: "col", className: h === "Blank" ? "n" : "" }, h));
+  const head = ["Column", "Use", "Read as", "Values", "Blank"].map(h => make("th", { scope: "col", className: h === "Blank" ? "n" : "" }, h));
   return make("div", {}, make("h2", {}, "Columns"), got.n_columns > got.columns.length ? make("p", {}, `The first ${count(got.columns.length)} of ${count(got.n_columns)} columns.`) : null,
     make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Columns" }, make("table", { className: "columns" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))));
 }
@@ -162,7 +162,7 @@ function pictures(got) {
   return list.length ? make("div", {}, make("h2", {}, "Some of the pictures"), make("ul", { className: "thumbs" }, ...list)) : null;
 }
 
-/* The conversations in the first lines of a file: a message, then its answer. */
+/* The conversation in a line of JSON; null: it holds none. */
 function conversation(line) {
   const role = r => r === "assistant" || r === "gpt" ? "assistant" : "user";
   const messages = line.messages || line.conversations || (line.prompt !== undefined ? [{ role: "user", content: line.prompt }, { role: "assistant", content: line.completion ?? line.chosen ?? "" }] : null);
@@ -195,8 +195,8 @@ function corrections(got, state, correct) {
     e.onchange = () => correct({ [key]: e.value.trim() || null });
     add(label, e, key, help);
   };
-  if (got.columns || got.kind === "table") pick("data.task", "What is predicted", [["", "as found: " + got.task], ["classify", "one of several classes"], ["regress", "a number"], ["multilabel", "any of several labels"]], known("data.task"));
-  else if (got.kind === "pictures" && got.task !== "segment" && got.task !== "picture") pick("data.task", "What is predicted", [["", "as found: " + got.task], ["classify", "one class"], ["multilabel", "any of several labels"]], known("data.task"));
+  if (got.columns || got.kind === "table") pick("data.task", "What is predicted", [["", known("data.task") ? "as found" : "as found: " + got.task], ["classify", "one of several classes"], ["regress", "a number"], ["multilabel", "any of several labels"]], known("data.task"));
+  else if (got.kind === "pictures" && got.task !== "segment" && got.task !== "picture") pick("data.task", "What is predicted", [["", known("data.task") ? "as found" : "as found: " + got.task], ["classify", "one class"], ["multilabel", "any of several labels"]], known("data.task"));
   if (got.kind === "pictures") {
     amount("data.size", "Size of the pictures in pixels", got.input_shape.slice(0, 2).join("x"), "one number, or HEIGHTxWIDTH");
     pick("data.color", "Colours", [["", "as found"], ["grey", "grey"], ["rgb", "colour"]], known("data.color"));
@@ -204,6 +204,11 @@ function corrections(got, state, correct) {
   }
   if (got.kind === "text") amount("data.context", "Tokens of an example", String(got.context));
   if (got.columns && got.columns.some(c => c.blank)) pick("data.missing", "Blank cells", [["", "as found"], ["mean", "get the usual value"], ["drop", "their rows are left out"], ["error", "are an error"]], known("data.missing"));
+  if (got.kind !== "table") {
+    const e = make("input", { value: state.init || "", spellcheck: false });
+    e.onchange = () => { state.init = e.value.trim() || null; correct({}); };
+    add("Model to begin with", e, "init", got.kind === "text" ? "a model's folder, a GGUF file or a run; empty: a new one" : "an ONNX file or a run; empty: a new one");
+  }
   amount("data.valid_fraction", "Share for validation", "0.1", "not trained on: it judges what you tune");
   amount("data.test_fraction", "Share for the test", "0.1", "looked at once, at the end");
   return make("div", {}, make("h2", {}, "Corrections"), make("p", { className: "small" }, "A choice looks again; the recipe beside it follows."), make("div", { className: "fields" }, ...fields));

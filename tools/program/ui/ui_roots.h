@@ -19,8 +19,8 @@ void ui_roots_close(ui_roots *r);
 char *ui_path_text(const char *path);
 char *ui_path_bytes(const char *text);
 
-/* The absolute path, links followed, to what must be there; relative texts begin at the first root.
- * NULL: *why, a sentence. Free it. */
+/* The absolute path of an existing file or folder, links followed; relative texts begin at the
+ * first root. NULL: *why, a sentence. Free it. */
 char *ui_roots_find(const ui_roots *r, const char *text, const char **why);
 /* The same of what need not be there: the folder that holds it must be, and if it is there, links
  * are followed, too. */
