@@ -1,5 +1,5 @@
-/* The curves of a run as JSON, thinned to what a plot of so many columns shows: a million steps
- * become some thousand numbers. */
+/* The curves of a run as JSON, with as many points as a plot of so many columns can show: a million
+ * steps become some thousand numbers. */
 #ifndef VKT_TOOLS_UI_CURVES_H
 #define VKT_TOOLS_UI_CURVES_H
 
