@@ -35,7 +35,7 @@ assert all(x["path"].split("/")[1] == x["class"] for x in p["pictures"]) and len
 PY
 [ ! -e table.yaml ] || fail "init --json wrote a file"
 
-mkdir -p root/data outside && cp -r table.csv pictures chat.jsonl root/data/ && echo secret-of-outside >outside/secret.csv
+mkdir -p root/data rootx outside && echo secret-of-beside >rootx/x.csv && cp -r table.csv pictures chat.jsonl root/data/ && echo secret-of-outside >outside/secret.csv
 ln -s "$work/outside" root/link; ln -s "$work/outside/made" root/dangling.yaml; mkfifo root/pipe.csv; printf 'a,b\n1,2\n' >root/$'odd\xff%.csv'
 (cd root && exec "$program" ui --no-browser --port 0 >../said 2>../log) & pid=$!
 for _ in $(seq 300); do grep -qs token= said && break; sleep 0.1; done

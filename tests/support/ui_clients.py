@@ -127,7 +127,7 @@ lap("from elsewhere")
 
 here = os.path.realpath(root)
 beyond = ["..", "../outside", "../outside/secret.csv", "/", "/etc", "/etc/passwd", "link", "link/secret.csv", here + "/../outside/secret.csv", "data/../../outside/secret.csv", "%2e%2e/outside",
-          here + "x", "~", "/proc/self/environ", os.path.realpath(outside) + "/secret.csv"]
+          here + "x", here + "x/x.csv", "../rootx", "~", "/proc/self/environ", os.path.realpath(outside) + "/secret.csv"]
 for path in beyond + ["", "a%00b", "%", "%zz", "x" * 5000, "nothing-here", "\\..\\x"]:
     for api in ("/api/files", "/api/head", "/api/file", "/api/recipe"):
         got = get(api, path=path)
