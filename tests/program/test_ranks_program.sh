@@ -320,6 +320,16 @@ python3 "$source/tools/examples/make_pictures.py" digits masks 12 24 3
 printf 'name: masks\ndata: {source: masks, path: masks, valid_fraction: 0.3, augment: {flip: 0.5, crop_padding: 2}}\nmodel: [conv: 4, relu, conv: {out: 2, kernel: 1}]\nloss: {kind: dice_ce, class_weight: balanced}\ntrain: {steps: 3, batch: 4}\neval: {every: 3, batch: 4}\n' >masks.yaml
 for n in 1 2; do runs $n masks-$n masks.yaml; done
 near masks-1 masks-2 1e-4 loss accuracy mean_iou
+# Boxes: those found by all ranks are ranked together.
+python3 "$source/tools/examples/make_boxes.py" boxes 12 32 3
+printf 'name: boxes\ndata: {source: boxes, path: boxes, valid_fraction: 0.4}\nmodel:\n' >boxes.yaml
+printf '  - conv: {out: 4, stride: 2}\n  - relu: {name: at_%d}\n' 2 4 8 16 32 >>boxes.yaml
+for s in 8 16 32; do
+  printf '  - conv: {out: 12, kernel: 1, from: at_%d}\n  - reshape: {shape: [%d, 12], name: found_%d}\n' $s $((32 / s * (32 / s))) $s >>boxes.yaml
+done
+printf '  - concat: {from: [found_8, found_16, found_32], axis: 0}\ntrain: {steps: 30, batch: 4}\neval: {every: 30, batch: 4}\noptim: {lr: 0.01}\n' >>boxes.yaml
+for n in 1 2; do runs $n boxes-$n boxes.yaml; done
+near boxes-1 boxes-2 1e-3 loss map map50
 sed 's/context: 16/context: 16, valid_fraction: 0.1/; s/^model: .*/model: [transformer: {layers: 1, heads: 2, width: 32, names: llama, positions: rope, norm: rmsnorm, activation: swiglu, bias: false, tie: true}]/' text.yaml >base.yaml
 runs 1 base base.yaml --set train.steps=2 --set eval.every=2
 "$program" export base --hf hf >out 2>err || say "export: $(cat err)"

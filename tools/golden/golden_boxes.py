@@ -1,7 +1,7 @@
 """Writes tests/golden/boxes.json, for tests/train/test_detect.c and tests/data/test_boxes.c: which cells find which objects, the loss of
 a detector and its gradient by PyTorch in double, and the average precision of 500 random sets.
-All of it is written down here from the published rules: FCOS with centre sampling (arXiv 1904.01355), GIoU (1902.09630), quality focal
-loss (2006.04388), and COCO's evaluation of boxes (cocodataset.org/#detection-eval). pycocotools was not there to compare with.
+All of it is written down here from the published rules: FCOS with centre sampling (arXiv 1904.01355), GIoU (1902.09630), varifocal
+loss (2008.13367), and COCO's evaluation of boxes (cocodataset.org/#detection-eval). pycocotools was not there to compare with.
 Run in the lab: python3 tools/golden/golden_boxes.py (PyTorch)."""
 import json
 import math
@@ -68,8 +68,10 @@ def loss(out, y, w):
         q = torch.zeros_like(logit)
         q[finds, t[finds, 0].long()] = iou[finds].detach()
         ce = torch.nn.functional.binary_cross_entropy_with_logits(logit, q, reduction="none")
-        classes = ((q - torch.sigmoid(logit)) ** 2 * ce).sum()
-        total = total + w[b] * (classes + 2 * (1 - giou)[finds].sum()) / max(int(finds.sum()), 1)
+        there = torch.zeros_like(logit)
+        there[finds, t[finds, 0].long()] = 1
+        classes = ((q + (1 - there) * .75 * torch.sigmoid(logit) ** 2) * ce).sum()
+        total = total + w[b] * (classes + (1 - giou)[finds].sum()) / max(int(finds.sum()), 1)
     return total
 
 

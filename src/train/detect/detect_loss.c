@@ -74,12 +74,15 @@ static vkt_tensor *one_of(vkt_graph *g, vkt_tensor *class, uint32_t n)
     return vkt_binary(g, VKT_FN2_EQ, vkt_binary(g, VKT_FN2_ADD, class, number(g, 1)), numbers);
 }
 
-static vkt_tensor *class_loss(vkt_graph *g, vkt_tensor *logits, vkt_tensor *q)
+/* there: [B, cells, n] 1 for the class that a cell is to find; q: the same times its quality. */
+static vkt_tensor *class_loss(vkt_graph *g, vkt_tensor *logits, vkt_tensor *there, vkt_tensor *q)
 {
     vkt_tensor *z = vkt_binary(g, VKT_FN2_ADD, logits, number(g, VKT__DETECT_PRIOR)),
-               *gap = sub(g, q, vkt_activate(g, z, VKT_ACT_SIGMOID)),
-               *entropy = sub(g, vkt_unary(g, VKT_FN_SOFTPLUS, z, 0, 0), vkt_mul(g, q, z));
-    return vkt_mul(g, vkt_mul(g, gap, gap), entropy);
+               *p = vkt_activate(g, z, VKT_ACT_SIGMOID),
+               *entropy = sub(g, vkt_unary(g, VKT_FN_SOFTPLUS, z, 0, 0), vkt_mul(g, q, z)),
+               *others = vkt_mul(g, sub(g, number(g, 1), there),
+                                 vkt_scale(g, vkt_mul(g, p, p), VKT__DETECT_OTHERS));
+    return vkt_mul(g, vkt_add(g, q, others), entropy);
 }
 
 vkt_tensor *vkt__detect_loss(vkt_graph *g, vkt_tensor *out, vkt_tensor *y, vkt_tensor *w)
@@ -92,12 +95,11 @@ vkt_tensor *vkt__detect_loss(vkt_graph *g, vkt_tensor *out, vkt_tensor *y, vkt_t
                *finds = vkt_binary(g, VKT_FN2_LT, number(g, -0.5f), class), *iou,
                *giou = overlap(g, predicted(g, out),
                                (corners) { part(g, t, 1, 2), part(g, t, 3, 2) }, &iou),
-               *boxes = vkt_mul(g, finds, sub(g, number(g, 1), giou)),
-               *q = vkt_binary(g, VKT_FN2_MUL, one_of(g, class, n), vkt_detach(g, iou)),
-               *classes = class_loss(g, part(g, out, VKT__DETECT_BOX, n), q);
+               *boxes = vkt_mul(g, finds, sub(g, number(g, 1), giou)), *there = one_of(g, class, n),
+               *q = vkt_binary(g, VKT_FN2_MUL, there, vkt_detach(g, iou)),
+               *classes = class_loss(g, part(g, out, VKT__DETECT_BOX, n), there, q);
     vkt_tensor *count = max(g, vkt_reduce(g, VKT_REDUCE_SUM, finds, EACH, false), number(g, 1)),
                *sum = vkt_add(g, vkt_reduce(g, VKT_REDUCE_SUM, classes, EACH, false),
-                              vkt_scale(g, vkt_reduce(g, VKT_REDUCE_SUM, boxes, EACH, false),
-                                        VKT__DETECT_BOX_WEIGHT));
+                              vkt_reduce(g, VKT_REDUCE_SUM, boxes, EACH, false));
     return vkt_mul(g, vkt_binary(g, VKT_FN2_DIV, sum, count), w);
 }

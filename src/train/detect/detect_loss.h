@@ -11,14 +11,14 @@
 enum { VKT__DETECT_BOX = 4 };
 #define VKT__DETECT_PRIOR (-4.6f) /* a score of 0.01 */
 #define VKT__DETECT_LONGEST 8.0f  /* of the logarithms */
-#define VKT__DETECT_BOX_WEIGHT 2.0f
+#define VKT__DETECT_OTHERS 0.75f  /* weight of classes that are not there */
 
 /* out [B, cells, 4 + classes]; y [B, cells x 5]; w [B]  ->  [B], each picture's loss by its weight:
- * (classes + 2 boxes) / max(1, cells that find something). Boxes: 1 - GIoU over these cells.
- * Classes, of all cells: |q - p|^2 times the cross-entropy of p and q, where q is the box's IoU for
- * the class that is there, else 0, and has no gradient. Sources: GIoU, Rezatofighi et al. 2019
- * (arXiv 1902.09630); quality focal loss, Li et al. 2020 (2006.04388); a mean by picture, as
- * torchvision's RetinaNet. */
+ * (classes + boxes) / max(1, cells that find something). Boxes: 1 - GIoU over these cells. Classes,
+ * of all cells: for the class that is there q times the cross-entropy of p and q, where q is the
+ * box's IoU and has no gradient; for all others 0.75 p^2 times that of p and 0. Sources: GIoU,
+ * Rezatofighi et al. 2019 (arXiv 1902.09630); varifocal loss, Zhang et al. 2020 (2008.13367); a
+ * mean by picture, as torchvision's RetinaNet. */
 vkt_tensor *vkt__detect_loss(vkt_graph *g, vkt_tensor *out, vkt_tensor *y, vkt_tensor *w);
 
 #endif
