@@ -49,12 +49,24 @@ static series evaluations(const vkt__evidence *e, const char *metric)
     return s;
 }
 
+/* The first step after `step`, of a history whose steps rise. */
+static size_t step_after(const vkt_history *h, uint64_t step)
+{
+    size_t low = 0, high = h->n_steps;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (h->steps[mid].step <= step)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 /* Median training loss of the steps in (from, to]. */
 static double loss_between(const vkt__evidence *e, uint64_t from, uint64_t to)
 {
-    size_t a = 0, b;
-    while (a < e->h->n_steps && e->h->steps[a].step <= from) a++;
-    for (b = a; b < e->h->n_steps && e->h->steps[b].step <= to;) b++;
+    size_t a = step_after(e->h, from), b = VKT_MAX(a, step_after(e->h, to));
     double *v = vkt__alloc((b - a + 1) * sizeof *v);
     for (size_t i = a; i < b; i++) v[i - a] = e->h->steps[i].loss;
     double m = vkt__median(v, b - a);
