@@ -1,68 +1,31 @@
 /* What stands around the kernels: reading a table, listing runs, reading a run's history, packing
- * text, planning a deep net, writing a checkpoint. By wall clock, on files that are made for it in
- * a folder of their own. Needs the device for planning alone. */
+ * text, planning a deep net, writing a checkpoint; bench_host_models.c has what needs a model. By
+ * wall clock, on files that are made for it in a folder of their own. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/number.h"
 #include "base/os.h"
 #include "bench/bench_clock.h"
-#include "bench/bench_rows.h"
+#include "bench/bench_host_models.h"
 #include "runs/checkpoint.h"
 #include "runs/run_folder.h"
 #include "tensor/graph/graph.h"
 #include "vktrain/data.h"
 
-typedef struct host_work {
-    const vkt__bencher *b;
-    const char *dir; /* empty at first */
-    vkt__arena *a;
-    uint32_t n;
-} host_work;
-
-static const char *in_dir(const host_work *w, const char *name)
-{
-    return vkt__arena_printf(w->a, "%s/%s", w->dir, name);
-}
-
-/* A number that looks drawn: the same on each machine. */
-static double drawn(uint64_t i, uint32_t k)
-{
-    return (double)vkt_rand_below(1, VKT_RNG_SAMPLE, i * 64 + k, 200001) / 1e4 - 10;
-}
-
 /* ---- tables ---- */
 
-enum { COLUMNS = 11 };
-
-static vkt_status make_table(const host_work *w)
-{
-    FILE *f;
-    const char *path = in_dir(w, "t.csv");
-    vkt_status st = vkt__file_create(path, &f);
-    if (st != VKT_OK) return st;
-    for (uint32_t k = 0; k < COLUMNS; k++) fprintf(f, "x%u,", k);
-    fprintf(f, "label\n");
-    for (uint32_t i = 0; i < w->n; i++) {
-        char number[32];
-        for (uint32_t k = 0; k < COLUMNS; k++)
-            fprintf(f, "%s,", vkt__double_text(drawn(i, k), false, number));
-        fprintf(f, "%s\n", drawn(i, 0) + drawn(i, 1) * drawn(i, 2) > 0 ? "ab" : "cd");
-    }
-    return vkt__file_finish(path, &f);
-}
-
-static vkt_data_desc table_of(const host_work *w)
+static vkt_data_desc table_of(const vkt__host_work *w)
 {
     return (vkt_data_desc) { .source = "csv",
-                             .path = in_dir(w, "t.csv"),
+                             .path = vkt__host_path(w, "t.csv"),
                              .label = "label",
                              .valid_fraction = 0.1,
                              .test_fraction = 0.1,
                              .seed = 1 };
 }
 
-static vkt_status open_table(const host_work *w)
+static vkt_status open_table(const vkt__host_work *w)
 {
     vkt_dataset *ds = NULL;
     vkt_data_desc d = table_of(w);
@@ -72,7 +35,7 @@ static vkt_status open_table(const host_work *w)
 }
 
 /* As `vktrain init` does. */
-static vkt_status look_at_table(const host_work *w)
+static vkt_status look_at_table(const vkt__host_work *w)
 {
     vkt_table_advice *a = NULL;
     vkt_data_desc d = table_of(w);
@@ -83,7 +46,7 @@ static vkt_status look_at_table(const host_work *w)
 
 /* ---- runs ---- */
 
-static vkt_status make_runs(const host_work *w)
+static vkt_status make_runs(const vkt__host_work *w)
 {
     vkt_status st;
     vkt__run *run = NULL;
@@ -93,9 +56,9 @@ static vkt_status make_runs(const host_work *w)
     rec.name = "bench";
     rec.status = "done";
     rec.config = "seed: 1\noptim:\n  rule: adam\n  lr: 0.003\n";
-    VKT_TRY(vkt__run_open(in_dir(w, "run-0"), "bench", false, &run));
+    VKT_TRY(vkt__run_open(vkt__host_path(w, "run-0"), "bench", false, &run));
     VKT_TRY(vkt__run_save(run, &rec));
-    VKT_TRY(vkt__file_read(in_dir(w, "run-0/run.json"), 1 << 20, &text, &n));
+    VKT_TRY(vkt__file_read(vkt__host_path(w, "run-0/run.json"), 1 << 20, &text, &n));
     for (uint32_t i = 1; i < w->n; i++) {
         const char *dir = vkt__arena_printf(w->a, "%s/run-%u", w->dir, i),
                    *path = vkt__arena_printf(w->a, "%s/run.json", dir);
@@ -113,7 +76,7 @@ fail:
     return st;
 }
 
-static vkt_status list_runs(const host_work *w)
+static vkt_status list_runs(const vkt__host_work *w)
 {
     vkt_run_info *list = NULL;
     size_t n = 0;
@@ -124,10 +87,10 @@ static vkt_status list_runs(const host_work *w)
     return st;
 }
 
-static vkt_status make_history(const host_work *w)
+static vkt_status make_history(const vkt__host_work *w)
 {
     FILE *f;
-    const char *path = in_dir(w, "metrics.jsonl");
+    const char *path = vkt__host_path(w, "metrics.jsonl");
     vkt_status st = vkt__file_create(path, &f);
     if (st != VKT_OK) return st;
     for (uint32_t i = 1; i <= w->n; i++)
@@ -138,7 +101,7 @@ static vkt_status make_history(const host_work *w)
     return vkt__file_finish(path, &f);
 }
 
-static vkt_status read_history(const host_work *w)
+static vkt_status read_history(const vkt__host_work *w)
 {
     vkt_history *h = NULL;
     vkt_status st = vkt_history_load(w->dir, &h);
@@ -150,35 +113,72 @@ static vkt_status read_history(const host_work *w)
 
 /* ---- text ---- */
 
-static vkt_status make_text(const host_work *w)
+static vkt_status pack(const vkt__host_work *w, const char *tokenizer)
 {
-    FILE *f;
-    const char *path = in_dir(w, "t.txt");
-    vkt_status st = vkt__file_create(path, &f);
-    if (st != VKT_OK) return st;
-    for (uint32_t i = 0; i < w->n; i++)
-        fputc(i % 61 == 60 ? '\n' : i % 6 == 5 ? ' ' : 'a' + (int)(i / 7 % 26), f);
-    return vkt__file_finish(path, &f);
-}
-
-static vkt_status pack_text(const host_work *w)
-{
-    const char *path = in_dir(w, "t.txt");
-    vkt_pack_desc d = { .inputs = &path, .n_inputs = 1, .out = in_dir(w, "packed") };
+    const char *path = vkt__host_path(w, "t.txt");
+    vkt_pack_desc d = {
+        .inputs = &path, .n_inputs = 1, .tokenizer = tokenizer, .out = vkt__host_path(w, "packed")
+    };
     vkt_pack_result r;
     vkt_status st = vkt__remove_tree(d.out);
     return st == VKT_OK ? vkt_pack(&d, &r) : st;
 }
 
+static vkt_status pack_text(const vkt__host_work *w)
+{
+    return pack(w, "bytes");
+}
+
+static vkt_status make_bpe(const vkt__host_work *w)
+{
+    vkt_status st;
+    vkt_tokenizer *t = NULL;
+    char *json = NULL;
+    const char *path = vkt__host_path(w, "t.txt");
+    vkt__host_work some = *w;
+    some.n = VKT_MIN(w->n, 1000000);
+    VKT_TRY(vkt__host_text(&some));
+    vkt__log_hold(true); /* a small text has no 1000 tokens: so be it */
+    st = vkt_tokenizer_train(&path, 1, 1000, &t);
+    vkt__log_hold(false);
+    VKT_TRY(st);
+    json = vkt_tokenizer_json(t);
+    VKT_TRY(vkt__file_replace(vkt__host_path(w, "bpe.json"), json, strlen(json)));
+    VKT_TRY(vkt__host_text(w));
+fail:
+    vkt_tokenizer_destroy(&t);
+    free(json);
+    return st;
+}
+
+static vkt_status pack_by_bpe(const vkt__host_work *w)
+{
+    return pack(w, vkt__host_path(w, "bpe.json"));
+}
+
+static vkt_status open_text(const vkt__host_work *w)
+{
+    vkt_dataset *ds = NULL;
+    vkt_data_desc d = { .source = "text",
+                        .path = vkt__host_path(w, "t.txt"),
+                        .tokenizer = "bytes",
+                        .context = 64,
+                        .valid_fraction = 0.1,
+                        .seed = 1 };
+    vkt_status st = vkt_dataset_open(&d, &ds);
+    vkt_dataset_destroy(&ds);
+    return st;
+}
+
 /* ---- a deep net, a large one ---- */
 
-static vkt_status no_files(const host_work *w)
+static vkt_status no_files(const vkt__host_work *w)
 {
     (void)w;
     return VKT_OK;
 }
 
-static vkt_status plan_net(const host_work *w)
+static vkt_status plan_net(const vkt__host_work *w)
 {
     vkt_status st = VKT_OK;
     vkt_model *m = NULL;
@@ -209,7 +209,7 @@ fail:
     return st;
 }
 
-static vkt_status save_checkpoint(const host_work *w)
+static vkt_status save_checkpoint(const vkt__host_work *w)
 {
     vkt_status st;
     float *v = NULL;
@@ -221,7 +221,7 @@ static vkt_status save_checkpoint(const host_work *w)
                                .state = { .step = 1, .value = NAN, .config = "", .schema = "{}" },
                                .model = &t,
                                .n_model = 1 };
-    VKT_TRY(vkt__mkdirs(in_dir(w, "checkpoints")));
+    VKT_TRY(vkt__mkdirs(vkt__host_path(w, "checkpoints")));
     VKT_TRY(vkt__checkpoint_write(&d));
 fail:
     free(v);
@@ -233,15 +233,32 @@ fail:
 static const struct row {
     const char *name, *of;
     uint32_t size[3]; /* with once, quick, else */
-    vkt_status (*prepare)(const host_work *w), (*run)(const host_work *w);
+    vkt_status (*prepare)(const vkt__host_work *w), (*run)(const vkt__host_work *w);
 } rows[] = {
-    { "look at and open a table", "rows", { 100, 20000, 500000 }, make_table, look_at_table },
-    { "open a table", "rows", { 100, 20000, 500000 }, make_table, open_table },
+    { "look at and open a table", "rows", { 100, 20000, 500000 }, vkt__host_table, look_at_table },
+    { "open a table", "rows", { 100, 20000, 500000 }, vkt__host_table, open_table },
     { "list runs", "runs", { 10, 500, 10000 }, make_runs, list_runs },
     { "read a run's history", "steps", { 100, 20000, 1000000 }, make_history, read_history },
-    { "pack text as bytes", "bytes", { 1000, 1000000, 50000000 }, make_text, pack_text },
+    { "pack text as bytes", "bytes", { 1000, 1000000, 50000000 }, vkt__host_text, pack_text },
+    { "pack text by a BPE", "bytes", { 1000, 1000000, 50000000 }, make_bpe, pack_by_bpe },
+    { "open text that is not packed",
+      "bytes",
+      { 1000, 1000000, 50000000 },
+      vkt__host_text,
+      open_text },
     { "plan a net", "layers", { 9, 501, 5001 }, no_files, plan_net },
     { "write a checkpoint", "MiB", { 1, 8, 256 }, no_files, save_checkpoint },
+    { "predict a table",
+      "rows",
+      { 100, 20000, 500000 },
+      vkt__host_make_classifier,
+      vkt__host_predict },
+    { "answer questions of a task",
+      "questions",
+      { 4, 40, 400 },
+      vkt__host_make_questions,
+      vkt__host_answer },
+    { "explain a transformer", "blocks", { 2, 12, 100 }, vkt__host_make_recipe, vkt__host_explain },
 };
 
 /* A folder for the files of a row, in the cache's. */
@@ -256,7 +273,7 @@ static vkt_status make_folder(vkt__arena *a, const char **out)
     return st == VKT_OK ? vkt__mkdirs(*out) : st;
 }
 
-static vkt_status measure(const vkt__bencher *b, const struct row *r, const host_work *w,
+static vkt_status measure(const vkt__bencher *b, const struct row *r, const vkt__host_work *w,
                           vkt__times *out)
 {
     enum { MOST = 25 };
@@ -281,7 +298,7 @@ static vkt_status run(vkt__bencher *b, const vkt__bench_item *item)
     const struct row *r = &rows[item->arg];
     vkt__arena a = { 0 };
     vkt__times t = { 0 };
-    host_work w = { b, NULL, &a, r->size[b->desc->once ? 0 : b->desc->quick ? 1 : 2] };
+    vkt__host_work w = { b, NULL, &a, r->size[b->desc->once ? 0 : b->desc->quick ? 1 : 2] };
     vkt_status st;
     VKT_TRY(make_folder(&a, &w.dir));
     VKT_TRY(measure(b, r, &w, &t));

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The peers of `vktrain bench --host`: the same work in pandas, PyTorch and Python's own modules, medians of five in ms.
+"""The peers of `vktrain bench --host`: the same work in pandas, scikit-learn, tokenizers, PyTorch and Python's own modules, medians of
+five in ms (of tasks: check_tasks.py).
 usage: host_peers.py [--quick] (what is not installed is left out, and said)"""
-import json, pathlib, random, statistics, sys, tempfile, time
+import array, json, pathlib, random, statistics, sys, tempfile, time
 
 quick = "--quick" in sys.argv[1:]
-rows, runs, steps, megabytes = (20000, 500, 20000, 8) if quick else (500000, 10000, 1000000, 256)
+rows, runs, steps, megabytes, text_bytes = (20000, 500, 20000, 8, 1000000) if quick else (500000, 10000, 1000000, 256, 50000000)
 
 
 def measure(name, n, of, work):
@@ -30,6 +31,38 @@ def table(folder):
             x = [draw.randint(-100000, 100000) / 1e4 for _ in range(11)]
             f.write(",".join(map(str, x)) + (",ab\n" if x[0] + x[1] * x[2] > 0 else ",cd\n"))
     measure("pandas.read_csv", rows, "rows", lambda: pandas.read_csv(path))
+    try:
+        from sklearn.neural_network import MLPClassifier
+        from sklearn.preprocessing import StandardScaler
+    except ImportError:
+        return print("predict: scikit-learn is not installed: left out")
+    few = pandas.read_csv(path, nrows=2000)
+    scale = StandardScaler().fit(few.iloc[:, :-1])
+    model = MLPClassifier((64,), max_iter=1).fit(scale.transform(few.iloc[:, :-1]), few["label"])
+    measure("read_csv, StandardScaler, MLPClassifier.predict_proba", rows, "rows",
+            lambda: model.predict_proba(scale.transform(pandas.read_csv(path).iloc[:, :-1])))
+
+
+def text(folder):
+    try:
+        import tokenizers
+    except ImportError:
+        return print("text: tokenizers is not installed: left out")
+    words = "".join("\n" if i % 61 == 60 else " " if i % 6 == 5 else chr(97 + i // 7 % 26) for i in range(text_bytes))
+    (folder / "t.txt").write_text(words)
+    bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
+    bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.train_from_iterator([words[:1000000]], tokenizers.trainers.BpeTrainer(
+        vocab_size=1000, initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+
+    def pack():
+        read = (folder / "t.txt").read_text()
+        pieces = [read[i:i + 4096] for i in range(0, len(read), 4096)]
+        with open(folder / "t.ids", "wb") as f:
+            for k in range(0, len(pieces), 1000):
+                for e in bpe.encode_batch_fast(pieces[k:k + 1000]):
+                    array.array("H", e.ids).tofile(f)
+    measure("tokenizers' encode_batch_fast of 4 KiB pieces", text_bytes, "bytes", pack)
 
 
 def lists(folder):
@@ -67,6 +100,6 @@ def checkpoint(folder):
     measure("safetensors' save_file and fsync", megabytes, "MiB", save)
 
 
-for part in (table, lists, checkpoint):
+for part in (table, lists, text, checkpoint):
     with tempfile.TemporaryDirectory() as folder:
         part(pathlib.Path(folder))
