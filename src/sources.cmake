@@ -293,6 +293,7 @@ set(SRC_TENSOR_PASSES
   src/tensor/passes/rewrite_act.c
   src/tensor/passes/rewrite_batch.c
   src/tensor/passes/rewrite_chain.c
+  src/tensor/passes/rewrite_conv_norm.c
   src/tensor/passes/rewrite_fold.c
   src/tensor/passes/rewrite_group.c
   src/tensor/passes/rewrite_head.c

@@ -1,6 +1,8 @@
-/* Graph rewrites of general ops, in the twins: what is written with a transposition, an expansion
- * or a slice of what was joined plans as what has none, gradients included, with the same numbers;
- * and what must stay. */
+/* Graph rewrites of general ops, in the twins: what is written with a transposition, an expansion,
+ * a slice of what was joined or a factor before attention plans as what has none, gradients
+ * included, with the same numbers; and what must stay. */
+#include <math.h>
+
 #include "testing.h"
 
 #include "tensor/graph/sample.h"
@@ -94,6 +96,24 @@ static vkt_tensor *slice_plain(net n)
                      (uint32_t[]) { 2, 2 });
 }
 
+/* Six tokens of two heads. */
+static vkt_tensor *attend(net n, bool folded)
+{
+    vkt_tensor *x = vkt_reshape(n.g, n.in[0], vkt_shape3(1, 6, 8)),
+               *q = folded ? vkt_scale(n.g, x, 0.5f) : x,
+               *k = folded ? vkt_scale(n.g, x, -4.0f) : x;
+    const vkt_attention_desc d = { .heads = 2, .full = true, .scale = folded ? 0.25f : -0.5f };
+    return vkt_attention(n.g, q, k, x, NULL, NULL, &d);
+}
+static vkt_tensor *scale_folded(net n)
+{
+    return attend(n, true);
+}
+static vkt_tensor *scale_plain(net n)
+{
+    return attend(n, false);
+}
+
 static const struct {
     const char *name;
     vkt_tensor *(*folded)(net n), *(*plain)(net n);
@@ -107,6 +127,7 @@ static const struct {
     { "batches", batched_folded, batched_plain, &vkt__pass_transpose, 1 },
     { "expansion", expand_folded, expand_plain, &vkt__pass_expand, 2 },
     { "slice", slice_folded, slice_plain, &vkt__pass_slice, 1 },
+    { "scaled queries and keys", scale_folded, scale_plain, &vkt__pass_scale, 1 },
 };
 
 typedef struct {
@@ -218,6 +239,8 @@ static void what_can_not_fold_stays(void **state)
     vkt_binary(g, VKT_FN2_SUB, vkt_expand(g, r, vkt_shape2(6, 8)), r);
     vkt_tensor *all = vkt_concat(g, (vkt_tensor *[]) { x, w }, 2, 1);
     vkt_slice(g, all, (uint32_t[]) { 0, 7 }, (uint32_t[]) { 6, 2 }, NULL);
+    vkt_tensor *tokens = vkt_reshape(g, x, vkt_shape3(1, 6, 8)), *none = vkt_scale(g, tokens, 0);
+    vkt_attention(g, none, none, tokens, NULL, NULL, &(vkt_attention_desc) { .heads = 2 });
     vkt_tensor *kept = vkt_permute(g, w, turn);
     vkt_keep(kept, "kept");
     size_t before = g->n_nodes;
@@ -225,6 +248,7 @@ static void what_can_not_fold_stays(void **state)
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_transpose), 0);
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_expand), 0);
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_slice), 0);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_scale), 0);
     assert_int_equal(g->n_nodes, before);
     vkt_graph_destroy(&g);
 
@@ -243,11 +267,114 @@ static void what_can_not_fold_stays(void **state)
     vkt_graph_destroy(&g);
 }
 
+/* ---- batch norm by running averages ---- */
+
+typedef struct {
+    vkt_tensor *pixels, *filter, *bias, *at[4]; /* mean, variance, weight, bias */
+} pictures;
+
+static pictures pictures_of(vkt_graph *g, uint32_t size)
+{
+    pictures p = { .pixels = vkt__sample(g, (vkt_shape) { 4, { 2, size, size, 3 } }, VKT_F32,
+                                         VKT_HINT_NORMAL, 0),
+                   .filter = vkt__sample(g, (vkt_shape) { 4, { 3, 3, 3, 5 } }, VKT_F32,
+                                         VKT_HINT_NORMAL, 0),
+                   .bias = vkt__sample1(g, 5) };
+    for (int i = 0; i < 4; i++)
+        p.at[i] = vkt__sample(g, vkt_shape1(5), VKT_F32, VKT_HINT_POSITIVE, 0);
+    return p;
+}
+
+static vkt_tensor *norm_of(vkt_graph *g, const pictures *p, bool bias, bool train)
+{
+    vkt_tensor *y =
+        vkt_conv2d(g, p->pixels, p->filter, bias ? p->bias : NULL, &(vkt_conv_desc) { .pad = 1 });
+    return vkt_batch_norm(
+        g, y,
+        &(vkt_batch_norm_desc) {
+            .running_mean = p->at[0],
+            .running_var = p->at[1],
+            .w = p->at[2],
+            .b = p->at[3],
+            .count = train ? vkt__sample(g, vkt_shape1(1), VKT_U32, VKT_HINT_INDEX, 9) : NULL,
+            .eps = 1e-5f,
+            .momentum = 0.1f,
+            .train = train });
+}
+
+static void fill_sample(void *user, const vkt_tensor *t, double *data)
+{
+    (void)user;
+    for (uint64_t i = 0; i < t->count; i++) data[i] = vkt__sample_value(t, 7, i);
+}
+
+/* A convolution, a norm, relu: three nodes, of which the convolution's is left; and the two small
+ * ones and their zeros. */
+static void a_norm_by_averages_goes_into_its_convolution(void **state)
+{
+    (void)state;
+    static vkt_buffer buf = { .bytes = 1 << 20, .label = "inputs" };
+    static values v[2];
+    for (int bias = 0; bias < 2; bias++) {
+        for (int rewrite = 0; rewrite < 2; rewrite++) {
+            vkt_graph *g = vkt__graph_new(NULL);
+            if (!rewrite) vkt_graph_no_rewrite(g);
+            pictures p = pictures_of(g, 9);
+            vkt_tensor *y = vkt_activate(g, norm_of(g, &p, bias, false), VKT_ACT_RELU);
+            memset(&v[rewrite], 0, sizeof v[rewrite]);
+            v[rewrite].out[0] = y;
+            vkt_keep(y, "y");
+            for (size_t i = 0; i < g->n_tensors; i++)
+                if (!g->tensors[i]->node && !g->tensors[i]->view_of)
+                    vkt_bind(g->tensors[i], VKT_ALL_SLOTS, &buf, 65536 * (uint64_t)(i % 16));
+            REQUIRE_OK(vkt_graph_plan(g, &(vkt_plan_desc) { 0 }));
+            assert_int_equal(vkt__rewrite_count(g, &vkt__pass_conv_norm), rewrite);
+            assert_int_equal(g->n_nodes, rewrite ? 4 : 3);
+            if (rewrite) assert_ptr_equal(g->nodes[3]->op, &vkt__op_conv2d);
+            vkt__graph_ref(g, fill_sample, &v[rewrite], take);
+            vkt_graph_destroy(&g);
+        }
+        double top = 0;
+        for (int j = 0; j < 2 * 9 * 9 * 5; j++) {
+            REQUIRE_NEAR(v[1].got[0][j], v[0].got[0][j], 1e-12 * (1 + fabs(v[0].got[0][j])));
+            top = fmax(top, v[0].got[0][j]);
+        }
+        assert_true(top > 1);
+    }
+}
+
+/* By the batch's own numbers; before a sum or a pooling, which the norm takes; of pictures smaller
+ * than their filters; where another reads the convolution; in a net that is trained. */
+static void norms_that_stay(void **state)
+{
+    (void)state;
+    for (int training = 0; training < 2; training++) {
+        vkt_graph *g = vkt__graph_new(NULL);
+        pictures p = pictures_of(g, 9), small = pictures_of(g, 5);
+        if (training) {
+            norm_of(g, &p, false, false);
+        } else {
+            norm_of(g, &p, false, true);
+            vkt_tensor *y = norm_of(g, &p, false, false);
+            vkt_add(g, y, vkt_conv2d(g, p.pixels, p.filter, NULL, &(vkt_conv_desc) { .pad = 1 }));
+            vkt_max_pool(g, norm_of(g, &p, false, false), &(vkt_pool_desc) { .size = 2 });
+            norm_of(g, &small, false, false);
+            vkt_tensor *z = norm_of(g, &p, false, false);
+            vkt_keep(z->node->in[0], "before the norm");
+        }
+        vkt__rewrite(g, training);
+        assert_int_equal(vkt__rewrite_count(g, &vkt__pass_conv_norm), 0);
+        vkt_graph_destroy(&g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(general_ops_plan_as_what_they_mean),
         cmocka_unit_test(what_can_not_fold_stays),
+        cmocka_unit_test(a_norm_by_averages_goes_into_its_convolution),
+        cmocka_unit_test(norms_that_stay),
     };
     return cmocka_run_group_tests_name("rewrites of general ops", tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 /* What graphs of general ops bring and the rows that read it can do themselves: a transposed factor
  * into the product's layout, an expanded operand into an op that broadcasts, a slice of what was
- * joined into a slice of the part. Before differentiation, so that gradients gain, too. */
+ * joined into a slice of the part, a factor of queries or keys into attention's. Before
+ * differentiation, so that gradients gain, too. */
 #include "tensor/graph/view.h"
+#include "tensor/kernels/attention.h"
 #include "tensor/ops/general/nd.h"
 #include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
@@ -148,3 +150,31 @@ static uint32_t run_slice(vkt_graph *g, bool training)
 
 const vkt__pass vkt__pass_slice = { .name = "slice of joined tensors from the part it lies in",
                                     .run = run_slice };
+
+/* ---- scaled queries and keys ---- */
+
+/* Attention multiplies its scores by a number anyway. A factor 0 would mean its default there. */
+static bool fold_scale(vkt_graph *g, vkt_node *n, bool training)
+{
+    bool any = false;
+    (void)g;
+    (void)training;
+    if (n->op != &vkt__op_attention || !n->in[VKT__ATT_K] || !n->in[VKT__ATT_V]) return false;
+    for (uint32_t i = VKT__ATT_Q; i <= VKT__ATT_K; i++) {
+        vkt_node *by = n->in[i]->node;
+        if (!by || by->op != &vkt__op_scale || by->attr.eltwise.s == 0) continue;
+        float s = by->attr.eltwise.s;
+        if (!read_instead(n, i, by->in[0], by)) continue;
+        n->attr.attention.scale *= s;
+        any = true;
+    }
+    return any;
+}
+
+static uint32_t run_scale(vkt_graph *g, bool training)
+{
+    return vkt__each_node(g, training, fold_scale);
+}
+
+const vkt__pass vkt__pass_scale = { .name = "factor of queries or keys into attention's",
+                                    .run = run_scale };
