@@ -177,6 +177,25 @@ def predictions(ui):
     assert j["rc"] == 0 and os.path.getsize("straight.onnx") > 1000, j
 
 
+def texts(ui):
+    """A language model is trained, shows what it writes, and goes on with a text, whole and in parts."""
+    open("t.txt", "w").write("the cat sat on the mat. " * 200)
+    open("t.yaml", "w").write("name: t\ndata: {source: text, path: t.txt, tokenizer: bytes, context: 32}\nmodel: [{transformer: {layers: 1, width: 32, heads: 2}}]\n"
+                              "train: {steps: 10, batch: 4}\neval: {every: 10}\nsamples: {tokens: 8}\n")
+    j = ui.ended(ui.post("/api/start/train", recipe="t.yaml", run="lm")["id"])
+    assert j["rc"] == 0 and ui.get("/api/run", run="lm")["sample"]["step"] == 10, j
+    facts = ui.post("/api/use/open", model="lm")
+    assert facts["kind"] == "text" and not facts["chat"], facts
+    ask = {"prompt": "the c", "max_tokens": 5, "temperature": 0}
+    whole = ui.post("/v1/completions", **ask)["choices"][0]["text"]
+    _, kind, data = ui.raw("POST", "/v1/completions", json.dumps({**ask, "stream": True}), {"Content-Type": "application/json"})
+    parts = [json.loads(line[6:])["choices"][0]["text"] for line in data.decode().split("\n\n") if line.startswith("data: {")]
+    assert kind.startswith("text/event-stream") and "".join(parts) == whole and data.endswith(b"data: [DONE]\n\n"), (whole, data)
+    refused(409, "no model of pictures", lambda: ui.answer(*ui.raw("POST", "/predict", b"[]", {"Content-Type": "application/octet-stream"})))
+    ui.post("/api/use/close")
+    refused(409, "no language model", ui.post, "/v1/completions", **ask)
+
+
 ui = Ui(program).enter()
 try:
     what_fails(ui)
@@ -188,6 +207,7 @@ try:
     one_run(ui)
     thinned(ui)
     predictions(ui)
+    texts(ui)
     assert ui.close() == 130
 except BaseException:
     if ui.process.poll() is None:
