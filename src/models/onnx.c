@@ -45,12 +45,27 @@ static bool emit_activate(vkt__exporter *e, const vkt_node *n, const char *const
     return activation(e, n->attr.eltwise.act, in[0], out);
 }
 
+/* A product's second factor with its last axes the other way round. */
+static const char *turned(vkt__exporter *e, const vkt_node *n, const char *x)
+{
+    int64_t order[VKT_MAX_RANK] = { 0 };
+    uint32_t rank = n->in[1]->shape.rank;
+    for (uint32_t k = 0; k < rank; k++) order[k] = k;
+    order[rank - 2] = rank - 1;
+    order[rank - 1] = rank - 2;
+    vkt__attr_ints(e, "perm", order, rank);
+    return vkt__emit_node(e, "Transpose", VKT__IN(x), vkt__emit_extra(e));
+}
+
 static bool emit_linear(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out)
 {
     vkt_act act = n->attr.matmul.act;
     const char *y = act ? vkt__emit_extra(e) : out;
-    if (n->attr.matmul.batched && n->attr.matmul.layout == VKT_LAYOUT_NN && !act) {
-        vkt__emit_node(e, "MatMul", VKT__IN(in[0], in[1]), out);
+    if (n->attr.matmul.batched && n->attr.matmul.layout != VKT_LAYOUT_TN && !act) {
+        vkt__emit_node(
+            e, "MatMul",
+            VKT__IN(in[0], n->attr.matmul.layout == VKT_LAYOUT_NT ? turned(e, n, in[1]) : in[1]),
+            out);
         return true;
     }
     if (n->attr.matmul.batched || n->attr.matmul.layout != VKT_LAYOUT_NT ||
@@ -140,31 +155,55 @@ static const char *part(vkt__exporter *e, const char *qkv, int64_t i)
                           vkt__emit_extra(e));
 }
 
-/* Of every token to all, from one tensor [N, T, 3 H D]; a zero in a shape keeps the dimension. */
+/* x [N, T, H D] with its heads first, [N, H, T, D], or as `order` says; a zero in a shape keeps the
+ * dimension. */
+static const char *by_head(vkt__exporter *e, const vkt_node *n, const char *x, const int64_t *order)
+{
+    const int64_t shape[] = { 0, 0, n->attr.attention.heads, n->attr.attention.head };
+    x = vkt__emit_node(e, "Reshape", VKT__IN(x, vkt__emit_ints(e, shape, 4)), vkt__emit_extra(e));
+    vkt__attr_ints(e, "perm", order, 4);
+    return vkt__emit_node(e, "Transpose", VKT__IN(x), vkt__emit_extra(e));
+}
+
+/* Queries, keys and values out of one tensor [N, T, 3 H D], keys with their last axes turned. */
+static void thirds(vkt__exporter *e, const vkt_node *n, const char *x, const char *qkv[3])
+{
+    int64_t heads = n->attr.attention.heads, D = n->attr.attention.head;
+    x = vkt__emit_node(e, "Reshape",
+                       VKT__IN(x, vkt__emit_ints(e, (int64_t[]) { 0, 0, 3, heads, D }, 5)),
+                       vkt__emit_extra(e));
+    vkt__attr_ints(e, "perm", (int64_t[]) { 2, 0, 3, 1, 4 }, 5);
+    x = vkt__emit_node(e, "Transpose", VKT__IN(x), vkt__emit_extra(e));
+    for (int i = 0; i < 3; i++) qkv[i] = part(e, x, i);
+    vkt__attr_ints(e, "perm", (int64_t[]) { 0, 1, 3, 2 }, 4);
+    qkv[1] = vkt__emit_node(e, "Transpose", VKT__IN(qkv[1]), vkt__emit_extra(e));
+}
+
+/* Of every token to all, of one sequence or of another's. */
 static bool emit_attention(vkt__exporter *e, const vkt_node *n, const char *const *in,
                            const char *out)
 {
+    static const int64_t rows[] = { 0, 2, 1, 3 }, columns[] = { 0, 2, 3, 1 };
     int64_t heads = n->attr.attention.heads, D = n->attr.attention.head;
+    const char *qkv[3];
     if (!n->attr.attention.full || n->attr.attention.window || n->attr.attention.cap > 0 ||
-        n->attr.attention.kv_heads != heads || n->in[VKT__ATT_K] || n->in[VKT__ATT_DOCS] ||
-        n->in[VKT__ATT_START])
+        n->attr.attention.kv_heads != heads || !n->in[VKT__ATT_K] != !n->in[VKT__ATT_V] ||
+        n->in[VKT__ATT_DOCS] || n->in[VKT__ATT_START])
         return false;
-    const char *x = vkt__emit_node(
-        e, "Reshape",
-        VKT__IN(in[VKT__ATT_Q], vkt__emit_ints(e, (int64_t[]) { 0, 0, 3, heads, D }, 5)),
-        vkt__emit_extra(e));
-    vkt__attr_ints(e, "perm", (int64_t[]) { 2, 0, 3, 1, 4 }, 5);
-    x = vkt__emit_node(e, "Transpose", VKT__IN(x), vkt__emit_extra(e));
-    const char *q = part(e, x, 0), *k = part(e, x, 1), *v = part(e, x, 2);
-    vkt__attr_ints(e, "perm", (int64_t[]) { 0, 1, 3, 2 }, 4);
-    k = vkt__emit_node(e, "Transpose", VKT__IN(k), vkt__emit_extra(e));
-    x = vkt__emit_node(e, "MatMul", VKT__IN(q, k), vkt__emit_extra(e));
+    if (n->in[VKT__ATT_K]) {
+        qkv[0] = by_head(e, n, in[VKT__ATT_Q], rows);
+        qkv[1] = by_head(e, n, in[VKT__ATT_K], columns);
+        qkv[2] = by_head(e, n, in[VKT__ATT_V], rows);
+    } else {
+        thirds(e, n, in[VKT__ATT_Q], qkv);
+    }
+    const char *x = vkt__emit_node(e, "MatMul", VKT__IN(qkv[0], qkv[1]), vkt__emit_extra(e));
     x = vkt__emit_node(e, "Mul", VKT__IN(x, vkt__emit_number(e, n->attr.attention.scale)),
                        vkt__emit_extra(e));
     vkt__attr_int(e, "axis", -1);
     x = vkt__emit_node(e, "Softmax", VKT__IN(x), vkt__emit_extra(e));
-    x = vkt__emit_node(e, "MatMul", VKT__IN(x, v), vkt__emit_extra(e));
-    vkt__attr_ints(e, "perm", (int64_t[]) { 0, 2, 1, 3 }, 4);
+    x = vkt__emit_node(e, "MatMul", VKT__IN(x, qkv[2]), vkt__emit_extra(e));
+    vkt__attr_ints(e, "perm", rows, 4);
     x = vkt__emit_node(e, "Transpose", VKT__IN(x), vkt__emit_extra(e));
     vkt__emit_node(e, "Reshape", VKT__IN(x, vkt__emit_ints(e, (int64_t[]) { 0, 0, heads * D }, 3)),
                    out);
@@ -371,11 +410,17 @@ static bool emit_permute(vkt__exporter *e, const vkt_node *n, const char *const 
     return true;
 }
 
+/* Whose first dimension is no batch. */
+static bool is_weight(const vkt_tensor *t)
+{
+    return !t->node && !t->view_of && strcmp(t->name, "input") != 0;
+}
+
 static bool emit_slice(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out)
 {
     int64_t first[VKT_MAX_RANK], end[VKT_MAX_RANK], axes[VKT_MAX_RANK], step[VKT_MAX_RANK];
-    uint32_t rank = n->in[0]->shape.rank;
-    for (uint32_t k = 1; k < rank; k++) {
+    uint32_t rank = n->in[0]->shape.rank, at = is_weight(n->in[0]) ? 0 : 1, n_axes = rank - at;
+    for (uint32_t k = at; k < rank; k++) {
         first[k] = n->attr.window.first[k];
         step[k] = n->attr.window.step[k];
         end[k] = first[k] + (n->out[0]->shape.d[k] - 1) * step[k] + 1;
@@ -383,8 +428,8 @@ static bool emit_slice(vkt__exporter *e, const vkt_node *n, const char *const *i
     }
     vkt__emit_node(
         e, "Slice",
-        VKT__IN(in[0], vkt__emit_ints(e, first + 1, rank - 1), vkt__emit_ints(e, end + 1, rank - 1),
-                vkt__emit_ints(e, axes + 1, rank - 1), vkt__emit_ints(e, step + 1, rank - 1)),
+        VKT__IN(in[0], vkt__emit_ints(e, first + at, n_axes), vkt__emit_ints(e, end + at, n_axes),
+                vkt__emit_ints(e, axes + at, n_axes), vkt__emit_ints(e, step + at, n_axes)),
         out);
     return true;
 }

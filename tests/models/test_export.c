@@ -90,10 +90,11 @@ static void describe(const uint8_t *graph, size_t n, vkt__str *out, size_t *n_we
     }
 }
 
+static vkt_train_result exported;
+
 /* Trains two steps of a model on the digits and exports it; the nodes in *text. */
 static size_t export_model(const char *model, vkt__str *text)
 {
-    vkt_train_result r;
     vkt__str recipe = { 0 };
     char *file;
     size_t n, n_weights = 0;
@@ -101,7 +102,8 @@ static size_t export_model(const char *model, vkt__str *text)
     REQUIRE_OK(vkt__remove_tree(RUN));
     vkt__str_printf(&recipe, "data: {source: digits}\ntrain: {steps: 2, batch: 32}\nmodel:\n%s",
                     model);
-    REQUIRE_OK(train_recipe(recipe.data, NULL, &(vkt_train_desc) { .run_dir = RUN "/run" }, &r));
+    REQUIRE_OK(
+        train_recipe(recipe.data, NULL, &(vkt_train_desc) { .run_dir = RUN "/run" }, &exported));
     vkt__str_finish(&recipe);
     REQUIRE_OK(vkt_export(&(vkt_gpu_desc) { 0 }, RUN "/run", RUN "/m.onnx"));
     REQUIRE_OK(vkt__file_read(RUN "/m.onnx", 1 << 20, &file, &n));
@@ -211,6 +213,38 @@ static void onnx_of_sequences(void **state)
     vkt__str_finish(&text);
 }
 
+/* Queries of one sequence to keys of another: by the fused attention, whose heads have a multiple
+ * of four channels, and by its parts. Matrices that lie in one are cut along their first axis. */
+static void onnx_of_attention_across(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+#define LINEAR "Transpose; MatMul; Add; "
+#define THIRD "Slice; Slice; " LINEAR
+#define HEADS "Reshape; Transpose perm=0,2,1,3; "
+#define WEIGHED "Softmax axis=-1; MatMul; Transpose perm=0,2,1,3; Reshape; " LINEAR
+    size_t n_weights = export_model(
+        "  - reshape: {shape: [4, 16], name: asks}\n  - reshape: {shape: [8, 8], name: answers, "
+        "from: input}\n"
+        "  - cross_attention: {from: [asks, answers], heads: 2, name: other}\n"
+        "  - cross_attention: {from: [other, asks], heads: 8, name: same}\n"
+        "  - flatten\n  - linear\n",
+        &text);
+    assert_string_equal(text.data,
+                        "Slice; Reshape; " LINEAR "Slice; Reshape; " LINEAR "Slice; " LINEAR HEADS
+                        "Reshape; Transpose perm=0,2,3,1; " HEADS
+                        "MatMul; Mul; " WEIGHED THIRD THIRD THIRD "Mul; " HEADS HEADS HEADS
+                        "Transpose perm=0,1,3,2; MatMul; " WEIGHED "Reshape; Gemm transB=1; "
+                        "Identity; Div; Softmax axis=-1; input; logits; probabilities; ");
+    assert_true(n_weights > 12);
+    vkt__str_finish(&text);
+    vkt_train_result again; /* of the file, trained at a rate that changes nothing */
+    REQUIRE_OK(train_recipe("data: {source: digits}\ninit: " RUN "/m.onnx\n"
+                            "optim: {rule: sgd, lr: 1e-12}\ntrain: {steps: 1, batch: 32}\n",
+                            NULL, &(vkt_train_desc) { .run_dir = RUN "/again" }, &again));
+    REQUIRE_NEAR(again.valid_loss, exported.valid_loss, 1e-5);
+}
+
 /* Each head's output by its layer's name. */
 static void onnx_of_several_outputs(void **state)
 {
@@ -228,10 +262,10 @@ static void onnx_of_several_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(protobuf_bytes),       cmocka_unit_test(onnx_of_linear_layers),
-        cmocka_unit_test(onnx_of_image_layers), cmocka_unit_test(onnx_of_graphs),
-        cmocka_unit_test(onnx_of_sequences),    cmocka_unit_test(onnx_of_several_outputs),
-        cmocka_unit_test(other_endings)
+        cmocka_unit_test(protobuf_bytes),           cmocka_unit_test(onnx_of_linear_layers),
+        cmocka_unit_test(onnx_of_image_layers),     cmocka_unit_test(onnx_of_graphs),
+        cmocka_unit_test(onnx_of_sequences),        cmocka_unit_test(onnx_of_several_outputs),
+        cmocka_unit_test(onnx_of_attention_across), cmocka_unit_test(other_endings)
     };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     return cmocka_run_group_tests_name("export", tests, clean, clean);

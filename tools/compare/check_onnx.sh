@@ -96,7 +96,9 @@ model:
   - reshape: {shape: [12, 0], name: rows}
   - gru: {out: 12, bidirectional: true, layers: 2, name: memory}
   - lstm: {out: 10, from: rows, bias: false, name: asks}
-  - concat: {from: [memory, asks], axis: 1}
+  - cross_attention: {from: [asks, memory], heads: 2, name: parts}
+  - cross_attention: {from: [memory, parts], heads: 6, bias: false, name: fused}
+  - concat: {from: [fused, asks], axis: 1}
   - lstm: {out: 7, bidirectional: true, last: true}
   - linear
 Y
