@@ -171,6 +171,7 @@ try:
     node = b("DOM.querySelector", nodeId=b("DOM.getDocument")["root"]["nodeId"], selector=".drop input")["nodeId"]
     b("DOM.setFileInputFiles", nodeId=node, files=[os.path.abspath("photos.zip")])
     wait("it is shown", "document.querySelectorAll('.thumbs img').length > 10")
+    wait("the pictures are drawn", "[...document.querySelectorAll('.thumbs img')].slice(0, 4).every(i => i.naturalWidth === 8)")
     assert sorted(os.listdir(f"{root}/photos")) == ["green", "red"] and open(f"{root}/photos/red/3 \u00e4%.png", "rb").read() == open(f"{root}/data/pictures/red/3.png", "rb").read()
     if b.complaints(): sys.exit(f"the console says {b.complaints()}")
     lap("a zip")

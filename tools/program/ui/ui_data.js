@@ -155,8 +155,8 @@ function classes(got) {
 
 function pictures(got) {
   const list = got.pictures.map(p => {
-    const img = make("img", { src: "/api/file" + query({ path: roots.here + "/" + p.path }), alt: p.class ? "of class " + p.class : nameOf(p.path), loading: "lazy" });
-    if (p.path.startsWith("/")) img.src = "/api/file" + query({ path: p.path });
+    const path = p.path.replaceAll("%", "%25").replace(/\\x([0-9a-f]{2})/g, "%$1");
+    const img = make("img", { src: "/api/file" + query({ path: path.startsWith("/") ? path : roots.here + "/" + path }), alt: p.class ? "of class " + p.class : nameOf(p.path), loading: "lazy" });
     return make("li", {}, img, make("span", {}, p.class || nameOf(p.path)));
   });
   return list.length ? make("div", {}, make("h2", {}, "Some of the pictures"), make("ul", { className: "thumbs" }, ...list)) : null;
