@@ -1,4 +1,4 @@
-/* The curves of a run as JSON, with as many points as a plot of so many columns can show: a million
+/* The curves of a run as JSON, with no more points than a plot of that width can show: a million
  * steps become some thousand numbers. */
 #ifndef VKT_TOOLS_UI_CURVES_H
 #define VKT_TOOLS_UI_CURVES_H
