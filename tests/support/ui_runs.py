@@ -131,7 +131,7 @@ def one_run(ui):
     loss = next(c for c in j["curves"] if c["key"] == "loss")
     assert [s["name"] for s in loss["series"]] == ["training", "valid", "test"], loss["series"]
     assert loss["series"][1]["x"] == [300, 600, 900]
-    assert "curves" not in ui.get("/api/run", run="straight", have=j["have"])  # nothing is new: nothing is sent
+    assert "curves" not in ui.get("/api/run", run="straight", have=j["have"], columns=100)  # nothing is new: nothing is sent
     found = ui.get("/api/run/findings", run="straight")["findings"]
     _, out, _ = run_command("report", "straight", "-o", "straight.html")
     page = open("straight.html").read()

@@ -8,14 +8,17 @@ export const percent = v => (100 * v).toFixed(2) + "%";
 export const value = (metric, v) => v === null || v === undefined ? "–" : metric === "accuracy" ? percent(v) : number(v);
 export const stateOf = x => x.alive ? "running" : x.status === "running" ? "killed: its process has ended" : x.status || "damaged";
 
-/* Calls step() each `ms` while the page is seen, later where it fails; at once when it is seen again. */
+/* Calls step() each `ms` while the page is seen, later where it fails or takes long (it has a thirtieth of the time at
+ * most); at once when it is seen again. */
 export function every(ms, step) {
   let timer = null, ended = false;
   const tick = async () => {
     clearTimeout(timer);
     let wait = ms;
     if (!document.hidden) {
+      const began = performance.now();
       try { await step(); } catch (e) { wait = Math.max(ms, 3000); if (e.status === undefined) console.error(e); }
+      wait = Math.min(Math.max(wait, 30 * (performance.now() - began)), 15000);
     }
     if (!ended) timer = setTimeout(tick, wait);
   };
@@ -71,7 +74,7 @@ export function runView(run) {
   const bar = make("progress", { "aria-label": "Steps done" }), buttons = make("div", { className: "row" });
   const plots = figures(), found = make("div"), sample = make("div"), after = make("div"), by = make("div"), error = make("div");
   const element = make("section", { "aria-label": "The run " + nameOf(run), className: "run" }, heading, bar, facts, buttons, error, found, plots.element, sample, after, by);
-  let have = "", last = null, evaluated = "", said = new Set();
+  let have = "", last = null, evaluated = "", said = new Set(), findAt = 0;
 
   const order = o => api("/api/run/order", { run, order: o });
   async function stop() {
@@ -132,7 +135,13 @@ export function runView(run) {
     if (j.curves) plots.show(j.curves);
     if (j.have) have = j.have;
     if (j.sample) sample.replaceChildren(make("h3", {}, `What it wrote at step ${count(j.sample.step)}`), make("pre", { className: "quote", tabIndex: 0 }, j.sample.text));
-    if (now !== evaluated) { evaluated = now; await showFindings(); if (changed || !j.info.alive) await showMore(); }
+    if (now !== evaluated && (changed || !j.info.alive || performance.now() > findAt)) { /* of a long run they take seconds */
+      evaluated = now;
+      const began = performance.now();
+      await showFindings();
+      findAt = performance.now() + 30 * (performance.now() - began);
+      if (changed || !j.info.alive) await showMore();
+    }
     if (!by.firstChild && j.watch) by.replaceChildren(command(j.watch, "Watch by command"));
   }
   return { element, close: every(1000, tick) };

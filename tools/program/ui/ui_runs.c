@@ -289,15 +289,16 @@ static void add_last(json_t *j, const vkt_history *h, uint64_t total)
 static void add_curves(const http_request *r, json_t *j, const vkt_history *h,
                        const vkt_run_info *x)
 {
-    char have[64];
+    char have[64], had[64];
     const char *s = ui_text(r, NULL, "have");
+    snprintf(had, sizeof had, "%s", s ? s : "");
     uint64_t first = h->n_steps ? h->steps[0].step : 0,
              last = h->n_steps ? h->steps[h->n_steps - 1].step : 0;
     for (size_t i = 0; i < h->n_evals; i++)
         if (h->evals[i].step > last) last = h->evals[i].step;
     size_t columns = number_of(r, "columns", 400, COLUMNS_MOST);
     snprintf(have, sizeof have, "%llu:%zu:%zu", (unsigned long long)last, h->n_steps, h->n_evals);
-    bool same = s && !strcmp(s, have);
+    bool same = !strcmp(had, have);
     json_object_set_new(j, "have", json_string(have));
     json_object_set_new(j, "steps", json_integer((json_int_t)h->n_steps));
     if (same || !columns) return; /* nothing has changed: the page has them */
