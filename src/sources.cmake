@@ -145,6 +145,7 @@ set(SRC_DATA_PICTURES
   src/data/boxes/coco.c
   src/data/boxes/marks.c
   src/data/boxes/objects.c
+  src/data/boxes/targets.c
   src/data/boxes/yolo.c
   src/data/pictures/array_pictures.c
   src/data/pictures/augment.c

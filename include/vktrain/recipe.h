@@ -35,7 +35,7 @@ typedef enum vkt_loss_kind {
     VKT_LOSS_KIND_DICE,    /* pixels of classes: overlap, picture by picture */
     VKT_LOSS_KIND_DICE_CE, /* the sum of it and cross-entropy */
     VKT_LOSS_KIND_L1,      /* pictures */
-    VKT_LOSS_KIND_DETECT   /* boxes: where they lie, and of which class */
+    VKT_LOSS_KIND_DETECT   /* boxes and their classes */
 } vkt_loss_kind;
 /* One of several losses: of the output of a layer that the model's list names. */
 typedef struct vkt_loss_term {

@@ -1,6 +1,6 @@
 /* The data set: what can be asked of it once it is open. */
 #include "data/dataset.h"
-#include "data/boxes/boxes.h"
+#include "data/boxes/targets.h"
 #include "data/parts/parts.h"
 #include "data/pictures/augment.h"
 #include "data/pictures/dense.h"

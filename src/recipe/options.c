@@ -291,7 +291,7 @@ static const vkt__option options[] = {
       "without a reference; dice: 1 - the overlap of what is predicted and what the mask has, "
       "picture "
       "by picture, the mean over classes; dice_ce: the sum of it and cross-entropy; l1: absolute "
-      "error of pixels; detect: boxes, of which task detect has it",
+      "error of pixels; detect: boxes and their classes, with task detect",
       losses, NULL },
     { "loss.gamma", VKT__OPT_F32, AT(loss_gamma), "2", 0, 10, "",
       "focal: exponent of the factor (1 - probability of the label)^gamma", NULL, NULL },

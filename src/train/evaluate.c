@@ -236,7 +236,7 @@ static void take_picture(pass *p, const float *out, const vkt_label *y, double l
     p->sums->ssim += vkt__ssim(out, p->row, info->output_shape);
 }
 
-/* What was found beside what is there, both on the picture as the model sees it. */
+/* The boxes that the model finds, and the objects, on the picture as the model sees it. */
 static void take_boxes(pass *p, uint32_t index, const float *out, double loss)
 {
     static const float least = 0.01f;

@@ -3,14 +3,17 @@
 
 usage: make_boxes.py FOLDER [N] [SIDE] [SEED] [FORM]
 
-Shapes of eight classes, each filled with a pattern of its own, lie on a texture; some overlap, some reach beyond the picture, and
-some pictures have none. FORM: yolo (images/, labels/ and data.yaml), coco (images/ and annotations/instances.json).
+Shapes of eight classes lie on textures, as clip art pasted there would: each class has its colours and stripes, which vary a little, and
+any size and proportion; some overlap, some reach beyond the picture, and some pictures have none. FORM: yolo (images/, labels/ and data.yaml), coco (images/ and annotations/instances.json).
 """
 import json, math, os, random, sys
 
 from make_pictures import write_png
 
 CLASSES = ["disc", "square", "triangle", "ring", "cross", "star", "bar", "crescent"]
+# two colours and the width of the stripes
+LOOKS = [((220, 50, 40), (250, 200, 60), 1000), ((40, 70, 200), (120, 190, 250), 6), ((60, 160, 60), (20, 80, 30), 4), ((240, 240, 240), (30, 30, 30), 6),
+         ((200, 40, 60), (250, 250, 250), 1000), ((250, 220, 50), (240, 150, 30), 3), ((120, 80, 50), (190, 140, 90), 4), ((150, 70, 180), (230, 190, 240), 1000)]
 
 
 def inside(kind, x, y):
@@ -68,8 +71,9 @@ def draw(rng, p, side, kind, size):
     wide = size * rng.uniform(.75, 1.3) / 2
     high = size * rng.uniform(.75, 1.3) / 2
     mx, my = rng.uniform(-.05, 1.05) * side, rng.uniform(-.05, 1.05) * side
-    one, two = ([rng.randint(0, 255) for _ in range(3)] for _ in range(2))
-    period = rng.choice((3, 4, 6, 1000))
+    look = LOOKS[CLASSES.index(kind)]
+    one, two = ([v + rng.randint(-25, 25) for v in color] for color in look[:2])
+    period = look[2]
     e = EXTENT[kind]
     whole = [mx + e[0] * wide, my + e[1] * high, mx + e[2] * wide, my + e[3] * high]
     box = [min(max(v, 0), side) for v in whole]

@@ -2,20 +2,11 @@
 #ifndef VKT_DATA_BOXES_H
 #define VKT_DATA_BOXES_H
 
-#include "data/boxes/objects.h"
+#include "data/parts/parts.h"
 
 vkt_status vkt__boxes_open(vkt_dataset *ds, const vkt_data_desc *desc);
 /* A folder with boxes; all else as folders of pictures. */
 vkt_status vkt__boxes_open_schema(vkt_dataset *ds, const char *const *paths, size_t n);
 vkt_likeness vkt__boxes_are(const char *path);
-
-/* What the cells are to find in example i, [n_labels] (data/boxes/cells.h), moved as its picture
- * was; moves NULL: as it is. Without boxes no cell finds anything. OOM_HOST. */
-vkt_status vkt__boxes_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
-                             const vkt__moves *moves, vkt__scratch *scratch, vkt_label *y);
-/* A target without an object. */
-void vkt__boxes_nothing(const vkt_dataset *ds, vkt_label *y);
-/* Objects of each class in a split, [n_outputs]. */
-void vkt__boxes_count(const vkt_dataset *ds, vkt_split split, uint64_t *out);
 
 #endif

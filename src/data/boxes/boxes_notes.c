@@ -1,9 +1,9 @@
 /* boxes_notes.h */
 #include <math.h>
 
-#include "data/boxes/boxes.h"
 #include "data/boxes/boxes_notes.h"
 #include "data/boxes/cells.h"
+#include "data/boxes/targets.h"
 #include "data/pictures/dense.h"
 
 static void note_classes(vkt_dataset *ds)

@@ -1,4 +1,4 @@
-/* Private to src/data: what is said of a set of boxes. */
+/* Private to src/data: notes on a set of boxes. */
 #ifndef VKT_DATA_BOXES_NOTES_H
 #define VKT_DATA_BOXES_NOTES_H
 

@@ -1,5 +1,5 @@
-/* The cells of a detector: places of three grids, 8, 16 and 32 pixels apart, each of which may find
- * one object. Which object each is to find, and where that lies. Knows no data set. */
+/* The cells of a detector: places of three grids, 8, 16 and 32 pixels apart, where each cell may
+ * find one object. Which object each is to find, and where that lies. Knows no data set. */
 #ifndef VKT_DATA_CELLS_H
 #define VKT_DATA_CELLS_H
 
@@ -16,7 +16,7 @@ enum {
 typedef struct vkt__cell {
     double x, y, stride; /* its middle, in pixels */
 } vkt__cell;
-/* Of a picture of w x h. */
+/* Cells that a picture of w x h has. */
 uint32_t vkt__cells(uint32_t w, uint32_t h);
 /* Cell k: the finest grid first, row by row. */
 vkt__cell vkt__cell_at(uint32_t w, uint32_t h, uint32_t k);

@@ -27,7 +27,7 @@ vkt_status vkt__objects_create(uint32_t n, uint64_t n_items, vkt__objects **out)
 void vkt__objects_destroy(vkt__objects **o);
 uint64_t vkt__objects_hash(const vkt__objects *o, uint64_t seed);
 
-/* Of example i of a split: as they lie on the picture that the model sees, clipped to it. moves:
+/* The objects of example i on the picture that the model sees, clipped to it. moves:
  * how augmentation moved it; NULL: it did not. One is dropped where less than a quarter of its area
  * is left, or less than a pixel in either direction, but never where nothing moved. out
  * [part.objects->most]; returns how many. */

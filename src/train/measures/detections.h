@@ -36,7 +36,7 @@ vkt_status vkt__detections_add(vkt__detections *d, uint64_t picture, const vkt__
 /* Those of all ranks, in place of this one's. COMM, OOM_HOST. */
 vkt_status vkt__detections_gather(vkt_comm *c, vkt__detections *d);
 /* Means over the classes that have objects: over IoU of 0.50 to 0.95 by 0.05, and of 0.50. 0: there
- * is no object. Of each class [n_classes] the same. */
+ * is no object. class_ap [n_classes] gets the same by class. */
 typedef struct vkt__detection_scores {
     double map, map50;
 } vkt__detection_scores;

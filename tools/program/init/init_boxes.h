@@ -2,9 +2,10 @@
 #ifndef VKT_TOOLS_INIT_BOXES_H
 #define VKT_TOOLS_INIT_BOXES_H
 
-#include "init_recipe.h"
+#include <stdint.h>
+#include <stdio.h>
 
-/* The section `model`. */
-void init_write_detector(FILE *f, const init_data *d);
+/* The section `model`, for pictures of w x h. */
+void init_write_detector(FILE *f, uint32_t w, uint32_t h, uint32_t n_classes);
 
 #endif

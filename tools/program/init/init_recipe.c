@@ -299,7 +299,7 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
             "    resized_crop: 0.5     # a part of the picture, from half of it on\n"
             "    brightness: 0.1\n"
             "    contrast: 0.2\n");
-    init_write_detector(f, d);
+    init_write_detector(f, w, h, d->info.n_outputs);
     fprintf(f, "optim:\n"
                "  rule: adamw\n"
                "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
