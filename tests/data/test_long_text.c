@@ -217,10 +217,15 @@ static void a_long_text_is_read_by_way_of_a_file(void **state)
             assert_int_equal(y[k], head[64 * i + (uint64_t)k + 1]);
         }
     }
-    vkt_dataset_destroy(&ds);
-    REQUIRE_OK(vkt__list_dir(DIR "/cache/vktrain", &names, &n_names));
-    assert_int_equal(n_names, 0);
-    vkt__names_free(names, n_names);
+    for (int k = 0; k < 2; k++) { /* where the system can, the file has no name any more */
+        if (k) vkt_dataset_destroy(&ds);
+#ifdef _WIN32
+        if (!k) continue;
+#endif
+        REQUIRE_OK(vkt__list_dir(DIR "/cache/vktrain", &names, &n_names));
+        assert_int_equal(n_names, 0);
+        vkt__names_free(names, n_names);
+    }
     vkt__str_finish(&cache);
     free(here);
     free(head);
