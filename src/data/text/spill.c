@@ -21,7 +21,9 @@ static vkt_status create(vkt__spill *s)
         return vkt__fail(VKT_E_IO, "data",
                          "there is no folder for the tokens of a text as long as this: set "
                          "XDG_CACHE_HOME, or pack it (`vktrain pack`)");
-    vkt__asides_remove(dir); /* of processes that were killed */
+    vkt__log_ignore(true); /* what killed processes left is no concern of this text */
+    vkt__asides_remove(dir);
+    vkt__log_ignore(false);
     snprintf(name, sizeof name, "%s/tokens", dir);
     s->path = vkt__file_aside(name);
     vkt_status st = vkt__file_create(s->path, &s->f);
