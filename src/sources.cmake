@@ -574,6 +574,7 @@ set(SRC_REPORT
   src/report/findings_course.c
   src/report/findings_limits.c
   src/report/findings_scores.c
+  src/report/graph_svg.c
   src/report/machine_charts.c
   src/report/machine_files.c
   src/report/machine_page.c

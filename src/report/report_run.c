@@ -10,6 +10,7 @@
 #include "report/findings.h"
 #include "report/findings_course.h"
 #include "report/findings_scores.h"
+#include "report/graph_svg.h"
 #include "report/run_view.h"
 #include "tensor/ops/optim/rules.h"
 
@@ -339,6 +340,14 @@ fail:
     return st;
 }
 
+/* Of a list of layers, one after the other, the configuration says as much. */
+static void draw_net(vkt__page *p, const vkt_config *c)
+{
+    if (!c || !vkt__graph_is_drawn(c->layers, c->n_layers)) return;
+    vkt__page_heading(p, 2, "The net");
+    vkt__graph_svg(c->layers, c->n_layers, &p->html);
+}
+
 vkt_status vkt__report_run(vkt__page *p, const char *dir)
 {
     vkt__run_view r = { .dir = dir };
@@ -353,6 +362,7 @@ vkt_status vkt__report_run(vkt__page *p, const char *dir)
         summary(p, &r);
         time_table(p, &r);
         vkt__page_side_end(p);
+        draw_net(p, r.config);
         vkt__run_predictions(p, &r);
         vkt__run_samples(p, &r);
         vkt__page_heading(p, 2, "Configuration");
