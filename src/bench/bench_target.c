@@ -11,7 +11,7 @@
 
 enum { MOST_RUNS = 5 };
 
-/* Built-in recipes as they are, each from its first step on, evaluations included, until the
+/* Built-in recipes without a change, each from its first step on, evaluations included, until the
  * validation set's measure is there. A name and what is behind it never change: another target is
  * another row. */
 static const struct target {

@@ -340,7 +340,7 @@ fail:
     return st;
 }
 
-/* Of a list of layers, one after the other, the configuration says as much. */
+/* The configuration says as much about a plain list of layers. */
 static void draw_net(vkt__page *p, const vkt_config *c)
 {
     if (!c || !vkt__graph_is_drawn(c->layers, c->n_layers)) return;

@@ -308,7 +308,7 @@ static void fill_sample(void *user, const vkt_tensor *t, double *data)
     for (uint64_t i = 0; i < t->count; i++) data[i] = vkt__sample_value(t, 7, i);
 }
 
-/* A convolution, a norm, relu: three nodes, of which the convolution's is left; and the two small
+/* A convolution, a norm, relu: three nodes; only the convolution is left; and the two small
  * ones and their zeros. */
 static void a_norm_by_averages_goes_into_its_convolution(void **state)
 {
