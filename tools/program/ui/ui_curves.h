@@ -1,5 +1,5 @@
-/* The curves of a run as JSON, with no more points than a plot of that width can show: a million
- * steps become some thousand numbers. */
+/* The curves of a run as JSON, thinned to the width of a plot: a million steps become some thousand
+ * numbers. */
 #ifndef VKT_TOOLS_UI_CURVES_H
 #define VKT_TOOLS_UI_CURVES_H
 
