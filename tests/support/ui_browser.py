@@ -151,7 +151,9 @@ try:
 
     # Names are text, whatever they are; conversations are drawn.
     click("nav a", "Data")
+    wait("the files", "!!$('.files button', 'odd')")
     click(".files button", "odd")
+    wait("the folder", "$('.crumbs b').textContent === 'odd'")
     click("button", "Look at this folder")
     wait("the classes", "document.querySelectorAll('.thumbs img').length > 10")
     assert run("[...document.querySelectorAll('tbody th')].map(e => e.textContent)") == sorted([evil, "caf\u00e9", "\u05d7\u05ea\u05d5\u05dc"]), run("document.body.innerText")
