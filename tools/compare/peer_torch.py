@@ -46,13 +46,13 @@ KINDS = [
 NONE = [
     (r".* on NF4, .*", "PyTorch itself has no NF4"),
     (r".* generating", "its caches of keys and values are other libraries'"),
-    (r"digits recipe .*", "the time to an accuracy is that of another recipe"),
+    (r"(digits|fashion-cnn|char-gpt) recipe .*", "the time to an accuracy is that of another recipe"),
     (r"(add|mul|scale|copy|fill|activate|activate_bwd|elementwise|dropout|noise|chain|cast|sum|sum_rows|optim_update8|gated|gated_bwd|rope|embedding|embedding_bwd)\b.*",
      "memory bounds it: its share of the ceiling says all"),
     (r"(rmsnorm|norm_bwd|norm_dw|softmax_bwd|softmax_xent_bwd|element_loss|element_loss_bwd|focal|focal_bwd)\b.*", "PyTorch makes it in other pieces"),
     (r"(batch_stats|batch_norm|batch_norm_sums|batch_norm_bwd|max_pool|max_pool_bwd)\b.*", "PyTorch makes it in other pieces"),
 ]
-UNITS = {"ceilings": ("GB/s", "higher"), "ops": ("us", "lower"), "steps": ("ms", "lower")}
+UNITS = {"ceilings": ("GB/s", "higher"), "ops": ("us", "lower"), "steps": ("ms", "lower"), "target": ("s", "lower")}
 
 
 def counterpart(name):

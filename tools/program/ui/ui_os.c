@@ -16,7 +16,12 @@
 
 #include "ui_os.h"
 
+#ifdef __APPLE__ /* a shared library of macOS has no environ */
+#include <crt_externs.h>
+#define environ (*_NSGetEnviron())
+#else
 extern char **environ;
+#endif
 
 bool ui_os_secret(unsigned char *out, size_t n)
 {
