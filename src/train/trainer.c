@@ -588,6 +588,11 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
     t.c = &t.fit;
     t.fit.no_rewrite = desc->no_rewrite;
     t.fit.samples = !desc->no_checkpoints;
+    if (c->loss == VKT_LOSS_KIND_AUTO) {
+        st =
+            vkt__fail(VKT_E_ARG, "train", "the configuration is not whole: call vkt_config_finish");
+        goto fail;
+    }
     if (desc->gpu.profile && !desc->explain) {
         st = vkt__fail(VKT_E_ARG, "train",
                        "a device profile is only for planning: nothing can be trained");

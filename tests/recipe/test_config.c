@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "base/os.h"
 #include "recipe/options.h"
+#include "vktrain/train.h"
 
 #define MODEL "model:\n  - linear: 8\n  - relu\n  - linear\n"
 #define DATA "data: {source: digits}\n"
@@ -601,6 +602,19 @@ static void models_are_compared_by_layer(void **state)
            "model.3.from (linear): default | \"b\"\n");
 }
 
+/* A caller of the library that forgets vkt_config_finish is told so. */
+static void a_config_that_is_not_finished_is_refused(void **state)
+{
+    (void)state;
+    vkt_config *c;
+    vkt_train_result r;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(parse(c, DATA MODEL));
+    REQUIRE_STATUS(vkt_train(c, &(vkt_train_desc) { 0 }, &r), VKT_E_ARG);
+    REQUIRE_LOGGED("call vkt_config_finish");
+    vkt_config_destroy(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -621,6 +635,7 @@ int main(void)
         cmocka_unit_test(numbers_print_shortest),
         cmocka_unit_test(built_in_recipes_are_right),
         cmocka_unit_test(recipes_load_by_path_or_name),
+        cmocka_unit_test(a_config_that_is_not_finished_is_refused),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);
 }
