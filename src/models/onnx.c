@@ -1,6 +1,5 @@
-/* onnx.h: the evaluation graph, before any rewrite, node by node: each op row has an emitter here.
- * An image op works on channels first in ONNX, so it stands between two transpositions, which
- * runtimes cancel. Field numbers from onnx.proto (IR version 10). */
+/* onnx.h: the evaluation graph, before any rewrite, node by node: each op row has an emitter, here
+ * or in onnx_pictures.c and onnx_rnn.c. Field numbers from onnx.proto (IR version 10). */
 #include "models/onnx.h"
 
 #include "models/onnx_nodes.h"
@@ -24,25 +23,12 @@ static const char *result_of(vkt__exporter *e, const vkt_node *n)
     return vkt__arena_printf(&e->arena, e->net ? "vkt_t%zu" : "t%zu", n->out[0]->index);
 }
 
-/* ---- ops: in[] are the names of a node's inputs, "" for absent ones ---- */
-
-typedef bool emitter(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out);
-
-static bool activation(vkt__exporter *e, vkt_act act, const char *x, const char *out)
-{
-    const vkt__act_row *a = &vkt__acts[act];
-    if (!a->onnx) return false;
-    const char *y = a->onnx_times_x ? vkt__emit_extra(e) : out;
-    if (a->onnx_approximate) vkt__attr_text(e, "approximate", a->onnx_approximate);
-    vkt__emit_node(e, a->onnx, VKT__IN(x), y);
-    if (a->onnx_times_x) vkt__emit_node(e, "Mul", VKT__IN(x, y), out);
-    return true;
-}
+/* ---- ops: see vkt__emitter ---- */
 
 static bool emit_activate(vkt__exporter *e, const vkt_node *n, const char *const *in,
                           const char *out)
 {
-    return activation(e, n->attr.eltwise.act, in[0], out);
+    return vkt__emit_activation(e, n->attr.eltwise.act, in[0], out);
 }
 
 /* A product's second factor with its last axes the other way round. */
@@ -80,7 +66,7 @@ static bool emit_linear(vkt__exporter *e, const vkt_node *n, const char *const *
             vkt__emit_node(e, "MatMul", VKT__IN(in[0], w), *in[2] ? vkt__emit_extra(e) : y);
         if (*in[2]) vkt__emit_node(e, "Add", VKT__IN(product, in[2]), y);
     }
-    return !act || activation(e, act, y, out);
+    return !act || vkt__emit_activation(e, act, y, out);
 }
 
 static bool emit_add(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out)
@@ -224,107 +210,7 @@ static bool emit_fill(vkt__exporter *e, const vkt_node *n, const char *const *in
     return true;
 }
 
-/* ---- ops of images, [N, H, W, C] here ---- */
-
-static const int64_t to_first[] = { 0, 3, 1, 2 }, to_last[] = { 0, 2, 3, 1 };
-
-static const char *channels_first(vkt__exporter *e, const char *x)
-{
-    vkt__attr_ints(e, "perm", to_first, 4);
-    return vkt__emit_node(e, "Transpose", VKT__IN(x), vkt__emit_extra(e));
-}
-
-static bool channels_last(vkt__exporter *e, const char *x, const char *out)
-{
-    vkt__attr_ints(e, "perm", to_last, 4);
-    vkt__emit_node(e, "Transpose", VKT__IN(x), out);
-    return true;
-}
-
-/* pads: at the top, left, bottom and right. */
-static void window(vkt__exporter *e, uint32_t kh, uint32_t kw, const int64_t strides[2],
-                   const int64_t pads[4])
-{
-    vkt__attr_ints(e, "kernel_shape", (int64_t[]) { kh, kw }, 2);
-    vkt__attr_ints(e, "strides", strides, 2);
-    vkt__attr_ints(e, "pads", pads, 4);
-}
-
-/* The filter is stored as PyTorch's, [CO, CI, KH, KW], which is ONNX's too. */
-static bool emit_conv(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out)
-{
-    const char *x = channels_first(e, in[0]), *y;
-    const int64_t strides[] = { n->attr.conv.stride, vkt__conv_stride_w(&n->attr) },
-                  dilations[] = { n->attr.conv.dilation, vkt__conv_dilation_w(&n->attr) },
-                  pads[] = { n->attr.conv.pad, vkt__conv_pad(&n->attr, VKT__LEFT),
-                             vkt__conv_pad(&n->attr, VKT__BOTTOM),
-                             vkt__conv_pad(&n->attr, VKT__RIGHT) };
-    if (n->in[1]->node || n->in[0]->dtype != VKT_F32) return false;
-    window(e, n->attr.conv.kh, n->attr.conv.kw, strides, pads);
-    vkt__attr_ints(e, "dilations", dilations, 2);
-    vkt__attr_int(e, "group", n->attr.conv.groups);
-    y = vkt__emit_node(e, "Conv", *in[2] ? VKT__IN(x, in[1], in[2]) : VKT__IN(x, in[1]),
-                       vkt__emit_extra(e));
-    if (n->attr.conv.act == VKT_ACT_NONE) return channels_last(e, y, out);
-    const char *active = vkt__emit_extra(e);
-    return activation(e, n->attr.conv.act, y, active) && channels_last(e, active, out);
-}
-
-static bool emit_pool(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out)
-{
-    bool mean = strcmp(n->op->name, "avg_pool") == 0;
-    const int64_t pad = n->attr.pool.pad, beside = (uint32_t)(pad + n->attr.pool.more_pad),
-                  stride = n->attr.pool.stride,
-                  across = (uint32_t)(stride + n->attr.pool.more_stride),
-                  bottom = (uint32_t)(pad + n->attr.pool.more_after[0]),
-                  right = (uint32_t)(beside + n->attr.pool.more_after[1]);
-    const char *x = channels_first(e, in[0]);
-    window(e, n->attr.pool.kh, n->attr.pool.kw, (int64_t[]) { stride, across },
-           (int64_t[]) { pad, beside, bottom, right });
-    if (n->attr.pool.ceil) vkt__attr_int(e, "ceil_mode", 1);
-    if (mean) vkt__attr_int(e, "count_include_pad", !n->attr.pool.pixels_only);
-    return channels_last(
-        e, vkt__emit_node(e, mean ? "AveragePool" : "MaxPool", VKT__IN(x), vkt__emit_extra(e)),
-        out);
-}
-
-static bool emit_pad(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out)
-{
-    const int32_t *before = n->attr.pad.before, *after = n->attr.pad.after;
-    const char *pads =
-        vkt__emit_ints(e, (int64_t[]) { 0, before[0], before[1], 0, 0, after[0], after[1], 0 }, 8);
-    vkt__emit_node(e, "Pad", VKT__IN(in[0], pads), out);
-    return true;
-}
-
-static bool emit_batch_norm(vkt__exporter *e, const vkt_node *n, const char *const *in,
-                            const char *out)
-{
-    bool image = n->in[0]->shape.rank == 4;
-    if (!n->attr.batch.fixed || (!image && n->in[0]->shape.rank != 2)) return false;
-    const char *x = image ? channels_first(e, in[0]) : in[0],
-               *y = image || n->attr.batch.act ? vkt__emit_extra(e) : out;
-    vkt__attr_float(e, "epsilon", n->attr.batch.eps);
-    vkt__emit_node(e, "BatchNormalization", VKT__IN(x, in[3], in[4], in[1], in[2]), y);
-    if (n->attr.batch.act) {
-        const char *active = image ? vkt__emit_extra(e) : out;
-        if (!activation(e, n->attr.batch.act, y, active)) return false;
-        y = active;
-    }
-    return !image || channels_last(e, y, out);
-}
-
-static bool emit_group_norm(vkt__exporter *e, const vkt_node *n, const char *const *in,
-                            const char *out)
-{
-    if (n->in[0]->shape.rank != 4 || !*in[1] || !*in[2]) return false;
-    const char *x = channels_first(e, in[0]);
-    vkt__attr_float(e, "epsilon", n->attr.group.eps);
-    vkt__attr_int(e, "num_groups", n->attr.group.groups);
-    return channels_last(
-        e, vkt__emit_node(e, "GroupNormalization", VKT__IN(x, in[1], in[2]), vkt__emit_extra(e)),
-        out);
-}
+/* ---- ids, and tensors that are turned ---- */
 
 /* Columns of [N, C] from `first` to before `end`. */
 static const char *columns(vkt__exporter *e, const char *x, int64_t first, int64_t end)
@@ -444,62 +330,9 @@ static bool emit_concat(vkt__exporter *e, const vkt_node *n, const char *const *
     return true;
 }
 
-/* PyTorch's nearest takes the pixel that a result's begins in, its bilinear the centers. */
-static bool emit_resize(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out)
-{
-    bool nearest = n->attr.resize.kind == VKT_RESIZE_NEAREST;
-    const char *x = channels_first(e, in[0]);
-    vkt__attr_ints(e, "axes", (int64_t[]) { 2, 3 }, 2);
-    vkt__attr_text(e, "coordinate_transformation_mode",
-                   nearest                        ? "asymmetric"
-                   : n->attr.resize.align_corners ? "align_corners"
-                                                  : "half_pixel");
-    vkt__attr_text(e, "mode", nearest ? "nearest" : "linear");
-    if (nearest) vkt__attr_text(e, "nearest_mode", "floor");
-    const char *size = vkt__emit_ints(e, (int64_t[]) { n->attr.resize.h, n->attr.resize.w }, 2);
-    return channels_last(
-        e, vkt__emit_node(e, "Resize", VKT__IN(x, "", "", size), vkt__emit_extra(e)), out);
-}
-
-/* The filter of conv2d_dx: emit_transpose writes the unflipped one. */
-static bool emit_flip(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out)
-{
-    (void)e;
-    (void)in;
-    (void)out;
-    return !n->in[0]->node;
-}
-
-static bool emit_transpose(vkt__exporter *e, const vkt_node *n, const char *const *in,
-                           const char *out)
-{
-    const vkt_node *flip = n->in[1]->node;
-    const uint32_t *x = n->in[0]->shape.d;
-    const int64_t strides[] = { n->attr.conv.stride, vkt__conv_stride_w(&n->attr) },
-                  dilations[] = { n->attr.conv.dilation, vkt__conv_dilation_w(&n->attr) },
-                  kernel[] = { n->attr.conv.kh, n->attr.conv.kw },
-                  size[] = { n->attr.conv.h, n->attr.conv.w },
-                  pads[] = { n->attr.conv.pad, vkt__conv_pad(&n->attr, VKT__LEFT),
-                             vkt__conv_pad(&n->attr, VKT__BOTTOM),
-                             vkt__conv_pad(&n->attr, VKT__RIGHT) };
-    int64_t more[2];
-    if (!flip || flip->op != &vkt__op_conv2d_flip || flip->in[0]->node) return false;
-    for (int i = 0; i < 2; i++)
-        more[i] = size[i] - ((x[i + 1] - 1) * strides[i] - pads[i] - pads[i + 2] +
-                             dilations[i] * (kernel[i] - 1) + 1);
-    const char *first = channels_first(e, in[0]);
-    window(e, n->attr.conv.kh, n->attr.conv.kw, strides, pads);
-    vkt__attr_ints(e, "dilations", dilations, 2);
-    vkt__attr_ints(e, "output_padding", more, 2);
-    vkt__attr_int(e, "group", n->attr.conv.groups);
-    const char *w = vkt__emit_name(e, flip->in[0]);
-    return channels_last(
-        e, vkt__emit_node(e, "ConvTranspose", VKT__IN(first, w), vkt__emit_extra(e)), out);
-}
-
 static const struct {
     const char *op;
-    emitter *emit;
+    vkt__emitter *emit;
 } emitters[] = {
     { "matmul", emit_linear },
     { "activate", emit_activate },
@@ -510,12 +343,12 @@ static const struct {
     { "softmax", emit_softmax },
     { "layernorm", emit_layernorm },
     { "rmsnorm", emit_rmsnorm },
-    { "conv2d", emit_conv },
-    { "max_pool", emit_pool },
-    { "avg_pool", emit_pool },
-    { "pad2d", emit_pad },
-    { "batch_norm", emit_batch_norm },
-    { "group_norm", emit_group_norm },
+    { "conv2d", vkt__emit_conv },
+    { "max_pool", vkt__emit_pool },
+    { "avg_pool", vkt__emit_pool },
+    { "pad2d", vkt__emit_pad },
+    { "batch_norm", vkt__emit_batch_norm },
+    { "group_norm", vkt__emit_group_norm },
     { "swap", emit_swap },
     { "lookup", emit_lookup },
     { "attention", emit_attention },
@@ -525,10 +358,10 @@ static const struct {
     { "permute", emit_permute },
     { "slice", emit_slice },
     { "concat", emit_concat },
-    { "resize", emit_resize },
+    { "resize", vkt__emit_resize },
     { "rnn", vkt__emit_rnn },
-    { "conv2d_flip", emit_flip },
-    { "conv2d_dx", emit_transpose },
+    { "conv2d_flip", vkt__emit_flip },
+    { "conv2d_dx", vkt__emit_transpose },
 };
 
 static vkt_status emit(vkt__exporter *e, const vkt_node *n)
@@ -578,7 +411,7 @@ static vkt_tensor *head_of(vkt__exporter *e, vkt_model *m)
     vkt_shape shape = { .rank = l->out.rank + 1, .d = { 1 } };
     int64_t dims[VKT_MAX_RANK] = { -1 };
     for (uint32_t i = 0; i < l->out.rank; i++) dims[i + 1] = shape.d[i + 1] = l->out.d[i];
-    if (e->net->picture) channels_last(e, from, in = vkt__emit_extra(e));
+    if (e->net->picture) vkt__emit_channels_last(e, from, in = vkt__emit_extra(e));
     if (e->net->row)
         in = vkt__emit_node(e, "Reshape", VKT__IN(from, vkt__emit_ints(e, dims, shape.rank)),
                             vkt__emit_extra(e));

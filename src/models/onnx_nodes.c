@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "formats/protobuf.h"
+#include "tensor/graph/act.h"
 
 /* ---- messages ---- */
 
@@ -116,4 +117,15 @@ const char *vkt__emit_name(vkt__exporter *e, const vkt_tensor *t)
     const char *from = vkt__emit_name(e, t->view_of);
     return vkt__emit_node(e, "Reshape", VKT__IN(from, vkt__emit_ints(e, shape, t->shape.rank)),
                           name);
+}
+
+bool vkt__emit_activation(vkt__exporter *e, vkt_act act, const char *x, const char *out)
+{
+    const vkt__act_row *a = &vkt__acts[act];
+    if (!a->onnx) return false;
+    const char *y = a->onnx_times_x ? vkt__emit_extra(e) : out;
+    if (a->onnx_approximate) vkt__attr_text(e, "approximate", a->onnx_approximate);
+    vkt__emit_node(e, a->onnx, VKT__IN(x), y);
+    if (a->onnx_times_x) vkt__emit_node(e, "Mul", VKT__IN(x, y), out);
+    return true;
 }

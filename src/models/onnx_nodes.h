@@ -1,5 +1,5 @@
 /* The nodes of an ONNX file that is written: names, attributes, constants. For the emitters of
- * onnx.c and onnx_rnn.c. */
+ * onnx.c, onnx_pictures.c and onnx_rnn.c. */
 #ifndef VKT_MODELS_ONNX_NODES_H
 #define VKT_MODELS_ONNX_NODES_H
 
@@ -51,8 +51,21 @@ const char *vkt__emit_ints(vkt__exporter *e, const int64_t *v, uint32_t n);
 /* The name of a tensor's value. */
 const char *vkt__emit_name(vkt__exporter *e, const vkt_tensor *t);
 
+/* An activation as one node, or two; false: ONNX has none of it. */
+bool vkt__emit_activation(vkt__exporter *e, vkt_act act, const char *x, const char *out);
+
+/* Writes an op's node as those of ONNX. in[]: the names of its inputs, "" for absent ones. false:
+ * not as it is here. */
+typedef bool vkt__emitter(vkt__exporter *e, const vkt_node *n, const char *const *in,
+                          const char *out);
+/* [N, C, H, W] to [N, H, W, C]; true. */
+bool vkt__emit_channels_last(vkt__exporter *e, const char *x, const char *out);
+/* Of pictures: pool is max_pool's and avg_pool's; flip that of a filter, whose unflipped one
+ * transpose (conv2d_dx) writes. */
+vkt__emitter vkt__emit_conv, vkt__emit_pool, vkt__emit_pad, vkt__emit_batch_norm,
+    vkt__emit_group_norm, vkt__emit_resize, vkt__emit_flip, vkt__emit_transpose;
 /* GRU and LSTM: a node "rnn" with what vkt_rnn puts before it; false: not as layers have them. */
-bool vkt__emit_rnn(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out);
+vkt__emitter vkt__emit_rnn;
 /* Whether a node is a part of those, which vkt__emit_rnn writes with them. */
 bool vkt__is_of_rnn(const vkt__exporter *e, const vkt_node *n);
 

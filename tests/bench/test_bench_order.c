@@ -108,6 +108,9 @@ static vkt_status run_beside(vkt__bencher *b, const vkt__bench_item *item)
 static void what_is_disturbed_is_measured_again_then_flagged(void **state)
 {
     (void)state;
+#ifdef _WIN32
+    skip(); /* its counters are no files */
+#endif
     static const char *const names[] = { "a moment", "each time", "later", "too late" };
     vkt__bencher b = { .desc = &(vkt_bench_desc) { 0 }, .out = vkt__bench_create() };
     vkt__bench_items list = { 0 };
