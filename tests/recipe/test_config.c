@@ -602,7 +602,7 @@ static void models_are_compared_by_layer(void **state)
            "model.3.from (linear): default | \"b\"\n");
 }
 
-/* A caller of the library that forgets vkt_config_finish is told so. */
+/* A caller of the library that forgets vkt_config_finish gets a line. */
 static void a_config_that_is_not_finished_is_refused(void **state)
 {
     (void)state;
