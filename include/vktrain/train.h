@@ -259,9 +259,9 @@ VKT_API void vkt_tasks_result_finish(vkt_tasks_result *r);
 
 /* What a detector found on a picture. */
 typedef struct vkt_found_box {
-    uint32_t class;
-    float score;   /* 0 to 1 */
-    double box[4]; /* left, top, right and bottom edge, in pixels of the picture */
+    uint32_t label; /* of its class */
+    float score;    /* 0 to 1 */
+    double box[4];  /* left, top, right and bottom edge, in pixels of the picture */
 } vkt_found_box;
 
 /* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP

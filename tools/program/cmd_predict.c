@@ -69,7 +69,7 @@ static void csv_boxes(const vkt_prediction *p, bool first)
         const vkt_found_box *b = &p->boxes[i];
         cli_csv(stdout, p->input);
         putchar(',');
-        cli_csv(stdout, class_name(p, b->class));
+        cli_csv(stdout, class_name(p, b->label));
         printf(",%.6g,%.6g,%.6g,%.6g,%.6g\n", (double)b->score, b->box[0], b->box[1], b->box[2],
                b->box[3]);
     }
@@ -123,7 +123,7 @@ static void print_boxes(const vkt_prediction *p)
     for (uint32_t i = 0; i < p->n_boxes; i++) {
         const vkt_found_box *b = &p->boxes[i];
         printf("  ");
-        cli_put(stdout, class_name(p, b->class));
+        cli_put(stdout, class_name(p, b->label));
         printf(" %.1f%%  %.4g,%.4g to %.4g,%.4g\n", 100 * (double)b->score, b->box[0], b->box[1],
                b->box[2], b->box[3]);
     }

@@ -17,7 +17,7 @@ vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint6
     for (uint32_t i = 0; i < f->finder.n; i++) {
         const vkt__found *from = &f->finder.found[i];
         vkt_found_box *to = &f->box[f->n];
-        *to = (vkt_found_box) { .class = from->class, .score = from->score };
+        *to = (vkt_found_box) { .label = from->class, .score = from->score };
         memcpy(to->box, from->box, sizeof to->box);
         vkt__objects_back(&data->schema, f->w, f->h, to->box);
         f->n += to->box[2] > to->box[0] && to->box[3] > to->box[1]; /* else on the grey around */
@@ -31,7 +31,7 @@ static vkt_status write_text(const vkt__box_finder *f, const char *path)
     vkt__str text = { 0 };
     for (uint32_t i = 0; i < f->n; i++) {
         const double *b = f->box[i].box;
-        vkt__str_printf(&text, "%u %.6f %.6f %.6f %.6f %.4f\n", f->box[i].class,
+        vkt__str_printf(&text, "%u %.6f %.6f %.6f %.6f %.4f\n", f->box[i].label,
                         (b[0] + b[2]) / 2 / f->w, (b[1] + b[3]) / 2 / f->h, (b[2] - b[0]) / f->w,
                         (b[3] - b[1]) / f->h, (double)f->box[i].score);
     }
@@ -56,7 +56,7 @@ static void draw(uint8_t *to, uint32_t w, uint32_t h, const vkt_found_box *b)
     uint8_t rgb[3];
     uint32_t thick = 1 + VKT_MAX(w, h) / 300, left = (uint32_t)b->box[0], top = (uint32_t)b->box[1],
              right = (uint32_t)fmin(ceil(b->box[2]), w), low = (uint32_t)fmin(ceil(b->box[3]), h);
-    tint(b->class, rgb);
+    tint(b->label, rgb);
     for (uint32_t y = top; y < low; y++)
         for (uint32_t x = left; x < right; x++)
             if (y < top + thick || y + thick >= low || x < left + thick || x + thick >= right)

@@ -73,7 +73,7 @@ static json_t *boxes_json(const vkt_prediction *p)
     for (uint32_t i = 0; i < p->n_boxes; i++) {
         const vkt_found_box *b = &p->boxes[i];
         json_array_append_new(all, json_pack("{s:s, s:f, s:[f, f, f, f]}", "class",
-                                             p->class_names[b->class], "score", (double)b->score,
+                                             p->class_names[b->label], "score", (double)b->score,
                                              "box", b->box[0], b->box[1], b->box[2], b->box[3]));
     }
     return all;
