@@ -45,6 +45,12 @@ void vkt__setenv_default(const char *name, const char *value);
 /* Overwrites; value NULL: takes it away. */
 void vkt__setenv(const char *name, const char *value);
 
+/* Whether a path leads into the folders that VKT_WITHIN names (absolute, links followed, a newline
+ * between two), so that what a stranger's file names can be neither read nor written elsewhere. It
+ * is asked wherever files and folders are opened, made or renamed. True without that variable, for
+ * /sys, and on Windows. False: errno is EPERM. */
+bool vkt__may_open(const char *path);
+
 /* Files. Failures log one line with the path and errno's text and return VKT_E_IO. */
 bool vkt__file_exists(const char *path);
 bool vkt__is_dir(const char *path);

@@ -108,6 +108,12 @@ static FILE *open_shared(const wchar_t *path, const char *mode)
     return f;
 }
 
+bool vkt__may_open(const char *path)
+{
+    (void)path;
+    return true;
+}
+
 FILE *vkt__fopen(const char *path, const char *mode)
 {
     if (vkt__is_dir(path)) {

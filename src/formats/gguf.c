@@ -222,7 +222,8 @@ vkt_status vkt__gguf_take(const void *data, size_t n, const char *name, vkt__ggu
 bool vkt__is_gguf(const char *path)
 {
     unsigned char head[4] = { 0 };
-    FILE *f = vkt__fopen(path, "rb");
+    uint64_t id[2];
+    FILE *f = vkt__path_look(path, id) == VKT__FILE ? vkt__fopen(path, "rb") : NULL;
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f) fclose(f);
     return n == sizeof head && number_at(head, 4) == VKT__GGUF_MAGIC;

@@ -492,6 +492,56 @@ static void a_cache_elsewhere_is_this_users_alone(void **state)
 }
 #endif
 
+#ifndef _WIN32
+static void only_some_folders_are_opened(void **state)
+{
+    (void)state;
+    static const char *const in[] = { "tb_in", "tb_in/x", "tb_in/new/new/x", "./tb_in/../tb_in/x" },
+                             *const out[] = { "tb_inside",
+                                              "tb_in/../x",
+                                              "tb_in/new/../../x",
+                                              "tb_in/link/x",
+                                              "tb_in/link",
+                                              "tb_in/nowhere",
+                                              "/",
+                                              "",
+                                              "x" };
+    char *here = vkt__folder_here();
+    vkt__str both = { 0 };
+    char **names;
+    size_t n;
+    FILE *f;
+    REQUIRE_OK(vkt__mkdirs("tb_in"));
+    REQUIRE_OK(vkt__mkdirs("tb_out"));
+    REQUIRE_OK(vkt__file_replace("tb_in/x", "x", 1));
+    REQUIRE_OK(vkt__file_replace("tb_out/x", "x", 1));
+    assert_int_equal(symlink("../tb_out", "tb_in/link"), 0);
+    assert_int_equal(symlink("../tb_out/nowhere", "tb_in/nowhere"), 0);
+    for (size_t i = 0; i < VKT_COUNT(out); i++) assert_true(vkt__may_open(out[i]));
+    vkt__str_printf(&both, "/nowhere\n%s/tb_in", here);
+    vkt__setenv("VKT_WITHIN", both.data);
+    for (size_t i = 0; i < VKT_COUNT(in); i++)
+        if (!vkt__may_open(in[i])) fail_msg("%s", in[i]);
+    for (size_t i = 0; i < VKT_COUNT(out); i++)
+        if (vkt__may_open(out[i])) fail_msg("%s", out[i]);
+    assert_null(vkt__fopen("tb_out/x", "rb"));
+    assert_null(vkt__fopen("tb_in/nowhere", "wb"));
+    assert_non_null(f = vkt__fopen("tb_in/x", "rb"));
+    fclose(f);
+    REQUIRE_STATUS(vkt__list_dir("tb_in/link", &names, &n), VKT_E_IO);
+    REQUIRE_LOGGED("outside the folders that may be opened");
+    REQUIRE_STATUS(vkt__mkdirs("tb_in/link/more"), VKT_E_IO);
+    REQUIRE_STATUS(vkt__file_replace("tb_out/x", "y", 1), VKT_E_IO);
+    REQUIRE_OK(vkt__file_replace("tb_in/nowhere", "y", 1)); /* takes the link's place */
+    vkt__setenv("VKT_WITHIN", NULL);
+    assert_false(vkt__is_link("tb_in/nowhere") || vkt__file_exists("tb_out/nowhere"));
+    REQUIRE_OK(vkt__remove_tree("tb_in"));
+    REQUIRE_OK(vkt__remove_tree("tb_out"));
+    vkt__str_finish(&both);
+    free(here);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +561,7 @@ int main(void)
 #endif
 #ifndef _WIN32
         cmocka_unit_test(a_cache_elsewhere_is_this_users_alone),
+        cmocka_unit_test(only_some_folders_are_opened),
 #endif
         cmocka_unit_test(other_programs_are_run),
         cmocka_unit_test(names_aside_differ),

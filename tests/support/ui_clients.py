@@ -174,6 +174,25 @@ expect("a model elsewhere", post("/api/look", {"path": "data/table.csv", "init":
 expect("a wrong value", post("/api/look", {"path": "data/table.csv", "set": ["data.label=nothing"]}), 422, "nothing")
 kind = json.loads(expect("corrected", post("/api/look", {"path": "data/table.csv", "set": ["data.label=kind", "data.ignore=[price]"]}), 200)[1])
 assert kind["task"] == "classify" and [c["as"] for c in kind["columns"]] == ["number", "label", "left out"], kind["columns"]
+# What recipes, options, runs and models name elsewhere is not read, also not by the children.
+secret = os.path.realpath(outside) + "/secret.csv"
+open(root + "/out.yaml", "w").write(recipe.replace('path: "data/table.csv"', f'path: "{secret}"'))
+open(root + "/onnx.yaml", "w").write("data: {source: digits}\nmodel: {onnx: " + secret + "}\n")
+for api, more in (("/api/start/train", {}), ("/api/start/study", {"kind": "lr"}), ("/api/plan", {}), ("/api/measure", {})):
+    expect("a recipe of elsewhere by " + api, post(api, {"recipe": "out.yaml", **more}), 422, "outside the folders")
+    expect("a model of elsewhere by " + api, post(api, {"recipe": "onnx.yaml", **more}), 422, "VKT_WITHIN")
+expect("an option of elsewhere", post("/api/plan", {"recipe": "t.yaml", "set": [f"data.path={secret}"]}), 422, "not permitted")
+os.makedirs(root + "/in/pipes/labels")
+os.mkfifo(root + "/in/pipes/run.json"), os.mkfifo(root + "/in/pipes/study.json"), os.mkfifo(root + "/in/pipes/f.gguf")
+expect("a run that is a pipe", post("/api/start/train", {"resume": True, "run": "in/pipes"}), 404, "no run.json")
+expect("a study that is a pipe", get("/api/study", study="in/pipes"), 404)
+assert post("/api/use/open", {"model": "in/pipes/f.gguf"})[0] in (400, 422)
+expect("a long note", post("/api/start/train", {"recipe": "t.yaml", "note": "x" * 1001}), 400, "at most 1000 bytes")
+os.rmdir(root + "/runs")
+os.symlink(os.path.realpath(outside), root + "/runs")
+assert "/runs" not in json.loads(expect("runs that lead out", post("/api/start/train", {"recipe": "t.yaml", "dry": True}), 200)[1])["command"]
+for made_here in ("runs", "out.yaml", "onnx.yaml"): os.unlink(f"{root}/{made_here}")
+expect("a body of GET", ask("GET", "/", "x" * 70000, Cookie="x=1"), 413)
 table = json.loads(expect("options", ask("GET", "/api/options"), 200)[1])
 assert any(o["name"] == "optim.lr" and o["help"] for o in table["options"]) and any(l["name"] == "relu" for l in table["layers"])
 lap("recipes")

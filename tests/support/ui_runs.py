@@ -29,9 +29,11 @@ def checkpoint(run, step): return open(f"{run}/checkpoints/step-{step:08d}/model
 
 def what_fails(ui):
     open("bad.yaml", "w").write("data: {source: digits}\nmodel: [{liner: 4}]\n")
+    refused(422, "'linear'", ui.post, "/api/start/train", recipe="bad.yaml")
+    open("bad.yaml", "w").write("data: {source: csv, path: gone.csv}\nmodel: [linear]\n")
     j = ui.ended(ui.post("/api/start/train", recipe="bad.yaml")["id"])
-    assert j["rc"] == 2 and "liner" in j["error"], j
-    assert "liner" in ui.get("/api/job", id=j["id"])["text"]
+    assert j["rc"] == 4 and "gone.csv" in j["error"], j
+    assert "gone.csv" in ui.get("/api/job", id=j["id"])["text"]
     ui.post("/api/job/forget", id=j["id"])
     assert not ui.jobs()
     for recipe in ("/etc/passwd", "../x.yaml", "nowhere.yaml", "-h"): refused(403, "recipe", ui.post, "/api/start/train", recipe=recipe)

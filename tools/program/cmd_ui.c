@@ -79,6 +79,7 @@ static int run(void *options)
         return CLI_USAGE;
     }
     if (!ui_roots_open(o->roots.item, o->roots.n, &u.roots)) return CLI_DATA;
+    ui_roots_confine(&u.roots);
     u.program = ui_os_program(o->common.argv[0]);
     u.here = ui_os_here();
     cli_catch_interrupts(NULL);

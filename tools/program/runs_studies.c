@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runs_print.h"
 #include "runs_studies.h"
@@ -24,10 +25,24 @@ static const char *text_of(const json_t *j, const char *key)
     return v ? v : "";
 }
 
+/* NULL: it is no file of a study's size. */
+static json_t *read_study(const char *dir)
+{
+    enum { MOST = 64 << 20 };
+    size_t cap = strlen(dir) + 16;
+    char *path = cli_grow(NULL, cap);
+    json_error_t error;
+    struct stat at;
+    snprintf(path, cap, "%s/study.json", dir);
+    bool fine = !stat(path, &at) && S_ISREG(at.st_mode) && at.st_size <= MOST;
+    json_t *s = fine ? json_load_file(path, 0, &error) : NULL;
+    free(path);
+    return s;
+}
+
 json_t *runs_study_json(const char *dir)
 {
-    json_error_t error;
-    json_t *s = json_load_file(cli_text("%s/study.json", dir), 0, &error), *t, *line;
+    json_t *s = read_study(dir), *t, *line;
     size_t i, done = 0, ended = 0;
     double best = NAN, sign = json_number_value(json_object_get(s, "metric_sign"));
     if (!s) return json_pack("{ss ss}", "study", dir, "status", "damaged");

@@ -31,6 +31,7 @@ typedef struct peer {
     double since;       /* it was opened, or the last request has ended */
     bool busy;          /* its request is whole */
     bool asked;         /* the headers of one were whole */
+    bool reads;         /* one is on its way */
     bool cut;           /* it is being closed */
     size_t path_n;      /* bytes of its request's path as it came, up to a null character */
     bool path_has_null; /* written %00 */
@@ -210,7 +211,7 @@ static exchange *exchange_create(http_server *s, struct MHD_Connection *c, const
     x->s = s;
     x->connection = c;
     x->peer = peer_of(c);
-    if (x->peer) x->peer->asked = true;
+    if (x->peer) x->peer->asked = x->peer->reads = true;
     x->r.method = copy(method, strlen(method));
     x->r.path = copy(path, strlen(path));
     x->r.type = copy(type ? type : "", type ? strcspn(type, "; \t") : 0);
@@ -264,7 +265,9 @@ static const char *check(exchange *x)
         http_not_from_here(header(x->connection, "Host"), header(x->connection, "Origin"),
                            header(x->connection, "Sec-Fetch-Site"));
     if (has_twice(x->connection, "Host") || has_twice(x->connection, "Origin")) return http_twice;
-    x->most = http_is_json(x->r.type) ? s->limits.json_bytes : s->limits.body_bytes;
+    x->most = strcmp(x->r.method, "POST") != 0 ? 0
+              : http_is_json(x->r.type)        ? s->limits.json_bytes
+                                               : s->limits.body_bytes;
     if (!why && s->limits.own_pages)
         why = http_not_own_page(header(x->connection, "Sec-Fetch-Site"));
     if (!why && s->limits.may && !s->limits.may(s->limits.user, &x->r)) why = http_no_token;
@@ -413,7 +416,7 @@ static void on_end(void *server, struct MHD_Connection *c, void **of,
     (void)c, (void)how;
     if (!x) return;
     pthread_mutex_lock(&s->lock);
-    x->peer->busy = false;
+    x->peer->busy = x->peer->reads = false;
     x->peer->since = cli_now();
     x->gone = true;
     x->asleep = false;
@@ -429,13 +432,15 @@ static void cut(http_server *s, peer *l)
     l->cut = true;
 }
 
-/* Who connects and says nothing keeps nobody out. */
+/* Who connects and says nothing, or nothing more, keeps nobody out. */
 static void make_room(http_server *s)
 {
     peer *oldest = NULL;
     if (s->n_peers <= s->limits.connections) return;
     for (peer *l = s->peers; l; l = l->after)
-        if (!l->asked && !l->cut && (!oldest || l->since <= oldest->since)) oldest = l;
+        if (!l->busy && !l->reads && !l->cut &&
+            (!oldest || (l->asked != oldest->asked ? !l->asked : l->since <= oldest->since)))
+            oldest = l;
     if (oldest) cut(s, oldest);
 }
 

@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "http_words.h"
 #include "ui.h"
+#include "ui_os.h"
 
 void ui_answer(http_request *r, json_t *j)
 {
@@ -54,6 +55,13 @@ json_t *ui_json_path(const char *path)
     json_t *j = json_string(text);
     free(text);
     return j;
+}
+
+json_t *ui_json_file(const char *path, uint64_t most)
+{
+    ui_os_entry e;
+    json_error_t why;
+    return ui_os_look(path, &e) && e.file && e.bytes <= most ? json_load_file(path, 0, &why) : NULL;
 }
 
 json_t *ui_json_text(const char *bytes)

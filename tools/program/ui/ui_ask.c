@@ -56,14 +56,17 @@ void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_
 static bool hear(asked *a)
 {
     static char part[65536];
+    enum { MOST_READS = 16 }; /* at a time: others wait */
     size_t n;
-    while ((n = ui_child_read(a->child, false, part, sizeof part))) {
+    for (int i = 0; i < MOST_READS && (n = ui_child_read(a->child, false, part, sizeof part));
+         i++) {
         if (a->n_out + n > MOST_OUT) return false;
         a->out = cli_grow(a->out, a->n_out + n + 1);
         memcpy(a->out + a->n_out, part, n);
         a->n_out += n;
     }
-    while ((n = ui_child_read(a->child, true, part, MOST_ERR))) { /* the last ones are kept */
+    /* the last ones are kept */
+    for (int i = 0; i < MOST_READS && (n = ui_child_read(a->child, true, part, MOST_ERR)); i++) {
         size_t keep = a->n_err + n > MOST_ERR ? MOST_ERR - n : a->n_err;
         memmove(a->err, a->err + a->n_err - keep, keep);
         memcpy(a->err + keep, part, n);

@@ -107,6 +107,11 @@ void ui_os_list_free(ui_os_entry *list, size_t n)
     free(list);
 }
 
+void ui_os_set(const char *name, const char *value)
+{
+    setenv(name, value, 1);
+}
+
 bool ui_os_folder_make(const char *path)
 {
     struct stat s;
@@ -299,7 +304,7 @@ bool ui_os_browse(const char *address)
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) return false;
 #endif
     ui_child *c;
-    if (!ui_child_start(argv, &c)) return false;
+    if (!ui_child_start_logged(argv, "/dev/null", &c)) return false; /* it may write when we go */
     ui_child_leave(&c);
     return true;
 }

@@ -28,7 +28,8 @@ bool ui_os_list(const char *folder, size_t most, ui_os_entry **out, size_t *n, s
 void ui_os_list_free(ui_os_entry *list, size_t n);
 /* Of one path, without its name; false: it is not there. */
 bool ui_os_look(const char *path, ui_os_entry *out);
-bool ui_os_folder_make(const char *path); /* true, too, where it is there already */
+void ui_os_set(const char *name, const char *value); /* in the environment */
+bool ui_os_folder_make(const char *path);            /* true, too, where it is there already */
 /* For this process alone until it ends; false: another has it, or it can't be made. */
 bool ui_os_lock(const char *path);
 /* The last up to n - 1 bytes of a file into out, ended by a NUL; returns how many. */

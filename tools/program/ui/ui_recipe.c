@@ -6,7 +6,7 @@
 #include "ui.h"
 #include "ui_os.h"
 
-enum { MOST_RECIPE = 1 << 20 };
+enum { MOST_RECIPE = 256 << 10 };
 
 /* ---- the tables ---- */
 
@@ -109,8 +109,10 @@ bool ui_recipe_is_fine(const ui *u, const char *text, size_t n, size_t *line, ch
     const char *said = vkt_last_error();
     if (!strncmp(said, "recipe:", 7)) {
         char *end;
-        *line = strtoul(said + 7, &end, 10);
-        said = *end == ':' ? end + 1 + strspn(end + 1, " ") : end;
+        unsigned long at = strtoul(said + 7, &end, 10);
+        said += 7;
+        if (*end == ':' && end > said) *line = at, said = end + 1;
+        said += strspn(said, " ");
     }
     snprintf(why, cap, "%s", said);
     return false;
@@ -152,7 +154,7 @@ static char *text_of(http_request *r, const char *path, size_t *n)
                   ? fopen(path, "rb")
                   : NULL;
     if (!f) {
-        http_refuse(r, 422, "this is no recipe that can be read: a .yaml file of at most 1 MiB");
+        http_refuse(r, 422, "this is no recipe that can be read: a .yaml file of at most 256 KiB");
         return NULL;
     }
     char *text = cli_grow(NULL, (size_t)e.bytes + 1);

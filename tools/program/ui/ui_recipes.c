@@ -35,11 +35,10 @@ static char *allowed(const ui *u, const char *path)
 
 char *ui_recipe_of_run(ui *u, http_request *r, const char *run)
 {
-    json_error_t e;
     size_t cap = strlen(run) + 16;
     char *path = cli_grow(NULL, cap), *out = NULL;
     snprintf(path, cap, "%s/run.json", run);
-    json_t *o = json_load_file(path, 0, &e);
+    json_t *o = ui_json_file(path, 4 << 20);
     const char *source = json_string_value(json_object_get(o, "source")),
                *folder = json_string_value(json_object_get(o, "folder"));
     free(path);
@@ -131,7 +130,11 @@ static bool ask_of(ui *u, http_request *r, const json_t *in, const char *command
     size_t i;
     *a = (asked) { .argv = { "vktrain", command }, .n = 2 };
     a->recipe = ui_recipe_word(u, r, in, "recipe");
-    if (!a->recipe) return false;
+    if (!a->recipe ||
+        (!ui_recipe_is_built_in(a->recipe) && !ui_recipe_may_start(u, r, a->recipe))) {
+        free(a->recipe);
+        return false;
+    }
     a->argv[a->n++] = a->recipe;
     json_array_foreach((json_t *)(uintptr_t)list, i, one)
     {

@@ -33,6 +33,23 @@ bool ui_roots_open(const char *const *folders, size_t n, ui_roots *out)
     return true;
 }
 
+void ui_roots_confine(const ui_roots *r)
+{
+    char cache[1024], *all = NULL;
+    size_t n = 0;
+    bool cached = vkt_cache_folder(cache, sizeof cache) && ui_os_folder_make(cache);
+    char *own = cached ? ui_os_real(cache) : NULL;
+    for (size_t i = 0; i <= r->n; i++) {
+        const char *folder = i < r->n ? r->folder[i] : own;
+        if (!folder || strchr(folder, '\n')) continue;
+        all = cli_grow(all, n + strlen(folder) + 2);
+        n += (size_t)sprintf(all + n, "%s%s", n ? "\n" : "", folder);
+    }
+    ui_os_set("VKT_WITHIN", all ? all : "-");
+    free(all);
+    free(own);
+}
+
 void ui_roots_close(ui_roots *r)
 {
     for (size_t i = 0; i < r->n; i++) free(r->folder[i]);
@@ -132,8 +149,13 @@ static char *checked(const ui_roots *r, char *path, const char **why)
 {
     char *real = ui_os_real(path);
     bool within = false;
-    for (size_t i = 0; i < r->n && !strstr(path, "/.."); i++)
-        within = within || !strncmp(path, r->folder[i], strlen(r->folder[i]));
+    if (!real && !strstr(path, "/..")) { /* told apart only where the folder is within */
+        char *slash = strrchr(path, '/');
+        *(slash == path ? slash + 1 : slash) = 0;
+        char *up = ui_os_real(path);
+        within = up && ui_roots_have(r, up);
+        free(up);
+    }
     free(path);
     if (real && ui_roots_have(r, real)) return real;
     *why = !real && within ? not_there : outside;

@@ -14,6 +14,10 @@ typedef struct ui_roots {
 /* false: a folder is not there; its name was said. n 0: the current one. */
 bool ui_roots_open(const char *const *folders, size_t n, ui_roots *out);
 void ui_roots_close(ui_roots *r);
+/* From here on this process and its children open no file elsewhere by the library (VKT_WITHIN),
+ * but in vktrain's own cache folder: whatever a recipe, a run or a model from a stranger names.
+ * Before the first thread. */
+void ui_roots_confine(const ui_roots *r);
 
 /* The path as text, and back (NULL: it is none). Free it. */
 char *ui_path_text(const char *path);

@@ -386,13 +386,16 @@ static void findings(ui *u, http_request *r, const json_t *in)
 }
 
 /* A small file of the run as text; null: it is not there, or large. */
-static json_t *file_text(const char *dir, const char *name)
+static json_t *file_text(const ui *u, const char *dir, const char *name)
 {
     enum { MOST = 1 << 20 };
     char path[4300];
     ui_os_entry e;
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = ui_os_look(path, &e) && e.file && e.bytes < MOST ? fopen(path, "rb") : NULL;
+    char *real = ui_os_real(path); /* it may be a link that leads out */
+    bool within = real && ui_roots_have(&u->roots, real);
+    free(real);
+    FILE *f = within && ui_os_look(path, &e) && e.file && e.bytes < MOST ? fopen(path, "rb") : NULL;
     if (!f) return json_null();
     char *text = cli_grow(NULL, MOST + 1);
     size_t n = fread(text, 1, MOST, f);
@@ -411,12 +414,12 @@ static void more(ui *u, http_request *r, const json_t *in)
     (void)in;
     if (!dir) return;
     json_t *j = json_pack("{s:o}", "config", text_or_null(x->config)), *t;
-    t = file_text(dir, "confusion-test.csv");
+    t = file_text(u, dir, "confusion-test.csv");
     json_object_set_new(j, "split", json_string(json_is_null(t) ? "valid" : "test"));
-    if (json_is_null(t)) t = file_text(dir, "confusion-valid.csv");
+    if (json_is_null(t)) t = file_text(u, dir, "confusion-valid.csv");
     json_object_set_new(j, "confusion", t);
     snprintf(name, sizeof name, "predictions/step-%08llu.csv", (unsigned long long)x->best_step);
-    json_object_set_new(j, "predictions", file_text(dir, name));
+    json_object_set_new(j, "predictions", file_text(u, dir, name));
     ui_answer(r, j);
     vkt_runs_free(&x);
     free(dir);

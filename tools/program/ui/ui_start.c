@@ -112,6 +112,10 @@ static char *new_folder(const ui *u, const char *place, const char *name)
     strftime(date, sizeof date, "%Y%m%d-%H%M%S", t);
     snprintf(path, cap, "%s/%s", base, place);
     ui_os_folder_make(path);
+    char *real = ui_os_real(path);
+    bool leads_out = real && !ui_roots_have(&u->roots, real);
+    free(real);
+    if (leads_out) place = "."; /* a link: it is left alone */
     for (int i = 1; i < 100; i++) {
         char more[8] = "";
         if (i > 1) snprintf(more, sizeof more, "-%d", i);
@@ -168,6 +172,11 @@ static void queue(ui *u, http_request *r, const json_t *in, const char *kind, wo
     ui_answer(r, j);
 }
 
+static bool may_start(ui *u, http_request *r, const char *recipe)
+{
+    return ui_recipe_is_built_in(recipe) || ui_recipe_may_start(u, r, recipe);
+}
+
 static void start_train(ui *u, http_request *r, const json_t *in)
 {
     words w = { .item = { "vktrain", "train" }, .n = 2 };
@@ -177,7 +186,8 @@ static void start_train(ui *u, http_request *r, const json_t *in)
     if (resume) {
         run = ui_path(u, r, in, "run");
         recipe = run ? ui_recipe_of_run(u, r, run) : NULL;
-    } else if (recipe) {
+        if (recipe && !may_start(u, r, recipe)) goto out;
+    } else if (recipe && may_start(u, r, recipe)) {
         run = folder_of(u, r, in, "run", ui_recipe_stem(recipe));
     }
     if (!recipe || !run) goto out;
@@ -191,6 +201,10 @@ static void start_train(ui *u, http_request *r, const json_t *in)
     }
     add(&w, recipe);
     if (!add_sets(r, in, &w)) goto out;
+    if (note && strlen(note) > 1000) {
+        http_refuse(r, 400, "note: at most 1000 bytes");
+        goto out;
+    }
     if (note && *note && !resume) {
         size_t cap = strlen(note) + 8;
         char *set = own(&w, cli_grow(NULL, cap));
@@ -229,7 +243,7 @@ static void start_study(ui *u, http_request *r, const json_t *in)
     }
     words w = { .item = { "vktrain", "study", study_kinds[k] }, .n = 3 };
     recipe = ui_recipe_word(u, r, in, "recipe");
-    if (!recipe) goto out;
+    if (!recipe || !may_start(u, r, recipe)) goto out;
     char name[128];
     snprintf(name, sizeof name, "%.80s-%s", ui_recipe_stem(recipe), study_kinds[k]);
     dir = resume ? ui_path(u, r, in, "study") : folder_of(u, r, in, "study", name);
@@ -303,8 +317,12 @@ static void start_export(ui *u, http_request *r, const json_t *in)
         out = cli_grow(NULL, strlen(from) + 24);
         sprintf(out, "%s%s", from, formats[k].end);
     }
-    if (!ui_roots_have(&u->roots, out)) {
-        http_refuse(r, 403, "out: it is not within the folders of this page");
+    const char *why;
+    char *text = ui_path_text(out), *real = ui_roots_new(&u->roots, text, &why);
+    free(text);
+    free(real);
+    if (!real) {
+        http_refuse(r, 403, "out: %s", why);
         goto out;
     }
     add(&w, from);

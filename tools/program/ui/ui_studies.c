@@ -93,14 +93,12 @@ static void one_study(ui *u, http_request *r, const json_t *in)
         return;
     }
     char *dir = ui_path(u, r, in, "study");
-    json_error_t e;
-    ui_os_entry at;
     if (!dir) return;
     size_t cap = strlen(dir) + 16, i;
     char *file = cli_grow(NULL, cap);
     snprintf(file, cap, "%s/study.json", dir);
-    json_t *s = ui_os_look(file, &at) && at.bytes < MOST_BYTES ? json_load_file(file, 0, &e) : NULL,
-           *t, *trials = json_array(), *j = json_object();
+    ui_os_entry at;
+    json_t *s = ui_json_file(file, MOST_BYTES), *t, *trials = json_array(), *j = json_object();
     if (!s && ui_jobs_make(u->jobs, dir)) {
         ui_answer(r, json_pack("{s:b}", "waiting", true));
         json_decref(trials);
@@ -125,7 +123,8 @@ static void one_study(ui *u, http_request *r, const json_t *in)
             json_object_set_new(j, keys[k], copied(s, keys[k]));
         json_object_set_new(j, "study", ui_json_path(dir));
         json_object_set_new(j, "alive", json_boolean(vkt_run_alive(dir)));
-        json_object_set_new(j, "changed", json_integer((json_int_t)at.time));
+        if (ui_os_look(file, &at))
+            json_object_set_new(j, "changed", json_integer((json_int_t)at.time));
         json_object_set_new(j, "trials", trials);
         const char *const argv[] = { "vktrain", "report", ui_short(u, dir), NULL };
         json_object_set_new(j, "report", ui_json_command(argv));
