@@ -95,7 +95,7 @@ def outlives(ui):
     ui.post("/api/job/stop", id=first["id"])
     j = ui.ended(first["id"])
     assert ui.get("/api/run", run=first["folder"])["info"]["status"] == "interrupted", j
-    assert ui.ended(second["id"])["rc"] == 2  # what waited has begun
+    assert ui.ended(second["id"])["rc"] == 4  # what waited has begun
     return ui
 
 

@@ -55,7 +55,7 @@ char *ui_new_path(ui *u, http_request *r, const json_t *in, const char *name);
 /* A path as JSON has it (ui_path_text), and as a word of a command: from `here` on, if it is there.
  */
 json_t *ui_json_path(const char *path);
-/* What a file of at most so many bytes holds; NULL: it is none, larger, a pipe, no JSON. */
+/* What a file of at most that many bytes holds; NULL: it is none, or larger, a pipe, no JSON. */
 json_t *ui_json_file(const char *path, uint64_t most);
 json_t *ui_json_text(const char *bytes); /* what is no UTF-8 as \xNN */
 const char *ui_short(const ui *u, const char *path);
