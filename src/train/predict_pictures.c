@@ -229,9 +229,28 @@ static vkt_status take_boxes(vkt__picture_writer *w, const vkt_dataset *data, ui
                             vkt__arena_printf(&w->arena, "%s/%s", w->out, name_of(w, input)));
 }
 
+/* Files of the same names beside the input could be the only copy of what someone drew. */
+static vkt_status is_elsewhere(vkt__picture_writer *w, const char *input)
+{
+    uint64_t there[2], here[2];
+    const char *end = input;
+    for (const char *p = input; *p; p++)
+        if (*p == '/' || *p == '\\') end = p + 1;
+    const char *folder = vkt__arena_printf(&w->arena, "%.*s.", (int)(end - input), input);
+    if (vkt__path_look(folder, here) == VKT__FOLDER &&
+        vkt__path_look(w->out, there) == VKT__FOLDER && !memcmp(here, there, sizeof here))
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "--out '%s' is the folder of '%s': its files could be overwritten; name "
+                         "another",
+                         w->out, input);
+    return VKT_OK;
+}
+
 vkt_status vkt__picture_writer_take(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
                                     const float *out, const char *input)
 {
+    vkt_status st = w->out ? is_elsewhere(w, input) : VKT_OK;
+    if (st != VKT_OK) return st;
     if (w->task == VKT_TASK_DETECT) return take_boxes(w, data, index, out, input);
     return w->task == VKT_TASK_SEGMENT ? take_mask(w, data, index, out, input)
                                        : take_picture(w, &data->schema, out, input);

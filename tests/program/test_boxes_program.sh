@@ -68,4 +68,13 @@ no "curves of boxes" eval a --curves z
 no "does not support pictures" eval a --predictions z.csv
 printf '9 0.5 0.5 0.1 0.1\n' >set/labels/0004.txt
 no "a box of class 9, but 8 classes are named" train set.yaml --run x --set data.bad_files=stop
+no "error: .*a box of class 9" init set --set data.source=boxes --set data.bad_files=stop -o x.yaml
+vktrain init set -o x.yaml >said 2>log && grep -q 'boxes, 1[0-9] training examples' said || { cat said log; fail "one mistake hides a set of boxes"; }
+for i in 0005 0006 0007 0008; do cp set/labels/0004.txt set/labels/$i.txt; done
+vktrain init set -o x.yaml --force >said 2>log || true
+grep -q 'skipped: 5 pictures in all' log || { cat log; fail "how many pictures are left out"; }
+before=$(cat set/images/0001.png set/labels/0001.txt | cksum)
+no "is the folder of 'set/images/0001.png': its files could be overwritten" predict a set/images/0001.png --out set/images
+no "could be overwritten" predict a set/images/0001.png --out set/labels/../images
+[ "$(cat set/images/0001.png set/labels/0001.txt | cksum)" = "$before" ] || fail "predict wrote over the pictures"
 echo "test_boxes_program: boxes from init to export"

@@ -1,7 +1,7 @@
 /* marks.h */
 #include "data/boxes/marks.h"
 
-enum { SHOWN = 3 };
+#include <stdio.h>
 
 void vkt__marks_picture(vkt__marks *m, const char *path, uint8_t split, uint32_t w, uint32_t h)
 {
@@ -50,7 +50,13 @@ void vkt__marks_finish(vkt__marks *m)
 
 vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop)
 {
-    if (stop || st != VKT_E_FORMAT) return vkt__fail(st, "data", "%s", vkt__last_failure());
-    if (m->n_bad++ < SHOWN) vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
+    if (stop) return st; /* its line is written */
+    if (st != VKT_E_FORMAT) {
+        char why[600]; /* vkt__fail writes over what it would read */
+        snprintf(why, sizeof why, "%s", vkt__last_failure());
+        return vkt__fail(st, "data", "%s", why);
+    }
+    if (m->n_bad++ < VKT__MARKS_SHOWN)
+        vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
     return VKT_OK;
 }

@@ -7,6 +7,8 @@
 
 enum { VKT__MARK_CLASSES = 1000 }; /* at most */
 
+enum { VKT__MARKS_SHOWN = 3 }; /* of what is wrong; the rest is counted */
+
 typedef struct vkt__mark {
     double box[4]; /* as vkt__object; shares of width and height where `shares` */
     uint32_t class;

@@ -210,21 +210,25 @@ fail:
     return st;
 }
 
-/* Whether of the first texts that belong to pictures one has a box, and none anything else. */
+/* Whether of the first texts that belong to pictures one has a box, and most nothing else: a
+ * mistake is named when the set is opened. */
 static bool has_boxes(const char *root, const vkt__pair_names *names)
 {
     enum { MOST = 20 };
     vkt__arena arena = { 0 };
     vkt__paired p = { 0 };
     vkt__marks m = { 0 };
+    size_t n = 0, n_bad = 0;
     bool ok = vkt__paired_scan(root, names, &arena, &p) == VKT_OK;
-    for (size_t i = 0, n = 0; ok && i < p.pictures.n && n < MOST; i++) {
+    vkt__log_quiet(true);
+    for (size_t i = 0; ok && i < p.pictures.n && n < MOST; i++) {
         if (!p.other[i]) continue;
         vkt__marks_picture(&m, p.pictures.item[i].path, VKT_N_SPLITS, 0, 0);
-        ok = read_text(p.other[i], &m) == VKT_OK;
+        n_bad += read_text(p.other[i], &m) != VKT_OK;
         n++;
     }
-    ok = ok && m.n;
+    vkt__log_quiet(false);
+    ok = ok && m.n && 2 * n_bad < n;
     vkt__marks_finish(&m);
     vkt__paired_finish(&p);
     vkt__arena_finish(&arena);

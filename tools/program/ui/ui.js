@@ -30,6 +30,8 @@ export function bytes(n) {
 }
 export const number = v => v === null || v === undefined ? "–" : Math.abs(v) >= 1e6 || (v && Math.abs(v) < 1e-3) ? v.toExponential(2) : String(+v.toPrecision(4));
 /* A path of the API as people read it: %XX are bytes that are no letters. */
+/* As people read a path: the server writes % as %25, since it writes bytes that are no text as %XX. */
+export const plain = path => path.replaceAll("%25", "%");
 export const nameOf = path => path.split("/").pop() || path;
 
 /* ---- requests ---- */

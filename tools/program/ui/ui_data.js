@@ -1,6 +1,6 @@
 /* The part Data: choose a file or folder, or drop one; what `vktrain init` sees in it, in words and
  * pictures; corrections by choices; the recipe beside it. */
-import { make, svg, api, query, tab, go, say, note, command, field, choice, bytes, count, number, nameOf } from "./ui.js";
+import { make, svg, api, query, tab, go, say, note, command, field, choice, bytes, count, number, nameOf, plain } from "./ui.js";
 import { editor, saving } from "./ui_recipe.js";
 import { dropZone } from "./ui_drop.js";
 
@@ -17,8 +17,8 @@ function crumbs(path) {
   const parts = path.slice(root.length).split("/").filter(Boolean), list = make("nav", { className: "crumbs", "aria-label": "Folders above" });
   let at = root;
   const step = (text, to, last) => {
-    if (last) return make("b", { className: "name" }, text);
-    const b = make("button", { type: "button", className: "plain name" }, text);
+    if (last) return make("b", { className: "name" }, plain(text));
+    const b = make("button", { type: "button", className: "plain name" }, plain(text));
     b.onclick = () => go("data", { dir: to });
     return b;
   };
@@ -35,8 +35,8 @@ function preview(at, entry, place) {
 }
 
 function row(folder, e, place) {
-  const at = join(folder, e.name), open = make("button", { type: "button", className: "plain name" }, e.name);
-  const look = make("button", { type: "button", "aria-label": "Look at " + e.name }, "Look");
+  const at = join(folder, e.name), open = make("button", { type: "button", className: "plain name" }, plain(e.name));
+  const look = make("button", { type: "button", "aria-label": "Look at " + plain(e.name) }, "Look");
   open.onclick = () => {
     if (e.kind === "run") go("runs", { run: at });
     else if (e.folder) go("data", { dir: at });
@@ -78,8 +78,8 @@ async function browse(panel, dir) {
   const look = make("button", { type: "button", className: "go" }, "Look at this folder");
   look.onclick = () => go("data", { path: got.path });
   panel.replaceChildren(make("h1", {}, "Data"),
-    make("p", {}, "Choose what the network shall learn from: a table, a folder of pictures with a folder for each class, or texts. Look shows what it holds and writes a recipe."));
-  if (roots.roots.length > 1) panel.append(make("div", { className: "fields" }, field("Folder of --root", choice(roots.roots, roots.roots.find(r => got.path.startsWith(r)), r => go("data", { dir: r })))));
+    make("p", {}, "Choose what the network shall learn from: a table, a folder of pictures with a folder for each class or with boxes or masks, or texts. Look shows what it holds and writes a recipe."));
+  if (roots.roots.length > 1) panel.append(make("div", { className: "fields" }, field("Folder of --root", choice(roots.roots, roots.roots.find(r => (got.path + "/").startsWith(r === "/" ? r : r + "/")), r => go("data", { dir: r })))));
   panel.append(crumbs(got.path), make("div", { className: "row" }, look), files(got, place), place, dropZone(got.path, at => go("data", at)), builtins());
 }
 
@@ -196,11 +196,11 @@ function corrections(got, state, correct) {
     add(label, e, key, help);
   };
   if (got.columns || got.kind === "table") pick("data.task", "What is predicted", [["", known("data.task") ? "as found" : "as found: " + got.task], ["classify", "one of several classes"], ["regress", "a number"], ["multilabel", "any of several labels"]], known("data.task"));
-  else if (got.kind === "pictures" && got.task !== "segment" && got.task !== "picture") pick("data.task", "What is predicted", [["", known("data.task") ? "as found" : "as found: " + got.task], ["classify", "one class"], ["multilabel", "any of several labels"]], known("data.task"));
+  else if (got.kind === "pictures" && !["segment", "picture", "detect"].includes(got.task)) pick("data.task", "What is predicted", [["", known("data.task") ? "as found" : "as found: " + got.task], ["classify", "one class"], ["multilabel", "any of several labels"]], known("data.task"));
   if (got.kind === "pictures") {
     amount("data.size", "Size of the pictures in pixels", got.input_shape.slice(0, 2).join("x"), "one number, or HEIGHTxWIDTH");
     pick("data.color", "Colours", [["", "as found"], ["grey", "grey"], ["rgb", "colour"]], known("data.color"));
-    pick("data.fit", "A picture of another shape is", [["", "stretched"], ["crop", "cropped"]], known("data.fit"));
+    if (got.task !== "detect") pick("data.fit", "A picture of another shape is", [["", "stretched"], ["crop", "cropped"]], known("data.fit"));
   }
   if (got.kind === "text") amount("data.context", "Tokens of an example", String(got.context));
   if (got.columns && got.columns.some(c => c.blank)) pick("data.missing", "Blank cells", [["", "as found"], ["mean", "get the usual value"], ["drop", "their rows are left out"], ["error", "are an error"]], known("data.missing"));
@@ -218,7 +218,7 @@ const shell = w => /^[\w@%+=:,./-]+$/.test(w) ? w : "'" + w.replaceAll("'", "'\\
 
 function asCommand(state, got) {
   const short = p => p.startsWith(roots.here + "/") ? p.slice(roots.here.length + 1) : p;
-  const words = ["vktrain", "init", state.builtin || short(state.path)];
+  const words = ["vktrain", "init", state.builtin || plain(short(state.path))];
   for (const [k, v] of Object.entries(state.set)) words.push("--set", k + "=" + v);
   if (state.init) words.push("--set", "init=" + short(state.init));
   return words.map(shell).join(" ");
@@ -227,7 +227,7 @@ function asCommand(state, got) {
 /* ---- looking ---- */
 
 function sentence(got) {
-  const aim = { classify: got.kind === "text" ? "the next token is predicted" : "one of " + count(got.outputs) + " classes is predicted", regress: got.outputs > 1 ? got.outputs + " numbers are predicted" : "a number is predicted", multilabel: "any of " + count(got.outputs) + " labels are predicted", segment: "a class of each pixel is predicted", picture: "another picture is predicted" }[got.task];
+  const aim = { classify: got.kind === "text" ? "the next token is predicted" : "one of " + count(got.outputs) + " classes is predicted", regress: got.outputs > 1 ? got.outputs + " numbers are predicted" : "a number is predicted", multilabel: "any of " + count(got.outputs) + " labels are predicted", segment: "a class of each pixel is predicted", detect: "boxes around objects of " + count(got.outputs) + " classes are predicted", picture: "another picture is predicted" }[got.task];
   return `It is read as ${got.source_help}; ${aim}` + (got.label ? `: ${got.label}, ${got.why}.` : ".");
 }
 
@@ -254,7 +254,7 @@ async function results(got, state, correct) {
 /* One look after the other: a correction asks again, and the newest answer counts. */
 async function look(panel, args) {
   const state = { path: args.path, builtin: args.builtin, init: args.init || null, set: {} }, mine = ++round;
-  const back = make("button", { type: "button" }, "Choose other data"), name = args.builtin || nameOf(args.path);
+  const back = make("button", { type: "button" }, "Choose other data"), name = args.builtin || plain(nameOf(args.path));
   back.onclick = () => go("data", { dir: args.path ? args.path.replace(/\/[^/]*$/, "") || "/" : roots.roots[0] });
   const seen = make("div", { "aria-busy": "true" }), right = make("div", {});
   const edit = editor();
@@ -297,7 +297,7 @@ async function look(panel, args) {
 
   async function recipe(got) {
     if (!save) {
-      save = saving(edit, (roots.inside ? roots.here : roots.roots[0]) + "/" + got.file);
+      save = saving(edit, (roots.inside ? roots.here : roots.roots[0]) + "/" + got.file.replaceAll("%", "%25"));
       right.replaceChildren(make("h2", {}, "The recipe"), edit.element, save.element);
     }
     if (!edit.edited) return edit.set(got.recipe);
