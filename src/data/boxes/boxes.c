@@ -109,8 +109,8 @@ static vkt_status make_part(vkt_dataset *ds, const vkt__marks *m, const vkt__sur
     part->n = s->n;
     VKT_TRY(take_objects(part, m, s, class, seen));
     if (m->n_bad > VKT__MARKS_SHOWN)
-        vkt_log(VKT_LOG_WARN, "data",
-                "skipped: %u pictures in all, for what is said of their boxes", m->n_bad);
+        vkt_log(VKT_LOG_WARN, "data", "skipped: %u pictures in all, because of their boxes",
+                m->n_bad);
     ds->info.n_dropped = s->n_bad + m->n_bad;
     seen->n_crowd = m->n_crowd;
     seen->n_unnamed = m->n_unnamed;
