@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "runs_print.h"
 #include "runs_studies.h"
@@ -32,10 +31,8 @@ static json_t *read_study(const char *dir)
     size_t cap = strlen(dir) + 16;
     char *path = cli_grow(NULL, cap);
     json_error_t error;
-    struct stat at;
     snprintf(path, cap, "%s/study.json", dir);
-    bool fine = !stat(path, &at) && S_ISREG(at.st_mode) && at.st_size <= MOST;
-    json_t *s = fine ? json_load_file(path, 0, &error) : NULL;
+    json_t *s = cli_file_bytes(path) <= MOST ? json_load_file(path, 0, &error) : NULL;
     free(path);
     return s;
 }

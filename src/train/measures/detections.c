@@ -202,7 +202,8 @@ vkt__detection_scores vkt__detections_measure(vkt__detections *d, double *class_
         class_ap[c] = class_ap50[c] = NAN;
         if (!d->n_objects[c]) continue;
         for (int t = 0; t < THRESHOLDS; t++) {
-            ap[t] = average(d->item + from, to - from, d->n_objects[c], t, precision);
+            ap[t] =
+                to > from ? average(d->item + from, to - from, d->n_objects[c], t, precision) : 0;
             all += ap[t];
         }
         class_ap[c] = all / THRESHOLDS;

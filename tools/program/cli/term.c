@@ -159,6 +159,13 @@ bool cli_is_file(const char *path)
     return stat(path, &s) == 0 && (s.st_mode & S_IFMT) == S_IFREG;
 }
 
+uint64_t cli_file_bytes(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && (s.st_mode & S_IFMT) == S_IFREG ? (uint64_t)s.st_size
+                                                                  : UINT64_MAX;
+}
+
 bool cli_is_folder(const char *path)
 {
     struct stat s;

@@ -52,6 +52,7 @@ void cli_keep_window(void);
 bool cli_has_escapes(void); /* what cli_terminal_init found */
 bool cli_is_folder(const char *path);
 bool cli_exists(const char *path);
-bool cli_is_file(const char *path); /* an ordinary one */
+bool cli_is_file(const char *path);        /* an ordinary one */
+uint64_t cli_file_bytes(const char *path); /* of an ordinary one; else UINT64_MAX */
 
 #endif
