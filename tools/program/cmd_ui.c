@@ -45,9 +45,10 @@ static int serve(const ui_options *o, ui *u)
                                  .may = ui_may,
                                  .user = u };
     if (!http_open((uint16_t)o->port, &limits, &u->http, &why)) {
-        cli_error("ui: can't listen on 127.0.0.1:%u: %s; a page that is open there already has its "
-                  "own terminal; else give another --port",
-                  o->port, why ? why : "no memory");
+        cli_error(
+            "ui: can't listen on 127.0.0.1:%u: %s; if another vktrain ui runs, its link stands in "
+            "its terminal; else give another --port",
+            o->port, why ? why : "no memory");
         free(why);
         return CLI_DATA;
     }

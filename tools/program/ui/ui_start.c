@@ -102,7 +102,7 @@ static bool add_option(http_request *r, const json_t *in, words *w, const char *
 /* PLACE/NAME-DATE-TIME, PLACE beside the page's own folder if it may write there, else in the first
  * root.
  */
-static char *new_folder(const ui *u, const char *place, const char *name)
+static char *new_folder(const ui *u, const json_t *in, const char *place, const char *name)
 {
     const char *base = ui_roots_have(&u->roots, u->here) ? u->here : u->roots.folder[0];
     size_t cap = strlen(base) + 160;
@@ -111,7 +111,7 @@ static char *new_folder(const ui *u, const char *place, const char *name)
     struct tm *t = gmtime(&now);
     strftime(date, sizeof date, "%Y%m%d-%H%M%S", t);
     snprintf(path, cap, "%s/%s", base, place);
-    ui_os_folder_make(path);
+    if (!json_is_true(json_object_get(in, "dry"))) ui_os_folder_make(path);
     char *real = ui_os_real(path);
     bool leads_out = real && !ui_roots_have(&u->roots, real);
     free(real);
@@ -129,7 +129,7 @@ static char *new_folder(const ui *u, const char *place, const char *name)
 static char *folder_of(ui *u, http_request *r, const json_t *in, const char *key, const char *name)
 {
     const char *given = ui_text(r, in, key);
-    return given && *given ? ui_new_path(u, r, in, key) : new_folder(u, "runs", name);
+    return given && *given ? ui_new_path(u, r, in, key) : new_folder(u, in, "runs", name);
 }
 
 static bool holds(const char *folder, const char *file)
@@ -275,7 +275,7 @@ static void start_bench(ui *u, http_request *r, const json_t *in)
 {
     const char *size = ui_text(r, in, "size");
     words w = { .item = { "vktrain", "bench" }, .n = 2 };
-    char *stem = new_folder(u, "benchmarks", "bench"),
+    char *stem = new_folder(u, in, "benchmarks", "bench"),
          *file = own(&w, cli_grow(NULL, strlen(stem) + 8));
     sprintf(file, "%s.json", stem);
     if (size && !strcmp(size, "quick")) add(&w, "--quick");
