@@ -20,6 +20,8 @@ for line in 'source: boxes' 'task: detect' 'size: 64 ' 'reshape: {shape: \[64, 1
   grep -q "$line" set.yaml || { cat set.yaml; fail "the recipe lacks $line"; }
 done
 
+vktrain init set --json >said 2>log && grep -q '"task": *"detect"' said || { cat said log; fail "init --json"; }
+
 # A net of a few convolutions, and of few steps; the best by mAP is kept.
 python3 - <<'P'
 import re

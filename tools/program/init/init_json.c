@@ -300,9 +300,12 @@ static void put_texts(json_t *out, const vkt_dataset *ds, const vkt_dataset_info
 
 static const char *task_name(vkt_task t)
 {
-    static const char *const names[] = { "classify", "regress", "multilabel", "segment",
-                                         "picture" };
-    return names[t];
+    static const char *const names[] = {
+        [VKT_TASK_CLASSIFY] = "classify",     [VKT_TASK_REGRESS] = "regress",
+        [VKT_TASK_MULTILABEL] = "multilabel", [VKT_TASK_SEGMENT] = "segment",
+        [VKT_TASK_PICTURE] = "picture",       [VKT_TASK_DETECT] = "detect"
+    };
+    return (size_t)t < CLI_COUNT(names) ? names[t] : "";
 }
 
 static void put_facts(json_t *j, const init_data *d, const vkt_dataset_info *info)
