@@ -204,7 +204,11 @@ static void a_long_text_is_read_by_way_of_a_file(void **state)
     vkt__str cache = { 0 }; /* absolute, or it does not count */
     char *here = vkt__folder_here();
     vkt__str_printf(&cache, "%s/" DIR "/cache", here);
+#ifdef _WIN32
+    vkt__setenv("LOCALAPPDATA", cache.data);
+#else
     vkt__setenv("XDG_CACHE_HOME", cache.data);
+#endif
     vkt_dataset *ds = open_text(DIR "/long", "bytes", 64, 0.1, 0.1);
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     assert_int_equal(info->n_tokens[VKT_SPLIT_TRAIN] + info->n_tokens[VKT_SPLIT_VALID] +
