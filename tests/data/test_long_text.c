@@ -205,6 +205,7 @@ static void a_long_text_is_read_by_way_of_a_file(void **state)
     char *here = vkt__folder_here();
     vkt__str_printf(&cache, "%s/" DIR "/cache", here);
 #ifdef _WIN32
+    REQUIRE_OK(vkt__mkdirs(DIR "/cache"));
     vkt__setenv("LOCALAPPDATA", cache.data);
 #else
     vkt__setenv("XDG_CACHE_HOME", cache.data);

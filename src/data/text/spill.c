@@ -20,7 +20,7 @@ static vkt_status create(vkt__spill *s)
     if (!vkt__cache_dir(dir, sizeof dir) && !vkt__cache_dir_instead(dir, sizeof dir))
         return vkt__fail(VKT_E_IO, "data",
                          "there is no folder for the tokens of a text as long as this: set "
-                         "XDG_CACHE_HOME, or pack it (`vktrain pack`)");
+                         "XDG_CACHE_HOME (Windows: LOCALAPPDATA), or pack it (`vktrain pack`)");
     vkt__log_ignore(true); /* what killed processes left is no concern of this text */
     vkt__asides_remove(dir);
     vkt__log_ignore(false);
