@@ -424,7 +424,7 @@ set(SRC_MODELS
   src/models/language.c
   src/models/onnx.c
   src/models/onnx_nodes.c
-  src/models/onnx_pictures.c
+  src/models/onnx_emit_pictures.c
   src/models/onnx_rnn.c
   src/models/onnx_back.c
   src/models/onnx_init.c

@@ -1,5 +1,5 @@
 /* onnx.h: the evaluation graph, before any rewrite, node by node: each op row has an emitter, here
- * or in onnx_pictures.c and onnx_rnn.c. Field numbers from onnx.proto (IR version 10). */
+ * or in onnx_emit_pictures.c and onnx_rnn.c. Field numbers from onnx.proto (IR version 10). */
 #include "models/onnx.h"
 
 #include "models/onnx_nodes.h"

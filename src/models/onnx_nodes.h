@@ -1,5 +1,5 @@
 /* The nodes of an ONNX file that is written: names, attributes, constants. For the emitters of
- * onnx.c, onnx_pictures.c and onnx_rnn.c. */
+ * onnx.c, onnx_emit_pictures.c and onnx_rnn.c. */
 #ifndef VKT_MODELS_ONNX_NODES_H
 #define VKT_MODELS_ONNX_NODES_H
 
