@@ -264,7 +264,8 @@ static bool looks_so(const char *path)
 {
     bool is = false;
     char *head = vkt__alloc(HEAD + 1);
-    FILE *f = vkt__fopen(path, "rb");
+    uint64_t id[2];
+    FILE *f = vkt__path_look(path, id) == VKT__FILE ? vkt__fopen(path, "rb") : NULL;
     if (f) {
         head[fread(head, 1, HEAD, f)] = 0;
         const char *p = head + strspn(head, " \t\r\n");
