@@ -174,7 +174,7 @@ expect("a model elsewhere", post("/api/look", {"path": "data/table.csv", "init":
 expect("a wrong value", post("/api/look", {"path": "data/table.csv", "set": ["data.label=nothing"]}), 422, "nothing")
 kind = json.loads(expect("corrected", post("/api/look", {"path": "data/table.csv", "set": ["data.label=kind", "data.ignore=[price]"]}), 200)[1])
 assert kind["task"] == "classify" and [c["as"] for c in kind["columns"]] == ["number", "label", "left out"], kind["columns"]
-# What recipes, options, runs and models name elsewhere is not read, also not by the children.
+# Files outside the roots that recipes, options, runs or models name are read neither by the page nor by its children.
 secret = os.path.realpath(outside) + "/secret.csv"
 open(root + "/out.yaml", "w").write(recipe.replace('path: "data/table.csv"', f'path: "{secret}"'))
 open(root + "/onnx.yaml", "w").write("data: {source: digits}\nmodel: {onnx: " + secret + "}\n")
