@@ -79,7 +79,8 @@ typedef struct vkt_run_info {
                                                 difference to the network's; NAN: none */
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
- * has `error` set, a failed one too (why it failed, with status "failed"). IO: no such folder. */
+ * has `error` set, a failed one too (why it failed, with status "failed"). status: running, done,
+ * interrupted, failed, or killed (its process ended without a word). IO: no such folder. */
 VKT_API vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n);
 VKT_API void vkt_runs_free(vkt_run_info **list);
 

@@ -41,18 +41,32 @@ bool vkt__control_poll(vkt__control *c, vkt_run_order *out)
     return known;
 }
 
-bool vkt_run_alive(const char *run_dir)
+/* held: a process holds the folder's lock. Not OK: that can't be told. */
+static vkt_status lock_held(const char *run_dir, bool *held)
 {
     char path[1100];
     vkt__file_lock *lock = NULL;
     snprintf(path, sizeof path, "%s/.lock", run_dir);
-    if (!vkt__file_exists(path)) return false;
+    *held = false;
+    if (!vkt__file_exists(path)) return VKT_OK;
     vkt__log_quiet(true);
     vkt_status st = vkt__lock_take(path, &lock);
     vkt__log_quiet(false);
-    bool held = st == VKT_OK && !lock;
+    *held = st == VKT_OK && !lock;
     vkt__lock_release(&lock);
-    return held;
+    return st;
+}
+
+bool vkt_run_alive(const char *run_dir)
+{
+    bool held;
+    return lock_held(run_dir, &held) == VKT_OK && held;
+}
+
+bool vkt__run_abandoned(const char *run_dir)
+{
+    bool held;
+    return lock_held(run_dir, &held) == VKT_OK && !held;
 }
 
 vkt_status vkt_run_control(const char *run_dir, vkt_run_order order)

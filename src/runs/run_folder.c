@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 #include "runs/checkpoint_set.h"
+#include "runs/control.h"
 #include "runs/run_folder.h"
 
 enum { RUN_LIMIT = 4 << 20 };
@@ -190,7 +191,7 @@ static const char *read_record(vkt__arena *a, const char *data, size_t n, vkt__r
     return why;
 }
 
-vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, const char **why)
+static vkt_status load(const char *dir, vkt__arena *a, vkt__run_record *rec, const char **why)
 {
     char *data = NULL;
     size_t n;
@@ -215,6 +216,20 @@ vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, c
     else
         vkt__fail(VKT_E_FORMAT, "run", "'%s': %s", dir, reason);
     return VKT_E_FORMAT;
+}
+
+static bool runs(const vkt__run_record *rec)
+{
+    return rec->status && !strcmp(rec->status, "running");
+}
+
+vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, const char **why)
+{
+    vkt_status st = load(dir, a, rec, why);
+    if (st != VKT_OK || !runs(rec) || !vkt__run_abandoned(dir)) return st;
+    st = load(dir, a, rec, why); /* it may have ended between the two looks */
+    if (st == VKT_OK && runs(rec)) rec->status = "killed";
+    return st;
 }
 
 /* ---- the folder ---- */

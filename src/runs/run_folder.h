@@ -8,11 +8,13 @@
 
 /* run.json. Texts NULL and numbers NAN where unknown. Keep texts alive while they are written. */
 typedef struct vkt__run_record {
-    const char *name, *note, *status; /* "running", "done", "interrupted", "failed" */
-    const char *error;                /* of a failed run: one line */
-    const char *started, *finished;   /* UTC, ISO; started NULL: now */
-    const char *command, *config;     /* config: resolved YAML */
-    const char *source;               /* recipe */
+    const char *name, *note;
+    const char *status; /* "running", "done", "interrupted", "failed"; as loaded also "killed": the
+                           file says that it is running, and no process trains in the folder */
+    const char *error;  /* of a failed run: one line */
+    const char *started, *finished; /* UTC, ISO; started NULL: now */
+    const char *command, *config;   /* config: resolved YAML */
+    const char *source;             /* recipe */
     const char *folder; /* absolute, that paths of recipe and configuration are relative to */
     const char *commit,
         *changes; /* of the git checkout that contains the recipe: see git_checkout.h */
@@ -61,8 +63,8 @@ vkt_status vkt__holds_run(const char *dir, vkt__arena *a, bool *held);
 
 /* Writes run.json whole or not at all. */
 vkt_status vkt__run_save(const vkt__run *r, const vkt__run_record *rec);
-/* Reads DIR/run.json; texts go to the arena. FORMAT: damaged; *why (if not NULL) gets the reason
- * and nothing is logged, else it is logged. */
+/* Reads DIR/run.json, and whether a run that it calls running was killed; texts go to the arena.
+ * FORMAT: damaged; *why (if not NULL) gets the reason and nothing is logged, else it is logged. */
 vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, const char **why);
 
 #endif

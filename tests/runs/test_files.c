@@ -470,6 +470,7 @@ static void runs_are_listed(void **state)
     assert_string_equal(l[4].status, "failed");
     assert_string_equal(l[5].dir, DIR "/b");
     assert_string_equal(l[6].dir, DIR "/study/lr-1");
+    assert_string_equal(l[6].status, "killed"); /* nobody holds its lock */
     assert_null(l[6].error);
     assert_true(isnan(l[6].best_metric));
     vkt_runs_free(&l);
@@ -481,6 +482,23 @@ static void runs_are_listed(void **state)
     assert_int_equal(n, 0);
     vkt_runs_free(&l);
     REQUIRE_STATUS(vkt_runs_list(DIR "/none", &l, &n), VKT_E_IO);
+}
+
+static void a_run_whose_process_lives_is_running(void **state)
+{
+    (void)state;
+    vkt__run *r;
+    vkt__arena a = { 0 };
+    vkt__run_record rec = vkt__run_record_empty(), back;
+    rec.status = "running";
+    REQUIRE_OK(vkt__run_open(DIR "/r", "x", false, &r));
+    REQUIRE_OK(vkt__run_save(r, &rec));
+    REQUIRE_OK(vkt__run_load(DIR "/r", &a, &back, NULL));
+    assert_string_equal(back.status, "running");
+    vkt__run_close(&r);
+    REQUIRE_OK(vkt__run_load(DIR "/r", &a, &back, NULL));
+    assert_string_equal(back.status, "killed");
+    vkt__arena_finish(&a);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -501,6 +519,7 @@ int main(void)
         TEST(run_folders_are_not_shared),
         TEST(run_records_come_back),
         TEST(runs_are_listed),
+        TEST(a_run_whose_process_lives_is_running),
     };
     return cmocka_run_group_tests_name("files", tests, NULL, NULL);
 }

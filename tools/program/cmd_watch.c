@@ -139,7 +139,7 @@ static void draw(const view *v, bool keys)
     if (h->n_steps) end = fmax(end, (double)h->steps[h->n_steps - 1].step);
     if (cli_can_redraw(stdout) && !v->o->once) fputs("\033[H", stdout);
     const char *status = v->info.status ? v->info.status : "starting";
-    if (!alive && !strcmp(status, "running")) status = "killed (its process has ended)";
+    if (!strcmp(status, "killed")) status = "killed (its process has ended)";
     line(cols, cli_text("%s: %s", v->dir, status));
     if (h->n_steps) {
         const vkt_history_step *s = &h->steps[h->n_steps - 1];

@@ -43,6 +43,8 @@ json_t *runs_study_json(const char *dir)
     size_t i, done = 0, ended = 0;
     double best = NAN, sign = json_number_value(json_object_get(s, "metric_sign"));
     if (!s) return json_pack("{ss ss}", "study", dir, "status", "damaged");
+    const char *status = text_of(s, "status");
+    if (!strcmp(status, "running") && !vkt_run_alive(dir)) status = "killed";
     const json_t *trials = json_object_get(s, "trials");
     json_array_foreach((json_t *)trials, i, t)
     {
@@ -54,11 +56,10 @@ json_t *runs_study_json(const char *dir)
             best = json_number_value(v);
     }
     line = json_pack("{ss ss ss ss ss ss ss ss sI sI sI}", "study", dir, "kind", text_of(s, "kind"),
-                     "name", text_of(s, "name"), "note", text_of(s, "note"), "status",
-                     text_of(s, "status"), "metric", text_of(s, "metric"), "recipe",
-                     text_of(s, "recipe"), "command", text_of(s, "study_command"), "done",
-                     (json_int_t)done, "ended", (json_int_t)ended, "trials",
-                     (json_int_t)json_array_size(trials));
+                     "name", text_of(s, "name"), "note", text_of(s, "note"), "status", status,
+                     "metric", text_of(s, "metric"), "recipe", text_of(s, "recipe"), "command",
+                     text_of(s, "study_command"), "done", (json_int_t)done, "ended",
+                     (json_int_t)ended, "trials", (json_int_t)json_array_size(trials));
     if (line) json_object_set_new(line, "best", isnan(best) ? json_null() : json_real(best));
     json_decref(s);
     return line;

@@ -6,7 +6,7 @@ import { figures, rowsOf } from "./ui_plot.js";
 export const duration = s => s === null || s === undefined ? "–" : s < 60 ? s.toFixed(s < 10 ? 1 : 0) + " s" : s < 3600 ? `${Math.floor(s / 60)} min ${Math.round(s % 60)} s` : `${Math.floor(s / 3600)} h ${Math.round(s % 3600 / 60)} min`;
 export const percent = v => (100 * v).toFixed(2) + "%";
 export const value = (metric, v) => v === null || v === undefined ? "–" : metric === "accuracy" ? percent(v) : number(v);
-export const stateOf = x => x.alive ? "running" : x.status === "running" ? "killed: its process has ended" : x.status || "damaged";
+export const stateOf = x => x.status === "killed" ? "killed: its process has ended" : x.status || "damaged";
 
 /* Calls step() each `ms` while the page is seen, later where it fails or takes long (it has a thirtieth of the time at
  * most); at once when it is seen again. */

@@ -76,7 +76,7 @@ function list() {
     const j = await api("/api/studies"), now = JSON.stringify(j);
     if (now === before) return;
     before = now;
-    body.replaceChildren(...j.studies.map(s => make("tr", {}, make("td", {}, make("a", { href: "#studies" + query({ study: s.study }) }, nameOf(s.study))), ...[s.kind || "", nameOf(s.recipe || ""), s.alive ? "running" : s.status || "", `${s.done ?? 0} of ${s.trials ?? 0}`, `${s.metric || ""} ${number(s.best)}`, s.note || ""].map(c => make("td", {}, c)))));
+    body.replaceChildren(...j.studies.map(s => make("tr", {}, make("td", {}, make("a", { href: "#studies" + query({ study: s.study }) }, nameOf(s.study))), ...[s.kind || "", nameOf(s.recipe || ""), s.status || "", `${s.done ?? 0} of ${s.trials ?? 0}`, `${s.metric || ""} ${number(s.best)}`, s.note || ""].map(c => make("td", {}, c)))));
     by.replaceChildren(command(j.command));
   };
   return { element: make("div", {}, make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Table of studies" }, make("table", {}, make("thead", {}, head), body)), by), step };
