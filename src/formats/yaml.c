@@ -164,15 +164,29 @@ vkt_status vkt__yaml_parse(vkt__arena *a, const char *text, size_t n, const char
     return VKT_OK;
 }
 
+/* A character that people see as it is: no control, no line end, no mark of direction, no code
+ * point that YAML wants escaped. */
+static bool shown(int32_t c)
+{
+    static const struct {
+        int32_t first, last;
+    } hidden[] = { { 0, 31 },          { 127, 0xA0 },        { 0xAD, 0xAD },     { 0x61C, 0x61C },
+                   { 0x200B, 0x200F }, { 0x2028, 0x202E },   { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF },
+                   { 0xFFF9, 0xFFFF }, { 0xE0000, 0x10FFFF } };
+    for (size_t i = 0; i < VKT_COUNT(hidden); i++)
+        if (c >= hidden[i].first && c <= hidden[i].last) return false;
+    return true;
+}
+
 void vkt__yaml_quote(const char *text, vkt__str *out)
 {
     vkt__str_add(out, "\"", 1);
-    const char *end = text + strlen(text);
-    for (int32_t c; (c = vkt__utf8_next(&text, end)) > 0;) {
+    const char *end = text + strlen(text), *from = text;
+    for (int32_t c; (c = vkt__utf8_next(&text, end)) > 0; from = text) {
         if (c == '"' || c == '\\')
             vkt__str_printf(out, "\\%c", (char)c);
-        else if (c >= 32 && c < 127)
-            vkt__str_printf(out, "%c", (char)c);
+        else if (shown(c))
+            vkt__str_add(out, from, (size_t)(text - from));
         else if (c < 0x10000)
             vkt__str_printf(out, "\\u%04X", (unsigned)c);
         else

@@ -25,6 +25,8 @@ refused 2 "'digits.yaml' already exists" init digits
 "$program" init digits --force >log 2>&1 || fail "--force"
 refused 2 'DATA is missing' init
 refused 4 "no file or folder 'nowhere.csv'" init nowhere.csv
+printf 'x,y\n' >$'caf\xe9.csv'
+refused 4 "the name 'caf" init $'caf\xe9.csv' -o latin.yaml
 refused 4 "init=bsae: no such file or folder" init digits --set init=bsae -o base.yaml
 mkdir nothing
 refused 4 'nothing' init nothing

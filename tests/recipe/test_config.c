@@ -354,6 +354,7 @@ static void written_yaml_reads_back_the_same(void **state)
     vkt_config *d = accepted(yaml);
     again = vkt_config_yaml(d);
     assert_string_equal(yaml, again);
+    assert_non_null(strstr(yaml, "break \xc3\xa9 \xf0\x9f\x98\x80 \\u0007")); /* as one reads it */
     assert_string_equal(c->note, d->note);
     assert_string_equal(d->name, "null");
     assert_true(c->seed == d->seed && c->schedule.gamma == d->schedule.gamma &&

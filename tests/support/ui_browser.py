@@ -112,6 +112,8 @@ try:
     b.key("ArrowLeft")
     wait("its line is marked", "document.querySelector('.editor b') && $('.note').textContent.includes('Line')")
     wait("it is offered", "!!$('.offer button')")
+    click("button", "Save and train")
+    wait("a recipe with a mistake is not trained", "$('.note', 'has a mistake') && document.activeElement.tagName === 'TEXTAREA' && !location.hash.includes('train')")
     b("Input.dispatchKeyEvent", type="rawKeyDown", key=" ", code="Space", windowsVirtualKeyCode=32, modifiers=2)
     wait("it is completed", "$('textarea').value.includes('optim:\\n  clip: ')")
     b("Input.insertText", text="1")

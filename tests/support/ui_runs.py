@@ -94,7 +94,7 @@ def outlives(ui):
     assert other.close() == 130
     ui.post("/api/job/stop", id=first["id"])
     j = ui.ended(first["id"])
-    assert ui.get("/api/run", run=first["folder"])["info"]["status"] == "interrupted", j
+    assert ui.get("/api/run", run=first["folder"])["info"]["status"] == "interrupted" and j["rc"] == 130, j
     assert ui.ended(second["id"])["rc"] == 4  # what waited has begun
     return ui
 

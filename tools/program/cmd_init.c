@@ -2,6 +2,7 @@
  * simple, fast, a plain popular optimizer at a constant rate, no bells; with comments that say what
  * to tune next, and with which study. */
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,13 +290,24 @@ static bool source_given(const init_options *o, vkt_source_info *s)
     return given;
 }
 
+/* A recipe is UTF-8, and could not name it otherwise. */
+static bool is_utf8(const char *path)
+{
+    json_t *text = json_string(path);
+    json_decref(text);
+    return text;
+}
+
 /* The source of the data, by name where it is built in; false: last_error says why not. */
 static bool find_source(const init_options *o, const char *path, init_data *d, vkt_source_info *s)
 {
     bool there = cli_exists(path);
     if (!there && vkt_source_find(path, s) && !s->path) return true;
-    if (!there) {
-        snprintf(last_error, sizeof last_error, "no file or folder '%.500s'", path);
+    if (!there || !is_utf8(path)) {
+        snprintf(last_error, sizeof last_error,
+                 there ? "the name '%.500s' is not UTF-8: a recipe can't hold it, rename it"
+                       : "no file or folder '%.500s'",
+                 path);
         return false;
     }
     if (source_given(o, s)) return true;

@@ -74,6 +74,9 @@ export function say(text) { said.textContent = text; }
 
 export function note(text, title = "Not done. ") { return make("p", { className: "note", role: "alert" }, make("b", {}, title), text); }
 
+/* What may be as it is. */
+export function remark(text, title = "Note. ") { return make("p", { className: "note calm", role: "status" }, make("b", {}, title), text); }
+
 /* The command that does the same, with a button that copies it. */
 export function command(text, label = "The same by command") {
   const button = make("button", { type: "button" }, "Copy"), code = make("code", {}, text);

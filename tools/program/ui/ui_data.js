@@ -1,6 +1,6 @@
 /* The part Data: choose a file or folder, or drop one; what `vktrain init` sees in it, in words and
  * pictures; corrections by choices; the recipe beside it. */
-import { make, svg, api, query, tab, go, say, note, command, field, choice, bytes, count, number, nameOf, plain } from "./ui.js";
+import { make, svg, api, query, tab, go, say, note, remark, command, field, choice, bytes, count, number, nameOf, plain } from "./ui.js";
 import { editor, saving } from "./ui_recipe.js";
 import { dropZone } from "./ui_drop.js";
 
@@ -239,7 +239,8 @@ async function results(got, state, correct) {
     ["size", got.kind === "pictures" ? got.input_shape.slice(0, 2).reverse().join(" × ") + (got.input_shape[2] === 3 ? ", colour" : got.input_shape[2] === 1 ? ", grey" : "") : null],
     ["vocabulary", got.vocabulary === undefined ? null : count(got.vocabulary) + " tokens"],
     ["could not be read", got.dropped ? count(got.dropped) : null]]));
-  for (const n of got.notes.concat(got.warnings)) out.append(make("p", { className: "note" }, make("b", {}, "Note "), n));
+  for (const n of got.warnings) out.append(note(n, "Look at this. "));
+  for (const n of got.notes) out.append(remark(n));
   const talk = got.kind === "text" ? await talks(state.path) : null;
   if (got.pictures) out.append(pictures(got) || "");
   if (got.target) out.append(make("h2", {}, "What is predicted"), histogram(got.target, got.label || "label"), make("p", { className: "small" }, number(got.target.low) + " to " + number(got.target.high)));

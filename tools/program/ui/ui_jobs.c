@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "runs_studies.h"
 #include "ui_jobs.h"
 #include "ui_os.h"
 
@@ -215,8 +216,33 @@ static void find_error(const ui_jobs *j, job *b)
     free(safe);
 }
 
+/* How the run or study in a folder ended, where nobody waited for its process: the code that its
+ * command ends with; -1: that can't be told. */
+static int ended_with(const char *folder)
+{
+    static const struct {
+        const char *status;
+        int rc;
+    } codes[] = {
+        { "done", CLI_OK }, { "interrupted", CLI_INTERRUPTED }, { "failed", 1 }, { "killed", 137 }
+    };
+    json_t *study = runs_study_json(folder);
+    vkt_run_info *runs = NULL;
+    size_t n = 0;
+    const char *status = text_in(study, "status");
+    if (!strcmp(status, "damaged") && vkt_runs_list(folder, &runs, &n) == VKT_OK && n == 1)
+        status = runs->status ? runs->status : "";
+    int rc = -1;
+    for (size_t i = 0; i < CLI_COUNT(codes); i++)
+        if (!strcmp(status, codes[i].status)) rc = codes[i].rc;
+    vkt_runs_free(&runs);
+    json_decref(study);
+    return rc;
+}
+
 static void end_job(ui_jobs *j, job *b, int rc)
 {
+    if (rc < 0 && b->folder) rc = ended_with(b->folder);
     b->state = ENDED;
     b->rc = rc;
     b->ended = (int64_t)time(NULL);

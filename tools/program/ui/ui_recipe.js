@@ -51,7 +51,7 @@ function describe(o) {
 /* ---- the editor ---- */
 
 let n_editors = 0;
-/* { element, text, set(text), edited, fine } */
+/* { element, text, set(text), check(), edited, fine, mended(): called whenever it is fine } */
 export function editor(onchange = () => {}) {
   const id = "editor" + n_editors++;
   const gutter = make("pre", { "aria-hidden": "true" });
@@ -62,7 +62,7 @@ export function editor(onchange = () => {}) {
   const help = make("p", { id: id + "h", className: "small" }, "Help of the key at the cursor stands here. Ctrl+Space completes it.");
   const offers = make("ul", { className: "offer", "aria-label": "Completions" });
   const element = make("div", {}, box, wrong, status, help, offers);
-  const self = { element, edited: false, fine: false, area };
+  const self = { element, edited: false, fine: false, mended() {}, area };
   let timer = 0, bad = 0, asked = 0, before = "";
 
   function number() {
@@ -86,6 +86,7 @@ export function editor(onchange = () => {}) {
       const now = got.fine ? "The recipe is fine" : wrong.textContent;
       if (now !== before) status.textContent = before = now;
       number();
+      if (got.fine) self.mended();
       onchange(self);
     } catch (e) {
       self.fine = e.status === 0;
@@ -141,6 +142,7 @@ export function editor(onchange = () => {}) {
   offers.onkeydown = e => { if (e.key === "Escape") area.focus(); };
 
   Object.defineProperty(self, "text", { get: () => area.value });
+  self.check = check;
   self.set = text => {
     area.value = text;
     area.setSelectionRange(0, 0);
@@ -169,7 +171,7 @@ export function saving(edit, path) {
       saved = where.value = got.path;
       edit.edited = false;
       replace.hidden = true;
-      out.replaceChildren(make("p", { role: "status" }, "Saved."), command(got.command, "The command that trains it"));
+      out.replaceChildren(make("p", { role: "status" }, edit.fine ? "Saved." : "Saved, with the mistake that is marked."), command(got.command, "The command that trains it"));
       return got.path;
     } catch (e) {
       replace.hidden = e.status !== 409;
@@ -179,6 +181,13 @@ export function saving(edit, path) {
   }
   save.onclick = store;
   train.onclick = async () => {
+    await edit.check();
+    if (!edit.fine) {
+      const wrong = note("The recipe has a mistake, which is named below it.", "Not saved. ");
+      edit.mended = () => wrong.remove();
+      out.replaceChildren(wrong);
+      return edit.area.focus();
+    }
     const at = await store();
     if (at) go("train", { recipe: at });
   };

@@ -65,6 +65,8 @@ char *ui_recipe_of_run(ui *u, http_request *r, const char *run)
     return out;
 }
 
+/* A name of a folder: letters of any script stay, what a shell or a file system may not like
+ * becomes a hyphen. */
 const char *ui_recipe_stem(const char *recipe)
 {
     static char stem[64];
@@ -72,11 +74,14 @@ const char *ui_recipe_stem(const char *recipe)
     size_t n = 0;
     for (; *from && *from != '.' && n + 1 < sizeof stem; from++) {
         bool plain = (*from >= 'a' && *from <= 'z') || (*from >= 'A' && *from <= 'Z') ||
-                     (*from >= '0' && *from <= '9') || *from == '_';
+                     (*from >= '0' && *from <= '9') || *from == '_' || (unsigned char)*from >= 0x80;
         stem[n++] = plain ? *from : '-';
     }
+    while (n && ((unsigned char)*from & 0xC0) == 0x80) from--, n--; /* not a part of a letter */
     stem[n] = 0;
-    return *stem && *stem != '-' ? stem : "run";
+    json_t *text = json_string(stem); /* NULL: not UTF-8 */
+    json_decref(text);
+    return text && *stem && *stem != '-' ? stem : "run";
 }
 
 /* ---- the lists ---- */

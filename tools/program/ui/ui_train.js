@@ -24,7 +24,7 @@ function newForm() {
   async function plan() {
     out.replaceChildren(make("p", {}, "The plan is made …"));
     try { out.replaceChildren(planView(await api("/api/plan", body()))); say("The plan is there"); }
-    catch (e) { out.replaceChildren(note(e.message)); }
+    catch (e) { failed(e); }
   }
   async function measure() {
     out.replaceChildren(make("p", {}, "Twenty steps are made, and thrown away …"));
@@ -33,12 +33,14 @@ function newForm() {
       const text = `A step takes ${number(p.step_ms)} ms on ${p.device}${steps ? `: ${(+steps[1]).toLocaleString("en")} steps take about ${duration(p.step_ms / 1000 * +steps[1])}, and evaluations a little more` : ""}.`;
       out.replaceChildren(make("p", {}, text), planView(j));
       say(text);
-    } catch (e) { out.replaceChildren(note(e.message)); }
+    } catch (e) { failed(e); }
   }
+  const failed = e => { by.replaceChildren(); out.replaceChildren(note(e.message)); }; /* the message stands once */
   let timer = null;
   const showCommand = () => {
     clearTimeout(timer);
     timer = setTimeout(async () => {
+      out.replaceChildren();
       if (!recipe.value.trim()) { by.replaceChildren(); return; }
       try { by.replaceChildren(command((await api("/api/start/train", { ...whole(), dry: true })).command)); } catch (e) { by.replaceChildren(note(e.message)); }
     }, 300);
@@ -57,7 +59,7 @@ function newForm() {
       run.value = "";
       out.replaceChildren();
       go("train", { run: j.folder });
-    } catch (x) { out.replaceChildren(note(x.message)); }
+    } catch (x) { failed(x); }
     start.disabled = false;
   };
   api("/api/recipes").then(j => names.append(...j.recipes.map(r => make("option", { value: r.name }, r.about))));

@@ -1,5 +1,5 @@
 /* The part Use: a trained model answers here, by the same code as `vktrain serve`; export. */
-import { api, choice, command, field, make, nameOf, note, number, query, say, send, tab } from "./ui.js";
+import { api, choice, command, field, make, nameOf, note, number, query, remark, say, send, tab } from "./ui.js";
 import { asking, every, percent } from "./ui_run.js";
 import { queueView } from "./ui_train.js";
 
@@ -15,7 +15,7 @@ function lines(predicted) {
 
 function show(place, answer) {
   const first = answer.predictions[0], words = lines(first.predicted);
-  place.replaceChildren(...(answer.warnings || []).map(w => note(w, "Note. ")), ...words.map(w => make("p", { className: "answer name" }, w)));
+  place.replaceChildren(...(answer.warnings || []).map(w => remark(w)), ...words.map(w => make("p", { className: "answer name" }, w)));
   if (first.classes) place.append(make("ul", { className: "bars" }, ...first.classes.map(c => {
     const bar = make("i");
     bar.style.width = 100 * c.p + "%";
