@@ -18,7 +18,7 @@ set(SRC_BASE
 if(WIN32)
   list(APPEND SRC_BASE src/base/os_win32.c src/base/os_win32_files.c src/base/os_win32_paths.c)
 else()
-  list(APPEND SRC_BASE src/base/os_posix.c)
+  list(APPEND SRC_BASE src/base/os_posix.c src/base/os_posix_files.c)
 endif()
 set(SRC_GPU
   src/gpu/apart.c

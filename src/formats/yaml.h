@@ -24,7 +24,8 @@ typedef struct vkt__yaml {
 vkt_status vkt__yaml_parse(vkt__arena *a, const char *text, size_t n, const char *source,
                            vkt__yaml **root);
 
-/* UTF-8 text in double quotes; quotes, controls, marks of direction and what is not seen escaped. */
+/* UTF-8 text in double quotes; quotes, controls, marks of direction and what is not seen escaped.
+ */
 void vkt__yaml_quote(const char *text, vkt__str *out);
 
 #endif

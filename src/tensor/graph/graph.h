@@ -8,7 +8,7 @@
 /* Shaders count elements in 32 bits, and drivers take indices as signed. */
 #define VKT__MOST_ELEMENTS ((uint64_t)INT32_MAX)
 
-enum { VKT_MAX_PASSES = 24, VKT_MAX_CHUNKS = 64 };
+enum { VKT_MAX_PASSES = 32, VKT_MAX_CHUNKS = 64 };
 
 /* Memory that the host takes in every run as soon as it is final: see vkt__graph_hand_over. */
 typedef struct vkt__handed {
