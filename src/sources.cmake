@@ -139,13 +139,17 @@ set(SRC_DATA_TABLES
   src/data/tables/table_source.c
 )
 set(SRC_DATA_PICTURES
+  src/data/boxes/box_table.c
   src/data/boxes/boxes.c
   src/data/boxes/boxes_notes.c
   src/data/boxes/cells.c
   src/data/boxes/coco.c
+  src/data/boxes/list_files.c
+  src/data/boxes/mark_files.c
   src/data/boxes/marks.c
   src/data/boxes/objects.c
   src/data/boxes/targets.c
+  src/data/boxes/voc.c
   src/data/boxes/yolo.c
   src/data/pictures/array_pictures.c
   src/data/pictures/augment.c

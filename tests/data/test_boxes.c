@@ -299,6 +299,128 @@ static void what_is_wrong_in_json(void **state)
     }
 }
 
+/* The same six pictures as lists of the other forms have them. */
+static void put_voc(int i, const char *more)
+{
+    char path[100], text[1000];
+    snprintf(text, sizeof text,
+             "<?xml version='1.0'?>\n<!-- made -->\n<annotation verified=\"a > b\">\n"
+             "<filename>x.png</filename><size><width>%d</width><height>%d</height><depth/></size>\n"
+             "<object>\n<name> %s </name><part><name>head</name><bndbox><xmin>1</xmin></bndbox>"
+             "</part>\n<difficult>1</difficult><bndbox><xmax>%d</xmax><xmin>%d</xmin>\n"
+             "<ymin>9</ymin><ymax>28</ymax></bndbox></object>%s</annotation>\n",
+             W, H, i % 2 ? "d&#111;g &amp; c&#x6F;" : "cat", 36 + i, 7 + i, more);
+    snprintf(path, sizeof path, ROOT "/Annotations/%d.xml", i);
+    put_text(path, text);
+}
+
+static void boxes_in_xml(void **state)
+{
+    (void)state;
+    vkt_data_desc d = { BOXES, .size = "64", .seed = 1, .bad_files = VKT_BAD_FILES_STOP };
+    vkt_source_info source;
+    clear();
+    put_set(6);
+    REQUIRE_OK(vkt__remove_tree(ROOT "/labels"));
+    REQUIRE_OK(vkt__mkdirs(ROOT "/Annotations"));
+    for (int i = 0; i < 6; i++) put_voc(i, "");
+    assert_int_equal(vkt_source_of(ROOT, &source), VKT_LIKE_CONTENT);
+    assert_string_equal(source.name, "boxes");
+    vkt_dataset *ds = opened(&d);
+    check_objects(ds, 6);
+    assert_string_equal(vkt_dataset_get_info(ds)->class_names[1], "dog & co");
+    vkt_dataset_destroy(&ds);
+    /* Lists of the splits: what none names is left out. */
+    REQUIRE_OK(vkt__mkdirs(ROOT "/ImageSets/Main"));
+    put_text(ROOT "/ImageSets/Main/train.txt", "0\r\n2  1\n3\n");
+    put_text(ROOT "/ImageSets/Main/val.txt", "5\n");
+    ds = opened(&d);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 3);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_VALID], 1);
+    assert_true(noted(ds, "2 pictures are in none of the lists"));
+    vkt_dataset_destroy(&ds);
+    static const struct {
+        const char *more, *words;
+    } rows[] = {
+        { "<object><name>a</name></object>", "line 8: an object has no bndbox" },
+        { "<object><bndbox><xmin>x</xmin></bndbox></object>", "line 8: a number is expected" },
+        { "<object/>", "line 8: an empty object" },
+        { "</object>", "line 8: the element annotation does not end" },
+        { "<object><name>a & b</name>", "line 8: an & that begins no character" },
+        { "<object><name>a", "line 8: the element name does not end" },
+        { "<!DOCTYPE x [<!ENTITY a 'b'>]>", "line 8: a document type" },
+        { "<a><b><c><d><e><f><g><h><i><j><k><l><m><n><o><p>", "more than 16 deep" },
+        { "<!-- ", "a comment does not end" },
+        { "<x y='>", "an element does not end" },
+    };
+    for (size_t r = 0; r < VKT_COUNT(rows); r++) {
+        put_voc(3, rows[r].more);
+        refused(&d, rows[r].words);
+    }
+    put_text(ROOT "/Annotations/3.xml", "<html></html>");
+    refused(&d, "its first element is not annotation");
+    put_text(ROOT "/Annotations/3.xml", "\n");
+    refused(&d, "it has no annotation");
+}
+
+static void boxes_in_a_table(void **state)
+{
+    (void)state;
+    vkt_data_desc d = { BOXES, .size = "64", .seed = 1, .bad_files = VKT_BAD_FILES_STOP };
+    vkt_source_info source;
+    vkt__str text = { 0 };
+    clear();
+    put_set(6);
+    put_picture(ROOT "/images/6.png", W, H, (const uint32_t[4]) { 0, 0, 0, 0 });
+    REQUIRE_OK(vkt__remove_tree(ROOT "/labels"));
+    vkt__str_printf(&text, "filename,width,height,class,xmin,ymin,xmax,ymax\n");
+    for (int i = 0; i < 6; i++)
+        vkt__str_printf(&text, "%d.png,60,40,%s,%d,8,%d,28\n", i, i % 2 ? "dog" : "cat", 6 + i,
+                        36 + i);
+    put(ROOT "/boxes.csv", text.data, text.len);
+    assert_int_equal(vkt_source_of(ROOT, &source), VKT_LIKE_CONTENT);
+    assert_string_equal(source.name, "boxes");
+    assert_int_equal(vkt_source_of(ROOT "/boxes.csv", &source), VKT_LIKE_CONTENT);
+    assert_string_equal(source.name, "boxes");
+    vkt_dataset *ds = opened(&d);
+    check_objects(ds, 6);
+    vkt_dataset_destroy(&ds);
+    /* Corner and size, splits, rows of one picture apart, a picture without an object. */
+    put_text(ROOT "/boxes.csv", "label;w;h;x;y;path;split\ncow;10;10;0;0;1.png;train\n"
+                                "cat;30;20;6;8;0.png;train\ndog;9;8;7;6;1.png;train\n"
+                                ";;;;;6.png;valid\n");
+    ds = opened(&d);
+    const vkt__objects *o = ds->part[0].objects;
+    assert_int_equal(o->n, 3);
+    assert_int_equal(o->first[1], 2);
+    assert_int_equal(o->first[3], 3);
+    assert_int_equal(o->item[1].class, 2);
+    REQUIRE_NEAR(o->item[2].box[2], 36, 0);
+    assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_VALID], 1);
+    vkt_dataset_destroy(&ds);
+    static const struct {
+        const char *row, *words;
+    } rows[] = {
+        { "a;1;1;1;x;0.png;train", "line 3: an edge of the box is no number" },
+        { ";1;1;1;1;0.png;train", "line 3: a box without a class" },
+        { "a;1;1;1;1;../0.png;train", "line 3: the picture's name is no path below" },
+        { "a;1;1;1;1;9.png;train", "line 3 names the picture '9.png', which is not there" },
+        { "a;1;1;1;1;0.png;some", "line 3: the split is none of" },
+        { "a;1;1;1;1;1.png;valid", "line 3: this picture is of another split" },
+    };
+    for (size_t r = 0; r < VKT_COUNT(rows); r++) {
+        text.len = 0;
+        vkt__str_printf(&text, "label;w;h;x;y;path;split\ncow;9;9;0;0;1.png;train\n%s\n",
+                        rows[r].row);
+        put(ROOT "/boxes.csv", text.data, text.len);
+        refused(&d, rows[r].words);
+    }
+    put_text(ROOT "/boxes.csv", "filename,xmin,ymin\n0.png,1,2\n");
+    d.path = ROOT "/boxes.csv";
+    refused(&d, "its first line names no columns file, class, xmin");
+    vkt__str_finish(&text);
+}
+
 /* ---- on the picture that the model sees ---- */
 
 /* A wide picture lies in the middle, grey above and below, and its box with it. */
@@ -455,6 +577,8 @@ int main(void)
         cmocka_unit_test(other_ways_of_yolo),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(what_is_wrong_in_json),
+        cmocka_unit_test(boxes_in_xml),
+        cmocka_unit_test(boxes_in_a_table),
         cmocka_unit_test(pictures_are_letterboxed),
         cmocka_unit_test(boxes_move_with_pictures),
         cmocka_unit_test(what_is_hardly_left_is_dropped),

@@ -159,18 +159,20 @@ static void fuzz_json_rows(const uint8_t *data, size_t n)
     }
 }
 
-/* Boxes as YOLO's lines or COCO's JSON, whose pictures are said to be folders that are there. */
+/* Boxes in each form; pictures are said to be folders that are there. */
 static void fuzz_boxes(uint8_t how, const uint8_t *data, size_t n)
 {
     vkt__arena arena = { 0 };
     vkt__marks m = { 0 };
     char *copy = vkt__alloc(n + 1);
     memcpy(copy, data, n);
+    copy[n] = 0;
     vkt__marks_picture(&m, "fuzz", VKT_N_SPLITS, 0, 0);
     if (how & 1)
-        vkt__coco_read(copy, n, "fuzz", ".", VKT_N_SPLITS, how & 2, &arena, &m);
+        (how & 4 ? vkt__box_table_read : vkt__coco_read)(copy, n, "fuzz", ".", VKT_N_SPLITS,
+                                                         how & 2, &arena, &m);
     else
-        vkt__yolo_read(copy, n, "fuzz", &m);
+        (how & 4 ? vkt__voc : vkt__yolo).read(copy, n, "fuzz", &arena, &m);
     for (uint64_t k = 0; k < m.n; k++)
         VKT_ASSERT(m.item[k].class < VKT__MARK_CLASSES &&
                    (!m.classes || m.item[k].class < m.n_classes));

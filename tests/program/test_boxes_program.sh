@@ -22,6 +22,26 @@ done
 
 vktrain init set --json >said 2>log && grep -q '"task": *"detect"' said || { cat said log; fail "init --json"; }
 
+# The same boxes as a table: the same recipe.
+mkdir table && cp -r set/images table/images
+python3 - <<'P'
+import csv, glob, os
+names = open("set/data.yaml").read().split("names:")[1]
+names = [w.strip(" []\n-") for w in (names.split(",") if "," in names else names.strip().split("\n"))]
+names = [n.split(":")[-1].strip() for n in names]
+out = csv.writer(open("table/boxes.csv", "w"))
+out.writerow(["filename", "class", "x", "y", "width", "height", "note"])
+for path in sorted(glob.glob("set/images/*.png")):
+    stem = os.path.basename(path)[:-4]
+    lines = open(f"set/labels/{stem}.txt").read().split("\n") if os.path.exists(f"set/labels/{stem}.txt") else []
+    for c, x, y, w, h in (l.split() for l in lines if l):
+        x, y, w, h = (64 * float(v) for v in (x, y, w, h))
+        out.writerow([stem + ".png", names[int(c)], x - w / 2, y - h / 2, w, h, "-"])
+    if not any(lines): out.writerow([stem + ".png"] + [""] * 6)
+P
+vktrain init table -o table.yaml >said 2>log || { cat log; fail "init of a table"; }
+grep -q '^table.yaml: boxes, 16 training examples, boxes of' said || { cat said; fail "what init says of a table"; }
+
 # A net of a few convolutions, and of few steps; the best by mAP is kept.
 python3 - <<'P'
 import re

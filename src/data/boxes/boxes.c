@@ -15,11 +15,37 @@ enum { LONG_SIDE = 256 }; /* data.size median: at most */
 
 /* ---- marks ---- */
 
+typedef struct form {
+    const vkt__list_kind *list; /* files that list pictures, and how one is read; or */
+    vkt__list_read *read;
+    const vkt__beside *beside; /* a file beside each picture */
+} form;
+static const form forms[] = { { &vkt__coco, vkt__coco_read, NULL },
+                              { &vkt__box_table, vkt__box_table_read, NULL },
+                              { NULL, NULL, &vkt__voc },
+                              { NULL, NULL, &vkt__yolo } };
+
+static bool is(const form *f, const char *path)
+{
+    return f->list ? vkt__lists_are(f->list, path) : vkt__beside_is(f->beside, path);
+}
+
+static bool ends_so(const form *f, const char *path)
+{
+    const char *ending = f->list ? f->list->ending : NULL, *at = strrchr(path, '.');
+    return ending && at && vkt__same_word(at, ending);
+}
+
+/* What is of no form is refused by that of its ending, a folder by the last. */
 static vkt_status scan(const char *path, bool stop, vkt__arena *arena, vkt__marks *out)
 {
+    const form *f = forms, *last = forms + VKT_COUNT(forms) - 1;
+    while (f < last && !is(f, path)) f++;
+    if (f == last && !vkt__is_dir(path))
+        for (f = forms; f < last && !ends_so(f, path);) f++;
     *out = (vkt__marks) { 0 };
-    return vkt__coco_is(path) ? vkt__coco_scan(path, stop, arena, out)
-                              : vkt__yolo_scan(path, stop, arena, out);
+    return f->list ? vkt__lists_scan(f->list, f->read, path, stop, arena, out)
+                   : vkt__beside_scan(f->beside, path, stop, arena, out);
 }
 
 /* A file that says its picture's size says where its boxes lie by that size. */
@@ -115,6 +141,7 @@ static vkt_status make_part(vkt_dataset *ds, const vkt__marks *m, const vkt__sur
     seen->n_crowd = m->n_crowd;
     seen->n_unnamed = m->n_unnamed;
     seen->n_unused = m->n_unused;
+    seen->n_unlisted = m->n_unlisted;
 fail:
     free(path);
     return st;
@@ -268,5 +295,7 @@ vkt_status vkt__boxes_open_schema(vkt_dataset *ds, const char *const *paths, siz
 
 vkt_likeness vkt__boxes_are(const char *path)
 {
-    return vkt__coco_is(path) || vkt__yolo_is(path) ? VKT_LIKE_CONTENT : VKT_LIKE_NONE;
+    for (size_t i = 0; i < VKT_COUNT(forms); i++)
+        if (is(&forms[i], path)) return VKT_LIKE_CONTENT;
+    return VKT_LIKE_NONE;
 }

@@ -89,7 +89,9 @@ void vkt__boxes_note(vkt_dataset *ds, const vkt__boxes_seen *seen)
                  { seen->n_beyond, "boxes reach beyond their pictures: they are cut" },
                  { seen->n_crowd, "boxes are of crowds (iscrowd): they are left out" },
                  { seen->n_unnamed, "boxes are of pictures that the file does not list" },
-                 { seen->n_unused, "files of boxes belong to no picture" } };
+                 { seen->n_unused, "files of boxes belong to no picture" },
+                 { seen->n_unlisted, "pictures are in none of the lists of ImageSets/Main: they "
+                                     "are left out" } };
     note_classes(ds);
     note_pictures(ds);
     note_no_measure(ds);

@@ -9,7 +9,7 @@ typedef struct vkt__boxes_seen {
     uint64_t n_flat, n_outside; /* left out: without area; with none of it on the picture */
     uint64_t n_beyond;          /* clipped to the picture */
     uint64_t n_crowd, n_unnamed;
-    uint32_t n_unused;
+    uint32_t n_unused, n_unlisted;
 } vkt__boxes_seen;
 
 /* Notes of a data set that is split: objects of each class, pictures without any, classes that

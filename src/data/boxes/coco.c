@@ -4,10 +4,6 @@
 
 #include "data/boxes/marks.h"
 
-enum { FILE_BYTES = 768 << 20, HEAD = 1 << 16, MOST_FILES = 64 };
-
-/* ---- one file ---- */
-
 typedef struct entry {
     json_int_t id;
     uint32_t at; /* of its array */
@@ -152,39 +148,6 @@ static vkt_status take_mark(const reading *r, uint32_t at, vkt__marks *m)
     return vkt__marks_add(m, (double[]) { v[0], v[1], v[0] + v[2], v[1] + v[3] }, kind, r->name);
 }
 
-/* A name that stays below the folder: nothing else is read. */
-static bool is_below(const char *name)
-{
-    if (!*name || *name == '/' || strchr(name, '\\') || strchr(name, ':')) return false;
-    for (const char *p = name; p; p = strchr(p, '/')) {
-        p += *p == '/';
-        if (p[0] == '.' && p[1] == '.' && (p[2] == '/' || !p[2])) return false;
-    }
-    return true;
-}
-
-/* The file of a picture, where it may be: beside the JSON file, in images, in the split's folder,
- * or above. */
-static const char *find_picture(const reading *r, const char *file, uint8_t split)
-{
-    const char *of = split < VKT_N_SPLITS ? vkt_split_name((vkt_split)split) : "train",
-               *other = !strcmp(of, "valid") ? "val" : of;
-    const char *const in[] = { "",
-                               "images/",
-                               of,
-                               other,
-                               vkt__arena_printf(r->arena, "images/%s", of),
-                               vkt__arena_printf(r->arena, "images/%s", other),
-                               vkt__arena_printf(r->arena, "%s2017", other),
-                               vkt__arena_printf(r->arena, "images/%s2017", other) };
-    for (size_t i = 0; i < VKT_COUNT(in); i++) {
-        const char *path =
-            vkt__arena_printf(r->arena, "%s/%s%s%s", r->root, in[i], i > 1 ? "/" : "", file);
-        if (!vkt__is_absent(path)) return path;
-    }
-    return NULL;
-}
-
 static vkt_status take_picture(const reading *r, size_t i, uint8_t split, vkt__marks *m)
 {
     vkt_status st = VKT_OK;
@@ -192,11 +155,11 @@ static vkt_status take_picture(const reading *r, size_t i, uint8_t split, vkt__m
     const char *file = json_string_value(json_object_get(image, "file_name"));
     json_int_t w = json_integer_value(json_object_get(image, "width")),
                h = json_integer_value(json_object_get(image, "height"));
-    if (!file || !is_below(file))
+    if (!file || !vkt__marks_below(file))
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s': images[%u] has no file_name that is a path below its folder",
                          r->name, r->image[i].at);
-    const char *path = find_picture(r, file, split);
+    const char *path = vkt__marks_find(r->root, file, split, r->arena);
     if (!path)
         return vkt__fail(VKT_E_FORMAT, "data", "'%s' names the picture '%s', which is not there",
                          r->name, vkt__show(file).s);
@@ -237,8 +200,8 @@ fail:
     return st;
 }
 
-vkt_status vkt__coco_read(const char *text, size_t n, const char *name, const char *root,
-                          uint8_t split, bool stop, vkt__arena *arena, vkt__marks *m)
+vkt_status vkt__coco_read(char *text, size_t n, const char *name, const char *root, uint8_t split,
+                          bool stop, vkt__arena *arena, vkt__marks *m)
 {
     json_error_t error;
     reading r = { .name = name, .root = root, .arena = arena };
@@ -251,128 +214,14 @@ vkt_status vkt__coco_read(const char *text, size_t n, const char *name, const ch
     return st;
 }
 
-/* ---- the files ---- */
-
-typedef struct found {
-    const char *path[MOST_FILES], *root[MOST_FILES]; /* root: where its pictures are looked for */
-    uint8_t split[MOST_FILES];
-    size_t n;
-} found;
-
-/* Whether a JSON file begins as one of COCO does. */
-static bool looks_so(const char *path)
+/* It begins as one of COCO does. */
+static bool begins_so(char *head, size_t n, const char *root)
 {
-    bool is = false;
-    char *head = vkt__alloc(HEAD + 1);
-    uint64_t id[2];
-    FILE *f = vkt__path_look(path, id) == VKT__FILE ? vkt__fopen(path, "rb") : NULL;
-    if (f) {
-        head[fread(head, 1, HEAD, f)] = 0;
-        const char *p = head + strspn(head, " \t\r\n");
-        is = *p == '{' && (strstr(p, "\"images\"") || strstr(p, "\"annotations\"") ||
-                           strstr(p, "\"categories\""));
-        fclose(f);
-    }
-    free(head);
-    return is;
+    (void)root;
+    (void)n;
+    const char *p = head + strspn(head, " \t\r\n");
+    return *p == '{' &&
+           (strstr(p, "\"images\"") || strstr(p, "\"annotations\"") || strstr(p, "\"categories\""));
 }
 
-/* "instances_val2017.json" is of validation. */
-static uint8_t split_of(const char *name, uint8_t around)
-{
-    static const struct {
-        const char *word;
-        vkt_split split;
-    } words[] = { { "train", VKT_SPLIT_TRAIN },
-                  { "val", VKT_SPLIT_VALID },
-                  { "test", VKT_SPLIT_TEST } };
-    for (size_t i = 0; i < VKT_COUNT(words); i++)
-        if (strstr(name, words[i].word)) return (uint8_t)words[i].split;
-    return around;
-}
-
-static vkt_status look_in(const char *dir, const char *root, uint8_t split, vkt__arena *arena,
-                          found *out)
-{
-    vkt_status st;
-    char **names = NULL;
-    size_t n = 0, from = out->n;
-    bool instances = false;
-    VKT_TRY(vkt__list_dir(dir, &names, &n));
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(names[i]);
-        if (length < 6 || !vkt__same_word(names[i] + length - 5, ".json")) continue;
-        bool preferred = !strncmp(names[i], "instances", 9);
-        if (instances && !preferred) continue;
-        const char *path = vkt__arena_printf(arena, "%s/%s", dir, names[i]);
-        if (out->n == MOST_FILES || !looks_so(path)) continue;
-        if (preferred && !instances) out->n = from; /* captions and keypoints beside them */
-        instances |= preferred;
-        out->path[out->n] = path;
-        out->root[out->n] = root;
-        out->split[out->n++] = split_of(names[i], split);
-    }
-fail:
-    vkt__names_free(names, n);
-    return st;
-}
-
-static vkt_status find_files(const char *root, vkt__arena *arena, found *out)
-{
-    static const char *const splits[] = { "train", "valid", "val", "test" };
-    vkt_status st = VKT_OK;
-    root = vkt__folder_root(root, arena);
-    if (!vkt__is_dir(root)) {
-        const char *slash = strrchr(root, '/');
-        if (!looks_so(root)) return VKT_OK;
-        out->path[0] = root;
-        out->root[0] = slash ? vkt__arena_printf(arena, "%.*s", (int)(slash - root), root) : ".";
-        out->split[0] = VKT_N_SPLITS;
-        out->n = 1;
-        return VKT_OK;
-    }
-    const char *of = vkt__arena_printf(arena, "%s/annotations", root);
-    if (vkt__is_dir(of)) VKT_TRY(look_in(of, root, VKT_N_SPLITS, arena, out));
-    if (!out->n) VKT_TRY(look_in(root, root, VKT_N_SPLITS, arena, out));
-    if (out->n) return VKT_OK;
-    for (size_t i = 0; i < VKT_COUNT(splits); i++) {
-        uint8_t split = VKT_N_SPLITS;
-        const char *dir = vkt__arena_printf(arena, "%s/%s", root, splits[i]);
-        vkt__folder_split_named(splits[i], &split);
-        if (vkt__is_dir(dir)) VKT_TRY(look_in(dir, dir, split, arena, out));
-    }
-fail:
-    return st;
-}
-
-vkt_status vkt__coco_scan(const char *root, bool stop, vkt__arena *arena, vkt__marks *out)
-{
-    vkt_status st;
-    found f = { 0 };
-    char *text = NULL;
-    size_t n;
-    VKT_TRY(find_files(root, arena, &f));
-    if (!f.n) {
-        st = vkt__fail(VKT_E_FORMAT, "data", "'%s' holds no JSON file of COCO boxes", root);
-        goto fail;
-    }
-    for (size_t i = 0; i < f.n; i++) {
-        VKT_TRY(vkt__file_read(f.path[i], FILE_BYTES, &text, &n));
-        VKT_TRY(vkt__coco_read(text, n, f.path[i], f.root[i], f.split[i], stop, arena, out));
-        free(text);
-        text = NULL;
-        if (f.split[i] < VKT_N_SPLITS) out->pictures.own[f.split[i]] = true;
-    }
-fail:
-    free(text);
-    return st;
-}
-
-bool vkt__coco_is(const char *root)
-{
-    vkt__arena arena = { 0 };
-    found f = { 0 };
-    bool is = find_files(root, &arena, &f) == VKT_OK && f.n;
-    vkt__arena_finish(&arena);
-    return is;
-}
+const vkt__list_kind vkt__coco = { ".json", "instances", begins_so };

@@ -60,3 +60,73 @@ vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop)
         vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
     return VKT_OK;
 }
+
+vkt_status vkt__marks_class(vkt__marks *m, const char *name, const char *where, vkt__arena *arena,
+                            uint32_t *out)
+{
+    if (!m->classes) m->classes = vkt__arena_alloc(arena, VKT__MARK_CLASSES * sizeof *m->classes);
+    for (uint32_t k = 0; k < m->n_classes; k++) {
+        uint32_t c = (m->hint + k) % m->n_classes;
+        if (strcmp(m->classes[c], name) != 0) continue;
+        m->hint = *out = c;
+        return VKT_OK;
+    }
+    if (m->n_classes == VKT__MARK_CLASSES)
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' names more than %d classes, '%s' is one",
+                         where, VKT__MARK_CLASSES, vkt__show(name).s);
+    m->hint = *out = m->n_classes++;
+    m->classes[*out] = vkt__arena_strdup(arena, name);
+    return VKT_OK;
+}
+
+typedef struct named {
+    const char *name;
+    uint32_t at;
+} named;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const named *)a)->name, ((const named *)b)->name);
+}
+
+void vkt__marks_sort_classes(vkt__marks *m)
+{
+    named class[VKT__MARK_CLASSES];
+    uint32_t to[VKT__MARK_CLASSES];
+    for (uint32_t c = 0; c < m->n_classes; c++) class[c] = (named) { m->classes[c], c };
+    if (m->n_classes) qsort(class, m->n_classes, sizeof *class, by_name);
+    for (uint32_t c = 0; c < m->n_classes; c++) {
+        m->classes[c] = class[c].name;
+        to[class[c].at] = c;
+    }
+    for (size_t i = 0; i < m->n; i++) m->item[i].class = to[m->item[i].class];
+}
+
+/* ---- pictures that a file names ---- */
+
+bool vkt__marks_below(const char *name)
+{
+    if (!*name || *name == '/' || strchr(name, '\\') || strchr(name, ':')) return false;
+    for (const char *p = name; p; p = strchr(p, '/')) {
+        p += *p == '/';
+        if (p[0] == '.' && p[1] == '.' && (p[2] == '/' || !p[2])) return false;
+    }
+    return true;
+}
+
+const char *vkt__marks_find(const char *root, const char *file, uint8_t split, vkt__arena *arena)
+{
+    const char *of = split < VKT_N_SPLITS ? vkt_split_name((vkt_split)split) : "train",
+               *other = !strcmp(of, "valid") ? "val" : of;
+    const struct {
+        const char *in, *of, *more;
+    } places[] = { { "", "", "" },         { "images/", "", "" },        { "", of, "/" },
+                   { "", other, "/" },     { "images/", of, "/" },       { "images/", other, "/" },
+                   { "", other, "2017/" }, { "images/", other, "2017/" } };
+    for (size_t i = 0; i < VKT_COUNT(places); i++) {
+        const char *path = vkt__arena_printf(arena, "%s/%s%s%s%s", root, places[i].in, places[i].of,
+                                             places[i].more, file);
+        if (!vkt__is_absent(path)) return path;
+    }
+    return NULL;
+}

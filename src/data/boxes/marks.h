@@ -23,10 +23,12 @@ typedef struct vkt__marks {
     bool shares;
     const char **classes; /* [n_classes] names, in the arena; NULL: numbers */
     uint32_t n_classes;
-    uint32_t n_bad;     /* pictures whose marks can't be read */
-    uint64_t n_crowd;   /* marks of crowds, which are no single object */
-    uint64_t n_unnamed; /* marks of pictures that the file does not list */
-    uint32_t n_unused;  /* files of marks without a picture */
+    uint32_t hint;       /* the class that was found last */
+    uint32_t n_bad;      /* pictures whose marks can't be read */
+    uint64_t n_crowd;    /* marks of crowds, which are no single object */
+    uint64_t n_unnamed;  /* marks of pictures that the file does not list */
+    uint32_t n_unused;   /* files of marks without a picture */
+    uint32_t n_unlisted; /* pictures that no list of a split names */
 } vkt__marks;
 
 /* A picture whose marks follow; its path is not copied. */
@@ -39,19 +41,68 @@ void vkt__marks_finish(vkt__marks *m);
 /* What a failure of one picture's marks is: an error, or said and counted. */
 vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop);
 
-/* yolo.c: the folders images and labels, or pictures and texts side by side: a text of lines
- * "class x y width height", shares of the picture, of the same name as the picture's. Names of
- * classes by data.yaml or classes.txt. IO, FORMAT. */
-vkt_status vkt__yolo_scan(const char *root, bool stop, vkt__arena *arena, vkt__marks *out);
-bool vkt__yolo_is(const char *root);
-/* The lines of one text, for the last picture. They are changed. FORMAT. */
-vkt_status vkt__yolo_read(char *text, size_t n, const char *name, vkt__marks *m);
+/* The class of that name, a new one where there was none. FORMAT: too many. */
+vkt_status vkt__marks_class(vkt__marks *m, const char *name, const char *where, vkt__arena *arena,
+                            uint32_t *out);
+/* Classes that were found by their names, in the order of these: that of the files is no matter. */
+void vkt__marks_sort_classes(vkt__marks *m);
 
-/* coco.c: a JSON file of images, annotations and categories, or a folder of such. IO, FORMAT. */
-vkt_status vkt__coco_scan(const char *root, bool stop, vkt__arena *arena, vkt__marks *out);
-bool vkt__coco_is(const char *root);
-/* One file's content: pictures below `folder`, or where split says below folders of its names. */
-vkt_status vkt__coco_read(const char *text, size_t n, const char *name, const char *root,
-                          uint8_t split, bool stop, vkt__arena *arena, vkt__marks *m);
+/* A name that stays below its folder: nothing else is read. */
+bool vkt__marks_below(const char *name);
+/* The file of a picture below root, in images, in the split's folder, or above; NULL: nowhere. */
+const char *vkt__marks_find(const char *root, const char *file, uint8_t split, vkt__arena *arena);
+
+/* mark_files.c: a file of boxes beside each picture, or in a folder beside theirs. */
+typedef struct vkt__beside {
+    const char *const *pictures, *const *files; /* what the two folders may be called */
+    const char *ending;                         /* of the files: ".txt" */
+    const char *lists; /* a folder of train.txt, val.txt, test.txt: the pictures' names; NULL */
+    bool shares;
+    /* Names of classes, before all files; NULL: files name them. */
+    vkt_status (*classes)(const char *root, vkt__arena *arena, vkt__marks *m);
+    /* One file's content [n] and a NUL, for the last picture; it may be changed. FORMAT. */
+    vkt_status (*read)(char *text, size_t n, const char *name, vkt__arena *arena, vkt__marks *m);
+} vkt__beside;
+vkt_status vkt__beside_scan(const vkt__beside *b, const char *root, bool stop, vkt__arena *arena,
+                            vkt__marks *out);
+/* Whether of the first files that belong to pictures one has a box, and most nothing else. */
+bool vkt__beside_is(const vkt__beside *b, const char *root);
+
+/* yolo.c: lines "class x y width height", shares of the picture. Names of classes by data.yaml or
+ * classes.txt. */
+extern const vkt__beside vkt__yolo;
+/* voc.c: Pascal VOC's XML. */
+extern const vkt__beside vkt__voc;
+
+/* list_files.c: files that list a split's pictures, in annotations, in the folder itself, or in the
+ * folders of splits. */
+enum { VKT__LISTS_MOST = 64 };
+typedef struct vkt__lists {
+    const char *path[VKT__LISTS_MOST], *root[VKT__LISTS_MOST]; /* root: of its pictures */
+    uint8_t split[VKT__LISTS_MOST];
+    size_t n;
+} vkt__lists;
+typedef struct vkt__list_kind {
+    const char *ending;    /* ".json" */
+    const char *preferred; /* names that begin so are taken alone; NULL: none are */
+    /* By what the file begins with, [n] and a NUL; it may be changed. root: of its pictures. */
+    bool (*is)(char *head, size_t n, const char *root);
+} vkt__list_kind;
+/* A path that is such a file, or a folder that holds some. IO. */
+vkt_status vkt__lists_find(const vkt__list_kind *kind, const char *root, vkt__arena *arena,
+                           vkt__lists *out);
+bool vkt__lists_are(const vkt__list_kind *kind, const char *root);
+/* Each file's content goes to `read`. IO, FORMAT: none is there. */
+typedef vkt_status vkt__list_read(char *text, size_t n, const char *name, const char *root,
+                                  uint8_t split, bool stop, vkt__arena *arena, vkt__marks *m);
+vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, const char *root,
+                           bool stop, vkt__arena *arena, vkt__marks *out);
+
+/* coco.c: a JSON file of images, annotations and categories. */
+extern const vkt__list_kind vkt__coco;
+vkt__list_read vkt__coco_read;
+/* box_table.c: a CSV with a row a box, its columns known by the names in its first line. */
+extern const vkt__list_kind vkt__box_table;
+vkt__list_read vkt__box_table_read;
 
 #endif

@@ -1,18 +1,11 @@
-/* marks.h: boxes as YOLO keeps them, a text beside each picture. */
+/* marks.h: boxes as YOLO keeps them, lines of numbers in a text beside each picture. */
 #include <math.h>
 
 #include "base/number.h"
 #include "data/boxes/marks.h"
-#include "data/pictures/paired.h"
 #include "formats/yaml.h"
 
-enum { TEXT_BYTES = 16 << 20, MOST_FIELDS = 4096 };
-
-static const char *const image_names[] = { "images", "image", "imgs", "img", NULL };
-static const char *const label_names[] = { "labels", "label", NULL };
-static const char *const here[] = { ".", NULL };
-static const vkt__pair_names folders = { image_names, label_names, .ending = ".txt" },
-                             beside = { here, here, .ending = ".txt" };
+enum { MOST_FIELDS = 4096 };
 
 /* ---- one text ---- */
 
@@ -55,7 +48,7 @@ static vkt_status read_line(char *text, const char *name, unsigned line, vkt__ma
     return vkt__marks_add(m, box, (uint32_t)v[0], name);
 }
 
-vkt_status vkt__yolo_read(char *text, size_t n, const char *name, vkt__marks *m)
+static vkt_status read_lines(char *text, size_t n, const char *name, vkt__marks *m)
 {
     vkt_status st = VKT_OK;
     unsigned line = 1;
@@ -72,6 +65,20 @@ vkt_status vkt__yolo_read(char *text, size_t n, const char *name, vkt__marks *m)
         if (text < stop) st = read_line(text, name, line, m);
         text = next;
     }
+    return st;
+}
+
+static vkt_status read_text(char *text, size_t n, const char *name, vkt__arena *arena,
+                            vkt__marks *m)
+{
+    (void)arena;
+    vkt_status st = read_lines(text, n, name, m);
+    for (uint64_t k = m->first[m->pictures.n - 1]; st == VKT_OK && m->classes && k < m->n; k++)
+        if (m->item[k].class >= m->n_classes)
+            st = vkt__fail(VKT_E_FORMAT, "data",
+                           "'%s' has a box of class %u, but %u classes are named, which count "
+                           "from 0",
+                           name, m->item[k].class, m->n_classes);
     return st;
 }
 
@@ -163,80 +170,7 @@ static vkt_status name_classes(const char *root, vkt__arena *arena, vkt__marks *
     return VKT_OK;
 }
 
-/* ---- the folder ---- */
+static const char *const pictures[] = { "images", "image", "imgs", "img", NULL },
+                         *const labels[] = { "labels", "label", NULL };
 
-static vkt_status read_text(const char *path, vkt__marks *m)
-{
-    vkt_status st;
-    char *text = NULL;
-    size_t n;
-    VKT_TRY(vkt__file_read(path, TEXT_BYTES, &text, &n));
-    VKT_TRY(vkt__yolo_read(text, n, path, m));
-    for (uint64_t k = m->first[m->pictures.n - 1]; m->classes && k < m->n; k++)
-        if (m->item[k].class >= m->n_classes) {
-            st = vkt__fail(VKT_E_FORMAT, "data",
-                           "'%s' has a box of class %u, but %u classes are named, which count "
-                           "from 0",
-                           path, m->item[k].class, m->n_classes);
-            break;
-        }
-fail:
-    free(text);
-    return st;
-}
-
-vkt_status vkt__yolo_scan(const char *root, bool stop, vkt__arena *arena, vkt__marks *out)
-{
-    vkt_status st;
-    vkt__paired p = { 0 };
-    root = vkt__folder_root(root, arena);
-    out->shares = true;
-    VKT_TRY(name_classes(root, arena, out));
-    VKT_TRY(vkt__paired_scan(root, vkt__paired_is(root, &folders) ? &folders : &beside, arena, &p));
-    for (size_t i = 0; i < p.pictures.n; i++) {
-        vkt__marks_picture(out, p.pictures.item[i].path, p.pictures.item[i].split, 0, 0);
-        if (!p.other[i]) continue; /* no object */
-        if (!stop) vkt__log_quiet(true);
-        st = read_text(p.other[i], out);
-        if (!stop) vkt__log_quiet(false);
-        if (st == VKT_OK) continue;
-        vkt__marks_drop(out);
-        VKT_TRY(vkt__marks_failed(out, st, stop));
-    }
-    memcpy(out->pictures.own, p.pictures.own, sizeof p.pictures.own);
-    out->n_unused = p.n_unused;
-fail:
-    vkt__paired_finish(&p);
-    return st;
-}
-
-/* Whether of the first texts that belong to pictures one has a box, and most nothing else: a
- * mistake is named when the set is opened. */
-static bool has_boxes(const char *root, const vkt__pair_names *names)
-{
-    enum { MOST = 20 };
-    vkt__arena arena = { 0 };
-    vkt__paired p = { 0 };
-    vkt__marks m = { 0 };
-    size_t n = 0, n_bad = 0;
-    bool ok = vkt__paired_scan(root, names, &arena, &p) == VKT_OK;
-    vkt__log_quiet(true);
-    for (size_t i = 0; ok && i < p.pictures.n && n < MOST; i++) {
-        if (!p.other[i]) continue;
-        vkt__marks_picture(&m, p.pictures.item[i].path, VKT_N_SPLITS, 0, 0);
-        n_bad += read_text(p.other[i], &m) != VKT_OK;
-        n++;
-    }
-    vkt__log_quiet(false);
-    ok = ok && m.n && 2 * n_bad < n;
-    vkt__marks_finish(&m);
-    vkt__paired_finish(&p);
-    vkt__arena_finish(&arena);
-    return ok;
-}
-
-bool vkt__yolo_is(const char *root)
-{
-    if (!vkt__is_dir(root)) return false;
-    return has_boxes(root, vkt__paired_is(root, &folders) ? &folders : &beside);
-}
+const vkt__beside vkt__yolo = { pictures, labels, ".txt", NULL, true, name_classes, read_text };

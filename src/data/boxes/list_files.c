@@ -1,0 +1,120 @@
+/* marks.h: files that list the pictures of a split and their boxes. */
+#include "data/boxes/marks.h"
+
+enum { FILE_BYTES = 768 << 20, HEAD = 1 << 16 };
+
+static bool looks_so(const vkt__list_kind *kind, const char *path, const char *root)
+{
+    bool is = false;
+    char *head = vkt__alloc(HEAD + 1);
+    uint64_t id[2];
+    FILE *f = vkt__path_look(path, id) == VKT__FILE ? vkt__fopen(path, "rb") : NULL;
+    if (f) {
+        size_t n = fread(head, 1, HEAD, f);
+        head[n] = 0;
+        is = kind->is(head, n, root);
+        fclose(f);
+    }
+    free(head);
+    return is;
+}
+
+/* "instances_val2017.json" is of validation. */
+static uint8_t split_of(const char *name, uint8_t around)
+{
+    static const struct {
+        const char *word;
+        vkt_split split;
+    } words[] = { { "train", VKT_SPLIT_TRAIN },
+                  { "val", VKT_SPLIT_VALID },
+                  { "test", VKT_SPLIT_TEST } };
+    for (size_t i = 0; i < VKT_COUNT(words); i++)
+        if (strstr(name, words[i].word)) return (uint8_t)words[i].split;
+    return around;
+}
+
+static vkt_status look_in(const vkt__list_kind *kind, const char *dir, const char *root,
+                          uint8_t split, vkt__arena *arena, vkt__lists *out)
+{
+    vkt_status st;
+    char **names = NULL;
+    size_t n = 0, from = out->n, ending = strlen(kind->ending);
+    bool found = false;
+    VKT_TRY(vkt__list_dir(dir, &names, &n));
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(names[i]);
+        if (length <= ending || !vkt__same_word(names[i] + length - ending, kind->ending)) continue;
+        bool preferred =
+            kind->preferred && !strncmp(names[i], kind->preferred, strlen(kind->preferred));
+        if (found && !preferred) continue;
+        const char *path = vkt__arena_printf(arena, "%s/%s", dir, names[i]);
+        if (out->n == VKT__LISTS_MOST || !looks_so(kind, path, root)) continue;
+        if (preferred && !found) out->n = from; /* captions and keypoints beside them */
+        found |= preferred;
+        out->path[out->n] = path;
+        out->root[out->n] = root;
+        out->split[out->n++] = split_of(names[i], split);
+    }
+fail:
+    vkt__names_free(names, n);
+    return st;
+}
+
+vkt_status vkt__lists_find(const vkt__list_kind *kind, const char *root, vkt__arena *arena,
+                           vkt__lists *out)
+{
+    static const char *const splits[] = { "train", "valid", "val", "test" };
+    vkt_status st = VKT_OK;
+    *out = (vkt__lists) { 0 };
+    root = vkt__folder_root(root, arena);
+    if (!vkt__is_dir(root)) {
+        const char *slash = strrchr(root, '/');
+        out->path[0] = root;
+        out->root[0] = slash ? vkt__arena_printf(arena, "%.*s", (int)(slash - root), root) : ".";
+        out->split[0] = VKT_N_SPLITS;
+        out->n = looks_so(kind, root, out->root[0]);
+        return VKT_OK;
+    }
+    const char *of = vkt__arena_printf(arena, "%s/annotations", root);
+    if (vkt__is_dir(of)) VKT_TRY(look_in(kind, of, root, VKT_N_SPLITS, arena, out));
+    if (!out->n) VKT_TRY(look_in(kind, root, root, VKT_N_SPLITS, arena, out));
+    if (out->n) return VKT_OK;
+    for (size_t i = 0; i < VKT_COUNT(splits); i++) {
+        uint8_t split = VKT_N_SPLITS;
+        const char *dir = vkt__arena_printf(arena, "%s/%s", root, splits[i]);
+        vkt__folder_split_named(splits[i], &split);
+        if (vkt__is_dir(dir)) VKT_TRY(look_in(kind, dir, dir, split, arena, out));
+    }
+fail:
+    return st;
+}
+
+bool vkt__lists_are(const vkt__list_kind *kind, const char *root)
+{
+    vkt__arena arena = { 0 };
+    vkt__lists f;
+    bool are = vkt__lists_find(kind, root, &arena, &f) == VKT_OK && f.n;
+    vkt__arena_finish(&arena);
+    return are;
+}
+
+vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, const char *root,
+                           bool stop, vkt__arena *arena, vkt__marks *out)
+{
+    vkt_status st;
+    vkt__lists f;
+    char *text = NULL;
+    size_t n;
+    VKT_TRY(vkt__lists_find(kind, root, arena, &f));
+    if (!f.n && f.path[0]) f.n = 1; /* a file that is given: reading says what it lacks */
+    for (size_t i = 0; i < f.n; i++) {
+        VKT_TRY(vkt__file_read(f.path[i], FILE_BYTES, &text, &n));
+        VKT_TRY(read(text, n, f.path[i], f.root[i], f.split[i], stop, arena, out));
+        free(text);
+        text = NULL;
+        if (f.split[i] < VKT_N_SPLITS) out->pictures.own[f.split[i]] = true;
+    }
+fail:
+    free(text);
+    return st;
+}
