@@ -273,6 +273,7 @@ VKT_API void vkt_table_advice_destroy(vkt_table_advice **a);
 typedef struct vkt_inputs {
     void *data;
     uint64_t n;
+    uint32_t width, height; /* pixels of a picture before it was resized; 0: these are rows */
 } vkt_inputs;
 
 /* A column of a table that a model takes: the label and what was left out are none. */

@@ -338,6 +338,14 @@ VKT_API vkt_status vkt_predictor_read_rows(const vkt_predictor *p, const char *t
                                            const char *name, vkt_inputs *out);
 VKT_API vkt_status vkt_predictor_read_picture(const vkt_predictor *p, const void *file,
                                               size_t bytes, const char *name, vkt_inputs *out);
+/* What a detector finds on each of n_in pictures that were read: out [n_in], best first. Free each
+ * `box` with vkt_free. ARG: the model gives no boxes; the other calls refuse a detector. */
+typedef struct vkt_found_boxes {
+    vkt_found_box *box; /* [n] */
+    uint32_t n;
+} vkt_found_boxes;
+VKT_API vkt_status vkt_predictor_find(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
+                                      vkt_found_boxes *out);
 /* As vkt_predictor_run for one or several inputs that were read: in [n_in], with 1 to 2^32 - 2
  * examples in all. */
 VKT_API vkt_status vkt_predictor_run_inputs(vkt_predictor *p, const vkt_inputs *in, size_t n_in,

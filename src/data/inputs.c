@@ -62,6 +62,7 @@ vkt_status vkt__inputs_of_picture(const vkt_dataset *like, const void *bytes, si
 {
     vkt_status st;
     uint8_t *pixels = NULL;
+    uint32_t size[2] = { 0, 0 };
     *out = (vkt_inputs) { 0 };
     if (like->schema.kind != VKT_DATA_KIND_PICTURES)
         return vkt__fail(VKT_E_FORMAT, "data",
@@ -69,8 +70,8 @@ vkt_status vkt__inputs_of_picture(const vkt_dataset *like, const void *bytes, si
                          "columns",
                          name, vkt__schema_n_given(&like->schema));
     VKT_TRY(vkt__alloc_large(like->schema.n_inputs, 1, "the picture", &pixels));
-    VKT_TRY(vkt__pictures_from_bytes(&like->schema, bytes, n, name, pixels));
-    *out = (vkt_inputs) { pixels, 1 };
+    VKT_TRY(vkt__pictures_from_bytes(&like->schema, bytes, n, name, pixels, size));
+    *out = (vkt_inputs) { pixels, 1, size[0], size[1] };
     return VKT_OK;
 fail:
     free(pixels);

@@ -1,5 +1,10 @@
 /* A contact sheet of augmented pictures, through the loader that training uses: rows in pairs, the
- * original examples of a batch and the same as the model sees them, with their masks below. */
+ * original examples of a batch and the same as the model sees them, with their masks below or the
+ * boxes that its cells are to find. */
+#include <math.h>
+
+#include "data/boxes/cells.h"
+#include "data/boxes/targets.h"
 #include "data/dataset.h"
 #include "data/parts/parts.h"
 #include "data/pictures/dense.h"
@@ -10,9 +15,9 @@ enum { BATCH = 10, BATCHES = 4, GAP = 2, LEAST_CELL = 64 };
 typedef struct sheet {
     const vkt_dataset *ds;
     uint32_t cell, scale, w,
-        h;           /* pixels of a cell's longer side; each pixel's size; of the sheet */
-    uint8_t *pixels; /* [h, w, 3] */
-    bool masks;      /* below each picture */
+        h;             /* pixels of a cell's longer side; each pixel's size; of the sheet */
+    uint8_t *pixels;   /* [h, w, 3] */
+    bool masks, boxes; /* below each picture; on it */
 } sheet;
 
 /* x as the model sees it, back to bytes: what standardisation did is undone. */
@@ -47,6 +52,33 @@ static void draw_mask(sheet *s, uint32_t row, uint32_t column, const vkt_label *
         }
 }
 
+static void dot(sheet *s, uint32_t row, uint32_t column, double x, double y)
+{
+    const uint32_t *shape = s->ds->schema.input_shape;
+    uint32_t top = GAP + row * (s->cell + GAP), left = GAP + column * (s->cell + GAP),
+             at_x = (uint32_t)fmin(fmax(x, 0), shape[1] * s->scale - 1.0),
+             at_y = (uint32_t)fmin(fmax(y, 0), shape[0] * s->scale - 1.0);
+    static const uint8_t bright[3] = { 255, 230, 0 };
+    memcpy(s->pixels + ((size_t)(top + at_y) * s->w + left + at_x) * 3, bright, 3);
+}
+
+/* The box that each cell is to find, from its targets: several cells find the same one. */
+static void draw_boxes(sheet *s, uint32_t row, uint32_t column, const vkt_label *y)
+{
+    const uint32_t *shape = s->ds->schema.input_shape;
+    double k = s->scale;
+    for (uint32_t c = 0; c < vkt__cells(shape[1], shape[0]); c++, y += VKT__CELL_TARGETS) {
+        if (y[0].f < 0) continue;
+        vkt__cell at = vkt__cell_at(shape[1], shape[0], c);
+        double x0 = k * (at.x + at.stride * (double)y[1].f),
+               y0 = k * (at.y + at.stride * (double)y[2].f),
+               x1 = k * (at.x + at.stride * (double)y[3].f) - 1,
+               y1 = k * (at.y + at.stride * (double)y[4].f) - 1;
+        for (double x = x0; x <= x1; x++) dot(s, row, column, x, y0), dot(s, row, column, x, y1);
+        for (double v = y0; v <= y1; v++) dot(s, row, column, x0, v), dot(s, row, column, x1, v);
+    }
+}
+
 static vkt_status draw_all(sheet *s, vkt_loader *l, const vkt_batch *b, float *plain,
                            vkt_label *plain_y)
 {
@@ -61,6 +93,12 @@ static vkt_status draw_all(sheet *s, vkt_loader *l, const vkt_batch *b, float *p
             VKT_TRY(vkt__dataset_fill(s->ds, VKT_SPLIT_TRAIN, b->index[i], NULL, &scratch, plain));
             draw(s, rows * k, i, plain);
             draw(s, rows * k + rows / 2, i, b->x + (size_t)i * n);
+            if (s->boxes) {
+                VKT_TRY(vkt__boxes_target(s->ds, VKT_SPLIT_TRAIN, b->index[i], NULL, &scratch,
+                                          plain_y));
+                draw_boxes(s, rows * k, i, plain_y);
+                draw_boxes(s, rows * k + 1, i, b->y + (size_t)i * n_labels);
+            }
             if (!s->masks) continue;
             VKT_TRY(
                 vkt__dense_target(s->ds, VKT_SPLIT_TRAIN, b->index[i], NULL, &scratch, plain_y));
@@ -79,7 +117,9 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
 {
     vkt_status st;
     const vkt__schema *schema = &ds->schema;
-    sheet s = { .ds = ds, .masks = schema->task == VKT_TASK_SEGMENT };
+    sheet s = { .ds = ds,
+                .masks = schema->task == VKT_TASK_SEGMENT,
+                .boxes = schema->task == VKT_TASK_DETECT };
     float *x = NULL;
     vkt_loader *l = NULL;
     vkt_label *y = NULL;

@@ -26,6 +26,7 @@ function show(answer) {
   }
   for (const w of answer.warnings || []) result.append(make("p", { className: "note" }, make("b", {}, "Note "), w));
   const first = answer.predictions[0];
+  if (first.boxes) return boxes(first);
   for (const line of lines(first.predicted)) result.append(make("p", { className: "answer" }, line));
   if (!first.classes) return;
   const bars = make("ul", { className: "bars" });
@@ -35,6 +36,20 @@ function show(answer) {
     bars.append(make("li", {}, make("b", {}, c.class), bar, make("span", {}, percent(c.p))));
   }
   result.append(bars);
+}
+
+/* A detector's boxes over the picture, and the same as a table. */
+function boxes(found) {
+  const seen = ask.querySelector("img"), classes = [...new Set(found.boxes.map(b => b.class))], colour = b => classes.indexOf(b.class) % 8;
+  const draw = (tag, more) => { const e = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const k in more) e.setAttribute(k, more[k]); return e; };
+  const over = draw("svg", { viewBox: `0 0 ${found.width} ${found.height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  for (const b of found.boxes) over.append(draw("rect", { x: b.box[0], y: b.box[1], width: b.box[2] - b.box[0], height: b.box[3] - b.box[1], class: "s" + colour(b) }));
+  seen.after(over);
+  result.append(make("p", { className: "answer" }, found.boxes.length ? `${found.boxes.length} ${found.boxes.length === 1 ? "object" : "objects"}` : "No object was found"));
+  if (!found.boxes.length) return;
+  const head = make("tr", {}, ...["class", "score", "left, top, right, bottom"].map(t => make("th", { scope: "col" }, t)));
+  const row = b => make("tr", {}, make("td", { style: `border-inline-start:6px solid var(--s${colour(b)});padding-inline-start:.5rem` }, b.class), make("td", {}, percent(b.score)), make("td", {}, b.box.map(v => Math.round(v)).join(", ")));
+  result.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...found.boxes.map(row))));
 }
 
 async function post(body, type) {
@@ -50,12 +65,13 @@ function pictures() {
   const [h, w, c] = facts.input_shape;
   const file = make("input", { type: "file", accept: "image/png,image/jpeg,image/bmp" });
   const seen = make("img", { alt: "", hidden: true });
-  const drop = make("label", { className: "drop" }, seen, `Drop a picture here, paste it, or choose a file. The model sees it as ${w} × ${h} pixels, ${c === 3 ? "in colour" : "grey"}.`, file);
+  const drop = make("label", { className: "drop" }, make("span", { className: "over-picture" }, seen), `Drop a picture here, paste it, or choose a file. The model sees it as ${w} × ${h} pixels, ${c === 3 ? "in colour" : "grey"}.`, file);
   const take = f => {
     if (!f) return;
     URL.revokeObjectURL(seen.src);
     seen.src = URL.createObjectURL(f);
     seen.hidden = false;
+    for (const old of drop.querySelectorAll("svg")) old.remove();
     post(f, f.type || "application/octet-stream");
   };
   file.onchange = () => take(file.files[0]);

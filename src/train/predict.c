@@ -5,6 +5,7 @@
 #include "data/pictures/picture.h"
 #include "recipe/options.h"
 #include "train/calibrate.h"
+#include "train/detect/predict_boxes.h"
 #include "train/predict_pictures.h"
 #include "train/trained_session.h"
 
@@ -218,9 +219,9 @@ vkt_status vkt_predictor_open_batch(const vkt_gpu_desc *gpu, const char *checkpo
     VKT_TRY(vkt__dataset_open_inputs(p->o.model.schema, NULL, 0, &p->o.data));
     VKT_TRY(vkt__opened_session(&p->o, batch, false));
     const vkt_dataset_info *info = vkt_dataset_get_info(p->o.data);
-    if (info->task == VKT_TASK_PICTURE || info->task == VKT_TASK_DETECT)
-        VKT_TRY(vkt__fail(VKT_E_ARG, "predict", "'%s' gives %s: use `vktrain predict --out FOLDER`",
-                          checkpoint, info->task == VKT_TASK_DETECT ? "boxes" : "pictures"));
+    if (info->task == VKT_TASK_PICTURE)
+        VKT_TRY(vkt__fail(VKT_E_ARG, "predict",
+                          "'%s' gives pictures: use `vktrain predict --out FOLDER`", checkpoint));
     p->info = (vkt_predictor_info) { .kind = info->kind,
                                      .task = info->task,
                                      .input_rank = info->input_rank,
@@ -285,6 +286,10 @@ static void keep_row(void *user, uint64_t index, const float *out, const vkt_lab
 static vkt_status run_data(vkt_predictor *p, const vkt_dataset *data, rows_out rows)
 {
     vkt__eval_sums sums = { 0 };
+    if (p->info.task == VKT_TASK_DETECT)
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "the model gives boxes: vkt_predictor_find has them, "
+                         "and `vktrain predict`");
     rows.n_outputs = p->info.n_outputs;
     if (p->info.task == VKT_TASK_SEGMENT) rows.n_pixels = p->o.session->info->n_targets;
     vkt_status st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_row, &rows);
@@ -360,4 +365,52 @@ vkt_status vkt_predictor_run_inputs_doubles(vkt_predictor *p, const vkt_inputs *
                                             double *out)
 {
     return run_inputs(p, in, n_in, (rows_out) { .exact = out });
+}
+
+/* ---- boxes ---- */
+
+typedef struct {
+    const vkt_dataset *data;
+    const vkt_inputs *in; /* a picture each */
+    vkt__box_finder finder;
+    vkt_found_boxes *out;
+} found_out;
+
+static void keep_boxes(void *user, uint64_t index, const float *out, const vkt_label *y,
+                       const double *number)
+{
+    found_out *r = user;
+    vkt_found_boxes *to = &r->out[index];
+    (void)y;
+    (void)number;
+    vkt__boxes_found(&r->finder, r->data, out, r->in[index].width, r->in[index].height);
+    to->n = r->finder.n;
+    to->box = vkt__alloc((to->n + 1) * sizeof *to->box);
+    memcpy(to->box, r->finder.box, to->n * sizeof *to->box);
+}
+
+vkt_status vkt_predictor_find(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
+                              vkt_found_boxes *out)
+{
+    vkt_status st;
+    vkt_dataset *data = NULL;
+    vkt__eval_sums sums = { 0 };
+    memset(out, 0, n_in * sizeof *out);
+    if (p->info.task != VKT_TASK_DETECT)
+        return vkt__fail(VKT_E_ARG, "predict", "the model gives no boxes");
+    for (size_t i = 0; i < n_in; i++)
+        if (in[i].n != 1 || !in[i].width)
+            return vkt__fail(VKT_E_ARG, "predict", "input %zu is no picture of its own", i);
+    VKT_TRY(vkt__dataset_open_examples(p->o.model.schema, in, n_in, &data));
+    found_out rows = { .data = data, .in = in, .out = out };
+    st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_boxes, &rows);
+    vkt__box_finder_finish(&rows.finder);
+    vkt__eval_sums_finish(&sums);
+    for (size_t i = 0; i < n_in && st != VKT_OK; i++) {
+        free(out[i].box);
+        out[i] = (vkt_found_boxes) { 0 };
+    }
+fail:
+    vkt_dataset_destroy(&data);
+    return st;
 }

@@ -68,9 +68,28 @@ assert len(evals) >= 2 and all(0 <= e["map"] <= e["map50"] <= 1 for e in evals),
 said = [json.loads(l) for l in open("said")]
 assert len(said) == 2 and all(isinstance(s["boxes"], list) for s in said), said
 P
+vktrain serve a --port 0 >address 2>log & pid=$!
+for _ in $(seq 100); do grep -q '^http' address && break; sleep 0.2; done
+python3 - "$(sed -n 's/^\(http[^ ]*\).*/\1/p' address)" <<'P' || { cat log; fail "serve"; }
+import json, sys, urllib.request
+said = json.loads(open("said").readlines()[1])
+got = json.load(urllib.request.urlopen(sys.argv[1] + "predict", open("set/images/0001.png", "rb").read()))["predictions"]
+assert got == [{"width": 64, "height": 64, "boxes": said["boxes"]}], (got, said)
+assert json.load(urllib.request.urlopen(sys.argv[1] + "model"))["task"] == "detect"
+P
+kill -INT $pid; wait $pid || true
 grep -q '^class .*boxes .*found .*precision .*recall .*AP 0.50 ' all || { cat all; fail "the table of classes"; }
 [ -e found/0001.txt ] && [ -e found/0001.png ] || fail "what predict writes"
 vktrain inspect set.yaml --augment sheet.png >log 2>&1 || { cat log; fail "inspect --augment"; }
+python3 - <<'P' || fail "no box is drawn on the sheet"
+import struct, zlib
+data, at, packed = open("sheet.png", "rb").read(), 8, b""
+while at < len(data):
+    n, kind = struct.unpack(">I4s", data[at:at + 8])
+    packed += data[at + 8:at + 8 + n] if kind == b"IDAT" else b""
+    at += n + 12
+assert zlib.decompress(packed).count(bytes([255, 230, 0])) > 1000
+P
 vktrain inspect set >said 2>log || { cat log; fail "inspect"; }
 grep -q 'boxes by class' said || fail "inspect says no classes"
 vktrain export a -o a.onnx >log 2>&1 || { cat log; fail "export"; }

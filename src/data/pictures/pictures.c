@@ -294,7 +294,7 @@ vkt_status vkt__pictures_open_schema(vkt_dataset *ds, const char *const *paths, 
 }
 
 vkt_status vkt__pictures_from_bytes(const vkt__schema *s, const void *bytes, size_t n,
-                                    const char *name, uint8_t *out)
+                                    const char *name, uint8_t *out, uint32_t own[2])
 {
     vkt_status st;
     vkt__picture_size size;
@@ -306,6 +306,8 @@ vkt_status vkt__pictures_from_bytes(const vkt__schema *s, const void *bytes, siz
     VKT_TRY(vkt__picture_decode(bytes, n, name, s->input_shape[2], s->bits, s->input_shape[1],
                                 s->input_shape[0], &w, &h, &pixels));
     VKT_TRY(vkt__pixels_to_model(s, pixels, w, h, out));
+    own[0] = size.w;
+    own[1] = size.h;
 fail:
     free(pixels);
     return st;

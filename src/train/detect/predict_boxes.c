@@ -4,26 +4,34 @@
 #include "formats/png.h"
 #include "train/detect/predict_boxes.h"
 
-vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint64_t index,
-                              const float *out)
+void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *out, uint32_t w,
+                      uint32_t h)
 {
-    vkt_status st;
-    VKT_TRY(
-        vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &f->scratch, &f->w, &f->h, &f->pixels));
-    f->channels = data->schema.input_shape[2];
     if (!f->box) f->box = vkt__alloc(VKT__FOUND_MOST * sizeof *f->box);
     vkt__find(&f->finder, vkt_dataset_get_info(data), out, VKT__FOUND_SHOWN);
+    f->w = w;
+    f->h = h;
     f->n = 0;
     for (uint32_t i = 0; i < f->finder.n; i++) {
         const vkt__found *from = &f->finder.found[i];
         vkt_found_box *to = &f->box[f->n];
         *to = (vkt_found_box) { .label = from->class, .score = from->score };
         memcpy(to->box, from->box, sizeof to->box);
-        vkt__objects_back(&data->schema, f->w, f->h, to->box);
+        vkt__objects_back(&data->schema, w, h, to->box);
         f->n += to->box[2] > to->box[0] && to->box[3] > to->box[1]; /* else on the grey around */
     }
-fail:
-    return st;
+}
+
+vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint64_t index,
+                              const float *out)
+{
+    uint32_t w, h;
+    vkt_status st =
+        vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &f->scratch, &w, &h, &f->pixels);
+    if (st != VKT_OK) return st;
+    f->channels = data->schema.input_shape[2];
+    vkt__boxes_found(f, data, out, w, h);
+    return VKT_OK;
 }
 
 static vkt_status write_text(const vkt__box_finder *f, const char *path)

@@ -16,8 +16,11 @@ typedef struct vkt__box_finder {
     const uint8_t *pixels;
 } vkt__box_finder;
 
-/* Those of example `index` of the split test with a score that one answer is given for, best first.
- * IO, FORMAT. */
+/* Those that `out` means, on a picture of w x h pixels, with a score that one answer is given for,
+ * best first. */
+void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *out, uint32_t w,
+                      uint32_t h);
+/* Those of example `index` of the split test. IO, FORMAT. */
 vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint64_t index,
                               const float *out);
 /* path.txt and path.png of the last picture. IO. */

@@ -68,6 +68,7 @@ static json_t *facts(serve_predictor *p, const char *checkpoint)
                           m->task == VKT_TASK_CLASSIFY  ? "classify"
                           : m->task == VKT_TASK_REGRESS ? "regress"
                           : m->task == VKT_TASK_SEGMENT ? "segment"
+                          : m->task == VKT_TASK_DETECT  ? "detect"
                                                         : "multilabel");
     if (m->class_names) json_object_set_new(o, "classes", texts(m->class_names, m->n_outputs));
     if (m->kind == VKT_DATA_KIND_TABLE) {
@@ -178,19 +179,10 @@ static bool read_request(serve_predictor *p, asked *a)
     return false;
 }
 
-static void answer(const serve_predictor *p, asked *a, const float *out, const double *number)
+/* What the predictions of a request are, with its warnings. */
+static void send(asked *a, json_t *all, int digits)
 {
-    int digits = 6;
-    json_t *o = json_object(), *all = json_array();
-    for (uint64_t i = 0; i < a->in.n; i++) {
-        json_t *one = json_object();
-        vkt_prediction of = vkt_predictor_prediction(p->model, out + i * p->info->n_outputs);
-        if (!of.class_names) of.number = number + i * p->info->n_outputs;
-        int own = prediction_digits(&of);
-        if (own > digits) digits = own;
-        prediction_json(one, &of, p->top);
-        json_array_append_new(all, one);
-    }
+    json_t *o = json_object();
     json_object_set_new(o, "predictions", all);
     if (json_array_size(a->warnings)) json_object_set(o, "warnings", a->warnings);
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION((size_t)digits));
@@ -201,10 +193,53 @@ static void answer(const serve_predictor *p, asked *a, const float *out, const d
         http_refuse(a->r, 500, "no memory for the answer");
 }
 
+static void answer(const serve_predictor *p, asked *a, const float *out, const double *number)
+{
+    int digits = 6;
+    json_t *all = json_array();
+    for (uint64_t i = 0; i < a->in.n; i++) {
+        json_t *one = json_object();
+        vkt_prediction of = vkt_predictor_prediction(p->model, out + i * p->info->n_outputs);
+        if (!of.class_names) of.number = number + i * p->info->n_outputs;
+        int own = prediction_digits(&of);
+        if (own > digits) digits = own;
+        prediction_json(one, &of, p->top);
+        json_array_append_new(all, one);
+    }
+    send(a, all, digits);
+}
+
+/* A detector's: boxes in pixels of the picture that was sent. */
+static vkt_status run_boxes(serve_predictor *p, asked *a, size_t n)
+{
+    vkt_inputs in[MOST_REQUESTS];
+    vkt_found_boxes found[MOST_REQUESTS];
+    for (size_t i = 0; i < n; i++) in[i] = a[i].in;
+    vkt_status st = vkt_predictor_find(p->model, in, n, found);
+    for (size_t i = 0; i < n; i++) {
+        if (st == VKT_OK) {
+            json_t *one =
+                json_pack("{s:i, s:i}", "width", (int)in[i].width, "height", (int)in[i].height);
+            vkt_prediction of = { .class_names = p->info->class_names,
+                                  .boxes = found[i].box,
+                                  .n_boxes = found[i].n };
+            prediction_json(one, &of, p->top);
+            send(&a[i], json_pack("[o]", one), 6);
+        } else {
+            http_refuse(a[i].r, 500, "%s", vkt_last_error());
+        }
+        vkt_free(found[i].box);
+        json_decref(a[i].warnings);
+        vkt_free(a[i].in.data);
+    }
+    return st;
+}
+
 static vkt_status run(serve_predictor *p, asked *a, size_t n)
 {
     vkt_inputs in[MOST_REQUESTS];
     uint64_t total = 0;
+    if (p->info->task == VKT_TASK_DETECT) return run_boxes(p, a, n);
     for (size_t i = 0; i < n; i++) {
         in[i] = a[i].in;
         total += in[i].n;

@@ -1,5 +1,5 @@
 /* The part Use: a trained model answers here, by the same code as `vktrain serve`; export. */
-import { api, choice, command, field, make, nameOf, note, number, query, remark, say, send, tab } from "./ui.js";
+import { api, choice, command, field, make, nameOf, note, number, query, remark, say, send, svg, tab } from "./ui.js";
 import { asking, every, percent } from "./ui_run.js";
 import { queueView } from "./ui_train.js";
 
@@ -13,8 +13,27 @@ function lines(predicted) {
   return Object.entries(predicted).map(([name, v]) => name + ": " + text(v));
 }
 
-function show(place, answer) {
-  const first = answer.predictions[0], words = lines(first.predicted);
+/* A detector's boxes over the picture that was asked about, and the same as a table. */
+function showBoxes(place, answer, picture) {
+  const { boxes, width, height } = answer.predictions[0], classes = [...new Set(boxes.map(b => b.class))], colour = b => classes.indexOf(b.class) % 8;
+  const over = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  for (const b of boxes) {
+    const [x0, y0, x1, y1] = b.box;
+    over.append(svg("rect", { x: x0, y: y0, width: x1 - x0, height: y1 - y0, class: "s" + colour(b) }));
+  }
+  for (const old of picture.parentElement.querySelectorAll("svg")) old.remove();
+  picture.after(over);
+  const row = b => make("tr", {}, make("td", {}, make("i", { className: "mark", style: `background:var(--s${colour(b)});display:inline-block` }), " ", make("span", { className: "name" }, b.class)), make("td", { className: "n" }, percent(b.score)), make("td", { className: "n" }, b.box.map(v => Math.round(v)).join(", ")));
+  const text = boxes.length ? `${boxes.length} ${boxes.length === 1 ? "object" : "objects"} on a picture of ${width} × ${height} pixels.` : "No object was found.";
+  place.replaceChildren(...(answer.warnings || []).map(w => remark(w)), make("p", { className: "answer" }, text));
+  if (boxes.length) place.append(make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "What was found" }, make("table", {}, make("thead", {}, make("tr", {}, ...["class", "score", "left, top, right, bottom"].map(t => make("th", { scope: "col" }, t)))), make("tbody", {}, ...boxes.map(row)))));
+  say(text + " " + boxes.map(b => b.class).join(", "));
+}
+
+function show(place, answer, picture) {
+  const first = answer.predictions[0];
+  if (first.boxes) return showBoxes(place, answer, picture);
+  const words = lines(first.predicted);
   place.replaceChildren(...(answer.warnings || []).map(w => remark(w)), ...words.map(w => make("p", { className: "answer name" }, w)));
   if (first.classes) place.append(make("ul", { className: "bars" }, ...first.classes.map(c => {
     const bar = make("i");
@@ -24,20 +43,21 @@ function show(place, answer) {
   say("Answer: " + words.join("; "));
 }
 
-async function ask(place, blob) {
-  try { show(place, await send("/predict", blob)); } catch (e) { place.replaceChildren(note(e.message, "Not answered. ")); }
+async function ask(place, blob, picture) {
+  try { show(place, await send("/predict", blob), picture); } catch (e) { place.replaceChildren(note(e.message, "Not answered. ")); }
 }
 
 function pictures(facts, place) {
   const [h, w, c] = facts.input_shape;
   const file = make("input", { type: "file", accept: "image/*" }), seen = make("img", { alt: "The picture that was asked about", hidden: true, className: "asked" });
-  const drop = make("label", { className: "drop" }, seen, make("span", {}, `Drop a picture here, paste it, or choose a file. The model sees it as ${w} × ${h} pixels, ${c === 3 ? "in colour" : "grey"}. `), file);
+  const drop = make("label", { className: "drop" }, make("span", { className: "over-picture" }, seen), make("span", {}, `Drop a picture here, paste it, or choose a file. The model sees it as ${w} × ${h} pixels, ${c === 3 ? "in colour" : "grey"}. `), file);
   const take = f => {
     if (!f) return;
     URL.revokeObjectURL(seen.src);
     seen.src = URL.createObjectURL(f);
     seen.hidden = false;
-    ask(place, f);
+    for (const old of drop.querySelectorAll("svg")) old.remove();
+    ask(place, f, seen);
   };
   file.onchange = () => take(file.files[0]);
   drop.ondragover = e => { e.preventDefault(); drop.classList.add("over"); };
