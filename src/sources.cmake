@@ -547,6 +547,7 @@ set(SRC_BENCH
   src/bench/bench_clock.c
   src/bench/bench_compare.c
   src/bench/bench_conditions.c
+  src/bench/bench_dump.c
   src/bench/bench_file.c
   src/bench/bench_generate.c
   src/bench/bench_host.c
@@ -557,6 +558,8 @@ set(SRC_BENCH
   src/bench/bench_machines.c
   src/bench/bench_matrix.c
   src/bench/bench_names.c
+  src/bench/bench_op_check.c
+  src/bench/bench_op_job.c
   src/bench/bench_ops.c
   src/bench/bench_ops_plan.c
   src/bench/bench_ops_table.c
@@ -659,6 +662,8 @@ set(SRC_PROGRAM
   tools/program/inspect/inspect_onnx.c
   tools/program/inspect/inspect_print.c
   tools/program/cmd_bench.c
+  tools/program/cmd_bench_compare.c
+  tools/program/cmd_bench_print.c
   tools/program/cmd_bench_scaling.c
   tools/program/cmd_bench_table.c
   tools/program/cmd_bench_verify.c

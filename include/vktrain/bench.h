@@ -33,11 +33,13 @@ typedef struct vkt_bench_row {
     const char *name, *unit; /* "copy 16 MiB", "GB/s" */
     const char *note;        /* how ("vec4, 256 x 4"), or what to mind; "" */
     const char
-        *refused;     /* why there is no speed: a wrong result, no memory; NULL: it was measured */
-    const char *flag; /* what makes the value doubtful, also when measured again: it is above a
-                         ceiling, other programs ran, the card was too hot; NULL */
-    bool higher;      /* larger values are better */
-    double value;     /* median, in `unit` */
+        *refused; /* why there is no speed: a wrong result, no memory; NULL: it was measured */
+    const char *kernels; /* ops: what ran, "NAME SPIRV:COMPILED, ...": digests of a kernel's code
+                            and constants, and of what the driver tells of the compiled one; NULL */
+    const char *flag;    /* what makes the value doubtful, also when measured again: it is above a
+                            ceiling, other programs ran, the card was too hot; NULL */
+    bool higher;         /* larger values are better */
+    double value;        /* median, in `unit` */
     double min, max, q1, q3; /* extremes and quartiles of the runs */
     uint32_t runs;
     double gpu_value; /* the median by the clock that `value` does not use, where both were read */
@@ -102,6 +104,10 @@ typedef struct vkt_bench_desc {
         seconds; /* no item is begun that would end later than this; 0: no limit, but 90 with key */
     const char *op;   /* only these op rows, with commas between them; ARG names the nearest */
     const char *step; /* only training steps whose name has this in it; ARG if none has */
+    const char *row;  /* only the row of exactly this name, of those of vkt_bench_names; ARG names
+                         the nearest */
+    uint32_t repeat;  /* measures each row so often, and keeps the median of the medians; 0: once */
+    const char *dump; /* with `row`, of an op: writes it to this folder as a program of its own */
     const vkt_gpu_desc *gpu;   /* how the device was opened: short steps may open it again, as
                                   training does (vkt_gpu_desc.serial); NULL: they don't */
     const vkt_bench *baseline; /* what is slower than here is measured up to twice more, and the
@@ -182,6 +188,21 @@ typedef enum vkt_bench_verdict {
 } vkt_bench_verdict;
 VKT_API vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row *now,
                                           double tolerance, double *speedup, double *noise);
+
+/* How many of the *n rows that both files have measured lie within `within` (0.03) of each other.
+ */
+VKT_API size_t vkt_bench_agree(const vkt_bench *a, const vkt_bench *b, double within, size_t *n);
+/* By vkt_bench_row.kernels: what became of the kernels of a row from one file to another. */
+typedef enum vkt_bench_kernels {
+    VKT_BENCH_KERNELS_UNKNOWN,    /* a file does not tell */
+    VKT_BENCH_KERNELS_SAME,       /* the same code, compiled to the same as far as drivers tell */
+    VKT_BENCH_KERNELS_SAME_CODE,  /* the same code; a driver does not tell what it made of it */
+    VKT_BENCH_KERNELS_RECOMPILED, /* the same code, compiled to something else */
+    VKT_BENCH_KERNELS_OTHER       /* other code or constants */
+} vkt_bench_kernels;
+/* which: the name of the first kernel that differs; "" where none does. */
+VKT_API vkt_bench_kernels vkt_bench_kernels_compare(const vkt_bench_row *a, const vkt_bench_row *b,
+                                                    char which[64]);
 
 /* ---- many machines ---- */
 

@@ -62,7 +62,33 @@ static void fill_info(vkt__bencher *b)
                           c->math == VKT_MATH_FAST ? ", math fast" : "",
                           b->desc->only ? ", only " : "", b->desc->only ? b->desc->only : "",
                           b->desc->op ? ", op " : "", b->desc->op ? b->desc->op : "",
-                          b->desc->step ? ", steps of " : "", b->desc->step ? b->desc->step : "");
+                          b->desc->step  ? ", steps of "
+                          : b->desc->row ? ", row "
+                                         : "",
+                          b->desc->step  ? b->desc->step
+                          : b->desc->row ? b->desc->row
+                                         : "");
+}
+
+/* The part of the benchmark in which the row is; ARG: no row is called so. */
+static vkt_status part_of(const char *row, const char **part)
+{
+    vkt_status st = VKT_OK;
+    const char *names[2000];
+    size_t n = 0;
+    char *lists[] = { vkt_bench_names(false), vkt_bench_names(true) };
+    *part = NULL;
+    for (size_t k = 0; k < VKT_COUNT(lists); k++)
+        for (char *line = strtok(lists[k], "\n"); line; line = strtok(NULL, "\n")) {
+            char *name = strchr(line, '\t') + 1;
+            if (n < VKT_COUNT(names)) names[n++] = name;
+            if (!*part && !strcmp(name, row)) *part = *line == 'o' ? "ops" : "steps";
+        }
+    if (!*part)
+        st = vkt__fail(VKT_E_ARG, "bench", "no row is called '%s'%s; --list prints their names",
+                       row, vkt_did_you_mean(row, names, n).text);
+    for (size_t k = 0; k < VKT_COUNT(lists); k++) vkt_free(lists[k]);
+    return st;
 }
 
 vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **out)
@@ -77,10 +103,19 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
                 : desc->seconds > 0 ? desc->seconds
                 : desc->key         ? VKT__KEY_SECONDS
                                     : 0;
+    const char *only = desc->only;
+    if (desc->row) VKT_TRY(part_of(desc->row, &only));
+    if (desc->dump && (!only || strcmp(only, "ops") != 0))
+        VKT_TRY(vkt__fail(VKT_E_ARG, "bench",
+                          "--dump writes rows of ops; what a training step runs, `vktrain profile` "
+                          "names op by op"));
+    if (desc->dump && (vkt__file_exists(desc->dump) || vkt__is_dir(desc->dump)))
+        VKT_TRY(vkt__fail(VKT_E_ARG, "bench", "--dump '%s' exists; give the name of a new folder",
+                          desc->dump));
     bool host = desc->only && !strcmp(desc->only, "host");
     bool want[VKT_COUNT(groups)], any = host;
     for (size_t i = 0; i < VKT_COUNT(groups); i++) {
-        want[i] = desc->only   ? !strcmp(desc->only, groups[i])
+        want[i] = only         ? !strcmp(only, groups[i])
                   : desc->op   ? i == VKT_BENCH_OPS
                   : desc->step ? i == VKT_BENCH_STEPS
                                : true;

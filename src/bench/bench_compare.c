@@ -58,3 +58,59 @@ vkt_bench_verdict vkt_bench_judge(const vkt_bench_row *base, const vkt_bench_row
     if (*speedup > 1 + *noise && best > 1 + tolerance) return VKT_BENCH_FASTER;
     return VKT_BENCH_SAME;
 }
+
+size_t vkt_bench_agree(const vkt_bench *a, const vkt_bench *b, double within, size_t *n)
+{
+    size_t agree = 0;
+    *n = 0;
+    for (size_t i = 0; i < a->n_rows; i++) {
+        const vkt_bench_row *r = &a->rows[i];
+        double speedup = vkt_bench_speedup(r, vkt_bench_find(b, r->group, r->name));
+        if (!isfinite(speedup)) continue;
+        ++*n;
+        agree += speedup <= 1 + within && speedup >= 1 / (1 + within);
+    }
+    return agree;
+}
+
+/* "NAME CODE:COMPILED, ...": the lengths of a kernel's parts. */
+typedef struct kernel_text {
+    const char *at;
+    size_t name, code, all;
+} kernel_text;
+
+static kernel_text kernel_at(const char *at)
+{
+    kernel_text k = { .at = at, .all = strcspn(at, ",") };
+    k.name = strcspn(at, " ,");
+    k.code = strcspn(at, ":,");
+    return k;
+}
+
+vkt_bench_kernels vkt_bench_kernels_compare(const vkt_bench_row *a, const vkt_bench_row *b,
+                                            char which[64])
+{
+    vkt_bench_kernels told = VKT_BENCH_KERNELS_SAME;
+    which[0] = 0;
+    if (!a || !b || !a->kernels || !b->kernels) return VKT_BENCH_KERNELS_UNKNOWN;
+    const char *s = a->kernels, *t = b->kernels;
+    while (*s || *t) {
+        kernel_text x = kernel_at(s), y = kernel_at(t), named = *t ? y : x;
+        bool same_code = x.code == y.code && !memcmp(s, t, x.code),
+             both_tell = x.all > x.code && y.all > y.code,
+             same = same_code && both_tell && x.all == y.all && !memcmp(s, t, x.all);
+        vkt_bench_kernels now = !same_code  ? VKT_BENCH_KERNELS_OTHER
+                                : same      ? VKT_BENCH_KERNELS_SAME
+                                : both_tell ? VKT_BENCH_KERNELS_RECOMPILED
+                                            : VKT_BENCH_KERNELS_SAME_CODE;
+        if (now >= VKT_BENCH_KERNELS_RECOMPILED && now > told) {
+            size_t n = named.name < 63 ? named.name : 63;
+            memcpy(which, named.at, n);
+            which[n] = 0;
+        }
+        told = now > told ? now : told;
+        s += x.all + (s[x.all] ? 2 : 0);
+        t += y.all + (t[y.all] ? 2 : 0);
+    }
+    return told;
+}

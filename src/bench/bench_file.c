@@ -107,6 +107,7 @@ static json_t *to_json(const vkt_bench *b)
             json_object_set_new(o, number_fields[k].key, isfinite(v) ? json_real(v) : json_null());
         }
         json_object_set_new(o, "note", text(row.note));
+        if (row.kernels) json_object_set_new(o, "kernels", text(row.kernels));
         json_object_set_new(o, "refused", row.refused ? text(row.refused) : json_null());
         json_object_set_new(o, "flag", row.flag ? text(row.flag) : json_null());
         json_array_append_new(rows, o);
@@ -273,9 +274,11 @@ static void read_row(reader *r, const json_t *o)
     }
     vkt_bench_row *row = vkt__bench_row(r->b, (vkt_bench_group)g, name, unit, higher);
     const json_t *refused = json_object_get(o, "refused"), *note = json_object_get(o, "note"),
-                 *runs = json_object_get(o, "runs"), *flag = json_object_get(o, "flag");
+                 *runs = json_object_get(o, "runs"), *flag = json_object_get(o, "flag"),
+                 *kernels = json_object_get(o, "kernels");
     if (refused && !json_is_null(refused)) row->refused = get_text(r, refused, "refused");
     if (flag && !json_is_null(flag)) row->flag = get_text(r, flag, "flag");
+    if (kernels) row->kernels = get_text(r, kernels, "kernels");
     if (note) row->note = get_text(r, note, "note");
     for (size_t k = 0; k < VKT_COUNT(number_fields); k++)
         *number_at(row, k) =

@@ -5,8 +5,8 @@
 #include "bench/bencher.h"
 
 /* An item's arg is the row; its arg2 is the size of the row's entry, or one of these plus the
- * sample or the place in --key's list. */
-enum { VKT__BENCH_SAMPLE = 1000, VKT__BENCH_KEY = 2000 };
+ * sample or the place in --key's list, of the shape for this device or (KEY_GPU) for a GPU. */
+enum { VKT__BENCH_SAMPLE = 1000, VKT__BENCH_KEY = 2000, VKT__BENCH_KEY_GPU = 3000 };
 
 vkt_status vkt__bench_run_op(vkt__bencher *b, const vkt__bench_item *item);
 /* Whether the device, or a run that is to be short, takes the small shapes. */

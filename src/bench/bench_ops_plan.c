@@ -75,6 +75,34 @@ static vkt_status plan_key(vkt__bencher *b, vkt__bench_items *list)
     return VKT_OK;
 }
 
+/* The row that desc->row names, which is none of the key's only. */
+static void plan_named(vkt__bencher *b, vkt__bench_items *list)
+{
+    size_t n;
+    char name[160];
+    double each = b->warm_s + b->time_s + 0.5;
+    const vkt__bench_key_op *key = vkt__bench_key_ops(&n);
+    for (uint32_t r = 0; vkt__rows[r]; r++) {
+        const vkt__bench_entry *e = vkt__bench_entry_of(vkt__rows[r]);
+        size_t n_sizes = 0;
+        const vkt__bench_sized *sizes = e ? vkt__bench_sizes(e->family, &n_sizes) : NULL;
+        for (uint32_t i = 0; i < n_sizes; i++) {
+            vkt__bench_name(vkt__rows[r], e, sizes[i].s, 0, name, sizeof name);
+            if (strcmp(name, b->desc->row) != 0) continue;
+            vkt__bench_plan(list, VKT_BENCH_OPS, vkt__rows[r]->name, each, vkt__bench_run_op, r, i);
+            return;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            if (key[i].op != vkt__rows[r]) continue;
+            vkt__bench_name(key[i].op, e, key[i].gpu, 0, name, sizeof name);
+            if (strcmp(name, b->desc->row) != 0) continue;
+            vkt__bench_plan(list, VKT_BENCH_OPS, vkt__rows[r]->name, each, vkt__bench_run_op, r,
+                            VKT__BENCH_KEY_GPU + i);
+            return;
+        }
+    }
+}
+
 /* What training steps are made of comes before what has many cases that are slow to check, samples
  * come last: a benchmark that has no time for all shows the first. */
 static uint32_t place_of(const vkt_op *op)
@@ -112,6 +140,8 @@ vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
 {
     vkt_status st = VKT_OK;
     VKT_TRY(check_names(b->desc->op));
+    if (b->desc->row) plan_named(b, list);
+    if (b->desc->row) return VKT_OK;
     if (b->desc->key) return plan_key(b, list);
     uint32_t level = b->desc->once                         ? 0
                      : b->desc->quick                      ? 1

@@ -99,6 +99,42 @@ static void merge_rows(vkt_bench *b, size_t first)
     }
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const vkt_bench_row *x = a, *y = b;
+    if (x->refused || y->refused) return !x->refused - !y->refused; /* a wrong result stays */
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+/* desc->repeat: the rows from `first` on that the item made are measured so often; of each the
+ * median stays, with the extremes in its note. */
+static vkt_status repeated(vkt__bencher *b, const vkt__bench_item *item, size_t first)
+{
+    vkt_status st = VKT_OK;
+    size_t each = b->out->n_rows - first, n = 1;
+    if (item->group == VKT_BENCH_CEILINGS || !each) return VKT_OK;
+    for (; n < b->desc->repeat; n++) {
+        progress(b, vkt__arena_printf(&b->out->priv->arena, "%s, %zu of %u", item->name, n + 1,
+                                      b->desc->repeat));
+        if (asked_to_stop(b) != VKT_OK) break;
+        VKT_TRY(measure(b, item));
+        if (b->out->n_rows != first + (n + 1) * each) break; /* it was left out or lost */
+    }
+    n = (b->out->n_rows - first) / each;
+    vkt_bench_row *rows = &b->out->rows[first], *of = vkt__alloc(n * sizeof *of);
+    for (size_t k = 0; k < each && n > 1; k++) {
+        for (size_t i = 0; i < n; i++) of[i] = rows[i * each + k];
+        qsort(of, n, sizeof *of, by_value);
+        rows[k] = of[of[0].refused ? 0 : n / 2];
+        vkt__bench_note(b->out, &rows[k], "median of %zu measurements, %.4g to %.4g %s", n,
+                        of[0].value, of[n - 1].value, rows[k].unit);
+    }
+    free(of);
+    b->out->n_rows = first + each;
+fail:
+    return st;
+}
+
 /* Whether an item of that many seconds would end after the benchmark must. */
 static bool is_too_late(const vkt__bencher *b, double weight)
 {
@@ -159,6 +195,7 @@ vkt_status vkt__bench_measure(vkt__bencher *b, const vkt__bench_items *list)
         progress(b, list->item[i].name);
         double start = vkt__now();
         st = measure(b, &list->item[i]);
+        if (st == VKT_OK && b->desc->repeat > 1) st = repeated(b, &list->item[i], of[i]);
         if (b->desc->on_rows) b->desc->on_rows(b->desc->user, b->out);
         if (st != VKT_OK) break;
         vkt_log(VKT_LOG_DEBUG, "bench", "%s: %.2f s, expected %.2f", list->item[i].name,

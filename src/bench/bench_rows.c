@@ -129,5 +129,6 @@ void vkt__bench_plan(vkt__bench_items *list, vkt_bench_group group, const char *
 
 bool vkt__bench_is_named(const vkt__bencher *b, const char *name)
 {
+    if (b->desc->row) return !strcmp(name, b->desc->row);
     return !b->desc->step || strstr(name, b->desc->step);
 }

@@ -307,10 +307,11 @@ static void plan_key(vkt__bencher *b, vkt__bench_items *list)
 static void plan_all(vkt__bencher *b, vkt__bench_items *list)
 {
     for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
-        if (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0) continue;
+        if (!b->desc->row && (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0))
+            continue;
         if (!vkt__bench_is_named(b, workloads[i].name)) continue;
-        if (workloads[i].level > 2 && !b->desc->step) continue;
-        if (b->desc->quick && workloads[i].level == 2) {
+        if (workloads[i].level > 2 && !b->desc->step && !b->desc->row) continue;
+        if (b->desc->quick && !b->desc->row && workloads[i].level == 2) {
             vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
             continue;
         }

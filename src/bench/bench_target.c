@@ -137,7 +137,7 @@ void vkt__bench_plan_targets(vkt__bencher *b, vkt__bench_items *list)
                 vkt__bench_left_out(b->out, "%s: not with --quick", t->name);
                 continue;
             }
-            if (b->caps->klass == VKT_GPU_CLASS_CPU && !b->desc->step) {
+            if (b->caps->klass == VKT_GPU_CLASS_CPU && !b->desc->step && !b->desc->row) {
                 vkt__bench_left_out(b->out, "%s: minutes on a CPU driver; --step names it",
                                     t->name);
                 continue;

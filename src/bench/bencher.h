@@ -28,6 +28,7 @@ typedef struct vkt__bencher {
     vkt_gpu *reopened; /* gpu, where the caller's was lost */
     const vkt_bench_desc *desc;
     vkt_bench *out;
+    bool dumped;      /* desc->dump has been written: a row that is measured again writes nothing */
     bool wall;        /* the verdict is by wall clock: CPU drivers, devices without timestamps */
     uint32_t n_wrong; /* rows whose result was, or that failed */
     const char *first_wrong; /* the first of them, and why */

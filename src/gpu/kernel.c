@@ -54,6 +54,38 @@ static uint32_t lanes_of(const vkt_caps *c, const vkt__constant *spec, uint32_t 
     return c->subgroup;
 }
 
+/* Whether its subgroups are full ones of that size by request. */
+static bool is_pinned(const vkt_caps *c, uint32_t invocations, uint32_t lanes)
+{
+    return c->subgroup_control && invocations % lanes == 0 &&
+           invocations / lanes <= c->workgroup_subgroups;
+}
+
+uint32_t vkt__kernel_lanes(const vkt_gpu *gpu, const vkt__constant *spec, uint32_t n)
+{
+    uint32_t lanes = lanes_of(&gpu->caps, spec, n);
+    return is_pinned(&gpu->caps, spec[0].value, lanes) ? lanes : 0;
+}
+
+uint32_t *vkt__kernel_spirv(const vkt_gpu *gpu, vkt__shader shader, size_t *words)
+{
+    const vkt__embedded_file *f = &vkt__embedded_shaders[shader];
+    spirv s = { NULL, 0 };
+    if (f->data) s = unpack(gpu, f);
+    *words = s.words;
+    return s.code;
+}
+
+uint64_t vkt__kernel_digest(const vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec,
+                            uint32_t n)
+{
+    size_t words;
+    uint32_t *code = vkt__kernel_spirv(gpu, shader, &words);
+    uint64_t h = code ? vkt__hash(code, words * 4, 0) : 0;
+    free(code);
+    return vkt__hash(spec, n * sizeof *spec, h);
+}
+
 static vkt__kernel *find(vkt__kernel *k, vkt__shader shader, const vkt__constant *spec, uint32_t n)
 {
     while (k &&
@@ -92,8 +124,7 @@ static VkResult create(const vkt_gpu *gpu, vkt__kernel *k, spirv s, const char *
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, NULL, lanes
     };
-    bool pin = gpu->caps.subgroup_control && invocations % lanes == 0 &&
-               invocations / lanes <= gpu->caps.workgroup_subgroups;
+    bool pin = is_pinned(&gpu->caps, invocations, lanes);
     VKT_ASSERT(pin || lanes == gpu->caps.subgroup);
     VkComputePipelineCreateInfo info = { VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO };
     info.stage = (VkPipelineShaderStageCreateInfo) {

@@ -25,6 +25,16 @@ vkt_status vkt__kernel_get(vkt_gpu *gpu, vkt__shader shader, const vkt__constant
  * threads, for a driver compiles for 50 to 300 ms each. What fails is left to vkt__kernel_get. */
 void vkt__kernel_wish(vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec, uint32_t n);
 void vkt__kernels_make(vkt_gpu *gpu);
+/* A shader's SPIR-V as this device gets it; to be freed. NULL: no memory, or not in this build. */
+uint32_t *vkt__kernel_spirv(const vkt_gpu *gpu, vkt__shader shader, size_t *words);
+/* The size that its subgroups are made with; 0: the driver's. */
+uint32_t vkt__kernel_lanes(const vkt_gpu *gpu, const vkt__constant *spec, uint32_t n);
+/* A digest of the SPIR-V and the constants. */
+uint64_t vkt__kernel_digest(const vkt_gpu *gpu, vkt__shader shader, const vkt__constant *spec,
+                            uint32_t n);
+/* A digest of a driver's statistics of the compiled kernel, on a gpu that was opened for them; 0:
+ * there are none. */
+uint64_t vkt__kernel_compiled(const vkt_gpu *gpu, const vkt__kernel *k);
 /* Registers of an invocation, on a gpu that was opened for statistics; 0: not known. */
 uint32_t vkt__kernel_registers(const vkt_gpu *gpu, const vkt__kernel *k);
 

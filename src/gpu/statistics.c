@@ -25,20 +25,28 @@ static bool is_registers(const char *name)
     return false;
 }
 
-/* Registers of the pipeline's only stage. */
-static uint32_t registers_of(const vkt_gpu *gpu, VkPipeline pipeline)
+enum { MOST = 64 };
+
+/* Statistics of one of a pipeline's executables: how many of s were filled. */
+static uint32_t statistics_of(const vkt_gpu *gpu, VkPipeline pipeline, uint32_t executable,
+                              VkPipelineExecutableStatisticKHR s[MOST])
 {
-    enum { MOST = 64 };
-    VkPipelineExecutableStatisticKHR s[MOST];
     VkPipelineExecutableInfoKHR info = { VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, NULL,
-                                         pipeline, 0 };
+                                         pipeline, executable };
     uint32_t n = MOST;
     for (uint32_t i = 0; i < MOST; i++)
         s[i] = (VkPipelineExecutableStatisticKHR) {
             VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR
         };
     VkResult r = vkGetPipelineExecutableStatisticsKHR(gpu->dev, &info, &n, s);
-    if (r != VK_SUCCESS && r != VK_INCOMPLETE) return 0;
+    return r == VK_SUCCESS || r == VK_INCOMPLETE ? n : 0;
+}
+
+/* Registers of the pipeline's only stage. */
+static uint32_t registers_of(const vkt_gpu *gpu, VkPipeline pipeline)
+{
+    VkPipelineExecutableStatisticKHR s[MOST];
+    uint32_t n = statistics_of(gpu, pipeline, 0, s);
     for (uint32_t i = 0; i < n; i++)
         if (is_registers(s[i].name) &&
             s[i].format != VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR &&
@@ -47,12 +55,34 @@ static uint32_t registers_of(const vkt_gpu *gpu, VkPipeline pipeline)
     return 0;
 }
 
-uint32_t vkt__kernel_registers(const vkt_gpu *gpu, const vkt__kernel *k)
+/* How many executables a pipeline has; 0: the driver does not tell. */
+static uint32_t executables_of(const vkt_gpu *gpu, const vkt__kernel *k)
 {
     uint32_t n = 0;
     VkPipelineInfoKHR info = { VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, NULL, k->pipeline };
     if (!gpu->statistics ||
-        vkGetPipelineExecutablePropertiesKHR(gpu->dev, &info, &n, NULL) != VK_SUCCESS || !n)
+        vkGetPipelineExecutablePropertiesKHR(gpu->dev, &info, &n, NULL) != VK_SUCCESS)
         return 0;
-    return registers_of(gpu, k->pipeline);
+    return n;
+}
+
+uint32_t vkt__kernel_registers(const vkt_gpu *gpu, const vkt__kernel *k)
+{
+    return executables_of(gpu, k) ? registers_of(gpu, k->pipeline) : 0;
+}
+
+uint64_t vkt__kernel_compiled(const vkt_gpu *gpu, const vkt__kernel *k)
+{
+    uint64_t h = 0;
+    uint32_t n = executables_of(gpu, k);
+    for (uint32_t e = 0; e < n; e++) {
+        VkPipelineExecutableStatisticKHR s[MOST];
+        uint32_t n_stat = statistics_of(gpu, k->pipeline, e, s);
+        for (uint32_t i = 0; i < n_stat; i++) {
+            bool narrow = s[i].format == VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR;
+            h = vkt__hash(s[i].name, strlen(s[i].name), h);
+            h = vkt__hash(&s[i].value, narrow ? sizeof s[i].value.b32 : sizeof s[i].value.u64, h);
+        }
+    }
+    return h;
 }

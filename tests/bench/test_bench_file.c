@@ -437,9 +437,39 @@ static void many_machines(void **state)
     for (int i = 0; i < 5; i++) vkt_bench_destroy(&f[i]);
 }
 
+/* By the text that a file has: the same, compiled differently, another; one that does not tell. */
+static void kernels_are_compared(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b, *which;
+        vkt_bench_kernels told;
+    } cases[] = {
+        { "norm 1:2", "norm 1:2", "", VKT_BENCH_KERNELS_SAME },
+        { "norm 1:2", "norm 1:3", "norm", VKT_BENCH_KERNELS_RECOMPILED },
+        { "norm 1:2", "norm 1", "", VKT_BENCH_KERNELS_SAME_CODE },
+        { "norm 1", "norm 1", "", VKT_BENCH_KERNELS_SAME_CODE },
+        { "norm 1:2", "norm 4:2", "norm", VKT_BENCH_KERNELS_OTHER },
+        { "norm 1:2", "other 1:2", "other", VKT_BENCH_KERNELS_OTHER },
+        { "a 1:2, b 3:4, c 5:6", "a 1:2, b 3:9, c 5:6", "b", VKT_BENCH_KERNELS_RECOMPILED },
+        { "a 1:2, b 3:4", "a 1:9, b 7:4", "b", VKT_BENCH_KERNELS_OTHER },
+        { "a 1:2", "a 1:2, b 3:4", "b", VKT_BENCH_KERNELS_OTHER },
+        { NULL, "a 1:2", "", VKT_BENCH_KERNELS_UNKNOWN },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        vkt_bench_row a = { .kernels = cases[i].a }, b = { .kernels = cases[i].b };
+        char which[64];
+        assert_int_equal(vkt_bench_kernels_compare(&a, &b, which), cases[i].told);
+        assert_string_equal(which, cases[i].which);
+    }
+    assert_int_equal(vkt_bench_kernels_compare(NULL, NULL, (char[64]) { 0 }),
+                     VKT_BENCH_KERNELS_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_are_compared),
         cmocka_unit_test(the_score),
         cmocka_unit_test(many_machines),
         cmocka_unit_test(known_ratios),

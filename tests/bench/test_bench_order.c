@@ -158,6 +158,39 @@ static void what_has_no_time_is_left_out(void **state)
     vkt_bench_destroy(&b.out);
 }
 
+/* Measures five times; the middle one is 12. */
+static vkt_status run_varying(vkt__bencher *b, const vkt__bench_item *item)
+{
+    static const double values[] = { 12, 10, 14, 13, 11 };
+    vkt_bench_row *r = vkt__bench_row(b->out, item->group, item->name, "us", false);
+    r->value = r->min = r->max = r->q1 = r->q3 = values[calls[0]++];
+    r->runs = 9;
+    if (item->arg && calls[0] == 3) vkt__bench_refuse(b, r, true, "wrong result");
+    return VKT_OK;
+}
+
+static void what_is_repeated_keeps_the_median(void **state)
+{
+    (void)state;
+    for (uint32_t wrong = 0; wrong < 2; wrong++) {
+        vkt__bencher b = { .desc = &(vkt_bench_desc) { .repeat = 5 }, .out = vkt__bench_create() };
+        vkt__bench_items list = { 0 };
+        memset(calls, 0, sizeof calls);
+        vkt__bench_plan(&list, VKT_BENCH_OPS, "a row", 1, run_varying, wrong, 0);
+        REQUIRE_OK(vkt__bench_measure(&b, &list));
+        assert_int_equal(calls[0], 5);
+        assert_int_equal(b.out->n_rows, 1);
+        if (wrong) {
+            assert_non_null(b.out->rows[0].refused); /* one of five is one too many */
+        } else {
+            REQUIRE_NEAR(b.out->rows[0].value, 12, 0);
+            assert_string_equal(b.out->rows[0].note, "median of 5 measurements, 10 to 14 us");
+        }
+        free(list.item);
+        vkt_bench_destroy(&b.out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +198,7 @@ int main(void)
         cmocka_unit_test(slower_than_the_baseline_is_measured_again),
         cmocka_unit_test_setup_teardown(what_is_disturbed_is_measured_again_then_flagged, setup,
                                         teardown),
+        cmocka_unit_test(what_is_repeated_keeps_the_median),
         cmocka_unit_test(what_has_no_time_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

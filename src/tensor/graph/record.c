@@ -66,6 +66,11 @@ void vkt__dispatch(vkt__rec *rec, vkt__shader shader, const vkt__constant *spec,
                         lanes_of(rec->caps, spec, n_spec));
         return;
     }
+    if (rec->on_launch) {
+        vkt__launch l = { shader, spec, push, n_spec, push_bytes, (uint32_t)groups };
+        rec->on_launch(rec->user, &l);
+        return;
+    }
     if (rec->wishes) {
         vkt__kernel_wish(rec->gpu, shader, spec, n_spec);
         return;

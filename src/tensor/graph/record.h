@@ -6,6 +6,13 @@
 #include "tensor/graph/op.h"
 #include "shaders/params.h"
 
+/* A dispatch: the kernel's shader and constants, what it is pushed, its workgroups. */
+typedef struct vkt__launch {
+    vkt__shader shader;
+    const vkt__constant *spec;
+    const void *push;
+    uint32_t n_spec, push_bytes, groups;
+} vkt__launch;
 struct vkt__rec {
     vkt_gpu *gpu;
     const vkt_caps *caps;
@@ -15,7 +22,9 @@ struct vkt__rec {
     uint32_t part, n_parts; /* of every dispatch; n_parts 0: all of it */
     vkt__str *told;         /* nothing is recorded: lists the dispatches here; else NULL */
     uint32_t *registers;    /* nothing is recorded: the most of a kernel's; else NULL */
-    bool wishes;            /* nothing is recorded: the kernels are wished for */
+    void (*on_launch)(void *user, const vkt__launch *l); /* nothing is recorded: told of each */
+    void *user;
+    bool wishes; /* nothing is recorded: the kernels are wished for */
 };
 uint64_t vkt__addr(const vkt__rec *rec, const vkt_tensor *t); /* 0 for NULL */
 /* t's address or, for NULL, that of a tensor at least as long: quirk SHARED_LOADS. */

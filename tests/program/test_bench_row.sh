@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# `vktrain bench --row NAME --dump DIR` writes a folder that runs alone: its program compiles without a warning, agrees, and finds planted
+# wrong numbers, inputs and constants. usage: test_bench_row.sh VKTRAIN CC
+set -euo pipefail
+vktrain=$1 cc=$2
+work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-row.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+echo '#include <vulkan/vulkan.h>
+int main(void) { return vkEnumerateInstanceVersion(0) == 12345; }' >has.c
+"$cc" -o has has.c -lvulkan 2>/dev/null || { echo "test_bench_row: no Vulkan headers or library to link with"; exit 77; }
+bad=0 n=0
+fail() { echo "test_bench_row: FAILED: $1"; sed 's/^/  > /' said; bad=$((bad + 1)); }
+# says CODE TEXT COMMAND...: it exits with CODE and says TEXT
+says()
+{
+    local want=$1 text=$2 rc=0
+    shift 2
+    n=$((n + 1))
+    "$@" >said 2>&1 || rc=$?
+    [ $rc = "$want" ] || fail "exit code $rc, not $want: $*"
+    grep -q -- "$text" said || fail "no '$text': $*"
+}
+# plant FILE BYTE: inverts a bit of the byte
+plant()
+{
+    local old
+    old=$(od -An -tu1 -j"$2" -N1 "$1" | tr -d ' ')
+    printf "\\x$(printf %x $((old ^ 64)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
+i=0
+for row in "matmul NT M 128 N 256 K 784" "layernorm [1024, 1024]" "softmax_xent [1024, 1000]" "optim_update adamw [1024, 1024]" \
+    "attention [12, 64], 4 heads of 32" "embedding_bwd [12, 64] of 75 x 128" "conv2d_dw 3x3/1 16x14x14x32 to 64" "sum [1024, 1024]"; do
+    i=$((i + 1))
+    says 0 "written: row$i; run it" "$vktrain" bench --once --row "$row" --dump "row$i"
+    [ -d "row$i" ] || continue
+    if [ ! -x replay ]; then
+        "$cc" -std=c17 -Wall -Wextra -Wno-missing-field-initializers -Werror -O1 -o replay "row$i/replay_row.c" -lvulkan -lm >said 2>&1 || fail "the program does not compile"
+    fi
+    says 0 "numbers  0 of" ./replay "row$i" --runs 1
+    grep -qF "name $row" said || fail "the name"
+done
+first=$(sed -n 's/^expect .* //p' row1/row.txt | head -1)
+cp row1/"$first" kept
+plant row1/"$first" 15 # the exponent of the first number
+says 1 "WRONG    $first element 0" ./replay row1 --runs 0
+cp kept row1/"$first"
+says 0 "numbers  0 of" ./replay row1 --runs 0
+plant row1/data0.bin 3
+says 1 "WRONG" ./replay row1 --runs 0
+sed -i '0,/^dispatch 0 \([0-9]*\) 1/s//dispatch 0 1 1/' row2/row.txt # a kernel that skips work
+says 1 "WRONG" ./replay row2 --runs 0
+sed -i '/^expect/d' row3/row.txt
+says 2 "expects nothing" ./replay row3 --runs 0
+says 2 "cannot open" ./replay nowhere
+says 2 "dump 'row1' exists; give the name of a new folder" "$vktrain" bench --once --row "sum [1024, 1024]" --dump row1
+says 2 "no row is called 'sum \[1024, 1025\]'; did you mean 'sum \[1024, 1024\]'" "$vktrain" bench --row "sum [1024, 1025]"
+says 2 "dump writes rows of ops" "$vktrain" bench --once --row "MLP 64-128-10, batch 64, adam" --dump row9
+says 2 "dump needs --row NAME" "$vktrain" bench --dump row9
+says 2 "row is one row" "$vktrain" bench --quick --row "sum [1024, 1024]"
+says 0 "MLP 64-128-10" "$vktrain" bench --once --row "MLP 64-128-10, batch 64, adam" --repeat 3 --json step.json
+grep -q 'median of 3 measurements' step.json || fail "the note of three measurements"
+[ "$(grep -c '"name"' step.json)" -gt 0 ] && [ "$(grep -c '"steps"' step.json)" = 1 ] || fail "one row of a step"
+
+echo "test_bench_row: $n cases, $bad failed"
+[ $bad = 0 ]
