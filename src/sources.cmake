@@ -571,9 +571,11 @@ set(SRC_BENCH
   src/bench/bench_scaling_file.c
   src/bench/bench_score.c
   src/bench/bench_steps.c
+  src/bench/bench_suite.c
   src/bench/bench_svg.c
   src/bench/bench_target.c
   src/bench/bench_verify.c
+  src/bench/bench_workloads.c
 )
 set(SRC_REPORT
   src/report/bars.c

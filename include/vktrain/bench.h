@@ -51,6 +51,7 @@ typedef struct vkt_bench_row {
     double energy_j; /* of a step or token, where the driver or the system tells it; the note says
                         who */
     double loss_first, loss_last; /* training steps: of the first and the last one that was run */
+    double ci;                    /* half of the median's 95% confidence interval, in % of it */
     double of_matmul; /* convolutions: % of the speed of the same product by matmul; NAN */
 } vkt_bench_row;
 
@@ -78,9 +79,15 @@ typedef struct vkt_bench {
     const char *
         *left_out; /* "fp16 matrix units: ..." one line each: what was not measured and why */
     size_t n_left_out;
-    uint32_t score_version; /* 0: the file has no score */
-    double score;           /* see vkt_bench_score; NAN: not all of its rows were measured */
-    vkt_bench_seal seal;    /* of a file that was read */
+    uint32_t score_version;        /* 0: the file has no score */
+    double score;                  /* see vkt_bench_score; NAN: not all of its rows were measured */
+    uint32_t suite_version;        /* 0: not measured by suite */
+    const char *suite_set;         /* "small", "medium", "large"; NULL */
+    double suite_fp32, suite_half; /* see vkt_bench_suite_score; of a file that was read */
+    struct vkt_bench **peers;      /* what other programs measured on this machine, of rows that are
+                                      here;      of each, info.driver names program and version */
+    size_t n_peers;
+    vkt_bench_seal seal; /* of a file that was read */
     struct vkt__bench_private *priv;
 } vkt_bench;
 
@@ -106,7 +113,11 @@ typedef struct vkt_bench_desc {
     const char *step; /* only training steps whose name has this in it; ARG if none has */
     const char *row;  /* only the row of exactly this name, of those of vkt_bench_names; ARG names
                          the nearest */
-    uint32_t repeat;  /* measures each row so often, and keeps the median of the medians; 0: once */
+    const char
+        *suite;      /* "auto", "small", "medium", "large": the rows of suite 2 for such devices, in
+                        at most 15 minutes (quick: one), each until its median is known to 2% or
+                        three times its time is over; ARG for other words. NULL: not by suite */
+    uint32_t repeat; /* measures each row so often, and keeps the median of the medians; 0: once */
     const char *dump; /* with `row`, of an op: writes it to this folder as a program of its own */
     const vkt_gpu_desc *gpu;   /* how the device was opened: short steps may open it again, as
                                   training does (vkt_gpu_desc.serial); NULL: they don't */
@@ -129,6 +140,10 @@ VKT_API void vkt_bench_destroy(vkt_bench **b);
 /* The names of what is measured on a GPU, in its order or (key) that of vkt_bench_desc.key: a line
  * each, the group, a tab, the name. Needs no device. Free with vkt_free. */
 VKT_API char *vkt_bench_names(bool key);
+/* Those of suite 2, with a tab and the rule of the row: what may differ between machines, and what
+ * is checked. set: as vkt_bench_desc.suite, "auto" being "large"; gpu NULL: 16 bits are bf16. NULL:
+ * no such set. */
+VKT_API char *vkt_bench_suite_names(const char *set, const vkt_gpu *gpu);
 
 /* ---- files ---- */
 
@@ -138,6 +153,10 @@ VKT_API vkt_status vkt_bench_save_csv(const vkt_bench *b, const char *path);
  * wrong. */
 VKT_API vkt_status vkt_bench_load(const char *path, vkt_bench **out);
 VKT_API vkt_status vkt_bench_parse(const char *text, size_t n, const char *name, vkt_bench **out);
+
+/* Puts a file of another program (tools/compare/peers) into b, which owns it from now on, in place
+ * of an earlier one of the same program and settings; rows that b has not are dropped. */
+VKT_API void vkt_bench_add_peer(vkt_bench *b, vkt_bench **peer);
 
 /* All the .json files of a folder that are benchmark files, by name; a warning names each other
  * one. IO: no such folder. Free with vkt_bench_free_folder. */
@@ -166,6 +185,12 @@ VKT_API double vkt_bench_speedup(const vkt_bench_row *a, const vkt_bench_row *b)
  * are a version's. NAN: a row is missing, refused or flagged; *missing is its name then. */
 enum { VKT_BENCH_SCORE_VERSION = 1 };
 VKT_API double vkt_bench_score(const vkt_bench *b, const char **missing);
+/* Suite 2's score, of its fp32 or its 16-bit steps: 100 x the geometric mean of reference time /
+ * time over the steps of the small set, which each set has, as far as the reference device's times
+ * are in bench_suite.c. Never to be mixed with suite 1's. NAN: a row is missing, refused or
+ * flagged. */
+enum { VKT_BENCH_SUITE_VERSION = 2 };
+VKT_API double vkt_bench_suite_score(const vkt_bench *b, bool half, const char **missing);
 /* Geometric mean of the speedups of the rows that all n files have measured; NAN if there are none.
  * Dispatch, barrier and submission times are left out of the ceilings' mean. n_rows: how many went
  * in. */

@@ -6,6 +6,7 @@
 #include "bench/bench_key.h"
 #include "bench/bench_machine.h"
 #include "bench/bench_rows.h"
+#include "bench/bench_suite.h"
 #include "bench/commit.h"
 
 /* ---- the header ---- */
@@ -53,21 +54,24 @@ static void fill_info(vkt__bencher *b)
     i->power = vkt__arena_strdup(a, power);
     i->date = vkt__arena_strdup(a, date);
     i->clock = b->wall ? "wall clock" : "GPU timestamps";
-    i->settings =
-        vkt__arena_printf(a, "%s%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s%s%s%s",
-                          b->desc->once    ? "once"
-                          : b->desc->quick ? "quick"
-                                           : "full",
-                          b->desc->key ? ", key rows" : "", b->warm_s, b->time_s, b->min_runs,
-                          c->math == VKT_MATH_FAST ? ", math fast" : "",
-                          b->desc->only ? ", only " : "", b->desc->only ? b->desc->only : "",
-                          b->desc->op ? ", op " : "", b->desc->op ? b->desc->op : "",
-                          b->desc->step  ? ", steps of "
-                          : b->desc->row ? ", row "
-                                         : "",
-                          b->desc->step  ? b->desc->step
-                          : b->desc->row ? b->desc->row
-                                         : "");
+    i->settings = vkt__arena_printf(
+        a, "%s%s%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s%s%s%s",
+        b->desc->once    ? "once"
+        : b->desc->quick ? "quick"
+                         : "full",
+        b->desc->key ? ", key rows"
+        : b->suite   ? ", suite 2, set "
+                     : "",
+        b->suite ? vkt__suite_set_name(b->suite) : "", b->warm_s, b->time_s, b->min_runs,
+        c->math == VKT_MATH_FAST ? ", math fast" : "", b->desc->only ? ", only " : "",
+        b->desc->only ? b->desc->only : "", b->desc->op ? ", op " : "",
+        b->desc->op ? b->desc->op : "",
+        b->desc->step  ? ", steps of "
+        : b->desc->row ? ", row "
+                       : "",
+        b->desc->step  ? b->desc->step
+        : b->desc->row ? b->desc->row
+                       : "");
 }
 
 /* The part of the benchmark in which the row is; ARG: no row is called so. */
@@ -79,8 +83,10 @@ static vkt_status part_of(const char *row, const char **part)
     char *lists[] = { vkt_bench_names(false), vkt_bench_names(true) };
     *part = NULL;
     for (size_t k = 0; k < VKT_COUNT(lists); k++)
-        for (char *line = strtok(lists[k], "\n"); line; line = strtok(NULL, "\n")) {
+        for (char *line = lists[k], *next; *line; line = next) {
             char *name = strchr(line, '\t') + 1;
+            next = name + strcspn(name, "\n");
+            *next++ = 0;
             if (n < VKT_COUNT(names)) names[n++] = name;
             if (!*part && !strcmp(name, row)) *part = *line == 'o' ? "ops" : "steps";
         }
@@ -102,9 +108,20 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     b.seconds = desc->once          ? 0
                 : desc->seconds > 0 ? desc->seconds
                 : desc->key         ? VKT__KEY_SECONDS
-                                    : 0;
+                : !desc->suite      ? 0
+                : desc->quick       ? VKT__SUITE_QUICK_SECONDS
+                                    : VKT__SUITE_SECONDS;
     const char *only = desc->only;
     if (desc->row) VKT_TRY(part_of(desc->row, &only));
+    if (desc->suite) b.suite = vkt__suite_set_of(desc->suite, caps);
+    if (desc->suite && !b.suite)
+        VKT_TRY(vkt__fail(VKT_E_ARG, "bench",
+                          "'%s' is not a set of suite %d: give auto, small, medium or large",
+                          desc->suite, VKT_BENCH_SUITE_VERSION));
+    if (b.suite) {
+        b.out->suite_version = VKT_BENCH_SUITE_VERSION;
+        b.out->suite_set = vkt__suite_set_name(b.suite);
+    }
     if (desc->dump && (!only || strcmp(only, "ops") != 0))
         VKT_TRY(vkt__fail(VKT_E_ARG, "bench",
                           "--dump writes rows of ops; what a training step runs, `vktrain profile` "

@@ -13,6 +13,28 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Half of the 95% confidence interval of the median of n sorted values, by their ranks, as a share
+ * of it; 0: too few to tell. */
+static double confidence(const double *s, uint32_t n)
+{
+    double reach = 0.98 * sqrt(n), low = floor((n - 1) / 2.0 - reach),
+           high = ceil((n - 1) / 2.0 + reach), median = (s[(n - 1) / 2] + s[n / 2]) / 2;
+    if (low < 0 || !(median > 0)) return 0;
+    return (s[(uint32_t)high] - s[(uint32_t)low]) / 2 / median;
+}
+
+bool vkt__bench_is_sure(const vkt__bencher *b, const double *s, uint32_t n)
+{
+    static const double SURE = 0.02;
+    if (!b->suite || b->desc->once) return true;
+    double *sorted = vkt__alloc(n * sizeof *sorted);
+    memcpy(sorted, s, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    double ci = confidence(sorted, n);
+    free(sorted);
+    return ci > 0 && ci < SURE;
+}
+
 void vkt__bench_stats(double *s, uint32_t n, vkt__times *out)
 {
     VKT_ASSERT(n > 0);
@@ -23,6 +45,7 @@ void vkt__bench_stats(double *s, uint32_t n, vkt__times *out)
                           .q1 = s[(n - 1) / 4],
                           .q3 = s[n - 1 - (n - 1) / 4],
                           .other = NAN,
+                          .ci = confidence(s, n),
                           .runs = n };
 }
 
@@ -90,11 +113,13 @@ vkt_status vkt__bench_time(vkt__bencher *b, const vkt__bench_job *job, vkt__time
             VKT_TRY(run_once(b, cmd, &wall, &gpu));
     }
     uint32_t min_runs = b->desc->once ? 1 : job->trial ? 2 : slow ? 3 : b->min_runs;
-    for (double end = vkt__now() + (b->desc->once ? 0 : time_s);
-         n < min_runs || (n < MAX_RUNS && vkt__now() < end); n++) {
+    double begun = vkt__now(), end = begun + (b->desc->once ? 0 : time_s),
+           last = begun + VKT__BENCH_MOST_TIMES * time_s;
+    while (n < min_runs || (n < MAX_RUNS && vkt__now() < end) ||
+           (n < MAX_RUNS && vkt__now() < last && !vkt__bench_is_sure(b, s, n))) {
         VKT_TRY(run_once(b, cmd, &wall, &gpu));
         s[n] = (b->wall ? wall : gpu) / reps;
-        s2[n] = (b->wall ? gpu : wall) / reps;
+        s2[n++] = (b->wall ? gpu : wall) / reps;
     }
     vkt__times other;
     vkt__bench_stats(s2, n, &other);

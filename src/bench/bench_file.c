@@ -8,7 +8,14 @@
 #include "base/os.h"
 #include "bench/bench_rows.h"
 
-enum { FILE_VERSION = 2, MAX_ROWS = 10000, MAX_TEXT = 512, MAX_FILE = 16 << 20, DIGITS = 7 };
+enum {
+    FILE_VERSION = 2,
+    MAX_ROWS = 10000,
+    MAX_TEXT = 512,
+    MAX_FILE = 16 << 20,
+    MAX_PEERS = 16,
+    DIGITS = 7
+};
 
 /* ---- the fields, one table for writing and reading ---- */
 
@@ -58,7 +65,8 @@ static const struct {
     FIELD(gflops, false),     FIELD(gbps, false),        FIELD(percent, false),
     FIELD(error, false),      FIELD(items_per_s, false), FIELD(host_us, false),
     FIELD(kernels_ms, false), FIELD(of_matmul, false),   FIELD(memory_bytes, false),
-    FIELD(energy_j, false),   FIELD(loss_first, false),  FIELD(loss_last, false),
+    FIELD(ci, false),         FIELD(energy_j, false),    FIELD(loss_first, false),
+    FIELD(loss_last, false),
 #undef FIELD
 };
 
@@ -87,13 +95,18 @@ static json_t *text(const char *s)
     return j;
 }
 
-static json_t *to_json(const vkt_bench *b)
+static json_t *info_json(const vkt_bench *b)
 {
-    json_t *root = json_object(), *info = json_object(), *rows = json_array(), *left = json_array();
+    json_t *info = json_object();
     vkt_bench_info i = b->info;
-    json_object_set_new(root, "vktrain_bench", json_integer(FILE_VERSION));
     for (size_t k = 0; k < VKT_COUNT(info_fields); k++)
         json_object_set_new(info, info_fields[k].key, text(*info_at(&i, k)));
+    return info;
+}
+
+static json_t *rows_json(const vkt_bench *b)
+{
+    json_t *rows = json_array();
     for (size_t r = 0; r < b->n_rows; r++) {
         vkt_bench_row row = b->rows[r];
         json_t *o = json_object();
@@ -112,14 +125,37 @@ static json_t *to_json(const vkt_bench *b)
         json_object_set_new(o, "flag", row.flag ? text(row.flag) : json_null());
         json_array_append_new(rows, o);
     }
+    return rows;
+}
+
+static json_t *to_json(const vkt_bench *b)
+{
+    json_t *root = json_object(), *left = json_array(), *peers = json_array();
+    json_object_set_new(root, "vktrain_bench", json_integer(FILE_VERSION));
     for (size_t k = 0; k < b->n_left_out; k++) json_array_append_new(left, text(b->left_out[k]));
-    json_object_set_new(root, "info", info);
-    json_object_set_new(root, "results", rows);
+    json_object_set_new(root, "info", info_json(b));
+    json_object_set_new(root, "results", rows_json(b));
+    for (size_t k = 0; k < b->n_peers; k++)
+        json_array_append_new(peers, json_pack("{so so}", "info", info_json(b->peers[k]), "results",
+                                               rows_json(b->peers[k])));
+    if (b->n_peers)
+        json_object_set_new(root, "peers", peers);
+    else
+        json_decref(peers);
     json_object_set_new(root, "left_out", left);
     double score = vkt_bench_score(b, NULL);
     json_object_set_new(root, "score",
                         json_pack("{sI so}", "version", (json_int_t)VKT_BENCH_SCORE_VERSION,
                                   "value", isfinite(score) ? json_real(score) : json_null()));
+    if (b->suite_set) {
+        double fp32 = vkt_bench_suite_score(b, false, NULL),
+               half = vkt_bench_suite_score(b, true, NULL);
+        json_object_set_new(root, "suite",
+                            json_pack("{sI ss so so}", "version",
+                                      (json_int_t)VKT_BENCH_SUITE_VERSION, "set", b->suite_set,
+                                      "fp32", isfinite(fp32) ? json_real(fp32) : json_null(),
+                                      "half", isfinite(half) ? json_real(half) : json_null()));
+    }
     return root;
 }
 
@@ -295,6 +331,50 @@ static void read_row(reader *r, const json_t *o)
         bad(r, "min, q1, value, q3, max do not rise");
 }
 
+static void read_info(reader *r, const json_t *info, bool first)
+{
+    for (size_t k = 0; k < VKT_COUNT(info_fields) && r->st == VKT_OK; k++)
+        *info_at(&r->b->info, k) =
+            first && k >= INFO_OF_VERSION_1
+                ? ""
+                : get_text(r, json_object_get(info, info_fields[k].key), info_fields[k].key);
+}
+
+static void read_rows(reader *r, const json_t *rows, const char *of)
+{
+    for (size_t k = 0; k < json_array_size(rows) && r->st == VKT_OK; k++) {
+        snprintf(r->where, sizeof r->where, "%sresult %zu: ", of, k + 1);
+        read_row(r, json_array_get(rows, k));
+    }
+    r->where[0] = 0;
+}
+
+static void read_peers(reader *r, const json_t *peers)
+{
+    if (!peers) return;
+    if (!json_is_array(peers) || json_array_size(peers) > MAX_PEERS) {
+        bad(r, "peers must be a list of at most %d", MAX_PEERS);
+        return;
+    }
+    for (size_t k = 0; k < json_array_size(peers) && r->st == VKT_OK; k++) {
+        const json_t *o = json_array_get(peers, k), *info = json_object_get(o, "info"),
+                     *rows = json_object_get(o, "results");
+        reader of = { .file = r->file, .b = vkt__bench_create() };
+        char name[32];
+        snprintf(name, sizeof name, "peer %zu: ", k + 1);
+        snprintf(of.where, sizeof of.where, "%s", name);
+        if (!json_is_object(info) || !json_is_array(rows) || json_array_size(rows) > MAX_ROWS)
+            bad(&of, "info or results is missing, of a wrong type or too long");
+        if (of.st == VKT_OK) read_info(&of, info, false);
+        if (of.st == VKT_OK) read_rows(&of, rows, name);
+        r->st = of.st;
+        if (r->st == VKT_OK)
+            vkt_bench_add_peer(r->b, &of.b);
+        else
+            vkt_bench_destroy(&of.b);
+    }
+}
+
 static void read_digest(reader *r, const json_t *root)
 {
     const json_t *j = json_object_get(root, "digest");
@@ -315,6 +395,21 @@ static void read_score(reader *r, const json_t *o)
     }
     r->b->score_version = (uint32_t)json_integer_value(version);
     r->b->score = get_number(r, json_object_get(o, "value"), "score.value", false);
+}
+
+static void read_suite(reader *r, const json_t *o)
+{
+    const json_t *version = json_object_get(o, "version");
+    if (!o) return;
+    if (!json_is_integer(version) || json_integer_value(version) < 2 ||
+        json_integer_value(version) > 1000) {
+        bad(r, "suite.version must be a whole number from 2 to 1000");
+        return;
+    }
+    r->b->suite_version = (uint32_t)json_integer_value(version);
+    r->b->suite_set = get_text(r, json_object_get(o, "set"), "suite.set");
+    r->b->suite_fp32 = get_number(r, json_object_get(o, "fp32"), "suite.fp32", false);
+    r->b->suite_half = get_number(r, json_object_get(o, "half"), "suite.half", false);
 }
 
 vkt_status vkt_bench_parse(const char *data, size_t n, const char *name, vkt_bench **out)
@@ -341,18 +436,12 @@ vkt_status vkt_bench_parse(const char *data, size_t n, const char *name, vkt_ben
         bad(&r, "has more than %d results", MAX_ROWS);
     }
     bool first = json_integer_value(version) == 1;
-    for (size_t k = 0; k < VKT_COUNT(info_fields) && r.st == VKT_OK; k++)
-        *info_at(&r.b->info, k) =
-            first && k >= INFO_OF_VERSION_1
-                ? ""
-                : get_text(&r, json_object_get(info, info_fields[k].key), info_fields[k].key);
+    if (r.st == VKT_OK) read_info(&r, info, first);
     if (!first && r.st == VKT_OK) read_score(&r, json_object_get(root, "score"));
+    if (r.st == VKT_OK) read_suite(&r, json_object_get(root, "suite"));
     if (r.st == VKT_OK) read_digest(&r, root);
-    for (size_t k = 0; k < json_array_size(rows) && r.st == VKT_OK; k++) {
-        snprintf(r.where, sizeof r.where, "result %zu: ", k + 1);
-        read_row(&r, json_array_get(rows, k));
-    }
-    r.where[0] = 0;
+    if (r.st == VKT_OK) read_rows(&r, rows, "");
+    if (r.st == VKT_OK) read_peers(&r, json_object_get(root, "peers"));
     for (size_t k = 0; k < json_array_size(left) && r.st == VKT_OK; k++) {
         const char *t = get_text(&r, json_array_get(left, k), "left_out");
         if (r.st == VKT_OK) vkt__bench_left_out(r.b, "%s", t);

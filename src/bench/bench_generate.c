@@ -214,9 +214,10 @@ void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list)
 {
     for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
         const struct workload *w = &workloads[i];
-        if (b->desc->once ? w->level > 0 : w->level == 0) continue;
+        bool exact = b->desc->row || b->suite;
+        if (!exact && (b->desc->once ? w->level > 0 : w->level == 0)) continue;
         if (!vkt__bench_is_named(b, w->name)) continue;
-        if (b->desc->quick && w->level > 1)
+        if (b->desc->quick && !exact && w->level > 1)
             vkt__bench_left_out(b->out, "%s: not with --quick", w->name);
         else
             vkt__bench_plan(list, VKT_BENCH_STEPS, w->name, b->desc->quick ? 2.5 : 6.5, run, i, 0);

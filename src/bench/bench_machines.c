@@ -70,10 +70,25 @@ static void take_figures(vkt_bench_machine *m, double *v)
             m->n_flagged += m->files[f]->rows[r].flag != NULL;
 }
 
-vkt_bench_machine *vkt_bench_table(const vkt_bench *const *files, size_t n, size_t *n_machines)
+/* The files and their peers, which stand beside their machines as further ones. To be freed. */
+static const vkt_bench **with_peers(const vkt_bench *const *files, size_t *n)
 {
+    size_t all = *n, k = 0;
+    for (size_t i = 0; i < *n; i++) all += files[i]->n_peers;
+    const vkt_bench **out = vkt__alloc((all + 1) * sizeof *out);
+    for (size_t i = 0; i < *n; i++) {
+        out[k++] = files[i];
+        for (size_t p = 0; p < files[i]->n_peers; p++) out[k++] = files[i]->peers[p];
+    }
+    *n = all;
+    return out;
+}
+
+vkt_bench_machine *vkt_bench_table(const vkt_bench *const *given, size_t n, size_t *n_machines)
+{
+    const vkt_bench **files = with_peers(given, &n);
     /* Behind the machines stand their files, in one allocation. */
-    vkt_bench_machine *m = vkt__alloc((n + 1) * (sizeof *m + sizeof *files));
+    vkt_bench_machine *m = vkt__alloc((n + 1) * (sizeof *m + sizeof(vkt_bench *)));
     const vkt_bench **of = (const vkt_bench **)(void *)(m + n + 1);
     double *v = vkt__alloc((n + 1) * sizeof *v);
     bool *taken = vkt__alloc((n + 1) * sizeof *taken);
@@ -93,6 +108,7 @@ vkt_bench_machine *vkt_bench_table(const vkt_bench *const *files, size_t n, size
     }
     free(taken);
     free(v);
+    free(files);
     qsort(m, k, sizeof *m, by_score);
     *n_machines = k;
     return m;

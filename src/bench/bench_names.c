@@ -4,6 +4,7 @@
 
 #include "bench/bench_key.h"
 #include "bench/bench_rows.h"
+#include "bench/bench_suite.h"
 #include "bench/bench_target.h"
 #include "tensor/graph/act.h"
 #include "tensor/graph/graph.h"
@@ -81,5 +82,27 @@ char *vkt_bench_names(bool key)
     for (uint32_t i = 0; (step = vkt__bench_step_name(i)); i++) add(&s, VKT_BENCH_STEPS, step);
     for (uint32_t i = 0; (step = vkt__bench_generate_name(i)); i++) add(&s, VKT_BENCH_STEPS, step);
     for (uint32_t i = 0; (step = vkt__bench_target_name(i)); i++) add(&s, VKT_BENCH_TARGET, step);
+    return s.data;
+}
+
+char *vkt_bench_suite_names(const char *set, const vkt_gpu *gpu)
+{
+    vkt__str s = { 0 };
+    const vkt_caps *caps = gpu ? vkt_gpu_caps(gpu) : NULL;
+    vkt__suite_set wanted = vkt__suite_set_of(set, caps);
+    const char *half[] = { NULL, vkt__suite_half(caps) };
+    size_t n;
+    const vkt__suite_row *row = vkt__suite_rows(&n);
+    if (!wanted) return NULL;
+    vkt__str_printf(&s, "%s\tcopy 256 MiB\t%s\n", vkt_bench_group_name(VKT_BENCH_CEILINGS),
+                    vkt__suite_rule(VKT_BENCH_CEILINGS, ""));
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < VKT_COUNT(half); k++) {
+            char name[160];
+            if (vkt__suite_name(&row[i], half[k], name, sizeof name) &&
+                vkt__suite_has(wanted, half[1], row[i].group, name))
+                vkt__str_printf(&s, "%s\t%s\t%s\n", vkt_bench_group_name(row[i].group), name,
+                                vkt__suite_rule(row[i].group, name));
+        }
     return s.data;
 }

@@ -5,6 +5,7 @@
 #include "bench/bench_ops.h"
 #include "bench/bench_ops_table.h"
 #include "bench/bench_rows.h"
+#include "bench/bench_suite.h"
 #include "tensor/graph/cost.h"
 #include "tensor/graph/graph.h"
 
@@ -75,8 +76,8 @@ static vkt_status plan_key(vkt__bencher *b, vkt__bench_items *list)
     return VKT_OK;
 }
 
-/* The row that desc->row names, which is none of the key's only. */
-static void plan_named(vkt__bencher *b, vkt__bench_items *list)
+/* The row of this name, of all sizes or of the key's. */
+static void plan_named(vkt__bencher *b, vkt__bench_items *list, const char *wanted)
 {
     size_t n;
     char name[160];
@@ -88,19 +89,29 @@ static void plan_named(vkt__bencher *b, vkt__bench_items *list)
         const vkt__bench_sized *sizes = e ? vkt__bench_sizes(e->family, &n_sizes) : NULL;
         for (uint32_t i = 0; i < n_sizes; i++) {
             vkt__bench_name(vkt__rows[r], e, sizes[i].s, 0, name, sizeof name);
-            if (strcmp(name, b->desc->row) != 0) continue;
+            if (strcmp(name, wanted) != 0) continue;
             vkt__bench_plan(list, VKT_BENCH_OPS, vkt__rows[r]->name, each, vkt__bench_run_op, r, i);
             return;
         }
         for (uint32_t i = 0; i < n; i++) {
             if (key[i].op != vkt__rows[r]) continue;
             vkt__bench_name(key[i].op, e, key[i].gpu, 0, name, sizeof name);
-            if (strcmp(name, b->desc->row) != 0) continue;
+            if (strcmp(name, wanted) != 0) continue;
             vkt__bench_plan(list, VKT_BENCH_OPS, vkt__rows[r]->name, each, vkt__bench_run_op, r,
                             VKT__BENCH_KEY_GPU + i);
             return;
         }
     }
+}
+
+static void plan_suite(vkt__bencher *b, vkt__bench_items *list)
+{
+    size_t n;
+    const vkt__suite_row *row = vkt__suite_rows(&n);
+    for (size_t i = 0; i < n; i++)
+        if (row[i].group == VKT_BENCH_OPS &&
+            vkt__suite_has(b->suite, NULL, VKT_BENCH_OPS, row[i].name))
+            plan_named(b, list, row[i].name);
 }
 
 /* What training steps are made of comes before what has many cases that are slow to check, samples
@@ -140,8 +151,9 @@ vkt_status vkt__bench_plan_ops(vkt__bencher *b, vkt__bench_items *list)
 {
     vkt_status st = VKT_OK;
     VKT_TRY(check_names(b->desc->op));
-    if (b->desc->row) plan_named(b, list);
-    if (b->desc->row) return VKT_OK;
+    if (b->desc->row) plan_named(b, list, b->desc->row);
+    if (b->suite) plan_suite(b, list);
+    if (b->desc->row || b->suite) return VKT_OK;
     if (b->desc->key) return plan_key(b, list);
     uint32_t level = b->desc->once                         ? 0
                      : b->desc->quick                      ? 1

@@ -1,5 +1,6 @@
 /* The rows of a benchmark, their notes, and the list of items that are to be measured. */
 #include "bench/bench_rows.h"
+#include "bench/bench_suite.h"
 
 #include <math.h>
 
@@ -17,7 +18,7 @@ vkt_bench *vkt__bench_create(void)
     b->priv = vkt__alloc(sizeof *b->priv);
     b->info = (vkt_bench_info) { "", "", "", "", "", "", "", "", "", "",
                                  "", "", "", "", "", "", "", "", "" };
-    b->score = NAN;
+    b->score = b->suite_fp32 = b->suite_half = NAN;
     return b;
 }
 
@@ -25,6 +26,8 @@ void vkt_bench_destroy(vkt_bench **pb)
 {
     vkt_bench *b = *pb;
     if (!b) return;
+    for (size_t i = 0; i < b->n_peers; i++) vkt_bench_destroy(&b->peers[i]);
+    free(b->peers);
     vkt__arena_finish(&b->priv->arena);
     free(b->priv);
     free(b->rows);
@@ -60,6 +63,7 @@ vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *n
                            .loss_first = NAN,
                            .loss_last = NAN,
                            .of_matmul = NAN,
+                           .ci = NAN,
                            .energy_j = NAN,
                            .memory_bytes = NAN };
     return r;
@@ -110,6 +114,7 @@ void vkt__bench_set(vkt_bench_row *r, const vkt__times *t, double amount)
 {
     bool h = r->higher;
     r->runs = t->runs;
+    r->ci = t->ci > 0 ? 100 * t->ci : NAN;
     r->value = h ? amount / t->median : amount * t->median;
     r->gpu_value = h ? amount / t->other : amount * t->other;
     r->min = h ? amount / t->max : amount * t->min;
@@ -129,6 +134,40 @@ void vkt__bench_plan(vkt__bench_items *list, vkt_bench_group group, const char *
 
 bool vkt__bench_is_named(const vkt__bencher *b, const char *name)
 {
+    if (b->suite)
+        return vkt__suite_has(b->suite, vkt__suite_half(b->caps), VKT_BENCH_STEPS, name) ||
+               vkt__suite_has(b->suite, NULL, VKT_BENCH_TARGET, name);
     if (b->desc->row) return !strcmp(name, b->desc->row);
     return !b->desc->step || strstr(name, b->desc->step);
+}
+
+static bool same_peer(const vkt_bench *a, const vkt_bench *b)
+{
+    return !strcmp(a->info.driver, b->info.driver) && !strcmp(a->info.settings, b->info.settings) &&
+           !strcmp(a->info.device, b->info.device);
+}
+
+void vkt_bench_add_peer(vkt_bench *b, vkt_bench **peer)
+{
+    vkt_bench *p = *peer;
+    size_t at = 0, n = 0;
+    *peer = NULL;
+    vkt_bench_info *info = &p->info;
+    if (strncmp(info->device, info->driver, strlen(info->driver)) != 0)
+        info->device = vkt__arena_printf(&p->priv->arena, "%s, %s: %s", info->driver,
+                                         info->settings, info->device);
+    for (size_t i = 0; i < p->n_rows; i++)
+        if (vkt_bench_find(b, p->rows[i].group, p->rows[i].name)) p->rows[n++] = p->rows[i];
+    p->n_rows = n;
+    while (at < b->n_peers && !same_peer(b->peers[at], p)) at++;
+    if (at < b->n_peers) {
+        vkt_bench_destroy(&b->peers[at]);
+    } else {
+        vkt_bench **more = vkt__alloc((b->n_peers + 1) * sizeof(vkt_bench *));
+        for (size_t i = 0; i < b->n_peers; i++) more[i] = b->peers[i];
+        free(b->peers);
+        b->peers = more;
+        b->n_peers++;
+    }
+    b->peers[at] = p;
 }

@@ -12,98 +12,12 @@
 #include "bench/bench_key.h"
 #include "bench/bench_rows.h"
 #include "bench/bench_runner.h"
+#include "bench/bench_suite.h"
 #include "bench/bench_target.h"
-
-/* One step of each. model: layers as in a recipe. */
-static const struct workload {
-    const char *name;
-    uint32_t inputs, classes, batch;
-    uint32_t context; /* text: tokens of an example; classes is its vocabulary */
-    int level;        /* 0: for tests; 2: not with --quick; 3: only where --step names it */
-    double gflops;    /* of a step's products, to tell beforehand what would take too long */
-    const char *precision, *model;
-    uint32_t side; /* pictures: inputs are [side, side, the rest]; 0: [inputs] */
-    uint32_t rank; /* of adapters on all projections of a base in `base`; 0: all is trained */
-    vkt_quant base;
-} workloads[] = {
-#define MLP(h1, h2) "  - linear: " h1 "\n  - relu\n  - linear: " h2 "\n  - relu\n  - linear\n"
-#define MLP_SMALL "  - linear: 128\n  - relu\n  - linear\n"
-#define CONV(out) "  - conv: {out: " out ", bias: false}\n  - batch_norm\n  - relu\n"
-#define BLOCKS(n, out, stride)                                                                     \
-    "  - repeat: {n: " n ", body: [{basic_block: {out: " out ", stride: " stride "}}]}\n"
-#define DEEP(out, stride, n)                                                                       \
-    "  - bottleneck: {out: " out ", stride: " stride "}\n"                                         \
-    "  - repeat: {n: " n ", body: [{bottleneck: {out: " out "}}]}\n"
-#define GPT(layers, heads, width)                                                                  \
-    "  - transformer: {layers: " layers ", heads: " heads ", width: " width "}\n"
-#define SMOLLM2                                                                                    \
-    "  - transformer: {layers: 30, heads: 9, kv_heads: 3, width: 576, mlp: 1536, norm: "           \
-    "rmsnorm, positions: rope, activation: swiglu}\n"
-#define TINYLLAMA                                                                                  \
-    "  - transformer: {layers: 22, heads: 32, kv_heads: 4, width: 2048, mlp: 5632, norm: "         \
-    "rmsnorm, positions: rope, activation: swiglu}\n"
-    { "MLP 8-16-4, batch 8, adam", 8, 4, 8, 0, 0, 0, "fp32",
-      "  - linear: 16\n  - relu\n  - linear\n" },
-    { "MLP 64-128-10, batch 64, adam", 64, 10, 64, 0, 1, 0.003, "fp32", MLP_SMALL },
-    { "MLP 784-256-128-10, batch 128, adam", 784, 10, 128, 0, 1, 0.18, "fp32", MLP("256", "128") },
-    { "MLP 784-512-512-10, batch 128, adam", 784, 10, 128, 0, 1, 0.51, "fp32", MLP("512", "512") },
-    { "MLP 784-512-512-10, batch 128, bf16", 784, 10, 128, 0, 1, 0.51, "bf16", MLP("512", "512") },
-    { "MLP 784-512-512-10, batch 128, fp16", 784, 10, 128, 0, 1, 0.51, "fp16", MLP("512", "512") },
-    { "MLP 3072-2048-2048-10, batch 256, adam", 3072, 10, 256, 0, 2, 16, "fp32",
-      MLP("2048", "2048") },
-    { "MLP 3072-2048-2048-10, batch 256, bf16", 3072, 10, 256, 0, 2, 16, "bf16",
-      MLP("2048", "2048") },
-    { "MLP 3072-2048-2048-10, batch 256, fp16", 3072, 10, 256, 0, 2, 16, "fp16",
-      MLP("2048", "2048") },
-    { "GPT of one layer, 2 x 16 tokens, adamw", 0, 17, 2, 16, 0, 0, "fp32", GPT("1", "1", "16") },
-    { "GPT of one layer, LoRA on NF4, 2 x 16 tokens, adamw", 0, 17, 2, 16, 0, 0, "fp32",
-      GPT("1", "1", "64"), 0, 2, VKT_QUANT_NF4 },
-    { "GPT 0.8M, 12 x 64 tokens, adamw", 0, 65, 12, 64, 1, 4, "fp32", GPT("4", "4", "128") },
-    { "GPT 10.8M, 16 x 256 tokens, adamw", 0, 65, 16, 256, 2, 280, "fp32", GPT("6", "6", "384") },
-    { "GPT-2 124M, 1 x 128 tokens, adamw", 0, 50257, 1, 128, 2, 96, "fp32",
-      GPT("12", "12", "768") },
-    { "GPT-2 124M, 8 x 1024 tokens, bf16", 0, 50257, 8, 1024, 2, 6400, "bf16",
-      GPT("12", "12", "768") },
-    { "SmolLM2-135M, 1 x 128 tokens, adamw", 0, 49152, 1, 128, 2, 105, "fp32", SMOLLM2 },
-    { "SmolLM2-135M LoRA, 1 x 512 tokens, adamw", 0, 49152, 1, 512, 3, 300, "fp32", SMOLLM2, 0, 8 },
-    { "SmolLM2-135M LoRA on NF4, 1 x 512 tokens, adamw", 0, 49152, 1, 512, 3, 300, "fp32", SMOLLM2,
-      0, 8, VKT_QUANT_NF4 },
-    { "SmolLM2-135M, 8 x 1024 tokens, bf16", 0, 49152, 8, 1024, 3, 6900, "bf16", SMOLLM2 },
-    { "SmolLM2-135M LoRA, 8 x 1024 tokens, bf16", 0, 49152, 8, 1024, 3, 4900, "bf16", SMOLLM2, 0,
-      8 },
-    { "TinyLlama-1.1B LoRA, 1 x 128 tokens, adamw", 0, 32000, 1, 128, 3, 530, "fp32", TINYLLAMA, 0,
-      8 },
-    { "TinyLlama-1.1B LoRA on NF4, 1 x 128 tokens, adamw", 0, 32000, 1, 128, 3, 530, "fp32",
-      TINYLLAMA, 0, 8, VKT_QUANT_NF4 },
-    { "CNN 8x8, conv 4, batch 4, adam", 64, 4, 4, 0, 0, 0, "fp32",
-      CONV("4") "  - max_pool: 2\n  - flatten\n  - linear\n", 8 },
-    { "CNN 28x28, conv 32-64, batch 64, adam", 784, 10, 64, 0, 1, 1.5, "fp32",
-      CONV("32") "  - max_pool: 2\n" CONV("64") "  - max_pool: 2\n  - flatten\n" MLP_SMALL, 28 },
-    { "ResNet-20 32x32, batch 128, adam", 3072, 10, 128, 0, 2, 31, "fp32",
-      CONV("16") BLOCKS("3", "16", "1") BLOCKS("1", "32", "2") BLOCKS("2", "32", "1")
-          BLOCKS("1", "64", "2") BLOCKS("2", "64", "1") "  - global_pool\n  - linear\n",
-      32 },
-    { "ResNet-20 32x32, batch 128, bf16", 3072, 10, 128, 0, 2, 31, "bf16",
-      CONV("16") BLOCKS("3", "16", "1") BLOCKS("1", "32", "2") BLOCKS("2", "32", "1")
-          BLOCKS("1", "64", "2") BLOCKS("2", "64", "1") "  - global_pool\n  - linear\n",
-      32 },
-    { "ResNet-50 224x224, batch 32, bf16", 224 * 224 * 3, 1000, 32, 0, 3, 785, "bf16",
-      "  - conv: {out: 64, kernel: 7, stride: 2, bias: false}\n  - batch_norm\n  - relu\n"
-      "  - max_pool: {size: 3, stride: 2, pad: 1}\n" DEEP("256", "1", "2") DEEP("512", "2", "3")
-          DEEP("1024", "2", "5") DEEP("2048", "2", "2") "  - global_pool\n  - linear\n",
-      224 },
-#undef MLP
-#undef MLP_SMALL
-#undef CONV
-#undef BLOCKS
-#undef DEEP
-#undef GPT
-#undef SMOLLM2
-#undef TINYLLAMA
-};
+#include "bench/bench_workloads.h"
 
 /* Seconds: a step that takes longer is left out, but where it was named. */
-static double most_s(const struct workload *w)
+static double most_s(const vkt__workload *w)
 {
     return w->level > 2 ? 120 : 20;
 }
@@ -153,7 +67,7 @@ fail:
     return st;
 }
 
-static vkt_status measure(vkt__bench_runner *r, const struct workload *w)
+static vkt_status measure(vkt__bench_runner *r, const vkt__workload *w)
 {
     enum { MAX_WINDOWS = 200 };
     vkt_status st = VKT_OK;
@@ -184,10 +98,11 @@ static vkt_status measure(vkt__bench_runner *r, const struct workload *w)
     double seconds = b->desc->once ? 0 : b->desc->quick ? 1.0 : 3.0;
     uint64_t read = r->n_read;
     if (b->energy) vkt__energy_begin(b->energy);
-    for (double end = vkt__now() + seconds; n < (b->desc->once ? 1
-                                                 : one > 0.3   ? 4
-                                                               : b->min_runs) ||
-                                            (n < MAX_WINDOWS && vkt__now() < end);
+    uint32_t least_n = b->desc->once ? 1 : one > 0.3 ? 4 : b->min_runs;
+    double begun = vkt__now(), end = begun + seconds,
+           last = begun + VKT__BENCH_MOST_TIMES * seconds;
+    for (; n < least_n || (n < MAX_WINDOWS && vkt__now() < end) ||
+           (n < MAX_WINDOWS && vkt__now() < last && !vkt__bench_is_sure(b, windows, n));
          n++) {
         double cpu = vkt__thread_cpu(), driver = vkt__gpu_driver_cpu(r->s->gpu);
         uint64_t given = r->step;
@@ -229,7 +144,7 @@ fail:
 /* arg: the workload. */
 static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
 {
-    const struct workload *w = &workloads[item->arg];
+    const vkt__workload *w = &vkt__bench_workloads(NULL)[item->arg];
     vkt_status st = VKT_OK;
     vkt_config *c = NULL;
     vkt_dataset *data = NULL;
@@ -242,8 +157,13 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
         vkt__bench_left_out(b->out, "%s: one step would take about %.0f s", w->name, guess);
         return VKT_OK;
     }
+    bool dense = w->task != VKT_TASK_CLASSIFY;
     vkt__str_printf(&yaml, "name: bench\ndata: {source: %s}\nmodel:\n%s",
-                    w->context ? "novel" : "digits", w->model);
+                    w->context                    ? "novel"
+                    : w->task == VKT_TASK_SEGMENT ? "masks, path: none"
+                    : dense                       ? "boxes, path: none"
+                                                  : "digits",
+                    w->model);
     vkt__str_printf(&yaml,
                     "optim: {rule: %s, lr: 0.0005}\nschedule: {kind: constant}\n"
                     "train: {steps: 1000000, batch: %u, precision: %s}\neval: {batch: %u}\n",
@@ -258,6 +178,8 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
                            .base = w->base };
     if (w->context)
         VKT_TRY(vkt__dataset_synthetic_text(w->batch * 8, w->context, w->classes, 5, &data));
+    else if (dense)
+        VKT_TRY(vkt__dataset_synthetic_dense(w->batch * 8, w->side, w->task, w->classes, 5, &data));
     else
         VKT_TRY(vkt__dataset_synthetic(w->batch * 8, shape, rank, w->classes, 5, &data));
     r.c = c;
@@ -279,13 +201,15 @@ fail:
 
 const char *vkt__bench_step_name(uint32_t i)
 {
-    uint32_t at = 0;
-    while (at < VKT_COUNT(workloads) && (workloads[at].level == 0 || i--)) at++;
-    return at < VKT_COUNT(workloads) ? workloads[at].name : NULL;
+    uint32_t at = 0, n;
+    const vkt__workload *workloads = vkt__bench_workloads(&n);
+    while (at < n && (workloads[at].level == 0 || i--)) at++;
+    return at < n ? workloads[at].name : NULL;
 }
 
 static void plan_workload(vkt__bencher *b, vkt__bench_items *list, uint32_t i)
 {
+    const vkt__workload *workloads = vkt__bench_workloads(NULL);
     vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name,
                     b->warm_s + (b->desc->quick ? 1.2 : 3.2) +
                         (b->caps->klass == VKT_GPU_CLASS_CPU ? workloads[i].gflops / 5 : 0),
@@ -296,6 +220,7 @@ static void plan_key(vkt__bencher *b, vkt__bench_items *list)
 {
     size_t n;
     const char *const *name = vkt__bench_key_steps(&n);
+    const vkt__workload *workloads = vkt__bench_workloads(NULL);
     for (size_t k = 0; k < n; k++) {
         uint32_t i = 0;
         while (strcmp(workloads[i].name, name[k]) != 0) i++;
@@ -306,12 +231,15 @@ static void plan_key(vkt__bencher *b, vkt__bench_items *list)
 
 static void plan_all(vkt__bencher *b, vkt__bench_items *list)
 {
-    for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
-        if (!b->desc->row && (b->desc->once ? workloads[i].level > 0 : workloads[i].level == 0))
-            continue;
+    uint32_t n;
+    const vkt__workload *workloads = vkt__bench_workloads(&n);
+    bool exact = b->desc->row || b->suite;
+    for (uint32_t i = 0; i < n; i++) {
+        int level = workloads[i].level;
+        if (!exact && (b->desc->once ? level > 0 : level == 0)) continue;
         if (!vkt__bench_is_named(b, workloads[i].name)) continue;
-        if (workloads[i].level > 2 && !b->desc->step && !b->desc->row) continue;
-        if (b->desc->quick && !b->desc->row && workloads[i].level == 2) {
+        if (level > 2 && !b->desc->step && !exact) continue;
+        if (b->desc->quick && !exact && level == 2) {
             vkt__bench_left_out(b->out, "%s: not with --quick", workloads[i].name);
             continue;
         }

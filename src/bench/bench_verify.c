@@ -30,6 +30,12 @@ static bool is_measured(const vkt_bench_row *r)
     return !r->refused && !r->flag && isfinite(r->value);
 }
 
+static void check_score(doubts *d, const char *what, double told, double score)
+{
+    if (isfinite(score) != isfinite(told) || (isfinite(score) && fabs(score - told) > 1e-3 * score))
+        doubt(d, "its %s is %.4g; its steps give %.4g", what, told, score);
+}
+
 static void check_file(doubts *d)
 {
     const vkt_bench *b = d->b;
@@ -39,11 +45,14 @@ static void check_file(doubts *d)
         doubt(d, "its digest does not fit: it was changed after it was written");
     if (strstr(b->info.settings, "once"))
         doubt(d, "it was made with --once: its times mean nothing");
-    double score = vkt_bench_score(b, NULL);
-    bool differs = isfinite(score) != isfinite(b->score) ||
-                   (isfinite(score) && fabs(score - b->score) > 1e-3 * score);
-    if (b->score_version == VKT_BENCH_SCORE_VERSION && differs)
-        doubt(d, "its score is %.4g; its steps give %.4g", b->score, score);
+    if (b->score_version == VKT_BENCH_SCORE_VERSION)
+        check_score(d, "score", b->score, vkt_bench_score(b, NULL));
+    if (b->suite_version == VKT_BENCH_SUITE_VERSION) {
+        check_score(d, "score of suite 2 in fp32", b->suite_fp32,
+                    vkt_bench_suite_score(b, false, NULL));
+        check_score(d, "score of suite 2 in 16 bits", b->suite_half,
+                    vkt_bench_suite_score(b, true, NULL));
+    }
 }
 
 /* The most arithmetic that the device reached in plain multiply-adds or on matrix units. */

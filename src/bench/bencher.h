@@ -17,6 +17,7 @@
 typedef struct vkt__times {
     double median, min, max, q1, q3;
     double other; /* median by the other clock; NAN */
+    double ci;    /* half of the median's 95% confidence interval, as a share of it; 0: unknown */
     uint32_t runs;
 } vkt__times;
 
@@ -28,6 +29,7 @@ typedef struct vkt__bencher {
     vkt_gpu *reopened; /* gpu, where the caller's was lost */
     const vkt_bench_desc *desc;
     vkt_bench *out;
+    uint32_t suite;   /* vkt__suite_set */
     bool dumped;      /* desc->dump has been written: a row that is measured again writes nothing */
     bool wall;        /* the verdict is by wall clock: CPU drivers, devices without timestamps */
     uint32_t n_wrong; /* rows whose result was, or that failed */

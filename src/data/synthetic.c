@@ -1,6 +1,8 @@
 /* A made-up classification set for benchmarks and tests: normal inputs around one mean per class,
  * so that it can be learned; a function of (seed, example, input). And made-up text. */
+#include "data/boxes/cells.h"
 #include "data/parts/parts.h"
+#include "data/pictures/dense.h"
 #include "data/synthetic.h"
 #include "data/text/corpus.h"
 #include "data/text/shard.h"
@@ -61,6 +63,72 @@ vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t ra
 fail:
     free(table);
     vkt_dataset_destroy(&ds);
+    return st;
+}
+
+/* Its picture's class in the middle, 0 around it. */
+static vkt_status make_masks(vkt__part *p, uint32_t side)
+{
+    vkt_status st;
+    vkt_label *of = p->labels;
+    p->labels = NULL;
+    uint64_t each = (uint64_t)side * side;
+    VKT_TRY(vkt__alloc_large(p->n * each, sizeof *p->labels, "synthetic masks", &p->labels));
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t k = 0; k < each; k++) {
+            uint32_t x = k % side, y = k / side;
+            bool middle = x > side / 4 && x < 3 * side / 4 && y > side / 4 && y < 3 * side / 4;
+            p->labels[i * each + k].u = middle ? of[i].u : 0;
+        }
+fail:
+    free(of);
+    return st;
+}
+
+/* One of its picture's class, large, and one of the next class, small. */
+static vkt_status make_objects(vkt__part *p, uint32_t side, uint32_t n_classes)
+{
+    vkt_status st;
+    VKT_TRY(vkt__objects_create(p->n, 2ull * p->n, &p->objects));
+    vkt__objects *o = p->objects;
+    o->most = 2;
+    for (uint32_t i = 0; i < p->n; i++) {
+        double s = side;
+        o->first[i] = 2ull * i;
+        o->size[i][0] = o->size[i][1] = side;
+        o->item[2 * i] = (vkt__object) { { s / 8, s / 8, 5 * s / 8, s / 2 }, p->labels[i].u };
+        o->item[2 * i + 1] = (vkt__object) { { 3 * s / 4, 3 * s / 4, 7 * s / 8, 7 * s / 8 },
+                                             (p->labels[i].u + 1) % n_classes };
+    }
+    o->first[p->n] = 2ull * p->n;
+    free(p->labels);
+    p->labels = NULL;
+fail:
+    return st;
+}
+
+vkt_status vkt__dataset_synthetic_dense(uint32_t n, uint32_t side, vkt_task task,
+                                        uint32_t n_classes, uint64_t seed, vkt_dataset **out)
+{
+    vkt_status st;
+    vkt_dataset *ds = NULL;
+    const uint32_t shape[] = { side, side, 3 };
+    bool masks = task == VKT_TASK_SEGMENT;
+    VKT_TRY(vkt__dataset_synthetic(n, shape, VKT_COUNT(shape), n_classes, seed, &ds));
+    vkt__schema *s = &ds->schema;
+    s->kind = ds->info.kind = VKT_DATA_KIND_PICTURES;
+    s->task = ds->info.task = task;
+    s->output_shape[0] = masks ? side : vkt__cells(side, side);
+    s->output_shape[1] = masks ? side : VKT__CELL_TARGETS;
+    s->output_shape[2] = 1;
+    memcpy(ds->info.output_shape, s->output_shape, sizeof s->output_shape);
+    ds->info.n_labels = vkt__n_labels(s);
+    if (masks) ds->info.n_targets = ds->info.n_labels;
+    vkt__dense_open(ds);
+    st = masks ? make_masks(&ds->part[0], side) : make_objects(&ds->part[0], side, n_classes);
+fail:
+    if (st != VKT_OK) vkt_dataset_destroy(&ds);
+    *out = ds;
     return st;
 }
 

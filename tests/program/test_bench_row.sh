@@ -3,6 +3,7 @@
 # wrong numbers, inputs and constants. usage: test_bench_row.sh VKTRAIN CC
 set -euo pipefail
 vktrain=$1 cc=$2
+root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-row.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -62,6 +63,23 @@ says 2 "row is one row" "$vktrain" bench --quick --row "sum [1024, 1024]"
 says 0 "MLP 64-128-10" "$vktrain" bench --once --row "MLP 64-128-10, batch 64, adam" --repeat 3 --json step.json
 grep -q 'median of 3 measurements' step.json || fail "the note of three measurements"
 [ "$(grep -c '"name"' step.json)" -gt 0 ] && [ "$(grep -c '"steps"' step.json)" = 1 ] || fail "one row of a step"
+
+# Other programs' rows in the same file (tools/compare/peers), with a Python that says it has PyTorch.
+if command -v python3 >/dev/null; then
+    printf '#!/bin/sh\ncase $1 in -c) echo 9.9 ;; *) while [ "$1" != --json ]; do shift; done; cp "%s/theirs.json" "$2" ;; esac\n' "$work" >python
+    chmod +x python
+    sed 's/"driver": "[^"]*"/"driver": "PyTorch 9.9"/; s/"settings": "[^"]*"/"settings": "eager"/; s/"device": "[^"]*"/"device": "a card"/' step.json >theirs.json
+    says 0 "written: step.json" python3 "$root/tools/compare/peers" step.json --vktrain "$vktrain" --python "$work/python" --no-compile
+    grep -q '"device": "PyTorch 9.9, eager: a card"' step.json || fail "the peer in the file"
+    says 1 "made with --once" "$vktrain" bench verify step.json
+    ! grep -q digest said || fail "a file with peers keeps its digest"
+    says 1 "no peer was measured" python3 "$root/tools/compare/peers" step.json --vktrain "$vktrain" --python false
+    mkdir -p machines && cp step.json machines/
+    says 0 "PyTorch 9.9, eager: a card" "$vktrain" bench table machines
+    sed -i 's/"runs": [0-9]*/"runs": 77/' step.json
+    says 4 "was changed after vktrain wrote it" "$vktrain" bench add step.json theirs.json
+    says 2 "give a file and those of other programs" "$vktrain" bench add step.json
+fi
 
 echo "test_bench_row: $n cases, $bad failed"
 [ $bad = 0 ]

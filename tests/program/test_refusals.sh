@@ -12,6 +12,9 @@ echo '{' >broken/config.json
 printf 'name: b\ndata: {source: text, path: short.txt, context: 4}\ninit: broken\n' >broken.yaml
 
 # ---- bench
+refused 2 "'huge' is not a set of suite 2: give auto, small, medium or large" bench --list --suite huge
+refused 2 'bench: --suite is a list of rows of its own: leave out' bench --suite small --op add
+refused 2 'bench add: give a file and those of other programs' bench add a.json
 refused 2 'bench compare: give 2 to 5 files: vktrain bench compare A.json B.json' bench compare a.json
 refused 4 "'a.json': No such file" bench compare a.json b.json
 refused 2 "bench: unexpected argument 'x'; to compare files: vktrain bench compare" bench x

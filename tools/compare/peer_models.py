@@ -204,16 +204,71 @@ def resnet50():
                                *blocks, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(2048, 1000))
 
 
-IMAGE_MODELS = {"CNN 28x28, conv 32-64": (small_cnn, (1, 28, 28)), "ResNet-20 32x32": (resnet20, (3, 32, 32)),
+class UNet(torch.nn.Module):
+    """Three halvings from 32 channels on, and back, each size beside what was there before: four classes a pixel."""
+
+    def __init__(self):
+        super().__init__()
+        sizes = [32, 64, 128, 256]
+        block = lambda before, after: torch.nn.Sequential(*conv_bn_relu(before, after))
+        self.down = torch.nn.ModuleList(block(b, a) for b, a in zip([3] + sizes, sizes))
+        self.wider = torch.nn.ModuleList(torch.nn.ConvTranspose2d(b, a, 2, 2) for b, a in zip(sizes[:0:-1], sizes[-2::-1]))
+        self.up = torch.nn.ModuleList(block(2 * a, a) for a in sizes[-2::-1])
+        self.head = torch.nn.Conv2d(sizes[0], 4, 1)
+
+    def forward(self, x):
+        kept = []
+        for i, down in enumerate(self.down):
+            x = down(x if i == 0 else F.max_pool2d(x, 2))
+            kept.append(x)
+        for wider, up, beside in zip(self.wider, self.up, kept[-2::-1]):
+            x = up(torch.cat([beside, wider(x)], 1))
+        return self.head(x)
+
+
+class ViTBlock(torch.nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, linear = heads, torch.nn.Linear
+        self.n1, self.n2 = torch.nn.LayerNorm(width, 1e-6), torch.nn.LayerNorm(width, 1e-6)
+        self.qkv, self.out, self.up, self.down = linear(width, 3 * width), linear(width, width), linear(width, 4 * width), linear(4 * width, width)
+
+    def forward(self, x):
+        b, t, width = x.shape
+        q, k, v = self.qkv(self.n1(x)).view(b, t, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, t, width))
+        return x + self.down(F.gelu(self.up(self.n2(x))))
+
+
+class ViT(torch.nn.Module):
+    """ViT-Ti/16 (Dosovitskiy et al. 2020), as timm has it."""
+
+    def __init__(self, width=192, heads=3, layers=12, tokens=197):
+        super().__init__()
+        self.patch = torch.nn.Conv2d(3, width, 16, 16)
+        self.first = torch.nn.Parameter(torch.zeros(1, 1, width))
+        self.positions = torch.nn.Parameter(torch.randn(1, tokens, width) * 0.02)
+        self.blocks = torch.nn.Sequential(*(ViTBlock(width, heads) for _ in range(layers)))
+        self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, 1000)
+
+    def forward(self, x):
+        x = self.patch(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.first.expand(len(x), -1, -1), x], 1) + self.positions
+        return self.head(self.norm(self.blocks(x)[:, 0]))
+
+
+IMAGE_MODELS = {"U-Net 128x128": (UNet, (3, 128, 128)), "U-Net 256x256": (UNet, (3, 256, 256)), "ViT-Ti/16 224x224": (ViT, (3, 224, 224)),
+                "CNN 28x28, conv 32-64": (small_cnn, (1, 28, 28)), "ResNet-20 32x32": (resnet20, (3, 32, 32)),
                 "ResNet-50 224x224": (resnet50, (3, 224, 224))}
 
 
 def image_model(match, device, compiled):
     make, shape = IMAGE_MODELS[match["model"]]
-    dtype, classes = dtype_of(match), 1000 if shape[1] > 32 else 10
+    dtype, pixels = dtype_of(match), match["model"].startswith("U-Net")
+    classes = 4 if pixels else 1000 if shape[1] > 32 else 10
     batch, model = int(match["batch"]), make().to(device, memory_format=torch.channels_last)
     adam = torch.optim.Adam(model.parameters(), lr=1e-3, **fused(device))
-    x_host, y_host = torch.rand(batch, *shape).contiguous(memory_format=torch.channels_last), torch.randint(classes, (batch,))
+    x_host, y_host = torch.rand(batch, *shape).contiguous(memory_format=torch.channels_last), torch.randint(classes, (batch, *shape[1:]) if pixels else (batch,))
     if device.type == "cuda":
         x_host, y_host = x_host.pin_memory(), y_host.pin_memory()
 

@@ -40,11 +40,12 @@ KINDS = [
     (r"MLP (?P<sizes>\d+(?:-\d+)+), batch (?P<batch>\d+), (?:adam|(?P<dtype>bf16|fp16))", "mlp"),
     (r"(?P<model>GPT 0\.8M|GPT 10\.8M|GPT-2 124M|SmolLM2-135M|TinyLlama-1\.1B)(?P<lora> LoRA)?, (?P<batch>\d+) x (?P<context>\d+) tokens, "
      r"(?:adamw|(?P<dtype>bf16|fp16))", "language_model"),
-    (r"(?P<model>CNN 28x28, conv 32-64|ResNet-20 32x32|ResNet-50 224x224), batch (?P<batch>\d+), (?:adam|(?P<dtype>bf16|fp16))", "image_model"),
+    (r"(?P<model>CNN 28x28, conv 32-64|ResNet-20 32x32|ResNet-50 224x224|ViT-Ti/16 224x224|U-Net (?:128x128|256x256)), batch (?P<batch>\d+), (?:adam|(?P<dtype>bf16|fp16))", "image_model"),
 ]
 # Names without a counterpart, and why.
 NONE = [
     (r".* on NF4, .*", "PyTorch itself has no NF4"),
+    (r"detector .*", "PyTorch itself has no loss of a detector"),
     (r".* generating", "its caches of keys and values are other libraries'"),
     (r"(digits|fashion-cnn|char-gpt) recipe .*", "the time to an accuracy is that of another recipe"),
     (r"(add|mul|scale|copy|fill|activate|activate_bwd|elementwise|dropout|noise|chain|cast|sum|sum_rows|optim_update8|gated|gated_bwd|rope|embedding|embedding_bwd)\b.*",
@@ -85,7 +86,7 @@ def rows_of(path):
         return mine["info"], [r for r in mine["results"] if not r["refused"]]
     rows = []
     for line in text.splitlines():
-        group, name = line.split("\t")
+        group, name = line.split("\t")[:2]  # --suite adds a rule
         rows.append({"group": group, "name": name, "unit": UNITS[group][0], "better": UNITS[group][1], "value": None})
     return {}, rows
 
@@ -93,8 +94,8 @@ def rows_of(path):
 def sync(device):
     import torch
 
-    if device.type == "cuda":
-        torch.cuda.synchronize()
+    if device.type != "cpu":
+        getattr(torch, device.type).synchronize()
 
 
 def timed(device, call):
@@ -121,7 +122,7 @@ def timed(device, call):
 
 def best_runs(device, call):
     """Sorted seconds; on a CPU with one thread or all of them, whichever has the lower median."""
-    if device.type == "cuda":
+    if device.type != "cpu":
         return sorted(timed(device, call))
     import torch
 
@@ -181,14 +182,16 @@ def main():
     import torch
 
     torch.manual_seed(0)
-    device = torch.device(args.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    name = torch.cuda.get_device_name() if device.type == "cuda" else platform.processor() or platform.machine()
+    there = [d for d in ("cuda", "xpu", "mps") if hasattr(torch, d) and (torch.backends.mps if d == "mps" else getattr(torch, d)).is_available()]
+    device = torch.device(args.device or (there + ["cpu"])[0])
+    cpu = header.get("cpu") or platform.processor() or platform.machine()
+    name = cpu if device.type == "cpu" else "Apple GPU" if device.type == "mps" else getattr(torch, device.type).get_device_name()
     keys = header or ("device", "type", "driver", "api", "caps", "version", "commit", "host", "power", "date", "clock", "settings")
     info = dict.fromkeys(keys, "unknown")
-    info.update(device=name, type=device.type, driver="PyTorch " + torch.__version__, api=f"CUDA {torch.version.cuda}",
+    info.update(device=name, type=device.type, driver="PyTorch " + torch.__version__, api="ROCm " + torch.version.hip if torch.version.hip else f"CUDA {torch.version.cuda}",
                 version=torch.__version__, host=header.get("host", platform.node()), clock="wall clock",
                 date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                settings=("compiled" if args.compile else "eager") + ("" if device.type == "cuda" else ", the better of 1 thread and all"))
+                settings=("compiled" if args.compile else "eager") + ("" if device.type != "cpu" else ", the better of 1 thread and all"))
     rows, left, late = [], 0, 0
     for row in mine:
         if args.only and not any(text in row["name"] for text in args.only.split("|")):

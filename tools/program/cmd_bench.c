@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build_facts.h" /* made by CMake */
 #include "cmd_bench_compare.h"
 #include "cmd_bench_print.h"
 #include "cmd_bench_scaling.h"
@@ -12,7 +13,7 @@
 typedef struct bench_options {
     cli_options common;
     bool quick, once, key, list, markdown, scaling, submit, host;
-    const char *json, *csv, *svg, *html, *baseline, *op, *step, *row, *dump;
+    const char *json, *csv, *svg, *html, *baseline, *op, *step, *row, *dump, *suite;
     int only;
     uint32_t tolerance, repeat;
 } bench_options;
@@ -26,8 +27,13 @@ static const cli_flag flags[] = {
       "measure the rows that decide, in 90 s on a GPU: ceilings, products (GPT-2's, too), "
       "attention, "
       "what memory bounds, training steps; smaller ones where the processor computes" },
+    { "--suite", CLI_TEXT, AT(suite), "SET", NULL,
+      "measure the rows of suite 2 for this device (auto) or for small, medium or large ones, in "
+      "at "
+      "most 15 minutes, with --quick in one: fixed rows, each with its rule, and two scores" },
     { "--list", CLI_BOOL, AT(list), NULL, NULL,
-      "print the names of what is measured on a GPU, or with --key, and measure nothing" },
+      "print the names of what is measured on a GPU, or with --key or --suite, with "
+      "their rules, and measure nothing" },
     { "--only", CLI_CHOICE, AT(only), "all|ceilings|ops|steps", "all",
       "run one part (ops and steps also measure the ceilings that they are compared with)" },
     { "--math", CLI_CHOICE, AT(common.gpu.math), "strict|fast", "strict",
@@ -93,6 +99,20 @@ static void on_rows(void *user, const vkt_bench *b)
     if (s->o->csv && s->st == VKT_OK) s->st = vkt_bench_save_csv(b, s->o->csv);
 }
 
+/* What to do with a file that is to be shown beside others. */
+static void print_what_next(const char *file)
+{
+    static const char url[] = BUILD_SUBMIT_URL;
+    printf("written: %s\n"
+           "check it:  vktrain bench verify %s\n",
+           file, file);
+    if (*url)
+        printf("send it:   %s\n", url);
+    else
+        printf("send it:   this build names no address; attach it to an issue of vktrain's "
+               "project, by the form \"A benchmark file\"\n");
+}
+
 static int measure(const bench_options *given)
 {
     bench_options copy = *given, *o = &copy;
@@ -110,6 +130,7 @@ static int measure(const bench_options *given)
                             .op = o->op,
                             .step = o->step,
                             .row = o->row,
+                            .suite = o->suite,
                             .repeat = o->repeat,
                             .dump = o->dump,
                             .gpu = &o->common.gpu,
@@ -133,7 +154,7 @@ static int measure(const bench_options *given)
         cmd_bench_print(b, o->markdown);
         on_rows(&save, b);
         cmd_bench_print_score(b, o->submit);
-        if (o->submit && save.st == VKT_OK) printf("written: %s\n", submitted);
+        if (o->submit && save.st == VKT_OK) print_what_next(submitted);
         if (o->dump && st == VKT_OK)
             printf("\nwritten: %s; run it: cd %s && cc -O2 -o replay replay_row.c -lvulkan -lm && "
                    "./replay\n",
@@ -150,9 +171,14 @@ static int measure(const bench_options *given)
     return rc;
 }
 
-static int print_names(bool key)
+static int print_names(bool key, const char *suite)
 {
-    char *names = vkt_bench_names(key);
+    char *names = suite ? vkt_bench_suite_names(suite, NULL) : vkt_bench_names(key);
+    if (!names) {
+        cli_error("bench: '%s' is not a set of suite %d: give auto, small, medium or large", suite,
+                  VKT_BENCH_SUITE_VERSION);
+        return CLI_USAGE;
+    }
     fputs(names, stdout);
     vkt_free(names);
     return 0;
@@ -164,21 +190,30 @@ static int run(void *options)
     bool is_compare = o->common.n_args && !strcmp(o->common.args[0], "compare"),
          is_table = o->common.n_args && !strcmp(o->common.args[0], "table"),
          is_verify = o->common.n_args && !strcmp(o->common.args[0], "verify"),
+         is_add = o->common.n_args && !strcmp(o->common.args[0], "add"),
          is_ranks = o->scaling && o->common.n_args && !strcmp(o->common.args[0], "ranks");
     if (vkt_launch_get().size > 1 && !is_ranks) return start_ranks_refuse("bench");
-    if (o->common.n_args && !is_compare && !is_table && !is_verify && !is_ranks) {
+    if (o->common.n_args && !is_compare && !is_table && !is_verify && !is_ranks && !is_add) {
         cli_error("bench: unexpected argument '%s'; to compare files: vktrain bench compare A.json "
                   "B.json, or table DIR, or verify FILE",
                   o->common.args[0]);
         return CLI_USAGE;
     }
     bool measures = o->json || o->csv || o->baseline || o->quick || o->once || o->op || o->step ||
-                    o->only || o->submit || o->row || o->dump || o->repeat > 1;
+                    o->only || o->submit || o->row || o->dump || o->repeat > 1 ||
+                    (o->suite && !o->list);
     if (is_table) {
         if (o->common.n_args == 2 && !measures && !o->scaling && !o->svg)
             return cmd_bench_table(o->common.args[1], o->markdown, o->html);
         cli_error("bench table: give one folder, and only --html and --markdown: vktrain bench "
                   "table DIR");
+        return CLI_USAGE;
+    }
+    if (is_add) {
+        if (o->common.n_args > 2 && !measures && !o->scaling && !o->svg && !o->html)
+            return cmd_bench_add(o->common.args + 1, o->common.n_args - 1);
+        cli_error("bench add: give a file and those of other programs, and no options: vktrain "
+                  "bench add mine.json torch.json");
         return CLI_USAGE;
     }
     if (is_verify) {
@@ -211,6 +246,12 @@ static int run(void *options)
                   "--step, --scaling, --submit and --svg");
         return CLI_USAGE;
     }
+    if (o->suite && (o->key || o->host || o->only || o->op || o->step || o->row || o->scaling ||
+                     o->repeat > 1)) {
+        cli_error("bench: --suite is a list of rows of its own: leave out --key, --host, --only, "
+                  "--op, --step, --row, --repeat and --scaling");
+        return CLI_USAGE;
+    }
     if ((o->row || o->dump) &&
         (o->key || o->host || o->only || o->op || o->step || o->scaling || o->submit || o->quick)) {
         cli_error("bench: --row is one row: leave out --key, --host, --only, --op, --step, "
@@ -221,7 +262,7 @@ static int run(void *options)
         cli_error("bench: --dump needs --row NAME; `vktrain bench --list` prints the names");
         return CLI_USAGE;
     }
-    if (o->list) return print_names(o->key);
+    if (o->list) return print_names(o->key, o->suite);
     if (o->scaling &&
         (is_compare || o->baseline || o->op || o->step || o->only || o->markdown || o->submit)) {
         cli_error(
@@ -254,7 +295,7 @@ static int run(void *options)
 
 const cli_command cmd_bench = {
     .name = "bench",
-    .args = "[compare A.json B.json ... | table DIR | verify FILE ...]",
+    .args = "[compare A.json B.json ... | table DIR | verify FILE ... | add A.json PEER.json ...]",
     .summary =
         "measure a device: its ceilings, every op, training steps, generation; compare results",
     .details =
@@ -266,6 +307,7 @@ const cli_command cmd_bench = {
         "  vktrain bench compare mine.json theirs.json --svg chart.svg\n"
         "  vktrain bench --submit                      one file, to be shown beside others\n"
         "  vktrain bench verify mine.json              whether a file can be believed\n"
+        "  vktrain bench add mine.json torch.json      what tools/compare/peers calls\n"
         "  vktrain bench table DIR --html page.html    files of many machines as charts\n"
         "  vktrain bench --baseline mine.json          exit code 1 if something got slower\n"
         "  vktrain bench --scaling --svg scaling.svg   how step time grows with the work",

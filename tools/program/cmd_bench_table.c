@@ -109,6 +109,18 @@ void cmd_bench_name_file(const char *device, char *out, size_t n)
 void cmd_bench_print_score(const vkt_bench *b, bool asked)
 {
     const char *missing = "";
+    if (b->suite_set) {
+        printf("\nsuite %d, set %s", VKT_BENCH_SUITE_VERSION, b->suite_set);
+        for (int half = 0; half < 2; half++) {
+            double suite = vkt_bench_suite_score(b, half, &missing);
+            printf("%s %s ", half ? ";" : ":", half ? "16-bit score" : "fp32 score");
+            if (isfinite(suite))
+                printf("%s", cli_number(suite));
+            else
+                printf("none ('%s' is missing, refused or flagged)", missing);
+        }
+        printf("\n");
+    }
     double score = vkt_bench_score(b, &missing);
     if (isfinite(score))
         printf("\nscore %s (version %d)\n", cli_number(score), VKT_BENCH_SCORE_VERSION);

@@ -79,3 +79,29 @@ int cmd_bench_verify(const char *const *paths, size_t n)
     free(g.name);
     return st == VKT_OK ? refused ? CLI_FAILED : CLI_OK : cli_exit_code(st);
 }
+
+int cmd_bench_add(const char *const *paths, size_t n)
+{
+    vkt_bench *mine = NULL;
+    vkt_status st = vkt_bench_load(paths[0], &mine);
+    if (st == VKT_OK && mine->seal != VKT_BENCH_SEALED) {
+        cli_error("bench add: '%s' was changed after vktrain wrote it, or has no digest: measure "
+                  "again",
+                  paths[0]);
+        st = VKT_E_FORMAT;
+    }
+    for (size_t i = 1; i < n && st == VKT_OK; i++) {
+        vkt_bench *peer = NULL;
+        st = vkt_bench_load(paths[i], &peer);
+        if (st != VKT_OK) break;
+        const char *who = cli_text("%s, %s", peer->info.driver, peer->info.settings);
+        size_t rows = peer->n_rows, before = mine->n_peers;
+        vkt_bench_add_peer(mine, &peer);
+        size_t kept = mine->n_peers > before ? mine->peers[before]->n_rows : rows;
+        printf("%s: %zu rows of %zu\n", who, kept, rows);
+    }
+    if (st == VKT_OK) st = vkt_bench_save_json(mine, paths[0]);
+    if (st == VKT_OK) printf("written: %s\n", paths[0]);
+    vkt_bench_destroy(&mine);
+    return cli_exit_code(st);
+}

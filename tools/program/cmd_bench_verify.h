@@ -6,5 +6,7 @@
 
 /* A line or more for each file; paths: files, or folders of them. CLI_FAILED: one is refused. */
 int cmd_bench_verify(const char *const *paths, size_t n);
+/* Adds other programs' measurements, paths[1] on, to the file paths[0]. */
+int cmd_bench_add(const char *const *paths, size_t n);
 
 #endif

@@ -34,6 +34,10 @@ vkt_status vkt__dense_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
     uint32_t at = ds->index[split][i], H = t->input_shape[0], W = t->input_shape[1], w = W, h = H;
     const uint8_t *from;
     uint8_t *moved;
+    if (!part->targets && part->labels) {
+        memcpy(y, part->labels + (uint64_t)at * t->n_inputs, t->n_inputs * sizeof *y);
+        return VKT_OK;
+    }
     if (!part->targets) {
         vkt__dense_nothing(ds, y);
         return VKT_OK;
