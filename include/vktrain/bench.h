@@ -240,7 +240,8 @@ typedef struct vkt_bench_machine {
     const vkt_bench *const *files; /* [n_files], borrowed */
     size_t n_files, n_flagged;
     double median[VKT_BENCH_COLUMNS], low[VKT_BENCH_COLUMNS],
-        high[VKT_BENCH_COLUMNS]; /* NAN: none */
+        high[VKT_BENCH_COLUMNS];                         /* NAN: none */
+    double suite_median[2], suite_low[2], suite_high[2]; /* suite 2's scores: fp32, 16 bits; NAN */
 } vkt_bench_machine;
 /* Newest score version first, in it the highest score first. Free with vkt_free. */
 VKT_API vkt_bench_machine *vkt_bench_table(const vkt_bench *const *files, size_t n,

@@ -153,8 +153,9 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
         vkt__bench_plan_host(&b, &list);
     else
         vkt__bench_plan_ceilings(&b, &list, want[VKT_BENCH_CEILINGS]);
+    if (b.suite) VKT_TRY(vkt__bench_plan_steps(&b, &list)); /* its scores first */
     if (want[VKT_BENCH_OPS]) VKT_TRY(vkt__bench_plan_ops(&b, &list));
-    if (want[VKT_BENCH_STEPS]) VKT_TRY(vkt__bench_plan_steps(&b, &list));
+    if (want[VKT_BENCH_STEPS] && !b.suite) VKT_TRY(vkt__bench_plan_steps(&b, &list));
     st = vkt__bench_measure(&b, &list);
     *out = b.out;
     if (st == VKT_E_INTERRUPTED && b.n_done < b.n_all)

@@ -59,6 +59,17 @@ static int by_score(const void *a, const void *b)
 
 static void take_figures(vkt_bench_machine *m, double *v)
 {
+    for (size_t half = 0; half < 2; half++) {
+        for (size_t f = 0; f < m->n_files; f++) {
+            const vkt_bench *b = m->files[f];
+            v[f] = b->suite_version != VKT_BENCH_SUITE_VERSION ? NAN
+                   : half                                      ? b->suite_half
+                                                               : b->suite_fp32;
+        }
+        m->suite_median[half] = vkt__median(v, m->n_files);
+        m->suite_low[half] = vkt__quantile(v, m->n_files, 0);
+        m->suite_high[half] = vkt__quantile(v, m->n_files, 1);
+    }
     for (size_t c = 0; c < VKT_BENCH_COLUMNS; c++) {
         for (size_t f = 0; f < m->n_files; f++) v[f] = value_of(m->files[f], c);
         m->median[c] = vkt__median(v, m->n_files);

@@ -90,14 +90,14 @@ static void plan_named(vkt__bencher *b, vkt__bench_items *list, const char *want
         for (uint32_t i = 0; i < n_sizes; i++) {
             vkt__bench_name(vkt__rows[r], e, sizes[i].s, 0, name, sizeof name);
             if (strcmp(name, wanted) != 0) continue;
-            vkt__bench_plan(list, VKT_BENCH_OPS, vkt__rows[r]->name, each, vkt__bench_run_op, r, i);
+            vkt__bench_plan(list, VKT_BENCH_OPS, wanted, each, vkt__bench_run_op, r, i);
             return;
         }
         for (uint32_t i = 0; i < n; i++) {
             if (key[i].op != vkt__rows[r]) continue;
             vkt__bench_name(key[i].op, e, key[i].gpu, 0, name, sizeof name);
             if (strcmp(name, wanted) != 0) continue;
-            vkt__bench_plan(list, VKT_BENCH_OPS, vkt__rows[r]->name, each, vkt__bench_run_op, r,
+            vkt__bench_plan(list, VKT_BENCH_OPS, wanted, each, vkt__bench_run_op, r,
                             VKT__BENCH_KEY_GPU + i);
             return;
         }

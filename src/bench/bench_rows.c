@@ -154,8 +154,9 @@ void vkt_bench_add_peer(vkt_bench *b, vkt_bench **peer)
     *peer = NULL;
     vkt_bench_info *info = &p->info;
     if (strncmp(info->device, info->driver, strlen(info->driver)) != 0)
-        info->device = vkt__arena_printf(&p->priv->arena, "%s, %s: %s", info->driver,
-                                         info->settings, info->device);
+        info->device =
+            vkt__arena_printf(&p->priv->arena, "%s, %.*s: %s", info->driver,
+                              (int)strcspn(info->settings, ","), info->settings, info->device);
     for (size_t i = 0; i < p->n_rows; i++)
         if (vkt_bench_find(b, p->rows[i].group, p->rows[i].name)) p->rows[n++] = p->rows[i];
     p->n_rows = n;

@@ -229,12 +229,33 @@ static void plan_key(vkt__bencher *b, vkt__bench_items *list)
     }
 }
 
+/* In the suite's order: what its scores are made of comes first. */
+static void plan_suite(vkt__bencher *b, vkt__bench_items *list)
+{
+    size_t n_rows;
+    uint32_t n;
+    const vkt__suite_row *row = vkt__suite_rows(&n_rows);
+    const vkt__workload *workloads = vkt__bench_workloads(&n);
+    const char *const types[] = { NULL, vkt__suite_half(b->caps) };
+    for (size_t r = 0; r < n_rows; r++)
+        for (size_t k = 0; k < VKT_COUNT(types); k++) {
+            char name[160];
+            if (row[r].group != VKT_BENCH_STEPS ||
+                !vkt__suite_name(&row[r], types[k], name, sizeof name) ||
+                !vkt__suite_has(b->suite, types[1], VKT_BENCH_STEPS, name))
+                continue;
+            for (uint32_t i = 0; i < n; i++)
+                if (!strcmp(workloads[i].name, name)) plan_workload(b, list, i);
+        }
+}
+
 static void plan_all(vkt__bencher *b, vkt__bench_items *list)
 {
     uint32_t n;
     const vkt__workload *workloads = vkt__bench_workloads(&n);
-    bool exact = b->desc->row || b->suite;
-    for (uint32_t i = 0; i < n; i++) {
+    bool exact = b->desc->row;
+    if (b->suite) plan_suite(b, list);
+    for (uint32_t i = 0; i < n && !b->suite; i++) {
         int level = workloads[i].level;
         if (!exact && (b->desc->once ? level > 0 : level == 0)) continue;
         if (!vkt__bench_is_named(b, workloads[i].name)) continue;

@@ -96,6 +96,16 @@ static void put_scores(charts *c)
         add_bar(c, n++, d, m->median[0], m->low[0], m->high[0]);
     }
     put_chart(c, vkt__arena_printf(&c->a, "Score, version %u", newest), "points", "fp32", true, n);
+    for (size_t half = 0; half < 2; half++) {
+        n = 0;
+        for (size_t d = 0; d < v->n_devices; d++) {
+            const vkt_bench_machine *m = v->device[d].m;
+            if (m->suite_median[half] > 0)
+                add_bar(c, n++, d, m->suite_median[half], m->suite_low[half], m->suite_high[half]);
+        }
+        put_chart(c, half ? "Score of suite 2, 16 bits" : "Score of suite 2, fp32", "points",
+                  half ? "bf16" : "fp32", true, n);
+    }
 }
 
 static bool is_product(const char *name)

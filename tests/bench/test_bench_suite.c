@@ -119,6 +119,18 @@ static void two_scores(void **state)
         REQUIRE_NEAR(back->suite_fp32, 200, 1e-3);
         REQUIRE_NEAR(back->suite_half, 200, 1e-3);
         assert_int_equal(vkt_bench_verify((const vkt_bench *const *)&back, 1, 0, tell, &t), 0);
+        size_t n;
+        vkt_bench_machine *m = vkt_bench_table((const vkt_bench *const *)&back, 1, &n);
+        REQUIRE_NEAR(m[0].suite_median[0], 200, 1e-3);
+        REQUIRE_NEAR(m[0].suite_high[1], 200, 1e-3);
+        vkt_free(m);
+        /* two files of equal values agree; one row of which is 4% off does not */
+        assert_int_equal(vkt_bench_agree(b, back, 0.03, &n), b->n_rows);
+        assert_int_equal(n, b->n_rows);
+        back->rows[0].value *= 1.04;
+        assert_int_equal(vkt_bench_agree(b, back, 0.03, &n), b->n_rows - 1);
+        assert_int_equal(vkt_bench_agree(b, back, 0.05, &n), b->n_rows);
+        back->rows[0].value /= 1.04;
         back->suite_half = 300;
         assert_int_equal(vkt_bench_verify((const vkt_bench *const *)&back, 1, 0, tell, &t), 1);
         assert_non_null(

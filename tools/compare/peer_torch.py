@@ -149,7 +149,7 @@ def row_of(mine, device, compiled):
         value = lambda s: flops / s / 1e9
     else:
         value = lambda s: s / {"us": 1e-6, "ms": 1e-3, "s": 1.0}[mine["unit"]]
-    row = {key: None for key in mine}
+    row = {key: None for key in mine if key != "kernels"}
     low, high = sorted((value(runs[0]), value(runs[-1])))
     q1, q3 = sorted((value(quartiles[0]), value(quartiles[2])))
     row.update(group=mine["group"], name=mine["name"], unit=mine["unit"], better=mine["better"], runs=len(runs), value=value(median), min=low, max=high,
@@ -157,6 +157,20 @@ def row_of(mine, device, compiled):
     if items:
         row["items_per_s"] = items / median
     return row
+
+
+def refused_row(mine, why):
+    """A row that PyTorch has, but could not run."""
+    row = {key: None for key in mine}
+    row.update(group=mine["group"], name=mine["name"], unit=mine["unit"], better=mine["better"], runs=0, note="", refused=why)
+    row.pop("kernels", None)
+    return row
+
+
+def save(path, info, rows):
+    with open(path + ".part", "w", encoding="utf-8") as f:
+        json.dump({"vktrain_bench": 1, "info": info, "results": rows}, f, indent=1)
+    os.replace(path + ".part", path)
 
 
 def main():
@@ -203,17 +217,17 @@ def main():
             theirs = row_of(row, device, args.compile)
         except Exception as e:  # a compiler that is not there, no memory: the others go on
             print(f"{row['name']}: {type(e).__name__}: {str(e)[:150]!r}", file=sys.stderr, flush=True)
-            theirs = None
+            theirs = refused_row(row, f"{type(e).__name__}: {' '.join(str(e).split())[:150]}")
         if theirs is None:
             left += 1
             continue
         rows.append(theirs)
+        save(args.json, info, rows)
+        if theirs["refused"]:
+            continue
         ours = "" if row["value"] is None else f"vktrain {row['value']:10.4g}  "
         ratio = "" if row["value"] is None else f"  ratio {row['value'] / theirs['value']:.2f}"
         print(f"{row['name']:44} {ours}PyTorch {theirs['value']:10.4g} {row['unit']}{ratio}", flush=True)
-        with open(args.json + ".part", "w", encoding="utf-8") as f:
-            json.dump({"vktrain_bench": 1, "info": info, "results": rows}, f, indent=1)
-        os.replace(args.json + ".part", args.json)
     print(f"{len(rows)} rows measured, {left} without a counterpart here" + (f", {late} without time" if late else ""), file=sys.stderr)
 
 

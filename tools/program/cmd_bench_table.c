@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd_bench_print.h"
 #include "cmd_bench_table.h"
 
 enum { FIXED = 4, COLUMNS = FIXED + VKT_BENCH_COLUMNS };
@@ -59,6 +60,30 @@ static bool names_a_folder(const char *path)
     return !dot || (strcmp(dot, ".html") && strcmp(dot, ".htm"));
 }
 
+/* Suite 2's scores, where a file has one. */
+static void print_suite(const vkt_bench_machine *m, size_t n, bool markdown)
+{
+    static const cli_column col[] = { { "device", false, 40 },
+                                      { "driver", false, 40, 1 },
+                                      { "files", true, 0 },
+                                      { "fp32", true, 0 },
+                                      { "16 bits", true, 0 } };
+    cmd_table t = { .col = col, .n_cols = CLI_COUNT(col) };
+    for (size_t i = 0; i < n; i++) {
+        const double *v = m[i].suite_median;
+        if (!(v[0] > 0) && !(v[1] > 0)) continue;
+        const char *const c[] = { m[i].info.device, m[i].info.driver, cli_text("%zu", m[i].n_files),
+                                  cmd_bench_num(v[0]), cmd_bench_num(v[1]) };
+        for (size_t k = 0; k < CLI_COUNT(col); k++) cmd_table_cell(&t, k, c[k]);
+    }
+    if (!t.n_rows) return;
+    cmd_bench_heading(cli_text("Suite %d: scores of the small set's steps, not to be compared with "
+                               "the others",
+                               VKT_BENCH_SUITE_VERSION),
+                      markdown);
+    cmd_table_print(&t, markdown);
+}
+
 int cmd_bench_table(const char *dir, bool markdown, const char *html)
 {
     vkt_bench **files = NULL;
@@ -85,6 +110,7 @@ int cmd_bench_table(const char *dir, bool markdown, const char *html)
             printf("%s%sfiles without a score\n\n", i ? "\n" : "", markdown ? "### " : "");
         print_version(m + i, end - i, markdown);
     }
+    print_suite(m, k, markdown);
     printf("\nMedians over files. score: 100 x the geometric mean of reference time / time of five "
            "training steps;\nthose of two versions can't be compared.\n");
     if (html) st = vkt_report_machines(m, k, html, names_a_folder(html));
