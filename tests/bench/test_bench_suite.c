@@ -124,7 +124,7 @@ static void two_scores(void **state)
         REQUIRE_NEAR(m[0].suite_median[0], 200, 1e-3);
         REQUIRE_NEAR(m[0].suite_high[1], 200, 1e-3);
         vkt_free(m);
-        /* two files of equal values agree; one row of which is 4% off does not */
+        /* two files of equal values agree, and a row that is 4% off does not */
         assert_int_equal(vkt_bench_agree(b, back, 0.03, &n), b->n_rows);
         assert_int_equal(n, b->n_rows);
         back->rows[0].value *= 1.04;
