@@ -81,5 +81,21 @@ if command -v python3 >/dev/null; then
     says 2 "give a file and those of other programs" "$vktrain" bench add step.json
 fi
 
+# Two files of one row: what got slower, and its kernel.
+"$vktrain" bench --once --row "sum [1024, 1024]" --json a.json >/dev/null 2>&1
+python3 - <<'EOF' 2>/dev/null || cp a.json b.json
+import json
+b = json.load(open("a.json"))
+for r in b["results"]:
+    if r["group"] == "ops":
+        r.update({k: 3 * r[k] for k in ("value", "min", "max", "q1", "q3")}, kernels=r["kernels"] + ", another 12345678")
+json.dump(b, open("b.json", "w"))
+EOF
+if ! cmp -s a.json b.json; then
+    says 0 "Slower in B than in A beyond the noise: 1 row$" "$vktrain" bench compare a.json b.json
+    grep -q "0.333x  another: other code or constants" said || fail "which kernel is another"
+    grep -q "B and A agree within 3% on [0-9]* of" said || fail "how many rows agree"
+fi
+
 echo "test_bench_row: $n cases, $bad failed"
 [ $bad = 0 ]

@@ -140,7 +140,8 @@ static int measure(const bench_options *given)
                             .on_rows = on_rows,
                             .stops = stops,
                             .user = &save };
-    o->common.gpu.statistics = true; /* for vkt_bench_row.kernels */
+    /* For vkt_bench_row.kernels; not within 90 s, as pipelines are compiled again for it. */
+    o->common.gpu.statistics = !o->key;
     if (st == VKT_OK) st = vkt_gpu_create(&o->common.gpu, &gpu);
     if (st == VKT_OK && o->submit) {
         cmd_bench_name_file(vkt_gpu_caps(gpu)->name, submitted, sizeof submitted);

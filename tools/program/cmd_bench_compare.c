@@ -115,8 +115,8 @@ static void print_losses(const vkt_bench *a, const vkt_bench *b, const char *nam
         for (size_t k = 0; k < CLI_COUNT(col); k++) cmd_table_cell(&t, k, c[k]);
     }
     if (n)
-        cmd_bench_heading(cli_text("%zu rows of %s are slower than in A beyond the noise%s", n,
-                                   name, n > MOST ? "; the largest losses" : ""),
+        cmd_bench_heading(cli_text("Slower in %s than in A beyond the noise: %zu row%s%s", name, n,
+                                   n > 1 ? "s" : "", n > MOST ? "; the largest losses" : ""),
                           md);
     if (t.n_rows) cmd_table_print(&t, md);
     free(l);
@@ -203,8 +203,10 @@ int cmd_bench_compare(const char *const *path, size_t n, const char *svg, bool m
             if (more) printf("\n%zu results of %s are not in A and not shown.\n", more, letter(i));
         }
         for (size_t i = 1; i < n; i++) {
-            print_losses(files[0], files[i], letter(i), markdown);
-            print_agreement(files[0], files[i], letter(i));
+            char name[4];
+            snprintf(name, sizeof name, "%s", letter(i)); /* its text is one of a ring */
+            print_losses(files[0], files[i], name, markdown);
+            print_agreement(files[0], files[i], name);
         }
         if (svg) st = vkt_bench_save_svg(list, names, n, svg);
         if (svg && st == VKT_OK) printf("\nwritten: %s\n", svg);
