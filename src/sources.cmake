@@ -200,6 +200,7 @@ set(SRC_DATA
   src/data/arrays.c
   src/data/dataset.c
   src/data/describe.c
+  src/data/glance.c
   src/data/inputs.c
   src/data/loader.c
   src/data/open.c
@@ -483,6 +484,7 @@ set(SRC_TRAIN
   src/train/trainer.c
   src/train/trainer_eval.c
   src/train/trainer_run.c
+  src/train/worst.c
   src/train/language/chat.c
   src/train/language/generate.c
   src/train/language/lesson_text.c
@@ -498,6 +500,7 @@ set(SRC_TRAIN
   src/train/measures/curve_files.c
   src/train/measures/eval_sums.c
   src/train/measures/eval_totals.c
+  src/train/measures/label_doubt.c
   src/train/measures/picture_scores.c
   src/train/measures/ranks.c
   src/train/measures/speed.c
@@ -598,6 +601,7 @@ set(SRC_REPORT
   src/report/report_curves.c
   src/report/report_machines.c
   src/report/report_measures.c
+  src/report/report_errors.c
   src/report/report_predictions.c
   src/report/report_run.c
   src/report/report_runs.c

@@ -165,6 +165,20 @@ void vkt__str_csv(vkt__str *s, const char *text)
     vkt__str_add(s, "\"", 1);
 }
 
+void vkt__str_base64(vkt__str *s, const void *bytes, size_t n)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint8_t *b = bytes;
+    for (size_t i = 0; i < n; i += 3) {
+        size_t left = VKT_MIN(n - i, 3);
+        uint32_t v = (uint32_t)b[i] << 16 | (left > 1 ? (uint32_t)b[i + 1] << 8 : 0) |
+                     (left > 2 ? b[i + 2] : 0);
+        char four[4] = { digit[v >> 18], digit[v >> 12 & 63], digit[v >> 6 & 63], digit[v & 63] };
+        for (size_t k = left + 1; k < 4; k++) four[k] = '=';
+        vkt__str_add(s, four, sizeof four);
+    }
+}
+
 size_t vkt__aside_suffix(const char *s, int *pid)
 {
     size_t digits = strncmp(s, ".tmp", 4) ? 0 : strspn(s + 4, "0123456789");

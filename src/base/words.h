@@ -40,6 +40,9 @@ char *vkt__aside_meant(const char *path, int pid);
  */
 void vkt__markup_escape(vkt__str *s, const char *text);
 
+/* Bytes as base64, with its padding. */
+void vkt__str_base64(vkt__str *s, const void *bytes, size_t n);
+
 /* A word as a shell reads it back: as it is, or in quotes where it must be. */
 void vkt__shell_word(vkt__str *s, const char *word);
 

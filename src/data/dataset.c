@@ -22,6 +22,7 @@ void vkt_dataset_destroy(vkt_dataset **pds)
         if (!ds->part[i].map.n) free(ds->part[i].pixels);
         vkt__file_unmap(&ds->part[i].map);
         free(ds->part[i].values);
+        free(ds->part[i].line);
         vkt__files_destroy(&ds->part[i].files);
         vkt__files_destroy(&ds->part[i].targets);
         vkt__objects_destroy(&ds->part[i].objects);

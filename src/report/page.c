@@ -22,7 +22,7 @@ static void put_embedded(vkt__page *p, const char *name)
 void vkt__page_begin(vkt__page *p, const char *title)
 {
     vkt__str_printf(&p->html, "%s%s\">\n", head,
-                    p->asks ? ";connect-src 'self';img-src blob:" : "");
+                    p->asks ? ";connect-src 'self';img-src blob:" : ";img-src data:");
     if (p->reload_s)
         vkt__str_printf(&p->html, "<meta http-equiv=\"refresh\" content=\"%u\">\n", p->reload_s);
     vkt__str_printf(&p->html, "<title>");

@@ -364,6 +364,7 @@ vkt_status vkt__report_run(vkt__page *p, const char *dir)
         vkt__page_side_end(p);
         draw_net(p, r.config);
         vkt__run_predictions(p, &r);
+        vkt__run_errors(p, &r);
         vkt__run_samples(p, &r);
         vkt__page_heading(p, 2, "Configuration");
         vkt__page_details(p, "the complete configuration (YAML)",

@@ -24,6 +24,8 @@ void vkt__run_view_finish(vkt__run_view *r);
 
 /* Loss, metric, rate, norms, clipped share, throughput: report_curves.c. */
 void vkt__run_plots(vkt__page *p, const vkt__run_view *r);
+/* What the best checkpoint gets most wrong, and labels that it contradicts: report_errors.c. */
+void vkt__run_errors(vkt__page *p, vkt__run_view *r);
 /* Classes, confusion matrix, the same examples over time: report_predictions.c. */
 void vkt__run_predictions(vkt__page *p, vkt__run_view *r);
 /* Names of the classes, from what was predicted; NULL, *n 0: not known. The arena's. */

@@ -22,6 +22,11 @@ typedef struct vkt__run_record {
     uint64_t seed, data_seed, n_params, n_resumes;
     uint64_t n_train, n_valid, n_test; /* examples */
     uint64_t n_shared, n_near;         /* of validation and test: in training too, or nearly */
+    /* Of classes, the validation examples that were judged, how many of their labels the best
+     * checkpoint contradicts (label_doubt.h), and the share that it gets wrong: of all, and of the
+     * half and the quarter that it is surest of. 0 and NAN: not judged. */
+    uint64_t n_judged, n_doubtful;
+    double judged_wrong, surest_wrong, surest_quarter_wrong;
     uint64_t step, total, best_step;
     uint64_t ranks;     /* that train together; 0: one */
     const char *shares; /* of these, as train.balance lists them; NULL: equal */

@@ -195,6 +195,7 @@ typedef struct vkt__part {
     uint8_t *pixels;        /* [n, n_inputs], or NULL */
     float *values;          /* [n, n_inputs], or NULL */
     vkt__files *files;      /* [n], or NULL */
+    uint32_t *line;         /* [n] of the table's file, from 1; or NULL */
     vkt_label *labels;      /* [n, n_labels]; NULL: see targets */
     vkt__files *targets;    /* [n] SEGMENT, PICTURE: the other pictures; NULL: there are none */
     vkt__objects *objects;  /* [n] DETECT: what is on each picture; NULL: nobody said */

@@ -495,6 +495,7 @@ static vkt_status start_part(const vkt__schema *s, vkt__table *t, vkt__part *par
     st = vkt__table_keep(s, t);
     if (st == VKT_OK && t->n_dropped) st = vkt__labels_say_dropped(s, t);
     part->n = t->n;
+    if (st == VKT_OK) st = vkt__table_lines(t, &part->line);
     return st;
 }
 

@@ -82,6 +82,7 @@ vkt_status vkt__table_open_schema(vkt_dataset *ds, const void *bytes, size_t n, 
     VKT_TRY(vkt__table_keep(s, &t));
     if (t.n_dropped && !of) VKT_TRY(vkt__labels_say_dropped(s, &t));
     part->n = t.n;
+    if (!of) VKT_TRY(vkt__table_lines(&t, &part->line));
     size_t label_bytes = vkt__n_labels(s) * sizeof *part->labels;
     VKT_TRY(vkt__alloc_large(t.n, label_bytes, "labels", &part->labels));
     memset(part->labels, 0, t.n * label_bytes);

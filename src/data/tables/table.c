@@ -240,6 +240,15 @@ fail:
     return st;
 }
 
+vkt_status vkt__table_lines(const vkt__table *t, uint32_t **out)
+{
+    vkt_status st;
+    VKT_TRY(vkt__alloc_large(t->n, sizeof **out, "lines", out));
+    for (uint32_t i = 0; i < t->n; i++) (*out)[i] = t->csv->line[t->rows[i]];
+fail:
+    return st;
+}
+
 static int compare_value(const vkt__schema *s, const char *cell, double number, const char *value)
 {
     double v;

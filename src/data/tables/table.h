@@ -37,6 +37,8 @@ void vkt__table_finish(vkt__table *t);
 void vkt__table_say_odd(const vkt__schema *s, const vkt__table *t);
 /* Applies the missing policy; fills rows. */
 vkt_status vkt__table_keep(const vkt__schema *s, vkt__table *t);
+/* The lines of the rows that are kept, [n]; free them. OOM_HOST. */
+vkt_status vkt__table_lines(const vkt__table *t, uint32_t **out);
 /* The number in a cell of the column, by its form, part and clock. */
 bool vkt__column_value(const vkt__column *c, const char *cell, double *out);
 vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_label *out);

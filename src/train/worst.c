@@ -1,0 +1,276 @@
+/* worst.h */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/os.h"
+#include "data/glance.h"
+#include "formats/png.h"
+#include "train/worst.h"
+
+enum {
+    MOST_ERRORS = 24,
+    MOST_JUDGED = 500000, /* of 80 bytes */
+    MOST_CELLS = 32,
+    SIDE = 64 /* pixels of a picture */
+};
+
+typedef struct mistake {
+    uint64_t index;
+    double loss;
+    double *number; /* [2, n_outputs]: predictions, then what is right; NULL: of classes */
+    vkt__judged class;
+} mistake;
+
+struct vkt__worst {
+    const vkt__session *s;
+    vkt_split split;
+    vkt_maybe ignore;
+    double *scale;   /* [n_outputs] of regression, units of a deviation */
+    mistake *errors; /* [n_errors] falling */
+    size_t n_errors;
+    vkt__judged *judged; /* [n_judged] of classes */
+    size_t n_judged, most_judged;
+};
+
+vkt_status vkt__worst_create(const vkt__session *s, vkt_split split, vkt__worst **out)
+{
+    vkt_status st = VKT_OK;
+    vkt__worst *w = NULL;
+    const vkt_dataset_info *info = s->info;
+    double mean;
+    *out = NULL;
+    if (info->kind == VKT_DATA_KIND_TEXT || vkt__is_dense(info->task) || !info->has_labels)
+        return VKT_OK;
+    w = vkt__alloc(sizeof *w);
+    *w = (vkt__worst) { .s = s, .split = split, .ignore = vkt__session_ignore(s) };
+    w->errors = vkt__alloc((MOST_ERRORS + 1) * sizeof *w->errors);
+    w->scale = vkt__alloc(info->n_outputs * sizeof *w->scale);
+    for (uint32_t k = 0; k < info->n_outputs && info->task == VKT_TASK_REGRESS; k++)
+        vkt_dataset_target_scale(s->data, k, &w->scale[k], &mean);
+    if (info->task == VKT_TASK_CLASSIFY && info->n_outputs > 1) {
+        w->most_judged = VKT_MIN(info->n[split], (uint64_t)MOST_JUDGED);
+        VKT_TRY(
+            vkt__alloc_large(w->most_judged + 1, sizeof *w->judged, "judged examples", &w->judged));
+    }
+    *out = w;
+    w = NULL;
+fail:
+    vkt__worst_destroy(&w);
+    return st;
+}
+
+void vkt__worst_destroy(vkt__worst **pw)
+{
+    vkt__worst *w = *pw;
+    if (!w) return;
+    for (size_t i = 0; i < w->n_errors; i++) free(w->errors[i].number);
+    free(w->errors);
+    free(w->scale);
+    free(w->judged);
+    free(w);
+    *pw = NULL;
+}
+
+/* Where it belongs among the worst; NULL: it does not. */
+static mistake *place(vkt__worst *w, uint64_t index, double loss)
+{
+    size_t at = w->n_errors;
+    if (!(loss > 0) || (at == MOST_ERRORS && !(loss > w->errors[at - 1].loss))) return NULL;
+    if (at == MOST_ERRORS) free(w->errors[--at].number);
+    w->n_errors = at + 1;
+    for (; at > 0 && loss > w->errors[at - 1].loss; at--) w->errors[at] = w->errors[at - 1];
+    w->errors[at] = (mistake) { .index = index, .loss = loss };
+    return &w->errors[at];
+}
+
+static void take_class(vkt__worst *w, uint64_t index, const float *out, uint32_t label)
+{
+    vkt__judged e;
+    if (label >= w->s->info->n_outputs || (w->ignore.given && label == w->ignore.n)) return;
+    vkt__judged_set(&e, index, label, out, w->s->info->n_outputs);
+    if (w->n_judged < w->most_judged) w->judged[w->n_judged++] = e;
+    if (e.top[0].class == label) return;
+    mistake *m = place(w, index, -log(fmax((double)e.p_label, 1e-38)));
+    if (m) m->class = e;
+}
+
+void vkt__worst_take(void *user, uint64_t index, const float *out, const vkt_label *y,
+                     const double *number)
+{
+    vkt__worst *w = user;
+    const vkt_dataset_info *info = w->s->info;
+    uint32_t n = info->n_outputs;
+    double loss = 0;
+    bool wrong = number != NULL;
+    if (info->task == VKT_TASK_CLASSIFY) {
+        take_class(w, index, out, y->u);
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        if (number) {
+            double by = (number[k] - number[n + k]) / w->scale[k];
+            loss += by * by;
+            continue;
+        }
+        bool is = y[k].f > 0, said = out[k] >= 0.5f;
+        wrong |= is != said;
+        loss -= log(fmax(is ? (double)out[k] : 1 - (double)out[k], 1e-38));
+    }
+    mistake *m = wrong ? place(w, index, loss) : NULL;
+    if (!m) return;
+    m->number = vkt__alloc(2 * (size_t)n * sizeof *m->number);
+    for (uint32_t k = 0; k < 2 * n; k++)
+        m->number[k] = number ? number[k] : k < n ? (double)out[k] : (double)y[k - n].f;
+}
+
+/* ---- the files ---- */
+
+typedef struct list {
+    vkt__worst *w;
+    const char *run_dir, *split;
+    vkt_tokenizer *tokenizer;
+    vkt__arena a;
+    vkt__str csv;
+    size_t n_rows;
+} list;
+
+/* Numbers, or the labels whose value is at least one half, with | between them. */
+static const char *text_of(list *l, const double *v)
+{
+    const vkt_dataset_info *info = l->w->s->info;
+    vkt__str s = { 0 };
+    for (uint32_t k = 0; k < info->n_outputs; k++) {
+        bool numbers = info->task == VKT_TASK_REGRESS;
+        if (numbers)
+            vkt__str_printf(&s, "%s%.7g", k ? " | " : "", v[k]);
+        else if (v[k] >= 0.5)
+            vkt__str_printf(&s, "%s%s", s.len ? "|" : "", info->class_names[k]);
+    }
+    const char *text = vkt__arena_strdup(&l->a, s.data ? s.data : "");
+    vkt__str_finish(&s);
+    return text;
+}
+
+static const char *name_of(const list *l, uint32_t class)
+{
+    return l->w->s->info->class_names[class];
+}
+
+/* RUN/SPLIT-errors/example-17.png, unless it is there. *name "": the data has no pictures. */
+static vkt_status draw(list *l, uint64_t index, const char **name)
+{
+    vkt_status st = VKT_OK;
+    vkt__thumbnail t = { 0 };
+    *name = "";
+    VKT_TRY(vkt__example_thumbnail(l->w->s->data, l->w->split, index, SIDE, &t));
+    if (!t.pixels) goto fail;
+    *name =
+        vkt__arena_printf(&l->a, "%s-errors/example-%llu.png", l->split, (unsigned long long)index);
+    VKT_TRY(vkt__mkdirs(vkt__arena_printf(&l->a, "%s/%s-errors", l->run_dir, l->split)));
+    VKT_TRY(vkt__png_write(vkt__arena_printf(&l->a, "%s/%s", l->run_dir, *name), t.w, t.h,
+                           t.channels, t.pixels));
+fail:
+    free(t.pixels);
+    return st;
+}
+
+/* p below 0: there is none. */
+static vkt_status add(list *l, uint64_t index, const char *target, const char *predicted,
+                      const float p[2])
+{
+    vkt_status st = VKT_OK;
+    vkt__seen_cell cells[MOST_CELLS];
+    const vkt_dataset *data = l->w->s->data;
+    size_t n = vkt__example_cells(data, l->w->split, index, l->tokenizer, &l->a, MOST_CELLS, cells);
+    vkt__str *s = &l->csv;
+    const char *picture = "";
+    if (l->n_rows < MOST_ERRORS) VKT_TRY(draw(l, index, &picture));
+    if (!l->n_rows++)
+        for (size_t i = 0; i < n; i++) {
+            vkt__str_add(s, ",", 1);
+            vkt__str_csv(s, cells[i].name);
+        }
+    vkt__str_printf(s, "\n%llu,", (unsigned long long)index);
+    vkt__str_csv(s, vkt__example_where(data, l->w->split, index, &l->a));
+    vkt__str_add(s, ",", 1);
+    vkt__str_csv(s, target);
+    vkt__str_add(s, ",", 1);
+    vkt__str_csv(s, predicted);
+    for (int k = 0; k < 2; k++)
+        if (p)
+            vkt__str_printf(s, ",%.4g", (double)p[k]);
+        else
+            vkt__str_add(s, ",", 1);
+    vkt__str_printf(s, ",%s", picture);
+    for (size_t i = 0; i < n; i++) {
+        vkt__str_add(s, ",", 1);
+        vkt__str_csv(s, cells[i].value);
+    }
+fail:
+    return st;
+}
+
+static void begin(list *l)
+{
+    l->n_rows = 0;
+    vkt__str_finish(&l->csv);
+    vkt__str_printf(&l->csv, "index,where,target,predicted,p(predicted),p(target),picture");
+}
+
+static vkt_status end(list *l, const char *name)
+{
+    vkt__str_add(&l->csv, "\n", 1);
+    return vkt__file_replace(vkt__arena_printf(&l->a, "%s/%s-%s.csv", l->run_dir, l->split, name),
+                             l->csv.data, l->csv.len);
+}
+
+static vkt_status write_errors(list *l)
+{
+    vkt_status st = VKT_OK;
+    const vkt__worst *w = l->w;
+    uint32_t n = w->s->info->n_outputs;
+    begin(l);
+    for (size_t i = 0; i < w->n_errors; i++) {
+        const mistake *m = &w->errors[i];
+        const float p[2] = { m->class.top[0].p, m->class.p_label };
+        VKT_TRY(m->number ? add(l, m->index, text_of(l, m->number + n), text_of(l, m->number), NULL)
+                          : add(l, m->index, name_of(l, m->class.label),
+                                name_of(l, m->class.top[0].class), p));
+    }
+    VKT_TRY(end(l, "errors"));
+fail:
+    return st;
+}
+
+static vkt_status write_doubts(list *l, const vkt__doubts *d)
+{
+    vkt_status st = VKT_OK;
+    begin(l);
+    for (size_t i = 0; i < d->n; i++) {
+        const vkt__judged *e = &l->w->judged[d->doubt[i].at];
+        const float p[2] = { d->doubt[i].p, e->p_label };
+        VKT_TRY(add(l, e->index, name_of(l, e->label), name_of(l, d->doubt[i].likely), p));
+    }
+    VKT_TRY(end(l, "doubtful"));
+fail:
+    return st;
+}
+
+vkt_status vkt__worst_write(vkt__worst *w, const char *run_dir, vkt__doubts *doubts)
+{
+    vkt_status st = VKT_OK;
+    list l = { .w = w, .run_dir = run_dir, .split = vkt_split_name(w->split) };
+    *doubts = (vkt__doubts) { 0 };
+    if (vkt__has_sentences(w->s->data))
+        VKT_TRY(vkt_tokenizer_from_schema(vkt_dataset_schema(w->s->data), &l.tokenizer));
+    VKT_TRY(write_errors(&l));
+    if (w->judged) {
+        VKT_TRY(vkt__label_doubts(w->judged, w->n_judged, w->s->info->n_outputs, doubts));
+        VKT_TRY(write_doubts(&l, doubts));
+    }
+fail:
+    vkt_tokenizer_destroy(&l.tokenizer);
+    vkt__str_finish(&l.csv);
+    vkt__arena_finish(&l.a);
+    return st;
+}
