@@ -117,6 +117,7 @@ set(SRC_DATA_PARTS
   src/data/parts/schema.c
   src/data/parts/scratch.c
   src/data/parts/split.c
+  src/data/parts/subset.c
 )
 set(SRC_DATA_TABLES
   src/data/tables/advise.c
@@ -458,6 +459,7 @@ set(SRC_MODELS
   src/models/peft/peft.c
 )
 set(SRC_TRAIN
+  src/train/batch_norm_notes.c
   src/train/batch_ring.c
   src/train/baseline_result.c
   src/train/calibrate.c
@@ -520,6 +522,7 @@ set(SRC_STUDY
   src/study/study_auto.c
   src/study/study_batch.c
   src/study/study_clip.c
+  src/study/study_data.c
   src/study/study_compare.c
   src/study/study_effects.c
   src/study/study_estimate.c
@@ -585,6 +588,7 @@ set(SRC_REPORT
   src/report/finding_baseline.c
   src/report/findings.c
   src/report/findings_course.c
+  src/report/findings_labels.c
   src/report/findings_limits.c
   src/report/findings_scores.c
   src/report/graph_svg.c
@@ -607,6 +611,7 @@ set(SRC_REPORT
   src/report/report_runs.c
   src/report/report_samples.c
   src/report/report_study.c
+  src/report/report_study_data.c
   src/report/report_study_plots.c
   src/report/run_table.c
   src/report/served.c

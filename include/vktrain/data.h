@@ -230,6 +230,11 @@ typedef struct vkt_data_desc {
      * by class, and the fold-th of them, from 0, is for validation. With `time` there is one fold
      * more: validation is on fold `fold` + 1, training on those before it. 0: no folds. */
     uint32_t folds, fold;
+    /* The share of the training examples that is used, drawn by train_seed: class by class, whole
+     * groups, a larger share has those of a smaller one. Constants and classes are fitted on all.
+     * 0 and 1: all. ARG: of a text. */
+    double train_fraction;
+    uint64_t train_seed;
     const vkt_arrays *arrays; /* npy: the arrays themselves, in place of path. Read while the data
                                  set is opened, which keeps no pointer to them */
 } vkt_data_desc;

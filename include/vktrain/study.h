@@ -22,6 +22,7 @@ typedef enum vkt_study_kind {
     VKT_STUDY_BATCH_SIZE, /* throughput by batch size; steps to a target */
     VKT_STUDY_FOLDS,      /* cross-validation, and two recipes compared by it */
     VKT_STUDY_AUTO,       /* the playbook's order within a time, to a trained run */
+    VKT_STUDY_DATA,       /* a learning curve by the number of training examples */
     VKT_STUDY_N_KINDS
 } vkt_study_kind;
 VKT_API const char *vkt_study_kind_name(vkt_study_kind k); /* "search", "lr", ... */
@@ -143,7 +144,8 @@ typedef struct vkt_study_desc {
     const char *command; /* command line, for study.json */
     uint64_t steps;      /* of each trial; 0: the recipe's */
     uint64_t seed;       /* of the search's sequence */
-    uint32_t repeats;    /* seeds on which the recommendation is compared with the recipe; 0: 3 */
+    uint32_t repeats;    /* seeds on which the recommendation is compared with the recipe, and each
+                            size of data is trained; 0: 3 */
     /* search */
     const char *space; /* YAML file */
     uint32_t trials;   /* 0: 20 */

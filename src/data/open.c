@@ -22,6 +22,9 @@ static vkt_status check_desc(const vkt_data_desc *d)
         return vkt__fail(VKT_E_ARG, "data",
                          "data.test_fraction is %g; it must be from 0 to below 1",
                          d->test_fraction);
+    if (!(d->train_fraction >= 0 && d->train_fraction <= 1))
+        return vkt__fail(VKT_E_ARG, "data", "data.train_fraction is %g; it must be from 0 to 1",
+                         d->train_fraction);
     if (d->folds == 1 || (d->folds && d->fold >= d->folds))
         return vkt__fail(VKT_E_ARG, "data",
                          "data.fold %u of data.folds %u: at least 2 folds, the first is 0", d->fold,
@@ -158,6 +161,7 @@ vkt_status vkt_dataset_open(const vkt_data_desc *desc, vkt_dataset **out)
                        desc->path ? desc->path : desc->source);
         goto fail;
     }
+    VKT_TRY(vkt__subset(ds, desc));
     if (desc->duplicates == VKT_DUPLICATES_DROP) VKT_TRY(vkt__twins_drop(ds));
     VKT_TRY(finish_open(ds));
     tell_of_case(ds->info.class_names, ds->info.n_outputs);

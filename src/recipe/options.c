@@ -204,6 +204,12 @@ static const vkt__option options[] = {
       "share of all examples that is held out for testing, if the source has no test set of its "
       "own",
       NULL, NULL },
+    { "data.train_fraction", VKT__OPT_F64, AT(data.train_fraction), "1", 0.000001, 1, "",
+      "share of the training examples that is used, for a learning curve (`vktrain study data`); "
+      "validation and test stay whole",
+      NULL, NULL },
+    { "data.train_seed", VKT__OPT_U64, AT(data.train_seed), "0", 0, ANY, "",
+      "which of them: seed of that choice", NULL, NULL },
     { "data.folds", VKT__OPT_U32, AT(data.folds), "0", 0, 1000, "",
       "cross-validation: number of folds; one of them is the validation set, in place of "
       "data.valid_fraction, and `vktrain study folds` runs them all. 0: none",
@@ -368,9 +374,13 @@ static const vkt__option options[] = {
       "rate)",
       NULL, NULL, .word = schedule_word },
     { "schedule.warmup", VKT__OPT_U64, AT(schedule.warmup), "0", 0, 1e9, "steps",
-      "steps in which the learning rate rises linearly, before the schedule begins", NULL, NULL },
+      "steps in which the learning rate rises linearly before the schedule begins; they come on "
+      "top of train.steps",
+      NULL, NULL },
     { "schedule.warmup_included", VKT__OPT_BOOL, AT(schedule.warmup_included), "false", 0, 1, "",
-      "whether the warmup is part of train.steps; otherwise its steps are added", NULL, NULL },
+      "whether the warmup is part of train.steps, which is then the length of the run; otherwise "
+      "its steps are added",
+      NULL, NULL },
     { "schedule.final_ratio", VKT__OPT_F64, AT(schedule.final_ratio), "0", 0, 1, "",
       "linear, cosine, polynomial, wsd: final learning rate as a share of the peak; ramp: first "
       "learning rate as a share of the last",
@@ -394,7 +404,9 @@ static const vkt__option options[] = {
       NULL },
 
     { "train.steps", VKT__OPT_U64, AT(schedule.steps), "1000", 1, 1e12, "steps",
-      "training steps; the warmup is added to them", NULL, NULL },
+      "training steps after the warmup: a run has train.steps + schedule.warmup steps in all "
+      "(schedule.warmup_included counts the warmup among train.steps)",
+      NULL, NULL },
     { "train.batch", VKT__OPT_U32, AT(batch), "64", 1, 1 << 20, "examples",
       "batch size: examples per step, or per micro-batch with train.accumulate", NULL, NULL },
     { "train.accumulate", VKT__OPT_U32, AT(accumulate), "1", 1, 65536, "micro-batches",

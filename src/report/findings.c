@@ -4,6 +4,7 @@
 
 #include "report/findings.h"
 #include "report/findings_course.h"
+#include "report/findings_labels.h"
 #include "report/findings_limits.h"
 #include "report/findings_scores.h"
 #include "runs/curve.h"
@@ -150,6 +151,14 @@ static double late_jitter(const series *s, size_t from)
     return jitter(s->v + from, s->n - from, false);
 }
 
+static bool labels_shuffled(const vkt__evidence *e)
+{
+    vkt__str text = { 0 };
+    bool found = vkt__find_shuffled_labels(e, &text);
+    vkt__str_finish(&text);
+    return found;
+}
+
 /* Validation loss ends above its lowest point by a tenth of its whole fall, and training loss fell
  * on in the meantime. */
 static bool overfitting(const vkt__evidence *e, vkt__str *text)
@@ -166,7 +175,7 @@ static bool overfitting(const vkt__evidence *e, vkt__str *text)
         double then = loss_between(e, s.step[low] - VKT_MIN(back, s.step[low]), s.step[low]),
                now = loss_between(e, s.step[n - 1] - back, s.step[n - 1]);
         found = low + 2 < n && by > 0.1 * (s.v[0] - s.v[low]) && by > 0.03 * s.v[low] &&
-                now < then && by > BEYOND_CHANCE * late_jitter(&s, low);
+                now < then && by > BEYOND_CHANCE * late_jitter(&s, low) && !labels_shuffled(e);
         if (found)
             say(text,
                 "validation loss was lowest at step %llu (%.4g) and ends at %.4g, while training "
@@ -182,7 +191,8 @@ static bool overfitting(const vkt__evidence *e, vkt__str *text)
 static bool said_otherwise(const vkt__evidence *e)
 {
     vkt__str text = { 0 };
-    bool found = instability(e, &text) || vkt__find_decay(e, &text) || vkt__find_chance(e, &text);
+    bool found = instability(e, &text) || vkt__find_decay(e, &text) || vkt__find_chance(e, &text) ||
+                 vkt__find_shuffled_labels(e, &text);
     vkt__str_finish(&text);
     return found;
 }
@@ -465,6 +475,8 @@ static const vkt__finding findings[] = {
     { "overlap", "Validation overlaps training", overlap },
     { "test-differs", "The test result contradicts validation", vkt__find_test_differs },
     { "surer-than-right", "Surer than right", vkt__find_surer_than_right },
+    { "doubtful-labels", "Labels that are probably wrong", vkt__find_doubtful_labels },
+    { "shuffled-labels", "A part of the labels belongs to other rows", vkt__find_shuffled_labels },
     { "never-right", "Classes that are never right", vkt__find_never_right },
     { "held-back", "Regularisation holds training back", vkt__find_held_back },
     { "input-bound", "Waiting for data", input_bound },

@@ -272,7 +272,12 @@ void vkt__run_findings(vkt__run_view *r, vkt__tell_fn tell, void *user)
                         .sample = c ? c->eval_sample : 0,
                         .n_held = r->rec.n_valid + r->rec.n_test,
                         .n_shared = r->rec.n_shared,
-                        .n_near = r->rec.n_near };
+                        .n_near = r->rec.n_near,
+                        .n_judged = r->rec.n_judged,
+                        .n_doubtful = r->rec.n_doubtful,
+                        .judged_wrong = r->rec.judged_wrong,
+                        .surest_wrong = r->rec.surest_wrong,
+                        .surest_quarter_wrong = r->rec.surest_quarter_wrong };
     if (c && r->rec.n_train)
         e.steps_per_epoch = (double)r->rec.n_train / VKT_MAX((double)c->batch * c->accumulate, 1);
     if (c) take_decay(r, c, &e);

@@ -466,6 +466,7 @@ void vkt__study_plots(vkt__page *p, const vkt__study_view *s)
     for (size_t i = 0; i < n; i++) axis_plot(p, s, keys[i]);
     loss_by_rate(p, s);
     throughput(p, s);
+    vkt__study_data_plot(p, s);
     ramp(p, s);
     best_so_far(p, s);
     bool grey = curves(p, s);

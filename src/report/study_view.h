@@ -40,4 +40,7 @@ size_t vkt__study_keys(const vkt__study_view *s, bool all, char keys[VKT__MAX_AX
 /* The metric along each metaparameter, the best so far, curves of the trials. */
 void vkt__study_plots(vkt__page *p, const vkt__study_view *s);
 
+/* Metric by the number of training examples, of a study of data: report_study_data.c. */
+void vkt__study_data_plot(vkt__page *p, const vkt__study_view *s);
+
 #endif

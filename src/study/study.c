@@ -16,6 +16,7 @@ static const kind kinds[VKT_STUDY_N_KINDS] = {
     [VKT_STUDY_BATCH_SIZE] = { vkt__study_batch_size_check, vkt__study_batch_size },
     [VKT_STUDY_FOLDS] = { vkt__study_folds_check, vkt__study_folds },
     [VKT_STUDY_AUTO] = { vkt__study_auto_check, vkt__study_auto },
+    [VKT_STUDY_DATA] = { vkt__study_data_check, vkt__study_data },
 };
 
 /* ---- the whole ---- */
@@ -41,10 +42,15 @@ static vkt_status check_data(vkt_study *s)
     vkt_status st = vkt_dataset_open(&desc, &data);
     if (st != VKT_OK) return st;
     const vkt_dataset_info *info = vkt_dataset_get_info(data);
+    bool text = info->kind == VKT_DATA_KIND_TEXT;
     p->n_train = info->n[VKT_SPLIT_TRAIN];
     p->n_valid = info->n[VKT_SPLIT_VALID];
     p->n_test = info->n[VKT_SPLIT_TEST];
     vkt_dataset_destroy(&data);
+    if (text && s->kind == VKT_STUDY_DATA)
+        return vkt__fail(VKT_E_ARG, "study",
+                         "a learning curve by data size is for tables and pictures: of a text train "
+                         "on a part of the files");
     if (!p->n_valid)
         return vkt__fail(VKT_E_ARG, "study",
                          "there are no validation examples: set data.valid_fraction");
@@ -98,6 +104,7 @@ static vkt_status prepare(vkt_study *s)
         for (size_t i = 0; i < d->n_against; i++)
             p->options = vkt__study_text(s, "%s %s", p->options, d->against[i]);
     }
+    if (s->kind == VKT_STUDY_DATA) p->options = vkt__study_text(s, "seeds=%u", d->repeats);
     if (s->kind == VKT_STUDY_AUTO)
         p->options = vkt__study_text(s, "minutes=%g seeds=%u", d->minutes, d->repeats);
     VKT_TRY(check_data(s));

@@ -29,7 +29,7 @@ fail:
 
 /* Two-sided 95% of Student's t; from 10 degrees of freedom on by its expansion about the normal
  * one (Abramowitz and Stegun 26.7.5), within 0.1%. */
-static double critical_t(size_t freedom)
+double vkt__critical_t(size_t freedom)
 {
     static const double few[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262 };
     double z = 1.959964, n = (double)freedom;
@@ -56,7 +56,7 @@ vkt__moments vkt__moments_of(const double *v, size_t n)
 vkt__paired vkt__paired_of(const double *difference, size_t n, uint32_t folds)
 {
     vkt__moments m = vkt__moments_of(difference, n);
-    vkt__paired p = { .n = m.n, .mean = m.mean, .critical = critical_t(m.n ? m.n - 1 : 0) };
+    vkt__paired p = { .n = m.n, .mean = m.mean, .critical = vkt__critical_t(m.n ? m.n - 1 : 0) };
     double variance = m.deviation * m.deviation * (1 / (double)m.n + 1 / ((double)folds - 1));
     p.t = m.n < 2 ? 0 : variance > 0 ? m.mean / sqrt(variance) : m.mean != 0 ? INFINITY : 0;
     p.shown = fabs(p.t) > p.critical;

@@ -222,6 +222,20 @@ typedef struct vkt__paired {
 vkt__paired vkt__paired_of(const double *difference, size_t n, uint32_t folds);
 vkt_status vkt__study_folds_check(vkt_study *s);
 vkt_status vkt__study_folds(vkt_study *s);
+/* Two-sided 95% of Student's t. */
+double vkt__critical_t(size_t freedom);
+vkt_status vkt__study_data_check(vkt_study *s);
+vkt_status vkt__study_data(vkt_study *s);
+/* What the results at rising sizes of the data say, the largest twice as large as the one before:
+ * value [n][seeds], better is larger where sign is above 0. */
+typedef struct vkt__data_verdict {
+    double gain, error;              /* of the last doubling, and its standard error */
+    double whole, whole_error;       /* from the first size to the last */
+    double critical, whole_critical; /* errors beyond which each is no chance */
+    bool shown, whole_shown;         /* more than chance */
+    double next_low, next_high; /* what a further doubling would give, if it goes on like that */
+} vkt__data_verdict;
+vkt__data_verdict vkt__data_verdict_of(const double *value, size_t n, size_t seeds, int sign);
 vkt_status vkt__study_auto_check(vkt_study *s);
 vkt_status vkt__study_auto(vkt_study *s);
 vkt_status vkt__study_batch_size(vkt_study *s);

@@ -14,7 +14,8 @@ const char *vkt_study_kind_name(vkt_study_kind k)
                                                           [VKT_STUDY_CLIP] = "clip",
                                                           [VKT_STUDY_BATCH_SIZE] = "batch-size",
                                                           [VKT_STUDY_FOLDS] = "folds",
-                                                          [VKT_STUDY_AUTO] = "auto" };
+                                                          [VKT_STUDY_AUTO] = "auto",
+                                                          [VKT_STUDY_DATA] = "data" };
     return k < VKT_STUDY_N_KINDS ? names[k] : "?";
 }
 

@@ -11,6 +11,7 @@
 #include "runs/sample_files.h"
 #include "nn/params.h"
 #include "recipe/relocate.h"
+#include "train/batch_norm_notes.h"
 #include "train/measures/classes.h"
 #include "train/one_core.h"
 #include "train/ranks/rank_speed.h"
@@ -320,16 +321,7 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
         vkt__gpu_stop_by(t->gpu, &stop_asked);
     }
     vkt_graph_log_math(t->s->train.graph);
-    if (t->c->accumulate > 1 && vkt_model_state(t->s->model, 0))
-        vkt_log(VKT_LOG_INFO, "train",
-                "batch norm takes mean and variance of each micro-batch of %u examples, not of the "
-                "step's %.0f",
-                t->c->batch, (double)t->c->batch * t->c->accumulate);
-    if (t->c->ranks > 1 && !t->c->batch_norm_sync && vkt_model_state(t->s->model, 0))
-        vkt_log(VKT_LOG_INFO, "train",
-                "batch norm takes mean and variance of each rank's %u examples, not of the batch's "
-                "%u; train.batch_norm_sync: true changes that",
-                t->s->train.batch, t->c->batch);
+    vkt__batch_norm_notes(t->c, t->c->batch, t->s->train.batch);
     if (!vkt__gpu_plans_only(t->gpu))
         VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:

@@ -315,6 +315,24 @@ seed = [next(s for s in x if s.startswith("seed=")) for x in sets]
 assert seed == ["seed=7", "seed=7", "seed=8", "seed=8"], sets
 P
 
+# ---- data: the same validation examples, an eighth to all of the others, which seeds draw
+refused 2 'data.train_seed=3 is what this study sets itself' study data digits --set data.train_seed=3 --study data
+refused 2 'shows no noise' study data digits --seeds 1 --study data
+printf 'the quick brown fox jumps over the lazy dog\n%.0s' {1..400} >fox.txt
+refused 2 'is for tables and pictures' study data char-gpt --set data.path=fox.txt --study data
+"$program" study data digits --seeds 2 --steps 20 --set eval.every=10 --study data --json >out 2>log || fail "data"
+python3 - <<'P' || fail "the sizes of a study of data"
+import json
+j, runs = json.load(open("out")), [json.load(open(f"data/trial-{i:04d}/run.json")) for i in range(8)]
+assert abs(runs[0]["n_train"] * 8 - runs[7]["n_train"]) <= 40 and runs[7]["n_train"] == int(j["rows"][3][0]), [r["n_train"] for r in runs]
+assert [r["n_train"] for r in runs] == sorted(r["n_train"] for r in runs) and len({r["n_valid"] for r in runs}) == 1 and len({r["n_test"] for r in runs}) == 1
+assert len({tuple(sorted(t["set"])) for t in j["trials"]}) == 8 and j["kind"] == "data" and len(j["rows"]) == 4 and j["advice"]
+P
+"$program" report data --no-png >log 2>&1 && grep -q 'Learning curve by the size of the data' data/report.html || fail "the page of a study of data"
+"$program" study data digits --seeds 3 --steps 20 --set eval.every=10 --study data --resume >out 2>log && fail "another number of seeds is another study"
+"$program" study data digits --seeds 2 --steps 20 --set eval.every=10 --study data --resume >out 2>log || fail "data, resumed"
+[ "$(grep -c '(kept)' out)" = 8 ] || fail "a resumed study of data runs trials again"
+
 # ---- the trials are runs like any other
 "$program" runs straight >out 2>log || fail "runs of a study"
 [ "$(grep -c 'straight/trial-' out)" = 6 ] || fail "runs lists $(grep -c trial- out) trials"

@@ -172,6 +172,41 @@ static void healthy_runs_have_no_findings(void **state)
     expect("steps of the rate", "");
 }
 
+/* Shares that are wrong: of all judged examples, of the surest half and quarter. */
+static void judge(uint64_t n, uint64_t n_doubtful, double wrong, double half, double quarter)
+{
+    r.e.n_judged = n;
+    r.e.n_doubtful = n_doubtful;
+    r.e.judged_wrong = wrong;
+    r.e.surest_wrong = half;
+    r.e.surest_quarter_wrong = quarter;
+}
+
+static void labels_that_are_wrong_are_told_from_hard_examples(void **state)
+{
+    (void)state;
+    make(&plain, 11);
+    judge(500, 40, 0.15, 0.08, 0.07); /* a tenth of the labels changed */
+    expect("labels changed", "doubtful-labels");
+    assert_non_null(strstr(text_of("doubtful-labels"), "40 of 500 validation labels"));
+    judge(500, 40, 0.15, 0.03, 0.01); /* classes that overlap are wrong where it is unsure */
+    expect("hard examples", "");
+    judge(90, 9, 0.15, 0.08, 0.07);
+    expect("too few to tell", "");
+    judge(500, 139, 0.3, 0.21, 0.19); /* as a weak relation has it */
+    expect("inputs that say little", "");
+    judge(500, 150, 0.4, 0.38, 0.36);
+    expect("half of the labels shuffled", "shuffled-labels");
+    assert_non_null(strstr(text_of("shuffled-labels"), "about 47% of the labels"));
+    judge(500, 130, 0.37, 0.23, 0.17);
+    expect("a hard task", "");
+    judge(500, 150, 0.75, 0.74, 0.73); /* guesses are flat, too: that has its own finding */
+    expect("nothing learned", "");
+    judge(500, 150, 0.4, 0.38, 0.36);
+    for (int i = 600; i < 800; i++) r.steps[i].loss += 1.5;
+    expect("unstable", "instability");
+}
+
 static void faults_of_training_are_found(void **state)
 {
     (void)state;
@@ -434,6 +469,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(healthy_runs_have_no_findings),
+        cmocka_unit_test(labels_that_are_wrong_are_told_from_hard_examples),
         cmocka_unit_test(faults_of_training_are_found),
         cmocka_unit_test(guessing_is_found_by_the_best_and_by_the_end),
         cmocka_unit_test(what_the_test_set_shows_is_found),

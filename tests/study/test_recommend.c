@@ -92,11 +92,47 @@ static void a_batch_size_is_certain_or_not(void **state)
     }
 }
 
+/* Eighth, quarter, half, all; three seeds each. */
+static void more_data_is_worth_it_where_the_result_still_grows(void **state)
+{
+    (void)state;
+    static const double grows[] = { 0.60, 0.62, 0.61, 0.70, 0.72, 0.71,
+                                    0.78, 0.79, 0.80, 0.85, 0.86, 0.855 },
+                        flattens[] = { 0.60, 0.62, 0.61, 0.80, 0.81, 0.80,
+                                       0.85, 0.86, 0.86, 0.86, 0.85, 0.865 },
+                        flat[] = { 0.85, 0.87, 0.86, 0.86, 0.85, 0.86,
+                                   0.87, 0.85, 0.86, 0.86, 0.87, 0.855 },
+                        one[] = { 0.6, NAN, NAN, 0.7, NAN, NAN, 0.8, NAN, NAN, 0.9, NAN, NAN };
+    /* A seed's weights add as much to each size: the gain is the same for all of them. */
+    static const double by_seed[] = { 0.40, 0.60, 0.80, 0.45, 0.65, 0.86,
+                                      0.49, 0.70, 0.90, 0.53, 0.73, 0.93 };
+    double losses[12];
+    vkt__data_verdict v = vkt__data_verdict_of(grows, 4, 3, 1);
+    assert_true(v.shown && v.whole_shown);
+    REQUIRE_NEAR(v.gain, 0.065, 1e-9);
+    REQUIRE_NEAR(v.critical, 4.303, 1e-3);
+    assert_true(v.next_low > 0 && v.next_low < v.next_high && v.next_high <= v.gain);
+    for (int i = 0; i < 12; i++) losses[i] = 1 - grows[i]; /* a loss falls */
+    vkt__data_verdict w = vkt__data_verdict_of(losses, 4, 3, -1);
+    assert_true(w.shown);
+    REQUIRE_NEAR(w.next_low, v.next_low, 1e-9);
+    v = vkt__data_verdict_of(flattens, 4, 3, 1);
+    assert_true(!v.shown && v.whole_shown);
+    v = vkt__data_verdict_of(flat, 4, 3, 1);
+    assert_true(!v.shown && !v.whole_shown);
+    v = vkt__data_verdict_of(grows, 4, 3, -1); /* worse with more data is no gain */
+    assert_true(!v.shown && !v.whole_shown);
+    assert_true(vkt__data_verdict_of(by_seed, 4, 3, 1).shown);
+    v = vkt__data_verdict_of(one, 4, 3, 1);
+    assert_true(!v.shown && !v.whole_shown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_rate_is_more_than_one_lucky_run),
         cmocka_unit_test(a_batch_size_is_certain_or_not),
+        cmocka_unit_test(more_data_is_worth_it_where_the_result_still_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

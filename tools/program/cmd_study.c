@@ -36,7 +36,8 @@ static const cli_flag flags[] = {
     { "--steps", CLI_UINT, AT(steps), "N", NULL,
       "training steps of each trial (default: the recipe's train.steps)" },
     { "--seeds", CLI_UINT, AT(seeds), "N", "3",
-      "number of new seeds on which the recommendation is compared with the recipe" },
+      "number of new seeds on which the recommendation is compared with the recipe; data: on which "
+      "each size is trained" },
     { "--seed", CLI_UINT, AT(seed), "N", "0", "search: seed of the quasi-random sequence" },
     { "--note", CLI_TEXT, AT(note), "TEXT", "the recipe's", "why this study was made" },
     { "--space", CLI_TEXT, AT(space), "FILE", NULL,
@@ -100,6 +101,10 @@ static const char details[] =
     "target\n"
     "  folds       cross-validation: mean and deviation over K folds; with --against: whether "
     "other settings are better\n"
+    "  data        learning curve: the result on an eighth, a quarter, half and all of the "
+    "training "
+    "examples, and\n"
+    "              whether more of them are worth it\n"
     "  search      quasi-random search over a space of metaparameters\n"
     "Each trial is a run in the study's folder; see `vktrain runs DIR` and `vktrain report DIR`.\n"
     "examples: vktrain study auto mine.yaml --minutes 20\n"
@@ -107,6 +112,7 @@ static const char details[] =
     "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000\n"
     "          vktrain study search mine.yaml --space space.yaml --trials 30 --steps 2000 --study "
     "DIR --resume\n"
+    "          vktrain study data mine.yaml --seeds 5\n"
     "          vktrain study folds mine.yaml --folds 10 --against optim.lr=0.003\n"
     "search space:\n"
     "          optim.lr: {log: [1e-4, 0.1]}\n"
@@ -353,8 +359,8 @@ static int parse_kind(const char *word, vkt_study_kind *out)
         *out = (vkt_study_kind)k;
         if (!strcmp(word, names[k])) return 0;
     }
-    cli_error("study: '%s' is not one of auto, lr, warmup, clip, batch-size, search, folds%s", word,
-              vkt_did_you_mean(word, names, VKT_STUDY_N_KINDS).text);
+    cli_error("study: '%s' is not one of auto, lr, warmup, clip, batch-size, search, folds, data%s",
+              word, vkt_did_you_mean(word, names, VKT_STUDY_N_KINDS).text);
     return CLI_USAGE;
 }
 
@@ -554,7 +560,7 @@ const cli_command cmd_study = {
     .args = "KIND RECIPE",
     .summary = "tune a recipe by the tuning playbook: learning rate, warmup, clipping, batch size, "
                "search, "
-               "cross-validation",
+               "cross-validation, learning curve by data size",
     .details = details,
     .min_args = 2,
     .max_args = 2,

@@ -255,5 +255,7 @@ vkt_status vkt__split(vkt_dataset *ds, const vkt_data_desc *desc, const uint8_t 
 /* The same for a table, whose columns may decide. */
 vkt_status vkt__split_by_column(vkt_dataset *ds, const vkt_data_desc *desc,
                                 const vkt__split_by *by);
+/* data.train_fraction: leaves out the other training examples. OOM_HOST; ARG: of a text. */
+vkt_status vkt__subset(vkt_dataset *ds, const vkt_data_desc *desc);
 
 #endif

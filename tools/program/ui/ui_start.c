@@ -221,8 +221,8 @@ out:
     free(run);
 }
 
-static const char *const study_kinds[] = { "auto",  "lr",         "warmup", "clip",
-                                           "folds", "batch-size", "search" };
+static const char *const study_kinds[] = { "auto",  "lr",   "warmup",     "clip",
+                                           "folds", "data", "batch-size", "search" };
 
 static void start_study(ui *u, http_request *r, const json_t *in)
 {
@@ -238,7 +238,7 @@ static void start_study(ui *u, http_request *r, const json_t *in)
     while (k < CLI_COUNT(study_kinds) && (!kind || strcmp(kind, study_kinds[k]) != 0)) k++;
     if (k == CLI_COUNT(study_kinds)) {
         http_refuse(r, 400,
-                    "kind: auto, lr, warmup, clip, folds, batch-size or search is expected");
+                    "kind: auto, lr, warmup, clip, folds, data, batch-size or search is expected");
         return;
     }
     words w = { .item = { "vktrain", "study", study_kinds[k] }, .n = 3 };

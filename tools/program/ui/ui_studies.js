@@ -4,13 +4,13 @@ import { duration, every } from "./ui_run.js";
 import { queueView } from "./ui_train.js";
 
 const kinds = [
-  ["auto", "auto: all of it within a time"], ["lr", "lr: which learning rate"], ["folds", "folds: cross-validation"], ["search", "search: a space of options"],
+  ["auto", "auto: all of it within a time"], ["lr", "lr: which learning rate"], ["folds", "folds: cross-validation"], ["data", "data: are more examples worth it"], ["search", "search: a space of options"],
   ["batch-size", "batch-size: throughput of each"], ["warmup", "warmup: the shortest that is stable"], ["clip", "clip: from the gradient norms"],
 ];
 /* Which fields a kind has: its key, label, what is usual. */
 const options = {
   auto: [["minutes", "minutes", "10"]], lr: [["points", "number of learning rates", "9"], ["from", "lowest", ""], ["to", "highest", ""], ["steps", "steps of each", ""]],
-  folds: [["folds", "number of folds", "5"]], search: [["space", "file with the space (YAML)", ""], ["trials", "trials", "20"], ["steps", "steps of each", ""]],
+  folds: [["folds", "number of folds", "5"]], data: [["seeds", "seeds of each size", "3"], ["steps", "steps of each", ""]], search: [["space", "file with the space (YAML)", ""], ["trials", "trials", "20"], ["steps", "steps of each", ""]],
   "batch-size": [["from", "smallest", "8"], ["to", "largest", ""]], warmup: [], clip: [],
 };
 let form = null, ended = null;
