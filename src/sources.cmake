@@ -487,6 +487,7 @@ set(SRC_TRAIN
   src/train/trainer_eval.c
   src/train/trainer_run.c
   src/train/worst.c
+  src/train/worst_result.c
   src/train/language/chat.c
   src/train/language/generate.c
   src/train/language/lesson_text.c

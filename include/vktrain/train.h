@@ -118,6 +118,11 @@ typedef struct vkt_train_result {
     double baseline_accuracy, baseline_net_accuracy; /* of classes; else NAN */
     double baseline_test, baseline_test_net;         /* on the test split; NAN: none */
     double baseline_seconds;                         /* what it took */
+    /* If the test set is small (fewer than 50 examples, or a standard error of the accuracy above
+     * three points): its examples, and that error, NAN where there is no accuracy. n_few_test 0: it
+     * is none. */
+    uint64_t n_few_test;
+    double test_error;
 } vkt_train_result;
 
 /* Trains, evaluates, keeps checkpoints, selects the best, tests it. Blocks. Catches no signals

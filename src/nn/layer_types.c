@@ -67,7 +67,7 @@ static const char *const layouts[] = { "nchw", "nhwc", NULL };
     {                                                                                              \
         "virtual_batch", VKT_OPT_UINT, AT(virtual_batch), 1, 1 << 24,                              \
             "ghost batch: number of consecutive examples of a device's batch that share a mean "   \
-            "and a variance; the last group has what is left over (default: the batch)",           \
+            "and a variance; the last group may have fewer (default: the batch)",                  \
             NULL                                                                                   \
     }
 #define FROZEN                                                                                     \

@@ -19,9 +19,9 @@ typedef struct vkt__evidence {
     double steps_per_epoch;
     double full_loss, full_accuracy, full_mae; /* best checkpoint, full validation set */
     uint64_t best_step;
-    uint64_t sample;                /* eval.sample; 0: all */
-    uint64_t n_held;                /* validation and test examples */
-    uint64_t n_shared, n_near;      /* of those: in the training set too, or nearly */
+    uint64_t sample;           /* eval.sample; 0: all */
+    uint64_t n_held;           /* validation and test examples */
+    uint64_t n_shared, n_near; /* of those: in the training set too, or nearly */
     /* Of classes, as the run's end judged them (runs/run_folder.h); n_judged 0: it did not. */
     uint64_t n_judged, n_doubtful;
     double judged_wrong, surest_wrong, surest_quarter_wrong;

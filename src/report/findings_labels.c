@@ -31,7 +31,7 @@ bool vkt__find_shuffled_labels(const vkt__evidence *e, vkt__str *text)
     double n = (double)e->n_judged, w = e->judged_wrong, half = e->surest_wrong,
            quarter = e->surest_quarter_wrong, guess = guessing_wrong(e->h);
     if (e->n_judged < FEWEST_JUDGED || !(w > 0.15) || !(w < 0.8 * guess)) return false;
-    if (vkt__course_rise(e).rises) return false; /* what is left then is sure of anything */
+    if (vkt__course_rise(e).rises) return false; /* a net that broke down is sure of anything */
     if (!(half > 0.78 * w) || !(quarter > 0.7 * w) || !(half * n / 2 >= FEWEST_WRONG)) return false;
     vkt__str_printf(text,
                     "however sure the network is, it is wrong as often: %.1f%% of %llu validation "

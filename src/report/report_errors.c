@@ -16,7 +16,7 @@ enum { MOST_SHOWN = 24, MOST_DOUBTS = 12, MOST_CELLS = 6, PICTURE_LIMIT = 32 << 
 static const char *percent(vkt__arena *a, const char *cell)
 {
     double v = vkt__number_or_nan(cell);
-    return isnan(v) ? "-" : v > 0 && v < 0.001 ? "< 0.1%" : CELL("%.1f%%", 100 * v);
+    return isnan(v) ? "-" : CELL("%.1f%%", 100 * v);
 }
 
 /* A file's last folder and name. */
@@ -55,10 +55,14 @@ static void pictures(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, size_t
                    *said = vkt__csv_cell(csv, i, PREDICTED);
         vkt__str_printf(&p->html, "<li>");
         put_picture(p, r, vkt__csv_cell(csv, i, PICTURE),
-                    CELL(doubts ? "labelled %s, likelier %s" : "%s, taken for %s", target, said));
-        vkt__str_printf(&p->html, "<b>");
-        vkt__markup_escape(&p->html, target);
-        vkt__str_printf(&p->html, "</b> %s ", doubts ? "but likelier" : "taken for");
+                    !*target ? said
+                             : CELL(doubts ? "labelled %s, likelier %s" : "%s, taken for %s",
+                                    target, said));
+        if (*target) {
+            vkt__str_printf(&p->html, "<b>");
+            vkt__markup_escape(&p->html, target);
+            vkt__str_printf(&p->html, "</b> %s ", doubts ? "but likelier" : "taken for");
+        }
         vkt__str_printf(&p->html, "<b class=\"wrong\">");
         vkt__markup_escape(&p->html, said);
         vkt__str_printf(&p->html, "</b>");
@@ -113,7 +117,7 @@ static void rows(vkt__page *p, vkt__run_view *r, const vkt__csv *csv, const char
     columns[wide++] = doubts ? "label" : "target";
     columns[wide++] = doubts ? "likelier" : "predicted";
     if (classes) {
-        columns[wide++] = doubts ? "probability" : "sure by";
+        columns[wide++] = "probability";
         columns[wide++] = doubts ? "the label's" : "the target's";
     } else if (numbers) {
         columns[wide++] = "off by";
@@ -169,7 +173,7 @@ void vkt__run_errors(vkt__page *p, vkt__run_view *r)
         bool classes = *vkt__csv_cell(&csv, 1, P_PREDICTED);
         vkt__page_heading(p, 2, "Largest errors");
         vkt__page_text(p,
-                       "Of the best checkpoint on the %s set, the largest first: %s. "
+                       "The best checkpoint on the %s set, its largest errors first: %s. "
                        "`%s-errors.csv` in the run's folder lists them.",
                        !strcmp(split, "valid") ? "validation" : split,
                        classes ? "the examples whose right class it finds least likely"

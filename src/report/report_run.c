@@ -13,6 +13,7 @@
 #include "report/graph_svg.h"
 #include "report/run_view.h"
 #include "tensor/ops/optim/rules.h"
+#include "train/measures/share_error.h"
 
 /* ---- tables ---- */
 
@@ -132,6 +133,19 @@ static const char *duration(vkt__arena *a, double s)
                       : CELL("%.0f h %02.0f min", floor(s / 3600), floor(fmod(s, 3600) / 60));
 }
 
+/* The test result, and of a small set how far it may be off. */
+static const char *test_figures(vkt__arena *a, const vkt__run_record *x, const vkt_config *c)
+{
+    const char *text = figures(a, x->test_loss, x->test_accuracy, x->test_mae);
+    bool tokens = c && c->data.source && !strcmp(c->data.source, "text");
+    double error = vkt__share_error(x->test_accuracy, x->n_test);
+    if (!text || tokens || !vkt__is_small_set(error, x->n_test)) return text;
+    text = CELL("%s (only %llu examples", text, (unsigned long long)x->n_test);
+    return isnan(error)
+               ? CELL("%s)", text)
+               : CELL("%s: standard error of the accuracy %.1f points)", text, 100 * error);
+}
+
 /* What a reader looks for first. */
 static void facts(vkt__page *p, vkt__run_view *r)
 {
@@ -144,7 +158,7 @@ static void facts(vkt__page *p, vkt__run_view *r)
                       share ? CELL("%.2f%%", 100 * x->best_metric) : number(a, x->best_metric),
                       (unsigned long long)x->best_step)
                : NULL },
-        { "test", figures(a, x->test_loss, x->test_accuracy, x->test_mae) },
+        { "test", test_figures(a, x, r->config) },
         { "steps", CELL("%llu of %llu, %s", (unsigned long long)x->step,
                         (unsigned long long)x->total, text_or(x->status)) },
         { "time", isnan(x->seconds) ? NULL : duration(a, x->seconds) },

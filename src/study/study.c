@@ -48,9 +48,10 @@ static vkt_status check_data(vkt_study *s)
     p->n_test = info->n[VKT_SPLIT_TEST];
     vkt_dataset_destroy(&data);
     if (text && s->kind == VKT_STUDY_DATA)
-        return vkt__fail(VKT_E_ARG, "study",
-                         "a learning curve by data size is for tables and pictures: of a text train "
-                         "on a part of the files");
+        return vkt__fail(
+            VKT_E_ARG, "study",
+            "a learning curve by data size is for tables and pictures: of a text train "
+            "on a part of the files");
     if (!p->n_valid)
         return vkt__fail(VKT_E_ARG, "study",
                          "there are no validation examples: set data.valid_fraction");

@@ -3,15 +3,14 @@
 #include <math.h>
 
 #include "study/study_run.h"
+#include "train/measures/share_error.h"
 
 double vkt__standard_error(const char *metric, double value, uint64_t n)
 {
     double count = (double)n;
     if (!n || isnan(value)) return NAN;
-    if (!strcmp(metric, "accuracy") || !strcmp(metric, "balanced_accuracy")) {
-        double p = (value * count + 2) / (count + 4); /* Agresti and Coull: not 0 at 0 and 1 */
-        return sqrt(fmax(p * (1 - p), 0) / count);
-    }
+    if (!strcmp(metric, "accuracy") || !strcmp(metric, "balanced_accuracy"))
+        return vkt__share_error(value, n);
     if (!strcmp(metric, "r2")) return 2 * sqrt(fmax(value, 0)) * (1 - value) / sqrt(count);
     if (!strcmp(metric, "rmse")) return value / sqrt(2 * count);
     if (!strcmp(metric, "mae")) return value * sqrt((acos(-1) / 2 - 1) / count);

@@ -418,10 +418,15 @@ static vkt_status prepare(vkt__trainer *t)
     t->yaml = vkt_config_yaml(t->recipe);
     t->config_hash = vkt__hash(t->yaml, strlen(t->yaml), 0);
     t->data_hash = vkt_dataset_fingerprint(t->data);
+    const char *added = t->total > c->schedule.steps
+                            ? vkt__arena_printf(&t->paths, " (train.steps %llu and %llu of warmup)",
+                                                (unsigned long long)c->schedule.steps,
+                                                (unsigned long long)c->schedule.warmup)
+                            : "";
     vkt_log(
         VKT_LOG_INFO, "train",
-        "%llu parameters, %llu steps of %.0f examples (%.1f epochs), peak device memory %.1f MiB",
-        (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total,
+        "%llu parameters, %llu steps%s of %.0f examples (%.1f epochs), peak device memory %.1f MiB",
+        (unsigned long long)vkt_model_count(t->s->model), (unsigned long long)t->total, added,
         t->step_examples, (double)t->total * t->step_examples / (double)t->info->n[VKT_SPLIT_TRAIN],
         (double)t->s->planned_bytes / 1048576);
     vkt__model_say_unfit(t->s->model);

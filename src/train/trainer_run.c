@@ -9,6 +9,7 @@
 #include "runs/curve.h"
 #include "runs/sample_files.h"
 #include "train/measures/classes.h"
+#include "train/measures/share_error.h"
 #include "models/initial.h"
 #include "train/baseline_result.h"
 #include "train/calibrate.h"
@@ -17,7 +18,7 @@
 #include "train/trainer_eval.h"
 #include "train/ranks/trainer_ranks.h"
 #include "train/trainer_run.h"
-#include "train/worst.h"
+#include "train/worst_result.h"
 
 void vkt__trainer_count(vkt__trainer *t, const vkt_history_step *s)
 {
@@ -435,38 +436,6 @@ fail:
     return st;
 }
 
-/* Into the run's record, which findings read. */
-static void note_doubts(vkt__trainer *t, const vkt__doubts *d)
-{
-    if (!d->n_examples) return;
-    t->record.n_judged = d->n_examples;
-    t->record.n_doubtful = d->n;
-    t->record.judged_wrong = d->wrong;
-    t->record.surest_wrong = d->half;
-    t->record.surest_quarter_wrong = d->quarter;
-}
-
-/* The evaluation that is the result, whose errors are listed. With several ranks each evaluates a
- * part, and the lead goes through all examples by itself for the list. */
-static vkt_status evaluate_listed(vkt__trainer *t, vkt_split split, vkt__eval_sums *e)
-{
-    vkt_status st = VKT_OK;
-    vkt__worst *worst = NULL;
-    vkt__doubts doubts = { 0 };
-    vkt__eval_sums own = { 0 };
-    bool alone = !t->s->comm, listed = vkt__ranks_lead(t) && split != VKT_SPLIT_TRAIN;
-    if (listed) VKT_TRY(vkt__worst_create(t->s, split, &worst));
-    VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, e, alone && worst ? vkt__worst_take : NULL, worst));
-    if (worst && !alone) VKT_TRY(vkt__evaluate(t->s, NULL, split, 0, &own, vkt__worst_take, worst));
-    if (worst) VKT_TRY(vkt__worst_write(worst, t->run->dir, &doubts));
-    note_doubts(t, &doubts);
-fail:
-    vkt__eval_sums_finish(&own);
-    free(doubts.doubt);
-    vkt__worst_destroy(&worst);
-    return st;
-}
-
 /* The best checkpoint in retrospect, on the full validation set and on the test set. */
 vkt_status vkt__trainer_conclude(vkt__trainer *t)
 {
@@ -478,7 +447,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     VKT_TRY(vkt__ranks_share_weights(t, false));
     VKT_TRY(calibrate(t, split));
     t->s->curves = true;
-    VKT_TRY(evaluate_listed(t, split, &e));
+    VKT_TRY(vkt__trainer_list_errors(t, split, &e));
     r->ece[0] = vkt__eval_ece(&e.raw);
     r->ece[1] = vkt__eval_ece(&e.calibrated);
     r->valid_loss = e.loss / (double)e.n;
@@ -511,6 +480,9 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
         r->test_rmse = errors.rmse;
         r->test_r2 = errors.r2;
         r->test_metric = vkt__trainer_metric(t, &e);
+        uint64_t n_test = t->info->kind == VKT_DATA_KIND_TEXT ? 0 : t->info->n[VKT_SPLIT_TEST];
+        r->test_error = vkt__share_error(r->test_accuracy, n_test);
+        r->n_few_test = vkt__is_small_set(r->test_error, n_test) ? n_test : 0;
         t->record.test_loss = r->test_loss;
         t->record.test_accuracy = r->test_accuracy;
         t->record.test_mae = r->test_mae;

@@ -39,7 +39,7 @@ vkt_status vkt__worst_create(const vkt__session *s, vkt_split split, vkt__worst 
     const vkt_dataset_info *info = s->info;
     double mean;
     *out = NULL;
-    if (info->kind == VKT_DATA_KIND_TEXT || vkt__is_dense(info->task) || !info->has_labels)
+    if (info->kind == VKT_DATA_KIND_TEXT || info->task == VKT_TASK_DETECT || !info->has_labels)
         return VKT_OK;
     w = vkt__alloc(sizeof *w);
     *w = (vkt__worst) { .s = s, .split = split, .ignore = vkt__session_ignore(s) };
@@ -94,6 +94,32 @@ static void take_class(vkt__worst *w, uint64_t index, const float *out, uint32_t
     if (m) m->class = e;
 }
 
+/* By the share of its pixels that are wrong, of those that count. */
+static void take_mask(vkt__worst *w, uint64_t index, const float *out, const vkt_label *y)
+{
+    uint32_t n = w->s->info->n_outputs;
+    double wrong = 0, counted = 0;
+    for (uint32_t t = 0; t < w->s->info->n_targets; t++, out += n) {
+        uint32_t top = 0;
+        if (y[t].u >= n || (w->ignore.given && y[t].u == w->ignore.n)) continue;
+        for (uint32_t k = 1; k < n; k++)
+            if (out[k] > out[top]) top = k;
+        wrong += top != y[t].u;
+        counted++;
+    }
+    if (counted > 0) place(w, index, wrong / counted);
+}
+
+/* By its mean squared error. */
+static void take_picture(vkt__worst *w, uint64_t index, const float *out, const vkt_label *y)
+{
+    double sum = 0;
+    uint32_t n = w->s->info->n_labels;
+    for (uint32_t k = 0; k < n; k++)
+        sum += ((double)out[k] - (double)y[k].f) * ((double)out[k] - (double)y[k].f);
+    place(w, index, sum / n);
+}
+
 void vkt__worst_take(void *user, uint64_t index, const float *out, const vkt_label *y,
                      const double *number)
 {
@@ -104,6 +130,10 @@ void vkt__worst_take(void *user, uint64_t index, const float *out, const vkt_lab
     bool wrong = number != NULL;
     if (info->task == VKT_TASK_CLASSIFY) {
         take_class(w, index, out, y->u);
+        return;
+    }
+    if (info->task == VKT_TASK_SEGMENT || info->task == VKT_TASK_PICTURE) {
+        (info->task == VKT_TASK_SEGMENT ? take_mask : take_picture)(w, index, out, y);
         return;
     }
     for (uint32_t k = 0; k < n; k++) {
@@ -154,6 +184,16 @@ static const char *text_of(list *l, const double *v)
 static const char *name_of(const list *l, uint32_t class)
 {
     return l->w->s->info->class_names[class];
+}
+
+/* How wrong a target that is a picture was met; NULL: it is none. */
+static const char *picture_text(list *l, double loss)
+{
+    vkt_task task = l->w->s->info->task;
+    return task == VKT_TASK_SEGMENT
+               ? vkt__arena_printf(&l->a, "%.1f%% of its pixels are wrong", 100 * loss)
+           : task == VKT_TASK_PICTURE ? vkt__arena_printf(&l->a, "PSNR %.1f dB", -10 * log10(loss))
+                                      : NULL;
 }
 
 /* RUN/SPLIT-errors/example-17.png, unless it is there. *name "": the data has no pictures. */
@@ -232,10 +272,13 @@ static vkt_status write_errors(list *l)
     begin(l);
     for (size_t i = 0; i < w->n_errors; i++) {
         const mistake *m = &w->errors[i];
+        const char *dense = picture_text(l, m->loss);
         const float p[2] = { m->class.top[0].p, m->class.p_label };
-        VKT_TRY(m->number ? add(l, m->index, text_of(l, m->number + n), text_of(l, m->number), NULL)
-                          : add(l, m->index, name_of(l, m->class.label),
-                                name_of(l, m->class.top[0].class), p));
+        VKT_TRY(dense ? add(l, m->index, "", dense, NULL)
+                : m->number
+                    ? add(l, m->index, text_of(l, m->number + n), text_of(l, m->number), NULL)
+                    : add(l, m->index, name_of(l, m->class.label),
+                          name_of(l, m->class.top[0].class), p));
     }
     VKT_TRY(end(l, "errors"));
 fail:

@@ -6,9 +6,9 @@
 #include "train/evaluate.h"
 #include "train/measures/label_doubt.h"
 
-/* Examples of an evaluation as they are judged. */
+/* Collects an evaluation, example by example. */
 typedef struct vkt__worst vkt__worst;
-/* *out NULL: errors of this task are not listed (texts, and targets that are pictures). OOM_HOST.
+/* *out NULL: errors of this task are not listed (texts and boxes). OOM_HOST.
  */
 vkt_status vkt__worst_create(const vkt__session *s, vkt_split split, vkt__worst **out);
 /* A vkt__example_fn, whose user is a vkt__worst. */

@@ -416,6 +416,44 @@ static void folds_cover_all(void **state)
     refuse(&d, VKT_E_ARG, "data.fold 3 of data.folds 3", "the first is 0");
 }
 
+/* Classes in their shares, the same held examples, whole groups; more of one seed has what less
+ * has, and another seed draws others. */
+static void a_share_of_the_training_examples(void **state)
+{
+    (void)state;
+    unsigned rows[4][200] = { { 0 } }, held[2][200] = { { 0 } };
+    uint64_t all[2], some[2];
+    for (int k = 0; k < 4; k++) {
+        vkt_data_desc d = { .ignore = "g, day", .valid_fraction = 0.2, RAW };
+        d.train_fraction = k == 0 ? 0 : k == 2 ? 0.5 : 0.25;
+        d.train_seed = k == 3;
+        vkt_dataset *ds = open_rows(d);
+        vkt_dataset_class_counts(ds, VKT_SPLIT_TRAIN, k ? some : all);
+        for (int c = 0; c < 2 && k; c++)
+            assert_int_equal(some[c], llround((double)all[c] * d.train_fraction));
+        count_rows(ds, VKT_SPLIT_TRAIN, rows[k]);
+        count_rows(ds, VKT_SPLIT_VALID, held[k > 0]);
+        vkt_dataset_destroy(&ds);
+    }
+    for (int i = 0; i < 200; i++) assert_true(held[1][i] == 3 * held[0][i]);
+    for (int i = 0; i < 200; i++) assert_true(rows[1][i] <= rows[2][i] && rows[2][i] <= rows[0][i]);
+    assert_true(memcmp(rows[1], rows[3], sizeof rows[1]) != 0);
+    vkt_data_desc d = { .group = "g", .ignore = "day", .valid_fraction = 0.25, RAW };
+    d.train_fraction = 0.3;
+    vkt_dataset *ds = open_rows(d);
+    unsigned part[200] = { 0 }, in[37] = { 0 }, whole[37] = { 0 }, full[200] = { 0 };
+    count_rows(ds, VKT_SPLIT_TRAIN, part);
+    vkt_dataset_destroy(&ds);
+    d.train_fraction = 1;
+    ds = open_rows(d);
+    count_rows(ds, VKT_SPLIT_TRAIN, full);
+    vkt_dataset_destroy(&ds);
+    for (int i = 0; i < 200; i++) in[i * i % 37] += part[i], whole[i * i % 37] += full[i];
+    for (int g = 0; g < 37; g++) assert_true(!in[g] || in[g] == whole[g]);
+    d = (vkt_data_desc) { .source = "csv", .path = CSV, .train_fraction = 2 };
+    refuse(&d, VKT_E_ARG, "data.train_fraction is 2", "from 0 to 1");
+}
+
 static void groups_stay_together(void **state)
 {
     (void)state;
@@ -565,6 +603,7 @@ int main(void)
         cmocka_unit_test(split_is_stratified_disjoint_and_covering),
         cmocka_unit_test(fingerprint_sees_data_and_labels),
         cmocka_unit_test(folds_cover_all),
+        cmocka_unit_test(a_share_of_the_training_examples),
         cmocka_unit_test(groups_stay_together),
         cmocka_unit_test(time_goes_on),
         cmocka_unit_test(split_too_small),

@@ -154,6 +154,17 @@ def check_large(path):
               "([...document.querySelectorAll('svg.plot')].find(s => s.parentNode.offsetParent)) >= 2"), "a large page's steps are not those of the run")
 
 
+def check_errors(path, large):
+    """Pictures of the largest errors are shown from within the page, with what they are in words; rows show six of their columns, escaped."""
+    b.open(path, 390)
+    shown = b.run("[...document.querySelectorAll('.shots img')].map(i => [i.naturalWidth, i.alt, i.src.slice(0, 22)])")
+    say(len(shown) == 12 and all(w == 16 and src == "data:image/png;base64," for w, _, src in shown), f"pictures of errors: {shown[:2]}, {len(shown)}")
+    say(shown[:1] and shown[0][1] == "bread, taken for onion" and shown[9][1] == "labelled bread, likelier onion", f"pictures are called {[s[1] for s in shown[:1]]}")
+    b.open(large, 390)
+    told = b.run("[...document.querySelectorAll('table')].filter(t => t.caption && t.caption.textContent == 'The largest errors').map(t => [t.rows.length, t.rows[0].cells.length, t.rows[2].cells[7].textContent])")
+    say(told == [[10, 11, "red & <b>white</b>"]], f"the table of errors: {told}")
+
+
 def check_without_script(path):
     """A page without its script is the same but for the switches: as many drawings with their lines, no empty place."""
     b.open(path, 768, script=False)
@@ -214,8 +225,9 @@ try:
     check_keyboard("run.html")
     check_keyboard("study.html")
     check_without_script("run.html")
+    check_errors("run.html", "large.html")
     check_large("large.html")
-    for name in ("run", "large"): say(os.path.getsize(name + ".html") < 250000, f"a {name} page has {os.path.getsize(name + '.html')} bytes")
+    for name in ("run", "large"): say(os.path.getsize(name + ".html") < 260000, f"a {name} page has {os.path.getsize(name + '.html')} bytes")
     say(os.path.getsize("many.html") < 5000000, f"a page of 100 runs has {os.path.getsize('many.html')} bytes")
     took = min(b.open("many.html") for _ in range(3))
     busy = os.getloadavg()[0] > os.cpu_count()

@@ -1,5 +1,5 @@
 """Run folders, a study and benchmark files from formulas, the same on each machine: what golden pictures of pages are made of."""
-import json, math, os
+import json, math, os, struct, zlib
 
 CONFIG = """name: planted
 data: {source: digits}
@@ -15,6 +15,27 @@ NAMES = "bread cheese olive onion pepper saffron tomato".split()
 def write(path, value, lines=False):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w") as f: f.write(value if isinstance(value, str) else "".join(json.dumps(v) + "\n" for v in value) if lines else json.dumps(value))
+
+
+def picture(path, k):
+    """16 x 16 grey pixels: rings around a place that k says."""
+    chunk = lambda n, d: struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d))
+    rows = b"".join(b"\0" + bytes(int(127 + 120 * math.sin(math.hypot(x - k, y - 8) * 1.3)) for x in range(16)) for y in range(16))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f: f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 16, 16, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def errors(folder, names, rows):
+    """The largest errors and doubtful labels as a run's end writes them: of pictures, or rows of a table with eight columns."""
+    head, lines = "index,where,target,predicted,p(predicted),p(target),picture", []
+    if rows: head += ",width,height,colour <of it>,note,a,b,c,d"
+    for k in range(9):
+        place = f"line {17 * k + 3}" if rows else f"data/spices/{names[k % 7]}/a-picture-with-a-long-name-{k}.png"
+        lines.append(f"{k},{place},{names[k % len(names)]},{names[(k + 3) % len(names)]},{.98 - .03 * k:.4g},{.0004 * (k + 1):.4g},"
+                     + ("" if rows else f"valid-errors/example-{k}.png") + (f",{k * .37:.4g},{-k},red & <b>white</b>,{'a sentence with many words ' * 3},1,2,3,4" if rows else ""))
+        if not rows: picture(f"{folder}/valid-errors/example-{k}.png", k)
+    write(f"{folder}/valid-errors.csv", "\n".join([head, *lines]) + "\n")
+    write(f"{folder}/valid-doubtful.csv", "\n".join([head, *lines[:3]]) + "\n")
 
 
 def run(folder, lr=0.003, width=64, floor=0.2, note="planted"):
@@ -36,10 +57,11 @@ def run(folder, lr=0.003, width=64, floor=0.2, note="planted"):
     write(f"{folder}/metrics.jsonl", lines, True)
     write(f"{folder}/confusion-valid.csv", "target \\ predicted," + ",".join(NAMES) + "\n" + "".join(
         f"{a}," + ",".join(str(20 - i % 2 if i == k else int(k == (i + 2) % n and i % 2)) for k in range(n)) + "\n" for i, a in enumerate(NAMES)))
+    errors(folder, NAMES, False)
     best = evals[-1]
     write(f"{folder}/run.json", {"format": "vktrain run", "version": "0.2.0", "name": "planted", "note": note, "status": "done", "started": "2026-01-02T03:04:05Z",
           "finished": "2026-01-02T03:04:06Z", "command": "vktrain train planted.yaml", "source": "planted.yaml", "device": "a device", "driver": "a driver 1.2.3",
-          "data": "140 spices of 7 classes", "seed": 1, "n_params": 26122, "n_train": 1400, "n_valid": 140, "n_test": 140, "step": 300, "total": 300, "metric": "loss",
+          "data": "140 spices of 7 classes", "seed": 1, "n_params": 26122, "n_train": 1400, "n_valid": 140, "n_test": 140, "n_judged": 140, "n_doubtful": 3, "judged_wrong": .05, "surest_wrong": 0.0, "surest_quarter_wrong": 0.0, "step": 300, "total": 300, "metric": "loss",
           "best_metric": best["loss"], "best_step": 300, "valid_loss": best["loss"], "valid_accuracy": .95, "test_loss": best["loss"] + .01, "test_accuracy": .94,
           "items_per_s": 32000.0, "seconds": .6, "config": CONFIG % (lr, width)})
 
@@ -50,6 +72,7 @@ def large(folder):
     wave = lambda s, k: math.sin(12.9898 * s + k) * math.cos(4.1414 * s * k)
     names, lines, steps, about = [f"species-{a}{b}-{a}" for a in "abcdefgh" for b in "vwxyz"], [], 6000, json.load(open(f"{folder}/run.json"))
     write(f"{folder}/run.json", {**about, "step": steps, "total": steps, "config": about["config"].replace("lr: 0.003", "lr: 0.003, clip: 1").replace("steps: 300", f"steps: {steps}")})
+    errors(folder, names, True)
     for s in range(1, steps + 1):
         lines.append({"kind": "train", "step": s, "loss": round(1.9 * math.exp(-s / 1500) + .3 + .1 * wave(s, 1), 6), "accuracy": round(.9 + .05 * wave(s, 2), 6),
                       "grad_norm": round(math.exp(.4 * wave(s, 3)), 6), "clip": min(1, round(1 + .1 * wave(s, 4), 4)), "lr": round(.0015 * (1 + math.cos(math.pi * s / steps)), 9),

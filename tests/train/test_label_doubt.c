@@ -1,4 +1,4 @@
-/* Confident learning on labels of which some are changed: how many are found, and that a sure model
+/* Confident learning where some labels are changed: how many it finds, and that a sure model
  * with honest labels gives hardly any. The probabilities are those of a model that knows the truth
  * up to noise; its labels come from it by chance. */
 #include "testing.h"

@@ -267,6 +267,15 @@ static void warn(const char *text)
     cli_wrap(stdout, text, 14, 14);
 }
 
+/* How far the result of a small test set may be off. */
+static const char *few_text(const vkt_train_result *r)
+{
+    if (!r->n_few_test) return "";
+    if (isnan(r->test_error)) return cli_text("  (only %s examples)", cli_count(r->n_few_test));
+    return cli_text("  (only %s examples: standard error of the accuracy %s)",
+                    cli_count(r->n_few_test), cli_percent(r->test_error));
+}
+
 static void print_scores(const vkt_train_result *r)
 {
     if (*r->best_checkpoint && *r->metric) {
@@ -280,9 +289,9 @@ static void print_scores(const vkt_train_result *r)
             regression_text(r->valid_mae, r->valid_rmse, r->valid_r2),
             chosen_text(r->metric, r->valid_metric), perplexity_text(r));
     if (isfinite(r->test_loss))
-        row("test", "loss %s%s%s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy),
+        row("test", "loss %s%s%s%s%s", cli_number(r->test_loss), accuracy_text(r->test_accuracy),
             regression_text(r->test_mae, r->test_rmse, r->test_r2),
-            chosen_text(r->metric, r->test_metric));
+            chosen_text(r->metric, r->test_metric), few_text(r));
     if (isfinite(r->ece[1]))
         row("calibration",
             "temperature %s, fitted on valid: calibration error %s instead of %s%s; predictions "

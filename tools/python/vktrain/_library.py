@@ -162,7 +162,8 @@ class TrainResult(Structure):
                 ("baseline_net", c_double), ("baseline_error", c_double),
                 ("baseline_constant", c_double), ("baseline_accuracy", c_double),
                 ("baseline_net_accuracy", c_double), ("baseline_test", c_double),
-                ("baseline_test_net", c_double), ("baseline_seconds", c_double)]
+                ("baseline_test_net", c_double), ("baseline_seconds", c_double),
+                ("n_few_test", c_uint64), ("test_error", c_double)]
 
 
 class PredictorInfo(Structure):
