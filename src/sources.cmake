@@ -529,6 +529,7 @@ set(SRC_STUDY
   src/study/study_estimate.c
   src/study/study_file.c
   src/study/study_folds.c
+  src/study/study_labels.c
   src/study/study_lr.c
   src/study/study_noise.c
   src/study/study_outcome.c

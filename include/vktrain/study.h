@@ -172,6 +172,8 @@ typedef struct vkt_study_desc {
     uint32_t rounds;            /* seeds on which each fold is trained; 0: 1 */
     const char *const *against; /* [n_against] settings with which the recipe is compared */
     size_t n_against;
+    bool labels; /* keep each fold's best checkpoint, and list the labels that it contradicts of the
+                    examples that it was not trained on: DIR/doubtful.csv */
     /* auto */
     double minutes; /* of all trials together; 0: 10 */
     /* Says what limits a configuration: fills `text`. NULL: nobody does. */

@@ -80,6 +80,7 @@ typedef struct vkt_train_desc {
     vkt_comm *comm; /* the ranks that train together: each calls this with the same recipe and data;
                        rank 0 alone writes. NULL: alone */
     bool no_baseline; /* no linear model beside the result, whatever eval.baseline says */
+    bool no_test;     /* the end does not look at the test set */
 } vkt_train_desc;
 
 typedef struct vkt_train_result {

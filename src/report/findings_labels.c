@@ -62,8 +62,8 @@ bool vkt__find_doubtful_labels(const vkt__evidence *e, vkt__str *text)
         "the network contradicts %llu of %llu validation labels, and not only where it "
         "is unsure: it is wrong in %.1f%% of the half that it is surest of, %.1f%% of "
         "all: some of those labels are probably wrong. Look at them: valid-doubtful.csv "
-        "in the run's folder, the surest first; runs with data.folds=5 and data.fold=0 "
-        "to 4 judge the labels of the training examples in the same way",
+        "in the run's folder, the surest first; `vktrain study folds RECIPE --labels` lists "
+        "those of all examples that are not for test",
         (unsigned long long)e->n_doubtful, (unsigned long long)e->n_judged, 100 * half, 100 * w);
     return true;
 }

@@ -101,7 +101,8 @@ static vkt_status prepare(vkt_study *s)
         d->norms_from ? d->norms_from : "-", d->has_target ? d->target : NAN,
         d->ramp ? " ramp" : "");
     if (s->kind == VKT_STUDY_FOLDS) {
-        p->options = vkt__study_text(s, "folds=%u rounds=%u", d->folds, d->rounds);
+        p->options = vkt__study_text(s, "folds=%u rounds=%u%s", d->folds, d->rounds,
+                                     d->labels ? " labels" : "");
         for (size_t i = 0; i < d->n_against; i++)
             p->options = vkt__study_text(s, "%s %s", p->options, d->against[i]);
     }

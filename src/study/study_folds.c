@@ -76,8 +76,11 @@ static void plan(vkt_study *s, const char *group, const char *const *set, size_t
             all[n_set + 1] = vkt__study_text(s, "data.folds=%u", d->folds);
             all[n_set + 2] =
                 vkt__study_text(s, "seed=%llu", (unsigned long long)(s->priv->base->seed + r));
-            spec[r * d->folds + f] =
-                (vkt__trial_spec) { .group = group, .set = all, .n_set = n_set + 3, .check = true };
+            spec[r * d->folds + f] = (vkt__trial_spec) { .group = group,
+                                                         .set = all,
+                                                         .n_set = n_set + 3,
+                                                         .check = !(d->labels && set == NULL && !r),
+                                                         .no_test = true };
         }
 }
 
@@ -150,6 +153,7 @@ vkt_status vkt__study_folds(vkt_study *s)
     if (arms == 2) say_moments(s, "with the settings: ", best + n, n);
     vkt__study_advise(s, "each run is judged by its best evaluation on its own fold, which is a "
                          "little too good for both; the test set was not looked at");
+    if (d->labels) VKT_TRY(vkt__study_labels(s, first, d->folds));
     s->command = vkt__study_command(s, s->apply, s->n_apply);
 fail:
     free(spec);

@@ -58,6 +58,7 @@ typedef struct vkt__trial_spec {
     bool check;        /* evaluates without saving its weights */
     bool until_target; /* ends at the first evaluation that reaches desc->target */
     bool prune;        /* may end at a rung: study_prune.c */
+    bool no_test;      /* its end does not look at the test set */
     bool baseline;     /* has the linear baseline beside it, as a run of its own */
 } vkt__trial_spec;
 /* The configuration of a trial: recipe, the study's settings, the trial's. */
@@ -206,6 +207,9 @@ double vkt__spread(const double *v, size_t n);
 /* Whether doubling a batch can't have changed throughput by this: measure again. */
 bool vkt__ratio_is_odd(double ratio);
 vkt_status vkt__study_batch_size_check(vkt_study *s);
+/* DIR/doubtful.csv out of the folds' lists, trials [first, first + folds), and a sentence on it.
+ * IO, OOM_HOST. */
+vkt_status vkt__study_labels(vkt_study *s, size_t first, size_t folds);
 /* Over the finite values of v [n]; deviation with n - 1, NAN for a single value. */
 typedef struct vkt__moments {
     size_t n;

@@ -173,6 +173,7 @@ static vkt_status run_trial(const worker *w, const vkt__trial_spec *spec, const 
                          .gpu = p->desc->gpu,
                          .no_checkpoints = spec->check,
                          .no_baseline = !spec->baseline,
+                         .no_test = spec->no_test,
                          .on_progress = on_progress,
                          .user = &j,
                          .stop = &j.stopped,

@@ -469,7 +469,7 @@ vkt_status vkt__trainer_conclude(vkt__trainer *t)
     t->record.valid_loss = r->valid_loss;
     t->record.valid_accuracy = r->valid_accuracy;
     t->record.valid_mae = r->valid_mae;
-    if (t->info->n[VKT_SPLIT_TEST]) {
+    if (t->info->n[VKT_SPLIT_TEST] && !t->desc->no_test) {
         VKT_TRY(vkt__evaluate(t->s, NULL, VKT_SPLIT_TEST, 0, &e, NULL, NULL));
         r->test_loss = e.loss / (double)e.n;
         errors = vkt__eval_errors(&e);

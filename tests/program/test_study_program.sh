@@ -315,6 +315,35 @@ seed = [next(s for s in x if s.startswith("seed=")) for x in sets]
 assert seed == ["seed=7", "seed=7", "seed=8", "seed=8"], sets
 P
 
+# Labels: each fold's network judges the examples of its fold; a tenth of the labels are changed, and the test set is not looked at.
+refused 2 '\-\-labels is for folds' study lr digits --labels --study labels
+python3 - <<'P'
+import random
+random.seed(4)
+centre = [[random.gauss(0, 1) for _ in range(8)] for _ in range(3)]
+with open("flipped.csv", "w") as f, open("flipped.truth", "w") as t:
+    print(",".join(f"x{i}" for i in range(8)) + ",class", file=f)
+    for i in range(900):
+        c = i % 3
+        l = (c + random.randrange(1, 3)) % 3 if random.random() < 0.1 else c
+        print(",".join(f"{m + random.gauss(0, .8):.4f}" for m in centre[c]) + "," + "abc"[l], file=f)
+        if l != c: print(f"line {i + 2}", file=t)
+P
+printf 'name: flipped\ndata: {source: csv, path: flipped.csv, label: class}\nmodel: [linear: 16, relu, linear]\noptim: {rule: adam, lr: 0.005}\ntrain: {steps: 200, batch: 32}\neval: {every: 20}\n' >flipped.yaml
+"$program" study folds flipped.yaml --folds 3 --labels --study labels --quiet >out 2>log || fail "folds with labels"
+tr -s ' \n' ' ' <out | grep -q 'labels are contradicted by the network of a fold that was not trained on them: labels/doubtful.csv' || { cp out log; fail "what folds say of labels"; }
+python3 - <<'P' || fail "the labels of all folds"
+import csv, json
+truth, rows = set(open("flipped.truth").read().split("\n")) - {""}, list(csv.DictReader(open("labels/doubtful.csv")))
+right = [r["where"] in truth for r in rows]
+print(len(truth), len(rows), sum(right), sum(right[:30]))
+assert {r["fold"] for r in rows} == {"0", "1", "2"} and len({r["where"] for r in rows}) == len(rows)
+assert sum(right) > 0.6 * len(rows) and sum(right) > 0.5 * len(truth) and sum(right[:30]) >= 27
+ahead = [float(r["p(predicted)"]) - float(r["p(target)"]) for r in rows]
+assert ahead == sorted(ahead, reverse=True) and all("x7" in r for r in rows)
+assert all(json.load(open(f"labels/trial-{i:04d}/run.json"))["test_loss"] is None for i in range(3))
+P
+
 # ---- data: the same validation examples, an eighth to all of the others, which seeds draw
 refused 2 'data.train_seed=3 is what this study sets itself' study data digits --set data.train_seed=3 --study data
 refused 2 'shows no noise' study data digits --seeds 1 --study data

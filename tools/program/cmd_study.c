@@ -14,7 +14,7 @@ typedef struct study_options {
     const char *devices;
     const char *dir, *note, *space, *isolate, *norms_from, *target, *minutes;
     int sampler; /* as its flag lists them */
-    bool resume, dry_run, json, ramp, prune;
+    bool resume, dry_run, json, ramp, prune, labels;
     uint32_t steps, seed, seeds, trials, points, folds, rounds;
     double from, to, unstable_lr, factor;
 } study_options;
@@ -78,6 +78,10 @@ static const cli_flag flags[] = {
       "folds: parts of the examples that are not tested on" },
     { "--repeats", CLI_UINT, AT(rounds), "N", "1",
       "folds: seeds with which each fold is trained; the folds stay the same" },
+    { "--labels", CLI_BOOL, AT(labels), NULL, NULL,
+      "folds: list the labels that a fold's network contradicts though it was not trained on them, "
+      "of all examples that are not for test (DIR/doubtful.csv); keeps each fold's best "
+      "checkpoint" },
     { "--against", CLI_LIST, AT(against), "KEY=VALUE", NULL,
       "folds: compare the recipe with the recipe that has this setting, fold by fold; may be "
       "repeated" },
@@ -392,6 +396,7 @@ static int check_kind(const study_options *o, vkt_study_kind kind)
         { "--folds", o->folds != 5, FOLDS },
         { "--repeats", o->rounds != 1, FOLDS },
         { "--against", o->against.n > 0, FOLDS },
+        { "--labels", o->labels, FOLDS },
         { "--minutes", o->minutes != NULL, AUTO },
     };
     for (size_t i = 0; i < CLI_COUNT(of); i++) {
@@ -519,6 +524,7 @@ static int run(void *options)
                          .rounds = o->rounds,
                          .against = o->against.item,
                          .n_against = o->against.n,
+                         .labels = o->labels,
                          .bottleneck = bottleneck,
                          .on_progress = on_progress,
                          .user = o };
