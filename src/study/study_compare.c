@@ -119,15 +119,17 @@ vkt_status vkt__study_conclude(vkt_study *s, const char *what, const char *const
                           "difference is shown on validation: %s",
                           what, n == 1 ? "its result" : "its median", numbers);
     else if (shown)
-        vkt__study_advise(s,
-                          "keep the recipe: %s was best on one seed, but is worse on new seeds: "
-                          "%s",
-                          what, numbers);
+        vkt__study_advise(
+            s,
+            "keep the recipe: %s looked best in the trials, but is worse on new seeds: "
+            "%s",
+            what, numbers);
     else
-        vkt__study_advise(s,
-                          "keep the recipe: %s was best on one seed, but no difference is shown on "
-                          "new seeds: %s",
-                          what, numbers);
+        vkt__study_advise(
+            s,
+            "keep the recipe: %s looked best in the trials, but no difference is shown on "
+            "new seeds: %s",
+            what, numbers);
     for (size_t i = 0; i < n_set && c.holds; i++) vkt__study_apply(s, set[i]);
     if (!shown)
         vkt__study_advise(s, "%s; --seeds N compares on more seeds",

@@ -31,7 +31,7 @@ Y
 search=(study search digits --space space.yaml --trials 4 --steps 60 --seeds 1 --set eval.every=5)
 
 # ---- usage
-refused 2 "not one of auto, lr, warmup, clip, batch-size, search, folds; did you mean 'warmup'" study warmpu digits
+refused 2 "not one of auto, lr, warmup, clip, batch-size, search, folds, data; did you mean 'warmup'" study warmpu digits
 refused 2 '--space FILE is missing' study search digits
 refused 4 "nowhere.yaml" study search digits --space nowhere.yaml
 refused 2 'resume needs --study' study lr digits --resume
@@ -347,8 +347,7 @@ P
 # ---- data: the same validation examples, an eighth to all of the others, which seeds draw
 refused 2 'data.train_seed=3 is what this study sets itself' study data digits --set data.train_seed=3 --study data
 refused 2 'shows no noise' study data digits --seeds 1 --study data
-printf 'the quick brown fox jumps over the lazy dog\n%.0s' {1..400} >fox.txt
-refused 2 'is for tables and pictures' study data char-gpt --set data.path=fox.txt --study data
+refused 2 'is for tables and pictures' study data char-gpt --study data
 "$program" study data digits --seeds 2 --steps 20 --set eval.every=10 --study data --json >out 2>log || fail "data"
 python3 - <<'P' || fail "the sizes of a study of data"
 import json
