@@ -3,6 +3,7 @@
 
 #include "data/dataset.h"
 #include "data/glance.h"
+#include "tokenizers/tokenizer_json.h"
 
 const char *vkt__example_where(const vkt_dataset *ds, vkt_split split, uint64_t i, vkt__arena *a)
 {
@@ -14,11 +15,15 @@ const char *vkt__example_where(const vkt_dataset *ds, vkt_split split, uint64_t 
     return vkt__arena_printf(a, "example %u", at);
 }
 
-bool vkt__has_sentences(const vkt_dataset *ds)
+vkt_status vkt__example_tokenizer(const vkt_dataset *ds, vkt_tokenizer **out)
 {
-    for (uint32_t k = 0; k < ds->schema.n_columns; k++)
-        if (ds->schema.columns[k].n_tokens) return true;
-    return false;
+    const vkt__schema *s = &ds->schema;
+    bool sentences = false;
+    *out = NULL;
+    for (uint32_t k = 0; k < s->n_columns; k++) sentences |= s->columns[k].n_tokens > 0;
+    if (!sentences || !s->tokenizer) return VKT_OK;
+    return vkt__tokenizer_parse_json(s->tokenizer, strlen(s->tokenizer), "the schema's tokenizer",
+                                     out);
 }
 
 /* The tokens' bytes, without those that only fill a row up. */
@@ -52,8 +57,9 @@ static const char *category(const vkt__column *c, const float *x)
 /* With the digits that a standardised float keeps of it. */
 static const char *number(const vkt__column *c, float x, vkt__arena *a)
 {
-    double most = fmax(fmax(fabs(c->mean), c->std), 1e-300), unit = pow(10, floor(log10(most)) - 6),
-           v = (double)x * c->std + c->mean;
+    double most = fmax(fmax(fabs(c->mean), c->std), 1e-300);
+    double unit = pow(10, floor(log10(most)) - 6);
+    double v = (double)x * c->std + c->mean;
     return vkt__arena_printf(a, "%.7g", round(v / unit) * unit + 0.0);
 }
 

@@ -18,8 +18,9 @@ typedef struct vkt__seen_cell {
 size_t vkt__example_cells(const vkt_dataset *ds, vkt_split split, uint64_t i,
                           const vkt_tokenizer *tokenizer, vkt__arena *a, size_t most,
                           vkt__seen_cell *out);
-/* Whether one of its columns has sentences. */
-bool vkt__has_sentences(const vkt_dataset *ds);
+/* The tokenizer of its column of sentences; *out NULL: it has none. Destroy it. OOM_HOST, FORMAT.
+ */
+vkt_status vkt__example_tokenizer(const vkt_dataset *ds, vkt_tokenizer **out);
 
 /* pixels [h, w, channels], 1 or 3 of these; free them. */
 typedef struct vkt__thumbnail {

@@ -304,8 +304,7 @@ vkt_status vkt__worst_write(vkt__worst *w, const char *run_dir, vkt__doubts *dou
     vkt_status st = VKT_OK;
     list l = { .w = w, .run_dir = run_dir, .split = vkt_split_name(w->split) };
     *doubts = (vkt__doubts) { 0 };
-    if (vkt__has_sentences(w->s->data))
-        VKT_TRY(vkt_tokenizer_from_schema(vkt_dataset_schema(w->s->data), &l.tokenizer));
+    VKT_TRY(vkt__example_tokenizer(w->s->data, &l.tokenizer));
     VKT_TRY(write_errors(&l));
     if (w->judged) {
         VKT_TRY(vkt__label_doubts(w->judged, w->n_judged, w->s->info->n_outputs, doubts));

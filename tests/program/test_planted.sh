@@ -223,6 +223,36 @@ says stride-rates "$rises" lr stride.yaml --set optim.momentum=0.99 --set optim.
 never='mostly by clipping'
 says decayed-rates 'the cause is weight decay' lr table.yaml --set optim.weight_decay=0.3 --set 'model=[linear: 48, relu, linear: 48, relu, linear]' \
     --steps 400 --points 5 --from 0.0002 --to 0.01 --seeds 1
+# The largest errors: a row is that of its line in the file, the worst first; pictures lie beside the list; of sentences the text is there.
+python3 - <<'P'
+import random
+random.seed(2)
+plain, good, bad = "the film room day food was it and very quite".split(), "great lovely fine superb pleasant".split(), "awful poor dull broken cold".split()
+with open("mood.csv", "w") as f:
+    print("text,mood", file=f)
+    for i in range(400):
+        words = [random.choice(plain) for _ in range(6)] + [random.choice(bad if i % 2 else good) for _ in range(2)]
+        print(" ".join(words) + "," + ("bad" if (i % 2) ^ (random.random() < 0.1) else "good"), file=f)
+P
+"$program" init mood.csv --label mood -o mood.yaml --quiet >log 2>&1 && "$program" train mood.yaml --run mood --quiet --set train.steps=100 >log 2>&1 || fail "mood"
+for run in mood healthy-stride healthy-line; do "$program" report $run --no-png >log 2>&1 || fail "$run: the report"; done
+python3 - <<'P' >>log 2>&1 || fail "the largest errors"
+import csv, os
+def errors(run): return list(csv.DictReader(open(f"{run}/valid-errors.csv")))
+line, rows = open("line.csv").read().splitlines(), errors("healthy-line")
+for r in rows:
+    cells = [float(v) for v in line[int(r["where"].split()[1]) - 1].split(",")]
+    assert [float(r[f"x{i}"]) for i in range(8)] == cells[:8] and abs(float(r["target"]) - cells[8]) < 1e-6, (r, cells)
+off = [abs(float(r["target"]) - float(r["predicted"])) for r in rows]
+assert len(rows) == 24 and off == sorted(off, reverse=True) and "off by" in open("healthy-line/report.html").read()
+text, rows = open("mood.csv").read().splitlines(), errors("mood")
+for r in rows:
+    words, label = text[int(r["where"].split()[1]) - 1].split(",")
+    assert r["text"].strip() == words and r["target"] == label != r["predicted"], (r, words)
+assert rows and all(a["p(target)"] and float(a["p(target)"]) <= float(b["p(target)"]) for a, b in zip(rows, rows[1:]))
+rows, page = errors("healthy-stride"), open("healthy-stride/report.html").read()
+assert rows and all(open(f"healthy-stride/{r['picture']}", "rb").read(8) == b"\x89PNG\r\n\x1a\n" for r in rows) and page.count('src="data:image/png;base64,') >= len(rows)
+P
 # A number that is a line in 60 others, of which 480 rows hardly fix it; and one that an eighth of the rows tells.
 python3 - <<'P'
 import random
