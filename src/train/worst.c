@@ -10,6 +10,7 @@
 enum {
     MOST_ERRORS = 24,
     MOST_JUDGED = 500000, /* of 80 bytes */
+    MOST_DOUBTS = 10000,
     MOST_CELLS = 32,
     SIDE = 64 /* pixels of a picture */
 };
@@ -289,7 +290,7 @@ static vkt_status write_doubts(list *l, const vkt__doubts *d)
 {
     vkt_status st = VKT_OK;
     begin(l);
-    for (size_t i = 0; i < d->n; i++) {
+    for (size_t i = 0; i < VKT_MIN(d->n, (size_t)MOST_DOUBTS); i++) {
         const vkt__judged *e = &l->w->judged[d->doubt[i].at];
         const float p[2] = { d->doubt[i].p, e->p_label };
         VKT_TRY(add(l, e->index, name_of(l, e->label), name_of(l, d->doubt[i].likely), p));

@@ -15,7 +15,8 @@ vkt_status vkt__worst_create(const vkt__session *s, vkt_split split, vkt__worst 
 void vkt__worst_take(void *user, uint64_t index, const float *out, const vkt_label *y,
                      const double *number);
 /* Both files: index, where, target, predicted, p(predicted), p(target), picture, then a table's
- * cells. The errors are those of largest loss; doubtful labels are all there are, of classes alone.
+ * cells. The errors are those of largest loss; doubtful labels, of classes
+ * alone, are the 10,000 surest.
  * *doubts: as vkt__label_doubts; n_examples 0: of no classes. IO, OOM_HOST. */
 vkt_status vkt__worst_write(vkt__worst *w, const char *run_dir, vkt__doubts *doubts);
 void vkt__worst_destroy(vkt__worst **w);
