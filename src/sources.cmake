@@ -124,6 +124,7 @@ set(SRC_DATA_TABLES
   src/data/tables/array_table.c
   src/data/tables/column_stats.c
   src/data/tables/csv.c
+  src/data/tables/csv_rows.c
   src/data/tables/fit.c
   src/data/tables/json_rows.c
   src/data/tables/json_table.c

@@ -30,8 +30,35 @@ static bool slow_number(const char *text, double *out)
     return isfinite(*out);
 }
 
+static const char *take_digits(const char *s, uint64_t *digits)
+{
+    for (unsigned digit; (digit = (unsigned)(unsigned char)*s - '0') <= 9; s++)
+        *digits = *digits * 10 + digit;
+    return s;
+}
+
+/* What most numbers are, at most 15 digits with a point: exact in double, and so is the power of
+ * ten, so that one division rounds correctly. False: perhaps a number, but none of these. */
+static bool short_number(const char *text, double *out)
+{
+    enum { MOST_DIGITS = 15 };
+    static const double power[] = { 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+    bool negative = *text == '-';
+    const char *begin = text + (negative || *text == '+'), *s, *point = NULL;
+    uint64_t digits = 0;
+    s = take_digits(begin, &digits);
+    if (*s == '.') s = take_digits((point = s) + 1, &digits);
+    ptrdiff_t n = s - begin - (point != NULL), after = point ? s - point - 1 : 0;
+    if (*s || n < 1 || n > MOST_DIGITS) return false;
+    double v = (double)digits / power[after];
+    *out = negative ? -v : v;
+    return true;
+}
+
 bool vkt__number(const char *text, double *out)
 {
+    if (short_number(text, out)) return true;
     /* Up to 15 digits and powers of ten to 22 are exact in double, so one operation rounds
      * correctly (Clinger 1990); the rest goes to strtod. */
     static const double power[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,

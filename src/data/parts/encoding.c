@@ -117,6 +117,18 @@ static uint32_t to_come(const uint8_t *p, size_t n)
     return 0;
 }
 
+/* A byte that is not ASCII. */
+static bool any_beyond(const uint8_t *p, size_t n)
+{
+    enum { RUN = 64 };
+    uint8_t all = 0;
+    size_t at = 0;
+    for (; at + RUN <= n && all < 0x80; at += RUN)
+        for (size_t i = 0; i < RUN; i++) all |= p[at + i];
+    for (; at < n && all < 0x80; at++) all |= p[at];
+    return all >= 0x80;
+}
+
 /* Decides where the text is neither ASCII nor UTF-8. */
 static void look(vkt__decoder *d, const char *name, const uint8_t *p, size_t n, bool last)
 {
@@ -127,7 +139,7 @@ static void look(vkt__decoder *d, const char *name, const uint8_t *p, size_t n, 
     size_t end = n - skip - (cut ? 1 : 0);
     while (cut && end > 0 && text[end] >= 0x80 && text[end] < 0xc0) end--;
     good = good || (cut && at >= end);
-    for (size_t i = 0; i < n - skip && good && !d->beyond; i++) d->beyond = text[i] >= 0x80;
+    d->beyond = d->beyond || (good && any_beyond(text, n - skip));
     if (!good && !d->beyond && is_1252(p, n)) {
         d->kind = VKT__WINDOWS_1252;
         say_1252(name, p, n, skip + at);

@@ -343,7 +343,7 @@ bool vkt__form_is_number(const char *cell)
 
 bool vkt__form_is_code(const char *cell)
 {
-    if (*cell != '0') return false;
+    if (*cell != '0' || !isdigit((unsigned char)cell[1])) return false;
     size_t digits = strspn(cell, "0123456789");
     return digits > 1 && !cell[digits];
 }

@@ -226,7 +226,7 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
 /* ---- what columns give away ---- */
 
 enum { MOST_COMPARED = 20000000 }; /* cells: of larger tables an even spread of the rows */
-static const double tells_classes = 0.995, tells_numbers = 0.9999;
+static const double tells_classes = VKT__TELLS_LEAST, tells_numbers = 0.9999;
 
 /* The share of rows that must go by the column for a note; numbers may be an identifier as well. */
 static const char *odd_column(const advice *a, const vkt__look *k, const char *name, double share,
@@ -363,6 +363,8 @@ vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
     *out = NULL;
     VKT_TRY(vkt__file_read(desc->path, VKT__CSV_LIMIT, &bytes, &n));
     VKT_TRY(vkt__table_parse(bytes, n, desc->path, desc->delimiter, true, &csv));
+    free(bytes);
+    bytes = NULL;
     const char *given = desc->label && strcmp(desc->label, "last") != 0 ? desc->label : NULL;
     bool header = csv.named || (desc->header && strcmp(desc->header, "auto") != 0
                                     ? strcmp(desc->header, "yes") == 0
@@ -378,7 +380,7 @@ vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
     VKT_TRY(vkt__alloc_large(csv.n_rows, sizeof *rows, "rows", &rows));
     VKT_TRY(vkt__alloc_large(csv.n_columns, sizeof *looks, "columns", &looks));
     for (size_t r = header; r < csv.n_rows; r++) rows[r - header] = (uint32_t)r;
-    VKT_TRY(vkt__look_at(&csv, rows, (uint32_t)(csv.n_rows - header), label, looks));
+    VKT_TRY(vkt__look_at(&csv, rows, (uint32_t)(csv.n_rows - header), label, looks, &csv));
     advise(a, &csv, header, label, looks, desc->text);
     VKT_TRY(count_far_labels(a, &csv, header, label, looks[label].form));
     VKT_TRY(look_for_leaks(a, &csv, header, label, looks, rows, (uint32_t)(csv.n_rows - header)));

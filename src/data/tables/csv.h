@@ -3,6 +3,7 @@
 #define VKT_DATA_CSV_H
 
 #include "data/parts/parts.h"
+#include "data/tables/csv_rows.h"
 
 #define VKT__CSV_LIMIT (4000ull << 20) /* offsets are 32 bits */
 
@@ -15,6 +16,8 @@ typedef struct vkt__csv {
     char delimiter;
     bool named; /* the first row has the columns' names, whatever it looks like */
     size_t text_n;
+    double *number; /* [n_columns, n_rows] of columns of plain numbers, NAN where a cell is blank */
+    bool *numeric;  /* [n_columns] which are; NULL: vkt__look_at has kept none */
     uint32_t *said; /* [n_said] rising offsets of cells in quotes that read NA or the like */
     size_t n_said;
     uint32_t n_classes,
@@ -35,6 +38,12 @@ static inline const char *vkt__csv_cell(const vkt__csv *csv, size_t row, size_t 
 {
     return csv->text + csv->cell[row * csv->n_columns + column];
 }
+/* The column's numbers by row, of rows that were looked at; NULL: a cell reads otherwise, or none
+ * was kept. */
+static inline const double *vkt__csv_numbers(const vkt__csv *csv, size_t column)
+{
+    return csv->numeric && csv->numeric[column] ? csv->number + column * csv->n_rows : NULL;
+}
 /* Columns of one name get a number behind it from the second on, "Units.1", as pandas numbers them,
  * and a line says so unless quiet: the first row has the names. OOM_HOST. */
 vkt_status vkt__csv_number_names(vkt__csv *csv, bool quiet);
@@ -42,12 +51,5 @@ vkt_status vkt__csv_number_names(vkt__csv *csv, bool quiet);
 bool vkt__csv_label_missing(const vkt__csv *csv, size_t row, size_t column);
 /* The text as a cell in quotes, added to s. */
 void vkt__csv_quote(vkt__str *s, const char *text);
-/* Empty, ?, or NA, NaN, N/A, #N/A, NULL in any case. */
-bool vkt__csv_missing_word(const char *cell);
-static inline bool vkt__csv_missing(const char *cell)
-{
-    char c = *cell;
-    return !c || ((c == '?' || c == 'n' || c == 'N' || c == '#') && vkt__csv_missing_word(cell));
-}
 
 #endif

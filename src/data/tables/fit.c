@@ -289,12 +289,13 @@ fail:
     return st;
 }
 
-static vkt_status look_at_columns(vkt_dataset *ds, const vkt__table *t)
+/* csv: the table's own, which keeps the numbers that are read. */
+static vkt_status look_at_columns(vkt_dataset *ds, const vkt__table *t, vkt__csv *csv)
 {
     vkt_status st;
     vkt__look *looks = NULL;
     VKT_TRY(vkt__alloc_large(t->csv->n_columns, sizeof *looks, "columns", &looks));
-    VKT_TRY(vkt__look_at(t->csv, t->rows, t->n, SIZE_MAX, looks));
+    VKT_TRY(vkt__look_at(t->csv, t->rows, t->n, SIZE_MAX, looks, csv));
     VKT_TRY(take_forms(ds, t->csv, looks));
 fail:
     free(looks);
@@ -339,10 +340,16 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
 {
     uint32_t n = 0, n_numbers = 0;
     bool blank = false;
+    const double *known = c->form == VKT__FORM_PLAIN ? vkt__csv_numbers(t->csv, c->position) : NULL;
     if (c->n_tokens) return VKT_OK;
     for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++) {
-        const char *cell =
-            vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][i]], c->position);
+        uint32_t row = t->rows[ds->index[VKT_SPLIT_TRAIN][i]];
+        if (known) {
+            numbers[n_numbers] = known[row];
+            n = n_numbers += !isnan(known[row]);
+            continue;
+        }
+        const char *cell = vkt__csv_cell(t->csv, row, c->position);
         bool missing = vkt__csv_missing(cell);
         blank = blank || missing;
         if (missing) continue;
@@ -528,7 +535,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
     VKT_TRY(lay_out(ds, desc, &csv));
     t = own_table(s, &csv);
     VKT_TRY(start_part(s, &t, &ds->part[0]));
-    VKT_TRY(look_at_columns(ds, &t));
+    VKT_TRY(look_at_columns(ds, &t, &csv));
     vkt__table_columns(s, &t);
     if (test_bytes) {
         VKT_TRY(parse(test_bytes, test_n, test_name, desc, &test_csv));

@@ -146,14 +146,29 @@ vkt_status vkt__table_parse(const void *bytes, size_t n, const char *name, char 
                             bool class_line, vkt__csv *out)
 {
     vkt_status st;
-    char *text = NULL;
-    size_t text_n;
-    VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &text, &text_n));
-    VKT_TRY(vkt__decode_all(name, &text, &text_n));
+    char *unpacked = NULL;
+    size_t text_n = n;
+    vkt__str decoded = { 0 };
+    vkt__decoder d = { 0 };
+    const char *text = bytes;
+    bool changed;
+    if (vkt__is_gzip(bytes, n)) {
+        VKT_TRY(vkt__bytes_all(bytes, n, name, VKT__CSV_LIMIT, &unpacked, &text_n));
+        text = unpacked;
+    }
+    VKT_TRY(vkt__decode(&d, name, text, text_n, true, &decoded, &changed));
+    if (changed) {
+        vkt__str_add(&decoded, "", 0); /* something, of nothing */
+        text = decoded.data;
+        text_n = decoded.len;
+        free(unpacked);
+        unpacked = NULL;
+    }
     size_t mark = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     st = vkt__json_lines(text) ? parse_rows(text + mark, text_n - mark, name, out)
                                : vkt__csv_parse(text, text_n, name, delimiter, class_line, out);
 fail:
-    free(text);
+    free(unpacked);
+    vkt__str_finish(&decoded);
     return st;
 }

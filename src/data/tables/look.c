@@ -85,6 +85,8 @@ static void extent_add(extent *r, double v)
     r->before = v;
 }
 
+#define FEWEST_WIDE 1e15 /* below it a whole number has digits that a double keeps */
+
 /* What a column is found to be, row by row. */
 typedef struct finding {
     counts count;
@@ -93,22 +95,25 @@ typedef struct finding {
 } finding;
 
 /* Some of the rows: how many cells each form reads; all forms only where plain numbers do not read
- * all. */
+ * all. number: by row of the table, until a cell is none; or NULL. */
 static void count_forms(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t c, bool all,
-                        finding *f, vkt__look *k)
+                        double *number, finding *f, vkt__look *k)
 {
     double v;
     for (uint32_t i = 0; i < n; i++) {
         const char *cell = vkt__csv_cell(csv, rows[i], c);
         if (vkt__csv_missing(cell)) {
             k->n_blank++;
+            if (number && !k->odd) number[rows[i]] = NAN;
             continue;
         }
         if (!k->n++) k->first = cell, k->constant = true;
         k->constant = k->constant && strcmp(cell, k->first) == 0;
         bool plain = vkt__form_value(VKT__FORM_PLAIN, VKT__DATE_WHOLE, cell, &v);
         if (plain) extent_add(&f->plain, v);
-        if (plain && !f->wide && vkt__form_rounds(VKT__FORM_PLAIN, cell)) f->wide = cell;
+        if (plain && number && !k->odd) number[rows[i]] = v;
+        if (plain && !f->wide && fabs(v) >= FEWEST_WIDE && vkt__form_rounds(VKT__FORM_PLAIN, cell))
+            f->wide = cell;
         if (!plain && !k->odd) k->odd = cell;
         if (!k->code && vkt__form_is_code(cell)) k->code = cell;
         if (all)
@@ -124,7 +129,7 @@ static void count_all(const vkt__csv *csv, const uint32_t *rows, uint32_t n, siz
 {
     *f = (finding) { .plain = no_extent() };
     k->n = k->n_blank = 0;
-    count_forms(csv, rows, n, c, true, f, k);
+    count_forms(csv, rows, n, c, true, NULL, f, k);
 }
 
 static bool comma(vkt__form f)
@@ -214,6 +219,7 @@ static vkt_status find_numbering(const vkt__csv *csv, const uint32_t *rows, uint
 {
     vkt_status st;
     uint8_t *seen = NULL;
+    const double *known = vkt__csv_numbers(csv, c);
     double range = k->high - k->low;
     if (k->form != VKT__FORM_PLAIN || !k->whole || k->n < 2 || !(range <= 2.0 * k->n))
         return VKT_OK;
@@ -221,11 +227,11 @@ static vkt_status find_numbering(const vkt__csv *csv, const uint32_t *rows, uint
     memset(seen, 0, (size_t)range + 1);
     k->numbered = true;
     for (uint32_t i = 0; i < n && k->numbered; i++) {
-        double v;
-        const char *cell = vkt__csv_cell(csv, rows[i], c);
-        if (vkt__csv_missing(cell)) continue;
-        k->numbered =
-            vkt__form_value(k->form, VKT__DATE_WHOLE, cell, &v) && !seen[(size_t)(v - k->low)];
+        double v = known ? known[rows[i]] : 0;
+        const char *cell = known ? "" : vkt__csv_cell(csv, rows[i], c);
+        if (known ? isnan(v) : vkt__csv_missing(cell)) continue;
+        k->numbered = (known || vkt__form_value(k->form, VKT__DATE_WHOLE, cell, &v)) &&
+                      !seen[(size_t)(v - k->low)];
         if (k->numbered) seen[(size_t)(v - k->low)] = 1;
     }
     free(seen);
@@ -270,6 +276,7 @@ typedef struct looking {
     bool commas;
     finding *found;
     vkt__look *out;
+    double *number; /* [n_columns, n_rows of the table], or NULL */
 } looking;
 
 static uint32_t threads_for(const looking *l)
@@ -287,7 +294,8 @@ static void count_columns(void *user, uint32_t thread, uint32_t i)
     (void)thread;
     for (uint32_t r = 0; r < l->n; r += VKT_MIN(ROWS, l->n - r))
         for (size_t c = i; c < n_columns; c += each)
-            count_forms(l->csv, l->rows + r, VKT_MIN(ROWS, l->n - r), c, false, &l->found[c],
+            count_forms(l->csv, l->rows + r, VKT_MIN(ROWS, l->n - r), c, false,
+                        l->number ? l->number + c * l->csv->n_rows : NULL, &l->found[c],
                         &l->out[c]);
     for (size_t c = i; c < n_columns; c += each) {
         vkt__look *k = &l->out[c];
@@ -310,18 +318,41 @@ static void measure_column(void *user, uint32_t thread, uint32_t c)
     find_far(l->csv, l->rows, l->n, c, k);
 }
 
-vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t label,
-                        vkt__look *out)
+/* Columns that are blank and plain numbers throughout, with the table. */
+static vkt_status keep_numbers(looking *l, vkt__csv *csv)
 {
     vkt_status st;
-    looking l = { csv, rows, n, csv->delimiter == ';', NULL, out };
+    bool any = false;
+    free(csv->number);
+    free(csv->numeric);
+    csv->number = NULL;
+    csv->numeric = NULL;
+    VKT_TRY(vkt__alloc_large(csv->n_columns, 1, "columns", &csv->numeric));
+    for (size_t c = 0; c < csv->n_columns; c++)
+        any |= csv->numeric[c] = l->out[c].n && !l->out[c].odd;
+    if (!any) return VKT_OK;
+    csv->number = l->number;
+    l->number = NULL;
+fail:
+    return st;
+}
+
+vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t label,
+                        vkt__look *out, vkt__csv *keep)
+{
+    vkt_status st;
+    looking l = { csv, rows, n, csv->delimiter == ';', NULL, out, NULL };
     VKT_TRY(vkt__alloc_large(csv->n_columns, sizeof *l.found, "columns", &l.found));
+    if (keep)
+        VKT_TRY(vkt__alloc_large(csv->n_columns, (uint64_t)csv->n_rows * sizeof *l.number,
+                                 "a table's numbers", &l.number));
     for (size_t c = 0; c < csv->n_columns; c++) {
         l.found[c] = (finding) { .plain = no_extent() };
         out[c] = (vkt__look) { 0 };
     }
     vkt__in_threads(threads_for(&l), threads_for(&l), count_columns, &l);
     for (size_t c = 0; c < csv->n_columns; c++) l.commas = l.commas || comma(out[c].form);
+    if (keep) VKT_TRY(keep_numbers(&l, keep));
     vkt__in_threads((uint32_t)csv->n_columns, threads_for(&l), measure_column, &l);
     for (size_t c = 0; c < csv->n_columns; c++) {
         vkt__look *k = &out[c];
@@ -331,6 +362,7 @@ vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, s
     }
 fail:
     free(l.found);
+    free(l.number);
     return st;
 }
 

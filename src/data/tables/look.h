@@ -26,9 +26,10 @@ typedef struct vkt__look {
     double far, near_low, near_high;
 } vkt__look;
 
-/* out [csv->n_columns], from the rows [n]; label: a column whose different values are counted. */
+/* out [csv->n_columns], from the rows [n]; label: a column whose different values are counted.
+ * keep: csv itself, to keep the numbers that are read, or NULL. OOM_HOST. */
 vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, size_t label,
-                        vkt__look *out);
+                        vkt__look *out, vkt__csv *keep);
 /* What is unusual about a column and how it is read, as a line; NULL: nothing is. `mean`: blank
  * cells are filled; `embed`: each different cell gets a vector that is learned. */
 const char *vkt__look_note(const vkt__look *k, const char *name, bool fill, bool embed,

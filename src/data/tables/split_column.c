@@ -72,7 +72,7 @@ static vkt_status read_times(const vkt__table *t, uint32_t column, key *keys)
     vkt_status st;
     vkt__look *looks = NULL;
     VKT_TRY(vkt__alloc_large(t->csv->n_columns, sizeof *looks, "columns", &looks));
-    VKT_TRY(vkt__look_at(t->csv, t->rows, t->n, SIZE_MAX, looks));
+    VKT_TRY(vkt__look_at(t->csv, t->rows, t->n, SIZE_MAX, looks, NULL));
     vkt__form form = looks[column].form;
     vkt__date_part part = form == VKT__FORM_TIME    ? VKT__DATE_HOUR
                           : vkt__form_is_date(form) ? VKT__DATE_YEAR

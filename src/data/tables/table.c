@@ -390,13 +390,21 @@ bool vkt__column_value(const vkt__column *c, const char *cell, double *out)
            vkt__form_value_at(VKT__FORM_YEAR_FIRST, c->part, zone, cell, out);
 }
 
+/* known: the column's numbers as they were read before, or NULL. */
 static vkt_status number_cell(const vkt__table *t, uint32_t row, const vkt__column *c,
-                              const char *cell, float *x)
+                              const double *known, const char *cell, float *x)
 {
     double v = c->fill;
-    if (!vkt__csv_missing(cell) && !vkt__column_value(c, cell, &v))
+    if (known)
+        v = isnan(known[row]) ? v : known[row];
+    else if (!vkt__csv_missing(cell) && !vkt__column_value(c, cell, &v))
         return not_a_number(t->csv, row, c->name, c->form, cell);
     return scaled(t->csv, row, c->name, v, c->mean, c->std, x);
+}
+
+static const double *known_numbers(const vkt__table *t, const vkt__column *c, uint32_t j)
+{
+    return c->form == VKT__FORM_PLAIN ? vkt__csv_numbers(t->csv, t->column[j]) : NULL;
 }
 
 static vkt_status fill_column(const vkt__schema *s, const vkt__table *t, uint32_t j, float *out)
@@ -406,12 +414,13 @@ static vkt_status fill_column(const vkt__schema *s, const vkt__table *t, uint32_
     uint64_t n_unseen = 0;
     const char *unseen = NULL;
     const vkt__cells cells = { t->csv, t->rows, t->n, t->column[j] };
+    const double *known = known_numbers(t, c, j);
     if (c->n_tokens) return vkt__sentences_fill(s, c, &cells, out);
     for (uint32_t i = 0; i < t->n; i++) {
         float *x = out + (size_t)i * s->n_inputs + c->first_input;
         const char *cell = vkt__csv_cell(t->csv, t->rows[i], t->column[j]);
         if (!c->n_categories)
-            VKT_TRY(number_cell(t, t->rows[i], c, cell, x));
+            VKT_TRY(number_cell(t, t->rows[i], c, known, cell, x));
         else if (!category_cell(c, cell, x) && !n_unseen++)
             unseen = cell;
     }
@@ -444,12 +453,13 @@ static void fill_rows(void *user, uint32_t thread, uint32_t block)
     (void)thread;
     for (uint32_t j = 0; j < f->s->n_columns && !atomic_load(&f->failed); j++) {
         const vkt__column *c = &f->s->columns[j];
+        const double *known = known_numbers(t, c, j);
         for (uint32_t i = first; i < end; i++) {
             float *x = f->out + (size_t)i * f->s->n_inputs + c->first_input;
             const char *cell = vkt__csv_cell(t->csv, t->rows[i], t->column[j]);
             if (c->n_categories && !category_cell(c, cell, x))
                 atomic_store(&f->odd[j], true);
-            else if (!c->n_categories && number_cell(t, t->rows[i], c, cell, x) != VKT_OK)
+            else if (!c->n_categories && number_cell(t, t->rows[i], c, known, cell, x) != VKT_OK)
                 atomic_store(&f->failed, true);
         }
     }

@@ -11,6 +11,9 @@ vkt_status vkt__tells_label_read(const vkt__csv *csv, const uint32_t *rows, uint
                                  size_t column, vkt__form form, vkt__tells_label **out);
 void vkt__tells_label_free(vkt__tells_label **l);
 
+/* A share of classes below this is of no use, and may be given as 0. */
+#define VKT__TELLS_LEAST 0.995
+
 /* The share of rows whose label a rule of this column alone has right: classes by its values,
  * where they are few, or by ranges of its numbers, one a class; of numbers how well they lie on a
  * line (the correlation's size). 0: there is no such rule, or a constant says as much, or rows are
