@@ -335,7 +335,9 @@ VKT_API uint64_t vkt_model_frozen_bytes(const vkt_model *m);
 /* The device it was created on. */
 VKT_API vkt_gpu *vkt_model_gpu(const vkt_model *m);
 VKT_API vkt_buffer *vkt_model_values(const vkt_model *m);
-VKT_API vkt_buffer *vkt_model_grads(const vkt_model *m);
+/* Made by the first of this call, vkt_model_backward and vkt_optim_create: a model that is not
+ * trained has none. NULL, and a line is logged: there is no memory. */
+VKT_API vkt_buffer *vkt_model_grads(vkt_model *m);
 VKT_API vkt_dtype vkt_model_precision(const vkt_model *m);
 /* The copy of the values in that precision, laid out like them; NULL in f32. */
 VKT_API vkt_buffer *vkt_model_shadow(const vkt_model *m);

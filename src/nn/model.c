@@ -83,7 +83,6 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     VKT_TRY(vkt__model_cut(m, most_elements(m)));
     VKT_TRY(vkt__frozen_create(m));
     VKT_TRY(flat_create(m, 0, "parameters", VKT_F32, &m->values));
-    VKT_TRY(flat_create(m, m->frozen_flat, "gradients", VKT_F32, &m->grads));
     VKT_TRY(plain_create(m, m->state_count, "running averages", &m->state_values));
     if (m->constants_host) {
         uint64_t count = m->n_constants * vkt_shape_count(m->constants_shape);
@@ -249,6 +248,10 @@ vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n)
 void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss)
 {
     size_t n, k = 0;
+    if (!vkt_model_grads(m)) {
+        if (g->status == VKT_OK) g->status = VKT_E_OOM_DEVICE;
+        return;
+    }
     vkt_tensor *const *params = vkt_model_params(m, g, &n);
     vkt_tensor **grads = vkt__arena_alloc(&g->arena, n * sizeof *grads);
     vkt_backward(g, loss, params, n, grads);
@@ -314,9 +317,16 @@ vkt_buffer *vkt_model_values(const vkt_model *m)
     return m->values;
 }
 
-vkt_buffer *vkt_model_grads(const vkt_model *m)
+vkt_buffer *vkt_model_grads(vkt_model *m)
 {
+    if (!m->grads && flat_create(m, m->frozen_flat, "gradients", VKT_F32, &m->grads) != VKT_OK)
+        return NULL;
     return m->grads;
+}
+
+uint64_t vkt__model_grads_bytes(const vkt_model *m)
+{
+    return m->grads ? m->grads->bytes : 0;
 }
 
 vkt_dtype vkt_model_precision(const vkt_model *m)

@@ -100,7 +100,8 @@ struct vkt_model {
     size_t n_cuts;
     vkt__adapters adapters;
     float noise; /* see vkt_model_desc */
-    vkt_buffer *values, *grads, *state_values;
+    vkt_buffer *values, *state_values;
+    vkt_buffer *grads;         /* NULL until a graph is trained or an optimizer made */
     uint32_t n_constants;      /* as many of the shape, one after the other */
     vkt_shape constants_shape; /* rank 0: none */
     float *constants_host;
@@ -147,6 +148,8 @@ void vkt__model_set_constants(vkt_model *m, uint32_t n, vkt_shape shape, float *
 void vkt__model_lay_out(vkt_model *m);
 /* A warning, where some of what lora.base asks for could not be had. */
 void vkt__model_say_unfit(const vkt_model *m);
+/* 0: the model is not trained. */
+uint64_t vkt__model_grads_bytes(const vkt_model *m);
 /* Cuts the flat buffers into pieces of at most `most` elements. SHAPE: a parameter is larger. */
 vkt_status vkt__model_cut(vkt_model *m, uint64_t most);
 

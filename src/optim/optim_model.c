@@ -9,6 +9,9 @@ vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model 
     size_t n = 0, n_trained = 0;
     uint64_t first = vkt_model_frozen_flat(model);
     while (vkt_model_param(model, n)) n++;
+    vkt_buffer *grads = vkt_model_grads(model);
+    *out = NULL;
+    if (!grads) return VKT_E_OOM_DEVICE;
     vkt_param *params = vkt__alloc(n * sizeof *params);
     bool *hidden = vkt__alloc(n * sizeof *hidden);
     for (size_t i = 0; i < n; i++) {
@@ -24,7 +27,7 @@ vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model 
                        .count = vkt_model_flat_count(model) - first,
                        .first = first,
                        .values = vkt_model_values(model),
-                       .grads = vkt_model_grads(model),
+                       .grads = grads,
                        .shadow = vkt_model_shadow(model),
                        .precision = vkt_model_precision(model) };
     vkt_status st = vkt__optim_create_flat(gpu, desc, &flat, out);

@@ -4,6 +4,7 @@
 
 #include "data/dataset.h"
 #include "models/gguf/gguf_model.h"
+#include "nn/params.h"
 #include "optim/optim_flat.h"
 #include "tensor/check/units.h"
 #include "tensor/graph/graph.h"
@@ -176,7 +177,7 @@ static uint64_t memory_table(const vkt__session *s, vkt__str *out)
     bool offload = s->config->offload == VKT_SAVING_ALWAYS;
     uint64_t moments = offload ? 0 : moment_bytes(s), total = 0;
     uint64_t values = s->model ? vkt_model_values(s->model)->bytes : 0,
-             grads = s->model ? vkt_model_grads(s->model)->bytes : 0;
+             grads = s->model ? vkt__model_grads_bytes(s->model) : 0;
     const vkt_buffer *shadow_buffer = s->model ? vkt_model_shadow(s->model) : NULL;
     uint64_t shadow = shadow_buffer ? shadow_buffer->bytes : 0,
              frozen = s->model ? vkt_model_frozen_bytes(s->model) : 0;

@@ -10,6 +10,7 @@
 #include "vktrain/models.h"
 #include "vktrain/train.h"
 #include "models/import.h"
+#include "nn/params.h"
 
 #define DIR "test_lora_tmp"
 #define DATA                                                                                       \
@@ -74,7 +75,8 @@ static void only_adapters_have_gradients_and_moments(void **state)
         assert_int_equal(p->frozen, !strstr(p->name, ".lora_"));
         assert_int_equal(p->frozen, p->offset < vkt_model_frozen_flat(m));
     }
-    /* Each padded to a multiple of 256. */
+    /* None before it is trained. Each padded to a multiple of 256. */
+    assert_int_equal(vkt__model_grads_bytes(m), 0);
     assert_int_equal(vkt_model_grads(m)->bytes, 8 * 256 * 4);
     REQUIRE_OK(vkt_optim_create(
         gpu,
