@@ -562,6 +562,7 @@ set(SRC_BENCH
   src/bench/bench_host.c
   src/bench/bench_host_files.c
   src/bench/bench_host_models.c
+  src/bench/bench_host_starts.c
   src/bench/bench_key.c
   src/bench/bench_machine.c
   src/bench/bench_machines.c

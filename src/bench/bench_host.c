@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "bench/bench_clock.h"
 #include "bench/bench_host_models.h"
+#include "bench/bench_host_starts.h"
 #include "runs/checkpoint.h"
 #include "runs/run_folder.h"
 #include "tensor/graph/graph.h"
@@ -259,6 +260,22 @@ static const struct row {
       vkt__host_make_questions,
       vkt__host_answer },
     { "explain a transformer", "blocks", { 2, 12, 100 }, vkt__host_make_recipe, vkt__host_explain },
+    { "train a first step", "blocks", { 1, 2, 12 }, vkt__host_make_recipe, vkt__host_start },
+    { "train a first step without the cache",
+      "blocks",
+      { 1, 2, 12 },
+      vkt__host_make_recipe,
+      vkt__host_start_cold },
+    { "load pictures",
+      "pictures",
+      { 8, 80, 800 },
+      vkt__host_make_pictures,
+      vkt__host_load_pictures },
+    { "answer requests",
+      "requests",
+      { 4, 400, 10000 },
+      vkt__host_make_classifier,
+      vkt__host_answer_requests },
 };
 
 /* A folder for the files of a row, in the cache's. */

@@ -12,8 +12,8 @@ static vkt_gpu_desc device_of(const vkt__host_work *w)
     return w->b->desc->gpu ? *w->b->desc->gpu : (vkt_gpu_desc) { 0 };
 }
 
-/* Trains, or explains, without a word. */
-static vkt_status train(const vkt__host_work *w, const char *recipe, bool explain)
+/* Trains, or explains, without a word; cold: without the cache of kernels. */
+static vkt_status train(const vkt__host_work *w, const char *recipe, bool explain, bool cold)
 {
     vkt_status st;
     vkt_config *c = NULL;
@@ -25,7 +25,9 @@ static vkt_status train(const vkt__host_work *w, const char *recipe, bool explai
                          .explain = explain,
                          .explain_text = &plan,
                          .no_baseline = true };
+    d.gpu.no_cache |= cold;
     vkt__log_hold(true);
+    VKT_TRY(vkt__remove_tree(d.run_dir));
     VKT_TRY(vkt__file_replace(path, recipe, strlen(recipe)));
     VKT_TRY(vkt_config_create(&c));
     VKT_TRY(vkt_config_load(c, path));
@@ -53,7 +55,7 @@ vkt_status vkt__host_make_classifier(const vkt__host_work *w)
                       "name: bench\ndata: {source: csv, path: '%s', label: label, valid_fraction: "
                       "0.1}\nmodel: [linear: 64, relu, linear]\ntrain: {steps: 1, batch: 8}\n",
                       vkt__host_path(w, "t.csv")),
-                  false));
+                  false, false));
     VKT_TRY(vkt__host_table(w));
 fail:
     return st;
@@ -99,7 +101,7 @@ vkt_status vkt__host_make_questions(const vkt__host_work *w)
                       "0.1}\nmodel: [transformer: {layers: 2, heads: 4, width: 64}]\ntrain: "
                       "{steps: 1, batch: 4}\neval: {sample: 16}\nsamples: {count: 0}\n",
                       vkt__host_path(w, "t.txt")),
-                  false));
+                  false, false));
     VKT_TRY(vkt__file_create(path, &f));
     for (uint32_t i = 0; i < w->n; i++)
         fprintf(f,
@@ -135,7 +137,7 @@ vkt_status vkt__host_make_recipe(const vkt__host_work *w)
     return vkt__host_text(&text);
 }
 
-vkt_status vkt__host_explain(const vkt__host_work *w)
+static vkt_status begin(const vkt__host_work *w, bool explain, bool cold)
 {
     return train(w,
                  vkt__arena_printf(
@@ -144,5 +146,20 @@ vkt_status vkt__host_explain(const vkt__host_work *w)
                      "0.1}\nmodel: [transformer: {layers: %u, heads: 2, width: 32}]\ntrain: "
                      "{steps: 1, batch: 4}\neval: {sample: 16}\nsamples: {count: 0}\n",
                      vkt__host_path(w, "t.txt"), w->n),
-                 true);
+                 explain, cold);
+}
+
+vkt_status vkt__host_explain(const vkt__host_work *w)
+{
+    return begin(w, true, false);
+}
+
+vkt_status vkt__host_start(const vkt__host_work *w)
+{
+    return begin(w, false, false);
+}
+
+vkt_status vkt__host_start_cold(const vkt__host_work *w)
+{
+    return begin(w, false, true);
 }

@@ -12,5 +12,8 @@ vkt_status vkt__host_make_questions(const vkt__host_work *w);
 vkt_status vkt__host_answer(const vkt__host_work *w); /* n questions of four choices */
 vkt_status vkt__host_make_recipe(const vkt__host_work *w);
 vkt_status vkt__host_explain(const vkt__host_work *w); /* a transformer of n blocks, to its plan */
+/* The same through its first step and evaluation; cold: kernels come from no cache. */
+vkt_status vkt__host_start(const vkt__host_work *w);
+vkt_status vkt__host_start_cold(const vkt__host_work *w);
 
 #endif

@@ -23,7 +23,7 @@ static void the_host_once(void **state)
     (void)state;
     vkt_bench *b, *back;
     REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .only = "host" }, &b));
-    assert_int_equal(b->n_rows, 12);
+    assert_int_equal(b->n_rows, 16);
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->refused) fail_msg("%s: %s", r->name, r->refused);

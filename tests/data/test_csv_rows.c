@@ -178,8 +178,8 @@ static void messages_have_their_line(void **state)
     vkt__str_finish(&s);
 }
 
-/* A column that goes with the label but for one row in `wrong` of the first ones, in a table whose
- * values are counted in stages; the number of notes on it. */
+/* The number of notes on a column that tells the label, but that every wrong-th of the first rows
+ * has another one. Its values are counted in stages. */
 static int notes_on_telling(uint32_t wrong)
 {
     enum { ROWS = 30000, FIRST = 5000 };

@@ -6,6 +6,7 @@ import array, json, pathlib, random, statistics, sys, tempfile, time
 
 quick = "--quick" in sys.argv[1:]
 rows, runs, steps, megabytes, text_bytes = (20000, 500, 20000, 8, 1000000) if quick else (500000, 10000, 1000000, 256, 50000000)
+n_pictures, requests = (80, 400) if quick else (800, 10000)
 
 
 def measure(name, n, of, work):
@@ -100,6 +101,41 @@ def checkpoint(folder):
     measure("safetensors' save_file and fsync", megabytes, "MiB", save)
 
 
-for part in (table, lists, text, checkpoint):
+def pictures(folder):
+    try:
+        import PIL.Image
+        import torch
+        from torchvision import datasets, transforms
+    except ImportError:
+        return print("pictures: torch and torchvision are not installed: left out")
+    side = 256
+    for c in "ab":
+        (folder / c).mkdir()
+    for i in range(n_pictures):
+        pixels = bytes((((x * (i % 5 + 1) + y * (c + 1)) // 4 + (x * 7919 + y * 104729 + i * 31) % 13) & 255)
+                       for y in range(side) for x in range(side) for c in range(3))
+        PIL.Image.frombytes("RGB", (side, side), pixels).save(folder / "ab"[i % 2] / f"{i}.png")
+    data = datasets.ImageFolder(folder, transforms.Compose([
+        transforms.Resize((224, 224)), transforms.ToTensor(), transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]))
+    measure("torchvision's ImageFolder, 224 pixels, one process", n_pictures, "pictures",
+            lambda: sum(len(x) for x, _ in torch.utils.data.DataLoader(data, batch_size=8)))
+
+
+def answers(folder):
+    try:
+        import torch
+    except ImportError:
+        return print("requests: torch is not installed: left out")
+    net = torch.nn.Sequential(torch.nn.Linear(11, 64), torch.nn.ReLU(), torch.nn.Linear(64, 2), torch.nn.Softmax(-1)).eval()
+    body = json.dumps({f"x{k}": k - 4.5 for k in range(11)})
+
+    def answer():
+        with torch.inference_mode():
+            for _ in range(requests):
+                net(torch.tensor([list(json.loads(body).values())])).tolist()
+    measure("json.loads and a PyTorch net, one by one", requests, "requests", answer)
+
+
+for part in (table, lists, text, checkpoint, pictures, answers):
     with tempfile.TemporaryDirectory() as folder:
         part(pathlib.Path(folder))
