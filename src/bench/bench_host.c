@@ -273,7 +273,7 @@ static const struct row {
       vkt__host_load_pictures },
     { "answer requests",
       "requests",
-      { 4, 400, 10000 },
+      { 100, 400, 10000 },
       vkt__host_make_classifier,
       vkt__host_answer_requests },
 };
