@@ -76,10 +76,10 @@ static uint64_t cell_of(const vkt_dataset *ds, vkt_split split, uint64_t i, uint
 {
     const vkt__schema *s = &ds->schema;
     const vkt__part *p = &ds->part[ds->of_part[split]];
-    uint32_t from = s->columns[column].first_input,
-             to = column + 1 < s->n_columns ? s->columns[column + 1].first_input : s->n_inputs;
-    const float *x = p->values + (size_t)ds->index[split][i] * s->n_inputs + from;
-    return vkt__hash(x, (to - from) * sizeof *x, to - from);
+    const vkt__column *c = &s->columns[column];
+    uint32_t n = vkt__column_inputs(c);
+    const float *x = p->values + (size_t)ds->index[split][i] * s->n_inputs + c->first_input;
+    return vkt__hash(x, n * sizeof *x, n);
 }
 
 /* How many of the held examples have an equal among the training examples if each column draws its

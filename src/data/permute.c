@@ -57,12 +57,6 @@ fail:
     return st;
 }
 
-/* Inputs of a column of the schema. */
-static uint32_t width(const vkt__column *c)
-{
-    return c->n_tokens ? c->n_tokens : c->n_categories && !c->embed ? c->n_categories : 1;
-}
-
 void vkt__permute_column(vkt_dataset *taken, uint32_t i, uint64_t seed)
 {
     const vkt__schema *s = &taken->schema;
@@ -78,7 +72,8 @@ void vkt__permute_column(vkt_dataset *taken, uint32_t i, uint64_t seed)
         at += begins(s, k);
         for (uint32_t r = 0; r < n && at == i; r++)
             memcpy(to + (size_t)r * wide + c->first_input,
-                   from + (size_t)order.p[r] * wide + c->first_input, width(c) * sizeof *to);
+                   from + (size_t)order.p[r] * wide + c->first_input,
+                   vkt__column_inputs(c) * sizeof *to);
     }
     free(order.p);
 }

@@ -214,6 +214,26 @@ static void equal_rows_are_left_out_where_asked(void **state)
     assert_int_equal(n[0], n[1]);
 }
 
+/* An embedded column stands behind all others among the inputs, and anywhere in the file. */
+static void equal_rows_with_an_embedded_column(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    uint64_t n_shared, n_near;
+    vkt__str_printf(&text, "name,size,y\n");
+    for (uint64_t i = 0; i < 300; i++) {
+        uint64_t of = i - i % 3; /* each row three times */
+        vkt__str_printf(&text, "n%d,%.6f,%c\n", (int)(of % 40),
+                        vkt_rand_normal(3, VKT_RNG_TEST, of), of % 2 ? 'p' : 'q');
+    }
+    vkt_dataset *ds =
+        open_csv(text.data, (vkt_data_desc) { .valid_fraction = 0.2, .embed = "name" });
+    REQUIRE_OK(vkt_dataset_report(ds, &n_shared, &n_near));
+    assert_true(n_shared > 10);
+    vkt_dataset_destroy(&ds);
+    vkt__str_finish(&text);
+}
+
 /* Rows of three columns with few values are equal by chance, and no result is too good by that;
  * rows with a continuous one are not. */
 static void equal_rows_by_chance(void **state)
@@ -544,6 +564,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forms_of_cells),
         cmocka_unit_test(columns_of_numbers),
+        cmocka_unit_test(equal_rows_with_an_embedded_column),
         cmocka_unit_test(equal_rows_by_chance),
         cmocka_unit_test(near_duplicates),
         cmocka_unit_test(equal_rows_are_left_out_where_asked),

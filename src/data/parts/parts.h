@@ -89,6 +89,9 @@ typedef struct vkt__column {
     uint32_t n_tokens;       /* a sentence: inputs that are rows of its tokens; 0: it is none */
 } vkt__column;
 
+/* How many inputs the column gives. */
+uint32_t vkt__column_inputs(const vkt__column *c);
+
 /* A number to predict: in a table a column of the file; the first one is also the label of other
  * tasks. */
 typedef struct vkt__target {

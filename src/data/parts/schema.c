@@ -14,6 +14,12 @@ static const char *const missing_names[] = { "error", "mean", "drop" };
 
 enum { MOST_ROWS = 1 << 24 }; /* inputs are f32, which have all whole numbers up to there */
 
+uint32_t vkt__column_inputs(const vkt__column *c)
+{
+    if (c->n_tokens) return c->n_tokens;
+    return c->n_categories && !c->embed ? c->n_categories : 1;
+}
+
 bool vkt__schema_place(vkt__schema *s)
 {
     uint64_t inputs = 0, rows = 0;
@@ -23,7 +29,7 @@ bool vkt__schema_place(vkt__schema *s)
             if (c->embed != (embed != 0)) continue;
             c->first_input = (uint32_t)inputs;
             c->first_row = (uint32_t)rows;
-            inputs += c->n_tokens ? c->n_tokens : c->n_categories && !embed ? c->n_categories : 1;
+            inputs += vkt__column_inputs(c);
             rows += c->n_tokens ? s->vocab : embed ? c->n_categories : 0;
             if (inputs > INT32_MAX || rows >= MOST_ROWS) return false;
         }
