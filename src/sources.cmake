@@ -133,6 +133,7 @@ set(SRC_DATA_TABLES
   src/data/tables/names.c
   src/data/tables/reopen.c
   src/data/tables/row_parts.c
+  src/data/tables/scaling.c
   src/data/tables/sentences.c
   src/data/tables/split_column.c
   src/data/tables/table.c
@@ -372,6 +373,7 @@ set(SRC_NN
   src/nn/layers_graph.c
   src/nn/layers_sequence.c
   src/nn/layers_image.c
+  src/nn/layers_members.c
   src/nn/layers_onnx.c
   src/nn/layers_vision.c
   src/nn/lora.c
@@ -668,6 +670,8 @@ set(SRC_PROGRAM
   tools/program/cli/version.c
   tools/program/init/init_json.c
   tools/program/init/init_recipe.c
+  tools/program/init/init_tables.c
+  tools/program/init/init_write.c
   tools/program/init/init_boxes.c
   tools/program/init/init_set.c
   tools/program/inspect/inspect_csv.c

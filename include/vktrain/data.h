@@ -73,12 +73,13 @@ typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP
 typedef enum vkt_standardize {
     VKT_STANDARDIZE_AUTO, /* IDX: global; other images: channel; tables: feature */
     VKT_STANDARDIZE_NONE,
-    VKT_STANDARDIZE_GLOBAL,   /* one mean and deviation over all inputs of the training split */
-    VKT_STANDARDIZE_FEATURE,  /* one per input column */
-    VKT_STANDARDIZE_CHANNEL,  /* images: one per channel */
-    VKT_STANDARDIZE_IMAGENET, /* RGB images: ImageNet's, as pretrained weights expect */
-    VKT_STANDARDIZE_SYMMETRIC /* images: to -1..1, as some pretrained weights expect */
-} vkt_standardize;            /* A table's text columns are one-hot, 0 or 1 whatever this says. */
+    VKT_STANDARDIZE_GLOBAL,    /* one mean and deviation over all inputs of the training split */
+    VKT_STANDARDIZE_FEATURE,   /* one per input column */
+    VKT_STANDARDIZE_CHANNEL,   /* images: one per channel */
+    VKT_STANDARDIZE_IMAGENET,  /* RGB images: ImageNet's, as pretrained weights expect */
+    VKT_STANDARDIZE_SYMMETRIC, /* images: to -1..1, as some pretrained weights expect */
+    VKT_STANDARDIZE_ROBUST /* csv: by each column's median and quartiles; far values are drawn in */
+} vkt_standardize;         /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
 typedef enum vkt_picture_fit { VKT_PICTURE_FIT_STRETCH, VKT_PICTURE_FIT_CROP } vkt_picture_fit;
 typedef enum vkt_duplicates { VKT_DUPLICATES_KEEP, VKT_DUPLICATES_DROP } vkt_duplicates;
@@ -235,6 +236,7 @@ typedef struct vkt_data_desc {
      * 0 and 1: all. ARG: of a text. */
     double train_fraction;
     uint64_t train_seed;
+    uint32_t bins; /* csv: of a column of numbers, an input each beside the number; 0: none */
     const vkt_arrays *arrays; /* npy: the arrays themselves, in place of path. Read while the data
                                  set is opened, which keeps no pointer to them */
 } vkt_data_desc;

@@ -87,7 +87,7 @@ typedef struct vkt_layer {
     float eps;        /* norms; 0: 1e-5 */
     uint32_t repeat;  /* "repeat": how many copies of the body, each with its own parameters */
     bool zero; /* "residual": initialize the branch's last weights (linear or norm gain) to zero */
-    const struct vkt_layer *body; /* residual, repeat */
+    const struct vkt_layer *body; /* residual, repeat, members */
     size_t n_body;
     vkt_transformer transformer;
     const struct vkt_layer *shortcut; /* residual: layers applied to x before the sum; NULL: none */
@@ -124,6 +124,7 @@ typedef struct vkt_layer {
      * layer has that name: what the list takes. NULL: the layer before. */
     const char *const *from;
     size_t n_from;
+    uint32_t members; /* members: how many nets; 0: 16 */
 } vkt_layer;
 #define VKT_LAYER_INPUT "input"
 
@@ -248,7 +249,8 @@ VKT_API vkt_status vkt_model_values_changed(vkt_model *m);
 #define VKT_TOKEN_DOCUMENTS "token documents"
 /* Adds the model to a graph: x [B, input...] -> logits [B, n_outputs]; a transformer: tokens [B, T]
  * u32 -> [B, T, n_outputs]. train: dropout is active, and batch norm uses the batch's statistics
- * and updates its running averages. The parameter tensors are created once per graph;
+ * and updates its running averages; a model that ends in `members` gives what each of them does,
+ * [B, members, n_outputs]. The parameter tensors are created once per graph;
  * vkt_model_params returns the trained ones, for vkt_backward. */
 VKT_API vkt_tensor *vkt_model_build(vkt_model *m, vkt_graph *g, vkt_tensor *x, bool train);
 /* What head i of the description gives, [B, n_outputs], in g, which must be the graph that was

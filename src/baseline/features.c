@@ -60,11 +60,28 @@ static void open_pictures(vkt__features *f)
     f->small = vkt__alloc(f->p * sizeof *f->small);
 }
 
+/* The inputs of numbers and categories, without the bins of data.bins: with them it would be no
+ * linear model of the columns. */
+static uint32_t take_plain(vkt__features *f)
+{
+    const vkt__schema *s = &f->ds->schema;
+    uint32_t n = s->embed_rows ? s->n_plain : s->n_inputs, n_taken = 0;
+    bool *bin = vkt__alloc(n + 1);
+    for (uint32_t i = 0; i < s->n_columns; i++)
+        for (uint32_t k = 1; k < s->columns[i].n_edges; k++)
+            bin[s->columns[i].first_input + k] = true;
+    f->plain = vkt__alloc((n + 1) * sizeof *f->plain);
+    for (uint32_t j = 0; j < n; j++)
+        if (!bin[j]) f->plain[n_taken++] = j;
+    free(bin);
+    return f->n_plain = n_taken;
+}
+
 static void open_table(vkt__features *f, uint32_t most)
 {
     const vkt__schema *s = &f->ds->schema;
     uint32_t looked_up = s->embed_rows ? VKT_MIN(s->embed_rows, (uint32_t)MOST_LOOKED_UP) : 0;
-    uint32_t plain = s->embed_rows ? s->n_plain : s->n_inputs;
+    uint32_t plain = take_plain(f);
     while (looked_up > FEWEST_HASHED && plain + looked_up > most) looked_up /= 2;
     f->kind = VKT__FEATURES_TABLE;
     f->p = plain + looked_up;
@@ -104,6 +121,7 @@ void vkt__features_finish(vkt__features *f)
     vkt__str_finish(&f->text);
     free(f->x);
     free(f->small);
+    free(f->plain);
     free(f->shift);
     free(f->scale);
     free(f->entry);
@@ -115,9 +133,11 @@ void vkt__features_finish(vkt__features *f)
 static void read_table(vkt__features *f)
 {
     const vkt__schema *s = &f->ds->schema;
-    uint32_t plain = s->embed_rows ? s->n_plain : s->n_inputs;
-    for (uint32_t j = 0; j < plain; j++) put(f, j, ((double)f->x[j] - f->shift[j]) * f->scale[j]);
-    for (uint32_t j = plain; j < s->n_inputs && f->p > plain; j++)
+    uint32_t plain = f->n_plain;
+    for (uint32_t j = 0; j < plain; j++)
+        put(f, j, ((double)f->x[f->plain[j]] - f->shift[j]) * f->scale[j]);
+    for (uint32_t j = s->embed_rows ? s->n_plain : s->n_inputs; j < s->n_inputs && f->p > plain;
+         j++)
         if (f->x[j] >= 0) put(f, plain + (uint32_t)f->x[j] % (f->p - plain), 1);
 }
 
@@ -272,16 +292,16 @@ vkt_status vkt__features_add(vkt__features *f, vkt_split split, uint64_t i, vkt_
 vkt_status vkt__features_learn(vkt__features *f, const uint64_t *at, size_t n)
 {
     vkt_status st = VKT_OK;
-    const vkt__schema *s = &f->ds->schema;
-    uint32_t plain = s->embed_rows ? s->n_plain : s->n_inputs;
+    uint32_t plain = f->n_plain;
     if (f->kind != VKT__FEATURES_TABLE || !n) return VKT_OK;
     double *square = vkt__alloc((plain + 1) * sizeof *square);
     bool *other = vkt__alloc((plain + 1) * sizeof *other); /* than 0 and 1 */
     for (size_t i = 0; i < n; i++) {
         VKT_TRY(vkt__dataset_fill(f->ds, VKT_SPLIT_TRAIN, at[i], NULL, &f->scratch, f->x));
         for (uint32_t j = 0; j < plain; j++) {
-            double v = (double)f->x[j], old = f->shift[j];
-            other[j] = other[j] || (f->x[j] != 0 && f->x[j] != 1);
+            float x = f->x[f->plain[j]];
+            double v = (double)x, old = f->shift[j];
+            other[j] = other[j] || (x != 0 && x != 1);
             f->shift[j] += (v - old) / (double)(i + 1);
             square[j] += (v - old) * (v - f->shift[j]);
         }

@@ -14,10 +14,11 @@ typedef enum vkt__features_kind {
 typedef struct vkt__features {
     const vkt_dataset *ds;
     vkt__features_kind kind;
-    uint32_t p;             /* columns of the rows */
-    uint32_t most_entries;  /* of a row */
-    double cost;            /* multiply-adds that reading an example is like */
-    uint32_t height, width; /* pictures: as small as they become */
+    uint32_t p;               /* columns of the rows */
+    uint32_t most_entries;    /* of a row */
+    double cost;              /* multiply-adds that reading an example is like */
+    uint32_t *plain, n_plain; /* tables: the inputs of numbers and categories */
+    uint32_t height, width;   /* pictures: as small as they become */
     double *shift,
         *scale; /* [p] (v - shift) * scale; words: scale is the idf, shift[0] 1: learned */
     vkt_tokenizer *tokenizer;

@@ -34,6 +34,7 @@ typedef struct match {
 static const char *input_name(vkt__arena *a, const vkt__column *c, uint32_t category)
 {
     if (c->n_categories) return vkt__arena_printf(a, "%s = %s", c->name, c->categories[category]);
+    if (category) return vkt__arena_printf(a, "%s (bin %u)", input_name(a, c, 0), category);
     return c->part ? vkt__arena_printf(a, "%s (%s)", c->name, vkt__date_part_name(c->part))
                    : c->name;
 }
@@ -44,7 +45,8 @@ typedef enum which { PLAIN_INPUTS, EMBEDDED_COLUMNS, EMBEDDED_ROWS, OUTPUTS } wh
 static const char **names_of(vkt__arena *a, const vkt__schema *s, which w, uint32_t *n)
 {
     size_t most = w == OUTPUTS ? s->n_outputs : s->n_columns;
-    for (uint32_t i = 0; i < s->n_columns && w != OUTPUTS; i++) most += s->columns[i].n_categories;
+    for (uint32_t i = 0; i < s->n_columns && w != OUTPUTS; i++)
+        most += vkt__column_inputs(&s->columns[i]) + s->columns[i].n_categories;
     const char **out = vkt__arena_alloc(a, (most + 1) * sizeof *out);
     *n = 0;
     if (w == OUTPUTS && (s->task == VKT_TASK_PICTURE || s->task == VKT_TASK_DETECT))
@@ -54,7 +56,9 @@ static const char **names_of(vkt__arena *a, const vkt__schema *s, which w, uint3
     for (uint32_t i = 0; i < s->n_columns && w != OUTPUTS; i++) {
         const vkt__column *c = &s->columns[i];
         if (c->n_tokens || c->embed != (w != PLAIN_INPUTS)) continue;
-        uint32_t each = w == EMBEDDED_COLUMNS || !c->n_categories ? 1 : c->n_categories;
+        uint32_t each = w == EMBEDDED_COLUMNS ? 1
+                        : c->embed            ? c->n_categories
+                                              : vkt__column_inputs(c);
         for (uint32_t k = 0; k < each; k++)
             out[(*n)++] = w == EMBEDDED_COLUMNS ? c->name : input_name(a, c, k);
     }

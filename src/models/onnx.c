@@ -284,6 +284,19 @@ static bool emit_binary(vkt__exporter *e, const vkt_node *n, const char *const *
     return true;
 }
 
+/* The mean of the members. */
+static bool emit_reduce(vkt__exporter *e, const vkt_node *n, const char *const *in, const char *out)
+{
+    int64_t axes[VKT_MAX_RANK];
+    uint32_t rank = n->in[0]->shape.rank, n_axes = 0;
+    if (n->attr.reduce.kind != VKT_REDUCE_MEAN || (n->attr.reduce.axes & 1)) return false;
+    for (uint32_t k = 1; k < rank; k++)
+        if (n->attr.reduce.axes >> k & 1) axes[n_axes++] = k;
+    vkt__attr_int(e, "keepdims", n->out[0]->shape.rank == rank);
+    vkt__emit_node(e, "ReduceMean", VKT__IN(in[0], vkt__emit_ints(e, axes, n_axes)), out);
+    return true;
+}
+
 static bool emit_permute(vkt__exporter *e, const vkt_node *n, const char *const *in,
                          const char *out)
 {
@@ -355,6 +368,7 @@ static const struct {
     { "fill", emit_fill },
     { "unary", emit_unary },
     { "binary", emit_binary },
+    { "reduce", emit_reduce },
     { "permute", emit_permute },
     { "slice", emit_slice },
     { "concat", emit_concat },

@@ -125,6 +125,11 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
         if (whole_model && !(is_whole && n == 1))
             return vkt__fail(VKT_E_ARG, "model",
                              "%s: a transformer is the whole model: no other layers", l->where);
+        if (l->kind->is_end && !(is_whole && i + 1 == n))
+            return vkt__fail(VKT_E_ARG, "model",
+                             "%s: its members are trained by a loss each: it must be the model's "
+                             "last layer",
+                             l->where);
         st = check_words(l);
         if (st == VKT_OK) st = vkt__layer_connect(m, spec, n, layers, i, list_in, is_whole);
         if (st == VKT_OK) st = l->kind->plan(m, l);

@@ -556,6 +556,22 @@ static const vkt_layer_type types[] = {
         { "heads", VKT_OPT_UINT, AT(heads), 1, 1024,
           "number of attention heads (default: one for each 64 channels)", NULL },
         BIAS } },
+    { "members",
+      "the last layer of a table's model: count nets in one (TabM), which share the body's "
+      "weights; "
+      "each has scales of its own, of the inputs and of what the body gives, a bias and a loss, "
+      "and "
+      "the mean of their outputs is the answer",
+      "count",
+      { { "count", VKT_OPT_UINT, AT(members), 1, 1024, "number of nets (default: 16)", NULL },
+        BODY,
+        { "out", VKT_OPT_UINT, AT(out), 1, 1 << 24, "output size (default: the number of classes)",
+          NULL },
+        { "shortcut", VKT_OPT_BODY, AT(shortcut), 0, 0,
+          "layers applied to the inputs, whose output each net adds to its own (default: none)",
+          NULL },
+        { "zero", VKT_OPT_BOOL, AT(zero), 0, 1,
+          "initialize the weights behind the body to zero (default: false)", NULL } } },
     { "repeat",
       "n copies of the body in a row, each with its own parameters",
       NULL,

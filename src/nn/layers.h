@@ -1,5 +1,5 @@
 /* The tables of kinds that layers.c, layers_image.c, layers_vision.c, layers_graph.c,
- * layers_onnx.c and layers_sequence.c hold, each ended by name NULL. */
+ * layers_onnx.c, layers_sequence.c and layers_members.c hold, each ended by name NULL. */
 #ifndef VKT_NN_LAYERS_H
 #define VKT_NN_LAYERS_H
 
@@ -12,5 +12,6 @@ extern const vkt__layer_kind vkt__vision_kinds[];
 extern const vkt__layer_kind vkt__graph_kinds[];
 extern const vkt__layer_kind vkt__onnx_kinds[];
 extern const vkt__layer_kind vkt__sequence_kinds[];
+extern const vkt__layer_kind vkt__members_kinds[];
 
 #endif

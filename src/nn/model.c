@@ -132,6 +132,8 @@ static float initial_value(const vkt__param *p, uint64_t seed, uint64_t i)
     switch (p->init) {
     case VKT_INIT_ONES:
         return p->scale;
+    case VKT_INIT_SIGNS:
+        return vkt_rand_uniform(seed, VKT_RNG_INIT, i) < 0.5 ? -p->scale : p->scale;
     case VKT_INIT_KAIMING:
         return (float)(p->scale * sqrt(2 / fan_in) * vkt_rand_normal(seed, VKT_RNG_INIT, i));
     case VKT_INIT_XAVIER:

@@ -57,13 +57,18 @@ static bool gives_outputs(const vkt_model *m, size_t i)
 bool vkt__model_is_hidden(const vkt_model *m, size_t i)
 {
     const vkt__param *p = &m->params[i];
-    return p->pub.shape.rank >= 2 && !p->table && !p->looked_up && !p->stacked &&
+    return p->pub.shape.rank >= 2 && !p->table && !p->looked_up && !p->stacked && !p->by_member &&
            !gives_outputs(m, i);
 }
 
 void vkt__model_set_looked_up(vkt_model *m, int param)
 {
     m->params[param].looked_up = true;
+}
+
+void vkt__model_set_by_member(vkt_model *m, int param)
+{
+    m->params[param].by_member = true;
 }
 
 void vkt__model_set_exact(vkt_model *m, int param)

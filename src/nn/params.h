@@ -10,7 +10,8 @@ typedef enum vkt__init {
     VKT_INIT_ONES,
     VKT_INIT_KAIMING,
     VKT_INIT_XAVIER,
-    VKT_INIT_NORMAL
+    VKT_INIT_NORMAL,
+    VKT_INIT_SIGNS /* 1 or -1 */
 } vkt__init;
 
 /* A parameter and how it starts. */
@@ -22,6 +23,7 @@ typedef struct vkt__param {
     bool stacked;       /* [E, N, K]: a matrix for each of E experts */
     bool table;         /* rows are looked up, or give scores: see vkt_lora.base */
     bool looked_up;     /* rows are, of columns' values */
+    bool by_member;     /* vectors, one for each member, and no matrix */
     vkt_buffer *packed; /* of one that pub.quant keeps so */
     /* Where it begins with numbers that are there: writes them in the order of its memory. */
     void (*fill)(const struct vkt__param *p, float *out);
@@ -53,6 +55,7 @@ typedef struct vkt__layer {
     int w, b;                            /* indices of parameters, -1: none */
     uint32_t n_params;                   /* as many from w on, where b is not all there is */
     int s;                               /* index of the first state, -1: none */
+    int scale, w_out;                    /* members: parameters between and behind the body */
     const struct vkt__head *head;        /* of a layer that gives one of the model's outputs */
     vkt__layer_list pre, body, shortcut; /* of layers made of layers */
     struct vkt__onnx_net *onnx;          /* of layers_onnx.c */
@@ -67,6 +70,7 @@ typedef struct vkt__layer_kind {
     /* In place of `build`, of a kind that takes several inputs, x[l->spec.n_from]. */
     vkt_tensor *(*join)(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *const *x);
     bool is_whole; /* it is the whole model: there are no other layers */
+    bool is_end;   /* it is the model's last layer */
     /* Distinguishes layer kinds that share functions. */
     vkt_act act;
     bool rms, max, bottleneck;
@@ -117,6 +121,10 @@ struct vkt_model {
     const vkt_graph *heads_in;
 };
 
+/* How many nets are trained at once; what a training graph gives is [B, that many, n_outputs] where
+ * they are more than 1. */
+uint32_t vkt__model_n_members(const vkt_model *m);
+
 /* ---- what is declared while layers are planned ---- */
 
 int vkt__model_add_param(vkt_model *m, const vkt__layer *l, const char *suffix, vkt_shape shape,
@@ -128,6 +136,7 @@ int vkt__model_add_named(vkt_model *m, const char *name, vkt_shape shape, vkt__i
 void vkt__model_set_trained(vkt_model *m, int param);
 void vkt__model_set_table(vkt_model *m, int param);
 void vkt__model_set_looked_up(vkt_model *m, int param);
+void vkt__model_set_by_member(vkt_model *m, int param);
 /* Whether parameter i is a matrix, or filters, of a hidden layer: no table, not what gives the
  * model's outputs, no stack of matrices. */
 bool vkt__model_is_hidden(const vkt_model *m, size_t i);

@@ -22,6 +22,7 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
                  { "data.ignore", d->ignore, VKT_TAKES_COLUMN },
                  { "data.embed", d->embed, VKT_TAKES_COLUMN },
                  { "data.text", d->text, VKT_TAKES_COLUMN },
+                 { "data.bins", d->bins > 0, VKT_TAKES_COLUMN },
                  { "data.group", d->group, VKT_TAKES_COLUMN },
                  { "data.time", d->time, VKT_TAKES_COLUMN },
                  { "data.labels", d->labels, VKT_TAKES_LABELS },
@@ -50,6 +51,8 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
         return vkt__config_refuse(c, "data.standardize", "imagenet is only for RGB images");
     if (d->standardize == VKT_STANDARDIZE_SYMMETRIC && s->kinds != VKT_DATA_KIND_PICTURES)
         return vkt__config_refuse(c, "data.standardize", "symmetric is only for images");
+    if (d->standardize == VKT_STANDARDIZE_ROBUST && !(s->takes & VKT_TAKES_COLUMN))
+        return vkt__config_refuse(c, "data.standardize", "robust is only for columns of a csv");
     for (size_t i = 0; i < VKT_COUNT(rows); i++)
         if (rows[i].given && !(s->takes & rows[i].takes))
             return vkt__config_refuse(c, rows[i].option, "only for %s",

@@ -43,12 +43,15 @@ static const vkt__choice tasks[] = { { "classify", VKT_TASK_CLASSIFY },
                                      { "picture", VKT_TASK_PICTURE },
                                      { "detect", VKT_TASK_DETECT },
                                      { 0 } };
-static const vkt__choice standards[] = {
-    { "auto", VKT_STANDARDIZE_AUTO },           { "none", VKT_STANDARDIZE_NONE },
-    { "global", VKT_STANDARDIZE_GLOBAL },       { "feature", VKT_STANDARDIZE_FEATURE },
-    { "channel", VKT_STANDARDIZE_CHANNEL },     { "imagenet", VKT_STANDARDIZE_IMAGENET },
-    { "symmetric", VKT_STANDARDIZE_SYMMETRIC }, { 0 }
-};
+static const vkt__choice standards[] = { { "auto", VKT_STANDARDIZE_AUTO },
+                                         { "none", VKT_STANDARDIZE_NONE },
+                                         { "global", VKT_STANDARDIZE_GLOBAL },
+                                         { "feature", VKT_STANDARDIZE_FEATURE },
+                                         { "channel", VKT_STANDARDIZE_CHANNEL },
+                                         { "imagenet", VKT_STANDARDIZE_IMAGENET },
+                                         { "symmetric", VKT_STANDARDIZE_SYMMETRIC },
+                                         { "robust", VKT_STANDARDIZE_ROBUST },
+                                         { 0 } };
 static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
                                      { "fast", VKT_MATH_FAST },
                                      { 0 } };

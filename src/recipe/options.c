@@ -171,8 +171,16 @@ static const vkt__option options[] = {
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
       "scale inputs to mean 0 and standard deviation 1; auto: by feature for tables, by channel "
       "for images, global for IDX; imagenet: by the mean and deviation of ImageNet's RGB pictures; "
-      "symmetric: pixels to -1..1; auto takes one of these two with an `init` that was trained so",
+      "symmetric: pixels to -1..1; auto takes one of these two with an `init` that was trained so; "
+      "robust: of tables, by each column's median and quartiles, with values far away drawn in, "
+      "for "
+      "columns with long tails",
       standards, NULL },
+    { "data.bins", VKT__OPT_U32, AT(data.bins), "0", 0, 1024, "",
+      "csv: beside each number an input for each of this many bins between its quantiles, 0 below "
+      "the bin, 1 above it and linear within it, so that a layer computes functions with kinks and "
+      "steps of one column (piecewise-linear encoding); 0: none",
+      NULL, NULL },
     { "data.labels", VKT__OPT_STRING, AT(data.labels), NULL, 0, 0, "",
       "images: CSV of file,label[,split], or numbers for the label (default: folders are classes)",
       NULL, NULL },

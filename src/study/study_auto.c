@@ -282,6 +282,26 @@ static bool decays_apart(vkt_optim_rule rule)
            rule == VKT_RULE_MUON || rule == VKT_RULE_ADAFACTOR;
 }
 
+/* A list's widths and dropouts; fixed: widths are given, or something is added to what they give.
+ */
+static settings of_layers(vkt_study *s, const settings *from, const char *path,
+                          const vkt_layer *layers, size_t n, double wider, double drop, bool fixed)
+{
+    settings out = *from;
+    bool whole = !strcmp(path, "model"); /* its last layer has as many outputs as the data */
+    for (size_t k = 0; k < n; k++) fixed |= layers[k].n_body > 0;
+    for (size_t k = 0; k < n; k++) {
+        const vkt_layer *l = &layers[k];
+        if (!strcmp(l->type, "linear") && l->out && !(whole && k + 1 == n) && !fixed)
+            out = with(s, &out,
+                       vkt__study_text(s, "%s.%zu.out=%.0f", path, k,
+                                       fmax(round(l->out * pow(2, wider)), 1)));
+        if (!strcmp(l->type, "dropout"))
+            out = with(s, &out, vkt__study_text(s, "%s.%zu.p=%.2f", path, k, drop));
+    }
+    return out;
+}
+
 /* Candidate i: a point of a Halton sequence around the recipe at lr*; the first is that itself. */
 static settings candidate(plan *p, uint64_t i)
 {
@@ -299,17 +319,14 @@ static settings candidate(plan *p, uint64_t i)
                vkt__study_value(s, "optim.weight_decay",
                                 low * pow(high / low, vkt__halton(seed, dim++, i))));
     double wider = floor(4 * vkt__halton(seed, dim++, i)) - 1, drop = vkt__halton(seed, dim++, i);
-    bool cosine = vkt__halton(seed, dim++, i) < 0.5, body = c->init != NULL;
-    for (size_t k = 0; k < c->n_layers; k++) body |= c->layers[k].n_body > 0;
-    for (size_t k = 0; k < c->n_layers; k++) {
-        const vkt_layer *l = &c->layers[k];
-        if (!strcmp(l->type, "linear") && l->out && k + 1 < c->n_layers && !body)
-            out = with(s, &out,
-                       vkt__study_text(s, "model.%zu.out=%.0f", k,
-                                       fmax(round(l->out * pow(2, wider)), 1)));
-        if (!strcmp(l->type, "dropout"))
-            out = with(s, &out, vkt__study_text(s, "model.%zu.p=%.2f", k, 0.6 * drop));
-    }
+    bool cosine = vkt__halton(seed, dim++, i) < 0.5;
+    size_t last = c->n_layers ? c->n_layers - 1 : 0;
+    const vkt_layer *end = c->n_layers ? &c->layers[last] : NULL;
+    bool members = end && !strcmp(end->type, "members");
+    out = of_layers(s, &out, "model", c->layers, c->n_layers, wider, 0.6 * drop, c->init != NULL);
+    if (members) /* whose last layer gives it any width */
+        out = of_layers(s, &out, vkt__study_text(s, "model.%zu.body", last), end->body, end->n_body,
+                        wider, 0.6 * drop, c->init != NULL);
     if (c->schedule.kind == VKT_SCHED_CONSTANT && cosine)
         out = with(s, &out, "schedule.kind=cosine");
     return out;

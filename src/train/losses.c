@@ -198,6 +198,38 @@ static vkt_tensor *sum_of_terms(const vkt__losses *s, vkt__ring *l, const vkt__r
     return total;
 }
 
+/* ---- several nets in one ---- */
+
+/* x [B, ...], each example's own k times. */
+static vkt_tensor *for_each(vkt_graph *g, vkt_tensor *x, uint32_t k)
+{
+    vkt_shape s = x->shape, one = { .rank = s.rank + 1, .d = { s.d[0], 1 } }, all, rows = s;
+    for (uint32_t i = 1; i < s.rank; i++) one.d[i + 1] = s.d[i];
+    all = one;
+    all.d[1] = k;
+    rows.d[0] *= k;
+    return vkt_reshape(g, vkt_expand(g, vkt_reshape(g, x, one), all), rows);
+}
+
+/* Each member's loss is of its own output [B, k, n_outputs], and the mean over them is the
+ * example's. */
+static vkt_tensor *loss_of_members(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
+                                   vkt_tensor *last, vkt_tensor **hits)
+{
+    vkt_graph *g = l->graph;
+    uint32_t k = last->inert ? 1 : last->shape.d[1];
+    vkt__ring_inputs each = *in;
+    if (last->inert) return last;
+    last = vkt_reshape(g, last, vkt_shape2(last->shape.d[0] * k, last->shape.d[2]));
+    each.y = for_each(g, in->y, k);
+    each.w = vkt_scale(g, for_each(g, in->w, k), 1 / (float)k);
+    if (l->mixes) each.y2 = for_each(g, in->y2, k);
+    if (l->mixes) each.w2 = vkt_scale(g, for_each(g, in->w2, k), 1 / (float)k);
+    vkt_tensor *loss = sum_of_terms(s, l, &each, last, hits);
+    if (*hits) *hits = vkt_scale(g, *hits, 1 / (float)k);
+    return loss;
+}
+
 vkt_tensor *vkt__training_loss(const vkt__losses *s, vkt__ring *l, const vkt__ring_inputs *in,
                                vkt_tensor *last, vkt_tensor **hits)
 {
@@ -206,6 +238,8 @@ vkt_tensor *vkt__training_loss(const vkt__losses *s, vkt__ring *l, const vkt__ri
     *hits = NULL;
     if (s->info->task == VKT_TASK_SEGMENT)
         return with_added(s, l, in, vkt__mask_loss(s, l, in, last, hits));
+    if (vkt__model_n_members(s->model) > 1)
+        return with_added(s, l, in, loss_of_members(s, l, in, last, hits));
     if (!s->info->pairs) return with_added(s, l, in, sum_of_terms(s, l, in, last, hits));
     vkt__preference p = vkt__pair_loss(s, l, in, last);
     *hits = p.hits;

@@ -195,6 +195,21 @@ static void onnx_of_graphs(void **state)
     vkt__str_finish(&text);
 }
 
+/* The members' mean is in the file. */
+static void onnx_of_members(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    export_model("  - flatten\n  - members: {count: 3, body: [{linear: 8}, relu], shortcut: "
+                 "[linear]}\n",
+                 &text);
+    assert_string_equal(
+        text.data, "Reshape; Reshape; Mul; Transpose; MatMul; Add; Relu; Mul; "
+                   "Transpose; MatMul; Add; Gemm transB=1; Reshape; Add; ReduceMean "
+                   "keepdims=0; Identity; Div; Softmax axis=-1; input; logits; probabilities; ");
+    vkt__str_finish(&text);
+}
+
 /* Weights with their gates in ONNX's order, sequences first; and what is not written says so. */
 static void onnx_of_sequences(void **state)
 {
@@ -261,12 +276,15 @@ static void onnx_of_several_outputs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(protobuf_bytes),           cmocka_unit_test(onnx_of_linear_layers),
-        cmocka_unit_test(onnx_of_image_layers),     cmocka_unit_test(onnx_of_graphs),
-        cmocka_unit_test(onnx_of_sequences),        cmocka_unit_test(onnx_of_several_outputs),
-        cmocka_unit_test(onnx_of_attention_across), cmocka_unit_test(other_endings)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(protobuf_bytes),
+                                        cmocka_unit_test(onnx_of_linear_layers),
+                                        cmocka_unit_test(onnx_of_image_layers),
+                                        cmocka_unit_test(onnx_of_graphs),
+                                        cmocka_unit_test(onnx_of_members),
+                                        cmocka_unit_test(onnx_of_sequences),
+                                        cmocka_unit_test(onnx_of_several_outputs),
+                                        cmocka_unit_test(onnx_of_attention_across),
+                                        cmocka_unit_test(other_endings) };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     return cmocka_run_group_tests_name("export", tests, clean, clean);
 }

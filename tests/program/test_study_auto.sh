@@ -102,13 +102,13 @@ grep -q 'the target is too easy to tell batch sizes apart' out && ! grep -q 'no 
 printf '%s\n' 'train.batch: {fixed: 16}' 'optim.lr: {log: [0.001, 0.01]}' >fixed.yaml
 "$program" study search t.yaml --space fixed.yaml --trials 2 --steps 20 --dry-run >out 2>log && ! grep -q 'batch size in it' log || fail "a fixed batch size is warned of"
 
-# ---- the starter of a small table begins as a linear model; next of a first look is to tune it, of a tuned run to use it
+# ---- the starter of a small table decays more than that of a larger one; next of a first look is to tune it, of a tuned run to use it
 "$program" init t.csv -o small.yaml >out 2>log && grep -q 'vktrain study auto small.yaml' out || fail "next of init: $(cat out)"
-grep -q '^  - residual:' small.yaml && grep -q '^  kind: cosine' small.yaml && ! grep -q patience small.yaml || fail "the starter of 300 rows"
+grep -q '^  - members:' small.yaml && grep -q '^  weight_decay: 0.3 ' small.yaml && ! grep -q patience small.yaml || fail "the starter of 300 rows"
 python3 -c '
 head, *rows = open("t.csv").read().split()
-print(head, *rows * 3, sep="\n")' >large.csv
-"$program" init large.csv -o large.yaml >out 2>log && ! grep -q residual large.yaml && grep -q 'patience: 20' large.yaml || fail "the starter of 900 rows"
+print(head, *rows * 5, sep="\n")' >large.csv
+"$program" init large.csv -o large.yaml >out 2>log && grep -q '^  weight_decay: 0.1 ' large.yaml || fail "the starter of 1,500 rows"
 "$program" train small.yaml --run small >out 2>log && grep -q '^  vktrain study auto small.yaml --minutes [0-9]* ' out || fail "next of a first look: $(cat out)"
 "$program" train small.yaml --set optim.lr=0.002 --run tuned >out 2>log && ! grep -q 'study auto' out && grep -q '^  vktrain export tuned' out || fail "next of a tuned run: $(cat out)"
 echo "test_study_auto: ok"

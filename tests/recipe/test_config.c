@@ -260,6 +260,9 @@ static void checks_span_options(void **state)
     refused("data:\n  source: digits\n  path: x\n" MODEL,
             "r.yaml:3: data.path: 'digits' is built in");
     refused("data: {source: idx, path: x, task: regress}\n" MODEL, "data.task: regress needs csv");
+    refused("data: {source: idx, path: x, bins: 8}\n" MODEL, "data.bins: only for csv");
+    refused("data: {source: npy, path: x, standardize: robust}\n" MODEL,
+            "data.standardize: robust is only for columns of a csv");
     refused("data: {source: csv, path: x, task: regress}\nloss: {kind: focal}\n" MODEL,
             "r.yaml:2: loss.kind: data.task: regress has mse and huber");
     refused("data: {source: digits}\nloss: {kind: huber}\n" MODEL, "cross_entropy and focal");

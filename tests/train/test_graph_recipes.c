@@ -48,6 +48,11 @@ static const char heads[] =
          "losses:\n  - {on: late}\n  - {on: early, weight: 0.3}\n"
          "  - {on: late, kind: focal, weight: 0.25}\n";
 
+/* Outputs are 0 to begin with, so that each member's loss is log 10. */
+static const char members[] =
+    REST "model:\n  - flatten\n  - members: {count: 3, zero: true, body: [{linear: 8}, relu, "
+         "{dropout: 0.1}]}\n";
+
 static vkt_status train(const char *text, const char *run, const char *const *set, bool resume,
                         uint64_t stop, vkt_train_result *r)
 {
@@ -105,6 +110,40 @@ static size_t read_numbers(const char *run, const char *key, double *out, size_t
     }
     free(text);
     return k;
+}
+
+/* The example's loss is the members' mean, and so is what is right of it: a third where one of
+ * three members is right. Focal loss goes the same way. */
+static void members_have_a_loss_each(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set[2];
+        double first; /* of the loss, times log 10 */
+    } rows[] = {
+        { { NULL }, 1 },
+        { { "loss.label_smoothing=0.1" }, 1 },
+        { { "loss.kind=focal" }, 0.9 * 0.9 },
+        { { "train.precision=bf16" }, 1 },
+    };
+    double loss[12], right[12];
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt_train_result r;
+        REQUIRE_OK(vkt__remove_tree(RUN));
+        REQUIRE_OK(train(members, RUN "/a", rows[i].set, false, 0, &r));
+        assert_int_equal(read_numbers(RUN "/a", "loss", loss, 12), 12);
+        REQUIRE_NEAR(loss[0], rows[i].first * log(10), 1e-5);
+        assert_true(loss[11] < loss[0]);
+        size_t n = read_numbers(RUN "/a", "accuracy", right, 12);
+        for (size_t k = 0; k < n; k++) {
+            double thirds = right[k] * 24 * 3;
+            assert_in_range(right[k] * 1000, 0, 1000);
+            REQUIRE_NEAR(thirds, round(thirds), 1e-3);
+        }
+        REQUIRE_STATUS(train(members, RUN "/b", rows[i].set, false, 5, &r), VKT_E_INTERRUPTED);
+        REQUIRE_OK(train(members, RUN "/b", rows[i].set, true, 0, &r));
+        require_same_file(RUN "/a", RUN "/b", LAST);
+    }
 }
 
 /* In parts: two orders of the same float32 sums. In 16 bits: the first loss is of the same weights,
@@ -320,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_residual_block_has_the_same_bits),
         cmocka_unit_test(a_graph_resumes_with_the_same_bits),
+        cmocka_unit_test(members_have_a_loss_each),
         cmocka_unit_test(batches_in_parts_and_16_bits),
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(weights_begin_another_run),

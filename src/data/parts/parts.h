@@ -80,7 +80,10 @@ typedef struct vkt__column {
     int zone;            /* its UTC offset in minutes */
     const char *unit;    /* of numbers that were all written with it, "%" or "$"; else NULL */
     uint32_t first_input;
-    double mean, std, fill;  /* numbers: (v - mean) / std; fill replaces missing cells */
+    double mean, std, fill;  /* numbers: z = (v - mean) / std; fill replaces missing cells */
+    double limit;            /* above 0: z / sqrt(1 + (z / limit)^2) in its place */
+    const double *edges;     /* [n_edges] rising; beside z an input for each bin between two */
+    uint32_t n_edges;        /* 0: no bins */
     uint32_t n_categories;   /* text: one input per category, 1 for the cell's own; 0: numbers */
     const char **categories; /* sorted */
     bool embed;              /* one input in place of one a category: the row of the cell's own */

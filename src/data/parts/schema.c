@@ -17,6 +17,7 @@ enum { MOST_ROWS = 1 << 24 }; /* inputs are f32, which have all whole numbers up
 uint32_t vkt__column_inputs(const vkt__column *c)
 {
     if (c->n_tokens) return c->n_tokens;
+    if (c->n_edges) return c->n_edges; /* the number, and the bins between them */
     return c->n_categories && !c->embed ? c->n_categories : 1;
 }
 
@@ -78,6 +79,12 @@ static const char *const formulas[VKT__N_DATE_PARTS] = {
     [VKT__DATE_HOUR] = "hour + minute / 60 + second / 3600",
 };
 
+static const char limited[] = "z / sqrt(1 + (z / limit)^2), z = (v - mean) / std",
+                  binned[] =
+                      "z = (v - mean) / std, with a limit z / sqrt(1 + (z / limit)^2); then for "
+                      "each i below the last edge: clip((v - edges[i]) / (edges[i + 1] - "
+                      "edges[i]), 0, 1)";
+
 static json_t *column_json(const vkt__column *c)
 {
     json_t *o = json_object();
@@ -101,6 +108,10 @@ static json_t *column_json(const vkt__column *c)
         json_object_set_new(o, "mean", json_real(c->mean));
         json_object_set_new(o, "std", json_real(c->std));
         json_object_set_new(o, "fill", json_real(c->fill));
+        if (c->limit > 0) json_object_set_new(o, "limit", json_real(c->limit));
+        if (c->n_edges) json_object_set_new(o, "edges", reals(c->edges, c->n_edges));
+        if (c->limit > 0 || c->n_edges)
+            json_object_set_new(o, "inputs", json_string(c->n_edges ? binned : limited));
     }
     return o;
 }
@@ -361,6 +372,14 @@ static void get_zone(reader *r, const json_t *o, vkt__column *c)
         c->zone = (int)minutes;
 }
 
+static void read_edges(reader *r, const json_t *o, vkt__column *c)
+{
+    const double *edges = c->edges = get_reals(r, o, "edges", &c->n_edges);
+    for (uint32_t i = 1; i < c->n_edges; i++)
+        if (!(edges[i] > edges[i - 1])) bad(r, "edges", "in rising order");
+    if (c->n_edges < 2) bad(r, "edges", "two or more");
+}
+
 static void read_column(reader *r, const json_t *o, const vkt__schema *s, vkt__column *c)
 {
     c->name = get_string(r, o, "name");
@@ -380,6 +399,8 @@ static void read_column(reader *r, const json_t *o, const vkt__schema *s, vkt__c
         c->mean = get_real(r, o, "mean");
         c->std = positive(r, get_real(r, o, "std"), "std");
         c->fill = get_real(r, o, "fill");
+        if (json_object_get(o, "limit")) c->limit = positive(r, get_real(r, o, "limit"), "limit");
+        if (json_object_get(o, "edges")) read_edges(r, o, c);
         return;
     }
     c->form = VKT__FORM_TEXT;

@@ -11,6 +11,7 @@
 #include "data/tables/json_table.h"
 #include "data/tables/labels.h"
 #include "data/tables/look.h"
+#include "data/tables/scaling.h"
 #include "data/tables/sentences.h"
 #include "data/tables/split_column.h"
 #include "data/tables/table.h"
@@ -373,6 +374,24 @@ static vkt_status fit_column(vkt_dataset *ds, const vkt__table *t, vkt__column *
     return VKT_OK;
 }
 
+/* The edges come from the arena, which threads do not share. */
+static void scale_columns(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__table *t,
+                          double *numbers)
+{
+    vkt__schema *s = &ds->schema;
+    if (desc->standardize != VKT_STANDARDIZE_ROBUST && !desc->bins) return;
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        vkt__column *c = &s->columns[i];
+        uint64_t n = 0;
+        if (c->form == VKT__FORM_TEXT) continue;
+        for (uint64_t k = 0; k < ds->info.n[VKT_SPLIT_TRAIN]; k++)
+            n += vkt__column_value(
+                c, vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][k]], t->column[i]),
+                &numbers[n]);
+        vkt__scaling_fit(desc, c, numbers, n, &ds->arena);
+    }
+}
+
 /* Columns of numbers are fitted by threads, each with scratch of its own. What can't be is left to
  * whoever says why. */
 enum { FIT_THREADS = 4, ROWS_FOR_THREADS = 1 << 13 };
@@ -395,10 +414,11 @@ static void fit_number(void *user, uint32_t thread, uint32_t i)
                                   &f->of[i]) == VKT_OK;
 }
 
-static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standardize how)
+static vkt_status fit_columns(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__table *t)
 {
     vkt_status st;
     vkt__schema *s = &ds->schema;
+    vkt_standardize how = desc->standardize;
     uint64_t n = ds->info.n[VKT_SPLIT_TRAIN];
     uint32_t n_threads = n < ROWS_FOR_THREADS ? 1 : vkt__threads_for(s->n_columns, FIT_THREADS);
     const char **cells = NULL;
@@ -414,6 +434,7 @@ static vkt_status fit_columns(vkt_dataset *ds, const vkt__table *t, vkt_standard
     for (uint32_t i = 0; i < s->n_columns; i++)
         if (!fitted[i]) VKT_TRY(fit_column(ds, t, &s->columns[i], cells, numbers, &of[i]));
     if (how == VKT_STANDARDIZE_GLOBAL || how == VKT_STANDARDIZE_NONE) vkt__stats_share(s, of, how);
+    scale_columns(ds, desc, t, numbers);
     if (!vkt__schema_place(s)) {
         st =
             vkt__fail(VKT_E_FORMAT, "data", "'%s': its columns give too many inputs", t->csv->name);
@@ -553,7 +574,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
         VKT_TRY(fill_labels(s, &t, &ds->part[0]));
     }
     VKT_TRY(vkt__sentences_fit(ds, desc, &(vkt__cells) { t.csv, t.rows, t.n, *t.column }));
-    VKT_TRY(fit_columns(ds, &t, desc->standardize));
+    VKT_TRY(fit_columns(ds, desc, &t));
     VKT_TRY(fill_inputs(s, &t, &ds->part[0]));
     if (test_bytes) VKT_TRY(fill_labels(s, &test, &ds->part[1]));
     if (test_bytes) VKT_TRY(fill_inputs(s, &test, &ds->part[1]));

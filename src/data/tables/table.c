@@ -8,6 +8,7 @@
 #include "base/in_threads.h"
 #include "data/parts/parts.h"
 #include "data/tables/csv.h"
+#include "data/tables/scaling.h"
 #include "data/tables/sentences.h"
 #include "data/tables/table.h"
 
@@ -289,16 +290,21 @@ static vkt_status not_a_number(const vkt__csv *csv, uint32_t row, const char *co
         form ? vkt__form_name(form) : "");
 }
 
+static vkt_status too_far(const vkt__csv *csv, uint32_t row, const char *column, double v,
+                          double mean, double std)
+{
+    return vkt__fail(VKT_E_FORMAT, "data",
+                     "'%s' line %u: %g in column '%s' is too far from the training data's mean %g "
+                     "(deviation %g)",
+                     csv->name, csv->line[row], v, vkt__show(column).s, mean, std);
+}
+
 /* (v - mean) / std as f32, refused when it has no finite value. */
 static vkt_status scaled(const vkt__csv *csv, uint32_t row, const char *column, double v,
                          double mean, double std, float *out)
 {
     *out = (float)((v - mean) / std);
-    if (isfinite(*out)) return VKT_OK;
-    return vkt__fail(VKT_E_FORMAT, "data",
-                     "'%s' line %u: %g in column '%s' is too far from the training data's mean %g "
-                     "(deviation %g)",
-                     csv->name, csv->line[row], v, vkt__show(column).s, mean, std);
+    return isfinite(*out) ? VKT_OK : too_far(csv, row, column, v, mean, std);
 }
 
 static vkt_status class_label(const vkt__schema *s, const vkt__table *t, uint32_t row,
@@ -399,7 +405,8 @@ static vkt_status number_cell(const vkt__table *t, uint32_t row, const vkt__colu
         v = isnan(known[row]) ? v : known[row];
     else if (!vkt__csv_missing(cell) && !vkt__column_value(c, cell, &v))
         return not_a_number(t->csv, row, c->name, c->form, cell);
-    return scaled(t->csv, row, c->name, v, c->mean, c->std, x);
+    return vkt__scaling_inputs(c, v, x) ? VKT_OK
+                                        : too_far(t->csv, row, c->name, v, c->mean, c->std);
 }
 
 static const double *known_numbers(const vkt__table *t, const vkt__column *c, uint32_t j)
@@ -502,6 +509,7 @@ static bool is_odd(const vkt__column *c, const char *cell, oddity kind)
         return vkt__form_rounds(c->form, cell);
     default:
         if (c->mean == 0 && c->std == 1) return false; /* it was not standardised */
+        if (c->limit > 0) return false; /* the middle's scale: tails go far beyond it */
         return vkt__column_value(c, cell, &v) && fabs(v - c->mean) > FAR * c->std;
     }
 }

@@ -1,165 +1,12 @@
-/* The starter recipes that vktrain init writes: of tables and pictures, and of text. Plain on
- * purpose; the comments say what to tune next. */
+/* The starter recipes that vktrain init writes, of pictures and of text; those of tables are in
+ * init_tables.c. Plain on purpose; the comments say what to tune next. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "init_boxes.h"
-#include "init_recipe.h"
-
-static uint64_t clamp(double v, double low, double high)
-{
-    return (uint64_t)fmin(fmax(v, low), high);
-}
-
-/* Text in double quotes for YAML, escaped. */
-static void quoted(FILE *f, const char *s)
-{
-    fputc('"', f);
-    for (; *s; s++) {
-        unsigned char b = (unsigned char)*s;
-        if (b == '"' || b == '\\')
-            fprintf(f, "\\%c", b);
-        else if (b < 32 || b == 127)
-            fprintf(f, "\\x%02x", b);
-        else
-            fputc(b, f);
-    }
-    fputc('"', f);
-}
-
-static void write_head(FILE *f, const init_data *d, const char *name)
-{
-    fprintf(
-        f,
-        "# A starter recipe, written by `vktrain init`. It is simple on purpose: a small model and "
-        "a common\n"
-        "# optimizer. First see that it learns; then tune, in this order:\n"
-        "#   vktrain train RECIPE                    does it learn, clearly better than chance?\n"
-        "#   vktrain study batch-size RECIPE         speed: the largest batch size that still "
-        "helps\n"
-        "#   vktrain study lr RECIPE                 the learning rate, and whether training is "
-        "stable above it\n"
-        "#   vktrain study warmup|clip RECIPE        only if that says unstable\n"
-        "#   vktrain study search RECIPE --space F   learning rate, decay, dropout and others "
-        "together\n"
-        "#   vktrain report RUN                      curves and findings: overfitting?\n");
-    fprintf(f, "name: ");
-    quoted(f, name);
-    fprintf(
-        f,
-        "\nnote: first look         # why this run; `vktrain runs` shows it\ndata:\n  source: %s\n",
-        d->source);
-    if (d->path) {
-        fprintf(f, "  path: ");
-        quoted(f, d->path);
-        fputc('\n', f);
-    }
-}
-
-/* Label, task and what was counted: the end of the section data. */
-static void write_data(FILE *f, const init_data *d)
-{
-    bool classes = d->task == VKT_TASK_CLASSIFY;
-    if (d->label) {
-        fprintf(f, "  label: ");
-        quoted(f, d->label);
-        fprintf(f, "%s%s\n", *d->why ? "   # " : "", d->why);
-    }
-    if (d->ignore) {
-        fprintf(f, "  ignore: ");
-        quoted(f, d->ignore);
-        fputc('\n', f);
-    }
-    if (d->text) {
-        fprintf(f, "  text: ");
-        quoted(f, d->text);
-        fprintf(f,
-                "   # sentences, by a tokenizer that is trained on them\n"
-                "  context: %-15u# tokens of a sentence that are read\n",
-                d->context);
-        if (d->vocab) fprintf(f, "  vocab: %-17u# tokens of the tokenizer\n", d->vocab);
-    }
-    if (d->embed) {
-        fprintf(f, "  embed: ");
-        quoted(f, d->embed);
-        fprintf(f, "   # many different values: a vector is learned for each\n");
-    }
-    if (d->blanks)
-        fprintf(f, "  missing: mean           # blank cells: numbers become the mean, texts a "
-                   "category of their own\n");
-    for (size_t i = 0; i < d->n_notes && i < INIT_MOST_NOTES; i++)
-        fprintf(f, "  # %s\n", d->notes[i]);
-    bool several = d->task == VKT_TASK_MULTILABEL;
-    if (several)
-        fprintf(f,
-                "  task: multilabel        # each example has none, one or several labels: a|b\n");
-    else if (d->task == VKT_TASK_DETECT)
-        fprintf(f, "  task: detect            # boxes, each with a class\n");
-    else if (d->task == VKT_TASK_SEGMENT || d->task == VKT_TASK_PICTURE)
-        fprintf(f, "  task: %s\n",
-                d->task == VKT_TASK_SEGMENT ? "segment          # a class of each pixel"
-                                            : "picture          # each picture becomes another");
-    else if (!classes)
-        fprintf(f, "  task: regress\n");
-    fprintf(f, "  # %llu training, %llu validation, %llu test examples of %u inputs\n",
-            (unsigned long long)d->info.n[VKT_SPLIT_TRAIN],
-            (unsigned long long)d->info.n[VKT_SPLIT_VALID],
-            (unsigned long long)d->info.n[VKT_SPLIT_TEST], d->info.n_inputs);
-    if (classes || several || d->task == VKT_TASK_SEGMENT || d->task == VKT_TASK_DETECT)
-        fprintf(f, "  # %u %s: %.150s\n", d->info.n_outputs, several ? "labels" : "classes",
-                d->classes);
-    fprintf(f,
-            "  valid_fraction: 0.1     # not trained on: selects the checkpoint, judges what you "
-            "tune\n");
-}
-
-/* What the sections train, eval and checkpoint need. `passes` go over the training examples, in
- * `least` to `most` steps; patience 0: training takes all of them. */
-typedef struct length {
-    uint64_t batch;
-    double passes, least, most;
-    unsigned patience;
-    double enough;        /* validation examples whose accuracy chooses the checkpoint; 0: 1000 */
-    uint64_t evaluations; /* 0: as many as suit the length */
-} length;
-static void write_run(FILE *f, const init_data *d, const length *l)
-{
-    double n = (double)d->info.n[VKT_SPLIT_TRAIN], valid = (double)d->info.n[VKT_SPLIT_VALID];
-    double epoch = fmax(n / (double)l->batch, 1);
-    uint64_t steps = clamp(l->passes * epoch, l->least, l->most), batch = l->batch,
-             every = l->evaluations ? steps / l->evaluations
-                     : l->patience  ? clamp((double)steps / 80, 10, 1e9)
-                                    : clamp((double)steps / 20, 10, epoch > 10 ? epoch : 10);
-    fprintf(f,
-            "train:\n"
-            "  steps: %llu              # %.3g passes over the data; longer runs are better and "
-            "slower to tune\n"
-            "  batch: %llu               # for speed, not for accuracy: vktrain study batch-size\n",
-            (unsigned long long)steps, (double)steps / epoch, (unsigned long long)batch);
-    if (l->patience)
-        fprintf(
-            f,
-            "  patience: %u            # it ends earlier, after this many evaluations without a "
-            "better one\n",
-            l->patience);
-    fprintf(f,
-            "eval:\n"
-            "  every: %llu               # steps\n",
-            (unsigned long long)every);
-    if (d->task == VKT_TASK_CLASSIFY && valid < (l->enough > 0 ? l->enough : 1000))
-        fprintf(f,
-                "checkpoint:\n  metric: loss            # %.0f validation examples: accuracy would "
-                "come in steps of %.2g%%\n",
-                valid, 100 / fmax(valid, 1));
-}
-
-static uint64_t batch_for(double n)
-{
-    uint64_t batch = 8;
-    while (batch < 64 && 20.0 * (double)batch < n) batch *= 2;
-    return batch;
-}
+#include "init_tables.h"
+#include "init_write.h"
 
 /* Convolutions, each halving the picture, until few pixels are left. */
 static void write_pictures(FILE *f, const init_data *d, const char *name)
@@ -168,13 +15,13 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
     unsigned blocks = 0, channels = 16;
     for (uint32_t side = h < w ? h : w; side >= 8 && blocks < 4; side /= 2) blocks++;
     bool folder = !strcmp(d->source, "images");
-    write_head(f, d, name);
+    init_write_head(f, d, name);
     if (folder)
         fprintf(f,
                 "  size: %-18s# height x width that the model sees: the median of the pictures', "
                 "the longer side at most 64\n",
                 h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
-    write_data(f, d);
+    init_write_data(f, d);
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one\n"
             "    crop_padding: %-8u# shifted by up to this many pixels\n",
@@ -204,11 +51,11 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
                "schedule:\n"
                "  kind: cosine\n"
                "  warmup: 50              # steps, which are added to train.steps\n");
-    write_run(f, d,
-              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
-                          .passes = 50,
-                          .least = 200,
-                          .most = 20000 });
+    init_write_run(f, d,
+                   &(init_length) { .batch = init_batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
+                                    .passes = 50,
+                                    .least = 200,
+                                    .most = 20000 });
 }
 
 /* ---- pixels ---- */
@@ -253,12 +100,12 @@ static void write_unet(FILE *f, const init_data *d, unsigned channels)
 static void write_masks(FILE *f, const init_data *d, const char *name)
 {
     uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1];
-    write_head(f, d, name);
+    init_write_head(f, d, name);
     fprintf(f,
             "  size: %-18s# height x width that the model sees: of the pictures' median, the "
             "longer side at most 128\n",
             h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
-    write_data(f, d);
+    init_write_data(f, d);
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one; its mask "
             "moves with it\n"
@@ -280,18 +127,18 @@ static void write_masks(FILE *f, const init_data *d, const char *name)
             "  kind: cosine\n"
             "  warmup: 20              # steps, which are added to train.steps\n",
             d->info.n_outputs);
-    write_run(f, d, &(length) { .batch = 8, .passes = 20, .least = 200, .most = 20000 });
+    init_write_run(f, d, &(init_length) { .batch = 8, .passes = 20, .least = 200, .most = 20000 });
 }
 
 static void write_boxes(FILE *f, const init_data *d, const char *name)
 {
     uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1];
-    write_head(f, d, name);
+    init_write_head(f, d, name);
     fprintf(f,
             "  size: %-18s# height x width that the model sees, multiples of 32: of the pictures' "
             "median, the longer side at most 256; larger finds smaller things\n",
             h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
-    write_data(f, d);
+    init_write_data(f, d);
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one; boxes "
             "move with it\n"
@@ -307,9 +154,9 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
                "schedule:\n"
                "  kind: cosine\n"
                "  warmup: 50              # steps, which are added to train.steps\n");
-    write_run(
-        f, d,
-        &(length) { .batch = 8, .passes = 40, .least = 400, .most = 40000, .evaluations = 20 });
+    init_write_run(f, d,
+                   &(init_length) {
+                       .batch = 8, .passes = 40, .least = 400, .most = 40000, .evaluations = 20 });
 }
 
 /* What is learned is the difference to the picture itself, or to it enlarged: it begins as nothing.
@@ -319,13 +166,13 @@ static void write_pairs(FILE *f, const init_data *d, const char *name)
     const uint32_t *in = d->info.input_shape, *out = d->info.output_shape;
     uint32_t times = out[0] / in[0];
     bool same = in[2] == out[2]; /* of other channels there is nothing to add to */
-    write_head(f, d, name);
+    init_write_head(f, d, name);
     fprintf(f,
             "  size: %-18s# height x width that the model sees: of the pictures' median, the "
             "longer side at most 128\n"
             "  standardize: none       # pixels from 0 to 1, as those of the other picture are\n",
             in[0] == in[1] ? cli_text("%u", in[0]) : cli_text("%ux%u", in[0], in[1]));
-    write_data(f, d);
+    init_write_data(f, d);
     fprintf(f, "  augment:\n"
                "    flip: 0.5             # both pictures mirrored\n"
                "model:                    # convolutions, whose result is added to the picture\n");
@@ -355,102 +202,7 @@ static void write_pairs(FILE *f, const init_data *d, const char *name)
                "schedule:\n"
                "  kind: cosine\n"
                "  warmup: 20              # steps, which are added to train.steps\n");
-    write_run(f, d, &(length) { .batch = 8, .passes = 20, .least = 300, .most = 20000 });
-}
-
-/* So few rows that a linear model is hard to beat: the network begins as one. Steps are few and
- * the rate falls, since so few validation examples choose a checkpoint by luck. Measured by
- * tools/compare/check_tables.py: on iris, diabetes and a made table of 90 rows accuracy 94.6% for
- * 86.5%, R2 0.43 for 0.36 and 0.74 for 0.64; from 400 rows on it gains nothing. */
-enum { FEW_ROWS = 400 };
-
-static bool has_few_rows(const init_data *d)
-{
-    return d->info.n[VKT_SPLIT_TRAIN] < FEW_ROWS && !d->embed;
-}
-
-static void write_few_rows(FILE *f)
-{
-    fprintf(
-        f, "model:                    # few rows: a linear model, and what a network adds to it\n"
-           "  - residual:\n"
-           "      shortcut:\n"
-           "        - linear\n"
-           "      zero: true          # the network begins with nothing\n"
-           "      body:\n"
-           "        - linear: 256\n"
-           "        - relu\n"
-           "        - dropout: 0.1    # regularisation: raise it when the report says overfitting\n"
-           "        - linear: 256\n"
-           "        - relu\n"
-           "        - dropout: 0.1\n"
-           "        - linear          # as many outputs as the data needs\n");
-}
-
-static void write_layers(FILE *f, const init_data *d)
-{
-    bool few = d->info.n[VKT_SPLIT_TRAIN] < 1000 && d->task != VKT_TASK_REGRESS;
-    const char *dropout = few ? "0.3" : "0.1";
-    fprintf(f, "model:\n");
-    if (d->embed)
-        fprintf(f, "  - embed: %-14u# numbers of a vector\n", d->most_values > 200 ? 16 : 8);
-    fprintf(f,
-            "  - linear: 256\n"
-            "  - relu\n"
-            "  - dropout: %s          # regularisation: raise it when the report says overfitting\n"
-            "  - linear: 256\n"
-            "  - relu\n"
-            "  - dropout: %s\n"
-            "  - linear                # as many outputs as the data needs\n",
-            dropout, dropout);
-}
-
-/* A table: two layers of 256 with dropout, as the plain baselines for tables have them
- * (arXiv 2106.11959), and steps until nothing is gained. Few rows are soon learned by heart: more
- * of it there. Validation loss is least before accuracy is best, as wrong rows grow more certain:
- * accuracy chooses where its steps are small (tools/results). With more inputs than rows a linear
- * model from zero is ahead of that. */
-static void write_table(FILE *f, const init_data *d, const char *name)
-{
-    bool wide = d->info.n_inputs > d->info.n[VKT_SPLIT_TRAIN] && !d->embed,
-         few = !wide && has_few_rows(d);
-    write_head(f, d, name);
-    write_data(f, d);
-    if (wide)
-        fprintf(f, "model:                    # more inputs than training examples: a linear one, "
-                   "regularised; layers before it\n"
-                   "  - linear: {init: zeros} # would learn them by heart\n");
-    else if (few)
-        write_few_rows(f);
-    else
-        write_layers(f, d);
-    if (d->n_far_labels && d->task == VKT_TASK_REGRESS)
-        fprintf(
-            f,
-            "loss:\n"
-            "  kind: huber             # %u labels lie far from all others: it weighs them less\n",
-            d->n_far_labels);
-    fprintf(f,
-            "optim:\n"
-            "  rule: adamw\n"
-            "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
-            "  weight_decay: %-10s# regularisation, too\n"
-            "schedule:\n"
-            "  kind: %-18s# %s\n",
-            wide  ? "1"
-            : few ? "0.3"
-                  : "0.01",
-            few ? "cosine" : "constant",
-            few ? "the rate falls to 0 at the end"
-                : "a decay (cosine, linear) helps once the rest is tuned");
-    write_run(f, d,
-              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
-                          .passes = few ? 30 : 300,
-                          .least = few ? 600 : 2000,
-                          .most = 20000,
-                          .patience = few ? 0 : 20,
-                          .evaluations = few ? 4 : 0,
-                          .enough = 300 });
+    init_write_run(f, d, &(init_length) { .batch = 8, .passes = 20, .least = 300, .most = 20000 });
 }
 
 /* Sentences, and steps until nothing is gained. Few are soon learned by heart: their tokens' mean
@@ -459,8 +211,8 @@ static void write_sentences(FILE *f, const init_data *d, const char *name)
 {
     bool small = d->info.n[VKT_SPLIT_TRAIN] < 20000;
     const char *dropout = small ? "0.5" : "0.2";
-    write_head(f, d, name);
-    write_data(f, d);
+    init_write_head(f, d, name);
+    init_write_data(f, d);
     fprintf(f,
             "model:\n"
             "  - sentence:             # the mean of the tokens' vectors\n"
@@ -481,20 +233,20 @@ static void write_sentences(FILE *f, const init_data *d, const char *name)
                "schedule:\n"
                "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
                "  warmup: 0\n");
-    write_run(f, d,
-              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
-                          .passes = 30,
-                          .least = 800,
-                          .most = 20000,
-                          .patience = 20 });
+    init_write_run(f, d,
+                   &(init_length) { .batch = init_batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
+                                    .passes = 30,
+                                    .least = 800,
+                                    .most = 20000,
+                                    .patience = 20 });
 }
 
 /* Digits and IDX files: the plainest model, which the README's guide measures and tunes. */
 static void write_plain(FILE *f, const init_data *d, const char *name)
 {
-    uint64_t width = clamp(pow(2, round(log2(sqrt((double)d->info.n_inputs) * 8))), 32, 256);
-    write_head(f, d, name);
-    write_data(f, d);
+    uint64_t width = init_clamp(pow(2, round(log2(sqrt((double)d->info.n_inputs) * 8))), 32, 256);
+    init_write_head(f, d, name);
+    init_write_data(f, d);
     fprintf(f,
             "model:\n"
             "%s  - linear: %llu\n"
@@ -513,11 +265,11 @@ static void write_plain(FILE *f, const init_data *d, const char *name)
             "schedule:\n"
             "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
             "  warmup: 0               # vktrain study warmup, if a higher rate is unstable\n");
-    write_run(f, d,
-              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
-                          .passes = 10,
-                          .least = 200,
-                          .most = 5000 });
+    init_write_run(f, d,
+                   &(init_length) { .batch = init_batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
+                                    .passes = 10,
+                                    .least = 200,
+                                    .most = 5000 });
 }
 
 /* A transformer that suits the number of tokens: more than it can learn from would only overfit. */
@@ -546,9 +298,9 @@ static void write_text(FILE *f, const init_data *d, const char *name)
     char text[32];
     snprintf(text, sizeof text, "%.2g", fmin(0.1, HELD_WINDOWS * m->context / all));
     double held = atof(text), windows = all * (1 - held) * (1 - held) / m->context,
-           batch = (double)clamp(0.7 * windows, 1, 16); /* no more than there are */
-    uint64_t steps = clamp(10 * windows / batch, 300, 3000);
-    write_head(f, d, name);
+           batch = (double)init_clamp(0.7 * windows, 1, 16); /* no more than there are */
+    uint64_t steps = init_clamp(10 * windows / batch, 300, 3000);
+    init_write_head(f, d, name);
     fprintf(
         f,
         "  tokenizer: %-12s # %u tokens; fewer, longer ones: vktrain tokenize --train N\n"
@@ -596,9 +348,10 @@ static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
     char text[32];
     snprintf(text, sizeof text, "%.2g", fmin(0.1, HELD_WINDOWS * (double)CONTEXT / all));
     double windows = all * (1 - 2 * atof(text)) / CONTEXT;
-    unsigned batch = (unsigned)clamp(windows / 2, 1, MOST_BATCH); /* there may be half as many */
-    uint64_t steps = clamp(3 * windows / batch, 30, 2000);
-    write_head(f, d, name);
+    unsigned batch =
+        (unsigned)init_clamp(windows / 2, 1, MOST_BATCH); /* there may be half as many */
+    uint64_t steps = init_clamp(3 * windows / batch, 30, 2000);
+    init_write_head(f, d, name);
     fprintf(
         f,
         "  # the tokenizer is that of the model which `init` names\n"
@@ -630,7 +383,7 @@ static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
 /* The same for preferences. */
 static void write_preferences(FILE *f, const init_data *d, const char *name)
 {
-    write_head(f, d, name);
+    init_write_head(f, d, name);
     fprintf(f,
             "  # %llu training, %llu validation, %llu test preferences\n"
             "  valid_fraction: 0.1     # not trained on: selects the checkpoint, judges what you "
@@ -650,8 +403,8 @@ static void write_preferences(FILE *f, const init_data *d, const char *name)
                "schedule:\n"
                "  kind: cosine\n"
                "  warmup: 10              # steps, which are added to train.steps\n");
-    write_run(f, d,
-              &(length) { .batch = 8, .passes = 3, .least = 30, .most = 2000, .enough = 1e9 });
+    init_write_run(
+        f, d, &(init_length) { .batch = 8, .passes = 3, .least = 30, .most = 2000, .enough = 1e9 });
 }
 
 /* The net of an ONNX file: all of it is trained, gently, as it has learned before. */
@@ -663,7 +416,7 @@ static void write_net(FILE *f, const init_data *d, const char *name)
     const vkt_config *c = d->net;
     const vkt_layer *net = &c->layers[0];
     vkt_standardize how = c->data.standardize;
-    write_head(f, d, name);
+    init_write_head(f, d, name);
     if (c->data.size && strcmp(c->data.size, "auto"))
         fprintf(f, "  size: %-18s# as the net takes them\n", c->data.size);
     if (c->data.color != VKT_PICTURE_COLOR_AUTO)
@@ -672,13 +425,13 @@ static void write_net(FILE *f, const init_data *d, const char *name)
         fprintf(f, "  standardize: %-11s# %s\n", standards[how],
                 how == VKT_STANDARDIZE_NONE ? "the net begins with a mean and a deviation"
                                             : "the net ends with ImageNet's classes");
-    write_data(f, d);
+    init_write_data(f, d);
     fprintf(f, "model:\n  onnx: ");
-    quoted(f, net->file);
+    init_quoted(f, net->file);
     fputc('\n', f);
     if (net->cut) {
         fprintf(f, "  cut: ");
-        quoted(f, net->cut);
+        init_quoted(f, net->cut);
         fprintf(f,
                 "\n  head: [%s, linear]   # a new end: the net has other outputs than the data\n",
                 c->layers[1].type);
@@ -693,12 +446,12 @@ static void write_net(FILE *f, const init_data *d, const char *name)
         "  kind: cosine\n"
         "  warmup: 20              # steps, which are added to train.steps\n"
         "# train.freeze: \"PATTERN\" keeps parameters as they are; `vktrain inspect` names them\n");
-    write_run(f, d,
-              &(length) { .batch = batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
-                          .passes = 10,
-                          .least = 100,
-                          .most = 5000,
-                          .enough = 300 });
+    init_write_run(f, d,
+                   &(init_length) { .batch = init_batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
+                                    .passes = 10,
+                                    .least = 100,
+                                    .most = 5000,
+                                    .enough = 300 });
 }
 
 void init_write_recipe(FILE *f, const init_data *d, const char *name)
@@ -722,7 +475,7 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
     else if (d->text)
         write_sentences(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_TABLE && d->info.input_rank == 1)
-        write_table(f, d, name);
+        init_write_table(f, d, name);
     else
         write_plain(f, d, name);
 }

@@ -1,0 +1,132 @@
+/* data: what numbers of a table become: by quartiles and with bins, in the split, in a file that a
+ * trained model reads, and in its schema. */
+#define DIR "test_scaling_tmp"
+#include "data_files.h"
+
+#include <jansson.h>
+
+#include <math.h>
+
+#define CSV DIR "/t.csv"
+
+/* Edges 0, 25, 50, 75, 100 of x; flag, whose two values are no bin; a and b. */
+enum { ROWS = 101, BINS = 4, WIDE = 1 + BINS + 2 + 1 };
+
+/* x is 0 to 100, flag 0 or 1, name a text. */
+static void put_table(void)
+{
+    vkt__str text = { 0 };
+    vkt__str_printf(&text, "x,name,flag,y\n");
+    for (int i = 0; i < ROWS; i++)
+        vkt__str_printf(&text, "%d,%c,%d,%d\n", i, "ab"[i % 2], i % 5 == 0, i * i);
+    put(CSV, text.data, text.len);
+    vkt__str_finish(&text);
+}
+
+static vkt_dataset *open_table(vkt_standardize how, uint32_t bins)
+{
+    vkt_dataset *ds;
+    put_table();
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "csv",
+                                                   .path = CSV,
+                                                   .task = VKT_TASK_REGRESS,
+                                                   .standardize = how,
+                                                   .bins = bins },
+                                &ds));
+    return ds;
+}
+
+static double limited(double z)
+{
+    return z / sqrt(1 + z * z / 9);
+}
+
+static void numbers_by_quartiles_and_bins(void **state)
+{
+    (void)state;
+    for (int robust = 0; robust < 2; robust++) {
+        vkt_dataset *ds = open_table(robust ? VKT_STANDARDIZE_ROBUST : VKT_STANDARDIZE_AUTO, BINS);
+        assert_int_equal(ds->schema.n_inputs, WIDE);
+        assert_int_equal(ds->info.n[VKT_SPLIT_TRAIN], ROWS);
+        double mean = 50, std = robust ? 50 / 1.349 : sqrt((ROWS * ROWS - 1) / 12.0);
+        for (uint64_t i = 0; i < ROWS; i++) {
+            const float *x = inputs(ds, VKT_SPLIT_TRAIN, i, WIDE);
+            double v = (double)ds->index[VKT_SPLIT_TRAIN][i], z = (v - mean) / std;
+            REQUIRE_NEAR(x[0], robust ? limited(z) : z, 1e-6);
+            for (int b = 0; b < BINS; b++)
+                REQUIRE_NEAR(x[1 + b], fmin(fmax((v - 25 * b) / 25, 0), 1), 1e-6);
+            assert_true(x[BINS + 1] + x[BINS + 2] == 1);
+        }
+        vkt_dataset_destroy(&ds);
+    }
+}
+
+/* The same inputs of a file of rows, beyond what training had, too. */
+static void a_trained_model_reads_the_same(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = open_table(VKT_STANDARDIZE_ROBUST, BINS), *other;
+    put(CSV, "x,name,flag\n30,b,0\n1e6,a,1\n-7,b,0\n",
+        strlen("x,name,flag\n30,b,0\n1e6,a,1\n-7,b,0\n"));
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &other));
+    float same[WIDE], high[WIDE], low[WIDE];
+    memcpy(same, inputs(other, VKT_SPLIT_TEST, 0, WIDE), sizeof same);
+    memcpy(high, inputs(other, VKT_SPLIT_TEST, 1, WIDE), sizeof high);
+    memcpy(low, inputs(other, VKT_SPLIT_TEST, 2, WIDE), sizeof low);
+    for (uint64_t i = 0; i < ROWS; i++)
+        if (ds->index[VKT_SPLIT_TRAIN][i] == 30)
+            assert_memory_equal(inputs(ds, VKT_SPLIT_TRAIN, i, WIDE), same,
+                                (1 + BINS) * sizeof(float));
+    REQUIRE_NEAR(high[0], 3, 1e-4);
+    assert_true(high[1] == 1 && high[BINS] == 1);
+    assert_true(low[1] == 0 && low[BINS] == 0 && low[0] < -1.3f);
+    vkt_dataset_destroy(&other);
+    /* Who fills an exported model's inputs finds the formula and its numbers. */
+    json_t *o = json_loads(vkt_dataset_schema(ds), 0, NULL), *table = json_object_get(o, "table"),
+           *x = json_array_get(json_object_get(table ? table : o, "columns"), 0),
+           *edges = json_object_get(x, "edges");
+    assert_int_equal(json_array_size(edges), BINS + 1);
+    assert_true(json_real_value(json_array_get(edges, 1)) == 25);
+    assert_true(json_number_value(json_object_get(x, "limit")) == 3);
+    assert_non_null(strstr(json_string_value(json_object_get(x, "inputs")), "clip("));
+    json_array_set_new(edges, 1, json_real(80));
+    char *damaged = json_dumps(o, 0);
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open_schema(damaged, CSV, &other), VKT_E_FORMAT);
+    REQUIRE_LOGGED("in rising order");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    free(damaged);
+    json_decref(o);
+    vkt_dataset_destroy(&ds);
+}
+
+/* Half of the rows have one value: no range of quartiles, no bins of it. */
+static void a_column_of_mostly_one_value(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    vkt_dataset *ds;
+    vkt__str_printf(&text, "x,y\n");
+    for (int i = 0; i < 40; i++) vkt__str_printf(&text, "%d,%d\n", i < 35 ? 0 : i, i);
+    put(CSV, text.data, text.len);
+    vkt__str_finish(&text);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "csv",
+                                                   .path = CSV,
+                                                   .task = VKT_TASK_REGRESS,
+                                                   .standardize = VKT_STANDARDIZE_ROBUST,
+                                                   .bins = 3 },
+                                &ds));
+    const vkt__column *c = &ds->schema.columns[0];
+    assert_true(c->mean == 0 && c->std > 5 && c->std < 20 && c->n_edges == 0);
+    vkt_dataset_destroy(&ds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_by_quartiles_and_bins),
+        cmocka_unit_test(a_trained_model_reads_the_same),
+        cmocka_unit_test(a_column_of_mostly_one_value),
+    };
+    return cmocka_run_group_tests_name("scaling", tests, setup, teardown);
+}

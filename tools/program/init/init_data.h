@@ -1,0 +1,31 @@
+/* What vktrain init found out about the data. */
+#ifndef VKT_TOOLS_INIT_DATA_H
+#define VKT_TOOLS_INIT_DATA_H
+
+#include "cli.h"
+
+enum { INIT_MOST_NOTES = 100, INIT_VOCAB = 6000 };
+
+typedef struct init_data {
+    const char *source, *path, *label; /* as the recipe has them; NULL: not there */
+    const char *tokenizer;             /* text */
+    bool pairs;                        /* text: preferences */
+    const char *begins;    /* text: the language model that is fine-tuned, of --set init; or NULL */
+    const vkt_config *net; /* the recipe as --set init=net.onnx completes it; NULL: no such net */
+    vkt_task task;
+    vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
+    char classes[200];
+    uint32_t n_sets; /* classes written as a|b */
+    /* tables */
+    const char *ignore, *embed; /* NULL: none */
+    const char *text;           /* the column of sentences; NULL: none */
+    uint32_t context, vocab;    /* its tokens; different ones, 0: as the tokenizer has */
+    uint32_t most_values;       /* different ones of a column of embed */
+    bool blanks;
+    uint32_t n_far_labels; /* of numbers: far from all others */
+    char why[40], label_text[300], text_text[300], ignore_text[2000], embed_text[2000];
+    char notes[INIT_MOST_NOTES][300]; /* what is unusual about columns, a line each */
+    size_t n_notes;
+} init_data;
+
+#endif
