@@ -296,11 +296,13 @@ typedef struct vkt_predict_desc {
     int tta;
     void (*fn)(void *user, const vkt_prediction *p);
     void *user;
-    bool uncalibrated; /* the model's own probabilities: no temperature, no thresholds */
-    const char *out;   /* masks and pictures: a folder, which is made, for a PNG of each input, and
-                          of masks NAME-overlay.png beside it; boxes: NAME.txt as YOLO's, with the
-                          score at the end, and NAME.png with the boxes drawn; NULL: none is
-                          written */
+    bool uncalibrated;  /* the model's own probabilities: no temperature, no thresholds */
+    const char *out;    /* masks and pictures: a folder, which is made, for a PNG of each input, and
+                           of masks NAME-overlay.png beside it; boxes: NAME.txt as YOLO's, with the
+                           score at the end, and NAME.png with the boxes drawn; NULL: none is
+                           written */
+    double least_score; /* boxes: those of a lower score, which evaluation counts from 0.01 on, are
+                           left out; 0: below 0.3. ARG: another model */
 } vkt_predict_desc;
 VKT_API vkt_status vkt_predict(const vkt_predict_desc *desc);
 

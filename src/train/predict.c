@@ -148,7 +148,7 @@ vkt_status vkt_predict(const vkt_predict_desc *d)
     vkt__row_parts *rows = NULL;
     vkt__picture_writer *writer = NULL;
     VKT_TRY(open_model(&o, &d->gpu, d->checkpoint));
-    VKT_TRY(vkt__picture_writer_create(o.model.config->data.task, d->out, &writer));
+    VKT_TRY(vkt__picture_writer_create(o.model.config->data.task, d->out, d->least_score, &writer));
     for (size_t i = 0, n; i < d->n_inputs; i += n) {
         vkt_dataset *data = NULL;
         forwarded f = { .fn = d->fn,

@@ -30,10 +30,13 @@ void vkt__mask_shares(const float *out, uint32_t n_pixels, uint32_t n, float *sh
     for (uint32_t k = 0; k < n; k++) shares[k] /= (float)n_pixels;
 }
 
-vkt_status vkt__picture_writer_create(vkt_task task, const char *out, vkt__picture_writer **w)
+vkt_status vkt__picture_writer_create(vkt_task task, const char *out, double least_score,
+                                      vkt__picture_writer **w)
 {
     vkt_status st = VKT_OK;
     *w = NULL;
+    if (least_score > 0 && task != VKT_TASK_DETECT)
+        return vkt__fail(VKT_E_ARG, "predict", "--score is for models of boxes, and this is none");
     if (!vkt__is_dense(task))
         return out ? vkt__fail(
                          VKT_E_ARG, "predict",
@@ -41,6 +44,7 @@ vkt_status vkt__picture_writer_create(vkt_task task, const char *out, vkt__pictu
                    : VKT_OK;
     vkt__picture_writer *new = vkt__alloc(sizeof *new);
     new->task = task;
+    new->boxes.least_score = (float)least_score;
     if (out) {
         new->out = vkt__arena_strdup(&new->arena, out);
         VKT_TRY(vkt__mkdirs(out));

@@ -8,9 +8,10 @@
 #include "train/detect/predict_boxes.h"
 
 typedef struct vkt__picture_writer vkt__picture_writer;
-/* out: the folder, which is made; NULL: nothing is written. *w NULL: the task has no pictures. ARG:
- * out is given all the same. */
-vkt_status vkt__picture_writer_create(vkt_task task, const char *out, vkt__picture_writer **w);
+/* out: the folder, which is made; NULL: nothing is written. least_score: of boxes, 0: the usual.
+ * *w NULL: the task has no pictures. ARG: out is given all the same. */
+vkt_status vkt__picture_writer_create(vkt_task task, const char *out, double least_score,
+                                      vkt__picture_writer **w);
 void vkt__picture_writer_destroy(vkt__picture_writer **w);
 /* out: of a mask [H, W, C] probabilities, of a picture [H, W, C] numbers, of boxes what
  * detect/detect_loss.h says, of example `index` of the

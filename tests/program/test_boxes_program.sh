@@ -68,6 +68,12 @@ assert len(evals) >= 2 and all(0 <= e["map"] <= e["map50"] <= 1 for e in evals),
 said = [json.loads(l) for l in open("said")]
 assert len(said) == 2 and all(isinstance(s["boxes"], list) for s in said), said
 P
+vktrain predict a set/images/0001.png --json --score 0.02 >many 2>log && vktrain predict a set/images/0001.png --json --score 0.9999 >none 2>log || { cat log; fail "predict --score"; }
+python3 - <<'P' || fail "scores"
+import json
+many, none, usual = (json.loads(open(f).readlines()[-1])["boxes"] for f in ("many", "none", "said"))
+assert len(many) > len(usual) and not none and many[:len(usual)] == usual, (many, none, usual)
+P
 vktrain serve a --port 0 >address 2>log & pid=$!
 for _ in $(seq 100); do grep -q '^http' address && break; sleep 0.2; done
 python3 - "$(sed -n 's/^\(http[^ ]*\).*/\1/p' address)" <<'P' || { cat log; fail "serve"; }
@@ -103,6 +109,7 @@ no "accuracy is not measured with data.task: detect" train set.yaml --run x --se
 no "map is not measured with this data.task" train digits --run x --set checkpoint.metric=map
 no "but the data's targets are \[84, 12\]" train set.yaml --run x --set 'model=[{conv: {out: 3, kernel: 1}}]'
 no "data.augment.mixup" train set.yaml --run x --set data.augment.mixup=0.2
+no "score is 2, must be above 0" predict a set/images/0001.png --score 2
 no "multiples of 32" train set.yaml --run x --set data.size=72
 no "test-time augmentation" eval a --tta flips
 no "curves of boxes" eval a --curves z

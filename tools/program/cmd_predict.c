@@ -9,6 +9,7 @@ typedef struct predict_options {
     cli_options common;
     bool json, csv, uncalibrated;
     uint32_t top;
+    double score;
     const char *tta, *out;
 } predict_options;
 
@@ -24,6 +25,9 @@ static const cli_flag flags[] = {
     { "--out", CLI_TEXT, AT(out), "FOLDER", NULL,
       "masks and pictures: the folder for a PNG of each input, and of masks NAME-overlay.png; "
       "boxes: for NAME.txt as YOLO's, with the score at the end, and NAME.png with boxes drawn" },
+    { "--score", CLI_NUMBER, AT(score), "X", NULL,
+      "boxes: from which score on they are given (default: 0.3): a lower one finds more, and more "
+      "that is wrong" },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with a column for each class" },
     { 0 },
 };
@@ -178,6 +182,10 @@ static int run(void *options)
         cli_error("predict: --json and --csv can't be used together");
         return CLI_USAGE;
     }
+    if (o->score < 0 || o->score > 1) {
+        cli_error("predict: --score is %g, must be above 0, at most 1", o->score);
+        return CLI_USAGE;
+    }
     if (!o->top) o->top = 1;
     vkt_predict_desc desc = { .gpu = o->common.gpu,
                               .checkpoint = o->common.args[0],
@@ -185,6 +193,7 @@ static int run(void *options)
                               .n_inputs = o->common.n_args - 1,
                               .uncalibrated = o->uncalibrated,
                               .out = o->out,
+                              .least_score = o->score,
                               .fn = on_prediction,
                               .user = &s };
     if (!cli_tta("predict", o->tta, &desc.tta)) return CLI_USAGE;

@@ -8,7 +8,8 @@ void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *
                       uint32_t h)
 {
     if (!f->box) f->box = vkt__alloc(VKT__FOUND_MOST * sizeof *f->box);
-    vkt__find(&f->finder, vkt_dataset_get_info(data), out, VKT__FOUND_SHOWN);
+    vkt__find(&f->finder, vkt_dataset_get_info(data), out,
+              f->least_score > 0 ? f->least_score : VKT__FOUND_SHOWN);
     f->w = w;
     f->h = h;
     f->n = 0;

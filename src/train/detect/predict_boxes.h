@@ -9,6 +9,7 @@
 
 typedef struct vkt__box_finder {
     vkt__finder finder;
+    float least_score; /* 0: VKT__FOUND_SHOWN */
     vkt__scratch scratch;
     vkt_found_box *box; /* [VKT__FOUND_MOST] of the last picture */
     uint32_t n;
