@@ -50,8 +50,18 @@ static const char *loss_name(const vkt__run_view *r)
 {
     if (r->h->n_evals && !isnan(r->h->evals[0].mae)) return "mean squared error";
     if (!r->config) return "loss, mean of an example";
-    return vkt__config_is_text(r->config) ? "cross-entropy, nats per token"
-                                          : "cross-entropy, nats per example";
+    if (vkt__config_is_text(r->config)) return "cross-entropy, nats per token";
+    switch (r->config->loss) {
+    case VKT_LOSS_KIND_CROSS_ENTROPY:
+        return r->config->data.task == VKT_TASK_SEGMENT ? "cross-entropy, nats per pixel"
+                                                        : "cross-entropy, nats per example";
+    case VKT_LOSS_KIND_DETECT:
+        return "loss of classes and boxes, mean of a picture";
+    case VKT_LOSS_KIND_DICE:
+        return "1 - Dice, mean of a picture";
+    default:
+        return "loss, mean of an example";
+    }
 }
 
 static void plot_loss(vkt__page *p, const vkt__run_view *r)
@@ -106,6 +116,38 @@ static void plot_metric(vkt__page *p, const vkt__run_view *r)
     vkt__page_plot(p, &plot, "metric");
     free(smooth);
     free(valid);
+}
+
+/* Of boxes and of pictures: what they are judged by. */
+static void plot_judged(vkt__page *p, const vkt__run_view *r, const char *title, const char *unit,
+                        const char *const *names, size_t n_names)
+{
+    double *y = vkt__alloc((n_names * r->h->n_evals + 1) * sizeof *y);
+    vkt__plot plot = { .title = title, .x_label = "step", .y_label = unit };
+    for (size_t k = 0; k < n_names; k++) {
+        size_t n = 0;
+        double *own = y + k * r->h->n_evals;
+        for (size_t i = 0; i < r->h->n_evals && n < r->c.n_evals; i++)
+            if (!strcmp(r->h->evals[i].split, r->h->evals[0].split))
+                own[n++] = vkt_history_metric(&r->h->evals[i], names[k]);
+        vkt__plot_add(&plot, &(vkt__series) { names[k], VKT__LINE, n, r->c.eval_step, own,
+                                              .color = k ? 4 : 1 });
+    }
+    if (r->rec.best_step) vkt__plot_rule(&plot, (double)r->rec.best_step, true, "best");
+    vkt__page_plot(p, &plot, "metric");
+    free(y);
+}
+
+static void plot_task(vkt__page *p, const vkt__run_view *r)
+{
+    static const char *const boxes[] = { "map", "map50" }, *const psnr[] = { "psnr" };
+    const vkt_history_eval *e = r->h->n_evals ? r->h->evals : NULL;
+    if (e && !isnan(e->map))
+        plot_judged(p, r, "Mean average precision of boxes, validation", "share", boxes, 2);
+    else if (e && !isnan(e->psnr))
+        plot_judged(p, r, "Peak signal to noise, validation", "dB", psnr, 1);
+    else
+        plot_metric(p, r);
 }
 
 static void plot_lr(vkt__page *p, const vkt__run_view *r)
@@ -186,7 +228,7 @@ void vkt__run_plots(vkt__page *p, const vkt__run_view *r)
 {
     vkt__page_plots_begin(p);
     plot_loss(p, r);
-    plot_metric(p, r);
+    plot_task(p, r);
     plot_lr(p, r);
     plot_norm(p, r);
     plot_histogram(p, r);

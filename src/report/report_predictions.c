@@ -1,9 +1,11 @@
 /* What a run predicted: class by class, the confusion matrix, the same examples over time. */
+#include <jansson.h>
 #include <math.h>
 
 #include "base/number.h"
 #include "base/os.h"
 #include "report/run_view.h"
+#include "runs/checkpoint.h"
 
 enum { MAX_EXAMPLES = 32, MAX_COLUMNS = 12 };
 
@@ -35,20 +37,22 @@ static const vkt_history_eval *last_eval(const vkt__run_view *r, const char *spl
     return found;
 }
 
-static void class_table(vkt__page *p, vkt__run_view *r, const vkt__csv *names)
+static void class_table(vkt__page *p, vkt__run_view *r, const char *const *names, size_t n_names)
 {
     vkt__arena *a = &r->arena;
     const vkt_history_eval *valid = last_eval(r, "valid", r->rec.best_step),
                            *test = last_eval(r, "test", 0);
-    const char *const columns[] = { "class", "valid right", "valid share", "test right",
-                                    "test share" };
+    const char *const right[] = { "class", "valid right", "valid share", "test right",
+                                  "test share" },
+                      *const found[] = { "class", "valid found", "valid share", "test found",
+                                         "test share" };
     if (!valid) valid = last_eval(r, "valid", 0);
     if (!valid && !test) return;
     size_t n = valid ? valid->n_classes : test->n_classes;
     n = VKT_MIN(n, 1000);
     const char **all = vkt__arena_alloc(a, 5 * n * sizeof *all);
     for (size_t k = 0; k < n; k++) {
-        const char *name = names ? class_name(r, names, k) : NULL, **cells = all + 5 * k;
+        const char *name = k < n_names ? names[k] : NULL, **cells = all + 5 * k;
         cells[0] = name ? name : CELL("%zu", k);
         for (int i = 1; i < 5; i++) cells[i] = "-";
         for (int side = 0; side < 2; side++) {
@@ -60,8 +64,12 @@ static void class_table(vkt__page *p, vkt__run_view *r, const vkt__csv *names)
                 CELL("%.1f%%", 100 * (double)e->class_correct[k] / (double)e->class_count[k]);
         }
     }
-    vkt__page_table(p, "Class by class, best checkpoint: how many of how many are right", columns,
-                    VKT_COUNT(columns), all, n);
+    bool boxes = !isnan((valid ? valid : test)->map);
+    vkt__page_table(p,
+                    boxes ? "Class by class, best checkpoint: how many of how many boxes were "
+                            "found, with a score of 0.3 or more and half of the area in common"
+                          : "Class by class, best checkpoint: how many of how many are right",
+                    boxes ? found : right, VKT_COUNT(right), all, n);
 }
 
 static double count_of(const vkt__csv *csv, size_t row, size_t column)
@@ -153,6 +161,27 @@ static void predictions_table(vkt__page *p, vkt__run_view *r, char **names, size
     for (size_t i = 0; i < k; i++) vkt__csv_finish(&csv[i]);
 }
 
+/* By the best checkpoint: boxes and masks have no table of predictions. */
+static const char *const *names_of_checkpoint(vkt__run_view *r, size_t *n)
+{
+    vkt__checkpoint_state state;
+    vkt__st_digest digest[2];
+    const char *why, *path = vkt__arena_printf(&r->arena, "%s/checkpoints/step-%08llu/state.json",
+                                               r->dir, (unsigned long long)r->rec.best_step);
+    if (vkt__is_absent(path) ||
+        vkt__checkpoint_read_state(&r->arena, path, &state, digest, &why) != VKT_OK ||
+        !state.schema)
+        return NULL;
+    json_t *j = json_loads(state.schema, 0, NULL);
+    const json_t *classes = json_object_get(j, "classes");
+    const char **names =
+        vkt__arena_alloc(&r->arena, (json_array_size(classes) + 1) * sizeof *names);
+    for (const char *s; (s = json_string_value(json_array_get(classes, *n)));)
+        names[(*n)++] = vkt__arena_strdup(&r->arena, s);
+    json_decref(j);
+    return names;
+}
+
 /* Of any of them: of the best step, which every finished run has. */
 const char *const *vkt__run_class_names(vkt__run_view *r, size_t *n)
 {
@@ -162,7 +191,7 @@ const char *const *vkt__run_class_names(vkt__run_view *r, size_t *n)
     *n = 0;
     if (vkt__is_absent(vkt__arena_printf(&r->arena, "%s/predictions/%s", r->dir, best)) ||
         !read_predictions(r, best, &csv))
-        return NULL;
+        return names_of_checkpoint(r, n);
     const char **names = vkt__arena_alloc(&r->arena, (csv.n_columns + 1) * sizeof *names);
     for (const char *name; (name = class_name(r, &csv, *n)); ++*n) names[*n] = name;
     vkt__csv_finish(&csv);
@@ -210,8 +239,9 @@ static void scatter(vkt__page *p, vkt__run_view *r, const vkt__csv *csv)
 void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
 {
     char **names = NULL, *best;
-    size_t n = 0;
+    size_t n = 0, n_classes;
     vkt__csv csv;
+    const char *const *classes = vkt__run_class_names(r, &n_classes);
     const char *dir = vkt__arena_printf(&r->arena, "%s/predictions", r->dir);
     vkt_status st = vkt__is_absent(dir) ? VKT_OK : vkt__list_dir(dir, &names, &n);
     if (r->st == VKT_OK) r->st = st; /* what could not be read before stays told */
@@ -221,7 +251,7 @@ void vkt__run_predictions(vkt__page *p, vkt__run_view *r)
     best = vkt__arena_printf(&r->arena, "step-%08llu.csv", (unsigned long long)r->rec.best_step);
     bool have = some && read_predictions(r, best, &csv);
     vkt__page_side_begin(p);
-    class_table(p, r, have ? &csv : NULL);
+    class_table(p, r, classes, n_classes);
     confusion(p, r);
     vkt__page_side_end(p);
     vkt__run_curves(p, r);

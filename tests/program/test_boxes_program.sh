@@ -98,6 +98,8 @@ assert zlib.decompress(packed).count(bytes([255, 230, 0])) > 1000
 P
 vktrain inspect set >said 2>log || { cat log; fail "inspect"; }
 grep -q 'boxes by class' said || fail "inspect says no classes"
+vktrain report a -o a.html >log 2>&1 || { cat log; fail "report"; }
+grep -q 'Mean average precision of boxes' a.html && grep -q '>crescent<' a.html && ! grep -q 'cross-entropy' a.html || fail "the report's curves and names of classes"
 vktrain export a -o a.onnx >log 2>&1 || { cat log; fail "export"; }
 vktrain inspect a.onnx >said 2>log || { cat log; fail "inspect of the export"; }
 
