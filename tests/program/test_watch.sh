@@ -173,6 +173,14 @@ assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 P
 ended run
 "$program" watch run --once >log 2>&1 && grep -q '^run: interrupted' log || fail "watch after the end"
+python3 - <<'P' || { cat log; fail "the curve is a mean of losses"; }
+import json
+losses = [json.loads(l).get("loss") for l in open("run/metrics.jsonl") if '"step"' in l]
+losses = [v for v in losses if isinstance(v, float)]
+lines = open("log").read().split("\n")
+top = float(lines[next(i for i, l in enumerate(lines) if l.startswith("loss: training")) + 1].split()[0])
+assert len(losses) > 1000 and top <= max(losses) * 1.01, (len(losses), top, max(losses))
+P
 refused 2 'no run is in progress' watch run --stop-after-evaluation
 refused 2 'no run is in progress' watch run --stop-now
 refused 2 'exclude each other' watch run --stop-now --stop-after-evaluation
