@@ -433,6 +433,7 @@ set(SRC_MODELS
   src/models/language.c
   src/models/onnx.c
   src/models/onnx_nodes.c
+  src/models/onnx_emit_boxes.c
   src/models/onnx_emit_pictures.c
   src/models/onnx_rnn.c
   src/models/onnx_back.c

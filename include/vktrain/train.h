@@ -367,6 +367,11 @@ VKT_API vkt_status vkt_predictor_run_inputs_doubles(vkt_predictor *p, const vkt_
  * averaged weights, where the run kept an average. ARG: an op that ONNX can't express, or another
  * ending. */
 VKT_API vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path);
+/* The same of a detector as .onnx, which removes duplicates itself: an output "found" [K, 3] has
+ * the numbers of picture, class and cell of the boxes with that score, 0 to 1, or more. ARG:
+ * another model or file. */
+VKT_API vkt_status vkt_export_found(const vkt_gpu_desc *gpu, const char *checkpoint,
+                                    const char *path, double least_score);
 /* Text that goes on from a prompt, by a language model's checkpoint (or a run's best). Beyond the
  * model's context the later half of the text is read again. ARG: the prompt is longer than the
  * context; FORMAT: the checkpoint is of no language model, or the prompt has characters that the

@@ -393,18 +393,19 @@ static vkt_status emit(vkt__exporter *e, const vkt_node *n)
 
 /* ---- the file ---- */
 
-/* A graph's input or output, [N, rest] f32. */
-static void value_info(vkt__str *graph, uint32_t field, const char *name, vkt_shape shape)
+/* A graph's input or output, [first, rest]. */
+static void value_of_type(vkt__str *graph, uint32_t field, const char *name, const char *first,
+                          vkt_shape shape, int onnx_type)
 {
     vkt__str dim = { 0 }, dims = { 0 }, tensor = { 0 }, type = { 0 }, info = { 0 };
     for (uint32_t i = 0; i < shape.rank; i++) {
         if (i == 0)
-            vkt__pb_text(&dim, 2, "N");
+            vkt__pb_text(&dim, 2, first);
         else
             vkt__pb_int(&dim, 1, shape.d[i]);
         vkt__pb_message(&dims, 1, &dim);
     }
-    vkt__pb_int(&tensor, 1, VKT__ONNX_F32);
+    vkt__pb_int(&tensor, 1, onnx_type);
     vkt__pb_message(&tensor, 2, &dims);
     vkt__pb_message(&type, 1, &tensor);
     vkt__pb_text(&info, 1, name);
@@ -415,6 +416,25 @@ static void value_info(vkt__str *graph, uint32_t field, const char *name, vkt_sh
     vkt__str_finish(&tensor);
     vkt__str_finish(&type);
     vkt__str_finish(&info);
+}
+
+/* [N, rest] f32. */
+static void value_info(vkt__str *graph, uint32_t field, const char *name, vkt_shape shape)
+{
+    value_of_type(graph, field, name, "N", shape, VKT__ONNX_F32);
+}
+
+/* A detector's boxes; least_score above 0: those that are found, too. */
+static void emit_boxes(vkt__exporter *e, const vkt_dataset_info *info, const char *value,
+                       double least_score)
+{
+    uint32_t cells = info->output_shape[0];
+    vkt__emit_found(e, info, value);
+    value_info(&e->graph, 12, "boxes", vkt_shape3(1, cells, 4));
+    value_info(&e->graph, 12, "scores", vkt_shape3(1, cells, info->n_outputs));
+    if (!(least_score > 0)) return;
+    vkt__emit_distinct(e, least_score);
+    value_of_type(&e->graph, 12, "found", "K", vkt_shape2(1, 3), VKT__ONNX_I64);
 }
 
 /* What the layers behind the file's net take: its result as they see it. */
@@ -457,7 +477,7 @@ static void emit_heads(vkt__exporter *e, vkt_model *m, const vkt_tensor *y)
 }
 
 static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset_info *info,
-                             const vkt__loss_terms *terms, double temperature)
+                             const vkt__loss_terms *terms, const vkt__onnx_how *how)
 {
     vkt_status st = VKT_OK;
     bool classify = info->task != VKT_TASK_REGRESS && info->task != VKT_TASK_PICTURE &&
@@ -477,9 +497,10 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset_i
     const char *out =
         vkt__emit_node(e, "Identity", VKT__IN(vkt__emit_name(e, y)), classify ? "logits" : "value");
     const char *scaled = out;
-    if (temperature > 0)
-        scaled = vkt__emit_node(e, "Div", VKT__IN(out, vkt__emit_number(e, (float)temperature)),
-                                vkt__emit_extra(e));
+    if (how->temperature > 0)
+        scaled =
+            vkt__emit_node(e, "Div", VKT__IN(out, vkt__emit_number(e, (float)how->temperature)),
+                           vkt__emit_extra(e));
     if (softmax) vkt__attr_int(e, "axis", -1);
     if (classify)
         vkt__emit_node(e, softmax ? "Softmax" : "Sigmoid", VKT__IN(scaled), "probabilities");
@@ -495,6 +516,7 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset_i
     if (!e->net) value_info(&e->graph, 11, "input", shape);
     value_info(&e->graph, 12, out, vkt_tensor_shape(y));
     if (classify) value_info(&e->graph, 12, "probabilities", vkt_tensor_shape(y));
+    if (info->task == VKT_TASK_DETECT) emit_boxes(e, info, out, how->least_score);
     emit_heads(e, m, y);
     if (e->net && e->needs > e->net->f->opset)
         st = vkt__fail(VKT_E_ARG, "export",
@@ -534,7 +556,7 @@ static bool is_same_file(const char *one, const char *other)
 }
 
 vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__weights *w,
-                           const vkt__loss_terms *terms, double temperature, const char *path)
+                           const vkt__loss_terms *terms, const vkt__onnx_how *how, const char *path)
 {
     vkt_status st;
     vkt__exporter e = { .g = vkt__graph_new(vkt_model_gpu(m)), .weights = w };
@@ -574,7 +596,7 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
     if (e.net && m->layers.n == 1 && !m->layers.layers[0].spec.cut)
         vkt__onnx_back_graph(e.net, w, true, &e.graph);
     else
-        VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data), terms, temperature));
+        VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data), terms, how));
     if (e.net) {
         vkt__onnx_back_model(e.net, &model);
     } else {

@@ -6,6 +6,7 @@
 #include "models/onnx_back.h"
 #include "models/weights.h"
 #include "tensor/graph/graph.h"
+#include "vktrain/data.h"
 
 enum { VKT__ONNX_F32 = 1, VKT__ONNX_I64 = 7 }; /* types */
 
@@ -64,6 +65,11 @@ bool vkt__emit_channels_last(vkt__exporter *e, const char *x, const char *out);
  * transpose (conv2d_dx) writes. */
 vkt__emitter vkt__emit_conv, vkt__emit_pool, vkt__emit_pad, vkt__emit_batch_norm,
     vkt__emit_group_norm, vkt__emit_resize, vkt__emit_flip, vkt__emit_transpose;
+/* A detector's outputs beside `value` [N, cells, 4 + classes]: "boxes" [N, cells, 4], left, top,
+ * right and bottom in pixels of the model's picture, and "scores" [N, cells, classes]; of those
+ * with the least score "found" [K, 3], numbers of picture, class and cell, duplicates removed. */
+void vkt__emit_found(vkt__exporter *e, const vkt_dataset_info *info, const char *value);
+void vkt__emit_distinct(vkt__exporter *e, double least);
 /* GRU and LSTM: a node "rnn" with what vkt_rnn puts before it; false: not as layers have them. */
 vkt__emitter vkt__emit_rnn;
 /* Whether a node is a part of those, which vkt__emit_rnn writes with them. */

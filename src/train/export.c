@@ -79,7 +79,7 @@ static vkt_status temperature_of(const vkt__trained *t, const vkt_dataset_info *
     return st;
 }
 
-vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path)
+static vkt_status write_file(const char *checkpoint, const char *path, double least_score)
 {
     vkt_status st = VKT_OK;
     vkt__opened o = { 0 };
@@ -87,8 +87,7 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
     vkt_model *model = NULL;
     vkt__arena arena = { 0 };
     vkt__loss_terms terms;
-    double temperature;
-    (void)gpu;
+    vkt__onnx_how how = { .least_score = least_score };
     bool onnx = ends_with(path, ".onnx");
     if (!onnx && !ends_with(path, ".safetensors"))
         return vkt__fail(VKT_E_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
@@ -107,8 +106,12 @@ vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const cha
     VKT_TRY(vkt__dataset_open_inputs(o.model.schema, NULL, 0, &o.data));
     const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
     VKT_TRY(plain_model(&o.model, info, &arena, &terms, &model, &w));
-    VKT_TRY(temperature_of(&o.model, info, &temperature));
-    VKT_TRY(onnx ? vkt__onnx_write(model, o.data, &w, &terms, temperature, path)
+    VKT_TRY(temperature_of(&o.model, info, &how.temperature));
+    if (least_score > 0 && (!onnx || info->task != VKT_TASK_DETECT))
+        VKT_TRY(vkt__fail(VKT_E_ARG, "export",
+                          "duplicates are removed by the ONNX file of a model of boxes: '%s' is %s",
+                          onnx ? checkpoint : path, onnx ? "another model" : "no .onnx file"));
+    VKT_TRY(onnx ? vkt__onnx_write(model, o.data, &w, &terms, &how, path)
                  : write_tensors(&w, o.model.schema, path));
 fail:
     vkt__weights_finish(&w);
@@ -116,4 +119,20 @@ fail:
     vkt__arena_finish(&arena);
     vkt__opened_finish(&o);
     return st;
+}
+
+vkt_status vkt_export(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path)
+{
+    (void)gpu;
+    return write_file(checkpoint, path, 0);
+}
+
+vkt_status vkt_export_found(const vkt_gpu_desc *gpu, const char *checkpoint, const char *path,
+                            double least_score)
+{
+    (void)gpu;
+    if (!(least_score > 0 && least_score <= 1))
+        return vkt__fail(VKT_E_ARG, "export", "the least score is %g, must be above 0, at most 1",
+                         least_score);
+    return write_file(checkpoint, path, least_score);
 }

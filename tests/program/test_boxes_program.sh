@@ -101,6 +101,9 @@ grep -q 'boxes by class' said || fail "inspect says no classes"
 vktrain report a -o a.html >log 2>&1 || { cat log; fail "report"; }
 grep -q 'Mean average precision of boxes' a.html && grep -q '>crescent<' a.html && ! grep -q 'cross-entropy' a.html || fail "the report's curves and names of classes"
 vktrain export a -o a.onnx >log 2>&1 || { cat log; fail "export"; }
+vktrain export a -o nms.onnx --nms 0.3 >log 2>&1 || { cat log; fail "export --nms"; }
+for word in boxes scores; do grep -aq "$word" a.onnx || fail "the export has no $word"; done
+grep -aq NonMaxSuppression nms.onnx && grep -aq found nms.onnx && ! grep -aq NonMaxSuppression a.onnx || fail "--nms"
 vktrain inspect a.onnx >said 2>log || { cat log; fail "inspect of the export"; }
 
 # What can't be: named.
@@ -112,6 +115,8 @@ no "map is not measured with this data.task" train digits --run x --set checkpoi
 no "but the data's targets are \[84, 12\]" train set.yaml --run x --set 'model=[{conv: {out: 3, kernel: 1}}]'
 no "data.augment.mixup" train set.yaml --run x --set data.augment.mixup=0.2
 no "score is 2, must be above 0" predict a set/images/0001.png --score 2
+no "is no .onnx file" export a -o a.safetensors --nms 0.3
+no "least score is 2" export a -o b.onnx --nms 2
 no "multiples of 32" train set.yaml --run x --set data.size=72
 no "test-time augmentation" eval a --tta flips
 no "curves of boxes" eval a --curves z

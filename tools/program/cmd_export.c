@@ -7,6 +7,7 @@ typedef struct export_options {
     cli_options common;
     const char *out, *hf, *adapter, *gguf;
     int type;
+    double nms;
 } export_options;
 
 #define AT(field) offsetof(export_options, field)
@@ -21,6 +22,9 @@ static const cli_flag flags[] = {
     { "--adapter", CLI_TEXT, AT(adapter), "FOLDER|FILE.gguf", NULL,
       "write only the adapter of a run with lora.rank: a folder in PEFT's format, or a GGUF file "
       "for llama.cpp's --lora" },
+    { "--nms", CLI_NUMBER, AT(nms), "SCORE", NULL,
+      "ONNX of a model of boxes: an output \"found\" [K, 3], numbers of picture, class and cell of "
+      "boxes with that score or more, without duplicates (NonMaxSuppression)" },
     { 0 },
 };
 
@@ -59,11 +63,17 @@ static int run(void *options)
                   "--gguf (q8_0, q4_0 and q4_k only for --gguf)");
         return CLI_USAGE;
     }
+    if (o->nms && path) {
+        cli_error("export: --nms is for -o FILE.onnx");
+        return CLI_USAGE;
+    }
     const char *file = o->out ? o->out : "model.onnx";
     if (!path) {
         int rc = cli_may_write("export", file, o->common.force);
         if (rc) return rc;
-        st = vkt_export(&o->common.gpu, from, path = file);
+        path = file;
+        st = o->nms ? vkt_export_found(&o->common.gpu, from, path, o->nms)
+                    : vkt_export(&o->common.gpu, from, path);
     } else {
         st = (o->common.force ? export_over : export_to)(o, from, path);
     }
@@ -78,7 +88,8 @@ const cli_command cmd_export = {
     .details =
         "A run folder stands for its best checkpoint.\n"
         "ONNX: the input [N, ...] is the training input (standardised; images with channels "
-        "last); the outputs are \"logits\" and \"probabilities\", or \"value\". The "
+        "last); the outputs are \"logits\" and \"probabilities\", or \"value\", with boxes also "
+        "\"boxes\" and \"scores\". The "
         "metadata key vktrain.schema says how inputs were prepared.\n"
         "Language models can be written as a Hugging Face folder; those of the GPT-2, Llama, "
         "Mistral, Qwen2, Qwen3, Gemma 2 and 3 and Phi-3 architectures as a GGUF file, too; "

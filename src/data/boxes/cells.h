@@ -21,6 +21,15 @@ uint32_t vkt__cells(uint32_t w, uint32_t h);
 /* Cell k: the finest grid first, row by row. */
 vkt__cell vkt__cell_at(uint32_t w, uint32_t h, uint32_t k);
 
+/* An output is [cells, VKT__DETECT_BOX + classes]: for the box the middle's distance from the
+ * cell's, right and down, then the logarithms of width and height, all in strides; for each class a
+ * logit, to which VKT__DETECT_PRIOR is added, so that at first a cell finds nothing. */
+enum { VKT__DETECT_BOX = 4 };
+#define VKT__DETECT_PRIOR (-4.6f) /* a score of 0.01 */
+#define VKT__DETECT_LONGEST 8.0f  /* of the logarithms */
+#define VKT__DETECT_OVERLAP 0.6   /* of two boxes of a class from which on the lower score goes */
+enum { VKT__FOUND_MOST = 300 };   /* boxes that are found on a picture */
+
 /* out [cells, VKT__CELL_TARGETS] of objects that lie within w x h. An object belongs to the grid
  * that has between two and four strides along its longer side, the finest takes all that are
  * smaller and the widest all that are larger; there to the cells in it whose middles are less than

@@ -1,17 +1,11 @@
-/* What a detector's output means and what it costs: two parts for each cell (data/boxes/cells.h).
- */
+/* What a detector's output costs: two parts for each cell. */
 #ifndef VKT_TRAIN_DETECT_LOSS_H
 #define VKT_TRAIN_DETECT_LOSS_H
 
+#include "data/boxes/cells.h"
 #include "vktrain/tensor.h"
 
-/* An output is [cells, VKT__DETECT_BOX + classes]: for the box the middle's distance from the
- * cell's, right and down, then the logarithms of width and height, all in strides; for each class a
- * logit, to which VKT__DETECT_PRIOR is added, so that at first a cell finds nothing. */
-enum { VKT__DETECT_BOX = 4 };
-#define VKT__DETECT_PRIOR (-4.6f) /* a score of 0.01 */
-#define VKT__DETECT_LONGEST 8.0f  /* of the logarithms */
-#define VKT__DETECT_OTHERS 0.75f  /* weight of classes that are not there */
+#define VKT__DETECT_OTHERS 0.75f /* weight of classes that are not there */
 
 /* out [B, cells, 4 + classes]; y [B, cells x 5]; w [B]  ->  [B], each picture's loss by its weight:
  * (classes + boxes) / max(1, cells that find something). Boxes: 1 - GIoU over these cells. Classes,

@@ -1,11 +1,8 @@
 /* found.h */
 #include <math.h>
 
-#include "data/boxes/cells.h"
-#include "train/detect/detect_loss.h"
 #include "train/detect/found.h"
 
-static const double most_overlap = 0.6;
 enum { CANDIDATES = 2000 }; /* the best, before overlaps are looked at */
 
 typedef struct vkt__cell_score {
@@ -63,7 +60,7 @@ void vkt__find(vkt__finder *f, const vkt_dataset_info *info, const float *out, f
         if (!(to->box[2] > to->box[0]) || !(to->box[3] > to->box[1])) continue;
         for (uint32_t k = 0; k < f->n && !covered; k++)
             covered = f->found[k].class == s->class &&
-                      vkt__box_iou(f->found[k].box, to->box) > most_overlap;
+                      vkt__box_iou(f->found[k].box, to->box) > VKT__DETECT_OVERLAP;
         f->n += !covered;
     }
 }

@@ -2,10 +2,9 @@
 #ifndef VKT_TRAIN_FOUND_H
 #define VKT_TRAIN_FOUND_H
 
+#include "data/boxes/cells.h"
 #include "train/measures/detections.h"
 #include "vktrain/data.h"
-
-enum { VKT__FOUND_MOST = 300 }; /* of a picture */
 
 /* What is needed to find boxes, kept from one picture to the next. Zeroed to begin with. */
 typedef struct vkt__finder {
