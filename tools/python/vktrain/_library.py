@@ -184,7 +184,17 @@ class Prediction(Structure):
 
 class Inputs(Structure):
     _c_name_ = "vkt_inputs"
-    _fields_ = [("data", c_void_p), ("n", c_uint64)]
+    _fields_ = [("data", c_void_p), ("n", c_uint64), ("width", c_uint32), ("height", c_uint32)]
+
+
+class FoundBox(Structure):
+    _c_name_ = "vkt_found_box"
+    _fields_ = [("label", c_uint32), ("score", c_float), ("box", c_double * 4)]
+
+
+class FoundBoxes(Structure):
+    _c_name_ = "vkt_found_boxes"
+    _fields_ = [("box", POINTER(FoundBox)), ("n", c_uint32)]
 
 
 class DataColumn(Structure):
@@ -194,7 +204,7 @@ class DataColumn(Structure):
 
 
 STRUCTS = [GpuDesc, Caps, GpuInfo, Array, Arrays, Progress, TrainDesc, TrainResult, PredictorInfo,
-           Prediction, Inputs, DataColumn] + _graph_library.STRUCTS
+           Prediction, Inputs, FoundBox, FoundBoxes, DataColumn] + _graph_library.STRUCTS
 
 # name: (what it returns, what it takes)
 _FUNCTIONS = {
@@ -227,6 +237,9 @@ _FUNCTIONS = {
     "vkt_predictor_get_column": (c_bool, [c_void_p, c_uint32, POINTER(DataColumn),
                                           POINTER(c_bool)]),
     "vkt_predictor_read_rows": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, POINTER(Inputs)]),
+    "vkt_predictor_read_picture": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p,
+                                           POINTER(Inputs)]),
+    "vkt_predictor_find": (c_int, [c_void_p, POINTER(Inputs), c_size_t, POINTER(FoundBoxes)]),
     "vkt_predictor_run_inputs": (c_int, [c_void_p, POINTER(Inputs), c_size_t, POINTER(c_float)]),
     "vkt_predictor_run_inputs_doubles": (c_int, [c_void_p, POINTER(Inputs), c_size_t,
                                                  POINTER(c_double)]),

@@ -337,7 +337,7 @@ class Model:
     a table with names of columns, also a DataFrame, a list of dicts, or an array with named fields,
     whose columns are found by name, in any order.
 
-    task: "classify", "regress" or "multilabel" (any of the classes); classes: what the columns of
+    task: "classify", "regress", "multilabel" (any of the classes), "segment" or "detect"; classes: what the columns of
     predict_proba stand for, or None; input_shape: of one example."""
 
     def __init__(self, pointer):
@@ -434,6 +434,27 @@ class Model:
         if self._n_outputs == 2:  # which may have a threshold other than one half
             return self._said(out)[1]
         return out.argmax(axis=1)
+
+    def find(self, picture):
+        """What a detector finds on a picture, a file's path or its bytes: a list of dicts with the
+        `class`, the `score` and the `box` (left, top, right, bottom, in pixels of that picture), best
+        first."""
+        if isinstance(picture, (bytes, bytearray, memoryview)):
+            data, name = bytes(picture), b"picture"
+        else:
+            with open(picture, "rb") as f:
+                data, name = f.read(), os.fsencode(picture)
+        one, found = L.Inputs(), L.FoundBoxes()
+        with self._lock:
+            self._alive()
+            check(lib.vkt_predictor_read_picture(self._pointer, data, len(data), name, byref(one)))
+            try:
+                check(lib.vkt_predictor_find(self._pointer, byref(one), 1, byref(found)))
+                return [{"class": self.classes[b.label].item(), "score": b.score,
+                         "box": tuple(b.box)} for b in found.box[:found.n]]
+            finally:
+                lib.vkt_free(one.data)
+                lib.vkt_free(found.box)
 
     def predict_proba(self, X):
         """The probability of each class, or of each label: float32 [n, classes]."""
