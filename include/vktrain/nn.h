@@ -338,7 +338,7 @@ VKT_API uint64_t vkt_model_frozen_bytes(const vkt_model *m);
 VKT_API vkt_gpu *vkt_model_gpu(const vkt_model *m);
 VKT_API vkt_buffer *vkt_model_values(const vkt_model *m);
 /* Made by the first of this call, vkt_model_backward and vkt_optim_create: a model that is not
- * trained has none. NULL, and a line is logged: there is no memory. */
+ * trained has none. NULL, and a line is logged: there is no memory, or the device is lost. */
 VKT_API vkt_buffer *vkt_model_grads(vkt_model *m);
 VKT_API vkt_dtype vkt_model_precision(const vkt_model *m);
 /* The copy of the values in that precision, laid out like them; NULL in f32. */

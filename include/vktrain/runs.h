@@ -62,6 +62,9 @@ typedef enum vkt_run_order {
 /* ARG: no process is training in this folder. */
 VKT_API vkt_status vkt_run_control(const char *run_dir, vkt_run_order order);
 VKT_API bool vkt_run_alive(const char *run_dir); /* a process is training in this folder now */
+/* None is. Both are false where that can't be told: another user's folder, a file system without
+ * locks. For a study's folder as well. */
+VKT_API bool vkt_run_abandoned(const char *run_dir);
 
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {

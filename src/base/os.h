@@ -132,6 +132,14 @@ vkt_status vkt__link_replace(const char *target, const char *path);
 typedef struct vkt__file_lock vkt__file_lock;
 vkt_status vkt__lock_take(const char *path, vkt__file_lock **out);
 void vkt__lock_release(vkt__file_lock **l);
+/* Whether a process holds it. Asking takes it from nobody, and those that ask do not see each
+ * other; one that takes it in that moment waits for up to a tenth of a second. */
+typedef enum vkt__lock_state {
+    VKT__LOCK_FREE,
+    VKT__LOCK_HELD,
+    VKT__LOCK_UNKNOWN /* another user's file, a file system without locks */
+} vkt__lock_state;
+vkt__lock_state vkt__lock_ask(const char *path);
 /* Names in a folder, sorted, without . and ..; free with vkt__names_free. */
 vkt_status vkt__list_dir(const char *path, char ***names, size_t *n);
 /* ~/.cache/vktrain or its equivalent (XDG_CACHE_HOME, LOCALAPPDATA); created. False if none. */

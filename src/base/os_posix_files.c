@@ -193,10 +193,15 @@ struct vkt__file_lock {
     int fd, folder;
 };
 
-/* False: another has it. */
+/* False: another has it. One that only asks has it for a moment. */
 static bool lock(int fd)
 {
-    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+        if (errno != EWOULDBLOCK) return true;
+        if (tries == 5) return false;
+        vkt__sleep_ms(20);
+    }
+    return true;
 }
 
 /* The folder as well: a file's name may be removed, and another process would lock a new file. */
@@ -218,6 +223,17 @@ vkt_status vkt__lock_take(const char *path, vkt__file_lock **out)
     *out = vkt__alloc(sizeof **out);
     **out = (vkt__file_lock) { fd, folder };
     return VKT_OK;
+}
+
+vkt__lock_state vkt__lock_ask(const char *path)
+{
+    int fd = vkt__may_open(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    if (fd < 0) return errno == ENOENT ? VKT__LOCK_FREE : VKT__LOCK_UNKNOWN;
+    vkt__lock_state s = flock(fd, LOCK_SH | LOCK_NB) == 0 ? VKT__LOCK_FREE
+                        : errno == EWOULDBLOCK            ? VKT__LOCK_HELD
+                                                          : VKT__LOCK_UNKNOWN;
+    close(fd);
+    return s;
 }
 
 void vkt__lock_release(vkt__file_lock **l)

@@ -361,15 +361,37 @@ vkt_status vkt__lock_take(const char *path, vkt__file_lock **out)
 {
     *out = NULL;
     wchar_t *w = vkt__win_path(path);
-    HANDLE h = w ? CreateFileW(w, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_ALWAYS,
-                               FILE_ATTRIBUTE_NORMAL, NULL)
-                 : INVALID_HANDLE_VALUE;
+    HANDLE h = INVALID_HANDLE_VALUE;
+    for (int tries = 0; w && tries < 6; tries++) { /* one that only asks has it for a moment */
+        if (tries) vkt__sleep_ms(20);
+        h = CreateFileW(w, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_ALWAYS,
+                        FILE_ATTRIBUTE_NORMAL, NULL);
+        if (h != INVALID_HANDLE_VALUE || GetLastError() != ERROR_SHARING_VIOLATION) break;
+    }
+    DWORD error = GetLastError();
     free(w);
+    SetLastError(error);
     if (h == INVALID_HANDLE_VALUE)
         return GetLastError() == ERROR_SHARING_VIOLATION ? VKT_OK : vkt__win_fail("create", path);
     *out = vkt__alloc(sizeof **out);
     (*out)->file = h; /* shared with nobody until the process ends */
     return VKT_OK;
+}
+
+vkt__lock_state vkt__lock_ask(const char *path)
+{
+    wchar_t *w = vkt__win_path(path);
+    HANDLE h = w ? CreateFileW(w, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING,
+                               FILE_ATTRIBUTE_NORMAL, NULL)
+                 : INVALID_HANDLE_VALUE;
+    DWORD error = h == INVALID_HANDLE_VALUE ? GetLastError() : 0;
+    free(w);
+    if (h != INVALID_HANDLE_VALUE) CloseHandle(h);
+    return h != INVALID_HANDLE_VALUE || error == ERROR_FILE_NOT_FOUND ||
+                   error == ERROR_PATH_NOT_FOUND
+               ? VKT__LOCK_FREE
+           : error == ERROR_SHARING_VIOLATION ? VKT__LOCK_HELD
+                                              : VKT__LOCK_UNKNOWN;
 }
 
 void vkt__lock_release(vkt__file_lock **l)

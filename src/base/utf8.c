@@ -54,3 +54,20 @@ bool vkt__utf8_ok(const char *s, size_t n, size_t *at)
     *at = (size_t)(p - s);
     return *at == n;
 }
+
+const char *vkt__utf8_text(const char *s, size_t n, vkt__arena *a)
+{
+    vkt__str out = { 0 };
+    for (const char *p = s, *end = s + n; p < end;) {
+        const char *from = p;
+        if (vkt__utf8_next(&p, end) > 0) {
+            vkt__str_add(&out, from, (size_t)(p - from));
+        } else {
+            vkt__str_add(&out, "\xef\xbf\xbd", 3);
+            p = from + 1;
+        }
+    }
+    const char *text = vkt__arena_strdup(a, out.data ? out.data : "");
+    vkt__str_finish(&out);
+    return text;
+}

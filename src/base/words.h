@@ -11,6 +11,9 @@ size_t vkt__utf8_put(int32_t c, char out[4]);
 /* Whether all n bytes are UTF-8 without NUL (what JSON can hold); *at is the first that is not. */
 bool vkt__utf8_ok(const char *s, size_t n, size_t *at);
 
+/* A copy whose bytes that are no UTF-8, or NUL, are replaced by U+FFFD. */
+const char *vkt__utf8_text(const char *s, size_t n, vkt__arena *a);
+
 /* FNV-1a, for names and keys. (CRC-32 of data and caches is zlib's.) */
 uint64_t vkt__hash(const void *data, size_t n, uint64_t seed);
 

@@ -10,7 +10,7 @@ const char *vkt__example_where(const vkt_dataset *ds, vkt_split split, uint64_t 
     const vkt__part *p = &ds->part[ds->of_part[split]];
     uint32_t at = ds->index[split][i];
     const char *file = vkt_dataset_file(ds, split, i);
-    if (file) return vkt__arena_strdup(a, file);
+    if (file) return vkt__utf8_text(file, strlen(file), a);
     if (p->line) return vkt__arena_printf(a, "line %u", p->line[at]);
     return vkt__arena_printf(a, "example %u", at);
 }
@@ -39,7 +39,7 @@ static const char *sentence(const vkt__column *c, const float *x, const vkt_toke
         const char *bytes = vkt_tokenizer_bytes(t, id, &n);
         if (bytes && n) vkt__str_add(&s, bytes, n);
     }
-    const char *text = vkt__arena_strdup(a, s.data ? s.data : "");
+    const char *text = vkt__utf8_text(s.data ? s.data : "", s.len, a); /* it may be cut anywhere */
     vkt__str_finish(&s);
     return text;
 }
@@ -59,7 +59,15 @@ static const char *number(const vkt__column *c, float x, vkt__arena *a)
 {
     double most = fmax(fmax(fabs(c->mean), c->std), 1e-300);
     double unit = pow(10, floor(log10(most)) - 6);
-    double v = (double)x * c->std + c->mean;
+    double z = (double)x;
+    if (c->limit > 0) { /* near it few digits are left, and far beyond it none */
+        double q = z / c->limit, left = 1 - q * q, error;
+        if (!(left > 1e-5)) return vkt__arena_printf(a, "far %s", z > 0 ? "above" : "below");
+        error = c->std * fabs(z) * 1.2e-7 / pow(left, 1.5);
+        z /= sqrt(left);
+        if (error > unit) unit = pow(10, ceil(log10(error)));
+    }
+    double v = z * c->std + c->mean;
     return vkt__arena_printf(a, "%.7g", round(v / unit) * unit + 0.0);
 }
 

@@ -250,8 +250,9 @@ vkt_tensor *const *vkt_model_params(vkt_model *m, vkt_graph *g, size_t *n)
 void vkt_model_backward(vkt_model *m, vkt_graph *g, vkt_tensor *loss)
 {
     size_t n, k = 0;
-    if (!vkt_model_grads(m)) {
-        if (g->status == VKT_OK) g->status = VKT_E_OOM_DEVICE;
+    vkt_status st = vkt__model_grads_make(m);
+    if (st != VKT_OK) {
+        if (g->status == VKT_OK) g->status = st;
         return;
     }
     vkt_tensor *const *params = vkt_model_params(m, g, &n);
@@ -319,11 +320,14 @@ vkt_buffer *vkt_model_values(const vkt_model *m)
     return m->values;
 }
 
+vkt_status vkt__model_grads_make(vkt_model *m)
+{
+    return m->grads ? VKT_OK : flat_create(m, m->frozen_flat, "gradients", VKT_F32, &m->grads);
+}
+
 vkt_buffer *vkt_model_grads(vkt_model *m)
 {
-    if (!m->grads && flat_create(m, m->frozen_flat, "gradients", VKT_F32, &m->grads) != VKT_OK)
-        return NULL;
-    return m->grads;
+    return vkt__model_grads_make(m) == VKT_OK ? m->grads : NULL;
 }
 
 uint64_t vkt__model_grads_bytes(const vkt_model *m)

@@ -139,6 +139,8 @@ void vkt__model_set_looked_up(vkt_model *m, int param);
 void vkt__model_set_by_member(vkt_model *m, int param);
 /* Whether parameter i is a matrix, or filters, of a hidden layer: no table, not what gives the
  * model's outputs, no stack of matrices. */
+/* The model's gradients are there: made now, where none were. OOM_DEVICE; DEVICE: it was lost. */
+vkt_status vkt__model_grads_make(vkt_model *m);
 bool vkt__model_is_hidden(const vkt_model *m, size_t i);
 void vkt__model_set_exact(vkt_model *m, int param);
 void vkt__model_set_stacked(vkt_model *m, int param);

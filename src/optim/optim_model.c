@@ -9,9 +9,9 @@ vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model 
     size_t n = 0, n_trained = 0;
     uint64_t first = vkt_model_frozen_flat(model);
     while (vkt_model_param(model, n)) n++;
-    vkt_buffer *grads = vkt_model_grads(model);
+    vkt_status st = vkt__model_grads_make(model);
     *out = NULL;
-    if (!grads) return VKT_E_OOM_DEVICE;
+    if (st != VKT_OK) return st;
     vkt_param *params = vkt__alloc(n * sizeof *params);
     bool *hidden = vkt__alloc(n * sizeof *hidden);
     for (size_t i = 0; i < n; i++) {
@@ -27,10 +27,10 @@ vkt_status vkt_optim_create(vkt_gpu *gpu, const vkt_optim_desc *desc, vkt_model 
                        .count = vkt_model_flat_count(model) - first,
                        .first = first,
                        .values = vkt_model_values(model),
-                       .grads = grads,
+                       .grads = vkt_model_grads(model),
                        .shadow = vkt_model_shadow(model),
                        .precision = vkt_model_precision(model) };
-    vkt_status st = vkt__optim_create_flat(gpu, desc, &flat, out);
+    st = vkt__optim_create_flat(gpu, desc, &flat, out);
     free(params);
     free(hidden);
     return st;

@@ -13,9 +13,11 @@ bool vkt__run_table(vkt__run_view *r, const char *name, vkt__csv *out)
     if (st == VKT_OK && !data) return false;
     if (st == VKT_E_IO || st == VKT_E_OOM_HOST) r->st = st;
     vkt__log_hold(true);
-    if (st == VKT_OK) st = vkt__csv_parse(data, n, path, ',', false, out);
+    bool read = st == VKT_OK;
+    if (read) st = vkt__csv_parse(data, n, path, ',', false, out);
     vkt__log_hold(false);
     free(data);
+    if (read && st != VKT_OK) vkt_log(VKT_LOG_WARN, "report", "left out: %s", vkt__last_failure());
     if (st == VKT_OK && out->n_rows > 1 && out->n_columns >= 3) return true;
     if (st == VKT_OK) vkt__csv_finish(out);
     return false;

@@ -43,6 +43,8 @@ vkt_status vkt__study_view_load(vkt__study_view *s)
                        path, s->json ? "" : ": ", s->json ? "" : err.text);
         goto fail;
     }
+    if (!strcmp(vkt__study_string(s->json, "status"), "running") && vkt_run_abandoned(s->dir))
+        json_object_set_new(s->json, "status", json_string("killed"));
     const json_t *trials = json_object_get(s->json, "trials");
     s->sign = vkt__json_number(s->json, "metric_sign") > 0 ? 1 : -1;
     s->t = vkt__alloc((json_array_size(trials) + 1) * sizeof *s->t);

@@ -41,32 +41,21 @@ bool vkt__control_poll(vkt__control *c, vkt_run_order *out)
     return known;
 }
 
-/* held: a process holds the folder's lock. Not OK: that can't be told. */
-static vkt_status lock_held(const char *run_dir, bool *held)
+static vkt__lock_state lock_of(const char *run_dir)
 {
     char path[1100];
-    vkt__file_lock *lock = NULL;
     snprintf(path, sizeof path, "%s/.lock", run_dir);
-    *held = false;
-    if (!vkt__file_exists(path)) return VKT_OK;
-    vkt__log_quiet(true);
-    vkt_status st = vkt__lock_take(path, &lock);
-    vkt__log_quiet(false);
-    *held = st == VKT_OK && !lock;
-    vkt__lock_release(&lock);
-    return st;
+    return vkt__lock_ask(path);
 }
 
 bool vkt_run_alive(const char *run_dir)
 {
-    bool held;
-    return lock_held(run_dir, &held) == VKT_OK && held;
+    return lock_of(run_dir) == VKT__LOCK_HELD;
 }
 
-bool vkt__run_abandoned(const char *run_dir)
+bool vkt_run_abandoned(const char *run_dir)
 {
-    bool held;
-    return lock_held(run_dir, &held) == VKT_OK && !held;
+    return lock_of(run_dir) == VKT__LOCK_FREE;
 }
 
 vkt_status vkt_run_control(const char *run_dir, vkt_run_order order)

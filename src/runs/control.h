@@ -15,8 +15,4 @@ void vkt__control_open(const char *run_dir, vkt__control *c);
  * unknown request is logged and discarded. */
 bool vkt__control_poll(vkt__control *c, vkt_run_order *out);
 
-/* No process trains in this folder. False where one does, and where that can't be told (a folder of
- * another user's, a file system without locks). */
-bool vkt__run_abandoned(const char *run_dir);
-
 #endif

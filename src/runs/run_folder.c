@@ -4,7 +4,6 @@
 
 #include "base/os.h"
 #include "runs/checkpoint_set.h"
-#include "runs/control.h"
 #include "runs/run_folder.h"
 
 enum { RUN_LIMIT = 4 << 20 };
@@ -231,7 +230,7 @@ static bool runs(const vkt__run_record *rec)
 vkt_status vkt__run_load(const char *dir, vkt__arena *a, vkt__run_record *rec, const char **why)
 {
     vkt_status st = load(dir, a, rec, why);
-    if (st != VKT_OK || !runs(rec) || !vkt__run_abandoned(dir)) return st;
+    if (st != VKT_OK || !runs(rec) || !vkt_run_abandoned(dir)) return st;
     st = load(dir, a, rec, why); /* it may have ended between the two looks */
     if (st == VKT_OK && runs(rec)) rec->status = "killed";
     return st;

@@ -2,14 +2,23 @@
 #include "base/words.h"
 #include "train/batch_norm_notes.h"
 
-/* The smallest ghost group of the layers, and whether one has none; NULL-safe for lists within. */
+/* Of layers with batch norm those that may have ghost groups. */
+static bool has_norm(const char *type)
+{
+    size_t n;
+    const vkt_layer_type *t = vkt_layer_types(&n);
+    for (size_t i = 0; i < n; i++)
+        for (const vkt_layer_opt *o = t[i].opts; o->name && !strcmp(t[i].name, type); o++)
+            if (!strcmp(o->name, "virtual_batch")) return true;
+    return false;
+}
+
+/* The smallest ghost group of the layers, and whether one has none. */
 static void look(const vkt_layer *l, size_t n, uint32_t *group, bool *whole)
 {
     for (size_t i = 0; i < n; i++) {
-        bool norm = !strcmp(l[i].type, "batch_norm"),
-             has = norm || !strcmp(l[i].type, "inverted_block");
-        if (has && !l[i].frozen) {
-            if (norm && l[i].virtual_batch)
+        if (has_norm(l[i].type) && !l[i].frozen) {
+            if (l[i].virtual_batch)
                 *group = VKT_MIN(*group, l[i].virtual_batch);
             else
                 *whole = true;

@@ -197,7 +197,7 @@ static const char *picture_text(list *l, double loss)
                                       : NULL;
 }
 
-/* RUN/SPLIT-errors/example-17.png, unless it is there. *name "": the data has no pictures. */
+/* RUN/SPLIT-errors/example-17.png. *name "": the data has no pictures. */
 static vkt_status draw(list *l, uint64_t index, const char **name)
 {
     vkt_status st = VKT_OK;

@@ -88,6 +88,18 @@ static void long_tables_are_read_by_threads(void **state)
     }
 }
 
+/* A block ends where a row does, so a row's end can't be a delimiter. */
+static void a_line_end_is_no_delimiter_for_threads(void **state)
+{
+    (void)state;
+    vkt__str s = make_text(3, "\n");
+    for (const char *d = "\n\r\""; *d; d++) {
+        vkt__csv_rows r = { .name = "t", .delimiter = *d, .first_line = 1 };
+        assert_false(vkt__csv_rows_by_threads(&r, s.data, 0, s.len));
+    }
+    vkt__str_finish(&s);
+}
+
 /* One byte changed anywhere: threads take it as it is read in order, or refuse it. */
 static void damage_is_seen(void **state)
 {
@@ -209,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_tables_are_read_by_threads),
+        cmocka_unit_test(a_line_end_is_no_delimiter_for_threads),
         cmocka_unit_test(damage_is_seen),
         cmocka_unit_test(rows_may_be_longer_than_a_block),
         cmocka_unit_test(blocks_have_the_same_columns),

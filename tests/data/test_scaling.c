@@ -3,6 +3,9 @@
 #define DIR "test_scaling_tmp"
 #include "data_files.h"
 
+#include "data/glance.h"
+#include "data/tables/scaling.h"
+
 #include <jansson.h>
 
 #include <math.h>
@@ -121,12 +124,41 @@ static void a_column_of_mostly_one_value(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* What lists of errors show is what the file has, also beyond where a number is drawn in to. */
+static void cells_are_shown_as_they_were(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = open_table(VKT_STANDARDIZE_ROBUST, BINS);
+    vkt__arena a = { 0 };
+    vkt__seen_cell cells[3];
+    for (uint64_t i = 0; i < ROWS; i += 10) {
+        assert_int_equal(vkt__example_cells(ds, VKT_SPLIT_TRAIN, i, NULL, &a, 3, cells), 3);
+        REQUIRE_NEAR(strtod(cells[0].value, NULL), (double)ds->index[VKT_SPLIT_TRAIN][i], 1e-3);
+    }
+    vkt_dataset_destroy(&ds);
+    assert_string_equal(vkt__utf8_text("a\xff\xc3\xa9\0\xe2\x82", 7, &a),
+                        "a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    vkt__arena_finish(&a);
+}
+
+/* However far a number lies, it is drawn in to the limit. */
+static void a_huge_number_is_at_the_end(void **state)
+{
+    (void)state;
+    vkt__column c = { .mean = 1, .std = 2, .limit = 3 };
+    float x;
+    assert_true(vkt__scaling_inputs(&c, 1e200, &x) && x > 2.999f);
+    assert_true(vkt__scaling_inputs(&c, -1e300, &x) && x < -2.999f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_by_quartiles_and_bins),
         cmocka_unit_test(a_trained_model_reads_the_same),
         cmocka_unit_test(a_column_of_mostly_one_value),
+        cmocka_unit_test(cells_are_shown_as_they_were),
+        cmocka_unit_test(a_huge_number_is_at_the_end),
     };
     return cmocka_run_group_tests_name("scaling", tests, setup, teardown);
 }

@@ -44,7 +44,7 @@ json_t *runs_study_json(const char *dir)
     double best = NAN, sign = json_number_value(json_object_get(s, "metric_sign"));
     if (!s) return json_pack("{ss ss}", "study", dir, "status", "damaged");
     const char *status = text_of(s, "status");
-    if (!strcmp(status, "running") && !vkt_run_alive(dir)) status = "killed";
+    if (!strcmp(status, "running") && vkt_run_abandoned(dir)) status = "killed";
     const json_t *trials = json_object_get(s, "trials");
     json_array_foreach((json_t *)trials, i, t)
     {

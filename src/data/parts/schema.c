@@ -476,7 +476,8 @@ static void read_table(reader *r, const json_t *o, vkt__schema *s)
     }
     s->kind = VKT_DATA_KIND_TABLE;
     const char *delimiter = get_string(r, o, "delimiter");
-    if (strlen(delimiter) != 1) bad(r, "delimiter", "one character");
+    if (strlen(delimiter) != 1 || strchr("\"\r\n", *delimiter))
+        bad(r, "delimiter", "one character, no quote or line end");
     s->delimiter = delimiter[0];
     s->header = get_bool(r, o, "header");
     s->missing = (vkt_missing)get_name(r, o, "missing", missing_names, 3);

@@ -372,7 +372,8 @@ bool vkt__csv_rows_by_threads(vkt__csv_rows *r, char *text, size_t from, size_t 
     size_t n_blocks = (n - from) / BLOCK;
     blocks b = { .r = r, .text = text, .from = from, .n = n };
     bool ok = false;
-    if (n_blocks < FEWEST_BLOCKS) return false;
+    if (n_blocks < FEWEST_BLOCKS || strchr("\"\r\n", r->delimiter))
+        return false; /* a block ends at a line's end */
     b.n_blocks = (uint32_t)VKT_MIN(n_blocks, MOST_BLOCKS);
     b.each = (n - from) / b.n_blocks;
     vkt__log_ignore(true); /* reading in order says it */

@@ -329,7 +329,7 @@ static vkt_status keep_numbers(looking *l, vkt__csv *csv)
     csv->numeric = NULL;
     VKT_TRY(vkt__alloc_large(csv->n_columns, 1, "columns", &csv->numeric));
     for (size_t c = 0; c < csv->n_columns; c++)
-        any |= csv->numeric[c] = l->out[c].n && !l->out[c].odd;
+        any |= csv->numeric[c] = l->number && l->out[c].n && !l->out[c].odd;
     if (!any) return VKT_OK;
     csv->number = l->number;
     l->number = NULL;
@@ -343,9 +343,13 @@ vkt_status vkt__look_at(const vkt__csv *csv, const uint32_t *rows, uint32_t n, s
     vkt_status st;
     looking l = { csv, rows, n, csv->delimiter == ';', NULL, out, NULL };
     VKT_TRY(vkt__alloc_large(csv->n_columns, sizeof *l.found, "columns", &l.found));
-    if (keep)
-        VKT_TRY(vkt__alloc_large(csv->n_columns, (uint64_t)csv->n_rows * sizeof *l.number,
-                                 "a table's numbers", &l.number));
+    if (keep) { /* without room for them they are parsed again */
+        vkt__log_ignore(true);
+        if (vkt__alloc_large(csv->n_columns, (uint64_t)csv->n_rows * sizeof *l.number,
+                             "a table's numbers", &l.number) != VKT_OK)
+            l.number = NULL;
+        vkt__log_ignore(false);
+    }
     for (size_t c = 0; c < csv->n_columns; c++) {
         l.found[c] = (finding) { .plain = no_extent() };
         out[c] = (vkt__look) { 0 };

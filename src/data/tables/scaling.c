@@ -57,7 +57,7 @@ void vkt__scaling_fit(const vkt_data_desc *desc, vkt__column *c, double *v, uint
 bool vkt__scaling_inputs(const vkt__column *c, double v, float *x)
 {
     double z = (v - c->mean) / c->std;
-    if (c->limit > 0) z /= sqrt(1 + z / c->limit * (z / c->limit));
+    if (c->limit > 0) z = isinf(z) ? copysign(c->limit, z) : z / hypot(1, z / c->limit);
     *x++ = (float)z;
     for (uint32_t i = 0; i + 1 < c->n_edges; i++) {
         double within = (v - c->edges[i]) / (c->edges[i + 1] - c->edges[i]);

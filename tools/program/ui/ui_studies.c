@@ -108,6 +108,9 @@ static void one_study(ui *u, http_request *r, const json_t *in)
         json_decref(trials);
         json_decref(j);
     } else {
+        const char *status = json_string_value(json_object_get(s, "status"));
+        if (status && !strcmp(status, "running") && vkt_run_abandoned(dir))
+            json_object_set_new(s, "status", json_string("killed"));
         json_array_foreach(json_object_get(s, "trials"), i, t)
         {
             json_t *one = json_object();
