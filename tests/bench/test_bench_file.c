@@ -455,9 +455,17 @@ static void kernels_are_compared(void **state)
         { "a 1:2, b 3:4", "a 1:9, b 7:4", "b", VKT_BENCH_KERNELS_OTHER },
         { "a 1:2", "a 1:2, b 3:4", "b", VKT_BENCH_KERNELS_OTHER },
         { NULL, "a 1:2", "", VKT_BENCH_KERNELS_UNKNOWN },
+        { "a 1:2,", "a 1:2", "", VKT_BENCH_KERNELS_SAME }, /* a stranger's file: no end is passed */
+        { "a 1:2, ", "a 1:2", "", VKT_BENCH_KERNELS_SAME },
+        { ",", ",", "", VKT_BENCH_KERNELS_SAME_CODE },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        vkt_bench_row a = { .kernels = cases[i].a }, b = { .kernels = cases[i].b };
+        char texts[2][64] = { { 0 } }; /* after the end another kernel */
+        const char *of[] = { cases[i].a, cases[i].b };
+        for (size_t k = 0; k < 2; k++)
+            if (of[k]) snprintf(texts[k], sizeof texts[k], "%s%cx 9:%zu", of[k], 0, k);
+        vkt_bench_row a = { .kernels = of[0] ? texts[0] : NULL },
+                      b = { .kernels = of[1] ? texts[1] : NULL };
         char which[64];
         assert_int_equal(vkt_bench_kernels_compare(&a, &b, which), cases[i].told);
         assert_string_equal(which, cases[i].which);
