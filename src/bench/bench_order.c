@@ -117,8 +117,9 @@ static vkt_status repeated(vkt__bencher *b, const vkt__bench_item *item, size_t 
         progress(b, vkt__arena_printf(&b->out->priv->arena, "%s, %zu of %u", item->name, n + 1,
                                       b->desc->repeat));
         if (asked_to_stop(b) != VKT_OK) break;
-        VKT_TRY(measure(b, item));
-        if (b->out->n_rows != first + (n + 1) * each) break; /* it was left out or lost */
+        st = measure(b, item);
+        if (st != VKT_OK || b->out->n_rows != first + (n + 1) * each)
+            break; /* it was left out, or the device is lost: of what is there one row stays */
     }
     n = (b->out->n_rows - first) / each;
     vkt_bench_row *rows = &b->out->rows[first], *of = vkt__alloc(n * sizeof *of);
@@ -131,7 +132,6 @@ static vkt_status repeated(vkt__bencher *b, const vkt__bench_item *item, size_t 
     }
     free(of);
     b->out->n_rows = first + each;
-fail:
     return st;
 }
 

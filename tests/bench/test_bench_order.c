@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 #include "bench/bench_rows.h"
+#include "gpu/gpu_vk.h"
 
 #define DIR "tbo"
 #include "own_folder.h"
@@ -191,6 +192,36 @@ static void what_is_repeated_keeps_the_median(void **state)
     }
 }
 
+/* The second measurement loses the device. */
+static vkt_status run_lost(vkt__bencher *b, const vkt__bench_item *item)
+{
+    if (calls[0]++) return VKT_E_DEVICE;
+    for (int i = 0; i < 2; i++) {
+        vkt_bench_row *r =
+            vkt__bench_row(b->out, item->group, i ? "another" : item->name, "us", false);
+        r->value = r->min = r->max = r->q1 = r->q3 = 10;
+    }
+    return VKT_OK;
+}
+
+static void a_device_lost_while_repeating_leaves_each_row_once(void **state)
+{
+    (void)state;
+    struct vkt_gpu gpu = { .lost = true };
+    vkt__bencher b = { .gpu = &gpu,
+                       .desc = &(vkt_bench_desc) { .repeat = 5 },
+                       .out = vkt__bench_create() };
+    vkt__bench_items list = { 0 };
+    memset(calls, 0, sizeof calls);
+    vkt__bench_plan(&list, VKT_BENCH_OPS, "a row", 1, run_lost, 0, 0);
+    REQUIRE_STATUS(vkt__bench_measure(&b, &list), VKT_E_DEVICE);
+    assert_int_equal(calls[0], 2);
+    assert_int_equal(b.n_wrong, 1);
+    assert_int_equal(b.out->n_rows, 2);
+    free(list.item);
+    vkt_bench_destroy(&b.out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +230,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_disturbed_is_measured_again_then_flagged, setup,
                                         teardown),
         cmocka_unit_test(what_is_repeated_keeps_the_median),
+        cmocka_unit_test(a_device_lost_while_repeating_leaves_each_row_once),
         cmocka_unit_test(what_has_no_time_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
