@@ -69,7 +69,7 @@ fail:
 
 static vkt_status measure(vkt__bench_runner *r, const vkt__workload *w)
 {
-    enum { MAX_WINDOWS = 200 };
+    enum { MAX_WINDOWS = 200, MORE_STEPS = 6 }; /* that a long step takes: to try, warm up, time */
     vkt_status st = VKT_OK;
     vkt__bencher *b = r->b;
     double windows[MAX_WINDOWS], host = 0, one, flops, bytes, joules;
@@ -82,6 +82,11 @@ static vkt_status measure(vkt__bench_runner *r, const vkt__workload *w)
     one = vkt__now() - start;
     if (one > (b->desc->quick ? 4 : most_s(w))) {
         vkt__bench_left_out(b->out, "%s: one step takes %.1f s", w->name, one);
+        goto fail;
+    }
+    if (b->seconds > 0 && vkt__now() - b->began + MORE_STEPS * one > b->seconds) {
+        vkt__bench_left_out(b->out, "%s: no time for it in %.0f s, as one step takes %.1f s",
+                            w->name, b->seconds, one);
         goto fail;
     }
     if (!b->desc->once) {
