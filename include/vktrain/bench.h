@@ -141,8 +141,8 @@ VKT_API void vkt_bench_destroy(vkt_bench **b);
  * each, the group, a tab, the name. Needs no device. Free with vkt_free. */
 VKT_API char *vkt_bench_names(bool key);
 /* Those of suite 2, with a tab and the rule of the row: what may differ between machines, and what
- * is checked. set: as vkt_bench_desc.suite, "auto" being "large"; gpu NULL: 16 bits are bf16. NULL:
- * no such set. */
+ * is checked. set: as vkt_bench_desc.suite; gpu NULL: "auto" is "large", and 16 bits are bf16.
+ * NULL: no such set. */
 VKT_API char *vkt_bench_suite_names(const char *set, const vkt_gpu *gpu);
 
 /* ---- files ---- */

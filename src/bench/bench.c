@@ -122,6 +122,9 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
         b.out->suite_version = VKT_BENCH_SUITE_VERSION;
         b.out->suite_set = vkt__suite_set_name(b.suite);
     }
+    if (b.suite && caps->math == VKT_MATH_FAST)
+        VKT_TRY(vkt__fail(VKT_E_ARG, "bench", "suite %d is fp32 throughout: leave out --math fast",
+                          VKT_BENCH_SUITE_VERSION));
     if (desc->dump && (!only || strcmp(only, "ops") != 0))
         VKT_TRY(vkt__fail(VKT_E_ARG, "bench",
                           "--dump writes rows of ops; what a training step runs, `vktrain profile` "

@@ -47,6 +47,8 @@ static void check_file(doubts *d)
         doubt(d, "it was made with --once: its times mean nothing");
     if (b->score_version == VKT_BENCH_SCORE_VERSION)
         check_score(d, "score", b->score, vkt_bench_score(b, NULL));
+    if (b->suite_version && strstr(b->info.settings, "math fast"))
+        doubt(d, "it was made with --math fast, and suite 2 is fp32 throughout");
     if (b->suite_version == VKT_BENCH_SUITE_VERSION) {
         check_score(d, "score of suite 2 in fp32", b->suite_fp32,
                     vkt_bench_suite_score(b, false, NULL));

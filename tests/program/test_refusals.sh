@@ -14,6 +14,8 @@ printf 'name: b\ndata: {source: text, path: short.txt, context: 4}\ninit: broken
 # ---- bench
 refused 2 "'huge' is not a set of suite 2: give auto, small, medium or large" bench --list --suite huge
 refused 2 'bench: --suite is a list of rows of its own: leave out' bench --suite small --op add
+refused 2 'bench: suite 2 is fp32 throughout: leave out --math fast' bench --suite small --math fast
+refused 2 'bench: --scaling measures no rows: leave out --repeat' bench --scaling --repeat 3
 refused 2 'bench add: give a file and those of other programs' bench add a.json
 refused 2 'bench compare: give 2 to 5 files: vktrain bench compare A.json B.json' bench compare a.json
 refused 4 "'a.json': No such file" bench compare a.json b.json

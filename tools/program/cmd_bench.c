@@ -172,9 +172,14 @@ static int measure(const bench_options *given)
     return rc;
 }
 
-static int print_names(bool key, const char *suite)
+static int print_names(const vkt_gpu_desc *d, bool key, const char *suite)
 {
-    char *names = suite ? vkt_bench_suite_names(suite, NULL) : vkt_bench_names(key);
+    vkt_gpu *gpu = NULL;
+    /* only which set is the device's needs one */
+    vkt_status st = suite && !strcmp(suite, "auto") ? vkt_gpu_create(d, &gpu) : VKT_OK;
+    if (st != VKT_OK) return cli_exit_code(st);
+    char *names = suite ? vkt_bench_suite_names(suite, gpu) : vkt_bench_names(key);
+    vkt_gpu_destroy(&gpu);
     if (!names) {
         cli_error("bench: '%s' is not a set of suite %d: give auto, small, medium or large", suite,
                   VKT_BENCH_SUITE_VERSION);
@@ -263,7 +268,16 @@ static int run(void *options)
         cli_error("bench: --dump needs --row NAME; `vktrain bench --list` prints the names");
         return CLI_USAGE;
     }
-    if (o->list) return print_names(o->key, o->suite);
+    if (o->suite && o->common.gpu.math) {
+        cli_error("bench: suite %d is fp32 throughout: leave out --math fast",
+                  VKT_BENCH_SUITE_VERSION);
+        return CLI_USAGE;
+    }
+    if (o->list) return print_names(&o->common.gpu, o->key, o->suite);
+    if (o->scaling && o->repeat > 1) {
+        cli_error("bench: --scaling measures no rows: leave out --repeat");
+        return CLI_USAGE;
+    }
     if (o->scaling &&
         (is_compare || o->baseline || o->op || o->step || o->only || o->markdown || o->submit)) {
         cli_error(
