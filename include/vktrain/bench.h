@@ -155,8 +155,10 @@ VKT_API vkt_status vkt_bench_load(const char *path, vkt_bench **out);
 VKT_API vkt_status vkt_bench_parse(const char *text, size_t n, const char *name, vkt_bench **out);
 
 /* Puts a file of another program (tools/compare/peers) into b, which owns it from now on, in place
- * of an earlier one of the same program and settings; rows that b has not are dropped. */
-VKT_API void vkt_bench_add_peer(vkt_bench *b, vkt_bench **peer);
+ * of an earlier one of the same program and settings; its device's name then begins with these.
+ * Rows that b has not are dropped; *n_kept: how many stay. FORMAT, and *peer is destroyed: it names
+ * no program, its texts are too long, b has 16 of them. */
+VKT_API vkt_status vkt_bench_add_peer(vkt_bench *b, vkt_bench **peer, size_t *n_kept);
 
 /* All the .json files of a folder that are benchmark files, by name; a warning names each other
  * one. IO: no such folder. Free with vkt_bench_free_folder. */

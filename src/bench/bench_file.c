@@ -11,9 +11,9 @@
 enum {
     FILE_VERSION = 2,
     MAX_ROWS = 10000,
-    MAX_TEXT = 512,
+    MAX_TEXT = VKT__BENCH_TEXT,
     MAX_FILE = 16 << 20,
-    MAX_PEERS = 16,
+    MAX_PEERS = VKT__BENCH_PEERS,
     DIGITS = 7
 };
 
@@ -183,7 +183,16 @@ vkt_status vkt_bench_save_json(const vkt_bench *b, const char *path)
     vkt__str t = { 0 };
     vkt__str_printf(&t, "%s\n", s);
     free(s);
-    vkt_status st = vkt__file_replace(path, t.data, t.len);
+    /* Others' rows go into a file that was there before: only what can be read replaces it. */
+    vkt_bench *back = NULL;
+    vkt_status st = VKT_OK;
+    if (b->n_peers && t.len > MAX_FILE)
+        st = vkt__fail(VKT_E_FORMAT, "bench", "'%s' would have more than %d MiB: leave out a peer",
+                       path, MAX_FILE >> 20);
+    else if (b->n_peers)
+        st = vkt_bench_parse(t.data, t.len, path, &back);
+    vkt_bench_destroy(&back);
+    if (st == VKT_OK) st = vkt__file_replace(path, t.data, t.len);
     vkt__str_finish(&t);
     return st;
 }
@@ -367,9 +376,10 @@ static void read_peers(reader *r, const json_t *peers)
             bad(&of, "info or results is missing, of a wrong type or too long");
         if (of.st == VKT_OK) read_info(&of, info, false);
         if (of.st == VKT_OK) read_rows(&of, rows, name);
+        if (of.st == VKT_OK && !*of.b->info.driver) bad(&of, "driver names no program");
         r->st = of.st;
         if (r->st == VKT_OK)
-            vkt_bench_add_peer(r->b, &of.b);
+            vkt__bench_put_peer(r->b, &of.b);
         else
             vkt_bench_destroy(&of.b);
     }

@@ -147,20 +147,34 @@ static bool same_peer(const vkt_bench *a, const vkt_bench *b)
            !strcmp(a->info.device, b->info.device);
 }
 
-void vkt_bench_add_peer(vkt_bench *b, vkt_bench **peer)
+/* Where it stands, or would. */
+static size_t peer_at(const vkt_bench *b, const vkt_bench *p)
+{
+    size_t at = 0;
+    while (at < b->n_peers && !same_peer(b->peers[at], p)) at++;
+    return at;
+}
+
+/* "PyTorch 2.14, eager: ": what the device's name of a peer begins with, so that it passes for no
+ * machine. */
+static const char *peer_prefix(vkt_bench *p)
+{
+    return vkt__arena_printf(&p->priv->arena, "%s, %.*s: ", p->info.driver,
+                             (int)strcspn(p->info.settings, ","), p->info.settings);
+}
+
+size_t vkt__bench_put_peer(vkt_bench *b, vkt_bench **peer)
 {
     vkt_bench *p = *peer;
-    size_t at = 0, n = 0;
+    size_t at, n = 0;
+    const char *prefix = peer_prefix(p);
     *peer = NULL;
-    vkt_bench_info *info = &p->info;
-    if (strncmp(info->device, info->driver, strlen(info->driver)) != 0)
-        info->device =
-            vkt__arena_printf(&p->priv->arena, "%s, %.*s: %s", info->driver,
-                              (int)strcspn(info->settings, ","), info->settings, info->device);
+    if (strncmp(p->info.device, prefix, strlen(prefix)) != 0)
+        p->info.device = vkt__arena_printf(&p->priv->arena, "%s%s", prefix, p->info.device);
     for (size_t i = 0; i < p->n_rows; i++)
         if (vkt_bench_find(b, p->rows[i].group, p->rows[i].name)) p->rows[n++] = p->rows[i];
     p->n_rows = n;
-    while (at < b->n_peers && !same_peer(b->peers[at], p)) at++;
+    at = peer_at(b, p);
     if (at < b->n_peers) {
         vkt_bench_destroy(&b->peers[at]);
     } else {
@@ -171,4 +185,30 @@ void vkt_bench_add_peer(vkt_bench *b, vkt_bench **peer)
         b->n_peers++;
     }
     b->peers[at] = p;
+    return n;
+}
+
+vkt_status vkt_bench_add_peer(vkt_bench *b, vkt_bench **peer, size_t *n_kept)
+{
+    vkt_status st = VKT_OK;
+    vkt_bench *p = *peer;
+    *n_kept = 0;
+    if (!*p->info.driver)
+        VKT_TRY(vkt__fail(VKT_E_FORMAT, "bench",
+                          "a peer of '%.80s' names no program as its driver: it is not added",
+                          p->info.device));
+    p->info.device = vkt__arena_printf(&p->priv->arena, "%s%s", peer_prefix(p), p->info.device);
+    if (strlen(p->info.device) > VKT__BENCH_TEXT)
+        VKT_TRY(vkt__fail(VKT_E_FORMAT, "bench",
+                          "the peer '%.40s...' has more than %d bytes in driver, settings and "
+                          "device: shorten them",
+                          p->info.device, VKT__BENCH_TEXT));
+    if (peer_at(b, p) == VKT__BENCH_PEERS)
+        VKT_TRY(vkt__fail(VKT_E_FORMAT, "bench",
+                          "'%.80s' would be peer %d; a file holds %d: take another file",
+                          p->info.device, VKT__BENCH_PEERS + 1, VKT__BENCH_PEERS));
+    *n_kept = vkt__bench_put_peer(b, peer);
+fail:
+    vkt_bench_destroy(peer);
+    return st;
 }

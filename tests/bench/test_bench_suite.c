@@ -184,7 +184,9 @@ static void peers_stand_in_the_file(void **state)
     b->info.device = "Card";
     for (int i = 0; i < 3; i++) { /* the third takes the first one's place */
         vkt_bench *p = peer("PyTorch 2.14", i == 1 ? "compiled" : "eager");
-        vkt_bench_add_peer(b, &p);
+        size_t kept;
+        REQUIRE_OK(vkt_bench_add_peer(b, &p, &kept));
+        assert_int_equal(kept, rows);
         assert_null(p);
     }
     assert_int_equal(b->n_peers, 2);
@@ -201,6 +203,42 @@ static void peers_stand_in_the_file(void **state)
     assert_int_equal(m[0].score_version, 1);
     assert_string_equal(m[0].info.device, "Card");
     vkt_free(m);
+    vkt_bench_destroy(&back);
+    vkt_bench_destroy(&b);
+}
+
+/* What no vktrain reads never takes a measured file's place. */
+static void peers_that_no_file_can_hold_are_refused(void **state)
+{
+    (void)state;
+    static char longer[500];
+    vkt_bench *b = measured(1, "bf16"), *p, *back;
+    char settings[VKT__BENCH_PEERS + 2][16];
+    size_t kept;
+    memset(longer, 'x', sizeof longer - 1);
+    vkt__log_quiet(true);
+    p = peer("", "eager");
+    REQUIRE_STATUS(vkt_bench_add_peer(b, &p, &kept), VKT_E_FORMAT);
+    assert_null(p);
+    p = peer("PyTorch 2.14", "eager");
+    p->info.device = longer;
+    REQUIRE_STATUS(vkt_bench_add_peer(b, &p, &kept), VKT_E_FORMAT);
+    assert_non_null(strstr(vkt__last_failure(), "more than 512 bytes"));
+    for (uint32_t i = 0; i <= VKT__BENCH_PEERS + 1; i++) { /* the last is a second measurement */
+        snprintf(settings[i], sizeof settings[i], "way %u", i % (VKT__BENCH_PEERS + 1));
+        p = peer("PyTorch 2.14", settings[i]);
+        p->info.device = "PyTorch 2.14 card";
+        REQUIRE_STATUS(vkt_bench_add_peer(b, &p, &kept),
+                       i == VKT__BENCH_PEERS ? VKT_E_FORMAT : VKT_OK);
+    }
+    assert_int_equal(b->n_peers, VKT__BENCH_PEERS);
+    assert_string_equal(b->peers[0]->info.device, "PyTorch 2.14, way 0: PyTorch 2.14 card");
+    REQUIRE_OK(vkt_bench_save_json(b, DIR "/peers.json"));
+    b->peers[3]->info.driver = "";
+    REQUIRE_STATUS(vkt_bench_save_json(b, DIR "/peers.json"), VKT_E_FORMAT);
+    vkt__log_quiet(false);
+    REQUIRE_OK(vkt_bench_load(DIR "/peers.json", &back));
+    assert_string_equal(back->peers[0]->info.device, "PyTorch 2.14, way 0: PyTorch 2.14 card");
     vkt_bench_destroy(&back);
     vkt_bench_destroy(&b);
 }
@@ -241,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_scores, setup, teardown),
         cmocka_unit_test(the_interval),
         cmocka_unit_test_setup_teardown(peers_stand_in_the_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(peers_that_no_file_can_hold_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(damaged_peers_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

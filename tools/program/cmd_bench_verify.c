@@ -68,6 +68,10 @@ int cmd_bench_verify(const char *const *paths, size_t n)
             refused++;
         else
             printf("%s: nothing speaks against it\n", g.name[i]);
+        size_t n_peers = g.file[i]->n_peers;
+        if (n_peers)
+            printf("  %zu peer%s: their numbers are not checked\n", n_peers,
+                   n_peers > 1 ? "s" : "");
     }
     if (st == VKT_OK && !g.n) {
         cli_error("bench verify: no benchmark file there");
@@ -95,10 +99,9 @@ int cmd_bench_add(const char *const *paths, size_t n)
         st = vkt_bench_load(paths[i], &peer);
         if (st != VKT_OK) break;
         const char *who = cli_text("%s, %s", peer->info.driver, peer->info.settings);
-        size_t rows = peer->n_rows, before = mine->n_peers;
-        vkt_bench_add_peer(mine, &peer);
-        size_t kept = mine->n_peers > before ? mine->peers[before]->n_rows : rows;
-        printf("%s: %zu rows of %zu\n", who, kept, rows);
+        size_t rows = peer->n_rows, kept;
+        st = vkt_bench_add_peer(mine, &peer, &kept);
+        if (st == VKT_OK) printf("%s: %zu rows of %zu\n", who, kept, rows);
     }
     if (st == VKT_OK) st = vkt_bench_save_json(mine, paths[0]);
     if (st == VKT_OK) printf("written: %s\n", paths[0]);
