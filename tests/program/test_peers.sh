@@ -32,5 +32,33 @@ for name in 'matmul q8 NT M 4 N 4 K 4' 'a new op [4, 4]'; do
     grep -q UNKNOWN "$work/matched" || fail "$name is not told"
 done
 
+# What another program says is no reason to lose what was measured: an error of pages, an answer of a form that is not known.
+n=$((n + 1))
+python3 - "$root/tools/compare" >"$work/said" 2>&1 <<'EOF' || fail "a refused row: $(cat "$work/said")"
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import peer_torch
+why = peer_torch.refused_row(dict(group="ops", name="add", unit="us", better="lower", kernels="k"), "\x1b[31mError\u202e " + 500 * "x")["refused"]
+assert why.isprintable() and len(why) == 100 and "[31mError" in why, why
+EOF
+n=$((n + 1))
+printf '#!/bin/sh\necho "[$ANSWER]"\n' >"$work/llama-bench"
+chmod +x "$work/llama-bench"
+PATH="$work:$PATH" python3 - "$root/tools/compare/peers" "$work/llama.json" >"$work/said" 2>&1 <<'EOF' || fail "an answer of llama-bench: $(cat "$work/said")"
+import argparse, importlib.machinery, importlib.util, json, os, pathlib, sys
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("peers", sys.argv[1])
+peers = importlib.util.module_from_spec(importlib.util.spec_from_loader("peers", loader))
+loader.exec_module(peers)
+args, path = argparse.Namespace(gguf="A=a.gguf"), pathlib.Path(sys.argv[2])
+mine = {"info": {}, "results": [{"name": "A generating, all 512 anew"}]}
+for answer in "", "1", '{"n_prompt": 512}', "{":
+    os.environ["ANSWER"] = answer
+    assert not peers.llama_file(args, mine, path) and not path.exists(), answer
+os.environ["ANSWER"] = '{"n_prompt": 512, "n_gen": 0, "samples_ns": [1000000, 2000000], "model_type": "m", "n_threads": 1, "build_commit": "c", "build_number": 1, "backends": "CPU"}'
+assert peers.llama_file(args, mine, path) and json.loads(path.read_text())["info"]["driver"] == "llama.cpp c"
+EOF
+
 echo "test_peers: $n cases, $bad failed"
 [ $bad = 0 ]

@@ -162,6 +162,7 @@ def row_of(mine, device, compiled):
 def refused_row(mine, why):
     """A row that PyTorch has, but could not run."""
     row = {key: None for key in mine}
+    why = "".join(c if c.isprintable() else " " for c in why)[:100]  # compilers say pages, in colours
     row.update(group=mine["group"], name=mine["name"], unit=mine["unit"], better=mine["better"], runs=0, note="", refused=why)
     row.pop("kernels", None)
     return row

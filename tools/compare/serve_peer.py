@@ -40,12 +40,13 @@ def ask(port, n, times):
 
 def measure(name, pid, port, n):
     for clients in (1, 8, 64):
+        each = max(1, n // clients)
         times, before, start = [], cpu_s(pid), time.perf_counter()
-        threads = [threading.Thread(target=ask, args=(port, n // clients, times)) for _ in range(clients)]
+        threads = [threading.Thread(target=ask, args=(port, each, times)) for _ in range(clients)]
         for t in threads: t.start()
         for t in threads: t.join()
         wall, cpu, times = time.perf_counter() - start, cpu_s(pid) - before, sorted(times)
-        assert len(times) == n // clients * clients
+        assert len(times) == each * clients
         print(f"{name}, {clients} clients: {len(times) / wall:.0f} requests/s, p50 {1e3 * statistics.median(times):.1f} ms, "
               f"p99 {1e3 * times[len(times) * 99 // 100]:.1f} ms, {1e6 * cpu / len(times):.0f} us of CPU a request", flush=True)
 
