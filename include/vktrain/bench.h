@@ -118,7 +118,8 @@ typedef struct vkt_bench_desc {
                         at most 15 minutes (quick: one), each until its median is known to 2% or
                         three times its time is over; ARG for other words. NULL: not by suite */
     uint32_t repeat; /* measures each row so often, and keeps the median of the medians; 0: once */
-    const char *dump; /* with `row`, of an op: writes it to this folder as a program of its own */
+    const char *dump; /* with `row`, of an op: writes it to this folder as a program of its own,
+                         also if its result is wrong; FAILED if the row is left out */
     const vkt_gpu_desc *gpu;   /* how the device was opened: short steps may open it again, as
                                   training does (vkt_gpu_desc.serial); NULL: they don't */
     const vkt_bench *baseline; /* what is slower than here is measured up to twice more, and the

@@ -170,6 +170,9 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     if (b.n_wrong)
         st = vkt__fail(st == VKT_OK ? VKT_E_FAILED : st, "bench",
                        "%u of the results failed, the first of them %s", b.n_wrong, b.first_wrong);
+    if (desc->dump && !b.dumped && st == VKT_OK)
+        st = vkt__fail(VKT_E_FAILED, "bench",
+                       "--dump: the row was left out, and nothing is written");
     vkt_gpu_destroy(&b.reopened);
     vkt__energy_close(&b.energy);
     vkt__conditions_close(&b.beside);

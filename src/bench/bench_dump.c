@@ -114,22 +114,26 @@ typedef struct folder {
 
 static void put(folder *f, const char *name, const void *data, size_t n)
 {
-    char path[1200];
+    vkt__str path = { 0 };
     if (f->st != VKT_OK) return;
-    snprintf(path, sizeof path, "%s/%s", f->dir, name);
-    f->st = vkt__file_replace(path, data, n);
+    vkt__str_printf(&path, "%s/%s", f->dir, name);
+    f->st = vkt__file_replace(path.data, data, n);
+    vkt__str_finish(&path);
 }
 
-/* Which of a set's buffers has this address, 0 its inputs, then the slab's; UINT32_MAX: none. */
+/* Which of a set's buffers has this address, 0 its inputs, then the slab's; UINT32_MAX: none. The
+ * end of one may be the begin of another: it is the end only where no buffer begins. */
 static uint32_t buffer_of(const vkt__op_set *s, uint64_t addr, uint64_t *offset)
 {
+    uint32_t end_of = UINT32_MAX;
     for (uint32_t i = 0; i <= s->g->n_chunks; i++) {
         const vkt_buffer *b = i ? s->g->chunks[i - 1] : s->inputs;
         if (addr < b->addr || addr > b->addr + b->bytes) continue;
         *offset = addr - b->addr;
-        return i;
+        end_of = i;
+        if (addr < b->addr + b->bytes) break;
     }
-    return UINT32_MAX;
+    return end_of;
 }
 
 static uint64_t address(const vkt_tensor *t, uint32_t *which, const vkt__op_set *s)
@@ -300,11 +304,13 @@ vkt_status vkt__bench_dump(const vkt__op_job *j, const vkt__dump *d, const vkt_b
     const vkt__embedded_file *program = vkt__embedded_page;
     while (strcmp(program->name, "replay_row.c") != 0) program++;
     f.st = vkt__mkdirs(dir);
-    vkt__str_printf(&f.text,
-                    "vktrain_row 1\nname %s\ndevice %s\ndriver %s\ncommit %s\nseed %d\n"
-                    "measured %.6g us\nneeds matrix %d matrix2 %d bf16 %d\n",
-                    r->name, info->device, info->driver, info->commit, VKT__OP_SEED, r->value,
-                    c->coopmat, c->coopmat2, c->bf16);
+    vkt__str_printf(&f.text, "vktrain_row 1\nname %s\ndevice %s\ndriver %s\ncommit %s\nseed %d\n",
+                    r->name, info->device, info->driver, info->commit, VKT__OP_SEED);
+    if (isfinite(r->value)) /* of a wrong result there is none */
+        vkt__str_printf(&f.text, "measured %.6g us%s\n", r->value,
+                        j->b->desc->repeat > 1 ? ", the first time" : "");
+    vkt__str_printf(&f.text, "needs matrix %d matrix2 %d bf16 %d\n", c->coopmat, c->coopmat2,
+                    c->bf16);
     if (f.st == VKT_OK) put_buffers(&f);
     if (f.st == VKT_OK) put_inputs(&f);
     if (f.st == VKT_OK) put_launches(&f);

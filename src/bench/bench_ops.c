@@ -160,6 +160,14 @@ fail:
     return st;
 }
 
+/* The folder of --dump. What it lacks memory for is no reason to leave out the row. */
+static vkt_status dump_row(vkt__op_job *j, const vkt__dump *d, const vkt_bench_row *r)
+{
+    vkt_status st = vkt__bench_dump(j, d, r, j->b->desc->dump);
+    j->b->dumped |= st == VKT_OK;
+    return st == VKT_E_OOM_DEVICE || st == VKT_E_OOM_HOST ? VKT_E_FAILED : st;
+}
+
 static vkt_status run_case(vkt__op_job *j)
 {
     vkt_status st = VKT_OK;
@@ -189,6 +197,7 @@ static vkt_status run_case(vkt__op_job *j)
     r->kernels = kernels.len ? vkt__arena_strdup(&b->out->priv->arena, kernels.data) : NULL;
     if (j->why[0]) {
         vkt__bench_refuse(b, r, true, "%s", j->why);
+        if (dumps) st = dump_row(j, &dump, r); /* what a driver's developers look for */
         goto fail;
     }
     VKT_TRY(more_sets(j, &working_set));
@@ -209,8 +218,7 @@ static vkt_status run_case(vkt__op_job *j)
         VKT_TRY(note_product(j, r));
     else if (working_set < 64.0 * 1048576)
         vkt__bench_note(b->out, r, "%.1f MiB may stay in a cache", working_set / 1048576);
-    if (dumps) VKT_TRY(vkt__bench_dump(j, &dump, r, b->desc->dump));
-    b->dumped |= dumps;
+    if (dumps) VKT_TRY(dump_row(j, &dump, r));
 fail:
     free(dump.all);
     vkt__str_finish(&kernels);

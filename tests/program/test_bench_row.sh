@@ -31,7 +31,7 @@ plant()
 }
 
 i=0
-for row in "matmul NT M 128 N 256 K 784" "layernorm [1024, 1024]" "softmax_xent [1024, 1000]" "optim_update adamw [1024, 1024]" \
+for row in "matmul NT M 128 N 256 K 784" "layernorm [1024, 1024]" "softmax_xent [1024, 1000]" "softmax_xent [128, 10]" "optim_update adamw [1024, 1024]" \
     "attention [12, 64], 4 heads of 32" "embedding_bwd [12, 64] of 75 x 128" "conv2d_dw 3x3/1 16x14x14x32 to 64" "sum [1024, 1024]"; do
     i=$((i + 1))
     says 0 "written: row$i; run it" "$vktrain" bench --once --row "$row" --dump "row$i"
@@ -48,6 +48,30 @@ plant row1/"$first" 15 # the exponent of the first number
 says 1 "WRONG    $first element 0" ./replay row1 --runs 0
 cp kept row1/"$first"
 says 0 "numbers  0 of" ./replay row1 --runs 0
+# Changed folders: nothing is read or written past what there is.
+cp row1/row.txt row.kept
+damaged() { sed "$3" row.kept >row1/row.txt; says "$1" "$2" ./replay row1 --runs 0; } # CODE TEXT SED
+times() { for ((k = 0; k < $1; k++)); do printf '%s' "$2"; done; } # N TEXT
+damaged 2 "does not fit" 's/^\(data [0-9]*\) [0-9]* /\1 18446744073709551612 /'
+read -r _ b _ _ many _ < <(grep '^expect' row.kept)
+bytes=$(sed -n 's/^buffer //p' row.kept | sed -n $((b + 1))p)
+damaged 2 "an element that no buffer has" "s/^expect $b [0-9]* /expect $b $((bytes - 2 * many)) /"
+there=$(grep -c '^buffer' row.kept)
+damaged 0 "numbers  0 of" "0,/^data/s/^data/$(times $((65 - there)) 'buffer 4\n')data/"
+damaged 2 "more than 65 buffers" "0,/^data/s/^data/$(times $((66 - there)) 'buffer 4\n')data/"
+cp row.kept row1/row.txt
+cp row2/row.txt row.kept
+# dispatched N CODE TEXT: row2's dispatch N times
+dispatched()
+{
+    local block
+    block=$(sed -n '/^dispatch/,/^expect/{/^expect/!p}' row.kept)
+    { sed '/^dispatch/,$d' row.kept && times "$1" "$block"$'\n' && sed -n '/^expect/,$p' row.kept; } >row2/row.txt
+    says "$2" "$3" ./replay row2 --runs 0
+}
+dispatched 64 0 "numbers  0 of"
+dispatched 65 2 "more than 64 dispatches"
+cp row.kept row2/row.txt
 plant row1/data0.bin 3
 says 1 "WRONG" ./replay row1 --runs 0
 sed -i '0,/^dispatch 0 \([0-9]*\) 1/s//dispatch 0 1 1/' row2/row.txt # a kernel that skips work
@@ -55,10 +79,15 @@ says 1 "WRONG" ./replay row2 --runs 0
 sed -i '/^expect/d' row3/row.txt
 says 2 "expects nothing" ./replay row3 --runs 0
 says 2 "cannot open" ./replay nowhere
+says 1 "dump: the row was left out, and nothing is written" "$vktrain" bench --once --row "softmax_xent [1024, 1000]" --dump none --cap memory=6000000
+! grep -q written: said && [ ! -e none ] || fail "what is not there is not written"
+deep=$(printf 'a%.0s' $(seq 200))
+says 0 "written: $deep" "$vktrain" bench --once --row "sum [1024, 1024]" --repeat 2 --dump "$deep/$deep/$deep/$deep/$deep/$deep/$deep"
+grep -q '^measured .* us, the first time$' "$deep/$deep/$deep/$deep/$deep/$deep/$deep/row.txt" || fail "whose time it is"
 says 2 "dump 'row1' exists; give the name of a new folder" "$vktrain" bench --once --row "sum [1024, 1024]" --dump row1
 says 2 "no row is called 'sum \[1024, 1025\]'; did you mean 'sum \[1024, 1024\]'" "$vktrain" bench --row "sum [1024, 1025]"
-says 2 "dump writes rows of ops" "$vktrain" bench --once --row "MLP 64-128-10, batch 64, adam" --dump row9
-says 2 "dump needs --row NAME" "$vktrain" bench --dump row9
+says 2 "dump writes rows of ops" "$vktrain" bench --once --row "MLP 64-128-10, batch 64, adam" --dump none
+says 2 "dump needs --row NAME" "$vktrain" bench --dump none
 says 2 "row is one row" "$vktrain" bench --quick --row "sum [1024, 1024]"
 says 0 "MLP 64-128-10" "$vktrain" bench --once --row "MLP 64-128-10, batch 64, adam" --repeat 3 --json step.json
 grep -q 'median of 3 measurements' step.json || fail "the note of three measurements"
@@ -66,12 +95,18 @@ grep -q 'median of 3 measurements' step.json || fail "the note of three measurem
 
 # Other programs' rows in the same file (tools/compare/peers), with a Python that says it has PyTorch.
 if command -v python3 >/dev/null; then
-    printf '#!/bin/sh\ncase $1 in -c) echo 9.9 ;; *) while [ "$1" != --json ]; do shift; done; cp "%s/theirs.json" "$2" ;; esac\n' "$work" >python
+    printf '#!/bin/sh\ncase $1 in -c) echo 9.9 ;; *) while [ "$1" != --json ]; do shift; done; cp "%s/theirs.json" "$2"; exit ${RC:-0} ;; esac\n' "$work" >python
     chmod +x python
     sed 's/"driver": "[^"]*"/"driver": "PyTorch 9.9"/; s/"settings": "[^"]*"/"settings": "eager"/; s/"device": "[^"]*"/"device": "a card"/' step.json >theirs.json
     says 0 "written: step.json" python3 "$root/tools/compare/peers" step.json --vktrain "$vktrain" --python "$work/python" --no-compile
     grep -q '"device": "PyTorch 9.9, eager: a card"' step.json || fail "the peer in the file"
+    RC=3 says 0 "ended with exit code 3, the rows until then count" python3 "$root/tools/compare/peers" step.json --vktrain "$vktrain" --python "$work/python" --no-compile
+    cp step.json before.json
+    sed 's/"driver": "[^"]*"/"driver": ""/' theirs.json >nobody.json
+    says 4 "names no program" "$vktrain" bench add step.json nobody.json
+    cmp step.json before.json || fail "a refused peer changed the file"
     says 1 "made with --once" "$vktrain" bench verify step.json
+    grep -q "1 peer: their numbers are not checked" said || fail "what was not checked"
     ! grep -q digest said || fail "a file with peers keeps its digest"
     says 1 "no peer was measured" python3 "$root/tools/compare/peers" step.json --vktrain "$vktrain" --python false
     mkdir -p machines && cp step.json machines/
@@ -79,6 +114,12 @@ if command -v python3 >/dev/null; then
     sed -i 's/"runs": [0-9]*/"runs": 77/' step.json
     says 4 "was changed after vktrain wrote it" "$vktrain" bench add step.json theirs.json
     says 2 "give a file and those of other programs" "$vktrain" bench add step.json
+fi
+
+# The set of this device, not of a large one.
+"$vktrain" bench --list --suite auto >auto 2>said
+if grep -q '"type": "cpu' step.json; then
+    "$vktrain" bench --list --suite small | cmp - auto || fail "the set of a driver on the processor"
 fi
 
 # Two files of one row: what got slower, and its kernel.

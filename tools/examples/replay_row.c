@@ -18,7 +18,7 @@
 #include <time.h>
 #include <vulkan/vulkan.h>
 
-enum { MOST = 64, PUSH = 128 };
+enum { MOST = 64, MOST_BUFFERS = MOST + 1, PUSH = 128, SLACK = 256 };
 typedef struct buffer {
     VkBuffer buffer;
     VkDeviceAddress addr;
@@ -37,7 +37,7 @@ static VkDevice dev;
 static VkQueue queue;
 static VkPipelineLayout layout;
 static VkPipeline pipelines[MOST];
-static buffer buffers[MOST];
+static buffer buffers[MOST_BUFFERS];
 static dispatch dispatches[MOST];
 static uint32_t n_buffers, n_dispatches, family;
 
@@ -141,11 +141,15 @@ static void open_device(uint32_t which, const char *needs)
 }
 
 /* In memory that the host sees, of the device if there is such: filled with bytes 255, so that what
- * nothing wrote shows. */
+ * nothing wrote shows. With room behind: kernels may load one element past the end. */
 static void add_buffer(VkDeviceSize bytes)
 {
+    if (n_buffers == MOST_BUFFERS) die("row.txt has more than %d buffers", MOST_BUFFERS);
+    if (bytes > UINT64_MAX / 4)
+        die("a buffer of %llu bytes is too much", (unsigned long long)bytes);
     buffer *b = &buffers[n_buffers++];
     b->bytes = bytes;
+    bytes += SLACK;
     VkBufferCreateInfo info = { VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = bytes,
                                 .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                          VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT };
@@ -164,6 +168,8 @@ static void add_buffer(VkDeviceSize bytes)
                 (m.memoryTypes[i].propertyFlags & want[w]) == want[w] &&
                 m.memoryHeaps[m.memoryTypes[i].heapIndex].size > 2 * bytes)
                 type = i;
+    if (type == UINT32_MAX)
+        die("no memory that the host sees has room for %llu bytes", (unsigned long long)bytes);
     VkMemoryAllocateFlagsInfo flags = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                         .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT };
     VkMemoryAllocateInfo a = { VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, need.size, type };
@@ -224,13 +230,13 @@ static void read_row(char *text, uint32_t which)
         if (sscanf(line, "data %u %llu %llu %llu %255s", &i, &a, &b, &c, name) == 5) {
             size_t bytes;
             unsigned char *data = file(name, &bytes);
-            if (i >= n_buffers || a + b > buffers[i].bytes || !bytes)
+            if (i >= n_buffers || a > buffers[i].bytes || b > buffers[i].bytes - a || !bytes)
                 die("'%s' does not fit", line);
             for (unsigned long long p = 0; p < b; p++) buffers[i].host[a + p] = data[p % bytes];
             free(data);
         }
         if (sscanf(line, "kernel %u %255s %u %u", &k, name, &lanes, &n_spec) == 4) got = 0;
-        if (n_spec > 32 || k >= MOST || n_dispatches >= MOST) die("'%s' is too much", line);
+        if (n_spec > 32 || k >= MOST) die("'%s' is too much", line);
         if (sscanf(line, "constant %u %u", &x, &y) == 2 && got < n_spec) {
             spec[2 * got] = x;
             spec[2 * got++ + 1] = y;
@@ -239,6 +245,7 @@ static void read_row(char *text, uint32_t which)
         if (!strcmp(line, "barrier")) barrier = true;
         if (sscanf(line, "dispatch %u %u %u %u %n", &i, &x, &y, &n, &at) == 4 && i < MOST &&
             n <= PUSH) {
+            if (n_dispatches == MOST) die("row.txt has more than %d dispatches", MOST);
             dispatch *d = &dispatches[n_dispatches++];
             *d = (dispatch) { .kernel = i, .x = x, .y = y, .push_bytes = n, .barrier = barrier };
             for (uint32_t p = 0; p < n && sscanf(line + at + 2 * p, "%2x", &x) == 1; p++)
@@ -303,12 +310,17 @@ static double run(uint32_t reps)
     return (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) * 1e-3;
 }
 
+static uint32_t element_bytes(const char *type)
+{
+    return !strcmp(type, "f32") || !strcmp(type, "u32") ? 4 : 2;
+}
+
 static double element(const unsigned char *at, const char *type, uint64_t i)
 {
     uint32_t u = 0;
     float f;
-    bool wide = !strcmp(type, "f32") || !strcmp(type, "u32");
-    memcpy(&u, at + i * (wide ? 4 : 2), wide ? 4 : 2);
+    uint32_t unit = element_bytes(type);
+    memcpy(&u, at + i * unit, unit);
     if (!strcmp(type, "u32")) return u;
     if (!strcmp(type, "f16")) {
         uint32_t e = u >> 10 & 31, m = u & 1023;
@@ -317,7 +329,7 @@ static double element(const unsigned char *at, const char *type, uint64_t i)
                            : ldexp(m, -24);
         return u & 0x8000 ? -v : v;
     }
-    if (!wide) u <<= 16; /* bf16 */
+    if (unit == 2) u <<= 16; /* bf16 */
     memcpy(&f, &u, 4);
     return f;
 }
@@ -334,9 +346,10 @@ static size_t compare(const char *text)
         char type[8], name[256];
         if (sscanf(line, "expect %u %llu %7s %llu %255s", &b, &at, type, &n, name) != 5) continue;
         double *t = file(name, &bytes);
+        uint64_t unit = element_bytes(type), has = b < n_buffers ? buffers[b].bytes : 0;
         if (b >= n_buffers || bytes != n * 24) die("'%s' does not fit", name);
         for (unsigned long long k = 0; k < n; k++, all++) {
-            if (at + ((uint64_t)t[3 * k] + 1) * 2 > buffers[b].bytes)
+            if (at > has || !(t[3 * k] >= 0 && t[3 * k] < (double)((has - at) / unit)))
                 die("'%s' has an element that no buffer has", name);
             double got = element(buffers[b].host + at, type, (uint64_t)t[3 * k]),
                    off = fabs(got - t[3 * k + 1]), limit = t[3 * k + 2];

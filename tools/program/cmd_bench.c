@@ -113,6 +113,14 @@ static void print_what_next(const char *file)
                "project, by the form \"A benchmark file\"\n");
 }
 
+/* Also a row with a wrong result is written. */
+static bool was_dumped(const char *dir)
+{
+    FILE *f = fopen(cli_text("%s/replay_row.c", dir), "rb");
+    if (f) fclose(f);
+    return f != NULL;
+}
+
 static int measure(const bench_options *given)
 {
     bench_options copy = *given, *o = &copy;
@@ -156,7 +164,7 @@ static int measure(const bench_options *given)
         on_rows(&save, b);
         cmd_bench_print_score(b, o->submit);
         if (o->submit && save.st == VKT_OK) print_what_next(submitted);
-        if (o->dump && st == VKT_OK)
+        if (o->dump && (st == VKT_OK || was_dumped(o->dump)))
             printf("\nwritten: %s; run it: cd %s && cc -O2 -o replay replay_row.c -lvulkan -lm && "
                    "./replay\n",
                    o->dump, o->dump);
