@@ -30,6 +30,9 @@ check "see [v01.json]($at/123/v01.json) and $at/123/v01.json" '    1-v01.json: r
 [ "$(wc -l <asked)" = 1 ] || { echo "test_attached: FAILED: downloaded twice"; bad=$((bad + 1)); }
 check "$at/1/other.txt" "other.txt': line 1"
 check "$at/1/gone.json" '`gone.json` could not be downloaded'
+check "$at/1/gone.json $at/2/v01.json" '`gone.json` could not be downloaded' '    2-v01.json: refused'
+! grep -qE '^ {0,3}[-*+>]|^ {0,3}[0-9]+[.)]' said || { echo "test_attached: FAILED: a list, in which what is indented is Markdown:"; cat said; bad=$((bad + 1)); }
+[ -z "$(grep -A1 gone said | tail -1)" ] || { echo "test_attached: FAILED: no blank line after what is missing"; bad=$((bad + 1)); }
 check "https://example.org/a.json $at/x/a.json \$(touch hurt) \`touch hurt\` $at/1/a;touch hurt" '1-a'
 [ ! -e hurt ] && ! grep -q example asked || { echo "test_attached: FAILED: the text was run, or another address was asked"; bad=$((bad + 1)); }
 check "$(for i in 1 2 3 4 5 6 7; do echo "$at/$i/v01.json"; done)" '5-v01.json'
