@@ -108,6 +108,11 @@ static void what_cannot_be_is_doubted(void **state)
     *s = step;
     b->info.settings = "once";
     doubted(b, "--once");
+    b->suite_set = "small";
+    b->suite_version = VKT_BENCH_SUITE_VERSION;
+    b->info.settings = "full, suite 2, set small, math fast";
+    doubted(b, "--math fast");
+    b->suite_set = NULL;
     b->info.settings = "quick";
     for (size_t i = 0; i < b->n_rows; i++)
         b->rows[i].min = b->rows[i].q1 = b->rows[i].q3 = b->rows[i].max = b->rows[i].value;
