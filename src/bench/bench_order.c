@@ -119,7 +119,7 @@ static vkt_status repeated(vkt__bencher *b, const vkt__bench_item *item, size_t 
         if (asked_to_stop(b) != VKT_OK) break;
         st = measure(b, item);
         if (st != VKT_OK || b->out->n_rows != first + (n + 1) * each)
-            break; /* it was left out, or the device is lost: what is there makes one row */
+            break; /* it was left out, or the device is lost: the rows until then count */
     }
     n = (b->out->n_rows - first) / each;
     vkt_bench_row *rows = &b->out->rows[first], *of = vkt__alloc(n * sizeof *of);
