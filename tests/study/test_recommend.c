@@ -1,7 +1,11 @@
 /* What studies recommend from noisy measurements: the best rate of single runs, a batch size by
- * repeated times. */
+ * repeated times; and what folds say of labels. */
 #include "testing.h"
 
+#define DIR "test_recommend_tmp"
+#include "own_folder.h"
+
+#include "runs/run_folder.h"
 #include "study/batch_choice.h"
 #include "study/study_run.h"
 
@@ -106,6 +110,8 @@ static void more_data_is_worth_it_where_the_result_still_grows(void **state)
     /* A seed's weights add as much to each size: the gain is the same for all of them. */
     static const double by_seed[] = { 0.40, 0.60, 0.80, 0.45, 0.65, 0.86,
                                       0.49, 0.70, 0.90, 0.53, 0.73, 0.93 };
+    static const double no_eighth[] = { NAN, NAN,  NAN,  0.7, 0.72, 0.71,
+                                        0.8, 0.82, 0.81, 0.8, 0.82, 0.80 };
     double losses[12];
     vkt__data_verdict v = vkt__data_verdict_of(grows, 4, 3, 1);
     assert_true(v.shown && v.whole_shown);
@@ -125,6 +131,56 @@ static void more_data_is_worth_it_where_the_result_still_grows(void **state)
     assert_true(vkt__data_verdict_of(by_seed, 4, 3, 1).shown);
     v = vkt__data_verdict_of(one, 4, 3, 1);
     assert_true(!v.shown && !v.whole_shown);
+    assert_true(vkt__data_verdict_of(flat, 4, 3, 1).whole_known);
+    assert_false(vkt__data_verdict_of(no_eighth, 4, 3, 1).whole_known);
+}
+
+/* Run f of a study, whose list has `listed` of n_doubtful rows; n_judged 0: it has no result. */
+static void put_fold(vkt_study_trial *t, size_t f, uint64_t n_judged, uint64_t n_doubtful,
+                     int listed)
+{
+    vkt__run *r;
+    vkt__run_record rec = vkt__run_record_empty();
+    vkt__str list = { 0 };
+    char path[100];
+    snprintf(t->name, sizeof t->name, "trial-%04zu", f);
+    if (!n_judged) return;
+    rec.status = "done", rec.name = "n";
+    rec.n_judged = n_judged, rec.n_doubtful = n_doubtful;
+    snprintf(path, sizeof path, DIR "/%s", t->name);
+    REQUIRE_OK(vkt__run_open(path, "x", false, &r));
+    REQUIRE_OK(vkt__run_save(r, &rec));
+    vkt__run_close(&r);
+    vkt__str_printf(&list, "index,where,target,predicted,p(predicted),p(target),picture\n");
+    for (int i = 0; i < listed; i++)
+        vkt__str_printf(&list, "%d,line %d,a,b,0.9,%g,\n", i, i, 0.01 * (double)(i + 1));
+    snprintf(path, sizeof path, DIR "/%s/valid-doubtful.csv", t->name);
+    REQUIRE_OK(vkt__file_replace(path, list.data, list.len));
+    vkt__str_finish(&list);
+}
+
+/* Lists end at some length: what is counted is what the folds found. */
+static void labels_are_counted_beyond_the_lists(void **state)
+{
+    (void)state;
+    struct vkt__study_private *p = vkt__alloc(sizeof *p);
+    vkt_study *s = vkt__alloc(sizeof *s);
+    s->priv = p;
+    s->dir = DIR;
+    s->trials = vkt__alloc(3 * sizeof *s->trials);
+    put_fold(&s->trials[0], 0, 500, 40, 2);
+    put_fold(&s->trials[1], 1, 500, 2, 2);
+    put_fold(&s->trials[2], 2, 0, 0, 0);
+    REQUIRE_OK(vkt__study_labels(s, 0, 3));
+    assert_int_equal(s->n_advice, 2);
+    assert_non_null(strstr(s->advice[0], "42 of 1000 labels are contradicted"));
+    assert_non_null(strstr(s->advice[0], "/doubtful.csv lists 4 of them, the surest first"));
+    assert_non_null(strstr(s->advice[1], "1 of 3 folds have no result"));
+    REQUIRE_OK(vkt__study_labels(s, 1, 1));
+    assert_non_null(strstr(s->advice[2], "2 of 500 labels are contradicted"));
+    assert_non_null(strstr(s->advice[2], "/doubtful.csv lists them, the surest first"));
+    assert_int_equal(s->n_advice, 3);
+    vkt_study_destroy(&s);
 }
 
 int main(void)
@@ -133,6 +189,7 @@ int main(void)
         cmocka_unit_test(the_best_rate_is_more_than_one_lucky_run),
         cmocka_unit_test(a_batch_size_is_certain_or_not),
         cmocka_unit_test(more_data_is_worth_it_where_the_result_still_grows),
+        cmocka_unit_test(labels_are_counted_beyond_the_lists),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

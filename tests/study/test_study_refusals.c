@@ -14,6 +14,7 @@
 #define SPACE DIR "/space.yaml"
 #define STUDY DIR "/study"
 #define RECIPE DIR "/r.yaml"
+#define NUMBERS DIR "/numbers.yaml"
 
 static const char space[] = "optim.rule: [adam]\n";
 
@@ -27,7 +28,7 @@ static void refused(const vkt_study_desc *of, vkt_status st, const char *words)
 {
     vkt_study_desc d = *of;
     vkt_study *s;
-    d.recipe = "digits";
+    if (!d.recipe) d.recipe = "digits";
     d.dir = STUDY;
     TEST_LOG_CAPTURE();
     vkt_status got = vkt_study_run(&d, &s);
@@ -98,8 +99,21 @@ static void of_what_is_asked(void **state)
         { { OF(FOLDS), AGAINST("seed=7") }, VKT_E_ARG, "seed=7 is what this study sets itself" },
         { { OF(FOLDS), AGAINST("optim.lrr=7") }, VKT_E_ARG, "did you mean 'optim.lr'" },
         { { OF(FOLDS), .folds = 1 }, VKT_E_ARG, "at least 2 folds" },
+        { { OF(FOLDS), .recipe = NUMBERS, .labels = true },
+          VKT_E_ARG,
+          "--labels lists the labels of classes, one an example: this data has none, leave it "
+          "out" },
+        { { OF(DATA), SET("train.batch=161") },
+          VKT_E_ARG,
+          "train.batch 161 is more than an eighth of the 1293 training examples: --set "
+          "train.batch=16" },
+        { { OF(DATA), SET("train.batch=1000") }, VKT_E_ARG, "an eighth of the 1293" },
     };
     put(SPACE, space);
+    put(DIR "/numbers.csv", "a,b,y\n1,2,0.5\n2,3,1.5\n3,1,2.5\n4,7,3.5\n5,2,4.5\n6,6,5.5\n7,1,6.5\n"
+                            "8,3,7.5\n9,1,8.5\n10,5,9.5\n11,4,10.5\n12,4,11.5\n");
+    put(NUMBERS, "data: {source: csv, path: " DIR "/numbers.csv, label: y, task: regress}\n"
+                 "model: [linear]\ntrain: {batch: 2}\n");
     REQUIRE_OK(vkt__mkdirs(DIR "/normless"));
     put(DIR "/normless/metrics.jsonl", "{\"kind\":\"train\",\"step\":1,\"loss\":2.5}\n");
     for (size_t i = 0; i < VKT_COUNT(rows); i++) refused(&rows[i].d, rows[i].st, rows[i].words);

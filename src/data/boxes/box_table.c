@@ -1,5 +1,5 @@
 /* marks.h: boxes as a table, a row each. The first line names the columns: nothing is guessed from
- * where they stand. */
+ * where they stand. Text of other encodings is read as tables read it. */
 #include <math.h>
 
 #include "base/number.h"
@@ -22,20 +22,31 @@ static const char *const names[N_COLUMNS][8] = {
     [HIGH] = { "height", "h" },
     [SPLIT] = { "split", "set" },
 };
+static const char *const meaning[N_COLUMNS] = {
+    "picture",     "class",        "left edge", "upper edge", "right edge", "lower edge",
+    "left corner", "upper corner", "width",     "height",     "split",
+};
 
 typedef struct columns {
     size_t at[N_COLUMNS];
-    bool edges; /* left, top, right, bottom: then width and height are the picture's */
+    int twice;    /* a meaning that two columns have, or N_COLUMNS */
+    size_t other; /* the second of them */
+    bool edges;   /* left, top, right, bottom: then width and height are the picture's */
 } columns;
 
 /* false: these are no boxes. */
 static bool find_columns(const vkt__csv *csv, columns *c)
 {
+    c->twice = N_COLUMNS;
     for (int k = 0; k < N_COLUMNS; k++) {
         c->at[k] = NOWHERE;
-        for (size_t i = 0; i < csv->n_columns && csv->n_rows; i++)
-            for (size_t w = 0; names[k][w] && c->at[k] == NOWHERE; w++)
-                if (vkt__same_word(vkt__csv_cell(csv, 0, i), names[k][w])) c->at[k] = i;
+        for (size_t i = 0; i < csv->n_columns && csv->n_rows; i++) {
+            bool is = false;
+            for (size_t w = 0; names[k][w]; w++)
+                is |= vkt__same_word(vkt__csv_cell(csv, 0, i), names[k][w]);
+            if (is && c->at[k] != NOWHERE && c->twice == N_COLUMNS) c->twice = k, c->other = i;
+            if (is && c->at[k] == NOWHERE) c->at[k] = i;
+        }
     }
     bool corner = true, sides = true;
     for (int k = LEFT; k <= BOTTOM; k++) corner &= c->at[k] != NOWHERE;
@@ -47,6 +58,20 @@ static bool find_columns(const vkt__csv *csv, columns *c)
 static const char *cell(const vkt__csv *csv, const columns *c, size_t row, int column)
 {
     return c->at[column] == NOWHERE ? "" : vkt__csv_cell(csv, row, c->at[column]);
+}
+
+/* The text, or what it is in UTF-8, which `own` then holds. look: it is only looked at; cut: more
+ * of the file follows. */
+static vkt_status decoded(const char *name, bool look, bool cut, vkt__str *own, const char **text,
+                          size_t *n)
+{
+    vkt__decoder d = { .silent = look };
+    bool changed = false;
+    vkt_status st = vkt__decode(&d, name, *text, *n, !cut, own, &changed);
+    if (st != VKT_OK || !changed) return st;
+    *text = own->len ? own->data : "";
+    *n = own->len;
+    return VKT_OK;
 }
 
 /* ---- rows ---- */
@@ -150,11 +175,26 @@ static vkt_status take_picture(const reading *r, uint32_t from, uint32_t to, uin
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' line %u names the picture '%s', which is not there", r->name,
                          r->csv.line[row], vkt__show(file).s);
-    vkt__marks_picture(m, path, split, side_of(r, row, WIDE), side_of(r, row, HIGH));
+    uint32_t w = side_of(r, row, WIDE), h = side_of(r, row, HIGH);
+    vkt__marks_picture(m, path, split, w && h ? w : 0, w && h ? h : 0);
     if (split < VKT_N_SPLITS) m->pictures.own[split] = true;
     for (uint32_t i = from; i < to && st == VKT_OK; i++) st = take_row(r, r->order[i], m);
     if (st != VKT_OK) vkt__marks_drop(m);
     return st;
+}
+
+/* Boxes that all lie within the first two pixels, some between them: shares of the pictures, of
+ * which a rounded one may be a little above 1. */
+static bool are_shares(const vkt__mark *mark, size_t n)
+{
+    double most = 0;
+    bool fraction = false;
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < 4; k++) {
+            most = fmax(most, mark[i].box[k]);
+            fraction |= mark[i].box[k] != floor(mark[i].box[k]);
+        }
+    return fraction && most < 2;
 }
 
 vkt_status vkt__box_table_read(char *text, size_t n, const char *name, const char *root,
@@ -162,12 +202,23 @@ vkt_status vkt__box_table_read(char *text, size_t n, const char *name, const cha
 {
     vkt_status st;
     reading r = { .name = name, .root = root, .arena = arena };
-    VKT_TRY(vkt__csv_parse(text, n, name, 0, false, &r.csv));
+    vkt__str own = { 0 };
+    const char *from_utf8 = text;
+    size_t before = m->n;
+    VKT_TRY(decoded(name, false, false, &own, &from_utf8, &n));
+    VKT_TRY(vkt__csv_parse(from_utf8, n, name, 0, false, &r.csv));
     if (!find_columns(&r.csv, &r.c)) {
         st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s': its first line names no columns file, class, xmin, ymin, xmax, ymax "
                        "(or x, y, width, height: the upper left corner and the size)",
                        name);
+        goto fail;
+    }
+    if (r.c.twice < N_COLUMNS) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s': columns '%s' and '%s' both name the %s: rename one", name,
+                       vkt__show(vkt__csv_cell(&r.csv, 0, r.c.at[r.c.twice])).s,
+                       vkt__show(vkt__csv_cell(&r.csv, 0, r.c.other)).s, meaning[r.c.twice]);
         goto fail;
     }
     VKT_TRY(sort_rows(&r));
@@ -180,31 +231,69 @@ vkt_status vkt__box_table_read(char *text, size_t n, const char *name, const cha
         if (!stop) vkt__log_quiet(false);
         if (st != VKT_OK) VKT_TRY(vkt__marks_failed(m, st, stop));
     }
+    if (are_shares(m->item + before, m->n - before)) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s': edges are shares of the picture; pixels are expected", name);
+        goto fail;
+    }
     vkt__marks_sort_classes(m);
 fail:
+    vkt__str_finish(&own);
     free(r.order);
     vkt__csv_finish(&r.csv);
     return st;
 }
 
-/* By the first two lines: the columns, and a picture that is there. */
+/* A first line of these columns and a line [line, end), whose picture is there. */
+static bool names_picture(const vkt__str *first, const char *line, size_t n, const char *root,
+                          vkt__arena *arena)
+{
+    vkt__csv csv = { 0 };
+    columns c;
+    uint8_t split = VKT_N_SPLITS;
+    vkt__str two = { 0 };
+    vkt__str_add(&two, first->data, first->len);
+    vkt__str_add(&two, line, n);
+    bool is = vkt__csv_parse(two.data, two.len, "", 0, false, &csv) == VKT_OK &&
+              find_columns(&csv, &c) && csv.n_rows == 2;
+    const char *file = is ? cell(&csv, &c, 1, FILE_NAME) : "";
+    if (is) vkt__folder_split_named(cell(&csv, &c, 1, SPLIT), &split);
+    is = is && vkt__marks_below(file) && vkt__marks_find(root, file, split, arena);
+    vkt__csv_finish(&csv);
+    vkt__str_finish(&two);
+    return is;
+}
+
+static const char *line_end(const char *p, const char *end)
+{
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    return stop ? stop + 1 : end;
+}
+
+/* The columns, and a picture that is there: a line alone may be wrong. */
 static bool begins_so(char *head, size_t n, const char *root)
 {
     vkt__arena arena = { 0 };
     vkt__csv csv = { 0 };
     columns c;
-    size_t end = 0;
-    for (int lines = 0; lines < 2 && end < n; lines++) {
-        const char *stop = memchr(head + end, '\n', n - end);
-        end = stop ? (size_t)(stop + 1 - head) : n;
+    vkt__str own = { 0 }, first = { 0 };
+    const char *text = head;
+    bool is = false;
+    vkt__log_ignore(true);
+    if (decoded("", true, n == VKT__LIST_HEAD, &own, &text, &n) == VKT_OK && n) {
+        const char *end = text + n, *line = line_end(text, end);
+        vkt__str_add(&first, text, (size_t)(line - text));
+        bool of_boxes = vkt__csv_parse(first.data, first.len, "", 0, false, &csv) == VKT_OK &&
+                        find_columns(&csv, &c);
+        for (const char *next; of_boxes && !is && line < end; line = next) {
+            next = line_end(line, end);
+            is = names_picture(&first, line, (size_t)(next - line), root, &arena);
+        }
     }
-    bool is = vkt__csv_parse(head, end, "", 0, false, &csv) == VKT_OK && find_columns(&csv, &c) &&
-              csv.n_rows == 2;
-    const char *file = is ? cell(&csv, &c, 1, FILE_NAME) : "";
-    uint8_t split = VKT_N_SPLITS;
-    if (is) vkt__folder_split_named(cell(&csv, &c, 1, SPLIT), &split);
-    is = is && vkt__marks_below(file) && vkt__marks_find(root, file, split, &arena);
+    vkt__log_ignore(false);
     vkt__csv_finish(&csv);
+    vkt__str_finish(&own);
+    vkt__str_finish(&first);
     vkt__arena_finish(&arena);
     return is;
 }

@@ -160,7 +160,8 @@ static void name_classes(vkt_dataset *ds, const vkt__marks *m)
         s->classes[c] = m->classes ? m->classes[c] : vkt__arena_printf(&ds->arena, "%u", c);
 }
 
-static vkt_status check_any(const vkt__marks *m, const vkt__survey *s, const char *root)
+static vkt_status check_any(const vkt__marks *m, const vkt__survey *s, const char *root,
+                            vkt__arena *arena)
 {
     bool train = false;
     for (uint32_t i = 0; i < s->n; i++) {
@@ -168,12 +169,17 @@ static vkt_status check_any(const vkt__marks *m, const vkt__survey *s, const cha
         train |= split == VKT_SPLIT_TRAIN || split == VKT_N_SPLITS;
     }
     if (train && s->n >= 2 && m->n) return VKT_OK;
-    return vkt__fail(VKT_E_FORMAT, "data", "'%s' has %s%s", root,
+    const char *unlisted =
+        m->n_unlisted && !s->n_bad && !m->n_bad
+            ? vkt__arena_printf(arena, ": %u pictures are in none of the lists of ImageSets/Main",
+                                m->n_unlisted)
+            : "";
+    return vkt__fail(VKT_E_FORMAT, "data", "'%s' has %s%s%s", root,
                      !s->n       ? "no picture"
                      : s->n == 1 ? "one picture alone"
                      : !m->n     ? "no box"
                                  : "no training picture",
-                     s->n_bad || m->n_bad ? " that can be used" : "");
+                     s->n_bad || m->n_bad ? " that can be used" : "", unlisted);
 }
 
 static uint32_t round_up(uint32_t v)
@@ -218,7 +224,7 @@ vkt_status vkt__boxes_open(vkt_dataset *ds, const vkt_data_desc *desc)
     VKT_TRY(scan(desc->path, stop, &ds->arena, &m));
     VKT_TRY(vkt__survey_take(&m.pictures, stop, &s));
     VKT_TRY(check_sizes(&m, stop, &s));
-    VKT_TRY(check_any(&m, &s, desc->path));
+    VKT_TRY(check_any(&m, &s, desc->path, &ds->arena));
     name_classes(ds, &m);
     VKT_TRY(make_part(ds, &m, &s, NULL, (uint64_t)desc->keep_mib << 20, &seen));
     VKT_TRY(vkt__alloc_large(s.n, 1, "the split", &fixed));
@@ -277,6 +283,7 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
         goto fail;
     }
     VKT_TRY(make_part(ds, &m, &s, class, ds->schema.n_inputs, &seen));
+    vkt__boxes_warn(path, &seen);
     ds->info.has_labels = true;
     ds->info.source = vkt__arena_printf(&ds->arena, "boxes %s: %u pictures", path, s.n);
 fail:

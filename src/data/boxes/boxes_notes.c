@@ -79,24 +79,48 @@ static void note_no_measure(vkt_dataset *ds)
     free(count);
 }
 
+/* ---- what was left out ---- */
+
+enum { KINDS = 7 };
+typedef struct kind {
+    uint64_t n;
+    const char *what;
+} kind;
+
+static void list_kinds(const vkt__boxes_seen *seen, kind out[KINDS])
+{
+    const kind all[KINDS] = {
+        { seen->n_flat, "boxes have no area: they are left out" },
+        { seen->n_outside, "boxes lie outside of their pictures: they are left out" },
+        { seen->n_beyond, "boxes reach beyond their pictures: they are cut" },
+        { seen->n_crowd, "boxes are of crowds (iscrowd): they are left out" },
+        { seen->n_unnamed, "boxes are of pictures that the file does not list" },
+        { seen->n_unused, "files of boxes belong to no picture" },
+        { seen->n_unlisted, "pictures are in none of the lists of ImageSets/Main: they are left "
+                            "out" }
+    };
+    memcpy(out, all, sizeof all);
+}
+
 void vkt__boxes_note(vkt_dataset *ds, const vkt__boxes_seen *seen)
 {
-    const struct {
-        uint64_t n;
-        const char *what;
-    } rows[] = { { seen->n_flat, "boxes have no area: they are left out" },
-                 { seen->n_outside, "boxes lie outside of their pictures: they are left out" },
-                 { seen->n_beyond, "boxes reach beyond their pictures: they are cut" },
-                 { seen->n_crowd, "boxes are of crowds (iscrowd): they are left out" },
-                 { seen->n_unnamed, "boxes are of pictures that the file does not list" },
-                 { seen->n_unused, "files of boxes belong to no picture" },
-                 { seen->n_unlisted, "pictures are in none of the lists of ImageSets/Main: they "
-                                     "are left out" } };
+    kind of[KINDS];
+    list_kinds(seen, of);
     note_classes(ds);
     note_pictures(ds);
     note_no_measure(ds);
-    for (size_t i = 0; i < VKT_COUNT(rows); i++)
-        if (rows[i].n)
+    for (size_t i = 0; i < KINDS; i++)
+        if (of[i].n)
             vkt__dense_note(ds, vkt__arena_printf(&ds->arena, "%llu %s",
-                                                  (unsigned long long)rows[i].n, rows[i].what));
+                                                  (unsigned long long)of[i].n, of[i].what));
+}
+
+void vkt__boxes_warn(const char *path, const vkt__boxes_seen *seen)
+{
+    kind of[KINDS];
+    list_kinds(seen, of);
+    for (size_t i = 0; i < KINDS; i++)
+        if (of[i].n)
+            vkt_log(VKT_LOG_WARN, "data", "'%s': %llu %s", path, (unsigned long long)of[i].n,
+                    of[i].what);
 }

@@ -15,5 +15,7 @@ typedef struct vkt__boxes_seen {
 /* Notes of a data set that is split: objects of each class, pictures without any, classes that
  * training never sees, how small they are, and what was left out. */
 void vkt__boxes_note(vkt_dataset *ds, const vkt__boxes_seen *seen);
+/* A line for each kind of what was left out, of data that a model is judged by. */
+void vkt__boxes_warn(const char *path, const vkt__boxes_seen *seen);
 
 #endif

@@ -1,16 +1,16 @@
 /* marks.h: files that list the pictures of a split and their boxes. */
 #include "data/boxes/marks.h"
 
-enum { FILE_BYTES = 768 << 20, HEAD = 1 << 16 };
+enum { FILE_BYTES = 768 << 20 };
 
 static bool looks_so(const vkt__list_kind *kind, const char *path, const char *root)
 {
     bool is = false;
-    char *head = vkt__alloc(HEAD + 1);
+    char *head = vkt__alloc(VKT__LIST_HEAD + 1);
     uint64_t id[2];
     FILE *f = vkt__path_look(path, id) == VKT__FILE ? vkt__fopen(path, "rb") : NULL;
     if (f) {
-        size_t n = fread(head, 1, HEAD, f);
+        size_t n = fread(head, 1, VKT__LIST_HEAD, f);
         head[n] = 0;
         is = kind->is(head, n, root);
         fclose(f);
@@ -19,18 +19,25 @@ static bool looks_so(const vkt__list_kind *kind, const char *path, const char *r
     return is;
 }
 
-/* "instances_val2017.json" is of validation. */
+static bool letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* By its first whole word that names a split: "instances_val2017.json" is of validation, and
+ * "latest.csv" of none. */
 static uint8_t split_of(const char *name, uint8_t around)
 {
-    static const struct {
-        const char *word;
-        vkt_split split;
-    } words[] = { { "train", VKT_SPLIT_TRAIN },
-                  { "val", VKT_SPLIT_VALID },
-                  { "test", VKT_SPLIT_TEST } };
-    for (size_t i = 0; i < VKT_COUNT(words); i++)
-        if (strstr(name, words[i].word)) return (uint8_t)words[i].split;
-    return around;
+    char word[16];
+    uint8_t split = around;
+    for (const char *p = name; *p;) {
+        size_t n = 0;
+        while (letter(p[n])) n++;
+        snprintf(word, sizeof word, "%.*s", (int)VKT_MIN(n, sizeof word - 1), p);
+        if (vkt__folder_split_named(word, &split)) break;
+        p += n ? n : 1;
+    }
+    return split;
 }
 
 static vkt_status look_in(const vkt__list_kind *kind, const char *dir, const char *root,
@@ -98,13 +105,50 @@ bool vkt__lists_are(const vkt__list_kind *kind, const char *root)
     return are;
 }
 
+/* ---- a picture in two files ---- */
+
+typedef struct taken {
+    const char *path;
+    size_t file; /* that lists it */
+} taken;
+
+static int by_path(const void *a, const void *b)
+{
+    const taken *x = a, *y = b;
+    int c = strcmp(x->path, y->path);
+    return c ? c : (x->file > y->file) - (x->file < y->file);
+}
+
+/* It would be trained on and judged by, or count twice. end: of each file's pictures. */
+static vkt_status check_once(const vkt__lists *f, const size_t *end, const vkt__folder *pictures)
+{
+    vkt_status st;
+    taken *all = NULL;
+    size_t n = pictures->n, file = 0;
+    VKT_TRY(vkt__alloc_large(n + 1, sizeof *all, "the list of pictures", &all));
+    for (size_t i = 0; i < n; i++) {
+        while (i >= end[file]) file++;
+        all[i] = (taken) { pictures->item[i].path, file };
+    }
+    if (n) qsort(all, n, sizeof *all, by_path);
+    for (size_t i = 1; i < n && st == VKT_OK; i++)
+        if (all[i].file != all[i - 1].file && !strcmp(all[i].path, all[i - 1].path))
+            st = vkt__fail(VKT_E_FORMAT, "data",
+                           "'%s' and '%s' both list the picture '%s': move one of these files "
+                           "away, or give data.path the one to use",
+                           f->path[all[i - 1].file], f->path[all[i].file], all[i].path);
+fail:
+    free(all);
+    return st;
+}
+
 vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, const char *root,
                            bool stop, vkt__arena *arena, vkt__marks *out)
 {
     vkt_status st;
     vkt__lists f;
     char *text = NULL;
-    size_t n;
+    size_t n, end[VKT__LISTS_MOST];
     VKT_TRY(vkt__lists_find(kind, root, arena, &f));
     if (!f.n && f.path[0]) f.n = 1; /* a file that is given: reading says what it lacks */
     for (size_t i = 0; i < f.n; i++) {
@@ -112,8 +156,10 @@ vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, con
         VKT_TRY(read(text, n, f.path[i], f.root[i], f.split[i], stop, arena, out));
         free(text);
         text = NULL;
+        end[i] = out->pictures.n;
         if (f.split[i] < VKT_N_SPLITS) out->pictures.own[f.split[i]] = true;
     }
+    if (f.n > 1) VKT_TRY(check_once(&f, end, &out->pictures));
 fail:
     free(text);
     return st;

@@ -38,7 +38,15 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const listed *)a)->name, ((const listed *)b)->name);
 }
 
-/* The first word of each line: a picture's name without its ending. */
+/* Those of one name by their splits, of which VKT_N_SPLITS is the last. */
+static int by_name_and_split(const void *a, const void *b)
+{
+    const listed *x = a, *y = b;
+    int c = by_name(a, b);
+    return c ? c : (x->split > y->split) - (x->split < y->split);
+}
+
+/* The first word of each line: a picture's name, its ending left out. */
 static vkt_status read_list(const char *path, uint8_t split, vkt__arena *arena, listed **all,
                             size_t *n_all, size_t *cap)
 {
@@ -51,6 +59,7 @@ static vkt_status read_list(const char *path, uint8_t split, vkt__arena *arena, 
         *end = 0;
         line += strspn(line, " \t");
         line[strcspn(line, " \t")] = 0;
+        if (vkt__picture_name(line)) *strrchr(line, '.') = 0;
         if (*line) {
             if (*n_all == *cap) *all = vkt__grow(*all, *n_all, cap, sizeof **all);
             (*all)[(*n_all)++] = (listed) { line, split };
@@ -62,20 +71,39 @@ fail:
     return st;
 }
 
+/* Each name once. FORMAT: it is in lists of two splits; that of both, trainval, is none. */
+static vkt_status keep_once(const char *dir, listed *all, size_t *n)
+{
+    size_t kept = 0;
+    if (*n) qsort(all, *n, sizeof *all, by_name_and_split);
+    for (size_t i = 0; i < *n; i++) {
+        bool again = kept && !strcmp(all[kept - 1].name, all[i].name);
+        if (again && all[i].split < VKT_N_SPLITS && all[i].split != all[kept - 1].split)
+            return vkt__fail(VKT_E_FORMAT, "data", "'%s': '%s' is in two lists", dir,
+                             vkt__show(all[i].name).s);
+        if (!again) all[kept++] = all[i];
+    }
+    *n = kept;
+    return VKT_OK;
+}
+
 /* [*n] by name; none: there are no lists. */
 static vkt_status read_lists(const char *dir, vkt__arena *arena, listed **out, size_t *n)
 {
-    static const char *const names[] = { "train", "val", "test" };
+    static const char *const names[] = { "train", "trainval", "val", "test" };
     vkt_status st = VKT_OK;
     size_t cap = 0;
+    bool train = false;
     *n = 0;
     for (size_t i = 0; i < VKT_COUNT(names); i++) {
-        uint8_t split = VKT_N_SPLITS;
+        uint8_t split = VKT_N_SPLITS; /* of trainval: it is dealt */
         const char *path = vkt__arena_printf(arena, "%s/%s.txt", dir, names[i]);
-        vkt__folder_split_named(names[i], &split);
-        if (!vkt__is_absent(path)) VKT_TRY(read_list(path, split, arena, out, n, &cap));
+        bool named = vkt__folder_split_named(names[i], &split);
+        if (vkt__is_absent(path) || (!named && train)) continue;
+        VKT_TRY(read_list(path, split, arena, out, n, &cap));
+        train |= split == VKT_SPLIT_TRAIN;
     }
-    if (*n) qsort(*out, *n, sizeof **out, by_name);
+    VKT_TRY(keep_once(dir, *out, n));
 fail:
     return st;
 }

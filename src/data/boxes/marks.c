@@ -92,10 +92,14 @@ static int by_name(const void *a, const void *b)
 void vkt__marks_sort_classes(vkt__marks *m)
 {
     named class[VKT__MARK_CLASSES];
-    uint32_t to[VKT__MARK_CLASSES];
-    for (uint32_t c = 0; c < m->n_classes; c++) class[c] = (named) { m->classes[c], c };
-    if (m->n_classes) qsort(class, m->n_classes, sizeof *class, by_name);
-    for (uint32_t c = 0; c < m->n_classes; c++) {
+    uint32_t to[VKT__MARK_CLASSES], n = 0;
+    bool has[VKT__MARK_CLASSES] = { 0 };
+    for (size_t i = 0; i < m->n; i++) has[m->item[i].class] = true;
+    for (uint32_t c = 0; c < m->n_classes; c++)
+        if (has[c]) class[n++] = (named) { m->classes[c], c };
+    m->n_classes = n;
+    if (n) qsort(class, n, sizeof *class, by_name);
+    for (uint32_t c = 0; c < n; c++) {
         m->classes[c] = class[c].name;
         to[class[c].at] = c;
     }

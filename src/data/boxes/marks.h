@@ -44,7 +44,8 @@ vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop);
 /* The class of that name, a new one where there was none. FORMAT: too many. */
 vkt_status vkt__marks_class(vkt__marks *m, const char *name, const char *where, vkt__arena *arena,
                             uint32_t *out);
-/* Classes that were found by their names, in the order of these: that of the files is no matter. */
+/* Classes that were found by their names, in the order of these: that of the files is no matter.
+ * One that no mark has any more goes. */
 void vkt__marks_sort_classes(vkt__marks *m);
 
 /* A name that stays below its folder: nothing else is read. */
@@ -76,7 +77,7 @@ extern const vkt__beside vkt__voc;
 
 /* list_files.c: files that list a split's pictures, in annotations, in the folder itself, or in the
  * folders of splits. */
-enum { VKT__LISTS_MOST = 64 };
+enum { VKT__LISTS_MOST = 64, VKT__LIST_HEAD = 1 << 16 };
 typedef struct vkt__lists {
     const char *path[VKT__LISTS_MOST], *root[VKT__LISTS_MOST]; /* root: of its pictures */
     uint8_t split[VKT__LISTS_MOST];
@@ -85,14 +86,15 @@ typedef struct vkt__lists {
 typedef struct vkt__list_kind {
     const char *ending;    /* ".json" */
     const char *preferred; /* names that begin so are taken alone; NULL: none are */
-    /* By what the file begins with, [n] and a NUL; it may be changed. root: of its pictures. */
+    /* By what the file begins with, [n] and a NUL, at most VKT__LIST_HEAD; it may be changed. root:
+     * of its pictures. */
     bool (*is)(char *head, size_t n, const char *root);
 } vkt__list_kind;
 /* A path that is such a file, or a folder that holds some. IO. */
 vkt_status vkt__lists_find(const vkt__list_kind *kind, const char *root, vkt__arena *arena,
                            vkt__lists *out);
 bool vkt__lists_are(const vkt__list_kind *kind, const char *root);
-/* Each file's content goes to `read`. IO, FORMAT: none is there. */
+/* Each file's content goes to `read`. IO, FORMAT: none is there, or two list one picture. */
 typedef vkt_status vkt__list_read(char *text, size_t n, const char *name, const char *root,
                                   uint8_t split, bool stop, vkt__arena *arena, vkt__marks *m);
 vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, const char *root,

@@ -14,12 +14,13 @@ typedef struct cursor {
     unsigned line;
     char open[DEPTH][24]; /* longer names are cut, which are none of ours */
     int depth;
+    bool cut; /* the last text was longer than there is room for */
 } cursor;
 
 typedef struct object {
     char class[WORD];
     double edge[4];
-    bool has_class, has[4];
+    bool has_class, has_box, has[4];
 } object;
 
 static vkt_status bad(const cursor *c, const char *why)
@@ -77,18 +78,25 @@ static size_t entity(const char *p, char out[4], size_t *n)
     return (size_t)(d + 1 - p);
 }
 
-/* The text up to the next tag, without the space around it. */
+/* The text up to the next tag, without the space around it and without comments. Of a text that is
+ * too long the beginning: most are needed by nobody. */
 static vkt_status take_text(cursor *c, char out[WORD])
 {
     size_t n = 0;
-    while (c->at < c->end && *c->at != '<') {
+    c->cut = false;
+    while (c->at < c->end && (*c->at != '<' || begins(c, "<!--"))) {
         char is[4];
+        if (*c->at == '<') {
+            vkt_status st = skip_past(c, "-->", "a comment does not end");
+            if (st != VKT_OK) return st;
+            continue;
+        }
         size_t more = 1, length = *c->at == '&' ? entity(c->at, is, &more) : 1;
         if (!length) return bad(c, "an & that begins no character");
         if (*c->at != '&') is[0] = *c->at;
         bool space = *c->at == ' ' || *c->at == '\t' || *c->at == '\r' || *c->at == '\n';
-        if (!(space && !n)) {
-            if (n + more >= WORD) return bad(c, "a text is longer than 255 bytes");
+        c->cut |= n + more >= WORD;
+        if (!(space && !n) && !c->cut) {
             memcpy(out + n, is, more);
             n += more;
         }
@@ -110,7 +118,8 @@ static bool is_at(const cursor *c, int depth, const char *parent, const char *wo
 
 static vkt_status take_number(const cursor *c, const char *text, double *out)
 {
-    if (!vkt__number(text, out) || !(fabs(*out) < 1e6)) return bad(c, "a number is expected");
+    if (c->cut || !vkt__number(text, out) || !(fabs(*out) < 1e6))
+        return bad(c, "a number is expected");
     return VKT_OK;
 }
 
@@ -122,8 +131,14 @@ static vkt_status take_value(const cursor *c, const char *text, object *o, uint3
     double v;
     vkt_status st = VKT_OK;
     if (is_at(c, 3, "object", "name")) {
+        if (o->has_class) return bad(c, "an object has two names");
+        if (c->cut) return bad(c, "a name is longer than 255 bytes");
         o->has_class = true;
         snprintf(o->class, sizeof o->class, "%s", text);
+    }
+    if (is_at(c, 3, "object", "bndbox")) {
+        if (o->has_box) return bad(c, "an object has two boxes");
+        o->has_box = true;
     }
     for (int k = 0; k < 2; k++)
         if (is_at(c, 3, "size", sides[k])) {
@@ -132,6 +147,7 @@ static vkt_status take_value(const cursor *c, const char *text, object *o, uint3
         }
     for (int k = 0; k < 4; k++)
         if (is_at(c, 4, "bndbox", edges[k]) && !strcmp(c->open[1], "object")) {
+            if (o->has[k]) return bad(c, "an edge of a box stands there twice");
             VKT_TRY(take_number(c, text, &o->edge[k]));
             o->has[k] = true;
         }
@@ -205,6 +221,7 @@ static vkt_status read_element(cursor *c, object *o, uint32_t said[2], vkt__aren
         return bad(c, "its first element is not annotation: it is no file of VOC's boxes");
     if (c->depth == 2 && !strcmp(c->open[1], "object")) *o = (object) { 0 };
     text[0] = 0;
+    c->cut = false;
     if (!closed) VKT_TRY(take_text(c, text));
     VKT_TRY(take_value(c, text, o, said));
     if (closed && c->depth == 2 && !strcmp(c->open[1], "object")) return bad(c, "an empty object");

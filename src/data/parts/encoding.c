@@ -142,7 +142,7 @@ static void look(vkt__decoder *d, const char *name, const uint8_t *p, size_t n, 
     d->beyond = d->beyond || (good && any_beyond(text, n - skip));
     if (!good && !d->beyond && is_1252(p, n)) {
         d->kind = VKT__WINDOWS_1252;
-        say_1252(name, p, n, skip + at);
+        if (!d->silent) say_1252(name, p, n, skip + at);
     }
     d->to_come = cut;
 }
@@ -171,7 +171,8 @@ vkt_status vkt__decode(vkt__decoder *d, const char *name, const void *bytes, siz
     if (!*changed) return VKT_OK;
     bool first = d->n_read == 0;
     vkt_status st = decode_utf16(d, name, p, n, last, out);
-    if (st == VKT_OK && first) vkt_log(VKT_LOG_WARN, "data", "'%s' is converted from UTF-16", name);
+    if (st == VKT_OK && first && !d->silent)
+        vkt_log(VKT_LOG_WARN, "data", "'%s' is converted from UTF-16", name);
     return st;
 }
 

@@ -42,6 +42,7 @@ typedef enum vkt__encoding {
 /* Where the text is that comes in parts; zeroed to begin with. */
 typedef struct vkt__decoder {
     vkt__encoding kind;
+    bool silent;        /* no line says what it is converted from */
     bool begun, beyond; /* UTF-8 beyond ASCII came */
     uint32_t to_come;   /* bytes of the last part's last character */
     bool half;          /* UTF-16: `first` waits for its other byte */
