@@ -297,6 +297,17 @@ static void boxes_in_a_table(void **state)
     vkt__str_finish(&text);
 }
 
+/* UTF-16; a '*' becomes a character of two units. */
+static void put_utf16(const char *path, const char *text)
+{
+    vkt__str wide = { 0 };
+    vkt__str_add(&wide, "\xff\xfe", 2);
+    for (const char *p = text; *p; p++)
+        vkt__str_add(&wide, *p == '*' ? "\x3d\xd8\x00\xde" : (char[]) { *p, 0 }, *p == '*' ? 4 : 2);
+    put(path, wide.data, wide.len);
+    vkt__str_finish(&wide);
+}
+
 /* Two columns of one meaning, shares, a width alone, a first line whose picture is missing, and
  * text that is not UTF-8. */
 static void tables_are_not_guessed(void **state)
@@ -344,12 +355,7 @@ static void tables_are_not_guessed(void **state)
     check_objects(ds, 2);
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[1], "m\xc3\xbcll");
     vkt_dataset_destroy(&ds);
-    vkt__str wide = { 0 };
-    const char *text = "file,class,x,y,w,h\n0.png,a,6,8,30,20\n1.png,b,7,8,30,20\n";
-    vkt__str_add(&wide, "\xff\xfe", 2);
-    for (const char *p = text; *p; p++) vkt__str_add(&wide, (char[]) { *p, 0 }, 2);
-    put(ROOT "/boxes.csv", wide.data, wide.len);
-    vkt__str_finish(&wide);
+    put_utf16(ROOT "/boxes.csv", "file,class,x,y,w,h\n0.png,a,6,8,30,20\n1.png,b,7,8,30,20\n");
     ds = opened(&d);
     check_objects(ds, 2);
     vkt_dataset_destroy(&ds);
@@ -365,18 +371,23 @@ static void a_long_table_is_known(void **state)
     REQUIRE_OK(vkt__remove_tree(ROOT "/labels"));
     for (int i = 0; i < 3; i++) {
         vkt__str text = { 0 };
-        vkt__str_printf(&text, "file,class,x,y,w,h,note\n9.png,a,6,8,30,20,%.*s\n", i, "...");
+        vkt__str_printf(&text, "file,class,x,y,w,h,note\n9.png,a,6,8,30,20,%*s\n", 35 * i, "");
         vkt__str_printf(&text, "0.png,a,6,8,30,20,\n1.png,b,7,8,30,20,\n");
         while (text.len < VKT__LIST_HEAD + 1000) {
             vkt__str_printf(&text, "1.png,b,7,8,30,20,");
-            for (int k = 0; k < 200; k++) vkt__str_printf(&text, "\xc3\xbc");
+            for (int k = 0; k < 200; k++) vkt__str_printf(&text, "*");
             vkt__str_printf(&text, "\n");
         }
-        put(ROOT "/boxes.csv", text.data, text.len);
+        for (int wide = 0; wide < 2; wide++) {
+            if (wide)
+                put_utf16(ROOT "/boxes.csv", text.data);
+            else
+                put(ROOT "/boxes.csv", text.data, text.len);
+            vkt_dataset *ds = opened(&d);
+            assert_int_equal(ds->part[0].objects->n, 2);
+            vkt_dataset_destroy(&ds);
+        }
         vkt__str_finish(&text);
-        vkt_dataset *ds = opened(&d);
-        assert_int_equal(ds->part[0].objects->n, 2);
-        vkt_dataset_destroy(&ds);
     }
 }
 
