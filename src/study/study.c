@@ -46,6 +46,7 @@ static vkt_status check_data(vkt_study *s)
     p->n_train = info->n[VKT_SPLIT_TRAIN];
     p->n_valid = info->n[VKT_SPLIT_VALID];
     p->n_test = info->n[VKT_SPLIT_TEST];
+    p->has_classes = !text && info->task == VKT_TASK_CLASSIFY && info->n_outputs > 1;
     vkt_dataset_destroy(&data);
     if (text && s->kind == VKT_STUDY_DATA)
         return vkt__fail(

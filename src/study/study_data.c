@@ -14,6 +14,29 @@ static const char playbook[] =
 static const double shares[] = { 0.125, 0.25, 0.5, 1 };
 enum { N_SHARES = 4, FEWEST_EXAMPLES = 80 };
 
+/* The smallest share must fill a batch. Class by class at least a sixteenth is left of the
+ * examples, so that the data of a smaller batch are not opened for this. */
+static vkt_status check_batch(const vkt_study *s)
+{
+    const vkt_config *c = s->priv->base;
+    uint64_t n = s->priv->n_train;
+    vkt_data_desc desc = c->data;
+    vkt_dataset *data = NULL;
+    if (c->batch <= n / 16) return VKT_OK;
+    desc.train_fraction = shares[0];
+    vkt__log_quiet(true);
+    vkt_status st = vkt_dataset_open(&desc, &data);
+    vkt__log_quiet(false);
+    if (st != VKT_OK) return vkt__fail(st, "study", "%s", vkt__last_failure());
+    uint64_t least = vkt_dataset_get_info(data)->n[VKT_SPLIT_TRAIN];
+    vkt_dataset_destroy(&data);
+    if (c->batch <= least) return VKT_OK;
+    return vkt__fail(VKT_E_ARG, "study",
+                     "train.batch %u is more than an eighth of the %llu training examples: --set "
+                     "train.batch=%llu",
+                     c->batch, (unsigned long long)n, (unsigned long long)least);
+}
+
 vkt_status vkt__study_data_check(vkt_study *s)
 {
     const vkt_study_desc *d = s->priv->desc;
@@ -34,7 +57,7 @@ vkt_status vkt__study_data_check(vkt_study *s)
     if (s->priv->desc->repeats < 2)
         return vkt__fail(VKT_E_ARG, "study",
                          "--seeds 1 shows no noise: a learning curve needs 2 or more");
-    return VKT_OK;
+    return check_batch(s);
 }
 
 static void plan(vkt_study *s, vkt__trial_spec *spec)
@@ -76,7 +99,8 @@ vkt__data_verdict vkt__data_verdict_of(const double *value, size_t n, size_t see
     v.critical = vkt__critical_t(pairs > 1 ? pairs - 1 : 0);
     v.whole_critical = vkt__critical_t(whole_pairs > 1 ? whole_pairs - 1 : 0);
     v.shown = pairs > 1 && v.gain > v.critical * v.error;
-    v.whole_shown = whole_pairs > 1 && v.whole > v.whole_critical * v.whole_error;
+    v.whole_known = whole_pairs > 1;
+    v.whole_shown = v.whole_known && v.whole > v.whole_critical * v.whole_error;
     /* Each doubling gives less than the one before, by the factor between the last two. */
     gain_between(n > 2 ? quarter : half, half, seeds, sign, &before, &unused);
     v.next_high = v.gain;
@@ -113,7 +137,8 @@ static void advise(vkt_study *s, const double *best)
     uint32_t seeds = s->priv->desc->repeats;
     vkt__data_verdict v = vkt__data_verdict_of(best, N_SHARES, seeds, s->metric_sign);
     vkt__moments half = vkt__moments_of(best + (N_SHARES - 2) * seeds, seeds),
-                 all = vkt__moments_of(best + (N_SHARES - 1) * seeds, seeds);
+                 all = vkt__moments_of(best + (N_SHARES - 1) * seeds, seeds),
+                 smallest = vkt__moments_of(best, seeds);
     const char *last = vkt__study_text(
         s, "from half to all of the %llu training examples %s goes from %.4g to %.4g",
         (unsigned long long)s->priv->n_train, s->metric, half.mean, all.mean);
@@ -128,6 +153,12 @@ static void advise(vkt_study *s, const double *best)
                           "%.2g it is no chance), and as many examples again would give about %.2g "
                           "to %.2g more if it goes on as before",
                           last, v.gain, v.error, v.critical * v.error, v.next_low, v.next_high);
+    else if (!v.whole_known)
+        vkt__study_advise(s,
+                          "nothing can be said: %s, a difference that %u seeds don't tell from "
+                          "chance (within %.2g), and %zu runs of an eighth of the examples have a "
+                          "result",
+                          last, seeds, v.critical * v.error, smallest.n);
     else if (v.whole_shown)
         vkt__study_advise(s,
                           "more data would give little: %s, a difference of %.2g that %u seeds "

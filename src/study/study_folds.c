@@ -15,6 +15,11 @@ vkt_status vkt__study_folds_check(vkt_study *s)
     const vkt_study_desc *d = s->priv->desc;
     vkt_config *c = NULL;
     vkt_status st = VKT_OK;
+    if (d->labels && !s->priv->has_classes)
+        return vkt__fail(
+            VKT_E_ARG, "study",
+            "--labels lists the labels of classes, one an example: this data has none, "
+            "leave it out");
     for (size_t i = 0; i < d->n_set + d->n_against && st == VKT_OK; i++) {
         const char *set = i < d->n_set ? d->set[i] : d->against[i - d->n_set];
         if (!strncmp(set, "data.fold", 9) || (i >= d->n_set && !strncmp(set, "seed=", 5)))

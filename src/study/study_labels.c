@@ -63,16 +63,19 @@ vkt_status vkt__study_labels(vkt_study *s, size_t first, size_t folds)
     vkt_status st = VKT_OK;
     vkt__csv *csv = vkt__alloc(folds * sizeof *csv);
     row *rows = NULL;
-    size_t n = 0, cap = 0, n_judged = 0;
+    size_t n = 0, cap = 0, n_without = 0;
+    uint64_t n_judged = 0, n_doubtful = 0;
     vkt__str out = { 0 };
     for (size_t f = 0; f < folds; f++) {
-        vkt__run_record r;
+        vkt__run_record r = { 0 };
         bool some;
+        const char *why; /* it has none: said below */
         const char *trial = s->trials[first + f].name;
         VKT_TRY(read_list(s, trial, &csv[f], &some));
-        if (vkt__run_load(vkt__study_text(s, "%s/%s", s->dir, trial), &s->priv->arena, &r, NULL) ==
+        if (vkt__run_load(vkt__study_text(s, "%s/%s", s->dir, trial), &s->priv->arena, &r, &why) ==
             VKT_OK)
-            n_judged += r.n_judged;
+            n_judged += r.n_judged, n_doubtful += r.n_doubtful;
+        n_without += !r.n_judged;
         for (size_t i = 1; some && i < csv[f].n_rows; i++) {
             if (n == cap) rows = vkt__grow(rows, n, &cap, sizeof *rows);
             rows[n++] = (row) { &csv[f], i, f,
@@ -81,7 +84,7 @@ vkt_status vkt__study_labels(vkt_study *s, size_t first, size_t folds)
         }
     }
     if (!n_judged) {
-        vkt__study_advise(s, "labels are listed for data of classes, one an example: not for this");
+        vkt__study_advise(s, "no label was judged: no fold has a result");
         goto fail;
     }
     vkt__str_printf(&out, "fold");
@@ -94,10 +97,14 @@ vkt_status vkt__study_labels(vkt_study *s, size_t first, size_t folds)
     vkt__str_add(&out, "\n", 1);
     VKT_TRY(vkt__file_replace(vkt__study_text(s, "%s/doubtful.csv", s->dir), out.data, out.len));
     vkt__study_advise(s,
-                      "%zu of %zu labels are contradicted by the network of a fold that was not "
-                      "trained on them: %s/doubtful.csv lists them, the surest first; some are "
+                      "%llu of %llu labels are contradicted by the network of a fold that was not "
+                      "trained on them: %s/doubtful.csv lists %s, the surest first; some are "
                       "wrong, some examples are hard",
-                      n, n_judged, s->dir);
+                      (unsigned long long)n_doubtful, (unsigned long long)n_judged, s->dir,
+                      n < n_doubtful ? vkt__study_text(s, "%zu of them", n) : "them");
+    if (n_without)
+        vkt__study_advise(s, "%zu of %zu folds have no result: their labels were not judged",
+                          n_without, folds);
 fail:
     for (size_t f = 0; f < folds; f++) vkt__csv_finish(&csv[f]);
     free(csv);

@@ -24,6 +24,7 @@ struct vkt__study_private {
     bool has_patience; /* the recipe may end its runs early: trials do not */
     uint64_t n_train;  /* examples */
     uint64_t n_valid, n_test;
+    bool has_classes;    /* one an example: its labels can be doubted */
     const char *space;   /* text of the space, or NULL */
     const char *options; /* what else the plan depends on, "points=9 ..." */
     char started[32];
@@ -207,8 +208,8 @@ double vkt__spread(const double *v, size_t n);
 /* Whether doubling a batch can't have changed throughput by this: measure again. */
 bool vkt__ratio_is_odd(double ratio);
 vkt_status vkt__study_batch_size_check(vkt_study *s);
-/* DIR/doubtful.csv out of the folds' lists, trials [first, first + folds), and a sentence on it.
- * IO, OOM_HOST. */
+/* DIR/doubtful.csv out of the folds' lists, trials [first, first + folds), and sentences on it. IO,
+ * OOM_HOST. */
 vkt_status vkt__study_labels(vkt_study *s, size_t first, size_t folds);
 /* Over the finite values of v [n]; deviation with n - 1, NAN for a single value. */
 typedef struct vkt__moments {
@@ -236,6 +237,7 @@ typedef struct vkt__data_verdict {
     double gain, error;              /* of the last doubling, and its standard error */
     double whole, whole_error;       /* from the first size to the last */
     double critical, whole_critical; /* errors beyond which each is no chance */
+    bool whole_known;                /* two seeds or more have the first size's result */
     bool shown, whole_shown;         /* more than chance */
     double next_low, next_high; /* what a further doubling would give, if it goes on like that */
 } vkt__data_verdict;
