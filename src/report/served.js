@@ -43,6 +43,7 @@ function boxes(found) {
   const seen = ask.querySelector("img"), classes = [...new Set(found.boxes.map(b => b.class))], colour = b => classes.indexOf(b.class) % 8;
   const draw = (tag, more) => { const e = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const k in more) e.setAttribute(k, more[k]); return e; };
   const over = draw("svg", { viewBox: `0 0 ${found.width} ${found.height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  for (const old of seen.parentElement.querySelectorAll("svg")) old.remove();
   for (const b of found.boxes) over.append(draw("rect", { x: b.box[0], y: b.box[1], width: b.box[2] - b.box[0], height: b.box[3] - b.box[1], class: "s" + colour(b) }));
   seen.after(over);
   result.append(make("p", { className: "answer" }, found.boxes.length ? `${found.boxes.length} ${found.boxes.length === 1 ? "object" : "objects"}` : "No object was found"));
@@ -52,13 +53,18 @@ function boxes(found) {
   result.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...found.boxes.map(row))));
 }
 
+/* An answer to anything but the last question is late: it is not shown. */
+let asked = 0;
 async function post(body, type) {
+  const mine = ++asked;
+  let answer;
   try {
     const got = await fetch("/predict", { method: "POST", body, headers: { "Content-Type": type } });
-    show(await got.json());
+    answer = await got.json();
   } catch (e) {
-    show({ error: { message: "The server does not answer: " + e.message } });
+    answer = { error: { message: "The server does not answer: " + e.message } };
   }
+  if (mine === asked) show(answer);
 }
 
 function pictures() {

@@ -150,6 +150,21 @@ try:
     out = subprocess.run([program, "predict", model, "pictures/red/3.png", "--json"], capture_output=True, text=True).stdout
     assert json.loads(out.splitlines()[0])["predicted"] == said == "red", (out, said)
     look("use")
+    late = run("""(async () => {
+      const real = window.fetch, waits = [], pause = () => new Promise(done => setTimeout(done, 100));
+      window.fetch = (path, how) => how && how.body instanceof Blob
+        ? new Promise(done => waits.push(word => done(new Response(JSON.stringify({predictions: [{predicted: word}]}), {headers: {'Content-Type': 'application/json'}})))) : real(path, how);
+      for (const name of ['a.png', 'b.png']) {
+        const t = new DataTransfer();
+        t.items.add(new File(['x'], name, {type: 'image/png'}));
+        $('label.drop').dispatchEvent(new DragEvent('drop', {dataTransfer: t, bubbles: true, cancelable: true}));
+      }
+      waits[1]('second'); await pause();
+      waits[0]('first'); await pause();
+      window.fetch = real;
+      return $('.answer').textContent;
+    })()""")
+    assert late == "second", late  # an answer to an earlier picture is not shown
     for part in ("Studies", "Benchmark"):
         click("nav a", part)
         time.sleep(0.5)

@@ -43,8 +43,14 @@ function show(place, answer, picture) {
   say("Answer: " + words.join("; "));
 }
 
+/* An answer to anything but the last question is late: it is not shown. */
+let asked = 0;
 async function ask(place, blob, picture) {
-  try { show(place, await send("/predict", blob), picture); } catch (e) { place.replaceChildren(note(e.message, "Not answered. ")); }
+  const mine = ++asked;
+  try {
+    const answer = await send("/predict", blob);
+    if (mine === asked) show(place, answer, picture);
+  } catch (e) { if (mine === asked) place.replaceChildren(note(e.message, "Not answered. ")); }
 }
 
 function pictures(facts, place) {
