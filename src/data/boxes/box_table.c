@@ -183,8 +183,8 @@ static vkt_status take_picture(const reading *r, uint32_t from, uint32_t to, uin
     return st;
 }
 
-/* Boxes that all lie within the first two pixels, some between them: shares of the pictures, of
- * which a rounded one may be a little above 1. */
+/* Boxes that all lie within the first two pixels, some between them: shares of the pictures. One
+ * that was rounded may be a little above 1. */
 static bool are_shares(const vkt__mark *mark, size_t n)
 {
     double most = 0;

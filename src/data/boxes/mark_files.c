@@ -38,7 +38,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const listed *)a)->name, ((const listed *)b)->name);
 }
 
-/* Those of one name by their splits, of which VKT_N_SPLITS is the last. */
+/* Those of one name by their splits; VKT_N_SPLITS comes last. */
 static int by_name_and_split(const void *a, const void *b)
 {
     const listed *x = a, *y = b;

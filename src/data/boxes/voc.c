@@ -78,8 +78,8 @@ static size_t entity(const char *p, char out[4], size_t *n)
     return (size_t)(d + 1 - p);
 }
 
-/* The text up to the next tag, without the space around it and without comments. Of a text that is
- * too long the beginning: most are needed by nobody. */
+/* The text up to the next tag, without the space around it and without comments. A text that is too
+ * long is cut: most are needed by nobody. */
 static vkt_status take_text(cursor *c, char out[WORD])
 {
     size_t n = 0;
