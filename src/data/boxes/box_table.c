@@ -231,7 +231,7 @@ vkt_status vkt__box_table_read(char *text, size_t n, const char *name, const cha
         if (!stop) vkt__log_quiet(false);
         if (st != VKT_OK) VKT_TRY(vkt__marks_failed(m, st, stop));
     }
-    if (are_shares(m->item + before, m->n - before)) {
+    if (m->n > before && are_shares(m->item + before, m->n - before)) {
         st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s': edges are shares of the picture; pixels are expected", name);
         goto fail;
