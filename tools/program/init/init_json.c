@@ -61,19 +61,30 @@ static vkt_status read_rows(const vkt_dataset *ds, const vkt_dataset_info *info,
     return st;
 }
 
-/* {low, high, counts} of values v[i * step] * scale + mean. */
-static json_t *histogram(const float *v, uint64_t n, uint32_t step, double scale, double mean)
+/* What inputs were before: x * scale + mean; with a limit those far out were drawn in to it. */
+typedef struct unscaled {
+    double scale, mean, limit; /* limit 0: none */
+} unscaled;
+
+static double as_given(const unscaled *u, float x)
+{
+    double z = (double)x, q = u->limit > 0 ? z / u->limit : 0;
+    return z / sqrt(fmax(1 - q * q, 1e-5)) * u->scale + u->mean;
+}
+
+/* {low, high, counts} of values v[i * step]. */
+static json_t *histogram(const float *v, uint64_t n, uint32_t step, unscaled u)
 {
     double low = INFINITY, high = -INFINITY;
     uint64_t count[BINS] = { 0 };
     for (uint64_t i = 0; i < n; i++) {
-        double a = (double)v[i * step] * scale + mean;
+        double a = as_given(&u, v[i * step]);
         if (!isfinite(a)) continue;
         if (a < low) low = a;
         if (a > high) high = a;
     }
     for (uint64_t i = 0; i < n; i++) {
-        double a = (double)v[i * step] * scale + mean;
+        double a = as_given(&u, v[i * step]);
         if (!isfinite(a)) continue;
         int at = high > low ? (int)((a - low) / (high - low) * BINS) : 0;
         count[at < BINS ? at : BINS - 1]++;
@@ -106,9 +117,12 @@ static json_t *value_counts(const json_t *categories, const rows *r, uint32_t at
 /* Inputs of a column of the schema. */
 static uint32_t width_of(const json_t *c)
 {
-    const json_t *categories = json_object_get(c, "categories");
+    const json_t *categories = json_object_get(c, "categories"),
+                 *edges = json_object_get(c, "edges"); /* the number, and the bins between them */
     if (json_is_true(json_object_get(c, "embed"))) return 0;
-    return categories ? (uint32_t)json_array_size(categories) : 1;
+    return categories ? (uint32_t)json_array_size(categories)
+           : edges    ? (uint32_t)json_array_size(edges)
+                      : 1;
 }
 
 /* What the schema's column at this position of the file is as inputs; NULL: it is none. *at: the
@@ -151,8 +165,10 @@ static void put_shape(json_t *j, const json_t *input, const rows *r, uint32_t at
         put(j, "values", value_counts(categories, r, at));
     else if (!categories && r)
         put(j, "histogram",
-            histogram(r->x + at, r->n, r->n_inputs, std ? json_number_value(std) : 1,
-                      json_number_value(json_object_get(input, "mean"))));
+            histogram(r->x + at, r->n, r->n_inputs,
+                      (unscaled) { std ? json_number_value(std) : 1,
+                                   json_number_value(json_object_get(input, "mean")),
+                                   json_number_value(json_object_get(input, "limit")) }));
 }
 
 static bool is_label(const json_t *schema, size_t position)
@@ -205,7 +221,7 @@ static vkt_status put_columns(json_t *out, const init_data *d, const vkt_config 
     if (st == VKT_OK && known && info->task == VKT_TASK_REGRESS && r.n_labels == 1) {
         double scale, mean;
         vkt_dataset_target_scale(ds, 0, &scale, &mean);
-        put(out, "target", histogram(r.y, r.n, 1, scale, mean));
+        put(out, "target", histogram(r.y, r.n, 1, (unscaled) { scale, mean, 0 }));
     }
     put(out, "columns", list);
     vkt_table_advice_destroy(&a);
