@@ -80,6 +80,8 @@ static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
     static const char *const headers[] = { "auto", "yes", "no", NULL };
     vkt_dataset a = { 0 }, b = { 0 };
     const char *json;
+    char *text = vkt__alloc(n + 1); /* ends in a NUL, as what a file or a request is read to */
+    memcpy(text, data, n);
     vkt_data_desc d = { .source = "csv",
                         .task = how & 1    ? VKT_TASK_REGRESS
                                 : how & 32 ? VKT_TASK_MULTILABEL
@@ -94,10 +96,10 @@ static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
                         .standardize = how & 128 ? VKT_STANDARDIZE_GLOBAL : VKT_STANDARDIZE_AUTO };
     a.schema.task = d.task;
     a.schema.separator = '|';
-    if (vkt__table_open(&a, &d, data, n, "fuzz", NULL, 0, NULL) == VKT_OK) {
+    if (vkt__table_open(&a, &d, text, n, "fuzz", NULL, 0, NULL) == VKT_OK) {
         VKT_ASSERT(vkt__schema_print(&a.schema, &a.arena, &json) == VKT_OK);
         VKT_ASSERT(vkt__schema_parse(json, &b.arena, &b.schema) == VKT_OK);
-        vkt_status st = vkt__table_open_schema(&b, data, n, "fuzz", NULL);
+        vkt_status st = vkt__table_open_schema(&b, text, n, "fuzz", NULL);
         if (strcmp(d.header ? d.header : "auto", "auto") == 0) {
             VKT_ASSERT(st == VKT_OK && b.part[0].n == a.part[0].n &&
                        a.schema.n_inputs == b.schema.n_inputs);
@@ -110,10 +112,12 @@ static void fuzz_csv(uint8_t how, const uint8_t *data, size_t n)
     for (vkt_dataset *ds = &a;; ds = &b) {
         free(ds->part[0].labels);
         free(ds->part[0].values);
+        free(ds->part[0].line);
         for (int i = 0; i < VKT_N_SPLITS; i++) free(ds->index[i]);
         vkt__arena_finish(&ds->arena);
         if (ds == &b) break;
     }
+    free(text);
 }
 
 static void fuzz_npy(const uint8_t *data, size_t n)
@@ -154,6 +158,7 @@ static void fuzz_json_rows(const uint8_t *data, size_t n)
     for (vkt_dataset *ds = &a; ds; ds = ds == &a ? &b : NULL) {
         free(ds->part[0].labels);
         free(ds->part[0].values);
+        free(ds->part[0].line);
         for (int i = 0; i < VKT_N_SPLITS; i++) free(ds->index[i]);
         vkt__arena_finish(&ds->arena);
     }
