@@ -48,7 +48,7 @@ plant row1/"$first" 15 # the exponent of the first number
 says 1 "WRONG    $first element 0" ./replay row1 --runs 0
 cp kept row1/"$first"
 says 0 "numbers  0 of" ./replay row1 --runs 0
-# Changed folders: nothing is read or written past what there is.
+# The program refuses a folder that was changed before it reads or writes past a buffer.
 cp row1/row.txt row.kept
 damaged() { sed "$3" row.kept >row1/row.txt; says "$1" "$2" ./replay row1 --runs 0; } # CODE TEXT SED
 times() { for ((k = 0; k < $1; k++)); do printf '%s' "$2"; done; } # N TEXT
