@@ -91,7 +91,8 @@ static void write_members(FILE *f, const init_data *d, const starter *s)
             s->members, s->width, s->dropout, s->width, s->dropout);
 }
 
-/* Steps that a run may have, by the multiply-adds of one: half a minute on two cores. */
+/* Steps that a run may have, by the multiply-adds of one: on two cores 30 s with lavapipe 25.0, two
+ * minutes with 22.3 (20,000 rows of 21 columns, tools/results). */
 static double most_steps(const init_data *d, const starter *s, double batch)
 {
     double width = s->members ? atof(s->width) : 0,
