@@ -247,7 +247,7 @@ if(VKT_TESTS)
   # Chosen calls of Vulkan and of libc fail: FAULTS_DIR has the layer and the shim, where glibc and Vulkan's headers are.
   if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT VKT_SANITIZE)
     set(VKT_FAULTS_DIR ${CMAKE_CURRENT_BINARY_DIR}/faults)
-    foreach(name vkfault vkorder iofault green clock)
+    foreach(name vkfault vkorder iofault green clock late)
       add_library(${name} MODULE tests/support/faults/${name}.c)
       set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${VKT_FAULTS_DIR})
       target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS} pthread)

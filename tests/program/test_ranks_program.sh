@@ -370,6 +370,10 @@ refused 3 "rank 2 (.*): --device 'no-such-device' fits no device; the devices ar
 sed 's/batch: 25/batch: 2/' mlp.yaml >small.yaml
 ranks 3 train small.yaml --run "$folder/no"
 refused 2 "train.batch 2 has less than one example for each of 3 ranks"
+if [ -n "$faults" ]; then # found by all, and rank 0 comes to it after the others have said so
+  LD_PRELOAD="$faults/liblate.so" ranks 3 train small.yaml --run "$folder/no"
+  refused 2 "train.batch 2 has less than one example for each of 3 ranks"
+fi
 ranks 3 bench --scaling ranks small.yaml
 refused 2 "train.batch 2 has less than one example for each of 3 ranks"
 ranks 3 train mlp.yaml --set devices=0,0 --run "$folder/no"
