@@ -158,6 +158,26 @@ static void the_device_fills_memory(void **state)
     free(data);
 }
 
+/* The driver of this test goes on to work: only what this library remembers refuses. */
+static void a_lost_device_takes_nothing_more(void **state)
+{
+    (void)state;
+    vkt_gpu *gpu;
+    vkt__cmd *cmd;
+    uint64_t ticket;
+    vkt_gpu_desc d = desc(NULL, NULL);
+    REQUIRE_OK(vkt_gpu_create(&d, &gpu));
+    REQUIRE_OK(vkt__cmd_create(gpu, "nothing", 0, &cmd));
+    REQUIRE_OK(vkt__cmd_end(cmd));
+    TEST_LOG_CAPTURE();
+    vkt__gpu_lose_after(1, 1);
+    REQUIRE_STATUS(vkt__submit(gpu, cmd, &ticket), VKT_E_DEVICE);
+    vkt__gpu_lose_after(0, 0);
+    REQUIRE_STATUS(vkt__submit(gpu, cmd, &ticket), VKT_E_DEVICE);
+    vkt__cmd_destroy(gpu, &cmd);
+    vkt_gpu_destroy(&gpu);
+}
+
 static void too_much_memory_is_refused_with_numbers(void **state)
 {
     (void)state;
@@ -401,6 +421,7 @@ int main(void)
         cmocka_unit_test(caps_only_take_away),
         cmocka_unit_test(memory_is_counted_and_keeps_its_contents),
         cmocka_unit_test(the_device_fills_memory),
+        cmocka_unit_test(a_lost_device_takes_nothing_more),
         cmocka_unit_test(too_much_memory_is_refused_with_numbers),
         cmocka_unit_test(what_never_ends_is_given_up),
         cmocka_unit_test(kernels_wished_for_are_made_together),

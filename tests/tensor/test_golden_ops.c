@@ -8,6 +8,7 @@
 #include "tensor/ops/experts/ops_expert.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/twin.h"
+#include "tensor/ops/ops.h"
 #include "vktrain/data.h"
 
 enum { MOST_ELEMENTS = 256 };
@@ -258,8 +259,22 @@ static void twins_mean_what_pytorch_means(void **state)
     json_decref(root);
 }
 
+/* The bounds of the angles that are mixed are those of transformers 5.12's yarn: the last one is an
+ * index below the number of values that turn, also where the formula is beyond it. */
+static void a_slow_yarn_mixes_up_to_the_last_angle(void **state)
+{
+    (void)state;
+    const vkt_rope_scaling yarn = {
+        .kind = VKT_ROPE_YARN, .factor = 4, .low = 1, .high = 32, .context = 1000
+    };
+    const double want[4] = { 1, 0.5623413324356079, 0.3162277638912201, 0.15115374326705933 };
+    for (uint32_t i = 0; i < 4; i++)
+        assert_true(fabs(vkt__rope_frequency(i, 8, 10, &yarn) - want[i]) < 1e-7);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(twins_mean_what_pytorch_means) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(twins_mean_what_pytorch_means),
+                                        cmocka_unit_test(a_slow_yarn_mixes_up_to_the_last_angle) };
     return cmocka_run_group_tests_name("golden_ops", tests, NULL, NULL);
 }

@@ -194,6 +194,7 @@ by_hand("past_the_end", [("MaxPool", ["x"], ["a"], {"kernel_shape": [3, 3], "str
 by_hand("deep_pads", [("AveragePool", ["x"], ["a"], {"kernel_shape": [3, 3], "pads": [2, 0, 2, 1]}),
                       ("MaxPool", ["a"], ["y"], {"kernel_shape": [2, 3], "pads": [0, 2, 0, 2]})], {}, (2, 4, 5))
 by_hand("deep_windows", [("AveragePool", ["x"], ["y"], {"kernel_shape": [2, 3, 2], "pads": [0, 1, 0, 1, 1, 1], "strides": [1, 2, 1]})], {}, (1, 3, 4, 3))
+by_hand("volume", [("Conv", ["x", "w"], ["y"], {"dilations": [2, 1, 3], "strides": [1, 2, 1], "pads": [1, 0, 1, 0, 1, 1]})], {"w": (3, 2, 2, 2, 2)}, (2, 4, 5, 5))
 by_hand("zero_points", [("DequantizeLinear", ["q", "s", "z"], ["w"], {"axis": 0}), ("Conv", ["x", "w"], ["y"], {})],
         {"q": (np.arange(24).reshape(3, 2, 2, 2) * 37 % 256).astype(np.uint8), "s": np.array([0.01, 0.02, 0.005], np.float32), "z": np.array([120, 128, 9], np.uint8)},
         (2, 5, 5))
