@@ -1,4 +1,4 @@
-/* Activations. One is a row here, its number in tensor.h and its two lines in act.glsl. Layers,
+/* Activations. One is a row here, its number in tensor_ops.h and its two lines in act.glsl. Layers,
  * recipes, samples and exporters loop over these rows: no other file lists activations. */
 #ifndef VKT_TENSOR_ACT_H
 #define VKT_TENSOR_ACT_H

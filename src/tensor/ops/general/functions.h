@@ -1,5 +1,5 @@
-/* Functions of general ops in double. One is a row here, its number in tensor.h and its lines in
- * shaders/general/functions.glsl. Twins and samples loop over these rows. */
+/* Functions of general ops in double. One is a row here, its number in tensor_ops.h and its lines
+ * in shaders/general/functions.glsl. Twins and samples loop over these rows. */
 #ifndef VKT_TENSOR_FUNCTIONS_H
 #define VKT_TENSOR_FUNCTIONS_H
 
