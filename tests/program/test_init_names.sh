@@ -107,4 +107,18 @@ sed -i 's/^model:.*/model: [{residual: [{linear: 9}]}, relu, linear]/' t.yaml
 works train t.yaml --run L --quiet
 refused 4 "'L' was trained with other columns, or in another order, and this model's layers can't be matched by name" train t.yaml --set init=L --set data.path=moved.csv --run M
 begin L N
+# classes of texts, by the transformer's own layer
+awk -F, 'NR == 1 { print "text,cls"; next } { print "seen in " $4 " on " $3 "," $5 }' first.csv >texts.csv
+sed 's/,ant$/,zebra/' texts.csv >texts-2.csv
+cat >t.yaml <<'Y'
+data: {source: csv, path: texts.csv, label: cls, text: text, tokenizer: bytes, context: 32, valid_fraction: 0.25, test_fraction: 0}
+model: [{transformer: {layers: 1, heads: 2, width: 8, positions: rope, norm: rmsnorm, activation: swiglu, score: true}}]
+optim: {rule: adam, lr: 0.01}
+train: {steps: 4, batch: 24}
+eval: {every: 4}
+calibration: {temperature: false, threshold: none}
+Y
+works train t.yaml --run O --quiet
+begin O P --set data.path=texts-2.csv # bee, cow, zebra
+same O P score.weight 1,2,-1 -2
 exit $((bad > 0))

@@ -217,7 +217,7 @@ static void wrong_layers_name_their_line(void **state)
 {
     (void)state;
     refused("model:\n  - relu\n  - liner: 10\n",
-            "r.yaml:3: unknown layer 'liner'; did you mean 'linear'?");
+            "r.yaml:3: unknown layer 'liner'; did you mean 'linear'?\n");
     refused("model:\n  - convolution: 10\n", "unknown layer 'convolution'; known are linear, relu");
     refused("model:\n  - linear: many\n",
             "r.yaml:2: linear.out: a whole number is expected, not 'many'");
