@@ -484,6 +484,7 @@ set(SRC_TRAIN
   src/train/same_recipe.c
   src/train/saver.c
   src/train/session.c
+  src/train/session_fit.c
   src/train/session_tune.c
   src/train/steps.c
   src/train/trained_session.c

@@ -51,10 +51,16 @@ vkt_split vkt__selecting_split(const vkt_dataset_info *info);
 vkt_status vkt__session_create(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
                                bool training, vkt__session **out);
 vkt_status vkt__session_prepare(vkt__session *s);
-/* The same, but when it does not fit, with one measure after another until it does: *c's eval_batch
- * halves down to its batch; activations are recomputed; the optimizer's moments move to the host's
- * memory, where that is another one; then batch halves, while it is even, and accumulate doubles,
- * which is the same mathematics (dropout's masks apart). Says each in one line. */
+/* vkt__session_create. alone: not NULL for a try, which ends without a word once it is known that
+ * training does not fit with any evaluation beside it, and then sets *alone. */
+vkt_status vkt__session_try(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset *data,
+                            bool training, bool *alone, vkt__session **out);
+/* Rows of an evaluation's batch, where training's graphs are beside it. */
+uint32_t vkt__session_eval_rows(const vkt_config *c, const vkt_dataset_info *info);
+/* vkt__session_create, but when it does not fit, with one measure after another until it does: *c's
+ * eval_batch halves down to its batch; activations are recomputed; the optimizer's moments move to
+ * the host's memory, where that is another one; then batch halves, while it is even, and accumulate
+ * doubles, which is the same mathematics (dropout's masks apart). Says each in one line. */
 vkt_status vkt__session_fit(vkt_gpu *gpu, vkt_config *c, const vkt_dataset *data, bool training,
                             vkt__session **out);
 void vkt__session_destroy(vkt__session **s);
