@@ -33,23 +33,20 @@ static double normal_below(double z)
     return 0.5 * erfc(-z / sqrt(2));
 }
 
-double vkt__tpe_kernel(double at, double width, double u)
+/* Of a normal distribution around `at` that is cut at 0 and 1. */
+static double normal_within(double at, double width, double u)
 {
     double z = (u - at) / width,
            inside = normal_below((1 - at) / width) - normal_below(-at / width);
     return exp(-0.5 * z * z) / (width * 2.5066282746310002 * inside);
 }
 
-/* Density of one axis' kernel at u: that of numbers, or one of choices; 1 (the whole
- * axis) where the trial does not have it. */
-static double kernel(const vkt__axis *x, double at, double width, double u)
+double vkt__tpe_kernel(const vkt__axis *x, double at, double width, double u)
 {
     if (isnan(at)) return 1;
-    if (x->kind == VKT__AXIS_CHOICE) {
-        bool same = vkt__axis_choice(x, at) == vkt__axis_choice(x, u);
-        return OTHER_CHOICES + (same ? (1 - OTHER_CHOICES) * (double)x->n_choices : 0);
-    }
-    return vkt__tpe_kernel(at, width, u);
+    if (x->kind != VKT__AXIS_CHOICE) return normal_within(at, width, u);
+    bool same = vkt__axis_choice(x, at) == vkt__axis_choice(x, u);
+    return OTHER_CHOICES + (same ? (1 - OTHER_CHOICES) * (double)x->n_choices : 0);
 }
 
 static double value(const vkt__space *space, const density *d, const double *u)
@@ -59,7 +56,8 @@ static double value(const vkt__space *space, const density *d, const double *u)
         double product = 1;
         for (size_t a = 0; a < space->n; a++)
             if (!isnan(u[a]))
-                product *= kernel(&space->axis[a], d->at[i * space->n + a], d->width, u[a]);
+                product *=
+                    vkt__tpe_kernel(&space->axis[a], d->at[i * space->n + a], d->width, u[a]);
         sum += product;
     }
     return sum / (double)(d->n + 1);

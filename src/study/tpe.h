@@ -13,7 +13,8 @@
 void vkt__tpe_next(const vkt__space *space, const double *seen, size_t n, uint64_t seed,
                    uint64_t index, double *u);
 
-/* Its kernel: the density at u of a normal one around `at` of that width, within [0, 1]. */
-double vkt__tpe_kernel(double at, double width, double u);
+/* Its kernel on one axis: the density at u in [0, 1], around `at` and of that width; of choices,
+ * all that are not at's have some of it. 1 where `at` is NAN: that trial does not have the axis. */
+double vkt__tpe_kernel(const vkt__axis *x, double at, double width, double u);
 
 #endif

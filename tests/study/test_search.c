@@ -313,17 +313,22 @@ static void models_find_better_points_than_the_sequence(void **state)
         REQUIRE_NEAR(search(&problems[6], 3, k), search(&problems[6], 3, k), 0);
 }
 
-/* Near an edge, too, a kernel's density is 1 in all. */
-static void kernels_end_at_the_edges(void **state)
+/* Near an edge, too, and of any number of choices, a kernel's density is 1 in all. */
+static void kernels_are_densities(void **state)
 {
     (void)state;
     enum { PARTS = 2000 };
-    static const double at[] = { 0, 0.02, 0.5, 0.97, 1 }, width[] = { 0.05, 0.2, 0.7 };
-    for (size_t i = 0; i < VKT_COUNT(at) * VKT_COUNT(width); i++) {
+    static const double at[] = { 0, 0.02, 0.5, 0.97, 1, NAN }, width[] = { 0.05, 0.2, 0.7 };
+    vkt__space s;
+    REQUIRE_OK(parse("optim.lr: [0.1, 1]\noptim.rule: [adam, momentum]\n"
+                     "optim.beta1: {choice: [0.8, 0.9, 0.95, 0.99, 0.5]}\n",
+                     &s));
+    assert_int_equal(s.n, 3);
+    for (size_t i = 0; i < s.n * VKT_COUNT(at) * VKT_COUNT(width); i++) {
         double sum = 0;
         for (int k = 0; k < PARTS; k++)
-            sum += vkt__tpe_kernel(at[i % VKT_COUNT(at)], width[i / VKT_COUNT(at)],
-                                   (k + 0.5) / PARTS) /
+            sum += vkt__tpe_kernel(&s.axis[i % s.n], at[i / s.n % VKT_COUNT(at)],
+                                   width[i / s.n / VKT_COUNT(at)], (k + 0.5) / PARTS) /
                    PARTS;
         REQUIRE_NEAR(sum, 1, 1e-4); /* of the midpoint rule, at the narrowest */
     }
@@ -528,7 +533,7 @@ int main(void)
         cmocka_unit_test(a_choice_can_be_another),
         cmocka_unit_test(good_trials_are_not_bad_ones),
         cmocka_unit_test(the_process_knows_of_trials_without_a_loss),
-        cmocka_unit_test(kernels_end_at_the_edges),
+        cmocka_unit_test(kernels_are_densities),
         cmocka_unit_test(what_diverged_is_no_average_one),
         cmocka_unit_test(the_process_is_made_of_so_many_trials),
         cmocka_unit_test(hopeless_trials_are_pruned),
