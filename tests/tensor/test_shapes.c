@@ -350,6 +350,9 @@ static void settings_that_say_nothing(void **state)
     WRONG(vkt_attention(g, F3(1, 4, 16), F3(1, 6, 16), F3(1, 6, 16), NULL, NULL,
                         &(vkt_attention_desc) { .heads = 2 }),
           "4 queries and 6 keys: only full attention or a cache");
+    WRONG(vkt_attention(g, F3(2, 4, 16), F3(1, 4, 16), F3(1, 4, 16), NULL, NULL,
+                        &(vkt_attention_desc) { .heads = 2, .full = true }),
+          "[1, 4, 16] f32 must be [2, S, 16]");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
