@@ -342,6 +342,7 @@ set(SRC_ONNX
   src/onnx/onnx_dims.c
   src/onnx/onnx_elements.c
   src/onnx/onnx_fold.c
+  src/onnx/onnx_linear.c
   src/onnx/onnx_list.c
   src/onnx/onnx_model.c
   src/onnx/onnx_node.c
@@ -437,6 +438,7 @@ set(SRC_MODELS
   src/models/onnx_emit_pictures.c
   src/models/onnx_rnn.c
   src/models/onnx_back.c
+  src/models/onnx_base.c
   src/models/onnx_init.c
   src/models/pretrained.c
   src/models/resolve.c

@@ -7,10 +7,12 @@
 #include "models/initial.h"
 #include "models/initial_names.h"
 #include "models/import.h"
+#include "models/onnx_base.h"
 #include "models/peft/peft.h"
 #include "models/trained.h"
 #include "nn/frozen.h"
 #include "nn/lora.h"
+#include "nn/onnx_net.h"
 
 static bool same(const char *a, const char *b)
 {
@@ -73,14 +75,19 @@ static vkt_status begin_magnitude(const vkt_config *c, const vkt_model *m, vkt__
                                   size_t i)
 {
     const vkt__st_tensor *t = &w->base[i];
+    const vkt__onnx_linear *of = vkt__onnx_adapted(m, w->base_param[i]);
+    bool in_first = of && of->in_first;
     char name[200];
     size_t n = strlen(t->name), end = strlen(".weight");
-    if (!c->lora.dora || t->rank != 2 || n <= end) return VKT_OK;
-    snprintf(name, sizeof name, "%.*s.lora_magnitude_vector", (int)(n - end), t->name);
+    if (!c->lora.dora || t->rank != 2 || (n <= end && !of)) return VKT_OK;
+    snprintf(name, sizeof name, "%.*s.lora_magnitude_vector", of ? 180 : (int)(n - end),
+             of ? of->module : t->name);
     for (size_t k = 0; k < w->n_saved; k++) {
         if (strcmp(w->saved[k].name, name) != 0) continue;
         vkt_status st = vkt__weights_thaw(m, w, i);
-        if (st == VKT_OK) vkt__lora_norms(t->data, t->shape[0], t->shape[1], w->saved[k].data);
+        if (st == VKT_OK)
+            vkt__lora_norms(t->data, t->shape[in_first], t->shape[!in_first], in_first,
+                            w->saved[k].data);
         return st;
     }
     return VKT_OK;
@@ -133,15 +140,17 @@ static vkt_status import_base(const vkt_config *c, vkt_model *m, vkt__weights *w
     w->base_crc = 0;
     for (size_t i = 0; i < w->n_saved; i++)
         if (!is_adapter(&w->saved[i])) all[n++] = w->saved[i];
-    if (vkt__is_model(c->init)) {
+    if (!c->init) n = 0; /* what no file has begins at random */
+    if (c->init && vkt__is_model(c->init)) {
         if (n) VKT_TRY(vkt__weights_import(c->init, all, n, vkt__import_all_of(c)));
         for (size_t i = 0; i < w->n_base && st == VKT_OK; i++) st = import_one(c, m, w, i);
         goto fail;
     }
     VKT_TRY(vkt__weights_hold_all(w));
     memcpy(all + n, w->base, w->n_base * sizeof *all);
-    VKT_TRY(vkt__weights_import(c->init, all, n + w->n_base, vkt__import_all_of(c)));
-    VKT_TRY(vkt__weights_check_finite(c->init, w->base, w->n_base));
+    VKT_TRY(c->init ? vkt__weights_import(c->init, all, n + w->n_base, vkt__import_all_of(c))
+                    : vkt__onnx_numbers(c, all, w->n_base));
+    VKT_TRY(vkt__weights_check_finite(vkt__config_base(c), w->base, w->n_base));
     w->base_crc = vkt__st_crc(0, w->base, w->n_base);
     for (size_t i = 0; i < w->n_base; i++) {
         VKT_TRY(vkt__weights_freeze(m, w, i));
@@ -160,7 +169,8 @@ static vkt_status initial_adapters(const vkt_config *c, vkt_model *m, vkt__weigh
     VKT_TRY(vkt__weights_download(vkt_model_gpu(m), m, NULL, w));
     VKT_TRY(import_base(c, m, w));
     if (c->lora_from) VKT_TRY(load_adapter(c, w));
-    VKT_TRY(vkt__weights_check_finite(c->lora_from ? c->lora_from : c->init, w->saved, w->n_saved));
+    VKT_TRY(vkt__weights_check_finite(c->lora_from ? c->lora_from : vkt__config_base(c), w->saved,
+                                      w->n_saved));
 fail:
     return st;
 }
@@ -169,7 +179,7 @@ vkt_status vkt__weights_of_base(const vkt_config *c, vkt_model *m, vkt__weights 
 {
     vkt_status st;
     VKT_TRY(import_base(c, m, w));
-    VKT_TRY(check_folder(c->init, w));
+    if (c->init) VKT_TRY(check_folder(c->init, w));
 fail:
     return st;
 }
@@ -199,10 +209,10 @@ vkt_status vkt__weights_initial(const vkt_config *c, const char *schema, vkt_mod
 {
     vkt_status st;
     vkt__by_name by = { 0 };
-    if (!c->init) return vkt_model_init(m, c->seed);
+    if (!c->init && !w->n_base) return vkt_model_init(m, c->seed);
     bool all = w->n_base || vkt__is_model(c->init);
     if (w->n_base) {
-        VKT_TRY(vkt__match_names(c, schema, true, w, &by));
+        if (c->init) VKT_TRY(vkt__match_names(c, schema, true, w, &by));
         VKT_TRY(initial_adapters(c, m, w));
     } else {
         VKT_TRY(vkt_model_init(m, c->seed));
@@ -211,9 +221,11 @@ vkt_status vkt__weights_initial(const vkt_config *c, const char *schema, vkt_mod
         VKT_TRY(import_rest(c, all, &by, w));
         VKT_TRY(vkt__weights_check_finite(c->init, w->model, w->n_model));
     }
-    VKT_TRY(check_folder(c->init, w));
+    if (c->init) VKT_TRY(check_folder(c->init, w));
     VKT_TRY(vkt__weights_upload(vkt_model_gpu(m), m, NULL, w));
-    if (all) vkt_log(VKT_LOG_INFO, "train", "training starts with the weights of '%s'", c->init);
+    if (all)
+        vkt_log(VKT_LOG_INFO, "train", "training starts with the weights of '%s'",
+                vkt__config_base(c));
 fail:
     vkt__by_name_finish(&by);
     return st;

@@ -214,7 +214,6 @@ vkt_status vkt__onnx_init(vkt_config *c)
                                   "name the file there: `model: {onnx: %s}`",
                                   c->init, c->init);
     if (!c->data.source) return VKT_OK; /* the check says so */
-    if (c->lora.rank) return vkt__config_refuse(c, "lora.rank", "not for the net of an ONNX file");
     VKT_TRY(vkt__onnx_open(c->init, &f));
     ending end = end_of(f);
     VKT_TRY(fit_pictures(c, f, &end));

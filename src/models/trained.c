@@ -8,6 +8,7 @@
 #include "models/peft/adapter.h"
 #include "models/huggingface/hf_folder.h"
 #include "models/import.h"
+#include "models/onnx_base.h"
 #include "recipe/config.h"
 #include "recipe/relocate.h"
 
@@ -28,7 +29,7 @@ static vkt_status open_checkpoint(const char *path, vkt__trained *t)
     vkt__config_defaults(t->config); /* of options that it is too old to have */
     VKT_TRY(vkt__config_check(t->config));
     vkt__layer_paths_from(t->config->layers, t->config->n_layers, t->ckpt->state.folder, &t->arena);
-    if (t->ckpt->state.has_base)
+    if (t->ckpt->state.has_base && t->config->init)
         t->config->init = vkt__path_from(t->config->init, t->ckpt->state.folder, &t->arena);
     t->lora = t->config->lora;
     t->config->lora = (vkt_lora) { 0 };
@@ -182,26 +183,27 @@ vkt__import_how vkt__import_all_of(const vkt_config *c)
 static vkt_status fill_base(const vkt__trained *t, const vkt__st_tensor *all, size_t n, bool raw)
 {
     vkt_status st;
-    const char *init = t->config->init;
+    const char *init = t->config->init, *name = vkt__config_base(t->config);
     vkt__st_tensor *base = vkt__alloc(n * sizeof *base), *own = vkt__alloc(n * sizeof *own);
     size_t n_base = 0, n_own = 0, at;
     for (size_t i = 0; i < n; i++) {
         bool is_own = vkt__safetensors_find(t->ckpt->model, all[i].name, &at);
         *(is_own ? &own[n_own++] : &base[n_base++]) = all[i];
     }
-    if (!vkt__file_exists(init)) {
+    if (!vkt__file_exists(name)) {
         st = vkt__fail(VKT_E_IO, "checkpoint",
                        "'%s' holds only an adapter, and its base '%s' is missing: put it there, or "
                        "run vktrain in the folder that this path is relative to",
-                       t->ckpt->dir, init);
+                       t->ckpt->dir, name);
         goto fail;
     }
-    VKT_TRY(vkt__weights_import(init, all, n, vkt__import_all_of(t->config)));
+    VKT_TRY(init ? vkt__weights_import(init, all, n, vkt__import_all_of(t->config))
+                 : vkt__onnx_numbers(t->config, base, n_base));
     if (t->ckpt->state.base_crc != vkt__st_crc(0, base, n_base)) {
         st = vkt__fail(VKT_E_FORMAT, "checkpoint",
                        "'%s' holds only an adapter, and the weights of its base '%s' have changed "
                        "since it was trained",
-                       t->ckpt->dir, init);
+                       t->ckpt->dir, name);
         goto fail;
     }
     VKT_TRY(vkt__checkpoint_load(t->ckpt, raw, own, n_own, true));
@@ -215,13 +217,17 @@ static vkt_status fill_plain(const vkt__trained *t, const vkt__st_tensor *tensor
                              bool raw)
 {
     vkt_status st;
+    vkt__arena a = { 0 };
+    vkt__adapter_place *places;
     if (!t->ckpt)
         return vkt__weights_import(t->dir, tensors, n, (vkt__import_how) { true, t->new_rows });
     if (!t->lora.rank) return vkt__checkpoint_load(t->ckpt, raw, tensors, n, true);
     VKT_TRY(fill_base(t, tensors, n, raw));
+    VKT_TRY(vkt__onnx_places(t->config, &a, &places));
     vkt__checkpoint_place own = vkt__checkpoint_weights(t->ckpt, raw);
-    return vkt__adapter_merge(own.file, own.prefix, &t->lora, tensors, n);
+    st = vkt__adapter_merge(own.file, own.prefix, &t->lora, places, tensors, n);
 fail:
+    vkt__arena_finish(&a);
     return st;
 }
 

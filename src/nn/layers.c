@@ -25,7 +25,9 @@ static vkt_status linear_plan(vkt_model *m, vkt__layer *l)
                                 l->spec.init_scale > 0 ? l->spec.init_scale : 1.0f);
     if (!l->spec.no_bias)
         l->b = vkt__model_add_param(m, l, "bias", vkt_shape1(out), VKT_INIT_ZEROS, 1);
-    l->n_params = 1 + !l->spec.no_bias + vkt__lora_add(m, l->name, in, out, 0, true);
+    /* Behind the net of a file, which is what adapters adapt, a layer is new. */
+    l->n_params =
+        1 + !l->spec.no_bias + (m->onnx ? 0 : vkt__lora_add(m, l->name, in, out, 0, true));
     return VKT_OK;
 }
 

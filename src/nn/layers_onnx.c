@@ -3,6 +3,7 @@
  * needs the file for its ops alone from then on. */
 #include "nn/layers.h"
 #include "nn/layer_list.h"
+#include "nn/lora.h"
 #include "nn/onnx_net.h"
 #include "tensor/graph/graph.h"
 
@@ -20,6 +21,15 @@ void vkt__onnx_nets_destroy(struct vkt__onnx_net *net)
 const vkt__onnx_net *vkt__onnx_net_of(const vkt_model *m)
 {
     return m->layers.n ? m->layers.layers[0].onnx : NULL;
+}
+
+const vkt__onnx_linear *vkt__onnx_adapted(const vkt_model *m, size_t param)
+{
+    for (const vkt__onnx_net *net = m->onnx; net; net = net->next)
+        for (size_t i = 0; net->linears && i < net->f->n_initializers; i++)
+            if (net->plan->roles[i] == VKT__ONNX_PARAM && net->of[i] == (int)param)
+                return net->linears[i].module ? &net->linears[i] : NULL;
+    return NULL;
 }
 
 /* ---- numbers ---- */
@@ -52,11 +62,30 @@ static bool is_taken(const vkt_model *m, const char *name)
     return false;
 }
 
+/* An adapter beside initializer i, where it is a linear layer's and lora.targets names that. */
+static vkt_status adapt(vkt__onnx_net *net, vkt__layer *l, size_t i)
+{
+    vkt__onnx_linear *of = &net->linears[i];
+    const vkt__onnx_tensor *t = &net->f->initializers[i];
+    if (!of->module) return VKT_OK;
+    of->module = vkt__arena_printf(&net->m->arena, "%s%s", net->prefix, of->module);
+    if (is_taken(net->m, vkt__arena_printf(&net->m->arena, "%s.lora_A.weight", of->module)))
+        return vkt__layer_error(l, "'%s' has an adapter in the file already",
+                                vkt__show(of->module).s);
+    uint32_t n = vkt__lora_add(net->m, of->module, (uint32_t)t->dims[!of->in_first],
+                               (uint32_t)t->dims[of->in_first], 0, true);
+    if (!n) of->module = NULL;
+    l->n_params += n;
+    return VKT_OK;
+}
+
 static vkt_status declare(vkt__onnx_net *net, vkt__layer *l)
 {
+    vkt_status st = VKT_OK;
     vkt_model *m = net->m;
     const vkt__onnx *f = net->f;
     net->of = vkt__arena_alloc(&m->arena, (f->n_initializers + 1) * sizeof *net->of);
+    if (m->adapters.desc.rank) net->linears = vkt__onnx_linears(f, &m->arena);
     for (size_t i = 0; i < f->n_initializers; i++) {
         const vkt__onnx_tensor *t = &f->initializers[i];
         vkt__onnx_role role = net->plan->roles[i];
@@ -81,8 +110,10 @@ static vkt_status declare(vkt__onnx_net *net, vkt__layer *l)
         }
         p->fill = fill_from_file;
         p->from = t;
+        if (role == VKT__ONNX_PARAM && net->linears) VKT_TRY(adapt(net, l, i));
     }
-    return VKT_OK;
+fail:
+    return st;
 }
 
 /* ---- the graph's tensors ---- */
@@ -157,6 +188,16 @@ static vkt_tensor *counter(void *user, vkt_graph *g, const char *name)
     int at = state_of(net->m, full);
     if (at < 0) at = vkt__model_add_named_state(net->m, full, (vkt_shape) { 0 }, VKT_U32, 0);
     return state_tensor(net, g, at);
+}
+
+/* A first, dry graph asks for shapes, which an adapter does not change. */
+static vkt_tensor *adapted(void *user, vkt_graph *g, size_t i, vkt_tensor *x, vkt_tensor *w,
+                           vkt_layout layout)
+{
+    vkt__onnx_net *net = user;
+    if (net->dry || !net->linears || !net->linears[i].module) return NULL;
+    return vkt__lora_linear(net->m, g, net->linears[i].module,
+                            &(vkt__linear) { x, w, NULL, layout }, net->train);
 }
 
 /* ---- inputs and outputs ---- */
@@ -289,9 +330,10 @@ static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vk
     in[which] = net->flat ? vkt_flatten(g, x) : x;
     last[which] = net->last && !net->flat;
     vkt__onnx_value *y;
+    net->train = train;
     vkt__onnx_build b = { .plan = net->plan,
                           .g = g,
-                          .source = { net, initializer, constant, counter },
+                          .source = { net, initializer, constant, counter, adapted },
                           .train = train,
                           .frozen_norms = l->spec.frozen,
                           .batch = vkt_tensor_shape(x).d[0],

@@ -128,11 +128,13 @@ uint32_t vkt__lora_add(vkt_model *m, const char *module, uint32_t in, uint32_t o
     return 3;
 }
 
-void vkt__lora_norms(const float *w, uint64_t out, uint64_t in, float *norms)
+void vkt__lora_norms(const float *w, uint64_t out, uint64_t in, bool in_first, float *norms)
 {
+    uint64_t step = in_first ? out : 1;
     for (uint64_t o = 0; o < out; o++) {
         double sum = 0;
-        for (uint64_t i = o * in; i < (o + 1) * in; i++) sum += (double)w[i] * (double)w[i];
+        const float *row = w + (in_first ? o : o * in);
+        for (uint64_t i = 0; i < in; i++) sum += (double)row[i * step] * (double)row[i * step];
         norms[o] = (float)sqrt(sum);
     }
 }
@@ -164,7 +166,9 @@ void vkt__lora_thaw(vkt_model *m)
         if (!p->frozen) continue;
         const char *bias = module_of(p->name, ".bias", text),
                    *module = bias ? bias : module_of(p->name, ".weight", text);
-        bool trained = (module && is_named(a->desc.modules, &a->used_modules, module)) ||
+        bool is_new = m->onnx && !m->params[i].fill;
+        bool trained = is_new ||
+                       is_named(a->desc.modules, &a->used_modules, module ? module : p->name) ||
                        (bias && a->desc.bias == VKT_LORA_BIAS_ALL) ||
                        (bias && a->desc.bias == VKT_LORA_BIAS_LORA_ONLY && has_adapter(m, module));
         if (trained) vkt__model_set_trained(m, (int)i);
@@ -279,10 +283,12 @@ static vkt_tensor *constant(const adapted *d, const char *name)
 static vkt_tensor *ratio(const adapted *d, const vkt__linear *l, float scale)
 {
     vkt_graph *g = d->g;
-    uint32_t in = l->w->shape.d[1];
+    vkt_tensor *rows =
+        l->layout == VKT_LAYOUT_NN ? vkt_permute(g, l->w, (uint32_t[]) { 1, 0 }) : l->w;
+    uint32_t in = rows->shape.d[1];
     vkt_tensor *ba = vkt_matmul(g, VKT_LAYOUT_NN, constant(d, "lora_B.weight"),
                                 vkt_scale(g, constant(d, "lora_A.weight"), scale)),
-               *w = vkt_add(g, l->w, ba),
+               *w = vkt_add(g, rows, ba),
                *parts[] = { w, vkt_fill(g, vkt_shape1(in), 1), NULL, NULL };
     vkt_node *norm = vkt__node(g, &vkt__op_rmsnorm, parts, VKT_COUNT(parts),
                                (vkt_attr) { .norm = { .eps = 1e-30f, .rms = true } });

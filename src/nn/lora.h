@@ -9,10 +9,11 @@
  * (VKT_PARAM_ORDER_HEADS). Returns how many were added. */
 uint32_t vkt__lora_add(vkt_model *m, const char *module, uint32_t in, uint32_t out, uint32_t heads,
                        bool by_default);
-/* What a magnitude begins with: the norm of each row of w [out, in]. */
-void vkt__lora_norms(const float *w, uint64_t out, uint64_t in, float *norms);
-/* What else is trained: the parameters of desc.modules, and the biases. After all layers are
- * planned. */
+/* What a magnitude begins with: the norm of each row of w [out, in], or with in_first of each
+ * column of [in, out]. */
+void vkt__lora_norms(const float *w, uint64_t out, uint64_t in, bool in_first, float *norms);
+/* What else is trained: the parameters of desc.modules, and the biases; beside the net of a file
+ * whatever is not the file's. After all layers are planned. */
 void vkt__lora_thaw(vkt_model *m);
 /* A layer's scale and rank. */
 float vkt__lora_of(const vkt_lora *l, const char *module, uint32_t *rank);

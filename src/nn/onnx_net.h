@@ -9,17 +9,21 @@ typedef struct vkt__onnx_net {
     vkt__onnx *f;
     vkt__onnx_plan *plan;
     vkt_model *m;
-    const char *prefix; /* of names: "" or "name." */
-    int *of;            /* [n_initializers] the parameter or state that it is; -1: none */
-    bool flat;          /* a picture's numbers are taken as a row */
-    bool last;          /* pictures are taken with channels last */
-    bool picture;       /* its result is a picture, which the file has with channels first */
-    bool row;           /* its result is one row of numbers, whatever axes of 1 the file has */
-    bool dry;           /* shapes alone are asked for: nothing is bound */
+    const char *prefix;        /* of names: "" or "name." */
+    int *of;                   /* [n_initializers] the parameter or state that it is; -1: none */
+    vkt__onnx_linear *linears; /* [n_initializers] those that have an adapter; or NULL */
+    bool flat;                 /* a picture's numbers are taken as a row */
+    bool last;                 /* pictures are taken with channels last */
+    bool picture;              /* its result is a picture, which the file has with channels first */
+    bool row;   /* its result is one row of numbers, whatever axes of 1 the file has */
+    bool train; /* the graph that is being built is trained */
+    bool dry;   /* shapes alone are asked for: nothing is bound */
     struct vkt__onnx_net *next;
 } vkt__onnx_net;
 
 /* The net that the model's first layer is; NULL: that is another kind of layer. */
 const vkt__onnx_net *vkt__onnx_net_of(const vkt_model *m);
+/* What the linear layer of that parameter is called, where it is a net's and has an adapter. */
+const vkt__onnx_linear *vkt__onnx_adapted(const vkt_model *m, size_t param);
 
 #endif

@@ -62,6 +62,10 @@ typedef struct vkt__onnx_source {
                             vkt_dtype dtype, const vkt__onnx_host *numbers);
     /* Batches that a batch norm has seen, [1] u32. */
     vkt_tensor *(*counter)(void *user, vkt_graph *g, const char *name);
+    /* x times initializer i, which is w [out, in] in layout NT, [in, out] in NN, with an adapter
+     * beside it; NULL: it has none. The function may be NULL. */
+    vkt_tensor *(*adapted)(void *user, vkt_graph *g, size_t i, vkt_tensor *x, vkt_tensor *w,
+                           vkt_layout layout);
 } vkt__onnx_source;
 
 typedef struct vkt__onnx_build {
@@ -89,6 +93,14 @@ vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_p
 /* The first output of floats. */
 const char *vkt__onnx_main_output(const vkt__onnx *f);
 void vkt__onnx_plan_destroy(vkt__onnx_plan **p);
+
+/* A matrix by which examples are multiplied, and that nothing else reads. */
+typedef struct vkt__onnx_linear {
+    const char *module; /* what its layer is called; NULL: it is no such matrix */
+    bool in_first;      /* [in, out]; else [out, in] */
+} vkt__onnx_linear;
+/* Of each initializer, in the arena: the same for all plans of a file. */
+vkt__onnx_linear *vkt__onnx_linears(const vkt__onnx *f, vkt__arena *a);
 
 /* ---- building ---- */
 

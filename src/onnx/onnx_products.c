@@ -15,6 +15,14 @@ static vkt__onnx_value *untransposed(vkt__onnx_build *b, const vkt__onnx_value *
     return perm[0] == 1 && w->rank == 2 && !vkt__onnx_is_last(w) ? w : NULL;
 }
 
+/* x w of a linear layer that has an adapter; NULL: it is none, or has none. */
+static vkt_tensor *adapted(vkt__onnx_build *b, vkt_tensor *x, vkt__onnx_value *w, vkt_layout layout)
+{
+    if (w->initializer < 0 || !b->source.adapted) return NULL;
+    return b->source.adapted(b->source.user, b->g, (size_t)w->initializer, x, vkt__onnx_first(b, w),
+                             layout);
+}
+
 static vkt_tensor *with_rank(vkt__onnx_build *b, vkt_tensor *x, uint32_t before, uint32_t after)
 {
     vkt_shape s = vkt_tensor_shape(x);
@@ -42,15 +50,16 @@ static void build_matmul(vkt__onnx_build *b, const vkt__onnx_op *op)
     }
     vkt_tensor *x = vkt__onnx_first(b, va), *y;
     if (row) x = with_rank(b, x, 1, 0);
-    if (!row && vb->rank == 2 && (w = untransposed(b, vb)) != NULL) {
-        vkt__onnx_give(b, 0, vkt_linear(b->g, x, vkt__onnx_first(b, w), NULL, VKT_ACT_NONE), type);
-        return;
+    if (vb->rank == 2 && (w = untransposed(b, vb)) != NULL) {
+        y = adapted(b, x, w, VKT_LAYOUT_NT);
+        if (!y) y = vkt_linear(b->g, x, vkt__onnx_first(b, w), NULL, VKT_ACT_NONE);
+    } else if (!(y = adapted(b, x, vb, VKT_LAYOUT_NN))) {
+        y = vkt__onnx_first(b, vb);
+        if (column) y = with_rank(b, y, 0, 1);
+        bool plain = vkt_tensor_shape(y).rank == 2;
+        y = plain ? vkt_matmul(b->g, VKT_LAYOUT_NN, x, y)
+                  : vkt_matmul_broadcast(b->g, VKT_LAYOUT_NN, x, y);
     }
-    y = vkt__onnx_first(b, vb);
-    if (column) y = with_rank(b, y, 0, 1);
-    bool plain = vkt_tensor_shape(y).rank == 2;
-    y = plain ? vkt_matmul(b->g, VKT_LAYOUT_NN, x, y)
-              : vkt_matmul_broadcast(b->g, VKT_LAYOUT_NN, x, y);
     vkt_shape s = vkt_tensor_shape(y), out = { 0 };
     for (uint32_t k = 0; k < s.rank; k++)
         if (!(row && k + 2 == s.rank) && !(column && k + 1 == s.rank)) out.d[out.rank++] = s.d[k];
@@ -87,11 +96,14 @@ static void build_gemm(vkt__onnx_build *b, const vkt__onnx_op *op)
         c = vkt_reshape(b->g, c, vkt_shape1(1));
     }
     if (ta) x = transposed(b, x);
-    if (tb)
+    vkt_tensor *both = adapted(b, x, vb, tb ? VKT_LAYOUT_NT : VKT_LAYOUT_NN);
+    if (both)
+        y = both;
+    else if (tb)
         y = vkt_linear(b->g, x, w, bias ? c : NULL, VKT_ACT_NONE);
     else
         y = vkt_matmul(b->g, VKT_LAYOUT_NN, x, w);
-    if (bias && !tb) y = vkt_add(b->g, y, c);
+    if (bias && (both || !tb)) y = vkt_add(b->g, y, c);
     if (alpha != 1) y = vkt_scale(b->g, y, alpha);
     if (vc && !bias) {
         if (beta != 1) c = vkt_scale(b->g, c, beta);

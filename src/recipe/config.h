@@ -23,6 +23,8 @@ uint32_t vkt__balance_parse(const char *list, uint32_t *shares, uint32_t room);
 bool vkt__config_was_set(const vkt_config *c, const char *option);
 /* "recipe.yaml:7" of the line that set an option, or the recipe's name. */
 const char *vkt__config_where(const vkt_config *c, const char *option);
+/* What adapters adapt: `init`, or the file of a layer that is a net; NULL: there is neither. */
+const char *vkt__config_base(const vkt_config *c);
 /* Logs "recipe.yaml:7: OPTION: ..."; returns ARG. */
 vkt_status vkt__config_refuse(const vkt_config *c, const char *option, const char *fmt, ...)
     VKT_PRINTF(3, 4);

@@ -444,6 +444,13 @@ static vkt_status check_name(const vkt_config *c)
     return VKT_OK;
 }
 
+const char *vkt__config_base(const vkt_config *c)
+{
+    for (size_t i = 0; i < c->n_layers && !c->init; i++)
+        if (!strcmp(c->layers[i].type, "onnx")) return c->layers[i].file;
+    return c->init;
+}
+
 static vkt_status check_lora(const vkt_config *c)
 {
     if (!c->lora.rank) {
@@ -460,9 +467,18 @@ static vkt_status check_lora(const vkt_config *c)
                                                     : NULL;
         return alone ? vkt__config_refuse(c, alone, "has no meaning without lora.rank") : VKT_OK;
     }
-    if (!c->init)
+    const char *base = vkt__config_base(c);
+    if (!base)
         return vkt__config_refuse(c, "lora.rank",
                                   "an adapter needs `init`: the model that it adapts");
+    if (base != c->init && c->lora_from)
+        return vkt__config_refuse(c, "lora.from", "not for the net of an ONNX file");
+    for (size_t i = 0; i < c->n_layers && c->init; i++)
+        if (!strcmp(c->layers[i].type, "onnx"))
+            return vkt__config_refuse(
+                c, "lora.rank",
+                "beside an ONNX file `init` is no base of adapters: `vktrain "
+                "export` writes the tuned net, whose file `model` then names");
     return VKT_OK;
 }
 

@@ -1,5 +1,6 @@
 /* trained_session.h */
 #include "models/initial.h"
+#include "recipe/config.h"
 #include "train/calibrate.h"
 #include "train/trained_session.h"
 
@@ -39,7 +40,7 @@ static vkt_status load_beside(vkt__opened *o, bool raw)
     if (w.base_crc != ckpt->state.base_crc) {
         st = vkt__fail(VKT_E_FORMAT, "eval",
                        "the weights of '%s' have changed since '%s' was trained on them",
-                       o->model.config->init, ckpt->dir);
+                       vkt__config_base(o->model.config), ckpt->dir);
         goto fail;
     }
     VKT_TRY(vkt__checkpoint_load(ckpt, raw, w.saved, w.n_saved, true));

@@ -433,7 +433,7 @@ static vkt_status prepare(vkt__trainer *t)
     if (vkt_model_frozen_flat(t->s->model))
         vkt_log(VKT_LOG_INFO, "train",
                 "%llu of the parameters are trained, on the frozen base '%s'",
-                (unsigned long long)vkt_model_trained_count(t->s->model), c->init);
+                (unsigned long long)vkt_model_trained_count(t->s->model), vkt__config_base(c));
 fail:
     return st;
 }

@@ -11,6 +11,7 @@
 #include "train/measures/classes.h"
 #include "train/measures/share_error.h"
 #include "models/initial.h"
+#include "recipe/config.h"
 #include "train/baseline_result.h"
 #include "train/calibrate.h"
 #include "train/importance.h"
@@ -184,7 +185,7 @@ vkt_status vkt__trainer_resume(vkt__trainer *t)
     if (t->host.n_base && t->base_crc != ckpt->state.base_crc) {
         st = vkt__fail(VKT_E_FORMAT, "train",
                        "the weights of '%s' have changed since '%s' was trained on them",
-                       t->c->init, ckpt->dir);
+                       vkt__config_base(t->c), ckpt->dir);
         goto fail;
     }
     VKT_TRY(vkt__weights_resume(ckpt, t->s->model, t->s->optim, &t->host));

@@ -59,6 +59,7 @@ static void set_norms(float *w, const float *m, uint64_t out, uint64_t in, bool 
 /* The tensors of one layer's adapter. */
 typedef struct {
     const char *layer;
+    const vkt__adapter_place *place;  /* or NULL */
     const vkt_tensor_info *a, *b, *m; /* NULL: not there; m: none is wanted */
     size_t ia, ib, im;
 } parts;
@@ -87,9 +88,10 @@ static vkt_status merge_one(vkt__safetensors *f, const parts *p, const vkt_lora 
     size_t k = 0;
     uint32_t rank;
     double scale = (double)vkt__lora_of(lora, p->layer, &rank);
-    const char *weight = vkt__arena_printf(&arena, "%s.weight", p->layer);
+    const char *weight =
+        p->place ? p->place->weight : vkt__arena_printf(&arena, "%s.weight", p->layer);
     while (k < n && strcmp(t[k].name, weight) != 0) k++;
-    bool flip = in_first(p->layer);
+    bool flip = p->place ? p->place->in_first : in_first(p->layer);
     if (k == n || !fits(p, &t[k], flip, rank, lora->dora)) {
         st = vkt__fail(
             VKT_E_FORMAT, "model",
@@ -116,8 +118,15 @@ fail:
     return st;
 }
 
+static const vkt__adapter_place *place_of(const vkt__adapter_place *places, const char *layer)
+{
+    for (; places && places->layer; places++)
+        if (!strcmp(places->layer, layer)) return places;
+    return NULL;
+}
+
 vkt_status vkt__adapter_merge(vkt__safetensors *f, const char *prefix, const vkt_lora *lora,
-                              const vkt__st_tensor *t, size_t n)
+                              const vkt__adapter_place *places, const vkt__st_tensor *t, size_t n)
 {
     vkt_status st = VKT_OK;
     vkt__arena arena = { 0 };
@@ -130,6 +139,7 @@ vkt_status vkt__adapter_merge(vkt__safetensors *f, const char *prefix, const vkt
             continue;
         p.layer =
             vkt__arena_printf(&arena, "%.*s", (int)(len - n_prefix - n_end), p.a->name + n_prefix);
+        p.place = place_of(places, p.layer);
         p.b = find(f, &arena, prefix, p.layer, ".lora_B.weight", &p.ib);
         p.m = find(f, &arena, prefix, p.layer, ".lora_magnitude_vector", &p.im);
         VKT_TRY(merge_one(f, &p, lora, t, n));

@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "models/peft/adapter.h"
 #include "models/language.h"
+#include "recipe/config.h"
 #include "vktrain/models.h"
 
 static const char separators[] = ", ";
@@ -65,33 +66,53 @@ static json_t *modules_of(const char *words, const char *const *tied)
     return json_null();
 }
 
-/* As peft.LoraConfig is saved; what is not said has PEFT's defaults. */
+/* The layers of a net that have an adapter. */
+static json_t *adapted_layers(const vkt__trained *t)
+{
+    static const char end[] = ".lora_A.weight";
+    const vkt__checkpoint_place place = vkt__checkpoint_weights(t->ckpt, false);
+    const vkt_tensor_info *info;
+    size_t before = strlen(place.prefix), after = strlen(end);
+    json_t *list = json_array();
+    for (size_t i = 0; (info = vkt__safetensors_tensor(place.file, i)); i++) {
+        size_t n = strlen(info->name);
+        if (n > before + after && !strncmp(info->name, place.prefix, before) &&
+            !strcmp(info->name + n - after, end))
+            json_array_append_new(list, json_stringn(info->name + before, n - before - after));
+    }
+    return list;
+}
+
+/* As peft.LoraConfig is saved; what is not said has PEFT's defaults. c NULL: of a net. */
 static char *config_json(const vkt__trained *t, const vkt__hf_config *c)
 {
     static const char *const biases[] = { "none", "all", "lora_only" };
     const vkt_lora *l = &t->lora;
     /* As nn/transformer.c has them by default. */
-    const char *usual = c->gpt2                     ? "c_attn"
+    const char *usual = !c                          ? ""
+                        : c->gpt2                   ? "c_attn"
                         : !strcmp(c->names, "phi3") ? "qkv_proj"
                         : !strcmp(c->names, "neox") ? "query_key_value"
                                                     : "q_proj, v_proj";
-    json_t *targets = list_of(l->targets ? l->targets : usual);
+    json_t *targets = c ? list_of(l->targets ? l->targets : usual) : adapted_layers(t);
     const char *first = json_string_value(json_array_get(targets, 0));
     if (first && !strcmp(first, VKT_LORA_ALL)) {
         json_decref(targets);
         targets = json_string(VKT_LORA_ALL);
     }
-    json_t *modules = modules_of(l->modules, tied_names(c)), *o = json_object();
+    json_t *modules = modules_of(l->modules, c ? tied_names(c) : NULL), *o = json_object();
     json_t *words = list_of(l->modules ? l->modules : "");
     bool ties = json_array_size(modules) > json_array_size(words);
     json_decref(words);
     json_object_update_new(
-        o,
-        json_pack("{s:s, s:s, s:s, s:i, s:o, s:f, s:o, s:b}", "peft_type", "LORA", "task_type",
-                  c->score ? "SEQ_CLS" : "CAUSAL_LM", "base_model_name_or_path", t->config->init,
-                  "r", (int)l->rank, "lora_alpha",
-                  number((double)(l->alpha > 0 ? l->alpha : 2 * (float)l->rank)), "lora_dropout",
-                  (double)l->dropout, "target_modules", targets, "fan_in_fan_out", (int)c->gpt2));
+        o, json_pack("{s:s, s:s?, s:s, s:i, s:o, s:f, s:o, s:b}", "peft_type", "LORA", "task_type",
+                     !c         ? NULL
+                     : c->score ? "SEQ_CLS"
+                                : "CAUSAL_LM",
+                     "base_model_name_or_path", vkt__config_base(t->config), "r", (int)l->rank,
+                     "lora_alpha", number((double)(l->alpha > 0 ? l->alpha : 2 * (float)l->rank)),
+                     "lora_dropout", (double)l->dropout, "target_modules", targets,
+                     "fan_in_fan_out", c && c->gpt2));
     json_object_update_new(
         o, json_pack("{s:s, s:b, s:b, s:b, s:b, s:o, s:o, s:o}", "bias", biases[l->bias],
                      "inference_mode", 1, "init_lora_weights", 1, "use_rslora", (int)l->rslora,
@@ -137,8 +158,10 @@ static void add_tied(const vkt__hf_config *c, vkt__arena *a, vkt__st_tensor *out
     }
 }
 
-/* What was trained, under PEFT's names; the data is the arena's. */
-static vkt_status read_tensors(const vkt__trained *t, vkt__arena *a, vkt__st_tensor *out, size_t *n)
+/* What was trained, under PEFT's names; the data is the arena's. Beside a net of a file, whose new
+ * end and averages PEFT has no place for, the adapters alone: *left counts the others. */
+static vkt_status read_tensors(const vkt__trained *t, bool net, vkt__arena *a, vkt__st_tensor *out,
+                               size_t *n, size_t *left)
 {
     const vkt__checkpoint_place place = vkt__checkpoint_weights(t->ckpt, false);
     vkt__safetensors *f = place.file;
@@ -146,6 +169,10 @@ static vkt_status read_tensors(const vkt__trained *t, vkt__arena *a, vkt__st_ten
     const vkt_tensor_info *info;
     for (size_t i = 0; (info = vkt__safetensors_tensor(f, i)); i++) {
         if (strncmp(info->name, prefix, strlen(prefix)) != 0) continue;
+        if (net && !strstr(info->name, ".lora_")) {
+            ++*left;
+            continue;
+        }
         vkt__st_tensor *x = &out[(*n)++];
         float *data = vkt__adapter_read(f, i);
         if (!data) return VKT_E_IO;
@@ -181,24 +208,31 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
     vkt__hf_config h;
     vkt__arena a = { 0 };
     vkt__st_tensor *tensors = NULL;
-    size_t n = 0, most = 0;
+    size_t n = 0, most = 0, left = 0;
     char *config = NULL;
     const vkt__st_meta meta = { "format", "pt" };
     char *aside = vkt__file_aside(folder);
     VKT_TRY(vkt__export_is_new(folder));
     VKT_TRY(vkt__trained_open(checkpoint, &t));
     VKT_TRY(vkt__trained_check_adapter(&t, checkpoint, "--hf"));
-    VKT_TRY(vkt__hf_config_of(t.config->layers, t.config->n_layers, &h));
+    bool net = !t.config->init;
+    if (!net) VKT_TRY(vkt__hf_config_of(t.config->layers, t.config->n_layers, &h));
     while (vkt__safetensors_tensor(t.ckpt->model, most)) most++;
     tensors = vkt__alloc((most + 1) * sizeof *tensors);
-    VKT_TRY(read_tensors(&t, &a, tensors, &n));
-    add_tied(&h, &a, tensors, &n);
-    config = config_json(&t, &h);
+    VKT_TRY(read_tensors(&t, net, &a, tensors, &n, &left));
+    if (!net) add_tied(&h, &a, tensors, &n);
+    config = config_json(&t, net ? NULL : &h);
     VKT_TRY(vkt__mkdirs(aside));
     VKT_TRY(vkt__file_replace(vkt__arena_printf(&a, "%s/adapter_config.json", aside), config,
                               strlen(config)));
     VKT_TRY(vkt__safetensors_write(vkt__arena_printf(&a, "%s/adapter_model.safetensors", aside),
                                    tensors, n, &meta, 1, NULL));
+    if (left)
+        vkt_log(
+            VKT_LOG_INFO, "export",
+            "%zu tensors that are no adapters, as a new end and running averages, are left out: "
+            "-o model.safetensors holds all",
+            left);
     if (t.config->data.added_tokens) VKT_TRY(write_tokenizer(&t, &h, aside));
     VKT_TRY(vkt__rename(aside, folder));
 fail:

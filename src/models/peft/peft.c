@@ -576,7 +576,7 @@ vkt_status vkt__peft_merge(const vkt__peft *p, const vkt__st_tensor *t, size_t n
         if (!layer_of(&a, have->name, &end) && (k = place_of(&a, have->name, t, n)) < n)
             VKT_TRY(read_into(p, &t[k], i));
     }
-    VKT_TRY(vkt__adapter_merge(p->tensors, VKT__PEFT_PREFIX, &p->lora, t, n));
+    VKT_TRY(vkt__adapter_merge(p->tensors, VKT__PEFT_PREFIX, &p->lora, NULL, t, n));
 fail:
     vkt__arena_finish(&a);
     return st;
