@@ -341,7 +341,9 @@ set(SRC_ONNX
   src/onnx/onnx_build.c
   src/onnx/onnx_dims.c
   src/onnx/onnx_elements.c
+  src/onnx/onnx_feeds.c
   src/onnx/onnx_fold.c
+  src/onnx/onnx_inline.c
   src/onnx/onnx_linear.c
   src/onnx/onnx_list.c
   src/onnx/onnx_model.c

@@ -125,6 +125,8 @@ typedef struct vkt_layer {
     const char *const *from;
     size_t n_from;
     uint32_t members; /* members: how many nets; 0: 16 */
+    /* onnx: "NAME=NUMBER, ..": of inputs that are not the example. NULL: none */
+    const char *inputs;
 } vkt_layer;
 #define VKT_LAYER_INPUT "input"
 

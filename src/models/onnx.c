@@ -593,6 +593,13 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
                        e.net->f->path);
         goto fail;
     }
+    if (e.net && m->layers.n > 1 && e.net->f->values[e.net->plan->out].inner) {
+        st = vkt__fail(VKT_E_ARG, "export",
+                       "the net of '%s' ends inside a function or a branch: export to .safetensors "
+                       "instead",
+                       e.net->f->path);
+        goto fail;
+    }
     if (e.net && m->layers.n == 1 && !m->layers.layers[0].spec.cut)
         vkt__onnx_back_graph(e.net, w, true, &e.graph);
     else

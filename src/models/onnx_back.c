@@ -78,25 +78,29 @@ void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool 
     const vkt__onnx *f = net->f;
     vkt__pb m = { 0 };
     vkt__pb_field field;
-    size_t at = 0, *of = vkt__alloc((f->n_nodes + 1) * sizeof *of); /* nodes by their places */
+    size_t at = 0, n = 0;
+    for (size_t k = 0; k < f->n_nodes; k++) n = VKT_MAX(n, f->nodes[k].at + 1);
+    bool *kept = vkt__alloc(n + 1); /* by places in the file */
     bool found = message(whole_file(net), 7, &m);
     VKT_ASSERT(found);
-    for (size_t k = 0; k < f->n_nodes; k++) of[f->nodes[k].at] = k;
+    for (size_t k = 0; k < f->n_nodes; k++) {
+        const vkt__onnx_node *node = &f->nodes[k];
+        bool lifted = !node->n_out && !node->inner &&
+                      (!strcmp(node->type, "Identity") || !strcmp(node->type, "Constant"));
+        /* A lifted one became an initializer. */
+        kept[node->at] = kept[node->at] || (!lifted && (whole || net->plan->needed[k]));
+    }
     while (vkt__pb_next(&m, &field) > 0) {
         bool bytes = field.wire == VKT__PB_BYTES;
         if (field.number == INITIALIZER && bytes) continue;
         if (field.number == NODE && bytes) {
-            size_t k = of[at++];
-            const vkt__onnx_node *n = &f->nodes[k];
-            /* They became initializers. */
-            bool lifted =
-                !n->n_out && (!strcmp(n->type, "Identity") || !strcmp(n->type, "Constant"));
-            if (!lifted && (whole || net->plan->needed[k])) copy_field(graph, &field);
+            if (at < n && kept[at]) copy_field(graph, &field);
+            at++;
             continue;
         }
         if (whole || field.number == INPUT) copy_field(graph, &field);
     }
-    free(of);
+    free(kept);
     for (size_t i = 0; i < f->n_initializers; i++) {
         const vkt__onnx_tensor *t = &f->initializers[i];
         if (!whole && net->plan->roles[i] == VKT__ONNX_UNUSED) continue;

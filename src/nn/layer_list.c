@@ -137,7 +137,9 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
         if (st != VKT_OK) return st;
         is_graph = is_graph || l->from;
         in = l->out;
-        if (l->out.rank == 2 && whole_model) in = vkt_shape1(l->out.d[1]); /* of each token */
+        if (l->out.rank == 2 && whole_model) l->by_token = true;
+        l->by_token = l->by_token && is_whole && n == 1;
+        if (l->by_token) in = vkt_shape1(l->out.d[1]);
     }
     st = is_graph ? vkt__layers_check(layers, n) : VKT_OK;
     if (st != VKT_OK) return st;

@@ -533,6 +533,10 @@ static const vkt_layer_type types[] = {
         { "layout", VKT_OPT_STRING, AT(layout), 0, 0,
           "order of axes in which the net takes pictures (default: as its sizes tell, else nchw)",
           layouts },
+        { "inputs", VKT_OPT_STRING, AT(inputs), 0, 0,
+          "numbers for inputs that are not the example, as \"threshold=0.5, mode=1\"; "
+          "attention_mask, token_type_ids and position_ids of text encoders need none",
+          NULL },
         { "frozen", VKT_OPT_BOOL, AT(frozen), 0, 1,
           "its batch norms use the running averages in training too (default: false)", NULL },
         { "sum", VKT_OPT_STRING, AT(sum), 0, 0,

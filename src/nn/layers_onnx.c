@@ -202,33 +202,6 @@ static vkt_tensor *adapted(void *user, vkt_graph *g, size_t i, vkt_tensor *x, vk
 
 /* ---- inputs and outputs ---- */
 
-static vkt_status only_input(const vkt__onnx_net *net, const vkt__layer *l, size_t *which)
-{
-    const vkt__onnx *f = net->f;
-    size_t n = 0;
-    vkt__str names = { 0 };
-    bool *used = vkt__alloc((f->n_values + 1) * sizeof *used);
-    used[net->plan->out] = true;
-    for (size_t k = 0; k < f->n_nodes; k++)
-        for (size_t j = 0; net->plan->needed[k] && j < f->nodes[k].n_in; j++)
-            if (f->nodes[k].in[j] >= 0) used[f->nodes[k].in[j]] = true;
-    for (size_t i = 0; i < f->n_inputs; i++) {
-        if (!used[f->inputs[i].value]) continue;
-        *which = i;
-        if (n++ < 8)
-            vkt__str_printf(&names, "%s'%s'", n > 1 ? ", " : "",
-                            vkt__show(f->values[f->inputs[i].value].name).s);
-    }
-    if (n > 8) vkt__str_printf(&names, ", ..");
-    free(used);
-    vkt_status st = VKT_OK;
-    if (n != 1)
-        st = vkt__layer_error(l, "the net takes %zu inputs (%s); a recipe gives it one", n,
-                              names.data ? names.data : "none");
-    vkt__str_finish(&names);
-    return st;
-}
-
 /* "[N, 3, 224, 224]" */
 static const char *info_text(vkt_model *m, const vkt__onnx_info *info)
 {
@@ -314,8 +287,41 @@ static vkt_status open_net(vkt__onnx_net *net, const vkt__layer *l)
     }
     if (!cut) cut = whole;
     VKT_TRY(vkt__onnx_plan_create(net->f, cut, &net->plan));
+    if (l->spec.cut && net->f->values[net->plan->out].inner)
+        st = vkt__layer_error(l, "cut: '%s' is inside a function or a branch: cut before or behind",
+                              vkt__show(cut).s);
 fail:
     return st;
+}
+
+/* 1 at the tokens of ids [B, T], 0 where they are padded, which no row of the table is. */
+static vkt_tensor *mask_of(const vkt_model *m, vkt_graph *g, vkt_tensor *ids)
+{
+    vkt_shape s = vkt_tensor_shape(ids);
+    vkt_tensor *ones = vkt_fill(g, vkt_shape2(m->embed_rows, 1), 1);
+    return vkt_reshape(g, vkt_lookup(g, ids, ones, 0), s);
+}
+
+/* The inputs beside the example: numbers, or what follows from it. */
+static vkt_status feed(const vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
+                       vkt_tensor **in, const vkt__onnx_tensor **known)
+{
+    const vkt__onnx *f = net->f;
+    vkt_shape s = vkt_tensor_shape(x);
+    int64_t dims[VKT__ONNX_RANK] = { 0 };
+    for (uint32_t k = 0; k < s.rank; k++)
+        dims[k] = s.d[net->last ? vkt__onnx_last_axis(k, s.rank) : k];
+    for (size_t i = 0; i < f->n_inputs; i++) {
+        vkt__onnx_feed_kind kind = net->feeds[i].kind;
+        if (kind == VKT__ONNX_FEED_NONE || kind == VKT__ONNX_FEED_EXAMPLE) continue;
+        if (kind == VKT__ONNX_FEED_MASK && net->m->takes_ids && !net->dry)
+            in[i] = mask_of(net->m, g, x);
+        else if (!(known[i] = vkt__onnx_fed(f, i, &net->feeds[i], net->example, dims, &g->arena)))
+            return vkt__layer_error(l, "its input '%s' %s has sizes that the example has not",
+                                    vkt__show(f->values[f->inputs[i].value].name).s,
+                                    info_text(net->m, &f->inputs[i]));
+    }
+    return VKT_OK;
 }
 
 static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
@@ -324,15 +330,20 @@ static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vk
     const vkt__onnx *f = net->f;
     vkt_tensor **in = vkt__arena_alloc(&g->arena, (f->n_inputs + 1) * sizeof(vkt_tensor *));
     bool *last = vkt__arena_alloc(&g->arena, f->n_inputs + 1);
-    size_t which = 0;
-    *st = only_input(net, l, &which);
-    if (*st != VKT_OK || x->inert) return x;
+    size_t which = net->example;
+    *st = VKT_OK;
+    if (x->inert) return x;
+    const vkt__onnx_tensor **known =
+        vkt__arena_alloc(&g->arena, (f->n_inputs + 1) * sizeof(vkt__onnx_tensor *));
+    *st = feed(net, g, l, x, in, known);
+    if (*st != VKT_OK) return x;
     in[which] = net->flat ? vkt_flatten(g, x) : x;
     last[which] = net->last && !net->flat;
     vkt__onnx_value *y;
     net->train = train;
     vkt__onnx_build b = { .plan = net->plan,
                           .g = g,
+                          .known = known,
                           .source = { net, initializer, constant, counter, adapted },
                           .train = train,
                           .frozen_norms = l->spec.frozen,
@@ -358,7 +369,6 @@ static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
 {
     enum { EXAMPLES = 2 };
     vkt_status st = VKT_OK;
-    size_t which = 0;
     vkt_graph *g = NULL;
     if (!l->spec.file) return vkt__layer_error(l, "it lacks its file: `- onnx: net.onnx`");
     vkt__onnx_net *net = vkt__alloc(sizeof *net);
@@ -367,8 +377,11 @@ static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
     net->prefix = l->spec.name ? vkt__arena_printf(&m->arena, "%s.", l->name) : "";
     m->onnx = l->onnx = net;
     VKT_TRY(open_net(net, l));
-    VKT_TRY(only_input(net, l, &which));
-    VKT_TRY(match_input(net, l, which));
+    net->feeds = vkt__arena_alloc(&m->arena, (net->f->n_inputs + 1) * sizeof *net->feeds);
+    const char *why =
+        vkt__onnx_feeds(net->plan, l->spec.inputs, net->feeds, &net->example, &m->arena);
+    if (why) return vkt__layer_error(l, "%s", why);
+    VKT_TRY(match_input(net, l, net->example));
     VKT_TRY(declare(net, l));
     g = vkt__graph_new(NULL);
     vkt_shape in = { .rank = l->in.rank + 1, .d = { EXAMPLES } };
@@ -388,6 +401,8 @@ static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
     }
     l->out = (vkt_shape) { .rank = s.rank - 1 };
     for (uint32_t k = 1; k < s.rank; k++) l->out.d[k - 1] = s.d[k];
+    l->by_token = m->output.rank == 0 && l->in.rank == 1 && l->out.rank == 2 &&
+                  l->out.d[0] == l->in.d[0] && l->out.d[1] == m->n_outputs;
 fail:
     vkt_graph_destroy(&g);
     return st;
@@ -400,7 +415,10 @@ static vkt_tensor *onnx_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, v
     vkt_status st;
     vkt_tensor *y = put(l->onnx, g, l, x, train, &st);
     if (st != VKT_OK && g->status == VKT_OK) g->status = st;
-    return st == VKT_OK ? y : x;
+    if (st != VKT_OK) return x;
+    return l->by_token
+               ? vkt_reshape(g, y, vkt_shape2(vkt_tensor_shape(x).d[0] * l->out.d[0], l->out.d[1]))
+               : y;
 }
 
 const vkt__layer_kind vkt__onnx_kinds[] = {

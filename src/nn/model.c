@@ -65,7 +65,8 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
                                     .n_outputs = desc->heads[i].n_outputs };
     const char *first = desc->n_layers ? desc->layers[0].type : "";
     bool scores = desc->n_layers && desc->layers[0].transformer.score;
-    if (m->embed_rows && strcmp(first, "embed") && strcmp(first, "sentence") && !scores) {
+    if (m->embed_rows && strcmp(first, "embed") && strcmp(first, "sentence") &&
+        strcmp(first, "onnx") && !scores) {
         st = vkt__fail(
             VKT_E_ARG, "model",
             "%s: data.embed names columns: begin the model with `- embed: 16`, a vector of "

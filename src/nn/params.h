@@ -56,6 +56,7 @@ typedef struct vkt__layer {
     uint32_t n_params;                   /* as many from w on, where b is not all there is */
     int s;                               /* index of the first state, -1: none */
     int scale, w_out;                    /* members: parameters between and behind the body */
+    bool by_token;                       /* out is [T, V]: a row of outputs for each token */
     const struct vkt__head *head;        /* of a layer that gives one of the model's outputs */
     vkt__layer_list pre, body, shortcut; /* of layers made of layers */
     struct vkt__onnx_net *onnx;          /* of layers_onnx.c */

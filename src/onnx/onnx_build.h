@@ -94,6 +94,28 @@ vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_p
 const char *vkt__onnx_main_output(const vkt__onnx *f);
 void vkt__onnx_plan_destroy(vkt__onnx_plan **p);
 
+/* What an input of the net is given. */
+typedef enum vkt__onnx_feed_kind {
+    VKT__ONNX_FEED_NONE, /* nothing asks for it */
+    VKT__ONNX_FEED_EXAMPLE,
+    VKT__ONNX_FEED_MASK,   /* 1; 0 where the example is padded */
+    VKT__ONNX_FEED_PLACES, /* 0, 1, 2, .. along the last axis */
+    VKT__ONNX_FEED_NUMBER  /* everywhere the same */
+} vkt__onnx_feed_kind;
+typedef struct vkt__onnx_feed {
+    vkt__onnx_feed_kind kind;
+    const char *what; /* for readers */
+    double number;
+} vkt__onnx_feed;
+/* out[n_inputs]: what each input is given, and which is the example; pairs: "NAME=NUMBER, ..", or
+ * NULL. The result is NULL, or why it can't be said, in the arena. */
+const char *vkt__onnx_feeds(const vkt__onnx_plan *p, const char *pairs, vkt__onnx_feed *out,
+                            size_t *example, vkt__arena *a);
+/* The numbers of an input that is not the example, which has the sizes dims, batch first, in the
+ * file's order; NULL: a size is not known. */
+const vkt__onnx_tensor *vkt__onnx_fed(const vkt__onnx *f, size_t i, const vkt__onnx_feed *feed,
+                                      size_t example, const int64_t *dims, vkt__arena *a);
+
 /* A matrix by which examples are multiplied, and that nothing else reads. */
 typedef struct vkt__onnx_linear {
     const char *module; /* what its layer is called; NULL: it is no such matrix */

@@ -6,6 +6,7 @@
 
 #include "base/os.h"
 #include "base/words.h"
+#include "formats/protobuf.h"
 
 enum { VKT__ONNX_RANK = 8, VKT__ONNX_OLDEST = 6, VKT__ONNX_NEWEST = 25 };
 
@@ -55,15 +56,18 @@ typedef struct vkt__onnx_attr {
     const int64_t *ints;
     const float *floats;
     size_t n_ints, n_floats;
-    bool is_graph;
+    vkt__pb graph; /* at NULL: none */
 } vkt__onnx_attr;
 
 typedef struct vkt__onnx_node {
-    const char *type, *domain, *name, *where; /* where: "net.onnx: node 'conv1' (Conv)" */
-    const int *in, *out;                      /* values; -1: not given */
+    const char *type, *domain, *overload, *name,
+        *where;          /* where: "net.onnx: node 'conv1' (Conv)" */
+    const int *in, *out; /* values; -1: not given */
     size_t n_in, n_out, n_attrs;
     const vkt__onnx_attr *attrs;
-    size_t at; /* the node's place in the file, which may have them in another order */
+    size_t at;  /* the node's place in the file, which may have them in another order */
+    bool inner; /* of a function's body or a branch, which `at` calls */
+    int guard;  /* 1 + which guard must hold for it; 0: none */
 } vkt__onnx_node;
 /* NULL: it has none of that name. */
 const vkt__onnx_attr *vkt__onnx_attr_of(const vkt__onnx_node *n, const char *name);
@@ -74,7 +78,22 @@ typedef struct vkt__onnx_name {
     const vkt__onnx_tensor *initializer; /* or NULL */
     int node;                            /* that gives it; -1: none */
     bool is_input, is_output;
+    bool inner; /* named in a function's body or a branch, where the file's graph does not see it */
 } vkt__onnx_name;
+
+/* A function of the file: FunctionProto. */
+typedef struct vkt__onnx_function {
+    const char *name, *domain, *overload;
+    vkt__pb body;
+} vkt__onnx_function;
+
+/* A branch's nodes are computed where `condition` is what it wants, and the guard around them
+ * holds, which counts as a node's does. */
+typedef struct vkt__onnx_guard {
+    int condition;
+    bool wants;
+    int outer;
+} vkt__onnx_guard;
 
 /* The type of a graph's input or output. */
 typedef struct vkt__onnx_info {
@@ -98,7 +117,8 @@ typedef struct vkt__onnx {
     vkt__onnx_tensor *initializers;
     vkt__onnx_name *values;
     vkt__onnx_info *inputs, *outputs; /* inputs: those that no initializer gives */
-    size_t n_nodes, n_initializers, n_values, n_inputs, n_outputs;
+    vkt__onnx_guard *guards;
+    size_t n_nodes, n_initializers, n_values, n_inputs, n_outputs, n_guards;
     /* private */
     vkt__arena arena;
     vkt__map map;
@@ -106,7 +126,10 @@ typedef struct vkt__onnx {
     vkt__onnx_other *maps;
     size_t n_maps, cap_maps;
     int *places; /* [n_places] of values, by a hash of their names; -1: free */
-    size_t n_places, cap_values;
+    size_t n_places, cap_values, cap_nodes, cap_guards;
+    vkt__onnx_function *functions;
+    size_t n_functions, cap_functions, n_inlined, inlined_bytes, n_looks;
+    vkt__str scratch; /* the name that is looked up */
 } vkt__onnx;
 
 /* Reads and checks a file. FORMAT: it is damaged or lies; IO: it, or a file of its data, can't be

@@ -12,7 +12,8 @@ bool vkt_onnx_op_info_at(size_t i, vkt_onnx_op_info *out)
     return op != NULL;
 }
 
-static void list_port(const vkt__onnx *f, const vkt__onnx_info *info, bool output,
+/* feed: what an input is given, where there are several; NULL. */
+static void list_port(const vkt__onnx *f, const vkt__onnx_info *info, bool output, const char *feed,
                       const vkt_onnx_visitor *v)
 {
     vkt__str s = { 0 };
@@ -25,7 +26,9 @@ static void list_port(const vkt__onnx *f, const vkt__onnx_info *info, bool outpu
             vkt__str_printf(&s, "%s", vkt__show(info->symbols[k]).s);
     }
     vkt__str_printf(&s, "]");
-    v->port(v->user, output, f->values[info->value].name, info->has_shape ? s.data : "?");
+    if (!info->has_shape) s.len = 0, vkt__str_printf(&s, "?");
+    if (feed) vkt__str_printf(&s, ": %s", feed);
+    v->port(v->user, output, f->values[info->value].name, s.data);
     vkt__str_finish(&s);
 }
 
@@ -76,6 +79,8 @@ vkt_status vkt_onnx_list(const char *path, const vkt_onnx_visitor *v)
     vkt__onnx *f = NULL;
     vkt__onnx_plan *p = NULL;
     char opset[32];
+    vkt__onnx_feed *feeds;
+    size_t example;
     VKT_TRY(vkt__onnx_open(path, &f));
     VKT_TRY(vkt__onnx_plan_of(f, vkt__onnx_main_output(f), &p));
     snprintf(opset, sizeof opset, "%lld", (long long)f->opset);
@@ -83,8 +88,12 @@ vkt_status vkt_onnx_list(const char *path, const vkt_onnx_visitor *v)
         v->value(v->user, "opset", opset);
         v->value(v->user, "producer", f->producer);
     }
-    for (size_t i = 0; v->port && i < f->n_inputs; i++) list_port(f, &f->inputs[i], false, v);
-    for (size_t i = 0; v->port && i < f->n_outputs; i++) list_port(f, &f->outputs[i], true, v);
+    feeds = vkt__arena_alloc(&p->arena, (f->n_inputs + 1) * sizeof *feeds);
+    vkt__onnx_feeds(p, NULL, feeds, &example, &p->arena);
+    for (size_t i = 0; v->port && i < f->n_inputs; i++)
+        list_port(f, &f->inputs[i], false, f->n_inputs > 1 ? feeds[i].what : NULL, v);
+    for (size_t i = 0; v->port && i < f->n_outputs; i++)
+        list_port(f, &f->outputs[i], true, NULL, v);
     if (v->op) list_ops(f, p, v);
     if (v->tensor) list_tensors(f, p, v);
 fail:

@@ -132,14 +132,15 @@ fail:
 
 static bool repeats(const vkt__onnx *f, const vkt__onnx_node *n)
 {
-    return !strcmp(n->type, "Identity") && !*n->domain && n->n_in == 1 && n->n_out == 1 &&
-           n->in[0] >= 0 && n->out[0] >= 0 && f->values[n->in[0]].initializer;
+    return !strcmp(n->type, "Identity") && !*n->domain && !n->inner && n->n_in == 1 &&
+           n->n_out == 1 && n->in[0] >= 0 && n->out[0] >= 0 && f->values[n->in[0]].initializer;
 }
 
 static const vkt__onnx_tensor *number_of(const vkt__onnx_node *n)
 {
-    bool is = !strcmp(n->type, "Constant") && !*n->domain && n->n_out == 1 && n->out[0] >= 0 &&
-              n->n_attrs == 1 && n->attrs[0].tensor && vkt__onnx_is_float(n->attrs[0].tensor->type);
+    bool is = !strcmp(n->type, "Constant") && !*n->domain && !n->inner && n->n_out == 1 &&
+              n->out[0] >= 0 && n->n_attrs == 1 && n->attrs[0].tensor &&
+              vkt__onnx_is_float(n->attrs[0].tensor->type);
     return is && n->attrs[0].tensor->count > 1 ? n->attrs[0].tensor : NULL;
 }
 
@@ -199,55 +200,6 @@ static void split_repeats(vkt__onnx *f)
     }
 }
 
-/* Whether what the node takes is there. */
-static bool is_ready(const vkt__onnx *f, vkt__pb m)
-{
-    enum { IN = 1, MOST = 256 };
-    vkt__pb_field field;
-    char name[MOST];
-    while (vkt__pb_next(&m, &field) > 0) {
-        size_t n = (size_t)(field.bytes.end - field.bytes.at);
-        if (field.number != IN || field.wire != VKT__PB_BYTES || !n) continue;
-        if (n >= MOST) return true; /* the node's reader tells */
-        memcpy(name, field.bytes.at, n);
-        name[n] = 0;
-        if (vkt__onnx_find(f, name) < 0) return false;
-    }
-    return true;
-}
-
-/* Nodes stand behind what they take, as ONNX demands; some converters put casts at the end. Some
- * passes bring these into order; the first that is never ready is read, and refused, as it is. */
-static vkt_status read_nodes(vkt__onnx *f, vkt__pb m, size_t n, const char *folder)
-{
-    enum { MOST_LOOKS = 1 << 24 };
-    vkt_status st = VKT_OK;
-    vkt__pb_field field;
-    bool *done = vkt__alloc(n + 1), any = true;
-    for (size_t pass = 0; pass * n < MOST_LOOKS && any && f->n_nodes < n; pass++) {
-        size_t k = 0;
-        any = false;
-        for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0;) {
-            if (field.number != NODE || field.wire != VKT__PB_BYTES) continue;
-            size_t at = k++;
-            if (done[at] || !is_ready(f, field.bytes)) continue;
-            VKT_TRY(vkt__onnx_read_node(f, field.bytes, folder, &f->nodes[f->n_nodes]));
-            f->nodes[f->n_nodes].at = at;
-            f->n_nodes++;
-            done[at] = any = true;
-        }
-    }
-    size_t k = 0;
-    for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0 && st == VKT_OK;) {
-        if (field.number != NODE || field.wire != VKT__PB_BYTES || done[k++]) continue;
-        st = vkt__onnx_read_node(f, field.bytes, folder, &f->nodes[f->n_nodes]);
-        if (st == VKT_OK) st = vkt__onnx_bad(f, "its nodes are out of order");
-    }
-fail:
-    free(done);
-    return st;
-}
-
 static vkt_status read_graph(vkt__onnx *f, vkt__pb m, const char *folder)
 {
     vkt_status st = VKT_OK;
@@ -263,13 +215,12 @@ static vkt_status read_graph(vkt__onnx *f, vkt__pb m, const char *folder)
         n[OUTPUT] > MOST_NODES)
         return vkt__onnx_bad(f, "it has more than %d nodes, inputs, outputs or initializers",
                              MOST_NODES);
-    f->nodes = vkt__arena_alloc(&f->arena, (n[NODE] + 1) * sizeof *f->nodes);
     f->initializers = vkt__arena_alloc(&f->arena, (n[INITIALIZER] + 1) * sizeof *f->initializers);
     f->inputs = vkt__arena_alloc(&f->arena, (n[INPUT] + 1) * sizeof *f->inputs);
     f->outputs = vkt__arena_alloc(&f->arena, (n[OUTPUT] + 1) * sizeof *f->outputs);
     VKT_TRY(read_initializers(f, all, folder));
     VKT_TRY(read_inputs(f, all));
-    VKT_TRY(read_nodes(f, all, n[NODE], folder));
+    VKT_TRY(vkt__onnx_read_nodes(f, all, folder));
     VKT_TRY(read_outputs(f, all));
     lift_constants(f);
     split_repeats(f);
@@ -297,6 +248,7 @@ fail:
 
 static vkt_status read_model(vkt__onnx *f, const char *folder)
 {
+    enum { FUNCTION = 25 };
     vkt_status st = VKT_OK;
     vkt__pb m = { f->map.data, (const uint8_t *)f->map.data + f->map.n }, graph = { 0 };
     vkt__pb_field field;
@@ -307,6 +259,7 @@ static vkt_status read_model(vkt__onnx *f, const char *folder)
         if (field.number == 2 && bytes) VKT_TRY(vkt__onnx_text(f, field.bytes, &f->producer));
         if (field.number == 7 && bytes) graph = field.bytes;
         if (field.number == 8 && bytes) VKT_TRY(read_opset(f, field.bytes));
+        if (field.number == FUNCTION && bytes) VKT_TRY(vkt__onnx_read_function(f, field.bytes));
     }
     if (got < 0 || !graph.at)
         return vkt__onnx_bad(f, "it is no ONNX file, or it is damaged or cut off");
@@ -364,6 +317,10 @@ void vkt__onnx_close(vkt__onnx **pf)
     for (size_t i = 0; i < f->n_maps; i++) vkt__file_unmap(&f->maps[i].map);
     if (f->owns) vkt__file_unmap(&f->map);
     free(f->maps);
+    free(f->nodes);
+    free(f->guards);
+    free(f->functions);
+    vkt__str_finish(&f->scratch);
     free(f->values);
     free(f->places);
     vkt__arena_finish(&f->arena);

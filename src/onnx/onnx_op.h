@@ -15,6 +15,7 @@ typedef struct vkt__onnx_op {
     const char *to;     /* what it becomes, for the reference */
     const char *limits; /* what of it is not supported; NULL: nothing */
     bool any_output;    /* it looks which outputs are asked for; else the first must be */
+    bool any_input;     /* it looks which inputs are there; else all that are named must be */
 } vkt__onnx_op;
 
 /* NULL: it is not known. */

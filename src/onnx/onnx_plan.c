@@ -41,7 +41,34 @@ static void mark_needed(const vkt__onnx *f, vkt__onnx_plan *p)
     free(value);
 }
 
-/* "If (2), 'com.microsoft.Attention' (12)" */
+/* Why ops are not supported whose reason is no lack of a kernel. */
+static const struct {
+    const char *name, *why;
+} reasons[] = {
+    { "Loop", "how often a loop's body runs is not known before the net runs" },
+    { "Scan", "loops are not unrolled" },
+    { "SequenceConstruct", "sequences are not supported" },
+    { "SequenceEmpty", "sequences are not supported" },
+    { "SequenceAt", "sequences are not supported" },
+    { "SequenceInsert", "sequences are not supported" },
+    { "SplitToSequence", "sequences are not supported" },
+    { "ConcatFromSequence", "sequences are not supported" },
+    { "StringNormalizer", "strings are not supported" },
+    { "TfIdfVectorizer", "strings are not supported" },
+    { "ConvInteger", "arithmetic on quantised numbers is not supported: QDQ nets are" },
+    { "MatMulInteger", "arithmetic on quantised numbers is not supported: QDQ nets are" },
+    { "QLinearConv", "arithmetic on quantised numbers is not supported: QDQ nets are" },
+    { "QLinearMatMul", "arithmetic on quantised numbers is not supported: QDQ nets are" },
+};
+
+static const char *reason_of(const vkt__onnx_node *n)
+{
+    for (size_t i = 0; i < VKT_COUNT(reasons) && !*n->domain; i++)
+        if (!strcmp(reasons[i].name, n->type)) return reasons[i].why;
+    return NULL;
+}
+
+/* "Loop (2: why), 'com.microsoft.Attention' (12)" */
 static vkt_status check_ops(const vkt__onnx *f, const vkt__onnx_plan *p)
 {
     vkt__str s = { 0 };
@@ -49,20 +76,21 @@ static vkt_status check_ops(const vkt__onnx *f, const vkt__onnx_plan *p)
     bool *counted = vkt__alloc((f->n_nodes + 1) * sizeof *counted);
     for (size_t k = 0; k < f->n_nodes; k++) {
         const vkt__onnx_node *node = &f->nodes[k];
-        if (!p->needed[k] || counted[k] || vkt__onnx_op_of(node)) continue;
+        if (!p->needed[k] || counted[k] || node->guard || vkt__onnx_op_of(node)) continue;
         size_t same = 0;
         for (size_t j = k; j < f->n_nodes && kinds < 24; j++) {
             const vkt__onnx_node *other = &f->nodes[j];
-            bool is = p->needed[j] && !strcmp(other->type, node->type) &&
+            bool is = p->needed[j] && !other->guard && !strcmp(other->type, node->type) &&
                       !strcmp(other->domain, node->domain);
             counted[j] = counted[j] || is;
             same += is;
         }
         n += VKT_MAX(same, 1);
         if (kinds++ >= 24) continue;
-        vkt__str_printf(&s, "%s%s%s%s (%zu)", kinds > 1 ? ", " : "",
+        const char *why = reason_of(node);
+        vkt__str_printf(&s, "%s%s%s%s (%zu%s%s)", kinds > 1 ? ", " : "",
                         *node->domain ? vkt__show(node->domain).s : "", *node->domain ? "." : "",
-                        vkt__show(node->type).s, same);
+                        vkt__show(node->type).s, same, why ? ": " : "", why ? why : "");
     }
     free(counted);
     vkt_status st = VKT_OK;

@@ -420,7 +420,29 @@ static void build_trilu(vkt__onnx_build *b, const vkt__onnx_op *op)
         name, build_reshape, vkt__onnx_fold_reshape, VKT__ONNX_##fn, 2, 0, "reshape", NULL         \
     }
 
+/* Of the branches' values, which stand one after the other, those of the branch that is taken. */
+static void build_if(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    const vkt__onnx_host *condition = vkt__onnx_need(b, 0)->host;
+    size_t n = b->n->n_out;
+    if (!condition || condition->count != 1) {
+        vkt__onnx_refuse(b,
+                         "its condition depends on what the net computes: a branch is taken when "
+                         "the graph is built, by shapes and constants");
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        vkt__onnx_value *v =
+            vkt__onnx_need(b, 1 + i + (vkt__onnx_host_number(condition, 0) != 0 ? 0 : n));
+        vkt__onnx_value *out = vkt__onnx_out(b, i);
+        if (out) *out = *v;
+    }
+}
+
 const vkt__onnx_op vkt__onnx_shape_ops[] = {
+    { "If", build_if, NULL, 0, 1, 0, "the branch that is taken",
+      "its condition is known before the net runs", true, true },
     { "Shape", build_shape, NULL, 0, 0, 0, "a constant", NULL },
     { "Size", build_shape, NULL, 1, 0, 0, "a constant", NULL },
     { "Constant", build_constant, NULL, 0, 0, 0, "a constant", NULL },

@@ -57,9 +57,12 @@ static bool all_known(vkt__onnx_build *b)
 static void build_node(vkt__onnx_build *b)
 {
     const vkt__onnx_op *op = vkt__onnx_op_of(b->n);
-    VKT_ASSERT(op); /* the plan has none that is not known */
+    if (!op) { /* of a branch: the plan has no others that are not known */
+        vkt__onnx_refuse(b, "the op is not supported");
+        return;
+    }
     for (size_t i = 0; i < b->n->n_in; i++)
-        if (b->n->in[i] >= 0 && !b->values[b->n->in[i]].type)
+        if (!op->any_input && b->n->in[i] >= 0 && !b->values[b->n->in[i]].type)
             vkt__onnx_refuse(b, "its input '%s' is not there",
                              vkt__show(b->f->values[b->n->in[i]].name).s);
     if (!op->any_output && !vkt__onnx_out(b, 0))
@@ -74,6 +77,19 @@ static void build_node(vkt__onnx_build *b)
     if (b->st == VKT_OK && b->g->status != VKT_OK) b->st = b->g->status;
 }
 
+/* Whether the branch that the node is of is taken: the conditions of all that are around it are
+ * known by then, or its If says that they are not. */
+static bool is_taken(const vkt__onnx_build *b, int guard)
+{
+    while (guard) {
+        const vkt__onnx_guard *g = &b->f->guards[guard - 1];
+        const vkt__onnx_host *h = b->values[g->condition].host;
+        if (!h || h->count != 1 || (vkt__onnx_host_number(h, 0) != 0) != g->wants) return false;
+        guard = g->outer;
+    }
+    return true;
+}
+
 vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool *last,
                                  vkt__onnx_value **out)
 {
@@ -82,7 +98,7 @@ vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, 
     set_initializers(b);
     set_inputs(b, inputs, last);
     for (size_t k = 0; k < f->n_nodes && b->st == VKT_OK; k++) {
-        if (!b->plan->needed[k]) continue;
+        if (!b->plan->needed[k] || !is_taken(b, f->nodes[k].guard)) continue;
         b->n = &f->nodes[k];
         build_node(b);
     }

@@ -354,10 +354,11 @@ static vkt_status parse_net(reader *r, vkt_config *c, const vkt__yaml *map)
         else if (o && (is_file || strcmp(v->key, "file") != 0))
             VKT_TRY(set_opt(r, &net, o, v, 1, &total));
         else
-            return vkt__fail(VKT_E_ARG, "config",
-                             "%s:%d: model: a block has the keys onnx, cut, layout, frozen, name "
-                             "and head, and no '%s'; other models are a list of layers",
-                             r->source, v->line, v->key);
+            return vkt__fail(
+                VKT_E_ARG, "config",
+                "%s:%d: model: a block has the keys onnx, cut, layout, inputs, frozen, name "
+                "and head, and no '%s'; other models are a list of layers",
+                r->source, v->line, v->key);
     }
     c->layers = vkt__arena_alloc(r->arena, (n_head + 1) * sizeof *c->layers);
     c->n_layers = n_head + 1;

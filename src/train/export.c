@@ -92,11 +92,13 @@ static vkt_status write_file(const char *checkpoint, const char *path, double le
     if (!onnx && !ends_with(path, ".safetensors"))
         return vkt__fail(VKT_E_ARG, "export", "'%s' ends in neither .onnx nor .safetensors", path);
     VKT_TRY(vkt__trained_open(checkpoint, &o.model));
-    if (!onnx && vkt__config_is_text(o.model.config)) {
+    const vkt_config *c = o.model.config;
+    bool language = vkt__config_is_text(c) && strcmp(c->layers[0].type, "onnx") != 0;
+    if (!onnx && language) {
         st = export_text(&o.model, path);
         goto fail;
     }
-    if (onnx && vkt__config_is_text(o.model.config)) {
+    if (onnx && language) {
         st = vkt__fail(VKT_E_ARG, "export",
                        "'%s' is a language model, which the ONNX export does not support: export "
                        "to .safetensors, or use `--hf FOLDER`",

@@ -6,6 +6,7 @@
 #include "models/gguf/gguf_model.h"
 #include "nn/params.h"
 #include "optim/optim_flat.h"
+#include "recipe/config.h"
 #include "tensor/check/units.h"
 #include "tensor/graph/graph.h"
 #include "train/language/lesson_text.h"
@@ -432,7 +433,10 @@ vkt_status vkt__session_try(vkt_gpu *gpu, const vkt_config *c, const vkt_dataset
         vkt__str_finish(&table);
     }
     VKT_TRY(build_eval(s));
-    if (c->samples && c->n_samples && s->info->kind == VKT_DATA_KIND_TEXT)
+    bool writes = !strcmp(c->layers[0].type, "transformer") ||
+                  vkt__config_was_set(c, "samples.count") ||
+                  vkt__config_was_set(c, "samples.prompt");
+    if (c->samples && c->n_samples && s->info->kind == VKT_DATA_KIND_TEXT && writes)
         VKT_TRY(vkt__samples_create(s->model, data, c, &s->samples));
     planned = true;
     s->planned_bytes = memory_table(s, &table);

@@ -298,7 +298,8 @@ static void files_that_lie(void **state)
     says(parse("Relu", &t, 5, "x", NULL), VKT_E_FORMAT, "opset 5");
     t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
     says(parse("Loop", &t, 17, "x", NULL), VKT_E_UNSUPPORTED,
-         "1 of its nodes have ops that are not supported: Loop (1)");
+         "1 of its nodes have ops that are not supported: Loop (1: how often a loop's body runs is "
+         "not known before the net runs)");
     t = elsewhere("../w.bin");
     says(parse("Relu", &t, 17, "x", VKT_TEST_DIR), VKT_E_FORMAT,
          "only a file in the model's folder");

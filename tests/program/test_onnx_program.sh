@@ -49,7 +49,6 @@ grep -q 'test .*acc \(9[0-9]\|100\)' out || { bad=$((bad + 1)); echo "$test: FAI
 works init digits --set init=net.onnx -o digits.yaml
 [ "$(grep -c 'cut:\|head:' digits.yaml)" = 0 ] || { bad=$((bad + 1)); echo "$test: FAILED: as many classes need no new end"; }
 refused 2 "'net.onnx' is a model, and the recipe has one: leave" train first.yaml --run r0 --set init=net.onnx
-refused 2 'lora.rank: not for the net of an ONNX file' train tune.yaml --run r0 --set lora.rank=2
 
 # ---- weights that stay, and rates by name
 works train tune.yaml --run frozen --quiet --set 'train.freeze=1.*'
@@ -60,6 +59,35 @@ works train tune.yaml --run groups --quiet --set 'optim.groups=[{pattern: "1.*",
 works export groups -o groups.safetensors
 same same 1.weight frozen.safetensors groups.safetensors
 same same 3.weight frozen.safetensors groups.safetensors
+
+# ---- adapters: the file is the base, which stays; resumed to the same bits; merged and apart are the same
+printf 'data: {source: digits}\ninit: net.onnx\nlora: {rank: 2}\ntrain: {steps: 4, batch: 64}\neval: {every: 2}\noptim: {lr: 0.01}\n' >lora.yaml
+works train lora.yaml --run lora --quiet
+grep -o 'test  *loss [0-9.]*' out >whole
+works eval lora
+grep -q "loss $(grep -o '[0-9.]*$' whole)" out || { bad=$((bad + 1)); echo "$test: FAILED: merged it is another net"; cat whole out; }
+works train lora.yaml --run half --quiet --set train.steps=2
+works train lora.yaml --run half --quiet --resume
+cmp -s lora/checkpoints/step-00000004/model.safetensors half/checkpoints/step-00000004/model.safetensors ||
+  { bad=$((bad + 1)); echo "$test: FAILED: a resumed adapter has other bits"; }
+works export lora -o lora.safetensors
+same other 1.weight first.safetensors lora.safetensors
+same same 1.bias first.safetensors lora.safetensors
+works export lora -o lora.onnx
+works train tune.yaml --run back --quiet --set init=lora.onnx --set optim.lr=0
+works export back -o back.safetensors
+same same 1.weight lora.safetensors back.safetensors
+works export lora --adapter adapter
+grep -q '"target_modules": \[' adapter/adapter_config.json || { bad=$((bad + 1)); echo "$test: FAILED: an adapter without layers"; }
+works train lora.yaml --run dora --quiet --set lora.dora=true --set 'lora.targets=[3]' --set lora.base=q8_0
+works eval dora
+works train pics.yaml --run ends --quiet --set lora.rank=2 --set train.steps=2
+works export ends -o ends.safetensors
+same same 1.bias first.safetensors ends.safetensors
+refused 2 "no linear layer is called 'fc'; the layers are 1, 3 or all-linear" train lora.yaml --run r0 --set 'lora.targets=[fc]'
+refused 2 'lora.from: not for the net of an ONNX file' train lora.yaml --run r0 --set lora.from=adapter
+refused 2 'beside an ONNX file `init` is no base of adapters' train first.yaml --run r0 --set init=lora --set lora.rank=2 \
+  --set 'model={onnx: net.onnx}'
 
 # ---- the file is the run's: not overwritten, not another
 refused 2 "'net.onnx' is the file of the run's net, which the run needs as it is" export tuned -o net.onnx

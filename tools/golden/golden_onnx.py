@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 import torch
 from onnx import TensorProto, numpy_helper
@@ -153,6 +154,19 @@ def by_hand(name, steps, weights, size):
     put(folder, "output", 0, onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0], "y")
 
 
+def whole(name, text, x, weights, **values):
+    """A net in onnx.parser's language, with functions and branches; the output is ONNX Runtime's. weights: names and shapes of noise."""
+    folder, rng = os.path.join(ROOT, name), np.random.default_rng(6)
+    os.makedirs(folder, exist_ok=True)
+    model = onnx.parser.parse_model(text)
+    values = {**{k: rng.normal(size=s).astype(np.float32) for k, s in weights.items()}, **values}
+    model.graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in values.items())
+    onnx.checker.check_model(model)
+    onnx.save(model, os.path.join(folder, "model.onnx"))
+    put(folder, "input", 0, x)
+    put(folder, "output", 0, onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0], "y")
+
+
 def nodes(folder):
     from onnx.backend.test.case.node import collect_testcases
     left = set(NODES)
@@ -198,4 +212,50 @@ by_hand("volume", [("Conv", ["x", "w"], ["y"], {"dilations": [2, 1, 3], "strides
 by_hand("zero_points", [("DequantizeLinear", ["q", "s", "z"], ["w"], {"axis": 0}), ("Conv", ["x", "w"], ["y"], {})],
         {"q": (np.arange(24).reshape(3, 2, 2, 2) * 37 % 256).astype(np.uint8), "s": np.array([0.01, 0.02, 0.005], np.float32), "z": np.array([120, 128, 9], np.uint8)},
         (2, 5, 5))
+# Calls within calls, and an attribute that is passed on, and a usual one.
+whole("called", """<ir_version: 9, opset_import: ["" : 18, "own" : 1]>
+net (float[N, 4] x) => (float[N, 3] y) {
+   a, same, spread = own.scaled <by = 2.0> (x, w)
+   b = own.twice (same, w)
+   s = Add (a, b)
+   y = own.line (s, v)
+}
+<domain: "own", opset_import: ["" : 18]>
+line (x, v) => (y) { y = MatMul (x, v) }
+<domain: "own", opset_import: ["" : 18, "own" : 1]>
+twice (x, w) => (y) {
+   a, same, spread = own.scaled (x, w)
+   y = Add (a, same)
+}
+<domain: "own", opset_import: ["" : 18]>
+scaled <by: float = 0.5> (x, w) => (y, same, unused) {
+   c = Constant <value_float: float = @by> ()
+   unused = Mul (x, c)
+   y = Mul (unused, w)
+   same = Tanh (x)
+}
+""", np.random.default_rng(8).normal(size=(2, 4)).astype(np.float32), {"w": (4,), "v": (4, 3)})
+# Branches by shapes, one in another, with numbers of their own and the graph's weights.
+whole("chosen", """<ir_version: 9, opset_import: ["" : 18]>
+net (float[N, 1, 4] x) => (float[N, 3] y) {
+   shape = Shape (x)
+   one = Constant <value_ints = [1]> ()
+   columns = Gather (shape, one)
+   is_one = Equal (columns, one)
+   row = If (is_one) <
+      then_branch = squeezed () => (r) { t = Squeeze (x, one)  r = Mul (t, w) },
+      else_branch = other () => (r) { r = Flatten (x) }
+   >
+   four = Constant <value_ints = [3]> ()
+   is_three = Equal (four, columns)
+   z = If (is_three) <
+      then_branch = a () => (z) { z = Identity (row) },
+      else_branch = b () => (z) {
+         u = If (is_one) <then_branch = c () => (u) { h = Constant <value_floats = [0.5, 1.5, 2.5, 3.5]> () u = Mul (row, h) }, else_branch = d () => (u) { u = Identity (x) }>
+         z = Tanh (u)
+      }
+   >
+   y = MatMul (z, v)
+}
+""", np.random.default_rng(9).normal(size=(2, 1, 4)).astype(np.float32), {"w": (4,), "v": (4, 3)})
 nodes(sys.argv[1] if len(sys.argv) > 1 else None)
