@@ -115,6 +115,7 @@ set(SRC_DATA_PARTS
   src/data/parts/kinds.c
   src/data/parts/label_sets.c
   src/data/parts/schema.c
+  src/data/parts/target.c
   src/data/parts/scratch.c
   src/data/parts/split.c
   src/data/parts/subset.c

@@ -81,6 +81,14 @@ typedef enum vkt_standardize {
     VKT_STANDARDIZE_ROBUST /* csv: by each column's median and quartiles; far values are drawn in */
 } vkt_standardize;         /* A table's text columns are one-hot, 0 or 1 whatever this says. */
 
+/* What a number to predict is learned as. The mean of logarithms is that of a median: predictions
+ * of a skewed target lie below its mean. */
+typedef enum vkt_target_curve {
+    VKT_TARGET_PLAIN,
+    VKT_TARGET_LOG,   /* its logarithm; targets are above 0 */
+    VKT_TARGET_LOG1P, /* the logarithm of 1 more; targets are 0 or above */
+} vkt_target_curve;
+
 typedef enum vkt_picture_fit { VKT_PICTURE_FIT_STRETCH, VKT_PICTURE_FIT_CROP } vkt_picture_fit;
 typedef enum vkt_duplicates { VKT_DUPLICATES_KEEP, VKT_DUPLICATES_DROP } vkt_duplicates;
 typedef enum vkt_bad_files { VKT_BAD_FILES_SKIP, VKT_BAD_FILES_STOP } vkt_bad_files;
@@ -237,6 +245,8 @@ typedef struct vkt_data_desc {
     double train_fraction;
     uint64_t train_seed;
     uint32_t bins; /* csv: of a column of numbers, an input each beside the number; 0: none */
+    vkt_target_curve target;  /* csv, npy: regress: what the numbers are learned as; measures and
+                                 predictions are in units of the data whatever this is */
     const vkt_arrays *arrays; /* npy: the arrays themselves, in place of path. Read while the data
                                  set is opened, which keeps no pointer to them */
 } vkt_data_desc;
@@ -258,6 +268,7 @@ typedef struct vkt_table_advice {
     bool several;            /* data.task multilabel: its cells are as a|b */
     bool blanks;             /* data.missing: cells are blank */
     uint32_t n_far_labels;   /* of a number to predict: far from all others, see loss.kind huber */
+    bool skewed;             /* above 0 with a tail to the right: data.target log */
     const char *ignore;      /* data.ignore; NULL: none */
     const char *embed;       /* data.embed; NULL: none */
     uint32_t most_values;    /* different values of the column of data.embed that has most */
@@ -396,9 +407,12 @@ VKT_API const char *vkt_dataset_file(const vkt_dataset *ds, vkt_split split, uin
  * [2, context] of each. */
 VKT_API void vkt_dataset_window(const vkt_dataset *ds, vkt_split split, uint64_t i,
                                 uint32_t *tokens, uint32_t *targets);
-/* Regression: units of target k per standardised unit, and its mean. 1 and 0 of other tasks. */
+/* Regression: units of target k per standardised unit, and its mean, both of its logarithm where
+ * data.target says so. 1 and 0 of other tasks. */
 VKT_API void vkt_dataset_target_scale(const vkt_dataset *ds, uint32_t k, double *scale,
                                       double *mean);
+/* Regression: the number, as the data gives it, that a standardised target or output is. */
+VKT_API double vkt_dataset_target_value(const vkt_dataset *ds, uint32_t k, double standardised);
 /* Hash of the inputs' bytes, labels and split, to tell on resume that the data has changed. */
 VKT_API uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds);
 

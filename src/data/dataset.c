@@ -168,6 +168,12 @@ void vkt_dataset_target_scale(const vkt_dataset *ds, uint32_t k, double *scale, 
     *mean = numbers ? ds->schema.targets[k].mean : 0;
 }
 
+double vkt_dataset_target_value(const vkt_dataset *ds, uint32_t k, double standardised)
+{
+    VKT_ASSERT(ds->schema.task == VKT_TASK_REGRESS && k < ds->schema.n_targets);
+    return vkt__target_given(&ds->schema.targets[k], standardised);
+}
+
 uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
 {
     uint64_t h = vkt__hash(ds->schema.input_shape, sizeof ds->schema.input_shape, 0);

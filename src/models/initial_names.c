@@ -382,6 +382,12 @@ static vkt_status match_all(match *m)
     if (outputs) VKT_TRY(take_outputs(m, &done));
     if (outputs && !done) return refuse(m, "classes", &m->output);
     tell(m);
+    if (m->here.task == VKT_TASK_REGRESS && m->there.task == VKT_TASK_REGRESS &&
+        m->here.targets->curve != m->there.targets->curve)
+        vkt_log(VKT_LOG_WARN, "train",
+                "'%s' was trained with another data.target: its outputs are of other numbers until "
+                "they have been trained, or set data.target as it was",
+                m->c->init);
 fail:
     return st;
 }

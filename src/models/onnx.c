@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "data/dataset.h"
 #include "data/inputs.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/act.h"
@@ -476,10 +477,34 @@ static void emit_heads(vkt__exporter *e, vkt_model *m, const vkt_tensor *y)
     }
 }
 
-static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset_info *info,
+/* Standardised numbers [N, n] as "prediction", in the data's own units. */
+static void emit_prediction(vkt__exporter *e, const vkt__target *target, uint32_t n,
+                            const char *value)
+{
+    const char *scale = vkt__emit_extra(e), *mean = vkt__emit_extra(e), *v;
+    float *constants = vkt__alloc(2 * (size_t)n * sizeof *constants);
+    for (uint32_t k = 0; k < n; k++) {
+        constants[k] = (float)target[k].scale;
+        constants[n + k] = (float)target[k].mean;
+    }
+    vkt__emit_numbers(e, scale, (uint64_t[]) { n }, 1, VKT__ONNX_F32, constants, n * sizeof(float));
+    vkt__emit_numbers(e, mean, (uint64_t[]) { n }, 1, VKT__ONNX_F32, constants + n,
+                      n * sizeof(float));
+    free(constants);
+    v = vkt__emit_node(e, "Mul", VKT__IN(value, scale), vkt__emit_extra(e));
+    v = vkt__emit_node(e, "Add", VKT__IN(v, mean),
+                       target->curve == VKT_TARGET_PLAIN ? "prediction" : vkt__emit_extra(e));
+    if (target->curve == VKT_TARGET_PLAIN) return;
+    bool less = target->curve == VKT_TARGET_LOG1P;
+    v = vkt__emit_node(e, "Exp", VKT__IN(v), less ? vkt__emit_extra(e) : "prediction");
+    if (less) vkt__emit_node(e, "Sub", VKT__IN(v, vkt__emit_number(e, 1)), "prediction");
+}
+
+static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *data,
                              const vkt__loss_terms *terms, const vkt__onnx_how *how)
 {
     vkt_status st = VKT_OK;
+    const vkt_dataset_info *info = vkt_dataset_get_info(data);
     bool classify = info->task != VKT_TASK_REGRESS && info->task != VKT_TASK_PICTURE &&
                     info->task != VKT_TASK_DETECT,
          softmax = info->task == VKT_TASK_CLASSIFY || info->task == VKT_TASK_SEGMENT;
@@ -504,6 +529,8 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset_i
     if (softmax) vkt__attr_int(e, "axis", -1);
     if (classify)
         vkt__emit_node(e, softmax ? "Softmax" : "Sigmoid", VKT__IN(scaled), "probabilities");
+    if (info->task == VKT_TASK_REGRESS)
+        emit_prediction(e, data->schema.targets, info->n_outputs, out);
     for (size_t i = 0; i < e->weights->n_model; i++) {
         const vkt__st_tensor *t = &e->weights->model[i];
         uint64_t count = 1;
@@ -516,6 +543,8 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset_i
     if (!e->net) value_info(&e->graph, 11, "input", shape);
     value_info(&e->graph, 12, out, vkt_tensor_shape(y));
     if (classify) value_info(&e->graph, 12, "probabilities", vkt_tensor_shape(y));
+    if (info->task == VKT_TASK_REGRESS)
+        value_info(&e->graph, 12, "prediction", vkt_tensor_shape(y));
     if (info->task == VKT_TASK_DETECT) emit_boxes(e, info, out, how->least_score);
     emit_heads(e, m, y);
     if (e->net && e->needs > e->net->f->opset)
@@ -603,7 +632,7 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
     if (e.net && m->layers.n == 1 && !m->layers.layers[0].spec.cut)
         vkt__onnx_back_graph(e.net, w, true, &e.graph);
     else
-        VKT_TRY(emit_graph(&e, m, vkt_dataset_get_info(data), terms, how));
+        VKT_TRY(emit_graph(&e, m, data, terms, how));
     if (e.net) {
         vkt__onnx_back_model(e.net, &model);
     } else {

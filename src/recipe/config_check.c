@@ -53,6 +53,10 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
         return vkt__config_refuse(c, "data.standardize", "symmetric is only for images");
     if (d->standardize == VKT_STANDARDIZE_ROBUST && !(s->takes & VKT_TAKES_COLUMN))
         return vkt__config_refuse(c, "data.standardize", "robust is only for columns of a csv");
+    if (d->target != VKT_TARGET_PLAIN && d->task != VKT_TASK_REGRESS)
+        return vkt__config_refuse(c, "data.target", "only for data.task: regress");
+    if (d->target != VKT_TARGET_PLAIN && s->kinds != VKT_DATA_KIND_TABLE)
+        return vkt__config_refuse(c, "data.target", "only for numbers of tables: csv and npy");
     for (size_t i = 0; i < VKT_COUNT(rows); i++)
         if (rows[i].given && !(s->takes & rows[i].takes))
             return vkt__config_refuse(c, rows[i].option, "only for %s",

@@ -52,6 +52,9 @@ static const vkt__choice standards[] = { { "auto", VKT_STANDARDIZE_AUTO },
                                          { "symmetric", VKT_STANDARDIZE_SYMMETRIC },
                                          { "robust", VKT_STANDARDIZE_ROBUST },
                                          { 0 } };
+static const vkt__choice target_curves[] = {
+    { "plain", VKT_TARGET_PLAIN }, { "log", VKT_TARGET_LOG }, { "log1p", VKT_TARGET_LOG1P }, { 0 }
+};
 static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
                                      { "fast", VKT_MATH_FAST },
                                      { 0 } };

@@ -181,6 +181,13 @@ static const vkt__option options[] = {
       "the bin, 1 above it and linear within it, so that a layer computes functions with kinks and "
       "steps of one column (piecewise-linear encoding); 0: none",
       NULL, NULL },
+    { "data.target", VKT__OPT_ENUM, AT(data.target), "plain", 0, 0, "",
+      "csv, npy: what a number to predict is learned as; plain: itself; log: its logarithm, for "
+      "positive targets over orders of magnitude, such as prices; log1p: the logarithm of 1 more, "
+      "where some are 0. Predictions and measures are in the data's units, the loss is not; "
+      "predictions are nearer to the median than to the mean, which is larger where targets are "
+      "skewed",
+      target_curves, NULL },
     { "data.labels", VKT__OPT_STRING, AT(data.labels), NULL, 0, 0, "",
       "images: CSV of file,label[,split], or numbers for the label (default: folders are classes)",
       NULL, NULL },

@@ -61,6 +61,16 @@ bool vkt__finding_baseline(const vkt__run_record *r, const vkt_history *h, vkt__
     vkt__arena a = { 0 };
     if (!has_one(r) || !r->baseline_verdict) return false;
     bool level = !strcmp(r->baseline_verdict, "level");
+    if (!strcmp(r->baseline_verdict, "partly")) {
+        vkt__str_printf(text,
+                        "by %s the network is better than a linear model (%s): %s against %s. In "
+                        "accuracy it is no better: %.2f%% against %.2f%%, difference within noise",
+                        r->metric, r->baseline, value(r, &a, r->baseline_net),
+                        value(r, &a, r->baseline_metric), 100 * r->baseline_net_accuracy,
+                        100 * r->baseline_accuracy);
+        vkt__arena_finish(&a);
+        return true;
+    }
     if (!level && strcmp(r->baseline_verdict, "worse") != 0) return false;
     vkt__str_printf(text, "the network is %s a linear model (%s): %s %s against %s",
                     level ? "no better than" : "worse than", r->baseline, r->metric,

@@ -44,7 +44,8 @@ typedef struct vkt__run_record {
      * network's on the same ones, the standard error of their difference, the value of an answer
      * that is always the same; both on the test set; what it took. NULL and NAN: there is none. */
     const char *baseline, *baseline_about;
-    const char *baseline_verdict; /* on the network: better, level (within noise), worse, mixed */
+    const char *baseline_verdict; /* on the network: better, partly, level (within noise), worse,
+                                     mixed */
     double baseline_metric, baseline_net, baseline_error, baseline_constant;
     double baseline_accuracy, baseline_net_accuracy; /* of classes */
     double baseline_test, baseline_test_net, baseline_seconds;

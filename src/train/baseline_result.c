@@ -27,7 +27,7 @@ static double allowance(const vkt__trainer *t)
 typedef struct outputs {
     const vkt_dataset_info *info;
     vkt_maybe ignore;
-    const double *scale, *mean; /* [n_outputs] */
+    const vkt__target *target; /* [n_outputs] of numbers */
     size_t n;
     double *net, *base; /* [most, n_outputs] */
     vkt_label *y;       /* [most, n_labels] */
@@ -46,8 +46,8 @@ static void keep(void *user, uint64_t index, const float *out, const vkt_label *
     memcpy(label, y, n_labels * sizeof *y);
     for (uint32_t k = 0; k < n_out; k++) to[k] = (double)out[k];
     for (uint32_t k = 0; k < n_out && number; k++) {
-        to[k] = (number[k] - o->mean[k]) / o->scale[k];
-        label[k].f = (float)((number[n_out + k] - o->mean[k]) / o->scale[k]);
+        to[k] = vkt__target_learned(&o->target[k], number[k]);
+        label[k].f = (float)vkt__target_learned(&o->target[k], number[n_out + k]);
     }
     o->index[o->n++] = index;
 }
@@ -77,26 +77,18 @@ fail:
     return st;
 }
 
-static vkt_status compare(vkt__trainer *t, vkt__baseline *base, vkt_split split, bool test,
-                          compared *out)
+static vkt_status compare(vkt__trainer *t, vkt__baseline *base, vkt_split split, compared *out)
 {
     vkt_status st = VKT_OK;
     const vkt_dataset_info *info = t->info;
     uint32_t n_out = info->n_outputs;
     uint64_t most = VKT_MIN(info->n[split], (uint64_t)MOST_EXAMPLES);
     outputs o = { .info = info, .ignore = vkt__session_ignore(t->s) };
-    double *room = vkt__alloc(3 * (size_t)n_out * sizeof *room), *scale = room,
-           *mean = room + n_out, *constant = NULL;
+    double *constant = NULL;
     *out = nothing;
     vkt__eval_sums sums = { 0 };
     most = vkt__baseline_affords(base, most);
-    for (uint32_t k = 0; k < n_out; k++) {
-        scale[k] = 1;
-        if (info->task == VKT_TASK_REGRESS)
-            vkt_dataset_target_scale(t->data, k, &scale[k], &mean[k]);
-    }
-    o.scale = scale;
-    o.mean = mean;
+    if (info->task == VKT_TASK_REGRESS) o.target = t->data->schema.targets;
     VKT_TRY(vkt__alloc_large(most * n_out + 1, sizeof *o.net, "a comparison", &o.net));
     VKT_TRY(vkt__alloc_large(most * n_out + 1, sizeof *o.base, "a comparison", &o.base));
     VKT_TRY(vkt__alloc_large(most * info->n_labels + 1, sizeof *o.y, "a comparison", &o.y));
@@ -104,12 +96,11 @@ static vkt_status compare(vkt__trainer *t, vkt__baseline *base, vkt_split split,
     /* with its temperature, where there is one: what predictions have */
     VKT_TRY(vkt__evaluate(t->s, NULL, split, most, &sums, keep, &o));
     VKT_TRY(run_base(base, split, &o));
-    vkt__beside b = { info->task, n_out, info->n_labels, o.n, o.y, scale };
+    vkt__beside b = { info->task, n_out, info->n_labels, o.n, o.y, o.target };
     out->n = o.n;
     if (o.n < FEWEST_EXAMPLES) goto fail;
     VKT_TRY(vkt__beside_metric(&b, o.net, t->c->metric, NULL, &out->net));
     VKT_TRY(vkt__beside_metric(&b, o.base, t->c->metric, NULL, &out->base));
-    if (test) goto fail;
     if (info->task == VKT_TASK_CLASSIFY) {
         VKT_TRY(vkt__beside_metric(&b, o.net, "accuracy", NULL, &out->right_net));
         VKT_TRY(vkt__beside_metric(&b, o.base, "accuracy", NULL, &out->right_base));
@@ -121,7 +112,6 @@ static vkt_status compare(vkt__trainer *t, vkt__baseline *base, vkt_split split,
     VKT_TRY(vkt__beside_metric(&b, constant, t->c->metric, NULL, &out->constant));
 fail:
     vkt__eval_sums_finish(&sums);
-    free(room);
     free(o.net);
     free(o.base);
     free(o.y);
@@ -129,14 +119,45 @@ fail:
     return st;
 }
 
-static void record(vkt__trainer *t, const vkt__baseline *base, const compared *valid,
-                   const compared *test, double seconds)
+/* By validation and test examples together where there are test examples, since the network was not
+ * chosen by these; else by validation, on which it is the best of its evaluations and the linear
+ * model is not. */
+static const char *verdict_of(const vkt__trainer *t, vkt_split split, const compared *valid,
+                              const compared *test, uint64_t *looks)
 {
+    bool chosen = split == VKT_SPLIT_VALID && t->c->eval_every > 0;
+    double n = (double)valid->n, m = isfinite(test->error) ? (double)test->n : 0, all = n + m;
+    vkt__lead by = { t->c->metric_sign * (valid->net - valid->base), valid->error },
+              right = { valid->right_net - valid->right_base, valid->right_error };
+    *looks = chosen && m == 0 ? VKT_MAX(t->done / t->c->eval_every, (uint64_t)1) : 1;
+    if (m > 0) {
+        double also = t->c->metric_sign * (test->net - test->base),
+               hits = test->right_net - test->right_base;
+        by = (vkt__lead) { (n * by.by + m * also) / all,
+                           hypot(n * by.error, m * test->error) / all };
+        right = (vkt__lead) { (n * right.by + m * hits) / all,
+                              hypot(n * right.error, m * test->right_error) / all };
+    }
+    return vkt__beside_verdict(by, right, (size_t)all, *looks);
+}
+
+static void record(vkt__trainer *t, const vkt__baseline *base, vkt_split split,
+                   const compared *valid, const compared *test, double seconds)
+{
+    uint64_t looks;
+    const char *verdict = verdict_of(t, split, valid, test, &looks);
     vkt_train_result *r = t->result;
     vkt__run_record *x = &t->record;
     snprintf(r->baseline, sizeof r->baseline, "%s", vkt__baseline_name(base));
     snprintf(t->baseline_about, sizeof t->baseline_about, "%s; compared on %zu examples",
              vkt__baseline_about(base), valid->n);
+    size_t about = strlen(t->baseline_about), room = sizeof t->baseline_about - about;
+    if (looks > 1)
+        snprintf(t->baseline_about + about, room,
+                 ", on which the network was chosen among %llu evaluations",
+                 (unsigned long long)looks);
+    else if (isfinite(test->error))
+        snprintf(t->baseline_about + about, room, "; judged with %zu test examples", test->n);
     x->baseline = r->baseline;
     x->baseline_about = t->baseline_about;
     x->baseline_metric = r->baseline_metric = valid->base;
@@ -144,9 +165,7 @@ static void record(vkt__trainer *t, const vkt__baseline *base, const compared *v
     x->baseline_error = r->baseline_error = valid->error;
     x->baseline_accuracy = r->baseline_accuracy = valid->right_base;
     x->baseline_net_accuracy = r->baseline_net_accuracy = valid->right_net;
-    snprintf(r->baseline_verdict, sizeof r->baseline_verdict, "%s",
-             vkt__beside_verdict(t->c->metric_sign * (valid->net - valid->base), valid->error,
-                                 valid->right_net - valid->right_base, valid->right_error));
+    snprintf(r->baseline_verdict, sizeof r->baseline_verdict, "%s", verdict);
     x->baseline_verdict = r->baseline_verdict;
     x->baseline_constant = r->baseline_constant = valid->constant;
     x->baseline_test = r->baseline_test = test->base;
@@ -171,11 +190,11 @@ vkt_status vkt__trainer_baseline(vkt__trainer *t, vkt_split split)
         if (*why) vkt_log(VKT_LOG_INFO, "train", "no baseline beside this result: %s", why);
         goto fail;
     }
-    VKT_TRY(compare(t, base, split, false, &valid));
+    VKT_TRY(compare(t, base, split, &valid));
     if (split == VKT_SPLIT_VALID && t->info->n[VKT_SPLIT_TEST])
-        VKT_TRY(compare(t, base, VKT_SPLIT_TEST, true, &test));
+        VKT_TRY(compare(t, base, VKT_SPLIT_TEST, &test));
     if (isfinite(valid.net) && isfinite(valid.base))
-        record(t, base, &valid, &test, vkt__now() - start);
+        record(t, base, split, &valid, &test, vkt__now() - start);
     vkt_log(VKT_LOG_DEBUG, "train", "baseline: %s: %.3g s to fit, %.3g s to compare",
             vkt__baseline_about(base), fitted - start, vkt__now() - fitted);
 fail:

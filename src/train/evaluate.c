@@ -16,14 +16,13 @@ typedef struct {
     vkt__ranks ranks; /* without room: not measured */
     vkt__example_fn fn;
     void *user;
-    double *scale, *mean; /* [n_outputs] of regression targets */
-    double *number;       /* [2, n_outputs] the same in double: predictions and labels */
-    float *row;           /* [n_outputs] in the targets' own units, or calibrated */
-    vkt_label *labels;    /* [n_labels] the same of the labels */
-    float *mean_of;       /* [n_outputs] test-time augmentation: sum of the views so far */
-    uint32_t n_seen;      /* views of the example at hand */
-    bool bad;             /* one of them could not be read */
-    vkt_maybe ignore;     /* the class that does not count */
+    double *number;    /* [2, n_outputs] the same in double: predictions and labels */
+    float *row;        /* [n_outputs] in the targets' own units, or calibrated */
+    vkt_label *labels; /* [n_labels] the same of the labels */
+    float *mean_of;    /* [n_outputs] test-time augmentation: sum of the views so far */
+    uint32_t n_seen;   /* views of the example at hand */
+    bool bad;          /* one of them could not be read */
+    vkt_maybe ignore;  /* the class that does not count */
     uint64_t n_ignored;
     uint32_t end;  /* text: the token between documents, which is no text */
     bool labelled; /* the data says what is right */
@@ -121,17 +120,17 @@ static void take_class(pass *p, const float *out, vkt_label y, bool hit)
 }
 
 /* The shortest number that the data can have given as the label: training keeps
- * (label - mean) / scale as a float, y, and v is the number for y. */
-static double as_given(double v, float y, double mean, double scale)
+ * vkt__target_learned of it as a float, y, and v is the number for y. */
+static double as_given(const vkt__target *t, double v, float y)
 {
     enum { DIGITS = 17 };
-    if ((float)((0 - mean) / scale) == y) return 0;
+    if ((float)vkt__target_learned(t, 0) == y) return 0;
     int above = (int)floor(log10(fabs(v)));
     for (int digits = 1; v != 0 && digits < DIGITS; digits++) {
         int places = digits - 1 - above;
         double ten = pow(10, abs(places)),
                near = places < 0 ? round(v / ten) * ten : round(v * ten) / ten;
-        if ((float)((near - mean) / scale) == y) return near;
+        if ((float)vkt__target_learned(t, near) == y) return near;
     }
     return v;
 }
@@ -142,12 +141,16 @@ static void take_numbers(pass *p, const float *out, const vkt_label *y)
 {
     uint32_t n = p->sums->n_targets;
     for (uint32_t k = 0; k < n; k++) {
-        double predicted = (double)out[k] * p->scale[k], target = (double)y[k].f * p->scale[k];
+        const vkt__target *t = &p->data->schema.targets[k];
+        double around = t->curve == VKT_TARGET_PLAIN ? t->mean : 0;
+        vkt__target beside = *t;
+        beside.mean -= around;
+        double predicted = vkt__target_given(&beside, (double)out[k]),
+               target = vkt__target_given(&beside, (double)y[k].f);
         vkt__eval_add_error(p->sums, k, predicted, target);
-        p->number[k] = predicted + p->mean[k];
-        p->number[n + k] = target + p->mean[k];
-        if (p->fn && p->labelled)
-            p->number[n + k] = as_given(p->number[n + k], y[k].f, p->mean[k], p->scale[k]);
+        p->number[k] = predicted + around;
+        p->number[n + k] = target + around;
+        if (p->fn && p->labelled) p->number[n + k] = as_given(t, p->number[n + k], y[k].f);
         p->row[k] = (float)p->number[k];
         p->labels[k].f = (float)p->number[n + k];
     }
@@ -366,11 +369,7 @@ static void begin_sums(pass *p, const vkt_dataset *data)
     p->row = vkt__alloc(info->n_outputs * sizeof *p->row);
     p->mean_of = vkt__alloc(info->n_outputs * sizeof *p->mean_of);
     p->labels = vkt__alloc((s->n_targets + 1) * sizeof *p->labels);
-    p->scale = vkt__alloc((s->n_targets + 1) * sizeof *p->scale);
-    p->mean = vkt__alloc((s->n_targets + 1) * sizeof *p->mean);
     p->number = vkt__alloc((2 * (size_t)s->n_targets + 1) * sizeof *p->number);
-    for (uint32_t k = 0; k < s->n_targets; k++)
-        vkt_dataset_target_scale(data, k, &p->scale[k], &p->mean[k]);
 }
 
 static void finish_pass(pass *p)
@@ -381,8 +380,6 @@ static void finish_pass(pass *p)
     free(p->row);
     free(p->mean_of);
     free(p->labels);
-    free(p->scale);
-    free(p->mean);
     free(p->number);
 }
 

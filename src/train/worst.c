@@ -26,7 +26,6 @@ struct vkt__worst {
     const vkt__session *s;
     vkt_split split;
     vkt_maybe ignore;
-    double *scale;   /* [n_outputs] of regression, units of a deviation */
     mistake *errors; /* [n_errors] falling */
     size_t n_errors;
     vkt__judged *judged; /* [n_judged] of classes */
@@ -38,16 +37,12 @@ vkt_status vkt__worst_create(const vkt__session *s, vkt_split split, vkt__worst 
     vkt_status st = VKT_OK;
     vkt__worst *w = NULL;
     const vkt_dataset_info *info = s->info;
-    double mean;
     *out = NULL;
     if (info->kind == VKT_DATA_KIND_TEXT || info->task == VKT_TASK_DETECT || !info->has_labels)
         return VKT_OK;
     w = vkt__alloc(sizeof *w);
     *w = (vkt__worst) { .s = s, .split = split, .ignore = vkt__session_ignore(s) };
     w->errors = vkt__alloc((MOST_ERRORS + 1) * sizeof *w->errors);
-    w->scale = vkt__alloc(info->n_outputs * sizeof *w->scale);
-    for (uint32_t k = 0; k < info->n_outputs && info->task == VKT_TASK_REGRESS; k++)
-        vkt_dataset_target_scale(s->data, k, &w->scale[k], &mean);
     if (info->task == VKT_TASK_CLASSIFY && info->n_outputs > 1) {
         w->most_judged = VKT_MIN(info->n[split], (uint64_t)MOST_JUDGED);
         VKT_TRY(
@@ -66,7 +61,6 @@ void vkt__worst_destroy(vkt__worst **pw)
     if (!w) return;
     for (size_t i = 0; i < w->n_errors; i++) free(w->errors[i].number);
     free(w->errors);
-    free(w->scale);
     free(w->judged);
     free(w);
     *pw = NULL;
@@ -139,7 +133,7 @@ void vkt__worst_take(void *user, uint64_t index, const float *out, const vkt_lab
     }
     for (uint32_t k = 0; k < n; k++) {
         if (number) {
-            double by = (number[k] - number[n + k]) / w->scale[k];
+            double by = vkt__target_apart(&w->s->data->schema.targets[k], number[k], number[n + k]);
             loss += by * by;
             continue;
         }

@@ -517,7 +517,7 @@ static void test_errors_of_numbers(void **state)
         mean += d[i] / N;
     }
     for (size_t i = 0; i < N; i++) square += (d[i] - mean) * (d[i] - mean);
-    vkt__beside b = { VKT_TASK_REGRESS, 1, 1, N, y, &scale };
+    vkt__beside b = { VKT_TASK_REGRESS, 1, 1, N, y, &(vkt__target) { .scale = scale } };
     REQUIRE_OK(vkt__beside_metric(&b, one, "rmse", NULL, &value));
     REQUIRE_NEAR(value, scale * sqrt(mse[0]), 1e-9);
     REQUIRE_OK(vkt__beside_error(&b, one, other, "loss", &error));
@@ -531,19 +531,38 @@ static void test_verdicts(void **state)
 {
     (void)state;
     static const struct {
-        double by, error, right, right_error;
+        vkt__lead chosen, right;
+        size_t n;
+        uint64_t looks;
         const char *want;
     } of[] = {
-        { 0.3, 0.1, NAN, NAN, "better" },   { 0.15, 0.1, NAN, NAN, "level" },
-        { -0.3, 0.1, NAN, NAN, "worse" },   { -0.15, 0.1, 0.01, 0.02, "level" },
-        { 0.1, 0.1, 0.05, 0.02, "better" }, { 0.1, 0.1, -0.05, 0.02, "worse" },
-        { 0.3, 0.1, -0.05, 0.02, "mixed" }, { 0.3, 0.1, 0.05, 0.02, "better" },
-        { 0, 0, NAN, NAN, "level" },        { 1e-9, 0, NAN, NAN, "better" },
-        { NAN, NAN, NAN, NAN, "level" },
+        { { 0.3, 0.1 }, { NAN, NAN }, 1000, 1, "better" },
+        { { 0.15, 0.1 }, { NAN, NAN }, 1000, 1, "level" },
+        { { -0.3, 0.1 }, { NAN, NAN }, 1000, 1, "worse" },
+        { { -0.15, 0.1 }, { 0.01, 0.02 }, 1000, 1, "level" },
+        { { 0.1, 0.1 }, { 0.05, 0.02 }, 1000, 1, "better" },
+        { { 0.1, 0.1 }, { -0.05, 0.02 }, 1000, 1, "worse" },
+        { { 0.3, 0.1 }, { -0.05, 0.02 }, 1000, 1, "mixed" },
+        { { 0.3, 0.1 }, { 0.05, 0.02 }, 1000, 1, "better" },
+        { { 0.3, 0.1 }, { 0.01, 0.02 }, 1000, 1, "partly" },
+        { { 0, 0 }, { NAN, NAN }, 1000, 1, "level" },
+        { { 1e-9, 0 }, { NAN, NAN }, 1000, 1, "better" },
+        { { NAN, NAN }, { NAN, NAN }, 1000, 1, "level" },
+        /* t: 1.962 of many, 2.262 of ten */
+        { { 0.1970, 0.1 }, { NAN, NAN }, 1000, 1, "better" },
+        { { 0.1955, 0.1 }, { NAN, NAN }, 1000, 1, "level" },
+        { { 0.2275, 0.1 }, { NAN, NAN }, 10, 1, "better" },
+        { { 0.2250, 0.1 }, { NAN, NAN }, 10, 1, "level" },
+        { { -0.2275, 0.1 }, { NAN, NAN }, 10, 20, "worse" },
+        /* the luckiest of 20 equal ones: 3.543 of 18, 3.031 of many */
+        { { 0.356, 0.1 }, { NAN, NAN }, 18, 20, "better" },
+        { { 0.352, 0.1 }, { NAN, NAN }, 18, 20, "level" },
+        { { 0.305, 0.1 }, { NAN, NAN }, 1000, 20, "better" },
+        { { 0.300, 0.1 }, { NAN, NAN }, 1000, 20, "level" },
     };
     for (size_t i = 0; i < VKT_COUNT(of); i++)
-        assert_string_equal(
-            vkt__beside_verdict(of[i].by, of[i].error, of[i].right, of[i].right_error), of[i].want);
+        assert_string_equal(vkt__beside_verdict(of[i].chosen, of[i].right, of[i].n, of[i].looks),
+                            of[i].want);
 }
 
 static void test_finding(void **state)
@@ -583,6 +602,15 @@ static void test_finding(void **state)
     assert_non_null(strstr(s.data, "so it underfits"));
     vkt__str_finish(&s);
     r.metric = "loss";
+    r.baseline_verdict = "partly";
+    r.baseline_accuracy = 0.81;
+    r.baseline_net_accuracy = 0.8;
+    assert_true(vkt__finding_baseline(&r, &h, &s));
+    assert_non_null(strstr(s.data, "by loss the network is better than a linear model"));
+    assert_non_null(strstr(s.data, "no better: 80.00% against 81.00%, difference within noise"));
+    vkt__str_finish(&s);
+    r.baseline_accuracy = r.baseline_net_accuracy = NAN;
+    r.baseline_verdict = "worse";
     r.baseline_net = 0.62;
     for (int i = 0; i < 2; i++) {
         r.baseline_metric = i ? 0.5 : 0.56;

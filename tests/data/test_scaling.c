@@ -151,6 +151,63 @@ static void a_huge_number_is_at_the_end(void **state)
     assert_true(vkt__scaling_inputs(&c, -1e300, &x) && x < -2.999f);
 }
 
+/* 40 prices over orders of magnitude; the last one is `last`. */
+static vkt_status open_prices(vkt_target_curve how, const char *last, vkt_dataset **out)
+{
+    vkt__str text = { 0 };
+    vkt__str_printf(&text, "x,price\n");
+    for (int i = 0; i < 39; i++) vkt__str_printf(&text, "%d,%.17g\n", i, exp(i / 4.0));
+    vkt__str_printf(&text, "39,%s\n", last);
+    put(CSV, text.data, text.len);
+    vkt__str_finish(&text);
+    return vkt_dataset_open(
+        &(vkt_data_desc) { .source = "csv", .path = CSV, .task = VKT_TASK_REGRESS, .target = how },
+        out);
+}
+
+/* Learned are logarithms, standardised; the schema gives the numbers back. */
+static void a_target_is_learned_as_its_logarithm(void **state)
+{
+    (void)state;
+    static const vkt_target_curve ways[] = { VKT_TARGET_LOG, VKT_TARGET_LOG1P };
+    for (size_t w = 0; w < VKT_COUNT(ways); w++) {
+        vkt_dataset *ds, *other;
+        double mean, scale, sum = 0, square = 0;
+        bool plus = ways[w] == VKT_TARGET_LOG1P;
+        REQUIRE_OK(open_prices(ways[w], plus ? "0" : "1e4", &ds));
+        for (int i = 0; i < 40; i++) {
+            double v = i < 39 ? exp(i / 4.0) : plus ? 0 : 1e4, learned = plus ? log1p(v) : log(v);
+            sum += learned / 40;
+            square += learned * learned / 40;
+        }
+        vkt_dataset_target_scale(ds, 0, &scale, &mean);
+        REQUIRE_NEAR(mean, sum, 1e-9);
+        REQUIRE_NEAR(scale, sqrt(square - sum * sum), 1e-9);
+        assert_non_null(strstr(ds->info.notes[ds->info.n_notes - 1], "its median"));
+        REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), CSV, &other));
+        for (uint64_t i = 0; i < 40; i++) {
+            float y = vkt__dataset_label(other, VKT_SPLIT_TEST, i)->f;
+            double v = i < 39 ? exp((double)i / 4) : plus ? 0 : 1e4;
+            REQUIRE_NEAR(vkt_dataset_target_value(other, 0, (double)y), v, 1e-5 * v + 1e-6);
+        }
+        vkt_dataset_destroy(&other);
+        vkt_dataset_destroy(&ds);
+    }
+}
+
+/* What has no logarithm is refused where it stands; so is it in a file that a model reads. */
+static void a_target_without_a_logarithm_is_refused(void **state)
+{
+    (void)state;
+    vkt_dataset *ds = NULL;
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(open_prices(VKT_TARGET_LOG, "0", &ds), VKT_E_FORMAT);
+    REQUIRE_LOGGED("line 41: label 'price' is 0, but data.target is for numbers above 0; log1p");
+    REQUIRE_STATUS(open_prices(VKT_TARGET_LOG1P, "-0.5", &ds), VKT_E_FORMAT);
+    REQUIRE_LOGGED("line 41: label 'price' is -0.5, but data.target is for numbers from 0 on");
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +216,8 @@ int main(void)
         cmocka_unit_test(a_column_of_mostly_one_value),
         cmocka_unit_test(cells_are_shown_as_they_were),
         cmocka_unit_test(a_huge_number_is_at_the_end),
+        cmocka_unit_test(a_target_is_learned_as_its_logarithm),
+        cmocka_unit_test(a_target_without_a_logarithm_is_refused),
     };
     return cmocka_run_group_tests_name("scaling", tests, setup, teardown);
 }

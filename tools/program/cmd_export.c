@@ -88,8 +88,8 @@ const cli_command cmd_export = {
     .details =
         "A run folder stands for its best checkpoint.\n"
         "ONNX: the input [N, ...] is the training input (standardised; images with channels "
-        "last); the outputs are \"logits\" and \"probabilities\", or \"value\", with boxes also "
-        "\"boxes\" and \"scores\". The "
+        "last); the outputs are \"logits\" and \"probabilities\", or \"value\" (standardised) and "
+        "\"prediction\" (in the data's units), with boxes also \"boxes\" and \"scores\". The "
         "metadata key vktrain.schema says how inputs were prepared.\n"
         "Language models can be written as a Hugging Face folder; those of the GPT-2, Llama, "
         "Mistral, Qwen2, Qwen3, Gemma 2 and 3 and Phi-3 architectures as a GGUF file, too; "

@@ -309,6 +309,7 @@ static void print_baseline(const vkt_train_result *r)
     static const char *const says[][2] = { { "better", "the network is better" },
                                            { "level", "the network is no better, within noise" },
                                            { "worse", "the network is worse" },
+                                           { "partly", "the network is no better in accuracy" },
                                            { "mixed", "each is better in one of them" } };
     const char *verdict = "";
     if (!*r->baseline) return;

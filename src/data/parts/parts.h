@@ -102,8 +102,19 @@ typedef struct vkt__target {
     const char *name;
     uint32_t position;
     vkt__form form;     /* how it is written */
-    double mean, scale; /* of regression: value = standardised * scale + mean */
+    double mean, scale; /* of regression: curve(value) = standardised * scale + mean */
+    vkt_target_curve curve;
 } vkt__target;
+
+/* ---- target.c: numbers to predict ---- */
+
+bool vkt__target_takes(vkt_target_curve how, double v);
+const char *vkt__target_wants(vkt_target_curve how); /* "numbers from 0 on" */
+void vkt__target_curve_all(vkt_target_curve how, double *v, uint64_t n);
+double vkt__target_learned(const vkt__target *t, double v); /* standardised */
+double vkt__target_given(const vkt__target *t, double z);
+/* By how much two values differ, in standardised units. */
+double vkt__target_apart(const vkt__target *t, double a, double b);
 
 /* What a mask's numbers mean: class c is value[c], of grey and palettes a number, else 0xRRGGBB. */
 typedef struct vkt__mask_code {

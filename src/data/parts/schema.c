@@ -165,6 +165,10 @@ static void text_json(json_t *o, const vkt__schema *s)
     json_object_set_new(o, "tokenizer", json_loads(s->tokenizer, 0, NULL));
 }
 
+static const char *const curve_names[] = {
+    [VKT_TARGET_PLAIN] = "plain", [VKT_TARGET_LOG] = "log", [VKT_TARGET_LOG1P] = "log1p"
+};
+
 /* Writes the targets. A table's only one is named by the label's column. */
 static void targets_json(json_t *o, const vkt__schema *s)
 {
@@ -179,6 +183,9 @@ static void targets_json(json_t *o, const vkt__schema *s)
                                             s->targets[k].mean, "scale", s->targets[k].scale));
         json_object_set(o, "targets", all);
     }
+    /* of all targets */
+    if (s->targets->curve != VKT_TARGET_PLAIN)
+        json_object_set_new(o, "target", json_string(curve_names[s->targets->curve]));
     json_decref(all);
 }
 
@@ -535,6 +542,10 @@ static void read_shape(reader *r, const json_t *o, vkt__schema *s)
 static void read_targets(reader *r, const json_t *o, vkt__schema *s)
 {
     const json_t *all = json_object_get(o, "targets");
+    const char *curve = json_object_get(o, "target") ? get_string(r, o, "target") : "plain";
+    size_t how = 0;
+    while (how < VKT_COUNT(curve_names) && strcmp(curve, curve_names[how]) != 0) how++;
+    if (how == VKT_COUNT(curve_names)) bad(r, "target", "plain, log or log1p"), how = 0;
     s->n_outputs = s->n_targets = 1;
     if (all) get_array(r, o, "targets", &s->n_targets);
     s->n_outputs = s->n_targets = VKT_MAX(s->n_targets, 1);
@@ -546,6 +557,7 @@ static void read_targets(reader *r, const json_t *o, vkt__schema *s)
         t->name = all ? get_string(r, one, "name") : "";
         t->mean = get_real(r, one, all ? "mean" : "target_mean");
         t->scale = positive(r, get_real(r, one, scale), scale);
+        t->curve = (vkt_target_curve)how;
     }
 }
 

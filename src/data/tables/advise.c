@@ -321,6 +321,7 @@ static vkt_status count_far_labels(advice *a, const vkt__csv *csv, bool header, 
         n += vkt__form_value(form, VKT__DATE_WHOLE, vkt__csv_cell(csv, r, label), &v[n]);
     n_far = vkt__stats_far(v, n, &median, &quartiles);
     a->out.n_far_labels = isnan(n_far) ? 0 : (uint32_t)n_far;
+    a->out.skewed = n > 0 && !isnan(n_far) && vkt__stats_skewed(v, n);
 fail:
     free(v);
     return st;

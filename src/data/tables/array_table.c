@@ -89,30 +89,39 @@ fail:
     return st;
 }
 
-/* (v - mean) / std as f32, refused when it has no finite value. */
-static vkt_status scaled(const vkt__arrays *a, const char *what, uint32_t row, double v,
-                         double mean, double std, float *out)
+static vkt_status too_far(const vkt__arrays *a, const char *what, uint32_t row, double v,
+                          double mean, double std)
 {
-    *out = (float)((v - mean) / std);
-    if (isfinite(*out)) return VKT_OK;
     return vkt__fail(VKT_E_FORMAT, "data",
                      "'%s', row %u: %s holds %g, which is too far from the training data's mean %g "
                      "(deviation %g)",
                      a->name, row, what, v, mean, std);
 }
 
+/* (v - mean) / std as f32, refused when it has no finite value. */
+static vkt_status scaled(const vkt__arrays *a, uint32_t row, double v, double mean, double std,
+                         float *out)
+{
+    *out = (float)((v - mean) / std);
+    return isfinite(*out) ? VKT_OK : too_far(a, "X", row, v, mean, std);
+}
+
 vkt_status vkt__array_labels(const vkt__schema *s, const vkt__arrays *a, const uint32_t *rows,
                              uint32_t n, vkt_label *out)
 {
-    vkt_status st = VKT_OK;
     if (s->task == VKT_TASK_CLASSIFY) return class_labels(s, a, rows, n, out);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = rows ? rows[i] : i;
-        VKT_TRY(scaled(a, "y", row, vkt__npy_number(&a->y, row), s->targets->mean,
-                       s->targets->scale, &out[i].f));
+        double v = vkt__npy_number(&a->y, row);
+        if (!vkt__target_takes(s->targets->curve, v))
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s', row %u: y holds %g, but data.target is for %s", a->name, row, v,
+                             vkt__target_wants(s->targets->curve));
+        out[i].f = (float)vkt__target_learned(s->targets, v);
+        if (!isfinite(out[i].f))
+            return too_far(a, "y", row, v, vkt__target_given(s->targets, 0), s->targets->scale);
     }
-fail:
-    return st;
+    return VKT_OK;
 }
 
 /* ---- rows and columns ---- */
@@ -192,7 +201,7 @@ static void lay_out(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__array
     s->n_file_columns = n + 1;
     s->n_targets = 1;
     s->targets = vkt__arena_alloc(&ds->arena, sizeof *s->targets);
-    *s->targets = (vkt__target) { .name = "y", .position = n, .scale = 1 };
+    *s->targets = (vkt__target) { .name = "y", .position = n, .scale = 1, .curve = desc->target };
     s->n_inputs = s->n_columns = s->input_shape[0] = n;
     s->input_rank = 1;
     s->columns = vkt__arena_alloc(&ds->arena, n * sizeof *s->columns);
@@ -245,6 +254,9 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__arrays *a, const uint32
     VKT_TRY(vkt__alloc_large(n, sizeof *v, "targets", &v));
     for (uint64_t i = 0; i < n; i++)
         v[i] = vkt__npy_number(&a->y, rows[ds->index[VKT_SPLIT_TRAIN][i]]);
+    for (uint64_t i = 0; i < n; i++)
+        if (!vkt__target_takes(s->targets->curve, v[i])) n = 0; /* vkt__array_labels says which */
+    vkt__target_curve_all(s->targets->curve, v, n);
     vkt__stats t = vkt__stats_of(v, n);
     if (!isfinite(t.sq) || !isfinite(t.mean))
         st = vkt__fail(VKT_E_FORMAT, "data",
@@ -268,7 +280,7 @@ static vkt_status fill_inputs(const vkt__schema *s, const vkt__arrays *a, const 
         for (uint32_t c = 0; c < s->n_columns; c++) {
             const vkt__column *of = &s->columns[c];
             double v = cell(a, rows[i], c);
-            VKT_TRY(scaled(a, "X", rows[i], isnan(v) ? of->fill : v, of->mean, of->std,
+            VKT_TRY(scaled(a, rows[i], isnan(v) ? of->fill : v, of->mean, of->std,
                            &part->values[(uint64_t)i * s->n_inputs + c]));
         }
 fail:

@@ -57,3 +57,22 @@ double vkt__stats_far(double *v, uint64_t n, double *median, double *quartiles)
         n_far += fabs(v[i] - *median) > VKT__FAR_QUARTILES * *quartiles;
     return n_far;
 }
+
+/* How much farther the 98th percentile lies from the median than the second one; both sides count
+ * from 1 in 50 rows on, so that single labels far away are no tail. */
+static double tail(const double *v, uint64_t n, bool logs)
+{
+    const double at[] = { v[n / 50], v[n / 2], v[n - 1 - n / 50] };
+    double low = logs ? log(at[1] / at[0]) : at[1] - at[0],
+           high = logs ? log(at[2] / at[1]) : at[2] - at[1];
+    return high / low;
+}
+
+bool vkt__stats_skewed(const double *v, uint64_t n)
+{
+    enum { FEWEST = 100 };
+    const double skewed = 5, even = 2; /* tools/results: "The logarithm of a target" */
+    if (n < FEWEST || !(v[0] > 0)) return false;
+    double logs = tail(v, n, true);
+    return tail(v, n, false) > skewed && logs < even && logs > 1 / even;
+}

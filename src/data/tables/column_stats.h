@@ -16,6 +16,9 @@ void vkt__stats_share(vkt__schema *s, const vkt__stats *of, vkt_standardize how)
 /* Sorts v; returns how many lie more than VKT__FAR_QUARTILES times the range between the quartiles
  * away from the median. NAN: too few, or that range is 0. */
 enum { VKT__FAR_QUARTILES = 20 };
+/* Whether numbers [n], sorted, are above 0 with a tail to the right that their logarithms have not,
+ * as prices have it. */
+bool vkt__stats_skewed(const double *v, uint64_t n);
 double vkt__stats_far(double *v, uint64_t n, double *median, double *quartiles);
 
 #endif

@@ -160,7 +160,9 @@ static vkt_status find_labels(vkt_dataset *ds, const vkt_data_desc *desc, const 
         marked[at] = true;
     }
     for (uint32_t c = 0; c < csv->n_columns; c++)
-        if (marked[c]) s->targets[s->n_targets++] = (vkt__target) { .position = c, .scale = 1 };
+        if (marked[c])
+            s->targets[s->n_targets++] =
+                (vkt__target) { .position = c, .scale = 1, .curve = desc->target };
     if (s->n_targets == csv->n_columns)
         st = vkt__fail(VKT_E_ARG, "data", "'%s': data.label leaves no column as an input",
                        csv->name);
@@ -460,6 +462,9 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t, vkt__target *
         n += vkt__form_value(
             of->form, VKT__DATE_WHOLE,
             vkt__csv_cell(t->csv, t->rows[ds->index[VKT_SPLIT_TRAIN][i]], of->position), &v[n]);
+    for (uint64_t i = 0; i < n; i++)
+        if (!vkt__target_takes(of->curve, v[i])) n = 0; /* vkt__table_labels says which */
+    vkt__target_curve_all(of->curve, v, n);
     vkt__stats a = vkt__stats_of(v, n);
     if (!isfinite(a.sq) || !isfinite(a.mean)) {
         st =
@@ -474,14 +479,20 @@ static vkt_status fit_target(vkt_dataset *ds, const vkt__table *t, vkt__target *
         of->mean = median;
         of->scale = quartiles / NORMAL_QUARTILES;
         vkt__table_note(
-            ds,
-            vkt__arena_printf(&ds->arena,
-                              "label '%s': %.0f of %llu training labels lie more than %d quartile "
-                              "ranges (%.4g) away from the median %.4g: loss.kind huber weighs "
-                              "them less, and the others alone give the scale",
-                              vkt__show(of->name).s, n_far, (unsigned long long)n,
-                              VKT__FAR_QUARTILES, quartiles, median));
+            ds, vkt__arena_printf(
+                    &ds->arena,
+                    "label '%s'%s: %.0f of %llu training labels lie more than %d quartile "
+                    "ranges (%.4g) away from the median %.4g: loss.kind huber weighs "
+                    "them less, and the others alone give the scale",
+                    vkt__show(of->name).s, of->curve == VKT_TARGET_PLAIN ? "" : ", its logarithm",
+                    n_far, (unsigned long long)n, VKT__FAR_QUARTILES, quartiles, median));
     }
+    if (of->curve != VKT_TARGET_PLAIN)
+        vkt__table_note(ds, vkt__arena_printf(&ds->arena,
+                                              "label '%s' is learned as its logarithm: predictions "
+                                              "are near its median, which is below its mean where "
+                                              "it is skewed",
+                                              vkt__show(of->name).s));
 fail:
     free(v);
     return st;

@@ -299,14 +299,6 @@ static vkt_status too_far(const vkt__csv *csv, uint32_t row, const char *column,
                      csv->name, csv->line[row], v, vkt__show(column).s, mean, std);
 }
 
-/* (v - mean) / std as f32, refused when it has no finite value. */
-static vkt_status scaled(const vkt__csv *csv, uint32_t row, const char *column, double v,
-                         double mean, double std, float *out)
-{
-    *out = (float)((v - mean) / std);
-    return isfinite(*out) ? VKT_OK : too_far(csv, row, column, v, mean, std);
-}
-
 static vkt_status class_label(const vkt__schema *s, const vkt__table *t, uint32_t row,
                               vkt_label *out)
 {
@@ -321,17 +313,22 @@ static vkt_status class_label(const vkt__schema *s, const vkt__table *t, uint32_
 static vkt_status number_labels(const vkt__schema *s, const vkt__table *t, uint32_t row,
                                 vkt_label *out)
 {
-    vkt_status st = VKT_OK;
     for (uint32_t k = 0; k < s->n_targets; k++) {
         const vkt__target *of = &s->targets[k];
         const char *cell = vkt__csv_cell(t->csv, row, t->label[k]);
         double v;
         if (!vkt__form_value(of->form, VKT__DATE_WHOLE, cell, &v))
             return not_a_number(t->csv, row, of->name, of->form, cell);
-        VKT_TRY(scaled(t->csv, row, of->name, v, of->mean, of->scale, &out[k].f));
+        if (!vkt__target_takes(of->curve, v))
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s' line %u: label '%s' is %g, but data.target is for %s",
+                             t->csv->name, t->csv->line[row], vkt__show(of->name).s, v,
+                             vkt__target_wants(of->curve));
+        out[k].f = (float)vkt__target_learned(of, v);
+        if (!isfinite(out[k].f))
+            return too_far(t->csv, row, of->name, v, vkt__target_given(of, 0), of->scale);
     }
-fail:
-    return st;
+    return VKT_OK;
 }
 
 static vkt_status label_set(const vkt__schema *s, const vkt__table *t, uint32_t row, vkt_label *out)

@@ -1,6 +1,7 @@
 /* beside.h */
 #include <math.h>
 
+#include "data/parts/parts.h"
 #include "train/measures/beside.h"
 #include "train/measures/classes.h"
 #include "train/measures/ranks.h"
@@ -19,6 +20,15 @@ static uint32_t largest(const double *out, uint32_t n)
 static double cross_entropy(double p)
 {
     return -log(fmax(p, 1e-38));
+}
+
+/* A number in units of its target; where it is no logarithm around its mean, which both sides have:
+ * errors may be small beside it. */
+static double in_units(const vkt__beside *b, uint32_t k, double z)
+{
+    if (!b->target) return z;
+    return b->target[k].curve == VKT_TARGET_PLAIN ? z * b->target[k].scale
+                                                  : vkt__target_given(&b->target[k], z);
 }
 
 /* The loss of one example. */
@@ -58,10 +68,8 @@ static void add(const vkt__beside *b, vkt__eval_sums *s, vkt__ranks *ranks, cons
         vkt__eval_add_labels(s, row, y, NULL);
         if (ranks->cap) vkt__ranks_add_labels(ranks, row, y);
     } else {
-        for (uint32_t k = 0; k < b->n_outputs; k++) {
-            double scale = b->scale ? b->scale[k] : 1;
-            vkt__eval_add_error(s, k, out[k] * scale, (double)y[k].f * scale);
-        }
+        for (uint32_t k = 0; k < b->n_outputs; k++)
+            vkt__eval_add_error(s, k, in_units(b, k, out[k]), in_units(b, k, (double)y[k].f));
     }
 }
 
@@ -103,16 +111,18 @@ fail:
 
 /* ---- the error of a difference ---- */
 
-/* The mean squared error of each target and the target's variance, in standardised units. */
+/* The mean squared error of each target and the target's variance, in its units. */
 static void squares(const vkt__beside *b, const double *out, double *mse, double *variance)
 {
     for (uint32_t k = 0; k < b->n_outputs; k++) {
         double mean = 0;
         mse[k] = variance[k] = 0;
-        for (size_t i = 0; i < b->n; i++) mean += (double)b->y[i * b->n_labels + k].f;
+        for (size_t i = 0; i < b->n; i++)
+            mean += in_units(b, k, (double)b->y[i * b->n_labels + k].f);
         mean /= (double)b->n;
         for (size_t i = 0; i < b->n; i++) {
-            double y = (double)b->y[i * b->n_labels + k].f, e = out[i * b->n_outputs + k] - y;
+            double y = in_units(b, k, (double)b->y[i * b->n_labels + k].f),
+                   e = in_units(b, k, out[i * b->n_outputs + k]) - y;
             mse[k] += e * e / (double)b->n;
             variance[k] += (y - mean) * (y - mean) / (double)b->n;
         }
@@ -139,7 +149,8 @@ static double difference(const means *m, size_t i)
         return (double)(largest(p, b->n_outputs) == y->u) -
                (double)(largest(q, b->n_outputs) == y->u);
     for (uint32_t k = 0; k < b->n_outputs; k++) {
-        double e = p[k] - (double)y[k].f, o = q[k] - (double)y[k].f;
+        double is = in_units(b, k, (double)y[k].f), e = in_units(b, k, p[k]) - is,
+               o = in_units(b, k, q[k]) - is;
         sum += m->weight[k] * (!strcmp(m->metric, "mae") ? fabs(e) - fabs(o) : e * e - o * o);
     }
     return sum;
@@ -154,10 +165,10 @@ static void weigh(means *m)
     squares(b, m->other, other, variance);
     squares(b, m->one, one, variance);
     for (uint32_t k = 0; k < n; k++) {
-        double scale = b->scale ? b->scale[k] : 1, roots = sqrt(one[k]) + sqrt(other[k]);
+        double roots = sqrt(one[k]) + sqrt(other[k]);
         double w = !strcmp(m->metric, "r2")     ? variance[k] > 0 ? 1 / variance[k] : 0
-                   : !strcmp(m->metric, "rmse") ? roots > 0 ? scale / roots : 0
-                                                : scale;
+                   : !strcmp(m->metric, "rmse") ? roots > 0 ? 1 / roots : 0
+                                                : 1;
         m->weight[k] = w / n;
     }
     free(room);
@@ -218,15 +229,42 @@ vkt_status vkt__beside_error(const vkt__beside *b, const double *one, const doub
     return st;
 }
 
-/* How far ahead, in units of twice the standard error: beyond 1 it is more than noise. */
-static double ahead(double by, double error)
+/* ---- the verdict ---- */
+
+/* What a normal number exceeds with this probability, below one half (Abramowitz and
+ * Stegun 26.2.23, to 4.5e-4), and what Student's t of these degrees of freedom does (26.7.5, four
+ * terms). */
+static double normal_beyond(double p)
 {
-    return isfinite(by) ? error > 0 ? by / (2 * error) : by > 0 ? 2 : by < 0 ? -2 : 0 : 0;
+    double t = sqrt(-2 * log(p));
+    return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
 }
 
-const char *vkt__beside_verdict(double by, double error, double right_by, double right_error)
+static double student_beyond(double p, double v)
 {
-    double chosen = ahead(by, error), right = ahead(right_by, right_error);
-    bool better = chosen > 1 || right > 1, worse = chosen < -1 || right < -1;
-    return better && worse ? "mixed" : better ? "better" : worse ? "worse" : "level";
+    double z = normal_beyond(p), s = z * z;
+    return z + z * (s + 1) / (4 * v) + z * (3 + s * (16 + 5 * s)) / (96 * v * v) +
+           z * (-15 + s * (17 + s * (19 + 3 * s))) / (384 * v * v * v) +
+           z * (-945 + s * (-1920 + s * (1482 + s * (776 + 79 * s)))) / (92160 * v * v * v * v);
+}
+
+/* 1: more than noise, -1: behind by more than that. */
+static int beyond_noise(vkt__lead l, double above, double below)
+{
+    if (!isfinite(l.by)) return 0;
+    double error = l.error > 0 ? l.error : 0;
+    return (l.by > above * error) - (-l.by > below * error);
+}
+
+const char *vkt__beside_verdict(vkt__lead chosen, vkt__lead right, size_t n, uint64_t looks)
+{
+    const double tail = 0.025, freedom = (double)VKT_MAX(n, 3) - 1;
+    double below = student_beyond(tail, freedom),
+           above = student_beyond(tail / (double)VKT_MAX(looks, 1), freedom);
+    int by = beyond_noise(chosen, above, below), hits = beyond_noise(right, above, below);
+    bool better = by > 0 || hits > 0, worse = by < 0 || hits < 0;
+    if (better && worse) return "mixed";
+    if (by > 0 && hits == 0 && isfinite(right.by)) return "partly";
+    return better ? "better" : worse ? "worse" : "level";
 }

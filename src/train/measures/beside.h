@@ -9,8 +9,8 @@ typedef struct vkt__beside {
     vkt_task task;
     uint32_t n_outputs, n_labels;
     size_t n;
-    const vkt_label *y;  /* [n, n_labels] as vkt_dataset_example gives them */
-    const double *scale; /* [n_outputs] units of a target per standardised unit; NULL: 1 */
+    const vkt_label *y;               /* [n, n_labels] as vkt_dataset_example gives them */
+    const struct vkt__target *target; /* [n_outputs] of numbers; NULL: their units are 1 */
 } vkt__beside;
 
 /* The value of a measure (vkt__measure_named) of outputs [n, n_outputs]: probabilities, or
@@ -24,9 +24,16 @@ vkt_status vkt__beside_metric(const vkt__beside *b, const double *out, const cha
 vkt_status vkt__beside_error(const vkt__beside *b, const double *one, const double *other,
                              const char *metric, double *error);
 
-/* "better", "worse", "level" (within noise, which is two standard errors) or "mixed": by what a
- * model is ahead in the measure that selects (negative: behind), and of classes in the share that
- * is right (NAN: there are none). */
-const char *vkt__beside_verdict(double by, double error, double right_by, double right_error);
+/* By what a model is ahead (negative: behind, NAN: it was not measured), with its standard error.
+ */
+typedef struct vkt__lead {
+    double by, error;
+} vkt__lead;
+/* "better", "worse", "level" (within noise), "partly" (better, but level in the share that is
+ * right) or "mixed": in the measure that selects, and of classes in the share that is right. Noise
+ * is what two of three in a hundred equal models would show by Student's t of n examples; a model
+ * that was chosen as the best of `looks` evaluations on these very examples is better only beyond
+ * what the luckiest of them would show by chance (Bonferroni). */
+const char *vkt__beside_verdict(vkt__lead chosen, vkt__lead right, size_t n, uint64_t looks);
 
 #endif
