@@ -10,12 +10,13 @@
 #include "init_json.h"
 #include "init_recipe.h"
 #include "init_set.h"
+#include "init_tables.h"
 
 typedef struct init_options {
     cli_options common;
     const char *out, *label;
     int task;
-    bool force, json;
+    bool force, json, quick, best;
     cli_list set;
 } init_options;
 
@@ -29,6 +30,11 @@ static const cli_flag flags[] = {
       "tables: predict a class, a number, or any of several labels (cells as a|b); auto: decided "
       "by "
       "the values of the labels; text: read the file or folder as text, whatever its name" },
+    { "--quick", CLI_BOOL, AT(quick), NULL, NULL,
+      "a recipe of a fifth of the steps, for tables also a smaller net: a first result soon" },
+    { "--best", CLI_BOOL, AT(best), NULL, NULL,
+      "a recipe of three times the steps, for tables also twice the nets; `next` names the study "
+      "that tunes it" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL,
       "write no file: print the recipe and what was seen in the data, as JSON" },
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
@@ -77,6 +83,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     if (d->text) c->data.context = d->context;
     if (d->text) c->data.vocab = d->vocab;
     if (d->blanks) c->data.missing = VKT_MISSING_MEAN;
+    if (d->skewed) c->data.target = VKT_TARGET_LOG;
     c->data.tokenizer = d->tokenizer;
     if (d->pairs) c->data.packing = VKT_PACKING_PAIRS;
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
@@ -157,6 +164,7 @@ static vkt_status open_table(const init_options *o, const vkt_source_info *s, in
         bool many = o->label && strchr(o->label, ','),
              several = o->task == 4 || (!o->task && a->several),
              regress = o->task == 2 || (!o->task && (a->numbers || many));
+        d->skewed = a->skewed && regress && !many;
         st = try_open(o, s->name,
                       several   ? VKT_TASK_MULTILABEL
                       : regress ? VKT_TASK_REGRESS
@@ -489,10 +497,11 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     for (size_t i = 0; i < d->n_notes && i < INIT_MOST_NOTES; i++) printf("\n%s", d->notes[i]);
     if (d->n_notes > INIT_MOST_NOTES)
         printf("\n... and %zu columns more", d->n_notes - INIT_MOST_NOTES);
-    printf("\n\nnext\n  vktrain train %s\n  vktrain study auto %s --minutes 10      then: learning "
-           "rate, "
-           "width, regularisation, a longer run\n",
-           cli_word_here(path), cli_word_here(path));
+    if (*d->changes) printf("\n%s", d->changes);
+    printf("\n\nnext\n  vktrain train %s\n  vktrain study auto %s --minutes %d      %s: learning "
+           "rate, width, regularisation, a longer run\n",
+           cli_word_here(path), cli_word_here(path), d->effort == INIT_BEST ? 30 : 10,
+           d->effort == INIT_BEST ? "30 min" : "then");
     return CLI_OK;
 }
 
@@ -508,6 +517,10 @@ static int run(void *options)
     char name[64], answer[1024];
     const char *path = o->common.n_args ? o->common.args[0] : NULL;
     init_data d;
+    if (o->quick && o->best) {
+        cli_error("init: --quick and --best contradict each other: give one");
+        return CLI_USAGE;
+    }
     if (!path && !cli_is_terminal(stdin)) {
         cli_error("init: DATA is missing: a file, a folder, or `digits`");
         return CLI_USAGE;
@@ -545,6 +558,8 @@ static int run(void *options)
     int rc = CLI_OK;
     if (begins_with_net(o)) rc = cli_exit_code(open_net(o, &d, &net));
     d.net = net;
+    d.effort = o->quick ? INIT_QUICK : o->best ? INIT_BEST : INIT_PLAIN;
+    if (d.effort != INIT_PLAIN) snprintf(d.changes, sizeof d.changes, "%s", init_effort_text(&d));
     name_of(path, name, sizeof name);
     if (!rc) rc = write_file(o, &d, name);
     vkt_config_destroy(&net);

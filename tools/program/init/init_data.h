@@ -5,6 +5,8 @@
 #include "cli.h"
 
 enum { INIT_MOST_NOTES = 100, INIT_VOCAB = 6000 };
+/* How much a first recipe may cost: --quick, --best. */
+typedef enum init_effort { INIT_PLAIN, INIT_QUICK, INIT_BEST } init_effort;
 
 typedef struct init_data {
     const char *source, *path, *label; /* as the recipe has them; NULL: not there */
@@ -12,6 +14,8 @@ typedef struct init_data {
     bool pairs;                        /* text: preferences */
     const char *begins;    /* text: the language model that is fine-tuned, of --set init; or NULL */
     const vkt_config *net; /* the recipe as --set init=net.onnx completes it; NULL: no such net */
+    init_effort effort;
+    char changes[200]; /* what that changes, a line; "": nothing */
     vkt_task task;
     vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
     char classes[200];
@@ -23,6 +27,7 @@ typedef struct init_data {
     uint32_t most_values;       /* different ones of a column of embed */
     bool blanks;
     uint32_t n_far_labels; /* of numbers: far from all others */
+    bool skewed;           /* a number above 0 with a tail to the right */
     char why[40], label_text[300], text_text[300], ignore_text[2000], embed_text[2000];
     char notes[INIT_MOST_NOTES][300]; /* what is unusual about columns, a line each */
     size_t n_notes;

@@ -219,9 +219,9 @@ static vkt_status put_columns(json_t *out, const init_data *d, const vkt_config 
         put(out, "looked_at", whole(r.n));
     }
     if (st == VKT_OK && known && info->task == VKT_TASK_REGRESS && r.n_labels == 1) {
-        double scale, mean;
-        vkt_dataset_target_scale(ds, 0, &scale, &mean);
-        put(out, "target", histogram(r.y, r.n, 1, (unscaled) { scale, mean, 0 }));
+        for (uint64_t i = 0; i < r.n; i++)
+            r.y[i] = (float)vkt_dataset_target_value(ds, 0, (double)r.y[i]);
+        put(out, "target", histogram(r.y, r.n, 1, (unscaled) { 1, 0, 0 }));
     }
     put(out, "columns", list);
     vkt_table_advice_destroy(&a);

@@ -299,7 +299,7 @@ static void write_text(FILE *f, const init_data *d, const char *name)
     snprintf(text, sizeof text, "%.2g", fmin(0.1, HELD_WINDOWS * m->context / all));
     double held = atof(text), windows = all * (1 - held) * (1 - held) / m->context,
            batch = (double)init_clamp(0.7 * windows, 1, 16); /* no more than there are */
-    uint64_t steps = init_clamp(10 * windows / batch, 300, 3000);
+    uint64_t steps = (uint64_t)init_steps(d, (double)init_clamp(10 * windows / batch, 300, 3000));
     init_write_head(f, d, name);
     fprintf(
         f,
@@ -334,7 +334,7 @@ static void write_text(FILE *f, const init_data *d, const char *name)
             "eval:\n"
             "  every: %llu              # steps\n",
             (unsigned long long)steps, (double)steps * batch / fmax(windows, 1), batch,
-            (unsigned long long)steps / 10);
+            (unsigned long long)init_clamp((double)steps / 10, 1, 1e9));
 }
 
 /* The recipe trains an adapter of the model that --set init=MODEL adds. Its tokens are not known
@@ -350,7 +350,7 @@ static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
     double windows = all * (1 - 2 * atof(text)) / CONTEXT;
     unsigned batch =
         (unsigned)init_clamp(windows / 2, 1, MOST_BATCH); /* there may be half as many */
-    uint64_t steps = init_clamp(3 * windows / batch, 30, 2000);
+    uint64_t steps = (uint64_t)init_steps(d, (double)init_clamp(3 * windows / batch, 30, 2000));
     init_write_head(f, d, name);
     fprintf(
         f,
@@ -373,11 +373,12 @@ static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
         CONTEXT, text, text);
     fprintf(f,
             "train:\n"
-            "  steps: %-17llu# about three passes over the text, or 30 steps\n"
+            "  steps: %-17llu# %.2g passes over the text\n"
             "  batch: %-17u# windows; for speed: vktrain study batch-size\n"
             "eval:\n"
             "  every: %-17llu# steps\n",
-            (unsigned long long)steps, batch, (unsigned long long)(steps / 10));
+            (unsigned long long)steps, (double)steps * batch / windows, batch,
+            (unsigned long long)init_clamp((double)steps / 10, 1, 1e9));
 }
 
 /* The same for preferences. */
@@ -474,7 +475,7 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
         write_pictures(f, d, name);
     else if (d->text)
         write_sentences(f, d, name);
-    else if (d->info.kind == VKT_DATA_KIND_TABLE && d->info.input_rank == 1)
+    else if (init_is_table(d))
         init_write_table(f, d, name);
     else
         write_plain(f, d, name);

@@ -46,13 +46,47 @@ static const struct {
         "0.1", "0.03", "0.002", 30, 2000, 20000 } },
 };
 
-static const starter *starter_of(const init_data *d)
+/* --quick and --best: what becomes of the members. */
+static const struct {
+    unsigned members;
+    const char *width; /* NULL: the starter's */
+} efforts[] = { [INIT_QUICK] = { 4, "64" }, [INIT_BEST] = { 16, NULL } };
+
+static starter plain_starter(const init_data *d)
 {
     uint64_t n = d->info.n[VKT_SPLIT_TRAIN];
     size_t i = 0;
-    if (d->info.n_inputs > n && !d->embed) return &wide;
+    if (d->info.n_inputs > n && !d->embed) return wide;
     while (n > starters[i].rows) i++;
-    return &starters[i].of;
+    return starters[i].of;
+}
+
+static starter starter_of(const init_data *d)
+{
+    starter s = plain_starter(d);
+    if (!s.members || d->effort == INIT_PLAIN) return s;
+    s.members = efforts[d->effort].members;
+    if (efforts[d->effort].width) s.width = efforts[d->effort].width;
+    return s;
+}
+
+bool init_is_table(const init_data *d)
+{
+    return d->info.kind == VKT_DATA_KIND_TABLE && d->info.input_rank == 1 && !d->text;
+}
+
+const char *init_effort_text(const init_data *d)
+{
+    bool quick = d->effort == INIT_QUICK;
+    const char *steps = quick ? "a fifth of the steps" : "three times the steps",
+               *end = quick ? "a first result, not the best one"
+                            : "a single run takes as much longer; studies of it, too";
+    starter is = starter_of(d), was = plain_starter(d);
+    if (init_is_table(d) && is.members)
+        return cli_text("--%s: %u nets of width %s in place of %u of %s, %s: %s",
+                        quick ? "quick" : "best", is.members, is.width, was.members, was.width,
+                        steps, end);
+    return cli_text("--%s: %s: %s", quick ? "quick" : "best", steps, end);
 }
 
 /* Beside numbers the bins between their quantiles, unless the net would become so wide by them that
@@ -108,7 +142,7 @@ static double most_steps(const init_data *d, const starter *s, double batch)
  * of that. */
 void init_write_table(FILE *f, const init_data *d, const char *name)
 {
-    const starter *s = starter_of(d);
+    const starter of = starter_of(d), plain = plain_starter(d), *s = &of;
     double n = (double)d->info.n[VKT_SPLIT_TRAIN];
     uint64_t batch = init_batch_for(n);
     init_write_head(f, d, name);
@@ -141,7 +175,7 @@ void init_write_table(FILE *f, const init_data *d, const char *name)
                    &(init_length) { .batch = batch,
                                     .passes = s->passes,
                                     .least = s->least,
-                                    .most = most_steps(d, s, (double)batch),
+                                    .most = most_steps(d, &plain, (double)batch),
                                     .patience = s->members ? 0 : 20,
                                     .evaluations = s->members ? 20 : 0,
                                     .enough = 300 });

@@ -9,6 +9,13 @@ uint64_t init_clamp(double v, double low, double high)
     return (uint64_t)fmin(fmax(v, low), high);
 }
 
+double init_steps(const init_data *d, double steps)
+{
+    enum { FEWEST = 20 };
+    static const double times[] = { [INIT_PLAIN] = 1, [INIT_QUICK] = 0.2, [INIT_BEST] = 3 };
+    return fmax(round(steps * times[d->effort]), fmin(steps, FEWEST));
+}
+
 /* Text in double quotes for YAML, escaped. */
 void init_quoted(FILE *f, const char *s)
 {
@@ -41,6 +48,7 @@ void init_write_head(FILE *f, const init_data *d, const char *name)
         "#   vktrain study search RECIPE --space F   learning rate, decay, dropout and others "
         "together\n"
         "#   vktrain report RUN                      curves and findings: overfitting?\n");
+    if (*d->changes) fprintf(f, "# %s.\n", d->changes);
     fprintf(f, "name: ");
     init_quoted(f, name);
     fprintf(
@@ -99,6 +107,10 @@ void init_write_data(FILE *f, const init_data *d)
                                             : "picture          # each picture becomes another");
     else if (!classes)
         fprintf(f, "  task: regress\n");
+    if (d->skewed)
+        fprintf(f,
+                "  target: log             # positive and skewed; plain learns the number itself "
+                "and predicts nearer to its mean\n");
     fprintf(f, "  # %llu training, %llu validation, %llu test examples of %u inputs\n",
             (unsigned long long)d->info.n[VKT_SPLIT_TRAIN],
             (unsigned long long)d->info.n[VKT_SPLIT_VALID],
@@ -115,8 +127,10 @@ void init_write_run(FILE *f, const init_data *d, const init_length *l)
 {
     double n = (double)d->info.n[VKT_SPLIT_TRAIN], valid = (double)d->info.n[VKT_SPLIT_VALID];
     double epoch = fmax(n / (double)l->batch, 1);
-    uint64_t steps = init_clamp(l->passes * epoch, l->least, l->most), batch = l->batch,
-             every = l->evaluations ? steps / l->evaluations
+    uint64_t steps =
+                 (uint64_t)init_steps(d, (double)init_clamp(l->passes * epoch, l->least, l->most)),
+             batch = l->batch,
+             every = l->evaluations ? init_clamp((double)(steps / l->evaluations), 1, 1e9)
                      : l->patience  ? init_clamp((double)steps / 80, 10, 1e9)
                                     : init_clamp((double)steps / 20, 10, epoch > 10 ? epoch : 10);
     fprintf(f,

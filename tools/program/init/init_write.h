@@ -6,6 +6,8 @@
 #include "init_data.h"
 
 uint64_t init_clamp(double v, double low, double high);
+/* Steps of a run by --quick and --best, of those that it would have. */
+double init_steps(const init_data *d, double steps);
 /* Text in double quotes for YAML, escaped. */
 void init_quoted(FILE *f, const char *s);
 void init_write_head(FILE *f, const init_data *d, const char *name);

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# A target that is learned as its logarithm: measures, baseline, predictions, resume, evaluation of files and an ONNX file in its own units.
+#   test_targets_program.sh VKTRAIN
+set -uo pipefail
+. "$(dirname "$0")/../support/refusals.sh"
+fail() { echo "$test: FAILED: $*"; cat err; bad=$((bad + 1)); }
+python3 -c '
+import math, random
+random.seed(5)
+print("a,b,price")
+for _ in range(400):
+    a, b = random.gauss(0, 1), random.gauss(0, 1)
+    print("%.4f,%.4f,%.2f" % (a, b, math.exp(8 + 1.5 * a - b + 0.1 * random.gauss(0, 1))))' >prices.csv
+works init prices.csv -o prices.yaml
+grep -q '^  target: log  ' prices.yaml || fail "init takes the logarithm of a skewed target"
+python3 -c '
+import json, sys
+print("name: p\ndata: {source: csv, path: prices.csv, label: price, task: regress, target: log, valid_fraction: 0.2, test_fraction: 0.2}\nmodel: [linear: 16, relu, linear]\noptim: {rule: adam, lr: 0.01}\ntrain: {steps: 200, batch: 32}\neval: {every: 50}\ncheckpoint: {metric: r2}")' >p.yaml
+works train p.yaml --explain
+grep -q "learned as its logarithm" out err || fail "--explain says what is predicted"
+works train p.yaml --run all --quiet
+works train p.yaml --run plain --quiet --set data.target=plain
+works eval all --json --split test --predictions test.csv
+python3 -c '
+import csv, json, math
+e, rows = json.load(open("out")), list(csv.DictReader(open("test.csv")))
+y, p = ([float(r[k]) for r in rows] for k in ("target", "predicted"))
+given = {float(r["price"]) for r in csv.DictReader(open("prices.csv"))}
+assert all(min(abs(v - g) for g in given) < 1e-6 * v for v in y), "targets are as the file has them"
+mean = sum(y) / len(y)
+r2 = 1 - sum((a - b) ** 2 for a, b in zip(y, p)) / sum((a - mean) ** 2 for a in y)
+assert abs(e["r2"] - r2) < 1e-3 * abs(r2) and r2 > 0.8, (e["r2"], r2)
+assert abs(e["mae"] - sum(abs(a - b) for a, b in zip(y, p)) / len(y)) < 1e-3 * e["mae"], e
+assert all(v > 0 for v in p) and sum(abs(math.log(a / b)) for a, b in zip(y, p)) / len(y) < 0.3' || fail "measures and predictions are in the units of the file"
+python3 -c '
+import json
+a, b = (json.load(open(f"{r}/run.json"))["baseline_metric"] for r in ("all", "plain"))
+assert a > b + 0.1, (a, b)' || fail "the baseline learns the logarithm, and its R2 is of prices"
+head -5 prices.csv | cut -d, -f1,2 >new.csv
+works predict all new.csv --csv
+python3 -c '
+import csv, math
+want = [float(r["price"]) for r in csv.DictReader(open("prices.csv"))][:4]
+got = [float(r["predicted"]) for r in csv.DictReader(open("out"))]
+assert len(got) == 4 and all(abs(math.log(a / b)) < 1 for a, b in zip(want, got)), (want, got)' || fail "predict gives prices"
+# In two halves the same bits.
+works train p.yaml --run half --quiet --set train.steps=100
+works train p.yaml --run half --resume --set train.steps=200 --quiet
+cmp all/best/model.safetensors half/best/model.safetensors || fail "a resumed run"
+printf 'a,b,price\n0.5,0.1,0\n' >zero.csv
+refused 4 "zero.csv' line 2: label 'price' is 0, but data.target is for numbers above 0; log1p takes 0, too" eval all --data zero.csv
+refused 2 "data.target: only for data.task: regress" train p.yaml --set data.task=classify
+refused 2 "data.target" train p.yaml --set data.target=sqrt
+works export all -o all.onnx
+python3 - <<'P' || fail "the ONNX file has the exponential and the units"
+b = open("all.onnx", "rb").read()
+assert b"prediction" in b and b"Exp" in b and b'"target": "log"' in b.replace(b'":"', b'": "'), "names"
+P
+works train p.yaml --run again --set init=all --set data.target=plain --set train.steps=1
+grep -q "was trained with another data.target" err || fail "init: RUN says that the output is of other numbers"
+[ "$bad" = 0 ]
