@@ -155,6 +155,9 @@ set(SRC_DATA_PICTURES
   src/data/boxes/targets.c
   src/data/boxes/voc.c
   src/data/boxes/yolo.c
+  src/data/points/point_table.c
+  src/data/points/points.c
+  src/data/points/poses.c
   src/data/pictures/array_pictures.c
   src/data/pictures/augment.c
   src/data/pictures/cifar.c
@@ -484,6 +487,9 @@ set(SRC_TRAIN
   src/train/detect/detect_loss.c
   src/train/detect/found.c
   src/train/detect/predict_boxes.c
+  src/train/points/peaks.c
+  src/train/points/point_loss.c
+  src/train/points/predict_points.c
   src/train/measures/detections.c
   src/train/predictions.c
   src/train/same_recipe.c
@@ -515,6 +521,7 @@ set(SRC_TRAIN
   src/train/measures/eval_totals.c
   src/train/measures/label_doubt.c
   src/train/measures/picture_scores.c
+  src/train/measures/point_scores.c
   src/train/measures/ranks.c
   src/train/measures/speed.c
   src/train/ranks/batch_sync.c

@@ -25,7 +25,8 @@ layers()
         may["data/tables"] = may["data/parts"] " data/text data/tables"
         may["data/pictures"] = may["data/parts"] " data/tables data/pictures"
         may["data/boxes"] = may["data/pictures"] " data/boxes"
-        may["data"] = may["data/boxes"] " data/chat data/text data"
+        may["data/points"] = may["data/boxes"] " data/points"
+        may["data"] = may["data/points"] " data/chat data/text data"
         may["baseline"] = may["data"] " baseline"
         may["tensor/graph"] = "base gpu tensor/graph"
         may["tensor/kernels"] = may["tensor/graph"] " tensor/kernels"
@@ -58,7 +59,7 @@ layers()
         r = p[first]; for (i = first + 1; i < last; i++) r = r "/" p[i]
         sub(/^tensor\/ops\/(elements|matmul|conv|norm|loss|language|experts|general|optim)$/, "tensor/ops", r)
         sub(/^models\/(huggingface|gguf|peft)$/, "models", r)
-        sub(/^train\/(detect|language|ranks)$/, "train", r)
+        sub(/^train\/(detect|language|points|ranks)$/, "train", r)
         return r
     }
     # A public header belongs to a whole room: to data/text and to data, data.h is its own.

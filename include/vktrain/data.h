@@ -67,7 +67,8 @@ typedef enum vkt_task {
     VKT_TASK_MULTILABEL, /* any of the classes: none, one, several */
     VKT_TASK_SEGMENT,    /* a class of each pixel: the target is a mask */
     VKT_TASK_PICTURE,    /* another picture: its pixels, 0 to 1 */
-    VKT_TASK_DETECT      /* the boxes of what is on it, each with a class */
+    VKT_TASK_DETECT,     /* the boxes of what is on it, each with a class */
+    VKT_TASK_POINTS      /* where named points lie on it */
 } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
@@ -111,6 +112,7 @@ typedef enum vkt_source_takes {
     VKT_TAKES_SEGMENT = 64,    /* has masks, and nothing else: data.task segment */
     VKT_TAKES_PICTURE = 128,   /* has pairs of pictures, and nothing else: data.task picture */
     VKT_TAKES_DETECT = 256,    /* has boxes, and nothing else: data.task detect */
+    VKT_TAKES_POINTS = 512,    /* has points, and nothing else: data.task points */
 } vkt_source_takes;
 
 typedef struct vkt_source_info {
@@ -247,6 +249,9 @@ typedef struct vkt_data_desc {
     uint32_t bins; /* csv: of a column of numbers, an input each beside the number; 0: none */
     vkt_target_curve target;  /* csv, npy: regress: what the numbers are learned as; measures and
                                  predictions are in units of the data whatever this is */
+    const char
+        *flip_pairs; /* points: those that a mirror exchanges, "left_eye:right_eye, a:b"; "none":
+                        each stays what it is; NULL: by left and right in their names */
     const vkt_arrays *arrays; /* npy: the arrays themselves, in place of path. Read while the data
                                  set is opened, which keeps no pointer to them */
 } vkt_data_desc;

@@ -35,7 +35,8 @@ typedef enum vkt_loss_kind {
     VKT_LOSS_KIND_DICE,    /* pixels of classes: overlap, picture by picture */
     VKT_LOSS_KIND_DICE_CE, /* the sum of it and cross-entropy */
     VKT_LOSS_KIND_L1,      /* pictures */
-    VKT_LOSS_KIND_DETECT   /* boxes and their classes */
+    VKT_LOSS_KIND_DETECT,  /* boxes and their classes */
+    VKT_LOSS_KIND_POINTS   /* heatmaps of points */
 } vkt_loss_kind;
 /* One of several losses: of the output of a layer that the model's list names. */
 typedef struct vkt_loss_term {
@@ -125,7 +126,8 @@ typedef struct vkt_config {
     uint32_t keep;          /* best checkpoints kept */
     const char *metric;     /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
                                "average_precision", "micro_f1", "ece", "loss", "mae", "rmse", "r2",
-                               "mean_iou", "psnr", "ssim", "map", "map50";
+                               "mean_iou", "psnr", "ssim", "map", "map50", "oks_ap",
+                               "pck", "point_error";
                                "auto" until vkt_config_finish */
     const char *loss_on;    /* the entry of losses whose loss selects, with metric "loss"; NULL: the
                                sum */

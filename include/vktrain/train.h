@@ -206,6 +206,11 @@ typedef struct vkt_eval_result {
                           are of boxes with a score of 0.3 or more */
     bool boxes;
     double *class_ap50; /* [n_classes] average precision of IoU 0.50, beside class_ap; NULL: none */
+    bool points;        /* counts are of points, correct those within a tenth of the longer side */
+    double pck, point_error, oks_ap; /* of them: the share of these; mean distance in pixels of the
+                                        picture that the model sees; average precision over object
+                                        keypoint similarities of 0.50 to 0.95; else NAN */
+    double *class_error; /* [n_classes] point_error of each, NAN: none is there; NULL: no points */
     double top5; /* share whose class is among the five likeliest; NAN of fewer than six classes */
     double ece;  /* expected calibration error, 15 bins of confidence; NAN where no classes */
     double temperature;    /* that predictions divide logits by; 0: none was fitted */
@@ -270,6 +275,12 @@ typedef struct vkt_found_box {
     double box[4];  /* left, top, right and bottom edge, in pixels of the picture */
 } vkt_found_box;
 
+/* Where a model of points found one. */
+typedef struct vkt_found_point {
+    double x, y; /* pixels of the picture, from its upper left corner */
+    float score; /* 0 to 1 */
+} vkt_found_point;
+
 /* Class probabilities (or the target's value) for raw inputs: CSV files, IDX images, PNG/JPEG/BMP
  * pictures and folders of them: see vkt_dataset_open_schema. Calls fn per example. */
 typedef struct vkt_prediction {
@@ -287,6 +298,9 @@ typedef struct vkt_prediction {
                                few for targets far from zero; NULL: value is all there is */
     uint32_t n_boxes;
     const vkt_found_box *boxes; /* [n_boxes] of a detector, best first, n is 0 then; else NULL */
+    uint32_t n_points;
+    const vkt_found_point *points; /* [n_points] of a model of points, by class_names; else NULL */
+    double least_score;            /* of these: those below count as not found */
 } vkt_prediction;
 typedef struct vkt_predict_desc {
     vkt_gpu_desc gpu;
@@ -354,6 +368,10 @@ typedef struct vkt_found_boxes {
 } vkt_found_boxes;
 VKT_API vkt_status vkt_predictor_find(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
                                       vkt_found_boxes *out);
+/* The points of each of n_in pictures that were read: out [n_in, n_outputs]. ARG: the model gives
+ * no points; the other calls refuse a model of points. */
+VKT_API vkt_status vkt_predictor_locate(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
+                                        vkt_found_point *out);
 /* As vkt_predictor_run for one or several inputs that were read: in [n_in], with 1 to 2^32 - 2
  * examples in all. */
 VKT_API vkt_status vkt_predictor_run_inputs(vkt_predictor *p, const vkt_inputs *in, size_t n_in,

@@ -5,6 +5,7 @@
 #include "data/pictures/augment.h"
 #include "data/pictures/dense.h"
 #include "data/pictures/picture_files.h"
+#include "data/points/poses.h"
 #include "data/text/corpus.h"
 #include "tokenizers/tokenizer_json.h"
 #include "tokenizers/vocabulary.h"
@@ -26,6 +27,7 @@ void vkt_dataset_destroy(vkt_dataset **pds)
         vkt__files_destroy(&ds->part[i].files);
         vkt__files_destroy(&ds->part[i].targets);
         vkt__objects_destroy(&ds->part[i].objects);
+        vkt__poses_destroy(&ds->part[i].poses);
         free(ds->part[i].class_pixels);
         free(ds->part[i].labels);
     }
@@ -61,6 +63,10 @@ void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *
     }
     if (ds->schema.task == VKT_TASK_DETECT) {
         vkt__boxes_count(ds, split, out);
+        return;
+    }
+    if (ds->schema.task == VKT_TASK_POINTS) {
+        vkt__poses_count(ds, split, out);
         return;
     }
     for (uint64_t i = 0; ds->info.has_labels && i < ds->info.n[split]; i++) {
@@ -107,14 +113,20 @@ vkt_status vkt__dataset_picture(const vkt_dataset *ds, vkt_split split, uint64_t
 vkt_status vkt__dataset_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
                                const vkt__moves *moves, vkt__scratch *scratch, vkt_label *y)
 {
-    return ds->schema.task == VKT_TASK_DETECT ? vkt__boxes_target(ds, split, i, moves, scratch, y)
-                                              : vkt__dense_target(ds, split, i, moves, scratch, y);
+    if (ds->schema.task == VKT_TASK_DETECT)
+        return vkt__boxes_target(ds, split, i, moves, scratch, y);
+    if (ds->schema.task != VKT_TASK_POINTS)
+        return vkt__dense_target(ds, split, i, moves, scratch, y);
+    vkt__poses_target(ds, split, i, moves, y);
+    return VKT_OK;
 }
 
 void vkt__dataset_no_target(const vkt_dataset *ds, vkt_label *y)
 {
     if (ds->schema.task == VKT_TASK_DETECT)
         vkt__boxes_nothing(ds, y);
+    else if (ds->schema.task == VKT_TASK_POINTS)
+        vkt__poses_nothing(ds, y);
     else
         vkt__dense_nothing(ds, y);
 }
@@ -192,6 +204,7 @@ uint64_t vkt_dataset_fingerprint(const vkt_dataset *ds)
         if (p->files) h = vkt__hash(vkt__files_hash(p->files), p->n * sizeof(uint64_t), h);
         if (p->targets) h = vkt__hash(vkt__files_hash(p->targets), p->n * sizeof(uint64_t), h);
         if (p->objects) h = vkt__objects_hash(p->objects, h);
+        if (p->poses) h = vkt__poses_hash(p->poses, h);
         if (p->values) h = vkt__hash(p->values, n * sizeof *p->values, h);
         if (p->labels)
             h = vkt__hash(p->labels, (size_t)p->n * vkt__n_labels(&ds->schema) * sizeof *p->labels,

@@ -7,6 +7,7 @@
 #include "data/parts/parts.h"
 #include "data/pictures/augment.h"
 #include "data/pictures/dense.h"
+#include "data/points/poses.h"
 #include "data/shuffle.h"
 #include "data/text/corpus.h"
 
@@ -444,6 +445,7 @@ static vkt_status check(const vkt_loader_desc *d)
         return vkt__fail(VKT_E_ARG, "data",
                          "loader: class weights and balanced sampling need a classification task");
     if (d->augment && (st = vkt__augment_check(d->augment, info)) != VKT_OK) return st;
+    if (d->augment && (st = vkt__poses_check(d->data, d->augment)) != VKT_OK) return st;
     if (d->start > UINT64_MAX / 2 / d->batch || !vkt__mul_ok(d->batch, d->n_slots, &unused))
         return vkt__fail(VKT_E_ARG, "data", "loader: start %llu is out of range",
                          (unsigned long long)d->start);

@@ -117,6 +117,9 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
     if (detect != ((s->takes & VKT_TAKES_DETECT) != 0))
         return vkt__fail(VKT_E_ARG, "data",
                          "data.task detect and data.source boxes need each other");
+    if ((desc->task == VKT_TASK_POINTS) != ((s->takes & VKT_TAKES_POINTS) != 0))
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.task points and data.source points need each other");
     if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0) ||
         picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
         return vkt__fail(VKT_E_ARG, "data", "data.task %s and data.source %s need each other",
@@ -191,7 +194,8 @@ static vkt_status no_labels(vkt_dataset *ds)
     vkt__part *part = &ds->part[0];
     size_t bytes = vkt__n_labels(&ds->schema) * sizeof *part->labels;
     if (vkt__is_dense(ds->schema.task)) {
-        ds->info.has_labels = ds->info.has_labels && (part->targets || part->objects);
+        ds->info.has_labels =
+            ds->info.has_labels && (part->targets || part->objects || part->poses);
         return VKT_OK;
     }
     if (ds->schema.task == VKT_TASK_CLASSIFY || ds->schema.kind != VKT_DATA_KIND_PICTURES ||

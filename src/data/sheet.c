@@ -8,6 +8,7 @@
 #include "data/dataset.h"
 #include "data/parts/parts.h"
 #include "data/pictures/dense.h"
+#include "data/points/poses.h"
 #include "formats/png.h"
 
 enum { BATCH = 10, BATCHES = 4, GAP = 2, LEAST_CELL = 64 };
@@ -15,9 +16,9 @@ enum { BATCH = 10, BATCHES = 4, GAP = 2, LEAST_CELL = 64 };
 typedef struct sheet {
     const vkt_dataset *ds;
     uint32_t cell, scale, w,
-        h;             /* pixels of a cell's longer side; each pixel's size; of the sheet */
-    uint8_t *pixels;   /* [h, w, 3] */
-    bool masks, boxes; /* below each picture; on it */
+        h;                     /* pixels of a cell's longer side; each pixel's size; of the sheet */
+    uint8_t *pixels;           /* [h, w, 3] */
+    bool masks, boxes, points; /* below each picture; on it */
 } sheet;
 
 /* x as the model sees it, back to bytes: what standardisation did is undone. */
@@ -79,6 +80,17 @@ static void draw_boxes(sheet *s, uint32_t row, uint32_t column, const vkt_label 
     }
 }
 
+/* A cross of a colour of its own for each point, with a dark edge. */
+static void draw_points(sheet *s, uint32_t row, uint32_t column, const vkt_label *y)
+{
+    uint32_t n = s->ds->schema.n_outputs, top = GAP + row * (s->cell + GAP),
+             left = GAP + column * (s->cell + GAP);
+    for (uint32_t k = 0; k < n; k++, y += VKT__POINT_NUMBERS)
+        if (y[2].f > 0)
+            vkt__mark_cross(s->pixels, s->w, s->h, left + (double)y[0].f * s->scale,
+                            top + (double)y[1].f * s->scale, 1 + s->cell / 40, k);
+}
+
 static vkt_status draw_all(sheet *s, vkt_loader *l, const vkt_batch *b, float *plain,
                            vkt_label *plain_y)
 {
@@ -98,6 +110,11 @@ static vkt_status draw_all(sheet *s, vkt_loader *l, const vkt_batch *b, float *p
                                           plain_y));
                 draw_boxes(s, rows * k, i, plain_y);
                 draw_boxes(s, rows * k + 1, i, b->y + (size_t)i * n_labels);
+            }
+            if (s->points) {
+                vkt__poses_target(s->ds, VKT_SPLIT_TRAIN, b->index[i], NULL, plain_y);
+                draw_points(s, rows * k, i, plain_y);
+                draw_points(s, rows * k + 1, i, b->y + (size_t)i * n_labels);
             }
             if (!s->masks) continue;
             VKT_TRY(
@@ -119,7 +136,8 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
     const vkt__schema *schema = &ds->schema;
     sheet s = { .ds = ds,
                 .masks = schema->task == VKT_TASK_SEGMENT,
-                .boxes = schema->task == VKT_TASK_DETECT };
+                .boxes = schema->task == VKT_TASK_DETECT,
+                .points = schema->task == VKT_TASK_POINTS };
     float *x = NULL;
     vkt_loader *l = NULL;
     vkt_label *y = NULL;

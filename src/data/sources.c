@@ -9,6 +9,7 @@
 #include "data/pictures/packed.h"
 #include "data/pictures/picture_pairs.h"
 #include "data/pictures/pictures.h"
+#include "data/points/points.h"
 #include "data/tables/table_source.h"
 #include "data/text/corpus.h"
 
@@ -32,6 +33,15 @@ static const vkt__source_row rows[] = {
       .open = vkt__csv_open,
       .reopen = vkt__csv_open_schema,
       .is = vkt__csv_is },
+    { .info = { .name = "points",
+                .help = "pictures and named points on them: COCO's keypoints or a CSV",
+                .path = "the folder of pictures and points, or the JSON or CSV file",
+                .kinds = VKT_DATA_KIND_PICTURES,
+                .takes = VKT_TAKES_SIZE | VKT_TAKES_POINTS },
+      .open = vkt__points_open,
+      .reopen = vkt__points_open_schema,
+      .reopens_many = true,
+      .is = vkt__points_are },
     { .info = { .name = "boxes",
                 .help = "pictures and boxes: YOLO, COCO, Pascal VOC or a CSV",
                 .path = "the folder of pictures and boxes, or the JSON or CSV file",

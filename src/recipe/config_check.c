@@ -45,6 +45,14 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
     if (d->task == VKT_TASK_DETECT && d->fit != VKT_PICTURE_FIT_STRETCH)
         return vkt__config_refuse(c, "data.fit",
                                   "not for boxes: all of a picture is shown, with grey around it");
+    bool points = d->task == VKT_TASK_POINTS;
+    if (points != ((s->takes & VKT_TAKES_POINTS) != 0))
+        return vkt__config_refuse(c, "data.task", "points and data.source: points go together");
+    if (points && d->fit != VKT_PICTURE_FIT_STRETCH)
+        return vkt__config_refuse(c, "data.fit",
+                                  "not for points: all of a picture is shown, with grey around it");
+    if (d->flip_pairs && !points)
+        return vkt__config_refuse(c, "data.flip_pairs", "only for data.source: points");
     if (d->separator && d->task != VKT_TASK_MULTILABEL)
         return vkt__config_refuse(c, "data.separator", "only for data.task: multilabel");
     if (d->standardize == VKT_STANDARDIZE_IMAGENET && s->kinds != VKT_DATA_KIND_PICTURES)
@@ -163,6 +171,8 @@ static vkt_status check_losses(const vkt_config *c)
         return vkt__config_refuse(c, "losses", "not for text");
     if (c->n_losses && c->data.task == VKT_TASK_DETECT)
         return vkt__config_refuse(c, "losses", "not for boxes, whose loss has its two parts");
+    if (c->n_losses && c->data.task == VKT_TASK_POINTS)
+        return vkt__config_refuse(c, "losses", "not for points, whose loss is of their heatmaps");
     if (c->n_losses && (c->data.task == VKT_TASK_SEGMENT || c->data.task == VKT_TASK_PICTURE))
         return vkt__config_refuse(c, "losses",
                                   "not for masks and pictures: loss.kind: dice_ce sums two");
@@ -204,6 +214,8 @@ static vkt_status check_kind(const vkt_config *c, const char *option, vkt_loss_k
     bool of_numbers = kind == VKT_LOSS_KIND_MSE || kind == VKT_LOSS_KIND_HUBER || l1;
     if ((kind == VKT_LOSS_KIND_DETECT) != (c->data.task == VKT_TASK_DETECT))
         return vkt__config_refuse(c, option, "data.task: detect has detect, and no other task has");
+    if ((kind == VKT_LOSS_KIND_POINTS) != (c->data.task == VKT_TASK_POINTS))
+        return vkt__config_refuse(c, option, "data.task: points has points, and no other task has");
     if (dice && c->data.task != VKT_TASK_SEGMENT)
         return vkt__config_refuse(c, option, "dice and dice_ce are for data.task: segment");
     if (dice && c->label_smoothing > 0)
@@ -254,7 +266,8 @@ static vkt_status check_data(const vkt_config *c)
     VKT_TRY(check_text(c, vkt__config_is_text(c)));
     VKT_TRY(check_takes(c, &s));
     bool several = d->task == VKT_TASK_MULTILABEL, detect = d->task == VKT_TASK_DETECT,
-         regress = d->task == VKT_TASK_REGRESS || d->task == VKT_TASK_PICTURE || detect;
+         points = d->task == VKT_TASK_POINTS,
+         regress = d->task == VKT_TASK_REGRESS || d->task == VKT_TASK_PICTURE || detect || points;
     const struct {
         bool given;
         const char *option;
@@ -270,6 +283,7 @@ static vkt_status check_data(const vkt_config *c)
                                       several                       ? "multilabel"
                                       : d->task == VKT_TASK_PICTURE ? "picture"
                                       : detect                      ? "detect"
+                                      : points                      ? "points"
                                                                     : "regress");
 fail:
     return st;
@@ -414,6 +428,13 @@ static vkt_status check_metric(const vkt_config *c)
         return vkt__config_refuse(c, "checkpoint.metric", "%s is not measured with %s", c->metric,
                                   detect ? "data.task: detect: map, map50, macro_f1 and loss are"
                                          : "this data.task: it is of boxes");
+    bool points = c->data.task == VKT_TASK_POINTS;
+    if ((m->of == VKT__OF_POINTS && !points) ||
+        (points && m->of != VKT__OF_ALL && m->of != VKT__OF_POINTS))
+        return vkt__config_refuse(c, "checkpoint.metric", "%s is not measured with %s", c->metric,
+                                  points
+                                      ? "data.task: points: oks_ap, pck, point_error and loss are"
+                                      : "this data.task: it is of points");
     if (several && m->of == VKT__OF_ONE)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured with data.task: multilabel", c->metric);

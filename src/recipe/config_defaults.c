@@ -11,6 +11,7 @@ static vkt_loss_kind loss_of(vkt_task task)
     return task == VKT_TASK_REGRESS || task == VKT_TASK_PICTURE ? VKT_LOSS_KIND_MSE
            : task == VKT_TASK_MULTILABEL                        ? VKT_LOSS_KIND_BCE
            : task == VKT_TASK_DETECT                            ? VKT_LOSS_KIND_DETECT
+           : task == VKT_TASK_POINTS                            ? VKT_LOSS_KIND_POINTS
                                                                 : VKT_LOSS_KIND_CROSS_ENTROPY;
 }
 
@@ -24,6 +25,7 @@ static void task(vkt_config *c)
     if (s.takes & VKT_TAKES_SEGMENT) c->data.task = VKT_TASK_SEGMENT;
     if (s.takes & VKT_TAKES_PICTURE) c->data.task = VKT_TASK_PICTURE;
     if (s.takes & VKT_TAKES_DETECT) c->data.task = VKT_TASK_DETECT;
+    if (s.takes & VKT_TAKES_POINTS) c->data.task = VKT_TASK_POINTS;
 }
 
 static void loss(vkt_config *c)
@@ -45,6 +47,7 @@ static void selection(vkt_config *c)
                     : c->data.task == VKT_TASK_SEGMENT                         ? "mean_iou"
                     : c->data.task == VKT_TASK_PICTURE                         ? "psnr"
                     : c->data.task == VKT_TASK_DETECT                          ? "map"
+                    : c->data.task == VKT_TASK_POINTS                          ? "oks_ap"
                     : several                                                  ? "average_precision"
                                                                                : "accuracy";
     const vkt__measure *m = vkt__measure_named(c->metric);

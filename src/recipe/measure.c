@@ -19,6 +19,9 @@ static const vkt__measure measures[] = {
     { "ssim", 1, VKT__OF_PICTURES },
     { "map", 1, VKT__OF_BOXES },
     { "map50", 1, VKT__OF_BOXES },
+    { "oks_ap", 1, VKT__OF_POINTS },
+    { "pck", 1, VKT__OF_POINTS },
+    { "point_error", -1, VKT__OF_POINTS },
 };
 
 const vkt__measure *vkt__measure_named(const char *name)

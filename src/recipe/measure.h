@@ -13,7 +13,8 @@ typedef enum vkt__measured {
     VKT__OF_NUMBERS,  /* regression */
     VKT__OF_PIXELS,   /* masks */
     VKT__OF_PICTURES, /* targets that are pictures */
-    VKT__OF_BOXES
+    VKT__OF_BOXES,
+    VKT__OF_POINTS
 } vkt__measured;
 typedef struct vkt__measure {
     const char *name;

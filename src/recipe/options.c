@@ -166,7 +166,7 @@ static const vkt__option options[] = {
       "what to predict: a class (classify), numbers (regress), labels as a|b (multilabel), a class "
       "of "
       "each pixel (segment: masks have it), another picture (picture: pairs have it) or boxes "
-      "with classes (detect: boxes have it)",
+      "with classes (detect: boxes have it) or named points (points have it)",
       tasks, NULL },
     { "data.standardize", VKT__OPT_ENUM, AT(data.standardize), "auto", 0, 0, "",
       "scale inputs to mean 0 and standard deviation 1; auto: by feature for tables, by channel "
@@ -194,7 +194,8 @@ static const vkt__option options[] = {
     { "data.size", VKT__OPT_STRING, AT(data.size), "auto", 0, 0, "pixels",
       "images: size to resize to, such as 64 or 48x64 (height x width); auto: the images' own "
       "size; median: the median of their sizes, with the longer side at most 64, with masks and "
-      "pairs 128, with boxes 256. With boxes both sides are multiples of 32",
+      "pairs and points 128, with boxes 256. With boxes both sides are multiples of 32, with "
+      "points of 8",
       NULL, NULL },
     { "data.fit", VKT__OPT_ENUM, AT(data.fit), "stretch", 0, 0, "",
       "images: how to resize an image of another aspect ratio; stretch: distort it; crop: keep its "
@@ -254,6 +255,12 @@ static const vkt__option options[] = {
     { "data.augment.crop_padding", VKT__OPT_U32, AT(augment.crop_padding), "0", 0, 4096, "pixels",
       "images: random shift by up to this many pixels in each direction; edge pixels are repeated",
       NULL, NULL },
+    { "data.flip_pairs", VKT__OPT_STRING, AT(data.flip_pairs), NULL, 0, 0, "",
+      "points: those that a mirror exchanges, as left_eye:right_eye, a:b; none: no point has a "
+      "side. "
+      "Unset: by left and right (l and r) in their names; where those do not say it, a flip is "
+      "refused",
+      NULL, NULL },
     { "data.augment.flip", VKT__OPT_F32, AT(augment.flip), "0", 0, 1, "",
       "images: probability of a horizontal flip", NULL, NULL },
     { "data.augment.resized_crop", VKT__OPT_F32, AT(augment.area), "0", 0, 1, "",
@@ -312,7 +319,9 @@ static const vkt__option options[] = {
       "without a reference; dice: 1 - the overlap of what is predicted and what the mask has, "
       "picture "
       "by picture, the mean over classes; dice_ce: the sum of it and cross-entropy; l1: absolute "
-      "error of pixels; detect: boxes and their classes, with task detect",
+      "error of pixels; detect: boxes and their classes, with task detect; points: squared error "
+      "of "
+      "heatmaps, with task points",
       losses, NULL },
     { "loss.gamma", VKT__OPT_F32, AT(loss_gamma), "2", 0, 10, "",
       "focal: exponent of the factor (1 - probability of the label)^gamma", NULL, NULL },
@@ -536,7 +545,9 @@ static const vkt__option options[] = {
       "validation metric that selects the best checkpoint; auto: accuracy for classes, "
       "average_precision for several labels, mean_iou for masks (intersection over union, the mean "
       "over classes), psnr for pictures (dB; ssim too), map for boxes (mean average "
-      "precision over IoU of 0.50 to 0.95; map50: of 0.50), else loss. roc_auc and "
+      "precision over IoU of 0.50 to 0.95; map50: of 0.50), oks_ap for points (the same over "
+      "object keypoint similarities; pck: the share within a tenth of the longer side; "
+      "point_error: mean distance in pixels), else loss. roc_auc and "
       "average_precision: "
       "with two "
       "classes, those of the second; with more, or several labels, the mean over one class against "

@@ -57,6 +57,8 @@ static const char *loss_name(const vkt__run_view *r)
                                                         : "cross-entropy, nats per example";
     case VKT_LOSS_KIND_DETECT:
         return "loss of classes and boxes, mean of a picture";
+    case VKT_LOSS_KIND_POINTS:
+        return "squared error of heatmaps, 1 where nothing is found";
     case VKT_LOSS_KIND_DICE:
         return "1 - Dice, mean of a picture";
     default:
@@ -140,10 +142,16 @@ static void plot_judged(vkt__page *p, const vkt__run_view *r, const char *title,
 
 static void plot_task(vkt__page *p, const vkt__run_view *r)
 {
-    static const char *const boxes[] = { "map", "map50" }, *const psnr[] = { "psnr" };
+    static const char *const boxes[] = { "map", "map50" }, *const psnr[] = { "psnr" },
+                             *const points[] = { "oks_ap", "pck" };
     const vkt_history_eval *e = r->h->n_evals ? r->h->evals : NULL;
     if (e && !isnan(e->map))
         plot_judged(p, r, "Mean average precision of boxes, validation", "share", boxes, 2);
+    else if (e && !isnan(e->pck))
+        plot_judged(p, r,
+                    "Points: average precision by similarity, and share that is near, "
+                    "validation",
+                    "share", points, 2);
     else if (e && !isnan(e->psnr))
         plot_judged(p, r, "Peak signal to noise, validation", "dB", psnr, 1);
     else

@@ -12,6 +12,7 @@ typedef struct vkt__metrics_row {
     double loss, accuracy, balanced_accuracy, macro_f1, micro_f1, roc_auc, average_precision, ece;
     double mean_iou, psnr, ssim;      /* of masks; of pictures */
     double map, map50;                /* of boxes */
+    double oks_ap, pck, point_error;  /* of points */
     double mae, rmse, r2;             /* of a regression, in units of the target */
     double perplexity, bits_per_byte; /* of text */
     double rewards_chosen, rewards_rejected, rewards_margin; /* of preferences */

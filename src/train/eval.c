@@ -8,6 +8,7 @@
 #include "data/text/documents.h"
 #include "recipe/relocate.h"
 #include "train/measures/classes.h"
+#include "train/measures/point_scores.h"
 #include "train/importance.h"
 #include "train/predictions.h"
 #include "train/trained_session.h"
@@ -120,7 +121,8 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     VKT_TRY(vkt__evaluate_views(o.session, desc->tta));
     bool text = info->kind == VKT_DATA_KIND_TEXT;
     bool dense = vkt__is_dense(info->task), boxes = info->task == VKT_TASK_DETECT,
-         pictures = info->task == VKT_TASK_PICTURE || boxes;
+         points = info->task == VKT_TASK_POINTS,
+         pictures = info->task == VKT_TASK_PICTURE || boxes || points;
     if (desc->predictions && (text || dense)) {
         st = vkt__fail(VKT_E_ARG, "eval", "--predictions does not support %s",
                        text ? "language models" : "pictures: use `vktrain predict --out FOLDER`");
@@ -133,6 +135,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
                        "there is no confusion matrix of %s: it is for up to %u classes",
                        text                                ? "a language model"
                        : boxes                             ? "boxes"
+                       : points                            ? "points"
                        : pictures                          ? "pictures"
                        : info->task == VKT_TASK_REGRESS    ? "numbers"
                        : info->task == VKT_TASK_MULTILABEL ? "several labels"
@@ -142,10 +145,11 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     }
     if (desc->curves && (text || dense || info->task == VKT_TASK_REGRESS)) {
         st = vkt__fail(VKT_E_ARG, "eval", "there are no curves of %s: they are for classes",
-                       text    ? "a language model"
-                       : boxes ? "boxes yet"
-                       : dense ? "pixels"
-                               : "numbers");
+                       text     ? "a language model"
+                       : boxes  ? "boxes yet"
+                       : points ? "points"
+                       : dense  ? "pixels"
+                                : "numbers");
         goto fail;
     }
     o.session->curves = desc->curves != NULL;
@@ -212,7 +216,15 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->ssim = vkt__mean_ssim(&sums);
     out->map = sums.map;
     out->map50 = sums.map50;
-    out->boxes = sums.boxes != NULL;
+    out->boxes = sums.boxes != NULL && !sums.points;
+    out->points = sums.points;
+    out->oks_ap = sums.oks_ap;
+    out->pck = vkt__pck(&sums);
+    out->point_error = vkt__point_error(&sums);
+    out->class_error = sums.class_error;
+    sums.class_error = NULL;
+    for (uint32_t k = 0; k < sums.n_classes && sums.points; k++)
+        out->class_error[k] /= (double)sums.class_count[k];
     out->class_ap50 = sums.class_ap50;
     sums.class_ap50 = NULL;
     out->macro_f1 = vkt__macro_f1(&sums);
@@ -242,6 +254,7 @@ void vkt_eval_result_finish(vkt_eval_result *r)
     free(r->class_ap);
     free(r->class_ap50);
     free(r->class_iou);
+    free(r->class_error);
     free(r->threshold);
     for (uint32_t k = 0; k < r->n_targets; k++) free(r->targets[k].name);
     free(r->targets);

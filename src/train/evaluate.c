@@ -8,7 +8,9 @@
 #include "train/measures/eval_totals.h"
 #include "train/measures/picture_scores.h"
 #include "train/evaluate.h"
+#include "train/measures/point_scores.h"
 #include "train/measures/ranks.h"
+#include "train/points/peaks.h"
 
 typedef struct {
     vkt__session *s;
@@ -30,6 +32,7 @@ typedef struct {
     vkt_split split;
     vkt__finder finder; /* detection */
     vkt__object *objects;
+    vkt__point *point; /* [n_outputs] of points */
     vkt_status failed;
 } pass;
 
@@ -252,13 +255,23 @@ static void take_boxes(pass *p, uint32_t index, const float *out, double loss)
     if (p->failed == VKT_OK) p->failed = st;
 }
 
+static void take_points(pass *p, uint32_t index, const float *out, const vkt_label *y, double loss)
+{
+    vkt_shape heat = vkt__session_heat(p->s->info);
+    p->sums->n++;
+    p->sums->loss += loss;
+    vkt__peaks(out, heat.d[0], heat.d[1], heat.d[2], vkt__session_stride(p->s->info), p->point);
+    vkt__points_add(p->sums, index, y, p->point);
+}
+
 static void take_dense(pass *p, uint32_t slot)
 {
     const vkt__ring *l = &p->s->eval;
     const vkt_batch *b = &l->slots[slot];
     const vkt_dataset_info *info = p->s->info;
     size_t n_out = vkt__session_out(info), n_labels = info->n_labels;
-    bool masks = info->task == VKT_TASK_SEGMENT, boxes = info->task == VKT_TASK_DETECT;
+    bool masks = info->task == VKT_TASK_SEGMENT, boxes = info->task == VKT_TASK_DETECT,
+         points = info->task == VKT_TASK_POINTS;
     for (uint32_t i = 0; i < b->n_valid; i++) {
         const float *out = l->out[slot] + i * n_out;
         const vkt_label *y = b->y + i * n_labels;
@@ -266,7 +279,9 @@ static void take_dense(pass *p, uint32_t slot)
         if (masks && p->labelled) take_mask(p, out, y, l->loss[slot] + i * n_labels);
         if (boxes && read && p->labelled)
             take_boxes(p, b->index[i], out, (double)l->loss[slot][i]);
-        else if (!masks && read && p->labelled)
+        else if (points && read && p->labelled)
+            take_points(p, b->index[i], out, y, (double)l->loss[slot][i]);
+        else if (!masks && !points && read && p->labelled)
             take_picture(p, out, y, (double)l->loss[slot][i]);
         if (p->fn && read) p->fn(p->user, b->index[i], out, y, NULL);
     }
@@ -308,8 +323,8 @@ vkt_status vkt__evaluate_views(vkt__session *s, int tta)
                          "test-time augmentation (--tta) is for models of pictures");
     if (vkt__is_dense(s->info->task))
         return vkt__fail(VKT_E_ARG, "eval",
-                         "test-time augmentation (--tta) is for classes of pictures: a mask or a "
-                         "box would have to be turned back");
+                         "test-time augmentation (--tta) is for classes of pictures: a mask, a "
+                         "box or a point would have to be turned back");
     s->views = tta == VKT_TTA_FLIPS ? 2 : (uint32_t)tta;
     s->view = tta == VKT_TTA_FLIPS ? (vkt_augment) { .flip = 1 } : *a;
     s->view.mixup = s->view.cutmix = 0;
@@ -344,7 +359,7 @@ static void begin_sums(pass *p, const vkt_dataset *data)
     bool text = info->kind == VKT_DATA_KIND_TEXT, numbers = info->task == VKT_TASK_REGRESS,
          pictures = info->task == VKT_TASK_PICTURE;
     vkt__eval_sums *s = p->sums;
-    bool boxes = info->task == VKT_TASK_DETECT;
+    bool boxes = info->task == VKT_TASK_DETECT, points = info->task == VKT_TASK_POINTS;
     p->labelled = vkt_dataset_get_info(data)->has_labels;
     *s = (vkt__eval_sums) { .n_classes = text || numbers || pictures ? 0 : info->n_outputs,
                             .pixels = info->task == VKT_TASK_SEGMENT,
@@ -355,14 +370,22 @@ static void begin_sums(pass *p, const vkt_dataset *data)
                             .n_terms = p->s->views > 1 ? 0 : (uint32_t)p->s->terms.n,
                             .map = NAN,
                             .map50 = NAN,
+                            .points = points,
+                            .oks_ap = NAN,
                             .roc_auc = NAN,
                             .average_precision = NAN };
     s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);
     s->class_correct = vkt__alloc((s->n_classes + 1) * sizeof *s->class_correct);
     s->class_predicted = vkt__alloc((s->n_classes + 1) * sizeof *s->class_predicted);
-    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several && !boxes)
+    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several && !boxes && !points)
         s->confusion = vkt__alloc((size_t)s->n_classes * s->n_classes * sizeof *s->confusion);
-    if (boxes) s->boxes = vkt__detections_create(info->n_outputs);
+    if (boxes || points) s->boxes = vkt__detections_create(points ? 1 : info->n_outputs);
+    if (points) {
+        s->sigma = vkt__alloc(s->n_classes * sizeof *s->sigma);
+        s->class_error = vkt__alloc(s->n_classes * sizeof *s->class_error);
+        p->point = vkt__alloc(s->n_classes * sizeof *p->point);
+        vkt__point_sigmas(info->class_names, s->n_classes, s->sigma);
+    }
     const vkt__objects *objects = data->part[data->of_part[p->split]].objects;
     if (boxes && objects) p->objects = vkt__alloc((objects->most + 1) * sizeof *p->objects);
     s->error = vkt__alloc((s->n_targets + 1) * sizeof *s->error);
@@ -377,10 +400,17 @@ static void finish_pass(pass *p)
     vkt__ranks_finish(&p->ranks);
     vkt__finder_finish(&p->finder);
     free(p->objects);
+    free(p->point);
     free(p->row);
     free(p->mean_of);
     free(p->labels);
     free(p->number);
+}
+
+static void measure_points(vkt__eval_sums *s)
+{
+    double all, half;
+    if (s->boxes->n) s->oks_ap = vkt__detections_measure(s->boxes, &all, &half).map;
 }
 
 static void measure_boxes(vkt__eval_sums *s)
@@ -463,7 +493,10 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         VKT_TRY(vkt__fail(VKT_E_IO, "eval",
                           "none of the %s examples can be read: is the data still there?",
                           vkt_split_name(split)));
-    if (sums->boxes && p.labelled) measure_boxes(sums);
+    if (sums->points && p.labelled)
+        measure_points(sums);
+    else if (sums->boxes && p.labelled)
+        measure_boxes(sums);
     if (p.ranks.cap) {
         sums->class_ap = vkt__alloc(sums->n_classes * sizeof *sums->class_ap);
         VKT_TRY(

@@ -4,6 +4,8 @@
 #include "data/dataset.h"
 #include "nn/params.h"
 #include "train/detect/detect_loss.h"
+#include "data/points/poses.h"
+#include "train/points/point_loss.h"
 #include "tensor/graph/graph.h"
 
 static vkt_tensor *class_weights(const vkt__losses *s, vkt_graph *g)
@@ -122,12 +124,17 @@ static vkt_loss l1_loss(vkt_graph *g, const vkt__ring_inputs *in, vkt_tensor *ou
 }
 
 /* Of numbers, or of several labels. */
-static vkt_loss number_loss(const vkt_config *c, vkt_graph *g, const vkt__ring_inputs *in,
+static vkt_loss number_loss(const vkt__losses *s, vkt_graph *g, const vkt__ring_inputs *in,
                             const term *t)
 {
+    const vkt_config *c = s->config;
     vkt_tensor *out = t->out;
     if (t->kind == VKT_LOSS_KIND_DETECT)
         return (vkt_loss) { .loss = vkt__detect_loss(g, out, t->y, in->w) };
+    if (t->kind == VKT_LOSS_KIND_POINTS)
+        return (vkt_loss) { .loss = vkt__point_loss(g, out, t->y, in->w,
+                                                    vkt__heat_stride(s->info->input_shape[1],
+                                                                     s->info->input_shape[0])) };
     if (c->data.task == VKT_TASK_PICTURE)
         out = vkt_reshape(g, out, vkt_tensor_shape(t->y)); /* [B, rows x columns x channels] */
     if (t->kind == VKT_LOSS_KIND_L1) return l1_loss(g, in, out);
@@ -189,7 +196,7 @@ static vkt_tensor *sum_of_terms(const vkt__losses *s, vkt__ring *l, const vkt__r
         float weight = s->terms->n ? s->config->losses[i].weight : 1;
         t.class_weights = cw;
         vkt_loss loss = s->info->task == VKT_TASK_CLASSIFY ? class_loss(s, l, in, &t)
-                                                           : number_loss(s->config, g, in, &t);
+                                                           : number_loss(s, g, in, &t);
         if (loss.hit && !*hits && is_last(s, l, i, last)) *hits = vkt_sum(g, loss.hit);
         vkt_tensor *sum = vkt_sum(g, loss.loss);
         if (weight != 1) sum = vkt_scale(g, sum, weight);
@@ -259,7 +266,7 @@ vkt__eval_losses vkt__evaluation_losses(const vkt__losses *s, vkt__ring *l,
         t.out = vkt__class_logits(s->info, g, t.out);
         vkt_loss loss = s->info->task == VKT_TASK_CLASSIFY || s->info->task == VKT_TASK_SEGMENT
                             ? vkt_softmax_xent(g, t.out, t.y, in->w, NULL, NULL)
-                            : number_loss(s->config, g, in, &t);
+                            : number_loss(s, g, in, &t);
         if (!all.hit && is_last(s, l, i, last)) all.hit = loss.hit;
         vkt_tensor *part = loss.loss;
         if (n) all.terms[i] = part;

@@ -56,6 +56,15 @@ static void forward(void *user, uint64_t index, const float *out, const vkt_labe
             f->fn(f->user, &f->p);
             return;
         }
+        const vkt__point_finder *points = vkt__picture_writer_points(f->writer);
+        if (points) {
+            f->p.class_names = f->session->info->class_names;
+            f->p.points = points->point;
+            f->p.n_points = points->n;
+            f->p.least_score = points->least_score;
+            f->fn(f->user, &f->p);
+            return;
+        }
         out = vkt__picture_writer_shares(f->writer);
         if (!out) return;
     }
@@ -290,6 +299,10 @@ static vkt_status run_data(vkt_predictor *p, const vkt_dataset *data, rows_out r
         return vkt__fail(VKT_E_ARG, "predict",
                          "the model gives boxes: vkt_predictor_find has them, "
                          "and `vktrain predict`");
+    if (p->info.task == VKT_TASK_POINTS)
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "the model gives points: vkt_predictor_locate has them, "
+                         "and `vktrain predict`");
     rows.n_outputs = p->info.n_outputs;
     if (p->info.task == VKT_TASK_SEGMENT) rows.n_pixels = p->o.session->info->n_targets;
     vkt_status st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_row, &rows);
@@ -410,6 +423,47 @@ vkt_status vkt_predictor_find(vkt_predictor *p, const vkt_inputs *in, size_t n_i
         free(out[i].box);
         out[i] = (vkt_found_boxes) { 0 };
     }
+fail:
+    vkt_dataset_destroy(&data);
+    return st;
+}
+
+/* ---- points ---- */
+
+typedef struct {
+    const vkt_dataset *data;
+    const vkt_inputs *in; /* a picture each */
+    vkt__point_finder finder;
+    vkt_found_point *out; /* [n_in, points] */
+} located_out;
+
+static void keep_points(void *user, uint64_t index, const float *out, const vkt_label *y,
+                        const double *number)
+{
+    located_out *r = user;
+    (void)y;
+    (void)number;
+    vkt__points_found(&r->finder, r->data, out, r->in[index].width, r->in[index].height);
+    memcpy(r->out + index * r->finder.n, r->finder.point, r->finder.n * sizeof *r->out);
+}
+
+vkt_status vkt_predictor_locate(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
+                                vkt_found_point *out)
+{
+    vkt_status st;
+    vkt_dataset *data = NULL;
+    vkt__eval_sums sums = { 0 };
+    memset(out, 0, n_in * p->info.n_outputs * sizeof *out);
+    if (p->info.task != VKT_TASK_POINTS)
+        return vkt__fail(VKT_E_ARG, "predict", "the model gives no points");
+    for (size_t i = 0; i < n_in; i++)
+        if (in[i].n != 1 || !in[i].width)
+            return vkt__fail(VKT_E_ARG, "predict", "input %zu is no picture of its own", i);
+    VKT_TRY(vkt__dataset_open_examples(p->o.model.schema, in, n_in, &data));
+    located_out rows = { .data = data, .in = in, .out = out };
+    st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_points, &rows);
+    vkt__point_finder_finish(&rows.finder);
+    vkt__eval_sums_finish(&sums);
 fail:
     vkt_dataset_destroy(&data);
     return st;

@@ -13,6 +13,7 @@ struct vkt__picture_writer {
     size_t n, cap;
     float *shares; /* [n_classes], of the last mask */
     vkt__box_finder boxes;
+    vkt__point_finder points;
 };
 
 static uint32_t largest(const float *p, uint32_t n)
@@ -35,16 +36,19 @@ vkt_status vkt__picture_writer_create(vkt_task task, const char *out, double lea
 {
     vkt_status st = VKT_OK;
     *w = NULL;
-    if (least_score > 0 && task != VKT_TASK_DETECT)
-        return vkt__fail(VKT_E_ARG, "predict", "--score is for models of boxes, and this is none");
+    if (least_score > 0 && task != VKT_TASK_DETECT && task != VKT_TASK_POINTS)
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "--score is for models of boxes or points, and this is none");
     if (!vkt__is_dense(task))
         return out ? vkt__fail(
                          VKT_E_ARG, "predict",
-                         "--out is for models of masks, pictures or boxes, and this one gives none")
+                         "--out is for models of masks, pictures, boxes or points, and this one "
+                         "gives none")
                    : VKT_OK;
     vkt__picture_writer *new = vkt__alloc(sizeof *new);
     new->task = task;
     new->boxes.least_score = (float)least_score;
+    new->points.least_score = least_score;
     if (out) {
         new->out = vkt__arena_strdup(&new->arena, out);
         VKT_TRY(vkt__mkdirs(out));
@@ -62,6 +66,7 @@ void vkt__picture_writer_destroy(vkt__picture_writer **pw)
     if (!w) return;
     vkt__scratch_finish(&w->scratch);
     vkt__box_finder_finish(&w->boxes);
+    vkt__point_finder_finish(&w->points);
     vkt__arena_finish(&w->arena);
     free(w->names);
     free(w->shares);
@@ -77,6 +82,11 @@ const float *vkt__picture_writer_shares(const vkt__picture_writer *w)
 const vkt__box_finder *vkt__picture_writer_boxes(const vkt__picture_writer *w)
 {
     return w->task == VKT_TASK_DETECT ? &w->boxes : NULL;
+}
+
+const vkt__point_finder *vkt__picture_writer_points(const vkt__picture_writer *w)
+{
+    return w->task == VKT_TASK_POINTS ? &w->points : NULL;
 }
 
 /* "a/7.jpg" as OUT/7; another 7 before it makes this one 7-2. */
@@ -233,6 +243,15 @@ static vkt_status take_boxes(vkt__picture_writer *w, const vkt_dataset *data, ui
                             vkt__arena_printf(&w->arena, "%s/%s", w->out, name_of(w, input)));
 }
 
+static vkt_status take_points(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
+                              const float *out, const char *input)
+{
+    vkt_status st = vkt__points_predict(&w->points, data, index, out);
+    if (st != VKT_OK || !w->out) return st;
+    return vkt__points_write(&w->points,
+                             vkt__arena_printf(&w->arena, "%s/%s", w->out, name_of(w, input)));
+}
+
 /* Files of the same names beside the input could be the only copy of what someone drew. */
 static vkt_status is_elsewhere(vkt__picture_writer *w, const char *input)
 {
@@ -256,6 +275,7 @@ vkt_status vkt__picture_writer_take(vkt__picture_writer *w, const vkt_dataset *d
     vkt_status st = w->out ? is_elsewhere(w, input) : VKT_OK;
     if (st != VKT_OK) return st;
     if (w->task == VKT_TASK_DETECT) return take_boxes(w, data, index, out, input);
+    if (w->task == VKT_TASK_POINTS) return take_points(w, data, index, out, input);
     return w->task == VKT_TASK_SEGMENT ? take_mask(w, data, index, out, input)
                                        : take_picture(w, &data->schema, out, input);
 }

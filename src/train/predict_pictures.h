@@ -1,14 +1,16 @@
-/* Masks, pictures and boxes that a model gives, as files: a mask has the numbers or colours that
- * those of training had, at its picture's own size. */
+/* Masks, pictures, boxes and points that a model gives, as files: a mask has the numbers or colours
+ * that those of training had, at its picture's own size. */
 #ifndef VKT_TRAIN_PREDICT_PICTURES_H
 #define VKT_TRAIN_PREDICT_PICTURES_H
 
 #include "data/dataset.h"
 #include "data/pictures/picture.h"
 #include "train/detect/predict_boxes.h"
+#include "train/points/predict_points.h"
 
 typedef struct vkt__picture_writer vkt__picture_writer;
-/* out: the folder, which is made; NULL: nothing is written. least_score: of boxes, 0: the usual.
+/* out: the folder, which is made; NULL: nothing is written. least_score: of boxes, 0: the usual; of
+ * points.
  * *w NULL: the task has no pictures. ARG: out is given all the same. */
 vkt_status vkt__picture_writer_create(vkt_task task, const char *out, double least_score,
                                       vkt__picture_writer **w);
@@ -20,6 +22,8 @@ vkt_status vkt__picture_writer_take(vkt__picture_writer *w, const vkt_dataset *d
                                     const float *out, const char *input);
 /* The boxes of the last picture; NULL: the task has none. */
 const vkt__box_finder *vkt__picture_writer_boxes(const vkt__picture_writer *w);
+/* The same of points. */
+const vkt__point_finder *vkt__picture_writer_points(const vkt__picture_writer *w);
 /* Each class's share of the pixels of the last mask; NULL: it was a picture. */
 const float *vkt__picture_writer_shares(const vkt__picture_writer *w);
 /* The same of probabilities out [n_pixels, n]. */

@@ -387,6 +387,8 @@ vkt_status vkt__session_model(const vkt_config *c, const vkt_dataset_info *info,
                               .input = { .rank = info->input_rank } };
     if (info->task == VKT_TASK_DETECT)
         out->output = vkt_shape2(o[0], VKT__DETECT_BOX + info->n_outputs);
+    else if (info->task == VKT_TASK_POINTS)
+        out->output = vkt__session_heat(info);
     else if (vkt__is_dense(info->task))
         out->output =
             vkt_shape3(o[0], o[1], info->task == VKT_TASK_SEGMENT ? info->n_outputs : o[2]);

@@ -9,6 +9,7 @@
 #include "train/detect/detect_loss.h"
 #include "recipe/loss_heads.h"
 #include "train/measures/calibration.h"
+#include "data/points/poses.h"
 #include "train/ranks/exchange.h"
 #include "train/language/samples.h"
 #include "vktrain/train.h"
@@ -68,10 +69,21 @@ void vkt__session_destroy(vkt__session **s);
  * into the session's ring. */
 /* Numbers that a model gives for an example: of masks a probability for each class and pixel, of
  * boxes what detect/detect_loss.h says for each cell. */
+static inline uint32_t vkt__session_stride(const vkt_dataset_info *info) /* of points' heatmaps */
+{
+    return vkt__heat_stride(info->input_shape[1], info->input_shape[0]);
+}
+static inline vkt_shape vkt__session_heat(const vkt_dataset_info *info)
+{
+    uint32_t stride = vkt__session_stride(info);
+    return vkt_shape3(info->input_shape[0] / stride, info->input_shape[1] / stride,
+                      info->n_outputs);
+}
 static inline uint64_t vkt__session_out(const vkt_dataset_info *info)
 {
     if (info->task == VKT_TASK_DETECT)
         return (uint64_t)info->output_shape[0] * (VKT__DETECT_BOX + info->n_outputs);
+    if (info->task == VKT_TASK_POINTS) return vkt_shape_count(vkt__session_heat(info));
     return info->task == VKT_TASK_SEGMENT ? (uint64_t)info->n_outputs * info->n_targets
                                           : info->n_outputs;
 }

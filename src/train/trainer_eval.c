@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "data/dataset.h"
 #include "train/measures/classes.h"
+#include "train/measures/point_scores.h"
 #include "train/predictions.h"
 #include "train/trainer_eval.h"
 #include "train/ranks/trainer_ranks.h"
@@ -124,6 +125,9 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.ssim = vkt__mean_ssim(e);
     row.map = e->map;
     row.map50 = e->map50;
+    row.oks_ap = e->oks_ap;
+    row.pck = vkt__pck(e);
+    row.point_error = vkt__point_error(e);
     row.n_classes = e->n_classes;
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
@@ -153,6 +157,9 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
                   { "ssim", row.ssim },
                   { "map", row.map },
                   { "map50", row.map50 },
+                  { "oks_ap", row.oks_ap },
+                  { "pck", row.pck },
+                  { "point_error", row.point_error },
                   { "bits_per_byte", row.bits_per_byte },
                   { "rewards/chosen", row.rewards_chosen },
                   { "rewards/rejected", row.rewards_rejected },

@@ -38,7 +38,8 @@ vkt_status vkt__worst_create(const vkt__session *s, vkt_split split, vkt__worst 
     vkt__worst *w = NULL;
     const vkt_dataset_info *info = s->info;
     *out = NULL;
-    if (info->kind == VKT_DATA_KIND_TEXT || info->task == VKT_TASK_DETECT || !info->has_labels)
+    if (info->kind == VKT_DATA_KIND_TEXT || info->task == VKT_TASK_DETECT ||
+        info->task == VKT_TASK_POINTS || !info->has_labels)
         return VKT_OK;
     w = vkt__alloc(sizeof *w);
     *w = (vkt__worst) { .s = s, .split = split, .ignore = vkt__session_ignore(s) };

@@ -86,7 +86,7 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
         json_pack(
             "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
             "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-            "s:o, s:o, s:o, s:o}",
+            "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
             "checkpoint", o->common.args[0], o->data ? "data" : "split", o->data ? o->data : split,
             "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
             cli_json_number(r->accuracy), "top5_accuracy", cli_json_number(r->top5),
@@ -104,7 +104,9 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
             cli_json_number(r->calibrated_ece), "thresholds", thresholds, "importance", columns,
             "losses", losses, "mean_iou", cli_json_number(r->mean_iou), "psnr",
             cli_json_number(r->psnr), "ssim", cli_json_number(r->ssim), "map",
-            cli_json_number(r->map), "map50", cli_json_number(r->map50)),
+            cli_json_number(r->map), "map50", cli_json_number(r->map50), "oks_ap",
+            cli_json_number(r->oks_ap), "pck", cli_json_number(r->pck), "point_error",
+            cli_json_number(r->point_error)),
         JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
@@ -146,6 +148,31 @@ static void print_classes(const vkt_eval_result *r)
                      : k == 3 && !r->pixels && !r->boxes ? cli_number(score[k])
                                                          : cli_percent(score[k]));
         cell[COLUMNS * i] = r->class_names ? r->class_names[i] : "";
+        for (uint32_t k = 0; k < NUMBERS; k++) cell[COLUMNS * i + 1 + k] = text[i][k];
+    }
+    putchar('\n');
+    cli_table(stdout, col, COLUMNS, cell, r->n_classes);
+    free(text);
+    free(cell);
+}
+
+static void print_points(const vkt_eval_result *r)
+{
+    static const cli_column col[] = { { "point", false, 32 },
+                                      { "there", true, 0 },
+                                      { "right", true, 0 },
+                                      { "PCK", true, 0 },
+                                      { "mean error, pixels", true, 0 } };
+    enum { COLUMNS = CLI_COUNT(col), NUMBERS = COLUMNS - 1 };
+    char(*text)[NUMBERS][24] = cli_zeros(r->n_classes, sizeof *text);
+    const char **cell = cli_zeros(COLUMNS * (size_t)r->n_classes, sizeof *cell);
+    for (uint32_t i = 0; i < r->n_classes; i++) {
+        bool any = r->class_count[i] > 0;
+        snprintf(text[i][0], 24, "%s", cli_count(r->class_count[i]));
+        snprintf(text[i][1], 24, "%s", cli_count(r->class_correct[i]));
+        snprintf(text[i][2], 24, "%s", any ? cli_percent(r->class_recall[i]) : "-");
+        snprintf(text[i][3], 24, "%s", any ? cli_number(r->class_error[i]) : "-");
+        cell[COLUMNS * i] = r->class_names[i];
         for (uint32_t k = 0; k < NUMBERS; k++) cell[COLUMNS * i + 1 + k] = text[i][k];
     }
     putchar('\n');
@@ -235,6 +262,9 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
     if (isfinite(r->ssim)) printf(", SSIM %s", cli_number(r->ssim));
     if (isfinite(r->map))
         printf(", mAP %s, at IoU 0.50 %s", cli_percent(r->map), cli_percent(r->map50));
+    if (r->points)
+        printf(", OKS-AP %s, PCK@0.1 %s, mean error %s pixels", cli_percent(r->oks_ap),
+               cli_percent(r->pck), cli_number(r->point_error));
     if (isfinite(r->top5)) printf(", top-5 %s", cli_percent(r->top5));
     if (isfinite(r->perplexity)) printf(", perplexity %s", cli_number(r->perplexity));
     if (isfinite(r->bits_per_byte)) printf(", %s bits per byte", cli_number(r->bits_per_byte));
@@ -259,7 +289,10 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
     putchar('\n');
     if (r->n_losses && !o->common.quiet) print_losses(r);
     if (r->n_targets > 1 && !o->common.quiet) print_targets(r);
-    if (r->n_classes && r->class_count && !o->common.quiet) print_classes(r);
+    if (r->points && !o->common.quiet)
+        print_points(r);
+    else if (r->n_classes && r->class_count && !o->common.quiet)
+        print_classes(r);
     if (r->n_columns && !o->common.quiet) print_columns(r);
 }
 

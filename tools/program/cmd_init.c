@@ -189,6 +189,7 @@ static vkt_status open_examples(const init_options *o, const vkt_source_info *s,
     if (s->takes & VKT_TAKES_SEGMENT) return try_open(o, s->name, VKT_TASK_SEGMENT, d);
     if (s->takes & VKT_TAKES_PICTURE) return try_open(o, s->name, VKT_TASK_PICTURE, d);
     if (s->takes & VKT_TAKES_DETECT) return try_open(o, s->name, VKT_TASK_DETECT, d);
+    if (s->takes & VKT_TAKES_POINTS) return try_open(o, s->name, VKT_TASK_POINTS, d);
     if (o->task == 4) return try_open(o, s->name, VKT_TASK_MULTILABEL, d);
     vkt_status st =
         numbers && o->task == 2 ? VKT_E_ARG : try_open(o, s->name, VKT_TASK_CLASSIFY, d);
@@ -486,6 +487,7 @@ static int write_file(const init_options *o, init_data *d, const char *name)
                               d->info.n_outputs)
                : d->task == VKT_TASK_SEGMENT ? cli_text("%u classes of pixels", d->info.n_outputs)
                : d->task == VKT_TASK_DETECT  ? cli_text("boxes of %u classes", d->info.n_outputs)
+               : d->task == VKT_TASK_POINTS  ? cli_text("%u points on each", d->info.n_outputs)
                : d->task == VKT_TASK_PICTURE
                    ? cli_text("each with another picture of %ux%u", d->info.output_shape[1],
                               d->info.output_shape[0])

@@ -24,10 +24,11 @@ static const cli_flag flags[] = {
       "the model's own probabilities, without the temperature and thresholds that the run fitted" },
     { "--out", CLI_TEXT, AT(out), "FOLDER", NULL,
       "masks and pictures: the folder for a PNG of each input, and of masks NAME-overlay.png; "
-      "boxes: for NAME.txt as YOLO's, with the score at the end, and NAME.png with boxes drawn" },
+      "boxes: for NAME.txt as YOLO's, with the score at the end, and NAME.png with boxes drawn; "
+      "points: for NAME.png with points drawn" },
     { "--score", CLI_NUMBER, AT(score), "X", NULL,
       "boxes: from which score on they are given (default: 0.3): a lower one finds more, and more "
-      "that is wrong" },
+      "that is wrong; points: the same (default: 0, all)" },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with a column for each class" },
     { 0 },
 };
@@ -79,8 +80,40 @@ static void csv_boxes(const vkt_prediction *p, bool first)
     }
 }
 
+static bool is_found(const vkt_prediction *p, uint32_t k)
+{
+    return (double)p->points[k].score >= p->least_score;
+}
+
+/* A row for each picture, as data.source: points reads them; empty where no point is. */
+static void csv_points(const vkt_prediction *p, bool first)
+{
+    for (uint32_t k = 0; k < p->n_points && first; k++) {
+        if (!k) printf("file");
+        for (const char *const *end = (const char *const[]) { "_x", "_y", "_score", NULL }; *end;
+             end++) {
+            putchar(',');
+            cli_csv(stdout, cli_text("%s%s", class_name(p, k), *end));
+        }
+    }
+    if (first) putchar('\n');
+    cli_csv(stdout, p->input);
+    for (uint32_t k = 0; k < p->n_points; k++) {
+        const vkt_found_point *at = &p->points[k];
+        if (is_found(p, k))
+            printf(",%.6g,%.6g,%.4g", at->x, at->y, (double)at->score);
+        else
+            printf(",,,%.4g", (double)at->score);
+    }
+    putchar('\n');
+}
+
 static void print_csv(const vkt_prediction *p, bool first)
 {
+    if (p->points) {
+        csv_points(p, first);
+        return;
+    }
     if (p->boxes) {
         csv_boxes(p, first);
         return;
@@ -134,10 +167,30 @@ static void print_boxes(const vkt_prediction *p)
     if (!p->n_boxes) printf("  nothing\n");
 }
 
+/* A line for each point. */
+static void print_points(const vkt_prediction *p)
+{
+    uint32_t n = 0;
+    putchar('\n');
+    for (uint32_t k = 0; k < p->n_points; k++) {
+        const vkt_found_point *at = &p->points[k];
+        if (!is_found(p, k)) continue;
+        printf("  ");
+        cli_put(stdout, class_name(p, k));
+        printf(" %.1f%%  %.4g,%.4g\n", 100 * (double)at->score, at->x, at->y);
+        n++;
+    }
+    if (!n) printf("  nothing\n");
+}
+
 static void print_text(const vkt_prediction *p, uint32_t top)
 {
     cli_put(stdout, p->input);
     if (!p->alone) printf("[%llu]", (unsigned long long)p->index);
+    if (p->points) {
+        print_points(p);
+        return;
+    }
     if (p->boxes) {
         print_boxes(p);
         return;
@@ -203,7 +256,8 @@ static int run(void *options)
 const cli_command cmd_predict = {
     .name = "predict",
     .args = "RUN|CHECKPOINT INPUT...",
-    .summary = "predict classes or labels with probabilities, numbers, boxes, masks or pictures",
+    .summary =
+        "predict classes or labels with probabilities, numbers, boxes, points, masks or pictures",
     .details =
         "INPUT is a CSV file with the columns of the training data (the label may be missing, the "
         "delimiter may differ), a file of JSON lines ({\"COLUMN\": VALUE, ...}), an IDX file of "
@@ -213,7 +267,8 @@ const cli_command cmd_predict = {
         "converted to grey or RGB as the model needs, transparent parts become white, and they are "
         "resized to the model's size. A model of masks prints each class's share of the pixels, "
         "and --out writes the masks, at the pictures' own sizes. A detector prints its boxes, in "
-        "pixels of the pictures. A run folder stands for its best "
+        "pixels of the pictures, and so does a model of points its points, of a file of COCO's "
+        "keypoints those of each annotation's box. A run folder stands for its best "
         "checkpoint.",
     .min_args = 2,
     .max_args = SIZE_MAX,

@@ -60,20 +60,6 @@ static const char *cell(const vkt__csv *csv, const columns *c, size_t row, int c
     return c->at[column] == NOWHERE ? "" : vkt__csv_cell(csv, row, c->at[column]);
 }
 
-/* The text, or what it is in UTF-8, which `own` then holds. look: it is only looked at; cut: more
- * of the file follows. */
-static vkt_status decoded(const char *name, bool look, bool cut, vkt__str *own, const char **text,
-                          size_t *n)
-{
-    vkt__decoder d = { .silent = look };
-    bool changed = false;
-    vkt_status st = vkt__decode(&d, name, *text, *n, !cut, own, &changed);
-    if (st != VKT_OK || !changed) return st;
-    *text = own->len ? own->data : "";
-    *n = own->len;
-    return VKT_OK;
-}
-
 /* ---- rows ---- */
 
 typedef struct reading {
@@ -205,7 +191,7 @@ vkt_status vkt__box_table_read(char *text, size_t n, const char *name, const cha
     vkt__str own = { 0 };
     const char *from_utf8 = text;
     size_t before = m->n;
-    VKT_TRY(decoded(name, false, false, &own, &from_utf8, &n));
+    VKT_TRY(vkt__decode_text(name, false, false, &own, &from_utf8, &n));
     VKT_TRY(vkt__csv_parse(from_utf8, n, name, 0, false, &r.csv));
     if (!find_columns(&r.csv, &r.c)) {
         st = vkt__fail(VKT_E_FORMAT, "data",
@@ -280,7 +266,7 @@ static bool begins_so(char *head, size_t n, const char *root)
     const char *text = head;
     bool is = false;
     vkt__log_ignore(true);
-    if (decoded("", true, n == VKT__LIST_HEAD, &own, &text, &n) == VKT_OK && n) {
+    if (vkt__decode_text("", true, n == VKT__LIST_HEAD, &own, &text, &n) == VKT_OK && n) {
         const char *end = text + n, *line = line_end(text, end);
         vkt__str_add(&first, text, (size_t)(line - text));
         bool of_boxes = vkt__csv_parse(first.data, first.len, "", 0, false, &csv) == VKT_OK &&
@@ -298,4 +284,4 @@ static bool begins_so(char *head, size_t n, const char *root)
     return is;
 }
 
-const vkt__list_kind vkt__box_table = { ".csv", NULL, begins_so };
+const vkt__list_kind vkt__box_table = { ".csv", false, NULL, begins_so };

@@ -48,34 +48,6 @@ static vkt_status scan(const char *path, bool stop, vkt__arena *arena, vkt__mark
                    : vkt__beside_scan(f->beside, path, stop, arena, out);
 }
 
-/* A file that says its picture's size says where its boxes lie by that size. */
-static vkt_status check_sizes(vkt__marks *m, bool stop, vkt__survey *s)
-{
-    vkt_status st = VKT_OK;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->n; i++) {
-        const uint32_t *said = m->said[s->from[i]];
-        if (said[0] && (said[0] != s->wide[i] || said[1] != s->high[i])) {
-            if (!stop) vkt__log_quiet(true);
-            st = vkt__fail(VKT_E_FORMAT, "data",
-                           "'%s' has %ux%u pixels, but its boxes are those of a picture of %ux%u",
-                           m->pictures.item[s->from[i]].path, s->wide[i], s->high[i], said[0],
-                           said[1]);
-            if (!stop) vkt__log_quiet(false);
-            VKT_TRY(vkt__marks_failed(m, st, stop));
-            continue;
-        }
-        s->from[n] = s->from[i];
-        s->hash[n] = s->hash[i];
-        s->high[n] = s->high[i];
-        s->wide[n++] = s->wide[i];
-    }
-    s->n = n;
-    return VKT_OK;
-fail:
-    return st;
-}
-
 /* In pixels, within the picture; false: nothing of it lies there. */
 static bool place(const vkt__mark *mark, bool shares, uint32_t w, uint32_t h, double box[4],
                   vkt__boxes_seen *seen)
@@ -223,7 +195,7 @@ vkt_status vkt__boxes_open(vkt_dataset *ds, const vkt_data_desc *desc)
                          "data.fit is not for boxes: all of a picture is shown, grey around it");
     VKT_TRY(scan(desc->path, stop, &ds->arena, &m));
     VKT_TRY(vkt__survey_take(&m.pictures, stop, &s));
-    VKT_TRY(check_sizes(&m, stop, &s));
+    VKT_TRY(vkt__marks_check_sizes(&m, stop, &s));
     VKT_TRY(check_any(&m, &s, desc->path, &ds->arena));
     name_classes(ds, &m);
     VKT_TRY(make_part(ds, &m, &s, NULL, (uint64_t)desc->keep_mib << 20, &seen));
@@ -277,7 +249,7 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
     VKT_TRY(scan(path, false, &ds->arena, &m));
     VKT_TRY(match_classes(&ds->schema, &m, path, class));
     VKT_TRY(vkt__survey_take(&m.pictures, false, &s));
-    VKT_TRY(check_sizes(&m, false, &s));
+    VKT_TRY(vkt__marks_check_sizes(&m, false, &s));
     if (!s.n) {
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' has no picture that can be used", path);
         goto fail;

@@ -1,4 +1,5 @@
-/* marks.h: boxes as COCO keeps them: one JSON file of a split's images, annotations, categories. */
+/* marks.h: boxes as COCO keeps them: one JSON file of a split's images, annotations, categories;
+ * where points are asked for, the keypoints of those annotations that have some. */
 #include <jansson.h>
 #include <math.h>
 
@@ -61,9 +62,10 @@ static uint32_t place_of(const entry *by, size_t n, const json_t *id)
 typedef struct reading {
     const char *name, *root;
     const json_t *images, *marks, *kinds;
-    entry *image, *kind; /* by id */
-    uint32_t *order;     /* annotations by their pictures */
-    uint64_t *first;     /* [images + 1] of each in `order` */
+    entry *image, *kind;  /* by id */
+    uint32_t *order;      /* annotations by their pictures */
+    uint64_t *first;      /* [images + 1] of each in `order` */
+    uint32_t with_points; /* of `kind`: the category that has points, where they are asked for */
     vkt__arena *arena;
 } reading;
 
@@ -96,6 +98,50 @@ static vkt_status take_classes(reading *r, vkt__marks *m)
     return VKT_OK;
 }
 
+/* The points' names are those of the one category that has some; a second file's must be the same.
+ */
+static vkt_status take_names(reading *r, vkt__marks *m)
+{
+    vkt__mark_points *p = m->points;
+    const json_t *names = NULL;
+    for (uint32_t k = 0; k < m->n_classes; k++) {
+        const json_t *of = json_object_get(json_array_get(r->kinds, r->kind[k].at), "keypoints");
+        if (!json_array_size(of)) continue;
+        if (names)
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s': both '%s' and '%s' have keypoints: one model has the points "
+                             "of one category, keep the annotations of one",
+                             r->name, vkt__show(m->classes[r->with_points]).s,
+                             vkt__show(m->classes[k]).s);
+        names = of;
+        r->with_points = k;
+    }
+    size_t n = json_array_size(names);
+    if (!n || n > VKT__POINTS_MOST)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s': its categories name %zu keypoints; 1 to %d may be", r->name, n,
+                         VKT__POINTS_MOST);
+    bool fresh = !p->name;
+    if (!fresh && n != p->n)
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' has %zu keypoints, the files before have %u",
+                         r->name, n, p->n);
+    if (fresh) p->name = vkt__arena_alloc(r->arena, n * sizeof *p->name);
+    p->n = (uint32_t)n;
+    for (size_t k = 0; k < n; k++) {
+        const char *word = json_string_value(json_array_get(names, k));
+        if (!word || !*word || (!fresh && strcmp(word, p->name[k]) != 0))
+            return vkt__fail(VKT_E_FORMAT, "data", "'%s': keypoint %zu %s", r->name, k,
+                             word && *word ? "has another name than in the files before"
+                                           : "has no name");
+        for (size_t i = 0; i < k && fresh; i++)
+            if (!strcmp(p->name[i], word))
+                return vkt__fail(VKT_E_FORMAT, "data", "'%s': two keypoints are called '%s'",
+                                 r->name, vkt__show(word).s);
+        if (fresh) p->name[k] = vkt__arena_strdup(r->arena, word);
+    }
+    return VKT_OK;
+}
+
 /* Annotations in the order of their pictures, those of one as they stand. */
 static vkt_status sort_marks(reading *r, vkt__marks *m)
 {
@@ -122,6 +168,31 @@ fail:
     return st;
 }
 
+/* An annotation's points, of the box v. */
+static vkt_status take_points(const reading *r, uint32_t at, const double v[4], vkt__marks *m)
+{
+    const json_t *a = json_array_get(r->marks, at), *list = json_object_get(a, "keypoints");
+    size_t n = 3 * (size_t)m->points->n;
+    double point[3 * VKT__POINTS_MOST];
+    bool any = false;
+    for (size_t k = 0; k < n; k++) {
+        const json_t *number = json_array_get(list, k);
+        point[k] = json_is_number(number) ? json_number_value(number) : NAN;
+        bool seen = k % 3 == 2;
+        if (json_array_size(list) != n || !(fabs(point[k]) < 1e9) ||
+            (seen && point[k] != 0 && point[k] != 1 && point[k] != 2))
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s': annotations[%u] has not %u keypoints of three numbers: x, y, "
+                             "and 0 (not there), 1 (hidden) or 2 (seen)",
+                             r->name, at, m->points->n);
+        any |= seen && point[k] > 0;
+    }
+    m->points->n_bare += !any;
+    return any ? vkt__marks_add_points(m, v, json_number_value(json_object_get(a, "area")), point,
+                                       r->name)
+               : VKT_OK;
+}
+
 static vkt_status take_mark(const reading *r, uint32_t at, vkt__marks *m)
 {
     const json_t *a = json_array_get(r->marks, at), *box = json_object_get(a, "bbox"),
@@ -136,6 +207,10 @@ static vkt_status take_mark(const reading *r, uint32_t at, vkt__marks *m)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s': annotations[%u] has a category_id that is no category", r->name,
                          at);
+    if (m->points && kind != r->with_points) {
+        m->points->n_other++;
+        return VKT_OK;
+    }
     for (size_t k = 0; k < 4; k++) {
         const json_t *number = json_array_get(box, k);
         v[k] = json_is_number(number) ? json_number_value(number) : NAN;
@@ -145,7 +220,8 @@ static vkt_status take_mark(const reading *r, uint32_t at, vkt__marks *m)
                              "height",
                              r->name, at);
     }
-    return vkt__marks_add(m, (double[]) { v[0], v[1], v[0] + v[2], v[1] + v[3] }, kind, r->name);
+    const double edges[] = { v[0], v[1], v[0] + v[2], v[1] + v[3] };
+    return m->points ? take_points(r, at, edges, m) : vkt__marks_add(m, edges, kind, r->name);
 }
 
 static vkt_status take_picture(const reading *r, size_t i, uint8_t split, vkt__marks *m)
@@ -185,6 +261,7 @@ static vkt_status read_json(reading *r, json_t *o, uint8_t split, bool stop, vkt
     VKT_TRY(index_of(r->images, "images", r->name, &r->image));
     VKT_TRY(index_of(r->kinds, "categories", r->name, &r->kind));
     VKT_TRY(take_classes(r, m));
+    if (m->points) VKT_TRY(take_names(r, m));
     VKT_TRY(sort_marks(r, m));
     for (size_t i = 0; i < json_array_size(r->images); i++) {
         if (!stop) vkt__log_quiet(true);
@@ -224,4 +301,17 @@ static bool begins_so(char *head, size_t n, const char *root)
            (strstr(p, "\"images\"") || strstr(p, "\"annotations\"") || strstr(p, "\"categories\""));
 }
 
-const vkt__list_kind vkt__coco = { ".json", "instances", begins_so };
+/* A list of them that is not empty. */
+static bool has_points(char *head, size_t n, const char *root)
+{
+    const char *p = begins_so(head, n, root) ? head : "";
+    while ((p = strstr(p, "\"keypoints\""))) {
+        p += strlen("\"keypoints\"");
+        p += strspn(p, " \t\r\n:");
+        if (*p == '[' && p[1 + strspn(p + 1, " \t\r\n")] != ']') return true;
+    }
+    return false;
+}
+
+const vkt__list_kind vkt__coco = { ".json", false, "instances", begins_so };
+const vkt__list_kind vkt__coco_points = { ".json", true, "person_keypoints", has_points };

@@ -6,11 +6,14 @@ enum { FILE_BYTES = 768 << 20 };
 static bool looks_so(const vkt__list_kind *kind, const char *path, const char *root)
 {
     bool is = false;
-    char *head = vkt__alloc(VKT__LIST_HEAD + 1);
+    char *head = vkt__alloc(2 * VKT__LIST_HEAD + 1);
     uint64_t id[2];
     FILE *f = vkt__path_look(path, id) == VKT__FILE ? vkt__fopen(path, "rb") : NULL;
     if (f) {
         size_t n = fread(head, 1, VKT__LIST_HEAD, f);
+        int64_t more = kind->tail ? vkt__file_size(path) - (int64_t)n : 0;
+        if (more > 0 && !fseek(f, -(long)VKT_MIN(more, VKT__LIST_HEAD), SEEK_END))
+            n += fread(head + n, 1, VKT__LIST_HEAD, f);
         head[n] = 0;
         is = kind->is(head, n, root);
         fclose(f);

@@ -34,6 +34,20 @@ vkt_status vkt__marks_add(vkt__marks *m, const double box[4], uint32_t class, co
     return VKT_OK;
 }
 
+vkt_status vkt__marks_add_points(vkt__marks *m, const double box[4], double area, const double *at,
+                                 const char *where)
+{
+    vkt__mark_points *p = m->points;
+    size_t each = 3 * (size_t)p->n, n = m->n;
+    vkt_status st = vkt__marks_add(m, box, 0, where);
+    if (st != VKT_OK) return st;
+    if (n == p->cap_area) p->area = vkt__grow(p->area, n, &p->cap_area, sizeof *p->area);
+    if (n == p->cap) p->at = vkt__grow(p->at, n, &p->cap, each * sizeof *p->at);
+    p->area[n] = area;
+    memcpy(p->at + n * each, at, each * sizeof *at);
+    return VKT_OK;
+}
+
 void vkt__marks_drop(vkt__marks *m)
 {
     m->n = m->first[--m->pictures.n];
@@ -59,6 +73,34 @@ vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop)
     if (m->n_bad++ < VKT__MARKS_SHOWN)
         vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
     return VKT_OK;
+}
+
+/* A file that says its picture's size says where its boxes lie by that size. */
+vkt_status vkt__marks_check_sizes(vkt__marks *m, bool stop, vkt__survey *s)
+{
+    vkt_status st = VKT_OK;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const uint32_t *said = m->said[s->from[i]];
+        if (said[0] && (said[0] != s->wide[i] || said[1] != s->high[i])) {
+            if (!stop) vkt__log_quiet(true);
+            st = vkt__fail(VKT_E_FORMAT, "data",
+                           "'%s' has %ux%u pixels, but its %s are those of a picture of %ux%u",
+                           m->pictures.item[s->from[i]].path, s->wide[i], s->high[i],
+                           m->points ? "points" : "boxes", said[0], said[1]);
+            if (!stop) vkt__log_quiet(false);
+            VKT_TRY(vkt__marks_failed(m, st, stop));
+            continue;
+        }
+        s->from[n] = s->from[i];
+        s->hash[n] = s->hash[i];
+        s->high[n] = s->high[i];
+        s->wide[n++] = s->wide[i];
+    }
+    s->n = n;
+    return VKT_OK;
+fail:
+    return st;
 }
 
 vkt_status vkt__marks_class(vkt__marks *m, const char *name, const char *where, vkt__arena *arena,

@@ -4,8 +4,11 @@
 
 #include "data/boxes/objects.h"
 #include "data/pictures/folder.h"
+#include "data/pictures/survey.h"
 
 enum { VKT__MARK_CLASSES = 1000 }; /* at most */
+
+enum { VKT__POINTS_MOST = 200 }; /* of one mark */
 
 enum { VKT__MARKS_SHOWN = 3 }; /* of what is wrong; the rest is counted */
 
@@ -14,10 +17,23 @@ typedef struct vkt__mark {
     uint32_t class;
 } vkt__mark;
 
+/* Points of each mark, where they are asked for: then only what has some is taken. */
+typedef struct vkt__mark_points {
+    const char **name; /* [n], in the arena; NULL: no file was read yet */
+    uint32_t n;
+    double *at; /* [marks, n, 3] x, y in pixels, and how it was seen: 0 not, 1 hidden, 2 seen */
+    size_t cap, cap_area;
+    double *area;     /* [marks] of what is marked; 0: nobody said */
+    uint64_t n_bare;  /* marks without a point that was seen, which are left out */
+    uint64_t n_other; /* marks of classes that have no points */
+    bool whole;       /* a mark is all of its picture, and its box says nothing */
+} vkt__mark_points;
+
 typedef struct vkt__marks {
-    vkt__folder pictures; /* .item[i].label is i */
-    uint64_t *first;      /* [pictures.n] the first mark of each */
-    uint32_t (*said)[2];  /* [pictures.n] width and height by the file; 0: it says nothing */
+    vkt__mark_points *points; /* asked for; NULL: boxes are */
+    vkt__folder pictures;     /* .item[i].label is i */
+    uint64_t *first;          /* [pictures.n] the first mark of each */
+    uint32_t (*said)[2];      /* [pictures.n] width and height by the file; 0: it says nothing */
     size_t cap, n, cap_marks;
     vkt__mark *item; /* [n] those of one picture after those of the one before */
     bool shares;
@@ -35,9 +51,14 @@ typedef struct vkt__marks {
 void vkt__marks_picture(vkt__marks *m, const char *path, uint8_t split, uint32_t w, uint32_t h);
 /* One of the last picture. FORMAT: too many, `where` names the file. */
 vkt_status vkt__marks_add(vkt__marks *m, const double box[4], uint32_t class, const char *where);
+/* The same with its points [points->n, 3]. */
+vkt_status vkt__marks_add_points(vkt__marks *m, const double box[4], double area, const double *at,
+                                 const char *where);
 /* The last picture can't be used: it goes with its marks. */
 void vkt__marks_drop(vkt__marks *m);
-void vkt__marks_finish(vkt__marks *m);
+void vkt__marks_finish(vkt__marks *m); /* not the points */
+/* Pictures whose file says another size than they have are failures. */
+vkt_status vkt__marks_check_sizes(vkt__marks *m, bool stop, vkt__survey *s);
 /* What a failure of one picture's marks is: an error, or said and counted. */
 vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop);
 
@@ -85,6 +106,7 @@ typedef struct vkt__lists {
 } vkt__lists;
 typedef struct vkt__list_kind {
     const char *ending;    /* ".json" */
+    bool tail;             /* the end of a long file follows its beginning in what `is` gets */
     const char *preferred; /* names that begin so are taken alone; NULL: none are */
     /* By what the file begins with, [n] and a NUL, at most VKT__LIST_HEAD; it may be changed. root:
      * of its pictures. */
@@ -102,6 +124,8 @@ vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, con
 
 /* coco.c: a JSON file of images, annotations and categories. */
 extern const vkt__list_kind vkt__coco;
+/* The same of files whose annotations have keypoints. */
+extern const vkt__list_kind vkt__coco_points;
 vkt__list_read vkt__coco_read;
 /* box_table.c: a CSV with a row a box, its columns known by the names in its first line. */
 extern const vkt__list_kind vkt__box_table;

@@ -42,21 +42,12 @@ uint64_t vkt__objects_hash(const vkt__objects *o, uint64_t seed)
     return h;
 }
 
-/* The inverse of a map of places, up to a factor. */
-static void invert(const double m[9], double out[9])
-{
-    for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) {
-            int a = (c + 1) % 3, b = (c + 2) % 3, d = (r + 1) % 3, e = (r + 2) % 3;
-            out[3 * r + c] = m[3 * a + d] * m[3 * b + e] - m[3 * a + e] * m[3 * b + d];
-        }
-}
-
 /* The box around the four corners, each where the warp's pixel comes to lie. */
 static void warp_box(const vkt__warp *warp, double box[4])
 {
-    double k[9], to[4] = { INFINITY, INFINITY, -INFINITY, -INFINITY };
-    invert(warp->m, k);
+    vkt__warp back = vkt__warp_inverse(*warp);
+    const double *k = back.m;
+    double to[4] = { INFINITY, INFINITY, -INFINITY, -INFINITY };
     for (int corner = 0; corner < 4; corner++) {
         double x = box[corner & 1 ? 2 : 0] - 0.5, y = box[corner & 2 ? 3 : 1] - 0.5,
                by = k[6] * x + k[7] * y + k[8], at_x = (k[0] * x + k[1] * y + k[2]) / by + 0.5,

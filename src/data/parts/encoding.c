@@ -193,3 +193,15 @@ fail:
     vkt__str_finish(&out);
     return st;
 }
+
+vkt_status vkt__decode_text(const char *name, bool look, bool cut, vkt__str *own, const char **text,
+                            size_t *n)
+{
+    vkt__decoder d = { .silent = look };
+    bool changed = false;
+    vkt_status st = vkt__decode(&d, name, *text, *n, !cut, own, &changed);
+    if (st != VKT_OK || !changed) return st;
+    *text = own->len ? own->data : "";
+    *n = own->len;
+    return VKT_OK;
+}

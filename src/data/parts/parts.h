@@ -54,6 +54,10 @@ typedef struct vkt__decoder {
  * converted from. FORMAT: damaged UTF-16. */
 vkt_status vkt__decode(vkt__decoder *d, const char *name, const void *bytes, size_t n, bool last,
                        vkt__str *out, bool *changed);
+/* *text [*n], or what it is in UTF-8, which `own` then holds. look: it is only looked at; cut: more
+ * of the file follows. */
+vkt_status vkt__decode_text(const char *name, bool look, bool cut, vkt__str *own, const char **text,
+                            size_t *n);
 /* A whole text of malloc, NUL-terminated, converted in its place. */
 vkt_status vkt__decode_all(const char *name, char **text, size_t *n);
 
@@ -133,7 +137,7 @@ typedef struct vkt__schema {
     char separator; /* MULTILABEL: between the labels of a cell */
     bool crop;      /* pictures: the middle of the model's aspect ratio; else stretched to it */
     uint32_t bits;  /* pictures: that samples of 16 bits use, 8 to 16, see picture.h; 0: all */
-    uint32_t output_shape[3]; /* SEGMENT, PICTURE, DETECT: of a target */
+    uint32_t output_shape[3]; /* SEGMENT, PICTURE, DETECT, POINTS: of a target */
     vkt__mask_code mask;      /* SEGMENT */
     /* pictures: (v / 255 - mean) / std */
     uint32_t n_pixel;               /* 1, C or n_inputs */
@@ -162,11 +166,12 @@ bool vkt__schema_place(vkt__schema *s);
 vkt_status vkt__schema_print(const vkt__schema *s, vkt__arena *arena, const char **out);
 vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *out);
 
-/* Whether a target is as large as a picture: another one, a mask, or what each cell of a detector
- * is to find. */
+/* Whether a target is as large as a picture, or moves with it: another one, a mask, what each cell
+ * of a detector is to find, or points. */
 static inline bool vkt__is_dense(vkt_task task)
 {
-    return task == VKT_TASK_SEGMENT || task == VKT_TASK_PICTURE || task == VKT_TASK_DETECT;
+    return task == VKT_TASK_SEGMENT || task == VKT_TASK_PICTURE || task == VKT_TASK_DETECT ||
+           task == VKT_TASK_POINTS;
 }
 /* vkt_labels of an example. */
 static inline uint32_t vkt__n_labels(const vkt__schema *s)
@@ -206,6 +211,7 @@ void vkt__scratch_finish(vkt__scratch *s);
 typedef struct vkt__files vkt__files;     /* pictures/picture_files.h */
 typedef struct vkt__corpus vkt__corpus;   /* text/corpus.h */
 typedef struct vkt__objects vkt__objects; /* boxes/objects.h */
+typedef struct vkt__poses vkt__poses;     /* points/poses.h */
 
 /* The examples of one file: raw pixels, tables already preprocessed, or picture files. */
 typedef struct vkt__part {
@@ -217,6 +223,7 @@ typedef struct vkt__part {
     vkt_label *labels;      /* [n, n_labels]; NULL: see targets */
     vkt__files *targets;    /* [n] SEGMENT, PICTURE: the other pictures; NULL: there are none */
     vkt__objects *objects;  /* [n] DETECT: what is on each picture; NULL: nobody said */
+    vkt__poses *poses;      /* [n] POINTS: the same of points */
     uint32_t *class_pixels; /* [n, n_outputs] SEGMENT: of the masks; or NULL */
     vkt__map map;           /* where pixels lie, if not in memory of their own */
     const uint64_t *hash;   /* [n] of each example, in the map; or NULL */

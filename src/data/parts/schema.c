@@ -7,8 +7,8 @@
 #include "base/number.h"
 #include "data/parts/parts.h"
 
-static const char *const task_names[] = { "classify", "regress", "multilabel",
-                                          "segment",  "picture", "detect" };
+static const char *const task_names[] = { "classify", "regress", "multilabel", "segment",
+                                          "picture",  "detect",  "points" };
 static const char *const fit_names[] = { "stretch", "crop" };
 static const char *const missing_names[] = { "error", "mean", "drop" };
 
@@ -590,6 +590,12 @@ static void read_dense(reader *r, const json_t *o, vkt__schema *s)
     if (s->task == VKT_TASK_DETECT) {
         if (s->output_shape[1] != 5 || s->output_shape[2] != 1 || !s->n_outputs)
             bad(r, "output_shape", "[cells, 5, 1]");
+        return;
+    }
+    if (s->task == VKT_TASK_POINTS) {
+        if (s->output_shape[0] != s->n_outputs + 1 || s->output_shape[1] != 3 ||
+            s->output_shape[2] != 1 || s->input_shape[0] % 8 || s->input_shape[1] % 8)
+            bad(r, "output_shape", "[points + 1, 3, 1], of a picture with sides of multiples of 8");
         return;
     }
     if (!masks) {

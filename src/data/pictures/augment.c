@@ -217,6 +217,7 @@ vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info
                                          : "randaugment",
                          info->task == VKT_TASK_SEGMENT  ? "segment"
                          : info->task == VKT_TASK_DETECT ? "detect"
+                         : info->task == VKT_TASK_POINTS ? "points"
                                                          : "picture");
     const uint32_t *in = info->input_shape, *out = info->output_shape;
     bool scales = info->task == VKT_TASK_PICTURE && out[0] % in[0] == 0 && out[1] % in[1] == 0;

@@ -6,7 +6,7 @@
 void vkt__dense_open(vkt_dataset *ds)
 {
     const vkt__schema *s = &ds->schema;
-    if (!vkt__is_dense(s->task) || s->task == VKT_TASK_DETECT) return;
+    if (!vkt__is_dense(s->task) || s->task == VKT_TASK_DETECT || s->task == VKT_TASK_POINTS) return;
     ds->target = (vkt__schema) { .kind = VKT_DATA_KIND_PICTURES,
                                  .input_rank = 3,
                                  .n_inputs = vkt__n_labels(s),

@@ -37,6 +37,27 @@ void vkt__moves_back(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t from_
     *from_y = boxed(y, h, box.y, box.h);
 }
 
+void vkt__moves_forth(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t W, uint32_t H,
+                      double *x, double *y)
+{
+    vkt__box all = { 0, 0, w, h }, from = m && m->crops ? m->box : all,
+             to = m && m->crops ? (vkt__box) { 0, 0, W, H } : vkt__letterbox(w, h, W, H);
+    *x = to.x + (*x - from.x) * to.w / from.w;
+    *y = to.y + (*y - from.y) * to.h / from.h;
+    if (!m) return;
+    if (m->warps) {
+        vkt__warp back = vkt__warp_inverse(m->warp);
+        const double *k = back.m;
+        double at_x = *x - 0.5, at_y = *y - 0.5, by = k[6] * at_x + k[7] * at_y + k[8];
+        *x = (k[0] * at_x + k[1] * at_y + k[2]) / by + 0.5;
+        *y = (k[3] * at_x + k[4] * at_y + k[5]) / by + 0.5;
+    }
+    *x -= (double)m->dx;
+    *y -= (double)m->dy;
+    if (m->flip) *x = W - *x;
+    if (m->turn) *y = H - *y;
+}
+
 void vkt__moves_apply(const vkt__moves *moves, const uint8_t *from, uint32_t from_w,
                       uint32_t from_h, uint32_t channels, uint32_t w, uint32_t h, uint8_t *to)
 {

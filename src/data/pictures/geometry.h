@@ -21,6 +21,11 @@ typedef struct vkt__moves {
  * `from_h`: the pixel there. */
 void vkt__moves_back(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t from_w, uint32_t from_h,
                      uint32_t x, uint32_t y, uint32_t *from_x, uint32_t *from_y);
+/* Where a place in a picture of w x h comes to lie in one of W x H, in pixels from the upper left
+ * corner; of all of it, as large as it can be, where nothing was cropped. moves NULL: it is not
+ * moved. */
+void vkt__moves_forth(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t W, uint32_t H,
+                      double *x, double *y);
 /* The nearest pixel of each: from [from_h, from_w, channels] to [h, w, channels]. moves NULL: it is
  * resized alone. */
 void vkt__moves_apply(const vkt__moves *moves, const uint8_t *from, uint32_t from_w,

@@ -15,6 +15,7 @@ struct vkt__files {
     uint64_t keep_bytes;         /* still free */
     vkt__mutex *lock;            /* of kept and keep_bytes */
     const vkt__mask_code *masks; /* they are masks; else NULL */
+    const vkt__box *crop;        /* [n] of each the part that it is; NULL: all of it */
 };
 
 vkt_status vkt__files_create(uint32_t n, const char *const *path, uint64_t keep_bytes,
@@ -59,6 +60,11 @@ const char *vkt__files_path(const vkt__files *f, uint32_t i)
 void vkt__files_are_masks(vkt__files *f, const vkt__mask_code *code)
 {
     f->masks = code;
+}
+
+void vkt__files_are_crops(vkt__files *f, const vkt__box *crop)
+{
+    f->crop = crop;
 }
 
 uint64_t *vkt__files_hash(vkt__files *f)
@@ -129,13 +135,37 @@ fail:
     return st;
 }
 
+/* The part of a picture [*h, *w, C], in its place. */
+static vkt_status cut(vkt__box box, uint32_t channels, uint32_t *w, uint32_t *h, uint8_t **pixels)
+{
+    vkt_status st;
+    uint8_t *own = NULL;
+    VKT_TRY(vkt__alloc_large((uint64_t)box.w * box.h, channels, "a picture", &own));
+    for (uint32_t y = 0; y < box.h; y++) {
+        const uint8_t *row = *pixels + (size_t)VKT_MIN(box.y + y, *h - 1) * *w * channels;
+        for (uint32_t x = 0; x < box.w; x++)
+            memcpy(own + ((size_t)y * box.w + x) * channels,
+                   row + (size_t)VKT_MIN(box.x + x, *w - 1) * channels, channels);
+    }
+    free(*pixels);
+    *pixels = own;
+    *w = box.w;
+    *h = box.h;
+fail:
+    return st;
+}
+
 static vkt_status source_of(const vkt__files *f, const vkt__schema *s, uint32_t i, bool small,
                             vkt__scratch *scratch, uint32_t *w, uint32_t *h, const uint8_t **pixels)
 {
     vkt_status st;
     uint8_t *own = NULL;
     VKT_TRY(f->masks ? decode_mask(f->path[i], f->masks, w, h, &own)
-                     : decode(f->path[i], s, small, w, h, &own));
+                     : decode(f->path[i], s, small && !f->crop, w, h, &own));
+    if (f->crop && (st = cut(f->crop[i], s->input_shape[2], w, h, &own)) != VKT_OK) {
+        free(own);
+        goto fail;
+    }
     free(scratch->memory[0]);
     scratch->memory[0] = own;
     scratch->bytes[0] = (size_t)*w * *h * s->input_shape[2];
@@ -197,7 +227,8 @@ vkt_status vkt__pixels_to_model(const vkt__schema *s, const uint8_t *pixels, uin
                                 uint8_t *out)
 {
     uint32_t H = s->input_shape[0], W = s->input_shape[1];
-    if (s->task == VKT_TASK_DETECT) return letterboxed(s, pixels, w, h, out);
+    if (s->task == VKT_TASK_DETECT || s->task == VKT_TASK_POINTS)
+        return letterboxed(s, pixels, w, h, out);
     vkt__box box = s->crop ? vkt__picture_middle(w, h, W, H) : (vkt__box) { 0, 0, w, h };
     return vkt__picture_resize(pixels, w, box, s->input_shape[2], out, W, H);
 }

@@ -3,6 +3,7 @@
 #define VKT_DATA_PICTURE_FILES_H
 
 #include "data/parts/parts.h"
+#include "data/pictures/picture.h"
 
 /* The bytes of a picture's file, at *bytes, for free(). FORMAT: there is nothing to read (gone, a
  * pipe, too large), so it may be left out as a damaged one; IO: it is there, and reading it failed,
@@ -15,6 +16,9 @@ void vkt__files_destroy(vkt__files **f);
 /* They are masks, whose pixels are classes by the code, which is not copied: 255: none. They are
  * resized by the nearest pixel, and a number that is no class is FORMAT. */
 void vkt__files_are_masks(vkt__files *f, const vkt__mask_code *code);
+/* Each is a part of its file's picture alone: crop [n], not copied; of one that is smaller by now,
+ * what is left of it is taken, and its edge is repeated beyond. */
+void vkt__files_are_crops(vkt__files *f, const vkt__box *crop);
 const char *vkt__files_path(const vkt__files *f, uint32_t i);
 uint64_t *vkt__files_hash(vkt__files *f); /* [n] of each file's bytes */
 /* Picture i as the model takes it, [H, W, C]: in *pixels, valid until scratch is used again.

@@ -28,6 +28,18 @@ vkt__warp vkt__warp_then(vkt__warp a, vkt__warp b)
     return out;
 }
 
+vkt__warp vkt__warp_inverse(vkt__warp w)
+{
+    const double *m = w.m;
+    vkt__warp out;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) {
+            int a = (c + 1) % 3, b = (c + 2) % 3, d = (r + 1) % 3, e = (r + 2) % 3;
+            out.m[3 * r + c] = m[3 * a + d] * m[3 * b + e] - m[3 * a + e] * m[3 * b + d];
+        }
+    return out;
+}
+
 vkt__warp vkt__warp_rotation(double degrees, uint32_t w, uint32_t h)
 {
     double turn = degrees * acos(-1) / 180, c = cos(turn), s = sin(turn);
@@ -107,5 +119,34 @@ void vkt__turn_hue(const vkt__pixels *p, double share)
         c[0] = on_hexagon(v, span, 5 + hue);
         c[1] = on_hexagon(v, span, 3 + hue);
         c[2] = on_hexagon(v, span, 1 + hue);
+    }
+}
+
+/* ---- marks ---- */
+
+static void blot(uint8_t *rgb, uint32_t w, uint32_t h, int64_t x, int64_t y, const uint8_t color[3])
+{
+    if (x >= 0 && y >= 0 && x < w && y < h) memcpy(rgb + ((size_t)y * w + (size_t)x) * 3, color, 3);
+}
+
+void vkt__mark_cross(uint8_t *rgb, uint32_t w, uint32_t h, double x, double y, uint32_t arm,
+                     uint32_t k)
+{
+    static const uint8_t dark[3] = { 0, 0, 0 };
+    int64_t at_x = (int64_t)floor(x), at_y = (int64_t)floor(y), n = arm;
+    double hue = fmod(0.1 + k * 0.618033988749895, 1) * 6;
+    uint8_t color[3];
+    for (int c = 0; c < 3; c++) {
+        double at = fmod(hue + 6 - 2 * c, 6);
+        color[c] = (uint8_t)(255 * fmin(fmax(fabs(at - 3) - 1, 0), 1));
+    }
+    for (int64_t d = -n - 1; d <= n + 1; d++)
+        for (int64_t e = -1; e <= 1; e++) {
+            blot(rgb, w, h, at_x + d, at_y + e, dark);
+            blot(rgb, w, h, at_x + e, at_y + d, dark);
+        }
+    for (int64_t d = -n; d <= n; d++) {
+        blot(rgb, w, h, at_x + d, at_y, color);
+        blot(rgb, w, h, at_x, at_y + d, color);
     }
 }

@@ -30,9 +30,15 @@ vkt__warp vkt__warp_rotation(double degrees, uint32_t w, uint32_t h);
 vkt__warp vkt__warp_perspective(const double corners[8], uint32_t w, uint32_t h);
 /* First as `a` says, then of the picture that is made so as `b`. */
 vkt__warp vkt__warp_then(vkt__warp a, vkt__warp b);
+/* Back, up to a factor. */
+vkt__warp vkt__warp_inverse(vkt__warp m);
 /* Bilinear between pixels' middles; beyond the edge its pixels are repeated. */
 void vkt__warp_apply(const vkt__warp *m, const vkt__pixels *from, uint8_t *to);
 
+/* A cross at a place of an RGB picture, its arms that long, in the k-th colour, with a dark edge;
+ * what lies beyond the edge is not drawn. Neighbouring numbers have colours far apart. */
+void vkt__mark_cross(uint8_t *rgb, uint32_t w, uint32_t h, double x, double y, uint32_t arm,
+                     uint32_t k);
 /* Of three channels: the distance from grey (BT.601's luma) times `factor`; the hue turned by a
  * share of the circle. */
 void vkt__saturate(const vkt__pixels *p, double factor);

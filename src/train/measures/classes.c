@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "train/measures/classes.h"
+#include "train/measures/point_scores.h"
 
 vkt__class_scores vkt__class_scores_of(const vkt__eval_sums *e, uint32_t c)
 {
@@ -57,6 +58,7 @@ double vkt__balanced_accuracy(const vkt__eval_sums *e)
 double vkt__macro_f1(const vkt__eval_sums *e)
 {
     double sum = 0, n = 0;
+    if (e->points) return NAN;
     for (uint32_t c = 0; c < e->n_classes; c++) {
         double f1 = vkt__class_scores_of(e, c).f1;
         if (isnan(f1)) continue;
@@ -90,6 +92,9 @@ double vkt__eval_metric(const vkt__eval_sums *e, const char *name)
     if (!strcmp(name, "ssim")) return vkt__mean_ssim(e);
     if (!strcmp(name, "map")) return e->map;
     if (!strcmp(name, "map50")) return e->map50;
+    if (!strcmp(name, "oks_ap")) return e->oks_ap;
+    if (!strcmp(name, "pck")) return vkt__pck(e);
+    if (!strcmp(name, "point_error")) return vkt__point_error(e);
     if (!strcmp(name, "mae")) return vkt__eval_errors(e).mae;
     if (!strcmp(name, "rmse")) return vkt__eval_errors(e).rmse;
     if (!strcmp(name, "r2")) return vkt__eval_errors(e).r2;

@@ -112,6 +112,16 @@ fail:
     return st;
 }
 
+void vkt__detections_add_alone(vkt__detections *d, uint64_t picture, float score, double alike)
+{
+    if (d->n == d->cap) d->item = vkt__grow(d->item, d->n, &d->cap, sizeof *d->item);
+    vkt__detection *to = &d->item[d->n++];
+    *to = (vkt__detection) { .picture = picture, .score = score };
+    for (int t = 0; t < THRESHOLDS; t++)
+        if (alike >= threshold(t)) to->hits |= (uint16_t)(1u << t);
+    d->n_objects[0]++;
+}
+
 /* Counts in double, which holds whole numbers below 2^53. */
 static vkt_status add_counts(vkt_comm *c, uint64_t *count, uint32_t n)
 {

@@ -33,6 +33,8 @@ void vkt__detections_destroy(vkt__detections **d);
  * number among all, which orders equal scores of several. OOM_HOST. */
 vkt_status vkt__detections_add(vkt__detections *d, uint64_t picture, const vkt__found *found,
                                uint32_t n, const vkt__object *object, uint32_t n_objects);
+/* The only thing of a picture and what was found of it, of class 0, which overlap by `alike`. */
+void vkt__detections_add_alone(vkt__detections *d, uint64_t picture, float score, double alike);
 /* Those of all ranks, in place of this one's. COMM, OOM_HOST. */
 vkt_status vkt__detections_gather(vkt_comm *c, vkt__detections *d);
 /* Means over the classes that have objects: over IoU of 0.50 to 0.95 by 0.05, and of 0.50. 0: there

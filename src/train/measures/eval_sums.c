@@ -48,11 +48,13 @@ void vkt__eval_sums_finish(vkt__eval_sums *sums)
     free(sums->confusion);
     free(sums->class_ap);
     free(sums->class_ap50);
+    free(sums->sigma);
+    free(sums->class_error);
     vkt__detections_destroy(&sums->boxes);
     free(sums->point);
     free(sums->error);
     sums->class_count = sums->class_correct = sums->class_predicted = sums->confusion = NULL;
-    sums->class_ap = sums->class_ap50 = NULL;
+    sums->class_ap = sums->class_ap50 = sums->sigma = sums->class_error = NULL;
     sums->point = NULL;
     sums->n_points = 0;
     sums->error = NULL;

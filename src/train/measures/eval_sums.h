@@ -46,7 +46,10 @@ typedef struct vkt__eval_sums {
                                       else NULL */
     double map, map50;             /* of these, see detections.h; NAN: not measured */
     double *class_ap50;            /* [n_classes], beside class_ap; or NULL */
-    double psnr, ssim;             /* dB; NAN: smaller than a window */
+    bool points; /* counts of classes are of points, and boxes of examples: see point_scores.h */
+    double *sigma, *class_error; /* [n_classes] of them; else NULL */
+    double oks_ap;               /* NAN: not measured */
+    double psnr, ssim;           /* dB; NAN: smaller than a window */
     bool several; /* labels of an example: correct counts examples with all of them right, class
                      counts are of positives, and there is no confusion */
     vkt__reliability raw, calibrated; /* of classes; calibrated: where there is a temperature */

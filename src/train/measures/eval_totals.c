@@ -136,6 +136,7 @@ vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
     if (s->confusion) VKT_TRY(add_counts(c, s->confusion, (size_t)s->n_classes * s->n_classes));
     if (scores->cap) VKT_TRY(gather_scores(c, scores));
     if (s->boxes) VKT_TRY(vkt__detections_gather(c, s->boxes));
+    if (s->points) VKT_TRY(vkt__comm_sum_doubles(c, s->class_error, s->n_classes));
 fail:
     return st;
 }

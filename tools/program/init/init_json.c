@@ -319,7 +319,8 @@ static const char *task_name(vkt_task t)
     static const char *const names[] = {
         [VKT_TASK_CLASSIFY] = "classify",     [VKT_TASK_REGRESS] = "regress",
         [VKT_TASK_MULTILABEL] = "multilabel", [VKT_TASK_SEGMENT] = "segment",
-        [VKT_TASK_PICTURE] = "picture",       [VKT_TASK_DETECT] = "detect"
+        [VKT_TASK_PICTURE] = "picture",       [VKT_TASK_DETECT] = "detect",
+        [VKT_TASK_POINTS] = "points"
     };
     return (size_t)t < CLI_COUNT(names) ? names[t] : "";
 }

@@ -79,11 +79,10 @@ static void write_block(FILE *f, unsigned channels, const char *name)
 
 /* Down to few pixels with many channels, and up again, each size with what was there before
  * (Ronneberger et al. 2015, arXiv 1505.04597): one convolution a size in place of two. */
-static void write_unet(FILE *f, const init_data *d, unsigned channels)
+static void write_levels(FILE *f, uint32_t h, uint32_t w, unsigned channels)
 {
     static const char *const names[] = { "full", "half", "quarter", "eighth" };
-    unsigned depth = halvings(d->info.input_shape[0], d->info.input_shape[1], 3);
-    fprintf(f, "model:                    # a small U-Net: docs/how-to/graph.md\n");
+    unsigned depth = halvings(h, w, 3);
     for (unsigned i = 0; i < depth; i++) {
         write_block(f, channels << i, names[i]);
         fprintf(f, "  - max_pool\n");
@@ -95,6 +94,12 @@ static void write_unet(FILE *f, const init_data *d, unsigned channels)
                 names[i], names[i]);
         write_block(f, channels << i, NULL);
     }
+}
+
+static void write_unet(FILE *f, const init_data *d, unsigned channels)
+{
+    fprintf(f, "model:                    # a small U-Net: docs/how-to/graph.md\n");
+    write_levels(f, d->info.input_shape[0], d->info.input_shape[1], channels);
 }
 
 static void write_masks(FILE *f, const init_data *d, const char *name)
@@ -157,6 +162,52 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
     init_write_run(f, d,
                    &(init_length) {
                        .batch = 8, .passes = 40, .least = 400, .most = 40000, .evaluations = 20 });
+}
+
+static bool mirrors(const init_data *d)
+{
+    for (size_t i = 0; i < d->n_notes && i < INIT_MOST_NOTES; i++)
+        if (strstr(d->notes[i], "no pair of points is known")) return false;
+    return true;
+}
+
+static void write_points(FILE *f, const init_data *d, const char *name)
+{
+    uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1], longer = h > w ? h : w,
+             stride = longer < 128 ? 2 : 4;
+    init_write_head(f, d, name);
+    fprintf(f,
+            "  size: %-18s# height x width that the model sees, multiples of 8: of the median, the "
+            "longer side at most 128; larger places points more exactly\n",
+            h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+    init_write_data(f, d);
+    fprintf(f,
+            "  augment:                # each time a picture is seen it is another one; its points "
+            "move with it\n"
+            "    crop_padding: %-8u# shifted by at most that many pixels\n"
+            "    rotate: 15            # degrees\n"
+            "    %-22s# mirrored; points that say left and right change places%s\n"
+            "    brightness: 0.1\n",
+            (h < w ? h : w) / 10, mirrors(d) ? "flip: 0.5" : "flip: 0",
+            mirrors(d) ? "" : ": needs data.flip_pairs");
+    fprintf(f,
+            "model:                    # a small U-Net of cells of %u pixels: "
+            "docs/how-to/points.md\n",
+            stride);
+    for (unsigned k = 1; k < stride; k *= 2)
+        fprintf(f, "  - conv: {out: 16, stride: 2, bias: false}\n  - batch_norm\n  - relu\n");
+    write_levels(f, h / stride, w / stride, 16);
+    fprintf(f,
+            "  - conv: {out: %u, kernel: 1, init: zeros}   # a heatmap for each point\n"
+            "optim:\n"
+            "  rule: adamw\n"
+            "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
+            "  weight_decay: 0.01\n"
+            "schedule:\n"
+            "  kind: cosine\n"
+            "  warmup: 20              # steps, which are added to train.steps\n",
+            d->info.n_outputs);
+    init_write_run(f, d, &(init_length) { .batch = 16, .passes = 40, .least = 300, .most = 40000 });
 }
 
 /* What is learned is the difference to the picture itself, or to it enlarged: it begins as nothing.
@@ -469,6 +520,8 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
         write_masks(f, d, name);
     else if (d->task == VKT_TASK_DETECT)
         write_boxes(f, d, name);
+    else if (d->task == VKT_TASK_POINTS)
+        write_points(f, d, name);
     else if (d->task == VKT_TASK_PICTURE)
         write_pairs(f, d, name);
     else if (d->info.kind == VKT_DATA_KIND_PICTURES && strcmp(d->source, "idx"))

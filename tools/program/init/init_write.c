@@ -101,6 +101,8 @@ void init_write_data(FILE *f, const init_data *d)
                 "  task: multilabel        # each example has none, one or several labels: a|b\n");
     else if (d->task == VKT_TASK_DETECT)
         fprintf(f, "  task: detect            # boxes, each with a class\n");
+    else if (d->task == VKT_TASK_POINTS)
+        fprintf(f, "  task: points            # where named points lie\n");
     else if (d->task == VKT_TASK_SEGMENT || d->task == VKT_TASK_PICTURE)
         fprintf(f, "  task: %s\n",
                 d->task == VKT_TASK_SEGMENT ? "segment          # a class of each pixel"
@@ -115,8 +117,12 @@ void init_write_data(FILE *f, const init_data *d)
             (unsigned long long)d->info.n[VKT_SPLIT_TRAIN],
             (unsigned long long)d->info.n[VKT_SPLIT_VALID],
             (unsigned long long)d->info.n[VKT_SPLIT_TEST], d->info.n_inputs);
-    if (classes || several || d->task == VKT_TASK_SEGMENT || d->task == VKT_TASK_DETECT)
-        fprintf(f, "  # %u %s: %.150s\n", d->info.n_outputs, several ? "labels" : "classes",
+    bool points = d->task == VKT_TASK_POINTS;
+    if (classes || several || d->task == VKT_TASK_SEGMENT || d->task == VKT_TASK_DETECT || points)
+        fprintf(f, "  # %u %s: %.150s\n", d->info.n_outputs,
+                several  ? "labels"
+                : points ? "points"
+                         : "classes",
                 d->classes);
     fprintf(f,
             "  valid_fraction: 0.1     # not trained on: selects the checkpoint, judges what you "

@@ -117,6 +117,7 @@ int inspect_source(const char *path, const vkt_source_info *source)
     vkt_task task = source->takes & VKT_TAKES_SEGMENT   ? VKT_TASK_SEGMENT
                     : source->takes & VKT_TAKES_PICTURE ? VKT_TASK_PICTURE
                     : source->takes & VKT_TAKES_DETECT  ? VKT_TASK_DETECT
+                    : source->takes & VKT_TAKES_POINTS  ? VKT_TASK_POINTS
                                                         : VKT_TASK_CLASSIFY;
     if (!ds) st = open_source(path, source, task, &ds);
     if (!ds) return cli_exit_code(st);
@@ -136,8 +137,9 @@ int inspect_source(const char *path, const vkt_source_info *source)
         printf("  %-16s %s\n", vkt_split_name((vkt_split)s), cli_count(info->n[s]));
     if (info->task == VKT_TASK_SEGMENT) printf("  pixels of the masks by class\n");
     if (info->task == VKT_TASK_DETECT) printf("  boxes by class\n");
+    if (info->task == VKT_TASK_POINTS) printf("  points by name\n");
     bool dense = info->task == VKT_TASK_SEGMENT || info->task == VKT_TASK_PICTURE ||
-                 info->task == VKT_TASK_DETECT;
+                 info->task == VKT_TASK_DETECT || info->task == VKT_TASK_POINTS;
     for (uint32_t i = 0; i < info->n_notes && dense; i++) printf("  %s\n", info->notes[i]);
     if (info->class_names)
         print_classes(ds, info);

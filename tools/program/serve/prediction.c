@@ -79,8 +79,26 @@ static json_t *boxes_json(const vkt_prediction *p)
     return all;
 }
 
+/* [{"point", "score", "x", "y"}] of those that are found. */
+static json_t *points_json(const vkt_prediction *p)
+{
+    json_t *all = json_array();
+    for (uint32_t k = 0; k < p->n_points; k++) {
+        const vkt_found_point *at = &p->points[k];
+        if ((double)at->score >= p->least_score)
+            json_array_append_new(all,
+                                  json_pack("{s:s, s:f, s:f, s:f}", "point", p->class_names[k],
+                                            "score", (double)at->score, "x", at->x, "y", at->y));
+    }
+    return all;
+}
+
 void prediction_json(json_t *to, const vkt_prediction *p, uint32_t top)
 {
+    if (p->points) {
+        json_object_set_new(to, "points", points_json(p));
+        return;
+    }
     if (p->boxes) {
         json_object_set_new(to, "boxes", boxes_json(p));
         return;

@@ -69,6 +69,7 @@ static json_t *facts(serve_predictor *p, const char *checkpoint)
                           : m->task == VKT_TASK_REGRESS ? "regress"
                           : m->task == VKT_TASK_SEGMENT ? "segment"
                           : m->task == VKT_TASK_DETECT  ? "detect"
+                          : m->task == VKT_TASK_POINTS  ? "points"
                                                         : "multilabel");
     if (m->class_names) json_object_set_new(o, "classes", texts(m->class_names, m->n_outputs));
     if (m->kind == VKT_DATA_KIND_TABLE) {
@@ -235,11 +236,39 @@ static vkt_status run_boxes(serve_predictor *p, asked *a, size_t n)
     return st;
 }
 
+/* Points, the same. */
+static vkt_status run_points(serve_predictor *p, asked *a, size_t n)
+{
+    vkt_inputs in[MOST_REQUESTS];
+    uint32_t each = p->info->n_outputs;
+    for (size_t i = 0; i < n; i++) in[i] = a[i].in;
+    vkt_found_point *found = malloc(n * each * sizeof *found);
+    vkt_status st = found ? vkt_predictor_locate(p->model, in, n, found) : VKT_E_OOM_HOST;
+    for (size_t i = 0; i < n; i++) {
+        if (st == VKT_OK) {
+            json_t *one =
+                json_pack("{s:i, s:i}", "width", (int)in[i].width, "height", (int)in[i].height);
+            vkt_prediction of = { .class_names = p->info->class_names,
+                                  .points = found + i * each,
+                                  .n_points = each };
+            prediction_json(one, &of, p->top);
+            send(&a[i], json_pack("[o]", one), 6);
+        } else {
+            http_refuse(a[i].r, 500, "%s", found ? vkt_last_error() : "there is no memory for it");
+        }
+        json_decref(a[i].warnings);
+        vkt_free(a[i].in.data);
+    }
+    free(found);
+    return st;
+}
+
 static vkt_status run(serve_predictor *p, asked *a, size_t n)
 {
     vkt_inputs in[MOST_REQUESTS];
     uint64_t total = 0;
     if (p->info->task == VKT_TASK_DETECT) return run_boxes(p, a, n);
+    if (p->info->task == VKT_TASK_POINTS) return run_points(p, a, n);
     for (size_t i = 0; i < n; i++) {
         in[i] = a[i].in;
         total += in[i].n;

@@ -1,0 +1,72 @@
+/* predict_points.h */
+#include "data/pictures/picture_ops.h"
+#include "data/points/poses.h"
+#include "formats/png.h"
+#include "train/points/peaks.h"
+#include "train/points/predict_points.h"
+
+void vkt__points_found(vkt__point_finder *f, const vkt_dataset *data, const float *out, uint32_t w,
+                       uint32_t h)
+{
+    const uint32_t *side = data->schema.input_shape;
+    uint32_t stride = vkt__heat_stride(side[1], side[0]);
+    f->n = data->schema.n_outputs;
+    if (!f->point) f->point = vkt__alloc(f->n * sizeof *f->point);
+    if (!f->peak) f->peak = vkt__alloc(f->n * sizeof *f->peak);
+    f->w = w;
+    f->h = h;
+    f->from[0] = f->from[1] = 0;
+    vkt__peaks(out, side[0] / stride, side[1] / stride, f->n, stride, f->peak);
+    for (uint32_t k = 0; k < f->n; k++) {
+        vkt_found_point *to = &f->point[k];
+        *to = (vkt_found_point) { f->peak[k].x, f->peak[k].y, (float)f->peak[k].score };
+        vkt__poses_back(&data->schema, w, h, &to->x, &to->y);
+    }
+}
+
+vkt_status vkt__points_predict(vkt__point_finder *f, const vkt_dataset *data, uint64_t index,
+                               const float *out)
+{
+    uint32_t w, h;
+    const vkt__poses *poses = data->part[data->of_part[VKT_SPLIT_TEST]].poses;
+    vkt_status st =
+        vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &f->scratch, &w, &h, &f->pixels);
+    if (st != VKT_OK) return st;
+    f->channels = data->schema.input_shape[2];
+    vkt__points_found(f, data, out, w, h);
+    if (!poses) return VKT_OK;
+    const vkt__box *crop = &poses->crop[data->index[VKT_SPLIT_TEST][index]];
+    f->from[0] = crop->x;
+    f->from[1] = crop->y;
+    for (uint32_t k = 0; k < f->n; k++) f->point[k].x += crop->x, f->point[k].y += crop->y;
+    return VKT_OK;
+}
+
+vkt_status vkt__points_write(const vkt__point_finder *f, const char *path)
+{
+    vkt_status st;
+    uint8_t *to = NULL;
+    size_t n = (size_t)f->w * f->h;
+    vkt__arena arena = { 0 };
+    VKT_TRY(vkt__alloc_large(n, 3, "the picture", &to));
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < 3; k++)
+            to[3 * i + k] = f->pixels[i * f->channels + (f->channels == 3 ? k : 0)];
+    for (uint32_t k = 0; k < f->n; k++)
+        if ((double)f->point[k].score >= f->least_score)
+            vkt__mark_cross(to, f->w, f->h, f->point[k].x - f->from[0], f->point[k].y - f->from[1],
+                            2 + VKT_MAX(f->w, f->h) / 80, k);
+    VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s.png", path), f->w, f->h, 3, to));
+fail:
+    free(to);
+    vkt__arena_finish(&arena);
+    return st;
+}
+
+void vkt__point_finder_finish(vkt__point_finder *f)
+{
+    vkt__scratch_finish(&f->scratch);
+    free(f->point);
+    free(f->peak);
+    *f = (vkt__point_finder) { 0 };
+}

@@ -1,0 +1,355 @@
+/* Pictures with points: tables and COCO's keypoints, what is said and refused, and where points go
+ * when their pictures are moved. */
+#include "testing.h"
+
+#define DIR "test_point_data.tmp"
+#include "box_files.h"
+
+#include "data/points/points.h"
+#include "data/points/poses.h"
+
+#define POINTS .source = "points", .path = ROOT, .task = VKT_TASK_POINTS
+
+/* A dark picture with one bright pixel at each of n places. */
+static void put_dots(const char *name, uint32_t w, uint32_t h, const uint32_t (*dot)[2], int n)
+{
+    static uint8_t pixels[200 * 200];
+    char path[100];
+    memset(pixels, 20, (size_t)w * h);
+    for (int k = 0; k < n; k++) pixels[dot[k][1] * w + dot[k][0]] = 220;
+    REQUIRE_OK(vkt__png_write((snprintf(path, sizeof path, ROOT "/images/%s", name), path), w, h, 1,
+                              pixels));
+}
+
+/* n pictures of 48 x 32 with a left and a right eye and a nose. */
+static void put_table(int n, const char *more)
+{
+    char text[4000], name[20];
+    int at =
+        snprintf(text, sizeof text,
+                 "file,left_eye_x,left_eye_y,right_eye_x,right_eye_y,nose_x,nose_y,nose_v,note\n");
+    for (int i = 0; i < n; i++) {
+        const uint32_t dot[3][2] = { { 30 + (uint32_t)i, 8 }, { 10, 9 }, { 20, 20 } };
+        put_dots((snprintf(name, sizeof name, "%d.png", i), name), 48, 32, dot, 3);
+        at += snprintf(text + at, sizeof text - (size_t)at, "%d.png,%d.5,8.5,10.5,9.5,%s,x\n", i,
+                       30 + i,
+                       i == 1   ? ",,"
+                       : i == 2 ? "20.5,20.5,1"
+                                : "20.5,20.5,2");
+    }
+    snprintf(text + at, sizeof text - (size_t)at, "%s", more);
+    put_text(ROOT "/points.csv", text);
+}
+
+static void a_table_is_read(void **state)
+{
+    (void)state;
+    clear();
+    put_table(10, "");
+    assert_int_equal(vkt__points_are(ROOT), VKT_LIKE_CONTENT);
+    vkt_source_info source;
+    assert_true(vkt_source_of(ROOT, &source) == VKT_LIKE_CONTENT);
+    assert_string_equal(source.name, "points");
+    vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS, .valid_fraction = 0.2, .seed = 1 });
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n_outputs, 3);
+    assert_string_equal(info->class_names[1], "right_eye");
+    assert_int_equal(info->input_shape[0], 32);
+    assert_int_equal(info->input_shape[1], 48);
+    assert_int_equal(info->n_labels, 12);
+    const vkt__poses *p = ds->part[0].poses;
+    assert_int_equal(p->n, 10);
+    REQUIRE_NEAR(p->at[9 * 4], 34.5, 1e-9);
+    REQUIRE_NEAR(p->at[9 + 8], 0, 0); /* picture 1 has no nose */
+    REQUIRE_NEAR(p->at[18 + 8], 1, 0);
+    REQUIRE_NEAR(p->size[0][0], 20, 1e-9);
+    REQUIRE_NEAR(p->size[0][1], 20 * 12, 1e-9);
+    assert_true(p->mirror && p->mirror[0] == 1 && p->mirror[1] == 0 && p->mirror[2] == 2);
+    assert_true(noted(ds, "a mirror exchanges left_eye and right_eye"));
+    assert_true(noted(ds, "1 points are not there"));
+    uint64_t count[3];
+    vkt_dataset_class_counts(ds, VKT_SPLIT_TRAIN, count);
+    assert_int_equal(count[0], 8);
+    /* The schema opens other data with the same names, and refuses others. */
+    vkt_dataset *again;
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), ROOT, &again));
+    assert_int_equal(vkt_dataset_get_info(again)->n[VKT_SPLIT_TEST], 10);
+    assert_true(vkt_dataset_get_info(again)->has_labels);
+    vkt_dataset_destroy(&again);
+    put_text(ROOT "/points.csv", "file,left_eye_x,left_eye_y\n0.png,1,2\n1.png,3,4\n");
+    vkt__log_quiet(true);
+    assert_int_equal(vkt_dataset_open_schema(vkt_dataset_schema(ds), ROOT, &again), VKT_E_FORMAT);
+    vkt__log_quiet(false);
+    assert_non_null(strstr(vkt__last_failure(), "other points than the model"));
+    vkt_dataset_destroy(&ds);
+}
+
+static void what_a_table_lacks_is_said(void **state)
+{
+    (void)state;
+    const vkt_data_desc stop = { POINTS, .valid_fraction = 0.2, .bad_files = VKT_BAD_FILES_STOP };
+    clear();
+    put_table(4, "4.png,1,1,1,1,1,1,2,x\n");
+    refused(&stop, "line 6 names the picture '4.png', which is not there");
+    put_table(4, "0.png,1,1,1,1,1,1,2,x\n");
+    refused(&stop, "lines 2 and 6 are both of '0.png'");
+    put_table(4, "../4.png,1,1,1,1,1,1,2,x\n");
+    refused(&stop, "no path below");
+    const uint32_t dot[1][2] = { { 1, 1 } };
+    put_dots("5.png", 48, 32, dot, 1);
+    put_table(4, "5.png,1,,1,1,1,1,2,x\n");
+    refused(&stop, "line 6: a point's place is no number");
+    put_table(4, "5.png,1,1,1,1,1,1,3,x\n");
+    refused(&stop, "none of 0 (not there), 1 (hidden) and 2");
+    put_table(4, "5.png,1,1,1,1,1,1,3,x\n");
+    vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS, .valid_fraction = 0.2 });
+    assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
+    vkt_dataset_destroy(&ds);
+    put_table(4, "5.png,100,1,1,1,,,,x\n");
+    ds = opened(&(vkt_data_desc) { POINTS, .valid_fraction = 0.2 });
+    assert_true(noted(ds, "1 points lie outside of their pictures"));
+    vkt_dataset_destroy(&ds);
+    put_table(4, "5.png,,,,,,,,x\n");
+    ds = opened(&(vkt_data_desc) { POINTS, .valid_fraction = 0.2 });
+    assert_int_equal(ds->part[0].n, 4);
+    assert_true(noted(ds, "1 of what is marked have no point"));
+    vkt_dataset_destroy(&ds);
+    refused(&(vkt_data_desc) { POINTS, .size = "30x40" }, "multiples of 8: 40x32 is the next");
+    refused(&(vkt_data_desc) { POINTS, .fit = VKT_PICTURE_FIT_CROP }, "data.fit is not for points");
+    refused(&(vkt_data_desc) { POINTS, .flip_pairs = "left_eye:ear" }, "is no pair of two points");
+    put_text(ROOT "/points.csv", "file,a_x,a_y,a_x\n0.png,1,2,3\n");
+    refused(&stop, "two columns are called 'a_x'");
+}
+
+/* ---- COCO ---- */
+
+static void put_coco(const char *annotations)
+{
+    char text[4000];
+    snprintf(text, sizeof text,
+             "{\"images\":[{\"id\":1,\"file_name\":\"0.png\",\"width\":100,\"height\":80},"
+             "{\"id\":2,\"file_name\":\"1.png\",\"width\":100,\"height\":80}],\"annotations\":[%s],"
+             "\"categories\":[{\"id\":9,\"name\":\"dog\"},{\"id\":1,\"name\":\"person\","
+             "\"keypoints\":[\"nose\",\"left_eye\",\"right_eye\"],\"skeleton\":[]}]}",
+             annotations);
+    put_text(ROOT "/person_keypoints.json", text);
+}
+
+#define PERSON(id, image, box, points)                                                             \
+    "{\"id\":" #id ",\"image_id\":" #image ",\"category_id\":1,\"iscrowd\":0,\"area\":600,"        \
+    "\"bbox\":" box ",\"keypoints\":" points "}"
+
+/* Each annotation is a part of its picture; people of one picture are in one split. */
+static void coco_is_cut_by_its_boxes(void **state)
+{
+    (void)state;
+    clear();
+    const uint32_t dot[2][2] = { { 30, 20 }, { 70, 40 } };
+    put_dots("0.png", 100, 80, dot, 2);
+    put_dots("1.png", 100, 80, dot, 2);
+    put_coco(PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,2,25,30,1,0,0,0]") "," PERSON(
+        2,
+        1, "[60,20,40,40]", "[70.5,40.5,2,98,30,2,200,5,2]") "," PERSON(3, 2, "[60,20,20,40]",
+                                                                        "[70.5,40.5,2,65,30,2,0,0,"
+                                                                        "0]") "," PERSON(4, 2,
+                                                                                         "[60,20,"
+                                                                                         "20,40]",
+                                                                                         "[0,0,0,0,"
+                                                                                         "0,0,0,0,"
+                                                                                         "0]") ","
+                                                                                               "{\""
+                                                                                               "id"
+                                                                                               "\":"
+                                                                                               "5,"
+                                                                                               "\"i"
+                                                                                               "mag"
+                                                                                               "e_"
+                                                                                               "id"
+                                                                                               "\":"
+                                                                                               "2,"
+                                                                                               "\"c"
+                                                                                               "ate"
+                                                                                               "gor"
+                                                                                               "y_"
+                                                                                               "id"
+                                                                                               "\":"
+                                                                                               "9,"
+                                                                                               "\"b"
+                                                                                               "box"
+                                                                                               "\":"
+                                                                                               "[1,"
+                                                                                               "1,"
+                                                                                               "2,"
+                                                                                               "2]"
+                                                                                               "}");
+    vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS, .valid_fraction = 0.4, .size = "32" });
+    const vkt__poses *p = ds->part[0].poses;
+    assert_int_equal(p->n, 3);
+    assert_true(p->crop[0].x == 17 && p->crop[0].y == 5 && p->crop[0].w == 26 &&
+                p->crop[0].h == 50);
+    assert_true(p->crop[1].x == 55 && p->crop[1].w == 45);
+    REQUIRE_NEAR(p->at[0], 13.5, 1e-9);
+    REQUIRE_NEAR(p->at[1], 15.5, 1e-9);
+    REQUIRE_NEAR(p->size[0][0], 40, 0);
+    REQUIRE_NEAR(p->size[0][1], 600, 0);
+    assert_true(noted(ds, "1 points lie outside"));
+    assert_true(noted(ds, "1 of what is marked have no point"));
+    assert_true(noted(ds, "1 annotations are of categories without keypoints"));
+    /* The bright pixel of the crop lies where its point does. */
+    for (int s = 0; s < VKT_N_SPLITS; s++)
+        for (uint64_t i = 0; i < ds->info.n[s]; i++) {
+            uint32_t w, h, k = ds->index[s][i];
+            const uint8_t *pixels;
+            vkt__scratch scratch = { 0 };
+            REQUIRE_OK(vkt__dataset_picture(ds, (vkt_split)s, i, &scratch, &w, &h, &pixels));
+            assert_int_equal(w, p->crop[k].w);
+            assert_int_equal(pixels[(uint32_t)p->at[9 * k + 1] * w + (uint32_t)p->at[9 * k]], 220);
+            vkt__scratch_finish(&scratch);
+        }
+    bool valid[3] = { false, false, false };
+    for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_VALID]; i++)
+        valid[ds->index[VKT_SPLIT_VALID][i]] = true;
+    assert_true(valid[0] == valid[1]);
+    vkt_dataset_destroy(&ds);
+    const vkt_data_desc stop = { POINTS, .size = "32", .bad_files = VKT_BAD_FILES_STOP };
+    put_coco(PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,2,25,30,1]"));
+    refused(&stop, "annotations[0] has not 3 keypoints");
+    put_coco(PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,7,25,30,1,0,0,0]"));
+    refused(&stop, "annotations[0] has not 3 keypoints");
+}
+
+/* A set that has instances, too, is one of boxes unless its file of points is named. */
+static void instances_come_first(void **state)
+{
+    (void)state;
+    vkt_source_info source;
+    put_coco(PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,2,25,30,1,0,0,0]"));
+    put_text(ROOT "/instances.json", "{\"images\":[],\"annotations\":[],\"categories\":[]}");
+    vkt_source_of(ROOT, &source);
+    assert_string_equal(source.name, "boxes");
+    vkt_source_of(ROOT "/person_keypoints.json", &source);
+    assert_string_equal(source.name, "points");
+    remove(ROOT "/instances.json");
+    vkt_source_of(ROOT, &source);
+    assert_string_equal(source.name, "points");
+    put_text(ROOT "/person_keypoints.json",
+             "{\"images\":[],\"annotations\":[{\"keypoints\":[ ]}],\"categories\":[]}");
+    assert_int_equal(vkt__points_are(ROOT), VKT_LIKE_NONE);
+}
+
+/* ---- moves ---- */
+
+/* A bright pixel goes where its point goes, whatever moves them. */
+static void points_move_with_pixels(void **state)
+{
+    (void)state;
+    enum { SIDE = 64 };
+    clear();
+    char text[2000], name[20];
+    int at = snprintf(text, sizeof text, "file,left_x,left_y,right_x,right_y\n");
+    for (int i = 0; i < 6; i++) {
+        static uint8_t pixels[SIDE * SIDE];
+        char path[100];
+        memset(pixels, 10, sizeof pixels);
+        for (int y = 20; y < 27; y++) memset(pixels + y * SIDE + 38, 200, 7); /* the left one */
+        for (int y = 38; y < 43; y++) memset(pixels + y * SIDE + 20, 110, 5);
+        snprintf(name, sizeof name, "%d.png", i);
+        snprintf(path, sizeof path, ROOT "/images/%s", name);
+        REQUIRE_OK(vkt__png_write(path, SIDE, SIDE, 1, pixels));
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s,41.5,23.5,22.5,40.5\n", name);
+    }
+    put_text(ROOT "/points.csv", text);
+    vkt_dataset *ds = opened(
+        &(vkt_data_desc) { POINTS, .standardize = VKT_STANDARDIZE_NONE, .valid_fraction = 0.2 });
+    const vkt_augment hows[] = {
+        { .flip = 1 },
+        { .flip_vertical = 1 },
+        { .flip = 1, .flip_vertical = 1 },
+        { .crop_padding = 7 },
+        { .rotate = 30 },
+        { .perspective = 0.3f },
+        { .area = 0.6f },
+        { .area = 0.6f, .flip = 0.5f, .rotate = 20, .crop_padding = 4 },
+    };
+    for (size_t k = 0; k < VKT_COUNT(hows); k++)
+        for (uint64_t seed = 0; seed < 12; seed++) {
+            float x[SIDE * SIDE];
+            vkt_label y[9];
+            vkt__moves moves;
+            vkt__scratch scratch = { 0 };
+            vkt__draw draw = { &hows[k], seed, seed, &moves };
+            REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, 0, &draw, &scratch, x));
+            REQUIRE_OK(vkt__dataset_target(ds, VKT_SPLIT_TRAIN, 0, &moves, &scratch, y));
+            /* In a mirror the left one's pixels are the right one's. */
+            uint32_t bright = moves.flip != moves.turn ? 1 : 0;
+            for (uint32_t p = 0; p < 2; p++) {
+                const vkt_label *of = y + 3 * p;
+                if (!(of[2].f > 0)) continue;
+                uint32_t px = (uint32_t)of[0].f, py = (uint32_t)of[1].f;
+                REQUIRE_NEAR((double)x[py * SIDE + px] * 255, p == bright ? 200 : 110, 25);
+            }
+            vkt__scratch_finish(&scratch);
+        }
+    vkt_dataset_destroy(&ds);
+}
+
+static bool mirror_of(const char *const *name, uint32_t n, const char *pairs, uint32_t *mirror)
+{
+    bool known;
+    REQUIRE_OK(vkt__poses_mirror(name, n, pairs, mirror, &known));
+    return known;
+}
+
+static void sides_are_known_by_names(void **state)
+{
+    (void)state;
+    uint32_t m[3];
+    assert_true(mirror_of((const char *[]) { "leftEye", "nose", "RightEye" }, 3, NULL, m));
+    assert_true(m[0] == 2 && m[1] == 1 && m[2] == 0);
+    assert_true(mirror_of((const char *[]) { "L ear", "r ear", "tail" }, 3, NULL, m) && m[1] == 0);
+    assert_true(mirror_of((const char *[]) { "ear.l", "ear.r", "light" }, 3, NULL, m) && m[0] == 1);
+    assert_false(mirror_of((const char *[]) { "a", "b", "c" }, 3, NULL, m));
+    assert_false(mirror_of((const char *[]) { "left_eye", "nose", "tail" }, 3, NULL, m));
+    assert_true(mirror_of((const char *[]) { "a", "b", "c" }, 3, "none", m) && m[0] == 0);
+    assert_true(mirror_of((const char *[]) { "a", "b b", "c" }, 3, " a : b b ", m) && m[1] == 0);
+}
+
+/* A flip that nobody can name the sides of is refused, not learned. */
+static void an_unknown_mirror_is_refused(void **state)
+{
+    (void)state;
+    clear();
+    const uint32_t dot[1][2] = { { 5, 5 } };
+    for (int i = 0; i < 4; i++)
+        put_dots((const char *[]) { "0.png", "1.png", "2.png", "3.png" }[i], 32, 32, dot, 1);
+    put_text(ROOT "/points.csv",
+             "path,a_x,a_y,b_x,b_y\n0.png,1,2,3,4\n1.png,1,2,3,4\n2.png,1,2,3,4\n3.png,1,2,3,4\n");
+    for (int k = 0; k < 3; k++) {
+        vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS, .valid_fraction = 0.25,
+                                                    .flip_pairs = k == 0   ? NULL
+                                                                  : k == 1 ? "a:b"
+                                                                           : "none" });
+        vkt_augment how = { .flip = 0.5f };
+        vkt__log_quiet(true);
+        assert_int_equal(vkt__poses_check(ds, &how), k ? VKT_OK : VKT_E_ARG);
+        vkt__log_quiet(false);
+        if (!k) assert_non_null(strstr(vkt__last_failure(), "data.flip_pairs"));
+        how.flip = 0;
+        REQUIRE_OK(vkt__poses_check(ds, &how));
+        vkt_dataset_destroy(&ds);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_is_read),
+        cmocka_unit_test(what_a_table_lacks_is_said),
+        cmocka_unit_test(coco_is_cut_by_its_boxes),
+        cmocka_unit_test(instances_come_first),
+        cmocka_unit_test(points_move_with_pixels),
+        cmocka_unit_test(sides_are_known_by_names),
+        cmocka_unit_test(an_unknown_mirror_is_refused),
+    };
+    return cmocka_run_group_tests_name("points of data", tests, NULL, NULL);
+}
