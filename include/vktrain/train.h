@@ -317,6 +317,8 @@ typedef struct vkt_predict_desc {
                            written */
     double least_score; /* boxes: those of a lower score, which evaluation counts from 0.01 on, are
                            left out; 0: below 0.3. ARG: another model */
+    uint32_t tiles; /* masks and pictures: a picture is not brought to the model's size; the model
+                       goes over it in tiles that overlap by that many pixels; 0: no tiles */
 } vkt_predict_desc;
 VKT_API vkt_status vkt_predict(const vkt_predict_desc *desc);
 

@@ -256,18 +256,26 @@ fail:
 typedef struct path_list {
     const char *const *path; /* [n] */
     size_t n;
+    bool own_size;
 } path_list;
 
 static vkt_status read_paths(vkt_dataset *ds, const void *from)
 {
     const path_list *list = from;
+    ds->schema.own_size = list->own_size;
     return list->n ? open_paths(ds, list->path, list->n) : VKT_OK;
 }
 
 vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
                                     vkt_dataset **out)
 {
-    return open_read(schema_json, read_paths, &(path_list) { paths, n }, out);
+    return open_read(schema_json, read_paths, &(path_list) { paths, n, false }, out);
+}
+
+vkt_status vkt__dataset_open_sized(const char *schema_json, const char *const *paths, size_t n,
+                                   vkt_dataset **out)
+{
+    return open_read(schema_json, read_paths, &(path_list) { paths, n, true }, out);
 }
 
 static vkt_status read_arrays(vkt_dataset *ds, const void *from)

@@ -9,6 +9,9 @@
  * schema says, without examples. */
 vkt_status vkt__dataset_open_inputs(const char *schema_json, const char *const *paths, size_t n,
                                     vkt_dataset **out);
+/* The same of pictures that will be used at their own size. */
+vkt_status vkt__dataset_open_sized(const char *schema_json, const char *const *paths, size_t n,
+                                   vkt_dataset **out);
 /* The same for arrays in memory; y may be absent. The schema is not a text's. */
 vkt_status vkt__dataset_open_arrays(const char *schema_json, const vkt_arrays *arrays,
                                     vkt_dataset **out);

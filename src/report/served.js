@@ -27,6 +27,7 @@ function show(answer) {
   for (const w of answer.warnings || []) result.append(make("p", { className: "note" }, make("b", {}, "Note "), w));
   const first = answer.predictions[0];
   if (first.boxes) return boxes(first);
+  if (first.points) return points(first);
   for (const line of lines(first.predicted)) result.append(make("p", { className: "answer" }, line));
   if (!first.classes) return;
   const bars = make("ul", { className: "bars" });
@@ -38,14 +39,29 @@ function show(answer) {
   result.append(bars);
 }
 
-/* A detector's boxes over the picture, and the same as a table. */
-function boxes(found) {
-  const seen = ask.querySelector("img"), classes = [...new Set(found.boxes.map(b => b.class))], colour = b => classes.indexOf(b.class) % 8;
-  const draw = (tag, more) => { const e = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const k in more) e.setAttribute(k, more[k]); return e; };
+/* What was found, drawn over the picture: [tag, attributes, number of its colour]. */
+function drawOver(found, shapes) {
+  const seen = ask.querySelector("img"), draw = (tag, more) => { const e = document.createElementNS("http://www.w3.org/2000/svg", tag); for (const k in more) e.setAttribute(k, more[k]); return e; };
   const over = draw("svg", { viewBox: `0 0 ${found.width} ${found.height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
   for (const old of seen.parentElement.querySelectorAll("svg")) old.remove();
-  for (const b of found.boxes) over.append(draw("rect", { x: b.box[0], y: b.box[1], width: b.box[2] - b.box[0], height: b.box[3] - b.box[1], class: "s" + colour(b) }));
+  for (const [tag, more, colour] of shapes) over.append(draw(tag, { ...more, class: "s" + colour }));
   seen.after(over);
+}
+
+/* Points over the picture, a small ring each, and the same as a table. */
+function points(found) {
+  const r = Math.max(found.width, found.height) / 80;
+  drawOver(found, found.points.map((p, i) => ["circle", { cx: p.x, cy: p.y, r }, i % 8]));
+  result.append(make("p", { className: "answer" }, `${found.points.length} ${found.points.length === 1 ? "point" : "points"}`));
+  const head = make("tr", {}, ...["point", "score", "x, y"].map(t => make("th", { scope: "col" }, t)));
+  const row = (p, i) => make("tr", {}, make("td", { style: `border-inline-start:6px solid var(--s${i % 8});padding-inline-start:.5rem` }, p.point), make("td", {}, percent(p.score)), make("td", {}, [p.x, p.y].map(v => v.toFixed(1)).join(", ")));
+  if (found.points.length) result.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...found.points.map(row))));
+}
+
+/* A detector's boxes over the picture, and the same as a table. */
+function boxes(found) {
+  const classes = [...new Set(found.boxes.map(b => b.class))], colour = b => classes.indexOf(b.class) % 8;
+  drawOver(found, found.boxes.map(b => ["rect", { x: b.box[0], y: b.box[1], width: b.box[2] - b.box[0], height: b.box[3] - b.box[1] }, colour(b)]));
   result.append(make("p", { className: "answer" }, found.boxes.length ? `${found.boxes.length} ${found.boxes.length === 1 ? "object" : "objects"}` : "No object was found"));
   if (!found.boxes.length) return;
   const head = make("tr", {}, ...["class", "score", "left, top, right, bottom"].map(t => make("th", { scope: "col" }, t)));

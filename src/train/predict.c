@@ -18,6 +18,7 @@ typedef struct {
     int tta;
     bool uncalibrated;
     const vkt__session *session;
+    uint32_t tiles;              /* by how many pixels they overlap; 0: none */
     vkt__picture_writer *writer; /* of masks and pictures; else NULL */
     vkt_status written;          /* the first that failed */
     vkt_prediction p;
@@ -84,6 +85,31 @@ static size_t group(const char *const *inputs, size_t n)
     return picture ? k : VKT_MAX(k - 1, 1);
 }
 
+/* Pictures at their own sizes, one after the other. */
+static vkt_status predict_tiles(vkt__opened *o, forwarded *f)
+{
+    vkt_status st = VKT_OK;
+    const vkt_dataset_info *info = vkt_dataset_get_info(f->data);
+    for (uint64_t i = 0; i < info->n[VKT_SPLIT_TEST]; i++) {
+        const char *file = vkt_dataset_file(f->data, VKT_SPLIT_TEST, i);
+        if (!file)
+            return vkt__fail(VKT_E_ARG, "predict",
+                             "'%s': --tiles is for pictures in files, which have sizes of their "
+                             "own",
+                             f->input);
+        VKT_TRY(vkt__picture_writer_tiles(f->writer, o->session, o->model.schema, f->data, i,
+                                          f->tiles, file));
+        const float *shares = vkt__picture_writer_shares(f->writer);
+        f->p.input = file;
+        f->p.alone = true;
+        if (!shares) continue;
+        say(f->session, shares, &f->p);
+        f->fn(f->user, &f->p);
+    }
+fail:
+    return st;
+}
+
 /* One data set through the model, which is put on the device for the first one: with a batch no
  * larger than need be where there is no other (alone). base: examples of the input before it. */
 static vkt_status predict_data(vkt__opened *o, const vkt_dataset *data, bool alone, uint64_t base,
@@ -93,7 +119,8 @@ static vkt_status predict_data(vkt__opened *o, const vkt_dataset *data, bool alo
     vkt__eval_sums sums = { 0 };
     vkt_status st = VKT_OK;
     if (!o->session) {
-        uint64_t most = alone ? info->n[VKT_SPLIT_TEST] : o->model.config->eval_batch;
+        if (f->tiles) VKT_TRY(vkt__tiles_check(info, f->tiles));
+        uint64_t most = alone && !f->tiles ? info->n[VKT_SPLIT_TEST] : o->model.config->eval_batch;
         VKT_TRY(
             vkt__opened_session(o, (uint32_t)VKT_MIN(most, o->model.config->eval_batch), false));
         VKT_TRY(vkt__evaluate_views(o->session, f->tta));
@@ -102,6 +129,7 @@ static vkt_status predict_data(vkt__opened *o, const vkt_dataset *data, bool alo
     f->data = data;
     f->base = base;
     f->session = o->session;
+    if (f->tiles) return predict_tiles(o, f);
     VKT_TRY(vkt__evaluate(o->session, data, VKT_SPLIT_TEST, 0, &sums, forward, f));
     vkt__eval_sums_finish(&sums);
     VKT_TRY(f->written);
@@ -165,6 +193,7 @@ vkt_status vkt_predict(const vkt_predict_desc *d)
                         .tta = d->tta,
                         .uncalibrated = d->uncalibrated,
                         .writer = writer,
+                        .tiles = d->tiles,
                         .input = d->inputs[i] };
         VKT_TRY(vkt__dataset_rows(o.model.schema, d->inputs[i], &rows));
         if (rows) {
@@ -176,7 +205,8 @@ vkt_status vkt_predict(const vkt_predict_desc *d)
         vkt__log_quiet(true); /* a missing file is reported when it is opened */
         n = group(d->inputs + i, d->n_inputs - i);
         vkt__log_quiet(false);
-        VKT_TRY(vkt__dataset_open_inputs(o.model.schema, d->inputs + i, n, &data));
+        VKT_TRY((d->tiles ? vkt__dataset_open_sized
+                          : vkt__dataset_open_inputs)(o.model.schema, d->inputs + i, n, &data));
         if (!o.session) o.data = data;
         st = predict_data(&o, data, n == d->n_inputs, 0, &f);
         drop(&o, &data);

@@ -190,6 +190,21 @@ fail:
     return st;
 }
 
+/* The mask, and it over its picture. */
+static vkt_status write_classes(vkt__picture_writer *w, const vkt__schema *s, const uint8_t *class,
+                                const uint8_t *pixels, uint32_t wide, uint32_t high,
+                                const char *input)
+{
+    vkt_status st;
+    const char *name = name_of(w, input);
+    VKT_TRY(write_mask(&s->mask, class, wide, high,
+                       vkt__arena_printf(&w->arena, "%s/%s.png", w->out, name)));
+    VKT_TRY(write_overlay(pixels, s->input_shape[2], class, wide, high,
+                          vkt__arena_printf(&w->arena, "%s/%s-overlay.png", w->out, name)));
+fail:
+    return st;
+}
+
 static vkt_status take_mask(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
                             const float *out, const char *input)
 {
@@ -198,39 +213,54 @@ static vkt_status take_mask(vkt__picture_writer *w, const vkt_dataset *data, uin
     uint32_t wide, high, n = s->n_outputs;
     const uint8_t *pixels;
     uint8_t *class = NULL;
-    const char *name;
     if (!w->shares) w->shares = vkt__alloc(n * sizeof *w->shares);
     vkt__mask_shares(out, s->output_shape[0] * s->output_shape[1], n, w->shares);
     if (!w->out) return VKT_OK;
     VKT_TRY(vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &w->scratch, &wide, &high, &pixels));
     VKT_TRY(vkt__alloc_large((uint64_t)wide * high, 1, "the mask", &class));
     enlarge(s, out, wide, high, class);
-    name = name_of(w, input);
-    VKT_TRY(write_mask(&s->mask, class, wide, high,
-                       vkt__arena_printf(&w->arena, "%s/%s.png", w->out, name)));
-    VKT_TRY(write_overlay(pixels, s->input_shape[2], class, wide, high,
-                          vkt__arena_printf(&w->arena, "%s/%s-overlay.png", w->out, name)));
+    VKT_TRY(write_classes(w, s, class, pixels, wide, high, input));
 fail:
     free(class);
     return st;
 }
 
-static vkt_status take_picture(vkt__picture_writer *w, const vkt__schema *s, const float *out,
-                               const char *input)
+/* [h, w, channels] of numbers from 0 to 1. */
+static vkt_status write_picture(vkt__picture_writer *w, const float *out, uint32_t wide,
+                                uint32_t high, uint32_t channels, const char *input)
 {
     vkt_status st;
     uint8_t *to = NULL;
-    uint32_t n = vkt__n_labels(s);
+    size_t n = (size_t)wide * high * channels;
     if (!w->out)
         return vkt__fail(VKT_E_ARG, "predict",
                          "this model gives pictures: say with --out FOLDER where they go");
     VKT_TRY(vkt__alloc_large(n, 1, "the picture", &to));
-    for (uint32_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++)
         to[k] = (uint8_t)(out[k] > 0 ? fmin((double)out[k], 1) * 255 + 0.5 : 0);
     VKT_TRY(vkt__png_write(vkt__arena_printf(&w->arena, "%s/%s.png", w->out, name_of(w, input)),
-                           s->output_shape[1], s->output_shape[0], s->output_shape[2], to));
+                           wide, high, channels, to));
 fail:
     free(to);
+    return st;
+}
+
+/* What tiles gave, of a picture whose pixels lie in the scratch. */
+static vkt_status take_tiled(vkt__picture_writer *w, const vkt__schema *s, const uint8_t *pixels,
+                             const vkt__tiled *t, const char *input)
+{
+    vkt_status st;
+    uint8_t *class = NULL;
+    size_t n = (size_t)t->w * t->h;
+    if (w->task != VKT_TASK_SEGMENT) return write_picture(w, t->value, t->w, t->h, t->n, input);
+    if (!w->shares) w->shares = vkt__alloc(t->n * sizeof *w->shares);
+    vkt__mask_shares(t->value, (uint32_t)n, t->n, w->shares);
+    if (!w->out) return VKT_OK;
+    VKT_TRY(vkt__alloc_large(n, 1, "the mask", &class));
+    for (size_t i = 0; i < n; i++) class[i] = (uint8_t)largest(t->value + i * t->n, t->n);
+    VKT_TRY(write_classes(w, s, class, pixels, t->w, t->h, input));
+fail:
+    free(class);
     return st;
 }
 
@@ -274,8 +304,26 @@ vkt_status vkt__picture_writer_take(vkt__picture_writer *w, const vkt_dataset *d
 {
     vkt_status st = w->out ? is_elsewhere(w, input) : VKT_OK;
     if (st != VKT_OK) return st;
+    const uint32_t *shape = data->schema.output_shape;
     if (w->task == VKT_TASK_DETECT) return take_boxes(w, data, index, out, input);
     if (w->task == VKT_TASK_POINTS) return take_points(w, data, index, out, input);
     return w->task == VKT_TASK_SEGMENT ? take_mask(w, data, index, out, input)
-                                       : take_picture(w, &data->schema, out, input);
+                                       : write_picture(w, out, shape[1], shape[0], shape[2], input);
+}
+
+vkt_status vkt__picture_writer_tiles(vkt__picture_writer *w, vkt__session *session,
+                                     const char *schema, const vkt_dataset *data, uint64_t index,
+                                     uint32_t overlap, const char *input)
+{
+    vkt_status st;
+    uint32_t wide, high;
+    const uint8_t *pixels;
+    vkt__tiled t = { 0 };
+    if (w->out) VKT_TRY(is_elsewhere(w, input));
+    VKT_TRY(vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &w->scratch, &wide, &high, &pixels));
+    VKT_TRY(vkt__tiles_run(session, schema, pixels, wide, high, overlap, &t));
+    VKT_TRY(take_tiled(w, &data->schema, pixels, &t, input));
+fail:
+    vkt__tiled_finish(&t);
+    return st;
 }

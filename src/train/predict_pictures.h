@@ -7,6 +7,7 @@
 #include "data/pictures/picture.h"
 #include "train/detect/predict_boxes.h"
 #include "train/points/predict_points.h"
+#include "train/tiles.h"
 
 typedef struct vkt__picture_writer vkt__picture_writer;
 /* out: the folder, which is made; NULL: nothing is written. least_score: of boxes, 0: the usual; of
@@ -20,6 +21,11 @@ void vkt__picture_writer_destroy(vkt__picture_writer **w);
  * split test, whose file is `input`. IO, FORMAT. */
 vkt_status vkt__picture_writer_take(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
                                     const float *out, const char *input);
+/* Example `index` of pictures in files, by tiles at its own size: see train/tiles.h. IO, FORMAT,
+ * OOM_HOST. */
+vkt_status vkt__picture_writer_tiles(vkt__picture_writer *w, vkt__session *session,
+                                     const char *schema, const vkt_dataset *data, uint64_t index,
+                                     uint32_t overlap, const char *input);
 /* The boxes of the last picture; NULL: the task has none. */
 const vkt__box_finder *vkt__picture_writer_boxes(const vkt__picture_writer *w);
 /* The same of points. */

@@ -114,7 +114,7 @@ static void what_a_table_lacks_is_said(void **state)
     assert_int_equal(ds->part[0].n, 4);
     assert_true(noted(ds, "1 of what is marked have no point"));
     vkt_dataset_destroy(&ds);
-    refused(&(vkt_data_desc) { POINTS, .size = "30x40" }, "multiples of 8: 40x32 is the next");
+    refused(&(vkt_data_desc) { POINTS, .size = "30x40" }, "multiples of 8: 32x40 is the next");
     refused(&(vkt_data_desc) { POINTS, .fit = VKT_PICTURE_FIT_CROP }, "data.fit is not for points");
     refused(&(vkt_data_desc) { POINTS, .flip_pairs = "left_eye:ear" }, "is no pair of two points");
     put_text(ROOT "/points.csv", "file,a_x,a_y,a_x\n0.png,1,2,3\n");
@@ -148,40 +148,40 @@ static void coco_is_cut_by_its_boxes(void **state)
     put_dots("0.png", 100, 80, dot, 2);
     put_dots("1.png", 100, 80, dot, 2);
     put_coco(PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,2,25,30,1,0,0,0]") "," PERSON(
-        2,
-        1, "[60,20,40,40]", "[70.5,40.5,2,98,30,2,200,5,2]") "," PERSON(3, 2, "[60,20,20,40]",
-                                                                        "[70.5,40.5,2,65,30,2,0,0,"
-                                                                        "0]") "," PERSON(4, 2,
-                                                                                         "[60,20,"
-                                                                                         "20,40]",
-                                                                                         "[0,0,0,0,"
-                                                                                         "0,0,0,0,"
-                                                                                         "0]") ","
-                                                                                               "{\""
-                                                                                               "id"
-                                                                                               "\":"
-                                                                                               "5,"
-                                                                                               "\"i"
-                                                                                               "mag"
-                                                                                               "e_"
-                                                                                               "id"
-                                                                                               "\":"
-                                                                                               "2,"
-                                                                                               "\"c"
-                                                                                               "ate"
-                                                                                               "gor"
-                                                                                               "y_"
-                                                                                               "id"
-                                                                                               "\":"
-                                                                                               "9,"
-                                                                                               "\"b"
-                                                                                               "box"
-                                                                                               "\":"
-                                                                                               "[1,"
-                                                                                               "1,"
-                                                                                               "2,"
-                                                                                               "2]"
-                                                                                               "}");
+        2, 1, "[60,20,40,40]",
+        "[70.5,40.5,2,98,30,2,200,5,2]") "," PERSON(3, 2, "[60,20,20,40]",
+                                                    "[70.5,40.5,2,65,30,2,0,0,"
+                                                    "0]") "," PERSON(4, 2,
+                                                                     "[60,20,"
+                                                                     "20,40]",
+                                                                     "[0,0,0,0,"
+                                                                     "0,0,0,0,"
+                                                                     "0]") ","
+                                                                           "{\""
+                                                                           "id"
+                                                                           "\":"
+                                                                           "5,"
+                                                                           "\"i"
+                                                                           "mag"
+                                                                           "e_"
+                                                                           "id"
+                                                                           "\":"
+                                                                           "2,"
+                                                                           "\"c"
+                                                                           "ate"
+                                                                           "gor"
+                                                                           "y_"
+                                                                           "id"
+                                                                           "\":"
+                                                                           "9,"
+                                                                           "\"b"
+                                                                           "box"
+                                                                           "\":"
+                                                                           "[1,"
+                                                                           "1,"
+                                                                           "2,"
+                                                                           "2]"
+                                                                           "}");
     vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS, .valid_fraction = 0.4, .size = "32" });
     const vkt__poses *p = ds->part[0].poses;
     assert_int_equal(p->n, 3);

@@ -43,6 +43,14 @@ for i in range(12):
     png(to / "street/images" / f"{i:02}.png", 64, 64, picture, 1)
     (to / "street/labels" / f"{i:02}.txt").write_text(f"{kind} {(x + w / 2) / 64} {(y + h / 2) / 64} {w / 64} {h / 64}\n")
 
+(to / "pose/images").mkdir(parents=True)
+with open(to / "pose/points.csv", "w") as f:
+    f.write("file,left_end_x,left_end_y,right_end_x,right_end_y\n")
+    for i in range(12):
+        x, y, w = rnd.randrange(4, 12), rnd.randrange(6, 26), rnd.randrange(8, 16)
+        png(to / "pose/images" / f"{i:02}.png", 32, 32, bytes(220 if abs(k // 32 - y) < 2 and x <= k % 32 < x + w else 90 for k in range(1024)), 1)
+        f.write(f"{i:02}.png,{x},{y},{x + w},{y}\n")
+
 for folder in ("small/before", "small/after"): (to / folder).mkdir(parents=True)
 for i in range(24):
     large, _ = cell()

@@ -5,6 +5,7 @@
 #include "foreign.h"
 
 #include "data/boxes/marks.h"
+#include "data/points/points.h"
 #include "data/pictures/cifar.h"
 #include "data/pictures/idx.h"
 #include "data/pictures/packed.h"
@@ -164,16 +165,20 @@ static void fuzz_json_rows(const uint8_t *data, size_t n)
     }
 }
 
-/* Boxes in each form; pictures are said to be folders that are there. */
+/* Boxes and points in each form; pictures are said to be folders that are there. */
 static void fuzz_boxes(uint8_t how, const uint8_t *data, size_t n)
 {
     vkt__arena arena = { 0 };
-    vkt__marks m = { 0 };
+    vkt__mark_points points = { 0 };
+    vkt__marks m = { .points = how & 8 ? &points : NULL };
     char *copy = vkt__alloc(n + 1);
     memcpy(copy, data, n);
     copy[n] = 0;
     vkt__marks_picture(&m, "fuzz", VKT_N_SPLITS, 0, 0);
-    if (how & 1)
+    if (how & 8)
+        (how & 4 ? vkt__point_table_read : vkt__coco_read)(copy, n, "fuzz", ".", VKT_N_SPLITS,
+                                                           how & 2, &arena, &m);
+    else if (how & 1)
         (how & 4 ? vkt__box_table_read : vkt__coco_read)(copy, n, "fuzz", ".", VKT_N_SPLITS,
                                                          how & 2, &arena, &m);
     else
@@ -182,6 +187,9 @@ static void fuzz_boxes(uint8_t how, const uint8_t *data, size_t n)
         VKT_ASSERT(m.item[k].class < VKT__MARK_CLASSES &&
                    (!m.classes || m.item[k].class < m.n_classes));
     for (size_t i = 0; i < m.pictures.n; i++) VKT_ASSERT(m.first[i] <= m.n);
+    for (uint64_t k = 0; k < m.n * 3 * points.n; k++) VKT_ASSERT(points.at[k] < 1e9);
+    free(points.at);
+    free(points.area);
     vkt__marks_finish(&m);
     free(copy);
     vkt__arena_finish(&arena);

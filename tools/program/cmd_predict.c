@@ -8,7 +8,7 @@
 typedef struct predict_options {
     cli_options common;
     bool json, csv, uncalibrated;
-    uint32_t top;
+    uint32_t top, tiles;
     double score;
     const char *tta, *out;
 } predict_options;
@@ -29,6 +29,9 @@ static const cli_flag flags[] = {
     { "--score", CLI_NUMBER, AT(score), "X", NULL,
       "boxes: from which score on they are given (default: 0.3): a lower one finds more, and more "
       "that is wrong; points: the same (default: 0, all)" },
+    { "--tiles", CLI_UINT, AT(tiles), "N", NULL,
+      "masks and pictures: go over each picture at its own size, in tiles of the model's size that "
+      "overlap by N pixels, in place of resizing it; seams are blended" },
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with a column for each class" },
     { 0 },
 };
@@ -247,6 +250,7 @@ static int run(void *options)
                               .uncalibrated = o->uncalibrated,
                               .out = o->out,
                               .least_score = o->score,
+                              .tiles = o->tiles,
                               .fn = on_prediction,
                               .user = &s };
     if (!cli_tta("predict", o->tta, &desc.tta)) return CLI_USAGE;

@@ -135,6 +135,8 @@ typedef struct vkt__schema {
     vkt__target *targets; /* [n_targets] n_outputs of regression; of a table 1 for other tasks */
     uint32_t n_targets;
     char separator; /* MULTILABEL: between the labels of a cell */
+    bool own_size;  /* pictures: are used at their own size, too, and not said to be resized; of the
+                       data set that is open alone */
     bool crop;      /* pictures: the middle of the model's aspect ratio; else stretched to it */
     uint32_t bits;  /* pictures: that samples of 16 bits use, 8 to 16, see picture.h; 0: all */
     uint32_t output_shape[3]; /* SEGMENT, PICTURE, DETECT, POINTS: of a target */

@@ -233,7 +233,8 @@ static vkt_status open_list(vkt_dataset *ds, const char *const *paths, size_t n)
     VKT_TRY(vkt__survey_take(&f, true, &s));
     VKT_TRY(make_part(ds, &f, &s, schema->n_inputs));
     vkt__survey_too_deep(schema, paths[0], s.bits);
-    if (s.many_sizes || s.w != schema->input_shape[1] || s.h != schema->input_shape[0])
+    bool other = s.many_sizes || s.w != schema->input_shape[1] || s.h != schema->input_shape[0];
+    if (other && !schema->own_size)
         vkt_log(VKT_LOG_INFO, "data", "'%s'%s is %ux%u pixels: %sresized to the model's %ux%u",
                 paths[0], n > 1 ? ", the first," : "", s.w, s.h, schema->crop ? "its middle " : "",
                 schema->input_shape[1], schema->input_shape[0]);

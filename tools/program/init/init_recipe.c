@@ -192,7 +192,7 @@ static void write_points(FILE *f, const init_data *d, const char *name)
             mirrors(d) ? "" : ": needs data.flip_pairs");
     fprintf(f,
             "model:                    # a small U-Net of cells of %u pixels: "
-            "docs/how-to/points.md\n",
+            "docs/tutorials/points.md\n",
             stride);
     for (unsigned k = 1; k < stride; k *= 2)
         fprintf(f, "  - conv: {out: 16, stride: 2, bias: false}\n  - batch_norm\n  - relu\n");

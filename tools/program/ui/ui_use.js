@@ -13,26 +13,37 @@ function lines(predicted) {
   return Object.entries(predicted).map(([name, v]) => name + ": " + text(v));
 }
 
-/* A detector's boxes over the picture that was asked about, and the same as a table. */
-function showBoxes(place, answer, picture) {
-  const { boxes, width, height } = answer.predictions[0], classes = [...new Set(boxes.map(b => b.class))], colour = b => classes.indexOf(b.class) % 8;
+/* What was found, over the picture that was asked about and as a table: shapes to draw, the table's heading and, in the same order, rows of
+   [name, number of its colour, score, where]. */
+function showFound(place, answer, picture, text, shapes, head, rows) {
+  const { width, height } = answer.predictions[0];
   const over = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
-  for (const b of boxes) {
-    const [x0, y0, x1, y1] = b.box;
-    over.append(svg("rect", { x: x0, y: y0, width: x1 - x0, height: y1 - y0, class: "s" + colour(b) }));
-  }
+  over.append(...shapes);
   for (const old of picture.parentElement.querySelectorAll("svg")) old.remove();
   picture.after(over);
-  const row = b => make("tr", {}, make("td", {}, make("i", { className: "mark", style: `background:var(--s${colour(b)});display:inline-block` }), " ", make("span", { className: "name" }, b.class)), make("td", { className: "n" }, percent(b.score)), make("td", { className: "n" }, b.box.map(v => Math.round(v)).join(", ")));
-  const text = boxes.length ? `${boxes.length} ${boxes.length === 1 ? "object" : "objects"} on a picture of ${width} × ${height} pixels.` : "No object was found.";
+  const row = ([name, colour, score, where]) => make("tr", {}, make("td", {}, make("i", { className: "mark", style: `background:var(--s${colour});display:inline-block` }), " ", make("span", { className: "name" }, name)), make("td", { className: "n" }, percent(score)), make("td", { className: "n" }, where));
   place.replaceChildren(...(answer.warnings || []).map(w => remark(w)), make("p", { className: "answer" }, text));
-  if (boxes.length) place.append(make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "What was found" }, make("table", {}, make("thead", {}, make("tr", {}, ...["class", "score", "left, top, right, bottom"].map(t => make("th", { scope: "col" }, t)))), make("tbody", {}, ...boxes.map(row)))));
-  say(text + " " + boxes.map(b => b.class).join(", "));
+  if (rows.length) place.append(make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "What was found" }, make("table", {}, make("thead", {}, make("tr", {}, ...head.map(t => make("th", { scope: "col" }, t)))), make("tbody", {}, ...rows.map(row)))));
+  say(text + " " + rows.map(r => r[0]).join(", "));
+}
+
+function showBoxes(place, answer, picture) {
+  const { boxes, width, height } = answer.predictions[0], classes = [...new Set(boxes.map(b => b.class))], colour = b => classes.indexOf(b.class) % 8;
+  const text = boxes.length ? `${boxes.length} ${boxes.length === 1 ? "object" : "objects"} on a picture of ${width} × ${height} pixels.` : "No object was found.";
+  const shape = b => { const [x0, y0, x1, y1] = b.box; return svg("rect", { x: x0, y: y0, width: x1 - x0, height: y1 - y0, class: "s" + colour(b) }); };
+  showFound(place, answer, picture, text, boxes.map(shape), ["class", "score", "left, top, right, bottom"], boxes.map(b => [b.class, colour(b), b.score, b.box.map(v => Math.round(v)).join(", ")]));
+}
+
+function showPoints(place, answer, picture) {
+  const { points, width, height } = answer.predictions[0], r = Math.max(width, height) / 80;
+  const text = `${points.length} ${points.length === 1 ? "point" : "points"} on a picture of ${width} × ${height} pixels.`;
+  showFound(place, answer, picture, text, points.map((p, i) => svg("circle", { cx: p.x, cy: p.y, r, class: "s" + i % 8 })), ["point", "score", "x, y"], points.map((p, i) => [p.point, i % 8, p.score, [p.x, p.y].map(v => v.toFixed(1)).join(", ")]));
 }
 
 function show(place, answer, picture) {
   const first = answer.predictions[0];
   if (first.boxes) return showBoxes(place, answer, picture);
+  if (first.points) return showPoints(place, answer, picture);
   const words = lines(first.predicted);
   place.replaceChildren(...(answer.warnings || []).map(w => remark(w)), ...words.map(w => make("p", { className: "answer name" }, w)));
   if (first.classes) place.append(make("ul", { className: "bars" }, ...first.classes.map(c => {

@@ -1,0 +1,139 @@
+/* tiles.h */
+#include <math.h>
+
+#include "data/open.h"
+#include "train/evaluate.h"
+#include "train/tiles.h"
+
+enum { LEAST_OVERLAP = 8 };
+
+/* Tiles along one axis. */
+typedef struct axis {
+    uint32_t length, tile, overlap, n;
+} axis;
+
+static axis axis_of(uint32_t length, uint32_t tile, uint32_t overlap)
+{
+    uint32_t step = tile - overlap;
+    return (axis) { length, tile, overlap,
+                    length > tile ? (length - tile + step - 1) / step + 1 : 1 };
+}
+
+static uint32_t place(const axis *a, uint32_t i)
+{
+    return a->length > a->tile ? VKT_MIN(i * (a->tile - a->overlap), a->length - a->tile) : 0;
+}
+
+/* How much a place of tile i counts, in pixels from its beginning. */
+static double share(const axis *a, uint32_t i, double at)
+{
+    double margin = 3.0 / 8 * a->overlap, ramp = a->overlap / 4.0,
+           before = i ? (at - margin) / ramp : 1,
+           after = i + 1 < a->n ? (a->tile - at - margin) / ramp : 1;
+    return fmin(fmax(fmin(before, after), 0), 1);
+}
+
+typedef struct pass {
+    axis x, y;
+    uint32_t times; /* pixels of the result for one of the picture, in each direction */
+    vkt__tiled *to;
+} pass;
+
+static void add_tile(void *user, uint64_t index, const float *out, const vkt_label *label,
+                     const double *number)
+{
+    const pass *p = user;
+    vkt__tiled *to = p->to;
+    uint32_t column = (uint32_t)(index % p->x.n), row = (uint32_t)(index / p->x.n),
+             left = place(&p->x, column) * p->times, top = place(&p->y, row) * p->times,
+             wide = p->x.tile * p->times, high = p->y.tile * p->times;
+    (void)label;
+    (void)number;
+    for (uint32_t y = 0; y < high && top + y < to->h; y++) {
+        double of_row = share(&p->y, row, (y + 0.5) / p->times);
+        for (uint32_t x = 0; x < wide && left + x < to->w; x++) {
+            float w = (float)(of_row * share(&p->x, column, (x + 0.5) / p->times));
+            size_t at = (size_t)(top + y) * to->w + left + x;
+            const float *from = out + ((size_t)y * wide + x) * to->n;
+            if (!(w > 0)) continue;
+            to->weight[at] += w;
+            for (uint32_t k = 0; k < to->n; k++) to->value[at * to->n + k] += w * from[k];
+        }
+    }
+}
+
+/* The pixels of all tiles, row by row. */
+static void cut(const pass *p, const uint8_t *pixels, uint32_t channels, uint8_t *to)
+{
+    for (uint32_t t = 0; t < p->x.n * p->y.n; t++) {
+        uint32_t left = place(&p->x, t % p->x.n), top = place(&p->y, t / p->x.n);
+        for (uint32_t y = 0; y < p->y.tile; y++) {
+            const uint8_t *row =
+                pixels + (size_t)VKT_MIN(top + y, p->y.length - 1) * p->x.length * channels;
+            for (uint32_t x = 0; x < p->x.tile; x++, to += channels)
+                memcpy(to, row + (size_t)VKT_MIN(left + x, p->x.length - 1) * channels, channels);
+        }
+    }
+}
+
+vkt_status vkt__tiles_check(const vkt_dataset_info *info, uint32_t overlap)
+{
+    uint32_t least = VKT_MIN(info->input_shape[0], info->input_shape[1]);
+    const uint32_t *in = info->input_shape, *out = info->output_shape;
+    if (info->task != VKT_TASK_SEGMENT && info->task != VKT_TASK_PICTURE)
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "--tiles is for models of masks and pictures, and this is none");
+    if (out[0] % in[0] || out[1] % in[1] || out[0] / in[0] != out[1] / in[1])
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "--tiles: the model's pictures of %ux%u are no multiple of what it sees, "
+                         "%ux%u",
+                         out[1], out[0], in[1], in[0]);
+    if (overlap < LEAST_OVERLAP || overlap > least / 2)
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "--tiles %u: tiles of %ux%u overlap by %d to %u pixels", overlap, in[1],
+                         in[0], LEAST_OVERLAP, least / 2);
+    return VKT_OK;
+}
+
+vkt_status vkt__tiles_run(vkt__session *s, const char *schema, const uint8_t *pixels, uint32_t w,
+                          uint32_t h, uint32_t overlap, vkt__tiled *out)
+{
+    vkt_status st;
+    const vkt_dataset_info *info = s->info;
+    const uint32_t *in = info->input_shape;
+    uint32_t channels = in[2];
+    vkt_dataset *data = NULL;
+    uint8_t *bytes = NULL;
+    vkt__eval_sums sums = { 0 };
+    pass p = { axis_of(w, in[1], overlap), axis_of(h, in[0], overlap),
+               info->output_shape[0] / in[0], out };
+    uint64_t n = (uint64_t)p.x.n * p.y.n, area = (uint64_t)w * h * p.times * p.times;
+    *out = (vkt__tiled) { .w = w * p.times,
+                          .h = h * p.times,
+                          .n = info->task == VKT_TASK_SEGMENT ? info->n_outputs
+                                                              : info->output_shape[2] };
+    VKT_TRY(vkt__alloc_large(n, info->n_inputs, "the tiles", &bytes));
+    VKT_TRY(vkt__alloc_large(area, out->n * sizeof *out->value, "the tiles", &out->value));
+    VKT_TRY(vkt__alloc_large(area, sizeof *out->weight, "the tiles", &out->weight));
+    memset(out->value, 0, area * out->n * sizeof *out->value);
+    memset(out->weight, 0, area * sizeof *out->weight);
+    cut(&p, pixels, channels, bytes);
+    vkt_inputs all = { .data = bytes, .n = n };
+    VKT_TRY(vkt__dataset_open_examples(schema, &all, 1, &data));
+    VKT_TRY(vkt__evaluate(s, data, VKT_SPLIT_TEST, 0, &sums, add_tile, &p));
+    vkt__eval_sums_finish(&sums);
+    for (uint64_t i = 0; i < area; i++)
+        for (uint32_t k = 0; k < out->n; k++) out->value[i * out->n + k] /= out->weight[i];
+fail:
+    if (st != VKT_OK) vkt__tiled_finish(out);
+    vkt_dataset_destroy(&data);
+    free(bytes);
+    return st;
+}
+
+void vkt__tiled_finish(vkt__tiled *t)
+{
+    free(t->value);
+    free(t->weight);
+    t->value = t->weight = NULL;
+}
