@@ -164,6 +164,8 @@ typedef struct vkt_eval_desc {
                                the run's, of a folder or a GGUF file at most 1,024 */
     bool raw;               /* of a run with train.ema: the weights themselves, not their average */
     int tta;
+    uint32_t tiles; /* masks and pictures: measured at their own sizes, by tiles that overlap by
+                       that many pixels, as in vkt_predict_desc; 0: at the model's size */
 } vkt_eval_desc;
 /* The errors in one of the numbers to predict, in its own units. */
 typedef struct vkt_eval_target {

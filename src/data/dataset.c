@@ -110,6 +110,18 @@ vkt_status vkt__dataset_picture(const vkt_dataset *ds, vkt_split split, uint64_t
     return vkt__files_source(part->files, &ds->schema, ds->index[split][i], scratch, w, h, pixels);
 }
 
+vkt_status vkt__dataset_other_picture(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                                      vkt__scratch *scratch, uint32_t *w, uint32_t *h,
+                                      const uint8_t **pixels)
+{
+    const vkt__part *part = &ds->part[ds->of_part[split]];
+    if (!part->files || !part->targets)
+        return vkt__fail(VKT_E_ARG, "data", "'%s' has no masks or pictures in files of their own",
+                         ds->info.source);
+    return vkt__files_source(part->targets, &ds->target, ds->index[split][i], scratch, w, h,
+                             pixels);
+}
+
 vkt_status vkt__dataset_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
                                const vkt__moves *moves, vkt__scratch *scratch, vkt_label *y)
 {

@@ -24,6 +24,12 @@ vkt_status vkt__dataset_picture(const vkt_dataset *ds, vkt_split split, uint64_t
                                 vkt__scratch *scratch, uint32_t *w, uint32_t *h,
                                 const uint8_t **pixels);
 
+/* The same of its target, a mask's classes (VKT__MASK_IGNORE: none) or another picture. ARG: the
+ * data has none in files. */
+vkt_status vkt__dataset_other_picture(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                                      vkt__scratch *scratch, uint32_t *w, uint32_t *h,
+                                      const uint8_t **pixels);
+
 /* Whether a text's tokens, or which of them count, may differ from those that a run began with,
  * though its text does not: the run's schema is of an earlier version, and the text has
  * conversations or a tokenizer that puts tokens around texts. */

@@ -11,6 +11,7 @@
 #include "train/measures/point_scores.h"
 #include "train/importance.h"
 #include "train/predictions.h"
+#include "train/tiles.h"
 #include "train/trained_session.h"
 
 static void take_scores(const vkt__eval_sums *sums, vkt_eval_result *out)
@@ -117,6 +118,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     if (!desc->data && o.model.ckpt->state.data_hash != vkt_dataset_fingerprint(o.data))
         vkt_log(VKT_LOG_WARN, "eval",
                 "the data has changed since this checkpoint was trained: the split may differ");
+    if (desc->tiles) VKT_TRY(vkt__tiles_check(info, desc->tiles));
     VKT_TRY(vkt__opened_session(&o, desc->batch, desc->raw));
     VKT_TRY(vkt__evaluate_views(o.session, desc->tta));
     bool text = info->kind == VKT_DATA_KIND_TEXT;
@@ -155,8 +157,11 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     o.session->curves = desc->curves != NULL;
     if (desc->predictions) c = vkt__collected_create(info, info->n[split]);
     c.p.threshold = o.session->calibration.threshold;
-    VKT_TRY(vkt__evaluate(o.session, NULL, split, 0, &sums, desc->predictions ? vkt__collect : NULL,
-                          &c));
+    if (desc->tiles)
+        VKT_TRY(vkt__tiles_evaluate(o.session, o.model.schema, o.data, split, desc->tiles, &sums));
+    else
+        VKT_TRY(vkt__evaluate(o.session, NULL, split, 0, &sums,
+                              desc->predictions ? vkt__collect : NULL, &c));
     if (desc->predictions) VKT_TRY(vkt__predictions_write(desc->predictions, &c.p));
     if (desc->confusion) VKT_TRY(vkt__confusion_write(&sums, info->class_names, desc->confusion));
     if (desc->curves) VKT_TRY(vkt__curves_write(&sums, info->class_names, desc->curves));

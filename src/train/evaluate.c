@@ -67,23 +67,6 @@ static void take_windows(pass *p, uint32_t slot)
     }
 }
 
-/* The first of the largest. */
-static uint32_t largest(const float *out, uint32_t n)
-{
-    uint32_t top = 0;
-    for (uint32_t k = 1; k < n; k++)
-        if (out[k] > out[top]) top = k;
-    return top;
-}
-
-static void count_class(vkt__eval_sums *s, uint32_t target, uint32_t predicted, bool hit)
-{
-    s->class_count[target]++;
-    s->class_correct[target] += hit;
-    s->class_predicted[predicted]++;
-    if (s->confusion) s->confusion[(size_t)target * s->n_classes + predicted]++;
-}
-
 static bool is_among(const float *out, uint32_t n, uint32_t target, uint32_t most)
 {
     uint32_t before = 0;
@@ -104,7 +87,7 @@ static void take_ignored(pass *p, const float *out)
 static void take_class(pass *p, const float *out, vkt_label y, bool hit)
 {
     const vkt__calibration *c = &p->s->calibration;
-    uint32_t n_out = p->s->info->n_outputs, top = largest(out, n_out);
+    uint32_t n_out = p->s->info->n_outputs, top = vkt__eval_largest(out, n_out);
     vkt__eval_add_confidence(&p->sums->raw, out[top], hit);
     if (y.u < n_out && p->ranks.cap) vkt__ranks_add(&p->ranks, out, y.u);
     memcpy(p->row, out, n_out * sizeof *out);
@@ -118,7 +101,7 @@ static void take_class(pass *p, const float *out, vkt_label y, bool hit)
     }
     p->sums->correct += hit;
     if (y.u >= n_out) return;
-    count_class(p->sums, y.u, hit ? y.u : top, hit);
+    vkt__eval_count_class(p->sums, y.u, hit ? y.u : top, hit);
     p->sums->among5 += is_among(out, n_out, y.u, 5);
 }
 
@@ -209,7 +192,8 @@ static void take_view(pass *p, uint32_t index, const float *out, const vkt_label
     if (++p->n_seen < views) return;
     p->n_seen = 0;
     if (p->bad) return;
-    bool hit = p->s->info->task == VKT_TASK_CLASSIFY && largest(p->mean_of, n_out) == y->u;
+    bool hit =
+        p->s->info->task == VKT_TASK_CLASSIFY && vkt__eval_largest(p->mean_of, n_out) == y->u;
     take_one(p, index, p->mean_of, y, loss_of_mean(p, y), hit);
 }
 
@@ -222,13 +206,7 @@ static void take_mask(pass *p, const float *out, const vkt_label *y, const float
     for (uint32_t t = 0; t < n_pixels; t++, out += n) {
         uint32_t class = y[t].u;
         if (class >= n || (p->ignore.given && class == p->ignore.n)) continue;
-        uint32_t top = largest(out, n);
-        bool hit = top == class;
-        p->sums->n++;
-        p->sums->loss += (double)loss[t];
-        p->sums->correct += hit;
-        count_class(p->sums, class, top, hit);
-        vkt__eval_add_confidence(&p->sums->raw, out[top], hit);
+        vkt__eval_add_pixel(p->sums, out, class, (double)loss[t]);
     }
 }
 

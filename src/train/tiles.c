@@ -1,8 +1,12 @@
 /* tiles.h */
 #include <math.h>
 
+#include "data/dataset.h"
 #include "data/open.h"
+#include "data/pictures/mask_code.h"
 #include "train/evaluate.h"
+#include "train/measures/classes.h"
+#include "train/measures/picture_scores.h"
 #include "train/tiles.h"
 
 enum { LEAST_OVERLAP = 8 };
@@ -128,6 +132,92 @@ fail:
     if (st != VKT_OK) vkt__tiled_finish(out);
     vkt_dataset_destroy(&data);
     free(bytes);
+    return st;
+}
+
+/* ---- measures ---- */
+
+static void begin_sums(const vkt_dataset_info *info, vkt__eval_sums *s)
+{
+    bool masks = info->task == VKT_TASK_SEGMENT;
+    *s = (vkt__eval_sums) { .n_classes = masks ? info->n_outputs : 0,
+                            .pixels = masks,
+                            .pictures = !masks,
+                            .map = NAN,
+                            .map50 = NAN,
+                            .oks_ap = NAN,
+                            .roc_auc = NAN,
+                            .average_precision = NAN };
+    s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);
+    s->class_correct = vkt__alloc((s->n_classes + 1) * sizeof *s->class_correct);
+    s->class_predicted = vkt__alloc((s->n_classes + 1) * sizeof *s->class_predicted);
+    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES)
+        s->confusion = vkt__alloc((size_t)s->n_classes * s->n_classes * sizeof *s->confusion);
+}
+
+static void take_mask(const vkt__tiled *t, const uint8_t *class, vkt_maybe ignore,
+                      vkt__eval_sums *s)
+{
+    for (size_t i = 0; i < (size_t)t->w * t->h; i++) {
+        const float *p = t->value + i * t->n;
+        if (class[i] == VKT__MASK_IGNORE || (ignore.given && class[i] == ignore.n)) continue;
+        vkt__eval_add_pixel(s, p, class[i], -log(fmax((double)p[class[i]], 1e-38)));
+    }
+}
+
+static vkt_status take_picture(const vkt__tiled *t, const uint8_t *pixels, vkt__eval_sums *s)
+{
+    vkt_status st;
+    size_t n = (size_t)t->w * t->h * t->n;
+    const uint32_t shape[3] = { t->h, t->w, t->n };
+    float *is = NULL;
+    double sum = 0;
+    VKT_TRY(vkt__alloc_large(n, sizeof *is, "the picture", &is));
+    for (size_t i = 0; i < n; i++) {
+        is[i] = (float)pixels[i] / 255;
+        sum += ((double)t->value[i] - (double)is[i]) * ((double)t->value[i] - (double)is[i]);
+    }
+    s->n++;
+    s->loss += sum / (double)n;
+    s->psnr += vkt__psnr(t->value, is, (uint32_t)n);
+    s->ssim += vkt__ssim(t->value, is, shape);
+fail:
+    free(is);
+    return st;
+}
+
+vkt_status vkt__tiles_evaluate(vkt__session *s, const char *schema, const vkt_dataset *data,
+                               vkt_split split, uint32_t overlap, vkt__eval_sums *sums)
+{
+    vkt_status st = VKT_OK;
+    const vkt_dataset_info *info = vkt_dataset_get_info(data);
+    vkt__scratch scratch[2] = { 0 };
+    vkt__tiled t = { 0 };
+    begin_sums(s->info, sums);
+    for (uint64_t i = 0; i < info->n[split]; i++) {
+        const uint8_t *pixels, *other;
+        uint32_t w, h, ow, oh;
+        VKT_TRY(vkt__dataset_other_picture(data, split, i, &scratch[1], &ow, &oh, &other));
+        VKT_TRY(vkt__dataset_picture(data, split, i, &scratch[0], &w, &h, &pixels));
+        VKT_TRY(vkt__tiles_run(s, schema, pixels, w, h, overlap, &t));
+        if (t.w != ow || t.h != oh) {
+            st = vkt__fail(VKT_E_FORMAT, "eval",
+                           "'%s' becomes a picture of %ux%u pixels by tiles, the one to compare "
+                           "with has %ux%u",
+                           vkt_dataset_file(data, split, i), t.w, t.h, ow, oh);
+            goto fail;
+        }
+        if (sums->pixels)
+            take_mask(&t, other, vkt__session_ignore(s), sums);
+        else
+            VKT_TRY(take_picture(&t, other, sums));
+        vkt__tiled_finish(&t);
+    }
+fail:
+    if (st != VKT_OK) vkt__eval_sums_finish(sums);
+    vkt__tiled_finish(&t);
+    vkt__scratch_finish(&scratch[0]);
+    vkt__scratch_finish(&scratch[1]);
     return st;
 }
 

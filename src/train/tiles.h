@@ -3,6 +3,7 @@
 #ifndef VKT_TRAIN_TILES_H
 #define VKT_TRAIN_TILES_H
 
+#include "train/measures/eval_sums.h"
 #include "train/session.h"
 
 typedef struct vkt__tiled {
@@ -15,11 +16,15 @@ typedef struct vkt__tiled {
 vkt_status vkt__tiles_check(const vkt_dataset_info *info, uint32_t overlap);
 /* pixels [h, w, C] of a picture -> *out. Tiles are of the model's size and overlap by `overlap`
  * pixels, the last ones by more, so that none reaches beyond the picture; of a smaller picture the
- * edge is repeated. Of an overlap the outer three eighths of a tile do not count, where it lacks
- * what is around it, and between them the two are blended: a net that sees no further than three
- * eighths of the overlap in each direction gives what it would give for the whole picture. */
+ * edge is repeated. The outer three eighths of an overlap do not count: the net sees nothing beyond
+ * its tile there. Between them the two tiles are blended. A net that sees no further than three
+ * eighths of the overlap in each direction gives the same as for the whole picture. */
 vkt_status vkt__tiles_run(vkt__session *s, const char *schema, const uint8_t *pixels, uint32_t w,
                           uint32_t h, uint32_t overlap, vkt__tiled *out);
+/* As vkt__evaluate, over all of the split, at the sizes of masks and pictures: the loss is the
+ * cross-entropy of pixels, or the mean squared error. FORMAT: the two sizes differ. */
+vkt_status vkt__tiles_evaluate(vkt__session *s, const char *schema, const vkt_dataset *data,
+                               vkt_split split, uint32_t overlap, vkt__eval_sums *sums);
 void vkt__tiled_finish(vkt__tiled *t);
 
 #endif

@@ -4,7 +4,9 @@
 
 #include "base/os.h"
 #include "data/glance.h"
+#include "data/pictures/picture_ops.h"
 #include "formats/png.h"
+#include "train/points/peaks.h"
 #include "train/worst.h"
 
 enum {
@@ -18,7 +20,8 @@ enum {
 typedef struct mistake {
     uint64_t index;
     double loss;
-    double *number; /* [2, n_outputs]: predictions, then what is right; NULL: of classes */
+    double *number; /* [2, n_outputs]: predictions, then what is right; of points [2, n_outputs, 2]
+                       places, NAN where none is; NULL: of classes */
     vkt__judged class;
 } mistake;
 
@@ -38,8 +41,7 @@ vkt_status vkt__worst_create(const vkt__session *s, vkt_split split, vkt__worst 
     vkt__worst *w = NULL;
     const vkt_dataset_info *info = s->info;
     *out = NULL;
-    if (info->kind == VKT_DATA_KIND_TEXT || info->task == VKT_TASK_DETECT ||
-        info->task == VKT_TASK_POINTS || !info->has_labels)
+    if (info->kind == VKT_DATA_KIND_TEXT || info->task == VKT_TASK_DETECT || !info->has_labels)
         return VKT_OK;
     w = vkt__alloc(sizeof *w);
     *w = (vkt__worst) { .s = s, .split = split, .ignore = vkt__session_ignore(s) };
@@ -116,6 +118,34 @@ static void take_picture(vkt__worst *w, uint64_t index, const float *out, const 
     place(w, index, sum / n);
 }
 
+/* By the mean distance of its points, in longer sides. */
+static void take_points(vkt__worst *w, uint64_t index, const float *out, const vkt_label *y)
+{
+    const vkt_dataset_info *info = w->s->info;
+    uint32_t n = info->n_outputs;
+    vkt_shape heat = vkt__session_heat(info);
+    double sum = 0, there = 0, side = (double)y[(size_t)n * VKT__POINT_NUMBERS].f,
+           *at = vkt__alloc(4 * (size_t)n * sizeof *at);
+    vkt__point *found = vkt__alloc(n * sizeof *found);
+    vkt__peaks(out, heat.d[0], heat.d[1], n, vkt__session_stride(info), found);
+    for (uint32_t k = 0; k < n; k++, y += VKT__POINT_NUMBERS) {
+        bool is = y[2].f > 0;
+        at[2 * k] = found[k].x;
+        at[2 * k + 1] = found[k].y;
+        at[2 * (n + k)] = is ? (double)y[0].f : NAN;
+        at[2 * (n + k) + 1] = is ? (double)y[1].f : NAN;
+        if (!is) continue;
+        sum += hypot(found[k].x - (double)y[0].f, found[k].y - (double)y[1].f);
+        there++;
+    }
+    mistake *m = there > 0 && side > 0 ? place(w, index, sum / there / side) : NULL;
+    if (m)
+        m->number = at;
+    else
+        free(at);
+    free(found);
+}
+
 void vkt__worst_take(void *user, uint64_t index, const float *out, const vkt_label *y,
                      const double *number)
 {
@@ -130,6 +160,10 @@ void vkt__worst_take(void *user, uint64_t index, const float *out, const vkt_lab
     }
     if (info->task == VKT_TASK_SEGMENT || info->task == VKT_TASK_PICTURE) {
         (info->task == VKT_TASK_SEGMENT ? take_mask : take_picture)(w, index, out, y);
+        return;
+    }
+    if (info->task == VKT_TASK_POINTS) {
+        take_points(w, index, out, y);
         return;
     }
     for (uint32_t k = 0; k < n; k++) {
@@ -188,18 +222,49 @@ static const char *picture_text(list *l, double loss)
     vkt_task task = l->w->s->info->task;
     return task == VKT_TASK_SEGMENT
                ? vkt__arena_printf(&l->a, "%.1f%% of its pixels are wrong", 100 * loss)
+           : task == VKT_TASK_POINTS
+               ? vkt__arena_printf(&l->a, "points are off by %.1f%% of the longer side", 100 * loss)
            : task == VKT_TASK_PICTURE ? vkt__arena_printf(&l->a, "PSNR %.1f dB", -10 * log10(loss))
                                       : NULL;
 }
 
-/* RUN/SPLIT-errors/example-17.png. *name "": the data has no pictures. */
-static vkt_status draw(list *l, uint64_t index, const char **name)
+/* A cross where each point was found, and a light line to it from where it is. */
+static vkt_status draw_points(const vkt_dataset_info *info, const double *at, vkt__thumbnail *t)
+{
+    vkt_status st;
+    uint8_t *rgb = NULL;
+    size_t n = (size_t)t->w * t->h;
+    double scale = (double)t->w / info->input_shape[1];
+    VKT_TRY(vkt__alloc_large(n, 3, "a picture", &rgb));
+    for (size_t i = 0; i < 3 * n; i++) rgb[i] = t->pixels[t->channels == 3 ? i : i / 3];
+    for (uint32_t k = 0; k < info->n_outputs; k++) {
+        const double *found = at + 2 * (size_t)k, *is = found + 2 * (size_t)info->n_outputs;
+        double x = found[0] * scale, y = found[1] * scale;
+        vkt__mark_cross(rgb, t->w, t->h, x, y, 1, k);
+        for (double s = 0; !isnan(is[0]) && s <= 1; s += 1.0 / (2 * SIDE)) {
+            double px = is[0] * scale + s * (x - is[0] * scale),
+                   py = is[1] * scale + s * (y - is[1] * scale);
+            if (px >= 0 && py >= 0 && px < t->w && py < t->h)
+                memset(rgb + ((size_t)py * t->w + (size_t)px) * 3, 255, 3);
+        }
+    }
+    free(t->pixels);
+    t->pixels = rgb;
+    t->channels = 3;
+fail:
+    return st;
+}
+
+/* RUN/SPLIT-errors/example-17.png; of points `at` their places. *name "": the data has no pictures.
+ */
+static vkt_status draw(list *l, uint64_t index, const double *at, const char **name)
 {
     vkt_status st = VKT_OK;
     vkt__thumbnail t = { 0 };
     *name = "";
     VKT_TRY(vkt__example_thumbnail(l->w->s->data, l->w->split, index, SIDE, &t));
     if (!t.pixels) goto fail;
+    if (at) VKT_TRY(draw_points(l->w->s->info, at, &t));
     *name =
         vkt__arena_printf(&l->a, "%s-errors/example-%llu.png", l->split, (unsigned long long)index);
     VKT_TRY(vkt__mkdirs(vkt__arena_printf(&l->a, "%s/%s-errors", l->run_dir, l->split)));
@@ -210,9 +275,9 @@ fail:
     return st;
 }
 
-/* p below 0: there is none. */
+/* p NULL: there is none; at: of points, see draw. */
 static vkt_status add(list *l, uint64_t index, const char *target, const char *predicted,
-                      const float p[2])
+                      const float p[2], const double *at)
 {
     vkt_status st = VKT_OK;
     vkt__seen_cell cells[MOST_CELLS];
@@ -220,7 +285,7 @@ static vkt_status add(list *l, uint64_t index, const char *target, const char *p
     size_t n = vkt__example_cells(data, l->w->split, index, l->tokenizer, &l->a, MOST_CELLS, cells);
     vkt__str *s = &l->csv;
     const char *picture = "";
-    if (l->n_rows < MOST_ERRORS) VKT_TRY(draw(l, index, &picture));
+    if (l->n_rows < MOST_ERRORS) VKT_TRY(draw(l, index, at, &picture));
     if (!l->n_rows++)
         for (size_t i = 0; i < n; i++) {
             vkt__str_add(s, ",", 1);
@@ -270,11 +335,11 @@ static vkt_status write_errors(list *l)
         const mistake *m = &w->errors[i];
         const char *dense = picture_text(l, m->loss);
         const float p[2] = { m->class.top[0].p, m->class.p_label };
-        VKT_TRY(dense ? add(l, m->index, "", dense, NULL)
+        VKT_TRY(dense ? add(l, m->index, "", dense, NULL, m->number)
                 : m->number
-                    ? add(l, m->index, text_of(l, m->number + n), text_of(l, m->number), NULL)
+                    ? add(l, m->index, text_of(l, m->number + n), text_of(l, m->number), NULL, NULL)
                     : add(l, m->index, name_of(l, m->class.label),
-                          name_of(l, m->class.top[0].class), p));
+                          name_of(l, m->class.top[0].class), p, NULL));
     }
     VKT_TRY(end(l, "errors"));
 fail:
@@ -288,7 +353,7 @@ static vkt_status write_doubts(list *l, const vkt__doubts *d)
     for (size_t i = 0; i < VKT_MIN(d->n, (size_t)MOST_DOUBTS); i++) {
         const vkt__judged *e = &l->w->judged[d->doubt[i].at];
         const float p[2] = { d->doubt[i].p, e->p_label };
-        VKT_TRY(add(l, e->index, name_of(l, e->label), name_of(l, d->doubt[i].likely), p));
+        VKT_TRY(add(l, e->index, name_of(l, e->label), name_of(l, d->doubt[i].likely), p, NULL));
     }
     VKT_TRY(end(l, "doubtful"));
 fail:

@@ -1,5 +1,5 @@
-/* Pictures with points: tables and COCO's keypoints, what is said and refused, and where points go
- * when their pictures are moved. */
+/* Pictures with points: tables and COCO's keypoints, notes and refusals, and where points go when
+ * their pictures are moved. */
 #include "testing.h"
 
 #define DIR "test_point_data.tmp"
@@ -218,6 +218,30 @@ static void coco_is_cut_by_its_boxes(void **state)
     refused(&stop, "annotations[0] has not 3 keypoints");
 }
 
+/* A file in `annotations` lists the pictures of the folder above, unless some lie beside it. */
+static void a_file_of_annotations_is_of_the_folder_above(void **state)
+{
+    (void)state;
+    clear();
+    const uint32_t dot[1][2] = { { 30, 20 } };
+    put_dots("0.png", 100, 80, dot, 1);
+    put_dots("1.png", 100, 80, dot, 1);
+    put_coco(PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,2,25,30,1,0,0,0]") "," PERSON(
+        2, 2, "[60,20,40,40]", "[70.5,40.5,2,98,30,2,0,0,0]"));
+    REQUIRE_OK(vkt__mkdirs(ROOT "/annotations"));
+    assert_int_equal(rename(ROOT "/person_keypoints.json", ROOT "/annotations/some.json"), 0);
+    vkt_data_desc d = { POINTS, .size = "32" };
+    d.path = ROOT "/annotations/some.json";
+    vkt_dataset *ds = opened(&d);
+    assert_int_equal(ds->part[0].n, 2);
+    vkt_dataset_destroy(&ds);
+    assert_int_equal(rename(ROOT "/images/0.png", ROOT "/annotations/0.png"), 0);
+    assert_int_equal(rename(ROOT "/images/1.png", ROOT "/annotations/1.png"), 0);
+    ds = opened(&d);
+    assert_int_equal(ds->part[0].n, 2);
+    vkt_dataset_destroy(&ds);
+}
+
 /* A set that has instances, too, is one of boxes unless its file of points is named. */
 static void instances_come_first(void **state)
 {
@@ -345,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_read),
         cmocka_unit_test(what_a_table_lacks_is_said),
+        cmocka_unit_test(a_file_of_annotations_is_of_the_folder_above),
         cmocka_unit_test(coco_is_cut_by_its_boxes),
         cmocka_unit_test(instances_come_first),
         cmocka_unit_test(points_move_with_pixels),

@@ -30,7 +30,7 @@ python3 - <<'P'
 import re
 for name in ("set", "many"):
     text = open(name + ".yaml").read()
-    net = "  - conv: {out: 8, stride: 2}\n  - relu\n  - conv: {out: 8}\n  - relu\n  - conv: {out: 5, kernel: 1}\n"
+    net = "  - conv: {out: 8, stride: 2}\n  - relu\n  - conv: {out: 8}\n  - relu\n  - conv: {out: 5, kernel: 1, init: zeros}\n"
     open(name + ".yaml", "w").write(re.sub(r"model:.*?(?=optim:)", "model:\n" + net, text, flags=re.S))
 P
 short="--set train.steps=8 --set schedule.warmup=0 --set schedule.kind=constant --set eval.every=4 --set train.batch=4"
@@ -101,6 +101,8 @@ vktrain report a -o a.html >log 2>&1 || { cat log; fail "report"; }
 grep -q 'Points: average precision by similarity' a.html || fail "the report's curves"
 vktrain export a -o a.onnx >log 2>&1 && vktrain inspect a.onnx >said 2>log || { cat log; fail "export"; }
 grep -aq value a.onnx && ! grep -aq probabilities a.onnx || fail "the export's output"
+
+grep -q 'points are off by .* of the longer side' a.html && [ -n "$(ls a/*-errors/*.png)" ] || fail "the worst examples"
 
 # What can't be: named.
 no() { if vktrain "${@:2}" >log 2>&1; then fail "taken: ${*:2}"; fi; grep -q -- "$1" log || { cat log; fail "not said: $1"; }; }
@@ -185,5 +187,20 @@ for of, off in (("pairs", 1), ("cells", 0)):
                 edge += differs
     assert edge > 0 or of == "cells"  # at its own edge a part lacks what is around it
 P
+# eval by tiles: of pictures of the model's size the same as without; of larger ones at their size.
+for of in pairs cells; do
+  vktrain eval $of-run --data $of --json >one 2>log && vktrain eval $of-run --data $of --json --tiles 8 >two 2>log || { cat log; fail "eval --tiles of $of"; }
+  python3 - $of <<'P' || fail "eval by tiles of $of"
+import json, sys
+one, two = (json.load(open(f)) for f in ("one", "two"))
+assert one["n"] == two["n"], (one["n"], two["n"])
+for k in ("loss", "mean_iou", "psnr", "ssim", "accuracy"):
+    if k == "loss" and sys.argv[1] == "pairs": continue  # its kind is the recipe's
+    assert one[k] == two[k] or abs(one[k] - two[k]) < 1e-5 * max(1, abs(one[k])), (k, one[k], two[k])
+P
+done
+mkdir -p wide/images wide/masks && cp big/all.png wide/images/0.png && cp cells-8/all.png wide/masks/0.png && cp cells/images/0.png wide/images/1.png && cp cells-parts/part0.png wide/masks/1.png
+vktrain eval cells-run --data wide --tiles 8 >said 2>log || { cat log; fail "eval --tiles of larger pictures"; }
+grep -q '^wide: 8,599 pixels' said || { cat said; fail "the pixels that eval counts"; }
 no "tiles of 32x32 overlap by 8 to 16 pixels" predict cells-run big/all.png --tiles 17
 echo "test_points_program: points from init to export, pictures by tiles"

@@ -12,7 +12,7 @@ typedef struct eval_options {
     int split;
     bool json, raw;
     const char *predictions, *data, *confusion, *curves, *importance, *tta, *tasks;
-    uint32_t batch, shuffles, context;
+    uint32_t batch, shuffles, context, tiles;
 } eval_options;
 
 #define AT(field) offsetof(eval_options, field)
@@ -40,6 +40,10 @@ static const cli_flag flags[] = {
       "of a language model: tokens that it sees at a time; 0: the run's own, of a folder or a GGUF "
       "file at most 1024, with --tasks the model's, at most 4096" },
     { "--tta", CLI_TEXT, AT(tta), "flips|N", NULL, CLI_TTA_HELP },
+    { "--tiles", CLI_UINT, AT(tiles), "N", NULL,
+      "masks and pictures: measure at their own sizes, by tiles of the model's size that overlap "
+      "by "
+      "N pixels, in place of resizing them" },
     { "--tasks", CLI_TEXT, AT(tasks), "FILE.jsonl", NULL,
       "of a language model: questions with choices, answers or texts instead of data, a JSON "
       "object "
@@ -318,7 +322,7 @@ static int run(void *options)
     const eval_options *o = options;
     if (o->tasks) {
         if (o->data || o->predictions || o->confusion || o->curves || o->importance || o->tta ||
-            o->batch || o->raw) {
+            o->batch || o->raw || o->tiles) {
             cli_error("eval: --tasks goes with --json and --context only");
             return CLI_USAGE;
         }
@@ -347,6 +351,7 @@ static int run(void *options)
         .batch = o->batch,
         .context = o->context,
         .raw = o->raw,
+        .tiles = o->tiles,
     };
     vkt_eval_result r = { 0 };
     if (!cli_tta("eval", o->tta, &desc.tta)) return CLI_USAGE;

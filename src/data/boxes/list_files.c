@@ -70,6 +70,15 @@ fail:
     return st;
 }
 
+/* The folder whose pictures a file in `dir` lists: the one above annotations without pictures. */
+static const char *root_of(const char *dir, vkt__arena *arena)
+{
+    const char *slash = strrchr(dir, '/');
+    if (strcmp(slash ? slash + 1 : dir, "annotations") != 0 || vkt__folder_look(dir).pictures)
+        return dir;
+    return slash ? vkt__arena_printf(arena, "%.*s", (int)(slash - dir), dir) : ".";
+}
+
 vkt_status vkt__lists_find(const vkt__list_kind *kind, const char *root, vkt__arena *arena,
                            vkt__lists *out)
 {
@@ -80,7 +89,8 @@ vkt_status vkt__lists_find(const vkt__list_kind *kind, const char *root, vkt__ar
     if (!vkt__is_dir(root)) {
         const char *slash = strrchr(root, '/');
         out->path[0] = root;
-        out->root[0] = slash ? vkt__arena_printf(arena, "%.*s", (int)(slash - root), root) : ".";
+        out->root[0] = root_of(
+            slash ? vkt__arena_printf(arena, "%.*s", (int)(slash - root), root) : ".", arena);
         out->split[0] = VKT_N_SPLITS;
         out->n = looks_so(kind, root, out->root[0]);
         return VKT_OK;

@@ -16,8 +16,8 @@ void vkt__files_destroy(vkt__files **f);
 /* They are masks, whose pixels are classes by the code, which is not copied: 255: none. They are
  * resized by the nearest pixel, and a number that is no class is FORMAT. */
 void vkt__files_are_masks(vkt__files *f, const vkt__mask_code *code);
-/* Each is a part of its file's picture alone: crop [n], not copied; of one that is smaller by now,
- * what is left of it is taken, and its edge is repeated beyond. */
+/* Each is a part of its file's picture alone: crop [n], not copied. Where a picture is smaller by
+ * now, its edge is repeated. */
 void vkt__files_are_crops(vkt__files *f, const vkt__box *crop);
 const char *vkt__files_path(const vkt__files *f, uint32_t i);
 uint64_t *vkt__files_hash(vkt__files *f); /* [n] of each file's bytes */

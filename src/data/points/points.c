@@ -1,7 +1,7 @@
-/* points.h: pictures with points, of whichever form, as a data set. Of a table each picture is an
- * example; of COCO's keypoints each annotation is one, cut from its picture by its box, which is a
- * quarter larger, so that a model sees one thing at a time. What can't be used is counted and left
- * out, or refused, as the recipe says. */
+/* points.h: pictures with points as a data set. Each picture of a table is an example. Each
+ * annotation of COCO's keypoints is one, too: its box, a quarter larger, is cut from the picture, so
+ * that a model sees one thing at a time. What can't be used is counted and left out, or refused, as
+ * the recipe says. */
 #include <math.h>
 
 #include "data/boxes/boxes.h"

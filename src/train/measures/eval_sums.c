@@ -40,6 +40,33 @@ void vkt__eval_add_labels(vkt__eval_sums *s, const float *out, const vkt_label *
     s->correct += all;
 }
 
+uint32_t vkt__eval_largest(const float *out, uint32_t n)
+{
+    uint32_t top = 0;
+    for (uint32_t k = 1; k < n; k++)
+        if (out[k] > out[top]) top = k;
+    return top;
+}
+
+void vkt__eval_count_class(vkt__eval_sums *s, uint32_t target, uint32_t predicted, bool hit)
+{
+    s->class_count[target]++;
+    s->class_correct[target] += hit;
+    s->class_predicted[predicted]++;
+    if (s->confusion) s->confusion[(size_t)target * s->n_classes + predicted]++;
+}
+
+void vkt__eval_add_pixel(vkt__eval_sums *s, const float *out, uint32_t class, double loss)
+{
+    uint32_t top = vkt__eval_largest(out, s->n_classes);
+    bool hit = top == class;
+    s->n++;
+    s->loss += loss;
+    s->correct += hit;
+    vkt__eval_count_class(s, class, top, hit);
+    vkt__eval_add_confidence(&s->raw, out[top], hit);
+}
+
 void vkt__eval_sums_finish(vkt__eval_sums *sums)
 {
     free(sums->class_count);

@@ -74,6 +74,11 @@ void vkt__eval_add_error(vkt__eval_sums *sums, uint32_t k, double predicted, dou
  * threshold[c] on, NULL: of one half. n counts it already. */
 void vkt__eval_add_labels(vkt__eval_sums *sums, const float *out, const vkt_label *y,
                           const float *threshold);
+/* The first of the largest of out [n]. */
+uint32_t vkt__eval_largest(const float *out, uint32_t n);
+void vkt__eval_count_class(vkt__eval_sums *sums, uint32_t target, uint32_t predicted, bool hit);
+/* Adds one pixel of a class that counts: out [n_classes]. */
+void vkt__eval_add_pixel(vkt__eval_sums *sums, const float *out, uint32_t class, double loss);
 /* Adds the probability that one example's likeliest class was given. */
 void vkt__eval_add_confidence(vkt__reliability *r, float p, bool hit);
 /* Expected calibration error: how far confidence and accuracy are apart, over the bins, each by its

@@ -197,6 +197,11 @@ class FoundBoxes(Structure):
     _fields_ = [("box", POINTER(FoundBox)), ("n", c_uint32)]
 
 
+class FoundPoint(Structure):
+    _c_name_ = "vkt_found_point"
+    _fields_ = [("x", c_double), ("y", c_double), ("score", c_float)]
+
+
 class DataColumn(Structure):
     _c_name_ = "vkt_data_column"
     _fields_ = [("name", c_char_p), ("n_values", c_uint32), ("values", POINTER(c_char_p)),
@@ -204,7 +209,7 @@ class DataColumn(Structure):
 
 
 STRUCTS = [GpuDesc, Caps, GpuInfo, Array, Arrays, Progress, TrainDesc, TrainResult, PredictorInfo,
-           Prediction, Inputs, FoundBox, FoundBoxes, DataColumn] + _graph_library.STRUCTS
+           Prediction, Inputs, FoundBox, FoundBoxes, FoundPoint, DataColumn] + _graph_library.STRUCTS
 
 # name: (what it returns, what it takes)
 _FUNCTIONS = {
@@ -239,6 +244,7 @@ _FUNCTIONS = {
     "vkt_predictor_read_rows": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, POINTER(Inputs)]),
     "vkt_predictor_read_picture": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p,
                                            POINTER(Inputs)]),
+    "vkt_predictor_locate": (c_int, [c_void_p, POINTER(Inputs), c_size_t, POINTER(FoundPoint)]),
     "vkt_predictor_find": (c_int, [c_void_p, POINTER(Inputs), c_size_t, POINTER(FoundBoxes)]),
     "vkt_predictor_run_inputs": (c_int, [c_void_p, POINTER(Inputs), c_size_t, POINTER(c_float)]),
     "vkt_predictor_run_inputs_doubles": (c_int, [c_void_p, POINTER(Inputs), c_size_t,

@@ -16,7 +16,7 @@ from ._library import INTERRUPTED, OK, check, error_of, lib
 from ._rows import as_lines, is_frame, is_table
 
 _TYPES = {"uint8": 1, "int64": 2, "float32": 3, "float64": 4}
-_TASKS = ("classify", "regress", "multilabel", "segment", "picture", "detect")
+_TASKS = ("classify", "regress", "multilabel", "segment", "picture", "detect", "points")
 
 
 class Device(NamedTuple):
@@ -337,7 +337,7 @@ class Model:
     a table with names of columns, also a DataFrame, a list of dicts, or an array with named fields,
     whose columns are found by name, in any order.
 
-    task: "classify", "regress", "multilabel" (any of the classes), "segment" or "detect"; classes: what the columns of
+    task: "classify", "regress", "multilabel" (any of the classes), "segment", "detect" or "points"; classes: what the columns of
     predict_proba stand for, or None; input_shape: of one example."""
 
     def __init__(self, pointer):
@@ -438,17 +438,21 @@ class Model:
     def find(self, picture):
         """What a detector finds on a picture, a file's path or its bytes: a list of dicts with the
         `class`, the `score` and the `box` (left, top, right, bottom, in pixels of that picture), best
-        first."""
+        first; of a model of points each `point` by name, its `score`, `x` and `y`."""
         if isinstance(picture, (bytes, bytearray, memoryview)):
             data, name = bytes(picture), b"picture"
         else:
             with open(picture, "rb") as f:
                 data, name = f.read(), os.fsencode(picture)
-        one, found = L.Inputs(), L.FoundBoxes()
+        one, found, points = L.Inputs(), L.FoundBoxes(), (L.FoundPoint * self._n_outputs)()
         with self._lock:
             self._alive()
             check(lib.vkt_predictor_read_picture(self._pointer, data, len(data), name, byref(one)))
             try:
+                if self.task == "points":
+                    check(lib.vkt_predictor_locate(self._pointer, byref(one), 1, points))
+                    return [{"point": name.item(), "score": p.score, "x": p.x, "y": p.y}
+                            for name, p in zip(self.classes, points)]
                 check(lib.vkt_predictor_find(self._pointer, byref(one), 1, byref(found)))
                 return [{"class": self.classes[b.label].item(), "score": b.score,
                          "box": tuple(b.box)} for b in found.box[:found.n]]
