@@ -176,6 +176,7 @@ set(SRC_DATA_PICTURES
   src/data/pictures/randaugment.c
   src/data/pictures/survey.c
   src/data/pictures/masks.c
+  src/data/pictures/mosaic.c
   src/data/pictures/paired.c
   src/data/pictures/picture_pairs.c
   src/data/pictures/mask_code.c

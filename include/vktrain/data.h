@@ -328,6 +328,7 @@ typedef struct vkt_augment {
     float saturation;  /* times 1 plus or minus this; colour */
     uint32_t randaugment; /* operations of RandAugment, to 16; 0: none */
     float magnitude;      /* of these, 0 to 30 */
+    float mosaic;         /* boxes: probability that a picture is made of parts of four */
 } vkt_augment;
 
 /* A data set, split and preprocessed. Immutable after opening; may be read from several threads. */

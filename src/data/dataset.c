@@ -88,7 +88,7 @@ vkt_status vkt__dataset_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
         memcpy(x, part->values + (uint64_t)at * n, n * sizeof *x);
         return VKT_OK;
     }
-    if (draw) return vkt__augment_fill(ds, part, at, draw, scratch, x);
+    if (draw) return vkt__augment_fill(ds, split, i, draw, scratch, x);
     if (part->files)
         VKT_TRY(vkt__files_pixels(part->files, &ds->schema, at, scratch, &pixels));
     else

@@ -302,6 +302,10 @@ static const vkt__option options[] = {
       "images: number of RandAugment operations per image; 2 is common", NULL, NULL },
     { "data.augment.magnitude", VKT__OPT_F32, AT(augment.magnitude), "9", 0, 30, "",
       "strength of RandAugment's operations", NULL, NULL },
+    { "data.augment.mosaic", VKT__OPT_F32, AT(augment.mosaic), "0", 0, 1, "",
+      "boxes: probability that a picture is made of parts of four, each with its boxes; all other "
+      "augmentation but resized_crop follows",
+      NULL, NULL },
 
     { "losses", VKT__OPT_LOSSES, AT(losses), NULL, 0, 0, "",
       "several losses, of outputs of layers that have names: a list of {on, kind, weight, target}; "

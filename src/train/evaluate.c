@@ -305,7 +305,7 @@ vkt_status vkt__evaluate_views(vkt__session *s, int tta)
                          "box or a point would have to be turned back");
     s->views = tta == VKT_TTA_FLIPS ? 2 : (uint32_t)tta;
     s->view = tta == VKT_TTA_FLIPS ? (vkt_augment) { .flip = 1 } : *a;
-    s->view.mixup = s->view.cutmix = 0;
+    s->view.mixup = s->view.cutmix = s->view.mosaic = 0;
     if (s->views > VKT_TTA_MOST)
         return vkt__fail(VKT_E_ARG, "eval", "%d views are more than %d", tta, VKT_TTA_MOST);
     if (tta > 0 && !vkt__augments(&s->view))

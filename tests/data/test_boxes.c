@@ -139,6 +139,59 @@ static void boxes_move_with_pictures(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Each part of a mosaic brings its boxes: what they hold is bright, and nothing else is, but for
+ * slivers of objects that were dropped. */
+static void a_mosaic_has_the_boxes_of_its_pictures(void **state)
+{
+    (void)state;
+    enum { SIDE = 96, PICTURES = 3, DRAWS = 60 };
+    static const vkt_augment how = { .mosaic = 1, .flip = 0.5f, .crop_padding = 4 };
+    vkt_data_desc d = { BOXES, .size = "96", .seed = 1, .standardize = VKT_STANDARDIZE_NONE };
+    clear();
+    for (uint32_t i = 0; i < PICTURES; i++) {
+        char path[100];
+        const uint32_t b[4] = { 40 + 10 * i, 30, 100 + 10 * i, 90 };
+        put_picture((snprintf(path, sizeof path, ROOT "/images/%u.png", i), path), 150, 150, b);
+        char text[100];
+        snprintf(text, sizeof text, "0 %.9f 0.4 0.4 0.4\n", (b[0] + 30) / 150.0);
+        put_text((snprintf(path, sizeof path, ROOT "/labels/%u.txt", i), path), text);
+    }
+    vkt_dataset *ds = opened(&d);
+    static float x[SIDE * SIDE];
+    static vkt_label y[189 * VKT__CELL_TARGETS];
+    vkt__scratch scratch = { 0 };
+    unsigned n_seen = 0, n_stray = 0;
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        vkt__moves moves;
+        vkt__draw draw = { &how, 7, k, &moves };
+        vkt__object seen[VKT__TILES];
+        REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, k % PICTURES, &draw, &scratch, x));
+        REQUIRE_OK(vkt__dataset_target(ds, VKT_SPLIT_TRAIN, k % PICTURES, &moves, &scratch, y));
+        assert_int_equal(moves.n_tiles, VKT__TILES);
+        uint32_t n = vkt__objects_seen(ds, VKT_SPLIT_TRAIN, k % PICTURES, &moves, seen),
+                 n_cells = 0;
+        for (uint32_t c = 0; c < 189; c++) n_cells += y[c * VKT__CELL_TARGETS].f >= 0;
+        assert_true(n_cells >= n);
+        n_seen += n;
+        for (uint32_t j = 0; j < SIDE; j++)
+            for (uint32_t i = 0; i < SIDE; i++) {
+                bool within = false, about = false; /* a box less and plus two pixels */
+                for (uint32_t o = 0; o < n; o++) {
+                    const double *b = seen[o].box;
+                    within |= i >= b[0] + 2 && i < b[2] - 2 && j >= b[1] + 2 && j < b[3] - 2;
+                    about |= i >= b[0] - 2 && i < b[2] + 2 && j >= b[1] - 2 && j < b[3] + 2;
+                }
+                float v = x[j * SIDE + i] * 255;
+                if (within) assert_true(v > 150);
+                n_stray += !about && v > 150;
+            }
+    }
+    assert_true(n_seen > 2 * DRAWS);
+    assert_true(n_stray < DRAWS * SIDE * SIDE / 50);
+    vkt__scratch_finish(&scratch);
+    vkt_dataset_destroy(&ds);
+}
+
 /* What is left of an object decides whether it is one. */
 static void what_is_hardly_left_is_dropped(void **state)
 {
@@ -200,6 +253,7 @@ int main(void)
         cmocka_unit_test(cells_find_what_is_theirs),
         cmocka_unit_test(pictures_are_letterboxed),
         cmocka_unit_test(boxes_move_with_pictures),
+        cmocka_unit_test(a_mosaic_has_the_boxes_of_its_pictures),
         cmocka_unit_test(what_is_hardly_left_is_dropped),
         cmocka_unit_test(other_boxes_by_the_schema),
     };

@@ -67,16 +67,25 @@ static void mirror(double *low, double *high, double n)
     *high = n - was;
 }
 
-/* From a picture of w x h to the model's of W x H, in the order in which its pixels are moved. */
-static void to_model(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t W, uint32_t H,
-                     double box[4])
+static void map(vkt__box from, vkt__box to, double box[4])
 {
-    vkt__box all = { 0, 0, w, h }, from = m && m->crops ? m->box : all,
-             to = m && m->crops ? (vkt__box) { 0, 0, W, H } : vkt__letterbox(w, h, W, H);
     for (int k = 0; k < 4; k++)
         box[k] = k % 2 ? to.y + (box[k] - from.y) * to.h / from.h
                        : to.x + (box[k] - from.x) * to.w / from.w;
-    if (!m) return;
+}
+
+/* From a picture of w x h to the model's of W x H. */
+static void place(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t W, uint32_t H,
+                  double box[4])
+{
+    bool crops = m && m->crops;
+    map(crops ? m->box : (vkt__box) { 0, 0, w, h },
+        crops ? (vkt__box) { 0, 0, W, H } : vkt__letterbox(w, h, W, H), box);
+}
+
+/* What follows, in the order in which pixels are moved. */
+static void move(const vkt__moves *m, uint32_t W, uint32_t H, double box[4])
+{
     if (m->warps) warp_box(&m->warp, box);
     box[0] -= (double)m->dx;
     box[2] -= (double)m->dx;
@@ -86,9 +95,11 @@ static void to_model(const vkt__moves *m, uint32_t w, uint32_t h, uint32_t W, ui
     if (m->turn) mirror(&box[1], &box[3], H);
 }
 
-static void clip(double box[4], double w, double h)
+static void clip(double box[4], vkt__box to)
 {
-    for (int k = 0; k < 4; k++) box[k] = fmin(fmax(box[k], 0), k % 2 ? h : w);
+    for (int k = 0; k < 4; k++)
+        box[k] =
+            k % 2 ? fmin(fmax(box[k], to.y), to.y + to.h) : fmin(fmax(box[k], to.x), to.x + to.w);
 }
 
 static double area(const double b[4])
@@ -96,22 +107,40 @@ static double area(const double b[4])
     return (b[2] - b[0]) * (b[3] - b[1]);
 }
 
-uint32_t vkt__objects_seen(const vkt_dataset *ds, vkt_split split, uint64_t i,
-                           const vkt__moves *moves, vkt__object *out)
+/* The objects of one picture; tile: the part of it that is shown; NULL: all of it is. */
+static uint32_t seen_of(const vkt__objects *o, uint32_t at, const vkt__moves *moves,
+                        const vkt__tile *tile, uint32_t W, uint32_t H, vkt__object *out)
 {
-    const vkt__objects *o = ds->part[ds->of_part[split]].objects;
-    uint32_t at = ds->index[split][i], n = 0, H = ds->schema.input_shape[0],
-             W = ds->schema.input_shape[1];
+    uint32_t n = 0;
     for (uint64_t k = o->first[at]; k < o->first[at + 1]; k++) {
         vkt__object v = o->item[k];
-        to_model(moves, o->size[at][0], o->size[at][1], W, H, v.box);
+        double shown = 1; /* share of it that the tile has */
+        place(moves, o->size[at][0], o->size[at][1], W, H, v.box);
+        if (tile) {
+            map(tile->from, tile->to, v.box);
+            double all = area(v.box);
+            clip(v.box, tile->to);
+            shown = area(v.box) / all;
+        }
+        if (moves) move(moves, W, H, v.box);
         double whole = area(v.box);
-        clip(v.box, W, H);
-        bool lost = !(area(v.box) >= least_visible * whole) || v.box[2] - v.box[0] < 1 ||
+        clip(v.box, (vkt__box) { 0, 0, W, H });
+        bool lost = !(area(v.box) * shown >= least_visible * whole) || v.box[2] - v.box[0] < 1 ||
                     v.box[3] - v.box[1] < 1;
         if (moves && lost) continue;
         out[n++] = v;
     }
+    return n;
+}
+
+uint32_t vkt__objects_seen(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                           const vkt__moves *moves, vkt__object *out)
+{
+    const vkt__objects *o = ds->part[ds->of_part[split]].objects;
+    uint32_t n = 0, H = ds->schema.input_shape[0], W = ds->schema.input_shape[1];
+    if (!moves || !moves->n_tiles) return seen_of(o, ds->index[split][i], moves, NULL, W, H, out);
+    for (uint32_t k = 0; k < moves->n_tiles; k++)
+        n += seen_of(o, moves->tile[k].at, moves, &moves->tile[k], W, H, out + n);
     return n;
 }
 
@@ -120,5 +149,5 @@ void vkt__objects_back(const vkt__schema *s, uint32_t w, uint32_t h, double box[
     vkt__box from = vkt__letterbox(w, h, s->input_shape[1], s->input_shape[0]);
     for (int k = 0; k < 4; k++)
         box[k] = k % 2 ? (box[k] - from.y) * h / from.h : (box[k] - from.x) * w / from.w;
-    clip(box, w, h);
+    clip(box, (vkt__box) { 0, 0, w, h });
 }

@@ -8,6 +8,7 @@
 #include "data/parts/parts.h"
 #include "data/pictures/augment.h"
 #include "data/pictures/geometry.h"
+#include "data/pictures/mosaic.h"
 #include "data/pictures/picture.h"
 #include "data/pictures/picture_files.h"
 #include "data/pictures/picture_ops.h"
@@ -149,19 +150,23 @@ fail:
     return st;
 }
 
-vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint32_t at,
+vkt_status vkt__augment_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
                              const vkt__draw *draw, vkt__scratch *scratch, float *x)
 {
     vkt_status st;
+    const vkt__part *part = &ds->part[ds->of_part[split]];
     const vkt__schema *s = &ds->schema;
     const vkt_augment *a = draw->how;
+    uint32_t at = ds->index[split][i];
     uint32_t H = s->input_shape[0], W = s->input_shape[1], C = s->input_shape[2];
     vkt__dice d = { draw->seed, draw->position * DRAWS };
     vkt__moves moves = { 0 };
     const uint8_t *pixels;
     uint8_t table[256];
     vkt__box box;
-    if (a->area > 0)
+    if (a->mosaic > 0 && vkt__roll(&d) < (double)a->mosaic)
+        VKT_TRY(vkt__mosaic(ds, split, i, &d, scratch, &moves, &pixels));
+    else if (a->area > 0)
         VKT_TRY(resized_crop(ds, part, at, &d, a->area, scratch, &moves, &pixels));
     else if (part->files)
         VKT_TRY(vkt__files_pixels(part->files, s, at, scratch, &pixels));
@@ -200,7 +205,7 @@ bool vkt__augments(const vkt_augment *a)
     return a->crop_padding || a->cutout || a->flip > 0 || a->area > 0 || a->brightness > 0 ||
            a->contrast > 0 || a->erase > 0 || a->mixup > 0 || a->cutmix > 0 ||
            a->flip_vertical > 0 || a->rotate > 0 || a->perspective > 0 || a->hue > 0 ||
-           a->saturation > 0 || a->randaugment;
+           a->saturation > 0 || a->randaugment || a->mosaic > 0;
 }
 
 vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info)
@@ -219,6 +224,10 @@ vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info
                          : info->task == VKT_TASK_DETECT ? "detect"
                          : info->task == VKT_TASK_POINTS ? "points"
                                                          : "picture");
+    if (a->mosaic > 0 && info->task != VKT_TASK_DETECT)
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.augment.mosaic is for boxes (data.task: detect): each part brings "
+                         "its own; of classes cutmix does the like");
     const uint32_t *in = info->input_shape, *out = info->output_shape;
     bool scales = info->task == VKT_TASK_PICTURE && out[0] % in[0] == 0 && out[1] % in[1] == 0;
     if (info->task == VKT_TASK_PICTURE &&

@@ -5,10 +5,10 @@
 #include "data/parts/parts.h"
 #include "data/pictures/picture.h"
 
-/* Example `at` of a part of images, augmented. Order: random resized crop, rotation
+/* Example i of a split of images, augmented. Order: mosaic or random resized crop, rotation
  * and perspective, RandAugment, saturation, hue, shift, flips, brightness and contrast,
  * standardisation, erasing, cutout. */
-vkt_status vkt__augment_fill(const vkt_dataset *ds, const vkt__part *part, uint32_t at,
+vkt_status vkt__augment_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
                              const vkt__draw *draw, vkt__scratch *scratch, float *x);
 bool vkt__augments(const vkt_augment *a); /* anything at all */
 /* ARG: it is not for such data. */

@@ -7,11 +7,21 @@
 #include "data/pictures/picture.h"
 #include "data/pictures/picture_ops.h"
 
+enum { VKT__TILES = 4 };
+
+/* A part of a picture, as the model would see that, which fills a part of what it does see. */
+typedef struct vkt__tile {
+    uint32_t at; /* example of the part of the data */
+    vkt__box from, to;
+} vkt__tile;
+
 /* In this order: the box of the source becomes the picture, its places are warped, it is shifted,
  * then mirrored. Zeroed, it is the identity of a source of the picture's own size. */
 typedef struct vkt__moves {
     bool crops, warps;
-    vkt__box box; /* crops: of the source at its own size; else all of it */
+    vkt__box box;     /* crops: of the source at its own size; else all of it */
+    uint32_t n_tiles; /* in place of the box: parts of several pictures, each with its own boxes */
+    vkt__tile tile[VKT__TILES];
     vkt__warp warp;
     int64_t dx, dy;  /* pixels of the picture; past its edge the edge is repeated */
     bool flip, turn; /* left and right, upside down */
