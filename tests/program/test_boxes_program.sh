@@ -16,11 +16,21 @@ python3 "$root/tools/examples/make_boxes.py" set 20 64 3
 vktrain init set -o set.yaml >said 2>log || { cat log; fail "init"; }
 grep -q '^set.yaml: boxes, 16 training examples, boxes of 8 classes$' said || { cat said; fail "what init says"; }
 grep -q '^boxes of the training pictures: disc [0-9]*, square [0-9]*' said || fail "how many boxes each class has"
-for line in 'source: boxes' 'task: detect' 'size: 64 ' 'reshape: {shape: \[64, 12\], name: found_8}' 'concat: {from: \[found_8, found_16, found_32\], axis: 0}'; do
+for line in 'source: boxes' 'task: detect' 'size: 64 ' 'mosaic: 0.5 ' 'reshape: {shape: \[64, 12\], name: found_8}' 'concat: {from: \[found_8, found_16, found_32\], axis: 0}'; do
   grep -q "$line" set.yaml || { cat set.yaml; fail "the recipe lacks $line"; }
 done
 
 vktrain init set --json >said 2>log && grep -q '"task": *"detect"' said || { cat said log; fail "init --json"; }
+
+# Three sizes: small is the default, all are complete, and other data has none.
+vktrain init set --net small -o small.yaml >/dev/null 2>&1 && diff <(tail -n +11 set.yaml) <(tail -n +11 small.yaml) || fail "small is not the default"
+for net in medium:96 large:128; do
+  vktrain init set --net ${net%:*} -o net.yaml --force >said 2>log || { cat log; fail "init --net ${net%:*}"; }
+  grep -q "to_32}" net.yaml && grep -q "out: ${net#*:}, from: to_8, bias" net.yaml || { cat net.yaml; fail "the ${net%:*} net"; }
+done
+grep -c basic_block net.yaml | grep -qx 6 || fail "the large net has two blocks a size"
+if vktrain init digits --net large -o no.yaml >said 2>log; then fail "--net of digits"; fi
+grep -q 'error: init: --net is for pictures with boxes' log || { cat log; fail "what --net of digits says"; }
 
 # The same boxes as a table: the same recipe.
 mkdir table && cp -r set/images table/images

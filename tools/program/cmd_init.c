@@ -15,7 +15,7 @@
 typedef struct init_options {
     cli_options common;
     const char *out, *label;
-    int task;
+    int task, net;
     bool force, json, quick, best;
     cli_list set;
 } init_options;
@@ -35,6 +35,8 @@ static const cli_flag flags[] = {
     { "--best", CLI_BOOL, AT(best), NULL, NULL,
       "a recipe of three times the steps, for tables also twice the nets; `next` names the study "
       "that tunes it" },
+    { "--net", CLI_CHOICE, AT(net), "small|medium|large", "small",
+      "pictures with boxes: the size of the detector" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL,
       "write no file: print the recipe and what was seen in the data, as JSON" },
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
@@ -346,9 +348,16 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
         st = VKT_E_ARG;
     } else if (found) {
         if (!s.path) d->path = NULL;
+        d->net_size = (uint32_t)o->net;
         st = s.kinds == VKT_DATA_KIND_TEXT ? open_text(o, s.name, d)
              : s.takes & VKT_TAKES_COLUMN  ? open_table(o, &s, d)
                                            : open_examples(o, &s, d);
+    }
+    if (st == VKT_OK && o->net && d->task != VKT_TASK_DETECT) {
+        snprintf(last_error, sizeof last_error,
+                 "--net is for pictures with boxes: of other data change the recipe's section "
+                 "`model`");
+        st = VKT_E_ARG;
     }
     cli_log_open(o->common.quiet, o->common.verbose);
     for (size_t i = 0; i < n_said; i++) vkt_log(VKT_LOG_WARN, "init", "%s", said[i]);

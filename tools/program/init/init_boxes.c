@@ -4,7 +4,16 @@
 #include "init_boxes.h"
 #include "cli.h"
 
-enum { LEVELS = 3, NECK = 64 };
+enum { LEVELS = 3 };
+
+typedef struct detector {
+    unsigned stem, at[LEVELS], neck, blocks; /* channels; residual blocks at each size */
+} detector;
+static const detector detectors[INIT_DETECTORS] = {
+    { 16, { 64, 96, 128 }, 64, 1 },
+    { 24, { 96, 144, 192 }, 96, 1 },
+    { 32, { 128, 192, 256 }, 128, 2 },
+};
 
 static void write_conv(FILE *f, const char *options)
 {
@@ -13,32 +22,44 @@ static void write_conv(FILE *f, const char *options)
 
 /* What is found at one size: two convolutions, then four numbers of a box and one for each class.
  */
-static void write_head(FILE *f, unsigned w, unsigned h, unsigned n_classes, unsigned pixels)
+static void write_head(FILE *f, const detector *d, unsigned w, unsigned h, unsigned n_classes,
+                       unsigned pixels)
 {
     unsigned rows = h / pixels, columns = w / pixels, n = 4 + n_classes;
-    write_conv(f, cli_text("out: %u, from: to_%u", NECK, pixels));
-    write_conv(f, cli_text("out: %u", NECK));
+    write_conv(f, cli_text("out: %u, from: to_%u", d->neck, pixels));
+    write_conv(f, cli_text("out: %u", d->neck));
     fprintf(f, "  - conv: {out: %u, kernel: 1, init: zeros}   # a box, and %u classes\n", n,
             n_classes);
     fprintf(f, "  - reshape: {shape: [%u, %u], name: found_%u}\n", rows * columns, n, pixels);
 }
 
-void init_write_detector(FILE *f, uint32_t w, uint32_t h, uint32_t n_classes)
+/* The blocks of one size, of which the first makes the picture smaller and the last has the name.
+ */
+static void write_blocks(FILE *f, const detector *d, unsigned level)
 {
-    static const unsigned channels[LEVELS] = { 64, 96, 128 };
-    fprintf(f, "model:                    # a small detector: docs/tutorials/detection.md\n");
-    write_conv(f, "out: 16, stride: 2");
-    write_conv(f, "out: 32, stride: 2");
-    for (unsigned k = 0; k < LEVELS; k++)
-        fprintf(f, "  - basic_block: {out: %u, stride: 2, name: at_%u}   # %u pixels a cell\n",
-                channels[k], 8u << k, 8u << k);
-    fprintf(f, "  - conv: {out: %u, kernel: 1, name: to_32}\n", NECK);
+    unsigned pixels = 8u << level;
+    for (unsigned k = 0; k < d->blocks; k++)
+        fprintf(f, "  - basic_block: {out: %u%s%s}%s\n", d->at[level], k ? "" : ", stride: 2",
+                k + 1 < d->blocks ? "" : cli_text(", name: at_%u", pixels),
+                k ? "" : cli_text("   # %u pixels a cell", pixels));
+}
+
+void init_write_detector(FILE *f, uint32_t size, uint32_t w, uint32_t h, uint32_t n_classes)
+{
+    static const char *const names[INIT_DETECTORS] = { "small", "medium", "large" };
+    const detector *d = &detectors[size];
+    fprintf(f, "model:                    # a %s detector: docs/tutorials/detection.md\n",
+            names[size]);
+    write_conv(f, cli_text("out: %u, stride: 2", d->stem));
+    write_conv(f, cli_text("out: %u, stride: 2", 2 * d->stem));
+    for (unsigned k = 0; k < LEVELS; k++) write_blocks(f, d, k);
+    fprintf(f, "  - conv: {out: %u, kernel: 1, name: to_32}\n", d->neck);
     for (unsigned pixels = 16; pixels >= 8; pixels /= 2)
         fprintf(f,
                 "  - upsample: {from: to_%u, name: up_%u}\n"
                 "  - conv: {out: %u, kernel: 1, from: at_%u, name: of_%u}\n"
                 "  - add: {from: [up_%u, of_%u], name: to_%u}\n",
-                2 * pixels, pixels, NECK, pixels, pixels, pixels, pixels, pixels);
-    for (unsigned pixels = 8; pixels <= 32; pixels *= 2) write_head(f, w, h, n_classes, pixels);
+                2 * pixels, pixels, d->neck, pixels, pixels, pixels, pixels, pixels);
+    for (unsigned pixels = 8; pixels <= 32; pixels *= 2) write_head(f, d, w, h, n_classes, pixels);
     fprintf(f, "  - concat: {from: [found_8, found_16, found_32], axis: 0}\n");
 }

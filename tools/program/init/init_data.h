@@ -19,7 +19,8 @@ typedef struct init_data {
     vkt_task task;
     vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
     char classes[200];
-    uint32_t n_sets; /* classes written as a|b */
+    uint32_t net_size; /* boxes: small, medium, large */
+    uint32_t n_sets;   /* classes written as a|b */
     /* tables */
     const char *ignore, *embed; /* NULL: none */
     const char *text;           /* the column of sentences; NULL: none */

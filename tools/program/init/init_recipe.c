@@ -147,11 +147,13 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one; boxes "
             "move with it\n"
+            "    mosaic: 0.5           # every other picture is made of parts of four: more boxes "
+            "a step\n"
             "    flip: 0.5             # mirrored; 0 where left and right differ, as in letters\n"
-            "    resized_crop: 0.5     # a part of the picture, from half of it on\n"
+            "    resized_crop: 0.5     # else a part of the picture, from half of it on\n"
             "    brightness: 0.1\n"
             "    contrast: 0.2\n");
-    init_write_detector(f, w, h, d->info.n_outputs);
+    init_write_detector(f, d->net_size, w, h, d->info.n_outputs);
     fprintf(f, "optim:\n"
                "  rule: adamw\n"
                "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
@@ -161,7 +163,7 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
                "  warmup: 50              # steps, which are added to train.steps\n");
     init_write_run(f, d,
                    &(init_length) {
-                       .batch = 8, .passes = 40, .least = 400, .most = 40000, .evaluations = 20 });
+                       .batch = 16, .passes = 60, .least = 400, .most = 40000, .evaluations = 20 });
 }
 
 static bool mirrors(const init_data *d)
