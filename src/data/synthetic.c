@@ -91,6 +91,7 @@ static vkt_status make_objects(vkt__part *p, uint32_t side, uint32_t n_classes)
     vkt_status st;
     VKT_TRY(vkt__objects_create(p->n, 2ull * p->n, &p->objects));
     vkt__objects *o = p->objects;
+    p->size = (const uint32_t(*)[2])o->size;
     o->most = 2;
     for (uint32_t i = 0; i < p->n; i++) {
         double s = side;

@@ -139,8 +139,8 @@ static void boxes_move_with_pictures(void **state)
     vkt_dataset_destroy(&ds);
 }
 
-/* Each part of a mosaic brings its boxes: what they hold is bright, and nothing else is, but for
- * slivers of objects that were dropped. */
+/* Each part of a mosaic brings its boxes. They hold what is bright, and all of it, but slivers of
+ * objects that were dropped. */
 static void a_mosaic_has_the_boxes_of_its_pictures(void **state)
 {
     (void)state;

@@ -76,6 +76,7 @@ static vkt_status take_objects(vkt__part *part, const vkt__marks *m, const vkt__
     uint64_t n = 0;
     VKT_TRY(vkt__objects_create(s->n, m->n, &part->objects));
     o = part->objects;
+    part->size = (const uint32_t(*)[2])o->size;
     for (uint32_t i = 0; i < s->n; i++) {
         uint32_t at = s->from[i];
         uint64_t end = at + 1 < m->pictures.n ? m->first[at + 1] : m->n;

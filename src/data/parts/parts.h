@@ -218,17 +218,18 @@ typedef struct vkt__poses vkt__poses;     /* points/poses.h */
 /* The examples of one file: raw pixels, tables already preprocessed, or picture files. */
 typedef struct vkt__part {
     uint32_t n;
-    uint8_t *pixels;        /* [n, n_inputs], or NULL */
-    float *values;          /* [n, n_inputs], or NULL */
-    vkt__files *files;      /* [n], or NULL */
-    uint32_t *line;         /* [n] of the table's file, from 1; or NULL */
-    vkt_label *labels;      /* [n, n_labels]; NULL: see targets */
-    vkt__files *targets;    /* [n] SEGMENT, PICTURE: the other pictures; NULL: there are none */
-    vkt__objects *objects;  /* [n] DETECT: what is on each picture; NULL: nobody said */
-    vkt__poses *poses;      /* [n] POINTS: the same of points */
-    uint32_t *class_pixels; /* [n, n_outputs] SEGMENT: of the masks; or NULL */
-    vkt__map map;           /* where pixels lie, if not in memory of their own */
-    const uint64_t *hash;   /* [n] of each example, in the map; or NULL */
+    uint8_t *pixels;           /* [n, n_inputs], or NULL */
+    float *values;             /* [n, n_inputs], or NULL */
+    vkt__files *files;         /* [n], or NULL */
+    uint32_t *line;            /* [n] of the table's file, from 1; or NULL */
+    vkt_label *labels;         /* [n, n_labels]; NULL: see targets */
+    vkt__files *targets;       /* [n] SEGMENT, PICTURE: the other pictures; NULL: there are none */
+    vkt__objects *objects;     /* [n] DETECT: what is on each picture; NULL: nobody said */
+    const uint32_t (*size)[2]; /* [n] DETECT: width and height of each picture, objects' */
+    vkt__poses *poses;         /* [n] POINTS: the same of points */
+    uint32_t *class_pixels;    /* [n, n_outputs] SEGMENT: of the masks; or NULL */
+    vkt__map map;              /* where pixels lie, if not in memory of their own */
+    const uint64_t *hash;      /* [n] of each example, in the map; or NULL */
 } vkt__part;
 
 struct vkt_dataset {

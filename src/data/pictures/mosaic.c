@@ -1,7 +1,6 @@
 /* mosaic.h */
 #include <math.h>
 
-#include "data/boxes/objects.h"
 #include "data/pictures/mosaic.h"
 #include "data/pictures/picture_files.h"
 
@@ -51,9 +50,12 @@ vkt_status vkt__mosaic(const vkt_dataset *ds, vkt_split split, uint64_t i, vkt__
               : i;
         t->at = ds->index[split][other];
         t->to = (vkt__box) { k % 2 ? x : 0, k / 2 ? y : 0, k % 2 ? W - x : x, k / 2 ? H - y : y };
-        const uint32_t *size = part->objects->size[t->at];
+        const uint32_t *size = part->size[t->at];
         t->from = part_for(d, t->to, vkt__letterbox(size[0], size[1], W, H));
-        VKT_TRY(vkt__files_pixels(part->files, s, t->at, scratch, &source));
+        if (part->files)
+            VKT_TRY(vkt__files_pixels(part->files, s, t->at, scratch, &source));
+        else
+            source = part->pixels + (size_t)t->at * s->n_inputs;
         VKT_TRY(vkt__picture_resize(source, W, t->from, C, spare, t->to.w, t->to.h));
         for (uint32_t row = 0; row < t->to.h; row++)
             memcpy(own + ((size_t)(t->to.y + row) * W + t->to.x) * C,

@@ -33,8 +33,7 @@ static void write_head(FILE *f, const detector *d, unsigned w, unsigned h, unsig
     fprintf(f, "  - reshape: {shape: [%u, %u], name: found_%u}\n", rows * columns, n, pixels);
 }
 
-/* The blocks of one size, of which the first makes the picture smaller and the last has the name.
- */
+/* The blocks of one size: the first makes the picture smaller, the last has the name. */
 static void write_blocks(FILE *f, const detector *d, unsigned level)
 {
     unsigned pixels = 8u << level;
