@@ -591,7 +591,9 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
     vkt__exporter e = { .g = vkt__graph_new(vkt_model_gpu(m)), .weights = w };
     vkt__str model = { 0 };
     vkt_data_column column;
-    if (vkt_dataset_get_info(data)->kind == VKT_DATA_KIND_TABLE &&
+    e.net = vkt__onnx_net_of(m);
+    bool whole = e.net && m->layers.n == 1 && !m->layers.layers[0].spec.cut;
+    if (!whole && vkt_dataset_get_info(data)->kind == VKT_DATA_KIND_TABLE &&
         vkt__dataset_column(data, 0, &column, NULL) && column.sentence) {
         st = vkt__fail(VKT_E_FORMAT, "export",
                        "column '%s' holds sentences, and ONNX has no place for their tokenizer: "
@@ -607,7 +609,6 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
                       (unsigned long long)vkt_model_count(m));
         goto fail;
     }
-    e.net = vkt__onnx_net_of(m);
     if (e.net && is_same_file(e.net->f->path, path)) {
         st = vkt__fail(VKT_E_ARG, "export",
                        "'%s' is the file of the run's net, which the run needs as it is: export "
@@ -629,7 +630,7 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
                        e.net->f->path);
         goto fail;
     }
-    if (e.net && m->layers.n == 1 && !m->layers.layers[0].spec.cut)
+    if (whole)
         vkt__onnx_back_graph(e.net, w, true, &e.graph);
     else
         VKT_TRY(emit_graph(&e, m, data, terms, how));

@@ -365,6 +365,26 @@ static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vk
     return x;
 }
 
+/* Ids beyond a table's rows would be nothing without a word. */
+static vkt_status match_rows(const vkt__onnx_net *net, const vkt__layer *l)
+{
+    const vkt__onnx *f = net->f;
+    int example = f->inputs[net->example].value;
+    for (size_t k = 0; k < f->n_nodes && net->m->takes_ids; k++) {
+        const vkt__onnx_node *n = &f->nodes[k];
+        if (strcmp(n->type, "Gather") != 0 || n->n_in < 2 || n->in[0] < 0 || n->in[1] != example)
+            continue;
+        const vkt__onnx_tensor *t = f->values[n->in[0]].initializer;
+        if (t && t->rank == 2 && t->dims[0] < net->m->embed_rows)
+            return vkt__layer_error(l,
+                                    "its table '%s' has %llu rows, and the tokenizer %u tokens: "
+                                    "data.tokenizer must be the one that the net was trained with",
+                                    vkt__show(t->name).s, (unsigned long long)t->dims[0],
+                                    net->m->embed_rows);
+    }
+    return VKT_OK;
+}
+
 static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
 {
     enum { EXAMPLES = 2 };
@@ -382,6 +402,7 @@ static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
         vkt__onnx_feeds(net->plan, l->spec.inputs, net->feeds, &net->example, &m->arena);
     if (why) return vkt__layer_error(l, "%s", why);
     VKT_TRY(match_input(net, l, net->example));
+    VKT_TRY(match_rows(net, l));
     VKT_TRY(declare(net, l));
     g = vkt__graph_new(NULL);
     vkt_shape in = { .rank = l->in.rank + 1, .d = { EXAMPLES } };

@@ -86,7 +86,8 @@ static vkt_status write_file(const char *checkpoint, const char *path, double le
     vkt__weights w = { 0 };
     vkt_model *model = NULL;
     vkt__arena arena = { 0 };
-    vkt__loss_terms terms;
+    vkt__loss_terms terms = { 0 };
+    vkt_tokenizer *tokenizer = NULL;
     vkt__onnx_how how = { .least_score = least_score };
     bool onnx = ends_with(path, ".onnx");
     if (!onnx && !ends_with(path, ".safetensors"))
@@ -107,7 +108,12 @@ static vkt_status write_file(const char *checkpoint, const char *path, double le
     }
     VKT_TRY(vkt__dataset_open_inputs(o.model.schema, NULL, 0, &o.data));
     const vkt_dataset_info *info = vkt_dataset_get_info(o.data);
-    VKT_TRY(plain_model(&o.model, info, &arena, &terms, &model, &w));
+    if (vkt__config_is_text(c)) {
+        VKT_TRY(vkt_tokenizer_from_schema(o.model.schema, &tokenizer));
+        VKT_TRY(vkt__trained_text(&o.model, tokenizer, &model, &w));
+    } else {
+        VKT_TRY(plain_model(&o.model, info, &arena, &terms, &model, &w));
+    }
     VKT_TRY(temperature_of(&o.model, info, &how.temperature));
     if (least_score > 0 && (!onnx || info->task != VKT_TASK_DETECT))
         VKT_TRY(vkt__fail(VKT_E_ARG, "export",
@@ -118,6 +124,7 @@ static vkt_status write_file(const char *checkpoint, const char *path, double le
 fail:
     vkt__weights_finish(&w);
     vkt_model_destroy(&model);
+    vkt_tokenizer_destroy(&tokenizer);
     vkt__arena_finish(&arena);
     vkt__opened_finish(&o);
     return st;

@@ -31,6 +31,7 @@ for c in range(3): # what is checkered more is another class
             f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 12, 12, 8, 0, 0, 0, 0)) +
                     chunk(b"IDAT", zlib.compress(b"".join(b"\0" + bytes(r) for r in rows))) + chunk(b"IEND", b""))
 P
+cp -r pics shots
 printf 'data: {source: digits}\nmodel: [flatten, linear: 32, relu, linear]\ntrain: {steps: 40, batch: 64}\n' >first.yaml
 printf 'data: {source: digits}\ninit: net.onnx\ntrain: {steps: 4, batch: 64}\neval: {every: 4}\n' >tune.yaml
 works train first.yaml --run first --quiet
@@ -67,7 +68,7 @@ grep -o 'test  *loss [0-9.]*' out >whole
 works eval lora
 grep -q "loss $(grep -o '[0-9.]*$' whole)" out || { bad=$((bad + 1)); echo "$test: FAILED: merged it is another net"; cat whole out; }
 works train lora.yaml --run half --quiet --set train.steps=2
-works train lora.yaml --run half --quiet --resume
+works train lora.yaml --run half --quiet --resume --set train.steps=4
 cmp -s lora/checkpoints/step-00000004/model.safetensors half/checkpoints/step-00000004/model.safetensors ||
   { bad=$((bad + 1)); echo "$test: FAILED: a resumed adapter has other bits"; }
 works export lora -o lora.safetensors
@@ -81,13 +82,38 @@ works export lora --adapter adapter
 grep -q '"target_modules": \[' adapter/adapter_config.json || { bad=$((bad + 1)); echo "$test: FAILED: an adapter without layers"; }
 works train lora.yaml --run dora --quiet --set lora.dora=true --set 'lora.targets=[3]' --set lora.base=q8_0
 works eval dora
-works train pics.yaml --run ends --quiet --set lora.rank=2 --set train.steps=2
+works train pics.yaml --run ends --quiet --set data.path=shots --set lora.rank=2 --set train.steps=2
 works export ends -o ends.safetensors
 same same 1.bias first.safetensors ends.safetensors
 refused 2 "no linear layer is called 'fc'; the layers are 1, 3 or all-linear" train lora.yaml --run r0 --set 'lora.targets=[fc]'
 refused 2 'lora.from: not for the net of an ONNX file' train lora.yaml --run r0 --set lora.from=adapter
 refused 2 'beside an ONNX file `init` is no base of adapters' train first.yaml --run r0 --set init=lora --set lora.rank=2 \
   --set 'model={onnx: net.onnx}'
+
+# ---- a text encoder: mask and kinds follow from the column of text, and padding counts for nothing
+cp "$(dirname "$0")/../golden/onnx/encoder/model.onnx" encoder.onnx
+python3 - <<'P'
+import random
+random.seed(2)
+with open("texts.csv", "w") as f:
+    f.write("text,label\n")
+    for _ in range(300):
+        c = random.randrange(3)
+        f.write("".join(random.choice("abcdefghijklmno"[c * 5:c * 5 + 5]) for _ in range(random.randrange(4, 12))) + "," + "xyz"[c] + "\n")
+P
+printf 'data: {source: csv, path: texts.csv, label: label, text: [text], vocab: 300, context: 12}\nmodel: {onnx: encoder.onnx}\n' >texts.yaml
+printf 'train: {steps: 80, batch: 16}\noptim: {lr: 0.03}\n' >>texts.yaml
+works inspect encoder.onnx
+says 'attention_mask *int64 \[N, T\]: 1, and 0 where a text is padded'
+works train texts.yaml --run texts --quiet
+grep -q 'test .*acc \(9[0-9]\|100\)' out || { bad=$((bad + 1)); echo "$test: FAILED: the encoder learns nothing"; cat out; }
+cp out short
+works train texts.yaml --run longer --quiet --set data.context=40
+[ "$(grep -o 'test  *loss [0-9.]*' short)" = "$(grep -o 'test  *loss [0-9.]*' out)" ] ||
+  { bad=$((bad + 1)); echo "$test: FAILED: padding changes the result"; cat short out; }
+works export texts -o texts.onnx
+refused 2 'has 300 rows, and the tokenizer 400 tokens' train texts.yaml --run r0 --set data.vocab=400
+refused 2 "inputs: the net has no input as in 'nobody=1'" train texts.yaml --run r0 --set 'model={onnx: encoder.onnx, inputs: "nobody=1"}'
 
 # ---- the file is the run's: not overwritten, not another
 refused 2 "'net.onnx' is the file of the run's net, which the run needs as it is" export tuned -o net.onnx

@@ -163,8 +163,10 @@ def whole(name, text, x, weights, **values):
     model.graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in values.items())
     onnx.checker.check_model(model)
     onnx.save(model, os.path.join(folder, "model.onnx"))
-    put(folder, "input", 0, x)
-    put(folder, "output", 0, onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0], "y")
+    named = x if isinstance(x, dict) else {"x": x}
+    for i, (k, v) in enumerate(named.items()):
+        put(folder, "input", i, v, k)
+    put(folder, "output", 0, onnxruntime.InferenceSession(model.SerializeToString()).run(None, named)[0], "y")
 
 
 def nodes(folder):
@@ -258,4 +260,23 @@ net (float[N, 1, 4] x) => (float[N, 3] y) {
    y = MatMul (z, v)
 }
 """, np.random.default_rng(9).normal(size=(2, 1, 4)).astype(np.float32), {"w": (4,), "v": (4, 3)})
+# An encoder of texts, as Hugging Face's are called: the mean over the tokens that the mask has.
+ids = np.random.default_rng(10).integers(0, 300, (2, 6))
+whole("encoder", """<ir_version: 9, opset_import: ["" : 18]>
+net (int64[N, T] input_ids, int64[N, T] attention_mask, int64[N, T] token_type_ids) => (float[N, 3] y) {
+   words = Gather (table, input_ids)
+   kinds = Gather (kind, token_type_ids)
+   both = Add (words, kinds)
+   mask = Cast <to = 1> (attention_mask)
+   last = Constant <value_ints = [-1]> ()
+   wide = Unsqueeze (mask, last)
+   those = Mul (both, wide)
+   one = Constant <value_ints = [1]> ()
+   sum = ReduceSum <keepdims = 0> (those, one)
+   n = ReduceSum <keepdims = 1> (mask, one)
+   mean = Div (sum, n)
+   h = Tanh (mean)
+   y = MatMul (h, v)
+}
+""", {"input_ids": ids, "attention_mask": (ids % 5 > 0).astype(np.int64), "token_type_ids": ids % 2}, {"table": (300, 4), "kind": (2, 4), "v": (4, 3)})
 nodes(sys.argv[1] if len(sys.argv) > 1 else None)
