@@ -103,6 +103,7 @@ no "dice and dice_ce are for data.task: segment" train digits --run x --set loss
 no "psnr is not measured with data.task: segment" train set.yaml --run x --set checkpoint.metric=psnr
 no "but the data's targets are \[24, 24, 2\]" train set.yaml --run x --set 'model=[{conv: {out: 3, kernel: 1}}]'
 no "data.augment.mixup is for classes of pictures" train set.yaml --run x --set data.augment.mixup=0.2
+no "data.augment.mosaic is for boxes" train set.yaml --run x --set data.augment.mosaic=0.5
 no "out is for models of masks" predict "$(vktrain train digits --set train.steps=2 --run dig >/dev/null 2>&1; echo dig)" set/images/0000.png --out y
 no "test-time augmentation" eval a --tta flips
 no "curves of pixels" eval a --curves z

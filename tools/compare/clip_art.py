@@ -6,7 +6,8 @@ usage: clip_art.py ART FOLDER [--pictures 2000] [--side 128] [--seed 1] [--each 
 ART: Debian's openclipart-png, /usr/share/openclipart/png, or any folder whose subfolders hold PNG pictures with transparency. Each class is a subfolder,
 of which the seed chooses --each pictures; a test picture has the same clip art as training pictures, in other sizes, places and lights. On textures
 made here, or on parts of the photographs of a folder, lie 1 to 4 objects of 0.15 to 0.6 sides, turned by up to 15 degrees, some mirrored, brighter or
-darker; at most 0.3 of an object is hidden. FOLDER gets images/, labels/ and data.yaml as YOLO's, and sources.txt, the files that were used.
+darker; at most 0.3 of an object is hidden. FOLDER gets train/ (the first 0.8 of the pictures), valid/ and test/ (half of the rest each), all with images/
+and labels/, data.yaml as YOLO's, and sources.txt, the files that were used.
 """
 import argparse, pathlib
 
@@ -119,12 +120,13 @@ def main():
     rng = np.random.default_rng(a.seed)
     art = [choose(rng, a.art / c, a.each) for c in a.classes]
     photos = sorted(f for f in a.behind.rglob("*") if f.suffix.lower() in (".jpg", ".jpeg", ".png")) if a.behind else []
-    for name in ("images", "labels"):
-        (a.folder / name).mkdir(parents=True, exist_ok=True)
     for i in range(a.pictures):
         im, found = picture(np.random.default_rng([a.seed, i]), a.side, art, photos)
-        im.save(a.folder / "images" / f"{i:05}.png")
-        (a.folder / "labels" / f"{i:05}.txt").write_text("".join(
+        to = a.folder / ("train" if i < .8 * a.pictures else "valid" if i < .9 * a.pictures else "test")
+        for name in ("images", "labels"):
+            (to / name).mkdir(parents=True, exist_ok=True)
+        im.save(to / "images" / f"{i:05}.png")
+        (to / "labels" / f"{i:05}.txt").write_text("".join(
             f"{k} {(b[0] + b[2]) / 2 / a.side:.6f} {(b[1] + b[3]) / 2 / a.side:.6f} {(b[2] - b[0]) / a.side:.6f} {(b[3] - b[1]) / a.side:.6f}\n"
             for k, b in found))
     names = [c.split("/")[-1] for c in a.classes]
