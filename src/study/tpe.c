@@ -33,7 +33,7 @@ static double normal_below(double z)
     return 0.5 * erfc(-z / sqrt(2));
 }
 
-/* Of a normal distribution around `at` that is cut at 0 and 1. */
+/* The density at u of a normal distribution around `at` that is cut at 0 and 1. */
 static double normal_within(double at, double width, double u)
 {
     double z = (u - at) / width,
