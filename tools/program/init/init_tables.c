@@ -128,7 +128,8 @@ static void write_members(FILE *f, const init_data *d, const starter *s)
 }
 
 /* Steps that a run may have, by the multiply-adds of one: of 20,000 rows of 21 columns 2,000 take a
- * third of the CPU time of the starter before, which took 121 s with lavapipe 22.3 (tools/results). */
+ * third of the CPU time of the starter before, which took 121 s with lavapipe 22.3 (tools/results).
+ */
 static double most_steps(const init_data *d, const starter *s, double batch)
 {
     double width = s->members ? atof(s->width) : 0,
