@@ -5,7 +5,7 @@
 #include "foreign.h"
 
 #include "data/boxes/marks.h"
-#include "data/points/points.h"
+#include "data/points/point_table.h"
 #include "data/pictures/cifar.h"
 #include "data/pictures/idx.h"
 #include "data/pictures/packed.h"

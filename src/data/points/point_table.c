@@ -1,8 +1,8 @@
-/* points.h: points as a table. Columns that are none of a point say nothing here. */
+/* point_table.h: points as a table. Columns that are none of a point say nothing here. */
 #include <math.h>
 
 #include "base/number.h"
-#include "data/points/points.h"
+#include "data/points/point_table.h"
 #include "data/tables/csv.h"
 
 enum { X, Y, SEEN, PARTS };

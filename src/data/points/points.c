@@ -1,7 +1,7 @@
 /* points.h: pictures with points as a data set. Each picture of a table is an example. Each
- * annotation of COCO's keypoints is one, too: its box, a quarter larger, is cut from the picture, so
- * that a model sees one thing at a time. What can't be used is counted and left out, or refused, as
- * the recipe says. */
+ * annotation of COCO's keypoints is one, too: its box, a quarter larger, is cut from the picture,
+ * so that a model sees one thing at a time. What can't be used is counted and left out, or refused,
+ * as the recipe says. */
 #include <math.h>
 
 #include "data/boxes/boxes.h"
@@ -9,6 +9,7 @@
 #include "data/pictures/dense.h"
 #include "data/pictures/picture_files.h"
 #include "data/pictures/pictures.h"
+#include "data/points/point_table.h"
 #include "data/points/points.h"
 #include "data/points/poses.h"
 

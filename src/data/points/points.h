@@ -2,16 +2,11 @@
 #ifndef VKT_DATA_POINTS_H
 #define VKT_DATA_POINTS_H
 
-#include "data/boxes/marks.h"
+#include "data/parts/parts.h"
 
 vkt_status vkt__points_open(vkt_dataset *ds, const vkt_data_desc *desc);
 /* A table or a COCO file with points; all else as boxes and pictures. */
 vkt_status vkt__points_open_schema(vkt_dataset *ds, const char *const *paths, size_t n);
 vkt_likeness vkt__points_are(const char *path);
-
-/* point_table.c: a CSV with a row a picture, its columns known by the names in its first line: the
- * picture's path, and NAME_x and NAME_y of each point, of some NAME_v. */
-extern const vkt__list_kind vkt__point_table;
-vkt__list_read vkt__point_table_read;
 
 #endif
