@@ -38,6 +38,7 @@ def loss_cases():
         y = torch.rand(batch, n + 1, 3, dtype=torch.float64) * torch.tensor([wide * stride, high * stride, 1.], dtype=torch.float64)
         y[:, :, 2] = torch.randint(0, 3, (batch, n + 1))
         y[0, :, 2] = 0                                      # nothing is there
+        y[-1, 0, 2] = 1                                     # hidden, which counts
         y = y.float().double()
         out = (torch.randn(*shape, dtype=torch.float64)).float().double().requires_grad_(True)
         w = torch.rand(batch, dtype=torch.float64).float().double()

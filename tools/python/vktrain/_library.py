@@ -179,7 +179,8 @@ class Prediction(Structure):
                 ("value", POINTER(c_float)), ("class_names", POINTER(c_char_p)),
                 ("target_names", POINTER(c_char_p)), ("threshold", POINTER(c_float)),
                 ("predicted", c_uint32), ("number", POINTER(c_double)),
-                ("n_boxes", c_uint32), ("boxes", c_void_p)]
+                ("n_boxes", c_uint32), ("boxes", c_void_p),
+                ("n_points", c_uint32), ("points", c_void_p), ("least_score", c_double)]
 
 
 class Inputs(Structure):
