@@ -121,7 +121,7 @@ typedef struct vkt__onnx_linear {
     const char *module; /* what its layer is called; NULL: it is no such matrix */
     bool in_first;      /* [in, out]; else [out, in] */
 } vkt__onnx_linear;
-/* Of each initializer, in the arena: the same for all plans of a file. */
+/* One for each initializer, in the arena; all plans of a file have the same. */
 vkt__onnx_linear *vkt__onnx_linears(const vkt__onnx *f, vkt__arena *a);
 
 /* ---- building ---- */

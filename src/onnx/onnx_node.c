@@ -1,4 +1,4 @@
-/* NodeProto and AttributeProto. Graphs in attributes are kept as they lie. */
+/* NodeProto and AttributeProto. A graph in an attribute stays as bytes. */
 #include "onnx/onnx_read.h"
 
 enum { MOST_INPUTS = 1 << 14 };

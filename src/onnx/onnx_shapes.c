@@ -420,7 +420,7 @@ static void build_trilu(vkt__onnx_build *b, const vkt__onnx_op *op)
         name, build_reshape, vkt__onnx_fold_reshape, VKT__ONNX_##fn, 2, 0, "reshape", NULL         \
     }
 
-/* Of the branches' values, which stand one after the other, those of the branch that is taken. */
+/* The values of the branch that is taken; those of both stand one after the other. */
 static void build_if(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
     (void)op;
