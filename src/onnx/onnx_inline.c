@@ -63,52 +63,6 @@ static const vkt__onnx_function *function_of(const vkt__onnx *f, const vkt__onnx
     return NULL;
 }
 
-/* ---- names ---- */
-
-bool vkt__onnx_is_given(const vkt__onnx *f, int value)
-{
-    const vkt__onnx_name *v = &f->values[value];
-    return v->initializer || v->is_input || v->node >= 0;
-}
-
-const char *vkt__onnx_scoped(vkt__onnx *f, const vkt__onnx_scope *s, const char *name)
-{
-    return *s->prefix ? vkt__arena_printf(&f->arena, "%s%s", s->prefix, name) : name;
-}
-
-int vkt__onnx_formal(const vkt__onnx_scope *s, const char *name, bool *is)
-{
-    for (size_t i = 0; i < s->n_formals; i++)
-        if (!strcmp(s->formals[i], name)) {
-            *is = true;
-            return s->actuals[i];
-        }
-    *is = false;
-    return -1;
-}
-
-static int find(vkt__onnx *f, const vkt__onnx_scope *s, const char *name)
-{
-    if (!*s->prefix) return vkt__onnx_find(f, name);
-    f->scratch.len = 0;
-    vkt__str_printf(&f->scratch, "%s%s", s->prefix, name);
-    return vkt__onnx_find(f, f->scratch.data);
-}
-
-int vkt__onnx_look_up(vkt__onnx *f, const vkt__onnx_scope *s, const char *name, bool *known)
-{
-    *known = true;
-    for (; s; s = s->outer) {
-        bool formal;
-        int v = vkt__onnx_formal(s, name, &formal);
-        if (formal && v < 0) return -1;
-        if (!formal) v = find(f, s, name);
-        if (v >= 0 && vkt__onnx_is_given(f, v)) return v;
-    }
-    *known = false;
-    return -1;
-}
-
 /* ---- nodes ---- */
 
 static vkt_status push(vkt__onnx *f, const vkt__onnx_scope *s, const vkt__onnx_node *n)
