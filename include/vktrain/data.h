@@ -247,8 +247,8 @@ typedef struct vkt_data_desc {
     double train_fraction;
     uint64_t train_seed;
     uint32_t bins; /* csv: of a column of numbers, an input each beside the number; 0: none */
-    vkt_target_curve target;  /* csv, npy: regress: what the numbers are learned as; measures and
-                                 predictions are in units of the data whatever this is */
+    vkt_target_curve target; /* csv, npy: regress: what the numbers are learned as; measures and
+                                predictions are in units of the data whatever this is */
     const char
         *flip_pairs; /* points: those that a mirror exchanges, "left_eye:right_eye, a:b"; "none":
                         each stays what it is; NULL: by left and right in their names */
