@@ -86,7 +86,8 @@ typedef struct vkt__onnx_build {
 /* ---- planning ---- */
 
 /* What the value `output` (NULL: the first output) needs. UNSUPPORTED: it needs ops that are not
- * known, which the line names and counts. ARG: there is no such value. */
+ * known, which the line names and counts. ARG: there is no such value. A name within a function or
+ * a branch may stand without its scope where only one has it. */
 vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out);
 /* The same, whatever its ops are: for those who only look. */
 vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_plan **out);

@@ -155,13 +155,47 @@ static void set_roles(const vkt__onnx *f, vkt__onnx_plan *p)
     free(uses);
 }
 
+/* Whether `name` is `own` in a function's body or a branch: "call~0/own". */
+static bool is_inner(const char *name, const char *own)
+{
+    const char *mark = strrchr(name, '~');
+    return mark && !strcmp(mark + 1 + strspn(mark + 1, "0123456789"), own);
+}
+
+/* The value of that name, or the first of the node of that name. Names within functions and
+ * branches may stand alone where there is one such. -1: none; -2: several. */
 static int output_of(const vkt__onnx *f, const char *name)
 {
     if (!name) return f->outputs[0].value;
-    int v = vkt__onnx_find(f, name);
-    for (size_t k = 0; v < 0 && k < f->n_nodes; k++)
-        if (!strcmp(f->nodes[k].name, name) && f->nodes[k].n_out) v = f->nodes[k].out[0];
-    return v;
+    int v = vkt__onnx_find(f, name), inner = -1;
+    char own[300];
+    snprintf(own, sizeof own, "/%s", name);
+    for (size_t k = 0; v < 0 && k < f->n_nodes; k++) {
+        const vkt__onnx_node *n = &f->nodes[k];
+        if (n->n_out && !strcmp(n->name, name)) return n->out[0];
+        for (size_t i = 0; i < n->n_out; i++) {
+            bool found = n->out[i] >= 0 && is_inner(f->values[n->out[i]].name, own);
+            if (!found && !(i == 0 && is_inner(n->name, own))) continue;
+            inner = inner == -1 || inner == n->out[i] ? n->out[i] : -2;
+        }
+    }
+    return v < 0 ? inner : v;
+}
+
+/* The end of a message about a name that there is not. */
+static vkt_hint near_name(const vkt__onnx *f, const char *name)
+{
+    enum { MOST = 4096 }; /* names to compare with */
+    const char **names = vkt__alloc(MOST * sizeof *names);
+    size_t n = 0;
+    for (size_t k = 0; k < f->n_nodes && n + 1 < MOST; k++) {
+        names[n++] = f->nodes[k].name;
+        if (f->nodes[k].n_out && f->nodes[k].out[0] >= 0)
+            names[n++] = f->values[f->nodes[k].out[0]].name;
+    }
+    vkt_hint hint = vkt_did_you_mean(name, names, n);
+    free(names);
+    return hint;
 }
 
 const char *vkt__onnx_main_output(const vkt__onnx *f)
@@ -179,9 +213,12 @@ vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_p
     p->out = output_of(f, output);
     *out = NULL;
     if (p->out < 0) {
+        bool several = p->out == -2;
         free(p);
-        return vkt__fail(VKT_E_ARG, "onnx", "%s: no node and no value has the name '%s'", f->path,
-                         vkt__show(output).s);
+        return vkt__fail(VKT_E_ARG, "onnx", "%s: %s '%s'%s", f->path,
+                         several ? "several functions or branches have a node or value of the name"
+                                 : "no node and no value has the name",
+                         vkt__show(output).s, several ? "" : near_name(f, output).text);
     }
     p->needed = vkt__arena_alloc(&p->arena, f->n_nodes + 1);
     p->roles = vkt__arena_alloc(&p->arena, (f->n_initializers + 1) * sizeof *p->roles);

@@ -3,6 +3,7 @@
 #include "base/os.h"
 #include "formats/protobuf.h"
 #include "nn/onnx_net.h"
+#include "onnx/onnx_build.h"
 #include "onnx/onnx_read.h"
 #include "testing.h"
 
@@ -95,6 +96,43 @@ static void nodes_stand_where_they_are_called(void **state)
     assert_int_equal(f->nodes[1].out[0], vkt__onnx_find(f, "y"));
     assert_false(f->values[vkt__onnx_find(f, "y")].inner);
     assert_int_equal(f->nodes[0].in[0], vkt__onnx_find(f, "x"));
+    vkt__onnx_close(&f);
+}
+
+static void a_name_within_a_function_may_stand_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *is, *says;
+    } cases[] = { { "half~0/made", "half~0/made", NULL },
+                  { "made", "half~0/made", NULL },
+                  { "z", NULL,
+                    "several functions or branches have a node or value of the name 'z'" },
+                  { "half~0/mad", NULL, "'half~0/mad'; did you mean 'half~0/made'?" },
+                  { "ade", NULL, "no node and no value has the name 'ade'\n" } };
+    vkt__str m = { 0 }, g = { 0 }, half = function("half"), rest = function("rest");
+    node(&g, GRAPH_NODE, "half", "own", "x", "between");
+    node(&g, GRAPH_NODE, "rest", "own", "between", "y");
+    graph(&m, &g);
+    node(&half, FUNCTION_NODE, "Exp", "", "x", "made");
+    node(&half, FUNCTION_NODE, "Relu", "", "made", "z");
+    node(&half, FUNCTION_NODE, "Relu", "", "z", "y");
+    finish_function(&m, &half);
+    node(&rest, FUNCTION_NODE, "Exp", "", "x", "z");
+    node(&rest, FUNCTION_NODE, "Exp", "", "z", "y");
+    finish_function(&m, &rest);
+    vkt__onnx *f;
+    REQUIRE_OK(parse(&m, &f));
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt__onnx_plan *p = NULL;
+        TEST_LOG_CAPTURE();
+        vkt_status st = vkt__onnx_plan_of(f, cases[i].name, &p);
+        assert_int_equal(st, cases[i].is ? VKT_OK : VKT_E_ARG);
+        if (cases[i].is) assert_int_equal(p->out, vkt__onnx_find(f, cases[i].is));
+        if (cases[i].says) REQUIRE_LOGGED(cases[i].says);
+        vkt__onnx_plan_destroy(&p);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     vkt__onnx_close(&f);
 }
 
@@ -256,6 +294,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_stand_where_they_are_called),
+        cmocka_unit_test(a_name_within_a_function_may_stand_alone),
         cmocka_unit_test(what_is_passed_through),
         cmocka_unit_test(what_never_ends),
         cmocka_unit_test(what_is_too_much),
