@@ -72,6 +72,51 @@ static vkt__pb whole_file(const vkt__onnx_net *net)
     return (vkt__pb) { data, data + net->f->map.n };
 }
 
+/* What of the file's graph is written back: nodes by their places in the file, values by number. */
+typedef struct kept {
+    bool *node, *value;
+    size_t n_nodes;
+} kept;
+
+static void keep_value(const vkt__onnx *f, kept *k, int v, bool *more)
+{
+    if (v < 0 || k->value[v]) return;
+    k->value[v] = *more = true;
+    if (f->values[v].node >= 0) k->node[f->nodes[f->values[v].node].at] = true;
+}
+
+/* The names that a NodeProto takes. */
+static void keep_inputs(const vkt__onnx *f, vkt__pb node, kept *k, bool *more)
+{
+    vkt__pb_field field;
+    while (vkt__pb_next(&node, &field) > 0) {
+        size_t n = field.wire == VKT__PB_BYTES ? (size_t)(field.bytes.end - field.bytes.at) : 0;
+        if (field.number != 1 || !n) continue;
+        char *name = vkt__alloc(n + 1);
+        memcpy(name, field.bytes.at, n);
+        keep_value(f, k, vkt__onnx_find(f, name), more);
+        free(name);
+    }
+}
+
+/* A call or an If is written whole: what its other results and branches take is kept, too. */
+static void keep_what_they_take(const vkt__onnx *f, vkt__pb graph, kept *k)
+{
+    for (bool more = true; more;) {
+        vkt__pb_field field;
+        size_t at = 0;
+        more = false;
+        for (size_t i = f->n_nodes; i-- > 0;)
+            for (size_t j = 0; k->node[f->nodes[i].at] && j < f->nodes[i].n_in; j++)
+                keep_value(f, k, f->nodes[i].in[j], &more);
+        for (vkt__pb all = graph; vkt__pb_next(&all, &field) > 0;)
+            if (field.number == NODE && field.wire == VKT__PB_BYTES) {
+                if (at < k->n_nodes && k->node[at]) keep_inputs(f, field.bytes, k, &more);
+                at++;
+            }
+    }
+}
+
 void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool whole,
                           vkt__str *graph)
 {
@@ -80,7 +125,7 @@ void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool 
     vkt__pb_field field;
     size_t at = 0, n = 0;
     for (size_t k = 0; k < f->n_nodes; k++) n = VKT_MAX(n, f->nodes[k].at + 1);
-    bool *kept = vkt__alloc(n + 1); /* by places in the file */
+    kept keep = { vkt__alloc(n + 1), vkt__alloc(f->n_values + 1), n };
     bool found = message(whole_file(net), 7, &m);
     VKT_ASSERT(found);
     for (size_t k = 0; k < f->n_nodes; k++) {
@@ -88,22 +133,24 @@ void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool 
         bool lifted = !node->n_out && !node->inner &&
                       (!strcmp(node->type, "Identity") || !strcmp(node->type, "Constant"));
         /* A lifted one became an initializer. */
-        kept[node->at] = kept[node->at] || (!lifted && (whole || net->plan->needed[k]));
+        keep.node[node->at] = keep.node[node->at] || (!lifted && (whole || net->plan->needed[k]));
     }
+    if (!whole) keep_what_they_take(f, m, &keep);
     while (vkt__pb_next(&m, &field) > 0) {
         bool bytes = field.wire == VKT__PB_BYTES;
         if (field.number == INITIALIZER && bytes) continue;
         if (field.number == NODE && bytes) {
-            if (at < n && kept[at]) copy_field(graph, &field);
+            if (at < n && keep.node[at]) copy_field(graph, &field);
             at++;
             continue;
         }
         if (whole || field.number == INPUT) copy_field(graph, &field);
     }
-    free(kept);
     for (size_t i = 0; i < f->n_initializers; i++) {
         const vkt__onnx_tensor *t = &f->initializers[i];
-        if (!whole && net->plan->roles[i] == VKT__ONNX_UNUSED) continue;
+        if (!whole && net->plan->roles[i] == VKT__ONNX_UNUSED &&
+            !keep.value[vkt__onnx_find(f, t->name)])
+            continue;
         if (t->type == VKT__ONNX_STRING) {
             if (t->end)
                 vkt__pb_bytes(graph, INITIALIZER, (const char *)f->map.data + t->at,
@@ -112,6 +159,8 @@ void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool 
         }
         put_tensor(t, net->of[i] >= 0 ? numbers_of(net, w, t->name) : NULL, graph);
     }
+    free(keep.node);
+    free(keep.value);
 }
 
 void vkt__onnx_back_model(const vkt__onnx_net *net, vkt__str *model)

@@ -118,11 +118,24 @@ fail:
 
 /* ---- the graph's tensors ---- */
 
+static vkt_tensor *scouted(vkt_graph *g, const char *name, vkt_shape shape, vkt_dtype dtype)
+{
+    vkt_tensor *t = vkt__input_named(g, name);
+    return t ? t : vkt_input(g, shape, dtype, name);
+}
+
 static vkt_tensor *initializer(void *user, vkt_graph *g, size_t i)
 {
     vkt__onnx_net *net = user;
-    int of = net->of[i];
     bool state = net->plan->roles[i] == VKT__ONNX_STATE;
+    if (net->scout) {
+        const vkt__onnx_tensor *from = &net->f->initializers[i];
+        vkt_shape shape = shape_of(from);
+        if (net->plan->filters[i])
+            shape = (vkt_shape) { 4, { shape.d[2], shape.d[3], shape.d[1], shape.d[0] } };
+        return scouted(g, from->name, shape, VKT_F32);
+    }
+    int of = net->of[i];
     if (!net->dry)
         return state ? vkt__model_state_tensor(net->m, g, of) : vkt__model_tensor(net->m, g, of);
     const vkt_param *p = state ? &net->m->states[of].pub : &net->m->params[of].pub;
@@ -166,6 +179,7 @@ static vkt_tensor *constant(void *user, vkt_graph *g, const char *name, vkt_shap
     vkt__onnx_net *net = user;
     vkt_model *m = net->m;
     const char *full = vkt__arena_printf(&g->arena, "%s%s", net->prefix, name);
+    if (net->scout) return scouted(g, full, shape, dtype);
     int at = state_of(m, full);
     if (at < 0 && net->dry) {
         float *copy = vkt__arena_alloc(&m->arena, (size_t)numbers->count * sizeof *copy);
@@ -185,6 +199,7 @@ static vkt_tensor *counter(void *user, vkt_graph *g, const char *name)
 {
     vkt__onnx_net *net = user;
     const char *full = vkt__arena_printf(&g->arena, "%s%s.num_batches_tracked", net->prefix, name);
+    if (net->scout) return scouted(g, full, vkt_shape1(1), VKT_U32);
     int at = state_of(net->m, full);
     if (at < 0) at = vkt__model_add_named_state(net->m, full, (vkt_shape) { 0 }, VKT_U32, 0);
     return state_tensor(net, g, at);
@@ -314,7 +329,12 @@ static vkt_status feed(const vkt__onnx_net *net, vkt_graph *g, const vkt__layer 
     for (size_t i = 0; i < f->n_inputs; i++) {
         vkt__onnx_feed_kind kind = net->feeds[i].kind;
         if (kind == VKT__ONNX_FEED_NONE || kind == VKT__ONNX_FEED_EXAMPLE) continue;
-        if (kind == VKT__ONNX_FEED_MASK && net->m->takes_ids && !net->dry)
+        bool mask = kind == VKT__ONNX_FEED_MASK && net->m->takes_ids;
+        if (mask && f->inputs[i].rank != s.rank)
+            return vkt__layer_error(l, "its input '%s' %s is no mask of [N, T]",
+                                    vkt__show(f->values[f->inputs[i].value].name).s,
+                                    info_text(net->m, &f->inputs[i]));
+        if (mask && !net->dry)
             in[i] = mask_of(net->m, g, x);
         else if (!(known[i] = vkt__onnx_fed(f, i, &net->feeds[i], net->example, dims, &g->arena)))
             return vkt__layer_error(l, "its input '%s' %s has sizes that the example has not",
@@ -365,31 +385,79 @@ static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vk
     return x;
 }
 
+/* Which values are the example's ids, perhaps in another type or with more axes. [n_values] */
+static bool *ids_of(const vkt__onnx_net *net)
+{
+    static const char *const same[] = { "Cast",    "Identity",  "Reshape", "Unsqueeze",
+                                        "Squeeze", "Transpose", "Flatten", "If" };
+    const vkt__onnx *f = net->f;
+    bool *is = vkt__alloc(f->n_values + 1);
+    is[f->inputs[net->example].value] = true;
+    for (size_t k = 0; k < f->n_nodes; k++) { /* nodes stand behind what they take */
+        const vkt__onnx_node *n = &f->nodes[k];
+        for (size_t t = 0; t < VKT_COUNT(same); t++)
+            for (size_t i = 0; i < n->n_in && !strcmp(n->type, same[t]); i++)
+                for (size_t j = 0; j < n->n_out && n->in[i] >= 0 && is[n->in[i]]; j++)
+                    if (n->out[j] >= 0) is[n->out[j]] = true;
+    }
+    return is;
+}
+
 /* Ids beyond a table's rows would be nothing without a word. */
 static vkt_status match_rows(const vkt__onnx_net *net, const vkt__layer *l)
 {
     const vkt__onnx *f = net->f;
-    int example = f->inputs[net->example].value;
-    for (size_t k = 0; k < f->n_nodes && net->m->takes_ids; k++) {
+    vkt_status st = VKT_OK;
+    bool *ids = net->m->takes_ids ? ids_of(net) : NULL;
+    for (size_t k = 0; ids && k < f->n_nodes && st == VKT_OK; k++) {
         const vkt__onnx_node *n = &f->nodes[k];
-        if (strcmp(n->type, "Gather") != 0 || n->n_in < 2 || n->in[0] < 0 || n->in[1] != example)
-            continue;
+        if (strcmp(n->type, "Gather") != 0 || n->n_in < 2 || n->in[0] < 0 || n->in[1] < 0) continue;
         const vkt__onnx_tensor *t = f->values[n->in[0]].initializer;
-        if (t && t->rank == 2 && t->dims[0] < net->m->embed_rows)
-            return vkt__layer_error(l,
-                                    "its table '%s' has %llu rows, and the tokenizer %u tokens: "
-                                    "data.tokenizer must be the one that the net was trained with",
-                                    vkt__show(t->name).s, (unsigned long long)t->dims[0],
-                                    net->m->embed_rows);
+        if (ids[n->in[1]] && t && t->rank == 2 && t->dims[0] < net->m->embed_rows)
+            st = vkt__layer_error(l,
+                                  "its table '%s' has %llu rows, and the tokenizer %u tokens: "
+                                  "data.tokenizer must be the one that the net was trained with",
+                                  vkt__show(t->name).s, (unsigned long long)t->dims[0],
+                                  net->m->embed_rows);
     }
-    return VKT_OK;
+    free(ids);
+    return st;
+}
+
+enum { EXAMPLES = 2 }; /* of a dry graph */
+
+/* A dry graph of the net; *y is what it gives. */
+static vkt_status try_build(vkt__onnx_net *net, const vkt__layer *l, vkt_graph **g, vkt_tensor **y)
+{
+    vkt_status st;
+    vkt_shape in = { .rank = l->in.rank + 1, .d = { EXAMPLES } };
+    for (uint32_t k = 0; k < l->in.rank; k++) in.d[k + 1] = l->in.d[k];
+    *g = vkt__graph_new(NULL);
+    net->dry = true;
+    *y = put(net, *g, l, vkt_input(*g, in, VKT_F32, "onnx input"), true, &st);
+    net->dry = false;
+    return st;
+}
+
+/* Which branches the net takes, so that no weight of another one is trained. */
+static vkt_status scout(vkt__onnx_net *net, const vkt__layer *l)
+{
+    vkt_graph *g = NULL;
+    vkt_tensor *y;
+    if (!net->f->n_guards) return VKT_OK;
+    net->scout = true;
+    vkt_status st = try_build(net, l, &g, &y);
+    net->scout = false;
+    vkt_graph_destroy(&g);
+    if (st == VKT_OK) vkt__onnx_plan_narrow(net->plan);
+    return st;
 }
 
 static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
 {
-    enum { EXAMPLES = 2 };
     vkt_status st = VKT_OK;
     vkt_graph *g = NULL;
+    vkt_tensor *y;
     if (!l->spec.file) return vkt__layer_error(l, "it lacks its file: `- onnx: net.onnx`");
     vkt__onnx_net *net = vkt__alloc(sizeof *net);
     net->m = m;
@@ -403,14 +471,9 @@ static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
     if (why) return vkt__layer_error(l, "%s", why);
     VKT_TRY(match_input(net, l, net->example));
     VKT_TRY(match_rows(net, l));
+    VKT_TRY(scout(net, l));
     VKT_TRY(declare(net, l));
-    g = vkt__graph_new(NULL);
-    vkt_shape in = { .rank = l->in.rank + 1, .d = { EXAMPLES } };
-    for (uint32_t k = 0; k < l->in.rank; k++) in.d[k + 1] = l->in.d[k];
-    net->dry = true;
-    vkt_tensor *y = put(net, g, l, vkt_input(g, in, VKT_F32, "onnx input"), true, &st);
-    net->dry = false;
-    VKT_TRY(st);
+    VKT_TRY(try_build(net, l, &g, &y));
     vkt_shape s = vkt_tensor_shape(y);
     char text[96];
     if (s.rank < 2 || s.d[0] != EXAMPLES) {

@@ -20,6 +20,7 @@ typedef struct vkt__onnx_net {
     bool row;   /* its result is one row of numbers, whatever axes of 1 the file has */
     bool train; /* the graph that is being built is trained */
     bool dry;   /* shapes alone are asked for: nothing is bound */
+    bool scout; /* dry, and before anything is declared: which branches are taken */
     struct vkt__onnx_net *next;
 } vkt__onnx_net;
 

@@ -48,6 +48,7 @@ typedef struct vkt__onnx_plan {
     bool *needed;          /* [n_nodes] */
     vkt__onnx_role *roles; /* [n_initializers] */
     bool *filters;         /* [n_initializers] only filters of convolutions: [KH, KW, CI, CO] */
+    char *branch;          /* [n_values] of conditions: 't' or 'f' as the first graph had them */
     vkt__arena arena;
 } vkt__onnx_plan;
 
@@ -91,9 +92,15 @@ typedef struct vkt__onnx_build {
 vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out);
 /* The same, whatever its ops are: for those who only look. */
 vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_plan **out);
+/* Once a graph was built: of each If the branch that it took is needed alone. Initializers that
+ * only the others use are constants. */
+void vkt__onnx_plan_narrow(vkt__onnx_plan *p);
 /* The first output of floats. */
 const char *vkt__onnx_main_output(const vkt__onnx *f);
 void vkt__onnx_plan_destroy(vkt__onnx_plan **p);
+/* What a condition is: as the plan's first graph had it, so that no graph takes another branch for
+ * its number of examples. *differs: here it would be another. false: it is not known. */
+bool vkt__onnx_condition(const vkt__onnx_build *b, int value, bool *is, bool *differs);
 
 /* What an input of the net is given. */
 typedef enum vkt__onnx_feed_kind {

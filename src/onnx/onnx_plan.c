@@ -26,7 +26,15 @@ const vkt__onnx_op *vkt__onnx_op_of(const vkt__onnx_node *n)
     return NULL;
 }
 
-/* A node whose inputs are needed is needed; nodes stand behind what they take. */
+/* Whether a node takes its input i: an If what it gives of the branch that is known, else of both.
+ */
+static bool takes(const vkt__onnx_plan *p, const vkt__onnx_node *n, size_t i)
+{
+    char branch = strcmp(n->type, "If") == 0 && n->n_in > 1 ? p->branch[n->in[0]] : 0;
+    return !branch || i == 0 || (branch == 't') == (i <= n->n_out);
+}
+
+/* A node whose outputs are needed is needed; nodes stand behind what they take. */
 static void mark_needed(const vkt__onnx *f, vkt__onnx_plan *p)
 {
     bool *value = vkt__alloc((f->n_values + 1) * sizeof *value);
@@ -36,7 +44,7 @@ static void mark_needed(const vkt__onnx *f, vkt__onnx_plan *p)
         for (size_t i = 0; i < n->n_out; i++)
             if (n->out[i] >= 0 && value[n->out[i]]) p->needed[k] = true;
         for (size_t i = 0; p->needed[k] && i < n->n_in; i++)
-            if (n->in[i] >= 0) value[n->in[i]] = true;
+            if (n->in[i] >= 0 && takes(p, n, i)) value[n->in[i]] = true;
     }
     free(value);
 }
@@ -149,7 +157,8 @@ static void set_roles(const vkt__onnx *f, vkt__onnx_plan *p)
     uses[p->out].any = uses[p->out].other = true;
     for (size_t k = 0; k < f->n_nodes; k++)
         for (size_t i = 0; p->needed[k] && i < f->nodes[k].n_in; i++)
-            if (f->nodes[k].in[i] >= 0) add_use(&f->nodes[k], i, &uses[f->nodes[k].in[i]]);
+            if (f->nodes[k].in[i] >= 0 && takes(p, &f->nodes[k], i))
+                add_use(&f->nodes[k], i, &uses[f->nodes[k].in[i]]);
     for (size_t i = 0; i < f->n_initializers; i++)
         set_role(p, i, &uses[vkt__onnx_find(f, f->initializers[i].name)]);
     free(uses);
@@ -220,6 +229,7 @@ vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_p
                                  : "no node and no value has the name",
                          vkt__show(output).s, several ? "" : near_name(f, output).text);
     }
+    p->branch = vkt__arena_alloc(&p->arena, f->n_values + 1);
     p->needed = vkt__arena_alloc(&p->arena, f->n_nodes + 1);
     p->roles = vkt__arena_alloc(&p->arena, (f->n_initializers + 1) * sizeof *p->roles);
     p->filters = vkt__arena_alloc(&p->arena, f->n_initializers + 1);
@@ -227,6 +237,24 @@ vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_p
     set_roles(f, p);
     *out = p;
     return VKT_OK;
+}
+
+void vkt__onnx_plan_narrow(vkt__onnx_plan *p)
+{
+    const vkt__onnx *f = p->f;
+    vkt__onnx_role *before = vkt__alloc((f->n_initializers + 1) * sizeof *before);
+    for (size_t i = 0; i < f->n_initializers; i++) {
+        before[i] = p->roles[i];
+        p->roles[i] = VKT__ONNX_UNUSED;
+        p->filters[i] = false;
+    }
+    memset(p->needed, 0, f->n_nodes);
+    mark_needed(f, p);
+    set_roles(f, p);
+    for (size_t i = 0; i < f->n_initializers; i++)
+        if (p->roles[i] == VKT__ONNX_UNUSED && before[i] != VKT__ONNX_UNUSED)
+            p->roles[i] = VKT__ONNX_HOST;
+    free(before);
 }
 
 vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out)

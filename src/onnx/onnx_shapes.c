@@ -424,18 +424,20 @@ static void build_trilu(vkt__onnx_build *b, const vkt__onnx_op *op)
 static void build_if(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
     (void)op;
-    const vkt__onnx_host *condition = vkt__onnx_need(b, 0)->host;
     size_t n = b->n->n_out;
-    if (!condition || condition->count != 1) {
+    bool is, differs;
+    if (!vkt__onnx_condition(b, b->n->in[0], &is, &differs)) {
         vkt__onnx_refuse(b,
                          "its condition depends on what the net computes: a branch is taken when "
                          "the graph is built, by shapes and constants");
         return;
     }
+    if (differs)
+        vkt_log(VKT_LOG_WARN, "onnx",
+                "%s: %s says another branch for a batch of %lld than for more: it is not followed",
+                b->f->path, b->n->where, (long long)b->batch);
     for (size_t i = 0; i < n; i++) {
-        vkt__onnx_value *v =
-            vkt__onnx_need(b, 1 + i + (vkt__onnx_host_number(condition, 0) != 0 ? 0 : n));
-        vkt__onnx_value *out = vkt__onnx_out(b, i);
+        vkt__onnx_value *v = vkt__onnx_need(b, 1 + i + (is ? 0 : n)), *out = vkt__onnx_out(b, i);
         if (out) *out = *v;
     }
 }

@@ -13,6 +13,7 @@
 #include "onnx/onnx_read.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/twin.h"
+#include "models/onnx_back.h"
 #include "testing.h"
 
 #define GOLDEN VKT_TEST_DIR "/golden/onnx/"
@@ -144,6 +145,36 @@ static void equal_tensors_are_several(void **state)
     assert_int_equal(m->n_states, 4); /* mean, variance, batches, indices */
     assert_non_null(param_of(m, "norm.running_mean"));
     assert_non_null(param_of(m, "norm.bias"));
+    vkt_model_destroy(&m);
+}
+
+/* Whether a graph that was written has an initializer of a name of one letter. */
+static bool has(const vkt__str *graph, char name)
+{
+    const char field[] = { 8 << 3 | 2, 1, name };
+    for (size_t i = 0; i + sizeof field <= graph->len; i++)
+        if (!memcmp(graph->data + i, field, sizeof field)) return true;
+    return false;
+}
+
+/* Only what the cut and the branch that is taken need is trained. A call and an If are written back
+ * whole, with what the rest of them takes. */
+static void a_cut_is_written_back_whole(void **state)
+{
+    (void)state;
+    vkt_model *m;
+    vkt__str graph = { 0 };
+    vkt_layer layers[] = {
+        { .type = "onnx", .file = GOLDEN "several/model.onnx", .cut = "z" },
+        { .type = "linear" },
+    };
+    assert_int_equal(make(layers, 2, vkt_shape1(4), 3, &m), VKT_OK);
+    assert_true(param_of(m, "w") && param_of(m, "p"));
+    for (const char *p = "uvqm"; *p; p++) assert_null(param_of(m, (char[]) { *p, 0 }));
+    vkt__onnx_back_graph(vkt__onnx_net_of(m), &(vkt__weights) { 0 }, false, &graph);
+    for (const char *p = "wpuvq"; *p; p++) assert_true(has(&graph, *p));
+    assert_false(has(&graph, 'm'));
+    vkt__str_finish(&graph);
     vkt_model_destroy(&m);
 }
 
@@ -378,6 +409,7 @@ int main(void)
         cmocka_unit_test(names_and_roles),
         cmocka_unit_test(equal_tensors_are_several),
         cmocka_unit_test(single_numbers),
+        cmocka_unit_test(a_cut_is_written_back_whole),
         cmocka_unit_test(cut_at_a_picture),
         cmocka_unit_test(refusals),
         cmocka_unit_test(files_that_lie),

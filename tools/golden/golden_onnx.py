@@ -260,6 +260,26 @@ net (float[N, 1, 4] x) => (float[N, 3] y) {
    y = MatMul (z, v)
 }
 """, np.random.default_rng(9).normal(size=(2, 1, 4)).astype(np.float32), {"w": (4,), "v": (4, 3)})
+# What a cut needs to be written back: a call whose other result takes more, an If whose other branch has a weight.
+whole("several", """<ir_version: 9, opset_import: ["" : 18, "own" : 1]>
+net (float[N, 4] x) => (float[N, 3] y) {
+   r = Mul (x, u)
+   a, b = own.two (x, w, r, v)
+   shape = Shape (x)
+   one = Constant <value_ints = [1]> ()
+   columns = Gather (shape, one)
+   four = Constant <value_ints = [4]> ()
+   is_four = Equal (columns, four)
+   z = If (is_four) <then_branch = yes () => (t) { t = Mul (a, p) }, else_branch = no () => (t) { t = Mul (a, q) }>
+   s = Add (z, b)
+   y = MatMul (s, m)
+}
+<domain: "own", opset_import: ["" : 18]>
+two (x, w, r, v) => (a, b) {
+   a = Mul (x, w)
+   b = Mul (r, v)
+}
+""", np.random.default_rng(11).normal(size=(2, 4)).astype(np.float32), {"u": (4,), "v": (4,), "w": (4,), "p": (4,), "q": (4,), "m": (4, 3)})
 # An encoder of texts, as Hugging Face's are called: the mean over the tokens that the mask has.
 ids = np.random.default_rng(10).integers(0, 300, (2, 6))
 whole("encoder", """<ir_version: 9, opset_import: ["" : 18]>
