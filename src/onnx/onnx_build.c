@@ -395,3 +395,15 @@ void vkt__onnx_give_same(vkt__onnx_build *b, const vkt__onnx_value *v)
     vkt__onnx_value *y = vkt__onnx_out(b, 0);
     if (y) *y = *v;
 }
+
+bool vkt__onnx_condition(const vkt__onnx_build *b, int value, bool *is, bool *differs)
+{
+    const vkt__onnx_host *h = b->values[value].host;
+    char *first = &b->plan->branch[value];
+    if (!h || h->count != 1) return false;
+    bool here = vkt__onnx_host_number(h, 0) != 0;
+    if (!*first) *first = here ? 't' : 'f';
+    *is = *first == 't';
+    *differs = *is != here;
+    return true;
+}

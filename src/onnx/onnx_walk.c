@@ -77,18 +77,6 @@ static void build_node(vkt__onnx_build *b)
     if (b->st == VKT_OK && b->g->status != VKT_OK) b->st = b->g->status;
 }
 
-bool vkt__onnx_condition(const vkt__onnx_build *b, int value, bool *is, bool *differs)
-{
-    const vkt__onnx_host *h = b->values[value].host;
-    char *first = &b->plan->branch[value];
-    if (!h || h->count != 1) return false;
-    bool here = vkt__onnx_host_number(h, 0) != 0;
-    if (!*first) *first = here ? 't' : 'f';
-    *is = *first == 't';
-    *differs = *is != here;
-    return true;
-}
-
 /* Whether the branch that the node is of is taken: the conditions of all that are around it are
  * known by then, or its If says that they are not. */
 static bool is_taken(const vkt__onnx_build *b, int guard)
