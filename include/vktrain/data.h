@@ -383,6 +383,7 @@ typedef struct vkt_dataset_info {
     uint32_t context;
     const vkt_tokenizer *tokenizer;
     uint64_t n_tokens[VKT_N_SPLITS];
+    bool no_mirror; /* POINTS: which of them a mirror exchanges is not known, so none may flip */
 } vkt_dataset_info;
 VKT_API const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 /* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by

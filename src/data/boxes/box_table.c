@@ -99,7 +99,8 @@ static vkt_status sort_rows(reading *r)
     VKT_TRY(vkt__alloc_large(r->n + 1ull, sizeof *all, "the boxes", &all));
     VKT_TRY(vkt__alloc_large(r->n + 1ull, sizeof *r->order, "the boxes", &r->order));
     for (uint32_t i = 0; i < r->n; i++)
-        all[i] = (of_picture) { cell(&r->csv, &r->c, i + 1, FILE_NAME), i + 1, i + 1 };
+        all[i] = (of_picture) { vkt__marks_plain(cell(&r->csv, &r->c, i + 1, FILE_NAME), r->arena),
+                                i + 1, i + 1 };
     if (r->n) qsort(all, r->n, sizeof *all, by_file);
     for (uint32_t i = 1; i < r->n; i++)
         if (!strcmp(all[i].file, all[i - 1].file)) all[i].first = all[i - 1].first;

@@ -173,8 +173,14 @@ static vkt_status take_points(const reading *r, uint32_t at, const double v[4], 
 {
     const json_t *a = json_array_get(r->marks, at), *list = json_object_get(a, "keypoints");
     size_t n = 3 * (size_t)m->points->n;
+    const json_t *area = json_object_get(a, "area"); /* none: nobody said */
     double point[3 * VKT__POINTS_MOST];
     bool any = false;
+    if (area && !(json_is_number(area) && json_number_value(area) >= 0))
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s': annotations[%u] has an `area` that is no number of pixels: "
+                         "correct it, or leave it out",
+                         r->name, at);
     for (size_t k = 0; k < n; k++) {
         const json_t *number = json_array_get(list, k);
         point[k] = json_is_number(number) ? json_number_value(number) : NAN;
@@ -188,9 +194,7 @@ static vkt_status take_points(const reading *r, uint32_t at, const double v[4], 
         any |= seen && point[k] > 0;
     }
     m->points->n_bare += !any;
-    return any ? vkt__marks_add_points(m, v, json_number_value(json_object_get(a, "area")), point,
-                                       r->name)
-               : VKT_OK;
+    return any ? vkt__marks_add_points(m, v, json_number_value(area), point, r->name) : VKT_OK;
 }
 
 static vkt_status take_mark(const reading *r, uint32_t at, vkt__marks *m)

@@ -70,10 +70,19 @@ fail:
     return st;
 }
 
+/* Windows has two. */
+static const char *last_separator(const char *path)
+{
+    const char *last = NULL;
+    for (const char *p = path; *p; p++)
+        if (*p == '/' || *p == '\\') last = p;
+    return last;
+}
+
 /* The folder whose pictures a file in `dir` lists: the one above annotations without pictures. */
 static const char *root_of(const char *dir, vkt__arena *arena)
 {
-    const char *slash = strrchr(dir, '/');
+    const char *slash = last_separator(dir);
     if (strcmp(slash ? slash + 1 : dir, "annotations") != 0 || vkt__folder_look(dir).pictures)
         return dir;
     return slash ? vkt__arena_printf(arena, "%.*s", (int)(slash - dir), dir) : ".";
@@ -87,7 +96,7 @@ vkt_status vkt__lists_find(const vkt__list_kind *kind, const char *root, vkt__ar
     *out = (vkt__lists) { 0 };
     root = vkt__folder_root(root, arena);
     if (!vkt__is_dir(root)) {
-        const char *slash = strrchr(root, '/');
+        const char *slash = last_separator(root);
         out->path[0] = root;
         out->root[0] = root_of(
             slash ? vkt__arena_printf(arena, "%.*s", (int)(slash - root), root) : ".", arena);
@@ -118,7 +127,7 @@ bool vkt__lists_are(const vkt__list_kind *kind, const char *root)
     return are;
 }
 
-/* ---- a picture in two files ---- */
+/* ---- a picture that is listed twice ---- */
 
 typedef struct taken {
     const char *path;
@@ -145,7 +154,11 @@ static vkt_status check_once(const vkt__lists *f, const size_t *end, const vkt__
     }
     if (n) qsort(all, n, sizeof *all, by_path);
     for (size_t i = 1; i < n && st == VKT_OK; i++)
-        if (all[i].file != all[i - 1].file && !strcmp(all[i].path, all[i - 1].path))
+        if (!strcmp(all[i].path, all[i - 1].path) && all[i].file == all[i - 1].file)
+            st = vkt__fail(VKT_E_FORMAT, "data",
+                           "'%s' lists the picture '%s' twice: put what it says of it together",
+                           f->path[all[i].file], all[i].path);
+        else if (!strcmp(all[i].path, all[i - 1].path))
             st = vkt__fail(VKT_E_FORMAT, "data",
                            "'%s' and '%s' both list the picture '%s': move one of these files "
                            "away, or give data.path the one to use",
@@ -172,7 +185,7 @@ vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, con
         end[i] = out->pictures.n;
         if (f.split[i] < VKT_N_SPLITS) out->pictures.own[f.split[i]] = true;
     }
-    if (f.n > 1) VKT_TRY(check_once(&f, end, &out->pictures));
+    if (f.n) VKT_TRY(check_once(&f, end, &out->pictures));
 fail:
     free(text);
     return st;

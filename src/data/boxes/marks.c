@@ -75,6 +75,15 @@ vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop)
     return VKT_OK;
 }
 
+/* The area of a mark of the picture `at` that is more than its pixels; 0: there is none. */
+static double too_large(const vkt__marks *m, uint32_t at, double pixels)
+{
+    uint64_t end = at + 1 < m->pictures.n ? m->first[at + 1] : m->n;
+    for (uint64_t k = m->first[at]; m->points && k < end; k++)
+        if (m->points->area[k] > pixels) return m->points->area[k];
+    return 0;
+}
+
 /* A file that says its picture's size says where its boxes lie by that size. */
 vkt_status vkt__marks_check_sizes(vkt__marks *m, bool stop, vkt__survey *s)
 {
@@ -82,12 +91,21 @@ vkt_status vkt__marks_check_sizes(vkt__marks *m, bool stop, vkt__survey *s)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         const uint32_t *said = m->said[s->from[i]];
-        if (said[0] && (said[0] != s->wide[i] || said[1] != s->high[i])) {
+        const char *path = m->pictures.item[s->from[i]].path;
+        bool other = said[0] && (said[0] != s->wide[i] || said[1] != s->high[i]);
+        double area = too_large(m, s->from[i], (double)s->wide[i] * s->high[i]);
+        if (other || area > 0) {
             if (!stop) vkt__log_quiet(true);
-            st = vkt__fail(VKT_E_FORMAT, "data",
-                           "'%s' has %ux%u pixels, but its %s are those of a picture of %ux%u",
-                           m->pictures.item[s->from[i]].path, s->wide[i], s->high[i],
-                           m->points ? "points" : "boxes", said[0], said[1]);
+            st =
+                other
+                    ? vkt__fail(VKT_E_FORMAT, "data",
+                                "'%s' has %ux%u pixels, but its %s are those of a picture of %ux%u",
+                                path, s->wide[i], s->high[i], m->points ? "points" : "boxes",
+                                said[0], said[1])
+                    : vkt__fail(VKT_E_FORMAT, "data",
+                                "'%s' has %ux%u pixels, but an annotation of it has an `area` "
+                                "of %.6g",
+                                path, s->wide[i], s->high[i], area);
             if (!stop) vkt__log_quiet(false);
             VKT_TRY(vkt__marks_failed(m, st, stop));
             continue;
@@ -160,8 +178,26 @@ bool vkt__marks_below(const char *name)
     return true;
 }
 
+const char *vkt__marks_plain(const char *name, vkt__arena *arena)
+{
+    if (!strstr(name, "./") && !strstr(name, "//")) return name;
+    char *plain = vkt__arena_strdup(arena, name), *to = plain;
+    for (const char *p = plain; *p; p += strspn(p, "/")) {
+        size_t n = strcspn(p, "/");
+        if (n && !(n == 1 && *p == '.')) {
+            if (to != plain) *to++ = '/';
+            memmove(to, p, n);
+            to += n;
+        }
+        p += n;
+    }
+    *to = 0;
+    return plain;
+}
+
 const char *vkt__marks_find(const char *root, const char *file, uint8_t split, vkt__arena *arena)
 {
+    file = vkt__marks_plain(file, arena);
     const char *of = split < VKT_N_SPLITS ? vkt_split_name((vkt_split)split) : "train",
                *other = !strcmp(of, "valid") ? "val" : of;
     const struct {

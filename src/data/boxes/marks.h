@@ -27,6 +27,8 @@ typedef struct vkt__mark_points {
     uint64_t n_bare;  /* marks without a point that was seen, which are left out */
     uint64_t n_other; /* marks of classes that have no points */
     bool whole;       /* a mark is all of its picture, and its box says nothing */
+    uint64_t n_lone;  /* columns of a table that have an x without its y */
+    const char *lone; /* the name of the first of them */
 } vkt__mark_points;
 
 typedef struct vkt__marks {
@@ -57,7 +59,8 @@ vkt_status vkt__marks_add_points(vkt__marks *m, const double box[4], double area
 /* The last picture can't be used: it goes with its marks. */
 void vkt__marks_drop(vkt__marks *m);
 void vkt__marks_finish(vkt__marks *m); /* not the points */
-/* Pictures whose file says another size than they have are failures. */
+/* A picture whose file says another size than it has is a failure, and so is one with a mark whose
+ * area is more than its pixels. */
 vkt_status vkt__marks_check_sizes(vkt__marks *m, bool stop, vkt__survey *s);
 /* What a failure of one picture's marks is: an error, or said and counted. */
 vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop);
@@ -71,6 +74,8 @@ void vkt__marks_sort_classes(vkt__marks *m);
 
 /* A name that stays below its folder: nothing else is read. */
 bool vkt__marks_below(const char *name);
+/* The same without "." and doubled slashes: a picture has one name then. */
+const char *vkt__marks_plain(const char *name, vkt__arena *arena);
 /* The file of a picture below root, in images, in the split's folder, or above; NULL: nowhere. */
 const char *vkt__marks_find(const char *root, const char *file, uint8_t split, vkt__arena *arena);
 
@@ -116,7 +121,7 @@ typedef struct vkt__list_kind {
 vkt_status vkt__lists_find(const vkt__list_kind *kind, const char *root, vkt__arena *arena,
                            vkt__lists *out);
 bool vkt__lists_are(const vkt__list_kind *kind, const char *root);
-/* Each file's content goes to `read`. IO, FORMAT: none is there, or two list one picture. */
+/* Each file's content goes to `read`. IO, FORMAT: none is there, or a picture is listed twice. */
 typedef vkt_status vkt__list_read(char *text, size_t n, const char *name, const char *root,
                                   uint8_t split, bool stop, vkt__arena *arena, vkt__marks *m);
 vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, const char *root,

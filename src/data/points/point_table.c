@@ -14,9 +14,11 @@ static const char *const file_names[] = { "file",  "filename",   "file_name", "p
                          *const split_names[] = { "split", "set" };
 
 typedef struct columns {
-    size_t file, split, at[VKT__POINTS_MOST][PARTS], twice;
-    uint32_t n; /* points */
-    bool many;  /* more than there may be */
+    size_t file, split, at[VKT__POINTS_MOST][PARTS];
+    size_t twice[2]; /* two that say the same */
+    size_t lone;     /* the first x without its y */
+    uint32_t n, n_lone;
+    bool many; /* more of both than there may be */
 } columns;
 
 static bool one_of(const char *word, const char *const *names, size_t n)
@@ -33,41 +35,64 @@ static size_t stem(const char *name, int part)
     return n > 2 && name[n - 2] == '_' && (name[n - 1] | 32) == parts[part] ? n - 2 : 0;
 }
 
-static size_t column_of(const vkt__csv *csv, const char *name, size_t length, int part)
+static size_t column_of(const vkt__csv *csv, size_t from, const char *name, size_t length, int part)
 {
-    for (size_t i = 0; i < csv->n_columns; i++) {
+    for (size_t i = from; i < csv->n_columns; i++) {
         const char *other = vkt__csv_cell(csv, 0, i);
         if (stem(other, part) == length && !strncmp(other, name, length)) return i;
     }
     return NOWHERE;
 }
 
+static void take_column(columns *c, size_t *to, size_t at)
+{
+    if (*to != NOWHERE) c->twice[0] = *to, c->twice[1] = at;
+    if (*to == NOWHERE) *to = at;
+}
+
+/* The point whose x is column i, unless a column before it has that name. */
+static void find_point(const vkt__csv *csv, size_t i, columns *c)
+{
+    const char *name = vkt__csv_cell(csv, 0, i);
+    size_t length = stem(name, X), at[PARTS], again;
+    if (!length || c->many || column_of(csv, 0, name, length, X) != i) return;
+    c->many = c->n + c->n_lone == VKT__POINTS_MOST;
+    if (c->many) return;
+    for (int k = 0; k < PARTS; k++) at[k] = column_of(csv, 0, name, length, k);
+    if (at[Y] == NOWHERE) {
+        if (!c->n_lone++) c->lone = i;
+        return;
+    }
+    for (int k = 0; k < PARTS; k++)
+        if (at[k] != NOWHERE && (again = column_of(csv, at[k] + 1, name, length, k)) != NOWHERE)
+            c->twice[0] = at[k], c->twice[1] = again;
+    memcpy(c->at[c->n++], at, sizeof at);
+}
+
 /* false: these are no points. */
 static bool find_columns(const vkt__csv *csv, columns *c)
 {
-    *c = (columns) { .file = NOWHERE, .split = NOWHERE, .twice = NOWHERE };
+    *c = (columns) { .file = NOWHERE, .split = NOWHERE, .twice = { NOWHERE, NOWHERE } };
     for (size_t i = 0; i < csv->n_columns && csv->n_rows; i++) {
         const char *name = vkt__csv_cell(csv, 0, i);
-        size_t length = stem(name, X);
-        if (c->file == NOWHERE && one_of(name, file_names, VKT_COUNT(file_names))) c->file = i;
-        if (c->split == NOWHERE && one_of(name, split_names, VKT_COUNT(split_names))) c->split = i;
-        if (!length || column_of(csv, name, length, Y) == NOWHERE) continue;
-        if (column_of(csv, name, length, X) != i) {
-            c->twice = i;
-            continue;
-        }
-        c->many |= c->n == VKT__POINTS_MOST;
-        if (c->many) continue;
-        for (int k = 0; k < PARTS; k++) c->at[c->n][k] = column_of(csv, name, length, k);
-        c->n++;
+        if (one_of(name, file_names, VKT_COUNT(file_names))) take_column(c, &c->file, i);
+        if (one_of(name, split_names, VKT_COUNT(split_names))) take_column(c, &c->split, i);
+        find_point(csv, i, c);
     }
     return c->file != NOWHERE && c->n;
 }
+
+typedef struct named {
+    const char *path, *file; /* path: as it was found, file: as the table says */
+    uint32_t line;
+} named;
 
 typedef struct reading {
     const char *name, *root;
     vkt__csv csv;
     columns c;
+    named *found; /* [n_found] pictures that are there */
+    size_t n_found;
     vkt__arena *arena;
 } reading;
 
@@ -85,17 +110,21 @@ static vkt_status take_names(const reading *r, vkt__mark_points *p)
 {
     bool fresh = !p->name;
     if (r->c.many)
-        return vkt__fail(VKT_E_FORMAT, "data", "'%s' has more than %d points", r->name,
-                         VKT__POINTS_MOST);
-    if (r->c.twice != NOWHERE)
-        return vkt__fail(VKT_E_FORMAT, "data", "'%s': two columns are called '%s': rename one",
-                         r->name, vkt__show(cell(r, 0, r->c.twice)).s);
+        return vkt__fail(VKT_E_FORMAT, "data", "'%s' has more than %d columns NAME_x of points",
+                         r->name, VKT__POINTS_MOST);
+    if (r->c.twice[0] != NOWHERE)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s': the columns '%s' and '%s' say the same: rename or remove one",
+                         r->name, vkt__show(cell(r, 0, r->c.twice[0])).s,
+                         vkt__show(cell(r, 0, r->c.twice[1])).s);
     if (!fresh && r->c.n != p->n)
         return vkt__fail(VKT_E_FORMAT, "data", "'%s' has %u points, the files before have %u",
                          r->name, r->c.n, p->n);
     if (fresh) p->name = vkt__arena_alloc(r->arena, r->c.n * sizeof *p->name);
     p->n = r->c.n;
     p->whole = true;
+    p->n_lone += r->c.n_lone;
+    if (r->c.n_lone && !p->lone) p->lone = vkt__arena_strdup(r->arena, cell(r, 0, r->c.lone));
     for (uint32_t k = 0; k < p->n; k++) {
         const char *x = cell(r, 0, r->c.at[k][X]);
         size_t at, length = stem(x, X);
@@ -111,7 +140,7 @@ static vkt_status take_names(const reading *r, vkt__mark_points *p)
     return VKT_OK;
 }
 
-/* x, y and how it was seen; an empty x or y: it is not there. */
+/* x, y and how it was seen; x and y both empty: it is not there. */
 static vkt_status take_point(const reading *r, size_t row, uint32_t k, double out[3])
 {
     const char *text[PARTS];
@@ -130,7 +159,7 @@ static vkt_status take_point(const reading *r, size_t row, uint32_t k, double ou
     return VKT_OK;
 }
 
-static vkt_status take_row(const reading *r, size_t row, uint8_t split, vkt__marks *m)
+static vkt_status take_row(reading *r, size_t row, uint8_t split, vkt__marks *m)
 {
     vkt_status st = VKT_OK;
     double at[3 * VKT__POINTS_MOST];
@@ -149,6 +178,7 @@ static vkt_status take_row(const reading *r, size_t row, uint8_t split, vkt__mar
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' line %u names the picture '%s', which is not there", r->name,
                          r->csv.line[row], vkt__show(file).s);
+    r->found[r->n_found++] = (named) { path, file, r->csv.line[row] };
     m->points->n_bare += !any;
     if (!any) return VKT_OK;
     vkt__marks_picture(m, path, split, 0, 0);
@@ -156,37 +186,25 @@ static vkt_status take_row(const reading *r, size_t row, uint8_t split, vkt__mar
     return vkt__marks_add_points(m, (double[4]) { 0 }, 0, at, r->name);
 }
 
-typedef struct named {
-    const char *file;
-    uint32_t line;
-} named;
-
-static int by_file(const void *a, const void *b)
+static int by_path(const void *a, const void *b)
 {
     const named *x = a, *y = b;
-    int c = strcmp(x->file, y->file);
+    int c = strcmp(x->path, y->path);
     return c ? c : (x->line > y->line) - (x->line < y->line);
 }
 
 /* A model has the points of one thing on a picture. */
 static vkt_status check_once(const reading *r)
 {
-    vkt_status st;
-    named *all = NULL;
-    size_t n = r->csv.n_rows - 1;
-    VKT_TRY(vkt__alloc_large(n + 1, sizeof *all, "the points", &all));
-    for (size_t i = 0; i < n; i++)
-        all[i] = (named) { cell(r, i + 1, r->c.file), r->csv.line[i + 1] };
-    if (n) qsort(all, n, sizeof *all, by_file);
-    for (size_t i = 1; i < n && st == VKT_OK; i++)
-        if (!strcmp(all[i].file, all[i - 1].file))
-            st = vkt__fail(VKT_E_FORMAT, "data",
-                           "'%s' lines %u and %u are both of '%s': a table has one thing on each "
-                           "picture; cut it, or write COCO's keypoints, whose boxes cut it",
-                           r->name, all[i - 1].line, all[i].line, vkt__show(all[i].file).s);
-fail:
-    free(all);
-    return st;
+    named *all = r->found;
+    if (r->n_found) qsort(all, r->n_found, sizeof *all, by_path);
+    for (size_t i = 1; i < r->n_found; i++)
+        if (!strcmp(all[i].path, all[i - 1].path))
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "'%s' lines %u and %u are both of '%s': a table has one thing on each "
+                             "picture; cut it, or write COCO's keypoints, whose boxes cut it",
+                             r->name, all[i - 1].line, all[i].line, vkt__show(all[i].file).s);
+    return VKT_OK;
 }
 
 vkt_status vkt__point_table_read(char *text, size_t n, const char *name, const char *root,
@@ -206,14 +224,16 @@ vkt_status vkt__point_table_read(char *text, size_t n, const char *name, const c
         goto fail;
     }
     VKT_TRY(take_names(&r, m->points));
-    VKT_TRY(check_once(&r));
+    VKT_TRY(vkt__alloc_large(r.csv.n_rows, sizeof *r.found, "the points", &r.found));
     for (size_t row = 1; row < r.csv.n_rows; row++) {
         if (!stop) vkt__log_quiet(true);
         st = take_row(&r, row, split, m);
         if (!stop) vkt__log_quiet(false);
         if (st != VKT_OK) VKT_TRY(vkt__marks_failed(m, st, stop));
     }
+    VKT_TRY(check_once(&r));
 fail:
+    free(r.found);
     vkt__str_finish(&own);
     vkt__csv_finish(&r.csv);
     return st;

@@ -18,7 +18,10 @@ static const double larger = 1.25; /* than its box is what is cut */
 
 /* What was found beside what is used. */
 typedef struct seen {
-    uint64_t n_outside, n_absent;
+    uint64_t n_absent, n_outside; /* points */
+    uint64_t n_lost;              /* marks whose points all lie outside */
+    uint64_t n_flat;              /* boxes without a size */
+    uint64_t n_tiny;              /* examples that are smaller than a pixel */
 } seen;
 
 typedef struct form {
@@ -91,13 +94,17 @@ static bool take(const vkt__marks *m, uint64_t k, uint32_t w, uint32_t h, vkt__p
     const double *at = m->points->at + k * n * N, *box = m->item[k].box;
     double points[4], *to = p->at + (size_t)i * n * N;
     if (!around(at, n, w, h, points)) {
-        found->n_outside += 1;
+        found->n_lost++;
         return false;
     }
     bool flat = !(box[2] > box[0]) || !(box[3] > box[1]), whole = m->points->whole;
     p->crop[i] = whole ? (vkt__box) { 0, 0, w, h } : part_of(flat ? points : box, points, w, h);
     measure(flat ? points : box, m->points->area[k], flat, p->size[i]);
-    if (!(p->size[i][0] >= 1)) measure((double[]) { 0, 0, w, h }, 0, false, p->size[i]);
+    found->n_flat += flat && !whole;
+    if (!(p->size[i][0] >= 1)) {
+        measure((double[]) { 0, 0, w, h }, 0, false, p->size[i]);
+        found->n_tiny++;
+    }
     for (uint32_t j = 0; j < n; j++, at += N, to += N) {
         bool there = at[2] > 0, on = at[0] >= 0 && at[0] <= w && at[1] >= 0 && at[1] <= h;
         found->n_outside += there && !on;
@@ -163,31 +170,58 @@ fail:
 
 /* ---- notes ---- */
 
-enum { KINDS = 6 };
 typedef struct kind {
     uint64_t n;
-    const char *what;
+    const char *one, *several;
 } kind;
 
-static void list_kinds(const vkt__marks *m, const seen *found, kind out[KINDS])
+/* path: a folder that a model is tried on, in place of the run's own data. It needs no count of
+ * points that are absent. */
+static void say(vkt_dataset *ds, const vkt__marks *m, const seen *found, const char *path)
 {
-    const kind all[KINDS] = {
-        { found->n_absent, "points are not there, or nobody said where: they count neither in the "
-                           "loss nor in measures" },
-        { found->n_outside, "points lie outside of their pictures: they are left out" },
-        { m->points->n_bare, "of what is marked have no point: they are left out" },
-        { m->points->n_other, "annotations are of categories without keypoints" },
-        { m->n_crowd, "annotations are of crowds (iscrowd): they are left out" },
-        { m->n_unnamed, "annotations are of pictures that the file does not list" }
+    const char *lone = vkt__arena_printf(
+        &ds->arena, "column%s of an x without its y, as '%s': not read",
+        m->points->n_lone == 1 ? "" : "s", m->points->lone ? vkt__show(m->points->lone).s : "");
+    const kind all[] = {
+        { found->n_absent,
+          "point is not there, or nobody said where: it counts neither in the loss nor in measures",
+          "points are not there, or nobody said where: they count neither in the loss nor in "
+          "measures" },
+        { found->n_outside, "point lies outside of its picture: it is left out",
+          "points lie outside of their pictures: they are left out" },
+        { found->n_lost, "example has all of its points outside of its picture: it is left out",
+          "examples have all of their points outside of their pictures: they are left out" },
+        { m->points->n_bare, "of what is marked has no point: it is left out",
+          "of what is marked have no point: they are left out" },
+        { found->n_flat, "annotation has a box without a size: the one around its points is taken",
+          "annotations have boxes without a size: those around their points are taken" },
+        { found->n_tiny,
+          "example is smaller than a pixel: it is measured by the size of the whole picture",
+          "examples are smaller than a pixel: they are measured by the size of the whole picture" },
+        { m->points->n_lone, lone, lone },
+        { m->points->n_other, "annotation is of a category without keypoints",
+          "annotations are of categories without keypoints" },
+        { m->n_crowd, "annotation is of a crowd (iscrowd): it is left out",
+          "annotations are of crowds (iscrowd): they are left out" },
+        { m->n_unnamed, "annotation is of a picture that the file does not list",
+          "annotations are of pictures that the file does not list" },
     };
-    memcpy(out, all, sizeof all);
+    for (size_t i = path ? 1 : 0; i < VKT_COUNT(all); i++) {
+        const char *what = all[i].n == 1 ? all[i].one : all[i].several;
+        if (!all[i].n) continue;
+        if (path)
+            vkt_log(VKT_LOG_WARN, "data", "'%s': %llu %s", path, (unsigned long long)all[i].n,
+                    what);
+        else
+            vkt__dense_note(
+                ds, vkt__arena_printf(&ds->arena, "%llu %s", (unsigned long long)all[i].n, what));
+    }
 }
 
 static void note(vkt_dataset *ds, const vkt__marks *m, const seen *found)
 {
     enum { SHOWN = 12 };
     const vkt__schema *s = &ds->schema;
-    kind of[KINDS];
     vkt__str line = { 0 };
     uint64_t *count = vkt__alloc(s->n_outputs * sizeof *count);
     const uint32_t *mirror = ds->part[0].poses->mirror;
@@ -213,11 +247,7 @@ static void note(vkt_dataset *ds, const vkt__marks *m, const seen *found)
                         : line.len
                             ? vkt__arena_printf(&ds->arena, "a mirror exchanges%s", line.data)
                             : "a mirror exchanges no points");
-    list_kinds(m, found, of);
-    for (size_t i = 0; i < KINDS; i++)
-        if (of[i].n)
-            vkt__dense_note(ds, vkt__arena_printf(&ds->arena, "%llu %s",
-                                                  (unsigned long long)of[i].n, of[i].what));
+    say(ds, m, found, NULL);
     vkt__str_finish(&line);
     free(count);
 }
@@ -283,6 +313,7 @@ static vkt_status name_points(vkt_dataset *ds, const vkt_data_desc *desc, const 
     s->n_outputs = m->points->n;
     VKT_TRY(vkt__alloc_large(s->n_outputs + 1ull, sizeof *p->mirror, "the points", &p->mirror));
     VKT_TRY(vkt__poses_mirror(s->classes, s->n_outputs, desc->flip_pairs, p->mirror, &known));
+    ds->info.no_mirror = !known;
     if (known) return VKT_OK;
     free(p->mirror);
     p->mirror = NULL;
@@ -380,7 +411,6 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
     vkt__survey s = { 0 };
     seen found = { 0 };
     examples e = { 0 };
-    kind of[KINDS];
     VKT_TRY(scan(path, false, &ds->arena, &m));
     VKT_TRY(check_names(&ds->schema, &points, path));
     VKT_TRY(vkt__survey_take(&m.pictures, false, &s));
@@ -391,11 +421,7 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
                        path);
         goto fail;
     }
-    list_kinds(&m, &found, of);
-    for (size_t i = 1; i < KINDS; i++)
-        if (of[i].n)
-            vkt_log(VKT_LOG_WARN, "data", "'%s': %llu %s", path, (unsigned long long)of[i].n,
-                    of[i].what);
+    say(ds, &m, &found, path);
     ds->info.has_labels = true;
     ds->info.source = vkt__arena_printf(&ds->arena, "points %s: %u %s", path, e.n,
                                         points.whole ? "pictures" : "crops of pictures");

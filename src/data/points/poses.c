@@ -36,6 +36,7 @@ uint64_t vkt__poses_hash(const vkt__poses *p, uint64_t seed)
 {
     size_t each = (size_t)p->n_points * VKT__POINT_NUMBERS * sizeof *p->at;
     uint64_t h = vkt__hash(p->at, p->n * each, seed);
+    h = vkt__hash(p->size, p->n * sizeof *p->size, h);
     return vkt__hash(p->crop, p->n * sizeof *p->crop, h);
 }
 
@@ -61,9 +62,9 @@ void vkt__poses_target(const vkt_dataset *ds, vkt_split split, uint64_t i, const
         double x = from[k * N], v = from[k * N + 1];
         uint32_t to = mirrored && p->mirror ? p->mirror[k] : k;
         vkt__moves_forth(moves, w, h, W, H, &x, &v);
-        if (!(from[k * N + 2] > 0) || !(x >= 0 && x < W && v >= 0 && v < H)) continue;
-        y[to * N].f = (float)x;
-        y[to * N + 1].f = (float)v;
+        if (!(from[k * N + 2] > 0) || !(x >= 0 && x <= W && v >= 0 && v <= H)) continue;
+        y[to * N].f = (float)fmin(x, W - 1e-6); /* a mirror moves the first edge to the last */
+        y[to * N + 1].f = (float)fmin(v, H - 1e-6);
         y[to * N + 2].f = (float)from[k * N + 2];
     }
     vkt__box on = vkt__letterbox(w, h, W, H);
@@ -171,6 +172,7 @@ vkt_status vkt__poses_mirror(const char *const *name, uint32_t n, const char *pa
         alone |= to == n;
         if (to < n) mirror[k] = to;
     }
+    for (uint32_t k = 0; k < n; k++) alone |= mirror[mirror[k]] != k; /* Left, left, right */
     *known = sided && !alone;
     vkt__str_finish(&other);
     return VKT_OK;

@@ -44,7 +44,7 @@ void vkt__poses_back(const vkt__schema *s, uint32_t w, uint32_t h, double *x, do
 
 /* Which point each of `name` [n] becomes in a mirror. pairs: "a:b, c:d"; "none": each stays what it
  * is; NULL: those whose names differ in left and right (l and r) alone. *known false: no name says
- * left or right, or one has no other side. FORMAT: a pair of no two points. */
+ * left or right, one has no other side, or two have the same. FORMAT: a pair of no two points. */
 vkt_status vkt__poses_mirror(const char *const *name, uint32_t n, const char *pairs,
                              uint32_t *mirror, bool *known);
 /* ARG: a flip, and nobody knows which points it exchanges. */

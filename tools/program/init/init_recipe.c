@@ -166,13 +166,6 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
                        .batch = 16, .passes = 60, .least = 400, .most = 40000, .evaluations = 20 });
 }
 
-static bool mirrors(const init_data *d)
-{
-    for (size_t i = 0; i < d->n_notes && i < INIT_MOST_NOTES; i++)
-        if (strstr(d->notes[i], "no pair of points is known")) return false;
-    return true;
-}
-
 static void write_points(FILE *f, const init_data *d, const char *name)
 {
     uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1], longer = h > w ? h : w,
@@ -190,8 +183,8 @@ static void write_points(FILE *f, const init_data *d, const char *name)
             "    rotate: 15            # degrees\n"
             "    %-22s# mirrored; points that say left and right change places%s\n"
             "    brightness: 0.1\n",
-            (h < w ? h : w) / 10, mirrors(d) ? "flip: 0.5" : "flip: 0",
-            mirrors(d) ? "" : ": needs data.flip_pairs");
+            (h < w ? h : w) / 10, d->info.no_mirror ? "flip: 0" : "flip: 0.5",
+            d->info.no_mirror ? ": needs data.flip_pairs" : "");
     fprintf(f,
             "model:                    # a small U-Net of cells of %u pixels: "
             "docs/tutorials/points.md\n",
