@@ -187,7 +187,7 @@ typedef struct vkt_eval_loss {
 typedef struct vkt_eval_result {
     uint64_t n;
     double loss, accuracy;    /* accuracy NAN for regression, of several labels that all are right;
-                                 loss exact over n examples */
+                                 loss exact over n examples; NAN of pictures by tiles */
     double mae, rmse, r2;     /* regression, in units of the target, means over several; else NAN */
     uint32_t n_targets;       /* of a regression; else 0 */
     vkt_eval_target *targets; /* [n_targets] */

@@ -24,11 +24,12 @@ static uint32_t largest(const float *p, uint32_t n)
     return top;
 }
 
-void vkt__mask_shares(const float *out, uint32_t n_pixels, uint32_t n, float *shares)
+void vkt__mask_shares(const float *out, size_t n_pixels, uint32_t n, float *shares)
 {
-    memset(shares, 0, n * sizeof *shares);
-    for (uint32_t t = 0; t < n_pixels; t++) shares[largest(out + (size_t)t * n, n)] += 1;
-    for (uint32_t k = 0; k < n; k++) shares[k] /= (float)n_pixels;
+    uint64_t *count = vkt__alloc(n * sizeof *count); /* a float stops counting at 2^24 */
+    for (size_t t = 0; t < n_pixels; t++) count[largest(out + t * n, n)]++;
+    for (uint32_t k = 0; k < n; k++) shares[k] = (float)((double)count[k] / (double)n_pixels);
+    free(count);
 }
 
 vkt_status vkt__picture_writer_create(vkt_task task, const char *out, double least_score,
@@ -214,7 +215,7 @@ static vkt_status take_mask(vkt__picture_writer *w, const vkt_dataset *data, uin
     const uint8_t *pixels;
     uint8_t *class = NULL;
     if (!w->shares) w->shares = vkt__alloc(n * sizeof *w->shares);
-    vkt__mask_shares(out, s->output_shape[0] * s->output_shape[1], n, w->shares);
+    vkt__mask_shares(out, (size_t)s->output_shape[0] * s->output_shape[1], n, w->shares);
     if (!w->out) return VKT_OK;
     VKT_TRY(vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &w->scratch, &wide, &high, &pixels));
     VKT_TRY(vkt__alloc_large((uint64_t)wide * high, 1, "the mask", &class));
@@ -254,7 +255,7 @@ static vkt_status take_tiled(vkt__picture_writer *w, const vkt__schema *s, const
     size_t n = (size_t)t->w * t->h;
     if (w->task != VKT_TASK_SEGMENT) return write_picture(w, t->value, t->w, t->h, t->n, input);
     if (!w->shares) w->shares = vkt__alloc(t->n * sizeof *w->shares);
-    vkt__mask_shares(t->value, (uint32_t)n, t->n, w->shares);
+    vkt__mask_shares(t->value, n, t->n, w->shares);
     if (!w->out) return VKT_OK;
     VKT_TRY(vkt__alloc_large(n, 1, "the mask", &class));
     for (size_t i = 0; i < n; i++) class[i] = (uint8_t)largest(t->value + i * t->n, t->n);

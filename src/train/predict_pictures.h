@@ -33,6 +33,6 @@ const vkt__point_finder *vkt__picture_writer_points(const vkt__picture_writer *w
 /* Each class's share of the pixels of the last mask; NULL: it was a picture. */
 const float *vkt__picture_writer_shares(const vkt__picture_writer *w);
 /* The same of probabilities out [n_pixels, n]. */
-void vkt__mask_shares(const float *out, uint32_t n_pixels, uint32_t n, float *shares);
+void vkt__mask_shares(const float *out, size_t n_pixels, uint32_t n, float *shares);
 
 #endif

@@ -25,7 +25,8 @@ static axis axis_of(uint32_t length, uint32_t tile, uint32_t overlap)
 
 static uint32_t place(const axis *a, uint32_t i)
 {
-    return a->length > a->tile ? VKT_MIN(i * (a->tile - a->overlap), a->length - a->tile) : 0;
+    uint64_t at = (uint64_t)i * (a->tile - a->overlap);
+    return a->length > a->tile ? (uint32_t)VKT_MIN(at, a->length - a->tile) : 0;
 }
 
 /* How much a place of tile i counts, in pixels from its beginning. */
@@ -69,8 +70,9 @@ static void add_tile(void *user, uint64_t index, const float *out, const vkt_lab
 /* The pixels of all tiles, row by row. */
 static void cut(const pass *p, const uint8_t *pixels, uint32_t channels, uint8_t *to)
 {
-    for (uint32_t t = 0; t < p->x.n * p->y.n; t++) {
-        uint32_t left = place(&p->x, t % p->x.n), top = place(&p->y, t / p->x.n);
+    for (uint64_t t = 0; t < (uint64_t)p->x.n * p->y.n; t++) {
+        uint32_t left = place(&p->x, (uint32_t)(t % p->x.n)),
+                 top = place(&p->y, (uint32_t)(t / p->x.n));
         for (uint32_t y = 0; y < p->y.tile; y++) {
             const uint8_t *row =
                 pixels + (size_t)VKT_MIN(top + y, p->y.length - 1) * p->x.length * channels;
@@ -92,6 +94,10 @@ vkt_status vkt__tiles_check(const vkt_dataset_info *info, uint32_t overlap)
                          "--tiles: the model's pictures of %ux%u are no multiple of what it sees, "
                          "%ux%u",
                          out[1], out[0], in[1], in[0]);
+    if (least < 2 * LEAST_OVERLAP)
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "--tiles: the model sees %ux%u pixels, and tiles have at least %dx%d",
+                         in[1], in[0], 2 * LEAST_OVERLAP, 2 * LEAST_OVERLAP);
     if (overlap < LEAST_OVERLAP || overlap > least / 2)
         return vkt__fail(VKT_E_ARG, "predict",
                          "--tiles %u: tiles of %ux%u overlap by %d to %u pixels", overlap, in[1],
@@ -171,19 +177,58 @@ static vkt_status take_picture(const vkt__tiled *t, const uint8_t *pixels, vkt__
     size_t n = (size_t)t->w * t->h * t->n;
     const uint32_t shape[3] = { t->h, t->w, t->n };
     float *is = NULL;
-    double sum = 0;
     VKT_TRY(vkt__alloc_large(n, sizeof *is, "the picture", &is));
-    for (size_t i = 0; i < n; i++) {
-        is[i] = (float)pixels[i] / 255;
-        sum += ((double)t->value[i] - (double)is[i]) * ((double)t->value[i] - (double)is[i]);
-    }
+    for (size_t i = 0; i < n; i++) is[i] = (float)pixels[i] / 255;
     s->n++;
-    s->loss += sum / (double)n;
-    s->psnr += vkt__psnr(t->value, is, (uint32_t)n);
+    s->loss = NAN; /* the recipe's is of pictures of the model's size */
+    s->psnr += vkt__psnr(t->value, is, n);
     s->ssim += vkt__ssim(t->value, is, shape);
 fail:
     free(is);
     return st;
+}
+
+typedef struct both {
+    vkt__scratch scratch[2];
+    const uint8_t *pixels, *other;
+    uint32_t w, h, ow, oh;
+} both;
+
+/* Both pictures of an example. FORMAT: they can't be read; no line is written. */
+static vkt_status read_both(const vkt_dataset *data, vkt_split split, uint64_t i, both *to)
+{
+    vkt__log_quiet(true);
+    vkt_status st =
+        vkt__dataset_other_picture(data, split, i, &to->scratch[1], &to->ow, &to->oh, &to->other);
+    if (st == VKT_OK)
+        st = vkt__dataset_picture(data, split, i, &to->scratch[0], &to->w, &to->h, &to->pixels);
+    vkt__log_quiet(false);
+    return st;
+}
+
+/* As the loader: said and left out, or the end. */
+static vkt_status leave_out(vkt_status st, bool stop, uint64_t *n_bad)
+{
+    enum { SHOWN = 3 };
+    char why[600]; /* vkt__fail writes over what it would read */
+    snprintf(why, sizeof why, "%s", vkt__last_failure());
+    if (stop || st != VKT_E_FORMAT) return vkt__fail(st, "data", "%s", why);
+    if (++*n_bad <= SHOWN)
+        vkt_log(VKT_LOG_WARN, "data", "skipped: %s%s", why,
+                *n_bad == SHOWN ? "; further ones are not listed" : "");
+    return VKT_OK;
+}
+
+static vkt_status check_any(const vkt__eval_sums *s, vkt_split split, bool read)
+{
+    if (s->n) return VKT_OK;
+    return read ? vkt__fail(VKT_E_ARG, "eval",
+                            "all pixels of the %s masks are of the class that loss.ignore_index "
+                            "leaves out, or of none",
+                            vkt_split_name(split))
+                : vkt__fail(VKT_E_IO, "eval",
+                            "none of the %s examples can be read: is the data still there?",
+                            vkt_split_name(split));
 }
 
 vkt_status vkt__tiles_evaluate(vkt__session *s, const char *schema, const vkt_dataset *data,
@@ -191,33 +236,36 @@ vkt_status vkt__tiles_evaluate(vkt__session *s, const char *schema, const vkt_da
 {
     vkt_status st = VKT_OK;
     const vkt_dataset_info *info = vkt_dataset_get_info(data);
-    vkt__scratch scratch[2] = { 0 };
+    both of = { 0 };
     vkt__tiled t = { 0 };
+    uint64_t n = info->n[split], n_bad = 0;
     begin_sums(s->info, sums);
-    for (uint64_t i = 0; i < info->n[split]; i++) {
-        const uint8_t *pixels, *other;
-        uint32_t w, h, ow, oh;
-        VKT_TRY(vkt__dataset_other_picture(data, split, i, &scratch[1], &ow, &oh, &other));
-        VKT_TRY(vkt__dataset_picture(data, split, i, &scratch[0], &w, &h, &pixels));
-        VKT_TRY(vkt__tiles_run(s, schema, pixels, w, h, overlap, &t));
-        if (t.w != ow || t.h != oh) {
+    for (uint64_t i = 0; i < n; i++) {
+        st = read_both(data, split, i, &of);
+        if (st != VKT_OK) {
+            VKT_TRY(leave_out(st, s->config->data.bad_files == VKT_BAD_FILES_STOP, &n_bad));
+            continue;
+        }
+        VKT_TRY(vkt__tiles_run(s, schema, of.pixels, of.w, of.h, overlap, &t));
+        if (t.w != of.ow || t.h != of.oh) {
             st = vkt__fail(VKT_E_FORMAT, "eval",
                            "'%s' becomes a picture of %ux%u pixels by tiles, the one to compare "
                            "with has %ux%u",
-                           vkt_dataset_file(data, split, i), t.w, t.h, ow, oh);
+                           vkt_dataset_file(data, split, i), t.w, t.h, of.ow, of.oh);
             goto fail;
         }
         if (sums->pixels)
-            take_mask(&t, other, vkt__session_ignore(s), sums);
+            take_mask(&t, of.other, vkt__session_ignore(s), sums);
         else
-            VKT_TRY(take_picture(&t, other, sums));
+            VKT_TRY(take_picture(&t, of.other, sums));
         vkt__tiled_finish(&t);
     }
+    VKT_TRY(check_any(sums, split, n_bad < n));
 fail:
     if (st != VKT_OK) vkt__eval_sums_finish(sums);
     vkt__tiled_finish(&t);
-    vkt__scratch_finish(&scratch[0]);
-    vkt__scratch_finish(&scratch[1]);
+    vkt__scratch_finish(&of.scratch[0]);
+    vkt__scratch_finish(&of.scratch[1]);
     return st;
 }
 

@@ -22,7 +22,8 @@ vkt_status vkt__tiles_check(const vkt_dataset_info *info, uint32_t overlap);
 vkt_status vkt__tiles_run(vkt__session *s, const char *schema, const uint8_t *pixels, uint32_t w,
                           uint32_t h, uint32_t overlap, vkt__tiled *out);
 /* As vkt__evaluate, over all of the split, at the sizes of masks and pictures: the loss is the
- * cross-entropy of pixels, or the mean squared error. FORMAT: the two sizes differ. */
+ * cross-entropy of pixels; pictures have none, NAN: the recipe's is of pictures of the model's
+ * size. FORMAT: the two sizes differ. ARG, IO: nothing counts, nothing can be read. */
 vkt_status vkt__tiles_evaluate(vkt__session *s, const char *schema, const vkt_dataset *data,
                                vkt_split split, uint32_t overlap, vkt__eval_sums *sums);
 void vkt__tiled_finish(vkt__tiled *t);

@@ -8,6 +8,8 @@
 #include "train/measures/calibration.h"
 #include "train/measures/classes.h"
 #include "train/measures/ranks.h"
+#include "train/predict_pictures.h"
+#include "train/tiles.h"
 
 /* Sums of at most 60 terms of double. */
 #define TOLERANCE (60 * 2.3e-16)
@@ -343,6 +345,32 @@ static void a_temperature_must_help_others(void **state)
     REQUIRE_NEAR(with, -0.55 * log(0.55) - 0.45 * log(0.45), 1e-6);
 }
 
+/* A mask of more pixels than a float counts one by one. */
+static void shares_of_large_masks(void **state)
+{
+    (void)state;
+    enum { PIXELS = (1 << 24) + (1 << 20) };
+    float *p = calloc(PIXELS, sizeof *p), shares[1];
+    assert_non_null(p);
+    vkt__mask_shares(p, PIXELS, 1, shares);
+    free(p);
+    REQUIRE_NEAR((double)shares[0], 1, 0);
+}
+
+static void small_nets_have_no_tiles(void **state)
+{
+    (void)state;
+    vkt_dataset_info info = { .task = VKT_TASK_SEGMENT,
+                              .input_shape = { 8, 32, 1 },
+                              .output_shape = { 8, 32, 1 } };
+    vkt__log_quiet(true);
+    assert_int_equal(vkt__tiles_check(&info, 8), VKT_E_ARG);
+    vkt__log_quiet(false);
+    assert_non_null(strstr(vkt__last_failure(), "the model sees 32x8 pixels, and tiles have at"));
+    info.input_shape[0] = info.output_shape[0] = 16;
+    REQUIRE_OK(vkt__tiles_check(&info, 8));
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -362,6 +390,8 @@ int main(void)
                                         cmocka_unit_test(labels),
                                         cmocka_unit_test(temperatures),
                                         cmocka_unit_test(a_temperature_must_help_others),
+                                        cmocka_unit_test(shares_of_large_masks),
+                                        cmocka_unit_test(small_nets_have_no_tiles),
                                         cmocka_unit_test(names) };
     file = json_load_file(test_file("golden/measures.json"), 0, NULL);
     if (!file) return 1;

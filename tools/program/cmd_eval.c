@@ -71,16 +71,23 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
                       cli_json_number(r->columns[i].score_fall_std)));
     for (uint32_t i = 0; i < r->n_classes && r->threshold; i++)
         json_array_append_new(thresholds, cli_json_number((double)r->threshold[i]));
-    for (uint32_t i = 0; i < r->n_classes && r->class_count; i++)
-        json_array_append_new(
-            classes,
+    for (uint32_t i = 0; i < r->n_classes && r->class_count; i++) {
+        json_t *one =
             json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "name",
                       r->class_names ? r->class_names[i] : "", "n", (json_int_t)r->class_count[i],
                       "correct", (json_int_t)r->class_correct[i], "precision",
-                      cli_json_number(r->class_precision[i]), "recall",
-                      cli_json_number(r->class_recall[i]), "f1", cli_json_number(r->class_f1[i]),
-                      "average_precision", cli_json_number(r->class_ap[i]), "iou",
-                      cli_json_number(r->class_iou[i])));
+                      cli_json_number(r->points ? NAN : r->class_precision[i]), "recall",
+                      cli_json_number(r->points ? NAN : r->class_recall[i]), "f1",
+                      cli_json_number(r->points ? NAN : r->class_f1[i]), "average_precision",
+                      cli_json_number(r->class_ap[i]), "iou",
+                      cli_json_number(r->points ? NAN : r->class_iou[i]));
+        if (r->points) {
+            double n = (double)r->class_count[i];
+            json_object_set_new(one, "pck", cli_json_number((double)r->class_correct[i] / n));
+            json_object_set_new(one, "mean_error", cli_json_number(r->class_error[i]));
+        }
+        json_array_append_new(classes, one);
+    }
     for (uint32_t k = 0; k < r->n_targets; k++)
         json_array_append_new(targets, json_pack("{s:s, s:o, s:o, s:o}", "name", r->targets[k].name,
                                                  "mae", cli_json_number(r->targets[k].mae), "rmse",
@@ -250,14 +257,14 @@ static void print_losses(const vkt_eval_result *r)
 
 static void print_text(const eval_options *o, const vkt_eval_result *r, const char *split)
 {
-    printf("%s%s%s: %s %s, loss %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
+    printf("%s%s%s: %s %s", cli_color(stdout, CLI_BOLD), o->data ? o->data : split,
            cli_color(stdout, CLI_PLAIN), cli_count(r->n),
            isfinite(r->rewards_margin) ? "preferences"
            : r->pixels                 ? "pixels"
            : r->context                ? cli_text("tokens in windows of %u", r->context)
            : r->boxes                  ? "pictures"
-                                       : "examples",
-           cli_number(r->loss));
+                                       : "examples");
+    if (!o->tiles || r->pixels) printf(", loss %s", cli_number(r->loss)); /* else there is none */
     if (isfinite(r->accuracy))
         printf(", %s %s", r->several ? "all labels right" : "accuracy", cli_percent(r->accuracy));
     if (isfinite(r->mean_iou))
