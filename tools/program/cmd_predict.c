@@ -164,7 +164,7 @@ static void print_boxes(const vkt_prediction *p)
         const vkt_found_box *b = &p->boxes[i];
         printf("  ");
         cli_put(stdout, class_name(p, b->label));
-        printf(" %.1f%%  %.4g,%.4g to %.4g,%.4g\n", 100 * (double)b->score, b->box[0], b->box[1],
+        printf(" %.1f%%  %.1f,%.1f to %.1f,%.1f\n", 100 * (double)b->score, b->box[0], b->box[1],
                b->box[2], b->box[3]);
     }
     if (!p->n_boxes) printf("  nothing\n");
@@ -180,7 +180,7 @@ static void print_points(const vkt_prediction *p)
         if (!is_found(p, k)) continue;
         printf("  ");
         cli_put(stdout, class_name(p, k));
-        printf(" %.1f%%  %.4g,%.4g\n", 100 * (double)at->score, at->x, at->y);
+        printf(" %.1f%%  %.1f,%.1f\n", 100 * (double)at->score, at->x, at->y);
         n++;
     }
     if (!n) printf("  nothing\n");

@@ -56,16 +56,18 @@ int inspect_idx(const char *path, gzFile f, const unsigned char head[4])
 
 static void print_classes(const vkt_dataset *ds, const vkt_dataset_info *info)
 {
-    static const cli_column col[] = {
-        { "class", false, 30 }, { "train", true, 0 }, { "valid", true, 0 }, { "test", true, 0 }
-    };
+    bool points = info->task == VKT_TASK_POINTS;
+    const cli_column col[] = { { points ? "point" : "class", false, 30 },
+                               { "train", true, 0 },
+                               { "valid", true, 0 },
+                               { "test", true, 0 } };
     uint64_t *count[VKT_N_SPLITS] = { 0 };
     inspect_cells c = { 0 };
     for (int s = 0; s < VKT_N_SPLITS; s++) {
         count[s] = cli_zeros(info->n_outputs, sizeof *count[s]);
         vkt_dataset_class_counts(ds, (vkt_split)s, count[s]);
     }
-    printf("  %-16s %s\n\n", "classes", cli_count(info->n_outputs));
+    printf("  %-16s %s\n\n", points ? "points" : "classes", cli_count(info->n_outputs));
     for (uint32_t k = 0; k < info->n_outputs; k++) {
         inspect_cell(&c, info->class_names[k]);
         for (int s = 0; s < VKT_N_SPLITS; s++) inspect_cell(&c, cli_count(count[s][k]));

@@ -196,11 +196,11 @@ function corrections(got, state, correct) {
     add(label, e, key, help);
   };
   if (got.columns || got.kind === "table") pick("data.task", "What is predicted", [["", known("data.task") ? "as found" : "as found: " + got.task], ["classify", "one of several classes"], ["regress", "a number"], ["multilabel", "any of several labels"]], known("data.task"));
-  else if (got.kind === "pictures" && !["segment", "picture", "detect"].includes(got.task)) pick("data.task", "What is predicted", [["", known("data.task") ? "as found" : "as found: " + got.task], ["classify", "one class"], ["multilabel", "any of several labels"]], known("data.task"));
+  else if (got.kind === "pictures" && !["segment", "picture", "detect", "points"].includes(got.task)) pick("data.task", "What is predicted", [["", known("data.task") ? "as found" : "as found: " + got.task], ["classify", "one class"], ["multilabel", "any of several labels"]], known("data.task"));
   if (got.kind === "pictures") {
     amount("data.size", "Size of the pictures in pixels", got.input_shape.slice(0, 2).join("x"), "one number, or HEIGHTxWIDTH");
     pick("data.color", "Colours", [["", "as found"], ["grey", "grey"], ["rgb", "colour"]], known("data.color"));
-    if (got.task !== "detect") pick("data.fit", "A picture of another shape is", [["", "stretched"], ["crop", "cropped"]], known("data.fit"));
+    if (!["detect", "points"].includes(got.task)) pick("data.fit", "A picture of another shape is", [["", "stretched"], ["crop", "cropped"]], known("data.fit"));
   }
   if (got.kind === "text") amount("data.context", "Tokens of an example", String(got.context));
   if (got.columns && got.columns.some(c => c.blank)) pick("data.missing", "Blank cells", [["", "as found"], ["mean", "get the usual value"], ["drop", "their rows are left out"], ["error", "are an error"]], known("data.missing"));
@@ -227,7 +227,7 @@ function asCommand(state, got) {
 /* ---- looking ---- */
 
 function sentence(got) {
-  const aim = { classify: got.kind === "text" ? "the next token is predicted" : "one of " + count(got.outputs) + " classes is predicted", regress: got.outputs > 1 ? got.outputs + " numbers are predicted" : "a number is predicted", multilabel: "any of " + count(got.outputs) + " labels are predicted", segment: "a class of each pixel is predicted", detect: "boxes around objects of " + count(got.outputs) + " classes are predicted", picture: "another picture is predicted" }[got.task];
+  const aim = { classify: got.kind === "text" ? "the next token is predicted" : "one of " + count(got.outputs) + " classes is predicted", regress: got.outputs > 1 ? got.outputs + " numbers are predicted" : "a number is predicted", multilabel: "any of " + count(got.outputs) + " labels are predicted", segment: "a class of each pixel is predicted", detect: "boxes around objects of " + count(got.outputs) + " classes are predicted", points: "the places of " + count(got.outputs) + " points are predicted", picture: "another picture is predicted" }[got.task];
   return `It is read as ${got.source_help}; ${aim}` + (got.label ? `: ${got.label}, ${got.why}.` : ".");
 }
 
