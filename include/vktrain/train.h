@@ -110,15 +110,20 @@ typedef struct vkt_train_result {
     uint64_t n_allocs_first, n_allocs_last; /* device allocations after step 1 and at the end */
     char baseline[32]; /* the linear model beside the network: "ridge regression"; "": none */
     char baseline_verdict[8]; /* on the network: "better", "worse", "level" (no more than noise
-                                 apart), or "mixed": of metric and accuracy one is better, one worse
-                               */
+                                 apart), "partly" (better by metric, level in accuracy), or "mixed":
+                                 of metric and accuracy one is better, one worse */
+    char baseline_split[8]; /* whose examples give the verdict: "test", where there are 50 or more,
+                               for nothing was chosen on them; else "valid" */
+    uint64_t baseline_examples;           /* their number */
     double baseline_metric, baseline_net; /* `metric` on the examples that select, or on at most
                                              10,000 of them: the linear model's and the network's */
     double baseline_error;                /* standard error of their difference */
     double baseline_constant;             /* of an answer that is always the same */
     double baseline_accuracy, baseline_net_accuracy; /* of classes; else NAN */
     double baseline_test, baseline_test_net;         /* on the test split; NAN: none */
-    double baseline_seconds;                         /* what it took */
+    double baseline_test_error, baseline_test_constant;
+    double baseline_test_accuracy, baseline_test_net_accuracy;
+    double baseline_seconds; /* what it took */
     /* If the test set is small (fewer than 50 examples, or a standard error of the accuracy above
      * three points): its examples, and that error, NAN where there is no accuracy. n_few_test 0: it
      * is none. */

@@ -50,30 +50,48 @@ static bool underfits(const vkt__run_record *r, const vkt_history *h, vkt__str *
     } else {
         return false;
     }
-    vkt__str_printf(text, ", less than the linear model has on validation, so it underfits: train "
-                          "longer (train.steps) or with a higher rate (`vktrain study lr`), make "
-                          "narrow layers wider, or lower dropout and weight decay");
+    vkt__str_printf(text, ", less than the linear model has on examples it has not "
+                          "seen, so it underfits: train longer (train.steps) or with a higher rate "
+                          "(`vktrain study lr`), make narrow layers wider, or lower dropout and "
+                          "weight decay");
     return true;
 }
 
-bool vkt__finding_baseline(const vkt__run_record *r, const vkt_history *h, vkt__str *text)
+/* The numbers that the verdict is of, in the places of validation's. */
+static vkt__run_record judged(const vkt__run_record *r)
+{
+    vkt__run_record j = *r;
+    if (!r->baseline_split || strcmp(r->baseline_split, "test") != 0 || !isfinite(r->baseline_test))
+        return j;
+    j.baseline_metric = r->baseline_test;
+    j.baseline_net = r->baseline_test_net;
+    j.baseline_error = r->baseline_test_error;
+    j.baseline_accuracy = r->baseline_test_accuracy;
+    j.baseline_net_accuracy = r->baseline_test_net_accuracy;
+    return j;
+}
+
+bool vkt__finding_baseline(const vkt__run_record *of, const vkt_history *h, vkt__str *text)
 {
     vkt__arena a = { 0 };
-    if (!has_one(r) || !r->baseline_verdict) return false;
+    if (!has_one(of) || !of->baseline_verdict) return false;
+    const vkt__run_record j = judged(of), *r = &j;
+    const char *split = of->baseline_split ? vkt__arena_printf(&a, "on %s ", of->baseline_split)
+                                           : ""; /* a run before 0.2.0 */
     bool level = !strcmp(r->baseline_verdict, "level");
     if (!strcmp(r->baseline_verdict, "partly")) {
         vkt__str_printf(text,
-                        "by %s the network is better than a linear model (%s): %s against %s. In "
+                        "by %s the network is better than a linear model (%s): %s%s against %s. In "
                         "accuracy it is no better: %.2f%% against %.2f%%, difference within noise",
-                        r->metric, r->baseline, value(r, &a, r->baseline_net),
+                        r->metric, r->baseline, split, value(r, &a, r->baseline_net),
                         value(r, &a, r->baseline_metric), 100 * r->baseline_net_accuracy,
                         100 * r->baseline_accuracy);
         vkt__arena_finish(&a);
         return true;
     }
     if (!level && strcmp(r->baseline_verdict, "worse") != 0) return false;
-    vkt__str_printf(text, "the network is %s a linear model (%s): %s %s against %s",
-                    level ? "no better than" : "worse than", r->baseline, r->metric,
+    vkt__str_printf(text, "the network is %s a linear model (%s): %s%s %s against %s",
+                    level ? "no better than" : "worse than", r->baseline, split, r->metric,
                     value(r, &a, r->baseline_net), value(r, &a, r->baseline_metric));
     if (isfinite(r->baseline_accuracy) && !is_share(r))
         vkt__str_printf(text, ", accuracy %.2f%% against %.2f%%", 100 * r->baseline_net_accuracy,

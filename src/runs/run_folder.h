@@ -46,9 +46,13 @@ typedef struct vkt__run_record {
     const char *baseline, *baseline_about;
     const char *baseline_verdict; /* on the network: better, partly, level (within noise), worse,
                                      mixed */
+    const char *baseline_split;   /* whose examples, baseline_examples of them, give the verdict */
+    uint64_t baseline_examples;
     double baseline_metric, baseline_net, baseline_error, baseline_constant;
     double baseline_accuracy, baseline_net_accuracy; /* of classes */
     double baseline_test, baseline_test_net, baseline_seconds;
+    double baseline_test_error, baseline_test_constant;
+    double baseline_test_accuracy, baseline_test_net_accuracy;
 } vkt__run_record;
 /* Numbers NAN, all else zero. */
 vkt__run_record vkt__run_record_empty(void);

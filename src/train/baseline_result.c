@@ -119,45 +119,32 @@ fail:
     return st;
 }
 
-/* By validation and test examples together where there are test examples, since the network was not
- * chosen by these; else by validation, on which it is the best of its evaluations and the linear
- * model is not. */
-static const char *verdict_of(const vkt__trainer *t, vkt_split split, const compared *valid,
-                              const compared *test, uint64_t *looks)
+static vkt__leads leads_of(const vkt__trainer *t, const compared *c)
 {
-    bool chosen = split == VKT_SPLIT_VALID && t->c->eval_every > 0;
-    double n = (double)valid->n, m = isfinite(test->error) ? (double)test->n : 0, all = n + m;
-    vkt__lead by = { t->c->metric_sign * (valid->net - valid->base), valid->error },
-              right = { valid->right_net - valid->right_base, valid->right_error };
-    *looks = chosen && m == 0 ? VKT_MAX(t->done / t->c->eval_every, (uint64_t)1) : 1;
-    if (m > 0) {
-        double also = t->c->metric_sign * (test->net - test->base),
-               hits = test->right_net - test->right_base;
-        by = (vkt__lead) { (n * by.by + m * also) / all,
-                           hypot(n * by.error, m * test->error) / all };
-        right = (vkt__lead) { (n * right.by + m * hits) / all,
-                              hypot(n * right.error, m * test->right_error) / all };
-    }
-    return vkt__beside_verdict(by, right, (size_t)all, *looks);
+    return (vkt__leads) { { t->c->metric_sign * (c->net - c->base), c->error },
+                          { c->right_net - c->right_base, c->right_error },
+                          c->n };
 }
 
 static void record(vkt__trainer *t, const vkt__baseline *base, vkt_split split,
                    const compared *valid, const compared *test, double seconds)
 {
-    uint64_t looks;
-    const char *verdict = verdict_of(t, split, valid, test, &looks);
+    bool chosen = split == VKT_SPLIT_VALID && t->c->eval_every > 0, by_test;
+    uint64_t looks = chosen ? VKT_MAX(t->done / t->c->eval_every, (uint64_t)1) : 0;
+    vkt__leads of_valid = leads_of(t, valid), of_test = leads_of(t, test);
+    const char *verdict = vkt__beside_judge(&of_valid, looks, &of_test, &by_test);
     vkt_train_result *r = t->result;
     vkt__run_record *x = &t->record;
     snprintf(r->baseline, sizeof r->baseline, "%s", vkt__baseline_name(base));
     snprintf(t->baseline_about, sizeof t->baseline_about, "%s; compared on %zu examples",
              vkt__baseline_about(base), valid->n);
     size_t about = strlen(t->baseline_about), room = sizeof t->baseline_about - about;
-    if (looks > 1)
+    if (by_test)
+        snprintf(t->baseline_about + about, room, "; judged by %zu test examples", test->n);
+    else if (looks > 1)
         snprintf(t->baseline_about + about, room,
                  ", on which the network was chosen among %llu evaluations",
                  (unsigned long long)looks);
-    else if (isfinite(test->error))
-        snprintf(t->baseline_about + about, room, "; judged with %zu test examples", test->n);
     x->baseline = r->baseline;
     x->baseline_about = t->baseline_about;
     x->baseline_metric = r->baseline_metric = valid->base;
@@ -170,6 +157,14 @@ static void record(vkt__trainer *t, const vkt__baseline *base, vkt_split split,
     x->baseline_constant = r->baseline_constant = valid->constant;
     x->baseline_test = r->baseline_test = test->base;
     x->baseline_test_net = r->baseline_test_net = test->net;
+    x->baseline_test_error = r->baseline_test_error = test->error;
+    x->baseline_test_constant = r->baseline_test_constant = test->constant;
+    x->baseline_test_accuracy = r->baseline_test_accuracy = test->right_base;
+    x->baseline_test_net_accuracy = r->baseline_test_net_accuracy = test->right_net;
+    snprintf(r->baseline_split, sizeof r->baseline_split, "%s",
+             vkt_split_name(by_test ? VKT_SPLIT_TEST : split));
+    x->baseline_split = r->baseline_split;
+    x->baseline_examples = r->baseline_examples = by_test ? test->n : valid->n;
     x->baseline_seconds = r->baseline_seconds = seconds;
 }
 
@@ -195,6 +190,12 @@ vkt_status vkt__trainer_baseline(vkt__trainer *t, vkt_split split)
         VKT_TRY(compare(t, base, VKT_SPLIT_TEST, &test));
     if (isfinite(valid.net) && isfinite(valid.base))
         record(t, base, split, &valid, &test, vkt__now() - start);
+    else
+        vkt_log(
+            VKT_LOG_WARN, "train",
+            "no baseline beside this result: the %s of %s on %zu %s examples is no finite number",
+            t->c->metric, isfinite(valid.net) ? vkt__baseline_name(base) : "the network", valid.n,
+            vkt_split_name(split));
     vkt_log(VKT_LOG_DEBUG, "train", "baseline: %s: %.3g s to fit, %.3g s to compare",
             vkt__baseline_about(base), fitted - start, vkt__now() - fitted);
 fail:

@@ -580,6 +580,10 @@ vkt_status vkt_train(const vkt_config *c, const vkt_train_desc *desc, vkt_train_
                                 .baseline_net_accuracy = NAN,
                                 .baseline_test = NAN,
                                 .baseline_test_net = NAN,
+                                .baseline_test_error = NAN,
+                                .baseline_test_constant = NAN,
+                                .baseline_test_accuracy = NAN,
+                                .baseline_test_net_accuracy = NAN,
                                 .baseline_seconds = NAN };
     atomic_fetch_add(&n_training, 1);
     t.c = &t.fit;

@@ -22,7 +22,7 @@ P
 
 # ---- a straight line after a few steps: the network is worse, and it is said everywhere
 "$program" train line.yaml --set train.steps=20 --run short >log 2>&1 || fail "training"
-grep -q 'baseline  *ridge regression: loss .* the network is worse (standard error' log || fail "no line at the end of train"
+grep -q 'baseline  *ridge regression: on [0-9]* \(valid\|test\) examples loss .* the network is worse (standard error' log || fail "no line at the end of train"
 [ "$(field short baseline_verdict)" = worse ] || fail "the verdict: $(field short baseline_verdict)"
 python3 - <<'P' || fail "run.json"
 import json
@@ -30,6 +30,8 @@ r = json.load(open("short/run.json"))
 assert abs(r["baseline_net"] - r["best_metric"]) < 1e-5 * r["best_metric"], (r["baseline_net"], r["best_metric"])
 assert r["baseline_metric"] < r["baseline_net"] < 2 and 0.5 < r["baseline_constant"] < 2 and r["baseline_seconds"] < 1, r
 assert r["baseline_test"] < r["baseline_test_net"], r
+of = "test" if r["n_test"] >= 50 else "valid"
+assert (r["baseline_split"], r["baseline_examples"]) == (of, r["n_" + of]), r
 P
 "$program" report short --no-png >log 2>&1 && grep -q '^finding baseline: the network is worse than a linear model' log || fail "the finding"
 grep -q 'ridge regression: loss' short/report.html || fail "the report"

@@ -304,30 +304,37 @@ static void print_scores(const vkt_train_result *r)
 }
 
 /* The network beside a linear model. */
-static void print_baseline(const vkt_train_result *r)
+static void print_baseline(const vkt_config *c, const vkt_train_result *r)
 {
+    bool test = !strcmp(r->baseline_split, "test") && isfinite(r->baseline_test);
+    double linear = test ? r->baseline_test : r->baseline_metric,
+           net = test ? r->baseline_test_net : r->baseline_net,
+           error = test ? r->baseline_test_error : r->baseline_error,
+           constant = test ? r->baseline_test_constant : r->baseline_constant,
+           right = test ? r->baseline_test_accuracy : r->baseline_accuracy,
+           net_right = test ? r->baseline_test_net_accuracy : r->baseline_net_accuracy;
     static const char *const says[][2] = { { "better", "the network is better" },
                                            { "level", "the network is no better, within noise" },
                                            { "worse", "the network is worse" },
-                                           { "partly", "the network is no better in accuracy" },
+                                           { "partly",
+                                             "the network is better, but no better in accuracy" },
                                            { "mixed", "each is better in one of them" } };
     const char *verdict = "";
     if (!*r->baseline) return;
     for (size_t i = 0; i < CLI_COUNT(says); i++)
         if (!strcmp(r->baseline_verdict, says[i][0])) verdict = says[i][1];
-    bool right = isfinite(r->baseline_accuracy) && strcmp(r->metric, "accuracy") != 0;
+    bool shares = isfinite(right) && strcmp(r->metric, "accuracy") != 0;
     row("baseline",
-        "%s: %s %s against the network's %s%s: %s%s; the same answer always: %s; %s s%s",
-        r->baseline, r->metric, metric_text(r->metric, r->baseline_metric),
-        metric_text(r->metric, r->baseline_net),
-        right ? cli_text(", accuracy %s against %s", cli_percent(r->baseline_accuracy),
-                         cli_percent(r->baseline_net_accuracy))
-              : "",
+        "%s: on %s %s examples %s %s against the network's %s%s: %s%s; the same answer always%s: "
+        "%s; %s s%s",
+        r->baseline, cli_count(r->baseline_examples), r->baseline_split, r->metric,
+        metric_text(r->metric, linear), metric_text(r->metric, net),
+        shares ? cli_text(", accuracy %s against %s", cli_percent(right), cli_percent(net_right))
+               : "",
         verdict,
-        isfinite(r->baseline_error)
-            ? cli_text(" (standard error %s)", metric_text(r->metric, r->baseline_error))
-            : "",
-        metric_text(r->metric, r->baseline_constant), cli_number(r->baseline_seconds),
+        isfinite(error) ? cli_text(" (standard error %s)", metric_text(r->metric, error)) : "",
+        c->data.target == VKT_TARGET_PLAIN ? "" : " (the mean logarithm's)",
+        metric_text(r->metric, constant), cli_number(r->baseline_seconds),
         r->seconds > 0 ? cli_text(", %.2g%% of the time", 100 * r->baseline_seconds / r->seconds)
                        : "");
 }
@@ -410,7 +417,7 @@ static void print_tuning(const train_options *o, const vkt_train_result *r)
     double minutes = fmin(fmax(ceil(10 * r->seconds / 60), 1), 120);
     const char *command =
         cli_text("vktrain study auto %s --minutes %.0f", cli_word_here(o->common.args[0]), minutes);
-    bool behind = *r->baseline_verdict && strcmp(r->baseline_verdict, "better") != 0;
+    bool behind = !strcmp(r->baseline_verdict, "level") || !strcmp(r->baseline_verdict, "worse");
     print_step(command,
                cli_text("%.0f min: learning rate, width, regularisation, a longer run%s", minutes,
                         behind ? "; the network is not ahead of the linear model yet" : ""));
@@ -450,7 +457,7 @@ static void print_summary(const train_options *o, const vkt_config *c, const vkt
            interrupted ? "interrupted" : "done", cli_color(stdout, CLI_PLAIN), cli_count(r->step),
            r->run_dir);
     print_scores(r);
-    print_baseline(r);
+    print_baseline(c, r);
     print_gradient(c, r);
     print_speed(c, r);
     if (*r->best_checkpoint) row("checkpoint", "%s", r->best_checkpoint);

@@ -7,6 +7,7 @@
 #include "train/measures/ranks.h"
 
 enum { MOST_RESAMPLES = 200, FEWEST_RESAMPLES = 20 };
+enum { FEWEST_TO_JUDGE = 50 }; /* fewer are a small test set elsewhere, too: n_few_test */
 static const double work_of_resamples = 2e7; /* numbers */
 
 static uint32_t largest(const double *out, uint32_t n)
@@ -267,4 +268,12 @@ const char *vkt__beside_verdict(vkt__lead chosen, vkt__lead right, size_t n, uin
     if (better && worse) return "mixed";
     if (by > 0 && hits == 0 && isfinite(right.by)) return "partly";
     return better ? "better" : worse ? "worse" : "level";
+}
+
+const char *vkt__beside_judge(const vkt__leads *valid, uint64_t evaluations, const vkt__leads *test,
+                              bool *by_test)
+{
+    *by_test = test->n >= FEWEST_TO_JUDGE && isfinite(test->by.by) && isfinite(test->by.error);
+    const vkt__leads *of = *by_test ? test : valid;
+    return vkt__beside_verdict(of->by, of->right, of->n, *by_test ? 1 : VKT_MAX(evaluations, 1));
 }

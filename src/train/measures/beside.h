@@ -36,4 +36,15 @@ typedef struct vkt__lead {
  * what the luckiest of them would show by chance (Bonferroni). */
 const char *vkt__beside_verdict(vkt__lead chosen, vkt__lead right, size_t n, uint64_t looks);
 
+/* What a comparison on n examples gives; by.error NAN: there was none. */
+typedef struct vkt__leads {
+    vkt__lead by, right;
+    size_t n;
+} vkt__leads;
+/* The verdict by the test examples alone where they are enough, since these chose nothing; else by
+ * the validation examples, on which the network is the best of its `evaluations` (0: it was not
+ * chosen there). by_test: which of them it was. */
+const char *vkt__beside_judge(const vkt__leads *valid, uint64_t evaluations, const vkt__leads *test,
+                              bool *by_test);
+
 #endif

@@ -83,10 +83,13 @@ class Folder:
                                               "baseline_about", "baseline_verdict", "baseline_metric",
                                               "baseline_net", "baseline_error", "baseline_constant",
                                               "baseline_accuracy", "baseline_net_accuracy",
-                                              "baseline_test", "baseline_test_net", "baseline_seconds")))
+                                              "baseline_test", "baseline_test_net", "baseline_test_error",
+                                              "baseline_test_constant", "baseline_test_accuracy",
+                                              "baseline_test_net_accuracy", "baseline_seconds",
+                                              "baseline_split")))
             self.record.update(source=COMMAND, folder=os.getcwd(), data_seed=0, n_test=0, n_shared=0,
                                n_resumes=0, best_step=0, micro_batch=0, eval_batch=0, ranks=0,
-                               exchange_bytes=0)
+                               exchange_bytes=0, baseline_examples=0)
         self.record.update({"version": __version__, "command": COMMAND, "status": "running", "error": None,
                             "started": _stamp(), "finished": None, **fields})
         self.save()

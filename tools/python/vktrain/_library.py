@@ -158,11 +158,14 @@ class TrainResult(Structure):
                 ("step_ms", c_double), ("start_s", c_double), ("host_us", c_double),
                 ("input_wait", c_double), ("device_bytes", c_uint64), ("planned_bytes", c_uint64),
                 ("n_allocs_first", c_uint64), ("n_allocs_last", c_uint64),
-                ("baseline", c_char * 32), ("baseline_verdict", c_char * 8), ("baseline_metric", c_double),
+                ("baseline", c_char * 32), ("baseline_verdict", c_char * 8), ("baseline_split", c_char * 8),
+                ("baseline_examples", c_uint64), ("baseline_metric", c_double),
                 ("baseline_net", c_double), ("baseline_error", c_double),
                 ("baseline_constant", c_double), ("baseline_accuracy", c_double),
                 ("baseline_net_accuracy", c_double), ("baseline_test", c_double),
-                ("baseline_test_net", c_double), ("baseline_seconds", c_double),
+                ("baseline_test_net", c_double), ("baseline_test_error", c_double),
+                ("baseline_test_constant", c_double), ("baseline_test_accuracy", c_double),
+                ("baseline_test_net_accuracy", c_double), ("baseline_seconds", c_double),
                 ("n_few_test", c_uint64), ("test_error", c_double)]
 
 
