@@ -26,16 +26,21 @@ works init many.csv -o many.yaml
 has many.yaml count 4; has many.yaml linear 128 128; has many.yaml batch 128
 works init many.csv -o quick.yaml --quick
 has quick.yaml count 4; has quick.yaml linear 64 64
-grep -q 'quick: 4 nets of width 64 in place of 4 of 128, a fifth of the steps: a first result' out && grep -q '^# --quick: 4 nets' quick.yaml || fail "--quick says what it changes: $(cat out)"
+grep -q 'quick: 4 nets of width 64 in place of 4 of 128, [0-9]* steps in place of [0-9]*: a first result' out && grep -q '^# --quick: 4 nets' quick.yaml || fail "--quick says what it changes: $(cat out)"
 works init many.csv -o best.yaml --best
 has best.yaml count 8; has best.yaml linear 128 128
-grep -q 'best: 8 nets of width 128 in place of 4 of 128, three times the steps' out && grep -q 'study auto best.yaml --minutes 30      30 min' out || fail "--best says what it changes: $(cat out)"
+grep -q 'best: 8 nets of width 128 in place of 4 of 128, [0-9]* steps in place of' out && grep -q 'study auto best.yaml --minutes 30      30 min' out || fail "--best says what it changes: $(cat out)"
 steps() { sed -n 's/^  steps: *\([0-9]*\).*/\1/p' "$1"; }
 [ "$(steps quick.yaml)" = $(($(steps many.yaml) / 5)) ] && [ "$(steps best.yaml)" = $(($(steps many.yaml) * 3)) ] || fail "a fifth, three times"
+grep -q "^--quick: 4 nets.*, $(steps quick.yaml) steps in place of $(steps many.yaml): " <(works init many.csv -o quick-again.yaml --quick; cat out) || fail "the steps that are written"
+works init many.csv -o set.yaml --quick --set train.steps=1000
+grep -q '^# --quick: 4 nets of width 64 in place of 4 of 128: a first' set.yaml && [ "$(steps set.yaml)" = 1000 ] || fail "steps that were given are not a fifth: $(cat out)"
 # of any data
 works init text.txt -o text.yaml
 works init text.txt -o text-quick.yaml --quick
 [ "$(steps text-quick.yaml)" = $(($(steps text.yaml) / 5)) ] || fail "a text's steps"
+works init text.txt -o text-set.yaml --best --set train.steps=9
+grep -q '^# --best changes nothing of this recipe' text-set.yaml || fail "nothing is changed: $(cat out)"
 refused 2 "init: --quick and --best contradict each other" init few.csv --quick --best -o no.yaml
 works train quick.yaml --run quick --quiet
 [ "$bad" = 0 ]

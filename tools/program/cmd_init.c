@@ -438,6 +438,21 @@ static char *recipe_text(const init_options *o, const init_data *d, const char *
     return text;
 }
 
+/* recipe_text with the line of what --quick or --best changes in it. */
+static char *effort_recipe(const init_options *o, init_data *d, const char *name)
+{
+    char *text = recipe_text(o, d, name), *plain;
+    if (d->effort == INIT_PLAIN || !text) return text;
+    init_effort effort = d->effort;
+    d->effort = INIT_PLAIN;
+    plain = recipe_text(o, d, name);
+    d->effort = effort;
+    if (plain) snprintf(d->changes, sizeof d->changes, "%s", init_effort_text(effort, plain, text));
+    free(text);
+    free(plain);
+    return plain ? recipe_text(o, d, name) : NULL;
+}
+
 static int write_file(const init_options *o, init_data *d, const char *name)
 {
     char path[200];
@@ -450,7 +465,7 @@ static int write_file(const init_options *o, init_data *d, const char *name)
     }
     int made = to_stdout ? CLI_OK : train_tokenizer(o, d, name);
     if (made) return made;
-    char *text = recipe_text(o, d, name);
+    char *text = effort_recipe(o, d, name);
     if (!text) {
         cli_error("init: can't write and read a temporary file: %s", strerror(errno));
         return CLI_DATA;
@@ -570,7 +585,6 @@ static int run(void *options)
     if (begins_with_net(o)) rc = cli_exit_code(open_net(o, &d, &net));
     d.net = net;
     d.effort = o->quick ? INIT_QUICK : o->best ? INIT_BEST : INIT_PLAIN;
-    if (d.effort != INIT_PLAIN) snprintf(d.changes, sizeof d.changes, "%s", init_effort_text(&d));
     name_of(path, name, sizeof name);
     if (!rc) rc = write_file(o, &d, name);
     vkt_config_destroy(&net);

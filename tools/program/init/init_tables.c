@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "init_write.h"
 
@@ -77,18 +78,33 @@ bool init_is_table(const init_data *d)
     return d->info.kind == VKT_DATA_KIND_TABLE && d->info.input_rank == 1 && !d->text;
 }
 
-const char *init_effort_text(const init_data *d)
+/* The number behind the first of these words in a recipe; 0: it has none. */
+static unsigned long long written(const char *recipe, const char *words)
 {
-    bool quick = d->effort == INIT_QUICK;
-    const char *steps = quick ? "a fifth of the steps" : "three times the steps",
+    const char *at = strstr(recipe, words);
+    return at ? strtoull(at + strlen(words), NULL, 10) : 0;
+}
+
+const char *init_effort_text(init_effort effort, const char *plain, const char *recipe)
+{
+    static const char *const words[] = { "\n      count: ", "\n        - linear: ", "\n  steps: " };
+    bool quick = effort == INIT_QUICK;
+    unsigned long long was[3], is[3];
+    for (int i = 0; i < 3; i++) {
+        was[i] = written(plain, words[i]);
+        is[i] = written(recipe, words[i]);
+    }
+    bool nets = was[0] != is[0] || was[1] != is[1], steps = was[2] != is[2];
+    const char *name = quick ? "quick" : "best",
                *end = quick ? "a first result, not the best one"
                             : "a single run takes as much longer; studies of it, too";
-    starter is = starter_of(d), was = plain_starter(d);
-    if (init_is_table(d) && is.members)
-        return cli_text("--%s: %u nets of width %s in place of %u of %s, %s: %s",
-                        quick ? "quick" : "best", is.members, is.width, was.members, was.width,
-                        steps, end);
-    return cli_text("--%s: %s: %s", quick ? "quick" : "best", steps, end);
+    if (!nets && !steps) return cli_text("--%s changes nothing of this recipe", name);
+    return cli_text("--%s: %s%s%s: %s", name,
+                    nets ? cli_text("%llu nets of width %llu in place of %llu of %llu", is[0],
+                                    is[1], was[0], was[1])
+                         : "",
+                    nets && steps ? ", " : "",
+                    steps ? cli_text("%llu steps in place of %llu", is[2], was[2]) : "", end);
 }
 
 /* Beside numbers the bins between their quantiles, unless the net would become so wide by them that
