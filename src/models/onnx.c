@@ -495,9 +495,41 @@ static void emit_prediction(vkt__exporter *e, const vkt__target *target, uint32_
     v = vkt__emit_node(e, "Add", VKT__IN(v, mean),
                        target->curve == VKT_TARGET_PLAIN ? "prediction" : vkt__emit_extra(e));
     if (target->curve == VKT_TARGET_PLAIN) return;
-    bool less = target->curve == VKT_TARGET_LOG1P;
-    v = vkt__emit_node(e, "Exp", VKT__IN(v), less ? vkt__emit_extra(e) : "prediction");
-    if (less) vkt__emit_node(e, "Sub", VKT__IN(v, vkt__emit_number(e, 1)), "prediction");
+    if (target->curve == VKT_TARGET_LOG) {
+        vkt__emit_node(e, "Exp", VKT__IN(v), "prediction");
+        return;
+    }
+    /* exp(v) - 1 = 2 exp(v/2) sinh(v/2), which cancels nothing near 0 */
+    const char *half = vkt__emit_node(e, "Mul", VKT__IN(v, vkt__emit_number(e, 0.5f)),
+                                      vkt__emit_extra(e)),
+               *power = vkt__emit_node(e, "Exp", VKT__IN(half), vkt__emit_extra(e)),
+               *sine = vkt__emit_node(e, "Sinh", VKT__IN(half), vkt__emit_extra(e));
+    v = vkt__emit_node(e, "Mul", VKT__IN(power, sine), vkt__emit_extra(e));
+    vkt__emit_node(e, "Mul", VKT__IN(v, vkt__emit_number(e, 2)), "prediction");
+}
+
+/* "prediction" of a net of a file that is written as it is, behind its own outputs. */
+static void emit_own_prediction(vkt__exporter *e, const vkt_dataset *data)
+{
+    const vkt_dataset_info *info = vkt_dataset_get_info(data);
+    bool inner = e->net->f->values[e->net->plan->out].inner;
+    const char *value = e->net->f->values[e->net->plan->out].name;
+    if (info->task != VKT_TASK_REGRESS) return;
+    if (inner || vkt__onnx_find(e->net->f, "prediction") >= 0 || e->net->f->opset < 9) {
+        vkt_log(VKT_LOG_WARN, "export",
+                "the file has no output in the data's units beside its own, which are standardised "
+                "numbers: %s",
+                inner                  ? "the net ends inside a function or a branch"
+                : e->net->f->opset < 9 ? "its ops are older than those of opset 9"
+                                       : "the net has a value `prediction` of its own");
+        return;
+    }
+    if (e->net->row)
+        value = vkt__emit_node(
+            e, "Reshape", VKT__IN(value, vkt__emit_ints(e, (int64_t[]) { -1, info->n_outputs }, 2)),
+            vkt__emit_extra(e));
+    emit_prediction(e, data->schema.targets, info->n_outputs, value);
+    value_info(&e->graph, 12, "prediction", vkt_shape2(1, info->n_outputs));
 }
 
 static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *data,
@@ -630,10 +662,12 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
                        e.net->f->path);
         goto fail;
     }
-    if (whole)
+    if (whole) {
         vkt__onnx_back_graph(e.net, w, true, &e.graph);
-    else
+        emit_own_prediction(&e, data);
+    } else {
         VKT_TRY(emit_graph(&e, m, data, terms, how));
+    }
     if (e.net) {
         vkt__onnx_back_model(e.net, &model);
     } else {

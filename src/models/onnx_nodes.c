@@ -62,7 +62,10 @@ const char *vkt__emit_node(vkt__exporter *e, const char *type, const char *const
 /* A name for what an emitter needs between its nodes. */
 const char *vkt__emit_extra(vkt__exporter *e)
 {
-    return vkt__arena_printf(&e->arena, e->net ? "vkt_%u" : "_%u", e->n_extra++);
+    const char *name;
+    do name = vkt__arena_printf(&e->arena, e->net ? "vkt_%u" : "_%u", e->n_extra++);
+    while (e->net && vkt__onnx_find(e->net->f, name) >= 0); /* that of a file which we wrote */
+    return name;
 }
 
 void vkt__emit_numbers(vkt__exporter *e, const char *name, const uint64_t *dims, uint32_t rank,
