@@ -184,7 +184,8 @@ static const vkt__option options[] = {
     { "data.target", VKT__OPT_ENUM, AT(data.target), "plain", 0, 0, "",
       "csv, npy: what a number to predict is learned as; plain: itself; log: its logarithm, for "
       "positive targets over orders of magnitude, such as prices; log1p: the logarithm of 1 more, "
-      "where some are 0. Predictions and measures are in the data's units, the loss is not; "
+      "where some are 0, and predictions may be as low as -1. Predictions and measures are in the "
+      "data's units, the loss is not; "
       "predictions are nearer to the median than to the mean, which is larger where targets are "
       "skewed",
       target_curves, NULL },

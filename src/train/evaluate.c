@@ -26,8 +26,9 @@ typedef struct {
     bool bad;          /* one of them could not be read */
     vkt_maybe ignore;  /* the class that does not count */
     uint64_t n_ignored;
-    uint32_t end;  /* text: the token between documents, which is no text */
-    bool labelled; /* the data says what is right */
+    uint64_t n_far; /* examples with a prediction that is no finite number */
+    uint32_t end;   /* text: the token between documents, which is no text */
+    bool labelled;  /* the data says what is right */
     const vkt_dataset *data;
     vkt_split split;
     vkt__finder finder; /* detection */
@@ -126,6 +127,7 @@ static double as_given(const vkt__target *t, double v, float y)
 static void take_numbers(pass *p, const float *out, const vkt_label *y)
 {
     uint32_t n = p->sums->n_targets;
+    bool far = false;
     for (uint32_t k = 0; k < n; k++) {
         const vkt__target *t = &p->data->schema.targets[k];
         double around = t->curve == VKT_TARGET_PLAIN ? t->mean : 0;
@@ -139,7 +141,9 @@ static void take_numbers(pass *p, const float *out, const vkt_label *y)
         if (p->fn && p->labelled) p->number[n + k] = as_given(t, p->number[n + k], y[k].f);
         p->row[k] = (float)p->number[k];
         p->labels[k].f = (float)p->number[n + k];
+        far = far || !isfinite(p->number[k]);
     }
+    p->n_far += far;
 }
 
 static void take_one(pass *p, uint32_t index, const float *out, const vkt_label *y, double loss,
@@ -406,6 +410,22 @@ static void measure_boxes(vkt__eval_sums *s)
     }
 }
 
+/* Once for each split of a session. */
+static void say_far(const pass *p)
+{
+    static const char *const how[] = { [VKT_TARGET_PLAIN] = "",
+                                       [VKT_TARGET_LOG] = " (data.target: log)",
+                                       [VKT_TARGET_LOG1P] = " (data.target: log1p)" };
+    uint32_t bit = 1u << p->split;
+    if (!p->n_far || (p->s->far_said & bit)) return;
+    p->s->far_said |= bit;
+    vkt_log(VKT_LOG_WARN, "eval",
+            "%llu of %llu predictions are no finite numbers%s, nor are measures of them: "
+            "are these inputs far from the training data's, or did training diverge?",
+            (unsigned long long)p->n_far, (unsigned long long)p->sums->n,
+            how[p->data->schema.targets->curve]);
+}
+
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
                          vkt__eval_sums *sums, vkt__example_fn fn, void *user)
 {
@@ -462,6 +482,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         if (slot == UINT32_MAX) break;
         waiting = slot;
     }
+    say_far(&p);
     if (shared) VKT_TRY(vkt__eval_total(shared, sums, &p.ranks));
     if (!sums->n && p.n_ignored && !fn)
         VKT_TRY(vkt__fail(VKT_E_ARG, "eval",

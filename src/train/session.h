@@ -33,10 +33,11 @@ typedef struct vkt__session {
     vkt__exchange *exchange; /* of the training graph's gradients; else NULL */
     vkt__samples *samples;   /* text, where config->samples; else NULL */
     uint64_t planned_bytes;
-    double tuned_s;   /* spent on automatic tuning */
-    bool curves;      /* evaluations keep the points of classes' curves */
-    uint32_t views;   /* test-time augmentation: views of an example; 0 and 1: without */
-    vkt_augment view; /* of the others than the first */
+    double tuned_s;    /* spent on automatic tuning */
+    bool curves;       /* evaluations keep the points of classes' curves */
+    uint32_t far_said; /* bits of splits: that predictions have no finite value was said */
+    uint32_t views;    /* test-time augmentation: views of an example; 0 and 1: without */
+    vkt_augment view;  /* of the others than the first */
 } vkt__session;
 
 /* The device of a job: that of desc, else that of the configuration; math is fast if either says

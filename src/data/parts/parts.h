@@ -117,6 +117,8 @@ const char *vkt__target_wants(vkt_target_curve how); /* "numbers from 0 on" */
 void vkt__target_curve_all(vkt_target_curve how, double *v, uint64_t n);
 double vkt__target_learned(const vkt__target *t, double v); /* standardised */
 double vkt__target_given(const vkt__target *t, double z);
+/* What one standard deviation above the mean adds to it, in the data's units. */
+double vkt__target_deviation(const vkt__target *t);
 /* By how much two values differ, in standardised units. */
 double vkt__target_apart(const vkt__target *t, double a, double b);
 

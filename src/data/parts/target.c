@@ -35,6 +35,12 @@ double vkt__target_given(const vkt__target *t, double z)
     return t->curve == VKT_TARGET_LOG ? exp(v) : t->curve == VKT_TARGET_LOG1P ? expm1(v) : v;
 }
 
+double vkt__target_deviation(const vkt__target *t)
+{
+    return t->curve == VKT_TARGET_PLAIN ? t->scale
+                                        : vkt__target_given(t, 1) - vkt__target_given(t, 0);
+}
+
 double vkt__target_apart(const vkt__target *t, double a, double b)
 {
     return (curved(t->curve, a) - curved(t->curve, b)) / t->scale;

@@ -119,7 +119,8 @@ vkt_status vkt__array_labels(const vkt__schema *s, const vkt__arrays *a, const u
                              vkt__target_wants(s->targets->curve));
         out[i].f = (float)vkt__target_learned(s->targets, v);
         if (!isfinite(out[i].f))
-            return too_far(a, "y", row, v, vkt__target_given(s->targets, 0), s->targets->scale);
+            return too_far(a, "y", row, v, vkt__target_given(s->targets, 0),
+                           vkt__target_deviation(s->targets));
     }
     return VKT_OK;
 }

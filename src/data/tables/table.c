@@ -326,7 +326,8 @@ static vkt_status number_labels(const vkt__schema *s, const vkt__table *t, uint3
                              vkt__target_wants(of->curve));
         out[k].f = (float)vkt__target_learned(of, v);
         if (!isfinite(out[k].f))
-            return too_far(t->csv, row, of->name, v, vkt__target_given(of, 0), of->scale);
+            return too_far(t->csv, row, of->name, v, vkt__target_given(of, 0),
+                           vkt__target_deviation(of));
     }
     return VKT_OK;
 }
