@@ -477,9 +477,30 @@ static void emit_heads(vkt__exporter *e, vkt_model *m, const vkt_tensor *y)
     }
 }
 
-/* Standardised numbers [N, n] as "prediction", in the data's own units. */
+/* The name of an output of ours, or where what is kept of the file's net (whole: all) has a value
+ * of that name, one that is free: this is said. */
+static const char *own_name(vkt__exporter *e, const char *name, bool whole)
+{
+    const char *is = name;
+    for (uint32_t k = 2; e->net; k++) {
+        int v = vkt__onnx_find(e->net->f, is);
+        const vkt__onnx_name *has = v < 0 ? NULL : &e->net->f->values[v];
+        if (!has || !(whole || has->initializer || has->is_input ||
+                      (has->node >= 0 && e->net->plan->needed[has->node])))
+            break;
+        is = vkt__arena_printf(&e->arena, "%s_%u", name, k);
+    }
+    if (is != name)
+        vkt_log(VKT_LOG_WARN, "export",
+                "the net of '%s' has a value '%s' of its own, which stays: the output that is "
+                "added is '%s'",
+                e->net->f->path, name, is);
+    return is;
+}
+
+/* Standardised numbers [N, n] as `name`, in the data's own units. */
 static void emit_prediction(vkt__exporter *e, const vkt__target *target, uint32_t n,
-                            const char *value)
+                            const char *value, const char *name)
 {
     const char *scale = vkt__emit_extra(e), *mean = vkt__emit_extra(e), *v;
     float *constants = vkt__alloc(2 * (size_t)n * sizeof *constants);
@@ -493,10 +514,10 @@ static void emit_prediction(vkt__exporter *e, const vkt__target *target, uint32_
     free(constants);
     v = vkt__emit_node(e, "Mul", VKT__IN(value, scale), vkt__emit_extra(e));
     v = vkt__emit_node(e, "Add", VKT__IN(v, mean),
-                       target->curve == VKT_TARGET_PLAIN ? "prediction" : vkt__emit_extra(e));
+                       target->curve == VKT_TARGET_PLAIN ? name : vkt__emit_extra(e));
     if (target->curve == VKT_TARGET_PLAIN) return;
     if (target->curve == VKT_TARGET_LOG) {
-        vkt__emit_node(e, "Exp", VKT__IN(v), "prediction");
+        vkt__emit_node(e, "Exp", VKT__IN(v), name);
         return;
     }
     /* exp(v) - 1 = 2 exp(v/2) sinh(v/2), which cancels nothing near 0 */
@@ -505,7 +526,7 @@ static void emit_prediction(vkt__exporter *e, const vkt__target *target, uint32_
                *power = vkt__emit_node(e, "Exp", VKT__IN(half), vkt__emit_extra(e)),
                *sine = vkt__emit_node(e, "Sinh", VKT__IN(half), vkt__emit_extra(e));
     v = vkt__emit_node(e, "Mul", VKT__IN(power, sine), vkt__emit_extra(e));
-    vkt__emit_node(e, "Mul", VKT__IN(v, vkt__emit_number(e, 2)), "prediction");
+    vkt__emit_node(e, "Mul", VKT__IN(v, vkt__emit_number(e, 2)), name);
 }
 
 /* "prediction" of a net of a file that is written as it is, behind its own outputs. */
@@ -515,21 +536,21 @@ static void emit_own_prediction(vkt__exporter *e, const vkt_dataset *data)
     bool inner = e->net->f->values[e->net->plan->out].inner;
     const char *value = e->net->f->values[e->net->plan->out].name;
     if (info->task != VKT_TASK_REGRESS) return;
-    if (inner || vkt__onnx_find(e->net->f, "prediction") >= 0 || e->net->f->opset < 9) {
+    if (inner || e->net->f->opset < 9) {
         vkt_log(VKT_LOG_WARN, "export",
                 "the file has no output in the data's units beside its own, which are standardised "
                 "numbers: %s",
-                inner                  ? "the net ends inside a function or a branch"
-                : e->net->f->opset < 9 ? "its ops are older than those of opset 9"
-                                       : "the net has a value `prediction` of its own");
+                inner ? "the net ends inside a function or a branch"
+                      : "its ops are older than those of opset 9");
         return;
     }
     if (e->net->row)
         value = vkt__emit_node(
             e, "Reshape", VKT__IN(value, vkt__emit_ints(e, (int64_t[]) { -1, info->n_outputs }, 2)),
             vkt__emit_extra(e));
-    emit_prediction(e, data->schema.targets, info->n_outputs, value);
-    value_info(&e->graph, 12, "prediction", vkt_shape2(1, info->n_outputs));
+    const char *name = own_name(e, "prediction", true);
+    emit_prediction(e, data->schema.targets, info->n_outputs, value, name);
+    value_info(&e->graph, 12, name, vkt_shape2(1, info->n_outputs));
 }
 
 static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *data,
@@ -551,18 +572,19 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *
     e->named = vkt__arena_alloc(&e->arena, (e->g->n_tensors + 1) * sizeof *e->named);
     for (size_t i = 0; i < e->g->n_nodes; i++)
         if (!vkt__is_of_rnn(e, e->g->nodes[i])) VKT_TRY(emit(e, e->g->nodes[i]));
-    const char *out =
-        vkt__emit_node(e, "Identity", VKT__IN(vkt__emit_name(e, y)), classify ? "logits" : "value");
-    const char *scaled = out;
+    const char *out = vkt__emit_node(e, "Identity", VKT__IN(vkt__emit_name(e, y)),
+                                     own_name(e, classify ? "logits" : "value", false));
+    const char *scaled = out, *also = NULL;
+    if (classify || info->task == VKT_TASK_REGRESS)
+        also = own_name(e, classify ? "probabilities" : "prediction", false);
     if (how->temperature > 0)
         scaled =
             vkt__emit_node(e, "Div", VKT__IN(out, vkt__emit_number(e, (float)how->temperature)),
                            vkt__emit_extra(e));
     if (softmax) vkt__attr_int(e, "axis", -1);
-    if (classify)
-        vkt__emit_node(e, softmax ? "Softmax" : "Sigmoid", VKT__IN(scaled), "probabilities");
+    if (classify) vkt__emit_node(e, softmax ? "Softmax" : "Sigmoid", VKT__IN(scaled), also);
     if (info->task == VKT_TASK_REGRESS)
-        emit_prediction(e, data->schema.targets, info->n_outputs, out);
+        emit_prediction(e, data->schema.targets, info->n_outputs, out, also);
     for (size_t i = 0; i < e->weights->n_model; i++) {
         const vkt__st_tensor *t = &e->weights->model[i];
         uint64_t count = 1;
@@ -574,9 +596,7 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *
     vkt__pb_text(&e->graph, 2, "vktrain");
     if (!e->net) value_info(&e->graph, 11, "input", shape);
     value_info(&e->graph, 12, out, vkt_tensor_shape(y));
-    if (classify) value_info(&e->graph, 12, "probabilities", vkt_tensor_shape(y));
-    if (info->task == VKT_TASK_REGRESS)
-        value_info(&e->graph, 12, "prediction", vkt_tensor_shape(y));
+    if (also) value_info(&e->graph, 12, also, vkt_tensor_shape(y));
     if (info->task == VKT_TASK_DETECT) emit_boxes(e, info, out, how->least_score);
     emit_heads(e, m, y);
     if (e->net && e->needs > e->net->f->opset)

@@ -420,7 +420,7 @@ static void say_far(const pass *p)
     if (!p->n_far || (p->s->far_said & bit)) return;
     p->s->far_said |= bit;
     vkt_log(VKT_LOG_WARN, "eval",
-            "%llu of %llu predictions are no finite numbers%s, nor are measures of them: "
+            "%llu of %llu predictions have no finite value%s, nor have measures of them: "
             "are these inputs far from the training data's, or did training diverge?",
             (unsigned long long)p->n_far, (unsigned long long)p->sums->n,
             how[p->data->schema.targets->curve]);

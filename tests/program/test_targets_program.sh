@@ -47,6 +47,12 @@ assert len(got) == 4 and all(abs(math.log(a / b)) < 1 for a, b in zip(want, got)
 works train p.yaml --run half --quiet --set train.steps=100
 works train p.yaml --run half --resume --set train.steps=200 --quiet
 cmp all/best/model.safetensors half/best/model.safetensors || fail "a resumed run"
+# Inputs far away: exp overflows, and it is said how often.
+printf 'a,b,price\n1e6,-1e6,5\n0,0,7\n' >far.csv
+for command in 'eval all --data far.csv' 'predict all far.csv'; do
+    works $command
+    grep -q '1 of 2 predictions have no finite value (data.target: log)' err || fail "$command says that exp overflowed"
+done
 printf 'a,b,price\n0.5,0.1,0\n' >zero.csv
 refused 4 "zero.csv' line 2: label 'price' is 0, but data.target is for numbers above 0; log1p takes 0, too" eval all --data zero.csv
 refused 2 "data.target: only for data.task: regress" train p.yaml --set data.task=classify
@@ -56,6 +62,40 @@ python3 - <<'P' || fail "the ONNX file has the exponential and the units"
 b = open("all.onnx", "rb").read()
 assert b"prediction" in b and b"Exp" in b and b'"target": "log"' in b.replace(b'":"', b'": "'), "names"
 P
+# What the file computes, read back as a net that ends at a value of it: with a rate of 0 it predicts that, standardised.
+computes() { # FILE VALUE PREDICTED: VALUE of FILE is PREDICTED; a value of that name of ours has another name then
+    sed -e "s/^model: .*/model: [{onnx: {file: $1, cut: $2}}]/; s/target: log/target: plain/; s/lr: 0.01/lr: 0/" p.yaml >net.yaml
+    rm -rf net
+    works train net.yaml --run net --quiet --set train.steps=1 --set eval.every=1
+    works predict net new.csv --csv
+    cp out got.csv
+    works export net -o net.onnx
+    python3 - "$3" <<'P' || fail "$2 of $1"
+import csv, re, sys
+schema = open("net.onnx", "rb").read()
+schema = schema[schema.rindex(b"vktrain.schema"):].decode("latin1")
+mean, scale = (float(re.search('"target_%s": ([-0-9.e+]+)' % k, schema)[1]) for k in ("mean", "scale"))
+got, want = ([float(r["predicted"]) for r in csv.DictReader(open(p))] for p in ("got.csv", sys.argv[1]))
+assert len(got) == 4 and all(abs((g - mean) / scale - w) < 1e-4 * abs(w) for g, w in zip(got, want)), (mean, scale, got, want)
+P
+}
+works predict all new.csv --csv
+cp out all.csv
+computes all.onnx prediction all.csv
+grep -q "has a value 'prediction' of its own, which stays: the output that is added is 'prediction_2'" err || fail "one name twice"
+works train p.yaml --run one --quiet --set data.target=log1p
+works predict one new.csv --csv
+cp out one.csv
+works export one -o one.onnx
+computes one.onnx prediction one.csv
+# A net of a file that is exported whole has the output, too.
+sed 's/prediction/predictiox/g' all.onnx >bare.onnx
+sed 's/^model: .*/model: [{onnx: bare.onnx}]/' p.yaml >bare.yaml
+works train bare.yaml --run bare --quiet --set train.steps=20
+works predict bare new.csv --csv
+cp out bare.csv
+works export bare -o whole.onnx
+computes whole.onnx prediction bare.csv
 works train p.yaml --run again --set init=all --set data.target=plain --set train.steps=1
 grep -q "was trained with another data.target" err || fail "init: RUN says that the output is of other numbers"
 [ "$bad" = 0 ]
