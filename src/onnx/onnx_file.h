@@ -85,6 +85,10 @@ typedef struct vkt__onnx_name {
 typedef struct vkt__onnx_function {
     const char *name, *domain, *overload;
     vkt__pb body;
+    const vkt__pb
+        *usual; /* [n_usual] AttributeProto with the values that attributes usually have */
+    size_t n_usual;
+    int next; /* 1 + the next one of its hash; 0: none */
 } vkt__onnx_function;
 
 /* A branch's nodes are computed where `condition` is what it wants, and the guard around them
@@ -129,7 +133,8 @@ typedef struct vkt__onnx {
     size_t n_places, cap_values, cap_nodes, cap_guards;
     vkt__onnx_function *functions;
     size_t n_functions, cap_functions, n_inlined, inlined_bytes, n_looks;
-    vkt__str scratch; /* the name that is looked up */
+    int buckets[1024]; /* 1 + the first function of a hash; 0: none */
+    vkt__str scratch;  /* the name that is looked up */
 } vkt__onnx;
 
 /* Reads and checks a file. FORMAT: it is damaged or lies; IO: it, or a file of its data, can't be

@@ -7,7 +7,16 @@ enum { MOST_DEPTH = 64, MOST_NODES = 1 << 20, MOST_BYTES = 1 << 24, MOST_FORMALS
 
 /* ---- functions ---- */
 
-enum { F_NAME = 1, F_INPUT = 4, F_OUTPUT = 5, F_NODE = 7, F_OPSET = 9, F_DOMAIN, F_OVERLOAD = 13 };
+enum {
+    F_NAME = 1,
+    F_INPUT = 4,
+    F_OUTPUT,
+    F_NODE = 7,
+    F_OPSET = 9,
+    F_DOMAIN,
+    F_USUAL,
+    F_OVERLOAD = 13
+};
 
 static vkt_status check_opset(vkt__onnx *f, vkt__pb m, const char *function)
 {
@@ -29,38 +38,64 @@ fail:
     return st;
 }
 
-vkt_status vkt__onnx_read_function(vkt__onnx *f, vkt__pb m)
+static int *bucket_of(vkt__onnx *f, const char *name, const char *domain)
 {
-    enum { MOST = 4096 };
-    vkt_status st = VKT_OK;
-    vkt__pb_field field;
-    vkt__onnx_function *fn;
-    if (f->n_functions == MOST) return vkt__onnx_bad(f, "it has more than %d functions", MOST);
-    f->functions = vkt__grow(f->functions, f->n_functions, &f->cap_functions, sizeof *f->functions);
-    fn = &f->functions[f->n_functions++];
-    *fn = (vkt__onnx_function) { "", "", "", m };
-    int got;
-    while ((got = vkt__pb_next(&m, &field)) > 0) {
-        if (field.wire != VKT__PB_BYTES) continue;
-        if (field.number == F_NAME) VKT_TRY(vkt__onnx_text(f, field.bytes, &fn->name));
-        if (field.number == F_DOMAIN) VKT_TRY(vkt__onnx_text(f, field.bytes, &fn->domain));
-        if (field.number == F_OVERLOAD) VKT_TRY(vkt__onnx_text(f, field.bytes, &fn->overload));
-    }
-    if (got < 0) return vkt__onnx_bad(f, "a function is damaged");
-    if (!strcmp(fn->domain, "ai.onnx")) fn->domain = "";
-fail:
-    return st;
+    uint64_t sum = vkt__hash(domain, strlen(domain), vkt__hash(name, strlen(name), 0));
+    return &f->buckets[sum % VKT_COUNT(f->buckets)];
 }
 
-static const vkt__onnx_function *function_of(const vkt__onnx *f, const vkt__onnx_node *n)
+static const vkt__onnx_function *find_function(vkt__onnx *f, const char *name, const char *domain,
+                                               const char *overload)
 {
-    for (size_t i = 0; i < f->n_functions; i++) {
-        const vkt__onnx_function *fn = &f->functions[i];
-        if (!strcmp(fn->name, n->type) && !strcmp(fn->domain, n->domain) &&
-            !strcmp(fn->overload, n->overload))
+    for (int i = *bucket_of(f, name, domain); i; i = f->functions[i - 1].next) {
+        const vkt__onnx_function *fn = &f->functions[i - 1];
+        if (!strcmp(fn->name, name) && !strcmp(fn->domain, domain) &&
+            !strcmp(fn->overload, overload))
             return fn;
     }
     return NULL;
+}
+
+static void read_usual(vkt__onnx *f, vkt__onnx_function *fn)
+{
+    vkt__pb_field field;
+    vkt__pb *usual = vkt__arena_alloc(&f->arena, (fn->n_usual + 1) * sizeof *usual);
+    fn->usual = usual;
+    for (vkt__pb all = fn->body; vkt__pb_next(&all, &field) > 0;)
+        if (field.number == F_USUAL && field.wire == VKT__PB_BYTES) *usual++ = field.bytes;
+}
+
+vkt_status vkt__onnx_read_function(vkt__onnx *f, vkt__pb m)
+{
+    enum { MOST = 4096, MOST_USUAL = 256 };
+    vkt_status st = VKT_OK;
+    vkt__pb_field field;
+    if (f->n_functions == MOST) return vkt__onnx_bad(f, "it has more than %d functions", MOST);
+    vkt__onnx_function fn = { .name = "", .domain = "", .overload = "", .body = m };
+    int got;
+    while ((got = vkt__pb_next(&m, &field)) > 0) {
+        if (field.wire != VKT__PB_BYTES) continue;
+        if (field.number == F_NAME) VKT_TRY(vkt__onnx_text(f, field.bytes, &fn.name));
+        if (field.number == F_DOMAIN) VKT_TRY(vkt__onnx_text(f, field.bytes, &fn.domain));
+        if (field.number == F_OVERLOAD) VKT_TRY(vkt__onnx_text(f, field.bytes, &fn.overload));
+        fn.n_usual += field.number == F_USUAL;
+    }
+    if (got < 0) return vkt__onnx_bad(f, "a function is damaged");
+    if (!strcmp(fn.domain, "ai.onnx")) fn.domain = "";
+    if (find_function(f, fn.name, fn.domain, fn.overload))
+        return vkt__onnx_bad(f, "two functions of '%s' have the name '%s'", vkt__show(fn.domain).s,
+                             vkt__show(fn.name).s);
+    if (fn.n_usual > MOST_USUAL)
+        return vkt__onnx_bad(f, "its function '%s' has more than %d usual attributes",
+                             vkt__show(fn.name).s, MOST_USUAL);
+    read_usual(f, &fn);
+    int *bucket = bucket_of(f, fn.name, fn.domain);
+    fn.next = *bucket;
+    f->functions = vkt__grow(f->functions, f->n_functions, &f->cap_functions, sizeof *f->functions);
+    f->functions[f->n_functions++] = fn;
+    *bucket = (int)f->n_functions;
+fail:
+    return st;
 }
 
 /* ---- nodes ---- */
@@ -97,21 +132,27 @@ static vkt_status push_made(vkt__onnx *f, const vkt__onnx_scope *s, const char *
     return push(f, s, &n);
 }
 
-/* The scope of what replaces node n. */
-static vkt_status enter(vkt__onnx *f, const vkt__onnx_scope *s, const vkt__onnx_node *n, vkt__pb m,
-                        vkt__onnx_scope *out)
+vkt_status vkt__onnx_count_inlined(vkt__onnx *f, size_t bytes)
 {
-    enum { MOST_NAME = 100, EACH = 64 };
-    size_t bytes = (size_t)(m.end - m.at) + EACH;
-    if (s->depth == MOST_DEPTH)
-        return vkt__onnx_bad(f, "%s: functions and branches are more than %d deep", n->where,
-                             MOST_DEPTH);
     if (bytes > MOST_BYTES - f->inlined_bytes)
         return vkt__onnx_bad(f,
                              "its functions and branches, written out where they are used, are "
                              "more than %d MiB",
                              MOST_BYTES >> 20);
     f->inlined_bytes += bytes;
+    return VKT_OK;
+}
+
+/* The scope of what replaces node n. */
+static vkt_status enter(vkt__onnx *f, const vkt__onnx_scope *s, const vkt__onnx_node *n, vkt__pb m,
+                        vkt__onnx_scope *out)
+{
+    enum { MOST_NAME = 100, EACH = 64 };
+    if (s->depth == MOST_DEPTH)
+        return vkt__onnx_bad(f, "%s: functions and branches are more than %d deep", n->where,
+                             MOST_DEPTH);
+    vkt_status st = vkt__onnx_count_inlined(f, (size_t)(m.end - m.at) + EACH);
+    if (st != VKT_OK) return st;
     const char *name =
         *n->name ? n->name : vkt__arena_printf(&f->arena, "%s%s", s->prefix, n->type);
     if (strlen(name) > MOST_NAME) name = strlen(n->type) <= MOST_NAME ? n->type : "call";
@@ -130,10 +171,14 @@ static vkt_status read_nodes(vkt__onnx *f, vkt__pb m, uint32_t number, const cha
 static vkt_status bind(vkt__onnx *f, vkt__pb m, const vkt__onnx_node *n, vkt__onnx_scope *in)
 {
     vkt_status st = VKT_OK;
-    const char **formals = vkt__arena_alloc(&f->arena, 2 * MOST_FORMALS * sizeof *formals);
-    int *actuals = vkt__arena_alloc(&f->arena, 2 * MOST_FORMALS * sizeof *actuals);
     vkt__pb_field field;
-    size_t n_in = 0, n_out = 0;
+    size_t n_in = 0, n_out = 0, n_all = 0;
+    for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0;)
+        n_all += (field.number == F_INPUT || field.number == F_OUTPUT);
+    n_all = VKT_MIN(n_all, 2 * MOST_FORMALS);
+    const char **formals = vkt__arena_alloc(&f->arena, (n_all + 1) * sizeof *formals);
+    int *actuals = vkt__arena_alloc(&f->arena, (n_all + 1) * sizeof *actuals);
+    VKT_TRY(vkt__onnx_count_inlined(f, n_all * (sizeof *formals + sizeof *actuals)));
     in->formals = formals;
     in->actuals = actuals;
     for (vkt__pb all = m; vkt__pb_next(&all, &field) > 0;) {
@@ -175,11 +220,11 @@ static vkt_status call(vkt__onnx *f, const vkt__onnx_function *fn, const vkt__on
     vkt__onnx_scope in;
     vkt__pb_field field;
     for (const vkt__onnx_scope *k = s; k; k = k->caller)
-        if (k->function.at == fn->body.at)
+        if (k->function == fn)
             return vkt__onnx_bad(f, "%s: the function '%s' calls itself", n->where,
                                  vkt__show(fn->name).s);
     VKT_TRY(enter(f, s, n, fn->body, &in));
-    in.function = fn->body;
+    in.function = fn;
     in.call = n;
     for (vkt__pb all = fn->body; vkt__pb_next(&all, &field) > 0;)
         if (field.number == F_OPSET && field.wire == VKT__PB_BYTES)
@@ -302,7 +347,7 @@ static vkt_status read_one(vkt__onnx *f, vkt__pb m, const char *folder, const vk
     vkt__onnx_node n;
     vkt_status st = vkt__onnx_read_node(f, m, folder, s, &n);
     if (st != VKT_OK) return st;
-    const vkt__onnx_function *fn = function_of(f, &n);
+    const vkt__onnx_function *fn = find_function(f, n.type, n.domain, n.overload);
     if (fn) return call(f, fn, &n, folder, s);
     return !strcmp(n.type, "If") && !*n.domain ? choose(f, &n, folder, s) : push(f, s, &n);
 }

@@ -41,15 +41,14 @@ static int list_of(vkt__pb m, uint32_t number, vkt__pb_wire wire, float *floats,
 }
 
 /* The usual value of a function's attribute. */
-static bool usual_attr(vkt__pb function, const char *name, vkt__pb *out)
+static bool usual_attr(const vkt__onnx_function *function, const char *name, vkt__pb *out)
 {
-    enum { USUAL = 11, NAME = 1 };
-    vkt__pb_field field, part;
+    enum { NAME = 1 };
+    vkt__pb_field part;
     size_t n = strlen(name);
-    while (vkt__pb_next(&function, &field) > 0) {
-        if (field.number != USUAL || field.wire != VKT__PB_BYTES) continue;
-        *out = field.bytes;
-        while (vkt__pb_next(&field.bytes, &part) > 0)
+    for (size_t i = 0; i < function->n_usual; i++) {
+        vkt__pb all = *out = function->usual[i];
+        while (vkt__pb_next(&all, &part) > 0)
             if (part.number == NAME && part.wire == VKT__PB_BYTES &&
                 (size_t)(part.bytes.end - part.bytes.at) == n && !memcmp(part.bytes.at, name, n))
                 return true;
@@ -73,13 +72,20 @@ static vkt_status refer(vkt__onnx *f, const char *ref, const char *folder, const
         return vkt__onnx_bad(f, "an attribute '%s' is that of a function, and in none",
                              vkt__show(name).s);
     const vkt__onnx_attr *given = vkt__onnx_attr_of(s->call, ref);
-    if (given)
+    if (given && given->graph.at)
+        return vkt__onnx_bad(f,
+                             "%s gives a function a graph, '%s': a branch must be its node's own",
+                             s->call->where, vkt__show(ref).s);
+    if (given) {
         *a = *given;
-    else if (usual_attr(s->function, ref, &usual))
-        st = read_attr(f, usual, folder, NULL, a);
-    else
+    } else if (usual_attr(s->function, ref, &usual)) {
+        VKT_TRY(vkt__onnx_count_inlined(f, (size_t)(usual.end - usual.at)));
+        VKT_TRY(read_attr(f, usual, folder, NULL, a));
+    } else {
         name = NULL;
+    }
     a->name = name;
+fail:
     return st;
 }
 
@@ -131,23 +137,24 @@ fail:
 
 enum { IN = 1, OUT, NODE_NAME, TYPE, ATTR, DOC, DOMAIN, OVERLOAD };
 
-/* The value that an output is: the caller's, or one of the scope. */
+/* The value that the node's next output is: the caller's, or one of the scope. */
 static vkt_status output_of(vkt__onnx *f, const vkt__onnx_node *n, const vkt__onnx_scope *s,
                             const char *name, int *out)
 {
-    bool formal, is_new;
+    bool formal, is_new, again = false;
     int v = vkt__onnx_formal(s, name, &formal);
     const char *whole = formal && v >= 0 ? name : vkt__onnx_scoped(f, s, name);
     if (!formal || v < 0) v = vkt__onnx_find(f, whole);
     is_new = v < 0;
-    if (!is_new && (!formal || vkt__onnx_is_given(f, v)))
+    for (size_t i = 0; formal && !is_new && i < n->n_out; i++) again = again || out[i] == v;
+    if (!is_new && (!formal || again || vkt__onnx_is_given(f, v)))
         return vkt__onnx_bad(f, "%s gives '%s', which is there already", n->where,
                              vkt__show(name).s);
     if (is_new) {
         v = vkt__onnx_name_value(f, whole);
         f->values[v].inner = s->depth > 0;
     }
-    *out = v;
+    out[n->n_out] = v;
     return VKT_OK;
 }
 
@@ -171,7 +178,7 @@ static vkt_status read_values(vkt__onnx *f, vkt__pb m, const vkt__onnx_scope *s,
             continue;
         }
         out[n->n_out] = -1;
-        if (*name) VKT_TRY(output_of(f, n, s, name, &out[n->n_out]));
+        if (*name) VKT_TRY(output_of(f, n, s, name, out));
         n->n_out++;
     }
 fail:

@@ -23,13 +23,16 @@ typedef struct vkt__onnx_scope {
     const int *actuals;
     size_t n_formals;
     const vkt__onnx_node *call; /* of a function: has its attributes */
-    vkt__pb function;           /* its body, which has those that are usual */
+    const vkt__onnx_function
+        *function; /* which has those that are usual; NULL: a branch, the graph */
     size_t at;
     int guard;
     uint32_t depth; /* 0: the graph */
 } vkt__onnx_scope;
 /* A function of the file, for the nodes that call it. */
 vkt_status vkt__onnx_read_function(vkt__onnx *f, vkt__pb m);
+/* Counts what functions and branches are written out to; FORMAT: that is too much. */
+vkt_status vkt__onnx_count_inlined(vkt__onnx *f, size_t bytes);
 /* All nodes of the graph. */
 vkt_status vkt__onnx_read_nodes(vkt__onnx *f, vkt__pb graph, const char *folder);
 /* One node; its values get it when it takes its place. */

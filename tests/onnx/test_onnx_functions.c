@@ -226,6 +226,95 @@ static void what_does_not_fit(void **state)
     refused(&m, "gives 'y', which is there already");
 }
 
+/* f(x) -> y of an If with two attributes that are f's attribute `ref`, which the call gives, or
+ * which has a usual value. */
+static vkt__str refers(const vkt__str *call, const char *ref, const vkt__str *usual)
+{
+    vkt__str m = { 0 }, g = { 0 }, f = function("f"), n = { 0 }, a = { 0 };
+    vkt__pb_text(&n, 1, "x");
+    vkt__pb_text(&n, 2, "y");
+    vkt__pb_text(&n, 4, "If");
+    for (int i = 0; i < 2; i++) {
+        vkt__pb_text(&a, 1, i ? "else_branch" : "then_branch");
+        vkt__pb_text(&a, 21, ref);
+        vkt__pb_message(&n, 5, &a);
+    }
+    vkt__pb_message(&f, FUNCTION_NODE, &n);
+    if (usual) vkt__pb_bytes(&f, 11, usual->data, usual->len);
+    finish_function(&m, &f);
+    vkt__pb_text(&n, 1, "x");
+    vkt__pb_text(&n, 2, "y");
+    vkt__pb_text(&n, 4, "f");
+    vkt__pb_text(&n, 7, "own");
+    if (call) vkt__pb_bytes(&n, 5, call->data, call->len);
+    vkt__pb_message(&g, GRAPH_NODE, &n);
+    graph(&m, &g);
+    vkt__str_finish(&g);
+    vkt__str_finish(&n);
+    vkt__str_finish(&a);
+    return m;
+}
+
+static void attributes_of_functions(void **state)
+{
+    (void)state;
+    enum { BYTES = 6 << 20 }; /* once in the function, and once for each attribute */
+    vkt__str a = { 0 }, body = { 0 };
+    node(&body, GRAPH_NODE, "Relu", "", "h", "r");
+    vkt__pb_text(&a, 1, "body");
+    vkt__pb_message(&a, 6, &body);
+    vkt__str m = refers(&a, "body", NULL);
+    refused(&m, "gives a function a graph, 'body'");
+    a.len = 0;
+    char *text = vkt__alloc(BYTES + 1);
+    memset(text, 'a', BYTES);
+    vkt__pb_text(&a, 1, "text");
+    vkt__pb_text(&a, 4, text);
+    m = refers(NULL, "text", &a);
+    refused(&m, "written out where they are used, are more than 16 MiB");
+    free(text);
+    vkt__str_finish(&a);
+    vkt__str_finish(&body);
+}
+
+static void what_is_there_twice(void **state)
+{
+    (void)state;
+    vkt__str m = calls("f"), f = function("f"), g = function("f"), n = { 0 };
+    finish_function(&m, &f);
+    finish_function(&m, &g);
+    refused(&m, "two functions of 'own' have the name 'f'");
+    m = calls("f");
+    f = function("f");
+    vkt__pb_text(&n, 1, "x");
+    vkt__pb_text(&n, 2, "y");
+    vkt__pb_text(&n, 2, "y");
+    vkt__pb_text(&n, 4, "Split");
+    vkt__pb_message(&f, FUNCTION_NODE, &n);
+    finish_function(&m, &f);
+    refused(&m, "gives 'y', which is there already");
+    vkt__str_finish(&n);
+}
+
+/* Calls of a function with many inputs that it does not have. */
+static void formals_count(void **state)
+{
+    (void)state;
+    vkt__str m = { 0 }, g = { 0 }, f = function("f");
+    for (int i = 0; i < 250; i++) vkt__pb_text(&f, 4, "z");
+    node(&f, FUNCTION_NODE, "Relu", "", "x", "y");
+    finish_function(&m, &f);
+    for (int i = 0; i < 4500; i++) {
+        char out[16];
+        snprintf(out, sizeof out, "y%d", i);
+        node(&g, GRAPH_NODE, "f", "own", "x", out);
+    }
+    node(&g, GRAPH_NODE, "Relu", "", "x", "y");
+    graph(&m, &g);
+    refused(&m, "written out where they are used, are more than 16 MiB");
+    vkt__str_finish(&g);
+}
+
 /* y = If(x) with branches that give what is named. */
 static vkt__str branches(const char *condition, const char *one, const char *other)
 {
@@ -299,6 +388,9 @@ int main(void)
         cmocka_unit_test(what_never_ends),
         cmocka_unit_test(what_is_too_much),
         cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(attributes_of_functions),
+        cmocka_unit_test(what_is_there_twice),
+        cmocka_unit_test(formals_count),
         cmocka_unit_test(branches_are_guarded),
         cmocka_unit_test(a_condition_that_is_computed),
     };
