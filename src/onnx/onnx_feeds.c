@@ -1,5 +1,8 @@
 /* onnx_build.h: what each input of a net is given. One is the example; text encoders take a mask,
  * kinds and places of tokens beside it, which follow from it, and others may be numbers. */
+#include <float.h>
+#include <math.h>
+
 #include "base/number.h"
 #include "onnx/onnx_build.h"
 
@@ -17,6 +20,14 @@ static const struct {
 };
 
 static const char separators[] = ", ";
+enum { MOST_FED = 1 << 24 }; /* numbers of an input that is not the example */
+
+static bool is_usual(const char *name)
+{
+    for (size_t k = 0; k < VKT_COUNT(usual); k++)
+        if (!strcmp(usual[k].name, name)) return true;
+    return false;
+}
 
 /* The value of `name` in "NAME=VALUE, ..."; 0: it is not there; -1: what stands there is no
  * number. */
@@ -35,18 +46,36 @@ static int value_of(const char *pairs, const char *name, double *value)
     return 0;
 }
 
+/* The length of the name in "NAME=VALUE", which has n bytes. */
+static size_t name_of(const char *pair, size_t n)
+{
+    while (n && pair[n] != '=') n--;
+    return n;
+}
+
 /* A name of the list that no input of the net has; NULL: there is none. */
 static const char *stranger(const vkt__onnx *f, const char *pairs, int *len)
 {
     for (const char *p = pairs; p && *(p += strspn(p, separators)); p += strcspn(p, separators)) {
-        size_t n = strcspn(p, separators), name = n, i = 0;
-        while (name && p[name] != '=') name--;
+        size_t n = strcspn(p, separators), name = name_of(p, n), i = 0;
         for (; i < f->n_inputs; i++) {
             const char *of = f->values[f->inputs[i].value].name;
             if (strlen(of) == name && !strncmp(of, p, name)) break;
         }
         *len = (int)VKT_MIN(n, 80);
         if (i == f->n_inputs) return p;
+    }
+    return NULL;
+}
+
+/* A name that the list has twice; NULL: there is none. */
+static const char *twice(const char *pairs, int *len)
+{
+    for (const char *p = pairs; p && *(p += strspn(p, separators)); p += strcspn(p, separators)) {
+        size_t n = strcspn(p, separators), name = name_of(p, n);
+        *len = (int)VKT_MIN(name, 80);
+        for (const char *q = p + n; *(q += strspn(q, separators)); q += strcspn(q, separators))
+            if (name_of(q, strcspn(q, separators)) == name && !strncmp(q, p, name)) return p;
     }
     return NULL;
 }
@@ -60,6 +89,34 @@ static bool *used_values(const vkt__onnx_plan *p)
         for (size_t j = 0; p->needed[k] && j < f->nodes[k].n_in; j++)
             if (f->nodes[k].in[j] >= 0) used[f->nodes[k].in[j]] = true;
     return used;
+}
+
+/* Why an input can't be this number everywhere; NULL: it can. */
+static const char *misfit(const vkt__onnx *f, const vkt__onnx_info *info, double v, vkt__arena *a)
+{
+    bool whole = info->type && !vkt__onnx_is_float(info->type);
+    if (whole ? v == floor(v) && fabs(v) <= 1e15 : fabs(v) <= (double)FLT_MAX) return NULL;
+    return vkt__arena_printf(a, "inputs: '%s' is of %s, and %g is none",
+                             vkt__show(f->values[info->value].name).s,
+                             vkt__onnx_type_name(info->type), v);
+}
+
+/* Those that are known before there is an example. */
+static const char *too_large(const vkt__onnx *f, const vkt__onnx_info *info, vkt__arena *a)
+{
+    vkt__str s = { 0 };
+    const char *why = NULL;
+    uint64_t count = 1;
+    for (uint32_t k = 0; k < info->rank; k++) {
+        if (info->dims[k] >= 0) count = VKT_MIN(count * (uint64_t)info->dims[k], MOST_FED + 1);
+        vkt__str_printf(&s, "%s%lld", k ? ", " : "", (long long)info->dims[k]);
+    }
+    if (count > MOST_FED)
+        why =
+            vkt__arena_printf(a, "its input '%s' [%s] beside the example has more than %d numbers",
+                              vkt__show(f->values[info->value].name).s, s.data, MOST_FED);
+    vkt__str_finish(&s);
+    return why;
 }
 
 static void add_name(vkt__str *s, const vkt__onnx *f, const vkt__onnx_info *info, size_t n)
@@ -81,19 +138,25 @@ const char *vkt__onnx_feeds(const vkt__onnx_plan *p, const char *pairs, vkt__onn
     vkt__str names = { 0 };
     for (size_t i = 0; i < f->n_inputs; i++) n_used += used[f->inputs[i].value];
     if (bad) why = vkt__arena_printf(a, "inputs: the net has no input as in '%.*s'", len, bad);
+    if (!bad && (bad = twice(pairs, &len)))
+        why = vkt__arena_printf(a, "inputs: '%.*s' is there twice", len, bad);
     for (size_t i = 0; i < f->n_inputs && !why; i++) {
         const char *name = f->values[f->inputs[i].value].name;
         out[i] = (vkt__onnx_feed) { VKT__ONNX_FEED_NONE, NULL, 0 };
-        if (!used[f->inputs[i].value]) continue;
         int given = value_of(pairs, name, &out[i].number);
+        if (given && !used[f->inputs[i].value])
+            why = vkt__arena_printf(a, "inputs: nothing of the net takes '%s'", vkt__show(name).s);
+        if (!used[f->inputs[i].value]) continue;
         if (given < 0)
             why = vkt__arena_printf(a, "inputs: the value of '%s' is no number", vkt__show(name).s);
+        if (given > 0) why = misfit(f, &f->inputs[i], out[i].number, a);
         if (given > 0)
             out[i] = (vkt__onnx_feed) { VKT__ONNX_FEED_NUMBER,
                                         vkt__arena_printf(a, "%g", out[i].number), out[i].number };
         for (size_t k = 0; k < VKT_COUNT(usual) && !given && n_used > 1; k++)
             if (!strcmp(usual[k].name, name))
                 out[i] = (vkt__onnx_feed) { usual[k].kind, usual[k].what, 0 };
+        if (out[i].kind && !why) why = too_large(f, &f->inputs[i], a);
         if (out[i].kind) continue;
         out[i] = (vkt__onnx_feed) { VKT__ONNX_FEED_EXAMPLE, "the example", 0 };
         *example = i;
@@ -111,26 +174,31 @@ const char *vkt__onnx_feeds(const vkt__onnx_plan *p, const char *pairs, vkt__onn
 
 /* ---- numbers ---- */
 
-/* The size of an input's axis k: the file's, or that of the example's axis of the same symbol or
- * place. -1: it is not known. */
+static bool is_named(const vkt__onnx_info *info, uint32_t k)
+{
+    return k < info->rank && info->dims[k] < 0 && strcmp(info->symbols[k], "?") != 0;
+}
+
+/* The size of an input's axis k: the file's, or that of the example's axis of the same symbol; of
+ * the same place where that has no symbol, or the input is one that `usual` knows. A file that was
+ * written for one example gives such an input all sizes of the example's. -1: it is not known. */
 static int64_t size_of(const vkt__onnx *f, const vkt__onnx_info *info, uint32_t k, size_t example,
                        const int64_t *dims)
 {
     const vkt__onnx_info *of = &f->inputs[example];
-    bool batch = k == 0 && of->rank && info->dims[0] == of->dims[0];
-    if (info->dims[k] >= 0 && !batch) return info->dims[k];
-    if (batch) return dims[0];
-    for (uint32_t j = 0; j < of->rank; j++)
-        if (of->dims[j] < 0 && strcmp(info->symbols[k], "?") != 0 &&
-            !strcmp(of->symbols[j], info->symbols[k]))
-            return dims[j];
-    return info->rank == of->rank || k == 0 ? dims[k] : -1;
+    bool beside = is_usual(f->values[info->value].name), same = info->rank == of->rank;
+    for (uint32_t j = 0; j < of->rank && same; j++) same = info->dims[j] == of->dims[j];
+    if (info->dims[k] >= 0) return same && beside && k == 0 ? dims[0] : info->dims[k];
+    for (uint32_t j = 0; j < of->rank && is_named(info, k); j++)
+        if (is_named(of, j) && !strcmp(of->symbols[j], info->symbols[k])) return dims[j];
+    bool fixed = k < of->rank && of->dims[k] >= 0;
+    bool by_place = beside || !is_named(info, k) || !(fixed || is_named(of, k));
+    return by_place && (info->rank == of->rank || k == 0) ? dims[k] : -1;
 }
 
 const vkt__onnx_tensor *vkt__onnx_fed(const vkt__onnx *f, size_t i, const vkt__onnx_feed *feed,
                                       size_t example, const int64_t *dims, vkt__arena *a)
 {
-    enum { MOST = 1 << 28 };
     const vkt__onnx_info *info = &f->inputs[i];
     vkt__onnx_tensor *t = vkt__arena_alloc(a, sizeof *t);
     bool whole = info->type && !vkt__onnx_is_float(info->type);
@@ -140,12 +208,13 @@ const vkt__onnx_tensor *vkt__onnx_fed(const vkt__onnx *f, size_t i, const vkt__o
                               .count = 1 };
     for (uint32_t k = 0; k < info->rank; k++) {
         int64_t n = size_of(f, info, k, example, dims);
-        if (n < 0 || n > MOST) return NULL;
+        if (n < 0 || n > MOST_FED) return NULL;
         t->dims[k] = (uint64_t)n;
         t->count *= (uint64_t)n;
-        if (t->count > MOST) return NULL;
+        if (t->count > MOST_FED) return NULL;
     }
-    int64_t *ints = vkt__arena_alloc(a, ((size_t)t->count + 1) * sizeof *ints);
+    size_t each = whole ? sizeof(int64_t) : sizeof(float);
+    int64_t *ints = vkt__arena_alloc(a, ((size_t)t->count + 1) * each);
     float *floats = (float *)ints;
     uint64_t last = t->rank ? t->dims[t->rank - 1] : 1;
     for (uint64_t j = 0; j < t->count; j++) {
@@ -153,7 +222,7 @@ const vkt__onnx_tensor *vkt__onnx_fed(const vkt__onnx *f, size_t i, const vkt__o
                    : feed->kind == VKT__ONNX_FEED_PLACES ? (double)(j % last)
                                                          : feed->number;
         if (whole)
-            ints[j] = (int64_t)VKT_MAX(VKT_MIN(v, 1e15), -1e15);
+            ints[j] = (int64_t)v;
         else
             floats[j] = (float)v;
     }

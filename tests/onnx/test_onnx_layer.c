@@ -219,6 +219,16 @@ static void refusals(void **state)
         { { .type = "onnx", .file = GOLDEN "node_gemm_all_attributes/model.onnx" },
           { 1, { 5 } },
           "the net takes 3 inputs ('a', 'b', 'c')" },
+        { { .type = "onnx",
+            .file = GOLDEN "node_gemm_all_attributes/model.onnx",
+            .inputs = "a=1, c=2, a=3" },
+          { 1, { 5 } },
+          "inputs: 'a' is there twice" },
+        { { .type = "onnx",
+            .file = GOLDEN "node_gemm_all_attributes/model.onnx",
+            .inputs = "a=1e39" },
+          { 1, { 5 } },
+          "inputs: 'a' is of float, and 1e+39 is none" },
     };
     vkt_log_set(keep_line, NULL, VKT_LOG_ERROR);
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
@@ -228,6 +238,93 @@ static void refusals(void **state)
             print_error("case %zu: '%s' lacks '%s'\n", i, line, cases[i].says);
             fail();
         }
+    }
+}
+
+/* ---- inputs beside the example ---- */
+
+/* y = x + m, where nothing takes `u`; sizes: "N", "?", or numbers, with a space between them. */
+static vkt__str sum_of(const char *x, const char *m, int m_type)
+{
+    const char *names[] = { "x", "m", "u" }, *sizes[] = { x, m, "1" };
+    vkt__str model = { 0 }, g = { 0 }, n = { 0 }, dim = { 0 }, shape = { 0 }, type = { 0 };
+    vkt__pb_text(&n, 1, "x");
+    vkt__pb_text(&n, 1, "m");
+    vkt__pb_text(&n, 2, "y");
+    vkt__pb_text(&n, 4, "Add");
+    vkt__pb_message(&g, 1, &n);
+    for (int i = 0; i < 3; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", sizes[i]);
+        for (char *one = strtok(text, " "); one; one = strtok(NULL, " ")) {
+            if (*one >= '0' && *one <= '9')
+                vkt__pb_int(&dim, 1, atoi(one));
+            else if (*one != '?')
+                vkt__pb_text(&dim, 2, one);
+            vkt__pb_message(&shape, 1, &dim);
+        }
+        vkt__pb_int(&type, 1, i == 1 ? m_type : VKT__ONNX_FLOAT);
+        vkt__pb_message(&type, 2, &shape);
+        vkt__pb_message(&n, 1, &type); /* TypeProto */
+        vkt__pb_text(&dim, 1, names[i]);
+        vkt__pb_message(&dim, 2, &n);
+        vkt__pb_message(&g, 11, &dim);
+    }
+    vkt__pb_text(&n, 1, "y");
+    vkt__pb_message(&g, 12, &n);
+    vkt__pb_message(&model, 7, &g);
+    vkt__pb_int(&n, 2, 17);
+    vkt__pb_message(&model, 8, &n);
+    vkt__str_finish(&g);
+    vkt__str_finish(&n);
+    vkt__str_finish(&dim);
+    vkt__str_finish(&shape);
+    vkt__str_finish(&type);
+    return model;
+}
+
+static void numbers_beside_the_example(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *x, *m, *pairs, *says; /* NULL: its sizes are these, 0: not known */
+        int type;
+        uint64_t dims[2];
+    } cases[] = {
+        { "N 3", "N 3", "m=1", NULL, VKT__ONNX_FLOAT, { 7, 3 } },
+        { "N 3", "M 3", "m=1", NULL, VKT__ONNX_FLOAT, { 0 } },
+        { "? 3", "? 3", "m=1", NULL, VKT__ONNX_FLOAT, { 7, 3 } },
+        { "N 3", "? 3", "m=1", NULL, VKT__ONNX_FLOAT, { 7, 3 } },
+        { "2 3", "2 3", "m=1", NULL, VKT__ONNX_FLOAT, { 2, 3 } },
+        { "2 3", "M 3", "m=1", NULL, VKT__ONNX_FLOAT, { 0 } },
+        { "T N", "N 3", "m=1", NULL, VKT__ONNX_FLOAT, { 3, 3 } },
+        { "N 3", "N 3", "m=0.5", "'m' is of int64, and 0.5 is none", VKT__ONNX_INT64, { 0 } },
+        { "N 3", "N 3", "m=1e16", "'m' is of int64, and 1e+16 is none", VKT__ONNX_INT64, { 0 } },
+        { "N 3", "N 3", "m=1, u=1", "nothing of the net takes 'u'", VKT__ONNX_FLOAT, { 0 } },
+        { "N 3", "4096 8192", "m=1", "its input 'm' [4096, 8192]", VKT__ONNX_FLOAT, { 0 } },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        vkt__str m = sum_of(cases[i].x, cases[i].m, cases[i].type);
+        const int64_t dims[VKT__ONNX_RANK] = { 7, 3 };
+        vkt__onnx_feed feeds[3];
+        vkt__onnx_plan *p;
+        vkt__onnx *f;
+        size_t example;
+        vkt__arena a = { 0 };
+        REQUIRE_OK(vkt__onnx_parse(m.data, m.len, "f.onnx", NULL, &f));
+        REQUIRE_OK(vkt__onnx_plan_create(f, NULL, &p));
+        const char *why = vkt__onnx_feeds(p, cases[i].pairs, feeds, &example, &a);
+        if (!why != !cases[i].says || (why && !strstr(why, cases[i].says))) {
+            print_error("case %zu: '%s' lacks '%s'\n", i, why, cases[i].says);
+            fail();
+        }
+        const vkt__onnx_tensor *t = why ? NULL : vkt__onnx_fed(f, 1, &feeds[1], 0, dims, &a);
+        assert_int_equal(t != NULL, cases[i].dims[0] > 0);
+        if (t) assert_memory_equal(t->dims, cases[i].dims, sizeof cases[i].dims);
+        vkt__arena_finish(&a);
+        vkt__onnx_plan_destroy(&p);
+        vkt__onnx_close(&f);
+        vkt__str_finish(&m);
     }
 }
 
@@ -412,6 +509,7 @@ int main(void)
         cmocka_unit_test(a_cut_is_written_back_whole),
         cmocka_unit_test(cut_at_a_picture),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(numbers_beside_the_example),
         cmocka_unit_test(files_that_lie),
         cmocka_unit_test(nodes_out_of_order),
     };
