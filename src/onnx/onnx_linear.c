@@ -54,16 +54,25 @@ static const char *module_of_node(const vkt__onnx_node *n, vkt__arena *a)
     return s;
 }
 
-static bool is_there(const vkt__onnx_linear *all, size_t n, const char *module)
+/* Names by their hash; n: a power of 2, more than there will be. */
+typedef struct names {
+    const char **at; /* NULL: free */
+    size_t n;
+} names;
+
+/* false: the name is there already. */
+static bool put(names *s, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (all[i].module && !strcmp(all[i].module, module)) return true;
-    return false;
+    size_t at = (size_t)vkt__hash(name, strlen(name), 0) & (s->n - 1);
+    for (; s->at[at]; at = (at + 1) & (s->n - 1))
+        if (!strcmp(s->at[at], name)) return false;
+    s->at[at] = name;
+    return true;
 }
 
 /* A weight "X.weight" is of X; one that the exporter has named is of its node's module. */
-static const char *module_of(const vkt__onnx *f, const vkt__onnx_linear *all, size_t i,
-                             const vkt__onnx_node *n, vkt__arena *a)
+static const char *module_of(const vkt__onnx *f, names *taken, size_t i, const vkt__onnx_node *n,
+                             vkt__arena *a)
 {
     static const char end[] = ".weight";
     const char *name = f->initializers[i].name, *module;
@@ -72,21 +81,27 @@ static const char *module_of(const vkt__onnx *f, const vkt__onnx_linear *all, si
         module = vkt__arena_printf(a, "%.*s", (int)(len - strlen(end)), name);
     else
         module = module_of_node(n, a);
-    return module && !is_there(all, i, module) ? module : name;
+    if (module && put(taken, module)) return module;
+    put(taken, name);
+    return name;
 }
 
 vkt__onnx_linear *vkt__onnx_linears(const vkt__onnx *f, vkt__arena *a)
 {
     vkt__onnx_linear *all = vkt__arena_alloc(a, (f->n_initializers + 1) * sizeof *all);
     use *uses = uses_of(f);
+    names taken = { .n = 2 };
+    while (taken.n < 2 * (f->n_initializers + 1)) taken.n *= 2;
+    taken.at = vkt__alloc(taken.n * sizeof *taken.at);
     for (size_t i = 0; i < f->n_initializers; i++) {
         const vkt__onnx_tensor *t = &f->initializers[i];
         const use *u = &uses[vkt__onnx_find(f, t->name)];
         bool rows = u->how == BY_ROWS, is = rows || (u->how && !(u->how & (BY_ROWS | OTHERWISE)));
         if (!is || t->rank != 2 || !t->count || !vkt__onnx_is_float(t->type)) continue;
         all[i].in_first = !rows;
-        all[i].module = module_of(f, all, i, &f->nodes[u->node], a);
+        all[i].module = module_of(f, &taken, i, &f->nodes[u->node], a);
     }
+    free(taken.at);
     free(uses);
     return all;
 }
