@@ -261,9 +261,10 @@ static void boxes_in_a_table(void **state)
     vkt_dataset *ds = opened(&d);
     check_objects(ds, 6);
     vkt_dataset_destroy(&ds);
-    /* Corner and size, splits, rows of one picture apart, a picture without an object. */
+    /* Corner and size, splits, rows of one picture apart under two names of it, a picture without
+     * an object. */
     put_text(ROOT "/boxes.csv", "label;w;h;x;y;path;split\ncow;10;10;0;0;1.png;train\n"
-                                "cat;30;20;6;8;0.png;train\ndog;9;8;7;6;1.png;train\n"
+                                "cat;30;20;6;8;0.png;train\ndog;9;8;7;6;./1.png;train\n"
                                 ";;;;;6.png;valid\n");
     ds = opened(&d);
     const vkt__objects *o = ds->part[0].objects;

@@ -90,6 +90,11 @@ static int by_first(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
+static const char *file_of(const reading *r, size_t row)
+{
+    return vkt__marks_plain(cell(&r->csv, &r->c, row, FILE_NAME), r->arena);
+}
+
 /* Rows of one picture one after another, pictures in the order in which the file names them. */
 static vkt_status sort_rows(reading *r)
 {
@@ -98,9 +103,7 @@ static vkt_status sort_rows(reading *r)
     r->n = (uint32_t)(r->csv.n_rows - 1);
     VKT_TRY(vkt__alloc_large(r->n + 1ull, sizeof *all, "the boxes", &all));
     VKT_TRY(vkt__alloc_large(r->n + 1ull, sizeof *r->order, "the boxes", &r->order));
-    for (uint32_t i = 0; i < r->n; i++)
-        all[i] = (of_picture) { vkt__marks_plain(cell(&r->csv, &r->c, i + 1, FILE_NAME), r->arena),
-                                i + 1, i + 1 };
+    for (uint32_t i = 0; i < r->n; i++) all[i] = (of_picture) { file_of(r, i + 1), i + 1, i + 1 };
     if (r->n) qsort(all, r->n, sizeof *all, by_file);
     for (uint32_t i = 1; i < r->n; i++)
         if (!strcmp(all[i].file, all[i - 1].file)) all[i].first = all[i - 1].first;
@@ -210,9 +213,9 @@ vkt_status vkt__box_table_read(char *text, size_t n, const char *name, const cha
     }
     VKT_TRY(sort_rows(&r));
     for (uint32_t from = 0, to; from < r.n; from = to) {
-        const char *file = cell(&r.csv, &r.c, r.order[from], FILE_NAME);
+        const char *file = file_of(&r, r.order[from]);
         to = from + 1;
-        while (to < r.n && !strcmp(cell(&r.csv, &r.c, r.order[to], FILE_NAME), file)) to++;
+        while (to < r.n && !strcmp(file_of(&r, r.order[to]), file)) to++;
         if (!stop) vkt__log_quiet(true);
         st = take_picture(&r, from, to, split, m);
         if (!stop) vkt__log_quiet(false);
