@@ -520,13 +520,13 @@ static void emit_prediction(vkt__exporter *e, const vkt__target *target, uint32_
         vkt__emit_node(e, "Exp", VKT__IN(v), name);
         return;
     }
-    /* exp(v) - 1 = 2 exp(v/2) sinh(v/2), which cancels nothing near 0 */
+    /* exp(v) - 1 = tanh(v/2) (exp(v) + 1), which cancels nothing near 0 */
     const char *half = vkt__emit_node(e, "Mul", VKT__IN(v, vkt__emit_number(e, 0.5f)),
                                       vkt__emit_extra(e)),
-               *power = vkt__emit_node(e, "Exp", VKT__IN(half), vkt__emit_extra(e)),
-               *sine = vkt__emit_node(e, "Sinh", VKT__IN(half), vkt__emit_extra(e));
-    v = vkt__emit_node(e, "Mul", VKT__IN(power, sine), vkt__emit_extra(e));
-    vkt__emit_node(e, "Mul", VKT__IN(v, vkt__emit_number(e, 2)), name);
+               *tangent = vkt__emit_node(e, "Tanh", VKT__IN(half), vkt__emit_extra(e)),
+               *power = vkt__emit_node(e, "Exp", VKT__IN(v), vkt__emit_extra(e));
+    v = vkt__emit_node(e, "Add", VKT__IN(power, vkt__emit_number(e, 1)), vkt__emit_extra(e));
+    vkt__emit_node(e, "Mul", VKT__IN(tangent, v), name);
 }
 
 /* "prediction" of a net of a file that is written as it is, behind its own outputs. */
@@ -536,12 +536,12 @@ static void emit_own_prediction(vkt__exporter *e, const vkt_dataset *data)
     bool inner = e->net->f->values[e->net->plan->out].inner;
     const char *value = e->net->f->values[e->net->plan->out].name;
     if (info->task != VKT_TASK_REGRESS) return;
-    if (inner || e->net->f->opset < 9) {
+    if (inner || e->net->f->opset < 7) {
         vkt_log(VKT_LOG_WARN, "export",
                 "the file has no output in the data's units beside its own, which are standardised "
                 "numbers: %s",
                 inner ? "the net ends inside a function or a branch"
-                      : "its ops are older than those of opset 9");
+                      : "its ops are older than those of opset 7");
         return;
     }
     if (e->net->row)

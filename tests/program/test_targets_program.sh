@@ -63,8 +63,8 @@ b = open("all.onnx", "rb").read()
 assert b"prediction" in b and b"Exp" in b and b'"target": "log"' in b.replace(b'":"', b'": "'), "names"
 P
 # What the file computes, read back as a net that ends at a value of it: with a rate of 0 it predicts that, standardised.
-computes() { # FILE VALUE PREDICTED: VALUE of FILE is PREDICTED; a value of that name of ours has another name then
-    sed -e "s/^model: .*/model: [{onnx: {file: $1, cut: $2}}]/; s/target: log/target: plain/; s/lr: 0.01/lr: 0/" p.yaml >net.yaml
+computes() { # FILE VALUE PREDICTED [RECIPE]: VALUE of FILE is PREDICTED; a value of that name of ours has another name then
+    sed -e "s/^model: .*/model: [{onnx: {file: $1, cut: $2}}]/; s/target: log1*p*/target: plain/; s/lr: 0.01/lr: 0/" "${4:-p.yaml}" >net.yaml
     rm -rf net
     works train net.yaml --run net --quiet --set train.steps=1 --set eval.every=1
     works predict net new.csv --csv
@@ -88,6 +88,22 @@ works predict one new.csv --csv
 cp out one.csv
 works export one -o one.onnx
 computes one.onnx prediction one.csv
+# Near 0 the exponential less 1 cancels nothing.
+python3 -c '
+import csv
+rows = list(csv.DictReader(open("prices.csv")))
+tiny, even = open("tiny.csv", "w"), open("even.csv", "w") # even: a mean near 0, beside which small numbers keep their digits
+for f in (tiny, even): print("a,b,price", file=f)
+for i, r in enumerate(rows):
+    print("%s,%s,%.6e" % (r["a"], r["b"], 1e-9 * float(r["price"])), file=tiny)
+    print("%s,%s,%d" % (r["a"], r["b"], 1 - i % 2 * 2), file=even)'
+sed 's/prices.csv/even.csv/' p.yaml >even.yaml
+sed 's/prices.csv/tiny.csv/; s/target: log/target: log1p/' p.yaml >tiny.yaml
+works train tiny.yaml --run tiny --quiet
+works predict tiny new.csv --csv
+cp out tiny-predicted.csv
+works export tiny -o tiny.onnx
+computes tiny.onnx prediction tiny-predicted.csv even.yaml
 # A net of a file that is exported whole has the output, too.
 sed 's/prediction/predictiox/g' all.onnx >bare.onnx
 sed 's/^model: .*/model: [{onnx: bare.onnx}]/' p.yaml >bare.yaml
