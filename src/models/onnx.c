@@ -477,8 +477,8 @@ static void emit_heads(vkt__exporter *e, vkt_model *m, const vkt_tensor *y)
     }
 }
 
-/* The name of an output of ours, or where what is kept of the file's net (whole: all) has a value
- * of that name, one that is free: this is said. */
+/* The name of an output of ours, or one that is free, with a warning, where a value of the file's
+ * net that stays in the file has it. whole: all of them stay. */
 static const char *own_name(vkt__exporter *e, const char *name, bool whole)
 {
     const char *is = name;

@@ -565,9 +565,9 @@ static void test_verdicts(void **state)
                             of[i].want);
 }
 
-/* Of equal models, of which one is the best of twenty evaluations on the validation examples, at
- * most one in twenty-five is called better, however many test examples there are: 2.5% and what
- * 1,000 runs leave open, three standard errors. */
+/* Two models are equal, and one is taken where it is best among twenty evaluations on the
+ * validation examples. At most one in twenty-five is called better, however many test examples
+ * there are: 2.5% and what 1,000 runs leave open, three standard errors. */
 static void test_false_verdicts(void **state)
 {
     (void)state;
