@@ -32,6 +32,23 @@ static void list_port(const vkt__onnx *f, const vkt__onnx_info *info, bool outpu
     vkt__str_finish(&s);
 }
 
+/* Several inputs may be the example: which does the recipe say, by numbers for the others. One
+ * whose first size is no batch needs one. */
+static void mark_open(const vkt__onnx *f, vkt__onnx_feed *feeds)
+{
+    size_t n = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < f->n_inputs; i++) {
+            const vkt__onnx_info *info = &f->inputs[i];
+            bool may = !info->has_shape || (info->rank && info->dims[0] <= 1);
+            if (feeds[i].kind != VKT__ONNX_FEED_EXAMPLE) continue;
+            if (!pass) n += may;
+            if (pass && (!may || n != 1))
+                feeds[i].what =
+                    n && !may ? "needs a number: inputs" : "the example, or needs a number: inputs";
+        }
+}
+
 static void list_ops(const vkt__onnx *f, const vkt__onnx_plan *p, const vkt_onnx_visitor *v)
 {
     bool *counted = vkt__alloc((f->n_nodes + 1) * sizeof *counted);
@@ -89,7 +106,7 @@ vkt_status vkt_onnx_list(const char *path, const vkt_onnx_visitor *v)
         v->value(v->user, "producer", f->producer);
     }
     feeds = vkt__arena_alloc(&p->arena, (f->n_inputs + 1) * sizeof *feeds);
-    vkt__onnx_feeds(p, NULL, feeds, &example, &p->arena);
+    if (vkt__onnx_feeds(p, NULL, feeds, &example, &p->arena)) mark_open(f, feeds);
     for (size_t i = 0; v->port && i < f->n_inputs; i++)
         list_port(f, &f->inputs[i], false, f->n_inputs > 1 ? feeds[i].what : NULL, v);
     for (size_t i = 0; v->port && i < f->n_outputs; i++)

@@ -1,11 +1,12 @@
 /* inspect: ONNX files: inputs, outputs, ops, and which of their numbers would be trained. */
 #include <stdio.h>
+#include <string.h>
 
 #include "inspect.h"
 
 typedef struct tables {
     inspect_cells facts, ops, tensors;
-    uint64_t n_tensors, parameters, missing;
+    uint64_t n_tensors, parameters, missing, open;
 } tables;
 
 static void on_value(void *user, const char *key, const char *text)
@@ -23,6 +24,7 @@ static void on_port(void *user, bool output, const char *name, const char *type)
     inspect_cell(&t->facts, output ? "output" : "input");
     inspect_cell(&t->facts, name);
     inspect_cell(&t->facts, type);
+    t->open += strstr(type, "needs a number: inputs") != NULL;
 }
 
 static void on_op(void *user, const char *name, uint64_t count, const char *to)
@@ -65,7 +67,7 @@ int inspect_onnx(const char *path)
                                           { "type", false, 0 },
                                           { "shape", false, 0 },
                                           { "use", false, 0 } };
-    tables t = { { 0 }, { 0 }, { 0 }, 0, 0, 0 };
+    tables t = { { 0 }, { 0 }, { 0 }, 0, 0, 0, 0 };
     vkt_onnx_visitor v = { on_value, on_port, on_op, on_tensor, &t };
     vkt_status st = vkt_onnx_list(path, &v);
     if (st == VKT_OK) {
@@ -81,6 +83,11 @@ int inspect_onnx(const char *path)
             printf("\n%s of its nodes have ops that are not supported: it can't be trained; "
                    "`cut:` may end it before them\n",
                    cli_count(t.missing));
+        else if (t.open)
+            printf(
+                "\nto train it: `model: {onnx: %s, inputs: \"NAME=NUMBER, ..\"}` in a recipe, with "
+                "a number for each input but the example\n",
+                path);
         else
             printf("\nto train it: `model: [onnx: %s]` in a recipe\n", path);
     }
