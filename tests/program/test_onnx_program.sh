@@ -105,6 +105,10 @@ printf 'data: {source: csv, path: texts.csv, label: label, text: [text], vocab: 
 printf 'train: {steps: 80, batch: 16}\noptim: {lr: 0.03}\n' >>texts.yaml
 works inspect encoder.onnx
 says 'attention_mask *int64 \[N, T\]: 1, and 0 where a text is padded'
+works inspect "$source/golden/onnx/node_gemm_all_attributes/model.onnx"
+says 'a *float \[4, 3\]: needs a number: inputs'
+says 'c *float \[1, 5\]: the example'
+says 'inputs: "NAME=NUMBER, .."'
 works train texts.yaml --run texts --quiet
 grep -q 'test .*acc \(9[0-9]\|100\)' out || { bad=$((bad + 1)); echo "$test: FAILED: the encoder learns nothing"; cat out; }
 cp out short
@@ -112,6 +116,20 @@ works train texts.yaml --run longer --quiet --set data.context=40
 [ "$(grep -o 'test  *loss [0-9.]*' short)" = "$(grep -o 'test  *loss [0-9.]*' out)" ] ||
   { bad=$((bad + 1)); echo "$test: FAILED: padding changes the result"; cat short out; }
 works export texts -o texts.onnx
+python3 - <<'P'
+import json, os
+os.mkdir("bytes")
+held = [*range(33, 127), *range(161, 173), *range(174, 256)]
+letters = {b: chr(b) for b in held} | {b: chr(256 + k) for k, b in enumerate(b for b in range(256) if b not in held)}
+json.dump({letters[b]: b for b in range(256)}, open("bytes/vocab.json", "w"))
+open("bytes/merges.txt", "w").write("#version: 0.2\n")
+P
+sed 's/vocab: 300/tokenizer: bytes, added_tokens: [<x>]/; s/^model.*/init: encoder.onnx/' texts.yaml >added.yaml
+works train added.yaml --run added --quiet --set train.steps=2 --set lora.rank=2
+works export added --adapter added_adapter
+says 'the tokenizer with data.added_tokens is not written'
+[ -f added_adapter/adapter_config.json ] && ! [ -e added_adapter/generation_config.json ] ||
+  { bad=$((bad + 1)); echo "$test: FAILED: what of a net beside its adapter"; ls added_adapter; }
 refused 2 'has 300 rows, and the tokenizer 400 tokens' train texts.yaml --run r0 --set data.vocab=400
 refused 2 "inputs: the net has no input as in 'nobody=1'" train texts.yaml --run r0 --set 'model={onnx: encoder.onnx, inputs: "nobody=1"}'
 

@@ -205,7 +205,7 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
 {
     vkt_status st;
     vkt__trained t = { 0 };
-    vkt__hf_config h;
+    vkt__hf_config h = { 0 };
     vkt__arena a = { 0 };
     vkt__st_tensor *tensors = NULL;
     size_t n = 0, most = 0, left = 0;
@@ -233,7 +233,12 @@ vkt_status vkt_export_adapter(const char *checkpoint, const char *folder)
             "%zu tensors that are no adapters, as a new end and running averages, are left out: "
             "-o model.safetensors holds all",
             left);
-    if (t.config->data.added_tokens) VKT_TRY(write_tokenizer(&t, &h, aside));
+    if (t.config->data.added_tokens && net)
+        vkt_log(VKT_LOG_INFO, "export",
+                "the tokenizer with data.added_tokens is not written beside the adapter of a net: "
+                "the checkpoint has it");
+    else if (t.config->data.added_tokens)
+        VKT_TRY(write_tokenizer(&t, &h, aside));
     VKT_TRY(vkt__rename(aside, folder));
 fail:
     if (st != VKT_OK) vkt__discard_tree(aside);
