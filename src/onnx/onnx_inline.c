@@ -3,7 +3,7 @@
  * with a guard, and an If that picks. What comes of this is bounded: by bytes, and in depth. */
 #include "onnx/onnx_read.h"
 
-enum { MOST_DEPTH = 64, MOST_NODES = 1 << 20, MOST_BYTES = 1 << 24, MOST_FORMALS = 256 };
+enum { MOST_DEPTH = 64, MOST_NODES = 1 << 20, MOST_FORMALS = 256 };
 
 /* ---- functions ---- */
 
@@ -130,17 +130,6 @@ static vkt_status push_made(vkt__onnx *f, const vkt__onnx_scope *s, const char *
     n.attrs = attr;
     n.n_attrs = attr != NULL;
     return push(f, s, &n);
-}
-
-vkt_status vkt__onnx_count_inlined(vkt__onnx *f, size_t bytes)
-{
-    if (bytes > MOST_BYTES - f->inlined_bytes)
-        return vkt__onnx_bad(f,
-                             "its functions and branches, written out where they are used, are "
-                             "more than %d MiB",
-                             MOST_BYTES >> 20);
-    f->inlined_bytes += bytes;
-    return VKT_OK;
 }
 
 /* The scope of what replaces node n. */

@@ -112,3 +112,15 @@ int vkt__onnx_look_up(vkt__onnx *f, const vkt__onnx_scope *s, const char *name, 
     *known = false;
     return -1;
 }
+
+vkt_status vkt__onnx_count_inlined(vkt__onnx *f, size_t bytes)
+{
+    enum { MOST_BYTES = 1 << 24 };
+    if (bytes > MOST_BYTES - f->inlined_bytes)
+        return vkt__onnx_bad(f,
+                             "its functions and branches, written out where they are used, are "
+                             "more than %d MiB",
+                             MOST_BYTES >> 20);
+    f->inlined_bytes += bytes;
+    return VKT_OK;
+}
