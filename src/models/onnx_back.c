@@ -163,13 +163,22 @@ void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool 
     free(keep.value);
 }
 
+/* The schema of the run that wrote the file: the new run's takes its place. */
+static bool is_schema(const vkt__pb_field *field)
+{
+    static const char key[] = "vktrain.schema";
+    vkt__pb is;
+    return field->number == 14 && field->wire == VKT__PB_BYTES && message(field->bytes, 1, &is) &&
+           (size_t)(is.end - is.at) == sizeof key - 1 && !memcmp(is.at, key, sizeof key - 1);
+}
+
 void vkt__onnx_back_model(const vkt__onnx_net *net, vkt__str *model)
 {
     enum { LEAST_IR = 4 }; /* before it initializers had to be inputs, too */
     vkt__pb m = whole_file(net);
     vkt__pb_field field;
     while (vkt__pb_next(&m, &field) > 0) {
-        if (field.number == 7) continue;
+        if (field.number == 7 || is_schema(&field)) continue;
         if (field.number == 1 && field.wire == VKT__PB_VARINT) field.v = VKT_MAX(field.v, LEAST_IR);
         copy_field(model, &field);
     }

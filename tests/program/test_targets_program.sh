@@ -73,6 +73,7 @@ computes() { # FILE VALUE PREDICTED [RECIPE]: VALUE of FILE is PREDICTED; a valu
     python3 - "$3" <<'P' || fail "$2 of $1"
 import csv, re, sys
 schema = open("net.onnx", "rb").read()
+assert schema.count(b"vktrain.schema") == 1, "one key twice"
 schema = schema[schema.rindex(b"vktrain.schema"):].decode("latin1")
 mean, scale = (float(re.search('"target_%s": ([-0-9.e+]+)' % k, schema)[1]) for k in ("mean", "scale"))
 got, want = ([float(r["predicted"]) for r in csv.DictReader(open(p))] for p in ("got.csv", sys.argv[1]))
