@@ -33,6 +33,18 @@ void vkt__onnx_sum(const vkt__onnx *f, char out[VKT__ONNX_SUM])
              (unsigned long long)vkt__hash(f->map.data, f->map.n, 0));
 }
 
+vkt_status vkt__onnx_count_inlined(vkt__onnx *f, size_t bytes)
+{
+    enum { MOST_BYTES = 1 << 24 };
+    if (bytes > MOST_BYTES - f->inlined_bytes)
+        return vkt__onnx_bad(f,
+                             "its functions and branches, written out where they are used, are "
+                             "more than %d MiB",
+                             MOST_BYTES >> 20);
+    f->inlined_bytes += bytes;
+    return VKT_OK;
+}
+
 /* ---- values by name ---- */
 
 static size_t place_of(const vkt__onnx *f, const char *name)
@@ -111,16 +123,4 @@ int vkt__onnx_look_up(vkt__onnx *f, const vkt__onnx_scope *s, const char *name, 
     }
     *known = false;
     return -1;
-}
-
-vkt_status vkt__onnx_count_inlined(vkt__onnx *f, size_t bytes)
-{
-    enum { MOST_BYTES = 1 << 24 };
-    if (bytes > MOST_BYTES - f->inlined_bytes)
-        return vkt__onnx_bad(f,
-                             "its functions and branches, written out where they are used, are "
-                             "more than %d MiB",
-                             MOST_BYTES >> 20);
-    f->inlined_bytes += bytes;
-    return VKT_OK;
 }
