@@ -39,7 +39,7 @@ static void finish_function(vkt__str *model, vkt__str *f)
     vkt__str_finish(f);
 }
 
-/* The graph x -> y of one node. */
+/* The graph x -> y of the nodes in g, which is finished. */
 static void graph(vkt__str *model, vkt__str *g)
 {
     vkt__str o = { 0 };
@@ -48,6 +48,7 @@ static void graph(vkt__str *model, vkt__str *g)
     vkt__pb_text(&o, 1, "y");
     vkt__pb_message(g, 12, &o);
     vkt__pb_message(model, 7, g);
+    vkt__str_finish(g);
     vkt__pb_int(&o, 2, 17);
     vkt__pb_message(model, 8, &o);
     vkt__str_finish(&o);
@@ -249,7 +250,6 @@ static vkt__str refers(const vkt__str *call, const char *ref, const vkt__str *us
     if (call) vkt__pb_bytes(&n, 5, call->data, call->len);
     vkt__pb_message(&g, GRAPH_NODE, &n);
     graph(&m, &g);
-    vkt__str_finish(&g);
     vkt__str_finish(&n);
     vkt__str_finish(&a);
     return m;
@@ -312,7 +312,6 @@ static void formals_count(void **state)
     node(&g, GRAPH_NODE, "Relu", "", "x", "y");
     graph(&m, &g);
     refused(&m, "written out where they are used, are more than 16 MiB");
-    vkt__str_finish(&g);
 }
 
 /* y = If(x) with branches that give what is named. */
@@ -332,7 +331,6 @@ static vkt__str branches(const char *condition, const char *one, const char *oth
     }
     vkt__pb_message(&g, 1, &n);
     graph(&m, &g);
-    vkt__str_finish(&g);
     vkt__str_finish(&n);
     vkt__str_finish(&a);
     vkt__str_finish(&branch);
