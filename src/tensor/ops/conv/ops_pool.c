@@ -114,9 +114,12 @@ static uint32_t n_windows(const vkt_node *n, bool columns, uint32_t extent)
 
 /* ---- forward: x [N, H, W, C] -> y [N, OH, OW, C], place in the window u32 (max) ---- */
 
+enum { X, N_IN };
+enum { Y, INDEX, N_OUT };
+
 static bool pool_shape(vkt_node *n)
 {
-    const vkt_tensor *x = n->in[0];
+    const vkt_tensor *x = n->in[X];
     const uint32_t k[2] = { n->attr.pool.kh, n->attr.pool.kw };
     const uint32_t stride[2] = { n->attr.pool.stride, stride_w(n) },
                    pad[4] = { n->attr.pool.pad, pad_w(n), pad_after(n, false), pad_after(n, true) };
@@ -142,10 +145,10 @@ static bool pool_shape(vkt_node *n)
 
 static void pool_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct pool_params p = params(n, n->in[0], n->out[0]);
-    p.x = vkt__addr(rec, n->in[0]);
-    p.y = vkt__addr(rec, n->out[0]);
-    p.index = vkt__addr(rec, n->out[1]);
+    struct pool_params p = params(n, n->in[X], n->out[Y]);
+    p.x = vkt__addr(rec, n->in[X]);
+    p.y = vkt__addr(rec, n->out[Y]);
+    p.index = vkt__addr(rec, n->out[INDEX]);
     record(rec, n, false, p);
 }
 
@@ -181,21 +184,21 @@ static double places(const vkt_node *n, const vkt_tensor *xt, const vkt_tensor *
 static void pool_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     uint64_t taps = (uint64_t)n->attr.pool.kh * n->attr.pool.kw;
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
+    for (uint64_t i = 0; i < n->out[Y]->count; i++) {
         double best = 0, sum = 0;
         bool any = false;
         for (uint64_t t = 0; t < taps; t++) {
-            uint64_t at = seen(n, n->in[0], n->out[0], i, t);
+            uint64_t at = seen(n, n->in[X], n->out[Y], i, t);
             if (at == UINT64_MAX) continue;
-            double v = in[0][at];
+            double v = in[X][at];
             sum += v;
             if (!is_mean(n) && (!any || v > best || isnan(v))) {
                 best = v;
-                out[1][i] = (double)t;
+                out[INDEX][i] = (double)t;
             }
             any = true;
         }
-        out[0][i] = is_mean(n) ? sum / places(n, n->in[0], n->out[0], i) : best;
+        out[Y][i] = is_mean(n) ? sum / places(n, n->in[X], n->out[Y], i) : best;
     }
 }
 
@@ -206,9 +209,11 @@ static double pool_terms(const vkt_node *n)
 
 /* ---- backward: dy, place (max), or nothing (mean) -> dx of the size in attr ---- */
 
+enum { DY, DY_INDEX, N_BWD_IN };
+
 static bool pool_bwd_shape(vkt_node *n)
 {
-    vkt_shape out = n->in[0]->shape;
+    vkt_shape out = n->in[DY]->shape;
     out.d[1] = n->attr.pool.h;
     out.d[2] = n->attr.pool.w;
     vkt__out(n, 0, out, VKT_F32);
@@ -217,10 +222,10 @@ static bool pool_bwd_shape(vkt_node *n)
 
 static void pool_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct pool_params p = params(n, n->out[0], n->in[0]);
+    struct pool_params p = params(n, n->out[0], n->in[DY]);
     p.x = vkt__addr(rec, n->out[0]);
-    p.y = vkt__addr(rec, n->in[0]);
-    p.index = vkt__addr_or(rec, n->in[1], n->in[0]);
+    p.y = vkt__addr(rec, n->in[DY]);
+    p.index = vkt__addr_or(rec, n->in[DY_INDEX], n->in[DY]);
     record(rec, n, true, p);
 }
 
@@ -228,11 +233,11 @@ static void pool_bwd_ref(const vkt_node *n, double *const *in, double *const *ou
 {
     uint64_t taps = (uint64_t)n->attr.pool.kh * n->attr.pool.kw;
     for (uint64_t i = 0; i < n->out[0]->count; i++) out[0][i] = 0;
-    for (uint64_t i = 0; i < n->in[0]->count; i++)
+    for (uint64_t i = 0; i < n->in[DY]->count; i++)
         for (uint64_t t = 0; t < taps; t++) {
-            uint64_t at = seen(n, n->out[0], n->in[0], i, t);
-            if (at == UINT64_MAX || (in[1] && in[1][i] != (double)t)) continue;
-            out[0][at] += in[1] ? in[0][i] : in[0][i] / places(n, n->out[0], n->in[0], i);
+            uint64_t at = seen(n, n->out[0], n->in[DY], i, t);
+            if (at == UINT64_MAX || (in[DY_INDEX] && in[DY_INDEX][i] != (double)t)) continue;
+            out[0][at] += in[DY_INDEX] ? in[DY][i] : in[DY][i] / places(n, n->out[0], n->in[DY], i);
         }
 }
 
@@ -246,9 +251,9 @@ static vkt_tensor *pool_bwd(vkt_graph *g, const vkt_op *op, vkt_tensor *dy, vkt_
 
 static void pool_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    if (!dy[0] || !vkt__needs(n->in[0])) return;
+    if (!dy[0] || !vkt__needs(n->in[X])) return;
     dx[0] = pool_bwd(g, is_mean(n) ? &vkt__op_avg_pool_bwd : &vkt__op_max_pool_bwd,
-                     vkt__real(g, dy[0], n->out[0]), n->out[1], n->attr, n->in[0]);
+                     vkt__real(g, dy[0], n->out[Y]), n->out[INDEX], n->attr, n->in[X]);
 }
 
 /* ---- padding ---- */
@@ -400,8 +405,8 @@ static const char *pad_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 /* ---- rows and builders ---- */
 
 const vkt_op vkt__op_max_pool = { .name = "max_pool",
-                                  .n_in = 1,
-                                  .n_out = 2,
+                                  .n_in = N_IN,
+                                  .n_out = N_OUT,
                                   .shape = pool_shape,
                                   .record = pool_record,
                                   .grad = pool_grad,
@@ -409,7 +414,7 @@ const vkt_op vkt__op_max_pool = { .name = "max_pool",
                                   .terms = pool_terms,
                                   .sample = pool_sample };
 const vkt_op vkt__op_avg_pool = { .name = "avg_pool",
-                                  .n_in = 1,
+                                  .n_in = N_IN,
                                   .n_out = 1,
                                   .shape = pool_shape,
                                   .record = pool_record,
@@ -418,9 +423,9 @@ const vkt_op vkt__op_avg_pool = { .name = "avg_pool",
                                   .terms = pool_terms,
                                   .sample = pool_sample };
 const vkt_op vkt__op_max_pool_bwd = { .name = "max_pool_bwd",
-                                      .n_in = 2,
+                                      .n_in = N_BWD_IN,
                                       .n_out = 1,
-                                      .in = { [1] = VKT_WORDS },
+                                      .in = { [DY_INDEX] = VKT_WORDS },
                                       .shape = pool_bwd_shape,
                                       .record = pool_bwd_record,
                                       .ref = pool_bwd_ref,

@@ -82,72 +82,75 @@ static vkt_cost embedding_cost(const vkt_node *n)
 /* ---- gradients: dy, order, segments, another gradient of the table or NULL -> dtable, the sum;
  * dy, documents or NULL -> dpos ---- */
 
+enum { DY, BWD_ORDER, BWD_SEGMENTS, ADDEND, N_BWD_IN }; /* embedding_bwd */
+enum { POS_DOCS = DY + 1, N_POS_BWD_IN };               /* embedding_pos_bwd */
+
 static bool embedding_bwd_shape(vkt_node *n)
 {
-    vkt__out(n, 0, vkt_shape2(n->attr.embedding.n, vkt__last(n->in[0]->shape)), VKT_F32);
+    vkt__out(n, 0, vkt_shape2(n->attr.embedding.n, vkt__last(n->in[DY]->shape)), VKT_F32);
     return true;
 }
 
 static void embedding_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    vkt_shape dy = n->in[0]->shape;
-    struct embedding_bwd_params p = { .dy = vkt__addr(rec, n->in[0]),
-                                      .order = vkt__addr(rec, n->in[1]),
-                                      .segments = vkt__addr(rec, n->in[2]),
-                                      .r = vkt__addr_or(rec, n->in[3], n->out[0]),
+    vkt_shape dy = n->in[DY]->shape;
+    struct embedding_bwd_params p = { .dy = vkt__addr(rec, n->in[DY]),
+                                      .order = vkt__addr(rec, n->in[BWD_ORDER]),
+                                      .segments = vkt__addr(rec, n->in[BWD_SEGMENTS]),
+                                      .r = vkt__addr_or(rec, n->in[ADDEND], n->out[0]),
                                       .dx = vkt__addr(rec, n->out[0]),
                                       .rows = vkt__rows_of(dy),
                                       .cols = vkt__last(dy),
                                       .n = n->attr.embedding.n,
-                                      .flags = n->in[3] ? VKT_EMBED_ADD : 0 };
+                                      .flags = n->in[ADDEND] ? VKT_EMBED_ADD : 0 };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
-                                   { VKT_SPEC_TYPE_R, vkt__type(n->in[3]) } };
+                                   { VKT_SPEC_TYPE_R, vkt__type(n->in[ADDEND]) } };
     vkt__dispatch(rec, VKT_SHADER_EMBEDDING_BWD, spec, VKT_COUNT(spec), &p, sizeof p,
                   (n->out[0]->count + wg - 1) / wg);
 }
 
 static void embedding_pos_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    vkt_shape dy = n->in[0]->shape;
-    struct embedding_pos_bwd_params p = { .dy = vkt__addr(rec, n->in[0]),
-                                          .docs = vkt__addr_or(rec, n->in[1], n->in[0]),
+    vkt_shape dy = n->in[DY]->shape;
+    struct embedding_pos_bwd_params p = { .dy = vkt__addr(rec, n->in[DY]),
+                                          .docs = vkt__addr_or(rec, n->in[POS_DOCS], n->in[DY]),
                                           .dx = vkt__addr(rec, n->out[0]),
                                           .rows = vkt__rows_of(dy),
                                           .cols = vkt__last(dy),
                                           .n = n->attr.embedding.n,
                                           .T = dy.d[dy.rank - 2],
-                                          .flags = n->in[1] ? VKT_EMBED_DOCS : 0 };
+                                          .flags = n->in[POS_DOCS] ? VKT_EMBED_DOCS : 0 };
     vkt__dispatch_each(rec, VKT_SHADER_EMBEDDING_POS_BWD, &p, sizeof p, n->out[0]->count, 64);
 }
 
 static void embedding_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t C = vkt__last(n->in[0]->shape);
+    uint64_t C = vkt__last(n->in[DY]->shape);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t v = i / C, end = (uint64_t)in[2][v + 1];
+        uint64_t v = i / C, end = (uint64_t)in[BWD_SEGMENTS][v + 1];
         out[0][i] = 0;
-        for (uint64_t k = (uint64_t)in[2][v]; k < end; k++)
-            out[0][i] += in[0][(uint64_t)in[1][k] * C + i % C];
-        if (in[3]) out[0][i] += in[3][i];
+        for (uint64_t k = (uint64_t)in[BWD_SEGMENTS][v]; k < end; k++)
+            out[0][i] += in[DY][(uint64_t)in[BWD_ORDER][k] * C + i % C];
+        if (in[ADDEND]) out[0][i] += in[ADDEND][i];
     }
 }
 
 static void embedding_pos_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    vkt_shape dy = n->in[0]->shape;
+    vkt_shape dy = n->in[DY]->shape;
     uint64_t C = vkt__last(dy), T = dy.d[dy.rank - 2], rows = vkt__rows_of(dy);
     memset(out[0], 0, n->out[0]->count * sizeof *out[0]);
     for (uint64_t r = 0; r < rows; r++) {
-        uint64_t at = r % T - (in[1] ? (uint64_t)in[1][r] : 0);
-        for (uint64_t c = 0; c < C; c++) out[0][at * C + c] += in[0][r * C + c];
+        uint64_t at = r % T - (in[POS_DOCS] ? (uint64_t)in[POS_DOCS][r] : 0);
+        for (uint64_t c = 0; c < C; c++) out[0][at * C + c] += in[DY][r * C + c];
     }
 }
 
 /* The longest sum there may be: every row has one id. */
 static double bwd_terms(const vkt_node *n)
 {
-    return vkt__rows_of(n->in[0]->shape);
+    return vkt__rows_of(n->in[DY]->shape);
 }
 
 static vkt_tensor *embedding_bwd(vkt_graph *g, vkt_tensor *dy, const vkt_node *f)
@@ -242,7 +245,7 @@ static const char *embedding_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t
     const vkt_node *f = sample(g, i, 0);
     vkt_tensor *d =
         embedding_bwd(g, vkt__sample(g, f->out[0]->shape, VKT_F32, VKT_HINT_NORMAL, 0), f);
-    if (adds) d->node->in[3] = vkt__sample(g, d->shape, VKT_F32, VKT_HINT_NORMAL, 0);
+    if (adds) d->node->in[ADDEND] = vkt__sample(g, d->shape, VKT_F32, VKT_HINT_NORMAL, 0);
     return sizes[i].name;
 }
 
@@ -273,22 +276,22 @@ const vkt_op vkt__op_embedding = { .name = "embedding",
                                    .ref = embedding_ref,
                                    .cost = embedding_cost,
                                    .sample = embedding_sample };
-const vkt_op vkt__op_embedding_bwd = {
-    .name = "embedding_bwd",
-    .n_in = 4,
-    .n_out = 1,
-    .in = { [1] = VKT_WORDS, [2] = VKT_WORDS, [3] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW },
-    .out = { VKT_INPLACE },
-    .shape = embedding_bwd_shape,
-    .record = embedding_bwd_record,
-    .ref = embedding_bwd_ref,
-    .terms = bwd_terms,
-    .sample = embedding_bwd_sample
-};
+const vkt_op vkt__op_embedding_bwd = { .name = "embedding_bwd",
+                                       .n_in = N_BWD_IN,
+                                       .n_out = 1,
+                                       .in = { [BWD_ORDER] = VKT_WORDS,
+                                               [BWD_SEGMENTS] = VKT_WORDS,
+                                               [ADDEND] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW },
+                                       .out = { VKT_INPLACE },
+                                       .shape = embedding_bwd_shape,
+                                       .record = embedding_bwd_record,
+                                       .ref = embedding_bwd_ref,
+                                       .terms = bwd_terms,
+                                       .sample = embedding_bwd_sample };
 const vkt_op vkt__op_embedding_pos_bwd = { .name = "embedding_pos_bwd",
-                                           .n_in = 2,
+                                           .n_in = N_POS_BWD_IN,
                                            .n_out = 1,
-                                           .in = { [1] = VKT_OPTIONAL | VKT_WORDS },
+                                           .in = { [POS_DOCS] = VKT_OPTIONAL | VKT_WORDS },
                                            .shape = embedding_bwd_shape,
                                            .record = embedding_pos_bwd_record,
                                            .ref = embedding_pos_bwd_ref,

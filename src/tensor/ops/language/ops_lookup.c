@@ -11,6 +11,8 @@
  * has 50,000 trips (quirk LOOP_TRIPS). */
 enum { MOST_ROWS = 1 << 24, MOST_IDS = 196608 };
 
+enum { IDS, TABLE, N_IN };
+
 static uint32_t width_of(const vkt_node *n, uint32_t cols, uint32_t d)
 {
     return n->attr.lookup.plain + (cols - n->attr.lookup.plain) * d;
@@ -18,7 +20,7 @@ static uint32_t width_of(const vkt_node *n, uint32_t cols, uint32_t d)
 
 static bool lookup_shape(vkt_node *n)
 {
-    const vkt_tensor *x = n->in[0], *table = n->in[1];
+    const vkt_tensor *x = n->in[IDS], *table = n->in[TABLE];
     if (x->shape.rank != 2 || x->shape.d[1] <= n->attr.lookup.plain)
         return vkt__shape_error(n, "%s must be [N, C] f32, C above %u", vkt__text(x),
                                 n->attr.lookup.plain);
@@ -32,9 +34,9 @@ static bool lookup_shape(vkt_node *n)
 
 static void lookup_record(vkt__rec *rec, const vkt_node *n)
 {
-    const vkt_shape *x = &n->in[0]->shape, *table = &n->in[1]->shape;
-    struct lookup_params p = { .x = vkt__addr(rec, n->in[0]),
-                               .table = vkt__addr(rec, n->in[1]),
+    const vkt_shape *x = &n->in[IDS]->shape, *table = &n->in[TABLE]->shape;
+    struct lookup_params p = { .x = vkt__addr(rec, n->in[IDS]),
+                               .table = vkt__addr(rec, n->in[TABLE]),
                                .y = vkt__addr(rec, n->out[0]),
                                .n = x->d[0],
                                .cols = x->d[1],
@@ -47,23 +49,26 @@ static void lookup_record(vkt__rec *rec, const vkt_node *n)
 
 static void lookup_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t cols = n->in[0]->shape.d[1], K = n->in[1]->shape.d[0], D = n->in[1]->shape.d[1],
-             plain = n->attr.lookup.plain, width = n->out[0]->shape.d[1];
+    uint64_t cols = n->in[IDS]->shape.d[1], K = n->in[TABLE]->shape.d[0],
+             D = n->in[TABLE]->shape.d[1], plain = n->attr.lookup.plain,
+             width = n->out[0]->shape.d[1];
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         uint64_t row = i / width, c = i % width;
-        const double *x = in[0] + row * cols;
+        const double *x = in[IDS] + row * cols;
         double id = c < plain ? -1 : x[plain + (c - plain) / D];
         out[0][i] = c < plain                   ? x[c]
-                    : id >= 0 && id < (double)K ? in[1][(uint64_t)id * D + (c - plain) % D]
+                    : id >= 0 && id < (double)K ? in[TABLE][(uint64_t)id * D + (c - plain) % D]
                                                 : 0;
     }
 }
 
 /* ---- gradient: dy, x -> dtable ---- */
 
+enum { DY, BWD_IDS, N_BWD_IN };
+
 static bool lookup_bwd_shape(vkt_node *n)
 {
-    const vkt_tensor *dy = n->in[0], *x = n->in[1];
+    const vkt_tensor *dy = n->in[DY], *x = n->in[BWD_IDS];
     uint64_t ids = (uint64_t)x->shape.d[0] * (x->shape.d[1] - n->attr.lookup.plain);
     uint32_t m = x->shape.d[1] - n->attr.lookup.plain;
     if (ids > MOST_IDS)
@@ -78,14 +83,14 @@ static bool lookup_bwd_shape(vkt_node *n)
 
 static void lookup_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    const vkt_shape *x = &n->in[1]->shape, *table = &n->out[0]->shape;
-    struct lookup_params p = { .x = vkt__addr(rec, n->in[1]),
+    const vkt_shape *x = &n->in[BWD_IDS]->shape, *table = &n->out[0]->shape;
+    struct lookup_params p = { .x = vkt__addr(rec, n->in[BWD_IDS]),
                                .table = vkt__addr(rec, n->out[0]),
-                               .y = vkt__addr(rec, n->in[0]),
+                               .y = vkt__addr(rec, n->in[DY]),
                                .n = x->d[0],
                                .cols = x->d[1],
                                .plain = n->attr.lookup.plain,
-                               .width = n->in[0]->shape.d[1],
+                               .width = n->in[DY]->shape.d[1],
                                .rows = table->d[0],
                                .d = table->d[1] };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
@@ -99,13 +104,13 @@ static void lookup_bwd_record(vkt__rec *rec, const vkt_node *n)
 
 static void lookup_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t cols = n->in[1]->shape.d[1], K = n->out[0]->shape.d[0], D = n->out[0]->shape.d[1],
-             plain = n->attr.lookup.plain, width = n->in[0]->shape.d[1];
+    uint64_t cols = n->in[BWD_IDS]->shape.d[1], K = n->out[0]->shape.d[0],
+             D = n->out[0]->shape.d[1], plain = n->attr.lookup.plain, width = n->in[DY]->shape.d[1];
     memset(out[0], 0, n->out[0]->count * sizeof *out[0]);
-    for (uint64_t row = 0; row < n->in[1]->shape.d[0]; row++)
+    for (uint64_t row = 0; row < n->in[BWD_IDS]->shape.d[0]; row++)
         for (uint64_t k = plain; k < cols; k++) {
-            double id = in[1][row * cols + k];
-            const double *dy = in[0] + row * width + plain + (k - plain) * D;
+            double id = in[BWD_IDS][row * cols + k];
+            const double *dy = in[DY] + row * width + plain + (k - plain) * D;
             for (uint64_t d = 0; d < D && id >= 0 && id < (double)K; d++)
                 out[0][(uint64_t)id * D + d] += dy[d];
         }
@@ -114,7 +119,7 @@ static void lookup_bwd_ref(const vkt_node *n, double *const *in, double *const *
 /* The longest sum there may be: every number names one row. */
 static double bwd_terms(const vkt_node *n)
 {
-    return (double)n->in[1]->shape.d[0] * (n->in[1]->shape.d[1] - n->attr.lookup.plain);
+    return (double)n->in[BWD_IDS]->shape.d[0] * (n->in[BWD_IDS]->shape.d[1] - n->attr.lookup.plain);
 }
 
 /* Every id for each row. */
@@ -135,10 +140,10 @@ static vkt_tensor *lookup_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *x, uint3
 static void lookup_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     vkt_node at = { .op = n->op, .g = g };
-    if (vkt__needs(n->in[0])) vkt__shape_error(&at, "no gradient of ids");
-    if (vkt__needs(n->in[1]))
-        dx[1] = lookup_bwd(g, vkt__real(g, dy[0], n->out[0]), n->in[0], n->attr.lookup.plain,
-                           n->in[1]->shape.d[0]);
+    if (vkt__needs(n->in[IDS])) vkt__shape_error(&at, "no gradient of ids");
+    if (vkt__needs(n->in[TABLE]))
+        dx[TABLE] = lookup_bwd(g, vkt__real(g, dy[0], n->out[0]), n->in[IDS], n->attr.lookup.plain,
+                               n->in[TABLE]->shape.d[0]);
 }
 
 /* ---- samples ---- */
@@ -187,7 +192,7 @@ static const char *lookup_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 /* ---- rows and builder ---- */
 
 const vkt_op vkt__op_lookup = { .name = "lookup",
-                                .n_in = 2,
+                                .n_in = N_IN,
                                 .n_out = 1,
                                 .shape = lookup_shape,
                                 .record = lookup_record,
@@ -195,7 +200,7 @@ const vkt_op vkt__op_lookup = { .name = "lookup",
                                 .ref = lookup_ref,
                                 .sample = lookup_sample };
 const vkt_op vkt__op_lookup_bwd = { .name = "lookup_bwd",
-                                    .n_in = 2,
+                                    .n_in = N_BWD_IN,
                                     .n_out = 1,
                                     .shape = lookup_bwd_shape,
                                     .record = lookup_bwd_record,

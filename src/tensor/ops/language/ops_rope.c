@@ -6,9 +6,12 @@
 #include "tensor/graph/sample.h"
 #include "tensor/ops/ops.h"
 
+enum { X, TABLE, START, DOCS, N_IN };
+
 static bool rope_shape(vkt_node *n)
 {
-    const vkt_tensor *x = n->in[0], *table = n->in[1], *start = n->in[2], *docs = n->in[3];
+    const vkt_tensor *x = n->in[X], *table = n->in[TABLE], *start = n->in[START],
+                     *docs = n->in[DOCS];
     uint32_t D = n->attr.rope.head, C = vkt__last(x->shape);
     if (x->shape.rank < 2 || D == 0 || D % 2 || C % D || n->attr.rope.rotated > C / D)
         return vkt__shape_error(n, "%u heads of %u do not fit %s: [.., T, heads * even size]",
@@ -33,22 +36,22 @@ static bool rope_shape(vkt_node *n)
 
 static void rope_record(vkt__rec *rec, const vkt_node *n)
 {
-    const vkt_tensor *x = n->in[0];
+    const vkt_tensor *x = n->in[X];
     struct rope_params p = { .x = vkt__addr(rec, x),
-                             .table = vkt__addr(rec, n->in[1]),
-                             .start = vkt__addr_or(rec, n->in[2], n->in[1]),
-                             .docs = vkt__addr_or(rec, n->in[3], n->in[1]),
+                             .table = vkt__addr(rec, n->in[TABLE]),
+                             .start = vkt__addr_or(rec, n->in[START], n->in[TABLE]),
+                             .docs = vkt__addr_or(rec, n->in[DOCS], n->in[TABLE]),
                              .y = vkt__addr(rec, n->out[0]),
                              .n = (uint32_t)(x->count / 2),
                              .cols = vkt__last(x->shape),
                              .T = x->shape.d[x->shape.rank - 2],
                              .head = n->attr.rope.head,
                              .n_rot = n->attr.rope.head * n->attr.rope.rotated,
-                             .turning = vkt__last(n->in[1]->shape),
-                             .n_pos = n->in[1]->shape.d[0] };
+                             .turning = vkt__last(n->in[TABLE]->shape),
+                             .n_pos = n->in[TABLE]->shape.d[0] };
     p.flags = (n->attr.rope.halves ? VKT_ROPE_HALVES : 0) |
-              (n->attr.rope.back ? VKT_ROPE_BACK : 0) | (n->in[2] ? VKT_ROPE_START : 0) |
-              (n->in[3] ? VKT_ROPE_DOCS : 0);
+              (n->attr.rope.back ? VKT_ROPE_BACK : 0) | (n->in[START] ? VKT_ROPE_START : 0) |
+              (n->in[DOCS] ? VKT_ROPE_DOCS : 0);
     bool narrow = x->dtype != VKT_F32 || n->out[0]->dtype != VKT_F32;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), each = narrow ? 2 * wg : wg;
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
@@ -62,27 +65,27 @@ static void rope_record(vkt__rec *rec, const vkt_node *n)
 static bool rope_can_narrow(const vkt_node *n, vkt_dtype type)
 {
     (void)type;
-    return n->attr.rope.head % 4 == 0 && vkt__last(n->in[1]->shape) % 4 == 0;
+    return n->attr.rope.head % 4 == 0 && vkt__last(n->in[TABLE]->shape) % 4 == 0;
 }
 
 static void rope_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    vkt_shape s = n->in[0]->shape;
+    vkt_shape s = n->in[X]->shape;
     uint64_t C = vkt__last(s), T = s.d[s.rank - 2], D = n->attr.rope.head, pairs = D / 2,
-             P = n->in[1]->shape.d[0], rotated = D * n->attr.rope.rotated,
-             turning = vkt__last(n->in[1]->shape), turning_pairs = turning / 2;
-    for (uint64_t g = 0; g < n->in[0]->count / 2; g++) {
+             P = n->in[TABLE]->shape.d[0], rotated = D * n->attr.rope.rotated,
+             turning = vkt__last(n->in[TABLE]->shape), turning_pairs = turning / 2;
+    for (uint64_t g = 0; g < n->in[X]->count / 2; g++) {
         uint64_t row = g / (C / 2), column = g % (C / 2) / pairs * D, i = g % pairs;
         bool halves = n->attr.rope.halves && i < turning_pairs;
         uint64_t ia = row * C + column + (halves ? i : 2 * i),
                  ib = halves ? ia + turning_pairs : ia + 1;
-        uint64_t at =
-            row % T + (in[2] ? (uint64_t)in[2][0] : 0) - (in[3] ? (uint64_t)in[3][row] : 0);
+        uint64_t at = row % T + (in[START] ? (uint64_t)in[START][0] : 0) -
+                      (in[DOCS] ? (uint64_t)in[DOCS][row] : 0);
         at = VKT_MIN(at, P - 1);
-        double a = in[0][ia], b = in[0][ib], c = 1, sn = 0;
+        double a = in[X][ia], b = in[X][ib], c = 1, sn = 0;
         if (column < rotated && i < turning_pairs) {
-            c = in[1][at * turning + i];
-            sn = in[1][at * turning + turning_pairs + i] * (n->attr.rope.back ? -1 : 1);
+            c = in[TABLE][at * turning + i];
+            sn = in[TABLE][at * turning + turning_pairs + i] * (n->attr.rope.back ? -1 : 1);
         }
         out[0][ia] = a * c - b * sn;
         out[0][ib] = b * c + a * sn;
@@ -93,14 +96,14 @@ static void rope_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
 {
     vkt_attr attr = n->attr;
     attr.rope.back = !attr.rope.back;
-    if (vkt__needs(n->in[1]))
+    if (vkt__needs(n->in[TABLE]))
         vkt__shape_error(&(vkt_node) { .op = n->op, .g = g },
                          "no gradient of the table of angles: it is a constant");
-    else if (vkt__needs(n->in[0]))
-        dx[0] = vkt__op(
-            g, &vkt__op_rope,
-            (vkt_tensor *[]) { vkt__real(g, dy[0], n->out[0]), n->in[1], n->in[2], n->in[3] }, 4,
-            attr);
+    else if (vkt__needs(n->in[X]))
+        dx[0] = vkt__op(g, &vkt__op_rope,
+                        (vkt_tensor *[]) { vkt__real(g, dy[0], n->out[0]), n->in[TABLE],
+                                           n->in[START], n->in[DOCS] },
+                        4, attr);
 }
 
 static const char *rope_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -140,11 +143,11 @@ static const char *rope_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 const vkt_op vkt__op_rope = { .name = "rope",
-                              .n_in = 4,
+                              .n_in = N_IN,
                               .n_out = 1,
-                              .in = { [0] = VKT_INPLACE | VKT_MAY_NARROW | VKT_MAY_ALIKE,
-                                      [2] = VKT_OPTIONAL | VKT_WORDS,
-                                      [3] = VKT_OPTIONAL | VKT_WORDS },
+                              .in = { [X] = VKT_INPLACE | VKT_MAY_NARROW | VKT_MAY_ALIKE,
+                                      [START] = VKT_OPTIONAL | VKT_WORDS,
+                                      [DOCS] = VKT_OPTIONAL | VKT_WORDS },
                               .out = { VKT_INPLACE | VKT_MAY_NARROW },
                               .can_narrow = rope_can_narrow,
                               .shape = rope_shape,

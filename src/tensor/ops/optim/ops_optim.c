@@ -12,28 +12,31 @@
 
 /* ---- accumulate: the sum over a step's micro-batches ---- */
 
+enum { SUM, ADDED, MICRO_STEP, N_ACCUMULATE_IN };
+
 static bool accumulate_shape(vkt_node *n)
 {
-    if (n->in[0]->count != n->in[1]->count)
-        return vkt__shape_error(n, "%s can't be added to %s", vkt__text(n->in[1]),
-                                vkt__text(n->in[0]));
+    if (n->in[SUM]->count != n->in[ADDED]->count)
+        return vkt__shape_error(n, "%s can't be added to %s", vkt__text(n->in[ADDED]),
+                                vkt__text(n->in[SUM]));
     return true;
 }
 
 static void accumulate_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct accumulate_params p = { .sum = vkt__addr(rec, n->in[0]),
-                                   .x = vkt__addr(rec, n->in[1]),
-                                   .step = vkt__addr(rec, n->in[2]),
-                                   .n = (uint32_t)n->in[0]->count };
+    struct accumulate_params p = { .sum = vkt__addr(rec, n->in[SUM]),
+                                   .x = vkt__addr(rec, n->in[ADDED]),
+                                   .step = vkt__addr(rec, n->in[MICRO_STEP]),
+                                   .n = (uint32_t)n->in[SUM]->count };
     vkt__dispatch_each(rec, VKT_SHADER_ACCUMULATE, &p, sizeof p, (p.n + 3ull) / 4, 256);
 }
 
 static void accumulate_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     (void)out;
-    bool first = vkt__ref_step(in[2]).micro == 0;
-    for (uint64_t i = 0; i < n->in[0]->count; i++) in[0][i] = (first ? 0 : in[0][i]) + in[1][i];
+    bool first = vkt__ref_step(in[MICRO_STEP]).micro == 0;
+    for (uint64_t i = 0; i < n->in[SUM]->count; i++)
+        in[SUM][i] = (first ? 0 : in[SUM][i]) + in[ADDED][i];
 }
 
 static const char *accumulate_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -54,8 +57,8 @@ static const char *accumulate_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 const vkt_op vkt__op_accumulate = { .name = "accumulate",
-                                    .n_in = 3,
-                                    .in = { [0] = VKT_CHANGED, [2] = VKT_WORDS },
+                                    .n_in = N_ACCUMULATE_IN,
+                                    .in = { [SUM] = VKT_CHANGED, [MICRO_STEP] = VKT_WORDS },
                                     .shape = accumulate_shape,
                                     .record = accumulate_record,
                                     .ref = accumulate_ref,
@@ -68,6 +71,8 @@ void vkt__accumulate(vkt_graph *g, vkt_tensor *sum, vkt_tensor *x)
 
 /* ---- optim_state: what the step reports ---- */
 
+enum { SQUARES, LOSS, HITS, STATE_STEP, SKIPPED, LOSS_SCALE, N_STATE_IN };
+
 static bool state_shape(vkt_node *n)
 {
     static const char *const names[] = { "sum of squares", "loss", "hits" };
@@ -75,22 +80,23 @@ static bool state_shape(vkt_node *n)
         if (n->in[i] && n->in[i]->count > VKT_SUM_CHUNK)
             return vkt__shape_error(n, "%s must be f32 of at most %d elements, not %s", names[i],
                                     VKT_SUM_CHUNK, vkt__text(n->in[i]));
-    VKT_ASSERT(n->in[4]->count == 1);
-    VKT_ASSERT((n->in[5] != NULL) == (n->attr.state.scale_every > 0) &&
-               (!n->in[5] || n->in[5]->count == sizeof(struct vkt_loss_scale) / 4));
+    VKT_ASSERT(n->in[SKIPPED]->count == 1);
+    VKT_ASSERT(
+        (n->in[LOSS_SCALE] != NULL) == (n->attr.state.scale_every > 0) &&
+        (!n->in[LOSS_SCALE] || n->in[LOSS_SCALE]->count == sizeof(struct vkt_loss_scale) / 4));
     vkt__out(n, 0, vkt_shape1(VKT__N_SCALARS), VKT_F32);
     return true;
 }
 
 static void state_record(vkt__rec *rec, const vkt_node *n)
 {
-    const vkt_tensor *squares = n->in[0], *loss = n->in[1], *hits = n->in[2];
+    const vkt_tensor *squares = n->in[SQUARES], *loss = n->in[LOSS], *hits = n->in[HITS];
     struct optim_state_params p = { .squares = vkt__addr(rec, squares),
                                     .loss = vkt__addr(rec, loss),
                                     .hits = vkt__addr_or(rec, hits, loss),
-                                    .step = vkt__addr(rec, n->in[3]),
-                                    .skipped = vkt__addr(rec, n->in[4]),
-                                    .loss_scale = vkt__addr_or(rec, n->in[5], n->out[0]),
+                                    .step = vkt__addr(rec, n->in[STATE_STEP]),
+                                    .skipped = vkt__addr(rec, n->in[SKIPPED]),
+                                    .loss_scale = vkt__addr_or(rec, n->in[LOSS_SCALE], n->out[0]),
                                     .scalars = vkt__addr(rec, n->out[0]),
                                     .n_squares = (uint32_t)squares->count,
                                     .n_loss = (uint32_t)loss->count,
@@ -121,27 +127,28 @@ double vkt__optim_clip(double squares, double limit)
 
 static void state_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct vkt_step_block step = vkt__ref_step(in[3]);
-    double loss_scale = in[5] ? in[5][0] : 1, inv = (double)step.inv_weight / loss_scale,
-           sum = state_sum(n->in[0], in[0], n->attr.state.square), squares = sum * inv * inv,
-           loss = state_sum(n->in[1], in[1], false);
+    struct vkt_step_block step = vkt__ref_step(in[STATE_STEP]);
+    double loss_scale = in[LOSS_SCALE] ? in[LOSS_SCALE][0] : 1,
+           inv = (double)step.inv_weight / loss_scale,
+           sum = state_sum(n->in[SQUARES], in[SQUARES], n->attr.state.square),
+           squares = sum * inv * inv, loss = state_sum(n->in[LOSS], in[LOSS], false);
     bool ok = isfinite((float)loss) && isfinite((float)sum);
-    if (!ok) in[4][0]++;
+    if (!ok) in[SKIPPED][0]++;
     memset(out[0], 0, VKT__N_SCALARS * sizeof(double));
     out[0][VKT__SCALAR(loss)] = loss * (double)step.inv_weight;
     out[0][VKT__SCALAR(grad_norm)] = sqrt(squares);
     out[0][VKT__SCALAR(clip)] = ok ? vkt__optim_clip(squares, (double)step.clip) : 1;
     out[0][VKT__SCALAR(scale)] = out[0][VKT__SCALAR(clip)] * inv;
     out[0][VKT__SCALAR(ok)] = ok;
-    out[0][VKT__SCALAR(hits)] = state_sum(n->in[2], in[2], false);
-    out[0][VKT__SCALAR(skipped)] = in[4][0];
+    out[0][VKT__SCALAR(hits)] = state_sum(n->in[HITS], in[HITS], false);
+    out[0][VKT__SCALAR(skipped)] = in[SKIPPED][0];
     out[0][VKT__SCALAR(loss_scale)] = loss_scale;
-    if (!in[5]) return;
-    in[5][1] = ok ? in[5][1] + 1 : 0;
-    if (!ok) in[5][0] = VKT_MAX(loss_scale / 2, VKT_LOSS_SCALE_LEAST);
-    if (in[5][1] < n->attr.state.scale_every) return;
-    in[5][0] = VKT_MIN(2 * loss_scale, VKT_LOSS_SCALE_MOST);
-    in[5][1] = 0;
+    if (!in[LOSS_SCALE]) return;
+    in[LOSS_SCALE][1] = ok ? in[LOSS_SCALE][1] + 1 : 0;
+    if (!ok) in[LOSS_SCALE][0] = VKT_MAX(loss_scale / 2, VKT_LOSS_SCALE_LEAST);
+    if (in[LOSS_SCALE][1] < n->attr.state.scale_every) return;
+    in[LOSS_SCALE][0] = VKT_MIN(2 * loss_scale, VKT_LOSS_SCALE_MOST);
+    in[LOSS_SCALE][1] = 0;
 }
 
 static vkt_tensor *sample_counter(vkt_graph *g)
@@ -213,12 +220,12 @@ static const char *state_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 const vkt_op vkt__op_optim_state = { .name = "optim_state",
-                                     .n_in = 6,
+                                     .n_in = N_STATE_IN,
                                      .n_out = 1,
-                                     .in = { [2] = VKT_OPTIONAL,
-                                             [3] = VKT_WORDS,
-                                             [4] = VKT_WORDS | VKT_CHANGED,
-                                             [5] = VKT_OPTIONAL | VKT_CHANGED },
+                                     .in = { [HITS] = VKT_OPTIONAL,
+                                             [STATE_STEP] = VKT_WORDS,
+                                             [SKIPPED] = VKT_WORDS | VKT_CHANGED,
+                                             [LOSS_SCALE] = VKT_OPTIONAL | VKT_CHANGED },
                                      .shape = state_shape,
                                      .record = state_record,
                                      .ref = state_ref,
@@ -427,28 +434,31 @@ void vkt__optim_update(vkt_graph *g, const vkt__update_in *in, vkt_attr attr)
 
 /* ---- ema: the moving average of the parameters, in place ---- */
 
+enum { AVERAGE, VALUES, EMA_STEP, N_EMA_IN };
+
 static bool ema_shape(vkt_node *n)
 {
-    if (n->in[0]->count != n->in[1]->count)
-        return vkt__shape_error(n, "%s is no average of %s", vkt__text(n->in[0]),
-                                vkt__text(n->in[1]));
+    if (n->in[AVERAGE]->count != n->in[VALUES]->count)
+        return vkt__shape_error(n, "%s is no average of %s", vkt__text(n->in[AVERAGE]),
+                                vkt__text(n->in[VALUES]));
     return true;
 }
 
 static void ema_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct ema_params p = { .average = vkt__addr(rec, n->in[0]),
-                            .x = vkt__addr(rec, n->in[1]),
-                            .step = vkt__addr(rec, n->in[2]),
-                            .n = (uint32_t)n->in[0]->count };
+    struct ema_params p = { .average = vkt__addr(rec, n->in[AVERAGE]),
+                            .x = vkt__addr(rec, n->in[VALUES]),
+                            .step = vkt__addr(rec, n->in[EMA_STEP]),
+                            .n = (uint32_t)n->in[AVERAGE]->count };
     vkt__dispatch_each(rec, VKT_SHADER_EMA, &p, sizeof p, (p.n + 3ull) / 4, 256);
 }
 
 static void ema_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    double share = (double)vkt__ref_step(in[2]).ema;
+    double share = (double)vkt__ref_step(in[EMA_STEP]).ema;
     (void)out;
-    for (uint64_t i = 0; i < n->in[0]->count; i++) in[0][i] += share * (in[1][i] - in[0][i]);
+    for (uint64_t i = 0; i < n->in[AVERAGE]->count; i++)
+        in[AVERAGE][i] += share * (in[VALUES][i] - in[AVERAGE][i]);
 }
 
 static const char *ema_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -464,8 +474,8 @@ static const char *ema_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 const vkt_op vkt__op_ema = { .name = "ema",
-                             .n_in = 3,
-                             .in = { [0] = VKT_CHANGED, [2] = VKT_WORDS },
+                             .n_in = N_EMA_IN,
+                             .in = { [AVERAGE] = VKT_CHANGED, [EMA_STEP] = VKT_WORDS },
                              .shape = ema_shape,
                              .record = ema_record,
                              .ref = ema_ref,
