@@ -3,31 +3,14 @@
  * bytes, and what is refused. */
 #include "testing.h"
 
-#include <jansson.h>
-
 #include "tokenizers/byte_letters.h"
 #include "tokenizers/tokenizer_files.h"
-#include "tokenizers/tokenizer_json.h"
 
 #define DIR "test_tokenizer_tmp"
 #define GOLDEN VKT_TEST_DIR "/golden/"
+#define SMALL GOLDEN "gpt2-small.json"
 #include "own_folder.h"
-
-static json_t *load(const char *path)
-{
-    json_error_t e;
-    json_t *j = json_load_file(path, 0, &e);
-    if (!j) print_error("%s: %s\n", path, e.text);
-    assert_non_null(j);
-    return j;
-}
-
-static vkt_tokenizer *open_tokenizer(const char *path)
-{
-    vkt_tokenizer *t;
-    REQUIRE_OK(vkt_tokenizer_open(path, &t));
-    return t;
-}
+#include "tokenizers.h"
 
 static void require_round_trip(vkt_tokenizer *t, const char *text, size_t n, bool special)
 {
@@ -392,83 +375,62 @@ static void training_finds_the_reference_merges(void **state)
 
 /* ---- what is refused ---- */
 
-/* The small tokenizer with one value replaced: path "a.b.c", value as JSON; NULL removes it. */
-static void refused(const char *path, const char *value, vkt_status status, const char *line)
-{
-    char key[64];
-    vkt_tokenizer *t = NULL;
-    json_t *root = load(GOLDEN "gpt2-small.json"), *o = root;
-    for (size_t n; n = strcspn(path, "."), path[n]; path += n + 1) {
-        snprintf(key, sizeof key, "%.*s", (int)n, path);
-        o = json_object_get(o, key);
-        assert_non_null(o);
-    }
-    if (value)
-        json_object_set_new(o, path, json_loads(value, JSON_DECODE_ANY, NULL));
-    else
-        json_object_del(o, path);
-    char *text = json_dumps(root, 0);
-    TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__tokenizer_parse_json(text, strlen(text), "t.json", &t), status);
-    REQUIRE_LOGGED(line);
-    assert_null(strchr(test_log, '\n')[1] ? "more than one line" : NULL);
-    assert_null(t);
-    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
-    free(text);
-    json_decref(root);
-}
-
 static void bad_tokenizers(void **state)
 {
     (void)state;
-    refused("model.vocab.\xc4\xa0", NULL, VKT_E_FORMAT,
+    refused(SMALL, "model.vocab.\xc4\xa0", NULL, VKT_E_FORMAT,
             "t.json': merge 0 uses or gives something that is no");
-    refused("model.vocab.\xc3\xb1", NULL, VKT_E_FORMAT, "the vocabulary lacks byte 0xF1");
-    refused("model.vocab.!", "-1", VKT_E_FORMAT, "a token's id is not a number");
-    refused("model.vocab.!", "5", VKT_E_FORMAT, "token id 5 is given twice");
-    refused("model.vocab.!", "4000000000", VKT_E_FORMAT, "a vocabulary of 4000000001 tokens");
-    refused("model.merges", "[\"a b c\"]", VKT_E_FORMAT, "merge 0 is not two tokens");
-    refused("model.merges", "[[\"a\"]]", VKT_E_FORMAT, "merge 0 is not two tokens");
-    refused("model.merges", "null", VKT_E_FORMAT, "it has no model with vocab and merges");
-    refused("model", "{\"type\": \"Unigram\", \"vocab\": []}", VKT_E_FORMAT,
+    refused(SMALL, "model.vocab.\xc3\xb1", NULL, VKT_E_FORMAT, "the vocabulary lacks byte 0xF1");
+    refused(SMALL, "model.vocab.!", "-1", VKT_E_FORMAT, "a token's id is not a number");
+    refused(SMALL, "model.vocab.!", "5", VKT_E_FORMAT, "token id 5 is given twice");
+    refused(SMALL, "model.vocab.!", "4000000000", VKT_E_FORMAT,
+            "a vocabulary of 4000000001 tokens");
+    refused(SMALL, "model.merges", "[\"a b c\"]", VKT_E_FORMAT, "merge 0 is not two tokens");
+    refused(SMALL, "model.merges", "[[\"a\"]]", VKT_E_FORMAT, "merge 0 is not two tokens");
+    refused(SMALL, "model.merges", "null", VKT_E_FORMAT, "it has no model with vocab and merges");
+    refused(SMALL, "model", "{\"type\": \"Unigram\", \"vocab\": []}", VKT_E_FORMAT,
             "pre_tokenizer 'ByteLevel' is not supported");
-    refused("model.byte_fallback", "true", VKT_E_FORMAT, "text without Metaspace or Replace");
-    refused("model.end_of_word_suffix", "\"</w>\"", VKT_E_FORMAT, "end_of_word_suffix");
-    refused("normalizer", "{\"type\": \"Lowercase\"}", VKT_E_FORMAT, "normalizer 'Lowercase'");
-    refused("normalizer", "{\"type\": \"NFKC\"}", VKT_E_FORMAT, "normalizer 'NFKC'");
-    refused("normalizer", "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}]}",
+    refused(SMALL, "model.byte_fallback", "true", VKT_E_FORMAT,
+            "text without Metaspace or Replace");
+    refused(SMALL, "model.end_of_word_suffix", "\"</w>\"", VKT_E_FORMAT, "end_of_word_suffix");
+    refused(SMALL, "normalizer", "{\"type\": \"Lowercase\"}", VKT_E_FORMAT,
+            "normalizer 'Lowercase'");
+    refused(SMALL, "normalizer", "{\"type\": \"NFKC\"}", VKT_E_FORMAT, "normalizer 'NFKC'");
+    refused(SMALL, "normalizer", "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}]}",
             VKT_E_FORMAT, "normalizer 'Sequence'");
-    refused("pre_tokenizer", "{\"type\": \"Whitespace\"}", VKT_E_FORMAT,
+    refused(SMALL, "pre_tokenizer", "{\"type\": \"Whitespace\"}", VKT_E_FORMAT,
             "pre_tokenizer 'Whitespace'");
-    refused("pre_tokenizer", "null", VKT_E_FORMAT, "without ByteLevel");
+    refused(SMALL, "pre_tokenizer", "null", VKT_E_FORMAT, "without ByteLevel");
 #define AFTER(first)                                                                               \
     "{\"type\": \"Sequence\", \"pretokenizers\": [" first "{\"type\": \"ByteLevel\"}]}"
-    refused("pre_tokenizer",
+    refused(SMALL, "pre_tokenizer",
             AFTER("{\"type\": \"Split\", \"pattern\": {\"Regex\": \"a\"}, \"behavior\": "
                   "\"MergedWithNext\"}, "),
             VKT_E_FORMAT, "Split of behavior 'MergedWithNext'");
-    refused("pre_tokenizer",
+    refused(SMALL, "pre_tokenizer",
             AFTER("{\"type\": \"Split\", \"pattern\": {\"Regex\": \"[a&&b]\"}, \"behavior\": "
                   "\"Isolated\"}, "),
             VKT_E_FORMAT, "a pattern with '&&'");
-    refused("pre_tokenizer", AFTER("{\"type\": \"ByteLevel\"}, "), VKT_E_FORMAT,
+    refused(SMALL, "pre_tokenizer", AFTER("{\"type\": \"ByteLevel\"}, "), VKT_E_FORMAT,
             "after ByteLevel a 'ByteLevel'");
 #undef AFTER
-    refused("model.type", "\"WordLevel\"", VKT_E_FORMAT, "model 'WordLevel' is not supported");
-    refused("pre_tokenizer.add_prefix_space", "true", VKT_E_FORMAT, "add_prefix_space");
-    refused("pre_tokenizer",
+    refused(SMALL, "model.type", "\"WordLevel\"", VKT_E_FORMAT,
+            "model 'WordLevel' is not supported");
+    refused(SMALL, "pre_tokenizer.add_prefix_space", "true", VKT_E_FORMAT, "add_prefix_space");
+    refused(SMALL, "pre_tokenizer",
             "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}",
             VKT_E_FORMAT, "without ByteLevel");
-    refused("pre_tokenizer",
+    refused(SMALL, "pre_tokenizer",
             "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", \"pattern\": "
             "{\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}, {\"type\": \"ByteLevel\"}]}",
             VKT_E_FORMAT, "the splitting pattern can't be compiled: missing closing parenthesis");
-    refused("post_processor", "{\"type\": \"Odd\"}", VKT_E_FORMAT, "of a type that is not known");
-    refused("post_processor",
+    refused(SMALL, "post_processor", "{\"type\": \"Odd\"}", VKT_E_FORMAT,
+            "of a type that is not known");
+    refused(SMALL, "post_processor",
             "{\"type\": \"BertProcessing\", \"cls\": [\"x\", 99999999], \"sep\": [\"y\", 0]}",
             VKT_E_FORMAT, "has an id that is no token");
-    refused("added_tokens", "[{\"id\": 0, \"content\": \"\", \"special\": true}]", VKT_E_FORMAT,
-            "the added token 0 has no text");
+    refused(SMALL, "added_tokens", "[{\"id\": 0, \"content\": \"\", \"special\": true}]",
+            VKT_E_FORMAT, "the added token 0 has no text");
 }
 
 static void bad_rank_files(void **state)

@@ -2,31 +2,13 @@
  * (tools/golden/golden_tokenizers.py --words), what is refused, and damaged files. */
 #include "testing.h"
 
-#include <jansson.h>
-
 #include "base/words.h"
 #include "tokenizers/tokenizer_files.h"
-#include "tokenizers/tokenizer_json.h"
 
 #define DIR "test_tokenizer_words_tmp"
 #define GOLDEN VKT_TEST_DIR "/golden/"
 #include "own_folder.h"
-
-static json_t *load(const char *path)
-{
-    json_error_t e;
-    json_t *j = json_load_file(path, JSON_ALLOW_NUL, &e);
-    if (!j) print_error("%s: %s\n", path, e.text);
-    assert_non_null(j);
-    return j;
-}
-
-static vkt_tokenizer *open_tokenizer(const char *path)
-{
-    vkt_tokenizer *t;
-    REQUIRE_OK(vkt_tokenizer_open(path, &t));
-    return t;
-}
+#include "tokenizers.h"
 
 static void require_tokens(vkt_tokenizer *t, const char *text, size_t n, bool special,
                            const json_t *want, uint32_t offset)
@@ -91,33 +73,6 @@ static void settings_name_control_tokens(void **state)
 }
 
 /* ---- what is refused ---- */
-
-/* A file with one value replaced: path "a.b.c", value as JSON; NULL removes it. */
-static void refused(const char *file, const char *path, const char *value, vkt_status status,
-                    const char *line)
-{
-    char key[64];
-    vkt_tokenizer *t = NULL;
-    json_t *root = load(file), *o = root;
-    for (size_t n; n = strcspn(path, "."), path[n]; path += n + 1) {
-        snprintf(key, sizeof key, "%.*s", (int)n, path);
-        o = json_object_get(o, key);
-        assert_non_null(o);
-    }
-    if (value)
-        json_object_set_new(o, path, json_loads(value, JSON_DECODE_ANY, NULL));
-    else
-        json_object_del(o, path);
-    char *text = json_dumps(root, 0);
-    TEST_LOG_CAPTURE();
-    REQUIRE_STATUS(vkt__tokenizer_parse_json(text, strlen(text), "t.json", &t), status);
-    REQUIRE_LOGGED(line);
-    assert_null(strchr(test_log, '\n')[1] ? "more than one line" : NULL);
-    assert_null(t);
-    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
-    free(text);
-    json_decref(root);
-}
 
 static void bad_words(void **state)
 {

@@ -2,93 +2,32 @@
  * points that heatmaps mean: tests/golden/points.json (tools/golden/golden_points.py). */
 #include "testing.h"
 
-#include <jansson.h>
-
-#include "tensor/graph/graph.h"
-#include "tensor/graph/twin.h"
+#include "golden_loss.h"
 #include "train/measures/detections.h"
 #include "train/measures/point_scores.h"
 #include "train/points/peaks.h"
 #include "train/points/point_loss.h"
 
-static json_t *golden(const char *name)
-{
-    json_t *root = json_load_file(test_file("golden/points.json"), 0, NULL);
-    assert_non_null(root);
-    json_t *part = json_incref(json_object_get(root, name));
-    json_decref(root);
-    assert_true(json_array_size(part) > 0);
-    return part;
-}
-
-static double at(const json_t *list, size_t i)
-{
-    return json_number_value(json_array_get(list, i));
-}
+#define GOLDEN "golden/points.json"
 
 /* ---- the loss ---- */
 
-typedef struct wanted {
-    const json_t *c;
-    vkt_tensor *out, *y, *w, *loss, *grad;
-    uint32_t n_seen;
-} wanted;
-
-static void init(void *user, const vkt_tensor *t, double *data)
+static void build(vkt_graph *g, vkt_shape shape, golden_loss *l)
 {
-    const wanted *w = user;
-    const char *of = t == w->out ? "out" : t == w->y ? "y" : t == w->w ? "w" : NULL;
-    for (uint64_t i = 0; of && i < t->count; i++) data[i] = at(json_object_get(w->c, of), i);
-}
-
-/* Constants are float32's in the graph. */
-static void done(void *user, const vkt_tensor *t, const double *data)
-{
-    wanted *w = user;
-    if (t == w->loss) {
-        REQUIRE_NEAR(data[0], json_number_value(json_object_get(w->c, "loss")), 1e-6);
-        w->n_seen++;
-    }
-    for (uint64_t i = 0; i < t->count && t == w->grad; i++)
-        REQUIRE_NEAR(data[i], at(json_object_get(w->c, "grad"), i), 1e-6);
-    w->n_seen += t == w->grad;
+    uint32_t stride = (uint32_t)json_integer_value(json_object_get(l->c, "stride"));
+    l->out = vkt_input(g, shape, VKT_F32, "out");
+    l->y = vkt_input(g, vkt_shape2(shape.d[0], 3 * (shape.d[3] + 1)), VKT_F32, "y");
+    l->w = vkt_input(g, vkt_shape1(shape.d[0]), VKT_F32, "weight");
+    l->loss = vkt_sum(g, vkt__point_loss(g, l->out, l->y, l->w, stride));
 }
 
 static void the_loss_is_pytorchs(void **state)
 {
     (void)state;
-    json_t *list = golden("losses");
-    for (size_t k = 0; k < json_array_size(list); k++) {
-        wanted w = { .c = json_array_get(list, k) };
-        const json_t *s = json_object_get(w.c, "shape");
-        vkt_shape shape = { .rank = 4 };
-        for (size_t i = 0; i < 4; i++) shape.d[i] = (uint32_t)at(s, i);
-        uint32_t stride = (uint32_t)json_integer_value(json_object_get(w.c, "stride"));
-        vkt_graph *g = vkt__graph_new(NULL);
-        w.out = vkt_input(g, shape, VKT_F32, "out");
-        w.y = vkt_input(g, vkt_shape2(shape.d[0], 3 * (shape.d[3] + 1)), VKT_F32, "y");
-        w.w = vkt_input(g, vkt_shape1(shape.d[0]), VKT_F32, "weight");
-        w.loss = vkt_sum(g, vkt__point_loss(g, w.out, w.y, w.w, stride));
-        vkt_backward(g, w.loss, &w.out, 1, &w.grad);
-        assert_int_equal(g->status, VKT_OK);
-        vkt__graph_ref(g, init, &w, done);
-        assert_int_equal(w.n_seen, 2);
-        vkt_graph_destroy(&g);
-    }
-    json_decref(list);
+    golden_losses(GOLDEN, build);
 }
 
 /* ---- measures ---- */
-
-typedef struct draws {
-    uint64_t s;
-} draws;
-
-static uint32_t below(draws *d, uint32_t n)
-{
-    d->s = d->s * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((d->s >> 33) % n);
-}
 
 enum { MOST = 17 };
 
@@ -133,7 +72,7 @@ static vkt__eval_sums random_set(uint64_t seed)
 static void measures_are_numpys(void **state)
 {
     (void)state;
-    json_t *list = golden("sets");
+    json_t *list = golden_part(GOLDEN, "sets");
     assert_int_equal(json_array_size(list), 300);
     for (size_t k = 0; k < 300; k++) {
         const json_t *want = json_array_get(list, k);

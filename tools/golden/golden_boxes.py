@@ -10,6 +10,8 @@ import random
 
 import torch
 
+from draws import Draws
+
 random.seed(5)
 torch.manual_seed(5)
 STRIDES, PRIOR = (8, 16, 32), -4.6
@@ -93,16 +95,6 @@ def loss_cases():
 
 
 # ---- average precision ----
-
-class Draws:
-    """The same numbers in C: a linear congruence, its upper bits."""
-    def __init__(self, seed):
-        self.s = seed
-
-    def below(self, n):
-        self.s = (self.s * 6364136223846793005 + 1442695040888963407) % 2 ** 64
-        return (self.s >> 33) % n
-
 
 def random_set(seed):
     """[(objects, found)] of each picture: objects (class, box), found (score, class, box)."""

@@ -9,6 +9,8 @@ import pathlib
 import numpy as np
 import torch
 
+from draws import Draws
+
 torch.manual_seed(7)
 SIGMA = 2.
 
@@ -47,16 +49,6 @@ def loss_cases():
         flat = lambda t: [round(float(x), 12) for x in t.detach().reshape(-1)]
         cases.append(dict(shape=list(shape), stride=stride, out=flat(out), y=flat(y), w=flat(w), loss=float(v.detach()), grad=flat(out.grad)))
     return cases
-
-
-class Draws:
-    """The same numbers in C: a linear congruence, its upper bits."""
-    def __init__(self, seed):
-        self.s = seed
-
-    def below(self, n):
-        self.s = (self.s * 6364136223846793005 + 1442695040888963407) % 2 ** 64
-        return (self.s >> 33) % n
 
 
 def random_set(seed):
