@@ -228,6 +228,7 @@ set(SRC_TENSOR_GRAPH
   src/tensor/graph/record.c
   src/tensor/graph/sample.c
   src/tensor/graph/twin.c
+  src/tensor/graph/known.c
   src/tensor/graph/uses.c
   src/tensor/graph/value.c
   src/tensor/graph/view.c
@@ -314,6 +315,10 @@ set(SRC_TENSOR_PASSES
   src/tensor/passes/rewrite_norm.c
   src/tensor/passes/rewrite_residual.c
   src/tensor/passes/rewrite_split.c
+  src/tensor/passes/walk.c
+  src/tensor/passes/scores.c
+  src/tensor/passes/rewrite_attention.c
+  src/tensor/passes/rewrite_bias.c
   src/tensor/passes/rewrite_step.c
 )
 set(SRC_TENSOR_PLAN

@@ -192,6 +192,7 @@ static vkt_tensor *constant(void *user, vkt_graph *g, const char *name, vkt_shap
     for (uint64_t i = 0; i < numbers->count; i++)
         if (((const float *)m->states[at].from)[i] != as_float(numbers, i)) return NULL;
     vkt_tensor *t = state_tensor(net, g, at);
+    vkt_known(t, m->states[at].from);
     return dtype == VKT_U32 ? vkt_cast(g, t, VKT_U32) : t;
 }
 

@@ -114,7 +114,21 @@ static vkt_status check_ops(const vkt__onnx *f, const vkt__onnx_plan *p)
 
 typedef struct use {
     bool any, host, state, filter, other, adds, scales;
+    bool flows; /* a gradient comes to it */
 } use;
+
+/* Whether the gradient of n's outputs goes on to its input i: not through comparisons, conditions
+ * and shapes. */
+static bool passes_gradient(const vkt__onnx_node *n, const vkt__onnx_op *op, size_t i)
+{
+    static const char *const stop[] = { "Not",   "Sign", "Floor",  "Ceil",   "Round", "IsNaN",
+                                        "IsInf", "Size", "ArgMax", "ArgMin", "Shape", "NonZero" };
+    if (!op) return true;
+    for (size_t k = 0; k < VKT_COUNT(stop); k++)
+        if (!strcmp(op->name, stop[k])) return false;
+    if (op->fn >= VKT__ONNX_FN_EQUAL && op->fn <= VKT__ONNX_FN_XOR) return false;
+    return i > 0 || strcmp(n->type, "Where") != 0;
+}
 
 static void add_use(const vkt__onnx_node *n, size_t i, use *u)
 {
@@ -142,8 +156,8 @@ static bool hides(const vkt__onnx_tensor *t)
 static void set_role(vkt__onnx_plan *p, size_t i, const use *u)
 {
     const vkt__onnx_tensor *t = &p->f->initializers[i];
-    bool constant = u->host || !vkt__onnx_is_float(t->type) || t->rank == 0 || t->count == 0 ||
-                    (t->count == 1 && u->scales);
+    bool constant = u->host || !u->flows || !vkt__onnx_is_float(t->type) || t->rank == 0 ||
+                    t->count == 0 || (t->count == 1 && u->scales);
     if (!u->any) return;
     p->roles[i] = u->state               ? VKT__ONNX_STATE
                   : constant || hides(t) ? VKT__ONNX_HOST
@@ -154,7 +168,16 @@ static void set_role(vkt__onnx_plan *p, size_t i, const use *u)
 static void set_roles(const vkt__onnx *f, vkt__onnx_plan *p)
 {
     use *uses = vkt__alloc((f->n_values + 1) * sizeof *uses);
-    uses[p->out].any = uses[p->out].other = true;
+    uses[p->out].any = uses[p->out].other = uses[p->out].flows = true;
+    for (size_t k = f->n_nodes; k-- > 0;) {
+        const vkt__onnx_node *n = &f->nodes[k];
+        bool flows = false;
+        for (size_t j = 0; j < n->n_out && !flows; j++)
+            flows = n->out[j] >= 0 && uses[n->out[j]].flows;
+        for (size_t i = 0; flows && p->needed[k] && i < n->n_in; i++)
+            if (n->in[i] >= 0 && passes_gradient(n, vkt__onnx_op_of(n), i))
+                uses[n->in[i]].flows = true;
+    }
     for (size_t k = 0; k < f->n_nodes; k++)
         for (size_t i = 0; p->needed[k] && i < f->nodes[k].n_in; i++)
             if (f->nodes[k].in[i] >= 0 && takes(p, &f->nodes[k], i))

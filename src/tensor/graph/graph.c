@@ -190,6 +190,12 @@ void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offs
     if (t->g->new_place) t->g->new_place(t);
 }
 
+void vkt_known(vkt_tensor *t, const float *numbers)
+{
+    VKT_ASSERT(t->inert || (!t->node && !t->view_of));
+    t->numbers = t->inert ? NULL : numbers;
+}
+
 void vkt__set_room(vkt_tensor *t, uint32_t rows)
 {
     VKT_ASSERT(t->inert || (t->bound && t->shape.rank == 2 && rows >= t->shape.d[0]));

@@ -311,6 +311,7 @@ struct vkt_tensor {
     uint64_t view_at;    /* slice: first element in view_of */
     vkt_tensor *shadow;  /* the same values in 16 bits, kept up to date by others; or NULL */
     bool inert, kept, needs;
+    const float *numbers; /* an input that holds these in every run: see known.h; or NULL */
     uint32_t room; /* bound: rows that its memory has, past the shape's zeros; 0: the shape's */
     /* bound: memory of the caller's, per slot */
     bool bound;

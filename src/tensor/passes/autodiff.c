@@ -5,9 +5,8 @@
 #include "tensor/ops/ops.h"
 #include "tensor/passes/rewrite.h"
 
-static void mark_needs(vkt_graph *g, vkt_tensor *const *wrt, size_t n)
+static void mark_needs(vkt_graph *g)
 {
-    for (size_t i = 0; i < n; i++) vkt__root(wrt[i])->needs = true;
     for (size_t k = 0; k < g->n_nodes; k++) {
         vkt_node *node = g->nodes[k];
         if (!node->op->grad) continue;
@@ -53,8 +52,9 @@ void vkt_backward(vkt_graph *g, vkt_tensor *loss, vkt_tensor *const *wrt, size_t
     if (g->status != VKT_OK || loss->inert) return;
     VKT_ASSERT(!g->differentiated);
     g->differentiated = true;
+    for (size_t i = 0; i < n; i++) vkt__root(wrt[i])->needs = true;
     vkt__rewrite(g, true);
-    mark_needs(g, wrt, n);
+    mark_needs(g);
     size_t n_before = g->n_tensors, n_nodes = g->n_nodes; /* the seed may add to both */
     vkt_tensor **grads = vkt__alloc(n_before * sizeof *grads);
     accumulate(g, grads, loss, seed(g, loss));

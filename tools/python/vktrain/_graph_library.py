@@ -145,7 +145,7 @@ _TYPES = {"p": c_void_p, "u": c_uint32, "f": c_float, "i": c_int, "b": c_bool, "
 _SIGNATURES = {
     "vkt_graph_create": "i:pP", "vkt_graph_destroy": "v:P", "vkt_graph_precision": "v:pi",
     "vkt_graph_recompute": "v:p", "vkt_scale_loss": "v:pp", "vkt_input": "p:pSis",
-    "vkt_bind": "v:puBq", "vkt_keep": "v:ps", "vkt_tensor_shape": "S:p", "vkt_tensor_dtype": "i:p",
+    "vkt_bind": "v:puBq", "vkt_known": "v:pp", "vkt_keep": "v:ps", "vkt_tensor_shape": "S:p", "vkt_tensor_dtype": "i:p",
     "vkt_matmul": "p:pipp", "vkt_matmul_broadcast": "p:pipp", "vkt_linear": "p:ppppi",
     "vkt_conv2d": "p:ppppC", "vkt_conv1d": "p:ppppC", "vkt_conv_transpose2d": "p:ppppCu",
     "vkt_conv_transpose1d": "p:ppppCu", "vkt_max_pool": "p:ppO", "vkt_avg_pool": "p:ppO",

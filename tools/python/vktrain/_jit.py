@@ -117,7 +117,7 @@ class _Traced:
             nodes = _trace.reach([p[0] for p in outputs] + [p[0] for p in grads if p])
             check_fresh(nodes, lambda s: max(changed.get(s, 0), s.changed))
             p = Program(outputs, optimizer, grads, N_SLOTS, options["precision"],
-                        options["recompute"], label)
+                        options["recompute"], label, numbers_of)
             which = [inputs.index(n) if n in inputs else None for n in p.inputs]
             for n, v in zip(p.inputs, range(len(p.inputs))):
                 if n.op == "constant":

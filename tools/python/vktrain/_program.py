@@ -53,14 +53,15 @@ class Program(_device.Owned):
     rank = 0
 
     def __init__(self, outputs, optimizer=None, grads=(), n_slots=1, precision=None,
-                 recompute=False, label="graph"):
+                 recompute=False, label="graph", known=None):
         self.optimizer, self.n_slots, self.epoch = optimizer, n_slots, _device.epoch
+        self.known = known  # the array of a constant that is the same in every run
         nodes = reach([p[0] for p in outputs] + [p[0] for p in grads if p is not None])
         g = c_void_p()
         _device.handle()
         check(lib.vkt_graph_create(_device.handle(), byref(g)))
         self.own(g)
-        self.memories, self.handles, self.bound = [], {}, []
+        self.memories, self.handles, self.bound, self.numbers = [], {}, [], []
         self.inputs = [n for n in nodes if n.op in ("input", "constant")]
         self.limits = [n.limit for n in self.inputs]
         self.label = label
@@ -76,7 +77,7 @@ class Program(_device.Owned):
         except BaseException:
             self.close()
             raise
-        self.handles = None
+        self.handles = self.numbers = None  # the graph is compiled
 
     def destroy(self):
         lib.vkt_gpu_wait(_device._handle)
@@ -152,6 +153,9 @@ class Program(_device.Owned):
         elif n.op in ("input", "constant"):
             t = lib.vkt_input(g, c_shape(n.shapes[0]), n.dtypes[0], b"input")
             self._bind(t, self.up, at[n.seq])
+            if self.known is not None and n.op == "constant" and n.dtypes[0] == F32:
+                self.numbers.append(np.ascontiguousarray(self.known(n), np.float32))
+                lib.vkt_known(t, self.numbers[-1].ctypes.data)
             if not _device.unified():
                 t = lib.vkt_copy(g, t)  # kernels read it from the device's own memory
         elif n.op == "order":
