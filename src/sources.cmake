@@ -319,6 +319,7 @@ set(SRC_TENSOR_PASSES
   src/tensor/passes/scores.c
   src/tensor/passes/rewrite_attention.c
   src/tensor/passes/rewrite_bias.c
+  src/tensor/passes/rewrite_compose.c
   src/tensor/passes/rewrite_step.c
 )
 set(SRC_TENSOR_PLAN

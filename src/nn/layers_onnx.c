@@ -5,7 +5,8 @@
 #include "nn/layer_list.h"
 #include "nn/lora.h"
 #include "nn/onnx_net.h"
-#include "tensor/graph/graph.h"
+#include "tensor/graph/view.h"
+#include "tensor/passes/pass.h"
 
 void vkt__onnx_nets_destroy(struct vkt__onnx_net *net)
 {
@@ -216,6 +217,25 @@ static vkt_tensor *adapted(void *user, vkt_graph *g, size_t i, vkt_tensor *x, vk
                             &(vkt__linear) { x, w, NULL, layout }, net->train);
 }
 
+/* Rows of a table by the example's tokens, whose order the loader brings for the gradient. */
+static vkt_tensor *embedded(void *user, vkt_graph *g, vkt_tensor *table, vkt_tensor *ids)
+{
+    const vkt__onnx_net *net = user;
+    vkt_shape s = vkt_tensor_shape(ids);
+    vkt_embedding_in in = {
+        .table = table,
+        .ids = ids,
+        .order = net->train ? vkt__input_named(g, VKT_TOKEN_ORDER) : NULL,
+        .segments = net->train ? vkt__input_named(g, VKT_TOKEN_SEGMENTS) : NULL,
+    };
+    if (net->dry || s.rank + 1 > VKT_MAX_RANK || vkt__root(ids) != vkt__root(net->tokens))
+        return NULL;
+    if (net->train && (!in.order || !in.segments || in.order->count != ids->count ||
+                       in.segments->count != vkt_tensor_shape(table).d[0] + 1ull))
+        return NULL;
+    return vkt_embedding(g, &in);
+}
+
 /* ---- inputs and outputs ---- */
 
 /* "[N, 3, 224, 224]" */
@@ -361,11 +381,13 @@ static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vk
     in[which] = net->flat ? vkt_flatten(g, x) : x;
     last[which] = net->last && !net->flat;
     vkt__onnx_value *y;
+    size_t first = g->n_nodes;
     net->train = train;
+    net->tokens = x;
     vkt__onnx_build b = { .plan = net->plan,
                           .g = g,
                           .known = known,
-                          .source = { net, initializer, constant, counter, adapted },
+                          .source = { net, initializer, constant, counter, adapted, embedded },
                           .train = train,
                           .frozen_norms = l->spec.frozen,
                           .batch = vkt_tensor_shape(x).d[0],
@@ -381,6 +403,7 @@ static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vk
         net->row = vector && s.rank > 2;
         if (net->row) x = vkt_reshape(g, x, vkt_shape2(s.d[0], (uint32_t)each));
         if (*st == VKT_OK) *st = b.st != VKT_OK ? b.st : g->status;
+        if (*st == VKT_OK && !net->dry) vkt__drop_unread(g, first, x);
     }
     vkt__onnx_build_finish(&b);
     return x;

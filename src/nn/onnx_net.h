@@ -19,8 +19,9 @@ typedef struct vkt__onnx_net {
     bool picture;              /* its result is a picture, which the file has with channels first */
     bool row;   /* its result is one row of numbers, whatever axes of 1 the file has */
     bool train; /* the graph that is being built is trained */
-    bool dry;   /* shapes alone are asked for: nothing is bound */
-    bool scout; /* dry, and before anything is declared: which branches are taken */
+    const vkt_tensor *tokens; /* of the graph that is being built: the example */
+    bool dry;                 /* shapes alone are asked for: nothing is bound */
+    bool scout;               /* dry, and before anything is declared: which branches are taken */
     struct vkt__onnx_net *next;
 } vkt__onnx_net;
 

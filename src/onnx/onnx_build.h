@@ -67,6 +67,9 @@ typedef struct vkt__onnx_source {
      * beside it; NULL: it has none. The function may be NULL. */
     vkt_tensor *(*adapted)(void *user, vkt_graph *g, size_t i, vkt_tensor *x, vkt_tensor *w,
                            vkt_layout layout);
+    /* The rows of a table [V, C] that ids [.., T] u32 name, [.., T, C]; NULL: a gather does it. The
+     * function may be NULL. */
+    vkt_tensor *(*embedded)(void *user, vkt_graph *g, vkt_tensor *table, vkt_tensor *ids);
 } vkt__onnx_source;
 
 typedef struct vkt__onnx_build {

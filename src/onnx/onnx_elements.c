@@ -307,6 +307,7 @@ static vkt_tensor *by_number(vkt__onnx_build *b, int fn, vkt_tensor *x, double v
     if (fn == VKT__ONNX_FN_MUL) return vkt_scale(b->g, x, (float)v);
     if (fn == VKT__ONNX_FN_DIV && v != 0) return vkt_scale(b->g, x, (float)(1 / v));
     if (fn == VKT__ONNX_FN_POW && v == 2) return vkt_mul(b->g, x, x);
+    if (fn == VKT__ONNX_FN_POW && v == 3) return vkt_mul(b->g, vkt_mul(b->g, x, x), x);
     if (fn == VKT__ONNX_FN_POW && v == 1) return x;
     if (fn == VKT__ONNX_FN_POW && v == 0.5) return vkt_unary(b->g, VKT_FN_SQRT, x, 0, 0);
     return NULL;

@@ -292,6 +292,14 @@ static void build_pad(vkt__onnx_build *b, const vkt__onnx_op *op)
 /* ---- by ids ---- */
 
 /* x.shape[:axis] + ids.shape + x.shape[axis + 1:]; one id along an axis is a slice. */
+/* One behind another: a slice. */
+static bool are_neighbours(const vkt__onnx_host *ids)
+{
+    for (uint64_t i = 1; i < ids->count; i++)
+        if (vkt__onnx_host_number(ids, i) != vkt__onnx_host_number(ids, i - 1) + 1) return false;
+    return vkt__onnx_host_number(ids, 0) >= 0 || vkt__onnx_host_number(ids, ids->count - 1) < 0;
+}
+
 static void build_gather(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
     (void)op;
@@ -309,18 +317,21 @@ static void build_gather(vkt__onnx_build *b, const vkt__onnx_op *op)
     if (b->st != VKT_OK) return;
     vkt_tensor *x = vkt__onnx_first(b, v), *y;
     vkt_shape s = vkt_tensor_shape(x), lines = { .rank = s.rank };
-    if (ids->host && n == 1) {
+    if (ids->host && are_neighbours(ids->host)) {
         int64_t id = (int64_t)vkt__onnx_host_number(ids->host, 0);
         uint32_t first[VKT_MAX_RANK] = { 0 }, count[VKT_MAX_RANK];
         if (id < 0) id += v->dims[axis];
-        if (id < 0 || id >= v->dims[axis]) {
-            vkt__onnx_refuse(b, "the index %lld of an axis of %lld", (long long)id,
+        if (id < 0 || id + n > v->dims[axis]) {
+            vkt__onnx_refuse(b, "the index %lld of an axis of %lld", (long long)(id + n - 1),
                              (long long)v->dims[axis]);
             return;
         }
-        for (uint32_t k = 0; k < s.rank; k++) count[k] = k == axis ? 1 : s.d[k];
+        for (uint32_t k = 0; k < s.rank; k++) count[k] = k == axis ? (uint32_t)n : s.d[k];
         first[axis] = (uint32_t)id;
-        y = vkt_slice(b->g, x, first, count, NULL);
+        y = n == v->dims[axis] ? x : vkt_slice(b->g, x, first, count, NULL);
+    } else if (axis == 0 && s.rank == 2 && !ids->host && ids->first &&
+               vkt_tensor_dtype(ids->first) == VKT_U32 && b->source.embedded &&
+               (y = b->source.embedded(b->source.user, b->g, x, ids->first)) != NULL) {
     } else {
         vkt_tensor *t = vkt__onnx_ids(b, ids, v->dims[axis]);
         for (uint32_t k = 0; k < s.rank; k++) lines.d[k] = k == axis ? (uint32_t)n : 1;

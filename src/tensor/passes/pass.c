@@ -130,3 +130,64 @@ uint32_t vkt__each_node(vkt_graph *g, bool training,
         if (g->nodes[k]->op) n += at(g, g->nodes[k], training);
     return n;
 }
+
+/* ---- what nobody needs ---- */
+
+static bool reads_it(vkt_node *n, void *t)
+{
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (n->op && n->in[i] && vkt__root(n->in[i]) == t) return true;
+    return false;
+}
+
+void vkt__drop_maker(vkt_tensor *t)
+{
+    vkt_tensor *in[VKT_MAX_IN];
+    t = vkt__root(t);
+    vkt_node *n = t ? t->node : NULL;
+    if (!n || !n->op || vkt__inputs_with(n->op, VKT_CHANGED)) return;
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i] && (n->out[i]->kept || n->out[i]->bound || n->out[i]->needs ||
+                          vkt__each_use(n->out[i], VKT__READS, 0, SIZE_MAX, reads_it, n->out[i])))
+            return;
+    memcpy(in, n->in, sizeof in);
+    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
+        if (n->out[i]) vkt__remove_tensor(n->out[i]);
+    vkt__remove_node(n);
+    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
+        if (in[i]) vkt__drop_maker(in[i]);
+}
+
+static bool is_needed(const vkt_node *n, const bool *read)
+{
+    bool needed = vkt__inputs_with(n->op, VKT_CHANGED) != 0;
+    for (uint32_t i = 0; i < VKT_MAX_OUT && !needed; i++) {
+        const vkt_tensor *t = n->out[i];
+        needed = t && (t->kept || t->bound || read[t->index]);
+    }
+    return needed;
+}
+
+void vkt__drop_unread(vkt_graph *g, size_t first, const vkt_tensor *result)
+{
+    size_t n = first;
+    bool *read = vkt__alloc((g->n_tensors + 1) * sizeof *read);
+    VKT_ASSERT(!g->uses);
+    read[vkt__root(result)->index] = true;
+    for (size_t k = g->n_nodes; k-- > first;) {
+        vkt_node *node = g->nodes[k];
+        bool needed = is_needed(node, read);
+        for (uint32_t i = 0; i < VKT_MAX_IN && needed; i++)
+            if (node->in[i]) read[vkt__root(node->in[i])->index] = true;
+        for (uint32_t i = 0; i < VKT_MAX_OUT && !needed; i++)
+            if (node->out[i]) vkt__remove_tensor(node->out[i]);
+        if (!needed) vkt__remove_node(node);
+    }
+    for (size_t k = first; k < g->n_nodes; k++) {
+        if (!g->nodes[k]->op) continue;
+        g->nodes[k]->index = (uint32_t)n;
+        g->nodes[n++] = g->nodes[k];
+    }
+    g->n_nodes = n;
+    free(read);
+}

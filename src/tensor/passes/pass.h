@@ -23,6 +23,11 @@ uint32_t vkt__each_node(vkt_graph *g, bool training,
 void vkt__remove_node(vkt_node *n);
 /* A tensor that no node makes any more. */
 void vkt__remove_tensor(vkt_tensor *t);
+/* Takes out the nodes from place `first` on that nobody needs: whose results no other node reads,
+ * and which are neither kept nor bound, nor `result`. For whoever builds more than is used. */
+void vkt__drop_unread(vkt_graph *g, size_t first, const vkt_tensor *result);
+/* Takes out the node that makes t, and what it alone reads, where nobody needs them any more. */
+void vkt__drop_maker(vkt_tensor *t);
 /* Nodes that read t's memory, views of it included, up to `most` of them; a node that reads it
  * twice counts twice. */
 enum { VKT__COUNTED = 4 };

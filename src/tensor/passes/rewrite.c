@@ -12,6 +12,7 @@ static const vkt__pass *const passes[] = {
     &vkt__pass_slice,         /* a slice of what was joined from its part */
     &vkt__pass_attention,     /* softmax of scores, times values, into attention */
     &vkt__pass_scale,         /* a factor of queries or keys into attention's */
+    &vkt__pass_compose,       /* GELU and norms, written out */
     &vkt__pass_bias,          /* a vector that is added into the product before */
     &vkt__pass_conv_norm,     /* a norm by running averages into its convolution */
     &vkt__pass_residual_norm, /* x + r and its norm */

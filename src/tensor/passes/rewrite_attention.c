@@ -195,32 +195,6 @@ static vkt_node *joins_heads(const found *f, const stage *q)
 
 /* ---- rewriting ---- */
 
-static bool reads_it(vkt_node *n, void *t)
-{
-    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (n->op && n->in[i] && vkt__root(n->in[i]) == t) return true;
-    return false;
-}
-
-/* Takes out the node that makes t, and what it alone reads, where nobody needs them any more. */
-static void drop(vkt_tensor *t)
-{
-    vkt_tensor *in[VKT_MAX_IN];
-    t = vkt__root(t);
-    vkt_node *n = t ? t->node : NULL;
-    if (!n || !n->op || vkt__inputs_with(n->op, VKT_CHANGED)) return;
-    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-        if (n->out[i] && (n->out[i]->kept || n->out[i]->bound || n->out[i]->needs ||
-                          vkt__each_use(n->out[i], VKT__READS, 0, SIZE_MAX, reads_it, n->out[i])))
-            return;
-    memcpy(in, n->in, sizeof in);
-    for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-        if (n->out[i]) vkt__remove_tensor(n->out[i]);
-    vkt__remove_node(n);
-    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (in[i]) drop(in[i]);
-}
-
 /* `result` is y's memory from now on. */
 static void lies_in(vkt_tensor *result, vkt_tensor *y)
 {
@@ -262,7 +236,7 @@ static void replace(vkt_graph *g, found *f, const stage *q, const stage *k, cons
         lies_in(result, n->out[0]);
     }
     vkt__uses_forget(g);
-    for (int i = 0; i < 2; i++) drop(from[i]);
+    for (int i = 0; i < 2; i++) vkt__drop_maker(from[i]);
     vkt__uses_forget(g);
 }
 

@@ -42,6 +42,7 @@ static bool known_matrix(const vkt_tensor *t, uint32_t T, uint32_t S, matrix *m)
     *m = (matrix) { .v = vkt__known(t), .row = rows > 1 ? cols : 0, .col = cols > 1 };
     if (m->v && repeats(m->v, t->count, (uint64_t)rows * cols)) return true;
     free(m->v);
+    m->v = NULL;
     return false;
 }
 

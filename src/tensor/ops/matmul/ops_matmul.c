@@ -201,12 +201,12 @@ static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
             for (uint64_t j = 0; j < N; j++) {
                 const double *a = in[0] + (p.batch ? s * M * K : 0),
                              *b = in[1] + (p.batch ? s * N * K : 0);
-                double sum = in[2] ? in[2][j] : 0;
+                double sum = 0;
                 for (uint64_t k = s * slice, end = p.batch ? K : VKT_MIN(k + slice, K); k < end;
                      k++)
                     sum += a[l == VKT_LAYOUT_TN ? k * M + m : m * K + k] *
                            b[l == VKT_LAYOUT_NT ? j * K + k : k * N + j];
-                end_ref(n, (s * M + m) * N + j, sum, in, out);
+                end_ref(n, (s * M + m) * N + j, sum + (in[2] ? in[2][j] : 0), in, out);
             }
     bool of_a = n->attr.matmul.sums == VKT__SUMS_OF_A;
     for (uint64_t c = 0, width = of_a ? M : N; c < width && out[2]; c++) {
@@ -219,9 +219,9 @@ static void matmul_sum_ref(const vkt_node *n, double *const *in, double *const *
 {
     uint64_t count = n->out[0]->count, N = vkt__last(n->in[0]->shape);
     for (uint64_t i = 0; i < count; i++) {
-        double sum = in[2] ? in[2][i % N] : 0;
+        double sum = 0;
         for (uint64_t s = 0; s < n->in[0]->shape.d[0]; s++) sum += in[0][s * count + i];
-        end_ref(n, i, sum, in, out);
+        end_ref(n, i, sum + (in[2] ? in[2][i % N] : 0), in, out);
     }
 }
 
