@@ -264,7 +264,7 @@ static bool fuse_norm(vkt_graph *g, vkt_node *n)
 static bool fuse(vkt_graph *g, vkt_node *n, bool training)
 {
     (void)training;
-    if (n->out[0]->bound) return false;
+    if (!n->out[0] || n->out[0]->bound) return false;
     return fuse_gelu(g, n) || fuse_norm(g, n);
 }
 
