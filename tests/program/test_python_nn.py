@@ -104,6 +104,28 @@ class Functions(unittest.TestCase):
         self.assertEqual(net.state_dict()["0.weight"].shape, (3, 2, 3, 3))
         self.assertEqual(net[1].num_batches_tracked.numpy().tolist(), [1])
 
+    def test_written_attention_is_the_fused_op(self):
+        t, h, d = 6, 2, 4
+        a = RNG.normal(size=(3, t, 3 * h * d)).astype(np.float32)
+        hide = np.triu(np.full((t, t), -1e30, np.float32), 1)
+
+        def attend(x):
+            q, k, v = (x[:, :, i * h * d:(i + 1) * h * d].reshape(3, t, h, d).permute(0, 2, 1, 3)
+                       for i in range(3))
+            s = vktrain.matmul(q, k.transpose(-1, -2)) * 0.5 + vktrain.tensor(hide)
+            y = vktrain.matmul(s.softmax(-1), v)
+            return y.permute(0, 2, 1, 3).reshape(3, t, h * d)
+
+        q, k, v = np.moveaxis(a.reshape(3, t, 3, h, d).astype(np.float64), 2, 0)
+        s = np.einsum("nthd,nshd->nhts", q, k) * 0.5 + hide
+        p = np.exp(s - s.max(-1, keepdims=True))
+        want = np.einsum("nhts,nshd->nthd", p / p.sum(-1, keepdims=True), v).reshape(3, t, h * d)
+        step = vktrain.jit(attend)
+        near(self, step(a), want, 1e-5)
+        ops = re.findall(r"^ *\d+ +(\w+)", step.explain(), re.M)
+        self.assertIn("attention", ops)
+        self.assertFalse({"softmax", "permute", "slice", "matmul"} & set(ops))
+
     def test_gradients(self):
         a, b = RNG.normal(size=(3, 4)).astype(np.float32), RNG.normal(size=(4,)).astype(np.float32)
         x, w = vktrain.tensor(a, requires_grad=True), vktrain.tensor(b, requires_grad=True)
