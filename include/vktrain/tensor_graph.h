@@ -68,9 +68,9 @@ VKT_API vkt_tensor *vkt_input(vkt_graph *g, vkt_shape shape, vkt_dtype dtype, co
 #define VKT_ALL_SLOTS UINT32_MAX
 #define VKT_MAX_SLOTS 8
 VKT_API void vkt_bind(vkt_tensor *t, uint32_t slot, const vkt_buffer *buf, uint64_t offset);
-/* Says what an input [count elements] holds in every run: rewrites read it, as a mask that hides later
- * tokens, which attention needs no memory for. The array stays as it is until the graph is compiled;
- * the input is bound as any other. */
+/* Says what an input [count elements] holds in every run: rewrites read it, as a mask that hides
+ * later tokens, which attention needs no memory for. The array stays as it is until the graph is
+ * compiled; the input is bound as any other. */
 VKT_API void vkt_known(vkt_tensor *t, const float *numbers);
 /* Keep a tensor's memory until the end of a run, so that it can be read afterwards. */
 VKT_API void vkt_keep(vkt_tensor *t, const char *name);

@@ -1,6 +1,6 @@
 /* softmax(scores) v of general ops into attention's row, which stores no scores. Queries, keys and
  * values are read where they were before they were sorted by heads, side by side if they are so
- * there; or, where one of them was not, as they are: each head is then a sequence of its own. */
+ * there. Where one of them was not read so, all stay sorted, and each head is a sequence. */
 #include <math.h>
 
 #include "tensor/graph/view.h"
@@ -12,8 +12,8 @@
 
 enum { STAGES = 12, Q = 0, K, V, N_PARTS };
 
-/* What attention reads an operand as: sequences of T rows, in each of which D numbers of H heads
- * lie side by side; `shared`: neighbouring heads that are one. */
+/* What attention reads an operand as: sequences of T rows; a row has D numbers of each of H heads
+ * side by side; `shared`: neighbouring heads that are one. */
 typedef struct {
     vkt_tensor *t;
     uint64_t at;

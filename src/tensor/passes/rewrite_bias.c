@@ -8,8 +8,8 @@
 
 enum { CONV_BIAS = 2, NORM_BIAS = 2, POSITIONS = 2, START, DOCS = 6 };
 
-/* The operand for what is added to n's result, if its row has one, and none is there yet; of which
- * shape it is. */
+/* The operand for what is added to n's result, if its row has one and it is not taken; *shape is
+ * the one that it must have. */
 static vkt_tensor **bias_of(vkt_node *n, vkt_shape *shape)
 {
     const vkt_attr *a = &n->attr;

@@ -19,7 +19,7 @@ typedef struct {
 
 /* ---- numbers that are known ---- */
 
-/* Of an operand that is broadcast to the scores: the same [T, S] for every sequence and head. */
+/* An operand that is broadcast to the scores: the same [T, S] for every sequence and head. */
 typedef struct {
     double *v;
     int64_t row, col;

@@ -12,7 +12,7 @@ typedef struct vkt__scores {
     bool full;         /* not causal */
 } vkt__scores;
 
-/* Reads x, a softmax's input of which only that knows, back to its product. False: something else
+/* Reads x, a softmax's input that nothing else reads, back to its product. False: something else
  * is done to it, other places are hidden than attention's row can hide, or another reads what is
  * between. A place is hidden where at most VKT__HIDDEN is added or put there. */
 #define VKT__HIDDEN (-1e4)
