@@ -70,13 +70,16 @@ vkt_status vkt__report_runs(vkt__page *p, const char *const *dirs, size_t n);
 /* A study by its study.json and its trials. */
 vkt_status vkt__report_study(vkt__page *p, const char *dir);
 
-/* A history as arrays for plots. */
+/* A history as arrays for plots. A run may have millions of steps: what one plot alone shows is
+ * made for it and freed (report_curves.c). */
 typedef struct vkt__curves {
     size_t n, n_evals;
-    double *step, *loss, *smooth, *accuracy, *norm, *lr, *items_per_s; /* [n] */
-    double *eval_step, *eval_loss, *eval_metric;                       /* [n_evals] */
+    double *step, *smooth;                       /* [n] smooth: the loss */
+    double *eval_step, *eval_loss, *eval_metric; /* [n_evals] */
 } vkt__curves;
 void vkt__curves_load(const vkt_history *h, const char *metric, vkt__curves *out);
 void vkt__curves_finish(vkt__curves *c);
+/* A number of each step, by its place in vkt_history_step. */
+double *vkt__curve_of(const vkt_history *h, size_t offset);
 
 #endif

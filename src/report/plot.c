@@ -215,24 +215,38 @@ static void draw_frame(const vkt__plot *p, const vkt__canvas *c, const axis *x, 
             axis_name(p->y_label, y->log, name));
 }
 
-size_t vkt__plot_thin(const double *xy, size_t n, double wide, size_t *keep)
+static void keep_point(vkt__thin *t, size_t i)
 {
-    size_t k = 0;
-    for (size_t i = 0; i < n;) {
-        size_t low = i, high = i, end = i;
-        while (end < n && !isnan(xy[2 * end]) &&
-               floor(xy[2 * end] / wide) == floor(xy[2 * i] / wide)) {
-            if (xy[2 * end + 1] < xy[2 * low + 1]) low = end;
-            if (xy[2 * end + 1] > xy[2 * high + 1]) high = end;
-            end++;
+    t->keep = vkt__grow(t->keep, t->n, &t->cap, sizeof *t->keep);
+    t->keep[t->n++] = i;
+}
+
+void vkt__thin_end(vkt__thin *t)
+{
+    if (!t->open) return;
+    size_t of[3] = { VKT_MIN(t->low_at, t->high_at), VKT_MAX(t->low_at, t->high_at), t->last_at };
+    for (size_t j = 0; j < 3; j++)
+        if (!j || of[j] != of[j - 1]) keep_point(t, of[j]);
+    t->open = false;
+}
+
+void vkt__thin_add(vkt__thin *t, size_t i, double x, double y)
+{
+    double column = floor(x / t->wide);
+    if (!t->open || !(column == t->column)) {
+        vkt__thin_end(t);
+        if (isnan(x)) {
+            keep_point(t, i);
+            return;
         }
-        if (end == i) end = i + 1; /* a break */
-        size_t of[3] = { VKT_MIN(low, high), VKT_MAX(low, high), end - 1 };
-        for (size_t j = 0; j < 3; j++)
-            if (!j || of[j] != of[j - 1]) keep[k++] = of[j];
-        i = end;
+        t->open = true;
+        t->column = column;
+        t->low = t->high = y;
+        t->low_at = t->high_at = i;
     }
-    return k;
+    if (y < t->low) t->low = y, t->low_at = i;
+    if (y > t->high) t->high = y, t->high_at = i;
+    t->last_at = i;
 }
 
 static double clamp(const axis *a, double v)
@@ -240,25 +254,28 @@ static double clamp(const axis *a, double v)
     return fmin(fmax(v, a->low), a->high);
 }
 
+/* NAN where the plot does not show it. */
+static void place_point(const vkt__series *s, size_t i, const axis *x, const axis *y, double *at)
+{
+    bool ok = shown(s->x[i], x->log) && shown(s->y[i], y->log);
+    at[0] = ok ? place(x, s->x[i]) : NAN;
+    at[1] = ok ? place(y, s->y[i]) : NAN;
+}
+
 static void draw_line(const vkt__canvas *c, const vkt__series *s, const axis *x, const axis *y,
                       int ink)
 {
-    double *xy = vkt__alloc((2 * s->n + 2) * sizeof *xy), across = x->to - x->from,
-           wide = across < NARROW   ? 3
-                  : across < MIDDLE ? 1.5
-                                    : 1;
+    double at[2], across = x->to - x->from;
+    vkt__thin t = { .wide = across < NARROW ? 3 : across < MIDDLE ? 1.5 : 1 };
     for (size_t i = 0; i < s->n; i++) {
-        bool ok = shown(s->x[i], x->log) && shown(s->y[i], y->log);
-        xy[2 * i] = ok ? place(x, s->x[i]) : NAN;
-        xy[2 * i + 1] = ok ? place(y, s->y[i]) : NAN;
+        place_point(s, i, x, y, at);
+        vkt__thin_add(&t, i, at[0], at[1]);
     }
-    size_t *keep = vkt__alloc((s->n + 1) * sizeof *keep), n = vkt__plot_thin(xy, s->n, wide, keep);
-    for (size_t i = 0; i < n; i++) { /* keep[i] >= i */
-        xy[2 * i] = xy[2 * keep[i]];
-        xy[2 * i + 1] = xy[2 * keep[i] + 1];
-    }
-    c->line(c->to, xy, n, ink, s->faint || s->grey ? 1 : 1.8, s->faint);
-    free(keep);
+    vkt__thin_end(&t);
+    double *xy = vkt__alloc((2 * t.n + 2) * sizeof *xy);
+    for (size_t i = 0; i < t.n; i++) place_point(s, t.keep[i], x, y, xy + 2 * i);
+    c->line(c->to, xy, t.n, ink, s->faint || s->grey ? 1 : 1.8, s->faint);
+    free(t.keep);
     free(xy);
 }
 

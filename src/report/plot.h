@@ -94,9 +94,18 @@ typedef struct vkt__plot_frame {
     double x_low, x_high, y_low, y_high; /* values there */
 } vkt__plot_frame;
 vkt__plot_frame vkt__plot_find_frame(const vkt__plot *p);
-/* Which of n points x, y in pixels a line needs, in columns that are `wide` pixels wide: in each
- * the lowest, the highest and the last. Returns how many; NAN in x: a break, kept. keep: [n]. */
-size_t vkt__plot_thin(const double *xy, size_t n, double wide, size_t *keep);
+/* Which points of a line are needed, in columns that are `wide` wide: in each the lowest, the
+ * highest and the last. Points come one by one, so that a million of them need no memory of their
+ * own; NAN in x: a break, kept. Begins with {wide}; keep [n] is the caller's to free. */
+typedef struct vkt__thin {
+    double wide;
+    size_t *keep, n, cap;
+    double column, low, high;        /* of the column that is open */
+    size_t low_at, high_at, last_at; /* indices of points in it */
+    bool open;
+} vkt__thin;
+void vkt__thin_add(vkt__thin *t, size_t i, double x, double y);
+void vkt__thin_end(vkt__thin *t);
 void vkt__plot_size(const vkt__plot *p, double *width, double *height);
 
 #endif

@@ -41,31 +41,38 @@ static void put_x(vkt__str *s, const double *x, const size_t *at, size_t n)
     }
 }
 
-/* Which points are kept: of a line those that the columns can show, else all. */
-static size_t choose(const vkt__plot *p, const vkt__series *s, size_t columns, size_t *keep)
+/* Where a point is across; NAN: it is not drawn. */
+static double across(const vkt__plot *p, const vkt__series *s, size_t i)
+{
+    double at = p->log_x ? log(s->x[i]) : s->x[i];
+    return isfinite(at) && isfinite(s->y[i]) ? at : NAN;
+}
+
+/* Which points are kept, and room for one more: of a line those that the columns can show, else
+ * all. */
+static size_t *choose(const vkt__plot *p, const vkt__series *s, size_t columns, size_t *n)
 {
     double low = INFINITY, high = -INFINITY;
-    double *xy = vkt__alloc((2 * s->n + 2) * sizeof *xy);
-    size_t n = s->n;
-    for (size_t i = 0; i < s->n; i++) {
-        double at = p->log_x ? log(s->x[i]) : s->x[i];
-        keep[i] = i;
-        xy[2 * i] = isfinite(at) && isfinite(s->y[i]) ? at : NAN;
-        xy[2 * i + 1] = s->y[i];
-        if (isnan(xy[2 * i])) continue;
-        low = fmin(low, at);
-        high = fmax(high, at);
+    for (size_t i = 0; s->mark == VKT__LINE && s->n > 2 * columns && i < s->n; i++) {
+        low = fmin(low, across(p, s, i));
+        high = fmax(high, across(p, s, i));
     }
-    if (s->mark == VKT__LINE && s->n > 2 * columns && high > low)
-        n = vkt__plot_thin(xy, s->n, (high - low) / (double)columns, keep);
-    free(xy);
-    return n;
+    *n = s->n;
+    if (!(high > low)) {
+        size_t *keep = vkt__alloc((s->n + 2) * sizeof *keep);
+        for (size_t i = 0; i < s->n; i++) keep[i] = i;
+        return keep;
+    }
+    vkt__thin t = { .wide = (high - low) / (double)columns };
+    for (size_t i = 0; i < s->n; i++) vkt__thin_add(&t, i, across(p, s, i), s->y[i]);
+    vkt__thin_end(&t);
+    *n = t.n;
+    return t.keep;
 }
 
 static void put_series(vkt__str *out, const vkt__plot *p, const vkt__series *s, size_t columns)
 {
-    size_t *at = vkt__alloc((s->n + 2) * sizeof *at),
-           n = choose(p, s, s->smoothed ? columns / 2 : columns, at);
+    size_t n, *at = choose(p, s, s->smoothed ? columns / 2 : columns, &n);
     vkt__str_printf(out, "{\"m\":\"%c\",\"c\":%d", "ldxhb"[s->mark],
                     s -> grey ? -1 : s -> color % VKT__N_COLORS);
     if (s->name) {

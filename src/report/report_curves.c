@@ -7,27 +7,30 @@
 
 enum { BINS = 40 };
 
+double *vkt__curve_of(const vkt_history *h, size_t offset)
+{
+    double *v = vkt__alloc((h->n_steps + 1) * sizeof *v);
+    for (size_t i = 0; i < h->n_steps; i++)
+        memcpy(&v[i], (const char *)&h->steps[i] + offset, sizeof v[i]);
+    return v;
+}
+
+/* As wide as a fiftieth of the run. */
+static void smooth(double *v, size_t n)
+{
+    vkt__smooth(v, n, 1 / fmax((double)n / 50, 1), v);
+}
+
 void vkt__curves_load(const vkt_history *h, const char *metric, vkt__curves *c)
 {
-    size_t bytes = (h->n_steps + 1) * sizeof(double),
-           eval_bytes = (h->n_evals + 1) * sizeof(double);
-    double **columns[] = { &c->step, &c->loss, &c->smooth,     &c->accuracy,
-                           &c->norm, &c->lr,   &c->items_per_s };
+    size_t eval_bytes = (h->n_evals + 1) * sizeof(double);
     double **eval_columns[] = { &c->eval_step, &c->eval_loss, &c->eval_metric };
     *c = (vkt__curves) { .n = h->n_steps };
-    for (size_t i = 0; i < VKT_COUNT(columns); i++) *columns[i] = vkt__alloc(bytes);
+    c->step = vkt__alloc((h->n_steps + 1) * sizeof *c->step);
     for (size_t i = 0; i < VKT_COUNT(eval_columns); i++) *eval_columns[i] = vkt__alloc(eval_bytes);
-    for (size_t i = 0; i < h->n_steps; i++) {
-        const vkt_history_step *s = &h->steps[i];
-        c->step[i] = (double)s->step;
-        c->loss[i] = s->loss;
-        c->accuracy[i] = s->accuracy;
-        c->norm[i] = s->grad_norm;
-        c->lr[i] = s->lr;
-        c->items_per_s[i] = s->items_per_s;
-    }
-    /* As wide as a fiftieth of the run. */
-    vkt__smooth(c->loss, c->n, 1 / fmax((double)c->n / 50, 1), c->smooth);
+    for (size_t i = 0; i < h->n_steps; i++) c->step[i] = (double)h->steps[i].step;
+    c->smooth = vkt__curve_of(h, offsetof(vkt_history_step, loss));
+    smooth(c->smooth, c->n);
     for (size_t i = 0; i < h->n_evals; i++) {
         const vkt_history_eval *e = &h->evals[i];
         if (strcmp(e->split, h->evals[0].split)) continue;
@@ -40,8 +43,7 @@ void vkt__curves_load(const vkt_history *h, const char *metric, vkt__curves *c)
 
 void vkt__curves_finish(vkt__curves *c)
 {
-    double *all[] = { c->step, c->loss,        c->smooth,    c->accuracy,  c->norm,
-                      c->lr,   c->items_per_s, c->eval_step, c->eval_loss, c->eval_metric };
+    double *all[] = { c->step, c->smooth, c->eval_step, c->eval_loss, c->eval_metric };
     for (size_t i = 0; i < VKT_COUNT(all); i++) free(all[i]);
 }
 
@@ -69,26 +71,27 @@ static const char *loss_name(const vkt__run_view *r)
 static void plot_loss(vkt__page *p, const vkt__run_view *r)
 {
     const vkt__curves *c = &r->c;
+    double *loss = vkt__curve_of(r->h, offsetof(vkt_history_step, loss));
     bool other = r->config && r->config->label_smoothing > 0;
     vkt__plot plot = { .title = "Loss", .x_label = "step", .y_label = loss_name(r) };
     vkt__plot_add(&plot,
                   &(vkt__series) { other ? "training, with label smoothing" : "training", VKT__LINE,
-                                   c->n, c->step, c->loss, .color = 0, .faint = true });
+                                   c->n, c->step, loss, .color = 0, .faint = true });
     vkt__plot_add(&plot, &(vkt__series) { "its running mean", VKT__LINE, c->n, c->step, c->smooth,
                                           .color = 0, .smoothed = true });
     vkt__plot_add(&plot, &(vkt__series) { "validation", VKT__LINE, c->n_evals, c->eval_step,
                                           c->eval_loss, .color = 1 });
     if (r->rec.best_step) vkt__plot_rule(&plot, (double)r->rec.best_step, true, "best");
     vkt__page_plot(p, &plot, "loss");
+    free(loss);
 }
 
 static void plot_metric(vkt__page *p, const vkt__run_view *r)
 {
     const vkt__curves *c = &r->c;
-    double *smooth = vkt__alloc((c->n + 1) * sizeof *smooth),
+    double *share = vkt__curve_of(r->h, offsetof(vkt_history_step, accuracy)),
            *valid = vkt__alloc((c->n_evals + 1) * sizeof *valid);
-    bool accuracy = c->n && !isnan(c->accuracy[0]),
-         r2 = r->rec.metric && !strcmp(r->rec.metric, "r2"),
+    bool accuracy = c->n && !isnan(share[0]), r2 = r->rec.metric && !strcmp(r->rec.metric, "r2"),
          rmse = r->rec.metric && !strcmp(r->rec.metric, "rmse");
     vkt__plot plot = { .title = accuracy ? "Accuracy"
                                 : r2     ? "R2"
@@ -100,13 +103,13 @@ static void plot_metric(vkt__page *p, const vkt__run_view *r)
                                            : "units of the target" };
     const char *drawn = accuracy ? "accuracy" : r2 || rmse ? r->rec.metric : "mae";
     size_t n = 0;
-    vkt__smooth(c->accuracy, c->n, 1 / fmax((double)c->n / 50, 1), smooth);
+    smooth(share, c->n);
     for (size_t i = 0; i < r->h->n_evals && n < c->n_evals; i++)
         if (!strcmp(r->h->evals[i].split, r->h->evals[0].split))
             valid[n++] = vkt_history_metric(&r->h->evals[i], drawn);
     if (accuracy)
         vkt__plot_add(&plot, &(vkt__series) { "training, running mean", VKT__LINE, c->n, c->step,
-                                              smooth, .color = 0 });
+                                              share, .color = 0 });
     vkt__plot_add(&plot,
                   &(vkt__series) { "validation", VKT__LINE, n, c->eval_step, valid, .color = 1 });
     /* The metric that selects, where it is another one of classes. */
@@ -116,7 +119,7 @@ static void plot_metric(vkt__page *p, const vkt__run_view *r)
                                               c->eval_metric, .color = 4 });
     if (r->rec.best_step) vkt__plot_rule(&plot, (double)r->rec.best_step, true, "best");
     vkt__page_plot(p, &plot, "metric");
-    free(smooth);
+    free(share);
     free(valid);
 }
 
@@ -160,28 +163,29 @@ static void plot_task(vkt__page *p, const vkt__run_view *r)
 
 static void plot_lr(vkt__page *p, const vkt__run_view *r)
 {
+    double *lr = vkt__curve_of(r->h, offsetof(vkt_history_step, lr));
     vkt__plot plot = { .title = "Learning rate", .x_label = "step", .y_label = "learning rate" };
-    vkt__plot_add(&plot,
-                  &(vkt__series) { NULL, VKT__LINE, r->c.n, r->c.step, r->c.lr, .color = 2 });
+    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__LINE, r->c.n, r->c.step, lr, .color = 2 });
     vkt__page_plot(p, &plot, "lr");
+    free(lr);
 }
 
-static void plot_norm(vkt__page *p, const vkt__run_view *r)
+static void plot_norm(vkt__page *p, const vkt__run_view *r, const double *norm)
 {
     const vkt__curves *c = &r->c;
     double clip = r->config ? (double)r->config->optim.clip : 0;
-    double p90 = vkt__quantile(c->norm, c->n, 0.9);
+    double p90 = vkt__quantile(norm, c->n, 0.9);
     vkt__plot plot = { .title = "Gradient norm, before clipping",
                        .x_label = "step",
                        .y_label = "L2 norm",
                        .log_y = true };
-    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__LINE, c->n, c->step, c->norm, .color = 3 });
+    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__LINE, c->n, c->step, norm, .color = 3 });
     if (clip > 0) vkt__plot_rule(&plot, clip, false, "optim.clip");
     vkt__plot_rule(&plot, p90, false, "90th percentile");
     vkt__page_plot(p, &plot, "gradient-norm");
 }
 
-static void plot_histogram(vkt__page *p, const vkt__run_view *r)
+static void plot_histogram(vkt__page *p, const vkt__run_view *r, const double *norm)
 {
     double x[BINS + 1], y[BINS] = { 0 }, low = INFINITY, high = 0;
     double clip = r->config ? (double)r->config->optim.clip : 0;
@@ -190,16 +194,15 @@ static void plot_histogram(vkt__page *p, const vkt__run_view *r)
                        .y_label = "steps",
                        .log_x = true };
     for (size_t i = 0; i < r->c.n; i++)
-        if (isfinite(r->c.norm[i]) && r->c.norm[i] > 0)
-            low = fmin(low, r->c.norm[i]), high = fmax(high, r->c.norm[i]);
+        if (isfinite(norm[i]) && norm[i] > 0) low = fmin(low, norm[i]), high = fmax(high, norm[i]);
     if (!(high > low)) return;
     for (int b = 0; b <= BINS; b++) x[b] = low * pow(high / low, (double)b / BINS);
     for (size_t i = 0; i < r->c.n; i++)
-        if (isfinite(r->c.norm[i]) && r->c.norm[i] > 0)
-            y[VKT_MIN((size_t)(BINS * log(r->c.norm[i] / low) / log(high / low)), BINS - 1)]++;
+        if (isfinite(norm[i]) && norm[i] > 0)
+            y[VKT_MIN((size_t)(BINS * log(norm[i] / low) / log(high / low)), BINS - 1)]++;
     vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__BARS, BINS, x, y, .color = 3 });
-    vkt__plot_rule(&plot, vkt__quantile(r->c.norm, r->c.n, 0.5), true, "p50");
-    vkt__plot_rule(&plot, vkt__quantile(r->c.norm, r->c.n, 0.9), true, "p90");
+    vkt__plot_rule(&plot, vkt__quantile(norm, r->c.n, 0.5), true, "p50");
+    vkt__plot_rule(&plot, vkt__quantile(norm, r->c.n, 0.9), true, "p90");
     if (clip > 0) vkt__plot_rule(&plot, clip, true, "clip");
     vkt__page_plot(p, &plot, "gradient-histogram");
 }
@@ -226,10 +229,11 @@ static void plot_clipped(vkt__page *p, const vkt__run_view *r)
 
 static void plot_speed(vkt__page *p, const vkt__run_view *r)
 {
+    double *speed = vkt__curve_of(r->h, offsetof(vkt_history_step, items_per_s));
     vkt__plot plot = { .title = "Throughput", .x_label = "step", .y_label = "examples/s" };
-    vkt__plot_add(
-        &plot, &(vkt__series) { NULL, VKT__LINE, r->c.n, r->c.step, r->c.items_per_s, .color = 5 });
+    vkt__plot_add(&plot, &(vkt__series) { NULL, VKT__LINE, r->c.n, r->c.step, speed, .color = 5 });
     vkt__page_plot(p, &plot, "throughput");
+    free(speed);
 }
 
 void vkt__run_plots(vkt__page *p, const vkt__run_view *r)
@@ -238,8 +242,10 @@ void vkt__run_plots(vkt__page *p, const vkt__run_view *r)
     plot_loss(p, r);
     plot_task(p, r);
     plot_lr(p, r);
-    plot_norm(p, r);
-    plot_histogram(p, r);
+    double *norm = vkt__curve_of(r->h, offsetof(vkt_history_step, grad_norm));
+    plot_norm(p, r, norm);
+    plot_histogram(p, r, norm);
+    free(norm);
     plot_clipped(p, r);
     plot_speed(p, r);
     vkt__page_plots_end(p);

@@ -292,17 +292,19 @@ static void ramp(vkt__page *p, const vkt__study_view *s)
     vkt__log_hold(false);
     if (st != VKT_OK) return;
     vkt__curves_load(h, "loss", &c);
+    double *loss = vkt__curve_of(h, offsetof(vkt_history_step, loss)),
+           *lr = vkt__curve_of(h, offsetof(vkt_history_step, lr));
     vkt_history_destroy(&h);
     /* What diverged would hide the rest. */
     size_t n = 0;
-    for (; n < c.n && c.loss[n] <= 2 * c.loss[0];) n++;
+    for (; n < c.n && loss[n] <= 2 * loss[0];) n++;
     vkt__plot plot = { .title = "Training loss while the rate rises",
                        .x_label = "learning rate",
                        .y_label = "training loss",
                        .log_x = true };
     vkt__plot_add(&plot,
-                  &(vkt__series) { "loss", VKT__LINE, n, c.lr, c.loss, .color = 0, .faint = true });
-    vkt__plot_add(&plot, &(vkt__series) { "smoothed", VKT__LINE, n, c.lr, c.smooth, .color = 0 });
+                  &(vkt__series) { "loss", VKT__LINE, n, lr, loss, .color = 0, .faint = true });
+    vkt__plot_add(&plot, &(vkt__series) { "smoothed", VKT__LINE, n, lr, c.smooth, .color = 0 });
     json_array_foreach(rows, i, row)
     {
         const char *what = json_string_value(json_array_get(row, 0)),
@@ -311,6 +313,8 @@ static void ramp(vkt__page *p, const vkt__study_view *s)
         if (what && at > 0) vkt__plot_rule(&plot, at, true, what);
     }
     vkt__page_plot(p, &plot, "ramp");
+    free(loss);
+    free(lr);
     vkt__curves_finish(&c);
 }
 
