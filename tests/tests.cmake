@@ -3,6 +3,7 @@
 if(VKT_TESTS)
   enable_testing()
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+  set_source_files_properties(tests/support/runner.c PROPERTIES COMPILE_DEFINITIONS VKT_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}/tests")
   # vkt_test(ROOM/NAME LABEL): tests/ROOM/NAME.c, a test called NAME. The tests of a room are linked into one runner, tests_ROOM, since a link costs
   # more than a test's compilation. `tests_ROOM NAME` runs one, as does the link NAME beside it; `ninja NAME` builds its runner.
   function(vkt_test file label)
@@ -15,14 +16,19 @@ if(VKT_TESTS)
       target_include_directories(${runner} SYSTEM PRIVATE ${STB_INCLUDE} ${VOLK_INCLUDE} ${VULKAN_INCLUDE})
       target_link_libraries(${runner} PRIVATE vktrain vkt_flags PkgConfig::CMOCKA PkgConfig::JANSSON ZLIB::ZLIB m)
       vkt_movable(${runner})
-      target_compile_definitions(${runner} PRIVATE VKT_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}/tests")
       target_compile_options(${runner} PRIVATE -include ${CMAKE_CURRENT_SOURCE_DIR}/tests/support/test_main.h)
       # Its rows: TEST(NAME), one a line.
       file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/${runner}/tests.h
         CONTENT "$<JOIN:$<TARGET_PROPERTY:${runner},VKT_TESTS_OF_ROOM>,\n>\n")
     endif()
     target_sources(${runner} PRIVATE tests/${file}.c)
-    set_source_files_properties(tests/${file}.c PROPERTIES COMPILE_DEFINITIONS VKT_TEST_MAIN=${name}_main)
+    # The folder's path only where it is named: a compiler's cache has the other files for each clone.
+    file(STRINGS tests/${file}.c named REGEX VKT_TEST_DIR LIMIT_COUNT 1)
+    set(definitions VKT_TEST_MAIN=${name}_main)
+    if(named)
+      list(APPEND definitions VKT_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}/tests")
+    endif()
+    set_source_files_properties(tests/${file}.c PROPERTIES COMPILE_DEFINITIONS "${definitions}")
     set_property(TARGET ${runner} APPEND PROPERTY VKT_TESTS_OF_ROOM "TEST(${name})")
     add_custom_target(${name} DEPENDS ${runner})
     if(NOT WIN32)

@@ -32,6 +32,8 @@ static size_t find(const char *path)
     return i;
 }
 
+const char test_dir_of_build[] = VKT_TEST_DIR;
+
 int main(int argc, char **argv)
 {
     const char *started = getenv("VKT_TEST_STARTED");

@@ -56,11 +56,12 @@ static inline void test_log_sink(void *user, int level, const char *area, const 
 /* The folder `tests` of the sources, and a file in it (until the fourth call after this one): where
  * they were when this was built, or where the environment says, as on a machine that only runs it.
  */
-#ifdef VKT_TEST_DIR
+#ifdef VKT_TEST_MAIN
+extern const char test_dir_of_build[]; /* runner.c */
 static inline const char *test_dir(void)
 {
     const char *dir = getenv("VKT_TEST_DIR");
-    return dir && *dir ? dir : VKT_TEST_DIR;
+    return dir && *dir ? dir : test_dir_of_build;
 }
 static inline const char *test_file(const char *name)
 {
