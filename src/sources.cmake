@@ -57,6 +57,7 @@ set(SRC_FORMATS
   src/formats/ggml_blocks.c
   src/formats/gguf.c
   src/formats/gguf_write.c
+  src/formats/json_flat.c
   src/formats/json_text.c
   src/formats/letters.c
   src/formats/npy.c

@@ -2,7 +2,9 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "base/number.h"
 #include "base/os.h"
+#include "formats/json_flat.h"
 #include "runs/checkpoint_set.h"
 #include "runs/run_folder.h"
 
@@ -178,8 +180,68 @@ static bool read_field(vkt__arena *a, const json_t *j, kind k, char *at)
     return false;
 }
 
+static bool is_item(const vkt__json_item *item, const char *name)
+{
+    return strlen(name) == item->n_key && !memcmp(name, item->key, item->n_key);
+}
+
+static bool take_item(vkt__arena *a, const vkt__json_item *item, kind k, char *at)
+{
+    char *text = item->kind == VKT__JSON_TEXT ? vkt__json_item_text(item, a) : NULL;
+    bool none = item->kind == VKT__JSON_NULL, is_text = item->kind == VKT__JSON_TEXT;
+    uint64_t u = 0;
+    double d = NAN;
+    switch (k) {
+    case TEXT:
+        if (!none && !is_text) return false;
+        memcpy(at, &text, sizeof text);
+        return true;
+    case COUNT:
+        if (is_text)
+            u = strtoull(text, NULL, 10);
+        else if (item->kind == VKT__JSON_WHOLE && *item->value != '-')
+            u = (uint64_t)strtoull(item->value, NULL, 10); /* what follows it ends it */
+        else if (!none)
+            return false;
+        memcpy(at, &u, sizeof u);
+        return true;
+    case NUMBER:
+        if (is_text) return false;
+        if (!none) d = vkt__json_item_number(item);
+        memcpy(at, &d, sizeof d);
+        return true;
+    }
+    return false;
+}
+
+/* A run.json as vkt__run_save writes it: its fields come in the table's order, and nothing is built
+ * of them. False: it is not written so, and jansson tells what it is. */
+static bool read_written(vkt__arena *a, const char *data, size_t n, vkt__run_record *rec)
+{
+    vkt__json_flat f;
+    vkt__json_item item;
+    bool ours = false, ok = vkt__json_flat_begin(&f, data, n);
+    size_t next = 0;
+    while (ok && vkt__json_flat_next(&f, &item)) {
+        static const char format[] = "vktrain run";
+        if (is_item(&item, "format"))
+            ours = item.kind == VKT__JSON_TEXT && item.n_value == sizeof format - 1 &&
+                   !memcmp(item.value, format, item.n_value);
+        for (size_t i = 0; i < VKT_COUNT(fields); i++, next++) {
+            const field *x = &fields[next % VKT_COUNT(fields)];
+            if (!is_item(&item, x->name)) continue;
+            ok = take_item(a, &item, x->kind, (char *)rec + x->offset);
+            break;
+        }
+    }
+    if (ok && ours && f.is_over) return true;
+    *rec = vkt__run_record_empty();
+    return false;
+}
+
 static const char *read_record(vkt__arena *a, const char *data, size_t n, vkt__run_record *rec)
 {
+    if (read_written(a, data, n, rec)) return NULL;
     json_error_t err;
     json_t *j = json_loadb(data, n, 0, &err);
     const char *why = NULL;

@@ -58,8 +58,9 @@ static vkt_status load(const runs_options *o, table *t)
 
 static int print(const runs_options *o, table *t)
 {
-    int key, rc = runs_filter(o, t);
-    for (size_t i = 0; i < o->show.n && !rc; i++) rc = runs_known_key(o->show.item[i], &key);
+    int rc = runs_filter(o, t);
+    t->show = cli_zeros(o->show.n + 1, sizeof *t->show);
+    for (size_t i = 0; i < o->show.n && !rc; i++) rc = runs_known_key(o->show.item[i], &t->show[i]);
     if (!rc) rc = runs_sort(o, t);
     if (rc) return rc;
     bool plain = !o->filter.n && !o->show.n && !o->markdown && !o->sort;
@@ -110,6 +111,7 @@ static int run(void *options)
     for (size_t i = 0; i < t.n; i++) vkt_config_destroy(&t.rows[i].config);
     for (size_t i = 0; i < t.n_lists; i++) vkt_runs_free(&t.lists[i]);
     free(t.lists);
+    free(t.show);
     free(t.rows);
     return rc;
 }

@@ -18,7 +18,7 @@ void runs_print_csv(const runs_options *o, table *t)
     putchar('\n');
     for (size_t i = 0; i < t->n; i++) {
         for (size_t f = 0; f < n_fields + o->show.n; f++) {
-            int key = f < n_fields ? (int)f : runs_find_key(o->show.item[f - n_fields]);
+            int key = f < n_fields ? (int)f : t->show[f - n_fields];
             runs_value(&t->rows[i], key, text, sizeof text);
             if (f) putchar(',');
             cli_csv(stdout, text);
@@ -27,7 +27,7 @@ void runs_print_csv(const runs_options *o, table *t)
     }
 }
 
-static json_t *run_json(const runs_options *o, row *x)
+static json_t *run_json(const runs_options *o, const int *show, row *x)
 {
     size_t n_fields;
     const runs_field *fields = runs_fields(&n_fields);
@@ -51,7 +51,7 @@ static json_t *run_json(const runs_options *o, row *x)
         json_object_set_new(j, fields[f].name, v);
     }
     for (size_t s = 0; s < o->show.n; s++) {
-        runs_value(x, runs_find_key(o->show.item[s]), text, sizeof text);
+        runs_value(x, show[s], text, sizeof text);
         json_object_set_new(j, o->show.item[s], json_string(text));
     }
     return j;
@@ -60,7 +60,8 @@ static json_t *run_json(const runs_options *o, row *x)
 void runs_print_json(const runs_options *o, table *t)
 {
     json_t *runs = json_array();
-    for (size_t i = 0; i < t->n; i++) json_array_append_new(runs, run_json(o, &t->rows[i]));
+    for (size_t i = 0; i < t->n; i++)
+        json_array_append_new(runs, run_json(o, t->show, &t->rows[i]));
     cli_json_print(json_pack("{s:o}", "runs", runs), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
@@ -86,7 +87,7 @@ static const cli_column columns[FIXED] = {
     { "started (UTC)", false, 16, 3 },
 };
 
-static void fill_row(const runs_options *o, row *x, char text[][WIDTH])
+static void fill_row(const runs_options *o, const int *show, row *x, char text[][WIDTH])
 {
     const vkt_run_info *r = x->r;
     const char *t = r->started ? r->started : "";
@@ -105,7 +106,7 @@ static void fill_row(const runs_options *o, row *x, char text[][WIDTH])
     };
     for (size_t k = 0; k < FIXED; k++) snprintf(text[k], WIDTH, "%s", v[k]);
     for (size_t s = 0; s < o->show.n && s < MAX_SHOWN; s++) {
-        runs_value(x, runs_find_key(o->show.item[s]), text[FIXED + s], WIDTH);
+        runs_value(x, show[s], text[FIXED + s], WIDTH);
         if (!*text[FIXED + s]) strcpy(text[FIXED + s], "-");
     }
 }
@@ -145,7 +146,7 @@ void runs_print_text(const runs_options *o, table *t)
     memcpy(col, columns, sizeof columns);
     for (size_t s = FIXED; s < n_cols; s++)
         col[s] = (cli_column) { o->show.item[s - FIXED], true, 40 };
-    for (size_t i = 0; i < t->n; i++) fill_row(o, &t->rows[i], text + i * n_cols);
+    for (size_t i = 0; i < t->n; i++) fill_row(o, t->show, &t->rows[i], text + i * n_cols);
     for (size_t i = 0; i < t->n * n_cols; i++) cell[i] = text[i];
     if (o->markdown) {
         runs_print_markdown(col, n_cols, cell, t->n);

@@ -22,6 +22,7 @@ typedef struct table {
     size_t n;
     vkt_run_info **lists;
     size_t n_lists;
+    int *show; /* keys of --show */
 } table;
 
 /* What run.json says: a text, a count or a number of vkt_run_info. */
