@@ -290,8 +290,9 @@ static vkt_status make_folder(vkt__arena *a, const char **out)
     return st == VKT_OK ? vkt__mkdirs(*out) : st;
 }
 
+/* For `time_s` at least. */
 static vkt_status measure(const vkt__bencher *b, const struct row *r, const vkt__host_work *w,
-                          vkt__times *out)
+                          double time_s, vkt__times *out)
 {
     enum { MOST = 25 };
     vkt_status st;
@@ -299,7 +300,7 @@ static vkt_status measure(const vkt__bencher *b, const struct row *r, const vkt_
     uint32_t n = 0, least = b->desc->once ? 1 : b->desc->quick ? 3 : 5;
     VKT_TRY(r->prepare(w));
     if (!b->desc->once) VKT_TRY(r->run(w)); /* files in the system's cache, as for the others */
-    while (n < MOST && (n < least || all < b->time_s)) {
+    while (n < MOST && (n < least || all < time_s)) {
         double start = vkt__now();
         VKT_TRY(r->run(w));
         all += s[n++] = vkt__now() - start;
@@ -310,22 +311,41 @@ fail:
     return st;
 }
 
+/* In a folder of its own, which is not left behind. */
+static vkt_status measure_size(const vkt__bencher *b, const struct row *r, uint32_t n,
+                               double time_s, vkt__times *out)
+{
+    vkt__arena a = { 0 };
+    vkt__host_work w = { b, NULL, &a, n };
+    vkt_status st = make_folder(&a, &w.dir);
+    if (st == VKT_OK) st = measure(b, r, &w, time_s, out);
+    if (w.dir) vkt__discard_tree(w.dir);
+    vkt__arena_finish(&a);
+    return st;
+}
+
+/* At a size, and at a quarter of it: what grows faster than its input shows. */
 static vkt_status run(vkt__bencher *b, const vkt__bench_item *item)
 {
+    enum { SMALLER = 4 };
     const struct row *r = &rows[item->arg];
     vkt__arena a = { 0 };
-    vkt__times t = { 0 };
-    vkt__host_work w = { b, NULL, &a, r->size[b->desc->once ? 0 : b->desc->quick ? 1 : 2] };
+    vkt__times t = { 0 }, fewer = { 0 };
+    uint32_t n = r->size[b->desc->once    ? 0
+                         : b->desc->quick ? 1
+                                          : 2],
+             few = n / SMALLER | 1; /* a deep net has an odd number of layers */
     vkt_status st;
-    VKT_TRY(make_folder(&a, &w.dir));
-    VKT_TRY(measure(b, r, &w, &t));
-    vkt_bench_row *row =
-        vkt__bench_row(b->out, VKT_BENCH_HOST,
-                       vkt__arena_printf(&a, "%s, %u %s", r->name, w.n, r->of), "ms", false);
+    if (!b->desc->once) VKT_TRY(measure_size(b, r, few, b->time_s / SMALLER, &fewer));
+    VKT_TRY(measure_size(b, r, n, b->time_s, &t));
+    vkt_bench_row *row = vkt__bench_row(
+        b->out, VKT_BENCH_HOST, vkt__arena_printf(&a, "%s, %u %s", r->name, n, r->of), "ms", false);
     vkt__bench_set(row, &t, 1e3);
-    row->items_per_s = w.n / t.median;
+    row->items_per_s = n / t.median;
+    if (!b->desc->once)
+        vkt__bench_note(b->out, row, "from %u %s on it grows as their number to the power of %.2f",
+                        few, r->of, log(t.median / fewer.median) / log((double)n / few));
 fail:
-    if (w.dir) vkt__discard_tree(w.dir);
     vkt__arena_finish(&a);
     return st;
 }
