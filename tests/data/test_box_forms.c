@@ -475,6 +475,17 @@ static void lists_of_voc(void **state)
 }
 
 /* Texts that nobody needs may be long; an object has one name and one box, whole. */
+/* Names of pictures that lie in the set's folder, and those that could lie elsewhere. */
+static void names_stay_below(void **state)
+{
+    (void)state;
+    static const char *const below[] = { "a", "a/b.png", "..a/b", "a../b", "a/...", "./a" },
+                             *const not [] = { "",     "/a",     "..",   "../a",
+                                               "a/..", "a/../b", "a\\b", "C:a" };
+    for (size_t i = 0; i < VKT_COUNT(below); i++) assert_true(vkt__marks_below(below[i]));
+    for (size_t i = 0; i < VKT_COUNT(not ); i++) assert_false(vkt__marks_below(not [i]));
+}
+
 static void objects_of_voc_are_one(void **state)
 {
     (void)state;
@@ -488,6 +499,9 @@ static void objects_of_voc_are_one(void **state)
         { "<object><name>a</name><bndbox><xmin>1</xmin><xmin>2</xmin></bndbox></object>",
           "an edge of a box stands there twice" },
         { "<object><name>a<!-- </name>", "a comment does not end" },
+        { "<object><name>&#xD800;</name>" BOX "</object>", "an & that begins no character" },
+        { "<object><name>&#x110000;</name>" BOX "</object>", "an & that begins no character" },
+        { "<object><name>&#0;</name>" BOX "</object>", "an & that begins no character" },
     };
     vkt_data_desc d = { BOXES, .size = "64", .seed = 1, .bad_files = VKT_BAD_FILES_STOP };
     char more[900], many[400];
@@ -558,6 +572,7 @@ int main(void)
         cmocka_unit_test(a_long_table_is_known),
         cmocka_unit_test(a_picture_is_of_one_list),
         cmocka_unit_test(lists_of_voc),
+        cmocka_unit_test(names_stay_below),
         cmocka_unit_test(objects_of_voc_are_one),
         cmocka_unit_test(what_eval_leaves_out_is_said),
     };

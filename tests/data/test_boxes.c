@@ -139,6 +139,49 @@ static void boxes_move_with_pictures(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* A mosaic's parts: of the picture and of any of the set, each shown as it is shaped, from
+ * anywhere of what the picture takes of the model's. */
+static void parts_of_a_mosaic(void **state)
+{
+    (void)state;
+    enum { WIDE = 96, HIGH = 64, PICTURES = 3, DRAWS = 60 };
+    static const vkt_augment how = { .mosaic = 1 };
+    vkt_data_desc d = { BOXES, .size = "64x96", .seed = 1, .standardize = VKT_STANDARDIZE_NONE };
+    clear();
+    put_set(PICTURES);
+    vkt_dataset *ds = opened(&d);
+    static float x[WIDE * HIGH * 3];
+    vkt__scratch scratch = { 0 };
+    unsigned n_of[PICTURES] = { 0 }, n_first = 0, n_last = 0, n_x = 0, n_others = 0;
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        vkt__moves moves;
+        vkt__draw draw = { &how, 7, k, &moves };
+        REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, k % PICTURES, &draw, &scratch, x));
+        assert_int_equal(moves.tile[0].at, ds->index[VKT_SPLIT_TRAIN][k % PICTURES]);
+        for (uint32_t t = 0; t < VKT__TILES; t++) {
+            const vkt__tile *of = &moves.tile[t];
+            const uint32_t *size = ds->part[0].objects->size[of->at];
+            vkt__box all = vkt__letterbox(size[0], size[1], WIDE, HIGH);
+            n_of[of->at] += t > 0;
+            n_others += of->at != moves.tile[0].at;
+            assert_true(of->from.x >= all.x && of->from.x + of->from.w <= all.x + all.w);
+            assert_true(of->from.y >= all.y && of->from.y + of->from.h <= all.y + all.h);
+            double across = (double)of->to.w / of->from.w, down = (double)of->to.h / of->from.h;
+            /* rounded to pixels on both sides */
+            assert_true(fabs(across / down - 1) < 1.0 / of->from.w + 1.0 / of->from.h);
+            assert_true(across < 1.3);
+            n_x += of->from.x > all.x;
+            n_first += of->from.y > all.y;
+            n_last += of->from.y + of->from.h < all.y + all.h;
+        }
+    }
+    for (uint32_t i = 0; i < PICTURES; i++) assert_true(n_of[i] > DRAWS / 2);
+    assert_true(n_others > DRAWS);
+    assert_true(n_x > DRAWS && n_first > DRAWS && n_last > DRAWS);
+    vkt__scratch_finish(&scratch);
+    vkt_dataset_destroy(&ds);
+}
+
 /* Each part of a mosaic brings its boxes. They hold what is bright, and all of it, but slivers of
  * objects that were dropped. */
 static void a_mosaic_has_the_boxes_of_its_pictures(void **state)
@@ -253,6 +296,7 @@ int main(void)
         cmocka_unit_test(cells_find_what_is_theirs),
         cmocka_unit_test(pictures_are_letterboxed),
         cmocka_unit_test(boxes_move_with_pictures),
+        cmocka_unit_test(parts_of_a_mosaic),
         cmocka_unit_test(a_mosaic_has_the_boxes_of_its_pictures),
         cmocka_unit_test(what_is_hardly_left_is_dropped),
         cmocka_unit_test(other_boxes_by_the_schema),

@@ -41,6 +41,25 @@ static void put_table(int n, const char *more)
     put_text(ROOT "/points.csv", text);
 }
 
+/* A pose's size in the model's pixels: its side and the root of its area, both by one scale. */
+static void sizes_are_scaled(void **state)
+{
+    (void)state;
+    clear();
+    put_table(4, "");
+    vkt_dataset *whole = opened(&(vkt_data_desc) { POINTS }),
+                *half = opened(&(vkt_data_desc) { POINTS, .size = "16x24" });
+    vkt_label a[12], b[12];
+    vkt__poses_target(whole, VKT_SPLIT_TRAIN, 0, NULL, a);
+    vkt__poses_target(half, VKT_SPLIT_TRAIN, 0, NULL, b);
+    for (int k = 9; k < 11; k++) {
+        assert_true(a[k].f > 2);
+        REQUIRE_NEAR((double)b[k].f, (double)a[k].f / 2, 1e-4);
+    }
+    vkt_dataset_destroy(&whole);
+    vkt_dataset_destroy(&half);
+}
+
 static void a_table_is_read(void **state)
 {
     (void)state;
@@ -542,6 +561,7 @@ static void an_unknown_mirror_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_scaled),
         cmocka_unit_test(a_table_is_read),
         cmocka_unit_test(what_a_table_lacks_is_said),
         cmocka_unit_test(many_columns_are_refused),

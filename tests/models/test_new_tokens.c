@@ -181,6 +181,24 @@ static void require_same_model(const char *a, const char *b)
     vkt__language_close(&y);
 }
 
+/* A base that says of itself one row more than it has: the adapter's new tokens do not make up for
+ * it. */
+static void a_base_without_a_row_is_refused(void)
+{
+    char *config, *at;
+    size_t n;
+    vkt__language x;
+    REQUIRE_OK(vkt__file_read(DIR "/hf/config.json", 1 << 20, &config, &n));
+    at = strstr(config, "\"vocab_size\": 700");
+    assert_non_null(at);
+    at[strlen("\"vocab_size\": 70")] = '1';
+    REQUIRE_OK(vkt__file_replace(DIR "/hf/config.json", config, n));
+    assert_int_equal(vkt__language_open(DIR "/peft", &x), VKT_E_FORMAT);
+    at[strlen("\"vocab_size\": 70")] = '0';
+    REQUIRE_OK(vkt__file_replace(DIR "/hf/config.json", config, n));
+    free(config);
+}
+
 /* Both models' tokenizers give the same ids to the same texts. */
 static void require_same_tokens(const char *a, const char *b)
 {
@@ -193,6 +211,25 @@ static void require_same_tokens(const char *a, const char *b)
                      vkt_tokenizer_get_info(y.tokenizer)->hash);
     vkt__language_close(&x);
     vkt__language_close(&y);
+}
+
+/* A run from a run with tokens of its own, and one more: theirs keep their ids. */
+static void more_tokens_come_last(void)
+{
+    vkt_train_result r;
+    vkt__language x;
+    REQUIRE_OK(train(CHATS("") TUNE "init: " DIR "/hf\n", DIR "/full", &r));
+    REQUIRE_OK(train("data: {source: text, path: " DIR "/chats.jsonl, context: 32, valid_fraction: "
+                     "0.2, test_fraction: 0, added_tokens: [<|tool|>]}\n" TUNE "init: " DIR
+                     "/full\n",
+                     DIR "/more", &r));
+    REQUIRE_OK(vkt__language_open(DIR "/more", &x));
+    assert_int_equal(vkt_tokenizer_find(x.tokenizer, "<|im_start|>"), 700);
+    assert_int_equal(vkt_tokenizer_find(x.tokenizer, "<|im_end|>"), 701);
+    assert_int_equal(vkt_tokenizer_find(x.tokenizer, "<|tool|>"), 702);
+    vkt__language_close(&x);
+    REQUIRE_OK(vkt__remove_tree(DIR "/full"));
+    REQUIRE_OK(vkt__remove_tree(DIR "/more"));
 }
 
 /* Rows of a base that the new tokens have no part in are the base's, where they are not trained. */
@@ -217,6 +254,7 @@ static void runs_and_folders_are_one_model(void **state)
         REQUIRE_OK(vkt_export_adapter(DIR "/run", DIR "/peft"));
         require_same_model(DIR "/run", DIR "/out");
         require_same_model(DIR "/run", DIR "/peft");
+        a_base_without_a_row_is_refused();
         REQUIRE_OK(vkt__file_read(DIR "/peft/adapter_config.json", 1 << 20, &config, &n));
         for (size_t k = 0; k < n; k++)
             if (!strchr(" \n", config[k])) config[at++] = config[k];
@@ -228,6 +266,7 @@ static void runs_and_folders_are_one_model(void **state)
                          "valid_fraction: 0.2, test_fraction: 0}\n" TUNE "init: " DIR "/run\n",
                          DIR "/next", &r));
         require_same_tokens(DIR "/run", DIR "/next");
+        if (i == 0) more_tokens_come_last();
         REQUIRE_OK(vkt_export_gguf(DIR "/next", DIR "/next.gguf", VKT_EXPORT_F32));
         require_same_model(DIR "/next", DIR "/next.gguf");
         /* DPO has no reference with other tables. */

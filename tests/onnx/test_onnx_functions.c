@@ -218,6 +218,15 @@ static void what_does_not_fit(void **state)
     vkt__pb_message(&f, 9, &o);
     finish_function(&m, &f);
     refused(&m, "its function 'f' has ops of opset 11, the graph of 17");
+    m = calls("f");
+    f = function("f"); /* since 13 nothing has changed that it means */
+    node(&f, FUNCTION_NODE, "Relu", "", "x", "y");
+    vkt__pb_int(&o, 2, 13);
+    vkt__pb_message(&f, 9, &o);
+    finish_function(&m, &f);
+    vkt__onnx *read;
+    REQUIRE_OK(parse(&m, &read));
+    vkt__onnx_close(&read);
     vkt__str_finish(&o);
     m = calls("f");
     f = function("f");
@@ -357,6 +366,164 @@ static void branches_are_guarded(void **state)
     refused(&m, "its then_branch gives 'y' as output 0, which is not there");
 }
 
+/* An If within an If: what the inner one guards the outer one guards, too. */
+static void branches_within_branches(void **state)
+{
+    (void)state;
+    vkt__onnx *f;
+    vkt__str m = { 0 }, g = { 0 }, inner = { 0 }, outer = { 0 }, branch = { 0 }, a = { 0 },
+             o = { 0 };
+    for (int depth = 0; depth < 2; depth++) {
+        vkt__str *n = depth ? &outer : &inner;
+        vkt__pb_text(n, 1, "x");
+        vkt__pb_text(n, 2, depth ? "y" : "r");
+        vkt__pb_text(n, 4, "If");
+        for (int i = 0; i < 2; i++) {
+            if (depth && i)
+                vkt__pb_bytes(&branch, GRAPH_NODE, inner.data, inner.len);
+            else
+                node(&branch, GRAPH_NODE, "Relu", "", "x", "r");
+            vkt__pb_text(&o, 1, "r");
+            vkt__pb_message(&branch, 12, &o);
+            vkt__pb_text(&a, 1, i ? "else_branch" : "then_branch");
+            vkt__pb_message(&a, 6, &branch);
+            vkt__pb_message(n, 5, &a);
+        }
+    }
+    vkt__pb_message(&g, 1, &outer);
+    graph(&m, &g);
+    REQUIRE_OK(parse(&m, &f));
+    assert_int_equal(f->n_guards, 4); /* outer then, outer else, and in that inner then, else */
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(f->guards[k].outer, k < 2 ? 0 : 2);
+        assert_int_equal(f->guards[k].wants, k % 2 == 0);
+    }
+    vkt__onnx_close(&f);
+    vkt__str_finish(&inner);
+    vkt__str_finish(&a);
+    vkt__str_finish(&branch);
+    vkt__str_finish(&o);
+}
+
+/* An input of a function that the call leaves out is left out where the function passes it on. */
+static void inputs_may_be_left_out(void **state)
+{
+    (void)state;
+    vkt__onnx *f;
+    vkt__str m = calls("f"), fn = function("f"), n = { 0 };
+    vkt__pb_text(&fn, 4, "least");
+    vkt__pb_text(&n, 1, "x");
+    vkt__pb_text(&n, 1, "least");
+    vkt__pb_text(&n, 2, "y");
+    vkt__pb_text(&n, 4, "Clip");
+    vkt__pb_message(&fn, FUNCTION_NODE, &n);
+    finish_function(&m, &fn);
+    REQUIRE_OK(parse(&m, &f));
+    assert_int_equal(f->n_nodes, 1);
+    assert_int_equal(f->nodes[0].in[0], vkt__onnx_find(f, "x"));
+    assert_true(f->nodes[0].n_in < 2 || f->nodes[0].in[1] < 0);
+    vkt__onnx_close(&f);
+    vkt__str_finish(&n);
+}
+
+/* Two values are taken of branches that give one. */
+static void branches_give_all_outputs(void **state)
+{
+    (void)state;
+    vkt__str m = { 0 }, g = { 0 }, n = { 0 }, a = { 0 }, branch = { 0 }, o = { 0 };
+    vkt__pb_text(&n, 1, "x");
+    vkt__pb_text(&n, 2, "y");
+    vkt__pb_text(&n, 2, "z");
+    vkt__pb_text(&n, 4, "If");
+    for (int i = 0; i < 2; i++) {
+        node(&branch, GRAPH_NODE, "Relu", "", "x", "r");
+        vkt__pb_text(&o, 1, "r");
+        vkt__pb_message(&branch, 12, &o);
+        vkt__pb_text(&a, 1, i ? "else_branch" : "then_branch");
+        vkt__pb_message(&a, 6, &branch);
+        vkt__pb_message(&n, 5, &a);
+    }
+    vkt__pb_message(&g, 1, &n);
+    graph(&m, &g);
+    vkt__str_finish(&a);
+    vkt__str_finish(&branch);
+    vkt__str_finish(&o);
+    refused(&m, "its then_branch gives 1 values, not 2");
+}
+
+/* ---- which matrices are linear layers' ---- */
+
+/* y = x W, or what `how` makes of it; W [3, 3]. */
+static bool is_linear(const char *how, const char *attr, int64_t first, int64_t second, bool shown,
+                      bool *in_first)
+{
+    vkt__str m = { 0 }, g = { 0 }, n = { 0 }, a = { 0 }, w = { 0 }, o = { 0 };
+    static const float values[9] = { 1 };
+    vkt__onnx *f;
+    vkt__arena arena = { 0 };
+    bool swaps = !strcmp(how, "Transpose");
+    if (swaps) {
+        vkt__pb_text(&n, 1, "W");
+        vkt__pb_text(&n, 2, "V");
+    } else {
+        vkt__pb_text(&n, 1, "x");
+        vkt__pb_text(&n, 1, "W");
+        vkt__pb_text(&n, 2, "y");
+    }
+    vkt__pb_text(&n, 4, how);
+    if (attr) {
+        vkt__pb_text(&a, 1, attr);
+        vkt__pb_int(&a, swaps ? 8 : 3, first);
+        if (swaps) vkt__pb_int(&a, 8, second);
+        vkt__pb_int(&a, 20, swaps ? 7 : 2);
+        vkt__pb_message(&n, 5, &a);
+    }
+    vkt__pb_message(&g, GRAPH_NODE, &n);
+    if (swaps) {
+        vkt__pb_text(&n, 1, "x");
+        vkt__pb_text(&n, 1, "V");
+        vkt__pb_text(&n, 2, "y");
+        vkt__pb_text(&n, 4, "MatMul");
+        vkt__pb_message(&g, GRAPH_NODE, &n);
+    }
+    vkt__pb_int(&w, 1, 3);
+    vkt__pb_int(&w, 1, 3);
+    vkt__pb_int(&w, 2, 1);
+    vkt__pb_text(&w, 8, "W");
+    vkt__pb_bytes(&w, 9, values, sizeof values);
+    vkt__pb_message(&g, 5, &w);
+    if (shown) {
+        vkt__pb_text(&o, 1, "W");
+        vkt__pb_message(&g, 12, &o);
+    }
+    graph(&m, &g);
+    REQUIRE_OK(parse(&m, &f));
+    const vkt__onnx_linear *l = vkt__onnx_linears(f, &arena);
+    bool is = l[0].module != NULL;
+    *in_first = is && l[0].in_first;
+    vkt__onnx_close(&f);
+    vkt__arena_finish(&arena);
+    vkt__str_finish(&n);
+    vkt__str_finish(&a);
+    vkt__str_finish(&w);
+    vkt__str_finish(&o);
+    return is;
+}
+
+static void linear_layers(void **state)
+{
+    (void)state;
+    bool in_first;
+    assert_true(is_linear("MatMul", NULL, 0, 0, false, &in_first) && in_first);
+    assert_true(is_linear("Gemm", NULL, 0, 0, false, &in_first) && in_first);
+    assert_true(is_linear("Gemm", "transB", 0, 0, false, &in_first) && in_first);
+    assert_true(is_linear("Gemm", "transB", 1, 0, false, &in_first) && !in_first);
+    assert_true(is_linear("Transpose", NULL, 0, 0, false, &in_first) && !in_first);
+    assert_true(is_linear("Transpose", "perm", 1, 0, false, &in_first) && !in_first);
+    assert_false(is_linear("Transpose", "perm", 0, 1, false, &in_first));
+    assert_false(is_linear("MatMul", NULL, 0, 0, true, &in_first)); /* the net gives it, too */
+}
+
 static void a_condition_that_is_computed(void **state)
 {
     (void)state;
@@ -390,6 +557,10 @@ int main(void)
         cmocka_unit_test(what_is_there_twice),
         cmocka_unit_test(formals_count),
         cmocka_unit_test(branches_are_guarded),
+        cmocka_unit_test(branches_within_branches),
+        cmocka_unit_test(branches_give_all_outputs),
+        cmocka_unit_test(inputs_may_be_left_out),
+        cmocka_unit_test(linear_layers),
         cmocka_unit_test(a_condition_that_is_computed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,6 +174,17 @@ static void yaml_is_kept_simple(void **state)
     free(big);
 }
 
+/* What a table's limits name may be had. */
+static void limits_belong_to_the_range(void **state)
+{
+    (void)state;
+    vkt_config *c =
+        accepted(DATA "model: [{dropout: 0.99}, {slice: {axis: 0, count: 1}}, linear]\n");
+    REQUIRE_NEAR((double)c->layers[0].p, 0.99, 1e-7);
+    assert_int_equal(c->layers[1].count, 1);
+    vkt_config_destroy(&c);
+}
+
 static void layers_are_read(void **state)
 {
     (void)state;
@@ -230,6 +241,7 @@ static void wrong_layers_name_their_line(void **state)
             "r.yaml:3: a layer is one `type: options`; 'bias' must be indented under 'linear'");
     refused("model:\n  - dropout\n", "r.yaml:2: dropout lacks its p");
     refused("model:\n  - dropout: 1\n", "dropout.p: 1 is out of range: 0 to 0.99");
+    refused("model:\n  - slice: {axis: 0, count: 0}\n", "slice.count: ");
     refused("model:\n  - relu: 3\n", "relu takes no bare value");
     refused("model:\n  - residual\n", "residual needs a body");
     refused("model:\n  - residual: []\n", "residual needs a body");
@@ -627,6 +639,7 @@ int main(void)
         cmocka_unit_test(wrong_keys_name_line_and_nearest),
         cmocka_unit_test(wrong_values_name_line_and_range),
         cmocka_unit_test(yaml_is_kept_simple),
+        cmocka_unit_test(limits_belong_to_the_range),
         cmocka_unit_test(layers_are_read),
         cmocka_unit_test(wrong_layers_name_their_line),
         cmocka_unit_test(checks_span_options),

@@ -143,6 +143,26 @@ static void a_gaussian_is_found_exactly(void **state)
     }
 }
 
+/* On the first and last row and column nothing is read from beyond, whatever lies there. */
+static void an_edge_has_one_neighbour(void **state)
+{
+    (void)state;
+    static float more[H + 2][W][N];
+    vkt__point p[N];
+    for (int k = 0; k < 2; k++) {
+        memset(more, 0, sizeof more);
+        for (int i = 0; i < W; i++) more[0][i][0] = more[H + 1][i][0] = 0.5f;
+        more[k ? H : 1][6][0] = 1;
+        vkt__peaks(more[1][0], H, W, N, STRIDE, p);
+        REQUIRE_NEAR(p[0].y, ((k ? H - 1 : 0) + 0.5) * STRIDE, 1e-9);
+        memset(more, 0, sizeof more);
+        more[3][k ? W - 1 : 0][0] = 1;
+        more[k ? 4 : 2][k ? 0 : W - 1][0] = 0.5f; /* its neighbour in memory */
+        vkt__peaks(more[1][0], H, W, N, STRIDE, p);
+        REQUIRE_NEAR(p[0].x, ((k ? W - 1 : 0) + 0.5) * STRIDE, 1e-9);
+    }
+}
+
 /* Nothing, noise below zero, and what lies in a corner: a place on the picture, never beyond. */
 static void any_numbers_have_a_place(void **state)
 {
@@ -166,9 +186,9 @@ static void any_numbers_have_a_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_loss_is_pytorchs),     cmocka_unit_test(measures_are_numpys),
-        cmocka_unit_test(sigmas_are_cocos),         cmocka_unit_test(a_gaussian_is_found_exactly),
-        cmocka_unit_test(any_numbers_have_a_place),
+        cmocka_unit_test(the_loss_is_pytorchs),      cmocka_unit_test(measures_are_numpys),
+        cmocka_unit_test(sigmas_are_cocos),          cmocka_unit_test(a_gaussian_is_found_exactly),
+        cmocka_unit_test(an_edge_has_one_neighbour), cmocka_unit_test(any_numbers_have_a_place),
     };
     return cmocka_run_group_tests_name("points", tests, NULL, NULL);
 }
