@@ -527,6 +527,34 @@ static void test_errors_of_numbers(void **state)
     REQUIRE_NEAR(error, by_loss * scale / (sqrt(mse[0]) + sqrt(mse[1])), 1e-9);
 }
 
+/* Of several numbers a measure is the mean over them, and so is its error. */
+static void test_errors_of_several_numbers(void **state)
+{
+    (void)state;
+    enum { N = 200, K = 3 };
+    static double one[N * K], other[N * K];
+    static vkt_label y[N * K];
+    double scale = 7, d[N], mean = 0, square = 0, error, p, q;
+    for (uint64_t i = 0; i < N; i++) {
+        d[i] = 0;
+        for (uint64_t k = i * K; k < (i + 1) * K; k++) {
+            y[k].f = (float)noise(k);
+            one[k] = (double)y[k].f + 0.3 * noise(1000 + k);
+            other[k] = (double)y[k].f + 0.4 * noise(9000 + k);
+            d[i] += scale * (fabs(one[k] - (double)y[k].f) - fabs(other[k] - (double)y[k].f)) / K;
+        }
+        mean += d[i] / N;
+    }
+    for (size_t i = 0; i < N; i++) square += (d[i] - mean) * (d[i] - mean);
+    const vkt__target units[K] = { { .scale = scale }, { .scale = scale }, { .scale = scale } };
+    vkt__beside b = { VKT_TASK_REGRESS, K, K, N, y, units };
+    REQUIRE_OK(vkt__beside_metric(&b, one, "mae", NULL, &p));
+    REQUIRE_OK(vkt__beside_metric(&b, other, "mae", NULL, &q));
+    REQUIRE_NEAR(p - q, mean, 1e-9);
+    REQUIRE_OK(vkt__beside_error(&b, one, other, "mae", &error));
+    REQUIRE_NEAR(error, sqrt(square / (N - 1) / N), 1e-9);
+}
+
 static void test_verdicts(void **state)
 {
     (void)state;
@@ -679,6 +707,7 @@ int main(void)
         cmocka_unit_test(test_language_has_none),
         cmocka_unit_test(test_errors_of_differences),
         cmocka_unit_test(test_errors_of_numbers),
+        cmocka_unit_test(test_errors_of_several_numbers),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_false_verdicts),
         cmocka_unit_test(test_finding),
