@@ -16,7 +16,8 @@ set(SRC_BASE
   src/base/words.c
 )
 if(WIN32)
-  list(APPEND SRC_BASE src/base/os_win32.c src/base/os_win32_files.c src/base/os_win32_paths.c)
+  list(APPEND SRC_BASE src/base/os_win32.c src/base/os_win32_files.c src/base/os_win32_paths.c
+    src/base/os_win32_within.c)
 else()
   list(APPEND SRC_BASE src/base/os_posix.c src/base/os_posix_files.c)
 endif()

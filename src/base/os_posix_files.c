@@ -61,9 +61,7 @@ int64_t vkt__file_size(const char *path)
 
 static vkt_status io_fail(const char *what, const char *path)
 {
-    const char *why = errno == EPERM && !vkt__may_open(path)
-                          ? "it is outside the folders that may be opened (VKT_WITHIN)"
-                          : strerror(errno);
+    const char *why = errno == EPERM && !vkt__may_open(path) ? VKT__OUTSIDE : strerror(errno);
     char *meant = vkt__aside_meant(path, vkt__pid());
     vkt_status st = vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s", what, meant, why);
     free(meant);

@@ -108,18 +108,13 @@ static FILE *open_shared(const wchar_t *path, const char *mode)
     return f;
 }
 
-bool vkt__may_open(const char *path)
-{
-    (void)path;
-    return true;
-}
-
 FILE *vkt__fopen(const char *path, const char *mode)
 {
     if (vkt__is_dir(path)) {
         errno = EISDIR;
         return NULL;
     }
+    if (!vkt__may_open(path)) return NULL;
     wchar_t *w = vkt__win_path(path);
     FILE *f = w ? open_shared(w, mode) : NULL;
     if (!w) errno = EILSEQ;
@@ -135,6 +130,7 @@ bool vkt__file_sync(FILE *f)
 vkt_status vkt__file_map(const char *path, vkt__map *out)
 {
     *out = (vkt__map) { .data = "" };
+    if (!vkt__may_open(path)) return vkt__win_fail("open", path);
     wchar_t *w = vkt__win_path(path);
     HANDLE f = w ? CreateFileW(w, GENERIC_READ, SHARED, NULL, OPEN_EXISTING, 0, NULL)
                  : INVALID_HANDLE_VALUE;
@@ -209,7 +205,8 @@ vkt_status vkt__mkdirs(const char *path)
         *p = 0;
         bool twice = p > s.data && (p[-1] == '/' || p[-1] == '\\');
         wchar_t *w = vkt__win_path(s.data);
-        bool made = (root && p == s.data + root) || twice || (w && CreateDirectoryW(w, NULL)) ||
+        bool made = (root && p == s.data + root) || twice || vkt__is_dir(s.data) ||
+                    (vkt__may_open(s.data) && w && CreateDirectoryW(w, NULL)) ||
                     vkt__is_dir(s.data);
         free(w);
         if (!made) {
@@ -291,6 +288,7 @@ static bool folder_in_the_way(const wchar_t *from, const wchar_t *to)
  * hold it for a moment without sharing: a few tries. */
 vkt_status vkt__rename(const char *from, const char *to)
 {
+    if (!vkt__win_may_make(to)) return vkt__win_fail("rename to", to);
     wchar_t *a = vkt__win_path(from), *b = vkt__win_path(to);
     bool ok = false, stuck = a && b && folder_in_the_way(a, b);
     for (int i = 0; a && b && !ok && !stuck && i < 9; i++) {
@@ -360,6 +358,7 @@ struct vkt__file_lock {
 vkt_status vkt__lock_take(const char *path, vkt__file_lock **out)
 {
     *out = NULL;
+    if (!vkt__may_open(path)) return vkt__win_fail("create", path);
     wchar_t *w = vkt__win_path(path);
     HANDLE h = INVALID_HANDLE_VALUE;
     for (int tries = 0; w && tries < 6; tries++) { /* one that only asks has it for a moment */
@@ -380,6 +379,7 @@ vkt_status vkt__lock_take(const char *path, vkt__file_lock **out)
 
 vkt__lock_state vkt__lock_ask(const char *path)
 {
+    if (!vkt__may_open(path)) return VKT__LOCK_UNKNOWN;
     wchar_t *w = vkt__win_path(path);
     HANDLE h = w ? CreateFileW(w, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING,
                                FILE_ATTRIBUTE_NORMAL, NULL)
@@ -409,6 +409,7 @@ vkt_status vkt__list_dir(const char *path, char ***names, size_t *n)
     vkt__str pattern = { 0 };
     size_t cap = 0;
     WIN32_FIND_DATAW e;
+    if (!vkt__may_open(path)) return vkt__win_fail("open folder", path);
     vkt__str_printf(&pattern, "%s/*", path);
     wchar_t *w = vkt__win_path(pattern.data);
     HANDLE h = w ? FindFirstFileW(w, &e) : INVALID_HANDLE_VALUE;

@@ -26,6 +26,7 @@ char *vkt__win_narrow(const wchar_t *w)
  * system's LongPathsEnabled says. */
 wchar_t *vkt__win_path(const char *path)
 {
+    if (!vkt__win_may_look(path)) return NULL;
     wchar_t *w = vkt__win_wide(path), *whole = NULL;
     DWORD n = w ? GetFullPathNameW(w, 0, NULL, NULL) : 0;
     if (n < SHORT_PATH) return w;
@@ -72,8 +73,11 @@ vkt_status vkt__win_fail(const char *what, const char *path)
     for (wchar_t *p = text; *p; p++)
         if (*p < 32) *p = p[1] ? L' ' : 0;
     char *s = vkt__win_narrow(text), *meant = vkt__aside_meant(path, vkt__pid());
-    vkt_status st = vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s (error %lu)", what, meant, s,
-                              (unsigned long)code);
+    bool outside = code == VKT__WIN_OUTSIDE && !vkt__may_open(path);
+    vkt_status st = outside
+                        ? vkt__fail(VKT_E_IO, "file", "can't %s '%s': " VKT__OUTSIDE, what, meant)
+                        : vkt__fail(VKT_E_IO, "file", "can't %s '%s': %s (error %lu)", what, meant,
+                                    s, (unsigned long)code);
     free(s);
     free(meant);
     return st;

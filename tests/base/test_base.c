@@ -542,6 +542,62 @@ static void only_some_folders_are_opened(void **state)
 }
 #endif
 
+#ifdef _WIN32
+/* By the same rules, whichever way a path is written. */
+static void only_some_folders_are_opened_here_too(void **state)
+{
+    (void)state;
+    static const char *const in[] = { "tb_in", "tb_in/x", "tb_in\\x", "tb_in/new/new/x",
+                                      "tb_in/../tb_in/x" },
+                             *const out[] = { "tb_inside",
+                                              "tb_in/../x",
+                                              "tb_in\\..\\x",
+                                              "tb_in/new/../../x",
+                                              "C:\\windows\\win.ini",
+                                              "C:x",
+                                              "\\windows\\win.ini",
+                                              "//127.0.0.1/share/x",
+                                              "\\\\127.0.0.1\\share\\x",
+                                              "\\\\.\\C:\\windows",
+                                              "NUL",
+                                              "/",
+                                              "",
+                                              "x" };
+    char *here = vkt__folder_here();
+    vkt__str within = { 0 };
+    char **names;
+    size_t n;
+    FILE *f;
+    REQUIRE_OK(vkt__mkdirs("tb_in"));
+    REQUIRE_OK(vkt__mkdirs("tb_out"));
+    REQUIRE_OK(vkt__file_replace("tb_in/x", "x", 1));
+    REQUIRE_OK(vkt__file_replace("tb_out/x", "x", 1));
+    for (size_t i = 0; i < VKT_COUNT(out); i++) assert_true(vkt__may_open(out[i]));
+    for (char *c = here; *c; c++)
+        if (*c == '\\') *c = '/';
+    vkt__str_printf(&within, "X:/nowhere\n%s/tb_in", here);
+    vkt__setenv("VKT_WITHIN", within.data);
+    for (size_t i = 0; i < VKT_COUNT(in); i++)
+        if (!vkt__may_open(in[i])) fail_msg("%s", in[i]);
+    for (size_t i = 0; i < VKT_COUNT(out); i++)
+        if (vkt__may_open(out[i])) fail_msg("%s", out[i]);
+    assert_false(vkt__file_exists("//127.0.0.1/share/x")); /* nor asked for */
+    assert_int_equal(GetLastError(), ERROR_ACCESS_DISABLED_BY_POLICY);
+    assert_null(vkt__fopen("tb_out/x", "rb"));
+    assert_non_null(f = vkt__fopen("tb_in/x", "rb"));
+    fclose(f);
+    REQUIRE_STATUS(vkt__list_dir("tb_out", &names, &n), VKT_E_IO);
+    REQUIRE_LOGGED("outside the folders that may be opened");
+    REQUIRE_STATUS(vkt__mkdirs("tb_out/more"), VKT_E_IO);
+    REQUIRE_STATUS(vkt__file_replace("tb_out/x", "y", 1), VKT_E_IO);
+    vkt__setenv("VKT_WITHIN", NULL);
+    REQUIRE_OK(vkt__remove_tree("tb_in"));
+    REQUIRE_OK(vkt__remove_tree("tb_out"));
+    vkt__str_finish(&within);
+    free(here);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -558,6 +614,7 @@ int main(void)
         cmocka_unit_test(paths_may_be_long),
 #ifdef _WIN32
         cmocka_unit_test(paths_may_have_servers_and_marks),
+        cmocka_unit_test(only_some_folders_are_opened_here_too),
 #endif
 #ifndef _WIN32
         cmocka_unit_test(a_cache_elsewhere_is_this_users_alone),
