@@ -746,6 +746,9 @@ set(SRC_PROGRAM
 # What `vktrain serve` and `vktrain ui` are, where libmicrohttpd is.
 set(SRC_SERVE
   tools/program/serve/http.c
+  tools/program/serve/http_answers.c
+  tools/program/serve/http_exchange.c
+  tools/program/serve/http_os.c
   tools/program/serve/http_refusal.c
   tools/program/serve/http_words.c
   tools/program/serve/openai_request.c
@@ -761,7 +764,7 @@ set(SRC_UI
   tools/program/ui/ui_curves.c
   tools/program/ui/ui_files.c
   tools/program/ui/ui_jobs.c
-  tools/program/ui/ui_os.c
+  tools/program/ui/ui_os_posix.c
   tools/program/ui/ui_recipe.c
   tools/program/ui/ui_recipes.c
   tools/program/ui/ui_roots.c

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vktrain/base.h"
+
 typedef struct http_server http_server;
 
 /* A request whose body is there. Answer each: http_answer, or http_begin to http_end. */
@@ -53,8 +55,7 @@ void http_header(http_request *r, const char *name, const char *value);
 /* Takes the body (from malloc) over, and the request ends. */
 void http_answer(http_request *r, int status, const char *type, char *body, size_t n);
 /* {"error": {"message", "type"}}, as OpenAI's API has it. */
-void http_refuse(http_request *r, int status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+void http_refuse(http_request *r, int status, const char *fmt, ...) VKT_PRINTF(3, 4);
 /* An answer that is made bit by bit. http_write false: the client is gone or does not read. */
 void http_begin(http_request *r, const char *type);
 bool http_write(http_request *r, const char *text, size_t n);

@@ -14,6 +14,9 @@ bool ui_os_secret(unsigned char *out, size_t n);
 
 /* The path with links followed, absolute; NULL: it is not there. Free it. */
 char *ui_os_real(const char *path);
+/* A path as its user writes it, with / between its parts as everything here has it. */
+void ui_os_slashes(char *path);
+bool ui_os_absolute(const char *path);
 char *ui_os_here(void); /* the current folder; NULL: unknown. Free it */
 
 typedef struct ui_os_entry {
@@ -51,7 +54,7 @@ int ui_child_id(const ui_child *c);
 size_t ui_child_read(ui_child *c, bool err, char *out, size_t cap);
 /* Whether it has ended; *rc: its exit code, or 128 and the signal. Read once more after it. */
 bool ui_child_ended(ui_child *c, int *rc);
-void ui_child_interrupt(ui_child *c); /* as Ctrl-C does */
+void ui_child_interrupt(ui_child *c); /* as Ctrl-C does; on Windows by an event of its own */
 /* Lets a child go: one that has not ended runs on. */
 void ui_child_leave(ui_child **c);
 void ui_child_kill(ui_child **c); /* with all that it has started */

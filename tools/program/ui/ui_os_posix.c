@@ -39,6 +39,16 @@ char *ui_os_real(const char *path)
     return realpath(path, NULL);
 }
 
+void ui_os_slashes(char *path)
+{
+    (void)path;
+}
+
+bool ui_os_absolute(const char *path)
+{
+    return *path == '/';
+}
+
 char *ui_os_here(void)
 {
     return realpath(".", NULL);
