@@ -764,7 +764,6 @@ set(SRC_UI
   tools/program/ui/ui_curves.c
   tools/program/ui/ui_files.c
   tools/program/ui/ui_jobs.c
-  tools/program/ui/ui_os_posix.c
   tools/program/ui/ui_recipe.c
   tools/program/ui/ui_recipes.c
   tools/program/ui/ui_roots.c
@@ -776,6 +775,11 @@ set(SRC_UI
   tools/program/ui/ui_token.c
   tools/program/ui/ui_use.c
 )
+if(WIN32)
+  list(APPEND SRC_UI tools/program/ui/ui_os_win32.c)
+else()
+  list(APPEND SRC_UI tools/program/ui/ui_os_posix.c)
+endif()
 # The files of its page, embedded: what the browser asks for by these names.
 set(UI_PAGE ui.html ui.css ui.js ui_data.js ui_drop.js ui_recipe.js
   ui_runs.css ui_plot.js ui_run.js ui_train.js ui_runs.js ui_use.js ui_studies.js ui_bench.js)

@@ -1,4 +1,5 @@
-"""A client of `vktrain ui`: the link is exchanged for the cookie, then JSON in and out."""
+"""A client of `vktrain ui`: the link is exchanged for the cookie, then JSON in and out. Under Wine (tools/windows/run) a program is asked to stop
+by an event; VKT_STOP is the command that sets one."""
 import http.client, json, os, re, signal, subprocess, time, urllib.parse
 
 
@@ -11,7 +12,10 @@ class Refused(Exception):
 class Ui:
     def __init__(self, program, *arguments, log="ui.log"):
         self.log = open(log, "ab")
-        self.process = subprocess.Popen([program, "ui", "--no-browser", "--port", "0", *arguments], stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.stop = os.environ.get("VKT_STOP")
+        self.event = f"Local\\vktrain-test-{os.getpid()}-{time.monotonic_ns()}"
+        self.process = subprocess.Popen([program, "ui", "--no-browser", "--port", "0", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log,
+                                        text=True, env={**os.environ, **({"VKT_STOP_EVENT": self.event} if self.stop else {})})
         self.link = self.process.stdout.readline().strip()
         self.port = int(re.match(r"http://127\.0\.0\.1:(\d+)/", self.link).group(1))
         self.cookie = None
@@ -38,11 +42,11 @@ class Ui:
         if status != 200: raise Refused(status, j.get("error", {}).get("message", data[:200]))
         return j
 
-    def get(self, path, **query):
-        return self.answer(*self.raw("GET", path + ("?" + urllib.parse.urlencode(query) if query else "")))
+    def get(self, at, /, **query):
+        return self.answer(*self.raw("GET", at + ("?" + urllib.parse.urlencode(query) if query else "")))
 
-    def post(self, path, **body):
-        return self.answer(*self.raw("POST", path, json.dumps(body), {"Content-Type": "application/json"}))
+    def post(self, at, /, **body):
+        return self.answer(*self.raw("POST", at, json.dumps(body), {"Content-Type": "application/json"}))
 
     def jobs(self): return self.get("/api/jobs")["jobs"]
 
@@ -59,7 +63,7 @@ class Ui:
     def ended(self, number, seconds=120): return self.until("the job's end", lambda: (lambda j: j if j and j["state"] == "ended" else None)(self.job(number)), seconds)
 
     def close(self):
-        self.process.send_signal(signal.SIGINT)
+        subprocess.run([self.stop, self.event], check=True) if self.stop else self.process.send_signal(signal.SIGINT)
         self.process.wait(60)
         self.process.stdout.close()
         self.log.close()

@@ -4,6 +4,7 @@ import json, os, shutil, signal, subprocess, sys, time
 from ui_client import Refused, Ui
 
 program, work = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
+QUOTED = '"note=so o"' if os.environ.get("VKT_STOP") else "'note=so o'"  # on Windows
 SETS = ["train.steps=900", "eval.every=300", "eval.predictions=4", "eval.baseline=none"]
 
 
@@ -50,7 +51,7 @@ def plan(ui):
     assert "peak device memory" in j["plan"] and "  batch: 32" in j["configuration"], j
     refused(422, "train.batch", ui.post, "/api/plan", recipe="digits", set=["train.batch=0"])
     said = ui.post("/api/start/train", recipe="digits", set=["train.steps=9"], note="so o", run="here", dry=True)
-    assert said == {"command": "vktrain train digits --set train.steps=9 --set 'note=so o' --run here"}, said
+    assert said == {"command": f"vktrain train digits --set train.steps=9 --set {QUOTED} --run here"}, said
     assert not ui.jobs()
 
 

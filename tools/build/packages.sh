@@ -64,7 +64,7 @@ packages_elsewhere() {
                  "and your GPU's driver: vulkan-radeon, vulkan-intel, nvidia-utils or vulkan-swrast" ;;
     Darwin*) echo "  brew install cmake ninja pkg-config shaderc vulkan-headers vulkan-loader vulkan-volk molten-vk libyaml jansson pcre2 utf8proc libmicrohttpd" \
                   "and stb's headers (https://github.com/nothings/stb) on CMAKE_PREFIX_PATH; nobody has tried macOS yet" ;;
-    MINGW*|MSYS*) echo "  pacman -S mingw-w64-ucrt-x86_64-{gcc,cmake,ninja,pkgconf,shaderc,vulkan-headers,vulkan-loader,stb,libyaml,jansson,pcre2,libutf8proc,zlib}" \
+    MINGW*|MSYS*) echo "  pacman -S mingw-w64-ucrt-x86_64-{gcc,cmake,ninja,pkgconf,shaderc,vulkan-headers,vulkan-loader,stb,libyaml,jansson,pcre2,libutf8proc,zlib,libmicrohttpd}" \
                        "and volk's header: not tried; vktrain.exe is cross-built by tools/windows/run" ;;
     *) echo "  by your system's names; see the README" ;;
   esac

@@ -116,12 +116,8 @@ static int run(void *options)
 static int run(void *options)
 {
     (void)options;
-#ifdef _WIN32
-    cli_error("serve: not on Windows yet");
-#else
     cli_error("serve: this vktrain was built without libmicrohttpd: install libmicrohttpd-dev "
               "(Debian's name) and build it again");
-#endif
     return CLI_NO_DEVICE;
 }
 #endif

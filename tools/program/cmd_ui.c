@@ -103,12 +103,8 @@ static int run(void *options)
 static int run(void *options)
 {
     (void)options;
-#ifdef _WIN32
-    cli_error("ui: not on Windows yet");
-#else
     cli_error("ui: this vktrain was built without libmicrohttpd: install libmicrohttpd-dev "
               "(Debian's name) and build it again");
-#endif
     return CLI_NO_DEVICE;
 }
 #endif

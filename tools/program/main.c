@@ -95,12 +95,23 @@ static int run_command(const cli_command *cmd, int argc, char **argv)
     return rc;
 }
 
+/* A double click asks for a window: the page, over the user's own files. */
+static int run_page(char *program)
+{
+    const char *home = getenv("USERPROFILE");
+    char *argv[] = { program, (char[]) { "ui" }, (char[]) { "--root" },
+                     (char *)(uintptr_t)(home && *home ? home : "."), NULL };
+    int rc = run_command(&cmd_ui, 4, argv);
+    if (rc != CLI_INTERRUPTED) cli_keep_window();
+    return rc;
+}
+
 static int run(int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : NULL;
+    if (!first && cli_own_window()) return run_page(argv[0]);
     if (!first) {
         usage(stderr);
-        cli_keep_window();
         return CLI_USAGE;
     }
     if (!strcmp(first, "--version") || !strcmp(first, "version")) {

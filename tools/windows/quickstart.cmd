@@ -30,6 +30,7 @@ if not "%errorlevel%"=="0" goto failed
 :next
 echo.
 echo The program is "%cd%\vktrain.exe". What next:
+echo   vktrain ui                        all of it in the browser
 echo   vktrain runs                      the table of runs
 echo   vktrain init YOUR.csv             a recipe for your own data: a table, a folder of pictures, texts
 echo   vktrain help                      all commands

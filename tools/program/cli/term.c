@@ -96,6 +96,26 @@ static void consoles_restore(void)
     if (code_page) SetConsoleOutputCP(code_page);
 }
 
+static void (*asked_to_stop)(int sig); /* what Ctrl-C calls; NULL: it ends the program */
+
+static void CALLBACK on_stop_event(void *unused, BOOLEAN late)
+{
+    (void)unused, (void)late;
+    if (!asked_to_stop) _exit(CLI_INTERRUPTED);
+    asked_to_stop(SIGINT);
+}
+
+/* `vktrain ui` has no Ctrl-C for the processes that it starts, and names an event instead. It is
+ * not for the processes that those start. */
+static void stop_event_open(void)
+{
+    char name[64];
+    DWORD n = GetEnvironmentVariableA("VKT_STOP_EVENT", name, sizeof name);
+    HANDLE e = n && n < sizeof name ? CreateEventA(NULL, FALSE, FALSE, name) : NULL, wait;
+    SetEnvironmentVariableA("VKT_STOP_EVENT", NULL);
+    if (e) RegisterWaitForSingleObject(&wait, e, on_stop_event, NULL, INFINITE, WT_EXECUTEDEFAULT);
+}
+
 /* UTF-8, and escape sequences for colours and live lines; what is not a console gets the bytes that
  * it would get on other systems. */
 void cli_terminal_init(void)
@@ -116,6 +136,7 @@ void cli_terminal_init(void)
     _setmode(_fileno(stdout), _O_BINARY);
     _setmode(_fileno(stderr), _O_BINARY);
     if (!cli_is_terminal(stdin)) _setmode(_fileno(stdin), _O_BINARY);
+    stop_event_open();
 }
 
 bool cli_has_escapes(void)
@@ -123,17 +144,24 @@ bool cli_has_escapes(void)
     return !no_escapes;
 }
 
-void cli_keep_window(void)
+bool cli_own_window(void)
 {
     DWORD processes[2];
-    if (GetConsoleProcessList(processes, 2) != 1 || !cli_is_terminal(stdin)) return;
-    fputs(
-        "\nThis is a program for a terminal: open one (Windows key, \"cmd\") and type the above.\n"
-        "Press Enter to close this window. ",
-        stderr);
+    return GetConsoleProcessList(processes, 2) == 1 && cli_is_terminal(stdin);
+}
+
+void cli_keep_window(void)
+{
+    if (!cli_own_window()) return;
+    fputs("\nPress Enter to close this window. ", stderr);
     for (int c = 0; c != '\n' && c != EOF;) c = getchar();
 }
 #else
+bool cli_own_window(void)
+{
+    return false;
+}
+
 void cli_keep_window(void) {}
 
 void cli_terminal_init(void)
@@ -374,6 +402,7 @@ void cli_catch_signals(bool live)
 {
     erase_line = live && cli_is_terminal(stderr);
 #ifdef _WIN32
+    asked_to_stop = on_signal;
     SetConsoleCtrlHandler(on_console, TRUE);
 #else
     struct sigaction a = { 0 };
@@ -413,6 +442,7 @@ void cli_catch_interrupts(const char *text)
     answer = text;
     erase_line = text && cli_is_terminal(stderr);
 #ifdef _WIN32
+    asked_to_stop = on_interrupt;
     signal(SIGINT, on_interrupt);
 #else
     struct sigaction a = { .sa_handler = on_interrupt, .sa_flags = text ? SA_RESTART : 0 };

@@ -92,11 +92,8 @@ static void list(ui *u, http_request *r, const json_t *in)
         json_object_set_new(one, "time", json_integer((json_int_t)e[i].time));
         json_array_append_new(all, one);
     }
-    char *parent = strcmp(folder, "/") ? cli_grow(NULL, strlen(folder) + 2) : NULL;
+    char *parent = ui_path_up(folder);
     if (parent) {
-        strcpy(parent, folder);
-        char *slash = strrchr(parent, '/');
-        slash[slash == parent] = 0;
         if (ui_roots_have(&u->roots, parent))
             json_object_set_new(j, "parent", ui_json_path(parent));
     }
@@ -205,7 +202,8 @@ static char *made(http_request *r, char *to, char *name)
     }
     for (;;) {
         char *slash = strchr(name, '/'), *real;
-        size_t n = strcmp(to, "/") ? strlen(to) : 0;
+        size_t n = strlen(to);
+        if (n && to[n - 1] == '/') n--;
         if (slash) *slash = 0;
         to = cli_grow(to, n + strlen(name) + 2);
         sprintf(to + n, "/%s", name);

@@ -114,17 +114,29 @@ bool ui_roots_have(const ui_roots *r, const char *real)
 {
     for (size_t i = 0; i < r->n; i++) {
         size_t n = strlen(r->folder[i]);
-        if (n == 1 && *r->folder[i] == '/') return true;
-        if (!strncmp(real, r->folder[i], n) && (!real[n] || real[n] == '/')) return true;
+        bool top = r->folder[i][n - 1] == '/'; /* "/", or a drive's "C:/" */
+        if (!strncmp(real, r->folder[i], n) && (top || !real[n] || real[n] == '/')) return true;
     }
     return false;
 }
 
 static char *joined(const char *folder, const char *name)
 {
-    size_t n = strlen(folder) + strlen(name) + 2;
-    char *out = cli_grow(NULL, n);
-    snprintf(out, n, "%s/%s", folder, name);
+    size_t n = strlen(folder), bytes = n + strlen(name) + 2;
+    char *out = cli_grow(NULL, bytes);
+    snprintf(out, bytes, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", name);
+    return out;
+}
+
+char *ui_path_up(const char *real)
+{
+    const char *slash = strrchr(real, '/');
+    if (!slash || !slash[1]) return NULL;
+    size_t n = (size_t)(slash - real);
+    bool top = !n || real[n - 1] == ':';
+    char *out = cli_grow(NULL, n + 2);
+    memcpy(out, real, n + top);
+    out[n + top] = 0;
     return out;
 }
 
@@ -132,12 +144,13 @@ static char *joined(const char *folder, const char *name)
 static char *named(const ui_roots *r, const char *text, const char **why)
 {
     char *path = ui_path_bytes(text);
-    if (!path || !*path || strlen(path) > 4000) {
+    if (path) ui_os_slashes(path);
+    if (!path || !*path || strlen(path) > 4000 || (ui_os_absolute(path) && !strchr(path, '/'))) {
         free(path);
         *why = no_path;
         return NULL;
     }
-    if (*path == '/') return path;
+    if (ui_os_absolute(path)) return path;
     char *whole = joined(r->folder[0], path);
     free(path);
     return whole;
@@ -150,11 +163,10 @@ static char *checked(const ui_roots *r, char *path, const char **why)
     char *real = ui_os_real(path);
     bool within = false;
     if (!real && !strstr(path, "/..")) { /* told apart only where the folder is within */
-        char *slash = strrchr(path, '/');
-        *(slash == path ? slash + 1 : slash) = 0;
-        char *up = ui_os_real(path);
+        char *folder = ui_path_up(path), *up = folder ? ui_os_real(folder) : NULL;
         within = up && ui_roots_have(r, up);
         free(up);
+        free(folder);
     }
     free(path);
     if (real && ui_roots_have(r, real)) return real;
@@ -187,7 +199,7 @@ char *ui_roots_new(const ui_roots *r, const char *text, const char **why)
     *slash = 0;
     char *folder = checked(r, joined(path, ""), why), *out = NULL;
     if (folder && ui_os_look(folder, &e) && e.folder)
-        out = joined(!strcmp(folder, "/") ? "" : folder, name);
+        out = joined(folder, name);
     else if (folder)
         *why = not_there;
     free(folder);
@@ -197,14 +209,16 @@ char *ui_roots_new(const ui_roots *r, const char *text, const char **why)
 
 bool ui_name_is_fine(const char *name)
 {
-    static const char *const devices[] = { "con", "prn", "aux", "nul" };
+    static const char *const devices[] = { "con", "prn", "aux", "nul", "com?", "lpt?" };
     size_t n = strlen(name);
     if (!n || n > 200 || *name == '.' || name[n - 1] == '.' || name[n - 1] == ' ') return false;
     for (const char *c = name; *c; c++)
         if ((unsigned char)*c < 32 || *c == 127 || strchr("/\\:*?\"<>|", *c)) return false;
     for (size_t i = 0; i < CLI_COUNT(devices); i++) {
         size_t k = 0;
-        while (devices[i][k] && (name[k] | 32) == devices[i][k]) k++;
+        while (devices[i][k] && ((name[k] | 32) == devices[i][k] ||
+                                 (devices[i][k] == '?' && name[k] >= '0' && name[k] <= '9')))
+            k++;
         if (!devices[i][k] && (!name[k] || name[k] == '.')) return false;
     }
     return true;

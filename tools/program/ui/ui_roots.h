@@ -32,6 +32,8 @@ char *ui_roots_new(const ui_roots *r, const char *text, const char **why);
 /* Whether one part of a path is a name that may be made: no slash, no control character, no dot in
  * front, at most 200 bytes, and none that Windows reads as a device. */
 bool ui_name_is_fine(const char *name);
+/* The folder that holds what is at a path without links; NULL: none does. Free it. */
+char *ui_path_up(const char *real);
 bool ui_roots_have(const ui_roots *r, const char *real); /* a path without links */
 
 #endif

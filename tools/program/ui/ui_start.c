@@ -55,7 +55,7 @@ static json_t *command_json(const ui *u, const char *const *argv)
     const char *shown[2 * MOST_WORDS] = { "vktrain" };
     size_t n = 1;
     for (; argv[n] && n + 1 < CLI_COUNT(shown); n++)
-        shown[n] = argv[n][0] == '/' ? ui_short(u, argv[n]) : argv[n];
+        shown[n] = ui_os_absolute(argv[n]) ? ui_short(u, argv[n]) : argv[n];
     shown[n] = NULL;
     return ui_json_command(shown);
 }
