@@ -25,7 +25,7 @@ def run_command(*arguments):
 def steps_of(ui, run): return ui.get("/api/run", run=run).get("steps", 0)
 
 
-def checkpoint(run, step): return open(f"{run}/checkpoints/step-{step:08d}/model.safetensors", "rb").read()
+def checkpoint(run, step): return open(f"{run.removeprefix('Z:')}/checkpoints/step-{step:08d}/model.safetensors", "rb").read()
 
 
 def what_fails(ui):

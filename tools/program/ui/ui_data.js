@@ -156,7 +156,7 @@ function classes(got) {
 function pictures(got) {
   const list = got.pictures.map(p => {
     const path = p.path.replaceAll("%", "%25").replace(/\\x([0-9a-f]{2})/g, "%$1");
-    const img = make("img", { src: "/api/file" + query({ path: path.startsWith("/") ? path : roots.here + "/" + path }), alt: p.class ? "of class " + p.class : nameOf(p.path), loading: "lazy" });
+    const img = make("img", { src: "/api/file" + query({ path: /^([A-Z]:)?\//.test(path) ? path : roots.here + "/" + path }), alt: p.class ? "of class " + p.class : nameOf(p.path), loading: "lazy" });
     return make("li", {}, img, make("span", {}, p.class || nameOf(p.path)));
   });
   return list.length ? make("div", {}, make("h2", {}, "Some of the pictures"), make("ul", { className: "thumbs" }, ...list)) : null;
@@ -256,7 +256,7 @@ async function results(got, state, correct) {
 async function look(panel, args) {
   const state = { path: args.path, builtin: args.builtin, init: args.init || null, set: {} }, mine = ++round;
   const back = make("button", { type: "button" }, "Choose other data"), name = args.builtin || plain(nameOf(args.path));
-  back.onclick = () => go("data", { dir: args.path ? args.path.replace(/\/[^/]*$/, "") || "/" : roots.roots[0] });
+  back.onclick = () => go("data", { dir: args.path ? args.path.replace(/[^/]*$/, "") : roots.roots[0] });
   const seen = make("div", { "aria-busy": "true" }), right = make("div", {});
   const edit = editor();
   let save = null, asked = 0;
