@@ -480,6 +480,7 @@ set(SRC_MODELS
   src/models/peft/peft.c
 )
 set(SRC_TRAIN
+  src/train/batch_for.c
   src/train/batch_norm_notes.c
   src/train/batch_ring.c
   src/train/baseline_result.c

@@ -8,6 +8,7 @@
 #include "study/batch_choice.h"
 #include "study/study_run.h"
 #include "runs/run_folder.h"
+#include "train/batch_for.h"
 #include "train/session.h"
 
 /* A doubling is (nearly) perfect from here on. */
@@ -53,7 +54,9 @@ static vkt_status check_fits(vkt_study *s, uint32_t batch, vkt_study_trial *t)
     if (st == VKT_E_OOM_HOST) return st; /* which has been told */
     if (st == VKT_E_IO && !vkt__is_absent(vkt__study_text(s, "%s/run.json", dir)))
         return vkt__fail(st, "study", "'%s': %s", dir, why);
-    if (st != VKT_OK || !r.micro_batch || r.micro_batch >= batch) return VKT_OK;
+    if (st != VKT_OK) return VKT_OK;
+    s->priv->n_weights = r.n_params;
+    if (!r.micro_batch || r.micro_batch >= batch) return VKT_OK;
     t->state = VKT_TRIAL_INFEASIBLE;
     t->why = vkt__study_text(s, "does not fit into device memory; ran as micro-batches of %llu",
                              (unsigned long long)r.micro_batch);
@@ -303,6 +306,16 @@ static void fill_table(vkt_study *s, const sizes *m)
     }
 }
 
+/* To train with this size, which then says what it was measured for. */
+static const char *command_with(vkt_study *s, uint32_t batch)
+{
+    const char *set[] = { vkt__study_text(s, "train.batch=%u", batch),
+                          vkt__study_text(s, "train.batch_for=%s",
+                                          vkt__batch_for(&s->priv->arena, s->priv->base->optim.rule,
+                                                         s->priv->n_weights)) };
+    return vkt__study_command(s, set, batch == s->priv->base->batch ? 0 : VKT_COUNT(set));
+}
+
 /* ---- steps to a target ---- */
 
 static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
@@ -369,8 +382,7 @@ static vkt_status steps_to_target(vkt_study *s, const size *z, size_t n)
             critical == last_batch ? "the number of steps still falls at the largest size tried,"
                                    : "the number of steps no longer falls beyond",
             critical, (unsigned long long)every, cheapest_batch, fewest_batch);
-        const char *least = vkt__study_text(s, "train.batch=%u", cheapest_batch);
-        s->command = vkt__study_command(s, &least, cheapest_batch != s->priv->base->batch);
+        s->command = command_with(s, cheapest_batch);
     }
 fail:
     return st;
@@ -416,12 +428,21 @@ static uint32_t say_answer(vkt_study *s, const sizes *m, const vkt__batch_choice
     double spread = 0;
     for (size_t i = 0; i < m->n; i++)
         if (fits(&z[i])) spread = fmax(spread, vkt__spread(z[i].ms, z[i].n));
-    if (c->certain) {
+    if (c->certain && spread <= STEADY) {
         vkt__study_advise(s,
                           "%u is the largest batch size that still raises throughput: %.0f "
                           "examples/s, %.3g ms per step%s",
                           pays->batch, pays->t.items_per_s, pays->t.step_ms,
                           pays->batch == s->priv->base->batch ? "; the recipe uses it" : "");
+        return pays->batch;
+    }
+    if (c->certain) {
+        vkt__study_advise(s,
+                          "%u is probably the largest batch size that still raises throughput, "
+                          "%.0f examples/s: it is in %.0f%% of draws from the measured times, but "
+                          "those of a size differ by up to %.0f%%, and few of them say little of "
+                          "the rest; measure again when nothing else runs",
+                          pays->batch, pays->t.items_per_s, 100 * c->share, 100 * spread);
         return pays->batch;
     }
     if (spread > STEADY) {
@@ -452,14 +473,15 @@ static void recommend(vkt_study *s, const sizes *m, const vkt__batch_choice *c, 
         vkt__study_advise(s, "batch size %u does not fit into memory: %s", last->batch,
                           last->t.why);
     vkt__study_advise(s, "measure again when the model, the optimizer or the device has changed: "
-                         "these times are of this one");
+                         "these times are of this one; train.batch_for in the recipe makes "
+                         "training say so for the first two");
     if (!batch || batch == s->priv->base->batch) return;
     vkt__study_advise(
         s,
         "the batch size is about speed and is not applied automatically; after --set %s tune the "
         "learning rate again (`%s`), and the regularisation",
         set, vkt__study_of(s, "lr", vkt__study_text(s, "--set %s", set)));
-    s->command = vkt__study_command(s, &set, 1);
+    s->command = command_with(s, batch);
 }
 
 static void find_range(const vkt_study *s, double *from, double *to)

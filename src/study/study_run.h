@@ -24,6 +24,7 @@ struct vkt__study_private {
     bool has_patience; /* the recipe may end its runs early: trials do not */
     uint64_t n_train;  /* examples */
     uint64_t n_valid, n_test;
+    uint64_t n_weights;  /* of a model whose steps were timed */
     bool has_classes;    /* one an example: its labels can be doubted */
     const char *space;   /* text of the space, or NULL */
     const char *options; /* what else the plan depends on, "points=9 ..." */

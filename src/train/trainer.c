@@ -11,6 +11,7 @@
 #include "runs/sample_files.h"
 #include "nn/params.h"
 #include "recipe/relocate.h"
+#include "train/batch_for.h"
 #include "train/batch_norm_notes.h"
 #include "train/measures/classes.h"
 #include "train/one_core.h"
@@ -322,6 +323,7 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
     }
     vkt_graph_log_math(t->s->train.graph);
     vkt__batch_norm_notes(t->c, t->c->batch, t->s->train.batch);
+    vkt__batch_for_note(t->c, vkt_model_count(t->s->model));
     if (!vkt__gpu_plans_only(t->gpu))
         VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
