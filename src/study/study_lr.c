@@ -290,8 +290,8 @@ fail:
     return st;
 }
 
-/* The verdict on the region above lr*. */
-static vkt_status check_stability(vkt_study *s, const sweep *w, double lr)
+/* The verdict on the region above the rate that is used, which is lr* or the recipe's (`name`). */
+static vkt_status check_stability(vkt_study *s, const sweep *w, double lr, const char *name)
 {
     vkt_status st = VKT_OK;
     const vkt_study_trial *t;
@@ -320,34 +320,33 @@ static vkt_status check_stability(vkt_study *s, const sweep *w, double lr)
     VKT_TRY(find_late(s, w, lr, &late, &rise, &late_lr));
     if (!above_rises && !early_rises)
         vkt__study_advise(s,
-                          "stable: training loss falls throughout at %.4g (%g x lr*), and "
-                          "validation loss does not rise early in %llu steps at %.4g (2 x lr*), "
+                          "stable: training loss falls throughout at %.4g (%g x %s), and "
+                          "validation loss does not rise early in %llu steps at %.4g (2 x %s), "
                           "evaluated after each step on %llu examples",
-                          ABOVE * lr, ABOVE, (unsigned long long)seen.n, 2 * lr,
+                          ABOVE * lr, ABOVE, name, (unsigned long long)seen.n, 2 * lr, name,
                           (unsigned long long)sample);
     double decay = 0, rate = above_rises ? ABOVE * lr : late_lr;
     if (above_rises || late) VKT_TRY(try_without_decay(s, rate, &decay));
     if (above_rises)
         vkt__study_advise(s,
-                          isinf(by) ? "unstable: at %.4g, just above lr*, training diverges"
-                                    : "unstable: at %.4g, just above lr*, training loss rises "
+                          isinf(by) ? "unstable: at %.4g, just above %s, training diverges"
+                                    : "unstable: at %.4g, just above %s, training loss rises "
                                       "by %.3g while it should fall",
-                          ABOVE * lr, by);
+                          ABOVE * lr, name, by);
     if (early_diverges)
-        vkt__study_advise(s,
-                          "unstable early: at %.4g (2 x lr*) training diverges within %llu steps",
-                          2 * lr, (unsigned long long)early);
+        vkt__study_advise(s, "unstable early: at %.4g (2 x %s) training diverges within %llu steps",
+                          2 * lr, name, (unsigned long long)early);
     else if (early_rises)
         vkt__study_advise(s,
-                          "unstable early: at %.4g (2 x lr*) validation loss rises by %.3g between "
+                          "unstable early: at %.4g (2 x %s) validation loss rises by %.3g between "
                           "steps %llu and %llu",
-                          2 * lr, seen.by, (unsigned long long)seen.from,
+                          2 * lr, name, seen.by, (unsigned long long)seen.from,
                           (unsigned long long)seen.to);
     if (late)
         vkt__study_advise(s,
-                          "unstable later: at %.4g (%.3g x lr*), a rate of the sweep, training "
+                          "unstable later: at %.4g (%.3g x %s), a rate of the sweep, training "
                           "loss falls by %.3g and then, from about step %zu, rises by %.3g%s",
-                          late_lr, late_lr / lr, rise.before, rise.from + 1, rise.by,
+                          late_lr, late_lr / lr, name, rise.before, rise.from + 1, rise.by,
                           decay > 0
                               ? ""
                               : "; if that is cured, mostly by clipping, a higher learning rate "
@@ -424,7 +423,8 @@ vkt_status vkt__study_lr(vkt_study *s)
     double star = w.points[best].lr;
     fill_table(s, &w, best);
     const char *set = vkt__study_value(s, "optim.lr", star);
-    if (fabs(star / lr - 1) < 1e-3) {
+    bool same = fabs(star / lr - 1) < 1e-3;
+    if (same) {
         vkt__study_advise(
             s, "keep the recipe's optim.lr=%.4g: it is the best (lr*) of %zu learning rates", star,
             w.n);
@@ -437,7 +437,11 @@ vkt_status vkt__study_lr(vkt_study *s)
         vkt__study_advise(
             s, "lr* is at the end of the range: continue the sweep with --from %.3g --to %.3g",
             star <= low * 1.001 ? star / 30 : star, star <= low * 1.001 ? star : star * 30);
-    VKT_TRY(check_stability(s, &w, star));
+    /* The rate that is used is checked: that another one is stable says little. */
+    if (!same && !s->n_apply)
+        VKT_TRY(check_stability(s, &w, lr, "the recipe's rate, which is kept"));
+    else
+        VKT_TRY(check_stability(s, &w, star, "lr*"));
 fail:
     free(w.points);
     return st;
