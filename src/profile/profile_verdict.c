@@ -124,10 +124,30 @@ static bool odd_width(const vkt_profile_kernel *k)
     return odd;
 }
 
+/* Little arithmetic a byte makes memory the bound of these kernels, but they do not come near it.
+ */
+static void judge_far_from_memory(vkt_profile *p, const vkt_profile_kernel *k, double share)
+{
+    p->verdict = VKT_PROFILE_UNCLEAR;
+    SAY(why,
+        "%.0f%% of kernel time is in kernels of little arithmetic, but the slowest, %s%s%s, takes "
+        "%.0f%% of it and reaches only %.0f%% of the memory reference, so memory does not limit it",
+        100 * share, k->op, *k->result ? " " : "", k->result, 100 * k->ms / p->kernels_ms,
+        100 * k->ceiling);
+    SAY(advice,
+        "the tensors are too small to fill the device, or the kernel is slow; raise train.batch "
+        "(now %u) to find out which",
+        p->batch);
+}
+
 static void judge_roofline(vkt_profile *p, vkt_kernel_bound bound, double share)
 {
     const vkt_profile_kernel *k = heaviest(p, bound);
     bool memory = bound == VKT_KERNEL_BOUND_MEMORY;
+    if (memory && strncmp(k->op, "optim", 5) != 0 && k->ceiling < HARDLY_USED) {
+        judge_far_from_memory(p, k, share);
+        return;
+    }
     p->verdict = memory ? VKT_PROFILE_MEMORY_BOUND : VKT_PROFILE_COMPUTE_BOUND;
     SAY(why,
         "%.0f%% of kernel time is in kernels limited by %s; the slowest, %s%s%s, takes %.0f%% of "
@@ -138,11 +158,6 @@ static void judge_roofline(vkt_profile *p, vkt_kernel_bound bound, double share)
         SAY(advice,
             "raise train.batch (now %u): the update reads and writes each parameter once per step, "
             "whatever the batch size",
-            p->batch);
-    else if (memory && k->ceiling < HARDLY_USED)
-        SAY(advice,
-            "this is little: the tensors are too small to fill the device, or the kernel is slow; "
-            "raise train.batch (now %u) to find out which",
             p->batch);
     else if (memory && !strcmp(k->op, "matmul"))
         SAY(advice,
