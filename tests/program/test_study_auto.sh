@@ -95,6 +95,22 @@ for use in "eval $run" "export $run" "serve $run" "report auto"; do grep -q "^  
 tr -d '\n' <out | tr -s ' ' >line
 grep -q 'vktrain study lr t.yaml --set optim.rule=momentum --steps 50 --from' line || fail "the advice lost --set: $(cat out)"
 
+# ---- the first look has its share of the time: the steps of a trial are timed though evaluations come often
+"$program" study auto t.yaml --minutes 0.1 --set train.steps=20000 --set eval.every=1 --study share --quiet >out 2>log || fail "share: exit $?"
+python3 -c '
+import json
+t = [x for x in json.load(open("share/study.json"))["trials"] if x["group"] == "first"]
+assert sum(x["steps"] for x in t) < 10000, [(x["steps"], x["seconds"]) for x in t]' || fail "the first look took all of the steps"
+
+# ---- a batch size says what it was measured for, and training says so where that has changed
+"$program" study batch-size t.yaml --from 8 --to 64 --study sizes-for --quiet >out 2>log || fail "sizes: exit $?"
+tr -d '\n' <out | tr -s ' ' | grep -q 'train.batch_for in the recipe makes' || fail "what a size was measured for: $(cat out)"
+"$program" train t.yaml --set train.steps=5 --set train.batch_for=sgd/7 --run other --quiet >out 2>log
+grep -q 'train.batch [0-9]* was measured for sgd/7 .*, and this run trains [a-z]*/[0-9]*: ' log || fail "another model: $(cat log)"
+now=$(sed -n 's/.*this run trains \([a-z]*\/[0-9]*\):.*/\1/p' log)
+"$program" train t.yaml --set train.steps=5 --set "train.batch_for=$now" --run same --quiet >out 2>log
+! grep -q 'was measured for' log || fail "the same model: $(cat log)"
+
 # ---- a target that every size reaches at once tells nothing of sizes; a size that is fixed is not tuned
 "$program" study batch-size t.yaml --from 16 --to 16 --steps-to 0.05 --steps 50 --study sizes --quiet >out 2>log || fail "sizes: exit $?"
 grep -q 'the target is too easy to tell batch sizes apart' out && ! grep -q 'no longer falls' out || fail "a target that is too easy: $(cat out)"
