@@ -43,6 +43,42 @@ import csv, math
 want = [float(r["price"]) for r in csv.DictReader(open("prices.csv"))][:4]
 got = [float(r["predicted"]) for r in csv.DictReader(open("out"))]
 assert len(got) == 4 and all(abs(math.log(a / b)) < 1 for a, b in zip(want, got)), (want, got)' || fail "predict gives prices"
+# A served model gives the same prices.
+if "$program" --version --verbose | grep -q 'HTTP: libmicrohttpd'; then
+    works predict all new.csv --csv
+    cp out want.csv
+    "$program" serve all --port 0 >address 2>log & server=$!
+    for _ in $(seq 300); do grep -qs answers address && break; sleep 0.1; done
+    python3 - "$(sed -n 's#^\(http://127.0.0.1:[0-9]*\)/.*#\1#p' address)" <<'P' || fail "serve gives prices: $(cat address log)"
+import csv, json, sys, urllib.request
+rows = [{k: float(v) for k, v in r.items()} for r in csv.DictReader(open("new.csv"))]
+ask = urllib.request.Request(sys.argv[1] + "/predict", json.dumps(rows).encode(), {"Content-Type": "application/json"})
+said = json.load(urllib.request.urlopen(ask, timeout=60))
+want = [float(r["predicted"]) for r in csv.DictReader(open("want.csv"))]
+got = [r["predicted"] for r in (said["predictions"] if isinstance(said, dict) else said)]
+assert len(got) == 4 and all(abs(a - b) < 1e-4 * b for a, b in zip(want, got)), (want, said)
+P
+    kill -INT "$server"
+    wait "$server"
+fi
+# Two ranks learn the same prices, and what they measure is in units of the file.
+if "$program" --version --verbose | grep -q 'MPI: mpi'; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    works train p.yaml --run ranks --quiet --devices 0,0
+    works eval all --json --split test
+    cp out one.json
+    works eval ranks --json --split test
+    python3 - <<'P' || fail "two ranks measure as one"
+import json
+one, two = json.load(open("one.json")), json.load(open("out"))
+runs = [json.load(open(f"{r}/run.json")) for r in ("all", "ranks")]
+for k in ("r2", "mae", "rmse"):
+    assert abs(one[k] - two[k]) < 1e-3 * abs(one[k]), (k, one[k], two[k])
+for k in ("baseline_metric", "baseline_net", "best_metric"):
+    a, b = (r[k] for r in runs)
+    assert abs(a - b) < 1e-3 * abs(a), (k, a, b)
+P
+fi
 # In two halves the same bits.
 works train p.yaml --run half --quiet --set train.steps=100
 works train p.yaml --run half --resume --set train.steps=200 --quiet
