@@ -47,8 +47,8 @@ void vkt__setenv(const char *name, const char *value);
 
 /* Whether a path leads into the folders that VKT_WITHIN names (absolute, links followed, a newline
  * between two), so that what a stranger's file names can be neither read nor written elsewhere. It
- * is asked wherever files and folders are opened, made or renamed. True without that variable, and for
- * /sys. False: errno is EPERM. */
+ * is asked wherever files and folders are opened, made or renamed. True without that variable, and
+ * for /sys. False: errno is EPERM. */
 bool vkt__may_open(const char *path);
 #define VKT__OUTSIDE "it is outside the folders that may be opened (VKT_WITHIN)"
 
