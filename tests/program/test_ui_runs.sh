@@ -17,6 +17,8 @@ if python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import browser; sys.
   mkdir pages
   (cd pages && python3 "$here/support/serve_clients.py" make)
   python3 "$here/support/ui_runs_browser.py" "$program" "$work/pages" ${VKT_SHOTS:+"$VKT_SHOTS"}
+  mkdir chat
+  python3 "$here/support/ui_chat_browser.py" "$program" "$work/chat" ${VKT_SHOTS:+"$VKT_SHOTS"}
 else
   echo "test_ui_runs: no browser: the page was not looked at"
 fi
