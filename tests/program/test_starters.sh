@@ -24,6 +24,17 @@ works init few.csv -o few.yaml
 has few.yaml count 8; has few.yaml linear 128 128
 works init many.csv -o many.yaml
 has many.yaml count 4; has many.yaml linear 128 128; has many.yaml batch 128
+grep -q '^  bins: 8 ' many.yaml || fail "many rows of few columns have bins"
+python3 -c '
+import random
+random.seed(4)
+print(*("x%d" % i for i in range(40)), "y", sep=",")
+for _ in range(14000):
+    x = [random.gauss(0, 1) for _ in range(40)]
+    print(*("%.2f" % v for v in x), "up" if x[0] * x[1] + x[2] > 0 else "down", sep=",")' >wide.csv
+works init wide.csv -o wide.yaml
+has wide.yaml count 4
+! grep -q '^  bins:' wide.yaml || fail "bins make many rows of many columns slow"
 works init many.csv -o quick.yaml --quick
 has quick.yaml count 4; has quick.yaml linear 64 64
 grep -q 'quick: 4 nets of width 64 in place of 4 of 128, [0-9]* steps in place of [0-9]*: a first result' out && grep -q '^# --quick: 4 nets' quick.yaml || fail "--quick says what it changes: $(cat out)"

@@ -9,6 +9,7 @@
 
 enum { FEW_ROWS = 1000, MANY_ROWS = 10000, MOST_BINNED = 1000, BINS = 8 };
 #define MOST_WORK 8e10
+#define MOST_BINNED_WORK 1.6e11
 
 /* Starters by the kind of table; tools/compare/tables.py measures them (tools/results). */
 typedef struct starter {
@@ -107,11 +108,23 @@ const char *init_effort_text(init_effort effort, const char *plain, const char *
                     steps ? cli_text("%llu steps in place of %llu", is[2], was[2]) : "", end);
 }
 
+/* Multiply-adds of a step of a batch. */
+static double work_of(const starter *s, double batch, double inputs)
+{
+    double width = s->members ? atof(s->width) : 0;
+    return 3 * batch * s->members * width * (inputs + width);
+}
+
 /* Beside numbers the bins between their quantiles, unless the net would become so wide by them that
- * it is slow: one-hot texts count as numbers here. */
+ * it is slow: one-hot texts count as numbers here. Of 20,000 rows of 60 columns they took three
+ * times as long and were no better (tools/results, "The starter of large tables"). */
 static bool has_bins(const init_data *d)
 {
-    return d->info.n_inputs * (BINS + 1) <= MOST_BINNED;
+    const starter s = plain_starter(d);
+    double inputs = d->info.n_inputs * (BINS + 1.0);
+    if (inputs > MOST_BINNED) return false;
+    return d->info.n[VKT_SPLIT_TRAIN] <= MANY_ROWS ||
+           s.least * work_of(&s, (double)s.batch, inputs) <= MOST_BINNED_WORK;
 }
 
 /* What belongs to the section data, behind what was counted. */
@@ -148,9 +161,8 @@ static void write_members(FILE *f, const init_data *d, const starter *s)
  */
 static double most_steps(const init_data *d, const starter *s, double batch)
 {
-    double width = s->members ? atof(s->width) : 0,
-           inputs = d->info.n_inputs * (has_bins(d) ? BINS + 1.0 : 1),
-           work = 3 * batch * s->members * width * (inputs + width);
+    double inputs = d->info.n_inputs * (has_bins(d) ? BINS + 1.0 : 1),
+           work = work_of(s, batch, inputs);
     return s->members ? fmin(s->most, fmax(MOST_WORK / work, s->least)) : s->most;
 }
 
