@@ -349,6 +349,7 @@ static vkt_status feed(const vkt__onnx_net *net, vkt_graph *g, const vkt__layer 
         dims[k] = s.d[net->last ? vkt__onnx_last_axis(k, s.rank) : k];
     for (size_t i = 0; i < f->n_inputs; i++) {
         vkt__onnx_feed_kind kind = net->feeds[i].kind;
+        const char *why;
         if (kind == VKT__ONNX_FEED_NONE || kind == VKT__ONNX_FEED_EXAMPLE) continue;
         bool mask = kind == VKT__ONNX_FEED_MASK && net->m->takes_ids;
         if (mask && f->inputs[i].rank != s.rank)
@@ -357,10 +358,11 @@ static vkt_status feed(const vkt__onnx_net *net, vkt_graph *g, const vkt__layer 
                                     info_text(net->m, &f->inputs[i]));
         if (mask && !net->dry)
             in[i] = mask_of(net->m, g, x);
-        else if (!(known[i] = vkt__onnx_fed(f, i, &net->feeds[i], net->example, dims, &g->arena)))
-            return vkt__layer_error(l, "its input '%s' %s has sizes that the example has not",
+        else if (!(known[i] =
+                       vkt__onnx_fed(f, i, &net->feeds[i], net->example, dims, &why, &g->arena)))
+            return vkt__layer_error(l, "its input '%s' %s %s",
                                     vkt__show(f->values[f->inputs[i].value].name).s,
-                                    info_text(net->m, &f->inputs[i]));
+                                    info_text(net->m, &f->inputs[i]), why);
     }
     return VKT_OK;
 }

@@ -123,9 +123,11 @@ typedef struct vkt__onnx_feed {
 const char *vkt__onnx_feeds(const vkt__onnx_plan *p, const char *pairs, vkt__onnx_feed *out,
                             size_t *example, vkt__arena *a);
 /* The numbers of an input that is not the example, which has the sizes dims, batch first, in the
- * file's order; NULL: a size is not known. */
+ * file's order; NULL: a size is not known, or there are too many; *why ends a sentence about the
+ * input then. */
 const vkt__onnx_tensor *vkt__onnx_fed(const vkt__onnx *f, size_t i, const vkt__onnx_feed *feed,
-                                      size_t example, const int64_t *dims, vkt__arena *a);
+                                      size_t example, const int64_t *dims, const char **why,
+                                      vkt__arena *a);
 
 /* A matrix by which examples are multiplied, and that nothing else reads. */
 typedef struct vkt__onnx_linear {

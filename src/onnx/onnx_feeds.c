@@ -197,7 +197,8 @@ static int64_t size_of(const vkt__onnx *f, const vkt__onnx_info *info, uint32_t 
 }
 
 const vkt__onnx_tensor *vkt__onnx_fed(const vkt__onnx *f, size_t i, const vkt__onnx_feed *feed,
-                                      size_t example, const int64_t *dims, vkt__arena *a)
+                                      size_t example, const int64_t *dims, const char **why,
+                                      vkt__arena *a)
 {
     const vkt__onnx_info *info = &f->inputs[i];
     vkt__onnx_tensor *t = vkt__arena_alloc(a, sizeof *t);
@@ -208,6 +209,8 @@ const vkt__onnx_tensor *vkt__onnx_fed(const vkt__onnx *f, size_t i, const vkt__o
                               .count = 1 };
     for (uint32_t k = 0; k < info->rank; k++) {
         int64_t n = size_of(f, info, k, example, dims);
+        *why = n < 0 ? "has sizes that the example has not"
+                     : "would hold more than 2^24 numbers: a smaller batch or context is needed";
         if (n < 0 || n > MOST_FED) return NULL;
         t->dims[k] = (uint64_t)n;
         t->count *= (uint64_t)n;

@@ -318,7 +318,7 @@ static void numbers_beside_the_example(void **state)
             print_error("case %zu: '%s' lacks '%s'\n", i, why, cases[i].says);
             fail();
         }
-        const vkt__onnx_tensor *t = why ? NULL : vkt__onnx_fed(f, 1, &feeds[1], 0, dims, &a);
+        const vkt__onnx_tensor *t = why ? NULL : vkt__onnx_fed(f, 1, &feeds[1], 0, dims, &why, &a);
         assert_int_equal(t != NULL, cases[i].dims[0] > 0);
         if (t) assert_memory_equal(t->dims, cases[i].dims, sizeof cases[i].dims);
         vkt__arena_finish(&a);
@@ -497,6 +497,9 @@ static void single_numbers(void **state)
     t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
     assert_int_equal(parse("Mul", &t, 17, "x", NULL), VKT_OK);
     assert_int_equal(role, VKT__ONNX_PARAM);
+    t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
+    assert_int_equal(parse("Less", &t, 17, "x", NULL), VKT_OK);
+    assert_int_equal(role, VKT__ONNX_HOST); /* no gradient comes to it */
 }
 
 int main(void)
