@@ -527,7 +527,7 @@ static void test_errors_of_numbers(void **state)
     REQUIRE_NEAR(error, by_loss * scale / (sqrt(mse[0]) + sqrt(mse[1])), 1e-9);
 }
 
-/* Of several numbers a measure is the mean over them, and so is its error. */
+/* A measure of several numbers is the mean over them, and its error is that of the mean. */
 static void test_errors_of_several_numbers(void **state)
 {
     (void)state;
