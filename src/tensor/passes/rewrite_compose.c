@@ -136,7 +136,7 @@ static bool is_tanh_inside(vkt_tensor *t, const vkt_tensor *x)
     const double c = 0.044715;
     product p = factors_of(t);
     double one;
-    if (!near_to(p.s, sqrt(2 / acos(-1))) || !p.n || p.n > 2) return false;
+    if (!near_to(p.s, 0.7978845608028654) || !p.n || p.n > 2) return false;
     if (p.n == 1) {
         const vkt_node *sum = own_maker(p.t[0]);
         for (int i = 0; is_sum(sum) && i < 2; i++) {
