@@ -126,7 +126,13 @@ export function runView(run) {
     after.replaceChildren(...parts.filter(Boolean));
   }
   async function tick() {
-    const j = await api("/api/run" + query({ run, have, columns: 300 }));
+    let j;
+    try { j = await api("/api/run" + query({ run, have, columns: 300 })); } catch (e) {
+      if (e.status !== 404 || (last !== "waiting" && last !== "refused")) throw e;
+      if (last === "waiting") facts.replaceChildren(fact("state", "ended before it was a run: the queue says why"));
+      last = "refused";
+      return;
+    }
     if (j.waiting) {
       if (last !== "waiting") { last = "waiting"; facts.replaceChildren(fact("state", "in the queue, or about to begin")); }
       return;
