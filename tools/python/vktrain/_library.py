@@ -279,8 +279,9 @@ def _load():
         library = ctypes.CDLL(path)
     except OSError as e:
         raise ImportError(f"vktrain's shared library can't be loaded: {e}; a release's wheel "
-                          f"has it; else build it (-DBUILD_SHARED_LIBS=ON), and set "
-                          f"VKTRAIN_LIBRARY to its path") from None
+                          f"has it; else build it (cmake --preset release -DVKT_SHARED_TOO=ON && "
+                          f"cmake --build build), and set VKTRAIN_LIBRARY to the path of "
+                          f"build/shared/libvktrain.so") from None
     for name, (result, arguments) in _FUNCTIONS.items():
         try:
             function = getattr(library, name)
