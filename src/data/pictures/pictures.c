@@ -18,12 +18,12 @@ static void report_others(const char *root, const vkt__folder *f)
 {
     if (f->n_other)
         vkt_log(VKT_LOG_WARN, "data",
-                "'%s' holds %llu files of other types, which are ignored (such as %s): only PNG, "
-                "JPEG, BMP, GIF and WebP are read",
+                "'%s': files of other types are ignored, %llu in all (such as %s): only PNG, JPEG, "
+                "BMP, GIF and WebP are read",
                 root, (unsigned long long)f->n_other, f->other);
     if (f->n_loose)
         vkt_log(VKT_LOG_WARN, "data",
-                "'%s' holds %llu pictures outside of the class folders: they are ignored", root,
+                "'%s': pictures outside of the class folders are ignored, %llu in all", root,
                 (unsigned long long)f->n_loose);
     if (f->n_loops)
         vkt_log(VKT_LOG_WARN, "data", "'%s': %llu links lead back up and are not followed", root,
