@@ -150,11 +150,13 @@ grep -q 'the conversation has .* tokens, the model.s context is 64' log || fail 
 run init train.jsonl --set init=hf --set data.context=64 --set train.steps=2 -o tune.yaml # its own model and tokenizer go on
 grep -q "to fine-tune 'hf'" out && ! grep -q 'tokenizer:\|transformer' tune.yaml || fail "init of a model that is fine-tuned"
 run train tune.yaml --run tuned --set eval.every=2
+grep -q '^  vktrain export tuned --hf FOLDER ' out || fail "next of a language model is no export that it has: $(tail -8 out)"
 head -c 400 facts.jsonl >small.txt # a batch is no larger than the text
 run init small.txt -o small.yaml
 run train small.yaml --run small --set train.steps=1 --set eval.every=1
 head -10 train.jsonl >few.jsonl
 run init few.jsonl --set init=hf --set data.context=64 -o few.yaml
+grep -q '^  steps: [0-9]* *# .* passes over the text, if a token is four characters$' few.yaml || fail "init says what a pass is: $(grep steps: few.yaml)"
 run train few.yaml --run few --set train.steps=1 --set eval.every=1
 cp -r hf endless # the same model, which is told of another end
 sed -i "s/eos_token +/'<|im_end|>' +/g; s/\"eos_token\": \"[^\"]*\"/\"eos_token\": \"!\"/" endless/tokenizer_config.json

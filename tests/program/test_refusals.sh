@@ -13,6 +13,7 @@ printf 'name: b\ndata: {source: text, path: short.txt, context: 4}\ninit: broken
 
 # ---- bench
 refused 2 "'huge' is not a set of suite 2: give auto, small, medium or large" bench --list --suite huge
+refused 2 'bench: --list measures nothing: combine it only with --key or --suite' bench --list --key --json a.json
 refused 2 'bench: --suite is a list of rows of its own: leave out' bench --suite small --op add
 refused 2 'bench: suite 2 is fp32 throughout: leave out --math fast' bench --suite small --math fast
 refused 2 'bench: --scaling measures no rows: leave out --repeat' bench --scaling --repeat 3

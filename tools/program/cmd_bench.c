@@ -247,7 +247,7 @@ static int run(void *options)
         return CLI_USAGE;
     }
     if (o->list && (measures || is_compare || o->scaling || o->svg)) {
-        cli_error("bench: --list can be combined only with --key");
+        cli_error("bench: --list measures nothing: combine it only with --key or --suite");
         return CLI_USAGE;
     }
     if (o->key && (o->submit || o->scaling || is_compare)) {

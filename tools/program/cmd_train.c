@@ -457,7 +457,10 @@ static void print_next(const train_options *o, const vkt_config *c, const vkt_tr
                run);
     }
     if (ended) print_step(cli_text("vktrain report %s", run), "findings in words, curves, errors");
-    if (ended && !plain)
+    if (ended && !plain && is_text(c))
+        print_step(cli_text("vktrain export %s --hf FOLDER", run),
+                   "for transformers; --gguf FILE: for llama.cpp");
+    else if (ended && !plain)
         print_step(cli_text("vktrain export %s", run), "for ONNX Runtime and others");
     printf("  vktrain runs\n");
 }

@@ -419,7 +419,7 @@ static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
         CONTEXT, text, text);
     fprintf(f,
             "train:\n"
-            "  steps: %-17llu# %.2g passes over the text\n"
+            "  steps: %-17llu# %.2g passes over the text, if a token is four characters\n"
             "  batch: %-17u# windows; for speed: vktrain study batch-size\n"
             "eval:\n"
             "  every: %-17llu# steps\n",
