@@ -15,7 +15,8 @@ static vkt_status check(const char *path)
 {
     if (strlen(path) > 1000)
         return vkt__fail(VKT_E_ARG, "report", "the path '%.60s...' is too long", path);
-    if (!vkt__is_dir(path)) return vkt__fail(VKT_E_IO, "report", "no folder '%s'", path);
+    if (!vkt__is_dir(path))
+        return vkt__fail(VKT_E_IO, "report", "no folder '%s': `vktrain runs` lists the runs", path);
     if (holds(path, "study.json") || holds(path, "run.json")) return VKT_OK;
     vkt__str word = { 0 };
     vkt__shell_word(&word, path);

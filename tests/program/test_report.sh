@@ -107,7 +107,7 @@ report damaged
 ! grep -q '<script>alert' damaged/report.html || fail "a text of the run is part of the page"
 grep -q 'damaged line' log && grep -q '1 damaged lines of metrics.jsonl were left out, the first is line 5' damaged/report.html || fail "a damaged line"
 page damaged/report.html
-refused 4 "no folder 'nowhere'" report nowhere
+refused 4 "no folder 'nowhere': .vktrain runs. lists the runs" report nowhere
 mkdir empty
 refused 2 'neither a run' report empty
 cp -r healthy broken && echo '{' >broken/run.json
