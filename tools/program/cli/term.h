@@ -49,7 +49,7 @@ void cli_terminal_init(void);
 /* Windows, where the program was started by a double click: its window, which closes when the
  * program ends, stays until Enter is pressed. */
 void cli_keep_window(void);
-bool cli_own_window(void); /* whether it was */
+bool cli_own_window(void);  /* whether it was */
 bool cli_has_escapes(void); /* what cli_terminal_init found */
 bool cli_is_folder(const char *path);
 bool cli_exists(const char *path);
