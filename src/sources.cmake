@@ -746,11 +746,12 @@ set(SRC_PROGRAM
 )
 # What `vktrain serve` and `vktrain ui` are, where libmicrohttpd is.
 set(SRC_SERVE
-  tools/program/serve/http.c
   tools/program/serve/http_answers.c
   tools/program/serve/http_exchange.c
   tools/program/serve/http_os.c
+  tools/program/serve/http_peers.c
   tools/program/serve/http_refusal.c
+  tools/program/serve/http_server.c
   tools/program/serve/http_words.c
   tools/program/serve/openai_request.c
   tools/program/serve/rows_body.c

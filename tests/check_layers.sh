@@ -202,7 +202,7 @@ tools/program/cmd_eval.c:1:#include <yaml.h>
 tools/program/cmd_eval.c:1:#include <sys/stat.h>
 tools/program/cmd_eval.c:1:#include <volk.h>
 tools/program/cmd_serve.c:1:#include <microhttpd.h>
-tools/program/serve/http.c:1:#include <sys/stat.h>
+tools/program/serve/http_server.c:1:#include <sys/stat.h>
 ok tools/program/serve/http_inside.h:1:#include <microhttpd.h>
 ok tools/program/serve/http_os.c:1:#include <sys/socket.h>
 ok src/runs/run_folder.c:1:#include "base/os.h"

@@ -88,44 +88,9 @@ const char *http_reserve(exchange *x, size_t more)
     return NULL;
 }
 
-char *http_copy(const char *text, size_t n)
-{
-    char *p = malloc(n + 1);
-    if (p) memcpy(p, text, n);
-    if (p) p[n] = 0;
-    return p;
-}
-
 static const char *header(struct MHD_Connection *c, const char *name)
 {
     return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
-}
-
-peer *http_peer_of(struct MHD_Connection *c)
-{
-    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-}
-
-/* The path as it came, before it is unescaped: a text ends at a null character. */
-void *http_on_path(void *server, const char *path, struct MHD_Connection *c)
-{
-    peer *p = http_peer_of(c);
-    (void)server;
-    if (!p) return NULL;
-    p->path_n = strlen(path);
-    p->path_has_null = strstr(path, "%00") != NULL;
-    const char *query = strchr(path, '?');
-    free(p->query);
-    p->query = query ? http_copy(query + 1, strlen(query + 1)) : NULL;
-    return NULL;
-}
-
-/* A null character ends the text: then the line goes
- * on to its version, one blank behind the path, later than the path says. */
-bool http_is_cut(const peer *p, const char *path, const char *version)
-{
-    uintptr_t from = (uintptr_t)path, to = (uintptr_t)version;
-    return p->path_has_null || (to > from && to - from < HEADER_BYTES && to - from > p->path_n + 1);
 }
 
 exchange *http_exchange_create(http_server *s, struct MHD_Connection *c, const char *method,

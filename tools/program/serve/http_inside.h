@@ -1,4 +1,4 @@
-/* What the parts of http.c share: connections, requests, the server. One lock guards all. */
+/* What the parts of the server share: connections, requests, the server. One lock guards all. */
 #ifndef VKT_TOOLS_HTTP_INSIDE_H
 #define VKT_TOOLS_HTTP_INSIDE_H
 
@@ -6,6 +6,7 @@
 
 #include "http.h"
 #include "http_os.h"
+#include "http_words.h"
 
 enum { HEADER_BYTES = 32 << 10, N_PAGES = 8 };
 
@@ -66,7 +67,15 @@ struct http_server {
     size_t n_pages;
 };
 
+/* ---- connections: http_peers.c ---- */
+
+void http_on_peer(void *server, struct MHD_Connection *c, void **context,
+                  enum MHD_ConnectionNotificationCode what);
 void http_cut_slow_ones(http_server *s); /* who sends a byte now and then; under the lock */
+peer *http_peer_of(struct MHD_Connection *c);
+void *http_on_path(void *server, const char *path, struct MHD_Connection *c);
+/* Whether the path had a null character, so that what stands behind it was lost. */
+bool http_is_cut(const peer *p, const char *path, const char *version);
 
 /* ---- a request and its answer: http_exchange.c ---- */
 
@@ -80,15 +89,9 @@ const char *http_reserve(exchange *x, size_t more);
 void http_wake(exchange *x);
 void http_let_go(exchange *x); /* frees it */
 
-peer *http_peer_of(struct MHD_Connection *c);
-void *http_on_path(void *server, const char *path, struct MHD_Connection *c);
-/* Whether the path had a null character, so that what stands behind it was lost. */
-bool http_is_cut(const peer *p, const char *path, const char *version);
-
 void http_add_headers(const exchange *x, struct MHD_Response *r);
 enum MHD_Result http_send_body(const exchange *x, int status, const char *type, const char *body,
                                size_t n, enum MHD_ResponseMemoryMode mode);
 enum MHD_Result http_send_refusal(const exchange *x, int status, const char *why);
-char *http_copy(const char *text, size_t n); /* with a NUL; NULL: no memory */
 
 #endif

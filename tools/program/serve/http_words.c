@@ -1,4 +1,5 @@
 /* http_words.h */
+#include <stdlib.h>
 #include <string.h>
 
 #include "http_words.h"
@@ -60,4 +61,12 @@ const char *http_cookie(const char *cookies, const char *name, size_t *n)
         p += len;
     }
     return NULL;
+}
+
+char *http_copy(const char *text, size_t n)
+{
+    char *p = malloc(n + 1);
+    if (p) memcpy(p, text, n);
+    if (p) p[n] = 0;
+    return p;
 }

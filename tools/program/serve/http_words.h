@@ -12,5 +12,6 @@ bool http_argument(const char *query, const char *name, char *out, size_t cap);
 const char *http_cookie(const char *cookies, const char *name, size_t *n);
 /* Two hexadecimal digits as a number; -1: they are none. */
 int http_byte(const char *two);
+char *http_copy(const char *text, size_t n); /* with a NUL; NULL: no memory */
 
 #endif

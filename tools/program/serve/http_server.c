@@ -9,9 +9,8 @@
 #include "http_refusal.h"
 #include "term.h"
 
-/* Seconds for a new connection's first headers. Connections that may be open beyond those that are
- * served, while the oldest are being closed. */
-enum { SILENT_S = 5, BEING_CLOSED = 256 };
+/* Connections that may be open beyond those that are served, while the oldest are being closed. */
+enum { BEING_CLOSED = 256 };
 
 /* ---- the server's thread ---- */
 
@@ -156,61 +155,6 @@ static void on_end(void *server, struct MHD_Connection *c, void **of,
     *of = NULL;
 }
 
-static void cut(http_server *s, peer *l)
-{
-    http_os_cut(l->socket);
-    if (!l->cut) s->n_peers--;
-    l->cut = true;
-}
-
-/* Who connects and says nothing, or nothing more, keeps nobody out. */
-static void make_room(http_server *s)
-{
-    peer *oldest = NULL;
-    if (s->n_peers <= s->limits.connections) return;
-    for (peer *l = s->peers; l; l = l->after)
-        if (!l->busy && !l->reads && !l->cut &&
-            (!oldest || (l->asked != oldest->asked ? !l->asked : l->since <= oldest->since)))
-            oldest = l;
-    if (oldest) cut(s, oldest);
-}
-
-static void on_peer(void *server, struct MHD_Connection *c, void **context,
-                    enum MHD_ConnectionNotificationCode what)
-{
-    http_server *s = server;
-    peer *l = *context;
-    pthread_mutex_lock(&s->lock);
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = l = calloc(1, sizeof *l); /* without: it is refused */
-        if (l) {
-            l->socket = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-            l->since = cli_now();
-            l->after = s->peers;
-            if (l->after) l->after->before = l;
-            s->peers = l;
-            s->n_peers++;
-            make_room(s);
-        }
-    } else if (l) {
-        if (l->after) l->after->before = l->before;
-        *(l->before ? &l->before->after : &s->peers) = l->after;
-        if (!l->cut) s->n_peers--;
-        free(l->query);
-        free(l);
-        *context = NULL;
-    }
-    pthread_mutex_unlock(&s->lock);
-}
-
-/* Who sends a byte now and then would keep a connection for ever. */
-void http_cut_slow_ones(http_server *s)
-{
-    double now = cli_now(), most = s->limits.read_s;
-    for (peer *l = s->peers; l; l = l->after)
-        if (!l->busy && now - l->since > (l->asked || most < SILENT_S ? most : SILENT_S)) cut(s, l);
-}
-
 bool http_open(uint16_t port, const http_limits *limits, http_server **out, char **why)
 {
     http_server *s = calloc(1, sizeof *s);
@@ -227,7 +171,7 @@ bool http_open(uint16_t port, const http_limits *limits, http_server **out, char
         MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, on_request, s,
         HTTP_OS_ALONE MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_NOTIFY_COMPLETED,
         on_end, s, MHD_OPTION_URI_LOG_CALLBACK, http_on_path, s, MHD_OPTION_NOTIFY_CONNECTION,
-        on_peer, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)limits->connections + BEING_CLOSED,
+        http_on_peer, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)limits->connections + BEING_CLOSED,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(limits->read_s + 1) / 2,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_LISTEN_BACKLOG_SIZE,
         1024u, MHD_OPTION_END);
