@@ -177,6 +177,8 @@ set(SRC_DATA_PICTURES
   src/data/pictures/pictures.c
   src/data/pictures/randaugment.c
   src/data/pictures/survey.c
+  src/data/pictures/instance_map.c
+  src/data/pictures/instances.c
   src/data/pictures/masks.c
   src/data/pictures/mosaic.c
   src/data/pictures/paired.c
@@ -497,6 +499,9 @@ set(SRC_TRAIN
   src/train/detect/detect_loss.c
   src/train/detect/found.c
   src/train/detect/predict_boxes.c
+  src/train/instances/instance_groups.c
+  src/train/instances/instance_loss.c
+  src/train/instances/predict_instances.c
   src/train/points/peaks.c
   src/train/points/point_loss.c
   src/train/points/predict_points.c
@@ -532,6 +537,7 @@ set(SRC_TRAIN
   src/train/measures/eval_totals.c
   src/train/measures/label_doubt.c
   src/train/measures/picture_scores.c
+  src/train/measures/instance_scores.c
   src/train/measures/point_scores.c
   src/train/measures/ranks.c
   src/train/measures/speed.c

@@ -68,7 +68,8 @@ typedef enum vkt_task {
     VKT_TASK_SEGMENT,    /* a class of each pixel: the target is a mask */
     VKT_TASK_PICTURE,    /* another picture: its pixels, 0 to 1 */
     VKT_TASK_DETECT,     /* the boxes of what is on it, each with a class */
-    VKT_TASK_POINTS      /* where named points lie on it */
+    VKT_TASK_POINTS,     /* where named points lie on it */
+    VKT_TASK_INSTANCES   /* which pixels belong to each of several things of one class */
 } vkt_task;
 typedef enum vkt_missing { VKT_MISSING_ERROR, VKT_MISSING_MEAN, VKT_MISSING_DROP } vkt_missing;
 typedef enum vkt_standardize {
@@ -103,16 +104,17 @@ typedef enum vkt_picture_color {
 
 /* Options that a source supports; a source without the bit refuses the option. */
 typedef enum vkt_source_takes {
-    VKT_TAKES_REGRESS = 1,     /* labels that are numbers to predict: data.task regress */
-    VKT_TAKES_COLUMN = 2,      /* the name of the label's column: data.label */
-    VKT_TAKES_TEST_PATH = 4,   /* a test file of its own: data.test_path */
-    VKT_TAKES_LABELS = 8,      /* a CSV of labels: data.labels */
-    VKT_TAKES_SIZE = 16,       /* a size that pictures are brought to: data.size */
-    VKT_TAKES_MULTILABEL = 32, /* several labels of an example: data.task multilabel */
-    VKT_TAKES_SEGMENT = 64,    /* has masks, and nothing else: data.task segment */
-    VKT_TAKES_PICTURE = 128,   /* has pairs of pictures, and nothing else: data.task picture */
-    VKT_TAKES_DETECT = 256,    /* has boxes, and nothing else: data.task detect */
-    VKT_TAKES_POINTS = 512,    /* has points, and nothing else: data.task points */
+    VKT_TAKES_REGRESS = 1,      /* labels that are numbers to predict: data.task regress */
+    VKT_TAKES_COLUMN = 2,       /* the name of the label's column: data.label */
+    VKT_TAKES_TEST_PATH = 4,    /* a test file of its own: data.test_path */
+    VKT_TAKES_LABELS = 8,       /* a CSV of labels: data.labels */
+    VKT_TAKES_SIZE = 16,        /* a size that pictures are brought to: data.size */
+    VKT_TAKES_MULTILABEL = 32,  /* several labels of an example: data.task multilabel */
+    VKT_TAKES_SEGMENT = 64,     /* has masks, and nothing else: data.task segment */
+    VKT_TAKES_PICTURE = 128,    /* has pairs of pictures, and nothing else: data.task picture */
+    VKT_TAKES_DETECT = 256,     /* has boxes, and nothing else: data.task detect */
+    VKT_TAKES_POINTS = 512,     /* has points, and nothing else: data.task points */
+    VKT_TAKES_INSTANCES = 1024, /* has masks of instances, and nothing else: data.task instances */
 } vkt_source_takes;
 
 typedef struct vkt_source_info {
@@ -139,6 +141,8 @@ typedef enum vkt_likeness {
 /* The source that a file or folder looks most like. NONE: it looks like no source's data, or does
  * not exist. */
 VKT_API vkt_likeness vkt_source_of(const char *path, vkt_source_info *out);
+/* How much it looks like the named source's data. */
+VKT_API vkt_likeness vkt_source_likeness(const char *source, const char *path);
 
 /* ---- opening ---- */
 

@@ -32,11 +32,12 @@ typedef enum vkt_loss_kind {
     VKT_LOSS_KIND_BCE,
     VKT_LOSS_KIND_DPO,
     VKT_LOSS_KIND_SIMPO,
-    VKT_LOSS_KIND_DICE,    /* pixels of classes: overlap, picture by picture */
-    VKT_LOSS_KIND_DICE_CE, /* the sum of it and cross-entropy */
-    VKT_LOSS_KIND_L1,      /* pictures */
-    VKT_LOSS_KIND_DETECT,  /* boxes and their classes */
-    VKT_LOSS_KIND_POINTS   /* heatmaps of points */
+    VKT_LOSS_KIND_DICE,     /* pixels of classes: overlap, picture by picture */
+    VKT_LOSS_KIND_DICE_CE,  /* the sum of it and cross-entropy */
+    VKT_LOSS_KIND_L1,       /* pictures */
+    VKT_LOSS_KIND_DETECT,   /* boxes and their classes */
+    VKT_LOSS_KIND_POINTS,   /* heatmaps of points */
+    VKT_LOSS_KIND_INSTANCES /* mask, centres and offsets of instances */
 } vkt_loss_kind;
 /* One of several losses: of the output of a layer that the model's list names. */
 typedef struct vkt_loss_term {
@@ -128,7 +129,7 @@ typedef struct vkt_config {
     const char *metric;     /* that selects: "accuracy", "balanced_accuracy", "macro_f1", "roc_auc",
                                "average_precision", "micro_f1", "ece", "loss", "mae", "rmse", "r2",
                                "mean_iou", "psnr", "ssim", "map", "map50", "oks_ap",
-                               "pck", "point_error";
+                               "pck", "point_error", "instance_ap50";
                                "auto" until vkt_config_finish */
     const char *loss_on;    /* the entry of losses whose loss selects, with metric "loss"; NULL: the
                                sum */

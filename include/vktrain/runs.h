@@ -26,7 +26,7 @@ typedef struct vkt_history_eval {
     uint64_t step;
     char split[16];
     double loss, accuracy, balanced_accuracy, macro_f1, micro_f1, roc_auc, average_precision, ece;
-    double mean_iou, psnr, ssim, map, map50, oks_ap, pck, point_error;
+    double mean_iou, psnr, ssim, map, map50, oks_ap, pck, point_error, instance_ap50;
     double mae, rmse, r2, seconds; /* regression, in units of the target */
     uint64_t n;                    /* examples */
     uint32_t n_classes;            /* 0: no counts */

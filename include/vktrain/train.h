@@ -217,7 +217,10 @@ typedef struct vkt_eval_result {
     double pck, point_error, oks_ap; /* of them: the share of these; mean distance in pixels of the
                                         picture that the model sees; average precision over object
                                         keypoint similarities of 0.50 to 0.95; else NAN */
-    double *class_error; /* [n_classes] point_error of each, NAN: none is there; NULL: no points */
+    double *class_error;  /* [n_classes] point_error of each, NAN: none is there; NULL: no points */
+    bool instances;       /* counts are of instances of the one class "instance", correct those that
+                             are found: by IoU of at least 0.5, each once */
+    double instance_ap50; /* of them TP / (TP + FP + FN), over all pictures together; else NAN */
     double top5; /* share whose class is among the five likeliest; NAN of fewer than six classes */
     double ece;  /* expected calibration error, 15 bins of confidence; NAN where no classes */
     double temperature;    /* that predictions divide logits by; 0: none was fitted */

@@ -57,7 +57,7 @@ void vkt_dataset_class_counts(const vkt_dataset *ds, vkt_split split, uint64_t *
     VKT_ASSERT(ds->schema.task != VKT_TASK_REGRESS && ds->schema.task != VKT_TASK_PICTURE &&
                !is_text(ds));
     memset(out, 0, n * sizeof *out);
-    if (ds->schema.task == VKT_TASK_SEGMENT) {
+    if (ds->schema.task == VKT_TASK_SEGMENT || ds->schema.task == VKT_TASK_INSTANCES) {
         vkt__dense_count(ds, split, out);
         return;
     }

@@ -120,6 +120,9 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
     if ((desc->task == VKT_TASK_POINTS) != ((s->takes & VKT_TAKES_POINTS) != 0))
         return vkt__fail(VKT_E_ARG, "data",
                          "data.task points and data.source points need each other");
+    if ((desc->task == VKT_TASK_INSTANCES) != ((s->takes & VKT_TAKES_INSTANCES) != 0))
+        return vkt__fail(VKT_E_ARG, "data",
+                         "data.task instances and data.source instances need each other");
     if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0) ||
         picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
         return vkt__fail(VKT_E_ARG, "data", "data.task %s and data.source %s need each other",

@@ -5,6 +5,7 @@
 #include "data/boxes/boxes.h"
 #include "data/pictures/cifar.h"
 #include "data/pictures/images.h"
+#include "data/pictures/instances.h"
 #include "data/pictures/masks.h"
 #include "data/pictures/packed.h"
 #include "data/pictures/picture_pairs.h"
@@ -12,6 +13,13 @@
 #include "data/points/points.h"
 #include "data/tables/table_source.h"
 #include "data/text/corpus.h"
+
+/* One folder may be read as either: the model says which it is. */
+static vkt_status reopen_masks(vkt_dataset *ds, const char *const *paths, size_t n)
+{
+    return (ds->schema.task == VKT_TASK_INSTANCES ? vkt__instances_open_schema
+                                                  : vkt__masks_open_schema)(ds, paths, n);
+}
 
 /* Where a path looks like several equally, the first is taken. */
 static const vkt__source_row rows[] = {
@@ -51,13 +59,22 @@ static const vkt__source_row rows[] = {
       .reopen = vkt__boxes_open_schema,
       .reopens_many = true,
       .is = vkt__boxes_are },
+    { .info = { .name = "instances",
+                .help = "pictures and the instances on them: the folders images and instances",
+                .path = "the folder that holds images and instances, or images and masks",
+                .kinds = VKT_DATA_KIND_PICTURES,
+                .takes = VKT_TAKES_SIZE | VKT_TAKES_INSTANCES },
+      .open = vkt__instances_open,
+      .reopen = reopen_masks,
+      .reopens_many = true,
+      .is = vkt__instances_are },
     { .info = { .name = "masks",
                 .help = "pictures and masks: the folders images and masks",
                 .path = "the folder that holds images and masks",
                 .kinds = VKT_DATA_KIND_PICTURES,
                 .takes = VKT_TAKES_SIZE | VKT_TAKES_SEGMENT },
       .open = vkt__masks_open,
-      .reopen = vkt__masks_open_schema,
+      .reopen = reopen_masks,
       .reopens_many = true,
       .is = vkt__masks_are },
     { .info = { .name = "pairs",
@@ -180,6 +197,12 @@ const char *vkt_source_names(unsigned takes, char *out, size_t n)
         left--;
     }
     return out;
+}
+
+vkt_likeness vkt_source_likeness(const char *source, const char *path)
+{
+    const vkt__source_row *r = vkt__source_named(source);
+    return r ? likeness(r, path) : VKT_LIKE_NONE;
 }
 
 vkt_likeness vkt_source_of(const char *path, vkt_source_info *out)

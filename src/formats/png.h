@@ -8,5 +8,7 @@
  */
 vkt_status vkt__png_write(const char *path, uint32_t w, uint32_t h, uint32_t channels,
                           const uint8_t *pixels);
+/* number [h, w] as grey of 16 bits a pixel. IO, OOM_HOST. */
+vkt_status vkt__png_write_numbers(const char *path, uint32_t w, uint32_t h, const uint16_t *number);
 
 #endif

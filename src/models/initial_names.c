@@ -49,7 +49,8 @@ static const char **names_of(vkt__arena *a, const vkt__schema *s, which w, uint3
         most += vkt__column_inputs(&s->columns[i]) + s->columns[i].n_categories;
     const char **out = vkt__arena_alloc(a, (most + 1) * sizeof *out);
     *n = 0;
-    if (w == OUTPUTS && (s->task == VKT_TASK_PICTURE || s->task == VKT_TASK_DETECT))
+    if (w == OUTPUTS && (s->task == VKT_TASK_PICTURE || s->task == VKT_TASK_DETECT ||
+                         s->task == VKT_TASK_INSTANCES))
         return out; /* pixels have no names, nor have the numbers of a box */
     for (uint32_t k = 0; k < s->n_outputs && w == OUTPUTS; k++)
         out[(*n)++] = s->task == VKT_TASK_REGRESS ? s->targets[k].name : s->classes[k];

@@ -559,7 +559,8 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *
     vkt_status st = VKT_OK;
     const vkt_dataset_info *info = vkt_dataset_get_info(data);
     bool classify = info->task != VKT_TASK_REGRESS && info->task != VKT_TASK_PICTURE &&
-                    info->task != VKT_TASK_DETECT && info->task != VKT_TASK_POINTS,
+                    info->task != VKT_TASK_DETECT && info->task != VKT_TASK_POINTS &&
+                    info->task != VKT_TASK_INSTANCES,
          softmax = info->task == VKT_TASK_CLASSIFY || info->task == VKT_TASK_SEGMENT;
     vkt_shape shape = { .rank = info->input_rank + 1, .d = { 1 } };
     for (uint32_t i = 0; i < info->input_rank; i++) shape.d[i + 1] = info->input_shape[i];

@@ -51,6 +51,9 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
     if (points && d->fit != VKT_PICTURE_FIT_STRETCH)
         return vkt__config_refuse(c, "data.fit",
                                   "not for points: all of a picture is shown, with grey around it");
+    if ((d->task == VKT_TASK_INSTANCES) != ((s->takes & VKT_TAKES_INSTANCES) != 0))
+        return vkt__config_refuse(c, "data.task",
+                                  "instances and data.source: instances go together");
     if (d->flip_pairs && !points)
         return vkt__config_refuse(c, "data.flip_pairs", "only for data.source: points");
     if (d->separator && d->task != VKT_TASK_MULTILABEL)
@@ -173,6 +176,8 @@ static vkt_status check_losses(const vkt_config *c)
         return vkt__config_refuse(c, "losses", "not for boxes, whose loss has its two parts");
     if (c->n_losses && c->data.task == VKT_TASK_POINTS)
         return vkt__config_refuse(c, "losses", "not for points, whose loss is of their heatmaps");
+    if (c->n_losses && c->data.task == VKT_TASK_INSTANCES)
+        return vkt__config_refuse(c, "losses", "not for instances, whose loss has its three parts");
     if (c->n_losses && (c->data.task == VKT_TASK_SEGMENT || c->data.task == VKT_TASK_PICTURE))
         return vkt__config_refuse(c, "losses",
                                   "not for masks and pictures: loss.kind: dice_ce sums two");
@@ -216,6 +221,9 @@ static vkt_status check_kind(const vkt_config *c, const char *option, vkt_loss_k
         return vkt__config_refuse(c, option, "data.task: detect has detect, and no other task has");
     if ((kind == VKT_LOSS_KIND_POINTS) != (c->data.task == VKT_TASK_POINTS))
         return vkt__config_refuse(c, option, "data.task: points has points, and no other task has");
+    if ((kind == VKT_LOSS_KIND_INSTANCES) != (c->data.task == VKT_TASK_INSTANCES))
+        return vkt__config_refuse(c, option,
+                                  "data.task: instances has instances, and no other task has");
     if (dice && c->data.task != VKT_TASK_SEGMENT)
         return vkt__config_refuse(c, option, "dice and dice_ce are for data.task: segment");
     if (dice && c->label_smoothing > 0)
@@ -266,8 +274,9 @@ static vkt_status check_data(const vkt_config *c)
     VKT_TRY(check_text(c, vkt__config_is_text(c)));
     VKT_TRY(check_takes(c, &s));
     bool several = d->task == VKT_TASK_MULTILABEL, detect = d->task == VKT_TASK_DETECT,
-         points = d->task == VKT_TASK_POINTS,
-         regress = d->task == VKT_TASK_REGRESS || d->task == VKT_TASK_PICTURE || detect || points;
+         points = d->task == VKT_TASK_POINTS, instances = d->task == VKT_TASK_INSTANCES,
+         regress = d->task == VKT_TASK_REGRESS || d->task == VKT_TASK_PICTURE || detect || points ||
+                   instances;
     const struct {
         bool given;
         const char *option;
@@ -284,6 +293,7 @@ static vkt_status check_data(const vkt_config *c)
                                       : d->task == VKT_TASK_PICTURE ? "picture"
                                       : detect                      ? "detect"
                                       : points                      ? "points"
+                                      : instances                   ? "instances"
                                                                     : "regress");
 fail:
     return st;
@@ -435,6 +445,12 @@ static vkt_status check_metric(const vkt_config *c)
                                   points
                                       ? "data.task: points: oks_ap, pck, point_error and loss are"
                                       : "this data.task: it is of points");
+    bool instances = c->data.task == VKT_TASK_INSTANCES;
+    if ((m->of == VKT__OF_INSTANCES && !instances) ||
+        (instances && m->of != VKT__OF_ALL && m->of != VKT__OF_INSTANCES))
+        return vkt__config_refuse(c, "checkpoint.metric", "%s is not measured with %s", c->metric,
+                                  instances ? "data.task: instances: instance_ap50 and loss are"
+                                            : "this data.task: it is of instances");
     if (several && m->of == VKT__OF_ONE)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured with data.task: multilabel", c->metric);

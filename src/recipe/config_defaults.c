@@ -12,6 +12,7 @@ static vkt_loss_kind loss_of(vkt_task task)
            : task == VKT_TASK_MULTILABEL                        ? VKT_LOSS_KIND_BCE
            : task == VKT_TASK_DETECT                            ? VKT_LOSS_KIND_DETECT
            : task == VKT_TASK_POINTS                            ? VKT_LOSS_KIND_POINTS
+           : task == VKT_TASK_INSTANCES                         ? VKT_LOSS_KIND_INSTANCES
                                                                 : VKT_LOSS_KIND_CROSS_ENTROPY;
 }
 
@@ -26,6 +27,7 @@ static void task(vkt_config *c)
     if (s.takes & VKT_TAKES_PICTURE) c->data.task = VKT_TASK_PICTURE;
     if (s.takes & VKT_TAKES_DETECT) c->data.task = VKT_TASK_DETECT;
     if (s.takes & VKT_TAKES_POINTS) c->data.task = VKT_TASK_POINTS;
+    if (s.takes & VKT_TAKES_INSTANCES) c->data.task = VKT_TASK_INSTANCES;
 }
 
 static void loss(vkt_config *c)
@@ -48,6 +50,7 @@ static void selection(vkt_config *c)
                     : c->data.task == VKT_TASK_PICTURE                         ? "psnr"
                     : c->data.task == VKT_TASK_DETECT                          ? "map"
                     : c->data.task == VKT_TASK_POINTS                          ? "oks_ap"
+                    : c->data.task == VKT_TASK_INSTANCES                       ? "instance_ap50"
                     : several                                                  ? "average_precision"
                                                                                : "accuracy";
     const vkt__measure *m = vkt__measure_named(c->metric);

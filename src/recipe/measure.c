@@ -22,6 +22,7 @@ static const vkt__measure measures[] = {
     { "oks_ap", 1, VKT__OF_POINTS },
     { "pck", 1, VKT__OF_POINTS },
     { "point_error", -1, VKT__OF_POINTS },
+    { "instance_ap50", 1, VKT__OF_INSTANCES },
 };
 
 const vkt__measure *vkt__measure_named(const char *name)

@@ -14,7 +14,8 @@ typedef enum vkt__measured {
     VKT__OF_PIXELS,   /* masks */
     VKT__OF_PICTURES, /* targets that are pictures */
     VKT__OF_BOXES,
-    VKT__OF_POINTS
+    VKT__OF_POINTS,
+    VKT__OF_INSTANCES
 } vkt__measured;
 typedef struct vkt__measure {
     const char *name;

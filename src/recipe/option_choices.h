@@ -36,12 +36,15 @@ static const vkt__choice missings[] = { { "error", VKT_MISSING_ERROR },
                                         { "mean", VKT_MISSING_MEAN },
                                         { "drop", VKT_MISSING_DROP },
                                         { 0 } };
-static const vkt__choice tasks[] = {
-    { "classify", VKT_TASK_CLASSIFY },     { "regress", VKT_TASK_REGRESS },
-    { "multilabel", VKT_TASK_MULTILABEL }, { "segment", VKT_TASK_SEGMENT },
-    { "picture", VKT_TASK_PICTURE },       { "detect", VKT_TASK_DETECT },
-    { "points", VKT_TASK_POINTS },         { 0 }
-};
+static const vkt__choice tasks[] = { { "classify", VKT_TASK_CLASSIFY },
+                                     { "regress", VKT_TASK_REGRESS },
+                                     { "multilabel", VKT_TASK_MULTILABEL },
+                                     { "segment", VKT_TASK_SEGMENT },
+                                     { "picture", VKT_TASK_PICTURE },
+                                     { "detect", VKT_TASK_DETECT },
+                                     { "points", VKT_TASK_POINTS },
+                                     { "instances", VKT_TASK_INSTANCES },
+                                     { 0 } };
 static const vkt__choice standards[] = { { "auto", VKT_STANDARDIZE_AUTO },
                                          { "none", VKT_STANDARDIZE_NONE },
                                          { "global", VKT_STANDARDIZE_GLOBAL },
@@ -60,15 +63,21 @@ static const vkt__choice maths[] = { { "strict", VKT_MATH_STRICT },
 static const vkt__choice precisions[] = {
     { "fp32", VKT_F32 }, { "bf16", VKT_BF16 }, { "fp16", VKT_F16 }, { 0 }
 };
-static const vkt__choice losses[] = {
-    { "auto", VKT_LOSS_KIND_AUTO },     { "cross_entropy", VKT_LOSS_KIND_CROSS_ENTROPY },
-    { "focal", VKT_LOSS_KIND_FOCAL },   { "mse", VKT_LOSS_KIND_MSE },
-    { "huber", VKT_LOSS_KIND_HUBER },   { "bce", VKT_LOSS_KIND_BCE },
-    { "dpo", VKT_LOSS_KIND_DPO },       { "simpo", VKT_LOSS_KIND_SIMPO },
-    { "dice", VKT_LOSS_KIND_DICE },     { "dice_ce", VKT_LOSS_KIND_DICE_CE },
-    { "l1", VKT_LOSS_KIND_L1 },         { "detect", VKT_LOSS_KIND_DETECT },
-    { "points", VKT_LOSS_KIND_POINTS }, { 0 }
-};
+static const vkt__choice losses[] = { { "auto", VKT_LOSS_KIND_AUTO },
+                                      { "cross_entropy", VKT_LOSS_KIND_CROSS_ENTROPY },
+                                      { "focal", VKT_LOSS_KIND_FOCAL },
+                                      { "mse", VKT_LOSS_KIND_MSE },
+                                      { "huber", VKT_LOSS_KIND_HUBER },
+                                      { "bce", VKT_LOSS_KIND_BCE },
+                                      { "dpo", VKT_LOSS_KIND_DPO },
+                                      { "simpo", VKT_LOSS_KIND_SIMPO },
+                                      { "dice", VKT_LOSS_KIND_DICE },
+                                      { "dice_ce", VKT_LOSS_KIND_DICE_CE },
+                                      { "l1", VKT_LOSS_KIND_L1 },
+                                      { "detect", VKT_LOSS_KIND_DETECT },
+                                      { "points", VKT_LOSS_KIND_POINTS },
+                                      { "instances", VKT_LOSS_KIND_INSTANCES },
+                                      { 0 } };
 static const vkt__choice bases[] = {
     { "auto", VKT_QUANT_AUTO }, { "f32", VKT_QUANT_F32 },   { "f16", VKT_QUANT_F16 },
     { "bf16", VKT_QUANT_BF16 }, { "q8_0", VKT_QUANT_Q8_0 }, { "q4_0", VKT_QUANT_Q4_0 },
@@ -89,15 +98,28 @@ static const vkt__choice thresholds[] = { { "auto", VKT_THRESHOLD_AUTO },
 static const vkt__choice forms[] = { { "playbook", VKT_OPTIM_FORM_PLAYBOOK },
                                      { "torch", VKT_OPTIM_FORM_TORCH },
                                      { 0 } };
-static const vkt__choice metrics[] = {
-    { "auto", 0 },     { "accuracy", 0 },    { "balanced_accuracy", 0 },
-    { "macro_f1", 0 }, { "roc_auc", 0 },     { "average_precision", 0 },
-    { "micro_f1", 0 }, { "ece", 0 },         { "loss", 0 },
-    { "mae", 0 },      { "rmse", 0 },        { "r2", 0 },
-    { "mean_iou", 0 }, { "psnr", 0 },        { "ssim", 0 },
-    { "map", 0 },      { "map50", 0 },       { "oks_ap", 0 },
-    { "pck", 0 },      { "point_error", 0 }, { 0 }
-};
+static const vkt__choice metrics[] = { { "auto", 0 },
+                                       { "accuracy", 0 },
+                                       { "balanced_accuracy", 0 },
+                                       { "macro_f1", 0 },
+                                       { "roc_auc", 0 },
+                                       { "average_precision", 0 },
+                                       { "micro_f1", 0 },
+                                       { "ece", 0 },
+                                       { "loss", 0 },
+                                       { "mae", 0 },
+                                       { "rmse", 0 },
+                                       { "r2", 0 },
+                                       { "mean_iou", 0 },
+                                       { "psnr", 0 },
+                                       { "ssim", 0 },
+                                       { "map", 0 },
+                                       { "map50", 0 },
+                                       { "oks_ap", 0 },
+                                       { "pck", 0 },
+                                       { "point_error", 0 },
+                                       { "instance_ap50", 0 },
+                                       { 0 } };
 static const vkt__choice baselines[] = { { "auto", VKT_BASELINE_AUTO },
                                          { "none", VKT_BASELINE_NONE },
                                          { 0 } };

@@ -61,6 +61,8 @@ static const char *loss_name(const vkt__run_view *r)
         return "loss of classes and boxes, mean of a picture";
     case VKT_LOSS_KIND_POINTS:
         return "squared error of heatmaps, 1 where nothing is found";
+    case VKT_LOSS_KIND_INSTANCES:
+        return "loss of masks, centres and offsets, mean of a picture";
     case VKT_LOSS_KIND_DICE:
         return "1 - Dice, mean of a picture";
     default:
@@ -146,7 +148,8 @@ static void plot_judged(vkt__page *p, const vkt__run_view *r, const char *title,
 static void plot_task(vkt__page *p, const vkt__run_view *r)
 {
     static const char *const boxes[] = { "map", "map50" }, *const psnr[] = { "psnr" },
-                             *const points[] = { "oks_ap", "pck" };
+                             *const points[] = { "oks_ap", "pck" },
+                             *const instances[] = { "instance_ap50" };
     const vkt_history_eval *e = r->h->n_evals ? r->h->evals : NULL;
     if (e && !isnan(e->map))
         plot_judged(p, r, "Mean average precision of boxes, validation", "share", boxes, 2);
@@ -155,6 +158,9 @@ static void plot_task(vkt__page *p, const vkt__run_view *r)
                     "Points: average precision by similarity, and share that is near, "
                     "validation",
                     "share", points, 2);
+    else if (e && !isnan(e->instance_ap50))
+        plot_judged(p, r, "Instances: TP / (TP + FP + FN) at IoU 0.50, validation", "share",
+                    instances, 1);
     else if (e && !isnan(e->psnr))
         plot_judged(p, r, "Peak signal to noise, validation", "dB", psnr, 1);
     else

@@ -168,6 +168,7 @@ static const struct {
     { "oks_ap", offsetof(vkt_history_eval, oks_ap) },
     { "pck", offsetof(vkt_history_eval, pck) },
     { "point_error", offsetof(vkt_history_eval, point_error) },
+    { "instance_ap50", offsetof(vkt_history_eval, instance_ap50) },
     { "mae", offsetof(vkt_history_eval, mae) },
     { "rmse", offsetof(vkt_history_eval, rmse) },
     { "r2", offsetof(vkt_history_eval, r2) },

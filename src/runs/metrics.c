@@ -41,6 +41,7 @@ static const column columns[] = {
     { "oks_ap", AT(oks_ap) },
     { "pck", AT(pck) },
     { "point_error", AT(point_error) },
+    { "instance_ap50", AT(instance_ap50) },
     { "grad_norm", AT(grad_norm) },
     { "clip", AT(clip) },
     { "lr", AT(lr) },

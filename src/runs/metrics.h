@@ -13,6 +13,7 @@ typedef struct vkt__metrics_row {
     double mean_iou, psnr, ssim;      /* of masks; of pictures */
     double map, map50;                /* of boxes */
     double oks_ap, pck, point_error;  /* of points */
+    double instance_ap50;             /* of instances */
     double mae, rmse, r2;             /* of a regression, in units of the target */
     double perplexity, bits_per_byte; /* of text */
     double rewards_chosen, rewards_rejected, rewards_margin; /* of preferences */

@@ -8,6 +8,7 @@
 #include "data/text/documents.h"
 #include "recipe/relocate.h"
 #include "train/measures/classes.h"
+#include "train/measures/instance_scores.h"
 #include "train/measures/point_scores.h"
 #include "train/importance.h"
 #include "train/predictions.h"
@@ -123,8 +124,8 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     VKT_TRY(vkt__evaluate_views(o.session, desc->tta));
     bool text = info->kind == VKT_DATA_KIND_TEXT;
     bool dense = vkt__is_dense(info->task), boxes = info->task == VKT_TASK_DETECT,
-         points = info->task == VKT_TASK_POINTS,
-         pictures = info->task == VKT_TASK_PICTURE || boxes || points;
+         points = info->task == VKT_TASK_POINTS, instances = info->task == VKT_TASK_INSTANCES,
+         pictures = info->task == VKT_TASK_PICTURE || boxes || points || instances;
     if (desc->predictions && (text || dense)) {
         st = vkt__fail(VKT_E_ARG, "eval", "--predictions does not support %s",
                        text ? "language models" : "pictures: use `vktrain predict --out FOLDER`");
@@ -138,6 +139,7 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
                        text                                ? "a language model"
                        : boxes                             ? "boxes"
                        : points                            ? "points"
+                       : instances                         ? "instances"
                        : pictures                          ? "pictures"
                        : info->task == VKT_TASK_REGRESS    ? "numbers"
                        : info->task == VKT_TASK_MULTILABEL ? "several labels"
@@ -147,11 +149,12 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     }
     if (desc->curves && (text || dense || info->task == VKT_TASK_REGRESS)) {
         st = vkt__fail(VKT_E_ARG, "eval", "there are no curves of %s: they are for classes",
-                       text     ? "a language model"
-                       : boxes  ? "boxes yet"
-                       : points ? "points"
-                       : dense  ? "pixels"
-                                : "numbers");
+                       text        ? "a language model"
+                       : boxes     ? "boxes yet"
+                       : points    ? "points"
+                       : instances ? "instances"
+                       : dense     ? "pixels"
+                                   : "numbers");
         goto fail;
     }
     o.session->curves = desc->curves != NULL;
@@ -226,6 +229,8 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->oks_ap = sums.oks_ap;
     out->pck = vkt__pck(&sums);
     out->point_error = vkt__point_error(&sums);
+    out->instances = sums.instances;
+    out->instance_ap50 = vkt__instance_ap50(&sums);
     out->class_error = sums.class_error;
     sums.class_error = NULL;
     for (uint32_t k = 0; k < sums.n_classes && sums.points; k++)

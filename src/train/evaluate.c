@@ -8,6 +8,8 @@
 #include "train/measures/eval_totals.h"
 #include "train/measures/picture_scores.h"
 #include "train/evaluate.h"
+#include "train/instances/instance_groups.h"
+#include "train/measures/instance_scores.h"
 #include "train/measures/point_scores.h"
 #include "train/measures/ranks.h"
 #include "train/points/peaks.h"
@@ -33,7 +35,8 @@ typedef struct {
     vkt_split split;
     vkt__finder finder; /* detection */
     vkt__object *objects;
-    vkt__point *point; /* [n_outputs] of points */
+    vkt__point *point;           /* [n_outputs] of points */
+    vkt__instance_groups groups; /* of instances */
     vkt_status failed;
 } pass;
 
@@ -246,6 +249,17 @@ static void take_points(pass *p, uint32_t index, const float *out, const vkt_lab
     vkt__points_add(p->sums, index, y, p->point);
 }
 
+static void take_instances(pass *p, const float *out, const vkt_label *y, double loss)
+{
+    const uint32_t *shape = p->s->info->output_shape;
+    p->sums->n++;
+    p->sums->loss += loss;
+    vkt_status st = vkt__instance_group(&p->groups, out, shape[0], shape[1]);
+    if (st == VKT_OK)
+        st = vkt__instances_add(p->sums, y, p->groups.map, (size_t)shape[0] * shape[1]);
+    if (p->failed == VKT_OK) p->failed = st;
+}
+
 static void take_dense(pass *p, uint32_t slot)
 {
     const vkt__ring *l = &p->s->eval;
@@ -253,7 +267,7 @@ static void take_dense(pass *p, uint32_t slot)
     const vkt_dataset_info *info = p->s->info;
     size_t n_out = vkt__session_out(info), n_labels = info->n_labels;
     bool masks = info->task == VKT_TASK_SEGMENT, boxes = info->task == VKT_TASK_DETECT,
-         points = info->task == VKT_TASK_POINTS;
+         points = info->task == VKT_TASK_POINTS, instances = info->task == VKT_TASK_INSTANCES;
     for (uint32_t i = 0; i < b->n_valid; i++) {
         const float *out = l->out[slot] + i * n_out;
         const vkt_label *y = b->y + i * n_labels;
@@ -263,7 +277,9 @@ static void take_dense(pass *p, uint32_t slot)
             take_boxes(p, b->index[i], out, (double)l->loss[slot][i]);
         else if (points && read && p->labelled)
             take_points(p, b->index[i], out, y, (double)l->loss[slot][i]);
-        else if (!masks && !points && read && p->labelled)
+        else if (instances && read && p->labelled)
+            take_instances(p, out, y, (double)l->loss[slot][i]);
+        else if (!masks && !points && !instances && read && p->labelled)
             take_picture(p, out, y, (double)l->loss[slot][i]);
         if (p->fn && read) p->fn(p->user, b->index[i], out, y, NULL);
     }
@@ -306,7 +322,7 @@ vkt_status vkt__evaluate_views(vkt__session *s, int tta)
     if (vkt__is_dense(s->info->task))
         return vkt__fail(VKT_E_ARG, "eval",
                          "test-time augmentation (--tta) is for classes of pictures: a mask, a "
-                         "box or a point would have to be turned back");
+                         "box, a point or an instance would have to be turned back");
     s->views = tta == VKT_TTA_FLIPS ? 2 : (uint32_t)tta;
     s->view = tta == VKT_TTA_FLIPS ? (vkt_augment) { .flip = 1 } : *a;
     s->view.mixup = s->view.cutmix = s->view.mosaic = 0;
@@ -341,7 +357,8 @@ static void begin_sums(pass *p, const vkt_dataset *data)
     bool text = info->kind == VKT_DATA_KIND_TEXT, numbers = info->task == VKT_TASK_REGRESS,
          pictures = info->task == VKT_TASK_PICTURE;
     vkt__eval_sums *s = p->sums;
-    bool boxes = info->task == VKT_TASK_DETECT, points = info->task == VKT_TASK_POINTS;
+    bool boxes = info->task == VKT_TASK_DETECT, points = info->task == VKT_TASK_POINTS,
+         instances = info->task == VKT_TASK_INSTANCES;
     p->labelled = vkt_dataset_get_info(data)->has_labels;
     *s = (vkt__eval_sums) { .n_classes = text || numbers || pictures ? 0 : info->n_outputs,
                             .pixels = info->task == VKT_TASK_SEGMENT,
@@ -353,13 +370,15 @@ static void begin_sums(pass *p, const vkt_dataset *data)
                             .map = NAN,
                             .map50 = NAN,
                             .points = points,
+                            .instances = instances,
                             .oks_ap = NAN,
                             .roc_auc = NAN,
                             .average_precision = NAN };
     s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);
     s->class_correct = vkt__alloc((s->n_classes + 1) * sizeof *s->class_correct);
     s->class_predicted = vkt__alloc((s->n_classes + 1) * sizeof *s->class_predicted);
-    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several && !boxes && !points)
+    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several && !boxes &&
+        !points && !instances)
         s->confusion = vkt__alloc((size_t)s->n_classes * s->n_classes * sizeof *s->confusion);
     if (boxes || points) s->boxes = vkt__detections_create(points ? 1 : info->n_outputs);
     if (points) {
@@ -383,6 +402,7 @@ static void finish_pass(pass *p)
     vkt__finder_finish(&p->finder);
     free(p->objects);
     free(p->point);
+    vkt__instance_groups_finish(&p->groups);
     free(p->row);
     free(p->mean_of);
     free(p->labels);

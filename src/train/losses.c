@@ -5,6 +5,7 @@
 #include "nn/params.h"
 #include "train/detect/detect_loss.h"
 #include "data/points/poses.h"
+#include "train/instances/instance_loss.h"
 #include "train/points/point_loss.h"
 #include "tensor/graph/graph.h"
 
@@ -135,6 +136,8 @@ static vkt_loss number_loss(const vkt__losses *s, vkt_graph *g, const vkt__ring_
         return (vkt_loss) { .loss = vkt__point_loss(g, out, t->y, in->w,
                                                     vkt__heat_stride(s->info->input_shape[1],
                                                                      s->info->input_shape[0])) };
+    if (t->kind == VKT_LOSS_KIND_INSTANCES)
+        return (vkt_loss) { .loss = vkt__instance_loss(g, out, t->y, in->w) };
     if (c->data.task == VKT_TASK_PICTURE)
         out = vkt_reshape(g, out, vkt_tensor_shape(t->y)); /* [B, rows x columns x channels] */
     if (t->kind == VKT_LOSS_KIND_L1) return l1_loss(g, in, out);

@@ -57,6 +57,14 @@ static void forward(void *user, uint64_t index, const float *out, const vkt_labe
             f->fn(f->user, &f->p);
             return;
         }
+        const vkt__instance_finder *instances = vkt__picture_writer_instances(f->writer);
+        if (instances) {
+            f->p.class_names = f->session->info->class_names;
+            f->p.boxes = instances->box;
+            f->p.n_boxes = instances->n;
+            f->fn(f->user, &f->p);
+            return;
+        }
         const vkt__point_finder *points = vkt__picture_writer_points(f->writer);
         if (points) {
             f->p.class_names = f->session->info->class_names;
@@ -325,7 +333,7 @@ static void keep_row(void *user, uint64_t index, const float *out, const vkt_lab
 static vkt_status run_data(vkt_predictor *p, const vkt_dataset *data, rows_out rows)
 {
     vkt__eval_sums sums = { 0 };
-    if (p->info.task == VKT_TASK_DETECT)
+    if (p->info.task == VKT_TASK_DETECT || p->info.task == VKT_TASK_INSTANCES)
         return vkt__fail(VKT_E_ARG, "predict",
                          "the model gives boxes: vkt_predictor_find has them, "
                          "and `vktrain predict`");
@@ -416,7 +424,9 @@ typedef struct {
     const vkt_dataset *data;
     const vkt_inputs *in; /* a picture each */
     vkt__box_finder finder;
+    vkt__instance_finder instances;
     vkt_found_boxes *out;
+    vkt_status failed;
 } found_out;
 
 static void keep_boxes(void *user, uint64_t index, const float *out, const vkt_label *y,
@@ -426,10 +436,21 @@ static void keep_boxes(void *user, uint64_t index, const float *out, const vkt_l
     vkt_found_boxes *to = &r->out[index];
     (void)y;
     (void)number;
-    vkt__boxes_found(&r->finder, r->data, out, r->in[index].width, r->in[index].height);
-    to->n = r->finder.n;
+    uint32_t w = r->in[index].width, h = r->in[index].height;
+    const vkt_found_box *from;
+    if (r->data->schema.task == VKT_TASK_INSTANCES) {
+        vkt_status st = vkt__instances_found(&r->instances, r->data, out, w, h);
+        if (r->failed == VKT_OK) r->failed = st;
+        if (st != VKT_OK) return;
+        to->n = r->instances.n;
+        from = r->instances.box;
+    } else {
+        vkt__boxes_found(&r->finder, r->data, out, w, h);
+        to->n = r->finder.n;
+        from = r->finder.box;
+    }
     to->box = vkt__alloc((to->n + 1) * sizeof *to->box);
-    memcpy(to->box, r->finder.box, to->n * sizeof *to->box);
+    memcpy(to->box, from, to->n * sizeof *to->box);
 }
 
 vkt_status vkt_predictor_find(vkt_predictor *p, const vkt_inputs *in, size_t n_in,
@@ -439,7 +460,7 @@ vkt_status vkt_predictor_find(vkt_predictor *p, const vkt_inputs *in, size_t n_i
     vkt_dataset *data = NULL;
     vkt__eval_sums sums = { 0 };
     memset(out, 0, n_in * sizeof *out);
-    if (p->info.task != VKT_TASK_DETECT)
+    if (p->info.task != VKT_TASK_DETECT && p->info.task != VKT_TASK_INSTANCES)
         return vkt__fail(VKT_E_ARG, "predict", "the model gives no boxes");
     for (size_t i = 0; i < n_in; i++)
         if (in[i].n != 1 || !in[i].width)
@@ -447,7 +468,9 @@ vkt_status vkt_predictor_find(vkt_predictor *p, const vkt_inputs *in, size_t n_i
     VKT_TRY(vkt__dataset_open_examples(p->o.model.schema, in, n_in, &data));
     found_out rows = { .data = data, .in = in, .out = out };
     st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_boxes, &rows);
+    if (st == VKT_OK) st = rows.failed;
     vkt__box_finder_finish(&rows.finder);
+    vkt__instance_finder_finish(&rows.instances);
     vkt__eval_sums_finish(&sums);
     for (size_t i = 0; i < n_in && st != VKT_OK; i++) {
         free(out[i].box);

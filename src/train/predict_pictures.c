@@ -14,6 +14,7 @@ struct vkt__picture_writer {
     float *shares; /* [n_classes], of the last mask */
     vkt__box_finder boxes;
     vkt__point_finder points;
+    vkt__instance_finder instances;
 };
 
 static uint32_t largest(const float *p, uint32_t n)
@@ -43,8 +44,8 @@ vkt_status vkt__picture_writer_create(vkt_task task, const char *out, double lea
     if (!vkt__is_dense(task))
         return out ? vkt__fail(
                          VKT_E_ARG, "predict",
-                         "--out is for models of masks, pictures, boxes or points, and this one "
-                         "gives none")
+                         "--out is for models of masks, pictures, boxes, points or instances, "
+                         "and this one gives none")
                    : VKT_OK;
     vkt__picture_writer *new = vkt__alloc(sizeof *new);
     new->task = task;
@@ -68,6 +69,7 @@ void vkt__picture_writer_destroy(vkt__picture_writer **pw)
     vkt__scratch_finish(&w->scratch);
     vkt__box_finder_finish(&w->boxes);
     vkt__point_finder_finish(&w->points);
+    vkt__instance_finder_finish(&w->instances);
     vkt__arena_finish(&w->arena);
     free(w->names);
     free(w->shares);
@@ -83,6 +85,11 @@ const float *vkt__picture_writer_shares(const vkt__picture_writer *w)
 const vkt__box_finder *vkt__picture_writer_boxes(const vkt__picture_writer *w)
 {
     return w->task == VKT_TASK_DETECT ? &w->boxes : NULL;
+}
+
+const vkt__instance_finder *vkt__picture_writer_instances(const vkt__picture_writer *w)
+{
+    return w->task == VKT_TASK_INSTANCES ? &w->instances : NULL;
 }
 
 const vkt__point_finder *vkt__picture_writer_points(const vkt__picture_writer *w)
@@ -283,6 +290,15 @@ static vkt_status take_points(vkt__picture_writer *w, const vkt_dataset *data, u
                              vkt__arena_printf(&w->arena, "%s/%s", w->out, name_of(w, input)));
 }
 
+static vkt_status take_instances(vkt__picture_writer *w, const vkt_dataset *data, uint64_t index,
+                                 const float *out, const char *input)
+{
+    vkt_status st = vkt__instances_predict(&w->instances, data, index, out);
+    if (st != VKT_OK || !w->out) return st;
+    return vkt__instances_write(&w->instances, data,
+                                vkt__arena_printf(&w->arena, "%s/%s", w->out, name_of(w, input)));
+}
+
 /* Files of the same names beside the input could be the only copy of what someone drew. */
 static vkt_status is_elsewhere(vkt__picture_writer *w, const char *input)
 {
@@ -308,6 +324,7 @@ vkt_status vkt__picture_writer_take(vkt__picture_writer *w, const vkt_dataset *d
     const uint32_t *shape = data->schema.output_shape;
     if (w->task == VKT_TASK_DETECT) return take_boxes(w, data, index, out, input);
     if (w->task == VKT_TASK_POINTS) return take_points(w, data, index, out, input);
+    if (w->task == VKT_TASK_INSTANCES) return take_instances(w, data, index, out, input);
     return w->task == VKT_TASK_SEGMENT ? take_mask(w, data, index, out, input)
                                        : write_picture(w, out, shape[1], shape[0], shape[2], input);
 }

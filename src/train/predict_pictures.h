@@ -1,11 +1,12 @@
-/* Masks, pictures, boxes and points that a model gives, as files: a mask has the numbers or colours
- * that those of training had, at its picture's own size. */
+/* Masks, pictures, boxes, points and instances that a model gives, as files: a mask has the numbers
+ * or colours that those of training had, at its picture's own size. */
 #ifndef VKT_TRAIN_PREDICT_PICTURES_H
 #define VKT_TRAIN_PREDICT_PICTURES_H
 
 #include "data/dataset.h"
 #include "data/pictures/picture.h"
 #include "train/detect/predict_boxes.h"
+#include "train/instances/predict_instances.h"
 #include "train/points/predict_points.h"
 #include "train/tiles.h"
 
@@ -28,6 +29,8 @@ vkt_status vkt__picture_writer_tiles(vkt__picture_writer *w, vkt__session *sessi
                                      uint32_t overlap, const char *input);
 /* The boxes of the last picture; NULL: the task has none. */
 const vkt__box_finder *vkt__picture_writer_boxes(const vkt__picture_writer *w);
+/* The same of instances. */
+const vkt__instance_finder *vkt__picture_writer_instances(const vkt__picture_writer *w);
 /* The same of points. */
 const vkt__point_finder *vkt__picture_writer_points(const vkt__picture_writer *w);
 /* Each class's share of the pixels of the last mask; NULL: it was a picture. */

@@ -69,7 +69,8 @@ void vkt__session_destroy(vkt__session **s);
 /* The loader of a training run over `data`, for vkt_loader_create: what the configuration says,
  * into the session's ring. */
 /* Numbers that a model gives for an example: of masks a probability for each class and pixel, of
- * boxes what detect/detect_loss.h says for each cell. */
+ * boxes what detect/detect_loss.h says for each cell, of instances what instances/instance_loss.h
+ * says for each pixel. */
 static inline uint32_t vkt__session_stride(const vkt_dataset_info *info) /* of points' heatmaps */
 {
     return vkt__heat_stride(info->input_shape[1], info->input_shape[0]);
@@ -85,6 +86,7 @@ static inline uint64_t vkt__session_out(const vkt_dataset_info *info)
     if (info->task == VKT_TASK_DETECT)
         return (uint64_t)info->output_shape[0] * (VKT__DETECT_BOX + info->n_outputs);
     if (info->task == VKT_TASK_POINTS) return vkt_shape_count(vkt__session_heat(info));
+    if (info->task == VKT_TASK_INSTANCES) return info->n_labels;
     return info->task == VKT_TASK_SEGMENT ? (uint64_t)info->n_outputs * info->n_targets
                                           : info->n_outputs;
 }

@@ -86,6 +86,10 @@ vkt_status vkt__tiles_check(const vkt_dataset_info *info, uint32_t overlap)
 {
     uint32_t least = VKT_MIN(info->input_shape[0], info->input_shape[1]);
     const uint32_t *in = info->input_shape, *out = info->output_shape;
+    if (info->task == VKT_TASK_INSTANCES)
+        return vkt__fail(VKT_E_ARG, "predict",
+                         "--tiles is not for instances: one on a seam would be two. Without it a "
+                         "picture is brought to the model's size; data.size sets that");
     if (info->task != VKT_TASK_SEGMENT && info->task != VKT_TASK_PICTURE)
         return vkt__fail(VKT_E_ARG, "predict",
                          "--tiles is for models of masks and pictures, and this is none");

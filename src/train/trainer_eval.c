@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "data/dataset.h"
 #include "train/measures/classes.h"
+#include "train/measures/instance_scores.h"
 #include "train/measures/point_scores.h"
 #include "train/predictions.h"
 #include "train/trainer_eval.h"
@@ -128,6 +129,7 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
     row.oks_ap = e->oks_ap;
     row.pck = vkt__pck(e);
     row.point_error = vkt__point_error(e);
+    row.instance_ap50 = vkt__instance_ap50(e);
     row.n_classes = e->n_classes;
     row.class_count = e->class_count;
     row.class_correct = e->class_correct;
@@ -160,6 +162,7 @@ void vkt__trainer_write_eval(vkt__trainer *t, const char *split, const vkt__eval
                   { "oks_ap", row.oks_ap },
                   { "pck", row.pck },
                   { "point_error", row.point_error },
+                  { "instance_ap50", row.instance_ap50 },
                   { "bits_per_byte", row.bits_per_byte },
                   { "rewards/chosen", row.rewards_chosen },
                   { "rewards/rejected", row.rewards_rejected },

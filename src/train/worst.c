@@ -118,6 +118,15 @@ static void take_picture(vkt__worst *w, uint64_t index, const float *out, const 
     place(w, index, sum / n);
 }
 
+/* By the share of the pixels on which mask and picture differ in being on an instance. */
+static void take_instances(vkt__worst *w, uint64_t index, const float *out, const vkt_label *y)
+{
+    uint32_t n = w->s->info->n_labels;
+    double wrong = 0;
+    for (uint32_t k = 0; k < n; k += VKT__INSTANCE_NUMBERS) wrong += (out[k] > 0) != (y[k].f > 0);
+    place(w, index, wrong * VKT__INSTANCE_NUMBERS / n);
+}
+
 /* By the mean distance of its points, in longer sides. */
 static void take_points(vkt__worst *w, uint64_t index, const float *out, const vkt_label *y)
 {
@@ -160,6 +169,10 @@ void vkt__worst_take(void *user, uint64_t index, const float *out, const vkt_lab
     }
     if (info->task == VKT_TASK_SEGMENT || info->task == VKT_TASK_PICTURE) {
         (info->task == VKT_TASK_SEGMENT ? take_mask : take_picture)(w, index, out, y);
+        return;
+    }
+    if (info->task == VKT_TASK_INSTANCES) {
+        take_instances(w, index, out, y);
         return;
     }
     if (info->task == VKT_TASK_POINTS) {
@@ -222,6 +235,9 @@ static const char *picture_text(list *l, double loss)
     vkt_task task = l->w->s->info->task;
     return task == VKT_TASK_SEGMENT
                ? vkt__arena_printf(&l->a, "%.1f%% of its pixels are wrong", 100 * loss)
+           : task == VKT_TASK_INSTANCES
+               ? vkt__arena_printf(&l->a, "%.1f%% of its pixels are wrongly on or off an instance",
+                                   100 * loss)
            : task == VKT_TASK_POINTS
                ? vkt__arena_printf(&l->a, "points are off by %.1f%% of the longer side", 100 * loss)
            : task == VKT_TASK_PICTURE ? vkt__arena_printf(&l->a, "PSNR %.1f dB", -10 * log10(loss))

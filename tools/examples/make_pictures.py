@@ -5,6 +5,7 @@ usage: make_pictures.py KIND FOLDER [N] [SIDE] [SEED]
 
 digits   handwritten digits (tests/files/digits.csv.gz) in clutter: images/ and masks/ of two classes, background and digit
 discs    discs of varied texture that touch: images/ and masks/
+cells    discs of varied texture that touch, each one an instance: images/ and instances/ of 16 bits
 small    the digits in clutter at half their size, before/, and as they are, after/; of little grain, which nothing could foretell
 """
 import csv, gzip, math, os, random, struct, sys, zlib
@@ -12,11 +13,11 @@ import csv, gzip, math, os, random, struct, sys, zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def write_png(path, width, height, channels, rows):
-    """rows: one bytes object a row; channels 1 (grey) or 3."""
+def write_png(path, width, height, channels, rows, bits=8):
+    """rows: one bytes object a row, of 16 bits the upper byte first; channels 1 (grey) or 3."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    head = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", width, height, bits, 0 if channels == 1 else 2, 0, 0, 0)
     body = zlib.compress(b"".join(b"\0" + bytes(r) for r in rows), 6)
     with open(path, "wb") as f:
         f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b""))
@@ -79,27 +80,54 @@ def disc_picture(rng, side):
     return p, mask
 
 
+def cell_picture(rng, side):
+    """Each disc touches one before it, and overlaps others by a tenth at most: then the first lies on top."""
+    p, mask, discs = clutter(rng, side), [[0] * side for _ in range(side)], []
+    n, r = rng.randint(5, 16), rng.uniform(.06, .12) * side
+    for _ in range(100):
+        if not discs:
+            x, y = (rng.uniform(.3, .7) * side for _ in range(2))
+        else:
+            u, v, other = rng.choice(discs)
+            turn = rng.random() * 2 * math.pi
+            x, y = u + (r + other) * math.cos(turn), v + (r + other) * math.sin(turn)
+        if len(discs) == n or not r < x < side - r or not r < y < side - r or any(
+                math.hypot(x - u, y - v) < .9 * (r + other) for u, v, other in discs):
+            continue
+        discs.append((x, y, r))
+        base, grain = rng.uniform(110, 210), rng.uniform(5, 25)
+        for j in range(side):
+            for i in range(side):
+                if math.hypot(i + .5 - x, j + .5 - y) < r and not mask[j][i]:
+                    mask[j][i] = len(discs)
+                    p[j][i] = base + grain * rng.uniform(-1, 1)
+        r = rng.uniform(.06, .12) * side
+    return p, mask
+
+
 def as_rows(p):
     return [bytes(min(max(int(v + .5), 0), 255) for v in row) for row in p]
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("digits", "discs", "small"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("digits", "discs", "cells", "small"):
         sys.exit(__doc__)
     kind, folder = sys.argv[1:3]
     n, side, seed = (int(v) for v in sys.argv[3:] + ["200", "48", "1"][len(sys.argv) - 3:])
-    rng, digits = random.Random(f"{kind} {seed}"), read_digits() if kind != "discs" else None
-    names = ("before", "after") if kind == "small" else ("images", "masks")
+    rng, digits = random.Random(f"{kind} {seed}"), read_digits() if kind in ("digits", "small") else None
+    names = ("before", "after") if kind == "small" else ("images", "instances" if kind == "cells" else "masks")
     for name in names:
         os.makedirs(os.path.join(folder, name), exist_ok=True)
     for i in range(n):
-        p, mask = disc_picture(rng, side) if kind == "discs" else digit_picture(rng, side, digits, 8 if kind == "small" else 30)
+        p, mask = disc_picture(rng, side) if kind == "discs" else cell_picture(rng, side) if kind == "cells" else digit_picture(rng, side, digits, 8 if kind == "small" else 30)
         first, second = as_rows(p), as_rows(mask)
         if kind == "small":
             half = [[(p[2 * y][2 * x] + p[2 * y][2 * x + 1] + p[2 * y + 1][2 * x] + p[2 * y + 1][2 * x + 1]) / 4
                      for x in range(side // 2)] for y in range(side // 2)]
             first, second = as_rows(half), first
-        for name, rows in zip(names, (first, second)):
+        if kind == "cells":
+            write_png(os.path.join(folder, names[1], f"{i:04}.png"), side, side, 1, [struct.pack(f">{side}H", *row) for row in mask], 16)
+        for name, rows in zip(names[:1] if kind == "cells" else names, (first, second)):
             write_png(os.path.join(folder, name, f"{i:04}.png"), len(rows[0]), len(rows), 1, rows)
 
 

@@ -97,7 +97,7 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
         json_pack(
             "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
             "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-            "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+            "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
             "checkpoint", o->common.args[0], o->data ? "data" : "split", o->data ? o->data : split,
             "n", (json_int_t)r->n, "loss", cli_json_number(r->loss), "accuracy",
             cli_json_number(r->accuracy), "top5_accuracy", cli_json_number(r->top5),
@@ -117,33 +117,36 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
             cli_json_number(r->psnr), "ssim", cli_json_number(r->ssim), "map",
             cli_json_number(r->map), "map50", cli_json_number(r->map50), "oks_ap",
             cli_json_number(r->oks_ap), "pck", cli_json_number(r->pck), "point_error",
-            cli_json_number(r->point_error)),
+            cli_json_number(r->point_error), "instance_ap50", cli_json_number(r->instance_ap50)),
         JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 /* Several labels of an example: how many have each, how many of them were found. */
 static void print_classes(const vkt_eval_result *r)
 {
-    static const cli_column class_col[] = { { "class", false, 32 },       { "examples", true, 0 },
-                                            { "correct", true, 0 },       { "precision", true, 0 },
-                                            { "recall", true, 0 },        { "F1", true, 0 },
-                                            { "avg. precision", true, 0 } },
-                            pixel_col[] = { { "class", false, 32 }, { "pixels", true, 0 },
-                                            { "correct", true, 0 }, { "precision", true, 0 },
-                                            { "recall", true, 0 },  { "Dice", true, 0 },
-                                            { "IoU", true, 0 } },
-                            box_col[] = { { "class", false, 32 },     { "boxes", true, 0 },
-                                          { "found", true, 0 },       { "precision", true, 0 },
-                                          { "recall", true, 0 },      { "AP 0.50", true, 0 },
-                                          { "AP 0.50:0.95", true, 0 } },
-                            label_col[] = { { "label", false, 32 },       { "examples", true, 0 },
-                                            { "found", true, 0 },         { "precision", true, 0 },
-                                            { "recall", true, 0 },        { "F1", true, 0 },
-                                            { "avg. precision", true, 0 } };
-    const cli_column *col = r->several  ? label_col
-                            : r->boxes  ? box_col
-                            : r->pixels ? pixel_col
-                                        : class_col;
+    static const cli_column
+        class_col[] = { { "class", false, 32 },       { "examples", true, 0 },
+                        { "correct", true, 0 },       { "precision", true, 0 },
+                        { "recall", true, 0 },        { "F1", true, 0 },
+                        { "avg. precision", true, 0 } },
+        pixel_col[] = { { "class", false, 32 },   { "pixels", true, 0 }, { "correct", true, 0 },
+                        { "precision", true, 0 }, { "recall", true, 0 }, { "Dice", true, 0 },
+                        { "IoU", true, 0 } },
+        box_col[] = { { "class", false, 32 },     { "boxes", true, 0 },  { "found", true, 0 },
+                      { "precision", true, 0 },   { "recall", true, 0 }, { "AP 0.50", true, 0 },
+                      { "AP 0.50:0.95", true, 0 } },
+        instance_col[] = { { "class", false, 32 },       { "instances", true, 0 },
+                           { "found", true, 0 },         { "precision", true, 0 },
+                           { "recall", true, 0 },        { "F1", true, 0 },
+                           { "avg. precision", true, 0 } },
+        label_col[] = { { "label", false, 32 },       { "examples", true, 0 }, { "found", true, 0 },
+                        { "precision", true, 0 },     { "recall", true, 0 },   { "F1", true, 0 },
+                        { "avg. precision", true, 0 } };
+    const cli_column *col = r->several     ? label_col
+                            : r->boxes     ? box_col
+                            : r->instances ? instance_col
+                            : r->pixels    ? pixel_col
+                                           : class_col;
     enum { COLUMNS = CLI_COUNT(class_col), NUMBERS = COLUMNS - 1 };
     char(*text)[NUMBERS][24] = cli_zeros(r->n_classes, sizeof *text);
     const char **cell = cli_zeros(COLUMNS * (size_t)r->n_classes, sizeof *cell);
@@ -262,7 +265,7 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
            isfinite(r->rewards_margin) ? "preferences"
            : r->pixels                 ? "pixels"
            : r->context                ? cli_text("tokens in windows of %u", r->context)
-           : r->boxes                  ? "pictures"
+           : r->boxes || r->instances  ? "pictures"
                                        : "examples");
     if (!o->tiles || r->pixels) printf(", loss %s", cli_number(r->loss)); /* else there is none */
     if (isfinite(r->accuracy))
@@ -276,6 +279,8 @@ static void print_text(const eval_options *o, const vkt_eval_result *r, const ch
     if (r->points)
         printf(", OKS-AP %s, PCK@0.1 %s, mean error %s pixels", cli_percent(r->oks_ap),
                cli_percent(r->pck), cli_number(r->point_error));
+    if (r->instances)
+        printf(", instances: TP / (TP + FP + FN) at IoU 0.50 %s", cli_percent(r->instance_ap50));
     if (isfinite(r->top5)) printf(", top-5 %s", cli_percent(r->top5));
     if (isfinite(r->perplexity)) printf(", perplexity %s", cli_number(r->perplexity));
     if (isfinite(r->bits_per_byte)) printf(", %s bits per byte", cli_number(r->bits_per_byte));

@@ -26,10 +26,13 @@ static const cli_flag flags[] = {
     { "--force", CLI_BOOL, AT(force), NULL, NULL, "overwrite an existing file" },
     { "--label", CLI_TEXT, AT(label), "COLUMN", "by its name, else the last",
       "CSV: column to predict" },
-    { "--task", CLI_CHOICE, AT(task), "auto|classify|regress|text|multilabel", "auto",
+    { "--task", CLI_CHOICE, AT(task), "auto|classify|regress|text|multilabel|segment|instances",
+      "auto",
       "tables: predict a class, a number, or any of several labels (cells as a|b); auto: decided "
       "by "
-      "the values of the labels; text: read the file or folder as text, whatever its name" },
+      "the values of the labels; text: read the file or folder as text, whatever its name; "
+      "pictures with masks: their numbers "
+      "are classes of pixels (segment) or instances, each number one thing" },
     { "--quick", CLI_BOOL, AT(quick), NULL, NULL,
       "a recipe of a fifth of the steps, for tables also a smaller net: a first result soon" },
     { "--best", CLI_BOOL, AT(best), NULL, NULL,
@@ -191,6 +194,7 @@ static vkt_status open_examples(const init_options *o, const vkt_source_info *s,
     if (s->takes & VKT_TAKES_SEGMENT) return try_open(o, s->name, VKT_TASK_SEGMENT, d);
     if (s->takes & VKT_TAKES_PICTURE) return try_open(o, s->name, VKT_TASK_PICTURE, d);
     if (s->takes & VKT_TAKES_DETECT) return try_open(o, s->name, VKT_TASK_DETECT, d);
+    if (s->takes & VKT_TAKES_INSTANCES) return try_open(o, s->name, VKT_TASK_INSTANCES, d);
     if (s->takes & VKT_TAKES_POINTS) return try_open(o, s->name, VKT_TASK_POINTS, d);
     if (o->task == 4) return try_open(o, s->name, VKT_TASK_MULTILABEL, d);
     vkt_status st =
@@ -323,12 +327,23 @@ static bool find_source(const init_options *o, const char *path, init_data *d, v
     }
     if (source_given(o, s)) return true;
     if (o->task == 3) return vkt_source_find("text", s);
+    if (o->task >= 5) return vkt_source_find(o->task == 5 ? "masks" : "instances", s);
     vkt_likeness like = vkt_source_of(path, s);
     if (like == VKT_LIKE_NAME && s->kinds == VKT_DATA_KIND_TEXT && (o->task || o->label) &&
         !cli_is_folder(path))
         return vkt_source_find("csv", s); /* no text has classes, numbers or a column */
     if (like == VKT_LIKE_CONTENT && s->takes & VKT_TAKES_COLUMN && !o->task)
         note(d, "read as a table, as its lines are rows: --task text reads it as a text");
+    if (like == VKT_LIKE_CONTENT && s->takes & VKT_TAKES_SEGMENT &&
+        vkt_source_likeness("instances", path) != VKT_LIKE_NONE) {
+        snprintf(
+            last_error, sizeof last_error,
+            "the masks of '%.300s' count from 1 in each picture, and each number is in one "
+            "piece: they may be instances or classes of pixels: say --task instances or --task "
+            "segment",
+            path);
+        return false;
+    }
     if (like != VKT_LIKE_NONE) return true;
     snprintf(last_error, sizeof last_error, "'%.500s' looks like no data that vktrain reads", path);
     return false;
@@ -509,9 +524,10 @@ static int write_file(const init_options *o, init_data *d, const char *name)
                : d->task == VKT_TASK_MULTILABEL
                    ? cli_text("%u labels, of which an example has none, one or several (a|b)",
                               d->info.n_outputs)
-               : d->task == VKT_TASK_SEGMENT ? cli_text("%u classes of pixels", d->info.n_outputs)
-               : d->task == VKT_TASK_DETECT  ? cli_text("boxes of %u classes", d->info.n_outputs)
-               : d->task == VKT_TASK_POINTS  ? cli_text("%u points on each", d->info.n_outputs)
+               : d->task == VKT_TASK_SEGMENT   ? cli_text("%u classes of pixels", d->info.n_outputs)
+               : d->task == VKT_TASK_DETECT    ? cli_text("boxes of %u classes", d->info.n_outputs)
+               : d->task == VKT_TASK_INSTANCES ? "instances, each a set of pixels"
+               : d->task == VKT_TASK_POINTS    ? cli_text("%u points on each", d->info.n_outputs)
                : d->task == VKT_TASK_PICTURE
                    ? cli_text("each with another picture of %ux%u", d->info.output_shape[1],
                               d->info.output_shape[0])
@@ -559,7 +575,8 @@ static int run(void *options)
         answer[strcspn(answer, "\r\n")] = 0;
         path = *answer ? answer : "digits";
     }
-    static const char *const tasks[] = { "auto", "classify", "regress", "text", "multilabel" };
+    static const char *const tasks[] = { "auto",       "classify", "regress",  "text",
+                                         "multilabel", "segment",  "instances" };
     for (size_t i = 0; i < o->set.n; i++) {
         const char *set = o->set.item[i];
         if (strncmp(set, "model", 5) == 0) {
@@ -567,7 +584,7 @@ static int run(void *options)
             return CLI_USAGE;
         }
         if (strncmp(set, "data.label=", 11) == 0) o->label = set + 11;
-        for (int t = 1; t < 5; t++)
+        for (int t = 1; t < 7; t++)
             if (t != 3 && strncmp(set, "data.task=", 10) == 0 && strcmp(set + 10, tasks[t]) == 0)
                 o->task = t;
     }

@@ -141,7 +141,7 @@ typedef struct vkt__schema {
                        data set that is open alone */
     bool crop;      /* pictures: the middle of the model's aspect ratio; else stretched to it */
     uint32_t bits;  /* pictures: that samples of 16 bits use, 8 to 16, see picture.h; 0: all */
-    uint32_t output_shape[3]; /* SEGMENT, PICTURE, DETECT, POINTS: of a target */
+    uint32_t output_shape[3]; /* SEGMENT, PICTURE, DETECT, POINTS, INSTANCES: of a target */
     vkt__mask_code mask;      /* SEGMENT */
     /* pictures: (v / 255 - mean) / std */
     uint32_t n_pixel;               /* 1, C or n_inputs */
@@ -175,8 +175,10 @@ vkt_status vkt__schema_parse(const char *json, vkt__arena *arena, vkt__schema *o
 static inline bool vkt__is_dense(vkt_task task)
 {
     return task == VKT_TASK_SEGMENT || task == VKT_TASK_PICTURE || task == VKT_TASK_DETECT ||
-           task == VKT_TASK_POINTS;
+           task == VKT_TASK_POINTS || task == VKT_TASK_INSTANCES;
 }
+/* INSTANCES: numbers of a pixel, see pictures/instance_map.h. */
+enum { VKT__INSTANCE_NUMBERS = 4 };
 /* vkt_labels of an example. */
 static inline uint32_t vkt__n_labels(const vkt__schema *s)
 {
@@ -220,18 +222,20 @@ typedef struct vkt__poses vkt__poses;     /* points/poses.h */
 /* The examples of one file: raw pixels, tables already preprocessed, or picture files. */
 typedef struct vkt__part {
     uint32_t n;
-    uint8_t *pixels;           /* [n, n_inputs], or NULL */
-    float *values;             /* [n, n_inputs], or NULL */
-    vkt__files *files;         /* [n], or NULL */
-    uint32_t *line;            /* [n] of the table's file, from 1; or NULL */
-    vkt_label *labels;         /* [n, n_labels]; NULL: see targets */
-    vkt__files *targets;       /* [n] SEGMENT, PICTURE: the other pictures; NULL: there are none */
-    vkt__objects *objects;     /* [n] DETECT: what is on each picture; NULL: nobody said */
+    uint8_t *pixels;       /* [n, n_inputs], or NULL */
+    float *values;         /* [n, n_inputs], or NULL */
+    vkt__files *files;     /* [n], or NULL */
+    uint32_t *line;        /* [n] of the table's file, from 1; or NULL */
+    vkt_label *labels;     /* [n, n_labels]; NULL: see targets */
+    vkt__files *targets;   /* [n] SEGMENT, PICTURE, INSTANCES: the other pictures; NULL: there are
+                              none */
+    vkt__objects *objects; /* [n] DETECT: what is on each picture; NULL: nobody said */
     const uint32_t (*size)[2]; /* [n] DETECT: width and height of each picture, objects' */
     vkt__poses *poses;         /* [n] POINTS: the same of points */
-    uint32_t *class_pixels;    /* [n, n_outputs] SEGMENT: of the masks; or NULL */
-    vkt__map map;              /* where pixels lie, if not in memory of their own */
-    const uint64_t *hash;      /* [n] of each example, in the map; or NULL */
+    uint32_t *class_pixels; /* [n, n_outputs] SEGMENT: of the masks; INSTANCES: how many there are;
+                               or NULL */
+    vkt__map map;           /* where pixels lie, if not in memory of their own */
+    const uint64_t *hash;   /* [n] of each example, in the map; or NULL */
 } vkt__part;
 
 struct vkt_dataset {
@@ -246,7 +250,7 @@ struct vkt_dataset {
     uint32_t *group;                 /* data.group: [part[0].n] number of its group; or NULL */
     float *pixel_scale, *pixel_bias; /* [n_inputs] x = v * scale + bias */
     vkt__corpus *corpus;             /* text: what the examples are windows of; else NULL */
-    vkt__schema target;              /* SEGMENT, PICTURE: targets as pictures: their shape */
+    vkt__schema target; /* SEGMENT, PICTURE, INSTANCES: targets as pictures: their shape */
 };
 
 /* [n_labels]; not where targets are pictures */

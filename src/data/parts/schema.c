@@ -8,7 +8,7 @@
 #include "data/parts/parts.h"
 
 static const char *const task_names[] = { "classify", "regress", "multilabel", "segment",
-                                          "picture",  "detect",  "points" };
+                                          "picture",  "detect",  "points",     "instances" };
 static const char *const fit_names[] = { "stretch", "crop" };
 static const char *const missing_names[] = { "error", "mean", "drop" };
 
@@ -596,6 +596,11 @@ static void read_dense(reader *r, const json_t *o, vkt__schema *s)
         if (s->output_shape[0] != s->n_outputs + 1 || s->output_shape[1] != 3 ||
             s->output_shape[2] != 1 || s->input_shape[0] % 8 || s->input_shape[1] % 8)
             bad(r, "output_shape", "[points + 1, 3, 1], of a picture with sides of multiples of 8");
+        return;
+    }
+    if (s->task == VKT_TASK_INSTANCES) {
+        if (s->output_shape[2] != VKT__INSTANCE_NUMBERS || !same || s->n_outputs != 1)
+            bad(r, "output_shape", "that of the input, in four channels, of one class");
         return;
     }
     if (!masks) {

@@ -220,10 +220,11 @@ vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info
                          a->mixup > 0    ? "mixup"
                          : a->cutmix > 0 ? "cutmix"
                                          : "randaugment",
-                         info->task == VKT_TASK_SEGMENT  ? "segment"
-                         : info->task == VKT_TASK_DETECT ? "detect"
-                         : info->task == VKT_TASK_POINTS ? "points"
-                                                         : "picture");
+                         info->task == VKT_TASK_SEGMENT     ? "segment"
+                         : info->task == VKT_TASK_DETECT    ? "detect"
+                         : info->task == VKT_TASK_POINTS    ? "points"
+                         : info->task == VKT_TASK_INSTANCES ? "instances"
+                                                            : "picture");
     if (a->mosaic > 0 && info->task != VKT_TASK_DETECT)
         return vkt__fail(VKT_E_ARG, "data",
                          "data.augment.mosaic is for boxes (data.task: detect): each part brings "

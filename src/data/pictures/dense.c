@@ -1,5 +1,6 @@
 /* dense.h */
 #include "data/pictures/dense.h"
+#include "data/pictures/instance_map.h"
 #include "data/pictures/mask_code.h"
 #include "data/pictures/picture_files.h"
 
@@ -13,15 +14,22 @@ void vkt__dense_open(vkt_dataset *ds)
                                  .crop = s->crop,
                                  .bits = s->bits };
     memcpy(ds->target.input_shape, s->output_shape, sizeof s->output_shape);
+    bool instances = s->task == VKT_TASK_INSTANCES;
+    if (instances) {
+        ds->target.input_shape[2] = sizeof(uint16_t); /* numbers, moved as two channels are */
+        ds->target.n_inputs = s->output_shape[0] * s->output_shape[1] * (uint32_t)sizeof(uint16_t);
+    }
     for (int i = 0; i < 2; i++)
         if (ds->part[i].targets && s->task == VKT_TASK_SEGMENT)
             vkt__files_are_masks(ds->part[i].targets, &ds->schema.mask);
+        else if (ds->part[i].targets && instances)
+            vkt__files_are_instances(ds->part[i].targets);
 }
 
 void vkt__dense_nothing(const vkt_dataset *ds, vkt_label *y)
 {
     bool masks = ds->schema.task == VKT_TASK_SEGMENT;
-    for (uint32_t k = 0; k < ds->target.n_inputs; k++)
+    for (uint32_t k = 0; k < vkt__n_labels(&ds->schema); k++)
         y[k] = masks ? (vkt_label) { .u = VKT_NO_TOKEN } : (vkt_label) { .f = 0 };
 }
 
@@ -35,7 +43,8 @@ vkt_status vkt__dense_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
     const uint8_t *from;
     uint8_t *moved;
     if (!part->targets && part->labels) {
-        memcpy(y, part->labels + (uint64_t)at * t->n_inputs, t->n_inputs * sizeof *y);
+        uint32_t n = vkt__n_labels(&ds->schema);
+        memcpy(y, part->labels + (uint64_t)at * n, n * sizeof *y);
         return VKT_OK;
     }
     if (!part->targets) {
@@ -54,6 +63,7 @@ vkt_status vkt__dense_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
         vkt__moves_apply(&scaled, from, w, h, t->input_shape[2], W, H, moved);
         from = moved;
     }
+    if (ds->schema.task == VKT_TASK_INSTANCES) return vkt__instance_target(from, W, H, y);
     bool masks = ds->schema.task == VKT_TASK_SEGMENT;
     for (uint32_t k = 0; k < t->n_inputs && masks; k++)
         y[k].u = from[k] == VKT__MASK_IGNORE ? VKT_NO_TOKEN : from[k];

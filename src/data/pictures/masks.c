@@ -100,7 +100,7 @@ fail:
     return st;
 }
 
-static vkt_status report_alone(const vkt__paired *p, const char *root, bool stop)
+vkt_status vkt__masks_alone(const vkt__paired *p, const char *root, bool stop)
 {
     for (uint32_t i = 0; i < VKT_MIN(p->n_alone, SHOWN); i++)
         if (stop)
@@ -120,8 +120,8 @@ static vkt_status report_alone(const vkt__paired *p, const char *root, bool stop
 }
 
 /* The readable pictures and their masks as part 0. */
-static vkt_status make_part(vkt_dataset *ds, const vkt__paired *p, const vkt__survey *s,
-                            const seen *masks, uint64_t keep_bytes)
+vkt_status vkt__masks_part(vkt_dataset *ds, const vkt__paired *p, const vkt__survey *s,
+                           const uint64_t *hash, uint32_t n_bad, uint64_t keep_bytes)
 {
     vkt_status st;
     vkt__part *part = &ds->part[0];
@@ -133,10 +133,10 @@ static vkt_status make_part(vkt_dataset *ds, const vkt__paired *p, const vkt__su
     VKT_TRY(vkt__files_create(s->n, path, keep_bytes / 4, &part->targets));
     if (s->n) {
         memcpy(vkt__files_hash(part->files), s->hash, s->n * sizeof *s->hash);
-        memcpy(vkt__files_hash(part->targets), masks->hash, s->n * sizeof *masks->hash);
+        memcpy(vkt__files_hash(part->targets), hash, s->n * sizeof *hash);
     }
     part->n = s->n;
-    ds->info.n_dropped = s->n_bad + masks->n_bad + p->n_alone;
+    ds->info.n_dropped = s->n_bad + n_bad + p->n_alone;
 fail:
     free(path);
     return st;
@@ -223,7 +223,7 @@ fail:
     return st;
 }
 
-static vkt_status check_any(const vkt__paired *p, const vkt__survey *s, const char *root)
+vkt_status vkt__masks_any(const vkt__paired *p, const vkt__survey *s, const char *root)
 {
     bool train = false;
     for (uint32_t i = 0; i < s->n; i++) {
@@ -251,11 +251,11 @@ vkt_status vkt__masks_open(vkt_dataset *ds, const vkt_data_desc *desc)
     vkt__schema *schema = &ds->schema;
     bool stop = desc->bad_files == VKT_BAD_FILES_STOP;
     VKT_TRY(vkt__paired_scan(desc->path, &folders, &ds->arena, &p));
-    VKT_TRY(report_alone(&p, desc->path, stop));
+    VKT_TRY(vkt__masks_alone(&p, desc->path, stop));
     VKT_TRY(vkt__survey_take(&p.pictures, stop, &s));
     VKT_TRY(read_masks(&p, stop, NULL, &s, &masks));
-    VKT_TRY(check_any(&p, &s, desc->path));
-    VKT_TRY(make_part(ds, &p, &s, &masks, (uint64_t)desc->keep_mib << 20));
+    VKT_TRY(vkt__masks_any(&p, &s, desc->path));
+    VKT_TRY(vkt__masks_part(ds, &p, &s, masks.hash, masks.n_bad, (uint64_t)desc->keep_mib << 20));
     VKT_TRY(name_classes(ds, &p, &s, &masks, desc->path, place));
     VKT_TRY(count_classes(ds, &masks, place));
     VKT_TRY(vkt__alloc_large(s.n, 1, "the split", &fixed));
@@ -298,7 +298,7 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
     uint8_t place[VALUES];
     uint32_t bad;
     VKT_TRY(vkt__paired_scan(path, &folders, &ds->arena, &p));
-    VKT_TRY(report_alone(&p, path, false));
+    VKT_TRY(vkt__masks_alone(&p, path, false));
     VKT_TRY(vkt__survey_take(&p.pictures, false, &s));
     VKT_TRY(read_masks(&p, false, &ds->schema.mask, &s, &masks));
     if (!s.n) {
@@ -306,7 +306,7 @@ static vkt_status open_folder(vkt_dataset *ds, const char *path)
                        path);
         goto fail;
     }
-    VKT_TRY(make_part(ds, &p, &s, &masks, ds->schema.n_inputs));
+    VKT_TRY(vkt__masks_part(ds, &p, &s, masks.hash, masks.n_bad, ds->schema.n_inputs));
     vkt__mask_classes(&ds->schema.mask, masks.values.value, masks.values.n, place, &bad);
     VKT_TRY(count_classes(ds, &masks, place));
     ds->info.has_labels = true;

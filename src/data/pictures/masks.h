@@ -2,11 +2,22 @@
 #ifndef VKT_DATA_MASKS_H
 #define VKT_DATA_MASKS_H
 
-#include "data/parts/parts.h"
+#include "data/pictures/paired.h"
+#include "data/pictures/survey.h"
 
 vkt_status vkt__masks_open(vkt_dataset *ds, const vkt_data_desc *desc);
 /* A folder with masks; all else as folders of pictures. */
 vkt_status vkt__masks_open_schema(vkt_dataset *ds, const char *const *paths, size_t n);
 vkt_likeness vkt__masks_are(const char *path);
+
+/* Of masks of any kind. Says which pictures have none, and how many masks belong to no picture.
+ * FORMAT: stop, and there is such a picture. */
+vkt_status vkt__masks_alone(const vkt__paired *p, const char *root, bool stop);
+/* FORMAT: nothing can be trained on. */
+vkt_status vkt__masks_any(const vkt__paired *p, const vkt__survey *s, const char *root);
+/* The pictures of the survey and their masks as part 0; hash [s->n] of the masks' files, n_bad: so
+ * many were left out. OOM_HOST. */
+vkt_status vkt__masks_part(vkt_dataset *ds, const vkt__paired *p, const vkt__survey *s,
+                           const uint64_t *hash, uint32_t n_bad, uint64_t keep_bytes);
 
 #endif

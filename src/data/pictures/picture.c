@@ -588,3 +588,41 @@ vkt_status vkt__picture_numbers(void *bytes, size_t n, const char *name, uint32_
 fail:
     return st;
 }
+
+vkt_status vkt__picture_instances(void *bytes, size_t n, const char *name, uint32_t *w, uint32_t *h,
+                                  bool *deep, uint16_t **out)
+{
+    vkt_status st;
+    vkt__picture_size size;
+    uint32_t channels = 0;
+    uint8_t *narrow = NULL;
+    uint16_t *wide = NULL;
+    const char *k = kind(bytes, n);
+    bool is = k && is_deep(bytes, n, k);
+    *out = NULL;
+    if (is) {
+        int dw, dh, have;
+        VKT_TRY(vkt__picture_look(bytes, n, name, &size));
+        VKT_TRY(read_deep(bytes, n, name, &wide, &dw, &dh, &have));
+        *w = (uint32_t)dw;
+        *h = (uint32_t)dh;
+        channels = (uint32_t)have;
+    } else {
+        VKT_TRY(vkt__picture_numbers(bytes, n, name, w, h, &channels, &narrow));
+    }
+    if (channels > 2) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' is a mask of colours: instances are numbers, of a grey PNG of 8 or 16 "
+                       "bits, 0 where there is none",
+                       name);
+        goto fail;
+    }
+    size_t count = (size_t)*w * *h;
+    VKT_TRY(vkt__alloc_large(count, sizeof **out, "the mask", out));
+    for (size_t i = 0; i < count; i++) (*out)[i] = is ? wide[i * channels] : narrow[i * channels];
+    if (deep) *deep = is;
+fail:
+    free(narrow);
+    free(wide);
+    return st;
+}

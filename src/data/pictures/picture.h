@@ -36,6 +36,11 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
 vkt_status vkt__picture_numbers(void *bytes, size_t n, const char *name, uint32_t *w, uint32_t *h,
                                 uint32_t *channels, uint8_t **out);
 
+/* The same of a grey PNG of 8 or 16 bits a pixel, or of a palette, [h, w]; its alpha is left out.
+ * *deep: it has 16; or NULL. FORMAT: it has colours. */
+vkt_status vkt__picture_instances(void *bytes, size_t n, const char *name, uint32_t *w, uint32_t *h,
+                                  bool *deep, uint16_t **out);
+
 /* A rectangle of a picture in pixels. */
 typedef struct vkt__box {
     uint32_t x, y, w, h;

@@ -14,7 +14,8 @@ struct vkt__files {
     uint8_t **kept;              /* [n] pixels at the model's size, or NULL */
     uint64_t keep_bytes;         /* still free */
     vkt__mutex *lock;            /* of kept and keep_bytes */
-    const vkt__mask_code *masks; /* they are masks; else NULL */
+    const vkt__mask_code *masks; /* they are masks of classes; else NULL */
+    bool instances;              /* they are masks of instances */
     const vkt__box *crop;        /* [n] of each the part that it is; NULL: all of it */
 };
 
@@ -60,6 +61,11 @@ const char *vkt__files_path(const vkt__files *f, uint32_t i)
 void vkt__files_are_masks(vkt__files *f, const vkt__mask_code *code)
 {
     f->masks = code;
+}
+
+void vkt__files_are_instances(vkt__files *f)
+{
+    f->instances = true;
 }
 
 void vkt__files_are_crops(vkt__files *f, const vkt__box *crop)
@@ -135,6 +141,21 @@ fail:
     return st;
 }
 
+/* A mask's instances, at its own size. */
+static vkt_status decode_instances(const char *path, uint32_t *w, uint32_t *h, uint8_t **out)
+{
+    vkt_status st;
+    char *bytes = NULL;
+    uint16_t *number = NULL;
+    size_t n;
+    VKT_TRY(vkt__picture_file(path, &bytes, &n));
+    VKT_TRY(vkt__picture_instances(bytes, n, path, w, h, NULL, &number));
+    *out = (uint8_t *)number;
+fail:
+    free(bytes);
+    return st;
+}
+
 /* The part of a picture [*h, *w, C], in its place. */
 static vkt_status cut(vkt__box box, uint32_t channels, uint32_t *w, uint32_t *h, uint8_t **pixels)
 {
@@ -160,8 +181,9 @@ static vkt_status source_of(const vkt__files *f, const vkt__schema *s, uint32_t 
 {
     vkt_status st;
     uint8_t *own = NULL;
-    VKT_TRY(f->masks ? decode_mask(f->path[i], f->masks, w, h, &own)
-                     : decode(f->path[i], s, small && !f->crop, w, h, &own));
+    VKT_TRY(f->masks       ? decode_mask(f->path[i], f->masks, w, h, &own)
+            : f->instances ? decode_instances(f->path[i], w, h, &own)
+                           : decode(f->path[i], s, small && !f->crop, w, h, &own));
     if (f->crop && (st = cut(f->crop[i], s->input_shape[2], w, h, &own)) != VKT_OK) {
         free(own);
         goto fail;
@@ -187,7 +209,7 @@ static void mask_to_model(const vkt__schema *s, const uint8_t *from, uint32_t w,
 {
     uint32_t H = s->input_shape[0], W = s->input_shape[1];
     vkt__moves middle = { .crops = s->crop, .box = vkt__picture_middle(w, h, W, H) };
-    vkt__moves_apply(&middle, from, w, h, 1, W, H, out);
+    vkt__moves_apply(&middle, from, w, h, s->input_shape[2], W, H, out);
 }
 
 /* Keeps a copy while there is room. */
@@ -247,7 +269,7 @@ vkt_status vkt__files_pixels(const vkt__files *cf, const vkt__schema *s, uint32_
     if (*pixels) return VKT_OK;
     VKT_TRY(source_of(f, s, i, true, scratch, &w, &h, &source));
     VKT_TRY(vkt__scratch_need(scratch, 1, s->n_inputs, &own));
-    if (f->masks)
+    if (f->masks || f->instances)
         mask_to_model(s, source, w, h, own);
     else
         VKT_TRY(vkt__pixels_to_model(s, source, w, h, own));

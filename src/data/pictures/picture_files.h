@@ -16,6 +16,9 @@ void vkt__files_destroy(vkt__files **f);
 /* They are masks, whose pixels are classes by the code, which is not copied: 255: none. They are
  * resized by the nearest pixel, and a number that is no class is FORMAT. */
 void vkt__files_are_masks(vkt__files *f, const vkt__mask_code *code);
+/* They are masks of instances: numbers of 16 bits, two bytes in place of channels, resized the same
+ * way. */
+void vkt__files_are_instances(vkt__files *f);
 /* Each is a part of its file's picture alone: crop [n], not copied. Where a picture is smaller by
  * now, its edge is repeated. */
 void vkt__files_are_crops(vkt__files *f, const vkt__box *crop);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "train/measures/classes.h"
+#include "train/measures/instance_scores.h"
 #include "train/measures/point_scores.h"
 
 vkt__class_scores vkt__class_scores_of(const vkt__eval_sums *e, uint32_t c)
@@ -46,7 +47,7 @@ double vkt__mean_ssim(const vkt__eval_sums *e)
 double vkt__balanced_accuracy(const vkt__eval_sums *e)
 {
     double sum = 0, n = 0;
-    if (e->several || e->boxes) return NAN;
+    if (e->several || e->boxes || e->instances) return NAN;
     for (uint32_t c = 0; c < e->n_classes; c++) {
         if (!e->class_count[c]) continue;
         sum += vkt__class_scores_of(e, c).recall;
@@ -95,6 +96,7 @@ double vkt__eval_metric(const vkt__eval_sums *e, const char *name)
     if (!strcmp(name, "oks_ap")) return e->oks_ap;
     if (!strcmp(name, "pck")) return vkt__pck(e);
     if (!strcmp(name, "point_error")) return vkt__point_error(e);
+    if (!strcmp(name, "instance_ap50")) return vkt__instance_ap50(e);
     if (!strcmp(name, "mae")) return vkt__eval_errors(e).mae;
     if (!strcmp(name, "rmse")) return vkt__eval_errors(e).rmse;
     if (!strcmp(name, "r2")) return vkt__eval_errors(e).r2;

@@ -117,7 +117,7 @@ double vkt__eval_ece(const vkt__reliability *r)
 
 double vkt__eval_accuracy(const vkt__eval_sums *sums)
 {
-    return sums->n_targets || sums->pictures || sums->boxes
+    return sums->n_targets || sums->pictures || sums->boxes || sums->instances
                ? NAN
                : (double)sums->correct / (double)sums->n;
 }

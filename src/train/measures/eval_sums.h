@@ -46,7 +46,8 @@ typedef struct vkt__eval_sums {
                                       else NULL */
     double map, map50;             /* of these, see detections.h; NAN: not measured */
     double *class_ap50;            /* [n_classes], beside class_ap; or NULL */
-    bool points; /* counts of classes are of points, and boxes of examples: see point_scores.h */
+    bool points;    /* counts of classes are of points, and boxes of examples: see point_scores.h */
+    bool instances; /* counts of the one class are of instances: see instance_scores.h */
     double *sigma, *class_error; /* [n_classes] of them; else NULL */
     double oks_ap;               /* NAN: not measured */
     double psnr, ssim;           /* dB; NAN: smaller than a window */

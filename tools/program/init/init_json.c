@@ -320,7 +320,7 @@ static const char *task_name(vkt_task t)
         [VKT_TASK_CLASSIFY] = "classify",     [VKT_TASK_REGRESS] = "regress",
         [VKT_TASK_MULTILABEL] = "multilabel", [VKT_TASK_SEGMENT] = "segment",
         [VKT_TASK_PICTURE] = "picture",       [VKT_TASK_DETECT] = "detect",
-        [VKT_TASK_POINTS] = "points"
+        [VKT_TASK_POINTS] = "points",         [VKT_TASK_INSTANCES] = "instances"
     };
     return (size_t)t < CLI_COUNT(names) ? names[t] : "";
 }

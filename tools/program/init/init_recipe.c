@@ -135,6 +135,35 @@ static void write_masks(FILE *f, const init_data *d, const char *name)
     init_write_run(f, d, &(init_length) { .batch = 8, .passes = 20, .least = 200, .most = 20000 });
 }
 
+static void write_instances(FILE *f, const init_data *d, const char *name)
+{
+    uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1];
+    init_write_head(f, d, name);
+    fprintf(f,
+            "  size: %-18s# height x width that the model sees: of the pictures' median, the "
+            "longer side at most 128; larger keeps small instances apart\n",
+            h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+    init_write_data(f, d);
+    fprintf(f, "  augment:                # each time a picture is seen it is another one; its "
+               "instances move with it\n"
+               "    flip: 0.5             # mirrored; 0 where left and right differ\n"
+               "    flip_vertical: 0.5\n"
+               "    brightness: 0.1\n");
+    write_unet(f, d, 16);
+    fprintf(f,
+            "  - conv: {out: %u, kernel: 1, init: zeros}   # mask, centres, offsets in x and y: "
+            "docs/tutorials/instances.md\n"
+            "optim:\n"
+            "  rule: adamw\n"
+            "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
+            "  weight_decay: 0.01\n"
+            "schedule:\n"
+            "  kind: cosine\n"
+            "  warmup: 20              # steps, which are added to train.steps\n",
+            d->info.output_shape[2]);
+    init_write_run(f, d, &(init_length) { .batch = 8, .passes = 40, .least = 300, .most = 40000 });
+}
+
 static void write_boxes(FILE *f, const init_data *d, const char *name)
 {
     uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1];
@@ -513,6 +542,8 @@ void init_write_recipe(FILE *f, const init_data *d, const char *name)
         write_text(f, d, name);
     else if (d->task == VKT_TASK_SEGMENT)
         write_masks(f, d, name);
+    else if (d->task == VKT_TASK_INSTANCES)
+        write_instances(f, d, name);
     else if (d->task == VKT_TASK_DETECT)
         write_boxes(f, d, name);
     else if (d->task == VKT_TASK_POINTS)

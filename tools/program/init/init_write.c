@@ -103,6 +103,8 @@ void init_write_data(FILE *f, const init_data *d)
         fprintf(f, "  task: detect            # boxes, each with a class\n");
     else if (d->task == VKT_TASK_POINTS)
         fprintf(f, "  task: points            # where named points lie\n");
+    else if (d->task == VKT_TASK_INSTANCES)
+        fprintf(f, "  task: instances         # which pixels belong to each of several things\n");
     else if (d->task == VKT_TASK_SEGMENT || d->task == VKT_TASK_PICTURE)
         fprintf(f, "  task: %s\n",
                 d->task == VKT_TASK_SEGMENT ? "segment          # a class of each pixel"

@@ -116,11 +116,12 @@ int inspect_source(const char *path, const vkt_source_info *source)
         if (st != VKT_OK && sets) st = open_source(path, source, VKT_TASK_MULTILABEL, &ds);
         cli_log_open(false, false);
     }
-    vkt_task task = source->takes & VKT_TAKES_SEGMENT   ? VKT_TASK_SEGMENT
-                    : source->takes & VKT_TAKES_PICTURE ? VKT_TASK_PICTURE
-                    : source->takes & VKT_TAKES_DETECT  ? VKT_TASK_DETECT
-                    : source->takes & VKT_TAKES_POINTS  ? VKT_TASK_POINTS
-                                                        : VKT_TASK_CLASSIFY;
+    vkt_task task = source->takes & VKT_TAKES_SEGMENT     ? VKT_TASK_SEGMENT
+                    : source->takes & VKT_TAKES_PICTURE   ? VKT_TASK_PICTURE
+                    : source->takes & VKT_TAKES_DETECT    ? VKT_TASK_DETECT
+                    : source->takes & VKT_TAKES_INSTANCES ? VKT_TASK_INSTANCES
+                    : source->takes & VKT_TAKES_POINTS    ? VKT_TASK_POINTS
+                                                          : VKT_TASK_CLASSIFY;
     if (!ds) st = open_source(path, source, task, &ds);
     if (!ds) return cli_exit_code(st);
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
@@ -139,9 +140,11 @@ int inspect_source(const char *path, const vkt_source_info *source)
         printf("  %-16s %s\n", vkt_split_name((vkt_split)s), cli_count(info->n[s]));
     if (info->task == VKT_TASK_SEGMENT) printf("  pixels of the masks by class\n");
     if (info->task == VKT_TASK_DETECT) printf("  boxes by class\n");
+    if (info->task == VKT_TASK_INSTANCES) printf("  instances\n");
     if (info->task == VKT_TASK_POINTS) printf("  points by name\n");
     bool dense = info->task == VKT_TASK_SEGMENT || info->task == VKT_TASK_PICTURE ||
-                 info->task == VKT_TASK_DETECT || info->task == VKT_TASK_POINTS;
+                 info->task == VKT_TASK_DETECT || info->task == VKT_TASK_POINTS ||
+                 info->task == VKT_TASK_INSTANCES;
     for (uint32_t i = 0; i < info->n_notes && dense; i++) printf("  %s\n", info->notes[i]);
     if (info->class_names)
         print_classes(ds, info);

@@ -65,12 +65,13 @@ static json_t *facts(serve_predictor *p, const char *checkpoint)
     const vkt_predictor_info *m = p->info;
     json_t *o = json_pack("{s:s, s:s, s:s}", "model", checkpoint, "kind",
                           m->kind == VKT_DATA_KIND_TABLE ? "table" : "pictures", "task",
-                          m->task == VKT_TASK_CLASSIFY  ? "classify"
-                          : m->task == VKT_TASK_REGRESS ? "regress"
-                          : m->task == VKT_TASK_SEGMENT ? "segment"
-                          : m->task == VKT_TASK_DETECT  ? "detect"
-                          : m->task == VKT_TASK_POINTS  ? "points"
-                                                        : "multilabel");
+                          m->task == VKT_TASK_CLASSIFY    ? "classify"
+                          : m->task == VKT_TASK_REGRESS   ? "regress"
+                          : m->task == VKT_TASK_SEGMENT   ? "segment"
+                          : m->task == VKT_TASK_DETECT    ? "detect"
+                          : m->task == VKT_TASK_POINTS    ? "points"
+                          : m->task == VKT_TASK_INSTANCES ? "instances"
+                                                          : "multilabel");
     if (m->class_names) json_object_set_new(o, "classes", texts(m->class_names, m->n_outputs));
     if (m->kind == VKT_DATA_KIND_TABLE) {
         json_object_set_new(o, "columns", columns_json(p));
@@ -267,7 +268,8 @@ static vkt_status run(serve_predictor *p, asked *a, size_t n)
 {
     vkt_inputs in[MOST_REQUESTS];
     uint64_t total = 0;
-    if (p->info->task == VKT_TASK_DETECT) return run_boxes(p, a, n);
+    if (p->info->task == VKT_TASK_DETECT || p->info->task == VKT_TASK_INSTANCES)
+        return run_boxes(p, a, n);
     if (p->info->task == VKT_TASK_POINTS) return run_points(p, a, n);
     for (size_t i = 0; i < n; i++) {
         in[i] = a[i].in;

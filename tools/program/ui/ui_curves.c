@@ -131,6 +131,7 @@ static const struct {
     { "oks_ap", "Points: average precision by similarity", NONE, EVAL(oks_ap) },
     { "pck", "Points within a tenth of the size (PCK)", NONE, EVAL(pck) },
     { "point_error", "Mean error of points, pixels", NONE, EVAL(point_error) },
+    { "instance_ap50", "Instances: TP / (TP + FP + FN) at IoU 0.50", NONE, EVAL(instance_ap50) },
     { "grad_norm", "Gradient norm", STEP(grad_norm), NONE },
     { "lr", "Learning rate", STEP(lr), NONE },
     { "items_per_s", "Throughput, examples or tokens a second", STEP(items_per_s), NONE },

@@ -16,7 +16,7 @@ from ._library import INTERRUPTED, OK, check, error_of, lib
 from ._rows import as_lines, is_frame, is_table
 
 _TYPES = {"uint8": 1, "int64": 2, "float32": 3, "float64": 4}
-_TASKS = ("classify", "regress", "multilabel", "segment", "picture", "detect", "points")
+_TASKS = ("classify", "regress", "multilabel", "segment", "picture", "detect", "points", "instances")
 
 
 class Device(NamedTuple):
@@ -337,7 +337,7 @@ class Model:
     a table with names of columns, also a DataFrame, a list of dicts, or an array with named fields,
     whose columns are found by name, in any order.
 
-    task: "classify", "regress", "multilabel" (any of the classes), "segment", "detect" or "points"; classes: what the columns of
+    task: "classify", "regress", "multilabel" (any of the classes), "segment", "detect", "points" or "instances"; classes: what the columns of
     predict_proba stand for, or None; input_shape: of one example."""
 
     def __init__(self, pointer):
@@ -438,7 +438,7 @@ class Model:
     def find(self, picture):
         """What a detector finds on a picture, a file's path or its bytes: a list of dicts with the
         `class`, the `score` and the `box` (left, top, right, bottom, in pixels of that picture), best
-        first; of a model of points each `point` by name, its `score`, `x` and `y`."""
+        first; of a model of instances the box around each, in the order of their numbers; of a model of points each `point` by name, its `score`, `x` and `y`."""
         if isinstance(picture, (bytes, bytearray, memoryview)):
             data, name = bytes(picture), b"picture"
         else:
