@@ -36,15 +36,20 @@ static void draw(sheet *s, uint32_t row, uint32_t column, const float *x)
             }
 }
 
-/* The classes of a mask as shades, darker than none of them; what does not count is black. */
+/* The classes of a mask as shades, darker than none of them; what does not count is black. Of
+ * instances neighbouring numbers differ most. */
 static void draw_mask(sheet *s, uint32_t row, uint32_t column, const vkt_label *y)
 {
     const uint32_t *shape = s->ds->schema.input_shape;
-    uint32_t n = s->ds->schema.n_outputs, top = GAP + row * (s->cell + GAP),
+    enum { SHADES = 9 };
+    bool instances = s->ds->schema.task == VKT_TASK_INSTANCES;
+    uint32_t n = instances ? SHADES : s->ds->schema.n_outputs, top = GAP + row * (s->cell + GAP),
              left = GAP + column * (s->cell + GAP);
     for (uint32_t j = 0; j < shape[0] * s->scale; j++)
         for (uint32_t k = 0; k < shape[1] * s->scale; k++) {
-            uint32_t c = y[(j / s->scale) * shape[1] + k / s->scale].u;
+            size_t at = (j / s->scale) * shape[1] + k / s->scale;
+            uint32_t number = instances ? (uint32_t)y[at * VKT__INSTANCE_NUMBERS].f : y[at].u,
+                     c = instances && number ? 1 + number * 3 % (SHADES - 1) : number;
             uint8_t *to = s->pixels + ((size_t)(top + j) * s->w + left + k) * 3;
             uint8_t shade = c < n ? (uint8_t)(64 + 191 * c / VKT_MAX(n - 1, 1)) : 0;
             to[0] = c ? shade : 40;
@@ -135,7 +140,7 @@ vkt_status vkt_dataset_augment_sheet(const vkt_dataset *ds, const vkt_augment *h
     vkt_status st;
     const vkt__schema *schema = &ds->schema;
     sheet s = { .ds = ds,
-                .masks = schema->task == VKT_TASK_SEGMENT,
+                .masks = schema->task == VKT_TASK_SEGMENT || schema->task == VKT_TASK_INSTANCES,
                 .boxes = schema->task == VKT_TASK_DETECT,
                 .points = schema->task == VKT_TASK_POINTS };
     float *x = NULL;

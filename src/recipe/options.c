@@ -326,7 +326,7 @@ static const vkt__option options[] = {
       "by picture, the mean over classes; dice_ce: the sum of it and cross-entropy; l1: absolute "
       "error of pixels; detect: boxes and their classes, with task detect; points: squared error "
       "of "
-      "heatmaps, with task points",
+      "heatmaps, with task points; instances: mask, centres and offsets, with task instances",
       losses, NULL },
     { "loss.gamma", VKT__OPT_F32, AT(loss_gamma), "2", 0, 10, "",
       "focal: exponent of the factor (1 - probability of the label)^gamma", NULL, NULL },
@@ -556,7 +556,8 @@ static const vkt__option options[] = {
       "over classes), psnr for pictures (dB; ssim too), map for boxes (mean average "
       "precision over IoU of 0.50 to 0.95; map50: of 0.50), oks_ap for points (the same over "
       "object keypoint similarities; pck: the share within a tenth of the longer side; "
-      "point_error: mean distance in pixels), else loss. roc_auc and "
+      "point_error: mean distance in pixels), instance_ap50 for instances (TP / (TP + FP + FN) at "
+      "IoU 0.50), else loss. roc_auc and "
       "average_precision: "
       "with two "
       "classes, those of the second; with more, or several labels, the mean over one class against "

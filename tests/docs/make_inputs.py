@@ -5,10 +5,11 @@ to = pathlib.Path(sys.argv[1])
 rnd = random.Random(1)
 
 
-def png(path, width, height, pixels, channels=3):
+def png(path, width, height, pixels, channels=3, bits=8):
     def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + pixels[y * width * channels:(y + 1) * width * channels] for y in range(height))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    row = width * channels * bits // 8
+    rows = b"".join(b"\0" + pixels[y * row:(y + 1) * row] for y in range(height))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, 2 if channels == 3 else 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def photo(kind):
@@ -50,6 +51,14 @@ with open(to / "pose/points.csv", "w") as f:
         x, y, w = rnd.randrange(4, 12), rnd.randrange(6, 26), rnd.randrange(8, 16)
         png(to / "pose/images" / f"{i:02}.png", 32, 32, bytes(220 if abs(k // 32 - y) < 2 and x <= k % 32 < x + w else 90 for k in range(1024)), 1)
         f.write(f"{i:02}.png,{x},{y},{x + w},{y}\n")
+
+for folder in ("dish/images", "dish/instances"): (to / folder).mkdir(parents=True)
+for i in range(16):
+    x, y, r = rnd.randrange(6, 16), rnd.randrange(8, 24), rnd.randrange(4, 6)
+    disc = lambda k, u: (k % 32 - u) ** 2 + (k // 32 - y) ** 2 < r * r
+    numbers = [1 if disc(k, x) else 2 if disc(k, x + 2 * r) else 0 for k in range(1024)]
+    png(to / "dish/images" / f"{i:02}.png", 32, 32, bytes((60, 200, 170)[v] for v in numbers), 1)
+    png(to / "dish/instances" / f"{i:02}.png", 32, 32, struct.pack(">1024H", *numbers), 1, 16)
 
 for folder in ("small/before", "small/after"): (to / folder).mkdir(parents=True)
 for i in range(24):

@@ -53,7 +53,8 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
 #define HEADING                                                                                    \
     "kind,step,split,loss,accuracy,mae,rmse,r2,perplexity,bits_per_byte,"                          \
     "rewards_chosen,rewards_rejected,rewards_margin,balanced_accuracy,macro_f1,micro_f1,roc_auc,"  \
-    "average_precision,ece,mean_iou,psnr,ssim,map,map50,oks_ap,pck,point_error,grad_norm,clip,lr," \
+    "average_precision,ece,mean_iou,psnr,ssim,map,map50,oks_ap,pck,point_error,"      \
+    "instance_ap50,grad_norm,clip,lr,"                                                             \
     "items_per_s,input_wait,"                                                                      \
     "update_ok,"                                                                                   \
     "loss_scale,skipped,seconds,checkpoint,n\n"
@@ -62,9 +63,9 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
         "{\"kind\":\"train\",\"step\":2,\"loss\":null,\"lr\":0.1}\n"
         "{\"kind\":\"eval\",\"step\":2,\"split\":\"valid\",\"loss\":0.25,\"n\":100}\n";
     static const char csv2[] =
-        HEADING "train,1,,0.5,,,,,,,,,,,,,,,,,,,,,,,,,,0.1,,,,,,,,\ntrain,2,,nan,"
-                ",,,,,,,,,,,,,,,,,,,,,,,,,0.1,,,,,,,,\n"
-                "eval,2,valid,0.25,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,100\n";
+        HEADING "train,1,,0.5,,,,,,,,,,,,,,,,,,,,,,,,,,,0.1,,,,,,,,\ntrain,2,,nan,"
+                ",,,,,,,,,,,,,,,,,,,,,,,,,,0.1,,,,,,,,\n"
+                "eval,2,valid,0.25,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,100\n";
     for (int torn = 0; torn < 4; torn++) {
         REQUIRE_OK(vkt__metrics_open(DIR, VKT__METRICS_NEW, &m));
         add_row(m, 1, NULL, 0.5);
