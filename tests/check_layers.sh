@@ -59,7 +59,7 @@ layers()
         r = p[first]; for (i = first + 1; i < last; i++) r = r "/" p[i]
         sub(/^tensor\/ops\/(elements|matmul|conv|norm|loss|language|experts|general|optim)$/, "tensor/ops", r)
         sub(/^models\/(huggingface|gguf|peft)$/, "models", r)
-        sub(/^train\/(detect|language|points|ranks)$/, "train", r)
+        sub(/^train\/(detect|language|points|instances|ranks)$/, "train", r)
         return r
     }
     # A public header belongs to a whole room: to data/text and to data, data.h is its own.

@@ -33,7 +33,7 @@ static void find_centres(vkt__instance_groups *g, const float *out, uint32_t h, 
         }
 }
 
-/* Of the centre, from 0 on, which is nearest to a place; they rise by their rows, so that those far
+/* Index of the centre that is nearest to a place. They are sorted by their rows, so that those far
  * above and below need not be asked. */
 static uint32_t nearest(const vkt__instance_groups *g, double x, double y)
 {

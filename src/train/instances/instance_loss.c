@@ -17,7 +17,7 @@ static vkt_tensor *sum(vkt_graph *g, vkt_tensor *x)
     return vkt_reduce(g, VKT_REDUCE_SUM, x, ALL, false);
 }
 
-/* sum / unit, of which 1 is the least. */
+/* sum / unit; units below 1 count as 1. */
 static vkt_tensor *in_units(vkt_graph *g, vkt_tensor *sum, vkt_tensor *unit)
 {
     vkt_tensor *least = vkt_fill(g, vkt_shape1(1), 1);

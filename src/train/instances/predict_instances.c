@@ -50,7 +50,7 @@ vkt_status vkt__instances_predict(vkt__instance_finder *f, const vkt_dataset *da
     return vkt__instances_found(f, data, out, w, h);
 }
 
-/* Of each pixel the number of the pixel of the model's picture that it lies in; 0 beside that. */
+/* The map at the picture's own size, by the nearest pixel; 0 where the model saw nothing. */
 static void enlarge(const vkt__instance_finder *f, const vkt__schema *s, uint16_t *to)
 {
     uint32_t H = s->output_shape[0], W = s->output_shape[1];
