@@ -53,7 +53,7 @@ static void metrics_are_cut_at_the_resumed_step(void **state)
 #define HEADING                                                                                    \
     "kind,step,split,loss,accuracy,mae,rmse,r2,perplexity,bits_per_byte,"                          \
     "rewards_chosen,rewards_rejected,rewards_margin,balanced_accuracy,macro_f1,micro_f1,roc_auc,"  \
-    "average_precision,ece,mean_iou,psnr,ssim,map,map50,oks_ap,pck,point_error,"      \
+    "average_precision,ece,mean_iou,psnr,ssim,map,map50,oks_ap,pck,point_error,"                   \
     "instance_ap50,grad_norm,clip,lr,"                                                             \
     "items_per_s,input_wait,"                                                                      \
     "update_ok,"                                                                                   \
