@@ -2,6 +2,7 @@
  * as instances, and how many of them are found. */
 #include "testing.h"
 
+#include "golden_loss.h"
 #include "data/pictures/instance_map.h"
 #include "tensor/graph/graph.h"
 #include "tensor/graph/twin.h"
@@ -228,6 +229,21 @@ static void the_loss_is_of_three_parts(void **state)
     free(y);
 }
 
+static void build(vkt_graph *g, vkt_shape shape, golden_loss *l)
+{
+    l->out = vkt_input(g, shape, VKT_F32, "out");
+    l->y = vkt_input(g, vkt_shape2(shape.d[0], shape.d[1] * shape.d[2] * N), VKT_F32, "y");
+    l->w = vkt_input(g, vkt_shape1(shape.d[0]), VKT_F32, "weight");
+    l->loss = vkt_sum(g, vkt__instance_loss(g, l->out, l->y, l->w));
+}
+
+/* tests/golden/instances.json (tools/golden/golden_instances.py) */
+static void the_loss_is_pytorchs(void **state)
+{
+    (void)state;
+    golden_losses("golden/instances.json", build);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +252,7 @@ int main(void)
         cmocka_unit_test(pixels_go_to_the_nearest_of_many_centres),
         cmocka_unit_test(found_ones_are_counted_once),
         cmocka_unit_test(the_loss_is_of_three_parts),
+        cmocka_unit_test(the_loss_is_pytorchs),
     };
     return cmocka_run_group_tests_name("instances", tests, NULL, NULL);
 }
