@@ -526,7 +526,7 @@ static int write_file(const init_options *o, init_data *d, const char *name)
                               d->info.n_outputs)
                : d->task == VKT_TASK_SEGMENT   ? cli_text("%u classes of pixels", d->info.n_outputs)
                : d->task == VKT_TASK_DETECT    ? cli_text("boxes of %u classes", d->info.n_outputs)
-               : d->task == VKT_TASK_INSTANCES ? "instances, each a set of pixels"
+               : d->task == VKT_TASK_INSTANCES ? "each pixel of an instance or of none"
                : d->task == VKT_TASK_POINTS    ? cli_text("%u points on each", d->info.n_outputs)
                : d->task == VKT_TASK_PICTURE
                    ? cli_text("each with another picture of %ux%u", d->info.output_shape[1],
