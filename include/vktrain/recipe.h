@@ -105,7 +105,7 @@ typedef struct vkt_config {
     float neftune;         /* of a transformer: noise on embeddings; 0: none */
     vkt_schedule schedule; /* .steps is train.steps, .lr is optim.lr */
     uint32_t batch;        /* examples of a micro-batch */
-    const char *batch_for; /* what that was measured for, "adamw/91784"; NULL: not known */
+    const char *batch_for; /* what that was measured with, "adamw/91784/64"; NULL: not known */
     uint32_t
         accumulate; /* micro-batches of a step: the mathematics of a batch that many times larger */
     uint32_t pack_steps;   /* short steps of a submission; 0: as measured */

@@ -205,11 +205,12 @@ vkt_status vkt__mkdirs(const char *path)
         *p = 0;
         bool twice = p > s.data && (p[-1] == '/' || p[-1] == '\\');
         wchar_t *w = vkt__win_path(s.data);
-        bool made = (root && p == s.data + root) || twice || vkt__is_dir(s.data) ||
-                    (vkt__may_open(s.data) && w && CreateDirectoryW(w, NULL)) ||
-                    vkt__is_dir(s.data);
+        bool there = (root && p == s.data + root) || twice || vkt__is_dir(s.data),
+             may = there || vkt__may_open(s.data); /* whose reason no later call takes away */
+        bool made = there || (may && ((w && CreateDirectoryW(w, NULL)) || vkt__is_dir(s.data)));
         free(w);
         if (!made) {
+            if (!may) SetLastError(VKT__WIN_OUTSIDE);
             st = vkt__win_fail("create folder", s.data);
             break;
         }

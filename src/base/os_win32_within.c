@@ -68,7 +68,9 @@ bool vkt__win_may_look(const char *path)
     if (!all) return true;
     wchar_t *full = whole(path);
     char *text = full ? with_slashes(full) : NULL;
-    bool may = !text || strncmp(text, "//", 2) != 0 || is_in(all, text);
+    /* "\\??\\", which Windows' functions for paths do not know, is the kernel's own root. */
+    bool may =
+        !text || (!strstr(text, "/??/") && (strncmp(text, "//", 2) != 0 || is_in(all, text)));
     free(text);
     free(full);
     free(all);
@@ -104,7 +106,7 @@ bool vkt__win_may_make(const char *path)
 {
     vkt__str in = { 0 }; /* a link of this name is replaced, not followed */
     size_t n = strlen(path);
-    while (n && path[n - 1] != '/' && path[n - 1] != '\\') n--;
+    while (n && !strchr("/\\:", path[n - 1])) n--; /* "D:x" lies where D: is */
     vkt__str_printf(&in, "%.*s", n ? (int)n : 1, n ? path : ".");
     bool may = vkt__may_open(in.data);
     vkt__str_finish(&in);

@@ -439,8 +439,8 @@ static const vkt__option options[] = {
     { "train.batch", VKT__OPT_U32, AT(batch), "64", 1, 1 << 20, "examples",
       "batch size: examples per step, or per micro-batch with train.accumulate", NULL, NULL },
     { "train.batch_for", VKT__OPT_STRING, AT(batch_for), NULL, 0, 0, "",
-      "what train.batch was measured for, as optimizer/weights: `study batch-size` gives it, and "
-      "training says so where it is of another model or optimizer",
+      "what train.batch was measured with, as optimizer/weights/batch: `study batch-size` gives "
+      "it, and training says so where it is another optimizer, model or size",
       NULL, NULL },
     { "train.accumulate", VKT__OPT_U32, AT(accumulate), "1", 1, 65536, "micro-batches",
       "gradient accumulation: micro-batches per update; like a larger batch, not faster", NULL,

@@ -235,10 +235,12 @@ void vkt__thin_add(vkt__thin *t, size_t i, double x, double y)
     double column = floor(x / t->wide);
     if (!t->open || !(column == t->column)) {
         vkt__thin_end(t);
-        if (isnan(x)) {
-            keep_point(t, i);
+        if (isnan(x)) { /* a gap, however long, is one point */
+            if (!t->gap) keep_point(t, i);
+            t->gap = true;
             return;
         }
+        t->gap = false;
         t->open = true;
         t->column = column;
         t->low = t->high = y;

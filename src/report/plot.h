@@ -96,13 +96,14 @@ typedef struct vkt__plot_frame {
 vkt__plot_frame vkt__plot_find_frame(const vkt__plot *p);
 /* Which points of a line are needed, in columns that are `wide` wide: in each the lowest, the
  * highest and the last. Points come one by one, so that a million of them need no memory of their
- * own; NAN in x: a break, kept. Begins with {wide}; keep [n] is the caller's to free. */
+ * own; NAN in x: a break; the first of those
+ * that follow each other is kept. Begins with {wide}; keep [n] is the caller's to free. */
 typedef struct vkt__thin {
     double wide;
     size_t *keep, n, cap;
     double column, low, high;        /* of the column that is open */
     size_t low_at, high_at, last_at; /* indices of points in it */
-    bool open;
+    bool open, gap;                  /* gap: the point before has no place */
 } vkt__thin;
 void vkt__thin_add(vkt__thin *t, size_t i, double x, double y);
 void vkt__thin_end(vkt__thin *t);

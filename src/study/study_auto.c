@@ -71,12 +71,13 @@ static double affords(const plan *p, double seconds)
 static vkt__trial_spec spec(vkt_study *s, const char *group, const settings *of, uint64_t steps)
 {
     const char **set = vkt__arena_alloc(&s->priv->arena, (of->n + 3) * sizeof *set);
-    /* The time of a step is read from those that follow no evaluation, so there must be some. */
+    /* The time of a step is read from those that follow no evaluation, so there must be some, even
+     * where the recipe evaluates after each. */
     uint64_t every =
-        VKT_MIN(VKT_MAX((steps + EVALUATIONS - 1) / EVALUATIONS, 2), s->priv->base->eval_every);
+        VKT_MAX(VKT_MIN((steps + EVALUATIONS - 1) / EVALUATIONS, s->priv->base->eval_every), 2);
     if (of->n) memcpy(set, of->set, of->n * sizeof *set);
     set[of->n] = vkt__study_text(s, "train.steps=%llu", (unsigned long long)steps);
-    set[of->n + 1] = vkt__study_text(s, "eval.every=%llu", (unsigned long long)VKT_MAX(every, 1));
+    set[of->n + 1] = vkt__study_text(s, "eval.every=%llu", (unsigned long long)every);
     return (vkt__trial_spec) { .group = group, .set = set, .n_set = of->n + 2 };
 }
 
@@ -124,10 +125,13 @@ static void measure(plan *p, size_t i)
     for (size_t k = i; k < s->n_trials; k++)
         if (!isnan(s->trials[k].step_ms)) step = fmax(step, s->trials[k].step_ms / 1e3);
     if (step > 0) p->step = 1.3 * step;
-    /* An evaluation after each step: no more is known than that all of it took no longer. */
-    for (size_t k = i; k < s->n_trials && !(p->step > 0); k++)
-        if (s->trials[k].seconds > 0 && s->trials[k].steps)
-            p->step = s->trials[k].seconds / (double)s->trials[k].steps;
+    /* An evaluation after each step: a step took no longer than the longest trial's steps on
+     * average, which have the smallest share of its start. */
+    for (size_t k = i, most = 0; k < s->n_trials && !(step > 0); k++)
+        if (s->trials[k].seconds > 0 && s->trials[k].steps > most) {
+            most = s->trials[k].steps;
+            p->step = s->trials[k].seconds / (double)most;
+        }
     for (size_t k = i; k < s->n_trials; k++) {
         if (!(s->trials[k].seconds > 0)) continue;
         sum += s->trials[k].seconds - p->step * (double)s->trials[k].steps;

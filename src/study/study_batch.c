@@ -306,14 +306,31 @@ static void fill_table(vkt_study *s, const sizes *m)
     }
 }
 
-/* To train with this size, which then says what it was measured for. */
+/* train.batch_for of this size; NULL: no trial's record says how many weights there are. */
+static const char *measured(vkt_study *s, uint32_t batch)
+{
+    const vkt_config *c = s->priv->base;
+    return s->priv->n_weights
+               ? vkt__batch_for(&s->priv->arena, c->optim.rule, s->priv->n_weights, batch)
+               : NULL;
+}
+
+/* Whether the recipe's own size was measured with another model or optimizer, as it says. */
+static bool is_stale(vkt_study *s)
+{
+    const vkt_config *c = s->priv->base;
+    const char *now = measured(s, c->batch);
+    return c->batch_for && now && strcmp(c->batch_for, now) != 0;
+}
+
+/* To train with this size, which then says what it was measured with. */
 static const char *command_with(vkt_study *s, uint32_t batch)
 {
-    const char *set[] = { vkt__study_text(s, "train.batch=%u", batch),
-                          vkt__study_text(s, "train.batch_for=%s",
-                                          vkt__batch_for(&s->priv->arena, s->priv->base->optim.rule,
-                                                         s->priv->n_weights)) };
-    return vkt__study_command(s, set, batch == s->priv->base->batch ? 0 : VKT_COUNT(set));
+    const char *set[2], *with = measured(s, batch);
+    size_t n = 0;
+    if (batch != s->priv->base->batch) set[n++] = vkt__study_text(s, "train.batch=%u", batch);
+    if (with && (n || is_stale(s))) set[n++] = vkt__study_text(s, "train.batch_for=%s", with);
+    return vkt__study_command(s, set, n);
 }
 
 /* ---- steps to a target ---- */
@@ -439,9 +456,9 @@ static uint32_t say_answer(vkt_study *s, const sizes *m, const vkt__batch_choice
     if (c->certain) {
         vkt__study_advise(s,
                           "%u is probably the largest batch size that still raises throughput, "
-                          "%.0f examples/s: it is in %.0f%% of draws from the measured times, but "
-                          "those of a size differ by up to %.0f%%, and few of them say little of "
-                          "the rest; measure again when nothing else runs",
+                          "%.0f examples/s: %.0f%% of redrawn samples of the times give it, but "
+                          "times of one size differ by up to %.0f%%, so it may be another "
+                          "when it is measured again; measure when nothing else runs",
                           pays->batch, pays->t.items_per_s, 100 * c->share, 100 * spread);
         return pays->batch;
     }
@@ -475,6 +492,13 @@ static void recommend(vkt_study *s, const sizes *m, const vkt__batch_choice *c, 
     vkt__study_advise(s, "measure again when the model, the optimizer or the device has changed: "
                          "these times are of this one; train.batch_for in the recipe makes "
                          "training say so for the first two");
+    if (batch && batch == s->priv->base->batch && is_stale(s)) {
+        vkt__study_advise(s,
+                          "put train.batch_for: %s into the recipe: what it has was measured "
+                          "with another model or optimizer",
+                          measured(s, batch));
+        s->command = command_with(s, batch);
+    }
     if (!batch || batch == s->priv->base->batch) return;
     vkt__study_advise(
         s,

@@ -323,7 +323,6 @@ static vkt_status open_gpu(vkt__trainer *t, uint32_t submit_ms, bool as_before)
     }
     vkt_graph_log_math(t->s->train.graph);
     vkt__batch_norm_notes(t->c, t->c->batch, t->s->train.batch);
-    vkt__batch_for_note(t->c, vkt_model_count(t->s->model));
     if (!vkt__gpu_plans_only(t->gpu))
         VKT_TRY(vkt__weights_create(t->s->model, t->s->optim, &t->host));
 fail:
@@ -349,6 +348,7 @@ static vkt_status open_first(vkt__trainer *t)
         st = open_gpu(t, 0, as_before);
     }
     t->tries_again = false;
+    if (st == VKT_OK) vkt__batch_for_note(t->c, vkt_model_count(t->s->model));
     return st;
 }
 

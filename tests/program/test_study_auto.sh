@@ -105,11 +105,14 @@ assert sum(x["steps"] for x in t) < 10000, [(x["steps"], x["seconds"]) for x in 
 # ---- a batch size says what it was measured for, and training says so where that has changed
 "$program" study batch-size t.yaml --from 8 --to 64 --study sizes-for --quiet >out 2>log || fail "sizes: exit $?"
 tr -d '\n' <out | tr -s ' ' | grep -q 'train.batch_for in the recipe makes' || fail "what a size was measured for: $(cat out)"
-"$program" train t.yaml --set train.steps=5 --set train.batch_for=sgd/7 --run other --quiet >out 2>log
-grep -q 'train.batch [0-9]* was measured for sgd/7 .*, and this run trains [a-z]*/[0-9]*: ' log || fail "another model: $(cat log)"
-now=$(sed -n 's/.*this run trains \([a-z]*\/[0-9]*\):.*/\1/p' log)
+"$program" train t.yaml --set train.steps=5 --set train.batch_for=sgd/7/8 --run other --quiet >out 2>log
+grep -q 'what was measured is sgd/7/8 .*, and this run is [a-z]*/[0-9]*/[0-9]*: ' log || fail "another model: $(cat log)"
+now=$(sed -n 's/.*this run is \([a-z]*\/[0-9]*\/[0-9]*\):.*/\1/p' log)
 "$program" train t.yaml --set train.steps=5 --set "train.batch_for=$now" --run same --quiet >out 2>log
-! grep -q 'was measured for' log || fail "the same model: $(cat log)"
+! grep -q 'what was measured' log || fail "the same model: $(cat log)"
+size=${now##*/}
+"$program" study batch-size t.yaml --set "train.batch_for=sgd/7/$size" --from "$size" --to "$size" --study renewed --quiet >out 2>log || fail "renewed: exit $?"
+tr -d '\n' <out | tr -s ' ' | grep -q "train.batch_for=$now" || fail "the recipe's own size, measured anew: $(cat out)"
 
 # ---- a target that every size reaches at once tells nothing of sizes; a size that is fixed is not tuned
 "$program" study batch-size t.yaml --from 16 --to 16 --steps-to 0.05 --steps 50 --study sizes --quiet >out 2>log || fail "sizes: exit $?"

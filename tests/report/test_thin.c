@@ -38,11 +38,21 @@ static void wide_and_narrow(void **state)
     require_kept(NULL, 0, 1, NULL, 0);
 }
 
+/* However long: a run that diverged has a million of them. */
+static void a_gap_is_one_point(void **state)
+{
+    (void)state;
+    static const double xy[][2] = { { NAN, NAN }, { NAN, NAN }, { 0, 1 }, { 0.2, 1 },  { NAN, NAN },
+                                    { NAN, 3 },   { NAN, NAN }, { 5, 1 }, { NAN, NAN } };
+    require_kept(xy, VKT_COUNT(xy), 1, (const size_t[]) { 0, 2, 3, 4, 7, 8 }, 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns),
         cmocka_unit_test(wide_and_narrow),
+        cmocka_unit_test(a_gap_is_one_point),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

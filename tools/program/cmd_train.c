@@ -423,15 +423,17 @@ static void print_tuning(const train_options *o, const vkt_train_result *r)
                         behind ? "; the network is not ahead of the linear model yet" : ""));
 }
 
-/* A best checkpoint that comes early says how long trials need be, as in `study auto`. */
+/* A best checkpoint that comes early says how long trials need be, as in `study auto`. Fewer than
+ * twenty steps tell nothing. */
 static void print_length(const train_options *o, const vkt_train_result *r)
 {
     unsigned long long steps = 2 * (unsigned long long)r->best_step;
-    if (!steps || steps >= r->step) return;
+    if (r->best_step < 20 || steps >= r->step) return;
     print_step(
         cli_text("vktrain study lr %s --steps %llu", cli_word_here(o->common.args[0]), steps),
-        cli_text("the best of %s steps was step %s: trials need no more than twice that",
-                 cli_count(r->step), cli_count(r->best_step)));
+        cli_text(
+            "the best of %s steps was step %s: at this rate trials need no more than twice that",
+            cli_count(r->step), cli_count(r->best_step)));
 }
 
 static void print_next(const train_options *o, const vkt_config *c, const vkt_train_result *r,
@@ -447,7 +449,7 @@ static void print_next(const train_options *o, const vkt_config *c, const vkt_tr
     const char *run = cli_word_here(r->run_dir);
     bool ended = !interrupted && *r->best_checkpoint, plain = ended && !o->set.n;
     if (plain && !is_text(c) && !c->init) print_tuning(o, r);
-    if (plain) print_length(o, r);
+    if (plain && !is_text(c) && !c->init) print_length(o, r);
     if (*r->best_checkpoint) {
         bool tested = !isnan(r->test_loss); /* else there is no test set, or it was interrupted */
         if (tested || !isnan(r->valid_loss))

@@ -75,7 +75,8 @@ static bool may_look(const char *full)
     bool may = false;
     for (size_t n; within && *within && !may; within += n + (within[n] == '\n')) {
         n = strcspn(within, "\n");
-        may = n > 2 && !strncmp(full, within, n) && (!full[n] || full[n] == '/');
+        may = n > 2 && !strncmp(full, within, n) &&
+              (within[n - 1] == '/' || !full[n] || full[n] == '/');
     }
     free(text);
     return may;
