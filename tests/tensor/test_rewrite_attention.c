@@ -23,7 +23,8 @@ static const uint32_t by_heads[] = { 0, 2, 1, 3 }, keys_turned[] = { 0, 2, 3, 1 
 
 /* ---- masks whose numbers are known ---- */
 
-static float tril[T * T], added[T * T], window[T * T], far_[T * T], odd[T * T], less[T * T];
+static float tril[T * T], added[T * T], window[T * T], far_[T * T], odd[T * T], less[T * T],
+    shifted[T * T], strict[T * T];
 
 static void make_masks(void)
 {
@@ -36,6 +37,8 @@ static void make_masks(void)
             far_[i] = s <= t ? 0 : -1e4f;
             odd[i] = s <= t && !(t == 3 && s == 1) ? 0 : -1e9f;
             less[i] = s <= t ? 0 : -100;
+            shifted[i] = s <= t + 1 ? 0 : -1e9f;
+            strict[i] = s < t ? 0 : -1e9f; /* the first row sees nothing */
         }
 }
 
@@ -372,6 +375,14 @@ static vkt_tensor *not_hidden(net n, vkt_tensor *s)
 {
     return less_mask(n, s, less);
 }
+static vkt_tensor *shifted_by_one(net n, vkt_tensor *s)
+{
+    return less_mask(n, s, shifted);
+}
+static vkt_tensor *only_before(net n, vkt_tensor *s)
+{
+    return less_mask(n, s, strict);
+}
 static vkt_tensor *read_beside(net n, vkt_tensor *s)
 {
     vkt_keep(vkt_sum(n.g, s), "scores");
@@ -403,9 +414,10 @@ static vkt_tensor *another_for_each_head(net n, vkt_tensor *s)
 static void other_scores_stay(void **state)
 {
     (void)state;
-    vkt_tensor *(*const masks[])(
-        net n, vkt_tensor * s) = { not_known, of_no_pattern, not_hidden,   read_beside,
-                                   kept,      dropped,       capped_after, another_for_each_head };
+    vkt_tensor *(*const masks[])(net n, vkt_tensor * s) = {
+        not_known,    of_no_pattern,         not_hidden,     read_beside, kept, dropped,
+        capped_after, another_for_each_head, shifted_by_one, only_before
+    };
     vkt_tensor *softmax;
     for (size_t k = 0; k < VKT_COUNT(masks); k++) {
         net n = begin();
@@ -440,13 +452,61 @@ static void a_vector_that_is_added_is_a_bias(void **state)
     vkt_keep(left, "product");
     vkt_add(n.g, left, b);
     vkt_add(n.g, all_of(n), number(n, 1));
+    vkt_tensor *short_x = vkt_cast(n.g, n.in[0], VKT_BF16),
+               *short_w = vkt_cast(n.g, n.in[1], VKT_BF16);
+    vkt_tensor *narrow = vkt_matmul(n.g, VKT_LAYOUT_NN, short_x, short_w);
+    assert_int_equal(narrow->dtype, VKT_BF16);
+    vkt_add(n.g, narrow, b); /* is of f32, which the product's result is not */
     vkt__rewrite(n.g, true);
     assert_int_equal(vkt__rewrite_count(n.g, &vkt__pass_bias), 2);
     assert_int_equal(vkt__rewrite_count(n.g, &vkt__pass_act), 1);
-    assert_int_equal(count(n.g, &vkt__op_add), 2);
+    assert_int_equal(count(n.g, &vkt__op_add), 3);
     assert_ptr_equal(y->view_of, x);
     assert_non_null(x->node->in[2]);
     vkt_graph_destroy(&n.g);
+}
+
+/* Where a gradient is asked for within what is rewritten, it is what it would be without. */
+enum { ASK_Q, ASK_K, ASK_V, ASK_CONTEXT, ASK_JOINED, ASK_SUM, N_ASK };
+
+static vkt_tensor *asks(net n, int which, vkt_tensor **of)
+{
+    if (which == ASK_SUM) {
+        vkt_tensor *x = vkt_reshape(n.g, all_of(n), vkt_shape2(B * T, 3 * C));
+        return *of = vkt_add(n.g, x, vkt_fill(n.g, vkt_shape1(3 * C), 0.5f));
+    }
+    vkt_tensor *p[N_ASK], *s;
+    for (uint32_t i = 0; i < 3; i++) p[i] = heads_of(n, column(n, i), by_heads);
+    s = vkt_scale(n.g, nt(n, p[ASK_Q], p[ASK_K]), 0.5f);
+    p[ASK_CONTEXT] = nn(n, vkt_softmax(n.g, less_mask(n, s, added)), p[ASK_V]);
+    p[ASK_JOINED] = vkt_permute(n.g, p[ASK_CONTEXT], by_heads);
+    *of = p[which];
+    return p[ASK_JOINED];
+}
+
+static void gradients_that_are_asked_for_within(void **state)
+{
+    (void)state;
+    static values v[2];
+    for (int which = 0; which < N_ASK; which++) {
+        for (int rewrite = 0; rewrite < 2; rewrite++) {
+            net n = begin();
+            vkt_tensor *of, *y = asks(n, which, &of);
+            if (!rewrite) vkt_graph_no_rewrite(n.g);
+            memset(&v[rewrite], 0, sizeof v[rewrite]);
+            vkt_backward(n.g, vkt_sum(n.g, vkt_mul(n.g, y, y)), &of, 1, &v[rewrite].out[0]);
+            vkt_keep(v[rewrite].out[0], "gradient");
+            if (rewrite && which == ASK_JOINED)
+                assert_int_equal(vkt__rewrite_count(n.g, &vkt__pass_attention), 1);
+            REQUIRE_OK(vkt_graph_plan(n.g, &(vkt_plan_desc) { 0 }));
+            vkt__graph_ref(n.g, fill, &v[rewrite], take);
+            vkt_graph_destroy(&n.g);
+        }
+        double most = 0;
+        for (int j = 0; j < MOST; j++) most = fmax(most, fabs(v[0].got[0][j]));
+        assert_true(most > 0);
+        for (int j = 0; j < MOST; j++) REQUIRE_NEAR(v[1].got[0][j], v[0].got[0][j], 1e-6 * most);
+    }
 }
 
 int main(void)
@@ -455,6 +515,7 @@ int main(void)
         cmocka_unit_test(written_attention_is_attention),
         cmocka_unit_test(other_scores_stay),
         cmocka_unit_test(a_vector_that_is_added_is_a_bias),
+        cmocka_unit_test(gradients_that_are_asked_for_within),
     };
     make_masks();
     return cmocka_run_group_tests_name("attention of general ops", tests, NULL, NULL);

@@ -346,6 +346,97 @@ static void what_can_not_fold_stays(void **state)
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_transpose), 1);
     assert_int_equal(g->n_nodes, before);
     vkt_graph_destroy(&g);
+
+    g = vkt__graph_new(NULL); /* a copy whose own gradient is asked for */
+    w = vkt_permute(g, vkt__sample2(g, 6, 8), turn);
+    vkt_backward(g, vkt_sum(g, vkt_matmul(g, VKT_LAYOUT_NN, vkt__sample2(g, 6, 8), w)), &w, 1, &x);
+    assert_int_equal(vkt__rewrite_count(g, &vkt__pass_transpose), 0);
+    vkt_graph_destroy(&g);
+}
+
+/* ---- almost a norm: means that are not of the rows that they are joined with ---- */
+
+static vkt_tensor *root_of(net n, vkt_tensor *mean)
+{
+    return vkt_unary(n.g, VKT_FN_RSQRT, plus(n, mean, 1e-5f), 0, 0);
+}
+static vkt_tensor *square(net n)
+{
+    return vkt_matmul(n.g, VKT_LAYOUT_NT, n.in[0], n.in[0]);
+}
+static vkt_tensor *by_columns(net n) /* the mean [6] of a row is joined with a column */
+{
+    vkt_tensor *x = square(n), *m = vkt_reduce(n.g, VKT_REDUCE_MEAN, vkt_mul(n.g, x, x), 2, false);
+    return vkt_mul(n.g, vkt_binary(n.g, VKT_FN2_MUL, x, root_of(n, m)), vkt_sum_rows(n.g, x));
+}
+static vkt_tensor *less_by_columns(net n)
+{
+    vkt_tensor *x = square(n), *d;
+    d = vkt_binary(n.g, VKT_FN2_SUB, x, vkt_reduce(n.g, VKT_REDUCE_MEAN, x, 2, false));
+    d = vkt_binary(n.g, VKT_FN2_MUL, d, root_of(n, mean(n, vkt_mul(n.g, d, d))));
+    return vkt_mul(n.g, d, vkt_sum_rows(n.g, x));
+}
+static vkt_tensor *as_one_row(net n, vkt_tensor *x)
+{
+    return vkt_reshape(n.g, x, vkt_shape2(1, 48));
+}
+static vkt_tensor *by_all(net n) /* one mean [1, 1] of all rows */
+{
+    vkt_tensor *x = n.in[0], *m = mean(n, as_one_row(n, vkt_mul(n.g, x, x)));
+    return vkt_mul(n.g, vkt_binary(n.g, VKT_FN2_MUL, x, root_of(n, m)), row(n));
+}
+static vkt_tensor *less_by_all(net n)
+{
+    vkt_tensor *d = vkt_binary(n.g, VKT_FN2_SUB, n.in[0], mean(n, as_one_row(n, n.in[0])));
+    d = vkt_binary(n.g, VKT_FN2_MUL, d, root_of(n, mean(n, vkt_mul(n.g, d, d))));
+    return vkt_mul(n.g, d, row(n));
+}
+
+static void other_means_keep_their_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        vkt_tensor *(*build)(net n);
+        uint32_t n; /* norms that are found: that of d, which is of its own rows */
+    } almost[] = { { by_columns, 0 }, { less_by_columns, 1 }, { by_all, 0 }, { less_by_all, 1 } };
+    static values found, left;
+    for (size_t k = 0; k < VKT_COUNT(almost); k++) {
+        vkt__str a = { 0 }, b = { 0 };
+        uint32_t n, none;
+        compute(almost[k].build, true, &found, &a, &vkt__pass_compose, &n);
+        compute(almost[k].build, false, &left, &b, &vkt__pass_compose, &none);
+        assert_int_equal(n, almost[k].n);
+        assert_null(strstr(a.data, "layernorm"));
+        for (int i = 0; i <= N_IN; i++)
+            for (int j = 0; j < MOST; j++)
+                REQUIRE_NEAR(found.got[i][j], left.got[i][j], 1e-9 * left.got[N_IN][0]);
+        vkt__str_finish(&a), vkt__str_finish(&b);
+    }
+}
+
+/* A number whose own gradient is asked for, and an input that changes before the last node. */
+static void numbers_that_are_trained_and_inputs_that_change(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) { /* 3: nothing is in the way */
+        net n = { .g = vkt__graph_new(NULL) };
+        vkt_tensor *x = vkt__sample2(n.g, 6, 8), *more = vkt__sample2(n.g, 6, 8), *y, *d;
+        vkt_tensor *one = number(n, 1);
+        if (k != 2) {
+            y = vkt_scale(n.g, x, sqrtf(0.5f));
+            y = vkt_add(n.g, vkt_unary(n.g, VKT_FN_ERF, y, 0, 0), one);
+            if (k == 1) vkt__accumulate(n.g, x, more);
+            y = vkt_scale(n.g, vkt_mul(n.g, x, y), 0.5f);
+        } else {
+            y = root_of(n, mean(n, vkt_mul(n.g, x, x)));
+            vkt__accumulate(n.g, x, more);
+            y = vkt_mul(n.g, vkt_binary(n.g, VKT_FN2_MUL, x, y), vkt__sample1(n.g, 8));
+        }
+        if (k == 0) vkt_backward(n.g, vkt_sum(n.g, y), &one, 1, &d);
+        vkt__rewrite(n.g, true);
+        assert_int_equal(vkt__rewrite_count(n.g, &vkt__pass_compose), k == 3);
+        vkt_graph_destroy(&n.g);
+    }
 }
 
 /* ---- batch norm by running averages ---- */
@@ -454,6 +545,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(general_ops_plan_as_what_they_mean),
         cmocka_unit_test(what_can_not_fold_stays),
+        cmocka_unit_test(other_means_keep_their_numbers),
+        cmocka_unit_test(numbers_that_are_trained_and_inputs_that_change),
         cmocka_unit_test(a_norm_by_averages_goes_into_its_convolution),
         cmocka_unit_test(norms_that_stay),
     };

@@ -1,12 +1,13 @@
 /* known.h: fills, and inputs that never change, and what is made of them alone. */
 #include "tensor/graph/known.h"
+#include "tensor/graph/cost.h"
 #include "tensor/graph/twin.h"
 #include "tensor/graph/view.h"
 
-enum { MOST = 1 << 25, DEEPEST = 32 }; /* elements made in all; nodes one behind another */
+enum { DEEPEST = 32 }; /* nodes one behind another */
 
 typedef struct {
-    uint64_t made;
+    double work, most;
 } budget;
 
 static double *of(const vkt_tensor *t, uint32_t depth, budget *b);
@@ -16,8 +17,9 @@ static double *of_root(const vkt_tensor *t, uint32_t depth, budget *b)
 {
     const vkt_node *n = t->node;
     double *in[VKT_MAX_IN] = { 0 }, *out[VKT_MAX_OUT] = { 0 }, *result = NULL;
-    b->made += t->count;
-    if (b->made > MOST || depth > DEEPEST || t->needs || (!n && !t->numbers)) return NULL;
+    double flops = n ? vkt__node_cost(n).flops : 0;
+    b->work += 1 + VKT_MAX((double)t->count, flops);
+    if (b->work > b->most || depth > DEEPEST || t->needs || (!n && !t->numbers)) return NULL;
     if (!n) {
         result = vkt__alloc((t->count + 1) * sizeof *result);
         for (uint64_t i = 0; i < t->count; i++) result[i] = (double)t->numbers[i];
@@ -46,8 +48,8 @@ static double *of(const vkt_tensor *t, uint32_t depth, budget *b)
     return whole;
 }
 
-double *vkt__known(const vkt_tensor *t)
+double *vkt__known(const vkt_tensor *t, uint64_t most)
 {
-    budget b = { 0 };
+    budget b = { .most = (double)most };
     return t->inert ? NULL : of(t, 0, &b);
 }

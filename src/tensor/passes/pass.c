@@ -107,7 +107,47 @@ bool vkt__unchanged(const vkt_tensor *t, size_t begin, size_t end)
     return !vkt__each_use(q.t, VKT__WRITES, begin, end, changes, &q);
 }
 
+typedef struct {
+    const vkt_tensor *t; /* root */
+    vkt_node **list;
+    size_t n, cap, most;
+} readers;
+
+static bool reads_it(vkt_node *n, void *arg)
+{
+    readers *r = arg;
+    bool is = false;
+    for (uint32_t i = 0; i < VKT_MAX_IN && n->op; i++)
+        is = is || (n->in[i] && vkt__root(n->in[i]) == r->t);
+    if (!is) return false;
+    r->list = vkt__grow(r->list, r->n, &r->cap, sizeof *r->list);
+    r->list[r->n++] = n;
+    return r->n == r->most;
+}
+
+vkt_node *vkt__a_reader(const vkt_tensor *t)
+{
+    readers r = { .t = t, .most = 1 };
+    vkt__each_use(t, VKT__READS, 0, SIZE_MAX, reads_it, &r);
+    vkt_node *n = r.n ? r.list[0] : NULL;
+    free(r.list);
+    return n;
+}
+
 /* ---- changing nodes ---- */
+
+void vkt__make_view(vkt_tensor *t, vkt_tensor *of)
+{
+    readers r = { .t = t };
+    vkt__each_use(t, VKT__READS, 0, SIZE_MAX, reads_it, &r);
+    t->node = NULL;
+    t->out_index = 0;
+    t->view_of = of;
+    of->kept = of->kept || t->kept;
+    of->needs = of->needs || t->needs;
+    for (size_t i = 0; i < r.n; i++) vkt__uses_changed(r.list[i]);
+    free(r.list);
+}
 
 void vkt__remove_tensor(vkt_tensor *t)
 {
@@ -133,13 +173,6 @@ uint32_t vkt__each_node(vkt_graph *g, bool training,
 
 /* ---- what nobody needs ---- */
 
-static bool reads_it(vkt_node *n, void *t)
-{
-    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (n->op && n->in[i] && vkt__root(n->in[i]) == t) return true;
-    return false;
-}
-
 void vkt__drop_maker(vkt_tensor *t)
 {
     vkt_tensor *in[VKT_MAX_IN];
@@ -147,8 +180,8 @@ void vkt__drop_maker(vkt_tensor *t)
     vkt_node *n = t ? t->node : NULL;
     if (!n || !n->op || vkt__inputs_with(n->op, VKT_CHANGED)) return;
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)
-        if (n->out[i] && (n->out[i]->kept || n->out[i]->bound || n->out[i]->needs ||
-                          vkt__each_use(n->out[i], VKT__READS, 0, SIZE_MAX, reads_it, n->out[i])))
+        if (n->out[i] &&
+            (n->out[i]->kept || n->out[i]->bound || n->out[i]->needs || vkt__a_reader(n->out[i])))
             return;
     memcpy(in, n->in, sizeof in);
     for (uint32_t i = 0; i < VKT_MAX_OUT; i++)

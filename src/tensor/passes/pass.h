@@ -23,6 +23,9 @@ uint32_t vkt__each_node(vkt_graph *g, bool training,
 void vkt__remove_node(vkt_node *n);
 /* A tensor that no node makes any more. */
 void vkt__remove_tensor(vkt_tensor *t);
+/* Makes t a view of all of `of`, which is kept if t was, and its gradient is asked for if t's was.
+ */
+void vkt__make_view(vkt_tensor *t, vkt_tensor *of);
 /* Takes out the nodes from place `first` on that nobody needs: whose results no other node reads,
  * and which are neither kept nor bound, nor `result`. For whoever builds more than is used. */
 void vkt__drop_unread(vkt_graph *g, size_t first, const vkt_tensor *result);
@@ -45,5 +48,7 @@ bool vkt__is_unwritten(const vkt_tensor *t, size_t begin, size_t end);
 bool vkt__can_move(const vkt_node *n, const vkt_node *place);
 /* A result that only one node reads, and nothing outside the graph. */
 bool vkt__is_private(const vkt_tensor *t);
+/* A node that reads root t's memory, views of it included; NULL: none does. */
+vkt_node *vkt__a_reader(const vkt_tensor *t);
 
 #endif

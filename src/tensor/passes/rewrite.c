@@ -13,7 +13,7 @@ static const vkt__pass *const passes[] = {
     &vkt__pass_attention,     /* softmax of scores, times values, into attention */
     &vkt__pass_scale,         /* a factor of queries or keys into attention's */
     &vkt__pass_compose,       /* GELU and norms, written out */
-    &vkt__pass_bias,          /* a vector that is added into the product before */
+    &vkt__pass_bias,          /* a vector that is added into what makes the rows */
     &vkt__pass_conv_norm,     /* a norm by running averages into its convolution */
     &vkt__pass_residual_norm, /* x + r and its norm */
     &vkt__pass_batch_norm,    /* residual and activation after a batch norm */

@@ -65,13 +65,14 @@ static stage stage_of(const vkt__walk_back *w, bool heads)
     return s;
 }
 
+/* Not past a tensor whose own gradient is asked for. */
 static void walk_operand(vkt_tensor *t, bool turned, bool scales, bool heads, const vkt_node *by,
                          operand *out)
 {
     vkt__walk_back w = vkt__walk_begin(t, turned, by);
     out->n = 0;
     do out->s[out->n++] = stage_of(&w, heads);
-    while (out->n < STAGES && vkt__walk_past(&w, scales));
+    while (out->n < STAGES && !w.t->needs && vkt__walk_past(&w, scales));
 }
 
 /* All of its tensor, and nothing else of it. */
@@ -158,51 +159,28 @@ static bool find(vkt_node *n, found *f)
 }
 
 /* The permutation that alone reads the result, and puts heads side by side again; or NULL. */
-typedef struct {
-    const vkt_tensor *t;
-    vkt_node *n;
-} reader;
-
-static bool is_reader(vkt_node *n, void *arg)
-{
-    reader *r = arg;
-    for (uint32_t i = 0; i < VKT_MAX_IN; i++)
-        if (n->op && n->in[i] && vkt__root(n->in[i]) == r->t) r->n = n;
-    return r->n != NULL;
-}
-
 static vkt_node *joins_heads(const found *f, const stage *q)
 {
-    reader r = { .t = f->last->out[0] };
-    if (!vkt__is_private(r.t)) return NULL;
-    vkt__each_use(r.t, VKT__READS, f->last->index, SIZE_MAX, is_reader, &r);
-    if (!r.n || r.n->op != &vkt__op_permute || r.n->out[0]->bound) return NULL;
+    const vkt_tensor *t = f->last->out[0];
+    vkt_node *by = vkt__is_private(t) && !t->needs ? vkt__a_reader(t) : NULL;
+    if (!by || by->op != &vkt__op_permute || by->out[0]->bound) return NULL;
     /* Its result in order, as rows of heads of numbers, lies in the product's as heads of rows. */
-    vkt__walk_back w = vkt__walk_begin(r.n->out[0], false, r.n);
+    vkt__walk_back w = vkt__walk_begin(by->out[0], false, by);
     vkt__piece have[VKT__WALK_PIECES], want[VKT__WALK_PIECES];
     vkt__walk_back as = { .n = 4,
                           .p = { { q->B, 0, (int64_t)q->H * q->T * q->D },
                                  { q->T, 0, q->D },
                                  { q->H, 0, (int64_t)q->T * q->D },
                                  { q->D, 0, 1 } } };
-    if (!vkt__walk_past(&w, false) || w.t != r.t || w.at) return NULL;
+    if (!vkt__walk_past(&w, false) || w.t != t || w.at) return NULL;
     uint32_t n = vkt__walk_axis(&w, VKT__WALK_AXES, have);
     bool same = n == vkt__walk_axis(&as, VKT__WALK_AXES, want);
     for (uint32_t i = 0; i < n && same; i++)
         same = have[i].n == want[i].n && have[i].s == want[i].s;
-    return same ? r.n : NULL;
+    return same ? by : NULL;
 }
 
 /* ---- rewriting ---- */
-
-/* `result` is y's memory from now on. */
-static void lies_in(vkt_tensor *result, vkt_tensor *y)
-{
-    result->node = NULL;
-    result->out_index = 0;
-    result->view_of = y;
-    y->kept = y->kept || result->kept;
-}
 
 static vkt_tensor *rows_of(vkt_graph *g, const stage *s)
 {
@@ -229,15 +207,14 @@ static void replace(vkt_graph *g, found *f, const stage *q, const stage *k, cons
     bool made = n->op->shape(n);
     VKT_ASSERT(made);
     if (join) {
-        lies_in(join->out[0], n->out[0]);
+        vkt__make_view(join->out[0], n->out[0]);
         vkt__remove_tensor(result);
         vkt__remove_node(join);
     } else {
-        lies_in(result, n->out[0]);
+        vkt__make_view(result, n->out[0]);
     }
-    vkt__uses_forget(g);
+    vkt__uses_changed(n);
     for (int i = 0; i < 2; i++) vkt__drop_maker(from[i]);
-    vkt__uses_forget(g);
 }
 
 static bool fuse(vkt_graph *g, vkt_node *n, bool training)

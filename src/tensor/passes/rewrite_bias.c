@@ -38,22 +38,21 @@ static bool fuse(vkt_graph *g, vkt_node *add, bool training)
     vkt_shape shape;
     vkt_tensor **bias = n && product == n->out[0] ? bias_of(n, &shape) : NULL;
     if (!bias || b->count != vkt_shape_count(shape) || vkt__last(x->shape) != vkt__last(shape) ||
+        x->count != product->count || product->dtype != VKT_F32 || y->dtype != VKT_F32 ||
         b->dtype != VKT_F32 || y->bound || product->needs || !vkt__is_private(product) ||
         !vkt__unchanged(b, n->index, add->index))
         return false;
     *bias = vkt_reshape(g, b, shape);
-    y->node = NULL;
     if (vkt__shape_equal(y->shape, product->shape)) {
         n->out[0] = y;
         y->node = n;
+        y->out_index = 0;
         vkt__remove_tensor(product);
     } else {
-        y->view_of = product;
-        product->kept = y->kept;
+        vkt__make_view(y, product);
     }
-    y->out_index = 0;
     vkt__remove_node(add);
-    vkt__uses_forget(g);
+    vkt__uses_changed(n);
     return true;
 }
 
@@ -62,5 +61,5 @@ static uint32_t run(vkt_graph *g, bool training)
     return vkt__each_node(g, training, fuse);
 }
 
-const vkt__pass vkt__pass_bias = { .name = "vector added to rows into the product before it",
+const vkt__pass vkt__pass_bias = { .name = "vector added to rows into what makes them",
                                    .run = run };

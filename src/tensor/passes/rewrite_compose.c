@@ -43,12 +43,29 @@ static bool is_product(const vkt_node *n)
     return n && (n->op == &vkt__op_mul || is_fn2(n, VKT_FN2_MUL));
 }
 
-/* One number that is known. */
+/* All of the same memory. */
+static bool are_one(const vkt_tensor *a, const vkt_tensor *b)
+{
+    const vkt_tensor *root = vkt__root(a);
+    return root == vkt__root(b) && a->count == root->count && b->count == root->count;
+}
+
+/* Whether n may read t's memory in place of the nodes that did so before it. */
+static bool is_steady(const vkt_tensor *t, const vkt_node *n)
+{
+    const vkt_tensor *root = vkt__root(t);
+    return vkt__unchanged(root, root->node ? root->node->index + 1 : 0, n->index);
+}
+
+enum { NUMBER_WORK = 10000 }; /* for one number: it is asked for at every product */
+
+/* One number that is known, and not trained. */
 static bool number_of(const vkt_tensor *t, double *v)
 {
-    const vkt_node *n = vkt__root(t)->node;
-    if (n && n->op == &vkt__op_fill) return *v = (double)n->attr.eltwise.s, true;
-    double *all = t->count == 1 ? vkt__known(t) : NULL;
+    const vkt_tensor *root = vkt__root(t);
+    const vkt_node *n = root->node;
+    if (n && n->op == &vkt__op_fill && !root->needs) return *v = (double)n->attr.eltwise.s, true;
+    double *all = t->count == 1 ? vkt__known(t, NUMBER_WORK) : NULL;
     if (all) *v = *all;
     free(all);
     return all != NULL;
@@ -89,7 +106,7 @@ static void factor(vkt_tensor *t, uint32_t depth, product *p)
              (is_product(n) || n->op == &vkt__op_scale || is_fn2(n, VKT_FN2_DIV) ||
               is_fn2(n, VKT_FN2_POW)))
         multiply(n, depth + 1, p);
-    else if (p->n < MOST_FACTORS)
+    else if (p->n < MOST_FACTORS && are_one(t, t))
         p->t[p->n++] = vkt__root(t);
     else
         p->s = NAN;
@@ -141,7 +158,7 @@ static bool is_tanh_inside(vkt_tensor *t, const vkt_tensor *x)
         const vkt_node *sum = own_maker(p.t[0]);
         for (int i = 0; is_sum(sum) && i < 2; i++) {
             product cubic = factors_of(sum->in[1 - i]);
-            if (vkt__root(sum->in[i]) == x && is_power(&cubic, x, c, 3)) return true;
+            if (are_one(sum->in[i], x) && is_power(&cubic, x, c, 3)) return true;
         }
         return false;
     }
@@ -201,7 +218,7 @@ static bool fuse_gelu(vkt_graph *g, vkt_node *n)
 {
     vkt_act act;
     vkt_tensor *x = gelu_of(n, &act);
-    if (!x || (x->node && !vkt__unchanged(x, x->node->index + 1, n->index))) return false;
+    if (!x || !is_steady(x, n)) return false;
     x = vkt_reshape(g, x, n->out[0]->shape);
     become(n, &vkt__op_act, &x, 1, (vkt_attr) { .eltwise = { .op = VKT_EL_ACT, .act = act } });
     return true;
@@ -209,12 +226,17 @@ static bool fuse_gelu(vkt_graph *g, vkt_node *n)
 
 /* ---- norms ---- */
 
-/* What t is the mean over the last axis of; or NULL. */
-static vkt_tensor *averaged(const vkt_tensor *t)
+/* What `mean` is the mean over the last axis of, in rows as d's, where `by`, which is made of it
+ * and joined with d, has one number for each of those; or NULL. */
+static vkt_tensor *averaged(const vkt_tensor *mean, const vkt_tensor *by, const vkt_tensor *d)
 {
-    const vkt_node *n = maker(t);
+    const vkt_node *n = maker(mean);
     if (!n || n->op != &vkt__op_reduce || n->attr.reduce.kind != VKT_REDUCE_MEAN) return NULL;
-    return n->attr.reduce.axes == 1u << (n->in[0]->shape.rank - 1) ? n->in[0] : NULL;
+    vkt_tensor *x = n->in[0];
+    bool rows = n->attr.reduce.axes == 1u << (x->shape.rank - 1) && x->count == d->count &&
+                vkt__last(x->shape) == vkt__last(d->shape) && vkt__last(by->shape) == 1 &&
+                by->count == mean->count;
+    return rows ? x : NULL;
 }
 
 /* What q is that divided by sqrt(its mean square + eps); or NULL. */
@@ -229,11 +251,10 @@ static vkt_tensor *normalised(const vkt_node *q, double *eps)
         else if (is_product(q) && !is_fn(root, VKT_FN_RSQRT))
             continue;
         vkt_tensor *mean = root ? beside_number(maker(root->in[0]), eps) : NULL,
-                   *square = mean ? averaged(mean) : NULL;
+                   *square = mean ? averaged(mean, q->in[1 - i], d) : NULL;
         const vkt_node *by_itself = square ? maker(square) : NULL;
         if (by_itself && by_itself->op == &vkt__op_mul && *eps > 0 &&
-            vkt__root(by_itself->in[0]) == vkt__root(d) &&
-            vkt__root(by_itself->in[1]) == vkt__root(d))
+            are_one(by_itself->in[0], d) && are_one(by_itself->in[1], d))
             return d;
     }
     return NULL;
@@ -247,13 +268,11 @@ static bool fuse_norm(vkt_graph *g, vkt_node *n)
     vkt_tensor *w = n->in[1], *d = normalised(own_maker(n->in[0]), &eps), *x = d;
     if (!d || d->count != n->out[0]->count || vkt__last(d->shape) != w->count) return false;
     const vkt_node *less = maker(d);
-    const vkt_tensor *mean_of = is_fn2(less, VKT_FN2_SUB) ? averaged(less->in[1]) : NULL;
-    bool rms = !mean_of || vkt__root(mean_of) != vkt__root(less->in[0]);
-    if (!rms) x = less->in[0];
-    vkt_tensor *root = vkt__root(x);
-    if (root->dtype != VKT_F32 || w->dtype != VKT_F32 ||
-        (root->node && !vkt__unchanged(root, root->node->index + 1, n->index)))
-        return false;
+    vkt_tensor *of = is_fn2(less, VKT_FN2_SUB) ? less->in[0] : NULL;
+    const vkt_tensor *mean_of = of ? averaged(less->in[1], less->in[1], of) : NULL;
+    bool rms = !mean_of || !are_one(mean_of, of) || vkt__last(of->shape) != vkt__last(d->shape);
+    if (!rms) x = of;
+    if (x->dtype != VKT_F32 || w->dtype != VKT_F32 || !is_steady(x, n)) return false;
     vkt_tensor *in[] = { vkt_reshape(g, x, n->out[0]->shape),
                          vkt_reshape(g, w, vkt_shape1((uint32_t)w->count)) };
     become(n, rms ? &vkt__op_rmsnorm : &vkt__op_layernorm, in, 2,

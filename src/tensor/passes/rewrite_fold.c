@@ -15,10 +15,12 @@ static vkt_node *maker(const vkt_tensor *t)
 }
 
 /* Has n read `to` in place of input i, which was made by `by` from it; `by` goes where that was all
- * that read it. False: `to` is another one by now. */
+ * that read it. False: `to` is another one by now, or the gradient of what was made is asked for.
+ */
 static bool read_instead(vkt_node *n, uint32_t i, vkt_tensor *to, vkt_node *by)
 {
     vkt_tensor *made = by->out[0];
+    if (made->needs) return false;
     if (!vkt__unchanged(to, by->index, n->index)) return false;
     bool alone = vkt__is_private(made);
     n->in[i] = to;

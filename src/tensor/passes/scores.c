@@ -39,7 +39,9 @@ static bool known_matrix(const vkt_tensor *t, uint32_t T, uint32_t S, matrix *m)
     while (t->node && t->node->op == &vkt__op_expand) t = t->node->in[0];
     uint32_t r = t->shape.rank, cols = vkt__last(t->shape), rows = r > 1 ? t->shape.d[r - 2] : 1;
     if ((cols != 1 && cols != S) || (rows != 1 && rows != T)) return false;
-    *m = (matrix) { .v = vkt__known(t), .row = rows > 1 ? cols : 0, .col = cols > 1 };
+    *m = (matrix) { .v = vkt__known(t, VKT__KNOWN_WORK),
+                    .row = rows > 1 ? cols : 0,
+                    .col = cols > 1 };
     if (m->v && repeats(m->v, t->count, (uint64_t)rows * cols)) return true;
     free(m->v);
     m->v = NULL;
@@ -142,13 +144,13 @@ static const vkt_tensor *through(const vkt_node *n, reading *r)
         r->scale = 1;
         return r->cap > 0 ? n->in[0] : NULL;
     }
-    const vkt_tensor *x = NULL;
-    for (uint32_t i = 0; is_line(n) && !x && i < n->op->n_in; i++) {
+    for (uint32_t i = 0; is_line(n) && i < n->op->n_in; i++) {
         step e;
-        if (as_step(n, i, r, &e) && take(r, &e)) x = n->in[i];
+        bool fits = as_step(n, i, r, &e), taken = fits && take(r, &e);
         finish(&e);
+        if (fits) return taken ? n->in[i] : NULL; /* a part of it may be hidden already */
     }
-    return x;
+    return NULL;
 }
 
 /* ---- the pattern ---- */

@@ -19,7 +19,7 @@ typedef struct vkt__piece {
 typedef struct vkt__walk_back {
     vkt_tensor *t;  /* a root, as which the elements are read */
     uint64_t at;    /* its element that is the first */
-    uint32_t since; /* place of the earliest node that was passed; of t's reader */
+    uint32_t since; /* place of the first node that reads t on this way */
     float factor;   /* by which t's elements are multiplied */
     uint32_t n;
     vkt__piece p[VKT__WALK_PIECES]; /* of an axis the outer ones before the inner ones */
