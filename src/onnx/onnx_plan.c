@@ -115,6 +115,7 @@ static vkt_status check_ops(const vkt__onnx *f, const vkt__onnx_plan *p)
 typedef struct use {
     bool any, host, state, filter, other, adds, scales;
     bool flows; /* a gradient comes to it */
+    bool made;  /* by a node */
 } use;
 
 /* Whether the gradient of n's outputs goes on to its input i: not through comparisons, conditions
@@ -165,25 +166,43 @@ static void set_role(vkt__onnx_plan *p, size_t i, const use *u)
     p->filters[i] = p->roles[i] == VKT__ONNX_PARAM && u->filter && !u->other && t->rank == 4;
 }
 
+/* A gradient of n's outputs comes to the inputs that it goes on to, or to those that it doesn't go
+ * on to but that other nodes make. Whether it had not come to all of them before. */
+static bool spread(const vkt__onnx_plan *p, size_t k, use *uses, bool on)
+{
+    const vkt__onnx_node *n = &p->f->nodes[k];
+    bool flows = false, more = false;
+    for (size_t j = 0; j < n->n_out && !flows; j++) flows = n->out[j] >= 0 && uses[n->out[j]].flows;
+    for (size_t i = 0; flows && p->needed[k] && i < n->n_in; i++) {
+        use *u = n->in[i] >= 0 ? &uses[n->in[i]] : NULL;
+        if (!u || passes_gradient(n, vkt__onnx_op_of(n), i) != on || (!on && !u->made)) continue;
+        more = more || !u->flows;
+        u->flows = true;
+    }
+    return more;
+}
+
 static void set_roles(const vkt__onnx *f, vkt__onnx_plan *p)
 {
     use *uses = vkt__alloc((f->n_values + 1) * sizeof *uses);
+    bool any = false, more = true;
     uses[p->out].any = uses[p->out].other = uses[p->out].flows = true;
-    for (size_t k = f->n_nodes; k-- > 0;) {
-        const vkt__onnx_node *n = &f->nodes[k];
-        bool flows = false;
-        for (size_t j = 0; j < n->n_out && !flows; j++)
-            flows = n->out[j] >= 0 && uses[n->out[j]].flows;
-        for (size_t i = 0; flows && p->needed[k] && i < n->n_in; i++)
-            if (n->in[i] >= 0 && passes_gradient(n, vkt__onnx_op_of(n), i))
-                uses[n->in[i]].flows = true;
-    }
     for (size_t k = 0; k < f->n_nodes; k++)
         for (size_t i = 0; p->needed[k] && i < f->nodes[k].n_in; i++)
             if (f->nodes[k].in[i] >= 0 && takes(p, &f->nodes[k], i))
                 add_use(&f->nodes[k], i, &uses[f->nodes[k].in[i]]);
-    for (size_t i = 0; i < f->n_initializers; i++)
-        set_role(p, i, &uses[vkt__onnx_find(f, f->initializers[i].name)]);
+    for (size_t k = 0; k < f->n_nodes; k++)
+        for (size_t j = 0; j < f->nodes[k].n_out; j++)
+            if (f->nodes[k].out[j] >= 0) uses[f->nodes[k].out[j]].made = true;
+    while (!any && more) { /* a net that ends in ArgMax has the parameters of the net before */
+        more = false;
+        for (size_t k = f->n_nodes; k-- > 0;) spread(p, k, uses, true);
+        for (size_t i = 0; i < f->n_initializers; i++) {
+            set_role(p, i, &uses[vkt__onnx_find(f, f->initializers[i].name)]);
+            any = any || p->roles[i] == VKT__ONNX_PARAM;
+        }
+        for (size_t k = 0; k < f->n_nodes && !any; k++) more = spread(p, k, uses, false) || more;
+    }
     free(uses);
 }
 

@@ -291,8 +291,7 @@ static void build_pad(vkt__onnx_build *b, const vkt__onnx_op *op)
 
 /* ---- by ids ---- */
 
-/* x.shape[:axis] + ids.shape + x.shape[axis + 1:]; one id along an axis is a slice. */
-/* One behind another: a slice. */
+/* Whether ids stand one behind another, so that what they take is a slice. */
 static bool are_neighbours(const vkt__onnx_host *ids)
 {
     for (uint64_t i = 1; i < ids->count; i++)
@@ -300,6 +299,7 @@ static bool are_neighbours(const vkt__onnx_host *ids)
     return vkt__onnx_host_number(ids, 0) >= 0 || vkt__onnx_host_number(ids, ids->count - 1) < 0;
 }
 
+/* x.shape[:axis] + ids.shape + x.shape[axis + 1:]. */
 static void build_gather(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
     (void)op;

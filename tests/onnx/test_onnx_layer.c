@@ -331,8 +331,9 @@ static void numbers_beside_the_example(void **state)
 /* ---- files that lie ---- */
 
 static vkt__onnx_role role; /* of the initializer */
+static const char *tail;    /* the node behind the one that is parsed; or NULL */
 
-/* A model of one node, whose second input is the initializer "w". */
+/* A model of one node, whose second input is the initializer "w", and perhaps of a tail. */
 static vkt_status parse(const char *node_type, vkt__str *tensor, int64_t opset, const char *in,
                         const char *folder)
 {
@@ -341,9 +342,15 @@ static vkt_status parse(const char *node_type, vkt__str *tensor, int64_t opset, 
     vkt__onnx_plan *p = NULL;
     vkt__pb_text(&n, 1, in);
     vkt__pb_text(&n, 1, "w");
-    vkt__pb_text(&n, 2, "y");
+    vkt__pb_text(&n, 2, tail ? "h" : "y");
     vkt__pb_text(&n, 4, node_type);
     vkt__pb_message(&g, 1, &n);
+    if (tail) {
+        vkt__pb_text(&n, 1, "h");
+        vkt__pb_text(&n, 2, "y");
+        vkt__pb_text(&n, 4, tail);
+        vkt__pb_message(&g, 1, &n);
+    }
     vkt__pb_message(&g, 5, tensor);
     vkt__pb_text(&o, 1, "x");
     vkt__pb_message(&g, 11, &o);
@@ -500,6 +507,14 @@ static void single_numbers(void **state)
     t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
     assert_int_equal(parse("Less", &t, 17, "x", NULL), VKT_OK);
     assert_int_equal(role, VKT__ONNX_HOST); /* no gradient comes to it */
+    static const char *const tails[] = { "ArgMax", "Round", "Not", "Relu" };
+    for (size_t i = 0; i < VKT_COUNT(tails); i++) { /* what ends so has parameters nevertheless */
+        tail = tails[i];
+        t = tensor_of(two, 1, VKT__ONNX_FLOAT, 8);
+        assert_int_equal(parse("Mul", &t, 17, "x", NULL), VKT_OK);
+        assert_int_equal(role, VKT__ONNX_PARAM);
+    }
+    tail = NULL;
 }
 
 int main(void)
