@@ -182,6 +182,38 @@ static vkt_tensor *rms_norm_plain(net n)
     return vkt_rmsnorm(n.g, n.in[0], row(n), NULL, 1e-5f, NULL);
 }
 
+static vkt_tensor *bias_folded(net n)
+{
+    vkt_tensor *b = vkt_sum_rows(n.g, n.in[2]), *y = nt_plain(n);
+    return vkt_add(n.g, vkt_reshape(n.g, y, vkt_shape3(2, 3, 5)), b);
+}
+static vkt_tensor *bias_plain(net n)
+{
+    vkt_tensor *b = vkt_sum_rows(n.g, n.in[2]);
+    vkt_tensor *y = vkt_linear(n.g, n.in[0], n.in[1], b, VKT_ACT_NONE);
+    return vkt_reshape(n.g, y, vkt_shape3(2, 3, 5));
+}
+static vkt_tensor *look_up(net n, bool folded)
+{
+    static vkt_buffer buf = { .bytes = 1 << 12, .label = "ids" };
+    vkt_tensor *ids = vkt_input(n.g, vkt_shape2(2, 3), VKT_U32, "i"),
+               *table = vkt_input(n.g, vkt_shape2(5, 8), VKT_F32, "t");
+    vkt_bind(ids, VKT_ALL_SLOTS, &buf, 0);
+    vkt_bind(table, VKT_ALL_SLOTS, &buf, 1024);
+    vkt_tensor *p = vkt_slice(n.g, n.in[0], (uint32_t[]) { 1, 0 }, (uint32_t[]) { 3, 8 }, NULL);
+    vkt_embedding_in in = { .table = table, .ids = ids, .pos = folded ? NULL : p };
+    vkt_tensor *y = vkt_embedding(n.g, &in);
+    return folded ? vkt_add(n.g, y, p) : y;
+}
+static vkt_tensor *positions_folded(net n)
+{
+    return look_up(n, true);
+}
+static vkt_tensor *positions_plain(net n)
+{
+    return look_up(n, false);
+}
+
 static const struct {
     const char *name;
     vkt_tensor *(*folded)(net n), *(*plain)(net n);
@@ -202,6 +234,8 @@ static const struct {
     { "GELU by tanh, x taken out", square_folded, tanh_plain, &vkt__pass_compose, 1, 1e-6 },
     { "layer norm", layer_norm_folded, layer_norm_plain, &vkt__pass_compose, 1 },
     { "RMS norm", rms_norm_folded, rms_norm_plain, &vkt__pass_compose, 1 },
+    { "bias behind a view", bias_folded, bias_plain, &vkt__pass_bias, 1 },
+    { "positions", positions_folded, positions_plain, &vkt__pass_bias, 1 },
 };
 
 typedef struct {
@@ -213,7 +247,8 @@ static void fill(void *user, const vkt_tensor *t, double *data)
 {
     (void)user;
     for (uint64_t i = 0; i < t->count; i++)
-        data[i] = (double)(float)vkt_rand_normal(t->name[0], VKT_RNG_TEST, i);
+        data[i] = t->dtype == VKT_U32 ? (double)(i % 4)
+                                      : (double)(float)vkt_rand_normal(t->name[0], VKT_RNG_TEST, i);
 }
 
 static void take(void *user, const vkt_tensor *t, const double *data)
