@@ -117,7 +117,7 @@ static double work_of(const starter *s, double batch, double inputs)
 
 /* Beside numbers the bins between their quantiles, unless the net would become so wide by them that
  * it is slow: one-hot texts count as numbers here. Of 20,000 rows of 60 columns they took three
- * times as long and were no better (tools/results, "The starter of large tables"). */
+ * times as long and were no better (tools/results, "Time and bins of large tables"). */
 static bool has_bins(const init_data *d)
 {
     const starter s = plain_starter(d);
