@@ -64,13 +64,15 @@ static char *where_it_leads(const wchar_t *full)
 /* A server is asked for a path with the user's name and password's hash, so a look is too much. */
 bool vkt__win_may_look(const char *path)
 {
+    /* \??\ leads to the kernel's own names, which GetFullPathName does not know. Letter by
+     * letter, as two question marks may begin a trigraph. */
+    static const char kernel_root[] = { '/', '?', '?', '/', 0 };
     char *all = folders();
     if (!all) return true;
     wchar_t *full = whole(path);
     char *text = full ? with_slashes(full) : NULL;
-    /* "\\??\\", which Windows' functions for paths do not know, is the kernel's own root. */
     bool may =
-        !text || (!strstr(text, "/??/") && (strncmp(text, "//", 2) != 0 || is_in(all, text)));
+        !text || (!strstr(text, kernel_root) && (strncmp(text, "//", 2) != 0 || is_in(all, text)));
     free(text);
     free(full);
     free(all);

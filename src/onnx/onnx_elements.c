@@ -9,8 +9,27 @@ static vkt_tensor *number(vkt__onnx_build *b, double v)
     return vkt_fill(b->g, vkt_shape1(1), (float)v);
 }
 
+/* y without its leading dimensions of 1, if it then has the last dimensions of x: sums and products
+ * of that form are what rewrites know. Sizes are fixed here; where a batch may grow, as in a model
+ * that is exported, its 1 would be lost. */
+static vkt_tensor *without_ones(vkt__onnx_build *b, vkt_tensor *x, vkt_tensor *y)
+{
+    vkt_shape full = vkt_tensor_shape(x), has = vkt_tensor_shape(y), s = { 0 };
+    uint32_t k = 0;
+    if (has.rank > full.rank || !has.rank || has.d[0] != 1) return y;
+    while (k + 1 < has.rank && has.d[k] == 1) k++;
+    for (; k < has.rank; k++) s.d[s.rank++] = has.d[k];
+    for (k = 1; k <= s.rank; k++)
+        if (s.d[s.rank - k] != full.d[full.rank - k]) return y;
+    return s.rank < has.rank ? vkt_reshape(b->g, y, s) : y;
+}
+
 static vkt_tensor *fn2(vkt__onnx_build *b, vkt_fn2 fn, vkt_tensor *x, vkt_tensor *y)
 {
+    if (fn == VKT_FN2_ADD || fn == VKT_FN2_MUL) {
+        y = without_ones(b, x, y);
+        x = without_ones(b, y, x);
+    }
     return vkt_binary(b->g, fn, x, y);
 }
 

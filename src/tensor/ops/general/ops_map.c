@@ -367,24 +367,8 @@ static bool is_plain(const vkt_tensor *x, const vkt_tensor *y)
     return true;
 }
 
-/* y without its leading dimensions of 1, which say nothing beside an x of at least as many. */
-static vkt_tensor *without_ones(vkt_graph *g, const vkt_tensor *x, vkt_tensor *y)
-{
-    vkt_shape s = { 0 };
-    uint32_t k = 0;
-    if (x->inert || y->inert || y->shape.rank > x->shape.rank || is_plain(x, y)) return y;
-    while (k + 1 < y->shape.rank && y->shape.d[k] == 1) k++;
-    for (; k < y->shape.rank; k++) s.d[s.rank++] = y->shape.d[k];
-    vkt_tensor alike = { .shape = s };
-    return is_plain(x, &alike) ? vkt_reshape(g, y, s) : y;
-}
-
 vkt_tensor *vkt_binary(vkt_graph *g, vkt_fn2 fn, vkt_tensor *x, vkt_tensor *y)
 {
-    if (fn == VKT_FN2_ADD || fn == VKT_FN2_MUL) {
-        y = without_ones(g, x, y);
-        x = without_ones(g, y, x);
-    }
     if (fn == VKT_FN2_ADD && is_plain(x, y)) return vkt_add(g, x, y);
     if (fn == VKT_FN2_ADD && is_plain(y, x)) return vkt_add(g, y, x);
     if (fn == VKT_FN2_MUL && is_plain(x, y)) return vkt_mul(g, x, y);
