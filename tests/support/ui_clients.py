@@ -138,7 +138,7 @@ for path in beyond + ["", "a%00b", "%", "%zz", "x" * 5000, "nothing-here", "\\..
         if got[0] not in (400, 403): sys.exit(f"{api} {path!r}: {got[:2]}")
     got = ask("POST", f"/api/upload?to={quote(path)}&name=x.csv", "x", Content_Type="application/octet-stream")
     if got[0] not in (400, 403): sys.exit(f"upload to {path!r}: {got[:2]}")
-for bad in ("../x", "/x", "a/../x", "a//x", ".x", "a/.x", "CON", "nul.csv", "a\\b", "a:b", "x.", "a\nb", "y" * 300, "/".join("abcdefghij"), "", "link/x", "dangling.yaml/x"):
+for bad in ("../x", "/x", "a/../x", "a//x", ".x", "a/.x", "CON", "nul.csv", "nul .csv", "conin$", "a\\b", "a:b", "x.", "a\nb", "y" * 300, "/".join("abcdefghij"), "", "link/x", "dangling.yaml/x"):
     got = ask("POST", f"/api/upload?to=.&name={quote(bad)}", "x", Content_Type="application/octet-stream")
     if got[0] not in (400, 403): sys.exit(f"the name {bad!r}: {got[:2]}")
 up = lambda name, body="x": ask("POST", f"/api/upload?to=.&name={quote(name)}", body, Content_Type="application/octet-stream")

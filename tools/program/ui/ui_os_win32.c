@@ -354,8 +354,12 @@ static bool spawn(const char *const *argv, HANDLE out, HANDLE err, ui_child *c)
     char name[64];
     PROCESS_INFORMATION p;
     HANDLE io[3] = { open_file("NUL", GENERIC_READ, SHARED, OPEN_EXISTING), out, err };
-    snprintf(name, sizeof name, "Local\\vktrain-stop-%lu-%u", GetCurrentProcessId(), n_started++);
-    c->stop = CreateEventA(NULL, FALSE, FALSE, name);
+    do { /* a run that an earlier page of this process number left may still hear of a name */
+        close_all(&c->stop, 1);
+        snprintf(name, sizeof name, "Local\\vktrain-stop-%lu-%u", GetCurrentProcessId(),
+                 n_started++);
+        c->stop = CreateEventA(NULL, FALSE, FALSE, name);
+    } while (c->stop && GetLastError() == ERROR_ALREADY_EXISTS);
     SetEnvironmentVariableA("VKT_STOP_EVENT", name);
     bool ok = c->stop && create(argv, io, &p);
     SetEnvironmentVariableA("VKT_STOP_EVENT", NULL);

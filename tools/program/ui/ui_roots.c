@@ -11,8 +11,9 @@
 static const char not_there[] = "there is no such file or folder",
                   outside[] = "this is outside the folders of --root",
                   no_path[] = "this is no path",
-                  bad_name[] = "this name can't be made: no slash, no control character, no dot in "
-                               "front, at most 200 bytes";
+                  bad_name[] = "this name can't be made: at most 200 bytes, no / \\ : * ? \" < > | "
+                               "and no control character, no dot in front, no dot or blank at the "
+                               "end, and no device of Windows such as con or com1";
 
 bool ui_roots_open(const char *const *folders, size_t n, ui_roots *out)
 {
@@ -209,7 +210,8 @@ char *ui_roots_new(const ui_roots *r, const char *text, const char **why)
 
 bool ui_name_is_fine(const char *name)
 {
-    static const char *const devices[] = { "con", "prn", "aux", "nul", "com?", "lpt?" };
+    static const char *const devices[] = { "con",  "prn",  "aux",    "nul",
+                                           "com?", "lpt?", "conin$", "conout$" };
     size_t n = strlen(name);
     if (!n || n > 200 || *name == '.' || name[n - 1] == '.' || name[n - 1] == ' ') return false;
     for (const char *c = name; *c; c++)
@@ -219,7 +221,8 @@ bool ui_name_is_fine(const char *name)
         while (devices[i][k] && ((name[k] | 32) == devices[i][k] ||
                                  (devices[i][k] == '?' && name[k] >= '0' && name[k] <= '9')))
             k++;
-        if (!devices[i][k] && (!name[k] || name[k] == '.')) return false;
+        const char *rest = name + k + strspn(name + k, " "); /* "nul .txt" is one, too */
+        if (!devices[i][k] && (!*rest || *rest == '.')) return false;
     }
     return true;
 }
