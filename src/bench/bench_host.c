@@ -342,7 +342,7 @@ static vkt_status run(vkt__bencher *b, const vkt__bench_item *item)
         b->out, VKT_BENCH_HOST, vkt__arena_printf(&a, "%s, %u %s", r->name, n, r->of), "ms", false);
     vkt__bench_set(row, &t, 1e3);
     row->items_per_s = n / t.median;
-    if (!b->desc->once)
+    if (!b->desc->once && t.median > 0 && fewer.median > 0)
         vkt__bench_note(b->out, row, "from %u %s on it grows as their number to the power of %.2f",
                         few, r->of, log(t.median / fewer.median) / log((double)n / few));
 fail:
