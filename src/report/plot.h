@@ -96,8 +96,8 @@ typedef struct vkt__plot_frame {
 vkt__plot_frame vkt__plot_find_frame(const vkt__plot *p);
 /* Which points of a line are needed, in columns that are `wide` wide: in each the lowest, the
  * highest and the last. Points come one by one, so that a million of them need no memory of their
- * own; NAN in x: a break; the first of those
- * that follow each other is kept. Begins with {wide}; keep [n] is the caller's to free. */
+ * own. NAN in x: a break; of several in a row the first is kept. Begins with {wide}; keep [n] is
+ * the caller's to free. */
 typedef struct vkt__thin {
     double wide;
     size_t *keep, n, cap;

@@ -112,7 +112,7 @@ now=$(sed -n 's/.*this run is \([a-z]*\/[0-9]*\/[0-9]*\):.*/\1/p' log)
 ! grep -q 'what was measured' log || fail "the same model: $(cat log)"
 size=${now##*/}
 "$program" study batch-size t.yaml --set "train.batch_for=sgd/7/$size" --from "$size" --to "$size" --study renewed --quiet >out 2>log || fail "renewed: exit $?"
-tr -d '\n' <out | tr -s ' ' | grep -q "train.batch_for=$now" || fail "the recipe's own size, measured anew: $(cat out)"
+tr -d '\n' <out | tr -s ' ' | grep -q "train.batch_for=$now" || fail "the recipe's own size, measured again: $(cat out)"
 
 # ---- a target that every size reaches at once tells nothing of sizes; a size that is fixed is not tuned
 "$program" study batch-size t.yaml --from 16 --to 16 --steps-to 0.05 --steps 50 --study sizes --quiet >out 2>log || fail "sizes: exit $?"
