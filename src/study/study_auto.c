@@ -71,13 +71,13 @@ static double affords(const plan *p, double seconds)
 static vkt__trial_spec spec(vkt_study *s, const char *group, const settings *of, uint64_t steps)
 {
     const char **set = vkt__arena_alloc(&s->priv->arena, (of->n + 3) * sizeof *set);
-    /* The time of a step is read from those that follow no evaluation, so there must be some, even
-     * where the recipe evaluates after each. */
+    /* The time of a step is read from those that follow no evaluation, so there must be some: all
+     * but where the recipe evaluates after each step, see measure(). */
     uint64_t every =
-        VKT_MAX(VKT_MIN((steps + EVALUATIONS - 1) / EVALUATIONS, s->priv->base->eval_every), 2);
+        VKT_MIN(VKT_MAX((steps + EVALUATIONS - 1) / EVALUATIONS, 2), s->priv->base->eval_every);
     if (of->n) memcpy(set, of->set, of->n * sizeof *set);
     set[of->n] = vkt__study_text(s, "train.steps=%llu", (unsigned long long)steps);
-    set[of->n + 1] = vkt__study_text(s, "eval.every=%llu", (unsigned long long)every);
+    set[of->n + 1] = vkt__study_text(s, "eval.every=%llu", (unsigned long long)VKT_MAX(every, 1));
     return (vkt__trial_spec) { .group = group, .set = set, .n_set = of->n + 2 };
 }
 
