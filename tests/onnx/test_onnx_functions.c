@@ -400,6 +400,7 @@ static void branches_within_branches(void **state)
     }
     vkt__onnx_close(&f);
     vkt__str_finish(&inner);
+    vkt__str_finish(&outer);
     vkt__str_finish(&a);
     vkt__str_finish(&branch);
     vkt__str_finish(&o);
@@ -445,6 +446,7 @@ static void branches_give_all_outputs(void **state)
     }
     vkt__pb_message(&g, 1, &n);
     graph(&m, &g);
+    vkt__str_finish(&n);
     vkt__str_finish(&a);
     vkt__str_finish(&branch);
     vkt__str_finish(&o);
