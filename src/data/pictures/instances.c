@@ -9,7 +9,7 @@
 #include "data/pictures/picture_files.h"
 #include "data/pictures/pictures.h"
 
-enum { SHOWN = 3, LOOKED_AT = 16, SEVERAL = 4 };
+enum { LOOKED_AT = 16, SEVERAL = 4 };
 
 static const char *const image_names[] = { "images", "image", "imgs", "img", NULL };
 static const char *const own_names[] = { "instances", "instance", NULL };
@@ -45,8 +45,9 @@ fail:
     return st;
 }
 
-static vkt_status read_mask(const char *path, uint32_t w, uint32_t h, seen *s, uint32_t at)
+static vkt_status read_mask(void *user, const char *path, uint32_t w, uint32_t h, uint32_t at)
 {
+    seen *s = user;
     uint32_t mw, mh;
     vkt__instances_seen one;
     vkt_status st = read_map(path, &mw, &mh, NULL, &s->hash[at], &one);
@@ -66,35 +67,12 @@ static vkt_status read_mask(const char *path, uint32_t w, uint32_t h, seen *s, u
     return VKT_OK;
 }
 
-/* Reads all masks; the survey keeps the pictures whose masks are as they should be. */
 static vkt_status read_masks(const vkt__paired *p, bool stop, vkt__survey *survey, seen *out)
 {
-    vkt_status st = VKT_OK;
-    uint32_t n = 0;
+    vkt_status st;
     VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->count, "the masks", &out->count));
     VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->hash, "the masks", &out->hash));
-    for (uint32_t i = 0; i < survey->n; i++) {
-        const char *path = p->other[p->pictures.item[survey->from[i]].label];
-        if (!stop) vkt__log_quiet(true);
-        st = read_mask(path, survey->wide[i], survey->high[i], out, n);
-        if (!stop) vkt__log_quiet(false);
-        if (st != VKT_OK && !stop && st != VKT_E_FORMAT)
-            vkt__fail(st, "data", "%s", vkt__last_failure());
-        if (st != VKT_OK && (stop || st != VKT_E_FORMAT)) goto fail;
-        if (st != VKT_OK) {
-            if (out->n_bad++ < SHOWN)
-                vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
-            continue;
-        }
-        survey->from[n] = survey->from[i];
-        survey->hash[n] = survey->hash[i];
-        survey->high[n] = survey->high[i];
-        survey->wide[n++] = survey->wide[i];
-    }
-    st = VKT_OK;
-    survey->n = n;
-    if (out->n_bad > SHOWN)
-        vkt_log(VKT_LOG_WARN, "data", "skipped: %u masks can't be used", out->n_bad);
+    st = vkt__masks_each(p, stop, survey, read_mask, out, &out->n_bad);
 fail:
     return st;
 }

@@ -66,24 +66,21 @@ fail:
     return st;
 }
 
-/* Reads all masks; the survey keeps the pictures whose masks are as they should be. */
-static vkt_status read_masks(const vkt__paired *p, bool stop, const vkt__mask_code *code,
-                             vkt__survey *survey, seen *out)
+vkt_status vkt__masks_each(const vkt__paired *p, bool stop, vkt__survey *survey,
+                           vkt__read_mask read, void *user, uint32_t *n_bad)
 {
     vkt_status st = VKT_OK;
     uint32_t n = 0;
-    VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->count, "the masks", &out->count));
-    VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->hash, "the masks", &out->hash));
     for (uint32_t i = 0; i < survey->n; i++) {
         const char *path = p->other[p->pictures.item[survey->from[i]].label];
         if (!stop) vkt__log_quiet(true);
-        st = read_mask(path, survey->wide[i], survey->high[i], code, out, n);
+        st = read(user, path, survey->wide[i], survey->high[i], n);
         if (!stop) vkt__log_quiet(false);
         if (st != VKT_OK && !stop && st != VKT_E_FORMAT)
             vkt__fail(st, "data", "%s", vkt__last_failure());
-        if (st != VKT_OK && (stop || st != VKT_E_FORMAT)) goto fail;
+        if (st != VKT_OK && (stop || st != VKT_E_FORMAT)) return st;
         if (st != VKT_OK) {
-            if (out->n_bad++ < SHOWN)
+            if ((*n_bad)++ < SHOWN)
                 vkt_log(VKT_LOG_WARN, "data", "skipped: %s", vkt__last_failure());
             continue;
         }
@@ -92,10 +89,30 @@ static vkt_status read_masks(const vkt__paired *p, bool stop, const vkt__mask_co
         survey->high[n] = survey->high[i];
         survey->wide[n++] = survey->wide[i];
     }
-    st = VKT_OK;
     survey->n = n;
-    if (out->n_bad > SHOWN)
-        vkt_log(VKT_LOG_WARN, "data", "skipped: %u masks can't be used", out->n_bad);
+    if (*n_bad > SHOWN) vkt_log(VKT_LOG_WARN, "data", "skipped: %u masks can't be used", *n_bad);
+    return VKT_OK;
+}
+
+typedef struct reading {
+    const vkt__mask_code *code; /* or NULL */
+    seen *out;
+} reading;
+
+static vkt_status read_one(void *user, const char *path, uint32_t w, uint32_t h, uint32_t at)
+{
+    const reading *r = user;
+    return read_mask(path, w, h, r->code, r->out, at);
+}
+
+static vkt_status read_masks(const vkt__paired *p, bool stop, const vkt__mask_code *code,
+                             vkt__survey *survey, seen *out)
+{
+    vkt_status st;
+    reading r = { code, out };
+    VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->count, "the masks", &out->count));
+    VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->hash, "the masks", &out->hash));
+    st = vkt__masks_each(p, stop, survey, read_one, &r, &out->n_bad);
 fail:
     return st;
 }
