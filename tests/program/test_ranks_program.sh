@@ -84,6 +84,8 @@ within() { # within SECONDS COMMAND...: the command succeeds before then. Severa
   local until=$((SECONDS + $1)); shift
   while ! "$@"; do [ $SECONDS -lt $until ] || return 1; sleep 0.1; done
 }
+# pgrep may miss a process while processes come and go: asked until it sees all of them.
+children() { mapfile -t processes < <(pgrep -P "$1"); [ ${#processes[@]} = "$2" ]; } # children PARENT COUNT: into processes
 near() { # near A B LIMIT KEY...: the numbers of two runs differ by less, relative
   python3 - "$@" <<'PY' || say "$2 is not near $1"
 import json, sys
@@ -238,14 +240,16 @@ code=0
 "$program" train mlp.yaml --set train.steps=100000 --set eval.every=50 --set train.log_every=1 --devices 0,0 --run killed >out 2>err </dev/null & job=$!
 two_checkpoints() { [ "$(find killed/checkpoints -name state.json 2>/dev/null | wc -l)" -ge 2 ]; }
 within 300 two_checkpoints || { say "no two checkpoints after 300 s"; tail -n 5 err out >&2; }
-processes=$(pgrep -P "$(pgrep -P $job | head -n 1)" || true)
-kill -KILL "$(printf '%s\n' "$processes" | tail -n 1)" || say "there is no rank to kill"
+within 60 children $job 1 || say "the program has ${#processes[@]} launchers"
+launcher=${processes[0]}
+within 60 children "$launcher" 2 || say "the launcher has ${#processes[@]} ranks"
+kill -KILL "${processes[-1]}" || say "there is no rank to kill"
 start=$SECONDS
 wait $job || code=$?
 ended=$((SECONDS - start))
 # The launcher may end before the ranks that it has ended. Those are zombies of process 1 then, for as long as that likes.
-gone() { local p s; for p in $processes; do s=$(ps -o stat= -p "$p") && [ "${s:0:1}" != Z ] && return 1; done; return 0; }
-within 120 gone || { say "ranks are left behind"; ps -o pid,ppid,stat,args -p "${processes//$'\n'/,}" >&2; }
+gone() { local p s; for p in "${processes[@]}"; do s=$(ps -o stat= -p "$p") && [ "${s:0:1}" != Z ] && return 1; done; return 0; }
+within 120 gone || { say "ranks are left behind"; ps -o pid,ppid,stat,args -p "${processes[*]}" >&2; }
 [ $code = 1 ] && [ $ended -lt 120 ] || { say "a rank that is killed: exit code $code after $ended s"; cat err >&2; }
 grep -q 'rank . (.*) is gone' err || { say "no word of the rank that was killed"; cat err >&2; }
 at=0$(find killed/checkpoints -name state.json | sort | tail -n 1 | grep -o '[0-9]*/state' | grep -o '^[0-9]*')
@@ -256,8 +260,8 @@ grep -q 'the run was on 2 ranks and goes on with 1: not bit for bit' err || say 
 code=0
 mpirun --oversubscribe -n 3 "$program" train mlp.yaml --set train.steps=100000 --set eval.every=100000 --set train.log_every=1 --run stopped >out 2>err </dev/null & job=$!
 within 300 grep -q '^step' out || { say "no step after 300 s"; tail -n 5 err out >&2; }
-child=$(pgrep -P $job | tail -n 1 || true)
-kill -INT "$child" || say "there is no rank to interrupt"
+within 60 children $job 3 || say "mpirun has ${#processes[@]} ranks"
+kill -INT "${processes[-1]}" || say "there is no rank to interrupt"
 wait $job || code=$?
 [ $code = 130 ] || { say "SIGINT on a rank: exit code $code"; tail -n 5 err out >&2; }
 at=$(ls stopped/checkpoints)
