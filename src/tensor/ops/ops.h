@@ -38,6 +38,15 @@ vkt_tensor *vkt__unpack_rows(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vk
 /* One element of an elementwise node in double: op is VKT_EL_*, but not dropout. */
 double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);
 
+/* Inputs of an elementwise chain: what the first stage is of, stage k's operand at VKT__CHAIN_IN_Y
+ * + k, the step block. */
+enum {
+    VKT__CHAIN_IN_X,
+    VKT__CHAIN_IN_Y,
+    VKT__CHAIN_IN_STEP = VKT__CHAIN_IN_Y + VKT_MAX_STAGES,
+    VKT__CHAIN_N_IN
+};
+
 /* Places that a rewrite knows: of softmax_xent's output where it has the gradient too, and of the
  * loss's gradient, if that is not 1, among its inputs then; and of softmax_xent_bwd's inputs after
  * the others of softmax_xent. */

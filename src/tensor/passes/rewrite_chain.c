@@ -59,10 +59,10 @@ const vkt__pass vkt__pass_relu_dropout = { .name = "relu's gradient from what dr
 
 typedef struct {
     vkt_attr attr;
-    vkt_tensor *in[VKT_CHAIN_STAGES + 2]; /* as of the row */
+    vkt_tensor *in[VKT__CHAIN_N_IN]; /* as of the row */
 } chain;
 
-enum { STEP = VKT_CHAIN_STAGES + 1 }; /* the step block's place in `in` */
+enum { X = VKT__CHAIN_IN_X, Y = VKT__CHAIN_IN_Y, STEP = VKT__CHAIN_IN_STEP };
 
 /* A node as a chain on its input number `x`; false if it is none. Chains are of f32. */
 static bool as_chain(const vkt_node *n, uint32_t x, chain *c)
@@ -77,7 +77,7 @@ static bool as_chain(const vkt_node *n, uint32_t x, chain *c)
         return x == 0;
     }
     c->attr.chain.n = 1;
-    c->in[0] = n->in[x];
+    c->in[X] = n->in[x];
     if (n->op == &vkt__op_dropout) {
         c->attr.chain.stage[0].op = VKT_EL_DROPOUT;
         c->attr.chain.dropout_id = n->attr.dropout.id;
@@ -98,7 +98,7 @@ static bool as_chain(const vkt_node *n, uint32_t x, chain *c)
     c->attr.chain.stage[0].op = n->attr.eltwise.op;
     c->attr.chain.stage[0].act = n->attr.eltwise.act;
     c->attr.chain.stage[0].s = n->attr.eltwise.s;
-    if (commutes || n->op == &vkt__op_act_bwd) c->in[1] = n->in[1 - x];
+    if (commutes || n->op == &vkt__op_act_bwd) c->in[Y] = n->in[1 - x];
     return x == 0 || (commutes && n->in[0]->count == n->in[1]->count);
 }
 
@@ -110,7 +110,7 @@ static bool join(const chain *first, const chain *second, chain *out)
     *out = *first;
     for (uint32_t i = 0; i < b; i++) {
         out->attr.chain.stage[a + i] = second->attr.chain.stage[i];
-        out->in[1 + a + i] = second->in[1 + i];
+        out->in[Y + a + i] = second->in[Y + i];
     }
     out->attr.chain.n = a + b;
     if (!second->in[STEP]) return true;

@@ -12,12 +12,17 @@
 #include "tensor/ops/conv/ops_conv.h"
 #include "tensor/ops/conv/ops_conv_flip.h"
 
+/* Of conv2d_dx, X is the result's gradient and W flipped; of conv2d_dw, DW_DY is the result's
+ * gradient. PRE: before the activation; MEANS, SQUARES: of tiles of pixels, conv.stats. */
+enum { X, W, BIAS, N_IN, DW_DY = W };
+enum { Y, PRE, MEANS, SQUARES, N_OUT };
+
 /* ---- geometry ---- */
 
 vkt__conv_geometry vkt__conv_geometry_of(const vkt_node *n)
 {
     bool dw = n->attr.conv.pass == VKT_CONV_DW;
-    const uint32_t *x = n->in[0]->shape.d, *y = dw ? n->in[1]->shape.d : n->out[0]->shape.d;
+    const uint32_t *x = n->in[X]->shape.d, *y = dw ? n->in[DW_DY]->shape.d : n->out[Y]->shape.d;
     vkt__conv_geometry q = { .attr = &n->attr,
                              .n = x[0],
                              .h = x[1],
@@ -60,11 +65,11 @@ static void conv_record(vkt__rec *rec, const vkt_node *n)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
     const vkt_attr *a = &n->attr;
-    struct conv_params p = { .x = vkt__addr(rec, n->in[0]),
-                             .w = vkt__addr(rec, n->in[1]),
-                             .bias = vkt__addr_or(rec, n->in[2], n->in[1]),
-                             .y = vkt__addr(rec, n->out[0]),
-                             .pre = vkt__addr(rec, n->out[1]),
+    struct conv_params p = { .x = vkt__addr(rec, n->in[X]),
+                             .w = vkt__addr(rec, n->in[W]),
+                             .bias = vkt__addr_or(rec, n->in[BIAS], n->in[W]),
+                             .y = vkt__addr(rec, n->out[Y]),
+                             .pre = vkt__addr(rec, n->out[PRE]),
                              .h = q.h,
                              .wd = q.w,
                              .c = q.c,
@@ -81,18 +86,18 @@ static void conv_record(vkt__rec *rec, const vkt_node *n)
                              .pixels = q.n * q.oh * q.ow,
                              .slice = a->conv.pass == VKT_CONV_DW
                                           ? vkt__conv_slice(&q, a->conv.slices)
-                                          : 0,
-                             .flags = (n->in[2] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) };
+                                          : 0 };
+    p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[PRE] ? VKT_MM_PRE : 0);
     p.x4 = p.x;
     p.w4 = p.w;
     p.y4 = p.y;
     if (a->conv.stats) {
-        p.pre = vkt__addr(rec, n->out[2]);
-        p.bias = vkt__addr(rec, n->out[3]);
+        p.pre = vkt__addr(rec, n->out[MEANS]);
+        p.bias = vkt__addr(rec, n->out[SQUARES]);
     }
     uint32_t kernel = vkt__conv_choose(rec->gpu, &q);
     VKT_ASSERT(!a->conv.stats || kernel == a->conv.kernel); /* another would not write them */
-    vkt__conv_launch l = vkt__conv_prepare(kernel, rec->caps, &q, n->out[0]->count, p.x, p.w, p.y);
+    vkt__conv_launch l = vkt__conv_prepare(kernel, rec->caps, &q, n->out[Y]->count, p.x, p.w, p.y);
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
 }
 
@@ -114,16 +119,16 @@ bool vkt__is_conv(const vkt_node *n)
 
 void vkt__conv_add_stats(vkt_node *n, uint32_t kernel, uint32_t rows)
 {
-    uint32_t pixels = vkt__rows_of(n->out[0]->shape), co = vkt__last(n->out[0]->shape);
+    uint32_t pixels = vkt__rows_of(n->out[Y]->shape), co = vkt__last(n->out[Y]->shape);
     n->attr.conv.kernel = kernel;
     n->attr.conv.stats = rows;
-    for (uint32_t i = 2; i < 4; i++)
+    for (uint32_t i = MEANS; i <= SQUARES; i++)
         vkt__out(n, i, vkt_shape2((pixels + rows - 1) / rows, co), VKT_F32);
 }
 
 static bool conv_shape(vkt_node *n)
 {
-    const vkt_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2];
+    const vkt_tensor *x = n->in[X], *w = n->in[W], *b = n->in[BIAS];
     vkt_attr *a = &n->attr;
     a->conv.pass = n->op == &vkt__op_conv2d ? VKT_CONV_FORWARD : VKT_CONV_DX;
     if (x->shape.rank != 4 || w->shape.rank != 4)
@@ -155,9 +160,9 @@ static bool conv_shape(vkt_node *n)
                                         vkt__text(w), a->conv.pad, vkt__text(x));
         }
     }
-    vkt__out(n, 0, out, VKT_F32);
+    vkt__out(n, Y, out, VKT_F32);
     if (a->conv.act != VKT_ACT_NONE && !vkt__act_from_output(a->conv.act))
-        vkt__out(n, 1, out, VKT_F32);
+        vkt__out(n, PRE, out, VKT_F32);
     if (a->conv.stats) vkt__conv_add_stats(n, a->conv.kernel, a->conv.stats);
     return true;
 }
@@ -179,10 +184,10 @@ static double conv_element(const vkt__conv_geometry *q, double *const *in, uint6
     double sum = 0, squares = 0;
     for (uint32_t t = 0; t < kh * kw; t++) {
         if (!tap_at(q, false, row, t / kw, &y) || !tap_at(q, true, col, t % kw, &x)) continue;
-        const double *from = in[0] + ((image * q->h + y) * q->w + x) * q->c + o / per_group * q->ci;
+        const double *from = in[X] + ((image * q->h + y) * q->w + x) * q->c + o / per_group * q->ci;
         for (uint32_t c = 0; c < q->ci; c++) {
             double term =
-                factor(q, from[c]) * factor(q, in[1][((uint64_t)t * q->ci + c) * q->co + o]);
+                factor(q, from[c]) * factor(q, in[W][((uint64_t)t * q->ci + c) * q->co + o]);
             sum += term;
             squares += term * term;
         }
@@ -194,16 +199,16 @@ static double conv_element(const vkt__conv_geometry *q, double *const *in, uint6
 /* Statistics of each tile's pixels, as batch_stats takes those of chunks. */
 static void stats_ref(const vkt_node *n, double *const *out)
 {
-    uint64_t co = vkt__last(n->out[0]->shape), rows = vkt__rows_of(n->out[0]->shape);
-    for (uint64_t i = 0; i < n->out[2]->count; i++) {
+    uint64_t co = vkt__last(n->out[Y]->shape), rows = vkt__rows_of(n->out[Y]->shape);
+    for (uint64_t i = 0; i < n->out[MEANS]->count; i++) {
         uint64_t begin = i / co * n->attr.conv.stats,
                  end = VKT_MIN(rows, begin + n->attr.conv.stats);
-        out[2][i] = out[3][i] = 0;
+        out[MEANS][i] = out[SQUARES][i] = 0;
         for (uint64_t r = begin; r < end; r++)
-            out[2][i] += out[0][r * co + i % co] / (double)(end - begin);
+            out[MEANS][i] += out[Y][r * co + i % co] / (double)(end - begin);
         for (uint64_t r = begin; r < end; r++) {
-            double d = out[0][r * co + i % co] - out[2][i];
-            out[3][i] += d * d;
+            double d = out[Y][r * co + i % co] - out[MEANS][i];
+            out[SQUARES][i] += d * d;
         }
     }
 }
@@ -212,10 +217,10 @@ static void conv_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
     double scale;
-    for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        double sum = conv_element(&q, in, i, &scale) + (in[2] ? in[2][i % q.co] : 0);
-        if (out[1]) out[1][i] = sum;
-        out[0][i] = vkt__act(n->attr.conv.act, sum);
+    for (uint64_t i = 0; i < n->out[Y]->count; i++) {
+        double sum = conv_element(&q, in, i, &scale) + (in[BIAS] ? in[BIAS][i % q.co] : 0);
+        if (out[PRE]) out[PRE][i] = sum;
+        out[Y][i] = vkt__act(n->attr.conv.act, sum);
     }
     if (n->attr.conv.stats) stats_ref(n, out);
 }
@@ -223,14 +228,14 @@ static void conv_ref(const vkt_node *n, double *const *in, double *const *out)
 static vkt_cost conv_cost(const vkt_node *n)
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
-    double products = (double)n->out[0]->count * q.depth;
+    double products = (double)n->out[Y]->count * q.depth;
     if (n->attr.conv.pass == VKT_CONV_DW)
-        products = (double)n->in[1]->count * q.depth;
+        products = (double)n->in[DW_DY]->count * q.depth;
     else if (q.attr->conv.pass == VKT_CONV_DX) /* of the taps only those that hit */
         products /= (double)n->attr.conv.stride * vkt__conv_stride_w(&n->attr);
-    vkt_cost c = { 2 * products, (double)n->in[0]->bytes + (double)n->in[1]->bytes +
-                                     (double)n->out[0]->bytes * (n->out[1] ? 2 : 1) +
-                                     (n->out[2] ? 2 * (double)n->out[2]->bytes : 0) };
+    vkt_cost c = { 2 * products, (double)n->in[X]->bytes + (double)n->in[W]->bytes +
+                                     (double)n->out[Y]->bytes * (n->out[PRE] ? 2 : 1) +
+                                     (n->out[MEANS] ? 2 * (double)n->out[MEANS]->bytes : 0) };
     return c;
 }
 
@@ -259,7 +264,7 @@ static bool conv_dw_shape(vkt_node *n)
         out.d[0] = n->attr.conv.slices;
         out.rank = 5;
     }
-    vkt__out(n, 0, out, VKT_F32);
+    vkt__out(n, Y, out, VKT_F32);
     return true;
 }
 
@@ -277,8 +282,8 @@ static double conv_dw_element(const vkt__conv_geometry *q, double *const *in, ui
         if (!tap_at(q, false, (uint32_t)(line % q->oh), t / kw, &y)) continue;
         for (uint32_t col = 0; col < q->ow; col++) {
             if (!tap_at(q, true, col, t % kw, &x)) continue;
-            double term = factor(q, in[0][((line / q->oh * q->h + y) * q->w + x) * q->c + c]) *
-                          factor(q, in[1][(line * q->ow + col) * q->co + o]);
+            double term = factor(q, in[X][((line / q->oh * q->h + y) * q->w + x) * q->c + c]) *
+                          factor(q, in[DW_DY][(line * q->ow + col) * q->co + o]);
             sum += term;
             squares += term * term;
         }
@@ -291,7 +296,7 @@ static void conv_dw_ref(const vkt_node *n, double *const *in, double *const *out
 {
     vkt__conv_geometry q = vkt__conv_geometry_of(n);
     double scale;
-    for (uint64_t i = 0; i < n->out[0]->count; i++) out[0][i] = conv_dw_element(&q, in, i, &scale);
+    for (uint64_t i = 0; i < n->out[Y]->count; i++) out[Y][i] = conv_dw_element(&q, in, i, &scale);
 }
 
 double vkt__conv_element(const vkt_node *n, double *const *in, uint64_t i, double *scale)
@@ -329,14 +334,14 @@ vkt_tensor *vkt__conv_dx(vkt_graph *g, vkt_tensor *dy, vkt_tensor *w, vkt_attr a
 
 static void conv_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    vkt_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2], *d;
+    vkt_tensor *x = n->in[X], *w = n->in[W], *b = n->in[BIAS], *d;
     vkt_act act = n->attr.conv.act;
     if (!dy[0]) return;
-    d = vkt__real(g, dy[0], n->out[0]);
-    if (act != VKT_ACT_NONE) d = vkt__act_bwd(g, d, n->out[1] ? n->out[1] : n->out[0], act);
-    if (vkt__needs(x)) dx[0] = vkt__conv_dx(g, d, w, n->attr, x->shape.d[1], x->shape.d[2]);
-    if (vkt__needs(w)) dx[1] = conv_dw(g, x, d, n->attr);
-    if (b && vkt__needs(b)) dx[2] = vkt_sum_rows(g, d);
+    d = vkt__real(g, dy[0], n->out[Y]);
+    if (act != VKT_ACT_NONE) d = vkt__act_bwd(g, d, n->out[PRE] ? n->out[PRE] : n->out[Y], act);
+    if (vkt__needs(x)) dx[X] = vkt__conv_dx(g, d, w, n->attr, x->shape.d[1], x->shape.d[2]);
+    if (vkt__needs(w)) dx[W] = conv_dw(g, x, d, n->attr);
+    if (b && vkt__needs(b)) dx[BIAS] = vkt_sum_rows(g, d);
 }
 
 /* Of conv2d_dx, whose filter is flipped: what moved over its result gives back what it is made
@@ -345,11 +350,11 @@ static void conv_dx_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy,
 {
     vkt_attr a = n->attr;
     a.conv.kernel = 0;
-    vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
-    if (vkt__needs(n->in[0]))
-        dx[0] = vkt__op(g, &vkt__op_conv2d,
-                        (vkt_tensor *[]) { d, vkt__conv_flip(g, n->in[1], a.conv.groups) }, 2, a);
-    if (vkt__needs(n->in[1])) dx[1] = vkt__conv_flip(g, conv_dw(g, d, n->in[0], a), a.conv.groups);
+    vkt_tensor *d = vkt__real(g, dy[0], n->out[Y]);
+    if (vkt__needs(n->in[X]))
+        dx[X] = vkt__op(g, &vkt__op_conv2d,
+                        (vkt_tensor *[]) { d, vkt__conv_flip(g, n->in[W], a.conv.groups) }, 2, a);
+    if (vkt__needs(n->in[W])) dx[W] = vkt__conv_flip(g, conv_dw(g, d, n->in[X], a), a.conv.groups);
 }
 
 static const char *conv_dx_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -364,9 +369,9 @@ static const char *conv_dx_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 /* ---- rows and builder ---- */
 
 const vkt_op vkt__op_conv2d = { .name = "conv2d",
-                                .n_in = 3,
-                                .n_out = 4,
-                                .in = { [2] = VKT_OPTIONAL },
+                                .n_in = N_IN,
+                                .n_out = N_OUT,
+                                .in = { [BIAS] = VKT_OPTIONAL },
                                 .shape = conv_shape,
                                 .record = conv_record,
                                 .grad = conv_grad,

@@ -7,12 +7,12 @@
 #include "tensor/ops/ops.h"
 #include "shaders/rng.h"
 
-enum { STEP = VKT_CHAIN_STAGES + 1 };
+enum { X = VKT__CHAIN_IN_X, Y = VKT__CHAIN_IN_Y, STEP = VKT__CHAIN_IN_STEP }; /* Y + k: stage k's */
 _Static_assert((int)VKT_MAX_STAGES == VKT_CHAIN_STAGES, "a node's attributes have all stages");
 
 static bool chain_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    vkt__out(n, 0, n->in[X]->shape, VKT_F32);
     return true;
 }
 
@@ -25,10 +25,10 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
     float s[VKT_CHAIN_STAGES];
     bool whole = true;
     for (uint32_t k = 0; k < VKT_CHAIN_STAGES; k++) {
-        const vkt_tensor *t = n->in[1 + k];
+        const vkt_tensor *t = n->in[Y + k];
         bool used = k < n->attr.chain.n;
         uint32_t op = used ? n->attr.chain.stage[k].op : VKT_EL_COPY;
-        y[k] = vkt__addr_or(rec, t, n->in[0]);
+        y[k] = vkt__addr_or(rec, t, n->in[X]);
         m[k] = t ? (uint32_t)t->count : (uint32_t)z->count;
         s[k] = op == VKT_EL_DROPOUT ? (float)(1 / (1 - (double)n->attr.chain.dropout_p))
                                     : n->attr.chain.stage[k].s;
@@ -38,11 +38,11 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
         *of_stage++ = (vkt__constant) { VKT_SPEC_TYPE_Y0 + k, vkt__type(t) };
         whole = whole && m[k] == z->count;
     }
-    struct eltwise_chain_params p = { .x = vkt__addr(rec, n->in[0]),
+    struct eltwise_chain_params p = { .x = vkt__addr(rec, n->in[X]),
                                       .y0 = y[0],
                                       .y1 = y[1],
                                       .y2 = y[2],
-                                      .step = vkt__addr_or(rec, n->in[STEP], n->in[0]),
+                                      .step = vkt__addr_or(rec, n->in[STEP], n->in[X]),
                                       .z = vkt__addr(rec, z),
                                       .n = (uint32_t)z->count,
                                       .m0 = m[0],
@@ -58,7 +58,7 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
     bool pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
     spec[0] = (vkt__constant) { VKT_SPEC_WORKGROUP, wg };
     spec[1] = (vkt__constant) { VKT_SPEC_WIDE, rec->caps->klass != VKT_GPU_CLASS_CPU && whole };
-    spec[2] = (vkt__constant) { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) };
+    spec[2] = (vkt__constant) { VKT_SPEC_TYPE_X, vkt__type(n->in[X]) };
     spec[3] = (vkt__constant) { VKT_SPEC_TYPE_Z, vkt__type(z) };
     vkt__dispatch(rec, pairs ? VKT_SHADER_ELTWISE_CHAIN_PAIRS : VKT_SHADER_ELTWISE_CHAIN, spec,
                   VKT_COUNT(spec), &p, sizeof p, (z->count + 4 * wg - 1) / (4 * wg));
@@ -88,10 +88,10 @@ static void chain_ref(const vkt_node *n, double *const *in, double *const *out)
     struct vkt_step_block b = { 0 };
     if (in[STEP]) b = vkt__ref_step(in[STEP]);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        double x = in[0][i];
+        double x = in[X][i];
         for (uint32_t k = 0; k < n->attr.chain.n; k++) {
             uint32_t op = n->attr.chain.stage[k].op;
-            double y = in[1 + k] ? in[1 + k][i % n->in[1 + k]->count] : 0;
+            double y = in[Y + k] ? in[Y + k][i % n->in[Y + k]->count] : 0;
             double s = (double)n->attr.chain.stage[k].s;
             x = op == VKT_EL_DROPOUT ? dropped(n, &b, i, x)
                 : op == VKT_EL_NOISE
@@ -150,7 +150,7 @@ static const char *chain_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         { "empty", 0, 5, 2, { VKT_EL_ADD, VKT_EL_MUL }, { 0 }, { 0 } },
     };
     if (i >= VKT_COUNT(s)) return NULL;
-    vkt_tensor *in[STEP + 1] = { vkt__sample2(g, s[i].r, s[i].c) };
+    vkt_tensor *in[VKT__CHAIN_N_IN] = { vkt__sample2(g, s[i].r, s[i].c) };
     vkt_attr attr = { .chain = { .n = s[i].n, .dropout_p = 0.3f, .dropout_id = 4 } };
     for (uint32_t k = 0; k < s[i].n; k++) {
         attr.chain.stage[k].op = s[i].op[k];
@@ -158,19 +158,19 @@ static const char *chain_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         attr.chain.stage[k].s = -1.7f;
         if (s[i].op[k] == VKT_EL_DROPOUT || s[i].op[k] == VKT_EL_NOISE) in[STEP] = vkt_step(g);
         if (s[i].op[k] == VKT_EL_ADD || s[i].op[k] == VKT_EL_MUL || s[i].op[k] == VKT_EL_ACT_BWD)
-            in[1 + k] = s[i].row[k] ? vkt__sample1(g, s[i].c) : vkt__sample2(g, s[i].r, s[i].c);
+            in[Y + k] = s[i].row[k] ? vkt__sample1(g, s[i].c) : vkt__sample2(g, s[i].r, s[i].c);
     }
     vkt__op(g, op, in, VKT_COUNT(in), attr);
     return s[i].name;
 }
 
 const vkt_op vkt__op_chain = { .name = "elementwise",
-                               .n_in = STEP + 1,
+                               .n_in = VKT__CHAIN_N_IN,
                                .n_out = 1,
-                               .in = { [0] = VKT_INPLACE | VKT_NARROW,
-                                       [1] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW,
-                                       [2] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW,
-                                       [3] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW,
+                               .in = { [X] = VKT_INPLACE | VKT_NARROW,
+                                       [Y] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW,
+                                       [Y + 1] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW,
+                                       [Y + 2] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW,
                                        [STEP] = VKT_OPTIONAL | VKT_WORDS },
                                .out = { VKT_INPLACE | VKT_NARROW },
                                .shape = chain_shape,

@@ -8,10 +8,12 @@
 #include "tensor/ops/ops.h"
 #include "shaders/rng.h"
 
+enum { X, STEP, N_IN };
+
 /* What the kernel reads of it is not bounded by its size. */
 static bool check_step(vkt_node *n)
 {
-    const vkt_tensor *step = n->in[1];
+    const vkt_tensor *step = n->in[STEP];
     if (step->count == sizeof(struct vkt_step_block) / 4) return true;
     return vkt__shape_error(n, "the step %s must be the graph's, vkt_step", vkt__text(step));
 }
@@ -21,7 +23,7 @@ static bool dropout_shape(vkt_node *n)
     float p = n->attr.dropout.p;
     if (!(p >= 0 && p < 1))
         return vkt__shape_error(n, "probability %g is not in [0, 1)", (double)p);
-    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    vkt__out(n, 0, n->in[X]->shape, VKT_F32);
     return check_step(n);
 }
 
@@ -29,8 +31,8 @@ static bool dropout_shape(vkt_node *n)
 static vkt_node chain_of(const vkt_node *n, uint32_t op, uint32_t id)
 {
     vkt_node chain = { .op = &vkt__op_chain, .g = n->g };
-    chain.in[0] = n->in[0];
-    chain.in[VKT_CHAIN_STAGES + 1] = n->in[1];
+    chain.in[VKT__CHAIN_IN_X] = n->in[X];
+    chain.in[VKT__CHAIN_IN_STEP] = n->in[STEP];
     chain.out[0] = n->out[0];
     chain.attr.chain.n = 1;
     chain.attr.chain.stage[0].op = op;
@@ -47,13 +49,13 @@ static void dropout_record(vkt__rec *rec, const vkt_node *n)
 
 static void dropout_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    struct vkt_step_block b = vkt__ref_step(in[1]);
+    struct vkt_step_block b = vkt__ref_step(in[STEP]);
     double p = (double)n->attr.dropout.p;
     uint32_t first = vkt_dropout_first((uint32_t)n->out[0]->count, b.rows, b.row);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
         uint32_t bits =
             vkt_dropout_bits(b.dropout_key, b.step, n->attr.dropout.id, first + (uint32_t)i);
-        out[0][i] = bits >= p * 0x1p24 ? in[0][i] / (1 - p) : 0;
+        out[0][i] = bits >= p * 0x1p24 ? in[X][i] / (1 - p) : 0;
     }
 }
 
@@ -64,7 +66,8 @@ static vkt_tensor *dropout(vkt_graph *g, vkt_tensor *x, vkt_tensor *step, vkt_at
 
 static void dropout_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    if (vkt__needs(n->in[0])) dx[0] = dropout(g, vkt__real(g, dy[0], n->out[0]), n->in[1], n->attr);
+    if (vkt__needs(n->in[X]))
+        dx[X] = dropout(g, vkt__real(g, dy[0], n->out[0]), n->in[STEP], n->attr);
 }
 
 static const char *dropout_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -89,9 +92,9 @@ static const char *dropout_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 const vkt_op vkt__op_dropout = { .name = "dropout",
-                                 .n_in = 2,
+                                 .n_in = N_IN,
                                  .n_out = 1,
-                                 .in = { VKT_INPLACE | VKT_NARROW, VKT_WORDS },
+                                 .in = { [X] = VKT_INPLACE | VKT_NARROW, [STEP] = VKT_WORDS },
                                  .out = { VKT_INPLACE | VKT_NARROW },
                                  .shape = dropout_shape,
                                  .record = dropout_record,
@@ -103,7 +106,7 @@ const vkt_op vkt__op_dropout = { .name = "dropout",
 
 static bool noise_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    vkt__out(n, 0, n->in[X]->shape, VKT_F32);
     return check_step(n);
 }
 
@@ -123,15 +126,14 @@ static void noise_record(vkt__rec *rec, const vkt_node *n)
 static void noise_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     vkt_node chain = noise_chain(n);
-    double *ins[VKT_CHAIN_STAGES + 2] = { in[0] };
-    ins[VKT_CHAIN_STAGES + 1] = in[1];
+    double *ins[VKT__CHAIN_N_IN] = { [VKT__CHAIN_IN_X] = in[X], [VKT__CHAIN_IN_STEP] = in[STEP] };
     vkt__op_chain.ref(&chain, ins, out);
 }
 
 static void noise_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     (void)g;
-    if (vkt__needs(n->in[0])) dx[0] = dy[0];
+    if (vkt__needs(n->in[X])) dx[X] = dy[0];
 }
 
 static const char *noise_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -153,9 +155,9 @@ static const char *noise_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 const vkt_op vkt__op_noise = { .name = "noise",
-                               .n_in = 2,
+                               .n_in = N_IN,
                                .n_out = 1,
-                               .in = { VKT_INPLACE | VKT_NARROW, VKT_WORDS },
+                               .in = { [X] = VKT_INPLACE | VKT_NARROW, [STEP] = VKT_WORDS },
                                .out = { VKT_INPLACE | VKT_NARROW },
                                .shape = noise_shape,
                                .record = noise_record,

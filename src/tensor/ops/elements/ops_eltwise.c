@@ -8,12 +8,15 @@
 #include "tensor/graph/workgroup.h"
 #include "tensor/ops/ops.h"
 
+/* Rows of one operand have X only. activate_bwd: X is a gradient, Y what its slope is taken at. */
+enum { X, Y, N_IN };
+
 /* ---- recording ---- */
 
 static void eltwise_record(vkt__rec *rec, const vkt_node *n)
 {
-    const vkt_tensor *z = n->out[0], *y = n->in[1];
-    struct eltwise_params p = { .x = vkt__addr(rec, n->in[0]),
+    const vkt_tensor *z = n->out[0], *y = n->in[Y];
+    struct eltwise_params p = { .x = vkt__addr(rec, n->in[X]),
                                 .y = vkt__addr(rec, y),
                                 .z = vkt__addr(rec, z),
                                 .n = (uint32_t)z->count,
@@ -30,7 +33,7 @@ static void eltwise_record(vkt__rec *rec, const vkt_node *n)
                                    { VKT_SPEC_OP, n->attr.eltwise.op },
                                    { VKT_SPEC_ACT, (uint32_t)n->attr.eltwise.act },
                                    { VKT_SPEC_WIDE, wide },
-                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) },
+                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[X]) },
                                    { VKT_SPEC_TYPE_Y, vkt__type(y) },
                                    { VKT_SPEC_TYPE_Z, vkt__type(z) } };
     vkt__dispatch(rec, pairs ? VKT_SHADER_ELTWISE_PAIRS : VKT_SHADER_ELTWISE, spec, VKT_COUNT(spec),
@@ -51,24 +54,24 @@ static bool broadcasts(vkt_shape x, vkt_shape y)
 
 static bool binary_shape(vkt_node *n)
 {
-    if (!broadcasts(n->in[0]->shape, n->in[1]->shape))
+    if (!broadcasts(n->in[X]->shape, n->in[Y]->shape))
         return vkt__shape_error(
             n,
             "%s and %s do not fit: the second must have the first's shape or its last dimensions",
-            vkt__text(n->in[0]), vkt__text(n->in[1]));
-    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+            vkt__text(n->in[X]), vkt__text(n->in[Y]));
+    vkt__out(n, 0, n->in[X]->shape, VKT_F32);
     return true;
 }
 
 static bool unary_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[0]->shape, VKT_F32);
+    vkt__out(n, 0, n->in[X]->shape, VKT_F32);
     return true;
 }
 
 static bool copy_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[0]->shape, n->in[0]->dtype == VKT_U32 ? VKT_U32 : VKT_F32);
+    vkt__out(n, 0, n->in[X]->shape, n->in[X]->dtype == VKT_U32 ? VKT_U32 : VKT_F32);
     return true;
 }
 
@@ -102,11 +105,11 @@ double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double
 
 static void eltwise_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t m = n->in[1] ? n->in[1]->count : 1;
+    uint64_t m = n->in[Y] ? n->in[Y]->count : 1;
     for (uint64_t i = 0; i < n->out[0]->count; i++)
         out[0][i] =
             vkt__eltwise_element(n->attr.eltwise.op, n->attr.eltwise.act, (double)n->attr.eltwise.s,
-                                 in[0] ? in[0][i] : 0, in[1] ? in[1][i % m] : 0);
+                                 in[X] ? in[X][i] : 0, in[Y] ? in[Y][i % m] : 0);
 }
 
 static double act_terms(const vkt_node *n)
@@ -128,37 +131,37 @@ static vkt_tensor *unbroadcast(vkt_graph *g, vkt_tensor *d, const vkt_tensor *y)
 
 static void add_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    if (vkt__needs(n->in[0])) dx[0] = dy[0];
-    if (vkt__needs(n->in[1]))
-        dx[1] = n->in[1]->count == n->out[0]->count
+    if (vkt__needs(n->in[X])) dx[X] = dy[0];
+    if (vkt__needs(n->in[Y]))
+        dx[Y] = n->in[Y]->count == n->out[0]->count
                     ? dy[0]
-                    : unbroadcast(g, vkt__real(g, dy[0], n->out[0]), n->in[1]);
+                    : unbroadcast(g, vkt__real(g, dy[0], n->out[0]), n->in[Y]);
 }
 
 static void mul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
-    if (vkt__needs(n->in[0])) dx[0] = vkt_mul(g, d, n->in[1]);
-    if (vkt__needs(n->in[1])) dx[1] = unbroadcast(g, vkt_mul(g, d, n->in[0]), n->in[1]);
+    if (vkt__needs(n->in[X])) dx[X] = vkt_mul(g, d, n->in[Y]);
+    if (vkt__needs(n->in[Y])) dx[Y] = unbroadcast(g, vkt_mul(g, d, n->in[X]), n->in[Y]);
 }
 
 static void scale_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    if (vkt__needs(n->in[0]))
-        dx[0] = vkt_scale(g, vkt__real(g, dy[0], n->out[0]), n->attr.eltwise.s);
+    if (vkt__needs(n->in[X]))
+        dx[X] = vkt_scale(g, vkt__real(g, dy[0], n->out[0]), n->attr.eltwise.s);
 }
 
 static void copy_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     (void)g;
-    if (n->attr.eltwise.s == 0 && vkt__needs(n->in[0])) dx[0] = dy[0];
+    if (n->attr.eltwise.s == 0 && vkt__needs(n->in[X])) dx[X] = dy[0];
 }
 
 static void act_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    if (vkt__needs(n->in[0]))
-        dx[0] = vkt__act_bwd(g, vkt__real(g, dy[0], n->out[0]),
-                             vkt__act_from_output(n->attr.eltwise.act) ? n->out[0] : n->in[0],
+    if (vkt__needs(n->in[X]))
+        dx[X] = vkt__act_bwd(g, vkt__real(g, dy[0], n->out[0]),
+                             vkt__act_from_output(n->attr.eltwise.act) ? n->out[0] : n->in[X],
                              n->attr.eltwise.act);
 }
 
@@ -251,9 +254,9 @@ static const char *act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 /* ---- rows and builders ---- */
 
 const vkt_op vkt__op_add = { .name = "add",
-                             .n_in = 2,
+                             .n_in = N_IN,
                              .n_out = 1,
-                             .in = { VKT_INPLACE | VKT_NARROW, VKT_NARROW },
+                             .in = { [X] = VKT_INPLACE | VKT_NARROW, [Y] = VKT_NARROW },
                              .out = { VKT_INPLACE | VKT_NARROW },
                              .shape = binary_shape,
                              .record = eltwise_record,
@@ -261,9 +264,9 @@ const vkt_op vkt__op_add = { .name = "add",
                              .ref = eltwise_ref,
                              .sample = binary_sample };
 const vkt_op vkt__op_mul = { .name = "mul",
-                             .n_in = 2,
+                             .n_in = N_IN,
                              .n_out = 1,
-                             .in = { VKT_INPLACE | VKT_NARROW, VKT_NARROW },
+                             .in = { [X] = VKT_INPLACE | VKT_NARROW, [Y] = VKT_NARROW },
                              .out = { VKT_INPLACE | VKT_NARROW },
                              .shape = binary_shape,
                              .record = eltwise_record,
@@ -310,9 +313,9 @@ const vkt_op vkt__op_act = { .name = "activate",
                              .terms = act_terms,
                              .sample = act_sample };
 const vkt_op vkt__op_act_bwd = { .name = "activate_bwd",
-                                 .n_in = 2,
+                                 .n_in = N_IN,
                                  .n_out = 1,
-                                 .in = { VKT_INPLACE | VKT_NARROW, VKT_NARROW },
+                                 .in = { [X] = VKT_INPLACE | VKT_NARROW, [Y] = VKT_NARROW },
                                  .out = { VKT_INPLACE | VKT_NARROW },
                                  .shape = binary_shape,
                                  .record = eltwise_record,

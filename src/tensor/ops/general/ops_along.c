@@ -5,35 +5,37 @@
 #include "tensor/ops/general/nd.h"
 #include "tensor/ops/ops.h"
 
+enum { X, IDS, N_IN };
+
 static bool along_shape(vkt_node *n)
 {
     enum { MOST = 30000 }; /* an invocation of scatter_add looks at all: quirk LOOP_TRIPS */
     uint32_t axis = n->attr.along.axis;
     bool adds = n->op == &vkt__op_scatter_add;
     if (!vkt__has_axis(n, axis)) return false;
-    vkt_shape x = n->in[0]->shape, ids = n->in[1]->shape, same = x;
+    vkt_shape x = n->in[X]->shape, ids = n->in[IDS]->shape, same = x;
     if (!adds && axis < ids.rank) same.d[axis] = ids.d[axis];
     if (!vkt__shape_equal(same, ids))
         return vkt__shape_error(n, "%s and ids %s do not fit: their dimensions are equal%s",
-                                vkt__text(n->in[0]), vkt__text(n->in[1]),
+                                vkt__text(n->in[X]), vkt__text(n->in[IDS]),
                                 adds ? "" : " except along the axis");
     if (adds && x.d[axis] > MOST)
         return vkt__shape_error(n, "%s: more than %d to add along axis %u: add them in parts",
-                                vkt__text(n->in[0]), (int)MOST, axis);
+                                vkt__text(n->in[X]), (int)MOST, axis);
     if (adds) same.d[axis] = n->attr.along.size;
-    vkt__out(n, 0, same, vkt__moved_type(n->in[0]));
+    vkt__out(n, 0, same, vkt__moved_type(n->in[X]));
     return true;
 }
 
 static void along_record(vkt__rec *rec, const vkt_node *n)
 {
     struct along_params p = vkt__along(n);
-    p.x = vkt__addr(rec, n->in[0]);
-    p.ids = vkt__addr(rec, n->in[1]);
+    p.x = vkt__addr(rec, n->in[X]);
+    p.ids = vkt__addr(rec, n->in[IDS]);
     p.y = vkt__addr(rec, n->out[0]);
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
-                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[0]) } };
+                                   { VKT_SPEC_TYPE_X, vkt__type(n->in[X]) } };
     vkt__dispatch(rec, n->op == &vkt__op_gather ? VKT_SHADER_GATHER_ND : VKT_SHADER_SCATTER_ADD,
                   spec, VKT_COUNT(spec), &p, sizeof p, (n->out[0]->count + wg - 1) / wg);
 }
@@ -42,8 +44,8 @@ static void gather_ref(const vkt_node *n, double *const *in, double *const *out)
 {
     struct along_params p = vkt__along(n);
     for (uint64_t i = 0; i < n->out[0]->count; i++) {
-        uint64_t id = (uint64_t)in[1][i], o = i / p.inner / p.to;
-        out[0][i] = id < p.from ? in[0][(o * p.from + id) * p.inner + i % p.inner] : 0;
+        uint64_t id = (uint64_t)in[IDS][i], o = i / p.inner / p.to;
+        out[0][i] = id < p.from ? in[X][(o * p.from + id) * p.inner + i % p.inner] : 0;
     }
 }
 
@@ -51,29 +53,29 @@ static void scatter_add_ref(const vkt_node *n, double *const *in, double *const 
 {
     struct along_params p = vkt__along(n);
     memset(out[0], 0, n->out[0]->count * sizeof **out);
-    for (uint64_t i = 0; i < n->in[0]->count; i++) {
-        uint64_t id = (uint64_t)in[1][i], o = i / p.inner / p.from;
-        if (id < p.to) out[0][(o * p.to + id) * p.inner + i % p.inner] += in[0][i];
+    for (uint64_t i = 0; i < n->in[X]->count; i++) {
+        uint64_t id = (uint64_t)in[IDS][i], o = i / p.inner / p.from;
+        if (id < p.to) out[0][(o * p.to + id) * p.inner + i % p.inner] += in[X][i];
     }
 }
 
 static double along_terms(const vkt_node *n)
 {
-    return n->op == &vkt__op_gather ? 0 : n->in[0]->shape.d[n->attr.along.axis];
+    return n->op == &vkt__op_gather ? 0 : n->in[X]->shape.d[n->attr.along.axis];
 }
 
 static void gather_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     uint32_t axis = n->attr.along.axis;
-    if (vkt__needs(n->in[0]))
-        dx[0] = vkt_scatter_add(g, vkt__real(g, dy[0], n->out[0]), n->in[1], axis,
-                                n->in[0]->shape.d[axis]);
+    if (vkt__needs(n->in[X]))
+        dx[X] = vkt_scatter_add(g, vkt__real(g, dy[0], n->out[0]), n->in[IDS], axis,
+                                n->in[X]->shape.d[axis]);
 }
 
 static void scatter_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    if (vkt__needs(n->in[0]))
-        dx[0] = vkt_gather(g, vkt__real(g, dy[0], n->out[0]), n->in[1], n->attr.along.axis);
+    if (vkt__needs(n->in[X]))
+        dx[X] = vkt_gather(g, vkt__real(g, dy[0], n->out[0]), n->in[IDS], n->attr.along.axis);
 }
 
 static const char *along_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -108,20 +110,22 @@ static const char *along_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
     return s[k].name;
 }
 
-const vkt_op vkt__op_gather = { .name = "gather",
-                                .n_in = 2,
-                                .n_out = 1,
-                                .in = { VKT_WORDS | VKT_NARROW | VKT_NARROW_ODD, VKT_WORDS },
-                                .shape = along_shape,
-                                .record = along_record,
-                                .grad = gather_grad,
-                                .ref = gather_ref,
-                                .terms = along_terms,
-                                .sample = along_sample };
+const vkt_op vkt__op_gather = {
+    .name = "gather",
+    .n_in = N_IN,
+    .n_out = 1,
+    .in = { [X] = VKT_WORDS | VKT_NARROW | VKT_NARROW_ODD, [IDS] = VKT_WORDS },
+    .shape = along_shape,
+    .record = along_record,
+    .grad = gather_grad,
+    .ref = gather_ref,
+    .terms = along_terms,
+    .sample = along_sample
+};
 const vkt_op vkt__op_scatter_add = { .name = "scatter_add",
-                                     .n_in = 2,
+                                     .n_in = N_IN,
                                      .n_out = 1,
-                                     .in = { [1] = VKT_WORDS },
+                                     .in = { [IDS] = VKT_WORDS },
                                      .shape = along_shape,
                                      .record = along_record,
                                      .grad = scatter_grad,

@@ -101,38 +101,42 @@ static double binary_terms(const vkt_node *n)
 
 /* ---- gradients ---- */
 
+/* Of a function's gradient, dy comes before its operands; of where's, after the condition. */
+enum { X, Y };
+enum { CONDITION, THEN, ELSE };
+
 static void unary_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     vkt_attr a = n->attr;
     a.map.part = VKT_ND_SLOPE;
-    if (!vkt__needs(n->in[0]) || a.map.fn == VKT_FN_FLOOR) return;
+    if (!vkt__needs(n->in[X]) || a.map.fn == VKT_FN_FLOOR) return;
     vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
-    dx[0] = vkt__op(g, &vkt__op_unary_bwd,
-                    (vkt_tensor *[]) { d, fn_of(n)->from_value ? n->out[0] : n->in[0] }, 2, a);
+    dx[X] = vkt__op(g, &vkt__op_unary_bwd,
+                    (vkt_tensor *[]) { d, fn_of(n)->from_value ? n->out[0] : n->in[X] }, 2, a);
 }
 
 static void binary_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     vkt_attr a = n->attr;
     if (fn2_of(n)->compares) return;
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = X; i <= Y; i++) {
         if (!vkt__needs(n->in[i])) continue;
         vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
-        a.map.part = i ? VKT_ND_SLOPE_Y : VKT_ND_SLOPE_X;
-        bool same = a.map.fn == VKT_FN2_ADD || (a.map.fn == VKT_FN2_SUB && i == 0);
+        a.map.part = i == Y ? VKT_ND_SLOPE_Y : VKT_ND_SLOPE_X;
+        bool same = a.map.fn == VKT_FN2_ADD || (a.map.fn == VKT_FN2_SUB && i == X);
         if (!same)
-            d = vkt__op(g, &vkt__op_binary_bwd, (vkt_tensor *[]) { d, n->in[0], n->in[1] }, 3, a);
+            d = vkt__op(g, &vkt__op_binary_bwd, (vkt_tensor *[]) { d, n->in[X], n->in[Y] }, 3, a);
         dx[i] = vkt__sum_to(g, d, n->in[i]->shape);
     }
 }
 
 static void where_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
-    for (uint32_t i = 1; i < 3; i++) {
+    for (uint32_t i = THEN; i <= ELSE; i++) {
         if (!vkt__needs(n->in[i])) continue;
-        vkt_attr a = { .map = { .part = i == 1 ? VKT_ND_WHERE_X : VKT_ND_WHERE_Y } };
+        vkt_attr a = { .map = { .part = i == THEN ? VKT_ND_WHERE_X : VKT_ND_WHERE_Y } };
         vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
-        d = vkt__op(g, &vkt__op_where_bwd, (vkt_tensor *[]) { n->in[0], d }, 2, a);
+        d = vkt__op(g, &vkt__op_where_bwd, (vkt_tensor *[]) { n->in[CONDITION], d }, 2, a);
         dx[i] = vkt__sum_to(g, d, n->in[i]->shape);
     }
 }

@@ -11,6 +11,10 @@
 #include "tensor/twins/attention_twin.h"
 #include "tensor/ops/ops.h"
 
+/* Inputs: kernels/attention.h. Results of the backward row are numbered as q, k and v are. */
+enum { Y, LSE, N_OUT };
+enum { DELTA_DY, DELTA_Y, N_DELTA_IN };
+
 /* ---- shapes ---- */
 
 static bool check_heads(vkt_node *n)
@@ -58,8 +62,8 @@ static bool attention_shape(vkt_node *n)
 {
     if (!check_heads(n)) return false;
     vkt__att_dims d = vkt__att_dims_of(n);
-    vkt__out(n, 0, vkt_shape3(d.B, d.T, d.H * d.D), VKT_F32);
-    vkt__out(n, 1, vkt_shape3(d.B, d.H, d.T), VKT_F32);
+    vkt__out(n, Y, vkt_shape3(d.B, d.T, d.H * d.D), VKT_F32);
+    vkt__out(n, LSE, vkt_shape3(d.B, d.H, d.T), VKT_F32);
     return true;
 }
 
@@ -76,21 +80,21 @@ static bool parts_shape(vkt_node *n)
     vkt__att_dims d = vkt__att_dims_of(n);
     if (d.T != 1 || n->in[VKT__ATT_DOCS] || !n->attr.attention.parts)
         return vkt__shape_error(n, "parts are of one query's keys, without documents");
-    vkt__out(n, 0, vkt_shape3(d.B, n->attr.attention.parts, d.H * d.D), VKT_F32);
-    vkt__out(n, 1, vkt_shape3(d.B, d.H, n->attr.attention.parts), VKT_F32);
+    vkt__out(n, Y, vkt_shape3(d.B, n->attr.attention.parts, d.H * d.D), VKT_F32);
+    vkt__out(n, LSE, vkt_shape3(d.B, d.H, n->attr.attention.parts), VKT_F32);
     return true;
 }
 
 static bool delta_shape(vkt_node *n)
 {
-    vkt_shape s = n->in[0]->shape;
+    vkt_shape s = n->in[DELTA_DY]->shape;
     vkt__out(n, 0, vkt_shape3(s.d[0], n->attr.attention.heads, s.d[1]), VKT_F32);
     return true;
 }
 
 static bool bwd_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[VKT__ATT_Q]->shape, VKT_F32);
+    vkt__out(n, VKT__ATT_Q, n->in[VKT__ATT_Q]->shape, VKT_F32);
     for (uint32_t i = VKT__ATT_K; i <= VKT__ATT_V && n->in[VKT__ATT_K]; i++)
         vkt__out(n, i, n->in[i]->shape, VKT_F32);
     return true;
@@ -127,8 +131,8 @@ static void record_with(vkt__rec *rec, const vkt_node *n, const vkt__att_launch 
                                       vkt__addr_or(rec, n->in[VKT__ATT_DOCS], n->in[VKT__ATT_Q]),
                                   .start =
                                       vkt__addr_or(rec, n->in[VKT__ATT_START], n->in[VKT__ATT_Q]),
-                                  .y = vkt__addr(rec, n->out[0]),
-                                  .lse = vkt__addr(rec, n->out[1]),
+                                  .y = vkt__addr(rec, n->out[Y]),
+                                  .lse = vkt__addr(rec, n->out[LSE]),
                                   .batch = d.B,
                                   .T = d.T,
                                   .S = d.S,
@@ -162,19 +166,19 @@ static void parts_record(vkt__rec *rec, const vkt_node *n)
 
 static void delta_record(vkt__rec *rec, const vkt_node *n)
 {
-    struct attention_delta_params p = { .dy = vkt__addr(rec, n->in[0]),
-                                        .y = vkt__addr(rec, n->in[1]),
+    struct attention_delta_params p = { .dy = vkt__addr(rec, n->in[DELTA_DY]),
+                                        .y = vkt__addr(rec, n->in[DELTA_Y]),
                                         .delta = vkt__addr(rec, n->out[0]),
-                                        .dy16 = vkt__addr(rec, n->in[0]),
-                                        .y16 = vkt__addr(rec, n->in[1]),
-                                        .T = n->in[0]->shape.d[1],
+                                        .dy16 = vkt__addr(rec, n->in[DELTA_DY]),
+                                        .y16 = vkt__addr(rec, n->in[DELTA_Y]),
+                                        .T = n->in[DELTA_DY]->shape.d[1],
                                         .heads = n->attr.attention.heads,
                                         .n = (uint32_t)n->out[0]->count };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_D4, n->attr.attention.head / 4 },
-                                   { VKT_SPEC_TYPE_DY, vkt__type(n->in[0]) },
-                                   { VKT_SPEC_TYPE_Y, vkt__type(n->in[1]) } };
+                                   { VKT_SPEC_TYPE_DY, vkt__type(n->in[DELTA_DY]) },
+                                   { VKT_SPEC_TYPE_Y, vkt__type(n->in[DELTA_Y]) } };
     vkt__dispatch(rec, VKT_SHADER_ATTENTION_DELTA, spec, VKT_COUNT(spec), &p, sizeof p,
                   (p.n + wg - 1ull) / wg);
 }
@@ -188,7 +192,7 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
                                       .dy = vkt__addr(rec, n->in[VKT__ATT_DY]),
                                       .lse = vkt__addr(rec, n->in[VKT__ATT_LSE]),
                                       .delta = vkt__addr(rec, n->in[VKT__ATT_DELTA]),
-                                      .dx = vkt__addr(rec, n->out[0]),
+                                      .dx = vkt__addr(rec, n->out[VKT__ATT_Q]),
                                       .batch = d.B,
                                       .T = d.T,
                                       .S = d.S,
@@ -204,9 +208,9 @@ static void bwd_record(vkt__rec *rec, const vkt_node *n)
     vkt__att_launch k = vkt__att_prepare(rec->caps, n, VKT__ATT_BWD_Q);
     vkt__dispatch(rec, k.shader, k.spec, k.n_spec, &p, sizeof p,
                   n_groups(d.T, k.owned, (uint64_t)d.B * d.H));
-    uint64_t dq = p.dx, head = (uint64_t)vkt_dtype_bytes(n->out[0]->dtype) * d.D;
-    p.dx = n->in[VKT__ATT_K] ? vkt__addr(rec, n->out[1]) : dq + head * d.H;
-    p.dv = n->in[VKT__ATT_V] ? vkt__addr(rec, n->out[2]) : dq + head * (d.H + d.Hkv);
+    uint64_t dq = p.dx, head = (uint64_t)vkt_dtype_bytes(n->out[VKT__ATT_Q]->dtype) * d.D;
+    p.dx = n->in[VKT__ATT_K] ? vkt__addr(rec, n->out[VKT__ATT_K]) : dq + head * d.H;
+    p.dv = n->in[VKT__ATT_V] ? vkt__addr(rec, n->out[VKT__ATT_V]) : dq + head * (d.H + d.Hkv);
     bool splits = vkt__att_splits(rec->caps, n);
     for (int part = 0; part <= splits; part++) {
         k = vkt__att_prepare(rec->caps, n,
@@ -323,10 +327,10 @@ static double delta_terms(const vkt_node *n)
 static vkt_node *attention_bwd(vkt_graph *g, const vkt_node *f, vkt_tensor *dy)
 {
     vkt_tensor *delta =
-        vkt__op(g, &vkt__op_attention_delta, (vkt_tensor *[]) { dy, f->out[0] }, 2, f->attr);
+        vkt__op(g, &vkt__op_attention_delta, (vkt_tensor *[]) { dy, f->out[Y] }, 2, f->attr);
     return vkt__node(g, &vkt__op_attention_bwd,
                      (vkt_tensor *[]) { f->in[VKT__ATT_Q], f->in[VKT__ATT_K], f->in[VKT__ATT_V],
-                                        f->in[VKT__ATT_DOCS], dy, f->out[1], delta },
+                                        f->in[VKT__ATT_DOCS], dy, f->out[LSE], delta },
                      7, f->attr);
 }
 
@@ -337,7 +341,7 @@ static void attention_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *d
         vkt__shape_error(&(vkt_node) { .op = n->op, .g = g }, "no gradient through a cache");
         return;
     }
-    vkt_node *b = attention_bwd(g, n, vkt__real(g, dy[0], n->out[0]));
+    vkt_node *b = attention_bwd(g, n, vkt__real(g, dy[0], n->out[Y]));
     for (uint32_t i = VKT__ATT_Q; i <= VKT__ATT_V && b; i++)
         if (n->in[i] && vkt__needs(n->in[i])) dx[i] = b->out[i];
 }
@@ -528,13 +532,13 @@ static const char *delta_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 const vkt_op vkt__op_attention = {
     .name = "attention",
     .n_in = 5,
-    .n_out = 2,
+    .n_out = N_OUT,
     .in = { [VKT__ATT_Q] = VKT_MAY_NARROW | VKT_MAY_ALIKE,
             [VKT__ATT_K] = VKT_OPTIONAL | VKT_MAY_NARROW | VKT_MAY_ALIKE,
             [VKT__ATT_V] = VKT_OPTIONAL | VKT_MAY_NARROW | VKT_MAY_ALIKE,
             [VKT__ATT_DOCS] = VKT_OPTIONAL | VKT_WORDS,
             [VKT__ATT_START] = VKT_OPTIONAL | VKT_WORDS },
-    .out = { VKT_MAY_NARROW },
+    .out = { [Y] = VKT_MAY_NARROW },
     .shape = attention_shape,
     .record = attention_record,
     .grad = attention_grad,
@@ -550,7 +554,7 @@ const vkt_op vkt__op_attention = {
  * mixed precision narrow keys and values for every kernel. */
 const vkt_op vkt__op_attention_cached = { .name = "attention_cached",
                                           .n_in = 5,
-                                          .n_out = 2,
+                                          .n_out = N_OUT,
                                           .in = { [VKT__ATT_K] = VKT_OPTIONAL | VKT_NARROW,
                                                   [VKT__ATT_V] = VKT_OPTIONAL | VKT_NARROW,
                                                   [VKT__ATT_DOCS] = VKT_OPTIONAL | VKT_WORDS,
@@ -564,7 +568,7 @@ const vkt_op vkt__op_attention_cached = { .name = "attention_cached",
                                           .sample = cached_sample };
 const vkt_op vkt__op_attention_parts = { .name = "attention_parts",
                                          .n_in = 5,
-                                         .n_out = 2,
+                                         .n_out = N_OUT,
                                          .in = { [VKT__ATT_K] = VKT_NARROW,
                                                  [VKT__ATT_V] = VKT_NARROW,
                                                  [VKT__ATT_DOCS] = VKT_OPTIONAL | VKT_WORDS,
@@ -576,9 +580,9 @@ const vkt_op vkt__op_attention_parts = { .name = "attention_parts",
                                          .terms = attention_terms,
                                          .sample = parts_sample };
 const vkt_op vkt__op_attention_delta = { .name = "attention_delta",
-                                         .n_in = 2,
+                                         .n_in = N_DELTA_IN,
                                          .n_out = 1,
-                                         .in = { VKT_NARROW, VKT_NARROW },
+                                         .in = { [DELTA_DY] = VKT_NARROW, [DELTA_Y] = VKT_NARROW },
                                          .shape = delta_shape,
                                          .record = delta_record,
                                          .ref = vkt__attention_delta_ref,
@@ -593,7 +597,9 @@ const vkt_op vkt__op_attention_bwd = {
             [VKT__ATT_V] = VKT_OPTIONAL | VKT_MAY_NARROW | VKT_MAY_ALIKE,
             [VKT__ATT_DOCS] = VKT_OPTIONAL | VKT_WORDS,
             [VKT__ATT_DY] = VKT_MAY_NARROW },
-    .out = { VKT_MAY_NARROW, VKT_MAY_NARROW, VKT_MAY_NARROW },
+    .out = { [VKT__ATT_Q] = VKT_MAY_NARROW,
+             [VKT__ATT_K] = VKT_MAY_NARROW,
+             [VKT__ATT_V] = VKT_MAY_NARROW },
     .shape = bwd_shape,
     .record = bwd_record,
     .kernel = attention_kernel,

@@ -8,28 +8,31 @@
 /* ---- parts [B, parts, heads D], lses [B, heads, parts] -> y [B, 1, heads D], lse [B, heads, 1]
  * ---- */
 
+enum { PARTS, LSES, N_IN };
+enum { Y, LSE, N_OUT };
+
 static bool join_shape(vkt_node *n)
 {
-    vkt_shape y = n->in[0]->shape, lse = n->in[1]->shape;
+    vkt_shape y = n->in[PARTS]->shape, lse = n->in[LSES]->shape;
     if (y.rank != 3 || lse.rank != 3 || y.d[0] != lse.d[0] || y.d[1] != lse.d[2] || !y.d[1] ||
         !lse.d[1] || y.d[2] % (4 * lse.d[1]))
-        return vkt__shape_error(n, "%s and %s are not results of parts", vkt__text(n->in[0]),
-                                vkt__text(n->in[1]));
-    vkt__out(n, 0, vkt_shape3(y.d[0], 1, y.d[2]), VKT_F32);
-    vkt__out(n, 1, vkt_shape3(lse.d[0], lse.d[1], 1), VKT_F32);
+        return vkt__shape_error(n, "%s and %s are not results of parts", vkt__text(n->in[PARTS]),
+                                vkt__text(n->in[LSES]));
+    vkt__out(n, Y, vkt_shape3(y.d[0], 1, y.d[2]), VKT_F32);
+    vkt__out(n, LSE, vkt_shape3(lse.d[0], lse.d[1], 1), VKT_F32);
     return true;
 }
 
 static void join_record(vkt__rec *rec, const vkt_node *n)
 {
-    vkt_shape y = n->in[0]->shape;
-    struct attention_join_params p = { .parts = vkt__addr(rec, n->in[0]),
-                                       .lses = vkt__addr(rec, n->in[1]),
-                                       .y = vkt__addr(rec, n->out[0]),
-                                       .lse = vkt__addr(rec, n->out[1]),
+    vkt_shape y = n->in[PARTS]->shape;
+    struct attention_join_params p = { .parts = vkt__addr(rec, n->in[PARTS]),
+                                       .lses = vkt__addr(rec, n->in[LSES]),
+                                       .y = vkt__addr(rec, n->out[Y]),
+                                       .lse = vkt__addr(rec, n->out[LSE]),
                                        .n_parts = y.d[1],
-                                       .heads = n->in[1]->shape.d[1],
-                                       .n = (uint32_t)(n->out[0]->count / 4) };
+                                       .heads = n->in[LSES]->shape.d[1],
+                                       .n = (uint32_t)(n->out[Y]->count / 4) };
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_D4, y.d[2] / p.heads / 4 } };
@@ -39,24 +42,24 @@ static void join_record(vkt__rec *rec, const vkt_node *n)
 
 static void join_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t parts = n->in[0]->shape.d[1], row = n->in[0]->shape.d[2], H = n->in[1]->shape.d[1],
-             D = row / H;
-    for (uint64_t pair = 0; pair < n->out[1]->count; pair++) {
-        const double *lse = in[1] + pair * parts,
-                     *of = in[0] + pair / H * parts * row + pair % H * D;
-        double top = -INFINITY, sum = 0, *y = out[0] + pair * D;
+    uint64_t parts = n->in[PARTS]->shape.d[1], row = n->in[PARTS]->shape.d[2],
+             H = n->in[LSES]->shape.d[1], D = row / H;
+    for (uint64_t pair = 0; pair < n->out[LSE]->count; pair++) {
+        const double *lse = in[LSES] + pair * parts,
+                     *of = in[PARTS] + pair / H * parts * row + pair % H * D;
+        double top = -INFINITY, sum = 0, *y = out[Y] + pair * D;
         for (uint64_t k = 0; k < parts; k++) top = fmax(top, lse[k]);
         for (uint64_t k = 0; k < parts; k++) sum += exp(lse[k] - top);
         for (uint64_t i = 0; i < D; i++) y[i] = 0;
         for (uint64_t k = 0; k < parts; k++)
             for (uint64_t i = 0; i < D; i++) y[i] += exp(lse[k] - top) / sum * of[k * row + i];
-        out[1][pair] = top + log(sum);
+        out[LSE][pair] = top + log(sum);
     }
 }
 
 static double join_terms(const vkt_node *n)
 {
-    return n->in[0]->shape.d[1] + 32.0;
+    return n->in[PARTS]->shape.d[1] + 32.0;
 }
 
 static const char *join_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
@@ -79,8 +82,8 @@ static const char *join_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 const vkt_op vkt__op_attention_join = { .name = "attention_join",
-                                        .n_in = 2,
-                                        .n_out = 2,
+                                        .n_in = N_IN,
+                                        .n_out = N_OUT,
                                         .shape = join_shape,
                                         .record = join_record,
                                         .ref = join_ref,

@@ -82,16 +82,18 @@ static double softmax_terms(const vkt_node *n)
     return vkt__last(n->in[0]->shape) + 128.0;
 }
 
+enum { DY, Y, N_BWD_IN };
+
 static bool softmax_bwd_shape(vkt_node *n)
 {
-    vkt__out(n, 0, n->in[1]->shape, VKT_F32);
+    vkt__out(n, 0, n->in[Y]->shape, VKT_F32);
     return true;
 }
 
 static void softmax_bwd_record(vkt__rec *rec, const vkt_node *n)
 {
-    const vkt_tensor *y = n->in[1];
-    struct softmax_params p = { .dy = vkt__addr(rec, n->in[0]),
+    const vkt_tensor *y = n->in[Y];
+    struct softmax_params p = { .dy = vkt__addr(rec, n->in[DY]),
                                 .x = vkt__addr(rec, y),
                                 .y = vkt__addr(rec, n->out[0]),
                                 .rows = vkt__rows_of(y->shape),
@@ -103,11 +105,11 @@ static void softmax_bwd_record(vkt__rec *rec, const vkt_node *n)
 
 static void softmax_bwd_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t rows = vkt__rows_of(n->in[1]->shape), V = vkt__last(n->in[1]->shape);
+    uint64_t rows = vkt__rows_of(n->in[Y]->shape), V = vkt__last(n->in[Y]->shape);
     for (uint64_t r = 0; r < rows; r++) {
         double sum = 0;
-        for (uint64_t i = r * V; i < (r + 1) * V; i++) sum += in[0][i] * in[1][i];
-        for (uint64_t i = r * V; i < (r + 1) * V; i++) out[0][i] = in[1][i] * (in[0][i] - sum);
+        for (uint64_t i = r * V; i < (r + 1) * V; i++) sum += in[DY][i] * in[Y][i];
+        for (uint64_t i = r * V; i < (r + 1) * V; i++) out[0][i] = in[Y][i] * (in[DY][i] - sum);
     }
 }
 
@@ -161,9 +163,9 @@ const vkt_op vkt__op_softmax = { .name = "softmax",
                                  .terms = softmax_terms,
                                  .sample = softmax_sample };
 const vkt_op vkt__op_softmax_bwd = { .name = "softmax_bwd",
-                                     .n_in = 2,
+                                     .n_in = N_BWD_IN,
                                      .n_out = 1,
-                                     .in = { VKT_INPLACE },
+                                     .in = { [DY] = VKT_INPLACE },
                                      .out = { VKT_INPLACE },
                                      .shape = softmax_bwd_shape,
                                      .record = softmax_bwd_record,
@@ -196,7 +198,7 @@ enum {
     LSE,
     DLOSS = VKT_XENT_IN_DLOSS
 };
-enum { DLOGITS = VKT_XENT_OUT_DLOGITS };
+enum { LOSS, HIT, OUT_TOP, OUT_LSE, DLOGITS = VKT_XENT_OUT_DLOGITS };
 
 /* The rest of a row is padding, whose gradient is 0. */
 static uint32_t classes_of(const vkt_node *n)
@@ -254,10 +256,10 @@ static struct xent_params xent_params(vkt__rec *rec, const vkt_node *n)
 static void xent_record(vkt__rec *rec, const vkt_node *n)
 {
     struct xent_params p = xent_params(rec, n);
-    p.loss = vkt__addr(rec, n->out[0]);
-    p.hit = vkt__addr(rec, n->out[1]);
-    p.top = vkt__addr(rec, n->out[2]);
-    p.lse = vkt__addr(rec, n->out[3]);
+    p.loss = vkt__addr(rec, n->out[LOSS]);
+    p.hit = vkt__addr(rec, n->out[HIT]);
+    p.top = vkt__addr(rec, n->out[OUT_TOP]);
+    p.lse = vkt__addr(rec, n->out[OUT_LSE]);
     p.dlogits = p.dlogits4 = vkt__addr(rec, n->out[DLOGITS]);
     if (n->out[DLOGITS]) p.flags |= VKT_XENT_DLOGITS;
     p.dloss = vkt__addr_or(rec, n->in[DLOSS_NOW], n->in[LOGITS]);
@@ -324,15 +326,15 @@ static void xent_ref(const vkt_node *n, double *const *in, double *const *out)
             for (uint64_t c = 0; c < V && e > 0; c++)
                 smooth += (cw ? cw[c] : 1) * (lse + top - x[c]);
             loss = (in[WEIGHT] ? in[WEIGHT][r] : 1) * (loss + e / (double)V * smooth);
-            out[1][r] = !isnan(lse) && best == t;
+            out[HIT][r] = !isnan(lse) && best == t;
         } else {
-            out[1][r] = 0;
+            out[HIT][r] = 0;
         }
-        out[0][r] = loss;
-        out[2][r] = top;
-        out[3][r] = lse;
+        out[LOSS][r] = loss;
+        out[OUT_TOP][r] = top;
+        out[OUT_LSE][r] = lse;
     }
-    if (out[DLOGITS]) slope_ref(n, in, out[2], out[3], in[DLOSS_NOW], out[DLOGITS]);
+    if (out[DLOGITS]) slope_ref(n, in, out[OUT_TOP], out[OUT_LSE], in[DLOSS_NOW], out[DLOGITS]);
 }
 
 static vkt_cost xent_cost(const vkt_node *n)
@@ -365,8 +367,8 @@ static void xent_bwd_ref(const vkt_node *n, double *const *in, double *const *ou
 
 static vkt_tensor *xent_bwd(vkt_graph *g, const vkt_node *f, vkt_tensor *dloss)
 {
-    vkt_tensor *in[] = { f->in[LOGITS],    f->in[TARGET], f->in[WEIGHT], f->in[CLASS_WEIGHT],
-                         f->in[CLASS_SUM], f->out[2],     f->out[3],     dloss };
+    vkt_tensor *in[] = { f->in[LOGITS],    f->in[TARGET],   f->in[WEIGHT],   f->in[CLASS_WEIGHT],
+                         f->in[CLASS_SUM], f->out[OUT_TOP], f->out[OUT_LSE], dloss };
     return vkt__op(g, &vkt__op_softmax_xent_bwd, in, VKT_COUNT(in), f->attr);
 }
 
@@ -378,7 +380,7 @@ static void xent_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vk
         return;
     }
     if (vkt__needs(n->in[LOGITS]) && dy[0])
-        dx[0] = xent_bwd(g, n, vkt__is_ones(dy[0]) ? NULL : dy[0]);
+        dx[LOGITS] = xent_bwd(g, n, vkt__is_ones(dy[0]) ? NULL : dy[0]);
 }
 
 /* What a case has beyond logits and targets. */
@@ -522,5 +524,6 @@ vkt_loss vkt_softmax_xent(vkt_graph *g, vkt_tensor *logits, vkt_tensor *target, 
     vkt_node *n =
         vkt__node(g, &vkt__op_softmax_xent,
                   (vkt_tensor *[]) { logits, target, weight, class_weight, sum }, 5, attr);
-    return n ? (vkt_loss) { n->out[0], n->out[1] } : (vkt_loss) { vkt__inert(g), vkt__inert(g) };
+    return n ? (vkt_loss) { n->out[LOSS], n->out[HIT] }
+             : (vkt_loss) { vkt__inert(g), vkt__inert(g) };
 }

@@ -4,6 +4,7 @@
 #include "tensor/graph/sample.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/ops/matmul/matmul_samples.h"
+#include "tensor/ops/matmul/ops_matmul.h"
 #include "tensor/ops/ops.h"
 
 static vkt_tensor *sample_of(vkt_graph *g, uint32_t rows, uint32_t cols, vkt_dtype dtype)
@@ -80,10 +81,10 @@ static const char *sample_row(const vkt_op *op, vkt_graph *g, uint32_t i)
     if (i == 2) return sample_many(op, g);
     if (i > 2) return NULL;
     vkt__product p = { VKT_LAYOUT_NT, 1, i ? 45 : 150, 38, VKT_F32, VKT_F32, 0 };
-    vkt_tensor *in[5] = { NULL };
+    vkt_tensor *in[VKT__MM_IN_R + 1] = { NULL };
     operands(g, &p, in);
-    in[2] = vkt__sample1(g, p.N);
-    in[4] = sample_of(g, p.M, p.N, p.out);
+    in[VKT__MM_IN_BIAS] = vkt__sample1(g, p.N);
+    in[VKT__MM_IN_R] = sample_of(g, p.M, p.N, p.out);
     vkt__op(g, op, in, VKT_COUNT(in),
             (vkt_attr) { .matmul = { .layout = p.layout, .act = VKT_ACT_GELU } });
     return i ? "a row, bias gelu plus, odd" : "a row, bias gelu plus";
@@ -100,10 +101,10 @@ static const char *sample_residual(const vkt_op *op, vkt_graph *g, uint32_t i)
     if (!kernel) return sample_row(op, g, i - 2 * VKT_COUNT(dtypes) * n_shaders());
     uint32_t M = rows_for(kernel, 34 - odd);
     vkt__product p = { (vkt_layout)(i % 3), M, 68 - odd, 38 - odd, dtypes[d], dtypes[d], 0 };
-    vkt_tensor *in[5] = { NULL };
+    vkt_tensor *in[VKT__MM_IN_R + 1] = { NULL };
     operands(g, &p, in);
-    if (act) in[2] = vkt__sample1(g, p.N);
-    in[4] = sample_of(g, p.M, p.N, p.out);
+    if (act) in[VKT__MM_IN_BIAS] = vkt__sample1(g, p.N);
+    in[VKT__MM_IN_R] = sample_of(g, p.M, p.N, p.out);
     vkt__op(g, op, in, VKT_COUNT(in),
             (vkt_attr) { .matmul = { .layout = p.layout,
                                      .act = act ? VKT_ACT_GELU : VKT_ACT_NONE,
@@ -130,10 +131,10 @@ static const char *sample_accumulated(const vkt_op *op, vkt_graph *g, uint32_t i
     bool narrow = is_narrow(kernel);
     uint32_t M = rows_for(kernel, 34);
     vkt__product p = { VKT_LAYOUT_TN, M, 68, 38, narrow ? VKT_F16 : VKT_F32, VKT_F32, 0 };
-    vkt_tensor *in[6] = { NULL };
+    vkt_tensor *in[VKT__MM_IN_STEP + 1] = { NULL };
     operands(g, &p, in);
-    in[4] = sample_of(g, p.M, p.N, VKT_F32);
-    in[5] = micro_batch(g, i & 1);
+    in[VKT__MM_IN_R] = sample_of(g, p.M, p.N, VKT_F32);
+    in[VKT__MM_IN_STEP] = micro_batch(g, i & 1);
     vkt__op(g, op, in, VKT_COUNT(in),
             (vkt_attr) { .matmul = { .layout = p.layout, .kernel = kernel } });
     snprintf(name, sizeof name, "%s, kernel %u", i & 1 ? "first micro-batch" : "accumulated",
@@ -266,13 +267,13 @@ const char *vkt__matmul_act_bwd_sample(const vkt_op *op, vkt_graph *g, uint32_t 
     vkt_dtype dtype = !half ? VKT_F32 : odd ? VKT_BF16 : VKT_F16;
     uint32_t M = rows_for(kernel, 34 - odd), N = (plus ? 68 : 66) - odd; /* fours, or pairs only */
     vkt__product p = { (vkt_layout)l, M, N, 22 - odd, dtype, dtype };
-    vkt_tensor *in[5] = { NULL };
+    vkt_tensor *in[VKT__MM_IN_R + 1] = { NULL };
     operands(g, &p, in);
-    in[3] = sample_of(g, p.M, p.N, dtype);
-    if (plus) in[4] = sample_of(g, p.M, p.N, dtype);
+    in[VKT__MM_IN_V] = sample_of(g, p.M, p.N, dtype);
+    if (plus) in[VKT__MM_IN_R] = sample_of(g, p.M, p.N, dtype);
     vkt_attr attr = { .matmul = {
                           .layout = p.layout, .act = act, .out = dtype, .kernel = kernel } };
-    vkt__op(g, op, in, 5, attr);
+    vkt__op(g, op, in, VKT_COUNT(in), attr);
     snprintf(name, sizeof name, "%s, activation %u%s, layout %u, %s, kernel %u",
              vkt_dtype_name(dtype), act, plus ? " plus" : "", l, odd ? "odd" : "even", kernel);
     return name;

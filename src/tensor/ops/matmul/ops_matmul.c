@@ -9,10 +9,15 @@
 #include "tensor/ops/matmul/matmul_samples.h"
 #include "tensor/ops/matmul/ops_matmul.h"
 
+enum { A, B, BIAS = VKT__MM_IN_BIAS, V, R, STEP, N_IN };
+enum { C, PRE, SUMS, N_OUT }; /* PRE: before the activation */
+/* Of matmul_sum: slices of the product in the place of A, nothing in that of B. */
+enum { PARTS = A };
+
 vkt__product vkt__product_of(const vkt_node *n)
 {
     vkt_layout l = n->attr.matmul.layout;
-    vkt_shape a = n->in[0]->shape, b = n->in[1]->shape;
+    vkt_shape a = n->in[A]->shape, b = n->in[B]->shape;
     uint32_t batch = 0;
     if (n->attr.matmul.batched) { /* the matrices are the last two dimensions */
         batch = vkt__rows_of(a) / VKT_MAX(a.d[a.rank - 2], 1);
@@ -23,12 +28,10 @@ vkt__product vkt__product_of(const vkt_node *n)
                             .M = l == VKT_LAYOUT_TN ? vkt__last(a) : vkt__rows_of(a),
                             .N = l == VKT_LAYOUT_NT ? b.d[0] : vkt__last(b),
                             .K = l == VKT_LAYOUT_TN ? vkt__rows_of(a) : vkt__last(a),
-                            .in = n->in[0]->dtype,
-                            .out = n->out[0] ? n->out[0]->dtype : n->attr.matmul.out,
+                            .in = n->in[A]->dtype,
+                            .out = n->out[C] ? n->out[C]->dtype : n->attr.matmul.out,
                             .batch = batch };
 }
-
-enum { A, B, BIAS = VKT__MM_IN_BIAS, V, R, STEP }; /* inputs by number */
 
 /* What the epilogue reads besides a bias must be like the result. */
 static bool fits_result(const vkt_node *n, uint32_t i, vkt_shape out, vkt_dtype dtype)
@@ -75,17 +78,18 @@ static bool matmul_shape(vkt_node *n)
         if (n->attr.matmul.batched) out.d[out.rank - 2] = M;
     }
     if (n->attr.matmul.slices) out = (vkt_shape) { 3, { n->attr.matmul.slices, M, N } };
-    vkt__out(n, 0, out, dtype);
+    vkt__out(n, C, out, dtype);
     vkt_act act = n->attr.matmul.act;
     for (uint32_t i = V; i <= R; i++)
         if (!fits_result(n, i, out, dtype))
             return vkt__shape_error(n, "%s must be like the result %s", vkt__text(n->in[i]),
-                                    vkt__text(n->out[0]));
-    if (!n->in[V] && act != VKT_ACT_NONE && !vkt__act_from_output(act)) vkt__out(n, 1, out, dtype);
+                                    vkt__text(n->out[C]));
+    if (!n->in[V] && act != VKT_ACT_NONE && !vkt__act_from_output(act))
+        vkt__out(n, PRE, out, dtype);
     if (n->attr.matmul.sums) {
         VKT_ASSERT(l == VKT_LAYOUT_TN && !n->attr.matmul.batched && !n->attr.matmul.slices &&
                    !bias);
-        vkt__out(n, 2, vkt_shape1(n->attr.matmul.sums == VKT__SUMS_OF_A ? M : N), VKT_F32);
+        vkt__out(n, SUMS, vkt_shape1(n->attr.matmul.sums == VKT__SUMS_OF_A ? M : N), VKT_F32);
     }
     return true;
 }
@@ -108,18 +112,18 @@ static const char *matmul_kernel(const vkt_gpu *gpu, const vkt_node *n)
  * at. What is absent gets C's address or A's: CPU drivers load what a flag leaves out. */
 static struct matmul_params params_of(const vkt__rec *rec, const vkt_node *n)
 {
-    const vkt_tensor *c = n->out[0];
+    const vkt_tensor *c = n->out[C];
     struct matmul_params p = { .bias = vkt__addr_or(rec, n->in[BIAS], c),
                                .c = vkt__addr(rec, c),
-                               .aux = vkt__addr_or(rec, n->in[V] ? n->in[V] : n->out[1], c),
+                               .aux = vkt__addr_or(rec, n->in[V] ? n->in[V] : n->out[PRE], c),
                                .r = vkt__addr_or(rec, n->in[R], c),
-                               .step = vkt__addr_or(rec, n->in[STEP], n->in[0]) };
+                               .step = vkt__addr_or(rec, n->in[STEP], n->in[A]) };
     p.c_wide = p.c;
     p.aux_wide = p.aux;
     p.r_wide = p.r;
-    if (n->out[2]) p.bias = vkt__addr(rec, n->out[2]);
-    p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[1] ? VKT_MM_PRE : 0) |
-              (n->out[2] ? VKT_MM_SUMS : 0);
+    if (n->out[SUMS]) p.bias = vkt__addr(rec, n->out[SUMS]);
+    p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[PRE] ? VKT_MM_PRE : 0) |
+              (n->out[SUMS] ? VKT_MM_SUMS : 0);
     return p;
 }
 
@@ -135,8 +139,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     vkt__product prod = vkt__product_of(n);
     struct matmul_params p = params_of(rec, n);
     uint32_t slices = VKT_MAX(n->attr.matmul.slices, 1);
-    p.a = p.a4 = vkt__addr(rec, n->in[0]);
-    p.b = p.b4 = vkt__addr(rec, n->in[1]);
+    p.a = p.a4 = vkt__addr(rec, n->in[A]);
+    p.b = p.b4 = vkt__addr(rec, n->in[B]);
     p.M = prod.M;
     p.N = prod.N;
     p.K = prod.K;
@@ -145,28 +149,28 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     vkt__matmul_launch l = vkt__matmul_prepare(kernel_of(rec->gpu, n), rec->caps, &prod, slices,
                                                act_of(n), p.a, p.b, p.c | p.aux | p.r);
     p.tiles = (uint32_t)l.groups;
-    if (n->out[2]) l.groups += (n->out[2]->count + l.sums - 1) / l.sums;
+    if (n->out[SUMS]) l.groups += (n->out[SUMS]->count + l.sums - 1) / l.sums;
     vkt__dispatch(rec, l.shader, l.spec, l.n_spec, &p, sizeof p, l.groups);
 }
 
 static bool matmul_sum_shape(vkt_node *n)
 {
-    vkt_shape parts = n->in[0]->shape, out = { parts.rank - 1, { 0 } };
+    vkt_shape parts = n->in[PARTS]->shape, out = { parts.rank - 1, { 0 } };
     memcpy(out.d, parts.d + 1, out.rank * sizeof *out.d);
     vkt_act act = n->attr.matmul.act;
-    vkt__out(n, 0, out, n->attr.matmul.out);
+    vkt__out(n, C, out, n->attr.matmul.out);
     if (act != VKT_ACT_NONE && !n->in[V] && !vkt__act_from_output(act))
-        vkt__out(n, 1, out, n->attr.matmul.out);
+        vkt__out(n, PRE, out, n->attr.matmul.out);
     return true;
 }
 
 static void matmul_sum_record(vkt__rec *rec, const vkt_node *n)
 {
-    vkt_shape parts = n->in[0]->shape;
+    vkt_shape parts = n->in[PARTS]->shape;
     struct matmul_params p = params_of(rec, n);
-    vkt_dtype out = n->out[0]->dtype;
-    p.a = vkt__addr(rec, n->in[0]);
-    p.M = vkt__rows_of(n->out[0]->shape);
+    vkt_dtype out = n->out[C]->dtype;
+    p.a = vkt__addr(rec, n->in[PARTS]);
+    p.M = vkt__rows_of(n->out[C]->shape);
     p.N = vkt__last(parts);
     p.K = parts.d[0];
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 64);
@@ -175,7 +179,7 @@ static void matmul_sum_record(vkt__rec *rec, const vkt_node *n)
                                    { VKT_SPEC_ACT, act_of(n) },
                                    { VKT_SPEC_BF16, out == VKT_BF16 },
                                    { VKT_SPEC_C_PAIRS, out != VKT_F32 } };
-    uint64_t count = n->out[0]->count, invocations = out == VKT_F32 ? count : (count + 1) / 2;
+    uint64_t count = n->out[C]->count, invocations = out == VKT_F32 ? count : (count + 1) / 2;
     vkt__dispatch(rec, out == VKT_F32 ? VKT_SHADER_MATMUL_SUM : VKT_SHADER_MATMUL_SUM_HALF, spec,
                   VKT_COUNT(spec), &p, sizeof p, (invocations + wg - 1) / wg);
 }
@@ -185,8 +189,8 @@ static void end_ref(const vkt_node *n, uint64_t i, double sum, double *const *in
 {
     bool first = in[STEP] && vkt__ref_step(in[STEP]).micro == 0;
     double r = in[R] && !first ? in[R][i] : 0;
-    if (out[1]) out[1][i] = sum;
-    out[0][i] = r + (in[V] ? sum * vkt__act_derivative(n->attr.matmul.act, in[V][i])
+    if (out[PRE]) out[PRE][i] = sum;
+    out[C][i] = r + (in[V] ? sum * vkt__act_derivative(n->attr.matmul.act, in[V][i])
                            : vkt__act(n->attr.matmul.act, sum));
 }
 
@@ -199,29 +203,29 @@ static void matmul_ref(const vkt_node *n, double *const *in, double *const *out)
     for (uint64_t s = 0; s < VKT_MAX(p.batch, slices); s++)
         for (uint64_t m = 0; m < M; m++)
             for (uint64_t j = 0; j < N; j++) {
-                const double *a = in[0] + (p.batch ? s * M * K : 0),
-                             *b = in[1] + (p.batch ? s * N * K : 0);
+                const double *a = in[A] + (p.batch ? s * M * K : 0),
+                             *b = in[B] + (p.batch ? s * N * K : 0);
                 double sum = 0;
                 for (uint64_t k = s * slice, end = p.batch ? K : VKT_MIN(k + slice, K); k < end;
                      k++)
                     sum += a[l == VKT_LAYOUT_TN ? k * M + m : m * K + k] *
                            b[l == VKT_LAYOUT_NT ? j * K + k : k * N + j];
-                end_ref(n, (s * M + m) * N + j, sum + (in[2] ? in[2][j] : 0), in, out);
+                end_ref(n, (s * M + m) * N + j, sum + (in[BIAS] ? in[BIAS][j] : 0), in, out);
             }
     bool of_a = n->attr.matmul.sums == VKT__SUMS_OF_A;
-    for (uint64_t c = 0, width = of_a ? M : N; c < width && out[2]; c++) {
-        out[2][c] = 0;
-        for (uint64_t k = 0; k < K; k++) out[2][c] += in[of_a ? 0 : 1][k * width + c];
+    for (uint64_t c = 0, width = of_a ? M : N; c < width && out[SUMS]; c++) {
+        out[SUMS][c] = 0;
+        for (uint64_t k = 0; k < K; k++) out[SUMS][c] += in[of_a ? A : B][k * width + c];
     }
 }
 
 static void matmul_sum_ref(const vkt_node *n, double *const *in, double *const *out)
 {
-    uint64_t count = n->out[0]->count, N = vkt__last(n->in[0]->shape);
+    uint64_t count = n->out[C]->count, N = vkt__last(n->in[PARTS]->shape);
     for (uint64_t i = 0; i < count; i++) {
         double sum = 0;
-        for (uint64_t s = 0; s < n->in[0]->shape.d[0]; s++) sum += in[0][s * count + i];
-        end_ref(n, i, sum + (in[2] ? in[2][i % N] : 0), in, out);
+        for (uint64_t s = 0; s < n->in[PARTS]->shape.d[0]; s++) sum += in[PARTS][s * count + i];
+        end_ref(n, i, sum + (in[BIAS] ? in[BIAS][i % N] : 0), in, out);
     }
 }
 
@@ -244,29 +248,29 @@ static vkt_tensor *product(vkt_graph *g, vkt_layout layout, vkt_tensor *a, vkt_t
 static void matmul_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     vkt_act act = n->attr.matmul.act;
-    vkt_tensor *a = n->in[0], *b = n->in[1], *d;
+    vkt_tensor *a = n->in[A], *b = n->in[B], *d;
     /* After differentiation rewrites add more: after relu the result no longer tells the slope. */
-    VKT_ASSERT(!n->in[STEP] && (!n->in[R] || act == VKT_ACT_NONE || n->out[1]));
+    VKT_ASSERT(!n->in[STEP] && (!n->in[R] || act == VKT_ACT_NONE || n->out[PRE]));
     if (!dy[0]) return;
     if (n->in[R] && vkt__needs(n->in[R])) dx[R] = dy[0];
-    d = vkt__real(g, dy[0], n->out[0]);
-    if (act != VKT_ACT_NONE) d = vkt__act_bwd(g, d, n->out[1] ? n->out[1] : n->out[0], act);
-    if (n->in[2] && vkt__needs(n->in[2])) dx[2] = vkt_sum_rows(g, vkt_cast(g, d, VKT_F32));
+    d = vkt__real(g, dy[0], n->out[C]);
+    if (act != VKT_ACT_NONE) d = vkt__act_bwd(g, d, n->out[PRE] ? n->out[PRE] : n->out[C], act);
+    if (n->in[BIAS] && vkt__needs(n->in[BIAS])) dx[BIAS] = vkt_sum_rows(g, vkt_cast(g, d, VKT_F32));
     d = vkt_cast(g, d, a->dtype);
     vkt_dtype da = grad_dtype(a), db = grad_dtype(b);
     bool batched = n->attr.matmul.batched;
     switch (n->attr.matmul.layout) {
     case VKT_LAYOUT_NT:
-        if (vkt__needs(a)) dx[0] = product(g, VKT_LAYOUT_NN, d, b, da, batched);
-        if (vkt__needs(b)) dx[1] = product(g, VKT_LAYOUT_TN, d, a, db, batched);
+        if (vkt__needs(a)) dx[A] = product(g, VKT_LAYOUT_NN, d, b, da, batched);
+        if (vkt__needs(b)) dx[B] = product(g, VKT_LAYOUT_TN, d, a, db, batched);
         break;
     case VKT_LAYOUT_NN:
-        if (vkt__needs(a)) dx[0] = product(g, VKT_LAYOUT_NT, d, b, da, batched);
-        if (vkt__needs(b)) dx[1] = product(g, VKT_LAYOUT_TN, a, d, db, batched);
+        if (vkt__needs(a)) dx[A] = product(g, VKT_LAYOUT_NT, d, b, da, batched);
+        if (vkt__needs(b)) dx[B] = product(g, VKT_LAYOUT_TN, a, d, db, batched);
         break;
     case VKT_LAYOUT_TN:
-        if (vkt__needs(a)) dx[0] = product(g, VKT_LAYOUT_NT, b, d, da, batched);
-        if (vkt__needs(b)) dx[1] = product(g, VKT_LAYOUT_NN, a, d, db, batched);
+        if (vkt__needs(a)) dx[A] = product(g, VKT_LAYOUT_NT, b, d, da, batched);
+        if (vkt__needs(b)) dx[B] = product(g, VKT_LAYOUT_NN, a, d, db, batched);
         break;
     }
 }
@@ -275,9 +279,9 @@ static vkt_cost matmul_cost(const vkt_node *n)
 {
     vkt__product p = vkt__product_of(n);
     vkt_cost c = { 2.0 * p.M * p.N * p.K * VKT_MAX(p.batch, 1),
-                   (double)(n->in[0]->bytes + n->in[1]->bytes + n->out[0]->bytes) };
-    if (n->out[1]) c.bytes += (double)n->out[1]->bytes;
-    if (n->out[2]) c.bytes += (double)n->out[2]->bytes;
+                   (double)(n->in[A]->bytes + n->in[B]->bytes + n->out[C]->bytes) };
+    if (n->out[PRE]) c.bytes += (double)n->out[PRE]->bytes;
+    if (n->out[SUMS]) c.bytes += (double)n->out[SUMS]->bytes;
     if (n->in[V]) c.bytes += (double)n->in[V]->bytes;
     if (n->in[R]) c.bytes += (double)n->in[R]->bytes;
     return c;
@@ -291,7 +295,7 @@ static double matmul_terms(const vkt_node *n)
 
 static double matmul_sum_terms(const vkt_node *n)
 {
-    return n->in[0]->shape.d[0] + vkt__acts[n->attr.matmul.act].terms;
+    return n->in[PARTS]->shape.d[0] + vkt__acts[n->attr.matmul.act].terms;
 }
 
 bool vkt__matmul_is_named(const vkt_node *n)
@@ -302,8 +306,8 @@ bool vkt__matmul_is_named(const vkt_node *n)
 }
 
 const vkt_op vkt__op_matmul = { .name = "matmul",
-                                .n_in = 6,
-                                .n_out = 3,
+                                .n_in = N_IN,
+                                .n_out = N_OUT,
                                 .in = { [A] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
                                         [B] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
                                         [BIAS] = VKT_OPTIONAL,
@@ -311,7 +315,7 @@ const vkt_op vkt__op_matmul = { .name = "matmul",
                                         [R] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW |
                                               VKT_NARROW_ODD,
                                         [STEP] = VKT_OPTIONAL | VKT_WORDS },
-                                .out = { VKT_INPLACE | VKT_NARROW, VKT_NARROW },
+                                .out = { [C] = VKT_INPLACE | VKT_NARROW, [PRE] = VKT_NARROW },
                                 .alike = true,
                                 .shape = matmul_shape,
                                 .record = matmul_record,
@@ -323,7 +327,7 @@ const vkt_op vkt__op_matmul = { .name = "matmul",
                                 .sample = vkt__matmul_sample };
 const vkt_op vkt__op_matmul_act_bwd = {
     .name = "matmul_act_bwd",
-    .n_in = 6,
+    .n_in = N_IN,
     .n_out = 1,
     .in = { [A] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
             [B] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
@@ -342,7 +346,7 @@ const vkt_op vkt__op_matmul_act_bwd = {
     .sample = vkt__matmul_act_bwd_sample
 };
 const vkt_op vkt__op_matmul_parts = { .name = "matmul_parts",
-                                      .n_in = 2,
+                                      .n_in = B + 1,
                                       .n_out = 1,
                                       .in = { [A] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD,
                                               [B] = VKT_FACTOR | VKT_NARROW | VKT_NARROW_ODD },
@@ -355,14 +359,14 @@ const vkt_op vkt__op_matmul_parts = { .name = "matmul_parts",
                                       .sample = vkt__matmul_parts_sample };
 const vkt_op vkt__op_matmul_sum = {
     .name = "matmul_sum",
-    .n_in = 6,
-    .n_out = 2,
+    .n_in = N_IN,
+    .n_out = PRE + 1,
     .in = { [B] = VKT_OPTIONAL,
             [BIAS] = VKT_OPTIONAL,
             [V] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW | VKT_NARROW_ODD,
             [R] = VKT_OPTIONAL | VKT_INPLACE | VKT_NARROW | VKT_NARROW_ODD,
             [STEP] = VKT_OPTIONAL | VKT_WORDS },
-    .out = { VKT_INPLACE | VKT_NARROW, VKT_NARROW },
+    .out = { [C] = VKT_INPLACE | VKT_NARROW, [PRE] = VKT_NARROW },
     .alike = true,
     .shape = matmul_sum_shape,
     .record = matmul_sum_record,
