@@ -117,6 +117,7 @@ set(SRC_DATA_PARTS
   src/data/parts/kinds.c
   src/data/parts/label_sets.c
   src/data/parts/schema.c
+  src/data/parts/schema_read.c
   src/data/parts/target.c
   src/data/parts/scratch.c
   src/data/parts/split.c
