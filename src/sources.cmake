@@ -451,6 +451,7 @@ set(SRC_MODELS
   src/models/initial_names.c
   src/models/language.c
   src/models/onnx.c
+  src/models/onnx_emit.c
   src/models/onnx_nodes.c
   src/models/onnx_emit_boxes.c
   src/models/onnx_emit_pictures.c

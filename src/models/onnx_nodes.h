@@ -1,5 +1,5 @@
-/* The nodes of an ONNX file that is written: names, attributes, constants. For the emitters of
- * onnx.c, onnx_emit_pictures.c and onnx_rnn.c. */
+/* The nodes of an ONNX file that is written: names, attributes, constants. For onnx.c
+ * and the emitters of onnx_emit.c, onnx_emit_pictures.c and onnx_rnn.c. */
 #ifndef VKT_MODELS_ONNX_NODES_H
 #define VKT_MODELS_ONNX_NODES_H
 
@@ -59,6 +59,8 @@ bool vkt__emit_activation(vkt__exporter *e, vkt_act act, const char *x, const ch
  * not as it is here. */
 typedef bool vkt__emitter(vkt__exporter *e, const vkt_node *n, const char *const *in,
                           const char *out);
+/* That of n's row; an error where there is none or it can't. */
+vkt_status vkt__emit(vkt__exporter *e, const vkt_node *n);
 /* [N, C, H, W] to [N, H, W, C]; true. */
 bool vkt__emit_channels_last(vkt__exporter *e, const char *x, const char *out);
 /* Of pictures: pool is max_pool's and avg_pool's; flip that of a filter, whose unflipped one
