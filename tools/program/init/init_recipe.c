@@ -8,6 +8,46 @@
 #include "init_tables.h"
 #include "init_write.h"
 
+/* ---- what several of them have ---- */
+
+/* Height x width, as data.size has them. */
+static const char *sides(uint32_t h, uint32_t w)
+{
+    return h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w);
+}
+
+/* AdamW whose rate falls to nothing. weight_decay NULL: the rule's. */
+static void write_adamw(FILE *f, const char *lr, const char *weight_decay, unsigned warmup)
+{
+    fprintf(f,
+            "optim:\n"
+            "  rule: adamw\n"
+            "  lr: %-20s# the first thing to tune: vktrain study lr\n",
+            lr);
+    if (weight_decay) fprintf(f, "  weight_decay: %s\n", weight_decay);
+    fprintf(f,
+            "schedule:\n"
+            "  kind: cosine\n"
+            "  warmup: %-16u# steps, which are added to train.steps\n",
+            warmup);
+}
+
+/* Adam at a rate that stays: what the guide begins with. */
+static void write_adam(FILE *f)
+{
+    fprintf(f,
+            "optim:\n"
+            "  rule: adam\n"
+            "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
+            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
+            "  clip: 0                 # gradient clipping: vktrain study clip finds a threshold\n"
+            "schedule:\n"
+            "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
+            "  warmup: 0               # vktrain study warmup, if a higher rate is unstable\n");
+}
+
+/* ---- pictures ---- */
+
 /* Convolutions, each halving the picture, until few pixels are left. */
 static void write_pictures(FILE *f, const init_data *d, const char *name)
 {
@@ -20,7 +60,7 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
         fprintf(f,
                 "  size: %-18s# height x width that the model sees: the median of the pictures', "
                 "the longer side at most 64\n",
-                h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+                sides(h, w));
     init_write_data(f, d);
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one\n"
@@ -44,13 +84,7 @@ static void write_pictures(FILE *f, const init_data *d, const char *name)
                "  - dropout: 0.4\n"
                "  - linear                # as many outputs as the data needs\n");
     if (d->task == VKT_TASK_CLASSIFY) fprintf(f, "loss:\n  label_smoothing: 0.1\n");
-    fprintf(f, "optim:\n"
-               "  rule: adamw\n"
-               "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
-               "  weight_decay: 0.05\n"
-               "schedule:\n"
-               "  kind: cosine\n"
-               "  warmup: 50              # steps, which are added to train.steps\n");
+    write_adamw(f, "0.003", "0.05", 50);
     init_write_run(f, d,
                    &(init_length) { .batch = init_batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
                                     .passes = 50,
@@ -109,7 +143,7 @@ static void write_masks(FILE *f, const init_data *d, const char *name)
     fprintf(f,
             "  size: %-18s# height x width that the model sees: of the pictures' median, the "
             "longer side at most 128\n",
-            h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+            sides(h, w));
     init_write_data(f, d);
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one; its mask "
@@ -123,15 +157,9 @@ static void write_masks(FILE *f, const init_data *d, const char *name)
             "  - conv: {out: %u, kernel: 1}   # a channel for each class\n"
             "loss:\n"
             "  kind: dice_ce           # cross-entropy of pixels and overlap of classes, so that "
-            "small ones count\n"
-            "optim:\n"
-            "  rule: adamw\n"
-            "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
-            "  weight_decay: 0.01\n"
-            "schedule:\n"
-            "  kind: cosine\n"
-            "  warmup: 20              # steps, which are added to train.steps\n",
+            "small ones count\n",
             d->info.n_outputs);
+    write_adamw(f, "0.003", "0.01", 20);
     init_write_run(f, d, &(init_length) { .batch = 8, .passes = 20, .least = 200, .most = 20000 });
 }
 
@@ -142,7 +170,7 @@ static void write_instances(FILE *f, const init_data *d, const char *name)
     fprintf(f,
             "  size: %-18s# height x width that the model sees: of the pictures' median, the "
             "longer side at most 128; larger keeps small instances apart\n",
-            h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+            sides(h, w));
     init_write_data(f, d);
     fprintf(f, "  augment:                # each time a picture is seen it is another one; its "
                "instances move with it\n"
@@ -152,15 +180,9 @@ static void write_instances(FILE *f, const init_data *d, const char *name)
     write_unet(f, d, 16);
     fprintf(f,
             "  - conv: {out: %u, kernel: 1, init: zeros}   # mask, centres, offsets in x and y: "
-            "docs/tutorials/instances.md\n"
-            "optim:\n"
-            "  rule: adamw\n"
-            "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
-            "  weight_decay: 0.01\n"
-            "schedule:\n"
-            "  kind: cosine\n"
-            "  warmup: 20              # steps, which are added to train.steps\n",
+            "docs/tutorials/instances.md\n",
             d->info.output_shape[2]);
+    write_adamw(f, "0.003", "0.01", 20);
     init_write_run(f, d, &(init_length) { .batch = 8, .passes = 40, .least = 300, .most = 40000 });
 }
 
@@ -171,7 +193,7 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
     fprintf(f,
             "  size: %-18s# height x width that the model sees, multiples of 32: of the pictures' "
             "median, the longer side at most 256; larger finds smaller things\n",
-            h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+            sides(h, w));
     init_write_data(f, d);
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one; boxes "
@@ -183,13 +205,7 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
             "    brightness: 0.1\n"
             "    contrast: 0.2\n");
     init_write_detector(f, d->net_size, w, h, d->info.n_outputs);
-    fprintf(f, "optim:\n"
-               "  rule: adamw\n"
-               "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
-               "  weight_decay: 0.05\n"
-               "schedule:\n"
-               "  kind: cosine\n"
-               "  warmup: 50              # steps, which are added to train.steps\n");
+    write_adamw(f, "0.003", "0.05", 50);
     init_write_run(f, d,
                    &(init_length) {
                        .batch = 16, .passes = 60, .least = 400, .most = 40000, .evaluations = 20 });
@@ -203,7 +219,7 @@ static void write_points(FILE *f, const init_data *d, const char *name)
     fprintf(f,
             "  size: %-18s# height x width that the model sees, multiples of 8: of the median, the "
             "longer side at most 128; larger places points more exactly\n",
-            h == w ? cli_text("%u", h) : cli_text("%ux%u", h, w));
+            sides(h, w));
     init_write_data(f, d);
     fprintf(f,
             "  augment:                # each time a picture is seen it is another one; its points "
@@ -221,16 +237,9 @@ static void write_points(FILE *f, const init_data *d, const char *name)
     for (unsigned k = 1; k < stride; k *= 2)
         fprintf(f, "  - conv: {out: 16, stride: 2, bias: false}\n  - batch_norm\n  - relu\n");
     write_levels(f, h / stride, w / stride, 16);
-    fprintf(f,
-            "  - conv: {out: %u, kernel: 1, init: zeros}   # a heatmap for each point\n"
-            "optim:\n"
-            "  rule: adamw\n"
-            "  lr: 0.003               # the first thing to tune: vktrain study lr\n"
-            "  weight_decay: 0.01\n"
-            "schedule:\n"
-            "  kind: cosine\n"
-            "  warmup: 20              # steps, which are added to train.steps\n",
+    fprintf(f, "  - conv: {out: %u, kernel: 1, init: zeros}   # a heatmap for each point\n",
             d->info.n_outputs);
+    write_adamw(f, "0.003", "0.01", 20);
     init_write_run(f, d, &(init_length) { .batch = 16, .passes = 40, .least = 300, .most = 40000 });
 }
 
@@ -246,7 +255,7 @@ static void write_pairs(FILE *f, const init_data *d, const char *name)
             "  size: %-18s# height x width that the model sees: of the pictures' median, the "
             "longer side at most 128\n"
             "  standardize: none       # pixels from 0 to 1, as those of the other picture are\n",
-            in[0] == in[1] ? cli_text("%u", in[0]) : cli_text("%ux%u", in[0], in[1]));
+            sides(in[0], in[1]));
     init_write_data(f, d);
     fprintf(f, "  augment:\n"
                "    flip: 0.5             # both pictures mirrored\n"
@@ -269,14 +278,8 @@ static void write_pairs(FILE *f, const init_data *d, const char *name)
     fprintf(f, "  - conv: {out: %u, init: zeros, name: difference}\n", out[2]);
     if (same) fprintf(f, "  - add: [%s, difference]\n", times > 1 ? "base" : "input");
     fprintf(f, "loss:\n"
-               "  kind: l1                # absolute error of pixels: sharper than mse\n"
-               "optim:\n"
-               "  rule: adamw\n"
-               "  lr: 0.002               # the first thing to tune: vktrain study lr\n"
-               "  weight_decay: 0\n"
-               "schedule:\n"
-               "  kind: cosine\n"
-               "  warmup: 20              # steps, which are added to train.steps\n");
+               "  kind: l1                # absolute error of pixels: sharper than mse\n");
+    write_adamw(f, "0.002", "0", 20);
     init_write_run(f, d, &(init_length) { .batch = 8, .passes = 20, .least = 300, .most = 20000 });
 }
 
@@ -331,15 +334,7 @@ static void write_plain(FILE *f, const init_data *d, const char *name)
             "  - linear                # as many outputs as the data needs\n",
             d->info.input_rank > 1 ? "  - flatten\n" : "", (unsigned long long)width,
             (unsigned long long)width);
-    fprintf(f,
-            "optim:\n"
-            "  rule: adam\n"
-            "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
-            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
-            "  clip: 0                 # gradient clipping: vktrain study clip finds a threshold\n"
-            "schedule:\n"
-            "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
-            "  warmup: 0               # vktrain study warmup, if a higher rate is unstable\n");
+    write_adam(f);
     init_write_run(f, d,
                    &(init_length) { .batch = init_batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
                                     .passes = 10,
@@ -392,15 +387,7 @@ static void write_text(FILE *f, const init_data *d, const char *name)
         "stay close\n",
         d->tokenizer, d->info.n_outputs, m->context, windows * m->context, held * all / m->context,
         text, text, m->layers, m->heads, m->width);
-    fprintf(f,
-            "optim:\n"
-            "  rule: adam\n"
-            "  lr: 0.001               # the first thing to tune: vktrain study lr\n"
-            "  weight_decay: 0         # regularisation: when the report says overfitting\n"
-            "  clip: 0                 # gradient clipping: vktrain study clip finds a threshold\n"
-            "schedule:\n"
-            "  kind: constant          # a decay (cosine, linear) helps once the rest is tuned\n"
-            "  warmup: 0               # vktrain study warmup, if a higher rate is unstable\n");
+    write_adam(f);
     fprintf(f,
             "train:\n"
             "  steps: %llu             # %.3g passes over the text; longer runs are better and "
@@ -438,14 +425,9 @@ static void write_fine_tuning(FILE *f, const init_data *d, const char *name)
         "lora:                     # trains small matrices beside the model's own; without it, "
         "all of it\n"
         "  rank: 16\n"
-        "  targets: all-linear\n"
-        "optim:\n"
-        "  rule: adamw\n"
-        "  lr: 0.0002              # the first thing to tune: vktrain study lr\n"
-        "schedule:\n"
-        "  kind: cosine\n"
-        "  warmup: 10              # steps, which are added to train.steps\n",
+        "  targets: all-linear\n",
         CONTEXT, text, text);
+    write_adamw(f, "0.0002", NULL, 10);
     fprintf(f,
             "train:\n"
             "  steps: %-17llu# %.2g passes over the text, if a token is four characters\n"
@@ -472,13 +454,8 @@ static void write_preferences(FILE *f, const init_data *d, const char *name)
                "  targets: all-linear\n"
                "loss:\n"
                "  kind: dpo               # the reference is the model without the adapter\n"
-               "  beta: 0.1               # larger ones stay nearer to it\n"
-               "optim:\n"
-               "  rule: adamw\n"
-               "  lr: 0.0001              # the first thing to tune: vktrain study lr\n"
-               "schedule:\n"
-               "  kind: cosine\n"
-               "  warmup: 10              # steps, which are added to train.steps\n");
+               "  beta: 0.1               # larger ones stay nearer to it\n");
+    write_adamw(f, "0.0001", NULL, 10);
     init_write_run(
         f, d, &(init_length) { .batch = 8, .passes = 3, .least = 30, .most = 2000, .enough = 1e9 });
 }
@@ -512,15 +489,9 @@ static void write_net(FILE *f, const init_data *d, const char *name)
                 "\n  head: [%s, linear]   # a new end: the net has other outputs than the data\n",
                 c->layers[1].type);
     }
+    write_adamw(f, "0.0003", "0.01", 20);
     fprintf(
         f,
-        "optim:\n"
-        "  rule: adamw\n"
-        "  lr: 0.0003              # the first thing to tune: vktrain study lr\n"
-        "  weight_decay: 0.01\n"
-        "schedule:\n"
-        "  kind: cosine\n"
-        "  warmup: 20              # steps, which are added to train.steps\n"
         "# train.freeze: \"PATTERN\" keeps parameters as they are; `vktrain inspect` names them\n");
     init_write_run(f, d,
                    &(init_length) { .batch = init_batch_for((double)d->info.n[VKT_SPLIT_TRAIN]),
