@@ -158,6 +158,7 @@ set(SRC_DATA_PICTURES
   src/data/boxes/targets.c
   src/data/boxes/voc.c
   src/data/boxes/yolo.c
+  src/data/instances/instances.c
   src/data/points/point_table.c
   src/data/points/points.c
   src/data/points/poses.c
@@ -179,7 +180,6 @@ set(SRC_DATA_PICTURES
   src/data/pictures/randaugment.c
   src/data/pictures/survey.c
   src/data/pictures/instance_map.c
-  src/data/pictures/instances.c
   src/data/pictures/masks.c
   src/data/pictures/mosaic.c
   src/data/pictures/paired.c

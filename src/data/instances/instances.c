@@ -1,7 +1,7 @@
 /* instances.h: pictures and masks of instances, PNGs of numbers, each number one instance, as a
  * data set. Every mask is read once. What can't be used is counted and left out, or refused, as the
  * recipe says. */
-#include "data/pictures/instances.h"
+#include "data/instances/instances.h"
 #include "data/pictures/constants.h"
 #include "data/pictures/dense.h"
 #include "data/pictures/instance_map.h"
