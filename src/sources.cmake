@@ -367,6 +367,7 @@ set(SRC_ONNX
   src/onnx/onnx_pictures.c
   src/onnx/onnx_window.c
   src/onnx/onnx_resize.c
+  src/onnx/onnx_sample.c
   src/onnx/onnx_quantised.c
   src/onnx/onnx_pools.c
   src/onnx/onnx_places.c

@@ -332,7 +332,15 @@ typedef enum vkt_fn {
     VKT_FN_LEAKY_RELU, /* x > 0 ? x : s x */
     VKT_FN_SOFTPLUS,   /* ln(1 + exp(x)) */
     VKT_FN_ELU,        /* x > 0 ? x : s (exp(x) - 1) */
-    VKT_FN_RECIPROCAL  /* 1 / x */
+    VKT_FN_RECIPROCAL, /* 1 / x */
+    VKT_FN_ASIN,
+    VKT_FN_ACOS,
+    VKT_FN_ATAN,
+    VKT_FN_SINH,
+    VKT_FN_COSH,
+    VKT_FN_ASINH,
+    VKT_FN_ACOSH,
+    VKT_FN_ATANH
 } vkt_fn;
 VKT_API vkt_tensor *vkt_unary(vkt_graph *g, vkt_fn fn, vkt_tensor *x, float s, float t);
 

@@ -49,6 +49,85 @@ float pow_safe(float x, float y)
     return x < 0.0 && odd ? -p : p;
 }
 
+/* Inverse and hyperbolic functions by Cephes' polynomials (asinf, atanf, sinhf, asinhf, acoshf, atanhf): Vulkan's own may err by
+ * 2^-11, and those made of exp and log lose what is small. */
+const float PI = 3.14159265358979, LN2 = 0.69314718056;
+
+/* Of 0 <= a <= 1, half of what is missing to pi / 2 where `far`: a > 1/2. */
+float asin_part(float a, bool far)
+{
+    float z = far ? 0.5 * (1.0 - a) : a * a, r = far ? sqrt(z) : a;
+    return r + r * z * (1.6666752422e-1 + z * (7.4953002686e-2 + z * (4.5470025998e-2 + z * (2.4181311049e-2 + z *
+           4.2163199048e-2))));
+}
+
+float asin_safe(float x)
+{
+    float a = abs(x), y = asin_part(a, a > 0.5);
+    if (!(a <= 1.0)) return make_nan();
+    if (a > 0.5) y = 0.5 * PI - 2.0 * y;
+    return x < 0.0 ? -y : y;
+}
+
+float acos_safe(float x)
+{
+    float a = abs(x), y = asin_part(a, a > 0.5);
+    if (!(a <= 1.0)) return make_nan();
+    if (a > 0.5) return x < 0.0 ? PI - 2.0 * y : 2.0 * y;
+    return 0.5 * PI - (x < 0.0 ? -y : y);
+}
+
+float atan_safe(float x)
+{
+    float a = abs(x), r = a, from = 0.0;
+    if (a > 2.414213562) from = 0.5 * PI, r = -1.0 / a;
+    else if (a > 0.414213562) from = 0.25 * PI, r = (a - 1.0) / (a + 1.0);
+    float z = r * r;
+    from += r + r * z * (-3.33329491539e-1 + z * (1.99777106478e-1 + z * (-1.38776856032e-1 + z * 8.05374449538e-2)));
+    return unless_nan(x, x < 0.0 ? -from : from);
+}
+
+/* exp(a) / 2 by two factors, which are finite as long as that is, and the same of -a. */
+float sinh_safe(float x)
+{
+    float a = min(abs(x), 100.0), z = x * x, e = exp(0.5 * a), y = 0.5 * e * e - 0.5 / e / e;
+    if (a < 1.0) return x + x * z * (1.66667160211e-1 + z * (8.33028376239e-3 + z * 2.03721912945e-4));
+    return unless_nan(x, x < 0.0 ? -y : y);
+}
+
+float cosh_safe(float x)
+{
+    float e = exp(0.5 * min(abs(x), 100.0));
+    return unless_nan(x, 0.5 * e * e + 0.5 / e / e);
+}
+
+float asinh_safe(float x)
+{
+    float a = abs(x), z = x * x, y = a > 1500.0 ? log(a) + LN2 : log(a + sqrt(z + 1.0));
+    if (a < 0.5) return x + x * z * (-1.6666288134e-1 + z * (7.4847586088e-2 + z * (-4.2699340972e-2 + z * 2.0122003309e-2)));
+    return unless_nan(x, x < 0.0 ? -y : y);
+}
+
+float acosh_safe(float x)
+{
+    float z = x - 1.0;
+    if (!(z >= 0.0)) return make_nan();
+    if (z < 0.5)
+        return sqrt(z) * (1.4142135263 + z * (-1.1784741703e-1 + z * (2.6454905019e-2 + z * (-7.5272886713e-3 + z *
+               1.7596881071e-3))));
+    return x > 1500.0 ? log(x) + LN2 : log(x + sqrt(z * (x + 1.0)));
+}
+
+float atanh_safe(float x)
+{
+    float a = abs(x), z = x * x, y = 0.5 * log((1.0 + a) / (1.0 - a));
+    if (!(a <= 1.0)) return make_nan();
+    if (a < 0.5)
+        return x + x * z * (3.33337300303e-1 + z * (1.99782164500e-1 + z * (1.46691431730e-1 + z * (8.24370301058e-2 + z *
+               1.81740078349e-1))));
+    return x < 0.0 ? -y : y;
+}
+
 float unary(uint fn, float x, float s, float t)
 {
     if (fn == VKT_FN_N_EXP) return exp(x);
@@ -65,6 +144,14 @@ float unary(uint fn, float x, float s, float t)
     if (fn == VKT_FN_N_LEAKY_RELU) return x > 0.0 ? x : s * x;
     if (fn == VKT_FN_N_SOFTPLUS) return unless_nan(x, max(x, 0.0) + log1p_safe(exp(-min(abs(x), 80.0))));
     if (fn == VKT_FN_N_ELU) return x > 0.0 ? x : s * expm1_safe(x);
+    if (fn == VKT_FN_N_ASIN) return asin_safe(x);
+    if (fn == VKT_FN_N_ACOS) return acos_safe(x);
+    if (fn == VKT_FN_N_ATAN) return atan_safe(x);
+    if (fn == VKT_FN_N_SINH) return sinh_safe(x);
+    if (fn == VKT_FN_N_COSH) return cosh_safe(x);
+    if (fn == VKT_FN_N_ASINH) return asinh_safe(x);
+    if (fn == VKT_FN_N_ACOSH) return acosh_safe(x);
+    if (fn == VKT_FN_N_ATANH) return atanh_safe(x);
     return 1.0 / x; /* VKT_FN_N_RECIPROCAL */
 }
 
@@ -85,6 +172,14 @@ float unary_slope(uint fn, float v, float s, float t)
     if (fn == VKT_FN_N_SOFTPLUS) return sigmoid(v);
     if (fn == VKT_FN_N_ELU) return v > 0.0 ? 1.0 : s * exp(max(v, -80.0));
     if (fn == VKT_FN_N_RECIPROCAL) return -v * v;
+    if (fn == VKT_FN_N_ASIN) return 1.0 / sqrt((1.0 - v) * (1.0 + v));
+    if (fn == VKT_FN_N_ACOS) return -1.0 / sqrt((1.0 - v) * (1.0 + v));
+    if (fn == VKT_FN_N_ATAN) return 1.0 / (1.0 + v * v);
+    if (fn == VKT_FN_N_SINH) return cosh_safe(v);
+    if (fn == VKT_FN_N_COSH) return sinh_safe(v);
+    if (fn == VKT_FN_N_ASINH) return 1.0 / sqrt(1.0 + v * v);
+    if (fn == VKT_FN_N_ACOSH) return 1.0 / sqrt((v - 1.0) * (v + 1.0));
+    if (fn == VKT_FN_N_ATANH) return 1.0 / ((1.0 - v) * (1.0 + v));
     return 0.0; /* VKT_FN_N_FLOOR */
 }
 

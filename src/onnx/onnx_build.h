@@ -48,6 +48,7 @@ typedef struct vkt__onnx_plan {
     bool *needed;          /* [n_nodes] */
     vkt__onnx_role *roles; /* [n_initializers] */
     bool *filters;         /* [n_initializers] only filters of convolutions: [KH, KW, CI, CO] */
+    int64_t *padding;      /* [n_initializers] of tables the only row of zeros; -1: none */
     char *branch;          /* [n_values] of conditions: 't' or 'f' as the first graph had them */
     vkt__arena arena;
 } vkt__onnx_plan;

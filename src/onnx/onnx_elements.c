@@ -60,14 +60,6 @@ static vkt_tensor *ceil_of(vkt__onnx_build *b, vkt_tensor *x)
     return vkt_unary(b->g, VKT_FN_NEG, vkt_unary(b->g, VKT_FN_FLOOR, y, 0, 0), 0, 0);
 }
 
-/* exp(x) +- exp(-x), halved. */
-static vkt_tensor *hyperbolic(vkt__onnx_build *b, vkt_tensor *x, vkt_fn2 fn)
-{
-    vkt_tensor *up = vkt_unary(b->g, VKT_FN_EXP, x, 0, 0),
-               *down = vkt_unary(b->g, VKT_FN_EXP, vkt_unary(b->g, VKT_FN_NEG, x, 0, 0), 0, 0);
-    return vkt_scale(b->g, fn2(b, fn, up, down), 0.5f);
-}
-
 /* Between two neighbours the even one is taken: floor((floor(x) + 1) / 2). */
 vkt_tensor *vkt__onnx_rounded(vkt__onnx_build *b, vkt_tensor *x)
 {
@@ -83,20 +75,6 @@ static vkt_tensor *sign_of(vkt__onnx_build *b, vkt_tensor *x)
 {
     return fn2(b, VKT_FN2_SUB, fn2(b, VKT_FN2_LT, number(b, 0), x),
                fn2(b, VKT_FN2_LT, x, number(b, 0)));
-}
-
-/* The number whose hyperbolic sine, cosine or tangent x is. */
-static vkt_tensor *area_of(vkt__onnx_build *b, int fn, vkt_tensor *x)
-{
-    vkt_tensor *one = number(b, 1), *size = vkt_unary(b->g, VKT_FN_ABS, x, 0, 0), *y;
-    if (fn == VKT__ONNX_FN_ATANH) {
-        y = fn2(b, VKT_FN2_DIV, fn2(b, VKT_FN2_ADD, one, x), fn2(b, VKT_FN2_SUB, one, x));
-        return vkt_scale(b->g, vkt_unary(b->g, VKT_FN_LOG, y, 0, 0), 0.5f);
-    }
-    y = fn2(b, fn == VKT__ONNX_FN_ASINH ? VKT_FN2_ADD : VKT_FN2_SUB, vkt_mul(b->g, x, x), one);
-    y = fn2(b, VKT_FN2_ADD, size, vkt_unary(b->g, VKT_FN_SQRT, y, 0, 0));
-    y = vkt_unary(b->g, VKT_FN_LOG, y, 0, 0);
-    return fn == VKT__ONNX_FN_ASINH ? vkt_mul(b->g, y, sign_of(b, x)) : y;
 }
 
 /* 0 up to lambd from 0 on, then x less (or more) the bias. */
@@ -139,6 +117,14 @@ static vkt_tensor *plain(vkt__onnx_build *b, int fn, vkt_tensor *x)
         { VKT__ONNX_FN_FLOOR, VKT_FN_FLOOR },
         { VKT__ONNX_FN_SOFTPLUS, VKT_FN_SOFTPLUS },
         { VKT__ONNX_FN_RECIPROCAL, VKT_FN_RECIPROCAL },
+        { VKT__ONNX_FN_ASIN, VKT_FN_ASIN },
+        { VKT__ONNX_FN_ACOS, VKT_FN_ACOS },
+        { VKT__ONNX_FN_ATAN, VKT_FN_ATAN },
+        { VKT__ONNX_FN_SINH, VKT_FN_SINH },
+        { VKT__ONNX_FN_COSH, VKT_FN_COSH },
+        { VKT__ONNX_FN_ASINH, VKT_FN_ASINH },
+        { VKT__ONNX_FN_ACOSH, VKT_FN_ACOSH },
+        { VKT__ONNX_FN_ATANH, VKT_FN_ATANH },
     };
     static const struct {
         int onnx;
@@ -169,10 +155,6 @@ static vkt_tensor *made(vkt__onnx_build *b, int fn, vkt_tensor *x)
         return sign_of(b, x);
     case VKT__ONNX_FN_ROUND:
         return vkt__onnx_rounded(b, x);
-    case VKT__ONNX_FN_ASINH:
-    case VKT__ONNX_FN_ACOSH:
-    case VKT__ONNX_FN_ATANH:
-        return area_of(b, fn, x);
     case VKT__ONNX_FN_SHRINK:
         return shrunk(b, x);
     case VKT__ONNX_FN_ISNAN:
@@ -185,10 +167,6 @@ static vkt_tensor *made(vkt__onnx_build *b, int fn, vkt_tensor *x)
     case VKT__ONNX_FN_TAN:
         return fn2(b, VKT_FN2_DIV, vkt_unary(b->g, VKT_FN_SIN, x, 0, 0),
                    vkt_unary(b->g, VKT_FN_COS, x, 0, 0));
-    case VKT__ONNX_FN_SINH:
-        return hyperbolic(b, x, VKT_FN2_SUB);
-    case VKT__ONNX_FN_COSH:
-        return hyperbolic(b, x, VKT_FN2_ADD);
     case VKT__ONNX_FN_GELU:
         return vkt_activate(b->g, x,
                             strcmp(vkt__onnx_word(b, "approximate", "none"), "tanh")
@@ -571,6 +549,11 @@ static void build_dropout(vkt__onnx_build *b, const vkt__onnx_op *op)
     {                                                                                              \
         name, build_binary, vkt__onnx_fold_binary, VKT__ONNX_FN_##fn, 0, 0, to, NULL               \
     }
+#define BITS(name, build, fold, fn)                                                                \
+    {                                                                                              \
+        name, build, vkt__onnx_fold_##fold, VKT__ONNX_FN_##fn, 0, 0, "a constant",                 \
+            "only of numbers that are known before the net runs"                                   \
+    }
 
 const vkt__onnx_op vkt__onnx_element_ops[] = {
     UNARY("Identity", IDENTITY, "nothing"),
@@ -590,20 +573,24 @@ const vkt__onnx_op vkt__onnx_element_ops[] = {
     UNARY("Sin", SIN, "unary"),
     UNARY("Cos", COS, "unary"),
     UNARY("Tan", TAN, "unary, binary"),
-    UNARY("Sinh", SINH, "unary, binary"),
-    UNARY("Cosh", COSH, "unary, binary"),
+    UNARY("Sinh", SINH, "unary"),
+    UNARY("Cosh", COSH, "unary"),
+    UNARY("Asin", ASIN, "unary"),
+    UNARY("Acos", ACOS, "unary"),
+    UNARY("Atan", ATAN, "unary"),
+    UNARY("Asinh", ASINH, "unary"),
+    UNARY("Acosh", ACOSH, "unary"),
+    UNARY("Atanh", ATANH, "unary"),
     UNARY("Erf", ERF, "unary"),
     UNARY("Floor", FLOOR, "unary"),
     UNARY("Ceil", CEIL, "unary"),
     UNARY("Round", ROUND, "unary, where"),
-    TENSOR("Asinh", ASINH, "unary, binary"),
-    TENSOR("Acosh", ACOSH, "unary, binary"),
-    TENSOR("Atanh", ATANH, "unary, binary"),
     TENSOR("Shrink", SHRINK, "binary"),
     TENSOR("IsNaN", ISNAN, "binary"),
     TENSOR("IsInf", ISINF, "binary"),
     UNARY("Sign", SIGN, "binary"),
     UNARY("Not", NOT, "binary"),
+    BITS("BitwiseNot", build_unary, unary, BIT_NOT),
     TENSOR("Softplus", SOFTPLUS, "unary"),
     TENSOR("Softsign", SOFTSIGN, "unary, binary"),
     TENSOR("LeakyRelu", LEAKY_RELU, "unary"),
@@ -640,6 +627,10 @@ const vkt__onnx_op vkt__onnx_element_ops[] = {
     BINARY("And", AND, "binary"),
     BINARY("Or", OR, "binary"),
     BINARY("Xor", XOR, "binary"),
+    BITS("BitwiseAnd", build_binary, binary, BIT_AND),
+    BITS("BitwiseOr", build_binary, binary, BIT_OR),
+    BITS("BitwiseXor", build_binary, binary, BIT_XOR),
+    BITS("BitShift", build_binary, binary, SHIFT),
     { "Where", build_where, vkt__onnx_fold_where, 0, 0, 0, "where", NULL },
     { .name = NULL },
 };

@@ -15,6 +15,16 @@ static const vkt__onnx_host *host_in(vkt__onnx_build *b, size_t i)
     return h ? h : vkt__onnx_host_new(b, (int64_t[]) { 1 }, 1, true);
 }
 
+/* v as a whole number of that type has it: its lowest bits. */
+static int64_t wrapped(int type, int64_t v)
+{
+    uint32_t bits = 8 * vkt__onnx_type_bytes(type);
+    bool is_signed = type == VKT__ONNX_INT8 || type == VKT__ONNX_INT16 || type == VKT__ONNX_INT32;
+    if (!bits || bits == 64 || type == VKT__ONNX_BOOL || vkt__onnx_is_float(type)) return v;
+    uint64_t u = (uint64_t)v & ((1ull << bits) - 1);
+    return is_signed && u >> (bits - 1) ? (int64_t)u - (int64_t)(1ull << bits) : (int64_t)u;
+}
+
 static double unary(vkt__onnx_build *b, int fn, double x)
 {
     switch (fn) {
@@ -46,6 +56,18 @@ static double unary(vkt__onnx_build *b, int fn, double x)
         return sinh(x);
     case VKT__ONNX_FN_COSH:
         return cosh(x);
+    case VKT__ONNX_FN_ASIN:
+        return asin(x);
+    case VKT__ONNX_FN_ACOS:
+        return acos(x);
+    case VKT__ONNX_FN_ATAN:
+        return atan(x);
+    case VKT__ONNX_FN_ASINH:
+        return asinh(x);
+    case VKT__ONNX_FN_ACOSH:
+        return acosh(x);
+    case VKT__ONNX_FN_ATANH:
+        return atanh(x);
     case VKT__ONNX_FN_ERF:
         return erf(x);
     case VKT__ONNX_FN_FLOOR:
@@ -58,6 +80,7 @@ static double unary(vkt__onnx_build *b, int fn, double x)
         return (x > 0) - (x < 0);
     case VKT__ONNX_FN_NOT:
         return x == 0;
+    case VKT__ONNX_FN_BIT_NOT: /* of whole numbers, which have their own way */
     case VKT__ONNX_FN_IDENTITY:
         return x;
     default:
@@ -76,6 +99,8 @@ void vkt__onnx_fold_unary(vkt__onnx_build *b, const vkt__onnx_op *op)
             y->d[i] = v;
         else if (op->fn == VKT__ONNX_FN_IDENTITY)
             y->i[i] = x->i[i];
+        else if (op->fn == VKT__ONNX_FN_BIT_NOT)
+            y->i[i] = wrapped(vkt__onnx_need(b, 0)->type, ~x->i[i]);
         else
             y->i[i] = fabs(v) < 9e18 ? (int64_t)v : 0;
     }
@@ -146,6 +171,17 @@ static int64_t of_whole(vkt__onnx_build *b, int fn, int64_t x, int64_t y)
         return VKT_MAX(x, y);
     case VKT__ONNX_FN_EQUAL:
         return x == y;
+    case VKT__ONNX_FN_BIT_AND:
+        return x & y;
+    case VKT__ONNX_FN_BIT_OR:
+        return x | y;
+    case VKT__ONNX_FN_BIT_XOR:
+        return x ^ y;
+    case VKT__ONNX_FN_SHIFT: {
+        bool left = !strcmp(vkt__onnx_word(b, "direction", "LEFT"), "LEFT");
+        if (y < 0 || y > 63) return 0;
+        return (int64_t)(left ? (uint64_t)x << y : (uint64_t)x >> y);
+    }
     case VKT__ONNX_FN_DIV:
     case VKT__ONNX_FN_MOD:
         if (!y || (y == -1 && x == INT64_MIN)) {
@@ -190,6 +226,7 @@ static vkt__onnx_host *broadcast_of(vkt__onnx_build *b, const vkt__onnx_host *x,
 void vkt__onnx_fold_binary(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
     const vkt__onnx_host *sum = host_in(b, 0);
+    int type = vkt__onnx_need(b, 0)->type;
     for (size_t k = 1; k < b->n->n_in && b->st == VKT_OK; k++) {
         const vkt__onnx_host *x = host_in(b, k);
         bool whole = sum->whole && x->whole, yes = compares(op->fn);
@@ -199,8 +236,10 @@ void vkt__onnx_fold_binary(vkt__onnx_build *b, const vkt__onnx_op *op)
             double v = whole ? 0
                              : of_floats(b, op->fn, vkt__onnx_host_number(sum, at),
                                          vkt__onnx_host_number(x, other));
-            if (whole)
+            if (whole && yes)
                 y->i[i] = of_whole(b, op->fn, sum->i[at], x->i[other]);
+            else if (whole)
+                y->i[i] = wrapped(type, of_whole(b, op->fn, sum->i[at], x->i[other]));
             else if (yes)
                 y->i[i] = v != 0;
             else
@@ -239,8 +278,8 @@ void vkt__onnx_fold_cast(vkt__onnx_build *b, const vkt__onnx_op *op)
         else if (to == VKT__ONNX_BOOL)
             y->i[i] = v != 0;
         else
-            y->i[i] = x->whole         ? x->i[i]
-                      : fabs(v) < 9e18 ? (int64_t)v
+            y->i[i] = x->whole         ? wrapped(to, x->i[i])
+                      : fabs(v) < 9e18 ? wrapped(to, (int64_t)v)
                       : v > 0          ? INT64_MAX
                                        : INT64_MIN;
     }

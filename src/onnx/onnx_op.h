@@ -27,7 +27,7 @@ const vkt__onnx_op *vkt__onnx_op_at(size_t i);
 extern const vkt__onnx_op vkt__onnx_element_ops[], vkt__onnx_shape_ops[], vkt__onnx_product_ops[],
     vkt__onnx_picture_ops[], vkt__onnx_reduce_ops[], vkt__onnx_sequence_ops[],
     vkt__onnx_resize_ops[], vkt__onnx_attention_ops[], vkt__onnx_place_ops[],
-    vkt__onnx_quantised_ops[], vkt__onnx_pool_ops[];
+    vkt__onnx_quantised_ops[], vkt__onnx_pool_ops[], vkt__onnx_sample_ops[];
 
 /* ---- shared by rows: on the host ---- */
 
@@ -84,6 +84,9 @@ typedef enum vkt__onnx_fn {
     VKT__ONNX_FN_SINH,
     VKT__ONNX_FN_COSH,
     VKT__ONNX_FN_SWISH,
+    VKT__ONNX_FN_ASIN,
+    VKT__ONNX_FN_ACOS,
+    VKT__ONNX_FN_ATAN,
     VKT__ONNX_FN_ASINH,
     VKT__ONNX_FN_ACOSH,
     VKT__ONNX_FN_ATANH,
@@ -107,7 +110,12 @@ typedef enum vkt__onnx_fn {
     VKT__ONNX_FN_OR,
     VKT__ONNX_FN_XOR,
     VKT__ONNX_FN_MEAN,
-    VKT__ONNX_FN_SUM
+    VKT__ONNX_FN_SUM,
+    VKT__ONNX_FN_BIT_NOT,
+    VKT__ONNX_FN_BIT_AND,
+    VKT__ONNX_FN_BIT_OR,
+    VKT__ONNX_FN_BIT_XOR,
+    VKT__ONNX_FN_SHIFT
 } vkt__onnx_fn;
 
 /* The dims that a Reshape, Flatten, Squeeze or Unsqueeze gives of v. */

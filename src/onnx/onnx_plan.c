@@ -6,7 +6,7 @@
 static const vkt__onnx_op *const tables[] = {
     vkt__onnx_element_ops,  vkt__onnx_product_ops,   vkt__onnx_picture_ops, vkt__onnx_reduce_ops,
     vkt__onnx_sequence_ops, vkt__onnx_shape_ops,     vkt__onnx_resize_ops,  vkt__onnx_attention_ops,
-    vkt__onnx_place_ops,    vkt__onnx_quantised_ops, vkt__onnx_pool_ops
+    vkt__onnx_place_ops,    vkt__onnx_quantised_ops, vkt__onnx_pool_ops,    vkt__onnx_sample_ops
 };
 
 const vkt__onnx_op *vkt__onnx_op_at(size_t i)
@@ -166,6 +166,34 @@ static void set_role(vkt__onnx_plan *p, size_t i, const use *u)
     p->filters[i] = p->roles[i] == VKT__ONNX_PARAM && u->filter && !u->other && t->rank == 4;
 }
 
+/* The row of a table that is zeros alone, where it is one of several: PyTorch's padding_idx, which
+ * no file names. -1: none. */
+static int64_t padding_of(const vkt__onnx_tensor *t)
+{
+    int64_t found = -1;
+    for (uint64_t row = 0; row < t->dims[0]; row++) {
+        uint64_t k = 0, n = t->dims[1];
+        while (k < n && vkt__onnx_number(t, row * n + k) == 0) k++;
+        if (k < n) continue;
+        if (found >= 0) return -1;
+        found = (int64_t)row;
+    }
+    return t->dims[0] > 1 ? found : -1;
+}
+
+static void find_padding(const vkt__onnx *f, vkt__onnx_plan *p)
+{
+    for (size_t i = 0; i < f->n_initializers; i++) p->padding[i] = -1;
+    for (size_t k = 0; k < f->n_nodes; k++) {
+        const vkt__onnx_node *n = &f->nodes[k];
+        if (!p->needed[k] || strcmp(n->type, "Gather") != 0 || n->n_in < 2 || n->in[0] < 0)
+            continue;
+        const vkt__onnx_tensor *t = f->values[n->in[0]].initializer;
+        if (t && t->rank == 2 && p->roles[t - f->initializers] == VKT__ONNX_PARAM)
+            p->padding[t - f->initializers] = padding_of(t);
+    }
+}
+
 /* A gradient of n's outputs comes to the inputs that it goes on to, or to those that it doesn't go
  * on to but that other nodes make. Whether it had not come to all of them before. */
 static bool spread(const vkt__onnx_plan *p, size_t k, use *uses, bool on)
@@ -275,8 +303,10 @@ vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_p
     p->needed = vkt__arena_alloc(&p->arena, f->n_nodes + 1);
     p->roles = vkt__arena_alloc(&p->arena, (f->n_initializers + 1) * sizeof *p->roles);
     p->filters = vkt__arena_alloc(&p->arena, f->n_initializers + 1);
+    p->padding = vkt__arena_alloc(&p->arena, (f->n_initializers + 1) * sizeof *p->padding);
     mark_needed(f, p);
     set_roles(f, p);
+    find_padding(f, p);
     *out = p;
     return VKT_OK;
 }
@@ -296,6 +326,7 @@ void vkt__onnx_plan_narrow(vkt__onnx_plan *p)
     for (size_t i = 0; i < f->n_initializers; i++)
         if (p->roles[i] == VKT__ONNX_UNUSED && before[i] != VKT__ONNX_UNUSED)
             p->roles[i] = VKT__ONNX_HOST;
+    find_padding(f, p);
     free(before);
 }
 

@@ -299,6 +299,18 @@ static bool are_neighbours(const vkt__onnx_host *ids)
     return vkt__onnx_host_number(ids, 0) >= 0 || vkt__onnx_host_number(ids, ids->count - 1) < 0;
 }
 
+/* Ids where the one that names a padding row, which is zeros, is past the table: that gives zeros,
+ * too, and no gradient, so that the row stays as it is. */
+static vkt_tensor *past_padding(vkt__onnx_build *b, const vkt__onnx_value *table, vkt_tensor *ids)
+{
+    int64_t row = table->initializer >= 0 ? b->plan->padding[table->initializer] : -1;
+    if (row < 0) return ids;
+    vkt_tensor *x = vkt_cast(b->g, ids, VKT_F32),
+               *is = vkt_binary(b->g, VKT_FN2_EQ, x, vkt_fill(b->g, vkt_shape1(1), (float)row));
+    x = vkt_where(b->g, is, vkt_fill(b->g, vkt_shape1(1), (float)table->dims[0]), x);
+    return vkt_cast(b->g, x, VKT_U32);
+}
+
 /* x.shape[:axis] + ids.shape + x.shape[axis + 1:]. */
 static void build_gather(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
@@ -334,6 +346,7 @@ static void build_gather(vkt__onnx_build *b, const vkt__onnx_op *op)
                (y = b->source.embedded(b->source.user, b->g, x, ids->first)) != NULL) {
     } else {
         vkt_tensor *t = vkt__onnx_ids(b, ids, v->dims[axis]);
+        if (axis == 0 && !ids->host) t = past_padding(b, v, t);
         for (uint32_t k = 0; k < s.rank; k++) lines.d[k] = k == axis ? (uint32_t)n : 1;
         t = vkt_reshape(b->g, t, lines);
         for (uint32_t k = 0; k < s.rank; k++) lines.d[k] = k == axis ? (uint32_t)n : s.d[k];

@@ -11,7 +11,8 @@ from ._library import lib
 
 FN = {name: i for i, name in enumerate((
     "exp", "log", "sqrt", "rsqrt", "abs", "neg", "sin", "cos", "erf", "floor", "clamp",
-    "leaky_relu", "softplus", "elu", "reciprocal"))}
+    "leaky_relu", "softplus", "elu", "reciprocal", "asin", "acos", "atan", "sinh", "cosh", "asinh",
+    "acosh", "atanh"))}
 FN2 = {name: i for i, name in enumerate((
     "add", "sub", "mul", "div", "pow", "minimum", "maximum", "eq", "lt", "le", "exp_sub"))}
 ACT = {name: i for i, name in enumerate((

@@ -25,7 +25,15 @@
     ROW(LEAKY_RELU, leaky_relu, x > 0 ? x : s * x, v > 0 ? 1 : s, .terms = 2, .s = 0.01f)          \
     ROW(SOFTPLUS, softplus, fmax(x, 0) + log1p(exp(-fabs(x))), 1 / (1 + exp(-v)), .terms = 64)     \
     ROW(ELU, elu, x > 0 ? x : s * expm1(x), v > 0 ? 1 : s * exp(v), .terms = 64, .s = 1.5f)        \
-    ROW(RECIPROCAL, reciprocal, 1 / x, -v * v, .terms = 16, .positive = true, .from_value = true)
+    ROW(RECIPROCAL, reciprocal, 1 / x, -v * v, .terms = 16, .positive = true, .from_value = true)  \
+    ROW(ASIN, asin, asin(x), 1 / sqrt((1 - v) * (1 + v)), .terms = 32, .from = -1, .to = 1)        \
+    ROW(ACOS, acos, acos(x), -1 / sqrt((1 - v) * (1 + v)), .terms = 32, .from = -1, .to = 1)       \
+    ROW(ATAN, atan, atan(x), 1 / (1 + v * v), .terms = 32)                                         \
+    ROW(SINH, sinh, sinh(x), cosh(v), .terms = 1024)                                               \
+    ROW(COSH, cosh, cosh(x), sinh(v), .terms = 1024)                                               \
+    ROW(ASINH, asinh, asinh(x), 1 / sqrt(1 + v * v), .terms = 64)                                  \
+    ROW(ACOSH, acosh, acosh(x), 1 / sqrt((v - 1) * (v + 1)), .terms = 64, .from = 1, .to = 9)      \
+    ROW(ATANH, atanh, atanh(x), 1 / ((1 - v) * (1 + v)), .terms = 64, .from = -1, .to = 1)
 
 /* In the order of vkt_fn2: the same with a value at x, y and slopes in x and in y. */
 #define VKT__FNS2(ROW)                                                                             \
@@ -52,6 +60,7 @@ typedef struct vkt__fn_row {
     double terms;
     bool from_value, positive; /* positive: samples are */
     float s, t;                /* of samples */
+    float from, to;            /* samples lie between; both 0: anywhere */
 } vkt__fn_row;
 extern const vkt__fn_row vkt__fns[VKT__N_FNS];
 

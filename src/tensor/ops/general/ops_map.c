@@ -164,6 +164,12 @@ static vkt_tensor *sample(vkt_graph *g, vkt_shape s, bool positive)
     return vkt__sample(g, s, VKT_F32, positive ? VKT_HINT_POSITIVE : VKT_HINT_NORMAL, 0);
 }
 
+static vkt_tensor *between(vkt_graph *g, vkt_tensor *x, float from, float to)
+{
+    x = vkt_scale(g, vkt_activate(g, x, VKT_ACT_SIGMOID), to - from);
+    return vkt_add(g, x, vkt_fill(g, vkt_shape1(vkt__last(x->shape)), from));
+}
+
 static const char *unary_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 {
     bool back = op == &vkt__op_unary_bwd;
@@ -174,7 +180,10 @@ static const char *unary_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
                                   : vkt_shape1(1027);
     vkt_attr a = { .map = { back ? VKT_ND_SLOPE : VKT_ND_UNARY, i % VKT__N_FNS, f->s, f->t } };
     vkt_tensor *x = sample(g, s, f->positive);
-    if (!f->positive && i % VKT__N_FNS) x = vkt_scale(g, x, 3.0f);
+    if (f->from < f->to)
+        x = between(g, x, f->from, f->to);
+    else if (!f->positive && i % VKT__N_FNS)
+        x = vkt_scale(g, x, 3.0f);
     vkt__op(g, op, (vkt_tensor *[]) { back ? sample(g, s, false) : x, x }, back ? 2 : 1, a);
     return i == VKT__N_FNS ? "empty" : f->name;
 }
