@@ -342,18 +342,6 @@ static settings candidate(plan *p, uint64_t i)
     return out;
 }
 
-/* The trials' indices, best first. */
-static void sort(const vkt_study *s, size_t *order, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i;
-             k > 0 && vkt__trial_ahead(s, &s->trials[order[k]], &s->trials[order[k - 1]]); k--) {
-            size_t t = order[k];
-            order[k] = order[k - 1];
-            order[k - 1] = t;
-        }
-}
-
 static vkt_status search(plan *p)
 {
     vkt_study *s = p->s;
@@ -377,7 +365,7 @@ static vkt_status search(plan *p)
     }
     measure(p, first);
     for (size_t i = 0; i < n; i++) pruned += s->trials[order[i]].state == VKT_TRIAL_PRUNED;
-    sort(s, order, n);
+    vkt__trials_sort(s, order, n);
     while (p->n_finalists < VKT_MIN(n, MOST_FINALISTS) && done(&s->trials[order[p->n_finalists]])) {
         size_t trial = order[p->n_finalists];
         p->finalist[p->n_finalists++] = of[trial == p->at_lr ? 0 : trial - first + 1];

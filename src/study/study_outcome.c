@@ -107,3 +107,14 @@ bool vkt__trial_ahead(const vkt_study *s, const vkt_study_trial *a, const vkt_st
     if (x == 1 && a->steps != b->steps) return a->steps > b->steps;
     return x < 2 && vkt__study_better(s, a->best, b->best);
 }
+
+void vkt__trials_sort(const vkt_study *s, size_t *order, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i;
+             k > 0 && vkt__trial_ahead(s, &s->trials[order[k]], &s->trials[order[k - 1]]); k--) {
+            size_t t = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = t;
+        }
+}

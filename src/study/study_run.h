@@ -94,6 +94,8 @@ bool vkt__study_better(const vkt_study *s, double a, double b);
 /* The order of trials: those that ended by their best, then those pruned (later ones first), then
  * the infeasible. */
 bool vkt__trial_ahead(const vkt_study *s, const vkt_study_trial *a, const vkt_study_trial *b);
+/* The trials' indices [n] by that order. */
+void vkt__trials_sort(const vkt_study *s, size_t *order, size_t n);
 
 /* ---- study_noise.c ---- */
 

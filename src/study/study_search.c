@@ -27,17 +27,6 @@ static bool counts(const vkt_study_trial *t)
 
 /* ---- the table: best first, infeasible ones last ---- */
 
-static void sort(const vkt_study *s, size_t *order, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i;
-             k > 0 && vkt__trial_ahead(s, &s->trials[order[k]], &s->trials[order[k - 1]]); k--) {
-            size_t t = order[k];
-            order[k] = order[k - 1];
-            order[k - 1] = t;
-        }
-}
-
 static void settings_cell(vkt_study *s, const vkt_study_trial *t)
 {
     vkt__str all = { 0 };
@@ -257,7 +246,7 @@ static void locate(const search *w, double *seen, double *loss)
     const vkt_study *s = w->s;
     size_t *order = vkt__alloc((w->done + 1) * sizeof *order);
     memcpy(order, w->order, w->done * sizeof *order);
-    sort(s, order, w->done);
+    vkt__trials_sort(s, order, w->done);
     for (size_t i = 0; i < w->done; i++) {
         const vkt_study_trial *t = &s->trials[order[i]];
         vkt__space_locate(&w->space, t->set, t->n_set, seen + i * w->space.n);
@@ -397,7 +386,7 @@ static vkt_status conclude(search *w)
 {
     vkt_study *s = w->s;
     vkt_status st = VKT_OK;
-    sort(s, w->order, w->n);
+    vkt__trials_sort(s, w->order, w->n);
     fill_table(s, &w->space, w->order, w->n);
     const vkt_study_trial best = s->trials[w->order[0]];
     if (!counts(&best)) {
