@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "tokenizers/byte_letters.h"
+#include "tokenizers/json_text.h"
 #include "tokenizers/tokenizer.h"
 #include "tokenizers/tokenizer_around.h"
 #include "tokenizers/tokenizer_json.h"
@@ -28,12 +29,6 @@ static vkt_status malformed(const char *name, const char *what)
 {
     return vkt__fail(VKT_E_FORMAT, "data", "'%s': not a tokenizer.json: %s", vkt__show(name).s,
                      what);
-}
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
 }
 
 /* In what vktrain keeps beside a tokenizer.json's own keys: vkt__chat.settings. */
@@ -202,7 +197,7 @@ static vkt_status add_split(vkt_tokenizer *t, const json_t *p)
     const json_t *pattern = json_object_get(p, "pattern");
     const char *regex = json_string_value(json_object_get(pattern, "Regex")),
                *literal = json_string_value(json_object_get(pattern, "String")),
-               *behavior = text_of(p, "behavior");
+               *behavior = vkt__json_text(p, "behavior");
     bool invert = json_is_true(json_object_get(p, "invert"));
     vkt__str quoted = { 0 };
     /* Inverted, what matches stays and the rest, nothing with these patterns, is dropped. */
@@ -222,7 +217,7 @@ static vkt_status add_split(vkt_tokenizer *t, const json_t *p)
 static vkt_status add_pre_tokenizer(vkt_tokenizer *t, const json_t *p, bool *byte_level)
 {
     vkt_status st = VKT_OK;
-    const char *type = text_of(p, "type");
+    const char *type = vkt__json_text(p, "type");
     size_t i;
     json_t *v;
     if (*byte_level) return unsupported(t, "after ByteLevel a", type);
@@ -250,17 +245,17 @@ fail:
 static vkt_status set_normalizer(vkt_tokenizer *t, const json_t *n)
 {
     if (!n || json_is_null(n)) return VKT_OK;
-    t->nfc = !strcmp(text_of(n, "type"), "NFC");
-    return t->nfc ? VKT_OK : unsupported(t, "normalizer", text_of(n, "type"));
+    t->nfc = !strcmp(vkt__json_text(n, "type"), "NFC");
+    return t->nfc ? VKT_OK : unsupported(t, "normalizer", vkt__json_text(n, "type"));
 }
 
 static vkt_status check_model(const vkt_tokenizer *t, const json_t *model)
 {
     static const char *const empty[] = { "continuing_subword_prefix", "end_of_word_suffix" };
-    const char *type = text_of(model, "type");
+    const char *type = vkt__json_text(model, "type");
     if (*type && strcmp(type, "BPE") != 0) return unsupported(t, "model", type);
     for (size_t i = 0; i < VKT_COUNT(empty); i++)
-        if (*text_of(model, empty[i])) return unsupported(t, "model with", empty[i]);
+        if (*vkt__json_text(model, empty[i])) return unsupported(t, "model with", empty[i]);
     return VKT_OK;
 }
 
@@ -343,7 +338,7 @@ static const char *rules_of(vkt__arena *a, const json_t *o, const json_t *model)
 static vkt_status fill_wordpiece(vkt_tokenizer *t, const json_t *model, json_t *vocab)
 {
     vkt_status st = VKT_OK;
-    const char *unknown = text_of(model, "unk_token"), *key;
+    const char *unknown = vkt__json_text(model, "unk_token"), *key;
     const json_t *most = json_object_get(model, "max_input_chars_per_word"),
                  *prefix = json_object_get(model, "continuing_subword_prefix");
     json_int_t max_chars = most ? json_integer_value(most) : 100;
@@ -351,8 +346,8 @@ static vkt_status fill_wordpiece(vkt_tokenizer *t, const json_t *model, json_t *
     vkt__str piece = { 0 };
     t->wordpiece = vkt__arena_alloc(&t->arena, sizeof *t->wordpiece);
     *t->wordpiece = (struct vkt__wordpiece) {
-        .prefix = vkt__arena_strdup(&t->arena,
-                                    prefix ? text_of(model, "continuing_subword_prefix") : "##"),
+        .prefix = vkt__arena_strdup(
+            &t->arena, prefix ? vkt__json_text(model, "continuing_subword_prefix") : "##"),
         .max_chars = (uint32_t)VKT_MIN(VKT_MAX(max_chars, 0), 1 << 30),
         .unknown = (uint32_t)json_integer_value(json_object_get(vocab, unknown))
     };
@@ -446,7 +441,7 @@ fail:
 /* Which kind of words a file's model has; files of before 2021 do not name it. */
 static bool is_words(const json_t *model)
 {
-    const char *type = text_of(model, "type");
+    const char *type = vkt__json_text(model, "type");
     const json_t *vocab = json_object_get(model, "vocab");
     bool wordpiece = !strcmp(type, "WordPiece") ||
                      (!*type && json_object_get(model, "max_input_chars_per_word"));
@@ -474,7 +469,7 @@ vkt_status vkt__tokenizer_parse_json(const char *text, size_t n, const char *nam
         goto done;
     }
     if (!json_is_object(vocab) || !json_is_array(merges)) {
-        const char *type = text_of(model, "type");
+        const char *type = vkt__json_text(model, "type");
         st = *type && strcmp(type, "BPE") != 0
                  ? vkt__fail(VKT_E_FORMAT, "data",
                              "'%s': a tokenizer of type %s; BPE, WordPiece and Unigram are "

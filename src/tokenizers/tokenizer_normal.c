@@ -1,9 +1,9 @@
 /* tokenizer_normal.h: a list of steps, each from text to text. Sources: Hugging Face's tokenizers
  * for what each step does, Devlin et al. 2019 (BERT) for "BertNormalizer". */
-#include <jansson.h>
 #include <utf8proc.h>
 
 #include "base/words.h"
+#include "tokenizers/json_text.h"
 #include "tokenizers/tokenizer_charsmap.h"
 #include "tokenizers/tokenizer_nfc.h"
 #include "tokenizers/tokenizer_normal.h"
@@ -43,12 +43,6 @@ struct vkt__normalizer {
 
 /* ---- reading ---- */
 
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
 static bool add(vkt__normalizer *z, step s)
 {
     if (z->n == MAX_STEPS) return false;
@@ -75,9 +69,9 @@ static const char *read_bert(vkt__normalizer *z, const json_t *j)
 static const char *read_replace(vkt__normalizer *z, const json_t *j, vkt__arena *a)
 {
     const json_t *pattern = json_object_get(j, "pattern");
-    const char *text = text_of(pattern, "String"), *regex = text_of(pattern, "Regex");
+    const char *text = vkt__json_text(pattern, "String"), *regex = vkt__json_text(pattern, "Regex");
     step s = { REPLACE, .from = vkt__arena_strdup(a, text),
-               .to = vkt__arena_strdup(a, text_of(j, "content")) };
+               .to = vkt__arena_strdup(a, vkt__json_text(j, "content")) };
     bool two = !strcmp(regex, " {2,}");
     if (two || !strcmp(regex, " +")) {
         s.kind = RUNS;
@@ -110,7 +104,7 @@ static const char *read_step(vkt__normalizer *z, const json_t *j, vkt__arena *a,
                   { "NFKD", { FORM, .form = VKT__FORM_KD } },
                   { "Lowercase", { LOWER } },
                   { "StripAccents", { DROP_MARKS } } };
-    const char *type = text_of(j, "type");
+    const char *type = vkt__json_text(j, "type");
     if (!j || json_is_null(j)) return NULL;
     if (!strcmp(type, "Sequence")) {
         const char *wrong = depth ? NULL : "Sequence in too many others";
@@ -128,7 +122,7 @@ static const char *read_step(vkt__normalizer *z, const json_t *j, vkt__arena *a,
         s.left = !json_is_false(json_object_get(j, "strip_left"));
         s.right = !json_is_false(json_object_get(j, "strip_right"));
     } else if (!strcmp(type, "Prepend")) {
-        s = (step) { PREPEND, .to = vkt__arena_strdup(a, text_of(j, "prepend")) };
+        s = (step) { PREPEND, .to = vkt__arena_strdup(a, vkt__json_text(j, "prepend")) };
     } else {
         found = false;
         for (size_t i = 0; i < VKT_COUNT(plain) && !found; i++) {

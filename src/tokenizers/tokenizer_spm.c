@@ -1,17 +1,10 @@
 /* tokenizer_spm.h. Source: Kudo and Richardson 2018 (arXiv 1808.06226); Hugging Face's tokenizers
  * for how Prepend, Replace and Metaspace act. */
-#include <jansson.h>
-
+#include "tokenizers/json_text.h"
 #include "tokenizers/tokenizer_bpe.h"
 #include "tokenizers/tokenizer_spm.h"
 
 #define SPACE "\xe2\x96\x81" /* U+2581 */
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
 
 bool vkt__spm_is(const json_t *file)
 {
@@ -21,7 +14,7 @@ bool vkt__spm_is(const json_t *file)
 /* A normalizer's part: " " by U+2581, or U+2581 put before. */
 static const char *take_normalizer(const json_t *n, bool *replaces, vkt__prefix *out)
 {
-    const char *type = text_of(n, "type");
+    const char *type = vkt__json_text(n, "type");
     size_t i;
     json_t *v;
     if (!n || json_is_null(n)) return NULL;
@@ -31,12 +24,12 @@ static const char *take_normalizer(const json_t *n, bool *replaces, vkt__prefix 
             take_normalizer(v, replaces, out);
         return wrong;
     }
-    if (!strcmp(type, "Prepend") && !strcmp(text_of(n, "prepend"), SPACE) && !*replaces) {
+    if (!strcmp(type, "Prepend") && !strcmp(vkt__json_text(n, "prepend"), SPACE) && !*replaces) {
         *out = VKT__PREFIX_EACH;
         return NULL;
     }
-    if (!strcmp(type, "Replace") && !strcmp(text_of(n, "content"), SPACE) &&
-        !strcmp(text_of(json_object_get(n, "pattern"), "String"), " ")) {
+    if (!strcmp(type, "Replace") && !strcmp(vkt__json_text(n, "content"), SPACE) &&
+        !strcmp(vkt__json_text(json_object_get(n, "pattern"), "String"), " ")) {
         *replaces = true;
         return NULL;
     }
@@ -47,14 +40,15 @@ const char *vkt__spm_scheme(const json_t *file, vkt__prefix *out)
 {
     const json_t *pre = json_object_get(file, "pre_tokenizer"),
                  *model = json_object_get(file, "model");
-    const char *type = text_of(pre, "type"), *scheme = text_of(pre, "prepend_scheme");
+    const char *type = vkt__json_text(pre, "type"), *scheme = vkt__json_text(pre, "prepend_scheme");
     bool replaces = false;
     *out = VKT__PREFIX_NEVER;
     const char *wrong = take_normalizer(json_object_get(file, "normalizer"), &replaces, out);
     if (wrong) return wrong;
     if (json_is_true(json_object_get(model, "ignore_merges"))) return "ignore_merges";
     if (!strcmp(type, "Metaspace") && !replaces && *out == VKT__PREFIX_NEVER) {
-        if (strcmp(text_of(pre, "replacement"), SPACE) != 0) return "Metaspace's replacement";
+        if (strcmp(vkt__json_text(pre, "replacement"), SPACE) != 0)
+            return "Metaspace's replacement";
         if (json_is_true(json_object_get(pre, "split"))) return "Metaspace with split";
         *out = !strcmp(scheme, "always")  ? VKT__PREFIX_MISSING
                : !strcmp(scheme, "first") ? VKT__PREFIX_FIRST
@@ -63,8 +57,8 @@ const char *vkt__spm_scheme(const json_t *file, vkt__prefix *out)
         return known ? NULL : "Metaspace without prepend_scheme";
     }
     /* Spaces are gone when they would be split by. */
-    bool no_split =
-        !strcmp(type, "Split") && !strcmp(text_of(json_object_get(pre, "pattern"), "String"), " ");
+    bool no_split = !strcmp(type, "Split") &&
+                    !strcmp(vkt__json_text(json_object_get(pre, "pattern"), "String"), " ");
     if (!replaces) return "text without Metaspace or Replace";
     return !*type || no_split ? NULL : type;
 }

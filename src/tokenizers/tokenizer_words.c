@@ -1,9 +1,9 @@
 /* tokenizer_words.h: a list of steps; each cuts the words of the step before. Source: Hugging
  * Face's tokenizers for what each does. */
-#include <jansson.h>
 #include <utf8proc.h>
 
 #include "base/words.h"
+#include "tokenizers/json_text.h"
 #include "tokenizers/tokenizer_points.h"
 #include "tokenizers/tokenizer_words.h"
 #include "tokenizers/vocabulary.h"
@@ -27,12 +27,6 @@ struct vkt__words {
 
 /* ---- reading ---- */
 
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
 static const char *add(vkt__words *w, step s)
 {
     if (w->n == MAX_STEPS) return "Sequence of more than 16 steps";
@@ -47,7 +41,7 @@ static const char *read_metaspace(vkt__words *w, const json_t *j)
                  *put = json_object_get(j, "add_prefix_space");
     const char *name = json_string_value(scheme);
     step s = { METASPACE, .split = !json_is_false(json_object_get(j, "split")) };
-    if (strcmp(text_of(j, "replacement"), SPACE) != 0) return "Metaspace's replacement";
+    if (strcmp(vkt__json_text(j, "replacement"), SPACE) != 0) return "Metaspace's replacement";
     if (!name) name = json_is_false(put) ? "never" : "always"; /* files of before 2024 */
     s.prefix = !strcmp(name, "always")  ? VKT__PREFIX_MISSING
                : !strcmp(name, "first") ? VKT__PREFIX_FIRST
@@ -59,7 +53,7 @@ static const char *read_metaspace(vkt__words *w, const json_t *j)
 
 static const char *read_step(vkt__words *w, const json_t *j, vkt__arena *a, int depth)
 {
-    const char *type = text_of(j, "type"), *wrong = NULL;
+    const char *type = vkt__json_text(j, "type"), *wrong = NULL;
     if (!j || json_is_null(j)) return NULL;
     if (!strcmp(type, "Sequence")) {
         const json_t *list = json_object_get(j, "pretokenizers");
@@ -74,7 +68,7 @@ static const char *read_step(vkt__words *w, const json_t *j, vkt__arena *a, int 
         return wrong ? wrong : add(w, (step) { PUNCTUATION });
     }
     if (!strcmp(type, "Punctuation")) {
-        const char *behavior = text_of(j, "behavior");
+        const char *behavior = vkt__json_text(j, "behavior");
         if (*behavior && strcmp(behavior, "Isolated") != 0) return "Punctuation not Isolated";
         return add(w, (step) { PUNCTUATION });
     }
