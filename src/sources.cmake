@@ -775,6 +775,7 @@ set(SRC_UI
   tools/program/ui/ui_curves.c
   tools/program/ui/ui_files.c
   tools/program/ui/ui_jobs.c
+  tools/program/ui/ui_os.c
   tools/program/ui/ui_recipe.c
   tools/program/ui/ui_recipes.c
   tools/program/ui/ui_roots.c

@@ -64,4 +64,11 @@ char *ui_os_program(const char *argv0);
 /* Shows an address in the user's browser; false: there is none that could be asked. */
 bool ui_os_browse(const char *address);
 
+/* ---- for the two that implement this ---- */
+
+char *ui_os_copy(const char *text);                       /* NULL: no memory. Free it */
+char *ui_os_joined(const char *folder, const char *name); /* the same */
+ui_os_entry *ui_os_next(ui_os_entry **list, size_t n);    /* entry n, empty; NULL: no memory */
+void ui_os_sort(ui_os_entry *list, size_t n);             /* folders first, then by name */
+
 #endif

@@ -66,33 +66,17 @@ bool ui_os_look(const char *path, ui_os_entry *out)
     return true;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const ui_os_entry *x = a, *y = b;
-    if (x->folder != y->folder) return y->folder - x->folder;
-    return strcmp(x->name, y->name);
-}
-
 static bool add(ui_os_entry **list, size_t *n, const char *folder, const char *name)
 {
-    if (!(*n & (*n - 1))) {
-        ui_os_entry *p = realloc(*list, (*n ? 2 * *n : 1) * sizeof *p);
-        if (!p) return false;
-        *list = p;
+    ui_os_entry *e = ui_os_next(list, *n);
+    char *path = e ? ui_os_joined(folder, name) : NULL, *kept = path ? ui_os_copy(name) : NULL;
+    if (kept) {
+        ui_os_look(path, e);
+        e->name = kept;
+        ++*n;
     }
-    size_t bytes = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(bytes), *kept = malloc(strlen(name) + 1);
-    if (!path || !kept) {
-        free(path);
-        free(kept);
-        return false;
-    }
-    snprintf(path, bytes, "%s/%s", folder, name);
-    ui_os_entry *e = *list + (*n)++;
-    ui_os_look(path, e);
-    e->name = strcpy(kept, name);
     free(path);
-    return true;
+    return kept != NULL;
 }
 
 bool ui_os_list(const char *folder, size_t most, ui_os_entry **out, size_t *n, size_t *n_all)
@@ -107,14 +91,8 @@ bool ui_os_list(const char *folder, size_t most, ui_os_entry **out, size_t *n, s
         if (++*n_all <= most) fits = add(out, n, folder, e->d_name);
     }
     closedir(d);
-    if (*n) qsort(*out, *n, sizeof **out, by_name);
+    ui_os_sort(*out, *n);
     return fits;
-}
-
-void ui_os_list_free(ui_os_entry *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) free(list[i].name);
-    free(list);
 }
 
 void ui_os_set(const char *name, const char *value)
@@ -300,9 +278,7 @@ char *ui_os_program(const char *argv0)
 {
     char *own = realpath("/proc/self/exe", NULL);
     if (!own && strchr(argv0, '/')) own = realpath(argv0, NULL);
-    if (own) return own;
-    char *copy = malloc(strlen(argv0) + 1);
-    return copy ? strcpy(copy, argv0) : NULL;
+    return own ? own : ui_os_copy(argv0);
 }
 
 bool ui_os_browse(const char *address)

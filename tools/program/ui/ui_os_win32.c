@@ -149,46 +149,29 @@ bool ui_os_look(const char *path, ui_os_entry *out)
     return known;
 }
 
-static char *joined(const char *folder, const char *name)
-{
-    size_t n = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(n);
-    if (path) snprintf(path, n, "%s/%s", folder, name);
-    return path;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const ui_os_entry *x = a, *y = b;
-    if (x->folder != y->folder) return y->folder - x->folder;
-    return strcmp(x->name, y->name);
-}
-
 static bool add(ui_os_entry **list, size_t *n, const char *folder, const WIN32_FIND_DATAW *found)
 {
-    if (!(*n & (*n - 1))) {
-        ui_os_entry *p = realloc(*list, (*n ? 2 * *n : 1) * sizeof *p);
-        if (!p) return false;
-        *list = p;
+    ui_os_entry *e = ui_os_next(list, *n);
+    char *name = e ? narrow(found->cFileName) : NULL;
+    char *path = name ? ui_os_joined(folder, name) : NULL;
+    if (!path) {
+        free(name);
+        return false;
     }
-    char *name = narrow(found->cFileName), *path = name ? joined(folder, name) : NULL;
-    ui_os_entry *e = *list + *n;
-    *e = (ui_os_entry) { 0 };
-    if (path && found->dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT)
+    if (found->dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT)
         ui_os_look(path, e);
     else
         fill(e, found->dwFileAttributes, found->nFileSizeHigh, found->nFileSizeLow,
              found->ftLastWriteTime);
-    e->name = path ? name : NULL;
-    *n += e->name != NULL;
-    if (!path) free(name);
+    e->name = name;
+    ++*n;
     free(path);
-    return e->name != NULL;
+    return true;
 }
 
 bool ui_os_list(const char *folder, size_t most, ui_os_entry **out, size_t *n, size_t *n_all)
 {
-    char *pattern = joined(folder, "*");
+    char *pattern = ui_os_joined(folder, "*");
     wchar_t *w = pattern ? wide(pattern) : NULL;
     WIN32_FIND_DATAW e;
     *out = NULL;
@@ -203,14 +186,8 @@ bool ui_os_list(const char *folder, size_t most, ui_os_entry **out, size_t *n, s
         if (++*n_all <= most) fits = add(out, n, folder, &e);
     } while (fits && FindNextFileW(h, &e));
     FindClose(h);
-    if (*n) qsort(*out, *n, sizeof **out, by_name);
+    ui_os_sort(*out, *n);
     return fits;
-}
-
-void ui_os_list_free(ui_os_entry *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) free(list[i].name);
-    free(list);
 }
 
 void ui_os_set(const char *name, const char *value)
@@ -477,9 +454,7 @@ char *ui_os_program(const char *argv0)
     DWORD n = w ? GetModuleFileNameW(NULL, w, LONGEST) : 0;
     char *own = n && n < LONGEST ? narrow(w) : NULL;
     free(w);
-    if (own) return own;
-    own = malloc(strlen(argv0) + 1);
-    return own ? strcpy(own, argv0) : NULL;
+    return own ? own : ui_os_copy(argv0);
 }
 
 /* shell32.dll is for this alone, and a command line has no use of it. */
