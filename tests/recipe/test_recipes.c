@@ -1,5 +1,5 @@
-/* Recipes as they are written and stored: YAML that reads back the same, numbers, the built-in
- * recipes, files and names; models side by side. */
+/* Recipes as YAML, in files and built in: what is written reads back the same, numbers are short,
+ * names lead to recipes; models are compared by layer. */
 #include "recipe_text.h"
 
 #include "base/number.h"

@@ -12,8 +12,9 @@
 #include "tensor/ops/conv/ops_conv.h"
 #include "tensor/ops/conv/ops_conv_flip.h"
 
-/* Of conv2d_dx, X is the result's gradient and W flipped; of conv2d_dw, DW_DY is the result's
- * gradient. PRE: before the activation; MEANS, SQUARES: of tiles of pixels, conv.stats. */
+/* conv2d_dx has the gradient of the result at X and the flipped filter at W, conv2d_dw that
+ * gradient at DW_DY. PRE is the result before the activation; MEANS and SQUARES are those of tiles
+ * of pixels (conv.stats). */
 enum { X, W, BIAS, N_IN, DW_DY = W };
 enum { Y, PRE, MEANS, SQUARES, N_OUT };
 

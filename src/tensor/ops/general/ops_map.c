@@ -101,7 +101,7 @@ static double binary_terms(const vkt_node *n)
 
 /* ---- gradients ---- */
 
-/* Of a function's gradient, dy comes before its operands; of where's, after the condition. */
+/* The gradient of a function takes dy before its operands, that of where after the condition. */
 enum { X, Y };
 enum { CONDITION, THEN, ELSE };
 

@@ -11,7 +11,7 @@
 
 enum { A, B, BIAS = VKT__MM_IN_BIAS, V, R, STEP, N_IN };
 enum { C, PRE, SUMS, N_OUT }; /* PRE: before the activation */
-/* Of matmul_sum: slices of the product in the place of A, nothing in that of B. */
+/* matmul_sum has slices of the product at A, and nothing at B. */
 enum { PARTS = A };
 
 vkt__product vkt__product_of(const vkt_node *n)
