@@ -102,7 +102,6 @@ exchange *http_exchange_create(http_server *s, struct MHD_Connection *c, const c
     x->s = s;
     x->connection = c;
     x->peer = http_peer_of(c);
-    if (x->peer) x->peer->asked = x->peer->reads = true;
     x->r.method = http_copy(method, strlen(method));
     x->r.path = http_copy(path, strlen(path));
     x->r.type = http_copy(type ? type : "", type ? strcspn(type, "; \t") : 0);
@@ -112,6 +111,7 @@ exchange *http_exchange_create(http_server *s, struct MHD_Connection *c, const c
     x->r.body = "";
     pthread_mutex_lock(&s->lock);
     s->n_open++;
+    if (x->peer) x->peer->asked = x->peer->reads = true;
     if (!x->r.method || !x->r.path || !x->r.type || !x->r.query || !x->r.cookie || !x->peer) {
         http_let_go(x);
         x = NULL;

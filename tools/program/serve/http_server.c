@@ -16,12 +16,15 @@ enum { BEING_CLOSED = 256 };
 
 static enum MHD_Result send_page(exchange *x)
 {
-    const http_server *s = x->s;
-    for (size_t i = 0; i < s->n_pages; i++)
-        if (!strcmp(s->pages[i].path, x->r.path))
-            return http_send_body(x, 200, s->pages[i].type, s->pages[i].body,
-                                  strlen(s->pages[i].body), MHD_RESPMEM_PERSISTENT);
-    return http_send_refusal(x, 404, "there is nothing at this path");
+    http_server *s = x->s;
+    const page *found = NULL;
+    pthread_mutex_lock(&s->lock); /* pages are added while the server runs, and stay */
+    for (size_t i = 0; i < s->n_pages && !found; i++)
+        if (!strcmp(s->pages[i].path, x->r.path)) found = &s->pages[i];
+    pthread_mutex_unlock(&s->lock);
+    if (!found) return http_send_refusal(x, 404, "there is nothing at this path");
+    return http_send_body(x, 200, found->type, found->body, strlen(found->body),
+                          MHD_RESPMEM_PERSISTENT);
 }
 
 static enum MHD_Result begin(http_server *s, struct MHD_Connection *c, const char *method,
