@@ -53,6 +53,8 @@ typedef struct vkt_bench_row {
     double loss_first, loss_last; /* training steps: of the first and the last one that was run */
     double ci;                    /* half of the median's 95% confidence interval, in % of it */
     double of_matmul; /* convolutions: % of the speed of the same product by matmul; NAN */
+    double growth;    /* host: the exponent by which the time grows from a quarter of the size on;
+                         NAN, in files of before 0.2.0, too */
 } vkt_bench_row;
 
 /* What is needed to judge the numbers. Texts are never NULL. */
@@ -100,7 +102,8 @@ typedef struct vkt_bench_progress {
 } vkt_bench_progress;
 
 typedef struct vkt_bench_desc {
-    bool quick; /* small shapes and short times: under a minute on two CPU cores */
+    bool quick; /* small shapes and short times: under a minute on two CPU cores that do nothing
+                   else; as it ends, rows get fewer runs */
     bool once;  /* one run of everything, no warm-up, smallest shapes: for tests; times mean nothing
                  */
     const char *only; /* "ceilings", "ops", "steps"; NULL: all of these. Ops and steps measure the

@@ -55,7 +55,7 @@ static void fill_info(vkt__bencher *b)
     i->date = vkt__arena_strdup(a, date);
     i->clock = b->wall ? "wall clock" : "GPU timestamps";
     i->settings = vkt__arena_printf(
-        a, "%s%s%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s%s%s%s",
+        a, "%s%s%s, warm-up %g s, measured %g s and at least %u runs%s%s%s%s%s%s%s%s",
         b->desc->once    ? "once"
         : b->desc->quick ? "quick"
                          : "full",
@@ -63,6 +63,7 @@ static void fill_info(vkt__bencher *b)
         : b->suite   ? ", suite 2, set "
                      : "",
         b->suite ? vkt__suite_set_name(b->suite) : "", b->warm_s, b->time_s, b->min_runs,
+        b->minute_s > 0 ? ", less as the minute ends" : "",
         c->math == VKT_MATH_FAST ? ", math fast" : "", b->desc->only ? ", only " : "",
         b->desc->only ? b->desc->only : "", b->desc->op ? ", op " : "",
         b->desc->op ? b->desc->op : "",
@@ -149,6 +150,8 @@ vkt_status vkt_bench_run(vkt_gpu *gpu, const vkt_bench_desc *desc, vkt_bench **o
     b.warm_s = desc->once ? 0 : desc->quick ? 0.05 : desc->key ? 0.2 : 0.5;
     b.time_s = desc->once ? 0 : desc->quick ? 0.15 : desc->key ? 0.5 : 1;
     b.min_runs = desc->once ? 1 : desc->quick || desc->key ? 5 : 9;
+    b.minute_s = desc->quick && !desc->once && !(b.seconds > 0) ? VKT__QUICK_SECONDS : 0;
+    b.share = 1;
     fill_info(&b);
     b.energy = vkt__energy_open(caps, NULL);
     vkt__conditions_open(&b.beside, caps, NULL, NULL);

@@ -23,6 +23,11 @@ static double confidence(const double *s, uint32_t n)
     return (s[(uint32_t)high] - s[(uint32_t)low]) / 2 / median;
 }
 
+uint32_t vkt__bench_min_runs(const vkt__bencher *b)
+{
+    return b->share < 0.5 ? VKT_MIN(b->min_runs, 3) : b->min_runs;
+}
+
 bool vkt__bench_is_sure(const vkt__bencher *b, const double *s, uint32_t n)
 {
     static const double SURE = 0.02;
@@ -90,8 +95,8 @@ vkt_status vkt__bench_time(vkt__bencher *b, const vkt__bench_job *job, vkt__time
     vkt__cmd *cmd = NULL;
     double wall, gpu, fill = b->desc->quick ? 0.01 : 0.02,
                       *s = vkt__alloc(2 * MAX_RUNS * sizeof *s), *s2 = s + MAX_RUNS;
-    double warm_s = job->warm_s > 0 ? job->warm_s : b->warm_s,
-           time_s = job->time_s > 0 ? job->time_s : b->time_s;
+    double warm_s = b->share * (job->warm_s > 0 ? job->warm_s : b->warm_s),
+           time_s = b->share * (job->time_s > 0 ? job->time_s : b->time_s);
     uint32_t reps = 1, n = 0, most = job->max_reps ? job->max_reps : 2000;
     VKT_TRY(record(b, job, 1, &cmd));
     bool slow = false;    /* so slow that a few runs must do */
@@ -112,7 +117,7 @@ vkt_status vkt__bench_time(vkt__bencher *b, const vkt__bench_job *job, vkt__time
         for (double end = vkt__now() + warm_s; vkt__now() < end && !slow;)
             VKT_TRY(run_once(b, cmd, &wall, &gpu));
     }
-    uint32_t min_runs = b->desc->once ? 1 : job->trial ? 2 : slow ? 3 : b->min_runs;
+    uint32_t min_runs = b->desc->once ? 1 : job->trial ? 2 : slow ? 3 : vkt__bench_min_runs(b);
     double begun = vkt__now(), end = begun + (b->desc->once ? 0 : time_s),
            last = begun + VKT__BENCH_MOST_TIMES * time_s;
     while (n < min_runs || (n < MAX_RUNS && vkt__now() < end) ||

@@ -14,6 +14,8 @@ void vkt__bench_stats(double *s, uint32_t n, vkt__times *out);
 /* Whether the median of n times is known well enough: outside a suite always, in one to 2%. Else
  * more runs are made, for up to three times as long as otherwise. */
 enum { VKT__BENCH_MOST_TIMES = 3 };
+/* How many runs a row has at least, in the item's share of the time. */
+uint32_t vkt__bench_min_runs(const vkt__bencher *b);
 bool vkt__bench_is_sure(const vkt__bencher *b, const double *s, uint32_t n);
 
 /* Best bandwidth in bytes/s of anything that touches `working_set` bytes over and over; write_share

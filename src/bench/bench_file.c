@@ -50,23 +50,22 @@ static const struct {
 };
 enum { INFO_OF_VERSION_1 = 12 };
 
+/* A number above 0 that a measured row must have; one that it may; which may be below 0. */
+typedef enum rule { MUST, MAY, SIGNED } rule;
 static const struct {
     const char *key;
     size_t at;
-    bool must;
+    rule rule;
 } number_fields[] = {
-/* must: of rows that were measured */
-#define FIELD(name, must)                                                                          \
+#define FIELD(name, rule)                                                                          \
     {                                                                                              \
-#name, offsetof(vkt_bench_row, name), must                                                 \
+#name, offsetof(vkt_bench_row, name), rule                                                 \
     }
-    FIELD(value, true),       FIELD(min, true),          FIELD(max, true),
-    FIELD(q1, true),          FIELD(q3, true),           FIELD(gpu_value, false),
-    FIELD(gflops, false),     FIELD(gbps, false),        FIELD(percent, false),
-    FIELD(error, false),      FIELD(items_per_s, false), FIELD(host_us, false),
-    FIELD(kernels_ms, false), FIELD(of_matmul, false),   FIELD(memory_bytes, false),
-    FIELD(ci, false),         FIELD(energy_j, false),    FIELD(loss_first, false),
-    FIELD(loss_last, false),
+    FIELD(value, MUST),     FIELD(min, MUST),       FIELD(max, MUST),         FIELD(q1, MUST),
+    FIELD(q3, MUST),        FIELD(gpu_value, MAY),  FIELD(gflops, MAY),       FIELD(gbps, MAY),
+    FIELD(percent, MAY),    FIELD(error, MAY),      FIELD(items_per_s, MAY),  FIELD(host_us, MAY),
+    FIELD(kernels_ms, MAY), FIELD(of_matmul, MAY),  FIELD(memory_bytes, MAY), FIELD(ci, MAY),
+    FIELD(energy_j, MAY),   FIELD(loss_first, MAY), FIELD(loss_last, MAY),    FIELD(growth, SIGNED),
 #undef FIELD
 };
 
@@ -280,15 +279,15 @@ static const char *get_text(reader *r, const json_t *j, const char *key)
     return vkt__arena_strdup(&r->b->priv->arena, s);
 }
 
-static double get_number(reader *r, const json_t *j, const char *key, bool must)
+static double get_number(reader *r, const json_t *j, const char *key, rule is)
 {
-    if (!must && (!j || json_is_null(j))) return NAN;
+    if (is != MUST && (!j || json_is_null(j))) return NAN;
     if (!json_is_number(j)) {
-        bad(r, "%s must be a number%s", key, must ? "" : " or null");
+        bad(r, "%s must be a number%s", key, is == MUST ? "" : " or null");
         return NAN;
     }
     double v = json_number_value(j);
-    if (!isfinite(v) || v < 0 || v > 1e30 || (must && !(v > 0)))
+    if (!isfinite(v) || fabs(v) > 1e30 || (is != SIGNED && v < 0) || (is == MUST && !(v > 0)))
         bad(r, "%s is %g: not a possible measurement", key, v);
     return v;
 }
@@ -328,7 +327,7 @@ static void read_row(reader *r, const json_t *o)
     for (size_t k = 0; k < VKT_COUNT(number_fields); k++)
         *number_at(row, k) =
             get_number(r, json_object_get(o, number_fields[k].key), number_fields[k].key,
-                       number_fields[k].must && !row->refused);
+                       row->refused && number_fields[k].rule == MUST ? MAY : number_fields[k].rule);
     if (!json_is_integer(runs) || json_integer_value(runs) < (row->refused ? 0 : 1) ||
         json_integer_value(runs) > 1000000)
         bad(r, "runs must be a whole number above 0");
@@ -404,7 +403,7 @@ static void read_score(reader *r, const json_t *o)
         return;
     }
     r->b->score_version = (uint32_t)json_integer_value(version);
-    r->b->score = get_number(r, json_object_get(o, "value"), "score.value", false);
+    r->b->score = get_number(r, json_object_get(o, "value"), "score.value", MAY);
 }
 
 static void read_suite(reader *r, const json_t *o)
@@ -418,8 +417,8 @@ static void read_suite(reader *r, const json_t *o)
     }
     r->b->suite_version = (uint32_t)json_integer_value(version);
     r->b->suite_set = get_text(r, json_object_get(o, "set"), "suite.set");
-    r->b->suite_fp32 = get_number(r, json_object_get(o, "fp32"), "suite.fp32", false);
-    r->b->suite_half = get_number(r, json_object_get(o, "half"), "suite.half", false);
+    r->b->suite_fp32 = get_number(r, json_object_get(o, "fp32"), "suite.fp32", MAY);
+    r->b->suite_half = get_number(r, json_object_get(o, "half"), "suite.half", MAY);
 }
 
 vkt_status vkt_bench_parse(const char *data, size_t n, const char *name, vkt_bench **out)

@@ -105,7 +105,7 @@ fail:
 
 static double seconds_of(const vkt__bencher *b)
 {
-    return b->desc->once ? 0 : b->desc->quick ? 1.0 : 3.0;
+    return b->desc->once ? 0 : b->desc->quick ? b->share : 3.0;
 }
 
 static void add_row(vkt__bencher *b, const char *name, uint32_t tokens, double *s, uint32_t n,
@@ -169,7 +169,8 @@ static vkt_status reopen(vkt__bencher *b, const struct workload *w, talker *t)
     bool wanted = false;
     if (b->desc->gpu)
         VKT_TRY(vkt__one_core_wanted(b->gpu, vkt__generator_graph(t->generator),
-                                     vkt__generator_scores(t->generator), "token", &wanted));
+                                     vkt__generator_scores(t->generator), "token", VKT_LOG_INFO,
+                                     &wanted));
     vkt_generator_reset(t->generator);
     if (!wanted) return VKT_OK;
     talker_finish(b, t);
@@ -210,6 +211,15 @@ const char *vkt__bench_generate_name(uint32_t i)
     return at < VKT_COUNT(workloads) ? workloads[at].name : NULL;
 }
 
+/* Seconds of the passes over all tokens that a row needs at least, at what steps are thought to
+ * reach on a CPU driver. */
+static double passes_s(const vkt__bencher *b, const struct workload *w)
+{
+    enum { PASSES = 4 };
+    if (b->caps->klass != VKT_GPU_CLASS_CPU || !(b->minute_s > 0)) return 0;
+    return PASSES * 2e-9 / 5 * 12 * w->layers * w->width * w->width * w->before;
+}
+
 void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list)
 {
     for (uint32_t i = 0; i < VKT_COUNT(workloads); i++) {
@@ -220,6 +230,7 @@ void vkt__bench_plan_generate(vkt__bencher *b, vkt__bench_items *list)
         if (b->desc->quick && !exact && w->level > 1)
             vkt__bench_left_out(b->out, "%s: not with --quick", w->name);
         else
-            vkt__bench_plan(list, VKT_BENCH_STEPS, w->name, b->desc->quick ? 2.5 : 6.5, run, i, 0);
+            vkt__bench_plan(list, VKT_BENCH_STEPS, w->name,
+                            (b->desc->quick ? 2.5 : 6.5) + passes_s(b, w), run, i, 0);
     }
 }

@@ -298,6 +298,7 @@ static vkt_status measure(const vkt__bencher *b, const struct row *r, const vkt_
     vkt_status st;
     double s[MOST], all = 0;
     uint32_t n = 0, least = b->desc->once ? 1 : b->desc->quick ? 3 : 5;
+    time_s *= b->share;
     VKT_TRY(r->prepare(w));
     if (!b->desc->once) VKT_TRY(r->run(w)); /* files in the system's cache, as for the others */
     while (n < MOST && (n < least || all < time_s)) {
@@ -336,15 +337,16 @@ static vkt_status run(vkt__bencher *b, const vkt__bench_item *item)
                                           : 2],
              few = n / SMALLER | 1; /* a deep net has an odd number of layers */
     vkt_status st;
-    if (!b->desc->once) VKT_TRY(measure_size(b, r, few, b->time_s / SMALLER, &fewer));
+    if (few < n) VKT_TRY(measure_size(b, r, few, b->time_s / SMALLER, &fewer));
     VKT_TRY(measure_size(b, r, n, b->time_s, &t));
     vkt_bench_row *row = vkt__bench_row(
         b->out, VKT_BENCH_HOST, vkt__arena_printf(&a, "%s, %u %s", r->name, n, r->of), "ms", false);
     vkt__bench_set(row, &t, 1e3);
     row->items_per_s = n / t.median;
-    if (!b->desc->once && t.median > 0 && fewer.median > 0)
-        vkt__bench_note(b->out, row, "from %u %s on it grows as their number to the power of %.2f",
-                        few, r->of, log(t.median / fewer.median) / log((double)n / few));
+    if (t.median > 0 && fewer.median > 0) {
+        row->growth = log(t.median / fewer.median) / log((double)n / few);
+        vkt__bench_note(b->out, row, "compared with %u %s", few, r->of);
+    }
 fail:
     vkt__arena_finish(&a);
     return st;

@@ -141,6 +141,25 @@ static bool is_too_late(const vkt__bencher *b, double weight)
     return b->seconds > 0 && vkt__now() - b->began + weight > b->seconds;
 }
 
+/* The rest of a promised minute decides how long the next item is measured, by the times that the
+ * items before took and were thought to take. No item is left out for it. */
+static void set_share(vkt__bencher *b)
+{
+    static const double LEAST = 0.1;
+    if (!(b->minute_s > 0)) return;
+    double elapsed = vkt__now() - b->began, left = VKT_MAX(b->minute_s - elapsed, 0),
+           slower = b->weight_done > 0 ? VKT_MAX(elapsed / b->weight_done, 1) : 1;
+    b->share = VKT_MAX(VKT_MIN(left / ((b->weight_all - b->weight_done) * slower), 1), LEAST);
+}
+
+/* Whether an item is not measured once more: the time is over, of the benchmark or of the minute,
+ * which a baseline may exceed. */
+static bool is_too_late_again(const vkt__bencher *b, double weight)
+{
+    return is_too_late(b, weight) ||
+           (b->minute_s > 0 && !b->desc->baseline && vkt__now() - b->began + weight > b->minute_s);
+}
+
 /* of[i]: the first of the rows that item i made. */
 static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const size_t *of)
 {
@@ -156,7 +175,7 @@ static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const siz
             }
             if (!(slower ||
                   (disturbed && in_vain < MOST_IN_VAIN && list->item[i].weight < MINUTES)) ||
-                is_too_late(b, list->item[i].weight))
+                is_too_late_again(b, list->item[i].weight))
                 break;
             size_t n_rows = b->out->n_rows, n_left_out = b->out->n_left_out;
             b->n_copy =
@@ -193,6 +212,7 @@ vkt_status vkt__bench_measure(vkt__bencher *b, const vkt__bench_items *list)
             continue;
         }
         progress(b, list->item[i].name);
+        set_share(b);
         double start = vkt__now();
         st = measure(b, &list->item[i]);
         if (st == VKT_OK && b->desc->repeat > 1) st = repeated(b, &list->item[i], of[i]);

@@ -63,6 +63,7 @@ vkt_bench_row *vkt__bench_row(vkt_bench *b, vkt_bench_group group, const char *n
                            .loss_first = NAN,
                            .loss_last = NAN,
                            .of_matmul = NAN,
+                           .growth = NAN,
                            .ci = NAN,
                            .energy_j = NAN,
                            .memory_bytes = NAN };
@@ -96,7 +97,7 @@ void vkt__bench_refuse(vkt__bencher *b, vkt_bench_row *r, bool wrong, const char
     if (wrong && !b->n_wrong++)
         b->first_wrong = vkt__arena_printf(&b->out->priv->arena, "%s: %s", r->name, r->refused);
     r->value = r->min = r->max = r->q1 = r->q3 = r->gpu_value = r->gflops = r->gbps = r->percent =
-        NAN;
+        r->growth = NAN;
 }
 
 void vkt__bench_left_out(vkt_bench *b, const char *fmt, ...)

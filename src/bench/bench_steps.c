@@ -90,20 +90,21 @@ static vkt_status measure(vkt__bench_runner *r, const vkt__workload *w)
         goto fail;
     }
     if (!b->desc->once) {
-        uint32_t tries = one > 1 ? 1 : 3;
+        uint32_t tries = one > 1 || b->share < 0.5 ? 1 : 3;
         start = vkt__now();
         for (uint32_t i = 0; i < tries; i++) VKT_TRY(vkt__bench_runner_step(r));
         VKT_TRY(vkt__steps_drain(&r->steps));
         one = (vkt__now() - start) / tries;
-        for (double end = vkt__now() + b->warm_s; vkt__now() < end;)
+        for (double end = vkt__now() + b->share * b->warm_s; vkt__now() < end;)
             VKT_TRY(vkt__bench_runner_step(r));
         double least = b->desc->quick ? 0.02 : 0.05;
         per = (uint32_t)VKT_MAX(1, VKT_MIN(least / VKT_MAX(one, 1e-6), 10000));
     }
-    double seconds = b->desc->once ? 0 : b->desc->quick ? 1.0 : 3.0;
+    double seconds = b->desc->once ? 0 : b->desc->quick ? b->share : 3.0;
     uint64_t read = r->n_read;
     if (b->energy) vkt__energy_begin(b->energy);
-    uint32_t least_n = b->desc->once ? 1 : one > 0.3 ? 4 : b->min_runs;
+    uint32_t least_n = vkt__bench_min_runs(b);
+    if (one > 0.3) least_n = VKT_MIN(least_n, 4);
     double begun = vkt__now(), end = begun + seconds,
            last = begun + VKT__BENCH_MOST_TIMES * seconds;
     for (; n < least_n || (n < MAX_WINDOWS && vkt__now() < end) ||
@@ -214,10 +215,12 @@ const char *vkt__bench_step_name(uint32_t i)
 
 static void plan_workload(vkt__bencher *b, vkt__bench_items *list, uint32_t i)
 {
+    enum { LEAST_STEPS = 7 }; /* of a row in a short share of a minute */
     const vkt__workload *workloads = vkt__bench_workloads(NULL);
+    double step_s = b->caps->klass == VKT_GPU_CLASS_CPU ? workloads[i].gflops / 5 : 0;
     vkt__bench_plan(list, VKT_BENCH_STEPS, workloads[i].name,
                     b->warm_s + (b->desc->quick ? 1.2 : 3.2) +
-                        (b->caps->klass == VKT_GPU_CLASS_CPU ? workloads[i].gflops / 5 : 0),
+                        step_s * (b->minute_s > 0 ? LEAST_STEPS : 1),
                     run_workload, i, 0);
 }
 

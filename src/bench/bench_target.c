@@ -87,6 +87,7 @@ static vkt_status run_target(vkt__bencher *b, const vkt__bench_item *item)
     double s[MOST_RUNS], reached = NAN;
     uint64_t steps[MOST_RUNS] = { 0 };
     uint32_t n = 0, runs = b->desc->once ? 1 : b->desc->quick ? t->quick : t->runs;
+    if (b->share < 0.5) runs = 1;
     vkt__times times;
     VKT_TRY(vkt_config_create(&c));
     VKT_TRY(vkt_config_load(c, t->recipe));

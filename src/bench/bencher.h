@@ -36,8 +36,11 @@ typedef struct vkt__bencher {
     const char *first_wrong; /* the first of them, and why */
     vkt__energy *energy;     /* of the device; NULL: nothing tells it */
     vkt__conditions beside;  /* other programs, heat */
-    double warm_s, time_s;   /* per measurement */
+    double warm_s, time_s;   /* per measurement, at share 1 */
     uint32_t min_runs;
+    double
+        minute_s; /* quick: by then all should be measured, with fewer runs; 0: no such promise */
+    double share; /* of warm_s, time_s and min_runs that the item gets; 1, or less for minute_s */
     /* best runs of the ceilings, bytes/s and flops/s; 0: not measured */
     struct {
         double bytes, rate;

@@ -57,7 +57,9 @@ static void put_table(vkt__page *p, vkt__arena *a, const vkt__machine_view *v, s
         c[6] = others
                    ? vkt__arena_printf(a, "%.2f x", vkt__measure_speedup(x, x->median, own->value))
                    : "-";
-        c[7] = own->row->note;
+        c[7] = isfinite(own->row->growth)
+                   ? vkt__arena_printf(a, "growth %.2f, %s", own->row->growth, own->row->note)
+                   : own->row->note;
     }
     if (!k) return;
     vkt__page_heading(p, 2, "%s", vkt__machine_group(g));

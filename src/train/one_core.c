@@ -44,7 +44,7 @@ fail:
 }
 
 vkt_status vkt__one_core_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buffer *scratch,
-                                const char *what, bool *wanted)
+                                const char *what, vkt_log_level level, bool *wanted)
 {
     vkt_status st = VKT_OK;
     uint32_t cpus = vkt__cpu_count();
@@ -57,7 +57,7 @@ vkt_status vkt__one_core_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buff
         return VKT_OK;
     VKT_TRY(measure_hand_over(gpu, scratch, &hand_over));
     *wanted = vkt__one_core_pays(work, n, hand_over, cpus);
-    vkt_log(*wanted ? VKT_LOG_INFO : VKT_LOG_DEBUG, "train",
+    vkt_log(*wanted ? level : VKT_LOG_DEBUG, "train",
             "a %s is about %.0f us of work for one core, and the driver needs %.0f us to hand its "
             "%u kernels to its threads: %s",
             what, work, n * hand_over, n,
@@ -90,7 +90,7 @@ vkt_status vkt__session_reopen(const vkt_gpu_desc *desc, vkt__session **ps, vkt_
     bool wanted;
     *serial = NULL;
     VKT_TRY(vkt__one_core_wanted((*ps)->gpu, (*ps)->train.graph, (*ps)->train.readback[0], "step",
-                                 &wanted));
+                                 VKT_LOG_INFO, &wanted));
     if (wanted) {
         vkt__session_destroy(ps);
         VKT_TRY(vkt__one_core_open(desc, submit_ms, serial));

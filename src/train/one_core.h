@@ -12,9 +12,9 @@
 bool vkt__one_core_pays(double work_us, uint32_t n_dispatches, double hand_over_us, uint32_t cpus);
 /* Whether that is so of graph g, as the device's hand-over measures now; false on a device that
  * hands nothing over. scratch: 4 bytes of it or more, overwritten. what: of g, in the one line that
- * says so: "step". */
+ * says so: "step"; level: of that line. */
 vkt_status vkt__one_core_wanted(vkt_gpu *gpu, const vkt_graph *g, const vkt_buffer *scratch,
-                                const char *what, bool *wanted);
+                                const char *what, vkt_log_level level, bool *wanted);
 /* The device of desc again, without threads; an error has its line. submit_ms: of the first one. */
 vkt_status vkt__one_core_open(const vkt_gpu_desc *desc, uint32_t submit_ms, vkt_gpu **serial);
 /* Where one core is wanted for the steps of *s: opens the device again, serial, and builds the job

@@ -22,6 +22,7 @@ static void the_host_once(void **state)
 {
     (void)state;
     vkt_bench *b, *back;
+    size_t n_grow = 0;
     REQUIRE_OK(vkt_bench_run(gpu, &(vkt_bench_desc) { .once = true, .only = "host" }, &b));
     assert_int_equal(b->n_rows, 16);
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -29,7 +30,9 @@ static void the_host_once(void **state)
         if (r->refused) fail_msg("%s: %s", r->name, r->refused);
         assert_true(r->group == VKT_BENCH_HOST && r->value > 0 && r->items_per_s > 0);
         assert_string_equal(r->unit, "ms");
+        n_grow += isfinite(r->growth) && strstr(r->note, "compared with ");
     }
+    assert_true(n_grow >= 13); /* all that have a smaller size */
     REQUIRE_OK(vkt_bench_save_json(b, "test_bench_host.json"));
     REQUIRE_OK(vkt_bench_load("test_bench_host.json", &back));
     assert_non_null(vkt_bench_find(back, VKT_BENCH_HOST, "list runs, 10 runs"));

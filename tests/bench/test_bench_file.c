@@ -358,6 +358,31 @@ static void damage(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
+/* How a row grows may be below 0, by noise; files of before have no such number. */
+static void growth(void **state)
+{
+    (void)state;
+    char old[512], row[600], text[2048];
+    vkt_bench *a, *b;
+    row_text(old, sizeof old, "host", "list runs, 10 runs", "ms", "lower", 2, 0.1);
+    snprintf(text, sizeof text, head, "A", old);
+    a = parse(text);
+    assert_true(isnan(a->rows[0].growth));
+    a->rows[0].growth = -0.25;
+    REQUIRE_OK(vkt_bench_save_json(a, "test_bench_growth.json"));
+    REQUIRE_OK(vkt_bench_load("test_bench_growth.json", &b));
+    REQUIRE_NEAR(b->rows[0].growth, -0.25, 0);
+    remove("test_bench_growth.json");
+    vkt_bench_destroy(&a);
+    vkt_bench_destroy(&b);
+    snprintf(row, sizeof row, "%.*s, \"growth\": \"fast\"}", (int)strlen(old) - 1, old);
+    refuse_row(row, "growth must be a number or null");
+    snprintf(row, sizeof row, "%.*s, \"growth\": -1e31}", (int)strlen(old) - 1, old);
+    refuse_row(row, "not a possible measurement");
+    snprintf(row, sizeof row, "%.*s, \"host_us\": -1}", (int)strlen(old) - 1, old);
+    refuse_row(row, "not a possible measurement");
+}
+
 /* A row without a speed is kept with its reason and takes part in nothing. */
 static void refused_rows(void **state)
 {
@@ -493,6 +518,7 @@ int main(void)
         cmocka_unit_test(regressions),
         cmocka_unit_test(disturbed_runs_are_no_regression),
         cmocka_unit_test(damage),
+        cmocka_unit_test(growth),
         cmocka_unit_test(refused_rows),
     };
     return cmocka_run_group_tests_name("bench files", tests, NULL, NULL);

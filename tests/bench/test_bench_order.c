@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "base/os.h"
+#include "bench/bench_clock.h"
 #include "bench/bench_rows.h"
 #include "gpu/gpu_vk.h"
 
@@ -16,7 +17,7 @@ static const double planned[][4] = {
     { 180, 130, 90 }, /* twice more */
     { 130, 120, 110 } /* and no more than that: flagged */
 };
-static uint32_t calls[VKT_COUNT(planned)];
+static uint32_t calls[10];
 
 static vkt_status run(vkt__bencher *b, const vkt__bench_item *item)
 {
@@ -159,6 +160,46 @@ static void what_has_no_time_is_left_out(void **state)
     vkt_bench_destroy(&b.out);
 }
 
+/* Items that take at least ten times as long as was thought, and would be measured again. */
+static double shares[10];
+static vkt_status run_slowly(vkt__bencher *b, const vkt__bench_item *item)
+{
+    if (!calls[item->arg]++) shares[item->arg] = b->share;
+    vkt__sleep_ms(10);
+    vkt_bench_row *r = vkt__bench_row(b->out, item->group, item->name, "us", false);
+    r->value = r->min = r->max = r->q1 = r->q3 = 10;
+    r->percent = 150;
+    r->runs = vkt__bench_min_runs(b);
+    return VKT_OK;
+}
+
+/* Each item gets its share of a minute that is too short, and none is left out. */
+static void a_minute_is_shared(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j" };
+    for (int k = 0; k < 2; k++) {
+        vkt__bencher b = { .desc = &(vkt_bench_desc) { .quick = true },
+                           .out = vkt__bench_create(),
+                           .min_runs = 5,
+                           .minute_s = k ? 1000 : 0.06 };
+        vkt__bench_items list = { 0 };
+        memset(calls, 0, sizeof calls);
+        for (uint32_t i = 0; i < VKT_COUNT(names); i++)
+            vkt__bench_plan(&list, VKT_BENCH_OPS, names[i], 0.001, run_slowly, i, 0);
+        REQUIRE_OK(vkt__bench_measure(&b, &list));
+        assert_int_equal(b.out->n_rows, VKT_COUNT(names));
+        assert_int_equal(b.out->n_left_out, 0);
+        assert_true(shares[0] == 1);
+        assert_int_equal(b.out->rows[0].runs, 5);
+        assert_true(k ? b.share == 1 : b.share >= 0.1 && b.share < 0.5);
+        assert_int_equal(b.out->rows[9].runs, k ? 5 : 3);
+        assert_int_equal(calls[0], k ? 3 : 1); /* nothing once more when the minute is over */
+        free(list.item);
+        vkt_bench_destroy(&b.out);
+    }
+}
+
 /* Measures five times; the middle one is 12. */
 static vkt_status run_varying(vkt__bencher *b, const vkt__bench_item *item)
 {
@@ -232,6 +273,7 @@ int main(void)
         cmocka_unit_test(what_is_repeated_keeps_the_median),
         cmocka_unit_test(a_device_lost_while_repeating_leaves_each_row_once),
         cmocka_unit_test(what_has_no_time_is_left_out),
+        cmocka_unit_test(a_minute_is_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

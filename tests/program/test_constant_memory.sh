@@ -33,5 +33,16 @@ with open("run/metrics.jsonl", "w") as f:
     for i in range(1, 250001):
         f.write(f'{{"kind":"train","step":{i},"loss":{1 + i % 7}.5,"accuracy":0.{i % 9},"grad_norm":1.25,"clip":1,"lr":0.003,"items_per_s":9000,"seconds":{i}.5}}\n')
 require("a report of 250,000 steps", 48, "report", "run", "-o", "run.html")
+
+# A run that diverged early: the gap, however long, is one point of each curve, in memory and in the page.
+pathlib.Path("gap").mkdir()
+pathlib.Path("gap/run.json").write_text(pathlib.Path("run/run.json").read_text())
+with open("gap/metrics.jsonl", "w") as f:
+    for i in range(1, 250001):
+        n = f'{1 + i % 7}.5' if i < 1000 else "null"
+        f.write(f'{{"kind":"train","step":{i},"loss":{n},"accuracy":{n},"grad_norm":{n},"clip":1,"lr":0.003,"items_per_s":9000,"seconds":{i}.5}}\n')
+require("a report of 250,000 steps, most without a loss", 48, "report", "gap", "-o", "gap.html")
+whole, gap = (pathlib.Path(name).stat().st_size for name in ("run.html", "gap.html"))
+assert gap < whole, (gap, whole)
 P
 echo "test_constant_memory: ok"

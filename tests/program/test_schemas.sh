@@ -24,6 +24,18 @@ fits study study/study.json search/study.json && grep -q '"metaparameters"' sear
 sed '0,/"rise": [0-9.]*/s//"rise": "inf"/' study/study.json >bad.json
 fits study bad.json || fail "a trial that diverged"
 fits bench bench.json || fail "a benchmark file"
+"$program" bench --once --host --json host.json >log 2>&1 && fits bench host.json || fail "a benchmark file of the host"
+python3 - <<'P' # a row that grows as 1.5, one of a file that does not say how
+import json
+b = json.load(open("host.json"))
+b["results"][0]["growth"] = 1.5
+json.dump(b, open("grows.json", "w"))
+for r in b["results"]: del r["growth"]
+json.dump(b, open("old.json", "w"))
+P
+"$program" bench compare grows.json old.json >out 2>log && grep -q 'look at and open a table, 100 rows .* 1\.50 .* - ' out || fail "growth: $(cat out)"
+mkdir grows && cp grows.json grows && "$program" bench table grows --html grown >out 2>log && grep -q 'growth 1\.50, compared with 25 rows' grown/device-*.html &&
+    grep -q '^.*look at and open a table, 100 rows.*,ms,lower,.*,1\.5,1$' grown/results.csv || fail "growth in pages: $(ls grown; head -3 grown/results.csv)"
 
 # ---- the check can fail
 sed 's/"kind":"eval"/"kind":"other"/' run/metrics.jsonl >bad.jsonl

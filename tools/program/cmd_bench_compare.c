@@ -21,6 +21,7 @@ static void print_group(const vkt_bench *const *files, size_t n, vkt_bench_group
         snprintf(title[n_cols], sizeof title[0], "%s", letter(f));
         col[n_cols] = (cli_column) { title[n_cols], true, 0 };
         n_cols++;
+        if (g == VKT_BENCH_HOST) col[n_cols++] = (cli_column) { "growth", true, 0, 1 };
         if (!f) continue;
         snprintf(title[n_cols], sizeof title[0], "%s / A", letter(f));
         col[n_cols] = (cli_column) { title[n_cols], true, 0 };
@@ -38,6 +39,7 @@ static void print_group(const vkt_bench *const *files, size_t n, vkt_bench_group
         for (size_t f = 0; f < n; f++) {
             const vkt_bench_row *r = vkt_bench_find(files[f], g, a->name);
             cmd_table_cell(&t, c++, r ? r->refused ? "refused" : cmd_bench_num(r->value) : "-");
+            if (g == VKT_BENCH_HOST) cmd_table_cell(&t, c++, cmd_bench_growth(r));
             double v = vkt_bench_speedup(a, r);
             if (f) cmd_table_cell(&t, c++, isfinite(v) ? cli_text("%sx", cmd_bench_num(v)) : "-");
         }
@@ -49,6 +51,7 @@ static void print_group(const vkt_bench *const *files, size_t n, vkt_bench_group
         cmd_table_cell(&t, c++, "");
         for (size_t f = 0; f < n; f++) {
             cmd_table_cell(&t, c++, "");
+            if (g == VKT_BENCH_HOST) cmd_table_cell(&t, c++, "");
             if (f)
                 cmd_table_cell(
                     &t, c++,

@@ -221,11 +221,9 @@ static void print_steps(const vkt_bench *b, bool md)
     }
 }
 
-/* The exponent that the row's note ends with; 1: twice the work takes twice the time. */
-static const char *growth(const vkt_bench_row *r)
+const char *cmd_bench_growth(const vkt_bench_row *r)
 {
-    const char *last = strrchr(r->note, ' ');
-    return last && strstr(r->note, "power of") ? last + 1 : "-";
+    return r && isfinite(r->growth) ? cli_text("%.2f", r->growth) : "-";
 }
 
 static void print_host(const vkt_bench *b, bool md)
@@ -238,9 +236,12 @@ static void print_host(const vkt_bench *b, bool md)
     for (size_t i = 0; i < b->n_rows; i++) {
         const vkt_bench_row *r = &b->rows[i];
         if (r->group != VKT_BENCH_HOST) continue;
-        const char *const c[] = { r->name,   r->refused ? "refused" : cmd_bench_num(r->value),
-                                  spread(r), cli_rate(r->items_per_s),
-                                  growth(r), cli_text("%u", r->runs) };
+        const char *const c[] = { r->name,
+                                  r->refused ? "refused" : cmd_bench_num(r->value),
+                                  spread(r),
+                                  cli_rate(r->items_per_s),
+                                  cmd_bench_growth(r),
+                                  cli_text("%u", r->runs) };
         for (size_t k = 0; k < CLI_COUNT(col); k++) cmd_table_cell(&t, k, c[k]);
     }
     cmd_table_print(&t, md);

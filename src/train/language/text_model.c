@@ -32,7 +32,8 @@ static vkt_status model_reopen(const vkt_gpu_desc *gpu, vkt__text_model *s)
     bool wanted;
     uint32_t submit_ms = vkt_gpu_caps(s->gpu)->submit_ms;
     VKT_TRY(vkt__one_core_wanted(s->gpu, vkt__generator_graph(s->generator),
-                                 vkt__generator_scores(s->generator), "token", &wanted));
+                                 vkt__generator_scores(s->generator), "token", VKT_LOG_DEBUG,
+                                 &wanted));
     if (!wanted) return VKT_OK;
     vkt_generator_destroy(&s->generator);
     vkt_model_destroy(&s->model);
