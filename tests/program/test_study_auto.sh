@@ -122,6 +122,12 @@ printf '%s\n' 'train.batch: {fixed: 16}' 'optim.lr: {log: [0.001, 0.01]}' >fixed
 "$program" study search t.yaml --space fixed.yaml --trials 2 --steps 20 --dry-run >out 2>log && ! grep -q 'batch size in it' log || fail "a fixed batch size is warned of"
 
 # ---- the starter of a small table decays more than that of a larger one; next of a first look is to tune it, of a tuned run to use it
+# A language model is no ONNX file: the folder is named that can be written.
+for i in $(seq 60); do printf 'ab ab abc %s.\n' $i; done >t.txt
+printf 'data: {source: text, path: t.txt, tokenizer: bytes, context: 8}\nmodel: [{transformer: {layers: 1, heads: 1, width: 8}}]\ntrain: {steps: 20, batch: 4}\neval: {every: 10}\n' >text.yaml
+"$program" study auto text.yaml --minutes 0.001 --study text --quiet >out 2>log || fail "a text: exit $?"
+grep -q '^  vktrain export text/trial-[0-9]* --hf FOLDER$' out && "$program" export "$(sed -n 's/^  vktrain export \([^ ]*\) .*/\1/p' out)" --hf hf >out 2>log || fail "next of a text: $(cat out)"
+
 "$program" init t.csv -o small.yaml >out 2>log && grep -q 'vktrain study auto small.yaml' out || fail "next of init: $(cat out)"
 grep -q '^  - members:' small.yaml && grep -q '^  weight_decay: 0.3 ' small.yaml && ! grep -q patience small.yaml || fail "the starter of 300 rows"
 python3 -c '

@@ -50,17 +50,27 @@ static const cli_flag flags[] = {
 
 /* ---- what kind of data ---- */
 
-/* What the readers say is kept, and shown once it is known which of them the data is for. */
+/* What the readers say is kept, and shown once it is known which of them the data is for: each line
+ * once, however often the data is opened. */
 enum { MOST_SAID = 16 };
 static char last_error[600], said[MOST_SAID][600];
-static size_t n_said;
+static size_t n_said, n_shown; /* the first n_shown have been shown */
 static void keep(void *user, vkt_log_level level, const char *area, const char *text)
 {
     (void)user, (void)area;
-    if (level == VKT_LOG_ERROR)
-        snprintf(last_error, sizeof last_error, "%s", text);
-    else if (level == VKT_LOG_WARN && n_said < MOST_SAID)
-        snprintf(said[n_said++], sizeof said[0], "%s", text);
+    if (level == VKT_LOG_ERROR) snprintf(last_error, sizeof last_error, "%s", text);
+    if (level != VKT_LOG_WARN || n_said == MOST_SAID) return;
+    snprintf(said[n_said], sizeof said[0], "%s", text);
+    for (size_t i = 0; i < n_said; i++)
+        if (!strcmp(said[i], said[n_said])) return;
+    n_said++;
+}
+
+/* Shows the kept lines; later ones are shown at once. */
+static void show(const init_options *o)
+{
+    cli_log_open(o->common.quiet, o->common.verbose);
+    for (; n_shown < n_said; n_shown++) vkt_log(VKT_LOG_WARN, "init", "%s", said[n_shown]);
 }
 
 static void note(init_data *d, const char *text)
@@ -76,7 +86,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     vkt_config *c = NULL;
     vkt_status st = vkt_config_create(&c); /* its defaults are the recipe's */
     if (st != VKT_OK) return st;
-    n_said = 0;
+    n_said = n_shown;
     c->data.source = source;
     c->data.path = d->path;
     c->data.task = task;
@@ -290,7 +300,11 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
     vkt_tokenizer_destroy(&t);
     if (st != VKT_OK) return cli_exit_code(st);
     d->tokenizer = kept;
-    return cli_exit_code(try_open(o, d->source, VKT_TASK_CLASSIFY, d));
+    vkt_log_set(keep, NULL, VKT_LOG_WARN);
+    st = try_open(o, d->source, VKT_TASK_CLASSIFY, d);
+    show(o);
+    if (st != VKT_OK) cli_error("init: %s", last_error);
+    return cli_exit_code(st);
 }
 
 /* ---- looking ---- */
@@ -374,8 +388,7 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
                  "`model`");
         st = VKT_E_ARG;
     }
-    cli_log_open(o->common.quiet, o->common.verbose);
-    for (size_t i = 0; i < n_said; i++) vkt_log(VKT_LOG_WARN, "init", "%s", said[i]);
+    show(o);
     if (st != VKT_OK) cli_error("init: %s", last_error);
     return st;
 }

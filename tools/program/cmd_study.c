@@ -238,9 +238,11 @@ static void print_plan(const vkt_study *s)
 static void print_use(const vkt_study *s)
 {
     const char *run = cli_word_here(s->best_run);
+    vkt_data_kind kind;
+    bool text = vkt_checkpoint_kind(s->best_run, &kind) == VKT_OK && kind == VKT_DATA_KIND_TEXT;
     printf("  vktrain eval %s --split test      how good it is on examples that chose nothing\n",
            run);
-    printf("  vktrain export %s\n", run);
+    printf("  vktrain export %s%s\n", run, text ? " --hf FOLDER" : "");
     printf("  vktrain serve %s\n", run);
 }
 
