@@ -444,6 +444,7 @@ set(SRC_RUNS
   src/runs/metrics.c
   src/runs/run_folder.c
   src/runs/run_list.c
+  src/runs/run_note.c
   src/runs/sample_files.c
 )
 set(SRC_MODELS
@@ -774,8 +775,10 @@ set(SRC_UI
   tools/program/ui/ui_bench.c
   tools/program/ui/ui_curves.c
   tools/program/ui/ui_files.c
+  tools/program/ui/ui_histories.c
   tools/program/ui/ui_jobs.c
   tools/program/ui/ui_os.c
+  tools/program/ui/ui_os_task.c
   tools/program/ui/ui_recipe.c
   tools/program/ui/ui_recipes.c
   tools/program/ui/ui_roots.c

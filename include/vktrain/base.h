@@ -95,6 +95,9 @@ VKT_API vkt_status vkt_file_write(const char *path, const void *data, size_t n);
  * XDG_CACHE_HOME or LOCALAPPDATA say), without a slash at the end, created. False: there is none.
  */
 VKT_API bool vkt_cache_folder(char *out, size_t n);
+/* Whether looking at this path says nothing to a stranger: Windows asks a server for \\SERVER\SHARE
+ * with the user's name, so where VKT_WITHIN names folders, only servers below these are asked. */
+VKT_API bool vkt_path_may_look(const char *path);
 /* How the process is ended when no memory at all is left: `end` does not return. NULL: abort. */
 VKT_API void vkt_out_of_memory_set(void (*end)(void));
 

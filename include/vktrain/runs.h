@@ -45,6 +45,10 @@ VKT_API vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
 /* Reads the lines appended since the last call, or the whole file again if a resumed run has
  * truncated it. */
 VKT_API vkt_status vkt_history_update(vkt_history *h);
+/* The same in parts, for who has other things to do meanwhile: open reads nothing yet, and read
+ * about so many bytes; *more: there are more. */
+VKT_API vkt_status vkt_history_open(const char *run_dir, vkt_history **out);
+VKT_API vkt_status vkt_history_read(vkt_history *h, uint64_t most_bytes, bool *more);
 VKT_API void vkt_history_destroy(vkt_history **h);
 /* An evaluation's value of a metric by its name, as checkpoint.metric has it; NAN: not measured. */
 VKT_API double vkt_history_metric(const vkt_history_eval *e, const char *metric);
@@ -65,6 +69,11 @@ VKT_API bool vkt_run_alive(const char *run_dir); /* a process is training in thi
 /* None is. Both are false where that can't be told: another user's folder, a file system without
  * locks. For a study's folder as well. */
 VKT_API bool vkt_run_abandoned(const char *run_dir);
+
+/* Changes the note of a run, in progress or not: RUN/note.txt, which counts instead of the recipe's
+ * from now on; "" is an empty one. ARG: no run's folder, or no line of UTF-8 of at most 1000 bytes.
+ */
+VKT_API vkt_status vkt_run_set_note(const char *run_dir, const char *note);
 
 /* A run folder as `vktrain runs` shows it. Strings belong to the list. */
 typedef struct vkt_run_info {

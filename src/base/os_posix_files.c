@@ -109,6 +109,12 @@ static char *where_it_leads(const char *path)
     return real;
 }
 
+bool vkt_path_may_look(const char *path)
+{
+    (void)path;
+    return true;
+}
+
 bool vkt__may_open(const char *path)
 {
     const char *within = getenv("VKT_WITHIN");

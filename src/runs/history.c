@@ -231,7 +231,7 @@ static void start_over(vkt_history *h)
     h->priv->offset = h->priv->line = 0;
 }
 
-vkt_status vkt_history_update(vkt_history *h)
+vkt_status vkt_history_read(vkt_history *h, uint64_t most_bytes, bool *more)
 {
     enum { CHUNK = 1 << 20 };
     struct vkt__history_private *p = h->priv;
@@ -243,9 +243,12 @@ vkt_status vkt_history_update(vkt_history *h)
     char *chunk = st == VKT_OK ? vkt__alloc(CHUNK) : NULL;
     if (st == VKT_OK && !vkt__file_seek(f, p->offset))
         st = vkt__fail(VKT_E_IO, "history", "can't read more of '%s'", p->path);
-    for (size_t got = 1; st == VKT_OK && got;) {
+    uint64_t n_read = 0;
+    *more = false;
+    for (size_t got = 1; st == VKT_OK && got && !*more;) {
         size_t at = 0;
         got = fread(chunk, 1, CHUNK, f);
+        n_read += got;
         vkt__str_add(&text, chunk, got);
         for (const char *nl; got && (nl = memchr(text.data + at, '\n', text.len - at));) {
             size_t n = (size_t)(nl - (text.data + at));
@@ -256,6 +259,7 @@ vkt_status vkt_history_update(vkt_history *h)
         p->offset += at;
         memmove(text.data ? text.data : chunk, text.data ? text.data + at : chunk, text.len - at);
         text.len -= at;
+        *more = got && n_read >= most_bytes && at; /* a line is read whole, however long it is */
     }
     if (f) fclose(f);
     free(chunk);
@@ -270,18 +274,27 @@ vkt_status vkt_history_update(vkt_history *h)
     return st;
 }
 
-vkt_status vkt_history_load(const char *run_dir, vkt_history **out)
+vkt_status vkt_history_update(vkt_history *h)
 {
-    vkt_history *h = vkt__alloc(sizeof *h);
+    bool more;
+    return vkt_history_read(h, UINT64_MAX, &more);
+}
+
+vkt_status vkt_history_open(const char *run_dir, vkt_history **out)
+{
+    vkt_history *h = *out = vkt__alloc(sizeof *h);
     vkt__str path = { 0 };
     vkt__str_printf(&path, "%s/metrics.jsonl", run_dir);
     h->priv = vkt__alloc(sizeof *h->priv);
     h->priv->path = path.data;
-    vkt_status st = vkt_history_update(h);
-    if (st == VKT_OK)
-        *out = h;
-    else
-        vkt_history_destroy(&h), *out = NULL;
+    return VKT_OK;
+}
+
+vkt_status vkt_history_load(const char *run_dir, vkt_history **out)
+{
+    vkt_status st = vkt_history_open(run_dir, out);
+    if (st == VKT_OK) st = vkt_history_update(*out);
+    if (st != VKT_OK) vkt_history_destroy(out);
     return st;
 }
 

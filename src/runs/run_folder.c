@@ -7,6 +7,7 @@
 #include "formats/json_flat.h"
 #include "runs/checkpoint_set.h"
 #include "runs/run_folder.h"
+#include "runs/run_note.h"
 
 enum { RUN_LIMIT = 4 << 20 };
 
@@ -281,7 +282,11 @@ static vkt_status load(const char *dir, vkt__arena *a, vkt__run_record *rec, con
     }
     reason = read_record(a, data, n, rec);
     free(data);
-    if (!reason) return VKT_OK;
+    if (!reason) {
+        const char *note = vkt__run_note(dir, a);
+        if (note) rec->note = note;
+        return VKT_OK;
+    }
     *rec = vkt__run_record_empty();
     if (why)
         *why = reason;

@@ -19,6 +19,10 @@ works train p.yaml --run p --quiet
 refused 2 "serve: --port is 70000, must be from 0 to 65535" serve t --port 70000
 refused 2 "serve: --texts is 17, must be from 1 to 16" serve t --texts 17
 refused 4 "'nowhere'" serve nowhere
+for token in '' short 'with blanks in it, long' "$(printf 'tab\there and more of it')" "$(printf '%0600d' 0)"; do
+  refused 2 "serve: a token has 16 to 512 characters" serve t --token "$token"
+  VKT_SERVE_TOKEN=$token refused 2 "serve: a token has 16 to 512 characters" serve t
+done
 # served MODEL ARGUMENT...: on a free port; $port, $pid
 served() {
   rm -f address
@@ -40,6 +44,13 @@ served t
 printf '{"size": 31.5, "kind": "b"}\n{"size": 2, "kind": "a"}\n' >rows.jsonl
 "$program" predict t rows.jsonl --json >want 2>log
 python3 "$clients" table $port $pid want >said 2>&1 || { cat said; fail table; }
+ended 130
+VKT_SERVE_TOKEN=0123456789abcdef served t --max-body 1
+grep -q 'answers who has the token; Ctrl-C' address || fail "it does not say that it has a token"
+python3 "$clients" token $port $pid 0123456789abcdef >said 2>&1 || { cat said; fail token; }; cat said
+ended 130
+served t --token fedcba9876543210
+python3 "$clients" token $port $pid fedcba9876543210 >said 2>&1 || { cat said; fail "token by its option"; }
 ended 130
 works init unnamed.csv -o u.yaml
 works train u.yaml --set train.steps=60 --run u --quiet

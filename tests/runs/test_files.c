@@ -182,6 +182,93 @@ static void lines_of_steps_are_read_as_json(void **state)
     }
 }
 
+/* In parts it is what it is at once, also when lines come meanwhile and the last one is not whole. */
+static void a_history_is_read_in_parts(void **state)
+{
+    enum { LINES = 40000 };
+    vkt_history *h = NULL, *whole = NULL;
+    vkt__str text = { 0 };
+    size_t before = 0, n_parts = 0;
+    bool more = true;
+    (void)state;
+    for (int i = 1; i <= LINES; i++)
+        vkt__str_printf(&text, "{\"kind\":\"train\",\"step\":%d,\"loss\":0.%d,\"lr\":0.001}\n", i, i);
+    vkt__str_printf(&text, "{\"kind\":\"train\",\"st");
+    REQUIRE_OK(vkt__file_replace(DIR "/metrics.jsonl", text.data, text.len));
+    REQUIRE_OK(vkt_history_open(DIR, &h));
+    assert_int_equal(h->n_steps, 0);
+    for (; more; n_parts++) {
+        REQUIRE_OK(vkt_history_read(h, 1, &more));
+        assert_true(h->n_steps > before || !more);
+        before = h->n_steps;
+    }
+    assert_true(n_parts > 2);
+    assert_int_equal(h->n_steps, LINES);
+    REQUIRE_OK(vkt_history_load(DIR, &whole));
+    assert_int_equal(whole->n_steps, LINES);
+    for (size_t i = 0; i < LINES; i++) {
+        assert_int_equal(h->steps[i].step, i + 1);
+        assert_true(h->steps[i].loss == whole->steps[i].loss);
+    }
+    vkt__str_printf(&text, "ep\":%d,\"loss\":2}\n", LINES + 1);
+    REQUIRE_OK(vkt__file_replace(DIR "/metrics.jsonl", text.data, text.len));
+    REQUIRE_OK(vkt_history_read(h, 1 << 20, &more));
+    assert_false(more);
+    assert_int_equal(h->n_steps, LINES + 1);
+    vkt_history_destroy(&h);
+    vkt_history_destroy(&whole);
+    vkt__str_finish(&text);
+    REQUIRE_OK(vkt_history_open(DIR "/nowhere", &h)); /* nothing is opened yet */
+    vkt__log_hold(true);
+    assert_int_equal(vkt_history_read(h, 1, &more), VKT_E_IO);
+    vkt__log_hold(false);
+    vkt_history_destroy(&h);
+}
+
+/* A changed note counts, also for a run that writes its run.json again. */
+static void a_note_is_changed(void **state)
+{
+    static const char *const bad[] = { "two\nlines", "\x80", "a\tb" };
+    char longest[1002];
+    vkt_run_info *list = NULL;
+    size_t n;
+    vkt__run *r = NULL;
+    (void)state;
+    vkt__remove_tree(DIR "/noted");
+    REQUIRE_OK(vkt__run_open(DIR "/noted", "noted", false, &r));
+    vkt__run_record rec = vkt__run_record_empty();
+    rec.name = "noted";
+    rec.note = "as the recipe has it";
+    rec.status = "running";
+    vkt__log_hold(true);
+    assert_int_equal(vkt_run_set_note(DIR "/noted", "too early"), VKT_E_ARG);
+    assert_int_equal(vkt_run_set_note(DIR "/nowhere", "x"), VKT_E_ARG);
+    vkt__log_hold(false);
+    REQUIRE_OK(vkt__run_save(r, &rec));
+    memset(longest, 'x', sizeof longest);
+    longest[1001] = 0;
+    vkt__log_hold(true);
+    for (size_t i = 0; i < VKT_COUNT(bad); i++)
+        assert_int_equal(vkt_run_set_note(DIR "/noted", bad[i]), VKT_E_ARG);
+    assert_int_equal(vkt_run_set_note(DIR "/noted", longest), VKT_E_ARG);
+    vkt__log_hold(false);
+    longest[1000] = 0;
+    const char *const good[] = { "the labels were mended: \xc3\xbc", longest, "" };
+    for (size_t i = 0; i < VKT_COUNT(good); i++) {
+        REQUIRE_OK(vkt_run_set_note(DIR "/noted", good[i]));
+        REQUIRE_OK(vkt__run_save(r, &rec));
+        REQUIRE_OK(vkt_runs_list(DIR "/noted", &list, &n));
+        assert_int_equal(n, 1);
+        assert_string_equal(list[0].note, good[i]);
+        vkt_runs_free(&list);
+    }
+    REQUIRE_OK(vkt__file_replace(DIR "/noted/note.txt", "a\nb\n", 4));
+    REQUIRE_OK(vkt_runs_list(DIR "/noted", &list, &n));
+    assert_non_null(strstr(list[0].note, "can be read"));
+    vkt_runs_free(&list);
+    vkt__run_close(&r);
+}
+
 /* metrics.csv keeps the columns that its heading names; metrics.jsonl has all. */
 static void a_run_of_an_older_version_keeps_its_columns(void **state)
 {
@@ -516,6 +603,8 @@ int main(void)
         TEST(links_are_not_written_through),
 #endif
         TEST(lines_of_steps_are_read_as_json),
+        TEST(a_history_is_read_in_parts),
+        TEST(a_note_is_changed),
         TEST(predictions_are_csv),
         TEST(event_files_are_framed),
         TEST(run_folders_are_not_shared),

@@ -198,6 +198,34 @@ def table():
     assert silent.recv(1) == b"" and 4.5 < time.time() - start < 8, f"a silent connection was closed after {time.time() - start:.1f} s"
 
 
+def token():
+    """Who has no token, or another, is refused before a byte of the body is kept; want_file is the token."""
+    right, row = "Bearer " + want_file, json.dumps({"size": 31.5, "kind": "b"})
+    post = lambda **more: ask("POST", "/predict", row, Content_Type="application/json", **more)
+    wrong = [want_file, right[:-1], right + "x", right[:-1] + "!", right.upper(), "Basic " + want_file, "Bearer", "Bearer ", "Bearer  " + want_file, "Bearer x " + want_file, "", "x" * 9000]
+    for value in [None] + wrong:
+        more = {} if value is None else {"Authorization": value}
+        expect(f"with {value!r:.40}", post(**more), 401, "Authorization: Bearer TOKEN")
+        for path in ("/", "/model", "/nothing"): expect(f"{path} with {value!r:.40}", ask("GET", path, **more), 401)
+    expect("with the token", post(Authorization=right), 200, "predicted")
+    expect("with the token", post(Authorization="bearer" + right[6:]), 200, "predicted")
+    expect("the page", ask("GET", "/", Authorization=right), 200, '"kind"')
+    expect("a rebound name with it", post(Authorization=right, Host="rebound.example"), 403)
+    head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\nContent-Type: application/octet-stream\r\n\r\n"
+    got = raw(head, 3)  # it is refused at once: nobody waits for the body
+    assert got and b" 401 " in got[:40] and b"WWW-Authenticate: Bearer\r\n" in got, got
+    before, kept = memory(), []
+    for i in range(100):  # more than all bodies together may have, 36 MiB
+        s = socket.create_connection(("127.0.0.1", port))
+        try: s.sendall(head + b"x" * 400000)
+        except OSError: pass
+        kept.append(s)
+        if i % 20 == 0: expect("beside refused bodies", post(Authorization=right), 200)
+    assert memory() - before < 8000, f"refused bodies are kept: {before} to {memory()} KiB"
+    for s in kept: s.close()
+    lap("token")
+
+
 def unnamed():
     """Lists of values for a table without names, whose texts have quotes and commas."""
     want = [json.loads(line) for line in open(want_file)]
@@ -294,4 +322,4 @@ def chat():
 
 
 port, pid, want_file = (int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]) if len(sys.argv) > 2 else (0, 0, "")
-{"make": make, "pictures": pictures, "table": table, "unnamed": unnamed, "chat": chat}[sys.argv[1]]()
+{"make": make, "pictures": pictures, "table": table, "unnamed": unnamed, "token": token, "chat": chat}[sys.argv[1]]()

@@ -1,6 +1,6 @@
 """The page of vktrain ui in a browser, by mouse and by keyboard alone: ui_browser.py SAID ROOT [FOLDER]. SAID: what the program printed; FOLDER: for
 screenshots. With VKT_AXE=axe.min.js (npm's axe-core) accessibility is checked, too."""
-import os, re, sys, time, zipfile
+import math, os, re, struct, sys, time, wave, zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
 from browser import Browser
@@ -73,6 +73,10 @@ evil = "<img src=x onerror=alert(1)>"
 for i, name in enumerate((evil, "\u05d7\u05ea\u05d5\u05dc", "caf\u00e9")):
     os.makedirs(f"{root}/odd/{name}", exist_ok=True)
     for k in range(8): os.link(f"{root}/data/pictures/{'red' if i else 'green'}/{k}.png", f"{root}/odd/{name}/{k}.png")
+with wave.open(f"{root}/data/tone.wav", "wb") as w:
+    w.setnchannels(1), w.setsampwidth(2), w.setframerate(44100)
+    w.writeframes(struct.pack("<441h", *(int(9000 * math.sin(2 * math.pi * i / 441)) for i in range(441))) * 9000)
+with open(f"{root}/data/big.csv", "w") as f: f.write("a,b,c\n" + "".join(f"{i},{i % 7},x{i % 5}\n" for i in range(100000)) * 40)
 with zipfile.ZipFile("photos.zip", "w", zipfile.ZIP_DEFLATED) as z:
     for kind in ("red", "green"):
         for k in range(10): z.write(f"{root}/data/pictures/{kind}/{k}.png", f"photos/{kind}/{k} \u00e4%.png")
@@ -168,6 +172,29 @@ try:
     wait("a built-in recipe", "$('textarea') && $('textarea').value.includes('digits')")
     look("recipe")
     lap("names, conversations")
+
+    # A sound is played, from anywhere in it.
+    b("Page.navigate", url=link.split("?")[0] + "#data?dir=data")
+    wait("the sound", "!!$('.files button', 'tone.wav')")
+    click(".files button", "tone.wav")
+    wait("it can be played", "document.querySelector('audio[controls]') && document.querySelector('audio').readyState >= 2")
+    assert abs(run("document.querySelector('audio').duration") - 90) < 0.01
+    run("const a = document.querySelector('audio'); a.muted = true; a.currentTime = 80; 0")
+    wait("it is heard from there", "document.querySelector('audio').readyState >= 2 && !document.querySelector('audio').seeking && document.querySelector('audio').currentTime === 80")
+    run("document.querySelector('audio').play(); 0")
+    wait("it plays", "document.querySelector('audio').currentTime > 80.2")
+    look("sound")
+    lap("a sound")
+
+    # What takes long can be stopped.
+    b("Page.navigate", url=link.split("?")[0] + "#data?path=data/big.csv")
+    wait("it looks", "$('.waiting', 'Looking') && $('.waiting').textContent.includes('1 s')")
+    click(".waiting button", "Stop")
+    wait("it has stopped", "$('.note', 'It was stopped.') && !$('.waiting')")
+    wait("so it can be chosen again", "!document.querySelector('[aria-busy=true]')")
+    os.remove(f"{root}/data/big.csv")
+    b.events.clear()
+    lap("a look is stopped")
 
     # A zip is unpacked by the browser and copied file by file.
     b("Page.navigate", url=link.split("?")[0] + "#data")

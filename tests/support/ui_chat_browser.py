@@ -1,5 +1,5 @@
 """A chat fine-tune (LoRA) by the page of vktrain ui: a .jsonl is chosen, a base model's folder is named, the recipe is trained, and Use answers by the model's
-template; by the keyboard alone. usage: ui_chat_browser.py PROGRAM FOLDER [SHOTS]"""
+template; by the keyboard alone, then by the mouse. usage: ui_chat_browser.py PROGRAM FOLDER [SHOTS]"""
 import json, os, re, subprocess, sys, time
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -49,19 +49,34 @@ def focus(what, test, most=200):
     raise SystemExit(f"Tab does not reach {what}")
 
 
-def by_key(tag, text):
+def point(what, find):
+    """Moves the mouse to what a script finds, and clicks there."""
+    wait(f"{what} is there", find)
+    x, y, hit = run(f"const e = {find}; e.scrollIntoView({{block: 'center'}}); const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2, h = document.elementFromPoint(x, y); [x, y, e.contains(h) || h.contains(e)]")
+    if not hit: raise SystemExit(f"{what} is covered")
+    b("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    for kind in ("mousePressed", "mouseReleased"): b("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+
+def press(tag, text):
+    if mouse: return point(text, f"$({tag!r}, {text!r})")
     wait(f"{tag} {text} is there", f"$({tag!r}, {text!r})")
     focus(text, f"e.tagName === {tag.upper()!r} && t.includes({text!r})")
     b.key("Enter", "\r")
 
 
+def into(what, test, find):
+    """The cursor stands in a field then."""
+    point(what, find) if mouse else focus(what, test)
+
+
 def write_into(label, text):
     find = f"[...document.querySelectorAll('label')].find(l => l.offsetParent && l.textContent.includes({label!r}))"
     wait(f"the field {label}", find)
-    focus(label, f"e.tagName === 'INPUT' && t.includes({label!r})")
+    into(label, f"e.tagName === 'INPUT' && t.includes({label!r})", f"{find}.querySelector('input')")
     if text is None: run("const e = document.activeElement; e.value = 0; e.dispatchEvent(new Event('change'))")
     else: b("Input.insertText", text=text)
-    b.key("Tab")
+    point("a place where nothing is", "$('h1')") if mouse else b.key("Tab")
 
 
 def fact(name): return f"([...document.querySelectorAll('.facts div')].find(d => d.firstChild.textContent === {name!r}) || {{lastChild: {{textContent: ''}}}}).lastChild.textContent"
@@ -79,27 +94,27 @@ def look(name):
 
 def tune(name, question):
     """From the files to an answer."""
-    by_key("a", "Data")
-    by_key("button", f"Look at {name}.jsonl")
+    press("a", "Data")
+    press("button", f"Look at {name}.jsonl")
     wait("the conversations", "$('h2', 'The first conversations') && $('.talk .assistant', 'Jane Austen.')")
     write_into("Model to begin with", "base")
     wait("the recipe begins with it", "$('textarea').value.includes('base') && $('textarea').getAttribute('aria-invalid') === 'false'")
     wait("its command", f"$('code', 'vktrain init {name}.jsonl --set init=base')")
     look("chat-data")
-    by_key("button", "Save and train")
+    press("button", "Save and train")
     wait("the recipe is to be trained", f"location.hash.includes('{name}.yaml')")
     wait("its command", f"$('form code', 'vktrain train {name}.yaml')")
-    focus("the options", "e.tagName === 'TEXTAREA'")
+    into("the options", "e.tagName === 'TEXTAREA'", "$('form textarea')")
     b("Input.insertText", text="train.steps=20")
-    by_key("button", "Start")
+    press("button", "Start")
     wait("it is done", f"{fact('state')} === 'done'")
     look("chat-trained")
-    by_key("button", "Use it")
+    press("button", "Use it")
     wait("it has a template", "$('p', 'A language model with a chat template') && $('textarea')")
     write_into("temperature", None)
-    focus("the message", "e.tagName === 'TEXTAREA' && e.ariaLabel === 'Message'")
+    into("the message", "e.tagName === 'TEXTAREA' && e.ariaLabel === 'Message'", "$('textarea', 'Message')")
     b("Input.insertText", text=question)
-    b.key("Enter", "\r")
+    press("button", "Send") if mouse else b.key("Enter", "\r")
     wait("its answer", f"$('.talk[role=log] .assistant') && $('.talk[role=log] .assistant').textContent.trim() === {FACTS[question]!r}")
     look("chat-use")
 
@@ -113,7 +128,11 @@ if __name__ == "__main__":
         b("Page.navigate", url=ui.link)
         wait("the page is there", "$('nav a', 'Train') && $('.files')")
         b.events.clear()
+        mouse = False
         tune("chat", "Who wrote the novel?")
+        mouse = True
+        os.link("chat.jsonl", "talk.jsonl")
+        tune("talk", "Who owns Netherfield?")
         print("ui_chat_browser: passed")
     finally:
         b.close()

@@ -1,5 +1,5 @@
 """Clients of vktrain ui, mostly hostile, for tests/program/test_ui.sh: ui_clients.py PORT PID SAID ROOT OUTSIDE. SAID: what it printed."""
-import http.client, json, os, re, socket, sys, time
+import http.client, json, os, re, shutil, socket, sys, threading, time, wave
 
 port, pid, said, root, outside = int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:6]
 began, cookie = time.time(), None
@@ -138,7 +138,7 @@ for path in beyond + ["", "a%00b", "%", "%zz", "x" * 5000, "nothing-here", "\\..
         if got[0] not in (400, 403): sys.exit(f"{api} {path!r}: {got[:2]}")
     got = ask("POST", f"/api/upload?to={quote(path)}&name=x.csv", "x", Content_Type="application/octet-stream")
     if got[0] not in (400, 403): sys.exit(f"upload to {path!r}: {got[:2]}")
-for bad in ("../x", "/x", "a/../x", "a//x", ".x", "a/.x", "CON", "nul.csv", "nul .csv", "conin$", "a\\b", "a:b", "x.", "a\nb", "y" * 300, "/".join("abcdefghij"), "", "link/x", "dangling.yaml/x"):
+for bad in ("../x", "/x", "a/../x", "a//x", ".x", "a/.x", "CON", "nul.csv", "nul .csv", "conin$", "a\\b", "a:b", "com\u00b9", "LPT\u00b3.txt", "a/com\u00b2 .csv", "x.", "a\nb", "y" * 300, "/".join("abcdefghij"), "", "link/x", "dangling.yaml/x"):
     got = ask("POST", f"/api/upload?to=.&name={quote(bad)}", "x", Content_Type="application/octet-stream")
     if got[0] not in (400, 403): sys.exit(f"the name {bad!r}: {got[:2]}")
 up = lambda name, body="x": ask("POST", f"/api/upload?to=.&name={quote(name)}", body, Content_Type="application/octet-stream")
@@ -154,6 +154,26 @@ assert "odd%FF%25.csv" in odd and "data" in odd, odd
 expect("a name that is no UTF-8", get("/api/head", path="odd%FF%25.csv"), 200, "a,b")
 expect("a picture", get("/api/file", path="data/pictures/red/0.png"), 200, "PNG")
 expect("no picture", get("/api/file", path="data/table.csv"), 415)
+expect("a name that is none of a device", up("in/com\u00b9x.csv"), 200)
+# A sound is given in parts, so that one can listen from anywhere in it.
+with wave.open(root + "/in/long.wav", "wb") as w:
+    w.setnchannels(2), w.setsampwidth(2), w.setframerate(44100)
+    w.writeframes(os.urandom(1 << 20) * 40)
+sound, size = open(root + "/in/long.wav", "rb").read(), 44 + (40 << 20)
+expect("it is too large to be whole", get("/api/file", path="in/long.wav"), 413)
+for text, first, n in (("bytes=0-", 0, 4 << 20), ("bytes=0-0", 0, 1), ("bytes=44-143", 44, 100), (f"bytes={size - 10}-", size - 10, 10), ("bytes=-7", size - 7, 7), (f"bytes={size - 3}-{size + 9}", size - 3, 3), ("bytes=5-99999999999", 5, 4 << 20)):
+    got = ask("GET", "/api/file?path=in/long.wav", Range=text)
+    assert got[0] == 206 and got[1] == sound[first:first + n], (text, got[0], len(got[1]))
+    assert got[2]["Content-Range"] == f"bytes {first}-{first + n - 1}/{size}" and got[2]["Content-Type"] == "audio/wav" and got[2]["Content-Length"] == str(n), (text, str(got[2]))
+    assert "default-src 'none'" in got[2]["Content-Security-Policy"] and got[2]["X-Content-Type-Options"] == "nosniff"
+for text in (f"bytes={size}-", f"bytes={size + 5}-{size + 9}", "bytes=-0"):
+    got = expect(text, ask("GET", "/api/file?path=in/long.wav", Range=text), 416)
+    assert got[2]["Content-Range"] == f"bytes */{size}"
+for text in ("bytes=9-2", "bytes=", "bytes=-", "bytes=1-2,5-6", "bytes=x-", "lines=0-1", "bytes=99999999999999999999-", "bytes=0-99999999999999999999", "bytes=0x0-1"):  # none that is known: the whole is meant
+    expect(text, ask("GET", "/api/file?path=in/long.wav", Range=text), 413)
+expect("a range of what is no sound", ask("GET", "/api/file?path=data/table.csv", Range="bytes=0-9"), 415)
+expect("a range of what is outside", ask("GET", "/api/file?path=../outside/secret.csv", Range="bytes=0-9"), 403)
+os.remove(root + "/in/long.wav")
 lap("paths")
 
 # ---- recipes
@@ -197,6 +217,61 @@ table = json.loads(expect("options", ask("GET", "/api/options"), 200)[1])
 assert any(o["name"] == "optim.lr" and o["help"] for o in table["options"]) and any(l["name"] == "relu" for l in table["layers"])
 lap("recipes")
 
+# ---- a long run: its curves come in parts, findings and report from another process; meanwhile the page is answered
+
+def meanwhile(what, *request):
+    """A slow request in a thread: its answer, and how many others were answered until then, and the slowest of them."""
+    got = []
+    t = threading.Thread(target=lambda: got.append(ask(*request)))
+    n, worst = 0, 0
+    t.start()
+    while t.is_alive():
+        start = time.time()
+        expect("beside " + what, ask("GET", "/ui.css"), 200)
+        n, worst = n + 1, max(worst, time.time() - start)
+    t.join()
+    lap(f"{what}: {n} others were answered, the slowest in {1000 * worst:.0f} ms")
+    return got[0], n, worst
+
+
+os.makedirs(root + "/in/long")
+with open(root + "/in/long/metrics.jsonl", "w") as f:
+    for i in range(1, 600001): f.write('{"kind":"train","step":%d,"loss":%.4f,"accuracy":0.5,"grad_norm":0.25,"clip":1,"lr":0.001,"items_per_s":1000,"seconds":%.2f}\n' % (i, 1 + 1 / i, i / 100))
+json.dump({"format": "vktrain run", "name": "long", "note": "of the recipe", "status": "done", "step": 600000, "total": 600000}, open(root + "/in/long/run.json", "w"))
+read, said = 0, []
+while read < 600000:
+    start = time.time()
+    j = json.loads(expect("the long run", get("/api/run", run="in/long", columns=100), 200)[1])
+    said.append(j["steps"])
+    assert time.time() - start < 0.5, f"a part of the long run took {time.time() - start:.2f} s"
+    assert j["steps"] == 600000 or j["reading"], j.keys()
+    assert j["steps"] >= read, said
+    read = j["steps"]
+assert said[0] < 200000 and len(said) > 2 and "reading" not in json.loads(get("/api/run", run="in/long", columns=0)[1]), said
+for what, path, text in (("findings", "/api/run/findings?run=in/long", b'"findings"'), ("a report", "/api/report?path=in/long", b"<svg")):
+    got, n, worst = meanwhile(what, "GET", path)
+    assert got[0] == 200 and text in got[1], got[:2]
+    assert n >= 5, f"{what}: {n} others were answered meanwhile"
+lap("a long run")
+
+# ---- a run's note
+
+note = lambda run, text: post("/api/run/note", {"run": run, "note": text})
+got = expect("a note", note("in/long", "it's \u00fc"), 200)
+assert json.loads(got[1])["command"] == "vktrain runs in/long --note 'it'\\''s \u00fc'", got[1]
+assert open(root + "/in/long/note.txt").read() == "it's \u00fc\n"
+assert json.loads(get("/api/run", run="in/long", columns=0)[1])["info"]["note"] == "it's \u00fc"
+assert [r["note"] for r in json.loads(get("/api/runs", filter="long")[1])["runs"]] == ["it's \u00fc"]
+for bad in ("two\nlines", "x" * 1001, "a\u0007b"): expect("a bad note", note("in/long", bad), 422, "one line")
+expect("a note of no run", note("data", "x"), 422, "no run's folder")
+for path in ("../outside", "link", "/etc", os.path.realpath(outside)): expect("a note outside", note(path, "x"), 403)
+expect("no note", post("/api/run/note", {"run": "in/long"}), 400)
+assert json.loads(get("/api/run", run="in/long", columns=0)[1])["info"]["note"] == "it's \u00fc"
+os.symlink(os.path.realpath(outside) + "/note", root + "/in/long/note.txt.1"), os.rename(root + "/in/long/note.txt.1", root + "/in/long/note.txt")
+expect("a note through a link", note("in/long", "x"), 200)  # takes the link's place
+assert os.listdir(outside) == ["secret.csv"] and not os.path.islink(root + "/in/long/note.txt")
+shutil.rmtree(root + "/in/long")
+
 # ---- a client that goes takes its child process along; slow ones do not stop others; nothing grows
 
 s = socket.create_connection(("127.0.0.1", port))
@@ -212,6 +287,12 @@ for x in slow: x.sendall(b"POST /api/look HTTP/1.1\r\nHost: localhost\r\nContent
 start = time.time()
 expect("beside slow ones", ask("GET", "/api/roots"), 200)
 assert time.time() - start < 5
+assert len(children()) == 1, "the file is too small to test this"
+silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]  # who says nothing delays nobody
+start = time.time()
+for i in range(20): expect("beside silent ones", ask("GET", "/ui.js"), 200)
+assert time.time() - start < 1, f"20 answers took {time.time() - start:.2f} s beside silent connections and a slow look"
+for x in silent: x.close()
 assert len(children()) == 1, "the file is too small to test this"
 s.close()
 for _ in range(15):

@@ -97,6 +97,15 @@ try:
     stopped = steps()
     name = run("$('.run h2').textContent")
     wait("the queue says so", "$('td b', 'stopped')")
+
+    # Its note is changed; the command shows it.
+    click(".noting input")
+    b("Input.insertText", text="stopped <b>early</b>")
+    time.sleep(2.5)
+    assert run("$('.noting input').value") == "stopped <b>early</b>"  # what is typed stays while the run is asked for
+    click(".noting button", "Save the note")
+    wait("the note's command", f"$('.noting code', \"vktrain runs runs/{name} --note 'stopped <b>early</b>'\")")
+    assert "stopped <b>early</b>" in subprocess.run([program, "runs", f"runs/{name}"], capture_output=True, text=True).stdout
     b.close()
 
     # Another browser, later: goes on by the keyboard alone.
@@ -106,6 +115,7 @@ try:
     tab_to("Runs", "e.tagName === 'A' && t.startsWith('Runs')")
     b.key("Enter", "\r")
     wait("the table", f"$('td a', {name!r})")
+    assert run("$('td.long').textContent") == "stopped <b>early</b>"
     tab_to("the run", f"e.tagName === 'A' && t.includes({name!r})")
     b.key("Enter", "\r")
     wait("the run", f"$('.run h2', {name!r}) && $('.run button', 'Resume')")

@@ -22,6 +22,8 @@ static const cli_flag flags[] = {
     { "--csv", CLI_BOOL, AT(csv), NULL, NULL, "print CSV with every field" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL, "print JSON with every field" },
     { "--markdown", CLI_BOOL, AT(markdown), NULL, NULL, "print a Markdown table" },
+    { "--note", CLI_TEXT, AT(note), "TEXT", NULL,
+      "change the note of the one run that is named, in progress or not; \"\" empties it" },
     { 0 },
 };
 
@@ -37,7 +39,8 @@ static const char details[] =
     "optim.lr.\n"
     "examples: vktrain runs --filter status=done --sort -best --show optim.lr\n"
     "          vktrain runs --filter optim.lr>0.001 --filter name~digits --csv\n"
-    "          vktrain runs runs/a runs/b --compare";
+    "          vktrain runs runs/a runs/b --compare\n"
+    "          vktrain runs runs/a --note 'the labels were mended'";
 
 static vkt_status load(const runs_options *o, table *t)
 {
@@ -82,6 +85,15 @@ static int print(const runs_options *o, table *t)
     return CLI_OK;
 }
 
+static int set_note(const runs_options *o)
+{
+    if (o->common.n_args != 1) {
+        cli_error("runs: --note changes the note of one run: name its folder");
+        return CLI_USAGE;
+    }
+    return cli_exit_code(vkt_run_set_note(o->common.args[0], o->note));
+}
+
 static int run(void *options)
 {
     const runs_options *o = options;
@@ -98,6 +110,7 @@ static int run(void *options)
         cli_error("runs: --show adds columns to the table of runs, not to that of --studies");
         return CLI_USAGE;
     }
+    if (o->note) return set_note(o);
     if (!o->common.n_args && !cli_exists("runs")) {
         if (o->json)
             puts(o->studies ? "{\"studies\": []}" : "{\"runs\": []}");

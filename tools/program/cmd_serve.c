@@ -3,8 +3,11 @@
 
 #ifdef VKT_HTTP
 #include <stdlib.h>
+#include <string.h>
 
 #include "http.h"
+#include "http_refusal.h"
+#include "http_words.h"
 #include "serve_predictor.h"
 #include "serve_text.h"
 #endif
@@ -13,6 +16,7 @@ typedef struct serve_options {
     cli_options common;
     int cache;
     uint32_t port, top, body_mib, read_s, texts, context;
+    const char *token;
 } serve_options;
 
 #define AT(field) offsetof(serve_options, field)
@@ -28,6 +32,9 @@ static const cli_flag flags[] = {
       "largest request in MiB; JSON at most 2 MiB" },
     { "--timeout", CLI_UINT, AT(read_s), "S", "20",
       "seconds in which a request must have come in" },
+    { "--token", CLI_TEXT, AT(token), "TEXT", "VKT_SERVE_TOKEN",
+      "answer only who sends it (Authorization: Bearer TEXT); by the variable it is in no list of "
+      "processes" },
     { 0 },
 };
 
@@ -47,6 +54,26 @@ static vkt_status answer(served *m, http_server *http)
     return r ? serve_predictor_answer(m->predictor, http, r) : VKT_OK;
 }
 
+static const char *why_not(void *token, const http_request *r)
+{
+    const char *given = http_bearer(r->authorization);
+    return given && http_is_secret(token, given, strlen(given)) ? NULL : http_no_bearer;
+}
+
+/* What can be sent in a header, and can't be guessed. */
+static bool is_token(const char *s)
+{
+    enum { LEAST = 16, MOST = 512 };
+    size_t n = strlen(s), visible = 0;
+    while (s[visible] > 32 && s[visible] < 127) visible++;
+    if (n >= LEAST && n <= MOST && visible == n) return true;
+    cli_error(
+        "serve: a token has %d to %d characters of ASCII without blanks: this one is shorter, "
+        "longer or has others",
+        LEAST, MOST);
+    return false;
+}
+
 static int serve(const serve_options *o, served *m)
 {
     char *why;
@@ -56,7 +83,9 @@ static int serve(const serve_options *o, served *m)
                            .body_bytes = body,
                            .held_bytes = 4 * body + (32 << 20),
                            .connections = CONNECTIONS,
-                           .read_s = o->read_s };
+                           .read_s = o->read_s,
+                           .why_not = o->token ? why_not : NULL,
+                           .user = (void *)(uintptr_t)o->token };
     vkt_status st = VKT_OK;
     if (!http_open((uint16_t)o->port, &limits, &http, &why)) {
         cli_error("serve: can't listen on 127.0.0.1:%u: %s; give another --port", o->port,
@@ -68,7 +97,8 @@ static int serve(const serve_options *o, served *m)
         serve_text_pages(m->text, http);
     else
         serve_predictor_pages(m->predictor, http);
-    printf("http://127.0.0.1:%u/ answers; Ctrl-C ends\n", http_port(http));
+    printf("http://127.0.0.1:%u/ answers%s; Ctrl-C ends\n", http_port(http),
+           o->token ? " who has the token" : "");
     fflush(stdout);
     while (st != VKT_E_DEVICE && !cli_interrupted(false)) st = answer(m, http);
     if (m->text) serve_text_end(m->text);
@@ -104,6 +134,8 @@ static int run(void *options)
     if (!within("--port", o->port, 0, 65535) || !within("--max-body", o->body_mib, 1, MOST_MIB) ||
         !within("--timeout", o->read_s, 1, MOST_S) || !within("--texts", o->texts, 1, SERVE_TEXTS))
         return CLI_USAGE;
+    if (!o->token) o->token = getenv("VKT_SERVE_TOKEN");
+    if (o->token && !is_token(o->token)) return CLI_USAGE;
     if (!o->top) o->top = 1;
     cli_catch_interrupts(NULL);
     vkt_status st = open_model(o, &m);

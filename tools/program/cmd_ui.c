@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ui.h"
+#include "ui_histories.h"
 #include "ui_jobs.h"
 #include "ui_os.h"
 #include "ui_use.h"
@@ -42,7 +43,7 @@ static int serve(const ui_options *o, ui *u)
                                  .policy = ui_policy,
                                  .hands_gets = true,
                                  .own_pages = true,
-                                 .may = ui_may,
+                                 .why_not = ui_why_not,
                                  .user = u };
     if (!http_open((uint16_t)o->port, &limits, &u->http, &why)) {
         cli_error(
@@ -58,10 +59,11 @@ static int serve(const ui_options *o, ui *u)
     if (!o->no_browser && !ui_os_browse(link)) printf("No browser was found: open the link.\n");
     fflush(stdout);
     while (!cli_interrupted(false)) {
-        bool busy = ui_asks_step(u);
+        bool waits = ui_asks_step(u) || ui_use_opens();
         ui_jobs_step(u->jobs);
-        bool writes = ui_use_step();
-        http_request *r = http_next(u->http, writes ? 0 : busy ? 0.02 : 0.2);
+        bool goes_on = ui_use_step(u);
+        goes_on |= ui_histories_step();
+        http_request *r = http_next(u->http, goes_on ? 0 : waits ? 0.02 : 0.2);
         if (r) ui_serve(u, r);
     }
     ui_asks_close(u);

@@ -8,7 +8,7 @@ typedef struct runs_options {
     cli_options common;
     bool json, csv, markdown, compare, studies, trials;
     cli_list filter, show;
-    const char *sort;
+    const char *sort, *note;
 } runs_options;
 
 typedef struct row {

@@ -1,6 +1,6 @@
 """The page and the server of Windows' program, under Wine, asked from outside: who may, which paths, what a page writes, a table's answers.
 usage: page.py PROGRAM      in an empty folder; PROGRAM starts vktrain.exe under Wine"""
-import http.client, json, os, pathlib, re, subprocess, sys, time
+import http.client, json, os, pathlib, re, socket, subprocess, sys, time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
 from ui_client import Refused, Ui
 
@@ -41,13 +41,17 @@ def paths(ui, outside):
     for path in ("..", "..\\", "in/../..", "in\\..\\..", outside, outside.replace("/", "\\"), "C:/windows/win.ini", "C:", "C:x", "Z:/etc/passwd", "/etc/passwd", "\\windows",
                  "//127.0.0.1/share", "\\\\127.0.0.1\\C$\\x", "\\\\?\\C:\\windows", "\\\\.\\C:", "//./NUL", "NUL", root + "/NUL", root + "x", "%00", "in%00", ""):
         refused(403, "path", ui.get, "/api/files", path=path)
-    for name in ("con.yaml", "Com1", "lpt9.txt", "a:b", "in\\..\\..\\x", "in/../../x", ".x", "x.", "a|b", "\\\\127.0.0.1\\share\\x", "C:/x/y"):
+    for name in ("con.yaml", "Com1", "lpt9.txt", "com¹", "LPT³.txt", "com² .x", "a:b", "in\\..\\..\\x", "in/../../x", ".x", "x.", "a|b", "\\\\127.0.0.1\\share\\x", "C:/x/y"):
         refused(403, "path", ui.post, "/api/folder", path=name)
     made = ui.post("/api/folder", path="in/ü 中")["path"]
     assert made == root + "/in/ü 中" and os.path.isdir("in/ü 中"), made
     ui.answer(*ui.raw("POST", "/api/upload?to=in&name=a/b.csv", b"x,y\n1,2\n", {"Content-Type": "application/octet-stream"}))
     assert open("in/a/b.csv").read() == "x,y\n1,2\n"
     assert ui.get("/api/head", path="in/a/b.csv")["text"] == "x,y\n1,2\n"
+    # Names that differ by case alone are one here: both are named, and nothing is written over.
+    for name in ("A/c.csv", "a/B.csv"):
+        refused(409, "the same as", lambda: ui.answer(*ui.raw("POST", "/api/upload?to=in&name=" + name, b"lost", {"Content-Type": "application/octet-stream"})))
+    assert open("in/a/b.csv").read() == "x,y\n1,2\n" and os.listdir("in/a") == ["b.csv"]
     # What a recipe of a stranger names elsewhere the program itself does not open.
     for at in (outside + "/secret.csv", "../outside/secret.csv", "\\\\127.0.0.1\\share\\secret.csv"):
         open("bad.yaml", "w").write("data: {source: csv, path: '%s'}\nmodel: [linear]\n" % at)
@@ -58,6 +62,15 @@ def paths(ui, outside):
             except Refused as e:
                 assert e.status in (403, 422) and re.search("outside|VKT_WITHIN|not permitted", e.message), (at, e.message)
     assert not os.path.exists("bad") or not os.listdir("bad")
+
+
+def silent(ui):
+    """A hundred connections that say nothing delay nobody."""
+    many = [socket.create_connection(("127.0.0.1", ui.port)) for _ in range(100)]
+    began = time.monotonic()
+    for _ in range(20): ui.get("/api/roots")
+    assert time.monotonic() - began < 4, f"20 answers took {time.monotonic() - began:.1f} s"
+    for s in many: s.close()
 
 
 def train(ui):
@@ -108,6 +121,7 @@ try:
     assert status(ui.port, "GET", ui.link[ui.link.index("/?"):])[0] == 401  # once
     strangers(ui.port, "/api/roots", ui.cookie)
     paths(ui, "Z:" + os.path.realpath("../outside"))
+    silent(ui)
     row, got, facts = train(ui)
     assert facts["kind"] == "table", facts
     assert ui.close() == 130

@@ -15,8 +15,9 @@ typedef struct http_server http_server;
 /* A request whose body is there. Answer each: http_answer, or http_begin to http_end. */
 typedef struct http_request {
     const char *method, *path, *type; /* type: of the body, without parameters, "": not said */
-    const char *query, *cookie;       /* as they came, "": none; see http_words.h */
-    const char *body;                 /* [n], a NUL behind it */
+    /* As they came, "": none; see http_words.h. */
+    const char *query, *cookie, *range, *authorization;
+    const char *body; /* [n], a NUL behind it */
     size_t n;
 } http_request;
 
@@ -30,8 +31,9 @@ typedef struct http_limits {
     const char *policy; /* every answer's Content-Security-Policy; NULL: it is in no frame */
     bool hands_gets;    /* GET and HEAD go to http_next, too; there are no http_pages */
     bool own_pages;     /* a page of another port may not ask either */
-    /* Looks at a request before its body comes, on the server's thread: whether it may go on. */
-    bool (*may)(void *user, const http_request *r);
+    /* Looks at a request before its body comes, on the server's thread: why it is refused, one of
+     * http_refusal.h; NULL: it may go on. */
+    const char *(*why_not)(void *user, const http_request *r);
     void *user;
 } http_limits;
 

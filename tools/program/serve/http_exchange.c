@@ -22,6 +22,8 @@ void http_let_go(exchange *x)
     free((char *)(uintptr_t)x->r.type);
     free((char *)(uintptr_t)x->r.query);
     free((char *)(uintptr_t)x->r.cookie);
+    free((char *)(uintptr_t)x->r.range);
+    free((char *)(uintptr_t)x->r.authorization);
     for (size_t i = 0; i < x->n_more; i++) free(x->more[i][0]), free(x->more[i][1]);
     free(x);
 }
@@ -59,6 +61,7 @@ enum MHD_Result http_send_body(const exchange *x, int status, const char *type, 
     if (!r) return MHD_NO;
     MHD_add_response_header(r, "Content-Type", type);
     http_add_headers(x, r);
+    if (status == 401) MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
     if (status == 405) MHD_add_response_header(r, "Allow", "GET, HEAD, POST");
     if (status == 503) MHD_add_response_header(r, "Retry-After", "1");
     enum MHD_Result sent = MHD_queue_response(x->connection, (unsigned)status, r);
@@ -93,11 +96,17 @@ static const char *header(struct MHD_Connection *c, const char *name)
     return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
+static char *header_copy(struct MHD_Connection *c, const char *name)
+{
+    const char *text = header(c, name);
+    return http_copy(text ? text : "", text ? strlen(text) : 0);
+}
+
 exchange *http_exchange_create(http_server *s, struct MHD_Connection *c, const char *method,
                                const char *path)
 {
     exchange *x = calloc(1, sizeof *x);
-    const char *type = header(c, "Content-Type"), *cookie = header(c, "Cookie");
+    const char *type = header(c, "Content-Type");
     if (!x) return NULL;
     x->s = s;
     x->connection = c;
@@ -105,14 +114,17 @@ exchange *http_exchange_create(http_server *s, struct MHD_Connection *c, const c
     x->r.method = http_copy(method, strlen(method));
     x->r.path = http_copy(path, strlen(path));
     x->r.type = http_copy(type ? type : "", type ? strcspn(type, "; \t") : 0);
-    x->r.cookie = http_copy(cookie ? cookie : "", cookie ? strlen(cookie) : 0);
+    x->r.cookie = header_copy(c, "Cookie");
+    x->r.range = header_copy(c, "Range");
+    x->r.authorization = header_copy(c, "Authorization");
     x->r.query = x->peer && x->peer->query ? x->peer->query : http_copy("", 0);
     if (x->peer) x->peer->query = NULL;
     x->r.body = "";
     pthread_mutex_lock(&s->lock);
     s->n_open++;
     if (x->peer) x->peer->asked = x->peer->reads = true;
-    if (!x->r.method || !x->r.path || !x->r.type || !x->r.query || !x->r.cookie || !x->peer) {
+    if (!x->r.method || !x->r.path || !x->r.type || !x->r.query || !x->r.cookie || !x->r.range ||
+        !x->r.authorization || !x->peer) {
         http_let_go(x);
         x = NULL;
     }
@@ -160,7 +172,7 @@ const char *http_check(exchange *x)
                                                : s->limits.body_bytes;
     if (!why && s->limits.own_pages)
         why = http_not_own_page(header(x->connection, "Sec-Fetch-Site"));
-    if (!why && s->limits.may && !s->limits.may(s->limits.user, &x->r)) why = http_no_token;
+    if (!why && s->limits.why_not) why = s->limits.why_not(s->limits.user, &x->r);
     if (why) return why;
     if (!length) return NULL;
     unsigned long long n = strtoull(length, NULL, 10);

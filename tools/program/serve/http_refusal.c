@@ -11,6 +11,8 @@ const char http_twice[] = "the request has two Host or two Origin headers";
 const char http_null[] = "the path has a null character: leave it out";
 const char http_no_token[] =
     "this page is for who has its link: take the one that the program prints";
+const char http_no_bearer[] = "the request needs the header Authorization: Bearer TOKEN, with the "
+                              "token that this server was started with";
 static const char wrong_host[] =
     "the Host header must be 127.0.0.1, localhost or [::1]: this server is for this machine alone";
 static const char wrong_origin[] = "a page of another site may not ask this server";
@@ -53,6 +55,7 @@ int http_refusal_status(const char *why)
     return why == http_too_large                   ? 413
            : why == http_busy                      ? 503
            : why == http_no_token                  ? 401
+           : why == http_no_bearer                 ? 401
            : why == http_twice || why == http_null ? 400
                                                    : 403;
 }

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-extern const char http_too_large[], http_busy[], http_twice[], http_null[], http_no_token[];
+extern const char http_too_large[], http_busy[], http_twice[], http_null[], http_no_token[],
+    http_no_bearer[];
 
 /* Why a request is not from a program or page of this machine; NULL: it is. host, origin, site: its
  * headers Host, Origin and Sec-Fetch-Site, NULL: it has none. A name that someone else's DNS points

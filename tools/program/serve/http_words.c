@@ -63,6 +63,55 @@ const char *http_cookie(const char *cookies, const char *name, size_t *n)
     return NULL;
 }
 
+bool http_is_secret(const char *secret, const char *given, size_t n)
+{
+    size_t whole = strlen(secret);
+    unsigned differ = n != whole || !whole;
+    for (size_t i = 0; i < whole; i++)
+        differ |= (unsigned char)secret[i] ^ (unsigned char)(i < n ? given[i] : 0);
+    return !differ;
+}
+
+const char *http_bearer(const char *authorization)
+{
+    static const char scheme[] = "bearer";
+    size_t n = sizeof scheme - 1;
+    for (size_t i = 0; i < n; i++)
+        if ((authorization[i] | 32) != scheme[i]) return NULL;
+    return authorization[n] == ' ' ? authorization + n + 1 : NULL;
+}
+
+/* Digits as a number of at most 18; false: there are none, or more. */
+static bool digits(const char **s, uint64_t *out)
+{
+    size_t n = strspn(*s, "0123456789");
+    *out = n && n <= 18 ? strtoull(*s, NULL, 10) : 0;
+    *s += n;
+    return n && n <= 18;
+}
+
+int http_range(const char *range, uint64_t size, uint64_t most, uint64_t *from, uint64_t *n)
+{
+    const char *s = range + 6;
+    uint64_t last = UINT64_MAX;
+    if (strncmp(range, "bytes=", 6) != 0) return 0;
+    if (*s == '-') {
+        s++;
+        if (!digits(&s, &last) || *s) return 0;
+        *from = last < size ? size - last : 0;
+        if (!last) return -1;
+        last = UINT64_MAX;
+    } else {
+        if (!digits(&s, from) || *s++ != '-') return 0;
+        if (*s && !digits(&s, &last)) return 0;
+        if (*s || last < *from) return 0;
+    }
+    if (*from >= size) return -1;
+    *n = (last < size ? last + 1 : size) - *from;
+    if (*n > most) *n = most;
+    return 1;
+}
+
 char *http_copy(const char *text, size_t n)
 {
     char *p = malloc(n + 1);

@@ -57,6 +57,8 @@ char *ui_new_path(ui *u, http_request *r, const json_t *in, const char *name);
 json_t *ui_json_path(const char *path);
 /* What a file of at most that many bytes holds; NULL: it is none, or larger, a pipe, no JSON. */
 json_t *ui_json_file(const char *path, uint64_t most);
+/* The last up to n - 1 bytes of a file into out, ended by a NUL; returns how many. */
+size_t ui_file_tail(const char *path, char *out, size_t n);
 json_t *ui_json_text(const char *bytes); /* what is no UTF-8 as \xNN */
 const char *ui_short(const ui *u, const char *path);
 /* The command for people to copy: words joined as a shell reads them. NULL ends argv; argv[0] is
@@ -77,12 +79,18 @@ typedef struct ui_said {
     const char *out; /* [n_out], a NUL behind it */
     size_t n_out;
     const char *err; /* its last lines, without the newline at the end */
-    bool late;       /* it was ended, since it took too long or said too much */
+    bool late; /* it was ended, since it took too long or said too much, or this program ends */
+    const char *about; /* as ui_ask was given it */
 } ui_said;
 typedef void (*ui_done)(ui *u, http_request *r, const ui_said *said);
 /* Starts u->program with these words (argv[0] is put there; NULL at the end) and gives what it said
- * to done, which answers r. Its limit is `seconds`. Where there are too many, r is refused. */
-void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_done done);
+ * to done, which answers r. Its limit is `seconds`; when the client is gone, it is ended. about: a
+ * text for done, from malloc, which is freed after it; NULL: none. Where there are too many, r is
+ * refused. */
+void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_done done,
+            char *about);
+/* Refuses r with the error that the command, argv[1], has said. */
+void ui_refuse_said(http_request *r, const ui_said *said, const char *command);
 bool ui_asks_open(ui *u);
 bool ui_asks_step(ui *u); /* whether any is on its way: call it often then */
 void ui_asks_close(ui *u);
@@ -96,8 +104,9 @@ typedef struct ui_file {
 } ui_file;
 extern const ui_file ui_embedded[]; /* NULL ends it; made by tools/build/embed.c */
 
-extern const char ui_policy[];               /* the pages' Content-Security-Policy */
-bool ui_may(void *u, const http_request *r); /* on the server's thread, before a body is read */
+extern const char ui_policy[]; /* the pages' Content-Security-Policy */
+/* As http_limits has it: on the server's thread, before a body is read. */
+const char *ui_why_not(void *u, const http_request *r);
 void ui_serve(ui *u, http_request *r);
 
 #endif

@@ -54,6 +54,7 @@ async function ask(path, how) {
   try {
     got = await fetch(path, how);
   } catch (e) {
+    if (how.signal && how.signal.aborted) throw new Refused(-1, "It was stopped.");
     lost.textContent = "The server does not answer. Is vktrain ui still running? The page goes on when it answers.";
     lost.hidden = false;
     throw new Refused(0, "the server does not answer");
@@ -62,8 +63,9 @@ async function ask(path, how) {
   return answer(got);
 }
 
-/* GET, or POST of an object as JSON. Throws Refused, whose message is for people. */
-export const api = (path, object) => ask(path, object === undefined ? {} : { method: "POST", body: JSON.stringify(object), headers: { "Content-Type": "application/json" } });
+/* GET, or POST of an object as JSON. Throws Refused, whose message is for people. What the server does for it ends when
+ * the signal of an AbortController is given. */
+export const api = (path, object, signal) => ask(path, object === undefined ? { signal } : { method: "POST", body: JSON.stringify(object), headers: { "Content-Type": "application/json" }, signal });
 export const send = (path, blob) => ask(path, { method: "POST", body: blob, headers: { "Content-Type": "application/octet-stream" } });
 
 /* ---- what parts show ---- */
@@ -73,6 +75,18 @@ const said = document.getElementById("said");
 export function say(text) { said.textContent = text; }
 
 export function note(text, title = "Not done. ") { return make("p", { className: "note", role: "alert" }, make("b", {}, title), text); }
+
+/* What takes long: its text, which show() changes, the seconds so far, and a button that stops it as end() does. */
+export function waiting(text, stopped = () => {}) {
+  const control = new AbortController(), began = performance.now(), what = make("span", {}, text), so_far = make("span", { className: "small", "aria-hidden": "true" }), stop = make("button", { type: "button" }, "Stop");
+  stop.onclick = () => { control.abort(); stopped(); };
+  const element = make("div", { className: "row waiting" }, what, so_far, stop);
+  const timer = setInterval(() => {
+    if (!element.isConnected) clearInterval(timer);
+    else so_far.textContent = Math.round((performance.now() - began) / 1000) + " s";
+  }, 1000);
+  return { element, signal: control.signal, end: () => control.abort(), show: t => { what.textContent = t; } };
+}
 
 /* What may be as it is. */
 export function remark(text, title = "Note. ") { return make("p", { className: "note calm", role: "status" }, make("b", {}, title), text); }

@@ -95,3 +95,13 @@ json_t *ui_json_command(const char *const *argv)
     free(line);
     return j;
 }
+
+size_t ui_file_tail(const char *path, char *out, size_t n)
+{
+    ui_os_entry e;
+    bool there = ui_os_look(path, &e) && e.file;
+    uint64_t from = there && e.bytes > n - 1 ? e.bytes - (n - 1) : 0;
+    size_t got = there ? ui_os_part(path, from, out, n - 1) : 0;
+    out[got] = 0;
+    return got;
+}

@@ -13,6 +13,7 @@ typedef struct asked {
     http_request *r; /* NULL: the place is free */
     ui_child *child;
     ui_done done;
+    char *about;
     double until;
     char *out;
     size_t n_out;
@@ -30,13 +31,15 @@ bool ui_asks_open(ui *u)
     return u->asks != NULL;
 }
 
-void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_done done)
+void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_done done,
+            char *about)
 {
     asked *a = u->asks->list, *end = a + MOST_ASKS;
     size_t n = 1;
     while (a < end && a->r) a++;
     if (a == end) {
         http_refuse(r, 503, "too much is asked at a time: try again");
+        free(about);
         return;
     }
     while (argv[n]) n++;
@@ -46,10 +49,13 @@ void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_
     *a = (asked) { .done = done, .until = cli_now() + seconds };
     bool started = ui_child_start(words, &a->child);
     free(words);
-    if (started)
+    if (started) {
         a->r = r;
-    else
-        http_refuse(r, 500, "a process could not be started");
+        a->about = about;
+        return;
+    }
+    http_refuse(r, 500, "a process could not be started");
+    free(about);
 }
 
 /* false: it has said too much. */
@@ -80,11 +86,24 @@ static void finish(ui *u, asked *a, int rc, bool late)
     while (a->n_err && a->err[a->n_err - 1] == '\n') a->n_err--;
     a->err[a->n_err] = 0;
     if (a->out) a->out[a->n_out] = 0;
-    ui_said said = { rc, a->out ? a->out : "", a->n_out, a->err, late };
+    ui_said said = { rc, a->out ? a->out : "", a->n_out, a->err, late, a->about };
+    ui_child_kill(&a->child);
     a->done(u, a->r, &said);
     free(a->out);
-    ui_child_kill(&a->child);
+    free(a->about);
     a->r = NULL;
+}
+
+void ui_refuse_said(http_request *r, const ui_said *said, const char *command)
+{
+    const char *last = NULL;
+    size_t n = strlen(command);
+    for (const char *p = said->err; (p = strstr(p, "error: ")); p += 7) last = p + 7;
+    if (!last) last = *said->err ? said->err : "the command gave no reason";
+    if (!strncmp(last, command, n) && !strncmp(last + n, ": ", 2)) last += n + 2;
+    char *safe = cli_harmless(last, strlen(last));
+    http_refuse(r, 422, "%s", safe);
+    free(safe);
 }
 
 bool ui_asks_step(ui *u)
@@ -106,13 +125,8 @@ bool ui_asks_step(ui *u)
 void ui_asks_close(ui *u)
 {
     if (!u->asks) return;
-    for (asked *a = u->asks->list; a < u->asks->list + MOST_ASKS; a++) {
-        if (!a->r) continue;
-        http_refuse(a->r, 503, "the server is ending");
-        ui_child_kill(&a->child);
-        free(a->out);
-        a->r = NULL;
-    }
+    for (asked *a = u->asks->list; a < u->asks->list + MOST_ASKS; a++)
+        if (a->r) finish(u, a, 0, true);
     free(u->asks);
     u->asks = NULL;
 }

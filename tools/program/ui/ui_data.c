@@ -26,15 +26,6 @@ static bool may_set(const char *assignment)
     return false;
 }
 
-/* The last error line of a command, without what stands before it on each. */
-static const char *reason(const char *err)
-{
-    const char *last = NULL;
-    for (const char *p = err; (p = strstr(p, "error: ")); p += 7) last = p + 7;
-    if (!last) return *err ? err : "the command gave no reason";
-    return strncmp(last, "init: ", 6) ? last : last + 6;
-}
-
 static json_t *warnings(const char *err)
 {
     json_t *list = json_array();
@@ -60,9 +51,7 @@ static void looked(ui *u, http_request *r, const ui_said *said)
         http_refuse(r, 504, "looking took more than %d s: choose a smaller part of the data",
                     LOOK_S);
     } else {
-        char *safe = cli_harmless(reason(said->err), strlen(reason(said->err)));
-        http_refuse(r, 422, "%s", safe);
-        free(safe);
+        ui_refuse_said(r, said, "init");
     }
 }
 
@@ -102,7 +91,7 @@ static void look(ui *u, http_request *r, const json_t *in)
     }
     argv[n++] = "--json";
     argv[n] = NULL;
-    ui_ask(u, r, argv, LOOK_S, looked);
+    ui_ask(u, r, argv, LOOK_S, looked, NULL);
     free(assign);
     free(model);
     free(path);

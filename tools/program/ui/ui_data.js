@@ -1,11 +1,11 @@
 /* The part Data: choose a file or folder, or drop one; what `vktrain init` sees in it, in words and
  * pictures; corrections by choices; the recipe beside it. */
-import { make, svg, api, query, tab, go, say, note, remark, command, field, choice, bytes, count, number, nameOf, plain } from "./ui.js";
+import { make, svg, api, query, tab, go, say, note, remark, command, field, choice, bytes, count, number, nameOf, plain, waiting } from "./ui.js";
 import { editor, saving } from "./ui_recipe.js";
 import { dropZone } from "./ui_drop.js";
 
 const LISTED = 300;
-let roots = null, round = 0;
+let roots = null, round = 0, looking = null;
 
 /* ---- the file browser ---- */
 
@@ -259,16 +259,18 @@ async function look(panel, args) {
   back.onclick = () => go("data", { dir: args.path ? args.path.replace(/[^/]*$/, "") : roots.roots[0] });
   const seen = make("div", { "aria-busy": "true" }), right = make("div", {});
   const edit = editor();
-  let save = null, asked = 0;
+  let save = null, asked = 0, wait = null;
   panel.replaceChildren(make("div", { className: "row" }, make("h1", { className: "name" }, name), back), make("div", { className: "two" }, make("div", {}, seen), right));
 
   async function ask() {
     const turn = ++asked, body = { set: Object.entries(state.set).map(([k, v]) => k + "=" + v) };
     for (const k of ["path", "builtin", "init"]) if (state[k]) body[k] = state[k];
     seen.setAttribute("aria-busy", "true");
-    if (!seen.firstChild) seen.replaceChildren(make("p", {}, "Looking …"));
+    if (wait) wait.end(), wait.element.remove();
+    looking = wait = waiting("Looking …");
+    seen.prepend(wait.element);
     try {
-      const got = await api("/api/look", body);
+      const got = await api("/api/look", body, wait.signal);
       const shown = turn === asked ? await results(got, state, correct) : null;
       if (turn !== asked || mine !== round) return;
       const focused = document.activeElement && document.activeElement.dataset.key;
@@ -281,8 +283,8 @@ async function look(panel, args) {
       for (const old of seen.querySelectorAll(".note.error")) old.remove();
       const wrong = note(e.message, "Not read. ");
       wrong.classList.add("error");
-      if (seen.textContent === "Looking …") seen.replaceChildren(wrong);
-      else seen.prepend(wrong);
+      wait.element.remove();
+      seen.prepend(wrong);
     } finally {
       if (turn === asked) seen.setAttribute("aria-busy", "false");
     }
@@ -323,4 +325,4 @@ async function open(panel, args) {
   }
 }
 
-tab("data", { open, close() { round++; } });
+tab("data", { open, close() { round++; if (looking) looking.end(); } });

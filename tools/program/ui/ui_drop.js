@@ -1,6 +1,6 @@
 /* Files, folders and zips that are dropped on the page or chosen: copied into a folder within the
  * roots, file by file. A zip is unpacked by the browser, so that the server reads none. */
-import { make, send, api, query, say, note, count, bytes } from "./ui.js";
+import { make, send, api, query, say, note, count, bytes, plain, waiting } from "./ui.js";
 
 const MOST_FILES = 20000, MOST_BYTES = 256 * 2 ** 20, MOST_ALL = 4 * 2 ** 30;
 
@@ -76,7 +76,7 @@ async function fresh(dir, name) {
 }
 
 /* Copies all; gives the arguments of the part Data that show it. */
-async function copy(dir, files, name, tell) {
+async function copy(dir, files, name, tell, signal) {
   const all = files.reduce((n, f) => n + f.size, 0), one = files.length === 1 && !files[0].name.includes("/");
   if (!files.length) throw new Error("there are no files in it");
   if (files.length > MOST_FILES) throw new Error("more than " + count(MOST_FILES) + " files: copy them into the folder yourself");
@@ -88,6 +88,7 @@ async function copy(dir, files, name, tell) {
   const to = one ? dir : await fresh(dir, same ? stem(top.slice(0, -1)) : name);
   let last = null, i = 0;
   for (const f of files) {
+    if (signal.aborted) throw new Error("It was stopped. What was copied so far is in " + plain(to) + ".");
     if (i++ % 20 === 0) tell(`Copying ${count(i)} of ${count(files.length)} files …`);
     const rest = same && !one ? f.name.slice(top.length) : f.name;
     if (rest.split("/").some(p => p.startsWith("."))) continue; /* .DS_Store and the like */
@@ -110,10 +111,11 @@ export function dropZone(dir, done) {
   const file = make("input", { type: "file", multiple: true }), folder = make("input", { type: "file" }), out = make("div", { role: "status" });
   folder.webkitdirectory = true;
   async function take(list, entriesOf = []) {
-    const tell = t => out.replaceChildren(make("p", {}, t));
+    const wait = waiting("Reading …");
+    out.replaceChildren(wait.element);
     try {
       const got = await taken([...list], entriesOf);
-      const at = await copy(dir, got.files, got.name, tell);
+      const at = await copy(dir, got.files, got.name, wait.show, wait.signal);
       say("Copied");
       done(at);
     } catch (e) {

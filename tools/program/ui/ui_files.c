@@ -5,10 +5,17 @@
 #include <string.h>
 
 #include "cli.h"
+#include "http_words.h"
 #include "ui.h"
 #include "ui_os.h"
 
-enum { MOST_LISTED = 5000, MOST_SHOWN = 32 << 20, MOST_HEAD = 1 << 16, MOST_DEPTH = 8 };
+enum {
+    MOST_LISTED = 5000,
+    MOST_SHOWN = 32 << 20,
+    MOST_PART = 4 << 20,
+    MOST_HEAD = 1 << 16,
+    MOST_DEPTH = 8
+};
 
 /* ---- what a name says ---- */
 
@@ -140,15 +147,45 @@ static char *bytes_of(http_request *r, const char *path, size_t most, bool cut, 
     return data;
 }
 
+/* A part of a file, as somebody listens to it: whole it may be too large. */
+static void show_part(http_request *r, const char *path, const char *type, uint64_t size,
+                      uint64_t from, uint64_t n)
+{
+    char range[100];
+    char *data = cli_grow(NULL, (size_t)n + 1);
+    if (ui_os_part(path, from, data, (size_t)n) != n) {
+        http_refuse(r, 403, "this file can't be read");
+        free(data);
+        return;
+    }
+    snprintf(range, sizeof range, "bytes %llu-%llu/%llu", (unsigned long long)from,
+             (unsigned long long)(from + n - 1), (unsigned long long)size);
+    http_header(r, "Content-Range", range);
+    http_header(r, "Accept-Ranges", "bytes");
+    http_answer(r, 206, type, data, (size_t)n);
+}
+
 /* A picture or a sound as it is: nothing that a browser would run. */
 static void show(ui *u, http_request *r, const json_t *in)
 {
     char *path = ui_path(u, r, in, "path");
     size_t n, i = path ? row_of(path) : 0;
+    uint64_t from, part;
+    ui_os_entry e;
     if (!path) return;
+    bool there = ui_os_look(path, &e) && e.file;
+    int range = there ? http_range(r->range, e.bytes, MOST_PART, &from, &part) : 0;
     if (i == CLI_COUNT(ends) || !ends[i].type) {
         http_refuse(r, 415, "only pictures and sounds are shown");
+    } else if (range > 0) {
+        show_part(r, path, ends[i].type, e.bytes, from, part);
+    } else if (range < 0) {
+        char whole[60];
+        snprintf(whole, sizeof whole, "bytes */%llu", (unsigned long long)e.bytes);
+        http_header(r, "Content-Range", whole);
+        http_refuse(r, 416, "the range lies behind the end of the file");
     } else {
+        http_header(r, "Accept-Ranges", "bytes");
         char *data = bytes_of(r, path, MOST_SHOWN, false, &n);
         if (data) http_answer(r, 200, ends[i].type, data, n);
     }
@@ -192,6 +229,26 @@ static bool parts_are_fine(const char *name)
     }
 }
 
+/* Where something of the name is there, and why that is no use. A system that ignores case, as
+ * Windows does, has it by another name: both are told. */
+static void refuse_name(http_request *r, const char *path, int status, const char *why)
+{
+    char *real = ui_os_real(path), *slash = real ? strrchr(real, '/') : NULL;
+    size_t n = slash ? (size_t)(slash - real) + 1 : 0;
+    if (slash && !strncmp(real, path, n) && strcmp(real, path) != 0) {
+        char *own = ui_path_text(path + n), *there = ui_path_text(slash + 1);
+        http_refuse(r, 409,
+                    "'%.200s' is on this system the same as '%.200s', which is there "
+                    "already: rename one of them",
+                    own, there);
+        free(own);
+        free(there);
+    } else {
+        http_refuse(r, status, "%s", why);
+    }
+    free(real);
+}
+
 /* The folders of a relative name are made; the path of the file; NULL: r was refused. Takes to. */
 static char *made(http_request *r, char *to, char *name)
 {
@@ -212,7 +269,7 @@ static char *made(http_request *r, char *to, char *name)
         bool same = real && !strcmp(real, to); /* no link */
         free(real);
         if (!same) {
-            http_refuse(r, 403, "a folder of the name can't be made");
+            refuse_name(r, to, 403, "a folder of the name can't be made");
             free(to);
             return NULL;
         }
@@ -233,7 +290,7 @@ static void upload(ui *u, http_request *r, const json_t *in)
     }
     char *path = to ? made(r, to, name) : NULL;
     if (path && (cli_exists(path) || ui_os_look(path, &e))) {
-        http_refuse(r, 409, "there is a file of this name already");
+        refuse_name(r, path, 409, "there is a file of this name already");
     } else if (path) {
         if (vkt_file_write(path, r->body, r->n) == VKT_OK)
             ui_answer(r, json_pack("{s:o}", "path", ui_json_path(path)));

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "runs_studies.h"
+#include "ui.h"
 #include "ui_jobs.h"
 #include "ui_os.h"
 
@@ -199,7 +200,7 @@ static void find_error(const ui_jobs *j, job *b)
 {
     static char said[8192];
     char *last = NULL, *error = NULL, *end;
-    ui_os_tail(log_of(j, b->id), said, sizeof said);
+    ui_file_tail(log_of(j, b->id), said, sizeof said);
     for (char *line = said; line && *line; line = end ? end + 1 : NULL) {
         if ((end = strchr(line, '\n'))) *end = 0;
         if (*line) last = line;
@@ -270,7 +271,7 @@ static void keep_short(const ui_jobs *j, const job *b)
     ui_os_entry e;
     const char *path = log_of(j, b->id);
     if (!ui_os_look(path, &e) || e.bytes < MOST_LOG) return;
-    size_t n = ui_os_tail(path, last, sizeof last);
+    size_t n = ui_file_tail(path, last, sizeof last);
     ui_os_cut(path, 0);
     FILE *f = fopen(path, "ab");
     if (!f) return;
@@ -419,6 +420,6 @@ ui_job ui_jobs_get(const ui_jobs *j, size_t i)
 bool ui_jobs_said(const ui_jobs *j, uint32_t id, char *out, size_t n)
 {
     if (!find(j, id)) return false;
-    ui_os_tail(log_of(j, id), out, n);
+    ui_file_tail(log_of(j, id), out, n);
     return true;
 }

@@ -35,8 +35,8 @@ void ui_os_set(const char *name, const char *value); /* in the environment */
 bool ui_os_folder_make(const char *path);            /* true, too, where it is there already */
 /* For this process alone until it ends; false: another has it, or it can't be made. */
 bool ui_os_lock(const char *path);
-/* The last up to n - 1 bytes of a file into out, ended by a NUL; returns how many. */
-size_t ui_os_tail(const char *path, char *out, size_t n);
+/* Up to n bytes of a file from there on; returns how many. */
+size_t ui_os_part(const char *path, uint64_t from, char *out, size_t n);
 void ui_os_cut(const char *path, uint64_t bytes); /* a file to this length; silent */
 
 /* ---- child processes ---- */
@@ -58,6 +58,14 @@ void ui_child_interrupt(ui_child *c); /* as Ctrl-C does; on Windows by an event 
 /* Lets a child go: one that has not ended runs on. */
 void ui_child_leave(ui_child **c);
 void ui_child_kill(ui_child **c); /* with all that it has started */
+
+/* ---- a thread beside this one ---- */
+
+typedef struct ui_task ui_task;
+/* Calls fn(arg) in a thread of its own; false: there is none to be had. */
+bool ui_task_start(void (*fn)(void *arg), void *arg, ui_task **out);
+bool ui_task_ended(ui_task *t);
+void ui_task_join(ui_task **t); /* waits for its end */
 
 /* This program's file, for children of the same. Free it. */
 char *ui_os_program(const char *argv0);

@@ -114,19 +114,14 @@ bool ui_os_lock(const char *path)
     return false;
 }
 
-size_t ui_os_tail(const char *path, char *out, size_t n)
+size_t ui_os_part(const char *path, uint64_t from, char *out, size_t n)
 {
     struct stat s;
     ssize_t got = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && !fstat(fd, &s) && S_ISREG(s.st_mode)) {
-        off_t from = s.st_size > (off_t)(n - 1) ? s.st_size - (off_t)(n - 1) : 0;
-        got = pread(fd, out, n - 1, from);
-    }
+    if (fd >= 0 && !fstat(fd, &s) && S_ISREG(s.st_mode)) got = pread(fd, out, n, (off_t)from);
     if (fd >= 0) close(fd);
-    if (got < 0) got = 0;
-    out[got] = 0;
-    return (size_t)got;
+    return got > 0 ? (size_t)got : 0;
 }
 
 void ui_os_cut(const char *path, uint64_t bytes)

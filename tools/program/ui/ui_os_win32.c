@@ -11,6 +11,7 @@
 #include <windows.h>
 
 #include "ui_os.h"
+#include "vktrain/base.h"
 
 enum { SHARED = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE };
 
@@ -65,36 +66,16 @@ bool ui_os_absolute(const char *path)
     return *path == '/' || *path == '\\' || (*path && path[1] == ':');
 }
 
-/* \\server\share, \\.\device: looking there may already say something to somebody, so once folders
- * are named in VKT_WITHIN (ui_roots_confine) it happens below those of them that are there. */
-static bool may_look(const char *full)
-{
-    const wchar_t *all = _wgetenv(L"VKT_WITHIN");
-    if (*full != '/' || full[1] != '/' || !all) return true;
-    char *text = narrow(all), *within = text;
-    bool may = false;
-    for (size_t n; within && *within && !may; within += n + (within[n] == '\n')) {
-        n = strcspn(within, "\n");
-        may = n > 2 && !strncmp(full, within, n) &&
-              (within[n - 1] == '/' || !full[n] || full[n] == '/');
-    }
-    free(text);
-    return may;
-}
-
 static HANDLE look(const char *path)
 {
-    wchar_t *w = wide(path), *full = w ? whole(w) : NULL;
-    char *text = full ? narrow(full) : NULL;
+    wchar_t *w = vkt_path_may_look(path) ? wide(path) : NULL, *full = w ? whole(w) : NULL;
     HANDLE h = INVALID_HANDLE_VALUE;
-    if (text) ui_os_slashes(text);
-    if (text && may_look(text))
+    if (full)
         h = CreateFileW(full, 0, SHARED, NULL, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
     if (h != INVALID_HANDLE_VALUE && GetFileType(h) != FILE_TYPE_DISK) {
         CloseHandle(h);
         h = INVALID_HANDLE_VALUE;
     }
-    free(text);
     free(full);
     free(w);
     return h;
@@ -221,20 +202,16 @@ bool ui_os_lock(const char *path) /* it stays open until the process ends */
     return open_file(path, GENERIC_READ | GENERIC_WRITE, 0, OPEN_ALWAYS) != INVALID_HANDLE_VALUE;
 }
 
-size_t ui_os_tail(const char *path, char *out, size_t n)
+size_t ui_os_part(const char *path, uint64_t from, char *out, size_t n)
 {
     HANDLE h = open_file(path, GENERIC_READ, SHARED, OPEN_EXISTING);
-    LARGE_INTEGER size;
+    LARGE_INTEGER at = { .QuadPart = (LONGLONG)from };
     DWORD got = 0;
-    if (h != INVALID_HANDLE_VALUE && GetFileType(h) == FILE_TYPE_DISK && GetFileSizeEx(h, &size)) {
-        LARGE_INTEGER from = { .QuadPart = size.QuadPart - (LONGLONG)(n - 1) };
-        if (from.QuadPart < 0) from.QuadPart = 0;
-        if (!SetFilePointerEx(h, from, NULL, FILE_BEGIN) ||
-            !ReadFile(h, out, (DWORD)(n - 1), &got, NULL))
-            got = 0;
-    }
-    if (h != INVALID_HANDLE_VALUE) CloseHandle(h);
-    out[got] = 0;
+    if (h == INVALID_HANDLE_VALUE) return 0;
+    if (GetFileType(h) != FILE_TYPE_DISK || !SetFilePointerEx(h, at, NULL, FILE_BEGIN) ||
+        !ReadFile(h, out, (DWORD)n, &got, NULL))
+        got = 0;
+    CloseHandle(h);
     return got;
 }
 

@@ -115,7 +115,8 @@ static void give_json(ui *u, http_request *r, const ui_said *said)
 static void devices(ui *u, http_request *r, const json_t *in)
 {
     (void)in;
-    ui_ask(u, r, (const char *const[]) { "vktrain", "devices", "--json", NULL }, 60, give_json);
+    ui_ask(u, r, (const char *const[]) { "vktrain", "devices", "--json", NULL }, 60, give_json,
+           NULL);
 }
 
 /* ---- before a start ---- */
@@ -180,7 +181,7 @@ static void plan(ui *u, http_request *r, const json_t *in)
     if (!ask_of(u, r, in, "train", &a)) return;
     a.argv[a.n++] = "--explain";
     a.argv[a.n] = NULL;
-    ui_ask(u, r, a.argv, 120, give_plan);
+    ui_ask(u, r, a.argv, 120, give_plan, NULL);
     free(a.recipe);
 }
 
@@ -201,7 +202,7 @@ static void measure(ui *u, http_request *r, const json_t *in)
     const char *trace = cli_text("%s/ui/trace.json", cache);
     const char *const more[] = { "--steps", "20", "--json", "--force", "-o", trace, NULL };
     memcpy(a.argv + a.n, more, sizeof more);
-    ui_ask(u, r, a.argv, 180, give_json);
+    ui_ask(u, r, a.argv, 180, give_json, NULL);
     free(a.recipe);
 }
 

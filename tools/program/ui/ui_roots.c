@@ -208,6 +208,17 @@ char *ui_roots_new(const ui_roots *r, const char *text, const char **why)
     return out;
 }
 
+/* Bytes of a digit as Windows numbers its ports by: 0 to 9, and the superscripts of 1 to 3 in
+ * UTF-8.
+ */
+static size_t digit(const char *s)
+{
+    if (*s >= '0' && *s <= '9') return 1;
+    return !strncmp(s, "\xc2\xb9", 2) || !strncmp(s, "\xc2\xb2", 2) || !strncmp(s, "\xc2\xb3", 2)
+               ? 2
+               : 0;
+}
+
 bool ui_name_is_fine(const char *name)
 {
     static const char *const devices[] = { "con",  "prn",  "aux",    "nul",
@@ -217,12 +228,10 @@ bool ui_name_is_fine(const char *name)
     for (const char *c = name; *c; c++)
         if ((unsigned char)*c < 32 || *c == 127 || strchr("/\\:*?\"<>|", *c)) return false;
     for (size_t i = 0; i < CLI_COUNT(devices); i++) {
-        size_t k = 0;
-        while (devices[i][k] && ((name[k] | 32) == devices[i][k] ||
-                                 (devices[i][k] == '?' && name[k] >= '0' && name[k] <= '9')))
-            k++;
-        const char *rest = name + k + strspn(name + k, " "); /* "nul .txt" is one, too */
-        if (!devices[i][k] && (!*rest || *rest == '.')) return false;
+        const char *d = devices[i], *s = name;
+        for (size_t k; *d && (k = *d == '?' ? digit(s) : (size_t)((*s | 32) == *d)); s += k) d++;
+        s += strspn(s, " "); /* "nul .txt" is one, too */
+        if (!*d && (!*s || *s == '.')) return false;
     }
     return true;
 }

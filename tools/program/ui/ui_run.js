@@ -1,6 +1,6 @@
 /* One run while it grows: where it stands, its curves, what they say, what it wrote and confused.
  * Asks the server each second; what has not changed does not come again. */
-import { api, command, count, go, make, nameOf, note, number, query, say } from "./ui.js";
+import { api, command, count, field, go, make, nameOf, note, number, query, say } from "./ui.js";
 import { figures, rowsOf } from "./ui_plot.js";
 
 export const duration = s => s === null || s === undefined ? "–" : s < 60 ? s.toFixed(s < 10 ? 1 : 0) + " s" : s < 3600 ? `${Math.floor(s / 60)} min ${Math.round(s % 60)} s` : `${Math.floor(s / 3600)} h ${Math.round(s % 3600 / 60)} min`;
@@ -72,9 +72,20 @@ function worst(text) {
 export function runView(run) {
   const heading = make("h2", { className: "name" }, nameOf(run)), facts = make("dl", { className: "facts" });
   const bar = make("progress", { "aria-label": "Steps done" }), buttons = make("div", { className: "row" });
-  const plots = figures(), found = make("div"), sample = make("div"), after = make("div"), by = make("div"), error = make("div");
-  const element = make("section", { "aria-label": "The run " + nameOf(run), className: "run" }, heading, bar, facts, buttons, error, found, plots.element, sample, after, by);
-  let have = "", last = null, evaluated = "", said = new Set(), findAt = 0;
+  const plots = figures(), found = make("div"), sample = make("div"), written = make("input", { maxLength: 300, autocomplete: "off" }), after = make("div"), by = make("div"), error = make("div");
+  const noting = make("form", { className: "noting", hidden: true, "aria-label": "Note" }, make("div", { className: "fields one" }, field("note: why this run, what came of it", written)), make("div", { className: "row" }, make("button", {}, "Save the note")));
+  written.oninput = () => { typed = true; };
+  noting.onsubmit = async e => {
+    e.preventDefault();
+    for (const old of noting.querySelectorAll(".note,.command")) old.remove();
+    try {
+      noting.append(command((await api("/api/run/note", { run, note: written.value.trim() })).command));
+      typed = false;
+      say("The note is saved");
+    } catch (x) { noting.append(note(x.message, "Not saved. ")); }
+  };
+  const element = make("section", { "aria-label": "The run " + nameOf(run), className: "run" }, heading, bar, facts, buttons, error, noting, found, plots.element, sample, after, by);
+  let have = "", last = null, evaluated = "", said = new Set(), findAt = 0, typed = false;
 
   const order = o => api("/api/run/order", { run, order: o });
   async function stop() {
@@ -106,8 +117,10 @@ export function runView(run) {
       x.best !== null && x.metric && fact("best " + x.metric, `${value(x.metric, x.best)}, step ${count(x.best_step)}`),
       x.test_accuracy !== null && fact("test accuracy", percent(x.test_accuracy)), x.baseline && fact(x.baseline, value(x.metric, x.baseline_metric)),
       (x.alive && l ? l.items_per_s : x.items_per_s) && fact("a second", count(Math.round(x.alive && l ? l.items_per_s : x.items_per_s))),
-      x.seconds !== null && !x.alive && fact("time", duration(x.seconds)), x.device && fact("device", x.device), x.note && fact("note", x.note),
+      x.seconds !== null && !x.alive && fact("time", duration(x.seconds)), x.device && fact("device", x.device),
     ].filter(Boolean));
+    if (!typed) written.value = x.note || "";
+    noting.hidden = false;
     error.replaceChildren(...(x.error ? [note(x.error, "It failed. ")] : []));
     if (last !== state) { if (last) say(`${nameOf(run)}: ${state}`); showButtons(x, state); return true; }
     return false;

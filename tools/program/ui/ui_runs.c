@@ -8,13 +8,14 @@
 #include "runs_table.h"
 #include "ui.h"
 #include "ui_curves.h"
+#include "ui_histories.h"
 #include "ui_jobs.h"
 #include "ui_os.h"
 #include "ui_runs.h"
 
 /* ---- the list, which is read again only now and then ---- */
 
-enum { MOST_SHOWN = 500, MOST_WORDS = 20, COLUMNS_MOST = 2000 };
+enum { MOST_SHOWN = 500, MOST_WORDS = 20, COLUMNS_MOST = 2000, FINDINGS_S = 120 };
 static struct {
     vkt_run_info **lists;
     size_t *n, n_lists;
@@ -215,44 +216,6 @@ static void runs(ui *u, http_request *r, const json_t *in)
     free(t.rows);
 }
 
-/* ---- histories, of the runs that were asked for last ---- */
-
-enum { MOST_KEPT = 6 };
-static struct {
-    char *dir;
-    vkt_history *h;
-    double used;
-} kept[MOST_KEPT];
-
-static void drop_kept(size_t i)
-{
-    free(kept[i].dir);
-    vkt_history_destroy(&kept[i].h);
-    kept[i].dir = NULL;
-}
-
-/* NULL: it has measured nothing yet, or can't be read. */
-static const vkt_history *history_of(const char *dir)
-{
-    size_t oldest = 0;
-    char file[4200];
-    for (size_t i = 0; i < MOST_KEPT; i++) {
-        if (kept[i].used < kept[oldest].used) oldest = i;
-        if (!kept[i].dir || strcmp(kept[i].dir, dir) != 0) continue;
-        kept[i].used = cli_now();
-        if (vkt_history_update(kept[i].h) == VKT_OK) return kept[i].h;
-        drop_kept(i);
-        return NULL;
-    }
-    snprintf(file, sizeof file, "%s/metrics.jsonl", dir);
-    if (!cli_exists(file)) return NULL;
-    drop_kept(oldest);
-    if (vkt_history_load(dir, &kept[oldest].h) != VKT_OK) return NULL;
-    kept[oldest].dir = strcpy(cli_grow(NULL, strlen(dir) + 1), dir);
-    kept[oldest].used = cli_now();
-    return kept[oldest].h;
-}
-
 /* ---- one run ---- */
 
 /* Seconds that are left, by the last steps; NAN: unknown. */
@@ -349,11 +312,13 @@ static void one_run(ui *u, http_request *r, const json_t *in)
     (void)in;
     if (!dir) return;
     json_t *j = json_pack("{s:o}", "info", info_json(x));
-    const vkt_history *h = history_of(dir);
+    bool more = false;
+    const vkt_history *h = ui_history_of(dir, &more);
     if (h) {
         add_last(j, h, x->total);
         add_curves(r, j, h, x);
     }
+    if (more) json_object_set_new(j, "reading", json_true()); /* ask again */
     add_sample(j, dir);
     json_object_set_new(
         j, "watch",
@@ -365,20 +330,30 @@ static void one_run(ui *u, http_request *r, const json_t *in)
 
 /* ---- what follows from it ---- */
 
-static void keep_finding(void *list, const char *name, const char *text)
+static void give_findings(ui *u, http_request *r, const ui_said *said)
 {
-    json_array_append_new(list, json_pack("{s:s, s:o}", "name", name, "text", ui_json_text(text)));
+    json_t *j = said->late ? NULL : json_loadb(said->out, said->n_out, 0, NULL);
+    (void)u;
+    if (j)
+        ui_answer(r, j);
+    else if (said->late)
+        http_refuse(r, 504, "the findings took more than %d s", FINDINGS_S);
+    else
+        ui_refuse_said(r, said, "report");
 }
 
 static void findings(ui *u, http_request *r, const json_t *in)
 {
     vkt_run_info *x;
-    char *dir = run_of(u, r, &x);
+    char *dir = run_of(u, r, &x), file[4200];
     (void)in;
     if (!dir) return;
-    json_t *all = json_array();
-    if (history_of(dir)) vkt_report_findings(dir, keep_finding, all);
-    ui_answer(r, json_pack("{s:o}", "findings", all));
+    snprintf(file, sizeof file, "%s/metrics.jsonl", dir);
+    if (cli_exists(file))
+        ui_ask(u, r, (const char *const[]) { "vktrain", "report", dir, "--json", NULL }, FINDINGS_S,
+               give_findings, NULL);
+    else
+        ui_answer(r, json_pack("{s:[]}", "findings"));
     vkt_runs_free(&x);
     free(dir);
 }
@@ -421,6 +396,24 @@ static void more(ui *u, http_request *r, const json_t *in)
     ui_answer(r, j);
     vkt_runs_free(&x);
     free(dir);
+}
+
+/* {"run", "note"} */
+static void set_note(ui *u, http_request *r, const json_t *in)
+{
+    const char *note = ui_text(r, in, "note");
+    char *run = note ? ui_path(u, r, in, "run") : NULL;
+    if (!note) {
+        http_refuse(r, 400, "note is missing");
+    } else if (run && vkt_run_set_note(run, note) == VKT_OK) {
+        forget_list();
+        ui_answer(r, json_pack("{s:o}", "command",
+                               ui_json_command((const char *const[]) {
+                                   "vktrain", "runs", ui_short(u, run), "--note", note, NULL })));
+    } else if (run) {
+        http_refuse(r, 422, "%s", vkt_last_error());
+    }
+    free(run);
 }
 
 /* ---- side by side ---- */
@@ -501,6 +494,7 @@ const ui_route ui_runs_routes[] = {
     { "/api/run", UI_NOTHING, one_run },
     { "/api/run/findings", UI_NOTHING, findings },
     { "/api/run/more", UI_NOTHING, more },
+    { "/api/run/note", UI_JSON, set_note },
     { "/api/compare", UI_JSON, compare },
     { 0 },
 };

@@ -22,10 +22,10 @@ static bool is_first(const http_request *r)
     return !strcmp(r->path, "/") && strcmp(r->method, "POST") != 0;
 }
 
-bool ui_may(void *user, const http_request *r)
+const char *ui_why_not(void *user, const http_request *r)
 {
     const ui *u = user;
-    return is_first(r) || ui_token_has_cookie(&u->token, r);
+    return is_first(r) || ui_token_has_cookie(&u->token, r) ? NULL : http_no_token;
 }
 
 /* The page without its secrets: what to do to get in. */

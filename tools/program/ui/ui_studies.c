@@ -11,6 +11,8 @@
 #include "ui_runs.h"
 #include "ui_studies.h"
 
+enum { REPORT_S = 300 };
+
 /* ---- the list ---- */
 
 static bool has(const json_t *list, const char *dir)
@@ -144,7 +146,8 @@ const char *ui_page_file(void)
 {
     char cache[1024];
     if (!vkt_cache_folder(cache, sizeof cache) || strlen(cache) > 400) return NULL;
-    return cli_text("%s/ui/report-%d.html", cache, ui_os_id());
+    static unsigned n;
+    return cli_text("%s/ui/report-%d-%u.html", cache, ui_os_id(), n++);
 }
 
 /* It may run its own script, but as a stranger: it can neither ask this server nor read the page
@@ -167,22 +170,32 @@ void ui_give_page(http_request *r, const char *file)
     http_answer(r, 200, "text/html; charset=utf-8", page, n);
 }
 
-/* What the report of a run or study is now, in no file of theirs. */
+static void give_report(ui *u, http_request *r, const ui_said *said)
+{
+    (void)u;
+    if (!said->late && !said->rc) {
+        ui_give_page(r, said->about);
+        return;
+    }
+    remove(said->about);
+    if (said->late)
+        http_refuse(r, 504, "the report was not made within %d s", REPORT_S);
+    else
+        ui_refuse_said(r, said, "report");
+}
+
+/* What the report of a run or study is now, in no file of theirs. Of a long run it takes seconds.
+ */
 static void report(ui *u, http_request *r, const json_t *in)
 {
     const char *out = ui_page_file();
     char *dir = ui_path(u, r, in, "path");
-    vkt_report_result made;
     if (!dir) return;
-    const char *const paths[] = { dir };
+    const char *const argv[] = { "vktrain", "report", dir, "--no-png", "-o", out, NULL };
     if (!out)
         http_refuse(r, 500, "there is no cache folder to write the report in");
-    else if (vkt_report_write(
-                 &(vkt_report_desc) { .paths = paths, .n_paths = 1, .out = out, .no_png = true },
-                 &made) == VKT_OK)
-        ui_give_page(r, out);
     else
-        http_refuse(r, 422, "%s", vkt_last_error());
+        ui_ask(u, r, argv, REPORT_S, give_report, strcpy(cli_grow(NULL, strlen(out) + 1), out));
     free(dir);
 }
 

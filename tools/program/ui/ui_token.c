@@ -26,27 +26,18 @@ bool ui_token_init(ui_token *t, uint32_t port)
     return true;
 }
 
-/* The time that it takes says nothing about where they differ. */
-static bool same(const char *secret, const char *given, size_t n)
-{
-    unsigned differ = n != 2 * UI_SECRET;
-    for (size_t i = 0; i < 2 * UI_SECRET; i++)
-        differ |= (unsigned char)secret[i] ^ (unsigned char)(i < n ? given[i] : 0);
-    return !differ;
-}
-
 bool ui_token_has_cookie(const ui_token *t, const http_request *r)
 {
     size_t n;
     const char *cookie = http_cookie(r->cookie, t->name, &n);
-    return cookie && same(t->cookie, cookie, n);
+    return cookie && http_is_secret(t->cookie, cookie, n);
 }
 
 bool ui_token_exchange(ui_token *t, http_request *r)
 {
     char given[2 * UI_SECRET + 2], set[200];
     if (!http_argument(r->query, "token", given, sizeof given) ||
-        !same(t->link, given, strlen(given)))
+        !http_is_secret(t->link, given, strlen(given)))
         return false;
     snprintf(set, sizeof set, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s", t->name, t->cookie,
              t->lasts ? "; Max-Age=2592000" : "");

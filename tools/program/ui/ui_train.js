@@ -1,5 +1,5 @@
 /* The part Train: a recipe, a device, what it will need; the queue; the run that is watched. */
-import { api, choice, command, field, go, make, nameOf, note, number, query, say, tab } from "./ui.js";
+import { api, choice, command, field, go, make, nameOf, note, number, query, say, tab, waiting } from "./ui.js";
 import { asking, duration, every, runView } from "./ui_run.js";
 
 let form = null, view = null, endPolls = null;
@@ -22,14 +22,16 @@ function newForm() {
   const body = () => ({ recipe: recipe.value.trim(), set: sets.value.split("\n").map(s => s.trim()).filter(Boolean), ...(device.value ? { device: device.value } : {}) });
   const whole = () => ({ ...body(), ...(run.value.trim() ? { run: run.value.trim() } : {}), ...(remark.value.trim() ? { note: remark.value.trim() } : {}) });
   async function plan() {
-    out.replaceChildren(make("p", {}, "The plan is made …"));
-    try { out.replaceChildren(planView(await api("/api/plan", body()))); say("The plan is there"); }
+    const wait = waiting("The plan is made …");
+    out.replaceChildren(wait.element);
+    try { out.replaceChildren(planView(await api("/api/plan", body(), wait.signal))); say("The plan is there"); }
     catch (e) { failed(e); }
   }
   async function measure() {
-    out.replaceChildren(make("p", {}, "Twenty steps are made, and thrown away …"));
+    const wait = waiting("Twenty steps are made, and thrown away …");
+    out.replaceChildren(wait.element);
     try {
-      const [p, j] = [await api("/api/measure", body()), await api("/api/plan", body())], steps = /^ +steps: (\d+)/m.exec(j.configuration);
+      const [p, j] = [await api("/api/measure", body(), wait.signal), await api("/api/plan", body(), wait.signal)], steps = /^ +steps: (\d+)/m.exec(j.configuration);
       const text = `A step takes ${number(p.step_ms)} ms on ${p.device}${steps ? `: ${(+steps[1]).toLocaleString("en")} steps take about ${duration(p.step_ms / 1000 * +steps[1])}, and evaluations a little more` : ""}.`;
       out.replaceChildren(make("p", {}, text), planView(j));
       say(text);

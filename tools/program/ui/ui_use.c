@@ -1,5 +1,7 @@
 /* Endpoints that ask a trained model: the same code as `vktrain serve` in this process, which opens
  * the device while a model is open, and only then. */
+#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +9,23 @@
 #include "serve_predictor.h"
 #include "serve_text.h"
 #include "ui.h"
+#include "ui_os.h"
 #include "ui_use.h"
 
 enum { TOP = 5, TEXTS = 2 };
 static const double idle_s = 900; /* after which a model that nobody asks is closed */
+
+/* A model that is opened in a thread of its own, since that may take a minute: it alone touches
+ * this until it has ended. */
+static struct {
+    ui_task *task;   /* NULL: none is opened */
+    http_request *r; /* waits for it; NULL: it was closed meanwhile */
+    char *path, *device;
+    serve_predictor *predictor;
+    serve_text *text;
+    vkt_status st;
+    char why[512];
+} opens;
 
 static struct {
     serve_predictor *predictor; /* or */
@@ -19,26 +34,18 @@ static struct {
     double asked;
 } model;
 
-void ui_use_close(void)
+bool ui_use_opens(void)
+{
+    return opens.task != NULL;
+}
+
+static void close_model(void)
 {
     if (model.text) serve_text_end(model.text);
     serve_predictor_close(&model.predictor);
     serve_text_close(&model.text);
     free(model.path);
     model.path = NULL;
-}
-
-bool ui_use_step(void)
-{
-    if (!model.path) return false;
-    bool writes = model.text && serve_text_writes(model.text);
-    if (writes) {
-        model.asked = cli_now();
-        if (serve_text_step(model.text, NULL) == VKT_E_DEVICE) ui_use_close();
-    } else if (cli_now() - model.asked > idle_s) {
-        ui_use_close();
-    }
-    return writes;
 }
 
 static void answer_facts(ui *u, http_request *r)
@@ -52,42 +59,110 @@ static void answer_facts(ui *u, http_request *r)
     ui_answer(r, j);
 }
 
+/* ---- opening ---- */
+
+static void open_now(void *unused)
+{
+    const vkt_gpu_desc gpu = { .device = opens.device };
+    const vkt_text_desc text = { .gpu = gpu, .checkpoint = opens.path };
+    vkt_data_kind kind;
+    (void)unused;
+    opens.st = vkt_checkpoint_kind(opens.path, &kind);
+    if (opens.st == VKT_OK)
+        opens.st = kind == VKT_DATA_KIND_TEXT
+                       ? serve_text_open(&text, TEXTS, &opens.text)
+                       : serve_predictor_open(&gpu, opens.path, TOP, &opens.predictor);
+    if (opens.st != VKT_OK) snprintf(opens.why, sizeof opens.why, "%s", vkt_last_error());
+}
+
+/* The thread has ended: what it opened is the model. */
+static void take_over(ui *u)
+{
+    ui_task_join(&opens.task);
+    model.predictor = opens.predictor;
+    model.text = opens.text;
+    model.path = opens.path;
+    model.asked = cli_now();
+    opens.predictor = NULL;
+    opens.text = NULL;
+    opens.path = NULL;
+    free(opens.device);
+    if (opens.st == VKT_OK && opens.r)
+        answer_facts(u, opens.r);
+    else if (opens.r)
+        http_refuse(opens.r, 422, "%s", opens.why);
+    if (opens.st != VKT_OK || !opens.r) close_model();
+    opens.r = NULL;
+}
+
+static void give_up(const char *why)
+{
+    if (opens.r) http_refuse(opens.r, 409, "%s", why);
+    opens.r = NULL;
+}
+
+void ui_use_close(void)
+{
+    give_up("the server is ending");
+    if (opens.task) take_over(NULL);
+    close_model();
+}
+
+bool ui_use_step(ui *u)
+{
+    if (opens.task && ui_task_ended(opens.task)) take_over(u);
+    if (!model.path) return false;
+    bool writes = model.text && serve_text_writes(model.text);
+    if (writes) {
+        model.asked = cli_now();
+        if (serve_text_step(model.text, NULL) == VKT_E_DEVICE) close_model();
+    } else if (cli_now() - model.asked > idle_s) {
+        close_model();
+    }
+    return writes;
+}
+
 /* A run, a checkpoint, a folder of Hugging Face or a GGUF file. */
 static void open_model(ui *u, http_request *r, const json_t *in)
 {
     char *path = ui_path(u, r, in, "model");
     const char *device = ui_text(r, in, "device");
-    vkt_data_kind kind;
     if (!path) return;
-    if (model.path && !strcmp(model.path, path)) {
+    const char *there = opens.task ? opens.path : model.path;
+    bool same = there && !strcmp(there, path);
+    if (same || opens.task) {
         free(path);
-        answer_facts(u, r);
+        if (!opens.task) {
+            answer_facts(u, r);
+        } else if (same) { /* a page that was loaded again */
+            give_up("it was asked for again");
+            opens.r = r;
+        } else {
+            http_refuse(r, 409, "another model is being opened: wait for it, or close it");
+        }
         return;
     }
-    ui_use_close();
-    model.path = path;
-    model.asked = cli_now();
-    const vkt_gpu_desc gpu = { .device = device && *device ? device : NULL };
-    const vkt_text_desc text = { .gpu = gpu, .checkpoint = path };
-    vkt_status st = vkt_checkpoint_kind(path, &kind);
-    if (st == VKT_OK)
-        st = kind == VKT_DATA_KIND_TEXT ? serve_text_open(&text, TEXTS, &model.text)
-                                        : serve_predictor_open(&gpu, path, TOP, &model.predictor);
-    if (st == VKT_OK) {
-        answer_facts(u, r);
-        return;
-    }
-    http_refuse(r, 422, "%s", vkt_last_error());
-    ui_use_close();
+    close_model();
+    opens.r = r;
+    opens.path = path;
+    opens.device = device && *device ? strcpy(cli_grow(NULL, strlen(device) + 1), device) : NULL;
+    json_object_seed(0); /* jansson wants this before it is used by several threads */
+    if (ui_task_start(open_now, NULL, &opens.task)) return;
+    open_now(NULL);
+    take_over(u);
 }
 
-static void close_model(ui *u, http_request *r, const json_t *in)
+/* What is being opened is closed when it is open. */
+static void close_asked(ui *u, http_request *r, const json_t *in)
 {
     (void)u;
     (void)in;
-    ui_use_close();
+    give_up("it was closed before it was open");
+    close_model();
     ui_answer(r, json_object());
 }
+
+/* ---- asking ---- */
 
 static void predict(ui *u, http_request *r, const json_t *in)
 {
@@ -97,7 +172,7 @@ static void predict(ui *u, http_request *r, const json_t *in)
     if (!model.predictor)
         http_refuse(r, 409, "no model of pictures or tables is open");
     else if (serve_predictor_answer(model.predictor, NULL, r) == VKT_E_DEVICE)
-        ui_use_close();
+        close_model();
 }
 
 static void write_text(ui *u, http_request *r, const json_t *in)
@@ -112,7 +187,7 @@ static void write_text(ui *u, http_request *r, const json_t *in)
 }
 
 const ui_route ui_use_routes[] = {
-    { "/api/use/open", UI_JSON, open_model },   { "/api/use/close", UI_JSON, close_model },
+    { "/api/use/open", UI_JSON, open_model },   { "/api/use/close", UI_JSON, close_asked },
     { "/predict", UI_BYTES, predict },          { "/v1/chat/completions", UI_JSON, write_text },
     { "/v1/completions", UI_JSON, write_text }, { 0 },
 };

@@ -4,9 +4,13 @@
 
 #include <stdbool.h>
 
+#include "ui.h"
+
 /* Writes a token of each text that is being written; whether there is any: call it at once again
  * then. */
-bool ui_use_step(void);
+bool ui_use_step(ui *u);
+/* Whether a model is being opened, by a thread of its own: then the log's sink stays as it is. */
+bool ui_use_opens(void);
 void ui_use_close(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* The part Use: a trained model answers here, by the same code as `vktrain serve`; export. */
-import { api, choice, command, field, make, nameOf, note, number, query, remark, say, send, svg, tab } from "./ui.js";
+import { api, choice, command, field, make, nameOf, note, number, query, remark, say, send, svg, tab, waiting } from "./ui.js";
 import { asking, every, percent } from "./ui_run.js";
 import { queueView } from "./ui_train.js";
 
@@ -187,7 +187,8 @@ async function open(panel, args) {
   const form = make("form", { "aria-label": "Which model" }, make("div", { className: "fields one" }, field("model", model), names), make("div", { className: "row" }, go, shut));
   async function load() {
     go.disabled = true;
-    place.replaceChildren(make("p", { role: "status" }, "The model is opened; the first time that takes a while …"));
+    place.replaceChildren(waiting("The model is opened; the first time that takes a while …", () => api("/api/use/close", {}).catch(() => {})).element);
+    say("The model is opened");
     try {
       const facts = await api("/api/use/open", { model: model.value.trim() }), answer = make("div", { role: "status" });
       const about = facts.kind === "text" ? `A language model${facts.chat ? " with a chat template" : ""}, texts of ${facts.context} tokens at most.`
