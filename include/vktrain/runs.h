@@ -45,8 +45,8 @@ VKT_API vkt_status vkt_history_load(const char *run_dir, vkt_history **out);
 /* Reads the lines appended since the last call, or the whole file again if a resumed run has
  * truncated it. */
 VKT_API vkt_status vkt_history_update(vkt_history *h);
-/* The same in parts, for who has other things to do meanwhile: open reads nothing yet, and read
- * about so many bytes; *more: there are more. */
+/* The same in parts, so that other work can be done between them: open reads nothing yet, and read
+ * about most_bytes; *more: some are left. */
 VKT_API vkt_status vkt_history_open(const char *run_dir, vkt_history **out);
 VKT_API vkt_status vkt_history_read(vkt_history *h, uint64_t most_bytes, bool *more);
 VKT_API void vkt_history_destroy(vkt_history **h);

@@ -229,8 +229,8 @@ static bool parts_are_fine(const char *name)
     }
 }
 
-/* Where something of the name is there, and why that is no use. A system that ignores case, as
- * Windows does, has it by another name: both are told. */
+/* Refuses r since something of the name is there. A system that ignores case, as Windows does, may
+ * have it by another name: then the refusal has both names. */
 static void refuse_name(http_request *r, const char *path, int status, const char *why)
 {
     char *real = ui_os_real(path), *slash = real ? strrchr(real, '/') : NULL;

@@ -62,7 +62,7 @@ void ui_child_kill(ui_child **c); /* with all that it has started */
 /* ---- a thread beside this one ---- */
 
 typedef struct ui_task ui_task;
-/* Calls fn(arg) in a thread of its own; false: there is none to be had. */
+/* Calls fn(arg) in a thread of its own; false: it could not be started. */
 bool ui_task_start(void (*fn)(void *arg), void *arg, ui_task **out);
 bool ui_task_ended(ui_task *t);
 void ui_task_join(ui_task **t); /* waits for its end */

@@ -184,7 +184,7 @@ static void give_report(ui *u, http_request *r, const ui_said *said)
         ui_refuse_said(r, said, "report");
 }
 
-/* What the report of a run or study is now, in no file of theirs. Of a long run it takes seconds.
+/* The report of a run or study as it stands now, in no file of theirs. A long run's takes seconds.
  */
 static void report(ui *u, http_request *r, const json_t *in)
 {
