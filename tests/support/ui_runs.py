@@ -1,6 +1,6 @@
 """vktrain ui as a program asks it: the queue, runs that go on after a stop and after the page's own end, curves, comparison, predictions.
 usage: ui_runs.py PROGRAM FOLDER"""
-import json, os, shutil, signal, subprocess, sys, time
+import json, os, shutil, signal, subprocess, sys, threading, time
 from ui_client import Refused, Ui
 
 program, work = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
@@ -180,6 +180,31 @@ def predictions(ui):
     assert j["rc"] == 0 and os.path.getsize("straight.onnx") > 1000, j
 
 
+def opening(ui):
+    """While a model is opened the page is answered, another is refused, and it can be closed before it is open."""
+    def start(model):
+        got = []
+        t = threading.Thread(target=lambda: got.append(ui.raw("POST", "/api/use/open", json.dumps({"model": model}), {"Content-Type": "application/json"})))
+        t.start()
+        return t, got
+    t, got = start("straight")
+    n, others = 0, []
+    while t.is_alive():
+        ui.get("/api/roots")
+        n += 1
+        if n == 2: others = [ui.raw("POST", "/api/use/open", json.dumps({"model": "stopped"}), {"Content-Type": "application/json"})]
+    t.join()
+    assert got[0][0] == 200 and n >= 5 and others[0][0] == 409 and b"is being opened" in others[0][2], (got, n, others)
+    ui.post("/api/use/close")
+    t, got = start("stopped")
+    ui.until("it is being opened", lambda: ui.raw("POST", "/api/use/open", json.dumps({"model": "straight"}), {"Content-Type": "application/json"})[0] == 409 or not t.is_alive())
+    ui.post("/api/use/close")
+    t.join()
+    assert got[0][0] in (200, 409), got
+    time.sleep(1)
+    refused(409, "no model", lambda: ui.answer(*ui.raw("POST", "/predict", b"[]", {"Content-Type": "application/octet-stream"})))
+
+
 def texts(ui):
     """A language model is trained, shows what it writes, and goes on with a text, whole and in parts."""
     open("t.txt", "w").write("the cat sat on the mat. " * 200)
@@ -210,6 +235,7 @@ try:
     one_run(ui)
     thinned(ui)
     predictions(ui)
+    opening(ui)
     texts(ui)
     assert ui.close() == 130
 except BaseException:

@@ -43,7 +43,7 @@ function draw(figure, curve, log) {
   });
   const plot = svg("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${curve.title}. ${words(curve)}` });
   if (x0 > x1) { figure.append(plot); return; }
-  if (x1 === x0) x1 = x0 + 1;
+  if (x1 === x0) x0 -= 0.5, x1 += 0.5; /* a single point stands in the middle */
   const pad = y1 > y0 ? 0.04 * (y1 - y0) : Math.abs(y1) * 0.05 || 1;
   y0 -= pad; y1 += pad;
   const px = v => LEFT + (v - x0) / (x1 - x0) * (WIDTH - LEFT - RIGHT), py = v => HEIGHT - BOTTOM - (at(v) - y0) / (y1 - y0) * (HEIGHT - TOP - BOTTOM);

@@ -191,7 +191,7 @@ export function saving(edit, path) {
     const at = await store();
     if (at) go("train", { recipe: at });
   };
-  const element = make("div", {}, make("div", { className: "fields" }, field("File of the recipe", where)), make("div", { className: "row" }, save, train, replace), out);
+  const element = make("div", {}, make("div", { className: "fields one" }, field("File of the recipe", where)), make("div", { className: "row" }, save, train, replace), out);
   return { element, where, known(p) { saved = p; } };
 }
 
