@@ -85,7 +85,7 @@ export function runView(run) {
     } catch (x) { noting.append(note(x.message, "Not saved. ")); }
   };
   const element = make("section", { "aria-label": "The run " + nameOf(run), className: "run" }, heading, bar, facts, buttons, error, noting, found, plots.element, sample, after, by);
-  let have = "", last = null, evaluated = "", said = new Set(), findAt = 0, typed = false;
+  let have = "", last = null, evaluated = "", said = new Set(), findAt = 0, finding = false, typed = false;
 
   const order = o => api("/api/run/order", { run, order: o });
   async function stop() {
@@ -154,11 +154,11 @@ export function runView(run) {
     if (j.curves) plots.show(j.curves);
     if (j.have) have = j.have;
     if (j.sample) sample.replaceChildren(make("h3", {}, `What it wrote at step ${count(j.sample.step)}`), make("pre", { className: "quote", tabIndex: 0 }, j.sample.text));
-    if (now !== evaluated && (changed || !j.info.alive || performance.now() > findAt)) { /* of a long run they take seconds */
+    if (now !== evaluated && !finding && (changed || !j.info.alive || performance.now() > findAt)) { /* of a long run they take seconds */
       evaluated = now;
+      finding = true;
       const began = performance.now();
-      await showFindings();
-      findAt = performance.now() + 30 * (performance.now() - began);
+      showFindings().catch(() => {}).then(() => { finding = false; findAt = performance.now() + 30 * (performance.now() - began); });
       if (changed || !j.info.alive) await showMore();
     }
     if (!by.firstChild && j.watch) by.replaceChildren(command(j.watch, "Watch by command"));
