@@ -91,6 +91,15 @@ grep -q 'balanced accuracy 0\.[0-9]*, macro F1 0\.' by-class/report.html && grep
 train --run clipped --set optim.clip=0.02
 report clipped --no-png
 grep -q 'Clipped too often' clipped/report.html && grep -q '^finding clipped: ' log || fail "clipping too often is not found"
+# the findings alone, by the same names, and no page
+sed -n 's/^finding \([a-z_-]*\):.*/\1/p' log >names
+rm clipped/report.html
+"$program" report clipped --json >found.json 2>log || fail "report --json"
+python3 -c 'import json; f = json.load(open("found.json"))["findings"]; assert [x["name"] for x in f] == open("names").read().split() and all(len(x["text"]) > 20 for x in f)' 2>log || fail "findings as JSON"
+[ ! -e clipped/report.html ] || fail "report --json has written a page"
+refused 2 'takes one run' report clipped healthy --json
+refused 2 'takes one run' report clipped --json -o x.html
+[ ! -e x.html ] || fail "report --json -o has written a page"
 [ ! -e clipped/report-loss.png ] || fail "--no-png wrote a picture"
 
 # ---- a damaged line, names that would break a page

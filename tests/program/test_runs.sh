@@ -27,6 +27,17 @@ for steps in 6 8; do
     "$program" runs kept --show optim.lr --show note --json >log 2>&1
     grep -q '"optim.lr": "0.01"' log && grep -q "\"note\": \"it's mine\"" log && grep -q "\"total\": $steps" log || fail "the values of a resumed run"
 done
+# ---- a note that is changed stays, also when the run goes on, and takes no part of another
+runs kept --note 'the labels were mended: ü'
+"$program" train digits --run kept --resume --set train.steps=10 >log 2>&1 || fail "resuming with a note"
+runs kept --json; has '"note": "the labels were mended: ü"'; has '"total": 10'
+[ "$(cat kept/note.txt)" = 'the labels were mended: ü' ] || fail "note.txt"
+runs kept --note ''; runs kept --json; has '"note": ""'
+refused 2 'changes the note of one run' --note x
+refused 2 'changes the note of one run' kept runs/a --note x
+refused 2 'no run.s folder' runs --note x
+refused 2 'one line of UTF-8' kept --note "$(printf 'a\nb')"
+[ ! -e runs/note.txt ] || fail "a note beside the runs"
 for b in b:0.1:200:0.01 c:0.5:30:0.003 d:null:0:0.003; do
     IFS=: read -r name best step lr <<<"$b"
     mkdir "runs/$name"
