@@ -37,6 +37,7 @@ typedef struct {
     vkt__object *objects;
     vkt__point *point;           /* [n_outputs] of points */
     vkt__instance_groups groups; /* of instances */
+    uint64_t n_full;             /* pictures with more centres than are told apart */
     vkt_status failed;
 } pass;
 
@@ -255,6 +256,7 @@ static void take_instances(pass *p, const float *out, const vkt_label *y, double
     p->sums->n++;
     p->sums->loss += loss;
     vkt_status st = vkt__instance_group(&p->groups, out, shape[0], shape[1]);
+    p->n_full += p->groups.n_more > 0;
     if (st == VKT_OK)
         st = vkt__instances_add(p->sums, y, p->groups.map, (size_t)shape[0] * shape[1]);
     if (p->failed == VKT_OK) p->failed = st;
@@ -446,6 +448,18 @@ static void say_far(const pass *p)
             how[p->data->schema.targets->curve]);
 }
 
+/* The same. */
+static void say_full(const pass *p)
+{
+    uint32_t bit = 1u << (VKT_N_SPLITS + p->split);
+    if (!p->n_full || (p->s->far_said & bit)) return;
+    p->s->far_said |= bit;
+    vkt_log(VKT_LOG_WARN, "eval",
+            "%llu of %llu pictures have more than 65,535 centres: the pixels of those beyond went "
+            "to the nearest of these",
+            (unsigned long long)p->n_full, (unsigned long long)p->sums->n);
+}
+
 vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split split, uint64_t limit,
                          vkt__eval_sums *sums, vkt__example_fn fn, void *user)
 {
@@ -503,6 +517,7 @@ vkt_status vkt__evaluate(vkt__session *s, const vkt_dataset *data, vkt_split spl
         waiting = slot;
     }
     say_far(&p);
+    say_full(&p);
     if (shared) VKT_TRY(vkt__eval_total(shared, sums, &p.ranks));
     if (!sums->n && p.n_ignored && !fn)
         VKT_TRY(vkt__fail(VKT_E_ARG, "eval",

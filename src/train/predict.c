@@ -438,14 +438,18 @@ static void keep_boxes(void *user, uint64_t index, const float *out, const vkt_l
     (void)number;
     uint32_t w = r->in[index].width, h = r->in[index].height;
     const vkt_found_box *from;
+    char name[40];
+    snprintf(name, sizeof name, "input %llu", (unsigned long long)index);
     if (r->data->schema.task == VKT_TASK_INSTANCES) {
         vkt_status st = vkt__instances_found(&r->instances, r->data, out, w, h);
         if (r->failed == VKT_OK) r->failed = st;
         if (st != VKT_OK) return;
+        vkt__instances_say_full(&r->instances, name);
         to->n = r->instances.n;
         from = r->instances.box;
     } else {
         vkt__boxes_found(&r->finder, r->data, out, w, h);
+        vkt__boxes_say_full(&r->finder, name);
         to->n = r->finder.n;
         from = r->finder.box;
     }

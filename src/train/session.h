@@ -35,7 +35,8 @@ typedef struct vkt__session {
     uint64_t planned_bytes;
     double tuned_s;    /* spent on automatic tuning */
     bool curves;       /* evaluations keep the points of classes' curves */
-    uint32_t far_said; /* bits of splits: that predictions have no finite value was said */
+    uint32_t far_said; /* bits of splits: that predictions have no finite value was said, then that
+                          pictures have too many centres */
     uint32_t views;    /* test-time augmentation: views of an example; 0 and 1: without */
     vkt_augment view;  /* of the others than the first */
 } vkt__session;

@@ -559,6 +559,59 @@ static void what_eval_leaves_out_is_said(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Two boxes of one place: the first has all of their cells. */
+static void boxes_without_a_cell_are_counted(void **state)
+{
+    (void)state;
+    vkt_data_desc d = { BOXES, .size = "64", .seed = 1 };
+    vkt__str names = { 0 };
+    clear();
+    put_set(4);
+    vkt_dataset *ds = opened(&d);
+    assert_false(noted(ds, "have all of their cells"));
+    vkt_dataset_destroy(&ds);
+    for (int i = 0; i < 4; i++) {
+        char path[100];
+        put_text((snprintf(path, sizeof path, ROOT "/labels/%d.txt", i), path),
+                 "0 0.5 0.5 0.2 0.3\n1 0.5 0.5 0.2 0.3\n0 0.2 0.3 0.1 0.1\n");
+    }
+    for (int c = 0; c < 20; c++) vkt__str_printf(&names, "name%d\n", c);
+    put(ROOT "/classes.txt", names.data, names.len);
+    vkt__str_finish(&names);
+    d.valid_fraction = 0.5f;
+    ds = opened(&d);
+    assert_true(
+        noted(ds, "2 training boxes lie where others, not larger, have all of their cells"));
+    assert_true(noted(ds, "class 'name13' has no training box"));
+    assert_true(noted(ds, "6 more classes have no training box"));
+    vkt_dataset_destroy(&ds);
+}
+
+static void lists_are_not_dropped(void **state)
+{
+    (void)state;
+    vkt_data_desc d = { BOXES, .size = "64", .seed = 1 };
+    char path[100];
+    vkt__arena arena = { 0 };
+    vkt__lists f;
+    clear();
+    put_set(6);
+    REQUIRE_OK(vkt__remove_tree(ROOT "/labels"));
+    REQUIRE_OK(vkt__mkdirs(ROOT "/annotations"));
+    put_coco(ROOT "/annotations/instances.json", 6);
+    put_coco(ROOT "/annotations/captions.json", 6);
+    put_coco(ROOT "/annotations/more.json", 6);
+    REQUIRE_OK(vkt__lists_find(&vkt__coco, ROOT, &arena, &f));
+    assert_true(f.n == 1 && f.n_beside == 2 && strstr(f.path[0], "instances.json"));
+    vkt_dataset *ds = opened(&d);
+    check_objects(ds, 6);
+    vkt_dataset_destroy(&ds);
+    for (int i = 0; i < VKT__LISTS_MOST; i++)
+        put_coco((snprintf(path, sizeof path, ROOT "/annotations/instances_%d.json", i), path), 1);
+    refused(&d, "has 65 files that list pictures, more than 64");
+    vkt__arena_finish(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -574,6 +627,8 @@ int main(void)
         cmocka_unit_test(lists_of_voc),
         cmocka_unit_test(names_stay_below),
         cmocka_unit_test(objects_of_voc_are_one),
+        cmocka_unit_test(boxes_without_a_cell_are_counted),
+        cmocka_unit_test(lists_are_not_dropped),
         cmocka_unit_test(what_eval_leaves_out_is_said),
     };
     return cmocka_run_group_tests_name("box forms", tests, setup, teardown);

@@ -141,13 +141,37 @@ static void an_output_means_boxes(void **state)
     vkt__finder_finish(&f);
 }
 
+/* More cells than are looked at, or more boxes than are kept, are said by `full`. */
+static void a_full_picture_is_known(void **state)
+{
+    (void)state;
+    enum { CLASSES = 3, WIDTH = VKT__DETECT_BOX + CLASSES, SIDE = 192, CELLS = 756 };
+    static float out[CELLS][WIDTH];
+    vkt_dataset_info info = { .input_shape = { SIDE, SIDE, 3 }, .n_outputs = CLASSES };
+    vkt__finder f = { 0 };
+    info.output_shape[0] = vkt__cells(SIDE, SIDE);
+    assert_int_equal(info.output_shape[0], CELLS);
+    for (int found = VKT__FOUND_MOST; found <= VKT__FOUND_MOST + 1; found++) {
+        for (int k = 0; k < CELLS; k++)
+            for (int c = 0; c < WIDTH; c++)
+                out[k][c] = c < 2 ? 0 : c < 4 ? -1 : c == 4 && k < found ? 9 : -9;
+        vkt__find(&f, &info, out[0], 0.5f);
+        assert_int_equal(f.n, VKT__FOUND_MOST);
+        assert_int_equal(f.full, found > VKT__FOUND_MOST);
+    }
+    for (int k = 0; k < CELLS; k++) /* all at one place, and more than 2,000 of them */
+        for (int c = 0; c < WIDTH; c++) out[k][c] = c == 2 || c == 3 ? 8 : c >= 4 ? 9 : 0;
+    vkt__find(&f, &info, out[0], 0.5f);
+    assert_true(f.n < VKT__FOUND_MOST && f.full);
+    vkt__finder_finish(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_loss_is_pytorchs),
-        cmocka_unit_test(average_precision_is_cocos),
-        cmocka_unit_test(a_hundred_of_a_class_count),
-        cmocka_unit_test(an_output_means_boxes),
+        cmocka_unit_test(the_loss_is_pytorchs),       cmocka_unit_test(average_precision_is_cocos),
+        cmocka_unit_test(a_hundred_of_a_class_count), cmocka_unit_test(an_output_means_boxes),
+        cmocka_unit_test(a_full_picture_is_known),
     };
     return cmocka_run_group_tests_name("detect", tests, NULL, NULL);
 }

@@ -250,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_mask_is_numbers_heat_and_offsets),
         cmocka_unit_test(numbers_become_the_instances),
         cmocka_unit_test(pixels_go_to_the_nearest_of_many_centres),
+        cmocka_unit_test(centres_beyond_the_most_are_counted),
         cmocka_unit_test(found_ones_are_counted_once),
         cmocka_unit_test(the_loss_is_of_three_parts),
         cmocka_unit_test(the_loss_is_pytorchs),

@@ -26,6 +26,9 @@ static void note_classes(vkt_dataset *ds)
                                                   "class '%s' has no training box: it can't be "
                                                   "learned",
                                                   vkt__show(s->classes[c]).s));
+    if (n_none > SHOWN)
+        vkt__dense_note(ds, vkt__arena_printf(&ds->arena, "%u more classes have no training box",
+                                              n_none - SHOWN));
     vkt__str_finish(&line);
     free(count);
 }
@@ -65,6 +68,45 @@ static void note_pictures(vkt_dataset *ds)
     }
     free(side);
     free(seen);
+}
+
+/* Boxes that no cell is to find: those that are smaller have all of their cells. */
+static void note_cells(vkt_dataset *ds)
+{
+    vkt_status st;
+    const vkt__objects *o = ds->part[0].objects;
+    const uint32_t *side = ds->schema.input_shape;
+    uint32_t n_cells = ds->schema.output_shape[0];
+    uint64_t lost = 0;
+    vkt__object *seen = NULL;
+    vkt_label *y = NULL;
+    double *taken = NULL;
+    bool *has = NULL;
+    VKT_TRY(vkt__alloc_large(o->most + 1ull, sizeof *seen, "the boxes", &seen));
+    VKT_TRY(vkt__alloc_large(o->most + 1ull, sizeof *has, "the boxes", &has));
+    VKT_TRY(vkt__alloc_large((uint64_t)n_cells * VKT__CELL_TARGETS, sizeof *y, "the boxes", &y));
+    VKT_TRY(vkt__alloc_large(n_cells, sizeof *taken, "the boxes", &taken));
+    for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++) {
+        uint32_t n = vkt__objects_seen(ds, VKT_SPLIT_TRAIN, i, NULL, seen);
+        for (uint32_t k = 0; k < n; k++) seen[k].class = k; /* what a cell says then */
+        vkt__cells_assign(seen, n, side[1], side[0], y, taken);
+        memset(has, 0, n * sizeof *has);
+        for (uint32_t c = 0; c < n_cells; c++)
+            if (y[c * VKT__CELL_TARGETS].f >= 0) has[(uint32_t)y[c * VKT__CELL_TARGETS].f] = true;
+        for (uint32_t k = 0; k < n; k++) lost += !has[k];
+    }
+    if (lost)
+        vkt__dense_note(ds, vkt__arena_printf(&ds->arena,
+                                              "%llu training boxes lie where others, not larger, "
+                                              "have all of their cells: they are not learned; a "
+                                              "larger data.size has more cells",
+                                              (unsigned long long)lost));
+fail:
+    free(seen);
+    free(has);
+    free(y);
+    free(taken);
+    if (st != VKT_OK) vkt__dense_note(ds, "no memory to count the boxes that have no cell");
 }
 
 /* Without a box there nothing tells a good model from a bad one. */
@@ -108,6 +150,7 @@ void vkt__boxes_note(vkt_dataset *ds, const vkt__boxes_seen *seen)
     list_kinds(seen, of);
     note_classes(ds);
     note_pictures(ds);
+    note_cells(ds);
     note_no_measure(ds);
     for (size_t i = 0; i < KINDS; i++)
         if (of[i].n)

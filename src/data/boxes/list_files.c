@@ -56,11 +56,23 @@ static vkt_status look_in(const vkt__list_kind *kind, const char *dir, const cha
         if (length <= ending || !vkt__same_word(names[i] + length - ending, kind->ending)) continue;
         bool preferred =
             kind->preferred && !strncmp(names[i], kind->preferred, strlen(kind->preferred));
-        if (found && !preferred) continue;
         const char *path = vkt__arena_printf(arena, "%s/%s", dir, names[i]);
-        if (out->n == VKT__LISTS_MOST || !looks_so(kind, path, root)) continue;
-        if (preferred && !found) out->n = from; /* captions and keypoints beside them */
+        if (!looks_so(kind, path, root)) continue;
+        if (preferred && !found && out->n > from) { /* captions and keypoints beside them */
+            out->n_beside += out->n - from;
+            out->a_beside = out->path[from];
+            out->n = from;
+        }
         found |= preferred;
+        if (found && !preferred) {
+            out->n_beside++;
+            out->a_beside = path;
+            continue;
+        }
+        if (out->n == VKT__LISTS_MOST) {
+            out->n_more++;
+            continue;
+        }
         out->path[out->n] = path;
         out->root[out->n] = root;
         out->split[out->n++] = split_of(names[i], split);
@@ -176,6 +188,16 @@ vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, con
     char *text = NULL;
     size_t n, end[VKT__LISTS_MOST];
     VKT_TRY(vkt__lists_find(kind, root, arena, &f));
+    if (f.n_more) {
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' has %zu files that list pictures, more than %d: put them together",
+                       root, f.n + f.n_more, VKT__LISTS_MOST);
+        goto fail;
+    }
+    if (f.n_beside)
+        vkt_log(VKT_LOG_INFO, "data",
+                "'%s': not read are %zu files, as '%s', beside those that are called %s...", root,
+                f.n_beside, f.a_beside, kind->preferred);
     if (!f.n && f.path[0]) f.n = 1; /* a file that is given: reading says what it lacks */
     for (size_t i = 0; i < f.n; i++) {
         VKT_TRY(vkt__file_read(f.path[i], FILE_BYTES, &text, &n));

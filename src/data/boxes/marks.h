@@ -108,6 +108,9 @@ typedef struct vkt__lists {
     const char *path[VKT__LISTS_MOST], *root[VKT__LISTS_MOST]; /* root: of its pictures */
     uint8_t split[VKT__LISTS_MOST];
     size_t n;
+    size_t n_more;        /* beyond these */
+    size_t n_beside;      /* that lie beside such as are taken alone, see `preferred` */
+    const char *a_beside; /* one of them */
 } vkt__lists;
 typedef struct vkt__list_kind {
     const char *ending;    /* ".json" */

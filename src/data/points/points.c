@@ -222,6 +222,7 @@ static void note(vkt_dataset *ds, const vkt__marks *m, const seen *found)
 {
     enum { SHOWN = 12 };
     const vkt__schema *s = &ds->schema;
+    uint32_t n_pairs = 0;
     vkt__str line = { 0 };
     uint64_t *count = vkt__alloc(s->n_outputs * sizeof *count);
     const uint32_t *mirror = ds->part[0].poses->mirror;
@@ -238,15 +239,15 @@ static void note(vkt_dataset *ds, const vkt__marks *m, const seen *found)
                                                   "be learned",
                                                   vkt__show(s->classes[k]).s));
     line.len = 0;
-    for (uint32_t k = 0, n = 0; mirror && k < s->n_outputs; k++)
-        if (mirror[k] > k && n++ < SHOWN)
-            vkt__str_printf(&line, "%s %s and %s", n > 1 ? "," : "", vkt__show(s->classes[k]).s,
-                            vkt__show(s->classes[mirror[k]]).s);
-    vkt__dense_note(ds, !mirror ? "no pair of points is known that a mirror exchanges: a flip "
-                                  "needs data.flip_pairs"
-                        : line.len
-                            ? vkt__arena_printf(&ds->arena, "a mirror exchanges%s", line.data)
-                            : "a mirror exchanges no points");
+    for (uint32_t k = 0; mirror && k < s->n_outputs; k++)
+        if (mirror[k] > k && n_pairs++ < SHOWN)
+            vkt__str_printf(&line, "%s %s and %s", n_pairs > 1 ? "," : "",
+                            vkt__show(s->classes[k]).s, vkt__show(s->classes[mirror[k]]).s);
+    vkt__dense_note(ds, !mirror    ? "no pair of points is known that a mirror exchanges: a flip "
+                                     "needs data.flip_pairs"
+                        : line.len ? vkt__arena_printf(&ds->arena, "a mirror exchanges%s%s",
+                                                       line.data, n_pairs > SHOWN ? ", ..." : "")
+                                   : "a mirror exchanges no points");
     say(ds, m, found, NULL);
     vkt__str_finish(&line);
     free(count);

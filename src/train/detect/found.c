@@ -51,7 +51,12 @@ void vkt__find(vkt__finder *f, const vkt_dataset_info *info, const float *out, f
     if (n) qsort(f->candidate, n, sizeof *f->candidate, best_first);
     if (!f->found) f->found = vkt__alloc(VKT__FOUND_MOST * sizeof *f->found);
     f->n = 0;
-    for (size_t i = 0; i < VKT_MIN(n, CANDIDATES) && f->n < VKT__FOUND_MOST; i++) {
+    f->full = n > CANDIDATES;
+    for (size_t i = 0; i < VKT_MIN(n, CANDIDATES); i++) {
+        if (f->n == VKT__FOUND_MOST) {
+            f->full = true;
+            break;
+        }
         const vkt__cell_score *s = &f->candidate[i];
         vkt__found *to = &f->found[f->n];
         bool covered = false;

@@ -13,6 +13,7 @@ typedef struct vkt__finder {
     vkt__found
         *found; /* [VKT__FOUND_MOST] of the last picture, on the picture that the model sees */
     uint32_t n;
+    bool full; /* there may be more boxes than were looked at or are kept */
 } vkt__finder;
 
 /* out [cells, 4 + classes], as detect_loss.h has it. Boxes with at least that score, best first;

@@ -23,6 +23,15 @@ void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *
     }
 }
 
+void vkt__boxes_say_full(const vkt__box_finder *f, const char *name)
+{
+    if (f->finder.full)
+        vkt_log(VKT_LOG_WARN, "predict",
+                "%s: the best %u boxes are given, there may be more: a picture has %d at most, a "
+                "higher score (--score) leaves fewer",
+                name, f->n, VKT__FOUND_MOST);
+}
+
 vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint64_t index,
                               const float *out)
 {
@@ -32,6 +41,8 @@ vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint6
     if (st != VKT_OK) return st;
     f->channels = data->schema.input_shape[2];
     vkt__boxes_found(f, data, out, w, h);
+    const char *file = vkt_dataset_file(data, VKT_SPLIT_TEST, index);
+    vkt__boxes_say_full(f, file ? file : "a picture");
     return VKT_OK;
 }
 

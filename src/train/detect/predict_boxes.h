@@ -21,6 +21,9 @@ typedef struct vkt__box_finder {
  * best first. */
 void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *out, uint32_t w,
                       uint32_t h);
+/* Says of the picture `name` that there may be more than these: by their number, or where too many
+ * cells have such a score. */
+void vkt__boxes_say_full(const vkt__box_finder *f, const char *name);
 /* Those of example `index` of the split test. IO, FORMAT. */
 vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint64_t index,
                               const float *out);

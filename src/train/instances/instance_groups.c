@@ -22,10 +22,14 @@ static bool is_peak(const float *heat, uint32_t h, uint32_t w, uint32_t x, uint3
 
 static void find_centres(vkt__instance_groups *g, const float *out, uint32_t h, uint32_t w)
 {
-    g->n = 0;
+    g->n = g->n_more = 0;
     for (uint32_t y = 0; y < h; y++)
-        for (uint32_t x = 0; x < w && g->n < MOST; x++) {
+        for (uint32_t x = 0; x < w; x++) {
             if (!is_peak(out + VKT__INSTANCE_HEAT, h, w, x, y)) continue;
+            if (g->n == MOST) {
+                g->n_more++;
+                continue;
+            }
             if (g->n == g->centre_cap)
                 g->centre = vkt__grow(g->centre, g->n, &g->centre_cap, sizeof *g->centre);
             float score = out[((size_t)y * w + x) * N + VKT__INSTANCE_HEAT];

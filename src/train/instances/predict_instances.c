@@ -39,6 +39,15 @@ vkt_status vkt__instances_found(vkt__instance_finder *f, const vkt_dataset *data
     return VKT_OK;
 }
 
+void vkt__instances_say_full(const vkt__instance_finder *f, const char *name)
+{
+    if (f->groups.n_more)
+        vkt_log(VKT_LOG_WARN, "predict",
+                "%s: %u centres are beyond the 65,535 instances that a mask can number, and their "
+                "pixels went to the nearest of these: cut the picture into several",
+                name, f->groups.n_more);
+}
+
 vkt_status vkt__instances_predict(vkt__instance_finder *f, const vkt_dataset *data, uint64_t index,
                                   const float *out)
 {
@@ -47,7 +56,10 @@ vkt_status vkt__instances_predict(vkt__instance_finder *f, const vkt_dataset *da
         vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &f->scratch, &w, &h, &f->pixels);
     if (st != VKT_OK) return st;
     f->channels = data->schema.input_shape[2];
-    return vkt__instances_found(f, data, out, w, h);
+    if ((st = vkt__instances_found(f, data, out, w, h)) != VKT_OK) return st;
+    const char *file = vkt_dataset_file(data, VKT_SPLIT_TEST, index);
+    vkt__instances_say_full(f, file ? file : "a picture");
+    return VKT_OK;
 }
 
 /* The map at the picture's own size, by the nearest pixel; 0 where the model saw nothing. */
