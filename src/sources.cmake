@@ -151,6 +151,7 @@ set(SRC_DATA_PICTURES
   src/data/boxes/boxes_notes.c
   src/data/boxes/cells.c
   src/data/boxes/coco.c
+  src/data/boxes/coco_outlines.c
   src/data/boxes/list_files.c
   src/data/boxes/mark_files.c
   src/data/boxes/marks.c
@@ -172,6 +173,7 @@ set(SRC_DATA_PICTURES
   src/data/pictures/images.c
   src/data/pictures/jpeg.c
   src/data/pictures/labels_file.c
+  src/data/pictures/outlines.c
   src/data/pictures/packed.c
   src/data/pictures/picture.c
   src/data/pictures/picture_files.c

@@ -14,11 +14,18 @@
 #include "data/tables/table_source.h"
 #include "data/text/corpus.h"
 
-/* One folder may be read as either: the model says which it is. */
-static vkt_status reopen_masks(vkt_dataset *ds, const char *const *paths, size_t n)
+/* One path may be read as several of these: the model says which it is. */
+static vkt_status reopen_marked(vkt_dataset *ds, const char *const *paths, size_t n)
 {
-    return (ds->schema.task == VKT_TASK_INSTANCES ? vkt__instances_open_schema
-                                                  : vkt__masks_open_schema)(ds, paths, n);
+    vkt_status (*const by_task[])(vkt_dataset *, const char *const *, size_t) = {
+        [VKT_TASK_SEGMENT] = vkt__masks_open_schema,
+        [VKT_TASK_DETECT] = vkt__boxes_open_schema,
+        [VKT_TASK_POINTS] = vkt__points_open_schema,
+        [VKT_TASK_INSTANCES] = vkt__instances_open_schema,
+    };
+    size_t task = (size_t)ds->schema.task;
+    bool known = task < VKT_COUNT(by_task) && by_task[task];
+    return (known ? by_task[task] : vkt__pictures_open_schema)(ds, paths, n);
 }
 
 /* Where a path looks like several equally, the first is taken. */
@@ -47,7 +54,7 @@ static const vkt__source_row rows[] = {
                 .kinds = VKT_DATA_KIND_PICTURES,
                 .takes = VKT_TAKES_SIZE | VKT_TAKES_POINTS },
       .open = vkt__points_open,
-      .reopen = vkt__points_open_schema,
+      .reopen = reopen_marked,
       .reopens_many = true,
       .is = vkt__points_are },
     { .info = { .name = "boxes",
@@ -56,16 +63,18 @@ static const vkt__source_row rows[] = {
                 .kinds = VKT_DATA_KIND_PICTURES,
                 .takes = VKT_TAKES_SIZE | VKT_TAKES_DETECT },
       .open = vkt__boxes_open,
-      .reopen = vkt__boxes_open_schema,
+      .reopen = reopen_marked,
       .reopens_many = true,
       .is = vkt__boxes_are },
     { .info = { .name = "instances",
-                .help = "pictures and the instances on them: the folders images and instances",
-                .path = "the folder that holds images and instances, or images and masks",
+                .help = "pictures and the instances on them: the folders images and instances, or "
+                        "COCO's outlines",
+                .path = "the folder that holds images and instances, or images and masks, or "
+                        "COCO's JSON file",
                 .kinds = VKT_DATA_KIND_PICTURES,
                 .takes = VKT_TAKES_SIZE | VKT_TAKES_INSTANCES },
       .open = vkt__instances_open,
-      .reopen = reopen_masks,
+      .reopen = reopen_marked,
       .reopens_many = true,
       .is = vkt__instances_are },
     { .info = { .name = "masks",
@@ -74,7 +83,7 @@ static const vkt__source_row rows[] = {
                 .kinds = VKT_DATA_KIND_PICTURES,
                 .takes = VKT_TAKES_SIZE | VKT_TAKES_SEGMENT },
       .open = vkt__masks_open,
-      .reopen = reopen_masks,
+      .reopen = reopen_marked,
       .reopens_many = true,
       .is = vkt__masks_are },
     { .info = { .name = "pairs",

@@ -165,17 +165,47 @@ static void fuzz_json_rows(const uint8_t *data, size_t n)
     }
 }
 
-/* Boxes and points in each form; pictures are said to be folders that are there. */
+/* Each mark numbers at most its own pixels. */
+static void draw_outlines(vkt__outlines *o, const vkt__marks *m)
+{
+    uint64_t first;
+    uint32_t count, size[1][2];
+    for (size_t i = 0; i < m->pictures.n; i++) {
+        uint16_t *mask = NULL;
+        first = m->first[i];
+        count = (uint32_t)((i + 1 < m->pictures.n ? m->first[i + 1] : m->n) - first);
+        size[0][0] = m->said[i][0] ? m->said[i][0] : 50;
+        size[0][1] = m->said[i][1] ? m->said[i][1] : 40;
+        if ((uint64_t)size[0][0] * size[0][1] > 1 << 16) continue;
+        o->first = &first;
+        o->count = &count;
+        o->size = size;
+        if (vkt__outlines_draw(o, 0, &mask, NULL) == VKT_OK)
+            for (size_t p = 0; p < (size_t)size[0][0] * size[0][1]; p++)
+                VKT_ASSERT(mask[p] <= count);
+        vkt__outlines_hash(o, 0);
+        free(mask);
+    }
+    o->first = NULL;
+    o->count = NULL;
+    o->size = NULL;
+    vkt__outlines_destroy(&o);
+}
+
+/* Boxes, points and outlines in each form; pictures are said to be folders that are there. */
 static void fuzz_boxes(uint8_t how, const uint8_t *data, size_t n)
 {
     vkt__arena arena = { 0 };
     vkt__mark_points points = { 0 };
-    vkt__marks m = { .points = how & 8 ? &points : NULL };
+    vkt__outlines *outlines = how & 64 ? vkt__alloc(sizeof *outlines) : NULL;
+    vkt__marks m = { .points = how & 8 && !outlines ? &points : NULL, .outlines = outlines };
     char *copy = vkt__alloc(n + 1);
     memcpy(copy, data, n);
     copy[n] = 0;
     vkt__marks_picture(&m, "fuzz", VKT_N_SPLITS, 0, 0);
-    if (how & 8)
+    if (outlines)
+        vkt__coco_read(copy, n, "fuzz", ".", VKT_N_SPLITS, how & 2, &arena, &m);
+    else if (how & 8)
         (how & 4 ? vkt__point_table_read : vkt__coco_read)(copy, n, "fuzz", ".", VKT_N_SPLITS,
                                                            how & 2, &arena, &m);
     else if (how & 1)
@@ -188,6 +218,7 @@ static void fuzz_boxes(uint8_t how, const uint8_t *data, size_t n)
                    (!m.classes || m.item[k].class < m.n_classes));
     for (size_t i = 0; i < m.pictures.n; i++) VKT_ASSERT(m.first[i] <= m.n);
     for (uint64_t k = 0; k < m.n * 3 * points.n; k++) VKT_ASSERT(points.at[k] < 1e9);
+    if (outlines) draw_outlines(outlines, &m);
     free(points.at);
     free(points.area);
     vkt__marks_finish(&m);

@@ -49,11 +49,11 @@ static void a_mask_is_numbers_heat_and_offsets(void **state)
     double s =
         sqrt(37 / 3.14159265358979) / 3; /* of a disc of as many pixels a third of the radius */
     REQUIRE_NEAR((double)right[1].f, exp(-9 / (2 * s * s)), 1e-6);
-    assert_int_equal(vkt__instances_look(map, W, H, &seen), VKT_OK);
+    assert_int_equal(vkt__instances_look(map, W, H, &seen, NULL), VKT_OK);
     assert_true(seen.n == 2 && seen.pieces == 2 && seen.most == 300 && seen.pixels == 74 &&
                 seen.least_pixels == 37 && seen.most_pixels == 37);
     map[0] = 7; /* a pixel elsewhere */
-    assert_int_equal(vkt__instances_look(map, W, H, &seen), VKT_OK);
+    assert_int_equal(vkt__instances_look(map, W, H, &seen, NULL), VKT_OK);
     assert_true(seen.n == 2 && seen.pieces == 3);
     free(y);
 }
@@ -120,6 +120,32 @@ static void pixels_go_to_the_nearest_of_many_centres(void **state)
         assert_true(g.map[i] > 0);
         assert_true(hypot(of->x + 0.5 - x, of->y + 0.5 - y) <= least + 1e-12);
     }
+    vkt__instance_groups_finish(&g);
+    free(out);
+}
+
+/* A mask numbers 65,535: those beyond are counted, and their pixels go to the nearest of these. */
+static void centres_beyond_the_most_are_counted(void **state)
+{
+    (void)state;
+    enum { SIDE = 1028, STEP = 4, ALONG = SIDE / STEP, ALL = ALONG * ALONG, MOST = UINT16_MAX };
+    float *out = vkt__alloc((size_t)SIDE * SIDE * N * sizeof *out);
+    vkt__instance_groups g = { 0 };
+    for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) {
+        bool centre = i % SIDE % STEP == 0 && i / SIDE % STEP == 0;
+        out[i * N] = centre ? 1 : -1;
+        out[i * N + 1] = centre ? 0.5f : 0;
+    }
+    assert_true(ALL > MOST);
+    assert_int_equal(vkt__instance_group(&g, out, SIDE, SIDE), VKT_OK);
+    assert_int_equal(g.n, MOST);
+    assert_int_equal(g.n_more, ALL - MOST);
+    assert_int_equal(g.centre[0].pixels, 1);
+    assert_int_equal(g.centre[MOST - 1].pixels, 3); /* those below it have no centre */
+    assert_true(g.map[(size_t)(SIDE - STEP) * SIDE + SIDE - STEP] > 0);
+    for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) out[i * N + 1] = 0;
+    assert_int_equal(vkt__instance_group(&g, out, SIDE, SIDE), VKT_OK);
+    assert_true(!g.n && !g.n_more); /* of the last picture alone */
     vkt__instance_groups_finish(&g);
     free(out);
 }

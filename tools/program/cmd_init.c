@@ -348,6 +348,9 @@ static bool find_source(const init_options *o, const char *path, init_data *d, v
         return vkt_source_find("csv", s); /* no text has classes, numbers or a column */
     if (like == VKT_LIKE_CONTENT && s->takes & VKT_TAKES_COLUMN && !o->task)
         note(d, "read as a table, as its lines are rows: --task text reads it as a text");
+    if (like == VKT_LIKE_CONTENT && s->takes & (VKT_TAKES_DETECT | VKT_TAKES_POINTS) && !o->task &&
+        vkt_source_likeness("instances", path) == VKT_LIKE_CONTENT)
+        note(d, "its annotations have outlines, too: --task instances learns these");
     if (like == VKT_LIKE_CONTENT && s->takes & VKT_TAKES_SEGMENT &&
         vkt_source_likeness("instances", path) != VKT_LIKE_NONE) {
         snprintf(

@@ -1,8 +1,10 @@
 /* marks.h: boxes as COCO keeps them: one JSON file of a split's images, annotations, categories;
- * where points are asked for, the keypoints of those annotations that have some. */
+ * where points are asked for, the keypoints of those annotations that have some; where outlines
+ * are, their segmentations. */
 #include <jansson.h>
 #include <math.h>
 
+#include "data/boxes/coco_outlines.h"
 #include "data/boxes/marks.h"
 
 typedef struct entry {
@@ -197,6 +199,21 @@ static vkt_status take_points(const reading *r, uint32_t at, const double v[4], 
     return any ? vkt__marks_add_points(m, v, json_number_value(area), point, r->name) : VKT_OK;
 }
 
+/* An annotation's outline: a mark without a box. */
+static vkt_status take_outline(const reading *r, uint32_t at, vkt__marks *m)
+{
+    static const double none[4];
+    bool any;
+    char where[300];
+    const json_t *of = json_object_get(json_array_get(r->marks, at), "segmentation");
+    snprintf(where, sizeof where, "'%.200s': annotations[%u]", r->name, at);
+    vkt_status st =
+        vkt__coco_outline(of, m->said[m->pictures.n - 1], where, m->n, m->outlines, &any);
+    if (st != VKT_OK) return st;
+    m->outlines->n_bare += !any;
+    return any ? vkt__marks_add(m, none, 0, r->name) : VKT_OK;
+}
+
 static vkt_status take_mark(const reading *r, uint32_t at, vkt__marks *m)
 {
     const json_t *a = json_array_get(r->marks, at), *box = json_object_get(a, "bbox"),
@@ -215,6 +232,7 @@ static vkt_status take_mark(const reading *r, uint32_t at, vkt__marks *m)
         m->points->n_other++;
         return VKT_OK;
     }
+    if (m->outlines) return take_outline(r, at, m);
     for (size_t k = 0; k < 4; k++) {
         const json_t *number = json_array_get(box, k);
         v[k] = json_is_number(number) ? json_number_value(number) : NAN;
@@ -317,5 +335,20 @@ static bool has_points(char *head, size_t n, const char *root)
     return false;
 }
 
+/* Polygons or runs: what begins with a list or an object that is not empty. */
+static bool has_outlines(char *head, size_t n, const char *root)
+{
+    static const char name[] = "\"segmentation\"";
+    const char *p = begins_so(head, n, root) ? head : "";
+    while ((p = strstr(p, name))) {
+        p += strlen(name);
+        p += strspn(p, " \t\r\n:");
+        const char *next = *p ? p + 1 + strspn(p + 1, " \t\r\n") : p;
+        if ((*p == '[' && *next == '[') || (*p == '{' && *next == '"')) return true;
+    }
+    return false;
+}
+
+const vkt__list_kind vkt__coco_outlines = { ".json", true, "instances", has_outlines };
 const vkt__list_kind vkt__coco = { ".json", false, "instances", begins_so };
 const vkt__list_kind vkt__coco_points = { ".json", true, "person_keypoints", has_points };

@@ -18,11 +18,12 @@ void vkt__marks_picture(vkt__marks *m, const char *path, uint8_t split, uint32_t
 
 vkt_status vkt__marks_add(vkt__marks *m, const double box[4], uint32_t class, const char *where)
 {
-    if (m->n - m->first[m->pictures.n - 1] >= VKT__OBJECTS_MOST)
+    uint32_t most = m->outlines ? (uint32_t)VKT__OUTLINES_MOST : (uint32_t)VKT__OBJECTS_MOST;
+    if (m->n - m->first[m->pictures.n - 1] >= most)
         return vkt__fail(VKT_E_FORMAT, "data",
-                         "'%s' has more than %d boxes of one picture: cut it "
+                         "'%s' has more than %u %s of one picture: cut it "
                          "into several",
-                         where, VKT__OBJECTS_MOST);
+                         where, most, m->outlines ? "instances" : "boxes");
     if (class >= VKT__MARK_CLASSES)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has a box of class %u: there may be %d classes, which count from 0",
@@ -100,7 +101,10 @@ vkt_status vkt__marks_check_sizes(vkt__marks *m, bool stop, vkt__survey *s)
                 other
                     ? vkt__fail(VKT_E_FORMAT, "data",
                                 "'%s' has %ux%u pixels, but its %s are those of a picture of %ux%u",
-                                path, s->wide[i], s->high[i], m->points ? "points" : "boxes",
+                                path, s->wide[i], s->high[i],
+                                m->points     ? "points"
+                                : m->outlines ? "outlines"
+                                              : "boxes",
                                 said[0], said[1])
                     : vkt__fail(VKT_E_FORMAT, "data",
                                 "'%s' has %ux%u pixels, but an annotation of it has an `area` "

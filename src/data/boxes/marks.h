@@ -4,6 +4,7 @@
 
 #include "data/boxes/objects.h"
 #include "data/pictures/folder.h"
+#include "data/pictures/outlines.h"
 #include "data/pictures/survey.h"
 
 enum { VKT__MARK_CLASSES = 1000 }; /* at most */
@@ -32,7 +33,8 @@ typedef struct vkt__mark_points {
 } vkt__mark_points;
 
 typedef struct vkt__marks {
-    vkt__mark_points *points; /* asked for; NULL: boxes are */
+    vkt__mark_points *points; /* asked for; NULL: boxes are, or */
+    vkt__outlines *outlines;  /* asked for: the item of each mark, which has no box then */
     vkt__folder pictures;     /* .item[i].label is i */
     uint64_t *first;          /* [pictures.n] the first mark of each */
     uint32_t (*said)[2];      /* [pictures.n] width and height by the file; 0: it says nothing */
@@ -58,7 +60,7 @@ vkt_status vkt__marks_add_points(vkt__marks *m, const double box[4], double area
                                  const char *where);
 /* The last picture can't be used: it goes with its marks. */
 void vkt__marks_drop(vkt__marks *m);
-void vkt__marks_finish(vkt__marks *m); /* not the points */
+void vkt__marks_finish(vkt__marks *m); /* not the points and outlines */
 /* A picture whose file says another size than it has is a failure, and so is one with a mark whose
  * area is more than its pixels. */
 vkt_status vkt__marks_check_sizes(vkt__marks *m, bool stop, vkt__survey *s);
@@ -134,6 +136,8 @@ vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, con
 extern const vkt__list_kind vkt__coco;
 /* The same of files whose annotations have keypoints. */
 extern const vkt__list_kind vkt__coco_points;
+/* Of files whose annotations have outlines. */
+extern const vkt__list_kind vkt__coco_outlines;
 vkt__list_read vkt__coco_read;
 /* box_table.c: a CSV with a row a box, its columns known by the names in its first line. */
 extern const vkt__list_kind vkt__box_table;

@@ -24,7 +24,7 @@ static void clear(uint16_t *map, uint32_t w, uint32_t h, uint32_t i, uint32_t *s
 }
 
 vkt_status vkt__instances_look(const uint16_t *map, uint32_t w, uint32_t h,
-                               vkt__instances_seen *out)
+                               vkt__instances_seen *out, vkt__areas *areas)
 {
     vkt_status st;
     size_t n = (size_t)w * h;
@@ -44,6 +44,10 @@ vkt_status vkt__instances_look(const uint16_t *map, uint32_t w, uint32_t h,
         out->pixels += count[k];
         out->most = k;
         out->n++;
+        if (!areas) continue;
+        if (areas->n == areas->cap)
+            areas->item = vkt__grow(areas->item, areas->n, &areas->cap, sizeof *areas->item);
+        areas->item[areas->n++] = count[k];
     }
     for (uint32_t i = 0; i < n; i++)
         if (left[i]) {

@@ -12,9 +12,13 @@ typedef struct vkt__instances_seen {
     uint32_t least_pixels, most_pixels; /* of an instance */
     uint64_t pixels;                    /* of all instances */
 } vkt__instances_seen;
-/* OOM_HOST. */
+typedef struct vkt__areas {
+    uint32_t *item;
+    size_t n, cap;
+} vkt__areas;
+/* areas: NULL, or what gets the pixels of each instance. OOM_HOST. */
 vkt_status vkt__instances_look(const uint16_t *map, uint32_t w, uint32_t h,
-                               vkt__instances_seen *out);
+                               vkt__instances_seen *out, vkt__areas *areas);
 
 /* map: [h, w] numbers of 16 bits as bytes -> y [h, w, VKT__INSTANCE_NUMBERS], of each pixel the
  * number of its instance, 0: none; how near it is to a centre, 1 at one: exp(-d^2 / 2 s^2) of the

@@ -16,6 +16,7 @@ struct vkt__files {
     vkt__mutex *lock;            /* of kept and keep_bytes */
     const vkt__mask_code *masks; /* they are masks of classes; else NULL */
     bool instances;              /* they are masks of instances */
+    vkt__outlines *outlines;     /* which are drawn, not read; else NULL */
     const vkt__box *crop;        /* [n] of each the part that it is; NULL: all of it */
 };
 
@@ -49,6 +50,7 @@ void vkt__files_destroy(vkt__files **pf)
     free(f->path);
     free(f->hash);
     vkt__mutex_destroy(&f->lock);
+    vkt__outlines_destroy(&f->outlines);
     free(f);
     *pf = NULL;
 }
@@ -66,6 +68,13 @@ void vkt__files_are_masks(vkt__files *f, const vkt__mask_code *code)
 void vkt__files_are_instances(vkt__files *f)
 {
     f->instances = true;
+}
+
+void vkt__files_are_outlines(vkt__files *f, vkt__outlines *o)
+{
+    f->instances = true;
+    f->outlines = o;
+    for (uint32_t i = 0; i < f->n; i++) f->hash[i] = vkt__outlines_hash(o, i);
 }
 
 void vkt__files_are_crops(vkt__files *f, const vkt__box *crop)
@@ -156,6 +165,17 @@ fail:
     return st;
 }
 
+static vkt_status draw_outlines(const vkt__outlines *o, uint32_t i, uint32_t *w, uint32_t *h,
+                                uint8_t **out)
+{
+    uint16_t *number = NULL;
+    vkt_status st = vkt__outlines_draw(o, i, &number, NULL);
+    *w = o->size[i][0];
+    *h = o->size[i][1];
+    *out = (uint8_t *)number;
+    return st;
+}
+
 /* The part of a picture [*h, *w, C], in its place. */
 static vkt_status cut(vkt__box box, uint32_t channels, uint32_t *w, uint32_t *h, uint8_t **pixels)
 {
@@ -182,6 +202,7 @@ static vkt_status source_of(const vkt__files *f, const vkt__schema *s, uint32_t 
     vkt_status st;
     uint8_t *own = NULL;
     VKT_TRY(f->masks       ? decode_mask(f->path[i], f->masks, w, h, &own)
+            : f->outlines  ? draw_outlines(f->outlines, i, w, h, &own)
             : f->instances ? decode_instances(f->path[i], w, h, &own)
                            : decode(f->path[i], s, small && !f->crop, w, h, &own));
     if (f->crop && (st = cut(f->crop[i], s->input_shape[2], w, h, &own)) != VKT_OK) {

@@ -3,6 +3,7 @@
 #define VKT_DATA_PICTURE_FILES_H
 
 #include "data/parts/parts.h"
+#include "data/pictures/outlines.h"
 #include "data/pictures/picture.h"
 
 /* The bytes of a picture's file, at *bytes, for free(). FORMAT: there is nothing to read (gone, a
@@ -19,6 +20,8 @@ void vkt__files_are_masks(vkt__files *f, const vkt__mask_code *code);
 /* They are masks of instances: numbers of 16 bits, two bytes in place of channels, resized the same
  * way. */
 void vkt__files_are_instances(vkt__files *f);
+/* The same, drawn from outlines, which are owned from now on. */
+void vkt__files_are_outlines(vkt__files *f, vkt__outlines *o);
 /* Each is a part of its file's picture alone: crop [n], not copied. Where a picture is smaller by
  * now, its edge is repeated. */
 void vkt__files_are_crops(vkt__files *f, const vkt__box *crop);
