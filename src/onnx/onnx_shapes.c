@@ -146,8 +146,15 @@ static void build_tile(vkt__onnx_build *b, const vkt__onnx_op *op)
             vkt__onnx_refuse(b, "%lld times", (long long)times[k]);
         counts[k] = (uint32_t)times[k];
     }
-    if (b->st == VKT_OK)
-        vkt__onnx_give(b, 0, vkt_repeat(b->g, vkt__onnx_first(b, v), counts), v->type);
+    if (b->st != VKT_OK) return;
+    vkt_tensor *x = vkt__onnx_first(b, v);
+    for (int k = 0; k < n; k++) { /* one by one, as each takes an axis more */
+        uint32_t one[VKT__ONNX_RANK];
+        for (int j = 0; j < n; j++) one[j] = j == k ? counts[k] : 1;
+        if (n < VKT_MAX_RANK && counts[k] > 1) x = vkt_repeat(b->g, x, one);
+    }
+    if (n == VKT_MAX_RANK) x = vkt_repeat(b->g, x, counts);
+    vkt__onnx_give(b, 0, x, v->type);
 }
 
 /* ---- parts ---- */
@@ -198,7 +205,7 @@ static void build_split(vkt__onnx_build *b, const vkt__onnx_op *op)
     }
     int64_t all = 0;
     for (int k = 0; k < n; k++) {
-        if (sizes[k] < 1 || sizes[k] > INT32_MAX)
+        if (sizes[k] < 0 || sizes[k] > INT32_MAX)
             vkt__onnx_refuse(b, "a part of %lld", (long long)sizes[k]);
         all += sizes[k];
         parts[k] = (uint32_t)sizes[k];
@@ -209,8 +216,18 @@ static void build_split(vkt__onnx_build *b, const vkt__onnx_op *op)
     bool last = vkt__onnx_is_last(v);
     uint32_t own = last ? vkt__onnx_last_axis(axis, v->rank) : axis;
     int type = v->type;
+    int64_t dims[VKT__ONNX_RANK];
+    uint32_t rank = v->rank;
+    memcpy(dims, v->dims, sizeof dims);
     vkt_split_along(b->g, last ? v->last : vkt__onnx_first(b, v), parts, (uint32_t)n, own, out);
-    for (int k = 0; k < n; k++) vkt__onnx_give_as(b, (size_t)k, out[k], last, type);
+    for (int k = 0; k < n; k++) {
+        if (parts[k]) {
+            vkt__onnx_give_as(b, (size_t)k, out[k], last, type);
+        } else { /* a Concat leaves it out */
+            dims[axis] = 0;
+            vkt__onnx_give_host(b, (size_t)k, vkt__onnx_host_new(b, dims, rank, false), type);
+        }
+    }
 }
 
 static void build_concat(vkt__onnx_build *b, const vkt__onnx_op *op)

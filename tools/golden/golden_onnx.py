@@ -28,7 +28,10 @@ gathernd_example_int32_batch_dim1 scatter_elements_with_negative_indices scatter
 resize_downsample_sizes_linear_antialias resize_upsample_sizes_cubic resize_tf_crop_and_resize_axes_2_3 resize_upsample_sizes_nearest_ceil_half_pixel
 quantizelinear_axis dequantizelinear_axis einsum_batch_matmul einsum_sum attention_4d_gqa_with_past_and_present attention_3d_causal
 attention_4d_softcap rotary_embedding_interleaved rotary_embedding_with_rotary_dim convtranspose_output_shape
-softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example""".split()
+softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example
+gridsample gridsample_bicubic_align_corners_0_additional_1 gridsample_border_padding gridsample_nearest_align_corners_1_additional_1
+gridsample_reflection_padding gridsample_volumetric_bilinear_align_corners_1 affine_grid_2d affine_grid_3d_align_corners
+sinh asin acos atan acosh atanh""".split()
 
 
 def put(folder, name, i, array, tensor_name="x"):
@@ -299,4 +302,95 @@ net (int64[N, T] input_ids, int64[N, T] attention_mask, int64[N, T] token_type_i
    y = MatMul (h, v)
 }
 """, {"input_ids": ids, "attention_mask": (ids % 5 > 0).astype(np.int64), "token_type_ids": ids % 2}, {"table": (300, 4), "kind": (2, 4), "v": (4, 3)})
+# A picture read at places that a small net makes of it, as spatial transformers do.
+class Places(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.theta, self.out = nn.Conv2d(1, 2, 3, padding=1), nn.Linear(30, 6), nn.Linear(40, 3)
+
+    def forward(self, x):
+        theta = self.theta(x.flatten(1)).reshape(-1, 2, 3) * 0.3 + torch.tensor([[0.9, 0.1, 0.0], [-0.1, 0.8, 0.1]], dtype=x.dtype)
+        base = torch.tensor([[a / 3, b / 4, 1.0] for b in (-3, -1, 1, 3) for a in (-2.5, -1, 0.25, 1, 2.2)], dtype=x.dtype)
+        grid = torch.matmul(base, theta.transpose(1, 2)).reshape(-1, 4, 5, 2)
+        y = nn.functional.grid_sample(self.conv(x), grid, "bilinear", "reflection", align_corners=False)
+        return self.out(torch.atan(y).flatten(1))
+
+
+net("places", Places(), torch.randn(2, 1, 5, 6), opset_version=16, **N)
+# What torch.onnx.export(dynamo=True) writes, by hand, as onnxscript is in no Debian: functions of pkg.onnxscript.torch_lib with
+# overloads and attributes passed on, axes as inputs, num_outputs, shapes that Expand and Concat chains compute, int64 scalars.
+whole("dynamo", """<ir_version: 10, opset_import: ["" : 23, "pkg.onnxscript.torch_lib" : 1, "pkg.onnxscript.torch_lib.common" : 1]>
+net (float[s0, 6, 8] x) => (float[s0, 3] y) {
+   val_0 = Shape <start: int = 0, end: int = 1> (x)
+   sym_size_int = Squeeze (val_0)
+   val_1 = Constant <value: tensor = int64[1] {-1}> ()
+   val_2 = Reshape <allowzero = 0> (sym_size_int, val_1)
+   val_3 = Constant <value: tensor = int64[2] {6, 8}> ()
+   val_4 = Concat <axis = 0> (val_2, val_3)
+   zero = Constant <value: tensor = float {0.0}> ()
+   val_5 = CastLike (zero, x)
+   full = Expand (val_5, val_4)
+   add = pkg.onnxscript.torch_lib.aten_add <alpha: float = 0.5> (x, full)
+   layer_norm = LayerNormalization <axis = -1, epsilon = 0.00001, stash_type = 1> (add, lnw, lnb)
+   val_7 = Transpose <perm = [1, 0]> (w)
+   linear = MatMul (layer_norm, val_7)
+   linear_1 = Add (linear, b)
+   q, k, v = Split <axis = -1, num_outputs = 3> (linear_1)
+   att = Attention <q_num_heads = 2, kv_num_heads = 2, is_causal = 1> (q, k, v)
+   gelu = Gelu <approximate = "tanh"> (att)
+   val_9 = Constant <value: tensor = int64[1] {1}> ()
+   mean = ReduceMean <noop_with_empty_axes = 0, keepdims = 0> (gelu, val_9)
+   isscalar = pkg.onnxscript.torch_lib.common.IsScalar (mean)
+   var = pkg.onnxscript.torch_lib._aten_var_dim_onnx <correction: float = 1.0, keepdim: int = 0> (gelu, val_9)
+   both = Add (mean, var)
+   val_10 = Transpose <perm = [1, 0]> (v2)
+   y = MatMul (both, val_10)
+}
+<domain: "pkg.onnxscript.torch_lib", opset_import: ["" : 23]>
+aten_add <alpha: float = 1.0> (self, other) => (r) {
+   a = Constant <value_float: float = @alpha> ()
+   b = CastLike (a, other)
+   c = Mul (other, b)
+   r = Add (self, c)
+}
+<domain: "pkg.onnxscript.torch_lib.common", opset_import: ["" : 23]>
+IsScalar (input) => (r) {
+   t = Shape (input)
+   t_0 = Size (t)
+   t_1 = Constant <value_int: int = 0> ()
+   r = Equal (t_0, t_1)
+}
+<domain: "pkg.onnxscript.torch_lib", opset_import: ["" : 23]>
+_aten_var_dim_onnx <correction: float, keepdim: int> (self, dim) => (r) {
+   m = ReduceMean <keepdims: int = 1> (self, dim)
+   d = Sub (self, m)
+   d2 = Mul (d, d)
+   s = ReduceMean <keepdims: int = @keepdim> (d2, dim)
+   size = Shape (self)
+   axis = Constant <value_int: int = 0> ()
+   of = Gather <axis: int = 0> (size, dim)
+   n = ReduceProd <keepdims: int = 0> (of)
+   c = Constant <value_float: float = @correction> ()
+   nf = Cast <to: int = 1> (n)
+   less = Sub (nf, c)
+   up = Mul (s, nf)
+   r = Div (up, less)
+}
+""", np.random.default_rng(12).normal(size=(2, 6, 8)).astype(np.float32), {"lnw": (8,), "lnb": (8,), "w": (24, 8), "b": (24,), "v2": (3, 8)})
+# Bits of numbers that are known, of eight of them.
+whole("bits", """<ir_version: 9, opset_import: ["" : 18]>
+net (float[N, 4] x) => (float[N, 4] y) {
+   shift = Constant <value: tensor = uint8[4] {1, 2, 3, 7}> ()
+   up = BitShift <direction = "LEFT"> (a, shift)
+   down = BitShift <direction = "RIGHT"> (a, shift)
+   both = BitwiseOr (up, down)
+   not = BitwiseNot (both)
+   odd = BitwiseXor (not, a)
+   some = BitwiseAnd (odd, mask)
+   sum = Add (some, a)
+   small = Cast <to = 3> (sum)
+   f = Cast <to = 1> (small)
+   y = Mul (x, f)
+}
+""", np.random.default_rng(13).normal(size=(2, 4)).astype(np.float32), {}, a=np.array([200, 129, 7, 255], np.uint8), mask=np.array([0xf3, 0x7f, 255, 0xaa], np.uint8))
 nodes(sys.argv[1] if len(sys.argv) > 1 else None)
