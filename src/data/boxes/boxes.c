@@ -188,7 +188,6 @@ vkt_status vkt__boxes_open(vkt_dataset *ds, const vkt_data_desc *desc)
     vkt__marks m = { 0 };
     vkt__survey s = { .dense = true, .most = LONG_SIDE };
     vkt__boxes_seen seen = { 0 };
-    uint8_t *fixed = NULL;
     bool stop = desc->bad_files == VKT_BAD_FILES_STOP;
     vkt__schema *schema = &ds->schema;
     if (desc->fit != VKT_PICTURE_FIT_STRETCH)
@@ -200,12 +199,8 @@ vkt_status vkt__boxes_open(vkt_dataset *ds, const vkt_data_desc *desc)
     VKT_TRY(check_any(&m, &s, desc->path, &ds->arena));
     name_classes(ds, &m);
     VKT_TRY(make_part(ds, &m, &s, NULL, (uint64_t)desc->keep_mib << 20, &seen));
-    VKT_TRY(vkt__alloc_large(s.n, 1, "the split", &fixed));
-    for (uint32_t i = 0; i < s.n; i++) fixed[i] = m.pictures.item[s.from[i]].split;
-    VKT_TRY(shape(ds, desc, &s)); /* the last that reads the survey: it sorts sizes */
-    vkt__survey_bits(schema, desc->path, &s);
-    vkt__survey_flattened(desc->path, &s);
-    VKT_TRY(vkt__split(ds, desc, fixed, m.pictures.own));
+    VKT_TRY(shape(ds, desc, &s)); /* it sorts the sizes of the survey */
+    VKT_TRY(vkt__survey_split(ds, desc, &m.pictures, &s));
     vkt__boxes_note(ds, &seen);
     VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
     ds->info.source = vkt__arena_printf(
@@ -215,7 +210,6 @@ vkt_status vkt__boxes_open(vkt_dataset *ds, const vkt_data_desc *desc)
         (unsigned long long)ds->part[0].objects->first[s.n], schema->n_outputs,
         m.pictures.own[VKT_SPLIT_TRAIN] ? "folders" : "seed");
 fail:
-    free(fixed);
     vkt__survey_finish(&s);
     vkt__marks_finish(&m);
     return st;

@@ -328,7 +328,6 @@ vkt_status vkt__instances_open(vkt_dataset *ds, const vkt_data_desc *desc)
     input in = { 0 };
     vkt__survey s = { .dense = true, .halves = true };
     seen found = { 0 };
-    uint8_t *fixed = NULL;
     vkt__schema *schema = &ds->schema;
     bool stop = desc->bad_files == VKT_BAD_FILES_STOP;
     VKT_TRY(read_all(&in, desc->path, stop, &ds->arena, &s, &found));
@@ -341,22 +340,12 @@ vkt_status vkt__instances_open(vkt_dataset *ds, const vkt_data_desc *desc)
     schema->n_outputs = 1;
     schema->classes = vkt__arena_alloc(&ds->arena, sizeof names);
     schema->classes[0] = names[0];
-    VKT_TRY(vkt__alloc_large(s.n, 1, "the split", &fixed));
-    for (uint32_t i = 0; i < s.n; i++) fixed[i] = pictures->item[s.from[i]].split;
-    VKT_TRY(vkt__survey_shape(ds, desc, &s)); /* the last that reads the survey: it sorts sizes */
+    VKT_TRY(vkt__survey_shape(ds, desc, &s)); /* it sorts the sizes of the survey */
     memcpy(schema->output_shape, schema->input_shape, sizeof schema->output_shape);
     schema->output_shape[2] = VKT__INSTANCE_NUMBERS;
     note_sizes(ds, &found);
-    vkt__survey_bits(schema, desc->path, &s);
-    vkt__survey_flattened(desc->path, &s);
-    VKT_TRY(vkt__split(ds, desc, fixed, pictures->own));
-    if (s.many_sizes)
-        vkt__dense_note(ds,
-                        vkt__arena_printf(&ds->arena,
-                                          "pictures of several sizes, up to %ux%u: all are brought "
-                                          "to %ux%u, masks by the nearest pixel",
-                                          s.largest[0], s.largest[1], schema->input_shape[1],
-                                          schema->input_shape[0]));
+    VKT_TRY(vkt__survey_split(ds, desc, pictures, &s));
+    vkt__masks_note_sizes(ds, &s);
     VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
     ds->info.source =
         vkt__arena_printf(&ds->arena, "instances %s: %u pictures%s as %ux%ux%u, split by %s",
@@ -364,7 +353,6 @@ vkt_status vkt__instances_open(vkt_dataset *ds, const vkt_data_desc *desc)
                           schema->input_shape[0], schema->input_shape[1], schema->input_shape[2],
                           pictures->own[VKT_SPLIT_TRAIN] ? "folders" : "seed");
 fail:
-    free(fixed);
     finish(&in, &s, &found);
     return st;
 }

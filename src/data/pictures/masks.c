@@ -258,13 +258,24 @@ vkt_status vkt__masks_any(const vkt__paired *p, const vkt__survey *s, const char
                      s->n_bad || p->n_alone ? " that can be used" : "");
 }
 
+void vkt__masks_note_sizes(vkt_dataset *ds, const vkt__survey *s)
+{
+    const uint32_t *shape = ds->schema.input_shape;
+    if (s->many_sizes)
+        vkt__dense_note(ds,
+                        vkt__arena_printf(&ds->arena,
+                                          "pictures of several sizes, up to %ux%u: all are brought "
+                                          "to %ux%u, masks by the nearest pixel",
+                                          s->largest[0], s->largest[1], shape[1], shape[0]));
+}
+
 vkt_status vkt__masks_open(vkt_dataset *ds, const vkt_data_desc *desc)
 {
     vkt_status st;
     vkt__paired p = { 0 };
     vkt__survey s = { .dense = true, .halves = true };
     seen masks = { 0 };
-    uint8_t place[VALUES], *fixed = NULL;
+    uint8_t place[VALUES];
     vkt__schema *schema = &ds->schema;
     bool stop = desc->bad_files == VKT_BAD_FILES_STOP;
     VKT_TRY(vkt__paired_scan(desc->path, &folders, &ds->arena, &p));
@@ -275,22 +286,12 @@ vkt_status vkt__masks_open(vkt_dataset *ds, const vkt_data_desc *desc)
     VKT_TRY(vkt__masks_part(ds, &p, &s, masks.hash, masks.n_bad, (uint64_t)desc->keep_mib << 20));
     VKT_TRY(name_classes(ds, &p, &s, &masks, desc->path, place));
     VKT_TRY(count_classes(ds, &masks, place));
-    VKT_TRY(vkt__alloc_large(s.n, 1, "the split", &fixed));
-    for (uint32_t i = 0; i < s.n; i++) fixed[i] = p.pictures.item[s.from[i]].split;
-    VKT_TRY(vkt__survey_shape(ds, desc, &s)); /* the last that reads the survey: it sorts sizes */
+    VKT_TRY(vkt__survey_shape(ds, desc, &s)); /* it sorts the sizes of the survey */
     memcpy(schema->output_shape, schema->input_shape, sizeof schema->output_shape);
     schema->output_shape[2] = 1;
-    vkt__survey_bits(schema, desc->path, &s);
-    vkt__survey_flattened(desc->path, &s);
-    VKT_TRY(vkt__split(ds, desc, fixed, p.pictures.own));
+    VKT_TRY(vkt__survey_split(ds, desc, &p.pictures, &s));
     vkt__dense_note_masks(ds);
-    if (s.many_sizes)
-        vkt__dense_note(ds,
-                        vkt__arena_printf(&ds->arena,
-                                          "pictures of several sizes, up to %ux%u: all are brought "
-                                          "to %ux%u, masks by the nearest pixel",
-                                          s.largest[0], s.largest[1], schema->input_shape[1],
-                                          schema->input_shape[0]));
+    vkt__masks_note_sizes(ds, &s);
     VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
     ds->info.source = vkt__arena_printf(
         &ds->arena, "masks %s: %u pictures%s as %ux%ux%u, %u classes%s, split by %s", desc->path,
@@ -299,7 +300,6 @@ vkt_status vkt__masks_open(vkt_dataset *ds, const vkt_data_desc *desc)
         schema->mask.colors ? " by colours" : "",
         p.pictures.own[VKT_SPLIT_TRAIN] ? "folders" : "seed");
 fail:
-    free(fixed);
     seen_finish(&masks);
     vkt__survey_finish(&s);
     vkt__paired_finish(&p);

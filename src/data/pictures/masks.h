@@ -26,5 +26,7 @@ vkt_status vkt__masks_any(const vkt__paired *p, const vkt__survey *s, const char
  * many were left out. OOM_HOST. */
 vkt_status vkt__masks_part(vkt_dataset *ds, const vkt__paired *p, const vkt__survey *s,
                            const uint64_t *hash, uint32_t n_bad, uint64_t keep_bytes);
+/* Says how pictures of several sizes become the model's. */
+void vkt__masks_note_sizes(vkt_dataset *ds, const vkt__survey *s);
 
 #endif

@@ -148,16 +148,13 @@ vkt_status vkt__picture_pairs_open(vkt_dataset *ds, const vkt_data_desc *desc)
 {
     vkt_status st;
     pairs p = { .a = { .dense = true }, .b = { .dense = true } };
-    uint8_t *fixed = NULL;
     vkt__schema *schema = &ds->schema;
     bool stop = desc->bad_files == VKT_BAD_FILES_STOP;
     VKT_TRY(scan(desc->path, stop, &ds->arena, &p));
     VKT_TRY(match(&p, stop));
     VKT_TRY(check_any(&p, desc->path));
     VKT_TRY(make_part(ds, &p, (uint64_t)desc->keep_mib << 20));
-    VKT_TRY(vkt__alloc_large(p.a.n, 1, "the split", &fixed));
-    for (uint32_t i = 0; i < p.a.n; i++) fixed[i] = p.scanned.pictures.item[p.a.from[i]].split;
-    VKT_TRY(vkt__survey_shape(ds, desc, &p.a)); /* the last that reads the survey: it sorts sizes */
+    VKT_TRY(vkt__survey_shape(ds, desc, &p.a)); /* it sorts the sizes of the survey */
     bool color = desc->color == VKT_PICTURE_COLOR_RGB ||
                  (desc->color == VKT_PICTURE_COLOR_AUTO && p.b.color);
     schema->output_shape[0] = p.times * schema->input_shape[0];
@@ -166,9 +163,7 @@ vkt_status vkt__picture_pairs_open(vkt_dataset *ds, const vkt_data_desc *desc)
     schema->n_outputs = vkt__n_labels(schema);
     p.a.bits = VKT_MAX(p.a.bits, p.b.bits); /* both by one rule */
     p.a.n_deep = VKT_MAX(p.a.n_deep, p.b.n_deep);
-    vkt__survey_bits(schema, desc->path, &p.a);
-    vkt__survey_flattened(desc->path, &p.a);
-    VKT_TRY(vkt__split(ds, desc, fixed, p.scanned.pictures.own));
+    VKT_TRY(vkt__survey_split(ds, desc, &p.scanned.pictures, &p.a));
     if (p.times > 1)
         vkt__dense_note(ds, vkt__arena_printf(&ds->arena,
                                               "what becomes of a picture has %u times its rows and "
@@ -182,7 +177,6 @@ vkt_status vkt__picture_pairs_open(vkt_dataset *ds, const vkt_data_desc *desc)
         schema->output_shape[1], schema->output_shape[2],
         p.scanned.pictures.own[VKT_SPLIT_TRAIN] ? "folders" : "seed");
 fail:
-    free(fixed);
     pairs_finish(&p);
     return st;
 }

@@ -160,7 +160,6 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
     vkt_status st;
     vkt__folder f = { 0 };
     vkt__survey s = { 0 };
-    uint8_t *fixed = NULL;
     vkt__schema *schema = &ds->schema;
     bool classes = schema->task == VKT_TASK_CLASSIFY;
     VKT_TRY(desc->labels ? vkt__labels_file_read(desc, schema, &ds->arena, &f)
@@ -174,15 +173,11 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
     VKT_TRY(make_part(ds, &f, &s, (uint64_t)desc->keep_mib << 20));
     VKT_TRY(classes ? check_classes(ds, &f, &s, desc->path) : check_pictures(&f, &s, desc->labels));
     VKT_TRY(vkt__survey_shape(ds, desc, &s));
-    vkt__survey_bits(schema, desc->path, &s);
-    vkt__survey_flattened(desc->path, &s);
     if (classes) {
         schema->classes = f.classes;
         schema->n_outputs = f.n_classes;
     }
-    VKT_TRY(vkt__alloc_large(s.n, 1, "the split", &fixed));
-    for (uint32_t i = 0; i < s.n; i++) fixed[i] = f.item[s.from[i]].split;
-    VKT_TRY(vkt__split(ds, desc, fixed, f.own));
+    VKT_TRY(vkt__survey_split(ds, desc, &f, &s));
     if (schema->task == VKT_TASK_REGRESS) VKT_TRY(fit_targets(ds, &f, &s));
     VKT_TRY(vkt__pixels_fit(ds, desc->standardize));
     ds->info.source = vkt__arena_printf(
@@ -196,7 +191,6 @@ vkt_status vkt__pictures_open(vkt_dataset *ds, const vkt_data_desc *desc)
                                               : "numbers to predict",
         f.own[VKT_SPLIT_TRAIN] ? (desc->labels ? "labels" : "folders") : "seed");
 fail:
-    free(fixed);
     vkt__survey_finish(&s);
     vkt__folder_finish(&f);
     return st;

@@ -183,3 +183,18 @@ vkt_status vkt__survey_shape(vkt_dataset *ds, const vkt_data_desc *desc, const v
     schema->n_inputs = h * w * schema->input_shape[2];
     return VKT_OK;
 }
+
+vkt_status vkt__survey_split(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__folder *f,
+                             const vkt__survey *s)
+{
+    vkt_status st;
+    uint8_t *fixed;
+    vkt__survey_bits(&ds->schema, desc->path, s);
+    vkt__survey_flattened(desc->path, s);
+    VKT_TRY(vkt__alloc_large(s->n, 1, "the split", &fixed));
+    for (uint32_t i = 0; i < s->n; i++) fixed[i] = f->item[s->from[i]].split;
+    st = vkt__split(ds, desc, fixed, f->own);
+    free(fixed);
+fail:
+    return st;
+}
