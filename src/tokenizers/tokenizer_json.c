@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "tokenizers/byte_letters.h"
-#include "tokenizers/json_text.h"
+#include "tokenizers/json_field.h"
 #include "tokenizers/tokenizer.h"
 #include "tokenizers/tokenizer_around.h"
 #include "tokenizers/tokenizer_json.h"

@@ -1,6 +1,6 @@
 /* tokenizer_spm.h. Source: Kudo and Richardson 2018 (arXiv 1808.06226); Hugging Face's tokenizers
  * for how Prepend, Replace and Metaspace act. */
-#include "tokenizers/json_text.h"
+#include "tokenizers/json_field.h"
 #include "tokenizers/tokenizer_bpe.h"
 #include "tokenizers/tokenizer_spm.h"
 

@@ -3,7 +3,7 @@
 #include <utf8proc.h>
 
 #include "base/words.h"
-#include "tokenizers/json_text.h"
+#include "tokenizers/json_field.h"
 #include "tokenizers/tokenizer_points.h"
 #include "tokenizers/tokenizer_words.h"
 #include "tokenizers/vocabulary.h"

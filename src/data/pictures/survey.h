@@ -30,8 +30,8 @@ void vkt__survey_flattened(const char *root, const vkt__survey *s);
 void vkt__survey_too_deep(const vkt__schema *schema, const char *name, uint32_t bits);
 /* The model's input, by data.size and what was found. ARG. */
 vkt_status vkt__survey_shape(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__survey *s);
-/* After the shape: which bits of samples reach the model, what is said of the pictures, and their
- * splits, where the list's folders name them. OOM_HOST and as vkt__split. */
+/* After the shape: vkt__survey_bits, vkt__survey_flattened, and the splits of the pictures, by
+ * folders where the list has them. OOM_HOST and as vkt__split. */
 vkt_status vkt__survey_split(vkt_dataset *ds, const vkt_data_desc *desc, const vkt__folder *f,
                              const vkt__survey *s);
 

@@ -38,6 +38,10 @@ vkt_tensor *vkt__unpack_rows(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vk
 /* One element of an elementwise node in double: op is VKT_EL_*, but not dropout. */
 double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);
 
+/* Inputs of the product rows by number, after A and B: of the sums' epilogue, and what a step's
+ * first micro-batch is known by. */
+enum { VKT__MM_IN_BIAS = 2, VKT__MM_IN_V, VKT__MM_IN_R, VKT__MM_IN_STEP };
+
 /* Inputs of an elementwise chain: what the first stage is of, stage k's operand at VKT__CHAIN_IN_Y
  * + k, the step block. */
 enum {

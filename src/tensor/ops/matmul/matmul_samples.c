@@ -4,7 +4,6 @@
 #include "tensor/graph/sample.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/ops/matmul/matmul_samples.h"
-#include "tensor/ops/matmul/ops_matmul.h"
 #include "tensor/ops/ops.h"
 
 static vkt_tensor *sample_of(vkt_graph *g, uint32_t rows, uint32_t cols, vkt_dtype dtype)

@@ -5,10 +5,6 @@
 #include "tensor/kernels/matmul.h"
 #include "tensor/ops/ops.h"
 
-/* Inputs of the product rows by number, after A and B: of the sums' epilogue, and what a step's
- * first micro-batch is known by. */
-enum { VKT__MM_IN_BIAS = 2, VKT__MM_IN_V, VKT__MM_IN_R, VKT__MM_IN_STEP };
-
 vkt__product vkt__product_of(const vkt_node *n);
 
 /* Whether it is a product whose kernel was named, whatever the device's class. */

@@ -1,6 +1,6 @@
 /* Texts of a tokenizer.json, where one that is missing is as good as an empty one. */
-#ifndef VKT_TOKENIZERS_JSON_TEXT_H
-#define VKT_TOKENIZERS_JSON_TEXT_H
+#ifndef VKT_TOKENIZERS_JSON_FIELD_H
+#define VKT_TOKENIZERS_JSON_FIELD_H
 
 #include <jansson.h>
 
