@@ -25,19 +25,6 @@ static void require_round_trip(vkt_tokenizer *t, const char *text, size_t n, boo
     free(tokens.id);
 }
 
-static void require_tokens(vkt_tokenizer *t, const char *text, size_t n, bool special,
-                           const json_t *want, uint32_t offset)
-{
-    vkt_tokens got = { 0 };
-    REQUIRE_OK(vkt_tokenizer_encode(t, text, n, special, &got));
-    bool same = got.n == json_array_size(want);
-    for (size_t k = 0; same && k < got.n; k++)
-        same = got.id[k] == (uint32_t)json_integer_value(json_array_get(want, k)) - offset;
-    if (!same) print_error("other tokens for '%.60s'\n", text);
-    assert_true(same);
-    free(got.id);
-}
-
 /* Every golden text: the same tokens, and the text back. `offset` is taken off the golden ids. */
 static void require_golden(vkt_tokenizer *t, const char *name, uint32_t offset, bool special)
 {

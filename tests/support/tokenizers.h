@@ -23,6 +23,20 @@ static inline vkt_tokenizer *open_tokenizer(const char *path)
     return t;
 }
 
+/* The text has the tokens `want`, golden ids less `offset`. */
+static inline void require_tokens(vkt_tokenizer *t, const char *text, size_t n, bool special,
+                                  const json_t *want, uint32_t offset)
+{
+    vkt_tokens got = { 0 };
+    REQUIRE_OK(vkt_tokenizer_encode(t, text, n, special, &got));
+    bool same = got.n == json_array_size(want);
+    for (size_t k = 0; same && k < got.n; k++)
+        same = got.id[k] == (uint32_t)json_integer_value(json_array_get(want, k)) - offset;
+    if (!same) print_error("other tokens for '%.60s'\n", text);
+    assert_true(same);
+    free(got.id);
+}
+
 /* A file with one value replaced: path "a.b.c", value as JSON; NULL removes it. */
 static inline void refused(const char *file, const char *path, const char *value, vkt_status status,
                            const char *line)

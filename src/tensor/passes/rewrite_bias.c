@@ -3,7 +3,7 @@
  * differentiation, so that an activation behind it can follow, and the bias's gradient is summed
  * beside the weights'. */
 #include "tensor/graph/view.h"
-#include "tensor/ops/matmul/ops_matmul.h"
+#include "tensor/ops/ops.h"
 #include "tensor/passes/passes.h"
 
 enum { CONV_BIAS = 2, NORM_BIAS = 2, POSITIONS = 2, START, DOCS = 6 };

@@ -78,6 +78,9 @@ bool cli_is_example(const char *line);
 #define CLI_CONTEXT_HELP                                                                           \
     "tokens of a text, prompt included, for which device memory is taken; 0: the model's own, at " \
     "most 4096"
+#define CLI_TOP_K_HELP "choose only among the K likeliest tokens; 0: among all"
+#define CLI_TOP_P_HELP "choose only among the likeliest tokens whose probabilities add up to P"
+#define CLI_PENALTY_HELP "above 1: tokens that have occurred become less likely"
 #define CLI_CACHE_TYPES "f32|f16|bf16" /* as vkt_dtype counts them */
 #define CLI_CACHE_HELP "how keys and values of a text are kept: f16 and bf16 take half the memory"
 /* --tta's value (NULL: not given) as vkt_eval_desc has it; false, and an error line, for another.
