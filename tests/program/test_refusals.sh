@@ -120,6 +120,12 @@ head -c 6500000 /dev/zero | tr '\0' a >large.txt
 refused 2 "init: 'large.tokenizer.json' already exists: --force overwrites it" init large.txt -o large.yaml
 [ ! -e large.yaml ] || { echo "$test: FAILED: a refused init left a recipe"; bad=$((bad + 1)); }
 rm large.txt
+mkdir -p folders/a folders/b # long enough for a tokenizer of their own, so that they are read twice
+for d in a b; do for i in $(seq 10); do seq $((i * 10000)) $((i * 10000 + 7000)) | sed "s/$/ words of $d are many here, and so they go on/" >folders/$d/$i.txt; done; done
+works init folders -o folders.yaml
+[ "$(grep -c 'its 2 folders are no classes' err)" = 1 ] && grep -q 'tokenizer: *folders.tokenizer.json' folders.yaml ||
+  { echo "$test: FAILED: a warning of init, once: $(cat err)"; bad=$((bad + 1)); }
+rm -r folders
 
 # ---- inspect
 bytes '\0\0\012\001\0\0\0\001' >odd.idx
