@@ -67,6 +67,7 @@ static vkt__tvalue repeat(vkt__trun *r, const vkt__tvalue *v, int64_t times)
         vkt__t_work(r, 1);
     }
     if (v->kind == VKT__T_TEXT) return vkt__t_take(r, &s);
+    if (!r->failed) out.list->tuple = v->list->tuple;
     return out;
 }
 
@@ -119,7 +120,12 @@ static vkt__tvalue arithmetic(vkt__trun *r, char op, const vkt__tvalue *a, const
         vkt__t_fail(r, "a number is too large");
         return vkt__t_none();
     }
+    if (op == 'p' && ((x == 0 && y < 0) || (x < 0 && y != floor(y)))) {
+        vkt__t_fail(r, "a power that is no number");
+        return vkt__t_none();
+    }
     double rest = op == '%' ? fmod(x, y) : 0;
+    if (rest == 0) rest = copysign(0, y);
     if (rest != 0 && (rest < 0) != (y < 0)) rest += y;
     return vkt__t_float(op == '+'   ? x + y
                         : op == '-' ? x - y
@@ -143,7 +149,8 @@ static vkt__tvalue binary(vkt__teval *e, const vkt__tnode *n)
     }
     if (op == '+' && a.kind == VKT__T_TEXT && b.kind == VKT__T_TEXT)
         return concat(r, &a.text, &b.text);
-    if (op == '+' && a.kind == VKT__T_LIST && b.kind == VKT__T_LIST)
+    if (op == '+' && a.kind == VKT__T_LIST && b.kind == VKT__T_LIST &&
+        a.list->tuple == b.list->tuple)
         return append_lists(r, a.list, b.list);
     if (op == '*' && (a.kind == VKT__T_TEXT || a.kind == VKT__T_LIST) && b.kind == VKT__T_INT)
         return repeat(r, &a, b.i);
@@ -187,6 +194,8 @@ static vkt__tvalue sign(vkt__teval *e, const vkt__tnode *n)
 {
     vkt__tvalue v = vkt__t_eval(e, n->a), zero = vkt__t_int(0);
     if (e->run.failed) return v;
+    if (v.kind == VKT__T_FLOAT && n->kind == VKT__N_MINUS)
+        return vkt__t_float(-v.f); /* of 0, too */
     v = arithmetic(&e->run, n->kind == VKT__N_MINUS ? '-' : '+', &zero, &v);
     if (v.kind == VKT__T_UNDEFINED) vkt__t_fail(&e->run, "a sign before what is no number");
     return v;

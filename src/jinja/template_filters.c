@@ -1,5 +1,6 @@
 /* Filters, as Jinja 2 and transformers' tojson have them; attributes and subscripts. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/number.h"
 #include "jinja/template_filters.h"
@@ -273,6 +274,7 @@ static vkt__tvalue absolute(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalu
     double f = 0;
     (void)arg, (void)which;
     if (!vkt__t_number(v, &f)) vkt__t_fail(r, "abs of %s", vkt__t_kind_name(v));
+    if (v->kind == VKT__T_BOOL) return vkt__t_int(v->b);
     if (v->kind == VKT__T_INT && v->i != INT64_MIN) return vkt__t_int(v->i < 0 ? -v->i : v->i);
     return vkt__t_float(fabs(f));
 }
@@ -280,6 +282,7 @@ static vkt__tvalue absolute(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalu
 static vkt__tvalue rounded(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue **arg, int which)
 {
     double f, power;
+    char digits[64];
     int64_t places = arg[0] && arg[0]->kind == VKT__T_INT ? arg[0]->i : 0;
     vkt__ttext how =
         arg[1] && arg[1]->kind == VKT__T_TEXT ? arg[1]->text : (vkt__ttext) { "common", 6 };
@@ -288,9 +291,15 @@ static vkt__tvalue rounded(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue
     if (places < -15 || places > 15) vkt__t_fail(r, "round takes -15 to 15 places");
     if (r->failed) return vkt__t_none();
     power = pow(10, (double)places);
-    if (vkt__t_is(&how, "ceil")) return vkt__t_float(ceil(f * power) / power);
-    if (vkt__t_is(&how, "floor")) return vkt__t_float(floor(f * power) / power);
-    return vkt__t_float(nearbyint(f * power) / power);
+    /* whole numbers, of which there is no -0 */
+    if (vkt__t_is(&how, "ceil")) return vkt__t_float((ceil(f * power) + 0.0) / power);
+    if (vkt__t_is(&how, "floor")) return vkt__t_float((floor(f * power) + 0.0) / power);
+    if (v->kind != VKT__T_FLOAT && places >= 0) return vkt__t_int((int64_t)f);
+    if (v->kind != VKT__T_FLOAT) return vkt__t_int((int64_t)(nearbyint(f * power) / power));
+    if (places <= 0 || fabs(f) >= 1e15) return vkt__t_float(nearbyint(f * power) / power);
+    /* the nearest to the number itself, which a product with a power of ten is not */
+    snprintf(digits, sizeof digits, "%.*f", (int)places, f);
+    return vkt__t_float(vkt__number(digits, &f) ? f : 0);
 }
 
 /* Lower case for a comparison that does not tell cases apart. */
@@ -371,6 +380,7 @@ static vkt__tvalue sum(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue **a
     (void)which;
     if (arg[1] && !vkt__t_number(arg[1], &total))
         vkt__t_fail(r, "sum from %s", vkt__t_kind_name(arg[1]));
+    whole = !arg[1] || arg[1]->kind != VKT__T_FLOAT;
     for (size_t i = 0; l && i < l->n && !r->failed; i++) {
         vkt__tvalue one = path(r, &l->item[i], arg[0]);
         if (!vkt__t_number(&one, &f)) vkt__t_fail(r, "sum of %s", vkt__t_kind_name(&one));

@@ -129,7 +129,7 @@ static void split_white(vkt__trun *r, const vkt__tvalue *self, int64_t most, vkt
         if (!rest.text.n) break;
         at = rest.text.s;
         if (most >= 0 && (int64_t)out->n >= most) {
-            vkt__t_push(r, out, strip(r, &rest, &none, 2));
+            vkt__t_push(r, out, rest);
             break;
         }
         const char *stop = at, *next = at;

@@ -269,7 +269,8 @@ bool vkt__t_equal(vkt__trun *r, const vkt__tvalue *a, const vkt__tvalue *b)
                (!a->text.n || !memcmp(a->text.s, b->text.s, a->text.n));
         break;
     case VKT__T_LIST:
-        same = a->list->n == b->list->n && vkt__t_work(r, a->list->n);
+        same = a->list->n == b->list->n && a->list->tuple == b->list->tuple &&
+               vkt__t_work(r, a->list->n);
         for (size_t i = 0; same && i < a->list->n; i++)
             same = vkt__t_equal(r, &a->list->item[i], &b->list->item[i]);
         break;

@@ -2,6 +2,7 @@
  * written by tools/golden/golden_baseline.py) and on data whose answer is known. What
  * the difference between their results is worth: test_beside.c. */
 #include <jansson.h>
+#include <math.h>
 
 #define DIR "test_baseline_tmp"
 #include "data_files.h"
@@ -362,13 +363,25 @@ static void test_sentences(void **state)
     REQUIRE_OK(vkt__features_open(ds, 1 << 15, &f, &some, &why));
     for (uint64_t i = 0; i < 30; i++)
         REQUIRE_OK(vkt__features_add(&f, VKT_SPLIT_TRAIN, i, &rows, &some));
+    float *before = malloc(rows.n_entries * sizeof *before);
+    double *texts = calloc(rows.p, sizeof *texts); /* that have a word */
+    memcpy(before, rows.value, rows.n_entries * sizeof *before);
+    for (size_t e = 0; e < rows.n_entries; e++) texts[rows.column[e]]++;
     vkt__features_weigh(&f, &rows);
-    for (size_t i = 0; i < rows.n; i++) {
-        double square = 0;
-        for (size_t e = rows.begin[i]; e < rows.begin[i + 1]; e++)
-            square += (double)rows.value[e] * (double)rows.value[e];
+    for (size_t i = 0; i < rows.n; i++) { /* as scikit-learn's TfidfVectorizer(sublinear_tf=True) */
+        double square = 0, length = 0;
+        for (int pass = 0; pass < 2; pass++)
+            for (size_t e = rows.begin[i]; e < rows.begin[i + 1]; e++) {
+                double idf = log((1 + (double)rows.n) / (1 + texts[rows.column[e]])) + 1,
+                       want = (double)before[e] * idf;
+                if (pass) REQUIRE_NEAR((double)rows.value[e], want / sqrt(length), 1e-6);
+                length += pass ? 0 : want * want;
+                square += pass ? 0 : (double)rows.value[e] * (double)rows.value[e];
+            }
         REQUIRE_NEAR(square, 1, 1e-5);
     }
+    free(before);
+    free(texts);
     vkt__rows_finish(&rows);
     vkt__features_finish(&f);
     vkt_dataset_destroy(&ds);

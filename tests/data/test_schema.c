@@ -2,6 +2,8 @@
 #define DIR "test_schema_tmp"
 #include "data_files.h"
 
+#include "data/open.h"
+
 static void schema_round_trip_images(void **state)
 {
     (void)state;
@@ -171,12 +173,51 @@ static void schema_edited(void **state)
     vkt_dataset_destroy(&ds[1]);
 }
 
+/* Rows of long texts come in parts of few rows, each row whole, also where a quoted cell has a line
+ * end. */
+static void parts_hold_few_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 700, CONTEXT = 16384, MOST = (4 << 20) / CONTEXT };
+    vkt_dataset *ds =
+                    open_csv("what,y\na,p\nb,q\nc,p\nd,q\n",
+                             (vkt_data_desc) { .label = "y", .text = "what", .context = CONTEXT }),
+                *part;
+    float *x = malloc(CONTEXT * sizeof *x);
+    vkt__row_parts *rows;
+    vkt__str s = { 0 };
+    uint64_t n = 0;
+    vkt_label y;
+    vkt__str_printf(&s, "what\n");
+    for (uint32_t i = 0; i < ROWS; i++)
+        vkt__str_printf(&s, i % 3 ? "%c%c\n" : "\"%c%c\nx\"\n", 'a' + i % 26, 'a' + i / 26);
+    REQUIRE_OK(vkt__row_parts_open_text(s.data, s.len, "rows", &rows));
+    for (;;) {
+        REQUIRE_OK(vkt__dataset_open_rows(vkt_dataset_schema(ds), rows, &part));
+        if (!part) break;
+        uint64_t k = vkt_dataset_get_info(part)->n[VKT_SPLIT_TEST];
+        assert_true(k > 0 && k <= MOST);
+        for (uint64_t i = 0; i < k; i++, n++) {
+            REQUIRE_OK(vkt_dataset_example(part, VKT_SPLIT_TEST, i, x, &y));
+            REQUIRE_NEAR((double)x[0], 'a' + (double)(n % 26), 0);
+            REQUIRE_NEAR((double)x[1], 'a' + (double)(n / 26), 0);
+        }
+        vkt_dataset_destroy(&part);
+    }
+    assert_int_equal(n, ROWS);
+    vkt__row_parts_close(&rows);
+    vkt_dataset_destroy(&ds);
+    vkt__str_finish(&s);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schema_round_trip_images),
         cmocka_unit_test(schema_round_trip_tables),
         cmocka_unit_test(schema_edited),
+        cmocka_unit_test(parts_hold_few_rows),
     };
     return cmocka_run_group_tests_name("data", tests, setup, teardown);
 }

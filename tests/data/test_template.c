@@ -103,6 +103,42 @@ static void test_golden(void **state)
     assert_true(n_cases >= 150);
 }
 
+/* Expressions and statements of every kind come out as Jinja2 has them
+ * (tools/golden/golden_jinja.py). Some that it takes are refused, as "x".replace("", "."), and some
+ * that it refuses are taken, as a list that is looked for among the keys of a dict: as many as
+ * there are. */
+static void test_expressions(void **state)
+{
+    (void)state;
+    json_t *all = json_load_file(GOLDEN "jinja.json", 0, NULL), *row, *none = json_object();
+    size_t i, n_bad = 0, n_refused = 0, n_taken = 0;
+    TEST_LOG_CAPTURE();
+    assert_true(json_array_size(all) >= 3000);
+    json_array_foreach(all, i, row)
+    {
+        const char *template = json_string_value(json_array_get(row, 0)),
+                   *text = json_string_value(json_array_get(row, 1));
+        vkt__template *t = NULL;
+        vkt__rendered r = { 0 };
+        vkt_status st = vkt__template_parse(template, strlen(template), "test", &t);
+        if (st == VKT_OK) st = vkt__template_render(t, none, NOW, &r);
+        const char *got = r.text.data ? r.text.data : "";
+        n_refused += text && st != VKT_OK;
+        n_taken += !text && st == VKT_OK;
+        if (text && st == VKT_OK && strcmp(got, text) != 0) {
+            print_error("%s is '%s', not '%s'\n", template, got, text);
+            n_bad++;
+        }
+        vkt__rendered_finish(&r);
+        vkt__template_destroy(&t);
+    }
+    json_decref(none);
+    json_decref(all);
+    assert_int_equal(n_bad, 0);
+    assert_int_equal(n_refused, 70);
+    assert_int_equal(n_taken, 10);
+}
+
 /* What is not understood is named with its line, when the template is read or when it runs. */
 static void test_refused(void **state)
 {
@@ -381,10 +417,11 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),  cmocka_unit_test(test_written),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_wrong_kinds),
-        cmocka_unit_test(test_limits),  cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_long),
+        cmocka_unit_test(test_golden),      cmocka_unit_test(test_written),
+        cmocka_unit_test(test_expressions), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_wrong_kinds), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_filters),     cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -301,6 +301,8 @@ static void mistakes_are_named(void **state)
           "lora.targets names no layer" },
         { DATA "init: " DIR "/gpt2\nlora: {rank: 2, rank_pattern: {c_attn: 0.5}}\n",
           "lora.rank_pattern: 'c_attn=0.5' is not NAME=RANK, a whole number from 1 to 4096" },
+        { DATA "init: " DIR "/gpt2\nlora: {rank: 2, alpha_pattern: {c_attn: 0}}\n",
+          "lora.alpha_pattern: 'c_attn=0' is not NAME=ALPHA, a number above 0 and at most 1e6" },
         { DATA "init: " DIR "/gpt2\nlora: {rank: 2, alpha_pattern: {c_fc: 4}}\n",
           "lora.alpha_pattern: 'c_fc=4' names no layer that has an adapter" },
         { DATA "init: " DIR "/gpt2\nlora: {rank: 2, modules_to_save: lm_head}\n",

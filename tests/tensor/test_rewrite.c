@@ -554,8 +554,8 @@ static void relu_read_elsewhere_keeps_its_gradient(void **state)
     vkt_graph_destroy(&g);
 }
 
-/* Pooling that overlaps, that pads, or that is not the norm's only reader; an activation whose
- * gradient needs more than the place. */
+/* Pooling that overlaps, that pads, that sees another shape, or that is not the norm's only reader;
+ * an activation whose gradient needs more than the place. */
 static void pooling_that_does_not_fit_stays(void **state)
 {
     (void)state;
@@ -567,6 +567,10 @@ static void pooling_that_does_not_fit_stays(void **state)
     vkt_max_pool(g, batch_norm(n, convolve(n, NULL)), &(vkt_pool_desc) { .size = 3, .stride = 2 });
     vkt_max_pool(g, batch_norm(n, convolve(n, NULL)), &(vkt_pool_desc) { .size = 2, .pad = 1 });
     vkt_max_pool(g, vkt_activate(g, batch_norm(n, convolve(n, NULL)), VKT_ACT_SILU),
+                 &(vkt_pool_desc) { .size = 2 });
+    vkt_tensor *flat = batch_norm(n, convolve(n, NULL)); /* pooled as a picture of another shape */
+    const uint32_t *d = flat->shape.d;
+    vkt_max_pool(g, vkt_reshape(g, flat, (vkt_shape) { 4, { d[0], 2 * d[1], d[2], d[3] / 2 } }),
                  &(vkt_pool_desc) { .size = 2 });
     vkt__rewrite(g, true);
     assert_int_equal(vkt__rewrite_count(g, &vkt__pass_batch_pool), 0);

@@ -5,6 +5,8 @@
 #include "tensor/graph/graph.h"
 #include "tensor/graph/sample.h"
 #include "tensor/graph/view.h"
+#include "shaders/params.h"
+#include "tensor/ops/experts/ops_expert.h"
 #include "tensor/ops/ops.h"
 
 static vkt_tensor *in2(vkt_graph *g, uint32_t r, uint32_t c)
@@ -395,6 +397,21 @@ static void rows_of_the_library(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* However the ids fall: each of the experts that are named but one has a tile for one id alone. */
+static void experts_have_places_enough(void **state)
+{
+    (void)state;
+    for (uint32_t rows = 1; rows < 70; rows += 3)
+        for (uint32_t experts = 1; experts < 20; experts++) {
+            vkt_graph *g = vkt__graph_new(NULL);
+            vkt__routes r = vkt__route(g, in2(g, rows, experts), 1, false);
+            uint32_t named = VKT_MIN(rows, experts), rest = rows - (named - 1),
+                     tiles = named - 1 + (rest + VKT_EXPERT_ROWS - 1) / VKT_EXPERT_ROWS;
+            assert_int_equal(r.source->count, tiles * VKT_EXPERT_ROWS);
+            vkt_graph_destroy(&g);
+        }
+}
+
 #define NO_GRADIENT(of, made, words)                                                               \
     do {                                                                                           \
         vkt_graph *g = vkt__graph_new(NULL);                                                       \
@@ -453,6 +470,7 @@ int main(void)
         cmocka_unit_test(settings_that_say_nothing),
         cmocka_unit_test(rows_of_the_library),
         cmocka_unit_test(gradients_that_are_not),
+        cmocka_unit_test(experts_have_places_enough),
     };
     return cmocka_run_group_tests_name("shapes", tests, NULL, NULL);
 }
