@@ -92,9 +92,9 @@ static bool digits(const char **s, uint64_t *out)
 
 int http_range(const char *range, uint64_t size, uint64_t most, uint64_t *from, uint64_t *n)
 {
-    const char *s = range + 6;
     uint64_t last = UINT64_MAX;
     if (strncmp(range, "bytes=", 6) != 0) return 0;
+    const char *s = range + 6;
     if (*s == '-') {
         s++;
         if (!digits(&s, &last) || *s) return 0;
