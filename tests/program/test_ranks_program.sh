@@ -334,6 +334,19 @@ done
 printf '  - concat: {from: [found_8, found_16, found_32], axis: 0}\ntrain: {steps: 30, batch: 4}\neval: {every: 30, batch: 4}\noptim: {lr: 0.01}\n' >>boxes.yaml
 for n in 1 2; do runs $n boxes-$n boxes.yaml; done
 near boxes-1 boxes-2 1e-3 loss map map50
+# Points and instances of three ranks, in two parts a step: losses, gradients and what is found are those of one rank.
+python3 "$source/tools/examples/make_points.py" points 24 32 3
+python3 "$source/tools/examples/make_pictures.py" cells cells 24 32 3
+for of in points instances; do
+  path=points out=5 stride=2
+  [ $of = points ] || { path=cells; out=4; stride=1; }
+  printf 'name: %s\ndata: {source: %s, path: %s, valid_fraction: 0.4, augment: {crop_padding: 2}}\n' $of $of $path >$of.yaml
+  printf 'model: [conv: {out: 8, stride: %d}, relu, conv: {out: %d, kernel: 3}]\n' $stride $out >>$of.yaml
+  printf 'train: {steps: 10, batch: 7, accumulate: 2}\neval: {every: 5, batch: 7}\noptim: {lr: 0.01}\n' >>$of.yaml
+  for n in 1 3; do runs $n $of-$n $of.yaml; done
+done
+near points-1 points-3 1e-4 loss grad_norm oks_ap pck point_error
+near instances-1 instances-3 1e-4 loss grad_norm instance_ap50
 sed 's/context: 16/context: 16, valid_fraction: 0.1/; s/^model: .*/model: [transformer: {layers: 1, heads: 2, width: 32, names: llama, positions: rope, norm: rmsnorm, activation: swiglu, bias: false, tie: true}]/' text.yaml >base.yaml
 runs 1 base base.yaml --set train.steps=2 --set eval.every=2
 "$program" export base --hf hf >out 2>err || say "export: $(cat err)"
