@@ -322,7 +322,8 @@ typedef struct vkt_augment {
     float contrast;        /* scales the distance from the mean by 1 plus or minus this */
     float erase;           /* probability of a random rectangle of 2% to 33% set to the mean */
     uint32_t cutout;       /* side in pixels of a square set to the mean; 0: none */
-    float mixup;  /* alpha of Beta(alpha, alpha), to 1: pairs of a batch are blended; 0: none */
+    float mixup;  /* alpha of Beta(alpha, alpha), to 1: pairs of a batch are blended; of boxes the
+                     probability that another picture is; 0: none */
     float cutmix; /* the same, and a box of one is pasted into the other; with mixup half of
                      the pairs */
     float flip_vertical; /* probability of an upside-down mirror */

@@ -284,7 +284,7 @@ static vkt_status check_data(const vkt_config *c)
                  { c->label_smoothing != 0, "loss.label_smoothing" },
                  { c->ignore_index >= 0, "loss.ignore_index" },
                  { c->class_weight != VKT_CLASS_WEIGHT_NONE && regress, "loss.class_weight" },
-                 { c->augment.mixup > 0, "data.augment.mixup" },
+                 { c->augment.mixup > 0 && !detect, "data.augment.mixup" },
                  { c->augment.cutmix > 0, "data.augment.cutmix" } };
     for (size_t i = 0; i < VKT_COUNT(rows) && (regress || several); i++)
         if (rows[i].given)

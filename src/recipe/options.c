@@ -278,8 +278,10 @@ static const vkt__option options[] = {
     { "data.augment.cutout", VKT__OPT_U32, AT(augment.cutout), "0", 0, 4096, "pixels",
       "images: side of a square that is set to the mean (cutout). 0: none", NULL, NULL },
     { "data.augment.mixup", VKT__OPT_F32, AT(augment.mixup), "0", 0, 1, "",
-      "alpha of mixup: pairs of examples are blended, in shares drawn from Beta(alpha, alpha). 0: "
-      "none",
+      "classes: alpha of mixup: pairs of examples are blended, in shares drawn from Beta(alpha, "
+      "alpha); boxes: probability that another picture is blended in, by a share from Beta(32, "
+      "32), "
+      "and the boxes of both are kept. 0: none",
       NULL, NULL },
     { "data.augment.cutmix", VKT__OPT_F32, AT(augment.cutmix), "0", 0, 1, "",
       "alpha of CutMix: a box of one image of a pair is pasted into the other, its share of the "

@@ -235,6 +235,70 @@ static void a_mosaic_has_the_boxes_of_its_pictures(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* A blend has what both pictures have: their pixels by shares that are about a half, and their
+ * boxes. What it is does not depend on what came before. */
+static void mixup_keeps_the_boxes_of_both(void **state)
+{
+    (void)state;
+    enum { SIDE = 64, PICTURES = 4, DRAWS = 400, CELLS = 84 };
+    static const vkt_augment alone = { .mosaic = 0.5f, .flip = 0.5f, .crop_padding = 4 }, how = {
+        .mosaic = 0.5f, .flip = 0.5f, .crop_padding = 4, .mixup = 0.25f
+    };
+    vkt_data_desc d = { BOXES, .size = "64", .seed = 1, .standardize = VKT_STANDARDIZE_NONE };
+    static float x[SIDE * SIDE * 3], own[SIDE * SIDE * 3], again[SIDE * SIDE * 3];
+    static vkt_label y[CELLS * VKT__CELL_TARGETS];
+    vkt__scratch scratch = { 0 };
+    unsigned n_blends = 0, n_of[PICTURES] = { 0 }, n_both = 0;
+    double sum = 0, square = 0;
+    clear();
+    put_set(PICTURES);
+    vkt_dataset *ds = opened(&d);
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        vkt__moves moves, first;
+        vkt__object seen[2 * VKT__TILES], one[VKT__TILES];
+        vkt__draw draw = { &how, 7, k, &moves }, same = { &alone, 7, k, &first };
+        REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, k % PICTURES, &same, &scratch, own));
+        REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, k % PICTURES, &draw, &scratch, x));
+        REQUIRE_OK(vkt__dataset_target(ds, VKT_SPLIT_TRAIN, k % PICTURES, &moves, &scratch, y));
+        uint32_t n = vkt__objects_seen(ds, VKT_SPLIT_TRAIN, k % PICTURES, &moves, seen),
+                 n_one = vkt__objects_seen(ds, VKT_SPLIT_TRAIN, k % PICTURES, &first, one);
+        if (!moves.with) {
+            assert_memory_equal(x, own, ds->schema.n_inputs * sizeof *x);
+            assert_int_equal(n, n_one);
+            continue;
+        }
+        assert_true(vkt__moves_pictures(&moves) ==
+                    vkt__moves_pictures(&first) + (moves.with->n_tiles ? VKT__TILES : 1));
+        n_blends++;
+        n_of[moves.other]++;
+        assert_memory_equal(seen, one, n_one * sizeof *one);
+        /* Between the own picture and one of 20 and 220: where all pixels agree on the share. */
+        double least = 0, most = 1;
+        for (uint32_t p = 0; p < ds->schema.n_inputs; p++) {
+            double v = 255 * (double)x[p], o = 255 * (double)own[p];
+            if (o > 200 && v < 150) most = fmin(most, (v - 20) / (o - 20)), least = most;
+        }
+        if (least > 0 && most < 1) {
+            n_both++;
+            sum += most;
+            square += most * most;
+        }
+        const vkt__moves kept = *moves.with; /* the next fill writes over it */
+        uint32_t n_other = vkt__objects_seen(ds, VKT_SPLIT_TRAIN, moves.other, &kept, one);
+        assert_int_equal(n, n_one + n_other);
+        assert_memory_equal(seen + n_one, one, n_other * sizeof *one);
+        REQUIRE_OK(vkt__dataset_fill(ds, VKT_SPLIT_TRAIN, k % PICTURES, &draw, &scratch, again));
+        assert_memory_equal(x, again, ds->schema.n_inputs * sizeof *x);
+    }
+    REQUIRE_NEAR(n_blends, 0.25 * DRAWS, 5 * sqrt(DRAWS * 0.25 * 0.75));
+    for (int i = 0; i < PICTURES; i++) assert_true(n_of[i] > n_blends / 10);
+    assert_true(n_both > 20);
+    double mean = sum / n_both, deviation = sqrt(square / n_both - mean * mean);
+    assert_true(mean > 0.4 && mean < 0.6 && deviation > 0.02 && deviation < 0.12);
+    vkt__scratch_finish(&scratch);
+    vkt_dataset_destroy(&ds);
+}
+
 /* What is left of an object decides whether it is one. */
 static void what_is_hardly_left_is_dropped(void **state)
 {
@@ -298,6 +362,7 @@ int main(void)
         cmocka_unit_test(boxes_move_with_pictures),
         cmocka_unit_test(parts_of_a_mosaic),
         cmocka_unit_test(a_mosaic_has_the_boxes_of_its_pictures),
+        cmocka_unit_test(mixup_keeps_the_boxes_of_both),
         cmocka_unit_test(what_is_hardly_left_is_dropped),
         cmocka_unit_test(other_boxes_by_the_schema),
     };

@@ -156,7 +156,7 @@ no "data.task: detect has detect, and no other task has" train digits --run x --
 no "accuracy is not measured with data.task: detect" train set.yaml --run x --set checkpoint.metric=accuracy
 no "map is not measured with this data.task" train digits --run x --set checkpoint.metric=map
 no "but the data's targets are \[84, 12\]" train set.yaml --run x --set 'model=[{conv: {out: 3, kernel: 1}}]'
-no "data.augment.mixup" train set.yaml --run x --set data.augment.mixup=0.2
+no "data.augment.cutmix" train set.yaml --run x --set data.augment.cutmix=0.2
 no "score is 2, must be above 0" predict a set/images/0001.png --score 2
 no "is no .onnx file" export a -o a.safetensors --nms 0.3
 no "least score is 2" export a -o b.onnx --nms 2

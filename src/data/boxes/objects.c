@@ -138,9 +138,10 @@ uint32_t vkt__objects_seen(const vkt_dataset *ds, vkt_split split, uint64_t i,
 {
     const vkt__objects *o = ds->part[ds->of_part[split]].objects;
     uint32_t n = 0, H = ds->schema.input_shape[0], W = ds->schema.input_shape[1];
-    if (!moves || !moves->n_tiles) return seen_of(o, ds->index[split][i], moves, NULL, W, H, out);
-    for (uint32_t k = 0; k < moves->n_tiles; k++)
+    if (!moves || !moves->n_tiles) n = seen_of(o, ds->index[split][i], moves, NULL, W, H, out);
+    for (uint32_t k = 0; moves && k < moves->n_tiles; k++)
         n += seen_of(o, moves->tile[k].at, moves, &moves->tile[k], W, H, out + n);
+    if (moves && moves->with) n += vkt__objects_seen(ds, split, moves->other, moves->with, out + n);
     return n;
 }
 

@@ -30,8 +30,8 @@ uint64_t vkt__objects_hash(const vkt__objects *o, uint64_t seed);
 /* The objects of example i on the picture that the model sees, clipped to it. moves:
  * how augmentation moved it; NULL: it did not. One is dropped where less than a quarter of its area
  * is left, or less than a pixel in either direction, but never where nothing moved. A mosaic
- * has those of all its pictures. out [part.objects->most], times the tiles of a mosaic; returns how
- * many. */
+ * has those of all its pictures, and so has a blend. out [part.objects->most], times
+ * vkt__moves_pictures; returns how many. */
 uint32_t vkt__objects_seen(const vkt_dataset *ds, vkt_split split, uint64_t i,
                            const vkt__moves *moves, vkt__object *out);
 /* A box on the model's picture, back on one of w x h, clipped to it. */

@@ -20,7 +20,7 @@ vkt_status vkt__boxes_target(const vkt_dataset *ds, vkt_split split, uint64_t i,
         vkt__boxes_nothing(ds, y);
         return VKT_OK;
     }
-    uint32_t n_pictures = moves && moves->n_tiles ? moves->n_tiles : 1;
+    uint32_t n_pictures = vkt__moves_pictures(moves);
     uint64_t bytes = vkt__align((o->most * (uint64_t)n_pictures + 1) * sizeof *seen, 16);
     VKT_TRY(
         vkt__scratch_need(scratch, 5, bytes + ds->schema.output_shape[0] * sizeof *taken, &seen));

@@ -205,8 +205,8 @@ vkt_status vkt__label_set_read(const vkt__schema *s, const char *cell, const cha
 
 /* What one thread needs to fill examples; zeroed to begin with. */
 typedef struct vkt__scratch {
-    void *memory[9];
-    size_t bytes[9];
+    void *memory[11];
+    size_t bytes[11];
 } vkt__scratch;
 /* memory[k] of at least `bytes`, its content not kept. OOM_HOST. */
 vkt_status vkt__scratch_need(vkt__scratch *s, int k, uint64_t bytes, void *out);

@@ -150,8 +150,9 @@ fail:
     return st;
 }
 
-vkt_status vkt__augment_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
-                             const vkt__draw *draw, vkt__scratch *scratch, float *x)
+/* All but mixup of boxes. */
+static vkt_status fill_own(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                           const vkt__draw *draw, vkt__scratch *scratch, vkt__moves *out, float *x)
 {
     vkt_status st;
     const vkt__part *part = &ds->part[ds->of_part[split]];
@@ -194,9 +195,58 @@ vkt_status vkt__augment_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
         random_box(&d, W, H, (double[]) { 0.02, 0.33 }, (double[]) { 0.3, 1 / 0.3 }, &box))
         blank(s, box, x);
     if (a->cutout) cut_out(&d, s, a->cutout, x);
-    if (draw->moves) *draw->moves = moves;
+    *out = moves;
     return VKT_OK;
 fail:
+    return st;
+}
+
+/* Draws of mixup at a position; the first are those of the share. The median of SHARES uniform
+ * numbers is Beta(32, 32), as YOLO has it: nearly a half. */
+enum { SHARES = 63, OTHER = SHARES, WHETHER, OTHERS_SEED = 0x626f78 };
+
+static int rising(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Boxes: another example, augmented by draws of its own, is blended into x. */
+static vkt_status blend(const vkt_dataset *ds, vkt_split split, const vkt__draw *draw,
+                        vkt__scratch *scratch, vkt__moves *moves, float *x)
+{
+    vkt_status st;
+    double share[SHARES];
+    uint64_t at = draw->position * DRAWS;
+    vkt__draw own = *draw;
+    vkt__moves *with;
+    float *other;
+    VKT_TRY(vkt__scratch_need(scratch, 9, ds->schema.n_inputs * sizeof *other, &other));
+    VKT_TRY(vkt__scratch_need(scratch, 10, sizeof *with, &with));
+    own.seed ^= OTHERS_SEED;
+    moves->other =
+        vkt_rand_below(draw->seed, VKT_RNG_MIXUP, at + OTHER, (uint32_t)ds->info.n[split]);
+    VKT_TRY(fill_own(ds, split, moves->other, &own, scratch, with, other));
+    for (uint32_t k = 0; k < SHARES; k++)
+        share[k] = vkt_rand_uniform(draw->seed, VKT_RNG_MIXUP, at + k);
+    qsort(share, SHARES, sizeof *share, rising);
+    float first = (float)share[SHARES / 2];
+    for (uint32_t k = 0; k < ds->schema.n_inputs; k++) x[k] = first * x[k] + (1 - first) * other[k];
+    moves->with = with;
+fail:
+    return st;
+}
+
+vkt_status vkt__augment_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
+                             const vkt__draw *draw, vkt__scratch *scratch, float *x)
+{
+    vkt__moves moves;
+    vkt_status st = fill_own(ds, split, i, draw, scratch, &moves, x);
+    if (st == VKT_OK && draw->how->mixup > 0 && ds->schema.task == VKT_TASK_DETECT &&
+        vkt_rand_uniform(draw->seed, VKT_RNG_MIXUP, draw->position * DRAWS + WHETHER) <
+            (double)draw->how->mixup)
+        st = blend(ds, split, draw, scratch, &moves, x);
+    if (st == VKT_OK && draw->moves) *draw->moves = moves;
     return st;
 }
 
@@ -213,11 +263,12 @@ vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info
     if (vkt__augments(a) && info->kind != VKT_DATA_KIND_PICTURES)
         return vkt__fail(VKT_E_ARG, "data", "data.augment is for images, and '%s' has none",
                          info->source);
-    if (vkt__is_dense(info->task) && (a->mixup > 0 || a->cutmix > 0 || a->randaugment))
+    bool blends = a->mixup > 0 && info->task != VKT_TASK_DETECT;
+    if (vkt__is_dense(info->task) && (blends || a->cutmix > 0 || a->randaugment))
         return vkt__fail(VKT_E_ARG, "data",
                          "data.augment.%s is for classes of pictures: with data.task: %s flips, "
                          "rotate, area, crop_padding and tones move both",
-                         a->mixup > 0    ? "mixup"
+                         blends          ? "mixup"
                          : a->cutmix > 0 ? "cutmix"
                                          : "randaugment",
                          info->task == VKT_TASK_SEGMENT     ? "segment"

@@ -7,7 +7,7 @@
 
 /* Example i of a split of images, augmented. Order: mosaic or random resized crop, rotation
  * and perspective, RandAugment, saturation, hue, shift, flips, brightness and contrast,
- * standardisation, erasing, cutout. */
+ * standardisation, erasing, cutout, and of boxes mixup: pairs of other data are the loader's. */
 vkt_status vkt__augment_fill(const vkt_dataset *ds, vkt_split split, uint64_t i,
                              const vkt__draw *draw, vkt__scratch *scratch, float *x);
 bool vkt__augments(const vkt_augment *a); /* anything at all */

@@ -80,3 +80,10 @@ vkt__box vkt__letterbox(uint32_t w, uint32_t h, uint32_t to_w, uint32_t to_h)
     b.y = (to_h - b.h) / 2;
     return b;
 }
+
+uint32_t vkt__moves_pictures(const vkt__moves *moves)
+{
+    uint32_t n = 0;
+    for (; moves; moves = moves->with) n += VKT_MAX(moves->n_tiles, 1);
+    return VKT_MAX(n, 1);
+}

@@ -25,7 +25,13 @@ typedef struct vkt__moves {
     vkt__warp warp;
     int64_t dx, dy;  /* pixels of the picture; past its edge the edge is repeated */
     bool flip, turn; /* left and right, upside down */
+    /* Another example that is blended in, and how that was moved; NULL: none is. The thread's
+     * scratch has it. */
+    const struct vkt__moves *with;
+    uint64_t other;
 } vkt__moves;
+/* How many pictures one is made of. */
+uint32_t vkt__moves_pictures(const vkt__moves *moves);
 
 /* Where the middle of pixel (x, y) of the result, w x h, comes from in a source of `from_w` x
  * `from_h`: the pixel there. */
