@@ -119,6 +119,7 @@ set(SRC_DATA_PARTS
   src/data/parts/schema.c
   src/data/parts/schema_read.c
   src/data/parts/target.c
+  src/data/parts/tasks.c
   src/data/parts/scratch.c
   src/data/parts/split.c
   src/data/parts/subset.c
@@ -430,6 +431,7 @@ set(SRC_RECIPE
   src/recipe/option_hint.c
   src/recipe/option_text.c
   src/recipe/options.c
+  src/recipe/task_rules.c
   src/recipe/recipe.c
   src/recipe/recipe_model.c
   src/recipe/recipe_model_take.c

@@ -4,6 +4,7 @@
 #include "data/arrays.h"
 #include "data/boxes/cells.h"
 #include "data/parts/parts.h"
+#include "data/parts/tasks.h"
 #include "data/pictures/constants.h"
 #include "data/pictures/dense.h"
 #include "data/pictures/picture.h"
@@ -112,22 +113,10 @@ static vkt_status check_source(const vkt_source_info *s, const vkt_data_desc *de
                          "'%s' has one class for each example: data.task multilabel needs "
                          "data.source %s",
                          s->name, vkt_source_names(VKT_TAKES_MULTILABEL, names, sizeof names));
-    bool segment = desc->task == VKT_TASK_SEGMENT, picture = desc->task == VKT_TASK_PICTURE,
-         detect = desc->task == VKT_TASK_DETECT;
-    if (detect != ((s->takes & VKT_TAKES_DETECT) != 0))
-        return vkt__fail(VKT_E_ARG, "data",
-                         "data.task detect and data.source boxes need each other");
-    if ((desc->task == VKT_TASK_POINTS) != ((s->takes & VKT_TAKES_POINTS) != 0))
-        return vkt__fail(VKT_E_ARG, "data",
-                         "data.task points and data.source points need each other");
-    if ((desc->task == VKT_TASK_INSTANCES) != ((s->takes & VKT_TAKES_INSTANCES) != 0))
-        return vkt__fail(VKT_E_ARG, "data",
-                         "data.task instances and data.source instances need each other");
-    if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0) ||
-        picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
+    const vkt__task_row *row;
+    if (!vkt__task_fits(desc->task, s, &row))
         return vkt__fail(VKT_E_ARG, "data", "data.task %s and data.source %s need each other",
-                         s->takes & VKT_TAKES_SEGMENT || segment ? "segment" : "picture",
-                         s->takes & VKT_TAKES_SEGMENT || segment ? "masks" : "pairs");
+                         row->name, row->source);
     return VKT_OK;
 }
 

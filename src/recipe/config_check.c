@@ -3,10 +3,12 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "data/parts/tasks.h"
 #include "recipe/config.h"
 #include "recipe/loss_terms.h"
 #include "recipe/measure.h"
 #include "recipe/options.h"
+#include "recipe/task_rules.h"
 #include "tensor/ops/optim/rules.h"
 
 /* What is only for some sources. */
@@ -35,25 +37,15 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
     if (d->task == VKT_TASK_MULTILABEL && !(s->takes & VKT_TAKES_MULTILABEL))
         return vkt__config_refuse(c, "data.task", "multilabel needs %s data",
                                   vkt_source_names(VKT_TAKES_MULTILABEL, names, sizeof names));
-    bool segment = d->task == VKT_TASK_SEGMENT, picture = d->task == VKT_TASK_PICTURE;
-    if (segment != ((s->takes & VKT_TAKES_SEGMENT) != 0))
-        return vkt__config_refuse(c, "data.task", "segment and data.source: masks go together");
-    if (picture != ((s->takes & VKT_TAKES_PICTURE) != 0))
-        return vkt__config_refuse(c, "data.task", "picture and data.source: pairs go together");
-    if ((d->task == VKT_TASK_DETECT) != ((s->takes & VKT_TAKES_DETECT) != 0))
-        return vkt__config_refuse(c, "data.task", "detect and data.source: boxes go together");
-    if (d->task == VKT_TASK_DETECT && d->fit != VKT_PICTURE_FIT_STRETCH)
+    const vkt__task_row *row;
+    if (!vkt__task_fits(d->task, s, &row))
+        return vkt__config_refuse(c, "data.task", "%s and data.source: %s go together", row->name,
+                                  row->source);
+    bool points = d->task == VKT_TASK_POINTS, boxes = d->task == VKT_TASK_DETECT;
+    if ((boxes || points) && d->fit != VKT_PICTURE_FIT_STRETCH)
         return vkt__config_refuse(c, "data.fit",
-                                  "not for boxes: all of a picture is shown, with grey around it");
-    bool points = d->task == VKT_TASK_POINTS;
-    if (points != ((s->takes & VKT_TAKES_POINTS) != 0))
-        return vkt__config_refuse(c, "data.task", "points and data.source: points go together");
-    if (points && d->fit != VKT_PICTURE_FIT_STRETCH)
-        return vkt__config_refuse(c, "data.fit",
-                                  "not for points: all of a picture is shown, with grey around it");
-    if ((d->task == VKT_TASK_INSTANCES) != ((s->takes & VKT_TAKES_INSTANCES) != 0))
-        return vkt__config_refuse(c, "data.task",
-                                  "instances and data.source: instances go together");
+                                  "not for %s: all of a picture is shown, with grey around it",
+                                  boxes ? "boxes" : "points");
     if (d->flip_pairs && !points)
         return vkt__config_refuse(c, "data.flip_pairs", "only for data.source: points");
     if (d->separator && d->task != VKT_TASK_MULTILABEL)
@@ -172,15 +164,8 @@ static vkt_status check_losses(const vkt_config *c)
                                   c->metric);
     if (c->n_losses && vkt__config_is_text(c))
         return vkt__config_refuse(c, "losses", "not for text");
-    if (c->n_losses && c->data.task == VKT_TASK_DETECT)
-        return vkt__config_refuse(c, "losses", "not for boxes, whose loss has its two parts");
-    if (c->n_losses && c->data.task == VKT_TASK_POINTS)
-        return vkt__config_refuse(c, "losses", "not for points, whose loss is of their heatmaps");
-    if (c->n_losses && c->data.task == VKT_TASK_INSTANCES)
-        return vkt__config_refuse(c, "losses", "not for instances, whose loss has its three parts");
-    if (c->n_losses && (c->data.task == VKT_TASK_SEGMENT || c->data.task == VKT_TASK_PICTURE))
-        return vkt__config_refuse(c, "losses",
-                                  "not for masks and pictures: loss.kind: dice_ce sums two");
+    const char *no_losses = vkt__task_rules_of(c->data.task)->no_losses;
+    if (c->n_losses && no_losses) return vkt__config_refuse(c, "losses", "%s", no_losses);
     for (size_t i = 0; i < c->n_losses; i++) {
         const vkt_loss_term *t = &c->losses[i];
         VKT_TRY(check_on(c, t));
@@ -217,13 +202,12 @@ static vkt_status check_kind(const vkt_config *c, const char *option, vkt_loss_k
     bool picture = c->data.task == VKT_TASK_PICTURE, l1 = kind == VKT_LOSS_KIND_L1,
          dice = kind == VKT_LOSS_KIND_DICE || kind == VKT_LOSS_KIND_DICE_CE;
     bool of_numbers = kind == VKT_LOSS_KIND_MSE || kind == VKT_LOSS_KIND_HUBER || l1;
-    if ((kind == VKT_LOSS_KIND_DETECT) != (c->data.task == VKT_TASK_DETECT))
-        return vkt__config_refuse(c, option, "data.task: detect has detect, and no other task has");
-    if ((kind == VKT_LOSS_KIND_POINTS) != (c->data.task == VKT_TASK_POINTS))
-        return vkt__config_refuse(c, option, "data.task: points has points, and no other task has");
-    if ((kind == VKT_LOSS_KIND_INSTANCES) != (c->data.task == VKT_TASK_INSTANCES))
-        return vkt__config_refuse(c, option,
-                                  "data.task: instances has instances, and no other task has");
+    for (vkt_task t = 0; vkt__task_at(t); t++) {
+        const vkt__task_rules *r = vkt__task_rules_of(t);
+        if (r->own_loss && (kind == r->loss) != (c->data.task == t))
+            return vkt__config_refuse(c, option, "data.task: %s has %s, and no other task has",
+                                      vkt__task_at(t)->name, vkt__loss_kind_name(r->loss));
+    }
     if (dice && c->data.task != VKT_TASK_SEGMENT)
         return vkt__config_refuse(c, option, "dice and dice_ce are for data.task: segment");
     if (dice && c->label_smoothing > 0)
@@ -289,12 +273,7 @@ static vkt_status check_data(const vkt_config *c)
     for (size_t i = 0; i < VKT_COUNT(rows) && (regress || several); i++)
         if (rows[i].given)
             return vkt__config_refuse(c, rows[i].option, "only for classes, not for data.task: %s",
-                                      several                       ? "multilabel"
-                                      : d->task == VKT_TASK_PICTURE ? "picture"
-                                      : detect                      ? "detect"
-                                      : points                      ? "points"
-                                      : instances                   ? "instances"
-                                                                    : "regress");
+                                      vkt__task_at(d->task)->name);
 fail:
     return st;
 }
@@ -426,31 +405,19 @@ static vkt_status check_metric(const vkt_config *c)
         (picture && m->of != VKT__OF_ALL && m->of != VKT__OF_PICTURES) ||
         (!picture && m->of == VKT__OF_PICTURES))
         return vkt__config_refuse(c, "checkpoint.metric", "%s is not measured with data.task: %s",
-                                  c->metric,
-                                  segment   ? "segment"
-                                  : picture ? "picture"
-                                  : regress ? "regress"
-                                  : several ? "multilabel"
-                                            : "classify");
-    bool detect = c->data.task == VKT_TASK_DETECT;
-    if ((m->of == VKT__OF_BOXES && !detect) ||
-        (detect && m->of != VKT__OF_ALL && m->of != VKT__OF_BOXES && m->of != VKT__OF_CLASSES))
-        return vkt__config_refuse(c, "checkpoint.metric", "%s is not measured with %s", c->metric,
-                                  detect ? "data.task: detect: map, map50, macro_f1 and loss are"
-                                         : "this data.task: it is of boxes");
-    bool points = c->data.task == VKT_TASK_POINTS;
-    if ((m->of == VKT__OF_POINTS && !points) ||
-        (points && m->of != VKT__OF_ALL && m->of != VKT__OF_POINTS))
-        return vkt__config_refuse(c, "checkpoint.metric", "%s is not measured with %s", c->metric,
-                                  points
-                                      ? "data.task: points: oks_ap, pck, point_error and loss are"
-                                      : "this data.task: it is of points");
-    bool instances = c->data.task == VKT_TASK_INSTANCES;
-    if ((m->of == VKT__OF_INSTANCES && !instances) ||
-        (instances && m->of != VKT__OF_ALL && m->of != VKT__OF_INSTANCES))
-        return vkt__config_refuse(c, "checkpoint.metric", "%s is not measured with %s", c->metric,
-                                  instances ? "data.task: instances: instance_ap50 and loss are"
-                                            : "this data.task: it is of instances");
+                                  c->metric, vkt__task_at(c->data.task)->name);
+    for (vkt_task t = 0; vkt__task_at(t); t++) {
+        const vkt__task_rules *r = vkt__task_rules_of(t);
+        bool its = c->data.task == t, own = m->of == r->of, has = own || m->of == r->of_too;
+        if (r->of == VKT__OF_ALL || (its ? has || m->of == VKT__OF_ALL : !own)) continue;
+        if (its)
+            return vkt__config_refuse(c, "checkpoint.metric",
+                                      "%s is not measured with data.task: %s: %s are", c->metric,
+                                      vkt__task_at(t)->name, r->measures);
+        return vkt__config_refuse(c, "checkpoint.metric",
+                                  "%s is not measured with this data.task: it is of %s", c->metric,
+                                  vkt__task_at(t)->source);
+    }
     if (several && m->of == VKT__OF_ONE)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured with data.task: multilabel", c->metric);

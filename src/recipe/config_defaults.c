@@ -1,20 +1,12 @@
 /* vkt__config_defaults: what a recipe leaves out and what follows from its other options. Says
  * whether it holds together no more than config_check.c sets anything. */
+#include "data/parts/tasks.h"
 #include "recipe/config.h"
 #include "recipe/loss_terms.h"
 #include "recipe/measure.h"
 #include "recipe/options.h"
+#include "recipe/task_rules.h"
 #include "tensor/ops/optim/rules.h"
-
-static vkt_loss_kind loss_of(vkt_task task)
-{
-    return task == VKT_TASK_REGRESS || task == VKT_TASK_PICTURE ? VKT_LOSS_KIND_MSE
-           : task == VKT_TASK_MULTILABEL                        ? VKT_LOSS_KIND_BCE
-           : task == VKT_TASK_DETECT                            ? VKT_LOSS_KIND_DETECT
-           : task == VKT_TASK_POINTS                            ? VKT_LOSS_KIND_POINTS
-           : task == VKT_TASK_INSTANCES                         ? VKT_LOSS_KIND_INSTANCES
-                                                                : VKT_LOSS_KIND_CROSS_ENTROPY;
-}
 
 /* What masks, pairs of pictures and boxes are for goes without saying. */
 static void task(vkt_config *c)
@@ -23,16 +15,12 @@ static void task(vkt_config *c)
     if (vkt__config_was_set(c, "data.task") || !c->data.source ||
         !vkt_source_find(c->data.source, &s))
         return;
-    if (s.takes & VKT_TAKES_SEGMENT) c->data.task = VKT_TASK_SEGMENT;
-    if (s.takes & VKT_TAKES_PICTURE) c->data.task = VKT_TASK_PICTURE;
-    if (s.takes & VKT_TAKES_DETECT) c->data.task = VKT_TASK_DETECT;
-    if (s.takes & VKT_TAKES_POINTS) c->data.task = VKT_TASK_POINTS;
-    if (s.takes & VKT_TAKES_INSTANCES) c->data.task = VKT_TASK_INSTANCES;
+    vkt__task_of_source(&s, &c->data.task);
 }
 
 static void loss(vkt_config *c)
 {
-    if (c->loss == VKT_LOSS_KIND_AUTO) c->loss = loss_of(c->data.task);
+    if (c->loss == VKT_LOSS_KIND_AUTO) c->loss = vkt__task_rules_of(c->data.task)->loss;
     vkt__loss_terms_defaults(c);
     bool dpo = c->loss == VKT_LOSS_KIND_DPO, simpo = c->loss == VKT_LOSS_KIND_SIMPO;
     if (!dpo && !simpo) return;
@@ -45,14 +33,7 @@ static void selection(vkt_config *c)
 {
     bool several = c->data.task == VKT_TASK_MULTILABEL;
     if (!strcmp(c->metric, "auto"))
-        c->metric = c->data.task == VKT_TASK_REGRESS || vkt__config_is_text(c) ? "loss"
-                    : c->data.task == VKT_TASK_SEGMENT                         ? "mean_iou"
-                    : c->data.task == VKT_TASK_PICTURE                         ? "psnr"
-                    : c->data.task == VKT_TASK_DETECT                          ? "map"
-                    : c->data.task == VKT_TASK_POINTS                          ? "oks_ap"
-                    : c->data.task == VKT_TASK_INSTANCES                       ? "instance_ap50"
-                    : several                                                  ? "average_precision"
-                                                                               : "accuracy";
+        c->metric = vkt__config_is_text(c) ? "loss" : vkt__task_rules_of(c->data.task)->metric;
     const vkt__measure *m = vkt__measure_named(c->metric);
     VKT_ASSERT(m); /* the option takes no other name */
     if (!c->metric_sign) c->metric_sign = m->sign;

@@ -37,7 +37,7 @@ typedef struct {
     vkt__object *objects;
     vkt__point *point;           /* [n_outputs] of points */
     vkt__instance_groups groups; /* of instances */
-    uint64_t n_full;             /* pictures with more centres than are told apart */
+    uint64_t n_full;             /* pictures with more centres than a mask can number */
     vkt_status failed;
 } pass;
 

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "data/parts/parts.h"
+#include "data/parts/tasks.h"
 #include "data/pictures/augment.h"
 #include "data/pictures/geometry.h"
 #include "data/pictures/mosaic.h"
@@ -271,11 +272,7 @@ vkt_status vkt__augment_check(const vkt_augment *a, const vkt_dataset_info *info
                          blends          ? "mixup"
                          : a->cutmix > 0 ? "cutmix"
                                          : "randaugment",
-                         info->task == VKT_TASK_SEGMENT     ? "segment"
-                         : info->task == VKT_TASK_DETECT    ? "detect"
-                         : info->task == VKT_TASK_POINTS    ? "points"
-                         : info->task == VKT_TASK_INSTANCES ? "instances"
-                                                            : "picture");
+                         vkt__task_at((size_t)info->task)->name);
     if (a->mosaic > 0 && info->task != VKT_TASK_DETECT)
         return vkt__fail(VKT_E_ARG, "data",
                          "data.augment.mosaic is for boxes (data.task: detect): each part brings "

@@ -20,7 +20,7 @@ typedef struct vkt__instance_finder {
 /* Those that `out` means, on a picture of w x h pixels. OOM_HOST. */
 vkt_status vkt__instances_found(vkt__instance_finder *f, const vkt_dataset *data, const float *out,
                                 uint32_t w, uint32_t h);
-/* Says of the picture `name` that it has more centres than are told apart. */
+/* Says of the picture `name` that it has more centres than a mask can number. */
 void vkt__instances_say_full(const vkt__instance_finder *f, const char *name);
 /* Those of example `index` of the split test. IO, FORMAT, OOM_HOST. */
 vkt_status vkt__instances_predict(vkt__instance_finder *f, const vkt_dataset *data, uint64_t index,
