@@ -1,6 +1,7 @@
 /* predict_pictures.h */
 #include <math.h>
 
+#include "data/pictures/picture_ops.h"
 #include "formats/png.h"
 #include "train/predict_pictures.h"
 
@@ -168,16 +169,6 @@ fail:
     return st;
 }
 
-/* A colour of class c, those of neighbouring numbers far apart; class 0 has none. */
-static void tint(uint32_t c, double rgb[3])
-{
-    double hue = fmod(c * 0.618033988749895, 1) * 6;
-    for (int k = 0; k < 3; k++) {
-        double at = fmod(hue + 6 - 2 * k, 6);
-        rgb[k] = 255 * fmin(fmax(fabs(at - 3) - 1, 0), 1);
-    }
-}
-
 static vkt_status write_overlay(const uint8_t *pixels, uint32_t channels, const uint8_t *class,
                                 uint32_t w, uint32_t h, const char *path)
 {
@@ -185,13 +176,9 @@ static vkt_status write_overlay(const uint8_t *pixels, uint32_t channels, const 
     uint8_t *to = NULL;
     size_t n = (size_t)w * h;
     VKT_TRY(vkt__alloc_large(n, 3, "the overlay", &to));
-    for (size_t i = 0; i < n; i++) {
-        double rgb[3], share = class[i] && class[i] != 255 ? 0.45 : 0;
-        tint(class[i], rgb);
-        for (uint32_t k = 0; k < 3; k++)
-            to[3 * i + k] = (uint8_t)((1 - share) * pixels[i * channels + (channels == 3 ? k : 0)] +
-                                      share * rgb[k] + 0.5);
-    }
+    vkt__pixels_rgb(pixels, channels, n, to);
+    for (size_t i = 0; i < n; i++) /* class 0 has no colour */
+        if (class[i] && class[i] != 255) vkt__tint_pixel(to + 3 * i, class[i]);
     VKT_TRY(vkt__png_write(path, w, h, 3, to));
 fail:
     free(to);

@@ -124,6 +124,30 @@ void vkt__turn_hue(const vkt__pixels *p, double share)
 
 /* ---- marks ---- */
 
+void vkt__pixels_rgb(const uint8_t *pixels, uint32_t channels, size_t n, uint8_t *rgb)
+{
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < 3; k++)
+            rgb[3 * i + k] = pixels[i * channels + (channels == 3 ? k : 0)];
+}
+
+void vkt__tint(double turn, uint32_t k, double rgb[3])
+{
+    double hue = fmod(turn + k * 0.618033988749895, 1) * 6;
+    for (int c = 0; c < 3; c++) {
+        double at = fmod(hue + 6 - 2 * c, 6);
+        rgb[c] = 255 * fmin(fmax(fabs(at - 3) - 1, 0), 1);
+    }
+}
+
+void vkt__tint_pixel(uint8_t *rgb, uint32_t k)
+{
+    const double share = 0.45;
+    double tint[3];
+    vkt__tint(0, k, tint);
+    for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)((1 - share) * rgb[c] + share * tint[c] + 0.5);
+}
+
 static void blot(uint8_t *rgb, uint32_t w, uint32_t h, int64_t x, int64_t y, const uint8_t color[3])
 {
     if (x >= 0 && y >= 0 && x < w && y < h) memcpy(rgb + ((size_t)y * w + (size_t)x) * 3, color, 3);
@@ -134,12 +158,10 @@ void vkt__mark_cross(uint8_t *rgb, uint32_t w, uint32_t h, double x, double y, u
 {
     static const uint8_t dark[3] = { 0, 0, 0 };
     int64_t at_x = (int64_t)floor(x), at_y = (int64_t)floor(y), n = arm;
-    double hue = fmod(0.1 + k * 0.618033988749895, 1) * 6;
+    double tint[3];
     uint8_t color[3];
-    for (int c = 0; c < 3; c++) {
-        double at = fmod(hue + 6 - 2 * c, 6);
-        color[c] = (uint8_t)(255 * fmin(fmax(fabs(at - 3) - 1, 0), 1));
-    }
+    vkt__tint(VKT__MARK_TURN, k, tint);
+    for (int c = 0; c < 3; c++) color[c] = (uint8_t)tint[c];
     for (int64_t d = -n - 1; d <= n + 1; d++)
         for (int64_t e = -1; e <= 1; e++) {
             blot(rgb, w, h, at_x + d, at_y + e, dark);

@@ -35,6 +35,14 @@ vkt__warp vkt__warp_inverse(vkt__warp m);
 /* Bilinear between pixels' middles; beyond the edge its pixels are repeated. */
 void vkt__warp_apply(const vkt__warp *m, const vkt__pixels *from, uint8_t *to);
 
+/* The picture's pixels [n, channels], of one or three channels, in red, green and blue. */
+void vkt__pixels_rgb(const uint8_t *pixels, uint32_t channels, size_t n, uint8_t *rgb);
+/* The k-th colour, 0 to 255, from a turn of the hues on; neighbouring numbers have colours far
+ * apart. */
+void vkt__tint(double turn, uint32_t k, double rgb[3]);
+/* A pixel of what is number k: nearly half of it is of its colour. */
+void vkt__tint_pixel(uint8_t *rgb, uint32_t k);
+#define VKT__MARK_TURN 0.1 /* where the colours of boxes and crosses begin */
 /* A cross at a place of an RGB picture, its arms that long, in the k-th colour, with a dark edge;
  * what lies beyond the edge is not drawn. Neighbouring numbers have colours far apart. */
 void vkt__mark_cross(uint8_t *rgb, uint32_t w, uint32_t h, double x, double y, uint32_t arm,

@@ -1,6 +1,7 @@
 /* predict_boxes.h */
 #include <math.h>
 
+#include "data/pictures/picture_ops.h"
 #include "formats/png.h"
 #include "train/detect/predict_boxes.h"
 
@@ -60,23 +61,15 @@ static vkt_status write_text(const vkt__box_finder *f, const char *path)
     return st;
 }
 
-/* A colour of class c, those of neighbouring numbers far apart. */
-static void tint(uint32_t c, uint8_t rgb[3])
-{
-    double hue = fmod(0.1 + c * 0.618033988749895, 1) * 6;
-    for (int k = 0; k < 3; k++) {
-        double at = fmod(hue + 6 - 2 * k, 6);
-        rgb[k] = (uint8_t)(255 * fmin(fmax(fabs(at - 3) - 1, 0), 1));
-    }
-}
-
 /* The edges, as thick as a picture of that size needs. */
 static void draw(uint8_t *to, uint32_t w, uint32_t h, const vkt_found_box *b)
 {
+    double tint[3];
     uint8_t rgb[3];
     uint32_t thick = 1 + VKT_MAX(w, h) / 300, left = (uint32_t)b->box[0], top = (uint32_t)b->box[1],
              right = (uint32_t)fmin(ceil(b->box[2]), w), low = (uint32_t)fmin(ceil(b->box[3]), h);
-    tint(b->label, rgb);
+    vkt__tint(VKT__MARK_TURN, b->label, tint);
+    for (int k = 0; k < 3; k++) rgb[k] = (uint8_t)tint[k];
     for (uint32_t y = top; y < low; y++)
         for (uint32_t x = left; x < right; x++)
             if (y < top + thick || y + thick >= low || x < left + thick || x + thick >= right)
@@ -91,9 +84,7 @@ vkt_status vkt__boxes_write(const vkt__box_finder *f, const char *path)
     vkt__arena arena = { 0 };
     VKT_TRY(write_text(f, vkt__arena_printf(&arena, "%s.txt", path)));
     VKT_TRY(vkt__alloc_large(n, 3, "the picture", &to));
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < 3; k++)
-            to[3 * i + k] = f->pixels[i * f->channels + (f->channels == 3 ? k : 0)];
+    vkt__pixels_rgb(f->pixels, f->channels, n, to);
     for (uint32_t i = f->n; i-- > 0;) draw(to, f->w, f->h, &f->box[i]); /* the best on top */
     VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s.png", path), f->w, f->h, 3, to));
 fail:

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "data/pictures/picture.h"
+#include "data/pictures/picture_ops.h"
 #include "formats/png.h"
 #include "train/instances/predict_instances.h"
 
@@ -78,16 +79,6 @@ static void enlarge(const vkt__instance_finder *f, const vkt__schema *s, uint16_
         }
 }
 
-/* A colour of instance k, those of neighbouring numbers far apart. */
-static void tint(uint32_t k, double rgb[3])
-{
-    double hue = fmod(k * 0.618033988749895, 1) * 6;
-    for (int i = 0; i < 3; i++) {
-        double at = fmod(hue + 6 - 2 * i, 6);
-        rgb[i] = 255 * fmin(fmax(fabs(at - 3) - 1, 0), 1);
-    }
-}
-
 vkt_status vkt__instances_write(const vkt__instance_finder *f, const vkt_dataset *data,
                                 const char *path)
 {
@@ -99,14 +90,9 @@ vkt_status vkt__instances_write(const vkt__instance_finder *f, const vkt_dataset
     VKT_TRY(vkt__alloc_large(n, sizeof *map, "the mask", &map));
     VKT_TRY(vkt__alloc_large(n, 3, "the overlay", &to));
     enlarge(f, &data->schema, map);
-    for (size_t i = 0; i < n; i++) {
-        double rgb[3], share = map[i] ? 0.45 : 0;
-        tint(map[i], rgb);
-        for (uint32_t k = 0; k < 3; k++) {
-            uint8_t v = f->pixels[i * f->channels + (f->channels == 3 ? k : 0)];
-            to[3 * i + k] = (uint8_t)((1 - share) * v + share * rgb[k] + 0.5);
-        }
-    }
+    vkt__pixels_rgb(f->pixels, f->channels, n, to);
+    for (size_t i = 0; i < n; i++)
+        if (map[i]) vkt__tint_pixel(to + 3 * i, map[i]);
     VKT_TRY(vkt__png_write_numbers(vkt__arena_printf(&arena, "%s.png", path), f->w, f->h, map));
     VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s-overlay.png", path), f->w, f->h, 3, to));
 fail:

@@ -49,9 +49,7 @@ vkt_status vkt__points_write(const vkt__point_finder *f, const char *path)
     size_t n = (size_t)f->w * f->h;
     vkt__arena arena = { 0 };
     VKT_TRY(vkt__alloc_large(n, 3, "the picture", &to));
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < 3; k++)
-            to[3 * i + k] = f->pixels[i * f->channels + (f->channels == 3 ? k : 0)];
+    vkt__pixels_rgb(f->pixels, f->channels, n, to);
     for (uint32_t k = 0; k < f->n; k++)
         if ((double)f->point[k].score >= f->least_score)
             vkt__mark_cross(to, f->w, f->h, f->point[k].x - f->from[0], f->point[k].y - f->from[1],
