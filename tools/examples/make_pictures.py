@@ -5,7 +5,7 @@ usage: make_pictures.py KIND FOLDER [N] [SIDE] [SEED]
 
 digits   handwritten digits (tests/files/digits.csv.gz) in clutter: images/ and masks/ of two classes, background and digit
 discs    discs of varied texture that touch: images/ and masks/
-cells    discs of varied texture that touch, each one an instance: images/ and instances/ of 16 bits
+cells    uneven discs of varied size and texture that touch and overlap a little, in uneven light, each one an instance: images/ and instances/ of 16 bits
 small    the digits in clutter at half their size, before/, and as they are, after/; of little grain, which nothing could foretell
 """
 import csv, gzip, math, os, random, struct, sys, zlib
@@ -81,27 +81,36 @@ def disc_picture(rng, side):
 
 
 def cell_picture(rng, side):
-    """Each disc touches one before it, and overlaps others by a tenth at most: then the first lies on top."""
-    p, mask, discs = clutter(rng, side), [[0] * side for _ in range(side)], []
-    n, r = rng.randint(5, 16), rng.uniform(.06, .12) * side
-    for _ in range(100):
-        if not discs:
+    """Cells that are no circles, of 4 to 13% of the side in radius; each touches one before it, and they overlap by a fifth at most: then the first
+    lies on top. Some are hardly brighter than the clutter, and light falls from one side: the far one has a half to a fifth less than the middle."""
+    p, mask, cells = clutter(rng, side), [[0] * side for _ in range(side)], []
+    n, r = rng.randint(6, 18), rng.uniform(.04, .13) * side
+    for _ in range(150):
+        if not cells:
             x, y = (rng.uniform(.3, .7) * side for _ in range(2))
         else:
-            u, v, other = rng.choice(discs)
-            turn = rng.random() * 2 * math.pi
-            x, y = u + (r + other) * math.cos(turn), v + (r + other) * math.sin(turn)
-        if len(discs) == n or not r < x < side - r or not r < y < side - r or any(
-                math.hypot(x - u, y - v) < .9 * (r + other) for u, v, other in discs):
+            u, v, other = rng.choice(cells)
+            turn, apart = rng.random() * 2 * math.pi, rng.uniform(.85, 1)
+            x, y = u + apart * (r + other) * math.cos(turn), v + apart * (r + other) * math.sin(turn)
+        if len(cells) == n or not r < x < side - r or not r < y < side - r or any(
+                math.hypot(x - u, y - v) < .8 * (r + other) for u, v, other in cells):
             continue
-        discs.append((x, y, r))
-        base, grain = rng.uniform(110, 210), rng.uniform(5, 25)
+        cells.append((x, y, r))
+        base, grain, oval, lobe = rng.uniform(85, 200), rng.uniform(5, 30), rng.random() * math.pi, rng.random() * math.pi
         for j in range(side):
             for i in range(side):
-                if math.hypot(i + .5 - x, j + .5 - y) < r and not mask[j][i]:
-                    mask[j][i] = len(discs)
+                dx, dy = i + .5 - x, j + .5 - y
+                if abs(dx) > 1.2 * r or abs(dy) > 1.2 * r or mask[j][i]:
+                    continue
+                turn = math.atan2(dy, dx)
+                if math.hypot(dx, dy) < r * (1 + .12 * math.cos(2 * (turn - oval)) + .06 * math.cos(3 * (turn - lobe))):
+                    mask[j][i] = len(cells)
                     p[j][i] = base + grain * rng.uniform(-1, 1)
-        r = rng.uniform(.06, .12) * side
+        r = rng.uniform(.04, .13) * side
+    fall, turn = rng.uniform(.2, .5), rng.random() * 2 * math.pi
+    for j in range(side):
+        for i in range(side):
+            p[j][i] *= 1 - fall * (((2 * i + 1) / side - 1) * math.cos(turn) + ((2 * j + 1) / side - 1) * math.sin(turn))
     return p, mask
 
 
