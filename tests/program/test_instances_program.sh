@@ -57,6 +57,33 @@ vktrain train set.yaml --run b $short --set train.steps=4 >log 2>&1 || { cat log
 vktrain train set.yaml --run b $short --resume >log 2>&1 || { cat log; fail "resume"; }
 cmp a/checkpoints/step-00000008/model.safetensors b/checkpoints/step-00000008/model.safetensors || fail "resumed to other bits"
 
+# The same instances as COCO's runs: init says what they may be, and training gives the same bits; a model of masks is judged by them.
+mkdir coco && cp -r set/images coco/images
+python3 - <<'P'
+import glob, json, os, struct, zlib
+o = {"images": [], "annotations": [], "categories": [{"id": 1, "name": "cell"}]}
+for i, path in enumerate(sorted(glob.glob("set/instances/*.png"))):
+    b = open(path, "rb").read()
+    rows = zlib.decompress(b[b.index(b"IDAT") + 4:b.index(b"IEND") - 8])
+    rows = [struct.unpack(">32H", rows[65 * y + 1:65 * y + 65]) for y in range(32)]
+    o["images"].append({"id": i, "file_name": os.path.basename(path), "width": 32, "height": 32})
+    for k in sorted({v for row in rows for v in row} - {0}):
+        runs, on = [0], False
+        for x in range(32):
+            for y in range(32):
+                if (rows[y][x] == k) != on:
+                    on = not on
+                    runs.append(0)
+                runs[-1] += 1
+        o["annotations"].append({"image_id": i, "category_id": 1, "segmentation": {"size": [32, 32], "counts": runs}, "bbox": [0, 0, 9, 9]})
+json.dump(o, open("coco/cells.json", "w"))
+P
+vktrain init coco -o boxes.yaml >said 2>log && grep -q '^boxes.yaml: boxes, ' said && grep -q 'outlines, too: --task instances learns these' said || { cat said log; fail "init of outlines"; }
+vktrain init coco --task instances -o coco.yaml >said 2>log && grep -q '^coco.yaml: instances, 20 training examples' said || { cat said log; fail "init of outlines as instances"; }
+vktrain train set.yaml --run outlined $short --set data.path=coco >log 2>&1 || { cat log; fail "train on outlines"; }
+cmp a/checkpoints/step-00000008/model.safetensors outlined/checkpoints/step-00000008/model.safetensors || fail "outlines train to other bits than masks"
+vktrain eval a --data coco >said 2>log && grep -q '^coco: 24 pictures' said || { cat said log; fail "eval of outlines"; }
+
 # eval of a folder, whatever its masks' folder is called; predict at the pictures' own size.
 for folder in set deep narrow; do
   vktrain eval a --data $folder --json >$folder.json 2>log || { cat log; fail "eval of $folder"; }
