@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 
+#include "base/log.h"
 #include "onnx/onnx_op.h"
+#include "tensor/graph/graph.h"
 
 bool vkt_onnx_op_info_at(size_t i, vkt_onnx_op_info *out)
 {
@@ -90,6 +92,91 @@ static void list_tensors(const vkt__onnx *f, const vkt__onnx_plan *p, const vkt_
     }
 }
 
+/* ---- which branches are taken ---- */
+
+static vkt_tensor *named(vkt_graph *g, const char *name, vkt_shape shape, vkt_dtype dtype)
+{
+    vkt_tensor *t = vkt__input_named(g, name);
+    return t ? t : vkt_input(g, shape, dtype, vkt__arena_strdup(&g->arena, name));
+}
+
+static vkt_tensor *initializer(void *user, vkt_graph *g, size_t i)
+{
+    const vkt__onnx_plan *p = user;
+    const vkt__onnx_tensor *t = &p->f->initializers[i];
+    vkt_shape s = { .rank = t->rank };
+    for (uint32_t k = 0; k < VKT_MIN(t->rank, VKT_MAX_RANK); k++) s.d[k] = (uint32_t)t->dims[k];
+    if (p->filters[i]) s = (vkt_shape) { 4, { s.d[2], s.d[3], s.d[1], s.d[0] } };
+    return named(g, t->name, s, VKT_F32);
+}
+
+static vkt_tensor *constant(void *user, vkt_graph *g, const char *name, vkt_shape shape,
+                            vkt_dtype dtype, const vkt__onnx_host *numbers)
+{
+    (void)user, (void)numbers;
+    return named(g, name, shape, dtype);
+}
+
+static vkt_tensor *counter(void *user, vkt_graph *g, const char *name)
+{
+    (void)user, (void)name;
+    return named(g, "batches that norms have seen", vkt_shape1(1), VKT_U32);
+}
+
+/* What the inputs are given, where all sizes are known but that of the batch; NULL: they are not.
+ */
+static const vkt__onnx_tensor **inputs_of(const vkt__onnx *f, vkt__onnx_plan *p,
+                                          const vkt__onnx_feed *feeds, size_t example,
+                                          int64_t *dims)
+{
+    const vkt__onnx_info *of = &f->inputs[example];
+    const vkt__onnx_tensor **known =
+        vkt__arena_alloc(&p->arena, (f->n_inputs + 1) * sizeof(const vkt__onnx_tensor *));
+    const char *why;
+    bool fits = of->has_shape && of->rank >= 1 && of->rank <= VKT_MAX_RANK;
+    for (size_t i = 0; i < f->n_initializers; i++)
+        fits = fits && (!p->roles[i] || f->initializers[i].rank <= VKT_MAX_RANK);
+    for (uint32_t k = 0; k < of->rank && fits; k++) {
+        dims[k] = k ? of->dims[k] : 2;
+        fits = dims[k] > 0;
+    }
+    for (size_t i = 0; i < f->n_inputs && fits; i++) {
+        if (feeds[i].kind == VKT__ONNX_FEED_NONE || i == example) continue;
+        known[i] = vkt__onnx_fed(f, i, &feeds[i], example, dims, &why, &p->arena);
+        fits = known[i] != NULL;
+    }
+    return fits ? known : NULL;
+}
+
+/* Leaves of each If the branch that it takes, where that can be said of the file alone. */
+static bool take_branches(const vkt__onnx *f, vkt__onnx_plan *p, const vkt__onnx_feed *feeds,
+                          size_t example)
+{
+    int64_t dims[VKT__ONNX_RANK];
+    const vkt__onnx_tensor **known = inputs_of(f, p, feeds, example, dims);
+    if (!known) return false;
+    vkt_graph *g = vkt__graph_new(NULL);
+    vkt_tensor **in = vkt__arena_alloc(&p->arena, (f->n_inputs + 1) * sizeof(vkt_tensor *));
+    bool *last = vkt__arena_alloc(&p->arena, f->n_inputs + 1);
+    vkt_shape s = { .rank = f->inputs[example].rank };
+    for (uint32_t k = 0; k < s.rank; k++) s.d[k] = (uint32_t)dims[k];
+    in[example] = vkt_input(g, s, VKT_F32, "the example");
+    vkt__onnx_value *y;
+    vkt__onnx_build b = { .plan = p,
+                          .g = g,
+                          .known = known,
+                          .source = { p, initializer, constant, counter },
+                          .batch = dims[0],
+                          .written = f->inputs[example].dims[0] };
+    vkt__log_quiet(true); /* what does not build is said when it is trained */
+    bool built = vkt__onnx_build_graph(&b, in, last, &y) == VKT_OK;
+    vkt__log_quiet(false);
+    vkt__onnx_build_finish(&b);
+    vkt_graph_destroy(&g);
+    if (built) vkt__onnx_plan_narrow(p);
+    return built;
+}
+
 vkt_status vkt_onnx_list(const char *path, const vkt_onnx_visitor *v)
 {
     vkt_status st;
@@ -106,7 +193,10 @@ vkt_status vkt_onnx_list(const char *path, const vkt_onnx_visitor *v)
         v->value(v->user, "producer", f->producer);
     }
     feeds = vkt__arena_alloc(&p->arena, (f->n_inputs + 1) * sizeof *feeds);
-    if (vkt__onnx_feeds(p, NULL, feeds, &example, &p->arena)) mark_open(f, feeds);
+    bool open = vkt__onnx_feeds(p, NULL, feeds, &example, &p->arena) != NULL;
+    if (f->n_guards && (open || !take_branches(f, p, feeds, example)) && v->value)
+        v->value(v->user, "If", "both branches are counted: which is taken depends on the inputs");
+    if (open) mark_open(f, feeds);
     for (size_t i = 0; v->port && i < f->n_inputs; i++)
         list_port(f, &f->inputs[i], false, f->n_inputs > 1 ? feeds[i].what : NULL, v);
     for (size_t i = 0; v->port && i < f->n_outputs; i++)

@@ -105,6 +105,8 @@ printf 'data: {source: csv, path: texts.csv, label: label, text: [text], vocab: 
 printf 'train: {steps: 80, batch: 16}\noptim: {lr: 0.03}\n' >>texts.yaml
 works inspect encoder.onnx
 says 'attention_mask *int64 \[N, T\]: 1, and 0 where a text is padded'
+works inspect "$source/golden/onnx/several/model.onnx" # one of two weights of 4 numbers
+says 'ONNX, 6 tensors, 28 numbers to be trained'
 works inspect "$source/golden/onnx/node_gemm_all_attributes/model.onnx"
 says 'a *float \[4, 3\]: needs a number: inputs'
 says 'c *float \[1, 5\]: the example'

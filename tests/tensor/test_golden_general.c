@@ -1,12 +1,16 @@
 /* The meaning of general ops: tests/golden/general.json has inputs, outputs and gradients of
  * PyTorch's in double (written by tools/golden/golden_general.py). Both sides compute in double
- * from the same numbers, so they agree to roundings. */
+ * from the same numbers, so they agree to roundings. general.float16.json and general.bfloat16.json
+ * have the same cases as PyTorch computes them in 16 bits: the twins of graphs that are narrowed
+ * agree to some roundings of the type. */
 #include "testing.h"
 
 #include <jansson.h>
 
 #include "tensor/graph/graph.h"
 #include "tensor/graph/twin.h"
+#include "tensor/graph/value.h"
+#include "tensor/passes/precision.h"
 
 enum { MOST_ELEMENTS = 512, MOST_INPUTS = 16 };
 
@@ -16,6 +20,10 @@ typedef struct {
     vkt_tensor *in[MOST_INPUTS], *grad[MOST_INPUTS];
     const vkt_tensor *dout, *out;
     size_t n;
+    /* of 16 bits, else NULL and f32 */
+    const json_t *narrow;
+    vkt_dtype type;
+    size_t n_narrow; /* tensors compared that have them */
 } golden;
 
 static void fill(const json_t *list, double *data)
@@ -37,6 +45,36 @@ static void init(void *user, const vkt_tensor *t, double *data)
         if (t == c->in[i]) fill(of_input(c, i, "data"), data);
 }
 
+/* Numbers of an op's operands and of what lies within it are rounded on both sides, at other
+ * places: some roundings of the type, as a share of the number and of all numbers' root mean
+ * square. Attention's scores, of up to 32, are rounded before their exponentials are taken, and
+ * each of an RNN's steps, up to 4, rounds its state. */
+static void compare_narrow(golden *c, const char *what, const json_t *list, const vkt_tensor *t,
+                           const double *got)
+{
+    const char *op = json_string_value(json_object_get(c->file, "op"));
+    double roundings = !strcmp(op, "attention_general") ? 32
+                       : !strcmp(op, "rnn")             ? 16
+                                                        : 4,
+           eps = c->type == VKT_F16 ? 0x1p-11 : 0x1p-8, rms = 0;
+    bool narrow = vkt_dtype_bytes(t->dtype) == 2;
+    assert_true(json_array_size(list) == t->count);
+    for (uint64_t i = 0; i < t->count; i++) {
+        double want = json_number_value(json_array_get(list, i));
+        rms += want * want / (double)t->count;
+    }
+    c->n_narrow += narrow;
+    for (uint64_t i = 0; i < t->count; i++) {
+        double want = json_number_value(json_array_get(list, i));
+        bool rounded = !narrow || got[i] == vkt__round_to(c->type, got[i]);
+        if (rounded && fabs(got[i] - want) <= roundings * eps * (fabs(want) + sqrt(rms))) continue;
+        print_error("case %zu, %s in %s: %s[%u] is %.9g, PyTorch's %.9g: %.1f roundings\n",
+                    c->number, op, vkt_dtype_name(c->type), what, (unsigned)i, got[i], want,
+                    fabs(got[i] - want) / eps / (fabs(want) + sqrt(rms)));
+        fail();
+    }
+}
+
 static void compare(const golden *c, const char *what, const json_t *list, const vkt_tensor *t,
                     const double *got)
 {
@@ -56,6 +94,15 @@ static void compare(const golden *c, const char *what, const json_t *list, const
 static void done(void *user, const vkt_tensor *t, const double *data)
 {
     golden *c = user;
+    const json_t *grads = json_object_get(c->narrow, "grads");
+    if (t == c->out && c->narrow)
+        compare_narrow(c, "out", json_object_get(c->narrow, "out"), t, data);
+    for (size_t i = 0, k = 0; i < c->n && c->narrow; i++) {
+        if (!of_input(c, i, "grad")) continue;
+        if (t == c->grad[i]) compare_narrow(c, "gradient", json_array_get(grads, k), t, data);
+        k++;
+    }
+    if (c->narrow) return;
     if (t == c->out) compare(c, "out", json_object_get(c->file, "out"), t, data);
     for (size_t i = 0; i < c->n; i++)
         if (t == c->grad[i]) compare(c, "gradient", of_input(c, i, "grad"), t, data);
@@ -236,7 +283,7 @@ static void run_case(golden *c)
     vkt_backward(g, vkt_sum(g, vkt_mul(g, y, dout)), wrt, n_wrt, dwrt);
     assert_int_equal(g->status, VKT_OK);
     for (size_t k = 0; k < n_wrt; k++) c->grad[of[k]] = dwrt[k];
-    vkt__graph_ref(g, init, c, done);
+    if (!c->narrow || vkt__narrow_all(g, c->type)) vkt__graph_ref(g, init, c, done);
     vkt_graph_destroy(&g);
 }
 
@@ -250,6 +297,35 @@ static void twins_agree_with_pytorch(void **state)
         run_case(&(golden) { .number = i, .file = json_array_get(file, i) });
     print_message("%zu cases\n", json_array_size(file));
     assert_true(json_array_size(file) >= 355);
+    json_decref(file);
+}
+
+static void twins_in_16_bits_agree_with_pytorch(void **state)
+{
+    (void)state;
+    static const struct {
+        vkt_dtype type;
+        const char *file;
+    } types[] = { { VKT_F16, "golden/general.float16.json" },
+                  { VKT_BF16, "golden/general.bfloat16.json" } };
+    json_error_t error;
+    json_t *file = json_load_file(test_file("golden/general.json"), 0, &error);
+    for (size_t k = 0; k < VKT_COUNT(types); k++) {
+        json_t *narrow = json_load_file(test_file(types[k].file), 0, &error);
+        size_t n = 0;
+        assert_true(json_array_size(narrow) == json_array_size(file));
+        for (size_t i = 0; i < json_array_size(file); i++) {
+            golden c = { .number = i,
+                         .file = json_array_get(file, i),
+                         .narrow = json_array_get(narrow, i),
+                         .type = types[k].type };
+            run_case(&c);
+            n += c.n_narrow;
+        }
+        print_message("%zu tensors of %s\n", n, vkt_dtype_name(types[k].type));
+        assert_true(n >= 250);
+        json_decref(narrow);
+    }
     json_decref(file);
 }
 
@@ -474,6 +550,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(twins_agree_with_pytorch),
+        cmocka_unit_test(twins_in_16_bits_agree_with_pytorch),
         cmocka_unit_test(wrong_shapes_are_told),
     };
     return cmocka_run_group_tests_name("golden general", tests, NULL, NULL);

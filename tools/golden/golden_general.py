@@ -1,9 +1,12 @@
 """Writes tests/golden/general.json: inputs, outputs and gradients of PyTorch's general tensor ops in double, on random shapes, for
-tests/tensor/test_golden_general.c to hold the twins against. Inputs are multiples of 1/8, so that some are equal.
-Run: python3 tools/golden/golden_general.py (PyTorch 2.0 or newer)."""
+tests/tensor/test_golden_general.c to hold the twins against. Inputs are multiples of 1/8, so that some are equal, and 16 bits hold them.
+Run: python3 tools/golden/golden_general.py (PyTorch 2.0 or newer).
+With float16 or bfloat16 behind it, it writes general.float16.json or general.bfloat16.json: outputs and gradients of the same cases as
+PyTorch computes them in these types."""
 import json
 import pathlib
 import random
+import sys
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +15,8 @@ torch.manual_seed(3)
 random.seed(3)
 cases = []
 MOST = 40  # elements of a tensor
+NARROW = sys.argv[1] if len(sys.argv) > 1 else ""
+DTYPE = getattr(torch, NARROW or "float64")
 
 
 def shape(rank, most=MOST, least=1):
@@ -23,11 +28,15 @@ def shape(rank, most=MOST, least=1):
 
 def tensor(s, positive=False, grad=True):
     t = torch.randint(1, 24, s) if positive else torch.randint(-24, 25, s)
-    return (t.double() / 8).requires_grad_(grad)
+    return (t.double() / 8).to(DTYPE).requires_grad_(grad)
 
 
 def flat(t):
     return [int(v) if float(v).is_integer() else float(v) for v in t.detach().double().reshape(-1)]
+
+
+def short(t):
+    return [float(f"{v:.6g}") for v in t.detach().double().reshape(-1).tolist()]
 
 
 def case(op, out, inputs, **attrs):
@@ -35,6 +44,10 @@ def case(op, out, inputs, **attrs):
     dout = tensor(list(out.shape), grad=False)
     if out.requires_grad:
         out.backward(dout)
+    if NARROW:
+        grads = [t.grad if t.grad is not None else 0 * t for t in inputs if t.dtype != torch.int64 and t.requires_grad]
+        cases.append({"op": op, "out": short(out), "grads": [short(g) for g in grads]})
+        return
     record = {"op": op, "attrs": attrs, "out": flat(out), "shape": list(out.shape) or [1], "dout": flat(dout), "inputs": []}
     for t in inputs:
         words = t.dtype == torch.int64
@@ -148,7 +161,7 @@ for rank in (1, 2, 3, 4, 6):
     x, at = tensor(s), torch.randint(0, s[axis], ids)
     case("gather", torch.gather(x, axis, at), [x, at], axis=axis)
     src, size = tensor(ids), s[axis]
-    zeros = torch.zeros(s, dtype=torch.float64)
+    zeros = torch.zeros(s, dtype=DTYPE)
     case("scatter_add", zeros.scatter_add(axis, at, src), [src, at], axis=axis, size=size)
 
 norms = {5: 1, 6: 2}
@@ -160,7 +173,7 @@ for kind, power in norms.items():
         keep = random.random() < 0.5
         y = torch.linalg.vector_norm(x, power, axes, keep)
         case("reduce", y, [x], kind=kind, axes=sum(1 << a for a in axes), keep=int(keep))
-zeros = torch.zeros([2, 3]).double().requires_grad_(True)
+zeros = torch.zeros([2, 3]).to(DTYPE).requires_grad_(True)
 case("reduce", torch.linalg.vector_norm(zeros, 2, [1], False), [zeros], kind=6, axes=2, keep=0)
 for rank in (1, 2, 3, 4, 6):
     for kind, f in ((2, torch.argmax), (3, torch.argmin)):
@@ -186,7 +199,7 @@ for s, n in (([3], 4), ([2, 3], 5), ([4], 1), ([1], 7)):
     ids = torch.randint(0, n, s)
     case("one_hot", F.one_hot(ids, n).double(), [ids], n=n)
 for s, k in (([5], 3), ([3, 7], 2), ([2, 3, 4], 4), ([2, 1, 6], 1)):
-    x = (torch.randperm(torch.Size(s).numel()).double() / 8 - 1).reshape(s).requires_grad_(True)
+    x = (torch.randperm(torch.Size(s).numel()).to(DTYPE) / 8 - 1).reshape(s).requires_grad_(True)
     case("top_k", torch.topk(x, k)[0], [x], k=k, ids=0)
     x = x.detach().clone().requires_grad_(True)
     case("top_k", torch.topk(x, k)[1].double(), [x], k=k, ids=1)
@@ -230,7 +243,7 @@ for h, w, pads in ((4, 5, (2, 0, 1, 3)), (3, 3, (0, 1, 0, 0)), (5, 4, (1, 2, 3, 
 
 for h, w, sizes, strides, pads in ((5, 6, (2, 3), (1, 2), (1, 0)), (1, 9, (1, 4), (1, 3), (0, 2)), (6, 4, (3, 2), (3, 1), (0, 1))):
     for op, f in (("max_pool", F.max_pool2d), ("avg_pool", F.avg_pool2d)):
-        x = (torch.randperm(h * w * 2).double() / 8 - 2).reshape([1, h, w, 2]).requires_grad_(True)
+        x = (torch.randperm(h * w * 2).to(DTYPE) / 8 - 2).reshape([1, h, w, 2]).requires_grad_(True)
         case(op, last(f(first(x), sizes, strides, pads)), [x], sizes=list(sizes), strides=list(strides), window_pads=list(pads))
 
 for h, w, c, co, k, stride, pads, dil, groups in ((7, 8, 2, 3, (3, 2), (2, 1), (1, 0, 2, 1), (1, 2), 1), (5, 9, 4, 2, (2, 3), (1, 3), (0, 1, 1, 1), (2, 1), 2),
@@ -246,7 +259,7 @@ for h, w, c, co, k, stride, pads, dil, groups in ((7, 8, 2, 3, (3, 2), (2, 1), (
 
 for h, w, sizes, strides, pads in ((5, 8, (2, 3), (2, 2), (1, 0)), (7, 5, (3, 2), (2, 3), (1, 1)), (6, 7, (3, 3), (2, 2), (1, 1)), (4, 9, (2, 4), (3, 3), (0, 2))):
     for ceil in (False, True):
-        x = (torch.randperm(h * w).double() / 8 - 2).reshape([1, h, w, 1]).requires_grad_(True)
+        x = (torch.randperm(h * w).to(DTYPE) / 8 - 2).reshape([1, h, w, 1]).requires_grad_(True)
         case("max_pool", last(F.max_pool2d(first(x), sizes, strides, pads, ceil_mode=ceil)), [x], sizes=list(sizes),
              strides=list(strides), window_pads=list(pads), ceil=int(ceil))
         for include in (False, True):
@@ -257,11 +270,11 @@ for h, w, sizes, strides, pads in ((5, 8, (2, 3), (2, 2), (1, 0)), (7, 5, (3, 2)
 for b, h, kv, t, s, d, causal, bias_shape, mask_shape in ((1, 2, 2, 3, 3, 4, 0, (2, 3, 3), None), (2, 2, 1, 2, 3, 3, 0, (1, 1, 2, 3), None), (2, 1, 1, 3, 2, 4, 0, None, (2, 1, 1, 2)),
                                                           (1, 2, 2, 3, 4, 2, 1, (3, 4), (1, 1, 1, 4)), (1, 2, 1, 2, 5, 4, 0, None, None), (1, 1, 1, 3, 3, 4, 1, None, None), (1, 2, 2, 2, 2, 6, 1, None, None)):
     x = [tensor([b, n, c * d]) for n, c in ((t, h), (s, kv), (s, kv))]
-    bias, mask = tensor(list(bias_shape)) if bias_shape else None, torch.randint(0, 2, mask_shape).double() if mask_shape else None
+    bias, mask = tensor(list(bias_shape)) if bias_shape else None, torch.randint(0, 2, mask_shape).to(DTYPE) if mask_shape else None
     if mask is not None:
         mask[..., 0] = 1
     q, k, v = [n.reshape(b, -1, c, d).transpose(1, 2).repeat_interleave(h // c, 1) for n, c in zip(x, (h, kv, kv))]
-    added = torch.zeros(t, s, dtype=torch.float64) if bias is None else bias
+    added = torch.zeros(t, s, dtype=DTYPE) if bias is None else bias
     added = added if mask is None else added.masked_fill(mask == 0, -torch.inf)
     added = added.masked_fill(torch.ones(t, s).tril() == 0, -torch.inf) if causal else added
     y = F.scaled_dot_product_attention(q, k, v, added, scale=0.5)
@@ -271,7 +284,7 @@ for b, h, kv, t, s, d, causal, bias_shape, mask_shape in ((1, 2, 2, 3, 3, 4, 0, 
 
 for lstm in (0, 1):
     for b, t, c, h, first_state, reverse in ((2, 3, 2, 2, 0, 0), (1, 4, 3, 2, 1, 0), (2, 2, 1, 3, 1, 1), (1, 1, 2, 1, 0, 1), (1, 3, 2, 3, 1, 1)):
-        net = (torch.nn.LSTM if lstm else torch.nn.GRU)(c, h, batch_first=True).double()
+        net = (torch.nn.LSTM if lstm else torch.nn.GRU)(c, h, batch_first=True).to(DTYPE)
         weights = [w for _, w in net.named_parameters()]
         for w in weights:
             w.data = tensor(list(w.shape), grad=False) / 4
@@ -280,7 +293,7 @@ for lstm in (0, 1):
         start = None if not states else leading if lstm else leading[0]
         y = net(x.flip([1]) if reverse else x, start)[0]
         case("rnn", y.flip([1]) if reverse else y, [x] + weights + states, lstm=lstm, reverse=reverse)
-net = torch.nn.LSTM(2, 2, batch_first=True).double()
+net = torch.nn.LSTM(2, 2, batch_first=True).to(DTYPE)
 x, weights = tensor([2, 3, 2]), [w for _, w in net.named_parameters()]
 case("rnn", net(x)[1][1][0], [x] + weights, lstm=1, reverse=0, cells=1)
 
@@ -295,6 +308,6 @@ for k, f in enumerate(later):
             x = x.abs() + 1.125
         case("unary", f(x.requires_grad_(True)), [x], fn=len(unary) + k, s=0, t=0)
 
-path = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/general.json"
+path = pathlib.Path(__file__).resolve().parents[2] / ("tests/golden/general." + (NARROW + "." if NARROW else "") + "json")
 path.write_text("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
 print(len(cases), "cases")

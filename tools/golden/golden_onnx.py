@@ -202,6 +202,7 @@ net("line", nn.Sequential(nn.Conv1d(2, 4, 5, stride=2, bias=False), nn.InstanceN
 net("uneven", nn.Sequential(nn.Conv2d(2, 4, 3, stride=(2, 1), dilation=(1, 2), padding=(1, 2)), nn.ReLU(), nn.AvgPool2d(2, (1, 2), ceil_mode=True),
                             nn.ConvTranspose2d(4, 3, (3, 2), stride=(2, 1), padding=(1, 0), output_padding=(1, 0), dilation=(1, 3)),
                             nn.MaxPool2d((2, 3), (2, 1), (1, 0)), nn.Flatten(), nn.Linear(75, 3)), torch.randn(2, 2, 9, 7), **N)
+net("padded", nn.Sequential(nn.Embedding(7, 4, padding_idx=2), nn.Tanh(), nn.Flatten(), nn.Linear(20, 3)), torch.tensor([[1, 2, 2, 5, 0], [6, 2, 3, 3, 1]]), **N)
 net("heard", Heard(), torch.randn(2, 6, 3), **N)
 by_hand("sides", [("Conv", ["x", "w"], ["a"], {"pads": [0, 2, 1, 0], "strides": [2, 1], "dilations": [1, 2]}),
                   ("AveragePool", ["a"], ["b"], {"kernel_shape": [3, 2], "pads": [0, 1, 1, 0], "ceil_mode": 1, "strides": [1, 2]}),
