@@ -196,6 +196,40 @@ static void build_compress(vkt__onnx_build *b, const vkt__onnx_op *op)
     vkt__onnx_give(b, 0, vkt_gather(b->g, x, vkt_expand(b->g, ids, s), axis), v->type);
 }
 
+/* Each sequence's first elements, as many as it is long, from the last to the first. What is equal
+ * in all of a batch is made for one. */
+static void build_reverse(vkt__onnx_build *b, const vkt__onnx_op *op)
+{
+    (void)op;
+    vkt__onnx_value *v = vkt__onnx_need(b, 0);
+    const vkt__onnx_host *n = vkt__onnx_need(b, 1)->host;
+    uint32_t time = (uint32_t)vkt__onnx_int(b, "time_axis", 0),
+             batch = (uint32_t)vkt__onnx_int(b, "batch_axis", 1);
+    bool fits = v->rank >= 2 && time < 2 && batch < 2 && time != batch && n &&
+                n->count == (uint64_t)v->dims[batch] && n->count && vkt__onnx_count(v),
+         same = true;
+    for (uint64_t i = 0; fits && i < n->count; i++) {
+        double length = vkt__onnx_host_number(n, i);
+        fits = length >= 0 && length <= (double)v->dims[time];
+        same = same && length == vkt__onnx_host_number(n, 0);
+    }
+    if (!fits) vkt__onnx_refuse(b, "its lengths do not fit its sequences, or are not known");
+    vkt_shape s = vkt__onnx_shape(b, v->dims, v->rank), line = { .rank = s.rank };
+    if (b->st != VKT_OK) return;
+    int64_t dims[] = { time == 0 || !same ? v->dims[0] : 1, time == 1 || !same ? v->dims[1] : 1 };
+    vkt__onnx_host *h = vkt__onnx_host_new(b, dims, 2, true);
+    if (!h) return;
+    for (int64_t i = 0; i < (int64_t)h->count; i++) {
+        int64_t place[] = { i / dims[1], i % dims[1] }, t = place[time],
+                length = (int64_t)vkt__onnx_host_number(n, same ? 0 : (uint64_t)place[batch]);
+        h->i[i] = t < length ? length - 1 - t : t;
+    }
+    for (uint32_t k = 0; k < s.rank; k++) line.d[k] = k < 2 ? (uint32_t)dims[k] : 1;
+    vkt_tensor *ids = vkt_cast(b->g, vkt__onnx_made(b, "places", h), VKT_U32);
+    ids = vkt_expand(b->g, vkt_reshape(b->g, ids, line), s);
+    vkt__onnx_give(b, 0, vkt_gather(b->g, vkt__onnx_first(b, v), ids, time), v->type);
+}
+
 /* Ones on a diagonal, of the size of the input. */
 static void build_eye(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
@@ -264,6 +298,7 @@ const vkt__onnx_op vkt__onnx_place_ops[] = {
     { "NonZero", build_non_zero, fold_non_zero, 0, 1, 0, "a constant",
       "only of numbers that are known before the net runs" },
     { "Compress", build_compress, NULL, 0, 2, 0, "gather", "what it takes is known" },
+    { "ReverseSequence", build_reverse, NULL, 0, 2, 0, "gather", "its lengths are known" },
     { "EyeLike", build_eye, NULL, 0, 0, 0, "a constant", NULL },
     { "Hardmax", build_hardmax, NULL, 0, 0, 0, "arg, one_hot", NULL },
     { .name = NULL },

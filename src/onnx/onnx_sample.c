@@ -153,7 +153,9 @@ static vkt_tensor *sampled(vkt__onnx_build *b, const sampling *s, vkt_tensor *x,
     vkt_shape out = { .rank = s->axes + 2, .d = { s->n } };
     uint32_t combinations = 1, elements = 1;
     vkt_tensor *sum = NULL;
-    grid = vkt_reshape(b->g, grid, vkt_shape3(s->n, s->places, s->axes));
+    grid = vkt_reshape(b->g, grid, vkt_shape3(vkt_tensor_shape(grid).d[0], s->places, s->axes));
+    if (vkt_tensor_shape(grid).d[0] != s->n)
+        grid = vkt_expand(b->g, grid, vkt_shape3(s->n, s->places, s->axes));
     for (uint32_t a = 0; a < s->axes; a++) {
         taps_of(b, s, along(b, s, grid, a), a, taps[a]);
         combinations *= s->taps;
@@ -191,6 +193,12 @@ static bool read_words(vkt__onnx_build *b, sampling *s)
     return false;
 }
 
+/* A file that was written for one example holds what is of it: here it is of every example. */
+static bool is_of_one(const vkt__onnx_build *b, int64_t examples)
+{
+    return examples == 1 && b->written == 1;
+}
+
 /* X [N, C, sizes..], grid [N, sizes of the result.., axes], the last axis first. */
 static void build_grid_sample(vkt__onnx_build *b, const vkt__onnx_op *op)
 {
@@ -198,7 +206,8 @@ static void build_grid_sample(vkt__onnx_build *b, const vkt__onnx_op *op)
     vkt__onnx_value *v = vkt__onnx_need(b, 0), *grid = vkt__onnx_need(b, 1);
     sampling s = { .axes = v->rank > 2 ? v->rank - 2 : 0, .places = 1 };
     bool fits = s.axes >= 1 && s.axes <= MOST_AXES && grid->rank == v->rank &&
-                grid->dims[grid->rank - 1] == s.axes && grid->dims[0] == v->dims[0] &&
+                grid->dims[grid->rank - 1] == s.axes &&
+                (grid->dims[0] == v->dims[0] || is_of_one(b, grid->dims[0])) &&
                 vkt__onnx_count(v) && vkt__onnx_count(grid);
     uint64_t elements = 1, places = 1;
     for (uint32_t a = 0; a < s.axes && fits; a++) {
@@ -237,7 +246,7 @@ static void build_affine_grid(vkt__onnx_build *b, const vkt__onnx_op *op)
     int n = vkt__onnx_list(b, NULL, 1, size, VKT__ONNX_RANK), axes = n - 2;
     bool aligned = vkt__onnx_int(b, "align_corners", 0) != 0,
          fits = (n == 4 || n == 5) && theta->rank == 3 && theta->dims[1] == axes &&
-                theta->dims[2] == axes + 1 && theta->dims[0] == size[0];
+                theta->dims[2] == axes + 1 && (theta->dims[0] == size[0] || is_of_one(b, size[0]));
     vkt_shape out = { .rank = (uint32_t)VKT_MAX(n, 1) };
     for (int a = 0; a < axes && fits; a++) {
         fits = size[a + 2] > 0 && size[a + 2] < PLACES && dims[0] * size[a + 2] < PLACES;
@@ -254,7 +263,7 @@ static void build_affine_grid(vkt__onnx_build *b, const vkt__onnx_op *op)
         for (int a = axes - 1; a >= 0; rest /= size[a + 2], a--)
             h->d[i * dims[1] + axes - 1 - a] = between(rest % size[a + 2], size[a + 2], aligned);
     }
-    out.d[0] = (uint32_t)size[0];
+    out.d[0] = (uint32_t)theta->dims[0];
     out.d[n - 1] = (uint32_t)axes;
     vkt_tensor *places = vkt_reshape(b->g, vkt__onnx_made(b, "places", h),
                                      vkt_shape3(1, (uint32_t)dims[0], (uint32_t)dims[1])),

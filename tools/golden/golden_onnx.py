@@ -31,7 +31,7 @@ attention_4d_softcap rotary_embedding_interleaved rotary_embedding_with_rotary_d
 softmax_axis_0 split_variable_parts_2d_opset18 top_k transpose_all_permutations_4 tril_pos where_example
 gridsample gridsample_bicubic_align_corners_0_additional_1 gridsample_border_padding gridsample_nearest_align_corners_1_additional_1
 gridsample_reflection_padding gridsample_volumetric_bilinear_align_corners_1 affine_grid_2d affine_grid_3d_align_corners
-sinh asin acos atan acosh atanh""".split()
+sinh asin acos atan acosh atanh reversesequence_batch reversesequence_time""".split()
 
 
 def put(folder, name, i, array, tensor_name="x"):
