@@ -1,5 +1,7 @@
 """Clients of vktrain serve, good and bad, for tests/program/test_serve.sh and test_chat.sh: serve_clients.py make | pictures|table|chat PORT PID WANT."""
-import csv, http.client, json, os, random, socket, struct, sys, threading, time, zlib
+import csv, json, os, random, struct, sys, threading, time, zlib
+sys.dont_write_bytecode = True
+from http_asks import Server, expect, lap
 
 
 def png(path, size, pixel):
@@ -28,49 +30,13 @@ def make():
 
 
 def ask(method, path, body=None, **headers):
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    c.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
-    r = c.getresponse()
-    text = r.read()
-    c.close()
-    return r.status, text
-
-
-began = time.time()
-
-
-def lap(what):
-    print(f"{time.time() - began:6.1f} s  {what}", flush=True)
-
-
-def expect(what, got, status, text=""):
-    if got[0] != status or text.encode() not in got[1]:
-        sys.exit(f"{what}: {got[0]} {got[1][:300]!r}, not {status} {text!r}")
+    return server.ask(method, path, body, **headers)[:2]
 
 
 def raw(data, wait=5):
-    """What the server sends back until it closes or is silent for so long; None: it was still open then."""
-    s = socket.create_connection(("127.0.0.1", port))
-    s.settimeout(wait)
-    got = b""
-    try:
-        s.sendall(data)
-        while True:
-            more = s.recv(65536)
-            if not more:
-                return got
-            got += more
-    except socket.timeout:
-        return None
-    except OSError:
-        return got
-    finally:
-        s.close()
-
-
-def memory():
-    with open(f"/proc/{pid}/status") as f:
-        return int(next(line for line in f if line.startswith("VmRSS")).split()[1])
+    """What the server sends back until it closes; None: it was still open then."""
+    got, is_open = server.raw(data, wait)
+    return None if is_open else got
 
 
 def pictures():
@@ -124,9 +90,9 @@ def pictures():
                 b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"X-%d: y\r\n" % i for i in range(5000)) + b"\r\n", os.urandom(9000)):
         raw(bad, 0.5)
     lap("malformed")
-    before = memory()
+    before = server.memory()
     # Slow ones: headers that never end, a byte now and then; a body that never comes. Each is cut off, and its place is free again.
-    slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(400)]
+    slow = [server.connect() for _ in range(400)]
     start = time.time()
     for s in slow:
         s.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n" + (b"\r\n" if s.fileno() % 2 else b""))
@@ -143,7 +109,7 @@ def pictures():
     for s in slow:
         s.close()
     # Those that say nothing delay nobody.
-    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
+    silent = [server.connect() for _ in range(300)]
     start = time.time()
     for i in range(20):
         expect("beside silent ones", ask("POST", "/predict", good), 200)
@@ -170,7 +136,7 @@ def pictures():
     for t in threads:
         t.join()
     assert answers.get(200, 0) > 600 and answers.get(400, 0) > 300 and set(answers) <= {200, 400, 503}, answers
-    grown = memory() - before
+    grown = server.memory() - before
     assert grown < 40000, f"grown by {grown} KiB"
     assert json.loads(ask("POST", "/predict", good)[1])["predictions"][0] == answer
     lap(f"a thousand: {answers}; grown by {grown} KiB")
@@ -193,7 +159,7 @@ def table():
     expect("much JSON", post("[" + "1," * 2000000 + "1]"), 413)
     expect("a picture", ask("POST", "/predict", b"\x89PNG\r\n\x1a\n" + b"x" * 99), 400, "not JSON")
     expect("the page", ask("GET", "/"), 200, '"kind"')
-    silent, start = socket.create_connection(("127.0.0.1", port)), time.time()
+    silent, start = server.connect(), time.time()
     silent.settimeout(9)
     assert silent.recv(1) == b"" and 4.5 < time.time() - start < 8, f"a silent connection was closed after {time.time() - start:.1f} s"
 
@@ -214,14 +180,14 @@ def token():
     head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\nContent-Type: application/octet-stream\r\n\r\n"
     got = raw(head, 3)  # it is refused at once: nobody waits for the body
     assert got and b" 401 " in got[:40] and b"WWW-Authenticate: Bearer\r\n" in got, got
-    before, kept = memory(), []
+    before, kept = server.memory(), []
     for i in range(100):  # more than all bodies together may have, 36 MiB
-        s = socket.create_connection(("127.0.0.1", port))
+        s = server.connect()
         try: s.sendall(head + b"x" * 400000)
         except OSError: pass
         kept.append(s)
         if i % 20 == 0: expect("beside refused bodies", post(Authorization=right), 200)
-    assert memory() - before < 8000, f"refused bodies are kept: {before} to {memory()} KiB"
+    assert server.memory() - before < 8000, f"refused bodies are kept: {before} to {server.memory()} KiB"
     for s in kept: s.close()
     lap("token")
 
@@ -284,9 +250,9 @@ def chat():
     for t in threads:
         t.join()
     assert not wrong, wrong[:3]
-    before = memory()
+    before = server.memory()
     for i in range(60): # those that go away
-        s = socket.create_connection(("127.0.0.1", port))
+        s = server.connect()
         body = json.dumps(talk(questions[0], stream=i % 2 == 0)).encode()
         s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         s.close()
@@ -318,8 +284,9 @@ def chat():
     refused(talk("a\0b"), 400, "not JSON")
     expect("another path", post("/v1/embeddings", {}), 404, "POST goes to")
     assert answer(questions[4])["choices"][0]["message"]["content"] == want[4]
-    assert memory() - before < 20000, memory() - before
+    assert server.memory() - before < 20000, server.memory() - before
 
 
 port, pid, want_file = (int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]) if len(sys.argv) > 2 else (0, 0, "")
+server = Server(port, pid, 30)
 {"make": make, "pictures": pictures, "table": table, "unnamed": unnamed, "token": token, "chat": chat}[sys.argv[1]]()

@@ -1,34 +1,15 @@
 """Clients of vktrain ui, mostly hostile, for tests/program/test_ui.sh: ui_clients.py PORT PID SAID ROOT OUTSIDE. SAID: what it printed."""
-import http.client, json, os, re, shutil, socket, sys, threading, time, wave
+import json, os, re, shutil, sys, threading, time, wave
+sys.dont_write_bytecode = True
+from http_asks import Server, expect, lap
 
 port, pid, said, root, outside = int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:6]
-began, cookie = time.time(), None
-
-
-def lap(what):
-    print(f"{time.time() - began:6.1f} s  {what}", flush=True)
-
-
-def ask(method, path, body=None, **headers):
-    """Status, text and headers; with the cookie, if there is one and none is given."""
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    headers = {k.replace("_", "-"): v for k, v in headers.items()}
-    if cookie and "Cookie" not in headers: headers["Cookie"] = cookie
-    c.request(method, path, body, headers)
-    r = c.getresponse()
-    text = r.read()
-    c.close()
-    return r.status, text, r.headers
+server = Server(port, pid, 60)
+ask, memory = server.ask, server.memory
 
 
 def post(path, object, **headers):
     return ask("POST", path, json.dumps(object), Content_Type="application/json", **headers)
-
-
-def expect(what, got, status, text=""):
-    if got[0] != status or text.encode() not in got[1]:
-        sys.exit(f"{what}: {got[0]} {got[1][:300]!r}, not {status} {text!r}")
-    return got
 
 
 def get(api, **query):
@@ -47,20 +28,8 @@ def children():
     return open(f"/proc/{pid}/task/{pid}/children").read().split()
 
 
-def memory():
-    return int(re.search(r"VmRSS:\s*(\d+)", open(f"/proc/{pid}/status").read())[1])
-
-
 def raw(data, wait=5):
-    s = socket.create_connection(("127.0.0.1", port))
-    s.settimeout(wait)
-    got = b""
-    try:
-        s.sendall(data)
-        while more := s.recv(65536): got += more
-    except OSError: pass
-    s.close()
-    return got
+    return server.raw(data, wait)[0]
 
 
 gets = ["/ui.js", "/ui.css", "/page.css", "/api/roots", "/api/files?path=.", "/api/head?path=data/table.csv", "/api/options", "/nothing"]
@@ -96,7 +65,7 @@ name, value = mine.split("=")
 for bad in (name, name + "=", name + "=" + value[:-1], name + "=" + value + "0", name + "x=" + value, "x" + mine, name + "=" + "0" * 64, mine[:1]):
     expect("the cookie " + bad[:20], ask("GET", "/api/roots", Cookie=bad), 401)
 expect("with another cookie", ask("GET", "/api/roots", Cookie="a=b; " + mine + "; c"), 200)
-cookie = mine
+server.cookie = mine
 page = expect("the page", ask("GET", "/"), 200, "<nav")
 policy = page[2]["Content-Security-Policy"]
 for part in ("default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'"): assert part in policy, policy
@@ -119,7 +88,7 @@ expect("another method", ask("DELETE", "/api/roots"), 405)
 for bad in ("", "x", "[]", "{", '{"path": "a", "path": "b"}', '{"path": "a\\u0000b"}', "[" * 100000, '"x"', "null", b"\xff\xfe", '{"path": 5}', '{"path": null}', '{"path": ["a"]}'):
     expect(f"malformed {bad[:20]!r}", ask("POST", "/api/folder", bad, Content_Type="application/json"), 400)
 expect("too large", ask("POST", "/api/folder", b"{" + b" " * (3 << 20) + b"}", Content_Type="application/json"), 413)
-huge = raw(f"POST /api/upload?to=.&name=huge HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nContent-Length: 999999999999\r\nContent-Type: application/octet-stream\r\n\r\n".encode(), 3)
+huge = raw(f"POST /api/upload?to=.&name=huge HTTP/1.1\r\nHost: localhost\r\nCookie: {mine}\r\nContent-Length: 999999999999\r\nContent-Type: application/octet-stream\r\n\r\n".encode(), 3)
 assert b" 413 " in huge[:40], huge[:200]
 lap("from elsewhere")
 
@@ -240,10 +209,8 @@ with open(root + "/in/long/metrics.jsonl", "w") as f:
 json.dump({"format": "vktrain run", "name": "long", "note": "of the recipe", "status": "done", "step": 600000, "total": 600000}, open(root + "/in/long/run.json", "w"))
 read, said = 0, []
 while read < 600000:
-    start = time.time()
     j = json.loads(expect("the long run", get("/api/run", run="in/long", columns=100), 200)[1])
     said.append(j["steps"])
-    assert time.time() - start < 0.5, f"a part of the long run took {time.time() - start:.2f} s"
     assert j["steps"] == 600000 or j["reading"], j.keys()
     assert j["steps"] >= read, said
     read = j["steps"]
@@ -274,21 +241,21 @@ shutil.rmtree(root + "/in/long")
 
 # ---- a client that goes takes its child process along; slow ones do not stop others; nothing grows
 
-s = socket.create_connection(("127.0.0.1", port))
+s = server.connect()
 with open(root + "/big.csv", "w") as f: f.write("a,b,c\n" + "".join(f"{i},{i % 7},x{i % 5}\n" for i in range(100000)) * 12)  # takes seconds
 body = json.dumps({"path": "big.csv"}).encode()
-s.sendall(f"POST /api/look HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+s.sendall(f"POST /api/look HTTP/1.1\r\nHost: localhost\r\nCookie: {mine}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
 for _ in range(40):
     if children(): break
     time.sleep(0.05)
 assert len(children()) == 1
-slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+slow = [server.connect() for _ in range(200)]
 for x in slow: x.sendall(b"POST /api/look HTTP/1.1\r\nHost: localhost\r\nContent-Le")
 start = time.time()
 expect("beside slow ones", ask("GET", "/api/roots"), 200)
 assert time.time() - start < 5
 assert len(children()) == 1, "the file is too small to test this"
-silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]  # who says nothing delays nobody
+silent = [server.connect() for _ in range(100)]  # who says nothing delays nobody
 start = time.time()
 for i in range(20): expect("beside silent ones", ask("GET", "/ui.js"), 200)
 assert time.time() - start < 1, f"20 answers took {time.time() - start:.2f} s beside silent connections and a slow look"
