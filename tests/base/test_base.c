@@ -133,6 +133,14 @@ static void cells_for_a_spreadsheet(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
+/* ThreadSanitizer notes what was read in memory of its own: it tells nothing of ours. */
+static const bool takes_notes =
+#ifdef __has_feature
+    __has_feature(thread_sanitizer);
+#else
+    false;
+#endif
+
 /* Bytes of memory that this process holds; 0 where the system does not say. */
 static size_t resident_bytes(void)
 {
@@ -163,7 +171,7 @@ static void check_released(void)
         most = VKT_MAX(most, resident_bytes());
     }
     assert_int_equal(sum, BYTES);
-    assert_true(most - before < BYTES / 4);
+    assert_true(takes_notes || most - before < BYTES / 4);
     vkt__map_release(&map, 5, BYTES + 1); /* more than there is: nothing */
     assert_int_equal(((const uint8_t *)map.data)[BYTES / 2], 1);
     vkt__file_unmap(&map);
