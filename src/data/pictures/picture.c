@@ -194,7 +194,8 @@ static const char *jpeg_damage(const uint8_t *p, size_t n)
 {
     jpeg_seen j = { 0 };
     for (size_t at = 2;;) {
-        while (at < n && p[at] != 0xff) at++;
+        const uint8_t *next = at < n ? memchr(p + at, 0xff, n - at) : NULL;
+        at = next ? (size_t)(next - p) : n;
         while (at < n && p[at] == 0xff) at++;
         if (n - at < 3 && !(at < n && p[at] == 0xd9)) return "cut short";
         uint8_t mark = p[at++];
@@ -518,8 +519,13 @@ vkt_status vkt__picture_decode(const void *bytes, size_t n, const char *name, ui
                             &pixels, &w, &h, &have));
     *out_w = (uint32_t)(swap ? h : w);
     *out_h = (uint32_t)(swap ? w : h);
-    VKT_TRY(vkt__alloc_large((uint64_t)w * (uint64_t)h, channels, "the picture", out));
-    convert(pixels, (size_t)w * (size_t)h, have, channels, *out);
+    if (have == (int)channels && !has_alpha(have)) { /* nothing would change */
+        *out = pixels;
+        pixels = NULL;
+    } else {
+        VKT_TRY(vkt__alloc_large((uint64_t)w * (uint64_t)h, channels, "the picture", out));
+        convert(pixels, (size_t)w * (size_t)h, have, channels, *out);
+    }
     if (orientation != 1) {
         VKT_TRY(vkt__alloc_large((uint64_t)w * (uint64_t)h, channels, "the picture", &upright));
         vkt__exif_turn(orientation, *out, (uint32_t)w, (uint32_t)h, channels, upright);
