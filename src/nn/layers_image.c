@@ -172,9 +172,14 @@ static vkt_tensor *batch_norm_build(vkt_model *m, vkt_graph *g, const vkt__layer
 
 /* ---- group norm ---- */
 
+static uint32_t groups_of(const vkt__layer *l)
+{
+    return l->spec.groups ? l->spec.groups : 32;
+}
+
 static vkt_status group_norm_plan(vkt_model *m, vkt__layer *l)
 {
-    uint32_t c = l->in.d[l->in.rank - 1], groups = l->spec.groups ? l->spec.groups : 32;
+    uint32_t c = l->in.d[l->in.rank - 1], groups = groups_of(l);
     if (c % groups)
         return vkt__layer_error(l, "%u groups do not divide %u channels: set `groups`", groups, c);
     l->out = l->in;
@@ -188,8 +193,7 @@ static vkt_tensor *group_norm_build(vkt_model *m, vkt_graph *g, const vkt__layer
 {
     (void)train;
     return vkt_group_norm(g, x, vkt__model_tensor(m, g, l->w), vkt__model_tensor(m, g, l->b),
-                          l->spec.groups ? l->spec.groups : 32,
-                          l->spec.eps > 0 ? l->spec.eps : 1e-5f);
+                          groups_of(l), l->spec.eps > 0 ? l->spec.eps : 1e-5f);
 }
 
 /* ---- blocks of residual networks ---- */
