@@ -235,7 +235,7 @@ static void refuse_name(http_request *r, const char *path, int status, const cha
 {
     char *real = ui_os_real(path), *slash = real ? strrchr(real, '/') : NULL;
     size_t n = slash ? (size_t)(slash - real) + 1 : 0;
-    if (slash && !strncmp(real, path, n) && strcmp(real, path) != 0) {
+    if (slash && !strncmp(real, path, n) && !strchr(path + n, '/') && strcmp(real, path) != 0) {
         char *own = ui_path_text(path + n), *there = ui_path_text(slash + 1);
         http_refuse(r, 409,
                     "'%.200s' is on this system the same as '%.200s', which is there "
