@@ -312,10 +312,45 @@ static lettered contract(vkt__onnx_build *b, lettered x, lettered y, const char 
     return out;
 }
 
+static int letters_from(const char *p)
+{
+    int n = 0;
+    for (; *p && *p != ',' && *p != '-'; p++) n += isalpha((unsigned char)*p) != 0;
+    return n;
+}
+
+/* The equation with a digit for each axis that dots stand for, which are aligned at the last. Those
+ * of the result are all. */
+static void without_dots(vkt__onnx_build *b, const char *text, char *out, size_t room)
+{
+    int most = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        size_t term = 0, n = b->n->n_in;
+        const char *begin = text;
+        *out = 0;
+        for (const char *p = text; *p; p++) {
+            if (*p == ',' || *p == '>') {
+                begin = p + 1;
+                term = *p == ',' ? term + 1 : n;
+            }
+            if (strncmp(p, "...", 3) != 0) {
+                append(out, room, *p);
+                continue;
+            }
+            int m = term < n ? (int)vkt__onnx_need(b, term)->rank - letters_from(begin) : most;
+            if (m > most) most = VKT_MIN(m, 9);
+            for (int k = most - m; k < most; k++) append(out, room, (char)('0' + k));
+            p += 2;
+        }
+    }
+}
+
 /* "ij, jk -> ik" without spaces, the terms apart; false: refused. */
 static bool read_equation(vkt__onnx_build *b, char terms[][VKT_MAX_RANK + 1], size_t n, char *out)
 {
-    const char *p = vkt__onnx_word(b, "equation", "");
+    char text[256];
+    without_dots(b, vkt__onnx_word(b, "equation", ""), text, sizeof text);
+    const char *p = text;
     bool arrow = false, ok = true;
     size_t at = 0;
     for (size_t i = 0; i <= n; i++) terms[i][0] = 0;
@@ -328,17 +363,19 @@ static bool read_equation(vkt__onnx_build *b, char terms[][VKT_MAX_RANK + 1], si
         } else if (*p == ',' && !arrow && at + 1 < n) {
             at++;
         } else {
-            ok = isalpha((unsigned char)*p) && !strchr(terms[at], *p) &&
+            ok = isalnum((unsigned char)*p) && !strchr(terms[at], *p) &&
                  strlen(terms[at]) < VKT_MAX_RANK;
             if (ok) append(terms[at], VKT_MAX_RANK + 1, *p);
         }
     }
     ok = ok && (arrow || at + 1 == n);
-    for (char c = 'A'; ok && !arrow && c <= 'z'; c++) { /* letters that stand once, in order */
+    for (char c = '0'; ok && !arrow && c <= 'z';
+         c++) { /* dots, letters that stand once: in order */
         size_t times = 0;
-        for (size_t i = 0; i < n && isalpha((unsigned char)c); i++)
+        for (size_t i = 0; i < n && isalnum((unsigned char)c); i++)
             times += strchr(terms[i], c) != NULL;
-        if (times == 1 && strlen(terms[n]) < VKT_MAX_RANK) append(terms[n], VKT_MAX_RANK + 1, c);
+        if ((times == 1 || (times && isdigit((unsigned char)c))) && strlen(terms[n]) < VKT_MAX_RANK)
+            append(terms[n], VKT_MAX_RANK + 1, c);
     }
     for (const char *c = terms[n]; ok && *c; c++) {
         bool there = false;
@@ -347,7 +384,7 @@ static bool read_equation(vkt__onnx_build *b, char terms[][VKT_MAX_RANK + 1], si
     }
     memcpy(out, terms[n], VKT_MAX_RANK + 1);
     if (!ok)
-        vkt__onnx_refuse(b, "'%s': letters that stand once in each term are supported, no dots",
+        vkt__onnx_refuse(b, "'%s': letters that stand once in each term are supported",
                          vkt__show(vkt__onnx_word(b, "equation", "")).s);
     return ok;
 }
@@ -391,6 +428,6 @@ const vkt__onnx_op vkt__onnx_attention_ops[] = {
     { "Attention", build_attention, NULL, 0, 0, 0, "matmul, softmax", "no lengths of its own" },
     { "RotaryEmbedding", build_rotary, NULL, 0, 0, 0, "slice, binary", NULL },
     { "Einsum", build_einsum, NULL, 0, 0, 0, "matmul, permute, reduce",
-      "letters that stand once in each term, no dots" },
+      "letters that stand once in each term; dots of equal sizes" },
     { .name = NULL },
 };

@@ -378,6 +378,14 @@ _aten_var_dim_onnx <correction: float, keepdim: int> (self, dim) => (r) {
    r = Div (up, less)
 }
 """, np.random.default_rng(12).normal(size=(2, 6, 8)).astype(np.float32), {"lnw": (8,), "lnb": (8,), "w": (24, 8), "b": (24,), "v2": (3, 8)})
+# Axes that dots stand for, in the result, too, and in one that is not written.
+whole("dots", """<ir_version: 9, opset_import: ["" : 18]>
+net (float[N, 2, 3, 4] x) => (float[N, 2, 5] y) {
+   a = Einsum <equation = "...td,sd->...ts"> (x, w)
+   b = Einsum <equation = "b...,b...->b..."> (a, a)
+   y = Einsum <equation = "...ts, t"> (b, v)
+}
+""", np.random.default_rng(14).normal(size=(2, 2, 3, 4)).astype(np.float32), {"w": (5, 4), "v": (3,)})
 # Bits of numbers that are known, of eight of them.
 whole("bits", """<ir_version: 9, opset_import: ["" : 18]>
 net (float[N, 4] x) => (float[N, 4] y) {
