@@ -372,6 +372,7 @@ static void numbers_ignore_the_locale(void **state)
     vkt__str s = { 0 };
     if (!comma_locale()) return;
     assert_true(vkt__number("0.25", &v) && v == 0.25);
+    assert_true(vkt__number("0.0000000000000000000012345", &v) && v == 1.2345e-21);
     assert_true(vkt__number("3.14159265358979323846", &v) && v == 314159265358979323846e-20);
     assert_false(vkt__number("0,25", &v));
     assert_true(vkt__number_or_nan("1e-3") == 1e-3 && isnan(vkt__number_or_nan("1e-3x")));

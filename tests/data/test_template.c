@@ -268,6 +268,9 @@ static void test_filters(void **state)
           "dacb" },
         { "{{ ['b', 'A', 'B', 'a'] | sort(reverse=true) | join }}", "bBAa" },
         { "{{ 'a\n\nb' | indent(2) }}", "a\n\n  b" },
+        { "{{ ' a b  c '.split(none, 1) }}", "['a', 'b  c ']" },
+        { "{{ [{'k': 1}, {'k': 2}] | sum('k', 0.5) }} {{ 7 | round }} {{ [1] == (1,) }}",
+          "3.5 7 False" },
         { "{{ 'a\n\nb' | indent(2, blank=true) }}", "a\n  \n  b" },
         { "{{ 'a\n\nb' | indent(2, first=true, blank=true) }}", "  a\n  \n  b" },
     };

@@ -100,6 +100,8 @@ static void wrong_values_name_line_and_range(void **state)
     refused("note: \"a\\0b\"\n", "NUL");
     refused("schedule: {milestones: [3, 2]}\n",
             "r.yaml:1: schedule.milestones: the steps must rise");
+    refused("schedule: {milestones: [2, 3, 3]}\n",
+            "r.yaml:1: schedule.milestones: the steps must rise");
     refused("schedule: {milestones: 3}\n", "a list of steps is expected");
     refused("optim: {groups: [{lr_scale: 1}]}\n", "lacks its pattern");
     refused("optim: {groups: [{pattern: a, lr: 1}]}\n", "unknown key 'lr'");

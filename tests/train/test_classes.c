@@ -105,11 +105,20 @@ static void confusion_files(void **state)
     REQUIRE_OK(vkt__remove_tree(DIR));
 }
 
+static void of_equal_numbers_the_first_is_said(void **state)
+{
+    (void)state;
+    const float out[] = { 1, 3, 2, 3, 3 };
+    assert_int_equal(vkt__eval_largest(out, 5), 1);
+    assert_int_equal(vkt__eval_largest(out + 3, 2), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(scores),
                                         cmocka_unit_test(absent_classes_do_not_count),
                                         cmocka_unit_test(perplexity_is_of_tokens_and_bits_of_bytes),
+                                        cmocka_unit_test(of_equal_numbers_the_first_is_said),
                                         cmocka_unit_test(confusion_files) };
     return cmocka_run_group_tests_name("classes", tests, NULL, NULL);
 }
