@@ -291,7 +291,7 @@ static vkt__tvalue rounded(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue
     if (places < -15 || places > 15) vkt__t_fail(r, "round takes -15 to 15 places");
     if (r->failed) return vkt__t_none();
     power = pow(10, (double)places);
-    /* whole numbers, of which there is no -0 */
+    /* These are whole numbers, and none is -0. */
     if (vkt__t_is(&how, "ceil")) return vkt__t_float((ceil(f * power) + 0.0) / power);
     if (vkt__t_is(&how, "floor")) return vkt__t_float((floor(f * power) + 0.0) / power);
     if (v->kind != VKT__T_FLOAT && places >= 0) return vkt__t_int((int64_t)f);
