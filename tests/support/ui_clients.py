@@ -13,7 +13,7 @@ def post(path, object, **headers):
 
 
 def get(api, **query):
-    return ask("GET", api + "?" + "&".join(f"{k}={quote(v)}" for k, v in query.items()))
+    return ask("GET", api + "?" + "&".join(f"{k}={quote(str(v))}" for k, v in query.items()))
 
 
 def quote(v):

@@ -8,7 +8,7 @@
 
 enum {
     MOST_KEPT = 6,
-    PART_BYTES = 4 << 20 /* that are read at a time: some 30,000 steps */
+    PART_BYTES = 1 << 20 /* that are read at a time: some 8,000 steps */
 };
 static struct {
     char *dir;
