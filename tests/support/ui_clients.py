@@ -223,6 +223,8 @@ lap("a long run")
 
 # ---- a run's note
 
+shutil.rmtree(root + "/in/pipes")
+
 note = lambda run, text: post("/api/run/note", {"run": run, "note": text})
 got = expect("a note", note("in/long", "it's \u00fc"), 200)
 assert json.loads(got[1])["command"] == "vktrain runs in/long --note 'it'\\''s \u00fc'", got[1]

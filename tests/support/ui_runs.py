@@ -150,6 +150,7 @@ def thinned(ui):
     shutil.copytree("straight", "large")
     with open("large/metrics.jsonl", "w") as f:
         for i in range(1, 100001): f.write('{"kind": "train", "step": %d, "loss": %s, "lr": 0.1}\n' % (i, 9.5 if i == 54321 else "null" if i % 1000 == 0 else 1 / i))
+    ui.until("it is read to its end", lambda: "reading" not in ui.get("/api/run", run="large", columns=0))
     j = ui.get("/api/run", run="large", columns=100)
     line = next(c for c in j["curves"] if c["key"] == "loss")["series"][0]
     assert j["steps"] == 100000 and 100 <= len(line["x"]) <= 300, len(line["x"])
