@@ -205,16 +205,16 @@ def meanwhile(what, *request):
 
 os.makedirs(root + "/in/long")
 with open(root + "/in/long/metrics.jsonl", "w") as f:
-    for i in range(1, 600001): f.write('{"kind":"train","step":%d,"loss":%.4f,"accuracy":0.5,"grad_norm":0.25,"clip":1,"lr":0.001,"items_per_s":1000,"seconds":%.2f}\n' % (i, 1 + 1 / i, i / 100))
-json.dump({"format": "vktrain run", "name": "long", "note": "of the recipe", "status": "done", "step": 600000, "total": 600000}, open(root + "/in/long/run.json", "w"))
+    for i in range(1, 200001): f.write('{"kind":"train","step":%d,"loss":%.4f,"accuracy":0.5,"grad_norm":0.25,"clip":1,"lr":0.001,"items_per_s":1000,"seconds":%.2f}\n' % (i, 1 + 1 / i, i / 100))
+json.dump({"format": "vktrain run", "name": "long", "note": "of the recipe", "status": "done", "step": 200000, "total": 200000}, open(root + "/in/long/run.json", "w"))
 read, said = 0, []
-while read < 600000:
+while read < 200000:
     j = json.loads(expect("the long run", get("/api/run", run="in/long", columns=100), 200)[1])
     said.append(j["steps"])
-    assert j["steps"] == 600000 or j["reading"], j.keys()
+    assert j["steps"] == 200000 or j["reading"], j.keys()
     assert j["steps"] >= read, said
     read = j["steps"]
-assert said[0] < 200000 and len(said) > 2 and "reading" not in json.loads(get("/api/run", run="in/long", columns=0)[1]), said
+assert said[0] < 100000 and len(said) > 2 and "reading" not in json.loads(get("/api/run", run="in/long", columns=0)[1]), said
 for what, path, text in (("findings", "/api/run/findings?run=in/long", b'"findings"'), ("a report", "/api/report?path=in/long", b"<svg")):
     got, n, worst = meanwhile(what, "GET", path)
     assert got[0] == 200 and text in got[1], got[:2]
@@ -230,7 +230,6 @@ got = expect("a note", note("in/long", "it's \u00fc"), 200)
 assert json.loads(got[1])["command"] == "vktrain runs in/long --note 'it'\\''s \u00fc'", got[1]
 assert open(root + "/in/long/note.txt").read() == "it's \u00fc\n"
 assert json.loads(get("/api/run", run="in/long", columns=0)[1])["info"]["note"] == "it's \u00fc"
-assert [r["note"] for r in json.loads(get("/api/runs", filter="long")[1])["runs"]] == ["it's \u00fc"]
 for bad in ("two\nlines", "x" * 1001, "a\u0007b"): expect("a bad note", note("in/long", bad), 422, "one line")
 expect("a note of no run", note("data", "x"), 422, "no run's folder")
 for path in ("../outside", "link", "/etc", os.path.realpath(outside)): expect("a note outside", note(path, "x"), 403)
