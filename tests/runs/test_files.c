@@ -182,7 +182,8 @@ static void lines_of_steps_are_read_as_json(void **state)
     }
 }
 
-/* In parts it is what it is at once, also when lines come meanwhile and the last one is not whole. */
+/* In parts it is what it is at once, also when lines come meanwhile and the last one is not whole.
+ */
 static void a_history_is_read_in_parts(void **state)
 {
     enum { LINES = 40000 };
@@ -192,7 +193,8 @@ static void a_history_is_read_in_parts(void **state)
     bool more = true;
     (void)state;
     for (int i = 1; i <= LINES; i++)
-        vkt__str_printf(&text, "{\"kind\":\"train\",\"step\":%d,\"loss\":0.%d,\"lr\":0.001}\n", i, i);
+        vkt__str_printf(&text, "{\"kind\":\"train\",\"step\":%d,\"loss\":0.%d,\"lr\":0.001}\n", i,
+                        i);
     vkt__str_printf(&text, "{\"kind\":\"train\",\"st");
     REQUIRE_OK(vkt__file_replace(DIR "/metrics.jsonl", text.data, text.len));
     REQUIRE_OK(vkt_history_open(DIR, &h));
