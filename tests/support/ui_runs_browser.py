@@ -105,7 +105,7 @@ try:
     assert run("$('.noting input').value") == "stopped <b>early</b>"  # what is typed stays while the run is asked for
     click(".noting button", "Save the note")
     wait("the note's command", f"$('.noting code', \"vktrain runs runs/{name} --note 'stopped <b>early</b>'\")")
-    assert "stopped <b>early</b>" in subprocess.run([program, "runs", f"runs/{name}"], capture_output=True, text=True).stdout
+    assert "stopped <b>early</b>" in subprocess.run([program, "runs", f"runs/{name}", "--json"], capture_output=True, text=True).stdout
     b.close()
 
     # Another browser, later: goes on by the keyboard alone.
