@@ -119,7 +119,7 @@ set(SRC_DATA_PARTS
   src/data/parts/schema.c
   src/data/parts/schema_read.c
   src/data/parts/target.c
-  src/data/parts/tasks.c
+  src/data/parts/task_rows.c
   src/data/parts/scratch.c
   src/data/parts/split.c
   src/data/parts/subset.c

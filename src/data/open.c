@@ -4,7 +4,7 @@
 #include "data/arrays.h"
 #include "data/boxes/cells.h"
 #include "data/parts/parts.h"
-#include "data/parts/tasks.h"
+#include "data/parts/task_rows.h"
 #include "data/pictures/constants.h"
 #include "data/pictures/dense.h"
 #include "data/pictures/picture.h"

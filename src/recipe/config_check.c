@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "data/parts/tasks.h"
+#include "data/parts/task_rows.h"
 #include "recipe/config.h"
 #include "recipe/loss_terms.h"
 #include "recipe/measure.h"

@@ -1,6 +1,6 @@
 /* vkt__config_defaults: what a recipe leaves out and what follows from its other options. Says
  * whether it holds together no more than config_check.c sets anything. */
-#include "data/parts/tasks.h"
+#include "data/parts/task_rows.h"
 #include "recipe/config.h"
 #include "recipe/loss_terms.h"
 #include "recipe/measure.h"

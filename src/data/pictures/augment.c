@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "data/parts/parts.h"
-#include "data/parts/tasks.h"
+#include "data/parts/task_rows.h"
 #include "data/pictures/augment.h"
 #include "data/pictures/geometry.h"
 #include "data/pictures/mosaic.h"

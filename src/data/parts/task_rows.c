@@ -1,6 +1,6 @@
-/* tasks.h */
+/* task_rows.h */
 #include "base/words.h"
-#include "data/parts/tasks.h"
+#include "data/parts/task_rows.h"
 
 static const vkt__task_row rows[] = {
     [VKT_TASK_CLASSIFY] = { "classify", NULL, 0 },

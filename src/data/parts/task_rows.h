@@ -1,7 +1,7 @@
 /* What each task of data is: a row. Knows no file and no model; what a recipe makes of them stands
  * in recipe/task_rules.h. */
-#ifndef VKT_DATA_TASKS_H
-#define VKT_DATA_TASKS_H
+#ifndef VKT_DATA_TASK_ROWS_H
+#define VKT_DATA_TASK_ROWS_H
 
 #include "vktrain/data.h"
 
