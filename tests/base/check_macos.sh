@@ -29,7 +29,7 @@ while read -r file; do
     -I"$generated/program" -o "$tmp/$n.o" "$file" 2>"$tmp/err" || fail "$file does not compile: $(grep -m1 'error' "$tmp/err")"
   # A shared library of macOS has no `environ`.
   ! "$nm" -u "$tmp/$n.o" | grep -qw _environ || fail "$file names environ, which a dylib can't: _NSGetEnviron"
-  "$nm" -u "$tmp/$n.o" | sed 's/^ *U *//' | sed -nE '/^_(vkt_|cli_|http_|json_|yaml_|pcre2_|utf8proc_|MHD_|vk[A-Z]|volk|__)/d; s/^_//p' >>"$tmp/used"
+  "$nm" -u "$tmp/$n.o" | sed 's/^ *U *//' | sed -nE '/^_(vkt_|cli_|http_|ui_|json_|yaml_|pcre2_|utf8proc_|MHD_|vk[A-Z]|volk|__)/d; s/^_//p' >>"$tmp/used"
 done < <(grep -rlE "$system" src tools/program --include='*.c' | grep -v win32 | grep -v '/mpi_\|/comm_mpi' | sort; ls src/base/*.c | grep -v win32)
 [ $n -gt 15 ] || fail "only $n files"
 sort -u "$tmp/used" >"$tmp/names"

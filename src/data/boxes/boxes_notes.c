@@ -70,14 +70,17 @@ static void note_pictures(vkt_dataset *ds)
     free(seen);
 }
 
-/* Boxes that no cell is to find: those that are smaller have all of their cells. */
+/* Boxes that no cell is to find: those that are smaller have all of their cells. Of a large set a
+ * part is looked at, spread over it: 2,000 pictures of 640x640 take a fraction of a second. */
 static void note_cells(vkt_dataset *ds)
 {
+    enum { MOST = 2000 };
     vkt_status st;
     const vkt__objects *o = ds->part[0].objects;
     const uint32_t *side = ds->schema.input_shape;
     uint32_t n_cells = ds->schema.output_shape[0];
-    uint64_t lost = 0;
+    uint64_t lost = 0, n_pictures = ds->info.n[VKT_SPLIT_TRAIN];
+    uint64_t n_looked_at = VKT_MIN(n_pictures, MOST);
     vkt__object *seen = NULL;
     vkt_label *y = NULL;
     double *taken = NULL;
@@ -86,8 +89,9 @@ static void note_cells(vkt_dataset *ds)
     VKT_TRY(vkt__alloc_large(o->most + 1ull, sizeof *has, "the boxes", &has));
     VKT_TRY(vkt__alloc_large((uint64_t)n_cells * VKT__CELL_TARGETS, sizeof *y, "the boxes", &y));
     VKT_TRY(vkt__alloc_large(n_cells, sizeof *taken, "the boxes", &taken));
-    for (uint64_t i = 0; i < ds->info.n[VKT_SPLIT_TRAIN]; i++) {
-        uint32_t n = vkt__objects_seen(ds, VKT_SPLIT_TRAIN, i, NULL, seen);
+    for (uint64_t i = 0; i < n_looked_at; i++) {
+        uint64_t at = i * n_pictures / n_looked_at;
+        uint32_t n = vkt__objects_seen(ds, VKT_SPLIT_TRAIN, at, NULL, seen);
         for (uint32_t k = 0; k < n; k++) seen[k].class = k; /* what a cell says then */
         vkt__cells_assign(seen, n, side[1], side[0], y, taken);
         memset(has, 0, n * sizeof *has);
@@ -95,12 +99,16 @@ static void note_cells(vkt_dataset *ds)
             if (y[c * VKT__CELL_TARGETS].f >= 0) has[(uint32_t)y[c * VKT__CELL_TARGETS].f] = true;
         for (uint32_t k = 0; k < n; k++) lost += !has[k];
     }
+    const char *part = n_looked_at < n_pictures
+                           ? vkt__arena_printf(&ds->arena, "in %llu of the training pictures ",
+                                               (unsigned long long)n_looked_at)
+                           : "";
     if (lost)
         vkt__dense_note(ds, vkt__arena_printf(&ds->arena,
-                                              "%llu training boxes lie where others, not larger, "
+                                              "%s%llu training boxes lie where others, not larger, "
                                               "have all of their cells: they are not learned; a "
                                               "larger data.size has more cells",
-                                              (unsigned long long)lost));
+                                              part, (unsigned long long)lost));
 fail:
     free(seen);
     free(has);
