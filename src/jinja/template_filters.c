@@ -279,6 +279,20 @@ static vkt__tvalue absolute(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalu
     return vkt__t_float(fabs(f));
 }
 
+/* A whole number to its tens, hundreds ..., halves to the even one, as Python's round does. */
+static vkt__tvalue rounded_whole(vkt__trun *r, int64_t i, int64_t places)
+{
+    int64_t unit = 1;
+    for (; places < 0; places++) unit *= 10;
+    int64_t rest = i % unit, whole = i - rest, twice = 2 * (rest < 0 ? -rest : rest);
+    if (twice < unit || (twice == unit && whole / unit % 2 == 0)) return vkt__t_int(whole);
+    if (i < 0 ? whole < INT64_MIN + unit : whole > INT64_MAX - unit) {
+        vkt__t_fail(r, "round leaves the whole numbers of 64 bits");
+        return vkt__t_none();
+    }
+    return vkt__t_int(i < 0 ? whole - unit : whole + unit);
+}
+
 static vkt__tvalue rounded(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue **arg, int which)
 {
     double f, power;
@@ -294,8 +308,8 @@ static vkt__tvalue rounded(vkt__trun *r, const vkt__tvalue *v, const vkt__tvalue
     /* These are whole numbers, and none is -0. */
     if (vkt__t_is(&how, "ceil")) return vkt__t_float((ceil(f * power) + 0.0) / power);
     if (vkt__t_is(&how, "floor")) return vkt__t_float((floor(f * power) + 0.0) / power);
-    if (v->kind != VKT__T_FLOAT && places >= 0) return vkt__t_int((int64_t)f);
-    if (v->kind != VKT__T_FLOAT) return vkt__t_int((int64_t)(nearbyint(f * power) / power));
+    if (v->kind != VKT__T_FLOAT)
+        return rounded_whole(r, v->kind == VKT__T_BOOL ? v->b : v->i, VKT_MIN(places, 0));
     if (places <= 0 || fabs(f) >= 1e15) return vkt__t_float(nearbyint(f * power) / power);
     /* the nearest to the number itself, which a product with a power of ten is not */
     snprintf(digits, sizeof digits, "%.*f", (int)places, f);

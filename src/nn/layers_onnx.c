@@ -113,7 +113,8 @@ static vkt_status declare(vkt__onnx_net *net, vkt__layer *l)
         p->from = t;
         if (net->plan->padding[i] >= 0)
             vkt_log(VKT_LOG_INFO, "model",
-                    "%s: row %lld of '%s' is zeros alone, as that of a padding id is: it stays so",
+                    "%s: row %lld of '%s' has only zeros, so it is taken as padding's, and is not "
+                    "trained",
                     l->where, (long long)net->plan->padding[i], vkt__show(name).s);
         if (role == VKT__ONNX_PARAM && net->linears) VKT_TRY(adapt(net, l, i));
     }

@@ -170,7 +170,9 @@ static void set_role(vkt__onnx_plan *p, size_t i, const use *u)
  * no file names. -1: none. */
 static int64_t padding_of(const vkt__onnx_tensor *t)
 {
+    enum { MOST_ROWS = 1 << 24 }; /* their numbers are compared as f32 */
     int64_t found = -1;
+    if (t->dims[0] < 2 || t->dims[0] > MOST_ROWS) return -1;
     for (uint64_t row = 0; row < t->dims[0]; row++) {
         uint64_t k = 0, n = t->dims[1];
         while (k < n && vkt__onnx_number(t, row * n + k) == 0) k++;
@@ -178,20 +180,36 @@ static int64_t padding_of(const vkt__onnx_tensor *t)
         if (found >= 0) return -1;
         found = (int64_t)row;
     }
-    return t->dims[0] > 1 ? found : -1;
+    return found;
 }
 
+/* Whether n, which reads the table by its input `in`, only looks up rows by ids that come in. */
+static bool looks_up(const vkt__onnx *f, const vkt__onnx_node *n, size_t in)
+{
+    const vkt__onnx_attr *axis = vkt__onnx_attr_of(n, "axis");
+    return in == 0 && !strcmp(n->type, "Gather") && (!axis || axis->i == 0) && n->n_in == 2 &&
+           n->in[1] >= 0 && !f->values[n->in[1]].initializer;
+}
+
+/* Where something else reads the table, such as the product of a tied head, its row may get a
+ * gradient there: it is no padding then. */
 static void find_padding(const vkt__onnx *f, vkt__onnx_plan *p)
 {
-    for (size_t i = 0; i < f->n_initializers; i++) p->padding[i] = -1;
+    bool *other = vkt__alloc(f->n_initializers + 1), *looked_up = vkt__alloc(f->n_initializers + 1);
     for (size_t k = 0; k < f->n_nodes; k++) {
         const vkt__onnx_node *n = &f->nodes[k];
-        if (!p->needed[k] || strcmp(n->type, "Gather") != 0 || n->n_in < 2 || n->in[0] < 0)
-            continue;
-        const vkt__onnx_tensor *t = f->values[n->in[0]].initializer;
-        if (t && t->rank == 2 && p->roles[t - f->initializers] == VKT__ONNX_PARAM)
-            p->padding[t - f->initializers] = padding_of(t);
+        for (size_t in = 0; p->needed[k] && in < n->n_in; in++) {
+            const vkt__onnx_tensor *t = n->in[in] < 0 ? NULL : f->values[n->in[in]].initializer;
+            if (t) (looks_up(f, n, in) ? looked_up : other)[t - f->initializers] = true;
+        }
     }
+    for (size_t i = 0; i < f->n_initializers; i++) {
+        const vkt__onnx_tensor *t = &f->initializers[i];
+        bool table = looked_up[i] && !other[i] && t->rank == 2 && p->roles[i] == VKT__ONNX_PARAM;
+        p->padding[i] = table ? padding_of(t) : -1;
+    }
+    free(other);
+    free(looked_up);
 }
 
 /* A gradient of n's outputs comes to the inputs that it goes on to, or to those that it doesn't go

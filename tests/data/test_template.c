@@ -230,6 +230,7 @@ static void test_wrong_kinds(void **state)
         { "{{ 1 | items }}", "items of a number" },
         { "{{ 'a' | abs }}", "abs of a text" },
         { "{{ 'a' | round }}", "round of a text" },
+        { "{{ 9223372036854775807 | round(-1) }}", "round leaves the whole numbers" },
         { "{{ 1 | round(99) }}", "round takes -15 to 15 places" },
         { "{{ [1] | sum(start='a') }}", "sum from a text" },
         { "{{ ['a'] | sum }}", "sum of a text" },
@@ -271,6 +272,10 @@ static void test_filters(void **state)
         { "{{ ' a b  c '.split(none, 1) }}", "['a', 'b  c ']" },
         { "{{ [{'k': 1}, {'k': 2}] | sum('k', 0.5) }} {{ 7 | round }} {{ [1] == (1,) }}",
           "3.5 7 False" },
+        { "{{ 9007199254740993 | round }} {{ 50001 | round(-5) }} {{ 15 | round(-1) }} "
+          "{{ -25 | round(-1) }} {{ -26 | round(-1) }} {{ 9223372036854775807 | round }} "
+          "{{ 499999999999999 | round(-15) }} {{ true | round(-1) }}",
+          "9007199254740993 100000 20 -20 -30 9223372036854775807 0 0" },
         { "{{ 'a\n\nb' | indent(2, blank=true) }}", "a\n  \n  b" },
         { "{{ 'a\n\nb' | indent(2, first=true, blank=true) }}", "  a\n  \n  b" },
     };
