@@ -8,7 +8,8 @@ static const vkt__task_rules rows[] = {
     [VKT_TASK_SEGMENT] = { VKT_LOSS_KIND_CROSS_ENTROPY, "mean_iou",
                            .no_losses = "not for masks and pictures: loss.kind: dice_ce sums two" },
     [VKT_TASK_PICTURE] = { VKT_LOSS_KIND_MSE, "psnr",
-                           .no_losses = "not for masks and pictures: loss.kind: dice_ce sums two" },
+                           .no_losses =
+                               "not for pictures: loss.kind names the one that they have" },
     [VKT_TASK_DETECT] = { VKT_LOSS_KIND_DETECT, "map", true, VKT__OF_BOXES, VKT__OF_CLASSES,
                           "map, map50, macro_f1 and loss",
                           "not for boxes, whose loss has its two parts" },
