@@ -70,8 +70,8 @@ static void note_pictures(vkt_dataset *ds)
     free(seen);
 }
 
-/* Boxes that no cell is to find: those that are smaller have all of their cells. Of a large set a
- * part is looked at, spread over it: 2,000 pictures of 640x640 take a fraction of a second. */
+/* Boxes that no cell is to find: those that are smaller have all of their cells. A part of a
+ * large set is looked at, spread over it: 2,000 pictures of 640x640 take a fraction of a second. */
 static void note_cells(vkt_dataset *ds)
 {
     enum { MOST = 2000 };
