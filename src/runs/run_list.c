@@ -95,6 +95,7 @@ static vkt_status visit(reader *r, const folder *f)
     size_t n = 0;
     bool held = true;
     if (!vkt__is_dir(f->path)) return VKT_OK;
+    if (f->depth && !vkt__may_open(f->path)) return VKT_OK; /* a link that leads out */
     vkt_status st = vkt__run_load(f->path, &r->arena, &rec, &why);
     if (st == VKT_E_OOM_HOST) return st;
     if (st != VKT_OK && (st = vkt__holds_run(f->path, &r->arena, &held)) != VKT_OK) return st;

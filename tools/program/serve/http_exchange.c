@@ -54,14 +54,15 @@ void http_add_headers(const exchange *x, struct MHD_Response *r)
                             policy ? policy : "frame-ancestors 'none'");
 }
 
-enum MHD_Result http_send_body(const exchange *x, int status, const char *type, const char *body,
-                               size_t n, enum MHD_ResponseMemoryMode mode)
+/* challenge: what the client may show to be let in; NULL: nothing that this header names. */
+static enum MHD_Result send_body(const exchange *x, int status, const char *type, const char *body,
+                                 size_t n, enum MHD_ResponseMemoryMode mode, const char *challenge)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)body, mode);
     if (!r) return MHD_NO;
     MHD_add_response_header(r, "Content-Type", type);
     http_add_headers(x, r);
-    if (status == 401) MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
+    if (challenge) MHD_add_response_header(r, "WWW-Authenticate", challenge);
     if (status == 405) MHD_add_response_header(r, "Allow", "GET, HEAD, POST");
     if (status == 503) MHD_add_response_header(r, "Retry-After", "1");
     enum MHD_Result sent = MHD_queue_response(x->connection, (unsigned)status, r);
@@ -69,11 +70,18 @@ enum MHD_Result http_send_body(const exchange *x, int status, const char *type, 
     return sent;
 }
 
+enum MHD_Result http_send_body(const exchange *x, int status, const char *type, const char *body,
+                               size_t n, enum MHD_ResponseMemoryMode mode)
+{
+    return send_body(x, status, type, body, n, mode, NULL);
+}
+
 enum MHD_Result http_send_refusal(const exchange *x, int status, const char *why)
 {
     char text[512];
     size_t n = http_error_text(status, why, text, sizeof text);
-    return http_send_body(x, status, "application/json", text, n, MHD_RESPMEM_MUST_COPY);
+    return send_body(x, status, "application/json", text, n, MHD_RESPMEM_MUST_COPY,
+                     why == http_no_bearer ? "Bearer" : NULL);
 }
 
 const char *http_reserve(exchange *x, size_t more)
