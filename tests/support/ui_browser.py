@@ -188,7 +188,7 @@ try:
 
     # What takes long can be stopped.
     b("Page.navigate", url=link.split("?")[0] + "#data?path=data/big.csv")
-    wait("it looks", "$('.waiting', 'Looking') && $('.waiting').textContent.includes('1 s')")
+    wait("it looks", "$('.waiting', 'Looking') && $('.waiting button', 'Stop')")
     click(".waiting button", "Stop")
     wait("it has stopped", "$('.note', 'It was stopped.') && !$('.waiting')")
     wait("so it can be chosen again", "!document.querySelector('[aria-busy=true]')")
@@ -200,6 +200,15 @@ try:
     b("Page.navigate", url=link.split("?")[0] + "#data")
     wait("the place to drop", "!!$('.drop input')")
     node = b("DOM.querySelector", nodeId=b("DOM.getDocument")["root"]["nodeId"], selector=".drop input")["nodeId"]
+    # Stop ends the file that is on its way, too.
+    run("""window.real = window.fetch;
+        window.fetch = (path, how) => path.startsWith('/api/upload') ? new Promise((done, fail) => how.signal && how.signal.addEventListener('abort', () => fail(how.signal.reason))) : window.real(path, how); 0""")
+    b("DOM.setFileInputFiles", nodeId=node, files=[f"{root}/data/pictures/red/{k}.png" for k in (0, 1)])
+    wait("it copies", "$('.drop .waiting', 'Copying 1 of 2')")
+    click(".drop .waiting button", "Stop")
+    wait("the copy has stopped", "$('.drop .note', 'What was copied so far is in') && !$('.drop .waiting')")
+    run("window.fetch = window.real; 0")
+    os.rmdir(f"{root}/dropped")
     b("DOM.setFileInputFiles", nodeId=node, files=[os.path.abspath("photos.zip")])
     wait("it is shown", "document.querySelectorAll('.thumbs img').length > 10")
     wait("the pictures are drawn", "[...document.querySelectorAll('.thumbs img')].slice(0, 4).every(i => i.naturalWidth === 8)")

@@ -29,7 +29,6 @@ export function bytes(n) {
   return (i && n < 10 ? n.toFixed(1) : String(Math.round(n))) + " " + units[i];
 }
 export const number = v => v === null || v === undefined ? "–" : Math.abs(v) >= 1e6 || (v && Math.abs(v) < 1e-3) ? v.toExponential(2) : String(+v.toPrecision(4));
-/* A path of the API as people read it: %XX are bytes that are no letters. */
 /* As people read a path: the server writes % as %25, since it writes bytes that are no text as %XX. */
 export const plain = path => path.replaceAll("%25", "%");
 export const nameOf = path => path.split("/").pop() || path;
@@ -50,23 +49,23 @@ async function answer(got) {
 }
 
 async function ask(path, how) {
-  let got;
   try {
-    got = await fetch(path, how);
+    const got = await fetch(path, how);
+    lost.hidden = true;
+    return await answer(got);
   } catch (e) {
+    if (e instanceof Refused) throw e;
     if (how.signal && how.signal.aborted) throw new Refused(-1, "It was stopped.");
     lost.textContent = "The server does not answer. Is vktrain ui still running? The page goes on when it answers.";
     lost.hidden = false;
     throw new Refused(0, "the server does not answer");
   }
-  lost.hidden = true;
-  return answer(got);
 }
 
 /* GET, or POST of an object as JSON. Throws Refused, whose message is for people. What the server does for it ends when
- * the signal of an AbortController is given. */
+ * the signal is aborted. */
 export const api = (path, object, signal) => ask(path, object === undefined ? { signal } : { method: "POST", body: JSON.stringify(object), headers: { "Content-Type": "application/json" }, signal });
-export const send = (path, blob) => ask(path, { method: "POST", body: blob, headers: { "Content-Type": "application/octet-stream" } });
+export const send = (path, blob, signal) => ask(path, { method: "POST", body: blob, headers: { "Content-Type": "application/octet-stream" }, signal });
 
 /* ---- what parts show ---- */
 
@@ -78,12 +77,12 @@ export function note(text, title = "Not done. ") { return make("p", { className:
 
 /* What takes long: its text, which show() changes, the seconds so far, and a button that stops it as end() does. */
 export function waiting(text, stopped = () => {}) {
-  const control = new AbortController(), began = performance.now(), what = make("span", {}, text), so_far = make("span", { className: "small", "aria-hidden": "true" }), stop = make("button", { type: "button" }, "Stop");
+  const control = new AbortController(), began = performance.now(), what = make("span", {}, text), soFar = make("span", { className: "small", "aria-hidden": "true" }), stop = make("button", { type: "button" }, "Stop");
   stop.onclick = () => { control.abort(); stopped(); };
-  const element = make("div", { className: "row waiting" }, what, so_far, stop);
+  const element = make("div", { className: "row waiting" }, what, soFar, stop);
   const timer = setInterval(() => {
     if (!element.isConnected) clearInterval(timer);
-    else so_far.textContent = Math.round((performance.now() - began) / 1000) + " s";
+    else soFar.textContent = Math.round((performance.now() - began) / 1000) + " s";
   }, 1000);
   return { element, signal: control.signal, end: () => control.abort(), show: t => { what.textContent = t; } };
 }

@@ -7,7 +7,9 @@ const MOST_FILES = 20000, MOST_BYTES = 256 * 2 ** 20, MOST_ALL = 4 * 2 ** 30;
 /* ---- what was dropped: [{ name: "folder/file", blob() }] ---- */
 
 const entries = reader => new Promise((done, fail) => reader.readEntries(done, fail));
-async function walk(entry, above, out) {
+const stopped = (signal, to) => { if (signal.aborted) throw new Error("It was stopped." + (to ? " What was copied so far is in " + plain(to) + "." : "")); };
+async function walk(entry, above, out, signal) {
+  stopped(signal);
   if (out.length > MOST_FILES) throw new Error("more than " + count(MOST_FILES) + " files");
   if (entry.isFile) {
     const file = await new Promise((done, fail) => entry.file(done, fail));
@@ -16,11 +18,11 @@ async function walk(entry, above, out) {
   }
   const reader = entry.createReader();
   for (let got = await entries(reader); got.length; got = await entries(reader))
-    for (const e of got) await walk(e, above + entry.name + "/", out);
+    for (const e of got) await walk(e, above + entry.name + "/", out, signal);
 }
 
 /* The members of a zip, by its directory at the end: stored or deflated ones. */
-async function unzip(file) {
+async function unzip(file, signal) {
   const tail = new DataView(await file.slice(Math.max(0, file.size - 66000)).arrayBuffer());
   let end = tail.byteLength - 22;
   while (end >= 0 && tail.getUint32(end, true) !== 0x06054b50) end--;
@@ -29,6 +31,7 @@ async function unzip(file) {
   if (n === 0xffff || from === 0xffffffff) throw new Error(file.name + " is a zip of more than 65,535 files or 4 GiB: unpack it first");
   if (from + size > file.size) throw new Error(file.name + " is damaged");
   const view = new DataView(await file.slice(from, from + size).arrayBuffer()), out = [];
+  stopped(signal);
   for (let i = 0, at = 0; i < n; i++) {
     if (at + 46 > view.byteLength || view.getUint32(at, true) !== 0x02014b50) throw new Error(file.name + " is damaged");
     const method = view.getUint16(at + 10, true), packed = view.getUint32(at + 20, true), plain = view.getUint32(at + 24, true);
@@ -37,12 +40,12 @@ async function unzip(file) {
     const name = new TextDecoder().decode(new Uint8Array(view.buffer, at + 46, k));
     at += 46 + k + more;
     if (name.endsWith("/") || name.startsWith("__MACOSX/")) continue;
-    out.push({ name, size: plain, blob: () => member(file, local, packed, plain, method, name) });
+    out.push({ name, size: plain, blob: () => member(file, local, packed, plain, method, name, signal) });
   }
   return out;
 }
 
-async function member(file, local, packed, plain, method, name) {
+async function member(file, local, packed, plain, method, name, signal) {
   const head = new DataView(await file.slice(local, local + 30).arrayBuffer());
   const data = file.slice(local + 30 + head.getUint16(26, true) + head.getUint16(28, true)).slice(0, packed);
   if (method === 0) return data;
@@ -51,6 +54,7 @@ async function member(file, local, packed, plain, method, name) {
   for (let n = 0; ;) { /* no more than its directory says */
     const { done, value } = await reader.read();
     if (done) break;
+    stopped(signal);
     n += value.length;
     if (n > plain) throw new Error(name + " is larger than the zip says");
     parts.push(value);
@@ -85,25 +89,27 @@ async function copy(dir, files, name, tell, signal) {
   if (big) throw new Error(big.name + " has " + bytes(big.size) + ": copy it into the folder yourself");
   /* all in one folder: its name is enough */
   const top = files[0].name.split("/")[0] + "/", same = files.every(f => f.name.startsWith(top) && f.name.length > top.length);
+  stopped(signal);
   const to = one ? dir : await fresh(dir, same ? stem(top.slice(0, -1)) : name);
   let last = null, i = 0;
   for (const f of files) {
-    if (signal.aborted) throw new Error("It was stopped. What was copied so far is in " + plain(to) + ".");
+    stopped(signal, to);
     if (i++ % 20 === 0) tell(`Copying ${count(i)} of ${count(files.length)} files …`);
     const rest = same && !one ? f.name.slice(top.length) : f.name;
     if (rest.split("/").some(p => p.startsWith("."))) continue; /* .DS_Store and the like */
-    last = await send("/api/upload" + query({ to, name: text(rest) }), await f.blob());
+    try { last = await send("/api/upload" + query({ to, name: text(rest) }), await f.blob(), signal); } catch (e) { stopped(signal, to); throw e; }
   }
+  stopped(signal, to);
   return { path: one ? last.path : to };
 }
 
-async function taken(list, entriesOf) {
+async function taken(list, entriesOf, signal) {
   const out = [];
-  if (entriesOf.length) for (const e of entriesOf) await walk(e, "", out);
+  if (entriesOf.length) for (const e of entriesOf) await walk(e, "", out, signal);
   else for (const f of list) out.push({ name: f.webkitRelativePath || f.name, size: f.size, blob: async () => f });
   if (out.length !== 1 || !/\.zip$/i.test(out[0].name)) return { files: out, name: "dropped" };
   const zip = await out[0].blob();
-  return { files: await unzip(zip), name: stem(zip.name) };
+  return { files: await unzip(zip, signal), name: stem(zip.name) };
 }
 
 /* The place to drop files on; done(args): they are there. */
@@ -114,7 +120,7 @@ export function dropZone(dir, done) {
     const wait = waiting("Reading …");
     out.replaceChildren(wait.element);
     try {
-      const got = await taken([...list], entriesOf);
+      const got = await taken([...list], entriesOf, wait.signal);
       const at = await copy(dir, got.files, got.name, wait.show, wait.signal);
       say("Copied");
       done(at);

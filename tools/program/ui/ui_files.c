@@ -1,5 +1,6 @@
 /* Endpoints of the file browser: what is in a folder, a file's bytes for pictures, sounds and the
  * beginnings of texts, files that are dropped on the page. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,13 +230,20 @@ static bool parts_are_fine(const char *name)
     }
 }
 
+static bool same_but_case(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) a++, b++;
+    return !*a && !*b;
+}
+
 /* Refuses r since something of the name is there. A system that ignores case, as Windows does, may
- * have it by another name: then the refusal has both names. */
+ * have it by a name of other letters: then the refusal has both names. */
 static void refuse_name(http_request *r, const char *path, int status, const char *why)
 {
     char *real = ui_os_real(path), *slash = real ? strrchr(real, '/') : NULL;
     size_t n = slash ? (size_t)(slash - real) + 1 : 0;
-    if (slash && !strncmp(real, path, n) && !strchr(path + n, '/') && strcmp(real, path) != 0) {
+    if (slash && !strncmp(real, path, n) && strcmp(real, path) != 0 &&
+        same_but_case(slash + 1, path + n)) {
         char *own = ui_path_text(path + n), *there = ui_path_text(slash + 1);
         http_refuse(r, 409,
                     "'%.200s' is on this system the same as '%.200s', which is there "
