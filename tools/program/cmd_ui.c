@@ -8,6 +8,7 @@
 #include "ui_histories.h"
 #include "ui_jobs.h"
 #include "ui_os.h"
+#include "ui_studies.h"
 #include "ui_use.h"
 #endif
 
@@ -53,6 +54,7 @@ static int serve(const ui_options *o, ui *u)
         free(why);
         return CLI_DATA;
     }
+    ui_pages_clean();
     const char *link = cli_text("http://127.0.0.1:%u/?token=%s", http_port(u->http), u->token.link);
     printf("%s\nThis link opens the page once. Ctrl-C ends it; what trains goes on.\n", link);
     fflush(stdout);

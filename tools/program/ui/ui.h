@@ -74,12 +74,19 @@ bool ui_recipe_may_start(ui *u, http_request *r, const char *path);
 
 /* ---- short work by a child process: ui_ask.c ---- */
 
+typedef enum ui_cut {
+    UI_WHOLE,    /* it has ended by itself */
+    UI_TOO_LONG, /* the others: it was ended, and why */
+    UI_TOO_MUCH,
+    UI_ENDING, /* this program ends, or the client is gone */
+} ui_cut;
 typedef struct ui_said {
     int rc;
     const char *out; /* [n_out], a NUL behind it */
     size_t n_out;
     const char *err; /* its last lines, without the newline at the end */
-    bool late; /* it was ended, since it took too long or said too much, or this program ends */
+    ui_cut cut;
+    double seconds;    /* its limit */
     const char *about; /* as ui_ask was given it */
 } ui_said;
 typedef void (*ui_done)(ui *u, http_request *r, const ui_said *said);
@@ -89,7 +96,7 @@ typedef void (*ui_done)(ui *u, http_request *r, const ui_said *said);
  * refused. */
 void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_done done,
             char *about);
-/* Refuses r with the error that the command, argv[1], has said. */
+/* Refuses r with why it was cut, or with the error that the command, argv[1], has said. */
 void ui_refuse_said(http_request *r, const ui_said *said, const char *command);
 bool ui_asks_open(ui *u);
 bool ui_asks_step(ui *u); /* whether any is on its way: call it often then */

@@ -14,7 +14,7 @@ typedef struct asked {
     ui_child *child;
     ui_done done;
     char *about;
-    double until;
+    double seconds, until;
     char *out;
     size_t n_out;
     char err[MOST_ERR + 1];
@@ -46,7 +46,7 @@ void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_
     const char **words = cli_grow(NULL, (n + 1) * sizeof *words);
     memcpy(words, argv, (n + 1) * sizeof *words);
     words[0] = u->program;
-    *a = (asked) { .done = done, .until = cli_now() + seconds };
+    *a = (asked) { .done = done, .seconds = seconds, .until = cli_now() + seconds };
     bool started = ui_child_start(words, &a->child);
     free(words);
     if (started) {
@@ -81,12 +81,12 @@ static bool hear(asked *a)
     return true;
 }
 
-static void finish(ui *u, asked *a, int rc, bool late)
+static void finish(ui *u, asked *a, int rc, ui_cut cut)
 {
     while (a->n_err && a->err[a->n_err - 1] == '\n') a->n_err--;
     a->err[a->n_err] = 0;
     if (a->out) a->out[a->n_out] = 0;
-    ui_said said = { rc, a->out ? a->out : "", a->n_out, a->err, late, a->about };
+    ui_said said = { rc, a->out ? a->out : "", a->n_out, a->err, cut, a->seconds, a->about };
     ui_child_kill(&a->child);
     a->done(u, a->r, &said);
     free(a->out);
@@ -98,6 +98,17 @@ void ui_refuse_said(http_request *r, const ui_said *said, const char *command)
 {
     const char *last = NULL;
     size_t n = strlen(command);
+    if (said->cut == UI_TOO_LONG)
+        http_refuse(r, 504,
+                    "vktrain %s took more than %.0f s, the page's limit: in a terminal it has none",
+                    command, said->seconds);
+    else if (said->cut == UI_TOO_MUCH)
+        http_refuse(r, 413,
+                    "vktrain %s said more than %d MiB, the page's limit: in a terminal it has none",
+                    command, MOST_OUT >> 20);
+    else if (said->cut == UI_ENDING)
+        http_refuse(r, 503, "the server is ending");
+    if (said->cut) return;
     for (const char *p = said->err; (p = strstr(p, "error: ")); p += 7) last = p + 7;
     if (!last) last = *said->err ? said->err : "the command gave no reason";
     if (!strncmp(last, command, n) && !strncmp(last + n, ": ", 2)) last += n + 2;
@@ -114,10 +125,11 @@ bool ui_asks_step(ui *u)
         if (!a->r) continue;
         any = true;
         bool ended = ui_child_ended(a->child, &rc), fits = hear(a);
-        if (!fits || cli_now() > a->until || http_gone(a->r))
-            finish(u, a, rc, true);
-        else if (ended)
-            finish(u, a, rc, false);
+        ui_cut cut = http_gone(a->r)        ? UI_ENDING
+                     : !fits                ? UI_TOO_MUCH
+                     : cli_now() > a->until ? UI_TOO_LONG
+                                            : UI_WHOLE;
+        if (cut || ended) finish(u, a, rc, cut);
     }
     return any;
 }
@@ -126,7 +138,7 @@ void ui_asks_close(ui *u)
 {
     if (!u->asks) return;
     for (asked *a = u->asks->list; a < u->asks->list + MOST_ASKS; a++)
-        if (a->r) finish(u, a, 0, true);
+        if (a->r) finish(u, a, 0, UI_ENDING);
     free(u->asks);
     u->asks = NULL;
 }

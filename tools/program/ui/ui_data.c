@@ -43,13 +43,10 @@ static json_t *warnings(const char *err)
 static void looked(ui *u, http_request *r, const ui_said *said)
 {
     (void)u;
-    json_t *j = said->rc || said->late ? NULL : json_loadb(said->out, said->n_out, 0, NULL);
+    json_t *j = said->rc || said->cut ? NULL : json_loadb(said->out, said->n_out, 0, NULL);
     if (j) {
         json_object_set_new(j, "warnings", warnings(said->err));
         ui_answer(r, j);
-    } else if (said->late) {
-        http_refuse(r, 504, "looking took more than %d s: choose a smaller part of the data",
-                    LOOK_S);
     } else {
         ui_refuse_said(r, said, "init");
     }

@@ -98,16 +98,21 @@ static void list(ui *u, http_request *r, const json_t *in)
     ui_answer(r, json_pack("{s:o}", "recipes", all));
 }
 
-/* A child's JSON as the answer, or its error. */
+static char *named(const char *command)
+{
+    return strcpy(cli_grow(NULL, strlen(command) + 1), command);
+}
+
+/* A child's JSON as the answer, or its error; about: its command. */
 static void give_json(ui *u, http_request *r, const ui_said *said)
 {
     json_error_t e;
-    json_t *j = said->late ? NULL : json_loadb(said->out, said->n_out, 0, &e);
+    json_t *j = said->cut ? NULL : json_loadb(said->out, said->n_out, 0, &e);
     (void)u;
     if (j)
         ui_answer(r, j);
-    else if (said->late)
-        http_refuse(r, 504, "it took too long");
+    else if (said->cut)
+        ui_refuse_said(r, said, said->about);
     else
         http_refuse(r, 422, "%.600s", *said->err ? said->err : "it gave no answer");
 }
@@ -116,7 +121,7 @@ static void devices(ui *u, http_request *r, const json_t *in)
 {
     (void)in;
     ui_ask(u, r, (const char *const[]) { "vktrain", "devices", "--json", NULL }, 60, give_json,
-           NULL);
+           named("devices"));
 }
 
 /* ---- before a start ---- */
@@ -166,8 +171,8 @@ static void give_plan(ui *u, http_request *r, const ui_said *said)
     static const char head[] = "# plan of a training step\n";
     const char *plan = strstr(said->out, head);
     (void)u;
-    if (said->late)
-        http_refuse(r, 504, "the plan took too long");
+    if (said->cut)
+        ui_refuse_said(r, said, "train");
     else if (said->rc || !plan)
         http_refuse(r, 422, "%.600s", *said->err ? said->err : "there is no plan");
     else
@@ -202,7 +207,7 @@ static void measure(ui *u, http_request *r, const json_t *in)
     const char *trace = cli_text("%s/ui/trace.json", cache);
     const char *const more[] = { "--steps", "20", "--json", "--force", "-o", trace, NULL };
     memcpy(a.argv + a.n, more, sizeof more);
-    ui_ask(u, r, a.argv, 180, give_json, NULL);
+    ui_ask(u, r, a.argv, 180, give_json, named("profile"));
     free(a.recipe);
 }
 

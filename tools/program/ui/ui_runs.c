@@ -20,6 +20,7 @@ static struct {
     vkt_run_info **lists;
     size_t *n, n_lists;
     double read, took; /* when, and how long it took */
+    char wrong[400];   /* why a folder of the roots could not be read; "": all could */
 } seen;
 
 static void forget_list(void)
@@ -39,8 +40,10 @@ static void read_list(const ui *u, bool again)
     forget_list();
     seen.lists = cli_zeros(u->roots.n, sizeof *seen.lists);
     seen.n = cli_zeros(u->roots.n, sizeof *seen.n);
+    *seen.wrong = 0;
     for (size_t i = 0; i < u->roots.n; i++)
-        vkt_runs_list(u->roots.folder[i], &seen.lists[i], &seen.n[i]);
+        if (vkt_runs_list(u->roots.folder[i], &seen.lists[i], &seen.n[i]) != VKT_OK)
+            snprintf(seen.wrong, sizeof seen.wrong, "%s", vkt_last_error());
     seen.n_lists = u->roots.n;
     seen.read = cli_now();
     seen.took = seen.read - now;
@@ -195,8 +198,10 @@ static void answer_table(ui *u, http_request *r, table *t, runs_options *o)
     json_t *rows = json_array();
     for (size_t i = from; i < t->n && i < from + n; i++)
         json_array_append_new(rows, info_json(t->rows[i].r));
-    ui_answer(r, json_pack("{s:o, s:I, s:I, s:o}", "runs", rows, "from", (json_int_t)from, "all",
-                           (json_int_t)t->n, "command", runs_command(u, o, trials)));
+    json_t *j = json_pack("{s:o, s:I, s:I, s:o}", "runs", rows, "from", (json_int_t)from, "all",
+                          (json_int_t)t->n, "command", runs_command(u, o, trials));
+    if (*seen.wrong) json_object_set_new(j, "wrong", ui_json_text(seen.wrong));
+    ui_answer(r, j);
 }
 
 static void runs(ui *u, http_request *r, const json_t *in)
@@ -332,12 +337,10 @@ static void one_run(ui *u, http_request *r, const json_t *in)
 
 static void give_findings(ui *u, http_request *r, const ui_said *said)
 {
-    json_t *j = said->late ? NULL : json_loadb(said->out, said->n_out, 0, NULL);
+    json_t *j = said->cut ? NULL : json_loadb(said->out, said->n_out, 0, NULL);
     (void)u;
     if (j)
         ui_answer(r, j);
-    else if (said->late)
-        http_refuse(r, 504, "the findings took more than %d s", FINDINGS_S);
     else
         ui_refuse_said(r, said, "report");
 }

@@ -33,7 +33,7 @@ function table(panel) {
     try {
       j = await api("/api/runs" + query({ sort: state.sort, filter: state.filter, from: state.from, n: PAGE, trials: state.trials ? 1 : 0, again: again ? 1 : 0 }));
     } catch (e) { wrong.replaceChildren(note(e.message)); throw e; }
-    wrong.replaceChildren();
+    wrong.replaceChildren(...(j.wrong ? [note(j.wrong, "Runs may be missing. ")] : []));
     const now = JSON.stringify(j);
     if (now === before) return;
     before = now;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli.h"
 #include "runs_studies.h"
@@ -150,6 +151,21 @@ const char *ui_page_file(void)
     return cli_text("%s/ui/report-%d-%u.html", cache, ui_os_id(), n++);
 }
 
+void ui_pages_clean(void)
+{
+    enum { OLD_S = 3600, MOST_FILES = 100000 }; /* another vktrain ui may be writing newer ones */
+    char cache[1024];
+    ui_os_entry *e = NULL;
+    size_t n = 0, all;
+    if (!vkt_cache_folder(cache, sizeof cache) || strlen(cache) > 400) return;
+    if (ui_os_list(cli_text("%s/ui", cache), MOST_FILES, &e, &n, &all))
+        for (size_t i = 0; i < n; i++)
+            if (e[i].file && !strncmp(e[i].name, "report-", 7) && strlen(e[i].name) < 100 &&
+                e[i].time + OLD_S < time(NULL))
+                remove(cli_text("%s/ui/%s", cache, e[i].name));
+    ui_os_list_free(e, n);
+}
+
 /* It may run its own script, but as a stranger: it can neither ask this server nor read the page
  * around it. */
 void ui_give_page(http_request *r, const char *file)
@@ -173,15 +189,12 @@ void ui_give_page(http_request *r, const char *file)
 static void give_report(ui *u, http_request *r, const ui_said *said)
 {
     (void)u;
-    if (!said->late && !said->rc) {
+    if (!said->cut && !said->rc) {
         ui_give_page(r, said->about);
         return;
     }
     remove(said->about);
-    if (said->late)
-        http_refuse(r, 504, "the report was not made within %d s", REPORT_S);
-    else
-        ui_refuse_said(r, said, "report");
+    ui_refuse_said(r, said, "report");
 }
 
 /* The report of a run or study as it stands now, in no file of theirs. A long run's takes seconds.

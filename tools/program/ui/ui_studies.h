@@ -8,5 +8,7 @@
 const char *ui_page_file(void);
 /* Gives the page and removes its file. */
 void ui_give_page(http_request *r, const char *file);
+/* Removes old pages and parts of them, which processes that were killed have left. */
+void ui_pages_clean(void);
 
 #endif
