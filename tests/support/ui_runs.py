@@ -188,21 +188,33 @@ def opening(ui):
         t = threading.Thread(target=lambda: got.append(ui.raw("POST", "/api/use/open", json.dumps({"model": model}), {"Content-Type": "application/json"})))
         t.start()
         return t, got
-    t, got = start("straight")
-    n, others = 0, []
-    while t.is_alive():
+    def under_way(model, other):
+        """The thread that opens it; again, where the other one came first, or the model was open already."""
+        for _ in range(50):
+            t, got = start(model)
+            time.sleep(0.02)
+            said = ui.raw("POST", "/api/use/open", json.dumps({"model": other}), {"Content-Type": "application/json"})
+            if said[0] == 409: return t, got, said
+            t.join()
+            ui.post("/api/use/close")
+        raise AssertionError(f"{other} was not refused while {model} was opened: {said}")
+    t, got, said = under_way("straight", "stopped")
+    n = 0
+    while t.is_alive() and n < 20:
         ui.get("/api/roots")
         n += 1
-        if n == 2: others = [ui.raw("POST", "/api/use/open", json.dumps({"model": "stopped"}), {"Content-Type": "application/json"})]
     t.join()
-    assert got[0][0] == 200 and n >= 5 and others[0][0] == 409 and b"is being opened" in others[0][2], (got, n, others)
+    assert b"is being opened" in said[2] and got[0][0] == 200 and json.loads(got[0][2])["path"].endswith("straight"), (got, said)
+    assert n >= 3, n
     ui.post("/api/use/close")
-    t, got = start("stopped")
-    ui.until("it is being opened", lambda: ui.raw("POST", "/api/use/open", json.dumps({"model": "straight"}), {"Content-Type": "application/json"})[0] == 409 or not t.is_alive())
+    t, got, said = under_way("stopped", "straight")
     ui.post("/api/use/close")
+    facts = ui.post("/api/use/open", model="straight")  # waits for the end of what was closed, then it is opened
     t.join()
-    assert got[0][0] in (200, 409), got
-    time.sleep(1)
+    assert facts["path"].endswith("straight") and got[0][0] in (200, 409), (facts, got)
+    row = ui.answer(*ui.raw("POST", "/predict", json.dumps([[0] * 64]), {"Content-Type": "application/octet-stream"}))
+    assert len(row["predictions"]) == 1
+    ui.post("/api/use/close")
     refused(409, "no model", lambda: ui.answer(*ui.raw("POST", "/predict", b"[]", {"Content-Type": "application/octet-stream"})))
 
 
@@ -225,6 +237,36 @@ def texts(ui):
     refused(409, "no language model", ui.post, "/v1/completions", **ask)
 
 
+def what_is_missing():
+    """A folder of --root that is gone is named, and the runs of the rest are listed."""
+    os.mkdir("gone")
+    ui = Ui(program, "--root", ".", "--root", "gone").enter()
+    assert "wrong" not in ui.get("/api/runs", again=1)
+    os.rmdir("gone")
+    j = ui.get("/api/runs", again=1)
+    assert j["all"] > 3 and "gone" in j["wrong"], j
+    assert ui.close() == 130
+
+
+def ending():
+    """Who waits for a child while the server is asked to end is told so; the next one removes what old children have left."""
+    cache = os.path.join(os.environ["XDG_CACHE_HOME"], "vktrain", "ui")
+    old, new, own = (os.path.join(cache, name) for name in ("report-1-2.html.tmp3-4", "report-1-3.html", "queue-of-mine"))
+    for path in (old, new, own): open(path, "w").close()
+    for path in (old, own): os.utime(path, (1e9, 1e9))
+    ui = Ui(program).enter()
+    assert [os.path.exists(path) for path in (old, new, own)] == [False, True, True], os.listdir(cache)
+    with open("big.csv", "w") as f: f.write("a,b,c\n" + "".join(f"{i},{i % 7},x{i % 5}\n" for i in range(100000)) * 40)
+    got, children = [], f"/proc/{ui.process.pid}/task/{ui.process.pid}/children"
+    t = threading.Thread(target=lambda: got.append(ui.raw("POST", "/api/look", json.dumps({"path": "big.csv"}), {"Content-Type": "application/json"})))
+    t.start()
+    if os.path.exists(children): ui.until("it looks", lambda: open(children).read().split())
+    else: time.sleep(1)
+    assert ui.close() == 130
+    t.join()
+    assert got[0][0] == 503 and b"the server is ending" in got[0][2], got
+
+
 ui = Ui(program).enter()
 try:
     what_fails(ui)
@@ -239,6 +281,8 @@ try:
     opening(ui)
     texts(ui)
     assert ui.close() == 130
+    what_is_missing()
+    ending()
 except BaseException:
     if ui.process.poll() is None:
         for j in ui.jobs():

@@ -15,8 +15,8 @@
 enum { TOP = 5, TEXTS = 2 };
 static const double idle_s = 900; /* after which a model that nobody asks is closed */
 
-/* A model that is opened in a thread of its own, since that may take a minute: it alone touches
- * this until it has ended. */
+/* A model that is opened in a thread, since that may take a minute. It is the thread's until that
+ * has ended; r is the main thread's all the time. */
 static struct {
     ui_task *task;   /* NULL: none is opened */
     http_request *r; /* waits for it; NULL: it was closed meanwhile */
@@ -26,6 +26,12 @@ static struct {
     vkt_status st;
     char why[512];
 } opens;
+
+/* The newest request for another model, while one that was closed is still being opened. */
+static struct {
+    http_request *r; /* NULL: none */
+    char *path, *device;
+} next;
 
 static struct {
     serve_predictor *predictor; /* or */
@@ -75,7 +81,22 @@ static void open_now(void *unused)
     if (opens.st != VKT_OK) snprintf(opens.why, sizeof opens.why, "%s", vkt_last_error());
 }
 
-/* The thread has ended: what it opened is the model. */
+static void take_over(ui *u);
+
+/* Takes path and device. */
+static void begin(ui *u, http_request *r, char *path, char *device)
+{
+    close_model();
+    opens.r = r;
+    opens.path = path;
+    opens.device = device;
+    json_object_seed(0); /* jansson wants this before it is used by several threads */
+    if (ui_task_start(open_now, NULL, &opens.task)) return;
+    open_now(NULL);
+    take_over(u);
+}
+
+/* The thread has ended: what it opened is the model, unless it was closed. */
 static void take_over(ui *u)
 {
     ui_task_join(&opens.task);
@@ -93,12 +114,20 @@ static void take_over(ui *u)
         http_refuse(opens.r, 422, "%s", opens.why);
     if (opens.st != VKT_OK || !opens.r) close_model();
     opens.r = NULL;
+    http_request *r = next.r;
+    next.r = NULL;
+    if (r) begin(u, r, next.path, next.device);
 }
 
 static void give_up(const char *why)
 {
     if (opens.r) http_refuse(opens.r, 409, "%s", why);
     opens.r = NULL;
+    if (!next.r) return;
+    http_refuse(next.r, 409, "%s", why);
+    next.r = NULL;
+    free(next.path);
+    free(next.device);
 }
 
 void ui_use_close(void)
@@ -130,29 +159,31 @@ static void open_model(ui *u, http_request *r, const json_t *in)
     if (!path) return;
     const char *there = opens.task ? opens.path : model.path;
     bool same = there && !strcmp(there, path);
-    if (same || opens.task) {
-        free(path);
-        if (!opens.task) {
-            answer_facts(u, r);
-        } else if (same) { /* a page that was loaded again */
-            give_up("it was asked for again");
-            opens.r = r;
-        } else {
-            http_refuse(r, 409, "another model is being opened: wait for it, or close it");
-        }
+    char *by = device && *device ? strcpy(cli_grow(NULL, strlen(device) + 1), device) : NULL;
+    if (!opens.task && !same) {
+        begin(u, r, path, by);
         return;
     }
-    close_model();
-    opens.r = r;
-    opens.path = path;
-    opens.device = device && *device ? strcpy(cli_grow(NULL, strlen(device) + 1), device) : NULL;
-    json_object_seed(0); /* jansson wants this before it is used by several threads */
-    if (ui_task_start(open_now, NULL, &opens.task)) return;
-    open_now(NULL);
-    take_over(u);
+    if (opens.task && !same && !opens.r) { /* that one was closed */
+        give_up("another model was asked for");
+        next.r = r;
+        next.path = path;
+        next.device = by;
+        return;
+    }
+    free(path);
+    free(by);
+    if (!opens.task) {
+        answer_facts(u, r);
+    } else if (same) { /* a page that was loaded again */
+        give_up("it was asked for again");
+        opens.r = r;
+    } else {
+        http_refuse(r, 409, "another model is being opened: wait for it, or close it");
+    }
 }
 
-/* What is being opened is closed when it is open. */
+/* What is being opened is closed as soon as it is open. */
 static void close_asked(ui *u, http_request *r, const json_t *in)
 {
     (void)u;

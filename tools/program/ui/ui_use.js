@@ -187,8 +187,8 @@ async function open(panel, args) {
   const form = make("form", { "aria-label": "Which model" }, make("div", { className: "fields one" }, field("model", model), names), make("div", { className: "row" }, go, shut));
   async function load() {
     go.disabled = true;
-    place.replaceChildren(waiting("The model is opened; the first time that takes a while …", () => api("/api/use/close", {}).catch(() => {})).element);
-    say("The model is opened");
+    place.replaceChildren(waiting("The model is being opened; the first time that takes a while …", () => api("/api/use/close", {}).catch(() => {})).element);
+    say("The model is being opened");
     try {
       const facts = await api("/api/use/open", { model: model.value.trim() }), answer = make("div", { role: "status" });
       const about = facts.kind === "text" ? `A language model${facts.chat ? " with a chat template" : ""}, texts of ${facts.context} tokens at most.`
