@@ -146,7 +146,31 @@ try:
     # It answers a dropped picture, as the command does.
     run("history.back()")
     wait("the table again", "$('#tab-runs tbody tr')")
+
+    # While a run is read in parts the page says so, and asks for no findings; a refusal of them is shown, and they are asked for again.
+    run("""window.real = window.fetch, window.parts = 3, window.asked = 0, window.early = false;
+      const as = (j, status) => new Response(JSON.stringify(j), {status, headers: {'Content-Type': 'application/json'}});
+      window.fetch = async (path, how) => {
+        if (path.startsWith('/api/run/findings')) {
+          window.early = window.early || window.parts > 0;
+          if (!window.asked++) return as({error: {message: 'too much is asked'}}, 503);
+        }
+        const got = await window.real(path, how);
+        if (!path.startsWith('/api/run?') || !window.parts) return got;
+        window.parts--;
+        const j = await got.json();
+        j.reading = true;
+        if (j.last) j.last.step = 7;
+        return as(j, 200);
+      }; 0""")
     click("#tab-runs tbody a")
+    here = lambda name: fact(name).replace(".facts", "#tab-runs .facts")
+    wait("it is read", f"{here('curves')}.includes('reading') && {here('training loss')} === '' && !{here('steps')}.startsWith('7 ')")
+    wait("the refusal", "$('.run .note', 'too much is asked')")
+    assert not run("window.early")
+    wait("they are asked for again", "window.asked === 2 && !$('.run .note', 'too much is asked')")
+    assert run(here("curves")) == "" != run(here("training loss"))
+    run("window.fetch = window.real; 0")
     click("button", "Use it")
     wait("it is open", "$('label.drop')")
     run("""fetch('/api/file?path=pictures/red/3.png').then(r => r.blob()).then(blob => {

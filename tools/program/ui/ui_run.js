@@ -72,7 +72,7 @@ function worst(text) {
 export function runView(run) {
   const heading = make("h2", { className: "name" }, nameOf(run)), facts = make("dl", { className: "facts" });
   const bar = make("progress", { "aria-label": "Steps done" }), buttons = make("div", { className: "row" });
-  const plots = figures(), found = make("div"), sample = make("div"), written = make("input", { maxLength: 300, autocomplete: "off" }), after = make("div"), by = make("div"), error = make("div");
+  const plots = figures(), found = make("div"), sample = make("div"), written = make("input", { maxLength: 1000, autocomplete: "off" }), after = make("div"), by = make("div"), error = make("div");
   const noting = make("form", { className: "noting", hidden: true, "aria-label": "Note" }, make("div", { className: "fields one" }, field("note: why this run, what came of it", written)), make("div", { className: "row" }, make("button", {}, "Save the note")));
   written.oninput = () => { typed = true; };
   noting.onsubmit = async e => {
@@ -85,7 +85,7 @@ export function runView(run) {
     } catch (x) { noting.append(note(x.message, "Not saved. ")); }
   };
   const element = make("section", { "aria-label": "The run " + nameOf(run), className: "run" }, heading, bar, facts, buttons, error, noting, found, plots.element, sample, after, by);
-  let have = "", last = null, evaluated = "", said = new Set(), findAt = 0, finding = false, typed = false;
+  let have = "", last = null, evaluated = "", shown = "", fresh = false, said = new Set(), findAt = 0, failed = false, finding = false, typed = false;
 
   const order = o => api("/api/run/order", { run, order: o });
   async function stop() {
@@ -106,12 +106,12 @@ export function runView(run) {
   }
   function fact(name, text) { return make("div", {}, make("dt", {}, name), make("dd", {}, text)); }
   function showFacts(j) {
-    const x = j.info, l = j.last, e = j.evaluation;
+    const x = j.info, l = j.reading ? null : j.last, e = j.reading ? null : j.evaluation; /* those of a part are old */
     const state = stateOf(x);
     bar.max = Math.max(x.total, 1);
     bar.value = l ? l.step : x.step;
     facts.replaceChildren(...[
-      fact("state", state), fact("steps", `${count(l ? l.step : x.step)} of ${count(x.total)}`),
+      fact("state", state), fact("steps", `${count(l ? l.step : x.step)} of ${count(x.total)}`), j.reading && fact("curves", `reading … ${count(j.steps || 0)} steps so far`),
       x.alive && l && fact("time left, about", duration(l.left)), l && fact("training loss", number(l.loss)),
       e && fact(`${e.split}, step ${count(e.step)}`, `loss ${number(e.loss)}${e.accuracy !== null ? ", accuracy " + percent(e.accuracy) : ""}${e.mae !== null ? ", mae " + number(e.mae) : ""}`),
       x.best !== null && x.metric && fact("best " + x.metric, `${value(x.metric, x.best)}, step ${count(x.best_step)}`),
@@ -126,7 +126,17 @@ export function runView(run) {
     return false;
   }
   async function showFindings() {
-    const { findings } = await api("/api/run/findings" + query({ run }));
+    const began = performance.now();
+    let findings = null;
+    finding = true;
+    failed = false;
+    try { findings = (await api("/api/run/findings" + query({ run }))).findings; } catch (e) {
+      failed = e.status !== 422; /* 422: it can't be read, now and later */
+      if (failed) evaluated = "";
+      if (!found.textContent.includes(e.message)) found.replaceChildren(note(e.message, "No findings. "));
+    }
+    finding = false;
+    findAt = performance.now() + Math.max(failed ? 3000 : 0, 30 * (performance.now() - began));
     if (!findings) return;
     for (const f of findings) if (!said.has(f.name)) { said.add(f.name); say("Finding: " + f.text); }
     found.replaceChildren(...findings.map(f => make("p", { className: "note" }, make("b", {}, f.name[0].toUpperCase() + f.name.slice(1).replaceAll("_", " ").replaceAll("-", " ") + ". "), f.text)));
@@ -150,18 +160,22 @@ export function runView(run) {
       if (last !== "waiting") { last = "waiting"; facts.replaceChildren(fact("state", "in the queue, or about to begin")); }
       return;
     }
-    const changed = showFacts(j), now = (j.have || "").split(":")[2] + stateOf(j.info);
+    fresh = showFacts(j) || fresh;
+    const now = (j.have || "").split(":")[2] + stateOf(j.info);
     if (j.curves) plots.show(j.curves);
     if (j.have) have = j.have;
     if (j.sample) sample.replaceChildren(make("h3", {}, `What it wrote at step ${count(j.sample.step)}`), make("pre", { className: "quote", tabIndex: 0 }, j.sample.text));
-    if (now !== evaluated && !finding && (changed || !j.info.alive || performance.now() > findAt)) { /* of a long run they take seconds */
-      evaluated = now;
-      finding = true;
-      const began = performance.now();
-      showFindings().catch(() => {}).then(() => { finding = false; findAt = performance.now() + 30 * (performance.now() - began); });
-      if (changed || !j.info.alive) await showMore();
-    }
     if (!by.firstChild && j.watch) by.replaceChildren(command(j.watch, "Watch by command"));
+    if (j.reading) return;
+    const ended = fresh || !j.info.alive;
+    if (now !== evaluated && !finding && ((ended && !failed) || performance.now() > findAt)) { /* of a long run they take seconds */
+      evaluated = now;
+      showFindings();
+    }
+    if (now === shown || !ended) return;
+    await showMore();
+    shown = now;
+    fresh = false;
   }
   return { element, close: every(1000, tick) };
 }
