@@ -161,10 +161,10 @@ static void what_has_no_time_is_left_out(void **state)
 }
 
 /* Items that take at least ten times as long as was thought, and would be measured again. */
-static double shares[10];
+static double shares[10], again[10]; /* of the first measurement of each and of later ones */
 static vkt_status run_slowly(vkt__bencher *b, const vkt__bench_item *item)
 {
-    if (!calls[item->arg]++) shares[item->arg] = b->share;
+    (calls[item->arg]++ ? again : shares)[item->arg] = b->share;
     vkt__sleep_ms(10);
     vkt_bench_row *r = vkt__bench_row(b->out, item->group, item->name, "us", false);
     r->value = r->min = r->max = r->q1 = r->q3 = 10;
@@ -198,6 +198,38 @@ static void a_minute_is_shared(void **state)
         free(list.item);
         vkt_bench_destroy(&b.out);
     }
+}
+
+/* Beside a baseline, which was measured in full, so is what is measured again. */
+static void what_is_measured_again_beside_a_baseline_has_its_whole_share(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a", "b", "c" };
+    vkt_bench *baseline = NULL;
+    for (int k = 0; k < 2; k++) {
+        vkt__bencher b = { .desc = &(
+                               vkt_bench_desc) { .quick = true, .once = !k, .baseline = baseline },
+                           .out = vkt__bench_create(),
+                           .min_runs = 5,
+                           .minute_s = 0.015 };
+        vkt__bench_items list = { 0 };
+        memset(calls, 0, sizeof calls);
+        for (uint32_t i = 0; i < VKT_COUNT(names); i++)
+            vkt__bench_plan(&list, VKT_BENCH_OPS, names[i], 0.01, run_slowly, i, 0);
+        REQUIRE_OK(vkt__bench_measure(&b, &list));
+        free(list.item);
+        if (!k) {
+            baseline = b.out;
+            continue;
+        }
+        assert_true(shares[2] < 0.5);
+        for (size_t i = 0; i < VKT_COUNT(names); i++) {
+            assert_int_equal(calls[i], 3);
+            assert_true(again[i] == 1);
+        }
+        vkt_bench_destroy(&b.out);
+    }
+    vkt_bench_destroy(&baseline);
 }
 
 /* Measures five times; the middle one is 12. */
@@ -274,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_device_lost_while_repeating_leaves_each_row_once),
         cmocka_unit_test(what_has_no_time_is_left_out),
         cmocka_unit_test(a_minute_is_shared),
+        cmocka_unit_test(what_is_measured_again_beside_a_baseline_has_its_whole_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
