@@ -13,7 +13,7 @@ static void put_number(vkt__str *s, double v)
 void vkt__machine_csv(const vkt__machine_view *v, vkt__str *out)
 {
     vkt__str_printf(out, "device,vendor,type,system,driver,version,commit,settings,group,row,unit,"
-                         "better,value,low,high,percent_of_ceiling,joules_of_item,growth,files\n");
+                         "better,value,low,high,percent_of_ceiling,joules_of_item,files,growth\n");
     for (size_t i = 0; i < v->n_measures; i++) {
         const vkt__measure *x = &v->measure[i];
         for (size_t k = 0; k < x->n; k++) {
@@ -30,13 +30,14 @@ void vkt__machine_csv(const vkt__machine_view *v, vkt__str *out)
                 vkt__str_csv(out, text[t]);
                 vkt__str_printf(out, ",");
             }
-            const double number[] = { y->value,   y->low,    y->high,
-                                      y->percent, y->joules, y->row->growth };
+            const double number[] = { y->value, y->low, y->high, y->percent, y->joules };
             for (size_t t = 0; t < VKT_COUNT(number); t++) {
                 put_number(out, number[t]);
                 vkt__str_printf(out, ",");
             }
-            vkt__str_printf(out, "%zu\n", y->n_files);
+            vkt__str_printf(out, "%zu,", y->n_files);
+            put_number(out, y->row->growth);
+            vkt__str_printf(out, "\n");
         }
     }
 }
