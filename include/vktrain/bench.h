@@ -54,7 +54,7 @@ typedef struct vkt_bench_row {
     double ci;                    /* half of the median's 95% confidence interval, in % of it */
     double of_matmul; /* convolutions: % of the speed of the same product by matmul; NAN */
     double growth;    /* host: the exponent by which the time grows from a quarter of the size on;
-                         NAN, in files of before 0.2.0, too */
+                         NAN; older files do not have it */
 } vkt_bench_row;
 
 /* What is needed to judge the numbers. Texts are never NULL. */
@@ -103,7 +103,8 @@ typedef struct vkt_bench_progress {
 
 typedef struct vkt_bench_desc {
     bool quick; /* small shapes and short times: under a minute on two CPU cores that do nothing
-                   else; as it ends, rows get fewer runs */
+                   else; late rows get fewer runs, and none is left out: a slow machine needs more
+                   than the minute */
     bool once;  /* one run of everything, no warm-up, smallest shapes: for tests; times mean nothing
                  */
     const char *only; /* "ceilings", "ops", "steps"; NULL: all of these. Ops and steps measure the

@@ -46,7 +46,7 @@ printf '{"size": 31.5, "kind": "b"}\n{"size": 2, "kind": "a"}\n' >rows.jsonl
 python3 "$clients" table $port $pid want >said 2>&1 || { cat said; fail table; }
 ended 130
 VKT_SERVE_TOKEN=0123456789abcdef served t --max-body 1
-grep -q 'answers who has the token; Ctrl-C' address || fail "it does not say that it has a token"
+grep -q 'answers requests that have the token; Ctrl-C' address || fail "it does not say that it has a token"
 python3 "$clients" token $port $pid 0123456789abcdef >said 2>&1 || { cat said; fail token; }; cat said
 ended 130
 served t --token fedcba9876543210

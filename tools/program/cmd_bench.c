@@ -22,8 +22,8 @@ typedef struct bench_options {
 static const char *const only_names[] = { NULL, "ceilings", "ops", "steps" };
 static const cli_flag flags[] = {
     { "--quick", CLI_BOOL, AT(quick), NULL, NULL,
-      "small shapes and short times: under a minute on two CPU cores that do nothing else; as it "
-      "ends, rows get fewer runs" },
+      "small shapes and short times: under a minute on two CPU cores that do nothing else; late "
+      "rows get fewer runs, and none is left out: a slow machine needs more than the minute" },
     { "--key", CLI_BOOL, AT(key), NULL, NULL,
       "measure the rows that decide, in 90 s on a GPU: ceilings, products (GPT-2's, too), "
       "attention, "

@@ -37,7 +37,7 @@ static void keep_finding(void *list, const char *name, const char *text)
 static int print_json(const report_options *o)
 {
     if (o->out || o->common.n_args != 1) {
-        cli_error("report: --json takes one run, and writes no page: leave the others and -o out");
+        cli_error("report: --json writes no page: name one run, without -o");
         return CLI_USAGE;
     }
     json_t *all = json_array();

@@ -33,8 +33,8 @@ static const cli_flag flags[] = {
     { "--timeout", CLI_UINT, AT(read_s), "S", "20",
       "seconds in which a request must have come in" },
     { "--token", CLI_TEXT, AT(token), "TEXT", "VKT_SERVE_TOKEN",
-      "answer only who sends it (Authorization: Bearer TEXT); by the variable it is in no list of "
-      "processes" },
+      "refuse requests without this secret (Authorization: Bearer TEXT); set the variable instead, "
+      "so that the list of processes does not show it" },
     { 0 },
 };
 
@@ -69,7 +69,7 @@ static bool is_token(const char *s)
     if (n >= LEAST && n <= MOST && visible == n) return true;
     cli_error(
         "serve: a token has %d to %d characters of ASCII without blanks: this one is shorter, "
-        "longer or has others",
+        "longer or has other characters",
         LEAST, MOST);
     return false;
 }
@@ -98,7 +98,7 @@ static int serve(const serve_options *o, served *m)
     else
         serve_predictor_pages(m->predictor, http);
     printf("http://127.0.0.1:%u/ answers%s; Ctrl-C ends\n", http_port(http),
-           o->token ? " who has the token" : "");
+           o->token ? " requests that have the token" : "");
     fflush(stdout);
     while (st != VKT_E_DEVICE && !cli_interrupted(false)) st = answer(m, http);
     if (m->text) serve_text_end(m->text);

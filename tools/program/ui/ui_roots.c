@@ -208,9 +208,8 @@ char *ui_roots_new(const ui_roots *r, const char *text, const char **why)
     return out;
 }
 
-/* Bytes of a digit as Windows numbers its ports by: 0 to 9, and the superscripts of 1 to 3 in
- * UTF-8.
- */
+/* A digit in the names of Windows' ports: its length in bytes; 0: none. They are 0 to 9 and the
+ * superscripts of 1 to 3. */
 static size_t digit(const char *s)
 {
     if (*s >= '0' && *s <= '9') return 1;
