@@ -71,7 +71,8 @@ VKT_API bool vkt_run_alive(const char *run_dir); /* a process is training in thi
 VKT_API bool vkt_run_abandoned(const char *run_dir);
 
 /* Changes the note of a run, in progress or not: RUN/note.txt, which counts instead of the recipe's
- * from now on; "" is an empty one. ARG: no run's folder, or no line of UTF-8 of at most 1000 bytes.
+ * until the run is resumed with another; "" is an empty one. ARG: no run's folder, or no line of
+ * UTF-8 of at most 1000 bytes.
  */
 VKT_API vkt_status vkt_run_set_note(const char *run_dir, const char *note);
 

@@ -284,6 +284,7 @@ static vkt_status load(const char *dir, vkt__arena *a, vkt__run_record *rec, con
     free(data);
     if (!reason) {
         const char *note = vkt__run_note(dir, a);
+        rec->own_note = rec->note;
         if (note) rec->note = note;
         return VKT_OK;
     }

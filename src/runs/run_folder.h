@@ -9,6 +9,7 @@
 /* run.json. Texts NULL and numbers NAN where unknown. Keep texts alive while they are written. */
 typedef struct vkt__run_record {
     const char *name, *note;
+    const char *own_note; /* as loaded: run.json's, where note.txt counts instead of it */
     const char *status; /* "running", "done", "interrupted", "failed"; as loaded also "killed": the
                            file says that it is running, and no process trains in the folder */
     const char *error;  /* of a failed run: one line */

@@ -30,6 +30,21 @@ const char *vkt__run_note(const char *dir, vkt__arena *a)
     return note;
 }
 
+vkt_status vkt__run_note_drop(const char *dir)
+{
+    vkt__arena a = { 0 };
+    const char *path = vkt__arena_printf(&a, "%s/%s", dir, name);
+    vkt_status st = VKT_OK;
+    vkt__file_remove(path);
+    if (!vkt__is_absent(path))
+        st = vkt__fail(VKT_E_IO, "run",
+                       "'%s' can't be removed, so the note that is given now would not count: "
+                       "remove it, or resume without a note",
+                       path);
+    vkt__arena_finish(&a);
+    return st;
+}
+
 vkt_status vkt_run_set_note(const char *run_dir, const char *note)
 {
     vkt__arena a = { 0 };

@@ -8,5 +8,7 @@
 
 /* The changed note, in the arena; NULL: nobody has changed it. One that can't be read says so. */
 const char *vkt__run_note(const char *dir, vkt__arena *a);
+/* Leaves run.json's to count again. */
+vkt_status vkt__run_note_drop(const char *dir);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "data/dataset.h"
 #include "runs/curve.h"
+#include "runs/run_note.h"
 #include "runs/sample_files.h"
 #include "train/measures/classes.h"
 #include "train/measures/share_error.h"
@@ -224,6 +225,14 @@ static vkt_status load_record(vkt__trainer *t, vkt__arena *a, vkt__run_record *o
     return VKT_OK;
 }
 
+/* A note that is given now counts, though somebody has changed the one that the run began with. */
+static vkt_status take_note(const vkt__trainer *t, const vkt__run_record *old)
+{
+    bool known = old->status != NULL; /* else its run.json is damaged */
+    bool other = known && strcmp(t->c->note, old->own_note ? old->own_note : "") != 0;
+    return other || t->desc->new_note ? vkt__run_note_drop(t->run->dir) : VKT_OK;
+}
+
 /* The least weight that a layer's newest batch has in its running averages; 1: it has none. */
 static double least_momentum(const vkt_layer *l, size_t n)
 {
@@ -281,6 +290,7 @@ vkt_status vkt__trainer_open_run(vkt__trainer *t)
         t->before_s = isnan(old.seconds) ? 0 : old.seconds;
         r->best_step = old.best_step;
         r->best_metric = old.best_metric;
+        VKT_TRY(take_note(t, &old));
     }
     vkt__ranks_name_devices(t, t->device, sizeof t->device);
     snprintf(t->driver, sizeof t->driver, "%s %s", caps->driver, caps->driver_info);

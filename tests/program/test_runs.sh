@@ -32,6 +32,20 @@ runs kept --note 'the labels were mended: ü'
 "$program" train digits --run kept --resume --set train.steps=10 >log 2>&1 || fail "resuming with a note"
 runs kept --json; has '"note": "the labels were mended: ü"'; has '"total": 10'
 [ "$(cat kept/note.txt)" = 'the labels were mended: ü' ] || fail "note.txt"
+# ---- a note that is given on resuming counts, also one that the run has had before; nobody changes it later
+for note in third "it's mine"; do
+    runs kept --note second
+    "$program" train digits --run kept --resume --set "note=$note" >log 2>&1 || fail "resuming with another note"
+    runs kept --json; has "\"note\": \"$note\""; [ ! -e kept/note.txt ] || fail "note.txt is left"
+    "$program" train digits --run kept --resume >log 2>&1 || fail "resuming once more"
+    runs kept --json; has "\"note\": \"$note\""
+done
+"$program" init digits -o own.yaml --set note=fourth >log 2>&1 || fail "init"
+"$program" train own.yaml --quiet --set train.steps=2 --run edited >log 2>&1 || fail "a recipe with a note"
+runs edited --note second
+sed -i 's/^note: *fourth/note: fifth/' own.yaml
+"$program" train own.yaml --quiet --run edited --resume --set train.steps=3 >log 2>&1 || fail "resuming with another recipe"
+runs edited --json; has '"note": "fifth"'
 runs kept --note ''; runs kept --json; has '"note": ""'
 refused 2 'changes the note of one run' --note x
 refused 2 'changes the note of one run' kept runs/a --note x

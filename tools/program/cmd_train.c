@@ -511,6 +511,13 @@ static void explain(const vkt_config *c, const char *plan)
     vkt_free(yaml);
 }
 
+static bool has_note(const cli_list *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (!strncmp(set->item[i], "note=", 5)) return true;
+    return false;
+}
+
 static vkt_status train(const train_options *o, const kept_sets *kept, const vkt_config *c,
                         vkt_comm *comm)
 {
@@ -531,6 +538,7 @@ static vkt_status train(const train_options *o, const kept_sets *kept, const vkt
         .user = &s,
         .command = kept->line ? kept->line : o->common.line,
         .comm = comm,
+        .new_note = has_note(&o->set),
     };
     cli_catch_signals(s.live);
     vkt_status st = vkt_train(c, &desc, &r);

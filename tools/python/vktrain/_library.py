@@ -138,7 +138,7 @@ class TrainDesc(Structure):
                 ("no_checkpoints", c_bool), ("explain_text", c_void_p), ("tune", c_void_p),
                 ("on_progress", PROGRESS_FN), ("user", c_void_p), ("stop", POINTER(c_bool)),
                 ("command", c_char_p),
-                ("comm", c_void_p), ("no_baseline", c_bool), ("no_test", c_bool)]
+                ("comm", c_void_p), ("no_baseline", c_bool), ("no_test", c_bool), ("new_note", c_bool)]
 
 
 class TrainResult(Structure):
