@@ -126,6 +126,15 @@ works init folders -o folders.yaml
 [ "$(grep -c 'its 2 folders are no classes' err)" = 1 ] && grep -q 'tokenizer: *folders.tokenizer.json' folders.yaml ||
   { echo "$test: FAILED: a warning of init, once: $(cat err)"; bad=$((bad + 1)); }
 rm -r folders
+for i in $(seq 30); do # 20 classes of one picture, and one of ten: as many warnings, none is dropped
+  mkdir -p singles/class$((i < 21 ? i : 0))
+  { bytes 'BM\72\0\0\0\0\0\0\0\66\0\0\0\50\0\0\0\1\0\0\0\1\0\0\0\1\0\30\0\0\0\0\0\4\0\0\0'
+    bytes '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+    bytes "\\$(printf %o $((8 * i)))\\$(printf %o $i)\\1\\0"; } >singles/class$((i < 21 ? i : 0))/$i.bmp
+done
+works init singles -o singles.yaml
+[ "$(grep -c 'has only one picture' err)" = 20 ] || { echo "$test: FAILED: warnings of init: $(cat err)"; bad=$((bad + 1)); }
+rm -r singles
 
 # ---- inspect
 bytes '\0\0\012\001\0\0\0\001' >odd.idx

@@ -52,14 +52,14 @@ static const cli_flag flags[] = {
 
 /* What the readers say is kept, and shown once it is known which of them the data is for: each line
  * once, however often the data is opened. */
-enum { MOST_SAID = 16 };
-static char last_error[600], said[MOST_SAID][600];
+static char last_error[600], (*said)[600];
 static size_t n_said, n_shown; /* the first n_shown have been shown */
 static void keep(void *user, vkt_log_level level, const char *area, const char *text)
 {
     (void)user, (void)area;
     if (level == VKT_LOG_ERROR) snprintf(last_error, sizeof last_error, "%s", text);
-    if (level != VKT_LOG_WARN || n_said == MOST_SAID) return;
+    if (level != VKT_LOG_WARN) return;
+    said = cli_grow(said, (n_said + 1) * sizeof *said);
     snprintf(said[n_said], sizeof said[0], "%s", text);
     for (size_t i = 0; i < n_said; i++)
         if (!strcmp(said[i], said[n_said])) return;
