@@ -46,7 +46,14 @@ runs edited --note second
 sed -i 's/^note: *fourth/note: fifth/' own.yaml
 "$program" train own.yaml --quiet --run edited --resume --set train.steps=3 >log 2>&1 || fail "resuming with another recipe"
 runs edited --json; has '"note": "fifth"'
-runs kept --note ''; runs kept --json; has '"note": ""'
+runs kept --note x; grep -qx 'kept: the note is changed' log || fail "what --note says"
+runs kept --note x --quiet; [ ! -s log ] || fail "--note --quiet"
+runs kept --note ''; grep -qx 'kept: the note is empty from now on' log || fail "what an empty --note says"
+runs kept --json; has '"note": ""'
+for flag in --json --csv --markdown --compare --studies --trials '--filter status=done' '--sort best' '--show note'; do
+    refused 2 "leave out ${flag%% *}" kept --note lost $flag
+done
+[ -z "$(cat kept/note.txt)" ] || fail "a refused --note"
 refused 2 'changes the note of one run' --note x
 refused 2 'changes the note of one run' kept runs/a --note x
 refused 2 'no run.s folder' runs --note x

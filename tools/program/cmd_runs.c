@@ -87,11 +87,29 @@ static int print(const runs_options *o, table *t)
 
 static int set_note(const runs_options *o)
 {
+    const struct {
+        const char *name;
+        bool given;
+    } flag[] = { { "--filter", o->filter.n },  { "--sort", o->sort },
+                 { "--show", o->show.n },      { "--compare", o->compare },
+                 { "--studies", o->studies },  { "--trials", o->trials },
+                 { "--csv", o->csv },          { "--json", o->json },
+                 { "--markdown", o->markdown } };
+    for (size_t i = 0; i < CLI_COUNT(flag); i++)
+        if (flag[i].given) {
+            cli_error("runs: --note changes a note and prints no table: leave out %s",
+                      flag[i].name);
+            return CLI_USAGE;
+        }
     if (o->common.n_args != 1) {
         cli_error("runs: --note changes the note of one run: name its folder");
         return CLI_USAGE;
     }
-    return cli_exit_code(vkt_run_set_note(o->common.args[0], o->note));
+    vkt_status st = vkt_run_set_note(o->common.args[0], o->note);
+    if (st == VKT_OK && !o->common.quiet)
+        printf("%s: the note is %s\n", o->common.args[0],
+               *o->note ? "changed" : "empty from now on");
+    return cli_exit_code(st);
 }
 
 static int run(void *options)
