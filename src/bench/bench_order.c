@@ -164,9 +164,8 @@ static bool is_too_late_again(const vkt__bencher *b, double weight)
 static vkt_status again(vkt__bencher *b, const vkt__bench_items *list, const size_t *of)
 {
     vkt_status st = VKT_OK;
-    if (b->desc->baseline)
-        b->share = 1; /* it may exceed the minute, of which the last had little */
-    int in_vain = 0;  /* repeats in a row that were disturbed, too: it is no passing moment */
+    if (b->desc->baseline) b->share = 1; /* what exceeds the minute is not cut short by its end */
+    int in_vain = 0; /* repeats in a row that were disturbed, too: it is no passing moment */
     for (size_t i = 0; i < list->n; i++)
         for (int k = 0; k < 2; k++) {
             bool slower = false, disturbed = false;
