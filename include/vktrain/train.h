@@ -82,8 +82,8 @@ typedef struct vkt_train_desc {
     bool no_baseline; /* no linear model beside the result, whatever eval.baseline says */
     bool no_test;     /* the end does not look at the test set */
     bool new_note;    /* with resume: the config's note counts, though vkt_run_set_note has changed
-                         it since; without this it does so where it is not the one that the run
-                         began with */
+                         it since; without this it does where it is not empty and is another than
+                         that of the run so far */
 } vkt_train_desc;
 
 typedef struct vkt_train_result {

@@ -225,11 +225,12 @@ static vkt_status load_record(vkt__trainer *t, vkt__arena *a, vkt__run_record *o
     return VKT_OK;
 }
 
-/* A note that is given now counts, though somebody has changed the one that the run began with. */
+/* A note that is given now counts, though somebody has changed the one that the run had. */
 static vkt_status take_note(const vkt__trainer *t, const vkt__run_record *old)
 {
+    const char *note = t->c->note, *had = old->own_note ? old->own_note : "";
     bool known = old->status != NULL; /* else its run.json is damaged */
-    bool other = known && strcmp(t->c->note, old->own_note ? old->own_note : "") != 0;
+    bool other = known && note && *note && strcmp(note, had) != 0;
     return other || t->desc->new_note ? vkt__run_note_drop(t->run->dir) : VKT_OK;
 }
 
