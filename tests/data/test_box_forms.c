@@ -606,6 +606,13 @@ static void lists_are_not_dropped(void **state)
     vkt_dataset *ds = opened(&d);
     check_objects(ds, 6);
     vkt_dataset_destroy(&ds);
+    for (int i = 0; i <= VKT__LISTS_MOST; i++) /* which stand before "instances" */
+        put_coco((snprintf(path, sizeof path, ROOT "/annotations/captions_%d.json", i), path), 6);
+    REQUIRE_OK(vkt__lists_find(&vkt__coco, ROOT, &arena, &f));
+    assert_true(f.n == 1 && !f.n_more && f.n_beside == VKT__LISTS_MOST + 3);
+    ds = opened(&d);
+    check_objects(ds, 6);
+    vkt_dataset_destroy(&ds);
     for (int i = 0; i < VKT__LISTS_MOST; i++)
         put_coco((snprintf(path, sizeof path, ROOT "/annotations/instances_%d.json", i), path), 1);
     refused(&d, "has 65 files that list pictures, more than 64");

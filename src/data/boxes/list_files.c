@@ -43,32 +43,38 @@ static uint8_t split_of(const char *name, uint8_t around)
     return split;
 }
 
+static bool ends_so(const vkt__list_kind *kind, const char *name)
+{
+    size_t n = strlen(name), ending = strlen(kind->ending);
+    return n > ending && vkt__same_word(name + n - ending, kind->ending);
+}
+
+static bool is_preferred(const vkt__list_kind *kind, const char *name)
+{
+    return kind->preferred && !strncmp(name, kind->preferred, strlen(kind->preferred));
+}
+
+/* Captions and keypoints that lie beside a preferred file are not opened. */
 static vkt_status look_in(const vkt__list_kind *kind, const char *dir, const char *root,
                           uint8_t split, vkt__arena *arena, vkt__lists *out)
 {
     vkt_status st;
     char **names = NULL;
-    size_t n = 0, from = out->n, ending = strlen(kind->ending);
-    bool found = false;
+    size_t n = 0;
+    bool alone = false;
     VKT_TRY(vkt__list_dir(dir, &names, &n));
+    for (size_t i = 0; i < n && !alone; i++)
+        alone = ends_so(kind, names[i]) && is_preferred(kind, names[i]) &&
+                looks_so(kind, vkt__arena_printf(arena, "%s/%s", dir, names[i]), root);
     for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(names[i]);
-        if (length <= ending || !vkt__same_word(names[i] + length - ending, kind->ending)) continue;
-        bool preferred =
-            kind->preferred && !strncmp(names[i], kind->preferred, strlen(kind->preferred));
+        if (!ends_so(kind, names[i])) continue;
         const char *path = vkt__arena_printf(arena, "%s/%s", dir, names[i]);
-        if (!looks_so(kind, path, root)) continue;
-        if (preferred && !found && out->n > from) { /* captions and keypoints beside them */
-            out->n_beside += out->n - from;
-            out->a_beside = out->path[from];
-            out->n = from;
-        }
-        found |= preferred;
-        if (found && !preferred) {
+        if (alone && !is_preferred(kind, names[i])) {
             out->n_beside++;
             out->a_beside = path;
             continue;
         }
+        if (!looks_so(kind, path, root)) continue;
         if (out->n == VKT__LISTS_MOST) {
             out->n_more++;
             continue;
@@ -195,9 +201,11 @@ vkt_status vkt__lists_scan(const vkt__list_kind *kind, vkt__list_read *read, con
         goto fail;
     }
     if (f.n_beside)
-        vkt_log(VKT_LOG_INFO, "data",
-                "'%s': not read are %zu files, as '%s', beside those that are called %s...", root,
-                f.n_beside, f.a_beside, kind->preferred);
+        vkt_log(
+            VKT_LOG_INFO, "data",
+            "'%s': %zu other %s files, such as '%s', are not read, as there are some whose names "
+            "begin with %s",
+            root, f.n_beside, kind->ending, f.a_beside, kind->preferred);
     if (!f.n && f.path[0]) f.n = 1; /* a file that is given: reading says what it lacks */
     for (size_t i = 0; i < f.n; i++) {
         VKT_TRY(vkt__file_read(f.path[i], FILE_BYTES, &text, &n));
