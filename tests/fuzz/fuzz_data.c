@@ -177,6 +177,9 @@ static void draw_outlines(vkt__outlines *o, const vkt__marks *m)
         size[0][0] = m->said[i][0] ? m->said[i][0] : 50;
         size[0][1] = m->said[i][1] ? m->said[i][1] : 40;
         if ((uint64_t)size[0][0] * size[0][1] > 1 << 16) continue;
+        if (vkt__outlines_steps(o, first, count, size[0][0], size[0][1]) >
+            vkt__outlines_most_steps(size[0][0], size[0][1]))
+            continue;
         o->first = &first;
         o->count = &count;
         o->size = size;

@@ -76,41 +76,59 @@ vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop)
     return VKT_OK;
 }
 
+static uint64_t end_of(const vkt__marks *m, uint32_t at)
+{
+    return at + 1 < m->pictures.n ? m->first[at + 1] : m->n;
+}
+
 /* The area of a mark of the picture `at` that is more than its pixels; 0: there is none. */
 static double too_large(const vkt__marks *m, uint32_t at, double pixels)
 {
-    uint64_t end = at + 1 < m->pictures.n ? m->first[at + 1] : m->n;
-    for (uint64_t k = m->first[at]; m->points && k < end; k++)
+    for (uint64_t k = m->first[at]; m->points && k < end_of(m, at); k++)
         if (m->points->area[k] > pixels) return m->points->area[k];
     return 0;
 }
 
 /* A file that says its picture's size says where its boxes lie by that size. */
+static vkt_status check_picture(const vkt__marks *m, uint32_t at, uint32_t w, uint32_t h)
+{
+    const uint32_t *said = m->said[at];
+    const char *path = m->pictures.item[at].path;
+    double area = too_large(m, at, (double)w * h), steps = 0, most = 0;
+    if (said[0] && (said[0] != w || said[1] != h))
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' has %ux%u pixels, but its %s are those of a picture of %ux%u", path,
+                         w, h,
+                         m->points     ? "points"
+                         : m->outlines ? "outlines"
+                                       : "boxes",
+                         said[0], said[1]);
+    if (area > 0)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' has %ux%u pixels, but an annotation of it has an `area` of %.6g",
+                         path, w, h, area);
+    if (!m->outlines) return VKT_OK;
+    uint32_t n = (uint32_t)(end_of(m, at) - m->first[at]);
+    steps = vkt__outlines_steps(m->outlines, m->first[at], n, w, h);
+    most = vkt__outlines_most_steps(w, h);
+    if (steps > most)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' has %u outlines that would take %.3g steps to draw, and %.3g are "
+                         "the most for %ux%u pixels: leave annotations of it out, or give their "
+                         "polygons fewer corners",
+                         path, n, steps, most, w, h);
+    return VKT_OK;
+}
+
 vkt_status vkt__marks_check_sizes(vkt__marks *m, bool stop, vkt__survey *s)
 {
     vkt_status st = VKT_OK;
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n; i++) {
-        const uint32_t *said = m->said[s->from[i]];
-        const char *path = m->pictures.item[s->from[i]].path;
-        bool other = said[0] && (said[0] != s->wide[i] || said[1] != s->high[i]);
-        double area = too_large(m, s->from[i], (double)s->wide[i] * s->high[i]);
-        if (other || area > 0) {
-            if (!stop) vkt__log_quiet(true);
-            st =
-                other
-                    ? vkt__fail(VKT_E_FORMAT, "data",
-                                "'%s' has %ux%u pixels, but its %s are those of a picture of %ux%u",
-                                path, s->wide[i], s->high[i],
-                                m->points     ? "points"
-                                : m->outlines ? "outlines"
-                                              : "boxes",
-                                said[0], said[1])
-                    : vkt__fail(VKT_E_FORMAT, "data",
-                                "'%s' has %ux%u pixels, but an annotation of it has an `area` "
-                                "of %.6g",
-                                path, s->wide[i], s->high[i], area);
-            if (!stop) vkt__log_quiet(false);
+        if (!stop) vkt__log_quiet(true);
+        st = check_picture(m, s->from[i], s->wide[i], s->high[i]);
+        if (!stop) vkt__log_quiet(false);
+        if (st != VKT_OK) {
             VKT_TRY(vkt__marks_failed(m, st, stop));
             continue;
         }

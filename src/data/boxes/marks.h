@@ -62,7 +62,7 @@ vkt_status vkt__marks_add_points(vkt__marks *m, const double box[4], double area
 void vkt__marks_drop(vkt__marks *m);
 void vkt__marks_finish(vkt__marks *m); /* not the points and outlines */
 /* A picture whose file says another size than it has is a failure, and so is one with a mark whose
- * area is more than its pixels. */
+ * area is more than its pixels, or with outlines that take too long to draw. */
 vkt_status vkt__marks_check_sizes(vkt__marks *m, bool stop, vkt__survey *s);
 /* What a failure of one picture's marks is: an error, or said and counted. */
 vkt_status vkt__marks_failed(vkt__marks *m, vkt_status st, bool stop);
@@ -117,7 +117,7 @@ typedef struct vkt__lists {
 typedef struct vkt__list_kind {
     const char *ending;    /* ".json" */
     bool tail;             /* the end of a long file follows its beginning in what `is` gets */
-    const char *preferred; /* names that begin so are taken alone; NULL: none are */
+    const char *preferred; /* names that begin so are taken alone, no other is opened; NULL: none */
     /* By what the file begins with, [n] and a NUL, at most VKT__LIST_HEAD; it may be changed. root:
      * of its pictures. */
     bool (*is)(char *head, size_t n, const char *root);

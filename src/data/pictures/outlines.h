@@ -37,7 +37,7 @@ typedef struct vkt__outlines {
     uint32_t (*size)[2]; /* [n_pictures] width and height */
 } vkt__outlines;
 
-/* A new one, whose rings follow; `at`: those from there on are forgotten. */
+/* A new one, whose rings follow; items from `at` on are dropped. */
 void vkt__outlines_begin(vkt__outlines *o, size_t at, bool runs);
 /* Room for a ring's n numbers. */
 double *vkt__outlines_ring(vkt__outlines *o, uint32_t n);
@@ -55,6 +55,11 @@ typedef struct vkt__overlaps {
  * one's, of equal ones the first's. overlaps: NULL, or what is added to. OOM_HOST. */
 vkt_status vkt__outlines_draw(const vkt__outlines *o, uint32_t i, uint16_t **mask,
                               vkt__overlaps *overlaps);
+/* What it takes to draw n outlines from `first` on in a picture of w x h, in pixels that are filled
+ * and rows that edges cross; and the most that one picture may take. */
+double vkt__outlines_steps(const vkt__outlines *o, uint64_t first, uint32_t n, uint32_t w,
+                           uint32_t h);
+double vkt__outlines_most_steps(uint32_t w, uint32_t h);
 uint64_t vkt__outlines_hash(const vkt__outlines *o, uint32_t i);
 
 #endif
