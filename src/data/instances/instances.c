@@ -209,7 +209,8 @@ static int rising(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many pixels instances have once pictures are resized, which those of a mask do not say. */
+/* How many pixels instances have once pictures are resized: `note` has those of the masks. What a
+ * crop cuts off counts, too: masks were looked at before there was one. */
 static void note_sizes(vkt_dataset *ds, const seen *s)
 {
     enum { FEW = 20 }; /* five pixels across */
@@ -228,14 +229,17 @@ static void note_sizes(vkt_dataset *ds, const seen *s)
             lost += area[k] < 1;
         }
     }
+    if (!area)
+        vkt__dense_note(ds, "memory ran out before the pixels of resized instances were counted");
     if (k && resized) {
         qsort(area, k, sizeof *area, rising);
-        vkt__dense_note(ds, vkt__arena_printf(
-                                &ds->arena,
-                                "as the model sees them, instances have %.3g pixels (median), one "
-                                "in twenty below %.3g%s",
-                                (double)area[k / 2], (double)area[k / 20],
-                                area[k / 20] < FEW ? ": a larger data.size finds more" : ""));
+        vkt__dense_note(
+            ds, vkt__arena_printf(&ds->arena,
+                                  "as the model sees them%s, instances have %.3g pixels (median), "
+                                  "one in twenty below %.3g%s",
+                                  ds->schema.crop ? ", before data.fit crop cuts edges off" : "",
+                                  (double)area[k / 2], (double)area[k / 20],
+                                  area[k / 20] < FEW ? ": a larger data.size finds more" : ""));
         if (lost)
             vkt__dense_note(ds, vkt__arena_printf(&ds->arena,
                                                   "%llu instances have less than one pixel there: "
