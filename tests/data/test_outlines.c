@@ -168,6 +168,100 @@ static void what_is_no_outline_is_refused(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Pictures, the first of 4 x 16,000 pixels with `n` times this segmentation, which is let go. */
+static void put_tall(vkt__str *segmentation, int n)
+{
+    enum { TALL = 16000 };
+    char path[100];
+    vkt__str text = { 0 };
+    clear();
+    REQUIRE_OK(vkt__remove_tree(ROOT "/labels"));
+    for (int i = 0; i < 3; i++)
+        put_picture((snprintf(path, sizeof path, ROOT "/images/%d.png", i), path), i ? W : 4,
+                    i ? H : TALL, (const uint32_t[4]) { 1, 3, 4, 9 });
+    vkt__str_printf(&text, "{\"images\":[{\"id\":0,\"file_name\":\"0.png\"},"
+                           "{\"id\":1,\"file_name\":\"1.png\"},"
+                           "{\"id\":2,\"file_name\":\"2.png\"}],"
+                           "\"categories\":[{\"id\":1,\"name\":\"cell\"}],\"annotations\":[");
+    for (int i = 0; i < n; i++)
+        vkt__str_printf(&text, "{\"image_id\":0,\"category_id\":1,\"segmentation\":[%s]},",
+                        segmentation->data);
+    vkt__str_printf(&text, "{\"image_id\":1,\"category_id\":1,\"segmentation\":"
+                           "[[5,5,9,5,9,9,5,9]]}]}");
+    put(ROOT "/cells.json", text.data, text.len);
+    vkt__str_finish(&text);
+    vkt__str_finish(segmentation);
+}
+
+/* What a stranger's file makes the program do has a bound, and a ring takes no more than itself. */
+static void drawing_is_bounded(void **state)
+{
+    (void)state;
+    vkt_data_desc d = { INSTANCES, .size = "8", .seed = 1, .bad_files = VKT_BAD_FILES_STOP };
+    vkt__str zigzag = { 0 }, rungs = { 0 };
+    vkt__str_printf(&zigzag, "[");
+    for (int k = 0; k < 20000; k++)
+        vkt__str_printf(&zigzag, "%s%d,%d", k ? "," : "", k % 4, k % 2 ? 16000 : 0);
+    vkt__str_printf(&zigzag, "]");
+    put_tall(&zigzag, 30); /* 9.6e9 crossings, which are sorted, too */
+    refused(&d, "/images/0.png' has 30 outlines that would take 1.54e+11 steps to draw, and "
+                "2.73e+08 are the most for 4x16000 pixels: leave annotations of it out");
+    d.bad_files = VKT_BAD_FILES_SKIP;
+    vkt__log_quiet(true);
+    vkt_dataset *ds = opened(&d);
+    vkt__log_quiet(false);
+    assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
+    assert_int_equal(ds->part[0].n, 2);
+    vkt_dataset_destroy(&ds);
+
+    for (int k = 0; k < 8000; k++)
+        vkt__str_printf(&rungs, "%s[0,%d,4,%d,4,%d,0,%d]", k ? "," : "", 2 * k, 2 * k, 2 * k + 1,
+                        2 * k + 1);
+    put_tall(&rungs, 1);
+    d.bad_files = VKT_BAD_FILES_STOP;
+    ds = opened(&d);
+    assert_true(noted(ds, "2 instances on 3 pictures, of 16 to 32000 pixels"));
+    vkt_dataset_destroy(&ds);
+}
+
+/* What is left out of a picture that can't be used is in no note. */
+static void left_out_of_used_pictures(void **state)
+{
+    (void)state;
+    static const char whole[] = "[[5,5,9,5,9,9,5,9]]";
+    static const struct {
+        int image, crowd;
+        const char *segmentation;
+    } rows[] = { { 0, 1, whole }, { 0, 0, "[[1,1,5,5],[5,5,9,5,9,9]]" },
+                 { 0, 0, "[]" },  { 0, 0, "7" },
+                 { 1, 0, whole }, { 1, 1, whole },
+                 { 1, 0, "[]" },  { 2, 0, "[[1,1,5,5],[5,5,9,5,9,9]]" } };
+    vkt_data_desc d = { INSTANCES, .seed = 1 };
+    vkt__str text = { 0 };
+    put_one("[]");
+    put_picture(ROOT "/images/2.png", W, H, (const uint32_t[4]) { 3, 3, 9, 9 });
+    vkt__str_printf(&text, "{\"images\":[{\"id\":0,\"file_name\":\"0.png\"},"
+                           "{\"id\":1,\"file_name\":\"1.png\"},"
+                           "{\"id\":2,\"file_name\":\"2.png\"}],"
+                           "\"categories\":[{\"id\":1,\"name\":\"cell\"}],\"annotations\":[");
+    for (size_t i = 0; i < VKT_COUNT(rows); i++)
+        vkt__str_printf(&text,
+                        "%s{\"image_id\":%d,\"category_id\":1,\"iscrowd\":%d,"
+                        "\"segmentation\":%s}",
+                        i ? "," : "", rows[i].image, rows[i].crowd, rows[i].segmentation);
+    vkt__str_printf(&text, "]}");
+    put(ROOT "/cells.json", text.data, text.len);
+    vkt__str_finish(&text);
+    vkt__log_quiet(true);
+    vkt_dataset *ds = opened(&d);
+    vkt__log_quiet(false);
+    assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
+    assert_true(noted(ds, "1 annotations have no outline"));
+    assert_true(noted(ds, "1 annotations are of crowds"));
+    assert_true(noted(ds, "1 polygons have less than three corners"));
+    vkt_dataset_destroy(&ds);
+}
+
 /* Made smaller, what an instance has of the model's pixels is said. */
 static void small_instances_are_said(void **state)
 {
@@ -179,6 +273,12 @@ static void small_instances_are_said(void **state)
                           "below 0.25: a larger data.size finds more"));
     assert_true(noted(ds, "1 instances have less than one pixel there: they may vanish"));
     vkt_dataset_destroy(&ds);
+    d.fit = VKT_PICTURE_FIT_CROP;
+    ds = opened(&d);
+    assert_true(noted(ds, "as the model sees them, before data.fit crop cuts edges off, instances "
+                          "have"));
+    vkt_dataset_destroy(&ds);
+    d.fit = VKT_PICTURE_FIT_STRETCH;
     d.size = NULL;
     ds = opened(&d);
     assert_false(noted(ds, "as the model sees them"));
@@ -188,8 +288,8 @@ static void small_instances_are_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outlines_become_masks),
-        cmocka_unit_test(what_is_no_outline_is_refused),
+        cmocka_unit_test(outlines_become_masks),    cmocka_unit_test(what_is_no_outline_is_refused),
+        cmocka_unit_test(drawing_is_bounded),       cmocka_unit_test(left_out_of_used_pictures),
         cmocka_unit_test(small_instances_are_said),
     };
     return cmocka_run_group_tests_name("outlines", tests, setup, teardown);

@@ -246,9 +246,26 @@ static vkt_status take_mark(const reading *r, uint32_t at, vkt__marks *m)
     return m->points ? take_points(r, at, edges, m) : vkt__marks_add(m, edges, kind, r->name);
 }
 
-static vkt_status take_picture(const reading *r, size_t i, uint8_t split, vkt__marks *m)
+/* Marks of the last picture. Where one is wrong, the picture goes, and the counts are as before. */
+static vkt_status take_marks(const reading *r, size_t i, vkt__marks *m)
 {
     vkt_status st = VKT_OK;
+    uint64_t none = 0, *const count[] = { &m->n_crowd, m->points ? &m->points->n_bare : &none,
+                                          m->points ? &m->points->n_other : &none,
+                                          m->outlines ? &m->outlines->n_bare : &none,
+                                          m->outlines ? &m->outlines->n_thin : &none };
+    uint64_t before[VKT_COUNT(count)];
+    for (size_t k = 0; k < VKT_COUNT(count); k++) before[k] = *count[k];
+    for (uint64_t k = r->first[i]; k < r->first[i + 1] && st == VKT_OK; k++)
+        st = take_mark(r, r->order[k], m);
+    if (st == VKT_OK) return VKT_OK;
+    for (size_t k = 0; k < VKT_COUNT(count); k++) *count[k] = before[k];
+    vkt__marks_drop(m);
+    return st;
+}
+
+static vkt_status take_picture(const reading *r, size_t i, uint8_t split, vkt__marks *m)
+{
     const json_t *image = json_array_get(r->images, r->image[i].at);
     const char *file = json_string_value(json_object_get(image, "file_name"));
     json_int_t w = json_integer_value(json_object_get(image, "width")),
@@ -263,10 +280,7 @@ static vkt_status take_picture(const reading *r, size_t i, uint8_t split, vkt__m
                          r->name, vkt__show(file).s);
     bool sane = w > 0 && h > 0 && w < 1 << 20 && h < 1 << 20;
     vkt__marks_picture(m, path, split, sane ? (uint32_t)w : 0, sane ? (uint32_t)h : 0);
-    for (uint64_t k = r->first[i]; k < r->first[i + 1] && st == VKT_OK; k++)
-        st = take_mark(r, r->order[k], m);
-    if (st != VKT_OK) vkt__marks_drop(m);
-    return st;
+    return take_marks(r, i, m);
 }
 
 static vkt_status read_json(reading *r, json_t *o, uint8_t split, bool stop, vkt__marks *m)
