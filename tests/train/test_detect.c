@@ -6,6 +6,7 @@
 #include "golden_loss.h"
 #include "train/detect/detect_loss.h"
 #include "train/detect/found.h"
+#include "train/detect/predict_boxes.h"
 
 #define GOLDEN "golden/boxes.json"
 
@@ -166,12 +167,34 @@ static void a_full_picture_is_known(void **state)
     vkt__finder_finish(&f);
 }
 
+/* A folder of crowded pictures has not a line for each. */
+static void few_full_pictures_are_named(void **state)
+{
+    (void)state;
+    char name[20];
+    for (int n = 0; n < 6; n++) {
+        vkt__box_finder f = { 0 };
+        TEST_LOG_CAPTURE();
+        for (int i = 0; i < 6; i++) {
+            f.finder.full = i < n;
+            vkt__boxes_say_full(&f, (snprintf(name, sizeof name, "picture %d", i), name));
+            assert_int_equal(strstr(test_log, name) != NULL, i < VKT_MIN(n, 3));
+        }
+        vkt__box_finder_finish(&f);
+        if (n > 3)
+            REQUIRE_LOGGED((snprintf(name, sizeof name, "%d pictures in all", n), name));
+        else
+            assert_null(strstr(test_log, "in all"));
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loss_is_pytorchs),       cmocka_unit_test(average_precision_is_cocos),
         cmocka_unit_test(a_hundred_of_a_class_count), cmocka_unit_test(an_output_means_boxes),
-        cmocka_unit_test(a_full_picture_is_known),
+        cmocka_unit_test(a_full_picture_is_known),    cmocka_unit_test(few_full_pictures_are_named),
     };
     return cmocka_run_group_tests_name("detect", tests, NULL, NULL);
 }

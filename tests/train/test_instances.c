@@ -8,6 +8,7 @@
 #include "tensor/graph/twin.h"
 #include "train/instances/instance_groups.h"
 #include "train/instances/instance_loss.h"
+#include "train/instances/predict_instances.h"
 #include "train/measures/instance_scores.h"
 
 enum { H = 16, W = 20, N = VKT__INSTANCE_NUMBERS };
@@ -270,6 +271,22 @@ static void the_loss_is_pytorchs(void **state)
     golden_losses("golden/instances.json", build);
 }
 
+static void few_full_pictures_are_named(void **state)
+{
+    (void)state;
+    char name[20];
+    vkt__instance_finder f = { 0 };
+    TEST_LOG_CAPTURE();
+    for (int i = 0; i < 6; i++) {
+        f.groups.n_more = i > 0;
+        vkt__instances_say_full(&f, (snprintf(name, sizeof name, "picture %d", i), name));
+        assert_int_equal(strstr(test_log, name) != NULL, i > 0 && i < 4);
+    }
+    vkt__instance_finder_finish(&f);
+    REQUIRE_LOGGED("5 pictures in all have more centres");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +294,7 @@ int main(void)
         cmocka_unit_test(numbers_become_the_instances),
         cmocka_unit_test(pixels_go_to_the_nearest_of_many_centres),
         cmocka_unit_test(centres_beyond_the_most_are_counted),
+        cmocka_unit_test(few_full_pictures_are_named),
         cmocka_unit_test(found_ones_are_counted_once),
         cmocka_unit_test(the_loss_is_of_three_parts),
         cmocka_unit_test(the_loss_is_pytorchs),

@@ -5,6 +5,8 @@
 #include "formats/png.h"
 #include "train/detect/predict_boxes.h"
 
+enum { SHOWN = 3 }; /* pictures with more boxes than are given; the rest is counted */
+
 void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *out, uint32_t w,
                       uint32_t h)
 {
@@ -24,9 +26,9 @@ void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *
     }
 }
 
-void vkt__boxes_say_full(const vkt__box_finder *f, const char *name)
+void vkt__boxes_say_full(vkt__box_finder *f, const char *name)
 {
-    if (f->finder.full)
+    if (f->finder.full && f->n_full++ < SHOWN)
         vkt_log(VKT_LOG_WARN, "predict",
                 "%s: the best %u boxes are given, there may be more: a picture has %d at most, a "
                 "higher score (--score) leaves fewer",
@@ -95,6 +97,10 @@ fail:
 
 void vkt__box_finder_finish(vkt__box_finder *f)
 {
+    if (f->n_full > SHOWN)
+        vkt_log(VKT_LOG_WARN, "predict",
+                "%llu pictures in all may have more boxes than the best ones that are given",
+                (unsigned long long)f->n_full);
     vkt__finder_finish(&f->finder);
     vkt__scratch_finish(&f->scratch);
     free(f->box);

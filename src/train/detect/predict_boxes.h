@@ -13,6 +13,7 @@ typedef struct vkt__box_finder {
     vkt__scratch scratch;
     vkt_found_box *box; /* [VKT__FOUND_MOST] of the last picture */
     uint32_t n;
+    uint64_t n_full;         /* pictures that vkt__boxes_say_full has seen to have more */
     uint32_t w, h, channels; /* of the last picture */
     const uint8_t *pixels;
 } vkt__box_finder;
@@ -22,8 +23,9 @@ typedef struct vkt__box_finder {
 void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *out, uint32_t w,
                       uint32_t h);
 /* Says of the picture `name` that there may be more than these: by their number, or where too many
- * cells have such a score. */
-void vkt__boxes_say_full(const vkt__box_finder *f, const char *name);
+ * cells have such a score. The first pictures are named, the finder's end says how many there
+ * were. */
+void vkt__boxes_say_full(vkt__box_finder *f, const char *name);
 /* Those of example `index` of the split test. IO, FORMAT. */
 vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint64_t index,
                               const float *out);

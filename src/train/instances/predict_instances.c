@@ -6,6 +6,8 @@
 #include "formats/png.h"
 #include "train/instances/predict_instances.h"
 
+enum { SHOWN = 3 }; /* pictures with too many centres; the rest is counted */
+
 /* The part of a picture that the model saw. */
 static vkt__box seen_part(const vkt__schema *s, uint32_t w, uint32_t h)
 {
@@ -40,9 +42,9 @@ vkt_status vkt__instances_found(vkt__instance_finder *f, const vkt_dataset *data
     return VKT_OK;
 }
 
-void vkt__instances_say_full(const vkt__instance_finder *f, const char *name)
+void vkt__instances_say_full(vkt__instance_finder *f, const char *name)
 {
-    if (f->groups.n_more)
+    if (f->groups.n_more && f->n_full++ < SHOWN)
         vkt_log(VKT_LOG_WARN, "predict",
                 "%s: %u centres are beyond the 65,535 instances that a mask can number, and their "
                 "pixels went to the nearest of these: cut the picture into several",
@@ -104,6 +106,10 @@ fail:
 
 void vkt__instance_finder_finish(vkt__instance_finder *f)
 {
+    if (f->n_full > SHOWN)
+        vkt_log(VKT_LOG_WARN, "predict",
+                "%llu pictures in all have more centres than a mask can number",
+                (unsigned long long)f->n_full);
     vkt__instance_groups_finish(&f->groups);
     vkt__scratch_finish(&f->scratch);
     free(f->box);

@@ -13,6 +13,7 @@ typedef struct vkt__instance_finder {
     vkt_found_box *box; /* [n] of the last picture, in the order of their numbers from 1 on */
     uint32_t n;
     size_t cap;
+    uint64_t n_full;         /* pictures that vkt__instances_say_full has seen to have more */
     uint32_t w, h, channels; /* of the last picture */
     const uint8_t *pixels;
 } vkt__instance_finder;
@@ -20,8 +21,9 @@ typedef struct vkt__instance_finder {
 /* Those that `out` means, on a picture of w x h pixels. OOM_HOST. */
 vkt_status vkt__instances_found(vkt__instance_finder *f, const vkt_dataset *data, const float *out,
                                 uint32_t w, uint32_t h);
-/* Says of the picture `name` that it has more centres than a mask can number. */
-void vkt__instances_say_full(const vkt__instance_finder *f, const char *name);
+/* Says of the picture `name` that it has more centres than a mask can number. The first ones are
+ * named, the finder's end says how many there were. */
+void vkt__instances_say_full(vkt__instance_finder *f, const char *name);
 /* Those of example `index` of the split test. IO, FORMAT, OOM_HOST. */
 vkt_status vkt__instances_predict(vkt__instance_finder *f, const vkt_dataset *data, uint64_t index,
                                   const float *out);
