@@ -448,7 +448,7 @@ static void say_far(const pass *p)
             how[p->data->schema.targets->curve]);
 }
 
-/* The same. */
+/* Says once for each split that pictures have more centres than a mask can number. */
 static void say_full(const pass *p)
 {
     uint32_t bit = 1u << (VKT_N_SPLITS + p->split);

@@ -66,6 +66,7 @@ static void note_pictures(vkt_dataset *ds)
                     side[k / 2], side[k / 20],
                     side[k / 20] < VKT__CELL_STRIDE ? ": a larger data.size finds more" : ""));
     }
+    if (!side || !seen) vkt__dense_note(ds, "memory ran out before the boxes' sizes were counted");
     free(side);
     free(seen);
 }
@@ -105,16 +106,18 @@ static void note_cells(vkt_dataset *ds)
                            : "";
     if (lost)
         vkt__dense_note(ds, vkt__arena_printf(&ds->arena,
-                                              "%s%llu training boxes lie where others, not larger, "
-                                              "have all of their cells: they are not learned; a "
-                                              "larger data.size has more cells",
+                                              "%s%llu training boxes get no cell, because boxes of "
+                                              "the same size or smaller cover all of their cells; "
+                                              "the model does not learn them: a larger data.size "
+                                              "has more cells",
                                               part, (unsigned long long)lost));
 fail:
     free(seen);
     free(has);
     free(y);
     free(taken);
-    if (st != VKT_OK) vkt__dense_note(ds, "no memory to count the boxes that have no cell");
+    if (st != VKT_OK)
+        vkt__dense_note(ds, "memory ran out before the boxes that get no cell were counted");
 }
 
 /* Without a box there nothing tells a good model from a bad one. */

@@ -15,8 +15,8 @@ typedef struct vkt__task_row {
 const vkt__task_row *vkt__task_at(size_t task);
 /* The task that data of such a source alone has; NULL: it has none of its own. */
 const vkt__task_row *vkt__task_of_source(const vkt_source_info *s, vkt_task *task);
-/* Whether a source and a task belong together; *row: else which task's own source, or source's own
- * task, it is that does not fit. */
+/* Whether a source and a task belong together; *row: if not, the row whose task or source does not
+ * fit. */
 bool vkt__task_fits(vkt_task task, const vkt_source_info *s, const vkt__task_row **row);
 
 #endif
