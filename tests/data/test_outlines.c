@@ -224,6 +224,46 @@ static void drawing_is_bounded(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Threads draw many pictures, and each has its own outlines. */
+static void many_pictures_are_drawn(void **state)
+{
+    (void)state;
+    enum { MANY = 300 };
+    char path[100];
+    vkt__str text = { 0 };
+    uint64_t n_all = 0, pixels = 0;
+    clear();
+    REQUIRE_OK(vkt__remove_tree(ROOT "/labels"));
+    vkt__str_printf(&text, "{\"images\":[");
+    for (int i = 0; i < MANY; i++) {
+        put_picture((snprintf(path, sizeof path, ROOT "/images/%03d.png", i), path), 20, 10,
+                    (const uint32_t[4]) { 3, 3, 9, 9 });
+        vkt__str_printf(&text, "%s{\"id\":%d,\"file_name\":\"%03d.png\"}", i ? "," : "", i, i);
+    }
+    vkt__str_printf(&text, "],\"categories\":[{\"id\":1,\"name\":\"cell\"}],\"annotations\":[");
+    for (int i = 0; i < MANY; i++)
+        for (int k = 0; k < i % 4; k++, n_all++) {
+            int high = 1 + i % 7;
+            pixels += 3 * (uint64_t)high;
+            vkt__str_printf(&text,
+                            "%s{\"image_id\":%d,\"category_id\":1,"
+                            "\"segmentation\":[[%d,1,%d,1,%d,%d,%d,%d]]}",
+                            n_all ? "," : "", i, 5 * k, 5 * k + 3, 5 * k + 3, 1 + high, 5 * k,
+                            1 + high);
+        }
+    vkt__str_printf(&text, "]}");
+    put(ROOT "/cells.json", text.data, text.len);
+    vkt__str_finish(&text);
+    vkt_data_desc d = { INSTANCES, .seed = 1 };
+    vkt_dataset *ds = opened(&d);
+    for (int i = 0; i < MANY; i++) assert_int_equal(ds->part[0].class_pixels[i], i % 4);
+    snprintf(path, sizeof path, "%llu instances on %d pictures, of 3 to 21 pixels, %.0f on average",
+             (unsigned long long)n_all, MANY, (double)pixels / (double)n_all);
+    assert_true(noted(ds, path));
+    assert_true(noted(ds, "75 pictures have no instance"));
+    vkt_dataset_destroy(&ds);
+}
+
 /* What is left out of a picture that can't be used is in no note. */
 static void left_out_of_used_pictures(void **state)
 {
@@ -288,9 +328,9 @@ static void small_instances_are_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outlines_become_masks),    cmocka_unit_test(what_is_no_outline_is_refused),
-        cmocka_unit_test(drawing_is_bounded),       cmocka_unit_test(left_out_of_used_pictures),
-        cmocka_unit_test(small_instances_are_said),
+        cmocka_unit_test(outlines_become_masks),   cmocka_unit_test(what_is_no_outline_is_refused),
+        cmocka_unit_test(drawing_is_bounded),      cmocka_unit_test(left_out_of_used_pictures),
+        cmocka_unit_test(many_pictures_are_drawn), cmocka_unit_test(small_instances_are_said),
     };
     return cmocka_run_group_tests_name("outlines", tests, setup, teardown);
 }

@@ -71,8 +71,9 @@ static void note_pictures(vkt_dataset *ds)
     free(seen);
 }
 
-/* Boxes that no cell is to find: those that are smaller have all of their cells. A part of a
- * large set is looked at, spread over it: 2,000 pictures of 640x640 take a fraction of a second. */
+/* Counts the boxes that get no cell, because boxes of the same size or smaller cover all of theirs.
+ * It looks at a part of a large set, spread over it: 2,000 pictures of 640x640 take a fraction of a
+ * second. */
 static void note_cells(vkt_dataset *ds)
 {
     enum { MOST = 2000 };

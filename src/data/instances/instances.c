@@ -3,6 +3,7 @@
  * looked at once. What can't be used is counted and left out, or refused, as the recipe says. */
 #include <math.h>
 
+#include "base/in_threads.h"
 #include "data/instances/instances.h"
 #include "data/boxes/marks.h"
 #include "data/pictures/constants.h"
@@ -68,27 +69,24 @@ fail:
     return st;
 }
 
-/* The instances of picture `at`. */
-static vkt_status look(seen *s, const uint16_t *map, uint32_t w, uint32_t h, uint32_t at)
+/* The instances of picture `at`, whose areas are there. */
+static void add(seen *s, const vkt__instances_seen *one, uint32_t w, uint32_t h, uint32_t at)
 {
-    vkt__instances_seen one;
-    vkt_status st = vkt__instances_look(map, w, h, &one, &s->areas);
-    if (st != VKT_OK) return st;
     s->size[at][0] = w;
     s->size[at][1] = h;
-    s->count[at] = one.n;
-    if (one.n) s->least = s->n ? VKT_MIN(s->least, one.least_pixels) : one.least_pixels;
-    s->most = VKT_MAX(s->most, one.most_pixels);
-    s->n += one.n;
-    s->pixels += one.pixels;
-    s->n_parted += one.pieces > one.n;
-    s->n_empty += !one.n;
-    return VKT_OK;
+    s->count[at] = one->n;
+    if (one->n) s->least = s->n ? VKT_MIN(s->least, one->least_pixels) : one->least_pixels;
+    s->most = VKT_MAX(s->most, one->most_pixels);
+    s->n += one->n;
+    s->pixels += one->pixels;
+    s->n_parted += one->pieces > one->n;
+    s->n_empty += !one->n;
 }
 
 static vkt_status read_mask(void *user, const char *path, uint32_t w, uint32_t h, uint32_t at)
 {
     seen *s = user;
+    vkt__instances_seen one;
     uint32_t mw, mh;
     uint16_t *map = NULL;
     vkt_status st = read_map(path, &mw, &mh, NULL, &s->hash[at], &map);
@@ -97,12 +95,92 @@ static vkt_status read_mask(void *user, const char *path, uint32_t w, uint32_t h
                        "'%s' is a mask of %ux%u pixels, its picture has %ux%u: they do not "
                        "belong together",
                        path, mw, mh, w, h);
-    if (st == VKT_OK) st = look(s, map, w, h, at);
+    if (st == VKT_OK) st = vkt__instances_look(map, w, h, &one, &s->areas);
+    if (st == VKT_OK) add(s, &one, w, h, at);
     free(map);
     return st;
 }
 
-/* The outlines of the survey's pictures, drawn once. */
+/* ---- outlines ---- */
+
+/* What one picture's outlines are once they are drawn. */
+typedef struct drawing {
+    vkt__instances_seen one;
+    vkt__areas areas;
+    vkt__overlaps overlaps;
+    vkt_status st;
+} drawing;
+
+/* Pictures that threads draw before this one adds them, in their order; pixels that all threads may
+ * have at a time, one picture's at least; seconds after which a line says how many are done. */
+enum { AT_ONCE = 128, THREADS = 16, PIXELS = 1 << 28, FIRST = 1, AGAIN = 10 };
+typedef struct batch {
+    const vkt__outlines *outlines;
+    uint32_t from; /* the first picture */
+    drawing of[AT_ONCE];
+} batch;
+
+static void draw_one(void *user, uint32_t thread, uint32_t i)
+{
+    batch *d = user;
+    drawing *to = &d->of[i];
+    uint16_t *map = NULL;
+    const uint32_t *size = d->outlines->size[d->from + i];
+    (void)thread;
+    to->areas.n = 0;
+    to->overlaps = (vkt__overlaps) { 0 };
+    to->st = vkt__outlines_draw(d->outlines, d->from + i, &map, &to->overlaps);
+    if (to->st == VKT_OK) to->st = vkt__instances_look(map, size[0], size[1], &to->one, &to->areas);
+    free(map);
+}
+
+static void add_drawn(seen *s, const drawing *of, const uint32_t size[2], uint32_t at)
+{
+    vkt__areas *all = &s->areas;
+    for (size_t k = 0; k < of->areas.n; k++) {
+        if (all->n == all->cap)
+            all->item = vkt__grow(all->item, all->n, &all->cap, sizeof *all->item);
+        all->item[all->n++] = of->areas.item[k];
+    }
+    s->overlaps.n_shared += of->overlaps.n_shared;
+    s->overlaps.n_hidden += of->overlaps.n_hidden;
+    add(s, &of->one, size[0], size[1], at);
+}
+
+/* Each picture's outlines, once. */
+static vkt_status draw_all(const vkt__outlines *o, seen *out)
+{
+    vkt_status st = VKT_OK;
+    double began = vkt__now(), said = began;
+    batch *d = vkt__alloc(sizeof *d);
+    uint64_t largest = 1;
+    for (uint32_t i = 0; i < o->n_pictures; i++)
+        largest = VKT_MAX(largest, (uint64_t)o->size[i][0] * o->size[i][1]);
+    uint32_t most = (uint32_t)VKT_MIN(VKT_MAX(PIXELS / largest, 1), THREADS);
+    d->outlines = o;
+    for (; d->from < o->n_pictures; d->from += AT_ONCE) {
+        uint32_t n = VKT_MIN(o->n_pictures - d->from, (uint32_t)AT_ONCE);
+        vkt__in_threads(n, vkt__threads_for(n, most), draw_one, d);
+        for (uint32_t i = 0; i < n; i++) {
+            if (d->of[i].st != VKT_OK) draw_one(d, 0, i); /* alone, where it can say why */
+            VKT_TRY(d->of[i].st);
+            add_drawn(out, &d->of[i], o->size[d->from + i], d->from + i);
+        }
+        double now = vkt__now();
+        uint32_t done = d->from + n;
+        if (done == o->n_pictures || now - said < (said > began ? AGAIN : FIRST)) continue;
+        said = now;
+        vkt_log(VKT_LOG_INFO, "data",
+                "drawing the outlines of %u pictures: %u are done, about %.0f s left",
+                o->n_pictures, done, (now - began) / done * (o->n_pictures - done));
+    }
+fail:
+    for (size_t i = 0; i < AT_ONCE; i++) free(d->of[i].areas.item);
+    free(d);
+    return st;
+}
+
+/* The outlines of the survey's pictures. */
 static vkt_status draw_outlines(input *in, const vkt__survey *s, seen *out)
 {
     vkt_status st;
@@ -114,17 +192,13 @@ static vkt_status draw_outlines(input *in, const vkt__survey *s, seen *out)
     o->n_pictures = s->n;
     for (uint32_t i = 0; i < s->n; i++) {
         uint32_t at = s->from[i];
-        uint16_t *map = NULL;
         o->first[i] = m->first[at];
         o->count[i] = (uint32_t)((at + 1 < m->pictures.n ? m->first[at + 1] : m->n) - m->first[at]);
         o->size[i][0] = s->wide[i];
         o->size[i][1] = s->high[i];
-        VKT_TRY(vkt__outlines_draw(o, i, &map, &out->overlaps));
-        st = look(out, map, s->wide[i], s->high[i], i);
-        free(map);
-        VKT_TRY(st);
     }
     out->n_bad = m->n_bad;
+    VKT_TRY(draw_all(o, out));
 fail:
     return st;
 }
