@@ -97,8 +97,8 @@ rm clipped/report.html
 "$program" report clipped --json >found.json 2>log || fail "report --json"
 python3 -c 'import json; f = json.load(open("found.json"))["findings"]; assert [x["name"] for x in f] == open("names").read().split() and all(len(x["text"]) > 20 for x in f)' 2>log || fail "findings as JSON"
 [ ! -e clipped/report.html ] || fail "report --json has written a page"
-refused 2 'takes one run' report clipped healthy --json
-refused 2 'takes one run' report clipped --json -o x.html
+refused 2 'name one run, without -o' report clipped healthy --json
+refused 2 'name one run, without -o' report clipped --json -o x.html
 [ ! -e x.html ] || fail "report --json -o has written a page"
 [ ! -e clipped/report-loss.png ] || fail "--no-png wrote a picture"
 
