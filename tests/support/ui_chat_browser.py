@@ -105,7 +105,7 @@ def tune(name, question):
     wait("the recipe is to be trained", f"location.hash.includes('{name}.yaml')")
     wait("its command", f"$('form code', 'vktrain train {name}.yaml')")
     into("the options", "e.tagName === 'TEXTAREA'", "$('form textarea')")
-    run("document.activeElement.select(); 0")  # those of the run before stay in the form
+    wait("no options of the run before", "$('form textarea').value === ''")
     b("Input.insertText", text="train.steps=20")
     press("button", "Start")
     wait("it is done", f"{fact('state')} === 'done'")

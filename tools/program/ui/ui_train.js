@@ -66,7 +66,13 @@ function newForm() {
   };
   api("/api/recipes").then(j => names.append(...j.recipes.map(r => make("option", { value: r.name }, r.about))));
   api("/api/devices").then(j => device.append(...j.devices.filter(d => d.usable).map(d => make("option", { value: d.uuid }, d.name)))).catch(() => {});
-  return { element, set(name) { recipe.value = name; showCommand(); } };
+  /* Another recipe does not have the options of the one before. */
+  const set = name => {
+    if (recipe.value && recipe.value !== name) sets.value = "";
+    recipe.value = name;
+    showCommand();
+  };
+  return { element, set };
 }
 
 /* ---- the queue ---- */
