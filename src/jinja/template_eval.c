@@ -124,6 +124,8 @@ static vkt__tvalue arithmetic(vkt__trun *r, char op, const vkt__tvalue *a, const
         vkt__t_fail(r, "a power that is no number");
         return vkt__t_none();
     }
+    /* In long double: the pow of Windows' C library is an ulp off for whole exponents. */
+    double power = op == 'p' ? (double)powl(x, y) : 0;
     double rest = op == '%' ? fmod(x, y) : 0;
     if (rest == 0) rest = copysign(0, y);
     if (rest != 0 && (rest < 0) != (y < 0)) rest += y;
@@ -133,7 +135,7 @@ static vkt__tvalue arithmetic(vkt__trun *r, char op, const vkt__tvalue *a, const
                         : op == '/' ? x / y
                         : op == 'd' ? floor(x / y)
                         : op == '%' ? rest
-                                    : pow(x, y));
+                                    : power);
 }
 
 static vkt__tvalue binary(vkt__teval *e, const vkt__tnode *n)

@@ -10,7 +10,7 @@ fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkt-ui.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME=$work/cache VKT_CACHE=$work/cache/vktrain # the second for ui_runs.py
 python3 "$here/support/ui_runs.py" "$program" "$work"
 # The page itself, where there is a browser.
 if python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import browser; sys.exit(not browser.find())' "$here/report"; then
