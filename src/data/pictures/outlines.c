@@ -13,7 +13,7 @@ void vkt__outlines_begin(vkt__outlines *o, size_t at, bool runs)
 
 double *vkt__outlines_ring(vkt__outlines *o, uint32_t n)
 {
-    while (o->n_numbers + n > o->cap_numbers)
+    while (o->n_numbers + n >= o->cap_numbers) /* also for none, so that there is an address */
         o->number = vkt__grow(o->number, o->cap_numbers, &o->cap_numbers, sizeof *o->number);
     if (o->n_rings == o->cap_rings)
         o->ring = vkt__grow(o->ring, o->n_rings, &o->cap_rings, sizeof *o->ring);
@@ -173,7 +173,8 @@ double vkt__outlines_steps(const vkt__outlines *o, uint64_t first, uint32_t n, u
                            uint32_t h)
 {
     double steps = 0;
-    for (const vkt__outline *item = o->item + first; item < o->item + first + n; item++) {
+    for (uint64_t i = first; i < first + n; i++) {
+        const vkt__outline *item = &o->item[i];
         vkt__box box = around(o, item, w, h);
         steps += (double)box.w * box.h;
         for (uint32_t r = 0; r < item->n; r++) {
@@ -247,7 +248,7 @@ vkt_status vkt__outlines_draw(const vkt__outlines *o, uint32_t i, uint16_t **mas
     vkt_status st;
     uint32_t w = o->size[i][0], h = o->size[i][1], n = o->count[i], area;
     size_t pixels = (size_t)w * h;
-    const vkt__outline *item = o->item + o->first[i];
+    const vkt__outline *item = n ? &o->item[o->first[i]] : NULL;
     uint8_t *twice = NULL;
     uint16_t *own = NULL;
     turn *order = NULL;
