@@ -249,7 +249,7 @@ def what_is_missing():
 
 
 def ending():
-    """Who waits for a child while the server is asked to end is told so; the next one removes what old children have left."""
+    """A server that ends answers requests whose child still runs with 503; the next server removes the pages that old children left."""
     cache = os.path.join(os.environ["VKT_CACHE"], "ui")
     old, new, own = (os.path.join(cache, name) for name in ("report-1-2.html.tmp3-4", "report-1-3.html", "queue-of-mine"))
     for path in (old, new, own): open(path, "w").close()
