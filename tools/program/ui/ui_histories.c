@@ -13,7 +13,7 @@ enum {
 static struct {
     char *dir;
     vkt_history *h;
-    bool more; /* it is not read to its end yet */
+    bool more; /* the file has more than was read so far */
     double used;
 } kept[MOST_KEPT];
 
