@@ -26,6 +26,7 @@ set(SRC_GPU
   src/gpu/buffer.c
   src/gpu/cache.c
   src/gpu/caps.c
+  src/gpu/cast_addresses.c
   src/gpu/choices.c
   src/gpu/coopmat.c
   src/gpu/device.c

@@ -3,6 +3,7 @@
 
 #include "base/embedded.h"
 #include "base/os.h"
+#include "gpu/cast_addresses.h"
 #include "gpu/gpu_vk.h"
 #include "gpu/uniform_flow.h"
 
@@ -31,6 +32,12 @@ typedef struct spirv {
     size_t words;
 } spirv;
 
+static void become(spirv *s, uint32_t *code)
+{
+    free(s->code);
+    s->code = code;
+}
+
 /* Out of the binary, as the device is to have it. */
 static spirv unpack(const vkt_gpu *gpu, const vkt__embedded_file *f)
 {
@@ -38,11 +45,10 @@ static spirv unpack(const vkt_gpu *gpu, const vkt__embedded_file *f)
     uLongf n = f->bytes;
     int z = uncompress((Bytef *)s.code, &n, f->data, f->stored);
     VKT_ASSERT(z == Z_MEM_ERROR || (z == Z_OK && n == f->bytes));
-    uint32_t *packed = s.code;
-    s.code = z != Z_OK           ? NULL
-             : gpu->uniform_flow ? vkt__uniform_flow_declare(packed, &s.words)
-                                 : packed;
-    if (s.code != packed) free(packed);
+    if (z != Z_OK) become(&s, NULL);
+    if (s.code && gpu->uniform_flow) become(&s, vkt__uniform_flow_declare(s.code, &s.words));
+    if (s.code && gpu->caps.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER) /* CAST_ADDRESSES */
+        become(&s, vkt__cast_addresses(s.code, &s.words));
     return s;
 }
 

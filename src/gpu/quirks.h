@@ -32,8 +32,9 @@
  * TALL_TILES       Mesa 25.0's CPU driver with 16 lanes. Its compiler crashes on conv_rows tiles of
  *                  more than 64 rows. There are none. Source: measured.
  * CAST_ADDRESSES   SwiftShader. A kernel that casts one buffer reference to another ends the process
- *                  while it is compiled. An address that is read as two types is given as two.
- *                  Source: measured, by softmax_xent_held's dlogits.
+ *                  while it is compiled; it takes a cast by way of two words. Shaders are made so
+ *                  when they are loaded (cast_addresses.c). Source: measured, by
+ *                  softmax_xent_held's dlogits.
  * ENDLESS_HALVES   SwiftShader. It compiles matmul_few's 16-bit variant for more than three minutes
  *                  of processor time (7 x 65 x 69, f16; its f32 variant: below a second). It does not
  *                  get it: what has no 64-bit integers. Source: measured.

@@ -5,6 +5,7 @@
 #include "testing.h"
 
 #include "base/embedded.h"
+#include "gpu/cast_addresses.h"
 #include "gpu/gpu_vk.h"
 #include "gpu/uniform_flow.h"
 #include "tensor/graph/graph.h"
@@ -313,17 +314,27 @@ static void tensors_past_2_to_the_31_are_refused(void **state)
     vkt_graph_destroy(&g);
 }
 
+/* A shader's module, to be freed; NULL: of matrix units, which the build has not. */
+static uint32_t *module_of(uint32_t shader, size_t *words)
+{
+    const vkt__embedded_file *f = &vkt__embedded_shaders[shader];
+    if (!f->data) return NULL;
+    uLongf bytes = f->bytes;
+    uint32_t *code = malloc(bytes);
+    assert_int_equal(uncompress((Bytef *)code, &bytes, f->data, f->stored), Z_OK);
+    *words = bytes / 4;
+    return code;
+}
+
 /* Every shader of this build, declared: all its instructions in their order, and two more. */
 static void shaders_ask_for_uniform_control_flow(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < VKT_N_SHADERS; i++) {
-        const vkt__embedded_file *f = &vkt__embedded_shaders[i];
-        if (!f->data) continue; /* of matrix units, where the build has none */
-        uLongf bytes = f->bytes;
-        uint32_t *code = malloc(bytes);
-        assert_int_equal(uncompress((Bytef *)code, &bytes, f->data, f->stored), Z_OK);
-        size_t words = bytes / 4, n = words, n_new = 0, at = 5, from = 5;
+        size_t words, n_new = 0, at = 5, from = 5;
+        uint32_t *code = module_of(i, &words);
+        if (!code) continue;
+        size_t n = words;
         uint32_t *out = vkt__uniform_flow_declare(code, &n), entry = 0;
         enum { EXTENSION = 10, ENTRY_POINT = 15, EXECUTION_MODE = 16, CAPABILITY = 17 };
         assert_memory_equal(out, code, 20);
@@ -352,6 +363,46 @@ static void shaders_ask_for_uniform_control_flow(void **state)
     }
 }
 
+/* Every shader of this build: all its instructions in their order, and before a cast to an address
+ * one to two words, which the cast then takes. */
+static void addresses_are_cast_by_two_words(void **state)
+{
+    (void)state;
+    enum { HEADER = 5, TYPE_VECTOR = 23, BITCAST = 124 };
+    uint32_t n_casts = 0;
+    for (uint32_t i = 0; i < VKT_N_SHADERS; i++) {
+        size_t words, at = HEADER, from = HEADER;
+        uint32_t *code = module_of(i, &words);
+        if (!code) continue;
+        size_t n = words;
+        uint32_t *out = vkt__cast_addresses(code, &n), bound = code[3], pair = 0;
+        assert_true(out[3] >= bound && !memcmp(out, code, 12));
+        for (uint32_t length; at < n; at += length) {
+            const uint32_t *w = out + at, op = *w & 0xffff;
+            length = *w >> 16;
+            assert_true(length > 0 && at + length <= n && from < words);
+            if (op == TYPE_VECTOR && w[1] >= bound) {
+                assert_true(w[3] == 2 && !pair);
+                pair = w[1];
+            } else if (op == BITCAST && w[2] >= bound) {
+                assert_true(w[1] && w[3] == code[from + 3]);
+                assert_memory_equal(w + 4, code + from, 12);
+                assert_int_equal(w[7], w[2]);
+                length += 4;
+                from += 4;
+                n_casts++;
+            } else {
+                assert_memory_equal(w, code + from, 4 * length);
+                from += length;
+            }
+        }
+        assert_true(at == n && from == words);
+        free(out);
+        free(code);
+    }
+    assert_true(n_casts > 0);
+}
+
 int main(void)
 {
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
@@ -365,6 +416,7 @@ int main(void)
         cmocka_unit_test(drivers_are_asked_for_all_of_their_matrix_units),
         cmocka_unit_test(tensors_past_2_to_the_31_are_refused),
         cmocka_unit_test(shaders_ask_for_uniform_control_flow),
+        cmocka_unit_test(addresses_are_cast_by_two_words),
     };
     return cmocka_run_group_tests_name("device facts", tests, NULL, NULL);
 }
