@@ -1,6 +1,7 @@
 /* Push structs and the step block, one source for C and GLSL. Addresses first, in the order inputs,
  * saved, outputs; then 4-byte scalars; at most 128 bytes. ADDR(type) is a 64-bit address in C and a
- * buffer reference in GLSL, so that no shader needs 64-bit integers. */
+ * buffer reference in GLSL, so that no shader needs 64-bit integers; each address stands once, and a
+ * shader that also reads it as another type casts it: f32x4s(p.x). */
 #ifndef VKT_PARAMS_H
 #define VKT_PARAMS_H
 
@@ -75,9 +76,6 @@ struct eltwise_params {
     x; /* u32s: elements of the type that the kernel was specialized for, see elem.glsl */
     ADDR(u32s) y;
     ADDR(u32s) z;
-    ADDR(f32x4s) x4; /* the same addresses as vectors: SwiftShader can't cast references */
-    ADDR(f32x4s) y4;
-    ADDR(f32x4s) z4;
     U32 n; /* elements of z */
     U32 m; /* elements of y: index i % m */
     F32 s;
@@ -93,9 +91,6 @@ struct eltwise_chain_params {
     ADDR(u32s) y0, y1, y2;
     ADDR(step_ref) step;
     ADDR(u32s) z;
-    ADDR(f32x4s) x4; /* the same addresses as vectors */
-    ADDR(f32x4s) y40, y41, y42;
-    ADDR(f32x4s) z4;
     U32 n;             /* elements of z */
     U32 m0, m1, m2;    /* elements of the operands: index i % m */
     F32 s0, s1, s2;    /* of scale; of dropout 1 / (1 - p); the size of noise */
@@ -154,7 +149,6 @@ struct matmul_params {
 struct sum_params {
     ADDR(u32s) x;
     ADDR(f32s) y;
-    ADDR(f32x4s) x4;
     U32 n, chunk, groups;
     U32 pad;
 };
@@ -199,9 +193,7 @@ struct softmax_params {
 struct cast_params {
     ADDR(u32s) x;
     ADDR(u32s) y;
-    ADDR(f32x4s) floats; /* of x and y the one that has them */
-    ADDR(u32x2s) words;  /* the other */
-    U32 n;               /* elements */
+    U32 n; /* elements */
     U32 pad;
 };
 
@@ -226,9 +218,6 @@ struct optim_state_params {
     ADDR(u32s) squares; /* [n_squares], f32, and so on: each is summed */
     ADDR(u32s) loss;
     ADDR(u32s) hits;
-    ADDR(f32x4s) squares4; /* the same addresses as vectors */
-    ADDR(f32x4s) loss4;
-    ADDR(f32x4s) hits4;
     ADDR(step_ref) step;
     ADDR(u32s) skipped;
     ADDR(loss_scale_ref) loss_scale;

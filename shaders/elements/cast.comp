@@ -31,10 +31,10 @@ void main()
         cast_word(2 * i);
         cast_word(2 * i + 1);
     } else if (Y == T_F32) {
-        uvec2 w = p.words.v[i];
-        p.floats.v[i] = vec4(widen2(X, w.x), widen2(X, w.y));
+        uvec2 w = u32x2s(p.x).v[i];
+        f32x4s(p.y).v[i] = vec4(widen2(X, w.x), widen2(X, w.y));
     } else {
-        vec4 x = p.floats.v[i];
-        p.words.v[i] = uvec2(narrow2(Y, x.xy), narrow2(Y, x.zw));
+        vec4 x = f32x4s(p.x).v[i];
+        u32x2s(p.y).v[i] = uvec2(narrow2(Y, x.xy), narrow2(Y, x.zw));
     }
 }

@@ -30,10 +30,10 @@ void rows_of_pairs()
         uint i = base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
         if (2 * i >= p.n) return;
         vec2 x = vec2(0.0), y = vec2(0.0);
-        if (HAS_X) x = GET_PAIR(p.x, p.x4, X, i);
-        if (HAS_Y && p.m == p.n) y = GET_PAIR(p.y, p.y4, Y, i);
+        if (HAS_X) x = GET_PAIR(p.x, X, i);
+        if (HAS_Y && p.m == p.n) y = GET_PAIR(p.y, Y, i);
         if (HAS_Y && p.m != p.n) y = vec2(load(p.y, Y, 2 * i % p.m), load(p.y, Y, (2 * i + 1) % p.m));
-        PUT_PAIR(p.z, p.z4, Z, i, vec2(apply(x[0], y[0]), apply(x[1], y[1])));
+        PUT_PAIR(p.z, Z, i, vec2(apply(x[0], y[0]), apply(x[1], y[1])));
     }
 }
 
@@ -79,9 +79,9 @@ void main()
         return;
     }
     vec4 x = vec4(0.0), y = vec4(0.0), z;
-    if (HAS_X) x = p.x4.v[i / 4];
-    if (HAS_Y) y = p.y4.v[i / 4];
+    if (HAS_X) x = f32x4s(p.x).v[i / 4];
+    if (HAS_Y) y = f32x4s(p.y).v[i / 4];
     [[unroll]] for (int k = 0; k < 4; k++) z[k] = apply(x[k], y[k]);
-    p.z4.v[i / 4] = z;
+    f32x4s(p.z).v[i / 4] = z;
 }
 #endif

@@ -56,12 +56,12 @@ void pairs()
     [[unroll]] for (uint k = 0; k < 2; k++) {
         uint i = base + k * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
         if (2 * i >= p.n) return;
-        vec2 x = GET_PAIR(p.x, p.x4, X, i), y0 = vec2(0.0), y1 = vec2(0.0), y2 = vec2(0.0);
-#define PAIR(k) if (ELTWISE_BINARY(OP##k)) { if (p.m##k == p.n) y##k = GET_PAIR(p.y##k, p.y4##k, Y##k, i); else y##k = vec2(OPERAND(k, 2 * i), OPERAND(k, 2 * i + 1)); }
+        vec2 x = GET_PAIR(p.x, X, i), y0 = vec2(0.0), y1 = vec2(0.0), y2 = vec2(0.0);
+#define PAIR(k) if (ELTWISE_BINARY(OP##k)) { if (p.m##k == p.n) y##k = GET_PAIR(p.y##k, Y##k, i); else y##k = vec2(OPERAND(k, 2 * i), OPERAND(k, 2 * i + 1)); }
         PAIR(0)
         PAIR(1)
         PAIR(2)
-        PUT_PAIR(p.z, p.z4, Z, i, vec2(stages(x[0], y0[0], y1[0], y2[0], 2 * i), stages(x[1], y0[1], y1[1], y2[1], 2 * i + 1)));
+        PUT_PAIR(p.z, Z, i, vec2(stages(x[0], y0[0], y1[0], y2[0], 2 * i), stages(x[1], y0[1], y1[1], y2[1], 2 * i + 1)));
     }
 }
 
@@ -92,12 +92,12 @@ void elements()
         for (uint k = 0; k < 4; k++) one(i + k);
         return;
     }
-    vec4 x = p.x4.v[i / 4], y0 = vec4(0.0), y1 = vec4(0.0), y2 = vec4(0.0), z;
-    if (ELTWISE_BINARY(OP0)) y0 = p.y40.v[i / 4];
-    if (ELTWISE_BINARY(OP1)) y1 = p.y41.v[i / 4];
-    if (ELTWISE_BINARY(OP2)) y2 = p.y42.v[i / 4];
+    vec4 x = f32x4s(p.x).v[i / 4], y0 = vec4(0.0), y1 = vec4(0.0), y2 = vec4(0.0), z;
+    if (ELTWISE_BINARY(OP0)) y0 = f32x4s(p.y0).v[i / 4];
+    if (ELTWISE_BINARY(OP1)) y1 = f32x4s(p.y1).v[i / 4];
+    if (ELTWISE_BINARY(OP2)) y2 = f32x4s(p.y2).v[i / 4];
     [[unroll]] for (int k = 0; k < 4; k++) z[k] = stages(x[k], y0[k], y1[k], y2[k], i + k);
-    p.z4.v[i / 4] = z;
+    f32x4s(p.z).v[i / 4] = z;
 }
 #endif
 

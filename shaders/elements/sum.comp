@@ -22,6 +22,6 @@ void main()
     uint g = flat_group();
     if (g >= p.groups) return;
     uint end = min(p.n, (g + 1) * p.chunk);
-    float s = wg_add(sum_share(p.x, p.x4, X, SQUARE != 0, PAIRWISE, WIDE != 0, g * p.chunk, end));
+    float s = wg_add(sum_share(p.x, X, SQUARE != 0, PAIRWISE, WIDE != 0, g * p.chunk, end));
     if (gl_LocalInvocationID.x == 0) p.y.v[g] = s;
 }

@@ -34,7 +34,7 @@ layout(constant_id = VKT_SPEC_TYPE_X) const uint TYPE_ROWS = T_F32;
 #define elem vec2
 const uint W = 2;
 #ifdef CACHE
-elem load_elem(OTHER(x), uint i) { return GET_PAIR(x16, x, TYPE_ROWS, i); }
+elem load_elem(OTHER(x), uint i) { return GET_PAIR(x16, TYPE_ROWS, i); }
 #else
 elem load_elem(OTHER(x), uint i) { return LOAD_PAIR(x, i); }
 #endif

@@ -48,13 +48,13 @@ void main()
         uint j = min(tile + lane, end - 1), row = (kv_at + j * p.kv_row) * 2;
         never += touch_rows(p.k, kv_at, tile + S, end) + touch_rows(p.v, kv_at, tile + S, end);
         float s = 0.0;
-        [[unroll]] for (uint d = 0; d < D2; d++) s += dot(q[d], GET_PAIR(p.k16, p.k, TYPE_KV, row + d));
+        [[unroll]] for (uint d = 0; d < D2; d++) s += dot(q[d], GET_PAIR(p.k16, TYPE_KV, row + d));
         s = capped(s);
         if (tile + lane >= end) s = NEVER;
         float most = max(top, s), shrink = exp_below(top - most), weight = s == NEVER ? 0.0 : exp_below(s - most);
         top = most;
         sum = sum * shrink + weight;
-        [[unroll]] for (uint d = 0; d < D2; d++) y[d] = y[d] * shrink + weight * GET_PAIR(p.v16, p.v, TYPE_KV, row + d);
+        [[unroll]] for (uint d = 0; d < D2; d++) y[d] = y[d] * shrink + weight * GET_PAIR(p.v16, TYPE_KV, row + d);
     }
     float most = subgroupMax(top), share = exp_below(top - most), whole = subgroupAdd(sum * share);
     share /= whole;

@@ -71,13 +71,13 @@ float rounded(uint type, float x)
     return type == T_F32 ? x : widen(type, narrow(type, x));
 }
 
-/* Pairs, with the tensor's other address, of several floats at a time: see common.glsl. */
+/* Pairs; of f32 as 64-bit words where common.glsl has them. */
 #ifdef PAIRS
-#define GET_PAIR(from, from4, type, i) (type == T_F32 ? LOAD_PAIR(from4, i) : load2(from, type, i))
-#define PUT_PAIR(to, to4, type, i, x) if (type == T_F32) STORE_PAIR(to4, i, x); else store2(to, type, i, x)
+#define GET_PAIR(from, type, i) (type == T_F32 ? LOAD_PAIR(f32x4s(from), i) : load2(from, type, i))
+#define PUT_PAIR(to, type, i, x) if (type == T_F32) STORE_PAIR(f32x4s(to), i, x); else store2(to, type, i, x)
 #else
-#define GET_PAIR(from, from4, type, i) load2(from, type, i)
-#define PUT_PAIR(to, to4, type, i, x) store2(to, type, i, x)
+#define GET_PAIR(from, type, i) load2(from, type, i)
+#define PUT_PAIR(to, type, i, x) store2(to, type, i, x)
 #endif
 
 /* Element i of a tensor that is f32 in this kernel. */

@@ -7,7 +7,7 @@
 #ifdef PAIRS
 #include "ahead.glsl"
 #define sums vec2
-#define LOAD_AS(x, type, i) GET_PAIR(x, f32x4s(x), type, i)
+#define LOAD_AS(x, type, i) GET_PAIR(x, type, i)
 #define STORE(to, i, x) STORE_PAIR(f32x4s(to), i, x)
 const uint W = 2;
 #else

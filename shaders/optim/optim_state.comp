@@ -19,16 +19,16 @@ const bool PAIRWISE = true;
 const bool PAIRWISE = false;
 #endif
 
-float total(u32s x, f32x4s x4, bool square, uint n)
+float total(u32s x, bool square, uint n)
 {
-    return wg_add(sum_share(x, x4, T_F32, square, PAIRWISE && n % 2 == 0, WIDE != 0 && n % 4 == 0, 0, n));
+    return wg_add(sum_share(x, T_F32, square, PAIRWISE && n % 2 == 0, WIDE != 0 && n % 4 == 0, 0, n));
 }
 
 void main()
 {
     if (flat_group() != 0) return;
-    float squares = total(p.squares, p.squares4, SQUARE != 0, p.n_squares), loss = total(p.loss, p.loss4, false, p.n_loss);
-    float hits = total(p.hits, p.hits4, false, p.n_hits);
+    float squares = total(p.squares, SQUARE != 0, p.n_squares), loss = total(p.loss, false, p.n_loss);
+    float hits = total(p.hits, false, p.n_hits);
     if (gl_LocalInvocationID.x != 0) return;
     float limit = p.step.b.clip, inv = p.step.b.inv_weight;
     loss *= inv;

@@ -29,9 +29,8 @@ static void cast_record(vkt__rec *rec, const vkt_node *n)
     struct cast_params p = { .x = vkt__addr(rec, x),
                              .y = vkt__addr(rec, y),
                              .n = (uint32_t)y->count };
-    p.floats = x->dtype == VKT_F32 ? p.x : p.y;
-    p.words = x->dtype == VKT_F32 ? p.y : p.x;
-    bool wide = rec->caps->klass != VKT_GPU_CLASS_CPU && p.floats % 16 == 0 && p.words % 8 == 0;
+    uint64_t floats = x->dtype == VKT_F32 ? p.x : p.y, halves = x->dtype == VKT_F32 ? p.y : p.x;
+    bool wide = rec->caps->klass != VKT_GPU_CLASS_CPU && floats % 16 == 0 && halves % 8 == 0;
     uint32_t wg = VKT_MIN(rec->caps->workgroup, 256), each = wide ? 4 : 2;
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_TYPE_X, vkt__type(x) },

@@ -54,7 +54,6 @@ static void chain_record(vkt__rec *rec, const vkt_node *n)
                                       .id = n->attr.chain.dropout_id,
                                       .threshold =
                                           vkt__dropout_threshold(n->attr.chain.dropout_p) };
-    p.x4 = p.x, p.y40 = p.y0, p.y41 = p.y1, p.y42 = p.y2, p.z4 = p.z;
     bool pairs = vkt__use_pairs(rec->caps) && whole && p.n % 2 == 0;
     spec[0] = (vkt__constant) { VKT_SPEC_WORKGROUP, wg };
     spec[1] = (vkt__constant) { VKT_SPEC_WIDE, rec->caps->klass != VKT_GPU_CLASS_CPU && whole };

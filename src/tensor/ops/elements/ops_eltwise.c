@@ -22,7 +22,6 @@ static void eltwise_record(vkt__rec *rec, const vkt_node *n)
                                 .n = (uint32_t)z->count,
                                 .m = y ? (uint32_t)y->count : 1,
                                 .s = n->attr.eltwise.s };
-    p.x4 = p.x, p.y4 = p.y, p.z4 = p.z;
     /* 4 elements an invocation: 16 bytes at a time on GPUs, four subgroup-wide rows on CPU drivers.
      */
     bool whole = p.m == p.n || !y, words = z->dtype == VKT_U32,

@@ -24,7 +24,6 @@ static void sum_record(vkt__rec *rec, const vkt_node *n)
                             .n = (uint32_t)n->in[0]->count,
                             .chunk = n->attr.sum.chunk,
                             .groups = (uint32_t)n->out[0]->count };
-    p.x4 = p.x;
     bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0;
     bool f32 = n->in[0]->dtype == VKT_F32;
     uint32_t wide =

@@ -102,7 +102,6 @@ static void state_record(vkt__rec *rec, const vkt_node *n)
                                     .n_loss = (uint32_t)loss->count,
                                     .n_hits = hits ? (uint32_t)hits->count : 0,
                                     .scale_every = n->attr.state.scale_every };
-    p.squares4 = p.squares, p.loss4 = p.loss, p.hits4 = p.hits;
     uint32_t wg = vkt__reduce_workgroup(rec->caps, 256);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
                                    { VKT_SPEC_REDUCE, vkt__reduce_form(rec->caps, wg) },
