@@ -99,33 +99,19 @@ struct eltwise_chain_params {
 };
 
 /* matmul_*.comp: C [M, N] = op(A) op(B), then bias, then an activation or times an activation's
- * derivative, then plus R. A kernel says before it includes this as what it reads A and B. */
+ * derivative, then plus R. A kernel says before it includes this as what it reads A and B; C, aux
+ * and r may be of 16 bits: see matmul_end.glsl. */
 #ifndef VKT_MM_MATRIX
 #define VKT_MM_MATRIX f32s
-#endif
-#ifndef VKT_MM_VECTOR
-#define VKT_MM_VECTOR f32x4s
-#endif
-#ifndef VKT_MM_C
-#define VKT_MM_C f32s
-#endif
-#ifndef VKT_MM_WIDE
-#define VKT_MM_WIDE u32s
 #endif
 struct matmul_params {
     ADDR(VKT_MM_MATRIX) a;
     ADDR(VKT_MM_MATRIX) b;
-    ADDR(VKT_MM_VECTOR) a4; /* the same addresses, to load vectors from */
-    ADDR(VKT_MM_VECTOR) b4;
     ADDR(f32s) bias; /* [N]; where VKT_MM_SUMS the sums [M] or [N], as no product has both */
-    ADDR(VKT_MM_C) c;
-    ADDR(VKT_MM_C)
-    aux; /* [M, N]: written before the activation, or where the derivative is taken: see act_bwd */
-    ADDR(VKT_MM_WIDE)
-    c_wide; /* the same addresses, for neighbours that are stored at once: see matmul_end.glsl */
-    ADDR(VKT_MM_WIDE) aux_wide;
-    ADDR(VKT_MM_C) r; /* [M, N], may be C */
-    ADDR(VKT_MM_WIDE) r_wide;
+    ADDR(f32s) c;
+    ADDR(f32s) aux; /* [M, N]: written before the activation, or where the derivative is taken: see
+                       act_bwd */
+    ADDR(f32s) r;   /* [M, N], may be C */
     ADDR(step_ref) step;
     U32 M, N, K;
     U32 flags;

@@ -11,8 +11,6 @@
 #define HALF
 #define FOURS
 #define VKT_MM_MATRIX u32s
-#define VKT_MM_C u32x2s
-#define VKT_MM_VECTOR u32x4s
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
@@ -27,10 +25,10 @@ layout(constant_id = VKT_SPEC_REST) const uint REST = 0; /* K is no multiple of 
 const uint PAIRS = 0, EIGHTS = 1, ODD = 2;
 
 /* Eight elements from column `col` of row `row` of a matrix [rows, cols] that begins at element `at`; the nearest ones outside. */
-uvec4 load8(u32s x, u32x4s x4, uint vec, uint at, uint row, uint col, uint rows, uint cols)
+uvec4 load8(u32s x, uint vec, uint at, uint row, uint col, uint rows, uint cols)
 {
     uint first = at + min(row, rows - 1) * cols;
-    if (vec == EIGHTS) return x4.v[(first + min(col, cols - 8)) / 8];
+    if (vec == EIGHTS) return u32x4s(x).v[(first + min(col, cols - 8)) / 8];
     uint i = first + min(col, cols - 1), last = (first + cols - 1) / 2, w[5]; /* a row may begin in the middle of a word */
     [[unroll]] for (uint c = 0; c < 5; c++) w[c] = x.v[min(i / 2 + c, last)];
     uvec4 v = uvec4(w[0], w[1], w[2], w[3]);
@@ -52,13 +50,13 @@ uvec4 inside(uvec4 x, bool along_k, uint k)
 uvec4 load_a(uint i, uint at, uint r0, uint k)
 {
     uvec2 j = place_a(i); /* along k, across */
-    return A_ALONG_K ? load8(p.a, p.a4, VEC_A, at, r0 + j.y, k + j.x, p.M, p.K) : load8(p.a, p.a4, VEC_A, at, k + j.x, r0 + j.y, p.K, p.M);
+    return A_ALONG_K ? load8(p.a, VEC_A, at, r0 + j.y, k + j.x, p.M, p.K) : load8(p.a, VEC_A, at, k + j.x, r0 + j.y, p.K, p.M);
 }
 
 uvec4 load_b(uint i, uint at, uint r0, uint k)
 {
     uvec2 j = place_b(i);
-    return B_ALONG_K ? load8(p.b, p.b4, VEC_B, at, r0 + j.y, k + j.x, p.N, p.K) : load8(p.b, p.b4, VEC_B, at, k + j.x, r0 + j.y, p.K, p.N);
+    return B_ALONG_K ? load8(p.b, VEC_B, at, r0 + j.y, k + j.x, p.N, p.K) : load8(p.b, VEC_B, at, k + j.x, r0 + j.y, p.K, p.N);
 }
 
 #define A_AT(i) widen1(p.a, i)

@@ -1,8 +1,7 @@
 /* Beginning and end of every matmul kernel, included where `p` is declared: constants that all have, which steps a
  * slice takes, what becomes of a sum. In a HALF variant A and B are 16-bit. Two neighbours of a row are read and written
  * at once where C_PAIRS: in HALF variants as a word of two 16-bit numbers, which C, aux and r then have; in WIDE ones,
- * for Mesa's CPU driver, as two floats. Kernels for GPUs define FOURS: they end four neighbours at once where C_FOURS; the addresses
- * are then VKT_MM_C's and VKT_MM_WIDE's, f32s and f32x4s, in HALF variants u32x2s and u32s, whose words are numbers or pairs. */
+ * for Mesa's CPU driver, as two floats (f32x2s). Kernels for GPUs define FOURS: they end four neighbours at once where C_FOURS. */
 #include "act.glsl"
 layout(constant_id = VKT_SPEC_LAYOUT) const uint LAYOUT = 0; /* vkt_layout: 0 NT, 1 NN, 2 TN */
 layout(constant_id = VKT_SPEC_ACT) const int ACT = 0;     /* vkt_act, with VKT_MM_ACT_BWD times its derivative; VKT_MM_MICRO, _RESIDUAL */
@@ -28,21 +27,14 @@ uint narrow(vec2 x)
     uvec2 u = floatBitsToUint(x);
     return BF16 != 0 ? to_bf16(u.x) | to_bf16(u.y) << 16 : to_f16(u.x) | to_f16(u.y) << 16;
 }
-#define GET_PAIR_OF(from, i) widen((from).v[i])
-#define PUT_PAIR_OF(to, i, x) (to).v[i] = narrow(x)
+#define GET_PAIR_OF(from, i) widen(u32s(from).v[i])
+#define PUT_PAIR_OF(to, i, x) u32s(to).v[i] = narrow(x)
 #elif defined WIDE
-#define GET_PAIR_OF(from, i) uintBitsToFloat(unpackUint2x32((from).v[i]))
-#define PUT_PAIR_OF(to, i, x) (to).v[i] = packUint2x32(floatBitsToUint(x))
+#define GET_PAIR_OF(from, i) uintBitsToFloat(unpackUint2x32(f32x2s(from).v[i]))
+#define PUT_PAIR_OF(to, i, x) f32x2s(to).v[i] = packUint2x32(floatBitsToUint(x))
 #endif
 #ifdef GET_PAIR_OF
 layout(constant_id = VKT_SPEC_C_PAIRS) const uint C_PAIRS = 0;
-#endif
-#if defined FOURS && defined HALF
-#define GET_ONE(from, from_wide, i) uintBitsToFloat((from_wide).v[i])
-#define PUT_ONE(to, to_wide, i, x) (to_wide).v[i] = floatBitsToUint(x)
-#else
-#define GET_ONE(from, from_wide, i) (from).v[i]
-#define PUT_ONE(to, to_wide, i, x) (to).v[i] = (x)
 #endif
 
 /* Steps of k of slice or product s: from .x to before .y; .y < .x where s is past the last. */
@@ -88,10 +80,10 @@ float with_bias(uint n, float sum)
 void finish_biased(uint i, float sum)
 {
     float v = 0.0, r = 0.0;
-    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) PUT_ONE(p.aux, p.aux_wide, i, sum);
-    if (DERIVATIVE) v = GET_ONE(p.aux, p.aux_wide, i);
-    if (adds_r()) r = GET_ONE(p.r, p.r_wide, i);
-    PUT_ONE(p.c, p.c_wide, i, act_end(sum, v) + r);
+    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) p.aux.v[i] = sum;
+    if (DERIVATIVE) v = p.aux.v[i];
+    if (adds_r()) r = p.r.v[i];
+    p.c.v[i] = act_end(sum, v) + r;
 }
 
 /* The same without the bias of column n. */
@@ -122,11 +114,11 @@ void finish_pair_biased(uint i, vec2 sum, bool both)
     }
     vec2 v = vec2(0.0), r = vec2(0.0);
     if (!both) sum.y = 0.0;
-    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) PUT_PAIR_OF(p.aux_wide, i / 2, sum);
-    if (DERIVATIVE) v = GET_PAIR_OF(p.aux_wide, i / 2);
-    if (adds_r()) r = GET_PAIR_OF(p.r_wide, i / 2);
+    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) PUT_PAIR_OF(p.aux, i / 2, sum);
+    if (DERIVATIVE) v = GET_PAIR_OF(p.aux, i / 2);
+    if (adds_r()) r = GET_PAIR_OF(p.r, i / 2);
     vec2 c = vec2(act_end(sum.x, v.x) + r.x, both ? act_end(sum.y, v.y) + r.y : 0.0);
-    PUT_PAIR_OF(p.c_wide, i / 2, c);
+    PUT_PAIR_OF(p.c, i / 2, c);
 }
 
 void finish_pair(uint i, uvec2 n, vec2 sum, bool both)
@@ -156,11 +148,11 @@ void put_four(u32x2s to, uint i, vec4 x)
         to.v[i / 2 + 1] = u.zw;
     }
 }
-#define GET_FOUR(from, from_wide, i) get_four(from, i)
-#define PUT_FOUR(to, to_wide, i, x) put_four(to, i, x)
+#define GET_FOUR(from, i) get_four(u32x2s(from), i)
+#define PUT_FOUR(to, i, x) put_four(u32x2s(to), i, x)
 #else
-#define GET_FOUR(from, from_wide, i) (from_wide).v[(i) / 4]
-#define PUT_FOUR(to, to_wide, i, x) (to_wide).v[(i) / 4] = (x)
+#define GET_FOUR(from, i) f32x4s(from).v[(i) / 4]
+#define PUT_FOUR(to, i, x) f32x4s(to).v[(i) / 4] = (x)
 #endif
 
 /* What the ends of four neighbours read, for kernels that ask for it early. */
@@ -171,8 +163,8 @@ struct four_reads {
 four_reads read_four(uint i)
 {
     four_reads reads = four_reads(vec4(0.0), vec4(0.0));
-    if (DERIVATIVE) reads.v = GET_FOUR(p.aux, p.aux_wide, i);
-    if (adds_r()) reads.r = GET_FOUR(p.r, p.r_wide, i);
+    if (DERIVATIVE) reads.v = GET_FOUR(p.aux, i);
+    if (adds_r()) reads.r = GET_FOUR(p.r, i);
     return reads;
 }
 
@@ -188,9 +180,9 @@ vec4 bias_four(uint n)
 /* Ends elements i to i + 3, biases included, where C_FOURS: i is a multiple of four. */
 void finish_four_biased(uint i, vec4 sum, four_reads reads)
 {
-    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) PUT_FOUR(p.aux, p.aux_wide, i, sum);
+    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) PUT_FOUR(p.aux, i, sum);
     vec4 c;
     [[unroll]] for (uint e = 0; e < 4; e++) c[e] = act_end(sum[e], reads.v[e]);
-    PUT_FOUR(p.c, p.c_wide, i, c + reads.r);
+    PUT_FOUR(p.c, i, c + reads.r);
 }
 #endif

@@ -8,10 +8,6 @@
 #define FOURS
 #ifdef HALF
 #define VKT_MM_MATRIX u32s
-#define VKT_MM_VECTOR u32x2s
-#define VKT_MM_C u32x2s
-#else
-#define VKT_MM_WIDE f32x4s
 #endif
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };
@@ -33,7 +29,7 @@ shared vec4 parts[TOLD * SHARES * STRIDE], sums[(ROWS + TOLD - 1) * GROUPS];
 vec4 load_a(uint at, uint m, uint k)
 {
     if (!TN) {
-        FOUR v = load4(p.a, p.a4, VEC_A != 0, at, m, k, ROWS, p.K);
+        FOUR v = load4(p.a, VEC_A != 0, at, m, k, ROWS, p.K);
         return WIDENED(v);
     }
     uvec4 i = at + min(k + uvec4(0, 1, 2, 3), uvec4(p.K - 1)) * ROWS + m;
@@ -44,7 +40,7 @@ vec4 load_a(uint at, uint m, uint k)
 vec4 load_b(uint at, uint n, uint k, uint i)
 {
     uvec2 place = NT ? uvec2(n + i, k) : uvec2(k + i, n), size = NT ? uvec2(p.N, p.K) : uvec2(p.K, p.N);
-    FOUR v = load4(p.b, p.b4, VEC_B != 0, at, place.x, place.y, size.x, size.y);
+    FOUR v = load4(p.b, VEC_B != 0, at, place.x, place.y, size.x, size.y);
     return WIDENED(v);
 }
 

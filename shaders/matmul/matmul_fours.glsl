@@ -7,10 +7,12 @@ layout(constant_id = VKT_SPEC_REST) const uint REST = 0; /* K is no multiple of 
 #ifdef HALF
 #define AT(from, i) widen1(from, i)
 #define FOUR uvec2 /* elements as loaded */
+#define fours u32x2s
 #define WIDENED(four) vec4(widen((four).x), widen((four).y))
 #else
 #define AT(from, i) (from).v[i]
 #define FOUR vec4
+#define fours f32x4s
 #define WIDENED(four) (four)
 #endif
 #define A_AT(i) AT(p.a, i)
@@ -20,10 +22,10 @@ layout(constant_id = VKT_SPEC_REST) const uint REST = 0; /* K is no multiple of 
 #include "matmul_sums.glsl"
 
 /* Four contiguous elements of a matrix [rows, cols] that begins at element `at`; the nearest ones outside. */
-FOUR load4(VKT_MM_MATRIX x, VKT_MM_VECTOR x4, bool vec, uint at, uint row, uint col, uint rows, uint cols)
+FOUR load4(VKT_MM_MATRIX x, bool vec, uint at, uint row, uint col, uint rows, uint cols)
 {
     uint first = at + min(row, rows - 1) * cols;
-    if (vec) return x4.v[(first + min(col, cols - 4)) / 4];
+    if (vec) return fours(x).v[(first + min(col, cols - 4)) / 4];
     uvec4 i = first + min(col + uvec4(0, 1, 2, 3), uvec4(cols - 1));
 #ifdef HALF
     uvec4 h = uvec4(x.v[i.x / 2], x.v[i.y / 2], x.v[i.z / 2], x.v[i.w / 2]) >> i % 2 * 16 & 0xffffu;

@@ -18,8 +18,6 @@
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer operands { operand v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer floats { float v[]; };
 #define VKT_MM_MATRIX operands
-#define VKT_MM_C floats
-#define VKT_MM_WIDE operands
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };
 #include "matmul_end.glsl"
@@ -136,9 +134,10 @@ void multiply(inout tile_c sums, uint product, uvec2 at, uint k, uint end, bool 
     sums = coopMatMulAdd(a, b, sums);
 }
 
-void store(tile_c sums, floats to, operands to_narrow, uvec4 part)
+void store(tile_c sums, floats to, uvec4 part)
 {
     narrow_c narrow;
+    operands to_narrow = operands(to);
     if (NARROW != 0) narrow = narrow_c(sums);
 #ifdef ELEMENTS
     if (NARROW == 0) coopMatPerElementNV(sums, sums, put, to, part);
@@ -154,16 +153,16 @@ float biased(const in uint row, const in uint col, const in float sum, const in 
     return with_bias(min(part.y + col, part.w - 1), sum);
 }
 
-float get(floats from, operands from_narrow, uint i)
+float get(f32s from, uint i)
 {
-    return NARROW != 0 ? float(from_narrow.v[i]) : from.v[i];
+    return NARROW != 0 ? float(operands(from).v[i]) : from.v[i];
 }
 
 /* Outside, something: it is not stored. */
 float ended(const in uint row, const in uint col, const in float sum, const in uvec4 part)
 {
     uint i = min(part.x + row, part.z - 1) * p.N + min(part.y + col, part.w - 1);
-    float v = DERIVATIVE ? get(p.aux, p.aux_wide, i) : 0.0, r = adds_r() ? get(p.r, p.r_wide, i) : 0.0;
+    float v = DERIVATIVE ? get(p.aux, i) : 0.0, r = adds_r() ? get(p.r, i) : 0.0;
     return act_end(sum, v) + r;
 }
 
@@ -188,10 +187,10 @@ void main()
         [[dont_unroll]] for (; k < steps.y; k += BK) multiply(sums, product, tile, k, steps.y, false);
     uvec4 part = uvec4(s * p.M + tile.x, tile.y, s * p.M + p.M, p.N);
     if ((p.flags & VKT_MM_BIAS) != 0) coopMatPerElementNV(sums, sums, biased, part);
-    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) store(sums, p.aux, p.aux_wide, part);
+    if (MAY_KEEP && (p.flags & VKT_MM_PRE) != 0) store(sums, floats(p.aux), part);
     if (ACTIVATION != VKT_ACT_N_NONE || (ACT & VKT_MM_RESIDUAL) != 0) {
         coopMatPerElementNV(sums, sums, ended, part);
         barrier(); /* all have read what may lie where C will, whoever stores it */
     }
-    store(sums, p.c, p.c_wide, part);
+    store(sums, floats(p.c), part);
 }

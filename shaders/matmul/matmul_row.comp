@@ -9,7 +9,6 @@
 #define WIDE
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer f32x2s { uint64_t v[]; };
 #define VKT_MM_MATRIX f32x2s
-#define VKT_MM_WIDE f32x2s
 #include "common.glsl"
 #extension GL_KHR_shader_subgroup_ballot : require
 layout(push_constant, scalar) uniform Push { matmul_params p; };

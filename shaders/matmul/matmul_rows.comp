@@ -14,7 +14,6 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer f32x2s { uint64_t v[]; };
 #define VKT_MM_MATRIX f32x2s
-#define VKT_MM_WIDE f32x2s
 #elif defined HALF
 #define VKT_MM_MATRIX u32s
 #endif
@@ -166,8 +165,8 @@ void main()
         uint late = 0;
         for (uint r = 0; r < min(R, M - m0); r++) {
 #ifdef WIDE
-            if (C_PAIRS != 0 && r % AHEAD == 0 && DERIVATIVE) late += touch(p.aux_wide, s * M * N / W, n0 / W, TILE_LINES, N / W, m0 + r + AHEAD, M);
-            if (C_PAIRS != 0 && r % AHEAD == 0 && adds_r()) late += touch(p.r_wide, s * M * N / W, n0 / W, TILE_LINES, N / W, m0 + r + AHEAD, M);
+            if (C_PAIRS != 0 && r % AHEAD == 0 && DERIVATIVE) late += touch(matrix(p.aux), s * M * N / W, n0 / W, TILE_LINES, N / W, m0 + r + AHEAD, M);
+            if (C_PAIRS != 0 && r % AHEAD == 0 && adds_r()) late += touch(matrix(p.r), s * M * N / W, n0 / W, TILE_LINES, N / W, m0 + r + AHEAD, M);
 #endif
             [[unroll]] for (uint c = 0; c < C; c += ENDED) {
                 uint n = column(n0, c);

@@ -17,7 +17,6 @@
 #extension GL_GOOGLE_include_directive : require
 #define FOURS
 #define PIECES 3
-#define VKT_MM_WIDE f32x4s
 #include "common.glsl"
 #include "half.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };
@@ -56,12 +55,12 @@ uvec4 take_pieces(inout vec4 x[2])
 }
 
 /* Four elements from column `col` of row `row` of a matrix [rows, cols] that begins at element `at`. */
-vec4 load4(f32s x, f32x4s x4, bool vec, uint at, uint row, uint col, uint rows, uint cols)
+vec4 load4(f32s x, bool vec, uint at, uint row, uint col, uint rows, uint cols)
 {
     uint i = at + row * cols + col;
     vec4 v = vec4(0.0);
     if (row >= rows || col >= cols) return v;
-    if (vec) return x4.v[i / 4];
+    if (vec) return f32x4s(x).v[i / 4];
     for (uint c = 0; c < 4; c++)
         if (col + c < cols) v[c] = x.v[i + c];
     return v;
@@ -89,16 +88,16 @@ void main()
             uint r = j / A_LEN, c = j % A_LEN * 8;
             vec4 x[2];
             [[unroll]] for (uint h = 0; h < 2; h++)
-                x[h] = A_ALONG_K ? load4(p.a, p.a4, VEC_A != 0, at.x, tile.x + r, k + c + 4 * h, p.M, p.K)
-                                 : load4(p.a, p.a4, VEC_A != 0, at.x, k + r, tile.x + c + 4 * h, p.K, p.M);
+                x[h] = A_ALONG_K ? load4(p.a, VEC_A != 0, at.x, tile.x + r, k + c + 4 * h, p.M, p.K)
+                                 : load4(p.a, VEC_A != 0, at.x, k + r, tile.x + c + 4 * h, p.K, p.M);
             [[unroll]] for (uint i = 0; i < PIECES; i++) sa[i * A_PIECE + r * A_STRIDE + j % A_LEN] = take_pieces(x);
         }
         for (uint j = tid; j < B_ROWS * B_LEN; j += threads) {
             uint r = j / B_LEN, c = j % B_LEN * 8;
             vec4 x[2];
             [[unroll]] for (uint h = 0; h < 2; h++)
-                x[h] = B_ALONG_K ? load4(p.b, p.b4, VEC_B != 0, at.y, tile.y + r, k + c + 4 * h, p.N, p.K)
-                                 : load4(p.b, p.b4, VEC_B != 0, at.y, k + r, tile.y + c + 4 * h, p.K, p.N);
+                x[h] = B_ALONG_K ? load4(p.b, VEC_B != 0, at.y, tile.y + r, k + c + 4 * h, p.N, p.K)
+                                 : load4(p.b, VEC_B != 0, at.y, k + r, tile.y + c + 4 * h, p.K, p.N);
             [[unroll]] for (uint i = 0; i < PIECES; i++) sb[i * B_PIECE + r * B_STRIDE + j % B_LEN] = take_pieces(x);
         }
         barrier();

@@ -8,10 +8,6 @@
 #define FOURS
 #ifdef HALF
 #define VKT_MM_MATRIX u32s
-#define VKT_MM_VECTOR u32x2s
-#define VKT_MM_C u32x2s
-#else
-#define VKT_MM_WIDE f32x4s
 #endif
 #include "common.glsl"
 layout(push_constant, scalar) uniform Push { matmul_params p; };
@@ -28,14 +24,14 @@ uvec2 at = uvec2(0); /* where A and B begin */
 /* Vector j of the slice that starts at k, of an operand whose tile starts at row or column r0 of `extent`. */
 FOUR load_a(uint j, uint r0, uint k)
 {
-    if (A_ALONG_K) return load4(p.a, p.a4, VEC_A != 0, at.x, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.M, p.K);
-    return load4(p.a, p.a4, VEC_A != 0, at.x, k + j / (BM / 4), r0 + j % (BM / 4) * 4, p.K, p.M);
+    if (A_ALONG_K) return load4(p.a, VEC_A != 0, at.x, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.M, p.K);
+    return load4(p.a, VEC_A != 0, at.x, k + j / (BM / 4), r0 + j % (BM / 4) * 4, p.K, p.M);
 }
 
 FOUR load_b(uint j, uint r0, uint k)
 {
-    if (B_ALONG_K) return load4(p.b, p.b4, VEC_B != 0, at.y, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.N, p.K);
-    return load4(p.b, p.b4, VEC_B != 0, at.y, k + j / (BN / 4), r0 + j % (BN / 4) * 4, p.K, p.N);
+    if (B_ALONG_K) return load4(p.b, VEC_B != 0, at.y, r0 + j / (BK / 4), k + j % (BK / 4) * 4, p.N, p.K);
+    return load4(p.b, VEC_B != 0, at.y, k + j / (BN / 4), r0 + j % (BN / 4) * 4, p.K, p.N);
 }
 
 /* Vector j of a slice of tile's `span` rows or columns that starts at k, without what is past the last k. */

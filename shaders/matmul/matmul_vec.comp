@@ -24,13 +24,13 @@ void main()
     if (NT) {
         uint column = min(n, N - 1) * K;
         for (uint k = along * W; k < K; k += ALONG * W) {
-            if (VEC != 0) sum += p.a4.v[k / 4] * p.b4.v[(column + k) / 4];
+            if (VEC != 0) sum += f32x4s(p.a).v[k / 4] * f32x4s(p.b).v[(column + k) / 4];
             else sum.x += p.a.v[k] * p.b.v[column + k];
         }
     } else {
         uint column = min(n, N - W);
         for (uint k = across; k < K; k += WG / ALONG) {
-            if (VEC != 0) sum += p.a.v[k] * p.b4.v[(k * N + column) / 4];
+            if (VEC != 0) sum += p.a.v[k] * f32x4s(p.b).v[(k * N + column) / 4];
             else sum.x += p.a.v[k] * p.b.v[k * N + column];
         }
     }

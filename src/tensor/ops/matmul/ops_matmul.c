@@ -118,9 +118,6 @@ static struct matmul_params params_of(const vkt__rec *rec, const vkt_node *n)
                                .aux = vkt__addr_or(rec, n->in[V] ? n->in[V] : n->out[PRE], c),
                                .r = vkt__addr_or(rec, n->in[R], c),
                                .step = vkt__addr_or(rec, n->in[STEP], n->in[A]) };
-    p.c_wide = p.c;
-    p.aux_wide = p.aux;
-    p.r_wide = p.r;
     if (n->out[SUMS]) p.bias = vkt__addr(rec, n->out[SUMS]);
     p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[PRE] ? VKT_MM_PRE : 0) |
               (n->out[SUMS] ? VKT_MM_SUMS : 0);
@@ -139,8 +136,8 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     vkt__product prod = vkt__product_of(n);
     struct matmul_params p = params_of(rec, n);
     uint32_t slices = VKT_MAX(n->attr.matmul.slices, 1);
-    p.a = p.a4 = vkt__addr(rec, n->in[A]);
-    p.b = p.b4 = vkt__addr(rec, n->in[B]);
+    p.a = vkt__addr(rec, n->in[A]);
+    p.b = vkt__addr(rec, n->in[B]);
     p.M = prod.M;
     p.N = prod.N;
     p.K = prod.K;
