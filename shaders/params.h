@@ -455,10 +455,7 @@ struct conv_params {
     ADDR(elems) w;
     ADDR(f32s) bias; /* [co] */
     ADDR(f32s) y;
-    ADDR(f32s) pre;  /* as y, before the activation */
-    ADDR(f32x4s) x4; /* x, w and y again, as vectors */
-    ADDR(f32x4s) w4;
-    ADDR(f32x4s) y4;
+    ADDR(f32s) pre; /* as y, before the activation */
     U32 h, wd, c;
     U32 oh, ow, co;
     U32 kh, kw, ci;

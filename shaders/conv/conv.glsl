@@ -83,7 +83,7 @@ void finish_four_biased(uint i, vec4 sum, four_reads reads)
         [[unroll]] for (uint e = 0; e < 4; e++) p.pre.v[i + e] = sum[e];
     vec4 y;
     [[unroll]] for (uint e = 0; e < 4; e++) y[e] = act_fwd(ACT, sum[e]);
-    p.y4.v[i / 4] = y;
+    f32x4s(p.y).v[i / 4] = y;
 }
 #endif
 

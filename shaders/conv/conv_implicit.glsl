@@ -56,7 +56,7 @@ four inputs(bool pixel, uint image, uint row, uint col, uint k)
     if (VEC_X != 0) {
         uint i = input_at(image, row, col, k, there);
         x.there = bvec4(there && pixel);
-        x.loaded = p.x4.v[x.there.x ? i / 4 : 0];
+        x.loaded = f32x4s(p.x).v[x.there.x ? i / 4 : 0];
         return x;
     }
     [[unroll]] for (uint c = 0; c < 4; c++) {
@@ -87,7 +87,7 @@ four weights(uint row, uint n, uint end)
         row = (kh * p.kw + kw) * p.ci + c;
     }
     uint i = there ? row * p.co + first_n + n : 0;
-    if (VEC_W != 0) return four(p.w4.v[i / 4], bvec4(there));
+    if (VEC_W != 0) return four(f32x4s(p.w).v[i / 4], bvec4(there));
     four x = four(vec4(0.0), bvec4(true));
     [[unroll]] for (uint c = 0; c < 4; c++)
         if (there && n + c < width) x.loaded[c] = p.w.v[i + c];

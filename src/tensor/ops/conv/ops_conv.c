@@ -89,9 +89,6 @@ static void conv_record(vkt__rec *rec, const vkt_node *n)
                                           ? vkt__conv_slice(&q, a->conv.slices)
                                           : 0 };
     p.flags = (n->in[BIAS] ? VKT_MM_BIAS : 0) | (n->out[PRE] ? VKT_MM_PRE : 0);
-    p.x4 = p.x;
-    p.w4 = p.w;
-    p.y4 = p.y;
     if (a->conv.stats) {
         p.pre = vkt__addr(rec, n->out[MEANS]);
         p.bias = vkt__addr(rec, n->out[SQUARES]);
