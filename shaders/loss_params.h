@@ -9,7 +9,6 @@
 #define VKT_XENT_DLOGITS 8u /* softmax_xent writes them too */
 struct xent_params {
     ADDR(f32s) logits;       /* [rows, pitch] */
-    ADDR(f32x4s) logits4;    /* the same */
     ADDR(u32s) target;       /* [rows] */
     ADDR(f32s) weight;       /* [rows] */
     ADDR(f32s) class_weight; /* [cols] */
@@ -20,7 +19,6 @@ struct xent_params {
     ADDR(f32s) loss;         /* [rows] */
     ADDR(f32s) hit;          /* [rows] */
     ADDR(u32s) dlogits;      /* [rows, pitch] */
-    ADDR(f32x4s) dlogits4;   /* the same, of f32: quirk CAST_ADDRESSES */
     U32 rows, cols;
     U32 ignore;              /* 1 + the target to ignore; 0: none */
     F32 smoothing;

@@ -14,12 +14,6 @@ struct norm_params {
     ADDR(u32s) s;    /* x itself without residual */
     ADDR(f32s) mean; /* [rows]; not for RMS norm */
     ADDR(f32s) rstd; /* [rows] */
-    ADDR(f32x4s) x4; /* the same addresses, as vectors */
-    ADDR(f32x4s) w4;
-    ADDR(f32x4s) b4;
-    ADDR(f32x4s) r4;
-    ADDR(f32x4s) y4;
-    ADDR(f32x4s) s4;
     U32 rows, cols;
     F32 eps;
     U32 flags;
@@ -32,30 +26,20 @@ struct norm_bwd_params {
     ADDR(f32s) rstd;
     ADDR(u32s) ds;
     ADDR(u32s) dx;
-    ADDR(f32x4s) dy4; /* the same addresses, as vectors */
-    ADDR(f32x4s) s4;
-    ADDR(f32x4s) w4;
-    ADDR(f32x4s) ds4;
-    ADDR(f32x4s) dx4;
     U32 rows, cols;
     U32 flags;
     U32 pad;
 };
-/* norm_bwd_sums.comp: of dy, s, ds and dx both addresses are the same, for f32 and for 16 bits */
 struct norm_bwd_sums_params {
-    ADDR(f32x4s) dy4;
-    ADDR(f32x4s) s4;
-    ADDR(f32x4s) w4;
+    ADDR(u32s) dy;
+    ADDR(u32s) s;
+    ADDR(f32x4s) w;
     ADDR(f32s) mean;
     ADDR(f32s) rstd;
-    ADDR(f32x4s) ds4;
-    ADDR(f32x4s) dx4;
-    ADDR(f32x4s) dw4; /* [splits, cols] */
-    ADDR(f32x4s) db4;
-    ADDR(u32x2s) dy2;
-    ADDR(u32x2s) s2;
-    ADDR(u32x2s) ds2;
-    ADDR(u32x2s) dx2;
+    ADDR(u32s) ds;
+    ADDR(u32s) dx;
+    ADDR(f32x4s) dw; /* [splits, cols] */
+    ADDR(f32x4s) db;
     U32 rows, cols, chunk, splits;
     U32 flags;
     U32 pad;

@@ -165,9 +165,6 @@ struct softmax_params {
     ADDR(f32s) dy;
     ADDR(f32s) x;
     ADDR(f32s) y;
-    ADDR(f32x4s) dy4; /* the same addresses, as vectors */
-    ADDR(f32x4s) x4;
-    ADDR(f32x4s) y4;
     U32 rows, cols;
 };
 

@@ -8,15 +8,15 @@ layout(constant_id = VKT_SPEC_WIDE) const uint WIDE = 0; /* 2: and the workgroup
 #ifdef PAIRS
 #include "ahead.glsl"
 #define row_vec vec2
-#define ROW_GET(from4, i) LOAD_PAIR(from4, i)
-#define ROW_PUT(to4, i, x) STORE_PAIR(to4, i, x)
+#define ROW_GET(from, i) LOAD_PAIR(f32x4s(from), i)
+#define ROW_PUT(to, i, x) STORE_PAIR(f32x4s(to), i, x)
 #define ROW_GET_AS load2
 #define ROW_PUT_AS store2
 const uint VEC = 2;
 #else
 #define row_vec vec4
-#define ROW_GET(from4, i) (from4).v[i]
-#define ROW_PUT(to4, i, x) (to4).v[i] = x
+#define ROW_GET(from, i) f32x4s(from).v[i]
+#define ROW_PUT(to, i, x) f32x4s(to).v[i] = x
 #define ROW_GET_AS load4
 #define ROW_PUT_AS store4
 const uint VEC = 4;
@@ -40,13 +40,13 @@ bool in_row(uint c, uint cols)
     return WIDE == 2 || c < cols;
 }
 
-/* to[] = the elements at `base` of `from`; `from4` is the same address. */
-#define ROW_LOAD(to, from, from4, base, cols)                                                      \
+/* to[] = the elements at `base` of `from`. */
+#define ROW_LOAD(to, from, base, cols)                                                             \
     if (WIDE != 0) {                                                                               \
         [[unroll]] for (uint j = 0; j < PER / VEC; j++) {                                          \
             uint c = row_column(VEC * j);                                                          \
             row_vec x = row_vec(0.0);                                                              \
-            if (in_row(c, cols)) x = ROW_GET(from4, ((base) + c) / VEC);                           \
+            if (in_row(c, cols)) x = ROW_GET(from, ((base) + c) / VEC);                            \
             [[unroll]] for (uint u = 0; u < VEC; u++) to[VEC * j + u] = x[u];                      \
         }                                                                                          \
     } else {                                                                                       \
@@ -57,13 +57,13 @@ bool in_row(uint c, uint cols)
         }                                                                                          \
     }
 
-#define ROW_STORE(from, to, to4, base, cols)                                                       \
+#define ROW_STORE(from, to, base, cols)                                                            \
     if (WIDE != 0) {                                                                               \
         [[unroll]] for (uint j = 0; j < PER / VEC; j++) {                                          \
             uint c = row_column(VEC * j);                                                          \
             row_vec x;                                                                             \
             [[unroll]] for (uint u = 0; u < VEC; u++) x[u] = from[VEC * j + u];                    \
-            if (in_row(c, cols)) ROW_PUT(to4, ((base) + c) / VEC, x);                              \
+            if (in_row(c, cols)) ROW_PUT(to, ((base) + c) / VEC, x);                               \
         }                                                                                          \
     } else {                                                                                       \
         [[unroll]] for (uint j = 0; j < PER; j++) {                                                \
@@ -73,12 +73,12 @@ bool in_row(uint c, uint cols)
     }
 
 /* The same for a tensor of a type: from, to are u32s. A 16-bit one needs WIDE. */
-#define ROW_LOAD_AS(to, from, from4, type, base, cols)                                             \
+#define ROW_LOAD_AS(to, from, type, base, cols)                                                    \
     if (WIDE != 0) {                                                                               \
         [[unroll]] for (uint j = 0; j < PER / VEC; j++) {                                          \
             uint c = row_column(VEC * j);                                                          \
             row_vec x = row_vec(0.0);                                                              \
-            if (in_row(c, cols) && type == T_F32) x = ROW_GET(from4, ((base) + c) / VEC);          \
+            if (in_row(c, cols) && type == T_F32) x = ROW_GET(from, ((base) + c) / VEC);           \
             if (in_row(c, cols) && type != T_F32) x = ROW_GET_AS(from, type, ((base) + c) / VEC);  \
             [[unroll]] for (uint u = 0; u < VEC; u++) to[VEC * j + u] = x[u];                      \
         }                                                                                          \
@@ -90,13 +90,13 @@ bool in_row(uint c, uint cols)
         }                                                                                          \
     }
 
-#define ROW_STORE_AS(from, to, to4, type, base, cols)                                              \
+#define ROW_STORE_AS(from, to, type, base, cols)                                                   \
     if (WIDE != 0) {                                                                               \
         [[unroll]] for (uint j = 0; j < PER / VEC; j++) {                                          \
             uint c = row_column(VEC * j);                                                          \
             row_vec x;                                                                             \
             [[unroll]] for (uint u = 0; u < VEC; u++) x[u] = from[VEC * j + u];                    \
-            if (in_row(c, cols) && type == T_F32) ROW_PUT(to4, ((base) + c) / VEC, x);             \
+            if (in_row(c, cols) && type == T_F32) ROW_PUT(to, ((base) + c) / VEC, x);              \
             if (in_row(c, cols) && type != T_F32) ROW_PUT_AS(to, type, ((base) + c) / VEC, x);     \
         }                                                                                          \
     } else {                                                                                       \

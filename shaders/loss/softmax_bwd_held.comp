@@ -13,10 +13,10 @@ void main()
     uint row = flat_group(), base = row * p.cols;
     if (row >= p.rows) return;
     float d[PER], y[PER], sum = 0.0;
-    ROW_LOAD(d, p.dy, p.dy4, base, p.cols)
-    ROW_LOAD(y, p.x, p.x4, base, p.cols)
+    ROW_LOAD(d, p.dy, base, p.cols)
+    ROW_LOAD(y, p.x, base, p.cols)
     [[unroll]] for (uint j = 0; j < PER; j++) sum += d[j] * y[j];
     sum = wg_add(sum);
     [[unroll]] for (uint j = 0; j < PER; j++) d[j] = y[j] * (d[j] - sum);
-    ROW_STORE(d, p.y, p.y4, base, p.cols)
+    ROW_STORE(d, p.y, base, p.cols)
 }

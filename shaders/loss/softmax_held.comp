@@ -13,7 +13,7 @@ void main()
     uint row = flat_group(), base = row * p.cols;
     if (row >= p.rows) return;
     float v[PER], top = uintBitsToFloat(0xff800000u), sum = 0.0;
-    ROW_LOAD(v, p.x, p.x4, base, p.cols)
+    ROW_LOAD(v, p.x, base, p.cols)
     [[unroll]] for (uint j = 0; j < PER; j++)
         if (row_column(j) < p.cols && !is_nan(v[j])) top = max(top, v[j]);
     top = wg_max(top);
@@ -24,5 +24,5 @@ void main()
     sum = wg_add(sum);
     bool bad = is_bad(top) || is_bad(sum);
     [[unroll]] for (uint j = 0; j < PER; j++) v[j] = bad ? make_nan() : v[j] / sum;
-    ROW_STORE(v, p.y, p.y4, base, p.cols)
+    ROW_STORE(v, p.y, base, p.cols)
 }

@@ -17,7 +17,7 @@ void main()
     uint t = p.target.v[row];
     bool weighted = (p.flags & VKT_XENT_CLASS_WEIGHT) != 0, smoothed = p.smoothing > 0.0;
     float v[PER], top = uintBitsToFloat(0xff800000u), sum = 0.0, earlier = 0.0, below = 0.0;
-    ROW_LOAD(v, p.logits, p.logits4, base, p.cols)
+    ROW_LOAD(v, p.logits, base, p.cols)
     [[unroll]] for (uint j = 0; j < PER; j++)
         if (row_column(j) < p.cols && !is_nan(v[j])) top = max(top, v[j]);
     top = wg_max(top);
@@ -37,5 +37,5 @@ void main()
     xent_slope s = xent_slope_of(row);
     float lse = xent_lse(top, sum);
     [[unroll]] for (uint j = 0; j < PER; j++) v[j] = xent_dlogit(s, row_column(j), v[j], top, lse);
-    ROW_STORE_AS(v, p.dlogits, p.dlogits4, DX, base, p.cols)
+    ROW_STORE_AS(v, p.dlogits, DX, base, p.cols)
 }

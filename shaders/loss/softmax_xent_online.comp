@@ -31,7 +31,7 @@ vec4 logits(uint base, uint four)
     vec4 x = vec4(NONE);
     if (WIDE != 0) {
         uint c = column(four, 0);
-        if (c < p.cols) x = p.logits4.v[(base + c) / 4];
+        if (c < p.cols) x = f32x4s(p.logits).v[(base + c) / 4];
         if (c + 3 >= p.cols) x = mix(vec4(NONE), x, lessThan(c + uvec4(0, 1, 2, 3), uvec4(p.cols)));
         return x;
     }
@@ -80,7 +80,7 @@ void main()
         uint c = column(f, 0);
         [[unroll]] for (uint i = 0; i < 4; i++)
             if (column(f, i) < p.pitch) x[i] = xent_padded(s, column(f, i), x[i], top, lse);
-        if (WIDE != 0 && c < p.pitch && DX == T_F32) p.dlogits4.v[(base + c) / 4] = x;
+        if (WIDE != 0 && c < p.pitch && DX == T_F32) f32x4s(p.dlogits).v[(base + c) / 4] = x;
         if (WIDE != 0 && c < p.pitch && DX != T_F32) store4(p.dlogits, DX, (base + c) / 4, x);
         if (WIDE == 0 && DX != T_F32)
             [[unroll]] for (uint i = 0; i < 4; i += 2)

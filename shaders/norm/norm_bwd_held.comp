@@ -22,9 +22,9 @@ void main()
     if (RMS == 0) mean = p.mean.v[row];
     uint late = ROW_AHEAD(p.dy, DY, row) + ROW_AHEAD(p.s, S, row);
     if ((p.flags & VKT_NORM_RESIDUAL) != 0) late += ROW_AHEAD(p.ds, DS, row);
-    ROW_LOAD_AS(g, p.dy, p.dy4, DY, base, p.cols)
-    ROW_LOAD(t, p.w, p.w4, 0, p.cols)
-    ROW_LOAD_AS(h, p.s, p.s4, S, base, p.cols)
+    ROW_LOAD_AS(g, p.dy, DY, base, p.cols)
+    ROW_LOAD(t, p.w, 0, p.cols)
+    ROW_LOAD_AS(h, p.s, S, base, p.cols)
     [[unroll]] for (uint j = 0; j < PER; j++) {
         g[j] *= gain_of(t[j]); /* 0 past the row's end */
         h[j] = (h[j] - mean) * rstd;
@@ -36,11 +36,11 @@ void main()
     precise float d;
     [[unroll]] for (uint j = 0; j < PER; j++) g[j] = rstd * (g[j] - mean_g - h[j] * mean_gh);
     if ((p.flags & VKT_NORM_RESIDUAL) != 0) {
-        ROW_LOAD_AS(t, p.ds, p.ds4, DS, base, p.cols)
+        ROW_LOAD_AS(t, p.ds, DS, base, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) {
             d = g[j] + t[j];
             g[j] = d;
         }
     }
-    ROW_STORE_AS(g, p.dx, p.dx4, DX, base + late, p.cols)
+    ROW_STORE_AS(g, p.dx, DX, base + late, p.cols)
 }

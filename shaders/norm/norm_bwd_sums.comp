@@ -19,17 +19,17 @@ layout(push_constant, scalar) uniform Push { norm_bwd_sums_params p; };
 const uint FOURS = PER / 4;
 
 /* Four neighbours in one load: of 16 bits two words. */
-vec4 load_four(f32x4s from, u32x2s narrow, uint type, uint i)
+vec4 load_four(u32s from, uint type, uint i)
 {
-    if (type == T_F32) return from.v[i];
-    uvec2 x = narrow.v[i];
+    if (type == T_F32) return f32x4s(from).v[i];
+    uvec2 x = u32x2s(from).v[i];
     return vec4(widen2(type, x[0]), widen2(type, x[1]));
 }
 
-void store_four(f32x4s to, u32x2s narrow, uint type, uint i, vec4 x)
+void store_four(u32s to, uint type, uint i, vec4 x)
 {
-    if (type == T_F32) to.v[i] = x;
-    else narrow.v[i] = uvec2(narrow2(type, x.xy), narrow2(type, x.zw));
+    if (type == T_F32) f32x4s(to).v[i] = x;
+    else u32x2s(to).v[i] = uvec2(narrow2(type, x.xy), narrow2(type, x.zw));
 }
 
 void main()
@@ -40,7 +40,7 @@ void main()
     [[unroll]] for (uint j = 0; j < FOURS; j++) {
         uint c = first + j * gl_WorkGroupSize.x;
         w[j] = dw[j] = db[j] = vec4(0.0);
-        if (c < cols) w[j] = p.w4.v[c];
+        if (c < cols) w[j] = p.w.v[c];
         [[unroll]] for (uint u = 0; u < 4; u++) w[j][u] = gain_of(w[j][u]);
     }
     uint end = min(p.rows, (k + 1) * p.chunk);
@@ -52,8 +52,8 @@ void main()
             uint c = first + j * gl_WorkGroupSize.x;
             g[j] = h[j] = vec4(0.0);
             if (c < cols) {
-                g[j] = load_four(p.dy4, p.dy2, DY, r * cols + c);
-                h[j] = load_four(p.s4, p.s2, S, r * cols + c);
+                g[j] = load_four(p.dy, DY, r * cols + c);
+                h[j] = load_four(p.s, S, r * cols + c);
             }
         }
         [[unroll]] for (uint j = 0; j < FOURS; j++) {
@@ -72,14 +72,14 @@ void main()
             uint c = first + j * gl_WorkGroupSize.x;
             precise vec4 d = rstd * (g[j] - mean_g - h[j] * mean_gh); /* no fma with ds: the bits of a sum apart */
             if (c >= cols) continue;
-            if ((p.flags & VKT_NORM_RESIDUAL) != 0) d += load_four(p.ds4, p.ds2, DS, r * cols + c);
-            store_four(p.dx4, p.dx2, DX, r * cols + c, d);
+            if ((p.flags & VKT_NORM_RESIDUAL) != 0) d += load_four(p.ds, DS, r * cols + c);
+            store_four(p.dx, DX, r * cols + c, d);
         }
     }
     [[unroll]] for (uint j = 0; j < FOURS; j++) {
         uint c = first + j * gl_WorkGroupSize.x;
         if (c >= cols) continue;
-        p.dw4.v[k * cols + c] = dw[j];
-        if ((p.flags & VKT_NORM_BIAS) != 0) p.db4.v[k * cols + c] = db[j];
+        p.dw.v[k * cols + c] = dw[j];
+        if ((p.flags & VKT_NORM_BIAS) != 0) p.db.v[k * cols + c] = db[j];
     }
 }

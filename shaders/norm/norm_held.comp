@@ -21,11 +21,11 @@ void main()
     float v[PER], t[PER], mean = 0.0, sum = 0.0;
     uint late = ROW_AHEAD(p.x, X, row);
     if ((p.flags & VKT_NORM_RESIDUAL) != 0) late += ROW_AHEAD(p.r, R, row);
-    ROW_LOAD_AS(v, p.x, p.x4, X, base, p.cols)
+    ROW_LOAD_AS(v, p.x, X, base, p.cols)
     if ((p.flags & VKT_NORM_RESIDUAL) != 0) {
-        ROW_LOAD_AS(t, p.r, p.r4, R, base, p.cols)
+        ROW_LOAD_AS(t, p.r, R, base, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) v[j] += t[j];
-        ROW_STORE_AS(v, p.s, p.s4, S, base, p.cols)
+        ROW_STORE_AS(v, p.s, S, base, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) v[j] = rounded(S, v[j]);
     }
     if (RMS == 0) {
@@ -36,13 +36,13 @@ void main()
     [[unroll]] for (uint j = 0; j < PER; j++)
         if (row_column(j) < p.cols) squares += (v[j] - mean) * (v[j] - mean);
     float rstd = 1.0 / sqrt(wg_add(squares) / float(p.cols) + p.eps);
-    ROW_LOAD(t, p.w, p.w4, 0, p.cols)
+    ROW_LOAD(t, p.w, 0, p.cols)
     [[unroll]] for (uint j = 0; j < PER; j++) v[j] = (v[j] - mean) * rstd * gain_of(t[j]);
     if ((p.flags & VKT_NORM_BIAS) != 0) {
-        ROW_LOAD(t, p.b, p.b4, 0, p.cols)
+        ROW_LOAD(t, p.b, 0, p.cols)
         [[unroll]] for (uint j = 0; j < PER; j++) v[j] += t[j];
     }
-    ROW_STORE_AS(v, p.y, p.y4, Y, base + late, p.cols)
+    ROW_STORE_AS(v, p.y, Y, base + late, p.cols)
     if (gl_LocalInvocationID.x != 0) return;
     if (RMS == 0) p.mean.v[row] = mean;
     p.rstd.v[row] = rstd;

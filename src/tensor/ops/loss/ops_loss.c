@@ -45,7 +45,6 @@ static void softmax_record(vkt__rec *rec, const vkt_node *n)
                                 .y = vkt__addr(rec, n->out[0]),
                                 .rows = vkt__rows_of(x->shape),
                                 .cols = vkt__last(x->shape) };
-    p.x4 = p.x, p.y4 = p.y;
     const row_kernels k = { VKT_SHADER_SOFTMAX, VKT_SHADER_SOFTMAX_HELD, 3, 2 };
     row_dispatch(rec, &k, p.rows, p.cols, &p, sizeof p);
 }
@@ -98,7 +97,6 @@ static void softmax_bwd_record(vkt__rec *rec, const vkt_node *n)
                                 .y = vkt__addr(rec, n->out[0]),
                                 .rows = vkt__rows_of(y->shape),
                                 .cols = vkt__last(y->shape) };
-    p.dy4 = p.dy, p.x4 = p.x, p.y4 = p.y;
     const row_kernels k = { VKT_SHADER_SOFTMAX_BWD, VKT_SHADER_SOFTMAX_BWD_HELD, 2, 2 };
     row_dispatch(rec, &k, p.rows, p.cols, &p, sizeof p);
 }
@@ -260,11 +258,10 @@ static void xent_record(vkt__rec *rec, const vkt_node *n)
     p.hit = vkt__addr(rec, n->out[HIT]);
     p.top = vkt__addr(rec, n->out[OUT_TOP]);
     p.lse = vkt__addr(rec, n->out[OUT_LSE]);
-    p.dlogits = p.dlogits4 = vkt__addr(rec, n->out[DLOGITS]);
+    p.dlogits = vkt__addr(rec, n->out[DLOGITS]);
     if (n->out[DLOGITS]) p.flags |= VKT_XENT_DLOGITS;
     p.dloss = vkt__addr_or(rec, n->in[DLOSS_NOW], n->in[LOGITS]);
     if (n->in[DLOSS_NOW]) p.flags |= VKT_XENT_DLOSS;
-    p.logits4 = p.logits;
     enum { PASSES = 2, ARRAYS = 4 };
     enum { NUMBERS = 48 }; /* of two fours and of what is known of the row */
     vkt__row_form f = vkt__row_form_of(rec->caps, p.cols, PASSES, ARRAYS);

@@ -103,7 +103,6 @@ static void norm_record(vkt__rec *rec, const vkt_node *n)
                              .cols = vkt__last(x->shape),
                              .eps = n->attr.norm.eps };
     p.flags = (n->in[B] ? VKT_NORM_BIAS : 0) | (n->in[R] ? VKT_NORM_RESIDUAL : 0);
-    p.x4 = p.x, p.w4 = p.w, p.b4 = p.b, p.r4 = p.r, p.y4 = p.y, p.s4 = p.s;
     const typed_tensor typed[] = { { VKT_SPEC_TYPE_X, x },
                                    { VKT_SPEC_TYPE_R, n->in[R] ? n->in[R] : x },
                                    { VKT_SPEC_TYPE_S, n->out[S] ? n->out[S] : x },
@@ -190,19 +189,15 @@ enum { SUMS_ARRAYS = 5 }; /* that norm_bwd_sums.comp keeps of a row */
 static void norm_bwd_sums_record(vkt__rec *rec, const vkt_node *n, const struct norm_bwd_params *b,
                                  const typed_tensor typed[N_TYPED])
 {
-    struct norm_bwd_sums_params p = { .dy4 = b->dy,
-                                      .s4 = b->s,
-                                      .w4 = b->w,
+    struct norm_bwd_sums_params p = { .dy = b->dy,
+                                      .s = b->s,
+                                      .w = b->w,
                                       .mean = b->mean,
                                       .rstd = b->rstd,
-                                      .ds4 = b->ds,
-                                      .dx4 = b->dx,
-                                      .dw4 = vkt__addr(rec, n->out[DX_DW]),
-                                      .db4 = vkt__addr_or(rec, n->out[DX_DB], n->out[DX_DW]),
-                                      .dy2 = b->dy,
-                                      .s2 = b->s,
-                                      .ds2 = b->ds,
-                                      .dx2 = b->dx,
+                                      .ds = b->ds,
+                                      .dx = b->dx,
+                                      .dw = vkt__addr(rec, n->out[DX_DW]),
+                                      .db = vkt__addr_or(rec, n->out[DX_DB], n->out[DX_DW]),
                                       .rows = b->rows,
                                       .cols = b->cols,
                                       .chunk = n->attr.norm.chunk,
@@ -232,7 +227,6 @@ static void norm_bwd_record(vkt__rec *rec, const vkt_node *n)
                                  .rows = vkt__rows_of(n->in[BWD_S]->shape),
                                  .cols = vkt__last(n->in[BWD_S]->shape),
                                  .flags = n->in[BWD_DS] ? VKT_NORM_RESIDUAL : 0 };
-    p.dy4 = p.dy, p.s4 = p.s, p.w4 = p.w, p.ds4 = p.ds, p.dx4 = p.dx;
     const typed_tensor typed[] = { { VKT_SPEC_TYPE_DY, n->in[BWD_DY] },
                                    { VKT_SPEC_TYPE_S, n->in[BWD_S] },
                                    { VKT_SPEC_TYPE_DS,
