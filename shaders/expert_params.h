@@ -48,7 +48,6 @@ struct expert_rows_params {
 struct expert_matmul_params {
     ADDR(f32x4s) a;
     ADDR(f32s) b;
-    ADDR(f32x4s) b4; /* b */
     ADDR(u32s) first;
     ADDR(f32s) c;
     U32 places, n, k, experts;

@@ -214,10 +214,6 @@ struct optim_update_params {
     ADDR(f32s) grad;
     ADDR(f32s) m;
     ADDR(f32s) v;
-    ADDR(f32x4s) theta4; /* the same addresses as vectors */
-    ADDR(f32x4s) grad4;
-    ADDR(f32x4s) m4;
-    ADDR(f32x4s) v4;
     ADDR(scalars_ref) scalars;
     ADDR(step_ref) step;
     ADDR(u32s) blocks; /* group of each block of VKT_GROUP_BLOCK elements */
@@ -291,9 +287,8 @@ struct optim_lines_params {
 /* optim_update8.comp: moments in 8 bits, see optim/moments8.glsl. */
 struct optim_update8_params {
     ADDR(f32s) theta, grad;
-    ADDR(f32x4s) theta4, grad4; /* the same addresses as vectors */
-    ADDR(u32s) m, v;            /* four codes a word */
-    ADDR(f32s) scales;          /* of each block: the largest |m|; behind all, the largest v */
+    ADDR(u32s) m, v;   /* four codes a word */
+    ADDR(f32s) scales; /* of each block: the largest |m|; behind all, the largest v */
     ADDR(scalars_ref) scalars;
     ADDR(step_ref) step;
     ADDR(u32s) blocks;
@@ -525,9 +520,6 @@ struct bench_stream_params {
     ADDR(f32s) x;
     ADDR(f32s) y;
     ADDR(f32s) z;
-    ADDR(f32x4s) x4; /* the same addresses as vectors */
-    ADDR(f32x4s) y4;
-    ADDR(f32x4s) z4;
     U32 n; /* floats, or vec4 where WIDE; a multiple of the workgroup's share */
     F32 s;
 };

@@ -19,10 +19,10 @@ void main()
     [[unroll]] for (uint k = 0; k < PER; k++) {
         uint i = base + k * wg + lane;
         if (WIDE != 0) {
-            if (OP == VKT_BENCH_COPY) p.z4.v[i] = p.x4.v[i];
-            else if (OP == VKT_BENCH_TRIAD) p.z4.v[i] = p.x4.v[i] + p.s * p.y4.v[i];
-            else if (OP == VKT_BENCH_WRITE) p.z4.v[i] = vec4(p.s + float(i & 1023u));
-            else s4 += p.x4.v[i];
+            if (OP == VKT_BENCH_COPY) f32x4s(p.z).v[i] = f32x4s(p.x).v[i];
+            else if (OP == VKT_BENCH_TRIAD) f32x4s(p.z).v[i] = f32x4s(p.x).v[i] + p.s * f32x4s(p.y).v[i];
+            else if (OP == VKT_BENCH_WRITE) f32x4s(p.z).v[i] = vec4(p.s + float(i & 1023u));
+            else s4 += f32x4s(p.x).v[i];
         } else {
             if (OP == VKT_BENCH_COPY) p.z.v[i] = p.x.v[i];
             else if (OP == VKT_BENCH_TRIAD) p.z.v[i] = p.x.v[i] + p.s * p.y.v[i];

@@ -65,7 +65,8 @@ mat4 steps(uint e, uint k4)
         return mat4(columns(row), columns(row + 1), columns(row + 2), columns(row + 3));
     }
     uvec4 at = (e * p.n + min(column, uvec4(p.n - 1))) * (p.k / 4) + k4;
-    return transpose(mat4(p.b4.v[at.x], p.b4.v[at.y], p.b4.v[at.z], p.b4.v[at.w]));
+    f32x4s b4 = f32x4s(p.b);
+    return transpose(mat4(b4.v[at.x], b4.v[at.y], b4.v[at.z], b4.v[at.w]));
 }
 
 void tile_sums(uint tile)

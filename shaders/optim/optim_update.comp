@@ -44,29 +44,29 @@ void rows_of_pairs(float rate, float scale)
     const uint AHEAD = 1024; /* bytes */
     uint S = gl_SubgroupSize, lane = gl_SubgroupInvocationID, base = (flat_group() * gl_NumSubgroups + gl_SubgroupID) * 2 * S;
     uint lines = max(S * 16 / LINE, 1u), array = lane / lines;
-    uint64_t from = uint64_t(p.theta4);
-    if (array == 1) from = uint64_t(p.grad4);
-    if (HAS_M != 0 && array == 2) from = uint64_t(p.m4);
-    if (HAS_V != 0 && array == 3) from = uint64_t(p.v4);
+    uint64_t from = uint64_t(p.theta);
+    if (array == 1) from = uint64_t(p.grad);
+    if (HAS_M != 0 && array == 2) from = uint64_t(p.m);
+    if (HAS_V != 0 && array == 3) from = uint64_t(p.v);
     uint never = touch(u8s(from), min(base * 8 + AHEAD + lane % lines * LINE, p.n * 4 - 1), p.n);
     [[unroll]] for (uint k = 0; k < 2; k++) {
         uint row = base + k * S, i = row + lane;
         if (2 * row >= p.n) return;
         vkt_group_params group = group_at(2 * row);
         if (group.lr_scale == 0.0 || 2 * i >= p.n) continue;
-        vec2 theta = LOAD_PAIR(p.theta4, i), g = LOAD_PAIR(p.grad4, i), m = vec2(0.0), v = vec2(0.0);
-        if (HAS_M != 0) m = LOAD_PAIR(p.m4, i);
-        if (HAS_V != 0) v = LOAD_PAIR(p.v4, i);
+        vec2 theta = LOAD_PAIR(f32x4s(p.theta), i), g = LOAD_PAIR(f32x4s(p.grad), i), m = vec2(0.0), v = vec2(0.0);
+        if (HAS_M != 0) m = LOAD_PAIR(f32x4s(p.m), i);
+        if (HAS_V != 0) v = LOAD_PAIR(f32x4s(p.v), i);
         [[unroll]] for (int c = 0; c < 2; c++) {
             float tc = theta[c], mc = m[c], vc = v[c];
             update(rate * group.lr_scale, group.weight_decay, scale * g[c], tc, mc, vc);
             theta[c] = tc, m[c] = mc, v[c] = vc;
         }
         i += never;
-        STORE_PAIR(p.theta4, i, theta);
+        STORE_PAIR(f32x4s(p.theta), i, theta);
         if (SHADOW != T_F32) p.beside.v[i] = narrow2(SHADOW, theta);
-        if (HAS_M != 0) STORE_PAIR(p.m4, i, m);
-        if (HAS_V != 0) STORE_PAIR(p.v4, i, v);
+        if (HAS_M != 0) STORE_PAIR(f32x4s(p.m), i, m);
+        if (HAS_V != 0) STORE_PAIR(f32x4s(p.v), i, v);
     }
 }
 #endif
@@ -99,9 +99,9 @@ void main()
         }
         return;
     }
-    vec4 theta = p.theta4.v[i / 4], g = p.grad4.v[i / 4], m = vec4(0.0), v = vec4(0.0);
-    if (HAS_M != 0) m = p.m4.v[i / 4];
-    if (HAS_V != 0) v = p.v4.v[i / 4];
+    vec4 theta = f32x4s(p.theta).v[i / 4], g = f32x4s(p.grad).v[i / 4], m = vec4(0.0), v = vec4(0.0);
+    if (HAS_M != 0) m = f32x4s(p.m).v[i / 4];
+    if (HAS_V != 0) v = f32x4s(p.v).v[i / 4];
     [[unroll]] for (int k = 0; k < 4; k++) {
         float tk = theta[k], mk = m[k], vk = v[k];
         update(rate * group.lr_scale, group.weight_decay, scale * g[k], tk, mk, vk);
@@ -110,13 +110,13 @@ void main()
     if ((FORM & VKT_UP_DIRECTION) != 0) {
         [[unroll]] for (int k = 0; k < 4; k++) p.beside.v[i + k] = floatBitsToUint(theta[k]);
     } else {
-        p.theta4.v[i / 4] = theta;
+        f32x4s(p.theta).v[i / 4] = theta;
     }
     if (SHADOW != T_F32) {
         p.beside.v[i / 2] = narrow2(SHADOW, theta.xy);
         p.beside.v[i / 2 + 1] = narrow2(SHADOW, theta.zw);
     }
-    if (HAS_M != 0) p.m4.v[i / 4] = m;
-    if (HAS_V != 0) p.v4.v[i / 4] = v;
+    if (HAS_M != 0) f32x4s(p.m).v[i / 4] = m;
+    if (HAS_V != 0) f32x4s(p.v).v[i / 4] = v;
 #endif
 }

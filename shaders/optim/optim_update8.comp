@@ -14,9 +14,9 @@ layout(push_constant, scalar) uniform Push { optim_update8_params p; };
 #include "rule.glsl"
 #include "moments8.glsl"
 
-vec4 load(f32s x, f32x4s x4, uint i)
+vec4 load(f32s x, uint i)
 {
-    if (i + 4 <= p.n) return x4.v[i / 4];
+    if (i + 4 <= p.n) return f32x4s(x).v[i / 4];
     vec4 r = vec4(0.0);
     [[unroll]] for (int k = 0; k < 3; k++)
         if (i + k < p.n) r[k] = x.v[i + k];
@@ -31,7 +31,7 @@ void store_theta(uint i, vec4 theta)
         return;
     }
     if (i + 4 <= p.n) {
-        p.theta4.v[i / 4] = theta;
+        f32x4s(p.theta).v[i / 4] = theta;
     } else {
         [[unroll]] for (int k = 0; k < 3; k++)
             if (i + k < p.n) p.theta.v[i + k] = theta[k];
@@ -59,7 +59,7 @@ void main()
         uint i = from + 4 * (w * gl_WorkGroupSize.x + gl_LocalInvocationID.x);
         m[w] = v[w] = vec4(0.0);
         if (i >= p.n) continue;
-        vec4 theta = load(p.theta, p.theta4, i), g = scale * load(p.grad, p.grad4, i);
+        vec4 theta = load(p.theta, i), g = scale * load(p.grad, i);
         if (HAS_M != 0) m[w] = unpack_m(p.m.v[i / 4], scale_m);
         if (HAS_V != 0) v[w] = unpack_v(p.v.v[i / 4], scale_v);
         [[unroll]] for (int k = 0; k < 4; k++) {

@@ -240,7 +240,6 @@ static void matmul_record(vkt__rec *rec, const vkt_node *n)
     vkt_layout layout = n->attr.route.layout;
     struct expert_matmul_params p = { .a = vkt__addr(rec, n->in[A]),
                                       .b = vkt__addr(rec, n->in[B]),
-                                      .b4 = vkt__addr(rec, n->in[B]),
                                       .first = vkt__addr(rec, n->in[FIRST]),
                                       .c = vkt__addr(rec, n->out[0]) };
     sizes_of(n, &p);

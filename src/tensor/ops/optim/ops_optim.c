@@ -274,7 +274,6 @@ static void update_record(vkt__rec *rec, const vkt_node *n)
         .beta2 = a->optim.beta2,
         .eps = a->optim.eps,
     };
-    p.theta4 = p.theta, p.grad4 = p.grad, p.m4 = p.m, p.v4 = p.v;
     bool pairs = vkt__use_pairs(rec->caps) && p.n % 2 == 0 && !vkt__optim_gives_direction(*a);
     uint32_t wg = 1,
              most = VKT_MIN(rec->caps->workgroup, pairs ? VKT_GROUP_BLOCK / 2 : VKT_GROUP_BLOCK);

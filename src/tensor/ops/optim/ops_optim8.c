@@ -43,7 +43,6 @@ static void update8_record(vkt__rec *rec, const vkt_node *n)
         .beta2 = a->optim.beta2,
         .eps = a->optim.eps,
     };
-    p.theta4 = p.theta, p.grad4 = p.grad;
     enum { WORDS = VKT_GROUP_BLOCK / 4, NUMBERS = 40 }; /* four elements of all, and their codes */
     uint32_t wg = VKT_MIN(vkt__reduce_workgroup(rec->caps, WORDS), WORDS);
     const vkt__constant spec[] = { { VKT_SPEC_WORKGROUP, wg },
