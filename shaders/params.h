@@ -378,8 +378,6 @@ struct attention_params {
     F32 cap;   /* cap.glsl */
     U32 parts; /* attention_query.comp: of the keys that a query sees, each with a row of y and lse
                 */
-    ADDR(u32s) k16; /* k and v again, as 16 bits: quirk CAST_ADDRESSES */
-    ADDR(u32s) v16;
 };
 struct attention_bwd_params {
     ADDR(f32x4s) q;
@@ -401,11 +399,9 @@ struct attention_bwd_params {
     U32 pad;
 };
 struct attention_delta_params {
-    ADDR(f32x4s) dy;
-    ADDR(f32x4s) y;
+    ADDR(u32s) dy; /* f32 or 16 bits, as y */
+    ADDR(u32s) y;
     ADDR(f32s) delta;
-    ADDR(u32s) dy16; /* dy and y again, as 16 bits: quirk CAST_ADDRESSES */
-    ADDR(u32s) y16;
     U32 T, heads, n; /* n: of delta */
     U32 pad;
 };

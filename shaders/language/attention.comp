@@ -35,15 +35,15 @@ void main()
     float top = NEVER, sum = 0.0;
     bool masks = has(VKT_ATT_DOCS) || p.window > 0;
     for (uint tile = begin; tile < end; tile += STEP) {
-        stage(p.k, p.k16, kv_at, p.kv_row, p.v, p.v16, kv_at, p.kv_row, tile, p.S);
+        stage(p.k, kv_at, p.kv_row, p.v, kv_at, p.kv_row, tile, p.S);
         for (uint j = tile; j < min(tile + STEP, end); j += AT_ONCE) {
             elem r[REGS];
             float s[AT_ONCE], most = top;
-            load_rows(r, p.k, p.k16, kv_at, p.kv_row, j, p.S);
+            load_rows(r, p.k, kv_at, p.kv_row, j, p.S);
             [[unroll]] for (uint n = 0; n < AT_ONCE; n++) s[n] = 0.0;
             [[unroll]] for (uint d = 0; d < OWN; d++)
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) s[n] += dot(q[d], other_a(r, n, j + n - tile, d));
-            load_rows(r, p.v, p.v16, kv_at, p.kv_row, j, p.S);
+            load_rows(r, p.v, kv_at, p.kv_row, j, p.S);
             [[unroll]] for (uint n = 0; n < AT_ONCE; n++) s[n] = capped(over_parts(s[n]));
             if (masks || j + AT_ONCE > min(end, has(VKT_ATT_CAUSAL) ? start + first_query + 1 : end)) {
                 [[unroll]] for (uint n = 0; n < AT_ONCE; n++) {

@@ -20,24 +20,17 @@ const uint STAGED = TILE > 0 ? TILE * D4 : 8;
 
 shared vec4 stage_a[STAGED], stage_b[STAGED];
 
-/* Rows of the other side, f32; of a CACHE perhaps in 16 bits, so that their address comes as each type (quirk CAST_ADDRESSES). */
+/* Rows of the other side: f32, of a CACHE perhaps in 16 bits. */
 #ifdef CACHE
 layout(constant_id = VKT_SPEC_TYPE_X) const uint TYPE_ROWS = T_F32;
-#define OTHER(x) f32x4s x, u32s x##16
-#define AS_OTHER(x) x, x##16
 #else
-#define OTHER(x) f32x4s x
-#define AS_OTHER(x) x
+const uint TYPE_ROWS = T_F32;
 #endif
 
 #ifdef PAIRS
 #define elem vec2
 const uint W = 2;
-#ifdef CACHE
-elem load_elem(OTHER(x), uint i) { return GET_PAIR(x16, TYPE_ROWS, i); }
-#else
-elem load_elem(OTHER(x), uint i) { return LOAD_PAIR(x, i); }
-#endif
+elem load_elem(f32x4s x, uint i) { return TYPE_ROWS == T_F32 ? LOAD_PAIR(x, i) : load2(u32s(x), TYPE_ROWS, i); }
 vec4 load4(f32x4s x, uint i) { return vec4(LOAD_PAIR(x, 2 * i), LOAD_PAIR(x, 2 * i + 1)); }
 void store4(f32x4s x, uint i, vec4 y)
 {
@@ -47,11 +40,7 @@ void store4(f32x4s x, uint i, vec4 y)
 #else
 #define elem vec4
 const uint W = 4;
-#ifdef CACHE
-elem load_elem(OTHER(x), uint i) { return TYPE_ROWS == T_F32 ? x.v[i] : load4(x16, TYPE_ROWS, i); }
-#else
-elem load_elem(OTHER(x), uint i) { return x.v[i]; }
-#endif
+elem load_elem(f32x4s x, uint i) { return TYPE_ROWS == T_F32 ? x.v[i] : load4(u32s(x), TYPE_ROWS, i); }
 vec4 load4(f32x4s x, uint i) { return x.v[i]; }
 void store4(f32x4s x, uint i, vec4 y) { x.v[i] = y; }
 #endif
@@ -61,13 +50,13 @@ const uint S = gl_WorkGroupSize.x, ELEMS = D4 * 4 / W, CHUNKS = TILE > 0 ? 1 : (
 const uint REGS = AT_ONCE * CHUNKS;
 
 /* Rows first, first + 1, ... below `end`, of vec4 `at + row * stride`; the last one again past it. */
-void load_rows(out elem r[REGS], OTHER(x), uint at, uint stride, uint first, uint end)
+void load_rows(out elem r[REGS], f32x4s x, uint at, uint stride, uint first, uint end)
 {
     if (TILE > 0) return;
     [[unroll]] for (uint n = 0; n < AT_ONCE; n++)
         [[unroll]] for (uint c = 0; c < CHUNKS; c++)
-            r[n * CHUNKS + c] = load_elem(AS_OTHER(x), (at + min(first + n, end - 1) * stride) * (4 / W) +
-                                                       min(c * S + gl_LocalInvocationID.x, ELEMS - 1));
+            r[n * CHUNKS + c] = load_elem(x, (at + min(first + n, end - 1) * stride) * (4 / W) +
+                                             min(c * S + gl_LocalInvocationID.x, ELEMS - 1));
 }
 
 float hand_out(float x, uint lane)
@@ -86,23 +75,20 @@ vec4 handed(elem r[REGS], uint n, uint d)
     return y;
 }
 
-vec4 load_row4(OTHER(x), uint i)
+vec4 load_row4(f32x4s x, uint i)
 {
-#ifdef CACHE
-    if (TYPE_ROWS != T_F32) return load4(x16, TYPE_ROWS, i);
-#endif
-    return load4(x, i);
+    return TYPE_ROWS == T_F32 ? load4(x, i) : load4(u32s(x), TYPE_ROWS, i);
 }
 
 /* TILE rows from `first` on into shared memory. */
-void stage(OTHER(a), uint a_at, uint a_row, OTHER(b), uint b_at, uint b_row, uint first, uint end)
+void stage(f32x4s a, uint a_at, uint a_row, f32x4s b, uint b_at, uint b_row, uint first, uint end)
 {
     if (TILE == 0) return;
     barrier();
     for (uint n = gl_LocalInvocationID.x; n < TILE * D4; n += gl_WorkGroupSize.x) {
         uint row = min(first + n / D4, end - 1);
-        stage_a[n] = load_row4(AS_OTHER(a), a_at + row * a_row + n % D4);
-        stage_b[n] = load_row4(AS_OTHER(b), b_at + row * b_row + n % D4);
+        stage_a[n] = load_row4(a, a_at + row * a_row + n % D4);
+        stage_b[n] = load_row4(b, b_at + row * b_row + n % D4);
     }
     barrier();
 }

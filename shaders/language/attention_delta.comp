@@ -9,6 +9,11 @@ layout(constant_id = VKT_SPEC_TYPE_DY) const uint DY = 0;
 layout(constant_id = VKT_SPEC_TYPE_Y) const uint Y = 0;
 layout(push_constant, scalar) uniform Push { attention_delta_params p; };
 
+vec4 load_four(u32s x, uint type, uint i)
+{
+    return type == T_F32 ? f32x4s(x).v[i] : load4(x, type, i);
+}
+
 void main()
 {
     uint i = flat_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
@@ -16,7 +21,6 @@ void main()
     uint t = i % p.T, h = i / p.T % p.heads, b = i / p.T / p.heads;
     uint at = ((b * p.T + t) * p.heads + h) * D4;
     float sum = 0.0;
-    for (uint d = 0; d < D4; d++)
-        sum += dot(DY == T_F32 ? p.dy.v[at + d] : load4(p.dy16, DY, at + d), Y == T_F32 ? p.y.v[at + d] : load4(p.y16, Y, at + d));
+    for (uint d = 0; d < D4; d++) sum += dot(load_four(p.dy, DY, at + d), load_four(p.y, Y, at + d));
     p.delta.v[i] = sum;
 }

@@ -16,6 +16,12 @@ const uint BYTES4 = TYPE_KV == T_F32 ? 16 : 8; /* of four numbers */
 const uint LINES = (BYTES4 * D4 + LINE - 1) / LINE; /* of a head's row; one more, not loaded ahead, if it begins within one */
 const float NEVER = -1e30;                      /* score of what is masked: no inf - inf */
 
+/* Pair i of keys or values. */
+vec2 load_kv(f32x4s x, uint i)
+{
+    return TYPE_KV == T_F32 ? LOAD_PAIR(x, i) : load2(u32s(x), TYPE_KV, i);
+}
+
 /* Reads the S rows of x from `row` on, below `end`, into the cache. */
 uint touch_rows(f32x4s x, uint at, uint row, uint end)
 {
@@ -48,13 +54,13 @@ void main()
         uint j = min(tile + lane, end - 1), row = (kv_at + j * p.kv_row) * 2;
         never += touch_rows(p.k, kv_at, tile + S, end) + touch_rows(p.v, kv_at, tile + S, end);
         float s = 0.0;
-        [[unroll]] for (uint d = 0; d < D2; d++) s += dot(q[d], GET_PAIR(p.k16, TYPE_KV, row + d));
+        [[unroll]] for (uint d = 0; d < D2; d++) s += dot(q[d], load_kv(p.k, row + d));
         s = capped(s);
         if (tile + lane >= end) s = NEVER;
         float most = max(top, s), shrink = exp_below(top - most), weight = s == NEVER ? 0.0 : exp_below(s - most);
         top = most;
         sum = sum * shrink + weight;
-        [[unroll]] for (uint d = 0; d < D2; d++) y[d] = y[d] * shrink + weight * GET_PAIR(p.v16, TYPE_KV, row + d);
+        [[unroll]] for (uint d = 0; d < D2; d++) y[d] = y[d] * shrink + weight * load_kv(p.v, row + d);
     }
     float most = subgroupMax(top), share = exp_below(top - most), whole = subgroupAdd(sum * share);
     share /= whole;

@@ -18,16 +18,16 @@ shared vec4 query[D4], share_of[KEYS];
 shared float weights[KEYS];
 
 /* vec4 i of keys or values. */
-vec4 load_kv(f32x4s x, u32s x16, uint i)
+vec4 load_kv(f32x4s x, uint i)
 {
-    return TYPE_KV == T_F32 ? x.v[i] : load4(x16, TYPE_KV, i);
+    return TYPE_KV == T_F32 ? x.v[i] : load4(u32s(x), TYPE_KV, i);
 }
 
 /* The score of the key at `row`. */
 float score(uint row)
 {
     float s = 0.0;
-    [[unroll]] for (uint d = 0; d < D4; d++) s += dot(query[d], load_kv(p.k, p.k16, row + d));
+    [[unroll]] for (uint d = 0; d < D4; d++) s += dot(query[d], load_kv(p.k, row + d));
     return capped(s);
 }
 
@@ -59,7 +59,7 @@ void main()
         y *= shrink;
         uint keys = min(KEYS, end - tile);
         if (share < SHARES)
-            for (uint n = share; n < keys; n += SHARES) y += weights[n] * load_kv(p.v, p.v16, kv_at + (tile + n) * p.kv_row + d);
+            for (uint n = share; n < keys; n += SHARES) y += weights[n] * load_kv(p.v, kv_at + (tile + n) * p.kv_row + d);
     }
     share_of[tid] = y;
     sum = wg_add(sum);

@@ -35,7 +35,7 @@ uint row() { return gl_SubgroupID * CM + lane_row(); }
 uint part() { return gl_SubgroupInvocationID % PARTS; }
 uint column(uint q) { return (q * PARTS + part()) * 4; }
 
-/* Vec4 at and at + 1 of x. No driver with matrix units has quirk CAST_ADDRESSES. */
+/* Vec4 at and at + 1 of x. */
 uvec4 row8(f32x4s x, uint type, uint at)
 {
     return type == T_F32 ? operands8(x.v[at], x.v[at + 1]) : u32x4s(x).v[at / 2];

@@ -146,8 +146,6 @@ static void record_with(vkt__rec *rec, const vkt_node *n, const vkt__att_launch 
                                   .cap = n->attr.attention.cap,
                                   .parts = parts };
     keys_at(rec, n, &d, &p.k, &p.v);
-    p.k16 = p.k;
-    p.v16 = p.v;
     vkt__dispatch(rec, k->shader, k->spec, k->n_spec, &p, sizeof p,
                   n_groups(d.T, k->owned, (uint64_t)d.B * d.H * parts));
 }
@@ -169,8 +167,6 @@ static void delta_record(vkt__rec *rec, const vkt_node *n)
     struct attention_delta_params p = { .dy = vkt__addr(rec, n->in[DELTA_DY]),
                                         .y = vkt__addr(rec, n->in[DELTA_Y]),
                                         .delta = vkt__addr(rec, n->out[0]),
-                                        .dy16 = vkt__addr(rec, n->in[DELTA_DY]),
-                                        .y16 = vkt__addr(rec, n->in[DELTA_Y]),
                                         .T = n->in[DELTA_DY]->shape.d[1],
                                         .heads = n->attr.attention.heads,
                                         .n = (uint32_t)n->out[0]->count };
