@@ -518,6 +518,7 @@ set(SRC_TRAIN
   src/train/predictions.c
   src/train/same_recipe.c
   src/train/saver.c
+  src/train/seen_picture.c
   src/train/session.c
   src/train/session_fit.c
   src/train/session_tune.c

@@ -420,6 +420,15 @@ vkt_status vkt_predictor_run_inputs_doubles(vkt_predictor *p, const vkt_inputs *
 
 /* ---- boxes ---- */
 
+static vkt_status open_pictures(const vkt_predictor *p, const vkt_inputs *in, size_t n_in,
+                                vkt_dataset **data)
+{
+    for (size_t i = 0; i < n_in; i++)
+        if (in[i].n != 1 || !in[i].width)
+            return vkt__fail(VKT_E_ARG, "predict", "input %zu is no picture of its own", i);
+    return vkt__dataset_open_examples(p->o.model.schema, in, n_in, data);
+}
+
 typedef struct {
     const vkt_dataset *data;
     const vkt_inputs *in; /* a picture each */
@@ -466,10 +475,7 @@ vkt_status vkt_predictor_find(vkt_predictor *p, const vkt_inputs *in, size_t n_i
     memset(out, 0, n_in * sizeof *out);
     if (p->info.task != VKT_TASK_DETECT && p->info.task != VKT_TASK_INSTANCES)
         return vkt__fail(VKT_E_ARG, "predict", "the model gives no boxes");
-    for (size_t i = 0; i < n_in; i++)
-        if (in[i].n != 1 || !in[i].width)
-            return vkt__fail(VKT_E_ARG, "predict", "input %zu is no picture of its own", i);
-    VKT_TRY(vkt__dataset_open_examples(p->o.model.schema, in, n_in, &data));
+    VKT_TRY(open_pictures(p, in, n_in, &data));
     found_out rows = { .data = data, .in = in, .out = out };
     st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_boxes, &rows);
     if (st == VKT_OK) st = rows.failed;
@@ -513,10 +519,7 @@ vkt_status vkt_predictor_locate(vkt_predictor *p, const vkt_inputs *in, size_t n
     memset(out, 0, n_in * p->info.n_outputs * sizeof *out);
     if (p->info.task != VKT_TASK_POINTS)
         return vkt__fail(VKT_E_ARG, "predict", "the model gives no points");
-    for (size_t i = 0; i < n_in; i++)
-        if (in[i].n != 1 || !in[i].width)
-            return vkt__fail(VKT_E_ARG, "predict", "input %zu is no picture of its own", i);
-    VKT_TRY(vkt__dataset_open_examples(p->o.model.schema, in, n_in, &data));
+    VKT_TRY(open_pictures(p, in, n_in, &data));
     located_out rows = { .data = data, .in = in, .out = out };
     st = vkt__evaluate(p->o.session, data, VKT_SPLIT_TEST, 0, &sums, keep_points, &rows);
     vkt__point_finder_finish(&rows.finder);

@@ -5,16 +5,14 @@
 #include "formats/png.h"
 #include "train/detect/predict_boxes.h"
 
-enum { SHOWN = 3 }; /* pictures with more boxes than are given; the rest is counted */
-
 void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *out, uint32_t w,
                       uint32_t h)
 {
     if (!f->box) f->box = vkt__alloc(VKT__FOUND_MOST * sizeof *f->box);
     vkt__find(&f->finder, vkt_dataset_get_info(data), out,
               f->least_score > 0 ? f->least_score : VKT__FOUND_SHOWN);
-    f->w = w;
-    f->h = h;
+    f->seen.w = w;
+    f->seen.h = h;
     f->n = 0;
     for (uint32_t i = 0; i < f->finder.n; i++) {
         const vkt__found *from = &f->finder.found[i];
@@ -28,7 +26,7 @@ void vkt__boxes_found(vkt__box_finder *f, const vkt_dataset *data, const float *
 
 void vkt__boxes_say_full(vkt__box_finder *f, const char *name)
 {
-    if (f->finder.full && f->n_full++ < SHOWN)
+    if (f->finder.full && vkt__seen_is_named(&f->seen))
         vkt_log(VKT_LOG_WARN, "predict",
                 "%s: the best %u boxes are given, there may be more: a picture has %d at most, a "
                 "higher score (--score) leaves fewer",
@@ -38,25 +36,22 @@ void vkt__boxes_say_full(vkt__box_finder *f, const char *name)
 vkt_status vkt__boxes_predict(vkt__box_finder *f, const vkt_dataset *data, uint64_t index,
                               const float *out)
 {
-    uint32_t w, h;
-    vkt_status st =
-        vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &f->scratch, &w, &h, &f->pixels);
+    vkt_status st = vkt__seen_read(&f->seen, data, index);
     if (st != VKT_OK) return st;
-    f->channels = data->schema.input_shape[2];
-    vkt__boxes_found(f, data, out, w, h);
-    const char *file = vkt_dataset_file(data, VKT_SPLIT_TEST, index);
-    vkt__boxes_say_full(f, file ? file : "a picture");
+    vkt__boxes_found(f, data, out, f->seen.w, f->seen.h);
+    vkt__boxes_say_full(f, vkt__seen_name(data, index));
     return VKT_OK;
 }
 
 static vkt_status write_text(const vkt__box_finder *f, const char *path)
 {
     vkt__str text = { 0 };
+    double w = f->seen.w, h = f->seen.h;
     for (uint32_t i = 0; i < f->n; i++) {
         const double *b = f->box[i].box;
         vkt__str_printf(&text, "%u %.6f %.6f %.6f %.6f %.4f\n", f->box[i].label,
-                        (b[0] + b[2]) / 2 / f->w, (b[1] + b[3]) / 2 / f->h, (b[2] - b[0]) / f->w,
-                        (b[3] - b[1]) / f->h, (double)f->box[i].score);
+                        (b[0] + b[2]) / 2 / w, (b[1] + b[3]) / 2 / h, (b[2] - b[0]) / w,
+                        (b[3] - b[1]) / h, (double)f->box[i].score);
     }
     vkt_status st = vkt__file_replace(path, text.data ? text.data : "", text.len);
     vkt__str_finish(&text);
@@ -82,13 +77,12 @@ vkt_status vkt__boxes_write(const vkt__box_finder *f, const char *path)
 {
     vkt_status st;
     uint8_t *to = NULL;
-    size_t n = (size_t)f->w * f->h;
+    uint32_t w = f->seen.w, h = f->seen.h;
     vkt__arena arena = { 0 };
     VKT_TRY(write_text(f, vkt__arena_printf(&arena, "%s.txt", path)));
-    VKT_TRY(vkt__alloc_large(n, 3, "the picture", &to));
-    vkt__pixels_rgb(f->pixels, f->channels, n, to);
-    for (uint32_t i = f->n; i-- > 0;) draw(to, f->w, f->h, &f->box[i]); /* the best on top */
-    VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s.png", path), f->w, f->h, 3, to));
+    VKT_TRY(vkt__seen_rgb(&f->seen, &to));
+    for (uint32_t i = f->n; i-- > 0;) draw(to, w, h, &f->box[i]); /* the best on top */
+    VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s.png", path), w, h, 3, to));
 fail:
     free(to);
     vkt__arena_finish(&arena);
@@ -97,12 +91,8 @@ fail:
 
 void vkt__box_finder_finish(vkt__box_finder *f)
 {
-    if (f->n_full > SHOWN)
-        vkt_log(VKT_LOG_WARN, "predict",
-                "%llu pictures in all may have more boxes than the best ones that are given",
-                (unsigned long long)f->n_full);
+    vkt__seen_finish(&f->seen, "may have more boxes than the best ones that are given");
     vkt__finder_finish(&f->finder);
-    vkt__scratch_finish(&f->scratch);
     free(f->box);
     *f = (vkt__box_finder) { 0 };
 }

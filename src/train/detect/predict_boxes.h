@@ -5,17 +5,15 @@
 
 #include "data/dataset.h"
 #include "train/detect/found.h"
+#include "train/seen_picture.h"
 #include "vktrain/train.h"
 
 typedef struct vkt__box_finder {
     vkt__finder finder;
-    float least_score; /* 0: VKT__FOUND_SHOWN */
-    vkt__scratch scratch;
+    float least_score;  /* 0: VKT__FOUND_SHOWN */
     vkt_found_box *box; /* [VKT__FOUND_MOST] of the last picture */
     uint32_t n;
-    uint64_t n_full;         /* pictures that vkt__boxes_say_full has seen to have more */
-    uint32_t w, h, channels; /* of the last picture */
-    const uint8_t *pixels;
+    vkt__seen_picture seen; /* the last picture */
 } vkt__box_finder;
 
 /* Those that `out` means, on a picture of w x h pixels, with a score that one answer is given for,

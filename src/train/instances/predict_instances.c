@@ -6,8 +6,6 @@
 #include "formats/png.h"
 #include "train/instances/predict_instances.h"
 
-enum { SHOWN = 3 }; /* pictures with too many centres; the rest is counted */
-
 /* The part of a picture that the model saw. */
 static vkt__box seen_part(const vkt__schema *s, uint32_t w, uint32_t h)
 {
@@ -23,8 +21,8 @@ vkt_status vkt__instances_found(vkt__instance_finder *f, const vkt_dataset *data
     double sx = (double)part.w / shape[1], sy = (double)part.h / shape[0];
     vkt_status st = vkt__instance_group(&f->groups, out, shape[0], shape[1]);
     if (st != VKT_OK) return st;
-    f->w = w;
-    f->h = h;
+    f->seen.w = w;
+    f->seen.h = h;
     f->n = f->groups.n;
     while (f->cap <= f->n) f->box = vkt__grow(f->box, f->cap, &f->cap, sizeof *f->box);
     for (uint32_t k = 0; k < f->n; k++)
@@ -44,7 +42,7 @@ vkt_status vkt__instances_found(vkt__instance_finder *f, const vkt_dataset *data
 
 void vkt__instances_say_full(vkt__instance_finder *f, const char *name)
 {
-    if (f->groups.n_more && f->n_full++ < SHOWN)
+    if (f->groups.n_more && vkt__seen_is_named(&f->seen))
         vkt_log(VKT_LOG_WARN, "predict",
                 "%s: %u centres are beyond the 65,535 instances that a mask can number, and their "
                 "pixels went to the nearest of these: cut the picture into several",
@@ -54,24 +52,21 @@ void vkt__instances_say_full(vkt__instance_finder *f, const char *name)
 vkt_status vkt__instances_predict(vkt__instance_finder *f, const vkt_dataset *data, uint64_t index,
                                   const float *out)
 {
-    uint32_t w, h;
-    vkt_status st =
-        vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &f->scratch, &w, &h, &f->pixels);
-    if (st != VKT_OK) return st;
-    f->channels = data->schema.input_shape[2];
-    if ((st = vkt__instances_found(f, data, out, w, h)) != VKT_OK) return st;
-    const char *file = vkt_dataset_file(data, VKT_SPLIT_TEST, index);
-    vkt__instances_say_full(f, file ? file : "a picture");
-    return VKT_OK;
+    vkt_status st;
+    VKT_TRY(vkt__seen_read(&f->seen, data, index));
+    VKT_TRY(vkt__instances_found(f, data, out, f->seen.w, f->seen.h));
+    vkt__instances_say_full(f, vkt__seen_name(data, index));
+fail:
+    return st;
 }
 
 /* The map at the picture's own size, by the nearest pixel; 0 where the model saw nothing. */
 static void enlarge(const vkt__instance_finder *f, const vkt__schema *s, uint16_t *to)
 {
     uint32_t H = s->output_shape[0], W = s->output_shape[1];
-    vkt__box part = seen_part(s, f->w, f->h);
-    for (uint32_t y = 0; y < f->h; y++)
-        for (uint32_t x = 0; x < f->w; x++, to++) {
+    vkt__box part = seen_part(s, f->seen.w, f->seen.h);
+    for (uint32_t y = 0; y < f->seen.h; y++)
+        for (uint32_t x = 0; x < f->seen.w; x++, to++) {
             uint32_t u = x - part.x, v = y - part.y; /* before the part they are large */
             *to = 0;
             if (u >= part.w || v >= part.h) continue;
@@ -87,16 +82,16 @@ vkt_status vkt__instances_write(const vkt__instance_finder *f, const vkt_dataset
     vkt_status st;
     uint16_t *map = NULL;
     uint8_t *to = NULL;
-    size_t n = (size_t)f->w * f->h;
+    uint32_t w = f->seen.w, h = f->seen.h;
+    size_t n = (size_t)w * h;
     vkt__arena arena = { 0 };
     VKT_TRY(vkt__alloc_large(n, sizeof *map, "the mask", &map));
-    VKT_TRY(vkt__alloc_large(n, 3, "the overlay", &to));
+    VKT_TRY(vkt__seen_rgb(&f->seen, &to));
     enlarge(f, &data->schema, map);
-    vkt__pixels_rgb(f->pixels, f->channels, n, to);
     for (size_t i = 0; i < n; i++)
         if (map[i]) vkt__tint_pixel(to + 3 * i, map[i]);
-    VKT_TRY(vkt__png_write_numbers(vkt__arena_printf(&arena, "%s.png", path), f->w, f->h, map));
-    VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s-overlay.png", path), f->w, f->h, 3, to));
+    VKT_TRY(vkt__png_write_numbers(vkt__arena_printf(&arena, "%s.png", path), w, h, map));
+    VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s-overlay.png", path), w, h, 3, to));
 fail:
     free(map);
     free(to);
@@ -106,12 +101,8 @@ fail:
 
 void vkt__instance_finder_finish(vkt__instance_finder *f)
 {
-    if (f->n_full > SHOWN)
-        vkt_log(VKT_LOG_WARN, "predict",
-                "%llu pictures in all have more centres than a mask can number",
-                (unsigned long long)f->n_full);
+    vkt__seen_finish(&f->seen, "have more centres than a mask can number");
     vkt__instance_groups_finish(&f->groups);
-    vkt__scratch_finish(&f->scratch);
     free(f->box);
     *f = (vkt__instance_finder) { 0 };
 }

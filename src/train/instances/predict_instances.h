@@ -5,17 +5,15 @@
 
 #include "data/dataset.h"
 #include "train/instances/instance_groups.h"
+#include "train/seen_picture.h"
 #include "vktrain/train.h"
 
 typedef struct vkt__instance_finder {
     vkt__instance_groups groups;
-    vkt__scratch scratch;
     vkt_found_box *box; /* [n] of the last picture, in the order of their numbers from 1 on */
     uint32_t n;
     size_t cap;
-    uint64_t n_full;         /* pictures that vkt__instances_say_full has seen to have more */
-    uint32_t w, h, channels; /* of the last picture */
-    const uint8_t *pixels;
+    vkt__seen_picture seen; /* the last picture */
 } vkt__instance_finder;
 
 /* Those that `out` means, on a picture of w x h pixels. OOM_HOST. */

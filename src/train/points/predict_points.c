@@ -13,8 +13,8 @@ void vkt__points_found(vkt__point_finder *f, const vkt_dataset *data, const floa
     f->n = data->schema.n_outputs;
     if (!f->point) f->point = vkt__alloc(f->n * sizeof *f->point);
     if (!f->peak) f->peak = vkt__alloc(f->n * sizeof *f->peak);
-    f->w = w;
-    f->h = h;
+    f->seen.w = w;
+    f->seen.h = h;
     f->from[0] = f->from[1] = 0;
     vkt__peaks(out, side[0] / stride, side[1] / stride, f->n, stride, f->peak);
     for (uint32_t k = 0; k < f->n; k++) {
@@ -27,13 +27,10 @@ void vkt__points_found(vkt__point_finder *f, const vkt_dataset *data, const floa
 vkt_status vkt__points_predict(vkt__point_finder *f, const vkt_dataset *data, uint64_t index,
                                const float *out)
 {
-    uint32_t w, h;
     const vkt__poses *poses = data->part[data->of_part[VKT_SPLIT_TEST]].poses;
-    vkt_status st =
-        vkt__dataset_picture(data, VKT_SPLIT_TEST, index, &f->scratch, &w, &h, &f->pixels);
+    vkt_status st = vkt__seen_read(&f->seen, data, index);
     if (st != VKT_OK) return st;
-    f->channels = data->schema.input_shape[2];
-    vkt__points_found(f, data, out, w, h);
+    vkt__points_found(f, data, out, f->seen.w, f->seen.h);
     if (!poses) return VKT_OK;
     const vkt__box *crop = &poses->crop[data->index[VKT_SPLIT_TEST][index]];
     f->from[0] = crop->x;
@@ -46,15 +43,14 @@ vkt_status vkt__points_write(const vkt__point_finder *f, const char *path)
 {
     vkt_status st;
     uint8_t *to = NULL;
-    size_t n = (size_t)f->w * f->h;
+    uint32_t w = f->seen.w, h = f->seen.h;
     vkt__arena arena = { 0 };
-    VKT_TRY(vkt__alloc_large(n, 3, "the picture", &to));
-    vkt__pixels_rgb(f->pixels, f->channels, n, to);
+    VKT_TRY(vkt__seen_rgb(&f->seen, &to));
     for (uint32_t k = 0; k < f->n; k++)
         if ((double)f->point[k].score >= f->least_score)
-            vkt__mark_cross(to, f->w, f->h, f->point[k].x - f->from[0], f->point[k].y - f->from[1],
-                            2 + VKT_MAX(f->w, f->h) / 80, k);
-    VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s.png", path), f->w, f->h, 3, to));
+            vkt__mark_cross(to, w, h, f->point[k].x - f->from[0], f->point[k].y - f->from[1],
+                            2 + VKT_MAX(w, h) / 80, k);
+    VKT_TRY(vkt__png_write(vkt__arena_printf(&arena, "%s.png", path), w, h, 3, to));
 fail:
     free(to);
     vkt__arena_finish(&arena);
@@ -63,7 +59,7 @@ fail:
 
 void vkt__point_finder_finish(vkt__point_finder *f)
 {
-    vkt__scratch_finish(&f->scratch);
+    vkt__seen_finish(&f->seen, NULL);
     free(f->point);
     free(f->peak);
     *f = (vkt__point_finder) { 0 };

@@ -4,17 +4,16 @@
 
 #include "data/dataset.h"
 #include "train/measures/point_scores.h"
+#include "train/seen_picture.h"
 #include "vktrain/train.h"
 
 typedef struct vkt__point_finder {
-    double least_score; /* those below are not drawn */
-    vkt__scratch scratch;
+    double least_score;     /* those below are not drawn */
     vkt__point *peak;       /* [n] on the picture that the model sees */
     vkt_found_point *point; /* [n] of the last picture */
     uint32_t n;
-    uint32_t w, h, channels; /* of the last picture, or of the part of it that was seen */
-    uint32_t from[2];        /* where that part begins: x, y */
-    const uint8_t *pixels;
+    vkt__seen_picture seen; /* the last picture, or the part of it that was seen */
+    uint32_t from[2];       /* where that part begins: x, y */
 } vkt__point_finder;
 
 /* Those that `out` means, on a picture of w x h pixels. */
