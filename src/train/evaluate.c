@@ -356,32 +356,11 @@ static vkt_status begin_ranks(pass *p, const vkt_dataset *data, vkt_split split,
 static void begin_sums(pass *p, const vkt_dataset *data)
 {
     const vkt_dataset_info *info = p->s->info;
-    bool text = info->kind == VKT_DATA_KIND_TEXT, numbers = info->task == VKT_TASK_REGRESS,
-         pictures = info->task == VKT_TASK_PICTURE;
     vkt__eval_sums *s = p->sums;
-    bool boxes = info->task == VKT_TASK_DETECT, points = info->task == VKT_TASK_POINTS,
-         instances = info->task == VKT_TASK_INSTANCES;
+    bool boxes = info->task == VKT_TASK_DETECT, points = info->task == VKT_TASK_POINTS;
     p->labelled = vkt_dataset_get_info(data)->has_labels;
-    *s = (vkt__eval_sums) { .n_classes = text || numbers || pictures ? 0 : info->n_outputs,
-                            .pixels = info->task == VKT_TASK_SEGMENT,
-                            .pictures = pictures,
-                            .n_targets = numbers ? info->n_outputs : 0,
-                            .several = info->task == VKT_TASK_MULTILABEL,
-                            .pairs = info->pairs,
-                            .n_terms = p->s->views > 1 ? 0 : (uint32_t)p->s->terms.n,
-                            .map = NAN,
-                            .map50 = NAN,
-                            .points = points,
-                            .instances = instances,
-                            .oks_ap = NAN,
-                            .roc_auc = NAN,
-                            .average_precision = NAN };
-    s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);
-    s->class_correct = vkt__alloc((s->n_classes + 1) * sizeof *s->class_correct);
-    s->class_predicted = vkt__alloc((s->n_classes + 1) * sizeof *s->class_predicted);
-    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several && !boxes &&
-        !points && !instances)
-        s->confusion = vkt__alloc((size_t)s->n_classes * s->n_classes * sizeof *s->confusion);
+    vkt__eval_sums_begin(s, info);
+    s->n_terms = p->s->views > 1 ? 0 : (uint32_t)p->s->terms.n;
     if (boxes || points) s->boxes = vkt__detections_create(points ? 1 : info->n_outputs);
     if (points) {
         s->sigma = vkt__alloc(s->n_classes * sizeof *s->sigma);
@@ -391,7 +370,6 @@ static void begin_sums(pass *p, const vkt_dataset *data)
     }
     const vkt__objects *objects = data->part[data->of_part[p->split]].objects;
     if (boxes && objects) p->objects = vkt__alloc((objects->most + 1) * sizeof *p->objects);
-    s->error = vkt__alloc((s->n_targets + 1) * sizeof *s->error);
     p->row = vkt__alloc(info->n_outputs * sizeof *p->row);
     p->mean_of = vkt__alloc(info->n_outputs * sizeof *p->mean_of);
     p->labels = vkt__alloc((s->n_targets + 1) * sizeof *p->labels);

@@ -6,7 +6,6 @@
 #include "train/measures/eval_sums.h"
 #include "train/session.h"
 
-enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
 /* Called for each example (not of text) with the outputs and its labels [n_labels]: probabilities,
  * or the targets in their own units, which `number` [2, n_outputs] has as doubles: the
  * predictions, then the true values; NULL except for regression. */

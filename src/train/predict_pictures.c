@@ -18,18 +18,10 @@ struct vkt__picture_writer {
     vkt__instance_finder instances;
 };
 
-static uint32_t largest(const float *p, uint32_t n)
-{
-    uint32_t top = 0;
-    for (uint32_t k = 1; k < n; k++)
-        if (p[k] > p[top]) top = k;
-    return top;
-}
-
 void vkt__mask_shares(const float *out, size_t n_pixels, uint32_t n, float *shares)
 {
     uint64_t *count = vkt__alloc(n * sizeof *count); /* a float stops counting at 2^24 */
-    for (size_t t = 0; t < n_pixels; t++) count[largest(out + t * n, n)]++;
+    for (size_t t = 0; t < n_pixels; t++) count[vkt__eval_largest(out + t * n, n)]++;
     for (uint32_t k = 0; k < n; k++) shares[k] = (float)((double)count[k] / (double)n_pixels);
     free(count);
 }
@@ -252,7 +244,7 @@ static vkt_status take_tiled(vkt__picture_writer *w, const vkt__schema *s, const
     vkt__mask_shares(t->value, n, t->n, w->shares);
     if (!w->out) return VKT_OK;
     VKT_TRY(vkt__alloc_large(n, 1, "the mask", &class));
-    for (size_t i = 0; i < n; i++) class[i] = (uint8_t)largest(t->value + i * t->n, t->n);
+    for (size_t i = 0; i < n; i++) class[i] = (uint8_t)vkt__eval_largest(t->value + i * t->n, t->n);
     VKT_TRY(write_classes(w, s, class, pixels, t->w, t->h, input));
 fail:
     free(class);

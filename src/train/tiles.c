@@ -147,24 +147,6 @@ fail:
 
 /* ---- measures ---- */
 
-static void begin_sums(const vkt_dataset_info *info, vkt__eval_sums *s)
-{
-    bool masks = info->task == VKT_TASK_SEGMENT;
-    *s = (vkt__eval_sums) { .n_classes = masks ? info->n_outputs : 0,
-                            .pixels = masks,
-                            .pictures = !masks,
-                            .map = NAN,
-                            .map50 = NAN,
-                            .oks_ap = NAN,
-                            .roc_auc = NAN,
-                            .average_precision = NAN };
-    s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);
-    s->class_correct = vkt__alloc((s->n_classes + 1) * sizeof *s->class_correct);
-    s->class_predicted = vkt__alloc((s->n_classes + 1) * sizeof *s->class_predicted);
-    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES)
-        s->confusion = vkt__alloc((size_t)s->n_classes * s->n_classes * sizeof *s->confusion);
-}
-
 static void take_mask(const vkt__tiled *t, const uint8_t *class, vkt_maybe ignore,
                       vkt__eval_sums *s)
 {
@@ -243,7 +225,7 @@ vkt_status vkt__tiles_evaluate(vkt__session *s, const char *schema, const vkt_da
     both of = { 0 };
     vkt__tiled t = { 0 };
     uint64_t n = info->n[split], n_bad = 0;
-    begin_sums(s->info, sums);
+    vkt__eval_sums_begin(sums, s->info);
     for (uint64_t i = 0; i < n; i++) {
         st = read_both(data, split, i, &of);
         if (st != VKT_OK) {

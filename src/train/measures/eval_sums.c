@@ -4,6 +4,32 @@
 #include "train/measures/detections.h"
 #include "train/measures/eval_sums.h"
 
+void vkt__eval_sums_begin(vkt__eval_sums *s, const vkt_dataset_info *info)
+{
+    bool numbers = info->task == VKT_TASK_REGRESS, pictures = info->task == VKT_TASK_PICTURE,
+         classes = info->kind != VKT_DATA_KIND_TEXT && !numbers && !pictures;
+    *s = (vkt__eval_sums) { .n_classes = classes ? info->n_outputs : 0,
+                            .pixels = info->task == VKT_TASK_SEGMENT,
+                            .pictures = pictures,
+                            .n_targets = numbers ? info->n_outputs : 0,
+                            .several = info->task == VKT_TASK_MULTILABEL,
+                            .pairs = info->pairs,
+                            .points = info->task == VKT_TASK_POINTS,
+                            .instances = info->task == VKT_TASK_INSTANCES,
+                            .map = NAN,
+                            .map50 = NAN,
+                            .oks_ap = NAN,
+                            .roc_auc = NAN,
+                            .average_precision = NAN };
+    s->class_count = vkt__alloc((s->n_classes + 1) * sizeof *s->class_count);
+    s->class_correct = vkt__alloc((s->n_classes + 1) * sizeof *s->class_correct);
+    s->class_predicted = vkt__alloc((s->n_classes + 1) * sizeof *s->class_predicted);
+    if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several &&
+        info->task != VKT_TASK_DETECT && !s->points && !s->instances)
+        s->confusion = vkt__alloc((size_t)s->n_classes * s->n_classes * sizeof *s->confusion);
+    s->error = vkt__alloc((s->n_targets + 1) * sizeof *s->error);
+}
+
 /* Bins are open below: a probability of exactly k / VKT__BINS lies in bin k - 1. */
 void vkt__eval_add_confidence(vkt__reliability *s, float p, bool hit)
 {

@@ -6,6 +6,7 @@
 #include "recipe/loss_terms.h"
 #include "vktrain/data.h"
 
+enum { VKT__CONFUSION_CLASSES = 1000 }; /* a matrix of more would not be read */
 enum { VKT__BINS = 15 }; /* of confidence: as many as Guo et al. 2017 (arXiv 1706.04599) */
 
 /* Of one target of a regression, in its own units: errors, absolute and squared; the targets' mean
@@ -58,6 +59,8 @@ typedef struct vkt__eval_sums {
     uint64_t *class_count, *class_correct, *class_predicted; /* [n_classes] */
     uint64_t *confusion; /* [n_classes, n_classes] target, prediction; NULL: too many classes */
 } vkt__eval_sums;
+/* Nothing added yet, of a model for such data. Detections, sigmas and terms are the caller's. */
+void vkt__eval_sums_begin(vkt__eval_sums *sums, const vkt_dataset_info *info);
 void vkt__eval_sums_finish(vkt__eval_sums *sums);
 /* exp of the mean loss; and the loss of a byte of text in bits, by which models of different
  * tokenizers compare. NAN where the sums are not of text. */
