@@ -70,6 +70,7 @@ typedef struct vkt_transformer {
     bool attention_bias; /* names llama: biases of queries, keys, values and attention output */
     bool mlp_bias;       /* names llama: biases of the feed-forward part */
     bool qkv_bias;       /* names llama: biases of queries, keys and values (Qwen2) */
+    bool full;           /* sentence: each token attends to later ones, too (BERT) */
 } vkt_transformer;
 
 /* One layer of a description: a type name of vkt_layer_types and its options. Zero means default.

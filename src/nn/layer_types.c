@@ -445,6 +445,11 @@ static const vkt_layer_type types[] = {
           NULL },
         { "activation", VKT_OPT_STRING, AT(transformer.activation), 0, 0,
           "activation of the feed-forward part (default: gelu)", activations },
+        { "full", VKT_OPT_BOOL, AT(transformer.full), 0, 1,
+          "each token attends to all tokens of its sentence, as in BERT, not only to those before "
+          "it "
+          "(default: false)",
+          NULL },
         { "dropout", VKT_OPT_FLOAT, AT(p), 0, 0.99,
           "probability of dropout, after the embedding and in each branch (default: 0)", NULL },
         EPS,

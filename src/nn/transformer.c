@@ -355,10 +355,15 @@ static vkt_tensor *attend(vkt__tbuilder *b, uint32_t layer, const char *prefix, 
     if (b->cache_k) append(b, layer, q, &k, &v);
     const vkt_transformer *t = &b->l->spec.transformer;
     vkt_attention_desc desc = {
-        .heads = b->s.H, .kv_heads = b->s.Hkv, .scale = t->attention_scale, .cap = t->attention_cap
+        .heads = b->s.H,
+        .kv_heads = b->s.Hkv,
+        .full = t->full,
+        .scale = t->attention_scale,
+        .cap = t->attention_cap,
     };
     if (has_window(b, layer)) desc.window = t->window;
-    vkt_tensor *y = vkt_attention(b->g, q, k, v, b->docs, b->start, &desc);
+    vkt_tensor *docs = t->full ? b->there : b->docs,
+               *y = vkt_attention(b->g, q, k, v, docs, b->start, &desc);
     return linear(b, prefix, b->s.names->o, y);
 }
 
@@ -544,8 +549,9 @@ static vkt_tensor *transformer_build(vkt_model *m, vkt_graph *g, const vkt__laye
     return logits;
 }
 
-/* Tokens attend to those before them, so that none sees the padding behind; the sum over the tokens
- * that there are, as a product with ones and zeros, is normalised, which makes it their mean. */
+/* No token sees the padding behind the last one: each attends to those before it or, with `full`,
+ * to the tokens of its sentence, and the padding to padding. The sum over the tokens that there
+ * are, as a product with ones and zeros, is normalised, which makes it their mean. */
 static vkt_tensor *sentence_build(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                                   bool train)
 {
@@ -555,6 +561,8 @@ static vkt_tensor *sentence_build(vkt_model *m, vkt_graph *g, const vkt__layer *
     if (st != VKT_OK) return g->status = st, g->inert;
     uint32_t B = x->shape.d[0];
     vkt_tensor *there = vkt_lookup(g, x, vkt_fill(g, vkt_shape2(b.s.V, 1), 1), 0);
+    if (l->spec.transformer.full)
+        b.there = vkt_reshape(g, vkt_cast(g, there, VKT_U32), vkt_shape2(B, b.s.T));
     there = vkt_reshape(g, there, vkt_shape3(B, 1, b.s.T));
     vkt_tensor *sum = vkt_matmul_batched(g, VKT_LAYOUT_NN, there, blocks(&b, x), VKT_F32);
     return norm(&b, "", b.s.names->last_norm, vkt_reshape(g, sum, vkt_shape2(B, b.s.C)));

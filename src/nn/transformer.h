@@ -14,7 +14,9 @@ typedef struct vkt__tbuilder {
     const vkt__layer *l;
     vkt__tshape s;
     bool train;
-    vkt_tensor *docs;  /* [B, T] u32 or NULL */
+    vkt_tensor *docs; /* [B, T] u32 or NULL */
+    vkt_tensor
+        *there; /* of full attention [B, T] u32: 1 where there is a token, 0 behind the last */
     vkt_tensor *start; /* [1] u32: position of the first token; NULL: 0, and no caches */
     /* Sums over all layers with experts so far, [E]: rows that each expert gets, and the experts'
      * probabilities; NULL: none. */

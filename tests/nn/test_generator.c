@@ -155,11 +155,11 @@ static void sampling(void **state)
 }
 
 /* Two sentences, of three tokens and of none, in `places` places -> [2, 3]. */
-static void read_sentences(uint32_t places, uint32_t third, float *out)
+static void read_sentences(bool full, uint32_t places, uint32_t third, float *out)
 {
     vkt_layer l[] = { { .type = "sentence",
                         .init_scale = 8,
-                        .transformer = { .layers = 2, .heads = 2, .width = 16 } },
+                        .transformer = { .layers = 2, .heads = 2, .width = 16, .full = full } },
                       { .type = "linear" } };
     vkt_model_desc d = {
         .layers = l, .n_layers = 2, .input = vkt_shape1(places), .n_outputs = 3, .embed_rows = V
@@ -192,14 +192,18 @@ static void read_sentences(uint32_t places, uint32_t third, float *out)
 static void what_is_behind_a_sentence_does_not_count(void **state)
 {
     (void)state;
-    float few[6], many[6], other[6];
-    read_sentences(3, 20, few);
-    read_sentences(19, 20, many);
-    read_sentences(19, 21, other);
-    for (int i = 0; i < 6; i++)
-        REQUIRE_NEAR(many[i], few[i], vkt__tol(VKT_F32, 1000) * (1 + fabs((double)few[i])));
-    assert_true(fabs((double)many[0] - (double)other[0]) > 1e-3);
-    assert_true(many[3] == other[3] && fabs((double)many[0] - (double)many[3]) > 1e-3);
+    float few[2][6], many[6], other[6];
+    for (int full = 0; full < 2; full++) {
+        read_sentences(full, 3, 20, few[full]);
+        read_sentences(full, 19, 20, many);
+        read_sentences(full, 19, 21, other);
+        for (int i = 0; i < 6; i++)
+            REQUIRE_NEAR(many[i], few[full][i],
+                         vkt__tol(VKT_F32, 1000) * (1 + fabs((double)few[full][i])));
+        assert_true(fabs((double)many[0] - (double)other[0]) > 1e-3);
+        assert_true(many[3] == other[3] && fabs((double)many[0] - (double)many[3]) > 1e-3);
+    }
+    assert_true(fabs((double)few[0][0] - (double)few[1][0]) > 1e-3); /* later tokens are seen */
 }
 
 /* The inert tensor of a layer that was not built is no result: it trained to nothing. */
