@@ -98,11 +98,39 @@ static void the_gradient_is_the_sum_over_a_tokens_places(void **state)
     vkt_graph_destroy(&g);
 }
 
+/* Columns of a table: one number, then ids of rows of which there are many; some name none. */
+static void a_large_tables_gradient_sorts_its_ids(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, COLS = 3, PLAIN = 1, MANY = 1000, C = 3, WIDE = PLAIN + (COLS - PLAIN) * C };
+    static embedded e;
+    static double got[MANY * C], want[MANY * C];
+    for (uint32_t i = 0; i < ROWS * COLS; i++)
+        e.tokens[i] = vkt_rand_below(4, VKT_RNG_TEST, i, 3) * (MANY / 2); /* often the same */
+    vkt_graph *g = vkt__graph_new(NULL);
+    vkt_tensor *x = vkt_input(g, vkt_shape2(ROWS, COLS), VKT_F32, "x"),
+               *table = vkt__sample2(g, MANY, C), *y = vkt_lookup(g, x, table, PLAIN), *dtable,
+               *w = vkt__sample(g, vkt_shape2(ROWS, WIDE), VKT_F32, VKT_HINT_NORMAL, 0);
+    vkt_backward(g, vkt_mul(g, y, w), &table, 1, &dtable);
+    assert_int_equal(g->status, VKT_OK);
+    assert_string_equal(dtable->node->op->name, "embedding_bwd");
+    e.ids = x, e.dtable = dtable, e.got = got;
+    vkt__graph_ref(g, init, &e, done);
+    for (uint32_t i = 0; i < ROWS; i++)
+        for (uint32_t k = PLAIN; k < COLS; k++)
+            for (uint32_t c = 0; c < C && e.tokens[i * COLS + k] < MANY; c++)
+                want[e.tokens[i * COLS + k] * C + c] +=
+                    vkt__sample_value(w, 3, i * WIDE + PLAIN + (k - PLAIN) * C + c);
+    for (uint32_t i = 0; i < MANY * C; i++) REQUIRE_NEAR(got[i], want[i], 1e-12 * ROWS);
+    vkt_graph_destroy(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_sorted_by_token_and_stable),
         cmocka_unit_test(the_gradient_is_the_sum_over_a_tokens_places),
+        cmocka_unit_test(a_large_tables_gradient_sorts_its_ids),
     };
     return cmocka_run_group_tests_name("token_order", tests, NULL, NULL);
 }

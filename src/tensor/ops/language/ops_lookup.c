@@ -1,6 +1,7 @@
 /* Rows of a table by numbers of the input, beside those of its numbers that are no ids: columns of
  * a table with many categories, and tokens of a text. Unlike ops_embedding.c's it needs no sorted
- * ids: its gradient goes through all of them for each row. Kernels lookup.comp, lookup_bwd.comp. */
+ * ids: its gradient goes through all of them for each row, or, of a table with many rows, sorts
+ * them first. Kernels lookup.comp, lookup_bwd.comp. */
 #include "tensor/graph/gradient.h"
 #include "tensor/graph/record.h"
 #include "tensor/graph/sample.h"
@@ -137,13 +138,42 @@ static vkt_tensor *lookup_bwd(vkt_graph *g, vkt_tensor *dy, vkt_tensor *x, uint3
                    (vkt_attr) { .lookup = { plain, rows } });
 }
 
+/* Columns from `first` on, one row after another. */
+static vkt_tensor *columns_from(vkt_graph *g, vkt_tensor *x, uint32_t first, vkt_shape as)
+{
+    uint32_t rows = x->shape.d[0], cols = x->shape.d[1] - first;
+    if (first) x = vkt_slice(g, x, (uint32_t[]) { 0, first }, (uint32_t[]) { rows, cols }, NULL);
+    return vkt_reshape(g, x, as);
+}
+
+/* Both ways go through all ids: for each part of each row of the table, or for each id. */
+static bool sorts(const vkt_node *n, uint64_t ids)
+{
+    uint64_t parts = (n->in[TABLE]->shape.d[1] + VKT_LOOKUP_COLUMNS - 1) / VKT_LOOKUP_COLUMNS;
+    return n->in[TABLE]->shape.d[0] * parts > ids;
+}
+
+static vkt_tensor *sorted_bwd(vkt_graph *g, const vkt_node *n, vkt_tensor *dy, uint32_t n_ids)
+{
+    uint32_t plain = n->attr.lookup.plain, rows = n->in[TABLE]->shape.d[0];
+    vkt_tensor *ids = columns_from(g, n->in[IDS], plain, vkt_shape1(n_ids)), *segments,
+               *order = vkt__id_order(g, ids, rows, &segments);
+    dy = columns_from(g, dy, plain, vkt_shape2(n_ids, n->in[TABLE]->shape.d[1]));
+    return vkt__op(g, &vkt__op_embedding_bwd, (vkt_tensor *[]) { dy, order, segments }, 3,
+                   (vkt_attr) { .embedding = { rows } });
+}
+
 static void lookup_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
 {
     vkt_node at = { .op = n->op, .g = g };
+    const vkt_shape *x = &n->in[IDS]->shape;
+    uint64_t n_ids = (uint64_t)x->d[0] * (x->d[1] - n->attr.lookup.plain);
     if (vkt__needs(n->in[IDS])) vkt__shape_error(&at, "no gradient of ids");
-    if (vkt__needs(n->in[TABLE]))
-        dx[TABLE] = lookup_bwd(g, vkt__real(g, dy[0], n->out[0]), n->in[IDS], n->attr.lookup.plain,
-                               n->in[TABLE]->shape.d[0]);
+    if (!vkt__needs(n->in[TABLE])) return;
+    vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
+    dx[TABLE] = n_ids && n_ids <= MOST_IDS && sorts(n, n_ids)
+                    ? sorted_bwd(g, n, d, (uint32_t)n_ids)
+                    : lookup_bwd(g, d, n->in[IDS], n->attr.lookup.plain, n->in[TABLE]->shape.d[0]);
 }
 
 /* ---- samples ---- */
