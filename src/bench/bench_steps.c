@@ -156,8 +156,9 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
     vkt_dataset *data = NULL;
     vkt__bench_runner r = { .b = b };
     vkt__str yaml = { 0 };
-    uint32_t pixels = VKT_MAX(w->side * w->side, 1), rank = w->side ? 3 : 1,
-             shape[] = { w->side ? w->side : w->inputs, w->side, w->inputs / pixels };
+    uint32_t rows = w->frames ? w->frames : w->side, across = w->frames ? 1 : w->side,
+             rank = rows ? 3 : 1,
+             shape[] = { rows ? rows : w->inputs, across, w->inputs / VKT_MAX(rows * across, 1u) };
     double rate = b->matmul > 0 ? b->matmul : b->fma, guess = rate > 0 ? 1e9 * w->gflops / rate : 0;
     if (guess > most_s(w)) {
         vkt__bench_left_out(b->out, "%s: one step would take about %.0f s", w->name, guess);
@@ -186,6 +187,9 @@ static vkt_status run_workload(vkt__bencher *b, const vkt__bench_item *item)
         VKT_TRY(vkt__dataset_synthetic_text(w->batch * 8, w->context, w->classes, 5, &data));
     else if (dense)
         VKT_TRY(vkt__dataset_synthetic_dense(w->batch * 8, w->side, w->task, w->classes, 5, &data));
+    else if (w->vocab)
+        VKT_TRY(vkt__dataset_synthetic_sentences(w->batch * 8, w->inputs, w->vocab, w->classes, 5,
+                                                 &data));
     else
         VKT_TRY(vkt__dataset_synthetic(w->batch * 8, shape, rank, w->classes, 5, &data));
     r.c = c;

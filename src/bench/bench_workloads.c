@@ -119,6 +119,15 @@ static const vkt__workload workloads[] = {
 #define LLAMA_8B                                                                                   \
     "  - transformer: {layers: 32, heads: 32, kv_heads: 8, width: 4096, mlp: 14336, norm: "        \
     "rmsnorm, positions: rope, activation: swiglu, tie: false}\n"
+#define SENTENCE                                                                                   \
+    "  - sentence: {layers: 6, heads: 12, width: 384, mlp: 1536, full: true}\n  - linear\n"
+#define SOUND(out, stride)                                                                         \
+    "  - conv: {out: " out ", kernel: 3, width: 1, stride: " stride "}\n  - gelu\n"
+#define HEARER                                                                                     \
+    SOUND("384", "1")                                                                              \
+    SOUND("384", "2")                                                                              \
+    "  - tokens\n  - repeat: {n: 4, body: [{vit_block: {heads: 6}}]}\n  - class_token\n"           \
+    "  - layernorm\n  - linear\n"
 #define IN_16_BITS(name, inputs, classes, batch, context, gflops, ...)                             \
     { name ", bf16", inputs, classes, batch, context, 3, gflops, "bf16", __VA_ARGS__ },            \
     {                                                                                              \
@@ -147,6 +156,12 @@ static const vkt__workload workloads[] = {
            DETECTOR("256", "64", "16"), 128, .task = VKT_TASK_DETECT),
     IN_ALL("detector 256x256, batch 32", "adam", PIXELS(256), 10, 32, 0, 96,
            DETECTOR("1024", "256", "64"), 256, .task = VKT_TASK_DETECT),
+    IN_ALL("MiniLM 23M, 32 x 128 tokens", "adam", 128, 2, 32, 0, 280, SENTENCE, .vocab = 30522),
+    IN_ALL("MiniLM 23M, 256 x 128 tokens", "adam", 128, 2, 256, 0, 2240, SENTENCE, .vocab = 30522),
+    IN_ALL("Whisper-tiny's encoder, 1 x 30 s", "adam", 3000 * 80, 35, 1, 0, 135, HEARER,
+           .frames = 3000),
+    IN_ALL("Whisper-tiny's encoder, 16 x 30 s", "adam", 3000 * 80, 35, 16, 0, 2160, HEARER,
+           .frames = 3000),
     IN_16_BITS("GPT 0.8M, 12 x 64 tokens", 0, 65, 12, 64, 4, GPT("4", "4", "128")),
     IN_16_BITS("GPT 10.8M, 16 x 256 tokens", 0, 65, 16, 256, 280, GPT("6", "6", "384")),
     IN_16_BITS("GPT-2 124M, 1 x 128 tokens", 0, 50257, 1, 128, 96, GPT("12", "12", "768")),

@@ -14,7 +14,9 @@ typedef struct vkt__workload {
     uint32_t side;                 /* pictures: inputs are [side, side, the rest]; 0: [inputs] */
     uint32_t rank; /* of adapters on all projections of a base in `base`; 0: all is trained */
     vkt_quant base;
-    vkt_task task; /* CLASSIFY; SEGMENT, DETECT: a picture's masks or boxes are learned */
+    vkt_task task;   /* CLASSIFY; SEGMENT, DETECT: a picture's masks or boxes are learned */
+    uint32_t vocab;  /* a sentence: inputs are ids of tokens below this; 0: numbers */
+    uint32_t frames; /* sound: inputs are [frames, 1, the rest]; 0: as side says */
 } vkt__workload;
 /* n may be NULL. */
 const vkt__workload *vkt__bench_workloads(uint32_t *n);

@@ -66,6 +66,28 @@ fail:
     return st;
 }
 
+/* Of half to all `tokens` ids below n_vocab; one in eight of a sentence's tells its class. */
+vkt_status vkt__dataset_synthetic_sentences(uint32_t n, uint32_t tokens, uint32_t n_vocab,
+                                            uint32_t n_classes, uint64_t seed, vkt_dataset **out)
+{
+    vkt_status st;
+    VKT_TRY(vkt__dataset_synthetic(n, &tokens, 1, n_classes, seed, out));
+    vkt__part *p = &(*out)->part[0];
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t at = (uint64_t)i * tokens;
+        uint32_t length = tokens - vkt_rand_below(seed, VKT_RNG_SPLIT, n + i, tokens / 2 + 1);
+        for (uint32_t k = 0; k < tokens; k++) {
+            uint32_t id = k % 8 ? vkt_rand_below(seed, VKT_RNG_SAMPLE, at + k, n_vocab)
+                                : p->labels[i].u % n_vocab;
+            p->values[at + k] = k < length ? (float)id : -1;
+        }
+    }
+    (*out)->info.n_plain = 0;
+    (*out)->info.embed_rows = n_vocab;
+fail:
+    return st;
+}
+
 /* Its picture's class in the middle, 0 around it. */
 static vkt_status make_masks(vkt__part *p, uint32_t side)
 {

@@ -8,6 +8,9 @@
  * schema to reopen it with. */
 vkt_status vkt__dataset_synthetic(uint32_t n, const uint32_t *shape, uint32_t rank,
                                   uint32_t n_classes, uint64_t seed, vkt_dataset **out);
+/* Sentences of up to `tokens` ids below n_vocab, -1 behind the last. */
+vkt_status vkt__dataset_synthetic_sentences(uint32_t n, uint32_t tokens, uint32_t n_vocab,
+                                            uint32_t n_classes, uint64_t seed, vkt_dataset **out);
 /* n made-up pictures [side, side, 3] for SEGMENT, a class for each pixel, or DETECT, two objects on
  * each. */
 vkt_status vkt__dataset_synthetic_dense(uint32_t n, uint32_t side, vkt_task task,

@@ -98,7 +98,7 @@ static void the_gradient_is_the_sum_over_a_tokens_places(void **state)
     vkt_graph_destroy(&g);
 }
 
-/* Columns of a table: one number, then ids of rows of which there are many; some name none. */
+/* Columns of a table: one number, then ids of many rows; some name none. */
 static void a_large_tables_gradient_sorts_its_ids(void **state)
 {
     (void)state;

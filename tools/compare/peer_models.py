@@ -241,15 +241,15 @@ class ViTBlock(torch.nn.Module):
 
 
 class ViT(torch.nn.Module):
-    """ViT-Ti/16 (Dosovitskiy et al. 2020), as timm has it."""
+    """ViT-Ti/16 (Dosovitskiy et al. 2020), as timm has it, or with another way from pictures to tokens."""
 
-    def __init__(self, width=192, heads=3, layers=12, tokens=197):
+    def __init__(self, width=192, heads=3, layers=12, tokens=197, classes=1000, patch=None):
         super().__init__()
-        self.patch = torch.nn.Conv2d(3, width, 16, 16)
+        self.patch = patch or torch.nn.Conv2d(3, width, 16, 16)
         self.first = torch.nn.Parameter(torch.zeros(1, 1, width))
         self.positions = torch.nn.Parameter(torch.randn(1, tokens, width) * 0.02)
         self.blocks = torch.nn.Sequential(*(ViTBlock(width, heads) for _ in range(layers)))
-        self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, 1000)
+        self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, classes)
 
     def forward(self, x):
         x = self.patch(x).flatten(2).transpose(1, 2)
@@ -257,7 +257,13 @@ class ViT(torch.nn.Module):
         return self.head(self.norm(self.blocks(x)[:, 0]))
 
 
-IMAGE_MODELS = {"U-Net 128x128": (UNet, (3, 128, 128)), "U-Net 256x256": (UNet, (3, 256, 256)), "ViT-Ti/16 224x224": (ViT, (3, 224, 224)),
+def hearer():
+    """The encoder of Whisper-tiny's size (Radford et al. 2022): 30 s of sound as 3,000 rows of 80 numbers; a class token in place of a decoder."""
+    conv = lambda before, stride: [torch.nn.Conv2d(before, 384, (3, 1), (stride, 1), (1, 0)), torch.nn.GELU("tanh")]
+    return ViT(384, 6, 4, 1501, 35, torch.nn.Sequential(*conv(80, 1), *conv(384, 2)))
+
+
+IMAGE_MODELS = {"Whisper-tiny's encoder": (hearer, (80, 3000, 1)), "U-Net 128x128": (UNet, (3, 128, 128)), "U-Net 256x256": (UNet, (3, 256, 256)), "ViT-Ti/16 224x224": (ViT, (3, 224, 224)),
                 "CNN 28x28, conv 32-64": (small_cnn, (1, 28, 28)), "ResNet-20 32x32": (resnet20, (3, 32, 32)),
                 "ResNet-50 224x224": (resnet50, (3, 224, 224))}
 
@@ -265,7 +271,7 @@ IMAGE_MODELS = {"U-Net 128x128": (UNet, (3, 128, 128)), "U-Net 256x256": (UNet, 
 def image_model(match, device, compiled):
     make, shape = IMAGE_MODELS[match["model"]]
     dtype, pixels = dtype_of(match), match["model"].startswith("U-Net")
-    classes = 4 if pixels else 1000 if shape[1] > 32 else 10
+    classes = 4 if pixels else 35 if shape[0] == 80 else 1000 if shape[1] > 32 else 10
     batch, model = int(match["batch"]), make().to(device, memory_format=torch.channels_last)
     adam = torch.optim.Adam(model.parameters(), lr=1e-3, **fused(device))
     x_host, y_host = torch.rand(batch, *shape).contiguous(memory_format=torch.channels_last), torch.randint(classes, (batch, *shape[1:]) if pixels else (batch,))
@@ -303,24 +309,25 @@ class Adapted(torch.nn.Module):
 
 
 class Block(torch.nn.Module):
-    """A block of GPT-2's kind, or (kv > 0) of Llama's: RMSNorm, rotary positions, shared keys, a gated mlp."""
+    """A block of GPT-2's kind, or (kv > 0) of Llama's: RMSNorm, rotary positions, shared keys, a gated mlp (unless not)."""
 
-    def __init__(self, width, heads, kv, mlp):
+    def __init__(self, width, heads, kv, mlp, gated=True):
         super().__init__()
         self.heads, self.kv, self.size = heads, kv or heads, width // heads
         self.llama, linear = kv > 0, torch.nn.Linear
+        self.gated = self.llama and gated
         norm = torch.nn.RMSNorm if self.llama else torch.nn.LayerNorm
         self.n1, self.n2 = norm(width), norm(width)
         self.qkv = linear(width, (heads + 2 * self.kv) * self.size, bias=not self.llama)
         self.out = linear(width, width, bias=not self.llama)
-        self.up = linear(width, mlp * (2 if self.llama else 1), bias=not self.llama)
+        self.up = linear(width, mlp * (2 if self.gated else 1), bias=not self.llama)
         self.down = linear(mlp, width, bias=not self.llama)
 
     def adapt(self, rank):
         width, mlp = self.out.in_features, self.down.in_features
         self.qkv = Adapted(self.qkv, [n * self.size for n in (self.heads, self.kv, self.kv)], rank)
         self.out = Adapted(self.out, [width], rank)
-        self.up = Adapted(self.up, [mlp] * (2 if self.llama else 1), rank)
+        self.up = Adapted(self.up, [mlp] * (2 if self.gated else 1), rank)
         self.down = Adapted(self.down, [width], rank)
 
     def rotate(self, x, angles):
@@ -328,19 +335,25 @@ class Block(torch.nn.Module):
         a, b = x.chunk(2, -1)
         return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
 
-    def forward(self, x, angles):
+    def forward(self, x, angles, mask=None):
+        """Causal, or as the mask says."""
         b, t, width = x.shape
         sizes = [n * self.size for n in (self.heads, self.kv, self.kv)]
         q, k, v = (part.view(b, t, -1, self.size).transpose(1, 2) for part in self.qkv(self.n1(x)).split(sizes, 2))
         if self.llama:
             q, k = self.rotate(q, angles), self.rotate(k, angles)
             k, v = (part.repeat_interleave(self.heads // self.kv, 1) for part in (k, v))
-        x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, width))
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v, mask, is_causal=mask is None).transpose(1, 2).reshape(b, t, width))
         h = self.up(self.n2(x))
-        if self.llama:
+        if self.gated:
             gate, up = h.chunk(2, -1)
             return x + self.down(F.silu(gate) * up)
         return x + self.down(F.gelu(h, approximate="tanh"))
+
+
+def angles_of(context, size):
+    angles = torch.arange(context)[:, None] * 1e4 ** (-torch.arange(0, size, 2) / size)
+    return angles.cos(), angles.sin()
 
 
 class LanguageModel(torch.nn.Module):
@@ -350,10 +363,8 @@ class LanguageModel(torch.nn.Module):
         self.positions = None if kv else torch.nn.Embedding(context, width)
         self.blocks = torch.nn.ModuleList(Block(width, heads, kv, mlp) for _ in range(layers))
         self.norm = torch.nn.RMSNorm(width) if kv else torch.nn.LayerNorm(width)
-        size = width // heads
-        angles = torch.arange(context)[:, None] * 1e4 ** (-torch.arange(0, size, 2) / size)
-        self.register_buffer("cos", angles.cos())
-        self.register_buffer("sin", angles.sin())
+        for name, value in zip(("cos", "sin"), angles_of(context, width // heads)):
+            self.register_buffer(name, value)
 
     def forward(self, ids):
         x = self.tokens(ids)
@@ -362,6 +373,50 @@ class LanguageModel(torch.nn.Module):
         for block in self.blocks:
             x = block(x, (self.cos, self.sin))
         return F.linear(self.norm(x), self.tokens.weight)
+
+
+class Sentence(torch.nn.Module):
+    """As the layer `sentence` with `full`: blocks in which tokens attend to all of their sentence, then the tokens' mean, normalised."""
+
+    def __init__(self, context, vocab, layers, width, heads, mlp, classes):
+        super().__init__()
+        self.tokens = torch.nn.Embedding(vocab, width)
+        self.blocks = torch.nn.ModuleList(Block(width, heads, heads, mlp, gated=False) for _ in range(layers))
+        self.norm, self.head = torch.nn.RMSNorm(width), torch.nn.Linear(width, classes)
+        for name, value in zip(("cos", "sin"), angles_of(context, width // heads)):
+            self.register_buffer(name, value)
+
+    def forward(self, ids, there):
+        x, mask = self.tokens(ids), there[:, None, None, :]
+        for block in self.blocks:
+            x = block(x, (self.cos, self.sin), mask)
+        return self.head(self.norm((x * there[..., None]).sum(1)))
+
+
+def sentence(match, device, compiled):
+    """MiniLM's size (Wang et al. 2020); sentences of half to all tokens."""
+    batch, context, vocab, dtype = int(match["batch"]), int(match["context"]), 30522, dtype_of(match)
+    model = Sentence(context, vocab, 6, 384, 12, 1536, 2).to(device)
+    adam = torch.optim.Adam(model.parameters(), lr=1e-4, **fused(device))
+    ids_host, y_host = torch.randint(vocab, (batch, context)), torch.randint(2, (batch,))
+    there_host = torch.arange(context) < torch.randint(context // 2, context + 1, (batch, 1))
+    hosts = [ids_host, there_host, y_host]
+    if device.type == "cuda":
+        hosts = [t.pin_memory() for t in hosts]
+
+    def forward(ids, there, y):
+        with torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32):
+            return F.cross_entropy(model(ids, there), y)
+
+    loss_of = torch.compile(forward) if compiled else forward
+
+    def step():
+        adam.zero_grad(set_to_none=True)
+        loss_of(*(t.to(device, non_blocking=True) for t in hosts)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1e9)  # vktrain computes the norm every step
+        adam.step()
+
+    return step, None, batch
 
 
 GEOMETRIES = {  # vocabulary (GPT-2's rounded up, as both sides compute it), layers, width, heads, heads of keys (0: GPT-2's kind), mlp

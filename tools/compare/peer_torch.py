@@ -40,6 +40,8 @@ KINDS = [
     (r"MLP (?P<sizes>\d+(?:-\d+)+), batch (?P<batch>\d+), (?:adam|(?P<dtype>bf16|fp16))", "mlp"),
     (r"(?P<model>GPT 0\.8M|GPT 10\.8M|GPT-2 124M|SmolLM2-135M|TinyLlama-1\.1B)(?P<lora> LoRA)?, (?P<batch>\d+) x (?P<context>\d+) tokens, "
      r"(?:adamw|(?P<dtype>bf16|fp16))", "language_model"),
+    (r"MiniLM 23M, (?P<batch>\d+) x (?P<context>\d+) tokens, (?:adam|(?P<dtype>bf16|fp16))", "sentence"),
+    (r"(?P<model>Whisper-tiny's encoder), (?P<batch>\d+) x 30 s, (?:adam|(?P<dtype>bf16|fp16))", "image_model"),
     (r"(?P<model>CNN 28x28, conv 32-64|ResNet-20 32x32|ResNet-50 224x224|ViT-Ti/16 224x224|U-Net (?:128x128|256x256)), batch (?P<batch>\d+), (?:adam|(?P<dtype>bf16|fp16))", "image_model"),
 ]
 # Names without a counterpart, and why.
