@@ -61,9 +61,8 @@ static vkt_status stream_set(stream *s)
     VKT_ASSERT(n % ((uint64_t)s->wg * s->per) == 0);
     s->groups = (uint32_t)(n / ((uint64_t)s->wg * s->per));
     uint64_t x = s->buf[0]->addr, y = s->buf[s->buf[1] ? 1 : 0]->addr, z = s->buf[2]->addr;
-    s->push = (struct bench_stream_params) {
-        x, y, z, (uint32_t)n, s->op == VKT_BENCH_WRITE ? WRITE_S : TRIAD_S
-    };
+    s->push = (struct bench_stream_params) { x, y, z, (uint32_t)n,
+                                             s->op == VKT_BENCH_WRITE ? WRITE_S : TRIAD_S };
     return vkt__kernel_get(s->b->gpu, VKT_SHADER_BENCH_STREAM, spec, VKT_COUNT(spec), &s->kernel);
 }
 
