@@ -38,6 +38,10 @@ static void test_errors_of_differences(void **state)
     double right = 0;
     for (uint64_t i = 0; i < N; i++) right += one[2 * i + y[i].u] > 0.5;
     REQUIRE_NEAR(value, right / N, 1e-12);
+    /* of those that say 0.9 and of those that say 0.8, each in its own bin */
+    double surest = right / N;
+    REQUIRE_OK(vkt__beside_metric(&b, one, "ece", NULL, &value));
+    REQUIRE_NEAR(value, surest * fabs(1 - 0.9) + (1 - surest) * 0.8, 1e-6);
     REQUIRE_OK(vkt__beside_metric(&b, one, "loss", NULL, &value));
     REQUIRE_NEAR(value, -(right * log(0.9) + (N - right) * log(0.2)) / N, 1e-9);
     static const double level[] = { 0.5, 0.5, 0.5, 0.5 }; /* of equal ones the first is said */
@@ -74,6 +78,8 @@ static void test_errors_of_numbers(void **state)
     vkt__beside b = { VKT_TASK_REGRESS, 1, 1, N, y, &(vkt__target) { .scale = scale } };
     REQUIRE_OK(vkt__beside_metric(&b, one, "rmse", NULL, &value));
     REQUIRE_NEAR(value, scale * sqrt(mse[0]), 1e-9);
+    REQUIRE_OK(vkt__beside_metric(&b, one, "loss", NULL, &value));
+    REQUIRE_NEAR(value, mse[0], 1e-12);
     REQUIRE_OK(vkt__beside_error(&b, one, other, "loss", &error));
     REQUIRE_NEAR(error, sqrt(square / (N - 1) / N), 1e-12);
     double by_loss = error;

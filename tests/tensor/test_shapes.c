@@ -308,6 +308,11 @@ static vkt_tensor *in(vkt_graph *g, vkt_dtype dtype, uint32_t rank, uint32_t a, 
         vkt_graph_destroy(&g);                                                                     \
     } while (0)
 
+#define ATTR(...) ((vkt_attr) { __VA_ARGS__ })
+#define OF_ROW(row, attr, ...)                                                                     \
+    vkt__op(g, &vkt__op_##row, (vkt_tensor *[]) { __VA_ARGS__ },                                   \
+            VKT_COUNT(((vkt_tensor *[]) { __VA_ARGS__ })), attr)
+
 /* What no sample of a row is: settings that say nothing, and inputs of another rank. */
 static void settings_that_say_nothing(void **state)
 {
@@ -343,6 +348,13 @@ static void settings_that_say_nothing(void **state)
           "do not fit as batches of [M, K] and [N, K]");
     WRONG(vkt_matmul_as(g, VKT_LAYOUT_NT, F2(3, 4), in(g, VKT_F16, 2, 5, 4, 0, 0), VKT_F32),
           "must be of one type, f32, f16 or bf16");
+    WRONG(vkt_matmul_as(g, VKT_LAYOUT_NT, in(g, VKT_F16, 2, 3, 4, 0, 0),
+                        in(g, VKT_F16, 2, 5, 4, 0, 0), VKT_BF16),
+          "must be of one type, f32, f16 or bf16");
+    WRONG(vkt_linear(g, F2(3, 5), F2(4, 5), F2(4, 1), VKT_ACT_NONE), "bias");
+    WRONG(vkt_layernorm(g, F2(3, 5), F1(5), F1(5), F2(4, 5), 1e-5f, NULL), "residual");
+    WRONG(OF_ROW(lookup_bwd, ATTR(.lookup = { .n = 4 }), F2(200000, 2), F2(200000, 1)),
+          "more than 196608 ids to learn from");
     WRONG(vkt_attention(g, F3(1, 4, 48), NULL, NULL, NULL, NULL,
                         &(vkt_attention_desc) { .heads = 4, .kv_heads = 3 }),
           "4 heads can't share 3 heads of keys");
@@ -358,10 +370,6 @@ static void settings_that_say_nothing(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
-#define ATTR(...) ((vkt_attr) { __VA_ARGS__ })
-#define OF_ROW(row, attr, ...)                                                                     \
-    vkt__op(g, &vkt__op_##row, (vkt_tensor *[]) { __VA_ARGS__ },                                   \
-            VKT_COUNT(((vkt_tensor *[]) { __VA_ARGS__ })), attr)
 #define WORDS(n) U1((uint32_t)vkt__quant_words(VKT_QUANT_Q8_0, n))
 
 /* What the library builds for itself alone, and what no device could hold. */

@@ -113,12 +113,52 @@ static void of_equal_numbers_the_first_is_said(void **state)
     assert_int_equal(vkt__eval_largest(out + 3, 2), 0);
 }
 
+/* Each name that a recipe can give is its own number. */
+static void each_name_is_its_measure(void **state)
+{
+    (void)state;
+    vkt__eval_sums e = sums();
+    e.roc_auc = 0.91, e.average_precision = 0.82, e.map = 0.73, e.map50 = 0.64, e.oks_ap = 0.55;
+    const struct {
+        const char *name;
+        double want;
+    } rows[] = { { "accuracy", vkt__eval_accuracy(&e) },
+                 { "balanced_accuracy", vkt__balanced_accuracy(&e) },
+                 { "macro_f1", vkt__macro_f1(&e) },
+                 { "roc_auc", 0.91 },
+                 { "average_precision", 0.82 },
+                 { "map", 0.73 },
+                 { "map50", 0.64 },
+                 { "oks_ap", 0.55 },
+                 { "loss", e.loss / (double)e.n } };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        REQUIRE_NEAR(vkt__eval_metric(&e, rows[i].name), rows[i].want, 0);
+        for (size_t k = 0; k < i; k++) assert_true(rows[i].want != rows[k].want);
+    }
+    uint64_t count[] = { 6, 4 }, said[] = { 5, 7 }, right[] = { 4, 3 };
+    vkt__eval_sums many = { .n = 10,
+                            .several = true,
+                            .n_classes = 2,
+                            .class_count = count,
+                            .class_correct = right,
+                            .class_predicted = said };
+    REQUIRE_NEAR(vkt__eval_metric(&many, "micro_f1"), 14.0 / 22, 1e-15);
+    many.several = false; /* of one class an example it is the accuracy: not said */
+    assert_true(isnan(vkt__micro_f1(&many)));
+    struct vkt__detections *some = (struct vkt__detections *)&many;
+    many.boxes = some; /* what finds things has no recall of all classes */
+    assert_true(isnan(vkt__balanced_accuracy(&many)));
+    many.boxes = NULL;
+    REQUIRE_NEAR(vkt__balanced_accuracy(&many), (4.0 / 6 + 3.0 / 4) / 2, 1e-15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(scores),
                                         cmocka_unit_test(absent_classes_do_not_count),
                                         cmocka_unit_test(perplexity_is_of_tokens_and_bits_of_bytes),
                                         cmocka_unit_test(of_equal_numbers_the_first_is_said),
+                                        cmocka_unit_test(each_name_is_its_measure),
                                         cmocka_unit_test(confusion_files) };
     return cmocka_run_group_tests_name("classes", tests, NULL, NULL);
 }

@@ -12,9 +12,9 @@
 
 typedef struct wanted {
     const json_t *c;
-    vkt_tensor *logits, *y, *w, *loss, *grad;
+    vkt_tensor *logits, *y, *w, *loss, *grad, *hits;
     double factor; /* of the training loss: what the step block makes of it */
-    uint32_t n, n_seen;
+    uint32_t n, n_classes, n_seen;
 } wanted;
 
 static double at(const json_t *list, size_t i)
@@ -37,9 +37,28 @@ static void init(void *user, const vkt_tensor *t, double *data)
             data[i] = at(json_object_get(w->c, "weight"), i);
 }
 
+/* Pixels that have a class and are said to be of it. */
+static double n_right(const wanted *w)
+{
+    const json_t *target = json_object_get(w->c, "target"),
+                 *logits = json_object_get(w->c, "logits");
+    double n = 0;
+    for (size_t i = 0; i < w->y->count; i++) {
+        size_t top = 0;
+        for (size_t k = 1; k < w->n_classes; k++)
+            if (at(logits, i * w->n_classes + k) > at(logits, i * w->n_classes + top)) top = k;
+        n += (double)top == at(target, i);
+    }
+    return n;
+}
+
 static void done(void *user, const vkt_tensor *t, const double *data)
 {
     wanted *w = user;
+    if (t == w->hits) {
+        REQUIRE_NEAR(data[0], n_right(w), 0);
+        w->n_seen++;
+    }
     if (t == w->loss) {
         REQUIRE_NEAR(data[0] * w->factor, json_number_value(json_object_get(w->c, "loss")), 1e-9);
         w->n_seen++;
@@ -73,7 +92,7 @@ static void losses_are_pytorchs(void **state)
     uint32_t pixels = s[1] * s[2], all = s[0] * pixels;
     assert_true(json_array_size(list) >= 16);
     for (size_t k = 0; k < json_array_size(list); k++) {
-        wanted w = { .c = json_array_get(list, k), .n = s[0] };
+        wanted w = { .c = json_array_get(list, k), .n = s[0], .n_classes = s[3] };
         bool weighted = json_is_true(json_object_get(w.c, "weighted"));
         vkt_config c = {
             .loss = kind_of(json_string_value(json_object_get(w.c, "kind"))),
@@ -91,8 +110,7 @@ static void losses_are_pytorchs(void **state)
         w.y = vkt_input(g, vkt_shape1(all), VKT_U32, "y");
         w.w = vkt_input(g, vkt_shape1(all), VKT_F32, "weight");
         vkt__ring_inputs in = { .y = w.y, .w = w.w };
-        vkt_tensor *hits;
-        w.loss = vkt__mask_loss(&of, &ring, &in, w.logits, &hits);
+        w.loss = vkt__mask_loss(&of, &ring, &in, w.logits, &w.hits);
         vkt_backward(g, w.loss, &w.logits, 1, &w.grad);
         assert_int_equal(g->status, VKT_OK);
         double sum = 0; /* the loader's weight */
@@ -102,7 +120,7 @@ static void losses_are_pytorchs(void **state)
         }
         w.factor = s[0] / sum;
         vkt__graph_ref(g, init, &w, done);
-        assert_int_equal(w.n_seen, 2);
+        assert_int_equal(w.n_seen, 3);
         vkt_graph_destroy(&ring.graph);
     }
     json_decref(root);

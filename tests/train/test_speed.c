@@ -91,6 +91,15 @@ static void a_rank_can_be_in_the_way(void **state)
     cost[1].fixed = 30; /* 47.8 ms with it */
     assert_int_equal(vkt__rank_in_the_way(cost, 3, 90, &without), 3);
     assert_int_equal(vkt__rank_in_the_way(cost, 1, 90, &without), 1);
+    cost[1].fixed = 47; /* 51 ms with it: a fiftieth is no gain */
+    assert_int_equal(vkt__rank_in_the_way(cost, 3, 90, &without), 3);
+    cost[1].fixed = 49; /* 53 ms: more than a twentieth */
+    assert_int_equal(vkt__rank_in_the_way(cost, 3, 90, &without), 1);
+    REQUIRE_NEAR(without, 50, 1e-9);
+    /* What takes less than a millisecond is as long as it is. */
+    const vkt__rank_cost fast[] = { { 0, 0.01 }, { 0.02, 0.01 } };
+    REQUIRE_NEAR(vkt__longest_ms(fast, 2, (uint32_t[]) { 10, 5 }), 0.1, 1e-12);
+    REQUIRE_NEAR(vkt__longest_ms(fast, 2, (uint32_t[]) { 5, 10 }), 0.12, 1e-12);
 }
 
 static void two_times_tell_fixed_ones(void **state)
@@ -103,6 +112,10 @@ static void two_times_tell_fixed_ones(void **state)
     /* With about as many examples in both, the newer time counts. */
     c = vkt__rank_cost_of((double[]) { 10, 22 }, (uint32_t[]) { 10, 11 });
     assert_true(c.fixed == 0 && c.each == 2);
+    c = vkt__rank_cost_of((double[]) { 10, 10.5 }, (uint32_t[]) { 10, 11 });
+    assert_true(c.fixed == 0 && c.each == 10.5 / 11);
+    c = vkt__rank_cost_of((double[]) { 10, 11 }, (uint32_t[]) { 8, 10 }); /* a quarter more */
+    REQUIRE_NEAR(c.fixed, 6, 1e-9);
     /* Fewer examples that take longer, and fewer that take less than their part. */
     c = vkt__rank_cost_of((double[]) { 10, 20 }, (uint32_t[]) { 20, 10 });
     assert_true(c.fixed > 0 && c.each > 0);
