@@ -4,25 +4,34 @@
 
 #include "base/memory.h"
 #include "nn/params.h"
+#include "tensor/graph/graph.h"
 #include "vktrain/recipe.h"
 
-/* The model of that recipe for an example of this shape; its line in messages is the recipe's. */
-static vkt_status plan(const char *recipe, vkt_shape input, vkt_model **m)
+/* The model of that recipe for an example of this shape; its line in messages is the recipe's.
+ * output of rank 0: ten numbers. */
+static vkt_status plan_as(const char *recipe, vkt_shape input, vkt_shape output, vkt_model **m)
 {
     vkt_config *c;
     *m = NULL;
     REQUIRE_OK(vkt_config_create(&c));
     vkt_status st = vkt_config_parse(c, recipe, strlen(recipe), "r.yaml");
     if (st == VKT_OK)
-        st = vkt_model_create(NULL,
-                              &(vkt_model_desc) { .layers = c->layers,
-                                                  .n_layers = c->n_layers,
-                                                  .input = input,
-                                                  .n_outputs = 10,
-                                                  .source = "r.yaml" },
-                              m);
+        st = vkt_model_create(
+            NULL,
+            &(vkt_model_desc) { .layers = c->layers,
+                                .n_layers = c->n_layers,
+                                .input = input,
+                                .n_outputs = output.rank ? output.d[output.rank - 1] : 10,
+                                .output = output,
+                                .source = "r.yaml" },
+            m);
     vkt_config_destroy(&c);
     return st;
+}
+
+static vkt_status plan(const char *recipe, vkt_shape input, vkt_model **m)
+{
+    return plan_as(recipe, input, (vkt_shape) { 0 }, m);
 }
 
 static const vkt_shape image = { 3, { 4, 6, 3 } };
@@ -64,6 +73,9 @@ static void what_can_not_be(void **state)
           "sizes but" },
         { "  - concat: {from: [input, input], axis: 3}\n",
           "layer 0 (concat): there is no axis 3: an example is [4, 6, 3] f32" },
+        { "  - upsample: {size: [20000, 30000], name: a}\n"
+          "  - concat: {from: [a, a, a, a], axis: 0}\n",
+          "2^31 elements of an example are too many" },
         { "  - slice: {axis: 1, first: 4, count: 3}\n",
           "axis 1 of [4, 6, 3] f32 has no 3 elements from 4 on" },
         { "  - slice: {axis: 1, first: 6}\n", "has no 1 elements from 6 on" },
@@ -111,6 +123,45 @@ static void what_can_not_be(void **state)
         vkt_model_destroy(&m);
     }
     assert_int_equal(n_bad, 0);
+}
+
+/* Shapes that layers give, each axis another length: what is planned is what is built. */
+static void shapes_are_those_of_the_graph(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *layers;
+        uint32_t d[3];
+    } rows[] = {
+        { "  - permute: [1, 0, 2]\n", { 6, 4, 3 } },
+        { "  - permute: [2, 0, 1]\n", { 3, 4, 6 } },
+        { "  - permute: [1, 2, 0]\n", { 6, 3, 4 } },
+        { "  - relu: {name: a}\n  - concat: [a, input]\n", { 4, 6, 6 } },
+        { "  - relu: {name: a}\n  - concat: {from: [a, input, a], axis: 0}\n", { 12, 6, 3 } },
+        { "  - relu: {name: a}\n  - concat: {from: [a, input], axis: 1}\n", { 4, 12, 3 } },
+        { "  - slice: {axis: 1, first: 1, step: 2}\n", { 4, 3, 3 } },
+        { "  - slice: {first: 1}\n", { 4, 6, 2 } },
+        { "  - slice: {axis: 0, count: 2, step: 3}\n", { 2, 6, 3 } },
+        { "  - reshape: [2, 0, 9]\n", { 2, 4, 9 } },
+        { "  - upsample: {size: [5, 9]}\n", { 5, 9, 3 } },
+        { "  - upsample\n", { 8, 12, 3 } },
+        { "  - conv_transpose: {out: 5, kernel: 3, pad: 1, output_pad: 1}\n", { 8, 12, 5 } },
+    };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        char text[400];
+        vkt_model *m;
+        snprintf(text, sizeof text, "model:\n%s  - permute: [0, 1, 2]\n", rows[i].layers);
+        REQUIRE_OK(plan_as(text, image, vkt_shape3(rows[i].d[0], rows[i].d[1], rows[i].d[2]), &m));
+        vkt_graph *g = vkt__graph_new(NULL);
+        vkt_tensor *x = vkt_input(g, (vkt_shape) { 4, { 2, 4, 6, 3 } }, VKT_F32, "x"),
+                   *y = vkt_model_build(m, g, x, false);
+        assert_int_equal(g->status, VKT_OK);
+        vkt_shape got = vkt_tensor_shape(y);
+        assert_int_equal(got.rank, 4);
+        for (int k = 0; k < 3; k++) assert_int_equal(got.d[k + 1], rows[i].d[k]);
+        vkt_graph_destroy(&g);
+        vkt_model_destroy(&m);
+    }
 }
 
 /* Columns that hold numbers of values are read by `embed` alone. */
@@ -228,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_can_not_be),
+        cmocka_unit_test(shapes_are_those_of_the_graph),
         cmocka_unit_test(ids_are_the_first_layers),
         cmocka_unit_test(names_are_asked_for_once),
         cmocka_unit_test(parameters_have_their_layers_names),

@@ -161,8 +161,21 @@ static void what_can_not_be(void **state)
           vkt_shape1(N),
           "its shortcut gives [3] f32, but is added to 2 outputs" },
     };
+    vkt_model *m;
+    TEST_LOG_CAPTURE(); /* heads of several losses */
+    const vkt_layer one = { .type = "members", .name = "m", .body = body, .n_body = 2 };
+    const vkt_model_head head = { "m", OUT };
+    REQUIRE_STATUS(vkt_model_create(NULL,
+                                    &(vkt_model_desc) { .layers = &one,
+                                                        .n_layers = 1,
+                                                        .input = vkt_shape1(N),
+                                                        .n_outputs = OUT,
+                                                        .heads = &head,
+                                                        .n_heads = 1 },
+                                    &m),
+                   VKT_E_ARG);
+    REQUIRE_LOGGED("so that `losses` can't stand beside them: take `loss`");
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
-        vkt_model *m;
         TEST_LOG_CAPTURE();
         vkt_status st = create(rows[i].layers, rows[i].n, rows[i].in, &m);
         assert_true(st == VKT_E_ARG || st == VKT_E_SHAPE);
@@ -172,10 +185,29 @@ static void what_can_not_be(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* Of a net whose last layer begins with zeros, all members say nothing at first. */
+static void a_zero_last_layer_says_nothing(void **state)
+{
+    (void)state;
+    vkt_layer layer = { .type = "members", .members = K, .body = body, .n_body = VKT_COUNT(body) };
+    for (int zero = 0; zero < 2; zero++) {
+        vkt_model *m;
+        uint32_t n = 0;
+        layer.zero = zero;
+        REQUIRE_OK(create(&layer, 1, vkt_shape1(N), &m));
+        REQUIRE_OK(vkt_model_init(m, 7));
+        for (uint32_t i = 0; i < OUT * H; i++) n += param(m, "0.weight")[i] != 0;
+        assert_int_equal(n > 0, !zero);
+        for (uint32_t i = 0; i < K * OUT; i++) assert_true(param(m, "0.bias")[i] == 0);
+        vkt_model_destroy(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_a_net_and_the_answer_is_their_mean),
+        cmocka_unit_test(a_zero_last_layer_says_nothing),
         cmocka_unit_test(what_can_not_be),
     };
     return cmocka_run_group_tests_name("members", tests, NULL, NULL);

@@ -117,9 +117,20 @@ static void require_owned(const size_t *owner, const vkt_tensor *t, const vkt_gr
     }
 }
 
+/* A tensor knows the node and the place that it comes from. */
+static void require_linked(const vkt_graph *g)
+{
+    for (size_t k = 0; k < g->n_nodes; k++)
+        for (uint32_t o = 0; o < VKT_MAX_OUT; o++) {
+            const vkt_tensor *t = g->nodes[k]->out[o];
+            assert_true(!t || (t->node == g->nodes[k] && t->out_index == o));
+        }
+}
+
 static void require_sound(const vkt_graph *g)
 {
     require_order(g);
+    require_linked(g);
     size_t *owner = vkt__alloc(g->slab_bytes / BLOCK * sizeof *owner + 1);
     for (uint32_t l = 0; l < g->n_levels; l++) {
         for (size_t k = 0; k < g->n_nodes; k++) {
