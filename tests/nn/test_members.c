@@ -173,7 +173,7 @@ static void what_can_not_be(void **state)
                                                         .heads = &head,
                                                         .n_heads = 1 },
                                     &m),
-                   VKT_E_ARG);
+                   VKT_E_SHAPE);
     REQUIRE_LOGGED("so that `losses` can't stand beside them: take `loss`");
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {
         TEST_LOG_CAPTURE();
