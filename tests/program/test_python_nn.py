@@ -651,6 +651,54 @@ class Fit(unittest.TestCase):
         with self.assertRaisesRegex(vktrain.DataError, "the data is not what the run was trained on"):
             self.fit("a", resume=True)
 
+    def test_a_folder_says_what_is_a_number(self):
+        from vktrain._fit_files import Folder
+        at = os.path.join(self.folder, "f")
+        folder = Folder(at, "name", False)
+        folder.begin(step=0)
+        folder.open_metrics(0)
+        folder.row("train", 1, loss=math.inf, grad_norm=math.inf, lr=0.5)
+        folder.row("eval", 1, split="valid", loss=math.nan, accuracy=math.nan, n=3)
+        folder.row("train", 2, loss=0.25, grad_norm=math.nan, lr=-math.inf)
+        folder.close()
+        self.assertEqual(self.rows("f"), [{"kind": "train", "step": 1, "loss": None, "lr": 0.5},
+                                          {"kind": "eval", "step": 1, "split": "valid", "loss": None, "n": 3},
+                                          {"kind": "train", "step": 2, "loss": 0.25}])
+        left = os.path.join(at, "checkpoints", "step-00000009.new")  # of a run that was cut off
+        os.makedirs(left)
+        for times in (1, 2):
+            folder = Folder(at, "name", True)
+            self.assertFalse(os.path.exists(left))
+            started = folder.record["started"]
+            folder.begin(step=1)
+            self.assertEqual((folder.record["n_resumes"], folder.record["started"]), (times, started))
+            folder.end("done", best_metric=math.nan)
+            with open(os.path.join(at, "run.json")) as f:
+                self.assertEqual((json.load(f)["best_metric"], folder.record["status"]), (None, "done"))
+        folder.open_metrics(1)
+        folder.close()
+        self.assertEqual(len(self.rows("f")), 2)  # those after step 1 are cut off
+
+    def test_the_last_step_is_evaluated_and_patience_ends_a_run(self):
+        r = self.fit("a", settings={"eval.every": 7})
+        steps = [row["step"] for row in self.rows("a") if row["kind"] == "eval"]
+        self.assertEqual((steps, r.step), ([7, 14, 20], 20))
+        # a rate of about nothing: two evaluations after the best one are no better
+        r = self.fit("b", settings={"eval.every": 2, "optim.lr": 1e-30, "optim.weight_decay": 0, "train.patience": 2,
+                                    "checkpoint.metric": "accuracy"})
+        evals = [(row["step"], row["accuracy"]) for row in self.rows("b") if row["kind"] == "eval"]
+        best = next(i for i in range(len(evals)) if evals[i][1] == max(v for _, v in evals))
+        self.assertEqual((len(evals), r.step, r.stopped), (best + 3, 2 * (best + 3), False))
+
+    def test_data_is_known_by_its_shape_and_type(self):
+        self.fit("a")
+        for x, y in ((self.x.astype(np.float64), self.y), (self.x, self.y.astype(np.int32)), (self.x, self.y.view(np.uint64))):
+            with self.assertRaisesRegex(vktrain.DataError, "the data is not what the run was trained on"):
+                vktrain.fit(self.net(), (x, y), recipe=self.RECIPE, run=os.path.join(self.folder, "a"), resume=True)
+        for data in ((), (np.zeros((0, 4)), np.zeros(0)), (self.x, self.y[:-1]), (self.x, np.float64(3))):
+            with self.assertRaisesRegex(ValueError, "a tuple of arrays with the same number of rows"):
+                vktrain.fit(self.net(), data, recipe=self.RECIPE, run=os.path.join(self.folder, "b"))
+
     def test_nan_ends_the_run_and_says_so(self):
         with self.assertRaisesRegex(vktrain.NumericError, "3 steps in a row, up to step 3"):
             self.fit("a", objective=lambda m, x, y: (m(x) - 1e30).exp().log().mean(),
