@@ -231,6 +231,19 @@ static void refusals(void **state)
           "inputs: 'a' is of float, and 1e+39 is none" },
     };
     vkt_log_set(keep_line, NULL, VKT_LOG_ERROR);
+    /* A run's file is known by its sum. */
+    vkt_layer own = { .type = "onnx", .file = GOLDEN "mlp/model.onnx" };
+    vkt_model *model;
+    char sum[VKT__ONNX_SUM];
+    assert_int_equal(make(&own, 1, vkt_shape1(5), 3, &model), VKT_OK);
+    vkt__onnx_sum(vkt__onnx_net_of(model)->f, sum);
+    vkt_model_destroy(&model);
+    own.sum = sum;
+    assert_int_equal(make(&own, 1, vkt_shape1(5), 3, &model), VKT_OK);
+    vkt_model_destroy(&model);
+    sum[3] = sum[3] == '0' ? '1' : '0';
+    assert_int_not_equal(make(&own, 1, vkt_shape1(5), 3, &model), VKT_OK);
+    assert_non_null(strstr(line, "is not the file that the run began with"));
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
         vkt_model *m;
         assert_int_not_equal(make(&cases[i].layer, 1, cases[i].in, 3, &m), VKT_OK);

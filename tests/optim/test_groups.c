@@ -141,6 +141,18 @@ static void bad_places_are_refused(void **state)
         REQUIRE_LOGGED("parameter 'b' has ");
         assert_null(o);
     }
+    /* A shape of any rank that a tensor has is taken, and one more is not: whose name is said? */
+    for (uint32_t rank = 0; rank <= VKT_MAX_RANK + 1; rank++) {
+        vkt_param two[] = { { .name = "a", .shape = { .rank = rank }, .count = 1 },
+                            { .name = "b", .count = 0 } };
+        for (uint32_t k = 0; k < VKT_MIN(rank, VKT_MAX_RANK); k++)
+            two[0].shape.d[k] = 2, two[0].count *= 2;
+        vkt_flat_params given = { .params = two, .n = 2, .count = 1024 };
+        vkt_optim *o = NULL;
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(vkt_optim_create_flat(NULL, &sgd, &given, &o), VKT_E_ARG);
+        REQUIRE_LOGGED(rank <= VKT_MAX_RANK ? "parameter 'b' has " : "parameter 'a' has ");
+    }
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 

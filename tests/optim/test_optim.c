@@ -62,6 +62,10 @@ static void first_steps_in_closed_form(void **state)
     REQUIRE_NEAR(first_step(d, 0, -3), 2 + 0.5 * 3 / (3 + 0.125), 1e-15);
     REQUIRE_NEAR(first_step(d, 8, 3), 2 - 0.5 * 3 / (8 * 0.9375), 1e-15);
     REQUIRE_NEAR(first_step(d, 0, 0), 2, 0);
+    d.eps = 0; /* where no gradient has been yet there is no step, and no 0 / 0 */
+    REQUIRE_NEAR(first_step(d, 0, 0), 2, 0);
+    REQUIRE_NEAR(first_step(d, 0, -3), 2 + 0.5, 1e-15);
+    d.eps = eps;
     d.rule = VKT_RULE_LAMB; /* of one element: theta -= lr |theta| sign(u) */
     d.weight_decay = 0.25f;
     REQUIRE_NEAR(first_step(d, 0, 3), 2 - 0.5 * 2, 1e-15);

@@ -3,6 +3,8 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "base/os.h"
+#include "data/pictures/picture.h"
 #include "report/plot.h"
 #include "testing.h"
 
@@ -274,6 +276,44 @@ static void a_drawn_line_breaks(void **state)
     assert_int_equal(draw(&p, &s)->n_nan, 1);
 }
 
+/* How far the points of one line lie below white, most of them: it crosses the grid and axes. */
+static int depth_of(bool faint)
+{
+    char *file;
+    size_t n;
+    uint32_t w, h;
+    uint8_t *rgb;
+    int n_deep[256] = { 0 }, most = 0;
+    vkt__plot p = { .title = "", .width = 300, .height = 200 };
+    static const double at[] = { 0, 1, 2 }, level[] = { 1, 3, 2 };
+    vkt__plot_add(&p, &(vkt__series) { .n = 3, .x = at, .y = level, .faint = faint });
+    REQUIRE_OK(vkt__plot_png(&p, "tpl.png"));
+    REQUIRE_OK(vkt__file_read("tpl.png", 1 << 24, &file, &n));
+    remove("tpl.png");
+    REQUIRE_OK(vkt__picture_decode(file, n, "tpl.png", 3, 0, 0, 0, &w, &h, &rgb));
+    assert_true(w == 600 && h == 400);
+    /* of points that have a colour: text and grid are grey */
+    for (size_t i = 0; i < (size_t)w * h; i++) {
+        const uint8_t *c = rgb + 3 * i;
+        if (abs(c[0] - c[2]) < 40) continue;
+        n_deep[255 - VKT_MIN(VKT_MIN(c[0], c[1]), c[2])]++;
+    }
+    free(rgb);
+    free(file);
+    for (int d = 1; d < 256; d++)
+        if (n_deep[d] > n_deep[most]) most = d;
+    return most;
+}
+
+/* Raw values behind a smoothed curve are a third as dark, where they cross themselves, too. */
+static void what_is_faint_is_faint(void **state)
+{
+    (void)state;
+    int full = depth_of(false), faint = depth_of(true);
+    assert_true(full > 100);
+    REQUIRE_NEAR((double)faint / full, 0.32, 0.02);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +325,7 @@ int main(void)
         cmocka_unit_test(numbers_across),
         cmocka_unit_test(a_drawn_line_has_a_column_a_pixel),
         cmocka_unit_test(a_drawn_line_breaks),
+        cmocka_unit_test(what_is_faint_is_faint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

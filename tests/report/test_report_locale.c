@@ -3,6 +3,7 @@
 #include "own_folder.h"
 
 #include "comma_locale.h"
+#include "report/study_view.h"
 #include "vktrain/report.h"
 
 static const char study[] =
@@ -54,9 +55,38 @@ static void a_page_of_nothing_is_refused(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* The options that trials of the question set, in their order; those of checks are asked for. */
+static void options_of_trials(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"format\":\"vktrain study\",\"trials\":["
+        "{\"name\":\"a\",\"group\":\"seeds\",\"set\":[\"data.seed=1\",\"optim.lr=2\"],\"best\":1},"
+        "{\"name\":\"b\",\"group\":\"search\",\"set\":[\"optim.lr=1\",\"optim.lr_end=0\",5]},"
+        "{\"name\":\"c\",\"group\":\"sweep\",\"set\":[\"optim.rule=adam\",\"optim.lr=3\"]}]}";
+    vkt__study_view s = { .dir = DIR };
+    char keys[VKT__MAX_AXES][64];
+    REQUIRE_OK(vkt__file_replace(DIR "/study.json", text, sizeof text - 1));
+    REQUIRE_OK(vkt__study_view_load(&s));
+    assert_int_equal(s.n, 3);
+    assert_int_equal(s.sign, -1);
+    assert_string_equal(s.t[1].label, "b optim.lr=1 optim.lr_end=0 ");
+    assert_true(s.t[0].best == 1 && isnan(s.t[1].best));
+    assert_int_equal(vkt__study_keys(&s, false, keys), 3);
+    assert_string_equal(keys[0], "optim.lr");
+    assert_string_equal(keys[1], "optim.lr_end");
+    assert_string_equal(keys[2], "optim.rule");
+    assert_int_equal(vkt__study_keys(&s, true, keys), 4);
+    assert_string_equal(keys[0], "data.seed");
+    assert_string_equal(vkt__trial_value(&s.t[1], "optim.lr"), "1");
+    assert_null(vkt__trial_value(&s.t[1], "optim"));
+    vkt__study_view_finish(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(options_of_trials, setup, teardown),
         cmocka_unit_test_setup_teardown(a_comma_changes_nothing, setup, teardown),
         cmocka_unit_test(a_page_of_nothing_is_refused),
     };

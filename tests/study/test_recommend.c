@@ -153,7 +153,8 @@ static void put_fold(vkt_study_trial *t, size_t f, uint64_t n_judged, uint64_t n
     vkt__run_close(&r);
     vkt__str_printf(&list, "index,where,target,predicted,p(predicted),p(target),picture\n");
     for (int i = 0; i < listed; i++)
-        vkt__str_printf(&list, "%d,line %d,a,b,0.9,%g,\n", i, i, 0.01 * (double)(i + 1));
+        vkt__str_printf(&list, "%d,line %d,a,b,0.9,%g,%s\n", i, i,
+                        0.01 * (double)(f % 2 ? listed - i : i + 1), i ? "" : "p.png");
     snprintf(path, sizeof path, DIR "/%s/valid-doubtful.csv", t->name);
     REQUIRE_OK(vkt__file_replace(path, list.data, list.len));
     vkt__str_finish(&list);
@@ -176,6 +177,13 @@ static void labels_are_counted_beyond_the_lists(void **state)
     assert_non_null(strstr(s->advice[0], "42 of 1000 labels are contradicted"));
     assert_non_null(strstr(s->advice[0], "/doubtful.csv lists 4 of them, the surest first"));
     assert_non_null(strstr(s->advice[1], "1 of 3 folds have no result"));
+    char *text;
+    size_t n; /* of equal ones the earlier fold first, though it has its row later */
+    REQUIRE_OK(vkt__file_read(DIR "/doubtful.csv", 1 << 16, &text, &n));
+    assert_string_equal(text, "fold,where,target,predicted,p(predicted),p(target),picture\n"
+                              "0,line 0,a,b,0.9,0.01,trial-0000/p.png\n1,line 1,a,b,0.9,0.01,\n"
+                              "0,line 1,a,b,0.9,0.02,\n1,line 0,a,b,0.9,0.02,trial-0001/p.png\n");
+    free(text);
     REQUIRE_OK(vkt__study_labels(s, 1, 1));
     assert_non_null(strstr(s->advice[2], "2 of 500 labels are contradicted"));
     assert_non_null(strstr(s->advice[2], "/doubtful.csv lists them, the surest first"));

@@ -466,9 +466,9 @@ static void what_a_trial_says(void **state)
     vkt__str text = { 0 };
     for (int i = 1; i <= 40; i++) {
         vkt__str_printf(&text,
-                        "{\"kind\":\"train\",\"step\":%d,\"loss\":%.3f,\"grad_norm\":1,\"clip\":1,"
+                        "{\"kind\":\"train\",\"step\":%d,\"loss\":%.3f,\"grad_norm\":1,\"clip\":%g,"
                         "\"lr\":0.1,\"seconds\":%.2f,\"update_ok\":1}\n",
-                        i, 4.0 - 0.1 * i + 0.2, 0.01 * i);
+                        i, 4.0 - 0.1 * i + 0.2, i % 8 ? 1 : 0.5, 0.01 * i);
         if (i % 10 == 0)
             vkt__str_printf(
                 &text,
@@ -480,11 +480,24 @@ static void what_a_trial_says(void **state)
     REQUIRE_OK(vkt__mkdirs("ts_outcome"));
     REQUIRE_OK(vkt__file_replace("ts_outcome/metrics.jsonl", text.data, text.len));
     REQUIRE_OK(vkt_config_create(&c));
+    c->batch = 10;
+    c->accumulate = 3;
     REQUIRE_OK(vkt__trial_outcome(&s, c, "ts_outcome", &t));
+    REQUIRE_NEAR(t.clipped, 5.0 / 40, 0); /* those alone that were scaled down */
+    REQUIRE_NEAR(t.step_ms, 10, 1e-6);
+    REQUIRE_NEAR(t.items_per_s, 3000, 1e-3);
     assert_int_equal(t.steps, 40);
     REQUIRE_NEAR(t.first_loss, 4.1, 1e-9);
     REQUIRE_NEAR(t.final_loss, 0.4, 1e-9); /* the median of the last five */
     assert_int_equal(t.to_target, 30);
+    /* Of a run of four steps all are the last ones. */
+    t = (vkt_study_trial) { 0 };
+    char *fifth = strstr(text.data, "{\"kind\":\"train\",\"step\":5,");
+    REQUIRE_OK(
+        vkt__file_replace("ts_outcome/metrics.jsonl", text.data, (size_t)(fifth - text.data)));
+    REQUIRE_OK(vkt__trial_outcome(&s, c, "ts_outcome", &t));
+    REQUIRE_NEAR(t.final_loss, 3.95, 1e-9);
+    assert_true(t.steps == 4 && t.to_target == 0 && t.clipped == 0);
     vkt_config_destroy(&c);
     vkt__str_finish(&text);
     REQUIRE_OK(vkt__remove_tree("ts_outcome"));

@@ -465,6 +465,11 @@ static void gradients_that_are_not(void **state)
         F2(3, 4),
         vkt_element_losses(g, F2(3, 4), w, &(vkt_element_loss_desc) { .kind = VKT_LOSS_BCE }).loss,
         "no gradient of bce with respect to its target");
+    NO_GRADIENT(F1(5),
+                vkt_focal(g, F1(3), &(vkt_focal_desc) { .class_weight = w, .target = U1(3) }),
+                "no gradient with respect to weights");
+    NO_GRADIENT(F1(3), vkt_focal(g, F1(3), &(vkt_focal_desc) { .weight = w }),
+                "no gradient with respect to weights");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 

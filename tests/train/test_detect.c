@@ -167,6 +167,40 @@ static void a_full_picture_is_known(void **state)
     vkt__finder_finish(&f);
 }
 
+/* From which score on boxes are given: the usual one, or what was asked for; in pixels of the
+ * picture, without those that lie beside it. */
+static void boxes_are_given_from_a_score_on(void **state)
+{
+    (void)state;
+    enum { WIDTH = VKT__DETECT_BOX + 1, W = 64, H = 64 };
+    static float out[84][WIDTH];
+    static vkt_dataset data;
+    data.info = (vkt_dataset_info) { .input_shape = { H, W, 3 }, .n_outputs = 1 };
+    data.schema.input_shape[0] = H, data.schema.input_shape[1] = W, data.schema.input_shape[2] = 3;
+    assert_int_equal(data.info.output_shape[0] = vkt__cells(W, H), 84);
+    for (int k = 0; k < 84; k++) out[k][4] = -20;
+    static const double score[] = { 0.02, 0.2, 0.29, 0.31, 0.9, 0.95 };
+    for (int k = 0; k < 6; k++) /* in every second cell of row 4; the last one in row 0 */
+        out[k < 5 ? 4 * 8 + k : 3][4] = (float)log(score[k] / (1 - score[k])) - VKT__DETECT_PRIOR;
+    static const struct {
+        float least;
+        uint32_t n;
+    } rows[] = { { 0, 2 }, { 0.01f, 5 }, { 0.25f, 3 }, { 0.5f, 1 }, { 0.99f, 0 } };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        vkt__box_finder f = { .least_score = rows[i].least };
+        /* twice as wide as high: a half of the model's picture is grey, rows 2 to 5 are the picture
+         */
+        vkt__boxes_found(&f, &data, out[0], 128, 64);
+        assert_int_equal(f.n, rows[i].n);
+        assert_true(f.w == 128 && f.h == 64);
+        for (uint32_t k = 0; k < f.n; k++) {
+            REQUIRE_NEAR((double)f.box[k].score, score[4 - k], 1e-5);
+            REQUIRE_NEAR((f.box[k].box[0] + f.box[k].box[2]) / 2, 16 * (4 - k) + 8, 1e-3);
+        }
+        vkt__box_finder_finish(&f);
+    }
+}
+
 /* A folder of crowded pictures has not a line for each. */
 static void few_full_pictures_are_named(void **state)
 {
@@ -192,9 +226,13 @@ static void few_full_pictures_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_loss_is_pytorchs),       cmocka_unit_test(average_precision_is_cocos),
-        cmocka_unit_test(a_hundred_of_a_class_count), cmocka_unit_test(an_output_means_boxes),
-        cmocka_unit_test(a_full_picture_is_known),    cmocka_unit_test(few_full_pictures_are_named),
+        cmocka_unit_test(the_loss_is_pytorchs),
+        cmocka_unit_test(average_precision_is_cocos),
+        cmocka_unit_test(a_hundred_of_a_class_count),
+        cmocka_unit_test(an_output_means_boxes),
+        cmocka_unit_test(a_full_picture_is_known),
+        cmocka_unit_test(few_full_pictures_are_named),
+        cmocka_unit_test(boxes_are_given_from_a_score_on),
     };
     return cmocka_run_group_tests_name("detect", tests, NULL, NULL);
 }
