@@ -135,11 +135,11 @@ static void each_name_is_its_measure(void **state)
         REQUIRE_NEAR(vkt__eval_metric(&e, rows[i].name), rows[i].want, 0);
         for (size_t k = 0; k < i; k++) assert_true(rows[i].want != rows[k].want);
     }
-    uint64_t count[] = { 6, 4 }, said[] = { 5, 7 }, right[] = { 4, 3 };
+    uint64_t there[] = { 6, 4 }, said[] = { 5, 7 }, right[] = { 4, 3 };
     vkt__eval_sums many = { .n = 10,
                             .several = true,
                             .n_classes = 2,
-                            .class_count = count,
+                            .class_count = there,
                             .class_correct = right,
                             .class_predicted = said };
     REQUIRE_NEAR(vkt__eval_metric(&many, "micro_f1"), 14.0 / 22, 1e-15);
