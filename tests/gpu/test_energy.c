@@ -105,6 +105,11 @@ static void a_card_is_found_by_its_ids(void **state)
     double seconds, joules = vkt__energy_end(e, &seconds);
     assert_true(seconds >= 1);
     REQUIRE_NEAR(joules / seconds, 30, 1e-6);
+    vkt__energy_begin(e); /* a second interval is its own */
+    vkt__sleep_ms(1100);
+    joules = vkt__energy_end(e, &seconds);
+    assert_true(seconds >= 1 && seconds < 30);
+    REQUIRE_NEAR(joules / seconds, 30, 1e-6);
     vkt__energy_begin(e);
     vkt__energy_close(&e); /* its sampler ends */
     put(CARD "1/device/hwmon/hwmon7/energy1_input", "1000000\n");

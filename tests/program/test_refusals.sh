@@ -99,6 +99,7 @@ refused 2 "chat: --seed is 'x', must be a whole number" chat none --seed x
 refused 2 'chat: --top-p must be from 0 to 1, --temperature and --repetition-penalty at' chat none --top-p 2
 refused 2 "generate: --seed is '1x', must be a whole number" generate none --seed 1x
 refused 2 'generate: --top-p must be from 0 to 1, --repetition-penalty at least 0' generate none --top-p -1
+refused 4 'none' generate none --top-p 1 --prompt x # the highest one
 refused 2 'generate: --system needs --chat' generate none --system 'Be brief.'
 refused 2 "generate: --temperature is 'hot', must be a number from 0" generate none --temperature hot
 refused 2 'eval: --tasks goes with --json and --context only' eval none --tasks t.jsonl --raw

@@ -454,6 +454,49 @@ static void damaged_lines_are_left_out_and_said(void **state)
     REQUIRE_OK(vkt__remove_tree("ts_history"));
 }
 
+/* The first step is not taken. */
+static void put_steps(vkt__str *out, int n, const double *ms, double loss_scale)
+{
+    double at = 0;
+    for (int i = 0; i < n; i++) {
+        at += 1e-3 * ms[i];
+        vkt__str_printf(out,
+                        "{\"kind\":\"train\",\"step\":%d,\"loss\":%d,\"grad_norm\":1,\"clip\":1,"
+                        "\"loss_scale\":%g,"
+                        "\"lr\":0.1,\"seconds\":%.4f,\"update_ok\":%d}\n",
+                        i + 1, 9 - i % 2, loss_scale, at, i > 0);
+    }
+}
+
+/* Other programs only ever add time: where half of the steps were disturbed, the others tell it.
+ * The first step's loss counts where its gradient was too large for its scale, not where there was
+ * no loss. */
+static void disturbed_steps_do_not_count(void **state)
+{
+    (void)state;
+    vkt_study_desc d = { 0 };
+    struct vkt__study_private priv = { .desc = &d };
+    vkt_study s = { .metric = "loss", .metric_sign = -1, .priv = &priv };
+    vkt_config *c;
+    double ms[50];
+    for (int i = 0; i < 50; i++) ms[i] = i < 10 ? 500 : i < 30 ? 30 : 10;
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt__mkdirs("ts_disturbed"));
+    for (int overflow = 0; overflow < 2; overflow++) {
+        vkt__str text = { 0 };
+        vkt_study_trial t = { 0 };
+        put_steps(&text, 50, ms, overflow ? 1024 : 1);
+        REQUIRE_OK(vkt__file_replace("ts_disturbed/metrics.jsonl", text.data, text.len));
+        REQUIRE_OK(vkt__trial_outcome(&s, c, "ts_disturbed", &t));
+        REQUIRE_NEAR(t.step_ms, 10, 1e-6);
+        assert_int_equal(isnan(t.first_loss), !overflow);
+        if (overflow) REQUIRE_NEAR(t.first_loss, 9, 0);
+        vkt__str_finish(&text);
+    }
+    vkt_config_destroy(&c);
+    REQUIRE_OK(vkt__remove_tree("ts_disturbed"));
+}
+
 /* The last losses are the final one; a target is reached on validation examples. */
 static void what_a_trial_says(void **state)
 {
@@ -622,6 +665,7 @@ int main(void)
         cmocka_unit_test(periods_are_found),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(damaged_lines_are_left_out_and_said),
+        cmocka_unit_test(disturbed_steps_do_not_count),
         cmocka_unit_test(what_a_trial_says),
         cmocka_unit_test(pairs_of_folds),
         cmocka_unit_test(damaged_texts_never_crash),

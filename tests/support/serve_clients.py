@@ -225,6 +225,7 @@ def chat():
     cut = answer(questions[3], max_tokens=2)["choices"][0]
     assert cut["finish_reason"] == "length" and want[3].startswith(cut["message"]["content"]), cut
     assert answer(questions[3], stop="Bingley")["choices"][0]["message"]["content"] == "Mr. ", "stop"
+    assert answer(questions[3], stop=["y" * 256] * 15 + ["Bingley"], top_p=1)["choices"][0]["message"]["content"] == "Mr. ", "the most stops that there can be"
     got = json.loads(post("/v1/completions", {"prompt": "Who", "max_tokens": 4, "temperature": 0, "echo": True})[1])
     assert got["choices"][0]["text"].startswith("Who") and got["object"] == "text_completion", got
     same = [json.loads(post("/v1/completions", {"prompt": "Who", "max_tokens": 20, "seed": 5})[1])["choices"][0]["text"] for _ in range(2)]

@@ -107,6 +107,31 @@ static void sums_that_stay_before_a_norm(void **state)
     }
 }
 
+/* A bias goes into the product or the convolution before it, but not past an activation or over
+ * another bias. */
+static void biases_that_stay(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        vkt_graph *g = vkt__graph_new(NULL);
+        vkt_tensor *b = vkt_input(g, vkt_shape1(8), VKT_F32, "b"), *y;
+        vkt_act act = k / 2 == 1 ? VKT_ACT_RELU : VKT_ACT_NONE;
+        vkt_tensor *own = k / 2 == 2 ? vkt_input(g, vkt_shape1(8), VKT_F32, "own") : NULL;
+        if (k % 2) {
+            y = vkt_linear(g, vkt__sample2(g, 4, 8), vkt__sample2(g, 8, 8), own, act);
+        } else {
+            vkt_tensor *x = vkt_input(g, (vkt_shape) { 4, { 1, 5, 5, 4 } }, VKT_F32, "x"),
+                       *w = vkt_input(g, (vkt_shape) { 4, { 3, 3, 4, 8 } }, VKT_F32, "w");
+            y = vkt_conv2d(g, x, w, own, &(vkt_conv_desc) { .act = act });
+        }
+        vkt_keep(vkt_add(g, y, b), "y");
+        vkt__rewrite(g, false);
+        assert_int_equal(vkt__rewrite_count(g, &vkt__pass_bias), k < 2);
+        assert_int_equal(node_of(g, &vkt__op_add) != NULL, k >= 2);
+        vkt_graph_destroy(&g);
+    }
+}
+
 /* ---- numbers ---- */
 
 typedef struct {
@@ -252,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_and_written_holds_a_node),
         cmocka_unit_test(sums_that_stay_before_a_norm),
+        cmocka_unit_test(biases_that_stay),
         cmocka_unit_test(gradients_that_are_numbers),
         cmocka_unit_test(ids_beyond_a_table_are_zeros),
         cmocka_unit_test(experts_begin_at_tiles),

@@ -336,6 +336,14 @@ static void settings_that_say_nothing(void **state)
     WRONG(vkt_embedding(
               g, &(vkt_embedding_in) { .table = F2(5, 4), .ids = in(g, VKT_U32, 0, 0, 0, 0, 0) }),
           "must be [.., T] u32");
+    WRONG(vkt_embedding(g, &(vkt_embedding_in) { .table = F2(5, 4),
+                                                 .ids = U2(2, 3),
+                                                 .order = U1(7),
+                                                 .segments = U1(6) }),
+          "must have an element for each of");
+    WRONG(vkt_embedding(
+              g, &(vkt_embedding_in) { .table = F2(5, 4), .ids = U2(2, 3), .pos = F2(2, 4) }),
+          "3 tokens, but positions x [2, 4] f32");
     WRONG(vkt_softmax_xent(g, F2(3, 4), U1(3), NULL, NULL, &(vkt_xent_desc) { .smoothing = 1.5f })
               .loss,
           "smoothing 1.5 is not in [0, 1]");
@@ -371,6 +379,37 @@ static void settings_that_say_nothing(void **state)
 }
 
 #define WORDS(n) U1((uint32_t)vkt__quant_words(VKT_QUANT_Q8_0, n))
+
+#define FITS(made)                                                                                 \
+    do {                                                                                           \
+        vkt_graph *g = vkt__graph_new(NULL);                                                       \
+        TEST_LOG_CAPTURE();                                                                        \
+        (void)(made);                                                                              \
+        if (g->status != VKT_OK) print_error("%s", test_log);                                      \
+        assert_int_equal(g->status, VKT_OK);                                                       \
+        vkt_graph_destroy(&g);                                                                     \
+    } while (0)
+
+/* What is refused is beyond a limit, not at it. */
+static void the_most_that_there_can_be(void **state)
+{
+    (void)state;
+    FITS(OF_ROW(expert_count, ATTR(.route = { .experts = 2 }), U1(196608)));
+    FITS(OF_ROW(expert_matmul, ATTR(.route = { .layout = VKT_LAYOUT_NT }), F2(98304, 8),
+                F3(2, 4, 8), U1(3)));
+    FITS(OF_ROW(lookup_bwd, ATTR(.lookup = { .n = 4 }), F2(196608, 2), F2(196608, 1)));
+    FITS(vkt__optim_state(
+        g, &(vkt__state_in) { F1(4096), F1(4096), F1(4096), false, vkt_step(g), U1(1), NULL, 0 }));
+    FITS(vkt_embedding(
+        g, &(vkt_embedding_in) { .table = F2(5, 4), .ids = U2(2, 3), .pos = F2(3, 4) }));
+    FITS(vkt_avg_pool(g, F4(1, 4, 4, 2), &(vkt_pool_desc) { .size = 3, .pad = 1 }));
+    FITS(vkt_max_pool(g, F4(1, 4, 4, 2), &(vkt_pool_desc) { .size = 4 }));
+    FITS(
+        vkt_softmax_xent(g, F2(3, 4), U1(3), NULL, NULL, &(vkt_xent_desc) { .smoothing = 1 }).loss);
+    FITS(vkt_focal(g, F1(3), &(vkt_focal_desc) { .gamma = 0 }));
+    FITS(vkt_attention(g, F3(1, 4, 48), NULL, NULL, NULL, NULL,
+                       &(vkt_attention_desc) { .heads = 4, .kv_heads = 0 }));
+}
 
 /* What the library builds for itself alone, and what no device could hold. */
 static void rows_of_the_library(void **state)
@@ -481,6 +520,7 @@ int main(void)
         cmocka_unit_test(each_row_says_which_inputs_are_words),
         cmocka_unit_test(traits_of_operands_fit_together),
         cmocka_unit_test(settings_that_say_nothing),
+        cmocka_unit_test(the_most_that_there_can_be),
         cmocka_unit_test(rows_of_the_library),
         cmocka_unit_test(gradients_that_are_not),
         cmocka_unit_test(experts_have_places_enough),
