@@ -185,7 +185,7 @@ static void what_can_not_be(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
-/* Of a net whose last layer begins with zeros, all members say nothing at first. */
+/* Where the last layer begins with zeros, all members give 0 at first. */
 static void a_zero_last_layer_says_nothing(void **state)
 {
     (void)state;

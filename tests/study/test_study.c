@@ -533,7 +533,7 @@ static void what_a_trial_says(void **state)
     REQUIRE_NEAR(t.first_loss, 4.1, 1e-9);
     REQUIRE_NEAR(t.final_loss, 0.4, 1e-9); /* the median of the last five */
     assert_int_equal(t.to_target, 30);
-    /* Of a run of four steps all are the last ones. */
+    /* A run of four steps has no earlier ones: the median is over all four. */
     t = (vkt_study_trial) { 0 };
     char *fifth = strstr(text.data, "{\"kind\":\"train\",\"step\":5,");
     REQUIRE_OK(

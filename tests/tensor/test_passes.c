@@ -155,8 +155,8 @@ static void take(void *user, const vkt_tensor *t, const double *data)
         if (t == n->out[k]) memcpy(n->got[k], data, t->count * sizeof *data);
 }
 
-/* The gradient of what is asked for itself is 1, or the loss scale; of what the loss does not read
- * it is 0; and two that are one tensor's are each other's copies. */
+/* A tensor's gradient with respect to itself is 1, or the loss scale; where the loss does not read
+ * a tensor, its gradient is 0; two gradients of one tensor lie in memory of their own */
 static void gradients_that_are_numbers(void **state)
 {
     (void)state;

@@ -75,7 +75,7 @@ static void errors_of_classes(void **state)
 {
     (void)state;
     vkt__doubts doubts;
-    /* Of the third class, p(target) is 0.05 each: worse than any other, the first of equal ones
+    /* Each example of the third class has p(target) 0.05, the worst; equal ones stand by index
      * first; then those of the second by their probability. */
     vkt__str s = listed(VKT_TASK_CLASSIFY, -1, 3, classes, &doubts);
     assert_int_equal(n_lines(&s), LISTED);
