@@ -117,11 +117,10 @@ static void write_journal(vkt_gpu *gpu, const char *lines)
 static void what_ended_a_run_is_left_out(void **state)
 {
     (void)state;
-    char own[100], parent[100];
+    char own[100];
     vkt_gpu *gpu = device(1);
     vkt__journal_open(gpu);
     snprintf(own, sizeof own, "trying %d tiled NN f32\n", vkt__pid());
-    snprintf(parent, sizeof parent, "trying 1 tiled NN f32\n");
     const struct {
         const char *lines;
         size_t n;
@@ -135,7 +134,9 @@ static void what_ended_a_run_is_left_out(void **state)
         { "lost 0 tiled NN f64\n", 1, true, true, false },
         { "lost 0 row NN f64\n", 1, false, false, false },
         { "no journal's line\nlost 0 tiled NN f64\n", 1, true, true, false },
-        { parent, 0, false, false, false }, /* it runs: nothing is known yet */
+#ifndef _WIN32
+        { "trying 1 tiled NN f32\n", 0, false, false, false }, /* it runs: nothing is known yet */
+#endif
     };
     vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_ERROR);
     for (size_t i = 0; i < VKT_COUNT(rows); i++) {

@@ -75,8 +75,8 @@ static void errors_of_classes(void **state)
 {
     (void)state;
     vkt__doubts doubts;
-    /* Each example of the third class has p(target) 0.05, the worst; equal ones stand by index
-     * first; then those of the second by their probability. */
+    /* Each example of the third class has p(target) 0.05, the worst; equal ones stand by index;
+     * then those of the second by their probability. */
     vkt__str s = listed(VKT_TASK_CLASSIFY, -1, 3, classes, &doubts);
     assert_int_equal(n_lines(&s), LISTED);
     const char *want = "50,three,two,0.55,0.05\n51,three,two,0.56,0.05\n";
