@@ -1,0 +1,352 @@
+/* Whole studies without a device: a study is a pure function of its trials' results, so that here a
+ * formula gives them. Each time a study comes to a trial that it has not seen, it ends, as there is
+ * no such device; the trial's result is written into study.json, and the study goes on. */
+#include <jansson.h>
+
+#define DIR "test_study_flows_tmp"
+#include "own_folder.h"
+
+#include "study/study_run.h"
+#include "vktrain/vktrain.h"
+
+enum { STEPS = 1000, MOST_TRIALS = 60 };
+
+/* What a trial is asked for. */
+typedef struct {
+    const char *group;
+    double lr, clip;
+    uint64_t warmup, steps;
+    int seed; /* of fresh seeds 0, 1, ..; -1: the recipe's */
+} asked;
+
+/* What it gives: its metrics' rows are made of these, too. */
+typedef struct {
+    double accuracy, rise, clipped;
+    bool diverges;
+} given;
+
+typedef given (*world)(const asked *a);
+
+static const char *const base[] = { "optim.lr=0.01", "train.steps=1000", "schedule.warmup=0",
+                                    "checkpoint.metric=accuracy", "optim.weight_decay=0" };
+
+static double value_of(const json_t *set, const char *key, double otherwise)
+{
+    size_t n = strlen(key);
+    for (size_t i = 0; i < json_array_size(set); i++) {
+        const char *v = json_string_value(json_array_get(set, i));
+        if (!strncmp(v, key, n) && v[n] == '=') return atof(v + n + 1);
+    }
+    return otherwise;
+}
+
+/* A loss that falls, and rises at the end where it is said to; of a ramp, one that is steepest at a
+ * rate of 0.003, lowest near 0.1, and leaves it. */
+static void write_metrics(const char *name, const asked *a, const given *g)
+{
+    vkt__str s = { 0 };
+    char path[200];
+    bool ramp = !strcmp(a->group, "ramp");
+    int n = ramp ? 400 : 100;
+    for (int i = 0; i < n; i++) {
+        double at = -5 + 7.0 * i / (n - 1), lr = ramp ? pow(10, at) : a->lr,
+               loss = ramp ? 2.3 - 2 / (1 + exp(-3 * (at + 2.5))) + (at > -1 ? pow(at + 1, 3) : 0)
+                           : 0.5 + exp(-i / 20.0) + (i > 60 ? g->rise : 0);
+        vkt__str_printf(
+            &s,
+            "{\"kind\":\"train\",\"step\":%d,\"loss\":%.6g,\"grad_norm\":%d,\"clip\":1,"
+            "\"lr\":%.6g,\"seconds\":%.2f,\"update_ok\":1}\n"
+            "{\"kind\":\"eval\",\"step\":%d,\"split\":\"valid\",\"loss\":%.6g,\"n\":4}\n",
+            i + 1, loss, i + 1, lr, 0.01 * i, i + 1, loss + 0.1);
+    }
+    snprintf(path, sizeof path, DIR "/%s", name);
+    REQUIRE_OK(vkt__mkdirs(path));
+    snprintf(path, sizeof path, DIR "/%s/metrics.jsonl", name);
+    REQUIRE_OK(vkt__file_replace(path, s.data, s.len));
+    vkt__str_finish(&s);
+}
+
+/* Fills in the first trial that has no result; false: all have. */
+static bool train_one(json_t *study, world of)
+{
+    size_t i;
+    json_t *t;
+    json_array_foreach(json_object_get(study, "trials"), i, t)
+    {
+        const char *state = json_string_value(json_object_get(t, "state"));
+        const json_t *set = json_object_get(t, "set");
+        if (!strcmp(state, "done") || !strcmp(state, "infeasible")) continue;
+        double seed = value_of(set, "seed", NAN);
+        asked a = { .group = json_string_value(json_object_get(t, "group")),
+                    .lr = value_of(set, "optim.lr", 0.01),
+                    .clip = value_of(set, "optim.clip", 0),
+                    .warmup = (uint64_t)value_of(set, "schedule.warmup", 0),
+                    .steps = (uint64_t)value_of(set, "train.steps", STEPS),
+                    .seed = isnan(seed) ? -1 : (int)seed % 100 };
+        given g = of(&a);
+        const char *name = json_string_value(json_object_get(t, "name"));
+        json_object_set_new(t, "state", json_string(g.diverges ? "infeasible" : "done"));
+        json_object_set_new(t, "best", g.diverges ? json_null() : json_real(g.accuracy));
+        json_object_set_new(t, "first_loss", json_real(1.5));
+        json_object_set_new(t, "final_loss", json_real(g.diverges ? 9 : 0.5 + g.rise));
+        json_object_set_new(t, "rise", g.diverges ? json_string("inf") : json_real(g.rise));
+        json_object_set_new(t, "clipped", json_real(g.clipped));
+        json_object_set_new(t, "steps", json_integer(100));
+        write_metrics(name, &a, &g);
+        return true;
+    }
+    return false;
+}
+
+/* The study of that kind in a world whose trials follow `of`. */
+static vkt_study *study_of(vkt_study_desc d, world of)
+{
+    vkt_study s = { .priv = vkt__alloc(sizeof *s.priv) }, *out = NULL;
+    d.recipe = "digits";
+    d.set = base;
+    d.n_set = VKT_COUNT(base);
+    d.dir = DIR;
+    d.resume = true;
+    d.gpu.device = "no such device";
+    s.priv->desc = &d;
+    REQUIRE_OK(vkt__remove_tree(DIR));
+    REQUIRE_OK(vkt__mkdirs(DIR));
+    vkt_config *c;
+    REQUIRE_OK(vkt__trial_config(&s, NULL, 0, &c));
+    char *yaml = vkt_config_yaml(c), options[200];
+    snprintf(options, sizeof options,
+             "trials=0 points=0 from=0 to=0 seeds=3 unstable_lr=0 factor=0 norms_from=- "
+             "target=nan%s",
+             d.ramp ? " ramp" : "");
+    json_t *study = json_pack("{ss ss ss ss si s[]}", "format", "vktrain study", "kind",
+                              vkt_study_kind_name(d.kind), "config", yaml, "options", options,
+                              "seed", 0, "trials");
+    vkt_free(yaml);
+    vkt_config_destroy(&c);
+    vkt__arena_finish(&s.priv->arena);
+    free(s.priv);
+    for (int i = 0; i < MOST_TRIALS && !out; i++) {
+        json_error_t e;
+        char *text;
+        size_t n;
+        REQUIRE_OK(json_dump_file(study, DIR "/study.json", 0) ? VKT_E_IO : VKT_OK);
+        json_decref(study);
+        TEST_LOG_CAPTURE();
+        vkt_status st = vkt_study_run(&d, &out);
+        REQUIRE_OK(vkt__file_read(DIR "/study.json", 1 << 24, &text, &n));
+        study = json_loadb(text, n, 0, &e);
+        free(text);
+        assert_non_null(study);
+        if (st == VKT_OK) break;
+        if (!train_one(study, of)) fail_msg("all trials have results: %s", test_log);
+    }
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    json_decref(study);
+    assert_non_null(out);
+    return out;
+}
+
+static bool said(const vkt_study *s, const char *words)
+{
+    for (size_t i = 0; i < s->n_advice; i++)
+        if (strstr(s->advice[i], words)) return true;
+    return false;
+}
+
+static void require_said(const vkt_study *s, const char *words)
+{
+    if (said(s, words)) return;
+    for (size_t i = 0; i < s->n_advice; i++) print_error("said: %s\n", s->advice[i]);
+    fail_msg("it does not say: %s", words);
+}
+
+static size_t n_of(const vkt_study *s, const char *group)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_trials; i++) n += !strcmp(s->trials[i].group, group);
+    return n;
+}
+
+static const char *cell(const vkt_study *s, size_t row, size_t column)
+{
+    assert_true(row < s->n_rows && column < s->n_columns);
+    return s->cells[row * s->n_columns + column];
+}
+
+/* ---- the learning rate ---- */
+
+/* Best at 0.02; a seed is as good as another but for a thousandth. */
+static given best_at_0_02(const asked *a)
+{
+    double x = log10(a->lr / 0.02);
+    return (given) { .accuracy = 0.9 - 0.05 * x * x + 0.0001 * a->seed };
+}
+static given unstable_above_0_025(const asked *a)
+{
+    given g = best_at_0_02(a);
+    g.rise = a->lr > 0.025 ? 0.75 : 0;
+    g.diverges = a->lr > 0.2;
+    return g;
+}
+/* The recipe's rate is as good as any on fresh seeds. */
+static given lucky_at_0_02(const asked *a)
+{
+    given g = best_at_0_02(a);
+    if (a->seed >= 0) g.accuracy = a->lr > 0.015 ? 0.8 : 0.85;
+    return g;
+}
+
+static void the_best_rate_is_found(void **state)
+{
+    (void)state;
+    vkt_study *s = study_of((vkt_study_desc) { .kind = VKT_STUDY_LR }, best_at_0_02);
+    assert_true(n_of(s, "sweep") == 9 && n_of(s, "refine") == 3 && n_of(s, "recipe") == 3 &&
+                n_of(s, "candidate") == 3 && n_of(s, "above") == 1 && n_of(s, "early") == 1);
+    assert_int_equal(s->n_trials, 20);
+    assert_int_equal(s->n_apply, 1);
+    REQUIRE_NEAR(atof(strchr(s->apply[0], '=') + 1), 0.02, 0.0002);
+    require_said(s, "use optim.lr=0.02 (lr*): better than the recipe on validation");
+    require_said(s, "stable: training loss falls throughout at 0.03 (1.5 x lr*)");
+    assert_non_null(strstr(s->command, "--set optim.lr=0.02"));
+    /* a row for each rate, by the rate; one of them is marked */
+    assert_int_equal(s->n_rows, 12);
+    size_t n_best = 0;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        assert_true(!i || atof(cell(s, i, 0)) > atof(cell(s, i - 1, 0)));
+        bool best = strstr(cell(s, i, 4), "lr*") != NULL;
+        n_best += best;
+        if (best) REQUIRE_NEAR(atof(cell(s, i, 0)), 0.02, 0.0002);
+        if (best) REQUIRE_NEAR(atof(cell(s, i, 2)), 0.9, 0.0001);
+    }
+    assert_int_equal(n_best, 1);
+    vkt_study_destroy(&s);
+    s = study_of((vkt_study_desc) { .kind = VKT_STUDY_LR }, unstable_above_0_025);
+    require_said(s, "just above lr*, training loss rises by 0.75");
+    require_said(s, "try these in the playbook's order: (1) warmup: `vktrain study warmup digits");
+    assert_false(said(s, "stable: training loss falls throughout"));
+    vkt_study_destroy(&s);
+    s = study_of((vkt_study_desc) { .kind = VKT_STUDY_LR }, lucky_at_0_02);
+    assert_int_equal(s->n_apply, 0);
+    require_said(s, "keep the recipe: optim.lr=0.02 (lr*) looked best in the trials, but is worse");
+    require_said(s, "1.5 x the recipe's rate, which is kept"); /* that one is checked */
+    assert_null(strstr(s->command, "optim.lr=0.02"));
+    vkt_study_destroy(&s);
+}
+
+static void a_ramp_says_where_the_loss_falls(void **state)
+{
+    (void)state;
+    vkt_study *s = study_of((vkt_study_desc) { .kind = VKT_STUDY_LR, .ramp = true }, best_at_0_02);
+    assert_true(n_of(s, "ramp") == 1 && s->n_rows == 4);
+    double steepest = atof(cell(s, 0, 1)), lowest = atof(cell(s, 2, 1)),
+           rises = atof(cell(s, 3, 1));
+    assert_true(steepest > 0.001 && steepest < 0.01);
+    assert_true(lowest > 0.03 && lowest < 1 && rises > lowest);
+    REQUIRE_NEAR(atof(cell(s, 1, 1)), lowest / 10, 1e-3 * lowest);
+    require_said(s, "the loss rises again from about");
+    vkt_study_destroy(&s);
+}
+
+/* ---- clipping: norms of the run without it are 1 to 100 ---- */
+
+static given better_at_90(const asked *a)
+{
+    double x = a->clip > 0 ? (a->clip - 90) / 100 : 0.3;
+    return (given) { .accuracy = 0.9 - x * x, .clipped = a->clip > 0 ? (100 - a->clip) / 100 : 0 };
+}
+static given no_better(const asked *a)
+{
+    return (given) { .accuracy = a->clip > 0 ? 0.8 : 0.9, .clipped = 0.7 };
+}
+static given no_better_and_unstable(const asked *a)
+{
+    given g = no_better(a);
+    g.rise = 0.5;
+    return g;
+}
+
+static void a_threshold_is_chosen_by_its_result(void **state)
+{
+    (void)state;
+    vkt_study *s = study_of((vkt_study_desc) { .kind = VKT_STUDY_CLIP }, better_at_90);
+    assert_true(n_of(s, "no-clip") == 1 && n_of(s, "clip") == 3 && n_of(s, "candidate") == 3);
+    assert_int_equal(s->n_rows, 4);
+    assert_string_equal(cell(s, 0, 0), "0 (off)");
+    assert_string_equal(cell(s, 1, 0), "75.25 (p75)");
+    assert_string_equal(cell(s, 2, 0), "90.1 (p90)");
+    assert_string_equal(cell(s, 2, 1), "9.9%");
+    assert_int_equal(s->n_apply, 1);
+    assert_string_equal(s->apply[0], "optim.clip=90.1");
+    require_said(s, "use optim.clip=90.1: better than the recipe on validation");
+    require_said(s, "gradient norms of 100 steps: p50 50.5, p75 75.25, p90 90.1, p95 95.05, p99 "
+                    "99.01, largest 100");
+    assert_false(said(s, "more than half of the updates"));
+    vkt_study_destroy(&s);
+    s = study_of((vkt_study_desc) { .kind = VKT_STUDY_CLIP }, no_better);
+    assert_int_equal(s->n_apply, 0);
+    require_said(s, "keep clipping off: no threshold was better than none");
+    require_said(s, "more than half of the updates are clipped at optim.clip=75.25");
+    vkt_study_destroy(&s);
+    s = study_of((vkt_study_desc) { .kind = VKT_STUDY_CLIP }, no_better_and_unstable);
+    require_said(s, "clipping does not make training stable: lower the threshold, or try `vktrain "
+                    "study warmup digits");
+    vkt_study_destroy(&s);
+}
+
+/* ---- warmup ---- */
+
+/* Stable up to 0.1, with 100 steps of warmup up to 1; the best rate is between. */
+static given warmup_helps(const asked *a)
+{
+    double x = log10(a->lr / 0.07);
+    return (given) { .accuracy = 0.9 - 0.05 * x * x,
+                     .rise = a->lr > 1 || (a->lr > 0.1 && a->warmup < 100) ? 0.6 : 0 };
+}
+/* Nothing makes it unstable. */
+static given all_stable(const asked *a)
+{
+    (void)a;
+    return (given) { .accuracy = 0.9 };
+}
+
+static void the_shortest_warmup_is_found(void **state)
+{
+    (void)state;
+    vkt_study *s = study_of((vkt_study_desc) { .kind = VKT_STUDY_WARMUP }, warmup_helps);
+    /* 0.01, 0.02, .. 0.16 are tried without; ten times that is too much for any warmup, a third of
+     * it is not */
+    assert_int_equal(n_of(s, "unstable-rate"), 5);
+    assert_int_equal(n_of(s, "warmup"), 4);
+    assert_int_equal(n_of(s, "rate"), 3);
+    assert_int_equal(s->n_apply, 2);
+    assert_string_equal(s->apply[0], "optim.lr=0.07303"); /* the root of 0.01 and 0.5333 */
+    assert_string_equal(s->apply[1], "schedule.warmup=100");
+    require_said(s, "at 10 times the unstable rate (0.16) no warmup was stable; at 3.33 times it, "
+                    "100 steps are stable");
+    require_said(s, "that is more than 5% of the run");
+    require_said(s, "the run then takes 1000 + 100 steps");
+    assert_int_equal(s->n_rows, s->n_trials);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        const vkt_study_trial *t = &s->trials[i];
+        assert_string_equal(cell(s, i, 0), t->name);
+        for (size_t k = 0; k < t->n_set; k++)
+            if (!strncmp(t->set[k], "optim.lr=", 9) && strcmp(t->group, "candidate"))
+                REQUIRE_NEAR(atof(cell(s, i, 2)), atof(t->set[k] + 9), 0);
+    }
+    vkt_study_destroy(&s);
+    s = study_of((vkt_study_desc) { .kind = VKT_STUDY_WARMUP }, all_stable);
+    require_said(s, "no warmup is needed: training was stable up to");
+    assert_int_equal(s->n_apply, 0);
+    vkt_study_destroy(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_best_rate_is_found),
+        cmocka_unit_test(a_ramp_says_where_the_loss_falls),
+        cmocka_unit_test(a_threshold_is_chosen_by_its_result),
+        cmocka_unit_test(the_shortest_warmup_is_found),
+    };
+    return cmocka_run_group_tests_name("flows of studies", tests, setup, teardown);
+}
