@@ -689,6 +689,12 @@ class Fit(unittest.TestCase):
         evals = [(row["step"], row["accuracy"]) for row in self.rows("b") if row["kind"] == "eval"]
         best = next(i for i in range(len(evals)) if evals[i][1] == max(v for _, v in evals))
         self.assertEqual((len(evals), r.step, r.stopped), (best + 3, 2 * (best + 3), False))
+        # a run that stops in between has waited as long when it goes on
+        same = {"eval.every": 2, "optim.lr": 1e-30, "optim.weight_decay": 0, "train.patience": 2,
+                "checkpoint.metric": "accuracy"}
+        part = self.fit("c", settings=same, callbacks=lambda p: p.step == 2 * (best + 2))
+        self.assertEqual((part.step, part.stopped), (2 * (best + 2), True))
+        self.assertEqual(self.fit("c", settings=same, resume=True).step, r.step)
 
     def test_data_is_known_by_its_shape_and_type(self):
         self.fit("a")

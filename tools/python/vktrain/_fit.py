@@ -332,7 +332,7 @@ class _Fit:
         return stop
 
     def run(self):
-        o, stopped, waited = self.o, False, 0
+        o, stopped = self.o, False
         seed = _program._seed
         _program._seed = o["seed"]
         self.skips = self.in_a_row = 0
@@ -349,6 +349,7 @@ class _Fit:
             self.folder.open_metrics(self.done)
             self.module.train()
             best, pending = self.folder.best(self.sign), None
+            waited = self.folder.evaluations_after(best[0] if best else 0)
             while self.done < self.total and not stopped:
                 rows, lr = self._rows(self.done), self.optimizer.rate()
                 loss = self.step(*[a[rows] for a in self.data])

@@ -121,6 +121,12 @@ class Folder:
         os.replace(f"{path}.new", path)
         self.metrics = open(path, "a", encoding="utf-8", newline="")
 
+    def evaluations_after(self, step):
+        """How many evaluations of later steps the metrics have."""
+        with open(os.path.join(self.path, "metrics.jsonl"), encoding="utf-8") as f:
+            rows = [json.loads(line) for line in f]
+        return sum(row["kind"] == "eval" and row["step"] > step for row in rows)
+
     def row(self, kind, step, split=None, **numbers):
         row = {"kind": kind, "step": step}
         if split:
