@@ -175,7 +175,7 @@ static const char *cell(const vkt_study *s, size_t row, size_t column)
 
 /* ---- the learning rate ---- */
 
-/* Best at 0.02; a seed is as good as another but for a thousandth. */
+/* Best at 0.02; seeds differ by a ten-thousandth. */
 static given best_at_0_02(const asked *a)
 {
     double x = log10(a->lr / 0.02);
