@@ -522,6 +522,7 @@ static void only_some_folders_are_opened(void **state)
     FILE *f;
     REQUIRE_OK(vkt__mkdirs("tb_in"));
     REQUIRE_OK(vkt__mkdirs("tb_out"));
+    REQUIRE_OK(vkt__mkdirs("tb_inside"));
     REQUIRE_OK(vkt__file_replace("tb_in/x", "x", 1));
     REQUIRE_OK(vkt__file_replace("tb_out/x", "x", 1));
     assert_int_equal(symlink("../tb_out", "tb_in/link"), 0);
@@ -546,6 +547,7 @@ static void only_some_folders_are_opened(void **state)
     assert_false(vkt__is_link("tb_in/nowhere") || vkt__file_exists("tb_out/nowhere"));
     REQUIRE_OK(vkt__remove_tree("tb_in"));
     REQUIRE_OK(vkt__remove_tree("tb_out"));
+    REQUIRE_OK(vkt__remove_tree("tb_inside"));
     vkt__str_finish(&both);
     free(here);
 }

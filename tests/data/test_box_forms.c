@@ -24,6 +24,9 @@ static void put_coco(const char *path, int n)
                           json_pack("{s:i, s:i, s:[i, i, i, i], s:i}", "image_id", 100,
                                     "category_id", 7, "bbox", 0, 0, 9, 9, "iscrowd", 1));
     json_array_append_new(json_object_get(o, "annotations"),
+                          json_pack("{s:i, s:i, s:[i, i, i, i], s:b}", "image_id", 100,
+                                    "category_id", 7, "bbox", 1, 1, 9, 9, "iscrowd", 1));
+    json_array_append_new(json_object_get(o, "annotations"),
                           json_pack("{s:i, s:i}", "image_id", 99, "category_id", 7));
     assert_int_equal(json_dump_file(o, path, 0), 0);
     json_decref(o);
@@ -52,7 +55,7 @@ static void forms_say_the_same(void **state)
     put_coco(ROOT "/annotations/instances.json", 6);
     ds = opened(&d);
     check_objects(ds, 6);
-    assert_true(noted(ds, "1 boxes are of crowds"));
+    assert_true(noted(ds, "2 boxes are of crowds"));
     assert_true(noted(ds, "1 boxes are of pictures that the file does not list"));
     assert_string_equal(vkt_dataset_get_info(ds)->class_names[0], "cat");
     vkt_dataset_destroy(&ds);
@@ -414,7 +417,7 @@ static void a_picture_is_of_one_list(void **state)
     REQUIRE_OK(vkt__remove_tree(ROOT "/labels"));
     put_table(ROOT "/latest.csv", 0, 2); /* of no split: dealt, or train where others are said */
     put_table(ROOT "/my_train2017.csv", 2, 4);
-    put_table(ROOT "/val.csv", 4, 6);
+    put_table(ROOT "/val_of_train.csv", 4, 6); /* the first word says it */
     ds = opened(&d);
     assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TEST], 0);
     assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_VALID], 2);
@@ -425,7 +428,7 @@ static void a_picture_is_of_one_list(void **state)
     assert_non_null(strstr(vkt__last_failure(), "'" ROOT "/latest.csv' and '" ROOT "/"));
     for (int i = 0; i < 3; i++)
         remove((const char *const[]) { ROOT "/latest.csv", ROOT "/my_train2017.csv",
-                                       ROOT "/val.csv" }[i]);
+                                       ROOT "/val_of_train.csv" }[i]);
     put_coco(ROOT "/train.json", 6);
     put_coco(ROOT "/val.json", 2);
     refused(&d, both);

@@ -46,6 +46,116 @@ static void cells_find_what_is_theirs(void **state)
     json_decref(root);
 }
 
+/* A speck in the middle of a cell is that cell's, and of no other cell of another size; for any
+ * sides, also those that no cell divides. */
+static void each_cell_is_found_where_it_lies(void **state)
+{
+    (void)state;
+    static const uint32_t sides[][2] = { { 64, 64 }, { 96, 32 }, { 40, 72 }, { 33, 100 } };
+    static vkt_label y[8192];
+    static double taken[2048];
+    for (size_t i = 0; i < VKT_COUNT(sides); i++) {
+        uint32_t w = sides[i][0], h = sides[i][1], n = vkt__cells(w, h);
+        for (uint32_t k = 0; k < n; k++) {
+            vkt__cell at = vkt__cell_at(w, h, k);
+            double half = at.stride == VKT__CELL_STRIDE ? 1 : 2.0 * at.stride - 1;
+            vkt__object o = { { at.x - half, at.y - half, at.x + half, at.y + half }, 0 };
+            assert_true(at.x > 0 && at.x < w && at.y > 0 && at.y < h);
+            vkt__cells_assign(&o, 1, w, h, y, taken);
+            if (y[k * VKT__CELL_TARGETS].f != 0) fail_msg("%ux%u: cell %u is not its own", w, h, k);
+        }
+    }
+}
+
+/* An object as long as a size of cells can find is still theirs; the least bit more is the next's.
+ */
+static void the_longest_of_a_size_is_its_own(void **state)
+{
+    (void)state;
+    static vkt_label y[8192];
+    static double taken[2048];
+    for (uint32_t level = 0; level + 1 < VKT__CELL_LEVELS; level++)
+        for (int more = 0; more < 2; more++) {
+            double side = 4 * (VKT__CELL_STRIDE << level), x = 70 + side;
+            vkt__object o = { { 70, 70, more ? nextafter(x, 999) : x, 80 }, 0 };
+            uint32_t n = vkt__cells(256, 256), found = 0;
+            vkt__cells_assign(&o, 1, 256, 256, y, taken);
+            for (uint32_t k = 0; k < n; k++)
+                if (y[k * VKT__CELL_TARGETS].f == 0) {
+                    assert_int_equal(vkt__cell_at(256, 256, k).stride,
+                                     VKT__CELL_STRIDE << (level + (uint32_t)more));
+                    found++;
+                }
+            assert_true(found > 0);
+        }
+}
+
+/* Bounds are of a picture, a line, a set: many of them may be more together. */
+static void bounds_are_of_what_they_name(void **state)
+{
+    (void)state;
+    vkt_data_desc d = { BOXES, .size = "64", .seed = 1, .bad_files = VKT_BAD_FILES_STOP };
+    vkt__str text = { 0 };
+    vkt_source_info source = { 0 };
+    char path[100];
+    clear();
+    put_set(3);
+    for (int i = 0; i < 900; i++) vkt__str_printf(&text, "0 0.5 0.5 0.2 0.2\n");
+    for (int i = 0; i < 3; i++)
+        put((snprintf(path, sizeof path, ROOT "/labels/%d.txt", i), path), text.data, text.len);
+    vkt_dataset *ds = opened(&d);
+    assert_int_equal(ds->part[0].objects->first[3], 2700);
+    vkt_dataset_destroy(&ds);
+    /* A polygon of all the numbers that a line may have, and of two more. */
+    for (int more = 0; more < 2; more++) {
+        text.len = 0;
+        vkt__str_printf(&text, "0");
+        for (int i = 0; i < 2047 + more; i++)
+            vkt__str_printf(&text, " 0.%d 0.%d", i % 9, i * 7 % 8);
+        put(ROOT "/labels/1.txt", text.data, text.len);
+        if (more) {
+            refused(&d, "line 1: too many numbers");
+        } else {
+            ds = opened(&d);
+            REQUIRE_NEAR(ds->part[0].objects->item[900].box[3], 0.7 * H, 1e-9);
+            vkt_dataset_destroy(&ds);
+        }
+    }
+    /* A corner that reaches furthest may be any of them. */
+    for (int k = 0; k < 5; k++) {
+        text.len = 0;
+        vkt__str_printf(&text, "0");
+        for (int i = 0; i < 5; i++) vkt__str_printf(&text, i == k ? " 0.9 0.8" : " 0.4 0.3");
+        put(ROOT "/labels/1.txt", text.data, text.len);
+        ds = opened(&d);
+        REQUIRE_NEAR(ds->part[0].objects->item[900].box[2], 0.9 * W, 1e-9);
+        REQUIRE_NEAR(ds->part[0].objects->item[900].box[3], 0.8 * H, 1e-9);
+        vkt_dataset_destroy(&ds);
+    }
+    /* Texts most of which are no boxes. */
+    put_text(ROOT "/labels/0.txt", "a dog lies here\n");
+    put_text(ROOT "/labels/1.txt", "a cat as well\n");
+    vkt_source_of(ROOT, &source);
+    assert_string_not_equal(source.name, "boxes");
+    /* Names of as many classes as there may be, and of one more. */
+    REQUIRE_OK(vkt__remove_tree(ROOT "/labels"));
+    for (int more = 0; more < 2; more++) {
+        text.len = 0;
+        vkt__str_printf(&text, "file,class,x,y,w,h\n");
+        for (int i = 0; i < 1000 + more; i++)
+            vkt__str_printf(&text, "%d.png,c%04d,6,8,30,20\n", i % 2, i);
+        put(ROOT "/boxes.csv", text.data, text.len);
+        if (more) {
+            refused(&d, "1000");
+        } else {
+            ds = opened(&d);
+            assert_int_equal(vkt_dataset_get_info(ds)->n_outputs, 1000);
+            vkt_dataset_destroy(&ds);
+        }
+    }
+    vkt__str_finish(&text);
+}
+
 /* ---- on the picture that the model sees ---- */
 
 /* A wide picture lies in the middle, grey above and below, and its box with it. */
@@ -358,6 +468,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_find_what_is_theirs),
+        cmocka_unit_test(each_cell_is_found_where_it_lies),
+        cmocka_unit_test(the_longest_of_a_size_is_its_own),
+        cmocka_unit_test(bounds_are_of_what_they_name),
         cmocka_unit_test(pictures_are_letterboxed),
         cmocka_unit_test(boxes_move_with_pictures),
         cmocka_unit_test(parts_of_a_mosaic),

@@ -67,6 +67,10 @@ static void test_written(void **state)
         { "a\n  {% if true %}b{% endif %}", "a\nb" },
         { "a\rb\r\nc", "a\nb\nc" },
         { "[{{ '' | default('x', false) }}{{ '' | default('y', true) }}]", "[y]" },
+        { "{% set z = 0.0 %}{{ -z }} {{ +z }} {{ -1.5 }}", "-0.0 0.0 -1.5" },
+        { "{{ 'abab'.rfind('ab') }}{{ 'abc'.rfind('abc') }}{{ 'abc'.rfind('') }}{{ "
+          "'abc'.find('') }}",
+          "2030" },
         { "[{{ '  a  '.rstrip() }}|{{ '  a  '.lstrip() }}|{{ '  a  '.strip() }}]", "[  a|a  |a]" },
     };
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
@@ -196,7 +200,13 @@ static void test_wrong_kinds(void **state)
         { "{{ 1 | length }}", "a number has no length" },
         { "{% for i in 1 %}{% endfor %}", "a number can't be looped over" },
         { "{{ 1[1:2] }}", "a number can't be sliced" },
+        { "{{ 1 not b }}", "is not understood" },
         { "{{ 'abc'['a':2] }}", "a text as a slice's index" },
+        { "{{ 1 % 0 }}", "a division by zero" },
+        { "{{ 1 // 0 }}", "a division by zero" },
+        { "{{ 1 / 0 }}", "a division by zero" },
+        { "{{ 0 ** -1 }}", "a power that is no number" },
+        { "{{ (-8) ** 0.5 }}", "a power that is no number" },
         { "{{ 'abc'[::0] }}", "a slice's step must be a number that is not 0" },
         { "{% set a, b = [1, 2, 3] %}", "3 values for 2 names" },
         { "{{ 1() }}", "a number can't be called" },
@@ -387,6 +397,14 @@ static void test_sizes(void **state)
     add_times(&s, ", 'map'", 64);
     add_times(&s, ") | list }}", 1);
     require_refused(&s, "{}", "map within map too often");
+    s.len = 0;
+    add_times(&s, "{{ [(0)", 1); /* as many as one likes beside each other */
+    add_times(&s, ", (1), not 1, -1", 500);
+    add_times(&s, "] | length }}", 1);
+    vkt__rendered r = { 0 };
+    REQUIRE_OK(render(s.data, "{}", &r));
+    assert_string_equal(r.text.data, "1501");
+    vkt__rendered_finish(&r);
     s.len = 0;
     add_times(&s, "{{ 1 }}", 1);
     add_times(&data, "{\"a\": ", 1);

@@ -330,6 +330,21 @@ static void types_are_near(void **state)
                  { VKT_EXPORT_Q4_K, 0.51 / 127 } };
     for (size_t k = 0; k < VKT_COUNT(rows); k++) {
         vkt__language x, y;
+        if (rows[k].type == VKT_EXPORT_F16 || rows[k].type == VKT_EXPORT_BF16) {
+            bool half = rows[k].type == VKT_EXPORT_F16;
+            vkt__safetensors *f;
+            REQUIRE_OK(vkt__remove_tree(DIR "/narrow"));
+            REQUIRE_OK(vkt_export_hf(DIR "/qwen2", DIR "/narrow", rows[k].type));
+            REQUIRE_OK(vkt__safetensors_open(DIR "/narrow/model.safetensors", &f));
+            assert_string_equal(vkt__safetensors_tensor(f, 0)->dtype, half ? "F16" : "BF16");
+            vkt__safetensors_close(&f);
+            REQUIRE_OK(vkt__language_open(DIR "/qwen2", &x));
+            REQUIRE_OK(vkt__language_open(DIR "/narrow", &y));
+            y.config.dtype = x.config.dtype;
+            require_same_model(&x, &y, rows[k].limit);
+            vkt__language_close(&x);
+            vkt__language_close(&y);
+        }
         vkt__file_remove(DIR "/q.gguf");
         REQUIRE_OK(vkt_export_gguf(DIR "/qwen2", DIR "/q.gguf", rows[k].type));
         REQUIRE_OK(vkt__language_open(DIR "/qwen2", &x));
@@ -371,6 +386,70 @@ static void f16_has_an_end(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
     REQUIRE_OK(vkt_export_gguf(DIR "/gpt2", DIR "/large.gguf", VKT_EXPORT_BF16));
     vkt__arena_finish(&a);
+}
+
+/* What llama.cpp has no place for, by name; nothing is left out of a file instead. */
+static void what_gguf_has_not_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *config, *tokenizer, *line;
+    } rows[] = {
+        { "biases",
+          "{\"model_type\": \"qwen3\", " SIZES BYTE_LEVEL
+          "\"head_dim\": 32, \"attention_bias\": true}",
+          "smollm2-small", "llama.cpp's qwen3 does not support attention_bias or mlp_bias" },
+        { "unigram", "{\"model_type\": \"llama\", " SIZES "\"vocab_size\": 2000}", "words-t5",
+          "GGUF is not written with a tokenizer of kind unigram: --hf writes a folder" },
+        { "wordpiece", "{\"model_type\": \"llama\", " SIZES "\"vocab_size\": 2000}", "words-bert",
+          "GGUF is not written with a tokenizer of kind wordpiece" },
+    };
+    vkt__arena a = { 0 };
+    for (size_t i = 0; i < VKT_COUNT(rows); i++) {
+        make_folder_of(&a, rows[i].name, rows[i].config, rows[i].tokenizer, 0.1);
+        TEST_LOG_CAPTURE();
+        REQUIRE_STATUS(
+            vkt_export_gguf(in_dir(&a, rows[i].name, ""), DIR "/no.gguf", VKT_EXPORT_F32),
+            VKT_E_ARG);
+        REQUIRE_LOGGED(rows[i].line);
+        assert_false(vkt__file_exists(DIR "/no.gguf"));
+        vkt_log_set(NULL, NULL, VKT_LOG_WARN);
+    }
+    vkt__arena_finish(&a);
+}
+
+/* A score says when a token is made: the n-th merge's is -n, and what none makes is below all. */
+static void scores_say_the_order_of_merges(void **state)
+{
+    (void)state;
+    vkt__gguf g;
+    vkt__language l;
+    REQUIRE_OK(vkt__gguf_open(DIR "/spm.gguf", &g));
+    REQUIRE_OK(vkt__language_open(DIR "/spm", &l));
+    const vkt__gguf_value *v = vkt__gguf_find(&g, "tokenizer.ggml.scores");
+    const vkt_tokenizer *t = l.tokenizer;
+    float score, least = 0;
+    assert_non_null(v);
+    for (uint32_t id = 0; id < t->info.n_vocab; id++) {
+        memcpy(&score, (const char *)v->data + 4 * id, sizeof score);
+        least = fminf(least, score);
+        uint32_t first = UINT32_MAX;
+        for (uint32_t i = t->info.n_merges; i-- > 0;)
+            if (t->merge[i].id == id) first = i;
+        if (first != UINT32_MAX) assert_true(score == -(float)first);
+    }
+    assert_true(least == -(float)t->info.n_merges - 1);
+    /* A tensor is found by its whole name. */
+    vkt__weights_file *f;
+    size_t at;
+    REQUIRE_OK(vkt__weights_file_open(DIR "/spm.gguf", &f));
+    assert_true(vkt__weights_file_find(f, "model.norm.weight", &at));
+    assert_string_equal(vkt__weights_file_tensor(f, at)->name, "model.norm.weight");
+    assert_false(vkt__weights_file_find(f, "model.norm.weight2", &at));
+    assert_false(vkt__weights_file_find(f, "model.norm", &at));
+    vkt__weights_file_close(&f);
+    vkt__language_close(&l);
+    vkt__gguf_close(&g);
 }
 
 /* llama.cpp's OLMoE has one norm for queries and for keys, as long. */
@@ -472,6 +551,8 @@ static void what_is_not_understood_is_named(void **state)
         { "", "output_norm.weight", "output_nxrm.weight",
           "bad.gguf' has no tensor 'model.norm.weight'" },
         { "", "blk.1.attn_q.weight", "blk.1.attn_Q.weight", "self_attn.q_proj.weight'" },
+        { "", "blk.1.attn_q.weight", "blk.1xattn_q.weight", "self_attn.q_proj.weight'" },
+        { "", "blk.1.attn_q.weight", "blk..1attn_q.weight", "self_attn.q_proj.weight'" },
     };
     for (size_t k = 0; k < VKT_COUNT(cases); k++) {
         vkt__language l;
@@ -497,6 +578,7 @@ static void numbers_of_no_use_are_told(void **state)
     } cases[] = {
         { "output_norm.weight", 4 + 8, 16, 0, VKT_E_FORMAT,
           "tensor 'output_norm.weight' is of type 16, which is not read: F32, F16" },
+        { "llama.attention.head_count", 4, 0, 0, VKT_E_FORMAT, "attention.head_count is missing" },
         { "tokenizer.ggml.bos_token_id", 4, 0, 255, VKT_OK,
           "tokenizer.ggml.bos_token_id is 65280, but there are 703 tokens: it is left out" },
     };
@@ -555,6 +637,8 @@ int main(void)
         cmocka_unit_test(types_are_near),
         cmocka_unit_test(q4_k_is_near),
         cmocka_unit_test(f16_has_an_end),
+        cmocka_unit_test(what_gguf_has_not_is_refused),
+        cmocka_unit_test(scores_say_the_order_of_merges),
         cmocka_unit_test(olmoe_shares_no_keys),
         cmocka_unit_test(blocks_are_ggmls),
         cmocka_unit_test(what_is_not_understood_is_named),

@@ -40,6 +40,7 @@ static void put_config(const char *keys)
 typedef struct {
     const char *name;
     uint32_t rows, columns;
+    bool but_last;
 } added;
 static const added *more;
 static size_t n_more;
@@ -49,7 +50,7 @@ static float more_value(size_t i)
     return (float)(i % 29 + 1) / 8;
 }
 
-static float more_data[257 * C];
+static float more_data[257 * C], but_last[257 * C]; /* the other in its last element alone */
 
 /* A pair for each layer named: A [rank, C], B [3 C, rank], in bf16. */
 static void put_tensors(const char *const *layers, size_t n, uint32_t rank)
@@ -57,13 +58,14 @@ static void put_tensors(const char *const *layers, size_t n, uint32_t rank)
     uint16_t data[4][3 * C * 4];
     char names[4][96];
     vkt__st_tensor t[10];
-    for (size_t i = 0; i < VKT_COUNT(more_data); i++) more_data[i] = more_value(i);
+    for (size_t i = 0; i < VKT_COUNT(more_data); i++) more_data[i] = but_last[i] = more_value(i);
+    but_last[257 * C - 1]++;
     for (size_t i = 0; i < n_more; i++) {
         t[2 * n + i] = (vkt__st_tensor) { .name = more[i].name,
                                           .dtype = "F32",
                                           .rank = more[i].columns ? 2 : 1,
                                           .shape = { more[i].rows, more[i].columns },
-                                          .data = more_data };
+                                          .data = more[i].but_last ? but_last : more_data };
     }
     for (size_t k = 0; k < 2 * n; k++) {
         uint64_t rows = k % 2 ? 3 * C : rank, columns = k % 2 ? rank : C;
@@ -229,6 +231,7 @@ static void trained_layers_replace_the_bases(void **state)
         { "base_model.model.transformer.h.1.attn.c_attn.base_layer.bias", 3 * C, 0 },
         { "base_model.model.lm_head.weight", 257, C },
         { "base_model.model.transformer.wte.weight", 257, C },
+        { "base_model.model.lm_head.weight", 257, C, true },
     };
     static const added head[] = { { "base_model.model.lm_head.lora_A.weight", RANK, C },
                                   { "base_model.model.lm_head.lora_B.weight", 257, RANK } };
@@ -242,6 +245,7 @@ static void trained_layers_replace_the_bases(void **state)
           "modules_to_save has 'wte', of which there is no tensor" },
         { 4, 1, PLAIN ", \"modules_to_save\": [\"wte\"]", "trained one apart from the other" },
         { 3, 1, PLAIN ", \"modules_to_save\": [\"lm_head\"]", "trained one apart from the other" },
+        { 4, 2, PLAIN ", \"modules_to_save\": [\"wte\", \"lm_head\"]", "trained two that differ" },
     };
     vkt__language l;
     for (size_t i = 0; i < VKT_COUNT(bad); i++) {
@@ -262,7 +266,7 @@ static void trained_layers_replace_the_bases(void **state)
     REQUIRE_LOGGED("one matrix for 'transformer.wte.weight' and 'lm_head.weight', of which the "
                    "adapter changes one apart from the other");
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
-    more = layers, n_more = VKT_COUNT(layers);
+    more = layers, n_more = VKT_COUNT(layers) - 1;
     put_tensors(both, 2, RANK);
     put_config(PLAIN ", \"bias\": \"all\", \"modules_to_save\": [\"wpe\", \"wte\", "
                      "\"lm_head\"]");
@@ -290,6 +294,7 @@ static void a_models_adapters_are_filled(void **state)
     REQUIRE_OK(vkt__peft_open(DIR "/peft", &p));
     assert_int_equal(p.lora.rank, RANK);
     assert_string_equal(p.lora.targets, "c_attn");
+    REQUIRE_NEAR(p.lora.dropout, 0, 0);
     assert_int_equal(w.n_saved, 4);
     REQUIRE_OK(vkt__peft_load(&p, w.saved, w.n_saved, w.model, w.n_model));
     for (size_t k = 0; k < 4; k++)
@@ -371,6 +376,9 @@ static void what_it_has_not_is_named(void **state)
         { "\"r\": 2.5, \"lora_alpha\": 3", "r must be a rank from 1 to 4096" },
         { "\"r\": 5000, \"lora_alpha\": 3", "r must be a rank from 1 to 4096" },
         { "\"r\": 2", "lora_alpha must be above 0 and at most 1e6" },
+        { "\"r\": 2, \"lora_alpha\": 1000001", "lora_alpha must be above 0 and at most 1e6" },
+        { "\"r\": 2, \"lora_alpha\": 0", "lora_alpha must be above 0 and at most 1e6" },
+        { "\"r\": 4097, \"lora_alpha\": 1", "r must be a rank from 1 to 4096" },
         { "\"r\": 2, \"lora_alpha\": 1e7", "lora_alpha must be above 0 and at most 1e6" },
         { "\"r\": 2, \"lora_alpha\": -1", "lora_alpha must be above 0" },
         { "\"r\": 4, \"lora_alpha\": 3", ".lora_A.weight' has rank 2, adapter_config.json says 4" },
@@ -512,6 +520,11 @@ static void an_adapters_file_is_no_model(void **state)
                        "model: give the run, or");
         assert_int_equal(strchr(test_log, '\n')[1], 0);
     }
+    /* Nor is its folder. */
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt__adapter_refuse(DIR "/peft"), VKT_E_FORMAT);
+    REQUIRE_LOGGED("holds only a LoRA adapter, not its base");
+    REQUIRE_OK(vkt__adapter_refuse(DIR "/base"));
     /* In a recipe that leaves it to the file to say the model. */
     static const char text[] =
         "data: {source: novel, context: 8}\ninit: " DIR "/peft/adapter_model.safetensors\n";
