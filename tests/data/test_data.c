@@ -558,7 +558,7 @@ static void cifar(void **state)
         }
         put(n_labels == 1 ? DIR "/cifar/test_batch.bin" : DIR "/cifar/test.bin", bytes, 2 * record);
         put(n_labels == 1 ? DIR "/cifar/batches.meta.txt" : DIR "/cifar/fine_label_names.txt",
-            "plane\ncar\r\nbird\ncat\n\n", 21);
+            "\nplane\ncar\r\nbird\n\ncat\n\n", 23);
         vkt_data_desc d = { .source = "cifar", .path = DIR "/cifar", RAW };
         REQUIRE_OK(vkt_dataset_open(&d, &ds));
         const vkt_dataset_info *info = vkt_dataset_get_info(ds);
@@ -566,6 +566,7 @@ static void cifar(void **state)
         assert_int_equal(info->n[VKT_SPLIT_TEST], 2);
         assert_int_equal(info->n_outputs, n_labels == 1 ? 10 : 100);
         assert_string_equal(info->class_names[3], "cat");
+        assert_string_equal(info->class_names[0], "plane");
         assert_string_equal(info->class_names[4], "4");
         static float x[PIXELS];
         vkt_label y;
@@ -583,6 +584,20 @@ static void cifar(void **state)
         put(path, bytes, 0);
         refuse(&d, VKT_E_FORMAT, path, "has 0 bytes");
     }
+    vkt_dataset *all; /* names of all classes, the last without a line's end */
+    make_idx(DIR "/unused", 1, 0);
+    memset(bytes, 0, 2 * 3073);
+    REQUIRE_OK(vkt__remove_tree(DIR "/cifar"));
+    REQUIRE_OK(vkt__mkdirs(DIR "/cifar"));
+    for (int k = 1; k <= 5; k++) {
+        char path[100];
+        put((snprintf(path, sizeof path, DIR "/cifar/data_batch_%d.bin", k), path), bytes, 2 * 3073);
+    }
+    put(DIR "/cifar/test_batch.bin", bytes, 3073);
+    put(DIR "/cifar/batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", 19);
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "cifar", .path = DIR "/cifar", RAW }, &all));
+    assert_string_equal(vkt_dataset_get_info(all)->class_names[9], "j");
+    vkt_dataset_destroy(&all);
     refuse(&(vkt_data_desc) { .source = "cifar", .path = DIR }, VKT_E_IO, DIR,
            "neither data_batch_1");
 }

@@ -71,6 +71,7 @@ static void folder_classes_and_order(void **state)
     put_picture("\xc3\xa4pfel", "x.png", 40); /* sorts last: by bytes */
     put_picture("Z", "x.png", 50);
     put_picture(".hidden", "x.png", 60);
+    put_picture("__MACOSX", "x.png", 70); /* what a Mac's archive brings along */
     vkt_dataset *ds = open_images((vkt_data_desc) { 0 });
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
     static const int want[] = { 50, 10, 20, 30, 40 };
@@ -368,6 +369,7 @@ static void folder_duplicates_are_named(void **state)
     REQUIRE_OK(vkt_dataset_report(ds, &n_shared, &n_near));
     assert_int_equal(n_shared, 1);
     REQUIRE_LOGGED("1 validation or test examples are in the training set too");
+    assert_null(strstr(test_log, ", ...")); /* it is all of them */
     REQUIRE_LOGGED("'" ROOT "/train/bee/01.png' = '" ROOT "/valid/bee/again.png'");
     REQUIRE_LOGGED("'ant' has 5.3 times as many training examples as 'bee'");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
@@ -404,6 +406,40 @@ static void folder_resizes_and_colors(void **state)
         vkt_dataset_destroy(&again);
         vkt_dataset_destroy(&ds);
     }
+    for (int i = 0; i < 32 * 3; i++) rgb[i] = (uint8_t)((const int[]) { 10, 20, 60 }[i % 3]);
+    clear();
+    put_picture("ant", "0.png", 0);
+    put_picture("bee", "0.png", 0);
+    assert_true(stbi_write_png(ROOT "/ant/0.png", 4, 3, 3, rgb, 12));
+    assert_true(stbi_write_png(ROOT "/bee/0.png", 4, 3, 3, rgb, 12));
+    vkt_dataset *whole = open_images((vkt_data_desc) { .standardize = VKT_STANDARDIZE_GLOBAL });
+    REQUIRE_NEAR(whole->schema.pixel_mean[0], 30 / 255.0, 1e-9); /* of all channels */
+    REQUIRE_NEAR(whole->schema.pixel_std[0], sqrt(4200 / 9.0) / 255, 1e-9);
+    vkt_dataset_destroy(&whole);
+    static uint8_t wide[1025 * 3];
+    assert_int_equal(remove(ROOT "/ant/0.png"), 0);
+    assert_int_equal(remove(ROOT "/bee/0.png"), 0);
+    for (int i = 0; i < 2; i++) { /* a side alone is too long to be meant */
+        for (int k = 0; k < 4; k++) {
+            char path[64];
+            snprintf(path, sizeof path, ROOT "/%s/%d.png", two[k % 2], k);
+            assert_true(stbi_write_png(path, i ? 3 : 1025, i ? 1025 : 3, 1, wide, i ? 3 : 1025));
+        }
+        refuse(&(vkt_data_desc) { IMAGES }, VKT_E_ARG, ROOT, "set data.size to the size");
+    }
+    clear();
+    put_classes("", two, 2, 2, 0);
+    char deep[200] = "ant";
+    for (int i = 0; i < 30; i++) strcat(deep, "/d");
+    put_picture(deep, "x.png", 9);
+    vkt_dataset *far = open_images((vkt_data_desc) { 0 });
+    assert_int_equal(vkt_dataset_get_info(far)->n[VKT_SPLIT_TRAIN], 5);
+    vkt_dataset_destroy(&far);
+    strcat(deep, "/d");
+    put_picture(deep, "x.png", 9);
+    refuse(&(vkt_data_desc) { IMAGES }, VKT_E_FORMAT, deep, "more than 32 folders deep");
+    clear();
+    put_classes("", two, 2, 2, 0);
     vkt_dataset *ds =
         open_images((vkt_data_desc) { .size = "2x3", .color = VKT_PICTURE_COLOR_GREY });
     assert_memory_equal(vkt_dataset_get_info(ds)->input_shape, ((uint32_t[]) { 2, 3, 1 }), 12);

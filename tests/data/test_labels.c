@@ -35,7 +35,7 @@ static void classes_that_differ_in_case_are_told(void **state)
 static void sets_of_a_table(void **state)
 {
     (void)state;
-    vkt_dataset *ds = open_csv("a,tags\n1,rock| live\n2,\n3,jazz|rock|rock\n4,|live|\n",
+    vkt_dataset *ds = open_csv("a,tags\n1,rock |\t live \t\n2,\n3,jazz|rock|rock\n4,|live|\n",
                                (vkt_data_desc) { SETS, .label = "tags" }),
                 *again;
     const vkt_dataset_info *info = vkt_dataset_get_info(ds);
@@ -62,6 +62,10 @@ static void sets_of_a_table(void **state)
     REQUIRE_LOGGED("line 3: label 'rocck' is not among the 3 labels");
     REQUIRE_LOGGED("did you mean 'rock'");
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt_dataset_destroy(&ds);
+    ds = open_csv("a,t\n1,ab\n2,a|abc\n3,b\n", (vkt_data_desc) { SETS }); /* one begins another */
+    assert_int_equal(vkt_dataset_get_info(ds)->n_outputs, 4);
+    require_set(ds, VKT_SPLIT_TRAIN, 1, 1 | 4);
     vkt_dataset_destroy(&ds);
     ds = open_csv("a,b\n1,x y\n2,y\n", (vkt_data_desc) { SETS, .separator = ' ' });
     require_set(ds, VKT_SPLIT_TRAIN, 0, 3);
@@ -213,6 +217,18 @@ static void labels_of_pictures(void **state)
     assert_false(vkt_dataset_get_info(again)->has_labels);
     require_set(again, VKT_SPLIT_TEST, 3, 0);
     vkt_dataset_destroy(&again);
+    REQUIRE_OK(vkt__mkdirs(DIR "/named/a"));
+    REQUIRE_OK(vkt__mkdirs(DIR "/named/b"));
+    for (int i = 0; i < 4; i++) {
+        char path[64];
+        uint8_t pixels[12] = { 9 };
+        snprintf(path, sizeof path, DIR "/named/%c/%d.png", 'a' + i % 2, i);
+        assert_true(stbi_write_png(path, 4, 3, 1, pixels, 4));
+    }
+    again = open_with(ds, DIR "/named"); /* nor do folders that are called as labels are */
+    assert_false(vkt_dataset_get_info(again)->has_labels);
+    require_set(again, VKT_SPLIT_TEST, 2, 0);
+    vkt_dataset_destroy(&again);
     pack_of(ds, sets);
     again = open_with(ds, PACK); /* a pack does, also to a model whose labels are others in part */
     for (uint32_t i = 0; i < 4; i++) require_set(again, VKT_SPLIT_TEST, i, want[i]);
@@ -230,7 +246,18 @@ static void labels_of_pictures(void **state)
     vkt_dataset_destroy(&other);
     vkt_dataset_destroy(&ds);
 
-    d = pictures("file,split,age,size\n0.png,train,10,1\n1.png,train,30,1\n2.png,test,70,2\n",
+    /* A picture that is left out takes its numbers with it. */
+    put(ROOT "/bad.png", "x", 1);
+    d = pictures("file,age\nbad.png,1000\n0.png,10\n1.png,30\n", numbers);
+    d.bad_files = VKT_BAD_FILES_SKIP;
+    REQUIRE_OK(vkt_dataset_open(&d, &ds));
+    vkt_dataset_target_scale(ds, 0, &scale, &mean);
+    assert_true(mean == 20 && scale == 10);
+    vkt_dataset_destroy(&ds);
+    assert_int_equal(remove(ROOT "/bad.png"), 0);
+
+    d = pictures("file,split,age,size\n0.png,train,10,1\n1.png,train,30,1\n2.png,test,70,2\n"
+                 "3.png,test,90,4\n",
                  numbers);
     REQUIRE_OK(vkt_dataset_open(&d, &ds));
     assert_string_equal(vkt_dataset_get_info(ds)->target_names[0], "age");
@@ -243,6 +270,10 @@ static void labels_of_pictures(void **state)
     assert_true(vkt_dataset_get_info(again)->has_labels);
     REQUIRE_OK(vkt_dataset_example(again, VKT_SPLIT_TEST, 0, x, y));
     REQUIRE_NEAR((double)y[0].f * scale + mean, 70, 1e-4);
+    REQUIRE_OK(vkt_dataset_example(again, VKT_SPLIT_TEST, 1, x, y));
+    REQUIRE_NEAR((double)y[0].f * scale + mean, 90, 1e-4);
+    vkt_dataset_target_scale(ds, 1, &scale, &mean);
+    REQUIRE_NEAR((double)y[1].f * scale + mean, 4, 1e-4);
     vkt_dataset_destroy(&again);
     d = pictures("file,age,size\n0.png,100,1\n1.png,300,5\n", numbers);
     REQUIRE_OK(vkt_dataset_open(&d, &other));

@@ -260,6 +260,14 @@ static void numbers_to_predict(void **state)
     REQUIRE_OK(vkt_dataset_open(&d, &ds));
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
     vkt_dataset_destroy(&ds);
+    double none[4]; /* what there is to predict has no mean in its place */
+    memcpy(none, y_numbers, sizeof none);
+    none[2] = NAN;
+    made lacks = array("<f8", "(4,)", none, sizeof none);
+    put_folder(&x, &lacks);
+    d.missing = VKT_MISSING_MEAN;
+    refuse(&d, VKT_E_FORMAT, FOLDER "', row 2", "NaN");
+    put_folder(&x, &y);
     d.missing = VKT_MISSING_ERROR;
     refuse(&d, VKT_E_FORMAT, FOLDER "', row 1", "is NaN");
 }

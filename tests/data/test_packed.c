@@ -67,6 +67,12 @@ static void a_model_evaluates_on_a_pack(void **state)
         assert_memory_equal(x[0], x[1], info->n_inputs * sizeof(float));
         assert_int_equal(y[0].u, y[1].u);
     }
+    vkt_dataset *whole; /* whose last examples these are */
+    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "packed", .path = PACK }, &whole));
+    for (uint64_t i = 0; i < 9; i++)
+        assert_true(packed->part[0].hash[i] ==
+                    whole->part[0].hash[whole->index[VKT_SPLIT_TEST][i]]);
+    vkt_dataset_destroy(&whole);
     vkt_dataset_destroy(&packed);
     /* A model whose classes stand in another order, and one that lacks a class. */
     char *other = malloc(strlen(schema) + 1);

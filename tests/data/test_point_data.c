@@ -56,6 +56,17 @@ static void sizes_are_scaled(void **state)
         assert_true(a[k].f > 2);
         REQUIRE_NEAR((double)b[k].f, (double)a[k].f / 2, 1e-4);
     }
+    /* All labels are written, whatever was there. */
+    for (int none = 0; none < 2; none++) {
+        for (int k = 0; k < 12; k++) a[k].f = 7, b[k].f = -3;
+        for (int k = 0; k < 2; k++)
+            if (none)
+                vkt__poses_nothing(whole, k ? a : b);
+            else
+                vkt__poses_target(whole, VKT_SPLIT_TRAIN, 1, NULL, k ? a : b);
+        assert_int_equal(vkt_dataset_get_info(whole)->n_labels, 12);
+        assert_memory_equal(a, b, sizeof a);
+    }
     vkt_dataset_destroy(&whole);
     vkt_dataset_destroy(&half);
 }
@@ -136,7 +147,21 @@ static void what_a_table_lacks_is_said(void **state)
     vkt_dataset_destroy(&ds);
     refused(&(vkt_data_desc) { POINTS, .size = "30x40" }, "multiples of 8: 32x40 is the next");
     refused(&(vkt_data_desc) { POINTS, .fit = VKT_PICTURE_FIT_CROP }, "data.fit is not for points");
-    refused(&(vkt_data_desc) { POINTS, .flip_pairs = "left_eye:ear" }, "is no pair of two points");
+    static const char *const pairs[] = { "left_eye:ear", "nose:nose", "left_eye",
+                                         "left_eye:right_eye, nose:left_eye" };
+    for (size_t i = 0; i < VKT_COUNT(pairs); i++)
+        refused(&(vkt_data_desc) { POINTS, .flip_pairs = pairs[i] }, "is no pair of two points");
+    /* Names of points are the same in all files, to the last letter. */
+    put_text(ROOT "/points.csv", "file,ear_x,ear_y,b_x\n0.png,1,2,1\n1.png,3,4,1\n");
+    put_text(ROOT "/val.csv", "file,earl_x,earl_y,b_x\n2.png,1,2,1\n3.png,3,4,1\n");
+    refused(&stop, "point 0 is 'earl', in the files before it is 'ear'");
+    put_text(ROOT "/val.csv", "file,ea_x,ea_y,b_x\n2.png,1,2,1\n3.png,3,4,1\n");
+    refused(&stop, "point 0 is 'ea', in the files before it is 'ear'");
+    put_text(ROOT "/val.csv", "file,ear_x,ear_y,b_x\n2.png,1,2,1\n3.png,3,4,1\n");
+    ds = opened(&stop);
+    assert_true(noted(ds, "2 columns of an x without its y"));
+    vkt_dataset_destroy(&ds);
+    assert_int_equal(remove(ROOT "/val.csv"), 0);
     put_text(ROOT "/points.csv", "file,a_x,a_y,a_x\n0.png,1,2,3\n");
     refused(&stop, "the columns 'a_x' and 'a_x' say the same");
     put_text(ROOT "/points.csv", "file,a_x,a_y,b_x,b_y,a_y\n0.png,1,2,3,4,5\n");

@@ -321,6 +321,8 @@ static void bad_masks(void **state)
     refused("images/03.png' has no mask of the same name", 1);
     put_png(path_of("masks", 3), SIDE, SIDE - 1, GREY, 8, some);
     refused("masks/03.png' is a mask of 8x7 pixels, its picture has 8x8", 1);
+    put_png(path_of("masks", 3), SIDE / 2, 2 * SIDE, GREY, 8, some);
+    refused("masks/03.png' is a mask of 4x16 pixels, its picture has 8x8", 1);
     put_png(path_of("masks", 3), SIDE, SIDE, GREY, 16, some);
     refused("masks/03.png' is a mask of 16 bits a pixel", 1);
     put_png(path_of("masks", 3), SIDE, SIDE, RGB, 8, some);
@@ -360,6 +362,13 @@ static void other_data_by_the_schema(void **state)
     (void)state;
     vkt_dataset *ds, *other;
     vkt_source_info info;
+    static const char *const splits[] = { "train/", "valid/", "val/", "test/" };
+    for (int i = 0; i < 4; i++) {
+        clear();
+        put_set(splits[i], 2, plain_numbers);
+        assert_int_equal(vkt_source_of(ROOT, &info), VKT_LIKE_CONTENT);
+        assert_string_equal(info.name, "masks");
+    }
     clear();
     put_set("train/", 4, plain_numbers);
     put_set("val/", 2, plain_numbers);
@@ -450,12 +459,15 @@ static void bad_pairs(void **state)
     } rows[] = {
         { 6, 6, "after/02.png' has 6x6 pixels, and the picture before it 4x4: it must be 2 times" },
         { 8, 4, "after/02.png' has 8x4 pixels" },
+        { 8, 0, "after/02.png' is empty" },
         { 0, 0, "before/02.png' has no picture of the same name in after" },
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         clear();
         put_pairs(4, 8);
-        if (rows[r].w)
+        if (rows[r].w && !rows[r].h)
+            put(path_of("after", 2), "", 0);
+        else if (rows[r].w)
             put_png(path_of("after", 2), rows[r].w, rows[r].h, GREY, 8, some);
         else
             assert_int_equal(remove(path_of("after", 2)), 0);

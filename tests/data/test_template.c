@@ -200,7 +200,7 @@ static void test_wrong_kinds(void **state)
         { "{{ 1 | length }}", "a number has no length" },
         { "{% for i in 1 %}{% endfor %}", "a number can't be looped over" },
         { "{{ 1[1:2] }}", "a number can't be sliced" },
-        { "{{ 1 not b }}", "is not understood" },
+        { "{{ 1 not b }}", "an expression that goes on is not understood: 'not'" },
         { "{{ 'abc'['a':2] }}", "a text as a slice's index" },
         { "{{ 1 % 0 }}", "a division by zero" },
         { "{{ 1 // 0 }}", "a division by zero" },

@@ -40,9 +40,26 @@ static void every_option_is_described(void **state)
     for (; vkt_option(i, &o); i++) {
         assert_true(strlen(o.name) > 2 && strlen(o.help) > 8 && strlen(o.type) > 3);
         assert_int_equal(vkt__option_find(o.name), i);
+        /* Bounds that are none are not printed as if one could reach them. */
+        assert_false(strstr(o.range, "e+19") || strstr(o.range, "inf"));
+        if (!strcmp(o.name, "seed")) assert_string_equal(o.range, "0 or more");
     }
     assert_int_equal(i, n);
     assert_int_equal(vkt__option_find("adam.form"), vkt__option_find("optim.form"));
+}
+
+/* A layer's name may have 64 letters. */
+static void names_may_be_long(void **state)
+{
+    (void)state;
+    char text[200];
+    vkt_config *c;
+    snprintf(text, sizeof text, "model: [{linear: {out: 2, name: %.64s}}]\n",
+             "abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.0123");
+    REQUIRE_OK(vkt_config_create(&c));
+    REQUIRE_OK(vkt_config_parse(c, text, strlen(text), "r.yaml"));
+    assert_int_equal(strlen(c->layers[0].name), 64);
+    vkt_config_destroy(&c);
 }
 
 static void wrong_keys_name_line_and_nearest(void **state)
@@ -366,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_follow_the_playbook),
         cmocka_unit_test(every_option_is_described),
+        cmocka_unit_test(names_may_be_long),
         cmocka_unit_test(wrong_keys_name_line_and_nearest),
         cmocka_unit_test(wrong_values_name_line_and_range),
         cmocka_unit_test(yaml_is_kept_simple),

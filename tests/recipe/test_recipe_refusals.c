@@ -115,6 +115,15 @@ static const struct {
     { HEAD "losses: [{on: head}]\nloss: {gamma: 3}\n", "loss.gamma: only for loss.kind: focal" },
     /* layers */
     { "model: [{linear: {init: [a]}}]\n", "linear.init: a word is expected" },
+    { "model: [{linear: {out: 2, name: "
+      "x2345678901234567890123456789012345678901234567890123456789012345}}]"
+      "\n",
+      "linear.name: a name of letters, digits" },
+    { "model: [{linear: {out: 2, name: a..b}}]\n", "linear.name: a name of letters, digits" },
+    { "model: [{linear: {out: 2, name: .a}}]\n", "linear.name: a name of letters, digits" },
+    { "model: [{linear: {out: 2, name: a.}}]\n", "linear.name: a name of letters, digits" },
+    { "model: [{linear: {out: 2, name: ''}}]\n", "linear.name: a name of letters, digits" },
+    { "model: {onnx: a.onnx, file: b.onnx}\n", "file" },
     { "model: [{linear: {bias: 3}}]\n", "linear.bias: true or false is expected" },
     { "model: [{}]\n", "a layer without a type" },
     { "model: [{relu: 3}]\n", "relu takes no bare value" },

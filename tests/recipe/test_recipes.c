@@ -84,6 +84,11 @@ static void sections_within_sections(void **state)
     assert_string_equal(c->data.size, "48x64");
     REQUIRE_OK(vkt_config_set(c, "data.augment.mixup=0.2"));
     REQUIRE_OK(vkt_config_set(c, "loss.class_weights=[1, 0.25, 3]"));
+    REQUIRE_OK(vkt_config_set(c, "loss.class_weight=[1, 0.1, 0.2]"));
+    char *shortest = vkt_config_yaml(c); /* as it was written, not as a float holds it */
+    assert_non_null(strstr(shortest, "class_weight: [1, 0.1, 0.2]\n"));
+    free(shortest);
+    REQUIRE_OK(vkt_config_set(c, "loss.class_weight=[1, 0.25, 3]"));
     char *yaml = vkt_config_yaml(c);
     assert_non_null(strstr(yaml, "  augment:\n    crop_padding: 0\n    flip: 0.5\n"));
     vkt_config *d = accepted(yaml);
@@ -226,6 +231,12 @@ static void models_are_compared_by_layer(void **state)
                                    "[{repeat: {n: 5, body: [{linear: 8}, relu]}}, linear]",
                                    "[{repeat: {n: 3, body: [{linear: 9}, relu]}}, linear]" },
            3, "model.0.n (repeat): 3 | 5 | 3\nmodel.0.body.0.out (linear): 8 | 8 | 9\n");
+    /* within a shortcut, which is another than the body */
+    differ((const char *const[]) { "[{residual: {body: [{linear: 8}], shortcut: [{linear: 8}]}}, "
+                                   "linear]",
+                                   "[{residual: {body: [{linear: 8}], shortcut: [{linear: 9}]}}, "
+                                   "linear]" },
+           2, "model.0.shortcut.0.out (linear): 8 | 9\n");
     /* whose output a layer takes */
     differ((const char *const[]) { "[{relu: {name: a}}, {relu: {name: b}}, {add: [a, b]}, linear]",
                                    "[{relu: {name: a}}, {relu: {name: b}}, {add: [a, input]}, "
