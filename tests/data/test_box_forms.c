@@ -97,6 +97,10 @@ static void what_is_wrong_is_said(void **state)
         { "0.5 0.5 0.5 0.2 0.2\n", "line 1: the class is no whole number" },
         { "-1 0.5 0.5 0.2 0.2\n", "line 1: the class is no whole number" },
         { "1 30 20 20 20\n", "line 1: these are pixels" },
+        { "1 30 0.2 0.2 0.2\n", "line 1: these are pixels" },
+        { "1 0.3 20 0.2 0.2\n", "line 1: these are pixels" },
+        { "1 0.3 0.2 20 0.2\n", "line 1: these are pixels" },
+        { "1 0.3 0.2 0.2 20\n", "line 1: these are pixels" },
         { "2 0.5 0.5 0.2 0.2\n", "a box of class 2, but 2 classes are named" },
         { "0 0.5 0.5 0.2 nan\n", "line 1: a field is no number" },
     };

@@ -68,6 +68,43 @@ static void a_row_of_two_numbers_is_a_row(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* A first line is no header where one of its words stands further below again. */
+static void a_word_that_comes_again_is_no_header(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        vkt__str text = { 0 };
+        vkt__str_printf(&text, "first,yes\n");
+        for (int i = 0; i < 40; i++)
+            vkt__str_printf(&text, "w%d,%s\n", i,
+                            i == 30 && again ? "yes"
+                            : i % 2          ? "no"
+                                             : "maybe");
+        vkt_dataset *ds = open_csv(text.data, (vkt_data_desc) { .embed = "0" });
+        assert_int_equal(vkt_dataset_get_info(ds)->n[VKT_SPLIT_TRAIN], 40 + again);
+        vkt_dataset_destroy(&ds);
+        vkt__str_finish(&text);
+    }
+}
+
+/* By a time of day, too: the last hours are held out. */
+static void hours_go_on(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    vkt__str_printf(&text, "t,a,y\n");
+    for (int i = 0; i < 24; i++)
+        vkt__str_printf(&text, "%02d:30,%d,%c\n", i * 7 % 24, i * 7 % 24, 'p' + i % 2);
+    vkt_dataset *ds =
+        open_csv(text.data, (vkt_data_desc) { .time = "t", .valid_fraction = 0.25, RAW });
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n[VKT_SPLIT_VALID], 6);
+    for (uint64_t i = 0; i < 6; i++)
+        assert_true(inputs(ds, VKT_SPLIT_VALID, i, info->n_inputs)[info->n_inputs - 1] >= 18);
+    vkt_dataset_destroy(&ds);
+    vkt__str_finish(&text);
+}
+
 /* The line that is named is the file's, whatever ends lines, also within a cell. */
 static void lines_are_the_files(void **state)
 {
@@ -243,6 +280,8 @@ int main(void)
         cmocka_unit_test(a_test_file_is_kept_whole),
         cmocka_unit_test(a_share_has_every_class),
         cmocka_unit_test(a_row_of_two_numbers_is_a_row),
+        cmocka_unit_test(a_word_that_comes_again_is_no_header),
+        cmocka_unit_test(hours_go_on),
         cmocka_unit_test(lines_are_the_files),
         cmocka_unit_test(lines_of_parts_are_the_files),
         cmocka_unit_test(far_values_of_both_signs),

@@ -416,6 +416,27 @@ static void test_sizes(void **state)
     vkt__str_finish(&data);
 }
 
+/* What one rendering left behind is not the next one's. */
+static void test_again(void **state)
+{
+    static const char template[] = "u{% generation %}a{% endgeneration %}";
+    vkt__template *t;
+    vkt__rendered r = { 0 };
+    json_t *o = json_object();
+    (void)state;
+    REQUIRE_OK(vkt__template_parse(template, strlen(template), "test", &t));
+    for (int i = 0; i < 2; i++) {
+        REQUIRE_OK(vkt__template_render(t, o, NAN, &r));
+        assert_string_equal(r.text.data, "ua");
+        assert_int_equal(r.n_generated, 1);
+        assert_int_equal(r.generated[0].first, 1);
+        assert_int_equal(r.generated[0].end, 2);
+    }
+    vkt__rendered_finish(&r);
+    vkt__template_destroy(&t);
+    json_decref(o);
+}
+
 /* A turn of 20 MB costs its length, not its square. */
 static void test_long(void **state)
 {
@@ -447,7 +468,7 @@ int main(void)
         cmocka_unit_test(test_expressions), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_wrong_kinds), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_filters),     cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_long),        cmocka_unit_test(test_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -399,6 +399,15 @@ static void what_gguf_has_not_is_refused(void **state)
           "{\"model_type\": \"qwen3\", " SIZES BYTE_LEVEL
           "\"head_dim\": 32, \"attention_bias\": true}",
           "smollm2-small", "llama.cpp's qwen3 does not support attention_bias or mlp_bias" },
+        { "uncapped",
+          "{\"model_type\": \"gemma2\", " SIZES "\"vocab_size\": 759, \"head_dim\": 32, "
+          "\"query_pre_attn_scalar\": 32, \"sliding_window\": 16, "
+          "\"final_logit_softcapping\": null}",
+          "spm-gemma", "llama.cpp's gemma2 does not support scores that are not capped" },
+        { "scaled",
+          "{\"model_type\": \"gemma2\", " SIZES "\"vocab_size\": 759, \"head_dim\": 32, "
+          "\"query_pre_attn_scalar\": 33, \"sliding_window\": 16}",
+          "spm-gemma", "llama.cpp's gemma2 does not support another scale of attention" },
         { "unigram", "{\"model_type\": \"llama\", " SIZES "\"vocab_size\": 2000}", "words-t5",
           "GGUF is not written with a tokenizer of kind unigram: --hf writes a folder" },
         { "wordpiece", "{\"model_type\": \"llama\", " SIZES "\"vocab_size\": 2000}", "words-bert",

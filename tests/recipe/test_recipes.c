@@ -17,7 +17,8 @@ static void written_yaml_reads_back_the_same(void **state)
         "loss: {ignore_index: 3, class_weight: balanced}\n"
         "optim: {rule: nadam, form: torch, lr: 0.1e-2, eps: 1.17549435e-38, clip: 0.333333343, "
         "weight_decay: 1e-20,\n"
-        "  groups: [{pattern: \"*\\\"x\", lr_scale: 0.1}, {pattern: b, weight_decay: 0.3}]}\n"
+        "  groups: [{pattern: \"*\\\"x\", lr_scale: 0.1}, {pattern: b, weight_decay: 0.3}, "
+        "{pattern: c, weight_decay: 0}]}\n"
         "schedule: {kind: steps, milestones: [3, 7, 999999999999], gamma: 0.30000000000000004}\n"
         "train: {steps: 1000000000000, batch: 7}\ncheckpoint: {mode: min, metric: loss, on: z}\n"
         "losses:\n  - {on: z, kind: focal, weight: 0.1}\n  - {on: a}\n"
@@ -47,7 +48,8 @@ static void written_yaml_reads_back_the_same(void **state)
     assert_true(d->n_losses == 2 && d->losses[0].kind == VKT_LOSS_KIND_FOCAL &&
                 d->losses[0].weight == 0.1f && d->losses[1].kind == VKT_LOSS_KIND_CROSS_ENTROPY);
     assert_true(!strcmp(d->losses[1].on, "a") && !strcmp(d->loss_on, "z"));
-    assert_true(isnan(d->optim.groups[0].weight_decay) && d->optim.groups[1].weight_decay == 0.3f);
+    assert_true(isnan(d->optim.groups[0].weight_decay) && d->optim.groups[1].weight_decay == 0.3f &&
+                d->optim.groups[2].weight_decay == 0); /* none is not what the rest has */
     assert_true(d->layers[4].n_from == 3 && !strcmp(d->layers[4].from[1], "input") &&
                 d->layers[4].axis.given && d->layers[4].axis.n == 0);
     assert_true(d->layers[5].n_from == 1 && !strcmp(d->layers[5].from[0], "a"));
@@ -88,6 +90,9 @@ static void sections_within_sections(void **state)
     char *shortest = vkt_config_yaml(c); /* as it was written, not as a float holds it */
     assert_non_null(strstr(shortest, "class_weight: [1, 0.1, 0.2]\n"));
     free(shortest);
+    REQUIRE_OK(vkt_config_set(c, "lora.rank_pattern={a: 4, b: 8}"));
+    assert_non_null(c->lora.rank_pattern);
+    REQUIRE_OK(vkt_config_set(c, "lora.rank_pattern=~"));
     REQUIRE_OK(vkt_config_set(c, "loss.class_weight=[1, 0.25, 3]"));
     char *yaml = vkt_config_yaml(c);
     assert_non_null(strstr(yaml, "  augment:\n    crop_padding: 0\n    flip: 0.5\n"));
