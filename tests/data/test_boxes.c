@@ -132,7 +132,7 @@ static void bounds_are_of_what_they_name(void **state)
         REQUIRE_NEAR(ds->part[0].objects->item[900].box[3], 0.8 * H, 1e-9);
         vkt_dataset_destroy(&ds);
     }
-    /* Texts most of which are no boxes. */
+    /* Two of three texts are no boxes. */
     put_text(ROOT "/labels/0.txt", "a dog lies here\n");
     put_text(ROOT "/labels/1.txt", "a cat as well\n");
     vkt_source_of(ROOT, &source);

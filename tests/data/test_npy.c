@@ -260,7 +260,7 @@ static void numbers_to_predict(void **state)
     REQUIRE_OK(vkt_dataset_open(&d, &ds));
     assert_int_equal(vkt_dataset_get_info(ds)->n_dropped, 1);
     vkt_dataset_destroy(&ds);
-    double none[4]; /* what there is to predict has no mean in its place */
+    double none[4]; /* a mean never replaces a label */
     memcpy(none, y_numbers, sizeof none);
     none[2] = NAN;
     made lacks = array("<f8", "(4,)", none, sizeof none);

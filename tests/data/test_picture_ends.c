@@ -100,7 +100,7 @@ static void places_move_as_pixels_do(void **state)
                 vkt__moves_back(&m, W, H, W, H, x, y, &from_x, &from_y);
                 double to_x = from_x + 0.5, to_y = from_y + 0.5;
                 vkt__moves_forth(&m, W, H, W, H, &to_x, &to_y);
-                /* but for edges, which are repeated */
+                /* edges are repeated */
                 if (from_x > 0 && from_x < W - 1) REQUIRE_NEAR(to_x, x + 0.5, 1e-9);
                 if (from_y > 0 && from_y < H - 1) REQUIRE_NEAR(to_y, y + 0.5, 1e-9);
             }

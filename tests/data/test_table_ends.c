@@ -3,6 +3,8 @@
 #define DIR "test_table_ends_tmp"
 #include "data_files.h"
 
+#include "data/inputs.h"
+#include "data/open.h"
 #include "data/tables/row_parts.h"
 #include "recipe/relocate.h"
 
@@ -256,6 +258,49 @@ static void long_lines_of_json_are_a_table(void **state)
     vkt__str_finish(&text);
 }
 
+/* JSON has one way to write a number, whatever the column's file had. */
+static void numbers_of_json_are_numbers(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "q,y\n\"1.000,5\",p\n\"2.000,25\",q\n\"3.000,5\",p\n",
+                                         "q;y\n1000,5;p\n2000,25;q\n3000,5;p\n",
+                                         "q;y\n1 000,5;p\n2 000,25;q\n3 000,5;p\n",
+                                         "q;y\n1000.5;p\n2000.25;q\n3000.5;p\n" };
+    for (size_t i = 0; i < VKT_COUNT(files); i++) {
+        static const char text[] = "{\"q\": 1234.5}\n{\"q\": 7}\n";
+        vkt_dataset *ds = open_csv(files[i], (vkt_data_desc) { RAW }), *part;
+        vkt__row_parts *rows;
+        REQUIRE_OK(vkt__row_parts_open_text(text, sizeof text - 1, "rows", &rows));
+        REQUIRE_OK(vkt__dataset_open_rows(vkt_dataset_schema(ds), rows, &part));
+        assert_non_null(part);
+        assert_true(inputs(part, VKT_SPLIT_TEST, 0, 1)[0] == 1234.5f);
+        assert_true(inputs(part, VKT_SPLIT_TEST, 1, 1)[0] == 7);
+        vkt_dataset_destroy(&part);
+        vkt__row_parts_close(&rows);
+        vkt_dataset_destroy(&ds);
+    }
+}
+
+/* A date is one column, whatever a model makes of it. */
+static void a_date_is_one_column(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "day", "a", "b" };
+    vkt_dataset *ds = open_csv("day,a,b,y\n2024-01-02,1,u,p\n2024-03-04,2,v,q\n2024-05-06,3,u,p\n",
+                               (vkt_data_desc) { RAW });
+    vkt_data_column c;
+    bool named;
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(vkt__dataset_column(ds, i, &c, &named));
+        assert_string_equal(c.name, names[i]);
+        assert_true(named);
+        assert_int_equal(c.date, i == 0);
+        assert_int_equal(c.n_values, i == 2 ? 2 : 0);
+    }
+    assert_false(vkt__dataset_column(ds, 3, &c, NULL));
+    vkt_dataset_destroy(&ds);
+}
+
 /* A path that is neither here nor where the run read it stays as it was said. */
 static void paths_stay_or_are_found(void **state)
 {
@@ -289,6 +334,8 @@ int main(void)
         cmocka_unit_test(the_tokenizers_own_size_is_taken),
         cmocka_unit_test(targets_have_columns_of_their_own),
         cmocka_unit_test(long_lines_of_json_are_a_table),
+        cmocka_unit_test(numbers_of_json_are_numbers),
+        cmocka_unit_test(a_date_is_one_column),
         cmocka_unit_test(paths_stay_or_are_found),
     };
     return cmocka_run_group_tests_name("table ends", tests, setup, teardown);

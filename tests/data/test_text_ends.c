@@ -10,6 +10,7 @@
 #include "data/text/shard.h"
 #include "data/text/spill.h"
 #include "data/text/tokenizer_chat.h"
+#include "data/text/turns.h"
 #include "tokenizers/tokenizer_cut.h"
 #include "tokenizers/tokenizer_pre.h"
 #include "tokenizers.h"
@@ -71,11 +72,11 @@ static void a_turn_ends_with_its_token(void **state)
         unsigned n_ends = 0;
         for (uint32_t id = 0; id < t->info.n_vocab; id++) {
             size_t k;
-            const char *bytes = vkt_tokenizer_bytes(t, id, &k);
+            const char *word = vkt_tokenizer_bytes(t, id, &k);
             if (!vkt__tokenizer_ends(t, id)) continue;
             n_ends++;
-            assert_true(bytes &&
-                        ((k == 13 && !memcmp(bytes, "<|endoftext|>", 13)) || id == t->info.end));
+            assert_true(word &&
+                        ((k == 13 && !memcmp(word, "<|endoftext|>", 13)) || id == t->info.end));
         }
         assert_true(n_ends >= 1);
         assert_true(vkt__tokenizer_ends(t, t->info.end));
@@ -120,7 +121,7 @@ static void a_letter_makes_another_tokenizer(void **state)
     }
 }
 
-/* The nearest place before what is wanted, else the next behind it, else none. */
+/* A text is cut at the nearest place before the wanted one, else at the next behind it. */
 static void texts_are_cut_where_words_end(void **state)
 {
     (void)state;
@@ -197,6 +198,65 @@ static void words_are_counted_in_characters(void **state)
     vkt_tokenizer_destroy(&t);
 }
 
+/* A token that is written as a byte is that text, where bytes stand for nothing. */
+static void bytes_are_texts_without_fallback(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"byte_fallback\": false, \"vocab\": "
+        "[[\"<unk>\", 0], [\"\xe2\x96\x81\", -1], [\"<0x41>\", -1], [\"B\", -2]]}, "
+        "\"pre_tokenizer\": "
+        "{\"type\": \"Metaspace\", \"replacement\": \"\xe2\x96\x81\", \"prepend_scheme\": "
+        "\"always\"}}";
+    vkt_tokenizer *t;
+    REQUIRE_OK(vkt__tokenizer_parse_json(json, sizeof json - 1, "t", &t));
+    json_t *text = json_pack("[i, i, i]", 1, 2, 3), *letter = json_pack("[i, i]", 1, 0);
+    require_tokens(t, "<0x41>B", 7, false, text, 0);
+    require_tokens(t, "A", 1, false, letter, 0);
+    json_decref(text);
+    json_decref(letter);
+    vkt_tokenizer_destroy(&t);
+}
+
+/* A prompt takes the place of the one before. */
+static void a_prompt_replaces_the_one_before(void **state)
+{
+    (void)state;
+    vkt__turns turns = { 0 };
+    vkt_tokenizer *t = open_tokenizer(DIR "/model");
+    vkt_tokens out = { 0 };
+    size_t n = 0;
+    REQUIRE_OK(vkt__turns_add(&turns, "user", "hello"));
+    for (int i = 0; i < 3; i++) {
+        REQUIRE_OK(vkt__turns_prompt(&turns, t, true, &out));
+        if (i) assert_int_equal(out.n, n);
+        n = out.n;
+    }
+    assert_true(n > 0);
+    vkt_free(out.id);
+    vkt__turns_finish(&turns);
+    vkt_tokenizer_destroy(&t);
+}
+
+/* More different words than their table begins with places for. */
+static void many_words_are_counted(void **state)
+{
+    (void)state;
+    vkt__str s = { 0 };
+    vkt_tokenizer *t;
+    for (unsigned i = 0; i < 70000; i++) {
+        char word[8];
+        unsigned v = i;
+        for (int k = 0; k < 4; k++, v /= 26) word[k] = (char)('a' + v % 26);
+        vkt__str_printf(&s, "%.4s ", word);
+    }
+    put(DIR "/words.txt", s.data, s.len);
+    vkt__str_finish(&s);
+    REQUIRE_OK(vkt_tokenizer_train((const char *const[]) { DIR "/words.txt" }, 1, 270, &t));
+    assert_int_equal(vkt_tokenizer_get_info(t)->n_vocab, 270);
+    vkt_tokenizer_destroy(&t);
+}
+
 static vkt_status count(void *user, const vkt__document *d)
 {
     (void)d;
@@ -267,6 +327,9 @@ int main(void)
         cmocka_unit_test(ways_of_splitting_have_whole_names),
         cmocka_unit_test(steps_within_steps),
         cmocka_unit_test(words_are_counted_in_characters),
+        cmocka_unit_test(bytes_are_texts_without_fallback),
+        cmocka_unit_test(a_prompt_replaces_the_one_before),
+        cmocka_unit_test(many_words_are_counted),
         cmocka_unit_test(turns_are_bounded),
         cmocka_unit_test(what_is_not_given_is_none),
     };

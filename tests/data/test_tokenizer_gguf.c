@@ -2,6 +2,8 @@
  * read is test_gguf_base's. */
 #include "testing.h"
 
+#include <jansson.h>
+
 #include <math.h>
 
 #include "tokenizers/tokenizer_gguf.h"
@@ -198,6 +200,9 @@ static void what_is_around_a_text(void **state)
         assert_int_equal(t->n_around[1], rows[i].behind);
         if (rows[i].before) assert_int_equal(t->around[0][0], 1);
         if (rows[i].behind) assert_int_equal(t->around[1][0], 2);
+        const json_t *ends = json_object_get(t->chat_settings, "eos_ids");
+        assert_int_equal(json_array_size(ends), 1); /* as the file names it */
+        assert_int_equal(json_integer_value(json_array_get(ends, 0)), 2);
         REQUIRE_OK(vkt_tokenizer_encode(t, "<s> a<R> b", 10, true, &out)); /* <s> leaves it */
         assert_int_equal(out.n, 2 + rows[i].n);
         vkt_free(out.id);
