@@ -72,17 +72,20 @@ static void bytes_of_no_character_are_marked(void **state)
     vkt__arena_finish(&a);
 }
 
-/* At least as long as was asked, and not a thousand times as long. */
+/* At least as long as was asked, and not a thousand times as long, unless the machine is busy. */
 static void a_pause_has_its_length(void **state)
 {
     (void)state;
     static const unsigned us[] = { 1, 999, 1500 };
     for (size_t i = 0; i < VKT_COUNT(us); i++) {
-        double begin = vkt__time_unix(), took;
-        vkt__sleep_us(us[i]);
-        took = vkt__time_unix() - begin;
-        assert_true(took < 0.9);
-        assert_true(took > 0.9e-6 * us[i]);
+        double least = INFINITY;
+        for (int k = 0; k < 4; k++) {
+            double begin = vkt__now();
+            vkt__sleep_us(us[i]);
+            least = fmin(least, vkt__now() - begin);
+        }
+        assert_true(least < 0.9);
+        assert_true(least > 0.9e-6 * us[i]);
     }
 }
 

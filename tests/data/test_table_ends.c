@@ -124,8 +124,8 @@ static void lines_are_the_files(void **state)
     }
 }
 
-/* Of a file that is read in parts, too: the header's line and those of the parts before count once.
- */
+/* A file that is read in parts has its own lines, too: those of the header and of earlier parts
+ * count once. */
 static void lines_of_parts_are_the_files(void **state)
 {
     (void)state;
