@@ -249,31 +249,40 @@ fail:
     return st;
 }
 
-/* The embedding or the output layer with rows behind those that there are. *done false: it is none,
- * or has too many. */
-static vkt_status take_more_rows(source *s, const vkt__st_tensor *t, size_t at, uint32_t most,
-                                 bool *done)
+bool vkt__has_token_rows(const vkt__st_tensor *t)
 {
     static const char *const tables[] = { "wte.weight", "embed_tokens.weight", "embed_in.weight",
                                           "lm_head.weight", "embed_out.weight" };
-    vkt_status st;
-    const vkt_tensor_info *have = vkt__weights_file_tensor(s->open, at);
     bool table = false;
-    *done = false;
     for (size_t i = 0; i < VKT_COUNT(tables); i++) table = table || ends_in(t->name, tables[i]);
-    if (!table || have->rank != 2 || t->rank != 2 || strcmp(t->dtype, "F32") != 0 ||
-        have->shape[1] != t->shape[1] || !have->shape[0] || t->shape[0] < have->shape[0] ||
-        t->shape[0] - have->shape[0] > most)
-        return VKT_OK;
-    VKT_TRY(vkt__weights_file_read_f32(s->open, at, t->data));
+    return table && t->rank == 2 && strcmp(t->dtype, "F32") == 0;
+}
+
+void vkt__fill_new_rows(const vkt__st_tensor *t, uint64_t rows)
+{
     float *x = t->data;
-    uint64_t rows = have->shape[0], columns = t->shape[1];
+    uint64_t columns = t->shape[1];
     for (uint64_t c = 0; c < columns; c++) {
         double sum = 0;
         for (uint64_t r = 0; r < rows; r++) sum += (double)x[r * columns + c];
         for (uint64_t r = rows; r < t->shape[0]; r++)
             x[r * columns + c] = (float)(sum / (double)rows);
     }
+}
+
+/* The embedding or the output layer with rows behind those that there are. *done false: it is none,
+ * or has too many. */
+static vkt_status take_more_rows(source *s, const vkt__st_tensor *t, size_t at, uint32_t most,
+                                 bool *done)
+{
+    vkt_status st;
+    const vkt_tensor_info *have = vkt__weights_file_tensor(s->open, at);
+    *done = false;
+    if (!vkt__has_token_rows(t) || have->rank != 2 || have->shape[1] != t->shape[1] ||
+        !have->shape[0] || t->shape[0] < have->shape[0] || t->shape[0] - have->shape[0] > most)
+        return VKT_OK;
+    VKT_TRY(vkt__weights_file_read_f32(s->open, at, t->data));
+    vkt__fill_new_rows(t, have->shape[0]);
     *done = true;
 fail:
     return st;

@@ -35,6 +35,10 @@ bool vkt__is_model(const char *path);
 bool vkt__is_hf_folder(const char *path);
 /* A safetensors file that can be read, by its ending. */
 bool vkt__is_weights_file(const char *path);
+/* The embedding or the output layer: a row for each token. */
+bool vkt__has_token_rows(const vkt__st_tensor *t);
+/* Rows of t from `rows` on get the mean of those before. */
+void vkt__fill_new_rows(const vkt__st_tensor *t, uint64_t rows);
 /* A folder that vkt__import_files reads. */
 bool vkt__is_weights_folder(const char *path);
 

@@ -301,6 +301,25 @@ fail:
     return st;
 }
 
+/* An adapter's model, with rows of new tokens behind its own. */
+static vkt_status fill_with_rows(const vkt__trained *t, const vkt__st_tensor *tensors, size_t n,
+                                 uint32_t new_rows)
+{
+    uint64_t rows = t->config->data.vocab;
+    vkt__st_tensor *own = vkt__alloc((n + 1) * sizeof *own);
+    for (size_t i = 0; i < n; i++) {
+        const vkt__st_tensor *x = &tensors[i];
+        own[i] = *x;
+        if (rows && vkt__has_token_rows(x) && x->shape[0] > rows && x->shape[0] - rows <= new_rows)
+            own[i].shape[0] = rows;
+    }
+    vkt_status st = fill(t, own, n, false);
+    for (size_t i = 0; i < n && st == VKT_OK; i++)
+        if (own[i].shape[0] != tensors[i].shape[0]) vkt__fill_new_rows(&tensors[i], rows);
+    free(own);
+    return st;
+}
+
 /* Plain files are copied; a run or a checkpoint is opened, and its adapter merged, if it has one.
  */
 vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t n,
@@ -313,7 +332,7 @@ vkt_status vkt__weights_import(const char *path, const vkt__st_tensor *t, size_t
         return vkt__import_files(path, t, n, how);
     VKT_TRY(vkt__trained_open(path, &base));
     if (base.lora.rank || base.peft.tensors) {
-        st = fill(&base, t, n, false);
+        st = fill_with_rows(&base, t, n, how.new_rows);
         goto fail;
     }
     VKT_TRY(vkt__import_files(base.dir, t, n, how));

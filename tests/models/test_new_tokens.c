@@ -213,6 +213,41 @@ static void require_same_tokens(const char *a, const char *b)
     vkt__language_close(&y);
 }
 
+/* One more token than an adapter's run has: of its tables all rows are kept, the new one is their
+ * mean. */
+static void an_adapters_run_gets_a_row(void)
+{
+    vkt_train_result r;
+    vkt__language x, y;
+    REQUIRE_OK(train("data: {source: text, path: " DIR "/chats.jsonl, context: 32, valid_fraction: "
+                     "0.2, test_fraction: 0, added_tokens: [<|tool|>]}\noptim: {lr: 1e-12}\n"
+                     "train: {steps: 1, batch: 4}\neval: {every: 1}\ninit: " DIR "/run\n",
+                     DIR "/more", &r));
+    REQUIRE_OK(vkt__language_open(DIR "/run", &x));
+    REQUIRE_OK(vkt__language_open(DIR "/more", &y));
+    assert_int_equal(vkt_tokenizer_find(y.tokenizer, "<|im_end|>"), 701);
+    assert_int_equal(vkt_tokenizer_find(y.tokenizer, "<|tool|>"), 702);
+    unsigned n_tables = 0;
+    for (size_t i = 0; i < x.weights.n_model; i++) {
+        const vkt__st_tensor *t = &x.weights.model[i], *u = &y.weights.model[i];
+        const float *a = t->data, *b = u->data;
+        uint64_t n = t->shape[0] * (t->rank > 1 ? t->shape[1] : 1);
+        for (uint64_t k = 0; k < n; k++) REQUIRE_NEAR(a[k], b[k], 1e-6);
+        if (u->shape[0] == t->shape[0]) continue;
+        assert_int_equal(u->shape[0], 703);
+        for (uint64_t c = 0; c < t->shape[1]; c++) {
+            double sum = 0;
+            for (uint64_t k = c; k < n; k += t->shape[1]) sum += (double)a[k];
+            REQUIRE_NEAR(b[n + c], sum / 702, 1e-6);
+        }
+        n_tables++;
+    }
+    assert_true(n_tables > 0);
+    vkt__language_close(&x);
+    vkt__language_close(&y);
+    REQUIRE_OK(vkt__remove_tree(DIR "/more"));
+}
+
 /* A run from a run with tokens of its own, and one more: theirs keep their ids. */
 static void more_tokens_come_last(void)
 {
@@ -266,6 +301,7 @@ static void runs_and_folders_are_one_model(void **state)
                          "valid_fraction: 0.2, test_fraction: 0}\n" TUNE "init: " DIR "/run\n",
                          DIR "/next", &r));
         require_same_tokens(DIR "/run", DIR "/next");
+        an_adapters_run_gets_a_row();
         if (i == 0) more_tokens_come_last();
         REQUIRE_OK(vkt_export_gguf(DIR "/next", DIR "/next.gguf", VKT_EXPORT_F32));
         require_same_model(DIR "/next", DIR "/next.gguf");
