@@ -5,6 +5,7 @@ set(SRC_BASE
   src/base/format.c
   src/base/half.c
   src/base/in_threads.c
+  src/base/progress.c
   src/base/log.c
   src/base/memory.c
   src/base/number.c
@@ -783,6 +784,8 @@ set(SRC_UI
   tools/program/ui/ui_curves.c
   tools/program/ui/ui_files.c
   tools/program/ui/ui_histories.c
+  tools/program/ui/ui_lists.c
+  tools/program/ui/ui_progress.c
   tools/program/ui/ui_jobs.c
   tools/program/ui/ui_os.c
   tools/program/ui/ui_os_task.c

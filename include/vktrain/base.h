@@ -111,7 +111,8 @@ typedef enum vkt_log_level {
     VKT_LOG_DEBUG
 } vkt_log_level;
 
-/* Receives each log line, without newline. `area` names the subsystem ("gpu", "data", ...).
+/* Receives each log line, without newline. `area` names the subsystem ("gpu", "data", ...);
+ * "progress": how far long work is, "WHAT: 12 of 34, about 5 s left".
  * May be called from loader threads. */
 typedef void (*vkt_log_fn)(void *user, vkt_log_level level, const char *area, const char *line);
 

@@ -93,8 +93,12 @@ typedef struct vkt_run_info {
 } vkt_run_info;
 /* Every run folder under dir (or dir itself, or some folders deeper), oldest first. A damaged one
  * has `error` set, a failed one too (why it failed, with status "failed"). status: running, done,
- * interrupted, failed, or killed (its process ended without a word). IO: no such folder. */
+ * interrupted, failed, or killed (its process ended without a word). IO: no such folder. Folders
+ * below it that can't be read are left out: vkt_runs_unread. */
 VKT_API vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n);
+/* Which folder below it could not be read, and why, in a sentence of the list's; NULL: all could.
+ */
+VKT_API const char *vkt_runs_unread(const vkt_run_info *list);
 VKT_API void vkt_runs_free(vkt_run_info **list);
 
 #ifdef __cplusplus

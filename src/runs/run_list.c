@@ -33,6 +33,8 @@ typedef struct reader {
     vkt__arena arena;
     vkt_run_info *items;
     size_t n, cap;
+    const char *unread, *why; /* the first by name of its folders that can't be read */
+    size_t n_unread;
 } reader;
 
 static void add_run(reader *r, const char *dir, const vkt__run_record *rec, const char *why)
@@ -87,7 +89,7 @@ static void add_folders(reader *r, const folder *in, char **names, size_t n)
 }
 
 /* A run is added; what holds none may hold some deeper. */
-static vkt_status visit(reader *r, const folder *f)
+static vkt_status look_into(reader *r, const folder *f)
 {
     vkt__run_record rec;
     const char *why;
@@ -104,6 +106,21 @@ static vkt_status visit(reader *r, const folder *f)
     if (st == VKT_OK && f->depth < MAX_DEPTH) add_folders(r, f, names, n);
     vkt__names_free(names, n);
     return st;
+}
+
+/* A folder below the one that is named may forbid to be read: the others are listed. */
+static vkt_status visit(reader *r, const folder *f)
+{
+    if (!f->depth) return look_into(r, f);
+    vkt__log_quiet(true);
+    vkt_status st = look_into(r, f);
+    const char *why = st == VKT_OK ? "" : vkt__arena_strdup(&r->arena, vkt__last_failure());
+    vkt__log_quiet(false);
+    if (st == VKT_OK) return st;
+    if (st != VKT_E_IO) return vkt__fail(st, "run", "%s", why);
+    r->n_unread++;
+    if (!r->unread || strcmp(f->path, r->unread) < 0) r->unread = f->path, r->why = why;
+    return VKT_OK;
 }
 
 /* Visits folders until none is left, or until `most` are left for others to help with. */
@@ -158,8 +175,30 @@ static int by_start(const void *a, const void *b)
 /* The list and the memory of its texts in one block. */
 typedef struct list_block {
     vkt__arena arena[READERS];
+    const char *unread; /* NULL: all was read */
     vkt_run_info items[];
 } list_block;
+
+static list_block *block_of(const vkt_run_info *list)
+{
+    return (list_block *)((char *)(uintptr_t)list - offsetof(list_block, items));
+}
+
+/* In a sentence, in the arena of the block; the same however the threads shared the folders. */
+static const char *unread(const reader *readers, vkt__arena *a)
+{
+    const reader *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < READERS; i++) {
+        n += readers[i].n_unread;
+        if (readers[i].unread && (!first || strcmp(readers[i].unread, first->unread) < 0))
+            first = &readers[i];
+    }
+    if (!first) return NULL;
+    if (n == 1) return vkt__arena_printf(a, "%s: runs in it are not listed", first->why);
+    return vkt__arena_printf(a, "%s, nor %zu folder%s more: runs in them are not listed",
+                             first->why, n - 1, n > 2 ? "s" : "");
+}
 
 vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n)
 {
@@ -177,6 +216,7 @@ vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n)
     vkt_status st = walk_all(&w, readers);
     for (size_t i = 0; i < READERS; i++) total += readers[i].n;
     list_block *b = vkt__alloc(sizeof *b + total * sizeof *b->items);
+    b->unread = unread(readers, &readers[0].arena);
     for (size_t i = 0; i < READERS; i++) {
         if (readers[i].n) memcpy(b->items + *n, readers[i].items, readers[i].n * sizeof *b->items);
         *n += readers[i].n;
@@ -198,8 +238,13 @@ vkt_status vkt_runs_list(const char *dir, vkt_run_info **list, size_t *n)
 void vkt_runs_free(vkt_run_info **list)
 {
     if (!*list) return;
-    list_block *b = (list_block *)((char *)*list - offsetof(list_block, items));
+    list_block *b = block_of(*list);
     for (size_t i = 0; i < READERS; i++) vkt__arena_finish(&b->arena[i]);
     free(b);
     *list = NULL;
+}
+
+const char *vkt_runs_unread(const vkt_run_info *list)
+{
+    return block_of(list)->unread;
 }

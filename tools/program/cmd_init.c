@@ -56,8 +56,9 @@ static char last_error[600], (*said)[600];
 static size_t n_said, n_shown; /* the first n_shown have been shown */
 static void keep(void *user, vkt_log_level level, const char *area, const char *text)
 {
-    (void)user, (void)area;
+    (void)user;
     if (level == VKT_LOG_ERROR) snprintf(last_error, sizeof last_error, "%s", text);
+    if (!strcmp(area, "progress")) cli_log_line(NULL, level, area, text);
     if (level != VKT_LOG_WARN) return;
     said = cli_grow(said, (n_said + 1) * sizeof *said);
     snprintf(said[n_said], sizeof said[0], "%s", text);
@@ -300,7 +301,7 @@ static int train_tokenizer(const init_options *o, init_data *d, const char *name
     vkt_tokenizer_destroy(&t);
     if (st != VKT_OK) return cli_exit_code(st);
     d->tokenizer = kept;
-    vkt_log_set(keep, NULL, VKT_LOG_WARN);
+    vkt_log_set(keep, NULL, o->common.quiet ? VKT_LOG_WARN : VKT_LOG_INFO);
     st = try_open(o, d->source, VKT_TASK_CLASSIFY, d);
     show(o);
     if (st != VKT_OK) cli_error("init: %s", last_error);
@@ -372,7 +373,7 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
     vkt_source_info s;
     *d = (init_data) { .path = path, .label = o->label };
     last_error[0] = 0;
-    vkt_log_set(keep, NULL, VKT_LOG_WARN);
+    vkt_log_set(keep, NULL, o->common.quiet ? VKT_LOG_WARN : VKT_LOG_INFO);
     bool found = find_source(o, path, d, &s);
     if (found && o->label && !(s.takes & VKT_TAKES_COLUMN)) {
         snprintf(last_error, sizeof last_error, "--label is for tables with named columns, not %s",

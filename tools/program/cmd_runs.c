@@ -52,7 +52,8 @@ static vkt_status load(const runs_options *o, table *t)
         size_t found = 0;
         vkt_status st = vkt_runs_list(dirs[d], &t->lists[d], &found);
         if (st != VKT_OK) return st;
-        t->n_lists++;
+        const char *unread = vkt_runs_unread(t->lists[t->n_lists++]);
+        if (unread) vkt_log(VKT_LOG_WARN, "runs", "%s", unread);
         t->rows = cli_grow(t->rows, (t->n + found + 1) * sizeof *t->rows);
         for (size_t i = 0; i < found; i++) t->rows[t->n++] = (row) { .r = &t->lists[d][i] };
     }

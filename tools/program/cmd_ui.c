@@ -7,6 +7,7 @@
 #include "ui.h"
 #include "ui_histories.h"
 #include "ui_jobs.h"
+#include "ui_lists.h"
 #include "ui_os.h"
 #include "ui_studies.h"
 #include "ui_use.h"
@@ -61,7 +62,7 @@ static int serve(const ui_options *o, ui *u)
     if (!o->no_browser && !ui_os_browse(link)) printf("No browser was found: open the link.\n");
     fflush(stdout);
     while (!cli_interrupted(false)) {
-        bool waits = ui_asks_step(u) || ui_use_opens();
+        bool waits = ui_asks_step(u) | ui_lists_step(u) | ui_use_opens();
         ui_jobs_step(u->jobs);
         bool goes_on = ui_use_step(u);
         goes_on |= ui_histories_step();
@@ -69,6 +70,7 @@ static int serve(const ui_options *o, ui *u)
         if (r) ui_serve(u, r);
     }
     ui_asks_close(u);
+    ui_lists_close(u);
     ui_use_close();
     http_close(&u->http);
     return CLI_INTERRUPTED;

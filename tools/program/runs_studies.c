@@ -37,6 +37,29 @@ static json_t *read_study(const char *dir)
     return s;
 }
 
+/* The number behind NAME= among its options, "points=9 steps=100"; 0: there is none. */
+static double option_of(const json_t *s, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = text_of(s, "options"); *p; p += strcspn(p, " "), p += *p == ' ')
+        if (!strncmp(p, name, n) && p[n] == '=') return strtod(p + n + 1, NULL);
+    return 0;
+}
+
+/* How much of it has been done: of its time, where it has one, else of its trials. */
+static double share_of(const json_t *s, size_t ended)
+{
+    const json_t *trials = json_object_get(s, "trials"), *t;
+    double all = fmax(option_of(s, "trials"), (double)json_array_size(trials)), spent = 0,
+           minutes = option_of(s, "minutes");
+    size_t i;
+    json_array_foreach((json_t *)(uintptr_t)trials, i, t)
+    {
+        spent += json_number_value(json_object_get(t, "seconds"));
+    }
+    return minutes > 0 ? fmin(spent / (60 * minutes), 1) : all > 0 ? (double)ended / all : 0;
+}
+
 json_t *runs_study_json(const char *dir)
 {
     json_t *s = read_study(dir), *t, *line;
@@ -61,6 +84,7 @@ json_t *runs_study_json(const char *dir)
                      text_of(s, "study_command"), "done", (json_int_t)done, "ended",
                      (json_int_t)ended, "trials", (json_int_t)json_array_size(trials));
     if (line) json_object_set_new(line, "best", isnan(best) ? json_null() : json_real(best));
+    if (line) json_object_set_new(line, "share", json_real(share_of(s, ended)));
     json_decref(s);
     return line;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/in_threads.h"
+#include "base/progress.h"
 #include "data/instances/instances.h"
 #include "data/boxes/marks.h"
 #include "data/pictures/constants.h"
@@ -112,8 +113,8 @@ typedef struct drawing {
 } drawing;
 
 /* Pictures that threads draw before this one adds them, in their order; pixels that all threads may
- * have at a time, one picture's at least; seconds after which a line says how many are done. */
-enum { AT_ONCE = 128, THREADS = 16, PIXELS = 1 << 28, FIRST = 1, AGAIN = 10 };
+ * have at a time, one picture's at least. */
+enum { AT_ONCE = 128, THREADS = 16, PIXELS = 1 << 28 };
 typedef struct batch {
     const vkt__outlines *outlines;
     uint32_t from; /* the first picture */
@@ -151,7 +152,7 @@ static void add_drawn(seen *s, const drawing *of, const uint32_t size[2], uint32
 static vkt_status draw_all(const vkt__outlines *o, seen *out)
 {
     vkt_status st = VKT_OK;
-    double began = vkt__now(), said = began;
+    vkt__progress progress = vkt__progress_begin("drawing the outlines of the pictures");
     batch *d = vkt__alloc(sizeof *d);
     uint64_t largest = 1;
     for (uint32_t i = 0; i < o->n_pictures; i++)
@@ -166,13 +167,7 @@ static vkt_status draw_all(const vkt__outlines *o, seen *out)
             VKT_TRY(d->of[i].st);
             add_drawn(out, &d->of[i], o->size[d->from + i], d->from + i);
         }
-        double now = vkt__now();
-        uint32_t done = d->from + n;
-        if (done == o->n_pictures || now - said < (said > began ? AGAIN : FIRST)) continue;
-        said = now;
-        vkt_log(VKT_LOG_INFO, "data",
-                "drawing the outlines of %u pictures: %u are done, about %.0f s left",
-                o->n_pictures, done, (now - began) / done * (o->n_pictures - done));
+        vkt__progress_at(&progress, d->from + n, o->n_pictures);
     }
 fail:
     for (size_t i = 0; i < AT_ONCE; i++) free(d->of[i].areas.item);

@@ -4,13 +4,14 @@
 
 #include "base/format.h"
 #include "base/os.h"
+#include "base/progress.h"
 #include "data/parts/parts.h"
 #include "data/pictures/constants.h"
 #include "data/pictures/picture_files.h"
 
 /* Pictures read to fit constants: the mean of as many is known to a twentieth of the deviation
- * between their means. FIRST, AGAIN: seconds after which a line says what is done. */
-enum { SAMPLE = 512, THREADS = 8, FIRST = 1, AGAIN = 10 };
+ * between their means. */
+enum { SAMPLE = 512, THREADS = 8 };
 
 /* Counts and sums are whole numbers, so the order of examples changes no bit. */
 typedef struct fitting {
@@ -40,23 +41,10 @@ typedef struct {
     fitting *f;
     vkt__mutex *lock;
     uint64_t next, take; /* of the sample */
-    double began, said;  /* seconds */
-    vkt_status st;       /* of the first that failed */
+    vkt__progress progress;
+    vkt_status st; /* of the first that failed */
     char why[512];
 } sample;
-
-static void say_progress(sample *p)
-{
-    double now = vkt__now();
-    if (now - p->said < (p->said > p->began ? AGAIN : FIRST)) return;
-    p->said = now;
-    vkt_log(VKT_LOG_INFO, "data",
-            "reading %llu of %llu pictures for the mean and deviation of pixels: %llu are done, "
-            "about %.0f s left",
-            (unsigned long long)p->take, (unsigned long long)p->ds->info.n[VKT_SPLIT_TRAIN],
-            (unsigned long long)p->f->n,
-            (now - p->began) / (double)VKT_MAX(p->next, 1) * (double)(p->take - p->next));
-}
 
 /* The next picture of the sample; false: there is none, or one failed. */
 static bool take_next(sample *p, uint32_t *at)
@@ -86,7 +74,7 @@ static void add_files(void *arg)
         vkt__mutex_lock(p->lock);
         if (st == VKT_OK) {
             add(p->f, s, x);
-            say_progress(p);
+            vkt__progress_at(&p->progress, p->f->n, p->take);
         } else if (st != VKT_E_FORMAT && p->st == VKT_OK) {
             p->st = st;
             vkt__format(p->why, sizeof p->why, "%s", vkt__last_failure());
@@ -98,12 +86,11 @@ static void add_files(void *arg)
 
 static vkt_status add_sample(const vkt_dataset *ds, fitting *f)
 {
-    double now = vkt__now();
     sample p = { .ds = ds,
                  .f = f,
                  .take = VKT_MIN(ds->info.n[VKT_SPLIT_TRAIN], SAMPLE),
-                 .began = now,
-                 .said = now };
+                 .progress =
+                     vkt__progress_begin("reading pictures for the mean and deviation of pixels") };
     vkt__thread *threads[THREADS] = { NULL };
     uint32_t n = 0, most = VKT_MIN(vkt__cpu_count(), THREADS);
     p.lock = vkt__mutex_create();

@@ -1,6 +1,7 @@
 /* Pictures and masks, PNGs of class numbers or colours, as a data set. Every mask is read once: it
  * has its picture's size, and its numbers say which classes there are. What can't be used is
  * counted and left out, or refused, as the recipe says. */
+#include "base/progress.h"
 #include "data/pictures/masks.h"
 #include "data/pictures/constants.h"
 #include "data/pictures/dense.h"
@@ -71,7 +72,9 @@ vkt_status vkt__masks_each(const vkt__paired *p, bool stop, vkt__survey *survey,
 {
     vkt_status st = VKT_OK;
     uint32_t n = 0;
+    vkt__progress progress = vkt__progress_begin("looking at the masks");
     for (uint32_t i = 0; i < survey->n; i++) {
+        vkt__progress_at(&progress, i, survey->n);
         const char *path = p->other[p->pictures.item[survey->from[i]].label];
         if (!stop) vkt__log_quiet(true);
         st = read(user, path, survey->wide[i], survey->high[i], n);

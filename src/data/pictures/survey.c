@@ -1,5 +1,6 @@
 /* survey.h: every file of a list is read once, checked by its header and hashed; none is decoded,
  * except samples of 16 bits. */
+#include "base/progress.h"
 #include "data/pictures/picture.h"
 #include "data/pictures/picture_files.h"
 #include "data/pictures/survey.h"
@@ -36,8 +37,10 @@ vkt_status vkt__survey_take(const vkt__folder *f, bool stop, vkt__survey *out)
     VKT_TRY(vkt__alloc_large(f->n, sizeof *out->hash, "the list of pictures", &out->hash));
     VKT_TRY(vkt__alloc_large(f->n, sizeof *out->high, "the list of pictures", &out->high));
     VKT_TRY(vkt__alloc_large(f->n, sizeof *out->wide, "the list of pictures", &out->wide));
+    vkt__progress progress = vkt__progress_begin("reading the pictures");
     for (uint32_t i = 0; i < f->n; i++) {
         vkt__picture_size size;
+        vkt__progress_at(&progress, i, f->n);
         if (!stop) vkt__log_quiet(true);
         st = look(f->item[i].path, &size, &out->hash[out->n]);
         if (!stop) vkt__log_quiet(false);

@@ -6,6 +6,7 @@
 #include <ctype.h>
 
 #include "base/in_threads.h"
+#include "base/progress.h"
 #include "base/words.h"
 #include "data/tables/csv_rows.h"
 
@@ -252,9 +253,10 @@ typedef struct blocks {
     char *text;
     size_t from, n, each;
     uint32_t n_blocks;
-    counted *counted; /* [n_blocks] of the stretches of equal length */
-    size_t *begin;    /* [n_blocks + 1] where rows begin */
-    parser *parsers;  /* [n_blocks] */
+    counted *counted;       /* [n_blocks] of the stretches of equal length */
+    size_t *begin;          /* [n_blocks + 1] where rows begin */
+    parser *parsers;        /* [n_blocks] */
+    vkt__progress progress; /* the first thread's */
 } blocks;
 
 static size_t stretch(const blocks *b, uint32_t i)
@@ -306,10 +308,10 @@ static counted lay_out(blocks *b, counted *before)
 
 static void parse_block(void *user, uint32_t thread, uint32_t i)
 {
-    const blocks *b = user;
+    blocks *b = user;
     parser *p = &b->parsers[i];
     size_t at;
-    (void)thread;
+    if (!thread) vkt__progress_at(&b->progress, i, b->n_blocks);
     p->failed = !vkt__utf8_ok(p->at, (size_t)(p->end - p->at), &at) || parse_rows(p) != VKT_OK;
 }
 
@@ -354,6 +356,7 @@ static bool read_blocks(blocks *b, vkt__csv_rows *r)
         b->parsers[i].cell = r->cell + before[i].cells;
         b->parsers[i].lines = r->line + before[i].lines;
     }
+    b->progress = vkt__progress_begin("reading the parts of the table");
     vkt__in_threads(b->n_blocks, n_threads, parse_block, b);
     for (uint32_t i = 0; i < b->n_blocks; i++) n_said += b->parsers[i].n_said;
     if (n_said) VKT_TRY(vkt__alloc_large(n_said, sizeof *r->said, r->name, &r->said));

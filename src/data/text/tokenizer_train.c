@@ -1,6 +1,7 @@
 /* Making a byte-level BPE from text: count the pieces that GPT-2's pattern gives, then merge the
  * most frequent pair again and again; of equals the one of lower ids. A function of the text alone.
  * Source: Sennrich et al. 2016 (arXiv 1508.07909), with counts kept up to date pair by pair. */
+#include "base/progress.h"
 #include "data/parts/parts.h"
 #include "tokenizers/byte_letters.h"
 #include "data/text/document.h"
@@ -231,7 +232,9 @@ static vkt_status find_merges(words *ws, uint32_t most, vkt__merge *merges, uint
         for (uint32_t i = 0; i + 1 < ws->word[w].n_ids; i++)
             count_pair(&p, ws, w, ws->word[w].id[i], ws->word[w].id[i + 1], 1);
     for (uint32_t i = 0; i < p.n; i++) push(&p, i);
+    vkt__progress progress = vkt__progress_begin("finding the tokens");
     while (*n < most && p.n_heap) {
+        vkt__progress_at(&progress, *n, most);
         entry e = pop(&p);
         const pair *q = &p.pair[e.pair];
         if (q->count != e.count) { /* it has changed since: back to its place */

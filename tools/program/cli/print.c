@@ -324,14 +324,27 @@ const char *cli_word_here(const char *s)
 
 static bool live_shown; /* something stands on the live line; a stale value only costs an erase */
 
+static _Thread_local vkt_log_fn kept_by;
+static _Thread_local void *kept_for;
+
+void cli_log_keep(vkt_log_fn fn, void *user)
+{
+    kept_by = fn;
+    kept_for = user;
+}
+
 /* Each write starts with an erase and is one call, so that lines from loader threads do not mix
  * with it. */
-static void log_line(void *user, vkt_log_level level, const char *area, const char *line)
+void cli_log_line(void *user, vkt_log_level level, const char *area, const char *line)
 {
     static const char *const word[] = { "error: ", "warning: ", "", "debug: " };
     static const cli_paint paint[] = { CLI_RED, CLI_YELLOW, CLI_PLAIN, CLI_DIM };
     (void)user;
     bool debug = level == VKT_LOG_DEBUG;
+    if (kept_by) {
+        kept_by(kept_for, level, area, line);
+        return;
+    }
     char *text = cli_harmless(line, strlen(line));
     fprintf(stderr, "%s%svktrain: %s%s%s%s%s\n",
             live_shown && cli_can_redraw(stderr) ? "\r\033[K" : "",
@@ -343,14 +356,14 @@ static void log_line(void *user, vkt_log_level level, const char *area, const ch
 
 void cli_log_open(bool quiet, bool verbose)
 {
-    vkt_log_set(log_line, NULL, quiet ? VKT_LOG_WARN : verbose ? VKT_LOG_DEBUG : VKT_LOG_INFO);
+    vkt_log_set(cli_log_line, NULL, quiet ? VKT_LOG_WARN : verbose ? VKT_LOG_DEBUG : VKT_LOG_INFO);
 }
 
 /* Only rank 0 logs. The others log errors of `comm` alone: any of them may be the one that finds
  * another lost. */
 static void log_other_rank(void *user, vkt_log_level level, const char *area, const char *line)
 {
-    if (level == VKT_LOG_ERROR && !strcmp(area, "comm")) log_line(user, level, area, line);
+    if (level == VKT_LOG_ERROR && !strcmp(area, "comm")) cli_log_line(user, level, area, line);
 }
 
 void cli_log_other_rank(void)

@@ -165,12 +165,12 @@ static bool read_request(serve_predictor *p, asked *a)
         return false;
     }
     a->warnings = json_array();
-    vkt_log_set(keep_warning, a->warnings, VKT_LOG_WARN);
+    cli_log_keep(keep_warning, a->warnings);
     if (p->info->kind == VKT_DATA_KIND_TABLE)
         st = read_rows(p, a);
     else
         st = vkt_predictor_read_picture(p->model, a->r->body, a->r->n, "request", &a->in);
-    cli_log_open(true, false);
+    cli_log_keep(NULL, NULL);
     if (st == VKT_OK && a->in.n) return true;
     if (st == VKT_OK)
         http_refuse(a->r, 400, "there are no rows");

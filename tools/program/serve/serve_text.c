@@ -266,9 +266,9 @@ static bool begin(serve_text *s, uint32_t i, http_request *r)
         .cancelled = cancelled,
         .user = j
     };
-    vkt_log_set(said_to_the_client, NULL, VKT_LOG_ERROR);
+    cli_log_keep(said_to_the_client, NULL);
     vkt_status st = vkt_writer_begin(s->model, i, j->q.messages, &d, &j->n_prompt);
-    cli_log_open(true, false);
+    cli_log_keep(NULL, NULL);
     if (st != VKT_OK) {
         http_refuse(r, st == VKT_E_ARG || st == VKT_E_FORMAT ? 400 : 500, "%s", vkt_last_error());
         goto refused;

@@ -41,7 +41,7 @@ typedef struct ui_route {
 } ui_route;
 extern const ui_route *const ui_route_tables[]; /* NULL ends it */
 extern const ui_route ui_files_routes[], ui_data_routes[], ui_recipe_routes[], ui_recipes_routes[],
-    ui_start_routes[], ui_runs_routes[], ui_studies_routes[], ui_use_routes[], ui_bench_routes[];
+    ui_asks_routes[], ui_start_routes[], ui_runs_routes[], ui_studies_routes[], ui_use_routes[], ui_bench_routes[];
 
 /* Frees j. */
 void ui_answer(http_request *r, json_t *j);
@@ -98,6 +98,9 @@ void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_
             char *about);
 /* Refuses r with why it was cut, or with the error that the command, argv[1], has said. */
 void ui_refuse_said(http_request *r, const ui_said *said, const char *command);
+/* How far a command is, by the last line of what it has said that tells: {text, share, left}; NULL:
+ * none does. */
+json_t *ui_progress_of(const char *said);
 bool ui_asks_open(ui *u);
 bool ui_asks_step(ui *u); /* whether any is on its way: call it often then */
 void ui_asks_close(ui *u);

@@ -62,9 +62,12 @@ async function ask(path, how) {
   }
 }
 
-/* GET, or POST of an object as JSON. Throws Refused, whose message is for people. What the server does for it ends when
- * the signal is aborted. */
-export const api = (path, object, signal) => ask(path, object === undefined ? { signal } : { method: "POST", body: JSON.stringify(object), headers: { "Content-Type": "application/json" }, signal });
+/* GET, or POST of an object as JSON. Throws Refused, whose message is for people. With what waiting() gave, its Stop ends
+ * what the server does for it, and it shows how far that is. */
+export function api(path, object, wait = {}) {
+  const { signal, word } = wait, to = word ? path + (path.includes("?") ? "&" : "?") + "ask=" + word : path;
+  return ask(to, object === undefined ? { signal } : { method: "POST", body: JSON.stringify(object), headers: { "Content-Type": "application/json" }, signal });
+}
 export const send = (path, blob, signal) => ask(path, { method: "POST", body: blob, headers: { "Content-Type": "application/octet-stream" }, signal });
 
 /* ---- what parts show ---- */
@@ -75,16 +78,27 @@ export function say(text) { said.textContent = text; }
 
 export function note(text, title = "Not done. ") { return make("p", { className: "note", role: "alert" }, make("b", {}, title), text); }
 
-/* What takes long: its text, which show() changes, the seconds so far, and a button that stops it as end() does. */
+/* The share that is done, as a bar, and what is left, where the server knows them: { text, share, left }. */
+export function share(p) {
+  const percent = Math.floor(100 * p.share);
+  return make("span", { className: "share" }, make("progress", { max: 1, value: p.share, "aria-label": "Done so far" }), make("span", { className: "small" }, ` ${percent}%${p.left ? `, about ${p.left.trim()} left` : ""}`));
+}
+
+/* What takes long: its text, which show() changes, the seconds so far, how far it is, and a button that stops it as end() does. */
 export function waiting(text, stopped = () => {}) {
-  const control = new AbortController(), began = performance.now(), what = make("span", {}, text), soFar = make("span", { className: "small", "aria-hidden": "true" }), stop = make("button", { type: "button" }, "Stop");
+  const control = new AbortController(), began = performance.now(), what = make("span", {}, text), soFar = make("span", { className: "small", "aria-hidden": "true" }), far = make("span"), stop = make("button", { type: "button" }, "Stop");
+  const word = [...crypto.getRandomValues(new Uint8Array(8))].map(b => b.toString(16).padStart(2, "0")).join("");
   stop.onclick = () => { control.abort(); stopped(); };
-  const element = make("div", { className: "row waiting" }, what, soFar, stop);
-  const timer = setInterval(() => {
-    if (!element.isConnected) clearInterval(timer);
-    else soFar.textContent = Math.round((performance.now() - began) / 1000) + " s";
+  const element = make("div", { className: "row waiting" }, what, far, soFar, stop);
+  const timer = setInterval(async () => {
+    if (!element.isConnected) { clearInterval(timer); return; }
+    soFar.textContent = Math.round((performance.now() - began) / 1000) + " s";
+    try {
+      const got = await fetch("/api/asked" + query({ ask: word })), p = got.ok ? await got.json() : {};
+      if (p.share !== undefined) far.replaceChildren(share(p), make("span", { className: "small" }, " " + p.text.split(":")[0]));
+    } catch (e) { /* the request itself will say so */ }
   }, 1000);
-  return { element, signal: control.signal, end: () => control.abort(), show: t => { what.textContent = t; } };
+  return { element, signal: control.signal, word, end: () => control.abort(), show: t => { what.textContent = t; } };
 }
 
 /* What may be as it is. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "http_words.h"
 #include "ui.h"
 #include "ui_os.h"
 
@@ -14,6 +15,7 @@ typedef struct asked {
     ui_child *child;
     ui_done done;
     char *about;
+    char name[40]; /* by which the page asks how far it is; "": it does not */
     double seconds, until;
     char *out;
     size_t n_out;
@@ -50,6 +52,7 @@ void ui_ask(ui *u, http_request *r, const char *const *argv, double seconds, ui_
     bool started = ui_child_start(words, &a->child);
     free(words);
     if (started) {
+        if (!http_argument(r->query, "ask", a->name, sizeof a->name)) *a->name = 0;
         a->r = r;
         a->about = about;
         return;
@@ -142,3 +145,18 @@ void ui_asks_close(ui *u)
     free(u->asks);
     u->asks = NULL;
 }
+
+/* ?ask=: how far the request is that was sent with the same word; {}: unknown. */
+static void progress(ui *u, http_request *r, const json_t *in)
+{
+    const char *name = ui_text(r, in, "ask");
+    json_t *j = NULL;
+    for (asked *a = u->asks->list; name && *name && !j && a < u->asks->list + MOST_ASKS; a++)
+        if (a->r && !strcmp(a->name, name)) {
+            a->err[a->n_err] = 0;
+            j = ui_progress_of(a->err);
+        }
+    ui_answer(r, j ? j : json_object());
+}
+
+const ui_route ui_asks_routes[] = { { "/api/asked", UI_NOTHING, progress }, { 0 } };

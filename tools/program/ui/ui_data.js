@@ -270,7 +270,7 @@ async function look(panel, args) {
     looking = wait = waiting("Looking …");
     seen.prepend(wait.element);
     try {
-      const got = await api("/api/look", body, wait.signal);
+      const got = await api("/api/look", body, wait);
       const shown = turn === asked ? await results(got, state, correct) : null;
       if (turn !== asked || mine !== round) return;
       const focused = document.activeElement && document.activeElement.dataset.key;

@@ -5,7 +5,6 @@
 #include "cli.h"
 #include "ui.h"
 #include "ui_os.h"
-#include "ui_use.h"
 
 enum { MOST_RECIPE = 256 << 10 };
 
@@ -99,14 +98,13 @@ bool ui_recipe_is_fine(const ui *u, const char *text, size_t n, size_t *line, ch
 {
     vkt_config *c = NULL;
     *line = 0;
-    bool quiet = !ui_use_opens(); /* else what is wrong stands in the terminal, too */
-    if (quiet) vkt_log_set(keep_quiet, NULL, VKT_LOG_ERROR);
+    cli_log_keep(keep_quiet, NULL);
     vkt_status st = vkt_config_create(&c);
     if (st == VKT_OK) st = vkt_config_parse(c, text, n, "recipe");
     bool fine = st != VKT_OK || names_are_fine(u, c, text, line, why, cap);
     if (st == VKT_OK && fine) st = vkt_config_finish(c);
     vkt_config_destroy(&c);
-    if (quiet) cli_log_open(false, false);
+    cli_log_keep(NULL, NULL);
     if (st == VKT_OK) return fine;
     const char *said = vkt_last_error();
     if (!strncmp(said, "recipe:", 7)) {

@@ -10,44 +10,10 @@
 #include "ui_curves.h"
 #include "ui_histories.h"
 #include "ui_jobs.h"
+#include "ui_lists.h"
 #include "ui_os.h"
-#include "ui_runs.h"
-
-/* ---- the list, which is read again only now and then ---- */
 
 enum { MOST_SHOWN = 500, MOST_WORDS = 20, COLUMNS_MOST = 2000, FINDINGS_S = 120 };
-static struct {
-    vkt_run_info **lists;
-    size_t *n, n_lists;
-    double read, took; /* when, and how long it took */
-    char wrong[400];   /* why a folder of the roots could not be read; "": all could */
-} seen;
-
-static void forget_list(void)
-{
-    for (size_t i = 0; i < seen.n_lists; i++) vkt_runs_free(&seen.lists[i]);
-    free(seen.lists);
-    free(seen.n);
-    seen.lists = NULL;
-    seen.n = NULL;
-    seen.n_lists = 0;
-}
-
-static void read_list(const ui *u, bool again)
-{
-    double now = cli_now();
-    if (seen.lists && !again && now - seen.read < fmax(2, 20 * seen.took)) return;
-    forget_list();
-    seen.lists = cli_zeros(u->roots.n, sizeof *seen.lists);
-    seen.n = cli_zeros(u->roots.n, sizeof *seen.n);
-    *seen.wrong = 0;
-    for (size_t i = 0; i < u->roots.n; i++)
-        if (vkt_runs_list(u->roots.folder[i], &seen.lists[i], &seen.n[i]) != VKT_OK)
-            snprintf(seen.wrong, sizeof seen.wrong, "%s", vkt_last_error());
-    seen.n_lists = u->roots.n;
-    seen.read = cli_now();
-    seen.took = seen.read - now;
-}
 
 /* A trial of a study, which the study shows. */
 static bool is_trial(const char *dir)
@@ -61,20 +27,6 @@ static bool is_trial(const char *dir)
     bool is = ui_os_look(file, &e);
     free(file);
     return is;
-}
-
-void ui_runs_studies(const ui *u, void (*fn)(void *to, const char *dir), void *to)
-{
-    char dir[4200], last[4200] = "";
-    read_list(u, false);
-    for (size_t i = 0; i < seen.n_lists; i++)
-        for (size_t k = 0; k < seen.n[i]; k++) {
-            const char *run = seen.lists[i][k].dir, *slash = strrchr(run, '/');
-            if (!slash || strncmp(slash, "/trial-", 7) != 0) continue;
-            snprintf(dir, sizeof dir, "%.*s", (int)(slash - run), run);
-            if (strcmp(dir, last) != 0) fn(to, dir);
-            strcpy(last, dir);
-        }
 }
 
 /* ---- a run as JSON ---- */
@@ -120,34 +72,41 @@ static bool contains(const row *x, const char *word)
     return false;
 }
 
+/* What is asked of the table, and its answer: made on the thread that reads the list. */
+typedef struct asked_table {
+    char filter[1200], sort[80];
+    runs_options o;
+    const char *keyed[MOST_WORDS], *words[MOST_WORDS]; /* in `filter` */
+    size_t n_words, from, n;
+    json_t *answer;
+    bool refused;
+} asked_table;
+
 /* The words of a filter: KEY=VALUE and its like are the command's, others stand in a text of the
  * run. false: r was refused. */
-static bool keep_fitting(http_request *r, const char *filter, runs_options *o, table *t)
+static bool take_filter(http_request *r, const char *filter, asked_table *q)
 {
-    static char words[1200];
-    const char *keyed[MOST_WORDS];
-    o->filter.item = keyed;
-    snprintf(words, sizeof words, "%s", filter ? filter : "");
-    for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+    snprintf(q->filter, sizeof q->filter, "%s", filter ? filter : "");
+    q->o.filter.item = q->keyed;
+    for (char *word = strtok(q->filter, " "); word; word = strtok(NULL, " ")) {
         char key[64];
-        size_t n = strcspn(word, "=!<>~"), k = 0;
-        if (word[n]) {
-            snprintf(key, sizeof key, "%.*s", (int)n, word);
-            if (n >= sizeof key || runs_find_key(key) < 0 || o->filter.n == MOST_WORDS) {
-                http_refuse(r, 400, "'%.60s' is neither a field of a run nor an option of a recipe",
-                            key);
-                return false;
-            }
-            o->filter.item[o->filter.n++] = word;
-            continue;
+        size_t n = strcspn(word, "=!<>~");
+        snprintf(key, sizeof key, "%.*s", (int)n, word);
+        if (q->o.filter.n + q->n_words == MOST_WORDS) {
+            http_refuse(r, 400, "a filter has at most %d words", MOST_WORDS);
+            return false;
         }
-        for (size_t i = 0; i < t->n; i++)
-            if (contains(&t->rows[i], word)) t->rows[k++] = t->rows[i];
-        t->n = k;
+        if (!word[n]) {
+            q->words[q->n_words++] = word;
+        } else if (n < sizeof key && runs_find_key(key) >= 0) {
+            q->keyed[q->o.filter.n++] = word;
+        } else {
+            http_refuse(r, 400, "'%.60s' is neither a field of a run nor an option of a recipe",
+                        key);
+            return false;
+        }
     }
-    if (!runs_filter(o, t)) return true;
-    http_refuse(r, 400, "a filter is KEY=VALUE, or with != < > <= >= ~");
-    return false;
+    return true;
 }
 
 static size_t number_of(const http_request *r, const char *name, size_t usual, size_t most)
@@ -173,52 +132,73 @@ static json_t *runs_command(const ui *u, const runs_options *o, bool trials)
     return ui_json_command(argv);
 }
 
-static void answer_table(ui *u, http_request *r, table *t, runs_options *o)
+static void keep_fitting(asked_table *q, table *t)
 {
-    static char filter[1200], sort[80];
-    bool trials = number_of(r, "trials", 0, 1);
-    const char *s = ui_text(r, NULL, "filter");
-    snprintf(filter, sizeof filter, "%s", s ? s : "");
-    s = ui_text(r, NULL, "sort");
-    snprintf(sort, sizeof sort, "%s", s && *s ? s : "-started");
-    if (runs_find_key(sort + (*sort == '-')) < 0) {
-        http_refuse(r, 400, "sort: '%.60s' is neither a field of a run nor an option", sort);
-        return;
+    size_t k = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        bool fits = q->o.trials || !is_trial(t->rows[i].r->dir);
+        for (size_t w = 0; w < q->n_words && fits; w++) fits = contains(&t->rows[i], q->words[w]);
+        if (fits) t->rows[k++] = t->rows[i];
     }
-    o->sort = sort;
-    if (!trials) {
-        size_t k = 0;
-        for (size_t i = 0; i < t->n; i++)
-            if (!is_trial(t->rows[i].r->dir)) t->rows[k++] = t->rows[i];
-        t->n = k;
+    t->n = k;
+    q->refused = runs_filter(&q->o, t) != 0;
+}
+
+/* ui_lists_read */
+static void read_table(const ui_lists *l, void *about)
+{
+    asked_table *q = about;
+    table t = { 0 };
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_roots; i++) n += l->n[i];
+    t.rows = cli_zeros(n + 1, sizeof *t.rows);
+    for (size_t i = 0; i < l->n_roots; i++)
+        for (size_t k = 0; k < l->n[i]; k++) t.rows[t.n++].r = &l->of[i][k];
+    keep_fitting(q, &t);
+    if (!q->refused) {
+        runs_sort(&q->o, &t);
+        json_t *rows = json_array();
+        size_t from = q->from < t.n ? q->from : t.n;
+        for (size_t i = from; i < t.n && i < from + q->n; i++)
+            json_array_append_new(rows, info_json(t.rows[i].r));
+        q->answer = json_pack("{s:o, s:I, s:I}", "runs", rows, "from", (json_int_t)from, "all",
+                              (json_int_t)t.n);
+        if (*l->wrong) json_object_set_new(q->answer, "wrong", ui_json_text(l->wrong));
     }
-    if (!keep_fitting(r, filter, o, t)) return;
-    runs_sort(o, t);
-    size_t from = number_of(r, "from", 0, t->n), n = number_of(r, "n", 100, MOST_SHOWN);
-    json_t *rows = json_array();
-    for (size_t i = from; i < t->n && i < from + n; i++)
-        json_array_append_new(rows, info_json(t->rows[i].r));
-    json_t *j = json_pack("{s:o, s:I, s:I, s:o}", "runs", rows, "from", (json_int_t)from, "all",
-                          (json_int_t)t->n, "command", runs_command(u, o, trials));
-    if (*seen.wrong) json_object_set_new(j, "wrong", ui_json_text(seen.wrong));
-    ui_answer(r, j);
+    for (size_t i = 0; i < n; i++) vkt_config_destroy(&t.rows[i].config);
+    free(t.rows);
+}
+
+/* ui_lists_done */
+static void give_table(ui *u, http_request *r, void *about)
+{
+    asked_table *q = about;
+    if (q->refused) {
+        http_refuse(r, 400, "a filter is KEY=VALUE, or with != < > <= >= ~");
+    } else {
+        json_object_set_new(q->answer, "command", runs_command(u, &q->o, q->o.trials));
+        ui_answer(r, q->answer);
+    }
+    free(q);
 }
 
 static void runs(ui *u, http_request *r, const json_t *in)
 {
-    table t = { 0 };
-    runs_options o = { 0 };
-    size_t n = 0;
+    asked_table *q = cli_zeros(1, sizeof *q);
+    const char *s = ui_text(r, NULL, "sort");
     (void)in;
-    read_list(u, number_of(r, "again", 0, 1));
-    for (size_t i = 0; i < seen.n_lists; i++) n += seen.n[i];
-    t.rows = cli_zeros(n + 1, sizeof *t.rows);
-    for (size_t i = 0; i < seen.n_lists; i++)
-        for (size_t k = 0; k < seen.n[i]; k++) t.rows[t.n++].r = &seen.lists[i][k];
-    size_t all = t.n;
-    answer_table(u, r, &t, &o);
-    for (size_t i = 0; i < all; i++) vkt_config_destroy(&t.rows[i].config);
-    free(t.rows);
+    snprintf(q->sort, sizeof q->sort, "%s", s && *s ? s : "-started");
+    q->o.sort = q->sort;
+    q->o.trials = number_of(r, "trials", 0, 1);
+    q->from = number_of(r, "from", 0, SIZE_MAX);
+    q->n = number_of(r, "n", 100, MOST_SHOWN);
+    if (runs_find_key(q->sort + (*q->sort == '-')) < 0)
+        http_refuse(r, 400, "sort: '%.60s' is neither a field of a run nor an option", q->sort);
+    else if (take_filter(r, ui_text(r, NULL, "filter"), q)) {
+        ui_lists_ask(u, r, number_of(r, "again", 0, 1), read_table, give_table, q);
+        return;
+    }
+    free(q);
 }
 
 /* ---- one run ---- */
@@ -281,11 +261,25 @@ static void add_sample(json_t *j, const char *dir)
     vkt_free(text);
 }
 
+/* Of this folder alone: what lies below it would be read, too, and may be much. */
+static bool read_run(const char *dir, vkt_run_info **list)
+{
+    static const char *const marks[] = { "run.json", "metrics.jsonl", "checkpoints" };
+    char path[4200];
+    bool marked = false;
+    size_t n = 0;
+    *list = NULL;
+    for (size_t i = 0; i < CLI_COUNT(marks) && !marked; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, marks[i]);
+        marked = cli_exists(path);
+    }
+    return marked && vkt_runs_list(dir, list, &n) == VKT_OK && n == 1 && !strcmp((*list)->dir, dir);
+}
+
 /* The run's folder of the request, and what run.json says; NULL: r was refused. A run that was just
  * started has neither yet. */
 static char *run_of(ui *u, http_request *r, vkt_run_info **list)
 {
-    size_t n = 0;
     const char *text = ui_text(r, NULL, "run"), *why;
     char *real = text ? ui_roots_find(&u->roots, text, &why) : NULL;
     *list = NULL;
@@ -299,8 +293,7 @@ static char *run_of(ui *u, http_request *r, vkt_run_info **list)
             http_refuse(r, 404, "there is no such run");
         return NULL;
     }
-    vkt_runs_list(real, list, &n);
-    if (n == 1 && !strcmp((*list)->dir, real)) return real;
+    if (read_run(real, list)) return real;
     vkt_runs_free(list);
     if (ui_jobs_make(u->jobs, real))
         ui_answer(r, json_pack("{s:b}", "waiting", true));
@@ -409,7 +402,7 @@ static void set_note(ui *u, http_request *r, const json_t *in)
     if (!note) {
         http_refuse(r, 400, "note is missing");
     } else if (run && vkt_run_set_note(run, note) == VKT_OK) {
-        forget_list();
+        ui_lists_forget();
         ui_answer(r, json_pack("{s:o}", "command",
                                ui_json_command((const char *const[]) {
                                    "vktrain", "runs", ui_short(u, run), "--note", note, NULL })));
@@ -453,7 +446,7 @@ static void compare(ui *u, http_request *r, const json_t *in)
     char *dirs[MOST_COMPARED] = { 0 };
     row rows[MOST_COMPARED] = { 0 };
     const char *argv[MOST_COMPARED + 4] = { "vktrain", "runs" };
-    size_t n = 0, i, found, n_wanted = json_array_size(list);
+    size_t n = 0, i, n_wanted = json_array_size(list);
     json_t *paths = json_array(), *scores = json_array(), *options = json_array();
     vkt_option_info o;
     if (n_wanted < 2 || n_wanted > MOST_COMPARED) {
@@ -464,7 +457,7 @@ static void compare(ui *u, http_request *r, const json_t *in)
     {
         const char *why = "", *text = json_string_value(one);
         dirs[n] = text ? ui_roots_find(&u->roots, text, &why) : NULL;
-        if (!dirs[n] || vkt_runs_list(dirs[n], &infos[n], &found) != VKT_OK || found != 1) {
+        if (!dirs[n] || !read_run(dirs[n], &infos[n])) {
             n++;
             http_refuse(r, 404, "one of them is no run any more");
             goto out;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "runs_studies.h"
 #include "ui.h"
 #include "ui_jobs.h"
 #include "ui_os.h"
@@ -337,6 +338,21 @@ out:
 
 /* ---- the queue ---- */
 
+/* Of a study its own file tells, of others what they have printed. */
+static void add_progress(const ui *u, json_t *j, const ui_job *b)
+{
+    char said[4096];
+    json_t *p = NULL;
+    if (b->folder && !strcmp(b->kind, "study")) {
+        json_t *study = runs_study_json(b->folder), *share = json_object_get(study, "share");
+        if (share) p = json_pack("{s:s, s:O, s:s}", "text", "", "share", share, "left", "");
+        json_decref(study);
+    } else if (ui_jobs_said(u->jobs, b->id, said, sizeof said)) {
+        p = ui_progress_of(said);
+    }
+    if (p) json_object_set_new(j, "progress", p);
+}
+
 static json_t *job_json(const ui *u, const ui_job *b)
 {
     json_t *j =
@@ -347,6 +363,7 @@ static json_t *job_json(const ui *u, const ui_job *b)
     if (b->folder) json_object_set_new(j, "folder", ui_json_path(b->folder));
     if (!strcmp(b->state, "ended") && b->rc >= 0) json_object_set_new(j, "rc", json_integer(b->rc));
     if (*b->error) json_object_set_new(j, "error", ui_json_text(b->error));
+    if (!strcmp(b->state, "running")) add_progress(u, j, b);
     if (!strcmp(b->kind, "bench") || !strcmp(b->kind, "export"))
         for (size_t i = 1; b->argv[i] && b->argv[i + 1]; i++)
             if (!strcmp(b->argv[i], "--json") || !strcmp(b->argv[i], "-o") ||

@@ -8,8 +8,8 @@
 #include "runs_studies.h"
 #include "ui.h"
 #include "ui_jobs.h"
+#include "ui_lists.h"
 #include "ui_os.h"
-#include "ui_runs.h"
 #include "ui_studies.h"
 
 enum { REPORT_S = 300 };
@@ -46,29 +46,55 @@ static void add_study(json_t *names, json_t *all, const char *dir)
     free(file);
 }
 
+/* What is asked of the list, and its answer. */
 typedef struct found {
     json_t *names, *all;
+    char **jobs; /* folders of studies in the queue, which may have no trial yet */
+    size_t n_jobs;
 } found;
 
-static void add_of_trial(void *to, const char *dir)
+/* ui_lists_read. A study's folder stands beside each of its trials. */
+static void read_studies(const ui_lists *l, void *about)
 {
-    const found *f = to;
-    add_study(f->names, f->all, dir);
+    found *f = about;
+    char dir[4200], last[4200] = "";
+    f->names = json_array();
+    f->all = json_array();
+    for (size_t i = 0; i < f->n_jobs; i++) add_study(f->names, f->all, f->jobs[i]);
+    for (size_t i = 0; i < l->n_roots; i++)
+        for (size_t k = 0; k < l->n[i]; k++) {
+            const char *run = l->of[i][k].dir, *slash = strrchr(run, '/');
+            if (!slash || strncmp(slash, "/trial-", 7) != 0) continue;
+            snprintf(dir, sizeof dir, "%.*s", (int)(slash - run), run);
+            if (strcmp(dir, last) != 0) add_study(f->names, f->all, dir);
+            strcpy(last, dir);
+        }
+}
+
+/* ui_lists_done */
+static void give_studies(ui *u, http_request *r, void *about)
+{
+    found *f = about;
+    const char *argv[40] = { "vktrain", "runs", "--studies" };
+    for (size_t i = 0; i < u->roots.n && i < 30; i++) argv[3 + i] = ui_short(u, u->roots.folder[i]);
+    ui_answer(r, json_pack("{s:o, s:o}", "studies", f->all, "command", ui_json_command(argv)));
+    json_decref(f->names);
+    for (size_t i = 0; i < f->n_jobs; i++) free(f->jobs[i]);
+    free(f->jobs);
+    free(f);
 }
 
 static void studies(ui *u, http_request *r, const json_t *in)
 {
-    found f = { json_array(), json_array() };
+    found *f = cli_zeros(1, sizeof *f);
     (void)in;
+    f->jobs = cli_zeros(ui_jobs_count(u->jobs) + 1, sizeof *f->jobs);
     for (size_t i = 0; i < ui_jobs_count(u->jobs); i++) {
         ui_job b = ui_jobs_get(u->jobs, i);
-        if (b.folder && !strcmp(b.kind, "study")) add_study(f.names, f.all, b.folder);
+        if (b.folder && !strcmp(b.kind, "study"))
+            f->jobs[f->n_jobs++] = strcpy(cli_grow(NULL, strlen(b.folder) + 1), b.folder);
     }
-    ui_runs_studies(u, add_of_trial, &f);
-    json_decref(f.names);
-    const char *argv[40] = { "vktrain", "runs", "--studies" };
-    for (size_t i = 0; i < u->roots.n && i < 30; i++) argv[3 + i] = ui_short(u, u->roots.folder[i]);
-    ui_answer(r, json_pack("{s:o, s:o}", "studies", f.all, "command", ui_json_command(argv)));
+    ui_lists_ask(u, r, false, read_studies, give_studies, f);
 }
 
 /* ---- one ---- */

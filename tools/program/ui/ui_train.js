@@ -1,5 +1,5 @@
 /* The part Train: a recipe, a device, what it will need; the queue; the run that is watched. */
-import { api, choice, command, field, go, make, nameOf, note, number, query, say, tab, waiting } from "./ui.js";
+import { api, choice, command, field, go, make, nameOf, note, number, query, say, share, tab, waiting } from "./ui.js";
 import { asking, duration, every, runView } from "./ui_run.js";
 
 let form = null, view = null, endPolls = null;
@@ -24,14 +24,14 @@ function newForm() {
   async function plan() {
     const wait = waiting("The plan is made …");
     out.replaceChildren(wait.element);
-    try { out.replaceChildren(planView(await api("/api/plan", body(), wait.signal))); say("The plan is there"); }
+    try { out.replaceChildren(planView(await api("/api/plan", body(), wait))); say("The plan is there"); }
     catch (e) { failed(e); }
   }
   async function measure() {
     const wait = waiting("Twenty steps are made, and thrown away …");
     out.replaceChildren(wait.element);
     try {
-      const [p, j] = [await api("/api/measure", body(), wait.signal), await api("/api/plan", body(), wait.signal)], steps = /^ +steps: (\d+)/m.exec(j.configuration);
+      const [p, j] = [await api("/api/measure", body(), wait), await api("/api/plan", body(), wait)], steps = /^ +steps: (\d+)/m.exec(j.configuration);
       const text = `A step takes ${number(p.step_ms)} ms on ${p.device}${steps ? `: ${(+steps[1]).toLocaleString("en")} steps take about ${duration(p.step_ms / 1000 * +steps[1])}, and evaluations a little more` : ""}.`;
       out.replaceChildren(make("p", {}, text), planView(j));
       say(text);
@@ -81,7 +81,7 @@ const when = t => t ? new Date(1000 * t).toLocaleString("en", { dateStyle: "medi
 const ends = { 0: "done", 1: "failed", 2: "refused", 3: "no device", 4: "data or file error", 5: "out of memory", 6: "device lost", 130: "stopped", 137: "killed" };
 export const stateOfJob = j => j.state === "running" && j.stopping ? "stopping" : j.state !== "ended" ? j.state : j.rc === undefined ? "ended" : ends[j.rc] || `ended with ${j.rc}`;
 
-function jobRow(j) {
+function jobRow(j, far) {
   const row = make("tr");
   const open = j.folder && j.kind === "train" ? make("a", { href: "#train" + query({ run: j.folder }) }, nameOf(j.folder))
     : j.folder ? make("a", { href: "#studies" + query({ study: j.folder }) }, nameOf(j.folder)) : make("span", { className: "name" }, j.file ? nameOf(j.file) : j.kind);
@@ -95,7 +95,7 @@ function jobRow(j) {
   }));
   if (j.state !== "running") buttons.append(asking("Forget", () => api("/api/job/forget", { id: j.id })));
   for (const b of buttons.querySelectorAll("button")) b.setAttribute("aria-label", `${b.textContent}: ${j.folder ? nameOf(j.folder) : j.kind}`);
-  row.append(make("td", {}, open), make("td", {}, make("b", {}, stateOfJob(j)), j.error && j.rc !== 130 ? make("div", { className: "small wide" }, j.error) : null), make("td", {}, when(j.ended || j.started || j.queued)), buttons);
+  row.append(make("td", {}, open), make("td", {}, make("b", {}, stateOfJob(j)), far, j.error && j.rc !== 130 ? make("div", { className: "small wide" }, j.error) : null), make("td", {}, when(j.ended || j.started || j.queued)), buttons);
   return row;
 }
 
@@ -103,13 +103,15 @@ function jobRow(j) {
 export function queueView(kinds) {
   const body = make("tbody"), nothing = make("p", { className: "small" }, "The queue is empty.");
   const table = make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Queue" }, make("table", {}, make("thead", {}, make("tr", {}, ...["what", "state", "time", "actions"].map(t => make("th", { scope: "col" }, t)))), body));
-  let before = "";
+  let before = "", far = new Map();
   const step = async () => {
-    const jobs = (await api("/api/jobs")).jobs.filter(j => !kinds || kinds.includes(j.kind)), now = JSON.stringify(jobs);
+    const jobs = (await api("/api/jobs")).jobs.filter(j => !kinds || kinds.includes(j.kind)), now = JSON.stringify(jobs, (k, v) => k === "progress" ? undefined : v);
+    if (now !== before) far = new Map(jobs.map(j => [j.id, make("div")]));
+    for (const j of jobs) far.get(j.id).replaceChildren(...(j.progress ? [share(j.progress)] : []));
     if (now === before) return;
     before = now;
     const at = document.activeElement, kept = body.contains(at) ? at.getAttribute("aria-label") : null;
-    body.replaceChildren(...jobs.map(jobRow));
+    body.replaceChildren(...jobs.map(j => jobRow(j, far.get(j.id))));
     table.hidden = !jobs.length;
     nothing.hidden = jobs.length > 0;
     if (kept) { const b = [...body.querySelectorAll("button")].find(x => x.getAttribute("aria-label").split(": ")[1] === kept.split(": ")[1]); if (b) b.focus(); }

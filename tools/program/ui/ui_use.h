@@ -9,7 +9,7 @@
 /* Writes a token of each text that is being written; whether there is any: call it at once again
  * then. */
 bool ui_use_step(ui *u);
-/* Whether a model is being opened, by a thread of its own: then the log's sink stays as it is. */
+/* Whether a model is being opened, by a thread of its own. */
 bool ui_use_opens(void);
 void ui_use_close(void);
 
