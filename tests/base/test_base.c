@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "base/os.h"
+#include "base/progress.h"
 #include "base/words.h"
 #include "comma_locale.h"
 #ifdef _WIN32
@@ -476,6 +477,32 @@ static void the_last_error_is_kept(void **state)
     vkt_log_set(NULL, NULL, VKT_LOG_INFO);
 }
 
+/* The first line after a second, later ones after a tenth of the time, ten seconds at most; nothing
+ * of work that has not begun or is done. */
+static void long_work_says_how_far_it_is(void **state)
+{
+    (void)state;
+    vkt__progress p = vkt__progress_begin("counting things");
+    vkt_log_set((vkt_log_fn)test_log_sink, NULL, VKT_LOG_INFO);
+    test_log[0] = 0;
+    vkt__progress_at(&p, 3, 10);
+    assert_string_equal(test_log, "");
+    p.began -= 6, p.said -= 6;
+    vkt__progress_at(&p, 0, 10);
+    vkt__progress_at(&p, 10, 10);
+    assert_string_equal(test_log, "");
+    vkt__progress_at(&p, 3, 10);
+    REQUIRE_LOGGED("counting things: 3 of 10, about 14 s left");
+    test_log[0] = 0;
+    p.began -= 44, p.said -= 4; /* of 50 s */
+    vkt__progress_at(&p, 5, 10);
+    assert_string_equal(test_log, "");
+    p.said -= 2;
+    vkt__progress_at(&p, 5, 10);
+    REQUIRE_LOGGED("counting things: 5 of 10, about 50 s left");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+}
+
 #ifndef _WIN32
 /* Without a home: a folder in /tmp, where others may have been first. */
 static void a_cache_elsewhere_is_this_users_alone(void **state)
@@ -632,6 +659,7 @@ int main(void)
         cmocka_unit_test(only_some_folders_are_opened),
 #endif
         cmocka_unit_test(other_programs_are_run),
+        cmocka_unit_test(long_work_says_how_far_it_is),
         cmocka_unit_test(names_aside_differ),
         cmocka_unit_test(errors_name_the_file_that_was_meant),
         cmocka_unit_test(numbers_ignore_the_locale),

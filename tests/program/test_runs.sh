@@ -211,4 +211,20 @@ mkdir -p many/deep/er && mv many/1??? many/deep/er
 runs many --csv && cp log first
 runs many --csv && cmp -s first log || fail "the order differs from time to time"
 [ "$(grep -c '^many/deep/er/1[0-9]*,' log)" = 1000 ] && [ "$(grep -c '^many/' log)" = 2000 ] || fail "runs in deeper folders"
+# ---- a folder that can't be read hides its own runs alone, and is named; root may read all
+mkdir -p shut/in
+cp -r runs/a shut/open && cp -r runs/a shut/in/of-another && cp -r runs/a shut/too
+chmod 0 shut/in shut/too
+cp "$program" vktrain && chmod 755 . vktrain && chmod -R a+rX shut/open && chmod 755 shut
+as=()
+[ "$(id -u)" != 0 ] || as=(setpriv --reuid=1234 --regid=1234 --clear-groups)
+if [ "$(id -u)" != 0 ] || "${as[@]}" ./vktrain --version >/dev/null 2>&1; then
+    "${as[@]}" ./vktrain runs shut --csv >out 2>log || fail "the runs of a folder with some that are shut"
+    [ "$(cut -d, -f1 out | tail -n +2)" = shut/open ] || fail "the runs that can be read"
+    has "warning: .*'shut/in/run.json': Permission denied, nor 1 folder more: runs in them are not listed"
+    ! "${as[@]}" ./vktrain runs shut/too >out 2>log && grep -q 'error: .*Permission denied' log || fail "the folder that is named can't be read"
+else
+    echo "test_runs: no setpriv here: what can't be read was not tested"
+fi
+chmod 700 shut/in shut/too
 echo "test_runs: passed"

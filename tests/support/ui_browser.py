@@ -1,6 +1,6 @@
 """The page of vktrain ui in a browser, by mouse and by keyboard alone: ui_browser.py SAID ROOT [FOLDER]. SAID: what the program printed; FOLDER: for
 screenshots. With VKT_AXE=axe.min.js (npm's axe-core) accessibility is checked, too."""
-import math, os, re, struct, sys, time, wave, zipfile
+import math, os, re, struct, sys, time, wave, zipfile, zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
 from browser import Browser
@@ -77,6 +77,11 @@ with wave.open(f"{root}/data/tone.wav", "wb") as w:
     w.setnchannels(1), w.setsampwidth(2), w.setframerate(44100)
     w.writeframes(struct.pack("<441h", *(int(9000 * math.sin(2 * math.pi * i / 441)) for i in range(441))) * 9000)
 with open(f"{root}/data/big.csv", "w") as f: f.write("a,b,c\n" + "".join(f"{i},{i % 7},x{i % 5}\n" for i in range(100000)) * 40)
+def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+for i in range(120):
+    os.makedirs(f"{root}/large/{'ab'[i % 2]}", exist_ok=True)
+    line = b"\0" + bytes(x * (i + 1) % 251 for x in range(9000))
+    with open(f"{root}/large/{'ab'[i % 2]}/{i}.png", "wb") as f: f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 3000, 3000, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(line * 3000, 1)) + chunk(b"IEND", b""))
 with zipfile.ZipFile("photos.zip", "w", zipfile.ZIP_DEFLATED) as z:
     for kind in ("red", "green"):
         for k in range(10): z.write(f"{root}/data/pictures/{kind}/{k}.png", f"photos/{kind}/{k} \u00e4%.png")
@@ -186,7 +191,14 @@ try:
     look("sound")
     lap("a sound")
 
-    # What takes long can be stopped.
+    # What takes long says how far it is, and can be stopped.
+    b("Page.navigate", url=link.split("?")[0] + "#data?path=large")
+    wait("how far it is", "$('.waiting progress') && $('.waiting progress').value > 0 && /[0-9]+%, about [0-9]+ s left reading /.test($('.waiting').textContent)")
+    look_while = [run(f"document.documentElement.scrollWidth - innerWidth") for w in (390, 1200) if not size(w)]
+    assert max(look_while) <= 0, look_while
+    click(".waiting button", "Stop")
+    wait("it has stopped", "$('.note', 'It was stopped.') && !$('.waiting')")
+    wait("so it can be chosen again", "!document.querySelector('[aria-busy=true]')")
     b("Page.navigate", url=link.split("?")[0] + "#data?path=data/big.csv")
     wait("it looks", "$('.waiting', 'Looking') && $('.waiting button', 'Stop')")
     click(".waiting button", "Stop")

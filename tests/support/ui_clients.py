@@ -1,5 +1,5 @@
 """Clients of vktrain ui, mostly hostile, for tests/program/test_ui.sh: ui_clients.py PORT PID SAID ROOT OUTSIDE. SAID: what it printed."""
-import json, os, re, shutil, sys, threading, time, wave
+import json, os, re, shutil, struct, sys, threading, time, wave, zlib
 sys.dont_write_bytecode = True
 from http_asks import Server, expect, lap
 
@@ -150,6 +150,32 @@ expect("a range of what is no sound", ask("GET", "/api/file?path=data/table.csv"
 expect("a range of what is outside", ask("GET", "/api/file?path=../outside/secret.csv", Range="bytes=0-9"), 403)
 os.remove(root + "/in/long.wav")
 lap("paths")
+
+# ---- long work says how far it is, and what is too much is cut
+
+os.makedirs(root + "/in/large/a"), os.makedirs(root + "/in/large/b")
+def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+for i in range(60):
+    line = b"\0" + bytes(x * (i + 1) % 251 for x in range(9000))
+    open(f"{root}/in/large/{'ab'[i % 2]}/{i}.png", "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 3000, 3000, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(line * 3000, 1)) + chunk(b"IEND", b""))
+answers, shares = [], []
+t = threading.Thread(target=lambda: answers.append(ask("POST", "/api/look?ask=mine", json.dumps({"path": "in/large"}), Content_Type="application/json")))
+t.start()
+while t.is_alive():
+    far = json.loads(expect("how far", get("/api/asked", ask="mine"), 200)[1])
+    if far and far not in shares: shares.append(far)
+    assert json.loads(get("/api/asked", ask="another")[1]) == json.loads(get("/api/asked", ask="")[1]) == {}
+    time.sleep(0.1)
+t.join()
+expect("the look", answers[0], 200, "classes")
+assert shares and all(0 < f["share"] < 1 and f["text"].startswith("reading ") and f["left"].endswith(" s") for f in shares), shares
+assert get("/api/asked", ask="mine")[1] == b"{}"
+shutil.rmtree(root + "/in/large")
+with open(root + "/in/wide.csv", "w") as f:  # init says each value, in all 18 MB
+    f.write("a,label\n" + "".join(f"{chr(97 + i % 24) * 750000},{i % 2}\n" for i in range(72)))
+expect("an answer that is too much", post("/api/look", {"path": "in/wide.csv"}), 413, "vktrain init said more than 16 MiB, the page's limit")
+os.remove(root + "/in/wide.csv")
+lap("progress, an answer that is too much")
 
 # ---- recipes
 

@@ -62,6 +62,8 @@ def stop_and_resume(ui):
     refused(409, "already", ui.post, "/api/start/train", recipe="digits", run="waits")
     run = first["folder"]
     ui.until("its first steps", lambda: steps_of(ui, run) > 20)
+    far = ui.until("how far it is", lambda: (ui.job(first["id"]) or {}).get("progress"))
+    assert 0 < far["share"] < 1 and far["text"].startswith("step ") and far["left"], far
     assert ui.job(second["id"])["state"] == "queued" and ui.get("/api/run", run=second["folder"]) == {"waiting": True}
     ui.post("/api/job/stop", id=second["id"])
     assert ui.job(second["id"])["state"] == "ended" and not os.path.exists("waits")
@@ -237,6 +239,44 @@ def texts(ui):
     refused(409, "no language model", ui.post, "/v1/completions", **ask)
 
 
+def aside(ui):
+    """While thousands of runs are read other requests are answered; a folder of many is refused as a run at once."""
+    text = open("straight/run.json").read()
+    for i in range(4000):
+        os.makedirs(f"crowd/{i}")
+        open(f"crowd/{i}/run.json", "w").write(text)
+    n = 0
+    for _ in range(20):  # a machine may be so fast, or so busy, that it takes some tries
+        got = []
+        t = threading.Thread(target=lambda: got.append(ui.get("/api/runs", again=1, filter="crowd", n=3)))
+        t.start()
+        while t.is_alive():
+            ui.get("/api/roots")
+            n += t.is_alive()
+        t.join()
+        assert got[0]["all"] == 4000 and len(got[0]["runs"]) == 3, got
+        if n >= 10: break
+    assert n >= 10, n
+    several = [threading.Thread(target=lambda i=i: got.append(ui.get("/api/runs", sort="-best" if i % 2 else "run", **{"from": 3999, "n": 9}))) for i in range(8)]
+    for t in several: t.start()
+    for t in several: t.join()
+    assert len(got) == 9 and all(len(g["runs"]) == min(9, g["all"] - 3999) for g in got[1:]), got
+    refused(404, "no run", ui.get, "/api/run", run="crowd")
+    refused(404, "no run any more", ui.post, "/api/compare", runs=["straight", "crowd"])
+    shutil.rmtree("crowd")
+    ui.get("/api/runs", again=1)
+
+
+def studies(ui):
+    """A study in the queue tells its share; the list has it."""
+    j = ui.post("/api/start/study", recipe="digits", kind="lr", points="3", steps="300")
+    ui.until("how far it is", lambda: 0 < ((ui.job(j["id"]) or {}).get("progress") or {}).get("share", 0) < 1 or ui.job(j["id"])["state"] == "ended")
+    assert ui.ended(j["id"])["rc"] == 0
+    assert "progress" not in ui.job(j["id"])
+    one = ui.get("/api/studies")["studies"]
+    assert [s["share"] for s in one] == [1] and one[0]["ended"] == one[0]["trials"] >= 3, one
+
+
 def what_is_missing():
     """A folder of --root that is gone is named, and the runs of the rest are listed."""
     os.mkdir("gone")
@@ -280,6 +320,8 @@ try:
     predictions(ui)
     opening(ui)
     texts(ui)
+    aside(ui)
+    studies(ui)
     assert ui.close() == 130
     what_is_missing()
     ending()

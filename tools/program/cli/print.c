@@ -333,6 +333,17 @@ void cli_log_keep(vkt_log_fn fn, void *user)
     kept_for = user;
 }
 
+/* Where people read along, one line in ten seconds; the page, which reads a pipe, gets all. */
+static bool is_time_for_progress(void)
+{
+    enum { SECONDS_BETWEEN_LINES = 10 };
+    static _Atomic double told;
+    double now = cli_now();
+    if (cli_is_terminal(stderr) && told > 0 && now < told + SECONDS_BETWEEN_LINES) return false;
+    told = now;
+    return true;
+}
+
 /* Each write starts with an erase and is one call, so that lines from loader threads do not mix
  * with it. */
 void cli_log_line(void *user, vkt_log_level level, const char *area, const char *line)
@@ -341,6 +352,7 @@ void cli_log_line(void *user, vkt_log_level level, const char *area, const char 
     static const cli_paint paint[] = { CLI_RED, CLI_YELLOW, CLI_PLAIN, CLI_DIM };
     (void)user;
     bool debug = level == VKT_LOG_DEBUG;
+    if (!strcmp(area, "progress") && !is_time_for_progress()) return;
     if (kept_by) {
         kept_by(kept_for, level, area, line);
         return;
