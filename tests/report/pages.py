@@ -4,11 +4,11 @@ Letters are those of src/formats/font on every machine. Golden are boxes of elem
 import base64, glob, json, os, pathlib, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import browser, planted_pages
+import browser, golden_page, planted_pages
 
 root = pathlib.Path(__file__).resolve().parents[2]
 golden, program, update = root / "tests/golden/pages", os.path.abspath(sys.argv[1]), "--update" in sys.argv
-WIDTHS, SMALLER, LIMIT_MS = (1280, 768, 390), 12, 2000
+WIDTHS, LIMIT_MS = (1280, 768, 390), 2000
 bad = []
 
 
@@ -22,14 +22,6 @@ def report(*arguments):
     if done.returncode: sys.exit(f"pages: FAILED: {' '.join(arguments)}: {done.stderr}")
 
 
-def font(name):
-    return base64.b64encode((root / f"src/formats/font/{name}.ttf").read_bytes()).decode()
-
-
-PIN = """(async () => { const s = document.createElement('style'); s.textContent = `
-@font-face{font-family:G;src:url(data:font/ttf;base64,%s)}@font-face{font-family:G;font-weight:bold;src:url(data:font/ttf;base64,%s)}
-*{font-family:G,sans-serif!important}`; document.head.append(s); await document.fonts.load('12px G'); await document.fonts.load('bold 12px G');
-return document.fonts.check('12px G') && [...document.fonts].every(f => f.status == 'loaded'); })()""" % (font("sans"), font("sans-bold"))
 BOXES = """[...document.querySelectorAll('h1,h2,.facts div,.note,figure,.scroll,details,main>p,main>ul')].map(e => { const r = e.getBoundingClientRect();
 return [e.tagName.toLowerCase() + (e.className ? '.' + e.className : ''), r.x, r.y + scrollY, r.width, r.height].map(v => typeof v == 'number' ? Math.round(v) : v); })"""
 # What is wrong with a layout, whatever the golden one is.
@@ -46,22 +38,10 @@ for (const f of document.querySelectorAll('figure:not(.bars)')) { const seen = [
     if (r.left < box.left - 2 || r.right > box.right + 4 || r.top < box.top - 2 || r.bottom > box.bottom + 2) bad.push(title + ": '" + t.textContent + "' stands outside"); } }
 for (const e of document.querySelectorAll('h1,h2,p,li,dd,.note')) if (e.scrollWidth > e.clientWidth + 2) bad.push('cut: ' + e.textContent.slice(0, 60));
 return bad; })()"""
-SMALL = """(async (full, by) => { const i = new Image(); i.src = 'data:image/png;base64,' + full; await i.decode(); const c = document.createElement('canvas');
-c.width = Math.round(i.width / by); c.height = Math.round(i.height / by); const g = c.getContext('2d'); g.imageSmoothingQuality = 'high'; g.drawImage(i, 0, 0, c.width, c.height);
-return [c.toDataURL('image/png').split(',')[1], c.width, c.height]; })"""
-# Means over 3 x 3 pixels of both pictures: the mean difference, and the share of places that differ by more than 15 of 255.
-COMPARE = """(async (a, b) => { const load = async p => { const i = new Image(); i.src = 'data:image/png;base64,' + p; await i.decode(); return i; };
-const [x, y] = [await load(a), await load(b)], w = Math.min(x.width, y.width), h = Math.min(x.height, y.height);
-const pixels = i => { const c = document.createElement('canvas'); c.width = w; c.height = h; const g = c.getContext('2d'); g.drawImage(i, 0, 0); return g.getImageData(0, 0, w, h).data; };
-const p = pixels(x), q = pixels(y); let sum = 0, far = 0, n = 0;
-for (let r = 0; r + 3 <= h; r += 3) for (let c = 0; c + 3 <= w; c += 3) for (let k = 0; k < 3; k++) { let d = 0;
-  for (let j = 0; j < 9; j++) { const at = 4 * ((r + (j / 3 | 0)) * w + c + j % 3) + k; d += p[at] - q[at]; }
-  d = Math.abs(d) / 9; sum += d; far += d > 15; n++; }
-return [sum / n, far / n, x.width - y.width, x.height - y.height]; })"""
 
 
 def call(function, *arguments):
-    return b.run(f"{function}({','.join(json.dumps(a) for a in arguments)})")
+    return golden_page.call(b, function, *arguments)
 
 
 def check_boxes(name, width, boxes, known):
@@ -75,21 +55,15 @@ def check_boxes(name, width, boxes, known):
 
 
 def check_picture(key, full):
-    small, *_ = call(SMALL, base64.b64encode(full).decode(), SMALLER)
-    path = golden / f"{key}.png"
-    if update: return path.write_bytes(base64.b64decode(small))
-    if not say(path.exists(), f"{path.name} is not there: --update makes it"): return
-    mean, far, dw, dh = call(COMPARE, small, base64.b64encode(path.read_bytes()).decode())
-    if not say(mean < 1 and far < .001 and abs(dw) <= 1 and abs(dh) <= 10, f"{key}: the mean difference is {mean:.2f} of 255, {100 * far:.2f}% of the places differ, size by {dw}, {dh}"):
-        keep = pathlib.Path(os.environ.get("VKT_PAGES_OUT", "."))
-        (keep / f"{key}-is.png").write_bytes(base64.b64decode(small))
+    differs = golden_page.picture_differs(b, golden / f"{key}.png", full, update)
+    say(not differs, differs)
 
 
 def check_page(name, path, known):
     for width in WIDTHS:
         for dark in (False, True):
             b.open(path, width, dark=dark)
-            say(b.run(PIN), f"{name}: the letters were not taken")
+            say(b.run(golden_page.PIN), f"{name}: the letters were not taken")
             if not dark:
                 check_boxes(name, width, b.run(BOXES), known)
                 for what in b.run(SOUND): say(False, f"{name} at {width} pixels: {what}")

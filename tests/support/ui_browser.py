@@ -3,12 +3,16 @@ screenshots. With VKT_AXE=axe.min.js (npm's axe-core) accessibility is checked, 
 import math, os, re, struct, sys, time, wave, zipfile, zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "report"))
+import golden_page
 from browser import Browser
 
 said, root, shots = sys.argv[1], os.path.realpath(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None
 began = time.time()
 b = Browser()
 axe = open(os.environ["VKT_AXE"]).read() if os.environ.get("VKT_AXE") else None
+GOLDEN = (("table", "data?path=data/table.csv", "$('.columns')"), ("pictures", "data?path=data/pictures", "$('.thumbs img')"), ("chat", "data?path=data/chat.jsonl", "$('.talk')"),
+          ("recipe", "recipe", "$('textarea') && $('textarea').value.includes('digits')"), ("train", "train", "$('form')"), ("runs", "runs", "$('p', 'no runs that fit')"),
+          ("studies", "studies", "$('form')"), ("use", "use", "$('h1', 'Use')"), ("bench", "bench", "$('h1')"))
 HELP = "window.$ = (css, text) => [...document.querySelectorAll(css)].find(e => e.offsetParent && (text === undefined || (e.textContent + ' ' + (e.ariaLabel || '')).includes(text)));"
 
 
@@ -227,5 +231,27 @@ try:
     assert sorted(os.listdir(f"{root}/photos")) == ["green", "red"] and open(f"{root}/photos/red/3 \u00e4%.png", "rb").read() == open(f"{root}/data/pictures/red/3.png", "rb").read()
     if b.complaints(): sys.exit(f"the console says {b.complaints()}")
     lap("a zip")
+
+    # What they look like: tests/golden/ui, made anew by VKT_UPDATE=1.
+    b("Page.setBypassCSP", enabled=True)  # for the test's font alone
+    golden, wrong = golden_page.root / "tests/golden/ui", []
+    for name, at, there in GOLDEN:
+        b("Page.navigate", url="about:blank")
+        b("Page.navigate", url=link.split("?")[0] + "#" + at)
+        wait(name, there)
+        wait("it is quiet", "!document.querySelector('[aria-busy=true],.waiting') && [...document.images].every(i => i.complete)")
+        assert b.run(golden_page.PIN), "the letters were not taken"
+        run(f"""const here = {root!r}, w = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), at = [];
+            while (w.nextNode()) at.push(w.currentNode);
+            for (const t of at) t.textContent = t.textContent.replaceAll(here, '/home/me/photos');
+            for (const i of document.querySelectorAll('input')) if (i.value.startsWith(here)) i.value = i.value.replace(here, '/home/me/photos');""")
+        for width, dark in ((390, False), (1200, False), (1200, True), (2560, True)):
+            size(width, dark)
+            b.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+            wrong.append(golden_page.picture_differs(b, golden / f"{name}-{width}-{'dark' if dark else 'light'}.png", b.picture(), os.environ.get("VKT_UPDATE")))
+        size(1200)
+    wrong = [w for w in wrong if w]
+    if wrong: sys.exit("golden pages: " + "; ".join(wrong))
+    lap("golden pages")
 finally:
     b.close()

@@ -50,8 +50,10 @@ static double option_of(const json_t *s, const char *name)
 static double share_of(const json_t *s, size_t ended)
 {
     const json_t *trials = json_object_get(s, "trials"), *t;
-    double all = fmax(option_of(s, "trials"), (double)json_array_size(trials)), spent = 0,
-           minutes = option_of(s, "minutes");
+    bool search = !strcmp(text_of(s, "kind"), "search");
+    double all = fmax(search ? option_of(s, "trials") : 0, (double)json_array_size(trials)),
+           minutes = strcmp(text_of(s, "kind"), "auto") ? 0 : option_of(s, "minutes"), spent = 0;
+    if (!strcmp(text_of(s, "status"), "done")) return 1;
     size_t i;
     json_array_foreach((json_t *)(uintptr_t)trials, i, t)
     {
