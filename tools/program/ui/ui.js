@@ -78,7 +78,7 @@ export function say(text) { said.textContent = text; }
 
 export function note(text, title = "Not done. ") { return make("p", { className: "note", role: "alert" }, make("b", {}, title), text); }
 
-/* The share that is done, as a bar, and what is left, where the server knows them: { text, share, left }. */
+/* How far work has come, as a bar, and how long the rest will take, where the server knows: { text, share, left }. */
 export function share(p) {
   const percent = Math.floor(100 * p.share);
   return make("span", { className: "share" }, make("progress", { max: 1, value: p.share, "aria-label": "Done so far" }), make("span", { className: "small" }, ` ${percent}%${p.left ? `, about ${p.left.trim()} left` : ""}`));

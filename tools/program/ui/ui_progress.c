@@ -1,5 +1,5 @@
 /* ui.h: how far a command is, by what it has printed. Its lines are for people, and the page shows
- * them as they are; what is read of them is a share and the time that is left. */
+ * them; this file reads a share and the remaining time out of them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

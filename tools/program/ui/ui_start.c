@@ -338,7 +338,7 @@ out:
 
 /* ---- the queue ---- */
 
-/* Of a study its own file tells, of others what they have printed. */
+/* A study's file says how far it is; for all else, what was printed. */
 static void add_progress(const ui *u, json_t *j, const ui_job *b)
 {
     char said[4096];
