@@ -1,6 +1,6 @@
 """The page and the server of Windows' program, under Wine, asked from outside: who may, which paths, what a page writes, a table's answers.
 usage: page.py PROGRAM      in an empty folder; PROGRAM starts vktrain.exe under Wine"""
-import http.client, json, os, pathlib, re, socket, subprocess, sys, time
+import http.client, json, os, pathlib, re, socket, subprocess, sys, time, urllib.parse
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
 from ui_client import Refused, Ui
 
@@ -48,10 +48,12 @@ def paths(ui, outside):
     ui.answer(*ui.raw("POST", "/api/upload?to=in&name=a/b.csv", b"x,y\n1,2\n", {"Content-Type": "application/octet-stream"}))
     assert open("in/a/b.csv").read() == "x,y\n1,2\n"
     assert ui.get("/api/head", path="in/a/b.csv")["text"] == "x,y\n1,2\n"
-    # Names that differ by case alone are one here: both are named, and nothing is written over.
-    for name in ("A/c.csv", "a/B.csv"):
-        refused(409, "the same as", lambda: ui.answer(*ui.raw("POST", "/api/upload?to=in&name=" + name, b"lost", {"Content-Type": "application/octet-stream"})))
-    assert open("in/a/b.csv").read() == "x,y\n1,2\n" and os.listdir("in/a") == ["b.csv"]
+    # Names that differ by case alone are one here, whatever their letters: both are named, and nothing is written over.
+    upload = lambda name, text: ui.answer(*ui.raw("POST", "/api/upload?to=in&name=" + urllib.parse.quote(name), text, {"Content-Type": "application/octet-stream"}))
+    upload("a/\u00c4\u03a9.csv", b"x,y\n1,2\n")
+    for name in ("A/c.csv", "a/B.csv", "a/\u00e4\u03c9.csv"): refused(409, "the same as", upload, name, b"lost")
+    refused(409, "there is a file of this name already", upload, "a/b.csv", b"lost")
+    assert open("in/a/b.csv").read() == open("in/a/\u00c4\u03a9.csv").read() == "x,y\n1,2\n" and sorted(os.listdir("in/a")) == ["b.csv", "\u00c4\u03a9.csv"]
     # What a recipe of a stranger names elsewhere the program itself does not open.
     for at in (outside + "/secret.csv", "../outside/secret.csv", "\\\\127.0.0.1\\share\\secret.csv"):
         open("bad.yaml", "w").write("data: {source: csv, path: '%s'}\nmodel: [linear]\n" % at)

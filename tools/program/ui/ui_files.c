@@ -1,6 +1,5 @@
 /* Endpoints of the file browser: what is in a folder, a file's bytes for pictures, sounds and the
  * beginnings of texts, files that are dropped on the page. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,20 +229,30 @@ static bool parts_are_fine(const char *name)
     }
 }
 
-static bool same_but_case(const char *a, const char *b)
+/* Whether the folder of the path has an entry whose name is written so. */
+static bool is_written_so(const char *path)
 {
-    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) a++, b++;
-    return !*a && !*b;
+    const char *name = strrchr(path, '/') + 1;
+    char *folder = cli_grow(NULL, strlen(path) + 1);
+    ui_os_entry *list = NULL;
+    size_t n = 0, all;
+    bool is = false;
+    sprintf(folder, "%.*s", (int)(name - path), path);
+    if (ui_os_list(folder, SIZE_MAX, &list, &n, &all))
+        for (size_t i = 0; i < n && !is; i++) is = !strcmp(list[i].name, name);
+    ui_os_list_free(list, n);
+    free(folder);
+    return is;
 }
 
-/* Refuses r since something of the name is there. A system that ignores case, as Windows does, may
- * have it by a name of other letters: then the refusal has both names. */
+/* Refuses r since something of the name is there. A system that takes some letters for the same, as
+ * Windows does whatever their case, may have it by a name of other letters: then the refusal has
+ * both names. */
 static void refuse_name(http_request *r, const char *path, int status, const char *why)
 {
     char *real = ui_os_real(path), *slash = real ? strrchr(real, '/') : NULL;
     size_t n = slash ? (size_t)(slash - real) + 1 : 0;
-    if (slash && !strncmp(real, path, n) && strcmp(real, path) != 0 &&
-        same_but_case(slash + 1, path + n)) {
+    if (slash && !strncmp(real, path, n) && strcmp(real, path) != 0 && !is_written_so(path)) {
         char *own = ui_path_text(path + n), *there = ui_path_text(slash + 1);
         http_refuse(r, 409,
                     "'%.200s' is on this system the same as '%.200s', which is there "

@@ -12,7 +12,7 @@ static void left_of(const char *line, char *out, size_t n)
 {
     const char *at = strstr(line, "about "), *eta = strstr(line, "ETA ");
     at = at ? at + 6 : eta ? eta + 4 : "";
-    size_t k = strcspn(at, ",)");
+    size_t k = strcspn(at, ",)\r");
     const char *end = strstr(at, " left");
     if (end && (size_t)(end - at) < k) k = (size_t)(end - at);
     snprintf(out, n, "%.*s", (int)(k < n ? k : 0), at);
