@@ -195,8 +195,8 @@ static const char *unread(const reader *readers, vkt__arena *a)
             first = &readers[i];
     }
     if (!first) return NULL;
-    if (n == 1) return vkt__arena_printf(a, "%s: runs in it are not listed", first->why);
-    return vkt__arena_printf(a, "%s, nor %zu folder%s more: runs in them are not listed",
+    if (n == 1) return vkt__arena_printf(a, "%s; runs in it are not listed", first->why);
+    return vkt__arena_printf(a, "%s, nor %zu folder%s more; runs in them are not listed",
                              first->why, n - 1, n > 2 ? "s" : "");
 }
 

@@ -220,6 +220,11 @@ reading()
 {
     io opendir:1:EIO report straight; ended 4 "can't open folder 'straight/predictions'"
     io fopen:3:EIO report straight; ended 4 "can't open 'straight/predictions/step-00000012.csv': Input/output error"
+    # A folder that the system failed to read does not hide the runs of the others.
+    mkdir -p many/deep && cp -a straight many/kept
+    io opendir:1:EIO runs many; ended 4 "can't open folder 'many': Input/output error"
+    io opendir:2:EIO runs many; ended 0 "warning: can't open folder 'many/deep': Input/output error; runs in it are not listed"
+    grep -q '^many/kept ' out || { bad=$((bad + 1)); echo "test_faults: FAILED: $what: the run beside it is not listed"; }
     # What can't be looked at is not what is not there (a calibration left out made other probabilities).
     for i in 1 2 3; do printf '%s' "$i"; for k in $(seq 63); do printf ',%s' $((i * k % 17)); done; printf '\n'; done >rows64.csv
     "$program" predict straight rows64.csv --no-cache --quiet >whole

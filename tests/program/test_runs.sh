@@ -221,7 +221,7 @@ as=()
 if [ "$(id -u)" != 0 ] || "${as[@]}" ./vktrain --version >/dev/null 2>&1; then
     "${as[@]}" ./vktrain runs shut --csv >out 2>log || fail "the runs of a folder with some that are shut"
     [ "$(cut -d, -f1 out | tail -n +2)" = shut/open ] || fail "the runs that can be read"
-    has "warning: .*'shut/in/run.json': Permission denied, nor 1 folder more: runs in them are not listed"
+    has "warning: .*'shut/in/run.json': Permission denied, nor 1 folder more; runs in them are not listed"
     ! "${as[@]}" ./vktrain runs shut/too >out 2>log && grep -q 'error: .*Permission denied' log || fail "the folder that is named can't be read"
 else
     echo "test_runs: no setpriv here: what can't be read was not tested"
