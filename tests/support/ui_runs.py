@@ -164,6 +164,16 @@ def thinned(ui):
     assert grown["steps"] == 100001 and next(c for c in grown["curves"] if c["key"] == "loss")["series"][0]["y"][-1] == 0.25
     shutil.rmtree("large")
     refused(404, "", ui.get, "/api/run", run="large")
+    # A file of a stranger's, whose steps go to and fro: as few numbers, and the server lives.
+    shutil.copytree("straight", "fro")
+    with open("fro/metrics.jsonl", "w") as f:
+        for i in range(20000): f.write('{"kind": "train", "step": %d, "loss": %g, "lr": 0.1}\n' % (1 + 99999 * (i % 2), i % 7))
+        f.write('{"kind": "train", "step": 100000, "loss": 1, "lr": 0.1}\n')
+    ui.until("it is read to its end", lambda: "reading" not in ui.get("/api/run", run="fro", columns=0))
+    for columns in (1, 100, 2000):
+        line = next(c for c in ui.get("/api/run", run="fro", columns=columns)["curves"] if c["key"] == "loss")["series"][0]
+        assert 2 <= len(line["x"]) <= 3 * columns, (columns, len(line["x"]))
+    shutil.rmtree("fro")
 
 
 def predictions(ui):

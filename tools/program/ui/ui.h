@@ -41,7 +41,8 @@ typedef struct ui_route {
 } ui_route;
 extern const ui_route *const ui_route_tables[]; /* NULL ends it */
 extern const ui_route ui_files_routes[], ui_data_routes[], ui_recipe_routes[], ui_recipes_routes[],
-    ui_asks_routes[], ui_start_routes[], ui_runs_routes[], ui_studies_routes[], ui_use_routes[], ui_bench_routes[];
+    ui_asks_routes[], ui_start_routes[], ui_runs_routes[], ui_studies_routes[], ui_use_routes[],
+    ui_bench_routes[];
 
 /* Frees j. */
 void ui_answer(http_request *r, json_t *j);

@@ -27,7 +27,7 @@ size_t ui_thin(const double *x, const double *y, size_t n, double low, double hi
         if (!isfinite(y[i]) || !(x[i] >= low && x[i] <= high)) continue;
         double place = high > low ? (x[i] - low) / (high - low) * (double)columns : 0;
         size_t now = (size_t)fmin(place, (double)columns - 1);
-        if (now != at) {
+        if (at == SIZE_MAX || now > at) { /* x that falls back stays in its last part */
             if (at != SIZE_MAX) kept = put_part(part, keep, kept);
             part[0] = part[1] = i;
             at = now;
