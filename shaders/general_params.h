@@ -76,6 +76,14 @@ struct along_params {
     U32 outer, from, to, inner;
 };
 
+/* id_sort.comp, id_segments.comp: see id_sort.glsl; run: the length of the runs of x, or of
+ * id_segments y's elements */
+#define VKT_SORT_RUN 64
+struct id_sort_params {
+    ADDR(u32s) ids, x, y;
+    U32 n, from, to, inner, run, pad;
+};
+
 /* resize.comp: x [n, h, w, c] -> y [n, oh, ow, c]; resize_bwd.comp: from dy to dx. scale: of
  * nearest, as PyTorch rounds it */
 struct resize_params {

@@ -151,6 +151,8 @@ set(SHADERS_GENERAL
   general/reduce_nd
   general/gather_nd
   general/scatter_add
+  general/id_sort
+  general/id_segments
   general/resize
   general/resize_bwd
 )

@@ -275,6 +275,7 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/general/functions.c
   src/tensor/ops/general/nd.c
   src/tensor/ops/general/ops_along.c
+  src/tensor/ops/general/ops_sort.c
   src/tensor/ops/general/ops_axes.c
   src/tensor/ops/general/ops_map.c
   src/tensor/ops/general/ops_move.c

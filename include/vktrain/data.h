@@ -191,6 +191,8 @@ typedef struct vkt_data_desc {
                               Task REGRESS: several with commas between them. images with `labels`:
                               of that file; NULL or "last": found by its name, for REGRESS all of
                               its columns of numbers */
+    const char *classes;   /* csv, REGRESS with several labels: those that are classes, by name or
+                              0-based position with commas between them; NULL: all are numbers */
     char separator;        /* MULTILABEL: between the labels of a cell; 0: | */
     const char *header;    /* csv: "auto" (NULL), "yes", "no"; auto also knows scikit-learn's first
                               line    "rows,inputs,class names" */
@@ -354,6 +356,14 @@ VKT_API vkt_status vkt_dataset_open_schema(const char *schema_json, const char *
                                            vkt_dataset **out);
 VKT_API void vkt_dataset_destroy(vkt_dataset **ds);
 
+/* What an output is of, where some labels are numbers and some classes (vkt_data_desc.classes): a
+ * label of n classes has n outputs, which stand together. */
+typedef struct vkt_output_of {
+    const char *label;  /* the label's column */
+    const char *value;  /* one of its classes; NULL: the label is a number */
+    uint32_t n_classes; /* at the label's first output: how many it has; else 0 */
+} vkt_output_of;
+
 typedef struct vkt_dataset_info {
     vkt_data_kind kind;
     vkt_task task;
@@ -389,6 +399,8 @@ typedef struct vkt_dataset_info {
     const vkt_tokenizer *tokenizer;
     uint64_t n_tokens[VKT_N_SPLITS];
     bool no_mirror; /* POINTS: which of them a mirror exchanges is not known, so none may flip */
+    const vkt_output_of *outputs; /* [n_outputs] REGRESS with classes among the labels, whose
+                                     vkt_labels are 1 at an example's class, else 0; NULL: others */
 } vkt_dataset_info;
 VKT_API const vkt_dataset_info *vkt_dataset_get_info(const vkt_dataset *ds);
 /* Everything that raw inputs need to become model inputs, and outputs names: JSON text, owned by

@@ -473,7 +473,9 @@ VKT_API vkt_tensor *vkt_matmul_broadcast(vkt_graph *g, vkt_layout layout, vkt_te
 VKT_API vkt_tensor *vkt_gather(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t axis);
 /* The other way: y[.., ids[.., j, ..], ..] += x[.., j, ..] from zeros, j in order; the axis has
  * `size` elements then, ids past which are left out. PyTorch's scatter_add. Every element of y
- * looks at all ids of its line: for lines of up to 30,000, else SHAPE. Kernel scatter_add.comp. */
+ * looks at all ids of its line, or, where these are many and x needs no gradient, they are sorted
+ * (each element's sum is then that of vkt_embedding's gradient): lines of up to 30,000, sorted any,
+ * else SHAPE. Kernels scatter_add.comp; id_sort.comp, id_segments.comp, embedding_bwd.comp. */
 VKT_API vkt_tensor *vkt_scatter_add(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t axis,
                                     uint32_t size);
 

@@ -175,10 +175,12 @@ typedef struct vkt_eval_desc {
     uint32_t tiles; /* masks and pictures: measured at their own sizes, by tiles that overlap by
                        that many pixels, as in vkt_predict_desc; 0: at the model's size */
 } vkt_eval_desc;
-/* The errors in one of the numbers to predict, in its own units. */
+/* The errors in one of the numbers to predict, in its own units; or how often a label of classes
+ * beside them is right. */
 typedef struct vkt_eval_target {
     char *name;
-    double mae, rmse, r2;
+    double mae, rmse, r2; /* NAN of classes */
+    double accuracy;      /* NAN of a number */
 } vkt_eval_target;
 /* How much a table's column matters: how far the loss rises and a score falls (accuracy; R2 of
  * numbers; macro F1 of several labels) when it is shuffled among the rows: means and standard
@@ -194,10 +196,11 @@ typedef struct vkt_eval_loss {
 } vkt_eval_loss;
 typedef struct vkt_eval_result {
     uint64_t n;
-    double loss, accuracy;    /* accuracy NAN for regression, of several labels that all are right;
+    double loss, accuracy;    /* accuracy NAN for numbers (of classes beside them the mean over the
+                                 labels that are classes), of several labels that all are right;
                                  loss exact over n examples; NAN of pictures by tiles */
     double mae, rmse, r2;     /* regression, in units of the target, means over several; else NAN */
-    uint32_t n_targets;       /* of a regression; else 0 */
+    uint32_t n_targets;       /* of a regression: labels; else 0 */
     vkt_eval_target *targets; /* [n_targets] */
     bool several;             /* labels of an example: counts are of positives */
     double perplexity, bits_per_byte; /* text, whose n counts tokens; else NAN. bits_per_byte also
@@ -314,6 +317,8 @@ typedef struct vkt_prediction {
     uint32_t n_points;
     const vkt_found_point *points; /* [n_points] of a model of points, by class_names; else NULL */
     double least_score;            /* of these: those below count as not found */
+    const vkt_output_of *outputs;  /* [n] of a regression with classes among its labels, whose values
+                                      are probabilities; else NULL */
 } vkt_prediction;
 typedef struct vkt_predict_desc {
     vkt_gpu_desc gpu;

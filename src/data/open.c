@@ -42,6 +42,19 @@ static vkt_status check_desc(const vkt_data_desc *d)
     return VKT_OK;
 }
 
+/* NULL: all labels are numbers. */
+static const vkt_output_of *outputs_of(vkt_dataset *ds)
+{
+    const vkt__schema *s = &ds->schema;
+    bool any = false;
+    for (uint32_t k = 0; k < s->n_targets; k++) any = any || s->targets[k].label;
+    vkt_output_of *of = any ? vkt__arena_alloc(&ds->arena, s->n_targets * sizeof *of) : NULL;
+    for (uint32_t k = 0; k < s->n_targets && any; k++)
+        of[k] = (vkt_output_of) { vkt__target_column(&s->targets[k]), s->targets[k].value,
+                                  s->targets[k].n_classes };
+    return of;
+}
+
 /* What the schema and the parts determine. */
 static vkt_status finish_open(vkt_dataset *ds)
 {
@@ -71,6 +84,7 @@ static vkt_status finish_open(vkt_dataset *ds)
         const char **names = vkt__arena_alloc(&ds->arena, s->n_targets * sizeof *names);
         for (uint32_t k = 0; k < s->n_targets; k++) names[k] = s->targets[k].name;
         ds->info.target_names = names;
+        ds->info.outputs = outputs_of(ds);
     }
 fail:
     return st;

@@ -151,6 +151,36 @@ static void emit_prediction(vkt__exporter *e, const vkt__target *target, uint32_
     vkt__emit_node(e, "Mul", VKT__IN(tangent, v), name);
 }
 
+/* The same where labels are classes, too: `value` has their probabilities, which stay. */
+static void emit_predictions(vkt__exporter *e, const vkt__target *target, uint32_t n,
+                             const char *value, const char *name)
+{
+    vkt__target one = { .scale = 1, .curve = vkt__targets_curve(target, n) };
+    bool curved = one.curve != VKT_TARGET_PLAIN, classes = false;
+    for (uint32_t k = 0; k < n; k++) classes = classes || target[k].label;
+    if (!curved || !classes) {
+        emit_prediction(e, target, n, value, name);
+        return;
+    }
+    float *of = vkt__alloc(2 * (size_t)n * sizeof *of);
+    vkt__target *plain = vkt__alloc(n * sizeof *plain);
+    for (uint32_t k = 0; k < n; k++) {
+        of[k] = target[k].label ? 0 : 1;
+        of[n + k] = 1 - of[k];
+        plain[k] = target[k];
+        plain[k].curve = one.curve;
+    }
+    const char *is = vkt__emit_extra(e), *not = vkt__emit_extra(e), *all = vkt__emit_extra(e);
+    emit_prediction(e, plain, n, value, all);
+    vkt__emit_numbers(e, is, (uint64_t[]) { n }, 1, VKT__ONNX_F32, of, n * sizeof(float));
+    vkt__emit_numbers(e, not, (uint64_t[]) { n }, 1, VKT__ONNX_F32, of + n, n * sizeof(float));
+    const char *numbers = vkt__emit_node(e, "Mul", VKT__IN(all, is), vkt__emit_extra(e)),
+               *shares = vkt__emit_node(e, "Mul", VKT__IN(value, not), vkt__emit_extra(e));
+    vkt__emit_node(e, "Add", VKT__IN(numbers, shares), name);
+    free(of);
+    free(plain);
+}
+
 /* "prediction" of a net of a file that is written as it is, behind its own outputs. */
 static void emit_own_prediction(vkt__exporter *e, const vkt_dataset *data)
 {
@@ -158,12 +188,14 @@ static void emit_own_prediction(vkt__exporter *e, const vkt_dataset *data)
     bool inner = e->net->f->values[e->net->plan->out].inner;
     const char *value = e->net->f->values[e->net->plan->out].name;
     if (info->task != VKT_TASK_REGRESS) return;
-    if (inner || e->net->f->opset < 7) {
+    if (inner || e->net->f->opset < 7 || info->outputs) {
         vkt_log(VKT_LOG_WARN, "export",
                 "the file has no output in the data's units beside its own, which are standardised "
-                "numbers: %s",
-                inner ? "the net ends inside a function or a branch"
-                      : "its ops are older than those of opset 7");
+                "numbers%s: %s",
+                info->outputs ? " and the classes' logits" : "",
+                inner           ? "the net ends inside a function or a branch"
+                : info->outputs ? "its own output has both"
+                                : "its ops are older than those of opset 7");
         return;
     }
     if (e->net->row)
@@ -191,6 +223,7 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *
                         ? head_of(e, m)
                         : vkt_model_build(m, e->g, vkt_input(e->g, shape, VKT_F32, "input"), false);
     y = vkt__loss_terms_output(terms, m, e->g, info, y);
+    const vkt_tensor *shares = vkt__label_probabilities(info, e->g, y);
     VKT_TRY(e->g->status);
     e->named = vkt__arena_alloc(&e->arena, (e->g->n_tensors + 1) * sizeof *e->named);
     for (size_t i = 0; i < e->g->n_nodes; i++)
@@ -207,7 +240,8 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *
     if (softmax) vkt__attr_int(e, "axis", -1);
     if (classify) vkt__emit_node(e, softmax ? "Softmax" : "Sigmoid", VKT__IN(scaled), also);
     if (info->task == VKT_TASK_REGRESS)
-        emit_prediction(e, data->schema.targets, info->n_outputs, out, also);
+        emit_predictions(e, data->schema.targets, info->n_outputs,
+                         shares == y ? out : vkt__emit_name(e, shares), also);
     for (size_t i = 0; i < e->weights->n_model; i++) {
         const vkt__st_tensor *t = &e->weights->model[i];
         uint64_t count = 1;

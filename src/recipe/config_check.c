@@ -23,6 +23,7 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
                  { "data.columns", d->columns, VKT_TAKES_COLUMN },
                  { "data.ignore", d->ignore, VKT_TAKES_COLUMN },
                  { "data.embed", d->embed, VKT_TAKES_COLUMN },
+                 { "data.classes", d->classes, VKT_TAKES_COLUMN },
                  { "data.text", d->text, VKT_TAKES_COLUMN },
                  { "data.bins", d->bins > 0, VKT_TAKES_COLUMN },
                  { "data.group", d->group, VKT_TAKES_COLUMN },
@@ -50,6 +51,10 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
         return vkt__config_refuse(c, "data.flip_pairs", "only for data.source: points");
     if (d->separator && d->task != VKT_TASK_MULTILABEL)
         return vkt__config_refuse(c, "data.separator", "only for data.task: multilabel");
+    if (d->classes && d->task != VKT_TASK_REGRESS)
+        return vkt__config_refuse(c, "data.classes",
+                                  "only for data.task: regress with several labels, of which these "
+                                  "are classes");
     if (d->standardize == VKT_STANDARDIZE_IMAGENET && s->kinds != VKT_DATA_KIND_PICTURES)
         return vkt__config_refuse(c, "data.standardize", "imagenet is only for RGB images");
     if (d->standardize == VKT_STANDARDIZE_SYMMETRIC && s->kinds != VKT_DATA_KIND_PICTURES)
@@ -215,6 +220,8 @@ static vkt_status check_kind(const vkt_config *c, const char *option, vkt_loss_k
     if (l1 && !picture) return vkt__config_refuse(c, option, "l1 is for data.task: picture");
     if ((kind == VKT_LOSS_KIND_BCE) != several)
         return vkt__config_refuse(c, option, "data.task: multilabel has bce, and no other has");
+    bool of_classes = kind == VKT_LOSS_KIND_CROSS_ENTROPY || focal;
+    if (of_classes && c->data.classes && c->n_losses) return VKT_OK; /* the data says of which */
     if (of_numbers != (regress || picture))
         return vkt__config_refuse(c, option, "%s",
                                   picture   ? "data.task: picture has l1, mse and huber"
@@ -392,7 +399,8 @@ static vkt_status check_metric(const vkt_config *c)
          several = c->data.task == VKT_TASK_MULTILABEL;
     const vkt__measure *m = vkt__measure_named(c->metric);
     VKT_ASSERT(m);
-    if (regress && m->of != VKT__OF_ALL && m->of != VKT__OF_NUMBERS)
+    bool right = c->data.classes && m->of == VKT__OF_HITS;
+    if (regress && m->of != VKT__OF_ALL && m->of != VKT__OF_NUMBERS && !right)
         return vkt__config_refuse(c, "checkpoint.metric",
                                   "%s is not measured with data.task: regress", c->metric);
     if (text && m->of != VKT__OF_ALL && m->of != VKT__OF_HITS && m->of != VKT__OF_NUMBERS)

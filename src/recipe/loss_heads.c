@@ -5,10 +5,42 @@
 #include "recipe/config.h"
 #include "recipe/loss_terms.h"
 
+/* The label that output k is of. */
+static const char *label_of(const vkt_dataset_info *info, uint32_t k)
+{
+    return info->outputs ? info->outputs[k].label : info->target_names[k];
+}
+
+/* Where there are classes among the labels an entry that names targets is of such or of numbers,
+ * and its kind says which. Without `target` it is of both, and its kind is that of the numbers. */
+static vkt_status check_kind(const vkt_config *c, const vkt_loss_term *t,
+                             const vkt_dataset_info *info, const uint32_t *which, uint32_t n)
+{
+    bool classes = t->kind == VKT_LOSS_KIND_CROSS_ENTROPY || t->kind == VKT_LOSS_KIND_FOCAL;
+    uint32_t n_of = 0;
+    for (uint32_t j = 0; j < n; j++) n_of += info->outputs && info->outputs[which[j]].value;
+    if (n_of && n_of < n)
+        return vkt__config_refuse(c, "losses", "'%s': target '%s' has classes and numbers: an entry "
+                                  "for each",
+                                  t->on, vkt__show(t->target).s);
+    if (n_of && !classes)
+        return vkt__config_refuse(c, "losses", "'%s': kind %s is for numbers, and '%s' is a class: "
+                                  "cross_entropy or focal",
+                                  t->on, vkt__loss_kind_name(t->kind), vkt__show(t->target).s);
+    if (!n_of && classes)
+        return vkt__config_refuse(c, "losses", "'%s': kind %s is for classes, and '%s' is a number: "
+                                  "mse or huber, or name it in data.classes",
+                                  t->on, vkt__loss_kind_name(t->kind), vkt__show(t->target).s);
+    return VKT_OK;
+}
+
 static vkt_status unknown(const vkt_config *c, const vkt_loss_term *t, const char *name,
                           const vkt_dataset_info *info)
 {
-    vkt_hint hint = vkt_did_you_mean(name, info->target_names, info->n_outputs);
+    const char **names = vkt__alloc(info->n_outputs * sizeof *names);
+    for (uint32_t k = 0; k < info->n_outputs; k++) names[k] = label_of(info, k);
+    vkt_hint hint = vkt_did_you_mean(name, names, info->n_outputs);
+    free(names);
     return vkt__config_refuse(c, "losses", "'%s': the data has no target '%s'%s", t->on,
                               vkt__show(name).s, hint.text);
 }
@@ -23,19 +55,21 @@ static vkt_status find_targets(const vkt_config *c, const vkt_loss_term *t,
     for (const char *p = t->target; *p;) {
         size_t len = strcspn(p, ",");
         const char *name = vkt__arena_printf(arena, "%.*s", (int)len, p);
-        uint32_t k = 0;
-        while (k < info->n_outputs && strcmp(info->target_names[k], name)) k++;
-        if (k == info->n_outputs) return unknown(c, t, name, info);
-        for (uint32_t j = 0; j < *n; j++)
-            if (list[j] == k)
-                return vkt__config_refuse(c, "losses", "'%s': target names '%s' twice", t->on,
-                                          vkt__show(name).s);
-        list[(*n)++] = k;
+        uint32_t before = *n;
+        for (uint32_t k = 0; k < info->n_outputs; k++) {
+            if (strcmp(label_of(info, k), name) != 0) continue;
+            for (uint32_t j = 0; j < *n; j++)
+                if (list[j] == k)
+                    return vkt__config_refuse(c, "losses", "'%s': target names '%s' twice", t->on,
+                                              vkt__show(name).s);
+            list[(*n)++] = k;
+        }
+        if (*n == before) return unknown(c, t, name, info);
         p += len;
         p += strspn(p, ", ");
     }
     *which = list;
-    return VKT_OK;
+    return check_kind(c, t, info, list, *n);
 }
 
 /* The last entry that is of target k, and where in its output; false: there is none. */
@@ -74,7 +108,7 @@ vkt_status vkt__loss_terms_of(const vkt_config *c, const vkt_dataset_info *info,
     for (uint32_t k = 0; out->n && info->task == VKT_TASK_REGRESS && k < info->n_outputs; k++)
         if (!predicts(out, k, &entry, &column))
             return vkt__config_refuse(c, "losses", "no entry is of the target '%s'",
-                                      vkt__show(info->target_names[k]).s);
+                                      vkt__show(label_of(info, k)).s);
 fail:
     return st;
 }
@@ -103,19 +137,40 @@ vkt_tensor *vkt__loss_term_columns(const vkt__loss_terms *t, size_t i, vkt_graph
 vkt_tensor *vkt__loss_terms_output(const vkt__loss_terms *t, const vkt_model *m, vkt_graph *g,
                                    const vkt_dataset_info *info, vkt_tensor *last)
 {
-    uint32_t n = info->n_outputs;
+    uint32_t n = info->n_outputs, n_parts = 0, count;
     if (!t->n || info->task != VKT_TASK_REGRESS) return last;
     vkt_tensor **parts = vkt__alloc(n * sizeof(vkt_tensor *));
-    for (uint32_t k = 0; k < n; k++) {
-        size_t entry = 0;
-        uint32_t column = 0;
+    for (uint32_t k = 0; k < n; k += count) {
+        size_t entry = 0, next = 0;
+        uint32_t column = 0, then = 0;
         bool found = predicts(t, k, &entry, &column);
         VKT_ASSERT(found);
-        parts[k] = column_of(g, vkt_model_output(m, g, entry), column, 1);
+        count = 1; /* classes of a label come as one */
+        while (info->outputs && k + count < n && predicts(t, k + count, &next, &then) &&
+               next == entry && then == column + count)
+            count++;
+        parts[n_parts++] = column_of(g, vkt_model_output(m, g, entry), column, count);
     }
-    vkt_tensor *all = n > 1 ? vkt_concat(g, parts, n, 1) : parts[0];
+    vkt_tensor *all = n_parts > 1 ? vkt_concat(g, parts, n_parts, 1) : parts[0];
     free((void *)parts);
     return all;
+}
+
+vkt_tensor *vkt__label_probabilities(const vkt_dataset_info *info, vkt_graph *g, vkt_tensor *x)
+{
+    uint32_t n = info->n_outputs, n_parts = 0, count;
+    if (!info->outputs) return x;
+    vkt_tensor **parts = vkt__alloc(n * sizeof(vkt_tensor *));
+    for (uint32_t k = 0; k < n; k += count) {
+        bool classes = info->outputs[k].value;
+        count = VKT_MAX(info->outputs[k].n_classes, 1);
+        while (!classes && k + count < n && !info->outputs[k + count].value) count++;
+        vkt_tensor *of = column_of(g, x, k, count);
+        parts[n_parts++] = classes ? vkt_softmax(g, of) : of;
+    }
+    x = n_parts > 1 ? vkt_concat(g, parts, n_parts, 1) : parts[0];
+    free((void *)parts);
+    return x;
 }
 
 void vkt__loss_terms_explain(const vkt_config *c, vkt__str *out)

@@ -24,6 +24,8 @@ vkt_tensor *vkt__loss_term_columns(const vkt__loss_terms *t, size_t i, vkt_graph
  * last entry that is of it, else the last layer's output. */
 vkt_tensor *vkt__loss_terms_output(const vkt__loss_terms *t, const vkt_model *m, vkt_graph *g,
                                    const vkt_dataset_info *info, vkt_tensor *last);
+/* Of x [B, n_outputs] the outputs of each label of classes as probabilities. */
+vkt_tensor *vkt__label_probabilities(const vkt_dataset_info *info, vkt_graph *g, vkt_tensor *x);
 /* The table for --explain. */
 void vkt__loss_terms_explain(const vkt_config *c, vkt__str *out);
 

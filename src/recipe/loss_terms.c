@@ -150,12 +150,32 @@ bool vkt__loss_terms_yaml(const vkt_config *c, vkt__str *out)
     return c->n_losses > 0;
 }
 
+/* Whether all of the target's names are among data.classes. */
+static bool of_classes(const vkt_config *c, const char *target)
+{
+    const char *classes = c->data.classes;
+    bool all = classes && target;
+    for (const char *p = target; all && *p;) {
+        size_t n = strcspn(p, ","), len = 0;
+        const char *q = classes;
+        for (; *q; q += len, q += strspn(q, ", ")) {
+            len = strcspn(q, ",");
+            if (len == n && !strncmp(p, q, n)) break;
+        }
+        all = *q != 0;
+        p += n;
+        p += strspn(p, ", ");
+    }
+    return all;
+}
+
 void vkt__loss_terms_defaults(vkt_config *c)
 {
     vkt_loss_term *t = vkt__arena_alloc(&c->priv->arena, c->n_losses * sizeof *t);
     for (size_t i = 0; i < c->n_losses; i++) {
         t[i] = c->losses[i];
-        if (t[i].kind == VKT_LOSS_KIND_AUTO) t[i].kind = c->loss;
+        if (t[i].kind == VKT_LOSS_KIND_AUTO)
+            t[i].kind = of_classes(c, t[i].target) ? VKT_LOSS_KIND_CROSS_ENTROPY : c->loss;
     }
     if (c->n_losses) c->losses = t;
 }

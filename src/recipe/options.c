@@ -111,6 +111,10 @@ static const vkt__option options[] = {
     { "data.label", VKT__OPT_WORDS, AT(data.label), "last", 0, 0, "",
       "csv: label column, by name or 0-based position; task regress: also several, as [a, b]", NULL,
       NULL },
+    { "data.classes", VKT__OPT_WORDS, AT(data.classes), NULL, 0, 0, "",
+      "csv, task regress with several labels: those of them that are classes, as [kind]; the rest "
+      "are numbers",
+      NULL, NULL },
     { "data.separator", VKT__OPT_CHAR, AT(data.separator), "auto", 0, 0, "",
       "multilabel: the character between the labels of a cell; auto: |", NULL, NULL },
     { "data.header", VKT__OPT_STRING, AT(data.header), "auto", 0, 0, "",
@@ -312,8 +316,9 @@ static const vkt__option options[] = {
 
     { "losses", VKT__OPT_LOSSES, AT(losses), NULL, 0, 0, "",
       "several losses, of outputs of layers that have names: a list of {on, kind, weight, target}; "
-      "their weighted sum is trained. kind: as loss.kind, which is the default; target: with task "
-      "regress, the label columns that this output is of. The last layer has one of them",
+      "their weighted sum is trained. kind: as loss.kind, which is the default, and of data.classes "
+      "cross_entropy or focal; target: with task regress, the label columns that this output is of. "
+      "The last layer has one of them",
       NULL, NULL },
     { "loss.kind", VKT__OPT_ENUM, AT(loss), "auto", 0, 0, "",
       "loss that is trained; auto: cross-entropy for classes, mean squared error (mse) for "

@@ -149,7 +149,8 @@ static void predictions_table(vkt__page *p, vkt__run_view *r, char **names, size
             vkt__str_printf(s, "</td>");
         }
         for (size_t i = 0; i < k; i++) {
-            bool classes = csv[i].n_columns > 3,
+            bool classes = csv[i].n_columns > 3 &&
+                           !strcmp(vkt__csv_cell(&csv[i], 0, 3), "correct"),
                  right = classes && !strcmp(vkt__csv_cell(&csv[i], row, 3), "1");
             vkt__str_printf(s, "<td class=\"%s\">", !classes ? "n" : right ? "right" : "wrong");
             vkt__markup_escape(s, vkt__csv_cell(&csv[i], row, 2));
@@ -198,6 +199,19 @@ const char *const *vkt__run_class_names(vkt__run_view *r, size_t *n)
     return names;
 }
 
+/* Whether the column "target(LABEL)" has classes: behind the first n_pairs columns stands
+ * "p(LABEL=CLASS)". */
+static bool is_of_classes(const vkt__csv *csv, size_t n_pairs, const char *column)
+{
+    size_t n = strlen(column), begin = strlen("target(");
+    for (size_t c = n_pairs; c < csv->n_columns && n > begin; c++) {
+        const char *name = vkt__csv_cell(csv, 0, c) + strlen("p(");
+        if (!strncmp(name, column + begin, n - begin - 1) && name[n - begin - 1] == '=')
+            return true;
+    }
+    return false;
+}
+
 /* What was predicted against what was wanted, of each number of a regression: on the line it is
  * right. Columns of pairs, target and predicted. */
 static void scatter(vkt__page *p, vkt__run_view *r, const vkt__csv *csv)
@@ -205,10 +219,13 @@ static void scatter(vkt__page *p, vkt__run_view *r, const vkt__csv *csv)
     vkt__arena *a = &r->arena;
     size_t n = csv->n_rows - 1;
     enum { MOST = 17 }; /* of eight numbers */
-    bool pairs = csv->n_columns >= 3 && csv->n_columns % 2 == 1 && csv->n_columns <= MOST;
+    size_t n_pairs = csv->n_columns; /* columns, without the probabilities behind them */
+    while (n_pairs > 1 && !strncmp(vkt__csv_cell(csv, 0, n_pairs - 1), "p(", 2)) n_pairs--;
+    bool pairs = n_pairs >= 3 && n_pairs % 2 == 1 && n_pairs <= MOST;
     if (!pairs || n < 2) return;
     if (csv->n_columns > 3 && !strcmp(vkt__csv_cell(csv, 0, 3), "correct")) return;
-    for (size_t c = 1; c + 1 < csv->n_columns; c += 2) {
+    for (size_t c = 1; c + 1 < n_pairs; c += 2) {
+        if (is_of_classes(csv, n_pairs, vkt__csv_cell(csv, 0, c))) continue;
         double *x = vkt__arena_alloc(a, n * sizeof *x), *y = vkt__arena_alloc(a, n * sizeof *y),
                *ends = vkt__arena_alloc(a, 2 * sizeof *ends);
         ends[0] = INFINITY, ends[1] = -INFINITY;

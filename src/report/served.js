@@ -34,7 +34,7 @@ function show(answer) {
   for (const c of first.classes) {
     const bar = make("i");
     bar.style.width = 100 * c.p + "%";
-    bars.append(make("li", {}, make("b", {}, c.class), bar, make("span", {}, percent(c.p))));
+    bars.append(make("li", {}, make("b", {}, (c.label ? c.label + ": " : "") + c.class), bar, make("span", {}, percent(c.p))));
   }
   result.append(bars);
 }

@@ -397,10 +397,12 @@ static void add_headings(vkt__str *s, const vkt__predictions *p)
                     p->class_names ? ",correct" : "");
     for (uint32_t k = 0; k < p->n_outputs; k++) {
         if (p->class_names) add_heading(s, "p", p->class_names[k]);
-        if (one) continue;
-        add_heading(s, "target", p->target_names[k]);
-        add_heading(s, "predicted", p->target_names[k]);
+        if (one || (p->outputs && p->outputs[k].value && !p->outputs[k].n_classes)) continue;
+        add_heading(s, "target", p->outputs ? p->outputs[k].label : p->target_names[k]);
+        add_heading(s, "predicted", p->outputs ? p->outputs[k].label : p->target_names[k]);
     }
+    for (uint32_t k = 0; k < p->n_outputs && p->outputs; k++)
+        if (p->outputs[k].value) add_heading(s, "p", p->target_names[k]);
     vkt__str_add(s, "\n", 1);
 }
 
@@ -413,10 +415,27 @@ static void add_exact(vkt__str *s, double v)
         vkt__str_printf(s, "%.15g", v);
 }
 
+/* The class with the largest number, of the label whose first output is k. */
+static const char *top_class(const vkt__predictions *p, uint32_t k, const float *v)
+{
+    uint32_t top = k;
+    for (uint32_t i = 1; i < p->outputs[k].n_classes; i++)
+        if (v[k + i] > v[top]) top = k + i;
+    return p->outputs[top].value;
+}
+
 static void add_numbers(vkt__str *s, const vkt__predictions *p, uint64_t i)
 {
     uint32_t n = p->n_outputs;
     for (uint32_t k = 0; k < n; k++) {
+        if (p->outputs && p->outputs[k].value) {
+            if (!p->outputs[k].n_classes) continue;
+            vkt__str_add(s, ",", 1);
+            if (p->target_value) vkt__str_csv(s, top_class(p, k, p->target_value + i * n));
+            vkt__str_add(s, ",", 1);
+            vkt__str_csv(s, top_class(p, k, p->value + i * n));
+            continue;
+        }
         vkt__str_add(s, ",", 1);
         if (p->target_value)
             add_exact(s, p->number ? p->number[(2 * i + 1) * n + k]
@@ -476,7 +495,8 @@ vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p)
             add_sets(&s, p, v, target);
         else
             add_class(&s, p, v, i);
-        for (uint32_t k = 0; p->class_names && k < p->n_outputs; k++) {
+        for (uint32_t k = 0; (p->class_names || p->outputs) && k < p->n_outputs; k++) {
+            if (p->outputs && !p->outputs[k].value) continue;
             vkt__str_add(&s, ",", 1);
             add_number(&s, v[k]);
         }

@@ -3,6 +3,7 @@
 #ifndef VKT_RUNS_METRICS_H
 #define VKT_RUNS_METRICS_H
 
+#include "vktrain/data.h"
 #include "base/words.h"
 
 /* NAN: not measured, left out (but a loss that is NaN or Inf is written as null). */
@@ -59,10 +60,11 @@ typedef struct vkt__predictions {
     const float *target_value;       /* [n, n_outputs] regression, several; NULL: no labels */
     const char *const *class_names;  /* [n_outputs]; NULL: regression */
     const char *const *target_names; /* [n_outputs] of regression; else NULL */
+    const vkt_output_of *outputs;    /* [n_outputs] of regression with classes; else NULL */
 } vkt__predictions;
 /* index,target,predicted,correct,p(CLASS)...; several: with a|b as target and predicted; or
- * index,target,predicted, of several numbers index,target(NAME),predicted(NAME),... Replaces the
- * file whole. */
+ * index,target,predicted, of several numbers index,target(NAME),predicted(NAME),..., where labels
+ * that are classes have these by name and behind all p(LABEL=CLASS),... Replaces the file whole. */
 vkt_status vkt__predictions_write(const char *path, const vkt__predictions *p);
 /* RUN/predictions/step-00001200.csv */
 vkt_status vkt__predictions_save(const char *run_dir, uint64_t step, const vkt__predictions *p);

@@ -179,6 +179,11 @@ vkt_status vkt__trainer_baseline(vkt__trainer *t, vkt_split split)
         vkt__is_dense(t->info->task) || split == VKT_SPLIT_TRAIN ||
         t->info->n[split] < FEWEST_EXAMPLES)
         return VKT_OK;
+    if (t->info->outputs) {
+        vkt_log(VKT_LOG_INFO, "train",
+                "no baseline beside this result: linear models are of classes or of numbers alone");
+        return VKT_OK;
+    }
     VKT_TRY(vkt__baseline_fit(t->data, vkt__session_ignore(t->s), allowance(t), &base, &why));
     double fitted = vkt__now();
     if (!base) {

@@ -183,15 +183,19 @@ vkt_status vkt_eval(const vkt_eval_desc *desc, vkt_eval_result *out)
     out->mae = errors.mae;
     out->rmse = errors.rmse;
     out->r2 = errors.r2;
-    out->n_targets = sums.n_targets;
     out->targets = vkt__alloc((sums.n_targets + 1) * sizeof *out->targets);
     for (uint32_t k = 0; k < sums.n_targets; k++) {
-        const char *name = info->target_names[k];
-        errors = vkt__eval_errors_of(&sums, k);
-        out->targets[k] = (vkt_eval_target) { .name = strcpy(vkt__alloc(strlen(name) + 1), name),
-                                              .mae = errors.mae,
-                                              .rmse = errors.rmse,
-                                              .r2 = errors.r2 };
+        const vkt_output_of *of = info->outputs ? &info->outputs[k] : NULL;
+        const char *name = of ? of->label : info->target_names[k];
+        bool classes = of && of->value;
+        if (classes && !of->n_classes) continue;
+        errors = classes ? (vkt__error_scores) { NAN, NAN, NAN } : vkt__eval_errors_of(&sums, k);
+        out->targets[out->n_targets++] =
+            (vkt_eval_target) { .name = strcpy(vkt__alloc(strlen(name) + 1), name),
+                                .mae = errors.mae,
+                                .rmse = errors.rmse,
+                                .r2 = errors.r2,
+                                .accuracy = classes ? vkt__eval_right(&sums, k) : NAN };
     }
     out->n_losses = sums.n_terms;
     out->losses = vkt__alloc((sums.n_terms + 1) * sizeof *out->losses);

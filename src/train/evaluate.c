@@ -134,6 +134,12 @@ static void take_numbers(pass *p, const float *out, const vkt_label *y)
     bool far = false;
     for (uint32_t k = 0; k < n; k++) {
         const vkt__target *t = &p->data->schema.targets[k];
+        if (t->label) {
+            if (t->n_classes) vkt__eval_add_right(p->sums, k, out + k, y + k);
+            p->number[k] = (double)(p->row[k] = out[k]);
+            p->number[n + k] = (double)(p->labels[k].f = y[k].f);
+            continue;
+        }
         double around = t->curve == VKT_TARGET_PLAIN ? t->mean : 0;
         vkt__target beside = *t;
         beside.mean -= around;
@@ -423,7 +429,7 @@ static void say_far(const pass *p)
             "%llu of %llu predictions have no finite value%s, nor have measures of them: "
             "are these inputs far from the training data's, or did training diverge?",
             (unsigned long long)p->n_far, (unsigned long long)p->sums->n,
-            how[p->data->schema.targets->curve]);
+            how[vkt__targets_curve(p->data->schema.targets, p->data->schema.n_targets)]);
 }
 
 /* Says once for each split that pictures have more centres than a mask can number. */

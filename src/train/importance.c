@@ -79,7 +79,8 @@ vkt_status vkt__importance_measure(vkt__session *s, const vkt_dataset *data, vkt
     vkt_task task = s->info->task;
     uint64_t have = vkt_dataset_get_info(data)->n[split];
     scores whole;
-    vkt__importance m = { .score = task == VKT_TASK_CLASSIFY  ? "accuracy"
+    bool classes = task == VKT_TASK_CLASSIFY || s->info->outputs;
+    vkt__importance m = { .score = classes                    ? "accuracy"
                                    : task == VKT_TASK_REGRESS ? "r2"
                                                               : "macro_f1",
                           .n = vkt__permute_columns(data),

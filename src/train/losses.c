@@ -148,6 +148,56 @@ static vkt_loss number_loss(const vkt__losses *s, vkt_graph *g, const vkt__ring_
     return vkt_element_losses(g, out, t->y, &desc);
 }
 
+/* Of numbers and classes together: the numbers' loss, and behind it each label's cross-entropy.
+ * which [n]: the data's outputs that the columns are of, NULL: all. plain: as an evaluation. */
+static vkt_loss label_losses(const vkt__losses *s, vkt_graph *g, const vkt__ring_inputs *in,
+                             const term *t, const uint32_t *which, uint32_t n, bool plain)
+{
+    const vkt_output_of *outputs = s->info->outputs;
+    vkt_tensor *sum = NULL, **out = vkt__alloc(2 * n * sizeof(vkt_tensor *)), **y = out + n;
+    uint32_t n_numbers = 0, count;
+    for (uint32_t j = 0; j < n; j += count) {
+        const vkt_output_of *of = &outputs[which ? which[j] : j];
+        count = VKT_MAX(of->n_classes, 1);
+        uint32_t from[] = { 0, j }, size[] = { t->y->shape.d[0], count };
+        vkt_tensor *of_out = count == n ? t->out : vkt_slice(g, t->out, from, size, NULL),
+                   *of_y = count == n ? t->y : vkt_slice(g, t->y, from, size, NULL);
+        if (!of->value) {
+            out[n_numbers] = of_out;
+            y[n_numbers++] = of_y;
+            continue;
+        }
+        bool focal = t->kind == VKT_LOSS_KIND_FOCAL && !plain;
+        vkt_tensor *class = vkt_arg(g, VKT_REDUCE_MAX, of_y, 1, false),
+                   *ce = vkt_softmax_xent(g, of_out, class, focal ? NULL : in->w, NULL, NULL).loss;
+        if (focal)
+            ce = vkt_focal(g, ce,
+                           &(vkt_focal_desc) { in->w, NULL, class, s->config->loss_gamma });
+        sum = sum ? vkt_add(g, sum, ce) : ce;
+    }
+    if (n_numbers) {
+        bool huber = t->kind == VKT_LOSS_KIND_HUBER;
+        vkt_element_loss_desc desc = { huber ? VKT_LOSS_HUBER : VKT_LOSS_MSE, in->w, NULL,
+                                       s->config->loss_delta };
+        vkt_tensor *numbers =
+            vkt_element_losses(g, n_numbers > 1 ? vkt_concat(g, out, n_numbers, 1) : out[0],
+                               n_numbers > 1 ? vkt_concat(g, y, n_numbers, 1) : y[0], &desc)
+                .loss;
+        sum = sum ? vkt_add(g, numbers, sum) : numbers;
+    }
+    free((void *)out);
+    return (vkt_loss) { .loss = sum };
+}
+
+/* Of numbers, several labels, or both numbers and classes: the i-th entry's. */
+static vkt_loss loss_of_term(const vkt__losses *s, vkt_graph *g, const vkt__ring_inputs *in,
+                             const term *t, size_t i, bool plain)
+{
+    if (!s->info->outputs) return number_loss(s, g, in, t);
+    return label_losses(s, g, in, t, s->terms->n ? s->terms->which[i] : NULL,
+                        s->terms->n ? s->terms->heads[i].n_outputs : s->info->n_outputs, plain);
+}
+
 /* The i-th entry of `losses`, or of a recipe without them the loss of the last layer. */
 static term term_of(const vkt__losses *s, const vkt__ring *l, const vkt__ring_inputs *in, size_t i,
                     vkt_tensor *last)
@@ -199,7 +249,7 @@ static vkt_tensor *sum_of_terms(const vkt__losses *s, vkt__ring *l, const vkt__r
         float weight = s->terms->n ? s->config->losses[i].weight : 1;
         t.class_weights = cw;
         vkt_loss loss = s->info->task == VKT_TASK_CLASSIFY ? class_loss(s, l, in, &t)
-                                                           : number_loss(s, g, in, &t);
+                                                           : loss_of_term(s, g, in, &t, i, false);
         if (loss.hit && !*hits && is_last(s, l, i, last)) *hits = vkt_sum(g, loss.hit);
         vkt_tensor *sum = vkt_sum(g, loss.loss);
         if (weight != 1) sum = vkt_scale(g, sum, weight);
@@ -269,7 +319,7 @@ vkt__eval_losses vkt__evaluation_losses(const vkt__losses *s, vkt__ring *l,
         t.out = vkt__class_logits(s->info, g, t.out);
         vkt_loss loss = s->info->task == VKT_TASK_CLASSIFY || s->info->task == VKT_TASK_SEGMENT
                             ? vkt_softmax_xent(g, t.out, t.y, in->w, NULL, NULL)
-                            : number_loss(s, g, in, &t);
+                            : loss_of_term(s, g, in, &t, i, true);
         if (!all.hit && is_last(s, l, i, last)) all.hit = loss.hit;
         vkt_tensor *part = loss.loss;
         if (n) all.terms[i] = part;

@@ -32,6 +32,7 @@ static void say(const vkt__session *s, const float *out, vkt_prediction *p)
     p->value = out;
     p->class_names = s->info->class_names;
     p->target_names = s->info->target_names;
+    p->outputs = s->info->outputs;
     p->threshold = several ? s->calibration.threshold : NULL;
     p->predicted = several ? 0 : vkt__calibration_class(&s->calibration, out, p->n);
 }

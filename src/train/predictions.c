@@ -30,7 +30,8 @@ vkt__collected vkt__collected_create(const vkt_dataset_info *info, uint64_t n)
                                .number = c.number,
                                .several = info->task == VKT_TASK_MULTILABEL,
                                .class_names = info->class_names,
-                               .target_names = info->target_names };
+                               .target_names = info->target_names,
+                               .outputs = info->outputs };
     if (info->has_labels && c.classify) c.p.target = c.target;
     if (info->has_labels && !c.classify) c.p.target_value = c.target_value;
     return c;

@@ -147,6 +147,8 @@ static vkt_status build_eval(vkt__session *s)
             out = vkt_softmax(l->graph, out);
         else if (s->info->task == VKT_TASK_MULTILABEL)
             out = vkt_activate(l->graph, out, VKT_ACT_SIGMOID);
+        else if (reads_out && s->info->outputs)
+            out = vkt__label_probabilities(s->info, l->graph, out);
         else if (reads_out)
             out = vkt_copy(l->graph, out);
         if (loss.hit) l->hit_at = vkt__ring_result(l, loss.hit, &at);

@@ -214,7 +214,13 @@ static const char *text_of(list *l, const double *v)
     vkt__str s = { 0 };
     for (uint32_t k = 0; k < info->n_outputs; k++) {
         bool numbers = info->task == VKT_TASK_REGRESS;
-        if (numbers)
+        const vkt_output_of *of = info->outputs ? &info->outputs[k] : NULL;
+        if (of && of->value) {
+            uint32_t top = 0;
+            for (uint32_t i = 1; i < of->n_classes; i++)
+                if (v[k + i] > v[k + top]) top = i;
+            if (of->n_classes) vkt__str_printf(&s, "%s%s", k ? " | " : "", of[top].value);
+        } else if (numbers)
             vkt__str_printf(&s, "%s%.7g", k ? " | " : "", v[k]);
         else if (v[k] >= 0.5)
             vkt__str_printf(&s, "%s%s", s.len ? "|" : "", info->class_names[k]);

@@ -89,10 +89,15 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
         json_array_append_new(classes, one);
     }
     for (uint32_t k = 0; k < r->n_targets; k++)
-        json_array_append_new(targets, json_pack("{s:s, s:o, s:o, s:o}", "name", r->targets[k].name,
-                                                 "mae", cli_json_number(r->targets[k].mae), "rmse",
-                                                 cli_json_number(r->targets[k].rmse), "r2",
-                                                 cli_json_number(r->targets[k].r2)));
+        json_array_append_new(
+            targets,
+            isnan(r->targets[k].accuracy)
+                ? json_pack("{s:s, s:o, s:o, s:o}", "name", r->targets[k].name, "mae",
+                            cli_json_number(r->targets[k].mae), "rmse",
+                            cli_json_number(r->targets[k].rmse), "r2",
+                            cli_json_number(r->targets[k].r2))
+                : json_pack("{s:s, s:o}", "name", r->targets[k].name, "accuracy",
+                            cli_json_number(r->targets[k].accuracy)));
     cli_json_print(
         json_pack(
             "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
@@ -200,20 +205,28 @@ static void print_targets(const vkt_eval_result *r)
     static const cli_column col[] = { { "target", false, 32 },
                                       { "mean absolute error", true, 0 },
                                       { "RMSE", true, 0 },
-                                      { "R2", true, 0 } };
-    enum { COLUMNS = CLI_COUNT(col) };
-    char(*text)[COLUMNS - 1][24] = cli_zeros(r->n_targets, sizeof *text);
-    const char **cell = cli_zeros(COLUMNS * (size_t)r->n_targets, sizeof *cell);
+                                      { "R2", true, 0 },
+                                      { "accuracy", true, 0 } };
+    enum { MOST = CLI_COUNT(col) };
+    size_t n_columns = MOST - 1; /* without accuracies */
+    for (uint32_t i = 0; i < r->n_targets; i++)
+        if (isfinite(r->targets[i].accuracy)) n_columns = MOST;
+    char(*text)[MOST - 1][24] = cli_zeros(r->n_targets, sizeof *text);
+    const char **cell = cli_zeros(n_columns * r->n_targets, sizeof *cell);
     for (uint32_t i = 0; i < r->n_targets; i++) {
-        const double score[] = { r->targets[i].mae, r->targets[i].rmse, r->targets[i].r2 };
-        cell[COLUMNS * i] = r->targets[i].name;
-        for (uint32_t k = 0; k < COLUMNS - 1; k++) {
-            snprintf(text[i][k], 24, "%s", isfinite(score[k]) ? cli_number(score[k]) : "-");
-            cell[COLUMNS * i + 1 + k] = text[i][k];
+        const vkt_eval_target *t = &r->targets[i];
+        const double score[] = { t->mae, t->rmse, t->r2, t->accuracy };
+        cell[n_columns * i] = t->name;
+        for (size_t k = 0; k < n_columns - 1; k++) {
+            snprintf(text[i][k], 24, "%s",
+                     !isfinite(score[k]) ? "-"
+                     : k == MOST - 2     ? cli_percent(score[k])
+                                         : cli_number(score[k]));
+            cell[n_columns * i + 1 + k] = text[i][k];
         }
     }
     putchar('\n');
-    cli_table(stdout, col, COLUMNS, cell, r->n_targets);
+    cli_table(stdout, col, n_columns, cell, r->n_targets);
     free(text);
     free(cell);
 }

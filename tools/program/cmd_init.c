@@ -93,6 +93,7 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     c->data.task = task;
     c->data.size = "median"; /* of masks the longer side is at most 128 */
     if (d->label) c->data.label = d->label;
+    c->data.classes = d->label_classes;
     c->data.ignore = d->ignore;
     c->data.embed = d->embed;
     c->data.text = d->text;
@@ -153,6 +154,23 @@ static void take_sentences(const init_options *o, const vkt_data_desc *given,
     d->context = context ? given->context : tokens > MOST_CONTEXT ? MOST_CONTEXT : tokens;
 }
 
+/* Those of several labels that are texts. */
+static void take_label_classes(const char *labels, const vkt_table_advice *a, init_data *d)
+{
+    char *to = d->label_classes_text;
+    size_t room = sizeof d->label_classes_text, n = 0, len;
+    for (const char *p = labels; *p && n < room; p += len, p += strspn(p, ", ")) {
+        len = strcspn(p, ",");
+        size_t c = 0;
+        while (c < a->n_columns && (!a->columns[c].name || strlen(a->columns[c].name) != len ||
+                                    strncmp(p, a->columns[c].name, len) != 0))
+            c++;
+        if (c < a->n_columns && !strcmp(a->columns[c].kind, "text"))
+            n += (size_t)snprintf(to + n, room - n, "%s%.*s", n ? "," : "", (int)len, p);
+    }
+    if (n && n < room) d->label_classes = to;
+}
+
 /* A table is looked at first: its label, its blanks and what is of no use in it. */
 static vkt_status open_table(const init_options *o, const vkt_source_info *s, init_data *d)
 {
@@ -181,6 +199,7 @@ static vkt_status open_table(const init_options *o, const vkt_source_info *s, in
              several = o->task == 4 || (!o->task && a->several),
              regress = o->task == 2 || (!o->task && (a->numbers || many));
         d->skewed = a->skewed && regress && !many;
+        if (many && regress) take_label_classes(o->label, a, d);
         st = try_open(o, s->name,
                       several   ? VKT_TASK_MULTILABEL
                       : regress ? VKT_TASK_REGRESS

@@ -63,8 +63,14 @@ static void csv_heading(const vkt_prediction *p)
     printf("input,index");
     if (p->class_names || p->n == 1) printf(",predicted");
     for (uint32_t i = 0; i < p->n && (p->class_names || p->n > 1); i++) {
+        if (p->outputs && p->outputs[i].n_classes) {
+            putchar(',');
+            cli_csv(stdout, p->outputs[i].label);
+        }
         putchar(',');
-        cli_csv(stdout, p->class_names ? cli_text("p(%s)", class_name(p, i)) : p->target_names[i]);
+        cli_csv(stdout, p->class_names                ? cli_text("p(%s)", class_name(p, i))
+                        : prediction_of_class(p, i) ? cli_text("p(%s)", p->target_names[i])
+                                                    : p->target_names[i]);
     }
     putchar('\n');
 }
@@ -132,11 +138,16 @@ static void print_csv(const vkt_prediction *p, bool first)
         else
             cli_csv(stdout, class_name(p, p->predicted));
     }
-    for (uint32_t i = 0; i < p->n; i++)
-        if (p->class_names)
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->outputs && p->outputs[i].n_classes) {
+            putchar(',');
+            cli_csv(stdout, p->outputs[i + prediction_class(p, i, 0)].value);
+        }
+        if (p->class_names || prediction_of_class(p, i))
             printf(",%.6g", (double)p->value[i]);
         else
             printf(",%.*g", digits < 9 ? 9 : digits, prediction_number(p, i));
+    }
     putchar('\n');
 }
 
@@ -186,6 +197,17 @@ static void print_points(const vkt_prediction *p)
     if (!n) printf("  nothing\n");
 }
 
+/* The likeliest class of the label whose first output is k. */
+static void print_label(const vkt_prediction *p, uint32_t k)
+{
+    uint32_t top = k + prediction_class(p, k, 0);
+    printf("  ");
+    cli_put(stdout, p->outputs[k].label);
+    printf(" %s", cli_color(stdout, CLI_BOLD));
+    cli_put(stdout, p->outputs[top].value);
+    printf("%s %.1f%%", cli_color(stdout, CLI_PLAIN), 100 * (double)p->value[top]);
+}
+
 static void print_text(const vkt_prediction *p, uint32_t top)
 {
     cli_put(stdout, p->input);
@@ -199,6 +221,10 @@ static void print_text(const vkt_prediction *p, uint32_t top)
         return;
     }
     for (uint32_t i = 0; !p->class_names && i < p->n; i++) {
+        if (prediction_of_class(p, i)) {
+            if (p->outputs[i].n_classes) print_label(p, i);
+            continue;
+        }
         printf("  ");
         if (p->n > 1) {
             cli_put(stdout, p->target_names[i]);

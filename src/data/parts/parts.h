@@ -101,9 +101,13 @@ typedef struct vkt__column {
 uint32_t vkt__column_inputs(const vkt__column *c);
 
 /* A number to predict: in a table a column of the file; the first one is also the label of other
- * tasks. */
+ * tasks. Of a label of classes (data.classes) each class is one, 1 where it is the cell's, else 0;
+ * they stand together, with the column's position. */
 typedef struct vkt__target {
-    const char *name;
+    const char *name;   /* of a class "kind=red" */
+    const char *label;  /* of a class: the column, "kind"; else NULL */
+    const char *value;  /* "red"; else NULL */
+    uint32_t n_classes; /* at the first of the column: how many there are; else 0 */
     uint32_t position;
     vkt__form form;     /* how it is written */
     double mean, scale; /* of regression: curve(value) = standardised * scale + mean */
@@ -112,6 +116,11 @@ typedef struct vkt__target {
 
 /* ---- target.c: numbers to predict ---- */
 
+/* The file's column; whether it is the first target of its column. */
+const char *vkt__target_column(const vkt__target *t);
+bool vkt__target_begins(const vkt__target *t);
+/* How the numbers among the targets are learned. */
+vkt_target_curve vkt__targets_curve(const vkt__target *t, uint32_t n);
 bool vkt__target_takes(vkt_target_curve how, double v);
 const char *vkt__target_wants(vkt_target_curve how); /* "numbers from 0 on" */
 void vkt__target_curve_all(vkt_target_curve how, double *v, uint64_t n);

@@ -116,7 +116,8 @@ static void labels_json(json_t *o, const vkt__schema *s)
     for (uint32_t k = 0; k < s->n_targets; k++) {
         const vkt__target *t = &s->targets[k];
         json_t *one = s->n_targets > 1 ? json_object() : o;
-        json_object_set_new(one, "label", json_string(t->name));
+        json_object_set_new(one, "label", json_string(vkt__target_column(t)));
+        if (t->label) json_object_set_new(one, "class", json_string(t->value));
         json_object_set_new(one, "label_position", json_integer(t->position));
         if (t->form != VKT__FORM_PLAIN)
             json_object_set_new(one, "label_form", json_string(vkt__form_name(t->form)));
@@ -172,9 +173,10 @@ static void targets_json(json_t *o, const vkt__schema *s)
                                             s->targets[k].mean, "scale", s->targets[k].scale));
         json_object_set(o, "targets", all);
     }
-    /* of all targets */
-    if (s->targets->curve != VKT_TARGET_PLAIN)
-        json_object_set_new(o, "target", json_string(curve_names[s->targets->curve]));
+    /* of all targets that are numbers */
+    vkt_target_curve curve = vkt__targets_curve(s->targets, s->n_targets);
+    if (curve != VKT_TARGET_PLAIN)
+        json_object_set_new(o, "target", json_string(curve_names[curve]));
     json_decref(all);
 }
 

@@ -200,6 +200,25 @@ static void read_class_values(reader *r, const json_t *o, vkt__schema *s)
     }
 }
 
+/* Classes of one label stand together, and differ. */
+static void count_classes(reader *r, vkt__schema *s)
+{
+    uint32_t n;
+    for (uint32_t k = 0; k < s->n_targets; k += n) {
+        vkt__target *t = &s->targets[k];
+        for (n = 1; t->label && k + n < s->n_targets && t[n].position == t->position; n++)
+            for (uint32_t i = 0; i < n; i++)
+                if (!t[n].value || !strcmp(t[i].value, t[n].value)) bad(r, "class", "of one label");
+        if (!t->label) continue;
+        t->n_classes = n;
+        if (n < 2) bad(r, "class", "one of several");
+        for (uint32_t i = 0; i < k; i++)
+            if (s->targets[i].position == t->position) bad(r, "class", "beside its label's others");
+        for (uint32_t i = 0; i < n; i++)
+            if (t[i].mean != 0 || t[i].scale != 1) bad(r, "class", "without mean and scale");
+    }
+}
+
 /* Where the labels stand; means and scales are read already. */
 static void read_labels(reader *r, const json_t *o, vkt__schema *s)
 {
@@ -215,13 +234,23 @@ static void read_labels(reader *r, const json_t *o, vkt__schema *s)
     for (uint32_t k = 0; k < s->n_targets; k++) {
         const json_t *one = all ? json_array_get(all, k) : o;
         vkt__target *t = &s->targets[k];
-        t->name = get_string(r, one, "label");
+        const char *name = get_string(r, one, "label");
+        if (json_object_get(one, "class")) {
+            t->label = name;
+            t->value = get_string(r, one, "class");
+            t->curve = VKT_TARGET_PLAIN;
+        } else {
+            t->name = name;
+        }
         t->position = get_uint(r, one, "label_position", 0, s->n_file_columns - 1);
         t->form = get_form(r, one, "label_form");
         if (vkt__form_is_date(t->form)) bad(r, "label_form", "a form of numbers");
         for (uint32_t i = 0; i < k; i++)
-            if (s->targets[i].position == t->position) bad(r, "label_position", "of one label");
+            if (s->targets[i].position == t->position &&
+                !(t->label && s->targets[i].label && !strcmp(t->label, s->targets[i].label)))
+                bad(r, "label_position", "of one label");
     }
+    count_classes(r, s);
 }
 
 /* Of text, or of a table's column of sentences. */

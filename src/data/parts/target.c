@@ -3,6 +3,23 @@
 
 #include "data/parts/parts.h"
 
+const char *vkt__target_column(const vkt__target *t)
+{
+    return t->label ? t->label : t->name;
+}
+
+bool vkt__target_begins(const vkt__target *t)
+{
+    return !t->label || t->n_classes;
+}
+
+vkt_target_curve vkt__targets_curve(const vkt__target *t, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (!t[k].label) return t[k].curve;
+    return VKT_TARGET_PLAIN;
+}
+
 static double curved(vkt_target_curve how, double v)
 {
     return how == VKT_TARGET_LOG ? log(v) : how == VKT_TARGET_LOG1P ? log1p(v) : v;

@@ -150,7 +150,7 @@ static vkt_status find_labels(vkt_dataset *ds, const vkt_data_desc *desc, const 
 {
     vkt_status st = VKT_OK;
     vkt__schema *s = &ds->schema;
-    bool *marked = vkt__alloc(csv->n_columns);
+    bool *marked = vkt__alloc(csv->n_columns), *classes = vkt__alloc(csv->n_columns);
     s->targets = vkt__arena_alloc(&ds->arena, csv->n_columns * sizeof *s->targets);
     if (several_labels(desc, csv, s->header)) {
         VKT_TRY(mark_columns(csv, s->header, "data.label", desc->label, marked));
@@ -159,15 +159,29 @@ static vkt_status find_labels(vkt_dataset *ds, const vkt_data_desc *desc, const 
         VKT_TRY(find_label(csv, s->header, desc->label, &at));
         marked[at] = true;
     }
-    for (uint32_t c = 0; c < csv->n_columns; c++)
+    if (desc->classes && !several_labels(desc, csv, s->header))
+        VKT_TRY(vkt__fail(VKT_E_ARG, "data",
+                          "data.classes is for several labels: data.label names one, which "
+                          "data.task: classify has as a class"));
+    if (desc->classes) VKT_TRY(mark_columns(csv, s->header, "data.classes", desc->classes, classes));
+    for (uint32_t c = 0; c < csv->n_columns; c++) {
+        if (classes[c] && !marked[c])
+            VKT_TRY(vkt__fail(VKT_E_ARG, "data",
+                              "data.classes: column %u of '%s' is none of data.label's", c,
+                              csv->name));
         if (marked[c])
-            s->targets[s->n_targets++] =
-                (vkt__target) { .position = c, .scale = 1, .curve = desc->target };
+            s->targets[s->n_targets++] = (vkt__target) { .position = c,
+                                                         .scale = 1,
+                                                         .curve = classes[c] ? VKT_TARGET_PLAIN
+                                                                             : desc->target,
+                                                         .n_classes = classes[c] };
+    }
     if (s->n_targets == csv->n_columns)
         st = vkt__fail(VKT_E_ARG, "data", "'%s': data.label leaves no column as an input",
                        csv->name);
 fail:
     free(marked);
+    free(classes);
     return st;
 }
 
@@ -202,10 +216,13 @@ static vkt_status lay_out(vkt_dataset *ds, const vkt_data_desc *desc, vkt__csv *
         const char *cell = s->header ? vkt__csv_cell(csv, 0, c) : "";
         const char *name = vkt__csv_missing(cell) ? vkt__arena_printf(&ds->arena, "column %u", c)
                                                   : vkt__arena_strdup(&ds->arena, cell);
-        if (vkt__schema_is_label(s, c))
-            for (uint32_t k = 0; k < s->n_targets; k++)
-                s->targets[k].name = s->targets[k].position == c ? name : s->targets[k].name;
-        else if (!used[c])
+        if (vkt__schema_is_label(s, c)) {
+            for (uint32_t k = 0; k < s->n_targets; k++) {
+                if (s->targets[k].position != c) continue;
+                s->targets[k].name = name;
+                if (s->targets[k].n_classes) s->targets[k].label = name;
+            }
+        } else if (!used[c])
             s->ignored[s->n_ignored++] = name;
         else
             s->columns[s->n_columns++] =
@@ -279,6 +296,7 @@ static vkt_status take_forms(vkt_dataset *ds, const vkt__csv *csv, vkt__look *lo
     }
     for (uint32_t t = 0; t < s->n_targets && s->task == VKT_TASK_REGRESS; t++) {
         const vkt__look *label = &looks[s->targets[t].position];
+        if (s->targets[t].label) continue; /* its numbers are names */
         if (label->form >= VKT__FORM_YEAR_FIRST) continue;
         VKT_TRY(refuse_wide(csv, s->targets[t].name, label, "leave them out, "));
         const char *note = vkt__look_note(label, s->targets[t].name, false, false, &ds->arena);
@@ -302,6 +320,41 @@ static vkt_status look_at_columns(vkt_dataset *ds, const vkt__table *t, vkt__csv
     VKT_TRY(take_forms(ds, t->csv, looks));
 fail:
     free(looks);
+    return st;
+}
+
+/* Labels of classes become a target for each of these. */
+static vkt_status take_classes(vkt_dataset *ds, const vkt__table *t)
+{
+    vkt_status st = VKT_OK;
+    vkt__schema *s = &ds->schema;
+    vkt__target *all = NULL;
+    const char **values = NULL;
+    uint32_t n_all = 0;
+    VKT_TRY(vkt__alloc_large((uint64_t)t->n + 1, sizeof *values, "labels", &values));
+    for (uint32_t k = 0; k < s->n_targets; k++) {
+        vkt__target of = s->targets[k];
+        uint32_t n = of.label ? t->n : 1;
+        for (uint32_t i = 0; i < n && of.label; i++)
+            values[i] = vkt__csv_cell(t->csv, t->rows[i], of.position);
+        if (of.label) VKT_TRY(vkt__labels_of_column(t->csv->name, of.label, values, &n));
+        vkt__target *more = vkt__arena_alloc(&ds->arena, (n_all + n) * sizeof *more);
+        if (n_all) memcpy(more, all, n_all * sizeof *more);
+        all = more;
+        for (uint32_t i = 0; i < n; i++) {
+            all[n_all] = of;
+            if (of.label) {
+                all[n_all].value = vkt__arena_strdup(&ds->arena, values[i]);
+                all[n_all].name = vkt__arena_printf(&ds->arena, "%s=%s", of.label, values[i]);
+                all[n_all].n_classes = i ? 0 : n;
+            }
+            n_all++;
+        }
+    }
+    s->targets = all;
+    s->n_targets = n_all;
+fail:
+    free(values);
     return st;
 }
 
@@ -503,7 +556,8 @@ static vkt_status fit_targets(vkt_dataset *ds, const vkt__table *t)
     vkt_status st = VKT_OK;
     vkt__schema *s = &ds->schema;
     s->n_outputs = s->n_targets;
-    for (uint32_t k = 0; k < s->n_targets; k++) VKT_TRY(fit_target(ds, t, &s->targets[k]));
+    for (uint32_t k = 0; k < s->n_targets; k++)
+        if (!s->targets[k].label) VKT_TRY(fit_target(ds, t, &s->targets[k]));
 fail:
     return st;
 }
@@ -550,8 +604,9 @@ static const char *label_names(const vkt__schema *s, vkt__arena *arena)
 {
     const char *all = "";
     for (uint32_t k = 0; k < s->n_targets; k++)
-        all = vkt__arena_printf(arena, "%s%s'%s'", all, k ? ", " : "",
-                                vkt__show(s->targets[k].name).s);
+        if (vkt__target_begins(&s->targets[k]))
+            all = vkt__arena_printf(arena, "%s%s'%s'", all, k ? ", " : "",
+                                    vkt__show(vkt__target_column(&s->targets[k])).s);
     return all;
 }
 
@@ -568,6 +623,7 @@ vkt_status vkt__table_open(vkt_dataset *ds, const vkt_data_desc *desc, const voi
     t = own_table(s, &csv);
     VKT_TRY(start_part(s, &t, &ds->part[0]));
     VKT_TRY(look_at_columns(ds, &t, &csv));
+    if (desc->classes) VKT_TRY(take_classes(ds, &t));
     vkt__table_columns(s, &t);
     if (test_bytes) {
         VKT_TRY(parse(test_bytes, test_n, test_name, desc, &test_csv));

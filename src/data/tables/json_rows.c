@@ -51,7 +51,7 @@ static const char *unknown_key(const vkt__schema *s, const json_t *row)
     {
         bool known = false;
         for (uint32_t i = 0; !known && i < s->n_targets; i++)
-            known = strcmp(key, s->targets[i].name) == 0;
+            known = strcmp(key, vkt__target_column(&s->targets[i])) == 0;
         for (uint32_t i = 0; !known && i < s->n_columns; i++)
             known = strcmp(key, s->columns[i].name) == 0;
         for (uint32_t i = 0; !known && i < s->n_ignored; i++)

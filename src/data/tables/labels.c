@@ -181,6 +181,28 @@ fail:
     return st;
 }
 
+vkt_status vkt__labels_of_column(const char *file, const char *label, const char **values,
+                                 uint32_t *n)
+{
+    vkt_status st;
+    bool numbers = true;
+    double v;
+    VKT_TRY(vkt__values_unique(values, n, NULL));
+    for (uint32_t i = 0; i < *n; i++) numbers = numbers && vkt__number(values[i], &v);
+    if (numbers) qsort(values, *n, sizeof *values, by_number_and_spelling);
+    if (*n < 2)
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s': label column '%s' of data.classes has the same value in every row",
+                       file, vkt__show(label).s);
+    else if (*n > VKT__MOST_LABEL_CLASSES)
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s': label column '%s' of data.classes has %u different values, more than "
+                       "%d: is it a number?",
+                       file, vkt__show(label).s, *n, VKT__MOST_LABEL_CLASSES);
+fail:
+    return st;
+}
+
 /* ---- rows that are left out ---- */
 
 /* Texts of the label in the rows that are not kept, into `out`; returns how many. */

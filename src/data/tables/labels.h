@@ -15,6 +15,11 @@ const char **vkt__values_keep(vkt__arena *arena, const char *const *s, uint32_t 
 /* The schema's classes from the rows that are kept. Numbers are classes by their value, but where
  * one has a leading zero or digits that no double keeps, all are by their spelling. FORMAT. */
 vkt_status vkt__labels_fit_classes(vkt_dataset *ds, const vkt__table *t);
+/* The cells [*n] of a label of data.classes, sorted and without repeats: each spelling is a class,
+ * in the order of numbers where all are. FORMAT: there is one, or there are too many. */
+enum { VKT__MOST_LABEL_CLASSES = 1000 };
+vkt_status vkt__labels_of_column(const char *file, const char *label, const char **values,
+                                 uint32_t *n);
 /* A line on the rows that were left out: how many of how many, and which classes have none left. */
 vkt_status vkt__labels_say_dropped(const vkt__schema *s, const vkt__table *t);
 

@@ -62,7 +62,7 @@ static bool knows(const vkt__schema *s, const char *name)
     for (uint32_t i = 0; i < s->n_columns; i++)
         if (!strcmp(s->columns[i].name, name)) return true;
     for (uint32_t k = 0; k < s->n_targets; k++)
-        if (!strcmp(s->targets[k].name, name)) return true;
+        if (!strcmp(vkt__target_column(&s->targets[k]), name)) return true;
     for (uint32_t i = 0; i < s->n_ignored; i++)
         if (!strcmp(s->ignored[i], name)) return true;
     return false;
@@ -101,8 +101,9 @@ static vkt_status match_names(const vkt__schema *s, bool said, vkt__table *t)
     t->first_row = 1;
     t->labelled = true;
     for (uint32_t k = 0; k < s->n_targets; k++) {
-        int64_t at = find_column(t->csv, s->targets[k].name, s->targets[k].position);
-        used += at >= 0;
+        const vkt__target *of = &s->targets[k];
+        int64_t at = find_column(t->csv, vkt__target_column(of), of->position);
+        used += at >= 0 && vkt__target_begins(of);
         t->labelled = t->labelled && at >= 0;
         t->label[k] = at >= 0 ? (uint32_t)at : 0;
     }
@@ -116,15 +117,18 @@ static vkt_status match_names(const vkt__schema *s, bool said, vkt__table *t)
 static vkt_status match_positions(const vkt__schema *s, vkt__table *t)
 {
     size_t n = t->csv->n_columns;
-    if (n != s->n_file_columns && n + s->n_targets != s->n_file_columns)
+    uint32_t n_labels = 0;
+    for (uint32_t k = 0; k < s->n_targets; k++) n_labels += vkt__target_begins(&s->targets[k]);
+    if (n != s->n_file_columns && n + n_labels != s->n_file_columns)
         return vkt__fail(VKT_E_FORMAT, "data",
                          "'%s' has %zu columns; the model needs %u, or %u without the label",
-                         t->csv->name, n, s->n_file_columns, s->n_file_columns - s->n_targets);
+                         t->csv->name, n, s->n_file_columns, s->n_file_columns - n_labels);
     t->labelled = n == s->n_file_columns;
     for (uint32_t i = 0; i < s->n_columns; i++) {
         uint32_t at = t->column[i] = s->columns[i].position;
         for (uint32_t k = 0; k < s->n_targets && !t->labelled; k++)
-            t->column[i] -= at > s->targets[k].position;
+            t->column[i] -=
+                vkt__target_begins(&s->targets[k]) && at > s->targets[k].position;
     }
     for (uint32_t k = 0; k < s->n_targets; k++) t->label[k] = s->targets[k].position;
     return VKT_OK;
@@ -153,9 +157,11 @@ vkt_status vkt__table_match(const vkt__schema *s, vkt__csv *csv, bool need_label
     t.fixed = !need_label;
     if (need_label && !t.labelled) {
         uint32_t k = 0;
-        while (header && k + 1 < s->n_targets && find_name(csv, s->targets[k].name) >= 0) k++;
+        while (header && k + 1 < s->n_targets &&
+               find_name(csv, vkt__target_column(&s->targets[k])) >= 0)
+            k++;
         st = vkt__fail(VKT_E_FORMAT, "data", "'%s' lacks the label column '%s'", csv->name,
-                       vkt__show(s->targets[k].name).s);
+                       vkt__show(vkt__target_column(&s->targets[k])).s);
         goto fail;
     }
     *out = t;
@@ -184,9 +190,11 @@ void vkt__table_finish(vkt__table *t)
 }
 
 /* A blank cell of several labels is one without any. */
-static bool label_missing(const vkt__schema *s, const vkt__table *t, size_t row, uint32_t column)
+static bool label_missing(const vkt__schema *s, const vkt__table *t, size_t row, uint32_t k)
 {
-    if (s->task == VKT_TASK_REGRESS) return vkt__csv_missing(vkt__csv_cell(t->csv, row, column));
+    uint32_t column = t->label[k];
+    if (s->task == VKT_TASK_REGRESS && !s->targets[k].label)
+        return vkt__csv_missing(vkt__csv_cell(t->csv, row, column));
     return vkt__csv_label_missing(t->csv, row, column) &&
            (s->task != VKT_TASK_MULTILABEL || *vkt__csv_cell(t->csv, row, column));
 }
@@ -196,8 +204,8 @@ const char *vkt__table_missing(const vkt__schema *s, const vkt__table *t, size_t
                                bool *is_label)
 {
     for (uint32_t k = 0; k < s->n_targets && t->labelled; k++) {
-        *is_label = label_missing(s, t, row, t->label[k]);
-        if (*is_label) return s->targets[k].name;
+        *is_label = label_missing(s, t, row, k);
+        if (*is_label) return vkt__target_column(&s->targets[k]);
     }
     *is_label = false;
     for (uint32_t i = 0; i < s->n_columns; i++)
@@ -310,6 +318,24 @@ static vkt_status class_label(const vkt__schema *s, const vkt__table *t, uint32_
                      t->csv->name, t->csv->line[row], vkt__show(cell).s, s->n_outputs);
 }
 
+/* of: the first class of a label; out [n_classes]: 1 at the cell's, else 0. */
+static vkt_status class_labels(const vkt__table *t, uint32_t row, const char *cell,
+                               const vkt__target *of, vkt_label *out)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < of->n_classes; c++) {
+        bool is = !strcmp(cell, of[c].value);
+        out[c].f = is ? 1 : 0;
+        any = any || is;
+    }
+    if (any) return VKT_OK;
+    return vkt__fail(VKT_E_FORMAT, "data",
+                     "'%s' line %u: '%s' in column '%s' is not among its %u classes of the training "
+                     "data",
+                     t->csv->name, t->csv->line[row], vkt__show(cell).s, vkt__show(of->label).s,
+                     of->n_classes);
+}
+
 static vkt_status number_labels(const vkt__schema *s, const vkt__table *t, uint32_t row,
                                 vkt_label *out)
 {
@@ -317,6 +343,11 @@ static vkt_status number_labels(const vkt__schema *s, const vkt__table *t, uint3
         const vkt__target *of = &s->targets[k];
         const char *cell = vkt__csv_cell(t->csv, row, t->label[k]);
         double v;
+        if (of->label) {
+            vkt_status st = of->n_classes ? class_labels(t, row, cell, of, out + k) : VKT_OK;
+            if (st != VKT_OK) return st;
+            continue;
+        }
         if (!vkt__form_value(of->form, VKT__DATE_WHOLE, cell, &v))
             return not_a_number(t->csv, row, of->name, of->form, cell);
         if (!vkt__target_takes(of->curve, v))

@@ -207,6 +207,11 @@ typedef union vkt_attr {
         bool backward;
     } along;
     struct {
+        uint32_t from, to, inner; /* ids [.., from, inner] of an axis of `to` elements */
+        uint32_t run;             /* id_sort: length of the runs, 0: none yet; id_segments: elements
+                                     and one more */
+    } sort;
+    struct {
         vkt_resize_kind kind;
         uint32_t h, w; /* of the result */
         bool align_corners;

@@ -12,6 +12,7 @@ void vkt__eval_sums_begin(vkt__eval_sums *s, const vkt_dataset_info *info)
                             .pixels = info->task == VKT_TASK_SEGMENT,
                             .pictures = pictures,
                             .n_targets = numbers ? info->n_outputs : 0,
+                            .outputs = info->outputs,
                             .several = info->task == VKT_TASK_MULTILABEL,
                             .pairs = info->pairs,
                             .points = info->task == VKT_TASK_POINTS,
@@ -27,6 +28,7 @@ void vkt__eval_sums_begin(vkt__eval_sums *s, const vkt_dataset_info *info)
     if (s->n_classes && s->n_classes <= VKT__CONFUSION_CLASSES && !s->several &&
         info->task != VKT_TASK_DETECT && !s->points && !s->instances)
         s->confusion = vkt__alloc((size_t)s->n_classes * s->n_classes * sizeof *s->confusion);
+    if (s->outputs) s->right = vkt__alloc(s->n_targets * sizeof *s->right);
     s->error = vkt__alloc((s->n_targets + 1) * sizeof *s->error);
 }
 
@@ -50,6 +52,16 @@ void vkt__eval_add_error(vkt__eval_sums *s, uint32_t k, double predicted, double
     e->square += error * error;
     e->target_mean += from_mean / (double)s->n;
     e->target_square += from_mean * (target - e->target_mean);
+}
+
+void vkt__eval_add_right(vkt__eval_sums *s, uint32_t k, const float *out, const vkt_label *y)
+{
+    s->right[k] += y[vkt__eval_largest(out, s->outputs[k].n_classes)].f > 0;
+}
+
+double vkt__eval_right(const vkt__eval_sums *s, uint32_t k)
+{
+    return (double)s->right[k] / (double)s->n;
 }
 
 void vkt__eval_add_labels(vkt__eval_sums *s, const float *out, const vkt_label *y,
@@ -106,11 +118,13 @@ void vkt__eval_sums_finish(vkt__eval_sums *sums)
     vkt__detections_destroy(&sums->boxes);
     free(sums->point);
     free(sums->error);
+    free(sums->right);
     sums->class_count = sums->class_correct = sums->class_predicted = sums->confusion = NULL;
     sums->class_ap = sums->class_ap50 = sums->sigma = sums->class_error = NULL;
     sums->point = NULL;
     sums->n_points = 0;
     sums->error = NULL;
+    sums->right = NULL;
 }
 
 double vkt__eval_perplexity(const vkt__eval_sums *sums)
@@ -143,6 +157,13 @@ double vkt__eval_ece(const vkt__reliability *r)
 
 double vkt__eval_accuracy(const vkt__eval_sums *sums)
 {
+    double right = 0, n = 0;
+    for (uint32_t k = 0; k < sums->n_targets && sums->outputs; k++) {
+        if (!sums->outputs[k].n_classes) continue;
+        right += vkt__eval_right(sums, k);
+        n++;
+    }
+    if (n > 0) return right / n;
     return sums->n_targets || sums->pictures || sums->boxes || sums->instances
                ? NAN
                : (double)sums->correct / (double)sums->n;
@@ -163,12 +184,15 @@ vkt__error_scores vkt__eval_errors_of(const vkt__eval_sums *sums, uint32_t k)
 vkt__error_scores vkt__eval_errors(const vkt__eval_sums *sums)
 {
     vkt__error_scores out = { 0, 0, 0 };
-    double n = sums->n_targets ? (double)sums->n_targets : NAN;
+    double n = 0;
     for (uint32_t k = 0; k < sums->n_targets; k++) {
+        if (sums->outputs && sums->outputs[k].value) continue;
+        n++;
         vkt__error_scores one = vkt__eval_errors_of(sums, k);
         out.mae += one.mae;
         out.rmse += one.rmse;
         out.r2 += one.r2;
     }
+    if (n == 0) n = NAN;
     return (vkt__error_scores) { out.mae / n, out.rmse / n, out.r2 / n };
 }

@@ -36,7 +36,10 @@ typedef struct vkt__eval_sums {
     double chosen, rejected;           /* preferences: of the answers' rewards */
     bool pairs;                        /* the examples are such */
     uint32_t n_targets;                /* of a regression; else 0 */
-    vkt__error_sums *error;            /* [n_targets] */
+    vkt__error_sums *error;            /* [n_targets]; not of outputs that are classes */
+    const vkt_output_of *outputs;      /* [n_targets] of a regression with classes; else NULL */
+    uint64_t *right; /* [n_targets] at the first output of a label of classes: examples whose
+                        likeliest class is right */
     double roc_auc, average_precision; /* of classes, see ranks.h; NAN: not measured */
     double *class_ap; /* [n_classes] average precision of each; NULL: not measured */
     size_t n_points;  /* of class_ap's curves, see vkt__ranks_curves; 0: not measured */
@@ -74,6 +77,10 @@ typedef struct vkt__reward_means {
 vkt__reward_means vkt__eval_rewards(const vkt__eval_sums *sums);
 /* Adds the error in target k of one example of a regression; n counts it already. */
 void vkt__eval_add_error(vkt__eval_sums *sums, uint32_t k, double predicted, double target);
+/* Adds what is said of one label of classes, whose first output is k: out, y [its classes]. */
+void vkt__eval_add_right(vkt__eval_sums *sums, uint32_t k, const float *out, const vkt_label *y);
+/* Share of the examples whose class of that label is right. */
+double vkt__eval_right(const vkt__eval_sums *sums, uint32_t k);
 /* Adds an example of several labels: out, y [n_classes]; a label is predicted from a probability of
  * threshold[c] on, NULL: of one half. n counts it already. */
 void vkt__eval_add_labels(vkt__eval_sums *sums, const float *out, const vkt_label *y,
@@ -88,12 +95,13 @@ void vkt__eval_add_confidence(vkt__reliability *r, float p, bool hit);
 /* Expected calibration error: how far confidence and accuracy are apart, over the bins, each by its
  * share of the examples. NAN where there are no classes. Source: Guo et al. 2017, equation 3. */
 double vkt__eval_ece(const vkt__reliability *r);
-/* Share of the examples that are right; of several labels: in all of them. NAN: a regression. */
+/* Share of the examples that are right; of several labels: in all of them; of classes beside
+ * numbers: the mean over the labels that are classes. NAN: a regression. */
 double vkt__eval_accuracy(const vkt__eval_sums *sums);
 /* Errors of a regression, in units of the target: the mean absolute error; the root of the mean
  * squared one; and the share of the targets' variance that is explained (NAN with fewer than two
  * examples; where all targets are the same, 1 if each was met, else 0). With several targets: those
- * of target k, and the means over the targets. NAN: no regression. Source of the conventions:
+ * of target k, and the means over the targets that are numbers. NAN: there are none. Source of the conventions:
  * scikit-learn's r2_score. */
 typedef struct vkt__error_scores {
     double mae, rmse, r2;

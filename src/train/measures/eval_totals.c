@@ -131,6 +131,7 @@ vkt_status vkt__eval_total(vkt_comm *c, vkt__eval_sums *s, vkt__ranks *scores)
     VKT_TRY(add_counts(c, s->class_count, s->n_classes));
     VKT_TRY(add_counts(c, s->class_correct, s->n_classes));
     VKT_TRY(add_counts(c, s->class_predicted, s->n_classes));
+    if (s->right) VKT_TRY(add_counts(c, s->right, s->n_targets));
     if (s->n_classes) VKT_TRY(add_bins(c, &s->raw));
     if (s->n_classes) VKT_TRY(add_bins(c, &s->calibrated));
     if (s->confusion) VKT_TRY(add_counts(c, s->confusion, (size_t)s->n_classes * s->n_classes));

@@ -23,13 +23,15 @@ typedef struct init_data {
     uint32_t n_sets;   /* classes written as a|b */
     /* tables */
     const char *ignore, *embed; /* NULL: none */
+    const char *label_classes;  /* of several labels those that are classes; NULL: none */
     const char *text;           /* the column of sentences; NULL: none */
     uint32_t context, vocab;    /* its tokens; different ones, 0: as the tokenizer has */
     uint32_t most_values;       /* different ones of a column of embed */
     bool blanks;
     uint32_t n_far_labels; /* of numbers: far from all others */
     bool skewed;           /* a number above 0 with a tail to the right */
-    char why[40], label_text[300], text_text[300], ignore_text[2000], embed_text[2000];
+    char why[40], label_text[300], text_text[300], ignore_text[2000], embed_text[2000],
+        label_classes_text[300];
     char notes[INIT_MOST_NOTES][300]; /* what is unusual about columns, a line each */
     size_t n_notes;
 } init_data;

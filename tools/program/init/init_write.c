@@ -71,6 +71,12 @@ void init_write_data(FILE *f, const init_data *d)
         init_quoted(f, d->label);
         fprintf(f, "%s%s\n", *d->why ? "   # " : "", d->why);
     }
+    if (d->label_classes) {
+        fprintf(f, "  classes: ");
+        init_quoted(f, d->label_classes);
+        fprintf(f, "   # these labels are classes, each with a cross-entropy; the others are "
+                   "numbers\n");
+    }
     if (d->ignore) {
         fprintf(f, "  ignore: ");
         init_quoted(f, d->ignore);

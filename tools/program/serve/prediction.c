@@ -11,15 +11,30 @@ bool prediction_has(const vkt_prediction *p, uint32_t label)
 }
 
 /* Small counts, so by repeated search. */
-static uint32_t likeliest(const vkt_prediction *p, uint32_t rank)
+static uint32_t largest(const float *value, uint32_t n, uint32_t rank)
 {
-    for (uint32_t i = 0; i < p->n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t before = 0;
-        for (uint32_t k = 0; k < p->n; k++)
-            before += p->value[k] > p->value[i] || (p->value[k] == p->value[i] && k < i);
+        for (uint32_t k = 0; k < n; k++)
+            before += value[k] > value[i] || (value[k] == value[i] && k < i);
         if (before == rank) return i;
     }
     return 0;
+}
+
+static uint32_t likeliest(const vkt_prediction *p, uint32_t rank)
+{
+    return largest(p->value, p->n, rank);
+}
+
+bool prediction_of_class(const vkt_prediction *p, uint32_t k)
+{
+    return p->outputs && p->outputs[k].value;
+}
+
+uint32_t prediction_class(const vkt_prediction *p, uint32_t k, uint32_t rank)
+{
+    return largest(p->value + k, p->outputs[k].n_classes, rank);
 }
 
 uint32_t prediction_ranked(const vkt_prediction *p, uint32_t rank)
@@ -51,6 +66,7 @@ int prediction_digits(const vkt_prediction *p)
     enum { USUAL = 6, MOST = 15 };
     int digits = USUAL;
     for (uint32_t i = 0; i < p->n && !p->class_names; i++) {
+        if (prediction_of_class(p, i)) continue;
         double v = fabs(prediction_number(p, i));
         if (v >= 1e6) digits = (int)fmax(digits, fmin(MOST, floor(log10(v)) + 4));
     }
@@ -62,7 +78,25 @@ static json_t *numbers_json(const vkt_prediction *p)
     if (p->n == 1) return cli_json_number(prediction_number(p, 0));
     json_t *all = json_object();
     for (uint32_t i = 0; i < p->n; i++)
-        json_object_set_new(all, p->target_names[i], cli_json_number(prediction_number(p, i)));
+        if (!prediction_of_class(p, i))
+            json_object_set_new(all, p->target_names[i], cli_json_number(prediction_number(p, i)));
+        else if (p->outputs[i].n_classes)
+            json_object_set_new(all, p->outputs[i].label,
+                                json_string(p->outputs[i + prediction_class(p, i, 0)].value));
+    return all;
+}
+
+/* [{"label", "class", "p"}] of the labels that are classes, the `top` likeliest of each. */
+static json_t *label_classes_json(const vkt_prediction *p, uint32_t top)
+{
+    json_t *all = json_array();
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t rank = 0; rank < p->outputs[i].n_classes && rank < top; rank++) {
+            uint32_t k = i + prediction_class(p, i, rank);
+            json_array_append_new(all, json_pack("{s:s, s:s, s:o}", "label", p->outputs[k].label,
+                                                 "class", p->outputs[k].value, "p",
+                                                 cli_json_number((double)p->value[k])));
+        }
     return all;
 }
 
@@ -107,6 +141,7 @@ void prediction_json(json_t *to, const vkt_prediction *p, uint32_t top)
                         !p->class_names ? numbers_json(p)
                         : p->threshold  ? labels_json(p)
                                         : json_string(p->class_names[p->predicted]));
+    if (p->outputs) json_object_set_new(to, "classes", label_classes_json(p, top));
     if (!p->class_names) return;
     json_t *classes = json_array();
     for (uint32_t i = 0; i < p->n && (i < top || p->threshold); i++) {

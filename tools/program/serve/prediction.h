@@ -13,8 +13,13 @@ uint32_t prediction_ranked(const vkt_prediction *p, uint32_t rank);
  * three behind the point of a large one. */
 double prediction_number(const vkt_prediction *p, uint32_t i);
 int prediction_digits(const vkt_prediction *p);
+/* Whether output k is one of a label's classes, beside numbers; of the label's first the rank-th
+ * likeliest, counted from k. */
+bool prediction_of_class(const vkt_prediction *p, uint32_t k);
+uint32_t prediction_class(const vkt_prediction *p, uint32_t k, uint32_t rank);
 /* Adds "predicted" to an object: a class's name, a list of labels, a number or an object of numbers
- * by name; and, with classes, "classes" [{"class", "p"}], the `top` likeliest. */
+ * and classes by name; and, with classes, "classes" [{"class", "p"}], the `top` likeliest, beside
+ * numbers those of each label with its name, "label". */
 struct json_t;
 void prediction_json(struct json_t *to, const vkt_prediction *p, uint32_t top);
 

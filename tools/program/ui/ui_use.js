@@ -49,7 +49,7 @@ function show(place, answer, picture) {
   if (first.classes) place.append(make("ul", { className: "bars" }, ...first.classes.map(c => {
     const bar = make("i");
     bar.style.width = 100 * c.p + "%";
-    return make("li", {}, make("b", { className: "name" }, c.class), bar, make("span", {}, percent(c.p)));
+    return make("li", {}, make("b", { className: "name" }, (c.label ? c.label + ": " : "") + c.class), bar, make("span", {}, percent(c.p)));
   })));
   say("Answer: " + words.join("; "));
 }

@@ -125,6 +125,7 @@ class Model:
     task: str
     input_shape: Tuple[int, ...]
     classes: Optional[NDArray[Any]]
+    outputs: Optional[List[Tuple[str, Optional[str]]]]
     @classmethod
     def load(cls, run: Path, device: Union[None, int, str] = ...) -> Model: ...
     def predict(self, X: Table) -> NDArray[Any]: ...

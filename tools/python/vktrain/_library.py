@@ -176,6 +176,11 @@ class PredictorInfo(Structure):
                 ("class_names", POINTER(c_char_p))]
 
 
+class OutputOf(Structure):
+    _c_name_ = "vkt_output_of"
+    _fields_ = [("label", c_char_p), ("value", c_char_p), ("n_classes", c_uint32)]
+
+
 class Prediction(Structure):
     _c_name_ = "vkt_prediction"
     _fields_ = [("input", c_char_p), ("index", c_uint64), ("alone", c_bool), ("n", c_uint32),
@@ -183,7 +188,8 @@ class Prediction(Structure):
                 ("target_names", POINTER(c_char_p)), ("threshold", POINTER(c_float)),
                 ("predicted", c_uint32), ("number", POINTER(c_double)),
                 ("n_boxes", c_uint32), ("boxes", c_void_p),
-                ("n_points", c_uint32), ("points", c_void_p), ("least_score", c_double)]
+                ("n_points", c_uint32), ("points", c_void_p), ("least_score", c_double),
+                ("outputs", POINTER(OutputOf))]
 
 
 class Inputs(Structure):

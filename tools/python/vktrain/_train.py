@@ -338,7 +338,8 @@ class Model:
     whose columns are found by name, in any order.
 
     task: "classify", "regress", "multilabel" (any of the classes), "segment", "detect", "points" or "instances"; classes: what the columns of
-    predict_proba stand for, or None; input_shape: of one example."""
+    predict_proba stand for, or None; outputs: where some labels are numbers and some classes (data.classes), what the columns
+    of predict are: (label, None) of a number, (label, class) of a class's probability; else None; input_shape: of one example."""
 
     def __init__(self, pointer):
         info = lib.vkt_predictor_get_info(pointer).contents
@@ -352,6 +353,10 @@ class Model:
         if info.class_names:
             self.classes = _numbers_if_possible(
                 [_text(n) for n in info.class_names[:info.n_outputs]])
+        zeros = (c_float * self._n_outputs)()
+        of = lib.vkt_predictor_prediction(pointer, zeros).outputs
+        self.outputs: Optional[list] = [(_text(o.label), _text(o.value) if o.value else None)
+                                        for o in of[:self._n_outputs]] if of else None
         named = c_bool(False)
         lib.vkt_predictor_get_column(pointer, 0, byref(L.DataColumn()), byref(named))
         self._named = named.value
@@ -420,7 +425,7 @@ class Model:
 
     def predict(self, X):
         """The class of each example: [n]; of several labels which of them it has: bool [n, labels];
-        or the predicted number: [n], of several numbers [n, numbers]. As `vktrain predict` says it:
+        or the predicted number: [n], of several numbers [n, numbers], and of numbers and classes [n, outputs], see outputs. As `vktrain predict` says it:
         by the thresholds that training has chosen (calibration.threshold)."""
         out = self._outputs(X)
         if self.task == "multilabel":

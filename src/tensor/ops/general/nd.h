@@ -54,6 +54,10 @@ bool vkt__has_axis(vkt_node *n, uint32_t axis);
 /* For rows that compute nothing. */
 double vkt__no_terms(const vkt_node *n);
 
+/* vkt_scatter_add by sorting, of as many ids as there are; NULL: of none, or beyond 2^31. It has
+ * no gradient. */
+vkt_tensor *vkt__add_sorted(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t axis,
+                            uint32_t size);
 /* An axis of x, for ops that go along it: x [outer, from, inner] -> y [outer, to, inner]. */
 struct along_params vkt__along(const vkt_node *n);
 

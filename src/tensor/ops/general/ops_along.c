@@ -7,9 +7,12 @@
 
 enum { X, IDS, N_IN };
 
+/* An invocation of scatter_add looks at all ids of a line (quirk LOOP_TRIPS); where that is more in
+ * all than a sort costs, they are sorted. */
+enum { MOST = 30000, MOST_LOOKS = 1 << 22 };
+
 static bool along_shape(vkt_node *n)
 {
-    enum { MOST = 30000 }; /* an invocation of scatter_add looks at all: quirk LOOP_TRIPS */
     uint32_t axis = n->attr.along.axis;
     bool adds = n->op == &vkt__op_scatter_add;
     if (!vkt__has_axis(n, axis)) return false;
@@ -142,6 +145,13 @@ vkt_tensor *vkt_gather(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t ax
 vkt_tensor *vkt_scatter_add(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t axis,
                             uint32_t size)
 {
+    bool fits = !x->inert && !ids->inert && axis < x->shape.rank && ids->dtype == VKT_U32 &&
+                x->dtype == VKT_F32 && vkt__shape_equal(x->shape, ids->shape) && !vkt__needs(x);
+    uint64_t from = fits ? x->shape.d[axis] : 0;
+    vkt_tensor *y = from > MOST || from * size > MOST_LOOKS
+                        ? vkt__add_sorted(g, x, ids, axis, size)
+                        : NULL;
+    if (y) return y;
     return vkt__op(g, &vkt__op_scatter_add, (vkt_tensor *[]) { x, ids }, 2,
                    (vkt_attr) { .along = { .axis = axis, .size = size } });
 }
