@@ -317,8 +317,8 @@ typedef struct vkt_prediction {
     uint32_t n_points;
     const vkt_found_point *points; /* [n_points] of a model of points, by class_names; else NULL */
     double least_score;            /* of these: those below count as not found */
-    const vkt_output_of *outputs;  /* [n] of a regression with classes among its labels, whose values
-                                      are probabilities; else NULL */
+    const vkt_output_of *outputs; /* [n] of a regression with classes among its labels, whose values
+                                     are probabilities; else NULL */
 } vkt_prediction;
 typedef struct vkt_predict_desc {
     vkt_gpu_desc gpu;

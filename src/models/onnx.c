@@ -175,7 +175,7 @@ static void emit_predictions(vkt__exporter *e, const vkt__target *target, uint32
     vkt__emit_numbers(e, is, (uint64_t[]) { n }, 1, VKT__ONNX_F32, of, n * sizeof(float));
     vkt__emit_numbers(e, not, (uint64_t[]) { n }, 1, VKT__ONNX_F32, of + n, n * sizeof(float));
     const char *numbers = vkt__emit_node(e, "Mul", VKT__IN(all, is), vkt__emit_extra(e)),
-               *shares = vkt__emit_node(e, "Mul", VKT__IN(value, not), vkt__emit_extra(e));
+               *shares = vkt__emit_node(e, "Mul", VKT__IN(value, not ), vkt__emit_extra(e));
     vkt__emit_node(e, "Add", VKT__IN(numbers, shares), name);
     free(of);
     free(plain);

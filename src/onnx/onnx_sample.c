@@ -272,8 +272,7 @@ static void build_affine_grid(vkt__onnx_build *b, const vkt__onnx_op *op)
 }
 
 const vkt__onnx_op vkt__onnx_sample_ops[] = {
-    { "GridSample", build_grid_sample, NULL, 0, 0, 0, "gather, binary",
-      "below 2^24 places" },
+    { "GridSample", build_grid_sample, NULL, 0, 0, 0, "gather, binary", "below 2^24 places" },
     { "AffineGrid", build_affine_grid, NULL, 0, 2, 0, "matmul", NULL },
     { .name = NULL },
 };

@@ -20,15 +20,18 @@ static vkt_status check_kind(const vkt_config *c, const vkt_loss_term *t,
     uint32_t n_of = 0;
     for (uint32_t j = 0; j < n; j++) n_of += info->outputs && info->outputs[which[j]].value;
     if (n_of && n_of < n)
-        return vkt__config_refuse(c, "losses", "'%s': target '%s' has classes and numbers: an entry "
+        return vkt__config_refuse(c, "losses",
+                                  "'%s': target '%s' has classes and numbers: an entry "
                                   "for each",
                                   t->on, vkt__show(t->target).s);
     if (n_of && !classes)
-        return vkt__config_refuse(c, "losses", "'%s': kind %s is for numbers, and '%s' is a class: "
+        return vkt__config_refuse(c, "losses",
+                                  "'%s': kind %s is for numbers, and '%s' is a class: "
                                   "cross_entropy or focal",
                                   t->on, vkt__loss_kind_name(t->kind), vkt__show(t->target).s);
     if (!n_of && classes)
-        return vkt__config_refuse(c, "losses", "'%s': kind %s is for classes, and '%s' is a number: "
+        return vkt__config_refuse(c, "losses",
+                                  "'%s': kind %s is for classes, and '%s' is a number: "
                                   "mse or huber, or name it in data.classes",
                                   t->on, vkt__loss_kind_name(t->kind), vkt__show(t->target).s);
     return VKT_OK;

@@ -316,8 +316,10 @@ static const vkt__option options[] = {
 
     { "losses", VKT__OPT_LOSSES, AT(losses), NULL, 0, 0, "",
       "several losses, of outputs of layers that have names: a list of {on, kind, weight, target}; "
-      "their weighted sum is trained. kind: as loss.kind, which is the default, and of data.classes "
-      "cross_entropy or focal; target: with task regress, the label columns that this output is of. "
+      "their weighted sum is trained. kind: as loss.kind, which is the default, and of "
+      "data.classes "
+      "cross_entropy or focal; target: with task regress, the label columns that this output is "
+      "of. "
       "The last layer has one of them",
       NULL, NULL },
     { "loss.kind", VKT__OPT_ENUM, AT(loss), "auto", 0, 0, "",

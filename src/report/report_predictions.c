@@ -149,8 +149,7 @@ static void predictions_table(vkt__page *p, vkt__run_view *r, char **names, size
             vkt__str_printf(s, "</td>");
         }
         for (size_t i = 0; i < k; i++) {
-            bool classes = csv[i].n_columns > 3 &&
-                           !strcmp(vkt__csv_cell(&csv[i], 0, 3), "correct"),
+            bool classes = csv[i].n_columns > 3 && !strcmp(vkt__csv_cell(&csv[i], 0, 3), "correct"),
                  right = classes && !strcmp(vkt__csv_cell(&csv[i], row, 3), "1");
             vkt__str_printf(s, "<td class=\"%s\">", !classes ? "n" : right ? "right" : "wrong");
             vkt__markup_escape(s, vkt__csv_cell(&csv[i], row, 2));
@@ -218,7 +217,7 @@ static void scatter(vkt__page *p, vkt__run_view *r, const vkt__csv *csv)
 {
     vkt__arena *a = &r->arena;
     size_t n = csv->n_rows - 1;
-    enum { MOST = 17 }; /* of eight numbers */
+    enum { MOST = 17 };              /* of eight numbers */
     size_t n_pairs = csv->n_columns; /* columns, without the probabilities behind them */
     while (n_pairs > 1 && !strncmp(vkt__csv_cell(csv, 0, n_pairs - 1), "p(", 2)) n_pairs--;
     bool pairs = n_pairs >= 3 && n_pairs % 2 == 1 && n_pairs <= MOST;

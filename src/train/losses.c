@@ -171,8 +171,7 @@ static vkt_loss label_losses(const vkt__losses *s, vkt_graph *g, const vkt__ring
         vkt_tensor *class = vkt_arg(g, VKT_REDUCE_MAX, of_y, 1, false),
                    *ce = vkt_softmax_xent(g, of_out, class, focal ? NULL : in->w, NULL, NULL).loss;
         if (focal)
-            ce = vkt_focal(g, ce,
-                           &(vkt_focal_desc) { in->w, NULL, class, s->config->loss_gamma });
+            ce = vkt_focal(g, ce, &(vkt_focal_desc) { in->w, NULL, class, s->config->loss_gamma });
         sum = sum ? vkt_add(g, sum, ce) : ce;
     }
     if (n_numbers) {

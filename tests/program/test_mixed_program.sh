@@ -13,7 +13,8 @@ for _ in range(500):
     kind = ["red", "green", "blue"][0 if a + b > 0.5 else 1 if a - b > 0 else 2]
     print("%.4f,%.4f,%.2f,%s,%d" % (a, b, 100 + 20 * a - 5 * b + random.gauss(0, 1), kind, 1 if b > 0 else 10))' >homes.csv
 works init homes.csv --label price,kind --set data.ignore=size -o homes.yaml
-grep -q '^  classes: kind ' homes.yaml || fail "init sees which label is a class: $(cat homes.yaml)"
+grep -q "tells the label" homes.yaml && fail "init looks at a column that is no label"
+grep -q '^  classes: "kind" ' homes.yaml || fail "init sees which label is a class: $(cat homes.yaml)"
 works train homes.yaml --run begun --quiet --set train.steps=20 --set eval.every=20
 cat >m.yaml <<'Y'
 data: {source: csv, path: homes.csv, label: [price, kind], classes: [kind], ignore: [size], task: regress, valid_fraction: 0.2, test_fraction: 0.2}
@@ -102,8 +103,8 @@ works report m
 grep -q 'price: predicted and target' m/report.html || fail "the report draws the number"
 grep -q 'kind: predicted and target' m/report.html && fail "the report draws a class as a number"
 # The ONNX file: its prediction has the price in its units and the probabilities, also where the price is learned as a logarithm.
-works train m.yaml --run log --quiet --set data.target=log --set train.steps=100
-for run in m log; do
+works train m.yaml --run logs --quiet --set data.target=log --set train.steps=100
+for run in m logs; do
     works predict $run new.csv --csv
     cp out $run.csv
     works export $run -o $run.onnx
@@ -116,7 +117,7 @@ except ImportError:
 import csv
 x = np.array([[float(v) for v in r.values()] for r in csv.DictReader(open("new.csv"))])
 all_ = list(csv.DictReader(open("homes.csv")))
-for run in ("m", "log"):
+for run in ("m", "logs"):
     s = ort.InferenceSession(run + ".onnx", providers=["CPUExecutionProvider"])
     import json
     schema = json.loads(s.get_modelmeta().custom_metadata_map["vktrain.schema"])
@@ -131,12 +132,12 @@ works eval codes --split test --json
 python3 -c '
 import json
 e = json.load(open("out"))
-size, kind = e["targets"]
+kind, size = e["targets"] # in the order of the columns
 assert size["accuracy"] > 0.9 and abs(e["accuracy"] - (size["accuracy"] + kind["accuracy"]) / 2) < 1e-9 and e["mae"] is None, e' || fail "labels that are all classes"
 # What can't be.
 printf 'a,b,price,kind,size\n1,2,3,pink,1\n' >pink.csv
 refused 4 "pink.csv' line 2: 'pink' in column 'kind' is not among its 3 classes of the training data" eval m --data pink.csv
-refused 4 "label column 'kind'" train m.yaml --set data.classes= --set 'losses=[]' --set 'model=[linear]'
+refused 4 "'red' in column 'kind' is not a number: .*; a label of classes is named in data.classes" train m.yaml --set data.classes= --set 'losses=[]' --set 'model=[linear]'
 refused 2 "data.classes: column 0 of 'homes.csv' is none of data.label's" train m.yaml --set data.classes=a
 refused 2 "data.classes is for several labels" train m.yaml --set data.label=kind
 refused 2 "data.classes: only for data.task: regress" train m.yaml --set data.task=classify

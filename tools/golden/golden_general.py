@@ -1,6 +1,7 @@
 """Writes tests/golden/general.json: inputs, outputs and gradients of PyTorch's general tensor ops in double, on random shapes, for
 tests/tensor/test_golden_general.c to hold the twins against. Inputs are multiples of 1/8, so that some are equal, and 16 bits hold them.
 Run: python3 tools/golden/golden_general.py (PyTorch 2.0 or newer).
+tools/compare/many_general.py runs it many times, with other seeds and random settings in place of those listed here.
 With float16 or bfloat16 behind it, it writes general.float16.json or general.bfloat16.json: outputs and gradients of the same cases as
 PyTorch computes them in these types."""
 import json
@@ -11,8 +12,9 @@ import sys
 import torch
 import torch.nn.functional as F
 
-torch.manual_seed(3)
-random.seed(3)
+SEED = globals().get("SEED", 3)  # of many_general.py
+torch.manual_seed(SEED)
+random.seed(SEED)
 cases = []
 MOST = 40  # elements of a tensor
 NARROW = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -37,6 +39,28 @@ def flat(t):
 
 def short(t):
     return [float(f"{v:.6g}") for v in t.detach().double().reshape(-1).tolist()]
+
+
+def settings(listed, draw, fits=lambda *s: True):
+    """Those that are listed; with another seed as many that are drawn, and fit."""
+    if SEED == 3:
+        return listed
+    out = []
+    while len(out) < len(listed):
+        s = draw()
+        if fits(*s):
+            out.append(s)
+    return out
+
+
+def upto(*most, least=1):
+    """A random number up to each."""
+    return tuple(random.randint(least, n) for n in most)
+
+
+def in_groups():
+    groups = random.randint(1, 2)
+    return groups, groups * random.randint(1, 2), groups * random.randint(1, 2)
 
 
 def case(op, out, inputs, **attrs):
@@ -140,15 +164,24 @@ def first(t):
     return t.permute(0, 3, 1, 2)
 
 
-for h, w, oh, ow in ((2, 3, 4, 6), (3, 4, 5, 3), (4, 4, 2, 2), (1, 5, 3, 2), (3, 2, 1, 7), (5, 1, 10, 3)):
+for h, w, oh, ow in settings(((2, 3, 4, 6), (3, 4, 5, 3), (4, 4, 2, 2), (1, 5, 3, 2), (3, 2, 1, 7), (5, 1, 10, 3)), lambda: upto(5, 5, 9, 9)):
     for mode, align in (("nearest", None), ("bilinear", False), ("bilinear", True)):
         x = tensor([1, h, w, 2])
         y = F.interpolate(first(x), size=(oh, ow), mode=mode, align_corners=align)
         case("resize", last(y), [x], kind=int(mode != "nearest"), h=oh, w=ow, align=int(bool(align)))
 
-for h, w, c, co, k, stride, pad, dil, groups, more in ((3, 2, 2, 3, 3, 2, 1, 1, 1, 1), (2, 3, 2, 1, 2, 2, 0, 1, 1, 0),
+def transposed():
+    (groups, c, co), (stride, k, dil) = in_groups(), upto(3, 3, 2)
+    return *upto(4, 4), c, co, k, stride, random.randint(0, 2), dil, groups, random.randrange(stride)
+
+
+def any_comes_out(h, w, c, co, k, stride, pad, dil, groups, more):
+    return min((s - 1) * stride - 2 * pad + dil * (k - 1) + more for s in (h, w)) >= 0
+
+
+for h, w, c, co, k, stride, pad, dil, groups, more in settings(((3, 2, 2, 3, 3, 2, 1, 1, 1, 1), (2, 3, 2, 1, 2, 2, 0, 1, 1, 0),
                                                       (3, 3, 4, 2, 3, 1, 1, 1, 2, 0), (2, 2, 2, 2, 2, 3, 0, 2, 1, 2),
-                                                      (4, 3, 1, 2, 3, 1, 2, 1, 1, 0), (2, 2, 2, 4, 3, 2, 1, 1, 2, 0)):
+                                                      (4, 3, 1, 2, 3, 1, 2, 1, 1, 0), (2, 2, 2, 4, 3, 2, 1, 1, 2, 0)), transposed, any_comes_out):
     x, b = tensor([1, h, w, c]), tensor([co])
     f = tensor([k, k, co // groups, c])  # PyTorch: [C, CO / groups, KH, KW]
     y = F.conv_transpose2d(first(x).contiguous(), f.permute(3, 2, 0, 1).contiguous(), b, stride, pad, more, groups, dil)
@@ -195,10 +228,11 @@ for rank in (1, 2, 3):
             before, after = [random.randint(0, m) for m in most], [random.randint(0, m) for m in most]
             pads = [n for pair in zip(reversed(before), reversed(after)) for n in pair]
             case("pad_by", F.pad(x[None, None], pads, mode=mode)[0, 0], [x], kind=kind, before=before, after=after)
-for s, n in (([3], 4), ([2, 3], 5), ([4], 1), ([1], 7)):
+for s, n in settings((([3], 4), ([2, 3], 5), ([4], 1), ([1], 7)), lambda: (shape(random.randint(1, 4)), random.randint(1, 7))):
     ids = torch.randint(0, n, s)
     case("one_hot", F.one_hot(ids, n).double(), [ids], n=n)
-for s, k in (([5], 3), ([3, 7], 2), ([2, 3, 4], 4), ([2, 1, 6], 1)):
+for s, k in settings((([5], 3), ([3, 7], 2), ([2, 3, 4], 4), ([2, 1, 6], 1)), lambda: (shape(random.randint(1, 4)), random.randint(1, 4)),
+                     lambda s, k: k <= s[-1]):
     x = (torch.randperm(torch.Size(s).numel()).to(DTYPE) / 8 - 1).reshape(s).requires_grad_(True)
     case("top_k", torch.topk(x, k)[0], [x], k=k, ids=0)
     x = x.detach().clone().requires_grad_(True)
@@ -212,7 +246,7 @@ for rank in (1, 2, 3, 4, 6):
     for part in range(2):
         x = x.detach().clone().requires_grad_(True)
         case("split", torch.split(x, sizes, axis)[part], [x], sizes=sizes, axis=axis, part=part)
-for n, h, w, c in ((2, 3, 2, 3), (1, 4, 3, 1), (3, 2, 2, 2)):
+for n, h, w, c in settings(((2, 3, 2, 3), (1, 4, 3, 1), (3, 2, 2, 2)), lambda: upto(3, 4, 4, 3), lambda n, h, w, c: h * w > 1):
     x, scale, shift = tensor([n, h, w, c]), tensor([c]), tensor([c])
     case("instance_norm", last(F.instance_norm(first(x), weight=scale, bias=shift, eps=0.125)), [x, scale, shift], eps=0.125)
 for lead_a, lead_b in (([3], [3]), ([2, 1], [1, 3]), ([2, 3], []), ([3], [2, 1]), ([], [4]), ([1], [5]), ([2, 1, 2], [3, 1])):
@@ -221,33 +255,63 @@ for lead_a, lead_b in (([3], [3]), ([2, 1], [1, 3]), ([2, 3], []), ([3], [2, 1])
         a, b = tensor(lead_a + ([k, m] if layout == 2 else [m, k])), tensor(lead_b + ([n, k] if layout == 0 else [k, n]))
         y = torch.matmul(a.mT if layout == 2 else a, b.mT if layout == 0 else b)
         case("matmul_broadcast", y, [a, b], layout=layout)
-for h, w, oh, ow in ((2, 3, 2, 1), (5, 7, 3, 4), (4, 4, 2, 2), (3, 2, 5, 6), (1, 1, 3, 2)):
+for h, w, oh, ow in settings(((2, 3, 2, 1), (5, 7, 3, 4), (4, 4, 2, 2), (3, 2, 5, 6), (1, 1, 3, 2)), lambda: upto(7, 7, 6, 6)):
     x = tensor([1, h, w, 2])
     case("resize", last(F.adaptive_avg_pool2d(first(x), (oh, ow))), [x], kind=2, h=oh, w=ow, align=0)
 
-for n, size, c, co, k, stride, before, after, dil, groups in ((2, 7, 2, 3, 3, 1, 1, 1, 1, 1), (1, 9, 4, 2, 4, 2, 3, 0, 1, 2),
-                                                          (2, 6, 1, 2, 2, 3, 0, 2, 2, 1), (1, 5, 3, 3, 3, 1, 4, 0, 2, 3)):
+def of_line():
+    (groups, c, co), (n, size, k, stride, dil) = in_groups(), upto(2, 9, 4, 3, 2)
+    return n, size, c, co, k, stride, *upto(3, 3, least=0), dil, groups
+
+
+for n, size, c, co, k, stride, before, after, dil, groups in settings(((2, 7, 2, 3, 3, 1, 1, 1, 1, 1), (1, 9, 4, 2, 4, 2, 3, 0, 1, 2),
+                                                          (2, 6, 1, 2, 2, 3, 0, 2, 2, 1), (1, 5, 3, 3, 3, 1, 4, 0, 2, 3)), of_line,
+                                                          lambda n, size, c, co, k, stride, before, after, dil, groups:
+                                                          size + before + after > dil * (k - 1)):
     x, f, b = tensor([n, size, c]), tensor([k, c // groups, co]), tensor([co])
     y = F.conv1d(F.pad(x.permute(0, 2, 1), (before, after)), f.permute(2, 1, 0).contiguous(), b, stride, 0, dil, groups)
     case("conv1d", y.permute(0, 2, 1).contiguous(), [x, f, b], stride=stride, pads=[before, after], dilation=dil, groups=groups)
-for size, c, co, k, stride, pad, dil, groups, more in ((4, 2, 3, 3, 2, 1, 1, 1, 1), (3, 4, 2, 4, 3, 2, 1, 2, 0), (5, 1, 2, 2, 1, 1, 3, 1, 0)):
+for size, c, co, k, stride, pad, dil, groups, more in settings(
+        ((4, 2, 3, 3, 2, 1, 1, 1, 1), (3, 4, 2, 4, 3, 2, 1, 2, 0), (5, 1, 2, 2, 1, 1, 3, 1, 0)), lambda: transposed()[1:],
+        lambda size, *s: any_comes_out(size, size, *s)):
     x, b = tensor([1, size, c]), tensor([co])
     f = tensor([k, co // groups, c])
     y = F.conv_transpose1d(x.permute(0, 2, 1).contiguous(), f.permute(2, 1, 0).contiguous(), b, stride, pad, more, groups, dil)
     case("conv_transpose1d", y.permute(0, 2, 1).contiguous(), [x, f, b], stride=stride, pads=[pad, pad], dilation=dil, groups=groups,
          output_pad=more)
-for h, w, pads in ((4, 5, (2, 0, 1, 3)), (3, 3, (0, 1, 0, 0)), (5, 4, (1, 2, 3, 0))):
+for h, w, pads in settings(((4, 5, (2, 0, 1, 3)), (3, 3, (0, 1, 0, 0)), (5, 4, (1, 2, 3, 0))), lambda: (*upto(5, 5), upto(3, 3, 3, 3, least=0)),
+                           lambda h, w, pads: h + pads[0] + pads[1] >= 2 and w + pads[2] + pads[3] >= 3):
     x, f, b = tensor([1, h, w, 2]), tensor([2, 3, 2, 3]), tensor([3])
     y = F.conv2d(F.pad(first(x), (pads[2], pads[3], pads[0], pads[1])), f.permute(3, 2, 0, 1).contiguous(), b, 2)
     case("conv2d", last(y), [x, f, b], stride=2, pads=list(pads), dilation=1, groups=1)
 
-for h, w, sizes, strides, pads in ((5, 6, (2, 3), (1, 2), (1, 0)), (1, 9, (1, 4), (1, 3), (0, 2)), (6, 4, (3, 2), (3, 1), (0, 1))):
+def pooled():
+    sizes = upto(4, 4)
+    return *upto(8, 8), sizes, upto(3, 3), tuple(random.randint(0, s // 2) for s in sizes)
+
+
+def windows_fit(h, w, sizes, strides, pads):
+    return h + 2 * pads[0] >= sizes[0] and w + 2 * pads[1] >= sizes[1]
+
+
+for h, w, sizes, strides, pads in settings(((5, 6, (2, 3), (1, 2), (1, 0)), (1, 9, (1, 4), (1, 3), (0, 2)), (6, 4, (3, 2), (3, 1), (0, 1))), pooled,
+                                           windows_fit):
     for op, f in (("max_pool", F.max_pool2d), ("avg_pool", F.avg_pool2d)):
         x = (torch.randperm(h * w * 2).to(DTYPE) / 8 - 2).reshape([1, h, w, 2]).requires_grad_(True)
         case(op, last(f(first(x), sizes, strides, pads)), [x], sizes=list(sizes), strides=list(strides), window_pads=list(pads))
 
-for h, w, c, co, k, stride, pads, dil, groups in ((7, 8, 2, 3, (3, 2), (2, 1), (1, 0, 2, 1), (1, 2), 1), (5, 9, 4, 2, (2, 3), (1, 3), (0, 1, 1, 1), (2, 1), 2),
-                                                  (8, 5, 3, 3, (3, 2), (3, 2), (2, 2, 0, 0), (2, 3), 3)):
+def two_axes():
+    groups, c, co = in_groups()
+    return *upto(9, 9), c, co, upto(3, 3), upto(3, 3), upto(2, 2, 2, 2, least=0), upto(3, 3), groups
+
+
+def two_axes_fit(h, w, c, co, k, stride, pads, dil, groups):
+    there = h + pads[0] + pads[1] > dil[0] * (k[0] - 1) and w + pads[2] + pads[3] > dil[1] * (k[1] - 1)
+    return there and 2 * stride[0] - 2 + dil[0] * (k[0] - 1) >= 1
+
+
+for h, w, c, co, k, stride, pads, dil, groups in settings(((7, 8, 2, 3, (3, 2), (2, 1), (1, 0, 2, 1), (1, 2), 1), (5, 9, 4, 2, (2, 3), (1, 3), (0, 1, 1, 1), (2, 1), 2),
+                                                  (8, 5, 3, 3, (3, 2), (3, 2), (2, 2, 0, 0), (2, 3), 3)), two_axes, two_axes_fit):
     x, b = tensor([1, h, w, c]), tensor([co])
     f = tensor([*k, c // groups, co])
     y = F.conv2d(F.pad(first(x), (pads[2], pads[3], pads[0], pads[1])), f.permute(3, 2, 0, 1).contiguous(), b, stride, 0, dil, groups)
@@ -257,7 +321,8 @@ for h, w, c, co, k, stride, pads, dil, groups in ((7, 8, 2, 3, (3, 2), (2, 1), (
     y = F.conv_transpose2d(first(x).contiguous(), f.permute(3, 2, 0, 1).contiguous(), b, stride, (1, 0), more, groups, dil)
     case("conv_transpose2d", last(y), [x, f, b], strides=list(stride), pads=[1, 1, 0, 0], dilations=list(dil), groups=groups, output_pads=more)
 
-for h, w, sizes, strides, pads in ((5, 8, (2, 3), (2, 2), (1, 0)), (7, 5, (3, 2), (2, 3), (1, 1)), (6, 7, (3, 3), (2, 2), (1, 1)), (4, 9, (2, 4), (3, 3), (0, 2))):
+for h, w, sizes, strides, pads in settings(((5, 8, (2, 3), (2, 2), (1, 0)), (7, 5, (3, 2), (2, 3), (1, 1)), (6, 7, (3, 3), (2, 2), (1, 1)), (4, 9, (2, 4), (3, 3), (0, 2))),
+                                           pooled, windows_fit):
     for ceil in (False, True):
         x = (torch.randperm(h * w).to(DTYPE) / 8 - 2).reshape([1, h, w, 1]).requires_grad_(True)
         case("max_pool", last(F.max_pool2d(first(x), sizes, strides, pads, ceil_mode=ceil)), [x], sizes=list(sizes),
@@ -267,8 +332,15 @@ for h, w, sizes, strides, pads in ((5, 8, (2, 3), (2, 2), (1, 0)), (7, 5, (3, 2)
             case("avg_pool", last(F.avg_pool2d(first(x), sizes, strides, pads, ceil, include)), [x], sizes=list(sizes),
                  strides=list(strides), window_pads=list(pads), ceil=int(ceil), pixels=int(not include))
 
-for b, h, kv, t, s, d, causal, bias_shape, mask_shape in ((1, 2, 2, 3, 3, 4, 0, (2, 3, 3), None), (2, 2, 1, 2, 3, 3, 0, (1, 1, 2, 3), None), (2, 1, 1, 3, 2, 4, 0, None, (2, 1, 1, 2)),
-                                                          (1, 2, 2, 3, 4, 2, 1, (3, 4), (1, 1, 1, 4)), (1, 2, 1, 2, 5, 4, 0, None, None), (1, 1, 1, 3, 3, 4, 1, None, None), (1, 2, 2, 2, 2, 6, 1, None, None)):
+def attended():
+    b, kv, t, s, d = upto(2, 2, 4, 5, 6)
+    h = kv * random.randint(1, 2)
+    return (b, h, kv, t, s, d, random.randint(0, 1), random.choice((None, (t, s), (h, t, s), (1, 1, t, s), (b, h, t, s))),
+            random.choice((None, (b, 1, 1, s), (1, 1, 1, s), (b, 1, t, s))))
+
+
+for b, h, kv, t, s, d, causal, bias_shape, mask_shape in settings(((1, 2, 2, 3, 3, 4, 0, (2, 3, 3), None), (2, 2, 1, 2, 3, 3, 0, (1, 1, 2, 3), None), (2, 1, 1, 3, 2, 4, 0, None, (2, 1, 1, 2)),
+                                                          (1, 2, 2, 3, 4, 2, 1, (3, 4), (1, 1, 1, 4)), (1, 2, 1, 2, 5, 4, 0, None, None), (1, 1, 1, 3, 3, 4, 1, None, None), (1, 2, 2, 2, 2, 6, 1, None, None)), attended):
     x = [tensor([b, n, c * d]) for n, c in ((t, h), (s, kv), (s, kv))]
     bias, mask = tensor(list(bias_shape)) if bias_shape else None, torch.randint(0, 2, mask_shape).to(DTYPE) if mask_shape else None
     if mask is not None:
@@ -283,7 +355,8 @@ for b, h, kv, t, s, d, causal, bias_shape, mask_shape in ((1, 2, 2, 3, 3, 4, 0, 
          scale=0.5, bias=int(bias is not None), mask=int(mask is not None))
 
 for lstm in (0, 1):
-    for b, t, c, h, first_state, reverse in ((2, 3, 2, 2, 0, 0), (1, 4, 3, 2, 1, 0), (2, 2, 1, 3, 1, 1), (1, 1, 2, 1, 0, 1), (1, 3, 2, 3, 1, 1)):
+    for b, t, c, h, first_state, reverse in settings(((2, 3, 2, 2, 0, 0), (1, 4, 3, 2, 1, 0), (2, 2, 1, 3, 1, 1), (1, 1, 2, 1, 0, 1), (1, 3, 2, 3, 1, 1)),
+                                                     lambda: (*upto(3, 4, 3, 3), *upto(1, 1, least=0))):
         net = (torch.nn.LSTM if lstm else torch.nn.GRU)(c, h, batch_first=True).to(DTYPE)
         weights = [w for _, w in net.named_parameters()]
         for w in weights:
@@ -308,6 +381,7 @@ for k, f in enumerate(later):
             x = x.abs() + 1.125
         case("unary", f(x.requires_grad_(True)), [x], fn=len(unary) + k, s=0, t=0)
 
-path = pathlib.Path(__file__).resolve().parents[2] / ("tests/golden/general." + (NARROW + "." if NARROW else "") + "json")
-path.write_text("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
-print(len(cases), "cases")
+if SEED == 3:
+    path = pathlib.Path(__file__).resolve().parents[2] / ("tests/golden/general." + (NARROW + "." if NARROW else "") + "json")
+    path.write_text("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
+    print(len(cases), "cases")

@@ -89,15 +89,14 @@ static void print_json(const eval_options *o, const vkt_eval_result *r, const ch
         json_array_append_new(classes, one);
     }
     for (uint32_t k = 0; k < r->n_targets; k++)
-        json_array_append_new(
-            targets,
-            isnan(r->targets[k].accuracy)
-                ? json_pack("{s:s, s:o, s:o, s:o}", "name", r->targets[k].name, "mae",
-                            cli_json_number(r->targets[k].mae), "rmse",
-                            cli_json_number(r->targets[k].rmse), "r2",
-                            cli_json_number(r->targets[k].r2))
-                : json_pack("{s:s, s:o}", "name", r->targets[k].name, "accuracy",
-                            cli_json_number(r->targets[k].accuracy)));
+        json_array_append_new(targets,
+                              isnan(r->targets[k].accuracy)
+                                  ? json_pack("{s:s, s:o, s:o, s:o}", "name", r->targets[k].name,
+                                              "mae", cli_json_number(r->targets[k].mae), "rmse",
+                                              cli_json_number(r->targets[k].rmse), "r2",
+                                              cli_json_number(r->targets[k].r2))
+                                  : json_pack("{s:s, s:o}", "name", r->targets[k].name, "accuracy",
+                                              cli_json_number(r->targets[k].accuracy)));
     cli_json_print(
         json_pack(
             "{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "

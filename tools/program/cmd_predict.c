@@ -68,7 +68,7 @@ static void csv_heading(const vkt_prediction *p)
             cli_csv(stdout, p->outputs[i].label);
         }
         putchar(',');
-        cli_csv(stdout, p->class_names                ? cli_text("p(%s)", class_name(p, i))
+        cli_csv(stdout, p->class_names              ? cli_text("p(%s)", class_name(p, i))
                         : prediction_of_class(p, i) ? cli_text("p(%s)", p->target_names[i])
                                                     : p->target_names[i]);
     }

@@ -163,18 +163,19 @@ static vkt_status find_labels(vkt_dataset *ds, const vkt_data_desc *desc, const 
         VKT_TRY(vkt__fail(VKT_E_ARG, "data",
                           "data.classes is for several labels: data.label names one, which "
                           "data.task: classify has as a class"));
-    if (desc->classes) VKT_TRY(mark_columns(csv, s->header, "data.classes", desc->classes, classes));
+    if (desc->classes)
+        VKT_TRY(mark_columns(csv, s->header, "data.classes", desc->classes, classes));
     for (uint32_t c = 0; c < csv->n_columns; c++) {
         if (classes[c] && !marked[c])
             VKT_TRY(vkt__fail(VKT_E_ARG, "data",
                               "data.classes: column %u of '%s' is none of data.label's", c,
                               csv->name));
         if (marked[c])
-            s->targets[s->n_targets++] = (vkt__target) { .position = c,
-                                                         .scale = 1,
-                                                         .curve = classes[c] ? VKT_TARGET_PLAIN
-                                                                             : desc->target,
-                                                         .n_classes = classes[c] };
+            s->targets[s->n_targets++] =
+                (vkt__target) { .position = c,
+                                .scale = 1,
+                                .curve = classes[c] ? VKT_TARGET_PLAIN : desc->target,
+                                .n_classes = classes[c] };
     }
     if (s->n_targets == csv->n_columns)
         st = vkt__fail(VKT_E_ARG, "data", "'%s': data.label leaves no column as an input",

@@ -127,8 +127,7 @@ static vkt_status match_positions(const vkt__schema *s, vkt__table *t)
     for (uint32_t i = 0; i < s->n_columns; i++) {
         uint32_t at = t->column[i] = s->columns[i].position;
         for (uint32_t k = 0; k < s->n_targets && !t->labelled; k++)
-            t->column[i] -=
-                vkt__target_begins(&s->targets[k]) && at > s->targets[k].position;
+            t->column[i] -= vkt__target_begins(&s->targets[k]) && at > s->targets[k].position;
     }
     for (uint32_t k = 0; k < s->n_targets; k++) t->label[k] = s->targets[k].position;
     return VKT_OK;
@@ -285,17 +284,17 @@ static uint32_t find_class(const vkt__schema *s, const char *cell)
 }
 
 static vkt_status not_a_number(const vkt__csv *csv, uint32_t row, const char *column,
-                               vkt__form form, const char *cell)
+                               vkt__form form, const char *cell, const char *also)
 {
     return vkt__fail(
         VKT_E_FORMAT, "data",
         "'%s' line %u: '%s' in column '%s' is not a %s%s: correct it, or leave the cell "
-        "empty",
+        "empty%s",
         csv->name, csv->line[row], vkt__show(cell).s, vkt__show(column).s,
         vkt__form_is_date(form) ? "date or time written as "
         : form                  ? "number written as "
                                 : "number",
-        form ? vkt__form_name(form) : "");
+        form ? vkt__form_name(form) : "", also);
 }
 
 static vkt_status too_far(const vkt__csv *csv, uint32_t row, const char *column, double v,
@@ -329,11 +328,11 @@ static vkt_status class_labels(const vkt__table *t, uint32_t row, const char *ce
         any = any || is;
     }
     if (any) return VKT_OK;
-    return vkt__fail(VKT_E_FORMAT, "data",
-                     "'%s' line %u: '%s' in column '%s' is not among its %u classes of the training "
-                     "data",
-                     t->csv->name, t->csv->line[row], vkt__show(cell).s, vkt__show(of->label).s,
-                     of->n_classes);
+    return vkt__fail(
+        VKT_E_FORMAT, "data",
+        "'%s' line %u: '%s' in column '%s' is not among its %u classes of the training "
+        "data",
+        t->csv->name, t->csv->line[row], vkt__show(cell).s, vkt__show(of->label).s, of->n_classes);
 }
 
 static vkt_status number_labels(const vkt__schema *s, const vkt__table *t, uint32_t row,
@@ -349,7 +348,9 @@ static vkt_status number_labels(const vkt__schema *s, const vkt__table *t, uint3
             continue;
         }
         if (!vkt__form_value(of->form, VKT__DATE_WHOLE, cell, &v))
-            return not_a_number(t->csv, row, of->name, of->form, cell);
+            return not_a_number(t->csv, row, of->name, of->form, cell,
+                                s->n_targets > 1 ? "; a label of classes is named in data.classes"
+                                                 : "");
         if (!vkt__target_takes(of->curve, v))
             return vkt__fail(VKT_E_FORMAT, "data",
                              "'%s' line %u: label '%s' is %g, but data.target is for %s",
@@ -433,7 +434,7 @@ static vkt_status number_cell(const vkt__table *t, uint32_t row, const vkt__colu
     if (known)
         v = isnan(known[row]) ? v : known[row];
     else if (!vkt__csv_missing(cell) && !vkt__column_value(c, cell, &v))
-        return not_a_number(t->csv, row, c->name, c->form, cell);
+        return not_a_number(t->csv, row, c->name, c->form, cell, "");
     return vkt__scaling_inputs(c, v, x) ? VKT_OK
                                         : too_far(t->csv, row, c->name, v, c->mean, c->std);
 }

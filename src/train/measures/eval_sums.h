@@ -33,11 +33,11 @@ typedef struct vkt__eval_sums {
     double loss;
     double term[VKT__MAX_LOSSES]; /* [n_terms] of the entries of `losses`, without their weights */
     uint32_t n_terms;
-    double chosen, rejected;           /* preferences: of the answers' rewards */
-    bool pairs;                        /* the examples are such */
-    uint32_t n_targets;                /* of a regression; else 0 */
-    vkt__error_sums *error;            /* [n_targets]; not of outputs that are classes */
-    const vkt_output_of *outputs;      /* [n_targets] of a regression with classes; else NULL */
+    double chosen, rejected;      /* preferences: of the answers' rewards */
+    bool pairs;                   /* the examples are such */
+    uint32_t n_targets;           /* of a regression; else 0 */
+    vkt__error_sums *error;       /* [n_targets]; not of outputs that are classes */
+    const vkt_output_of *outputs; /* [n_targets] of a regression with classes; else NULL */
     uint64_t *right; /* [n_targets] at the first output of a label of classes: examples whose
                         likeliest class is right */
     double roc_auc, average_precision; /* of classes, see ranks.h; NAN: not measured */
@@ -101,8 +101,8 @@ double vkt__eval_accuracy(const vkt__eval_sums *sums);
 /* Errors of a regression, in units of the target: the mean absolute error; the root of the mean
  * squared one; and the share of the targets' variance that is explained (NAN with fewer than two
  * examples; where all targets are the same, 1 if each was met, else 0). With several targets: those
- * of target k, and the means over the targets that are numbers. NAN: there are none. Source of the conventions:
- * scikit-learn's r2_score. */
+ * of target k, and the means over the targets that are numbers. NAN: there are none. Source of the
+ * conventions: scikit-learn's r2_score. */
 typedef struct vkt__error_scores {
     double mae, rmse, r2;
 } vkt__error_scores;

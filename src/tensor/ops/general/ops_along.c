@@ -148,9 +148,8 @@ vkt_tensor *vkt_scatter_add(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32
     bool fits = !x->inert && !ids->inert && axis < x->shape.rank && ids->dtype == VKT_U32 &&
                 x->dtype == VKT_F32 && vkt__shape_equal(x->shape, ids->shape) && !vkt__needs(x);
     uint64_t from = fits ? x->shape.d[axis] : 0;
-    vkt_tensor *y = from > MOST || from * size > MOST_LOOKS
-                        ? vkt__add_sorted(g, x, ids, axis, size)
-                        : NULL;
+    vkt_tensor *y =
+        from > MOST || from * size > MOST_LOOKS ? vkt__add_sorted(g, x, ids, axis, size) : NULL;
     if (y) return y;
     return vkt__op(g, &vkt__op_scatter_add, (vkt_tensor *[]) { x, ids }, 2,
                    (vkt_attr) { .along = { .axis = axis, .size = size } });

@@ -12,7 +12,8 @@ enum { IDS, ORDER, N_IN };
 static bool id_sort_shape(vkt_node *n)
 {
     bool segments = n->op == &vkt__op_id_segments;
-    vkt__out(n, 0, segments ? vkt_shape1(n->attr.sort.run) : vkt_shape1((uint32_t)n->in[IDS]->count),
+    vkt__out(n, 0,
+             segments ? vkt_shape1(n->attr.sort.run) : vkt_shape1((uint32_t)n->in[IDS]->count),
              VKT_U32);
     return true;
 }
@@ -27,9 +28,8 @@ static void id_sort_record(vkt__rec *rec, const vkt_node *n)
                                 .to = n->attr.sort.to,
                                 .inner = n->attr.sort.inner,
                                 .run = n->attr.sort.run };
-    vkt__dispatch_each(rec,
-                       n->op == &vkt__op_id_sort ? VKT_SHADER_ID_SORT : VKT_SHADER_ID_SEGMENTS, &p,
-                       sizeof p, n->out[0]->count, 64);
+    vkt__dispatch_each(rec, n->op == &vkt__op_id_sort ? VKT_SHADER_ID_SORT : VKT_SHADER_ID_SEGMENTS,
+                       &p, sizeof p, n->out[0]->count, 64);
 }
 
 static uint64_t key(const vkt_node *n, const double *ids, uint64_t j)
@@ -45,8 +45,8 @@ static void merge(const vkt_node *n, const double *ids, const double *x, uint64_
 {
     const double *end = x + left, *other = end, *last = other + right;
     while (x < end || other < last) {
-        bool first = x < end && (other == last ||
-                                 key(n, ids, (uint64_t)*x) <= key(n, ids, (uint64_t)*other));
+        bool first = x < end &&
+                     (other == last || key(n, ids, (uint64_t)*x) <= key(n, ids, (uint64_t)*other));
         *y++ = first ? *x++ : *other++;
     }
 }
@@ -92,7 +92,7 @@ static const char *id_sort_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
         const char *name;
         uint32_t n, from, to, inner, run;
     } s[] = {
-        { "runs", 1000, 1000, 37, 1, 0 },  { "one", 1, 1, 5, 1, 0 },
+        { "runs", 1000, 1000, 37, 1, 0 },    { "one", 1, 1, 5, 1, 0 },
         { "past the end", 65, 65, 3, 1, 0 }, { "lines", 7 * 11 * 6, 11, 5, 6, 0 },
         { "merged", 1000, 1000, 70, 1, 70 }, { "a part", 200, 200, 128, 1, 128 },
     };
@@ -114,21 +114,17 @@ static const char *id_sort_sample(const vkt_op *op, vkt_graph *g, uint32_t i)
 }
 
 #define ROW_OF(row, optional)                                                                      \
-    { .name = #row,                                                                                \
-      .n_in = N_IN,                                                                                \
-      .n_out = 1,                                                                                  \
-      .in = { [IDS] = VKT_WORDS, [ORDER] = VKT_WORDS | (optional) },                               \
-      .shape = id_sort_shape,                                                                      \
-      .record = id_sort_record,                                                                    \
-      .ref = row##_ref,                                                                            \
-      .cost = id_sort_cost,                                                                        \
-      .terms = vkt__no_terms,                                                                      \
-      .sample = id_sort_sample }
+    {                                                                                              \
+        .name = #row, .n_in = N_IN, .n_out = 1,                                                    \
+        .in = { [IDS] = VKT_WORDS, [ORDER] = VKT_WORDS | (optional) }, .shape = id_sort_shape,     \
+        .record = id_sort_record, .ref = row##_ref, .cost = id_sort_cost, .terms = vkt__no_terms,  \
+        .sample = id_sort_sample                                                                   \
+    }
 const vkt_op vkt__op_id_sort = ROW_OF(id_sort, VKT_OPTIONAL);
 const vkt_op vkt__op_id_segments = ROW_OF(id_segments, 0);
 
-/* The ids of elements beside one another are one id's, expanded: that one [outer, from, 1], by which
- * whole rows can be added. */
+/* The ids of elements beside one another are one id's, expanded: that one [outer, from, 1], by
+ * which whole rows can be added. */
 static vkt_tensor *ids_of_rows(vkt_tensor *ids, uint32_t axis)
 {
     const vkt_node *n = ids->node;
@@ -160,7 +156,8 @@ vkt_tensor *vkt__add_sorted(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32
         order = vkt__op(g, &vkt__op_id_sort, (vkt_tensor *[]) { ids, order }, 2, attr);
     }
     attr.sort.run = (uint32_t)elements + 1;
-    vkt_tensor *segments = vkt__op(g, &vkt__op_id_segments, (vkt_tensor *[]) { ids, order }, 2, attr);
+    vkt_tensor *segments =
+        vkt__op(g, &vkt__op_id_segments, (vkt_tensor *[]) { ids, order }, 2, attr);
     x = vkt_reshape(g, x, vkt_shape2((uint32_t)count, (uint32_t)(inner / beside)));
     x = vkt__op(g, &vkt__op_embedding_bwd, (vkt_tensor *[]) { x, order, segments }, 3,
                 (vkt_attr) { .embedding = { (uint32_t)elements } });
