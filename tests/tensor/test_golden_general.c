@@ -12,7 +12,7 @@
 #include "tensor/graph/value.h"
 #include "tensor/passes/precision.h"
 
-enum { MOST_ELEMENTS = 512, MOST_INPUTS = 16 };
+enum { MOST_ELEMENTS = 4096, MOST_INPUTS = 16 };
 
 typedef struct {
     size_t number;

@@ -88,6 +88,8 @@ for fn, f in enumerate(unary):
     for rank in (1, 3):
         x = tensor(shape(rank), positive=fn in (1, 2, 3, 14))
         s, t = constants.get(fn, (0, 0))
+        if fn == 10 and SEED != 3:  # at its bounds the slope of a clamp is 1 here, 0 in PyTorch 2.14, 1 in older ones
+            x = (x.detach() + 1 / 16).requires_grad_(True)
         case("unary", f(x), [x], fn=fn, s=s, t=t)
 
 
@@ -248,7 +250,7 @@ for rank in (1, 2, 3, 4, 6):
         case("split", torch.split(x, sizes, axis)[part], [x], sizes=sizes, axis=axis, part=part)
 for n, h, w, c in settings(((2, 3, 2, 3), (1, 4, 3, 1), (3, 2, 2, 2)), lambda: upto(3, 4, 4, 3), lambda n, h, w, c: h * w > 1):
     x, scale, shift = tensor([n, h, w, c]), tensor([c]), tensor([c])
-    case("instance_norm", last(F.instance_norm(first(x), weight=scale, bias=shift, eps=0.125)), [x, scale, shift], eps=0.125)
+    case("instance_norm", last(F.instance_norm(first(x).contiguous(), weight=scale, bias=shift, eps=0.125)), [x, scale, shift], eps=0.125)
 for lead_a, lead_b in (([3], [3]), ([2, 1], [1, 3]), ([2, 3], []), ([3], [2, 1]), ([], [4]), ([1], [5]), ([2, 1, 2], [3, 1])):
     for layout in range(3):
         m, n, k = random.randint(1, 4), random.randint(1, 4), random.randint(1, 4)
