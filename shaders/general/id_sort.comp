@@ -1,7 +1,7 @@
 #version 460
-/* y: the places 0..n-1 in runs that are sorted by key, places of one key in order. run 0: the runs of VKT_SORT_RUN places, each of
- * whose elements counts those before it; else two runs of x, each of `run` places, become one of y: an element's place is its own
- * and that among the other run's. One invocation per place, no two of which write to one. Twin: id_sort_ref. */
+/* y: the places 0..n-1 in runs that are sorted by key, places of one key in order. run 0: runs of VKT_SORT_RUN places, in which each
+ * counts those before it; else two neighbouring runs of x, `run` places each, become one of y: an element goes as far as it was in its
+ * own run plus the number of elements before it in the other. One invocation per place. Twin: id_sort_ref. */
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "id_sort.glsl"

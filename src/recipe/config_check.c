@@ -53,8 +53,8 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
         return vkt__config_refuse(c, "data.separator", "only for data.task: multilabel");
     if (d->classes && d->task != VKT_TASK_REGRESS)
         return vkt__config_refuse(c, "data.classes",
-                                  "only for data.task: regress with several labels, of which these "
-                                  "are classes");
+                                  "only for data.task: regress with several labels: it names the "
+                                  "classes among them");
     if (d->standardize == VKT_STANDARDIZE_IMAGENET && s->kinds != VKT_DATA_KIND_PICTURES)
         return vkt__config_refuse(c, "data.standardize", "imagenet is only for RGB images");
     if (d->standardize == VKT_STANDARDIZE_SYMMETRIC && s->kinds != VKT_DATA_KIND_PICTURES)
@@ -221,7 +221,7 @@ static vkt_status check_kind(const vkt_config *c, const char *option, vkt_loss_k
     if ((kind == VKT_LOSS_KIND_BCE) != several)
         return vkt__config_refuse(c, option, "data.task: multilabel has bce, and no other has");
     bool of_classes = kind == VKT_LOSS_KIND_CROSS_ENTROPY || focal;
-    if (of_classes && c->data.classes && c->n_losses) return VKT_OK; /* the data says of which */
+    if (of_classes && c->data.classes && c->n_losses) return VKT_OK; /* the data knows its labels */
     if (of_numbers != (regress || picture))
         return vkt__config_refuse(c, option, "%s",
                                   picture   ? "data.task: picture has l1, mse and huber"

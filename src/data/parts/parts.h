@@ -101,8 +101,8 @@ typedef struct vkt__column {
 uint32_t vkt__column_inputs(const vkt__column *c);
 
 /* A number to predict: in a table a column of the file; the first one is also the label of other
- * tasks. Of a label of classes (data.classes) each class is one, 1 where it is the cell's, else 0;
- * they stand together, with the column's position. */
+ * tasks. A label of classes (data.classes) has a target for each class, 1 where it is the
+ * cell's, else 0; they stand together, with the column's position. */
 typedef struct vkt__target {
     const char *name;   /* of a class "kind=red" */
     const char *label;  /* of a class: the column, "kind"; else NULL */

@@ -77,7 +77,7 @@ typedef struct vkt__reward_means {
 vkt__reward_means vkt__eval_rewards(const vkt__eval_sums *sums);
 /* Adds the error in target k of one example of a regression; n counts it already. */
 void vkt__eval_add_error(vkt__eval_sums *sums, uint32_t k, double predicted, double target);
-/* Adds what is said of one label of classes, whose first output is k: out, y [its classes]. */
+/* Adds an example to the label of classes whose first output is k: out, y [its classes]. */
 void vkt__eval_add_right(vkt__eval_sums *sums, uint32_t k, const float *out, const vkt_label *y);
 /* Share of the examples whose class of that label is right. */
 double vkt__eval_right(const vkt__eval_sums *sums, uint32_t k);
