@@ -1,7 +1,8 @@
 /* Random graphs of 2 to 30 general ops, shapes odd and of up to six dimensions, gradients in every
  * other one: on the device each node against its twin, as doctor does it; in the twins the whole
  * graph with its rewrites against the graph without.
- * VKT_FUZZ_GRAPHS=N: N of each; VKT_FUZZ_SEED=S: from that seed on, as a failure names it.
+ * VKT_FUZZ_GRAPHS=N: N of each, VKT_FUZZ_ON_DEVICE=N: on the device (seconds each, for their
+ * kernels); VKT_FUZZ_SEED=S: from that seed on, as a failure names it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -312,8 +313,8 @@ static uint64_t nodes_are_as_twins(uint64_t seed)
 static void nodes_are_their_twins(void **state)
 {
     (void)state;
-    uint64_t n = number_of("VKT_FUZZ_GRAPHS", ON_DEVICE), first = number_of("VKT_FUZZ_SEED", 1),
-             n_nodes = 0;
+    uint64_t n = number_of("VKT_FUZZ_ON_DEVICE", number_of("VKT_FUZZ_GRAPHS", ON_DEVICE)),
+             first = number_of("VKT_FUZZ_SEED", 1), n_nodes = 0;
     if (!getenv("VKT_FUZZ_GRAPHS")) nodes_are_as_twins(42);
     for (uint64_t seed = first; seed < first + n; seed++) n_nodes += nodes_are_as_twins(seed);
     assert_true(n_nodes > 4 * n);
