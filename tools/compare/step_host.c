@@ -1,6 +1,7 @@
-/* Development bench: the host's time of a training step by the C library, for step_host.py. Prints for each step the microseconds that this thread
- * computed: to copy the batch, fill the step block and submit; and, when the device is done, to wait and read the loss. An MLP 64-128-10, 64 examples,
- * AdamW.   step_host [STEPS [PAUSE_MS]] */
+/* Development bench: the host's time of a training step by the C library, for step_host.py. Prints
+ * for each step the microseconds that this thread computed: to copy the batch, fill the step block
+ * and submit; and, when the device is done, to wait and read the loss. An MLP 64-128-10, 64
+ * examples, AdamW.   step_host [STEPS [PAUSE_MS]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,8 @@ int main(int argc, char **argv)
     must(vkt_graph_create(gpu, &g));
     enum { X_AT = 0, Y_AT = sizeof x, STEP_AT = Y_AT + 256 };
     vkt_buffer *up, *down;
-    must(vkt_buffer_create(gpu, &(vkt_buffer_desc) { STEP_AT + 4096, VKT_MEM_UPLOAD, "batch" }, &up));
+    must(vkt_buffer_create(gpu, &(vkt_buffer_desc) { STEP_AT + 4096, VKT_MEM_UPLOAD, "batch" },
+                           &up));
     must(vkt_buffer_create(gpu, &(vkt_buffer_desc) { 256, VKT_MEM_READBACK, "scalars" }, &down));
     vkt_tensor *tx = vkt_input(g, vkt_shape2(B, IN), VKT_F32, "x"),
                *ty = vkt_input(g, vkt_shape1(B), VKT_U32, "y");
