@@ -367,6 +367,7 @@ set(SRC_ONNX
   src/onnx/onnx_feeds.c
   src/onnx/onnx_fold.c
   src/onnx/onnx_inline.c
+  src/onnx/onnx_layout.c
   src/onnx/onnx_linear.c
   src/onnx/onnx_list.c
   src/onnx/onnx_model.c
@@ -467,6 +468,7 @@ set(SRC_MODELS
   src/models/onnx_emit_pictures.c
   src/models/onnx_rnn.c
   src/models/onnx_back.c
+  src/models/onnx_backbone.c
   src/models/onnx_base.c
   src/models/onnx_init.c
   src/models/pretrained.c
@@ -716,6 +718,7 @@ set(SRC_PROGRAM
   tools/program/init/init_recipe.c
   tools/program/init/init_tables.c
   tools/program/init/init_write.c
+  tools/program/init/init_backbone.c
   tools/program/init/init_boxes.c
   tools/program/init/init_set.c
   tools/program/inspect/inspect_csv.c

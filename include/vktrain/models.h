@@ -8,6 +8,7 @@
 
 #include "vktrain/formats.h"
 #include "vktrain/nn.h"
+#include "vktrain/recipe.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,6 +19,22 @@ extern "C" {
 VKT_API vkt_status vkt_model_save(vkt_model *m, const char *path);
 /* Every tensor must be there with its shape; FORMAT and IO errors name it. */
 VKT_API vkt_status vkt_model_load(vkt_model *m, const char *path);
+
+/* A net that was trained before, an ONNX file or safetensors, as the beginning of another one. What
+ * c leaves open of its pictures becomes what that net expects: data.size, data.color and
+ * data.standardize. IO, FORMAT: the file can't be read. */
+VKT_API vkt_status vkt_backbone_pictures(vkt_config *c, const char *path);
+/* A size that an ONNX net has inside, and the value to cut it at there. */
+typedef struct vkt_backbone_level {
+    uint32_t pixels; /* of the picture, in both directions, that a cell is */
+    uint32_t channels;
+    char cut[256];
+} vkt_backbone_level;
+/* The levels of 1, 2, 4, .. 64 pixels that the net has before its last layer for pictures of that
+ * shape, rows, columns, channels: at most `most`, the finest first. FORMAT, UNSUPPORTED: it takes
+ * no such picture, or has an op that is not known. */
+VKT_API vkt_status vkt_backbone_levels(const char *path, const uint32_t shape[3],
+                                       vkt_backbone_level *out, size_t most, size_t *n);
 
 /* Types that weights are exported in. */
 typedef enum vkt_export_type {

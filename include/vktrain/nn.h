@@ -117,7 +117,10 @@ typedef struct vkt_layer {
     uint32_t layers;          /* gru, lstm; 0: 1 */
     bool bidirectional, last; /* gru, lstm: both ways; only what the last element gave */
     const char *file;         /* onnx: the path of an ONNX file */
-    const char *cut;          /* onnx: the node or value that is the output; NULL: the file's */
+    /* onnx: nodes or values that are outputs by these names, the last one the layer's own; NULL:
+     * the file's output. Recipes' strides, pixels a cell at each, are `sizes`. */
+    const char *const *cut;
+    size_t n_cut;
     const char *layout; /* onnx: pictures are taken as "nchw" or "nhwc"; NULL: as sizes tell */
     const char *sum;    /* onnx: what the file must have for a checksum; NULL: anything */
     const char *gate;   /* squeeze_excite: "sigmoid" (default), "hardsigmoid" */
@@ -142,6 +145,7 @@ typedef enum vkt_layer_opt_type {
     VKT_OPT_NOT_BOOL, /* the field holds the opposite: `bias: false` sets no_bias */
     VKT_OPT_SIZES,    /* one whole number or up to 5 of them; the field is a vkt_shape */
     VKT_OPT_FROM,     /* a name or several; the field is vkt_layer.from, n_from follows */
+    VKT_OPT_NAMES,    /* the same of a field of its own: a list of names, and their number behind */
 } vkt_layer_opt_type;
 typedef struct vkt_layer_opt {
     const char *name; /* "out", "bias", "p", ... */

@@ -60,22 +60,43 @@ static void emit_boxes(vkt__exporter *e, const vkt_dataset_info *info, const cha
     value_of_type(&e->graph, 12, "found", "K", vkt_shape2(1, 3), VKT__ONNX_I64);
 }
 
-/* What the layers behind the file's net take: its result as they see it. */
-static vkt_tensor *head_of(vkt__exporter *e, vkt_model *m)
+/* A value of the file's net as our layers see it: `example` is its shape there. */
+static vkt_tensor *seen(vkt__exporter *e, int value, vkt__onnx_result how, vkt_shape example)
 {
-    const vkt__layer *l = &m->layers.layers[0];
-    const char *from = e->net->f->values[e->net->plan->out].name, *in = from;
-    vkt_shape shape = { .rank = l->out.rank + 1, .d = { 1 } };
+    const char *from = e->net->f->values[value].name, *in = from;
+    vkt_shape shape = { .rank = example.rank + 1, .d = { 1 } };
     int64_t dims[VKT_MAX_RANK] = { -1 };
-    for (uint32_t i = 0; i < l->out.rank; i++) dims[i + 1] = shape.d[i + 1] = l->out.d[i];
-    if (e->net->picture) vkt__emit_channels_last(e, from, in = vkt__emit_extra(e));
-    if (e->net->row)
+    for (uint32_t i = 0; i < example.rank; i++) dims[i + 1] = shape.d[i + 1] = example.d[i];
+    if (how.picture) vkt__emit_channels_last(e, from, in = vkt__emit_extra(e));
+    if (how.row)
         in = vkt__emit_node(e, "Reshape", VKT__IN(from, vkt__emit_ints(e, dims, shape.rank)),
                             vkt__emit_extra(e));
-    vkt__layer_list rest = m->layers;
-    rest.layers++;
-    rest.n--;
-    return vkt__model_build_list(m, e->g, &rest, vkt_input(e->g, shape, VKT_F32, in), false);
+    return vkt_input(e->g, shape, VKT_F32, in);
+}
+
+/* Whether a layer takes the example itself. */
+static bool takes_example(const vkt__layer_list *list)
+{
+    for (size_t i = 1; i < list->n; i++)
+        for (size_t k = 0; list->layers[i].from && k < list->layers[i].spec.n_from; k++)
+            if (list->layers[i].from[k] < 0) return true;
+    return false;
+}
+
+/* The layers behind the file's net, which take its results. */
+static vkt_tensor *head_of(vkt__exporter *e, vkt_model *m)
+{
+    const vkt__onnx_net *net = e->net;
+    const vkt__layer *l = &m->layers.layers[0];
+    vkt_tensor *example = NULL;
+    for (size_t k = 0; k < l->n_taps; k++)
+        l->taps[k].y = seen(e, net->plan->outs[k], net->outs[k], l->taps[k].out);
+    if (takes_example(&m->layers))
+        example = seen(e, net->f->inputs[net->example].value,
+                       (vkt__onnx_result) { .picture = net->last && !net->flat, .row = net->flat },
+                       m->input);
+    vkt_tensor *y = seen(e, net->plan->out, net->outs[l->n_taps], l->out);
+    return vkt__model_build_rest(m, e->g, &m->layers, 1, example, y, false);
 }
 
 static bool is_of_net(const vkt__exporter *e, const char *name)
@@ -198,13 +219,23 @@ static void emit_own_prediction(vkt__exporter *e, const vkt_dataset *data)
                                 : "its ops are older than those of opset 7");
         return;
     }
-    if (e->net->row)
+    if (e->net->outs[0].row)
         value = vkt__emit_node(
             e, "Reshape", VKT__IN(value, vkt__emit_ints(e, (int64_t[]) { -1, info->n_outputs }, 2)),
             vkt__emit_extra(e));
     const char *name = own_name(e, "prediction", true);
     emit_prediction(e, data->schema.targets, info->n_outputs, value, name);
     value_info(&e->graph, 12, name, vkt_shape2(1, info->n_outputs));
+}
+
+/* The input of a net that takes pictures of another size than its file says. */
+static void resized_input(vkt__exporter *e, vkt_shape in)
+{
+    const vkt__onnx_info *info = &e->net->f->inputs[e->net->example];
+    vkt_shape s = e->net->last ? (vkt_shape) { 4, { 1, in.d[2], in.d[0], in.d[1] } }
+                               : (vkt_shape) { 4, { 1, in.d[0], in.d[1], in.d[2] } };
+    value_of_type(&e->graph, 11, e->net->f->values[info->value].name, "N", s,
+                  info->type ? info->type : VKT__ONNX_F32);
 }
 
 static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *data,
@@ -219,6 +250,7 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *
     vkt_shape shape = { .rank = info->input_rank + 1, .d = { 1 } };
     for (uint32_t i = 0; i < info->input_rank; i++) shape.d[i + 1] = info->input_shape[i];
     if (e->net) vkt__onnx_back_graph(e->net, e->weights, false, &e->graph);
+    if (e->net && e->net->resized) resized_input(e, m->input);
     vkt_tensor *y = e->net
                         ? head_of(e, m)
                         : vkt_model_build(m, e->g, vkt_input(e->g, shape, VKT_F32, "input"), false);
@@ -301,7 +333,7 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
     vkt__str model = { 0 };
     vkt_data_column column;
     e.net = vkt__onnx_net_of(m);
-    bool whole = e.net && m->layers.n == 1 && !m->layers.layers[0].spec.cut;
+    bool whole = e.net && m->layers.n == 1 && !m->layers.layers[0].spec.n_cut;
     if (!whole && vkt_dataset_get_info(data)->kind == VKT_DATA_KIND_TABLE &&
         vkt__dataset_column(data, 0, &column, NULL) && column.sentence) {
         st = vkt__fail(VKT_E_FORMAT, "export",
@@ -323,13 +355,6 @@ vkt_status vkt__onnx_write(vkt_model *m, const vkt_dataset *data, const vkt__wei
                        "'%s' is the file of the run's net, which the run needs as it is: export "
                        "to another one",
                        path);
-        goto fail;
-    }
-    if (e.net && m->layers.is_graph) {
-        st = vkt__fail(VKT_E_ARG, "export",
-                       "layers that name their inputs by `from` stand behind the net of '%s': "
-                       "export to .safetensors instead",
-                       e.net->f->path);
         goto fail;
     }
     if (e.net && m->layers.n > 1 && e.net->f->values[e.net->plan->out].inner) {

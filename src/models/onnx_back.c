@@ -117,6 +117,15 @@ static void keep_what_they_take(const vkt__onnx *f, vkt__pb graph, kept *k)
     }
 }
 
+/* Whether a ValueInfoProto is of the input that is the example. */
+static bool is_example(const vkt__onnx_net *net, const vkt__pb_field *field)
+{
+    const char *name = net->f->values[net->f->inputs[net->example].value].name;
+    vkt__pb is;
+    return field->wire == VKT__PB_BYTES && message(field->bytes, 1, &is) &&
+           (size_t)(is.end - is.at) == strlen(name) && !memcmp(is.at, name, strlen(name));
+}
+
 void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool whole,
                           vkt__str *graph)
 {
@@ -144,7 +153,8 @@ void vkt__onnx_back_graph(const vkt__onnx_net *net, const vkt__weights *w, bool 
             at++;
             continue;
         }
-        if (whole || field.number == INPUT) copy_field(graph, &field);
+        bool resized = net->resized && field.number == INPUT && is_example(net, &field);
+        if ((whole || field.number == INPUT) && !resized) copy_field(graph, &field);
     }
     for (size_t i = 0; i < f->n_initializers; i++) {
         const vkt__onnx_tensor *t = &f->initializers[i];

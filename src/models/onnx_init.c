@@ -83,8 +83,13 @@ static ending end_of(const vkt__onnx *f)
 
 /* ---- the beginning ---- */
 
-/* The only input that no initializer gives, where it is a picture's; NULL: it is not. */
-static const vkt__onnx_info *picture_of(const vkt__onnx *f)
+const char *vkt__onnx_last_input(const vkt__onnx *f)
+{
+    ending end = end_of(f);
+    return end.cut ? end.cut : vkt__onnx_main_output(f);
+}
+
+const vkt__onnx_info *vkt__onnx_picture(const vkt__onnx *f)
 {
     return f->n_inputs == 1 && f->inputs[0].has_shape && f->inputs[0].rank == 4 ? &f->inputs[0]
                                                                                 : NULL;
@@ -122,20 +127,25 @@ static bool begins_with_constants(const vkt__onnx *f, const vkt__onnx_info *in, 
     return any;
 }
 
-static void say(const vkt_config *c, const char *option, const char *value, const char *why)
+bool vkt__onnx_takes_first(const vkt__onnx_info *in)
 {
-    vkt_log(VKT_LOG_INFO, "config", "%s: %s, as '%s' %s", option, value, c->init, why);
+    bool last = (in->dims[3] == 1 || in->dims[3] == 3) && in->dims[1] != 1 && in->dims[1] != 3;
+    return !last;
+}
+
+static void say(const vkt__onnx *f, const char *option, const char *value, const char *why)
+{
+    vkt_log(VKT_LOG_INFO, "config", "%s: %s, as '%s' %s", option, value, f->path, why);
 }
 
 /* What the recipe does not say of its pictures. */
 static vkt_status fit_pictures(vkt_config *c, const vkt__onnx *f, const ending *end)
 {
     vkt_source_info s;
-    const vkt__onnx_info *in = picture_of(f);
+    const vkt__onnx_info *in = vkt__onnx_picture(f);
     if (!in || !vkt_source_find(c->data.source, &s) || s.kinds != VKT_DATA_KIND_PICTURES)
         return VKT_OK;
-    bool channels_last =
-        (in->dims[3] == 1 || in->dims[3] == 3) && in->dims[1] != 1 && in->dims[1] != 3;
+    bool channels_last = !vkt__onnx_takes_first(in);
     int64_t channels = in->dims[channels_last ? 3 : 1], h = in->dims[channels_last ? 1 : 2],
             w = in->dims[channels_last ? 2 : 3];
     double scale;
@@ -143,12 +153,12 @@ static vkt_status fit_pictures(vkt_config *c, const vkt__onnx *f, const ending *
          size = c->data.size && strcmp(c->data.size, "auto") != 0;
     if (s.takes & VKT_TAKES_SIZE && !size && h > 0 && w > 0) {
         c->data.size = vkt__arena_printf(&c->priv->arena, "%lldx%lld", (long long)h, (long long)w);
-        say(c, "data.size", c->data.size, "takes pictures of this size");
+        say(f, "data.size", c->data.size, "takes pictures of this size");
     }
     if (s.takes & VKT_TAKES_SIZE && c->data.color == VKT_PICTURE_COLOR_AUTO &&
         (channels == 1 || channels == 3)) {
         c->data.color = channels == 3 ? VKT_PICTURE_COLOR_RGB : VKT_PICTURE_COLOR_GREY;
-        say(c, "data.color", channels == 3 ? "rgb" : "grey", "takes that many channels");
+        say(f, "data.color", channels == 3 ? "rgb" : "grey", "takes that many channels");
     }
     if (c->data.standardize != VKT_STANDARDIZE_AUTO) return VKT_OK;
     if (own && fabs(scale) < 0.05)
@@ -156,15 +166,27 @@ static vkt_status fit_pictures(vkt_config *c, const vkt__onnx *f, const ending *
                                   "'%s' begins with constants for pixels from 0 to 255, and data "
                                   "give them from 0 to 1: export it without them, or set "
                                   "data.standardize to what is nearest",
-                                  c->init);
+                                  f->path);
     if (own) {
         c->data.standardize = VKT_STANDARDIZE_NONE;
-        say(c, "data.standardize", "none", "begins with a mean and a deviation of its own");
+        say(f, "data.standardize", "none", "begins with a mean and a deviation of its own");
     } else if (channels == 3 && (end->outputs == 1000 || end->outputs == 1001)) {
         c->data.standardize = VKT_STANDARDIZE_IMAGENET;
-        say(c, "data.standardize", "imagenet", "ends with ImageNet's classes");
+        say(f, "data.standardize", "imagenet", "ends with ImageNet's classes");
     }
     return VKT_OK;
+}
+
+vkt_status vkt__onnx_fit_pictures(vkt_config *c, const char *path)
+{
+    vkt_status st;
+    vkt__onnx *f = NULL;
+    VKT_TRY(vkt__onnx_open(path, &f));
+    ending end = end_of(f);
+    VKT_TRY(fit_pictures(c, f, &end));
+fail:
+    vkt__onnx_close(&f);
+    return st;
 }
 
 /* ---- the layers ---- */
@@ -191,7 +213,10 @@ static vkt_status set_layers(vkt_config *c, const ending *end, uint64_t outputs)
     c->n_layers = head ? 3 : 1;
     c->layers[0] = (vkt_layer) { .type = "onnx", .file = vkt__arena_strdup(a, c->init) };
     if (!head) return VKT_OK;
-    c->layers[0].cut = vkt__arena_strdup(a, end->cut);
+    const char **cut = vkt__arena_alloc(a, sizeof *cut);
+    *cut = vkt__arena_strdup(a, end->cut);
+    c->layers[0].cut = cut;
+    c->layers[0].n_cut = 1;
     c->layers[1] = (vkt_layer) { .type = end->picture ? "global_pool" : "flatten" };
     c->layers[2] = (vkt_layer) { .type = "linear" };
     vkt_log(

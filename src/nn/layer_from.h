@@ -5,9 +5,10 @@
 #include "nn/params.h"
 
 /* Logs and returns ARG: a name of the i-th layer's `from` is none of a layer before it. where: the
- * layer, for the message. Sets place[n_from]; -1: what the list takes. */
-vkt_status vkt__layer_from(const vkt_layer *spec, size_t n, size_t i, const char *where,
-                           int *place);
+ * layer, for the message. Sets place[n_from]; -1: what the list takes; and cut[n_from], which cut
+ * of that layer; -1: its own output. */
+vkt_status vkt__layer_from(const vkt_layer *spec, size_t n, size_t i, const char *where, int *place,
+                           int *cut);
 /* The same for the i-th of a list whose earlier layers are planned, with shapes: sets l->from, ins
  * and in. list_in: what the list takes. */
 vkt_status vkt__layer_connect(vkt_model *m, const vkt_layer *spec, size_t n, vkt__layer *layers,

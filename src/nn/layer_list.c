@@ -135,7 +135,7 @@ vkt_status vkt__model_plan_list(vkt_model *m, const vkt_layer *spec, size_t n, c
         if (st == VKT_OK) st = l->kind->plan(m, l);
         if (st == VKT_OK && l->head) st = check_output(l, l->where, l->out, l->head->n_outputs);
         if (st != VKT_OK) return st;
-        is_graph = is_graph || l->from;
+        is_graph = is_graph || l->from || l->n_taps;
         in = l->out;
         if (l->out.rank == 2 && whole_model) l->by_token = true;
         l->by_token = l->by_token && is_whole && n == 1;
@@ -168,12 +168,17 @@ vkt_status vkt__model_plan_part(vkt_model *m, const vkt__layer *l, const vkt_lay
     return st;
 }
 
-/* The layer's inputs of y[n + 1], what the list takes and what its layers gave. */
+/* The layer's k-th input, of y[n + 1], what the list takes and what its layers gave. */
+static vkt_tensor *input_of(const vkt__layer *l, size_t k, vkt_tensor *const *y)
+{
+    return l->taps_from[k] ? l->taps_from[k]->y : y[l->from[k] + 1];
+}
+
 static vkt_tensor *join(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *const *y)
 {
     vkt_tensor **x = vkt__arena_alloc(&g->arena, l->spec.n_from * sizeof(vkt_tensor *));
     for (size_t k = 0; k < l->spec.n_from; k++) {
-        x[k] = y[l->from[k] + 1];
+        x[k] = input_of(l, k, y);
         if (x[k]->inert) return x[k];
     }
     return l->kind->join(m, g, l, x);
@@ -189,16 +194,23 @@ static void give(vkt_model *m, const vkt__head *head, vkt_tensor *y)
 vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train)
 {
+    return vkt__model_build_rest(m, g, list, 0, x, x, train);
+}
+
+vkt_tensor *vkt__model_build_rest(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
+                                  size_t first, vkt_tensor *input, vkt_tensor *x, bool train)
+{
     vkt_tensor **y =
         list->is_graph ? vkt__arena_alloc(&g->arena, (list->n + 1) * sizeof(vkt_tensor *)) : NULL;
-    if (y) y[0] = x;
-    for (size_t i = 0; i < list->n; i++) {
+    if (y) y[0] = input;
+    if (y) y[first] = x;
+    for (size_t i = first; i < list->n; i++) {
         const vkt__layer *l = &list->layers[i];
         vkt__where(g, l->where);
         if (l->kind->join)
             x = join(m, g, l, y);
         else
-            x = l->kind->build(m, g, l, l->from ? y[l->from[0] + 1] : x, train);
+            x = l->kind->build(m, g, l, l->from ? input_of(l, 0, y) : x, train);
         vkt__where(g, NULL);
         if (l->head) give(m, l->head, x);
         if (y) y[i + 1] = x;

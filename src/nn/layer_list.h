@@ -13,6 +13,10 @@ vkt_status vkt__model_plan_part(vkt_model *m, const vkt__layer *l, const vkt_lay
                                 vkt_shape in, vkt__layer_list *out, vkt_shape *shape);
 vkt_tensor *vkt__model_build_list(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
                                   vkt_tensor *x, bool train);
+/* The same from the layer `first` on, x being what the one before it gave, and the taps of those
+ * before set. */
+vkt_tensor *vkt__model_build_rest(vkt_model *m, vkt_graph *g, const vkt__layer_list *list,
+                                  size_t first, vkt_tensor *input, vkt_tensor *x, bool train);
 /* body(x) + shortcut(x), of a layer made of these two; x itself where it has no shortcut. */
 vkt_tensor *vkt__model_build_sum(vkt_model *m, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                                  bool train);

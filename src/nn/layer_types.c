@@ -531,9 +531,14 @@ static const vkt_layer_type types[] = {
       "a net of an ONNX file, with its weights; layers after it are a new end",
       "file",
       { { "file", VKT_OPT_STRING, AT(file), 0, 0, "path of the file", NULL },
-        { "cut", VKT_OPT_STRING, AT(cut), 0, 0,
+        { "cut", VKT_OPT_NAMES, AT(cut), 0, 0,
           "name of the node or value that is the layer's output (default: the file's output, "
-          "without a softmax at its end)",
+          "without a softmax at its end); of several, [a, b], each is an output that later layers "
+          "take by its name, and the last one is the layer's own",
+          NULL },
+        { "strides", VKT_OPT_SIZES, AT(sizes), 1, 1024,
+          "pixels of the picture that a cell of each cut is, which are checked (default: not "
+          "checked)",
           NULL },
         { "layout", VKT_OPT_STRING, AT(layout), 0, 0,
           "order of axes in which the net takes pictures (default: as its sizes tell, else nchw)",

@@ -165,9 +165,16 @@ static vkt_status repeat_from(vkt_model *m, vkt__layer *l, vkt_layer *all, size_
         const char *name = spec->name ? vkt__arena_printf(&m->arena, "%s.0.%s", l->name, spec->name)
                                       : vkt__arena_printf(&m->arena, "%s.0.%zu", l->name, i);
         if (!spec->n_from) continue;
-        int *place = vkt__arena_alloc(&m->arena, spec->n_from * sizeof *place);
-        vkt_status st = vkt__layer_from(l->spec.body, n, i, vkt__layer_where(m, spec, name), place);
+        int *place = vkt__arena_alloc(&m->arena, spec->n_from * sizeof *place),
+            *cut = vkt__arena_alloc(&m->arena, spec->n_from * sizeof *cut);
+        const char *where = vkt__layer_where(m, spec, name);
+        vkt_status st = vkt__layer_from(l->spec.body, n, i, where, place, cut);
         if (st != VKT_OK) return st;
+        for (size_t k = 0; k < spec->n_from; k++)
+            if (cut[k] >= 0)
+                return vkt__fail(VKT_E_ARG, "model",
+                                 "%s: from: the cut '%s' can't be taken inside of a repeat", where,
+                                 vkt__show(spec->from[k]).s);
         for (size_t c = 0; c < copies; c++) {
             const char **from = vkt__arena_alloc(&m->arena, spec->n_from * sizeof(const char *));
             for (size_t k = 0; k < spec->n_from; k++)

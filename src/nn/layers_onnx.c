@@ -261,15 +261,30 @@ static const char *info_text(vkt_model *m, const vkt__onnx_info *info)
 }
 
 /* Whether the file's sizes are the example's, with channels first (`last`: our tensor has them
- * last) or as they stand. */
-static bool fits(const vkt__onnx_info *info, const vkt__layer *l, bool last)
+ * last) or as they stand; resized: whatever its rows and columns are. */
+static bool fits(const vkt__onnx_info *info, const vkt__layer *l, bool last, bool resized)
 {
     if (info->rank != l->in.rank + 1) return !info->has_shape;
     for (uint32_t k = 1; k < info->rank; k++) {
         uint32_t own = last ? (k == 1 ? info->rank - 2 : k - 2) : k - 1;
-        if (info->dims[k] >= 0 && info->dims[k] != (int64_t)l->in.d[own]) return false;
+        bool side = resized && own + 1 < l->in.rank;
+        if (!side && info->dims[k] >= 0 && info->dims[k] != (int64_t)l->in.d[own]) return false;
     }
     return true;
+}
+
+/* A net that is cut before it depends on the size of its pictures may take others than the file
+ * says. */
+static bool fits_resized(vkt__onnx_net *net, const vkt__layer *l, const vkt__onnx_info *info,
+                         bool nchw, bool nhwc)
+{
+    if (!l->spec.n_cut || l->in.rank != 3) return false;
+    net->last = nchw && fits(info, l, true, true);
+    net->resized = net->last || (nhwc && fits(info, l, false, true));
+    if (net->resized)
+        vkt_log(VKT_LOG_INFO, "model", "%s: the file is for pictures %s, and is given %u x %u",
+                l->where, info_text(net->m, info), l->in.d[0], l->in.d[1]);
+    return net->resized;
 }
 
 static vkt_status match_input(vkt__onnx_net *net, const vkt__layer *l, size_t which)
@@ -279,11 +294,13 @@ static vkt_status match_input(vkt__onnx_net *net, const vkt__layer *l, size_t wh
     const char *layout = l->spec.layout;
     bool nchw = !layout || !strcmp(layout, "nchw"), nhwc = !layout || !strcmp(layout, "nhwc");
     char text[96];
-    net->last = picture && nchw && fits(info, l, true);
+    net->last = picture && nchw && fits(info, l, true, false);
     /* A picture for a net of plain numbers: row by row, or as PyTorch flattens it. */
     int64_t count = (int64_t)vkt_shape_count(l->in);
     net->flat = picture && info->rank == 2 && (info->dims[1] < 0 || info->dims[1] == count);
-    if (net->flat || net->last || ((!picture || nhwc) && fits(info, l, false))) return VKT_OK;
+    if (net->flat || net->last || ((!picture || nhwc) && fits(info, l, false, false)) ||
+        fits_resized(net, l, info, nchw, nhwc))
+        return VKT_OK;
     return vkt__layer_error(l, "the net takes %s, the data has %s%s", info_text(net->m, info),
                             vkt_shape_text(l->in, VKT_F32, text),
                             picture ? " (rows, columns, channels): see data.size" : "");
@@ -305,7 +322,8 @@ static const char *without_softmax(const vkt__onnx *f, int out)
 
 static vkt_status open_net(vkt__onnx_net *net, const vkt__layer *l)
 {
-    const char *cut = l->spec.cut;
+    const char *end = NULL, *const *cuts = l->spec.n_cut ? l->spec.cut : &end;
+    size_t n = VKT_MAX(l->spec.n_cut, 1);
     char sum[VKT__ONNX_SUM];
     vkt_status st = vkt__onnx_open(l->spec.file, &net->f);
     VKT_TRY(st);
@@ -318,19 +336,21 @@ static vkt_status open_net(vkt__onnx_net *net, const vkt__layer *l)
         goto fail;
     }
     const char *whole = vkt__onnx_main_output(net->f);
-    if (!cut) {
-        cut = without_softmax(net->f, vkt__onnx_find(net->f, whole));
-        if (cut)
+    if (!l->spec.n_cut) {
+        end = without_softmax(net->f, vkt__onnx_find(net->f, whole));
+        if (end)
             vkt_log(VKT_LOG_INFO, "model",
                     "%s: its output is a softmax: the layer gives what is before it, as the loss "
                     "has one (cut: %s keeps it)",
                     l->where, vkt__show(whole).s);
     }
-    if (!cut) cut = whole;
-    VKT_TRY(vkt__onnx_plan_create(net->f, cut, &net->plan));
-    if (l->spec.cut && net->f->values[net->plan->out].inner)
-        st = vkt__layer_error(l, "cut: '%s' is inside a function or a branch: cut before or behind",
-                              vkt__show(cut).s);
+    if (!end) end = whole;
+    VKT_TRY(vkt__onnx_plan_create(net->f, cuts, n, &net->plan));
+    for (size_t k = 0; k < l->spec.n_cut && st == VKT_OK; k++)
+        if (net->f->values[net->plan->outs[k]].inner)
+            st = vkt__layer_error(
+                l, "cut: '%s' is inside a function or a branch: cut before or behind",
+                vkt__show(cuts[k]).s);
 fail:
     return st;
 }
@@ -372,6 +392,23 @@ static vkt_status feed(const vkt__onnx_net *net, vkt_graph *g, const vkt__layer 
     return VKT_OK;
 }
 
+/* A result as layers behind take it: a picture with channels last, or a row of numbers. */
+static vkt_tensor *result_of(vkt__onnx_build *b, const vkt__onnx_net *net, int value,
+                             vkt__onnx_result *out)
+{
+    vkt__onnx_value *y = &b->values[value];
+    out->picture = y->rank == 4 && (y->dims[2] > 1 || y->dims[3] > 1) &&
+                   !vkt__onnx_ends_in_channels(net->f, value, !net->last);
+    vkt_tensor *x = out->picture ? vkt__onnx_last(b, y) : vkt__onnx_first(b, y);
+    vkt_shape s = vkt_tensor_shape(x);
+    uint64_t each = s.rank && s.d[0] ? vkt_shape_count(s) / s.d[0] : 0;
+    bool vector = false;
+    for (uint32_t k = 1; k < s.rank; k++) vector = vector || s.d[k] == each;
+    out->row = vector && s.rank > 2;
+    return out->row ? vkt_reshape(b->g, x, vkt_shape2(s.d[0], (uint32_t)each)) : x;
+}
+
+/* Sets the layer's taps, too. */
 static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vkt_tensor *x,
                        bool train, vkt_status *st)
 {
@@ -380,6 +417,7 @@ static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vk
     bool *last = vkt__arena_alloc(&g->arena, f->n_inputs + 1);
     size_t which = net->example;
     *st = VKT_OK;
+    for (size_t k = 0; k < l->n_taps; k++) l->taps[k].y = x; /* where it fails */
     if (x->inert) return x;
     const vkt__onnx_tensor **known =
         vkt__arena_alloc(&g->arena, (f->n_inputs + 1) * sizeof(vkt__onnx_tensor *));
@@ -387,8 +425,8 @@ static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vk
     if (*st != VKT_OK) return x;
     in[which] = net->flat ? vkt_flatten(g, x) : x;
     last[which] = net->last && !net->flat;
-    vkt__onnx_value *y;
-    size_t first = g->n_nodes;
+    size_t first = g->n_nodes, n = net->plan->n_outs;
+    vkt_tensor **y = vkt__arena_alloc(&g->arena, n * sizeof(vkt_tensor *));
     net->train = train;
     net->tokens = x;
     vkt__onnx_build b = { .plan = net->plan,
@@ -399,19 +437,14 @@ static vkt_tensor *put(vkt__onnx_net *net, vkt_graph *g, const vkt__layer *l, vk
                           .frozen_norms = l->spec.frozen,
                           .batch = vkt_tensor_shape(x).d[0],
                           .written = f->inputs[which].rank ? f->inputs[which].dims[0] : -1 };
-    *st = vkt__onnx_build_graph(&b, in, last, &y);
+    *st = vkt__onnx_build_graph(&b, in, last);
     if (*st == VKT_OK) {
-        net->picture = y->rank == 4 && (y->dims[2] > 1 || y->dims[3] > 1);
-        x = net->picture ? vkt__onnx_last(&b, y) : vkt__onnx_first(&b, y);
-        vkt_shape s = vkt_tensor_shape(x);
-        uint64_t each = s.rank && s.d[0] ? vkt_shape_count(s) / s.d[0] : 0;
-        bool vector = false;
-        for (uint32_t k = 1; k < s.rank; k++) vector = vector || s.d[k] == each;
-        net->row = vector && s.rank > 2;
-        if (net->row) x = vkt_reshape(g, x, vkt_shape2(s.d[0], (uint32_t)each));
-        if (*st == VKT_OK) *st = b.st != VKT_OK ? b.st : g->status;
-        if (*st == VKT_OK && !net->dry) vkt__drop_unread(g, first, x);
+        for (size_t k = 0; k < n; k++) y[k] = result_of(&b, net, net->plan->outs[k], &net->outs[k]);
+        x = y[n - 1];
+        *st = b.st != VKT_OK ? b.st : g->status;
+        if (*st == VKT_OK && !net->dry) vkt__drop_unread(g, first, y, n);
     }
+    for (size_t k = 0; k < l->n_taps && *st == VKT_OK; k++) l->taps[k].y = y[k];
     vkt__onnx_build_finish(&b);
     return x;
 }
@@ -484,6 +517,49 @@ static vkt_status scout(vkt__onnx_net *net, const vkt__layer *l)
     return st;
 }
 
+/* What the layer gives of one example: all but the first axis. */
+static vkt_status example_of(const vkt__layer *l, const vkt_tensor *y, vkt_shape *out)
+{
+    vkt_shape s = vkt_tensor_shape(y);
+    char text[96];
+    if (s.rank < 2 || s.d[0] != EXAMPLES)
+        return vkt__layer_error(l,
+                                "of %d examples the net gives %s: the first axis must be that of "
+                                "the examples",
+                                EXAMPLES, vkt_shape_text(s, VKT_F32, text));
+    *out = (vkt_shape) { .rank = s.rank - 1 };
+    for (uint32_t k = 1; k < s.rank; k++) out->d[k - 1] = s.d[k];
+    return VKT_OK;
+}
+
+/* Whether the cuts have the sizes that `strides` says. */
+static vkt_status check_strides(const vkt__layer *l)
+{
+    vkt_shape strides = l->spec.sizes;
+    char in[96], out[96];
+    if (!strides.rank) return VKT_OK;
+    if (l->in.rank != 3 || strides.rank != l->n_taps + 1 || !l->spec.n_cut)
+        return vkt__layer_error(l, "strides are for a picture, one for each cut");
+    for (uint32_t k = 0; k < strides.rank; k++) {
+        bool own = k == l->n_taps;
+        vkt_shape s = own ? l->out : l->taps[k].out;
+        uint32_t pixels = strides.d[k], rows = l->in.d[0] / pixels, columns = l->in.d[1] / pixels;
+        if (l->in.d[0] % pixels || l->in.d[1] % pixels)
+            return vkt__layer_error(l,
+                                    "strides: pictures of %u x %u are no whole number of cells of "
+                                    "%u pixels: set data.size to a multiple",
+                                    l->in.d[0], l->in.d[1], pixels);
+        if (s.rank != 3 || s.d[0] != rows || s.d[1] != columns)
+            return vkt__layer_error(l,
+                                    "cut '%s' gives %s of a picture %s, and what is built on it "
+                                    "needs %u rows and %u columns, %u pixels a cell: cut where the "
+                                    "net has that size",
+                                    vkt__show(l->spec.cut[k]).s, vkt_shape_text(s, VKT_F32, out),
+                                    vkt_shape_text(l->in, VKT_F32, in), rows, columns, pixels);
+    }
+    return VKT_OK;
+}
+
 static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
 {
     vkt_status st = VKT_OK;
@@ -496,6 +572,10 @@ static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
     net->prefix = l->spec.name ? vkt__arena_printf(&m->arena, "%s.", l->name) : "";
     m->onnx = l->onnx = net;
     VKT_TRY(open_net(net, l));
+    net->outs = vkt__arena_alloc(&m->arena, net->plan->n_outs * sizeof *net->outs);
+    l->n_taps = net->plan->n_outs - 1;
+    l->taps = vkt__arena_alloc(&m->arena, (l->n_taps + 1) * sizeof *l->taps);
+    for (size_t k = 0; k < l->n_taps; k++) l->taps[k].name = l->spec.cut[k];
     net->feeds = vkt__arena_alloc(&m->arena, (net->f->n_inputs + 1) * sizeof *net->feeds);
     const char *why =
         vkt__onnx_feeds(net->plan, l->spec.inputs, net->feeds, &net->example, &m->arena);
@@ -505,17 +585,9 @@ static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
     VKT_TRY(scout(net, l));
     VKT_TRY(declare(net, l));
     VKT_TRY(try_build(net, l, &g, &y));
-    vkt_shape s = vkt_tensor_shape(y);
-    char text[96];
-    if (s.rank < 2 || s.d[0] != EXAMPLES) {
-        st = vkt__layer_error(l,
-                              "of %d examples the net gives %s: the first axis must be that of "
-                              "the examples",
-                              EXAMPLES, vkt_shape_text(s, VKT_F32, text));
-        goto fail;
-    }
-    l->out = (vkt_shape) { .rank = s.rank - 1 };
-    for (uint32_t k = 1; k < s.rank; k++) l->out.d[k - 1] = s.d[k];
+    VKT_TRY(example_of(l, y, &l->out));
+    for (size_t k = 0; k < l->n_taps; k++) VKT_TRY(example_of(l, l->taps[k].y, &l->taps[k].out));
+    VKT_TRY(check_strides(l));
     l->by_token = m->output.rank == 0 && l->in.rank == 1 && l->out.rank == 2 &&
                   l->out.d[0] == l->in.d[0] && l->out.d[1] == m->n_outputs;
 fail:

@@ -352,7 +352,9 @@ static void add_from(const vkt__layer_list *list, size_t i, vkt__str *s)
     const vkt__layer *l = &list->layers[i];
     for (size_t k = 0; k < l->spec.n_from; k++)
         vkt__str_printf(s, "%s%s", k ? ", " : "  ",
-                        l->from[k] < 0 ? VKT_LAYER_INPUT : list->layers[l->from[k]].name);
+                        l->taps_from[k]  ? l->taps_from[k]->name
+                        : l->from[k] < 0 ? VKT_LAYER_INPUT
+                                         : list->layers[l->from[k]].name);
     if (!l->from) vkt__str_printf(s, "  %s", i ? list->layers[i - 1].name : VKT_LAYER_INPUT);
 }
 
@@ -374,6 +376,9 @@ static void summarize(const vkt_model *m, const vkt__layer_list *list, vkt__str 
             vkt__str_printf(s, " %12s", "");
         if (list->is_graph) add_from(list, i, s);
         vkt__str_add(s, "\n", 1);
+        for (size_t k = 0; k < l->n_taps; k++)
+            vkt__str_printf(s, "  %-20s %-12s %-24s %12s  %s\n", l->taps[k].name, "cut",
+                            vkt_shape_text(l->taps[k].out, VKT_F32, text), "", l->name);
         summarize(m, &l->pre, s);
         summarize(m, &l->body, s);
         summarize(m, &l->shortcut, s);

@@ -43,14 +43,26 @@ typedef struct vkt__head {
     vkt_tensor *y;
 } vkt__head;
 
+/* A value inside a layer that has a name and is an output, too; y: in the graph that was built
+ * last. */
+typedef struct vkt__tap {
+    const char *name;
+    vkt_shape out;
+    bool taken; /* by a later layer */
+    vkt_tensor *y;
+} vkt__tap;
+
 /* A layer of the model: its description, resolved. */
 typedef struct vkt__layer {
     const struct vkt__layer_kind *kind;
-    vkt_layer spec;                      /* body is not used: see below */
-    const char *name;                    /* "2.body.0" */
-    const char *where;                   /* "mlp.yaml:12: layer 2 (linear)" */
-    vkt_shape in, out;                   /* of one example; in: of the first input */
-    const int *from;                     /* [spec.n_from] places in the list; -1: what it takes */
+    vkt_layer spec;             /* body is not used: see below */
+    const char *name;           /* "2.body.0" */
+    const char *where;          /* "mlp.yaml:12: layer 2 (linear)" */
+    vkt_shape in, out;          /* of one example; in: of the first input */
+    const int *from;            /* [spec.n_from] places in the list; -1: what it takes */
+    vkt__tap *const *taps_from; /* [spec.n_from] of that layer; NULL: its own output */
+    vkt__tap *taps;             /* [n_taps] outputs beside its own */
+    size_t n_taps;
     const vkt_shape *ins;                /* [spec.n_from] of an example */
     int w, b;                            /* indices of parameters, -1: none */
     uint32_t n_params;                   /* as many from w on, where b is not all there is */

@@ -46,7 +46,7 @@ bool vkt__onnx_wanted(const vkt__onnx_build *b, size_t i)
 {
     if (i >= b->n->n_out || b->n->out[i] < 0) return false;
     int v = b->n->out[i];
-    if (v == b->plan->out) return true;
+    if (vkt__onnx_is_out(b->plan, v)) return true;
     for (size_t k = 0; k < b->f->n_nodes; k++) {
         const vkt__onnx_node *n = &b->f->nodes[k];
         for (size_t j = 0; b->plan->needed[k] && j < n->n_in; j++)

@@ -44,7 +44,9 @@ typedef enum vkt__onnx_role {
 /* What of a file is built, and how. */
 typedef struct vkt__onnx_plan {
     const vkt__onnx *f;
-    int out;               /* the value that is the result */
+    int out;   /* the value that is the result */
+    int *outs; /* [n_outs] all that are asked for; `out` is the last */
+    size_t n_outs;
     bool *needed;          /* [n_nodes] */
     vkt__onnx_role *roles; /* [n_initializers] */
     bool *filters;         /* [n_initializers] only filters of convolutions: [KH, KW, CI, CO] */
@@ -90,12 +92,16 @@ typedef struct vkt__onnx_build {
 
 /* ---- planning ---- */
 
-/* What the value `output` (NULL: the first output) needs. UNSUPPORTED: it needs ops that are not
- * known, which the line names and counts. ARG: there is no such value. A name within a function or
- * a branch may stand without its scope where only one has it. */
-vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out);
-/* The same, whatever its ops are: for those who only look. */
-vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_plan **out);
+/* What the n values `outputs` need; 0: the first output. UNSUPPORTED: they need ops that are not known, which the line
+ * names and counts. ARG: there is no such value. A name within a function or a branch may stand
+ * without its scope where only one has it. */
+vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *const *outputs, size_t n,
+                                 vkt__onnx_plan **out);
+/* The same, whatever the ops are: for those who only look. */
+vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *const *outputs, size_t n,
+                             vkt__onnx_plan **out);
+/* Whether the value is one of those that are asked for. */
+bool vkt__onnx_is_out(const vkt__onnx_plan *p, int value);
 /* Once a graph was built: of each If the branch that it took is needed alone. Initializers that
  * only the others use are constants. */
 void vkt__onnx_plan_narrow(vkt__onnx_plan *p);
@@ -105,6 +111,10 @@ void vkt__onnx_plan_destroy(vkt__onnx_plan **p);
 /* What a condition is: as the plan's first graph had it, so that no graph takes another branch for
  * its number of examples. *differs: here it would be another. false: it is not known. */
 bool vkt__onnx_condition(const vkt__onnx_build *b, int value, bool *is, bool *differs);
+
+/* Whether a picture's value has its channels behind rows and columns, as far as the ops before it
+ * tell; `input`: the net's input has. */
+bool vkt__onnx_ends_in_channels(const vkt__onnx *f, int value, bool input);
 
 /* What an input of the net is given. */
 typedef enum vkt__onnx_feed_kind {
@@ -141,10 +151,12 @@ vkt__onnx_linear *vkt__onnx_linears(const vkt__onnx *f, vkt__arena *a);
 /* ---- building ---- */
 
 /* Puts the plan's nodes into b->g; inputs[i] is of the file's input i, as ONNX has it, or where
- * `last` is true with channels last. *out: the result. */
-vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool *last,
-                                 vkt__onnx_value **out);
+ * `last` is true with channels last. The results are the values of plan->outs. */
+vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool *last);
 void vkt__onnx_build_finish(vkt__onnx_build *b);
+
+/* Of a graph that is never run: tensors of the right sizes. */
+vkt__onnx_source vkt__onnx_sizes_alone(vkt__onnx_plan *p);
 
 /* ---- for rows ---- */
 

@@ -84,7 +84,7 @@ static bool *used_values(const vkt__onnx_plan *p)
 {
     const vkt__onnx *f = p->f;
     bool *used = vkt__alloc((f->n_values + 1) * sizeof *used);
-    used[p->out] = true;
+    for (size_t k = 0; k < p->n_outs; k++) used[p->outs[k]] = true;
     for (size_t k = 0; k < f->n_nodes; k++)
         for (size_t j = 0; p->needed[k] && j < f->nodes[k].n_in; j++)
             if (f->nodes[k].in[j] >= 0) used[f->nodes[k].in[j]] = true;

@@ -123,6 +123,11 @@ static vkt_tensor *counter(void *user, vkt_graph *g, const char *name)
     return named(g, "batches that norms have seen", vkt_shape1(1), VKT_U32);
 }
 
+vkt__onnx_source vkt__onnx_sizes_alone(vkt__onnx_plan *p)
+{
+    return (vkt__onnx_source) { p, initializer, constant, counter };
+}
+
 /* What the inputs are given, where all sizes are known but that of the batch; NULL: they are not.
  */
 static const vkt__onnx_tensor **inputs_of(const vkt__onnx *f, vkt__onnx_plan *p,
@@ -161,15 +166,14 @@ static bool take_branches(const vkt__onnx *f, vkt__onnx_plan *p, const vkt__onnx
     vkt_shape s = { .rank = f->inputs[example].rank };
     for (uint32_t k = 0; k < s.rank; k++) s.d[k] = (uint32_t)dims[k];
     in[example] = vkt_input(g, s, VKT_F32, "the example");
-    vkt__onnx_value *y;
     vkt__onnx_build b = { .plan = p,
                           .g = g,
                           .known = known,
-                          .source = { p, initializer, constant, counter },
+                          .source = vkt__onnx_sizes_alone(p),
                           .batch = dims[0],
                           .written = f->inputs[example].dims[0] };
     vkt__log_quiet(true); /* what does not build is said when it is trained */
-    bool built = vkt__onnx_build_graph(&b, in, last, &y) == VKT_OK;
+    bool built = vkt__onnx_build_graph(&b, in, last) == VKT_OK;
     vkt__log_quiet(false);
     vkt__onnx_build_finish(&b);
     vkt_graph_destroy(&g);
@@ -186,7 +190,7 @@ vkt_status vkt_onnx_list(const char *path, const vkt_onnx_visitor *v)
     vkt__onnx_feed *feeds;
     size_t example;
     VKT_TRY(vkt__onnx_open(path, &f));
-    VKT_TRY(vkt__onnx_plan_of(f, vkt__onnx_main_output(f), &p));
+    VKT_TRY(vkt__onnx_plan_of(f, (const char *[]) { vkt__onnx_main_output(f) }, 1, &p));
     snprintf(opset, sizeof opset, "%lld", (long long)f->opset);
     if (v->value) {
         v->value(v->user, "opset", opset);

@@ -38,7 +38,7 @@ static bool takes(const vkt__onnx_plan *p, const vkt__onnx_node *n, size_t i)
 static void mark_needed(const vkt__onnx *f, vkt__onnx_plan *p)
 {
     bool *value = vkt__alloc((f->n_values + 1) * sizeof *value);
-    value[p->out] = true;
+    for (size_t k = 0; k < p->n_outs; k++) value[p->outs[k]] = true;
     for (size_t k = f->n_nodes; k-- > 0;) {
         const vkt__onnx_node *n = &f->nodes[k];
         for (size_t i = 0; i < n->n_out; i++)
@@ -232,7 +232,10 @@ static void set_roles(const vkt__onnx *f, vkt__onnx_plan *p)
 {
     use *uses = vkt__alloc((f->n_values + 1) * sizeof *uses);
     bool any = false, more = true;
-    uses[p->out].any = uses[p->out].other = uses[p->out].flows = true;
+    for (size_t k = 0; k < p->n_outs; k++) {
+        use *u = &uses[p->outs[k]];
+        u->any = u->other = u->flows = true;
+    }
     for (size_t k = 0; k < f->n_nodes; k++)
         for (size_t i = 0; p->needed[k] && i < f->nodes[k].n_in; i++)
             if (f->nodes[k].in[i] >= 0 && takes(p, &f->nodes[k], i))
@@ -263,7 +266,6 @@ static bool is_inner(const char *name, const char *own)
  * branches may stand alone where there is one such. -1: none; -2: several. */
 static int output_of(const vkt__onnx *f, const char *name)
 {
-    if (!name) return f->outputs[0].value;
     int v = vkt__onnx_find(f, name), inner = -1;
     char own[300];
     snprintf(own, sizeof own, "/%s", name);
@@ -303,19 +305,29 @@ const char *vkt__onnx_main_output(const vkt__onnx *f)
     return f->values[f->outputs[out].value].name;
 }
 
-vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *output, vkt__onnx_plan **out)
+bool vkt__onnx_is_out(const vkt__onnx_plan *p, int value)
+{
+    for (size_t k = 0; k < p->n_outs; k++)
+        if (p->outs[k] == value) return true;
+    return false;
+}
+
+vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *const *outputs, size_t n,
+                             vkt__onnx_plan **out)
 {
     vkt__onnx_plan *p = vkt__alloc(sizeof *p);
     p->f = f;
-    p->out = output_of(f, output);
+    p->outs = vkt__arena_alloc(&p->arena, (n + 1) * sizeof *p->outs);
     *out = NULL;
-    if (p->out < 0) {
-        bool several = p->out == -2;
-        free(p);
+    if (!n) p->out = p->outs[p->n_outs++] = f->outputs[0].value;
+    for (size_t k = 0; k < n; k++) {
+        int at = p->out = p->outs[p->n_outs++] = output_of(f, outputs[k]);
+        if (at >= 0) continue;
+        vkt__onnx_plan_destroy(&p);
         return vkt__fail(VKT_E_ARG, "onnx", "%s: %s '%s'%s", f->path,
-                         several ? "several functions or branches have a node or value of the name"
-                                 : "no node and no value has the name",
-                         vkt__show(output).s, several ? "" : near_name(f, output).text);
+                         at == -2 ? "several functions or branches have a node or value of the name"
+                                  : "no node and no value has the name",
+                         vkt__show(outputs[k]).s, at == -2 ? "" : near_name(f, outputs[k]).text);
     }
     p->branch = vkt__arena_alloc(&p->arena, f->n_values + 1);
     p->needed = vkt__arena_alloc(&p->arena, f->n_nodes + 1);
@@ -348,9 +360,10 @@ void vkt__onnx_plan_narrow(vkt__onnx_plan *p)
     free(before);
 }
 
-vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *output, vkt__onnx_plan **out)
+vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *const *outputs, size_t n,
+                                 vkt__onnx_plan **out)
 {
-    vkt_status st = vkt__onnx_plan_of(f, output, out);
+    vkt_status st = vkt__onnx_plan_of(f, outputs, n, out);
     if (st == VKT_OK) st = check_ops(f, *out);
     if (st != VKT_OK) vkt__onnx_plan_destroy(out);
     return st;

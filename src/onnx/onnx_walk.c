@@ -90,8 +90,7 @@ static bool is_taken(const vkt__onnx_build *b, int guard)
     return true;
 }
 
-vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool *last,
-                                 vkt__onnx_value **out)
+vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool *last)
 {
     const vkt__onnx *f = b->f = b->plan->f;
     b->values = vkt__arena_alloc(&b->arena, (f->n_values + 1) * sizeof *b->values);
@@ -103,9 +102,10 @@ vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, 
         build_node(b);
     }
     b->n = NULL;
-    vkt__onnx_value *y = &b->values[b->plan->out];
-    if (b->st == VKT_OK && !y->type) vkt__onnx_refuse(b, "nothing gives its output");
-    *out = y;
+    for (size_t k = 0; k < b->plan->n_outs; k++)
+        if (!b->values[b->plan->outs[k]].type)
+            vkt__onnx_refuse(b, "nothing gives its output '%s'",
+                             vkt__show(f->values[b->plan->outs[k]].name).s);
     return b->st;
 }
 

@@ -128,26 +128,31 @@ static vkt_status set_sizes(reader *r, vkt_layer *l, const vkt_layer_opt *o, con
     return VKT_OK;
 }
 
-/* `from: NAME` or `from: [a, b]`. Which names there are is asked when the model is planned. */
-static vkt_status set_from(reader *r, vkt_layer *l, const vkt__yaml *v)
+/* `NAME` or `[a, b]`. Which names there are is asked when the model is planned. */
+static vkt_status set_names(reader *r, const vkt_layer *l, const char *opt, const char *what,
+                            const vkt__yaml *v, const char *const **out, size_t *n_out)
 {
     enum { MOST = 64 };
-    static const char what[] = "the name of an earlier layer, or a list of up to 64,";
     size_t n = 0;
     const char *names[MOST];
     for (const vkt__yaml *e = v->kind == VKT__YAML_LIST ? v->first : v; e;
          e = v->kind == VKT__YAML_LIST ? e->next : NULL) {
-        if (e->kind != VKT__YAML_SCALAR || !e->text[0])
-            return bad_value(r, e, l->type, "from", what);
-        if (n == MOST) return bad_value(r, v, l->type, "from", what);
+        if (e->kind != VKT__YAML_SCALAR || !e->text[0]) return bad_value(r, e, l->type, opt, what);
+        if (n == MOST) return bad_value(r, v, l->type, opt, what);
         names[n++] = vkt__arena_strdup(r->arena, e->text);
     }
-    if (!n) return bad_value(r, v, l->type, "from", what);
+    if (!n) return bad_value(r, v, l->type, opt, what);
     const char **copy = vkt__arena_alloc(r->arena, n * sizeof(const char *));
     memcpy((void *)copy, names, n * sizeof(const char *));
-    l->from = copy;
-    l->n_from = n;
+    *out = copy;
+    *n_out = n;
     return VKT_OK;
+}
+
+static vkt_status set_from(reader *r, vkt_layer *l, const vkt__yaml *v)
+{
+    return set_names(r, l, "from", "the name of an earlier layer, or a list of up to 64,", v,
+                     &l->from, &l->n_from);
 }
 
 static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const vkt__yaml *v,
@@ -165,6 +170,14 @@ static vkt_status set_opt(reader *r, vkt_layer *l, const vkt_layer_opt *o, const
         return set_sizes(r, l, o, v);
     case VKT_OPT_FROM:
         return set_from(r, l, v);
+    case VKT_OPT_NAMES: {
+        const char *const *names = NULL;
+        size_t n = 0;
+        vkt_status st = set_names(r, l, o->name, "a name, or a list of up to 64,", v, &names, &n);
+        memcpy((char *)l + o->offset, (const void *)&names, sizeof names);
+        memcpy((char *)l + o->offset + sizeof names, &n, sizeof n);
+        return st;
+    }
     case VKT_OPT_BOOL:
     case VKT_OPT_NOT_BOOL:
         if (v->kind != VKT__YAML_SCALAR || v->quoted || !vkt__parse_bool(v->text, &b))
@@ -335,7 +348,7 @@ fail:
     return st;
 }
 
-/* `model: {onnx: net.onnx, cut: NODE, head: [layers]}`: a layer "onnx" and those of the head. */
+/* `model: {onnx: net.onnx, cut: NODES, head: [layers]}`: a layer "onnx" and those of the head. */
 static vkt_status parse_net(reader *r, vkt_config *c, const vkt__yaml *map)
 {
     vkt_status st = VKT_OK;
@@ -356,8 +369,8 @@ static vkt_status parse_net(reader *r, vkt_config *c, const vkt__yaml *map)
         else
             return vkt__fail(
                 VKT_E_ARG, "config",
-                "%s:%d: model: a block has the keys onnx, cut, layout, inputs, frozen, name "
-                "and head, and no '%s'; other models are a list of layers",
+                "%s:%d: model: a block has the keys onnx, cut, strides, layout, inputs, frozen, "
+                "name and head, and no '%s'; other models are a list of layers",
                 r->source, v->line, v->key);
     }
     c->layers = vkt__arena_alloc(r->arena, (n_head + 1) * sizeof *c->layers);
@@ -470,7 +483,7 @@ vkt_status vkt__model_set(vkt_config *c, const char *key, const char *value, con
         return vkt__model_parse(c, list, where);
     }
     VKT_TRY(vkt__model_at(c, key, where, &layer, &opt));
-    if (opt->type == VKT_OPT_SIZES || opt->type == VKT_OPT_FROM) {
+    if (opt->type == VKT_OPT_SIZES || opt->type == VKT_OPT_FROM || opt->type == VKT_OPT_NAMES) {
         VKT_TRY(vkt__yaml_parse(&c->priv->arena, value, strlen(value), where, &list));
         return set_opt(&r, layer, opt, list, 1, NULL);
     }

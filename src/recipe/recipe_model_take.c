@@ -57,11 +57,11 @@ static vkt_status copy_word(const copier *r, vkt_layer *l, const vkt_layer_opt *
     return VKT_OK;
 }
 
-static void copy_from(const copier *r, vkt_layer *l)
+static const char *const *copy_names(const copier *r, const char *const *from, size_t n)
 {
-    const char **names = vkt__arena_alloc(r->arena, l->n_from * sizeof(const char *));
-    for (size_t k = 0; k < l->n_from; k++) names[k] = vkt__arena_strdup(r->arena, l->from[k]);
-    l->from = l->n_from ? names : NULL;
+    const char **names = vkt__arena_alloc(r->arena, n * sizeof(const char *));
+    for (size_t k = 0; k < n; k++) names[k] = vkt__arena_strdup(r->arena, from[k]);
+    return n ? names : NULL;
 }
 
 static vkt_status copy_sizes(const copier *r, const vkt_layer *l, const vkt_layer_opt *o)
@@ -90,10 +90,19 @@ static vkt_status copy_opt(const copier *r, vkt_layer *l, const vkt_layer_opt *o
         return copy_word(r, l, o);
     case VKT_OPT_SIZES:
         return copy_sizes(r, l, o);
-    case VKT_OPT_FROM: /* copy_from's */
+    case VKT_OPT_FROM: /* copied with the layer */
     case VKT_OPT_BOOL:
     case VKT_OPT_NOT_BOOL:
         return VKT_OK;
+    case VKT_OPT_NAMES: {
+        const char *const *names;
+        size_t n;
+        memcpy((void *)&names, at, sizeof names);
+        memcpy(&n, at + sizeof names, sizeof n);
+        names = copy_names(r, names, n);
+        memcpy(at, (const void *)&names, sizeof names);
+        return VKT_OK;
+    }
     case VKT_OPT_BODY: {
         vkt_layer *body;
         size_t n;
@@ -117,7 +126,7 @@ static vkt_status copy_list(const copier *r, const vkt_layer *from, size_t n, vk
         to[i].type = t->name;
         to[i].line = 0; /* of no line of this recipe */
         if (from[i].name) to[i].name = vkt__arena_strdup(r->arena, from[i].name);
-        copy_from(r, &to[i]);
+        to[i].from = copy_names(r, from[i].from, from[i].n_from);
         for (const vkt_layer_opt *o = t->opts; o < t->opts + VKT_COUNT(t->opts) && o->name; o++)
             VKT_TRY(copy_opt(r, &to[i], o));
     }

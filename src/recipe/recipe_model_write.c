@@ -16,7 +16,8 @@ static void write_names(const char *const *names, size_t n, vkt__str *out)
 static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *before, bool always,
                       vkt__str *out)
 {
-    const char *at = (const char *)l + o->offset, *word;
+    const char *at = (const char *)l + o->offset, *word, *const * names;
+    size_t n;
     char number[32];
     vkt_maybe maybe;
     vkt_shape sizes;
@@ -61,6 +62,13 @@ static void write_opt(const vkt_layer *l, const vkt_layer_opt *o, const char *be
             vkt__str_printf(out, "%s%u", u ? ", " : "", sizes.d[u]);
         }
         if (sizes.rank) vkt__str_printf(out, "]");
+        break;
+    case VKT_OPT_NAMES:
+        memcpy((void *)&names, at, sizeof names);
+        memcpy(&n, at + sizeof names, sizeof n);
+        if (!n) break;
+        vkt__str_printf(out, "%s%s: ", before, o->name);
+        write_names(names, n, out);
         break;
     case VKT_OPT_FROM: /* vkt__model_from_yaml, as of any layer */
     case VKT_OPT_BODY:

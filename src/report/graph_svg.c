@@ -6,11 +6,16 @@
 
 enum { MOST_LAYERS = 120, MOST_LANES = 12, ROW = 22, LANE = 12, TEXT = 520 };
 
-/* The row of a name: the last layer before row `to` that has it, else the input. */
+/* The row of a name: the last layer before row `to` that has it, or a cut of the name, else the
+ * input. */
 static size_t row_of(const vkt_layer *layers, size_t to, const char *name)
 {
-    for (size_t i = to; i-- > 1;)
-        if (layers[i - 1].name && !strcmp(layers[i - 1].name, name)) return i;
+    for (size_t i = to; i-- > 1;) {
+        const vkt_layer *l = &layers[i - 1];
+        if (l->name && !strcmp(l->name, name)) return i;
+        for (size_t k = 0; k < l->n_cut; k++)
+            if (!strcmp(l->cut[k], name)) return i;
+    }
     return 0;
 }
 

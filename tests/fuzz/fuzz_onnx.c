@@ -53,7 +53,6 @@ static void build(const vkt__onnx_plan *p)
     vkt_graph *g = vkt__graph_new(NULL);
     vkt_tensor *in[4];
     bool last[4] = { false };
-    vkt__onnx_value *y;
     for (size_t i = 0; i < p->f->n_inputs; i++) {
         const vkt__onnx_info *info = &p->f->inputs[i];
         vkt_shape s = { .rank = info->rank && info->rank <= VKT_MAX_RANK ? info->rank : 2 };
@@ -72,7 +71,7 @@ static void build(const vkt__onnx_plan *p)
                           .train = true,
                           .batch = 2,
                           .written = 1 };
-    if (vkt__onnx_build_graph(&b, in, last, &y) == VKT_OK) vkt__onnx_first(&b, y);
+    if (vkt__onnx_build_graph(&b, in, last) == VKT_OK) vkt__onnx_first(&b, &b.values[p->out]);
     vkt__onnx_build_finish(&b);
     vkt_graph_destroy(&g);
 }
@@ -83,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     vkt__onnx_plan *p;
     vkt_log_set(foreign_quiet, NULL, VKT_LOG_ERROR);
     if (vkt__onnx_parse(data, n, "fuzz", NULL, &f) != VKT_OK) return 0;
-    if (is_small(f) && vkt__onnx_plan_create(f, NULL, &p) == VKT_OK) {
+    if (is_small(f) && vkt__onnx_plan_create(f, NULL, 0, &p) == VKT_OK) {
         build(p);
         vkt__onnx_plan_destroy(&p);
     }

@@ -211,7 +211,8 @@ static vkt_status run_case(test_case *c, const char *dir, size_t output)
     snprintf(path, sizeof path, "%s/model.onnx", dir);
     VKT_TRY(vkt__onnx_open(path, &c->f));
     if (output >= c->f->n_outputs) return VKT_E_ARG;
-    VKT_TRY(vkt__onnx_plan_create(c->f, c->f->values[c->f->outputs[output].value].name, &c->plan));
+    const char *name = c->f->values[c->f->outputs[output].value].name;
+    VKT_TRY(vkt__onnx_plan_create(c->f, &name, 1, &c->plan));
     c->g = vkt__graph_new(NULL);
     vkt_tensor *in[MOST_FILES] = { NULL };
     bool last[MOST_FILES] = { false };
@@ -228,14 +229,14 @@ static vkt_status run_case(test_case *c, const char *dir, size_t output)
     if (read_pb(c, "weight", 0, &c->weight))
         while (c->n_grads < MOST_FILES && read_pb(c, "grad", c->n_grads, &c->grads[c->n_grads]))
             c->n_grads++;
-    vkt__onnx_value *y;
     vkt__onnx_build b = { .plan = c->plan,
                           .g = c->g,
                           .source = { c, initializer, constant, counter },
                           .known = known,
                           .batch = in[0] ? vkt_tensor_shape(in[0]).d[0] : 1,
                           .written = c->f->n_inputs ? c->f->inputs[0].dims[0] : -1 };
-    st = vkt__onnx_build_graph(&b, in, last, &y);
+    st = vkt__onnx_build_graph(&b, in, last);
+    vkt__onnx_value *y = &b.values[c->plan->out];
     if (st == VKT_OK) {
         vkt_tensor *t = vkt__onnx_first(&b, y);
         st = b.st != VKT_OK ? b.st : c->g->status;

@@ -127,7 +127,7 @@ static void a_name_within_a_function_may_stand_alone(void **state)
     for (size_t i = 0; i < VKT_COUNT(cases); i++) {
         vkt__onnx_plan *p = NULL;
         TEST_LOG_CAPTURE();
-        vkt_status st = vkt__onnx_plan_of(f, cases[i].name, &p);
+        vkt_status st = vkt__onnx_plan_of(f, &cases[i].name, 1, &p);
         assert_int_equal(st, cases[i].is ? VKT_OK : VKT_E_ARG);
         if (cases[i].is) assert_int_equal(p->out, vkt__onnx_find(f, cases[i].is));
         if (cases[i].says) REQUIRE_LOGGED(cases[i].says);

@@ -17,6 +17,11 @@
 #include "testing.h"
 
 #define GOLDEN VKT_TEST_DIR "/golden/onnx/"
+#define CUT(...)                                                                                   \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 static char line[400];
 
@@ -165,7 +170,7 @@ static void a_cut_is_written_back_whole(void **state)
     vkt_model *m;
     vkt__str graph = { 0 };
     vkt_layer layers[] = {
-        { .type = "onnx", .file = GOLDEN "several/model.onnx", .cut = "z" },
+        { .type = "onnx", .file = GOLDEN "several/model.onnx", .cut = CUT("z"), .n_cut = 1 },
         { .type = "linear" },
     };
     assert_int_equal(make(layers, 2, vkt_shape1(4), 3, &m), VKT_OK);
@@ -186,7 +191,8 @@ static void cut_at_a_picture(void **state)
     const vkt_layer layers[] = {
         { .type = "onnx",
           .file = GOLDEN "picture/model.onnx",
-          .cut = "/conv2/Conv",
+          .cut = CUT("/conv2/Conv"),
+          .n_cut = 1,
           .name = "net" },
         { .type = "conv", .out = 5 },
         { .type = "global_pool" },
@@ -202,6 +208,7 @@ static void cut_at_a_picture(void **state)
 static void refusals(void **state)
 {
     (void)state;
+    static const char *const nowhere[] = { "nowhere" };
     static const struct {
         vkt_layer layer;
         vkt_shape in;
@@ -209,7 +216,7 @@ static void refusals(void **state)
     } cases[] = {
         { { .type = "onnx" }, { 1, { 5 } }, "it lacks its file" },
         { { .type = "onnx", .file = GOLDEN "mlp/model.onnx" }, { 1, { 6 } }, "takes [N, 5]" },
-        { { .type = "onnx", .file = GOLDEN "mlp/model.onnx", .cut = "nowhere" },
+        { { .type = "onnx", .file = GOLDEN "mlp/model.onnx", .cut = nowhere, .n_cut = 1 },
           { 1, { 5 } },
           "no node and no value has the name 'nowhere'" },
         { { .type = "onnx", .file = GOLDEN "picture/model.onnx", .layout = "nhwc" },
@@ -325,7 +332,7 @@ static void numbers_beside_the_example(void **state)
         size_t example;
         vkt__arena a = { 0 };
         REQUIRE_OK(vkt__onnx_parse(m.data, m.len, "f.onnx", NULL, &f));
-        REQUIRE_OK(vkt__onnx_plan_create(f, NULL, &p));
+        REQUIRE_OK(vkt__onnx_plan_create(f, NULL, 0, &p));
         const char *why = vkt__onnx_feeds(p, cases[i].pairs, feeds, &example, &a);
         if (!why != !cases[i].says || (why && !strstr(why, cases[i].says))) {
             print_error("case %zu: '%s' lacks '%s'\n", i, why, cases[i].says);
@@ -375,7 +382,7 @@ static vkt_status parse(const char *node_type, vkt__str *tensor, int64_t opset, 
     *line = 0;
     vkt_status st = vkt__onnx_parse(m.data, m.len, "f.onnx", folder, &f);
     if (st == VKT_OK) {
-        st = vkt__onnx_plan_create(f, NULL, &p);
+        st = vkt__onnx_plan_create(f, NULL, 0, &p);
         if (p) role = p->roles[0];
         vkt__onnx_plan_destroy(&p);
         vkt__onnx_close(&f);

@@ -69,12 +69,12 @@ def choose(rng, folder, each):
     raise SystemExit(f"clip_art: {folder} has only {len(out)} pictures to use, and {each} are wanted (--each)")
 
 
-def place(rng, side, art):
+def place(rng, side, art, share=(.15, .6)):
     """An object's colours and shares [side, side] and its box; None: too small, or too far out."""
     if rng.random() < .5:
         art = art.transpose(Image.FLIP_LEFT_RIGHT)
     art = cut(art.rotate(rng.uniform(-15, 15), Image.BICUBIC, expand=True))
-    size = side * rng.uniform(.15, .6) / max(art.size)
+    size = side * rng.uniform(*share) / max(art.size)
     w, h = max(round(art.width * size), 1), max(round(art.height * size), 1)
     if min(w, h) < 6:
         return None

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "init_backbone.h"
 #include "init_json.h"
 #include "init_recipe.h"
 #include "init_set.h"
@@ -14,8 +15,8 @@
 
 typedef struct init_options {
     cli_options common;
-    const char *out, *label;
-    int task, net;
+    const char *out, *label, *net;
+    int task, head;
     bool force, json, quick, best;
     cli_list set;
 } init_options;
@@ -38,8 +39,12 @@ static const cli_flag flags[] = {
     { "--best", CLI_BOOL, AT(best), NULL, NULL,
       "a recipe of three times the steps, for tables also twice the nets; `next` names the study "
       "that tunes it" },
-    { "--net", CLI_CHOICE, AT(net), "small|medium|large", "small",
-      "pictures with boxes: the size of the detector" },
+    { "--net", CLI_TEXT, AT(net), "small|medium|large|FILE", "small",
+      "pictures with boxes: the size of the detector; of pictures FILE is a net that was trained "
+      "before, which the model begins with: ONNX, or ResNet's weights as torchvision's "
+      "safetensors" },
+    { "--head", CLI_CHOICE, AT(head), "unet|deeplab", "unet",
+      "pictures with masks: how the model brings what it has seen at several sizes together" },
     { "--json", CLI_BOOL, AT(json), NULL, NULL,
       "write no file: print the recipe and what was seen in the data, as JSON" },
     { "--set", CLI_LIST, AT(set), "KEY=VALUE", NULL,
@@ -91,7 +96,9 @@ static vkt_status try_open(const init_options *o, const char *source, vkt_task t
     c->data.source = source;
     c->data.path = d->path;
     c->data.task = task;
-    c->data.size = "median"; /* of masks the longer side is at most 128 */
+    c->data.size = *d->size ? d->size : "median"; /* of masks the longer side is at most 128 */
+    c->data.color = d->color;
+    c->data.standardize = d->standardize;
     if (d->label) c->data.label = d->label;
     c->data.classes = d->label_classes;
     c->data.ignore = d->ignore;
@@ -408,7 +415,86 @@ static bool find_source(const init_options *o, const char *path, init_data *d, v
     return false;
 }
 
-static vkt_status look(const init_options *o, const char *path, init_data *d)
+/* ---- a net that was trained before ---- */
+
+enum { DENSE = VKT_TAKES_DETECT | VKT_TAKES_SEGMENT | VKT_TAKES_INSTANCES | VKT_TAKES_POINTS };
+
+/* --net: a size, or a file; false: it is neither, which last_error says. */
+static bool take_net(init_options *o, const vkt_source_info *s, init_data *d)
+{
+    static const char *const sizes[] = { "small", "medium", "large" };
+    for (uint32_t k = 0; k < 3 && o->net; k++)
+        if (!strcmp(o->net, sizes[k])) {
+            d->net_size = k;
+            if (s->takes & VKT_TAKES_DETECT || !k) return true;
+            snprintf(last_error, sizeof last_error,
+                     "--net %s is for pictures with boxes: of other data change the recipe's "
+                     "section `model`",
+                     o->net);
+            return false;
+        }
+    if (!o->net) return true;
+    if (!cli_exists(o->net)) {
+        snprintf(last_error, sizeof last_error,
+                 "--net: '%.300s' is no file, and none of small, medium and large", o->net);
+        return false;
+    }
+    if (s->takes & DENSE) {
+        d->backbone = o->net;
+        return true;
+    }
+    const char *end = strrchr(o->net, '.');
+    if (end && !strcmp(end, ".onnx")) { /* of classes the net is the whole model */
+        o->set.item = cli_grow((void *)o->set.item, (o->set.n + 1) * sizeof *o->set.item);
+        o->set.item[o->set.n++] = cli_text("init=%s", o->net);
+        return true;
+    }
+    snprintf(last_error, sizeof last_error,
+             "--net %.300s: weights alone don't say what the net of classes is: take a recipe of "
+             "`vktrain recipes` and set init, or give an ONNX file",
+             o->net);
+    return false;
+}
+
+/* What the net expects of pictures, where --set says nothing of it. */
+static vkt_status fit_net(const init_options *o, const vkt_source_info *s, init_data *d)
+{
+    vkt_config *c = NULL;
+    vkt_status st = vkt_config_create(&c);
+    if (st != VKT_OK) return st;
+    c->data.source = s->name;
+    for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
+    if (st == VKT_OK) st = vkt_backbone_pictures(c, d->backbone);
+    if (st == VKT_OK) {
+        d->color = c->data.color;
+        d->standardize = c->data.standardize;
+    }
+    vkt_config_destroy(&c);
+    return st;
+}
+
+/* The net's sizes; pictures become a multiple of its cells. */
+static vkt_status open_backbone(const init_options *o, const vkt_source_info *s, init_data *d)
+{
+    enum { CELL = 32 };
+    const uint32_t *in = d->info.input_shape;
+    bool given = false;
+    for (size_t i = 0; i < o->set.n; i++)
+        given = given || !strncmp(o->set.item[i], "data.size=", 10);
+    if (!given && (in[0] % CELL || in[1] % CELL)) {
+        snprintf(d->size, sizeof d->size, "%ux%u", (in[0] + CELL - 1) / CELL * CELL,
+                 (in[1] + CELL - 1) / CELL * CELL);
+        d->n_notes = 0;
+        vkt_status st = open_examples(o, s, d);
+        if (st != VKT_OK) return st;
+    }
+    const char *why = d->backbone ? init_find_levels(d) : NULL;
+    if (!why) return VKT_OK;
+    if (*why) snprintf(last_error, sizeof last_error, "'%.200s': %s", d->backbone, why);
+    return VKT_E_FORMAT;
+}
+
+static vkt_status look(init_options *o, const char *path, init_data *d)
 {
     vkt_status st = VKT_E_IO;
     vkt_source_info s;
@@ -420,19 +506,21 @@ static vkt_status look(const init_options *o, const char *path, init_data *d)
         snprintf(last_error, sizeof last_error, "--label is for tables with named columns, not %s",
                  s.help);
         st = VKT_E_ARG;
+    } else if (found && o->head && !(s.takes & (VKT_TAKES_SEGMENT | VKT_TAKES_INSTANCES))) {
+        snprintf(last_error, sizeof last_error, "--head is for pictures with masks");
+        st = VKT_E_ARG;
+    } else if (found && !take_net(o, &s, d)) {
+        st = VKT_E_ARG;
     } else if (found) {
         if (!s.path) d->path = NULL;
-        d->net_size = (uint32_t)o->net;
-        st = s.kinds == VKT_DATA_KIND_TEXT ? open_text(o, s.name, d)
-             : s.takes & VKT_TAKES_COLUMN  ? open_table(o, &s, d)
-                                           : open_examples(o, &s, d);
+        d->deeplab = o->head;
+        if (d->backbone) st = fit_net(o, &s, d);
+        if (!d->backbone || st == VKT_OK)
+            st = s.kinds == VKT_DATA_KIND_TEXT ? open_text(o, s.name, d)
+                 : s.takes & VKT_TAKES_COLUMN  ? open_table(o, &s, d)
+                                               : open_examples(o, &s, d);
     }
-    if (st == VKT_OK && o->net && d->task != VKT_TASK_DETECT) {
-        snprintf(last_error, sizeof last_error,
-                 "--net is for pictures with boxes: of other data change the recipe's section "
-                 "`model`");
-        st = VKT_E_ARG;
-    }
+    if (st == VKT_OK && (d->backbone || d->deeplab)) st = open_backbone(o, &s, d);
     show(o);
     if (st != VKT_OK) cli_error("init: %s", last_error);
     return st;
@@ -563,7 +651,7 @@ static int write_file(const init_options *o, init_data *d, const char *name)
         printf("%s: %s, %s training examples, %u outputs; the net of '%s'%s", path, d->source,
                cli_count(d->info.n[VKT_SPLIT_TRAIN]), d->info.n_outputs, d->net->layers[0].file,
                d->net->layers[0].cut ? cli_text(", up to %s and with a new last layer",
-                                                cli_word(d->net->layers[0].cut))
+                                                cli_word(d->net->layers[0].cut[0]))
                                      : "");
     else if (d->begins)
         printf("%s: %s, %s %s to fine-tune '%s' with", path, d->source,

@@ -201,12 +201,12 @@ static bool is_needed(const vkt_node *n, const bool *read)
     return needed;
 }
 
-void vkt__drop_unread(vkt_graph *g, size_t first, const vkt_tensor *result)
+void vkt__drop_unread(vkt_graph *g, size_t first, vkt_tensor *const *results, size_t n_results)
 {
     size_t n = first;
     bool *read = vkt__alloc((g->n_tensors + 1) * sizeof *read);
     VKT_ASSERT(!g->uses);
-    read[vkt__root(result)->index] = true;
+    for (size_t k = 0; k < n_results; k++) read[vkt__root(results[k])->index] = true;
     for (size_t k = g->n_nodes; k-- > first;) {
         vkt_node *node = g->nodes[k];
         bool needed = is_needed(node, read);

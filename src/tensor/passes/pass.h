@@ -27,8 +27,9 @@ void vkt__remove_tensor(vkt_tensor *t);
  */
 void vkt__make_view(vkt_tensor *t, vkt_tensor *of);
 /* Takes out the nodes from place `first` on that nobody needs: whose results no other node reads,
- * and which are neither kept nor bound, nor `result`. For whoever builds more than is used. */
-void vkt__drop_unread(vkt_graph *g, size_t first, const vkt_tensor *result);
+ * and which are neither kept nor bound, nor one of the n `results`. For whoever builds more than
+ * is used. */
+void vkt__drop_unread(vkt_graph *g, size_t first, vkt_tensor *const *results, size_t n);
 /* Takes out the node that makes t, and what it alone reads, where nobody needs them any more. */
 void vkt__drop_maker(vkt_tensor *t);
 /* Nodes that read t's memory, views of it included, up to `most` of them; a node that reads it

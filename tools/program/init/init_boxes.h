@@ -2,12 +2,11 @@
 #ifndef VKT_TOOLS_INIT_BOXES_H
 #define VKT_TOOLS_INIT_BOXES_H
 
-#include <stdint.h>
-#include <stdio.h>
+#include "init_data.h"
 
 enum { INIT_DETECTORS = 3 }; /* small, medium, large */
 
-/* The section `model`, for pictures of w x h. */
-void init_write_detector(FILE *f, uint32_t size, uint32_t w, uint32_t h, uint32_t n_classes);
+/* The section `model`, for pictures of d's size. */
+void init_write_detector(FILE *f, const init_data *d);
 
 #endif

@@ -20,7 +20,16 @@ typedef struct init_data {
     vkt_dataset_info info; /* texts belong to the data set that is closed again: not used */
     char classes[200];
     uint32_t net_size; /* boxes: small, medium, large */
-    uint32_t n_sets;   /* classes written as a|b */
+    /* boxes, masks, instances, points: the net that was trained before, of --net FILE; NULL: none
+     */
+    const char *backbone;
+    vkt_backbone_level level[8]; /* sizes that it has inside, the finest first */
+    size_t n_levels;
+    char size[32]; /* what its pictures must be, where it says so; "" and AUTO: anything */
+    vkt_picture_color color;
+    vkt_standardize standardize;
+    bool deeplab;    /* masks: dilated convolutions in place of a U-Net */
+    uint32_t n_sets; /* classes written as a|b */
     /* tables */
     const char *ignore, *embed; /* NULL: none */
     const char *label_classes;  /* of several labels those that are classes; NULL: none */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "init_backbone.h"
 #include "init_boxes.h"
 #include "init_tables.h"
 #include "init_write.h"
@@ -104,11 +105,7 @@ static unsigned halvings(uint32_t h, uint32_t w, unsigned most)
 
 static void write_block(FILE *f, unsigned channels, const char *name)
 {
-    fprintf(f, "  - conv: {out: %u, bias: false}\n  - batch_norm\n", channels);
-    if (name)
-        fprintf(f, "  - relu: {name: %s}\n", name);
-    else
-        fprintf(f, "  - relu\n");
+    init_write_conv(f, cli_text("out: %u", channels), name);
 }
 
 /* Down to few pixels with many channels, and up again, each size with what was there before
@@ -130,8 +127,27 @@ static void write_levels(FILE *f, uint32_t h, uint32_t w, unsigned channels)
     }
 }
 
+static void write_pretrained(FILE *f, const init_data *d, unsigned stride, const char *page)
+{
+    init_write_weights(f, d);
+    fprintf(f, "model:                    # a U-Net on a pretrained net: %s\n", page);
+    init_levels l = init_write_backbone(f, d, stride, 32, NULL);
+    init_write_decoder(f, &l, stride);
+}
+
 static void write_unet(FILE *f, const init_data *d, unsigned channels)
 {
+    if (d->deeplab) {
+        init_write_weights(f, d);
+        fprintf(f, "model:                    # dilated convolutions, as DeepLab has them: "
+                   "docs/tutorials/segmentation.md\n");
+        init_write_deeplab(f, d);
+        return;
+    }
+    if (d->backbone) {
+        write_pretrained(f, d, 1, "docs/tutorials/segmentation.md");
+        return;
+    }
     fprintf(f, "model:                    # a small U-Net: docs/how-to/graph.md\n");
     write_levels(f, d->info.input_shape[0], d->info.input_shape[1], channels);
 }
@@ -204,7 +220,7 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
             "    resized_crop: 0.5     # else a part of the picture, from half of it on\n"
             "    brightness: 0.1\n"
             "    contrast: 0.2\n");
-    init_write_detector(f, d->net_size, w, h, d->info.n_outputs);
+    init_write_detector(f, d);
     write_adamw(f, "0.003", "0.05", 50);
     init_write_run(f, d,
                    &(init_length) {
@@ -230,13 +246,16 @@ static void write_points(FILE *f, const init_data *d, const char *name)
             "    brightness: 0.1\n",
             (h < w ? h : w) / 10, d->info.no_mirror ? "flip: 0" : "flip: 0.5",
             d->info.no_mirror ? ": needs data.flip_pairs" : "");
-    fprintf(f,
-            "model:                    # a small U-Net of cells of %u pixels: "
-            "docs/tutorials/points.md\n",
-            stride);
-    for (unsigned k = 1; k < stride; k *= 2)
-        fprintf(f, "  - conv: {out: 16, stride: 2, bias: false}\n  - batch_norm\n  - relu\n");
-    write_levels(f, h / stride, w / stride, 16);
+    if (d->backbone) {
+        write_pretrained(f, d, stride, "docs/tutorials/points.md");
+    } else {
+        fprintf(f,
+                "model:                    # a small U-Net of cells of %u pixels: "
+                "docs/tutorials/points.md\n",
+                stride);
+        for (unsigned k = 1; k < stride; k *= 2) init_write_conv(f, "out: 16, stride: 2", NULL);
+        write_levels(f, h / stride, w / stride, 16);
+    }
     fprintf(f, "  - conv: {out: %u, kernel: 1, init: zeros}   # a heatmap for each point\n",
             d->info.n_outputs);
     write_adamw(f, "0.003", "0.01", 20);
@@ -484,7 +503,7 @@ static void write_net(FILE *f, const init_data *d, const char *name)
     fputc('\n', f);
     if (net->cut) {
         fprintf(f, "  cut: ");
-        init_quoted(f, net->cut);
+        init_quoted(f, net->cut[0]);
         fprintf(f,
                 "\n  head: [%s, linear]   # a new end: the net has other outputs than the data\n",
                 c->layers[1].type);

@@ -66,6 +66,15 @@ void init_write_head(FILE *f, const init_data *d, const char *name)
 void init_write_data(FILE *f, const init_data *d)
 {
     bool classes = d->task == VKT_TASK_CLASSIFY;
+    if (d->color != VKT_PICTURE_COLOR_AUTO)
+        fprintf(f, "  color: %-17s# as the pretrained net takes them\n",
+                d->color == VKT_PICTURE_COLOR_RGB ? "rgb" : "grey");
+    if (d->standardize != VKT_STANDARDIZE_AUTO)
+        fprintf(f, "  standardize: %-11s# the mean and deviation that the pretrained net %s\n",
+                d->standardize == VKT_STANDARDIZE_NONE       ? "none"
+                : d->standardize == VKT_STANDARDIZE_IMAGENET ? "imagenet"
+                                                             : "symmetric",
+                d->standardize == VKT_STANDARDIZE_NONE ? "begins with itself" : "was trained with");
     if (d->label) {
         fprintf(f, "  label: ");
         init_quoted(f, d->label);

@@ -1,0 +1,269 @@
+/* init_backbone.h. Sources: U-Net, Ronneberger et al. 2015 (arXiv 1505.04597); atrous pyramid and
+ * decoder, DeepLabv3+, Chen et al. 2018 (1802.02611); ResNets with torchvision's names. */
+#include "init_backbone.h"
+
+#include <string.h>
+
+#include "init_write.h"
+
+enum { DEEPEST = 32, STAGES = 4, WIDEST = 128 };
+
+/* ---- which sizes there are ---- */
+
+typedef struct resnet {
+    unsigned blocks[STAGES]; /* of each stage */
+    bool stem, bottleneck;
+} resnet;
+
+static void look_at(void *user, const vkt_tensor_info *t)
+{
+    resnet *r = user;
+    unsigned stage, block;
+    int end = 0;
+    r->stem = r->stem || (!strcmp(t->name, "conv1.weight") && t->rank == 4 && t->shape[0] == 64 &&
+                          t->shape[2] == 7);
+    if (sscanf(t->name, "layer%1u.%3u.%n", &stage, &block, &end) != 2 || !end || !stage ||
+        stage > STAGES)
+        return;
+    if (block + 1 > r->blocks[stage - 1]) r->blocks[stage - 1] = block + 1;
+    r->bottleneck = r->bottleneck || !strcmp(t->name + end, "conv3.weight");
+}
+
+static bool is_resnet(const resnet *r)
+{
+    bool all = r->stem;
+    for (int k = 0; k < STAGES; k++) all = all && r->blocks[k];
+    return all;
+}
+
+static vkt_backbone_level level(unsigned pixels, unsigned channels, const char *name)
+{
+    vkt_backbone_level l = { .pixels = pixels, .channels = channels };
+    snprintf(l.cut, sizeof l.cut, "%s", name);
+    return l;
+}
+
+static const char *levels_of_weights(init_data *d)
+{
+    resnet r = { 0 };
+    if (vkt_safetensors_list(d->backbone, look_at, &r, NULL) != VKT_OK) return "it can't be read";
+    if (!is_resnet(&r))
+        return "its tensors are not named as those of torchvision's ResNets: write the net as an "
+               "ONNX file, which says what its layers are";
+    d->level[d->n_levels++] = level(2, 64, "stem");
+    for (unsigned k = 0; k < STAGES; k++)
+        d->level[d->n_levels++] = level(4u << k, (r.bottleneck ? 256u : 64u) << k,
+                                        cli_text("layer%u.%u", k + 1, r.blocks[k] - 1));
+    return NULL;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && !strcmp(text + n - m, end);
+}
+
+static const vkt_backbone_level *find(const vkt_backbone_level *l, size_t n, unsigned pixels)
+{
+    for (size_t k = 0; k < n; k++)
+        if (l[k].pixels == pixels) return &l[k];
+    return NULL;
+}
+
+const char *init_find_levels(init_data *d)
+{
+    const uint32_t *in = d->info.input_shape;
+    d->n_levels = 0;
+    if (ends_in(d->backbone, ".safetensors")) {
+        const char *why = levels_of_weights(d);
+        if (why) return why;
+    } else if (vkt_backbone_levels(d->backbone, in, d->level, CLI_COUNT(d->level), &d->n_levels) !=
+               VKT_OK) {
+        return "";
+    }
+    static const unsigned detector[] = { 8, 0 }, deeplab[] = { 4, 16, 0 }, any[] = { 0 };
+    const unsigned *needs = d->task == VKT_TASK_DETECT ? detector : d->deeplab ? deeplab : any;
+    char has[200] = "";
+    unsigned deep = 0;
+    for (size_t k = 0; k < d->n_levels; k++) {
+        size_t n = strlen(has);
+        snprintf(has + n, sizeof has - n, "%s%u", k ? ", " : "", d->level[k].pixels);
+        deep += d->level[k].pixels > 1 && d->level[k].pixels <= DEEPEST;
+    }
+    for (; *needs; needs++)
+        if (!find(d->level, d->n_levels, *needs))
+            return cli_text("of pictures of %ux%u it has cells of %s pixels, and the layers that "
+                            "follow need %u: cut it yourself, or take another net",
+                            in[1], in[0], *has ? has : "no number of", *needs);
+    if (!deep)
+        return cli_text("of pictures of %ux%u it has no size that is a half, a quarter or less",
+                        in[1], in[0]);
+    return NULL;
+}
+
+const vkt_backbone_level *init_level(const init_levels *l, unsigned pixels)
+{
+    return find(l->at, l->n, pixels);
+}
+
+/* ---- its layers ---- */
+
+void init_write_conv(FILE *f, const char *options, const char *name)
+{
+    fprintf(f, "  - conv: {%s, bias: false}\n  - batch_norm\n", options);
+    if (name)
+        fprintf(f, "  - relu: {name: %s}\n", name);
+    else
+        fprintf(f, "  - relu\n");
+}
+
+static void write_resnet(FILE *f, const init_data *d, unsigned deepest)
+{
+    resnet r = { 0 };
+    vkt_safetensors_list(d->backbone, look_at, &r, NULL);
+    fprintf(f, "  - conv: {name: conv1, out: 64, kernel: 7, stride: 2, bias: false}   # named as "
+               "the weights are\n"
+               "  - batch_norm: {name: bn1}\n"
+               "  - relu: {name: stem}\n"
+               "  - max_pool: {size: 3, stride: 2, pad: 1}\n");
+    for (unsigned k = 0; k < STAGES && 4u << k <= deepest; k++)
+        for (unsigned i = 0; i < r.blocks[k]; i++)
+            fprintf(f, "  - %s: {name: layer%u.%u, out: %u%s}\n",
+                    r.bottleneck ? "bottleneck" : "basic_block", k + 1, i,
+                    (r.bottleneck ? 256u : 64u) << k, k && !i ? ", stride: 2" : "");
+}
+
+static void write_net(FILE *f, const char *file, const init_levels *l)
+{
+    fprintf(f,
+            "  - onnx:                 # its sizes: vktrain train RECIPE --explain\n      file: ");
+    init_quoted(f, file);
+    fprintf(f, "\n      cut: [");
+    for (size_t k = 0; k < l->n; k++) {
+        fprintf(f, "%s", k ? ", " : "");
+        init_quoted(f, l->at[k].cut);
+    }
+    fprintf(f, "]\n      strides: [");
+    for (size_t k = 0; k < l->n; k++) fprintf(f, "%s%u", k ? ", " : "", l->at[k].pixels);
+    fprintf(f, "]   # pixels of the picture that a cell of each is\n");
+}
+
+/* Ours, which begin at random. */
+static void write_blocks(FILE *f, init_levels *l, unsigned deepest)
+{
+    init_write_conv(f, "out: 16, stride: 2", NULL);
+    init_write_conv(f, "out: 32, stride: 2", "at_4");
+    l->at[l->n++] = level(4, 32, "at_4");
+    for (unsigned pixels = 8; pixels <= deepest; pixels *= 2) {
+        unsigned channels = pixels == 8 ? 64 : 96;
+        fprintf(f, "  - basic_block: {out: %u, stride: 2, name: at_%u}   # %u pixels a cell\n",
+                channels, pixels, pixels);
+        l->at[l->n++] = level(pixels, channels, cli_text("at_%u", pixels));
+    }
+}
+
+static bool is_among(unsigned pixels, const unsigned *only)
+{
+    while (only && *only && *only != pixels) only++;
+    return !only || *only;
+}
+
+init_levels init_write_backbone(FILE *f, const init_data *d, unsigned finest, unsigned deepest,
+                                const unsigned *only)
+{
+    init_levels l = { .n = 0 };
+    if (!d->backbone) {
+        write_blocks(f, &l, deepest);
+        return l;
+    }
+    for (size_t k = 0; k < d->n_levels; k++) {
+        unsigned pixels = d->level[k].pixels;
+        if (pixels >= finest && pixels <= deepest && is_among(pixels, only))
+            l.at[l.n++] = d->level[k];
+    }
+    unsigned last = l.at[l.n - 1].pixels, channels = l.at[l.n - 1].channels;
+    if (ends_in(d->backbone, ".safetensors"))
+        write_resnet(f, d, last);
+    else
+        write_net(f, d->backbone, &l);
+    for (unsigned pixels = 2 * last; only && pixels <= deepest; pixels *= 2) {
+        channels = channels < WIDEST ? channels : WIDEST;
+        init_write_conv(f, cli_text("out: %u, stride: 2", channels), cli_text("more_%u", pixels));
+        l.at[l.n++] = level(pixels, channels, cli_text("more_%u", pixels));
+    }
+    return l;
+}
+
+void init_write_weights(FILE *f, const init_data *d)
+{
+    if (!d->backbone || !ends_in(d->backbone, ".safetensors")) return;
+    fprintf(f, "init: ");
+    init_quoted(f, d->backbone);
+    fprintf(f, "   # the backbone's weights, by name; the rest begins at random\n");
+}
+
+/* ---- back to one size ---- */
+
+static unsigned channels_at(unsigned pixels)
+{
+    return 16 * pixels < WIDEST ? 16 * pixels : WIDEST;
+}
+
+void init_write_decoder(FILE *f, const init_levels *l, unsigned pixels)
+{
+    const vkt_backbone_level *deep = &l->at[l->n - 1];
+    init_write_conv(f, cli_text("out: %u, kernel: 1", channels_at(deep->pixels)), NULL);
+    for (unsigned at = deep->pixels / 2; at >= pixels; at /= 2) {
+        const vkt_backbone_level *side = init_level(l, at);
+        fprintf(f, "  - conv_transpose: {out: %u, name: to_%u}\n", channels_at(at), at);
+        if (side) {
+            fprintf(f, "  - concat: {from: [");
+            init_quoted(f, side->cut);
+            fprintf(f, ", to_%u]}   # what the backbone has at this size, beside what came up\n",
+                    at);
+        }
+        init_write_conv(f, cli_text("out: %u", channels_at(at)), NULL);
+    }
+}
+
+/* Pixels between the taps of the k-th convolution; 0: it sees one pixel. */
+static unsigned rate_of(uint32_t h, uint32_t w, unsigned k)
+{
+    unsigned step = (h < w ? h : w) / 4;
+    return k * (step < 1 ? 1 : step > 6 ? 6 : step);
+}
+
+void init_write_deeplab(FILE *f, const init_data *d)
+{
+    enum { CHANNELS = 64, EDGES = 32, RATES = 4 };
+    static const unsigned only[] = { 4, 16, 0 };
+    uint32_t h = d->info.input_shape[0] / 16, w = d->info.input_shape[1] / 16;
+    init_levels l = init_write_backbone(f, d, 4, 16, only);
+    fprintf(f, "  - conv: {out: %d, kernel: 1, bias: false, from: ", 2 * CHANNELS);
+    init_quoted(f, init_level(&l, 16)->cut);
+    fprintf(f, "}\n  - batch_norm\n  - relu: {name: deep}\n"
+               "                          # near and far neighbours, and the mean of all places\n");
+    for (unsigned k = 0; k < RATES; k++) {
+        unsigned rate = rate_of(h, w, k);
+        init_write_conv(
+            f,
+            rate ? cli_text("from: deep, out: %d, pad: %u, dilation: %u", CHANNELS, rate, rate)
+                 : cli_text("from: deep, out: %d, kernel: 1", CHANNELS),
+            cli_text("far_%u", k));
+    }
+    fprintf(f,
+            "  - global_pool: {from: deep}\n  - linear: %d\n  - relu\n"
+            "  - reshape: {shape: [1, 1, %d]}\n  - upsample: {size: [%u, %u], name: everywhere}\n"
+            "  - concat: [far_0, far_1, far_2, far_3, everywhere]\n",
+            CHANNELS, CHANNELS, h, w);
+    init_write_conv(f, cli_text("out: %d, kernel: 1", CHANNELS), NULL);
+    fprintf(f,
+            "  - upsample: {scale: 4, mode: bilinear, name: seen}\n"
+            "  - conv: {out: %d, kernel: 1, bias: false, from: ",
+            EDGES);
+    init_quoted(f, init_level(&l, 4)->cut);
+    fprintf(f, "}   # edges\n  - batch_norm\n  - relu: {name: edges}\n"
+               "  - concat: [seen, edges]\n");
+    init_write_conv(f, cli_text("out: %d", CHANNELS), NULL);
+    fprintf(f, "  - upsample: {scale: 4, mode: bilinear}\n");
+}
