@@ -92,9 +92,9 @@ typedef struct vkt__onnx_build {
 
 /* ---- planning ---- */
 
-/* What the n values `outputs` need; 0: the first output. UNSUPPORTED: they need ops that are not known, which the line
- * names and counts. ARG: there is no such value. A name within a function or a branch may stand
- * without its scope where only one has it. */
+/* What the n values `outputs` need; 0: the first output. UNSUPPORTED: they need ops that are not
+ * known, which the line names and counts. ARG: there is no such value. A name within a function or
+ * a branch may stand without its scope where only one has it. */
 vkt_status vkt__onnx_plan_create(const vkt__onnx *f, const char *const *outputs, size_t n,
                                  vkt__onnx_plan **out);
 /* The same, whatever the ops are: for those who only look. */
@@ -155,7 +155,7 @@ vkt__onnx_linear *vkt__onnx_linears(const vkt__onnx *f, vkt__arena *a);
 vkt_status vkt__onnx_build_graph(vkt__onnx_build *b, vkt_tensor *const *inputs, const bool *last);
 void vkt__onnx_build_finish(vkt__onnx_build *b);
 
-/* Of a graph that is never run: tensors of the right sizes. */
+/* For a graph that is built for its sizes alone. */
 vkt__onnx_source vkt__onnx_sizes_alone(vkt__onnx_plan *p);
 
 /* ---- for rows ---- */

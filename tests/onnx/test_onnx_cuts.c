@@ -212,7 +212,8 @@ static void pictures_of_another_size(void **state)
     vkt_model_destroy(&m);
 }
 
-/* Of each size the last of the values with the most channels; the last layer's own are none. */
+/* A level is the last value of those with the most channels; what the last layer gives does not
+ * count. */
 static void levels_of_a_net(void **state)
 {
     (void)state;

@@ -84,21 +84,22 @@ static void add(seen *s, const vkt__instances_seen *one, uint32_t w, uint32_t h,
     s->n_empty += !one->n;
 }
 
-static vkt_status read_mask(void *user, const char *path, uint32_t w, uint32_t h, uint32_t at)
+static vkt_status read_mask(const char *path, vkt__mask_file *out)
+{
+    uint16_t *map = NULL;
+    vkt_status st = read_map(path, &out->w, &out->h, NULL, &out->hash, &map);
+    out->map = map;
+    return st;
+}
+
+static vkt_status take_mask(void *user, const char *path, const vkt__mask_file *file, uint32_t at)
 {
     seen *s = user;
     vkt__instances_seen one;
-    uint32_t mw, mh;
-    uint16_t *map = NULL;
-    vkt_status st = read_map(path, &mw, &mh, NULL, &s->hash[at], &map);
-    if (st == VKT_OK && (mw != w || mh != h))
-        st = vkt__fail(VKT_E_FORMAT, "data",
-                       "'%s' is a mask of %ux%u pixels, its picture has %ux%u: they do not "
-                       "belong together",
-                       path, mw, mh, w, h);
-    if (st == VKT_OK) st = vkt__instances_look(map, w, h, &one, &s->areas);
-    if (st == VKT_OK) add(s, &one, w, h, at);
-    free(map);
+    (void)path;
+    s->hash[at] = file->hash;
+    vkt_status st = vkt__instances_look(file->map, file->w, file->h, &one, &s->areas);
+    if (st == VKT_OK) add(s, &one, file->w, file->h, at);
     return st;
 }
 
@@ -203,6 +204,7 @@ static vkt_status read_all(input *in, const char *path, bool stop, vkt__arena *a
                            vkt__survey *s, seen *out)
 {
     vkt_status st = VKT_OK;
+    const vkt__mask_reader reader = { read_mask, take_mask, out };
     if (is_outlined(path)) {
         in->marks.outlines = in->outlines = vkt__alloc(sizeof *in->outlines);
         VKT_TRY(
@@ -217,7 +219,7 @@ static vkt_status read_all(input *in, const char *path, bool stop, vkt__arena *a
     VKT_TRY(vkt__alloc_large(s->n, sizeof *out->hash, "the masks", &out->hash));
     VKT_TRY(vkt__alloc_large(s->n, sizeof *out->size, "the masks", &out->size));
     VKT_TRY(in->outlines ? draw_outlines(in, s, out)
-                         : vkt__masks_each(&in->masks, stop, s, read_mask, out, &out->n_bad));
+                         : vkt__masks_each(&in->masks, stop, s, &reader, &out->n_bad));
 fail:
     return st;
 }

@@ -1,8 +1,9 @@
 /* Pictures and masks, PNGs of class numbers or colours, as a data set. Every mask is read once: it
  * has its picture's size, and its numbers say which classes there are. What can't be used is
  * counted and left out, or refused, as the recipe says. */
-#include "base/progress.h"
 #include "data/pictures/masks.h"
+#include "base/in_threads.h"
+#include "base/progress.h"
 #include "data/pictures/constants.h"
 #include "data/pictures/dense.h"
 #include "data/pictures/images.h"
@@ -32,53 +33,76 @@ static void seen_finish(seen *s)
     free(s->hash);
 }
 
-/* A mask's numbers, added to what was seen before. code: it must keep to it; NULL: it is new. */
-static vkt_status read_mask(const char *path, uint32_t w, uint32_t h, const vkt__mask_code *code,
-                            seen *s, uint32_t at)
+/* ---- all masks ---- */
+
+/* Masks that are read ahead, as many as have about PIXELS together. */
+enum { AT_ONCE = 64, THREADS = 16, PIXELS = 1 << 24 };
+typedef struct ahead {
+    const vkt__paired *p;
+    const vkt__survey *survey;
+    const vkt__mask_reader *reader;
+    uint32_t from, n;
+    vkt__mask_file file[AT_ONCE];
+} ahead;
+
+static const char *path_of(const ahead *a, uint32_t i)
 {
-    vkt_status st;
-    char *bytes = NULL;
-    uint32_t *raw = NULL, mw, mh;
-    uint8_t class[VALUES];
-    bool colors;
-    size_t n;
-    VKT_TRY(vkt__picture_file(path, &bytes, &n));
-    s->hash[at] = vkt__hash(bytes, n, n);
-    VKT_TRY(vkt__mask_read(bytes, n, path, &mw, &mh, &colors, &raw));
-    if (mw != w || mh != h) {
-        st = vkt__fail(VKT_E_FORMAT, "data",
-                       "'%s' is a mask of %ux%u pixels, its picture has %ux%u: they do not belong "
-                       "together",
-                       path, mw, mh, w, h);
-        goto fail;
-    }
-    uint32_t bad, had = s->values.n;
-    VKT_TRY(vkt__mask_collect(&s->values, raw, (size_t)w * h, colors, path, s->count[at]));
-    if (code && (colors != code->colors ||
-                 !vkt__mask_classes(code, s->values.value, s->values.n, class, &bad)))
-        st = vkt__fail(VKT_E_FORMAT, "data",
-                       "'%s' has what is none of the model's %u classes: masks like those that it "
-                       "was trained on are needed",
-                       path, code->n);
-    if (st != VKT_OK) s->values.n = had;
-fail:
-    free(raw);
-    free(bytes);
-    return st;
+    return a->p->other[a->p->pictures.item[a->survey->from[i]].label];
 }
 
-vkt_status vkt__masks_each(const vkt__paired *p, bool stop, vkt__survey *survey,
-                           vkt__read_mask read, void *user, uint32_t *n_bad)
+/* A mask of another size keeps only that. */
+static void read_one(void *user, uint32_t thread, uint32_t k)
+{
+    ahead *a = user;
+    uint32_t i = a->from + k;
+    vkt__mask_file *file = &a->file[k];
+    (void)thread;
+    *file = (vkt__mask_file) { .st = VKT_OK };
+    file->st = a->reader->read(path_of(a, i), file);
+    if (file->w == a->survey->wide[i] && file->h == a->survey->high[i]) return;
+    free(file->map);
+    file->map = NULL;
+}
+
+static void read_ahead(ahead *a, uint32_t from)
+{
+    uint64_t pixels = 0;
+    const vkt__survey *s = a->survey;
+    a->from = from;
+    for (a->n = 0; from + a->n < s->n && a->n < AT_ONCE && pixels < PIXELS; a->n++)
+        pixels += (uint64_t)s->wide[from + a->n] * s->high[from + a->n];
+    vkt__in_threads(a->n, vkt__threads_for(a->n, THREADS), read_one, a);
+}
+
+/* The i-th mask, which was read; alone once more, where it failed and may say why. */
+static vkt_status take_one(ahead *a, uint32_t i, uint32_t at)
+{
+    vkt__mask_file *file = &a->file[i - a->from];
+    const char *path = path_of(a, i);
+    uint32_t w = a->survey->wide[i], h = a->survey->high[i];
+    if (file->st != VKT_OK) read_one(a, 0, i - a->from);
+    if (file->st != VKT_OK) return file->st;
+    if (!file->map)
+        return vkt__fail(VKT_E_FORMAT, "data",
+                         "'%s' is a mask of %ux%u pixels, its picture has %ux%u: they do not "
+                         "belong together",
+                         path, file->w, file->h, w, h);
+    return a->reader->take(a->reader->user, path, file, at);
+}
+
+static vkt_status each_mask(ahead *a, bool stop, vkt__survey *survey, uint32_t *n_bad)
 {
     vkt_status st = VKT_OK;
     uint32_t n = 0;
     vkt__progress progress = vkt__progress_begin("looking at the masks");
     for (uint32_t i = 0; i < survey->n; i++) {
         vkt__progress_at(&progress, i, survey->n);
-        const char *path = p->other[p->pictures.item[survey->from[i]].label];
+        if (i == a->from + a->n) read_ahead(a, i);
         if (!stop) vkt__log_quiet(true);
-        st = read(user, path, survey->wide[i], survey->high[i], n);
+        st = take_one(a, i, n);
         if (!stop) vkt__log_quiet(false);
+        free(a->file[i - a->from].map);
+        a->file[i - a->from].map = NULL;
         if (st != VKT_OK && !stop && st != VKT_E_FORMAT)
             vkt__fail(st, "data", "%s", vkt__last_failure());
         if (st != VKT_OK && (stop || st != VKT_E_FORMAT)) return st;
@@ -97,15 +121,61 @@ vkt_status vkt__masks_each(const vkt__paired *p, bool stop, vkt__survey *survey,
     return VKT_OK;
 }
 
+vkt_status vkt__masks_each(const vkt__paired *p, bool stop, vkt__survey *survey,
+                           const vkt__mask_reader *reader, uint32_t *n_bad)
+{
+    ahead *a = vkt__alloc(sizeof *a);
+    a->p = p;
+    a->survey = survey;
+    a->reader = reader;
+    vkt_status st = each_mask(a, stop, survey, n_bad);
+    for (uint32_t k = 0; k < a->n; k++) free(a->file[k].map);
+    free(a);
+    return st;
+}
+
+/* ---- masks of classes ---- */
+
+static vkt_status read_mask(const char *path, vkt__mask_file *out)
+{
+    vkt_status st;
+    char *bytes = NULL;
+    uint32_t *raw = NULL;
+    size_t n;
+    VKT_TRY(vkt__picture_file(path, &bytes, &n));
+    out->hash = vkt__hash(bytes, n, n);
+    VKT_TRY(vkt__mask_read(bytes, n, path, &out->w, &out->h, &out->colors, &raw));
+    out->map = raw;
+fail:
+    free(bytes);
+    return st;
+}
+
 typedef struct reading {
-    const vkt__mask_code *code; /* or NULL */
+    const vkt__mask_code *code; /* that they must keep to; NULL: what is seen makes it */
     seen *out;
 } reading;
 
-static vkt_status read_one(void *user, const char *path, uint32_t w, uint32_t h, uint32_t at)
+/* A mask's numbers, added to what was seen before. */
+static vkt_status take_mask(void *user, const char *path, const vkt__mask_file *file, uint32_t at)
 {
     const reading *r = user;
-    return read_mask(path, w, h, r->code, r->out, at);
+    vkt_status st;
+    seen *s = r->out;
+    uint8_t class[VALUES];
+    uint32_t bad, had = s->values.n;
+    s->hash[at] = file->hash;
+    st = vkt__mask_collect(&s->values, file->map, (size_t)file->w * file->h, file->colors, path,
+                           s->count[at]);
+    if (st != VKT_OK) return st;
+    if (r->code && (file->colors != r->code->colors ||
+                    !vkt__mask_classes(r->code, s->values.value, s->values.n, class, &bad)))
+        st = vkt__fail(VKT_E_FORMAT, "data",
+                       "'%s' has what is none of the model's %u classes: masks like those that it "
+                       "was trained on are needed",
+                       path, r->code->n);
+    if (st != VKT_OK) s->values.n = had;
+    return st;
 }
 
 static vkt_status read_masks(const vkt__paired *p, bool stop, const vkt__mask_code *code,
@@ -113,9 +183,10 @@ static vkt_status read_masks(const vkt__paired *p, bool stop, const vkt__mask_co
 {
     vkt_status st;
     reading r = { code, out };
+    const vkt__mask_reader reader = { read_mask, take_mask, &r };
     VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->count, "the masks", &out->count));
     VKT_TRY(vkt__alloc_large(survey->n, sizeof *out->hash, "the masks", &out->hash));
-    st = vkt__masks_each(p, stop, survey, read_one, &r, &out->n_bad);
+    st = vkt__masks_each(p, stop, survey, &reader, &out->n_bad);
 fail:
     return st;
 }

@@ -13,13 +13,26 @@ vkt_likeness vkt__masks_are(const char *path);
 /* Of masks of any kind. Says which pictures have none, and how many masks belong to no picture.
  * FORMAT: stop, and there is such a picture. */
 vkt_status vkt__masks_alone(const vkt__paired *p, const char *root, bool stop);
-/* Reads the mask of each picture of the survey, at: its place among those that are kept. The survey
- * keeps the pictures whose masks `read` takes; where it answers FORMAT the mask is named and
- * counted in *n_bad; with stop it is an error, as every other answer is. */
-typedef vkt_status (*vkt__read_mask)(void *user, const char *path, uint32_t w, uint32_t h,
-                                     uint32_t at);
+/* A mask's file and its numbers, which free releases. */
+typedef struct vkt__mask_file {
+    vkt_status st;
+    uint64_t hash;
+    uint32_t w, h;
+    bool colors;
+    void *map; /* [h, w] of the kind that read it */
+} vkt__mask_file;
+/* What is done with masks: `read`, by several threads, and then `take`, of one after the other, at:
+ * its place among those that are kept. */
+typedef struct vkt__mask_reader {
+    vkt_status (*read)(const char *path, vkt__mask_file *out);
+    vkt_status (*take)(void *user, const char *path, const vkt__mask_file *file, uint32_t at);
+    void *user;
+} vkt__mask_reader;
+/* The mask of each picture of the survey, which keeps the pictures whose masks are read, have the
+ * picture's size and are taken; where one answers FORMAT the mask is named and counted in *n_bad;
+ * with stop it is an error, as every other answer is. */
 vkt_status vkt__masks_each(const vkt__paired *p, bool stop, vkt__survey *survey,
-                           vkt__read_mask read, void *user, uint32_t *n_bad);
+                           const vkt__mask_reader *reader, uint32_t *n_bad);
 /* FORMAT: nothing can be trained on. */
 vkt_status vkt__masks_any(const vkt__paired *p, const vkt__survey *s, const char *root);
 /* The pictures of the survey and their masks as part 0; hash [s->n] of the masks' files, n_bad: so
