@@ -23,25 +23,35 @@ static bool picture_at(const vkt__onnx_build *b, int value, bool last, uint32_t 
 }
 
 /* Of one size the value with the most channels, the last of them: what the net has made of the
- * picture before it goes on to another size. */
+ * picture before it goes on to another size. A size that only a pool has is none: nothing was made
+ * there. */
+static vkt_backbone_level find_level(const vkt__onnx_build *b, bool last, const uint32_t in[3],
+                                     uint32_t pixels)
+{
+    vkt_backbone_level level = { .pixels = pixels };
+    bool made = false;
+    for (size_t k = 0; k < b->f->n_nodes; k++) {
+        const vkt__onnx_node *node = &b->f->nodes[k];
+        uint32_t s[3];
+        int v = node->n_out && b->plan->needed[k] && !node->inner ? node->out[0] : -1;
+        if (v < 0 || !picture_at(b, v, last, s)) continue;
+        if (s[0] * pixels != in[0] || s[1] * pixels != in[1]) continue;
+        const char *name = b->f->values[v].name;
+        made = made || strstr(node->type, "Conv");
+        if (!made || s[2] < level.channels || strlen(name) >= sizeof level.cut) continue;
+        level.channels = s[2];
+        memcpy(level.cut, name, strlen(name) + 1);
+    }
+    return level;
+}
+
 static size_t find_levels(const vkt__onnx_build *b, bool last, const uint32_t in[3],
                           vkt_backbone_level *out, size_t most)
 {
     size_t n = 0;
     for (uint32_t pixels = 1; pixels <= 64 && n < most; pixels *= 2) {
-        vkt_backbone_level level = { .pixels = pixels };
-        for (size_t k = 0; k < b->f->n_nodes && in[0] % pixels == 0 && in[1] % pixels == 0; k++) {
-            const vkt__onnx_node *node = &b->f->nodes[k];
-            uint32_t s[3];
-            int v = node->n_out && b->plan->needed[k] && !node->inner ? node->out[0] : -1;
-            if (v < 0 || !picture_at(b, v, last, s)) continue;
-            const char *name = b->f->values[v].name;
-            if (s[0] * pixels != in[0] || s[1] * pixels != in[1] || s[2] < level.channels ||
-                strlen(name) >= sizeof level.cut)
-                continue;
-            level.channels = s[2];
-            memcpy(level.cut, name, strlen(name) + 1);
-        }
+        if (in[0] % pixels || in[1] % pixels) continue;
+        vkt_backbone_level level = find_level(b, last, in, pixels);
         if (level.channels) out[n++] = level;
     }
     return n;

@@ -166,9 +166,8 @@ static vkt_status check_names(const vkt__layer *layers, size_t n_layers)
     while (i < n && strcmp(all[i - 1].name, all[i].name)) i++;
     vkt_status st = VKT_OK;
     if (i < n)
-        st = vkt__fail(VKT_E_ARG, "model",
-                       "%s: another layer of its list, or a cut, has the name '%s'", all[i].where,
-                       vkt__show(all[i].name).s);
+        st = vkt__fail(VKT_E_ARG, "model", "%s: another layer of its list has that name: '%s'",
+                       all[i].where, vkt__show(all[i].name).s);
     free(all);
     return st;
 }

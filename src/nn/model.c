@@ -40,6 +40,31 @@ static uint64_t most_elements(const vkt_model *m)
     return VKT_MIN(most, INT32_MAX) / VKT_PARAM_ALIGN * VKT_PARAM_ALIGN;
 }
 
+static int by_text(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    return strcmp(*x, *y);
+}
+
+/* Graphs find tensors by their names. A file's names and those of positions may be the same. */
+static vkt_status check_names(const vkt_model *m)
+{
+    size_t n = 0, i = 1;
+    const char **all = vkt__alloc((m->n_params + m->n_states + 1) * sizeof(const char *));
+    for (size_t k = 0; k < m->n_params; k++) all[n++] = m->params[k].pub.name;
+    for (size_t k = 0; k < m->n_states; k++) all[n++] = m->states[k].pub.name;
+    qsort((void *)all, n, sizeof(const char *), by_text);
+    while (i < n && strcmp(all[i - 1], all[i])) i++;
+    vkt_status st = VKT_OK;
+    if (i < n)
+        st = vkt__fail(VKT_E_ARG, "model",
+                       "%s: both the net of the file and a layer behind it have a '%s': give the "
+                       "onnx layer a name, which begins its names then",
+                       m->source, vkt__show(all[i]).s);
+    free((void *)all);
+    return st;
+}
+
 vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model **out)
 {
     vkt_status st = VKT_OK;
@@ -78,6 +103,7 @@ vkt_status vkt_model_create(vkt_gpu *gpu, const vkt_model_desc *desc, vkt_model 
     }
     VKT_TRY(vkt__model_plan_list(m, desc->layers, desc->n_layers, "", desc->input, true, &m->layers,
                                  &last));
+    if (m->onnx) VKT_TRY(check_names(m));
     vkt__lora_thaw(m);
     VKT_TRY(vkt__lora_check(&m->adapters, m->source));
     vkt__model_lay_out(m);

@@ -84,16 +84,16 @@ static void each_cut_is_what_the_net_has_there(void **state)
     static run both, one, other;
     const vkt_layer net = { .type = "onnx", .file = GOLDEN "picture/model.onnx" };
     vkt_layer layers[] = { net,
-                           { .type = "concat", .from = NAMES("/Relu", "/HardSwish"), .n_from = 2 },
+                           { .type = "concat", .from = NAMES("/conv1/Conv", "/Relu"), .n_from = 2 },
                            { .type = "global_pool" } };
     vkt_layer alone[] = { net, { .type = "global_pool" } };
-    layers[0].cut = NAMES("/Relu", "/HardSwish");
+    layers[0].cut = NAMES("/conv1/Conv", "/Relu");
     layers[0].n_cut = 2;
     compute(layers, 3, 2 * C, &both);
-    alone[0].cut = NAMES("/Relu");
+    alone[0].cut = NAMES("/conv1/Conv");
     alone[0].n_cut = 1;
     compute(alone, 2, C, &one);
-    alone[0].cut = NAMES("/HardSwish");
+    alone[0].cut = NAMES("/Relu");
     compute(alone, 2, C, &other);
     for (int e = 0; e < EXAMPLES; e++)
         for (int c = 0; c < C; c++) {
@@ -101,8 +101,8 @@ static void each_cut_is_what_the_net_has_there(void **state)
             REQUIRE_NEAR(both.out[e * 2 * C + C + c], other.out[e * C + c], 1e-12);
         }
     char *s = vkt_model_summary(both.m);
-    assert_non_null(strstr(s, "  /Relu                cut          [8, 8, 8]"));
-    assert_non_null(strstr(s, "/Relu, 0\n"));
+    assert_non_null(strstr(s, "  /conv1/Conv          cut          [8, 8, 8]"));
+    assert_non_null(strstr(s, "/conv1/Conv, 0\n"));
     vkt_free(s);
     vkt_model_destroy(&both.m);
     vkt_model_destroy(&one.m);
@@ -151,27 +151,28 @@ static void refusals(void **state)
         vkt_shape strides;
         uint32_t side;
     } cases[] = {
-        { { "/Relu", "/HardSwish" },
-          { "/HardSwish", "/HardSwish" },
+        { { "/Relu", "/conv1/Conv" },
+          { "/conv1/Conv", "/conv1/Conv" },
           "no layer takes its cut '/Relu'",
           { 0 },
           8 },
-        { { "/Relu", "/HardSwish" }, { "/Relu", "/Reul" }, "did you mean '/Relu'?", { 0 }, 8 },
-        { { "/Relu", "/Relu" }, { "/Relu", "/Relu" }, "has the name '/Relu'", { 0 }, 8 },
-        { { "/Relu", "/HardSwish" },
-          { "/Relu", "/HardSwish" },
-          "cut '/HardSwish' gives [8, 8, 8] of a picture [8, 8, 3], and what is built on it needs "
+        { { "/Relu", "/conv1/Conv" }, { "/Relu", "/Reul" }, "did you mean '/Relu'?", { 0 }, 8 },
+        { { "/Relu", "/Relu" }, { "/Relu", "/Relu" }, "has that name: '/Relu'", { 0 }, 8 },
+        { { "/Relu", "/conv1/Conv" },
+          { "/Relu", "/conv1/Conv" },
+          "cut '/conv1/Conv' gives [8, 8, 8] f32 of a picture [8, 8, 3] f32, and what is built on "
+          "it needs "
           "4 "
           "rows and 4 columns, 2 pixels a cell",
           { 2, { 1, 2 } },
           8 },
-        { { "/Relu", "/HardSwish" },
-          { "/Relu", "/HardSwish" },
+        { { "/Relu", "/conv1/Conv" },
+          { "/Relu", "/conv1/Conv" },
           "strides are for a picture, one for each cut",
           { 1, { 1 } },
           8 },
-        { { "/Relu", "/HardSwish" },
-          { "/Relu", "/HardSwish" },
+        { { "/Relu", "/conv1/Conv" },
+          { "/Relu", "/conv1/Conv" },
           "are no whole number of cells of 3 pixels",
           { 2, { 1, 3 } },
           8 },
@@ -195,6 +196,21 @@ static void refusals(void **state)
     }
 }
 
+/* A file's names that a layer's position has, too, would be one tensor. */
+static void one_name_for_two_tensors(void **state)
+{
+    (void)state;
+    vkt_model *m;
+    const vkt_layer layers[] = {
+        { .type = "onnx", .file = GOLDEN "picture/model.onnx", .cut = NAMES("/Relu"), .n_cut = 1 },
+        { .type = "conv", .out = 2, .name = "conv1" },
+        { .type = "global_pool" },
+    };
+    assert_int_equal(make(layers, 3, 8, 2, &m), VKT_E_ARG);
+    assert_non_null(strstr(line, "both the net of the file and a layer behind it have a "
+                                 "'conv1.weight'"));
+}
+
 /* A net that is cut before its size matters takes other pictures than the file says; whole, it does
  * not. */
 static void pictures_of_another_size(void **state)
@@ -207,7 +223,7 @@ static void pictures_of_another_size(void **state)
     layers[0].cut = NAMES("/HardSwish");
     layers[0].n_cut = 1;
     assert_int_equal(make(layers, 2, 16, C, &m), VKT_OK);
-    assert_int_equal(m->layers.layers[0].out.d[0], 16);
+    assert_int_equal(m->layers.layers[0].out.d[0], 8);
     assert_true(vkt__onnx_net_of(m)->resized);
     vkt_model_destroy(&m);
 }
@@ -221,10 +237,13 @@ static void levels_of_a_net(void **state)
     size_t n = 0;
     const uint32_t shape[] = { 16, 16, 3 }, grey[] = { 16, 16, 1 };
     assert_int_equal(vkt_backbone_levels(GOLDEN "picture/model.onnx", shape, l, 8, &n), VKT_OK);
-    assert_int_equal(n, 1); /* the mean of all places is no size */
-    assert_int_equal(l[0].pixels, 1);
-    assert_int_equal(l[0].channels, C);
-    assert_string_equal(l[0].cut, "/HardSwish_output_0");
+    assert_int_equal(n, 2); /* the mean of all places is no size */
+    for (size_t k = 0; k < 2; k++) {
+        assert_int_equal(l[k].pixels, k + 1);
+        assert_int_equal(l[k].channels, C);
+    }
+    assert_string_equal(l[0].cut, "/Relu_output_0");
+    assert_string_equal(l[1].cut, "/HardSwish_output_0");
     vkt_log_set(keep_line, NULL, VKT_LOG_ERROR);
     assert_int_not_equal(vkt_backbone_levels(GOLDEN "picture/model.onnx", grey, l, 8, &n), VKT_OK);
     assert_non_null(strstr(line, "takes pictures of 3 channels, the data's have 1"));
@@ -238,6 +257,7 @@ int main(void)
         cmocka_unit_test(each_cut_is_what_the_net_has_there),
         cmocka_unit_test(all_that_the_cuts_need_is_trained),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(one_name_for_two_tensors),
         cmocka_unit_test(pictures_of_another_size),
         cmocka_unit_test(levels_of_a_net),
     };

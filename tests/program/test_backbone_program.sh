@@ -118,11 +118,13 @@ has 'from: "layer2.1"' resnet.yaml
 works train resnet.yaml --explain
 
 # ---- what does not fit
-refused 4 "'net.onnx': of pictures of 20x20 it has cells of 1, 2, 4 pixels, and the layers that follow need 8" init boxes --net net.onnx --set data.size=20 -o no.yaml
+works train first.yaml --run shallow-run --quiet --set train.steps=1 --set 'model=[conv: {out: 8, stride: 2}, relu, global_pool, linear]'
+works export shallow-run -o shallow.onnx
+refused 4 "'shallow.onnx': of pictures of 64x64 it has cells of 2 pixels, and the layers that follow need 8" init boxes --net shallow.onnx -o no.yaml
 refused 4 "its tensors are not named as those of torchvision's ResNets" init boxes --net first.safetensors -o no.yaml
-refused 4 "'nowhere.onnx' is no file, and none of small, medium and large" init boxes --net nowhere.onnx -o no.yaml
-refused 4 "weights alone don't say what the net of classes is" init pics --net first.safetensors -o no.yaml
-refused 4 '--head is for pictures with masks' init boxes --head deeplab -o no.yaml
+refused 2 "'nowhere.onnx' is no file, and none of small, medium and large" init boxes --net nowhere.onnx -o no.yaml
+refused 2 "weights alone don't say what the net of classes is" init pics --net first.safetensors -o no.yaml
+refused 2 '--head is for pictures with masks' init boxes --head deeplab -o no.yaml
 sed 's/strides: \[8, 16\]/strides: [8, 32]/' boxes.yaml >wrong.yaml
 refused 2 'needs 2 rows and 2 columns, 32 pixels a cell' train wrong.yaml --run no
 [ $bad = 0 ] && echo "$test: $n calls"

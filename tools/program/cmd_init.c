@@ -428,9 +428,8 @@ static bool take_net(init_options *o, const vkt_source_info *s, init_data *d)
             d->net_size = k;
             if (s->takes & VKT_TAKES_DETECT || !k) return true;
             snprintf(last_error, sizeof last_error,
-                     "--net %s is for pictures with boxes: of other data change the recipe's "
-                     "section `model`",
-                     o->net);
+                     "--net is for pictures with boxes: of other data change the recipe's section "
+                     "`model`, or give the file of a net");
             return false;
         }
     if (!o->net) return true;

@@ -133,10 +133,22 @@ static void write_resnet(FILE *f, const init_data *d, unsigned deepest)
                     (r.bottleneck ? 256u : 64u) << k, k && !i ? ", stride: 2" : "");
 }
 
+/* Whether a weight's name begins as that of a layer without a name, with its place in the list. */
+static void look_at_name(void *user, const vkt_tensor_info *t, vkt_onnx_use use)
+{
+    bool *is = user;
+    *is = *is || (use != VKT_ONNX_UNUSED && t->name[0] >= '0' && t->name[0] <= '9');
+}
+
 static void write_net(FILE *f, const char *file, const init_levels *l)
 {
-    fprintf(f,
-            "  - onnx:                 # its sizes: vktrain train RECIPE --explain\n      file: ");
+    bool by_place = false;
+    vkt_onnx_list(file, &(vkt_onnx_visitor) { .tensor = look_at_name, .user = &by_place });
+    fprintf(f, "  - onnx:                 # its sizes: vktrain train RECIPE --explain\n");
+    if (by_place)
+        fprintf(
+            f, "      name: net           # else its weights would be named as layers below are\n");
+    fprintf(f, "      file: ");
     init_quoted(f, file);
     fprintf(f, "\n      cut: [");
     for (size_t k = 0; k < l->n; k++) {
