@@ -78,11 +78,19 @@ void vkt__emit_numbers(vkt__exporter *e, const char *name, const uint64_t *dims,
     vkt__pb_message(&e->graph, 5, &e->tensor);
 }
 
+/* A weight of ours whose name the file's net has for one of its own gets another. */
+static const char *weight_name(vkt__exporter *e, const char *name)
+{
+    int v = e->net ? vkt__onnx_find(e->net->f, name) : -1;
+    bool both = v >= 0 && e->net->f->values[v].initializer;
+    return both ? vkt__arena_printf(&e->arena, "vkt_%s", name) : name;
+}
+
 void vkt__emit_weights(vkt__exporter *e, const vkt__st_tensor *t, size_t bytes)
 {
     for (uint32_t i = 0; i < t->rank; i++) vkt__pb_int(&e->tensor, 1, (int64_t)t->shape[i]);
     vkt__pb_int(&e->tensor, 2, VKT__ONNX_F32);
-    vkt__pb_text(&e->tensor, 8, t->name);
+    vkt__pb_text(&e->tensor, 8, weight_name(e, t->name));
     vkt__pb_head(&e->tensor, 9, bytes);
     vkt__pb_head(&e->graph, 5, e->tensor.len + bytes);
     vkt__str_add(&e->graph, e->tensor.data, e->tensor.len);
@@ -110,7 +118,7 @@ const char *vkt__emit_ints(vkt__exporter *e, const int64_t *v, uint32_t n)
 
 const char *vkt__emit_name(vkt__exporter *e, const vkt_tensor *t)
 {
-    if (!t->node && !t->view_of) return t->name;
+    if (!t->node && !t->view_of) return weight_name(e, t->name);
     const char *name = vkt__arena_printf(&e->arena, e->net ? "vkt_t%zu" : "t%zu", t->index);
     if (!t->view_of || e->named[t->index]) return name;
     /* The first dimension holds the batch, whatever its size. */

@@ -12,9 +12,9 @@ holds() { # holds FILE NAME: whether the safetensors file has the tensor
   python3 -c 'import json, struct, sys; d = open(sys.argv[1], "rb").read(); n = struct.unpack("<Q", d[:8])[0]; sys.exit(sys.argv[2] not in json.loads(d[8:8 + n]))' "$@" ||
     wrong "$1 lacks the tensor $2"
 }
-python3 "$tools/make_boxes.py" boxes 20 64 3
-python3 "$tools/make_pictures.py" digits masks 24 32 3
-python3 "$tools/make_pictures.py" cells cells 12 32 3
+python3 "$tools/make_boxes.py" boxes 10 64 3
+python3 "$tools/make_pictures.py" digits masks 10 32 3
+python3 "$tools/make_pictures.py" cells cells 10 32 3
 TOOLS=$tools python3 - <<'P'
 import os, random, sys
 sys.path.insert(0, os.environ["TOOLS"])
@@ -50,7 +50,7 @@ works init boxes --net net.onnx -o boxes.yaml
 has 'strides: \[8, 16\] ' boxes.yaml
 has 'conv: {out: 16, stride: 2, bias: false}' boxes.yaml
 has 'relu: {name: more_32}' boxes.yaml
-short=(--set train.batch=4 --set schedule.warmup=0 --set schedule.kind=constant --set eval.every=2)
+short=(--set train.batch=2 --set schedule.warmup=0 --set schedule.kind=constant --set eval.every=2)
 works train boxes.yaml --explain
 says '^ *[^ ]* *cut  *\[8, 8, 12\]'
 works train boxes.yaml --run a --quiet "${short[@]}" --set train.steps=4
@@ -59,12 +59,12 @@ works train boxes.yaml --run b --quiet "${short[@]}" --set train.steps=4 --resum
 cmp -s a/checkpoints/step-00000004/model.safetensors b/checkpoints/step-00000004/model.safetensors || wrong "resumed to other bits"
 works predict a boxes/images/0000.png --json
 works export a -o a.safetensors
-holds a.safetensors deep.weight
+holds a.safetensors net.deep.weight # as the file's weights are called by their places, the net has a name
 works export a -o a.onnx --nms 0.3
 works inspect a.onnx
 says 'float \[N, 64, 64, 3\]'
 says 'found'
-works train boxes.yaml --run frozen --quiet "${short[@]}" --set train.steps=2 --set 'train.freeze=deep.*'
+works train boxes.yaml --run frozen --quiet "${short[@]}" --set train.steps=2 --set 'train.freeze=net.deep.*'
 works export frozen -o frozen.safetensors
 works export first -o first.safetensors
 python3 - <<'P' || wrong "what is frozen is the file's, and the rest is not"
@@ -74,19 +74,20 @@ def read(path, name):
     n = struct.unpack("<Q", data[:8])[0]
     a, b = json.loads(data[8:8 + n])[name]["data_offsets"]
     return data[8 + n + a:8 + n + b]
-same = {n: read("first.safetensors", n) == read("frozen.safetensors", n) for n in ("deep.weight", "0.weight")}
+same = {n: read("first.safetensors", n) == read("frozen.safetensors", "net." + n) for n in ("deep.weight", "0.weight")}
 assert same == {"deep.weight": True, "0.weight": False}, same
 P
 
 # ---- masks and instances: a U-Net on it, and dilated convolutions, with and without it
 works init masks --net net.onnx -o unet.yaml
 has 'strides: \[2, 4, 8, 16\] ' unet.yaml
-works train unet.yaml --run unet --quiet "${short[@]}" --set train.steps=4
+works train unet.yaml --run unet --quiet "${short[@]}" --set train.steps=2
 works export unet -o unet.onnx
+works inspect unet.onnx
 works init masks --net net.onnx --head deeplab -o far.yaml
 has 'strides: \[4, 16\] ' far.yaml
 has 'dilation: 3' far.yaml
-works train far.yaml --run far --quiet "${short[@]}" --set train.steps=4
+works train far.yaml --run far --quiet "${short[@]}" --set train.steps=2
 works predict far masks/images --out painted
 works init masks --head deeplab -o own.yaml
 works train own.yaml --run own --quiet "${short[@]}" --set train.steps=2
