@@ -12,7 +12,7 @@ holds() { # holds FILE NAME: whether the safetensors file has the tensor
   python3 -c 'import json, struct, sys; d = open(sys.argv[1], "rb").read(); n = struct.unpack("<Q", d[:8])[0]; sys.exit(sys.argv[2] not in json.loads(d[8:8 + n]))' "$@" ||
     wrong "$1 lacks the tensor $2"
 }
-python3 "$tools/make_boxes.py" boxes 10 64 3
+python3 "$tools/make_boxes.py" boxes 20 64 3
 python3 "$tools/make_pictures.py" digits masks 10 32 3
 python3 "$tools/make_pictures.py" cells cells 10 32 3
 TOOLS=$tools python3 - <<'P'
