@@ -482,13 +482,6 @@ struct lookup_params {
     ADDR(f32s) y;
     U32 n, cols, plain, width, rows, d;
 };
-/* id_order.comp, id_segments.comp: ids [n] of a table of `rows` rows, sorted */
-struct id_order_params {
-    ADDR(f32s) ids;
-    ADDR(u32s) order;    /* [n] places */
-    ADDR(u32s) segments; /* [rows + 1] */
-    U32 n, rows;
-};
 /* pad.comp */
 struct pad_params {
     ADDR(f32s) x;

@@ -14,8 +14,6 @@ set(SHADERS_ELEMENTS
   elements/swap
   elements/lookup
   elements/lookup_bwd
-  elements/id_order
-  elements/id_segments
   elements/unpack
 )
 set(SHADERS_MATMUL

@@ -289,7 +289,6 @@ set(SRC_TENSOR_OPS
   src/tensor/ops/language/ops_attention_join.c
   src/tensor/ops/language/ops_cache.c
   src/tensor/ops/language/ops_embedding.c
-  src/tensor/ops/language/ops_id_order.c
   src/tensor/ops/language/ops_lookup.c
   src/tensor/ops/language/ops_rope.c
   src/tensor/ops/loss/ops_loss.c

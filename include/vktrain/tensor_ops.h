@@ -190,7 +190,7 @@ VKT_API vkt_loss vkt_mse(vkt_graph *g, vkt_tensor *x, vkt_tensor *y, vkt_tensor 
 /* A row's first `plain` numbers, and for each of its others the row of the table that it names:
  * x [N, C] f32, table [K, D] -> [N, plain + (C - plain) D]. A number below 0 or from K on gives
  * zeros. K < 2^24, where f32 has all whole numbers. Gradient: of the table alone; x needs none.
- * Kernels lookup.comp, lookup_bwd.comp, of large tables id_order.comp, id_segments.comp and
+ * Kernels lookup.comp, lookup_bwd.comp, of large tables id_sort.comp, id_segments.comp and
  * embedding_bwd.comp. */
 VKT_API vkt_tensor *vkt_lookup(vkt_graph *g, vkt_tensor *x, vkt_tensor *table, uint32_t plain);
 

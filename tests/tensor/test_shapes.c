@@ -361,8 +361,6 @@ static void settings_that_say_nothing(void **state)
           "must be of one type, f32, f16 or bf16");
     WRONG(vkt_linear(g, F2(3, 5), F2(4, 5), F2(4, 1), VKT_ACT_NONE), "bias");
     WRONG(vkt_layernorm(g, F2(3, 5), F1(5), F1(5), F2(4, 5), 1e-5f, NULL), "residual");
-    WRONG(OF_ROW(lookup_bwd, ATTR(.lookup = { .n = 4 }), F2(200000, 2), F2(200000, 1)),
-          "more than 196608 ids to learn from");
     WRONG(vkt_attention(g, F3(1, 4, 48), NULL, NULL, NULL, NULL,
                         &(vkt_attention_desc) { .heads = 4, .kv_heads = 3 }),
           "4 heads can't share 3 heads of keys");

@@ -34,10 +34,10 @@ vkt_tensor *vkt__unpack_all(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vkt
  * An id >= V gives zeros. */
 vkt_tensor *vkt__unpack_rows(vkt_graph *g, vkt_tensor *words, vkt_quant kind, vkt_shape shape,
                              vkt_tensor *ids);
-/* Places 0 .. n-1 by rising id, equal ids by rising place, and where each row of the table begins
- * among them: of ids [n] f32 what vkt_embedding wants as order [n] and segments [rows + 1]. Ids
- * that name no row come last. SHAPE: more than 196,608 ids. */
-vkt_tensor *vkt__id_order(vkt_graph *g, vkt_tensor *ids, uint32_t rows, vkt_tensor **segments);
+/* The gradient of a table's rows that were looked up: x [n, D], ids [n] u32 -> [rows, D], each row
+ * the sum of x's that name it; the ids are sorted on the device, one from `rows` on names none.
+ * NULL: no ids, or more than 2^31. */
+vkt_tensor *vkt__add_rows_sorted(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t rows);
 /* One element of an elementwise node in double: op is VKT_EL_*, but not dropout. */
 double vkt__eltwise_element(uint32_t op, vkt_act act, double s, double x, double y);
 

@@ -136,6 +136,27 @@ static vkt_tensor *ids_of_rows(vkt_tensor *ids, uint32_t axis)
     return n->in[0];
 }
 
+/* ids [outer, from, beside] of an axis of `to` elements; x: of each a row of `width` numbers -> the
+ * rows' sums, [outer * to * beside, width]; NULL: more than there may be, or none. */
+static vkt_tensor *sums_of(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint64_t outer,
+                           vkt_attr attr, uint32_t width)
+{
+    uint64_t beside = attr.sort.inner, count = outer * attr.sort.from * beside,
+             elements = outer * attr.sort.to * beside;
+    if (!count || count >= INT32_MAX || elements >= INT32_MAX) return NULL;
+    vkt_tensor *order = vkt__op(g, &vkt__op_id_sort, (vkt_tensor *[]) { ids, NULL }, 2, attr);
+    for (uint64_t run = VKT_SORT_RUN; run < count; run *= 2) {
+        attr.sort.run = (uint32_t)run;
+        order = vkt__op(g, &vkt__op_id_sort, (vkt_tensor *[]) { ids, order }, 2, attr);
+    }
+    attr.sort.run = (uint32_t)elements + 1;
+    vkt_tensor *segments =
+        vkt__op(g, &vkt__op_id_segments, (vkt_tensor *[]) { ids, order }, 2, attr);
+    x = vkt_reshape(g, x, vkt_shape2((uint32_t)count, width));
+    return vkt__op(g, &vkt__op_embedding_bwd, (vkt_tensor *[]) { x, order, segments }, 3,
+                   (vkt_attr) { .embedding = { (uint32_t)elements } });
+}
+
 vkt_tensor *vkt__add_sorted(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t axis,
                             uint32_t size)
 {
@@ -145,21 +166,16 @@ vkt_tensor *vkt__add_sorted(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32
         if (k != axis) *(k < axis ? &outer : &inner) *= s.d[k];
     out.d[axis] = size;
     vkt_tensor *rows = ids_of_rows(ids, axis);
-    uint64_t beside = rows ? 1 : inner, count = outer * s.d[axis] * beside,
-             elements = outer * size * beside;
-    if (!count || count >= INT32_MAX || elements >= INT32_MAX) return NULL;
-    ids = rows ? rows : ids;
-    vkt_attr attr = { .sort = { s.d[axis], size, (uint32_t)beside, 0 } };
-    vkt_tensor *order = vkt__op(g, &vkt__op_id_sort, (vkt_tensor *[]) { ids, NULL }, 2, attr);
-    for (uint64_t run = VKT_SORT_RUN; run < count; run *= 2) {
-        attr.sort.run = (uint32_t)run;
-        order = vkt__op(g, &vkt__op_id_sort, (vkt_tensor *[]) { ids, order }, 2, attr);
-    }
-    attr.sort.run = (uint32_t)elements + 1;
-    vkt_tensor *segments =
-        vkt__op(g, &vkt__op_id_segments, (vkt_tensor *[]) { ids, order }, 2, attr);
-    x = vkt_reshape(g, x, vkt_shape2((uint32_t)count, (uint32_t)(inner / beside)));
-    x = vkt__op(g, &vkt__op_embedding_bwd, (vkt_tensor *[]) { x, order, segments }, 3,
-                (vkt_attr) { .embedding = { (uint32_t)elements } });
-    return vkt_reshape(g, x, out);
+    uint64_t beside = rows ? 1 : inner;
+    if (beside >= INT32_MAX) return NULL;
+    x = sums_of(g, x, rows ? rows : ids, outer,
+                (vkt_attr) { .sort = { s.d[axis], size, (uint32_t)beside, 0 } },
+                (uint32_t)(inner / beside));
+    return x ? vkt_reshape(g, x, out) : NULL;
+}
+
+vkt_tensor *vkt__add_rows_sorted(vkt_graph *g, vkt_tensor *x, vkt_tensor *ids, uint32_t rows)
+{
+    return sums_of(g, x, ids, 1, (vkt_attr) { .sort = { x->shape.d[0], rows, 1, 0 } },
+                   x->shape.d[1]);
 }

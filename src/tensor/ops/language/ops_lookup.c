@@ -70,12 +70,7 @@ enum { DY, BWD_IDS, N_BWD_IN };
 static bool lookup_bwd_shape(vkt_node *n)
 {
     const vkt_tensor *dy = n->in[DY], *x = n->in[BWD_IDS];
-    uint64_t ids = (uint64_t)x->shape.d[0] * (x->shape.d[1] - n->attr.lookup.plain);
     uint32_t m = x->shape.d[1] - n->attr.lookup.plain;
-    if (ids > MOST_IDS)
-        return vkt__shape_error(n,
-                                "%s has more than %d ids to learn from: a smaller batch is needed",
-                                vkt__text(x), MOST_IDS);
     vkt__out(n, 0,
              vkt_shape2(n->attr.lookup.n, (dy->shape.d[1] - n->attr.lookup.plain) / VKT_MAX(m, 1)),
              VKT_F32);
@@ -146,21 +141,29 @@ static vkt_tensor *columns_from(vkt_graph *g, vkt_tensor *x, uint32_t first, vkt
     return vkt_reshape(g, x, as);
 }
 
-/* Both ways go through all ids: for each part of each row of the table, or for each id. */
+/* lookup_bwd looks at each id for each part of each row of the table; so many looks, or fewer, cost
+ * less than sorting's dispatches. And it has a bound of ids. */
 static bool sorts(const vkt_node *n, uint64_t ids)
 {
+    enum { FEW_LOOKS = 1 << 20 };
     uint64_t parts = (n->in[TABLE]->shape.d[1] + VKT_LOOKUP_COLUMNS - 1) / VKT_LOOKUP_COLUMNS;
-    return n->in[TABLE]->shape.d[0] * parts > ids;
+    return ids > MOST_IDS || n->in[TABLE]->shape.d[0] * parts * ids > FEW_LOOKS;
+}
+
+/* Ids as whole numbers; one that names no row of the table as `rows`. */
+static vkt_tensor *whole_ids(vkt_graph *g, vkt_tensor *x, uint32_t rows)
+{
+    vkt_tensor *past = vkt_fill(g, vkt_shape1(1), (float)rows),
+               *is = vkt_binary(g, VKT_FN2_LE, vkt_fill(g, vkt_shape1(1), 0), x);
+    return vkt_cast(g, vkt_where(g, is, vkt_binary(g, VKT_FN2_MIN, x, past), past), VKT_U32);
 }
 
 static vkt_tensor *sorted_bwd(vkt_graph *g, const vkt_node *n, vkt_tensor *dy, uint32_t n_ids)
 {
     uint32_t plain = n->attr.lookup.plain, rows = n->in[TABLE]->shape.d[0];
-    vkt_tensor *ids = columns_from(g, n->in[IDS], plain, vkt_shape1(n_ids)), *segments,
-               *order = vkt__id_order(g, ids, rows, &segments);
+    vkt_tensor *ids = columns_from(g, n->in[IDS], plain, vkt_shape1(n_ids));
     dy = columns_from(g, dy, plain, vkt_shape2(n_ids, n->in[TABLE]->shape.d[1]));
-    return vkt__op(g, &vkt__op_embedding_bwd, (vkt_tensor *[]) { dy, order, segments }, 3,
-                   (vkt_attr) { .embedding = { rows } });
+    return vkt__add_rows_sorted(g, dy, whole_ids(g, ids, rows), rows);
 }
 
 static void lookup_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, vkt_tensor **dx)
@@ -171,7 +174,7 @@ static void lookup_grad(vkt_graph *g, const vkt_node *n, vkt_tensor *const *dy, 
     if (vkt__needs(n->in[IDS])) vkt__shape_error(&at, "no gradient of ids");
     if (!vkt__needs(n->in[TABLE])) return;
     vkt_tensor *d = vkt__real(g, dy[0], n->out[0]);
-    dx[TABLE] = n_ids && n_ids <= MOST_IDS && sorts(n, n_ids)
+    dx[TABLE] = n_ids && n_ids < INT32_MAX && sorts(n, n_ids)
                     ? sorted_bwd(g, n, d, (uint32_t)n_ids)
                     : lookup_bwd(g, d, n->in[IDS], n->attr.lookup.plain, n->in[TABLE]->shape.d[0]);
 }
