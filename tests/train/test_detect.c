@@ -192,7 +192,7 @@ static void boxes_are_given_from_a_score_on(void **state)
          */
         vkt__boxes_found(&f, &data, out[0], 128, 64);
         assert_int_equal(f.n, rows[i].n);
-        assert_true(f.w == 128 && f.h == 64);
+        assert_true(f.seen.w == 128 && f.seen.h == 64);
         for (uint32_t k = 0; k < f.n; k++) {
             REQUIRE_NEAR((double)f.box[k].score, score[4 - k], 1e-5);
             REQUIRE_NEAR((f.box[k].box[0] + f.box[k].box[2]) / 2, 16 * (4 - k) + 8, 1e-3);
