@@ -21,10 +21,10 @@ typedef struct vkt__onnx_net {
     int *of;                   /* [n_initializers] the parameter or state that it is; -1: none */
     vkt__onnx_linear *linears; /* [n_initializers] those that have an adapter; or NULL */
     bool flat;                 /* a picture's numbers are taken as a row */
-    bool last;           /* pictures are taken with channels last, where the file has them first */
-    bool resized;        /* the pictures have another size than those that the file is for */
-    vkt__onnx_result *outs; /* [plan->n_outs] of its results, the layer's own last */
-    bool train;          /* the graph that is being built is trained */
+    bool last;    /* pictures are taken with channels last, where the file has them first */
+    bool resized; /* the pictures have another size than those that the file is for */
+    vkt__onnx_result *outs;   /* [plan->n_outs] of its results, the layer's own last */
+    bool train;               /* the graph that is being built is trained */
     const vkt_tensor *tokens; /* of the graph that is being built: the example */
     bool dry;                 /* shapes alone are asked for: nothing is bound */
     bool scout;               /* dry, and before anything is declared: which branches are taken */

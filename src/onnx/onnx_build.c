@@ -42,6 +42,13 @@ vkt__onnx_value *vkt__onnx_out(vkt__onnx_build *b, size_t i)
     return &b->values[b->n->out[i]];
 }
 
+bool vkt__onnx_is_out(const vkt__onnx_plan *p, int value)
+{
+    for (size_t k = 0; k < p->n_outs; k++)
+        if (p->outs[k] == value) return true;
+    return false;
+}
+
 bool vkt__onnx_wanted(const vkt__onnx_build *b, size_t i)
 {
     if (i >= b->n->n_out || b->n->out[i] < 0) return false;

@@ -305,13 +305,6 @@ const char *vkt__onnx_main_output(const vkt__onnx *f)
     return f->values[f->outputs[out].value].name;
 }
 
-bool vkt__onnx_is_out(const vkt__onnx_plan *p, int value)
-{
-    for (size_t k = 0; k < p->n_outs; k++)
-        if (p->outs[k] == value) return true;
-    return false;
-}
-
 vkt_status vkt__onnx_plan_of(const vkt__onnx *f, const char *const *outputs, size_t n,
                              vkt__onnx_plan **out)
 {

@@ -591,11 +591,13 @@ static void cifar(void **state)
     REQUIRE_OK(vkt__mkdirs(DIR "/cifar"));
     for (int k = 1; k <= 5; k++) {
         char path[100];
-        put((snprintf(path, sizeof path, DIR "/cifar/data_batch_%d.bin", k), path), bytes, 2 * 3073);
+        put((snprintf(path, sizeof path, DIR "/cifar/data_batch_%d.bin", k), path), bytes,
+            2 * 3073);
     }
     put(DIR "/cifar/test_batch.bin", bytes, 3073);
     put(DIR "/cifar/batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", 19);
-    REQUIRE_OK(vkt_dataset_open(&(vkt_data_desc) { .source = "cifar", .path = DIR "/cifar", RAW }, &all));
+    REQUIRE_OK(
+        vkt_dataset_open(&(vkt_data_desc) { .source = "cifar", .path = DIR "/cifar", RAW }, &all));
     assert_string_equal(vkt_dataset_get_info(all)->class_names[9], "j");
     vkt_dataset_destroy(&all);
     refuse(&(vkt_data_desc) { .source = "cifar", .path = DIR }, VKT_E_IO, DIR,

@@ -141,8 +141,8 @@ static vkt_tensor *columns_from(vkt_graph *g, vkt_tensor *x, uint32_t first, vkt
     return vkt_reshape(g, x, as);
 }
 
-/* lookup_bwd looks at each id for each part of each row of the table; so many looks, or fewer, cost
- * less than sorting's dispatches. And it has a bound of ids. */
+/* lookup_bwd looks at each id for each part of each row of the table: FEW_LOOKS or fewer take less
+ * time than sorting's dispatches. And it has a bound of ids. */
 static bool sorts(const vkt_node *n, uint64_t ids)
 {
     enum { FEW_LOOKS = 1 << 20 };
