@@ -288,7 +288,7 @@ static void scatter_nd(vkt__onnx_build *b, const vkt__onnx_op *op)
         build_scatter_nd(b, op);
 }
 
-#define PUT "each place once, or reduction add; lines of up to 30,000"
+#define PUT "each place once, or reduction add; lines of up to 30,000 where updates have a gradient"
 
 const vkt__onnx_op vkt__onnx_place_ops[] = {
     { "GatherND", build_gather_nd, NULL, 0, 0, 0, "gather", "below 2^24 places" },

@@ -7,8 +7,8 @@
 
 enum { X, IDS, N_IN };
 
-/* An invocation of scatter_add looks at all ids of a line (quirk LOOP_TRIPS); where that is more in
- * all than a sort costs, they are sorted. */
+/* An invocation of scatter_add looks at all ids of a line (quirk LOOP_TRIPS); where a line's looks
+ * are more than MOST_LOOKS they are sorted, a bound that nobody has measured. */
 enum { MOST = 30000, MOST_LOOKS = 1 << 22 };
 
 static bool along_shape(vkt_node *n)

@@ -142,10 +142,12 @@ static vkt_tensor *columns_from(vkt_graph *g, vkt_tensor *x, uint32_t first, vkt
 }
 
 /* lookup_bwd looks at each id for each part of each row of the table: FEW_LOOKS or fewer take less
- * time than sorting's dispatches. And it has a bound of ids. */
+ * time than sorting's dispatches. Measured (lavapipe 22.3, two cores, ms, looking and sorting):
+ * 32,000 looks 0.7 and 1.0; 320,000 looks 5.8 and 1.3; 33 million looks 564 and 9.4. And it has a
+ * bound of ids. */
 static bool sorts(const vkt_node *n, uint64_t ids)
 {
-    enum { FEW_LOOKS = 1 << 20 };
+    enum { FEW_LOOKS = 1 << 16 };
     uint64_t parts = (n->in[TABLE]->shape.d[1] + VKT_LOOKUP_COLUMNS - 1) / VKT_LOOKUP_COLUMNS;
     return ids > MOST_IDS || n->in[TABLE]->shape.d[0] * parts * ids > FEW_LOOKS;
 }
