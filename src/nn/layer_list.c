@@ -204,6 +204,8 @@ vkt_tensor *vkt__model_build_rest(vkt_model *m, vkt_graph *g, const vkt__layer_l
         list->is_graph ? vkt__arena_alloc(&g->arena, (list->n + 1) * sizeof(vkt_tensor *)) : NULL;
     if (y) y[0] = input;
     if (y) y[first] = x;
+    if (first) m->heads_in = g;
+    if (first && list->layers[first - 1].head) give(m, list->layers[first - 1].head, x);
     for (size_t i = first; i < list->n; i++) {
         const vkt__layer *l = &list->layers[i];
         vkt__where(g, l->where);
