@@ -99,11 +99,14 @@ static vkt_tensor *head_of(vkt__exporter *e, vkt_model *m)
     return vkt__model_build_rest(m, e->g, &m->layers, 1, example, y, false);
 }
 
-static bool is_of_net(const vkt__exporter *e, const char *name)
+/* Whether the net declared the tensor; a layer behind it may have a name of the file's, too. */
+static bool is_of_net(const vkt__onnx_net *net, const char *name)
 {
-    size_t n = e->net ? strlen(e->net->prefix) : 0;
-    int v = e->net && !strncmp(name, e->net->prefix, n) ? vkt__onnx_find(e->net->f, name + n) : -1;
-    return v >= 0;
+    for (size_t i = 0; net && i < net->n_params; i++)
+        if (!strcmp(net->m->params[i].pub.name, name)) return true;
+    for (size_t i = 0; net && i < net->n_states; i++)
+        if (!strcmp(net->m->states[i].pub.name, name)) return true;
+    return false;
 }
 
 /* The outputs of `losses` but the one that is written already: "LAYER.output". */
@@ -279,7 +282,7 @@ static vkt_status emit_graph(vkt__exporter *e, vkt_model *m, const vkt_dataset *
         uint64_t count = 1;
         for (uint32_t k = 0; k < t->rank; k++) count *= t->shape[k];
         if (strcmp(t->dtype, "F32") != 0) continue; /* a counter, which no graph reads */
-        if (is_of_net(e, t->name)) continue;
+        if (is_of_net(e->net, t->name)) continue;
         vkt__emit_weights(e, t, (size_t)count * 4);
     }
     vkt__pb_text(&e->graph, 2, "vktrain");

@@ -588,6 +588,8 @@ static vkt_status onnx_plan(vkt_model *m, vkt__layer *l)
     VKT_TRY(example_of(l, y, &l->out));
     for (size_t k = 0; k < l->n_taps; k++) VKT_TRY(example_of(l, l->taps[k].y, &l->taps[k].out));
     VKT_TRY(check_strides(l));
+    net->n_params = m->n_params;
+    net->n_states = m->n_states;
     l->by_token = m->output.rank == 0 && l->in.rank == 1 && l->out.rank == 2 &&
                   l->out.d[0] == l->in.d[0] && l->out.d[1] == m->n_outputs;
 fail:

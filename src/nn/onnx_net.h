@@ -18,6 +18,7 @@ typedef struct vkt__onnx_net {
     const char *prefix;        /* of names: "" or "name." */
     vkt__onnx_feed *feeds;     /* [n_inputs] */
     size_t example;            /* the input that is */
+    size_t n_params, n_states; /* of the model's, the first that many are the net's */
     int *of;                   /* [n_initializers] the parameter or state that it is; -1: none */
     vkt__onnx_linear *linears; /* [n_initializers] those that have an adapter; or NULL */
     bool flat;                 /* a picture's numbers are taken as a row */
