@@ -150,23 +150,24 @@ static int by_name(const void *a, const void *b)
 }
 
 /* A recipe's reader refuses this of layers with both lines; descriptions in memory, and cuts, come
- * here. */
-static vkt_status check_names(const vkt__layer *layers, size_t n_layers)
+ * here. given: of what `from` takes, thus without the numbers that layers without a name have. */
+static vkt_status check_names(const vkt__layer *layers, size_t n_layers, bool given)
 {
     size_t n = n_layers, i = 1;
     for (size_t k = 0; k < n_layers; k++) n += layers[k].spec.n_cut;
     named *all = vkt__alloc((n + 1) * sizeof *all);
     n = 0;
     for (size_t k = 0; k < n_layers; k++) {
-        all[n++] = (named) { layers[k].name, layers[k].where };
-        for (size_t c = 0; c < layers[k].spec.n_cut; c++)
+        const char *name = given ? layers[k].spec.name : layers[k].name;
+        if (name) all[n++] = (named) { name, layers[k].where };
+        for (size_t c = 0; given && c < layers[k].spec.n_cut; c++)
             all[n++] = (named) { layers[k].spec.cut[c], layers[k].where };
     }
     qsort(all, n, sizeof *all, by_name);
     while (i < n && strcmp(all[i - 1].name, all[i].name)) i++;
     vkt_status st = VKT_OK;
     if (i < n)
-        st = vkt__fail(VKT_E_ARG, "model", "%s: another layer of its list has that name: '%s'",
+        st = vkt__fail(VKT_E_ARG, "model", "%s: the name '%s' is given twice, to layers or cuts",
                        all[i].where, vkt__show(all[i].name).s);
     free(all);
     return st;
@@ -197,7 +198,8 @@ vkt_status vkt__layers_check(const vkt__layer *layers, size_t n)
     while (i + 1 < n && (used[i] || layers[i].head)) i++;
     free(used);
     if (i + 1 >= n) {
-        vkt_status st = check_names(layers, n);
+        vkt_status st = check_names(layers, n, false);
+        if (st == VKT_OK) st = check_names(layers, n, true);
         return st == VKT_OK ? check_taps(layers, n) : st;
     }
     return vkt__fail(VKT_E_ARG, "model",

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "base/memory.h"
+#include "nn/layer_from.h"
 #include "nn/params.h"
 #include "tensor/graph/graph.h"
 #include "vktrain/recipe.h"
@@ -205,7 +206,25 @@ static void names_are_asked_for_once(void **state)
                                                         .n_outputs = 2 },
                                     &m),
                    VKT_E_ARG);
-    REQUIRE_LOGGED("layer a (relu): another layer of its list has that name");
+    REQUIRE_LOGGED("layer a (relu): the name 'a' is given twice, to layers or cuts");
+}
+
+/* The number of a layer without a name is no name that a later layer could take. */
+static void a_cut_may_be_called_as_a_layer_s_number(void **state)
+{
+    (void)state;
+    vkt__layer two[] = {
+        { .spec = { .cut = (const char *const[]) { "1" }, .n_cut = 1 }, .name = "0", .where = "0" },
+        { .name = "1", .where = "1" }
+    };
+    TEST_LOG_CAPTURE();
+    REQUIRE_OK(vkt__layers_check(two, 2));
+    two[1].spec.name = "1";
+    REQUIRE_STATUS(vkt__layers_check(two, 2), VKT_E_ARG);
+    REQUIRE_LOGGED("the name '1' is given twice, to layers or cuts");
+    two[0] = (vkt__layer) { .name = "1", .where = "0" };
+    two[1].spec.name = NULL;
+    REQUIRE_STATUS(vkt__layers_check(two, 2), VKT_E_ARG);
 }
 
 /* Names of parameters depend on the layer's own name alone. */
@@ -282,6 +301,7 @@ int main(void)
         cmocka_unit_test(shapes_are_those_of_the_graph),
         cmocka_unit_test(ids_are_the_first_layers),
         cmocka_unit_test(names_are_asked_for_once),
+        cmocka_unit_test(a_cut_may_be_called_as_a_layer_s_number),
         cmocka_unit_test(parameters_have_their_layers_names),
         cmocka_unit_test(listing_says_whose_output),
     };

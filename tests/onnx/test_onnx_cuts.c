@@ -157,7 +157,7 @@ static void refusals(void **state)
           { 0 },
           8 },
         { { "/Relu", "/conv1/Conv" }, { "/Relu", "/Reul" }, "did you mean '/Relu'?", { 0 }, 8 },
-        { { "/Relu", "/Relu" }, { "/Relu", "/Relu" }, "has that name: '/Relu'", { 0 }, 8 },
+        { { "/Relu", "/Relu" }, { "/Relu", "/Relu" }, "the name '/Relu' is given twice", { 0 }, 8 },
         { { "/Relu", "/conv1/Conv" },
           { "/Relu", "/conv1/Conv" },
           "cut '/conv1/Conv' gives [8, 8, 8] f32 of a picture [8, 8, 3] f32, and what is built on "
