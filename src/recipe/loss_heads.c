@@ -12,7 +12,7 @@ static const char *label_of(const vkt_dataset_info *info, uint32_t k)
 }
 
 /* Where there are classes among the labels an entry that names targets is of such or of numbers,
- * and its kind says which. Without `target` it is of both, and its kind is that of the numbers. */
+ * and its kind says which. */
 static vkt_status check_kind(const vkt_config *c, const vkt_loss_term *t,
                              const vkt_dataset_info *info, const uint32_t *which, uint32_t n)
 {
@@ -34,6 +34,21 @@ static vkt_status check_kind(const vkt_config *c, const vkt_loss_term *t,
                                   "'%s': kind %s is for classes, and '%s' is a number: "
                                   "mse or huber, or name it in data.classes",
                                   t->on, vkt__loss_kind_name(t->kind), vkt__show(t->target).s);
+    return VKT_OK;
+}
+
+/* Without `target` an entry is of all labels. Where there are classes among them its kind is that
+ * of the numbers. */
+static vkt_status check_whole(const vkt_config *c, const vkt_loss_term *t,
+                              const vkt_dataset_info *info)
+{
+    bool classes = t->kind == VKT_LOSS_KIND_CROSS_ENTROPY || t->kind == VKT_LOSS_KIND_FOCAL;
+    for (uint32_t k = 0; classes && info->outputs && k < info->n_outputs; k++)
+        if (!info->outputs[k].value)
+            return vkt__config_refuse(c, "losses",
+                                      "'%s': kind %s is for classes, and this entry is of numbers "
+                                      "too: name its target",
+                                      t->on, vkt__loss_kind_name(t->kind));
     return VKT_OK;
 }
 
@@ -105,7 +120,9 @@ vkt_status vkt__loss_terms_of(const vkt_config *c, const vkt_dataset_info *info,
         out->names[i] = vkt__arena_strdup(arena, name.data);
         vkt__str_finish(&name);
         out->heads[i] = (vkt_model_head) { t->on, info->n_outputs };
-        if (t->target)
+        if (!t->target)
+            VKT_TRY(check_whole(c, t, info));
+        else
             VKT_TRY(find_targets(c, t, info, arena, &out->which[i], &out->heads[i].n_outputs));
     }
     for (uint32_t k = 0; out->n && info->task == VKT_TASK_REGRESS && k < info->n_outputs; k++)

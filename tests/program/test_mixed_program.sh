@@ -144,6 +144,8 @@ refused 2 "data.classes: only for data.task: regress" train m.yaml --set data.ta
 refused 2 "'which': kind mse is for numbers, and 'kind' is a class" train m.yaml --set 'losses=[{on: cost, target: price}, {on: which, target: kind, kind: mse}]'
 refused 2 "'cost': kind cross_entropy is for classes, and 'price' is a number" train m.yaml --set 'losses=[{on: cost, target: price, kind: cross_entropy}, {on: which, target: kind}]'
 refused 2 "'which': target 'price, kind' has classes and numbers: an entry for each" train m.yaml --set 'losses=[{on: cost, target: price}, {on: which, target: [price, kind]}]'
+refused 2 "'both': kind focal is for classes, and this entry is of numbers too: name its target" train m.yaml --set 'model=[linear: {name: both}]' --set 'losses=[{on: both, kind: focal}]'
+works train m.yaml --run huber --quiet --set train.steps=2 --set 'model=[linear: {name: both}]' --set 'losses=[{on: both, kind: huber}]'
 refused 2 "no entry is of the target 'kind'" train m.yaml --set 'losses=[{on: which, target: price}]'
 python3 -c 'print("a,b,price,kind,size"); [print("%d,1,%d,%s,0" % (i, i, "xy"[i % 2])) for i in range(1200)]' >many.csv
 refused 4 "label column 'price' of data.classes has 1200 different values, more than 1000" train m.yaml --set data.classes=price,kind --set data.path=many.csv
