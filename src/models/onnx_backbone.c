@@ -57,6 +57,24 @@ static size_t find_levels(const vkt__onnx_build *b, bool last, const uint32_t in
     return n;
 }
 
+/* Logs and returns FORMAT: why the file's input is no picture. */
+static vkt_status no_picture(const vkt__onnx *f, const char *path)
+{
+    if (f->n_inputs != 1)
+        return vkt__fail(VKT_E_FORMAT, "model",
+                         "'%s' does not take a picture alone: it has %zu inputs", path,
+                         f->n_inputs);
+    if (!f->inputs[0].has_shape)
+        return vkt__fail(VKT_E_FORMAT, "model",
+                         "'%s' does not say that it takes a picture: its input has no shape; write "
+                         "the file again with one",
+                         path);
+    return vkt__fail(VKT_E_FORMAT, "model",
+                     "'%s' does not take a picture: its input has %u dimensions, not the 4 of "
+                     "examples, channels, rows and columns",
+                     path, f->inputs[0].rank);
+}
+
 vkt_status vkt_backbone_levels(const char *path, const uint32_t shape[3], vkt_backbone_level *out,
                                size_t most, size_t *n)
 {
@@ -69,9 +87,7 @@ vkt_status vkt_backbone_levels(const char *path, const uint32_t shape[3], vkt_ba
     VKT_TRY(vkt__onnx_open(path, &f));
     const vkt__onnx_info *in = vkt__onnx_picture(f);
     if (!in) {
-        st = vkt__fail(VKT_E_FORMAT, "model",
-                       "'%s' does not take a picture alone: its values have no rows and columns",
-                       path);
+        st = no_picture(f, path);
         goto fail;
     }
     bool last = vkt__onnx_takes_first(in);

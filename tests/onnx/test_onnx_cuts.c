@@ -248,7 +248,10 @@ static void levels_of_a_net(void **state)
     assert_int_not_equal(vkt_backbone_levels(GOLDEN "picture/model.onnx", grey, l, 8, &n), VKT_OK);
     assert_non_null(strstr(line, "takes pictures of 3 channels, the data's have 1"));
     assert_int_not_equal(vkt_backbone_levels(GOLDEN "mlp/model.onnx", shape, l, 8, &n), VKT_OK);
-    assert_non_null(strstr(line, "does not take a picture alone"));
+    assert_non_null(strstr(line, "its input has 2 dimensions, not the 4"));
+    assert_int_not_equal(vkt_backbone_levels(GOLDEN "node_matmul_4d/model.onnx", shape, l, 8, &n),
+                         VKT_OK);
+    assert_non_null(strstr(line, "it has 2 inputs"));
 }
 
 int main(void)
