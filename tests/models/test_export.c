@@ -92,16 +92,15 @@ static void describe(const uint8_t *graph, size_t n, vkt__str *out, size_t *n_we
 
 static vkt_train_result exported;
 
-/* Trains two steps of a model on the digits and exports it; the nodes in *text. */
-static size_t export_model(const char *model, vkt__str *text)
+/* Trains two steps and exports the model; the nodes in *text. */
+static size_t export_recipe(const char *data, const char *model, vkt__str *text)
 {
     vkt__str recipe = { 0 };
     char *file;
     size_t n, n_weights = 0;
     field f;
-    REQUIRE_OK(vkt__remove_tree(RUN));
-    vkt__str_printf(&recipe, "data: {source: digits}\ntrain: {steps: 2, batch: 32}\nmodel:\n%s",
-                    model);
+    REQUIRE_OK(vkt__remove_tree(RUN "/run"));
+    vkt__str_printf(&recipe, "data: {%s}\ntrain: {steps: 2, batch: 32}\nmodel:\n%s", data, model);
     REQUIRE_OK(
         train_recipe(recipe.data, NULL, &(vkt_train_desc) { .run_dir = RUN "/run" }, &exported));
     vkt__str_finish(&recipe);
@@ -112,6 +111,23 @@ static size_t export_model(const char *model, vkt__str *text)
         if (f.number == 7) describe(f.data, f.value, text, &n_weights);
     free(file);
     return n_weights;
+}
+
+/* The same on the digits. */
+static size_t export_model(const char *model, vkt__str *text)
+{
+    return export_recipe("source: digits", model, text);
+}
+
+/* What was exported last, trained at a rate that changes nothing, has the loss that it had. */
+static void exported_is_what_was_trained(void)
+{
+    vkt_train_result again;
+    REQUIRE_OK(vkt__remove_tree(RUN "/again"));
+    REQUIRE_OK(train_recipe("data: {source: digits}\ninit: " RUN "/m.onnx\n"
+                            "optim: {rule: sgd, lr: 1e-12}\ntrain: {steps: 1, batch: 32}\n",
+                            NULL, &(vkt_train_desc) { .run_dir = RUN "/again" }, &again));
+    REQUIRE_NEAR(again.valid_loss, exported.valid_loss, 1e-5);
 }
 
 static void onnx_of_linear_layers(void **state)
@@ -253,11 +269,7 @@ static void onnx_of_attention_across(void **state)
                         "Identity; Div; Softmax axis=-1; input; logits; probabilities; ");
     assert_true(n_weights > 12);
     vkt__str_finish(&text);
-    vkt_train_result again; /* of the file, trained at a rate that changes nothing */
-    REQUIRE_OK(train_recipe("data: {source: digits}\ninit: " RUN "/m.onnx\n"
-                            "optim: {rule: sgd, lr: 1e-12}\ntrain: {steps: 1, batch: 32}\n",
-                            NULL, &(vkt_train_desc) { .run_dir = RUN "/again" }, &again));
-    REQUIRE_NEAR(again.valid_loss, exported.valid_loss, 1e-5);
+    exported_is_what_was_trained();
 }
 
 /* Each head's output by its layer's name. */
@@ -274,6 +286,41 @@ static void onnx_of_several_outputs(void **state)
     vkt__str_finish(&text);
 }
 
+/* A new layer is numbered as one of the part of the file's net that is cut off. */
+static void onnx_of_a_name_behind_the_cut(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 };
+    export_model("  - flatten\n  - linear: 6\n  - relu\n  - linear\n", &text);
+    REQUIRE_OK(vkt__rename(RUN "/m.onnx", RUN "/net.onnx"));
+    export_model("  - onnx: {file: " RUN "/net.onnx, cut: t7}\n  - relu\n  - relu\n  - linear\n",
+                 &text);
+    vkt__str_finish(&text);
+    exported_is_what_was_trained();
+}
+
+/* Outputs of `losses` behind a file's net, and of the net itself. */
+static void onnx_of_several_outputs_behind_a_net(void **state)
+{
+    (void)state;
+    vkt__str text = { 0 }, rows = { 0 };
+    vkt__str_printf(&rows, "x,a,b\n");
+    for (int i = 0; i < 60; i++) vkt__str_printf(&rows, "%d,%d,%d\n", i, i * i % 7, i * i % 11);
+    REQUIRE_OK(vkt__file_replace(RUN "/rows.csv", rows.data, rows.len));
+    vkt__str_finish(&rows);
+    static const char data[] = "source: csv, path: " RUN "/rows.csv, "
+                               "label: [a, b], task: regress";
+    export_recipe(data, "  - linear\n", &text);
+    text.len = 0;
+    REQUIRE_OK(vkt__rename(RUN "/m.onnx", RUN "/net.onnx"));
+    export_recipe(data,
+                  "  - onnx: {file: " RUN "/net.onnx, cut: value, name: net}\n"
+                  "  - linear: {name: late}\nlosses: [{on: net}, {on: late}]\n",
+                  &text);
+    assert_string_equal(text.data, "");
+    vkt__str_finish(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(protobuf_bytes),
@@ -283,6 +330,8 @@ int main(void)
                                         cmocka_unit_test(onnx_of_members),
                                         cmocka_unit_test(onnx_of_sequences),
                                         cmocka_unit_test(onnx_of_several_outputs),
+                                        cmocka_unit_test(onnx_of_a_name_behind_the_cut),
+                                        cmocka_unit_test(onnx_of_several_outputs_behind_a_net),
                                         cmocka_unit_test(onnx_of_attention_across),
                                         cmocka_unit_test(other_endings) };
     vkt_log_set(NULL, NULL, VKT_LOG_WARN);
