@@ -70,6 +70,14 @@ static const vkt_backbone_level *find(const vkt_backbone_level *l, size_t n, uns
     return NULL;
 }
 
+unsigned init_finest(const init_data *d)
+{
+    const uint32_t *in = d->info.input_shape;
+    if (d->task == VKT_TASK_DETECT) return 8;
+    if (d->task == VKT_TASK_POINTS) return in[0] < 128 && in[1] < 128 ? 2 : 4;
+    return 1;
+}
+
 const char *init_find_levels(init_data *d)
 {
     const uint32_t *in = d->info.input_shape;
@@ -84,11 +92,12 @@ const char *init_find_levels(init_data *d)
     static const unsigned detector[] = { 8, 0 }, deeplab[] = { 4, 16, 0 }, any[] = { 0 };
     const unsigned *needs = d->task == VKT_TASK_DETECT ? detector : d->deeplab ? deeplab : any;
     char has[200] = "";
-    unsigned deep = 0;
+    unsigned finest = init_finest(d), deep = 0;
+    finest = finest < 2 ? 2 : finest; /* a size of its own, not the picture's */
     for (size_t k = 0; k < d->n_levels; k++) {
         size_t n = strlen(has);
         snprintf(has + n, sizeof has - n, "%s%u", k ? ", " : "", d->level[k].pixels);
-        deep += d->level[k].pixels > 1 && d->level[k].pixels <= DEEPEST;
+        deep += d->level[k].pixels >= finest && d->level[k].pixels <= DEEPEST;
     }
     for (; *needs; needs++)
         if (!find(d->level, d->n_levels, *needs))
@@ -96,8 +105,9 @@ const char *init_find_levels(init_data *d)
                             "follow need %u: cut it yourself, or take another net",
                             in[1], in[0], *has ? has : "no number of", *needs);
     if (!deep)
-        return cli_text("of pictures of %ux%u it has no size that is a half, a quarter or less",
-                        in[1], in[0]);
+        return cli_text("of pictures of %ux%u it has cells of %s pixels, and the layers that "
+                        "follow need some of %u to %d: take another net",
+                        in[1], in[0], *has ? has : "no number of", finest, DEEPEST);
     return NULL;
 }
 

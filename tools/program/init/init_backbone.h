@@ -5,6 +5,9 @@
 
 #include "init_data.h"
 
+/* Pixels of the picture that a cell of the finest layer is that the model of d has: heatmaps of
+ * points are smaller than their pictures, boxes are found from 8 pixels on. */
+unsigned init_finest(const init_data *d);
 /* Finds d's levels in d->backbone. The result is NULL, or why it can't be one. */
 const char *init_find_levels(init_data *d);
 /* The outputs that a recipe's backbone has, the finest first; `cut` is the name to take. */

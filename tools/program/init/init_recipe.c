@@ -127,12 +127,12 @@ static void write_levels(FILE *f, uint32_t h, uint32_t w, unsigned channels)
     }
 }
 
-static void write_pretrained(FILE *f, const init_data *d, unsigned stride, const char *page)
+static void write_pretrained(FILE *f, const init_data *d, const char *page)
 {
     init_write_weights(f, d);
     fprintf(f, "model:                    # a U-Net on a pretrained net: %s\n", page);
-    init_levels l = init_write_backbone(f, d, stride, 32, NULL);
-    init_write_decoder(f, &l, stride);
+    init_levels l = init_write_backbone(f, d, init_finest(d), 32, NULL);
+    init_write_decoder(f, &l, init_finest(d));
 }
 
 static void write_unet(FILE *f, const init_data *d, unsigned channels)
@@ -145,7 +145,7 @@ static void write_unet(FILE *f, const init_data *d, unsigned channels)
         return;
     }
     if (d->backbone) {
-        write_pretrained(f, d, 1, "docs/tutorials/segmentation.md");
+        write_pretrained(f, d, "docs/tutorials/segmentation.md");
         return;
     }
     fprintf(f, "model:                    # a small U-Net: docs/how-to/graph.md\n");
@@ -229,8 +229,7 @@ static void write_boxes(FILE *f, const init_data *d, const char *name)
 
 static void write_points(FILE *f, const init_data *d, const char *name)
 {
-    uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1], longer = h > w ? h : w,
-             stride = longer < 128 ? 2 : 4;
+    uint32_t h = d->info.input_shape[0], w = d->info.input_shape[1], stride = init_finest(d);
     init_write_head(f, d, name);
     fprintf(f,
             "  size: %-18s# height x width that the model sees, multiples of 8: of the median, the "
@@ -247,7 +246,7 @@ static void write_points(FILE *f, const init_data *d, const char *name)
             (h < w ? h : w) / 10, d->info.no_mirror ? "flip: 0" : "flip: 0.5",
             d->info.no_mirror ? ": needs data.flip_pairs" : "");
     if (d->backbone) {
-        write_pretrained(f, d, stride, "docs/tutorials/points.md");
+        write_pretrained(f, d, "docs/tutorials/points.md");
     } else {
         fprintf(f,
                 "model:                    # a small U-Net of cells of %u pixels: "
