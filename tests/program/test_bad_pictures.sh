@@ -68,6 +68,33 @@ refused 4 "class 'a' has no picture that can be read" init torn -o x.yaml
 cp -r good single && mkdir single/few && cp 'good/größe/00.png' single/few
 works init single -o single.yaml
 says "class 'few' has only one picture"
+
+# ---- init --net: weights that are no ResNet's
+python3 "$source/../tools/examples/make_pictures.py" digits masks 10 32 3
+cat >resnet.py <<'P'
+# resnet.py FILE [NAME=SHAPE]...: the least that counts as ResNet-18's weights, and these tensors
+import json, struct, sys
+tensors = {"conv1.weight": [64, 3, 7, 7]}
+tensors.update({f"layer{s}.{b}.conv{k}.weight": [1] for s in (1, 2, 3, 4) for b in (0, 1) for k in (1, 2)})
+tensors["layer1.0.conv2.weight"] = [64, 64, 3, 3]
+tensors.update((name, json.loads(shape)) for name, shape in (a.split("=") for a in sys.argv[2:]))
+head, at = {}, 0
+for name, shape in tensors.items():
+    size = 4
+    for d in shape: size *= d
+    head[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + size]}
+    at += size
+text = json.dumps(head).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + bytes(at))
+P
+resnet() { python3 resnet.py "$@"; }
+resnet r18.safetensors 'layer1.-5.x=[1]' 'layer1. 7.x=[1]'
+works init masks --net r18.safetensors -o r18.yaml
+[ "$(grep -c basic_block r18.yaml)" = 8 ] || { echo "$test: FAILED: a block is counted that has no number"; bad=$((bad + 1)); }
+for name in layer1.999.conv1.weight layer1.64.conv1.weight layer1.3.conv1.weight; do
+  resnet odd.safetensors "$name=[1]"
+  refused 4 "its tensors are not named as those of torchvision's ResNets" init masks --net odd.safetensors -o x.yaml
+done
 [ ! -e x.yaml ] || { echo "$test: FAILED: a refused init left a recipe"; bad=$((bad + 1)); }
 
 # ---- files: by default counted and left out, each with its reason; or refused

@@ -2,6 +2,7 @@
  * decoder, DeepLabv3+, Chen et al. 2018 (1802.02611); ResNets with torchvision's names. */
 #include "init_backbone.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "init_write.h"
@@ -11,28 +12,37 @@ enum { DEEPEST = 32, STAGES = 4, WIDEST = 128 };
 /* ---- which sizes there are ---- */
 
 typedef struct resnet {
-    unsigned blocks[STAGES]; /* of each stage */
-    bool stem, bottleneck;
+    uint64_t seen[STAGES];      /* of each stage a bit for each block */
+    bool stem, bottleneck, odd; /* odd: there is a block of a number that none has */
 } resnet;
 
 static void look_at(void *user, const vkt_tensor_info *t)
 {
     resnet *r = user;
-    unsigned stage, block;
+    enum { MOST = 64 };
+    char stage[2], block[4]; /* as %u would take signs and blanks */
     int end = 0;
     r->stem = r->stem || (!strcmp(t->name, "conv1.weight") && t->rank == 4 && t->shape[0] == 64 &&
                           t->shape[2] == 7);
-    if (sscanf(t->name, "layer%1u.%3u.%n", &stage, &block, &end) != 2 || !end || !stage ||
-        stage > STAGES)
-        return;
-    if (block + 1 > r->blocks[stage - 1]) r->blocks[stage - 1] = block + 1;
+    if (sscanf(t->name, "layer%1[1-4].%3[0-9].%n", stage, block, &end) != 2 || !end) return;
+    unsigned long bit = strtoul(block, NULL, 10);
+    r->odd = r->odd || bit >= MOST;
+    r->seen[*stage - '1'] |= (uint64_t)1 << bit % MOST;
     r->bottleneck = r->bottleneck || !strcmp(t->name + end, "conv3.weight");
 }
 
+static unsigned n_blocks(const resnet *r, unsigned stage)
+{
+    unsigned n = 0;
+    for (uint64_t bits = r->seen[stage]; bits; bits >>= 1) n++;
+    return n;
+}
+
+/* Each stage has a first block, and none is left out. */
 static bool is_resnet(const resnet *r)
 {
-    bool all = r->stem;
-    for (int k = 0; k < STAGES; k++) all = all && r->blocks[k];
+    bool all = r->stem && !r->odd;
+    for (int k = 0; k < STAGES; k++) all = all && r->seen[k] && !(r->seen[k] & (r->seen[k] + 1));
     return all;
 }
 
@@ -53,7 +63,7 @@ static const char *levels_of_weights(init_data *d)
     d->level[d->n_levels++] = level(2, 64, "stem");
     for (unsigned k = 0; k < STAGES; k++)
         d->level[d->n_levels++] = level(4u << k, (r.bottleneck ? 256u : 64u) << k,
-                                        cli_text("layer%u.%u", k + 1, r.blocks[k] - 1));
+                                        cli_text("layer%u.%u", k + 1, n_blocks(&r, k) - 1));
     return NULL;
 }
 
@@ -137,7 +147,7 @@ static void write_resnet(FILE *f, const init_data *d, unsigned deepest)
                "  - relu: {name: stem}\n"
                "  - max_pool: {size: 3, stride: 2, pad: 1}\n");
     for (unsigned k = 0; k < STAGES && 4u << k <= deepest; k++)
-        for (unsigned i = 0; i < r.blocks[k]; i++)
+        for (unsigned i = 0, n = n_blocks(&r, k); i < n; i++)
             fprintf(f, "  - %s: {name: layer%u.%u, out: %u%s}\n",
                     r.bottleneck ? "bottleneck" : "basic_block", k + 1, i,
                     (r.bottleneck ? 256u : 64u) << k, k && !i ? ", stride: 2" : "");
