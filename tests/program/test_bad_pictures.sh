@@ -91,6 +91,8 @@ resnet() { python3 resnet.py "$@"; }
 resnet r18.safetensors 'layer1.-5.x=[1]' 'layer1. 7.x=[1]'
 works init masks --net r18.safetensors -o r18.yaml
 [ "$(grep -c basic_block r18.yaml)" = 8 ] || { echo "$test: FAILED: a block is counted that has no number"; bad=$((bad + 1)); }
+refused 2 'data.size: 100x100: both sides must be multiples of 32' init masks --net r18.safetensors --set data.size=100 -o x.yaml
+refused 2 'data.size: 64x80: both sides must be multiples of 32' init masks --head deeplab --set data.size=64x80 -o x.yaml
 for name in layer1.999.conv1.weight layer1.64.conv1.weight layer1.3.conv1.weight; do
   resnet odd.safetensors "$name=[1]"
   refused 4 "its tensors are not named as those of torchvision's ResNets" init masks --net odd.safetensors -o x.yaml

@@ -480,7 +480,15 @@ static vkt_status open_backbone(const init_options *o, const vkt_source_info *s,
     bool given = false;
     for (size_t i = 0; i < o->set.n; i++)
         given = given || !strncmp(o->set.item[i], "data.size=", 10);
-    if (!given && (in[0] % CELL || in[1] % CELL)) {
+    bool fits = in[0] % CELL == 0 && in[1] % CELL == 0;
+    if (given && !fits) {
+        snprintf(last_error, sizeof last_error,
+                 "data.size: %ux%u: both sides must be multiples of %d with --net or --head "
+                 "deeplab",
+                 in[0], in[1], CELL);
+        return VKT_E_ARG;
+    }
+    if (!fits) {
         snprintf(d->size, sizeof d->size, "%ux%u", (in[0] + CELL - 1) / CELL * CELL,
                  (in[1] + CELL - 1) / CELL * CELL);
         d->n_notes = 0;
