@@ -122,6 +122,10 @@ works train resnet.yaml --explain
 works train first.yaml --run shallow-run --quiet --set train.steps=1 --set 'model=[conv: {out: 8, stride: 2}, relu, global_pool, linear]'
 works export shallow-run -o shallow.onnx
 refused 4 "'shallow.onnx': of pictures of 64x64 it has cells of 2 pixels, and the layers that follow need 8" init boxes --net shallow.onnx -o no.yaml
+works train first.yaml --run gap-run --quiet --set train.steps=1 \
+  --set 'model=[conv: {out: 8, stride: 2}, relu, conv: {out: 8, stride: 2}, relu, conv: {out: 8, stride: 2}, relu, max_pool, conv: {out: 8, stride: 2}, relu, global_pool, linear]'
+works export gap-run -o gap.onnx
+refused 4 "'gap.onnx': of pictures of 64x64 it has cells of 2, 4, 8, 32 pixels, and the layers that follow need 16" init boxes --net gap.onnx -o no.yaml
 python3 "$tools/make_points.py" points 10 128 3
 refused 4 "'shallow.onnx': of pictures of 128x128 it has cells of 2 pixels, and the layers that follow need some of 4 to 32" init points --net shallow.onnx -o no.yaml
 refused 4 "its tensors are not named as those of torchvision's ResNets" init boxes --net first.safetensors -o no.yaml

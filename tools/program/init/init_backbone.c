@@ -88,6 +88,17 @@ unsigned init_finest(const init_data *d)
     return 1;
 }
 
+/* A size that the layers behind d's net need and that it has not; 0: it has all. A detector makes
+ * sizes beyond the deepest, and none between two. */
+static unsigned missing(const init_data *d, unsigned deepest)
+{
+    bool boxes = d->task == VKT_TASK_DETECT;
+    unsigned at = boxes ? 8 : 4, last = !boxes ? 16 : deepest > at ? deepest : at;
+    if (!boxes && !d->deeplab) return 0;
+    while (at <= last && find(d->level, d->n_levels, at)) at *= boxes ? 2 : 4;
+    return at <= last ? at : 0;
+}
+
 const char *init_find_levels(init_data *d)
 {
     const uint32_t *in = d->info.input_shape;
@@ -99,22 +110,20 @@ const char *init_find_levels(init_data *d)
                VKT_OK) {
         return "";
     }
-    static const unsigned detector[] = { 8, 0 }, deeplab[] = { 4, 16, 0 }, any[] = { 0 };
-    const unsigned *needs = d->task == VKT_TASK_DETECT ? detector : d->deeplab ? deeplab : any;
     char has[200] = "";
-    unsigned finest = init_finest(d), deep = 0;
+    unsigned finest = init_finest(d), deepest = 0, lacks;
     finest = finest < 2 ? 2 : finest; /* a size of its own, not the picture's */
     for (size_t k = 0; k < d->n_levels; k++) {
         size_t n = strlen(has);
         snprintf(has + n, sizeof has - n, "%s%u", k ? ", " : "", d->level[k].pixels);
-        deep += d->level[k].pixels >= finest && d->level[k].pixels <= DEEPEST;
+        if (d->level[k].pixels >= finest && d->level[k].pixels <= DEEPEST)
+            deepest = d->level[k].pixels;
     }
-    for (; *needs; needs++)
-        if (!find(d->level, d->n_levels, *needs))
-            return cli_text("of pictures of %ux%u it has cells of %s pixels, and the layers that "
-                            "follow need %u: cut it yourself, or take another net",
-                            in[1], in[0], *has ? has : "no number of", *needs);
-    if (!deep)
+    if ((lacks = missing(d, deepest)))
+        return cli_text("of pictures of %ux%u it has cells of %s pixels, and the layers that "
+                        "follow need %u: cut it yourself, or take another net",
+                        in[1], in[0], *has ? has : "no number of", lacks);
+    if (!deepest)
         return cli_text("of pictures of %ux%u it has cells of %s pixels, and the layers that "
                         "follow need some of %u to %d: take another net",
                         in[1], in[0], *has ? has : "no number of", finest, DEEPEST);

@@ -40,12 +40,12 @@ static void write_blocks(FILE *f, const detector *d, unsigned level)
                 k ? "" : cli_text("   # %u pixels a cell", pixels));
 }
 
-/* What a pyramid takes of a size: the name that the layer at it has. */
+/* What a pyramid takes of a size: the name that the layer at it has; without levels it is of
+ * write_blocks. */
 static void write_name(FILE *f, const init_levels *levels, unsigned pixels)
 {
-    const vkt_backbone_level *l = init_level(levels, pixels);
-    if (l)
-        init_quoted(f, l->cut);
+    if (levels->n)
+        init_quoted(f, init_level(levels, pixels)->cut);
     else
         fprintf(f, "at_%u", pixels);
 }
