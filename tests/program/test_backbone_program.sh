@@ -94,6 +94,14 @@ works train own.yaml --run own --quiet "${short[@]}" --set train.steps=2
 works init cells --net net.onnx --task instances -o cells.yaml
 works train cells.yaml --run cells-run --quiet "${short[@]}" --set train.steps=2
 
+# ---- a net of six sizes: strides has five
+works train first.yaml --run six-run --quiet --set train.steps=1 \
+  --set 'model=[conv: 8, relu, conv: {out: 8, stride: 2}, relu, conv: {out: 8, stride: 2}, relu, conv: {out: 8, stride: 2}, relu, conv: {out: 8, stride: 2}, relu, conv: {out: 8, stride: 2}, relu, global_pool, linear]'
+works export six-run -o six.onnx
+works init masks --net six.onnx --set data.size=64 -o six.yaml
+has 'strides: \[2, 4, 8, 16, 32\] ' six.yaml
+works train six.yaml --explain
+
 # ---- of classes a net is the whole model
 works init pics --net net.onnx -o pics.yaml
 has 'onnx: "net.onnx"' pics.yaml

@@ -219,7 +219,8 @@ init_levels init_write_backbone(FILE *f, const init_data *d, unsigned finest, un
     }
     for (size_t k = 0; k < d->n_levels; k++) {
         unsigned pixels = d->level[k].pixels;
-        if (pixels >= finest && pixels <= deepest && is_among(pixels, only))
+        /* of 1 pixel none is taken: strides has at most five, and the way up needs none there */
+        if (pixels > 1 && pixels >= finest && pixels <= deepest && is_among(pixels, only))
             l.at[l.n++] = d->level[k];
     }
     unsigned last = l.at[l.n - 1].pixels, channels = l.at[l.n - 1].channels;
