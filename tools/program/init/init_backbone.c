@@ -13,6 +13,7 @@ enum { DEEPEST = 32, STAGES = 4, WIDEST = 128 };
 
 typedef struct resnet {
     uint64_t seen[STAGES];      /* of each stage a bit for each block */
+    uint64_t channels;          /* of a picture */
     bool stem, bottleneck, odd; /* odd: there is a block of a number that none has */
 } resnet;
 
@@ -22,8 +23,10 @@ static void look_at(void *user, const vkt_tensor_info *t)
     enum { MOST = 64 };
     char stage[2], block[4]; /* as %u would take signs and blanks */
     int end = 0;
-    r->stem = r->stem || (!strcmp(t->name, "conv1.weight") && t->rank == 4 && t->shape[0] == 64 &&
-                          t->shape[2] == 7);
+    if (!strcmp(t->name, "conv1.weight") && t->rank == 4) {
+        r->stem = t->shape[0] == 64 && t->shape[2] == 7;
+        r->channels = t->shape[1];
+    }
     if (sscanf(t->name, "layer%1[1-4].%3[0-9].%n", stage, block, &end) != 2 || !end) return;
     unsigned long bit = strtoul(block, NULL, 10);
     r->odd = r->odd || bit >= MOST;
@@ -60,6 +63,12 @@ static const char *levels_of_weights(init_data *d)
     if (!is_resnet(&r))
         return "its tensors are not named as those of torchvision's ResNets: write the net as an "
                "ONNX file, which says what its layers are";
+    if (r.channels != d->info.input_shape[2])
+        return cli_text("it takes pictures of %llu channels, the data's have %u%s",
+                        (unsigned long long)r.channels, d->info.input_shape[2],
+                        r.channels == 3   ? ": --set data.color=rgb"
+                        : r.channels == 1 ? ": --set data.color=grey"
+                                          : "");
     d->level[d->n_levels++] = level(2, 64, "stem");
     for (unsigned k = 0; k < STAGES; k++)
         d->level[d->n_levels++] = level(4u << k, (r.bottleneck ? 256u : 64u) << k,
