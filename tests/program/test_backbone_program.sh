@@ -111,6 +111,7 @@ python3 - <<'P'
 import json, struct
 names = {"conv1.weight": [64, 3, 7, 7]}
 names.update({f"layer{s}.{b}.conv{k}.weight": [1] for s in (1, 2, 3, 4) for b in (0, 1) for k in (1, 2)})
+names["layer1.0.conv2.weight"] = [64, 64, 3, 3]
 head, at = {}, 0
 for n, shape in names.items():
     size = 4

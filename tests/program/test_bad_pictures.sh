@@ -94,9 +94,11 @@ works init masks --net r18.safetensors --set data.color=rgb -o r18.yaml
 refused 4 "'r18.safetensors': it takes pictures of 3 channels, the data's have 1: --set data.color=rgb" init masks --net r18.safetensors --set data.color=grey -o x.yaml
 refused 2 'data.size: 100x100: both sides must be multiples of 32' init masks --net r18.safetensors --set data.size=100 -o x.yaml
 refused 2 'data.size: 64x80: both sides must be multiples of 32' init masks --head deeplab --set data.size=64x80 -o x.yaml
-for name in layer1.999.conv1.weight layer1.64.conv1.weight layer1.3.conv1.weight; do
-  resnet odd.safetensors "$name=[1]"
-  refused 4 "its tensors are not named as those of torchvision's ResNets" init masks --net odd.safetensors -o x.yaml
+resnet odd.safetensors 'layer1.3.conv1.weight=[1]'
+refused 4 "its tensors are not named as those of torchvision's ResNets" init masks --net odd.safetensors -o x.yaml
+for tensor in layer1.999.conv1.weight=[1] layer1.64.conv1.weight=[1] layer2.0.se.fc1.weight=[1] layer1.0.conv2.weight=[128,4,3,3]; do
+  resnet odd.safetensors "$tensor"
+  refused 4 "its tensor '${tensor%=*}' is none of torchvision's ResNet" init masks --net odd.safetensors -o x.yaml
 done
 [ ! -e x.yaml ] || { echo "$test: FAILED: a refused init left a recipe"; bad=$((bad + 1)); }
 

@@ -12,10 +12,28 @@ enum { DEEPEST = 32, STAGES = 4, WIDEST = 128 };
 /* ---- which sizes there are ---- */
 
 typedef struct resnet {
-    uint64_t seen[STAGES];      /* of each stage a bit for each block */
-    uint64_t channels;          /* of a picture */
-    bool stem, bottleneck, odd; /* odd: there is a block of a number that none has */
+    uint64_t seen[STAGES]; /* of each stage a bit for each block */
+    uint64_t channels;     /* of a picture */
+    bool stem, bottleneck;
+    char odd[80]; /* the first tensor that none of them has; "": there is none */
 } resnet;
+
+/* What stands behind the name of a block in torchvision's ResNets; SE-ResNets, say, have more. */
+static bool is_of_block(const char *rest)
+{
+    static const char *const parts[] = { "conv1.", "conv2.", "conv3.",     "bn1.",
+                                         "bn2.",   "bn3.",   "downsample." };
+    for (size_t k = 0; k < CLI_COUNT(parts); k++)
+        if (!strncmp(rest, parts[k], strlen(parts[k]))) return true;
+    return false;
+}
+
+/* As of ResNeXt's and wide ResNets, which have the same names: others have [64, 64, 3, 3]. */
+static bool is_wide(const vkt_tensor_info *t)
+{
+    return !strcmp(t->name, "layer1.0.conv2.weight") &&
+           (t->rank != 4 || t->shape[0] != 64 || t->shape[1] != 64);
+}
 
 static void look_at(void *user, const vkt_tensor_info *t)
 {
@@ -29,7 +47,8 @@ static void look_at(void *user, const vkt_tensor_info *t)
     }
     if (sscanf(t->name, "layer%1[1-4].%3[0-9].%n", stage, block, &end) != 2 || !end) return;
     unsigned long bit = strtoul(block, NULL, 10);
-    r->odd = r->odd || bit >= MOST;
+    bool is = bit < MOST && is_of_block(t->name + end), wide = is_wide(t);
+    if (!*r->odd && (!is || wide)) snprintf(r->odd, sizeof r->odd, "%s", t->name);
     r->seen[*stage - '1'] |= (uint64_t)1 << bit % MOST;
     r->bottleneck = r->bottleneck || !strcmp(t->name + end, "conv3.weight");
 }
@@ -44,7 +63,7 @@ static unsigned n_blocks(const resnet *r, unsigned stage)
 /* Each stage has a first block, and none is left out. */
 static bool is_resnet(const resnet *r)
 {
-    bool all = r->stem && !r->odd;
+    bool all = r->stem;
     for (int k = 0; k < STAGES; k++) all = all && r->seen[k] && !(r->seen[k] & (r->seen[k] + 1));
     return all;
 }
@@ -63,6 +82,10 @@ static const char *levels_of_weights(init_data *d)
     if (!is_resnet(&r))
         return "its tensors are not named as those of torchvision's ResNets: write the net as an "
                "ONNX file, which says what its layers are";
+    if (*r.odd)
+        return cli_text("its tensor '%s' is none of torchvision's ResNet-18 to -152: write the net "
+                        "as an ONNX file, which says what its layers are",
+                        r.odd);
     if (r.channels != d->info.input_shape[2])
         return cli_text("it takes pictures of %llu channels, the data's have %u%s",
                         (unsigned long long)r.channels, d->info.input_shape[2],
