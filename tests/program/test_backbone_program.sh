@@ -137,6 +137,7 @@ works export gap-run -o gap.onnx
 refused 4 "'gap.onnx': of pictures of 64x64 it has cells of 2, 4, 8, 32 pixels, and the layers that follow need 16" init boxes --net gap.onnx -o no.yaml
 python3 "$tools/make_points.py" points 10 128 3
 refused 4 "'shallow.onnx': of pictures of 128x128 it has cells of 2 pixels, and the layers that follow need some of 4 to 32" init points --net shallow.onnx -o no.yaml
+refused 4 "'shallow.onnx': of pictures of 64x32 it has" init boxes --net shallow.onnx --set data.size=64x32 -o no.yaml
 refused 4 "its tensors are not named as those of torchvision's ResNets" init boxes --net first.safetensors -o no.yaml
 refused 2 "'nowhere.onnx' is no file, and none of small, medium and large" init boxes --net nowhere.onnx -o no.yaml
 refused 2 "weights alone don't say what the net of classes is" init pics --net first.safetensors -o no.yaml

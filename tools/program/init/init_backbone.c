@@ -154,11 +154,11 @@ const char *init_find_levels(init_data *d)
     if ((lacks = missing(d, deepest)))
         return cli_text("of pictures of %ux%u it has cells of %s pixels, and the layers that "
                         "follow need %u: cut it yourself, or take another net",
-                        in[1], in[0], *has ? has : "no number of", lacks);
+                        in[0], in[1], *has ? has : "no number of", lacks);
     if (!deepest)
         return cli_text("of pictures of %ux%u it has cells of %s pixels, and the layers that "
                         "follow need some of %u to %d: take another net",
-                        in[1], in[0], *has ? has : "no number of", finest, DEEPEST);
+                        in[0], in[1], *has ? has : "no number of", finest, DEEPEST);
     return NULL;
 }
 
