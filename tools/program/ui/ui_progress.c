@@ -21,14 +21,18 @@ static void left_of(const char *line, char *out, size_t n)
 /* Lines of a measurement, a training, and of long work in the library. */
 static bool share_of(const char *line, double *share)
 {
-    static const char *const forms[] = { "[%lf/%lf]", "step %lf/%lf", ": %lf of %lf, about " };
+    static const char *const forms[] = { "[%lf/%lf]%n", "step %lf/%lf loss%n",
+                                         ": %lf of %lf, about %*f s left%n" };
     double done, all;
     for (size_t i = 0; i < CLI_COUNT(forms); i++)
-        for (const char *at = line; (at = strchr(at, forms[i][0])); at++)
-            if (sscanf(at, forms[i], &done, &all) == 2 && all > 0 && done >= 0 && done <= all) {
+        for (const char *at = line; (at = strchr(at, forms[i][0])); at++) {
+            int whole = 0; /* stays 0 where what stands behind the numbers is another text */
+            if (sscanf(at, forms[i], &done, &all, &whole) == 2 && whole && all > 0 && done >= 0 &&
+                done <= all) {
                 *share = done / all;
                 return true;
             }
+        }
     return false;
 }
 
