@@ -292,13 +292,13 @@ def studies(ui):
 
 
 def what_is_missing():
-    """A folder of --root that is gone is named, and the runs of the rest are listed."""
-    os.mkdir("gone")
-    ui = Ui(program, "--root", ".", "--root", "gone").enter()
+    """Folders of --root that are gone are named, each of them, and the runs of the rest are listed."""
+    os.mkdir("gone"), os.mkdir("lost")
+    ui = Ui(program, "--root", ".", "--root", "gone", "--root", "lost").enter()
     assert "wrong" not in ui.get("/api/runs", again=1)
-    os.rmdir("gone")
+    os.rmdir("gone"), os.rmdir("lost")
     j = ui.get("/api/runs", again=1)
-    assert j["all"] > 3 and "gone" in j["wrong"], j
+    assert j["all"] > 3 and "gone" in j["wrong"] and "; " in j["wrong"] and "lost" in j["wrong"], j
     assert ui.close() == 130
 
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
 #include "ui_lists.h"
@@ -47,7 +48,8 @@ static void read_folders(void)
     for (size_t i = 0; i < roots->n; i++) {
         bool all = vkt_runs_list(roots->folder[i], &l->of[i], &l->n[i]) == VKT_OK;
         const char *why = all ? vkt_runs_unread(l->of[i]) : vkt_last_error();
-        if (why) snprintf(l->wrong, sizeof l->wrong, "%s", why);
+        size_t at = strlen(l->wrong);
+        if (why) snprintf(l->wrong + at, sizeof l->wrong - at, "%s%s", at ? "; " : "", why);
     }
     work.read = cli_now();
     work.took = work.read - began;

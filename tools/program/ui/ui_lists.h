@@ -9,7 +9,7 @@
 typedef struct ui_lists {
     vkt_run_info **of; /* of each root */
     size_t *n, n_roots;
-    char wrong[600]; /* which folder could not be read, and why; "": all could */
+    char wrong[600]; /* which folders could not be read, and why; "": all could */
 } ui_lists;
 
 /* Both are called with what ui_lists_ask was given. The first is called on the thread: it touches
