@@ -138,6 +138,7 @@ static void take_numbers(pass *p, const float *out, const vkt_label *y)
             if (t->n_classes) vkt__eval_add_right(p->sums, k, out + k, y + k);
             p->number[k] = (double)(p->row[k] = out[k]);
             p->number[n + k] = (double)(p->labels[k].f = y[k].f);
+            far = far || !isfinite(out[k]);
             continue;
         }
         double around = t->curve == VKT_TARGET_PLAIN ? t->mean : 0;
