@@ -105,6 +105,11 @@ works train six.yaml --explain
 # ---- of classes a net is the whole model
 works init pics --net net.onnx -o pics.yaml
 has 'onnx: "net.onnx"' pics.yaml
+part=$(printf '%0180d' 0)
+mkdir -p $part/$part/$part
+cp net.onnx $part/$part/$part/
+works init pics --net $part/$part/$part/net.onnx -o long.yaml # a path is kept whole
+has "onnx: \"$part/$part/$part/net.onnx\"" long.yaml
 
 # ---- ResNet's weights: its layers by their names, and the weights that are there
 python3 - <<'P'

@@ -445,7 +445,11 @@ static bool take_net(init_options *o, const vkt_source_info *s, init_data *d)
     const char *end = strrchr(o->net, '.');
     if (end && !strcmp(end, ".onnx")) { /* of classes the net is the whole model */
         o->set.item = cli_grow((void *)o->set.item, (o->set.n + 1) * sizeof *o->set.item);
-        o->set.item[o->set.n++] = cli_text("init=%s", o->net);
+        static char *set; /* kept as long as what the command line says */
+        size_t bytes = strlen("init=") + strlen(o->net) + 1;
+        set = cli_grow(set, bytes);
+        snprintf(set, bytes, "init=%s", o->net);
+        o->set.item[o->set.n++] = set;
         return true;
     }
     snprintf(last_error, sizeof last_error,
