@@ -1,5 +1,6 @@
 /* Endpoints that start, stop and list long work. What is started is a command line of this program,
  * which is shown, too. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -338,15 +339,44 @@ out:
 
 /* ---- the queue ---- */
 
+/* NAN: it says none. One study runs at a time; its file may be large, and is read again only when
+ * it has changed. */
+static double study_share(const ui_job *b)
+{
+    static struct {
+        uint32_t id;
+        ui_os_entry file;
+        int64_t read;
+        double share;
+    } last;
+    ui_os_entry e;
+    size_t cap = strlen(b->folder) + 16;
+    char *path = cli_grow(NULL, cap);
+    snprintf(path, cap, "%s/study.json", b->folder);
+    bool there = ui_os_look(path, &e);
+    free(path);
+    if (!there) return NAN;
+    /* A file's time is in seconds: in the one in which it was read it may have changed again. */
+    if (last.id == b->id && last.file.bytes == e.bytes && last.file.time == e.time &&
+        last.read > e.time)
+        return last.share;
+    last.id = b->id;
+    last.file = e;
+    last.read = (int64_t)time(NULL);
+    json_t *study = runs_study_json(b->folder), *share = json_object_get(study, "share");
+    last.share = share ? json_number_value(share) : NAN;
+    json_decref(study);
+    return last.share;
+}
+
 /* A study's file says how far it is; for all else, what was printed. */
 static void add_progress(const ui *u, json_t *j, const ui_job *b)
 {
     char said[4096];
     json_t *p = NULL;
     if (b->folder && !strcmp(b->kind, "study")) {
-        json_t *study = runs_study_json(b->folder), *share = json_object_get(study, "share");
-        if (share) p = json_pack("{s:s, s:O, s:s}", "text", "", "share", share, "left", "");
-        json_decref(study);
+        double share = study_share(b);
+        if (!isnan(share)) p = json_pack("{s:s, s:f, s:s}", "text", "", "share", share, "left", "");
     } else if (ui_jobs_said(u->jobs, b->id, said, sizeof said)) {
         p = ui_progress_of(said);
     }
