@@ -100,6 +100,7 @@ static int serve(const serve_options *o, served *m)
     printf("http://127.0.0.1:%u/ answers%s; Ctrl-C ends\n", http_port(http),
            o->token ? " requests that have the token" : "");
     fflush(stdout);
+    cli_log_open(true, false); /* requests are many: of them only warnings are logged */
     while (st != VKT_E_DEVICE && !cli_interrupted(false)) st = answer(m, http);
     if (m->text) serve_text_end(m->text);
     http_close(&http);

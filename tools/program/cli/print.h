@@ -68,9 +68,9 @@ void *cli_zeros(size_t n, size_t size); /* calloc in the same way */
  * it with the debug lines, or what lies between. */
 void cli_log_open(bool quiet, bool verbose);
 void cli_log_line(void *user, vkt_log_level level, const char *area, const char *line); /* one */
-/* What the library logs on this thread goes to fn instead, whatever its level; NULL: to stderr
- * again. Other threads keep theirs, which vkt_log_set would take from them in the middle of a line.
- */
+/* What the library logs on this thread, up to cli_log_open's level, goes to fn instead; NULL: to
+ * stderr again. Other threads keep theirs, which vkt_log_set would take from them in the middle of
+ * a line. */
 void cli_log_keep(vkt_log_fn fn, void *user);
 /* Draws text over the live line on stdout; "" removes it. */
 void cli_live(const char *text);
