@@ -44,7 +44,7 @@ static const vkt__comm_row threads = { .name = "threads", .all_gather = gather }
 
 /* ---- an evaluation ---- */
 
-typedef enum { OF_CLASSES, OF_LABELS, OF_NUMBERS, OF_BOXES, N_KINDS } kind;
+typedef enum { OF_CLASSES, OF_LABELS, OF_NUMBERS, OF_MIXED, OF_BOXES, N_KINDS } kind;
 
 typedef struct {
     kind kind;
@@ -90,6 +90,11 @@ static void take(rank *r, uint64_t i)
         vkt__eval_add_labels(s, out, y, NULL);
         vkt__ranks_add_labels(&r->scores, out, y);
     }
+    if (s->outputs) {
+        y[1].f = i % 3 == 0;
+        y[2].f = !y[1].f;
+        vkt__eval_add_right(s, 1, out + 1, y + 1);
+    }
     for (uint32_t k = 0; k < s->n_targets; k++) {
         double target = 1e6 + number(i, 40 + k);
         vkt__eval_add_error(s, k, target + number(i, 44 + k), target);
@@ -105,16 +110,21 @@ static void take(rank *r, uint64_t i)
     }
 }
 
+/* A number, and a label of two classes. */
+static const vkt_output_of mixed[] = { { "a", NULL, 0 }, { "b", "x", 2 }, { "b", "y", 0 } };
+
 static void create(rank *r, kind of)
 {
+    bool numbers = of == OF_NUMBERS || of == OF_MIXED;
     vkt__eval_sums *s = &r->s;
     *r = (rank) { .kind = of };
     s->n_terms = 2;
     s->roc_auc = s->average_precision = NAN;
-    s->n_targets = of == OF_NUMBERS ? TARGETS : 0;
-    s->error = vkt__alloc(TARGETS * sizeof *s->error);
-    memset(s->error, 0, TARGETS * sizeof *s->error);
-    s->n_classes = of == OF_NUMBERS ? 0 : CLASSES;
+    s->n_targets = of == OF_MIXED ? VKT_COUNT(mixed) : numbers ? TARGETS : 0;
+    s->error = calloc(VKT_COUNT(mixed), sizeof *s->error);
+    s->outputs = of == OF_MIXED ? mixed : NULL;
+    s->right = s->outputs ? calloc(VKT_COUNT(mixed), sizeof *s->right) : NULL;
+    s->n_classes = numbers ? 0 : CLASSES;
     s->several = of == OF_LABELS;
     s->points = of == OF_CLASSES;
     uint64_t **counts[] = { &s->class_count, &s->class_correct, &s->class_predicted };
@@ -147,6 +157,11 @@ static void require_same(rank *a, rank *b)
         REQUIRE_NEAR(p.mae, q.mae, 1e-9);
         REQUIRE_NEAR(p.rmse, q.rmse, 1e-9);
         REQUIRE_NEAR(p.r2, q.r2, 1e-6);
+    }
+    if (x->outputs) {
+        double right = vkt__eval_right(y, 1);
+        assert_true(right > 0.1 && right < 0.9);
+        REQUIRE_NEAR(vkt__eval_right(x, 1), right, 1e-12);
     }
     for (uint32_t c = 0; c < x->n_classes; c++) {
         assert_true(x->class_count[c] == y->class_count[c] &&
