@@ -113,6 +113,7 @@ python3 - <<'P' || fail "the ONNX file computes what predict says"
 try:
     import numpy as np, onnxruntime as ort
 except ImportError:
+    print("test_mixed_program: no onnxruntime: the ONNX file was not computed")
     raise SystemExit(0)
 import csv
 x = np.array([[float(v) for v in r.values()] for r in csv.DictReader(open("new.csv"))])
@@ -134,6 +135,13 @@ import json
 e = json.load(open("out"))
 kind, size = e["targets"] # in the order of the columns
 assert size["accuracy"] > 0.9 and abs(e["accuracy"] - (size["accuracy"] + kind["accuracy"]) / 2) < 1e-9 and e["mae"] is None, e' || fail "labels that are all classes"
+# Inputs so far away that no probability is a number: that is told of classes, too.
+works train m.yaml --run raw --quiet --set 'data.label=[size, kind]' --set 'data.classes=[size, kind]' --set data.ignore=price --set data.standardize=none --set 'model=[{linear: 32}, relu, linear]' --set 'losses=[]' --set train.steps=20
+printf 'a,b,price,kind,size\n3e38,3e38,1,red,1\n0.1,0,1,red,1\n' >beyond.csv
+for command in 'eval raw --data beyond.csv' 'predict raw beyond.csv'; do
+    works $command
+    grep -q '1 of 2 predictions have no finite value' err || fail "$command tells that a label of classes has no finite value"
+done
 # What can't be.
 printf 'a,b,price,kind,size\n1,2,3,pink,1\n' >pink.csv
 refused 4 "pink.csv' line 2: 'pink' in column 'kind' is not among its 3 classes of the training data" eval m --data pink.csv
