@@ -65,7 +65,7 @@ def stop_and_resume(ui):
     far = ui.until("how far it is", lambda: (ui.job(first["id"]) or {}).get("progress"))
     assert 0 < far["share"] < 1 and far["text"].startswith("step ") and far["left"], far
     for line in ("data.train_fraction 0.5: 500 of 1000 training examples are used", "'dir': 3 of 800 pictures may be transparent", "step 12/40 of another kind", "[12/40", "12 of 40 fp32 products run"):
-        with open(glob.glob(os.path.join(os.environ["VKT_CACHE"], "ui", "queue-*", f"{first['id']}.log"))[0], "a") as log: log.write(f"vktrain: {line}\n")
+        with open(glob.glob(os.path.join(os.environ["VKT_CACHE"], "ui", "*", f"{first['id']}.log"))[0], "a") as log: log.write(f"vktrain: {line}\n")
         far = ui.job(first["id"])["progress"]
         assert far["text"].startswith("step ") and far["left"], (line, far)
     assert ui.job(second["id"])["state"] == "queued" and ui.get("/api/run", run=second["folder"]) == {"waiting": True}
