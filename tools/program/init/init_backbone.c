@@ -49,7 +49,7 @@ static void look_at(void *user, const vkt_tensor_info *t)
     unsigned long bit = strtoul(block, NULL, 10);
     bool is = bit < MOST && is_of_block(t->name + end), wide = is_wide(t);
     if (!*r->odd && (!is || wide)) snprintf(r->odd, sizeof r->odd, "%s", t->name);
-    r->seen[*stage - '1'] |= (uint64_t)1 << bit % MOST;
+    if (is) r->seen[*stage - '1'] |= (uint64_t)1 << bit;
     r->bottleneck = r->bottleneck || !strcmp(t->name + end, "conv3.weight");
 }
 
