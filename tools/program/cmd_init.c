@@ -467,11 +467,11 @@ static vkt_status fit_net(const init_options *o, const vkt_source_info *s, init_
     if (st != VKT_OK) return st;
     c->data.source = s->name;
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
-    bool color = c->data.color == VKT_PICTURE_COLOR_AUTO,
-         standardize = c->data.standardize == VKT_STANDARDIZE_AUTO;
     if (st == VKT_OK) st = vkt_backbone_pictures(c, d->backbone);
-    if (st == VKT_OK && color) d->color = c->data.color;
-    if (st == VKT_OK && standardize) d->standardize = c->data.standardize;
+    if (st == VKT_OK) {
+        d->color = c->data.color;
+        d->standardize = c->data.standardize;
+    }
     vkt_config_destroy(&c);
     return st;
 }
