@@ -173,6 +173,26 @@ static void schema_edited(void **state)
     vkt_dataset_destroy(&ds[1]);
 }
 
+/* A class that lacks its value, amid its label's others. */
+static void schema_class_without_value(void **state)
+{
+    (void)state;
+    vkt_dataset *again,
+        *ds = open_csv(
+            "a,y,kind\n1,2,p\n2,4,q\n3,5,r\n4,9,p\n",
+            (vkt_data_desc) { .label = "y,kind", .classes = "kind", .task = VKT_TASK_REGRESS });
+    const char *json = vkt_dataset_schema(ds), *cut = "\"class\": \"q\",", *at = strstr(json, cut);
+    if (!at) fail_msg("schema lacks %s:\n%s", cut, json);
+    vkt__str text = { 0 };
+    vkt__str_printf(&text, "%.*s%s", (int)(at - json), json, at + strlen(cut));
+    TEST_LOG_CAPTURE();
+    REQUIRE_STATUS(vkt_dataset_open_schema(text.data, CSV, &again), VKT_E_FORMAT);
+    REQUIRE_LOGGED("'label_position' must be of one label");
+    vkt_log_set(NULL, NULL, VKT_LOG_INFO);
+    vkt__str_finish(&text);
+    vkt_dataset_destroy(&ds);
+}
+
 /* Rows of long texts come in parts of few rows, each row whole, also where a quoted cell has a line
  * end. */
 static void parts_hold_few_rows(void **state)
@@ -217,6 +237,7 @@ int main(void)
         cmocka_unit_test(schema_round_trip_images),
         cmocka_unit_test(schema_round_trip_tables),
         cmocka_unit_test(schema_edited),
+        cmocka_unit_test(schema_class_without_value),
         cmocka_unit_test(parts_hold_few_rows),
     };
     return cmocka_run_group_tests_name("data", tests, setup, teardown);

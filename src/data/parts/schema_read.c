@@ -250,7 +250,7 @@ static void read_labels(reader *r, const json_t *o, vkt__schema *s)
                 !(t->label && s->targets[i].label && !strcmp(t->label, s->targets[i].label)))
                 bad(r, "label_position", "of one label");
     }
-    count_classes(r, s);
+    if (r->st == VKT_OK) count_classes(r, s);
 }
 
 /* Of text, or of a table's column of sentences. */
