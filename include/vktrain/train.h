@@ -182,9 +182,9 @@ typedef struct vkt_eval_target {
     double mae, rmse, r2; /* NAN of classes */
     double accuracy;      /* NAN of a number */
 } vkt_eval_target;
-/* How much a table's column matters: how far the loss rises and a score falls (accuracy; R2 of
- * numbers; macro F1 of several labels) when it is shuffled among the rows: means and standard
- * deviations over the shuffles. */
+/* How much a table's column matters: how far the loss rises and a score falls (accuracy, also
+ * where numbers are beside classes: their R2 is not measured; R2 of numbers; macro F1 of several
+ * labels) when it is shuffled among the rows: means and deviations over the shuffles. */
 typedef struct vkt_eval_column {
     const char *name;
     double loss_rise, loss_rise_std, score_fall, score_fall_std;
