@@ -197,8 +197,10 @@ vkt_status vkt__labels_of_column(const char *file, const char *label, const char
     else if (*n > VKT__MOST_LABEL_CLASSES)
         st = vkt__fail(VKT_E_FORMAT, "data",
                        "'%s': label column '%s' of data.classes has %u different values, more than "
-                       "%d: is it a number?",
-                       file, vkt__show(label).s, *n, VKT__MOST_LABEL_CLASSES);
+                       "%d: %s",
+                       file, vkt__show(label).s, *n, VKT__MOST_LABEL_CLASSES,
+                       numbers ? "is it a number?"
+                               : "leave it out of data.label, or put rare ones together");
 fail:
     return st;
 }
