@@ -10,9 +10,13 @@ bool prediction_has(const vkt_prediction *p, uint32_t label)
     return p->value[label] >= p->threshold[label];
 }
 
-/* Small counts, so by repeated search. */
+/* Ranks are of small counts, so by repeated search; the first is asked of each row. */
 static uint32_t largest(const float *value, uint32_t n, uint32_t rank)
 {
+    uint32_t first = 0;
+    for (uint32_t i = 1; i < n && !rank; i++)
+        if (value[i] > value[first]) first = i;
+    if (!rank) return first;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t before = 0;
         for (uint32_t k = 0; k < n; k++)
