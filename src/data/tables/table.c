@@ -11,6 +11,7 @@
 #include "data/tables/scaling.h"
 #include "data/tables/sentences.h"
 #include "data/tables/table.h"
+#include "data/tables/value_ids.h"
 
 /* The first line is a header if it holds the label's name, or holds no number although some column
  * below does, or, where all is text, if none of its cells comes again in its column. */
@@ -203,6 +204,7 @@ const char *vkt__table_missing(const vkt__schema *s, const vkt__table *t, size_t
                                bool *is_label)
 {
     for (uint32_t k = 0; k < s->n_targets && t->labelled; k++) {
+        if (!vkt__target_begins(&s->targets[k])) continue; /* its label's cell was asked for */
         *is_label = label_missing(s, t, row, k);
         if (*is_label) return vkt__target_column(&s->targets[k]);
     }
@@ -317,33 +319,46 @@ static vkt_status class_label(const vkt__schema *s, const vkt__table *t, uint32_
                      t->csv->name, t->csv->line[row], vkt__show(cell).s, s->n_outputs);
 }
 
-/* of: the first class of a label; out [n_classes]: 1 at the cell's, else 0. */
-static vkt_status class_labels(const vkt__table *t, uint32_t row, const char *cell,
-                               const vkt__target *of, vkt_label *out)
+/* The classes of the label that begins with target k, by their texts. */
+static vkt_status know_classes(const vkt__schema *s, uint32_t k, vkt__value_ids *ids)
 {
-    bool any = false;
-    for (uint32_t c = 0; c < of->n_classes; c++) {
-        bool is = !strcmp(cell, of[c].value);
-        out[c].f = is ? 1 : 0;
-        any = any || is;
-    }
-    if (any) return VKT_OK;
-    return vkt__fail(
-        VKT_E_FORMAT, "data",
-        "'%s' line %u: '%s' in column '%s' is not among its %u classes of the training "
-        "data",
-        t->csv->name, t->csv->line[row], vkt__show(cell).s, vkt__show(of->label).s, of->n_classes);
+    vkt_status st = VKT_OK;
+    uint32_t id;
+    for (uint32_t c = 0; c < s->targets[k].n_classes; c++)
+        VKT_TRY(vkt__value_id(ids, s->targets[k + c].value, &id));
+fail:
+    return st;
 }
 
+/* of: the first class of a label; out [n_classes]: 1 at the cell's, else 0. */
+static vkt_status class_labels(const vkt__table *t, uint32_t row, const char *cell,
+                               const vkt__target *of, vkt__value_ids *ids, vkt_label *out)
+{
+    vkt_status st;
+    uint32_t id;
+    VKT_TRY(vkt__value_id(ids, cell, &id));
+    for (uint32_t c = 0; c < of->n_classes; c++) out[c].f = c == id ? 1 : 0;
+    if (id < of->n_classes) return VKT_OK;
+    st = vkt__fail(VKT_E_FORMAT, "data",
+                   "'%s' line %u: '%s' in column '%s' is not among its %u classes of the training "
+                   "data",
+                   t->csv->name, t->csv->line[row], vkt__show(cell).s, vkt__show(of->label).s,
+                   of->n_classes);
+fail:
+    return st;
+}
+
+/* ids [n_targets] */
 static vkt_status number_labels(const vkt__schema *s, const vkt__table *t, uint32_t row,
-                                vkt_label *out)
+                                vkt__value_ids *ids, vkt_label *out)
 {
     for (uint32_t k = 0; k < s->n_targets; k++) {
         const vkt__target *of = &s->targets[k];
         const char *cell = vkt__csv_cell(t->csv, row, t->label[k]);
         double v;
         if (of->label) {
-            vkt_status st = of->n_classes ? class_labels(t, row, cell, of, out + k) : VKT_OK;
+            vkt_status st =
+                of->n_classes ? class_labels(t, row, cell, of, &ids[k], out + k) : VKT_OK;
             if (st != VKT_OK) return st;
             continue;
         }
@@ -375,13 +390,17 @@ vkt_status vkt__table_labels(const vkt__schema *s, const vkt__table *t, vkt_labe
 {
     vkt_status st = VKT_OK;
     uint32_t n = vkt__n_labels(s);
+    vkt__value_ids *ids = vkt__alloc(s->n_targets * sizeof *ids);
+    for (uint32_t k = 0; k < s->n_targets; k++) VKT_TRY(know_classes(s, k, &ids[k]));
     for (uint32_t i = 0; i < t->n; i++) {
         vkt_label *to = out + (size_t)i * n;
         VKT_TRY(s->task == VKT_TASK_CLASSIFY  ? class_label(s, t, t->rows[i], to)
-                : s->task == VKT_TASK_REGRESS ? number_labels(s, t, t->rows[i], to)
+                : s->task == VKT_TASK_REGRESS ? number_labels(s, t, t->rows[i], ids, to)
                                               : label_set(s, t, t->rows[i], to));
     }
 fail:
+    for (uint32_t k = 0; k < s->n_targets; k++) vkt__value_ids_finish(&ids[k]);
+    free(ids);
     return st;
 }
 
