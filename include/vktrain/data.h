@@ -277,6 +277,8 @@ typedef struct vkt_table_advice {
     const char *label, *why; /* data.label, and why this column */
     bool numbers;            /* data.task: its many different numbers are to be predicted */
     bool several;            /* data.task multilabel: its cells are as a|b */
+    bool several_columns;    /* desc's label names several columns: `label` is the first of them */
+    const char *classes;     /* data.classes: of several columns those of texts; NULL: none */
     bool blanks;             /* data.missing: cells are blank */
     uint32_t n_far_labels;   /* of a number to predict: far from all others, see loss.kind huber */
     bool skewed;             /* above 0 with a tail to the right: data.target log */

@@ -15,6 +15,14 @@ for _ in range(500):
 works init homes.csv --label price,kind --set data.ignore=size -o homes.yaml
 grep -q "tells the label" homes.yaml && fail "init looks at a column that is no label"
 grep -q '^  classes: "kind" ' homes.yaml || fail "init sees which label is a class: $(cat homes.yaml)"
+for how in '--label 2,3' '--set data.label=[price,kind]'; do # by position, and by the recipe's own option
+    works init homes.csv $how --set data.ignore=size -o how.yaml --force
+    grep -q '^  classes: "kind" ' how.yaml || fail "init $how sees which label is a class: $(cat how.yaml)"
+done
+# Labels are no inputs: a class of many texts is not embedded, one of sentences not read.
+python3 -c 'print("a,price,city"); [print("%d,%d,city %d by the wide river here" % (i % 7, i * 3 % 101, i % 60)) for i in range(150)]' >cities.csv
+works init cities.csv --label price,city -o cities.yaml
+grep -q '^  classes: "city" ' cities.yaml && ! grep -qE '^  (embed|text|ignore):' cities.yaml || fail "labels are inputs of init's recipe: $(cat cities.yaml)"
 works train homes.yaml --run begun --quiet --set train.steps=20 --set eval.every=20
 cat >m.yaml <<'Y'
 data: {source: csv, path: homes.csv, label: [price, kind], classes: [kind], ignore: [size], task: regress, valid_fraction: 0.2, test_fraction: 0.2}

@@ -161,43 +161,6 @@ static void take_sentences(const init_options *o, const vkt_data_desc *given,
     d->context = context ? given->context : tokens > MOST_CONTEXT ? MOST_CONTEXT : tokens;
 }
 
-static const char *first_label(const char *labels, char *out, size_t room)
-{
-    snprintf(out, room, "%.*s", (int)strcspn(labels, ","), labels);
-    return out;
-}
-
-/* Whether a line is of a column that is one of several labels. */
-static bool is_of_label(const char *labels, const char *line)
-{
-    const char *name = strstr(line, "column '");
-    bool is = false;
-    for (const char *p = labels; p && strchr(labels, ',') && *p && name && !is;) {
-        size_t len = strcspn(p, ",");
-        is = !strncmp(name + 8, p, len) && name[8 + len] == '\'';
-        p += len;
-        p += strspn(p, ", ");
-    }
-    return is;
-}
-
-/* Those of several labels that are texts. */
-static void take_label_classes(const char *labels, const vkt_table_advice *a, init_data *d)
-{
-    char *to = d->label_classes_text;
-    size_t room = sizeof d->label_classes_text, n = 0, len;
-    for (const char *p = labels; *p && n < room; p += len, p += strspn(p, ", ")) {
-        len = strcspn(p, ",");
-        size_t c = 0;
-        while (c < a->n_columns && (!a->columns[c].name || strlen(a->columns[c].name) != len ||
-                                    strncmp(p, a->columns[c].name, len) != 0))
-            c++;
-        if (c < a->n_columns && !strcmp(a->columns[c].kind, "text"))
-            n += (size_t)snprintf(to + n, room - n, "%s%.*s", n ? "," : "", (int)len, p);
-    }
-    if (n && n < room) d->label_classes = to;
-}
-
 /* A table is looked at first: its label, its blanks and what is of no use in it. */
 static vkt_status open_table(const init_options *o, const vkt_source_info *s, init_data *d)
 {
@@ -205,9 +168,8 @@ static vkt_status open_table(const init_options *o, const vkt_source_info *s, in
     vkt_config *c = NULL;
     vkt_status st = vkt_config_create(&c);
     if (st != VKT_OK) return st;
-    char first[300]; /* of several labels the one that the columns are held against */
     c->data.path = d->path;
-    if (o->label) c->data.label = first_label(o->label, first, sizeof first);
+    if (o->label) c->data.label = o->label;
     for (size_t i = 0; i < o->set.n && st == VKT_OK; i++) st = vkt_config_set(c, o->set.item[i]);
     if (st == VKT_OK) st = vkt_table_advise(&c->data, &a);
     if (st == VKT_OK) {
@@ -222,13 +184,12 @@ static vkt_status open_table(const init_options *o, const vkt_source_info *s, in
         take_sentences(o, &c->data, a, d);
         d->blanks = a->blanks;
         d->n_far_labels = a->n_far_labels;
-        for (uint32_t i = 0; i < a->n_notes; i++)
-            if (!is_of_label(o->label, a->notes[i])) note(d, a->notes[i]);
-        bool many = o->label && strchr(o->label, ','),
-             several = o->task == 4 || (!o->task && a->several),
+        for (uint32_t i = 0; i < a->n_notes; i++) note(d, a->notes[i]);
+        bool many = a->several_columns, several = o->task == 4 || (!o->task && a->several),
              regress = o->task == 2 || (!o->task && (a->numbers || many));
         d->skewed = a->skewed && regress && !many;
-        if (many && regress) take_label_classes(o->label, a, d);
+        if (many && regress && a->classes && strlen(a->classes) < sizeof d->label_classes_text)
+            d->label_classes = strcpy(d->label_classes_text, a->classes);
         st = try_open(o, s->name,
                       several   ? VKT_TASK_MULTILABEL
                       : regress ? VKT_TASK_REGRESS

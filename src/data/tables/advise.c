@@ -14,6 +14,8 @@
 typedef struct advice {
     vkt_table_advice out; /* first */
     vkt__arena arena;
+    bool *is_label; /* [n_columns] */
+    size_t n_labels;
 } advice;
 
 /* How surely a column's name says that it is the label: 2, or 1 where it may be a property as well;
@@ -61,6 +63,52 @@ static const char *handle(const vkt__csv *csv, bool header, size_t c, vkt__arena
     const char *name = header ? vkt__csv_cell(csv, 0, c) : "";
     bool plain = *name && !vkt__csv_missing(name) && !strchr(name, ',') && *name != ' ';
     return plain ? vkt__arena_strdup(a, name) : vkt__arena_printf(a, "%zu", c);
+}
+
+/* By name, else by position; n_columns: it is none. */
+static size_t find_given(const vkt__csv *csv, bool header, const char *label)
+{
+    size_t c = 0, at = 0;
+    while (header && c < csv->n_columns && strcmp(vkt__csv_cell(csv, 0, c), label) != 0) c++;
+    if (header && c < csv->n_columns) return c;
+    while (at < csv->n_columns && !is_given(csv, header, label, at)) at++;
+    return at;
+}
+
+/* Columns that `given` names: one, or a list as "a, b, 3". Returns the first of it; without any the
+ * one that is found is the label. */
+static size_t take_labels(advice *a, const vkt__csv *csv, bool header, const char *given)
+{
+    size_t found = find_label(csv, header, &a->out.why),
+           first = given ? find_given(csv, header, given) : csv->n_columns;
+    a->is_label = vkt__arena_alloc(&a->arena, csv->n_columns * sizeof *a->is_label);
+    for (const char *p = first < csv->n_columns ? NULL : given; p && *p;) {
+        p += strspn(p, ", ");
+        size_t n = strcspn(p, ","), end = n;
+        while (end && p[end - 1] == ' ') end--;
+        size_t c = find_given(csv, header, vkt__arena_printf(&a->arena, "%.*s", (int)end, p));
+        p += n;
+        if (c == csv->n_columns) continue;
+        if (first == csv->n_columns) first = c;
+        a->is_label[c] = true;
+    }
+    if (first < csv->n_columns) found = first, a->out.why = "as given";
+    a->is_label[found] = true;
+    for (size_t c = 0; c < csv->n_columns; c++) a->n_labels += a->is_label[c];
+    return found;
+}
+
+/* The labels of texts, where there are several labels. */
+static void advise_classes(advice *a, const vkt__csv *csv, bool header, const vkt__look *looks)
+{
+    vkt__str classes = { 0 };
+    for (size_t c = 0; c < csv->n_columns; c++)
+        if (a->is_label[c] && looks[c].n && looks[c].form == VKT__FORM_TEXT)
+            vkt__str_printf(&classes, "%s%s", classes.len ? ", " : "",
+                            handle(csv, header, c, &a->arena));
+    a->out.several_columns = a->n_labels > 1;
+    if (a->n_labels > 1 && classes.len) a->out.classes = vkt__arena_strdup(&a->arena, classes.data);
+    vkt__str_finish(&classes);
 }
 
 static bool to_predict(const vkt__look *k, uint32_t n)
@@ -111,14 +159,14 @@ static double count_words(const vkt__csv *csv, bool header, size_t c, uint32_t *
  * input where few other columns could be. */
 enum { SENTENCE_WORDS = 5, MOST_OTHERS = 2 };
 
-static void find_sentences(advice *a, const vkt__csv *csv, bool header, size_t label,
-                           const vkt__look *looks, const char *given)
+static void find_sentences(advice *a, const vkt__csv *csv, bool header, const vkt__look *looks,
+                           const char *given)
 {
     size_t n_others = 0, found = csv->n_columns;
     double most = SENTENCE_WORDS;
     for (size_t c = 0; c < csv->n_columns; c++) {
         uint32_t longest;
-        if (c == label) continue;
+        if (a->is_label[c]) continue;
         const char *name = header ? vkt__csv_cell(csv, 0, c) : "";
         bool different = looks[c].form == VKT__FORM_TEXT && looks[c].n_distinct > 20 &&
                          looks[c].n_distinct > looks[c].n / 3;
@@ -143,14 +191,12 @@ static void find_sentences(advice *a, const vkt__csv *csv, bool header, size_t l
 }
 
 /* What is left out is said once: data.text takes its column alone. */
-static void advise_text(advice *a, const vkt__csv *csv, bool header, size_t label,
-                        const vkt__look *looks)
+static void advise_text(advice *a, const vkt__csv *csv, bool header, const vkt__look *looks)
 {
     vkt__str others = { 0 };
-    a->out.blanks = looks[label].n_blank > 0;
     for (size_t c = 0; c < csv->n_columns; c++) {
         const char *it = handle(csv, header, c, &a->arena);
-        if (c == label) continue;
+        if (a->is_label[c]) continue;
         if (strcmp(it, a->out.text) != 0)
             vkt__str_printf(&others, "%s'%s'", others.len ? ", " : "", vkt__show(it).s);
         else
@@ -174,18 +220,20 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
 {
     vkt__str ignore = { 0 }, embed = { 0 };
     uint32_t n_rows = looks[label].n + looks[label].n_blank;
-    find_sentences(a, csv, header, label, looks, given);
+    find_sentences(a, csv, header, looks, given);
+    advise_classes(a, csv, header, looks);
     const char **notes = vkt__arena_alloc(&a->arena, (csv->n_columns + 1) * sizeof *notes);
     a->out.label = handle(csv, header, label, &a->arena);
     a->out.numbers = to_predict(&looks[label], n_rows);
     a->out.several = looks[label].form == VKT__FORM_TEXT && has_sets(csv, header, label);
-    a->out.blanks = looks[label].n_blank > 0 && !a->out.several; /* such a one has no label */
+    for (size_t c = 0; c < csv->n_columns; c++) /* a blank cell of several labels has none */
+        a->out.blanks |= a->is_label[c] && looks[c].n_blank > 0 && !a->out.several;
     if (a->out.text) {
-        advise_text(a, csv, header, label, looks);
+        advise_text(a, csv, header, looks);
         return;
     }
     for (size_t c = 0; c < csv->n_columns; c++) {
-        if (c == label) continue;
+        if (a->is_label[c]) continue;
         const char *it = handle(csv, header, c, &a->arena),
                    *name = header && *vkt__csv_cell(csv, 0, c)
                                ? vkt__csv_cell(csv, 0, c)
@@ -205,11 +253,11 @@ static void advise(advice *a, const vkt__csv *csv, bool header, size_t label,
                                   : "");
     }
     /* Where none would be left, all are inputs; opening says what is odd about them. */
-    if (a->out.n_notes == csv->n_columns - 1) {
+    if (a->out.n_notes == csv->n_columns - a->n_labels) {
         ignore.len = 0;
         a->out.n_notes = 0;
     }
-    if (may_be_counts(&looks[label], a->out.numbers))
+    if (a->n_labels == 1 && may_be_counts(&looks[label], a->out.numbers))
         notes[a->out.n_notes++] = vkt__arena_printf(
             &a->arena,
             "label '%s': its %u whole numbers, %.6g to %.6g, are classes; if they are counts or "
@@ -292,7 +340,7 @@ static vkt_status look_for_leaks(advice *a, const vkt__csv *csv, bool header, si
         names[c] = header && *vkt__csv_cell(csv, 0, c)
                        ? vkt__csv_cell(csv, 0, c)
                        : vkt__arena_printf(&a->arena, "column %zu", c);
-        left_out[c] = c == label || vkt__look_useless(&looks[c], names[c], &a->arena);
+        left_out[c] = a->is_label[c] || vkt__look_useless(&looks[c], names[c], &a->arena);
     }
     bool few = (uint64_t)n_rows * csv->n_columns < CELLS_FOR_THREADS;
     vkt__in_threads((uint32_t)csv->n_columns, few ? 1 : vkt__threads_for(csv->n_columns, 4),
@@ -375,9 +423,7 @@ vkt_status vkt_table_advise(const vkt_data_desc *desc, vkt_table_advice **out)
         goto fail;
     }
     if (header) VKT_TRY(vkt__csv_number_names(&csv, true)); /* opening says so */
-    size_t label = find_label(&csv, header, &a->out.why);
-    for (size_t c = 0; given && c < csv.n_columns; c++)
-        if (is_given(&csv, header, given, c)) label = c, a->out.why = "as given";
+    size_t label = take_labels(a, &csv, header, given);
     VKT_TRY(vkt__alloc_large(csv.n_rows, sizeof *rows, "rows", &rows));
     VKT_TRY(vkt__alloc_large(csv.n_columns, sizeof *looks, "columns", &looks));
     for (size_t r = header; r < csv.n_rows; r++) rows[r - header] = (uint32_t)r;

@@ -40,7 +40,7 @@ typedef struct init_data {
     uint32_t n_far_labels; /* of numbers: far from all others */
     bool skewed;           /* a number above 0 with a tail to the right */
     char why[40], label_text[300], text_text[300], ignore_text[2000], embed_text[2000],
-        label_classes_text[300];
+        label_classes_text[2000];
     char notes[INIT_MOST_NOTES][300]; /* what is unusual about columns, a line each */
     size_t n_notes;
 } init_data;
