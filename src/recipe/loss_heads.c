@@ -27,7 +27,7 @@ static vkt_status check_kind(const vkt_config *c, const vkt_loss_term *t,
     if (n_of && !classes)
         return vkt__config_refuse(c, "losses",
                                   "'%s': kind %s is for numbers, and '%s' is a class: "
-                                  "cross_entropy or focal",
+                                  "set kind to cross_entropy or focal",
                                   t->on, vkt__loss_kind_name(t->kind), vkt__show(t->target).s);
     if (!n_of && classes)
         return vkt__config_refuse(c, "losses",
