@@ -89,6 +89,7 @@ declare -A flags=(
 )
 for c in "${!flags[@]}"; do
   run "$c" --help; code 0; silent err
+  check "help of $c stands beside its options, not in a column at the edge" test "$(sed -n '/^options/,$p' "$tmp/out" | grep -cE '^ {41}')" = 0
   for f in ${flags[$c]} --quiet --verbose --help; do out "^  $f( |\$)"; done
   cp "$tmp/out" "$tmp/by-flag"
   run help "$c"; code 0

@@ -731,10 +731,9 @@ const cli_command cmd_init = {
     .args = "[DATA]",
     .summary = "look at the data and write a commented starter recipe",
     .details =
-        "DATA is a file or a folder: a table (CSV, TSV, JSON lines), pictures, pictures and masks, "
-        "a text or a folder "
-        "of "
-        "texts; or digits or novel, which are built in. How it is read is found by its content, "
+        "DATA is a file or a folder: a table (CSV, TSV, JSON lines), pictures, also with masks, "
+        "boxes, points or a picture each to become, a text or a folder of texts; or digits or "
+        "novel, which are built in. How it is read is found by its content, "
         "then by its name. "
         "Without DATA, you are asked for it. The recipe is simple on purpose and says what to tune "
         "next.\n"

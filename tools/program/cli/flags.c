@@ -329,8 +329,11 @@ static void flag_left(const cli_flag *f, char *out, size_t n)
              f->arg ? f->arg : "", may ? "]" : "");
 }
 
+/* Options of more than MOST_LEFT columns, as those with many words to choose from, have a line of
+ * their own above their help. */
 void cli_help(const cli_command *cmd, FILE *f)
 {
+    enum { MOST_LEFT = 36 };
     const cli_flag *table[CLI_N_TABLES];
     char left[96];
     int width = 0;
@@ -346,13 +349,16 @@ void cli_help(const cli_command *cmd, FILE *f)
     for (int t = 0; t < CLI_N_TABLES; t++)
         for (const cli_flag *g = table[t]; g->name; g++) {
             flag_left(g, left, sizeof left);
-            if ((int)strlen(left) > width) width = (int)strlen(left);
+            int n = (int)strlen(left);
+            if (n > width && n <= MOST_LEFT) width = n;
         }
     fprintf(f, "\n%soptions%s\n", bold, plain);
     for (int t = 0; t < CLI_N_TABLES; t++)
         for (const cli_flag *g = table[t]; g->name; g++) {
             flag_left(g, left, sizeof left);
-            fprintf(f, "%-*s  ", width, left);
+            int n = fprintf(f, "%s", left);
+            if (n > width) fputc('\n', f), n = 0;
+            fprintf(f, "%*s", width + 2 - n, "");
             cli_wrap(f, g->fallback ? cli_text("%s (default: %s)", g->help, g->fallback) : g->help,
                      width + 2, width + 2);
         }
