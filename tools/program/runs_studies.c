@@ -183,7 +183,9 @@ static json_t *studies_of(const runs_options *o, table *t, bool apart)
         if (apart && *dir) vkt_config_destroy(&t->rows[i].config);
         if (!*dir || json_object_get(seen, dir)) continue;
         json_object_set_new(seen, dir, json_true());
-        json_array_append_new(rows, runs_study_json(dir));
+        json_t *study = runs_study_json(dir);
+        if (study) json_object_del(study, "share"); /* the page's: the table has trials and ended */
+        json_array_append_new(rows, study);
     }
     t->n = kept;
     json_decref(seen);
