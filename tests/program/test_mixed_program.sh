@@ -143,7 +143,7 @@ import json
 e = json.load(open("out"))
 kind, size = e["targets"] # in the order of the columns
 assert size["accuracy"] > 0.9 and abs(e["accuracy"] - (size["accuracy"] + kind["accuracy"]) / 2) < 1e-9 and e["mae"] is None, e' || fail "labels that are all classes"
-# Inputs so far away that no probability is a number: that is told of classes, too.
+# Inputs so far away that no probability is a number: eval and predict warn of classes, too.
 works train m.yaml --run raw --quiet --set 'data.label=[size, kind]' --set 'data.classes=[size, kind]' --set data.ignore=price --set data.standardize=none --set 'model=[{linear: 32}, relu, linear]' --set 'losses=[]' --set train.steps=20
 printf 'a,b,price,kind,size\n3e38,3e38,1,red,1\n0.1,0,1,red,1\n' >beyond.csv
 for command in 'eval raw --data beyond.csv' 'predict raw beyond.csv'; do
