@@ -32,7 +32,7 @@ def call(b, function, *arguments):
 
 
 def picture_differs(b, path, full, update):
-    """In words how a page's picture differs from the golden one; None: it does not, or that is made anew."""
+    """In words how a page's picture differs from the golden one; None: it does not, or VKT_UPDATE=1 has written the golden one again."""
     small, *_ = call(b, SMALL, base64.b64encode(full).decode(), SMALLER)
     if update: path.write_bytes(base64.b64decode(small))
     if update: return None

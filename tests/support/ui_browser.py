@@ -232,7 +232,7 @@ try:
     if b.complaints(): sys.exit(f"the console says {b.complaints()}")
     lap("a zip")
 
-    # What they look like: tests/golden/ui, made anew by VKT_UPDATE=1.
+    # What they look like: tests/golden/ui, written again with VKT_UPDATE=1.
     b("Page.setBypassCSP", enabled=True)  # for the test's font alone
     golden, wrong = golden_page.root / "tests/golden/ui", []
     for name, at, there in GOLDEN:
