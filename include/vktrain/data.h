@@ -256,8 +256,10 @@ typedef struct vkt_data_desc {
     vkt_target_curve target; /* csv, npy: regress: what the numbers are learned as; measures and
                                 predictions are in units of the data whatever this is */
     const char
-        *flip_pairs; /* points: those that a mirror exchanges, "left_eye:right_eye, a:b"; "none":
-                        each stays what it is; NULL: by left and right in their names */
+        *flip_pairs;   /* points: those that a mirror exchanges, "left_eye:right_eye, a:b"; "none":
+                          each stays what it is; NULL: by left and right in their names */
+    const char *limbs; /* points: those that a line joins where they are drawn, "head:hip, a:b";
+                          "none"; NULL: those of COCO's file (skeleton) */
     const vkt_arrays *arrays; /* npy: the arrays themselves, in place of path. Read while the data
                                  set is opened, which keeps no pointer to them */
 } vkt_data_desc;
@@ -401,6 +403,8 @@ typedef struct vkt_dataset_info {
     const vkt_tokenizer *tokenizer;
     uint64_t n_tokens[VKT_N_SPLITS];
     bool no_mirror; /* POINTS: which of them a mirror exchanges is not known, so none may flip */
+    const uint32_t (*limbs)[2]; /* [n_limbs] POINTS: the two that a line joins; NULL: none */
+    uint32_t n_limbs;
     const vkt_output_of *outputs; /* [n_outputs] REGRESS with classes among the labels, whose
                                      vkt_labels are 1 at an example's class, else 0; NULL: others */
 } vkt_dataset_info;

@@ -317,6 +317,8 @@ typedef struct vkt_prediction {
     uint32_t n_points;
     const vkt_found_point *points; /* [n_points] of a model of points, by class_names; else NULL */
     double least_score;            /* of these: those below count as not found */
+    const uint32_t (*limbs)[2];    /* [n_limbs] the two of them that a line joins */
+    uint32_t n_limbs;
     const vkt_output_of *outputs; /* [n] of a regression with classes among its labels, whose values
                                      are probabilities; else NULL */
 } vkt_prediction;
@@ -352,6 +354,8 @@ typedef struct vkt_predictor_info {
     uint32_t input_rank, input_shape[4], n_inputs;
     uint32_t n_outputs;             /* classes, or numbers of a regression */
     const char *const *class_names; /* [n_outputs], NULL for regression */
+    const uint32_t (*limbs)[2];     /* [n_limbs] of points: the two that a line joins */
+    uint32_t n_limbs;
 } vkt_predictor_info;
 /* Blocks: opens the device and compiles kernels. ARG: a language model. */
 VKT_API vkt_status vkt_predictor_open(const vkt_gpu_desc *gpu, const char *checkpoint,

@@ -80,6 +80,8 @@ static vkt_status finish_open(vkt_dataset *ds)
     if (s->task == VKT_TASK_SEGMENT) ds->info.n_targets = ds->info.n_labels;
     vkt__dense_open(ds);
     ds->info.class_names = s->classes;
+    ds->info.limbs = (const uint32_t(*)[2])s->limbs;
+    ds->info.n_limbs = s->n_limbs;
     if (s->task == VKT_TASK_REGRESS) {
         const char **names = vkt__arena_alloc(&ds->arena, s->n_targets * sizeof *names);
         for (uint32_t k = 0; k < s->n_targets; k++) names[k] = s->targets[k].name;

@@ -85,11 +85,22 @@ static void draw_boxes(sheet *s, uint32_t row, uint32_t column, const vkt_label 
     }
 }
 
-/* A cross of a colour of its own for each point, with a dark edge. */
+/* A cross of a colour of its own for each point, with a dark edge, over the limbs. */
 static void draw_points(sheet *s, uint32_t row, uint32_t column, const vkt_label *y)
 {
-    uint32_t n = s->ds->schema.n_outputs, top = GAP + row * (s->cell + GAP),
+    const vkt__schema *of = &s->ds->schema;
+    uint32_t n = of->n_outputs, top = GAP + row * (s->cell + GAP),
              left = GAP + column * (s->cell + GAP);
+    for (uint32_t i = 0; i < of->n_limbs; i++) {
+        const vkt_label *a = y + (size_t)of->limbs[i][0] * VKT__POINT_NUMBERS,
+                        *b = y + (size_t)of->limbs[i][1] * VKT__POINT_NUMBERS;
+        if (a[2].f > 0 && b[2].f > 0)
+            vkt__mark_line(
+                s->pixels, s->w, s->h,
+                (double[]) { left + (double)a[0].f * s->scale, top + (double)a[1].f * s->scale },
+                (double[]) { left + (double)b[0].f * s->scale, top + (double)b[1].f * s->scale },
+                of->limbs[i][1]);
+    }
     for (uint32_t k = 0; k < n; k++, y += VKT__POINT_NUMBERS)
         if (y[2].f > 0)
             vkt__mark_cross(s->pixels, s->w, s->h, left + (double)y[0].f * s->scale,

@@ -49,6 +49,8 @@ static vkt_status check_takes(const vkt_config *c, const vkt_source_info *s)
                                   boxes ? "boxes" : "points");
     if (d->flip_pairs && !points)
         return vkt__config_refuse(c, "data.flip_pairs", "only for data.source: points");
+    if (d->limbs && !points)
+        return vkt__config_refuse(c, "data.limbs", "only for data.source: points");
     if (d->separator && d->task != VKT_TASK_MULTILABEL)
         return vkt__config_refuse(c, "data.separator", "only for data.task: multilabel");
     if (d->classes && d->task != VKT_TASK_REGRESS)

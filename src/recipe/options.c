@@ -266,6 +266,10 @@ static const vkt__option options[] = {
       "Unset: by left and right (l and r) in their names; where those do not say it, a flip is "
       "refused",
       NULL, NULL },
+    { "data.limbs", VKT__OPT_STRING, AT(data.limbs), NULL, 0, 0, "",
+      "points: those that a line joins where they are drawn, as head:hip, hip:left_foot; none: no "
+      "lines. Unset: the skeleton of COCO's file",
+      NULL, NULL },
     { "data.augment.flip", VKT__OPT_F32, AT(augment.flip), "0", 0, 1, "",
       "images: probability of a horizontal flip", NULL, NULL },
     { "data.augment.resized_crop", VKT__OPT_F32, AT(augment.area), "0", 0, 1, "",

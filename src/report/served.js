@@ -48,10 +48,11 @@ function drawOver(found, shapes) {
   seen.after(over);
 }
 
-/* Points over the picture, a small ring each, and the same as a table. */
+/* Points over the picture, a small ring each, the lines of their limbs, and the points as a table. */
 function points(found) {
-  const r = Math.max(found.width, found.height) / 80;
-  drawOver(found, found.points.map((p, i) => ["circle", { cx: p.x, cy: p.y, r }, i % 8]));
+  const r = Math.max(found.width, found.height) / 80, at = Object.fromEntries(found.points.map((p, i) => [p.point, { ...p, colour: i % 8 }]));
+  const limbs = (found.limbs || []).map(([a, b]) => ["line", { x1: at[a].x, y1: at[a].y, x2: at[b].x, y2: at[b].y }, at[b].colour]);
+  drawOver(found, [...limbs, ...found.points.map((p, i) => ["circle", { cx: p.x, cy: p.y, r }, i % 8])]);
   result.append(make("p", { className: "answer" }, `${found.points.length} ${found.points.length === 1 ? "point" : "points"}`));
   const head = make("tr", {}, ...["point", "score", "x, y"].map(t => make("th", { scope: "col" }, t)));
   const row = (p, i) => make("tr", {}, make("td", { style: `border-inline-start:6px solid var(--s${i % 8});padding-inline-start:.5rem` }, p.point), make("td", {}, percent(p.score)), make("td", {}, [p.x, p.y].map(v => v.toFixed(1)).join(", ")));

@@ -72,6 +72,8 @@ static void forward(void *user, uint64_t index, const float *out, const vkt_labe
             f->p.points = points->point;
             f->p.n_points = points->n;
             f->p.least_score = points->least_score;
+            f->p.limbs = f->session->info->limbs;
+            f->p.n_limbs = f->session->info->n_limbs;
             f->fn(f->user, &f->p);
             return;
         }
@@ -275,7 +277,9 @@ vkt_status vkt_predictor_open_batch(const vkt_gpu_desc *gpu, const char *checkpo
                                      .input_rank = info->input_rank,
                                      .n_inputs = info->n_inputs,
                                      .n_outputs = info->n_outputs,
-                                     .class_names = info->class_names };
+                                     .class_names = info->class_names,
+                                     .limbs = info->limbs,
+                                     .n_limbs = info->n_limbs };
     memcpy(p->info.input_shape, info->input_shape, sizeof p->info.input_shape);
     *out = p;
     return VKT_OK;

@@ -304,6 +304,68 @@ static void views_of_an_example(void **state)
     vkt_dataset_destroy(&ds);
 }
 
+/* Pixels of a line from one place to another, both among them; none lies beyond the picture. */
+static void lines_are_drawn(void **state)
+{
+    (void)state;
+    enum { W = 6, H = 5 };
+    static const struct {
+        double from[2], to[2];
+        const char *want; /* W x H */
+    } cases[] = {
+        { { 1.5, 1.5 },
+          { 4.5, 1.5 },
+          "......"
+          ".####."
+          "......"
+          "......"
+          "......" },
+        { { 4.5, 3.5 },
+          { 1.5, 0.5 },
+          ".#...."
+          "..#..."
+          "...#.."
+          "....#."
+          "......" },
+        { { 2.2, 3.9 },
+          { 2.8, 3.1 },
+          "......"
+          "......"
+          "......"
+          "..#..."
+          "......" },
+        { { -3.5, 2.5 },
+          { 1.5, 2.5 },
+          "......"
+          "......"
+          "##...."
+          "......"
+          "......" },
+        { { 1e9, 2.5 },
+          { 1.5, 2.5 },
+          "......"
+          "......"
+          "......"
+          "......"
+          "......" },
+        { { NAN, 2.5 },
+          { 1.5, 2.5 },
+          "......"
+          "......"
+          "......"
+          "......"
+          "......" },
+    };
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        uint8_t rgb[W * H * 3 + 3] = { 0 };
+        vkt__mark_line(rgb, W, H, cases[i].from, cases[i].to, 3);
+        for (int k = 0; k < W * H; k++)
+            assert_int_equal(rgb[3 * k] || rgb[3 * k + 1] || rgb[3 * k + 2],
+                             cases[i].want[k] == '#');
+        assert_true(!rgb[W * H * 3] && !rgb[W * H * 3 + 1] && !rgb[W * H * 3 + 2]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +375,7 @@ int main(void)
         cmocka_unit_test(rand_augment),
         cmocka_unit_test(cutmix_exchanges_a_box),
         cmocka_unit_test(views_of_an_example),
+        cmocka_unit_test(lines_are_drawn),
     };
     return cmocka_run_group_tests_name("picture_ops", tests, setup, teardown);
 }

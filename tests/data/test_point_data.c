@@ -41,6 +41,48 @@ static void put_table(int n, const char *more)
     put_text(ROOT "/points.csv", text);
 }
 
+static void limbs_are(const vkt_dataset *ds, uint32_t n, const uint32_t (*limb)[2])
+{
+    const vkt_dataset_info *info = vkt_dataset_get_info(ds);
+    assert_int_equal(info->n_limbs, n);
+    if (n) assert_memory_equal(info->limbs, limb, n * sizeof *limb);
+}
+
+/* Lines between points: named by the recipe, kept by the schema, checked when it is read again. */
+static void limbs_are_named(void **state)
+{
+    (void)state;
+    clear();
+    put_table(4, "");
+    vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS }), *again;
+    limbs_are(ds, 0, NULL);
+    vkt_dataset_destroy(&ds);
+    ds = opened(&(vkt_data_desc) { POINTS, .limbs = "none" });
+    limbs_are(ds, 0, NULL);
+    vkt_dataset_destroy(&ds);
+    const uint32_t want[2][2] = { { 2, 0 }, { 1, 2 } };
+    ds = opened(&(vkt_data_desc) { POINTS, .limbs = "nose:left_eye,right_eye : nose" });
+    limbs_are(ds, 2, want);
+    REQUIRE_OK(vkt_dataset_open_schema(vkt_dataset_schema(ds), ROOT, &again));
+    limbs_are(again, 2, want);
+    vkt_dataset_destroy(&again);
+    char schema[4000], *at;
+    snprintf(schema, sizeof schema, "%s", vkt_dataset_schema(ds));
+    at = strstr(schema, "\"limbs\"");
+    assert_non_null(at);
+    at = strchr(at, '2');
+    assert_non_null(at);
+    *at = '3'; /* there are three points */
+    vkt__log_quiet(true);
+    assert_int_equal(vkt_dataset_open_schema(schema, ROOT, &again), VKT_E_FORMAT);
+    vkt__log_quiet(false);
+    assert_non_null(strstr(vkt__last_failure(), "'limbs' must be pairs of its points"));
+    vkt_dataset_destroy(&ds);
+    static const char *const bad[] = { "nose:ear", "nose:nose", "nose", ":nose" };
+    for (size_t i = 0; i < VKT_COUNT(bad); i++)
+        refused(&(vkt_data_desc) { POINTS, .limbs = bad[i] }, "is no pair of two points");
+}
+
 /* A pose's size in the model's pixels: its side and the root of its area, both by one scale. */
 static void sizes_are_scaled(void **state)
 {
@@ -224,16 +266,21 @@ static void a_picture_is_listed_once(void **state)
 
 /* ---- COCO ---- */
 
-static void put_coco(const char *annotations)
+static void put_figures(const char *name, const char *annotations, const char *skeleton)
 {
     char text[4000];
     snprintf(text, sizeof text,
              "{\"images\":[{\"id\":1,\"file_name\":\"0.png\",\"width\":100,\"height\":80},"
              "{\"id\":2,\"file_name\":\"1.png\",\"width\":100,\"height\":80}],\"annotations\":[%s],"
              "\"categories\":[{\"id\":9,\"name\":\"dog\"},{\"id\":1,\"name\":\"person\","
-             "\"keypoints\":[\"nose\",\"left_eye\",\"right_eye\"],\"skeleton\":[]}]}",
-             annotations);
-    put_text(ROOT "/person_keypoints.json", text);
+             "\"keypoints\":[\"nose\",\"left_eye\",\"right_eye\"],\"skeleton\":%s}]}",
+             annotations, skeleton);
+    put_text(name, text);
+}
+
+static void put_coco(const char *annotations)
+{
+    put_figures(ROOT "/person_keypoints.json", annotations, "[]");
 }
 
 #define PERSON(id, image, box, points)                                                             \
@@ -248,41 +295,17 @@ static void coco_is_cut_by_its_boxes(void **state)
     const uint32_t dot[2][2] = { { 30, 20 }, { 70, 40 } };
     put_dots("0.png", 100, 80, dot, 2);
     put_dots("1.png", 100, 80, dot, 2);
-    put_coco(PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,2,25,30,1,0,0,0]") "," PERSON(
-        2, 1, "[60,20,40,40]",
-        "[70.5,40.5,2,98,30,2,200,5,2]") "," PERSON(3, 2, "[60,20,20,40]",
-                                                    "[70.5,40.5,2,65,30,2,0,0,"
-                                                    "0]") "," PERSON(4, 2,
-                                                                     "[60,20,"
-                                                                     "20,40]",
-                                                                     "[0,0,0,0,"
-                                                                     "0,0,0,0,"
-                                                                     "0]") ","
-                                                                           "{\""
-                                                                           "id"
-                                                                           "\":"
-                                                                           "5,"
-                                                                           "\"i"
-                                                                           "mag"
-                                                                           "e_"
-                                                                           "id"
-                                                                           "\":"
-                                                                           "2,"
-                                                                           "\"c"
-                                                                           "ate"
-                                                                           "gor"
-                                                                           "y_"
-                                                                           "id"
-                                                                           "\":"
-                                                                           "9,"
-                                                                           "\"b"
-                                                                           "box"
-                                                                           "\":"
-                                                                           "[1,"
-                                                                           "1,"
-                                                                           "2,"
-                                                                           "2]"
-                                                                           "}");
+    static const char *const people[] = {
+        PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,2,25,30,1,0,0,0]"),
+        PERSON(2, 1, "[60,20,40,40]", "[70.5,40.5,2,98,30,2,200,5,2]"),
+        PERSON(3, 2, "[60,20,20,40]", "[70.5,40.5,2,65,30,2,0,0,0]"),
+        PERSON(4, 2, "[60,20,20,40]", "[0,0,0,0,0,0,0,0,0]"),
+        "{\"id\":5,\"image_id\":2,\"category_id\":9,\"bbox\":[1,1,2,2]}",
+    };
+    char all[2000] = "";
+    for (size_t i = 0; i < VKT_COUNT(people); i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? "," : "", people[i]);
+    put_coco(all);
     vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS, .valid_fraction = 0.4, .size = "32" });
     const vkt__poses *p = ds->part[0].poses;
     assert_int_equal(p->n, 3);
@@ -317,6 +340,59 @@ static void coco_is_cut_by_its_boxes(void **state)
     refused(&stop, "annotations[0] has not 3 keypoints");
     put_coco(PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,7,25,30,1,0,0,0]"));
     refused(&stop, "annotations[0] has not 3 keypoints");
+}
+
+static uint32_t n_said;
+static char last_said[300];
+static void hear(void *user, vkt_log_level level, const char *area, const char *text)
+{
+    (void)user;
+    (void)area;
+    n_said += level == VKT_LOG_WARN;
+    if (level == VKT_LOG_WARN) snprintf(last_said, sizeof last_said, "%s", text);
+}
+
+/* COCO's skeleton counts from 1. One that can't be drawn stops no training. */
+static void limbs_of_coco(void **state)
+{
+    (void)state;
+    const uint32_t dot[1][2] = { { 30, 20 } }, want[2][2] = { { 0, 1 }, { 2, 0 } };
+    const char *people = PERSON(1, 1, "[20,10,20,40]", "[30.5,20.5,2,25,30,1,0,0,0]") "," PERSON(
+        2, 2, "[20,10,20,40]", "[30.5,20.5,2,25,30,1,0,0,0]");
+    static const struct {
+        const char *skeleton, *said;
+        uint32_t n;
+    } cases[] = {
+        { "[[1,2],[3,1]]", "", 2 },
+        { "[]", "", 0 },
+        { "null", "", 0 },
+        { "[[1,2],[3,0]]", "skeleton[1] is no pair of its 3 keypoints", 0 },
+        { "[[1,4]]", "skeleton[0] is no pair", 0 },
+        { "[[2,2]]", "skeleton[0] is no pair", 0 },
+        { "[[1,2,3]]", "skeleton[0] is no pair", 0 },
+        { "[[1]]", "skeleton[0] is no pair", 0 },
+        { "[7]", "skeleton[0] is no pair", 0 },
+    };
+    clear();
+    put_dots("0.png", 100, 80, dot, 1);
+    put_dots("1.png", 100, 80, dot, 1);
+    vkt_log_set(hear, NULL, VKT_LOG_WARN);
+    for (size_t i = 0; i < VKT_COUNT(cases); i++) {
+        put_figures(ROOT "/person_keypoints.json", people, cases[i].skeleton);
+        n_said = 0;
+        vkt_dataset *ds = opened(&(vkt_data_desc) { POINTS, .size = "32", .valid_fraction = 0.5 });
+        limbs_are(ds, cases[i].n, want);
+        vkt_dataset_destroy(&ds);
+        assert_int_equal(n_said, *cases[i].said != 0);
+        if (n_said) assert_non_null(strstr(last_said, cases[i].said));
+    }
+    /* The recipe's are drawn where it names some. */
+    put_figures(ROOT "/person_keypoints.json", people, "[[2,3]]");
+    vkt_dataset *ds =
+        opened(&(vkt_data_desc) { POINTS, .size = "32", .limbs = "nose:left_eye, right_eye:nose" });
+    limbs_are(ds, 2, want);
+    vkt_dataset_destroy(&ds);
+    vkt_log_set(NULL, NULL, VKT_LOG_WARN);
 }
 
 #define AREA_OF(image, area)                                                                       \
@@ -588,6 +664,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_scaled),
         cmocka_unit_test(a_table_is_read),
+        cmocka_unit_test(limbs_are_named),
         cmocka_unit_test(what_a_table_lacks_is_said),
         cmocka_unit_test(many_columns_are_refused),
         cmocka_unit_test(a_picture_is_listed_once),
@@ -596,6 +673,7 @@ int main(void)
         cmocka_unit_test(points_on_edges_are_there),
         cmocka_unit_test(a_file_of_annotations_is_of_the_folder_above),
         cmocka_unit_test(coco_is_cut_by_its_boxes),
+        cmocka_unit_test(limbs_of_coco),
         cmocka_unit_test(instances_come_first),
         cmocka_unit_test(points_move_with_pixels),
         cmocka_unit_test(sides_are_known_by_names),

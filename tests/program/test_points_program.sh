@@ -51,7 +51,7 @@ mkdir again && cp -r set/images again/images
 vktrain predict a set/images --csv >again/points.csv 2>log || { cat log; fail "predict --csv"; }
 sed -i 's|set/images/||' again/points.csv
 vktrain init again -o again.yaml >out 2>log && grep -q '^again.yaml: points, 20 training examples, 5 points' out || { cat out log; fail "what predict --csv writes is no data"; }
-vktrain predict c many/annotations/person_keypoints.json --json >many.said 2>log || { cat log; fail "predict of COCO's keypoints"; }
+vktrain predict c many/annotations/person_keypoints.json --json --out limbs >many.said 2>log || { cat log; fail "predict of COCO's keypoints"; }
 python3 - <<'P' || fail "eval and predict"
 import json
 for c in json.load(open("all.json"))["classes"]: assert abs(c["pck"] - c["correct"] / c["n"]) < 1e-6 and c["mean_error"] > 0 and c["precision"] is c["recall"] is c["f1"] is None, c
@@ -61,9 +61,11 @@ said = [json.loads(l) for l in open("said")]
 assert [[p["point"] for p in s["points"]] for s in said] == [["head", "left_hand", "right_hand", "left_foot", "right_foot"]] * 2, said
 assert all(0 <= p[k] <= 32 for s in said for p in s["points"] for k in "xy")
 assert json.load(open("none"))["points"] == []
+assert "limbs" not in said[0]  # a table has none
 coco, found = json.load(open("many/annotations/person_keypoints.json")), [json.loads(l) for l in open("many.said")]
 people = [a for a in coco["annotations"] if a["num_keypoints"]]
 assert len(found) == len(people)
+assert all(f["limbs"] == [["head", k] for k in ("left_hand", "right_hand", "left_foot", "right_foot")] for f in found), found[0]
 for a, f in zip(people, found):  # each lies in its own box, a quarter larger, or at its points
     x, y, w, h = a["bbox"]
     assert all(x - .3 * w - 1 <= p["x"] <= x + 1.3 * w + 1 and y - .3 * h - 1 <= p["y"] <= y + 1.3 * h + 1 for p in f["points"]), (a, f)
@@ -89,12 +91,12 @@ b = browser.Browser()
 try:
     b.open("page.html")
     drawn = b.run('''(async () => {
-      window.fetch = async () => ({json: async () => ({predictions: [{width: 32, height: 32, points: [{point: "head", score: 1, x: 8, y: 4}, {point: "left_hand", score: 0.5, x: 20, y: 9}]}]})});
+      window.fetch = async () => ({json: async () => ({predictions: [{width: 32, height: 32, points: [{point: "head", score: 1, x: 8, y: 4}, {point: "left_hand", score: 0.5, x: 20, y: 9}], limbs: [["head", "left_hand"]]}]})});
       await post("a", "image/png");
-      return [...document.querySelectorAll(".over-picture circle")].map(c => c.getAttribute("cx")).join() + " " + document.querySelectorAll("tbody tr").length;
+      return [...document.querySelectorAll(".over-picture circle")].map(c => c.getAttribute("cx")).join() + " " + ["x1", "y1", "x2", "y2"].map(k => document.querySelector(".over-picture line").getAttribute(k)) + " " + document.querySelectorAll("tbody tr").length;
     })()''')
 finally: b.close()
-assert drawn == "8,20 2", drawn
+assert drawn == "8,20 8,4,20,9 2", drawn
 P
 vktrain inspect set.yaml --augment sheet.png >log 2>&1 && [ -e sheet.png ] || { cat log; fail "inspect --augment"; }
 vktrain inspect set >said 2>log || { cat log; fail "inspect"; }
@@ -116,6 +118,8 @@ no "but the data's targets are \[16, 16, 5\]" train set.yaml --run x --set 'mode
 no "data.augment.mixup" train set.yaml --run x --set data.augment.mixup=0.2
 no "multiples of 8" train set.yaml --run x --set data.size=36
 no "only for data.source: points" train digits --run x --set data.flip_pairs=a:b
+no "only for data.source: points" train digits --run x --set data.limbs=a:b
+no "data.limbs: 'head:nobody' is no pair" train set.yaml --run x --set data.limbs=head:nobody
 no "'head:nobody' is no pair" train set.yaml --run x --set data.flip_pairs=head:nobody
 no "test-time augmentation" eval a --tta flips
 no "does not support pictures" eval a --predictions z.csv

@@ -68,7 +68,7 @@ def main():
     rng = random.Random(f"points {seed}")
     for name in ("images",) + (("annotations",) if form == "coco" else ()):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
-    coco = dict(images=[], annotations=[], categories=[dict(id=1, name="figure", keypoints=POINTS, skeleton=[])])
+    coco = dict(images=[], annotations=[], categories=[dict(id=1, name="figure", keypoints=POINTS, skeleton=[[1, 2], [1, 3], [1, 4], [1, 5]])])
     lines = ["file," + ",".join(f"{k}_x,{k}_y,{k}_v" for k in POINTS)]
     for i in range(n):
         p, count = texture(rng, side), rng.randint(1, 3) if form == "coco" else 1

@@ -22,6 +22,8 @@ typedef struct vkt__mark {
 typedef struct vkt__mark_points {
     const char **name; /* [n], in the arena; NULL: no file was read yet */
     uint32_t n;
+    uint32_t (*limb)[2]; /* [n_limbs] points that a line joins, in the arena */
+    uint32_t n_limbs;
     double *at; /* [marks, n, 3] x, y in pixels, and how it was seen: 0 not, 1 hidden, 2 seen */
     size_t cap, cap_area;
     double *area;     /* [marks] of what is marked; 0: nobody said */

@@ -138,6 +138,7 @@ typedef struct vkt__mask_code {
     uint32_t *value; /* [n] different ones */
 } vkt__mask_code;
 
+enum { VKT__LIMBS_MOST = 1000 };
 typedef struct vkt__schema {
     vkt_data_kind kind;
     vkt_task task;
@@ -152,6 +153,8 @@ typedef struct vkt__schema {
     uint32_t bits;  /* pictures: that samples of 16 bits use, 8 to 16, see picture.h; 0: all */
     uint32_t output_shape[3]; /* SEGMENT, PICTURE, DETECT, POINTS, INSTANCES: of a target */
     vkt__mask_code mask;      /* SEGMENT */
+    uint32_t (*limbs)[2];     /* [n_limbs] POINTS: the two that a line joins */
+    uint32_t n_limbs;
     /* pictures: (v / 255 - mean) / std */
     uint32_t n_pixel;               /* 1, C or n_inputs */
     double *pixel_mean, *pixel_std; /* [n_pixel] */

@@ -193,6 +193,11 @@ static void dense_json(json_t *o, const vkt__schema *s)
         if (s->mask.colors) json_object_set_new(o, "mask_colors", json_true());
     }
     json_decref(values);
+    if (!s->n_limbs) return;
+    json_t *limbs = json_array();
+    for (uint32_t i = 0; i < s->n_limbs; i++)
+        json_array_append_new(limbs, json_pack("[i, i]", (int)s->limbs[i][0], (int)s->limbs[i][1]));
+    json_object_set_new(o, "limbs", limbs);
 }
 
 static void examples_json(json_t *o, const vkt__schema *s)

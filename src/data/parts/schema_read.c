@@ -359,6 +359,26 @@ static void read_label_sets(reader *r, const json_t *o, vkt__schema *s)
         if (strcmp(s->classes[i - 1], s->classes[i]) >= 0) bad(r, "classes", "in rising order");
 }
 
+/* Pairs of points that a line joins; absent: none. */
+static void read_limbs(reader *r, const json_t *o, vkt__schema *s)
+{
+    const json_t *all = json_object_get(o, "limbs");
+    size_t n = json_array_size(all);
+    if (!all) return;
+    if (n > VKT__LIMBS_MOST) bad(r, "limbs", "fewer");
+    s->limbs = vkt__arena_alloc(r->arena, (n + 1) * sizeof *s->limbs);
+    for (size_t i = 0; i < n && r->st == VKT_OK; i++)
+        for (size_t e = 0; e < 2; e++) {
+            const json_t *v = json_array_get(json_array_get(all, i), e);
+            json_int_t at = json_integer_value(v);
+            if (!json_is_integer(v) || at < 0 || at >= s->n_outputs)
+                bad(r, "limbs", "pairs of its points");
+            else
+                s->limbs[i][e] = (uint32_t)at;
+        }
+    s->n_limbs = r->st == VKT_OK ? (uint32_t)n : 0;
+}
+
 static void read_dense(reader *r, const json_t *o, vkt__schema *s)
 {
     uint32_t n;
@@ -385,6 +405,7 @@ static void read_dense(reader *r, const json_t *o, vkt__schema *s)
         if (s->output_shape[0] != s->n_outputs + 1 || s->output_shape[1] != 3 ||
             s->output_shape[2] != 1 || s->input_shape[0] % 8 || s->input_shape[1] % 8)
             bad(r, "output_shape", "[points + 1, 3, 1], of a picture with sides of multiples of 8");
+        read_limbs(r, o, s);
         return;
     }
     if (s->task == VKT_TASK_INSTANCES) {

@@ -153,15 +153,20 @@ static void blot(uint8_t *rgb, uint32_t w, uint32_t h, int64_t x, int64_t y, con
     if (x >= 0 && y >= 0 && x < w && y < h) memcpy(rgb + ((size_t)y * w + (size_t)x) * 3, color, 3);
 }
 
+static void mark_color(uint32_t k, uint8_t color[3])
+{
+    double tint[3];
+    vkt__tint(VKT__MARK_TURN, k, tint);
+    for (int c = 0; c < 3; c++) color[c] = (uint8_t)tint[c];
+}
+
 void vkt__mark_cross(uint8_t *rgb, uint32_t w, uint32_t h, double x, double y, uint32_t arm,
                      uint32_t k)
 {
     static const uint8_t dark[3] = { 0, 0, 0 };
     int64_t at_x = (int64_t)floor(x), at_y = (int64_t)floor(y), n = arm;
-    double tint[3];
     uint8_t color[3];
-    vkt__tint(VKT__MARK_TURN, k, tint);
-    for (int c = 0; c < 3; c++) color[c] = (uint8_t)tint[c];
+    mark_color(k, color);
     for (int64_t d = -n - 1; d <= n + 1; d++)
         for (int64_t e = -1; e <= 1; e++) {
             blot(rgb, w, h, at_x + d, at_y + e, dark);
@@ -171,4 +176,17 @@ void vkt__mark_cross(uint8_t *rgb, uint32_t w, uint32_t h, double x, double y, u
         blot(rgb, w, h, at_x + d, at_y, color);
         blot(rgb, w, h, at_x, at_y + d, color);
     }
+}
+
+void vkt__mark_line(uint8_t *rgb, uint32_t w, uint32_t h, const double from[2], const double to[2],
+                    uint32_t k)
+{
+    double dx = to[0] - from[0], dy = to[1] - from[1],
+           steps = ceil(fmax(fmax(fabs(dx), fabs(dy)), 1));
+    uint8_t color[3];
+    mark_color(k, color);
+    if (!(steps <= 4 * ((double)w + h))) return; /* also: no number */
+    for (double i = 0; i <= steps; i++)
+        blot(rgb, w, h, (int64_t)floor(from[0] + dx * i / steps),
+             (int64_t)floor(from[1] + dy * i / steps), color);
 }

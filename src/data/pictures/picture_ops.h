@@ -47,6 +47,10 @@ void vkt__tint_pixel(uint8_t *rgb, uint32_t k);
  * what lies beyond the edge is not drawn. Neighbouring numbers have colours far apart. */
 void vkt__mark_cross(uint8_t *rgb, uint32_t w, uint32_t h, double x, double y, uint32_t arm,
                      uint32_t k);
+/* A line from a place to another in the k-th colour; what lies beyond the edge is not drawn. Places
+ * are no further than the picture's sides beyond it. */
+void vkt__mark_line(uint8_t *rgb, uint32_t w, uint32_t h, const double from[2], const double to[2],
+                    uint32_t k);
 /* Of three channels: the distance from grey (BT.601's luma) times `factor`; the hue turned by a
  * share of the circle. */
 void vkt__saturate(const vkt__pixels *p, double factor);

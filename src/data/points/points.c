@@ -315,6 +315,11 @@ static vkt_status name_points(vkt_dataset *ds, const vkt_data_desc *desc, const 
     VKT_TRY(vkt__alloc_large(s->n_outputs + 1ull, sizeof *p->mirror, "the points", &p->mirror));
     VKT_TRY(vkt__poses_mirror(s->classes, s->n_outputs, desc->flip_pairs, p->mirror, &known));
     ds->info.no_mirror = !known;
+    s->limbs = m->points->limb;
+    s->n_limbs = m->points->n_limbs;
+    if (desc->limbs && *desc->limbs)
+        VKT_TRY(vkt__poses_limbs(s->classes, s->n_outputs, desc->limbs, &ds->arena, &s->limbs,
+                                 &s->n_limbs));
     if (known) return VKT_OK;
     free(p->mirror);
     p->mirror = NULL;

@@ -132,26 +132,61 @@ static uint32_t find(const char *const *name, uint32_t n, const char *one, size_
     return k;
 }
 
+/* The next pair of "a:b, c:d" at *p, which moves behind it; a point that is not there is n. */
+typedef struct pair {
+    uint32_t a, b;
+    const char *text;
+    int length; /* as an error shows it */
+} pair;
+static bool next_pair(const char **p, const char *const *name, uint32_t n, pair *out)
+{
+    const char *from = *p + strspn(*p, " ,");
+    if (!*from) return false;
+    size_t first = strcspn(from, ":,"), second = 0;
+    const char *other = from[first] == ':' ? from + first + 1 : "";
+    other += strspn(other, " ");
+    second = strcspn(other, ",");
+    const char *end = *other ? other + second : from + first;
+    while (first && from[first - 1] == ' ') first--;
+    while (second && other[second - 1] == ' ') second--;
+    *out = (pair) { find(name, n, from, first), find(name, n, other, second), from,
+                    (int)VKT_MIN(end - from, 100) };
+    *p = end;
+    return true;
+}
+
 static vkt_status read_pairs(const char *const *name, uint32_t n, const char *pairs,
                              uint32_t *mirror)
 {
-    for (const char *p = pairs + strspn(pairs, " ,"); *p; p += strspn(p, " ,")) {
-        size_t first = strcspn(p, ":,"), second = 0;
-        const char *other = p[first] == ':' ? p + first + 1 : "";
-        other += strspn(other, " ");
-        second = strcspn(other, ",");
-        const char *end = *other ? other + second : p + first;
-        while (first && p[first - 1] == ' ') first--;
-        while (second && other[second - 1] == ' ') second--;
-        uint32_t a = find(name, n, p, first), b = find(name, n, other, second);
-        if (a == n || b == n || a == b || mirror[a] != a || mirror[b] != b)
+    pair is;
+    while (next_pair(&pairs, name, n, &is)) {
+        if (is.a == n || is.b == n || is.a == is.b || mirror[is.a] != is.a || mirror[is.b] != is.b)
             return vkt__fail(VKT_E_FORMAT, "data",
                              "data.flip_pairs: '%.*s' is no pair of two points, each in one pair, "
                              "as left_eye:right_eye",
-                             (int)VKT_MIN(end - p, 100), p);
-        mirror[a] = b;
-        mirror[b] = a;
-        p = end;
+                             is.length, is.text);
+        mirror[is.a] = is.b;
+        mirror[is.b] = is.a;
+    }
+    return VKT_OK;
+}
+
+vkt_status vkt__poses_limbs(const char *const *name, uint32_t n, const char *pairs,
+                            vkt__arena *arena, uint32_t (**limb)[2], uint32_t *n_limbs)
+{
+    pair is;
+    *n_limbs = 0;
+    *limb = NULL;
+    if (!strcmp(pairs, "none")) return VKT_OK;
+    *limb = vkt__arena_alloc(arena, VKT__LIMBS_MOST * sizeof **limb);
+    while (next_pair(&pairs, name, n, &is)) {
+        if (is.a == n || is.b == n || is.a == is.b || *n_limbs == VKT__LIMBS_MOST)
+            return vkt__fail(VKT_E_FORMAT, "data",
+                             "data.limbs: '%.*s' is no pair of two points, as hip:left_foot, or "
+                             "beyond the first %d",
+                             is.length, is.text, VKT__LIMBS_MOST);
+        (*limb)[*n_limbs][0] = is.a;
+        (*limb)[(*n_limbs)++][1] = is.b;
     }
     return VKT_OK;
 }

@@ -47,6 +47,10 @@ void vkt__poses_back(const vkt__schema *s, uint32_t w, uint32_t h, double *x, do
  * left or right, one has no other side, or two have the same. FORMAT: a pair of no two points. */
 vkt_status vkt__poses_mirror(const char *const *name, uint32_t n, const char *pairs,
                              uint32_t *mirror, bool *known);
+/* Points that a line joins, of "a:b, c:d" or "none", in the arena. FORMAT: a pair of no two points,
+ * or too many. */
+vkt_status vkt__poses_limbs(const char *const *name, uint32_t n, const char *pairs,
+                            vkt__arena *arena, uint32_t (**limb)[2], uint32_t *n_limbs);
 /* ARG: a flip, and nobody knows which points it exchanges. */
 vkt_status vkt__poses_check(const vkt_dataset *ds, const vkt_augment *how);
 

@@ -11,6 +11,7 @@ void vkt__points_found(vkt__point_finder *f, const vkt_dataset *data, const floa
     const uint32_t *side = data->schema.input_shape;
     uint32_t stride = vkt__heat_stride(side[1], side[0]);
     f->n = data->schema.n_outputs;
+    f->of = &data->schema;
     if (!f->point) f->point = vkt__alloc(f->n * sizeof *f->point);
     if (!f->peak) f->peak = vkt__alloc(f->n * sizeof *f->peak);
     f->seen.w = w;
@@ -39,6 +40,23 @@ vkt_status vkt__points_predict(vkt__point_finder *f, const vkt_dataset *data, ui
     return VKT_OK;
 }
 
+/* From the first of a limb's points to the second, in the second one's colour. */
+static void draw_limbs(const vkt__point_finder *f, uint8_t *rgb)
+{
+    for (uint32_t i = 0; i < f->of->n_limbs; i++) {
+        const uint32_t *limb = f->of->limbs[i];
+        double at[2][2];
+        bool found = true;
+        for (int e = 0; e < 2; e++) {
+            const vkt_found_point *p = &f->point[limb[e]];
+            found &= (double)p->score >= f->least_score;
+            at[e][0] = p->x - f->from[0];
+            at[e][1] = p->y - f->from[1];
+        }
+        if (found) vkt__mark_line(rgb, f->seen.w, f->seen.h, at[0], at[1], limb[1]);
+    }
+}
+
 vkt_status vkt__points_write(const vkt__point_finder *f, const char *path)
 {
     vkt_status st;
@@ -46,6 +64,7 @@ vkt_status vkt__points_write(const vkt__point_finder *f, const char *path)
     uint32_t w = f->seen.w, h = f->seen.h;
     vkt__arena arena = { 0 };
     VKT_TRY(vkt__seen_rgb(&f->seen, &to));
+    draw_limbs(f, to);
     for (uint32_t k = 0; k < f->n; k++)
         if ((double)f->point[k].score >= f->least_score)
             vkt__mark_cross(to, w, h, f->point[k].x - f->from[0], f->point[k].y - f->from[1],

@@ -12,6 +12,7 @@ typedef struct vkt__point_finder {
     vkt__point *peak;       /* [n] on the picture that the model sees */
     vkt_found_point *point; /* [n] of the last picture */
     uint32_t n;
+    const vkt__schema *of;  /* the data set's of the last picture, whose limbs are drawn */
     vkt__seen_picture seen; /* the last picture, or the part of it that was seen */
     uint32_t from[2];       /* where that part begins: x, y */
 } vkt__point_finder;

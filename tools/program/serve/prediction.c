@@ -131,10 +131,24 @@ static json_t *points_json(const vkt_prediction *p)
     return all;
 }
 
+/* [[name, name]] of the limbs whose two points are found. */
+static json_t *limbs_json(const vkt_prediction *p)
+{
+    json_t *all = json_array();
+    for (uint32_t i = 0; i < p->n_limbs; i++) {
+        uint32_t a = p->limbs[i][0], b = p->limbs[i][1];
+        if ((double)p->points[a].score >= p->least_score &&
+            (double)p->points[b].score >= p->least_score)
+            json_array_append_new(all, json_pack("[s, s]", p->class_names[a], p->class_names[b]));
+    }
+    return all;
+}
+
 void prediction_json(json_t *to, const vkt_prediction *p, uint32_t top)
 {
     if (p->points) {
         json_object_set_new(to, "points", points_json(p));
+        if (p->n_limbs) json_object_set_new(to, "limbs", limbs_json(p));
         return;
     }
     if (p->boxes) {

@@ -251,7 +251,9 @@ static vkt_status run_points(serve_predictor *p, asked *a, size_t n)
                 json_pack("{s:i, s:i}", "width", (int)in[i].width, "height", (int)in[i].height);
             vkt_prediction of = { .class_names = p->info->class_names,
                                   .points = found + i * each,
-                                  .n_points = each };
+                                  .n_points = each,
+                                  .limbs = p->info->limbs,
+                                  .n_limbs = p->info->n_limbs };
             prediction_json(one, &of, p->top);
             send(&a[i], json_pack("[o]", one), 6);
         } else {

@@ -35,9 +35,11 @@ function showBoxes(place, answer, picture) {
 }
 
 function showPoints(place, answer, picture) {
-  const { points, width, height } = answer.predictions[0], r = Math.max(width, height) / 80;
+  const { points, limbs = [], width, height } = answer.predictions[0], r = Math.max(width, height) / 80;
+  const at = new Map(points.map((p, i) => [p.point, { ...p, colour: i % 8 }]));
+  const lines = limbs.map(two => two.map(name => at.get(name))).map(([a, b]) => svg("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, class: "s" + b.colour }));
   const text = `${points.length} ${points.length === 1 ? "point" : "points"} on a picture of ${width} × ${height} pixels.`;
-  showFound(place, answer, picture, text, points.map((p, i) => svg("circle", { cx: p.x, cy: p.y, r, class: "s" + i % 8 })), ["point", "score", "x, y"], points.map((p, i) => [p.point, i % 8, p.score, [p.x, p.y].map(v => v.toFixed(1)).join(", ")]));
+  showFound(place, answer, picture, text, [...lines, ...points.map((p, i) => svg("circle", { cx: p.x, cy: p.y, r, class: "s" + i % 8 }))], ["point", "score", "x, y"], points.map((p, i) => [p.point, i % 8, p.score, [p.x, p.y].map(v => v.toFixed(1)).join(", ")]));
 }
 
 function show(place, answer, picture) {

@@ -173,7 +173,7 @@ class PredictorInfo(Structure):
     _c_name_ = "vkt_predictor_info"
     _fields_ = [("kind", c_int), ("task", c_int), ("input_rank", c_uint32),
                 ("input_shape", c_uint32 * 4), ("n_inputs", c_uint32), ("n_outputs", c_uint32),
-                ("class_names", POINTER(c_char_p))]
+                ("class_names", POINTER(c_char_p)), ("limbs", c_void_p), ("n_limbs", c_uint32)]
 
 
 class OutputOf(Structure):
@@ -188,7 +188,7 @@ class Prediction(Structure):
                 ("target_names", POINTER(c_char_p)), ("threshold", POINTER(c_float)),
                 ("predicted", c_uint32), ("number", POINTER(c_double)),
                 ("n_boxes", c_uint32), ("boxes", c_void_p),
-                ("n_points", c_uint32), ("points", c_void_p), ("least_score", c_double),
+                ("n_points", c_uint32), ("points", c_void_p), ("least_score", c_double), ("limbs", c_void_p), ("n_limbs", c_uint32),
                 ("outputs", POINTER(OutputOf))]
 
 
