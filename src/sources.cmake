@@ -718,6 +718,7 @@ set(SRC_PROGRAM
   tools/program/init/init_tables.c
   tools/program/init/init_write.c
   tools/program/init/init_backbone.c
+  tools/program/init/init_look.c
   tools/program/init/init_boxes.c
   tools/program/init/init_set.c
   tools/program/inspect/inspect_csv.c
