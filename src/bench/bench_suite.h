@@ -13,7 +13,7 @@ typedef enum vkt__suite_set {
     VKT__SUITE_LARGE
 } vkt__suite_set;
 /* The promise of --quick, and what the suite may take. */
-enum { VKT__QUICK_SECONDS = 50, VKT__SUITE_SECONDS = 900, VKT__SUITE_QUICK_SECONDS = 60 };
+enum { VKT__QUICK_SECONDS = 46, VKT__SUITE_SECONDS = 900, VKT__SUITE_QUICK_SECONDS = 60 };
 
 typedef struct vkt__suite_row {
     vkt_bench_group group;
